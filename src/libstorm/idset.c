@@ -1,0 +1,148 @@
+/*
+ * idset.c - sets of numbers as ranges: small when whole subtrees agree.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "idset.h"
+
+int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last)
+{
+	uint32_t lo, hi;
+
+	if (last < first)
+		return STORM_EINVAL;
+	/* [lo, hi) are the ranges that touch or overlap the new one */
+	for (lo = 0; lo < s->count; lo++)
+		if (s->r[lo].last >= first || s->r[lo].last + 1 == first)
+			break;
+	for (hi = lo; hi < s->count; hi++)
+		if (s->r[hi].first > last &&
+		    (last == UINT32_MAX || s->r[hi].first != last + 1))
+			break;
+	if (hi > lo) {
+		if (s->r[lo].first < first)
+			first = s->r[lo].first;
+		if (s->r[hi - 1].last > last)
+			last = s->r[hi - 1].last;
+		memmove(s->r + lo + 1, s->r + hi,
+			(s->count - hi) * sizeof(*s->r));
+		s->count -= hi - lo - 1;
+	} else {
+		if (s->count == s->room) {
+			uint32_t room = s->room ? s->room * 2 : 4;
+			void *p = realloc(s->r, room * sizeof(*s->r));
+
+			if (!p)
+				return STORM_ENOMEM;
+			s->r = p;
+			s->room = room;
+		}
+		memmove(s->r + lo + 1, s->r + lo,
+			(s->count - lo) * sizeof(*s->r));
+		s->count++;
+	}
+	s->r[lo].first = first;
+	s->r[lo].last = last;
+	return STORM_OK;
+}
+
+int storm_idset_union(struct storm_idset *s, const struct storm_idset *other)
+{
+	for (uint32_t i = 0; i < other->count; i++) {
+		int err = storm_idset_add(s, other->r[i].first,
+					  other->r[i].last);
+		if (err)
+			return err;
+	}
+	return STORM_OK;
+}
+
+int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
+		      struct storm_idset *out)
+{
+	uint32_t j = 0;
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		uint64_t at = a->r[i].first;
+
+		while (j < b->count && b->r[j].last < at)
+			j++;
+		for (uint32_t k = j; k < b->count &&
+		     b->r[k].first <= a->r[i].last; k++) {
+			if (b->r[k].first > at) {
+				int err = storm_idset_add(out, (uint32_t) at,
+							  b->r[k].first - 1);
+				if (err)
+					return err;
+			}
+			at = (uint64_t) b->r[k].last + 1;
+		}
+		if (at <= a->r[i].last) {
+			int err = storm_idset_add(out, (uint32_t) at,
+						  a->r[i].last);
+			if (err)
+				return err;
+		}
+	}
+	return STORM_OK;
+}
+
+bool storm_idset_has(const struct storm_idset *s, uint32_t id)
+{
+	uint32_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (id < s->r[mid].first)
+			hi = mid;
+		else if (id > s->r[mid].last)
+			lo = mid + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+bool storm_idset_covers(const struct storm_idset *s,
+			const struct storm_idset *other)
+{
+	for (uint32_t i = 0; i < other->count; i++) {
+		uint32_t lo = 0, hi = s->count;
+		bool in = false;
+
+		while (lo < hi) {
+			uint32_t mid = (lo + hi) / 2;
+
+			if (other->r[i].first < s->r[mid].first)
+				hi = mid;
+			else if (other->r[i].first > s->r[mid].last)
+				lo = mid + 1;
+			else {
+				in = other->r[i].last <= s->r[mid].last;
+				break;
+			}
+		}
+		if (!in)
+			return false;
+	}
+	return true;
+}
+
+uint64_t storm_idset_size(const struct storm_idset *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		n += (uint64_t) s->r[i].last - s->r[i].first + 1;
+	return n;
+}
+
+void storm_idset_clear(struct storm_idset *s)
+{
+	free(s->r);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,139 @@
+/*
+ * nm.h - a node's side of the protocol: the Node Manager of the paper
+ * (section 2.2) as a state machine without I/O.
+ *
+ * One struct storm_nm serves all the domains that a node is a member of.  Its
+ * host (the node agent, or the simulator) feeds it datagrams, streams and the
+ * time, and does for it what needs the operating system, through
+ * struct storm_nm_ops.  Not thread-safe: one thread calls in; the asynchronous
+ * operations are answered by that thread too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_NM_H
+#define STORM_NM_H
+
+#include "storm.h"
+#include "transport.h"
+
+struct storm_nm;
+
+/* An authenticated OPEN.  Filled by storm_open_verify(); storm_open_free(). */
+struct storm_open;
+
+/* What a host may ask of an OPEN or of a session made from it. */
+struct storm_open_info {
+	uint32_t uid, gid;		/* who: from the credential */
+	uint32_t job_id, step_id, step_het;
+	const void *authority;		/* owned by the OPEN */
+	size_t authority_len;
+	uint32_t count;			/* nodes in the domain */
+	uint32_t self;			/* which one is this node */
+	const char *self_name;
+};
+void storm_open_info(const struct storm_open *o, struct storm_open_info *out);
+
+struct storm_nm_ops {
+	/*
+	 * A stream holds an OPEN.  Check its credential off this thread, with
+	 * storm_open_verify(), and whatever the host wants to know of the
+	 * authority; then call storm_nm_admit() with the ticket.  buf is the
+	 * host's to free().
+	 */
+	void (*authenticate)(void *host, uint64_t ticket, void *buf,
+			     size_t len);
+	/* A session begins; *ctx is the host's own, handed back below. */
+	void (*session_open)(void *host, uint64_t session,
+			     const struct storm_open_info *info, void **ctx);
+	/* It is over: closed, lost or idle too long.  Last call with ctx. */
+	void (*session_close)(void *host, void *ctx);
+	/*
+	 * A file is announced.  Open a temporary beside it as the session's
+	 * user, check everything that can be checked now, then call
+	 * storm_nm_begun().  *file is the host's own.
+	 */
+	void (*file_begin)(void *host, void *ctx, uint64_t session,
+			   uint64_t op, const struct storm_target *to,
+			   uint64_t size, void **file);
+	/* Write at offset; 0 or an errno.  Synchronous, into the page cache. */
+	int (*file_write)(void *host, void *file, uint64_t off,
+			  const void *buf, size_t len);
+	/* Read back what was written, for a repair; 0 or an errno. */
+	int (*file_read)(void *host, void *file, uint64_t off, void *buf,
+			 size_t len);
+	/* All bytes are written.  Verify size, set mode and times, do all that
+	 * can fail; then storm_nm_staged(). */
+	void (*file_stage)(void *host, void *file, uint64_t session,
+			   uint64_t op);
+	/* Rename under the final name; then storm_nm_applied(). */
+	void (*file_commit)(void *host, void *file, uint64_t session,
+			    uint64_t op);
+	/* Forget it: unlink the temporary, free everything.  Also called after
+	 * a commit, to free. */
+	void (*file_end)(void *host, void *file);
+	/* A memory transfer was decided: remote_event with its data (valid
+	 * during the call).  Once, after the data. */
+	void (*event)(void *host, void *ctx, uint64_t session,
+		      uint32_t remote_event, const void *buf, size_t len);
+	/* The owner has these ids of (kind): end to end. */
+	void (*acked)(void *host, void *ctx, uint8_t kind,
+		      const struct storm_idset *ids);
+};
+
+/* settings and ops are copied; t must outlive the nm. */
+struct storm_nm *storm_nm_create(const struct storm_settings *set,
+				 struct storm_transport *t,
+				 const struct storm_nm_ops *ops, void *host,
+				 int *err);
+void storm_nm_destroy(struct storm_nm *nm);	/* closes every session */
+
+/* Input.  now: monotonic ns. */
+void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
+			uint64_t now);
+void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
+		     uint64_t now);
+void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
+			    uint32_t node, int sys_errno, uint64_t now);
+/* Run timers; returns when to call again at the latest (monotonic ns). */
+uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
+
+/* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
+ * or an error (EAUTH, EVERSION, EINVAL ...). */
+int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
+void storm_open_free(struct storm_open *o);
+
+/* Answers to the asynchronous operations.  admit takes o (NULL with err). */
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
+		    struct storm_open *o, int err, uint64_t now);
+void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
+		    int err, int sys, uint64_t now);
+void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
+		     int err, int sys, uint64_t now);
+void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
+		      int err, int sys, uint64_t now);
+
+/* This node has something to say of the session: joins the cumulative report
+ * and travels to the owner until acknowledged.  STORM_ENOENT: no session. */
+int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t code, const struct storm_idset *ids,
+		    uint64_t now);
+
+/* Raise an own variable; a lower value changes nothing. */
+int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
+		     enum storm_own_var var, uint64_t value);
+
+/* The session of a step, if one is open for launching; 0: none. */
+uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
+			    uint32_t step_id, uint32_t step_het);
+
+struct storm_nm_stats {
+	uint64_t sessions, sessions_total;
+	uint64_t rx_datagrams, rx_bytes, tx_datagrams, tx_bytes;
+	uint64_t data_new, data_dup, repaired, nacks_sent, nacks_served;
+	uint64_t relayed;
+	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
+	uint64_t opens_refused;
+};
+void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * open.c - see open.h.  A stream is
+ *
+ *   u32 magic, u16 version, u16 0, u32 node addressed,
+ *   u32 n, n bytes of credential, u32 m, m bytes of body
+ *
+ * and the credential's payload is {session key, SHA-256(body)}: whoever can
+ * decode it knows who wrote the body, and for whom.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <openssl/crypto.h>
+#include <stdlib.h>
+
+#include "credential.h"
+#include "open.h"
+
+#define OPEN_MAGIC 0x5354524dU	/* "STRM" */
+#define OPEN_MULTICAST 0x1
+#define OPEN_BEGIN 0x2
+
+size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max)
+{
+	struct storm_out o = { buf, buf + max, false };
+	size_t n = b->to.path ? strlen(b->to.path) : 0;
+
+	if (n >= STORM_PATH_MAX)
+		return 0;
+	storm_put64(&o, b->op);
+	storm_put64(&o, b->size);
+	storm_put8(&o, (uint8_t) b->to.kind);
+	storm_put32(&o, b->to.remote_event);
+	storm_put32(&o, b->to.flags);
+	storm_put32(&o, b->to.mode);
+	storm_put64(&o, (uint64_t) b->to.atime);
+	storm_put64(&o, (uint64_t) b->to.mtime);
+	storm_put16(&o, (uint16_t) n);
+	storm_put(&o, b->to.path, n);
+	return o.bad ? 0 : (size_t) (o.p - buf);
+}
+
+int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len)
+{
+	struct storm_in i = { buf, buf + len, false };
+	const uint8_t *path;
+	uint16_t n;
+
+	memset(b, 0, sizeof(*b));
+	b->op = storm_get64(&i);
+	b->size = storm_get64(&i);
+	b->to.kind = storm_get8(&i);
+	b->to.remote_event = storm_get32(&i);
+	b->to.flags = storm_get32(&i);
+	b->to.mode = storm_get32(&i);
+	b->to.atime = (int64_t) storm_get64(&i);
+	b->to.mtime = (int64_t) storm_get64(&i);
+	n = storm_get16(&i);
+	path = storm_get(&i, n);
+	if (!storm_in_done(&i) || !b->op || n >= STORM_PATH_MAX ||
+	    (b->to.kind != STORM_TARGET_MEMORY &&
+	     b->to.kind != STORM_TARGET_FILE) ||
+	    b->size > INT64_MAX || (n && memchr(path, 0, n)) ||
+	    (b->to.kind == STORM_TARGET_FILE) != (n > 0))
+		return STORM_EINVAL;
+	if (n) {
+		char *s = malloc((size_t) n + 1);
+
+		if (!s)
+			return STORM_ENOMEM;
+		memcpy(s, path, n);
+		s[n] = 0;
+		b->to.path = s;
+	}
+	return STORM_OK;
+}
+
+void storm_begin_free(struct storm_begin *b)
+{
+	free((char *) b->to.path);
+	b->to.path = NULL;
+}
+
+static size_t body_room(const struct storm_open *o)
+{
+	size_t n = 256 + o->authority_len + STORM_BEGIN_MAX;
+
+	for (uint32_t i = 0; i < o->count; i++)
+		n += strlen(o->nodes[i].name) + 1 + STORM_ADDR_LEN + 2;
+	return n;
+}
+
+static int body_pack(struct storm_open *o)
+{
+	size_t max = body_room(o);
+	uint8_t *buf = malloc(max), begin[STORM_BEGIN_MAX];
+	struct storm_out b = { buf, buf + max, false };
+	size_t n = 0;
+
+	if (!buf)
+		return STORM_ENOMEM;
+	if (o->has_begin)
+		n = storm_begin_pack(&o->begin, begin, sizeof(begin));
+	if (o->has_begin && !n) {
+		free(buf);
+		return STORM_ETOOBIG;
+	}
+	storm_put32(&b, o->job_id);
+	storm_put32(&b, o->step_id);
+	storm_put32(&b, o->step_het);
+	storm_put_addr(&b, &o->owner);
+	storm_put_addr(&b, &o->group);
+	storm_put8(&b, (o->multicast ? OPEN_MULTICAST : 0) |
+		   (o->has_begin ? OPEN_BEGIN : 0));
+	storm_put32(&b, o->radix);
+	storm_put32(&b, o->mtu);
+	storm_put64(&b, o->window);
+	storm_put64(&b, o->dead_timeout);
+	storm_put64(&b, o->op_timeout);
+	storm_put64(&b, o->heartbeat);
+	storm_put16(&b, (uint16_t) n);
+	storm_put(&b, begin, n);
+	storm_put32(&b, (uint32_t) o->authority_len);
+	storm_put(&b, o->authority, o->authority_len);
+	storm_put32(&b, o->count);
+	for (uint32_t i = 0; i < o->count; i++) {
+		size_t l = strlen(o->nodes[i].name);
+
+		if (!l || l > STORM_NAME_MAX)
+			b.bad = true;
+		storm_put8(&b, (uint8_t) l);
+		storm_put(&b, o->nodes[i].name, l);
+		storm_put_addr(&b, &o->nodes[i].addr);
+	}
+	if (b.bad || (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
+		free(buf);
+		return STORM_ETOOBIG;
+	}
+	o->body = buf;
+	o->body_len = (size_t) (b.p - buf);
+	return STORM_OK;
+}
+
+static uint64_t session_of(const uint8_t *body, size_t len, uint8_t sha[32])
+{
+	struct storm_in i = { sha, sha + 32, false };
+
+	storm_sha256(body, len, sha);
+	return storm_get64(&i);
+}
+
+int storm_open_seal(struct storm_open *o, uint32_t agent_uid)
+{
+	uint8_t payload[STORM_KEY_LEN + 32];
+	int err = body_pack(o);
+
+	if (err)
+		return err;
+	o->session = session_of(o->body, o->body_len, payload + STORM_KEY_LEN);
+	err = storm_random(o->key, sizeof(o->key));
+	if (err)
+		return err;
+	memcpy(payload, o->key, STORM_KEY_LEN);
+	err = storm_credential_encode(agent_uid, payload, sizeof(payload),
+				      &o->cred);
+	OPENSSL_cleanse(payload, sizeof(payload));
+	return err;
+}
+
+uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
+			   size_t *len)
+{
+	size_t cl = strlen(o->cred);
+	uint8_t *buf = malloc(20 + cl + o->body_len);
+	struct storm_out b = { buf, buf + 20 + cl + o->body_len, false };
+
+	if (!buf)
+		return NULL;
+	storm_put32(&b, OPEN_MAGIC);
+	storm_put16(&b, STORM_WIRE_VERSION);
+	storm_put16(&b, 0);
+	storm_put32(&b, node);
+	storm_put32(&b, (uint32_t) cl);
+	storm_put(&b, o->cred, cl);
+	storm_put32(&b, (uint32_t) o->body_len);
+	storm_put(&b, o->body, o->body_len);
+	*len = 20 + cl + o->body_len;
+	return buf;
+}
+
+struct frame {
+	uint32_t self;
+	const uint8_t *cred, *body;
+	size_t cred_len, body_len;
+};
+
+static int frame_parse(struct frame *f, const void *buf, size_t len)
+{
+	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
+
+	if (storm_get32(&i) != OPEN_MAGIC)
+		return STORM_EINVAL;
+	if (storm_get16(&i) != STORM_WIRE_VERSION)
+		return i.bad ? STORM_EINVAL : STORM_EVERSION;
+	if (storm_get16(&i) != 0)
+		return STORM_EINVAL;
+	f->self = storm_get32(&i);
+	f->cred_len = storm_get32(&i);
+	if (f->cred_len > STORM_CRED_MAX)
+		return STORM_ETOOBIG;
+	f->cred = storm_get(&i, f->cred_len);
+	f->body_len = storm_get32(&i);
+	f->body = storm_get(&i, f->body_len);
+	return storm_in_done(&i) ? STORM_OK : STORM_EINVAL;
+}
+
+int storm_open_peek(const void *buf, size_t len, uint64_t *session)
+{
+	struct frame f;
+	uint8_t sha[32];
+	int err = frame_parse(&f, buf, len);
+
+	if (!err)
+		*session = session_of(f.body, f.body_len, sha);
+	return err;
+}
+
+static int nodes_unpack(struct storm_open *o, struct storm_in *i)
+{
+	o->count = storm_get32(i);
+	if (!o->count || o->count > STORM_NODES_MAX ||
+	    o->count > (size_t) (i->end - i->p) / (1 + STORM_ADDR_LEN + 2)) {
+		o->count = 0;
+		return STORM_EINVAL;
+	}
+	o->nodes = calloc(o->count, sizeof(*o->nodes));
+	if (!o->nodes) {
+		o->count = 0;
+		return STORM_ENOMEM;
+	}
+	for (uint32_t k = 0; k < o->count; k++) {
+		uint8_t n = storm_get8(i);
+		const uint8_t *p = storm_get(i, n);
+		char *name;
+
+		if (!n || !p || memchr(p, 0, n))
+			return STORM_EINVAL;
+		name = malloc((size_t) n + 1);
+		if (!name)
+			return STORM_ENOMEM;
+		memcpy(name, p, n);
+		name[n] = 0;
+		o->nodes[k].name = name;
+		storm_get_addr(i, &o->nodes[k].addr);
+	}
+	return STORM_OK;
+}
+
+static int body_unpack(struct storm_open *o)
+{
+	struct storm_in i = { o->body, o->body + o->body_len, false };
+	const uint8_t *p;
+	uint8_t flags;
+	uint32_t n;
+	int err;
+
+	o->job_id = storm_get32(&i);
+	o->step_id = storm_get32(&i);
+	o->step_het = storm_get32(&i);
+	storm_get_addr(&i, &o->owner);
+	storm_get_addr(&i, &o->group);
+	flags = storm_get8(&i);
+	o->multicast = flags & OPEN_MULTICAST;
+	o->radix = storm_get32(&i);
+	o->mtu = storm_get32(&i);
+	o->window = storm_get64(&i);
+	o->dead_timeout = storm_get64(&i);
+	o->op_timeout = storm_get64(&i);
+	o->heartbeat = storm_get64(&i);
+	n = storm_get16(&i);
+	p = storm_get(&i, n);
+	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN)) ||
+	    o->radix < 2 || o->radix > 64 || o->mtu < 576 || o->mtu > 65535 ||
+	    o->dead_timeout < 1000000 || o->heartbeat < 1000000 ||
+	    o->window < 65536)
+		return STORM_EINVAL;
+	if (!!(flags & OPEN_BEGIN) != (n > 0))
+		return STORM_EINVAL;
+	if (n) {
+		err = storm_begin_unpack(&o->begin, p, n);
+		if (err)
+			return err;
+		o->has_begin = true;
+	}
+	n = storm_get32(&i);
+	p = storm_get(&i, n);
+	if (i.bad)
+		return STORM_EINVAL;
+	if (n) {
+		o->authority = malloc(n);
+		if (!o->authority)
+			return STORM_ENOMEM;
+		memcpy(o->authority, p, n);
+		o->authority_len = n;
+	}
+	err = nodes_unpack(o, &i);
+	if (err)
+		return err;
+	return storm_in_done(&i) && o->self < o->count ? STORM_OK :
+							 STORM_EINVAL;
+}
+
+int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
+{
+	struct storm_open *o = NULL;
+	uint8_t sha[32], *payload = NULL;
+	size_t payload_len = 0;
+	struct frame f;
+	int err = frame_parse(&f, buf, len);
+
+	if (err)
+		return err;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return STORM_ENOMEM;
+	err = STORM_ENOMEM;
+	o->self = f.self;
+	o->cred = malloc(f.cred_len + 1);
+	o->body = malloc(f.body_len);
+	if (!o->cred || !o->body)
+		goto fail;
+	memcpy(o->cred, f.cred, f.cred_len);
+	o->cred[f.cred_len] = 0;
+	memcpy(o->body, f.body, f.body_len);
+	o->body_len = f.body_len;
+	err = storm_credential_decode(o->cred, (void **) &payload,
+				      &payload_len, &o->uid, &o->gid);
+	if (err)
+		goto fail;
+	o->session = session_of(o->body, o->body_len, sha);
+	err = STORM_EAUTH;
+	if (payload_len != STORM_KEY_LEN + 32 ||
+	    CRYPTO_memcmp(payload + STORM_KEY_LEN, sha, 32))
+		goto fail;
+	memcpy(o->key, payload, STORM_KEY_LEN);
+	err = body_unpack(o);
+	if (err)
+		goto fail;
+	OPENSSL_cleanse(payload, payload_len);
+	free(payload);
+	*out = o;
+	return STORM_OK;
+fail:
+	if (payload)
+		OPENSSL_cleanse(payload, payload_len);
+	free(payload);
+	storm_open_free(o);
+	return err;
+}
+
+void storm_open_free(struct storm_open *o)
+{
+	if (!o)
+		return;
+	OPENSSL_cleanse(o->key, sizeof(o->key));
+	for (uint32_t i = 0; i < o->count; i++)
+		free((char *) o->nodes[i].name);
+	free(o->nodes);
+	storm_begin_free(&o->begin);
+	free(o->authority);
+	free(o->cred);
+	free(o->body);
+	free(o);
+}
+
+void storm_open_info(const struct storm_open *o, struct storm_open_info *out)
+{
+	*out = (struct storm_open_info) {
+		.uid = o->uid, .gid = o->gid,
+		.job_id = o->job_id, .step_id = o->step_id,
+		.step_het = o->step_het,
+		.authority = o->authority, .authority_len = o->authority_len,
+		.count = o->count, .self = o->self,
+		.self_name = o->nodes[o->self].name,
+	};
+}

@@ -1,0 +1,62 @@
+/*
+ * open.h - OPEN: how a domain and its session key reach the nodes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_OPEN_H
+#define STORM_OPEN_H
+
+#include "nm.h"
+#include "seal.h"
+
+#define STORM_OPEN_MAX (16u << 20)
+#define STORM_CRED_MAX 8192
+#define STORM_PATH_MAX 4096
+
+/* A transfer as it is announced: travels in OPEN or as BEGIN. */
+struct storm_begin {
+	uint64_t op, size;
+	struct storm_target to;	/* to.path: owned, malloc()ed */
+};
+#define STORM_BEGIN_MAX (STORM_PATH_MAX + 128)
+/* Bytes written to buf, 0 where it does not fit. */
+size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max);
+int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len);
+void storm_begin_free(struct storm_begin *b);
+
+struct storm_open {
+	/* from the credential */
+	uint32_t uid, gid;
+	uint8_t key[STORM_KEY_LEN];
+	uint64_t session;	/* first 8 bytes of SHA-256(body) */
+	/* from the stream */
+	uint32_t self;
+	/* from the body */
+	uint32_t job_id, step_id, step_het;
+	struct storm_addr owner, group;
+	bool multicast;
+	uint32_t radix, mtu;
+	uint64_t window, dead_timeout, op_timeout, heartbeat;
+	uint8_t *authority;
+	size_t authority_len;
+	struct storm_node *nodes;	/* names owned */
+	uint32_t count;
+	bool has_begin;
+	struct storm_begin begin;	/* of the first operation */
+	/* as received or made: what the children get */
+	char *cred;
+	uint8_t *body;
+	size_t body_len;
+};
+
+/* Owner: pack the body, make the key's credential; fills session, key, cred,
+ * body.  0 or an error. */
+int storm_open_seal(struct storm_open *o, uint32_t agent_uid);
+/* The stream for one node; malloc()ed. NULL: no memory. */
+uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
+			   size_t *len);
+/* Session of a stream, for deduplication before any decoding; also finds
+ * frames that are not OPENs at all, or of another version. */
+int storm_open_peek(const void *buf, size_t len, uint64_t *session);
+
+#endif

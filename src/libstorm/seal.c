@@ -1,0 +1,162 @@
+/*
+ * seal.c - see seal.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+
+#include "seal.h"
+
+struct storm_seal {
+	EVP_CIPHER_CTX *enc, *dec;	/* keyed; only the nonce changes */
+};
+
+static int derive(const uint8_t *key, const uint8_t *info, size_t info_len,
+		  uint8_t out[STORM_KEY_LEN])
+{
+	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
+	char digest[] = "SHA256";
+	OSSL_PARAM p[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
+						 digest, 0),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
+						  (void *) key, STORM_KEY_LEN),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO,
+						  (void *) info, info_len),
+		OSSL_PARAM_construct_end()
+	};
+	int ok = ctx && EVP_KDF_derive(ctx, out, STORM_KEY_LEN, p) == 1;
+
+	EVP_KDF_CTX_free(ctx);
+	EVP_KDF_free(kdf);
+	return ok ? STORM_OK : STORM_ESYS;
+}
+
+struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
+				     const uint8_t inc[STORM_INCARNATION_LEN],
+				     uint64_t session, uint32_t sender,
+				     enum storm_lane lane)
+{
+	uint8_t info[6 + STORM_INCARNATION_LEN + 8 + 4 + 1];
+	uint8_t sub[STORM_KEY_LEN];
+	struct storm_out o = { info, info + sizeof(info), false };
+	struct storm_seal *s = calloc(1, sizeof(*s));
+	const EVP_CIPHER *c = EVP_chacha20_poly1305();
+
+	if (!s)
+		return NULL;
+	storm_put(&o, "storm1", 6);
+	storm_put(&o, inc, STORM_INCARNATION_LEN);
+	storm_put64(&o, session);
+	storm_put32(&o, sender);
+	storm_put8(&o, (uint8_t) lane);
+	if (derive(key, info, sizeof(info), sub))
+		goto fail;
+	s->enc = EVP_CIPHER_CTX_new();
+	s->dec = EVP_CIPHER_CTX_new();
+	if (!s->enc || !s->dec ||
+	    EVP_EncryptInit_ex(s->enc, c, NULL, sub, NULL) != 1 ||
+	    EVP_DecryptInit_ex(s->dec, c, NULL, sub, NULL) != 1)
+		goto fail;
+	OPENSSL_cleanse(sub, sizeof(sub));
+	return s;
+fail:
+	OPENSSL_cleanse(sub, sizeof(sub));
+	storm_seal_destroy(s);
+	return NULL;
+}
+
+void storm_seal_destroy(struct storm_seal *s)
+{
+	if (!s)
+		return;
+	EVP_CIPHER_CTX_free(s->enc);
+	EVP_CIPHER_CTX_free(s->dec);
+	free(s);
+}
+
+static void nonce(uint64_t sequence, uint8_t iv[12])
+{
+	struct storm_out o = { iv, iv + 12, false };
+
+	storm_put32(&o, 0);
+	storm_put64(&o, sequence);
+}
+
+int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out)
+{
+	uint8_t iv[12];
+	int n, fin;
+
+	nonce(sequence, iv);
+	if (EVP_EncryptInit_ex(s->enc, NULL, NULL, NULL, iv) != 1 ||
+	    EVP_EncryptUpdate(s->enc, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
+	    EVP_EncryptUpdate(s->enc, out, &n, body, (int) len) != 1 ||
+	    EVP_EncryptFinal_ex(s->enc, out + n, &fin) != 1 ||
+	    EVP_CIPHER_CTX_ctrl(s->enc, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
+				out + len) != 1)
+		return STORM_ESYS;
+	return STORM_OK;
+}
+
+int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out)
+{
+	uint8_t iv[12], tag[STORM_TAG_LEN];
+	int n, fin;
+
+	if (len < STORM_TAG_LEN)
+		return STORM_EAUTH;
+	len -= STORM_TAG_LEN;
+	memcpy(tag, body + len, STORM_TAG_LEN);
+	nonce(sequence, iv);
+	if (EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) != 1 ||
+	    EVP_DecryptUpdate(s->dec, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
+	    EVP_DecryptUpdate(s->dec, out, &n, body, (int) len) != 1 ||
+	    EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
+				tag) != 1 ||
+	    EVP_DecryptFinal_ex(s->dec, out + n, &fin) != 1)
+		return STORM_EAUTH;
+	return STORM_OK;
+}
+
+int storm_random(void *buf, size_t len)
+{
+	return RAND_bytes(buf, (int) len) == 1 ? STORM_OK : STORM_ESYS;
+}
+
+void storm_sha256(const void *buf, size_t len, uint8_t out[32])
+{
+	EVP_Digest(buf, len, out, NULL, EVP_sha256(), NULL);
+}
+
+bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence)
+{
+	if (sequence > w->top)
+		return true;
+	if (w->top - sequence >= 64)
+		return false;
+	return !(w->seen >> (w->top - sequence) & 1);
+}
+
+void storm_replay_accept(struct storm_replay *w, uint64_t sequence)
+{
+	if (sequence > w->top) {
+		uint64_t by = sequence - w->top;
+
+		w->seen = by >= 64 ? 0 : w->seen << by;
+		w->seen |= 1;
+		w->top = sequence;
+	} else if (w->top - sequence < 64) {
+		w->seen |= 1ULL << (w->top - sequence);
+	}
+}

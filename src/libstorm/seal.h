@@ -1,0 +1,48 @@
+/*
+ * seal.h - every datagram is sealed: ChaCha20-Poly1305 (OpenSSL 3) over the
+ * body, the whole header as associated data.  A sender's subkey is
+ * HKDF-SHA256(session key; incarnation, session, sender, lane), so that two
+ * senders, two lives of one sender, or its two lanes never share a nonce; the
+ * nonce is the header's sequence, which a sender never uses twice.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SEAL_H
+#define STORM_SEAL_H
+
+#include "wire.h"
+
+#define STORM_KEY_LEN 32
+
+/* DATA has a sequence of its own: replay of the rest is found by a window. */
+enum storm_lane { STORM_LANE_CONTROL, STORM_LANE_DATA, STORM_LANES };
+
+struct storm_seal;	/* one sender's lane, ready to seal and unseal */
+
+/* NULL: OpenSSL failed or no memory. */
+struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
+				     const uint8_t inc[STORM_INCARNATION_LEN],
+				     uint64_t session, uint32_t sender,
+				     enum storm_lane lane);
+void storm_seal_destroy(struct storm_seal *s);
+
+/* Seals body (in place is fine) to out: len bytes and the tag. 0 or ESYS. */
+int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out);
+/* len includes the tag; out gets len - STORM_TAG_LEN bytes. 0 or EAUTH; then
+ * out holds garbage. */
+int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out);
+
+/* Random bytes from OpenSSL; 0 or ESYS. */
+int storm_random(void *buf, size_t len);
+void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
+
+/* RFC 4303 style window over control sequences: true once per sequence. */
+struct storm_replay { uint64_t top, seen; };
+bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence);
+void storm_replay_accept(struct storm_replay *w, uint64_t sequence);
+
+#endif

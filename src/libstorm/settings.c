@@ -1,0 +1,34 @@
+/*
+ * settings.c - what a LAN needs when storm.conf says nothing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <string.h>
+
+#include "clock.h"
+#include "storm.h"
+
+void storm_settings_default(struct storm_settings *set)
+{
+	memset(set, 0, sizeof(*set));
+	set->port = 8383;
+	set->multicast = true;
+	/* 239.192.0.0/14 is the organization-local scope (RFC 2365) */
+	memset(set->group.ip + 10, 0xff, 2);
+	set->group.ip[12] = 239;
+	set->group.ip[13] = 192;
+	set->group.ip[14] = 83;
+	set->group.port = set->port;
+	set->groups = 16;
+	set->ttl = 1;
+	set->dscp = 8;		/* CS1: yields to everything else */
+	set->dscp_control = 48;	/* CS6: network control */
+	set->radix = 8;
+	set->window = 16 << 20;
+	set->socket_buffer = 32 << 20;
+	set->open_timeout = 5 * STORM_SEC;
+	set->dead_timeout = 5 * STORM_SEC;
+	set->op_timeout = 20 * STORM_SEC;
+	set->heartbeat = 1 * STORM_SEC;
+	set->sessions_max = 256;
+}

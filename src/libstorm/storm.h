@@ -1,0 +1,287 @@
+/*
+ * storm.h - the public interface of libstorm, the owner's side.
+ *
+ * STORM reduces cluster resource management to three network primitives
+ * (Frachtenberg et al., "STORM: Scalable Resource Management for Large-Scale
+ * Parallel Computers", IEEE Trans. Computers 55(12), 2006, section 2.4.1):
+ * XFER-AND-SIGNAL, TEST-EVENT and COMPARE-AND-WRITE.  A program that wants to
+ * use them creates a *domain*, an ordered list of nodes, and becomes its
+ * owner: it alone orders, decides and names members.  The nodes' side of the
+ * same protocol is in nm.h.
+ *
+ * Units: lengths and offsets in bytes, times in nanoseconds of a monotonic
+ * clock, node numbers are positions in the domain's list and mean nothing
+ * outside it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_H
+#define STORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------- errors --- */
+
+/* Stable numbers: they travel on the wire and serve as exit codes of tools. */
+enum storm_err {
+	STORM_OK = 0,
+	STORM_EINVAL = 1,	/* an argument or a wire field is out of range */
+	STORM_ENOMEM = 2,
+	STORM_ESYS = 3,		/* a system call failed; see the errno beside */
+	STORM_ETIME = 4,	/* no answer in time */
+	STORM_ENOAGENT = 5,	/* nothing listens on the node's STORM port */
+	STORM_EVERSION = 6,	/* the node's agent speaks another version */
+	STORM_EAUTH = 7,	/* credential refused */
+	STORM_EACCES = 8,	/* authentic, but not allowed to do this */
+	STORM_EBUSY = 9,	/* a limit of the node's agent is reached */
+	STORM_EEXIST = 10,	/* the target exists and force was not given */
+	STORM_EPATH = 11,	/* target path: relative, "..", link, directory */
+	STORM_EVERIFY = 12,	/* the staged data are not what was announced */
+	STORM_EABORTED = 13,	/* the owner aborted the operation */
+	STORM_ELOST = 14,	/* the node left the domain (died or cut off) */
+	STORM_ECLOSED = 15,	/* the domain is closed */
+	STORM_ENOENT = 16,	/* no such session, operation or segment */
+	STORM_ETOOBIG = 17,
+	STORM_ERANGE_ = 18	/* one past the last; not an error */
+};
+
+/* A short sentence in lower case; never NULL, also for unknown numbers. */
+const char *storm_strerror(int err);
+
+/* ------------------------------------------------------------ logging --- */
+
+enum storm_log_level {
+	STORM_LOG_ERROR, STORM_LOG_WARN, STORM_LOG_INFO, STORM_LOG_DEBUG
+};
+typedef void (*storm_log_fn)(enum storm_log_level level, const char *msg);
+
+/* Where messages go; NULL: stderr, warnings and errors only.  Not thread-safe:
+ * set it once, before anything else. */
+void storm_log_set(storm_log_fn fn);
+void storm_log(enum storm_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* -------------------------------------------------------------- nodes --- */
+
+#define STORM_ADDR_LEN 16	/* IPv6, or IPv4 mapped into it */
+#define STORM_NAME_MAX 255
+#define STORM_NODES_MAX 65536
+#define STORM_NO_NODE UINT32_MAX	/* the owner, where a node is named */
+
+struct storm_addr {
+	uint8_t ip[STORM_ADDR_LEN];
+	uint16_t port;		/* host byte order */
+};
+
+struct storm_node {
+	const char *name;
+	struct storm_addr addr;	/* where its agent listens */
+};
+
+/* Inclusive ranges, ascending and disjoint: nodes or tasks.  A set that is
+ * all zeroes is empty.  Not thread-safe. */
+struct storm_range { uint32_t first, last; };
+struct storm_idset { struct storm_range *r; uint32_t count, room; };
+
+/* ----------------------------------------------------------- settings --- */
+
+/* storm.conf as libstorm sees it; storm_settings_default() is what a LAN needs. */
+struct storm_settings {
+	char interface[16];	/* "": the interface of the default route */
+	uint16_t port;		/* UDP and TCP port of every agent */
+	bool multicast;		/* false: pipelined relay only */
+	struct storm_addr group;	/* first group of the pool */
+	uint32_t groups;	/* size of the pool, 1 to 64 */
+	uint8_t ttl;		/* multicast TTL */
+	uint8_t dscp;		/* of bulk data, 0 to 63 */
+	uint8_t dscp_control;	/* of everything else */
+	uint32_t radix;		/* of the combining tree, 2 to 64 */
+	uint64_t window;	/* W, bytes sent and not yet written everywhere */
+	uint64_t rate;		/* bytes/s, 0: as fast as nothing is lost */
+	uint32_t socket_buffer;	/* bytes asked for each data socket */
+	uint32_t mtu;		/* largest IP packet; 0: the interface's MTU */
+	uint64_t open_timeout;	/* ns: OPEN sent -> all answered */
+	uint64_t dead_timeout;	/* ns of silence until a node counts as lost */
+	uint64_t op_timeout;	/* ns without progress until an operation aborts */
+	uint64_t heartbeat;	/* ns between the owner's signs of life */
+	uint32_t sessions_max;	/* per agent */
+	uint32_t drop_ppm;	/* test: datagrams dropped on receipt, per million */
+	uint64_t drop_seed;
+};
+void storm_settings_default(struct storm_settings *set);
+
+/* ------------------------------------------------------------- domain --- */
+
+typedef struct storm_domain storm_domain_t;
+typedef struct storm_event storm_event_t;
+
+/* A node and why it failed.  sys is an errno or 0. */
+struct storm_fault {
+	uint32_t node;
+	enum storm_err why;
+	int sys;
+};
+
+/* How an operation ended (architecture: DONE, ABORTED, UNKNOWN). */
+enum storm_state {
+	STORM_PENDING,
+	STORM_DONE,	/* every member shows it; nodes lost after the decision
+			   stand in the faults */
+	STORM_ABORTED,	/* no member shows it or ever will; culprits named */
+	STORM_UNKNOWN	/* the domain was lost before the answer came */
+};
+
+struct storm_outcome {
+	enum storm_state state;
+	struct storm_fault *faults;	/* by node; owned by whoever got the
+					   outcome, storm_outcome_clear() */
+	uint32_t nfaults;		/* all of them */
+	uint32_t faults_kept;		/* how many are in the array */
+};
+void storm_outcome_clear(struct storm_outcome *out);
+
+/* What nodes say of a step: cumulative sets by (kind, code).  A report is
+ * delivered once for each newly heard (kind, code, ids); the ids are nodes or
+ * tasks, as the kind's sender chose.  libstorm gives the numbers no meaning. */
+struct storm_report {
+	uint8_t kind;
+	uint32_t code;
+	struct storm_idset ids;	/* valid during the call */
+};
+
+struct storm_domain_conf {
+	const struct storm_node *nodes;	/* copied */
+	uint32_t count;			/* 1 to STORM_NODES_MAX */
+	struct storm_settings set;	/* copied */
+	struct storm_addr self;		/* owner's address as nodes see it;
+					   all zeroes: found from the route to
+					   the first node.  Port ignored. */
+	uint32_t agent_uid;		/* MUNGE: only this uid may decode */
+	uint32_t job_id, step_id, step_het;	/* told to the nodes */
+	const void *authority;		/* opaque to libstorm: the sbcast
+					   credential; NULL: none; copied */
+	size_t authority_len;
+	/* Called from the domain's thread, without its lock; either may be
+	 * NULL.  They may call storm_strerror and storm_log, no domain call. */
+	void (*on_report)(void *arg, const struct storm_report *r);
+	void (*on_fault)(void *arg, const struct storm_fault *f);
+	void *arg;
+};
+
+/* Create a domain; nothing is sent yet.  NULL and *err on failure. */
+storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
+				    int *err);
+
+/* OPEN it: start the thread, send OPEN down the tree.  Operations that were
+ * queued before travel with OPEN.  Returns at once. */
+int storm_domain_open(storm_domain_t *d);
+
+/* Wait until every node has answered OPEN.  STORM_OK: all are members;
+ * otherwise the first fault's error, out (may be NULL) has all of them and
+ * the domain is good for storm_domain_destroy() alone. */
+int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out);
+
+/* CLOSE: tell the nodes, wait for the thread, free everything (NULL is fine).
+ * Pending operations end UNKNOWN or ABORTED first. */
+void storm_domain_destroy(storm_domain_t *d);
+
+/* The owner's address on the rail, as in OPEN; after create. */
+void storm_domain_self(const storm_domain_t *d, struct storm_addr *self);
+
+/* --------------------------------------------------------- primitives --- */
+
+enum storm_target_kind { STORM_TARGET_MEMORY = 1, STORM_TARGET_FILE = 2 };
+
+#define STORM_FILE_FORCE	0x1	/* replace what is there */
+#define STORM_FILE_TIMES	0x2	/* set atime and mtime */
+#define STORM_FILE_LIBDIR	0x4	/* also make directory "<path>_libs" */
+#define STORM_FILE_IN_LIBDIR	0x8	/* path is a name inside that directory */
+
+/* Where a transfer lands on the nodes. */
+struct storm_target {
+	enum storm_target_kind kind;
+	uint32_t remote_event;	/* signalled once, after the data */
+	/* kind FILE: */
+	const char *path;	/* absolute, or a bare name with IN_LIBDIR */
+	uint32_t flags;
+	uint32_t mode;		/* permission bits */
+	int64_t atime, mtime;	/* seconds since the epoch */
+};
+
+/*
+ * XFER-AND-SIGNAL(P, gaddr, buf, len, remote_event, local_event), P being the
+ * whole domain: non-blocking, all or nothing (paper 2.4.1, Algorithm 10).  The
+ * returned event is the only way to learn of completion.  buf must stay
+ * readable and unchanged until the event is no longer PENDING.  Operations of
+ * a domain run one after the other in the order of the calls.
+ * NULL: no memory or the domain is closed.
+ */
+storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_target *to,
+				     const void *buf, uint64_t len);
+
+/*
+ * TEST-EVENT(event, block): poll, or block until deadline (absolute,
+ * CLOCK_MONOTONIC ns; 0: for ever).  True once the event is no longer
+ * PENDING; out (may be NULL) is then filled.  (Algorithm 11)
+ */
+bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
+		      struct storm_outcome *out);
+
+/* NULL is fine; not while another thread is in storm_test_event on it. */
+void storm_event_destroy(storm_event_t *e);
+
+/* How far a transfer is: bytes written by every member.  Any thread. */
+uint64_t storm_event_progress(storm_event_t *e);
+
+enum storm_relation { STORM_GE, STORM_LT, STORM_EQ, STORM_NE };
+enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
+
+/* Own variables: written by their node alone, 64-bit, never falling. */
+enum storm_own_var {
+	STORM_VAR_TERMINATED = 0,	/* generations of processes ended here */
+	STORM_VAR_HEARTBEAT = 1,	/* last heartbeat seen */
+	STORM_VAR_USER = 2,		/* first one libstorm does not use */
+	STORM_VARS = 8
+};
+
+/*
+ * COMPARE-AND-WRITE over an own variable, without the write: TRUE if the
+ * relation holds on all members, FALSE if some member said no, FAILED naming
+ * nodes in out where not all answered.  Blocks, at most op_timeout.
+ * (Algorithm 12)
+ */
+enum storm_compare storm_compare_and_write(storm_domain_t *d,
+					   enum storm_own_var var,
+					   enum storm_relation rel,
+					   uint64_t value,
+					   struct storm_outcome *out);
+
+/* --------------------------------------------------------- statistics --- */
+
+/* ns, CLOCK_MONOTONIC; 0: did not happen. */
+struct storm_timeline {
+	uint64_t create, open_sent, opened;
+	uint64_t first_byte, last_byte;	/* of the last transfer */
+	uint64_t repair_first, repair_last;
+	uint64_t written, staged, decided, applied;
+};
+
+struct storm_stats {
+	uint64_t tx_datagrams, tx_bytes;	/* UDP payload */
+	uint64_t rx_datagrams, rx_bytes;
+	uint64_t tx_data, tx_repair;	/* DATA frames sent first time, again */
+	uint64_t nacks;			/* received */
+	uint64_t repaired;		/* chunks that nodes got by repair, as
+					   far as they have told */
+	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
+	uint64_t dropped_by_test;
+	uint32_t epoch;
+	bool multicast;			/* false: the relay was used */
+};
+void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out);
+void storm_domain_stats(storm_domain_t *d, struct storm_stats *out);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * transport.h - what the protocol asks of a network.
+ *
+ * The protocol code (owner.c, nm.c and the files they are made of) does no
+ * I/O: it is given datagrams and the time, and gives datagrams back through
+ * these operations.  udp.c and sim.c implement them; verbs will.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_TRANSPORT_H
+#define STORM_TRANSPORT_H
+
+#include "storm.h"
+
+struct storm_transport;
+
+/* Which queue a datagram takes: bulk data never delay control. */
+enum storm_class { STORM_CONTROL, STORM_BULK };
+
+struct storm_transport_ops {
+	const char *name;
+	/*
+	 * Send len bytes to a node, the owner or a multicast group, as
+	 * datagrams of seg bytes, the last one shorter.  The bytes are taken or
+	 * copied before the call returns.  Never blocks.  0, or a negative
+	 * errno: -EAGAIN, nothing was taken, try again at the next tick; with
+	 * anything else the datagrams count as lost.
+	 */
+	int (*send)(struct storm_transport *t, enum storm_class c,
+		    const struct storm_addr *to,
+		    const void *buf, size_t len, size_t seg);
+	/*
+	 * Send one OPEN, of any size, reliably.  Never blocks; a failure that
+	 * is found later (nobody listens, no route) is told to the caller's
+	 * side by storm_owner_stream_failed() or storm_nm_stream_failed() with
+	 * the same session and node.
+	 */
+	int (*send_stream)(struct storm_transport *t,
+			   const struct storm_addr *to, uint64_t session,
+			   uint32_t node, const void *buf, size_t len);
+	/* Largest datagram (UDP payload) that the interface takes. */
+	size_t (*mtu)(struct storm_transport *t);
+};
+
+/* Every transport's struct begins with this. */
+struct storm_transport {
+	const struct storm_transport_ops *ops;
+};
+
+/* One datagram received. */
+struct storm_rx {
+	uint8_t *buf;		/* decrypted in place: the bytes are destroyed */
+	size_t len;
+	bool group;		/* came by multicast */
+};
+
+#endif

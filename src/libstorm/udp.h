@@ -1,0 +1,62 @@
+/*
+ * udp.h - the transport over UDP: IPv4 multicast and unicast, GSO and GRO,
+ * batched system calls; OPENs go over TCP, to the same port number.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_UDP_H
+#define STORM_UDP_H
+
+#include "transport.h"
+
+struct storm_udp;
+
+enum storm_udp_role {
+	STORM_UDP_OWNER,	/* any port, no group joined, no TCP listener */
+	STORM_UDP_AGENT		/* settings' port; all groups of the pool; TCP */
+};
+
+/* What the transport tells its user, from storm_udp_poll(). */
+struct storm_udp_handler {
+	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
+	void (*stream)(void *arg, const void *buf, size_t len);
+	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
+			      int sys_errno);
+	void *arg;
+};
+
+struct storm_udp_stats {
+	uint64_t tx_datagrams, tx_bytes, tx_calls;
+	uint64_t rx_datagrams, rx_bytes, rx_calls;
+	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
+	uint64_t streams_in, streams_refused;
+};
+
+/* peer: an address whose route gives the owner's interface when settings
+ * name none (NULL: the default route).  NULL and *err (enum storm_err; errno
+ * is kept, the reason was logged) on failure. */
+struct storm_udp *storm_udp_create(const struct storm_settings *set,
+				   enum storm_udp_role role,
+				   const struct storm_addr *peer,
+				   const struct storm_udp_handler *h,
+				   int *err);
+void storm_udp_destroy(struct storm_udp *u);
+
+/* For storm_owner/storm_nm. */
+struct storm_transport *storm_udp_transport(struct storm_udp *u);
+
+/* The unicast address and port that others reach this endpoint at. */
+void storm_udp_self(const struct storm_udp *u, struct storm_addr *self);
+
+/* An epoll descriptor that is readable when storm_udp_poll() has work. */
+int storm_udp_fd(const struct storm_udp *u);
+
+/* Handle everything that is ready, without blocking; bounded work per call. */
+void storm_udp_poll(struct storm_udp *u);
+
+/* Seeded loss on receipt, before unsealing (tests, stormlab). */
+void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
+
+void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * udp_datagram.c - sending and receiving datagrams in bulk.
+ *
+ * XFER-AND-SIGNAL (paper section 2.4.1) needs a multicast that runs at the
+ * speed of the wire.  One system call and one trip through the network stack
+ * for each 1500-byte packet do not get there, so the kernel is handed up to 64
+ * equal segments as one super-packet (UDP_SEGMENT) and hands such back
+ * (UDP_GRO).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "udp_private.h"
+
+/* --------------------------------------------------------------- sending */
+
+static ssize_t send_super(struct storm_udp *u, int fd,
+			  const struct sockaddr_in *to, const uint8_t *buf,
+			  size_t len, size_t seg)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(uint16_t))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { .iov_base = (void *) buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_name = (void *) to, .msg_namelen = sizeof(*to),
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	uint16_t size = seg;
+
+	c->cmsg_level = SOL_UDP;
+	c->cmsg_type = UDP_SEGMENT;
+	c->cmsg_len = CMSG_LEN(sizeof(size));
+	memcpy(CMSG_DATA(c), &size, sizeof(size));
+	u->stats.tx_calls++;
+	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* As send_super(), one packet for each segment; the bytes taken, or -1. */
+static ssize_t send_plain(struct storm_udp *u, int fd,
+			  const struct sockaddr_in *to, const uint8_t *buf,
+			  size_t len, size_t seg)
+{
+	struct mmsghdr hdr[UDP_GSO_SEGS];
+	struct iovec iov[UDP_GSO_SEGS];
+	size_t off, taken;
+	int n, r;
+
+	for (n = 0, off = 0; n < UDP_GSO_SEGS && off < len; n++, off += seg) {
+		iov[n].iov_base = (void *) (buf + off);
+		iov[n].iov_len = len - off < seg ? len - off : seg;
+		memset(&hdr[n], 0, sizeof(hdr[n]));
+		hdr[n].msg_hdr.msg_name = (void *) to;
+		hdr[n].msg_hdr.msg_namelen = sizeof(*to);
+		hdr[n].msg_hdr.msg_iov = &iov[n];
+		hdr[n].msg_hdr.msg_iovlen = 1;
+	}
+	u->stats.tx_calls++;
+	r = sendmmsg(fd, hdr, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (r < 0)
+		return -1;
+	taken = r * seg;
+	return taken < len ? taken : len;
+}
+
+/* Errors by which kernels or devices say that they cannot segment. */
+static bool gso_refused(int err)
+{
+	return err == EIO || err == EINVAL || err == EOPNOTSUPP;
+}
+
+/* Hand over as much as the socket takes: 0, or an errno with *done short. */
+static int push(struct storm_udp *u, int fd, const struct sockaddr_in *to,
+		const uint8_t *buf, size_t len, size_t seg, size_t *done)
+{
+	size_t segs = UDP_PAYLOAD_MAX / seg, n;
+	bool gso = u->gso && segs > 1;
+	ssize_t r;
+
+	if (segs > UDP_GSO_SEGS)
+		segs = UDP_GSO_SEGS;
+	for (*done = 0; *done < len; *done += r) {
+		n = len - *done;
+		if (gso && n > seg) {
+			if (n > segs * seg)
+				n = segs * seg;
+			r = send_super(u, fd, to, buf + *done, n, seg);
+			if (r < 0 && gso_refused(errno)) {
+				gso = false;
+				r = 0;
+				continue;
+			}
+		} else {
+			r = send_plain(u, fd, to, buf + *done, n, seg);
+		}
+		if (r < 0)
+			return errno;
+		u->stats.tx_datagrams += (r + seg - 1) / seg;
+		u->stats.tx_bytes += r;
+	}
+	/* The same bytes went without it, so it was to blame. */
+	if (u->gso && segs > 1 && !gso) {
+		storm_log(STORM_LOG_INFO, "interface %s does not segment UDP "
+			  "(no checksum offload?): sending packet by packet",
+			  u->iface.name);
+		u->gso = false;
+	}
+	return 0;
+}
+
+static void arm(struct storm_udp *u, struct udp_tx *tx, bool on)
+{
+	uint32_t events = tx->src.kind == UDP_CONTROL ? EPOLLIN : 0;
+
+	if (tx->armed == on)
+		return;
+	if (!storm_udp_watch(u, EPOLL_CTL_MOD, &tx->src,
+			     events | (on ? EPOLLOUT : 0)))
+		tx->armed = on;
+}
+
+/* Count a failed send, and say once what an administrator can mend. */
+static void failed(struct storm_udp *u, const struct sockaddr_in *to,
+		   size_t seg, int err)
+{
+	char text[INET_ADDRSTRLEN];
+	bool *told = err == EMSGSIZE ? &u->told_size : &u->told_send;
+
+	u->stats.send_errors++;
+	if (*told)
+		return;
+	*told = true;
+	inet_ntop(AF_INET, &to->sin_addr, text, sizeof(text));
+	if (err == EMSGSIZE)
+		storm_log(STORM_LOG_WARN, "%zu bytes do not fit in a packet to "
+			  "%s (interface %s): set a smaller MTU in storm.conf",
+			  seg, text, u->iface.name);
+	else
+		storm_log(STORM_LOG_WARN, "sending to %s failed (interface "
+			  "%s): %s", text, u->iface.name, strerror(err));
+}
+
+/* Keep what the socket did not take. */
+static int keep(struct udp_tx *tx, const struct sockaddr_in *to,
+		const uint8_t *buf, size_t len, size_t seg)
+{
+	if (!tx->rest)
+		tx->rest = malloc(UDP_SEND_MAX);
+	if (!tx->rest)
+		return -ENOMEM;
+	memcpy(tx->rest, buf, len);
+	tx->rest_off = 0;
+	tx->rest_len = len;
+	tx->rest_seg = seg;
+	tx->rest_to = *to;
+	return 0;
+}
+
+/* Send what was kept; true when nothing is left. */
+static bool flush(struct storm_udp *u, struct udp_tx *tx)
+{
+	size_t done;
+	int err;
+
+	if (!tx->rest_len)
+		return true;
+	err = push(u, tx->src.fd, &tx->rest_to, tx->rest + tx->rest_off,
+		   tx->rest_len, tx->rest_seg, &done);
+	if (err == EAGAIN) {
+		tx->rest_off += done;
+		tx->rest_len -= done;
+		return false;
+	}
+	if (err)
+		failed(u, &tx->rest_to, tx->rest_seg, err);
+	tx->rest_len = 0;
+	return true;
+}
+
+int storm_udp_send(struct storm_transport *t, enum storm_class c,
+		   const struct storm_addr *to, const void *buf, size_t len,
+		   size_t seg)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_tx *tx = &u->tx[c];
+	struct sockaddr_in sin;
+	size_t done;
+	int err;
+
+	if (!len || !seg || !to->port)
+		return -EINVAL;
+	if (len > UDP_SEND_MAX || seg > UDP_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	if (!storm_udp_sockaddr(u, to, &sin))
+		return -EAFNOSUPPORT;
+	/* While EPOLLOUT is awaited a try would only cost a system call. */
+	if (tx->armed || !flush(u, tx)) {
+		arm(u, tx, true);
+		u->stats.eagain++;
+		return -EAGAIN;
+	}
+	err = push(u, tx->src.fd, &sin, buf, len, seg, &done);
+	if (!err)
+		return 0;
+	if (err == EAGAIN) {
+		arm(u, tx, true);
+		u->stats.eagain++;
+		if (!done)
+			return -EAGAIN;
+		return keep(tx, &sin, (const uint8_t *) buf + done, len - done,
+			    seg);
+	}
+	failed(u, &sin, seg, err);
+	return -err;
+}
+
+void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx)
+{
+	if (flush(u, tx))
+		arm(u, tx, false);
+}
+
+/* ------------------------------------------------------------- receiving */
+
+#define RX_CONTROL CMSG_SPACE(sizeof(int))
+
+struct rx_control {
+	char bytes[RX_CONTROL];
+} __attribute__((aligned(_Alignof(struct cmsghdr))));
+
+/* One block each for the headers and the data; the rest never changes. */
+struct rx_slots {
+	struct mmsghdr hdr[UDP_RX_BUFS];
+	struct iovec iov[UDP_RX_BUFS];
+	struct rx_control control[UDP_RX_BUFS];
+	struct storm_rx rx[UDP_RX_BATCH];
+};
+
+int storm_udp_rx_init(struct storm_udp *u)
+{
+	struct rx_slots *s = calloc(1, sizeof(*s));
+	size_t i;
+
+	u->rx_mem = malloc((size_t) UDP_RX_BUFS * UDP_RX_BUF_SIZE);
+	if (!s || !u->rx_mem) {
+		free(s);
+		return ENOMEM;
+	}
+	for (i = 0; i < UDP_RX_BUFS; i++) {
+		s->iov[i].iov_base = u->rx_mem + i * UDP_RX_BUF_SIZE;
+		s->iov[i].iov_len = UDP_RX_BUF_SIZE;
+		s->hdr[i].msg_hdr.msg_iov = &s->iov[i];
+		s->hdr[i].msg_hdr.msg_iovlen = 1;
+		s->hdr[i].msg_hdr.msg_control = s->control[i].bytes;
+	}
+	u->rx_hdr = s->hdr;
+	u->rx = s->rx;
+	return 0;
+}
+
+void storm_udp_rx_fini(struct storm_udp *u)
+{
+	free(u->rx_hdr);	/* first in its struct rx_slots */
+	free(u->rx_mem);
+}
+
+/* Segment size of what came in one receive: the whole, if nothing is said. */
+static size_t segment_size(struct msghdr *msg, size_t len)
+{
+	struct cmsghdr *c;
+	int size;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_UDP || c->cmsg_type != UDP_GRO)
+			continue;
+		memcpy(&size, CMSG_DATA(c), sizeof(size));
+		if (size > 0)
+			return size;
+	}
+	return len;
+}
+
+/* splitmix64: a fixed sequence for a seed, so that a test can be repeated. */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static bool lost(struct storm_udp *u)
+{
+	if (!u->drop_ppm)
+		return false;
+	if (next_random(&u->drop_state) % 1000000 >= u->drop_ppm)
+		return false;
+	u->stats.dropped_by_test++;
+	return true;
+}
+
+static void deliver(struct storm_udp *u)
+{
+	size_t n = u->rx_count;
+
+	u->rx_count = 0;
+	if (n)
+		u->h.datagrams(u->h.arg, u->rx, n);
+}
+
+static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
+		  bool group)
+{
+	size_t off, n;
+
+	for (off = 0; off < len; off += seg) {
+		n = len - off < seg ? len - off : seg;
+		u->stats.rx_datagrams++;
+		u->stats.rx_bytes += n;
+		if (lost(u))
+			continue;
+		u->rx[u->rx_count].buf = buf + off;
+		u->rx[u->rx_count].len = n;
+		u->rx[u->rx_count].group = group;
+		if (++u->rx_count == UDP_RX_BATCH)
+			deliver(u);
+	}
+}
+
+void storm_udp_receive(struct storm_udp *u, int fd, bool group, int rounds)
+{
+	struct msghdr *msg;
+	int i, n;
+
+	while (rounds--) {
+		for (i = 0; i < UDP_RX_BUFS; i++)
+			u->rx_hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
+		n = recvmmsg(fd, u->rx_hdr, UDP_RX_BUFS, MSG_DONTWAIT, NULL);
+		if (n <= 0)
+			return;
+		u->stats.rx_calls++;
+		for (i = 0; i < n; i++) {
+			msg = &u->rx_hdr[i].msg_hdr;
+			split(u, msg->msg_iov->iov_base, u->rx_hdr[i].msg_len,
+			      segment_size(msg, u->rx_hdr[i].msg_len), group);
+		}
+		deliver(u);	/* the buffers are used again */
+		if (n < UDP_RX_BUFS)
+			return;
+	}
+}

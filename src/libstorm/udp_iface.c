@@ -1,0 +1,242 @@
+/*
+ * udp_iface.c - which network interface the UDP transport uses.
+ *
+ * A node may have several networks; the group joins, the multicast sends and
+ * the address that the owner tells to its nodes must all name the same one
+ * (paper section 2.4: the primitives run on one rail).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/route.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "udp_private.h"
+
+static struct in_addr addr_of(const struct ifaddrs *i)
+{
+	return ((const struct sockaddr_in *) i->ifa_addr)->sin_addr;
+}
+
+static bool is_ipv4(const struct ifaddrs *i)
+{
+	return i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
+}
+
+/* Additional addresses may be labelled "eth0:1". */
+static bool is_named(const struct ifaddrs *i, const char *name)
+{
+	size_t n = strcspn(i->ifa_name, ":");
+
+	return n == strlen(name) && !strncmp(i->ifa_name, name, n);
+}
+
+static bool same_net(const struct ifaddrs *i, struct in_addr peer)
+{
+	in_addr_t mask;
+
+	if (!i->ifa_netmask)
+		return false;
+	mask = ((const struct sockaddr_in *) i->ifa_netmask)->sin_addr.s_addr;
+	return !((addr_of(i).s_addr ^ peer.s_addr) & mask);
+}
+
+/* The interface's address in the peer's network, or else its first one. */
+static const struct ifaddrs *by_name(const struct ifaddrs *all,
+				     const char *name,
+				     const struct in_addr *peer)
+{
+	const struct ifaddrs *i, *first = NULL;
+
+	for (i = all; i; i = i->ifa_next) {
+		if (!is_ipv4(i) || !is_named(i, name))
+			continue;
+		if (peer && same_net(i, *peer))
+			return i;
+		if (!first)
+			first = i;
+	}
+	return first;
+}
+
+static const struct ifaddrs *by_addr(const struct ifaddrs *all,
+				     struct in_addr addr)
+{
+	const struct ifaddrs *i;
+
+	for (i = all; i; i = i->ifa_next)
+		if (is_ipv4(i) && addr_of(i).s_addr == addr.s_addr)
+			return i;
+	return NULL;
+}
+
+/* The only one beside loopback: a cluster's node need not have a default
+ * route. */
+static const struct ifaddrs *the_only_one(const struct ifaddrs *all)
+{
+	const struct ifaddrs *i, *only = NULL;
+
+	for (i = all; i; i = i->ifa_next) {
+		if (!is_ipv4(i) || !(i->ifa_flags & IFF_UP) ||
+		    (i->ifa_flags & IFF_LOOPBACK))
+			continue;
+		if (!only)
+			only = i;
+		else if (strcmp(only->ifa_name, i->ifa_name))
+			return NULL;
+	}
+	return only;
+}
+
+/* Let the kernel's routing say which of our addresses a peer would see. */
+static bool route_source(struct in_addr peer, struct in_addr *out)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(9), .sin_addr = peer };
+	socklen_t len = sizeof(sin);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !connect(fd, (struct sockaddr *) &sin, len) &&
+	     !getsockname(fd, (struct sockaddr *) &sin, &len);
+	close(fd);
+	if (ok)
+		*out = sin.sin_addr;
+	return ok;
+}
+
+/* The default route with the lowest metric. */
+static bool default_route(char name[IF_NAMESIZE])
+{
+	char line[256], dev[IF_NAMESIZE];
+	unsigned int dest, flags, metric, mask, best = 0;
+	bool found = false;
+	FILE *f = fopen("/proc/net/route", "re");
+
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%15s %x %*x %x %*d %*d %u %x", dev, &dest,
+			   &flags, &metric, &mask) != 5)
+			continue;	/* the heading, or blanks */
+		if (dest || mask || !(flags & RTF_UP))
+			continue;
+		if (found && metric >= best)
+			continue;
+		found = true;
+		best = metric;
+		strcpy(name, dev);
+	}
+	fclose(f);
+	return found;
+}
+
+static const struct ifaddrs *choose(const struct storm_settings *set,
+				    const struct in_addr *peer,
+				    const struct ifaddrs *all)
+{
+	const struct ifaddrs *i;
+	char text[INET_ADDRSTRLEN], name[IF_NAMESIZE];
+	struct in_addr source;
+
+	if (set->interface[0]) {
+		i = by_name(all, set->interface, peer);
+		if (i)
+			return i;
+		if (if_nametoindex(set->interface))
+			storm_log(STORM_LOG_ERROR, "interface %s has no IPv4 "
+				  "address: give it one, or name another by "
+				  "Interface in storm.conf", set->interface);
+		else
+			storm_log(STORM_LOG_ERROR, "there is no interface %s: "
+				  "correct Interface in storm.conf",
+				  set->interface);
+		return NULL;
+	}
+	if (peer) {
+		inet_ntop(AF_INET, peer, text, sizeof(text));
+		if (!route_source(*peer, &source)) {
+			storm_log(STORM_LOG_ERROR, "no route to %s (%m): "
+				  "correct the routes, or set Interface in "
+				  "storm.conf", text);
+			return NULL;
+		}
+		i = by_addr(all, source);
+		if (!i)
+			storm_log(STORM_LOG_ERROR, "no interface has the "
+				  "address that %s is reached from: set "
+				  "Interface in storm.conf", text);
+		return i;
+	}
+	if (default_route(name)) {
+		i = by_name(all, name, NULL);
+		if (!i)
+			storm_log(STORM_LOG_ERROR, "interface %s of the "
+				  "default route has no IPv4 address: set "
+				  "Interface in storm.conf", name);
+		return i;
+	}
+	i = the_only_one(all);
+	if (!i)
+		storm_log(STORM_LOG_ERROR, "no default route shows which "
+			  "interface to use: set Interface in storm.conf");
+	return i;
+}
+
+int storm_udp_iface(const struct storm_settings *set,
+		    const struct storm_addr *peer, struct udp_iface *out)
+{
+	const struct ifaddrs *i;
+	struct ifaddrs *all;
+	struct in_addr ip;
+	struct ifreq req;
+	int fd, rc = STORM_ESYS;
+
+	if (peer)
+		memcpy(&ip, peer->ip + 12, sizeof(ip));
+	if (getifaddrs(&all)) {
+		storm_log(STORM_LOG_ERROR, "cannot list interfaces: %m");
+		return STORM_ESYS;
+	}
+	i = choose(set, peer ? &ip : NULL, all);
+	if (!i) {
+		errno = ENODEV;
+		goto free_all;
+	}
+	memset(&req, 0, sizeof(req));
+	memcpy(req.ifr_name, i->ifa_name, strcspn(i->ifa_name, ":"));
+	if (!(i->ifa_flags & IFF_UP)) {
+		storm_log(STORM_LOG_ERROR, "interface %s is down: bring it up, "
+			  "or name another by Interface in storm.conf",
+			  req.ifr_name);
+		errno = ENETDOWN;
+		goto free_all;
+	}
+	if (set->multicast && !(i->ifa_flags & (IFF_MULTICAST | IFF_LOOPBACK)))
+		storm_log(STORM_LOG_WARN, "interface %s has no multicast: set "
+			  "Multicast=no, or another Interface, in storm.conf",
+			  req.ifr_name);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCGIFMTU, &req)) {
+		storm_log(STORM_LOG_ERROR, "cannot ask for the MTU of "
+			  "interface %s: %m", req.ifr_name);
+	} else {
+		memcpy(out->name, req.ifr_name, sizeof(out->name));
+		out->mtu = req.ifr_mtu;
+		out->addr = addr_of(i);
+		out->index = if_nametoindex(out->name);
+		rc = STORM_OK;
+	}
+	if (fd >= 0)
+		close(fd);
+free_all:
+	freeifaddrs(all);
+	return rc;
+}

@@ -1,0 +1,158 @@
+/*
+ * udp_private.h - what the files of the UDP transport share:
+ *   udp.c          sockets, their set-up, and the poll loop
+ *   udp_iface.c    which interface, which address
+ *   udp_datagram.c sending and receiving datagrams
+ *   udp_stream.c   OPENs over TCP
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_UDP_PRIVATE_H
+#define STORM_UDP_PRIVATE_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "udp.h"
+
+#define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram, or GSO super-packet */
+#define UDP_GSO_SEGS 64		/* what every kernel with GSO takes */
+#define UDP_IP_HEADERS 28	/* IPv4 without options, and UDP */
+
+/* One send() is at most this long: the part that the socket does not take at
+ * once is copied, so the copy must have a bound. */
+#define UDP_SEND_MAX (256 * 1024)
+
+#define UDP_RX_BUFS 16
+#define UDP_RX_BUF_SIZE 65536
+#define UDP_RX_BATCH 256
+
+#define UDP_STREAM_MAX (16 * 1024 * 1024)
+#define UDP_STREAMS_IN 64		/* half-read at the same time */
+#define UDP_STREAM_IN_TIME 10000000000ull	/* ns for one of them */
+#define UDP_STREAMS_OUT 128		/* connecting or writing */
+#define UDP_STREAMS_WAITING 1024	/* behind those */
+
+/* What an epoll event is about, in the order in which poll() serves them:
+ * control first; the timer last, because it frees streams that another event
+ * of the same batch may be about. */
+enum udp_kind {
+	UDP_TX_BULK, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT, UDP_STREAM_IN,
+	UDP_LISTENER, UDP_TIMER, UDP_KINDS
+};
+
+struct udp_src {
+	enum udp_kind kind;
+	int fd;
+};
+
+/* The sending side of a class.  A send() is taken whole or not at all, so what
+ * the socket left of one is kept here until it is writable again. */
+struct udp_tx {
+	struct udp_src src;
+	bool armed;		/* waiting for EPOLLOUT */
+	uint8_t *rest;		/* UDP_SEND_MAX bytes; NULL until needed */
+	size_t rest_off, rest_len, rest_seg;
+	struct sockaddr_in rest_to;
+};
+
+struct udp_iface {
+	char name[IF_NAMESIZE];
+	int index;
+	struct in_addr addr;
+	size_t mtu;
+};
+
+struct udp_stream_in {
+	struct udp_src src;
+	TAILQ_ENTRY(udp_stream_in) link;
+	uint64_t deadline;
+	uint8_t head[4];
+	uint32_t len, room;	/* announced, allocated */
+	uint32_t got;		/* head included */
+	uint8_t *buf;
+};
+
+struct udp_stream_out {
+	struct udp_src src;	/* fd -1: waiting for its turn, or failed */
+	TAILQ_ENTRY(udp_stream_out) link;
+	uint64_t deadline;
+	struct sockaddr_in to;
+	uint64_t session;
+	uint32_t node;
+	bool connected;
+	int err;		/* failed: to be told by the timer */
+	size_t len, off;
+	uint8_t buf[];		/* length prefix and the bytes */
+};
+
+TAILQ_HEAD(udp_streams_in, udp_stream_in);
+TAILQ_HEAD(udp_streams_out, udp_stream_out);
+
+struct storm_udp {
+	struct storm_transport transport;	/* first */
+	struct storm_settings set;
+	struct storm_udp_handler h;
+	struct udp_iface iface;
+	uint16_t port;
+	int epfd;
+	/* By class.  The control class's socket also receives all unicast. */
+	struct udp_tx tx[2];
+	struct udp_src *group;
+	uint32_t groups;
+	bool gso;
+	bool told_family, told_size, told_send;	/* logged once */
+
+	uint8_t *rx_mem;
+	struct mmsghdr *rx_hdr;
+	struct storm_rx *rx;	/* UDP_RX_BATCH */
+	size_t rx_count;
+	uint32_t drop_ppm;
+	uint64_t drop_state;
+
+	struct udp_src listener, timer;
+	bool listener_paused, timer_on;
+	struct udp_streams_in in;
+	struct udp_streams_out out;
+	uint32_t in_count, out_active, out_waiting;
+
+	struct storm_udp_stats stats;
+};
+
+/* udp.c */
+uint64_t storm_udp_now(void);
+/* Add to, change in or (events 0, for ADD'ed ones) mute in the epoll. */
+int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
+		    uint32_t events);
+/* False, and a log once, for anything but IPv4. */
+bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
+			struct sockaddr_in *sin);
+void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port);
+
+/* udp_iface.c: STORM_OK, or an error that has been logged. */
+int storm_udp_iface(const struct storm_settings *set,
+		    const struct storm_addr *peer, struct udp_iface *out);
+
+/* udp_datagram.c */
+int storm_udp_rx_init(struct storm_udp *u);	/* 0 or an errno */
+void storm_udp_rx_fini(struct storm_udp *u);
+int storm_udp_send(struct storm_transport *t, enum storm_class c,
+		   const struct storm_addr *to, const void *buf, size_t len,
+		   size_t seg);
+void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
+void storm_udp_receive(struct storm_udp *u, int fd, bool group, int rounds);
+
+/* udp_stream.c */
+int storm_udp_listen(struct storm_udp *u);	/* STORM_OK, or logged */
+int storm_udp_send_stream(struct storm_transport *t,
+			  const struct storm_addr *to, uint64_t session,
+			  uint32_t node, const void *buf, size_t len);
+void storm_udp_accept(struct storm_udp *u);
+void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s);
+void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);
+void storm_udp_stream_timer(struct storm_udp *u);
+void storm_udp_streams_fini(struct storm_udp *u);
+
+#endif
