@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+
+# STORM_CHECK_PKG(VARIABLE, PKG-CONFIG MODULES, DEBIAN PACKAGE)
+# A library that we cannot do without; the error names the package to install.
+AC_DEFUN([STORM_CHECK_PKG], [
+	PKG_CHECK_MODULES([$1], [$2], [], [AC_MSG_ERROR(
+		[$2 is missing: install the package $3 (contribs/prepare does)])])
+	storm_version_$1=$($PKG_CONFIG --modversion "m4_bpatsubst([$2], [ .*])")
+])
+
+# STORM_CHECK_SLURM_SRC
+# Finds the configured source tree of exactly the installed Slurm, and records
+# its revision and the digest of its config.h: a distribution's revision can
+# change structures that Slurm's own version check does not see.
+AC_DEFUN([STORM_CHECK_SLURM_SRC], [
+	AC_ARG_WITH([slurm-src], [AS_HELP_STRING([--with-slurm-src=DIR],
+		[configured source of exactly the installed Slurm
+		 @<:@default: $STORM_SLURM_SRC, or ./slurm-src@:>@])],
+		[SLURM_SRC=$withval],
+		[SLURM_SRC=${STORM_SLURM_SRC:-slurm-src}])
+	AC_MSG_CHECKING([for the configured Slurm source])
+	AS_CASE([$SLURM_SRC],
+		[yes | no], [AC_MSG_ERROR([--with-slurm-src needs a directory])])
+	storm_get="'contribs/prepare slurm-source' fetches and configures the source of the installed revision; then give --with-slurm-src=DIR"
+	AS_IF([test ! -d "$SLURM_SRC"],
+		[AC_MSG_ERROR([no Slurm source in '$SLURM_SRC': $storm_get])])
+	SLURM_SRC=$(cd "$SLURM_SRC" && pwd)
+	AS_IF([test ! -f "$SLURM_SRC/src/common/slurm_protocol_defs.h"],
+		[AC_MSG_ERROR(['$SLURM_SRC' is no Slurm source tree: $storm_get])])
+	AS_IF([test ! -f "$SLURM_SRC/config.h" ||
+	       test ! -f "$SLURM_SRC/slurm/slurm_version.h"],
+		[AC_MSG_ERROR(['$SLURM_SRC' is not configured (no config.h): $storm_get])])
+	AS_IF([test ! -f "$SLURM_SRC/src/plugins/launch/slurm/launch_slurm.c"],
+		[AC_MSG_ERROR(['$SLURM_SRC' has no launch plugins (removed in Slurm 23.02): STORM is built for 22.05])])
+
+	storm_number=$($SED -n \
+		's/^#define SLURM_VERSION_NUMBER 0x\(..\)\(..\)\(..\).*/0x\1 0x\2 0x\3/p' \
+		"$SLURM_SRC/slurm/slurm_version.h")
+	storm_slurm_version=$(printf '%d.%02d.%d' $storm_number)
+	storm_slurm_revision=$storm_slurm_version
+	AS_IF([test -f "$SLURM_SRC/debian/changelog"],
+		[storm_slurm_revision=$($SED -n \
+			'1s/^@<:@^(@:>@*(\(@<:@^)@:>@*\)).*/\1/p' \
+			"$SLURM_SRC/debian/changelog")])
+	AC_MSG_RESULT([$SLURM_SRC, $storm_slurm_revision])
+
+	AC_MSG_CHECKING([that it is the installed Slurm's])
+	storm_installed=
+	for storm_package in slurm-wlm-basic-plugins slurmd slurm-client; do
+		AS_IF([test -z "$storm_installed"],
+			[storm_installed=$(dpkg-query -W -f '${Version}' \
+				$storm_package 2>/dev/null)])
+	done
+	AS_CASE([$storm_installed],
+		[""], [AC_MSG_RESULT([unknown, no Debian package of it is installed])],
+		[$storm_slurm_revision | $storm_slurm_revision-*],
+			[storm_slurm_revision=$storm_installed
+			 AC_MSG_RESULT([yes])],
+		[AC_MSG_ERROR([the source is $storm_slurm_revision, but $storm_installed is installed: $storm_get])])
+
+	storm_slurm_digest=$(sha256sum "$SLURM_SRC/config.h" | cut -d ' ' -f 1)
+	AC_SUBST([SLURM_SRC])
+	# As system headers, so that our warnings stay ours.  What includes
+	# Slurm's headers includes its config.h first: NDEBUG in it changes them.
+	AC_SUBST([SLURM_CPPFLAGS], ['-isystem $(SLURM_SRC)'])
+	# Slurm is built without strict aliasing, and needs it so.
+	AC_SUBST([SLURM_CFLAGS], ['-pthread -fno-strict-aliasing'])
+	AC_DEFINE_UNQUOTED([STORM_SLURM_REVISION], ["$storm_slurm_revision"],
+		[The revision of the Slurm source])
+	AC_DEFINE_UNQUOTED([STORM_SLURM_CONFIG_DIGEST], ["$storm_slurm_digest"],
+		[SHA-256 of the Slurm source's config.h])
+])
+
+# STORM_CHECK_SLURM_LIB
+# Finds libslurmfull.so, Slurm's internal library, which its commands and
+# daemons share.
+AC_DEFUN([STORM_CHECK_SLURM_LIB], [
+	AC_ARG_WITH([slurm-lib], [AS_HELP_STRING([--with-slurm-lib=DIR],
+		[the directory of libslurmfull.so @<:@default: looked for@:>@])],
+		[], [with_slurm_lib=])
+	AC_MSG_CHECKING([for libslurmfull.so])
+	storm_slurm_lib=
+	for storm_dir in $with_slurm_lib /usr/lib/*/slurm-wlm /usr/lib64/slurm \
+			 /usr/lib/slurm /usr/lib/*/slurm /usr/local/lib/slurm; do
+		AS_IF([test -z "$storm_slurm_lib" &&
+		       test -f "$storm_dir/libslurmfull.so"],
+			[storm_slurm_lib=$storm_dir])
+	done
+	AS_IF([test -z "$storm_slurm_lib"], [AC_MSG_ERROR(
+		[libslurmfull.so is missing: install the packages slurmd and slurm-client (contribs/prepare does), or give --with-slurm-lib=DIR])])
+	AC_MSG_RESULT([$storm_slurm_lib])
+	AC_SUBST([SLURM_LIBS],
+		["-L$storm_slurm_lib -lslurmfull -Wl,-rpath,$storm_slurm_lib"])
+])
+
+# STORM_CHOOSE_WARNINGS
+AC_DEFUN([STORM_CHOOSE_WARNINGS], [
+	AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror],
+		[make warnings errors, as our CI does])],
+		[], [enable_werror=no])
+	WARN_CFLAGS="-Wall -Wextra -Wshadow -Wmissing-prototypes"
+	storm_warnings=warnings
+	AS_IF([test "$enable_werror" = yes],
+		[WARN_CFLAGS="$WARN_CFLAGS -Werror"
+		 storm_warnings=errors])
+	AC_SUBST([WARN_CFLAGS])
+])
+
+# STORM_CHOOSE_SANITIZERS
+AC_DEFUN([STORM_CHOOSE_SANITIZERS], [
+	AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers],
+		[build with the address and undefined behaviour sanitizers, for
+		 the unit tests and the simulator: Slurm cannot load such
+		 plugins])],
+		[], [enable_sanitizers=no])
+	SAN_CFLAGS=
+	AS_IF([test "$enable_sanitizers" = yes],
+		[SAN_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"])
+	AC_SUBST([SAN_CFLAGS])
+])
