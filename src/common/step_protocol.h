@@ -1,0 +1,55 @@
+/*
+ * step_protocol.h - what the launcher (launch_storm.so in srun, sbcast_storm)
+ * and the node agent say to each other through libstorm about a step: the
+ * numbers of events and reports and the layout of what they carry.  libstorm
+ * gives none of it a meaning (paper section 2.3: job launch and termination
+ * detection are built on the primitives).
+ *
+ * Integers are in network byte order.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STEP_PROTOCOL_H
+#define STORM_STEP_PROTOCOL_H
+
+#include <stdint.h>
+
+/*
+ * OPEN's authority: {u16 Slurm protocol version, pack_sbcast_cred() with that
+ * version}.  Without it a session may launch but send no file.
+ *
+ * job_id, step_id and step_het of the domain are those of the step's
+ * REQUEST_LAUNCH_TASKS (launch_tasks_request_msg_t.step_id): slurmstepd finds
+ * its session by them and by the user's id.
+ */
+#define STEP_AUTHORITY_HEAD 2
+
+/* remote_event of a memory transfer */
+enum step_event {
+	/*
+	 * {u16 reserved, 0; then the bytes that a client writes to slurmd's
+	 * port, beginning with Slurm's 4 byte length}.  The agent hands the
+	 * bytes to its own slurmd and reports DELIVERED.
+	 */
+	STEP_EVENT_LAUNCH = 1,
+};
+#define STEP_LAUNCH_HEAD 2
+
+/* kind of a report: code; ids */
+enum step_report {
+	/* slurmd's answer to LAUNCH, or SLURM_COMMUNICATIONS_*_ERROR when it
+	 * gave none; node numbers of the domain */
+	STEP_REPORT_DELIVERED = 1,
+	/* slurmstepd's RESPONSE_LAUNCH_TASKS: return_code; task ids of the
+	 * step (task_ids); a failed launch names them too */
+	STEP_REPORT_STARTED = 2,
+	/* slurmstepd's MESSAGE_TASK_EXIT: return_code (a wait status);
+	 * task ids of the step */
+	STEP_REPORT_EXITED = 3,
+};
+
+/* A path that ends in '/' is completed by the agent as Slurm's slurmd does:
+ * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again. */
+#define STEP_BCAST_NAME_FMT "slurm_bcast_%u.%u_%s"
+
+#endif

@@ -1,0 +1,355 @@
+/*
+ * storm_conf.c - storm.conf: see storm_conf.h.
+ *
+ * Slurm's parser reads every value as a string and the values are judged
+ * here, so that a refusal can name the key, the value and what is allowed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "slurm/slurm_errno.h"
+#include "src/common/parse_config.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "storm_conf.h"
+#include "src/libstorm/clock.h"
+
+/* Each gives NULL, or what is allowed (a static string). */
+typedef const char *(*value_fn)(struct storm_conf *c, const char *value);
+
+/* A plain decimal number; no sign, no blanks; *end at what follows it. */
+static bool _number(const char *s, uint64_t *out, const char **end)
+{
+	char *e;
+
+	if (!isdigit((unsigned char) *s))
+		return false;
+	errno = 0;
+	*out = strtoull(s, &e, 10);
+	*end = e;
+	return !errno;
+}
+
+static bool _integer(const char *s, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *end;
+
+	return _number(s, out, &end) && !*end && *out >= min && *out <= max;
+}
+
+/* Bytes, with K, M or G (powers of 1024) at the end. */
+static bool _bytes(const char *s, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *end;
+	int shift = 0;
+
+	if (!_number(s, out, &end))
+		return false;
+	switch (toupper((unsigned char) *end)) {
+	case 'G':
+		shift += 10;
+		/* fall through */
+	case 'M':
+		shift += 10;
+		/* fall through */
+	case 'K':
+		shift += 10;
+		end++;
+	}
+	if (*end || *out > UINT64_MAX >> shift)
+		return false;
+	*out <<= shift;
+	return *out >= min && *out <= max;
+}
+
+/* Milliseconds; "5s" is 5000, "5ms" is 5. */
+static bool _time(const char *s, uint64_t min_ms, uint64_t max_ms,
+		  uint64_t *ns)
+{
+	const char *end;
+	uint64_t ms;
+
+	if (!_number(s, &ms, &end))
+		return false;
+	if (!strcasecmp(end, "s")) {
+		if (ms > max_ms / 1000)
+			return false;
+		ms *= 1000;
+	} else if (*end && strcasecmp(end, "ms")) {
+		return false;
+	}
+	if (ms < min_ms || ms > max_ms)
+		return false;
+	*ns = ms * STORM_MS;
+	return true;
+}
+
+#define INTEGER(fn, field, min, max)					\
+static const char *fn(struct storm_conf *c, const char *v)		\
+{									\
+	uint64_t n;							\
+									\
+	if (!_integer(v, min, max, &n))					\
+		return "a number from " #min " to " #max;		\
+	c->set.field = n;						\
+	return NULL;							\
+}
+
+#define TIME(fn, field, min, max)					\
+static const char *fn(struct storm_conf *c, const char *v)		\
+{									\
+	if (!_time(v, min, max, &c->field))				\
+		return #min " to " #max " milliseconds, or seconds with "\
+			"an s behind";					\
+	return NULL;							\
+}
+
+INTEGER(_port, port, 1, 65535)
+INTEGER(_group_count, groups, 1, 64)
+INTEGER(_ttl, ttl, 0, 255)
+INTEGER(_dscp, dscp, 0, 63)
+INTEGER(_control_dscp, dscp_control, 0, 63)
+INTEGER(_radix, radix, 2, 64)
+INTEGER(_max_sessions, sessions_max, 1, 65536)
+INTEGER(_drop_seed, drop_seed, 0, 18446744073709551615U)
+TIME(_open_timeout, set.open_timeout, 100, 600000)
+TIME(_dead_timeout, set.dead_timeout, 100, 600000)
+TIME(_op_timeout, set.op_timeout, 100, 3600000)
+TIME(_heartbeat, set.heartbeat, 10, 60000)
+TIME(_agent_linger, agent_linger, 0, 3600000)
+
+static const char *_interface(struct storm_conf *c, const char *v)
+{
+	if (!*v || strlen(v) >= sizeof(c->set.interface) || strchr(v, '/'))
+		return "the name of a network interface, at most 15 letters";
+	strcpy(c->set.interface, v);
+	return NULL;
+}
+
+static const char *_multicast(struct storm_conf *c, const char *v)
+{
+	if (!strcasecmp(v, "yes"))
+		c->set.multicast = true;
+	else if (!strcasecmp(v, "no"))
+		c->set.multicast = false;
+	else
+		return "yes or no";
+	return NULL;
+}
+
+static const char *_group_base(struct storm_conf *c, const char *v)
+{
+	struct in_addr a;
+
+	if (inet_pton(AF_INET, v, &a) != 1 || !IN_MULTICAST(ntohl(a.s_addr)))
+		return "an IPv4 multicast address, 224.0.0.0 to "
+			"239.255.255.255";
+	memset(c->set.group.ip, 0, 10);
+	memset(c->set.group.ip + 10, 0xff, 2);
+	memcpy(c->set.group.ip + 12, &a, 4);
+	return NULL;
+}
+
+static const char *_window(struct storm_conf *c, const char *v)
+{
+	if (!_bytes(v, 64 << 10, 1ULL << 30, &c->set.window))
+		return "64K to 1G bytes";
+	return NULL;
+}
+
+static const char *_rate(struct storm_conf *c, const char *v)
+{
+	uint64_t n;
+
+	if (!_bytes(v, 0, 1ULL << 40, &n) || (n && n < 10000))
+		return "bytes a second from 10000 to 1024G, or 0 for no limit";
+	c->set.rate = n;
+	return NULL;
+}
+
+static const char *_socket_buffer(struct storm_conf *c, const char *v)
+{
+	uint64_t n;
+
+	if (!_bytes(v, 64 << 10, 1 << 30, &n))
+		return "64K to 1G bytes";
+	c->set.socket_buffer = n;
+	return NULL;
+}
+
+static const char *_mtu(struct storm_conf *c, const char *v)
+{
+	uint64_t n;
+
+	if (!_integer(v, 0, 65535, &n) || (n && n < 576))
+		return "576 to 65535, or 0 for the interface's";
+	c->set.mtu = n;
+	return NULL;
+}
+
+static const char *_fallback(struct storm_conf *c, const char *v)
+{
+	if (!strcasecmp(v, "warn"))
+		c->fallback = FALLBACK_WARN;
+	else if (!strcasecmp(v, "never"))
+		c->fallback = FALLBACK_NEVER;
+	else
+		return "warn or never";
+	return NULL;
+}
+
+static const char *_drop_percent(struct storm_conf *c, const char *v)
+{
+	char *end;
+	double d;
+
+	if (!isdigit((unsigned char) *v))
+		return "0 to 100";
+	d = strtod(v, &end);
+	if (*end || !(d >= 0 && d <= 100))
+		return "0 to 100";
+	c->set.drop_ppm = d * 10000 + 0.5;
+	return NULL;
+}
+
+static const struct {
+	const char *key;
+	value_fn set;
+} keys[] = {
+	{ "Interface", _interface },
+	{ "Port", _port },
+	{ "Multicast", _multicast },
+	{ "GroupBase", _group_base },
+	{ "GroupCount", _group_count },
+	{ "TTL", _ttl },
+	{ "DSCP", _dscp },
+	{ "ControlDSCP", _control_dscp },
+	{ "Radix", _radix },
+	{ "Window", _window },
+	{ "Rate", _rate },
+	{ "SocketBuffer", _socket_buffer },
+	{ "MTU", _mtu },
+	{ "OpenTimeout", _open_timeout },
+	{ "DeadTimeout", _dead_timeout },
+	{ "OpTimeout", _op_timeout },
+	{ "Heartbeat", _heartbeat },
+	{ "MaxSessions", _max_sessions },
+	{ "Fallback", _fallback },
+	{ "AgentLinger", _agent_linger },
+	{ "DropPercent", _drop_percent },
+	{ "DropSeed", _drop_seed },
+};
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+void storm_conf_default(struct storm_conf *out)
+{
+	memset(out, 0, sizeof(*out));
+	storm_settings_default(&out->set);
+	out->fallback = FALLBACK_WARN;
+	out->agent_linger = 30 * STORM_SEC;
+}
+
+/* What no single value can be wrong about. */
+static char *_cross_check(const struct storm_conf *c, const char *path)
+{
+	const struct storm_settings *s = &c->set;
+	uint32_t base = (uint32_t) s->group.ip[12] << 24 |
+		s->group.ip[13] << 16 | s->group.ip[14] << 8 |
+		s->group.ip[15];
+
+	if (!IN_MULTICAST(base + s->groups - 1))
+		return xstrdup_printf("%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses",
+				      path, s->groups);
+	if (s->dead_timeout < 2 * s->heartbeat)
+		return xstrdup_printf("%s: DeadTimeout (%lu ms) must be at least twice Heartbeat (%lu ms), or a single lost datagram looks like death",
+				      path,
+				      (unsigned long) (s->dead_timeout / STORM_MS),
+				      (unsigned long) (s->heartbeat / STORM_MS));
+	return NULL;
+}
+
+int storm_conf_load_file(const char *path, struct storm_conf *out,
+			 char **error)
+{
+	s_p_options_t options[KEYS + 1] = { { 0 } };
+	struct storm_conf conf;
+	s_p_hashtbl_t *table;
+	char *why = NULL;
+
+	/* the parser would wait a minute for a file that is not there */
+	if (access(path, R_OK)) {
+		*error = xstrdup_printf("%s: %m", path);
+		return SLURM_ERROR;
+	}
+	storm_conf_default(&conf);
+	for (size_t i = 0; i < KEYS; i++) {
+		options[i].key = (char *) keys[i].key;
+		options[i].type = S_P_STRING;
+	}
+	table = s_p_hashtbl_create(options);
+	if (s_p_parse_file(table, NULL, (char *) path, false, NULL))
+		why = xstrdup_printf("%s: an unknown key or a malformed line, see the message before this one",
+				     path);
+	for (size_t i = 0; !why && i < KEYS; i++) {
+		char *value = NULL;
+		const char *allowed;
+
+		if (!s_p_get_string(&value, keys[i].key, table))
+			continue;
+		allowed = keys[i].set(&conf, value);
+		if (allowed)
+			why = xstrdup_printf("%s: %s=%s is refused, allowed: %s",
+					     path, keys[i].key, value, allowed);
+		xfree(value);
+	}
+	s_p_hashtbl_destroy(table);
+	conf.set.group.port = conf.set.port;
+	if (!why)
+		why = _cross_check(&conf, path);
+	if (why) {
+		*error = why;
+		return SLURM_ERROR;
+	}
+	*out = conf;
+	return SLURM_SUCCESS;
+}
+
+/* Beside the slurm.conf that this process really read. */
+static char *_conf_path(void)
+{
+	char *path, *slash;
+
+	if (!slurm_conf.slurm_conf)
+		return get_extra_conf_path("storm.conf");
+	path = xstrdup(slurm_conf.slurm_conf);
+	slash = strrchr(path, '/');
+	if (slash)
+		slash[1] = '\0';
+	else
+		path[0] = '\0';
+	xstrcat(path, "storm.conf");
+	return path;
+}
+
+int storm_conf_load(struct storm_conf *out, char **error)
+{
+	char *path = _conf_path();
+	int rc = SLURM_SUCCESS;
+
+	if (access(path, F_OK) && errno == ENOENT)
+		storm_conf_default(out);
+	else
+		rc = storm_conf_load_file(path, out, error);
+	xfree(path);
+	return rc;
+}
