@@ -28,7 +28,7 @@ static ssize_t send_super(struct storm_udp *u, int fd,
 	union {
 		char bytes[CMSG_SPACE(sizeof(uint16_t))];
 		struct cmsghdr align;
-	} control;
+	} control = { .bytes = "" };
 	struct iovec iov = { .iov_base = (void *) buf, .iov_len = len };
 	struct msghdr msg = {
 		.msg_name = (void *) to, .msg_namelen = sizeof(*to),
@@ -52,12 +52,12 @@ static ssize_t send_plain(struct storm_udp *u, int fd,
 			  const struct sockaddr_in *to, const uint8_t *buf,
 			  size_t len, size_t seg)
 {
-	struct mmsghdr hdr[UDP_GSO_SEGS];
-	struct iovec iov[UDP_GSO_SEGS];
+	struct mmsghdr hdr[UDP_SUPER_SEGS];
+	struct iovec iov[UDP_SUPER_SEGS];
 	size_t off, taken;
 	int n, r;
 
-	for (n = 0, off = 0; n < UDP_GSO_SEGS && off < len; n++, off += seg) {
+	for (n = 0, off = 0; n < UDP_SUPER_SEGS && off < len; n++, off += seg) {
 		iov[n].iov_base = (void *) (buf + off);
 		iov[n].iov_len = len - off < seg ? len - off : seg;
 		memset(&hdr[n], 0, sizeof(hdr[n]));
@@ -84,12 +84,12 @@ static bool gso_refused(int err)
 static int push(struct storm_udp *u, int fd, const struct sockaddr_in *to,
 		const uint8_t *buf, size_t len, size_t seg, size_t *done)
 {
-	size_t segs = UDP_PAYLOAD_MAX / seg, n;
+	size_t segs = UDP_SUPER_MAX / seg, n;
 	bool gso = u->gso && segs > 1;
 	ssize_t r;
 
-	if (segs > UDP_GSO_SEGS)
-		segs = UDP_GSO_SEGS;
+	if (segs > UDP_SUPER_SEGS)
+		segs = UDP_SUPER_SEGS;
 	for (*done = 0; *done < len; *done += r) {
 		n = len - *done;
 		if (gso && n > seg) {
@@ -239,40 +239,39 @@ struct rx_control {
 	char bytes[RX_CONTROL];
 } __attribute__((aligned(_Alignof(struct cmsghdr))));
 
-/* One block each for the headers and the data; the rest never changes. */
-struct rx_slots {
+/* Set up once; what recvmmsg() changes is the lengths. */
+struct udp_rx {
 	struct mmsghdr hdr[UDP_RX_BUFS];
 	struct iovec iov[UDP_RX_BUFS];
 	struct rx_control control[UDP_RX_BUFS];
-	struct storm_rx rx[UDP_RX_BATCH];
+	struct storm_rx batch[UDP_RX_BATCH];
+	size_t count;		/* in the batch */
+	uint8_t bufs[UDP_RX_BUFS][UDP_RX_BUF_SIZE];
 };
 
 int storm_udp_rx_init(struct storm_udp *u)
 {
-	struct rx_slots *s = calloc(1, sizeof(*s));
-	size_t i;
+	struct udp_rx *rx = malloc(sizeof(*rx));
+	int i;
 
-	u->rx_mem = malloc((size_t) UDP_RX_BUFS * UDP_RX_BUF_SIZE);
-	if (!s || !u->rx_mem) {
-		free(s);
+	if (!rx)
 		return ENOMEM;
-	}
+	memset(rx->hdr, 0, sizeof(rx->hdr));
 	for (i = 0; i < UDP_RX_BUFS; i++) {
-		s->iov[i].iov_base = u->rx_mem + i * UDP_RX_BUF_SIZE;
-		s->iov[i].iov_len = UDP_RX_BUF_SIZE;
-		s->hdr[i].msg_hdr.msg_iov = &s->iov[i];
-		s->hdr[i].msg_hdr.msg_iovlen = 1;
-		s->hdr[i].msg_hdr.msg_control = s->control[i].bytes;
+		rx->iov[i].iov_base = rx->bufs[i];
+		rx->iov[i].iov_len = UDP_RX_BUF_SIZE;
+		rx->hdr[i].msg_hdr.msg_iov = &rx->iov[i];
+		rx->hdr[i].msg_hdr.msg_iovlen = 1;
+		rx->hdr[i].msg_hdr.msg_control = rx->control[i].bytes;
 	}
-	u->rx_hdr = s->hdr;
-	u->rx = s->rx;
+	rx->count = 0;
+	u->rx = rx;
 	return 0;
 }
 
 void storm_udp_rx_fini(struct storm_udp *u)
 {
-	free(u->rx_hdr);	/* first in its struct rx_slots */
-	free(u->rx_mem);
+	free(u->rx);
 }
 
 /* Segment size of what came in one receive: the whole, if nothing is said. */
@@ -313,16 +312,17 @@ static bool lost(struct storm_udp *u)
 
 static void deliver(struct storm_udp *u)
 {
-	size_t n = u->rx_count;
+	size_t n = u->rx->count;
 
-	u->rx_count = 0;
+	u->rx->count = 0;
 	if (n)
-		u->h.datagrams(u->h.arg, u->rx, n);
+		u->h.datagrams(u->h.arg, u->rx->batch, n);
 }
 
 static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
 		  bool group)
 {
+	struct storm_rx *r;
 	size_t off, n;
 
 	for (off = 0; off < len; off += seg) {
@@ -331,32 +331,34 @@ static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
 		u->stats.rx_bytes += n;
 		if (lost(u))
 			continue;
-		u->rx[u->rx_count].buf = buf + off;
-		u->rx[u->rx_count].len = n;
-		u->rx[u->rx_count].group = group;
-		if (++u->rx_count == UDP_RX_BATCH)
+		r = &u->rx->batch[u->rx->count++];
+		r->buf = buf + off;
+		r->len = n;
+		r->group = group;
+		if (u->rx->count == UDP_RX_BATCH)
 			deliver(u);
 	}
 }
 
 void storm_udp_receive(struct storm_udp *u, int fd, bool group, int rounds)
 {
+	struct udp_rx *rx = u->rx;
 	struct msghdr *msg;
 	int i, n;
 
 	while (rounds--) {
 		for (i = 0; i < UDP_RX_BUFS; i++)
-			u->rx_hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
-		n = recvmmsg(fd, u->rx_hdr, UDP_RX_BUFS, MSG_DONTWAIT, NULL);
+			rx->hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
+		n = recvmmsg(fd, rx->hdr, UDP_RX_BUFS, MSG_DONTWAIT, NULL);
 		if (n <= 0)
 			return;
 		u->stats.rx_calls++;
 		for (i = 0; i < n; i++) {
-			msg = &u->rx_hdr[i].msg_hdr;
-			split(u, msg->msg_iov->iov_base, u->rx_hdr[i].msg_len,
-			      segment_size(msg, u->rx_hdr[i].msg_len), group);
+			msg = &rx->hdr[i].msg_hdr;
+			split(u, rx->bufs[i], rx->hdr[i].msg_len,
+			      segment_size(msg, rx->hdr[i].msg_len), group);
 		}
-		deliver(u);	/* the buffers are used again */
+		deliver(u);	/* before the buffers are used again */
 		if (n < UDP_RX_BUFS)
 			return;
 	}

@@ -17,8 +17,12 @@
 
 #include "udp.h"
 
-#define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram, or GSO super-packet */
-#define UDP_GSO_SEGS 64		/* what every kernel with GSO takes */
+#define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram */
+/* A super-packet: what every kernel takes, and what every device does.  With
+ * its link headers it must stay below 64 KiB, or it is segmented before the
+ * device rather than in or behind it, at a tenth of the speed. */
+#define UDP_SUPER_SEGS 64
+#define UDP_SUPER_MAX (65536 - 256)
 #define UDP_IP_HEADERS 28	/* IPv4 without options, and UDP */
 
 /* One send() is at most this long: the part that the socket does not take at
@@ -94,6 +98,7 @@ TAILQ_HEAD(udp_streams_out, udp_stream_out);
 struct storm_udp {
 	struct storm_transport transport;	/* first */
 	struct storm_settings set;
+	enum storm_udp_role role;
 	struct storm_udp_handler h;
 	struct udp_iface iface;
 	uint16_t port;
@@ -103,12 +108,9 @@ struct storm_udp {
 	struct udp_src *group;
 	uint32_t groups;
 	bool gso;
-	bool told_family, told_size, told_send;	/* logged once */
+	bool told_family, told_buffer, told_size, told_send;	/* logged once */
 
-	uint8_t *rx_mem;
-	struct mmsghdr *rx_hdr;
-	struct storm_rx *rx;	/* UDP_RX_BATCH */
-	size_t rx_count;
+	struct udp_rx *rx;	/* receive buffers */
 	uint32_t drop_ppm;
 	uint64_t drop_state;
 
@@ -122,7 +124,6 @@ struct storm_udp {
 };
 
 /* udp.c */
-uint64_t storm_udp_now(void);
 /* Add to, change in or (events 0, for ADD'ed ones) mute in the epoll. */
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events);

@@ -1,0 +1,424 @@
+/*
+ * udp_stream.c - OPENs over TCP.
+ *
+ * An OPEN brings the session's key, so it comes before anything that could
+ * protect or repair datagrams; TCP does that for it (paper section 2.2: the
+ * Node Managers form a tree; an OPEN goes down that tree, hop by hop).
+ *
+ *	0        4                          4 + length
+ *	+--------+--------------------------+
+ *	| length | length bytes             |	length: network order, 1 to 16 MiB
+ *	+--------+--------------------------+
+ *
+ * One such frame a connection, nothing comes back.  The receiver closes when
+ * it has read all; a reset instead tells the sender that it did not.
+ * Whoever can reach the port may send anything, so what a peer makes us hold
+ * is bounded: so many connections, for so long, and memory only for bytes
+ * that did arrive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "udp_private.h"
+
+#define HEAD 4
+#define FIRST_ROOM (64 * 1024)
+#define BYTES_PER_POLL (1024 * 1024)	/* for one stream */
+#define ACCEPTS_PER_POLL 32
+#define TIMER_PERIOD 100000000		/* ns */
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	p[0] = v >> 24;
+	p[1] = v >> 16;
+	p[2] = v >> 8;
+	p[3] = v;
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t) p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+/* ----------------------------------------------------------------- timer */
+
+/* Tick while there are streams; at once, when one has failed already. */
+static void timer_start(struct storm_udp *u, bool at_once)
+{
+	struct itimerspec when = {
+		.it_value.tv_nsec = at_once ? 1 : TIMER_PERIOD,
+		.it_interval.tv_nsec = TIMER_PERIOD,
+	};
+
+	if (u->timer_on && !at_once)
+		return;
+	u->timer_on = !timerfd_settime(u->timer.fd, 0, &when, NULL);
+}
+
+static void timer_stop(struct storm_udp *u)
+{
+	struct itimerspec never = { .it_value.tv_nsec = 0 };
+
+	timerfd_settime(u->timer.fd, 0, &never, NULL);
+	u->timer_on = false;
+}
+
+/* -------------------------------------------------------------- incoming */
+
+static void listener_pause(struct storm_udp *u, bool pause)
+{
+	if (u->listener_paused == pause)
+		return;
+	if (!storm_udp_watch(u, EPOLL_CTL_MOD, &u->listener,
+			     pause ? 0 : EPOLLIN))
+		u->listener_paused = pause;
+}
+
+static void in_free(struct storm_udp *u, struct udp_stream_in *s)
+{
+	close(s->src.fd);
+	TAILQ_REMOVE(&u->in, s, link);
+	u->in_count--;
+	free(s->buf);
+	free(s);
+	listener_pause(u, false);
+}
+
+/* Close so that the sender sees an error, not a success. */
+static void in_refuse(struct storm_udp *u, struct udp_stream_in *s)
+{
+	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(s->src.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	u->stats.streams_refused++;
+	in_free(u, s);
+}
+
+static void in_add(struct storm_udp *u, int fd)
+{
+	struct udp_stream_in *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		u->stats.streams_refused++;
+		close(fd);
+		return;
+	}
+	s->src.kind = UDP_STREAM_IN;
+	s->src.fd = fd;
+	s->deadline = storm_now() + UDP_STREAM_IN_TIME;
+	TAILQ_INSERT_TAIL(&u->in, s, link);
+	u->in_count++;
+	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
+		in_refuse(u, s);
+	else
+		timer_start(u, false);
+}
+
+void storm_udp_accept(struct storm_udp *u)
+{
+	int fd, i;
+
+	for (i = 0; i < ACCEPTS_PER_POLL; i++) {
+		/* The others wait in the kernel's queue. */
+		if (u->in_count >= UDP_STREAMS_IN) {
+			listener_pause(u, true);
+			return;
+		}
+		fd = accept4(u->listener.fd, NULL, NULL,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0) {
+			in_add(u, fd);
+			continue;
+		}
+		if (errno == EAGAIN)
+			return;
+		/* No descriptor or no memory would wake us again and again:
+		 * leave it until the timer comes round. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM) {
+			listener_pause(u, true);
+			timer_start(u, false);
+			return;
+		}
+		/* Anything else is about a connection that is gone. */
+	}
+}
+
+/* Memory for what comes next; false: refuse. */
+static bool in_room(struct udp_stream_in *s)
+{
+	uint32_t have = s->got - HEAD, room = s->room ? s->room * 2 : FIRST_ROOM;
+	uint8_t *p;
+
+	if (have < s->room)
+		return true;
+	if (room > s->len)
+		room = s->len;
+	p = realloc(s->buf, room);
+	if (!p)
+		return false;
+	s->buf = p;
+	s->room = room;
+	return true;
+}
+
+/* One read: what it gave, as read(). */
+static ssize_t in_read(struct udp_stream_in *s)
+{
+	ssize_t r;
+
+	if (s->got < HEAD)
+		r = read(s->src.fd, s->head + s->got, HEAD - s->got);
+	else
+		r = read(s->src.fd, s->buf + s->got - HEAD,
+			 s->room - (s->got - HEAD));
+	if (r > 0)
+		s->got += r;
+	return r;
+}
+
+void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s)
+{
+	size_t budget = BYTES_PER_POLL;
+	ssize_t r;
+
+	while (budget) {
+		if (s->got >= HEAD && !in_room(s))
+			goto refuse;
+		r = in_read(s);
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r <= 0)
+			goto refuse;
+		budget -= (size_t) r < budget ? (size_t) r : budget;
+		if (s->got == HEAD) {
+			s->len = get32(s->head);
+			if (!s->len || s->len > UDP_STREAM_MAX)
+				goto refuse;
+		}
+		if (s->got > HEAD && s->got - HEAD == s->len) {
+			u->stats.streams_in++;
+			u->h.stream(u->h.arg, s->buf, s->len);
+			in_free(u, s);
+			return;
+		}
+	}
+	return;
+refuse:
+	in_refuse(u, s);
+}
+
+int storm_udp_listen(struct storm_udp *u)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(u->port) };
+	int one = 1, tos = u->set.dscp_control << 2;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	u->listener.kind = UDP_LISTENER;
+	u->listener.fd = fd;
+	if (fd >= 0 &&
+	    !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
+	    !setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
+	    !bind(fd, (struct sockaddr *) &sin, sizeof(sin)) &&
+	    !listen(fd, SOMAXCONN) &&
+	    !storm_udp_watch(u, EPOLL_CTL_ADD, &u->listener, EPOLLIN))
+		return STORM_OK;
+	if (errno == EADDRINUSE)
+		storm_log(STORM_LOG_ERROR, "TCP port %u is in use: is another "
+			  "agent running? Otherwise set Port in storm.conf",
+			  u->port);
+	else
+		storm_log(STORM_LOG_ERROR, "cannot listen on TCP port %u: %m",
+			  u->port);
+	return STORM_ESYS;
+}
+
+/* -------------------------------------------------------------- outgoing */
+
+/* Connect; what goes wrong is told by the timer, as the contract wants it. */
+static void out_start(struct storm_udp *u, struct udp_stream_out *s)
+{
+	int one = 1, tos = u->set.dscp_control << 2;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	u->out_active++;
+	s->src.fd = fd;
+	if (fd < 0)
+		goto fail;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	if (connect(fd, (struct sockaddr *) &s->to, sizeof(s->to)) &&
+	    errno != EINPROGRESS)
+		goto fail;
+	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLOUT))
+		goto fail;
+	timer_start(u, false);
+	return;
+fail:
+	s->err = errno;
+	timer_start(u, true);
+}
+
+static void out_free(struct storm_udp *u, struct udp_stream_out *s)
+{
+	if (s->src.fd >= 0)
+		close(s->src.fd);
+	TAILQ_REMOVE(&u->out, s, link);
+	free(s);
+}
+
+/* One is over: tell it if it failed, and let the next one begin. */
+static void out_end(struct storm_udp *u, struct udp_stream_out *s, int err)
+{
+	uint64_t session = s->session;
+	uint32_t node = s->node;
+	struct udp_stream_out *next;
+
+	if (s->src.fd >= 0 || s->err)
+		u->out_active--;
+	else
+		u->out_waiting--;
+	out_free(u, s);
+	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
+		TAILQ_FOREACH(next, &u->out, link)
+			if (next->src.fd < 0 && !next->err)
+				break;
+		u->out_waiting--;
+		out_start(u, next);
+	}
+	if (err)
+		u->h.stream_failed(u->h.arg, session, node, err);
+}
+
+int storm_udp_send_stream(struct storm_transport *t,
+			  const struct storm_addr *to, uint64_t session,
+			  uint32_t node, const void *buf, size_t len)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_out *s;
+	struct sockaddr_in sin;
+
+	if (!len || !to->port)
+		return -EINVAL;
+	if (len > UDP_STREAM_MAX)
+		return -EMSGSIZE;
+	if (!storm_udp_sockaddr(u, to, &sin))
+		return -EAFNOSUPPORT;
+	if (u->out_waiting >= UDP_STREAMS_WAITING)
+		return -EAGAIN;
+	s = malloc(sizeof(*s) + HEAD + len);
+	if (!s)
+		return -ENOMEM;
+	memset(s, 0, sizeof(*s));
+	s->src.kind = UDP_STREAM_OUT;
+	s->src.fd = -1;
+	s->deadline = storm_now() + u->set.open_timeout;
+	s->to = sin;
+	s->session = session;
+	s->node = node;
+	s->len = HEAD + len;
+	put32(s->buf, len);
+	memcpy(s->buf + HEAD, buf, len);
+	TAILQ_INSERT_TAIL(&u->out, s, link);
+	if (u->out_active < UDP_STREAMS_OUT)
+		out_start(u, s);
+	else
+		u->out_waiting++;
+	return 0;
+}
+
+void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
+{
+	socklen_t size = sizeof(int);
+	int err = 0;
+	ssize_t r;
+	char c;
+
+	if (!s->connected) {
+		if (getsockopt(s->src.fd, SOL_SOCKET, SO_ERROR, &err, &size))
+			err = errno;
+		if (err)
+			goto end;
+		s->connected = true;
+	}
+	while (s->off < s->len) {
+		r = send(s->src.fd, s->buf + s->off, s->len - s->off,
+			 MSG_NOSIGNAL);
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r < 0) {
+			err = errno;
+			goto end;
+		}
+		s->off += r;
+		if (s->off < s->len)
+			continue;
+		/* Written is not received: wait for the peer to close. */
+		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN)) {
+			err = errno;
+			goto end;
+		}
+		return;
+	}
+	r = recv(s->src.fd, &c, 1, 0);
+	if (r < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (r < 0)
+		err = errno;
+	else if (r > 0)
+		err = EPROTO;	/* not an agent */
+end:
+	out_end(u, s, err);
+}
+
+/* ------------------------------------------------------------------ both */
+
+void storm_udp_stream_timer(struct storm_udp *u)
+{
+	struct udp_stream_out *out, *out_next;
+	struct udp_stream_in *in;
+	uint64_t ticks, now = storm_now();
+
+	if (read(u->timer.fd, &ticks, sizeof(ticks)) < 0)
+		return;
+	/* Oldest first, and all have the same time. */
+	while ((in = TAILQ_FIRST(&u->in)) && in->deadline <= now)
+		in_refuse(u, in);
+	if (u->in_count < UDP_STREAMS_IN)
+		listener_pause(u, false);
+	/* What a handler adds goes to the end and is not due yet. */
+	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
+		out_next = TAILQ_NEXT(out, link);
+		if (out->err)
+			out_end(u, out, out->err);
+		else if (out->deadline <= now)
+			out_end(u, out, ETIMEDOUT);
+	}
+	if (TAILQ_EMPTY(&u->in) && TAILQ_EMPTY(&u->out))
+		timer_stop(u);
+}
+
+void storm_udp_streams_fini(struct storm_udp *u)
+{
+	struct udp_stream_in *in;
+	struct udp_stream_out *out;
+
+	while ((in = TAILQ_FIRST(&u->in))) {
+		TAILQ_REMOVE(&u->in, in, link);
+		close(in->src.fd);
+		free(in->buf);
+		free(in);
+	}
+	while ((out = TAILQ_FIRST(&u->out)))
+		out_free(u, out);
+}
