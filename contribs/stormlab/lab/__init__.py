@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A Slurm cluster on one machine, for tests and tools in Python.
+
+    sys.path.insert(0, ".../contribs/stormlab")
+    from lab import Lab, LabError
+
+    lab = Lab("test")                   # default: $STORMLAB or "default"
+    lab.up(8)                           # storm; or lab.up(8, stock=True)
+    lab.up(8, conf={"TreeWidth": 4}, storm_conf={"Multicast": "no"},
+           cpus=4, mtu=1500, switch="none", stage="/path/_stage")
+    done = lab.run(["srun", "-N8", "hostname"], user="user")
+    done.returncode, done.stdout, done.stderr
+    lab.exec("n3", "cat /proc/uptime")  # a str goes to sh -c
+    p = lab.popen(["srun", ...], stdout=PIPE); p.send_signal(SIGINT)
+    lab.node_states(); lab.wait_idle()
+    lab.shape("1gbit"); lab.shape(None)
+    lab.multicast(False)                # the switch drops IP multicast
+    lab.drop(5, seed=7); lab.drop(0)    # at every receiver
+    lab.counters("login")["tx_bytes"]   # see lab.net.counters
+    lab.agent_stats("n1")               # storm_agent --stats, a dict
+    lab.kill("n2", "agent")             # SIGKILL; or sig=signal.SIGSTOP
+    lab.restart("n2", "slurmd")
+    lab.pids("login", "srun")           # processes by name
+    lab.disk("n2", "4m")                # a full disk soon: /small
+    lab.put("app", "login", "/tmp/app")
+    lab.path("n2", "/tmp/app")          # n2's file, seen from outside
+    lab.log("n2", "slurmd")
+    lab.down()                          # always, also after a failed up
+
+Hosts are ctl (slurmctld), login and n1..nN. Users are root, user and other.
+Each host has its own /tmp; /home is common to all of a lab (outside:
+lab.dir/home). LabError says what went wrong in words for the user.
+"""
+from .cluster import Lab, LabProcess, all_labs
+from .sysdep import LabError
+
+__all__ = ["Lab", "LabProcess", "LabError", "all_labs"]

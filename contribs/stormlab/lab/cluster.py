@@ -1,0 +1,733 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A lab as a whole: its record on disk, making it, using it, removing it.
+
+Everything that a lab has on the machine is one directory (the record, logs,
+the shared /home) and the first process of each host; the record names the
+processes by pid and start time. It is written before a host is told to go on,
+and a host whose starter dies before the end of `up` dies too: so at any time
+`down` finds all there is.
+"""
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import glob
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from . import host as hosts
+from . import net, slurmconf
+from .sysdep import (LabError, boot_id, kill_process, parent_of,
+                     pids_in_namespace, process_name, start_time, wait_for,
+                     wait_process)
+
+SWITCH = hosts.SWITCH
+
+#: command -> Debian package
+NEEDED = {"slurmctld": "slurmctld", "slurmd": "slurmd",
+          "srun": "slurm-client", "sinfo": "slurm-client",
+          "munged": "munge", "ip": "iproute2", "tc": "iproute2",
+          "bridge": "iproute2", "nsenter": "util-linux"}
+
+DAEMONS = {"slurmd": "slurmd", "slurmctld": "slurmctld", "munged": "munged",
+           "agent": "storm_agent"}
+
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+
+
+@dataclasses.dataclass
+class Plan:
+    """All that the makers of a host must know."""
+    name: str
+    dir: str
+    nodes: int
+    cpus: int
+    mtu: int
+    switch: str              # storm or none
+    stage: str               # our plugins, programs; None: Slurm alone
+    slurm_plugins: str
+    conf: list
+    storm_conf: list
+    visible: list            # paths to show in hosts although private
+
+
+def base_dirs():
+    """Where labs are recorded: the first that can be written."""
+    own = os.environ.get("STORMLAB_DIR")
+    return [own] if own else ["/run/stormlab", "/tmp/stormlab"]
+
+
+def top_dir():
+    """The root of the source tree that this file lies in."""
+    return os.path.realpath(os.path.join(os.path.dirname(__file__),
+                                         "../../.."))
+
+
+def stage_dir():
+    return os.environ.get("STORM_STAGE") or top_dir() + "/_stage"
+
+
+def check_name(name):
+    if not NAME.fullmatch(name):
+        raise LabError(f"{name!r} is no good name for a lab: at most 32 "
+                       "letters, digits, '-', '_' and '.'")
+    return name
+
+
+def check_machine():
+    """Refuse, with the remedy, a machine that cannot have a lab."""
+    if sys.platform != "linux":
+        raise LabError("a lab is made of Linux namespaces")
+    if os.geteuid() != 0:
+        raise LabError("must be run by root, for only root may make "
+                       "namespaces: try sudo")
+    path = hosts.DAEMON_ENV["PATH"]
+    missing = [c for c in NEEDED if not shutil.which(c, path=path)]
+    packages = sorted({NEEDED[c] for c in missing})
+    if not slurm_plugin_dir():
+        packages.append("slurm-wlm-basic-plugins")
+    if packages:
+        what = "the programs " + ", ".join(missing) if missing \
+            else "Slurm's plugins"
+        raise LabError(f"{what} are missing; install them with: "
+                       "apt-get install --no-install-recommends "
+                       + " ".join(packages))
+
+
+def slurm_plugin_dir():
+    for pattern in ("/usr/lib/*/slurm-wlm", "/usr/lib64/slurm",
+                    "/usr/lib/*/slurm", "/usr/lib/slurm"):
+        for path in sorted(glob.glob(pattern)):
+            if os.path.exists(path + "/auth_munge.so"):
+                return path
+    return None
+
+
+def check_stage(stage):
+    for name in ("lib/slurm-storm/switch_storm.so",
+                 "lib/slurm-storm/launch_storm.so",
+                 "lib/slurm-storm/spank_storm.so",
+                 "libexec/slurm-storm/storm_agent"):
+        if not os.path.exists(f"{stage}/{name}"):
+            raise LabError(
+                f"the plugins are not built: {stage}/{name} is missing; "
+                "build them with contribs/prepare, name another directory "
+                "with --plugins or STORM_STAGE, or do without them: --stock")
+
+
+@contextlib.contextmanager
+def no_interrupts():
+    """Put off SIGINT, SIGTERM and SIGHUP while in the block."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+class LabProcess(subprocess.Popen):
+    """A process in a host. Between us and it stands nsenter, which cannot
+    pass signals on; so they are sent to its child. Whatever ended the
+    child, nsenter ends the same way."""
+
+    def child(self):
+        """The pid of the process itself (as this namespace has it)."""
+        path = f"/proc/{self.pid}/task/{self.pid}/children"
+        try:
+            with open(path) as f:
+                return int(f.read().split()[0])
+        except (OSError, IndexError):
+            return None
+
+    def send_signal(self, sig):
+        if self.poll() is not None:
+            return
+        # Before nsenter has forked there is nothing else to signal.
+        child = self.child()
+        try:
+            os.kill(self.pid if child is None else child, sig)
+        except ProcessLookupError:
+            pass
+
+
+class Lab:
+    """A lab by its name. The methods are the commands of stormlab(1); those
+    that need a living lab raise LabError if there is none.
+
+    Texts are str, rates and sizes are as tc and mount take them. All methods
+    that wait have a timeout and say in the LabError what did not happen.
+    """
+
+    def __init__(self, name=None):
+        self.name = check_name(name or os.environ.get("STORMLAB")
+                               or "default")
+        self._record = None
+
+    # -- the record --------------------------------------------------------
+
+    @property
+    def dir(self):
+        """The lab's directory: home/, etc/slurm/, hosts/HOST/log/..."""
+        for base in base_dirs():
+            if os.path.isdir(f"{base}/{self.name}"):
+                return f"{base}/{self.name}"
+        return f"{base_dirs()[0]}/{self.name}"
+
+    @property
+    def record(self):
+        """What is known of a lab that is up, a dict."""
+        if self._record is None:
+            self._record = self._load()
+        if not self._record:
+            raise LabError(f"there is no lab '{self.name}'; make one with: "
+                           "stormlab up N"
+                           + ("" if self.name == "default"
+                              else f" --name {self.name}"))
+        return self._record
+
+    def _load(self):
+        try:
+            with open(self.dir + "/lab.json") as f:
+                record = json.load(f)
+        except FileNotFoundError:
+            return None
+        except ValueError as e:
+            raise LabError(f"{self.dir}/lab.json: {e}")
+        if record["boot"] != boot_id():
+            record["pids"] = {}
+        return record
+
+    def _save(self):
+        slurmconf.write(self.dir + "/lab.json", json.dumps(self._record))
+
+    @contextlib.contextmanager
+    def _locked(self):
+        """Exclude other stormlabs from this lab. The lock is on the
+        directory: it goes with it, and with its holder."""
+        fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"stormlab: waiting for another stormlab that works on "
+                  f"lab '{self.name}'", file=sys.stderr)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            os.close(fd)
+
+    @property
+    def hosts(self):
+        """The names of all hosts: ctl, login, n1, ..."""
+        return [h for h in self.record["pids"] if h != SWITCH]
+
+    @property
+    def nodes(self):
+        return slurmconf.node_names(self.record["nodes"])
+
+    def pid(self, host):
+        """The first process of a host."""
+        pids = self.record["pids"]
+        if host not in pids:
+            known = "ctl, login, " + (
+                "n1" if self.record["nodes"] == 1
+                else f"n1 to n{self.record['nodes']}")
+            raise LabError(f"lab '{self.name}' has no host {host!r}; "
+                           f"it has {known}")
+        pid, started = pids[host]
+        if start_time(pid) != started:
+            raise LabError(f"host {host} of lab '{self.name}' is dead; "
+                           "remove the lab with: stormlab down")
+        return pid
+
+    def alive(self):
+        """Whether the lab is there and none of its hosts is dead."""
+        self._record = None
+        record = self._load()
+        return bool(record) and bool(record["pids"]) and all(
+            start_time(p) == s for p, s in record["pids"].values())
+
+    # -- up and down -------------------------------------------------------
+
+    def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
+           mtu=1500, stage=None, stock=False, timeout=120):
+        """Make the lab, by a stormlab process of its own (the caller may
+        have threads, which a fork does not survive). conf and storm_conf are
+        dicts or lists of 'Key=Value'."""
+        def pairs(given):
+            if hasattr(given, "items"):
+                return [f"{k}={v}" for k, v in given.items()]
+            return list(given)
+
+        program = os.path.join(os.path.dirname(__file__), "../stormlab")
+        argv = [sys.executable, program, "up", str(nodes), "--name",
+                self.name, "--cpus", str(cpus), "--mtu", str(mtu)]
+        argv += ["--stock"] if stock else ["--switch", switch]
+        argv += ["--plugins", stage] if stage and not stock else []
+        for option, given in (("--conf", conf), ("--storm-conf", storm_conf)):
+            for pair in pairs(given):
+                argv += [option, pair]
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, timeout=timeout,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            raise LabError(done.stdout.strip())
+        self._record = None
+        return self
+
+    def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
+               timeout=60):
+        """Make the lab in this process; stage None is Slurm alone. Whatever
+        interrupts it, nothing is left behind. Returns the seconds until all
+        nodes were idle."""
+        check_machine()
+        if stage:
+            stage = os.path.realpath(stage)
+            check_stage(stage)
+        if self._load() and self.alive():
+            raise LabError(
+                f"lab '{self.name}' is up already, with "
+                f"{self.record['nodes']} nodes; remove it with 'stormlab "
+                "down' or choose another name with --name")
+        if os.path.isdir(self.dir):
+            self.down()         # what a crash left
+        begun = time.monotonic()
+        plan = Plan(name=self.name, dir=self._make_dir(), nodes=nodes,
+                    cpus=cpus, mtu=mtu, switch=switch, stage=stage,
+                    slurm_plugins=slurm_plugin_dir(), conf=conf,
+                    storm_conf=storm_conf,
+                    visible=[top_dir()] + ([stage] if stage else []))
+        with self._locked():
+            try:
+                self._start(plan, timeout)
+            except BaseException:
+                with no_interrupts():
+                    self._remove()
+                raise
+        return time.monotonic() - begun
+
+    def _make_dir(self):
+        for base in base_dirs():
+            path = f"{base}/{self.name}"
+            try:
+                os.makedirs(base, mode=0o755, exist_ok=True)
+                if os.stat(base).st_uid != 0:
+                    raise LabError(f"{base} belongs to another user; remove "
+                                   "it or set STORMLAB_DIR")
+                os.mkdir(path, 0o755)
+                return path
+            except FileExistsError:
+                raise LabError(f"lab '{self.name}' is being made by another "
+                               "stormlab")
+            except OSError as e:
+                if e.errno not in (errno.EROFS, errno.EACCES,
+                                   errno.ENOSPC):
+                    raise
+                error = e
+        raise LabError(f"cannot make {path}: {error.strerror}; name another "
+                       "place with STORMLAB_DIR")
+
+    def _start(self, plan, timeout):
+        slurmconf.write_etc(plan)
+        os.mkdir(plan.dir + "/root")
+        self._record = {
+            "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
+            "pids": {}, "switch": plan.switch, "stage": plan.stage,
+            "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
+            "shape": None, "drop": None, "multicast": True}
+        self._save()
+        names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)
+        ready_r, ready_w = os.pipe()
+        go = {}
+        try:
+            for name in names:
+                with no_interrupts():
+                    pid, go[name] = hosts.spawn(plan, name, ready_w)
+                    self._record["pids"][name] = (pid, start_time(pid))
+                    self._save()
+            os.close(ready_w)
+            ready_w = None
+            self._conduct(plan, go, ready_r, timeout)
+            self.wait_idle(timeout)
+            for name in names:
+                os.write(go[name], b"r")
+        finally:
+            for fd in list(go.values()) + [ready_r, ready_w]:
+                if fd is not None:
+                    os.close(fd)
+
+    def _conduct(self, plan, go, ready, timeout):
+        """Plug the wires in, start slurmctld, then every slurmd."""
+        pids = {h: p for h, (p, _) in self._record["pids"].items()}
+        switch = pids.pop(SWITCH)
+        net.plug_in(switch, pids, plan.mtu)
+        for name in go:
+            os.write(go[name], b"n")
+        waiting = {"up": set(go), "ready": set(go)}
+        deadline = time.monotonic() + timeout
+        buffered = b""
+        while waiting["ready"]:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([ready], [], [], left)[0]:
+                raise LabError("hosts that did not start within "
+                               f"{timeout:g} s: "
+                               + " ".join(sorted(waiting["ready"])))
+            data = os.read(ready, 65536)
+            if not data:
+                raise LabError("hosts that died while starting: "
+                               + " ".join(sorted(waiting["ready"])))
+            *lines, buffered = (buffered + data).split(b"\n")
+            for line in lines:
+                name, what = line.decode().split("\t", 1)
+                if what not in waiting:
+                    raise LabError(f"host {name}: {what}")
+                waiting[what].discard(name)
+                if name == "ctl" and what == "up":
+                    os.write(go[name], b"s")
+                elif (name, what) == ("ctl", "ready"):
+                    for other in go:
+                        if other not in ("ctl", SWITCH):
+                            os.write(go[other], b"s")
+
+    def down(self):
+        """Remove the lab, in whatever state it is. Returns False when there
+        was nothing to remove."""
+        if not os.path.isdir(self.dir):
+            return False
+        if os.geteuid() != 0:
+            raise LabError("must be run by root: try sudo")
+        with self._locked(), no_interrupts():
+            self._remove()
+        return True
+
+    def _remove(self):
+        record = self._load() or {"pids": {}}
+        self._record = None
+        ends = [kill_process(pid, started)
+                for pid, started in record["pids"].values()
+                if started is not None]
+        stuck = [fd for fd in ends if fd is not None
+                 and not wait_process(fd, 30)]
+        if stuck:
+            raise LabError(f"{len(stuck)} hosts of lab '{self.name}' do not "
+                           "die; look for processes in state D")
+        path = self.dir
+        # On the machine's side of the namespaces this is an empty
+        # directory; rmdir cannot follow a mount by mistake.
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(path + "/root")
+        shutil.rmtree(path, ignore_errors=False)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(path))
+
+    # -- use ---------------------------------------------------------------
+
+    def situation(self, host, user="root", env=None, cwd=None):
+        """(pid of the host, uid, working directory, environment) for a
+        command of the user's in the host. The working directory is the
+        user's home where the host does not show `cwd`."""
+        pid = self.pid(host)
+        uid = {"root": 0, **dict(slurmconf.USERS)}.get(user)
+        if uid is None:
+            raise LabError(f"there is no user {user!r} in the lab; there "
+                           "are root, " + " and ".join(
+                               n for n, _ in slurmconf.USERS))
+        home = "/root" if uid == 0 else "/home/" + user
+        cwd = cwd or os.getcwd()
+        if not _may_enter(f"/proc/{pid}/root", cwd, uid):
+            cwd = home
+        full = {k: v for k, v in os.environ.items()
+                if k not in ("STORMLAB", "STORMLAB_DIR", "STORM_STAGE",
+                             "TMPDIR", "XDG_RUNTIME_DIR", "MAIL",
+                             "OLDPWD", "SUDO_USER")}
+        full.update({"HOME": home, "USER": user, "LOGNAME": user,
+                     "SHELL": "/bin/bash", "PWD": cwd})
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        full["PATH"] = os.environ.get("PATH", path)
+        for directory in path.split(":")[2:4]:
+            if directory not in full["PATH"].split(":"):
+                full["PATH"] += ":" + directory
+        if self.record["stage"]:
+            full["PATH"] = f"{slurmconf.STAGE}/bin:" + full["PATH"]
+        full.update(env or {})
+        return pid, uid, cwd, full
+
+    def command(self, host, argv, user="root", env=None, cwd=None):
+        """The command line and environment that run argv in a host."""
+        pid, uid, cwd, env = self.situation(host, user, env, cwd)
+        line = ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p",
+                "--wdns=" + cwd]
+        if uid:
+            line += ["-S", str(uid), "-G", str(uid)]
+        return line + ["--"] + list(argv), env
+
+    def popen(self, argv, host="login", user="root", env=None, cwd=None,
+              **options):
+        """Start argv (a list, or a str for sh -c) in a host; the result is a
+        subprocess.Popen whose signals reach the process in the host."""
+        if isinstance(argv, str):
+            argv = ["sh", "-c", argv]
+        line, full = self.command(host, argv, user, env, cwd)
+        return LabProcess(line, env=full, **options)
+
+    def run(self, argv, host="login", user="root", input=None, timeout=120,
+            check=False, env=None, cwd=None, text=True):
+        """Run argv to its end; a subprocess.CompletedProcess with stdout and
+        stderr (apart). Raises subprocess.TimeoutExpired after killing it, or
+        with check=True CalledProcessError."""
+        stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
+        with self.popen(argv, host, user, env, cwd, text=text, stdin=stdin,
+                        errors="replace" if text else None,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE) as process:
+            try:
+                out, err = process.communicate(input, timeout)
+            except BaseException:
+                process.kill()
+                raise
+        done = subprocess.CompletedProcess(argv, process.returncode, out, err)
+        if check:
+            done.check_returncode()
+        return done
+
+    def exec(self, host, argv, **options):
+        """run() on a given host."""
+        return self.run(argv, host=host, **options)
+
+    def put(self, source, host, path, mode=None):
+        """Copy a file of the machine into a host."""
+        if mode is None:
+            mode = os.stat(source).st_mode & 0o777
+        with open(source, "rb") as f:
+            process = self.popen(
+                ["sh", "-c", 'umask 077; cat >"$1" && chmod "$2" "$1"', "sh",
+                 path, f"{mode:o}"], host, stdin=f, cwd="/",
+                stderr=subprocess.PIPE)
+            error = process.communicate()[1]
+        if process.returncode:
+            raise LabError(f"put {host}:{path}: "
+                           + error.decode(errors="replace").strip())
+
+    def path(self, host, path):
+        """A name under which this machine's root sees a host's file."""
+        return f"/proc/{self.pid(host)}/root{path}"
+
+    def log(self, host, daemon):
+        """The text of slurmctld's, slurmd's or munged's log."""
+        names = {"munged": "munge/munged.log",
+                 "slurmd": "slurm/slurmd.log",
+                 "slurmctld": "slurm/slurmctld.log",
+                 "init": "../init.log"}
+        try:
+            with open(f"{self.dir}/hosts/{host}/log/{names[daemon]}",
+                      errors="replace") as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
+
+    # -- Slurm's state -----------------------------------------------------
+
+    def node_states(self):
+        """{node: state} as sinfo has it, e.g. idle, mixed, down*; empty
+        while slurmctld does not answer."""
+        done = self.run(["sinfo", "-h", "-N", "-p", "all", "-o", "%N %T"],
+                        host="ctl", cwd="/", timeout=30)
+        return dict(line.split() for line in done.stdout.splitlines())
+
+    def wait_idle(self, timeout=60):
+        """Wait until every node is idle."""
+        def idle():
+            states = self.node_states()
+            if states and set(states.values()) == {"idle"}:
+                return True
+            if not self.pids("ctl", "slurmctld"):
+                raise LabError("slurmctld ended:\n" + self._tail("ctl"))
+            return False
+
+        try:
+            wait_for(idle, timeout, "not all nodes are idle")
+        except LabError as e:
+            states = self.node_states()
+            odd = [h for h, s in states.items() if s != "idle"]
+            if not odd:
+                raise
+            raise LabError(
+                f"{e}: " + ", ".join(f"{h} is {states[h]}" for h in odd[:8])
+                + f"\n{odd[0]}: " + self._tail(odd[0])) from None
+
+    def _tail(self, host, lines=5):
+        daemon = "slurmctld" if host == "ctl" else "slurmd"
+        return "\n".join(self.log(host, daemon).splitlines()[-lines:]) \
+            or f"the log of {daemon} is empty"
+
+    # -- the network -------------------------------------------------------
+
+    def _wires(self):
+        return self.pid(SWITCH), {h: self.pid(h) for h in self.hosts}
+
+    def shape(self, rate):
+        """Limit every wire, in both directions, to e.g. '1gbit'; None lifts
+        the limit."""
+        rate = None if rate in (None, "off") else net.valid_rate(rate)
+        with self._locked():
+            if rate or self.record["shape"]:
+                net.shape(*self._wires(), rate)
+            self.record["shape"] = rate
+            self._save()
+
+    def multicast(self, on):
+        """Make the switch forward multicast, or drop it."""
+        with self._locked():
+            net.set_multicast(self.pid(SWITCH), self.hosts, on)
+            self.record["multicast"] = bool(on)
+            self._save()
+
+    def counters(self, host):
+        """See net.counters."""
+        return net.counters(self.pid(host))
+
+    def drop(self, percent, seed=1):
+        """Let every receiver lose this share of the datagrams, at random:
+        the agents from now on, commands from their start on. Every node's
+        losses are its own, and the same for the same seed."""
+        if not self.record["stage"]:
+            raise LabError("a lab without our plugins (--stock) has nobody "
+                           "who could drop datagrams")
+        if not 0 <= percent < 100:
+            raise LabError(f"{percent:g} is not a percentage below 100")
+        with self._locked():
+            kept = [(k, v) for k, v in slurmconf.read_storm_conf(self.dir)
+                    if k.lower() not in ("droppercent", "dropseed")]
+            if percent:
+                kept += [("DropPercent", f"{percent:g}"),
+                         ("DropSeed", str(seed))]
+            slurmconf.write_storm_conf(self.dir, kept)
+            agent = slurmconf.STAGE + "/libexec/slurm-storm/storm_agent"
+            running = {h: self.popen(
+                [agent, "--node", h, "--drop", f"{percent:g}",
+                 str(seed * 1000003 + i)], host=h, cwd="/", text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                for i, h in enumerate(self.nodes, 1)
+                if self.pids(h, "agent")}
+            failed = []
+            for h, process in running.items():
+                out = process.communicate(timeout=30)[0]
+                if process.returncode:
+                    failed.append(f"{h}: {out.strip()}")
+            self.record["drop"] = percent or None
+            self._save()
+        if failed:
+            raise LabError("agents that refused: " + "; ".join(failed))
+
+    def agent_stats(self, host):
+        """The agent's counters, a dict (storm_agent --stats)."""
+        done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
+                         "--node", host, "--stats"], host=host, cwd="/",
+                        timeout=30)
+        if done.returncode:
+            raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
+        return json.loads(done.stdout)
+
+    # -- faults ------------------------------------------------------------
+
+    def pids(self, host, name):
+        """The processes of a host with this name, as this namespace numbers
+        them; of a daemon (slurmd, slurmctld, munged, agent) only itself, not
+        what it forked."""
+        comm = DAEMONS.get(name, name)[:15]
+        found = [p for p in pids_in_namespace(self.pid(host))
+                 if process_name(p) == comm]
+        if name in ("slurmd", "slurmctld", "munged"):
+            found = [p for p in found if parent_of(p) == self.pid(host)]
+        return found
+
+    def kill(self, host, daemon, sig=signal.SIGKILL):
+        """Signal a daemon (slurmd, agent, slurmctld, munged, or any
+        program's name); with SIGKILL, wait for its end. Returns the pids."""
+        found = [(p, start_time(p)) for p in self.pids(host, daemon)]
+        fds = [kill_process(p, s, sig) for p, s in found]
+        fds = [fd for fd in fds if fd is not None]
+        if not fds:
+            raise LabError(f"{host} runs no {daemon}")
+        for fd in fds:
+            if sig != signal.SIGKILL:
+                os.close(fd)
+            elif not wait_process(fd, 30):
+                raise LabError(f"{host}: {daemon} does not die")
+        return [p for p, _ in found]
+
+    def restart(self, host, daemon, timeout=60):
+        """Stop a daemon in its usual way, if it runs, and start it. (An
+        agent is started by its slurmd, as soon as that misses it.)"""
+        agent = daemon == "agent"
+        argv = hosts.daemon_command(host, daemon)
+        if argv is None and not (
+                agent and hosts.daemon_command(host, "slurmd")):
+            raise LabError(f"{daemon} is no daemon of host {host}")
+        old = [(p, start_time(p)) for p in self.pids(host, daemon)]
+        for fd in [kill_process(p, s, signal.SIGTERM) for p, s in old]:
+            if fd is not None and not wait_process(fd, timeout):
+                raise LabError(f"{host}: {daemon} does not end")
+        if agent:
+            wait_for(lambda: self.pids(host, "agent"), timeout,
+                     f"{host}: no new agent")
+            return
+        line, _ = self.command(host, argv, cwd="/")
+        done = subprocess.run(line, env=hosts.DAEMON_ENV, text=True,
+                              stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, timeout=timeout,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            raise LabError(f"{host}: {daemon} exited with "
+                           f"{done.returncode}: {done.stdout.strip()}")
+
+    def disk(self, host, size, path="/small"):
+        """Mount an empty disk of this size on a host, writable by all; an
+        earlier one at this path is replaced."""
+        if not re.fullmatch(r"[0-9]+[kKmMgG]?", str(size)):
+            raise LabError(f"{size!r} is not a size: write 4m, 512k, ...")
+        script = ('mkdir -p "$1" && { ! mountpoint -q "$1" || umount "$1"; } '
+                  '&& mount -t tmpfs -o size="$2",mode=1777 stormlab "$1"')
+        if not path.startswith("/") or (
+                os.path.exists(path) and not hosts.hidden(path)):
+            raise LabError(f"{path}: choose an absolute path that this "
+                           "machine does not have")
+        done = self.run(["sh", "-c", script, "sh", path, str(size)],
+                        host=host, cwd="/")
+        if done.returncode:
+            raise LabError(f"{host}: {done.stderr.strip()}")
+
+
+def _may_enter(root, path, uid):
+    """Whether a user could have `path` below `root` for a working
+    directory."""
+    try:
+        if not os.path.isdir(root + path):
+            return False
+        while uid and path != "/":
+            st = os.stat(root + path)
+            if not st.st_mode & (0o100 if st.st_uid == uid else 0o001):
+                return False
+            path = os.path.dirname(path)
+        return True
+    except OSError:
+        return False
+
+
+def all_labs():
+    """Every lab that has a directory, dead ones too."""
+    names = []
+    for base in base_dirs():
+        if os.path.isdir(base):
+            names += [n for n in sorted(os.listdir(base))
+                      if os.path.isdir(f"{base}/{n}") and NAME.fullmatch(n)]
+    return [Lab(n) for n in dict.fromkeys(names)]

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""One host of the lab: a process tree under a pid 1 of its own, in namespaces
+of its own (network, host name, mounts, IPC, pids), with a root directory of
+its own. Whoever kills that pid 1 has removed the host: its processes, its
+mounts and its end of the wire.
+
+The root is a tmpfs with the machine's directories bound into it, but for
+those that hold a host's identity or state (/tmp, /run, /home, parts of /etc
+and /var), which are the host's. So nothing that happens in the lab by Slurm's
+usual paths reaches the machine's own files.
+"""
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+
+from . import net, slurmconf
+from .sysdep import (CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID,
+                     CLONE_NEWUTS, MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID,
+                     MS_PRIVATE, MS_REC, LabError, mount, pivot_root,
+                     set_process_name, unshare, wait_for)
+
+SWITCH = "sw"
+
+#: what a host has for itself, and so hides of the machine
+PRIVATE = ("/tmp", "/run", "/home", "/var/tmp", "/var/spool", "/var/log",
+           "/var/lib/slurm", "/var/lib/munge", "/etc/munge", "/dev/shm")
+
+DAEMON_ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+MUNGED = ["munged", "--key-file=/etc/munge/munge.key", "--num-threads=4"]
+
+
+def daemon_command(host, daemon):
+    if daemon == "munged":
+        return MUNGED
+    if daemon == "slurmctld" and host == "ctl":
+        return ["slurmctld"]
+    if daemon == "slurmd" and host not in ("ctl", "login"):
+        return ["slurmd", "-N", host]
+    return None
+
+
+def daemons_of(host):
+    if host == "ctl":
+        return ["munged", "slurmctld"]
+    return ["munged"] if host == "login" else ["munged", "slurmd"]
+
+
+def hidden(path):
+    return any(path == p or path.startswith(p + "/") for p in PRIVATE)
+
+
+def _tmpfs(path, mode):
+    os.makedirs(path, exist_ok=True)
+    mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode={mode:o}")
+
+
+def _bind(source, target):
+    mount(source, target, None, MS_BIND | MS_REC)
+
+
+def _build_root(plan, host):
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    root = plan.dir + "/root"
+    mount("tmpfs", root, "tmpfs", 0, "mode=755")
+    for entry in os.scandir("/"):
+        inside = f"{root}/{entry.name}"
+        if entry.is_symlink():
+            os.symlink(os.readlink(entry.path), inside)
+        elif entry.is_dir():
+            os.mkdir(inside)
+            if entry.path not in PRIVATE + ("/proc", "/sys"):
+                _bind(entry.path, inside)
+    for path in PRIVATE:
+        if path == "/home":
+            _bind(plan.dir + "/home", root + path)
+        elif path == "/var/log":
+            _bind(f"{plan.dir}/hosts/{host}/log", root + path)
+        else:
+            open_to_all = path in ("/tmp", "/var/tmp", "/dev/shm")
+            _tmpfs(root + path, 0o1777 if open_to_all else 0o755)
+    for name in ("passwd", "group", "hosts", "nsswitch.conf", "slurm"):
+        if os.path.exists("/etc/" + name):
+            _bind(f"{plan.dir}/etc/{name}", f"{root}/etc/{name}")
+    if plan.stage:
+        os.makedirs(root + slurmconf.STAGE)
+        _bind(plan.stage, root + slurmconf.STAGE)
+    for path in plan.visible:
+        if hidden(path) and not os.path.exists(root + path):
+            os.makedirs(root + path)
+            _bind(path, root + path)
+    _mount_sys(root)
+    pivot_root(root)
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def _mount_sys(root):
+    """A sysfs of our own, for it shows the network namespace of its mounter;
+    the control groups are the machine's."""
+    try:
+        mount("sysfs", root + "/sys", "sysfs",
+              MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    except OSError:
+        _bind("/sys", root + "/sys")
+        return
+    if os.path.isdir("/sys/fs/cgroup"):
+        _bind("/sys/fs/cgroup", root + "/sys/fs/cgroup")
+
+
+def _make_state_dirs(host):
+    for path in ("/run/munge", "/run/slurm", "/run/lock",
+                 "/var/log/munge", "/var/log/slurm"):
+        os.makedirs(path, exist_ok=True)
+    if host == "ctl":
+        os.mkdir("/var/lib/slurm/slurmctld", 0o755)
+        for path in ("/run/slurm", "/var/log/slurm",
+                     "/var/lib/slurm/slurmctld"):
+            shutil.chown(path, "slurm", "slurm")
+    elif host != "login":
+        os.mkdir("/var/lib/slurm/slurmd", 0o755)
+
+
+def _install_munge_key(key):
+    fd = os.open("/etc/munge/munge.key", os.O_CREAT | os.O_WRONLY, 0o400)
+    os.write(fd, key)
+    os.close(fd)
+
+
+def start_daemon(argv):
+    """Start a daemon that puts itself into the background."""
+    done = subprocess.run(argv, env=DAEMON_ENV, cwd="/",
+                          stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", check=False)
+    if done.returncode:
+        raise LabError(f"{argv[0]} exited with {done.returncode}: "
+                       + done.stdout.strip())
+
+
+def _raise_limits():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _await(go, byte):
+    """Wait for the starter's word. Should the starter die, the host does:
+    nobody could have recorded it."""
+    if os.read(go, 1) != byte:
+        os._exit(1)
+
+
+def _reap_forever():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        signal.sigwait({signal.SIGCHLD})
+
+
+def _init(plan, host, go, say):
+    """The life of a host's pid 1. say(text) reports to the starter."""
+    set_process_name("stormlab:" + host)
+    socket.sethostname(host)
+    os.umask(0o022)
+    if host == SWITCH:
+        mount("none", "/", None, MS_REC | MS_PRIVATE)
+        mount("proc", "/proc", "proc")
+        net.disable_ipv6()
+        say("up")
+        _await(go, b"n")
+        say("ready")
+    else:
+        with open(plan.dir + "/etc/munge.key", "rb") as f:
+            key = f.read()
+        _build_root(plan, host)
+        _make_state_dirs(host)
+        _install_munge_key(key)
+        _raise_limits()
+        net.disable_ipv6()
+        _await(go, b"n")
+        net.configure_host(slurmconf.address_of(host))
+        start_daemon(MUNGED)
+        say("up")
+        _await(go, b"s")
+        for daemon in daemons_of(host)[1:]:
+            start_daemon(daemon_command(host, daemon))
+        if host == "ctl":
+            # A slurmd that comes too early tries again after a second.
+            wait_for(lambda: net.listening(6817), 30,
+                     "slurmctld does not listen", 0.005)
+        say("ready")
+    _await(go, b"r")
+    os.close(go)
+
+
+def _first_process(plan, host, go, ready):
+    """Runs in the new namespaces; never returns."""
+    log = os.open(f"{plan.dir}/hosts/{host}/init.log",
+                  os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    # Nothing of the starter's may stay open here: neither the other
+    # hosts' pipes nor what its caller waits for the end of.
+    for fd in [int(f) for f in os.listdir("/proc/self/fd")]:
+        if fd > 2 and fd not in (go, ready):
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+
+    def say(text):
+        os.write(ready, f"{host}\t{text}\n".encode())
+
+    try:
+        _init(plan, host, go, say)
+        os.close(ready)
+    except BaseException as e:
+        line = " ".join(str(e).split())[:1000]
+        say("failed " + (line or repr(e)))
+        os._exit(1)
+    _reap_forever()
+
+
+def spawn(plan, host, ready):
+    """Make a host. Returns the pid of its first process and the pipe by
+    which it is told to go on: 'n' the wire is plugged in, 's' start Slurm,
+    'r' the lab is recorded and stays. The host writes lines
+    'HOST\\tup|ready|failed WHY' to `ready`. The caller has its signals
+    blocked."""
+    os.makedirs(f"{plan.dir}/hosts/{host}/log")
+    pid_r, pid_w = os.pipe()
+    go_r, go_w = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        status = 1
+        try:
+            os.setsid()
+            for sig in (signal.SIGINT, signal.SIGTERM,
+                        signal.SIGHUP):
+                signal.signal(sig, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, set())
+            unshare(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC
+                    | CLONE_NEWPID | CLONE_NEWNET)
+            first = os.fork()
+            if first == 0:
+                _first_process(plan, host, go_r, ready)
+            os.write(pid_w, str(first).encode())
+            status = 0
+        except OSError as e:
+            os.write(pid_w, f"!{e.strerror}".encode())
+        finally:
+            os._exit(status)
+    os.close(pid_w)
+    os.close(go_r)
+    answer = os.read(pid_r, 256).decode()
+    os.close(pid_r)
+    os.waitpid(middle, 0)
+    if not answer.isdigit():
+        os.close(go_w)
+        raise LabError(
+                "this machine does not let root make namespaces "
+                f"({answer.lstrip('!') or 'no answer'}); in a container "
+                "start it privileged (with CAP_SYS_ADMIN and CAP_NET_ADMIN)")
+    return int(answer), go_w

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""The lab's network: one bridge in the namespace of the host `sw`, one veth
+pair to each host, which calls its end eth0. The bridge's port of a host bears
+the host's name."""
+import re
+import subprocess
+
+from .sysdep import LabError
+
+#: the burst must hold a few 64 KiB super-packets, else tbf cuts them up
+TBF = "tbf rate {rate} burst 256kb latency 100ms"
+
+
+def enter(pid, argv):
+    """A command line that runs argv in the network namespace of pid."""
+    return ["nsenter", "-t", str(pid), "-n", "--"] + argv
+
+
+def _batch(argv, lines):
+    done = subprocess.run(argv, input="".join(l + "\n" for l in lines),
+                          text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(argv[-3:])}: " + done.stderr.strip())
+
+
+def plug_in(switch_pid, pids, mtu):
+    """Make the bridge and a wire to each of pids, {host: pid}."""
+    lines = ["link set lo up",
+             f"link add br0 mtu {mtu} type bridge mcast_snooping 0 "
+             "forward_delay 0",
+             "link set br0 up"]
+    for host, pid in pids.items():
+        lines += [f"link add {host} mtu {mtu} type veth "
+                  f"peer name eth0 mtu {mtu} netns {pid}",
+                  f"link set {host} master br0",
+                  f"link set {host} up"]
+    _batch(enter(switch_pid, ["ip", "-batch", "-"]), lines)
+
+
+def disable_ipv6():
+    """In this network namespace: nobody here uses it, and its solicitations
+    would be counted with what the tests count."""
+    for which in ("all", "default"):
+        try:
+            with open(f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6",
+                      "w") as f:
+                f.write("1")
+        except OSError:
+            pass            # a kernel without IPv6
+
+
+def configure_host(address):
+    """In the host itself. There is no router; the default route is there
+    because whoever looks for the interface of the default route should
+    find one, as on a real host."""
+    _batch(["ip", "-batch", "-"],
+           ["link set lo up", "link set eth0 up",
+            f"addr add {address}/16 brd + dev eth0",
+            "route add default via 10.83.0.1"
+            if address != "10.83.0.1" else "route add default dev eth0"])
+
+
+def valid_rate(rate):
+    if not re.fullmatch(r"(?i)[0-9]+(\.[0-9]+)?[kmgt]?(bit|bps)", rate):
+        raise LabError(f"{rate!r} is not a rate: write 1gbit, 100mbit, "
+                       "... or 'off'")
+    return rate.lower()
+
+
+def shape(switch_pid, pids, rate):
+    """Limit all egress, of the hosts and of the switch's ports; rate None
+    takes the limit away."""
+    def line(device):
+        if rate is None:
+            return f"qdisc del dev {device} root"
+        return f"qdisc replace dev {device} root " \
+                + TBF.format(rate=rate)
+
+    _batch(enter(switch_pid, ["tc", "-batch", "-"]),
+           [line(h) for h in pids])
+    running = [subprocess.Popen(
+                    enter(pid, ["tc"] + line("eth0").split()),
+                    stderr=subprocess.PIPE, text=True)
+               for pid in pids.values()]
+    errors = [p.communicate()[1] for p in running]
+    for p, error in zip(running, errors):
+        if p.returncode:
+            raise LabError("tc: " + error.strip())
+
+
+def set_multicast(switch_pid, hosts, on):
+    """Without snooping a bridge floods multicast to every port that has
+    mcast_flood; broadcast (ARP) has a flag of its own."""
+    flag = "on" if on else "off"
+    _batch(enter(switch_pid, ["bridge", "-batch", "-"]),
+           [f"link set dev {h} mcast_flood {flag}" for h in hosts])
+
+
+def listening(port):
+    """Whether anybody in this network namespace listens on a TCP port; to
+    try it by connecting would leave traces in logs and counters."""
+    with open("/proc/net/tcp") as f:
+        sockets = [line.split() for line in f][1:]
+    return any(s[1].endswith(f":{port:04X}") and s[3] == "0A"
+               for s in sockets)
+
+
+def counters(pid):
+    """What went through a host's eth0, and its TCP connections, since the
+    host began: rx_bytes, rx_packets, tx_bytes, tx_packets, accepted,
+    opened, tcp_in_segments, tcp_out_segments, udp_in, udp_out."""
+    with open(f"/proc/{pid}/net/dev") as f:
+        for line in f:
+            name, _, rest = line.partition(":")
+            if name.strip() == "eth0":
+                field = [int(x) for x in rest.split()]
+    snmp = {}
+    with open(f"/proc/{pid}/net/snmp") as f:
+        for line in f:
+            proto, _, rest = line.partition(":")
+            if proto in snmp:
+                snmp[proto] = dict(zip(snmp[proto], map(
+                        int, rest.split())))
+            else:
+                snmp[proto] = rest.split()
+    tcp, udp = snmp["Tcp"], snmp["Udp"]
+    return {"rx_bytes": field[0], "rx_packets": field[1],
+            "tx_bytes": field[8], "tx_packets": field[9],
+            "accepted": tcp["PassiveOpens"], "opened": tcp["ActiveOpens"],
+            "tcp_in_segments": tcp["InSegs"],
+            "tcp_out_segments": tcp["OutSegs"],
+            "udp_in": udp["InDatagrams"], "udp_out": udp["OutDatagrams"],
+            "udp_lost": udp["RcvbufErrors"] + udp["InErrors"]}

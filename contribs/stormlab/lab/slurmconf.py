@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""What a lab's hosts read in /etc: Slurm's configuration, ours, the names.
+
+The values are chosen for a cluster that lives for minutes: answers come soon,
+and nothing waits for a timer that a production site would have.
+"""
+import os
+import re
+import secrets
+
+from .sysdep import LabError
+
+#: as the hosts see it: the stage directory, wherever it lies outside
+STAGE = "/run/stormlab/stage"
+
+#: name, uid (= gid) and what they are for; they exist inside the lab alone
+USERS = (("user", 20001), ("other", 20002))
+
+SLURM_CONF = """\
+ClusterName={cluster}
+SlurmctldHost=ctl({ctl})
+SlurmUser=slurm
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+PluginDir={plugindir}
+SwitchType={switch}
+LaunchType=launch/slurm
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
+PriorityType=priority/basic
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+ReturnToService=2
+SlurmdParameters=config_overrides
+TreeWidth=50
+MessageTimeout=20
+SlurmctldTimeout=60
+SlurmdTimeout=300
+InactiveLimit=0
+BatchStartTimeout=20
+KillWait=5
+UnkillableStepTimeout=60
+CompleteWait=0
+EpilogMsgTime=100
+MinJobAge=300
+SlurmctldDebug=info
+SlurmdDebug=info
+SlurmctldLogFile=/var/log/slurm/slurmctld.log
+SlurmdLogFile=/var/log/slurm/slurmd.log
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/slurmd.pid
+StateSaveLocation=/var/lib/slurm/slurmctld
+SlurmdSpoolDir=/var/lib/slurm/slurmd
+NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+PartitionName=short Nodes=ALL MaxTime=1 State=UP OverSubscribe=YES
+PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+"""
+
+NSSWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n" \
+           "networks: files\nprotocols: files\nservices: files\n"
+
+
+def node_names(count):
+    return [f"n{i}" for i in range(1, count + 1)]
+
+
+def address_of(host):
+    """Every lab has a network of its own, so all use the same addresses."""
+    if host == "ctl":
+        return "10.83.0.1"
+    if host == "login":
+        return "10.83.0.2"
+    index = int(host[1:]) - 1
+    return f"10.83.{1 + index // 250}.{1 + index % 250}"
+
+
+def parse_pairs(pairs, option):
+    """['Key=Value', ...] -> [(key, value), ...]"""
+    parsed = []
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not re.fullmatch(r"[A-Za-z_]+", key):
+            raise LabError(f"{option} {pair!r}: expected Key=Value")
+        parsed.append((key, value))
+    return parsed
+
+
+def merge(text, overrides):
+    """Lines `Key=Value` of a configuration file with some keys replaced; an
+    override's lines stand where the first line of its kind stood, so that
+    what depends on the order (NodeName before PartitionName) stays right.
+    PartitionName lines are told apart by the partition's name."""
+    def kind(key, value):
+        key = key.lower()
+        if key == "partitionname":
+            return key + "=" + value.split()[0].lower()
+        return key
+
+    given = {}
+    for key, value in overrides:
+        given.setdefault(kind(key, value), []).append(f"{key}={value}")
+    out = []
+    for line in text.splitlines():
+        key, sign, value = line.partition("=")
+        if not sign or line.startswith("#"):
+            out.append(line)
+            continue
+        which = kind(key, value)
+        if which not in given:
+            out.append(line)
+        else:
+            out += given[which]
+            given[which] = []
+    for lines in given.values():
+        out += lines
+    return "\n".join(out) + "\n"
+
+
+def write(path, text, mode=0o644):
+    """A whole new file or the old one, never half of one. Not for files that
+    are bind-mounted one by one: those would keep showing the old inode."""
+    fd = os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+    with os.fdopen(fd, "w") as f:
+        f.write(text)
+    os.chmod(path + ".new", mode)
+    os.rename(path + ".new", path)
+
+
+def _with_users(path, lines, taken):
+    with open(path) as f:
+        kept = [l for l in f.read().splitlines()
+                if l and l.split(":", 1)[0] not in taken]
+    return "\n".join(kept + lines) + "\n"
+
+
+def write_etc(plan):
+    """Fill DIR/etc and DIR/home; plan is a cluster.Plan."""
+    etc = plan.dir + "/etc"
+    os.makedirs(etc + "/slurm")
+    nodes = f"n[1-{plan.nodes}]" if plan.nodes > 1 else "n1"
+    dirs = plan.slurm_plugins
+    if plan.stage:
+        dirs = f"{STAGE}/lib/slurm-storm:{dirs}"
+    text = SLURM_CONF.format(
+            cluster=re.sub(r"[^a-z0-9]", "", plan.name) or "lab",
+            ctl=address_of("ctl"), plugindir=dirs, cpus=plan.cpus,
+            switch="switch/" + plan.switch, nodes=nodes)
+    write(etc + "/slurm/slurm.conf", merge(text, plan.conf))
+    write(etc + "/slurm/cgroup.conf",
+          "CgroupAutomount=no\nCgroupPlugin=autodetect\n")
+    if plan.stage:
+        write(etc + "/slurm/plugstack.conf",
+              "optional spank_storm.so\n")
+    else:
+        write(etc + "/slurm/plugstack.conf", "# empty: Slurm alone\n")
+    write_storm_conf(plan.dir, plan.storm_conf)
+
+    hosts = ["ctl", "login"] + node_names(plan.nodes)
+    write(etc + "/hosts", "127.0.0.1 localhost\n" + "".join(
+            f"{address_of(h)} {h}\n" for h in hosts))
+    write(etc + "/nsswitch.conf", NSSWITCH)
+    taken = {name for name, _ in USERS}
+    write(etc + "/passwd", _with_users("/etc/passwd", [
+            f"{name}:x:{uid}:{uid}:stormlab:/home/{name}:/bin/bash"
+            for name, uid in USERS], taken))
+    write(etc + "/group", _with_users("/etc/group", [
+            f"{name}:x:{uid}:" for name, uid in USERS], taken))
+    fd = os.open(etc + "/munge.key", os.O_CREAT | os.O_WRONLY, 0o400)
+    os.write(fd, secrets.token_bytes(128))
+    os.close(fd)
+
+    os.makedirs(plan.dir + "/home")
+    for name, uid in USERS:
+        home = f"{plan.dir}/home/{name}"
+        os.mkdir(home)
+        os.chown(home, uid, uid)
+        os.chmod(home, 0o750)
+
+
+def read_storm_conf(lab_dir):
+    try:
+        with open(lab_dir + "/etc/slurm/storm.conf") as f:
+            text = f.read()
+    except FileNotFoundError:
+        return []
+    return [tuple(l.split("=", 1)) for l in text.splitlines()
+            if "=" in l and not l.startswith("#")]
+
+
+def write_storm_conf(lab_dir, pairs):
+    """No pairs, no file: a site without storm.conf is the usual one."""
+    path = lab_dir + "/etc/slurm/storm.conf"
+    if pairs:
+        write(path, "".join(f"{k}={v}\n" for k, v in pairs))
+    elif os.path.exists(path):
+        os.unlink(path)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""The few system calls and /proc files that the lab needs and Python 3.11
+does not offer, and the one exception that its users are to see."""
+import ctypes
+import errno
+import os
+import select
+import signal
+import time
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18
+MNT_DETACH = 2
+PR_SET_NAME = 15
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "ppc64le": 203,
+                  "riscv64": 41, "s390x": 217}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class LabError(Exception):
+    """Something that the user should read; printed without a trace."""
+
+
+def _check(rc, what):
+    if rc != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def _bytes(text):
+    return None if text is None else os.fsencode(text)
+
+
+def mount(source, target, fstype, flags=0, data=None):
+    _check(_libc.mount(_bytes(source), _bytes(target), _bytes(fstype),
+                       ctypes.c_ulong(flags), _bytes(data)),
+           f"mount {fstype or source} on {target}")
+
+
+def unshare(flags):
+    _check(_libc.unshare(flags), "unshare")
+
+
+def pivot_root(new):
+    """Make the mount `new` the root of this mount namespace and let go of
+    the old one. (A plain chroot would not do: whoever enters the
+    namespace later starts at its root.)"""
+    number = SYS_PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise OSError(errno.ENOSYS, "pivot_root: unknown machine type "
+                      + os.uname().machine)
+    os.chdir(new)
+    _check(_libc.syscall(number, b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", MNT_DETACH), "umount of the old root")
+    os.chdir("/")
+
+
+def set_process_name(name):
+    _libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+
+
+def boot_id():
+    with open("/proc/sys/kernel/random/boot_id") as f:
+        return f.read().strip()
+
+
+def _stat_fields(pid):
+    """The fields of /proc/PID/stat behind the name, which may itself hold
+    blanks and parentheses."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return None
+
+
+def start_time(pid):
+    """When the process began, in clock ticks after the boot, or None when
+    there is none: with the pid it names a process for good. A zombie
+    counts as none."""
+    fields = _stat_fields(pid)
+    if fields is None or fields[0] in "ZX":
+        return None
+    return int(fields[19])
+
+
+def process_name(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().rstrip("\n")
+    except OSError:
+        return None
+
+
+def parent_of(pid):
+    fields = _stat_fields(pid)
+    return int(fields[1]) if fields else None
+
+
+def pids_in_namespace(pid):
+    """All processes (as this namespace numbers them) that live in the pid
+    namespace that has `pid` for its first process."""
+    try:
+        wanted = os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return []
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if os.stat(f"/proc/{entry}/ns/pid").st_ino == wanted:
+                found.append(int(entry))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def kill_process(pid, started, sig=signal.SIGKILL):
+    """Signal exactly the process {pid, started}. Returns a descriptor that
+    polls readable at its end, or None when it is gone already."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    if start_time(pid) != started:
+        os.close(fd)
+        return None
+    try:
+        signal.pidfd_send_signal(fd, sig)
+    except ProcessLookupError:
+        pass
+    return fd
+
+
+def wait_process(fd, timeout):
+    """Wait for the end of a process given by its pidfd, and close that."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    try:
+        return bool(poll.poll(int(timeout * 1000)))
+    finally:
+        os.close(fd)
+
+
+def run_inside(pid, argv, uid, cwd, env):
+    """Run argv in all namespaces of `pid`, in the foreground, as if it were
+    us: what is sent to us reaches it, and its exit status, or the negated
+    number of the signal that ended it, is the result. The terminal's own
+    signals (ctrl-C) reach it without us; they are not passed on twice."""
+    passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
+              signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT,
+              signal.SIGWINCH}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK,
+                                  passed | {signal.SIGCHLD})
+    spaces = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
+              for kind in ("pid", "uts", "ipc", "net", "mnt")]
+    for fd in spaces:
+        _check(_libc.setns(fd, 0), "setns")
+        os.close(fd)
+    child = os.fork()
+    if child == 0:
+        try:
+            for sig in (signal.SIGINT, signal.SIGPIPE):
+                signal.signal(sig, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            if uid:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+            os.chdir(cwd)
+            os.execvpe(argv[0], argv, env)
+        except OSError as e:
+            os.write(2, f"stormlab: {argv[0]}: {e.strerror}\n".encode())
+            os._exit(126 if e.errno == errno.EACCES else 127)
+    while True:
+        info = signal.sigwaitinfo(passed | {signal.SIGCHLD})
+        if info.si_signo == signal.SIGCHLD:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+        elif info.si_code <= 0:         # sent by a process
+            os.kill(child, info.si_signo)
+
+
+def wait_for(condition, timeout, what, interval=0.02):
+    """Call `condition` until it yields something true; return that."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise LabError(f"timed out after {timeout:g} s: {what}")
+        time.sleep(interval)
