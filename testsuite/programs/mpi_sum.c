@@ -1,0 +1,36 @@
+/*
+ * mpi_sum - an MPI program: every rank adds up all ranks, and a message goes
+ * once round the ring.  Proves that PMI2 wires the tasks up.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	int rank, size, sum = 0, token = 0;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	if (size > 1) {
+		if (rank)
+			MPI_Recv(&token, 1, MPI_INT, rank - 1, 0,
+				 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		token++;
+		MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 0,
+			 MPI_COMM_WORLD);
+		if (!rank)
+			MPI_Recv(&token, 1, MPI_INT, size - 1, 0,
+				 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	printf("rank %d of %d sum %d token %d\n", rank, size, sum, token);
+	if (argc > 2 && rank == atoi(argv[1]))
+		MPI_Abort(MPI_COMM_WORLD, atoi(argv[2]));
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
