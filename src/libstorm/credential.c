@@ -36,7 +36,7 @@ static int munge_decode_checked(const char *cred, void **payload, size_t *len,
 {
 	munge_ctx_t ctx = munge_ctx_create();
 	int n = 0, cipher = MUNGE_CIPHER_NONE, err = STORM_EAUTH;
-	uid_t only = MUNGE_UID_ANY, u;
+	uid_t only = (uid_t) MUNGE_UID_ANY, u;
 	gid_t g;
 	munge_err_t rc;
 
@@ -52,7 +52,7 @@ static int munge_decode_checked(const char *cred, void **payload, size_t *len,
 		storm_log(STORM_LOG_ERROR,
 			  "munge: credential of uid %u is not encrypted", u);
 	} else if (munge_ctx_get(ctx, MUNGE_OPT_UID_RESTRICTION, &only) ||
-		   only == MUNGE_UID_ANY) {
+		   only == (uid_t) MUNGE_UID_ANY) {
 		storm_log(STORM_LOG_ERROR,
 			  "munge: anyone could decode uid %u's credential", u);
 	} else {

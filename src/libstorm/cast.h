@@ -1,0 +1,46 @@
+/*
+ * cast.h - what the owner says to all: its whole state in one datagram, said
+ * again until the answers show that everybody has it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CAST_H
+#define STORM_CAST_H
+
+#include "wire.h"
+
+enum storm_cast_what {
+	STORM_CAST_STATE = 1,	/* struct storm_cast */
+	STORM_CAST_BEGIN = 2,	/* u16 part, u16 parts, bytes */
+	STORM_CAST_ACKED = 3	/* u8 kind, idset: the owner has these */
+};
+
+enum storm_decision {
+	STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2
+};
+
+#define STORM_CAST_CLOSING 0x1	/* the domain ends */
+#define STORM_CAST_ASK 0x2	/* answer now, whatever you have */
+#define STORM_CAST_CHAIN 0x4	/* data go along the chain, not by multicast */
+#define STORM_CAST_FLAGS 0x7
+
+struct storm_cast {
+	uint64_t version;	/* of the owner's state; higher wins */
+	uint8_t flags;
+	uint64_t heartbeat;
+	uint64_t op, size;	/* the operation under way, or the last one */
+	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */
+	uint64_t sent;		/* bytes sent so far */
+	uint8_t decision;
+	uint64_t cmp;		/* comparison asked for; 0: none */
+	uint8_t cmp_var, cmp_rel;
+	uint64_t cmp_value;
+	struct storm_idset excluded;	/* fenced nodes, all epochs so far */
+};
+
+size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
+/* buf begins after the u8 what. count: nodes in the domain. */
+int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
+		      uint32_t count);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * link.c - see link.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <stdlib.h>
+
+#include "link.h"
+
+int storm_link_init(struct storm_link *l, struct storm_transport *t,
+		    struct storm_link_stats *stats,
+		    const uint8_t key[STORM_KEY_LEN], uint64_t session,
+		    uint32_t self, const uint8_t inc[STORM_INCARNATION_LEN])
+{
+	memset(l, 0, sizeof(*l));
+	l->t = t;
+	l->stats = stats;
+	memcpy(l->key, key, sizeof(l->key));
+	memcpy(l->incarnation, inc, sizeof(l->incarnation));
+	l->session = session;
+	l->self = self;
+	l->epoch = 1;
+	for (int i = 0; i < STORM_LANES; i++) {
+		l->tx[i] = storm_seal_create(key, inc, session, self,
+					     (enum storm_lane) i);
+		if (!l->tx[i]) {
+			storm_link_free(l);
+			return STORM_ENOMEM;
+		}
+	}
+	return STORM_OK;
+}
+
+static void peer_free(struct storm_peer *p)
+{
+	for (int i = 0; i < STORM_LANES; i++)
+		storm_seal_destroy(p->seal[i]);
+}
+
+void storm_link_free(struct storm_link *l)
+{
+	for (int i = 0; i < STORM_LANES; i++)
+		storm_seal_destroy(l->tx[i]);
+	for (uint32_t i = 0; i < l->npeers; i++)
+		peer_free(&l->peers[i]);
+	free(l->peers);
+	free(l->batch);
+	OPENSSL_cleanse(l->key, sizeof(l->key));
+	memset(l, 0, sizeof(*l));
+}
+
+static void header(struct storm_link *l, enum storm_lane lane, uint8_t type,
+		   uint16_t flags, uint64_t op, uint8_t *out,
+		   uint64_t *sequence)
+{
+	struct storm_header h = {
+		.type = type, .flags = flags, .epoch = l->epoch,
+		.session = l->session, .sender = l->self, .op = op,
+	};
+
+	memcpy(h.incarnation, l->incarnation, sizeof(h.incarnation));
+	h.sequence = *sequence = ++l->sequence[lane];
+	storm_header_pack(&h, out);
+}
+
+int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
+		    uint64_t op, const void *body, size_t len,
+		    const struct storm_addr *to, size_t nto)
+{
+	uint8_t buf[STORM_DATAGRAM_MAX];
+	size_t total = STORM_HEADER_LEN + len + STORM_TAG_LEN;
+	uint64_t seq;
+	int rc = 0;
+
+	if (total > sizeof(buf))
+		return -EMSGSIZE;
+	header(l, STORM_LANE_CONTROL, type, flags, op, buf, &seq);
+	if (storm_seal_seal(l->tx[STORM_LANE_CONTROL], buf, seq, body, len,
+			    buf + STORM_HEADER_LEN))
+		return -EIO;
+	for (size_t i = 0; i < nto; i++) {
+		int e = l->t->ops->send(l->t, STORM_CONTROL, &to[i], buf,
+					total, total);
+		if (e) {
+			rc = e;
+			continue;
+		}
+		l->stats->tx_datagrams++;
+		l->stats->tx_bytes += total;
+	}
+	return rc;
+}
+
+int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
+			 uint64_t size, uint32_t chunk, uint64_t first,
+			 uint64_t last, storm_chunk_fn get, void *arg,
+			 const struct storm_addr *to)
+{
+	size_t seg = STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + chunk +
+		     STORM_TAG_LEN;
+	uint64_t seq;
+	uint8_t *p;
+	int rc;
+
+	if (last - first >= STORM_BATCH)
+		return -EMSGSIZE;
+	if (!l->batch) {
+		l->batch = malloc(STORM_BATCH * STORM_DATAGRAM_MAX);
+		if (!l->batch)
+			return -ENOMEM;
+	}
+	p = l->batch;
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t off = i * chunk;
+		size_t n = size - off < chunk ? (size_t) (size - off) : chunk;
+		uint8_t *body = p + STORM_HEADER_LEN;
+		struct storm_out o = { body, body + STORM_DATA_HEADER_LEN,
+				       false };
+
+		storm_put64(&o, off);
+		rc = get(arg, off, body + STORM_DATA_HEADER_LEN, n);
+		if (rc)
+			return rc;
+		header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p, &seq);
+		if (storm_seal_seal(l->tx[STORM_LANE_DATA], p, seq, body,
+				    STORM_DATA_HEADER_LEN + n, body))
+			return -EIO;
+		p = body + STORM_DATA_HEADER_LEN + n + STORM_TAG_LEN;
+	}
+	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch,
+			     (size_t) (p - l->batch), seg);
+	if (rc == 0) {
+		l->stats->tx_datagrams += last - first + 1;
+		l->stats->tx_bytes += (uint64_t) (p - l->batch);
+	}
+	return rc;
+}
+
+static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)
+{
+	for (uint32_t i = 0; i < l->npeers; i++)
+		if (l->peers[i].sender == sender)
+			return &l->peers[i];
+	return NULL;
+}
+
+static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
+{
+	struct storm_peer *p;
+
+	if (l->npeers >= STORM_PEERS_MAX)
+		return NULL;
+	if (l->npeers == l->room) {
+		uint32_t room = l->room ? l->room * 2 : 8;
+
+		p = realloc(l->peers, room * sizeof(*p));
+		if (!p)
+			return NULL;
+		l->peers = p;
+		l->room = room;
+	}
+	p = &l->peers[l->npeers++];
+	memset(p, 0, sizeof(*p));
+	p->sender = sender;
+	return p;
+}
+
+void storm_link_forget(struct storm_link *l, uint32_t sender)
+{
+	struct storm_peer *p = peer_find(l, sender);
+
+	if (!p)
+		return;
+	peer_free(p);
+	*p = l->peers[--l->npeers];
+}
+
+static int opened(struct storm_link *l, struct storm_seal *s,
+		  const struct storm_header *h, const struct storm_rx *rx,
+		  uint8_t *out, size_t *len)
+{
+	size_t n = rx->len - STORM_HEADER_LEN;
+
+	if (!s || storm_seal_open(s, rx->buf, h->sequence,
+				  rx->buf + STORM_HEADER_LEN, n, out)) {
+		l->stats->bad_seal++;
+		return STORM_EAUTH;
+	}
+	*len = n - STORM_TAG_LEN;
+	return STORM_OK;
+}
+
+int storm_link_open(struct storm_link *l, const struct storm_header *h,
+		    const struct storm_rx *rx, uint8_t *out, size_t *len)
+{
+	enum storm_lane lane = h->type == STORM_MSG_DATA ? STORM_LANE_DATA :
+							   STORM_LANE_CONTROL;
+	struct storm_peer *p = peer_find(l, h->sender);
+	int err;
+
+	if (!p) {
+		/* a key is derived per unknown sender, but a peer is made only
+		 * once something from it has proved to be sealed */
+		struct storm_seal *s = storm_seal_create(l->key,
+				h->incarnation, l->session, h->sender, lane);
+
+		err = opened(l, s, h, rx, out, len);
+		if (!err) {
+			p = peer_add(l, h->sender);
+			err = p ? STORM_OK : STORM_EBUSY;
+		}
+		if (err) {
+			storm_seal_destroy(s);
+			return err;
+		}
+		memcpy(p->incarnation, h->incarnation, sizeof(p->incarnation));
+		p->seal[lane] = s;
+	} else {
+		if (memcmp(p->incarnation, h->incarnation,
+			   sizeof(p->incarnation))) {
+			/* another life of that node: not a member */
+			l->stats->fenced++;
+			return STORM_EACCES;
+		}
+		if (lane == STORM_LANE_CONTROL &&
+		    !storm_replay_fresh(&p->replay, h->sequence)) {
+			l->stats->replayed++;
+			return STORM_EACCES;
+		}
+		if (!p->seal[lane])
+			p->seal[lane] = storm_seal_create(l->key,
+					p->incarnation, l->session, h->sender,
+					lane);
+		err = opened(l, p->seal[lane], h, rx, out, len);
+		if (err)
+			return err;
+	}
+	if (lane == STORM_LANE_CONTROL)
+		storm_replay_accept(&p->replay, h->sequence);
+	l->stats->rx_datagrams++;
+	l->stats->rx_bytes += rx->len;
+	return STORM_OK;
+}

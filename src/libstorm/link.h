@@ -1,0 +1,83 @@
+/*
+ * link.h - one participant's sealed traffic in one session: what it sends,
+ * and which peers it believes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LINK_H
+#define STORM_LINK_H
+
+#include "seal.h"
+#include "transport.h"
+
+struct storm_link_stats {
+	uint64_t tx_datagrams, tx_bytes, rx_datagrams, rx_bytes;
+	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
+};
+
+struct storm_peer {
+	uint32_t sender;
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	struct storm_seal *seal[STORM_LANES];
+	struct storm_replay replay;
+};
+
+#define STORM_PEERS_MAX 256	/* a node hears owner, kin and repairers */
+#define STORM_BATCH 44		/* datagrams of 1472 bytes in one send */
+
+struct storm_link {
+	struct storm_transport *t;
+	struct storm_link_stats *stats;	/* may be shared by sessions */
+	uint8_t key[STORM_KEY_LEN];
+	uint64_t session;
+	uint32_t self;
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	uint32_t epoch;
+	struct storm_seal *tx[STORM_LANES];
+	uint64_t sequence[STORM_LANES];
+	struct storm_peer *peers;
+	uint32_t npeers, room;
+	uint8_t *batch;			/* DATA being sealed */
+};
+
+int storm_link_init(struct storm_link *l, struct storm_transport *t,
+		    struct storm_link_stats *stats,
+		    const uint8_t key[STORM_KEY_LEN], uint64_t session,
+		    uint32_t self, const uint8_t inc[STORM_INCARNATION_LEN]);
+void storm_link_free(struct storm_link *l);
+
+/* Seal a control message and send it to each address.  The same sealed bytes
+ * go to all: one sequence. */
+int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
+		    uint64_t op, const void *body, size_t len,
+		    const struct storm_addr *to, size_t nto);
+
+/* Largest body of a control message at this MTU. */
+static inline size_t storm_body_max(size_t mtu)
+{
+	return mtu - STORM_HEADER_LEN - STORM_TAG_LEN;
+}
+
+/*
+ * DATA: chunks [first, last] of a transfer, at most STORM_BATCH, as one send.
+ * get() yields a chunk's bytes.  0, -EAGAIN (nothing sent), or an error of
+ * get (positive errno).
+ */
+typedef int (*storm_chunk_fn)(void *arg, uint64_t off, void *buf, size_t len);
+int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
+			 uint64_t size, uint32_t chunk, uint64_t first,
+			 uint64_t last, storm_chunk_fn get, void *arg,
+			 const struct storm_addr *to);
+
+/*
+ * Verify and decrypt.  h was unpacked from rx; out has room for rx->len bytes
+ * (may be rx->buf + STORM_HEADER_LEN).  STORM_OK and *len bytes in out; the
+ * reason is counted otherwise.  Control messages pass once per sequence.
+ */
+int storm_link_open(struct storm_link *l, const struct storm_header *h,
+		    const struct storm_rx *rx, uint8_t *out, size_t *len);
+
+/* After an incarnation is fenced or a child is replaced. */
+void storm_link_forget(struct storm_link *l, uint32_t sender);
+
+#endif

@@ -1,0 +1,698 @@
+/*
+ * nm.c - the Node Manager: sessions, the combining tree, and the answers to
+ * the owner.  All that goes down is the owner's state, all that goes up is the
+ * cumulative state of a subtree; both are repeated until they are seen, and
+ * nothing else is remembered about messages.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "idset.h"
+#include "nm_private.h"
+
+#define PROGRESS_EVERY (20 * STORM_MS)
+#define UNACKED_EVERY (150 * STORM_MS)
+
+struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
+{
+	struct nm_session *s = nm->sessions;
+
+	while (s && s->link.session != session)
+		s = s->next;
+	return s;
+}
+
+const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node)
+{
+	return node == STORM_NO_NODE ? &s->open->owner :
+				       &s->open->nodes[node].addr;
+}
+
+struct nm_child *nm_child_of(struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->children; i++)
+		if (s->child[i].node == node)
+			return &s->child[i];
+	return NULL;
+}
+
+/* -------------------------------------------------------------- answers --- */
+
+static bool holds(const struct nm_session *s)
+{
+	uint64_t v = s->var[s->cast.cmp_var], w = s->cast.cmp_value;
+
+	switch ((enum storm_relation) s->cast.cmp_rel) {
+	case STORM_GE: return v >= w;
+	case STORM_LT: return v < w;
+	case STORM_EQ: return v == w;
+	case STORM_NE: return v != w;
+	}
+	return false;
+}
+
+/* This node's own state, for its subtree to be merged into. */
+static void own_status(const struct nm_session *s, struct storm_status *out)
+{
+	const struct nm_xfer *x = &s->x;
+	size_t mtu = s->link.t->ops->mtu(s->link.t);
+
+	memset(out, 0, sizeof(*out));
+	out->op = x->op;
+	/* a node that failed holds nobody up; its fault tells */
+	out->phase = x->err && x->phase < STORM_PHASE_STAGED ?
+		     STORM_PHASE_STAGED : x->phase;
+	if (x->err && x->phase == STORM_PHASE_ENDED)
+		out->phase = STORM_PHASE_ENDED;
+	out->progress = x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
+			x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
+		     (nm_report_unacked(s) ? STORM_STATUS_UNACKED : 0);
+	out->cmp = s->cast.cmp;
+	out->cmp_false = out->cmp && !holds(s);
+	out->mtu = (uint32_t) (mtu < s->open->mtu ? mtu : s->open->mtu);
+	out->repaired = x->repaired;
+	out->lost = x->lost;
+	if (x->err)
+		storm_status_fault(out, s->self, x->err, x->sys);
+	else if (s->refused)
+		storm_status_fault(out, s->self, s->refused, 0);
+	for (uint32_t i = 0; i < s->nfaults; i++)
+		storm_status_fault(out, s->fault[i].node, s->fault[i].why,
+				   s->fault[i].sys);
+}
+
+static bool gone(const struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->nfaults; i++)
+		if (s->fault[i].node == node)
+			return true;
+	return false;
+}
+
+void nm_status(struct nm_session *s, bool asked, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_status st;
+	uint64_t step = s->open->window / 8;
+	size_t max, n;
+
+	own_status(s, &st);
+	for (uint32_t i = 0; i < s->children; i++) {
+		if (s->child[i].heard)
+			storm_status_merge(&st, &s->child[i].status);
+		else if (!gone(s, s->child[i].node))
+			storm_status_merge_silent(&st, &s->tree,
+						  s->child[i].node);
+	}
+	/* progress goes up in steps of the window, or at a pace */
+	if (!asked && !storm_status_news(&s->sent, &st) &&
+	    !(st.phase == STORM_PHASE_BEGUN && st.progress > s->sent.progress &&
+	      (st.progress - s->sent.progress >= step ||
+	       now >= s->status_at + PROGRESS_EVERY))) {
+		storm_status_free(&st);
+		return;
+	}
+	st.version = ++s->status_version;
+	max = storm_body_max(st.mtu < sizeof(body) ? st.mtu : sizeof(body));
+	n = storm_status_pack(&st, body, max);
+	while (!n && (st.nfaults || st.missing.count)) {	/* too much to say */
+		st.nfaults /= 2;
+		st.missing.count /= 2;
+		n = storm_status_pack(&st, body, max);
+	}
+	storm_link_send(&s->link, STORM_MSG_STATUS, 0, st.op, body, n,
+			nm_addr(s, s->parent), 1);
+	s->status_at = now;
+	storm_status_free(&s->sent);
+	s->sent = st;
+}
+
+/* --------------------------------------------------------------- sessions --- */
+
+static int rewire(struct nm_session *s, uint64_t now)
+{
+	uint32_t node[RADIX_MAX];
+	uint32_t n = storm_tree_children(&s->tree, s->self, node);
+	uint32_t parent = storm_tree_parent(&s->tree, s->self);
+	struct nm_child *was = s->child, *c;
+
+	c = calloc(n ? n : 1, sizeof(*c));
+	if (!c)
+		return STORM_ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct nm_child *old = nm_child_of(s, node[i]);
+
+		if (old) {
+			c[i] = *old;
+			memset(old, 0, sizeof(*old));
+			old->node = STORM_NO_NODE;
+		}
+		c[i].node = node[i];
+		c[i].last_heard = now;
+	}
+	for (uint32_t i = 0; i < s->children; i++) {
+		storm_status_free(&was[i].status);
+		storm_report_rx_reset(&was[i].rx);
+	}
+	free(was);
+	s->child = c;
+	s->children = n;
+	if (parent != s->parent) {
+		s->parent = parent;
+		nm_report_reset(s, now);
+	}
+	return STORM_OK;
+}
+
+static void session_free(struct nm_session *s)
+{
+	struct storm_nm *nm = s->nm;
+
+	nm_xfer_drop(s);
+	if (s->ready)
+		nm->ops.session_close(nm->host, s->ctx);
+	for (uint32_t i = 0; i < s->children; i++) {
+		storm_status_free(&s->child[i].status);
+		storm_report_rx_reset(&s->child[i].rx);
+	}
+	free(s->child);
+	for (int i = 0; i < 8; i++)
+		storm_idset_clear(&s->acked[i]);
+	storm_reports_clear(&s->all);
+	storm_reports_clear(&s->mine);
+	storm_status_free(&s->sent);
+	storm_idset_clear(&s->cast.excluded);
+	nm->recent[nm->recent_at++ % 256] = s->link.session;
+	storm_tree_free(&s->tree);
+	storm_link_free(&s->link);
+	storm_open_free(s->open);
+	free(s);
+}
+
+static void end_sessions(struct storm_nm *nm)
+{
+	struct nm_session **p = &nm->sessions;
+
+	while (*p) {
+		struct nm_session *s = *p;
+
+		if (!s->closing) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		session_free(s);
+	}
+}
+
+static uint32_t session_count(const struct storm_nm *nm)
+{
+	uint32_t n = 0;
+
+	for (const struct nm_session *s = nm->sessions; s; s = s->next)
+		n++;
+	for (const struct pending *p = nm->pending; p; p = p->next)
+		n++;
+	return n;
+}
+
+void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
+		     uint64_t now)
+{
+	struct pending *p;
+	uint64_t session;
+	void *copy;
+
+	(void) now;
+	if (storm_open_peek(buf, len, &session)) {
+		nm->stats.opens_refused++;
+		return;
+	}
+	/* known, under way or over: the same OPEN is never taken twice */
+	if (nm_find(nm, session))
+		return;
+	for (p = nm->pending; p; p = p->next)
+		if (p->session == session)
+			return;
+	for (int i = 0; i < 256; i++)
+		if (nm->recent[i] == session)
+			return;
+	if (session_count(nm) >= nm->set.sessions_max) {
+		storm_log(STORM_LOG_WARN, "OPEN refused: %u sessions are open",
+			  nm->set.sessions_max);
+		nm->stats.opens_refused++;
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	copy = malloc(len);
+	if (!p || !copy) {
+		free(p);
+		free(copy);
+		return;
+	}
+	memcpy(copy, buf, len);
+	p->ticket = ++nm->tickets;
+	p->session = session;
+	p->next = nm->pending;
+	nm->pending = p;
+	nm->ops.authenticate(nm->host, p->ticket, copy, len);
+}
+
+static void open_children(struct nm_session *s)
+{
+	for (uint32_t i = 0; i < s->children; i++) {
+		size_t len;
+		uint32_t node = s->child[i].node;
+		uint8_t *buf = storm_open_stream(s->open, node, &len);
+		int rc = buf ? s->link.t->ops->send_stream(s->link.t,
+				nm_addr(s, node), s->link.session, node, buf,
+				len) : -1;
+
+		free(buf);
+		if (rc && s->nfaults < RADIX_MAX)
+			s->fault[s->nfaults++] = (struct storm_fault) {
+				node, STORM_ESYS, -rc };
+	}
+}
+
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
+		    struct storm_open *o, int err, uint64_t now)
+{
+	struct pending **p = &nm->pending, *was;
+	struct storm_open_info info;
+	struct nm_session *s;
+
+	while (*p && (*p)->ticket != ticket)
+		p = &(*p)->next;
+	was = *p;
+	if (was) {
+		*p = was->next;
+		free(was);
+	}
+	if (!was || !o || o->radix > RADIX_MAX) {
+		nm->stats.opens_refused++;
+		storm_open_free(o);
+		return;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		goto no_session;
+	s->nm = nm;
+	s->open = o;
+	s->self = o->self;
+	s->parent = STORM_NO_NODE;
+	s->report_at = STORM_NEVER;
+	s->x.nack_at = STORM_NEVER;
+	s->owner_heard = now;
+	s->refused = err;	/* known to the owner: it is told why */
+	if (storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
+			    o->session, o->self, nm->incarnation))
+		goto no_link;
+	if (storm_tree_init(&s->tree, o->count, o->radix) || rewire(s, now))
+		goto no_tree;
+	s->next = nm->sessions;
+	nm->sessions = s;
+	nm->stats.sessions_total++;
+	if (err) {
+		nm->stats.opens_refused++;
+	} else {
+		storm_open_info(o, &info);
+		nm->ops.session_open(nm->host, o->session, &info, &s->ctx);
+		s->ready = true;
+	}
+	open_children(s);
+	if (o->has_begin) {
+		o->has_begin = false;
+		nm_xfer_begin(s, &o->begin, now);
+	}
+	nm_status(s, !s->status_version, now);
+	return;
+no_tree:
+	storm_tree_free(&s->tree);
+	storm_link_free(&s->link);
+no_link:
+	free(s);
+no_session:
+	storm_open_free(o);
+	nm->stats.opens_refused++;
+}
+
+void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
+			    uint32_t node, int sys_errno, uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+	enum storm_err why = sys_errno == ECONNREFUSED ? STORM_ENOAGENT :
+			     sys_errno == EPROTO ? STORM_EVERSION : STORM_ELOST;
+
+	if (!s || !nm_child_of(s, node) || gone(s, node) ||
+	    s->nfaults == RADIX_MAX)
+		return;
+	s->fault[s->nfaults++] = (struct storm_fault) { node, why, sys_errno };
+	nm_status(s, false, now);
+}
+
+/* ------------------------------------------------------------ from the owner --- */
+
+static void fenced(struct nm_session *s)
+{
+	storm_log(STORM_LOG_WARN, "step %u.%u: this node was excluded from its domain",
+		  s->open->job_id, s->open->step_id);
+	s->closing = true;
+}
+
+static void cast_state(struct nm_session *s, struct storm_cast *c,
+		       uint32_t epoch, uint64_t now)
+{
+	bool asked = c->flags & STORM_CAST_ASK ||
+		     c->heartbeat > s->cast.heartbeat;
+
+	if (c->version < s->cast.version) {
+		storm_idset_clear(&c->excluded);
+		return;
+	}
+	storm_idset_clear(&s->cast.excluded);
+	s->cast = *c;
+	if (c->flags & STORM_CAST_CLOSING) {
+		s->closing = true;
+		return;
+	}
+	if (storm_idset_has(&c->excluded, s->self)) {
+		fenced(s);
+		return;
+	}
+	if (epoch > s->link.epoch) {
+		s->link.epoch = epoch;
+		storm_tree_exclude(&s->tree, &s->cast.excluded);
+		s->nfaults = 0;
+		if (rewire(s, now)) {
+			fenced(s);
+			return;
+		}
+		asked = true;
+	}
+	if (c->heartbeat > s->var[STORM_VAR_HEARTBEAT])
+		s->var[STORM_VAR_HEARTBEAT] = c->heartbeat;
+	nm_xfer_cast(s, now);
+	nm_status(s, asked, now);
+}
+
+static void cast(struct nm_session *s, const struct storm_header *h,
+		 const uint8_t *body, size_t len, uint64_t now)
+{
+	struct storm_in in = { body, body + len, false };
+	struct storm_cast c;
+
+	switch (storm_get8(&in)) {
+	case STORM_CAST_STATE:
+		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
+				      s->open->count))
+			break;
+		cast_state(s, &c, h->epoch, now);
+		return;
+	case STORM_CAST_BEGIN:
+		nm_xfer_part(s, h->op, &in, now);
+		return;
+	case STORM_CAST_ACKED:
+		nm_report_acked(s, &in);
+		return;
+	}
+	s->nm->link_stats.bad_wire++;
+}
+
+/* Same sealed bytes to all children: only the owner's key made them. */
+static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
+{
+	for (uint32_t i = 0; i < s->children; i++)
+		if (!s->link.t->ops->send(s->link.t, STORM_CONTROL,
+					  nm_addr(s, s->child[i].node), buf,
+					  len, len))
+			s->nm->stats.relayed++;
+}
+
+/* ---------------------------------------------------------- from the subtree --- */
+
+static void child_status(struct nm_session *s, struct nm_child *c,
+			 const uint8_t *body, size_t len, uint64_t now)
+{
+	struct storm_status st;
+
+	if (storm_status_unpack(&st, body, len, s->open->count)) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (c->heard && st.version <= c->status.version) {
+		storm_status_free(&st);
+		return;
+	}
+	storm_status_free(&c->status);
+	c->status = st;
+	c->heard = true;
+	nm_status(s, false, now);
+}
+
+/* A child speaks when the owner does; while the owner is stopped (a user's
+ * ctrl-Z) silence below says nothing. */
+static void owner_heard(struct nm_session *s, uint64_t now)
+{
+	if (now > s->owner_heard + 2 * s->open->heartbeat)
+		for (uint32_t i = 0; i < s->children; i++)
+			s->child[i].last_heard = now;
+	s->owner_heard = now;
+}
+
+static void control(struct nm_session *s, const struct storm_header *h,
+		    struct storm_rx *rx, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	bool owner = h->sender == STORM_NO_NODE;
+	struct nm_child *c = NULL;
+	size_t len;
+
+	if (!owner && !storm_tree_member(&s->tree, h->sender)) {
+		s->nm->link_stats.fenced++;
+		return;
+	}
+	if (owner && h->epoch < s->link.epoch) {
+		s->nm->link_stats.fenced++;
+		return;
+	}
+	if (storm_link_open(&s->link, h, rx, body, &len))
+		return;
+	if (!owner)
+		c = nm_child_of(s, h->sender);
+	if (c)
+		c->last_heard = now;
+	switch ((enum storm_msg) h->type) {
+	case STORM_MSG_CAST:
+		if (!owner)
+			break;
+		owner_heard(s, now);
+		if (rx->group)
+			s->mcast_heard = true;
+		/* first the state, then on: an epoch brings its own tree */
+		cast(s, h, body, len, now);
+		if (h->flags & STORM_HDR_RELAY)
+			relay_down(s, rx->buf, rx->len);
+		return;
+	case STORM_MSG_STATUS:
+		if (c && h->epoch == s->link.epoch)
+			child_status(s, c, body, len, now);
+		return;		/* a former child: soft state, no harm */
+	case STORM_MSG_NACK:
+		if (!owner && storm_tree_above(&s->tree, s->self, h->sender)) {
+			nm_xfer_nacked(s, h, body, len);
+			return;
+		}
+		break;
+	case STORM_MSG_REPORT:
+		if (c)
+			nm_report_part(s, c, body, len, now);
+		return;
+	case STORM_MSG_REPORT_ACK:
+		if (h->sender == s->parent)
+			nm_report_hop_acked(s, body, len);
+		return;
+	default:
+		break;
+	}
+	s->nm->link_stats.bad_wire++;
+}
+
+void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
+			uint64_t now)
+{
+	struct storm_header h;
+	struct nm_session *s = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (storm_header_unpack(&h, rx[i].buf, rx[i].len)) {
+			nm->link_stats.bad_wire++;
+			continue;
+		}
+		if (!s || s->link.session != h.session)
+			s = nm_find(nm, h.session);
+		if (!s || s->closing) {
+			nm->link_stats.bad_session++;
+			continue;
+		}
+		if (h.sender != STORM_NO_NODE && h.sender >= s->open->count) {
+			nm->link_stats.bad_wire++;
+			continue;
+		}
+		if (h.type == STORM_MSG_DATA)
+			nm_xfer_data(s, &h, &rx[i], now);
+		else
+			control(s, &h, &rx[i], now);
+	}
+	nm_xfer_pass(nm);
+	nm_xfer_flush(nm, now);
+}
+
+/* ------------------------------------------------------------------ timers --- */
+
+static uint64_t session_tick(struct nm_session *s, uint64_t now)
+{
+	uint64_t silence = s->open->dead_timeout + 3 * s->open->heartbeat;
+	uint64_t next = s->owner_heard + silence, t;
+
+	if (now >= next) {
+		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
+			  s->open->job_id, s->open->step_id);
+		s->closing = true;
+		return now;
+	}
+	for (uint32_t i = 0; i < s->children; i++) {
+		struct nm_child *c = &s->child[i];
+
+		if (!c->heard || gone(s, c->node))
+			continue;
+		t = c->last_heard + s->open->dead_timeout;
+		if (now >= t && s->nfaults < RADIX_MAX &&
+		    now <= s->owner_heard + 2 * s->open->heartbeat) {
+			s->fault[s->nfaults++] = (struct storm_fault) {
+				c->node, STORM_ELOST, 0 };
+			nm_status(s, false, now);
+		} else if (t > now && t < next) {
+			next = t;
+		}
+	}
+	t = nm_xfer_tick(s, now);
+	next = t < next ? t : next;
+	t = nm_report_tick(s, now);
+	next = t < next ? t : next;
+	if (nm_report_unacked(s)) {
+		t = s->status_at + UNACKED_EVERY;
+		if (now >= t) {
+			nm_status(s, true, now);
+			t = now + UNACKED_EVERY;
+		}
+		next = t < next ? t : next;
+	}
+	if (s->x.mapped && s->x.phase == STORM_PHASE_BEGUN) {
+		nm_status(s, false, now);
+		t = now + PROGRESS_EVERY;
+		next = t < next ? t : next;
+	}
+	return next;
+}
+
+uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now)
+{
+	uint64_t next = STORM_NEVER;
+
+	for (struct nm_session *s = nm->sessions; s; s = s->next) {
+		if (!s->closing) {
+			uint64_t t = session_tick(s, now);
+
+			next = t < next ? t : next;
+		}
+	}
+	end_sessions(nm);
+	return next;
+}
+
+/* -------------------------------------------------------------- the whole --- */
+
+struct storm_nm *storm_nm_create(const struct storm_settings *set,
+				 struct storm_transport *t,
+				 const struct storm_nm_ops *ops, void *host,
+				 int *err)
+{
+	struct storm_nm *nm = calloc(1, sizeof(*nm));
+
+	*err = STORM_ENOMEM;
+	if (!nm)
+		return NULL;
+	nm->set = *set;
+	nm->t = t;
+	nm->ops = *ops;
+	nm->host = host;
+	nm->stage = malloc(256u << 10);
+	if (!nm->stage || (*err = storm_random(nm->incarnation,
+					       sizeof(nm->incarnation)))) {
+		free(nm->stage);
+		free(nm);
+		return NULL;
+	}
+	return nm;
+}
+
+void storm_nm_destroy(struct storm_nm *nm)
+{
+	if (!nm)
+		return;
+	for (struct nm_session *s = nm->sessions; s; s = s->next)
+		s->closing = true;
+	end_sessions(nm);
+	while (nm->pending) {
+		struct pending *p = nm->pending;
+
+		nm->pending = p->next;
+		free(p);
+	}
+	free(nm->stage);
+	free(nm);
+}
+
+int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
+		     enum storm_own_var var, uint64_t value)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	if (var >= STORM_VARS)
+		return STORM_EINVAL;
+	if (value > s->var[var])
+		s->var[var] = value;
+	return STORM_OK;
+}
+
+uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
+			    uint32_t step_id, uint32_t step_het)
+{
+	for (struct nm_session *s = nm->sessions; s; s = s->next)
+		if (s->ready && !s->closing && s->open->job_id == job_id &&
+		    s->open->step_id == step_id &&
+		    s->open->step_het == step_het)
+			return s->link.session;
+	return 0;
+}
+
+void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out)
+{
+	*out = nm->stats;
+	out->sessions = session_count(nm);
+	out->rx_datagrams = nm->link_stats.rx_datagrams;
+	out->rx_bytes = nm->link_stats.rx_bytes;
+	out->tx_datagrams = nm->link_stats.tx_datagrams;
+	out->tx_bytes = nm->link_stats.tx_bytes;
+	out->bad_seal = nm->link_stats.bad_seal;
+	out->bad_wire = nm->link_stats.bad_wire;
+	out->bad_session = nm->link_stats.bad_session;
+	out->replayed = nm->link_stats.replayed;
+	out->fenced = nm->link_stats.fenced;
+}

@@ -1,0 +1,144 @@
+/*
+ * nm_private.h - the Node Manager's parts: nm.c keeps sessions and answers
+ * the owner, nm_xfer.c receives transfers, nm_report.c carries reports up.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_NM_PRIVATE_H
+#define STORM_NM_PRIVATE_H
+
+#include "cast.h"
+#include "chunkmap.h"
+#include "clock.h"
+#include "link.h"
+#include "open.h"
+#include "reports.h"
+#include "status.h"
+
+#define RADIX_MAX 64
+#define MEMORY_MAX (16u << 20)	/* a transfer to memory */
+
+/* Another node of this session, one hop below in the tree. */
+struct nm_child {
+	uint32_t node;
+	bool heard;
+	uint64_t last_heard;
+	struct storm_status status;
+	struct storm_report_rx rx;
+};
+
+/* The transfer under way: XFER-AND-SIGNAL's remote half. */
+struct nm_xfer {
+	uint64_t op;		/* 0: none yet */
+	uint8_t phase;		/* enum storm_phase */
+	struct storm_begin begin;
+	uint8_t *part;		/* BEGIN being assembled */
+	uint64_t part_op;
+	uint32_t part_have, part_len, part_last;
+	uint16_t parts;
+	uint8_t *mem;
+	void *file;
+	bool opening, staging, committing;	/* the host is at it */
+	struct storm_chunkmap map;
+	bool mapped;
+	uint64_t sent;		/* the owner's, as far as heard */
+	enum storm_decision decision;
+	int err, sys;		/* this node's fault */
+	uint64_t gap_at;	/* new gaps are asked for then */
+	uint64_t nack_at;	/* all that is missing is asked for again */
+	uint64_t nack_high;	/* chunks below were asked for */
+	uint64_t nack_rto, have_at_nack;
+	uint32_t tries;		/* in a row that brought nothing */
+	uint64_t data_at;	/* last DATA */
+	uint64_t repaired, lost;
+};
+
+struct nm_session {
+	struct nm_session *next;
+	struct storm_nm *nm;
+	void *ctx;
+	struct storm_open *open;
+	struct storm_link link;
+	struct storm_tree tree;
+	uint32_t self, parent;
+	struct nm_child *child;
+	uint32_t children;
+	bool ready;		/* admitted by the host, not refused */
+	int refused;		/* enum storm_err */
+	bool mcast_heard;
+	bool closing;
+	struct storm_cast cast;	/* the owner's latest state */
+	uint64_t owner_heard;
+	uint64_t var[STORM_VARS];
+	struct nm_xfer x;
+	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
+	uint32_t nfaults;
+	struct storm_status sent;	/* as last told to the parent */
+	uint64_t status_version, status_at;
+	struct storm_reports all, mine;
+	struct storm_idset acked[8];	/* by kind */
+	uint64_t report_version, report_acked;
+	uint64_t report_at, report_rto;
+};
+
+struct pending {		/* an OPEN that the host authenticates */
+	uint64_t ticket, session;
+	struct pending *next;
+};
+
+struct storm_nm {
+	struct storm_settings set;
+	struct storm_transport *t;
+	struct storm_nm_ops ops;
+	void *host;
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	struct nm_session *sessions;
+	struct pending *pending;
+	uint64_t tickets;
+	uint64_t recent[256];	/* sessions that are over: no second life */
+	uint32_t recent_at;
+	struct storm_link_stats link_stats;
+	struct storm_nm_stats stats;
+	/* a run of decrypted chunks of one file, not yet written */
+	uint8_t *stage;
+	size_t stage_len;
+	uint64_t stage_off;
+	struct nm_session *stage_of;
+	/* a run of datagrams, as received, to be passed on along the chain */
+	struct nm_session *pass_of;
+	const uint8_t *pass;
+	size_t pass_len, pass_seg, pass_last;
+};
+
+/* nm.c */
+struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
+/* Tell the parent: now, if there is news or asked is set. */
+void nm_status(struct nm_session *s, bool asked, uint64_t now);
+const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+struct nm_child *nm_child_of(struct nm_session *s, uint32_t node);
+
+/* nm_xfer.c */
+void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
+void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
+		  uint64_t now);
+void nm_xfer_cast(struct nm_session *s, uint64_t now);
+void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
+		  struct storm_rx *rx, uint64_t now);
+void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
+		    const uint8_t *body, size_t len);
+void nm_xfer_flush(struct storm_nm *nm, uint64_t now);
+void nm_xfer_pass(struct storm_nm *nm);
+uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
+void nm_xfer_drop(struct nm_session *s);
+
+/* nm_report.c */
+void nm_report_part(struct nm_session *s, struct nm_child *c,
+		    const uint8_t *body, size_t len, uint64_t now);
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
+			 size_t len);
+void nm_report_acked(struct nm_session *s, struct storm_in *in);
+bool nm_report_unacked(const struct nm_session *s);
+uint64_t nm_report_tick(struct nm_session *s, uint64_t now);
+void nm_report_reset(struct nm_session *s, uint64_t now);
+
+#endif

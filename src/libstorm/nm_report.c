@@ -1,0 +1,179 @@
+/*
+ * nm_report.c - a node's reports and those of its subtree, on their way up:
+ * the slave's side of termination detection (Algorithm 9).  Where the paper
+ * resets a flag, reports are cumulative and stay: nothing is lost by a retry.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "idset.h"
+#include "nm_private.h"
+
+#define COALESCE (2 * STORM_MS)	/* tasks end together: wait for the others */
+#define RTO_FIRST (30 * STORM_MS)
+#define RTO_MAX (500 * STORM_MS)
+
+static void changed(struct nm_session *s, uint64_t now)
+{
+	s->report_version++;
+	s->report_rto = RTO_FIRST;
+	if (s->report_at > now + COALESCE)
+		s->report_at = now + COALESCE;
+}
+
+static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
+		  const struct storm_idset *ids, bool *news)
+{
+	struct storm_idset fresh = { 0 };
+
+	storm_reports_add(&s->all, kind, code, ids, &fresh);
+	if (fresh.count)
+		*news = true;
+	storm_idset_clear(&fresh);
+}
+
+int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t code, const struct storm_idset *ids, uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+	bool news = false;
+	int err;
+
+	if (!s || s->closing)
+		return STORM_ENOENT;
+	if (kind >= 8)
+		return STORM_EINVAL;
+	err = storm_reports_add(&s->mine, kind, code, ids, NULL);
+	if (err)
+		return err;
+	merge(s, kind, code, ids, &news);
+	if (news)
+		changed(s, now);
+	return STORM_OK;
+}
+
+struct from { struct nm_session *s; bool news; };
+
+static void from_child(void *arg, uint8_t kind, uint32_t code,
+		       const struct storm_idset *ids)
+{
+	struct from *f = arg;
+
+	merge(f->s, kind, code, ids, &f->news);
+}
+
+void nm_report_part(struct nm_session *s, struct nm_child *c,
+		    const uint8_t *body, size_t len, uint64_t now)
+{
+	struct from f = { s, false };
+	uint8_t ack[8];
+	struct storm_out o = { ack, ack + sizeof(ack), false };
+	size_t total = 0;
+	int got = storm_report_rx_part(&c->rx, body, len, &total);
+
+	if (got < 0) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (got == 0)
+		return;
+	if (got == 1) {
+		if (storm_reports_unpack(c->rx.buf, total, from_child, &f))
+			s->nm->link_stats.bad_wire++;
+		storm_report_rx_done(&c->rx);
+		if (f.news)
+			changed(s, now);
+	}
+	storm_put64(&o, c->rx.done);
+	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack,
+			sizeof(ack), nm_addr(s, c->node), 1);
+}
+
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
+{
+	struct storm_in i = { body, body + len, false };
+	uint64_t v = storm_get64(&i);
+
+	if (!storm_in_done(&i) || v > s->report_version) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (v > s->report_acked)
+		s->report_acked = v;
+	if (s->report_acked == s->report_version)
+		s->report_at = STORM_NEVER;
+}
+
+/* The owner has these: end to end, so whoever waits for it may go on. */
+void nm_report_acked(struct nm_session *s, struct storm_in *in)
+{
+	uint8_t kind = storm_get8(in);
+	struct storm_idset ids = { 0 };
+
+	storm_get_idset(in, &ids, UINT32_MAX - 1);
+	if (!storm_in_done(in) || kind >= 8)
+		s->nm->link_stats.bad_wire++;
+	else if (!storm_idset_union(&s->acked[kind], &ids) && s->ready)
+		s->nm->ops.acked(s->nm->host, s->ctx, kind, &s->acked[kind]);
+	storm_idset_clear(&ids);
+}
+
+bool nm_report_unacked(const struct nm_session *s)
+{
+	for (uint32_t i = 0; i < s->mine.count; i++)
+		if (!storm_idset_covers(&s->acked[s->mine.e[i].kind],
+					&s->mine.e[i].ids))
+			return true;
+	return false;
+}
+
+/* A new parent has heard nothing. */
+void nm_report_reset(struct nm_session *s, uint64_t now)
+{
+	s->report_acked = 0;
+	if (s->report_version)
+		changed(s, now);
+}
+
+uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
+{
+	size_t max = storm_body_max(s->open->mtu) - STORM_REPORT_PART_HEADER;
+	uint8_t body[STORM_DATAGRAM_MAX], *buf;
+	size_t len = 0;
+	uint32_t parts;
+
+	if (s->report_acked == s->report_version)
+		return STORM_NEVER;
+	if (now < s->report_at)
+		return s->report_at;
+	buf = storm_reports_pack(&s->all, &len);
+	if (!buf) {
+		storm_log(STORM_LOG_ERROR, "step %u.%u: reports do not fit",
+			  s->open->job_id, s->open->step_id);
+		s->report_acked = s->report_version;
+		return STORM_NEVER;
+	}
+	if (max > sizeof(body) - STORM_REPORT_PART_HEADER)
+		max = sizeof(body) - STORM_REPORT_PART_HEADER;
+	parts = (uint32_t) (len / max) + (len % max != 0 || !len);
+	for (uint32_t p = 0; p < parts; p++) {
+		size_t off = (size_t) p * max;
+		size_t n = len - off < max ? len - off : max;
+		struct storm_out o = { body, body + sizeof(body), false };
+
+		storm_put64(&o, s->report_version);
+		storm_put16(&o, (uint16_t) p);
+		storm_put16(&o, (uint16_t) parts);
+		storm_put32(&o, (uint32_t) max);
+		storm_put(&o, buf + off, n);
+		storm_link_send(&s->link, STORM_MSG_REPORT, 0, 0, body,
+				(size_t) (o.p - body), nm_addr(s, s->parent),
+				1);
+	}
+	free(buf);
+	s->report_at = now + s->report_rto;
+	s->report_rto = s->report_rto * 2 > RTO_MAX ? RTO_MAX :
+						       s->report_rto * 2;
+	return s->report_at;
+}

@@ -1,0 +1,545 @@
+/*
+ * nm_xfer.c - XFER-AND-SIGNAL at a node (Algorithm 10), and the slave's side
+ * of the file transfer (Algorithm 7).  Data are staged: into memory, or into
+ * a temporary file; they are shown, and the remote event signalled, only after
+ * the owner's decision.  Where the paper's queue of chunks has slots and an
+ * order, here every chunk is written at its offset as it comes, whole runs at
+ * a time, and the temporary file is the queue: a late chunk delays nothing.
+ *
+ * What is lost is asked for again from the tree parent, then the grandparent,
+ * then the owner; whoever has it reads it back from its own temporary.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "idset.h"
+#include "nm_private.h"
+
+#define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
+#define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
+#define NACK_RTO_FIRST (12 * STORM_MS)
+#define NACK_RTO_MAX (200 * STORM_MS)
+#define NACK_RANGES 128
+#define NACK_BYTES (512u << 10)		/* asked for at a time */
+#define SERVE_BYTES (1u << 20)		/* repaired for one NACK */
+#define STAGE_SIZE (256u << 10)		/* one write */
+
+static void fail(struct nm_session *s, enum storm_err err, int sys)
+{
+	if (!s->x.err) {
+		s->x.err = err;
+		s->x.sys = sys;
+	}
+}
+
+/* Let go of what the transfer holds; its number and end stay known. */
+void nm_xfer_drop(struct nm_session *s)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (s->nm->stage_of == s)
+		s->nm->stage_of = NULL;
+	if (x->file)
+		s->nm->ops.file_end(s->nm->host, x->file);
+	x->file = NULL;
+	free(x->mem);
+	x->mem = NULL;
+	free(x->part);
+	x->part = NULL;
+	x->part_op = 0;
+	storm_begin_free(&x->begin);
+	storm_chunkmap_free(&x->map);
+	x->mapped = false;
+}
+
+static void ended(struct nm_session *s, uint64_t now)
+{
+	s->x.phase = STORM_PHASE_ENDED;
+	nm_xfer_drop(s);
+	nm_status(s, false, now);
+}
+
+void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (b->op <= x->op) {	/* a retry: answered, never done again */
+		storm_begin_free(b);
+		return;
+	}
+	nm_xfer_drop(s);
+	memset(x, 0, sizeof(*x));
+	x->op = b->op;
+	x->begin = *b;
+	b->to.path = NULL;
+	x->nack_at = x->gap_at = STORM_NEVER;
+	x->nack_rto = NACK_RTO_FIRST;
+	if (s->refused) {
+		fail(s, s->refused, 0);
+	} else if (x->begin.to.kind == STORM_TARGET_FILE) {
+		x->opening = true;
+		s->nm->ops.file_begin(s->nm->host, s->ctx, s->link.session,
+				      x->op, &x->begin.to, x->begin.size,
+				      &x->file);
+	} else if (x->begin.size > MEMORY_MAX) {
+		fail(s, STORM_ETOOBIG, 0);
+	} else {
+		x->mem = malloc(x->begin.size + 1);
+		if (!x->mem)
+			fail(s, STORM_ENOMEM, 0);
+		else
+			x->phase = STORM_PHASE_BEGUN;
+	}
+	nm_xfer_cast(s, now);
+	nm_status(s, false, now);
+}
+
+void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
+		  uint64_t now)
+{
+	uint16_t part = storm_get16(in), parts = storm_get16(in);
+	size_t n = (size_t) (in->end - in->p);
+	struct nm_xfer *x = &s->x;
+	struct storm_begin b;
+	int err;
+
+	if (in->bad || !parts || part >= parts || parts > 32 || !n) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (op <= x->op)
+		return;
+	/* all parts but the last are of one length, so any of them but the
+	 * last one, or the only one, tells where it belongs */
+	if (x->part_op != op || x->parts != parts) {
+		free(x->part);
+		x->part = calloc(1, STORM_BEGIN_MAX + STORM_DATAGRAM_MAX);
+		x->part_op = op;
+		x->part_have = 0;
+		x->part_len = 0;
+		x->parts = parts;
+	}
+	if (!x->part)
+		return;
+	if (part + 1 < parts) {
+		if ((size_t) (part + 1) * n > STORM_BEGIN_MAX)
+			return;
+		memcpy(x->part + part * n, in->p, n);
+		if (parts > 1 && part + 2 == parts)
+			x->part_len = (uint32_t) ((part + 1) * n);
+	} else {
+		/* the last one is kept behind the room for all others */
+		memcpy(x->part + STORM_BEGIN_MAX, in->p,
+		       n < STORM_DATAGRAM_MAX ? n : STORM_DATAGRAM_MAX);
+		x->part_last = (uint32_t) n;
+	}
+	x->part_have |= 1u << part;
+	if (x->part_have != (parts == 32 ? ~0u : (1u << parts) - 1))
+		return;
+	if (x->part_len + x->part_last > STORM_BEGIN_MAX) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	memmove(x->part + x->part_len, x->part + STORM_BEGIN_MAX,
+		x->part_last);
+	err = storm_begin_unpack(&b, x->part, x->part_len + x->part_last);
+	if (err || b.op != op) {
+		if (!err)
+			storm_begin_free(&b);
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	nm_xfer_begin(s, &b, now);
+}
+
+void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
+		    int err, int sys, uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s || s->x.op != op || !s->x.opening)
+		return;
+	s->x.opening = false;
+	if (err)
+		fail(s, err, sys);
+	else
+		s->x.phase = STORM_PHASE_BEGUN;
+	if (s->x.decision == STORM_ABORT) {
+		ended(s, now);
+		return;
+	}
+	nm_xfer_cast(s, now);
+	nm_status(s, false, now);
+}
+
+void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
+		     int err, int sys, uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s || s->x.op != op || !s->x.staging)
+		return;
+	s->x.staging = false;
+	if (err)
+		fail(s, err, sys);
+	else
+		s->x.phase = STORM_PHASE_STAGED;
+	if (s->x.decision == STORM_ABORT)
+		ended(s, now);
+	else
+		nm_status(s, false, now);
+}
+
+void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
+		      int err, int sys, uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s || s->x.op != op || !s->x.committing)
+		return;
+	s->x.committing = false;
+	if (err)
+		fail(s, err, sys);
+	ended(s, now);
+}
+
+static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (x->phase == STORM_PHASE_ENDED || x->decision)
+		return;
+	if (d == STORM_COMMIT && x->phase != STORM_PHASE_STAGED)
+		return;		/* cannot be: the owner saw us STAGED */
+	x->decision = d;
+	if (d == STORM_ABORT) {
+		/* the host may be at it: its answer ends the transfer */
+		if (!x->opening && !x->staging)
+			ended(s, now);
+	} else if (x->begin.to.kind == STORM_TARGET_FILE) {
+		x->committing = true;
+		s->nm->ops.file_commit(s->nm->host, x->file, s->link.session,
+				       x->op);
+	} else {
+		s->nm->ops.event(s->nm->host, s->ctx, s->link.session,
+				 x->begin.to.remote_event, x->mem,
+				 (size_t) x->begin.size);
+		ended(s, now);
+	}
+}
+
+static void check_full(struct nm_session *s, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (!x->mapped || !storm_chunkmap_full(&x->map) || x->err ||
+	    x->phase != STORM_PHASE_BEGUN || x->staging || x->decision)
+		return;
+	x->nack_at = x->gap_at = STORM_NEVER;
+	if (x->begin.to.kind == STORM_TARGET_FILE) {
+		x->staging = true;
+		s->nm->ops.file_stage(s->nm->host, x->file, s->link.session,
+				      x->op);
+	} else {
+		x->phase = STORM_PHASE_STAGED;
+		nm_status(s, false, now);
+	}
+}
+
+/* The owner's state has changed, or was said again. */
+void nm_xfer_cast(struct nm_session *s, uint64_t now)
+{
+	const struct storm_cast *c = &s->cast;
+	struct nm_xfer *x = &s->x;
+
+	if (c->op != x->op || !x->op)
+		return;
+	if (c->chunk && !x->mapped && x->phase == STORM_PHASE_BEGUN &&
+	    c->size == x->begin.size) {
+		if (storm_chunkmap_init(&x->map, c->size, c->chunk))
+			fail(s, STORM_ENOMEM, 0);
+		else
+			x->mapped = true;
+	}
+	if (x->mapped && c->sent > x->sent) {
+		x->sent = c->sent;
+		if (!storm_chunkmap_full(&x->map) && x->nack_at > now + NACK_TAIL)
+			x->nack_at = now + NACK_TAIL;
+	}
+	check_full(s, now);
+	if (c->decision)
+		decide(s, c->decision, now);
+}
+
+/* ------------------------------------------------------------- receive --- */
+
+static int put(struct nm_session *s, uint64_t off, const void *buf, size_t len)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (x->mem) {
+		memcpy(x->mem + off, buf, len);
+		return 0;
+	}
+	return s->nm->ops.file_write(s->nm->host, x->file, off, buf, len);
+}
+
+/* Write the run that was gathered. */
+void nm_xfer_flush(struct storm_nm *nm, uint64_t now)
+{
+	struct nm_session *s = nm->stage_of;
+	struct nm_xfer *x;
+	uint64_t done;
+	int sys;
+
+	if (!s)
+		return;
+	nm->stage_of = NULL;
+	x = &s->x;
+	sys = put(s, nm->stage_off, nm->stage, nm->stage_len);
+	if (sys) {
+		/* chunks stay unset: nobody is offered what is not there */
+		fail(s, STORM_ESYS, sys);
+		nm_status(s, false, now);
+		return;
+	}
+	done = nm->stage_off + nm->stage_len;
+	for (uint64_t off = nm->stage_off; off < done; off += x->map.chunk)
+		if (!storm_chunkmap_has(&x->map, off / x->map.chunk))
+			storm_chunkmap_set(&x->map, off / x->map.chunk);
+	if (!storm_chunkmap_full(&x->map)) {
+		if (x->nack_at == STORM_NEVER)
+			x->nack_at = now + NACK_TAIL;
+		if (x->gap_at == STORM_NEVER && x->map.prefix < x->map.high &&
+		    x->map.high > x->nack_high)
+			x->gap_at = now + NACK_DELAY;
+	}
+	check_full(s, now);
+	nm_status(s, false, now);
+}
+
+/* Hand the run of datagrams on, as they came, sealed by whoever sent them. */
+void nm_xfer_pass(struct storm_nm *nm)
+{
+	struct nm_session *s = nm->pass_of;
+	uint32_t next;
+
+	if (!s)
+		return;
+	nm->pass_of = NULL;
+	next = storm_tree_successor(&s->tree, s->self);
+	if (next != STORM_NO_NODE &&
+	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
+			      nm->pass_len, nm->pass_seg))
+		nm->stats.relayed += (nm->pass_len + nm->pass_seg - 1) /
+				     nm->pass_seg;
+}
+
+static void pass(struct nm_session *s, const struct storm_rx *rx)
+{
+	struct storm_nm *nm = s->nm;
+
+	if (nm->pass_of == s && rx->buf == nm->pass + nm->pass_len &&
+	    nm->pass_last == nm->pass_seg && rx->len <= nm->pass_seg &&
+	    nm->pass_len / nm->pass_seg < STORM_BATCH) {
+		nm->pass_len += rx->len;
+		nm->pass_last = rx->len;
+		return;
+	}
+	nm_xfer_pass(nm);
+	nm->pass_of = s;
+	nm->pass = rx->buf;
+	nm->pass_len = nm->pass_seg = nm->pass_last = rx->len;
+}
+
+void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
+		  struct storm_rx *rx, uint64_t now)
+{
+	struct storm_nm *nm = s->nm;
+	struct nm_xfer *x = &s->x;
+	uint8_t plain[STORM_DATAGRAM_MAX];
+	struct storm_in in;
+	uint64_t off, i;
+	size_t len;
+	bool run;
+
+	if (h->op != x->op || x->phase != STORM_PHASE_BEGUN || !x->mapped ||
+	    x->err || x->staging) {
+		nm->stats.data_dup++;
+		return;
+	}
+	if (storm_link_open(&s->link, h, rx, plain, &len))
+		return;
+	in = (struct storm_in) { plain, plain + len, false };
+	off = storm_get64(&in);
+	len = (size_t) (in.end - in.p);
+	if (in.bad || (i = storm_chunkmap_index(&x->map, off, len)) ==
+		      x->map.count) {
+		nm->link_stats.bad_wire++;
+		return;
+	}
+	run = nm->stage_of == s && off == nm->stage_off + nm->stage_len &&
+	      nm->stage_len + len <= STAGE_SIZE;
+	if (storm_chunkmap_has(&x->map, i) ||
+	    (nm->stage_of == s && off >= nm->stage_off && !run &&
+	     off < nm->stage_off + nm->stage_len)) {
+		nm->stats.data_dup++;
+		return;
+	}
+	x->data_at = now;
+	nm->stats.data_new++;
+	/* whoever sends again is not the owner, or sends to one node */
+	if (x->nack_high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
+		x->repaired++;
+		nm->stats.repaired++;
+	}
+	if (!rx->group &&
+	    (h->flags & STORM_HDR_RELAY || s->cast.flags & STORM_CAST_CHAIN))
+		pass(s, rx);
+	if (!run) {
+		nm_xfer_flush(nm, now);
+		if (x->err || x->staging)
+			return;
+		nm->stage_of = s;
+		nm->stage_off = off;
+		nm->stage_len = 0;
+	}
+	memcpy(nm->stage + nm->stage_len, in.p, len);
+	nm->stage_len += len;
+}
+
+/* -------------------------------------------------------------- repair --- */
+
+/* Ask for what is missing in [from, below). */
+static void nack(struct nm_session *s, uint64_t from, uint64_t below)
+{
+	struct nm_xfer *x = &s->x;
+	uint8_t body[4 + NACK_RANGES * 16];
+	struct storm_out o = { body + 4, body + sizeof(body), false };
+	struct storm_out head = { body, body + 4, false };
+	size_t max = storm_body_max(s->open->mtu);
+	uint64_t most = NACK_BYTES / x->map.chunk + 1;
+	uint64_t first, last, asked = 0;
+	uint32_t n = 0, to = s->parent;
+
+	while (n < NACK_RANGES && 4 + (n + 1) * 16 <= max && asked < most &&
+	       storm_chunkmap_gap(&x->map, &from, below, &first, &last)) {
+		if (last - first + 1 > most - asked)
+			last = first + (most - asked) - 1;
+		storm_put64(&o, first);
+		storm_put64(&o, last);
+		asked += last - first + 1;
+		if (last >= x->nack_high) {
+			x->lost += last - first + 1;
+			x->nack_high = last + 1;
+		}
+		n++;
+	}
+	if (!n)
+		return;
+	storm_put32(&head, n);
+	if (x->tries > 2 && to != STORM_NO_NODE)
+		to = storm_tree_parent(&s->tree, to);
+	if (x->tries > 5)
+		to = STORM_NO_NODE;
+	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,
+			(size_t) (o.p - body), nm_addr(s, to), 1);
+	s->nm->stats.nacks_sent++;
+}
+
+/* All that is missing, once more; from farther up if it did not help. */
+static void nack_again(struct nm_session *s, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+	uint64_t below = x->map.high;
+
+	/* what the owner has sent but nothing behind it has come may still be
+	 * on its way; only silence makes it lost */
+	if (now >= x->data_at + NACK_TAIL)
+		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
+	if (x->map.have > x->have_at_nack || x->map.prefix >= below) {
+		x->tries = 0;
+		x->nack_rto = NACK_RTO_FIRST;
+	} else {
+		x->tries++;
+		x->nack_rto = x->nack_rto * 3 / 2 > NACK_RTO_MAX ?
+			      NACK_RTO_MAX : x->nack_rto * 3 / 2;
+	}
+	x->have_at_nack = x->map.have;
+	nack(s, 0, below);
+	x->nack_at = now + x->nack_rto;
+}
+
+static int get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	struct nm_session *s = arg;
+
+	if (s->x.mem) {
+		memcpy(buf, s->x.mem + off, len);
+		return 0;
+	}
+	return s->nm->ops.file_read(s->nm->host, s->x.file, off, buf, len);
+}
+
+/* A node below asks for chunks: give those that are here. */
+void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
+		    const uint8_t *body, size_t len)
+{
+	struct nm_xfer *x = &s->x;
+	struct storm_in in = { body, body + len, false };
+	uint32_t n = storm_get32(&in);
+	uint64_t left;
+
+	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
+	    x->opening)
+		return;
+	left = SERVE_BYTES / x->map.chunk;
+	for (; n && left; n--) {
+		uint64_t i = storm_get64(&in), last = storm_get64(&in);
+
+		if (in.bad || last < i || last >= x->map.count) {
+			s->nm->link_stats.bad_wire++;
+			return;
+		}
+		while (i <= last && left) {
+			uint64_t end = i;
+
+			if (!storm_chunkmap_has(&x->map, i)) {
+				i++;
+				continue;
+			}
+			while (end < last && end - i + 1 < STORM_BATCH &&
+			       end - i + 1 < left &&
+			       storm_chunkmap_has(&x->map, end + 1))
+				end++;
+			if (storm_link_send_data(&s->link, 0, x->op,
+						 x->map.size, x->map.chunk, i,
+						 end, get, s,
+						 nm_addr(s, h->sender)))
+				return;
+			s->nm->stats.nacks_served += end - i + 1;
+			left -= end - i + 1;
+			i = end + 1;
+		}
+	}
+}
+
+uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+
+	if (!x->mapped || x->err || x->decision ||
+	    x->phase != STORM_PHASE_BEGUN)
+		return STORM_NEVER;
+	if (now >= x->nack_at) {
+		nack_again(s, now);
+		x->gap_at = STORM_NEVER;
+	} else if (now >= x->gap_at) {
+		nack(s, x->nack_high, x->map.high);
+		x->gap_at = STORM_NEVER;
+		x->nack_at = now + x->nack_rto;
+	}
+	return x->gap_at < x->nack_at ? x->gap_at : x->nack_at;
+}
