@@ -60,9 +60,10 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 
 	storm_slurm_digest=$(sha256sum "$SLURM_SRC/config.h" | cut -d ' ' -f 1)
 	AC_SUBST([SLURM_SRC])
-	# As system headers, so that our warnings stay ours.  What includes
-	# Slurm's headers includes its config.h first: NDEBUG in it changes them.
-	AC_SUBST([SLURM_CPPFLAGS], ['-isystem $(SLURM_SRC)'])
+	# As system headers, so that our warnings stay ours.  Slurm's config.h
+	# comes first everywhere, as in Slurm: NDEBUG in it changes headers.
+	AC_SUBST([SLURM_CPPFLAGS],
+		['-isystem $(SLURM_SRC) -include $(SLURM_SRC)/config.h'])
 	# Slurm is built without strict aliasing, and needs it so.
 	AC_SUBST([SLURM_CFLAGS], ['-pthread -fno-strict-aliasing'])
 	AC_DEFINE_UNQUOTED([STORM_SLURM_REVISION], ["$storm_slurm_revision"],
