@@ -1,0 +1,443 @@
+/*
+ * fanout.c - one launch message for all nodes (paper, section 3.1, "execute":
+ * the launch command is multicast), where Slurm's own launcher sends one to
+ * each through slurm_send_recv_msgs().
+ *
+ * The message is packed once, exactly as slurmd would read it from a socket,
+ * and cast to the agents; each hands it to its own slurmd and reports the
+ * answer.  Until the cast is decided nothing has been launched, and the step
+ * may still go by Slurm's own way as a whole.  After it, a node without an
+ * answer gets the same step credential again by TCP: slurmd launches a
+ * credential once, so "replayed" then means launched.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/env.h"
+#include "src/common/forward.h"
+#include "src/common/hostlist.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/common/step_protocol.h"
+#include "bcast.h"
+#include "session.h"
+
+#define OTHERWISE "this step goes by Slurm's own launch"
+#define POLL_NS 100000000	/* an abort is looked for this often */
+
+/* The launch message with what storm changes in it. */
+struct launch {
+	launch_tasks_request_msg_t req;
+	slurm_msg_t msg;
+	char **env;		/* ours, if it had to change */
+	uint16_t no_port;
+};
+
+static bool is_null(const char *remote_file)
+{
+	return !xstrcmp(remote_file, "/dev/null");
+}
+
+static void launch_init_from(struct launch *l, struct storm_session *s,
+			     const slurm_msg_t *msg)
+{
+	const char *path;
+	char *value;
+
+	l->req = *(launch_tasks_request_msg_t *) msg->data;
+	l->msg = *msg;
+	l->msg.data = &l->req;
+	if (s->libdir) {
+		/* slurmd does this for libraries that it received itself. */
+		l->env = env_array_copy((const char **) l->req.env);
+		value = xstrdup(s->libdir);
+		if ((path = getenvp(l->env, "LD_LIBRARY_PATH")))
+			xstrfmtcat(value, ":%s", path);
+		env_array_overwrite(&l->env, "LD_LIBRARY_PATH", value);
+		xfree(value);
+		l->req.env = l->env;
+		l->req.envc = envcount(l->env);
+	}
+	if (is_null(l->req.ifname) && is_null(l->req.ofname) &&
+	    is_null(l->req.efname)) {
+		/* Port 0 tells slurmstepd to open no connection for stdio;
+		 * no port at all would make it try an address of zeroes. */
+		l->req.num_io_port = 1;
+		l->req.io_port = &l->no_port;
+	}
+}
+
+static void launch_clear(struct launch *l)
+{
+	if (l->env)
+		env_array_free(l->env);
+}
+
+/* Why storm does not serve the step at all; NULL: it does. */
+static const char *not_for_storm(const launch_tasks_request_msg_t *req)
+{
+	if (req->flags & LAUNCH_PTY)
+		return "--pty";
+	if (req->flags & LAUNCH_PARALLEL_DEBUG)
+		return "a debugger";
+	if (req->flags & LAUNCH_NO_ALLOC)
+		return "--no-allocate";
+	return NULL;
+}
+
+/* ------------------------------------------------------------- packing --- */
+
+struct sink {
+	int fd;
+	uint8_t *buf;
+	size_t len, room;
+};
+
+static void *drain(void *arg)
+{
+	struct sink *k = arg;
+	ssize_t n;
+
+	for (;;) {
+		if (k->len == k->room) {
+			k->room *= 2;
+			xrealloc(k->buf, k->room);
+		}
+		n = read(k->fd, k->buf + k->len, k->room - k->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return NULL;
+		k->len += n;
+	}
+}
+
+/*
+ * The bytes that slurm_send_node_msg() would write to a slurmd, after
+ * STEP_LAUNCH_HEAD zero bytes.  self: who gets the replies; without it slurmd
+ * would answer its own agent.  xmalloc()ed; NULL: Slurm logged why.
+ */
+static uint8_t *pack_launch(slurm_msg_t *msg, const struct storm_addr *self,
+			    size_t *len)
+{
+	struct sink k = { .room = 65536, .len = STEP_LAUNCH_HEAD };
+	slurm_addr_t orig = { 0 };
+	pthread_t thread;
+	int fd[2], rc;
+
+	if (!memcmp(self->ip, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12)) {
+		struct sockaddr_in *v4 = (void *) &orig;
+
+		v4->sin_family = AF_INET;
+		memcpy(&v4->sin_addr, self->ip + 12, 4);
+	} else {
+		struct sockaddr_in6 *v6 = (void *) &orig;
+
+		v6->sin6_family = AF_INET6;
+		memcpy(&v6->sin6_addr, self->ip, 16);
+	}
+	msg->orig_addr = orig;
+	/* Slurm packs into sockets only. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
+		error("storm: socketpair: %m");
+		return NULL;
+	}
+	k.fd = fd[1];
+	k.buf = xmalloc(k.room);
+	if ((rc = pthread_create(&thread, NULL, drain, &k))) {
+		error("storm: cannot start a thread: %s", strerror(rc));
+		close(fd[0]);
+		close(fd[1]);
+		xfree(k.buf);
+		return NULL;
+	}
+	rc = slurm_send_node_msg(fd[0], msg);
+	close(fd[0]);
+	pthread_join(thread, NULL);
+	close(fd[1]);
+	if (rc < 0) {
+		error("storm: cannot pack the launch message: %m");
+		xfree(k.buf);
+		return NULL;
+	}
+	*len = k.len;
+	return k.buf;
+}
+
+/* ------------------------------------------------------------- answers --- */
+
+static void add_answer(List list, const char *node, int rc)
+{
+	ret_data_info_t *info = xmalloc(sizeof(*info));
+	return_code_msg_t *msg = xmalloc(sizeof(*msg));
+
+	msg->return_code = rc;
+	info->type = RESPONSE_SLURM_RC;
+	info->node_name = xstrdup(node);
+	info->data = msg;
+	list_append(list, info);
+}
+
+/* Every node failed: nothing was sent and nothing else is allowed. */
+static List refuse_all(const char *nodelist)
+{
+	List list = list_create(destroy_data_info);
+	hostlist_t hl = hostlist_create(nodelist);
+	char *name;
+
+	while (hl && (name = hostlist_shift(hl))) {
+		add_answer(list, name, SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		free(name);
+	}
+	if (hl)
+		hostlist_destroy(hl);
+	return list;
+}
+
+/* Did the agent get no answer from its slurmd? */
+static bool no_answer(uint32_t rc)
+{
+	return rc == SLURM_COMMUNICATIONS_CONNECTION_ERROR ||
+	       rc == SLURM_COMMUNICATIONS_SEND_ERROR ||
+	       rc == SLURM_COMMUNICATIONS_RECEIVE_ERROR ||
+	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
+}
+
+/* Wait until all nodes answered or are lost; false: time is up or the user
+ * gave up. */
+static bool wait_answers(struct storm_session *s, uint64_t deadline)
+{
+	struct timespec ts;
+	bool done;
+
+	slurm_mutex_lock(&s->lock);
+	while (s->pending && !s->abort && storm_clock() < deadline) {
+		/* The condition's clock is the wall's; a short wait keeps a
+		 * step of it harmless. */
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += POLL_NS;
+		if (ts.tv_nsec >= 1000000000) {
+			ts.tv_sec++;
+			ts.tv_nsec -= 1000000000;
+		}
+		pthread_cond_timedwait(&s->cond, &s->lock, &ts);
+	}
+	done = !s->pending;
+	slurm_mutex_unlock(&s->lock);
+	return done;
+}
+
+/* Tell, once for each reason, why nodes get Slurm's own message. */
+static void tell_resend(struct storm_session *s, const char *nodes)
+{
+	struct storm_outcome out = { 0 };
+	char *text;
+
+	slurm_mutex_lock(&s->lock);
+	out.faults = s->faults;
+	out.faults_kept = out.nfaults = s->nfaults;
+	text = step_domain_faults(s->domain, &out);
+	slurm_mutex_unlock(&s->lock);
+	info("warning: storm: no answer to the launch from %s%s%s%s; sending it again by Slurm's own message",
+	     nodes, text ? " (" : "", text ? text : "", text ? ")" : "");
+	xfree(text);
+}
+
+/* The nodes' answers, asking those again by TCP that gave none. */
+static List collect(struct storm_session *s, slurm_msg_t *msg, int timeout)
+{
+	List list = list_create(destroy_data_info), more;
+	hostlist_t again = hostlist_create(NULL);
+	ret_data_info_t *info;
+	ListIterator itr;
+	char *nodes;
+	uint32_t n;
+
+	slurm_mutex_lock(&s->lock);
+	for (n = 0; n < s->domain->count; n++) {
+		if (s->answer[n] == ANSWER_CAME && !no_answer(s->answer_rc[n]))
+			add_answer(list, s->domain->names[n],
+				   s->answer_rc[n]);
+		else
+			hostlist_push_host(again, s->domain->names[n]);
+	}
+	slurm_mutex_unlock(&s->lock);
+	if (!(s->rec.resent = hostlist_count(again)) || s->abort)
+		goto done;
+
+	nodes = hostlist_ranged_string_xmalloc(again);
+	tell_resend(s, nodes);
+	more = slurm_send_recv_msgs(nodes, msg, timeout);
+	if (!more) {
+		error("storm: slurm_send_recv_msgs: %m");
+		more = refuse_all(nodes);
+	}
+	itr = list_iterator_create(more);
+	while ((info = list_next(itr))) {
+		return_code_msg_t *rc = info->data;
+
+		if (info->type == RESPONSE_SLURM_RC && rc &&
+		    rc->return_code == ESLURMD_CREDENTIAL_REPLAYED)
+			rc->return_code = SLURM_SUCCESS;
+	}
+	list_iterator_destroy(itr);
+	list_transfer(list, more);
+	FREE_NULL_LIST(more);
+	xfree(nodes);
+done:
+	hostlist_destroy(again);
+	return list;
+}
+
+/* ------------------------------------------------------------- the cast --- */
+
+/* An open domain and the message under way on it; NULL, or why not. */
+static char *send_launch(struct storm_session *s, const char *nodelist,
+			 struct launch *l, uint8_t **buf, size_t *len,
+			 storm_event_t **event)
+{
+	const struct storm_target to = {
+		.kind = STORM_TARGET_MEMORY,
+		.remote_event = STEP_EVENT_LAUNCH,
+	};
+	struct step_domain_conf sdc;
+	struct storm_addr self;
+	slurm_msg_t msg;
+	bool fresh;
+	char *why;
+
+	/* A broadcast may have gone to more nodes than the step has. */
+	if (s->domain && !step_domain_covers(s->domain, nodelist))
+		storm_session_drop_domain(s);
+	fresh = !s->domain;
+	if (fresh) {
+		storm_session_domain_conf(s, &sdc);
+		s->domain = step_domain_create(nodelist, &sdc, &why);
+		if (!s->domain)
+			return why;
+	}
+	storm_domain_self(s->domain->d, &self);
+	msg = l->msg;
+	if (!(*buf = pack_launch(&msg, &self, len)))
+		return xstrdup("cannot pack the launch message");
+	storm_session_expect(s, s->domain->count);
+	if (storm_reports_begin(s))
+		return xstrdup("cannot listen to reports");
+	*event = storm_xfer_and_signal(s->domain->d, &to, *buf, *len);
+	if (!*event)
+		return xstrdup("cannot send the launch message");
+	return fresh ? step_domain_open(s->domain) : NULL;
+}
+
+/* Wait for the cast's outcome.  NULL: it is decided that every node gets the
+ * message; otherwise no node has it, and why. */
+static char *wait_cast(struct storm_session *s, storm_event_t *event,
+		       size_t len, bool *unknown)
+{
+	struct storm_outcome out = { 0 };
+	char *why = NULL;
+
+	/* Bounded: an operation without progress ends by op_timeout. */
+	while (!storm_test_event(event, true, storm_clock() + POLL_NS, &out)) {
+		if (s->abort) {
+			*unknown = true;
+			return NULL;
+		}
+	}
+	switch (out.state) {
+	case STORM_DONE:
+		storm_record_transfer(&s->rec, NULL, len, s->domain->d);
+		break;
+	case STORM_ABORTED:
+		why = step_domain_faults(s->domain, &out);
+		if (!why)
+			why = xstrdup("the launch message was not delivered");
+		break;
+	default:
+		/* Some may have it: only the nodes themselves can tell. */
+		*unknown = true;
+	}
+	storm_outcome_clear(&out);
+	return why;
+}
+
+static List launch_by_storm(struct storm_session *s, const char *nodelist,
+			    struct launch *l, int timeout)
+{
+	uint64_t deadline = storm_clock() + (uint64_t) timeout * 1000000;
+	storm_event_t *event = NULL;
+	uint8_t *buf = NULL;
+	bool unknown = false;
+	List list;
+	size_t len = 0;
+	char *why;
+
+	why = send_launch(s, nodelist, l, &buf, &len, &event);
+	if (!why)
+		why = wait_cast(s, event, len, &unknown);
+	if (why) {
+		storm_session_drop_domain(s);
+		if (storm_fall_back(s->conf->fallback, OTHERWISE, why,
+				    &s->fallback))
+			list = slurm_send_recv_msgs(nodelist, &l->msg,
+						    timeout);
+		else
+			list = refuse_all(nodelist);
+	} else {
+		s->rec.launched = true;
+		if (!unknown)
+			wait_answers(s, deadline);
+		list = collect(s, &l->msg, timeout);
+	}
+	/* After an abort the cast may still be under way. */
+	if (event && !storm_test_event(event, false, 0, NULL))
+		storm_session_drop_domain(s);
+	storm_event_destroy(event);
+	xfree(buf);
+	return list;
+}
+
+List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout)
+{
+	struct storm_session *s;
+	struct launch l = { 0 };
+	const char *why;
+	List list;
+
+	/* Signals come this way too. */
+	if (msg->msg_type != REQUEST_LAUNCH_TASKS)
+		return slurm_send_recv_msgs(nodelist, msg, timeout);
+	launch_tasks_request_msg_t *req = msg->data;
+	if (!(s = storm_session_find(&req->step_id)))
+		return slurm_send_recv_msgs(nodelist, msg, timeout);
+
+	if (!s->fallback && (why = not_for_storm(req))) {
+		verbose("storm: does not serve %s; " OTHERWISE, why);
+		s->fallback = xstrdup(why);
+	}
+	launch_init_from(&l, s, msg);
+	if (s->fallback) {
+		storm_session_drop_domain(s);
+		list = slurm_send_recv_msgs(nodelist, &l.msg, timeout);
+	} else {
+		list = launch_by_storm(s, nodelist, &l, timeout);
+	}
+	launch_clear(&l);
+	return list;
+}

@@ -1,0 +1,213 @@
+/*
+ * launch_storm.c - launch/storm: srun's launch plugin, the user's launcher of
+ * the paper (section 2.1).  Slurm's own launch plugin with another fan-out;
+ * this file is only the adapter between srun and
+ *	bcast.c		the file (--bcast)
+ *	fanout.c	the launch message
+ *	report.c	starts and exits
+ *	timeline.c	what it took
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/bitstring.h"
+#include "src/common/log.h"
+#include "src/common/proc_args.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_opt.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/srun/libsrun/launch.h"
+
+#include "bcast.h"
+#include "session.h"
+#include "stock_launch.h"
+
+/* Everything else is built with hidden visibility. */
+#define EXPORT extern __attribute__((visibility("default")))
+
+EXPORT const char plugin_name[], plugin_type[];
+EXPORT const uint32_t plugin_version;
+const char plugin_name[] = "launch STORM plugin";
+const char plugin_type[] = "launch/storm";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+EXPORT int init(void);
+EXPORT int fini(void);
+EXPORT int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local);
+EXPORT int launch_p_handle_multi_prog_verify(int command_pos,
+					     slurm_opt_t *opt_local);
+EXPORT int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
+				    void (*signal_function)(int),
+				    sig_atomic_t *destroy_job,
+				    slurm_opt_t *opt_local);
+EXPORT int launch_p_step_launch(srun_job_t *job,
+				slurm_step_io_fds_t *cio_fds,
+				uint32_t *global_rc,
+				slurm_step_launch_callbacks_t *step_callbacks,
+				slurm_opt_t *opt_local);
+EXPORT int launch_p_step_wait(srun_job_t *job, bool got_alloc,
+			      slurm_opt_t *opt_local);
+EXPORT int launch_p_step_terminate(void);
+EXPORT void launch_p_print_status(void);
+EXPORT void launch_p_fwd_signal(int signal);
+
+int init(void)
+{
+	verbose("%s loaded", plugin_name);
+	return SLURM_SUCCESS;
+}
+
+int fini(void)
+{
+	return stock_fini();
+}
+
+int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)
+{
+	/* srun makes the process table that debuggers and the launcher's own
+	 * callbacks need only for a launch type with "slurm" in its name. */
+	xfree(slurm_conf.launch_type);
+	slurm_conf.launch_type = xstrdup("launch/slurm");
+	return stock_setup_srun_opt(rest, opt_local);
+}
+
+int launch_p_handle_multi_prog_verify(int command_pos, slurm_opt_t *opt_local)
+{
+	return stock_handle_multi_prog_verify(command_pos, opt_local);
+}
+
+int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
+			     void (*signal_function)(int),
+			     sig_atomic_t *destroy_job,
+			     slurm_opt_t *opt_local)
+{
+	srun_opt_t *srun_opt = opt_local->srun_opt;
+	uint64_t start = storm_clock();
+	struct storm_session *s;
+	int rc;
+
+	rc = stock_create_job_step(job, use_all_cpus, signal_function,
+				   destroy_job, opt_local);
+	/* Without an allocation there is no credential to trust. */
+	if (rc || srun_opt->no_alloc)
+		return rc;
+	s = storm_session_create(&job->step_ctx->step_req->step_id);
+	s->rec.phase[STORM_PHASE_STEP_CREATE].start = start;
+	s->rec.phase[STORM_PHASE_STEP_CREATE].end = storm_clock();
+	/* srun would send the file itself, next.  Not cleared earlier: it is
+	 * what makes srun look for the full path of the program. */
+	s->bcast = srun_opt->bcast_flag && !s->fallback;
+	if (s->bcast)
+		srun_opt->bcast_flag = false;
+	return rc;
+}
+
+/* Where the program goes: what --bcast, BcastParameters and --chdir say. */
+static char *bcast_target(const slurm_opt_t *opt_local)
+{
+	const char *file = opt_local->srun_opt->bcast_file, *dir;
+	int len;
+
+	if (file && file[0] == '/')
+		return xstrdup(file);
+	if ((dir = xstrcasestr(slurm_conf.bcast_parameters, "DestDir="))) {
+		dir += strlen("DestDir=");
+		len = strcspn(dir, ",");
+	} else {
+		dir = opt_local->chdir;
+		len = strlen(dir);
+	}
+	return xstrdup_printf("%.*s/", len, dir);
+}
+
+/* What srun itself does for --bcast; does not come back from a failure. */
+static void bcast(struct storm_session *s, srun_job_t *job,
+		  slurm_opt_t *opt_local)
+{
+	srun_opt_t *srun_opt = opt_local->srun_opt;
+	slurm_selected_step_t step = {
+		.array_task_id = NO_VAL,
+		.het_job_offset = srun_opt->het_grp_bits ?
+			bit_ffs(srun_opt->het_grp_bits) : NO_VAL,
+		.step_id = job->step_id,
+	};
+	struct bcast_parameters params = {
+		.block_size = 8 * 1024 * 1024,
+		.exclude = srun_opt->bcast_exclude,
+		.flags = BCAST_FLAG_FORCE | BCAST_FLAG_PRESERVE,
+		.selected_step = &step,
+	};
+	struct step_cast cast = {
+		.conf = s->conf,
+		.otherwise = "this step goes by Slurm's own launch",
+		.rec = &s->rec,
+		.abort = &s->abort,
+	};
+	int rc;
+
+	if (!srun_opt->argc || !srun_opt->argv[0])
+		fatal("No command name to broadcast");
+	params.src_fname = xstrdup(srun_opt->argv[0]);
+	params.dst_fname = bcast_target(opt_local);
+	if (srun_opt->send_libs)
+		params.flags |= BCAST_FLAG_SEND_LIBS;
+	storm_session_domain_conf(s, &cast.sdc);
+
+	rc = storm_bcast(&cast, &params);
+	s->domain = cast.domain;
+	s->fallback = cast.fallback;
+	if (rc) {
+		/* CLOSE now, so that no node keeps a part of the file until
+		 * it misses us; srun's shepherd ends the step. */
+		storm_session_drop_domain(s);
+		fatal("Failed to broadcast '%s'. Step launch aborted.",
+		      params.src_fname);
+	}
+	if (!s->fallback && (params.flags & BCAST_FLAG_SEND_LIBS))
+		s->libdir = xstrdup_printf("%s_libs", params.dst_fname);
+	xfree(srun_opt->argv[0]);
+	srun_opt->argv[0] = params.dst_fname;
+	xfree(params.src_fname);
+}
+
+int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
+			 uint32_t *global_rc,
+			 slurm_step_launch_callbacks_t *step_callbacks,
+			 slurm_opt_t *opt_local)
+{
+	struct storm_session *s =
+		storm_session_find(&job->step_ctx->step_req->step_id);
+
+	if (s && s->bcast)
+		bcast(s, job, opt_local);
+	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,
+				 opt_local);
+}
+
+int launch_p_step_wait(srun_job_t *job, bool got_alloc, slurm_opt_t *opt_local)
+{
+	return stock_step_wait(job, got_alloc, opt_local);
+}
+
+int launch_p_step_terminate(void)
+{
+	return stock_step_terminate();
+}
+
+void launch_p_print_status(void)
+{
+	stock_print_status();
+}
+
+void launch_p_fwd_signal(int signal)
+{
+	if (signal == SIGKILL)
+		storm_session_abort_all();
+	stock_fwd_signal(signal);
+}

@@ -1,0 +1,275 @@
+/*
+ * report.c - what the nodes report of tasks, told to srun as Slurm's own
+ * messages would have told it.
+ *
+ * Termination detection (paper, Algorithms 8 and 9) stands on cumulative
+ * reports: one report may name thousands of tasks of hundreds of nodes.
+ * Slurm's handlers expect a message a node, and print a line for each where
+ * tasks fail, so a report is cut up by node again: a user sees the same lines.
+ *
+ * The handlers may call slurmctld (--kill-on-bad-exit); libstorm's thread must
+ * not wait for that, so a thread of ours runs them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/bitstring.h"
+#include "src/common/hostlist.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/common/step_protocol.h"
+#include "session.h"
+
+struct item {
+	struct item *next;
+	uint8_t kind;
+	uint32_t code;
+	uint32_t count;
+	struct storm_range r[];
+};
+
+struct storm_report_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	pthread_t thread;
+	struct item *head, **tail;
+	bool stop, running;
+	char **node_name;	/* of the step's layout */
+	uint32_t nodes;
+};
+
+struct task_ref { uint32_t node, task; };
+
+static int by_node(const void *va, const void *vb)
+{
+	const struct task_ref *a = va, *b = vb;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+/* Count the task's end as told; false if it was.  Under the session's lock. */
+static bool first_end(struct storm_session *s, uint32_t task)
+{
+	if (task >= s->tasks || bit_test(s->exited, task))
+		return false;
+	bit_set(s->exited, task);
+	s->last_exit = storm_clock();
+	return true;
+}
+
+bool storm_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
+{
+	uint32_t i, n = 0;
+
+	slurm_mutex_lock(&s->lock);
+	for (i = 0; i < msg->num_tasks; i++)
+		if (first_end(s, msg->task_id_list[i]))
+			msg->task_id_list[n++] = msg->task_id_list[i];
+	slurm_mutex_unlock(&s->lock);
+	msg->num_tasks = n;
+	return n;
+}
+
+/* The item's tasks that were not told before. */
+static struct task_ref *fresh_tasks(struct storm_session *s,
+				    const struct item *it, uint32_t *count)
+{
+	struct task_ref *refs;
+	uint32_t i, t, n = 0, room = 0;
+
+	for (i = 0; i < it->count; i++)
+		if (it->r[i].first < s->tasks)
+			room += MIN(it->r[i].last, s->tasks - 1) -
+				it->r[i].first + 1;
+	refs = xcalloc(room + 1, sizeof(*refs));
+	slurm_mutex_lock(&s->lock);
+	for (i = 0; i < it->count; i++) {
+		for (t = it->r[i].first;
+		     t <= it->r[i].last && t < s->tasks; t++) {
+			if (it->kind == STEP_REPORT_EXITED && !first_end(s, t))
+				continue;
+			refs[n].node = s->task_node[t];
+			refs[n++].task = t;
+		}
+	}
+	slurm_mutex_unlock(&s->lock);
+	qsort(refs, n, sizeof(*refs), by_node);
+	*count = n;
+	return refs;
+}
+
+static void tell_started(struct storm_session *s, uint32_t node,
+			 uint32_t *ids, uint32_t *pids, uint32_t count,
+			 uint32_t code)
+{
+	launch_tasks_response_msg_t msg = {
+		.step_id = s->step_id,
+		.return_code = code,
+		.node_name = s->reports->node_name[node],
+		.count_of_pids = count,
+		.local_pids = pids,
+		.task_ids = ids,
+	};
+
+	storm_step_started(s->sls, &msg);
+}
+
+static void tell_exited(struct storm_session *s, uint32_t *ids,
+			uint32_t count, uint32_t code)
+{
+	task_exit_msg_t msg = {
+		.step_id = s->step_id,
+		.num_tasks = count,
+		.task_id_list = ids,
+		.return_code = code,
+	};
+
+	storm_step_exited(s->sls, &msg);
+}
+
+static void tell(struct storm_session *s, const struct item *it)
+{
+	/* Nothing is printed for tasks that end well: one call does. */
+	bool together = it->kind == STEP_REPORT_EXITED && !it->code &&
+			get_log_level() < LOG_LEVEL_VERBOSE;
+	uint32_t count, i, j, *ids, *no_pids;
+	struct task_ref *refs = fresh_tasks(s, it, &count);
+
+	ids = xcalloc(count + 1, sizeof(*ids));
+	no_pids = xcalloc(count + 1, sizeof(*no_pids));
+	for (i = 0; i < count; i = j) {
+		for (j = i; j < count && (together ||
+					  refs[j].node == refs[i].node); j++)
+			ids[j - i] = refs[j].task;
+		if (it->kind == STEP_REPORT_STARTED)
+			tell_started(s, refs[i].node, ids, no_pids, j - i,
+				     it->code);
+		else
+			tell_exited(s, ids, j - i, it->code);
+	}
+	xfree(ids);
+	xfree(no_pids);
+	xfree(refs);
+}
+
+static void *reporter(void *arg)
+{
+	struct storm_session *s = arg;
+	struct storm_report_queue *q = s->reports;
+	struct item *it;
+
+	slurm_mutex_lock(&q->lock);
+	while (!q->stop) {
+		if (!(it = q->head)) {
+			slurm_cond_wait(&q->cond, &q->lock);
+			continue;
+		}
+		if (!(q->head = it->next))
+			q->tail = &q->head;
+		slurm_mutex_unlock(&q->lock);
+		tell(s, it);
+		xfree(it);
+		slurm_mutex_lock(&q->lock);
+	}
+	slurm_mutex_unlock(&q->lock);
+	return NULL;
+}
+
+int storm_reports_begin(struct storm_session *s)
+{
+	const slurm_step_layout_t *layout = s->sls->layout;
+	struct storm_report_queue *q = xmalloc(sizeof(*q));
+	hostlist_t hl = hostlist_create(layout->node_list);
+	uint32_t n;
+	char *name;
+	int i;
+
+	slurm_mutex_init(&q->lock);
+	slurm_cond_init(&q->cond, NULL);
+	q->tail = &q->head;
+	q->nodes = layout->node_cnt;
+	q->node_name = xcalloc(q->nodes, sizeof(*q->node_name));
+	for (n = 0; n < q->nodes && hl && (name = hostlist_shift(hl)); n++) {
+		q->node_name[n] = xstrdup(name);
+		free(name);
+	}
+	if (hl)
+		hostlist_destroy(hl);
+	if (n < q->nodes) {
+		error("storm: node list \"%s\" has %u nodes, not %u",
+		      layout->node_list, n, q->nodes);
+		s->reports = q;
+		return SLURM_ERROR;
+	}
+	s->tasks = layout->task_cnt;
+	s->exited = bit_alloc(s->tasks);
+	s->task_node = xcalloc(s->tasks, sizeof(*s->task_node));
+	for (n = 0; n < q->nodes; n++)
+		for (i = 0; i < layout->tasks[n]; i++)
+			if (layout->tids[n][i] < s->tasks)
+				s->task_node[layout->tids[n][i]] = n;
+	s->reports = q;
+	if (pthread_create(&q->thread, NULL, reporter, s)) {
+		error("storm: cannot start a thread: %m");
+		return SLURM_ERROR;
+	}
+	q->running = true;
+	return SLURM_SUCCESS;
+}
+
+void storm_reports_push(struct storm_session *s, const struct storm_report *r)
+{
+	struct storm_report_queue *q = s->reports;
+	struct item *it;
+
+	if (!q || (r->kind != STEP_REPORT_STARTED &&
+		   r->kind != STEP_REPORT_EXITED))
+		return;
+	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
+	it->kind = r->kind;
+	it->code = r->code;
+	it->count = r->ids.count;
+	memcpy(it->r, r->ids.r, r->ids.count * sizeof(it->r[0]));
+	slurm_mutex_lock(&q->lock);
+	*q->tail = it;
+	q->tail = &it->next;
+	slurm_cond_signal(&q->cond);
+	slurm_mutex_unlock(&q->lock);
+}
+
+void storm_reports_end(struct storm_session *s)
+{
+	struct storm_report_queue *q = s->reports;
+	struct item *it;
+	uint32_t n;
+
+	if (!q)
+		return;
+	slurm_mutex_lock(&q->lock);
+	q->stop = true;
+	slurm_cond_signal(&q->cond);
+	slurm_mutex_unlock(&q->lock);
+	if (q->running)
+		pthread_join(q->thread, NULL);
+	while ((it = q->head)) {
+		q->head = it->next;
+		xfree(it);
+	}
+	for (n = 0; n < q->nodes; n++)
+		xfree(q->node_name[n]);
+	xfree(q->node_name);
+	slurm_mutex_destroy(&q->lock);
+	slurm_cond_destroy(&q->cond);
+	xfree(q);
+	s->reports = NULL;
+}

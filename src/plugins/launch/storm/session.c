@@ -1,0 +1,244 @@
+/*
+ * session.c - the steps that this srun launches by storm, found by step id.
+ * The components of a heterogeneous step are launched side by side by threads
+ * of their own, so there is no "current" step.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/common/step_protocol.h"
+#include "session.h"
+
+static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
+static List sessions;
+
+const struct storm_conf *storm_session_conf(const char **why)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct storm_conf loaded;
+	static bool done;
+	static char *error_text;
+
+	slurm_mutex_lock(&lock);
+	if (!done) {
+		step_domain_log();
+		storm_conf_default(&loaded);
+		if (storm_conf_load(&loaded, &error_text) && !error_text)
+			error_text = xstrdup("storm.conf is not usable");
+		done = true;
+	}
+	slurm_mutex_unlock(&lock);
+	*why = error_text;
+	return &loaded;
+}
+
+struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
+{
+	struct storm_session *s = xmalloc(sizeof(*s));
+	const char *why;
+
+	s->step_id = *step_id;
+	slurm_mutex_init(&s->lock);
+	slurm_cond_init(&s->cond, NULL);
+	storm_record_init(&s->rec, "srun");
+	s->rec.job_id = step_id->job_id;
+	s->rec.step_id = step_id->step_id;
+	s->rec.step_het = step_id->step_het_comp;
+	s->conf = storm_session_conf(&why);
+	if (why) {
+		/* Its Fallback is not known, so the default one holds. */
+		info("warning: storm: %s; this step goes by Slurm's own launch",
+		     why);
+		s->fallback = xstrdup(why);
+	}
+	slurm_mutex_lock(&sessions_lock);
+	if (!sessions)
+		sessions = list_create(NULL);
+	list_append(sessions, s);
+	slurm_mutex_unlock(&sessions_lock);
+	return s;
+}
+
+static int has_step(void *x, void *key)
+{
+	const struct storm_session *s = x;
+	const slurm_step_id_t *id = key;
+
+	return s->step_id.job_id == id->job_id &&
+	       s->step_id.step_id == id->step_id &&
+	       s->step_id.step_het_comp == id->step_het_comp;
+}
+
+static int has_sls(void *x, void *key)
+{
+	return ((const struct storm_session *) x)->sls == key;
+}
+
+static struct storm_session *find(ListFindF match, const void *key)
+{
+	struct storm_session *s = NULL;
+
+	slurm_mutex_lock(&sessions_lock);
+	if (sessions)
+		s = list_find_first(sessions, match, (void *) key);
+	slurm_mutex_unlock(&sessions_lock);
+	return s;
+}
+
+struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
+{
+	return find(has_step, step_id);
+}
+
+struct storm_session *storm_session_find_sls(const void *sls)
+{
+	return sls ? find(has_sls, sls) : NULL;
+}
+
+static int raise_abort(void *x, void *arg)
+{
+	struct storm_session *s = x;
+
+	slurm_mutex_lock(&s->lock);
+	s->abort = true;
+	slurm_cond_broadcast(&s->cond);
+	slurm_mutex_unlock(&s->lock);
+	return 0;
+}
+
+void storm_session_abort_all(void)
+{
+	slurm_mutex_lock(&sessions_lock);
+	if (sessions)
+		list_for_each(sessions, raise_abort, NULL);
+	slurm_mutex_unlock(&sessions_lock);
+}
+
+static int is_same(void *x, void *key)
+{
+	return x == key;
+}
+
+void storm_session_close(struct storm_session *s)
+{
+	if (!s)
+		return;
+	slurm_mutex_lock(&sessions_lock);
+	list_remove_first(sessions, is_same, s);
+	slurm_mutex_unlock(&sessions_lock);
+
+	storm_session_drop_domain(s);	/* after it nothing is reported */
+	storm_reports_end(s);
+	storm_record_clear(&s->rec);
+	xfree(s->libdir);
+	xfree(s->fallback);
+	xfree(s->faults);
+	xfree(s->answer);
+	xfree(s->answer_rc);
+	xfree(s->task_node);
+	FREE_NULL_BITMAP(s->exited);
+	slurm_mutex_destroy(&s->lock);
+	slurm_cond_destroy(&s->cond);
+	xfree(s);
+}
+
+void storm_session_drop_domain(struct storm_session *s)
+{
+	struct step_domain *sd = s->domain;
+
+	if (!sd)
+		return;
+	storm_record_domain(&s->rec, sd->d);
+	step_domain_destroy(sd);
+	s->domain = NULL;
+	slurm_mutex_lock(&s->lock);
+	s->nfaults = 0;
+	slurm_mutex_unlock(&s->lock);
+}
+
+/* Under the lock. */
+static void settle(struct storm_session *s, uint32_t node,
+		   enum storm_answer how, uint32_t rc)
+{
+	if (node >= s->nanswers)
+		return;
+	if (s->answer[node] == ANSWER_NONE)
+		s->pending--;
+	s->answer[node] = how;
+	s->answer_rc[node] = rc;
+}
+
+/* slurmd's answers to the launch message, as the agents report them. */
+static void delivered(struct storm_session *s, const struct storm_report *r)
+{
+	uint32_t i, n;
+
+	slurm_mutex_lock(&s->lock);
+	for (i = 0; i < r->ids.count; i++)
+		for (n = r->ids.r[i].first;
+		     n <= r->ids.r[i].last && n < s->nanswers; n++)
+			settle(s, n, ANSWER_CAME, r->code);
+	slurm_cond_broadcast(&s->cond);
+	slurm_mutex_unlock(&s->lock);
+}
+
+static void on_report(void *arg, const struct storm_report *r)
+{
+	struct storm_session *s = arg;
+
+	if (r->kind == STEP_REPORT_DELIVERED)
+		delivered(s, r);
+	else
+		storm_reports_push(s, r);
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	struct storm_session *s = arg;
+
+	slurm_mutex_lock(&s->lock);
+	xrecalloc(s->faults, s->nfaults + 1, sizeof(*s->faults));
+	s->faults[s->nfaults++] = *f;
+	if (f->node < s->nanswers && s->answer[f->node] == ANSWER_NONE)
+		settle(s, f->node, ANSWER_LOST, 0);
+	slurm_cond_broadcast(&s->cond);
+	slurm_mutex_unlock(&s->lock);
+}
+
+void storm_session_domain_conf(struct storm_session *s,
+			       struct step_domain_conf *sdc)
+{
+	memset(sdc, 0, sizeof(*sdc));
+	sdc->set = s->conf->set;
+	sdc->step_id = s->step_id;
+	sdc->on_report = on_report;
+	sdc->on_fault = on_fault;
+	sdc->arg = s;
+}
+
+void storm_session_expect(struct storm_session *s, uint32_t nodes)
+{
+	uint32_t i;
+
+	slurm_mutex_lock(&s->lock);
+	xfree(s->answer);
+	xfree(s->answer_rc);
+	s->answer = xcalloc(nodes, sizeof(*s->answer));
+	s->answer_rc = xcalloc(nodes, sizeof(*s->answer_rc));
+	s->nanswers = s->pending = nodes;
+	/* The domain may have lost nodes since the broadcast. */
+	for (i = 0; i < s->nfaults; i++)
+		if (s->faults[i].node < nodes)
+			settle(s, s->faults[i].node, ANSWER_LOST, 0);
+	slurm_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,44 @@
+/*
+ * slurm_file_bcast.c - Slurm's own src/bcast/file_bcast.c, compiled unmodified
+ * from the tree that configure was given, with its messages sent to bcast.c.
+ *
+ * Its global variables (src, fd, ...) exist in srun too; all our objects are
+ * built with hidden visibility, so these here stay our own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include "src/common/slurm_protocol_api.h"
+#include "bcast.h"
+
+#define slurm_send_recv_msgs storm_bcast_send
+#define bcast_file stock_bcast_file
+#define bcast_decompress_data stock_bcast_decompress_data
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpointer-arith"
+#include "src/bcast/file_bcast.c"
+#pragma GCC diagnostic pop
+
+const void *stock_bcast_source(void)
+{
+	return src;
+}
+
+uint64_t stock_bcast_size(void)
+{
+	return f_stat.st_size;
+}
+
+sbcast_cred_t *stock_bcast_cred(void)
+{
+	return sbcast_cred->sbcast_cred;
+}
+
+uint32_t stock_bcast_job(void)
+{
+	return sbcast_cred->job_id;
+}

@@ -1,0 +1,169 @@
+/*
+ * slurm_step_launch.c - Slurm's own src/api/step_launch.c, compiled unmodified
+ * from the tree that configure was given, with its fan-out sent to fanout.c.
+ *
+ * Being in the same translation unit we can call its handlers, so that what
+ * the nodes report (paper, Algorithms 8 and 9) reaches srun by the very code
+ * that Slurm's messages reach it by; and we can stand before its message
+ * handler, because a task's end may be told twice.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include "src/common/slurm_protocol_api.h"
+#include "session.h"
+
+#define slurm_send_recv_msgs storm_send_recv_msgs
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "src/api/step_launch.c"
+#pragma GCC diagnostic pop
+
+/*
+ * A node whose reports we did not acknowledge in time sends Slurm's own exit
+ * message too.  _launch_handler() knows duplicates, _exit_handler() does not:
+ * it would print the task's line again.
+ */
+static void handle_msg(void *arg, slurm_msg_t *msg)
+{
+	struct storm_session *s;
+	uid_t uid;
+
+	if (msg->msg_type == MESSAGE_TASK_EXIT &&
+	    (s = storm_session_find_sls(arg)) && s->exited) {
+		/* The same check as below, before anything is believed. */
+		uid = auth_g_get_uid(msg->auth_cred);
+		if ((uid == slurm_conf.slurm_user_id || uid == 0 ||
+		     uid == getuid()) &&
+		    !storm_reports_filter(s, msg->data)) {
+			debug("storm: duplicate task exit message");
+			slurm_send_rc_msg(msg, SLURM_SUCCESS);
+			return;
+		}
+	}
+	_handle_msg(arg, msg);
+}
+
+int storm_step_launch(slurm_step_ctx_t *ctx,
+		      const slurm_step_launch_params_t *params,
+		      const slurm_step_launch_callbacks_t *callbacks)
+{
+	struct storm_session *s =
+		storm_session_find(&ctx->step_req->step_id);
+
+	message_socket_ops.handle_msg = handle_msg;
+	if (s) {
+		s->sls = ctx->launch_state;
+		s->rec.nodes = s->sls->layout->node_cnt;
+		s->rec.tasks = s->sls->layout->task_cnt;
+		s->rec.phase[STORM_PHASE_EXEC].start = storm_clock();
+	}
+	return slurm_step_launch(ctx, params, callbacks);
+}
+
+int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
+			  const slurm_step_launch_params_t *params,
+			  char *node_list)
+{
+	return slurm_step_launch_add(ctx, first, params, node_list);
+}
+
+int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
+{
+	struct storm_session *s =
+		storm_session_find(&ctx->step_req->step_id);
+	int rc = slurm_step_launch_wait_start(ctx);
+
+	if (s) {
+		s->rec.phase[STORM_PHASE_EXEC].end = storm_clock();
+		s->rec.phase[STORM_PHASE_RUN].start =
+			s->rec.phase[STORM_PHASE_EXEC].end;
+	}
+	return rc;
+}
+
+/* The times of a step that is over, for whoever wants them. */
+static void tell_timeline(struct storm_session *s)
+{
+	struct storm_span *phase = s->rec.phase;
+	uint64_t now = storm_clock();
+	char *line;
+
+	slurm_mutex_lock(&s->lock);
+	if (phase[STORM_PHASE_RUN].start) {
+		/* Slurm's own exit messages are not seen one by one. */
+		phase[STORM_PHASE_RUN].end = s->last_exit ?
+			MAX(s->last_exit, phase[STORM_PHASE_RUN].start) : now;
+		phase[STORM_PHASE_EXIT].start = phase[STORM_PHASE_RUN].end;
+		phase[STORM_PHASE_EXIT].end = now;
+	} else if (!phase[STORM_PHASE_EXEC].end) {
+		phase[STORM_PHASE_EXEC].end = now;
+	}
+	slurm_mutex_unlock(&s->lock);
+	xfree(s->rec.fallback);
+	s->rec.fallback = xstrdup(s->fallback);
+	if (get_log_level() >= LOG_LEVEL_DEBUG &&
+	    (line = storm_record_line(&s->rec))) {
+		info("storm: %ps timeline: %s", &s->step_id, line);
+		if (s->rec.any_domain)
+			info("storm: %ps sent %"PRIu64" bytes in %"PRIu64" datagrams, %"PRIu64" of them repairs, %s",
+			     &s->step_id, s->rec.stats.tx_bytes,
+			     s->rec.stats.tx_datagrams, s->rec.stats.tx_repair,
+			     s->rec.stats.multicast ? "multicast" : "relay");
+		xfree(line);
+	}
+	storm_record_write(&s->rec);
+}
+
+/* The one place that every step passes on its way out, and the last one where
+ * the launch state certainly exists. */
+void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
+{
+	struct storm_session *s = NULL;
+
+	if (ctx && ctx->magic == STEP_CTX_MAGIC)
+		s = storm_session_find(&ctx->step_req->step_id);
+	slurm_step_launch_wait_finish(ctx);
+	if (!s)
+		return;
+	storm_session_drop_domain(s);
+	tell_timeline(s);
+	storm_session_close(s);
+}
+
+void storm_step_launch_abort(slurm_step_ctx_t *ctx)
+{
+	slurm_step_launch_abort(ctx);
+}
+
+void storm_step_launch_fwd_signal(slurm_step_ctx_t *ctx, int signo)
+{
+	slurm_step_launch_fwd_signal(ctx, signo);
+}
+
+void storm_step_launch_params_init(slurm_step_launch_params_t *params)
+{
+	slurm_step_launch_params_t_init(params);
+}
+
+void storm_step_started(struct step_launch_state *sls,
+			launch_tasks_response_msg_t *msg)
+{
+	slurm_msg_t envelope = { .msg_type = RESPONSE_LAUNCH_TASKS,
+				 .data = msg };
+
+	_launch_handler(sls, &envelope);
+}
+
+void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg)
+{
+	slurm_msg_t envelope = { .msg_type = MESSAGE_TASK_EXIT, .data = msg };
+
+	_exit_handler(sls, &envelope);
+}

@@ -1,0 +1,310 @@
+/*
+ * step_domain.c - a domain of libstorm over nodes that Slurm names: Slurm's
+ * node list and addresses go in, sentences that name nodes come out.  (A step
+ * domain's owner is the command that made it: architecture, "Domains".)
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/hostlist.h"
+#include "src/common/log.h"
+#include "src/common/pack.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/common/step_protocol.h"
+#include "step_domain.h"
+
+static void log_line(enum storm_log_level level, const char *msg)
+{
+	switch (level) {
+	case STORM_LOG_ERROR:
+		error("storm: %s", msg);
+		break;
+	case STORM_LOG_WARN:
+		info("warning: storm: %s", msg);
+		break;
+	case STORM_LOG_INFO:
+		verbose("storm: %s", msg);
+		break;
+	default:
+		debug2("storm: %s", msg);
+	}
+}
+
+void step_domain_log(void)
+{
+	storm_log_set(log_line);
+}
+
+/* Slurm's address into libstorm's; false for a family that we do not know. */
+static bool to_storm_addr(const slurm_addr_t *in, uint16_t port,
+			  struct storm_addr *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->port = port;
+	if (in->ss_family == AF_INET) {
+		const struct sockaddr_in *v4 = (const void *) in;
+
+		out->ip[10] = out->ip[11] = 0xff;
+		memcpy(out->ip + 12, &v4->sin_addr, 4);
+		return true;
+	}
+	if (in->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *v6 = (const void *) in;
+
+		memcpy(out->ip, &v6->sin6_addr, 16);
+		return true;
+	}
+	return false;
+}
+
+/* "10.0.0.13:8383" */
+static void addr_text(const struct storm_addr *a, char *buf, size_t len)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (!memcmp(a->ip, mapped, sizeof(mapped))) {
+		inet_ntop(AF_INET, a->ip + 12, ip, sizeof(ip));
+		snprintf(buf, len, "%s:%u", ip, a->port);
+	} else {
+		inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
+		snprintf(buf, len, "[%s]:%u", ip, a->port);
+	}
+}
+
+/* Names and addresses.  NULL, or why not. */
+static char *take_nodes(struct step_domain *sd, const char *nodelist,
+			uint16_t port)
+{
+	hostlist_t hl = hostlist_create(nodelist);
+	char *name, *why = NULL;
+	int n;
+
+	if (!hl)
+		return xstrdup_printf("node list \"%s\" makes no sense",
+				      nodelist);
+	hostlist_uniq(hl);
+	n = hostlist_count(hl);
+	sd->names = xcalloc(n + 1, sizeof(*sd->names));
+	sd->nodes = xcalloc(n + 1, sizeof(*sd->nodes));
+	while (!why && (name = hostlist_shift(hl))) {
+		slurm_addr_t addr;
+		uint32_t i = sd->count;
+
+		sd->names[i] = xstrdup(name);
+		free(name);
+		sd->count++;
+		/* BcastAddr, where a site has one, is the faster network. */
+		if (slurm_conf_get_addr(sd->names[i], &addr,
+					USE_BCAST_NETWORK) ||
+		    !to_storm_addr(&addr, port, &sd->nodes[i].addr))
+			why = xstrdup_printf("node %s: its address is not known",
+					     sd->names[i]);
+		sd->nodes[i].name = sd->names[i];
+	}
+	hostlist_destroy(hl);
+	if (!why && !sd->count)
+		why = xstrdup("no nodes");
+	return why;
+}
+
+static buf_t *pack_authority(sbcast_cred_t *cred)
+{
+	buf_t *buf = init_buf(1024);
+
+	pack16(SLURM_PROTOCOL_VERSION, buf);
+	pack_sbcast_cred(cred, buf, SLURM_PROTOCOL_VERSION);
+	return buf;
+}
+
+struct step_domain *step_domain_create(const char *nodelist,
+				       const struct step_domain_conf *sdc,
+				       char **why)
+{
+	struct step_domain *sd = xmalloc(sizeof(*sd));
+	struct storm_domain_conf dc = { 0 };
+	buf_t *authority = NULL;
+	int err = 0;
+
+	sd->nodelist = xstrdup(nodelist);
+	if ((*why = take_nodes(sd, nodelist, sdc->set.port)))
+		goto free_sd;
+	dc.nodes = sd->nodes;
+	dc.count = sd->count;
+	dc.set = sdc->set;
+	dc.agent_uid = slurm_conf.slurmd_user_id;
+	dc.job_id = sdc->step_id.job_id;
+	dc.step_id = sdc->step_id.step_id;
+	dc.step_het = sdc->step_id.step_het_comp;
+	dc.on_report = sdc->on_report;
+	dc.on_fault = sdc->on_fault;
+	dc.arg = sdc->arg;
+	if (sdc->sbcast_cred) {
+		authority = pack_authority(sdc->sbcast_cred);
+		dc.authority = get_buf_data(authority);
+		dc.authority_len = get_buf_offset(authority);
+	}
+	sd->d = storm_domain_create(&dc, &err);
+	if (authority)
+		free_buf(authority);
+	if (sd->d)
+		return sd;
+	*why = xstrdup(storm_strerror(err));
+free_sd:
+	step_domain_destroy(sd);
+	return NULL;
+}
+
+char *step_domain_open(struct step_domain *sd)
+{
+	struct storm_outcome out = { 0 };
+	char *why = NULL;
+	int err = storm_domain_open(sd->d);
+
+	if (!err)
+		err = storm_domain_wait_open(sd->d, &out);
+	if (err) {
+		why = step_domain_faults(sd, &out);
+		if (!why)
+			why = xstrdup(storm_strerror(err));
+	}
+	storm_outcome_clear(&out);
+	return why;
+}
+
+void step_domain_destroy(struct step_domain *sd)
+{
+	uint32_t i;
+
+	if (!sd)
+		return;
+	storm_domain_destroy(sd->d);
+	for (i = 0; i < sd->count; i++)
+		xfree(sd->names[i]);
+	xfree(sd->names);
+	xfree(sd->nodes);
+	xfree(sd->nodelist);
+	xfree(sd);
+}
+
+bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
+{
+	hostlist_t hl;
+	uint32_t i, found = 0;
+	bool same;
+
+	if (!xstrcmp(nodelist, sd->nodelist))
+		return true;
+	if (!(hl = hostlist_create(nodelist)))
+		return false;
+	hostlist_uniq(hl);
+	same = (uint32_t) hostlist_count(hl) == sd->count;
+	for (i = 0; same && i < sd->count; i++)
+		found += hostlist_find(hl, sd->names[i]) >= 0;
+	hostlist_destroy(hl);
+	return same && found == sd->count;
+}
+
+uint32_t step_domain_find(const struct step_domain *sd, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < sd->count; i++)
+		if (!xstrcmp(sd->names[i], name))
+			return i;
+	return STORM_NO_NODE;
+}
+
+/* What went wrong, without the node. */
+static char *cause(const struct step_domain *sd, const struct storm_fault *f)
+{
+	char at[INET6_ADDRSTRLEN + 16];
+
+	if (f->why == STORM_ENOAGENT && f->node < sd->count) {
+		addr_text(&sd->nodes[f->node].addr, at, sizeof(at));
+		return xstrdup_printf("nothing listens on its storm port (%s)",
+				      at);
+	}
+	/* The errno is the cause; "a system call failed" tells nothing. */
+	if (f->sys && f->why == STORM_ESYS)
+		return xstrdup(strerror(f->sys));
+	if (f->sys)
+		return xstrdup_printf("%s: %s", storm_strerror(f->why),
+				      strerror(f->sys));
+	return xstrdup(storm_strerror(f->why));
+}
+
+char *step_domain_fault(const struct step_domain *sd,
+			const struct storm_fault *f)
+{
+	char *what = cause(sd, f), *text;
+
+	if (f->node < sd->count)
+		text = xstrdup_printf("node %s: %s", sd->names[f->node], what);
+	else
+		text = xstrdup_printf("this host: %s", what);
+	xfree(what);
+	return text;
+}
+
+static bool same_fault(const struct storm_fault *a,
+		       const struct storm_fault *b)
+{
+	/* Two nodes' addresses differ, so ENOAGENT is told one by one. */
+	return a->why == b->why && a->sys == b->sys &&
+	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE &&
+	       a->why != STORM_ENOAGENT;
+}
+
+char *step_domain_faults(const struct step_domain *sd,
+			 const struct storm_outcome *out)
+{
+	char *text = NULL;
+	uint32_t i, j;
+
+	for (i = 0; i < out->faults_kept; i++) {
+		const struct storm_fault *f = &out->faults[i];
+		char *one = NULL, *list, *what;
+		hostlist_t hl;
+
+		/* Told already, together with an earlier one? */
+		for (j = 0; j < i && !same_fault(&out->faults[j], f); j++)
+			;
+		if (j < i)
+			continue;
+		if (f->node >= sd->count) {
+			one = step_domain_fault(sd, f);
+		} else {
+			hl = hostlist_create(NULL);
+			for (j = i; j < out->faults_kept; j++)
+				if (j == i || same_fault(f, &out->faults[j]))
+					hostlist_push_host(hl, sd->names[
+						out->faults[j].node]);
+			list = hostlist_ranged_string_xmalloc(hl);
+			what = cause(sd, f);
+			one = xstrdup_printf("%s %s: %s",
+					     hostlist_count(hl) > 1 ?
+					     "nodes" : "node", list, what);
+			hostlist_destroy(hl);
+			xfree(list);
+			xfree(what);
+		}
+		xstrfmtcat(text, "%s%s", text ? "; " : "", one);
+		xfree(one);
+	}
+	if (text && out->nfaults > out->faults_kept)
+		xstrfmtcat(text, "; and %u more",
+			   out->nfaults - out->faults_kept);
+	return text;
+}

@@ -1,0 +1,129 @@
+/*
+ * sbcast_storm.c - send a file to the nodes of a job: sbcast, its options,
+ * variables, messages and exit codes, with the data sent by storm (paper,
+ * section 3.1, the "send" phase of a launch, for a file of any kind).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/common/log.h"
+#include "src/common/node_conf.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/slurm_route.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/sbcast/sbcast.h"
+
+#include "src/plugins/launch/storm/bcast.h"
+#include "sbcast_storm.h"
+
+#define NAME "sbcast_storm"
+
+struct bcast_parameters params;	/* of Slurm's opts.c */
+
+static bool bar;		/* stderr is a terminal that nobody logs to */
+static bool bar_shown;
+
+void sbcast_text(FILE *to, const char *fmt, ...)
+{
+	va_list ap;
+	char *text, *at;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!text)
+		return;
+	at = strstr(text, "sbcast ");
+	if (at)
+		fprintf(to, "%.*s" NAME "%s", (int) (at - text), text,
+			at + strlen("sbcast"));
+	else
+		fputs(text, to);
+	free(text);
+}
+
+static void progress(const char *path, uint64_t done, uint64_t size)
+{
+	enum { WIDTH = 40 };
+	static const char full[WIDTH + 1] =
+		"########################################";
+	int n = size ? done * WIDTH / size : WIDTH;
+
+	if (!bar)
+		return;
+	fprintf(stderr, "\r%-24.24s [%.*s%*s] %3d%% of %.1f MB",
+		xbasename((char *) path), n, full, WIDTH - n, "",
+		size ? (int) (done * 100 / size) : 100, size / 1e6);
+	fflush(stderr);
+	bar_shown = true;
+}
+
+int main(int argc, char **argv)
+{
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	struct step_cast cast = {
+		.otherwise = "the file goes by Slurm's own broadcast",
+		.progress = progress,
+	};
+	struct storm_conf conf;
+	struct storm_record rec;
+	char *aliases, *why = NULL, *line;
+	int rc;
+
+	log_init(NAME, opts, SYSLOG_FACILITY_DAEMON, NULL);
+	slurm_conf_init(NULL);
+	if ((aliases = getenv("SLURM_NODE_ALIASES")))
+		set_nodes_alias(aliases);
+	route_init();
+	parse_command_line(argc, argv);
+	if (params.verbose) {
+		opts.stderr_level += params.verbose;
+		log_alter(opts, SYSLOG_FACILITY_DAEMON, NULL);
+	}
+	bar = !params.verbose && isatty(STDERR_FILENO);
+
+	step_domain_log();
+	storm_record_init(&rec, NAME);
+	storm_conf_default(&conf);
+	if (storm_conf_load(&conf, &why))
+		(void) storm_fall_back(FALLBACK_WARN, cast.otherwise,
+				       why ? why : xstrdup("storm.conf"),
+				       &cast.fallback);
+	cast.conf = &conf;
+	cast.rec = &rec;
+	cast.sdc.set = conf.set;
+	cast.sdc.step_id.job_id = NO_VAL;
+	cast.sdc.step_id.step_id = params.selected_step->step_id.step_id;
+	cast.sdc.step_id.step_het_comp = NO_VAL;
+
+	rc = storm_bcast(&cast, &params);
+	if (bar_shown)
+		fputc('\n', stderr);
+	if (cast.domain) {
+		rec.job_id = cast.sdc.step_id.job_id;
+		rec.step_id = cast.sdc.step_id.step_id;
+		rec.nodes = cast.domain->count;
+		storm_record_domain(&rec, cast.domain->d);
+		step_domain_destroy(cast.domain);
+	}
+	rec.fallback = cast.fallback;
+	if (params.verbose > 1 && (line = storm_record_line(&rec))) {
+		info("timeline: %s", line);
+		xfree(line);
+	}
+	storm_record_write(&rec);
+	storm_record_clear(&rec);
+	return rc;
+}
