@@ -30,12 +30,9 @@ const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node)
 				       &s->open->nodes[node].addr;
 }
 
-struct nm_child *nm_child_of(struct nm_session *s, uint32_t node)
+static struct storm_child *child_of(struct nm_session *s, uint32_t node)
 {
-	for (uint32_t i = 0; i < s->children; i++)
-		if (s->child[i].node == node)
-			return &s->child[i];
-	return NULL;
+	return storm_child_find(s->child, s->children, node);
 }
 
 /* -------------------------------------------------------------- answers --- */
@@ -134,37 +131,14 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 
 static int rewire(struct nm_session *s, uint64_t now)
 {
-	uint32_t node[RADIX_MAX];
-	uint32_t n = storm_tree_children(&s->tree, s->self, node);
 	uint32_t parent = storm_tree_parent(&s->tree, s->self);
-	struct nm_child *was = s->child, *c;
 
-	c = calloc(n ? n : 1, sizeof(*c));
-	if (!c)
-		return STORM_ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
-		struct nm_child *old = nm_child_of(s, node[i]);
-
-		if (old) {
-			c[i] = *old;
-			memset(old, 0, sizeof(*old));
-			old->node = STORM_NO_NODE;
-		}
-		c[i].node = node[i];
-		c[i].last_heard = now;
-	}
-	for (uint32_t i = 0; i < s->children; i++) {
-		storm_status_free(&was[i].status);
-		storm_report_rx_reset(&was[i].rx);
-	}
-	free(was);
-	s->child = c;
-	s->children = n;
 	if (parent != s->parent) {
 		s->parent = parent;
 		nm_report_reset(s, now);
 	}
-	return STORM_OK;
+	return storm_children_update(&s->child, &s->children, &s->tree,
+				     s->self, now);
 }
 
 static void session_free(struct nm_session *s)
@@ -174,11 +148,7 @@ static void session_free(struct nm_session *s)
 	nm_xfer_drop(s);
 	if (s->ready)
 		nm->ops.session_close(nm->host, s->ctx);
-	for (uint32_t i = 0; i < s->children; i++) {
-		storm_status_free(&s->child[i].status);
-		storm_report_rx_reset(&s->child[i].rx);
-	}
-	free(s->child);
+	storm_children_free(s->child, s->children);
 	for (int i = 0; i < 8; i++)
 		storm_idset_clear(&s->acked[i]);
 	storm_reports_clear(&s->all);
@@ -274,7 +244,7 @@ static void open_children(struct nm_session *s)
 		free(buf);
 		if (rc && s->nfaults < RADIX_MAX)
 			s->fault[s->nfaults++] = (struct storm_fault) {
-				node, STORM_ESYS, -rc };
+				node, STORM_ELOST, -rc };
 	}
 }
 
@@ -347,7 +317,7 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 	enum storm_err why = sys_errno == ECONNREFUSED ? STORM_ENOAGENT :
 			     sys_errno == EPROTO ? STORM_EVERSION : STORM_ELOST;
 
-	if (!s || !nm_child_of(s, node) || gone(s, node) ||
+	if (!s || !child_of(s, node) || gone(s, node) ||
 	    s->nfaults == RADIX_MAX)
 		return;
 	s->fault[s->nfaults++] = (struct storm_fault) { node, why, sys_errno };
@@ -434,7 +404,7 @@ static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 
 /* ---------------------------------------------------------- from the subtree --- */
 
-static void child_status(struct nm_session *s, struct nm_child *c,
+static void child_status(struct nm_session *s, struct storm_child *c,
 			 const uint8_t *body, size_t len, uint64_t now)
 {
 	struct storm_status st;
@@ -468,7 +438,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	bool owner = h->sender == STORM_NO_NODE;
-	struct nm_child *c = NULL;
+	struct storm_child *c = NULL;
 	size_t len;
 
 	if (!owner && !storm_tree_member(&s->tree, h->sender)) {
@@ -482,7 +452,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	if (storm_link_open(&s->link, h, rx, body, &len))
 		return;
 	if (!owner)
-		c = nm_child_of(s, h->sender);
+		c = child_of(s, h->sender);
 	if (c)
 		c->last_heard = now;
 	switch ((enum storm_msg) h->type) {
@@ -565,7 +535,7 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 		return now;
 	}
 	for (uint32_t i = 0; i < s->children; i++) {
-		struct nm_child *c = &s->child[i];
+		struct storm_child *c = &s->child[i];
 
 		if (!c->heard || gone(s, c->node))
 			continue;

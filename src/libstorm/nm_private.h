@@ -8,6 +8,7 @@
 #define STORM_NM_PRIVATE_H
 
 #include "cast.h"
+#include "child.h"
 #include "chunkmap.h"
 #include "clock.h"
 #include "link.h"
@@ -17,15 +18,6 @@
 
 #define RADIX_MAX 64
 #define MEMORY_MAX (16u << 20)	/* a transfer to memory */
-
-/* Another node of this session, one hop below in the tree. */
-struct nm_child {
-	uint32_t node;
-	bool heard;
-	uint64_t last_heard;
-	struct storm_status status;
-	struct storm_report_rx rx;
-};
 
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
 struct nm_xfer {
@@ -61,7 +53,7 @@ struct nm_session {
 	struct storm_link link;
 	struct storm_tree tree;
 	uint32_t self, parent;
-	struct nm_child *child;
+	struct storm_child *child;
 	uint32_t children;
 	bool ready;		/* admitted by the host, not refused */
 	int refused;		/* enum storm_err */
@@ -115,7 +107,6 @@ struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 /* Tell the parent: now, if there is news or asked is set. */
 void nm_status(struct nm_session *s, bool asked, uint64_t now);
 const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
-struct nm_child *nm_child_of(struct nm_session *s, uint32_t node);
 
 /* nm_xfer.c */
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
@@ -132,7 +123,7 @@ uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);
 
 /* nm_report.c */
-void nm_report_part(struct nm_session *s, struct nm_child *c,
+void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now);
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
 			 size_t len);

@@ -63,7 +63,7 @@ static void from_child(void *arg, uint8_t kind, uint32_t code,
 	merge(f->s, kind, code, ids, &f->news);
 }
 
-void nm_report_part(struct nm_session *s, struct nm_child *c,
+void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now)
 {
 	struct from f = { s, false };

@@ -91,6 +91,13 @@ void storm_status_fault(struct storm_status *s, uint32_t node,
 	s->faults_total++;
 }
 
+bool storm_fault_of_session(enum storm_err why)
+{
+	return why == STORM_ENOAGENT || why == STORM_ELOST ||
+	       why == STORM_EVERSION || why == STORM_EAUTH ||
+	       why == STORM_EACCES || why == STORM_EBUSY || why == STORM_ETIME;
+}
+
 void storm_status_merge(struct storm_status *into,
 			const struct storm_status *child)
 {
@@ -124,10 +131,14 @@ void storm_status_merge(struct storm_status *into,
 		into->lost = child->lost;
 	storm_idset_union(&into->missing, &child->missing);
 	for (uint32_t i = 0; i < child->nfaults; i++)
-		storm_status_fault(into, child->faults[i].node,
-				   child->faults[i].why,
-				   child->faults[i].sys);
-	into->faults_total += child->faults_total - child->nfaults;
+		/* of another operation?  then it says nothing of this one */
+		if (child->op == into->op ||
+		    storm_fault_of_session(child->faults[i].why))
+			storm_status_fault(into, child->faults[i].node,
+					   child->faults[i].why,
+					   child->faults[i].sys);
+	if (child->op == into->op)
+		into->faults_total += child->faults_total - child->nfaults;
 }
 
 void storm_status_merge_silent(struct storm_status *into,

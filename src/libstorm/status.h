@@ -54,6 +54,9 @@ void storm_status_merge_silent(struct storm_status *into,
 			       const struct storm_tree *t, uint32_t child);
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys);
+/* Is the node lost to the domain (or was it never in), or did just an
+ * operation fail there? */
+bool storm_fault_of_session(enum storm_err why);
 /* Is there news that a parent waits for (not mere progress)? */
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is);

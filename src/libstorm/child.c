@@ -1,0 +1,60 @@
+/*
+ * child.c - see child.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "child.h"
+
+struct storm_child *storm_child_find(struct storm_child *child,
+				     uint32_t count, uint32_t node)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (child[i].node == node)
+			return &child[i];
+	return NULL;
+}
+
+void storm_children_free(struct storm_child *child, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		storm_status_free(&child[i].status);
+		storm_report_rx_reset(&child[i].rx);
+	}
+	free(child);
+}
+
+int storm_children_update(struct storm_child **child, uint32_t *count,
+			  const struct storm_tree *t, uint32_t node,
+			  uint64_t now)
+{
+	uint32_t *kids = calloc(t->radix, sizeof(*kids)), n;
+	struct storm_child *c;
+
+	if (!kids)
+		return STORM_ENOMEM;
+	n = storm_tree_children(t, node, kids);
+	c = calloc(n ? n : 1, sizeof(*c));
+	if (!c) {
+		free(kids);
+		return STORM_ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct storm_child *old = storm_child_find(*child, *count,
+							   kids[i]);
+
+		if (old) {
+			/* its subtree may have changed: hear it again */
+			c[i].rx = old->rx;
+			memset(&old->rx, 0, sizeof(old->rx));
+		}
+		c[i].node = kids[i];
+		c[i].last_heard = now;
+	}
+	storm_children_free(*child, *count);
+	free(kids);
+	*child = c;
+	*count = n;
+	return STORM_OK;
+}

@@ -1,0 +1,29 @@
+/*
+ * child.h - what a node, or the owner, knows of one of its tree children.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CHILD_H
+#define STORM_CHILD_H
+
+#include "reports.h"
+#include "status.h"
+
+struct storm_child {
+	uint32_t node;
+	bool heard;			/* in this place of the tree */
+	uint64_t last_heard;
+	struct storm_status status;	/* its latest */
+	struct storm_report_rx rx;
+};
+
+/* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;
+ * what is known of those that stay is kept, the old list is freed. */
+int storm_children_update(struct storm_child **child, uint32_t *count,
+			  const struct storm_tree *t, uint32_t node,
+			  uint64_t now);
+void storm_children_free(struct storm_child *child, uint32_t count);
+struct storm_child *storm_child_find(struct storm_child *child,
+				     uint32_t count, uint32_t node);
+
+#endif

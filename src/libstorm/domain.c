@@ -1,0 +1,473 @@
+/*
+ * domain.c - the public interface of storm.h: an owner, the UDP transport and
+ * a thread that runs them.  One lock guards the owner; callers wait on one
+ * condition.  TEST-EVENT (Algorithm 11) is here: an event is a word that the
+ * thread writes and anybody may poll or block on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "idset.h"
+#include "owner.h"
+#include "udp.h"
+
+struct storm_event {
+	storm_domain_t *domain;
+	struct storm_outcome out;
+	uint64_t len;
+};
+
+struct note {			/* a callback, to be made without the lock */
+	struct note *next;
+	bool is_fault;
+	struct storm_fault fault;
+	struct storm_report report;
+};
+
+struct storm_domain {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	pthread_t thread;
+	bool running, stop;
+	int wake;		/* eventfd */
+	struct storm_domain_conf conf;
+	struct storm_udp *udp;
+	struct storm_owner *owner;
+	struct storm_addr self;
+	struct storm_outcome opened;
+	bool compared;
+	enum storm_compare compare;
+	struct storm_outcome compare_out;
+	struct note *notes, **notes_tail;
+	uint64_t created;
+};
+
+/* ------------------------------------------------ from the owner, locked --- */
+
+static void on_opened(void *arg, struct storm_outcome *out)
+{
+	storm_domain_t *d = arg;
+
+	d->opened = *out;
+	pthread_cond_broadcast(&d->cond);
+}
+
+static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
+{
+	storm_domain_t *d = arg;
+	storm_event_t *e = token;
+
+	e->out = *out;
+	pthread_cond_broadcast(&d->cond);
+}
+
+static void on_compare_done(void *arg, enum storm_compare result,
+			    struct storm_outcome *out)
+{
+	storm_domain_t *d = arg;
+
+	d->compared = true;
+	d->compare = result;
+	d->compare_out = *out;
+	pthread_cond_broadcast(&d->cond);
+}
+
+static struct note *note_add(storm_domain_t *d)
+{
+	struct note *n = calloc(1, sizeof(*n));
+
+	if (n) {
+		*d->notes_tail = n;
+		d->notes_tail = &n->next;
+	}
+	return n;
+}
+
+static void on_report(void *arg, const struct storm_report *r)
+{
+	storm_domain_t *d = arg;
+	struct note *n = d->conf.on_report ? note_add(d) : NULL;
+
+	if (n) {
+		n->report.kind = r->kind;
+		n->report.code = r->code;
+		storm_idset_union(&n->report.ids, &r->ids);
+	}
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	storm_domain_t *d = arg;
+	struct note *n = d->conf.on_fault ? note_add(d) : NULL;
+
+	if (n) {
+		n->is_fault = true;
+		n->fault = *f;
+	}
+}
+
+static const struct storm_owner_ops owner_ops = {
+	.opened = on_opened, .xfer_done = on_xfer_done,
+	.compare_done = on_compare_done, .report = on_report,
+	.fault = on_fault,
+};
+
+static void datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	storm_domain_t *d = arg;
+
+	storm_owner_datagrams(d->owner, rx, n, storm_now());
+}
+
+static void stream(void *arg, const void *buf, size_t len)
+{
+	(void) arg;		/* an owner listens to no streams */
+	(void) buf;
+	(void) len;
+}
+
+static void stream_failed(void *arg, uint64_t session, uint32_t node, int sys)
+{
+	storm_domain_t *d = arg;
+
+	storm_owner_stream_failed(d->owner, session, node, sys, storm_now());
+}
+
+/* ------------------------------------------------------------------ thread --- */
+
+static void wake(storm_domain_t *d)
+{
+	uint64_t one = 1;
+
+	if (write(d->wake, &one, sizeof(one)) < 0)
+		return;		/* full: it is awake already */
+}
+
+static void call_notes(storm_domain_t *d, struct note *n)
+{
+	while (n) {
+		struct note *next = n->next;
+
+		if (n->is_fault)
+			d->conf.on_fault(d->conf.arg, &n->fault);
+		else
+			d->conf.on_report(d->conf.arg, &n->report);
+		storm_idset_clear(&n->report.ids);
+		free(n);
+		n = next;
+	}
+}
+
+static void *run(void *arg)
+{
+	storm_domain_t *d = arg;
+	struct pollfd p[2] = {
+		{ .fd = storm_udp_fd(d->udp), .events = POLLIN },
+		{ .fd = d->wake, .events = POLLIN },
+	};
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		uint64_t now = storm_now(), next, ns;
+		struct note *notes;
+		struct timespec ts;
+
+		next = storm_owner_tick(d->owner, now);
+		notes = d->notes;
+		d->notes = NULL;
+		d->notes_tail = &d->notes;
+		pthread_mutex_unlock(&d->lock);
+		call_notes(d, notes);
+		now = storm_now();
+		ns = next <= now ? 0 : next - now;
+		if (ns > STORM_SEC)
+			ns = STORM_SEC;
+		ts.tv_sec = (time_t) (ns / STORM_SEC);
+		ts.tv_nsec = (long) (ns % STORM_SEC);
+		ppoll(p, 2, &ts, NULL);
+		pthread_mutex_lock(&d->lock);
+		if (p[1].revents) {
+			uint64_t count;
+
+			if (read(d->wake, &count, sizeof(count)) < 0)
+				count = 0;
+		}
+		storm_udp_poll(d->udp);
+	}
+	storm_owner_close(d->owner, storm_now());
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ domain --- */
+
+static void cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t a;
+
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &a);
+	pthread_condattr_destroy(&a);
+}
+
+storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
+				    int *err)
+{
+	static const struct storm_addr nowhere;
+	struct storm_udp_handler h = {
+		.datagrams = datagrams, .stream = stream,
+		.stream_failed = stream_failed,
+	};
+	storm_domain_t *d;
+
+	*err = STORM_EINVAL;
+	if (!conf->count)
+		return NULL;
+	*err = STORM_ENOMEM;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	pthread_mutex_init(&d->lock, NULL);
+	cond_init(&d->cond);
+	d->notes_tail = &d->notes;
+	d->conf = *conf;
+	d->created = storm_now();
+	d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d->wake < 0) {
+		*err = STORM_ESYS;
+		goto no_wake;
+	}
+	h.arg = d;
+	d->udp = storm_udp_create(&conf->set, STORM_UDP_OWNER,
+				  &conf->nodes[0].addr, &h, err);
+	if (!d->udp)
+		goto no_udp;
+	storm_udp_self(d->udp, &d->self);
+	if (memcmp(conf->self.ip, nowhere.ip, sizeof(nowhere.ip)))
+		memcpy(d->self.ip, conf->self.ip, sizeof(d->self.ip));
+	if (conf->set.drop_ppm)
+		storm_udp_drop(d->udp, conf->set.drop_ppm,
+			       conf->set.drop_seed);
+	d->owner = storm_owner_create(conf, storm_udp_transport(d->udp),
+				      &d->self, &owner_ops, d, err);
+	if (!d->owner)
+		goto no_owner;
+	d->conf.nodes = NULL;
+	d->conf.authority = NULL;
+	*err = STORM_OK;
+	return d;
+no_owner:
+	storm_udp_destroy(d->udp);
+no_udp:
+	close(d->wake);
+no_wake:
+	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	return NULL;
+}
+
+int storm_domain_open(storm_domain_t *d)
+{
+	int err;
+
+	pthread_mutex_lock(&d->lock);
+	err = d->running ? STORM_EINVAL :
+			   storm_owner_open(d->owner, storm_now());
+	if (!err) {
+		if (pthread_create(&d->thread, NULL, run, d))
+			err = STORM_ESYS;
+		else
+			d->running = true;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return err;
+}
+
+/* The caller may keep its outcome longer than the domain does. */
+static void give(struct storm_outcome *out, const struct storm_outcome *from)
+{
+	if (!out)
+		return;
+	*out = *from;
+	out->faults = NULL;
+	out->faults_kept = 0;
+	if (from->faults_kept) {
+		size_t n = from->faults_kept * sizeof(*from->faults);
+
+		out->faults = malloc(n);
+		if (out->faults) {
+			memcpy(out->faults, from->faults, n);
+			out->faults_kept = from->faults_kept;
+		}
+	}
+}
+
+int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
+{
+	int err = STORM_OK;
+
+	pthread_mutex_lock(&d->lock);
+	while (d->running && d->opened.state == STORM_PENDING)
+		pthread_cond_wait(&d->cond, &d->lock);
+	if (d->opened.state != STORM_DONE)
+		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
+					      STORM_ECLOSED;
+	give(out, &d->opened);
+	pthread_mutex_unlock(&d->lock);
+	return err;
+}
+
+void storm_domain_destroy(storm_domain_t *d)
+{
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_mutex_unlock(&d->lock);
+	if (d->running) {
+		wake(d);
+		pthread_join(d->thread, NULL);
+	}
+	call_notes(d, d->notes);
+	storm_owner_destroy(d->owner);
+	storm_udp_destroy(d->udp);
+	storm_outcome_clear(&d->opened);
+	storm_outcome_clear(&d->compare_out);
+	close(d->wake);
+	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+void storm_domain_self(const storm_domain_t *d, struct storm_addr *self)
+{
+	*self = d->self;
+}
+
+/* -------------------------------------------------------------- primitives --- */
+
+storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_target *to,
+				     const void *buf, uint64_t len)
+{
+	storm_event_t *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return NULL;
+	e->domain = d;
+	e->len = len;
+	pthread_mutex_lock(&d->lock);
+	err = storm_owner_xfer(d->owner, to, buf, len, e, storm_now());
+	pthread_mutex_unlock(&d->lock);
+	if (err) {
+		free(e);
+		return NULL;
+	}
+	wake(d);
+	return e;
+}
+
+bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
+		      struct storm_outcome *out)
+{
+	storm_domain_t *d = e->domain;
+	struct timespec ts = {
+		.tv_sec = (time_t) (deadline / STORM_SEC),
+		.tv_nsec = (long) (deadline % STORM_SEC),
+	};
+	bool done;
+
+	pthread_mutex_lock(&d->lock);
+	while (block && e->out.state == STORM_PENDING) {
+		int rc = deadline ? pthread_cond_timedwait(&d->cond, &d->lock,
+							   &ts) :
+				    pthread_cond_wait(&d->cond, &d->lock);
+		if (rc == ETIMEDOUT)
+			break;
+	}
+	done = e->out.state != STORM_PENDING;
+	if (done)
+		give(out, &e->out);
+	pthread_mutex_unlock(&d->lock);
+	return done;
+}
+
+void storm_event_destroy(storm_event_t *e)
+{
+	if (!e)
+		return;
+	storm_test_event(e, true, 0, NULL);	/* the buffer is in use until then */
+	storm_outcome_clear(&e->out);
+	free(e);
+}
+
+uint64_t storm_event_progress(storm_event_t *e)
+{
+	storm_domain_t *d = e->domain;
+	uint64_t n;
+
+	pthread_mutex_lock(&d->lock);
+	n = e->out.state != STORM_PENDING ? e->len :
+	    storm_owner_progress(d->owner, e);
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+enum storm_compare storm_compare_and_write(storm_domain_t *d,
+					   enum storm_own_var var,
+					   enum storm_relation rel,
+					   uint64_t value,
+					   struct storm_outcome *out)
+{
+	enum storm_compare result = STORM_FAILED;
+	int err;
+
+	pthread_mutex_lock(&d->lock);
+	d->compared = false;
+	err = d->running ? storm_owner_compare(d->owner, var, rel, value,
+					       storm_now()) : STORM_ECLOSED;
+	if (err) {
+		give(out, &(struct storm_outcome) { .state = STORM_ABORTED });
+	} else {
+		wake(d);
+		while (!d->compared)
+			pthread_cond_wait(&d->cond, &d->lock);
+		result = d->compare;
+		give(out, &d->compare_out);
+		storm_outcome_clear(&d->compare_out);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return result;
+}
+
+/* -------------------------------------------------------------- statistics --- */
+
+void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out)
+{
+	pthread_mutex_lock(&d->lock);
+	storm_owner_timeline(d->owner, out);
+	out->create = d->created;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
+{
+	struct storm_udp_stats u;
+
+	pthread_mutex_lock(&d->lock);
+	storm_owner_stats(d->owner, out);
+	storm_udp_stats(d->udp, &u);
+	out->dropped_by_test = u.dropped_by_test;
+	pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,756 @@
+/*
+ * owner.c - a step domain's owner: OPEN, epochs and who is a member, casts,
+ * COMPARE-AND-WRITE over own variables (Algorithm 12 as a reduction), and the
+ * master's side of termination detection (Algorithm 8): reports come in,
+ * each is acknowledged end to end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "idset.h"
+#include "owner_private.h"
+
+#define ASK_FIRST (25 * STORM_MS)
+#define ASK_MAX (250 * STORM_MS)
+#define PROBE_TIME (60 * STORM_MS)
+#define PROBE_EVERY (8 * STORM_MS)
+#define ACK_DELAY (2 * STORM_MS)
+#define ACK_AGAIN (100 * STORM_MS)
+
+/* ------------------------------------------------------------------ faults --- */
+
+bool fault_has(const struct fault_list *l, uint32_t node)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->f[i].node == node)
+			return true;
+	return false;
+}
+
+void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
+	       int sys)
+{
+	if (fault_has(l, node))
+		return;
+	if (l->count == l->room) {
+		uint32_t room = l->room ? l->room * 2 : 4;
+		void *p = realloc(l->f, room * sizeof(*l->f));
+
+		if (!p)
+			return;
+		l->f = p;
+		l->room = room;
+	}
+	l->f[l->count++] = (struct storm_fault) { node, why, sys };
+}
+
+void fault_outcome(struct fault_list *l, enum storm_state state,
+		   struct storm_outcome *out)
+{
+	out->state = state;
+	out->faults = l->f;
+	out->nfaults = out->faults_kept = l->count;
+	memset(l, 0, sizeof(*l));
+}
+
+void storm_outcome_clear(struct storm_outcome *out)
+{
+	if (!out)
+		return;
+	free(out->faults);
+	memset(out, 0, sizeof(*out));
+}
+
+/* ------------------------------------------------------------------- casts --- */
+
+const struct storm_addr *owner_data_addr(const struct storm_owner *o)
+{
+	return o->multicast ? &o->open->group :
+	       &o->open->nodes[storm_tree_successor(&o->tree,
+						    STORM_NO_NODE)].addr;
+}
+
+void owner_cast_body(struct storm_owner *o, uint16_t hdr, uint64_t op,
+		     const uint8_t *body, size_t len)
+{
+	struct storm_addr to[65];
+	size_t n = 0;
+	bool group = o->multicast || (o->conf.set.multicast &&
+				      o->phase < OWNER_OPEN);
+
+	if (group)
+		to[n++] = o->open->group;
+	else
+		hdr |= STORM_HDR_RELAY;
+	if (hdr & STORM_HDR_RELAY)
+		for (uint32_t i = 0; i < o->children; i++)
+			to[n++] = o->open->nodes[o->child[i].node].addr;
+	storm_link_send(&o->link, STORM_MSG_CAST, hdr, op, body, len, to, n);
+}
+
+void owner_cast(struct storm_owner *o, uint8_t flags)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(o->open->mtu), len;
+
+	o->cast.version++;
+	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
+	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
+							     sizeof(body));
+	if (!len) {
+		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
+		return;
+	}
+	owner_cast_body(o, flags & (STORM_CAST_ASK | STORM_CAST_CLOSING) ?
+			STORM_HDR_RELAY : 0, o->cast.op, body, len);
+}
+
+void owner_ask_soon(struct storm_owner *o, uint64_t now)
+{
+	o->ask_every = ASK_FIRST;
+	o->ask_at = now + o->ask_every;
+}
+
+static void ask(struct storm_owner *o, uint64_t now)
+{
+	/* who has not begun may never have heard of it */
+	if (o->xfer && o->phase == OWNER_OPEN &&
+	    o->xfer->state != XFER_QUEUED && o->xfer->phase == STORM_PHASE_NONE)
+		owner_xfer_announce(o);
+	owner_cast(o, STORM_CAST_ASK);
+	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
+							o->ask_every * 8 / 5;
+	o->ask_at = now + o->ask_every;
+}
+
+static void send_acks(struct storm_owner *o, uint16_t hdr)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(o->open->mtu);
+	uint32_t most = (uint32_t) ((max - 6) / 8);
+
+	for (uint8_t kind = 0; kind < 8; kind++) {
+		struct storm_idset ids = { 0 };
+
+		if (!(o->acks >> kind & 1))
+			continue;
+		storm_reports_of(&o->reports, kind, &ids);
+		/* every part is good by itself */
+		for (uint32_t at = 0; at < ids.count; at += most) {
+			uint32_t n = ids.count - at < most ? ids.count - at :
+							     most;
+			struct storm_idset part = { ids.r + at, n, n };
+			struct storm_out b = { body, body + sizeof(body),
+					       false };
+
+			storm_put8(&b, STORM_CAST_ACKED);
+			storm_put8(&b, kind);
+			storm_put_idset(&b, &part);
+			owner_cast_body(o, hdr, 0, body,
+					(size_t) (b.p - body));
+		}
+		storm_idset_clear(&ids);
+	}
+}
+
+/* --------------------------------------------------------------- membership --- */
+
+void owner_sum_up(struct storm_owner *o)
+{
+	struct storm_status st = {
+		.op = o->cast.op, .phase = STORM_PHASE_ENDED,
+		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
+		.cmp = o->cast.cmp, .mtu = o->open->mtu,
+	};
+
+	if (o->phase < OWNER_OPEN && o->open->has_begin)
+		st.op = o->open->begin.op;
+	for (uint32_t i = 0; i < o->children; i++) {
+		if (o->child[i].heard)
+			storm_status_merge(&st, &o->child[i].status);
+		else
+			storm_status_merge_silent(&st, &o->tree,
+						  o->child[i].node);
+	}
+	storm_status_free(&o->sum);
+	o->sum = st;
+}
+
+/* A node is gone: the next epoch begins without it. */
+static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
+		    int sys, uint64_t now)
+{
+	struct storm_fault f = { node, why, sys };
+
+	if (!storm_tree_member(&o->tree, node))
+		return;
+	if (storm_idset_add(&o->cast.excluded, node, node))
+		return;
+	o->link.epoch++;
+	storm_tree_exclude(&o->tree, &o->cast.excluded);
+	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
+			      now);
+	owner_xfer_lost(o, node, why, sys);
+	if (o->ops.fault)
+		o->ops.fault(o->arg, &f);
+	if (o->tree.members) {
+		owner_cast(o, STORM_CAST_ASK);
+		owner_ask_soon(o, now);
+	}
+	owner_sum_up(o);
+}
+
+static void open_failed(struct storm_owner *o)
+{
+	struct storm_outcome out;
+
+	o->phase = OWNER_FAILED;
+	fault_outcome(&o->faults, STORM_ABORTED, &out);
+	o->ops.opened(o->arg, &out);
+	owner_xfer_end_all(o);
+}
+
+static void opened(struct storm_owner *o, uint64_t now)
+{
+	struct storm_outcome out = { .state = STORM_DONE };
+
+	o->phase = OWNER_OPEN;
+	o->phase_at = now;
+	o->tl.opened = now;
+	o->stats.multicast = o->multicast;
+	o->ops.opened(o->arg, &out);
+	owner_xfer_advance(o, now);
+}
+
+static void all_answered(struct storm_owner *o, uint64_t now)
+{
+	uint32_t seg = o->sum.mtu;
+
+	o->chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
+		   STORM_TAG_LEN;
+	o->batch = 65507 / seg < STORM_BATCH ? 65507 / seg : STORM_BATCH;
+	o->phase_at = now;
+	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
+		o->phase = OWNER_PROBING;
+		owner_cast(o, 0);
+		o->ask_at = now + PROBE_EVERY;
+		return;
+	}
+	o->multicast = o->conf.set.multicast;
+	opened(o, now);
+}
+
+static void compared(struct storm_owner *o, enum storm_compare result,
+		     struct fault_list *faults)
+{
+	struct storm_outcome out;
+
+	o->cmp_pending = false;
+	fault_outcome(faults, STORM_DONE, &out);
+	o->ops.compare_done(o->arg, result, &out);
+}
+
+/* An answer came in, or a member went: what follows? */
+static void advance(struct storm_owner *o, uint64_t now)
+{
+	struct fault_list none = { 0 };
+
+	owner_sum_up(o);
+	if (o->phase == OWNER_OPENING) {
+		for (uint32_t i = 0; i < o->sum.nfaults; i++)
+			if (storm_fault_of_session(o->sum.faults[i].why))
+				fault_add(&o->faults, o->sum.faults[i].node,
+					  o->sum.faults[i].why,
+					  o->sum.faults[i].sys);
+		if (o->faults.count)
+			open_failed(o);
+		else if (!o->sum.missing.count)
+			all_answered(o, now);
+		return;
+	}
+	if (o->phase == OWNER_PROBING &&
+	    o->sum.flags & STORM_STATUS_MCAST) {
+		o->multicast = true;
+		opened(o, now);
+	}
+	if (o->phase != OWNER_OPEN)
+		return;
+	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
+		struct storm_fault f = o->sum.faults[i];
+
+		if (storm_fault_of_session(f.why) && storm_tree_member(&o->tree, f.node)) {
+			exclude(o, f.node, f.why, f.sys, now);
+			i = UINT32_MAX;		/* the sum is a new one */
+		}
+	}
+	if (o->sum.flags & STORM_STATUS_UNACKED && !o->acks) {
+		o->acks = 0xff;
+		o->acks_at = now + ACK_AGAIN;
+	}
+	if (o->cmp_pending && o->sum.cmp == o->cast.cmp &&
+	    !o->sum.missing.count)
+		compared(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE, &none);
+	owner_xfer_advance(o, now);
+}
+
+/* ------------------------------------------------------------------- input --- */
+
+static void reported(void *arg, uint8_t kind, uint32_t code,
+		     const struct storm_idset *ids)
+{
+	struct storm_owner *o = arg;
+	struct storm_report r = { .kind = kind, .code = code };
+
+	if (kind >= 8) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	storm_reports_add(&o->reports, kind, code, ids, &r.ids);
+	if (r.ids.count && o->ops.report)
+		o->ops.report(o->arg, &r);
+	if (r.ids.count)
+		o->acks |= (uint8_t) (1u << kind);
+	storm_idset_clear(&r.ids);
+}
+
+static void report_part(struct storm_owner *o, struct storm_child *c,
+			const uint8_t *body, size_t len, uint64_t now)
+{
+	uint8_t ack[8];
+	struct storm_out b = { ack, ack + sizeof(ack), false };
+	size_t total = 0;
+	int got = storm_report_rx_part(&c->rx, body, len, &total);
+
+	if (got < 0)
+		o->link_stats.bad_wire++;
+	if (got <= 0)
+		return;
+	if (got == 1) {
+		if (storm_reports_unpack(c->rx.buf, total, reported, o))
+			o->link_stats.bad_wire++;
+		storm_report_rx_done(&c->rx);
+		if (o->acks && o->acks_at > now + ACK_DELAY)
+			o->acks_at = now + ACK_DELAY;
+	}
+	storm_put64(&b, c->rx.done);
+	storm_link_send(&o->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
+			&o->open->nodes[c->node].addr, 1);
+}
+
+static void child_status(struct storm_owner *o, struct storm_child *c,
+			 const uint8_t *body, size_t len, uint64_t now)
+{
+	struct storm_status st;
+
+	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (c->heard && st.version <= c->status.version) {
+		storm_status_free(&st);
+		return;
+	}
+	storm_status_free(&c->status);
+	c->status = st;
+	c->heard = true;
+	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
+			    o->sum.repaired : o->stats.repaired;
+	advance(o, now);
+}
+
+static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_child *c;
+	struct storm_header h;
+	size_t len;
+
+	if (storm_header_unpack(&h, rx->buf, rx->len) ||
+	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
+	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (h.session != o->link.session) {
+		o->link_stats.bad_session++;
+		return;
+	}
+	if (!storm_tree_member(&o->tree, h.sender)) {
+		o->link_stats.fenced++;
+		return;
+	}
+	if (storm_link_open(&o->link, &h, rx, body, &len))
+		return;
+	c = storm_child_find(o->child, o->children, h.sender);
+	if (c)
+		c->last_heard = now;
+	if (h.type == STORM_MSG_NACK)
+		owner_xfer_nacked(o, &h, body, len, now);
+	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)
+		child_status(o, c, body, len, now);
+	else if (c && h.type == STORM_MSG_REPORT)
+		report_part(o, c, body, len, now);
+}
+
+void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
+			   size_t n, uint64_t now)
+{
+	for (size_t i = 0; i < n; i++)
+		if (o->phase > OWNER_NEW && o->phase < OWNER_FAILED)
+			datagram(o, &rx[i], now);
+}
+
+void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
+			       uint32_t node, int sys_errno, uint64_t now)
+{
+	if (session != o->link.session || o->phase != OWNER_OPENING)
+		return;
+	(void) now;
+	fault_add(&o->faults, node, sys_errno == ECONNREFUSED ? STORM_ENOAGENT :
+		  sys_errno == EPROTO ? STORM_EVERSION : STORM_ELOST,
+		  sys_errno);
+	/* told from the tick: the others' failures come along */
+}
+
+/* ------------------------------------------------------------------ timers --- */
+
+static void open_late(struct storm_owner *o)
+{
+	struct storm_idset *m = &o->sum.missing;
+
+	for (uint32_t i = 0; i < m->count; i++)
+		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
+			fault_add(&o->faults, k, STORM_ETIME, 0);
+	open_failed(o);
+}
+
+static void compare_late(struct storm_owner *o)
+{
+	struct fault_list l = { 0 };
+	struct storm_idset *m = &o->sum.missing;
+
+	for (uint32_t i = 0; i < m->count; i++)
+		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
+			fault_add(&l, k, STORM_ETIME, 0);
+	compared(o, STORM_FAILED, &l);
+}
+
+static void silent_children(struct storm_owner *o, uint64_t now)
+{
+	/* were we stopped (ctrl-Z)?  then it is we who were silent */
+	if (now > o->ticked + 2 * o->conf.set.heartbeat)
+		for (uint32_t i = 0; i < o->children; i++)
+			o->child[i].last_heard = now;
+	for (uint32_t i = 0; i < o->children; i++) {
+		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
+			continue;
+		exclude(o, o->child[i].node, STORM_ELOST, 0, now);
+		advance(o, now);
+		return;		/* the others at the next tick */
+	}
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
+{
+	uint64_t next = STORM_NEVER, t;
+
+	if (o->phase == OWNER_OPENING) {
+		if (o->faults.count) {
+			open_failed(o);
+			return STORM_NEVER;
+		}
+		t = o->phase_at + o->conf.set.open_timeout;
+		if (now >= t) {
+			open_late(o);
+			return STORM_NEVER;
+		}
+		if (now >= o->ask_at)
+			ask(o, now);
+		o->ticked = now;
+		return min64(t, o->ask_at);
+	}
+	if (o->phase == OWNER_PROBING) {
+		t = o->phase_at + PROBE_TIME;
+		if (now >= t) {
+			storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
+			opened(o, now);
+		} else if (now >= o->ask_at) {
+			owner_cast(o, STORM_CAST_ASK);
+			o->ask_at = now + PROBE_EVERY;
+		}
+		o->ticked = now;
+		if (o->phase == OWNER_PROBING)
+			return min64(t, o->ask_at);
+	}
+	if (o->phase != OWNER_OPEN)
+		return STORM_NEVER;
+	silent_children(o, now);
+	o->ticked = now;
+	if (!o->tree.members) {
+		owner_xfer_end_all(o);
+		return STORM_NEVER;
+	}
+	next = owner_xfer_tick(o, now);
+	if (o->cmp_pending) {
+		t = o->cmp_at + o->conf.set.op_timeout;
+		if (now >= t)
+			compare_late(o);
+		else
+			next = min64(next, t);
+	}
+	if (o->cmp_pending || o->xfer) {
+		bool busy = o->xfer && o->xfer->state == XFER_SENDING &&
+			    now < o->xfer->moved_at + 2 * ASK_FIRST;
+
+		if (now >= o->ask_at) {
+			if (busy)
+				o->ask_at = now + ASK_FIRST;
+			else
+				ask(o, now);
+		}
+		next = min64(next, o->ask_at);
+	}
+	if (o->acks) {
+		if (now >= o->acks_at) {
+			send_acks(o, o->acks == 0xff ? STORM_HDR_RELAY : 0);
+			o->acks = 0;
+			o->acks_at = STORM_NEVER;
+		} else {
+			next = min64(next, o->acks_at);
+		}
+	}
+	if (now >= o->beat_at) {
+		o->cast.heartbeat++;
+		owner_cast(o, 0);
+		o->beat_at = now + o->conf.set.heartbeat;
+	}
+	return min64(next, o->beat_at);
+}
+
+/* --------------------------------------------------------------- operations --- */
+
+int storm_owner_compare(struct storm_owner *o, enum storm_own_var var,
+			enum storm_relation rel, uint64_t value, uint64_t now)
+{
+	if (o->phase != OWNER_OPEN)
+		return STORM_ECLOSED;
+	if (var >= STORM_VARS || rel > STORM_NE)
+		return STORM_EINVAL;
+	if (o->cmp_pending)
+		return STORM_EBUSY;
+	o->cmp_pending = true;
+	o->cmp_at = now;
+	o->cast.cmp++;
+	o->cast.cmp_var = (uint8_t) var;
+	o->cast.cmp_rel = (uint8_t) rel;
+	o->cast.cmp_value = value;
+	owner_cast(o, 0);
+	owner_ask_soon(o, now);
+	return STORM_OK;
+}
+
+int storm_owner_open(struct storm_owner *o, uint64_t now)
+{
+	struct storm_open *op = o->open;
+	int err;
+
+	if (o->phase != OWNER_NEW)
+		return STORM_EINVAL;
+	if (o->xfer) {
+		op->has_begin = true;
+		op->begin = o->xfer->begin;	/* shares the path */
+	}
+	err = storm_open_seal(op, o->conf.agent_uid);
+	if (err)
+		return err;
+	{
+		uint8_t inc[STORM_INCARNATION_LEN];
+
+		err = storm_random(inc, sizeof(inc));
+		if (!err)
+			err = storm_link_init(&o->link, o->t, &o->link_stats,
+					      op->key, op->session,
+					      STORM_NO_NODE, inc);
+		if (err)
+			return err;
+	}
+	err = storm_children_update(&o->child, &o->children, &o->tree,
+				    STORM_NO_NODE, now);
+	if (err)
+		return err;
+	o->phase = OWNER_OPENING;
+	o->phase_at = o->tl.open_sent = o->ticked = now;
+	o->beat_at = now + o->conf.set.heartbeat;
+	for (uint32_t i = 0; i < o->children; i++) {
+		uint32_t node = o->child[i].node;
+		size_t len;
+		uint8_t *buf = storm_open_stream(op, node, &len);
+		int rc = buf ? o->t->ops->send_stream(o->t,
+				&op->nodes[node].addr, op->session, node, buf,
+				len) : -ENOMEM;
+
+		free(buf);
+		if (rc)
+			fault_add(&o->faults, node, STORM_ELOST, -rc);
+	}
+	owner_sum_up(o);
+	owner_ask_soon(o, now);
+	return STORM_OK;
+}
+
+void storm_owner_close(struct storm_owner *o, uint64_t now)
+{
+	(void) now;
+	if (o->phase > OWNER_NEW && o->phase < OWNER_CLOSED &&
+	    o->link.session) {
+		if (o->xfer && !o->xfer->decision &&
+		    o->xfer->state != XFER_QUEUED)
+			o->cast.decision = STORM_ABORT;
+		/* a node that misses both finds its owner silent */
+		owner_cast(o, STORM_CAST_CLOSING);
+		owner_cast(o, STORM_CAST_CLOSING);
+	}
+	o->phase = OWNER_CLOSED;
+	owner_xfer_end_all(o);
+	if (o->cmp_pending) {
+		struct fault_list none = { 0 };
+
+		compared(o, STORM_FAILED, &none);
+	}
+}
+
+static struct storm_node *nodes_copy(const struct storm_node *from,
+				     uint32_t count)
+{
+	struct storm_node *n = calloc(count, sizeof(*n));
+
+	for (uint32_t i = 0; n && i < count; i++) {
+		n[i].addr = from[i].addr;
+		n[i].name = strdup(from[i].name);
+		if (!n[i].name) {
+			while (i--)
+				free((char *) n[i].name);
+			free(n);
+			return NULL;
+		}
+	}
+	return n;
+}
+
+struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
+				       struct storm_transport *t,
+				       const struct storm_addr *self,
+				       const struct storm_owner_ops *ops,
+				       void *arg, int *err)
+{
+	struct storm_owner *o = NULL;
+	struct storm_open *op;
+	size_t mtu = t->ops->mtu(t);
+	uint8_t pick[4];
+
+	*err = STORM_EINVAL;
+	if (!conf->count || conf->count > STORM_NODES_MAX ||
+	    conf->set.radix < 2 || conf->set.radix > 64 ||
+	    !conf->set.groups || conf->set.groups > 64)
+		return NULL;
+	*err = STORM_ENOMEM;
+	o = calloc(1, sizeof(*o));
+	op = calloc(1, sizeof(*op));
+	if (!o || !op)
+		goto fail;
+	o->open = op;
+	o->conf = *conf;
+	o->t = t;
+	o->ops = *ops;
+	o->arg = arg;
+	o->xfer_tail = &o->xfer;
+	o->acks_at = STORM_NEVER;
+	o->rate = (double) conf->set.rate;
+	op->job_id = conf->job_id;
+	op->step_id = conf->step_id;
+	op->step_het = conf->step_het;
+	op->owner = *self;
+	op->multicast = conf->set.multicast;
+	op->radix = conf->set.radix;
+	op->mtu = (uint32_t) (mtu < STORM_DATAGRAM_MAX ? mtu :
+							STORM_DATAGRAM_MAX);
+	op->window = conf->set.window;
+	op->dead_timeout = conf->set.dead_timeout;
+	op->op_timeout = conf->set.op_timeout;
+	op->heartbeat = conf->set.heartbeat;
+	/* any group of the pool: strangers on it cost a look at the header */
+	op->group = conf->set.group;
+	op->group.port = conf->set.port;
+	if (storm_random(pick, sizeof(pick)))
+		goto fail;
+	op->group.ip[15] = (uint8_t) (op->group.ip[15] +
+				      pick[0] % conf->set.groups);
+	if (conf->authority_len) {
+		op->authority = malloc(conf->authority_len);
+		if (!op->authority)
+			goto fail;
+		memcpy(op->authority, conf->authority, conf->authority_len);
+		op->authority_len = conf->authority_len;
+	}
+	op->nodes = nodes_copy(conf->nodes, conf->count);
+	if (!op->nodes)
+		goto fail;
+	op->count = conf->count;
+	o->conf.nodes = op->nodes;
+	o->conf.authority = op->authority;
+	if (storm_tree_init(&o->tree, conf->count, conf->set.radix))
+		goto fail;
+	*err = STORM_OK;
+	return o;
+fail:
+	if (o)
+		o->open = NULL;
+	storm_open_free(op);
+	free(o);
+	return NULL;
+}
+
+void storm_owner_destroy(struct storm_owner *o)
+{
+	if (!o)
+		return;
+	owner_xfer_end_all(o);
+	storm_children_free(o->child, o->children);
+	storm_status_free(&o->sum);
+	storm_reports_clear(&o->reports);
+	storm_idset_clear(&o->cast.excluded);
+	free(o->faults.f);
+	storm_tree_free(&o->tree);
+	storm_link_free(&o->link);
+	o->open->begin.to.path = NULL;	/* was the transfer's */
+	storm_open_free(o->open);
+	free(o);
+}
+
+void storm_owner_timeline(const struct storm_owner *o,
+			  struct storm_timeline *out)
+{
+	*out = o->tl;
+}
+
+void storm_owner_stats(const struct storm_owner *o, struct storm_stats *out)
+{
+	*out = o->stats;
+	out->tx_datagrams = o->link_stats.tx_datagrams;
+	out->tx_bytes = o->link_stats.tx_bytes;
+	out->rx_datagrams = o->link_stats.rx_datagrams;
+	out->rx_bytes = o->link_stats.rx_bytes;
+	out->bad_seal = o->link_stats.bad_seal;
+	out->bad_wire = o->link_stats.bad_wire;
+	out->bad_session = o->link_stats.bad_session;
+	out->replayed = o->link_stats.replayed;
+	out->fenced = o->link_stats.fenced;
+	out->epoch = o->link.epoch;
+}

@@ -1,0 +1,56 @@
+/*
+ * owner.h - the owner of a step domain as a state machine without I/O: it
+ * alone orders operations, decides them, and says who is a member.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_OWNER_H
+#define STORM_OWNER_H
+
+#include "storm.h"
+#include "transport.h"
+
+struct storm_owner;
+
+/* Told from within the calls below.  Outcomes are the callee's to clear. */
+struct storm_owner_ops {
+	/* OPEN is answered by all, or has failed (faults, not DONE). */
+	void (*opened)(void *arg, struct storm_outcome *out);
+	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
+	void (*compare_done)(void *arg, enum storm_compare result,
+			     struct storm_outcome *out);
+	void (*report)(void *arg, const struct storm_report *r);
+	void (*fault)(void *arg, const struct storm_fault *f);
+};
+
+/* conf is copied; t must outlive the owner. */
+struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
+				       struct storm_transport *t,
+				       const struct storm_addr *self,
+				       const struct storm_owner_ops *ops,
+				       void *arg, int *err);
+void storm_owner_destroy(struct storm_owner *o);
+
+int storm_owner_open(struct storm_owner *o, uint64_t now);
+/* Queues a transfer; buf stays the caller's until xfer_done(token). */
+int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
+		     const void *buf, uint64_t len, void *token, uint64_t now);
+/* One at a time: STORM_EBUSY while another has no result. */
+int storm_owner_compare(struct storm_owner *o, enum storm_own_var var,
+			enum storm_relation rel, uint64_t value, uint64_t now);
+/* Says CLOSE to all; pending operations end.  Only destroy may follow. */
+void storm_owner_close(struct storm_owner *o, uint64_t now);
+
+void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
+			   size_t n, uint64_t now);
+void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
+			       uint32_t node, int sys_errno, uint64_t now);
+/* Timers and bulk data; returns when to call again at the latest. */
+uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
+
+uint64_t storm_owner_progress(const struct storm_owner *o, const void *token);
+void storm_owner_timeline(const struct storm_owner *o,
+			  struct storm_timeline *out);
+void storm_owner_stats(const struct storm_owner *o, struct storm_stats *out);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * owner_private.h - the owner's parts: owner.c keeps the domain, its epochs
+ * and comparisons; owner_xfer.c runs transfers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_OWNER_PRIVATE_H
+#define STORM_OWNER_PRIVATE_H
+
+#include "cast.h"
+#include "child.h"
+#include "clock.h"
+#include "link.h"
+#include "open.h"
+#include "owner.h"
+
+enum owner_phase {
+	OWNER_NEW, OWNER_OPENING, OWNER_PROBING, OWNER_OPEN, OWNER_FAILED,
+	OWNER_CLOSED
+};
+
+/* A set of faults that grows; what becomes an outcome. */
+struct fault_list {
+	struct storm_fault *f;
+	uint32_t count, room;
+};
+/* The first reason given for a node stays. */
+void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
+	       int sys);
+bool fault_has(const struct fault_list *l, uint32_t node);
+/* Moves the list into an outcome. */
+void fault_outcome(struct fault_list *l, enum storm_state state,
+		   struct storm_outcome *out);
+
+enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
+		  XFER_DECIDED };
+
+struct owner_xfer {
+	struct owner_xfer *next;
+	struct storm_begin begin;
+	const uint8_t *buf;
+	void *token;
+	enum xfer_state state;
+	enum storm_decision decision;
+	struct fault_list faults;
+	uint64_t sent;		/* chunks */
+	uint64_t chunks;
+	uint64_t progress;	/* bytes written everywhere */
+	uint64_t moved_at;	/* last sign of progress */
+	uint8_t phase;
+};
+
+struct storm_owner {
+	struct storm_domain_conf conf;
+	struct storm_transport *t;
+	struct storm_owner_ops ops;
+	void *arg;
+	enum owner_phase phase;
+	struct storm_open *open;
+	struct storm_link link;
+	struct storm_link_stats link_stats;
+	struct storm_tree tree;
+	struct storm_child *child;
+	uint32_t children;
+	struct storm_cast cast;		/* what is said to all */
+	bool multicast;			/* confirmed by all */
+	struct fault_list faults;	/* of the opening */
+	uint64_t phase_at;		/* when this phase began */
+	uint64_t ask_at, ask_every;
+	uint64_t beat_at, ticked;
+	uint64_t acks_at;		/* ACKED is due */
+	uint8_t acks;			/* kinds, a bit each */
+	struct storm_reports reports;
+	struct storm_status sum;	/* of all subtrees */
+	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
+	uint64_t ops_made;
+	uint32_t chunk, batch;		/* bytes; datagrams in one send */
+	bool cmp_pending;
+	uint64_t cmp_at;
+	/* pacing: a token bucket, slowed down by what receivers lose */
+	double rate, tokens;
+	uint64_t tokens_at, rate_at, rate_sent, rate_lost;
+	struct storm_timeline tl;
+	struct storm_stats stats;
+};
+
+/* owner.c */
+/* Say the state to all: by multicast or down the tree, with these extra
+ * flags; ASK also goes down the tree, whatever the network does. */
+void owner_cast(struct storm_owner *o, uint8_t flags);
+void owner_cast_body(struct storm_owner *o, uint16_t hdr, uint64_t op,
+		     const uint8_t *body, size_t len);
+/* What the subtrees say of the operation under way, together. */
+void owner_sum_up(struct storm_owner *o);
+/* Something new was said: the answers are due from now on. */
+void owner_ask_soon(struct storm_owner *o, uint64_t now);
+const struct storm_addr *owner_data_addr(const struct storm_owner *o);
+
+/* owner_xfer.c */
+void owner_xfer_advance(struct storm_owner *o, uint64_t now);
+uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
+void owner_xfer_announce(struct storm_owner *o);
+void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
+		     int sys);
+void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
+		       const uint8_t *body, size_t len, uint64_t now);
+void owner_xfer_end_all(struct storm_owner *o);
+
+#endif

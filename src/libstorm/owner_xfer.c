@@ -1,0 +1,379 @@
+/*
+ * owner_xfer.c - XFER-AND-SIGNAL at its initiator (Algorithm 10) and the
+ * master's side of the file transfer (Algorithm 6).  The paper overlaps the
+ * reading of one chunk with the sending of the one before and waits for space
+ * in every slave's queue (AWAIT-SPACE, Algorithm 1).  Here the queue is a
+ * window: what was sent less what every node has written, a lower bound that
+ * the combining tree keeps up to date, so that a slow answer never stops the
+ * pipe and memory stays bounded.  All or nothing is kept by one decision: it
+ * may be COMMIT once every member is STAGED.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "owner_private.h"
+
+#define BURST (256u << 10)		/* token bucket */
+#define BATCHES_PER_TICK 16
+#define RATE_EVERY (20 * STORM_MS)
+#define RATE_FLOOR 8e6			/* bytes/s */
+#define SERVE_BYTES (1u << 20)
+
+int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
+		     const void *buf, uint64_t len, void *token, uint64_t now)
+{
+	struct owner_xfer *x;
+
+	if (o->phase == OWNER_FAILED || o->phase == OWNER_CLOSED)
+		return STORM_ECLOSED;
+	if (to->kind == STORM_TARGET_FILE &&
+	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
+		return STORM_EPATH;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return STORM_ENOMEM;
+	x->begin.to = *to;
+	x->begin.to.path = to->kind == STORM_TARGET_FILE ? strdup(to->path) :
+							   NULL;
+	if (to->kind == STORM_TARGET_FILE && !x->begin.to.path) {
+		free(x);
+		return STORM_ENOMEM;
+	}
+	x->begin.op = ++o->ops_made;
+	x->begin.size = len;
+	x->buf = buf;
+	x->token = token;
+	*o->xfer_tail = x;
+	o->xfer_tail = &x->next;
+	if (o->phase == OWNER_OPEN)
+		owner_xfer_advance(o, now);
+	return STORM_OK;
+}
+
+/* BEGIN, in as many parts as the path needs. */
+void owner_xfer_announce(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->xfer;
+	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
+	size_t len = storm_begin_pack(&x->begin, whole, sizeof(whole));
+	size_t max = storm_body_max(o->open->mtu) - 5, parts;
+
+	if (max > sizeof(body) - 5)
+		max = sizeof(body) - 5;
+	parts = (len + max - 1) / max;
+	for (size_t p = 0; p < parts; p++) {
+		size_t n = len - p * max < max ? len - p * max : max;
+		struct storm_out b = { body, body + sizeof(body), false };
+
+		storm_put8(&b, STORM_CAST_BEGIN);
+		storm_put16(&b, (uint16_t) p);
+		storm_put16(&b, (uint16_t) parts);
+		storm_put(&b, whole + p * max, n);
+		owner_cast_body(o, 0, x->begin.op, body, (size_t) (b.p - body));
+	}
+}
+
+static void done(struct storm_owner *o, enum storm_state state)
+{
+	struct owner_xfer *x = o->xfer;
+	struct storm_outcome out;
+
+	o->xfer = x->next;
+	if (!o->xfer)
+		o->xfer_tail = &o->xfer;
+	fault_outcome(&x->faults, state, &out);
+	o->ops.xfer_done(o->arg, x->token, &out);
+	storm_begin_free(&x->begin);
+	free(x);
+}
+
+static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+
+	x->decision = d;
+	x->state = XFER_DECIDED;
+	x->moved_at = now;
+	o->cast.decision = d;
+	o->tl.decided = now;
+	owner_cast(o, 0);
+	owner_ask_soon(o, now);
+}
+
+static void start(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	bool rode = o->open->has_begin && x->begin.op == o->open->begin.op;
+
+	x->chunks = x->begin.size / o->chunk + (x->begin.size % o->chunk != 0);
+	x->moved_at = now;
+	o->cast.op = x->begin.op;
+	o->cast.size = x->begin.size;
+	o->cast.chunk = o->chunk;
+	o->cast.sent = 0;
+	o->cast.decision = STORM_UNDECIDED;
+	o->tl.first_byte = o->tl.last_byte = 0;
+	o->tl.repair_first = o->tl.repair_last = 0;
+	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
+	o->rate_sent = o->rate_lost = 0;
+	o->tokens_at = o->rate_at = now;
+	o->tokens = BURST;
+	if (!rode)
+		owner_xfer_announce(o);
+	owner_cast(o, 0);
+	owner_ask_soon(o, now);
+	/* a file is opened first: nothing is sent that nobody can take */
+	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
+							   XFER_SENDING;
+}
+
+static void take_faults(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->xfer;
+
+	for (uint32_t i = 0; i < o->sum.nfaults; i++)
+		fault_add(&x->faults, o->sum.faults[i].node,
+			  o->sum.faults[i].why, o->sum.faults[i].sys);
+}
+
+/* The sum of the subtrees has changed: can the first transfer go on? */
+void owner_xfer_advance(struct storm_owner *o, uint64_t now)
+{
+	while (o->phase == OWNER_OPEN && o->xfer) {
+		struct owner_xfer *x = o->xfer;
+		bool all = !o->sum.missing.count && o->sum.op >= x->begin.op;
+
+		if (x->state == XFER_QUEUED) {
+			start(o, now);
+			owner_sum_up(o);
+			continue;
+		}
+		if (o->sum.op != x->begin.op)
+			return;
+		take_faults(o);
+		if (o->sum.phase > x->phase || o->sum.progress > x->progress)
+			x->moved_at = now;
+		x->phase = o->sum.phase;
+		if (o->sum.progress != UINT64_MAX || x->phase >= STORM_PHASE_STAGED)
+			x->progress = o->sum.progress > x->begin.size ?
+				      x->begin.size : o->sum.progress;
+		if (x->progress == x->begin.size && !o->tl.written)
+			o->tl.written = now;
+		if (x->faults.count && x->state < XFER_DECIDED) {
+			decide(o, STORM_ABORT, now);
+			return;
+		}
+		if (!all)
+			return;
+		if (x->state == XFER_BEGINNING &&
+		    x->phase >= STORM_PHASE_BEGUN) {
+			x->state = XFER_SENDING;
+			continue;
+		}
+		if (x->state == XFER_STAGING &&
+		    x->phase >= STORM_PHASE_STAGED) {
+			o->tl.staged = now;
+			decide(o, STORM_COMMIT, now);
+			return;
+		}
+		if (x->state == XFER_DECIDED &&
+		    x->phase == STORM_PHASE_ENDED) {
+			o->tl.applied = now;
+			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
+							      STORM_ABORTED);
+			continue;
+		}
+		return;
+	}
+}
+
+void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
+		     int sys)
+{
+	if (o->xfer && o->xfer->state != XFER_QUEUED)
+		fault_add(&o->xfer->faults, node, why, sys);
+}
+
+/* ------------------------------------------------------------------- data --- */
+
+static int get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	memcpy(buf, ((struct owner_xfer *) arg)->buf + off, len);
+	return 0;
+}
+
+/* Slow down where receivers lose much; random loss of a few per cent is
+ * repaired, not a sign of a rate too high. */
+static void pace(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	uint64_t sent = x->sent - o->rate_sent;
+	uint64_t lost = o->sum.lost > o->rate_lost ?
+			o->sum.lost - o->rate_lost : 0;
+	double seconds = (double) (now - o->rate_at) / 1e9;
+	double cap = (double) o->conf.set.rate;
+
+	if (now < o->rate_at + RATE_EVERY)
+		return;
+	if (sent >= 64 && lost * 100 > sent * 15) {
+		o->rate = (double) (sent * o->chunk) / seconds * 0.6;
+		if (o->rate < RATE_FLOOR)
+			o->rate = RATE_FLOOR;
+	} else if (o->rate > 0 && lost * 100 < sent * 2) {
+		o->rate *= 1.15;
+	}
+	if (cap > 0 && (o->rate <= 0 || o->rate > cap))
+		o->rate = cap;
+	o->rate_at = now;
+	o->rate_sent = x->sent;
+	o->rate_lost = o->sum.lost;
+}
+
+static bool tokens(struct storm_owner *o, uint64_t bytes, uint64_t now)
+{
+	if (o->rate <= 0)
+		return true;
+	o->tokens += o->rate * (double) (now - o->tokens_at) / 1e9;
+	o->tokens_at = now;
+	if (o->tokens > BURST)
+		o->tokens = BURST;
+	if (o->tokens < (double) bytes)
+		return false;
+	o->tokens -= (double) bytes;
+	return true;
+}
+
+/* Send what window, pace and socket take; when to come back. */
+static uint64_t pump(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	uint16_t flags = o->multicast ? 0 : STORM_HDR_RELAY;
+
+	pace(o, now);
+	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
+		uint64_t last = x->sent + o->batch - 1, n;
+		int rc;
+
+		if (last >= x->chunks)
+			last = x->chunks - 1;
+		n = last - x->sent + 1;
+		/* AWAIT-SPACE, against the lower bound that is at hand */
+		if (x->sent * o->chunk + n * o->chunk >
+		    x->progress + o->conf.set.window)
+			return STORM_NEVER;
+		if (!tokens(o, n * o->chunk, now))
+			return now + STORM_MS;
+		rc = storm_link_send_data(&o->link, flags, x->begin.op,
+					  x->begin.size, o->chunk, x->sent,
+					  last, get, x, owner_data_addr(o));
+		if (rc == -EAGAIN)
+			return now + STORM_MS;
+		if (!o->tl.first_byte)
+			o->tl.first_byte = now;
+		o->stats.tx_data += n;
+		x->sent = last + 1;
+		x->moved_at = now;
+		o->cast.sent = x->sent == x->chunks ? x->begin.size :
+						      x->sent * o->chunk;
+	}
+	if (x->sent < x->chunks)
+		return now;
+	o->tl.last_byte = now;
+	x->state = XFER_STAGING;
+	owner_cast(o, 0);	/* tells the end: a lost tail is missed */
+	owner_ask_soon(o, now);
+	owner_xfer_advance(o, now);
+	return now;
+}
+
+void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
+		       const uint8_t *body, size_t len, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	struct storm_in in = { body, body + len, false };
+	uint32_t n = storm_get32(&in);
+	uint64_t left;
+
+	o->stats.nacks++;
+	if (!x || x->begin.op != h->op || x->state < XFER_SENDING)
+		return;
+	left = SERVE_BYTES / o->chunk;
+	for (; n && left; n--) {
+		uint64_t first = storm_get64(&in), last = storm_get64(&in);
+
+		if (in.bad || last < first || last >= x->chunks) {
+			o->link_stats.bad_wire++;
+			return;
+		}
+		if (last >= x->sent)
+			last = x->sent - 1;
+		for (uint64_t i = first; i <= last && x->sent && left;) {
+			uint64_t end = i + o->batch - 1;
+
+			if (end > last)
+				end = last;
+			if (end - i + 1 > left)
+				end = i + left - 1;
+			if (storm_link_send_data(&o->link, 0, x->begin.op,
+					x->begin.size, o->chunk, i, end, get,
+					x, &o->open->nodes[h->sender].addr))
+				return;
+			if (!o->tl.repair_first)
+				o->tl.repair_first = now;
+			o->tl.repair_last = now;
+			o->stats.tx_repair += end - i + 1;
+			left -= end - i + 1;
+			i = end + 1;
+		}
+	}
+}
+
+uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	uint64_t late, next = STORM_NEVER;
+
+	if (!x || o->phase != OWNER_OPEN)
+		return STORM_NEVER;
+	if (x->state == XFER_SENDING)
+		next = pump(o, now);
+	if (o->xfer != x)
+		return now;
+	late = x->moved_at + o->conf.set.op_timeout;
+	if (now >= late) {
+		for (uint32_t i = 0; i < o->sum.missing.count; i++)
+			for (uint32_t k = o->sum.missing.r[i].first;
+			     k <= o->sum.missing.r[i].last; k++)
+				fault_add(&x->faults, k, STORM_ETIME, 0);
+		if (!x->faults.count)
+			fault_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
+		if (x->state < XFER_DECIDED) {
+			decide(o, STORM_ABORT, now);
+		} else {
+			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
+							      STORM_ABORTED);
+			owner_xfer_advance(o, now);
+			return now;
+		}
+		late = x->moved_at + o->conf.set.op_timeout;
+	}
+	return next < late ? next : late;
+}
+
+void owner_xfer_end_all(struct storm_owner *o)
+{
+	while (o->xfer)
+		done(o, o->xfer->state == XFER_DECIDED &&
+			o->xfer->decision == STORM_COMMIT ? STORM_UNKNOWN :
+							    STORM_ABORTED);
+}
+
+uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
+{
+	for (const struct owner_xfer *x = o->xfer; x; x = x->next)
+		if (x->token == token)
+			return x->progress;
+	return 0;
+}
