@@ -325,7 +325,9 @@ def _status(args):
 
 def _list(args):
     for lab in cluster.all_labs():
-        if lab.alive():
+        if lab.busy():
+            print(f"{lab.name}\tbusy")
+        elif lab.alive():
             age = time.time() - lab.record["made"]
             print(f"{lab.name}\t{lab.record['nodes']} nodes\t"
                   f"up for {int(age) // 60} min {int(age) % 60} s")
@@ -348,25 +350,35 @@ def _demo(args):
                      not args.no_prepare)
 
 
-class _Ended(Exception):
-    """SIGTERM or SIGHUP came."""
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Ended(BaseException):
+    """One of these signals came."""
+
+
+_ending = []
 
 
 def _on_signal(number, _frame):
+    # After the first, the tidying up is under way: let it come to its end.
+    if _ending:
+        return
+    _ending.append(number)
     raise _Ended(number)
 
 
 def main():
-    signal.signal(signal.SIGTERM, _on_signal)
-    signal.signal(signal.SIGHUP, _on_signal)
+    for number in ENDING:
+        signal.signal(number, _on_signal)
     args = _parser().parse_args()
     try:
+        if args.command != "list":
+            cluster.check_root()
         return args.function(args)
     except LabError as e:
         print(f"stormlab: {e}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        ended = signal.SIGINT
     except _Ended as e:
         ended = e.args[0]
     except BrokenPipeError:

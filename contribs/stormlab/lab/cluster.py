@@ -8,7 +8,6 @@ and a host whose starter dies before the end of `up` dies too: so at any time
 `down` finds all there is.
 """
 import contextlib
-import dataclasses
 import errno
 import fcntl
 import glob
@@ -21,9 +20,10 @@ import signal
 import subprocess
 import sys
 import time
+import typing
 
 from . import host as hosts
-from . import net, slurmconf
+from . import cgroups, net, slurmconf
 from .sysdep import (LabError, boot_id, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
                      wait_process)
@@ -43,8 +43,7 @@ DAEMONS = {"slurmd": "slurmd", "slurmctld": "slurmctld", "munged": "munged",
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
-@dataclasses.dataclass
-class Plan:
+class Plan(typing.NamedTuple):
     """All that the makers of a host must know."""
     name: str
     dir: str
@@ -57,6 +56,7 @@ class Plan:
     conf: list
     storm_conf: list
     visible: list            # paths to show in hosts although private
+    cgroups: list            # top groups, if Slurm is to use groups
 
 
 def base_dirs():
@@ -82,13 +82,15 @@ def check_name(name):
     return name
 
 
+def check_root():
+    if os.geteuid() != 0:
+        raise LabError("must be run by root, for only root may make and "
+                       "enter namespaces: try sudo")
+
+
 def check_machine():
     """Refuse, with the remedy, a machine that cannot have a lab."""
-    if sys.platform != "linux":
-        raise LabError("a lab is made of Linux namespaces")
-    if os.geteuid() != 0:
-        raise LabError("must be run by root, for only root may make "
-                       "namespaces: try sudo")
+    check_root()
     path = hosts.DAEMON_ENV["PATH"]
     missing = [c for c in NEEDED if not shutil.which(c, path=path)]
     packages = sorted({NEEDED[c] for c in missing})
@@ -132,6 +134,25 @@ def no_interrupts():
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+class NoLab(LabError):
+    """There is no lab of this name."""
+
+
+def _try_lock(fd):
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+
+
+def _same_file(fd, path):
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 class LabProcess(subprocess.Popen):
@@ -188,10 +209,7 @@ class Lab:
         if self._record is None:
             self._record = self._load()
         if not self._record:
-            raise LabError(f"there is no lab '{self.name}'; make one with: "
-                           "stormlab up N"
-                           + ("" if self.name == "default"
-                              else f" --name {self.name}"))
+            raise self._none()
         return self._record
 
     def _load(self):
@@ -213,17 +231,30 @@ class Lab:
     def _locked(self):
         """Exclude other stormlabs from this lab. The lock is on the
         directory: it goes with it, and with its holder."""
-        fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(f"stormlab: waiting for another stormlab that works on "
-                  f"lab '{self.name}'", file=sys.stderr)
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            os.close(fd)
+        told = False
+        while True:
+            try:
+                fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
+            except FileNotFoundError:
+                raise self._none() from None
+            try:
+                if not told and not _try_lock(fd):
+                    print("stormlab: waiting for another stormlab that "
+                          f"works on lab '{self.name}'", file=sys.stderr)
+                    told = True
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                # The one who had the lock may have removed the lab, and
+                # somebody else made it anew.
+                if _same_file(fd, self.dir):
+                    yield
+                    return
+            finally:
+                os.close(fd)
+
+    def _none(self):
+        return NoLab(f"there is no lab '{self.name}'; make one with: "
+                     "stormlab up N" + ("" if self.name == "default"
+                                        else f" --name {self.name}"))
 
     @property
     def hosts(self):
@@ -249,6 +280,17 @@ class Lab:
                            "remove the lab with: stormlab down")
         return pid
 
+    def busy(self):
+        """Whether another stormlab works on the lab, perhaps starts it."""
+        try:
+            fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return False
+        try:
+            return not _try_lock(fd)
+        finally:
+            os.close(fd)
+
     def alive(self):
         """Whether the lab is there and none of its hosts is dead."""
         self._record = None
@@ -269,7 +311,7 @@ class Lab:
             return list(given)
 
         program = os.path.join(os.path.dirname(__file__), "../stormlab")
-        argv = [sys.executable, program, "up", str(nodes), "--name",
+        argv = [program, "up", str(nodes), "--name",
                 self.name, "--cpus", str(cpus), "--mtu", str(mtu)]
         argv += ["--stock"] if stock else ["--switch", switch]
         argv += ["--plugins", stage] if stage and not stock else []
@@ -293,27 +335,39 @@ class Lab:
         if stage:
             stage = os.path.realpath(stage)
             check_stage(stage)
-        if self._load() and self.alive():
-            raise LabError(
-                f"lab '{self.name}' is up already, with "
-                f"{self.record['nodes']} nodes; remove it with 'stormlab "
-                "down' or choose another name with --name")
         if os.path.isdir(self.dir):
-            self.down()         # what a crash left
+            self._clear_remains()
         begun = time.monotonic()
-        plan = Plan(name=self.name, dir=self._make_dir(), nodes=nodes,
-                    cpus=cpus, mtu=mtu, switch=switch, stage=stage,
-                    slurm_plugins=slurm_plugin_dir(), conf=conf,
-                    storm_conf=storm_conf,
-                    visible=[top_dir()] + ([stage] if stage else []))
-        with self._locked():
-            try:
+        mine = False
+        try:
+            with no_interrupts():
+                path = self._make_dir()
+                mine = True
+            plan = Plan(name=self.name, dir=path, nodes=nodes,
+                        cpus=cpus, mtu=mtu, switch=switch, stage=stage,
+                        slurm_plugins=slurm_plugin_dir(), conf=conf,
+                        storm_conf=storm_conf,
+                        visible=[top_dir()] + ([stage] if stage else []),
+                        cgroups=[])
+            with self._locked():
                 self._start(plan, timeout)
-            except BaseException:
+        except BaseException:
+            if mine:
                 with no_interrupts():
                     self._remove()
-                raise
+            raise
         return time.monotonic() - begun
+
+    def _clear_remains(self):
+        """Remove what a crash left; but a lab that lives stays."""
+        with contextlib.suppress(NoLab), self._locked():
+            if self.alive():
+                raise LabError(
+                    f"lab '{self.name}' is up already, with "
+                    f"{self.record['nodes']} nodes; remove it with 'stormlab "
+                    "down' or choose another name with --name")
+            with no_interrupts():
+                self._remove()
 
     def _make_dir(self):
         for base in base_dirs():
@@ -343,8 +397,13 @@ class Lab:
             "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
-            "shape": None, "drop": None, "multicast": True}
+            "cgroups": [], "shape": None, "drop": None, "multicast": True}
         self._save()
+        if cgroups.wanted(plan.conf):
+            with no_interrupts():
+                plan = plan._replace(cgroups=cgroups.prepare(plan.name))
+                self._record["cgroups"] = plan.cgroups
+                self._save()
         names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)
         ready_r, ready_w = os.pipe()
         go = {}
@@ -389,7 +448,8 @@ class Lab:
             for line in lines:
                 name, what = line.decode().split("\t", 1)
                 if what not in waiting:
-                    raise LabError(f"host {name}: {what}")
+                    raise LabError(f"host {name}: "
+                                   + what.removeprefix("failed "))
                 waiting[what].discard(name)
                 if name == "ctl" and what == "up":
                     os.write(go[name], b"s")
@@ -401,12 +461,12 @@ class Lab:
     def down(self):
         """Remove the lab, in whatever state it is. Returns False when there
         was nothing to remove."""
-        if not os.path.isdir(self.dir):
+        check_root()
+        try:
+            with self._locked(), no_interrupts():
+                self._remove()
+        except NoLab:
             return False
-        if os.geteuid() != 0:
-            raise LabError("must be run by root: try sudo")
-        with self._locked(), no_interrupts():
-            self._remove()
         return True
 
     def _remove(self):
@@ -420,6 +480,7 @@ class Lab:
         if stuck:
             raise LabError(f"{len(stuck)} hosts of lab '{self.name}' do not "
                            "die; look for processes in state D")
+        cgroups.remove(record.get("cgroups", []))
         path = self.dir
         # On the machine's side of the namespaces this is an empty
         # directory; rmdir cannot follow a mount by mistake.

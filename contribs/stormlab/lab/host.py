@@ -16,11 +16,12 @@ import signal
 import socket
 import subprocess
 
-from . import net, slurmconf
+from . import cgroups, net, slurmconf
 from .sysdep import (CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID,
                      CLONE_NEWUTS, MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID,
                      MS_PRIVATE, MS_REC, LabError, mount, pivot_root,
-                     set_process_name, unshare, wait_for)
+                     process_name, set_process_name, start_time, unshare,
+                     wait_for)
 
 SWITCH = "sw"
 
@@ -62,7 +63,7 @@ def _bind(source, target):
     mount(source, target, None, MS_BIND | MS_REC)
 
 
-def _build_root(plan, host):
+def _build_root(plan, host, groups):
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     root = plan.dir + "/root"
     mount("tmpfs", root, "tmpfs", 0, "mode=755")
@@ -92,21 +93,18 @@ def _build_root(plan, host):
         if hidden(path) and not os.path.exists(root + path):
             os.makedirs(root + path)
             _bind(path, root + path)
-    _mount_sys(root)
+    _mount_sys(root, groups)
     pivot_root(root)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
-def _mount_sys(root):
-    """A sysfs of our own, for it shows the network namespace of its mounter;
-    the control groups are the machine's."""
-    try:
-        mount("sysfs", root + "/sys", "sysfs",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    except OSError:
-        _bind("/sys", root + "/sys")
-        return
-    if os.path.isdir("/sys/fs/cgroup"):
+def _mount_sys(root, groups):
+    """A sysfs of our own, for it shows the network namespace of its
+    mounter; with control groups that are our own, or the machine's."""
+    mount("sysfs", root + "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    if groups:
+        cgroups.mount_all(groups, root)
+    elif os.path.isdir("/sys/fs/cgroup"):
         _bind("/sys/fs/cgroup", root + "/sys/fs/cgroup")
 
 
@@ -138,6 +136,17 @@ def start_daemon(argv):
     if done.returncode:
         raise LabError(f"{argv[0]} exited with {done.returncode}: "
                        + done.stdout.strip())
+
+
+def _slurmctld_listens():
+    if net.listening(6817):
+        return True
+    if not any(process_name(p) == "slurmctld" and start_time(p)
+               for p in os.listdir("/proc") if p.isdigit()):
+        with open("/var/log/slurm/slurmctld.log", errors="replace") as f:
+            raise LabError("slurmctld ended: "
+                           + "".join(f.readlines()[-4:]))
+    return False
 
 
 def _raise_limits():
@@ -178,7 +187,8 @@ def _init(plan, host, go, say):
     else:
         with open(plan.dir + "/etc/munge.key", "rb") as f:
             key = f.read()
-        _build_root(plan, host)
+        groups = cgroups.enter(plan.cgroups, host) if plan.cgroups else []
+        _build_root(plan, host, groups)
         _make_state_dirs(host)
         _install_munge_key(key)
         _raise_limits()
@@ -192,7 +202,7 @@ def _init(plan, host, go, say):
             start_daemon(daemon_command(host, daemon))
         if host == "ctl":
             # A slurmd that comes too early tries again after a second.
-            wait_for(lambda: net.listening(6817), 30,
+            wait_for(_slurmctld_listens, 30,
                      "slurmctld does not listen", 0.005)
         say("ready")
     _await(go, b"r")

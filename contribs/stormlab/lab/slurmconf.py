@@ -6,7 +6,6 @@ and nothing waits for a timer that a production site would have.
 """
 import os
 import re
-import secrets
 
 from .sysdep import LabError
 
@@ -26,6 +25,7 @@ CredType=cred/munge
 PluginDir={plugindir}
 SwitchType={switch}
 LaunchType=launch/slurm
+MailProg=/bin/true
 MpiDefault=none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -174,7 +174,7 @@ def write_etc(plan):
     write(etc + "/group", _with_users("/etc/group", [
             f"{name}:x:{uid}:" for name, uid in USERS], taken))
     fd = os.open(etc + "/munge.key", os.O_CREAT | os.O_WRONLY, 0o400)
-    os.write(fd, secrets.token_bytes(128))
+    os.write(fd, os.urandom(128))
     os.close(fd)
 
     os.makedirs(plan.dir + "/home")

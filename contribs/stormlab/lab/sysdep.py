@@ -192,7 +192,8 @@ def run_inside(pid, argv, uid, cwd, env):
 
 
 def wait_for(condition, timeout, what, interval=0.02):
-    """Call `condition` until it yields something true; return that."""
+    """Call `condition` until it yields something true, at first often, later
+    less so; return that."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
@@ -201,3 +202,4 @@ def wait_for(condition, timeout, what, interval=0.02):
         if time.monotonic() > deadline:
             raise LabError(f"timed out after {timeout:g} s: {what}")
         time.sleep(interval)
+        interval = min(interval * 1.1, 0.25)
