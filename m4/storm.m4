@@ -64,8 +64,9 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 	# comes first everywhere, as in Slurm: NDEBUG in it changes headers.
 	AC_SUBST([SLURM_CPPFLAGS],
 		['-isystem $(SLURM_SRC) -include $(SLURM_SRC)/config.h'])
-	# Slurm is built without strict aliasing, and needs it so.
-	AC_SUBST([SLURM_CFLAGS], ['-pthread -fno-strict-aliasing'])
+	# Slurm is built without strict aliasing, and needs it so; its plugin
+	# interfaces have parameters that not every plugin uses.
+	AC_SUBST([SLURM_CFLAGS], ['-pthread -fno-strict-aliasing -Wno-unused-parameter'])
 	AC_DEFINE_UNQUOTED([STORM_SLURM_REVISION], ["$storm_slurm_revision"],
 		[The revision of the Slurm source])
 	AC_DEFINE_UNQUOTED([STORM_SLURM_CONFIG_DIGEST], ["$storm_slurm_digest"],
