@@ -41,6 +41,22 @@ static struct {
 	bool gave_up;
 } now;
 
+void storm_warn_once(const char *why, const char *otherwise)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char *said;
+
+	slurm_mutex_lock(&lock);
+	if (!xstrcmp(said, why)) {
+		verbose("storm: %s; %s", why, otherwise);
+	} else {
+		info("warning: storm: %s; %s", why, otherwise);
+		xfree(said);
+		said = xstrdup(why);
+	}
+	slurm_mutex_unlock(&lock);
+}
+
 bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 		     char *why, char **kept)
 {
@@ -50,7 +66,7 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 		error("storm: %s", why);
 		return false;
 	}
-	info("warning: storm: %s; %s", why, otherwise);
+	storm_warn_once(why, otherwise);
 	return true;
 }
 
@@ -169,10 +185,10 @@ static char *start(struct step_cast *c, const char *nodelist,
 	else if (fresh)
 		why = step_domain_open(c->domain);
 	if (why && fresh) {
+		step_domain_forget(now.event);
+		now.event = NULL;
 		step_domain_destroy(c->domain);
 		c->domain = NULL;
-		storm_event_destroy(now.event);
-		now.event = NULL;
 	}
 	xfree(now.path);
 	now.path = xstrdup(msg->fname);
@@ -198,7 +214,8 @@ static List finish(struct step_cast *c)
 			storm_record_domain(c->rec, c->domain->d);
 			step_domain_destroy(c->domain);
 			c->domain = NULL;
-			goto done;
+			now.event = NULL;
+			return list;
 		}
 	}
 	if (c->progress)
@@ -224,8 +241,7 @@ static List finish(struct step_cast *c)
 	}
 	xfree(text);
 	storm_outcome_clear(&out);
-done:
-	storm_event_destroy(now.event);
+	step_domain_forget(now.event);
 	now.event = NULL;
 	return list;
 }
@@ -275,9 +291,6 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->sdc.set.radix = MIN(params->fanout, 64);
 	}
 	rc = stock_bcast_file(params);
-	/* It returns at the first failure, maybe before the last block. */
-	storm_event_destroy(now.event);
-	now.event = NULL;
 	xfree(now.path);
 	now.cast = NULL;
 	slurm_mutex_unlock(&one_at_a_time);

@@ -35,6 +35,9 @@ struct step_cast {
  */
 int storm_bcast(struct step_cast *cast, struct bcast_parameters *params);
 
+/* The components of a heterogeneous step fail alike: warn of it once. */
+void storm_warn_once(const char *why, const char *otherwise);
+
 /*
  * Storm cannot serve: say so as the policy wants and keep the reason in
  * *kept, which takes over why.  True: go on without storm; false: give up.

@@ -391,8 +391,9 @@ static List launch_by_storm(struct storm_session *s, const char *nodelist,
 	why = send_launch(s, nodelist, l, &buf, &len, &event);
 	if (!why)
 		why = wait_cast(s, event, len, &unknown);
-	if (why) {
+	if (!step_domain_forget(event) || why)
 		storm_session_drop_domain(s);
+	if (why) {
 		if (storm_fall_back(s->conf->fallback, OTHERWISE, why,
 				    &s->fallback))
 			list = slurm_send_recv_msgs(nodelist, &l->msg,
@@ -401,14 +402,11 @@ static List launch_by_storm(struct storm_session *s, const char *nodelist,
 			list = refuse_all(nodelist);
 	} else {
 		s->rec.launched = true;
-		if (!unknown)
+		if (s->domain && !unknown)
 			wait_answers(s, deadline);
-		list = collect(s, &l->msg, timeout);
+		list = s->domain ? collect(s, &l->msg, timeout) :
+				   list_create(destroy_data_info);
 	}
-	/* After an abort the cast may still be under way. */
-	if (event && !storm_test_event(event, false, 0, NULL))
-		storm_session_drop_domain(s);
-	storm_event_destroy(event);
 	xfree(buf);
 	return list;
 }

@@ -17,6 +17,7 @@
 #include "src/common/xstring.h"
 
 #include "src/common/step_protocol.h"
+#include "bcast.h"
 #include "session.h"
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,8 +58,7 @@ struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
 	s->conf = storm_session_conf(&why);
 	if (why) {
 		/* Its Fallback is not known, so the default one holds. */
-		info("warning: storm: %s; this step goes by Slurm's own launch",
-		     why);
+		storm_warn_once(why, "this step goes by Slurm's own launch");
 		s->fallback = xstrdup(why);
 	}
 	slurm_mutex_lock(&sessions_lock);
