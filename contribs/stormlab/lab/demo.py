@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""The demonstration: one program, broadcast and run by STORM and by Slurm."""
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+from . import cluster
+from .sysdep import LabError
+
+RATE = "1gbit"
+RUNS = 3
+SIZE = 12000000
+
+#: Slurm prints no timeline; these lines of `srun -vv` begin its phases.
+#: Each is (what the line contains, the phase that begins with it).
+MARKS = (("modes    = ", "send, write"),
+         ("launch_p_step_launch", "exec"),
+         ("_task_finish", "exit"))
+
+STORM_PHASES = (("step_create", "create the step"),
+                ("open", "open the domain"),
+                ("send", "send"),
+                ("repair", "repair"),
+                ("write", "written everywhere"),
+                ("verify", "verified, renamed"),
+                ("exec", "launch, all tasks started"),
+                ("run", "run"),
+                ("exit", "exits reported"))
+
+
+def demo(lab, nodes, prepare):
+    cluster.check_root()
+    if prepare:
+        _say("preparing: packages, Slurm's source, the build")
+        script = cluster.top_dir() + "/contribs/prepare"
+        if subprocess.run([script, "all"], check=False).returncode:
+            raise LabError("contribs/prepare failed; see above")
+    cluster.check_machine()
+    _say(f"a cluster of {nodes} nodes, links of 1 Gbit/s in both directions")
+    try:
+        lab.create(nodes, "storm", [], [], 4, 1500, cluster.stage_dir())
+        lab.shape(RATE)
+        _show(lab, nodes)
+    finally:
+        with cluster.no_interrupts():
+            lab.down()
+    return 0
+
+
+def _say(text):
+    print(f"\n== {text}", flush=True)
+
+
+def _make_app(lab):
+    """Compile the program on the machine into the lab's /home/user."""
+    home = lab.dir + "/home/user"
+    source = os.path.join(os.path.dirname(__file__), "demo_app.c")
+    compiler = os.environ.get("CC", "gcc")
+    for argv in ([compiler, "-O2", "-o", home + "/app.elf", source],
+                 [home + "/app.elf", "--make", home + "/app"]):
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True,
+                                  check=False)
+        except FileNotFoundError:
+            raise LabError(f"{argv[0]} is missing; install it with: "
+                           "apt-get install gcc libc6-dev") from None
+        if done.returncode:
+            raise LabError(f"{argv[0]}: {done.stderr.strip()}")
+    if os.path.getsize(home + "/app") != SIZE:
+        raise LabError(f"{home}/app is not of {SIZE} bytes")
+    os.chmod(home + "/app", 0o755)
+
+
+class _Run:
+    """One srun, with its clock and the counters of the host login."""
+
+    def __init__(self, lab, job, nodes, how, target):
+        srun = ["srun", f"--jobid={job}", f"--launch={how}", "-vv",
+                f"-N{nodes}", f"-n{nodes}", f"--bcast={target}", "./app"]
+        timeline = "/home/user/timeline.json"
+        outside = lab.dir + timeline
+        if os.path.exists(outside):
+            os.unlink(outside)
+        before = lab.counters("login")
+        self.begun = time.monotonic()
+        process = lab.popen(srun, user="user", cwd="/home/user", text=True,
+                            env={"STORM_TIMELINE": timeline},
+                            stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.log = []           # (seconds since the start, line)
+        reader = threading.Thread(target=self._read, args=(process.stderr,))
+        reader.start()
+        self.output = process.stdout.read()
+        reader.join()
+        status = process.wait()
+        self.ms = (time.monotonic() - self.begun) * 1000
+        after = lab.counters("login")
+        self.moved = {k: after[k] - before[k] for k in before}
+        lines = self.output.splitlines()
+        if status or len([l for l in lines if "whole" in l]) != nodes:
+            raise LabError(f"{' '.join(srun)} failed, status {status}:\n"
+                           + self.output
+                           + "\n".join(l for _, l in self.log[-20:]))
+        self.timeline = None
+        if how == "storm":
+            try:
+                with open(outside) as f:
+                    self.timeline = json.load(f)
+            except FileNotFoundError:
+                raise LabError("srun --launch=storm wrote no timeline: was "
+                               "it launched by storm? its log:\n"
+                               + "\n".join(l for _, l in self.log)) from None
+
+    def _read(self, stream):
+        for line in stream:
+            self.log.append((time.monotonic() - self.begun, line.rstrip()))
+
+    def stock_phases(self):
+        """[(name, start, ms)] from the arrival times of srun's messages."""
+        starts = [("create the step", 0.0)]
+        for text, phase in MARKS:
+            for at, line in self.log:
+                if text in line:
+                    starts.append((phase, at * 1000))
+                    break
+        ends = [s for _, s in starts[1:]] + [self.ms]
+        return [(name, start, end - start)
+                for (name, start), end in zip(starts, ends)]
+
+    def storm_phases(self):
+        phases = self.timeline["phases"]
+        return [(text, phases[name]["start"], phases[name]["ms"])
+                for name, text in STORM_PHASES if phases.get(name)]
+
+
+def _show(lab, nodes):
+    _make_app(lab)
+    granted = lab.run(["salloc", f"-N{nodes}", "--no-shell"], user="user",
+                      cwd="/home/user", check=True).stderr
+    job = re.search(r"job allocation (\d+)", granted)[1]
+    commands = {"storm": "srun --launch=storm", "slurm": "srun"}
+    runs = {how: [] for how in commands}
+    _say("as an ordinary user, in an allocation of all nodes:\n"
+         "   srun --launch=storm --bcast=/tmp/app ./app")
+    for i in range(RUNS):
+        for how in commands:
+            runs[how].append(_Run(lab, job, nodes, how,
+                                  f"/tmp/app.{how}.{i}"))
+            if not i and how == "storm":
+                print(runs[how][0].output, end="")
+    lab.run(["scancel", job], user="user", cwd="/home/user")
+    typical = {how: sorted(of, key=lambda r: r.ms)[RUNS // 2]
+               for how, of in runs.items()}
+    for how, title in (("storm", "by STORM"), ("slurm", "by Slurm alone")):
+        run = typical[how]
+        _say(f"{title}: the phases, in ms since srun's start"
+             if how == "slurm" else
+             f"{title}: the phases, in ms since the step's creation began")
+        phases = run.storm_phases() if how == "storm" \
+            else run.stock_phases()
+        _draw(phases)
+        if how == "storm":
+            counted = run.timeline["counters"]
+            print(f"   launched by {run.timeline['launch']}, multicast "
+                  f"{'yes' if run.timeline['multicast'] else 'no'}, "
+                  f"repairs {counted['repaired']}, fallback: "
+                  f"{run.timeline['fallback'] or 'none'}")
+    _say(f"what it took, median of {RUNS} runs of each")
+    rows = [("the whole srun", "ms", lambda r: r.ms, "{:10.0f}")]
+    for label, unit, key, scale, form in (
+            ("login host sent", "MB", "tx_bytes", 1e-6, "{:10.2f}"),
+            ("login host received", "KB", "rx_bytes", 1e-3, "{:10.1f}"),
+            ("packets sent", "", "tx_packets", 1, "{:10.0f}"),
+            ("packets received", "", "rx_packets", 1, "{:10.0f}"),
+            ("TCP connections accepted", "", "accepted", 1, "{:10.0f}"),
+            ("TCP connections opened", "", "opened", 1, "{:10.0f}")):
+        rows.append((label, unit,
+                     lambda r, k=key, s=scale: r.moved[k] * s, form))
+    print(f"   {'':28}{'STORM':>10}{'Slurm':>10}{'ratio':>9}")
+    for label, unit, value, form in rows:
+        a, b = (statistics.median(value(r) for r in runs[how])
+                for how in ("storm", "slurm"))
+        ratio = f"{b / a:8.1f}x" if a else ""
+        label = f"{label}, {unit}" if unit else label
+        print(f"   {label:28}{form.format(a)}{form.format(b)}{ratio}")
+    print(f"\n   One copy of the file takes {SIZE * 8 / 1e6:.0f} ms on such "
+          "a link.", flush=True)
+
+
+def _draw(phases, width=40):
+    """A line for each phase with its bar on a common scale."""
+    end = max(start + ms for _, start, ms in phases)
+    for name, start, ms in phases:
+        left = int(start / end * (width - 1))
+        bar = " " * left + "#" * max(1, round(ms / end * width))
+        print(f"   {name:26}{start:8.1f} +{ms:8.1f}  |{bar[:width]:{width}}|")
+    sys.stdout.flush()
