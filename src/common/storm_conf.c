@@ -11,8 +11,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "slurm/slurm_errno.h"
@@ -352,4 +354,18 @@ int storm_conf_load(struct storm_conf *out, char **error)
 		rc = storm_conf_load_file(path, out, error);
 	xfree(path);
 	return rc;
+}
+
+void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX])
+{
+	char *path = _conf_path();
+	struct stat st;
+
+	if (stat(path, &st))
+		snprintf(out, STORM_CONF_STAMP_MAX, "absent");
+	else
+		snprintf(out, STORM_CONF_STAMP_MAX, "%lld.%09ld-%lld",
+			 (long long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+			 (long long) st.st_size);
+	xfree(path);
 }

@@ -38,4 +38,9 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 
 void storm_conf_default(struct storm_conf *out);
 
+/* Which storm.conf it is, as a short string: it differs once the file has
+ * changed. */
+#define STORM_CONF_STAMP_MAX 64
+void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX]);
+
 #endif

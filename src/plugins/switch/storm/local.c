@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -315,6 +316,7 @@ int local_listen(const char *rundir, const char *node)
 
 int local_connect(const char *rundir, const char *node, pid_t *pid)
 {
+	const struct timeval limit = { .tv_sec = 5 };
 	struct sockaddr_un sa;
 	uid_t uid;
 	pid_t server;
@@ -325,7 +327,10 @@ int local_connect(const char *rundir, const char *node, pid_t *pid)
 	sock = _socket(0);
 	if (sock < 0)
 		return -1;
-	if (connect(sock, (struct sockaddr *) &sa, sizeof(sa)) ||
+	/* an agent that hangs must not hang slurmstepd */
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    connect(sock, (struct sockaddr *) &sa, sizeof(sa)) ||
 	    local_peer(sock, &uid, &server))
 		goto fail;
 	if (uid != geteuid()) {

@@ -32,7 +32,7 @@
 enum local_type {
 	/* slurmd's plugin: {u32 slurmd's port}, fd: where the agent shall log
 	 * from now on; the connection is the agent's lifeline.
-	 * Answer: {str build}. */
+	 * Answer: {str build, str stamp of its storm.conf}. */
 	LOCAL_HELLO = 1, LOCAL_HELLO_IS = 2,
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid}: was
 	 * this step launched by storm?  Answer: {u64 session}, 0: no. */
@@ -92,8 +92,9 @@ int local_path(const char *rundir, const char *node, char *out, size_t size);
  */
 int local_listen(const char *rundir, const char *node);
 
-/* Connect, and refuse a server that is not of our own uid.  Blocking socket
- * or -1 and errno; *pid (may be NULL) is the server's process. */
+/* Connect, and refuse a server that is not of our own uid.  A blocking socket
+ * whose sends and receives give EAGAIN after 5 s, or -1 and errno; *pid (may
+ * be NULL) is the server's process. */
 int local_connect(const char *rundir, const char *node, pid_t *pid);
 
 /* Who connected: 0 and *uid, *pid, or -1 with errno. */

@@ -1,0 +1,775 @@
+/*
+ * agent.c - storm_agent, the node agent: main loop and sessions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_auth.h"
+#include "src/common/xmalloc.h"
+
+#include "agent.h"
+#include "src/common/step_protocol.h"
+#include "src/libstorm/clock.h"
+#include "src/libstorm/idset.h"
+
+/* ------------------------------------------------------------ descriptors --- */
+
+int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = io };
+
+	return epoll_ctl(a->epoll, EPOLL_CTL_ADD, io->fd, &ev);
+}
+
+void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = io };
+
+	if (epoll_ctl(a->epoll, EPOLL_CTL_MOD, io->fd, &ev))
+		error("epoll_ctl: %m");
+}
+
+void agent_io_close(struct agent *a, struct agent_io *io)
+{
+	if (io->fd < 0)
+		return;
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, io->fd, NULL);
+	close(io->fd);
+	io->fd = -1;
+	io->next_dead = a->dead;
+	a->dead = io;
+}
+
+static void _bury(struct agent *a)
+{
+	struct agent_io *io;
+
+	while ((io = a->dead)) {
+		a->dead = io->next_dead;
+		if (io->release)
+			io->release(io);
+	}
+}
+
+/* ---------------------------------------------------------------- workers --- */
+
+static void *_worker(void *arg)
+{
+	struct agent_worker *w = arg;
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop) {
+		struct agent_job *j = w->todo;
+
+		if (!j) {
+			pthread_cond_wait(&w->cond, &w->lock);
+			continue;
+		}
+		w->todo = j->next;
+		if (!w->todo)
+			w->todo_end = &w->todo;
+		w->waiting--;
+		pthread_mutex_unlock(&w->lock);
+		j->work(j);
+		pthread_mutex_lock(&w->lock);
+		j->worked = true;
+		j->next = NULL;
+		*w->results_end = j;
+		w->results_end = &j->next;
+		if (write(w->io.fd, &one, sizeof(one)) != sizeof(one))
+			error("eventfd: %m");
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void _finish(struct agent *a, struct agent_job *j)
+{
+	while (j) {
+		struct agent_job *next = j->next;
+
+		j->done(a, j);
+		j = next;
+	}
+}
+
+static void _results(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	struct agent_worker *w = (struct agent_worker *) io;
+	struct agent_job *j;
+	uint64_t n;
+
+	(void) events;
+	if (read(io->fd, &n, sizeof(n)) != sizeof(n))
+		return;
+	pthread_mutex_lock(&w->lock);
+	j = w->results;
+	w->results = NULL;
+	w->results_end = &w->results;
+	pthread_mutex_unlock(&w->lock);
+	_finish(a, j);
+}
+
+int agent_worker_start(struct agent *a, struct agent_worker *w,
+		       const char *name, unsigned int limit)
+{
+	int rc;
+
+	memset(w, 0, sizeof(*w));
+	w->todo_end = &w->todo;
+	w->results_end = &w->results;
+	w->limit = limit;
+	w->io.ready = _results;
+	w->io.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->io.fd < 0 || agent_io_add(a, &w->io, EPOLLIN))
+		return errno;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->cond, NULL);
+	rc = pthread_create(&w->thread, NULL, _worker, w);
+	if (!rc)
+		pthread_setname_np(w->thread, name);
+	return rc;
+}
+
+void agent_worker_stop(struct agent *a, struct agent_worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->cond);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	_finish(a, w->results);
+	_finish(a, w->todo);
+	agent_io_close(a, &w->io);
+}
+
+bool agent_worker_add(struct agent_worker *w, struct agent_job *j)
+{
+	bool ok;
+
+	j->worked = false;
+	j->next = NULL;
+	pthread_mutex_lock(&w->lock);
+	ok = w->waiting < w->limit;
+	if (ok) {
+		*w->todo_end = j;
+		w->todo_end = &j->next;
+		w->waiting++;
+		pthread_cond_signal(&w->cond);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ok;
+}
+
+/* ---------------------------------------------------------------- answers --- */
+
+struct agent_answer_item {
+	struct agent_answer_item *next;
+	enum agent_answer_kind kind;
+	uint64_t session, op;
+	int err, sys;
+};
+
+void agent_answer(struct agent *a, enum agent_answer_kind kind,
+		  uint64_t session, uint64_t op, int err, int sys)
+{
+	struct agent_answer_item *i = xmalloc(sizeof(*i));
+
+	i->kind = kind;
+	i->session = session;
+	i->op = op;
+	i->err = err;
+	i->sys = sys;
+	*a->answers_end = i;
+	a->answers_end = &i->next;
+}
+
+static void _give_answers(struct agent *a)
+{
+	struct agent_answer_item *i;
+	uint64_t now = storm_now();
+
+	while ((i = a->answers)) {
+		a->answers = i->next;
+		if (!a->answers)
+			a->answers_end = &a->answers;
+		switch (i->kind) {
+		case ANSWER_BEGUN:
+			storm_nm_begun(a->nm, i->session, i->op, i->err,
+				       i->sys, now);
+			break;
+		case ANSWER_STAGED:
+			storm_nm_staged(a->nm, i->session, i->op, i->err,
+					i->sys, now);
+			break;
+		case ANSWER_APPLIED:
+			storm_nm_applied(a->nm, i->session, i->op, i->err,
+					 i->sys, now);
+			break;
+		}
+		xfree(i);
+	}
+}
+
+/* --------------------------------------------------------------- sessions --- */
+
+static void _session_open(void *host, uint64_t session,
+			  const struct storm_open_info *info, void **ctx)
+{
+	struct agent *a = host;
+	struct agent_session *s = xmalloc(sizeof(*s));
+
+	s->a = a;
+	s->id = session;
+	s->uid = info->uid;
+	s->job_id = info->job_id;
+	s->step_id = info->step_id;
+	s->step_het = info->step_het;
+	s->self = info->self;
+	s->creds = a->admitting;
+	a->admitting = NULL;
+	s->next = a->sessions;
+	a->sessions = s;
+	*ctx = s;
+	debug("session %016" PRIx64 " of uid %u for step %u.%u is open, node %u of %u",
+	      session, info->uid, info->job_id, info->step_id, info->self,
+	      info->count);
+}
+
+static void _session_close(void *host, void *ctx)
+{
+	struct agent *a = host;
+	struct agent_session *s = ctx, **p;
+
+	if (!s)
+		return;
+	debug("session %016" PRIx64 " is closed", s->id);
+	agent_launch_session_close(s);
+	agent_local_session_close(s);
+	agent_file_session_close(s);
+	for (p = &a->sessions; *p != s; p = &(*p)->next)
+		;
+	*p = s->next;
+	agent_creds_free(s->creds);
+	xfree(s);
+}
+
+struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
+					    uint32_t step_id,
+					    uint32_t step_het, uint32_t uid)
+{
+	for (struct agent_session *s = a->sessions; s; s = s->next) {
+		/* the ids are the owner's word; that of another user may not
+		 * hear of this step, nor hide the real session */
+		if (s->launched && s->job_id == job_id &&
+		    s->step_id == step_id && s->step_het == step_het &&
+		    s->uid == uid)
+			return s;
+	}
+	return NULL;
+}
+
+static void _event(void *host, void *ctx, uint64_t session,
+		   uint32_t remote_event, const void *buf, size_t len)
+{
+	struct agent_session *s = ctx;
+
+	(void) host;
+	if (remote_event == STEP_EVENT_LAUNCH)
+		agent_launch(s, buf, len, storm_now());
+	else
+		debug("session %016" PRIx64 ": event %u means nothing here",
+		      session, remote_event);
+}
+
+static void _acked(void *host, void *ctx, uint8_t kind,
+		   const struct storm_idset *ids)
+{
+	(void) host;
+	agent_local_acked(ctx, kind, ids);
+}
+
+static const struct storm_nm_ops nm_ops = {
+	.authenticate = agent_auth_open,
+	.session_open = _session_open,
+	.session_close = _session_close,
+	.file_begin = agent_file_begin,
+	.file_write = agent_file_write,
+	.file_read = agent_file_read,
+	.file_stage = agent_file_stage,
+	.file_commit = agent_file_commit,
+	.file_end = agent_file_end,
+	.event = _event,
+	.acked = _acked,
+};
+
+/* ---------------------------------------------------------------- network --- */
+
+static void _datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	struct agent *a = arg;
+
+	storm_nm_datagrams(a->nm, rx, n, storm_now());
+}
+
+static void _stream(void *arg, const void *buf, size_t len)
+{
+	struct agent *a = arg;
+
+	storm_nm_stream(a->nm, buf, len, storm_now());
+}
+
+static void _stream_failed(void *arg, uint64_t session, uint32_t node,
+			   int sys_errno)
+{
+	struct agent *a = arg;
+
+	storm_nm_stream_failed(a->nm, session, node, sys_errno, storm_now());
+}
+
+static void _udp_ready(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	(void) io;
+	(void) events;
+	storm_udp_poll(a->udp);
+}
+
+static void _signal_ready(struct agent *a, struct agent_io *io,
+			  uint32_t events)
+{
+	struct signalfd_siginfo si;
+
+	(void) events;
+	while (read(io->fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		info("signal %u from process %u, ending", si.ssi_signo,
+		     si.ssi_pid);
+		a->stop = true;
+	}
+}
+
+/* ------------------------------------------------------------- statistics --- */
+
+void agent_stats(struct agent *a, char *buf, size_t size)
+{
+	struct storm_nm_stats n;
+	struct storm_udp_stats u;
+
+	storm_nm_stats(a->nm, &n);
+	storm_udp_stats(a->udp, &u);
+#define N(field) #field, n.field
+#define U(field) #field, u.field
+#define C(field) #field, a->count.field
+#define F "\"%s\": %" PRIu64
+	snprintf(buf, size,
+		 "{\"node\": \"%s\", \"version\": \"%s\", \"pid\": %d, "
+		 "\"slurmd_attached\": %s,\n"
+		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F "},\n"
+		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
+		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F "},\n"
+		 " \"udp\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F "}}\n",
+		 a->node, AGENT_BUILD, getpid(),
+		 a->lifelines ? "true" : "false",
+		 C(files), C(files_failed), C(bytes), C(launches),
+		 C(launches_failed), C(steps), C(reports), C(opens_bad),
+		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
+		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
+		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
+		 N(bad_seal), N(bad_wire), N(bad_session), N(replayed),
+		 N(fenced), N(opens_refused),
+		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
+		 U(rx_bytes), U(rx_calls), U(eagain), U(send_errors),
+		 U(dropped_by_test), U(socket_overflows), U(streams_in),
+		 U(streams_refused));
+#undef N
+#undef U
+#undef C
+#undef F
+}
+
+/* -------------------------------------------------------------- main loop --- */
+
+static uint64_t _tick(struct agent *a)
+{
+	uint64_t now = storm_now(), next, t;
+
+	next = storm_nm_tick(a->nm, now);
+	t = agent_launch_tick(a, now);
+	if (t < next)
+		next = t;
+	t = agent_libdir_tick(a, now);
+	if (t < next)
+		next = t;
+	if (!a->lifelines) {
+		if (!a->orphan_until)
+			a->orphan_until = now + a->conf.agent_linger;
+		if (now >= a->orphan_until) {
+			info("no slurmd for %.1f s, ending",
+			     a->conf.agent_linger / 1e9);
+			a->stop = true;
+		}
+		if (a->orphan_until < next)
+			next = a->orphan_until;
+	}
+	if (a->answers)
+		next = 0;
+	return next;
+}
+
+static void _loop(struct agent *a)
+{
+	struct epoll_event ev[32];
+
+	while (!a->stop) {
+		uint64_t next = _tick(a), now = storm_now();
+		int ms, n;
+
+		if (next <= now)
+			ms = 0;
+		else if (next - now > 3600 * STORM_SEC)
+			ms = 3600000;
+		else
+			ms = (next - now + STORM_MS - 1) / STORM_MS;
+		n = epoll_wait(a->epoll, ev, 32, ms);
+		if (n < 0 && errno != EINTR) {
+			error("epoll_wait: %m");
+			return;
+		}
+		for (int i = 0; i < n; i++) {
+			struct agent_io *io = ev[i].data.ptr;
+
+			if (io->fd >= 0)
+				io->ready(a, io, ev[i].events);
+		}
+		_give_answers(a);
+		_bury(a);
+	}
+}
+
+static int _signals(struct agent *a)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	/* before any thread: all of them leave the signals to signalfd */
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+		return -1;
+	a->signal_io.ready = _signal_ready;
+	a->signal_io.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (a->signal_io.fd < 0)
+		return -1;
+	return agent_io_add(a, &a->signal_io, EPOLLIN);
+}
+
+static void _log(enum storm_log_level level, const char *msg)
+{
+	switch (level) {
+	case STORM_LOG_ERROR:
+		error("%s", msg);
+		break;
+	case STORM_LOG_WARN:
+	case STORM_LOG_INFO:
+		info("%s", msg);
+		break;
+	case STORM_LOG_DEBUG:
+		debug("%s", msg);
+		break;
+	}
+}
+
+static void _limits(void)
+{
+	struct rlimit r;
+
+	/* a descriptor or two per file and launch under way */
+	if (!getrlimit(RLIMIT_NOFILE, &r)) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+	r.rlim_cur = r.rlim_max = RLIM_INFINITY;
+	setrlimit(RLIMIT_FSIZE, &r);
+	/* session keys are in here */
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int _start(struct agent *a)
+{
+	const struct storm_udp_handler h = {
+		.datagrams = _datagrams, .stream = _stream,
+		.stream_failed = _stream_failed, .arg = a
+	};
+	int err, rc;
+
+	a->udp = storm_udp_create(&a->conf.set, STORM_UDP_AGENT, NULL, &h,
+				  &err);
+	if (!a->udp) {
+		error("cannot use port %u: %s: %m", a->conf.set.port,
+		      storm_strerror(err));
+		return -1;
+	}
+	if (a->conf.set.drop_ppm)
+		storm_udp_drop(a->udp, a->conf.set.drop_ppm,
+			       a->conf.set.drop_seed);
+	a->nm = storm_nm_create(&a->conf.set, storm_udp_transport(a->udp),
+				&nm_ops, a, &err);
+	if (!a->nm) {
+		error("cannot start: %s", storm_strerror(err));
+		return -1;
+	}
+	a->udp_io.fd = storm_udp_fd(a->udp);
+	a->udp_io.ready = _udp_ready;
+	if (agent_io_add(a, &a->udp_io, EPOLLIN)) {
+		error("epoll: %m");
+		return -1;
+	}
+	if (agent_auth_start(a))
+		return -1;
+	rc = agent_worker_start(a, &a->controller, "storm_ctl", 16);
+	if (rc) {
+		error("cannot start a thread: %s", strerror(rc));
+		return -1;
+	}
+	agent_libdir_load(a);
+	/* last: who can connect is served */
+	return agent_local_start(a);
+}
+
+static void _stop(struct agent *a)
+{
+	agent_auth_stop(a);
+	storm_nm_destroy(a->nm);	/* closes every session */
+	agent_worker_stop(a, &a->controller);
+	agent_local_stop(a);
+	_bury(a);
+	storm_udp_destroy(a->udp);
+	close(a->nursery);
+}
+
+static int _run(const char *node, uint16_t slurmd_port)
+{
+	static struct agent a;
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	char *why = NULL;
+
+	a.node = node;
+	a.slurmd_port = slurmd_port;
+	a.answers_end = &a.answers;
+	a.epoll = epoll_create1(EPOLL_CLOEXEC);
+	/* first: it inherits nothing but stderr */
+	a.nursery = file_nursery_start();
+	if (a.epoll < 0 || a.nursery < 0 || _signals(&a)) {
+		fprintf(stderr, "storm_agent: error: cannot start: %s\n",
+			strerror(errno));
+		return AGENT_EXIT_FAILED;
+	}
+	log_init("storm_agent", opts, 0, NULL);
+	slurm_conf_init(NULL);
+	if (slurm_conf.slurmd_debug > LOG_LEVEL_INFO) {
+		opts.stderr_level = slurm_conf.slurmd_debug;
+		log_alter(opts, 0, NULL);
+	}
+	storm_log_set(_log);
+	storm_conf_stamp(a.conf_stamp);
+	if (storm_conf_load(&a.conf, &why)) {
+		error("%s", why);
+		return AGENT_EXIT_CONF;
+	}
+	if (!a.slurmd_port)
+		a.slurmd_port = slurm_conf_get_port(node);
+	_limits();
+	if (_start(&a))
+		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
+			AGENT_EXIT_FAILED;
+	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
+	     a.conf.set.port, getpid());
+	_loop(&a);
+	_stop(&a);
+	return 0;
+}
+
+/* ----------------------------------------------------- the command's face --- */
+
+static const char usage[] =
+"Usage: storm_agent [--node NAME] --stats | --drop PERCENT [SEED] | --version\n"
+"       storm_agent --node NAME --run [--slurmd-port PORT]\n"
+"\n"
+"The node agent of STORM for Slurm.  slurmd runs it (--run); these ask a\n"
+"running one:\n"
+"  --stats                 print its counters as JSON\n"
+"  --drop PERCENT [SEED]   tests: drop this share of the datagrams that it\n"
+"                          receives\n"
+"  --node NAME             which one; may be left out if there is one only\n"
+"  --version               print the version\n";
+
+/* The only node that has a directory here. */
+static char *_only_node(void)
+{
+	char *node = NULL, *slash;
+	glob_t g;
+
+	if (!glob(STORM_RUNDIR "/*/agent.sock", 0, NULL, &g)) {
+		if (g.gl_pathc == 1) {
+			slash = strrchr(g.gl_pathv[0], '/');
+			*slash = '\0';
+			node = strdup(strrchr(g.gl_pathv[0], '/') + 1);
+		}
+		globfree(&g);
+	}
+	return node;
+}
+
+/* Send f, print what answers. */
+static int _ask(const char *node, struct local_frame *f,
+		enum local_type expected)
+{
+	static char text[LOCAL_FRAME_MAX];
+	enum local_type type;
+	int sock;
+
+	if (!node)
+		node = _only_node();
+	if (!node) {
+		fprintf(stderr, "storm_agent: no agent, or several, under %s: which --node?\n",
+			STORM_RUNDIR);
+		return 1;
+	}
+	sock = local_connect(NULL, node, NULL);
+	if (sock < 0) {
+		fprintf(stderr, "storm_agent: no agent answers for node %s: %s\n",
+			node, strerror(errno));
+		return 1;
+	}
+	if (local_send(sock, f, -1) || local_recv(sock, f, &type) != 1 ||
+	    type != expected) {
+		fprintf(stderr, "storm_agent: the agent of node %s gave no answer: %s\n",
+			node, strerror(errno));
+		return 1;
+	}
+	if (expected == LOCAL_STATS_IS) {
+		local_get_str(f, text, sizeof(text));
+		fputs(text, stdout);
+	}
+	close(sock);
+	return local_end(f) ? 0 : 1;
+}
+
+static int _drop(const char *node, const char *percent, const char *seed)
+{
+	static struct local_frame f;
+	char *end;
+	double d = strtod(percent, &end);
+	uint64_t n = 1;
+
+	if (*end || !(d >= 0 && d <= 100)) {
+		fprintf(stderr, "storm_agent: --drop %s: allowed is 0 to 100\n",
+			percent);
+		return 2;
+	}
+	if (seed) {
+		errno = 0;
+		n = strtoull(seed, &end, 10);
+		if (*end || errno || *seed == '-') {
+			fprintf(stderr, "storm_agent: seed %s: allowed is a number\n",
+				seed);
+			return 2;
+		}
+	}
+	local_begin(&f, LOCAL_DROP);
+	local_put32(&f, d * 10000 + 0.5);
+	local_put64(&f, n);
+	return _ask(node, &f, LOCAL_DROP_IS);
+}
+
+static int _stats(const char *node)
+{
+	static struct local_frame f;
+
+	local_begin(&f, LOCAL_STATS);
+	return _ask(node, &f, LOCAL_STATS_IS);
+}
+
+int main(int argc, char **argv)
+{
+	enum { NODE = 1, RUN, PORT, STATS, DROP, VERSION_, HELP };
+	static const struct option options[] = {
+		{ "node", required_argument, NULL, NODE },
+		{ "run", no_argument, NULL, RUN },
+		{ "slurmd-port", required_argument, NULL, PORT },
+		{ "stats", no_argument, NULL, STATS },
+		{ "drop", required_argument, NULL, DROP },
+		{ "version", no_argument, NULL, VERSION_ },
+		{ "help", no_argument, NULL, HELP },
+		{ 0 }
+	};
+	const char *node = NULL, *percent = NULL;
+	unsigned long port = 0;
+	int opt, verb = 0;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case NODE:
+			node = optarg;
+			break;
+		case PORT:
+			port = strtoul(optarg, NULL, 10);
+			break;
+		case DROP:
+			percent = optarg;
+			/* fall through */
+		case RUN:
+		case STATS:
+			verb = opt;
+			break;
+		case VERSION_:
+			puts("storm_agent " AGENT_BUILD);
+			return 0;
+		case HELP:
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (verb == RUN && node && optind == argc && port < 65536)
+		return _run(node, port);
+	if (verb == STATS && optind == argc)
+		return _stats(node);
+	if (verb == DROP && argc - optind <= 1)
+		return _drop(node, percent, argv[optind]);
+	fputs(usage, stderr);
+	return 2;
+}

@@ -1,0 +1,191 @@
+/*
+ * agent.h - the node agent's parts and what they share.
+ *
+ * The agent is the network side of the Node Manager (paper section 2.2), a
+ * child process of slurmd.  One thread, the main loop, owns everything here;
+ * what may block (MUNGE, name services, the controller) is done by workers
+ * that hand their result back to it.
+ *
+ *	agent.c		the main loop, sessions, statistics
+ *	agent_auth.c	an OPEN's credential and authority
+ *	agent_file.c	files, through the session's child (file_child.c)
+ *	agent_launch.c	the launch message, to this node's slurmd
+ *	agent_local.c	the local socket
+ *	agent_libdir.c	"<file>_libs" directories, until their job ends
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_H
+#define STORM_AGENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent_watch.h"
+#include "file_child.h"
+#include "local.h"
+#include "src/common/storm_conf.h"
+#include "src/libstorm/nm.h"
+#include "src/libstorm/udp.h"
+
+struct agent;
+
+/* ------------------------------------------------------------ descriptors --- */
+
+/* Embedded first in what is served by a descriptor. */
+struct agent_io {
+	int fd;				/* -1: closed */
+	void (*ready)(struct agent *a, struct agent_io *io, uint32_t events);
+	/* called once all events of a round are served, after a close; NULL:
+	 * not on the heap */
+	void (*release)(struct agent_io *io);
+	struct agent_io *next_dead;
+};
+
+/* 0, or -1 and errno (the descriptor is still the caller's). */
+int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events);
+void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events);
+/* Stop serving it, close the descriptor, release it later. */
+void agent_io_close(struct agent *a, struct agent_io *io);
+
+/* ---------------------------------------------------------------- workers --- */
+
+struct agent_job {
+	void (*work)(struct agent_job *j);	/* in the worker's thread */
+	/* in the main loop; frees the job.  Also for jobs that were never
+	 * worked on when the agent ends (worked is then false). */
+	void (*done)(struct agent *a, struct agent_job *j);
+	bool worked;
+	struct agent_job *next;
+};
+
+struct agent_worker {
+	struct agent_io io;		/* an eventfd: results are there */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct agent_job *todo, **todo_end, *results, **results_end;
+	unsigned int waiting, limit;
+	bool stop;
+};
+
+/* 0 or an errno. */
+int agent_worker_start(struct agent *a, struct agent_worker *w,
+		       const char *name, unsigned int limit);
+void agent_worker_stop(struct agent *a, struct agent_worker *w);
+/* False when `limit` jobs are waiting already: the job is still the
+ * caller's. */
+bool agent_worker_add(struct agent_worker *w, struct agent_job *j);
+
+/* --------------------------------------------------------------- sessions --- */
+
+/* What an authority allows: files, as this user. */
+struct agent_creds {
+	struct file_user user;		/* gids belong to us */
+	uint32_t job_id, step_id;
+};
+void agent_creds_free(struct agent_creds *c);
+
+struct agent_file;
+struct agent_child;
+struct agent_launch;
+
+struct agent_session {
+	struct agent_session *next;
+	struct agent *a;
+	uint64_t id;
+	uint32_t uid, job_id, step_id, step_het, self;
+	struct agent_creds *creds;	/* NULL: it may not send files */
+	bool launched;			/* a LAUNCH has come */
+	struct agent_child *child;	/* the process for its files */
+	struct agent_file *files;
+	struct agent_launch *launches;
+};
+
+/* The step's session, if storm launched it for this user. */
+struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
+					    uint32_t step_id,
+					    uint32_t step_het, uint32_t uid);
+
+/* An answer that the Node Manager gets from the main loop rather than from
+ * inside the question. */
+enum agent_answer_kind { ANSWER_BEGUN, ANSWER_STAGED, ANSWER_APPLIED };
+void agent_answer(struct agent *a, enum agent_answer_kind kind,
+		  uint64_t session, uint64_t op, int err, int sys);
+
+/* ------------------------------------------------------------------ agent --- */
+
+struct agent_answer_item;
+struct agent_libdir;
+struct agent_conn;
+
+struct agent {
+	const char *node;
+	uint16_t slurmd_port;
+	struct storm_conf conf;
+	char conf_stamp[STORM_CONF_STAMP_MAX];
+	struct storm_nm *nm;
+	struct storm_udp *udp;
+	int epoll, nursery;
+	struct agent_io udp_io, signal_io, listen_io;
+	struct agent_io *dead;
+	struct agent_worker auth, controller;
+	struct agent_session *sessions;
+	struct agent_answer_item *answers, **answers_end;
+	struct agent_creds *admitting;	/* for session_open, during admit */
+	struct agent_conn *conns;
+	struct agent_libdir *libdirs;
+	bool libdir_asking;
+	uint64_t libdir_at;
+	unsigned int lifelines;		/* slurmds that hold us */
+	uint64_t orphan_until;		/* without one: when to give up */
+	bool stop;
+	struct {
+		uint64_t files, files_failed, bytes, launches, launches_failed;
+		uint64_t steps, reports, opens_bad;
+	} count;
+};
+
+/* agent_auth.c */
+int agent_auth_start(struct agent *a);
+void agent_auth_stop(struct agent *a);
+void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len);
+
+/* agent_file.c: the Node Manager's file operations */
+void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+		      const struct storm_target *to, uint64_t size,
+		      void **file);
+int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
+		     size_t len);
+int agent_file_read(void *host, void *file, uint64_t off, void *buf,
+		    size_t len);
+void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
+void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
+void agent_file_end(void *host, void *file);
+void agent_file_session_close(struct agent_session *s);
+
+/* agent_libdir.c */
+void agent_libdir_load(struct agent *a);
+void agent_libdir_add(struct agent *a, const struct agent_creds *c,
+		      const char *path);
+uint64_t agent_libdir_tick(struct agent *a, uint64_t now);
+
+/* agent_launch.c */
+void agent_launch(struct agent_session *s, const void *buf, size_t len,
+		  uint64_t now);
+uint64_t agent_launch_tick(struct agent *a, uint64_t now);
+void agent_launch_session_close(struct agent_session *s);
+
+/* agent_local.c */
+int agent_local_start(struct agent *a);
+void agent_local_stop(struct agent *a);
+void agent_local_acked(struct agent_session *s, uint8_t kind,
+		       const struct storm_idset *ids);
+void agent_local_session_close(struct agent_session *s);
+
+/* agent.c: as JSON, into buf */
+void agent_stats(struct agent *a, char *buf, size_t size);
+
+#endif

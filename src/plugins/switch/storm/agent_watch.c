@@ -1,0 +1,404 @@
+/*
+ * agent_watch.c - slurmd's side of the node agent: a thread that runs it,
+ * watches it by pidfd, starts it again when it dies, passes its messages on to
+ * slurmd's log, and adopts a living agent of the same build after a restart of
+ * slurmd, so that the restart loses no session (architecture: the house, 6).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE		/* closefrom for posix_spawn, pipe2, P_PIDFD */
+#endif
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/env.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmd/slurmd/slurmd.h"
+
+#include "agent_watch.h"
+#include "local.h"
+#include "src/common/storm_conf.h"
+#include "src/libstorm/clock.h"
+
+/* slurmd's; this object is also loaded where there is none */
+#pragma weak conf
+
+#define BACKOFF_MIN 100		/* ms */
+#define BACKOFF_MAX 60000
+/* an agent that lived this long is started again at once */
+#define LIVED_WELL (60 * STORM_SEC)
+#define START_LIMIT (10 * STORM_SEC)
+#define STOP_LIMIT 5000		/* ms */
+
+static struct {
+	pthread_t thread;
+	bool running;
+	int wake;		/* eventfd: end */
+	int log_read, log_write;
+	char line[1024];	/* an unfinished line of the agent's */
+	size_t line_len;
+	pid_t pid;
+	int pidfd, sock;
+	bool child;		/* ours to wait for; else adopted */
+	uint64_t started;
+} w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1,
+	.sock = -1 };
+
+/* -------------------------------------------------------------- its messages --- */
+
+static void _log_line(const char *s)
+{
+	static const char name[] = "storm_agent: ";
+
+	if (!strncmp(s, name, sizeof(name) - 1))
+		s += sizeof(name) - 1;
+	if (!strncmp(s, "error: ", 7))
+		error("storm_agent: %s", s + 7);
+	else if (!strncmp(s, "fatal: ", 7))
+		error("storm_agent: %s", s + 7);
+	else if (!strncmp(s, "debug", 5))
+		debug("storm_agent: %s", s);
+	else if (*s)
+		info("storm_agent: %s", s);
+}
+
+static void _log_drain(void)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(w.log_read, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] != '\n' &&
+			    w.line_len < sizeof(w.line) - 1) {
+				w.line[w.line_len++] = buf[i];
+				continue;
+			}
+			w.line[w.line_len] = '\0';
+			w.line_len = 0;
+			_log_line(w.line);
+		}
+	}
+}
+
+/* Wait for what is readable, at most ms; true if it's time to end. */
+static bool _wait(int ms, bool *agent_gone)
+{
+	struct pollfd p[4] = {
+		{ .fd = w.wake, .events = POLLIN },
+		{ .fd = w.log_read, .events = POLLIN },
+		{ .fd = w.pidfd, .events = POLLIN },
+		{ .fd = w.sock, .events = POLLIN },
+	};
+
+	if (poll(p, 4, ms) < 0 && errno != EINTR) {
+		error("storm: poll: %m");
+		return true;
+	}
+	if (p[1].revents)
+		_log_drain();
+	if (agent_gone)
+		*agent_gone = p[2].revents || p[3].revents;
+	return p[0].revents;
+}
+
+/* ------------------------------------------------------------ start and end --- */
+
+static void _forget(void)
+{
+	if (w.pidfd >= 0)
+		close(w.pidfd);
+	if (w.sock >= 0)
+		close(w.sock);
+	w.pidfd = w.sock = -1;
+	w.pid = 0;
+	w.child = false;
+}
+
+static int _spawn(void)
+{
+	char *argv[] = { "storm_agent", "--node", conf->node_name, "--run",
+			 "--slurmd-port", NULL, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	char **env = env_array_copy((const char **) environ);
+	char port[8];
+	sigset_t none, all;
+	int rc;
+
+	snprintf(port, sizeof(port), "%u", conf->port);
+	argv[5] = port;
+	if (conf->conffile)
+		env_array_overwrite(&env, "SLURM_CONF", conf->conffile);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
+				 POSIX_SPAWN_SETSIGMASK |
+				 POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&fa, w.log_write, 1);
+	posix_spawn_file_actions_adddup2(&fa, w.log_write, 2);
+	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+	posix_spawn_file_actions_addchdir_np(&fa, "/");
+	rc = posix_spawn(&w.pid, STORM_AGENT_PATH, &fa, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&fa);
+	posix_spawnattr_destroy(&attr);
+	env_array_free(env);
+	if (rc) {
+		error("storm: cannot run %s: %s", STORM_AGENT_PATH,
+		      strerror(rc));
+		return SLURM_ERROR;
+	}
+	w.child = true;
+	w.started = storm_now();
+	w.pidfd = pidfd_open(w.pid, 0);
+	if (w.pidfd < 0)
+		error("storm: pidfd_open: %m");
+	return SLURM_SUCCESS;
+}
+
+/* Its exit status if it was ours, -1 if not. */
+static int _reap(void)
+{
+	siginfo_t si = { 0 };
+
+	if (!w.child || waitid(P_PID, w.pid, &si, WEXITED))
+		return -1;
+	_log_drain();
+	if (si.si_code == CLD_EXITED)
+		return si.si_status;
+	error("storm: the agent (pid %d) was killed by signal %d", w.pid,
+	      si.si_status);
+	return 128 + si.si_status;
+}
+
+static void _end_agent(void)
+{
+	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+
+	if (w.pidfd < 0)
+		return;
+	pidfd_send_signal(w.pidfd, SIGTERM, NULL, 0);
+	if (poll(&p, 1, STOP_LIMIT) == 0) {
+		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+		poll(&p, 1, STOP_LIMIT);
+	}
+	_reap();
+	_forget();
+}
+
+/* ---------------------------------------------------------------- adoption --- */
+
+/* HELLO on the open socket; false: not one of ours, or it doesn't answer. */
+static bool _hello(void)
+{
+	static struct local_frame f;
+	char build[128], stamp[STORM_CONF_STAMP_MAX];
+	char now[STORM_CONF_STAMP_MAX];
+	enum local_type type;
+
+	local_begin(&f, LOCAL_HELLO);
+	local_put32(&f, conf->port);
+	if (local_send(w.sock, &f, w.log_write) ||
+	    local_recv(w.sock, &f, &type) != 1 || type != LOCAL_HELLO_IS) {
+		info("storm: the agent (pid %d) does not understand us, it is replaced",
+		     w.pid);
+		return false;
+	}
+	local_get_str(&f, build, sizeof(build));
+	local_get_str(&f, stamp, sizeof(stamp));
+	if (!local_end(&f) || strcmp(build, AGENT_BUILD)) {
+		info("storm: the agent (pid %d) is of version %s, it is replaced",
+		     w.pid, build);
+		return false;
+	}
+	storm_conf_stamp(now);
+	if (strcmp(stamp, now)) {
+		info("storm: storm.conf has changed, the agent (pid %d) is replaced",
+		     w.pid);
+		return false;
+	}
+	return true;
+}
+
+/* True: an agent is there and ours now.  False: none, w is empty. */
+static bool _adopt(void)
+{
+	w.sock = local_connect(NULL, conf->node_name, &w.pid);
+	if (w.sock < 0) {
+		if (errno == EPERM)
+			error("storm: somebody else listens in %s/%s",
+			      STORM_RUNDIR, conf->node_name);
+		return false;
+	}
+	w.pidfd = pidfd_open(w.pid, 0);
+	if (w.pidfd < 0) {
+		_forget();
+		return false;
+	}
+	w.started = storm_now();
+	if (_hello()) {
+		info("storm: adopted the agent, pid %d", w.pid);
+		return true;
+	}
+	_end_agent();
+	return false;
+}
+
+/* Our new child listens after a moment. */
+static bool _greet(bool *end)
+{
+	uint64_t limit = storm_now() + START_LIMIT;
+	bool gone = false;
+
+	while (!gone && !*end && storm_now() < limit) {
+		w.sock = local_connect(NULL, conf->node_name, NULL);
+		if (w.sock >= 0)
+			return _hello();
+		*end = _wait(20, &gone);
+	}
+	if (!gone && !*end)
+		error("storm: the agent (pid %d) does not come up", w.pid);
+	return false;
+}
+
+/* ----------------------------------------------------------------- the thread --- */
+
+/* Live with the agent until it ends; how long to wait before the next. */
+static int _live(bool *end, int backoff)
+{
+	bool gone = false;
+	int status;
+
+	while (!*end && !gone)
+		*end = _wait(-1, &gone);
+	if (*end)
+		return 0;
+	if (storm_now() - w.started > LIVED_WELL)
+		backoff = BACKOFF_MIN;
+	/* it may have closed its socket alone: then it's of no use */
+	if (w.child) {
+		struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+
+		poll(&p, 1, STOP_LIMIT);
+		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+	}
+	status = _reap();
+	if (status >= 0 && status < 128)
+		error("storm: the agent (pid %d) ended with status %d", w.pid,
+		      status);
+	else if (status < 0)
+		error("storm: the adopted agent (pid %d) is gone", w.pid);
+	_forget();
+	return status == AGENT_EXIT_CONF ? BACKOFF_MAX : backoff;
+}
+
+static void *_watch(void *arg)
+{
+	int backoff = BACKOFF_MIN, pause;
+	bool end = false;
+
+	(void) arg;
+	while (!end) {
+		if (!_adopt() && _spawn() == SLURM_SUCCESS && !_greet(&end) &&
+		    !end) {
+			/* it ended by itself, or is no good */
+			struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+
+			if (poll(&p, 1, 0) != 1)
+				pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+		}
+		if (end)
+			break;
+		pause = w.pid ? _live(&end, backoff) : backoff;
+		if (end)
+			break;
+		backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX : pause * 2;
+		for (uint64_t until = storm_now() + pause * STORM_MS;
+		     !end && storm_now() < until;)
+			end = _wait((until - storm_now()) / STORM_MS + 1,
+				    NULL);
+	}
+	/* the agent stays; closing the socket tells it */
+	_forget();
+	return NULL;
+}
+
+static void _close_all(void)
+{
+	int *fds[] = { &w.wake, &w.log_read, &w.log_write };
+
+	for (int i = 0; i < 3; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+int agent_watch_start(void)
+{
+	int log[2], rc;
+
+	if (!&conf || !conf || !conf->node_name) {
+		error("storm: slurmd has not told its node's name");
+		return SLURM_ERROR;
+	}
+	/* neither side may ever wait for the other because of a message */
+	if (pipe2(log, O_CLOEXEC | O_NONBLOCK)) {
+		error("storm: pipe: %m");
+		return SLURM_ERROR;
+	}
+	w.log_read = log[0];
+	w.log_write = log[1];
+	w.wake = eventfd(0, EFD_CLOEXEC);
+	if (w.wake < 0) {
+		error("storm: eventfd: %m");
+		_close_all();
+		return SLURM_ERROR;
+	}
+	rc = pthread_create(&w.thread, NULL, _watch, NULL);
+	if (rc) {
+		error("storm: pthread_create: %s", strerror(rc));
+		_close_all();
+		return SLURM_ERROR;
+	}
+	w.running = true;
+	return SLURM_SUCCESS;
+}
+
+void agent_watch_stop(void)
+{
+	const uint64_t one = 1;
+
+	if (!w.running)
+		return;
+	if (write(w.wake, &one, sizeof(one)) != sizeof(one))
+		error("storm: eventfd: %m");
+	pthread_join(w.thread, NULL);
+	w.running = false;
+	_close_all();
+}
