@@ -101,15 +101,22 @@ stormlab's. The working directory stays the same if the host shows it: all
 the machine's directories but /tmp, /run, /home and some below /var;
 otherwise it is the user's home.
 """)
+    p.usage = "stormlab run [-h] [--name LAB] [--user USER] CMD [ARG...]"
     p.add_argument("--user", default="root",
                    help="root (the default), user or other")
-    p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]")
+    p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]",
+                   help="with its options")
 
-    p = add("exec", "run a command on any host", function=_run)
+    p = add("exec", "run a command on any host", """\
+As stormlab run does on the host login.
+""", function=_run)
+    p.usage = "stormlab exec [-h] [--name LAB] [--user USER] HOST CMD " \
+        "[ARG...]"
     p.add_argument("--user", default="root",
                    help="root (the default), user or other")
     p.add_argument("host", metavar="HOST", help="ctl, login, n1, n2, ...")
-    p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]")
+    p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]",
+                   help="with its options")
 
     p = add("put", "copy a file into a host")
     p.add_argument("file", metavar="FILE")

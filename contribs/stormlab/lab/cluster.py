@@ -527,6 +527,8 @@ class Lab:
         pid, uid, cwd, env = self.situation(host, user, env, cwd)
         line = ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p",
                 "--wdns=" + cwd]
+        if self.record["cgroups"]:
+            line.append("-C")
         if uid:
             line += ["-S", str(uid), "-G", str(uid)]
         return line + ["--"] + list(argv), env
@@ -707,8 +709,8 @@ class Lab:
         comm = DAEMONS.get(name, name)[:15]
         found = [p for p in pids_in_namespace(self.pid(host))
                  if process_name(p) == comm]
-        if name in ("slurmd", "slurmctld", "munged"):
-            found = [p for p in found if parent_of(p) == self.pid(host)]
+        if name in DAEMONS:
+            found = [p for p in found if parent_of(p) not in found]
         return found
 
     def kill(self, host, daemon, sig=signal.SIGKILL):
