@@ -13,6 +13,7 @@
 #include "nm_private.h"
 
 #define PROGRESS_EVERY (20 * STORM_MS)
+#define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
 #define UNACKED_EVERY (150 * STORM_MS)
 
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
@@ -70,6 +71,7 @@ static void own_status(const struct nm_session *s, struct storm_status *out)
 	out->cmp = s->cast.cmp;
 	out->cmp_false = out->cmp && !holds(s);
 	out->mtu = (uint32_t) (mtu < s->open->mtu ? mtu : s->open->mtu);
+	out->seen = s->cast.version;
 	out->repaired = x->repaired;
 	out->lost = x->lost;
 	if (x->err)
@@ -149,6 +151,7 @@ static void session_free(struct nm_session *s)
 	if (s->ready)
 		nm->ops.session_close(nm->host, s->ctx);
 	storm_children_free(s->child, s->children);
+	free(s->said);
 	for (int i = 0; i < 8; i++)
 		storm_idset_clear(&s->acked[i]);
 	storm_reports_clear(&s->all);
@@ -276,7 +279,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->parent = STORM_NO_NODE;
 	s->report_at = STORM_NEVER;
 	s->x.nack_at = STORM_NEVER;
-	s->owner_heard = now;
+	s->owner_heard = s->ticked = s->status_at = now;
 	s->refused = err;	/* known to the owner: it is told why */
 	if (storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
 			    o->session, o->self, nm->incarnation))
@@ -336,8 +339,7 @@ static void fenced(struct nm_session *s)
 static void cast_state(struct nm_session *s, struct storm_cast *c,
 		       uint32_t epoch, uint64_t now)
 {
-	bool asked = c->flags & STORM_CAST_ASK ||
-		     c->heartbeat > s->cast.heartbeat;
+	bool asked = c->flags & STORM_CAST_ASK;
 
 	if (c->version < s->cast.version) {
 		storm_idset_clear(&c->excluded);
@@ -369,8 +371,21 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	nm_status(s, asked, now);
 }
 
+static void keep_said(struct nm_session *s, const struct storm_rx *rx,
+		      uint64_t now)
+{
+	if (!s->said)
+		s->said = malloc(STORM_DATAGRAM_MAX);
+	if (!s->said)
+		return;
+	memcpy(s->said, rx->buf, rx->len);
+	s->said_len = rx->len;
+	s->said_at = now;
+}
+
 static void cast(struct nm_session *s, const struct storm_header *h,
-		 const uint8_t *body, size_t len, uint64_t now)
+		 const struct storm_rx *rx, const uint8_t *body, size_t len,
+		 uint64_t now)
 {
 	struct storm_in in = { body, body + len, false };
 	struct storm_cast c;
@@ -380,6 +395,8 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
 				      s->open->count))
 			break;
+		if (s->children && c.version >= s->cast.version)
+			keep_said(s, rx, now);
 		cast_state(s, &c, h->epoch, now);
 		return;
 	case STORM_CAST_BEGIN:
@@ -420,17 +437,15 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 	storm_status_free(&c->status);
 	c->status = st;
 	c->heard = true;
+	/* it has missed what the owner said, or some of its way down: the
+	 * state goes down hop by hop until every child has it */
+	if (st.seen < s->cast.version && s->said &&
+	    now >= s->said_at + SAID_AGAIN &&
+	    !s->link.t->ops->send(s->link.t, STORM_CONTROL,
+				  nm_addr(s, c->node), s->said, s->said_len,
+				  s->said_len))
+		s->nm->stats.relayed++;
 	nm_status(s, false, now);
-}
-
-/* A child speaks when the owner does; while the owner is stopped (a user's
- * ctrl-Z) silence below says nothing. */
-static void owner_heard(struct nm_session *s, uint64_t now)
-{
-	if (now > s->owner_heard + 2 * s->open->heartbeat)
-		for (uint32_t i = 0; i < s->children; i++)
-			s->child[i].last_heard = now;
-	s->owner_heard = now;
 }
 
 static void control(struct nm_session *s, const struct storm_header *h,
@@ -459,11 +474,11 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_CAST:
 		if (!owner)
 			break;
-		owner_heard(s, now);
+		s->owner_heard = now;
 		if (rx->group)
 			s->mcast_heard = true;
 		/* first the state, then on: an epoch brings its own tree */
-		cast(s, h, body, len, now);
+		cast(s, h, rx, body, len, now);
 		if (h->flags & STORM_HDR_RELAY)
 			relay_down(s, rx->buf, rx->len);
 		return;
@@ -523,6 +538,34 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 
 /* ------------------------------------------------------------------ timers --- */
 
+/* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
+ * while has heard nobody: that says nothing of them. */
+static uint64_t silent_children(struct nm_session *s, uint64_t now)
+{
+	bool slept = now > s->ticked + s->open->heartbeat;
+	uint64_t next = STORM_NEVER;
+
+	for (uint32_t i = 0; i < s->children; i++) {
+		struct storm_child *c = &s->child[i];
+		uint64_t t;
+
+		if (slept)
+			c->last_heard = now;
+		if (!c->heard || gone(s, c->node))
+			continue;
+		t = c->last_heard + s->open->dead_timeout;
+		if (now < t) {
+			next = t < next ? t : next;
+		} else if (s->nfaults < RADIX_MAX) {
+			s->fault[s->nfaults++] = (struct storm_fault) {
+				c->node, STORM_ELOST, 0 };
+			nm_status(s, false, now);
+		}
+	}
+	s->ticked = now;
+	return next;
+}
+
 static uint64_t session_tick(struct nm_session *s, uint64_t now)
 {
 	uint64_t silence = s->open->dead_timeout + 3 * s->open->heartbeat;
@@ -534,21 +577,14 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 		s->closing = true;
 		return now;
 	}
-	for (uint32_t i = 0; i < s->children; i++) {
-		struct storm_child *c = &s->child[i];
-
-		if (!c->heard || gone(s, c->node))
-			continue;
-		t = c->last_heard + s->open->dead_timeout;
-		if (now >= t && s->nfaults < RADIX_MAX &&
-		    now <= s->owner_heard + 2 * s->open->heartbeat) {
-			s->fault[s->nfaults++] = (struct storm_fault) {
-				c->node, STORM_ELOST, 0 };
-			nm_status(s, false, now);
-		} else if (t > now && t < next) {
-			next = t;
-		}
+	t = silent_children(s, now);
+	next = t < next ? t : next;
+	t = s->status_at + s->open->heartbeat / 2;	/* a sign of life */
+	if (now >= t) {
+		nm_status(s, true, now);
+		t = now + s->open->heartbeat / 2;
 	}
+	next = t < next ? t : next;
 	t = nm_xfer_tick(s, now);
 	next = t < next ? t : next;
 	t = nm_report_tick(s, now);

@@ -60,7 +60,10 @@ struct nm_session {
 	bool mcast_heard;
 	bool closing;
 	struct storm_cast cast;	/* the owner's latest state */
-	uint64_t owner_heard;
+	uint64_t owner_heard, ticked;
+	uint8_t *said;		/* the state's datagram, as it came */
+	size_t said_len;
+	uint64_t said_at;
 	uint64_t var[STORM_VARS];
 	struct nm_xfer x;
 	struct storm_fault fault[RADIX_MAX];	/* children that are gone */

@@ -440,7 +440,7 @@ static void compare_late(struct storm_owner *o)
 static void silent_children(struct storm_owner *o, uint64_t now)
 {
 	/* were we stopped (ctrl-Z)?  then it is we who were silent */
-	if (now > o->ticked + 2 * o->conf.set.heartbeat)
+	if (now > o->ticked + o->conf.set.heartbeat + STORM_MS)
 		for (uint32_t i = 0; i < o->children; i++)
 			o->child[i].last_heard = now;
 	for (uint32_t i = 0; i < o->children; i++) {

@@ -28,6 +28,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	storm_put64(&o, s->cmp);
 	storm_put8(&o, s->cmp_false);
 	storm_put32(&o, s->mtu);
+	storm_put64(&o, s->seen);
 	storm_put64(&o, s->repaired);
 	storm_put64(&o, s->lost);
 	storm_put_idset(&o, &kept);
@@ -55,6 +56,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 	s->cmp = storm_get64(&i);
 	s->cmp_false = storm_get8(&i);
 	s->mtu = storm_get32(&i);
+	s->seen = storm_get64(&i);
 	s->repaired = storm_get64(&i);
 	s->lost = storm_get64(&i);
 	storm_get_idset(&i, &s->missing, count - 1);

@@ -34,6 +34,8 @@ struct storm_status {
 	uint64_t cmp;			/* comparison answered by all here */
 	bool cmp_false;			/* ... and somebody said no */
 	uint32_t mtu;			/* minimum */
+	uint64_t seen;			/* version of the owner's state: the
+					   node's own, not its subtree's */
 	uint64_t repaired, lost;	/* chunks: sum, maximum */
 	struct storm_idset missing;	/* not heard from */
 	struct storm_fault faults[STORM_FAULTS_KEPT];

@@ -1,0 +1,81 @@
+/*
+ * sim.h - the transport "sim": one owner and n nodes in one process under a
+ * virtual clock.  The protocol code, its encoding and its sealing are the real
+ * ones; the network, the disks and the faults come from a seed, so that every
+ * run can be had again.  Nothing here knows what an operation should do: that
+ * is judged by whoever runs the simulation, from what nodes show.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SIM_H
+#define STORM_SIM_H
+
+#include "nm.h"
+#include "owner.h"
+
+struct storm_sim_conf {
+	uint64_t seed;
+	uint32_t nodes;
+	struct storm_settings set;
+	uint64_t latency, jitter;	/* ns, one way */
+	double bandwidth;		/* bytes/s of each sender; 0: no limit */
+	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */
+	bool multicast;			/* does the network carry it? */
+	uint32_t mtu;			/* largest datagram */
+	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
+};
+
+/* A file as a node shows it: under its final name. */
+struct storm_sim_file {
+	char *path;
+	uint8_t *data;
+	uint64_t size;
+};
+
+/* A remote event as a node saw it. */
+struct storm_sim_seen {
+	uint32_t event;
+	uint8_t *data;
+	size_t len;
+};
+
+struct storm_sim;
+
+struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
+				   const struct storm_owner_ops *ops,
+				   void *arg);
+void storm_sim_destroy(struct storm_sim *sim);
+
+struct storm_owner *storm_sim_owner(struct storm_sim *sim);
+struct storm_nm *storm_sim_nm(struct storm_sim *sim, uint32_t node);
+uint64_t storm_sim_now(const struct storm_sim *sim);
+/* Session at a node, 0: none. */
+uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
+
+/* Run until done(arg) or so much virtual time has passed; true: done. */
+bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
+		   bool (*done)(void *arg), void *arg);
+
+/* Faults.  A crashed node answers nothing and refuses streams; restarted it
+ * has forgotten all but the files it shows. */
+void storm_sim_crash(struct storm_sim *sim, uint32_t node);
+void storm_sim_restart(struct storm_sim *sim, uint32_t node);
+void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);
+/* Loss from now on. */
+void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm);
+/* From now on this node's disk fails with this errno (0: works). */
+void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
+
+const struct storm_sim_file *storm_sim_files(const struct storm_sim *sim,
+					     uint32_t node, uint32_t *count);
+/* Temporaries that exist at a node. */
+uint32_t storm_sim_temporaries(const struct storm_sim *sim, uint32_t node);
+const struct storm_sim_seen *storm_sim_events(const struct storm_sim *sim,
+					      uint32_t node, uint32_t *count);
+/* Own reports that the owner has acknowledged to this node, of a kind. */
+const struct storm_idset *storm_sim_acked(const struct storm_sim *sim,
+					  uint32_t node, uint8_t kind);
+/* Datagrams sent by an endpoint (STORM_NO_NODE: the owner). */
+uint64_t storm_sim_sent(const struct storm_sim *sim, uint32_t node);
+
+#endif
