@@ -10,18 +10,23 @@
 
 int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last)
 {
-	uint32_t lo, hi;
+	uint32_t lo = 0, hi = s->count;
 
 	if (last < first)
 		return STORM_EINVAL;
-	/* [lo, hi) are the ranges that touch or overlap the new one */
-	for (lo = 0; lo < s->count; lo++)
-		if (s->r[lo].last >= first || s->r[lo].last + 1 == first)
-			break;
-	for (hi = lo; hi < s->count; hi++)
-		if (s->r[hi].first > last &&
-		    (last == UINT32_MAX || s->r[hi].first != last + 1))
-			break;
+	/* [lo, hi) are the ranges that touch or overlap the new one; a set may
+	 * have as many ranges as a job has tasks, so lo is not searched for one
+	 * by one */
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if ((uint64_t) s->r[mid].last + 1 < first)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (hi < s->count && s->r[hi].first <= (uint64_t) last + 1)
+		hi++;
 	if (hi > lo) {
 		if (s->r[lo].first < first)
 			first = s->r[lo].first;
@@ -51,12 +56,33 @@ int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last)
 
 int storm_idset_union(struct storm_idset *s, const struct storm_idset *other)
 {
-	for (uint32_t i = 0; i < other->count; i++) {
-		int err = storm_idset_add(s, other->r[i].first,
-					  other->r[i].last);
-		if (err)
-			return err;
+	size_t room = (size_t) s->count + other->count;
+	uint32_t i = 0, j = 0, n = 0;
+	struct storm_range *r;
+
+	if (other->count <= 1)
+		return other->count ? storm_idset_add(s, other->r[0].first,
+						      other->r[0].last) :
+				      STORM_OK;
+	r = malloc(room * sizeof(*r));
+	if (!r)
+		return STORM_ENOMEM;
+	while (i < s->count || j < other->count) {
+		bool mine = j == other->count ||
+			    (i < s->count && s->r[i].first < other->r[j].first);
+		struct storm_range next = mine ? s->r[i++] : other->r[j++];
+
+		if (n && next.first <= (uint64_t) r[n - 1].last + 1) {
+			if (next.last > r[n - 1].last)
+				r[n - 1].last = next.last;
+		} else {
+			r[n++] = next;
+		}
 	}
+	free(s->r);
+	s->r = r;
+	s->count = n;
+	s->room = (uint32_t) room;
 	return STORM_OK;
 }
 

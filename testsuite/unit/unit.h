@@ -1,0 +1,113 @@
+/*
+ * unit.h - what the unit tests share: a seeded generator, and how a suite is
+ * run.  Random tests are Check's loop tests: the iteration is the seed, so a
+ * failure's number is all that is needed to see it again.  STORM_LONG=1 runs
+ * more of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Like ck_assert, but free where it holds: Check tells its parent about every
+ * assertion, which is too slow for loops. */
+#define must(cond) do { \
+	if (!(cond)) \
+		ck_abort_msg("does not hold: %s", #cond); \
+} while (0)
+
+/* SplitMix64 */
+struct rnd { uint64_t state; };
+
+static inline uint64_t rnd64(struct rnd *r)
+{
+	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* 0 ... n - 1 */
+static inline uint32_t below(struct rnd *r, uint32_t n)
+{
+	return (uint32_t) (rnd64(r) % n);
+}
+
+static inline struct rnd rnd_of(int iteration)
+{
+	struct rnd r = { (uint64_t) iteration * 1000003 + 1 };
+
+	rnd64(&r);
+	return r;
+}
+
+static inline void rnd_fill(struct rnd *r, void *buf, size_t len)
+{
+	for (uint8_t *p = buf; len--; p++)
+		*p = (uint8_t) rnd64(r);
+}
+
+static inline int unit_runs(int n)
+{
+	return getenv("STORM_LONG") ? n * 20 : n;
+}
+
+/* 0 ... n - 1 in random order; free() it. */
+static inline uint32_t *shuffled(struct rnd *r, uint32_t n)
+{
+	uint32_t *a = calloc(n ? n : 1, sizeof(*a));
+
+	must(a);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = below(r, i + 1);
+
+		a[i] = a[k];
+		a[k] = i;
+	}
+	return a;
+}
+
+/* A copy on the heap of exactly this length: the sanitizers see a read one
+ * byte too far. */
+static inline uint8_t *exact(const void *buf, size_t len)
+{
+	uint8_t *p = malloc(len ? len : 1);
+
+	must(p);
+	if (len)
+		memcpy(p, buf, len);
+	return p;
+}
+
+/* Are the bytes those of a string of hexadecimal digits? */
+static inline void same_hex(const uint8_t *buf, size_t len, const char *hex)
+{
+	char *got = calloc(1, 2 * len + 1);
+
+	must(got);
+	for (size_t i = 0; i < len; i++)
+		snprintf(got + 2 * i, 3, "%02x", buf[i]);
+	ck_assert_str_eq(got, hex);
+	free(got);
+}
+
+static inline int unit_main(Suite *s)
+{
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
