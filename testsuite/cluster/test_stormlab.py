@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""stormlab itself: what the other tests stand on. Most labs here are of stock
+Slurm; that they work does not depend on our plugins."""
+import json
+import os
+import pathlib
+import pty
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness import TOP, Lab, LabError
+
+PROGRAM = str(TOP / "contribs" / "stormlab" / "stormlab")
+
+
+def stormlab(*args, **options):
+    return subprocess.run([PROGRAM, *map(str, args)], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=120, **options)
+
+
+def until(condition, what, timeout=30):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.005)
+
+
+def recorded(lab):
+    try:
+        return json.loads(pathlib.Path(lab.dir, "lab.json").read_text())
+    except (OSError, ValueError):
+        return {"pids": {}}
+
+
+def assert_gone(lab, record):
+    """Nothing of the lab is left: no process, directory or cgroup."""
+    assert record["pids"], "the test saw no host"
+    for pid, started in record["pids"].values():
+        try:
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        fields = stat.rsplit(")", 1)[1].split()
+        assert fields[0] in "ZX" or int(fields[19]) != started
+    assert not os.path.exists(lab.dir)
+    found = subprocess.run(
+        ["find", "/sys/fs/cgroup", "-name", f"stormlab.{lab.name}"],
+        capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+    with open("/proc/self/mountinfo") as f:
+        assert f"stormlab/{lab.name}/" not in f.read()
+
+
+@pytest.fixture
+def name(request):
+    short = f"lab{os.getpid()}-{request.function.__name__[5:21]}"
+    yield short
+    Lab(short).down()
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """One lab of stock Slurm for the tests that leave it as it was."""
+    made = Lab(f"lab{os.getpid()}-shared")
+    try:
+        made.up(4, stock=True)
+        yield made
+    finally:
+        made.down()
+
+
+def test_up_down_leaves_nothing(name):
+    before = set(socket.if_nameindex())
+    done = stormlab("up", 2, "--stock", "--name", name)
+    assert done.returncode == 0 and "2 nodes idle" in done.stdout
+    lab = Lab(name)
+    record = recorded(lab)
+    assert set(record["pids"]) == {"sw", "ctl", "login", "n1", "n2"}
+    assert set(socket.if_nameindex()) == before
+    assert stormlab("down", "--name", name).returncode == 0
+    assert_gone(lab, record)
+    assert stormlab("down", "--name", name).returncode == 0
+    assert set(socket.if_nameindex()) == before
+
+
+@pytest.mark.parametrize("sig", ["INT", "TERM", "HUP"])
+@pytest.mark.parametrize("hosts", [1, 4, 10])
+def test_interrupted_up_leaves_nothing(name, sig, hosts):
+    number = signal.Signals["SIG" + sig]
+    lab = Lab(name)
+    with subprocess.Popen(
+            [PROGRAM, "up", "7", "--stock", "--name", name], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        until(lambda: len(recorded(lab)["pids"]) >= hosts, "no hosts")
+        record = recorded(lab)
+        process.send_signal(number)
+        output = process.communicate(timeout=60)[0]
+    assert "Traceback" not in output
+    assert process.returncode in (-number, 0)
+    if process.returncode == 0:         # it was ready sooner than we
+        lab.down()
+    assert_gone(lab, record)
+
+
+def test_second_interrupt_does_not_stop_the_clearing_up(name):
+    lab = Lab(name)
+    with subprocess.Popen(
+            [PROGRAM, "up", "7", "--stock", "--name", name],
+            text=True, stderr=subprocess.PIPE) as process:
+        until(lambda: len(recorded(lab)["pids"]) >= 3, "no hosts")
+        record = recorded(lab)
+        for _ in range(5):
+            process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=60)[1]
+    assert process.returncode == -signal.SIGINT
+    assert error == "stormlab: interrupted\n"
+    assert_gone(lab, record)
+
+
+@pytest.mark.parametrize("hosts", [1, 6, 10])
+def test_killed_up_is_removed_by_down(name, hosts):
+    lab = Lab(name)
+    with subprocess.Popen([PROGRAM, "up", "7", "--stock", "--name", name],
+                          stdout=subprocess.DEVNULL) as process:
+        until(lambda: len(recorded(lab)["pids"]) >= hosts, "no hosts")
+        process.kill()
+    record = recorded(lab)
+    assert name in stormlab("list").stdout
+    assert stormlab("down", "--name", name).returncode == 0
+    assert_gone(lab, record)
+
+
+def test_two_labs_share_nothing(lab, name):
+    """A second lab beside the module's: same host names, other network,
+    files and processes."""
+    other = Lab(name).up(2, stock=True)
+    lab.exec("n1", "echo first >/tmp/mine", check=True)
+    assert other.exec("n1", ["cat", "/tmp/mine"]).returncode != 0
+    done = other.run(["srun", "-N2", "hostname"])
+    assert sorted(done.stdout.split()) == ["n1", "n2"]
+    before = lab.counters("n1")
+    assert other.run(["srun", "-N2", "true"]).returncode == 0
+    assert lab.counters("n1")["accepted"] == before["accepted"]
+    record = recorded(other)
+    other.down()
+    assert_gone(other, record)
+    assert lab.run(["srun", "-N4", "true"]).returncode == 0
+
+
+def test_up_twice_is_refused(lab):
+    with pytest.raises(LabError, match="is up already, with 4 nodes"):
+        lab.up(2, stock=True)
+    assert lab.alive()
+
+
+def test_daemons_run_as_whom_they_should(lab):
+    def owners(host, daemon):
+        return {os.stat(f"/proc/{p}").st_uid
+                for p in lab.pids(host, daemon)}
+
+    slurm = int(lab.exec("ctl", ["id", "-u", "slurm"]).stdout)
+    assert owners("ctl", "slurmctld") == {slurm}
+    assert owners("n1", "slurmd") == {0}
+    assert owners("login", "slurmd") == set()
+    assert owners("login", "munged") == {0}
+
+
+@pytest.mark.parametrize("user,uid", [("root", 0), ("user", 20001),
+                                      ("other", 20002)])
+def test_users(lab, user, uid):
+    done = lab.run(["srun", "-N4", "id", "-u"], user=user)
+    assert (done.returncode, done.stdout) == (0, f"{uid}\n" * 4)
+    assert lab.run("echo $HOME $USER; cd", user=user).stdout.split() == [
+        "/root" if uid == 0 else f"/home/{user}", user]
+
+
+def test_users_are_not_the_machines(lab):
+    assert "stormlab" not in pathlib.Path("/etc/passwd").read_text()
+    assert lab.exec("n1", ["getent", "passwd", "user"]).returncode == 0
+
+
+def test_home_is_common_and_tmp_is_not(lab):
+    assert lab.run("echo hello >~/common; echo hello >/tmp/own",
+                   user="user").returncode == 0
+    assert lab.exec("n2", "cat /home/user/common").stdout == "hello\n"
+    assert lab.exec("n2", "cat /tmp/own").returncode != 0
+
+
+def test_working_directory(lab, tmp_path):
+    assert lab.run(["pwd"], cwd="/usr/share").stdout == "/usr/share\n"
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    if str(hidden).startswith("/tmp/"):
+        assert lab.run(["pwd"], cwd=str(hidden)).stdout == "/root\n"
+    assert lab.run(["pwd"], cwd="/root", user="user").stdout == \
+        "/home/user\n"
+
+
+def test_exit_status_and_signals_pass_through(lab):
+    def run(*argv):
+        return stormlab("run", "--name", lab.name, *argv).returncode
+
+    assert run("sh", "-c", "exit 7") == 7
+    assert run("sh", "-c", "kill -TERM $$") == -signal.SIGTERM
+    assert run("no-such-command") == 127
+    with subprocess.Popen([PROGRAM, "run", "--name", lab.name, "sleep",
+                           "1001"]) as process:
+        until(lambda: lab.pids("login", "sleep"), "no sleep")
+        process.send_signal(signal.SIGUSR1)
+        assert process.wait(30) == -signal.SIGUSR1
+    assert lab.pids("login", "sleep") == []
+    process = lab.popen(["sleep", "1002"])
+    until(lambda: lab.pids("login", "sleep"), "no sleep")
+    process.send_signal(signal.SIGUSR2)
+    assert process.wait(30) == -signal.SIGUSR2
+
+
+def test_ctrl_c_arrives_once(lab):
+    """The terminal signals the whole foreground group: stormlab must not
+    signal its command once more."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(PROGRAM, [PROGRAM, "run", "--name", lab.name, "srun", "-N2",
+                           "sleep", "1003"])
+    until(lambda: lab.pids("n2", "sleep"), "no sleep")
+    os.write(terminal, b"\x03")
+    seen = b""
+    while b"running" not in seen:
+        seen += os.read(terminal, 4096)
+    assert seen.count(b"one more within 1 sec to abort") == 1
+    assert b"sending Ctrl-C" not in seen
+    os.write(terminal, b"\x03")
+    while b"forcing job termination" not in seen:
+        seen += os.read(terminal, 4096)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(terminal)
+    assert status == 130
+    lab.wait_idle()
+
+
+RECEIVER = """
+import socket, struct, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 8399))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+             socket.inet_aton("239.192.83.9") + bytes(4))
+print("ready", flush=True)
+print(s.recv(100).decode(), flush=True)
+"""
+SENDER = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.sendto(b"multicast", ("239.192.83.9", 8399))
+s.sendto(b"unicast", ("n1", 8399))
+"""
+
+
+def first_heard(lab):
+    """What reaches n1 first of a multicast and a later unicast datagram."""
+    python = ["/usr/bin/python3", "-c"]
+    with lab.popen(python + [RECEIVER], host="n1", text=True, cwd="/",
+                   stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "ready\n"
+        lab.run(python + [SENDER], cwd="/", check=True)
+        return process.stdout.readline().strip()
+
+
+def test_multicast_on_and_off(lab):
+    assert first_heard(lab) == "multicast"
+    lab.multicast(False)
+    try:
+        assert first_heard(lab) == "unicast"
+    finally:
+        lab.multicast(True)
+    assert first_heard(lab) == "multicast"
+
+
+def seconds_for_a_transfer(lab):
+    """8 MB from login to n1 by TCP, without Slurm."""
+    python = ["/usr/bin/python3", "-c"]
+    script = """
+import socket
+l = socket.create_server(("", 8398)); print("ready", flush=True)
+s = l.accept()[0]
+while s.recv(1 << 20): pass
+s.send(b"x")
+"""
+    with lab.popen(python + [script], host="n1", text=True, cwd="/",
+                   stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "ready\n"
+        return float(lab.run(python + ["""
+import socket, time
+t = time.monotonic()
+s = socket.create_connection(("n1", 8398))
+s.sendall(bytes(8000000)); s.shutdown(1); s.recv(1)
+print(time.monotonic() - t)
+"""], cwd="/", check=True).stdout)
+
+
+def test_shape(lab):
+    lab.shape("100mbit")
+    try:
+        assert 0.55 < seconds_for_a_transfer(lab)       # 0.64 s on the wire
+    finally:
+        lab.shape(None)
+    assert seconds_for_a_transfer(lab) < 0.5
+    with pytest.raises(LabError, match="is not a rate"):
+        lab.shape("fast")
+
+
+def test_counters(lab):
+    before = lab.counters("login")
+    assert seconds_for_a_transfer(lab) > 0
+    after = lab.counters("login")
+    grown = {k: after[k] - before[k] for k in before}
+    assert 8000000 <= grown["tx_bytes"] < 8800000
+    assert grown["opened"] == 1 and grown["accepted"] == 0
+    assert json.loads(stormlab("counters", "--name", lab.name, "login")
+                      .stdout).keys() == after.keys()
+
+
+def test_disk(lab):
+    stormlab("disk", "--name", lab.name, "n3", "1m")
+    fill = "dd if=/dev/zero of=/small/x bs=1M count=2 2>&1"
+    assert "No space left on device" in lab.exec("n3", fill).stdout
+    lab.disk("n3", "4m")
+    assert lab.exec("n3", fill).returncode == 0
+    assert not os.path.exists("/small")
+    assert lab.exec("n2", ["test", "-e", "/small"]).returncode == 1
+
+
+def test_put(lab, tmp_path):
+    source = tmp_path / "file"
+    source.write_bytes(bytes(range(256)) * 1000)
+    source.chmod(0o751)
+    lab.put(source, "n2", "/tmp/put")
+    inside = pathlib.Path(lab.path("n2", "/tmp/put"))
+    assert inside.read_bytes() == source.read_bytes()
+    assert inside.stat().st_mode & 0o777 == 0o751
+    with pytest.raises(LabError, match="n2:/nowhere/x"):
+        lab.put(source, "n2", "/nowhere/x")
+
+
+def test_kill_and_restart(name):
+    lab = Lab(name).up(2, stock=True)
+    old = lab.pids("n1", "slurmd")
+    assert lab.kill("n1", "slurmd") == old
+    assert lab.pids("n1", "slurmd") == []
+    with pytest.raises(LabError, match="n1 runs no slurmd"):
+        lab.kill("n1", "slurmd")
+    lab.restart("n1", "slurmd")
+    new = lab.pids("n1", "slurmd")
+    assert len(new) == 1 and new != old
+    lab.restart("ctl", "slurmctld")
+    lab.wait_idle()
+    assert lab.run(["srun", "-N2", "hostname"]).returncode == 0
+
+
+def test_conf(name):
+    lab = Lab(name).up(2, stock=True, conf=[
+        "TreeWidth=3", "MaxStepCount=7",
+        "PartitionName=short Nodes=n1 MaxTime=2"])
+    shown = lab.run(["scontrol", "show", "config"]).stdout
+    assert "TreeWidth               = 3" in shown
+    assert "MaxStepCount            = 7" in shown
+    part = lab.run(["scontrol", "show", "partition", "short"]).stdout
+    assert "MaxTime=00:02:00" in part and "Nodes=n1\n" in part
+
+
+def test_control_groups_of_two_labs(lab, name):
+    mine = Lab(name).up(2, stock=True,
+                        conf={"ProctrackType": "proctrack/cgroup"})
+    record = recorded(mine)
+    assert record["cgroups"]
+    done = mine.run(["srun", "-N2", "cat", "/proc/self/cgroup"])
+    assert done.returncode == 0 and "/slurm_n2/uid_0/job_" in done.stdout
+    mine.down()
+    assert_gone(mine, record)
+
+
+@pytest.mark.parametrize("args,error", [
+    (["up", "2", "--plugins", "/nowhere"], "build them with contribs/prepare"),
+    (["up", "2", "--stock", "--conf", "Foo=bar"], "unrecognized key: Foo"),
+    (["up", "2", "--stock", "--conf", "Foo"], "expected Key=Value"),
+    (["up", "2", "--stock", "--conf", "SelectType=select/foo"],
+     "plugin for select/foo"),
+    (["up", "2", "--stock", "--mtu", "100"], "must be from 576"),
+    (["run", "true"], "there is no lab"),
+    (["status"], "there is no lab"),
+    (["kill", "n1", "slurmd", "--signal", "FOO"], "no signal 'FOO'"),
+])
+def test_clear_errors(name, args, error):
+    done = stormlab(args[0], "--name", name, *args[1:])
+    assert done.returncode == 1
+    assert done.stderr.startswith("stormlab: ") and error in done.stderr
+    assert not os.path.exists(Lab(name).dir)
+
+
+def test_bad_host_is_named(lab):
+    with pytest.raises(LabError, match="has no host 'n5'; it has ctl, "
+                       "login, n1 to n4"):
+        lab.counters("n5")
+
+
+def test_not_root(name):
+    done = stormlab("up", 2, "--stock", "--name", name, user=65534,
+                    extra_groups=[])
+    assert done.returncode == 1
+    assert done.stderr == "stormlab: must be run by root, for only root " \
+        "may make and enter namespaces: try sudo\n"
+
+
+def test_no_namespaces(name):
+    """As in a container without privileges."""
+    done = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin", PROGRAM, "up", "2",
+         "--stock", "--name", name], text=True, capture_output=True,
+        timeout=60, check=False)
+    assert done.returncode == 1
+    assert "does not let root make namespaces" in done.stderr
+    assert not os.path.exists(Lab(name).dir)
+
+
+def test_help_of_every_command():
+    overview = stormlab("--help").stdout
+    for command in ("up", "run", "exec", "put", "shape", "drop", "multicast",
+                    "kill", "restart", "disk", "counters", "log", "wait",
+                    "status", "list", "down", "demo"):
+        assert f"    {command}" in overview
+        done = stormlab(command, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"usage: stormlab {command}")
