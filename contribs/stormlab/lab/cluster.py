@@ -708,7 +708,7 @@ class Lab:
         what it forked."""
         comm = DAEMONS.get(name, name)[:15]
         found = [p for p in pids_in_namespace(self.pid(host))
-                 if process_name(p) == comm]
+                 if process_name(p) == comm and start_time(p) is not None]
         if name in DAEMONS:
             found = [p for p in found if parent_of(p) not in found]
         return found
