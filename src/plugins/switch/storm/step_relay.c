@@ -53,6 +53,10 @@
 #include "src/libstorm/clock.h"
 #include "step_relay.h"
 
+/* slurmstepd's own; there is none in the other programs that load us */
+extern int stepd_send_pending_exit_msgs(stepd_step_rec_t *job);
+#pragma weak stepd_send_pending_exit_msgs
+
 #define ACK_LIMIT (10 * STORM_SEC)
 #define PEER_LIMIT 5		/* s, our own process writes at once */
 #define FORWARD_TRIES 5
@@ -607,12 +611,25 @@ void step_relay_start(stepd_step_rec_t *job)
 	      &job->step_id);
 }
 
-void step_relay_stop(void)
+/* slurmstepd keeps the last exits to itself until after this hook, for the
+ * sake of a CPU frequency that it has to set back first.  Without one they can
+ * go now, while there is a relay. */
+static void _last_exits(stepd_step_rec_t *job)
+{
+	if (!stepd_send_pending_exit_msgs || job->cpu_freq_min != NO_VAL ||
+	    job->cpu_freq_max != NO_VAL || job->cpu_freq_gov != NO_VAL)
+		return;
+	while (stepd_send_pending_exit_msgs(job))
+		;
+}
+
+void step_relay_stop(stepd_step_rec_t *job)
 {
 	const uint64_t one = 1;
 
 	if (!r.running)
 		return;
+	_last_exits(job);
 	r.srun->resp_addr = r.real;
 	if (write(r.wake, &one, sizeof(one)) != sizeof(one))
 		error("storm: eventfd: %m");

@@ -15,6 +15,6 @@ void step_relay_start(stepd_step_rec_t *job);
 
 /* When all processes of the step have ended: returns once srun has heard
  * everything, by storm or by Slurm's own message, or cannot be reached. */
-void step_relay_stop(void);
+void step_relay_stop(stepd_step_rec_t *job);
 
 #endif
