@@ -44,16 +44,14 @@ static struct {
 void storm_warn_once(const char *why, const char *otherwise)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char *said;
+	static bool warned;
 
 	slurm_mutex_lock(&lock);
-	if (!xstrcmp(said, why)) {
+	if (warned)
 		verbose("storm: %s; %s", why, otherwise);
-	} else {
+	else
 		info("warning: storm: %s; %s", why, otherwise);
-		xfree(said);
-		said = xstrdup(why);
-	}
+	warned = true;
 	slurm_mutex_unlock(&lock);
 }
 

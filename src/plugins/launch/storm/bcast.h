@@ -35,7 +35,7 @@ struct step_cast {
  */
 int storm_bcast(struct step_cast *cast, struct bcast_parameters *params);
 
-/* The components of a heterogeneous step fail alike: warn of it once. */
+/* One warning a command: the components of a heterogeneous step fail alike. */
 void storm_warn_once(const char *why, const char *otherwise);
 
 /*

@@ -9,6 +9,8 @@
 #include "config.h"
 
 #define _GNU_SOURCE
+/* As the original is built: its messages begin with its name. */
+#define SLURM_PLUGIN_DEBUG
 #include "src/common/slurm_xlator.h"
 #include "src/common/slurm_opt.h"
 #include "src/common/slurm_resource_info.h"

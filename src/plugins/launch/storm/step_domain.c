@@ -68,7 +68,7 @@ static bool to_storm_addr(const slurm_addr_t *in, uint16_t port,
 	return false;
 }
 
-/* "10.0.0.13:8383" */
+/* "storm port 10.0.0.13:8383" */
 static void addr_text(const struct storm_addr *a, char *buf, size_t len)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -76,10 +76,10 @@ static void addr_text(const struct storm_addr *a, char *buf, size_t len)
 
 	if (!memcmp(a->ip, mapped, sizeof(mapped))) {
 		inet_ntop(AF_INET, a->ip + 12, ip, sizeof(ip));
-		snprintf(buf, len, "%s:%u", ip, a->port);
+		snprintf(buf, len, "storm port %s:%u", ip, a->port);
 	} else {
 		inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
-		snprintf(buf, len, "[%s]:%u", ip, a->port);
+		snprintf(buf, len, "storm port [%s]:%u", ip, a->port);
 	}
 }
 
@@ -237,15 +237,19 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 	return STORM_NO_NODE;
 }
 
-/* What went wrong, without the node. */
-static char *cause(const struct step_domain *sd, const struct storm_fault *f)
+/* What went wrong, without the node.  together: it holds for other nodes too,
+ * so this one's address is left out. */
+static char *cause(const struct step_domain *sd, const struct storm_fault *f,
+		   bool together)
 {
-	char at[INET6_ADDRSTRLEN + 16];
+	char at[INET6_ADDRSTRLEN + 24];
 
 	if (f->why == STORM_ENOAGENT && f->node < sd->count) {
 		addr_text(&sd->nodes[f->node].addr, at, sizeof(at));
-		return xstrdup_printf("nothing listens on its storm port (%s)",
-				      at);
+		if (together)
+			snprintf(at, sizeof(at), "storm port %u",
+				 sd->nodes[f->node].addr.port);
+		return xstrdup_printf("nothing listens on %s", at);
 	}
 	/* The errno is the cause; "a system call failed" tells nothing. */
 	if (f->sys && f->why == STORM_ESYS)
@@ -259,7 +263,7 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f)
 char *step_domain_fault(const struct step_domain *sd,
 			const struct storm_fault *f)
 {
-	char *what = cause(sd, f), *text;
+	char *what = cause(sd, f, false), *text;
 
 	if (f->node < sd->count)
 		text = xstrdup_printf("node %s: %s", sd->names[f->node], what);
@@ -272,10 +276,8 @@ char *step_domain_fault(const struct step_domain *sd,
 static bool same_fault(const struct storm_fault *a,
 		       const struct storm_fault *b)
 {
-	/* Two nodes' addresses differ, so ENOAGENT is told one by one. */
 	return a->why == b->why && a->sys == b->sys &&
-	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE &&
-	       a->why != STORM_ENOAGENT;
+	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE;
 }
 
 char *step_domain_faults(const struct step_domain *sd,
@@ -303,7 +305,7 @@ char *step_domain_faults(const struct step_domain *sd,
 					hostlist_push_host(hl, sd->names[
 						out->faults[j].node]);
 			list = hostlist_ranged_string_xmalloc(hl);
-			what = cause(sd, f);
+			what = cause(sd, f, hostlist_count(hl) > 1);
 			one = xstrdup_printf("%s %s: %s",
 					     hostlist_count(hl) > 1 ?
 					     "nodes" : "node", list, what);

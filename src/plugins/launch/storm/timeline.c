@@ -3,7 +3,7 @@
  * is told apart as send and execute times), for -vv and for STORM_TIMELINE.
  *
  * The JSON object:
- *	command, job, step, step_het (null if none), nodes, tasks,
+ *	command, job, step, step_het (both null if none), nodes, tasks,
  *	launch		"storm" or "slurm": who launched the tasks; null: nobody
  *	fallback	null, or why something did not go by storm
  *	multicast	true; false: the relay was used; null: no domain
@@ -115,8 +115,13 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 	t->path = xstrdup(path);
 	t->bytes = bytes;
 	storm_domain_timeline((storm_domain_t *) d, &t->t);
-	if (!rec->transfers)
+	if (!rec->transfers) {
 		transfer_phases(&t->t, rec->phase);
+		/* The phases follow one another: a launch message of its own
+		 * is sent before anything is executed. */
+		if (!path && rec->phase[STORM_PHASE_EXEC].start)
+			rec->phase[STORM_PHASE_EXEC].start = t->t.applied;
+	}
 	*rec->transfers_end = t;
 	rec->transfers_end = &t->next;
 }
@@ -207,6 +212,11 @@ static json_object *json_string(const char *s)
 	return s ? json_object_new_string(s) : NULL;
 }
 
+static json_object *json_id(uint32_t id)
+{
+	return id == NO_VAL ? NULL : json_object_new_int64(id);
+}
+
 static json_object *json_counters(const struct storm_stats *s)
 {
 	json_object *o = json_object_new_object();
@@ -246,9 +256,8 @@ static json_object *json_record(const struct storm_record *rec)
 
 	json_object_object_add(o, "command", json_string(rec->command));
 	json_object_object_add(o, "job", json_object_new_int64(rec->job_id));
-	json_object_object_add(o, "step", json_object_new_int64(rec->step_id));
-	json_object_object_add(o, "step_het", rec->step_het == NO_VAL ? NULL :
-			       json_object_new_int64(rec->step_het));
+	json_object_object_add(o, "step", json_id(rec->step_id));
+	json_object_object_add(o, "step_het", json_id(rec->step_het));
 	json_object_object_add(o, "nodes", json_object_new_int64(rec->nodes));
 	json_object_object_add(o, "tasks", json_object_new_int64(rec->tasks));
 	json_object_object_add(o, "launch", !rec->tasks ? NULL :
