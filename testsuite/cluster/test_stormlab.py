@@ -383,6 +383,69 @@ def test_control_groups_of_two_labs(lab, name):
     assert_gone(mine, record)
 
 
+@pytest.mark.storm_only
+def test_agents_are_there_after_up_kill_and_restart(name):
+    lab = Lab(name).up(3)
+    for node in lab.nodes:
+        assert lab.agent_stats(node)["node"] == node
+    old = lab.pids("n2", "agent")
+    assert len(old) == 1
+    lab.restart("n2", "agent")
+    assert lab.pids("n2", "agent") not in ([], old)
+    lab.restart("n3", "slurmd")
+    lab.wait_idle()
+    done = lab.run(["srun", "--launch=storm", "-v", "-N3", "hostname"])
+    assert sorted(done.stdout.split()) == ["n1", "n2", "n3"]
+
+
+@pytest.mark.storm_only
+def test_drop(name, tmp_path):
+    """Every receiver loses its own datagrams; 0 ends it."""
+    lab = Lab(name).up(3)
+    source = tmp_path / "file"
+    source.write_bytes(os.urandom(2000000))
+    lab.put(source, "login", "/tmp/file")
+    job = "salloc -Q -N3 sbcast_storm -f /tmp/file /tmp/got"
+
+    def lost():
+        return [lab.agent_stats(n)["udp"]["dropped_by_test"]
+                for n in lab.nodes]
+
+    lab.run(job, check=True)
+    assert lost() == [0, 0, 0]
+    lab.drop(20, seed=3)
+    assert "DropPercent=20\n" in lab.run("cat /etc/slurm/storm.conf").stdout
+    lab.run(job, check=True)
+    losses = lost()
+    assert min(losses) > 0 and len(set(losses)) > 1
+    for node in lab.nodes:
+        assert pathlib.Path(lab.path(node, "/tmp/got")).read_bytes() \
+            == source.read_bytes()
+    lab.drop(0)
+    assert lab.run("cat /etc/slurm/storm.conf").returncode != 0
+    lab.run(job, check=True)
+    assert lost() == losses
+
+
+@pytest.mark.storm_only
+def test_refused_storm_conf_is_told(name):
+    done = stormlab("up", 2, "--name", name, "--storm-conf", "Window=foo")
+    assert done.returncode == 1
+    assert "Window=foo is refused" in done.stderr
+    assert not os.path.exists(Lab(name).dir)
+
+
+@pytest.mark.storm_only
+def test_demo(name):
+    done = stormlab("demo", "--no-prepare", "--nodes", 4, "--name", name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("12000000 bytes, whole") == 4
+    assert "launched by storm, multicast yes" in done.stdout
+    assert "fallback: none" in done.stdout
+    assert "login host sent, MB" in done.stdout
+    assert not os.path.exists(Lab(name).dir)
+
+
 @pytest.mark.parametrize("args,error", [
     (["up", "2", "--plugins", "/nowhere"], "build them with contribs/prepare"),
     (["up", "2", "--stock", "--conf", "Foo=bar"], "unrecognized key: Foo"),

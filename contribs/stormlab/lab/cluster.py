@@ -417,6 +417,7 @@ class Lab:
             ready_w = None
             self._conduct(plan, go, ready_r, timeout)
             self.wait_idle(timeout)
+            self.wait_agents()
             for name in names:
                 os.write(go[name], b"r")
         finally:
@@ -627,6 +628,18 @@ class Lab:
                 f"{e}: " + ", ".join(f"{h} is {states[h]}" for h in odd[:8])
                 + f"\n{odd[0]}: " + self._tail(odd[0])) from None
 
+    def wait_agents(self, nodes=None, timeout=10):
+        """Wait until the agents of these nodes (all) take requests: a slurmd
+        starts its agent without waiting for it. Nothing without plugins."""
+        if not self.record["stage"]:
+            return
+        port = int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
+            self.dir)).get("port", slurmconf.STORM_PORT))
+        for node in nodes or self.nodes:
+            wait_for(lambda: net.listening(port, self.pid(node)), timeout,
+                     f"{node}: no agent listens on port {port}:\n"
+                     + self._tail(node), 0.005)
+
     def _tail(self, host, lines=5):
         daemon = "slurmctld" if host == "ctl" else "slurmd"
         return "\n".join(self.log(host, daemon).splitlines()[-lines:]) \
@@ -743,6 +756,7 @@ class Lab:
         if agent:
             wait_for(lambda: self.pids(host, "agent"), timeout,
                      f"{host}: no new agent")
+            self.wait_agents([host])
             return
         line, _ = self.command(host, argv, cwd="/")
         done = subprocess.run(line, env=hosts.DAEMON_ENV, text=True,
@@ -752,6 +766,8 @@ class Lab:
         if done.returncode:
             raise LabError(f"{host}: {daemon} exited with "
                            f"{done.returncode}: {done.stdout.strip()}")
+        if daemon == "slurmd":
+            self.wait_agents([host])
 
     def disk(self, host, size, path="/small"):
         """Mount an empty disk of this size on a host, writable by all; an

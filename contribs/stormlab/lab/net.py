@@ -96,10 +96,10 @@ def set_multicast(switch_pid, hosts, on):
            [f"link set dev {h} mcast_flood {flag}" for h in hosts])
 
 
-def listening(port):
-    """Whether anybody in this network namespace listens on a TCP port; to
-    try it by connecting would leave traces in logs and counters."""
-    with open("/proc/net/tcp") as f:
+def listening(port, pid="self"):
+    """Whether anybody in the network namespace of pid listens on a TCP port;
+    to try it by connecting would leave traces in logs and counters."""
+    with open(f"/proc/{pid}/net/tcp") as f:
         sockets = [line.split() for line in f][1:]
     return any(s[1].endswith(f":{port:04X}") and s[3] == "0A"
                for s in sockets)

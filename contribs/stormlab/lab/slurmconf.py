@@ -12,6 +12,9 @@ from .sysdep import LabError
 #: as the hosts see it: the stage directory, wherever it lies outside
 STAGE = "/run/stormlab/stage"
 
+#: of our agents, where storm.conf names none
+STORM_PORT = 8383
+
 #: name, uid (= gid) and what they are for; they exist inside the lab alone
 USERS = (("user", 20001), ("other", 20002))
 
