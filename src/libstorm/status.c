@@ -6,6 +6,11 @@
 #include "idset.h"
 #include "status.h"
 
+/* bytes of a STATUS: without ranges and faults, a range, a fault */
+#define FIXED 73
+#define RANGE 8
+#define FAULT 9
+
 void storm_status_free(struct storm_status *s)
 {
 	storm_idset_clear(&s->missing);
@@ -18,8 +23,19 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	struct storm_out o = { buf, buf + max, false };
 	uint32_t n = s->missing.count < STORM_MISSING_KEPT ?
 		     s->missing.count : STORM_MISSING_KEPT;
+	uint32_t f = s->nfaults;
 	struct storm_idset kept = { s->missing.r, n, n };
 
+	/* some of each: with none left all would look well */
+	while (FIXED + RANGE * (size_t) n + FAULT * (size_t) f > max) {
+		if (n > 1 && (f <= 1 || RANGE * n >= FAULT * f))
+			n--;
+		else if (f > 1)
+			f--;
+		else
+			return 0;
+	}
+	kept.count = n;
 	storm_put64(&o, s->version);
 	storm_put64(&o, s->op);
 	storm_put8(&o, s->phase);
@@ -33,8 +49,8 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	storm_put64(&o, s->lost);
 	storm_put_idset(&o, &kept);
 	storm_put32(&o, s->faults_total);
-	storm_put16(&o, (uint16_t) s->nfaults);
-	for (uint32_t i = 0; i < s->nfaults; i++) {
+	storm_put16(&o, (uint16_t) f);
+	for (uint32_t i = 0; i < f; i++) {
 		storm_put32(&o, s->faults[i].node);
 		storm_put8(&o, (uint8_t) s->faults[i].why);
 		storm_put32(&o, (uint32_t) s->faults[i].sys);
@@ -64,13 +80,14 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 	s->nfaults = storm_get16(&i);
 	if (i.bad || s->nfaults > STORM_FAULTS_KEPT ||
 	    s->nfaults > s->faults_total || s->phase > STORM_PHASE_ENDED ||
-	    (s->flags & ~STORM_STATUS_FLAGS))
+	    (s->flags & ~STORM_STATUS_FLAGS) || s->mtu < STORM_MTU_MIN)
 		goto bad;
 	for (uint32_t k = 0; k < s->nfaults; k++) {
 		s->faults[k].node = storm_get32(&i);
 		s->faults[k].why = storm_get8(&i);
 		s->faults[k].sys = (int) storm_get32(&i);
 		if (s->faults[k].node >= count ||
+		    !s->faults[k].why ||
 		    s->faults[k].why >= STORM_ERANGE_)
 			goto bad;
 	}

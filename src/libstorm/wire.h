@@ -20,6 +20,9 @@
 #define STORM_DATAGRAM_MIN (STORM_HEADER_LEN + STORM_TAG_LEN)
 #define STORM_DATAGRAM_MAX 9000
 #define STORM_CHUNK_MIN 256
+/* a datagram that holds a chunk: no link of a domain takes less */
+#define STORM_MTU_MIN (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + \
+		       STORM_CHUNK_MIN + STORM_TAG_LEN)
 
 enum storm_msg {
 	STORM_MSG_CAST = 1,	/* owner -> all: state, begin, acknowledged */

@@ -1,0 +1,544 @@
+/*
+ * test_status.c - what a subtree says of itself: on the wire, and merged.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "idset.h"
+#include "status.h"
+#include "unit.h"
+
+#define COUNT 200	/* nodes in the domain */
+#define FIXED 73	/* bytes without ranges and faults */
+#define ROOM 1400
+
+static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
+		  uint32_t count)
+{
+	uint8_t *p = exact(buf, len);
+	int err = storm_status_unpack(s, p, len, count);
+
+	must(!err || (!s->missing.r && !s->missing.count));
+	free(p);
+	return err;
+}
+
+static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
+			  uint32_t faults)
+{
+	static const enum storm_err whys[] = {
+		STORM_ELOST, STORM_EACCES, STORM_ESYS, STORM_EEXIST,
+		STORM_ENOAGENT, STORM_EPATH,
+	};
+
+	memset(s, 0, sizeof(*s));
+	s->version = rnd64(r);
+	s->op = op;
+	s->phase = (uint8_t) below(r, 4);
+	s->flags = (uint8_t) below(r, STORM_STATUS_FLAGS + 1);
+	s->progress = below(r, 4) ? below(r, 1000000) : UINT64_MAX;
+	s->cmp = below(r, 3);
+	s->cmp_false = below(r, 2);
+	s->mtu = 1000 + below(r, 500);
+	s->seen = rnd64(r);
+	s->repaired = below(r, 1000);
+	s->lost = below(r, 1000);
+	for (uint32_t n = below(r, 4); n; n--) {
+		uint32_t node = below(r, COUNT - 5);
+
+		must(!storm_idset_add(&s->missing, node, node + below(r, 5)));
+	}
+	while (faults--)
+		/* a node has one reason, whoever tells it */
+		storm_status_fault(s, below(r, COUNT) / 6 * 6,
+				   whys[below(r, 1)], 0);
+	for (uint32_t i = 0; i < s->nfaults; i++) {
+		s->faults[i].why = whys[s->faults[i].node / 6 % 6];
+		s->faults[i].sys = (int) s->faults[i].node * 3 - 50;
+	}
+}
+
+/* ---------------------------------------------------------------- wire --- */
+
+START_TEST(test_golden)
+{
+	struct storm_status s = {
+		.version = 5, .op = 3, .phase = STORM_PHASE_STAGED,
+		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
+		.cmp = 2, .cmp_false = true, .mtu = 1472, .seen = 6,
+		.repaired = 17, .lost = 4,
+	}, t;
+	uint8_t buf[ROOM];
+	size_t len;
+
+	must(!storm_idset_add(&s.missing, 8, 9));
+	storm_status_fault(&s, 11, STORM_ESYS, 28);
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	same_hex(buf, len, "0000000000000005" "0000000000000003" "02" "01"
+		 "ffffffffffffffff" "0000000000000002" "01" "000005c0"
+		 "0000000000000006" "0000000000000011" "0000000000000004"
+		 "00000001" "00000008" "00000009"
+		 "00000001" "0001" "0000000b" "03" "0000001c");
+	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
+	ck_assert_uint_eq(t.version, 5);
+	ck_assert_uint_eq(t.op, 3);
+	ck_assert_uint_eq(t.phase, STORM_PHASE_STAGED);
+	ck_assert_uint_eq(t.flags, STORM_STATUS_MCAST);
+	ck_assert(t.progress == UINT64_MAX);
+	ck_assert_uint_eq(t.cmp, 2);
+	ck_assert(t.cmp_false);
+	ck_assert_uint_eq(t.mtu, 1472);
+	ck_assert_uint_eq(t.seen, 6);
+	ck_assert_uint_eq(t.repaired, 17);
+	ck_assert_uint_eq(t.lost, 4);
+	ck_assert_uint_eq(t.missing.count, 1);
+	ck_assert_uint_eq(t.nfaults, 1);
+	ck_assert_uint_eq(t.faults_total, 1);
+	ck_assert_uint_eq(t.faults[0].node, 11);
+	ck_assert_uint_eq(t.faults[0].why, STORM_ESYS);
+	ck_assert_int_eq(t.faults[0].sys, 28);
+	storm_status_free(&s);
+	storm_status_free(&t);
+	ck_assert_uint_eq(t.version, 0);
+}
+END_TEST
+
+START_TEST(test_random)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_status s, t;
+	uint8_t buf[ROOM], again[ROOM];
+	size_t len;
+
+	status_random(&s, &r, below(&r, 9), below(&r, 40));
+	s.faults_total += below(&r, 3);
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	must(len == FIXED + 8 * (size_t) s.missing.count +
+		    9 * (size_t) s.nfaults);
+	must(unpack(&t, buf, len, COUNT) == STORM_OK);
+	must(storm_status_pack(&t, again, sizeof(again)) == len);
+	must(!memcmp(buf, again, len));
+	storm_status_free(&t);
+	for (size_t n = 0; n < len; n++)
+		must(unpack(&t, buf, n, COUNT) == STORM_EINVAL);
+	buf[len] = 0;
+	must(unpack(&t, buf, len + 1, COUNT) == STORM_EINVAL);
+	storm_status_free(&s);
+}
+END_TEST
+
+/* What does not fit is left out, but never so that all looks well. */
+START_TEST(test_small)
+{
+	struct storm_status s = { .op = 1, .mtu = 1472 }, t;
+	uint8_t buf[ROOM];
+
+	for (uint32_t i = 0; i < 40; i++) {
+		must(!storm_idset_add(&s.missing, 2 * i, 2 * i));
+		storm_status_fault(&s, 100 + i, STORM_ELOST, 0);
+	}
+	ck_assert_uint_eq(s.nfaults, STORM_FAULTS_KEPT);
+	ck_assert_uint_eq(s.faults_total, 40);
+	for (size_t max = 0; max <= sizeof(buf); max++) {
+		size_t len = storm_status_pack(&s, buf, max);
+
+		must(len <= max);
+		must((len > 0) == (max >= FIXED + 8 + 9));
+		if (!len)
+			continue;
+		must(!unpack(&t, buf, len, COUNT));
+		must(t.faults_total == 40 && t.nfaults && t.missing.count);
+		must(t.nfaults <= STORM_FAULTS_KEPT &&
+		     t.missing.count <= STORM_MISSING_KEPT);
+		must(storm_idset_covers(&s.missing, &t.missing));
+		if (max >= 508)		/* as on a link of 576 bytes */
+			must(t.nfaults >= 16 && t.missing.count >= 16);
+		storm_status_free(&t);
+	}
+	must(storm_status_pack(&s, buf, sizeof(buf)) ==
+	     FIXED + 8 * STORM_MISSING_KEPT + 9 * STORM_FAULTS_KEPT);
+	storm_status_free(&s);
+}
+END_TEST
+
+#define REFUSED(change) do { \
+	struct storm_status s_ = { .version = 1, .op = 1, .mtu = 1472 }, t_; \
+	uint8_t buf_[ROOM]; \
+	size_t len_; \
+	storm_status_fault(&s_, 11, STORM_ESYS, 28); \
+	len_ = storm_status_pack(&s_, buf_, sizeof(buf_)); \
+	must(!unpack(&t_, buf_, len_, COUNT)); \
+	s_.change; \
+	len_ = storm_status_pack(&s_, buf_, sizeof(buf_)); \
+	if (unpack(&t_, buf_, len_, COUNT) != STORM_EINVAL) \
+		ck_abort_msg("taken: %s", #change); \
+} while (0)
+
+START_TEST(test_refused)
+{
+	struct storm_status s = { .version = 1, .mtu = 1472 }, t;
+	uint8_t buf[ROOM];
+	size_t len;
+
+	REFUSED(phase = STORM_PHASE_ENDED + 1);
+	REFUSED(flags = STORM_STATUS_FLAGS + 1);
+	REFUSED(flags = 0x80);
+	REFUSED(faults_total = 0);
+	REFUSED(faults[0].node = COUNT);
+	REFUSED(faults[0].node = STORM_NO_NODE);
+	REFUSED(faults[0].why = STORM_ERANGE_);
+	REFUSED(faults[0].why = STORM_OK);
+	/* the owner makes its datagrams as small as the smallest MTU: one
+	 * that does not hold the headers and a chunk is a lie */
+	REFUSED(mtu = 0);
+	REFUSED(mtu = 10);
+	REFUSED(mtu = STORM_MTU_MIN - 1);
+	must(!storm_idset_add(&s.missing, 7, 7));
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	ck_assert_int_eq(unpack(&t, buf, len, 7), STORM_EINVAL);
+	ck_assert_int_eq(unpack(&t, buf, len, 8), STORM_OK);
+	storm_status_free(&t);
+	/* more faults than anybody sends */
+	s.missing.count = 0;
+	s.faults_total = 1000;
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	buf[len - 1] = STORM_FAULTS_KEPT + 1;
+	memset(buf + len, 0, sizeof(buf) - len);
+	ck_assert_int_eq(unpack(&t, buf, len + 9 * (STORM_FAULTS_KEPT + 1),
+				COUNT), STORM_EINVAL);
+	buf[len - 2] = 0xff;
+	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_EINVAL);
+	s.missing.count = 1;
+	storm_status_free(&s);
+}
+END_TEST
+
+START_TEST(test_noise)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_status s, t;
+	uint8_t buf[ROOM];
+	size_t len;
+
+	status_random(&s, &r, 3, 8);
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	for (int i = 0; i < 200; i++) {
+		uint8_t bad[ROOM];
+
+		memcpy(bad, buf, len);
+		for (uint32_t n = 1 + below(&r, 4); n; n--)
+			bad[below(&r, (uint32_t) len)] = (uint8_t) rnd64(&r);
+		if (unpack(&t, bad, len, COUNT))
+			continue;
+		must(t.nfaults <= STORM_FAULTS_KEPT &&
+		     t.nfaults <= t.faults_total);
+		must(t.phase <= STORM_PHASE_ENDED);
+		for (uint32_t k = 0; k < t.nfaults; k++)
+			must(t.faults[k].node < COUNT &&
+			     t.faults[k].why < STORM_ERANGE_);
+		storm_status_free(&t);
+	}
+	storm_status_free(&s);
+}
+END_TEST
+
+/* --------------------------------------------------------------- merge --- */
+
+static bool same(const struct storm_status *a, const struct storm_status *b)
+{
+	if (a->op != b->op || a->phase != b->phase || a->flags != b->flags ||
+	    a->progress != b->progress || a->cmp != b->cmp ||
+	    (a->cmp && a->cmp_false != b->cmp_false) || a->mtu != b->mtu ||
+	    a->repaired != b->repaired || a->lost != b->lost ||
+	    a->nfaults != b->nfaults || a->faults_total != b->faults_total ||
+	    !storm_idset_covers(&a->missing, &b->missing) ||
+	    !storm_idset_covers(&b->missing, &a->missing))
+		return false;
+	for (uint32_t i = 0; i < a->nfaults; i++) {
+		uint32_t k = 0;
+
+		while (k < b->nfaults && b->faults[k].node != a->faults[i].node)
+			k++;
+		if (k == b->nfaults || b->faults[k].why != a->faults[i].why ||
+		    b->faults[k].sys != a->faults[i].sys)
+			return false;
+	}
+	return true;
+}
+
+static void own(struct storm_status *s, uint64_t op)
+{
+	memset(s, 0, sizeof(*s));
+	s->op = op;
+	s->phase = STORM_PHASE_ENDED;
+	s->flags = STORM_STATUS_MCAST;
+	s->progress = UINT64_MAX;
+	s->cmp = 2;
+	s->mtu = 1472;
+}
+
+/* Children answer in any order. */
+START_TEST(test_commutes)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_status child[8], a, b;
+	uint32_t n = 2 + below(&r, 7), *order = shuffled(&r, n);
+
+	own(&a, 3);
+	own(&b, 3);
+	for (uint32_t i = 0; i < n; i++) {
+		status_random(&child[i], &r, 2 + below(&r, 3), below(&r, 4));
+		if (_i % 2)
+			child[i].cmp = 2;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		storm_status_merge(&a, &child[i]);
+		storm_status_merge(&b, &child[order[i]]);
+	}
+	must(same(&a, &b));
+	for (uint32_t i = 0; i < n; i++)
+		storm_status_free(&child[i]);
+	storm_status_free(&a);
+	storm_status_free(&b);
+	free(order);
+}
+END_TEST
+
+/* A deep tree says the same as a flat one. */
+START_TEST(test_associates)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_status child[6], flat, left, right;
+
+	own(&flat, 3);
+	own(&left, 3);
+	own(&right, 3);
+	for (uint32_t i = 0; i < 6; i++) {
+		status_random(&child[i], &r, 3, 0);
+		child[i].cmp = 2;
+		/* each node stands in one subtree */
+		storm_status_fault(&child[i], i * 10, STORM_ESYS, 5);
+		storm_status_merge(&flat, &child[i]);
+		storm_status_merge(i < 3 ? &left : &right, &child[i]);
+	}
+	storm_status_merge(&left, &right);
+	must(same(&flat, &left));
+	must(flat.faults_total == 6);
+	for (uint32_t i = 0; i < 6; i++)
+		storm_status_free(&child[i]);
+	storm_status_free(&flat);
+	storm_status_free(&left);
+	storm_status_free(&right);
+}
+END_TEST
+
+START_TEST(test_minimum)
+{
+	struct storm_status a, c;
+
+	own(&a, 3);
+	own(&c, 3);
+	c.phase = STORM_PHASE_BEGUN;
+	c.progress = 1000;
+	c.mtu = 1400;
+	c.repaired = 3;
+	c.lost = 2;
+	c.flags = STORM_STATUS_UNACKED;
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_BEGUN);
+	ck_assert_uint_eq(a.progress, 1000);
+	ck_assert_uint_eq(a.mtu, 1400);
+	ck_assert_uint_eq(a.flags, STORM_STATUS_UNACKED);
+	c.progress = 2000;
+	c.mtu = 1450;
+	c.lost = 1;
+	c.flags = STORM_STATUS_MCAST;
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.progress, 1000);
+	ck_assert_uint_eq(a.mtu, 1400);
+	ck_assert_uint_eq(a.repaired, 6);
+	ck_assert_uint_eq(a.lost, 2);
+	ck_assert_uint_eq(a.flags, STORM_STATUS_UNACKED);
+}
+END_TEST
+
+/* A child that is at another operation. */
+START_TEST(test_other_operation)
+{
+	struct storm_status a, late, early;
+
+	own(&a, 3);
+	own(&late, 2);
+	late.phase = STORM_PHASE_ENDED;
+	storm_status_fault(&late, 5, STORM_EEXIST, 17);
+	storm_status_fault(&late, 6, STORM_ESYS, 28);
+	late.faults_total = 40;
+	storm_status_merge(&a, &late);
+	/* it has not heard of ours, and how its last one went is past */
+	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	ck_assert_uint_eq(a.progress, 0);
+	ck_assert_uint_eq(a.nfaults, 0);
+	ck_assert_uint_eq(a.faults_total, 0);
+	/* but a node that is lost is lost to all of them */
+	own(&a, 3);
+	storm_status_fault(&late, 7, STORM_ELOST, 0);
+	storm_status_merge(&a, &late);
+	ck_assert_uint_eq(a.nfaults, 1);
+	ck_assert_uint_eq(a.faults_total, 1);
+	ck_assert_uint_eq(a.faults[0].node, 7);
+	/* one that went on holds ours no more up */
+	own(&a, 3);
+	own(&early, 4);
+	early.phase = STORM_PHASE_NONE;
+	early.progress = 0;
+	storm_status_fault(&early, 5, STORM_EEXIST, 17);
+	storm_status_merge(&a, &early);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_ENDED);
+	ck_assert(a.progress == UINT64_MAX);
+	ck_assert_uint_eq(a.nfaults, 0);
+}
+END_TEST
+
+START_TEST(test_compare)
+{
+	struct storm_status a, c;
+
+	own(&a, 3);
+	own(&c, 3);
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.cmp, 2);
+	ck_assert(!a.cmp_false);
+	c.cmp_false = true;
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.cmp, 2);
+	ck_assert(a.cmp_false);
+	/* another question was answered: no answer to this one, and it does
+	 * not become one by who is merged next */
+	c.cmp = 1;
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.cmp, 0);
+	c.cmp = 2;
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.cmp, 0);
+}
+END_TEST
+
+START_TEST(test_silent)
+{
+	struct storm_tree t;
+	struct storm_status a, c;
+	struct storm_idset below_ = { 0 };
+
+	must(!storm_tree_init(&t, 100, 4));
+	own(&a, 3);
+	own(&c, 3);
+	must(!storm_tree_subtree(&t, 2, &below_));
+	storm_status_merge_silent(&a, &t, 2);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	ck_assert_uint_eq(a.progress, 0);
+	ck_assert_uint_eq(a.cmp, 0);
+	ck_assert_uint_eq(a.flags, 0);
+	ck_assert(storm_idset_size(&below_) > 5);
+	ck_assert(storm_idset_covers(&a.missing, &below_));
+	ck_assert(storm_idset_covers(&below_, &a.missing));
+	/* the others do not make up for it */
+	storm_status_merge(&a, &c);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	ck_assert_uint_eq(a.cmp, 0);
+	ck_assert(storm_idset_covers(&a.missing, &below_));
+	storm_status_free(&a);
+	storm_idset_clear(&below_);
+	storm_tree_free(&t);
+}
+END_TEST
+
+START_TEST(test_faults)
+{
+	struct storm_status s, c;
+
+	own(&s, 3);
+	for (uint32_t i = 0; i < 50; i++) {
+		storm_status_fault(&s, i, STORM_ESYS, 5);
+		/* the first reason stays */
+		if (i < STORM_FAULTS_KEPT)
+			storm_status_fault(&s, i, STORM_EPATH, 6);
+	}
+	ck_assert_uint_eq(s.nfaults, STORM_FAULTS_KEPT);
+	ck_assert_uint_eq(s.faults_total, 50);
+	ck_assert_uint_eq(s.faults[3].why, STORM_ESYS);
+	own(&c, 3);
+	storm_status_merge(&c, &s);
+	ck_assert_uint_eq(c.nfaults, STORM_FAULTS_KEPT);
+	ck_assert_uint_eq(c.faults_total, 50);
+	for (int e = 0; e < STORM_ERANGE_; e++)
+		must(storm_fault_of_session((enum storm_err) e) ==
+		     (e == STORM_ENOAGENT || e == STORM_ELOST ||
+		      e == STORM_EVERSION || e == STORM_EAUTH ||
+		      e == STORM_EACCES || e == STORM_EBUSY ||
+		      e == STORM_ETIME));
+}
+END_TEST
+
+START_TEST(test_news)
+{
+	struct storm_status was, is;
+
+	own(&was, 3);
+	was.phase = STORM_PHASE_BEGUN;
+	was.cmp = 0;
+	was.progress = 0;
+	is = was;
+	ck_assert(!storm_status_news(&was, &is));
+	is.progress = 1000;	/* has its own pace */
+	is.mtu = 1400;
+	is.version++;
+	ck_assert(!storm_status_news(&was, &is));
+	is = was;
+	is.op = 4;
+	ck_assert(storm_status_news(&was, &is));
+	is = was;
+	is.phase = STORM_PHASE_STAGED;
+	ck_assert(storm_status_news(&was, &is));
+	ck_assert(!storm_status_news(&is, &was));
+	is = was;
+	is.faults_total = 1;
+	ck_assert(storm_status_news(&was, &is));
+	is = was;
+	is.cmp = 1;
+	ck_assert(storm_status_news(&was, &is));
+	ck_assert(!storm_status_news(&is, &was));
+	is = was;
+	is.flags |= STORM_STATUS_UNACKED;
+	ck_assert(storm_status_news(&was, &is));
+	ck_assert(!storm_status_news(&is, &was));
+	/* the last one that was missing has answered */
+	is = was;
+	must(!storm_idset_add(&was.missing, 3, 3));
+	ck_assert(storm_status_news(&was, &is));
+	ck_assert(!storm_status_news(&is, &was));
+	storm_status_free(&was);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("status");
+	TCase *t = tcase_create("wire");
+
+	tcase_add_test(t, test_golden);
+	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
+	tcase_add_test(t, test_small);
+	tcase_add_test(t, test_refused);
+	tcase_add_loop_test(t, test_noise, 0, unit_runs(20));
+	suite_add_tcase(s, t);
+	t = tcase_create("merge");
+	tcase_add_loop_test(t, test_commutes, 0, unit_runs(100));
+	tcase_add_loop_test(t, test_associates, 0, unit_runs(50));
+	tcase_add_test(t, test_minimum);
+	tcase_add_test(t, test_other_operation);
+	tcase_add_test(t, test_compare);
+	tcase_add_test(t, test_silent);
+	tcase_add_test(t, test_faults);
+	tcase_add_test(t, test_news);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
