@@ -1,0 +1,200 @@
+/*
+ * test_cast.c - the owner's state on the wire.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "cast.h"
+#include "idset.h"
+#include "unit.h"
+
+#define COUNT 100	/* nodes in the domain */
+#define FIXED 68	/* bytes before the set's ranges, without the u8 what */
+
+static int unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
+		  uint32_t count)
+{
+	uint8_t *p = exact(buf, len);
+	int err = storm_cast_unpack(c, p, len, count);
+
+	/* what is refused owns nothing */
+	must(!err || (!c->excluded.r && !c->excluded.count));
+	free(p);
+	return err;
+}
+
+static void known(struct storm_cast *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->version = 0x0102030405060708ULL;
+	c->flags = STORM_CAST_ASK | STORM_CAST_CHAIN;
+	c->heartbeat = 9;
+	c->op = 3;
+	c->size = 0x100000;
+	c->chunk = 1396;
+	c->sent = 0x80000;
+	c->decision = STORM_COMMIT;
+	c->cmp = 2;
+	c->cmp_var = STORM_VAR_HEARTBEAT;
+	c->cmp_rel = STORM_NE;
+	c->cmp_value = 8;
+	must(!storm_idset_add(&c->excluded, 4, 6));
+}
+
+START_TEST(test_golden)
+{
+	struct storm_cast c, d;
+	uint8_t buf[256];
+	size_t len;
+
+	known(&c);
+	len = storm_cast_pack(&c, buf, sizeof(buf));
+	same_hex(buf, len, "01" "0102030405060708" "06" "0000000000000009"
+		 "0000000000000003" "0000000000100000" "00000574"
+		 "0000000000080000" "01" "0000000000000002" "01" "03"
+		 "0000000000000008" "00000001" "00000004" "00000006");
+	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_OK);
+	ck_assert_uint_eq(d.version, c.version);
+	ck_assert_uint_eq(d.flags, c.flags);
+	ck_assert_uint_eq(d.heartbeat, c.heartbeat);
+	ck_assert_uint_eq(d.op, c.op);
+	ck_assert_uint_eq(d.size, c.size);
+	ck_assert_uint_eq(d.chunk, c.chunk);
+	ck_assert_uint_eq(d.sent, c.sent);
+	ck_assert_uint_eq(d.decision, c.decision);
+	ck_assert_uint_eq(d.cmp, c.cmp);
+	ck_assert_uint_eq(d.cmp_var, c.cmp_var);
+	ck_assert_uint_eq(d.cmp_rel, c.cmp_rel);
+	ck_assert_uint_eq(d.cmp_value, c.cmp_value);
+	ck_assert_uint_eq(d.excluded.count, 1);
+	ck_assert_uint_eq(d.excluded.r[0].first, 4);
+	ck_assert_uint_eq(d.excluded.r[0].last, 6);
+	storm_idset_clear(&d.excluded);
+	storm_idset_clear(&c.excluded);
+}
+END_TEST
+
+START_TEST(test_random)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_cast c = { 0 }, d;
+	uint8_t buf[1400], again[1400];
+	size_t len;
+
+	c.version = rnd64(&r);
+	c.flags = (uint8_t) below(&r, STORM_CAST_FLAGS + 1);
+	c.heartbeat = rnd64(&r);
+	c.op = rnd64(&r);
+	c.size = rnd64(&r) >> below(&r, 64);
+	c.sent = c.size ? rnd64(&r) % c.size : 0;
+	c.chunk = below(&r, 5) ? STORM_CHUNK_MIN +
+		  below(&r, STORM_DATAGRAM_MAX - STORM_CHUNK_MIN + 1) : 0;
+	c.decision = (uint8_t) below(&r, 3);
+	c.cmp = rnd64(&r);
+	c.cmp_var = (uint8_t) below(&r, STORM_VARS);
+	c.cmp_rel = (uint8_t) below(&r, 4);
+	c.cmp_value = rnd64(&r);
+	for (uint32_t n = below(&r, 20); n; n--) {
+		uint32_t node = below(&r, COUNT);
+
+		must(!storm_idset_add(&c.excluded, node, node));
+	}
+	len = storm_cast_pack(&c, buf, sizeof(buf));
+	must(len == 1 + FIXED + 8 * (size_t) c.excluded.count);
+	must(unpack(&d, buf + 1, len - 1, COUNT) == STORM_OK);
+	must(storm_cast_pack(&d, again, sizeof(again)) == len);
+	must(!memcmp(buf, again, len));
+	storm_idset_clear(&d.excluded);
+	/* cut anywhere, or with something behind */
+	for (size_t n = 0; n + 1 < len; n++)
+		must(unpack(&d, buf + 1, n, COUNT) == STORM_EINVAL);
+	buf[len] = 0;
+	must(unpack(&d, buf + 1, len, COUNT) == STORM_EINVAL);
+	for (size_t n = 0; n < len; n++)
+		must(storm_cast_pack(&c, again, n) == 0);
+	storm_idset_clear(&c.excluded);
+}
+END_TEST
+
+/* Whatever comes, what is taken is within the bounds that others rely on. */
+START_TEST(test_noise)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_cast c;
+	uint8_t buf[256];
+	size_t len;
+
+	known(&c);
+	len = storm_cast_pack(&c, buf, sizeof(buf));
+	storm_idset_clear(&c.excluded);
+	for (int i = 0; i < 200; i++) {
+		uint8_t bad[256];
+
+		memcpy(bad, buf, len);
+		for (uint32_t n = 1 + below(&r, 4); n; n--)
+			bad[1 + below(&r, (uint32_t) len - 1)] =
+				(uint8_t) rnd64(&r);
+		if (unpack(&c, bad + 1, len - 1, COUNT))
+			continue;
+		must(c.sent <= c.size && c.decision <= STORM_ABORT);
+		must(c.cmp_var < STORM_VARS && c.cmp_rel <= STORM_NE);
+		must(!(c.flags & ~STORM_CAST_FLAGS));
+		must(!c.chunk || (c.chunk >= STORM_CHUNK_MIN &&
+				  c.chunk <= STORM_DATAGRAM_MAX));
+		must(!c.excluded.count ||
+		     c.excluded.r[c.excluded.count - 1].last < COUNT);
+		storm_idset_clear(&c.excluded);
+	}
+}
+END_TEST
+
+#define REFUSED(change) do { \
+	struct storm_cast c_, d_; \
+	uint8_t buf_[256]; \
+	size_t len_; \
+	known(&c_); \
+	c_.change; \
+	len_ = storm_cast_pack(&c_, buf_, sizeof(buf_)); \
+	if (unpack(&d_, buf_ + 1, len_ - 1, COUNT) != STORM_EINVAL) \
+		ck_abort_msg("taken: %s", #change); \
+	storm_idset_clear(&c_.excluded); \
+} while (0)
+
+START_TEST(test_refused)
+{
+	struct storm_cast c, d;
+	uint8_t buf[256];
+	size_t len;
+
+	REFUSED(flags = 0x8);
+	REFUSED(flags = 0x80);
+	REFUSED(sent = 0x100001);
+	REFUSED(decision = STORM_ABORT + 1);
+	REFUSED(decision = 255);
+	REFUSED(cmp_var = STORM_VARS);
+	REFUSED(cmp_rel = STORM_NE + 1);
+	REFUSED(chunk = 1);
+	REFUSED(chunk = STORM_CHUNK_MIN - 1);
+	REFUSED(chunk = STORM_DATAGRAM_MAX + 1);
+	REFUSED(chunk = UINT32_MAX);
+	/* a node that the domain does not have */
+	known(&c);
+	len = storm_cast_pack(&c, buf, sizeof(buf));
+	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, 6), STORM_EINVAL);
+	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, 7), STORM_OK);
+	storm_idset_clear(&d.excluded);
+	storm_idset_clear(&c.excluded);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("cast");
+	TCase *t = tcase_create("cast");
+
+	tcase_add_test(t, test_golden);
+	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
+	tcase_add_loop_test(t, test_noise, 0, unit_runs(20));
+	tcase_add_test(t, test_refused);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
