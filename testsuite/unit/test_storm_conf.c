@@ -1,0 +1,185 @@
+/*
+ * test_storm_conf.c - storm.conf: defaults, every key, and what is refused.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+
+#include "src/common/storm_conf.h"
+#include "src/libstorm/clock.h"
+#include "unit.h"
+
+static char path[64];
+static char *why;
+static struct storm_conf conf;
+
+static void setup(void)
+{
+	log_options_t quiet = { LOG_LEVEL_QUIET, LOG_LEVEL_QUIET,
+				LOG_LEVEL_QUIET, 1, 0, 0 };
+	int fd;
+
+	/* Slurm's parser reports an unknown key there */
+	log_init("test_storm_conf", quiet, 0, NULL);
+	strcpy(path, "/tmp/storm-test-conf-XXXXXX");
+	fd = mkstemp(path);
+	must(fd >= 0);
+	close(fd);
+	memset(&conf, 0x5a, sizeof(conf));
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	xfree(why);
+}
+
+static int load(const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f && fputs(text, f) >= 0 && !fclose(f));
+	xfree(why);
+	return storm_conf_load_file(path, &conf, &why);
+}
+
+static void good(const char *text)
+{
+	if (load(text))
+		ck_abort_msg("%s is refused: %s", text, why);
+}
+
+START_TEST(test_defaults)
+{
+	struct storm_conf d;
+
+	memset(&d, 0, sizeof(d));
+	storm_conf_default(&d);
+	good("# nothing but a comment\n");
+	must(conf.set.port == 8383 && conf.set.multicast && conf.set.ttl == 1);
+	must(conf.set.window == 16 << 20 && conf.set.radix == 8);
+	must(conf.fallback == FALLBACK_WARN);
+	must(conf.agent_linger == 30 * STORM_SEC);
+	must(!memcmp(&conf.set.group, &d.set.group, sizeof(d.set.group)));
+}
+END_TEST
+
+START_TEST(test_every_key)
+{
+	static const uint8_t group[16] = { [10] = 0xff, 0xff, 239, 1, 2, 3 };
+
+	good("Interface=eth1\nPort=9000\nMulticast=No\nGroupBase=239.1.2.3\n"
+	     "GroupCount=4\nTTL=3\nDSCP=10\nControlDSCP=40\nRadix=4\n"
+	     "Window=1M\nRate=2g\nSocketBuffer=128k\nMTU=9000\n"
+	     "OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
+	     "Heartbeat=300\nMaxSessions=5\nFallback=NEVER\nAgentLinger=0\n"
+	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
+	ck_assert_str_eq(conf.set.interface, "eth1");
+	must(conf.set.port == 9000 && !conf.set.multicast);
+	must(!memcmp(conf.set.group.ip, group, 16));
+	must(conf.set.group.port == 9000);
+	must(conf.set.groups == 4 && conf.set.ttl == 3);
+	must(conf.set.dscp == 10 && conf.set.dscp_control == 40);
+	must(conf.set.radix == 4 && conf.set.window == 1 << 20);
+	must(conf.set.rate == 2ULL << 30);
+	must(conf.set.socket_buffer == 128 << 10 && conf.set.mtu == 9000);
+	must(conf.set.open_timeout == 2 * STORM_SEC);
+	must(conf.set.dead_timeout == 700 * STORM_MS);
+	must(conf.set.op_timeout == 900 * STORM_MS);
+	must(conf.set.heartbeat == 300 * STORM_MS);
+	must(conf.set.sessions_max == 5 && conf.fallback == FALLBACK_NEVER);
+	must(conf.agent_linger == 0);
+	must(conf.set.drop_ppm == 25000 && conf.set.drop_seed == UINT64_MAX);
+}
+END_TEST
+
+/* The message names the file, the key, the value and what is allowed. */
+START_TEST(test_wrong_values)
+{
+	static const struct {
+		const char *key, *value;
+	} bad[] = {
+		{ "Interface", "averylonginterface" }, { "Interface", "a/b" },
+		{ "Port", "0" }, { "Port", "65536" }, { "Port", "x" },
+		{ "Port", "-1" }, { "Port", "80x" },
+		{ "Port", "99999999999999999999" },
+		{ "Multicast", "maybe" },
+		{ "GroupBase", "10.1.2.3" }, { "GroupBase", "239.1.2" },
+		{ "GroupCount", "0" }, { "GroupCount", "65" },
+		{ "TTL", "256" }, { "DSCP", "64" }, { "ControlDSCP", "64" },
+		{ "Radix", "1" }, { "Radix", "65" },
+		{ "Window", "1" }, { "Window", "2G" }, { "Window", "1MB" },
+		{ "Window", "99999999999999G" },
+		{ "Rate", "1" }, { "SocketBuffer", "1" },
+		{ "MTU", "575" }, { "MTU", "65536" },
+		{ "OpenTimeout", "0" }, { "DeadTimeout", "5m" },
+		{ "OpTimeout", "99999999999999999s" }, { "Heartbeat", "1" },
+		{ "MaxSessions", "0" }, { "Fallback", "always" },
+		{ "AgentLinger", "-1" }, { "DropPercent", "100.1" },
+		{ "DropPercent", "nan" }, { "DropSeed", "x" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct storm_conf was = conf;
+		char text[128];
+
+		snprintf(text, sizeof(text), "%s=%s\n", bad[i].key,
+			 bad[i].value);
+		if (load(text) != SLURM_ERROR)
+			ck_abort_msg("%s is taken", text);
+		text[strlen(text) - 1] = '\0';
+		must(strstr(why, path) && strstr(why, text));
+		must(strstr(why, "allowed: "));
+		must(!memcmp(&was, &conf, sizeof(conf)));
+	}
+}
+END_TEST
+
+START_TEST(test_unknown_key)
+{
+	must(load("Prot=80\n") == SLURM_ERROR);
+	must(strstr(why, path));
+	must(load("Port\n") == SLURM_ERROR);
+	must(load("Port=80 Prot=80\n") == SLURM_ERROR);
+}
+END_TEST
+
+START_TEST(test_cross_checks)
+{
+	must(load("GroupBase=239.255.255.250\n") == SLURM_ERROR);
+	must(strstr(why, "GroupCount"));
+	good("GroupBase=239.255.255.250\nGroupCount=6\n");
+	must(load("DeadTimeout=1500\n") == SLURM_ERROR);
+	must(strstr(why, "DeadTimeout") && strstr(why, "Heartbeat"));
+	good("DeadTimeout=2000\n");
+}
+END_TEST
+
+START_TEST(test_no_file)
+{
+	unlink(path);
+	must(storm_conf_load_file(path, &conf, &why) == SLURM_ERROR);
+	must(strstr(why, path));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("storm_conf");
+	TCase *c = tcase_create("storm_conf");
+
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_test(c, test_defaults);
+	tcase_add_test(c, test_every_key);
+	tcase_add_test(c, test_wrong_values);
+	tcase_add_test(c, test_unknown_key);
+	tcase_add_test(c, test_cross_checks);
+	tcase_add_test(c, test_no_file);
+	suite_add_tcase(s, c);
+	return unit_main(s);
+}
