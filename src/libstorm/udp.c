@@ -30,7 +30,7 @@
 
 #define EVENTS_PER_POLL 64
 #define CONTROL_ROUNDS 4	/* receive calls for a socket and poll */
-#define GROUP_ROUNDS 2
+#define GROUP_ROUNDS 4
 #define GROUPS_MAX 64
 
 /* Queueing disciplines that a super-packet passes on its way out. */

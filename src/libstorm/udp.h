@@ -42,7 +42,11 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   int *err);
 void storm_udp_destroy(struct storm_udp *u);
 
-/* For storm_owner/storm_nm. */
+/*
+ * For storm_owner/storm_nm.  One send() is at most 256 KiB (-EMSGSIZE beyond).
+ * The kernel takes 64 segments or 65280 bytes at once, whichever is less: cut
+ * bulk there, at whole segments, or every second packet is a small one.
+ */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
 
 /* The unicast address and port that others reach this endpoint at. */

@@ -1,0 +1,1045 @@
+/*
+ * test_udp.c - the transport over UDP and TCP, on the loopback interface of a
+ * network namespace of its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "udp_private.h"
+
+#define SEG 1424
+#define PATIENCE (8 * STORM_SEC)	/* less than UDP_STREAM_IN_TIME */
+#define SKIP(why) do { \
+	fprintf(stderr, "SKIP: %s: %s\n", __func__, why); return; } while (0)
+
+static bool own_namespace;	/* ours to shape and to add interfaces to */
+
+/* ------------------------------------------------------ a pair of endpoints */
+
+struct end {
+	struct storm_udp *u;
+	struct storm_transport *t;
+	struct storm_addr self;
+	uint8_t *bytes;		/* all datagrams, one after the other */
+	size_t len, room, count, in_group;
+	size_t *sizes;
+	size_t streams, stream_len;
+	uint8_t *stream;	/* the last one */
+	size_t failures;
+	uint64_t failed_session;
+	uint32_t failed_node;
+	int failed_errno;
+};
+
+static struct end agent, owner;
+static struct storm_settings set;
+static struct storm_addr group;
+static char last_log[1024];
+static size_t logs;
+
+static void keep_log(enum storm_log_level level, const char *msg)
+{
+	if (level > STORM_LOG_WARN)
+		return;
+	snprintf(last_log, sizeof(last_log), "%s", msg);
+	logs++;
+}
+
+static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	struct end *e = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		if (e->len + rx[i].len > e->room) {
+			e->room = 2 * (e->len + rx[i].len);
+			e->bytes = realloc(e->bytes, e->room);
+		}
+		if (!(e->count & (e->count - 1)))	/* 0, or a power of 2 */
+			e->sizes = realloc(e->sizes, (2 * e->count + 1) *
+					   sizeof(size_t));
+		memcpy(e->bytes + e->len, rx[i].buf, rx[i].len);
+		e->sizes[e->count++] = rx[i].len;
+		e->len += rx[i].len;
+		e->in_group += rx[i].group;
+		memset(rx[i].buf, 0xee, rx[i].len);	/* as unsealing does */
+	}
+}
+
+static void on_stream(void *arg, const void *buf, size_t len)
+{
+	struct end *e = arg;
+
+	free(e->stream);
+	e->stream = malloc(len);
+	memcpy(e->stream, buf, len);
+	e->stream_len = len;
+	e->streams++;
+}
+
+static void on_failed(void *arg, uint64_t session, uint32_t node, int sys_errno)
+{
+	struct end *e = arg;
+
+	e->failures++;
+	e->failed_session = session;
+	e->failed_node = node;
+	e->failed_errno = sys_errno;
+}
+
+static struct storm_udp *open_end(struct end *e, enum storm_udp_role role,
+				  int *err)
+{
+	struct storm_udp_handler h = {
+		.datagrams = on_datagrams, .stream = on_stream,
+		.stream_failed = on_failed, .arg = e,
+	};
+
+	memset(e, 0, sizeof(*e));
+	e->u = storm_udp_create(&set, role, NULL, &h, err);
+	if (e->u) {
+		e->t = storm_udp_transport(e->u);
+		storm_udp_self(e->u, &e->self);
+	}
+	return e->u;
+}
+
+static void close_end(struct end *e)
+{
+	storm_udp_destroy(e->u);
+	free(e->bytes);
+	free(e->sizes);
+	free(e->stream);
+	memset(e, 0, sizeof(*e));
+}
+
+static void setup(void)
+{
+	int err;
+
+	storm_log_set(keep_log);
+	storm_settings_default(&set);
+	strcpy(set.interface, "lo");
+	set.port = 18383;
+	set.groups = 3;
+	set.socket_buffer = 4 << 20;
+	group = set.group;
+	group.port = set.port;
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+}
+
+static void teardown(void)
+{
+	close_end(&agent);
+	close_end(&owner);
+}
+
+/* Serve both ends until a condition holds; false: out of patience. */
+#define until(condition) ({ \
+	uint64_t give_up = storm_now() + PATIENCE; \
+	while (!(condition) && storm_now() < give_up) \
+		serve_both(); \
+	(condition); })
+
+static void serve_both(void)
+{
+	struct pollfd p[2] = {
+		{ .fd = agent.u ? storm_udp_fd(agent.u) : -1,
+		  .events = POLLIN },
+		{ .fd = owner.u ? storm_udp_fd(owner.u) : -1,
+		  .events = POLLIN },
+	};
+
+	poll(p, 2, 100);
+	if (agent.u)
+		storm_udp_poll(agent.u);
+	if (owner.u)
+		storm_udp_poll(owner.u);
+}
+
+/* Take all that has come to the agent, or its buffers overflow. */
+static void drain_agent(void)
+{
+	struct pollfd p = { storm_udp_fd(agent.u), POLLIN, 0 };
+
+	while (poll(&p, 1, 0) == 1)
+		storm_udp_poll(agent.u);
+}
+
+static int send_to(struct end *e, enum storm_class c,
+		   const struct storm_addr *to, const void *buf, size_t len,
+		   size_t seg)
+{
+	return e->t->ops->send(e->t, c, to, buf, len, seg);
+}
+
+static uint8_t *pattern(size_t len)
+{
+	uint8_t *p = malloc(len);
+	uint32_t x = 12345;
+
+	for (size_t i = 0; i < len; i++) {
+		x = x * 1664525 + 1013904223;
+		p[i] = x >> 24;
+	}
+	return p;
+}
+
+static struct storm_udp_stats stats_of(const struct end *e)
+{
+	struct storm_udp_stats st;
+
+	storm_udp_stats(e->u, &st);
+	return st;
+}
+
+/* Whatever was sent before this has been received when this is back. */
+static void fence(struct end *from, struct end *to)
+{
+	size_t before = to->count;
+
+	ck_assert_int_eq(send_to(from, STORM_CONTROL, &to->self, "fence", 5,
+				 5), 0);
+	ck_assert(until(to->count > before));
+}
+
+/* -------------------------------------------------------------- datagrams */
+
+START_TEST(test_unicast_both_ways)
+{
+	ck_assert_int_eq(agent.self.port, set.port);
+	ck_assert_int_ne(owner.self.port, 0);
+	ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &agent.self, "hello",
+				 5, 100), 0);
+	ck_assert(until(agent.count == 1));
+	ck_assert_mem_eq(agent.bytes, "hello", 5);
+	ck_assert_uint_eq(agent.in_group, 0);
+	ck_assert_int_eq(send_to(&agent, STORM_BULK, &owner.self, "there!",
+				 6, 6), 0);
+	ck_assert(until(owner.count == 1));
+	ck_assert_mem_eq(owner.bytes, "there!", 6);
+}
+END_TEST
+
+/* Lengths around one segment, one super-packet and the largest send. */
+static const size_t lengths[] = {
+	1, SEG - 1, SEG, SEG + 1, 2 * SEG, 45 * SEG, 45 * SEG + 1,
+	46 * SEG, 64 * SEG, 64 * SEG + 7, UDP_SEND_MAX,
+};
+
+static void send_lengths(const struct storm_addr *to, bool in_group)
+{
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		size_t len = lengths[i], n = (len + SEG - 1) / SEG, k;
+		uint8_t *p = pattern(len);
+
+		agent.len = agent.count = agent.in_group = 0;
+		ck_assert_int_eq(send_to(&owner, STORM_BULK, to, p, len, SEG),
+				 0);
+		ck_assert_msg(until(agent.count >= n), "%zu bytes: %zu of %zu",
+			      len, agent.count, n);
+		fence(&owner, &agent);
+		ck_assert_uint_eq(agent.count, n + 1);
+		ck_assert_uint_eq(agent.in_group, in_group ? n : 0);
+		for (k = 0; k + 1 < n; k++)
+			ck_assert_uint_eq(agent.sizes[k], SEG);
+		ck_assert_uint_eq(agent.sizes[n - 1], len - (n - 1) * SEG);
+		ck_assert_mem_eq(agent.bytes, p, len);
+		free(p);
+	}
+}
+
+START_TEST(test_multicast)
+{
+	send_lengths(&group, true);
+	ck_assert_uint_eq(stats_of(&owner).send_errors, 0);
+	/* 256 KiB went by super-packets, not one by one. */
+	ck_assert(owner.u->gso);
+	ck_assert_uint_lt(stats_of(&owner).tx_calls,
+			  stats_of(&owner).tx_datagrams / 10);
+}
+END_TEST
+
+START_TEST(test_bulk_unicast)
+{
+	send_lengths(&agent.self, false);
+}
+END_TEST
+
+START_TEST(test_without_gso)
+{
+	owner.u->gso = false;
+	send_lengths(&group, true);
+	send_lengths(&agent.self, false);
+}
+END_TEST
+
+/* The kernel takes no super-packets from a socket without checksums. */
+START_TEST(test_gso_refused)
+{
+	int one = 1;
+
+	ck_assert(owner.u->gso);
+	ck_assert_int_eq(setsockopt(owner.u->tx[STORM_BULK].src.fd, SOL_SOCKET,
+				    SO_NO_CHECK, &one, sizeof(one)), 0);
+	send_lengths(&group, true);
+	ck_assert(!owner.u->gso);
+	ck_assert_uint_eq(stats_of(&owner).send_errors, 0);
+}
+END_TEST
+
+/* A group's datagrams come once, whichever group; others' do not come. */
+START_TEST(test_groups_apart)
+{
+	struct storm_addr g = group;
+
+	for (uint32_t i = 0; i < set.groups; i++, g.ip[15]++)
+		ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &g, "x", 1, 1),
+				 0);
+	ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &g, "y", 1, 1), 0);
+	ck_assert(until(agent.count >= set.groups));
+	fence(&owner, &agent);
+	ck_assert_uint_eq(agent.in_group, set.groups);
+	ck_assert_uint_eq(agent.count, set.groups + 1);
+	ck_assert_ptr_null(memchr(agent.bytes, 'y', agent.len));
+	/* The owner has joined nothing. */
+	ck_assert_uint_eq(owner.count, 0);
+}
+END_TEST
+
+START_TEST(test_no_multicast)
+{
+	int err;
+
+	close_end(&agent);
+	set.multicast = false;
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	send_to(&owner, STORM_CONTROL, &group, "x", 1, 1);
+	fence(&owner, &agent);
+	ck_assert_uint_eq(agent.count, 1);
+}
+END_TEST
+
+START_TEST(test_send_arguments)
+{
+	static uint8_t big[UDP_SEND_MAX + 1];
+	struct storm_addr a = agent.self;
+
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 0, 1), -EINVAL);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 0), -EINVAL);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, sizeof(big),
+				 SEG), -EMSGSIZE);
+	a.port = 0;
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 1), -EINVAL);
+	memset(a.ip, 0x20, sizeof(a.ip));
+	a.port = 1;
+	logs = 0;
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 1),
+			 -EAFNOSUPPORT);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 1),
+			 -EAFNOSUPPORT);
+	ck_assert_uint_eq(logs, 1);
+	ck_assert_ptr_nonnull(strstr(last_log, "2020:2020"));
+}
+END_TEST
+
+START_TEST(test_mtu)
+{
+	size_t mtu = owner.t->ops->mtu(owner.t);
+	uint8_t *p = pattern(mtu + 1);
+	int err;
+
+	if (own_namespace)
+		ck_assert_uint_eq(mtu, 1500 - 28);
+	else
+		ck_assert_uint_eq(mtu, 65507);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p, mtu, mtu),
+			 0);
+	ck_assert(until(agent.count == 1));
+	ck_assert_uint_eq(agent.len, mtu);
+	/* DF is set: nothing larger leaves, and it is said once. */
+	logs = 0;
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p,
+					 mtu + 1, mtu + 1), -EMSGSIZE);
+	if (own_namespace) {
+		ck_assert_uint_eq(logs, 1);
+		ck_assert_uint_eq(stats_of(&owner).send_errors, 3);
+		/* Segments that are too large are no reason to do without
+		 * GSO. */
+		free(p);
+		p = pattern(3 * mtu + 3);
+		ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p,
+					 3 * mtu + 3, mtu + 1), -EMSGSIZE);
+		ck_assert(owner.u->gso);
+	}
+	close_end(&owner);
+	set.mtu = 1000;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	ck_assert_uint_eq(owner.t->ops->mtu(owner.t), 972);
+	free(p);
+}
+END_TEST
+
+/* Test-only loss: a seed gives the same losses, about as many as asked. */
+START_TEST(test_drop)
+{
+	uint16_t n = 10000, i, first[10000] = { 0 };
+	size_t kept[2] = { 0, 0 }, turn;
+
+	for (turn = 0; turn < 2; turn++) {
+		size_t dropped = stats_of(&agent).dropped_by_test;
+
+		agent.len = agent.count = 0;
+		storm_udp_drop(agent.u, 100000, 42);
+		for (i = 0; i < n; i++) {
+			ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, &i,
+						 2, 2), 0);
+			if (i % 100 == 99)
+				drain_agent();
+		}
+		ck_assert(until(agent.count + stats_of(&agent).dropped_by_test
+				- dropped == n));
+		kept[turn] = agent.count;
+		if (!turn)
+			memcpy(first, agent.bytes, agent.len);
+	}
+	ck_assert_uint_eq(kept[0], kept[1]);
+	ck_assert_mem_eq(first, agent.bytes, agent.len);
+	ck_assert_uint_gt(kept[0], 8700);
+	ck_assert_uint_lt(kept[0], 9300);
+}
+END_TEST
+
+/* The loss is of datagrams, not of super-packets. */
+START_TEST(test_drop_segments)
+{
+	uint8_t *p = pattern(40 * SEG);
+
+	storm_udp_drop(agent.u, 500000, 7);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, p, 40 * SEG, SEG),
+			 0);
+	ck_assert(until(agent.count + stats_of(&agent).dropped_by_test == 40));
+	ck_assert_uint_gt(agent.count, 5);
+	ck_assert_uint_lt(agent.count, 35);
+	free(p);
+}
+END_TEST
+
+START_TEST(test_overflow_is_counted)
+{
+	uint8_t *p = pattern(40 * SEG);
+	int err;
+
+	close_end(&agent);
+	set.socket_buffer = 64 * 1024;
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, p,
+					 40 * SEG, SEG), 0);
+	fence(&owner, &agent);
+	ck_assert_uint_gt(stats_of(&agent).socket_overflows, 0);
+	ck_assert_uint_lt(agent.count, 4000);
+	free(p);
+}
+END_TEST
+
+START_TEST(test_stats)
+{
+	uint8_t *p = pattern(10 * SEG);
+	struct storm_udp_stats o, a;
+
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, p, 10 * SEG, SEG),
+			 0);
+	ck_assert(until(agent.count == 10));
+	o = stats_of(&owner);
+	a = stats_of(&agent);
+	ck_assert_uint_eq(o.tx_datagrams, 10);
+	ck_assert_uint_eq(o.tx_bytes, 10 * SEG);
+	ck_assert_uint_eq(a.rx_datagrams, 10);
+	ck_assert_uint_eq(a.rx_bytes, 10 * SEG);
+	ck_assert_uint_eq(a.socket_overflows, 0);
+	free(p);
+}
+END_TEST
+
+static bool run(const char *command)
+{
+	return !system(command);
+}
+
+/* Each segment of p came exactly once; CPUs may overtake each other. */
+static void check_all_once(const uint8_t *p, size_t total)
+{
+	size_t n = (total + SEG - 1) / SEG, off = 0, i;
+	bool *seen = calloc(n, sizeof(*seen));
+	uint32_t k;
+
+	ck_assert_uint_eq(agent.count, n);
+	for (i = 0; i < n; off += agent.sizes[i++]) {
+		memcpy(&k, agent.bytes + off, sizeof(k));
+		ck_assert_uint_lt(k, n);
+		ck_assert(!seen[k]);
+		seen[k] = true;
+		ck_assert_uint_eq(agent.sizes[i],
+				  k + 1 < n ? SEG : total - (n - 1) * SEG);
+		ck_assert_mem_eq(agent.bytes + off, p + k * SEG,
+				 agent.sizes[i]);
+	}
+	free(seen);
+}
+
+/*
+ * A slow interface: what is taken arrives, all of it; what is not taken was
+ * not sent; and the descriptor wakes the sender.
+ */
+START_TEST(test_back_pressure)
+{
+	size_t total = 4 << 20, sent = 0, eagain = 0, chunk, woken = 0;
+	uint8_t *p = pattern(total);
+	uint32_t k;
+	int rc;
+
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	if (!run("tc qdisc replace dev lo root tbf rate 200mbit burst 128kb "
+		 "latency 50ms 2>/dev/null"))
+		SKIP("no tc, or no tbf in the kernel");
+	for (k = 0; k * SEG < total; k++)
+		memcpy(p + k * SEG, &k, sizeof(k));
+	owner.u->gso = _i & 1;
+	chunk = _i & 2 ? 180 * SEG : 45 * SEG;
+	while (sent < total) {
+		size_t n = total - sent < chunk ? total - sent : chunk;
+
+		rc = send_to(&owner, STORM_BULK, &group, p + sent, n, SEG);
+		if (!rc) {
+			sent += n;
+			drain_agent();
+			continue;
+		}
+		ck_assert_int_eq(rc, -EAGAIN);
+		eagain++;
+		/* Bulk does not stop control. */
+		ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &owner.self,
+					 "c", 1, 1), 0);
+		do {
+			struct pollfd w = { storm_udp_fd(owner.u), POLLIN, 0 };
+
+			ck_assert_int_eq(poll(&w, 1, 10000), 1);
+			storm_udp_poll(owner.u);
+			drain_agent();
+		} while (owner.u->tx[STORM_BULK].armed && ++woken < 1000000);
+	}
+	ck_assert(until(agent.len >= total));
+	check_all_once(p, total);
+	ck_assert_uint_gt(eagain, 0);
+	ck_assert_uint_eq(stats_of(&owner).send_errors, 0);
+	run("tc qdisc del dev lo root");
+	free(p);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- streams */
+
+static int stream_to(const struct storm_addr *to, uint64_t session,
+		     uint32_t node, const void *buf, size_t len)
+{
+	return owner.t->ops->send_stream(owner.t, to, session, node, buf, len);
+}
+
+/* A peer that does as it likes. */
+static int raw_connect(void)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(set.port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *) &sin, sizeof(sin)),
+			 0);
+	return fd;
+}
+
+static int raw_listen(struct storm_addr *at)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	socklen_t len = sizeof(sin);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *) &sin, sizeof(sin)), 0);
+	ck_assert_int_eq(listen(fd, 5), 0);
+	getsockname(fd, (struct sockaddr *) &sin, &len);
+	storm_udp_addr(at, sin.sin_addr, ntohs(sin.sin_port));
+	return fd;
+}
+
+START_TEST(test_stream)
+{
+	static const size_t sizes[] = { 1, 65535, 65536, 65537, 3000000,
+					UDP_STREAM_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		uint8_t *p = pattern(sizes[i]);
+
+		ck_assert_int_eq(stream_to(&agent.self, 1, 2, p, sizes[i]), 0);
+		ck_assert(until(agent.streams == i + 1));
+		ck_assert_uint_eq(agent.stream_len, sizes[i]);
+		ck_assert_mem_eq(agent.stream, p, sizes[i]);
+		free(p);
+	}
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert_int_eq(stream_to(&agent.self, 1, 2, "", UDP_STREAM_MAX + 1),
+			 -EMSGSIZE);
+	ck_assert_int_eq(stream_to(&agent.self, 1, 2, "", 0), -EINVAL);
+	/* No stream, no timer. */
+	ck_assert(until(!owner.u->timer_on && !agent.u->timer_on));
+}
+END_TEST
+
+/* More than may be in flight: they wait for their turn. */
+START_TEST(test_many_streams)
+{
+	size_t n = UDP_STREAMS_OUT + UDP_STREAMS_WAITING, i;
+	int rc;
+
+	for (i = 0; i < n; i++)
+		ck_assert_int_eq(stream_to(&agent.self, i, i, "open", 4), 0);
+	rc = stream_to(&agent.self, i, i, "open", 4);
+	ck_assert_int_eq(rc, -EAGAIN);
+	ck_assert(until(agent.streams == n));
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert_uint_eq(owner.u->out_active, 0);
+	ck_assert_uint_eq(owner.u->out_waiting, 0);
+	ck_assert_uint_eq(agent.u->in_count, 0);
+	ck_assert_uint_eq(stats_of(&agent).streams_in, n);
+}
+END_TEST
+
+START_TEST(test_stream_nobody_listens)
+{
+	struct storm_addr a = agent.self;
+
+	a.port = 1;
+	ck_assert_int_eq(stream_to(&a, 77, 5, "open", 4), 0);
+	ck_assert_uint_eq(owner.failures, 0);	/* never from inside the call */
+	ck_assert(until(owner.failures == 1));
+	ck_assert_uint_eq(owner.failed_session, 77);
+	ck_assert_uint_eq(owner.failed_node, 5);
+	ck_assert_int_eq(owner.failed_errno, ECONNREFUSED);
+	ck_assert_uint_eq(owner.u->out_active, 0);
+}
+END_TEST
+
+START_TEST(test_stream_no_descriptor)
+{
+	struct rlimit old, none;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	ck_assert_int_eq(stream_to(&agent.self, 8, 9, "open", 4), 0);
+	setrlimit(RLIMIT_NOFILE, &old);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_errno, EMFILE);
+	ck_assert_uint_eq(owner.u->out_active, 0);
+}
+END_TEST
+
+/* The agent has no descriptor left: it does not spin, and takes the stream
+ * once there is one. */
+START_TEST(test_accept_no_descriptor)
+{
+	struct rlimit old, none;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(stream_to(&agent.self, 8, 9, "open", 4), 0);
+	setrlimit(RLIMIT_NOFILE, &none);
+	ck_assert(until(agent.u->listener_paused));
+	setrlimit(RLIMIT_NOFILE, &old);
+	ck_assert(until(agent.streams == 1));
+}
+END_TEST
+
+/* Somebody listens but never reads. */
+START_TEST(test_stream_timeout)
+{
+	struct storm_addr a;
+	uint8_t *p = pattern(UDP_STREAM_MAX);
+	uint64_t began;
+	int fd = raw_listen(&a), err;
+
+	close_end(&owner);
+	set.open_timeout = 300 * STORM_MS;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	began = storm_now();
+	ck_assert_int_eq(stream_to(&a, 3, 4, p, UDP_STREAM_MAX), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_errno, ETIMEDOUT);
+	ck_assert_uint_ge(storm_now() - began, 300 * STORM_MS);
+	close(fd);
+	free(p);
+}
+END_TEST
+
+/* Read in part and reset: a failure, although all bytes were written. */
+START_TEST(test_stream_reset)
+{
+	struct linger reset = { 1, 0 };
+	struct storm_addr a;
+	int fd = raw_listen(&a), peer;
+	char c;
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	peer = accept(fd, NULL, NULL);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->off == 8));
+	ck_assert_int_eq(recv(peer, &c, 1, 0), 1);
+	setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(peer);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_int_eq(owner.failed_errno, ECONNRESET);
+	close(fd);
+}
+END_TEST
+
+/* Lengths out of range and frames cut short: refused by a reset. */
+START_TEST(test_bad_streams)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		bool end;	/* nothing more will come */
+	} bad[] = {
+		{ "\0\0\0\0", 4, false },
+		{ "\1\0\0\1", 4, false },
+		{ "\377\377\377\377", 4, false },
+		{ "\0\0\0\5abcd", 8, true },
+		{ "\0\0", 2, true },
+	};
+	size_t n = sizeof(bad) / sizeof(*bad), i;
+	char c;
+
+	for (i = 0; i < n; i++) {
+		int fd = raw_connect();
+
+		ck_assert_int_eq(write(fd, bad[i].bytes, bad[i].len),
+				 bad[i].len);
+		if (bad[i].end)
+			shutdown(fd, SHUT_WR);
+		ck_assert(until(stats_of(&agent).streams_refused == i + 1));
+		ck_assert_int_eq(recv(fd, &c, 1, 0), -1);
+		ck_assert_int_eq(errno, ECONNRESET);
+		close(fd);
+	}
+	ck_assert_uint_eq(agent.streams, 0);
+	ck_assert_uint_eq(agent.u->in_count, 0);
+}
+END_TEST
+
+/* A length alone costs no memory, and not for ever a place. */
+START_TEST(test_half_streams)
+{
+	int fd[UDP_STREAMS_IN];
+	struct udp_stream_in *s;
+
+	for (int i = 0; i < UDP_STREAMS_IN; i++) {
+		fd[i] = raw_connect();
+		ck_assert_int_eq(write(fd[i], "\1\0\0\0abc", 7), 7);
+	}
+	ck_assert(until(agent.u->in_count == UDP_STREAMS_IN));
+	TAILQ_FOREACH(s, &agent.u->in, link) {
+		ck_assert(until(s->got == 7));
+		ck_assert_uint_le(s->room, 64 * 1024);
+	}
+	/* One more waits until there is a place. */
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.u->listener_paused));
+	ck_assert_uint_eq(agent.streams, 0);
+	close(fd[0]);
+	ck_assert(until(agent.streams == 1));
+	ck_assert_uint_eq(stats_of(&agent).streams_refused, 1);
+	/* Their time is over. */
+	TAILQ_FOREACH(s, &agent.u->in, link) {
+		ck_assert_uint_gt(s->deadline, storm_now());
+		ck_assert_uint_le(s->deadline,
+				  storm_now() + UDP_STREAM_IN_TIME);
+		s->deadline = storm_now();
+	}
+	ck_assert(until(agent.u->in_count == 0));
+	ck_assert_uint_eq(stats_of(&agent).streams_refused, UDP_STREAMS_IN);
+	for (int i = 1; i < UDP_STREAMS_IN; i++)
+		close(fd[i]);
+}
+END_TEST
+
+/* ----------------------------------------------- set-up and what it refuses */
+
+START_TEST(test_port_is_ours)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(set.port) };
+	struct end second;
+	int err = 0, one = 1, fd;
+
+	ck_assert_ptr_null(open_end(&second, STORM_UDP_AGENT, &err));
+	ck_assert_int_eq(err, STORM_ESYS);
+	ck_assert_int_eq(errno, EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(last_log, "18383"));
+	/* Nor can anyone slip in beside the agent and take its datagrams. */
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	ck_assert_int_eq(bind(fd, (struct sockaddr *) &sin, sizeof(sin)), -1);
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *) &sin, sizeof(sin)), -1);
+	memcpy(&sin.sin_addr, group.ip + 12, 4);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *) &sin, sizeof(sin)), -1);
+	close(fd);
+	/* And when it is gone the port is free at once. */
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == 1));
+	close_end(&agent);
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+}
+END_TEST
+
+static void refused(const char *word)
+{
+	struct end e;
+	int err = 0;
+
+	last_log[0] = '\0';
+	errno = 0;
+	ck_assert_ptr_null(open_end(&e, STORM_UDP_AGENT, &err));
+	ck_assert_int_ne(err, 0);
+	ck_assert_int_ne(errno, 0);
+	ck_assert_msg(strstr(last_log, word), "\"%s\" lacks \"%s\"", last_log,
+		      word);
+}
+
+START_TEST(test_bad_settings)
+{
+	const struct storm_settings good = set;
+
+	close_end(&agent);
+	set.groups = 65;
+	refused("GroupCount 65");
+	set = good;
+	set.group.ip[12] = 10;
+	refused("GroupBase");
+	set = good;
+	set.dscp = 64;
+	refused("DSCP 64");
+	set = good;
+	set.mtu = 100;
+	refused("MTU 100");
+	set = good;
+	strcpy(set.interface, "nosuch0");
+	refused("no interface nosuch0");
+}
+END_TEST
+
+static struct storm_udp *owner_towards(const char *peer)
+{
+	struct storm_udp_handler h = { .datagrams = on_datagrams,
+				       .arg = &owner };
+	struct storm_addr a;
+	struct in_addr ip;
+	int err;
+
+	inet_pton(AF_INET, peer, &ip);
+	storm_udp_addr(&a, ip, 1);
+	close_end(&owner);
+	owner.u = storm_udp_create(&set, STORM_UDP_OWNER,
+				   peer[0] ? &a : NULL, &h, &err);
+	return owner.u;
+}
+
+#define ck_assert_iface(peer, name_, addr_) do { \
+	ck_assert_ptr_nonnull(owner_towards(peer)); \
+	ck_assert_str_eq(owner.u->iface.name, name_); \
+	ck_assert_str_eq(inet_ntoa(owner.u->iface.addr), addr_); } while (0)
+
+/* srun on a node of its own job: the owner's multicast reaches the agent on
+ * the same host, by an interface that does not loop by itself. */
+START_TEST(test_owner_beside_agent)
+{
+	int err;
+
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	if (!run("ip link add sa type veth peer name sb 2>/dev/null && "
+		 "ip addr add 10.7.0.1/24 dev sa && "
+		 "ip link set sa up && ip link set sb up"))
+		SKIP("no ip, or no veth in the kernel");
+	teardown();
+	strcpy(set.interface, "sa");
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	send_lengths(&group, true);
+	ck_assert_uint_eq(owner.count, 0);
+	run("ip link del sa");
+}
+END_TEST
+
+START_TEST(test_interface)
+{
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	if (!run("ip link add sa type veth peer name sb 2>/dev/null && "
+		 "ip addr add 10.7.0.1/24 dev sa && "
+		 "ip addr add 10.7.9.1/24 dev sa && "
+		 "ip link set sa up && ip link set sb up"))
+		SKIP("no ip, or no veth in the kernel");
+	set.interface[0] = '\0';
+	/* No default route, and one interface: that one. */
+	ck_assert_iface("", "sa", "10.7.0.1");
+	/* By the route to a peer, which may be this host itself. */
+	ck_assert_iface("10.7.9.77", "sa", "10.7.9.1");
+	ck_assert_iface("10.7.0.1", "sa", "10.7.0.1");
+	ck_assert_iface("127.0.0.1", "lo", "127.0.0.1");
+	ck_assert_ptr_null(owner_towards("192.0.2.1"));
+	ck_assert_ptr_nonnull(strstr(last_log, "no route to 192.0.2.1"));
+	/* Two, and nothing says which. */
+	run("ip addr add 10.8.0.1/24 dev sb");
+	ck_assert_ptr_null(owner_towards(""));
+	ck_assert_ptr_nonnull(strstr(last_log, "set Interface"));
+	/* The default route says it, the one with the lower metric. */
+	run("ip route add default via 10.7.0.2 metric 20");
+	run("ip route add default via 10.8.0.2 metric 10");
+	ck_assert_iface("", "sb", "10.8.0.1");
+	/* A name overrides routes; the address in the peer's net is taken. */
+	strcpy(set.interface, "sa");
+	ck_assert_iface("", "sa", "10.7.0.1");
+	ck_assert_iface("10.7.9.9", "sa", "10.7.9.1");
+	run("ip link set sa mtu 9000");
+	ck_assert_iface("", "sa", "10.7.0.1");
+	ck_assert_uint_eq(storm_udp_transport(owner.u)->ops->mtu(
+			  storm_udp_transport(owner.u)), 8972);
+	run("ip link set sa down");
+	ck_assert_ptr_null(owner_towards(""));
+	ck_assert_ptr_nonnull(strstr(last_log, "sa is down"));
+	run("ip addr flush dev sa");
+	ck_assert_ptr_null(owner_towards(""));
+	ck_assert_ptr_nonnull(strstr(last_log, "sa has no IPv4 address"));
+	run("ip link del sa");
+}
+END_TEST
+
+/* ------------------------------------------------------------------- main */
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+/* A namespace where loopback is up and packets are as on a LAN. */
+static bool enter_namespace(void)
+{
+	struct ifreq req = { .ifr_name = "lo" };
+	char map[32];
+	bool ok;
+	int fd;
+
+	snprintf(map, sizeof(map), "0 %u 1", getuid());
+	if (unshare(CLONE_NEWNET)) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+			return false;
+		write_file("/proc/self/uid_map", map);
+	}
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ok = !ioctl(fd, SIOCGIFFLAGS, &req);
+	req.ifr_flags |= IFF_UP;
+	ok = ok && !ioctl(fd, SIOCSIFFLAGS, &req);
+	req.ifr_mtu = 1500;
+	ok = ok && !ioctl(fd, SIOCSIFMTU, &req);
+	close(fd);
+	return ok;
+}
+
+static Suite *udp_suite(void)
+{
+	Suite *s = suite_create("udp");
+	TCase *t = tcase_create("datagrams");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_unicast_both_ways);
+	tcase_add_test(t, test_multicast);
+	tcase_add_test(t, test_bulk_unicast);
+	tcase_add_test(t, test_without_gso);
+	tcase_add_test(t, test_gso_refused);
+	tcase_add_test(t, test_groups_apart);
+	tcase_add_test(t, test_no_multicast);
+	tcase_add_test(t, test_send_arguments);
+	tcase_add_test(t, test_mtu);
+	tcase_add_test(t, test_drop);
+	tcase_add_test(t, test_drop_segments);
+	tcase_add_test(t, test_overflow_is_counted);
+	tcase_add_test(t, test_stats);
+	tcase_add_loop_test(t, test_back_pressure, 0, 4);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("streams");
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_stream);
+	tcase_add_test(t, test_many_streams);
+	tcase_add_test(t, test_stream_nobody_listens);
+	tcase_add_test(t, test_stream_no_descriptor);
+	tcase_add_test(t, test_accept_no_descriptor);
+	tcase_add_test(t, test_stream_timeout);
+	tcase_add_test(t, test_stream_reset);
+	tcase_add_test(t, test_bad_streams);
+	tcase_add_test(t, test_half_streams);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("set-up");
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_port_is_ours);
+	tcase_add_test(t, test_bad_settings);
+	tcase_add_test(t, test_owner_beside_agent);
+	tcase_add_test(t, test_interface);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *r;
+	int failed;
+
+	own_namespace = enter_namespace();
+	if (!own_namespace)
+		fprintf(stderr, "SKIP: no network namespace: using the host's "
+			"loopback interface\n");
+	r = srunner_create(udp_suite());
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
