@@ -13,36 +13,41 @@
 #include "idset.h"
 #include "reports.h"
 
-static struct storm_report_entry *entry(struct storm_reports *r, uint8_t kind,
-					uint32_t code)
+static int entry(struct storm_reports *r, uint8_t kind, uint32_t code,
+		 struct storm_report_entry **out)
 {
 	struct storm_report_entry *e;
 
 	for (uint32_t i = 0; i < r->count; i++)
-		if (r->e[i].kind == kind && r->e[i].code == code)
-			return &r->e[i];
+		if (r->e[i].kind == kind && r->e[i].code == code) {
+			*out = &r->e[i];
+			return STORM_OK;
+		}
+	if (r->count == STORM_REPORT_CODES)
+		return STORM_ETOOBIG;
 	if (r->count == r->room) {
 		uint32_t room = r->room ? r->room * 2 : 4;
 
 		e = realloc(r->e, room * sizeof(*e));
 		if (!e)
-			return NULL;
+			return STORM_ENOMEM;
 		r->e = e;
 		r->room = room;
 	}
 	e = &r->e[r->count++];
 	*e = (struct storm_report_entry) { .kind = kind, .code = code };
-	return e;
+	*out = e;
+	return STORM_OK;
 }
 
 int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids, struct storm_idset *fresh)
 {
-	struct storm_report_entry *e = entry(r, kind, code);
-	int err;
+	struct storm_report_entry *e;
+	int err = entry(r, kind, code, &e);
 
-	if (!e)
-		return STORM_ENOMEM;
+	if (err)
+		return err;
 	if (fresh) {
 		err = storm_idset_minus(ids, &e->ids, fresh);
 		if (err)

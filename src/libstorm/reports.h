@@ -22,9 +22,12 @@ struct storm_reports {
 	uint32_t count, room;
 };
 #define STORM_REPORTS_MAX (4u << 20)	/* bytes packed */
+/* Distinct (kind, code) in one set: more than there are statuses to exit with,
+ * few enough to look through, whoever makes them up. */
+#define STORM_REPORT_CODES 4096
 
 /* Adds ids; *fresh (may be NULL, empty before) gets those that are new to
- * (kind, code).  0 or ENOMEM. */
+ * (kind, code).  0, ENOMEM, or ETOOBIG: no room for another code. */
 int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids,
 		      struct storm_idset *fresh);
