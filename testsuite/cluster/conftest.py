@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Labs for the tests, and the modes in which a test runs.
+
+A test that takes `cluster` gets 8 nodes with multicast; with STORM_LONG=1, or
+marked every_mode, it runs also by the relay (Multicast=no), with a switch that
+drops multicast, and with 5 % of all datagrams lost at every receiver.
+"""
+import os
+import re
+
+import pytest
+
+from harness import LONG, STOCK, Cluster, LabError
+
+MODES = ["multicast", "relay", "deaf", "drop"]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "every_mode: run in all modes")
+    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
+    config.addinivalue_line("markers", "storm_only: there is no stock form")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long") and not LONG:
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: long; set STORM_LONG=1"))
+        if item.get_closest_marker("storm_only") and STOCK:
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: STORM_TEST_STOCK runs stock Slurm alone"))
+
+
+def pytest_generate_tests(metafunc):
+    if "cluster" in metafunc.fixturenames:
+        everywhere = LONG or any(
+            metafunc.definition.iter_markers("every_mode"))
+        modes = MODES if everywhere and not STOCK else MODES[:1]
+        metafunc.parametrize("cluster", modes, indirect=True,
+                             scope="session")
+
+
+def lab_name(what):
+    # of this process, so that several test runs may go on beside each other
+    return f"test{os.getpid()}-{what}"
+
+
+def make(what, nodes, **options):
+    if os.geteuid() != 0:
+        pytest.exit("the cluster tests must be run by root: they make "
+                    "network namespaces", 1)
+    try:
+        return Cluster(lab_name(what), nodes, **options)
+    except LabError as e:
+        pytest.exit(f"no lab: {e}", 1)
+
+
+@pytest.fixture(scope="session")
+def cluster(request):
+    """8 nodes, in the mode of the test's parameter."""
+    c = make(request.param, 8, mode=request.param)
+    yield c
+    c.down()
+
+
+@pytest.fixture(scope="session")
+def big():
+    """32 nodes, for what must not depend on their number."""
+    c = make("big", 32, cpus=8)
+    yield c
+    c.down()
+
+
+@pytest.fixture
+def fresh(request):
+    """4 nodes for this test alone, which may break them."""
+    c = make("fresh", 4)
+    c.current = re.sub(r"\W+", "_", request.node.name)
+    yield c
+    c.down()
+
+
+@pytest.fixture(autouse=True)
+def _leave_clean(request):
+    """Give the runs of a test its name, and clear up after it."""
+    names = [n for n in ("cluster", "big") if n in request.fixturenames]
+    clusters = [request.getfixturevalue(n) for n in names]
+    for c in clusters:
+        c.current = re.sub(r"\W+", "_", request.node.name)[:60]
+    yield
+    for c in clusters:
+        c.clean()

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""What the cluster tests are written in: a Cluster (a stormlab with a standing
+job), runs of srun on its login host, and same(), which runs one command by
+stock Slurm and by storm and compares all that a user sees.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import normal
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+sys.path.insert(0, str(TOP / "contribs" / "stormlab"))
+
+from lab import Lab, LabError  # noqa: E402, F401
+
+LONG = bool(os.environ.get("STORM_LONG"))
+#: both runs by stock Slurm, on a lab without our plugins: tests the tests
+STOCK = bool(os.environ.get("STORM_TEST_STOCK"))
+SIZE = 12_000_000
+TIMEOUT = 120 if LONG else 60
+
+PROGRAMS = ["taskdo", "chain", "mpi_sum", "uselib"]
+
+
+def until(condition, what, timeout=30, interval=0.01):
+    """Wait for condition() to be true, and return what it returned."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        time.sleep(interval)
+
+
+def build_programs(to):
+    """Compile testsuite/programs into the directory `to`."""
+    source = HERE.parent / "programs"
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+
+    def cc(compiler, *argv):
+        subprocess.run([compiler, *flags, *map(str, argv)], check=True)
+
+    cc("cc", source / "taskdo.c", "-o", to / "taskdo")
+    cc("cc", source / "chain.c", "-o", to / "chain")
+    # Only the login host will have /tmp/greet: the others need --send-libs.
+    cc("cc", "-shared", "-fPIC", "-Wl,-soname,libgreet.so",
+       source / "libgreet.c", "-o", to / "libgreet.so")
+    cc("cc", source / "uselib.c", "-L", to, "-lgreet", "-o", to / "uselib")
+    if shutil.which("mpicc"):
+        cc("mpicc", source / "mpi_sum.c", "-o", to / "mpi_sum")
+
+
+def pad(program, to, size=SIZE):
+    """The same program with a tail of incompressible bytes, `size` in all
+    (ELF does not mind)."""
+    data = pathlib.Path(program).read_bytes()
+    pathlib.Path(to).write_bytes(data + os.urandom(size - len(data)))
+    os.chmod(to, 0o755)
+
+
+class Run:
+    """A finished run: code (srun's exit status, negative for a signal), out,
+    err, the directory it ran in (seen from here) and storm's timeline."""
+
+    def __init__(self, argv, code, directory, seconds, masks):
+        self.argv, self.code, self.dir = argv, code, directory
+        self.seconds, self.masks = seconds, masks
+        self.out = (directory / "stdout").read_text(errors="replace")
+        self.err = (directory / "stderr").read_text(errors="replace")
+        try:
+            self.timeline = json.loads((directory / "timeline").read_text())
+        except FileNotFoundError:
+            self.timeline = None
+
+    @property
+    def steps(self):
+        assert self.timeline, f"no timeline was written: {self}"
+        return self.timeline.get("steps", [self.timeline])
+
+    def counter(self, *names):
+        return sum(s["counters"][n] for s in self.steps for n in names)
+
+    def files(self):
+        """{name: text} of what the run left in its directory"""
+        return {p.name: p.read_text(errors="replace")
+                for p in sorted(self.dir.iterdir())
+                if p.name not in ("stdout", "stderr", "timeline")
+                and p.is_file()}
+
+    def normal(self):
+        return {"code": self.code,
+                "out": normal.stdout(self.out, self.masks),
+                "err": normal.stderr(self.err, self.masks)}
+
+    def __str__(self):
+        return (f"{shlex.join(self.argv)}\n-> {self.code} after "
+                f"{self.seconds:.2f} s\n--- stdout\n{self.out[-3000:]}"
+                f"--- stderr\n{self.err[-3000:]}"
+                f"--- timeline\n{json.dumps(self.timeline)}")
+
+
+class Started:
+    """A command on its way."""
+
+    def __init__(self, process, argv, directory, masks):
+        self.process, self.argv = process, argv
+        self.dir, self.masks = directory, masks
+        self.begun = time.monotonic()
+
+    def signal(self, sig):
+        self.process.send_signal(sig)
+
+    def out(self):
+        return (self.dir / "stdout").read_text(errors="replace")
+
+    def err(self):
+        return (self.dir / "stderr").read_text(errors="replace")
+
+    def running(self):
+        return self.process.poll() is None
+
+    def finish(self, timeout=TIMEOUT):
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self.process.wait(10)
+            raise AssertionError(
+                f"not done after {timeout} s: {shlex.join(self.argv)}\n"
+                f"--- stdout\n{self.out()[-3000:]}\n"
+                f"--- stderr\n{self.err()[-3000:]}") from None
+        return Run(self.argv, code, self.dir,
+                   time.monotonic() - self.begun, self.masks)
+
+
+class Cluster:
+    """A lab, with a standing job of half its CPUs for the steps of tests."""
+
+    def __init__(self, name, nodes, mode="multicast", cpus=8, **options):
+        self.lab = Lab(name)
+        self.nodes, self.mode = nodes, mode
+        self.names = [f"n{i}" for i in range(1, nodes + 1)]
+        self.count = 0
+        self.started = []
+        self.repairs = 0
+        self.current = "x"
+        storm_conf = dict(options.pop("storm_conf", {}))
+        if mode == "relay":
+            storm_conf["Multicast"] = "no"
+        self.lab.down()
+        try:
+            if STOCK:
+                self.lab.up(nodes, stock=True, cpus=cpus, **options)
+            else:
+                self.lab.up(nodes, storm_conf=storm_conf, cpus=cpus,
+                            **options)
+                if mode == "deaf":
+                    self.lab.multicast(False)
+                if mode == "drop":
+                    self.lab.drop(5, seed=7)
+            self.home = pathlib.Path(self.lab.dir) / "home" / "user"
+            self.bin = self.home / "bin"
+            self.bin.mkdir()
+            build_programs(self.bin)
+            pad(self.bin / "taskdo", self.bin / "big")
+            self.job = self.allocate(nodes, "--ntasks-per-node=4")
+        except BaseException:
+            self.lab.down()
+            raise
+
+    def down(self):
+        self.end_all()
+        self.lab.down()
+
+    # -- runs ---------------------------------------------------------------
+
+    def directory(self, label):
+        """A fresh directory, the same to all hosts: (from here, inside)."""
+        self.count += 1
+        path = self.home / "t" / f"{self.current}.{self.count}.{label}"
+        path.mkdir(parents=True)
+        for p in (path.parent, path):
+            os.chown(p, 20001, 20001)
+        return path, f"/home/user/t/{path.name}"
+
+    def start(self, argv, label="run", user="user", stdin=None, env=None,
+              prefix=None, host="login", given=None, cwd=None, tty=None):
+        """Start a command on login. In its words (and those of `env`) {do},
+        {big}, {bin} and {dir} stand for the test program, the same with
+        12 MB, the directory of programs and the run's own directory.
+        `prefix` are shell commands to run before; `given` {name: text} are
+        put into the run's directory first; `tty` is the slave of a pty."""
+        outer, inner = self.directory(label)
+        words = {"do": "/home/user/bin/taskdo", "big": "/home/user/bin/big",
+                 "bin": "/home/user/bin", "dir": inner, "job": self.job,
+                 "n": self.nodes}
+        if isinstance(argv, str):
+            argv = shlex.split(argv)
+        argv = [re.sub(r"\{(\w+)\}", lambda m: str(words.get(m[1], m[0])), a)
+                for a in argv]
+        full = {"STORM_TIMELINE": inner + "/timeline"}
+        for key, value in (env or {}).items():
+            full[key] = re.sub(r"\{(\w+)\}",
+                               lambda m: str(words.get(m[1], m[0])), value)
+        for name, text in (given or {}).items():
+            (outer / name).write_text(text)
+            os.chown(outer / name, 20001, 20001)
+        line = argv
+        if prefix:
+            line = ["sh", "-c", prefix + '; exec "$@"', "sh"] + argv
+        options = {}
+        if tty is not None:
+            options = {"stdin": tty, "stdout": tty, "stderr": tty}
+            (outer / "stdout").write_text("")
+            (outer / "stderr").write_text("")
+        else:
+            options["stdout"] = open(outer / "stdout", "wb")
+            options["stderr"] = open(outer / "stderr", "wb")
+            if stdin is None:
+                options["stdin"] = subprocess.DEVNULL
+            elif isinstance(stdin, (str, bytes)):
+                data = stdin.encode() if isinstance(stdin, str) else stdin
+                # not in the run's directory: its files are compared
+                (self.home / "stdin").write_bytes(data)
+                options["stdin"] = open(self.home / "stdin", "rb")
+            else:
+                options["stdin"] = stdin
+        try:
+            process = self.lab.popen(line, host=host, user=user, env=full,
+                                     cwd=cwd or inner, **options)
+        finally:
+            for f in options.values():
+                if hasattr(f, "close"):
+                    f.close()
+        one = Started(process, argv, outer, [(inner, "DIR")])
+        self.started.append(one)
+        return one
+
+    def run(self, argv, timeout=TIMEOUT, **options):
+        return self.start(argv, **options).finish(timeout)
+
+    def srun_argv(self, args, launch, alone=False):
+        argv = ["srun"] + ([] if STOCK else [f"--launch={launch}"])
+        if not alone:
+            argv.append(f"--jobid={self.job}")
+        return argv + (shlex.split(args) if isinstance(args, str) else args)
+
+    def start_srun(self, args, launch="storm", alone=False, **options):
+        """Start srun as a step of the standing job, or alone, with an
+        allocation of its own."""
+        return self.start(self.srun_argv(args, launch, alone), label=launch,
+                          **options)
+
+    def srun(self, args, launch="storm", timeout=TIMEOUT, **options):
+        return self.start_srun(args, launch, **options).finish(timeout)
+
+    def end_all(self):
+        """End what a test left running. Returns the command lines."""
+        left = []
+        for one in self.started:
+            if one.running():
+                left.append(shlex.join(one.argv))
+                one.signal(signal.SIGKILL)
+                one.process.wait(10)
+        self.started = []
+        return left
+
+    # -- Slurm --------------------------------------------------------------
+
+    def root(self, argv, host="login", timeout=60):
+        """A command of root's; its output, which must succeed."""
+        done = self.lab.run(shlex.split(argv) if isinstance(argv, str)
+                            else argv, host=host, timeout=timeout, cwd="/")
+        assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def allocate(self, nodes, *options, user="user"):
+        """A job without a process; its id."""
+        done = self.lab.run(["salloc", "--no-shell", "-Q", f"-N{nodes}",
+                             "-J", "standing", *options], user=user, cwd="/")
+        assert done.returncode == 0, done.stderr
+        text = self.root("squeue -h -o '%i %j' --sort=-i -t R")
+        return int(text.split()[0])
+
+    def cancel(self, job):
+        self.root(f"scancel {job}")
+        until(lambda: not self.root(f"squeue -h -j {job} -t R,CG")
+              .strip(), f"the end of job {job}")
+
+    def steps(self, job=None):
+        """The ids of the steps that slurmctld knows of a job."""
+        text = self.root(f"squeue -h -s -j {job or self.job} -o %i")
+        return [s for s in text.split()
+                if not s.endswith((".extern", ".batch", ".interactive"))]
+
+    def clean(self):
+        """After a test: end what it started, so that the next one finds the
+        standing job empty."""
+        left = self.end_all()
+        for step in self.steps():
+            self.lab.run(["scancel", "-s", "KILL", step], cwd="/")
+        try:
+            until(lambda: not self.steps(), "steps to end", 3)
+        except AssertionError:
+            # A stock srun that gives up after it made the step and before
+            # it launched leaves it behind as long as the job lives.
+            self.cancel(self.job)
+            self.job = self.allocate(self.nodes, "--ntasks-per-node=4")
+        return left
+
+    # -- files of the nodes ---------------------------------------------------
+
+    def file(self, node, path):
+        """The bytes of a node's file; None if there is none."""
+        try:
+            return pathlib.Path(self.lab.path(node, path)).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def listing(self, node, path="/tmp"):
+        return sorted(os.listdir(self.lab.path(node, path)))
+
+    def remove(self, path, nodes=None):
+        for node in nodes or self.names:
+            p = self.lab.path(node, path)
+            if os.path.isdir(p) and not os.path.islink(p):
+                shutil.rmtree(p)
+            elif os.path.lexists(p):
+                os.unlink(p)
+
+    def litter(self, keep=()):
+        """What stands in the nodes' /tmp and in /home/user: after a failed
+        broadcast there must be nothing."""
+        found = []
+        for node in self.names:
+            found += [f"{node}:/tmp/{f}" for f in self.listing(node)
+                      if f not in keep]
+        return found
+
+    def agent(self, node, *names):
+        """Counters of a node's agent, summed."""
+        stats = self.lab.agent_stats(node)
+        flat = flatten(stats)
+        return sum(flat[n] for n in names) if names else flat
+
+    # -- checks -------------------------------------------------------------
+
+    def by_storm(self, run, launched=True, repaired=False):
+        """The run went by storm in every part."""
+        if STOCK:
+            return run
+        for step in run.steps:
+            assert step["fallback"] is None, f"fell back: {run}"
+            assert not step["resent"], f"launch messages resent: {run}"
+            if launched:
+                assert step["launch"] == "storm", str(run)
+            if self.mode in ("relay", "deaf"):
+                assert step["multicast"] is False, str(run)
+            else:
+                assert step["multicast"] is True, str(run)
+            self.repairs += step["counters"]["repaired"]
+        if repaired:
+            assert run.counter("repaired") > 0, f"nothing was repaired: {run}"
+        return run
+
+
+def flatten(tree, out=None):
+    """All numbers of nested objects by their last name."""
+    out = {} if out is None else out
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flatten(value, out)
+        elif isinstance(value, (int, float)):
+            out[key] = out.get(key, 0) + value
+    return out
+
+
+def same(cluster, args, code=None, storm=True, files=False, only=None,
+         timeout=TIMEOUT, alone=False, between=None, **options):
+    """Run srun by stock Slurm and by storm; both must return the same exit
+    status (`code`, if given), the same lines on stdout and the same messages.
+    `storm`: assert that the second went by storm (False: Slurm's own launch
+    is what is wanted here). `files`: compare the files they leave, too.
+    `only`: compare only these of code, out, err. `between` runs between the
+    two. Returns both runs."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        runs.append(cluster.srun(args, launch, timeout=timeout, alone=alone,
+                                 **options))
+        if launch == "slurm" and between:
+            between()
+    compare(*runs, code=code, files=files, only=only)
+    if storm:
+        cluster.by_storm(runs[1])
+    return runs
+
+
+def compare(stock, storm, code=None, files=False, only=None):
+    if code is not None:
+        assert stock.code == code, f"stock itself: {stock}"
+    a, b = stock.normal(), storm.normal()
+    for what in only or ("code", "out", "err"):
+        assert b[what] == a[what], (
+            f"{what} differs\n=== stock: {stock}\n=== storm: {storm}")
+    if files:
+        def bag(run):
+            return {n: sorted(t.splitlines()) for n, t in run.files().items()}
+        assert bag(storm) == bag(stock), (
+            f"files differ\n=== stock: {stock}\n=== storm: {storm}")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""The normal form of what srun prints, so that two runs of one command can be
+compared: what differs between any two runs of stock Slurm is masked (ids,
+times, which launch plugin), and what stock itself does not order is sorted.
+
+How many lines tell of failed tasks depends on who heard of whom first: stock
+merges the tasks of a node that end together, storm those of many nodes. So a
+line "srun: error: n[1-2]: tasks 0-1,3: Killed" counts as one fact for each
+task and one for each node.
+"""
+import re
+
+MASKS = [
+    # lost or not, as slurmstepd's last words race with its end
+    (r"^slurmstepd-n\d+: error: \*\*\* STEP .* CANCELLED AT .* \*\*\*\n", ""),
+    # stock itself prints these when a step comes right after another
+    (r"^srun: Job \d+ step creation (temporarily|still) disabled.*\n", ""),
+    (r"^srun: Step created for .*\n", ""),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?", "TIME"),
+    (r"launch/(slurm|storm)", "launch/X"),
+    (r"StepId=\d+\+\d+\.\d+", "StepId=J+H.S"),
+    (r"StepId=\d+\.\d+(\+\d+)?", r"StepId=J.S\1"),
+    (r"\b(STEP|step) \d+\.\d+(\+\d+)?", r"\1 J.S\2"),
+    (r"\b(job|Job|JOB|jobid|JobId)([ =])\d+", r"\1\2J"),
+    (r"allocation \d+", "allocation J"),
+    (r"slurmstepd-n\d+", "slurmstepd-NODE"),
+    (r"\bON n\d+ CANCELLED", "ON NODE CANCELLED"),
+    (r"\bpid[ =]\d+", "pid P"),
+]
+
+TASKS = re.compile(r"^srun: (error: )?(n[\d\[\],n-]+): tasks? ([\d,-]+): (.*)$")
+
+
+def ids(text):
+    """'0-2,5' -> [0, 1, 2, 5]"""
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def hosts(text):
+    """'n[1-2,4],n7' -> ['n1', 'n2', 'n4', 'n7']"""
+    found = []
+    for prefix, inside, plain in re.findall(
+            r"([a-z]+)\[([\d,-]+)\]|([a-z]+\d+)", text):
+        found += [f"{prefix}{i}" for i in ids(inside)] if inside else [plain]
+    return found
+
+
+def stderr(text, masks=()):
+    """The normal form: a sorted list of facts."""
+    for pattern, to in MASKS:
+        text = re.sub(pattern, to, text, flags=re.M)
+    for plain, to in masks:
+        text = text.replace(plain, to)
+    facts, merged = [], set()
+    for line in text.splitlines():
+        m = TASKS.match(line)
+        if not m:
+            facts.append(line)
+            continue
+        level, where, tasks, what = m.groups()
+        for task in ids(tasks):
+            merged.add(f"srun: {level or ''}task {task}: {what}")
+        for host in hosts(where):
+            merged.add(f"srun: {level or ''}on {host}: {what}")
+    return sorted(facts) + sorted(merged)
+
+
+def stdout(text, masks=()):
+    for plain, to in masks:
+        text = text.replace(plain, to)
+    return sorted(text.splitlines())

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""ctrl-C once and twice, signals to srun, scancel of steps and jobs, signals
+by scancel, time limits."""
+import signal
+
+import pytest
+
+from harness import compare, until
+
+
+def scenario(cluster, args, play, alone=False, storm=True, only=None,
+             **options):
+    """Start, wait until every task has touched up.RANK, play, compare."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        s = cluster.start_srun(args, launch, alone=alone, **options)
+        words = args.split()
+        tasks = int(next(w for w in words if w.startswith("-n"))[2:])
+        until(lambda: all((s.dir / f"up.{i}").exists()
+                          for i in range(tasks)), f"{tasks} tasks to start")
+        play(s)
+        runs.append(s.finish())
+    compare(*runs, only=only)
+    if storm:
+        cluster.by_storm(runs[1])
+    return runs
+
+
+def only_step(cluster):
+    def one():
+        steps = cluster.steps()
+        return steps[0] if len(steps) == 1 else None
+    return until(one, "one step")
+
+
+@pytest.mark.every_mode
+def test_ctrl_c_twice(cluster):
+    """The second SIGINT within a second ends the step."""
+    def play(s):
+        s.signal(signal.SIGINT)
+        until(lambda: "interrupt (one more within 1 sec to abort)" in s.err(),
+              "the first answer")
+        s.signal(signal.SIGINT)
+
+    stock, storm = scenario(cluster, "-N4 -n8 {do} touch up.%t block", play)
+    assert "sending Ctrl-C to" in storm.err
+
+
+def test_ctrl_c_once_shows_state(cluster):
+    """One SIGINT only tells which tasks run; the step goes on."""
+    def play(s):
+        s.signal(signal.SIGINT)
+        until(lambda: "tasks 0-7: running" in s.err(), "the state of tasks")
+        (s.dir / "go").touch()
+
+    scenario(cluster, "-N4 -n8 {do} touch up.%t wait {dir}/go", play)
+
+
+def test_ctrl_c_once_quit_on_interrupt(cluster):
+    """-q: one SIGINT is enough. (Which tasks are told of races in stock.)"""
+    def play(s):
+        s.signal(signal.SIGINT)
+
+    scenario(cluster, "--quit-on-interrupt -N4 -n4 {do} touch up.%t block",
+             play, only=["code", "out"])
+
+
+def test_ctrl_c_twice_tasks_catch_it(cluster):
+    def play(s):
+        s.signal(signal.SIGINT)
+        until(lambda: "one more within" in s.err(), "the first answer")
+        s.signal(signal.SIGINT)
+
+    scenario(cluster, "-N2 -n2 {do} catch 2 touch up.%t await 2 exit 5", play)
+
+
+def test_sigterm_to_srun(cluster):
+    scenario(cluster, "-N4 -n4 {do} touch up.%t block",
+             lambda s: s.signal(signal.SIGTERM))
+
+
+def test_sighup_to_srun(cluster):
+    scenario(cluster, "-N4 -n4 {do} touch up.%t block",
+             lambda s: s.signal(signal.SIGHUP))
+
+
+@pytest.mark.parametrize("sig", ["USR1", "USR2"])
+def test_signal_to_srun_is_forwarded(cluster, sig):
+    number = int(signal.Signals["SIG" + sig])
+
+    def play(s):
+        s.signal(number)
+
+    scenario(cluster, f"-N4 -n4 {{do}} catch {number} touch up.%t "
+             f"await {number}", play)
+
+
+@pytest.mark.every_mode
+def test_scancel_step(cluster):
+    def play(s):
+        cluster.root(f"scancel {only_step(cluster)}")
+
+    scenario(cluster, "-N4 -n8 {do} touch up.%t block", play)
+
+
+@pytest.mark.parametrize("sig", ["USR1", "INT", "TERM"])
+def test_scancel_signal_to_step(cluster, sig):
+    number = int(signal.Signals["SIG" + sig])
+
+    def play(s):
+        cluster.root(f"scancel -s {sig} {only_step(cluster)}")
+
+    stock, storm = scenario(
+        cluster, f"-N8 -n8 {{do}} catch {number} touch up.%t await {number}",
+        play)
+    assert storm.out.count(f"got signal {number}") == 8
+
+
+def test_scancel_kill_step(cluster):
+    def play(s):
+        cluster.root(f"scancel -s KILL {only_step(cluster)}")
+
+    scenario(cluster, "-N4 -n4 {do} touch up.%t block", play)
+
+
+def job_named(cluster, name):
+    return until(lambda: cluster.root(
+        f"squeue -h -n {name} -t R -o %i").strip(), "the job")
+
+
+@pytest.mark.every_mode
+def test_scancel_job(cluster):
+    def play(s):
+        job = job_named(cluster, "victim")
+        cluster.root(f"scancel {job}")
+
+    scenario(cluster, "-J victim -N4 -n4 {do} touch up.%t block", play,
+             alone=True)
+    until(lambda: not cluster.root("squeue -h -n victim").strip(),
+          "the jobs to go")
+
+
+def test_scancel_signal_to_job(cluster):
+    def play(s):
+        job = job_named(cluster, "target")
+        cluster.root(f"scancel -s USR1 {job}")
+
+    scenario(cluster, "-J target -N4 -n4 {do} catch 10 touch up.%t await 10",
+             play, alone=True)
+
+
+def test_tasks_ignore_sigterm(cluster):
+    """KillWait later SIGKILL ends them."""
+    def play(s):
+        cluster.root(f"scancel {only_step(cluster)}")
+
+    stock, storm = scenario(
+        cluster, "-N2 -n2 {do} ignore 15 touch up.%t block", play)
+    assert storm.code == 137
+
+
+def test_signal_at_the_end_by_time_limit_option(cluster):
+    """srun --signal needs a time limit; here it only must not disturb."""
+    def play(s):
+        (s.dir / "go").touch()
+
+    scenario(cluster, "--signal=USR1@60 -t5 -N2 -n2 {do} touch up.%t "
+             "wait {dir}/go", play)
+
+
+def test_scancel_during_the_launch(cluster):
+    """A step cancelled while it is being launched leaves nothing running.
+    (A kill that comes before the task is lost, by stock too: say it again.)
+    """
+    for launch in ("slurm", "storm"):
+        s = cluster.start_srun("-N8 -n8 {do} block", launch)
+        step = only_step(cluster)
+
+        def ended():
+            cluster.lab.run(["scancel", "-s", "KILL", step], cwd="/")
+            return not s.running()
+
+        until(ended, "the end of the cancelled step", interval=0.2)
+        run = s.finish()
+        assert run.code != 0, str(run)
+        until(lambda: not any(cluster.lab.pids(n, "taskdo")
+                              for n in cluster.names), "the tasks to end")
+
+
+@pytest.mark.long
+def test_time_limit_of_step(cluster):
+    stock, storm = scenario(cluster, "-t1 -N2 -n4 {do} touch up.%t block",
+                            lambda s: None)
+    assert "DUE TO TIME LIMIT" in storm.err
+
+
+def test_stopped_and_continued(cluster):
+    """SIGSTOP and SIGCONT by scancel."""
+    def play(s):
+        step = only_step(cluster)
+        cluster.root(f"scancel -s STOP {step}")
+
+        def states():
+            found = []
+            for node in cluster.names:
+                for pid in cluster.lab.pids(node, "taskdo"):
+                    with open(f"/proc/{pid}/stat") as f:
+                        found.append(f.read().rsplit(")", 1)[1].split()[0])
+            return found
+
+        until(lambda: states() == ["T"] * 8, "stopped tasks")
+        (s.dir / "go").touch()
+        cluster.root(f"scancel -s CONT {step}")
+
+    scenario(cluster, "-N8 -n8 {do} touch up.%t wait {dir}/go say on", play)
