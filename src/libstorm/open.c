@@ -18,6 +18,9 @@
 #define OPEN_MAGIC 0x5354524dU	/* "STRM" */
 #define OPEN_MULTICAST 0x1
 #define OPEN_BEGIN 0x2
+/* ns: a domain whose owner is gone is not kept for ever */
+#define TIME_MIN 1000000ULL
+#define TIME_MAX 3600000000000ULL
 
 size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max)
 {
@@ -279,9 +282,10 @@ static int body_unpack(struct storm_open *o)
 	n = storm_get16(&i);
 	p = storm_get(&i, n);
 	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN)) ||
-	    o->radix < 2 || o->radix > 64 || o->mtu < 576 || o->mtu > 65535 ||
-	    o->dead_timeout < 1000000 || o->heartbeat < 1000000 ||
-	    o->window < 65536)
+	    o->radix < 2 || o->radix > 64 || o->mtu < STORM_MTU_MIN ||
+	    o->mtu > 65535 || o->window < 65536 ||
+	    o->dead_timeout < TIME_MIN || o->dead_timeout > TIME_MAX ||
+	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX)
 		return STORM_EINVAL;
 	if (!!(flags & OPEN_BEGIN) != (n > 0))
 		return STORM_EINVAL;
