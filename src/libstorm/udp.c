@@ -398,6 +398,11 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 	u->timer.kind = UDP_TIMER;
 	u->tx[STORM_CONTROL].src.fd = u->tx[STORM_BULK].src.fd = -1;
 	u->epfd = u->timer.fd = u->listener.fd = -1;
+	TAILQ_INIT(&u->tx[STORM_CONTROL].rests);
+	TAILQ_INIT(&u->tx[STORM_BULK].rests);
+	/* No owner has more under way. */
+	if (role == STORM_UDP_AGENT)
+		u->tx[STORM_BULK].room = set->window;
 	TAILQ_INIT(&u->in);
 	TAILQ_INIT(&u->out);
 	storm_udp_drop(u, set->drop_ppm, set->drop_seed);
@@ -430,7 +435,7 @@ void storm_udp_destroy(struct storm_udp *u)
 	free(u->group);
 	for (i = 0; i < 2; i++) {
 		close_fd(u->tx[i].src.fd);
-		free(u->tx[i].rest);
+		storm_udp_tx_fini(&u->tx[i]);
 	}
 	close_fd(u->timer.fd);
 	close_fd(u->epfd);

@@ -45,7 +45,9 @@ void storm_udp_destroy(struct storm_udp *u);
 /*
  * For storm_owner/storm_nm.  One send() is at most 256 KiB (-EMSGSIZE beyond).
  * The kernel takes 64 segments or 65280 bytes at once, whichever is less: cut
- * bulk there, at whole segments, or every second packet is a small one.
+ * bulk there, at whole segments, or every second packet is a small one.  An
+ * agent keeps up to settings.window of bulk that its link can't take yet, since
+ * it relays; only beyond that, and for an owner at once, comes -EAGAIN.
  */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
 

@@ -151,40 +151,49 @@ static void failed(struct storm_udp *u, const struct sockaddr_in *to,
 			  "%s): %s", text, u->iface.name, strerror(err));
 }
 
-/* Keep what the socket did not take. */
+/* Keep what the socket did not take, behind what it did not take before. */
 static int keep(struct udp_tx *tx, const struct sockaddr_in *to,
 		const uint8_t *buf, size_t len, size_t seg)
 {
-	if (!tx->rest)
-		tx->rest = malloc(UDP_SEND_MAX);
-	if (!tx->rest)
+	struct udp_rest *r = malloc(sizeof(*r) + len);
+
+	if (!r)
 		return -ENOMEM;
-	memcpy(tx->rest, buf, len);
-	tx->rest_off = 0;
-	tx->rest_len = len;
-	tx->rest_seg = seg;
-	tx->rest_to = *to;
+	r->to = *to;
+	r->seg = seg;
+	r->len = len;
+	r->off = 0;
+	memcpy(r->bytes, buf, len);
+	TAILQ_INSERT_TAIL(&tx->rests, r, link);
+	tx->kept += len;
 	return 0;
+}
+
+static void forget(struct udp_tx *tx, struct udp_rest *r)
+{
+	TAILQ_REMOVE(&tx->rests, r, link);
+	tx->kept -= r->len;
+	free(r);
 }
 
 /* Send what was kept; true when nothing is left. */
 static bool flush(struct storm_udp *u, struct udp_tx *tx)
 {
+	struct udp_rest *r;
 	size_t done;
 	int err;
 
-	if (!tx->rest_len)
-		return true;
-	err = push(u, tx->src.fd, &tx->rest_to, tx->rest + tx->rest_off,
-		   tx->rest_len, tx->rest_seg, &done);
-	if (err == EAGAIN) {
-		tx->rest_off += done;
-		tx->rest_len -= done;
-		return false;
+	while ((r = TAILQ_FIRST(&tx->rests))) {
+		err = push(u, tx->src.fd, &r->to, r->bytes + r->off,
+			   r->len - r->off, r->seg, &done);
+		if (err == EAGAIN) {
+			r->off += done;
+			return false;
+		}
+		if (err)
+			failed(u, &r->to, r->seg, err);
+		forget(tx, r);
 	}
-	if (err)
-		failed(u, &tx->rest_to, tx->rest_seg, err);
-	tx->rest_len = 0;
 	return true;
 }
 
@@ -195,8 +204,8 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 	struct storm_udp *u = (struct storm_udp *) t;
 	struct udp_tx *tx = &u->tx[c];
 	struct sockaddr_in sin;
-	size_t done;
-	int err;
+	size_t done = 0;
+	int err = EAGAIN;
 
 	if (!len || !seg || !to->port)
 		return -EINVAL;
@@ -205,23 +214,18 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 	if (!storm_udp_sockaddr(u, to, &sin))
 		return -EAFNOSUPPORT;
 	/* While EPOLLOUT is awaited a try would only cost a system call. */
-	if (tx->armed || !flush(u, tx)) {
+	if (!tx->armed && flush(u, tx))
+		err = push(u, tx->src.fd, &sin, buf, len, seg, &done);
+	if (err == EAGAIN) {
 		arm(u, tx, true);
+		if (done || tx->kept + len <= tx->room)
+			return keep(tx, &sin, (const uint8_t *) buf + done,
+				    len - done, seg);
 		u->stats.eagain++;
 		return -EAGAIN;
 	}
-	err = push(u, tx->src.fd, &sin, buf, len, seg, &done);
-	if (!err)
-		return 0;
-	if (err == EAGAIN) {
-		arm(u, tx, true);
-		u->stats.eagain++;
-		if (!done)
-			return -EAGAIN;
-		return keep(tx, &sin, (const uint8_t *) buf + done, len - done,
-			    seg);
-	}
-	failed(u, &sin, seg, err);
+	if (err)
+		failed(u, &sin, seg, err);
 	return -err;
 }
 
@@ -229,6 +233,14 @@ void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx)
 {
 	if (flush(u, tx))
 		arm(u, tx, false);
+}
+
+void storm_udp_tx_fini(struct udp_tx *tx)
+{
+	struct udp_rest *r;
+
+	while ((r = TAILQ_FIRST(&tx->rests)))
+		forget(tx, r);
 }
 
 /* ------------------------------------------------------------- receiving */

@@ -25,8 +25,8 @@
 #define UDP_SUPER_MAX (65536 - 256)
 #define UDP_IP_HEADERS 28	/* IPv4 without options, and UDP */
 
-/* One send() is at most this long: the part that the socket does not take at
- * once is copied, so the copy must have a bound. */
+/* One send() is at most this long: what the socket does not take at once is
+ * copied, so the copy must have a bound. */
 #define UDP_SEND_MAX (256 * 1024)
 
 #define UDP_RX_BUFS 16
@@ -52,14 +52,26 @@ struct udp_src {
 	int fd;
 };
 
-/* The sending side of a class.  A send() is taken whole or not at all, so what
- * the socket left of one is kept here until it is writable again. */
+/* What the socket did not take of a send(). */
+struct udp_rest {
+	TAILQ_ENTRY(udp_rest) link;
+	struct sockaddr_in to;
+	size_t seg, len, off;
+	uint8_t bytes[];
+};
+TAILQ_HEAD(udp_rests, udp_rest);
+
+/*
+ * The sending side of a class.  A send() is taken whole or not at all, so what
+ * the socket left of one is kept here until it is writable again.  So are, as
+ * far as there is room, the sends after it: an agent that relays can't ask its
+ * sender to wait.  An owner can wait itself, and has no room.
+ */
 struct udp_tx {
 	struct udp_src src;
 	bool armed;		/* waiting for EPOLLOUT */
-	uint8_t *rest;		/* UDP_SEND_MAX bytes; NULL until needed */
-	size_t rest_off, rest_len, rest_seg;
-	struct sockaddr_in rest_to;
+	struct udp_rests rests;
+	size_t kept, room;	/* bytes */
 };
 
 struct udp_iface {
@@ -143,6 +155,7 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 		   const struct storm_addr *to, const void *buf, size_t len,
 		   size_t seg);
 void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
+void storm_udp_tx_fini(struct udp_tx *tx);
 void storm_udp_receive(struct storm_udp *u, int fd, bool group, int rounds);
 
 /* udp_stream.c */

@@ -553,6 +553,36 @@ START_TEST(test_back_pressure)
 }
 END_TEST
 
+/* An agent that relays faster than its link keeps a window's worth. */
+START_TEST(test_agent_keeps)
+{
+	size_t n = 45 * SEG, sent = 0;
+	uint8_t *p = pattern(n);
+	int rc;
+
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	if (!run("tc qdisc replace dev lo root tbf rate 200mbit burst 128kb "
+		 "latency 50ms 2>/dev/null"))
+		SKIP("no tc, or no tbf in the kernel");
+	agent.u->tx[STORM_BULK].room = 4 << 20;
+	while (!(rc = send_to(&agent, STORM_BULK, &owner.self, p, n, SEG)))
+		sent += n;
+	ck_assert_int_eq(rc, -EAGAIN);
+	ck_assert_uint_gt(agent.u->tx[STORM_BULK].kept, (4 << 20) - n);
+	ck_assert_uint_le(agent.u->tx[STORM_BULK].kept, 4 << 20);
+	ck_assert(until(owner.len >= sent));
+	ck_assert_uint_eq(owner.len, sent);
+	ck_assert_uint_eq(agent.u->tx[STORM_BULK].kept, 0);
+	ck_assert(!agent.u->tx[STORM_BULK].armed);
+	/* What is left when it ends is freed. */
+	while (!send_to(&agent, STORM_BULK, &owner.self, p, n, SEG))
+		;
+	run("tc qdisc del dev lo root");
+	free(p);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- streams */
 
 static int stream_to(const struct storm_addr *to, uint64_t session,
@@ -1001,6 +1031,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_overflow_is_counted);
 	tcase_add_test(t, test_stats);
 	tcase_add_loop_test(t, test_back_pressure, 0, 4);
+	tcase_add_test(t, test_agent_keeps);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("streams");
