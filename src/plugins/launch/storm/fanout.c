@@ -49,11 +49,6 @@ struct launch {
 	uint16_t no_port;
 };
 
-static bool is_null(const char *remote_file)
-{
-	return !xstrcmp(remote_file, "/dev/null");
-}
-
 static void launch_init_from(struct launch *l, struct storm_session *s,
 			     const slurm_msg_t *msg)
 {
@@ -74,10 +69,11 @@ static void launch_init_from(struct launch *l, struct storm_session *s,
 		l->req.env = l->env;
 		l->req.envc = envcount(l->env);
 	}
-	if (is_null(l->req.ifname) && is_null(l->req.ofname) &&
-	    is_null(l->req.efname)) {
-		/* Port 0 tells slurmstepd to open no connection for stdio;
-		 * no port at all would make it try an address of zeroes. */
+	if (s->no_stdio) {
+		/* Slurm would carry it all to srun's own /dev/null.  Port 0
+		 * tells slurmstepd to open no connection for stdio; no port
+		 * at all would make it try an address of zeroes. */
+		l->req.ifname = l->req.ofname = l->req.efname = "/dev/null";
 		l->req.num_io_port = 1;
 		l->req.io_port = &l->no_port;
 	}

@@ -22,6 +22,7 @@
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
+#include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"
 
 #include "bcast.h"
@@ -176,6 +177,11 @@ static void bcast(struct storm_session *s, srun_job_t *job,
 	xfree(params.src_fname);
 }
 
+static bool is_null(const fname_t *f)
+{
+	return f && !xstrcmp(f->name, "/dev/null");
+}
+
 int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			 uint32_t *global_rc,
 			 slurm_step_launch_callbacks_t *step_callbacks,
@@ -184,6 +190,9 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 	struct storm_session *s =
 		storm_session_find(&job->step_ctx->step_req->step_id);
 
+	if (s)
+		s->no_stdio = is_null(job->ifname) && is_null(job->ofname) &&
+			      is_null(job->efname);
 	if (s && s->bcast)
 		bcast(s, job, opt_local);
 	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,

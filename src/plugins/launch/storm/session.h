@@ -25,6 +25,7 @@ struct storm_session {
 	slurm_step_id_t step_id;
 	const struct storm_conf *conf;
 	bool bcast;		/* --bcast, which we took from srun */
+	bool no_stdio;		/* -i none -o none -e none */
 	char *libdir;		/* what --send-libs filled on the nodes */
 	char *fallback;		/* why Slurm launches it; NULL: storm does */
 	bool abort;		/* the user gave up */

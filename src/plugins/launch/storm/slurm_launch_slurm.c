@@ -26,16 +26,28 @@
 #define plugin_name stock_plugin_name
 #define plugin_type stock_plugin_type
 #define plugin_version stock_plugin_version
-#define init stock_init
-#define fini stock_fini
-#define launch_p_setup_srun_opt stock_setup_srun_opt
-#define launch_p_handle_multi_prog_verify stock_handle_multi_prog_verify
-#define launch_p_create_job_step stock_create_job_step
-#define launch_p_step_launch stock_step_launch
-#define launch_p_step_wait stock_step_wait
-#define launch_p_step_terminate stock_step_terminate
-#define launch_p_print_status stock_print_status
-#define launch_p_fwd_signal stock_fwd_signal
+
+/* Renamed for the linker alone: __func__ is in messages that users see. */
+int init(void) __asm__("stock_init");
+int fini(void) __asm__("stock_fini");
+int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)
+	__asm__("stock_setup_srun_opt");
+int launch_p_handle_multi_prog_verify(int command_pos, slurm_opt_t *opt_local)
+	__asm__("stock_handle_multi_prog_verify");
+int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
+			     void (*signal_function)(int),
+			     sig_atomic_t *destroy_job, slurm_opt_t *opt_local)
+	__asm__("stock_create_job_step");
+int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
+			 uint32_t *global_rc,
+			 slurm_step_launch_callbacks_t *step_callbacks,
+			 slurm_opt_t *opt_local)
+	__asm__("stock_step_launch");
+int launch_p_step_wait(srun_job_t *job, bool got_alloc, slurm_opt_t *opt_local)
+	__asm__("stock_step_wait");
+int launch_p_step_terminate(void) __asm__("stock_step_terminate");
+void launch_p_print_status(void) __asm__("stock_print_status");
+void launch_p_fwd_signal(int signal) __asm__("stock_fwd_signal");
 
 #define slurm_step_launch storm_step_launch
 #define slurm_step_launch_add storm_step_launch_add

@@ -304,6 +304,7 @@ char *step_domain_faults(const struct step_domain *sd,
 				if (j == i || same_fault(f, &out->faults[j]))
 					hostlist_push_host(hl, sd->names[
 						out->faults[j].node]);
+			hostlist_sort(hl);
 			list = hostlist_ranged_string_xmalloc(hl);
 			what = cause(sd, f, hostlist_count(hl) > 1);
 			one = xstrdup_printf("%s %s: %s",
