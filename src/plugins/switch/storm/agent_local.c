@@ -55,7 +55,8 @@ static void _close(struct agent *a, struct agent_conn *c)
 	c->s = NULL;
 	if (c->lifeline && !--a->lifelines) {
 		a->orphan_until = 0;
-		info("slurmd is gone, waiting for the next one");
+		if (!a->stop)
+			info("slurmd is gone, waiting for the next one");
 	}
 	agent_io_close(a, &c->io);
 }
@@ -179,8 +180,9 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
 		if (rc < 0 && errno == EAGAIN)
 			return;
 		if (rc <= 0) {
-			if (rc)
-				info("local socket: %m");
+			/* slurmstepd may end without reading the last word */
+			if (rc && errno != ECONNRESET)
+				error("local socket: %m");
 			_close(a, c);
 			return;
 		}

@@ -76,8 +76,8 @@ static void _log_line(const char *s)
 		error("storm_agent: %s", s + 7);
 	else if (!strncmp(s, "fatal: ", 7))
 		error("storm_agent: %s", s + 7);
-	else if (!strncmp(s, "debug", 5))
-		debug("storm_agent: %s", s);
+	else if (!strncmp(s, "debug", 5) && strchr(s, ':'))
+		debug("storm_agent: %s", s + strcspn(s, ":") + 3);
 	else if (*s)
 		info("storm_agent: %s", s);
 }
