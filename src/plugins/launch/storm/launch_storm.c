@@ -167,6 +167,7 @@ static void bcast(struct storm_session *s, srun_job_t *job,
 		/* CLOSE now, so that no node keeps a part of the file until
 		 * it misses us; srun's shepherd ends the step. */
 		storm_session_drop_domain(s);
+		storm_record_write(&s->rec);
 		fatal("Failed to broadcast '%s'. Step launch aborted.",
 		      params.src_fname);
 	}

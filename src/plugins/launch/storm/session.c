@@ -205,14 +205,27 @@ static void on_report(void *arg, const struct storm_report *r)
 static void on_fault(void *arg, const struct storm_fault *f)
 {
 	struct storm_session *s = arg;
+	bool running = false;
+	char *text;
 
 	slurm_mutex_lock(&s->lock);
 	xrecalloc(s->faults, s->nfaults + 1, sizeof(*s->faults));
 	s->faults[s->nfaults++] = *f;
-	if (f->node < s->nanswers && s->answer[f->node] == ANSWER_NONE)
-		settle(s, f->node, ANSWER_LOST, 0);
+	if (f->node < s->nanswers) {
+		if (s->answer[f->node] == ANSWER_NONE)
+			settle(s, f->node, ANSWER_LOST, 0);
+		else
+			running = s->answer[f->node] == ANSWER_CAME;
+	}
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
+	/* Whoever waits for an answer tells of the others. */
+	if (running) {
+		text = step_domain_fault(s->domain, f);
+		info("warning: storm: %s; its tasks go on and report by Slurm's own messages",
+		     text);
+		xfree(text);
+	}
 }
 
 void storm_session_domain_conf(struct storm_session *s,
