@@ -39,7 +39,7 @@ static void setup(void)
 	must(!chmod(dir, 0755));
 	if (root())
 		must(!chown(dir, ALICE, ALICE));
-	nursery = file_nursery_start();
+	nursery = file_nursery_start(NULL);
 	must(nursery >= 0);
 	child = file_child_start(nursery, &user);
 	must(child >= 0);
@@ -522,7 +522,7 @@ START_TEST(test_nursery_ends)
 	/* children live on for their sessions */
 	must(!begin("f", 1, 0, 0, &fd));
 	close(fd);
-	nursery = file_nursery_start();
+	nursery = file_nursery_start(NULL);
 	must(nursery >= 0);
 	close(child);
 	user.ngids = -1;
@@ -540,6 +540,39 @@ START_TEST(test_nursery_ends)
 	} else {
 		child = -1;
 	}
+}
+END_TEST
+
+/* In the child, with the job's number and before it is the user. */
+static int join_chdir(uint32_t job_id, uid_t uid)
+{
+	if (uid != user.uid || (root() && geteuid()))
+		return 1;
+	/* job 7 has no namespace */
+	return job_id == 7 ? 1 : chdir(dir);
+}
+
+START_TEST(test_join)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct file_reply rep;
+	int fd;
+
+	close(nursery);
+	nursery = file_nursery_start(join_chdir);
+	must(nursery >= 0);
+	close(child);
+	user.job_id = 5;
+	child = file_child_start(nursery, &user);
+	must(child >= 0 && !begin("f", 1, 0, 0, &fd));
+	close(fd);
+	close(child);
+	user.job_id = 7;
+	child = file_child_start(nursery, &user);
+	p.fd = child;
+	must(child >= 0 && poll(&p, 1, 10000) == 1);
+	must(!file_child_recv(child, &rep, &fd));
+	user.job_id = 0;
 }
 END_TEST
 
@@ -567,6 +600,7 @@ int main(void)
 	tcase_add_test(c, test_rmdir);
 	tcase_add_test(c, test_same_operation_twice);
 	tcase_add_test(c, test_nursery_ends);
+	tcase_add_test(c, test_join);
 	if (root()) {
 		tcase_add_test(c, test_as_the_user);
 		tcase_add_test(c, test_full_disk);

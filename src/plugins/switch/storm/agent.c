@@ -588,15 +588,15 @@ static int _run(const char *node, uint16_t slurmd_port)
 	a.slurmd_port = slurmd_port;
 	a.answers_end = &a.answers;
 	a.epoll = epoll_create1(EPOLL_CLOEXEC);
-	/* first: it inherits nothing but stderr */
-	a.nursery = file_nursery_start();
-	if (a.epoll < 0 || a.nursery < 0 || _signals(&a)) {
-		fprintf(stderr, "storm_agent: error: cannot start: %s\n",
-			strerror(errno));
-		return AGENT_EXIT_FAILED;
-	}
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
+	agent_container_init(node);
+	/* before there is anything that it should not inherit */
+	a.nursery = file_nursery_start(agent_container_join);
+	if (a.epoll < 0 || a.nursery < 0 || _signals(&a)) {
+		error("cannot start: %m");
+		return AGENT_EXIT_FAILED;
+	}
 	if (slurm_conf.slurmd_debug > LOG_LEVEL_INFO) {
 		opts.stderr_level = slurm_conf.slurmd_debug;
 		log_alter(opts, 0, NULL);

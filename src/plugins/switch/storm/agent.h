@@ -11,6 +11,7 @@
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_launch.c	the launch message, to this node's slurmd
  *	agent_local.c	the local socket
+ *	agent_container.c	the job's namespace, for its files
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -165,6 +166,10 @@ void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_end(void *host, void *file);
 void agent_file_session_close(struct agent_session *s);
+
+/* agent_container.c; a file_join_fn */
+void agent_container_init(const char *node);
+int agent_container_join(uint32_t job_id, uid_t uid);
 
 /* agent_libdir.c */
 void agent_libdir_load(struct agent *a);

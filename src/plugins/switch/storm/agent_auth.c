@@ -91,6 +91,7 @@ static struct agent_creds *_creds(const sbcast_cred_arg_t *arg)
 	c->step_id = arg->step_id;
 	c->user.uid = arg->uid;
 	c->user.gid = arg->gid;
+	c->user.job_id = arg->job_id;
 	if (arg->ngids > 0 && arg->gids) {
 		c->user.ngids = arg->ngids;
 		gids = xcalloc(arg->ngids, sizeof(gid_t));

@@ -122,6 +122,9 @@ bad:
 
 static void _insert(struct agent *a, struct agent_libdir *d, uint64_t now)
 {
+	/* where jobs have file systems of their own, they end with the job,
+	 * and the same path outside is not ours */
+	d->user.job_id = d->job_id;
 	d->ask_after = ASK_FIRST;
 	d->ask_at = now + d->ask_after;
 	d->next = a->libdirs;

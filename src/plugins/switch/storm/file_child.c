@@ -29,7 +29,7 @@
 #define FILES_MAX 64
 
 struct spawn {
-	uint32_t uid, gid, ngids;
+	uint32_t uid, gid, ngids, job_id;
 };
 
 /* A file in hand. */
@@ -510,7 +510,7 @@ static int _become(const struct file_user *u)
 /* ------------------------------------------------------------ the nursery --- */
 
 static void _spawn(int nursery, int sock, const struct spawn *s,
-		   const gid_t *gids)
+		   const gid_t *gids, file_join_fn join)
 {
 	struct file_user u = { .uid = s->uid, .gid = s->gid, .gids = gids,
 			       .ngids = s->ngids };
@@ -518,15 +518,21 @@ static void _spawn(int nursery, int sock, const struct spawn *s,
 
 	if (pid) {
 		if (pid < 0)
-			fprintf(stderr, "cannot fork for uid %u: %s\n", s->uid,
+			fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
 				strerror(errno));
 		return;
 	}
 	close(nursery);
 	prctl(PR_SET_NAME, "storm_file");
 	umask(077);
+	signal(SIGCHLD, SIG_DFL);
+	if (s->job_id && join && join(s->job_id, s->uid)) {
+		fprintf(stderr, "error: cannot join job %u's namespace\n",
+			s->job_id);
+		_exit(1);
+	}
 	if (_become(&u)) {
-		fprintf(stderr, "cannot become uid %u: %s\n", s->uid,
+		fprintf(stderr, "error: cannot become uid %u: %s\n", s->uid,
 			strerror(errno));
 		_exit(1);
 	}
@@ -534,7 +540,7 @@ static void _spawn(int nursery, int sock, const struct spawn *s,
 	_exit(0);
 }
 
-static void _nursery(int sock)
+static void _nursery(int sock, file_join_fn join)
 {
 	static union {
 		struct spawn s;
@@ -554,7 +560,7 @@ static void _nursery(int sock)
 		    n == (ssize_t) (sizeof(req.s) +
 				    req.s.ngids * sizeof(gid_t)))
 			_spawn(sock, fd, &req.s,
-			       (gid_t *) (req.room + sizeof(req.s)));
+			       (gid_t *) (req.room + sizeof(req.s)), join);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -570,7 +576,7 @@ static void _big_buffer(int sock)
 		setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }
 
-int file_nursery_start(void)
+int file_nursery_start(file_join_fn join)
 {
 	int pair[2];
 	pid_t pid;
@@ -591,7 +597,7 @@ int file_nursery_start(void)
 		/* only stdio and our socket: 3 */
 		dup2(pair[1], 3);
 		close_range(4, ~0U, 0);
-		_nursery(3);
+		_nursery(3, join);
 	}
 	close(pair[1]);
 	return pair[0];
@@ -614,6 +620,7 @@ int file_child_start(int nursery, const struct file_user *user)
 	s->uid = user->uid;
 	s->gid = user->gid;
 	s->ngids = user->ngids;
+	s->job_id = user->job_id;
 	if (user->ngids)
 		memcpy(s + 1, user->gids, user->ngids * sizeof(gid_t));
 	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);

@@ -31,7 +31,12 @@ struct file_user {
 	gid_t gid;
 	const gid_t *gids;	/* supplementary groups */
 	int ngids;
+	uint32_t job_id;	/* for file_join_fn; 0: no job */
 };
+
+/* Called in a new child, still as root: enter the job's namespace.  0, or what
+ * keeps the child from serving. */
+typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
 	FILE_BEGIN = 1,		/* open a temporary; the answer carries it */
@@ -61,8 +66,8 @@ struct file_reply {
 };
 
 /* Fork the nursery; the descriptor to ask it by, or -1 and errno.  It ends
- * when that is closed. */
-int file_nursery_start(void);
+ * when that is closed.  join may be NULL. */
+int file_nursery_start(file_join_fn join);
 
 /* A child for a user: the non-blocking descriptor to talk to it, or -1 and
  * errno.  Should the nursery fail to make one, the descriptor is at its end

@@ -12,7 +12,8 @@
  *
  * The messages' credentials are for srun's user alone, so they cannot be
  * checked here, and need not be: a connection is accepted only if its other
- * end is a socket of this very process.
+ * end is a socket of this very process.  Messages here are no errors: an error
+ * of slurmstepd goes to the terminal of the user, for whom nothing is wrong.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -103,7 +104,7 @@ static bool _report(const struct record *m)
 		for (uint32_t j = 0; j < n; j++)
 			local_put32(&frame, m->ids[i + j]);
 		if (local_send(r.agent, &frame, -1)) {
-			error("storm: the agent takes no report: %m");
+			info("storm: the agent takes no report: %m");
 			return false;
 		}
 	}
@@ -385,7 +386,7 @@ static void _take(int fd)
 	_limit(fd, PEER_LIMIT);
 	m->bytes = _read_message(fd, &m->len);
 	if (!m->bytes || !_parse(m, &msg)) {
-		error("storm: a message of our own is not understood");
+		info("storm: a message of our own is not understood");
 		_free(m);
 		return;
 	}
@@ -415,7 +416,7 @@ static void _accept(void)
 	if (_from_ourselves(&peer))
 		_take(fd);
 	else
-		error("storm: a connection from port %u is not slurmstepd's, closed",
+		info("storm: a connection from port %u is not slurmstepd's, closed",
 		      ntohs(peer.sin_port));
 	close(fd);
 }
@@ -599,7 +600,7 @@ void step_relay_start(stepd_step_rec_t *job)
 	r.end = &r.records;
 	r.wake = eventfd(0, EFD_CLOEXEC);
 	if (r.wake < 0 || !_listen() || !_start_thread()) {
-		error("storm: no relay, srun is told directly: %m");
+		info("storm: no relay, srun is told directly: %m");
 		_close();
 		return;
 	}
