@@ -48,14 +48,14 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 	storm_installed=
 	for storm_package in slurm-wlm-basic-plugins slurmd slurm-client; do
 		AS_IF([test -z "$storm_installed"],
-			[storm_installed=$(dpkg-query -W -f '${Version}' \
+			[storm_installed=$(dpkg-query -W -f '${source:Version}' \
 				$storm_package 2>/dev/null)])
 	done
 	AS_CASE([$storm_installed],
 		[""], [AC_MSG_RESULT([unknown, no Debian package of it is installed])],
-		[$storm_slurm_revision | $storm_slurm_revision-*],
-			[storm_slurm_revision=$storm_installed
-			 AC_MSG_RESULT([yes])],
+		[$storm_slurm_revision], [AC_MSG_RESULT([yes])],
+		[$storm_slurm_revision-*],
+			[AC_MSG_RESULT([the version is, $storm_installed; whether the distribution patched it is unknown])],
 		[AC_MSG_ERROR([the source is $storm_slurm_revision, but $storm_installed is installed: $storm_get])])
 
 	storm_slurm_digest=$(sha256sum "$SLURM_SRC/config.h" | cut -d ' ' -f 1)
@@ -79,17 +79,17 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 AC_DEFUN([STORM_CHECK_SLURM_LIB], [
 	AC_ARG_WITH([slurm-lib], [AS_HELP_STRING([--with-slurm-lib=DIR],
 		[the directory of libslurmfull.so @<:@default: looked for@:>@])],
-		[], [with_slurm_lib=])
+		[storm_dirs=$withval],
+		[storm_dirs="/usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm /usr/lib/*/slurm /usr/local/lib/slurm"])
 	AC_MSG_CHECKING([for libslurmfull.so])
 	storm_slurm_lib=
-	for storm_dir in $with_slurm_lib /usr/lib/*/slurm-wlm /usr/lib64/slurm \
-			 /usr/lib/slurm /usr/lib/*/slurm /usr/local/lib/slurm; do
+	for storm_dir in $storm_dirs; do
 		AS_IF([test -z "$storm_slurm_lib" &&
 		       test -f "$storm_dir/libslurmfull.so"],
 			[storm_slurm_lib=$storm_dir])
 	done
 	AS_IF([test -z "$storm_slurm_lib"], [AC_MSG_ERROR(
-		[libslurmfull.so is missing: install the packages slurmd and slurm-client (contribs/prepare does), or give --with-slurm-lib=DIR])])
+		[no libslurmfull.so in $storm_dirs: install the packages slurmd and slurm-client (contribs/prepare does), or give --with-slurm-lib=DIR])])
 	AC_MSG_RESULT([$storm_slurm_lib])
 	AC_SUBST([SLURM_LIBS],
 		["-L$storm_slurm_lib -lslurmfull -Wl,-rpath,$storm_slurm_lib"])
