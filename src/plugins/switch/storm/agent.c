@@ -635,20 +635,19 @@ static const char usage[] =
 "  --version               print the version\n";
 
 /* The only node that has a directory here. */
-static char *_only_node(void)
+static const char *_only_node(void)
 {
-	char *node = NULL, *slash;
+	static char node[NAME_MAX + 1];
+	bool found = false;
 	glob_t g;
 
 	if (!glob(STORM_RUNDIR "/*/agent.sock", 0, NULL, &g)) {
-		if (g.gl_pathc == 1) {
-			slash = strrchr(g.gl_pathv[0], '/');
-			*slash = '\0';
-			node = strdup(strrchr(g.gl_pathv[0], '/') + 1);
-		}
+		found = g.gl_pathc == 1 &&
+			sscanf(g.gl_pathv[0], STORM_RUNDIR "/%255[^/]",
+			       node) == 1;
 		globfree(&g);
 	}
-	return node;
+	return found ? node : NULL;
 }
 
 /* Send f, print what answers. */
