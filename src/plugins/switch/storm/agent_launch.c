@@ -21,6 +21,8 @@
 #include "slurm/slurm_errno.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/slurm_protocol_common.h"
+#include "src/common/slurm_protocol_defs.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -135,7 +137,9 @@ static bool _connect(struct agent *a, struct agent_launch *l)
 static void _try(struct agent *a, struct agent_launch *l, uint64_t now)
 {
 	if (!l->len) {
-		_report(a, l, SLURM_COMMUNICATIONS_RECEIVE_ERROR);
+		error("what uid %u sends for step %u.%u is no launch message",
+		      l->s->uid, l->s->job_id, l->s->step_id);
+		_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
 	} else if (_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
@@ -238,9 +242,32 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
 		_read(a, l);
 }
 
+/*
+ * slurmd is handed one launch message and nothing else, nor one to forward.
+ * As Slurm writes it: {u32 length of what follows, u16 protocol version, u16
+ * flags, u16 type, u32 length of the body, u16 nodes to forward to ...}.
+ */
+static bool _is_launch(const uint8_t *msg, size_t len)
+{
+	uint32_t size;
+	uint16_t version, type, forward;
+
+	if (len < 16)
+		return false;
+	memcpy(&size, msg, sizeof(size));
+	memcpy(&version, msg + 4, sizeof(version));
+	memcpy(&type, msg + 8, sizeof(type));
+	memcpy(&forward, msg + 14, sizeof(forward));
+	return ntohl(size) == len - sizeof(size) &&
+		ntohs(version) == SLURM_PROTOCOL_VERSION &&
+		ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
+}
+
 void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		  uint64_t now)
 {
+	const uint8_t *msg = (const uint8_t *) buf + STEP_LAUNCH_HEAD;
+
 	struct agent_launch *l = xmalloc(sizeof(*l));
 
 	l->io.fd = -1;
@@ -251,10 +278,11 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	s->launches = l;
 	/* slurmstepd asks for its session from now on */
 	s->launched = true;
-	if (len > STEP_LAUNCH_HEAD) {
+	if (len > STEP_LAUNCH_HEAD &&
+	    _is_launch(msg, len - STEP_LAUNCH_HEAD)) {
 		l->len = len - STEP_LAUNCH_HEAD;
 		l->msg = xmalloc(l->len);
-		memcpy(l->msg, (const char *) buf + STEP_LAUNCH_HEAD, l->len);
+		memcpy(l->msg, msg, l->len);
 		l->answer = xmalloc(ANSWER_MAX);
 	}
 	l->give_up = now + SLURMD_WAIT;
