@@ -386,17 +386,25 @@ def flatten(tree, out=None):
 
 
 def same(cluster, args, code=None, storm=True, files=False, only=None,
-         timeout=TIMEOUT, alone=False, between=None, **options):
+         timeout=TIMEOUT, alone=False, between=None, tries=1, **options):
     """Run srun by stock Slurm and by storm; both must return the same exit
     status (`code`, if given), the same lines on stdout and the same messages.
     `storm`: assert that the second went by storm (False: Slurm's own launch
     is what is wanted here). `files`: compare the files they leave, too.
     `only`: compare only these of code, out, err. `between` runs between the
-    two. Returns both runs."""
+    two. `tries`: how often to start anew what hung, for the rare command that
+    stock srun itself hangs on. Returns both runs."""
     runs = []
     for launch in ("slurm", "storm"):
-        runs.append(cluster.srun(args, launch, timeout=timeout, alone=alone,
-                                 **options))
+        for left in reversed(range(tries)):
+            try:
+                runs.append(cluster.srun(args, launch, timeout=timeout,
+                                         alone=alone, **options))
+                break
+            except AssertionError:
+                if not left:
+                    raise
+                cluster.clean()
         if launch == "slurm" and between:
             between()
     compare(*runs, code=code, files=files, only=only)

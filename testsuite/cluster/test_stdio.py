@@ -79,13 +79,15 @@ def test_input_file(cluster):
 
 
 def test_input_file_each_its_own(cluster):
-    """--input=in.%t: opened on the nodes, one for each task."""
-    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0,
+    """--input=in.%t: opened on the nodes, one for each task. (Stock's srun
+    misses an exit in one of ten such runs, and waits for ever.)"""
+    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0, tries=8,
+         timeout=4,
          given={f"in.{i}": f"input of {i}\n" for i in range(4)})
 
 
 def test_input_file_missing(cluster):
-    same(cluster, "--input=missing.txt -N2 -n2 {do} cat")
+    same(cluster, "--input=missing.txt -N2 -n2 {do} cat", code=1, storm=False)
 
 
 def test_input_file_missing_on_nodes(cluster):
@@ -179,7 +181,8 @@ def test_output_all(cluster):
 
 
 def test_output_file_cannot_be_made(cluster):
-    same(cluster, "-o /nonexistent/dir/file -N2 -n2 {do} say x")
+    same(cluster, "-o /nonexistent/dir/file -N2 -n2 {do} say x", code=1,
+         storm=False)
 
 
 def test_output_by_task_cannot_be_made(cluster):

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""sbcast_storm beside sbcast: the same options, variables, exit codes, files."""
+import os
+import pty
+import select
+import stat
+
+import pytest
+
+from harness import SIZE, until
+
+pytestmark = pytest.mark.storm_only
+
+
+@pytest.fixture(autouse=True)
+def tidy(cluster):
+    (cluster.home / "bin" / "data").write_bytes(os.urandom(300_007))
+    os.chmod(cluster.home / "bin" / "data", 0o640)
+    os.chown(cluster.home / "bin" / "data", 20001, 20001)
+    os.utime(cluster.home / "bin" / "data", (1_000_000_000, 1_200_000_000))
+    yield
+    wipe(cluster)
+
+
+def wipe(cluster):
+    for node in cluster.names:
+        for name in cluster.listing(node):
+            cluster.remove("/tmp/" + name, [node])
+
+
+def facts(cluster, path="/tmp/out", times=True):
+    """What is under the name on each node."""
+    found = {}
+    for node in cluster.names:
+        p = cluster.lab.path(node, path)
+        if not os.path.lexists(p):
+            found[node] = None
+            continue
+        st = os.lstat(p)
+        found[node] = (cluster.file(node, path) if stat.S_ISREG(st.st_mode)
+                       else None, oct(st.st_mode), st.st_uid,
+                       int(st.st_mtime) if times else None)
+    return found
+
+
+def both(cluster, args, path="/tmp/out", before=None, env=None, code=None,
+         times=False, job=True, errors=False, **options):
+    """Run sbcast, then sbcast_storm; compare status and files."""
+    results = []
+    for tool in ("sbcast", "sbcast_storm"):
+        wipe(cluster)
+        if before:
+            before()
+        full = {"SLURM_JOB_ID": str(cluster.job)} if job else {}
+        full.update(env or {})
+        run = cluster.run([tool] + args.split(), label=tool, env=full,
+                          **options)
+        results.append((run, facts(cluster, path, times)))
+    (stock, have), (storm, got) = results
+    if code is not None:
+        assert stock.code == code, f"sbcast itself: {stock}"
+    assert storm.code == stock.code, f"{stock}\n{storm}"
+    assert got == have, f"files differ\n{stock}\n{storm}"
+    if errors:
+        assert storm.err.replace("sbcast_storm", "sbcast") == stock.err, \
+            f"{stock}\n{storm}"
+    elif storm.timeline:
+        cluster.by_storm(storm, launched=False)
+    return stock, storm
+
+
+@pytest.mark.every_mode
+def test_plain(cluster):
+    stock, storm = both(cluster, "{bin}/data /tmp/out", code=0)
+    assert storm.out == stock.out == ""
+    assert all(facts(cluster)[n] for n in cluster.names)
+
+
+@pytest.mark.every_mode
+def test_12_megabytes(cluster):
+    stock, storm = both(cluster, "{big} /tmp/out", code=0)
+    assert len(cluster.file("n8", "/tmp/out")) == SIZE
+    cluster.by_storm(storm, launched=False, repaired=cluster.mode == "drop")
+
+
+def test_preserve(cluster):
+    """-p: modes and times"""
+    both(cluster, "-p {bin}/data /tmp/out", code=0, times=True)
+    assert facts(cluster, times=True)["n1"][3] == 1_200_000_000
+
+
+def test_preserve_long(cluster):
+    both(cluster, "--preserve {bin}/data /tmp/out", code=0, times=True)
+
+
+def occupy(cluster, uid=20001, data=b"old"):
+    def put():
+        for node in cluster.names:
+            p = cluster.lab.path(node, "/tmp/out")
+            with open(p, "wb") as f:
+                f.write(data)
+            os.chown(p, uid, uid)
+    return put
+
+
+def test_existing_file_without_force(cluster):
+    stock, storm = both(cluster, "{bin}/data /tmp/out",
+                        before=occupy(cluster), code=1)
+    assert "File exists" in stock.err and "File exists" in storm.err
+    assert cluster.litter(keep=["out"]) == []
+
+
+def test_force(cluster):
+    both(cluster, "-f {bin}/data /tmp/out", before=occupy(cluster), code=0)
+
+
+def test_force_long(cluster):
+    both(cluster, "--force {bin}/data /tmp/out", before=occupy(cluster),
+         code=0)
+
+
+def test_force_by_variable(cluster):
+    both(cluster, "{bin}/data /tmp/out", before=occupy(cluster), code=0,
+         env={"SBCAST_FORCE": "1"})
+
+
+def test_force_does_not_take_anothers_file(cluster):
+    both(cluster, "-f {bin}/data /tmp/out",
+         before=occupy(cluster, uid=20002))
+    assert cluster.file("n1", "/tmp/out") == b"old"
+    assert cluster.litter(keep=["out"]) == []
+
+
+@pytest.mark.parametrize("option", [
+    "-s 64k", "--size=1m", "-s 100000", "-F 2", "--fanout=3", "-t 60",
+    "--timeout=90"])
+def test_option(cluster, option):
+    both(cluster, option + " {bin}/data /tmp/out", code=0)
+
+
+@pytest.mark.parametrize("variable", [
+    "SBCAST_SIZE=64k", "SBCAST_FANOUT=2", "SBCAST_TIMEOUT=60",
+    "SBCAST_PRESERVE=1", "SBCAST_COMPRESS=none", "SBCAST_SEND_LIBS=no",
+    "SBCAST_EXCLUDE=/lib"])
+def test_variable(cluster, variable):
+    key, value = variable.split("=")
+    both(cluster, "{bin}/data /tmp/out", code=0, env={key: value},
+         times=key == "SBCAST_PRESERVE")
+
+
+@pytest.mark.parametrize("option", ["-C", "--compress=lz4",
+                                    "--compress=none"])
+def test_compress(cluster, option):
+    both(cluster, option + " {bin}/data /tmp/out", code=0)
+
+
+def test_jobid_option(cluster):
+    both(cluster, "-j {job} {bin}/data /tmp/out", code=0, job=False)
+
+
+def test_jobid_of_a_step(cluster):
+    """-j JOB.STEP: only the step's nodes."""
+    s = cluster.start_srun("-w n2,n4 -N2 -n2 {do} touch up.%t wait {dir}/go")
+    until(lambda: (s.dir / "up.1").exists(), "the step")
+    (step,) = cluster.steps()
+    both(cluster, f"-j {step} {{bin}}/data /tmp/out", code=0, job=False)
+    have = [n for n in cluster.names if cluster.file(n, "/tmp/out")]
+    assert have == ["n2", "n4"]
+    (s.dir / "go").touch()
+    s.finish()
+
+
+def test_no_job(cluster):
+    both(cluster, "{bin}/data /tmp/out", job=False, code=1, errors=True)
+
+
+def test_wrong_job(cluster):
+    both(cluster, "-j 4000000 {bin}/data /tmp/out", code=1, errors=True)
+
+
+def test_one_name(cluster):
+    both(cluster, "{bin}/data", code=1, errors=False)
+
+
+def test_bad_option(cluster):
+    both(cluster, "--nonsense {bin}/data /tmp/out", code=1)
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(cluster, option):
+    stock, storm = both(cluster, option, code=0)
+    assert storm.out == stock.out or "slurm" in storm.out.lower()
+
+
+@pytest.mark.parametrize("option", ["--help", "--usage"])
+def test_help(cluster, option):
+    stock, storm = both(cluster, option, code=0)
+    for word in ("SOURCE", "DEST"):
+        assert word in storm.out
+    if option == "--help":
+        for word in ("--compress", "--exclude", "--force", "--fanout",
+                     "--jobid", "--preserve", "--send-libs", "--size",
+                     "--timeout", "--verbose", "--version"):
+            assert word in storm.out, word
+
+
+def test_relative_destination(cluster):
+    """Below the caller's working directory, on every node."""
+    both(cluster, "{bin}/data out", code=0, cwd="/tmp")
+
+
+def test_target_with_slash_at_the_end(cluster):
+    stock, storm = both(cluster, "{bin}/data /tmp/", code=1, errors=True)
+
+
+def test_source_missing(cluster):
+    both(cluster, "/not/there /tmp/out", code=1, errors=True)
+
+
+def test_empty_file(cluster):
+    (cluster.home / "bin" / "data").write_bytes(b"")
+    stock, storm = both(cluster, "{bin}/data /tmp/out")
+    assert "empty" in stock.err and "empty" in storm.err
+
+
+def test_one_byte(cluster):
+    (cluster.home / "bin" / "data").write_bytes(b"x")
+    both(cluster, "{bin}/data /tmp/out", code=0)
+
+
+def test_verbose(cluster):
+    stock, storm = both(cluster, "-v {bin}/data /tmp/out", code=0)
+    for word in ("source", "dest", "modes", "node_list"):
+        assert word in stock.err and word in storm.err, f"{stock}\n{storm}"
+
+
+def test_mode_without_preserve_follows_the_umask_of_stock(cluster):
+    both(cluster, "{bin}/data /tmp/out", code=0, prefix="umask 077")
+
+
+def test_send_libs(cluster):
+    cluster.lab.put(cluster.bin / "libgreet.so", "login", "/tmp/libgreet.so")
+    cluster.root("chmod 755 /tmp/libgreet.so")
+    stock, storm = both(cluster, "--send-libs {bin}/uselib /tmp/out", code=0,
+                        env={"LD_LIBRARY_PATH": "/tmp"})
+    assert "libgreet.so" in cluster.listing("n1", "/tmp/out_libs")
+
+
+def test_send_libs_exclude(cluster):
+    cluster.lab.put(cluster.bin / "libgreet.so", "login", "/tmp/libgreet.so")
+    cluster.root("chmod 755 /tmp/libgreet.so")
+    for option in ("--exclude=/tmp", "--exclude=/tmp,/lib,/usr/lib,/lib64"):
+        lists = []
+        for tool in ("sbcast", "sbcast_storm"):
+            wipe(cluster)
+            run = cluster.run(
+                [tool, "--send-libs", option, "{bin}/uselib", "/tmp/out"],
+                env={"LD_LIBRARY_PATH": "/tmp",
+                     "SLURM_JOB_ID": str(cluster.job)})
+            assert run.code == 0, str(run)
+            names = cluster.listing("n1")
+            lists.append((names, cluster.listing("n1", "/tmp/out_libs")
+                          if "out_libs" in names else None))
+        assert lists[0] == lists[1]
+
+
+def test_progress_bar_on_a_terminal_only(cluster):
+    """Something is drawn on a terminal, nothing into a pipe."""
+    run = cluster.run("sbcast_storm -f {big} /tmp/out",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code == 0 and run.out == run.err == "", str(run)
+    master, slave = pty.openpty()
+    cluster.lab.shape("100mbit")    # long enough to see it grow
+    try:
+        one = cluster.start("sbcast_storm -f {big} /tmp/out", tty=slave,
+                            env={"SLURM_JOB_ID": str(cluster.job)})
+        os.close(slave)
+        text = b""
+        while one.running() or select.select([master], [], [], 0.05)[0]:
+            if select.select([master], [], [], 0.05)[0]:
+                try:
+                    data = os.read(master, 65536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                text += data
+        assert one.finish().code == 0, text
+    finally:
+        cluster.lab.shape(None)
+        os.close(master)
+    assert b"%" in text and b"100" in text, text
+
+
+def test_timeline(cluster):
+    run = cluster.run("sbcast_storm -f {big} /tmp/out",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    step = cluster.by_storm(run, launched=False).steps[0]
+    assert step["transfers"][0]["bytes"] == SIZE
+    assert step["command"].startswith("sbcast")
+
+
+def test_in_a_batch_script(cluster):
+    """sbcast_storm on the first node, as scripts use it."""
+    text = ("#!/bin/sh\nsbcast_storm /home/user/bin/big /tmp/out && "
+            "srun -n8 -N8 /tmp/out say from-there\n")
+    run = cluster.run(["sbatch", "-W", "-N8", "-o", "{dir}/log", "job.sh"],
+                      given={"job.sh": text})
+    assert run.code == 0 and run.files()["log"] == "from-there\n" * 8, \
+        f"{run}\n{run.files()}"

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Shapes of steps: --multi-prog, more tasks than nodes, --overlap, parts of an
+allocation, heterogeneous steps, sruns beside each other, in sbatch and
+salloc."""
+import re
+
+import pytest
+
+from harness import STOCK, compare, same, until
+
+CONF = """\
+# what each task does
+0      /home/user/bin/taskdo say first
+1-3    /home/user/bin/taskdo say middle%t
+4,6    /home/user/bin/taskdo env SLURM_PROCID exit 2
+*      /home/user/bin/taskdo say rest%t@%o
+"""
+
+
+@pytest.mark.every_mode
+def test_multi_prog(cluster):
+    same(cluster, "--multi-prog -N4 -n8 m.conf", given={"m.conf": CONF},
+         code=2)
+
+
+def test_multi_prog_missing_task(cluster):
+    same(cluster, "--multi-prog -N2 -n4 m.conf", storm=False,
+         given={"m.conf": "0-1 /home/user/bin/taskdo\n"})
+
+
+def test_multi_prog_no_file(cluster):
+    same(cluster, "--multi-prog -N2 -n4 nothing.conf", storm=False)
+
+
+def test_multi_prog_with_label(cluster):
+    same(cluster, "-l --multi-prog -N4 -n8 m.conf", given={"m.conf": CONF})
+
+
+@pytest.mark.every_mode
+def test_more_tasks_than_nodes(cluster):
+    same(cluster, "-N4 -n15 {do} node", code=0)
+
+
+def test_many_tasks_a_node(cluster):
+    same(cluster, "-O -N2 -n64 {do} say %t", code=0)
+
+
+def test_cyclic_distribution(cluster):
+    same(cluster, "-m cyclic -N4 -n10 {do} node", code=0)
+
+
+def test_plane_distribution(cluster):
+    same(cluster, "-m plane=2 -N4 -n12 {do} node", code=0)
+
+
+def test_block_distribution(cluster):
+    same(cluster, "-m block -N4 -n10 {do} node", code=0)
+
+
+def test_arbitrary_distribution(cluster):
+    same(cluster, "-m arbitrary -w n5,n2,n2,n7 -n4 {do} node", code=0)
+
+
+def test_named_nodes(cluster):
+    same(cluster, "-w n3,n6 -N2 -n2 {do} node", code=0)
+
+
+def test_excluded_nodes(cluster):
+    same(cluster, "-x n1,n8 -N6 -n6 {do} node", code=0)
+
+
+def test_relative_node(cluster):
+    same(cluster, "-r 3 -N2 -n4 {do} node", code=0)
+
+
+def test_tasks_per_node(cluster):
+    same(cluster, "-N3 --ntasks-per-node=2 {do} node", code=0)
+
+
+def test_step_of_all_nodes(cluster):
+    same(cluster, "{do} env SLURM_STEP_NUM_TASKS", code=0)
+
+
+@pytest.mark.every_mode
+def test_overlap(cluster):
+    """Two steps at once on the same CPUs."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        a = cluster.start_srun("--overlap -N8 -n32 {do} touch up.%t "
+                               "wait {dir}/go say a", launch)
+        until(lambda: (a.dir / "up.31").exists(), "the first step")
+        b = cluster.srun("--overlap -N8 -n32 {do} say b", launch)
+        (a.dir / "go").touch()
+        runs.append((a.finish(), b))
+    for mine, stock in zip(runs[1], runs[0]):
+        compare(stock, mine, code=0)
+        cluster.by_storm(mine)
+
+
+def test_steps_beside_each_other(cluster):
+    """Six sruns at the same time, each with its own codes."""
+    for launch in ("slurm", "storm"):
+        many = [cluster.start_srun(
+            f"--overlap -N8 -n8 {{do}} @{i} exit {i + 10} say s{i}", launch)
+            for i in range(6)]
+        for i, one in enumerate(many):
+            run = one.finish()
+            assert run.code == i + 10, str(run)
+            assert run.out == f"s{i}\n" * 7, str(run)
+            if launch == "storm":
+                cluster.by_storm(run)
+
+
+@pytest.mark.every_mode
+def test_allocation_of_its_own(cluster):
+    same(cluster, "-N8 -n16 {do} node @5 exit 3", code=3, alone=True)
+
+
+def test_whole_node_list_in_environment(cluster):
+    same(cluster, "-N4 -n4 {do} env SLURM_NODELIST env SLURM_STEP_NODELIST "
+         "env SLURM_NODEID env SLURM_LOCALID env SLURM_NTASKS "
+         "env SLURM_TASKS_PER_NODE", code=0)
+
+
+@pytest.mark.every_mode
+def test_het_job(cluster):
+    """srun A : B in an allocation of its own: one step of two components."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        options = [] if STOCK else [f"--launch={launch}"]
+        runs.append(cluster.run(
+            ["srun", *options, "-N2", "-n4", "{do}", "env",
+             "SLURM_PROCID", "say", "first", ":", *options, "-N3", "-n3",
+             "{do}", "env", "SLURM_PROCID", "@5", "exit", "7", "say",
+             "second"], label=launch))
+    compare(*runs, code=7)
+    cluster.by_storm(runs[1])
+    if not STOCK:
+        assert len(runs[1].steps) == 2, str(runs[1])
+
+
+def test_het_step_in_het_allocation(cluster):
+    done = cluster.lab.run(
+        ["salloc", "--no-shell", "-Q", "-J", "hetero", "-N2", ":", "-N3"],
+        user="user", cwd="/")
+    assert done.returncode == 0, done.stderr
+    job = re.search(r"\d+", cluster.root(
+        "squeue -h -n hetero -o %i --sort=i")).group()
+    try:
+        runs = [cluster.run(
+            ["srun", *([] if STOCK else [f"--launch={launch}"]),
+             f"--jobid={job}", "--het-group=0,1", "{do}", "node", "say",
+             "%t"], label=launch) for launch in ("slurm", "storm")]
+        compare(*runs, code=0)
+        cluster.by_storm(runs[1])
+    finally:
+        cluster.root(f"scancel {job}")
+        until(lambda: not cluster.root(
+            "squeue -h -n hetero -t R,CG").strip(), "the end of the job")
+
+
+SCRIPT = """\
+srun {do} say one
+srun -N2 -n2 {do} @1 exit 4 say two
+echo code $?
+"""
+
+
+def test_sbatch(cluster):
+    """sbatch --launch=storm: for the sruns inside."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        runs.append(cluster.run(
+            ["sbatch", "-W", *([] if STOCK else [f"--launch={launch}"]),
+             "-N4", "--ntasks-per-node=2", "-o", "{dir}/log", "job.sh"],
+            given={"job.sh": "#!/bin/sh\n" + SCRIPT.replace(
+                "{do}", "/home/user/bin/taskdo")}, label=launch))
+    logs = [sorted(r.files()["log"].splitlines()) for r in runs]
+    assert logs[0] == logs[1]
+    assert logs[1].count("one") == 8 and "code 4" in logs[1]
+    assert runs[0].code == runs[1].code == 0
+    cluster.by_storm(runs[1])
+
+
+def test_salloc(cluster):
+    runs = []
+    for launch in ("slurm", "storm"):
+        runs.append(cluster.run(
+            ["salloc", "-Q", *([] if STOCK else [f"--launch={launch}"]),
+             "-N4", "--ntasks-per-node=2", "sh", "-c",
+             SCRIPT.replace("{do}", "/home/user/bin/taskdo")],
+            label=launch))
+    compare(*runs, code=0)
+    assert "code 4" in runs[1].out
+    cluster.by_storm(runs[1])
+
+
+@pytest.mark.storm_only
+def test_option_beats_the_environment(cluster):
+    """srun --launch=slurm inside sbatch --launch=storm is stock's."""
+    run = cluster.run(["salloc", "-Q", "--launch=storm", "-N2", "srun",
+                       "--launch=slurm", "{do}", "say", "x"])
+    assert run.code == 0 and run.timeline is None, str(run)
+
+
+@pytest.mark.storm_only
+def test_launch_option_refuses_nonsense(cluster):
+    run = cluster.run(["srun", "--launch=typhoon", "-N1", "{do}"])
+    assert run.code != 0
+    assert "typhoon" in run.err and "storm" in run.err, str(run)
+
+
+@pytest.mark.storm_only
+def test_verbose_prints_phases(cluster):
+    """-vv: the timeline on one line."""
+    run = cluster.srun("-vv -N4 -n4 --bcast={dir}-%s {big}".replace(
+        "--bcast={dir}-%s", "--bcast=/tmp/phases"))
+    cluster.remove("/tmp/phases")
+    assert run.code == 0, str(run)
+    line = [l for l in run.err.splitlines() if "step create" in l]
+    assert line, str(run)
+    for phase in ("step create", "open", "send", "write", "verify", "exec",
+                  "run", "exit"):
+        assert phase in line[-1], f"{phase} is missing: {line[-1]}"
+
+
+@pytest.mark.storm_only
+def test_timeline_is_in_order(cluster):
+    run = cluster.by_storm(cluster.srun("-N8 -n8 {do} sleep 0.05"))
+    phases = run.steps[0]["phases"]
+    order = ["step_create", "open", "send", "exec", "run", "exit"]
+    starts = [phases[p]["start"] for p in order]
+    assert starts == sorted(starts), str(run)
+    assert phases["run"]["ms"] >= 45, str(run)
+    assert run.steps[0]["nodes"] == 8 and run.steps[0]["tasks"] == 8
+
+
+def test_srun_help_lists_the_option(cluster):
+    if STOCK:
+        pytest.skip("SKIP: stock Slurm has no such option")
+    assert "--launch=TYPE" in cluster.run(["srun", "--help"]).out
+
+
+def test_preserve_env_and_propagate(cluster):
+    same(cluster, "--propagate=NONE -N2 -n2 {do} limits", code=0)
+
+
+def test_prolog_and_epilog_of_srun(cluster):
+    same(cluster, "--prolog=./pro --epilog=./epi -N2 -n2 {do} say task",
+         given={"pro": "#!/bin/sh\necho prolog\n",
+                "epi": "#!/bin/sh\necho epilog\n"},
+         prefix="chmod 755 pro epi", code=0)
+
+
+def test_task_prolog_and_epilog(cluster):
+    same(cluster, "--task-prolog={dir}/pro --task-epilog={dir}/epi -N2 -n4 "
+         "{do} env ADDED", code=0, prefix="chmod 755 pro epi",
+         given={"pro": "#!/bin/sh\necho export ADDED=by-prolog\n"
+                       "echo print hello\n",
+                "epi": "#!/bin/sh\ntrue\n"})
+
+
+def test_no_kill_option(cluster):
+    same(cluster, "-k -N4 -n4 {do} say x", code=0)
+
+
+def test_immediate_and_exclusive(cluster):
+    same(cluster, "--exclusive -N4 -n4 {do} say x", code=0)
+
+
+def test_het_kill_on_bad_exit(cluster):
+    runs = []
+    for launch in ("slurm", "storm"):
+        options = [] if STOCK else [f"--launch={launch}"]
+        runs.append(cluster.run(
+            ["srun", "-K", *options, "-N2", "-n2", "{do}", "block", ":",
+             *options, "-N2", "-n2", "{do}", "@3", "exit", "4", "block"],
+            label=launch))
+    assert runs[0].code == runs[1].code, f"{runs[0]}\n{runs[1]}"
