@@ -29,8 +29,10 @@ void storm_chunkmap_set(struct storm_chunkmap *m, uint64_t i);
 bool storm_chunkmap_full(const struct storm_chunkmap *m);
 /* Bytes from the start without a gap. */
 uint64_t storm_chunkmap_progress(const struct storm_chunkmap *m);
-/* Next run of missing chunks in [*from, below): sets first and last and moves
- * *from past it; false: none. */
+/* Next run of missing chunks in [*from, below), a long one in pieces of
+ * STORM_CHUNKMAP_RUN: sets first and last and moves *from past it; false:
+ * none. */
+#define STORM_CHUNKMAP_RUN 4096
 bool storm_chunkmap_gap(const struct storm_chunkmap *m, uint64_t *from,
 			uint64_t below, uint64_t *first, uint64_t *last);
 /* Length of chunk i. */

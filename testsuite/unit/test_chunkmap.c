@@ -119,6 +119,31 @@ START_TEST(test_index)
 }
 END_TEST
 
+/* A transfer of 1 TiB of which nothing came: asked for piece by piece, without
+ * looking at all of it each time. */
+START_TEST(test_long_gap)
+{
+	struct storm_chunkmap m;
+	uint64_t first, last, asked = 0, from = 0;
+
+	must(!storm_chunkmap_init(&m, 1ULL << 40, 256));
+	for (int i = 0; i < 10000; i++) {
+		uint64_t at = 0;
+
+		must(storm_chunkmap_gap(&m, &at, m.count, &first, &last));
+		must(first == 0 && last == STORM_CHUNKMAP_RUN - 1);
+	}
+	/* the pieces join */
+	while (storm_chunkmap_gap(&m, &from, 3 * STORM_CHUNKMAP_RUN + 5,
+				  &first, &last)) {
+		must(first == asked);
+		asked = last + 1;
+	}
+	must(asked == 3 * STORM_CHUNKMAP_RUN + 5);
+	storm_chunkmap_free(&m);
+}
+END_TEST
+
 START_TEST(test_empty)
 {
 	struct storm_chunkmap m;
@@ -154,6 +179,7 @@ int main(void)
 	TCase *t = tcase_create("chunkmap");
 
 	tcase_add_test(t, test_index);
+	tcase_add_test(t, test_long_gap);
 	tcase_add_test(t, test_empty);
 #ifndef __SANITIZE_ADDRESS__
 	tcase_add_test(t, test_huge);
