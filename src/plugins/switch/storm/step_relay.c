@@ -10,6 +10,11 @@
  * very same bytes are written to srun's real address, as slurmstepd would have
  * done.  srun drops what it hears twice.  sattach's addresses are not touched.
  *
+ * slurmstepd sends its last exits when the step's stdio is done, and tells
+ * slurmctld of the step's end right after; srun must have heard of the exits
+ * by then.  So from switch_p_job_postfini on a message is answered, and
+ * slurmstepd waits for the answer, only once srun has it.
+ *
  * The messages' credentials are for srun's user alone, so they cannot be
  * checked here, and need not be: a connection is accepted only if its other
  * end is a socket of this very process.  Messages here are no errors: an error
@@ -27,6 +32,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,10 +60,6 @@
 #include "src/libstorm/clock.h"
 #include "step_relay.h"
 
-/* slurmstepd's own; there is none in the other programs that load us */
-extern int stepd_send_pending_exit_msgs(stepd_step_rec_t *job);
-#pragma weak stepd_send_pending_exit_msgs
-
 #define ACK_LIMIT (10 * STORM_SEC)
 #define PEER_LIMIT 5		/* s, our own process writes at once */
 #define FORWARD_TRIES 5
@@ -72,6 +74,8 @@ struct record {
 	uint32_t code, n, unacked;
 	uint32_t *ids;		/* NO_VAL once acknowledged */
 	uint64_t deadline;
+	slurm_msg_t msg;	/* what an answer needs of it */
+	int fd;			/* slurmstepd waits there, or -1 */
 };
 
 static struct {
@@ -80,10 +84,9 @@ static struct {
 	int agent;		/* -1: gone, everything is forwarded */
 	int listener, wake;
 	slurm_addr_t self, real;
-	srun_info_t *srun;
 	struct record *records, **end;
-	bool draining;		/* set before wake is written */
-	unsigned int reported, forwarded;
+	bool late;		/* the thread's: answers wait */
+	sem_t drained;		/* what came before has arrived */
 } r = { .agent = -1, .listener = -1, .wake = -1 };
 
 static struct local_frame frame;	/* the thread's, once it runs */
@@ -111,8 +114,22 @@ static bool _report(const struct record *m)
 	return true;
 }
 
+/* slurmstepd has handed its message over. */
+static void _answer(struct record *m)
+{
+	m->msg.conn_fd = m->fd;
+	m->msg.auth_uid = getuid();
+	m->msg.auth_uid_set = true;
+	if (slurm_send_rc_msg(&m->msg, SLURM_SUCCESS) < 0)
+		debug("storm: no answer to slurmstepd: %m");
+	close(m->fd);
+	m->fd = -1;
+}
+
 static void _free(struct record *m)
 {
+	if (m->fd >= 0)
+		close(m->fd);
 	xfree(m->bytes);
 	xfree(m->ids);
 	xfree(m);
@@ -196,7 +213,6 @@ static void _forward(const struct record *m)
 {
 	useconds_t delay = 100000;
 
-	r.forwarded++;
 	for (int i = 0; i < FORWARD_TRIES; i++) {
 		if (_forward_once(m))
 			return;
@@ -222,12 +238,16 @@ static void _forward_due(void)
 		*p = m->next;
 		if (!*p)
 			r.end = p;
+		debug("storm: %s %s", rpc_num2string(m->msg.msg_type),
+		      m->unacked ? "goes to srun directly" :
+		      "went through the agent");
 		if (m->unacked) {
 			if (r.agent >= 0)
-				info("storm: no acknowledgement within %llu s, told srun directly",
-				     ACK_LIMIT / STORM_SEC);
+				info("storm: no acknowledgement in time, told srun directly");
 			_forward(m);
 		}
+		if (m->fd >= 0)
+			_answer(m);
 		_free(m);
 	}
 }
@@ -367,39 +387,38 @@ out:
 	return ok;
 }
 
-/* slurmstepd waits for srun's answer: it has handed its message over. */
-static void _answer(int fd, slurm_msg_t *msg)
+/* How long an acknowledgement may take: slurmstepd itself waits for an answer
+ * MessageTimeout long. */
+static uint64_t _patience(void)
 {
-	msg->conn_fd = fd;
-	msg->auth_uid = getuid();
-	msg->auth_uid_set = true;
-	if (slurm_send_rc_msg(msg, SLURM_SUCCESS) < 0)
-		debug("storm: no answer to slurmstepd: %m");
+	uint64_t half = slurm_conf.msg_timeout * STORM_SEC / 2;
+
+	return half < ACK_LIMIT ? half : ACK_LIMIT;
 }
 
 static void _take(int fd)
 {
 	struct record *m = xmalloc(sizeof(*m));
-	slurm_msg_t msg;
 
-	slurm_msg_t_init(&msg);
+	slurm_msg_t_init(&m->msg);
+	m->fd = fd;
 	_limit(fd, PEER_LIMIT);
 	m->bytes = _read_message(fd, &m->len);
-	if (!m->bytes || !_parse(m, &msg)) {
+	if (!m->bytes || !_parse(m, &m->msg)) {
 		info("storm: a message of our own is not understood");
 		_free(m);
 		return;
 	}
 	*r.end = m;
 	r.end = &m->next;
-	_answer(fd, &msg);
+	if (!r.late)
+		_answer(m);
 	if (!m->kind) {
 		m->unacked = 1;		/* Slurm's own way, at once */
 		m->deadline = 0;
 		return;
 	}
-	m->deadline = storm_now() + ACK_LIMIT;
-	r.reported++;
+	m->deadline = storm_now() + _patience();
 	if (r.agent >= 0 && !_report(m))
 		_agent_gone("reports go to srun directly");
 }
@@ -413,11 +432,12 @@ static void _accept(void)
 
 	if (fd < 0)
 		return;
-	if (_from_ourselves(&peer))
+	if (_from_ourselves(&peer)) {
 		_take(fd);
-	else
-		info("storm: a connection from port %u is not slurmstepd's, closed",
-		      ntohs(peer.sin_port));
+		return;
+	}
+	info("storm: a connection from port %u is not slurmstepd's, closed",
+	     ntohs(peer.sin_port));
 	close(fd);
 }
 
@@ -483,9 +503,23 @@ static int _timeout(void)
 	return next <= now ? 0 : (next - now) / STORM_MS + 1;
 }
 
+/* switch_p_job_postfini: no process of the step is left here. */
+static void _ended(void)
+{
+	uint64_t n;
+
+	if (read(r.wake, &n, sizeof(n)) != sizeof(n))
+		return;
+	r.late = true;
+	local_begin(&frame, LOCAL_ENDED);
+	if (r.agent >= 0 && local_send(r.agent, &frame, -1))
+		_agent_gone("the agent is gone");
+}
+
+/* Ends with slurmstepd. */
 static void *_relay(void *arg)
 {
-	bool drain = false;
+	bool told = false;
 
 	(void) arg;
 	for (;;) {
@@ -496,27 +530,22 @@ static void *_relay(void *arg)
 		};
 
 		_forward_due();
-		if (drain && !r.records)
-			break;
-		if (drain)
-			p[2].fd = -1;
-		if (poll(p, 3, _timeout()) < 0 && errno != EINTR) {
-			error("storm: poll: %m");
-			_agent_gone("poll failed");
-			break;
+		if (r.late && !told && !r.records) {
+			told = true;
+			sem_post(&r.drained);
+		}
+		if (poll(p, 3, _timeout()) < 0) {
+			if (errno != EINTR)
+				usleep(100000);	/* memory is short */
+			continue;
 		}
 		if (p[1].revents)
 			_from_agent();
 		if (p[0].revents)
 			_accept();
-		if (p[2].revents) {
-			drain = true;
-			local_begin(&frame, LOCAL_ENDED);
-			if (r.agent >= 0 && local_send(r.agent, &frame, -1))
-				_agent_gone("the agent is gone");
-		}
+		if (p[2].revents)
+			_ended();
 	}
-	_forward_due();
 	return NULL;
 }
 
@@ -598,45 +627,30 @@ void step_relay_start(stepd_step_rec_t *job)
 		return;
 	}
 	r.end = &r.records;
-	r.wake = eventfd(0, EFD_CLOEXEC);
+	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sem_init(&r.drained, 0, 0);
 	if (r.wake < 0 || !_listen() || !_start_thread()) {
 		info("storm: no relay, srun is told directly: %m");
 		_close();
 		return;
 	}
 	r.running = true;
-	r.srun = srun;
 	r.real = srun->resp_addr;
 	srun->resp_addr = r.self;
 	debug("storm: starts and exits of %ps go through the agent",
 	      &job->step_id);
 }
 
-/* slurmstepd keeps the last exits to itself until after this hook, for the
- * sake of a CPU frequency that it has to set back first.  Without one they can
- * go now, while there is a relay. */
-static void _last_exits(stepd_step_rec_t *job)
-{
-	if (!stepd_send_pending_exit_msgs || job->cpu_freq_min != NO_VAL ||
-	    job->cpu_freq_max != NO_VAL || job->cpu_freq_gov != NO_VAL)
-		return;
-	while (stepd_send_pending_exit_msgs(job))
-		;
-}
-
-void step_relay_stop(stepd_step_rec_t *job)
+void step_relay_drain(void)
 {
 	const uint64_t one = 1;
 
 	if (!r.running)
 		return;
-	_last_exits(job);
-	r.srun->resp_addr = r.real;
-	if (write(r.wake, &one, sizeof(one)) != sizeof(one))
-		error("storm: eventfd: %m");
-	pthread_join(r.thread, NULL);
-	r.running = false;
-	debug("storm: %u messages went through the agent, %u to srun directly",
-	      r.reported - r.forwarded, r.forwarded);
-	_close();
+	if (write(r.wake, &one, sizeof(one)) != sizeof(one)) {
+		info("storm: eventfd: %m");
+		return;
+	}
+	while (sem_wait(&r.drained) && errno == EINTR)
+		;
 }

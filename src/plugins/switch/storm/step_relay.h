@@ -13,8 +13,12 @@
  * messages go their own way. */
 void step_relay_start(stepd_step_rec_t *job);
 
-/* When all processes of the step have ended: returns once srun has heard
- * everything, by storm or by Slurm's own message, or cannot be reached. */
-void step_relay_stop(stepd_step_rec_t *job);
+/*
+ * In switch_p_job_postfini, when all processes of the step have ended: returns
+ * once srun has heard everything so far, by storm or by Slurm's own message,
+ * or cannot be reached.  What slurmstepd sends later is answered when srun has
+ * heard it.
+ */
+void step_relay_drain(void);
 
 #endif

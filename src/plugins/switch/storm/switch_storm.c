@@ -202,7 +202,7 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 	if (job->jmgr_pid > 0 && kill(-job->jmgr_pid, SIGKILL) &&
 	    errno != ESRCH)
 		debug("%ps: kill: %m", &job->step_id);
-	step_relay_stop(job);
+	step_relay_drain();
 	return SLURM_SUCCESS;
 }
 
