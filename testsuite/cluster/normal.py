@@ -70,6 +70,7 @@ def stderr(text, masks=()):
 
 
 def stdout(text, masks=()):
+    text = re.sub(r"slurm_bcast_\d+\.\d+", "slurm_bcast_J.S", text)
     for plain, to in masks:
         text = text.replace(plain, to)
     return sorted(text.splitlines())

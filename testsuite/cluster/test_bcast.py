@@ -58,22 +58,18 @@ def test_bcast_failing_tasks(cluster):
 
 
 def test_bcast_directory(cluster):
-    """--bcast=DIR/: the program's own name in it."""
-    same(cluster, "--bcast=/tmp/ -N4 -n4 {do} mode /tmp/taskdo args", code=0,
-         between=lambda: cluster.remove("/tmp/taskdo", cluster.names[:4]))
+    """--bcast=DIR/: a name by job, step and node in it."""
+    same(cluster, "--bcast=/tmp/ -N4 -n4 {do} args", code=0)
 
 
 def test_bcast_without_path(cluster):
     """--bcast: into the step's working directory."""
-    same(cluster, "--bcast -D /tmp -N4 -n4 {do} mode /tmp/taskdo cwd args",
-         code=0,
-         between=lambda: cluster.remove("/tmp/taskdo", cluster.names[:4]))
+    same(cluster, "--bcast -D /tmp -N4 -n4 {do} cwd args", code=0)
 
 
 def test_bcast_relative_path_is_ignored(cluster):
     """As in stock: --bcast=name is the working directory."""
-    same(cluster, "--bcast=name -D /tmp -N4 -n4 {do} args", code=0,
-         between=lambda: cluster.remove("/tmp/taskdo", cluster.names[:4]))
+    same(cluster, "--bcast=name -D /tmp -N4 -n4 {do} args", code=0)
 
 
 @pytest.mark.every_mode
@@ -199,16 +195,16 @@ def test_bcast_exclude(cluster):
                                         cluster.names[:2])])
 
 
+@pytest.mark.storm_only
 def test_send_libs_removed_after_the_job(cluster):
-    """The agents remove PATH_libs when the job ends, as slurmd does."""
+    """The agents remove PATH_libs when the job ends."""
     put_greet(cluster)
-    for launch in ("slurm", "storm"):
-        run = cluster.srun("--send-libs --bcast=/tmp/uselib -N4 -n4 "
-                           "{bin}/uselib", launch, alone=True, env=GREET)
-        assert run.code == 0, str(run)
-        until(lambda: not any("uselib_libs" in cluster.listing(n)
-                              for n in cluster.names), "the removal")
-        cluster.remove("/tmp/uselib")
+    run = cluster.srun("--send-libs --bcast=/tmp/uselib -N4 -n4 {bin}/uselib",
+                       alone=True, env=GREET)
+    assert run.code == 0, str(run)
+    cluster.by_storm(run)
+    until(lambda: not any("uselib_libs" in cluster.listing(n)
+                          for n in cluster.names), "the removal")
 
 
 @pytest.mark.long

@@ -105,7 +105,7 @@ def occupy(cluster, uid=20001, data=b"old"):
 
 def test_existing_file_without_force(cluster):
     stock, storm = both(cluster, "{bin}/data /tmp/out",
-                        before=occupy(cluster), code=1)
+                        before=occupy(cluster), code=17)
     assert "File exists" in stock.err and "File exists" in storm.err
     assert cluster.litter(keep=["out"]) == []
 
@@ -175,7 +175,7 @@ def test_no_job(cluster):
 
 
 def test_wrong_job(cluster):
-    both(cluster, "-j 4000000 {bin}/data /tmp/out", code=1, errors=True)
+    both(cluster, "-j 4000000 {bin}/data /tmp/out", code=255, errors=True)
 
 
 def test_one_name(cluster):
@@ -214,7 +214,7 @@ def test_target_with_slash_at_the_end(cluster):
 
 
 def test_source_missing(cluster):
-    both(cluster, "/not/there /tmp/out", code=1, errors=True)
+    both(cluster, "/not/there /tmp/out", code=255, errors=True)
 
 
 def test_empty_file(cluster):

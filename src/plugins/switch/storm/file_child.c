@@ -170,7 +170,7 @@ static int _open_dir(const char *path, int *dir, char *name,
  */
 static int _check_target(const struct file *f, struct file_reply *rep)
 {
-	struct stat st;
+	struct stat st, parent;
 
 	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : _fail_path(rep, errno);
@@ -182,6 +182,14 @@ static int _check_target(const struct file *f, struct file_reply *rep)
 		return _fail(rep, STORM_EPATH, ELOOP);
 	if (!S_ISREG(st.st_mode))
 		return _fail(rep, STORM_EPATH, EINVAL);
+	/* Another's file: Slurm's sbcast must be able to write to it, and in
+	 * a sticky directory the rename would be refused, after the decision. */
+	if (st.st_uid != geteuid() &&
+	    (faccessat(f->dir, f->name, W_OK, AT_EACCESS) ||
+	     fstat(f->dir, &parent) ||
+	     ((parent.st_mode & S_ISVTX) && parent.st_uid != geteuid() &&
+	      geteuid() != 0)))
+		return _fail_path(rep, EACCES);
 	return 0;
 }
 
