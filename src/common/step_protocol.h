@@ -29,7 +29,9 @@ enum step_event {
 	/*
 	 * {u16 reserved, 0; then the bytes that a client writes to slurmd's
 	 * port, beginning with Slurm's 4 byte length}.  The agent hands the
-	 * bytes to its own slurmd and reports DELIVERED.
+	 * bytes to its own slurmd and reports DELIVERED.  Anything but one
+	 * REQUEST_LAUNCH_TASKS of this release, with no node to forward to, is
+	 * refused: SLURM_UNEXPECTED_MSG_ERROR.
 	 */
 	STEP_EVENT_LAUNCH = 1,
 };
