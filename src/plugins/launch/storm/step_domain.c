@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,9 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 	/* The errno is the cause; "a system call failed" tells nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));
+	if (f->why == STORM_EPATH && f->sys == EINVAL)
+		return xstrdup_printf("%s: relative, or with \"..\" in it",
+				      storm_strerror(f->why));
 	if (f->sys)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));
