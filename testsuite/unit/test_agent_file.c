@@ -457,11 +457,24 @@ START_TEST(test_as_the_user)
 	must(!mkdir(at("tmp"), 0777) && !chmod(at("tmp"), 01777));
 	make("tmp/f", "bob's");
 	must(!chown(at("tmp/f"), BOB, BOB));
-	must(!begin("tmp/f", 2, STORM_FILE_FORCE, 0, &fd));
-	must(!ask(FILE_STAGE, 2) && ask(FILE_COMMIT, 2) == STORM_ESYS);
-	must(errno == EPERM);
+	must(begin("tmp/f", 2, STORM_FILE_FORCE, 0, NULL) == STORM_ESYS);
+	must(errno == EACCES);
+	must(!chmod(at("tmp/f"), 0666));
+	must(begin("tmp/f", 2, STORM_FILE_FORCE, 0, NULL) == STORM_ESYS);
+	must(errno == EACCES);
+	must(names_in(at("tmp")) == 1);
 	holds("tmp/f", "bob's");
+	/* elsewhere those that Slurm could write to can */
+	must(!chmod(at("tmp"), 0777));
+	must(!begin("tmp/f", 2, STORM_FILE_FORCE, 0, &fd));
+	must(!ask(FILE_STAGE, 2) && !ask(FILE_COMMIT, 2));
+	holds("tmp/f", "");
 	close(fd);
+	/* ... and the others not */
+	make("tmp/g", "bob's");
+	must(!chown(at("tmp/g"), BOB, BOB) && !chmod(at("tmp/g"), 0644));
+	must(begin("tmp/g", 4, STORM_FILE_FORCE, 0, NULL) == STORM_ESYS);
+	must(errno == EACCES);
 	/* supplementary groups count */
 	must(!chmod(at("bob"), 0775));
 	must(begin("bob/f", 3, 0, 0, NULL) == STORM_ESYS);
