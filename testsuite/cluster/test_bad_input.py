@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Bad input: each a clear error that names the node and the reason, the exit
+code that stock srun gives, and no partial file anywhere."""
+import os
+import re
+
+import pytest
+
+import normal
+from harness import STOCK, LabError, until
+
+
+@pytest.fixture
+def tidy(cluster):
+    yield
+    for node in cluster.names:
+        for name in cluster.listing(node):
+            cluster.remove("/tmp/" + name, [node])
+
+
+def on_nodes(cluster, script, nodes=None):
+    for node in nodes or cluster.names:
+        cluster.root(["sh", "-c", script], host=node)
+
+
+def named(run):
+    """The nodes that messages name."""
+    found = set()
+    for text in re.findall(r"\bn(?:\[[\d,-]+\]|\d+)", run.err):
+        found |= set(normal.hosts(text))
+    return found
+
+
+def refused(cluster, args, reason, nodes=(), code=None,
+            program="{big}", keep=(), **options):
+    """By both launches: the same code, nothing runs, and storm's message has
+    the reason and the nodes; nothing is left behind on any node."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        runs.append(cluster.srun(f"{args} {program} say ran", launch,
+                                 **options))
+        cluster.clean()
+    stock, storm = runs
+    assert storm.code == stock.code, f"{stock}\n{storm}"
+    if code is not None:
+        assert storm.code == code, str(storm)
+    assert storm.code != 0 and "ran" not in storm.out, str(storm)
+    assert re.search(reason, storm.err), f"no {reason!r} in {storm}"
+    assert set(nodes) <= named(storm), f"{nodes} not all named: {storm}"
+    if not STOCK and storm.timeline:
+        assert storm.steps[0]["fallback"] is None, str(storm)
+    left = [f for f in cluster.litter() if f.split("/tmp/")[1] not in keep]
+    assert not left, f"left behind: {left}\n{storm}"
+    return stock, storm
+
+
+@pytest.mark.every_mode
+def test_binary_cannot_be_read(cluster, tidy):
+    path = cluster.home / "bin" / "secret"
+    path.write_bytes((cluster.bin / "taskdo").read_bytes())
+    os.chmod(path, 0o711)           # executable, not readable
+    refused(cluster, "--bcast=/tmp/app -N8 -n8", "Permission denied",
+            program="{bin}/secret", code=1)
+
+
+def test_binary_does_not_exist(cluster, tidy):
+    refused(cluster, "--bcast=/tmp/app -N4 -n4",
+            "Can not execute /not/there", program="/not/there")
+
+
+@pytest.mark.every_mode
+def test_destination_is_a_directory(cluster, tidy):
+    on_nodes(cluster, "mkdir -m 777 /tmp/dir")
+    refused(cluster, "--bcast=/tmp/dir -N8 -n8", "[Dd]irectory",
+            cluster.names, code=1, keep=["dir"])
+    assert cluster.listing("n1", "/tmp/dir") == []
+
+
+def test_destination_is_a_directory_on_one_node(cluster, tidy):
+    """All or nothing: the others do not get the file either."""
+    on_nodes(cluster, "mkdir -m 777 /tmp/app", ["n5"])
+    storm = cluster.srun("--bcast=/tmp/app -N8 -n8 {big} say x")
+    if STOCK:
+        pytest.skip("SKIP: stock leaves the file on the others")
+    assert storm.code == 1 and named(storm) == {"n5"}, str(storm)
+    assert "irectory" in storm.err
+    assert cluster.litter() == ["n5:/tmp/app"]
+    assert cluster.listing("n5", "/tmp/app") == []
+
+
+@pytest.mark.every_mode
+def test_destination_not_writable(cluster, tidy):
+    on_nodes(cluster, "mkdir -m 755 /tmp/closed")
+    refused(cluster, "--bcast=/tmp/closed/app -N8 -n8", "Permission denied",
+            cluster.names, code=1, keep=["closed"])
+    assert cluster.listing("n1", "/tmp/closed") == []
+
+
+def test_destination_directory_missing_on_one_node(cluster, tidy):
+    on_nodes(cluster, "mkdir -m 777 /tmp/there",
+             [n for n in cluster.names if n != "n3"])
+    storm = cluster.srun("--bcast=/tmp/there/app -N8 -n8 {big} say x")
+    if STOCK:
+        pytest.skip("SKIP: stock leaves the file on the others")
+    assert storm.code == 1 and named(storm) == {"n3"}, str(storm)
+    assert "No such file" in storm.err
+    for node in cluster.names:
+        if node != "n3":
+            assert cluster.listing(node, "/tmp/there") == []
+
+
+@pytest.mark.storm_only
+def test_destination_holds_dots(cluster, tidy):
+    """Stock follows '..'; we refuse it."""
+    run = cluster.srun("--bcast=/tmp/../tmp/app -N4 -n4 {do} say ran")
+    assert run.code == 1 and run.out == "", str(run)
+    assert '..' in run.err and named(run) >= set(cluster.names[:4])
+    assert cluster.litter() == []
+
+
+@pytest.mark.storm_only
+@pytest.mark.parametrize("target", ["/etc/hostile", "/tmp/other-file"])
+def test_destination_is_a_link_into_anothers_files(cluster, tidy, target):
+    """Neither followed nor replaced."""
+    on_nodes(cluster, "echo mine > /tmp/other-file; chown 20002 "
+             "/tmp/other-file; chmod 666 /tmp/other-file; "
+             f"ln -s {target} /tmp/app; chown -h 20002 /tmp/app")
+    run = cluster.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
+    assert run.code == 1 and run.out == "", str(run)
+    assert named(run) >= set(cluster.names[:4]) and "link" in run.err
+    for node in cluster.names[:4]:
+        assert cluster.file(node, "/tmp/other-file") == b"mine\n"
+        assert os.path.islink(cluster.lab.path(node, "/tmp/app"))
+        assert cluster.listing(node) == ["app", "other-file"]
+
+
+def test_destination_is_anothers_file(cluster, tidy):
+    on_nodes(cluster, "echo mine > /tmp/app; chown 20002 /tmp/app")
+    refused(cluster, "--bcast=/tmp/app -N4 -n4", "Permission denied",
+            cluster.names[:4], code=1, keep=["app"])
+    assert cluster.file("n1", "/tmp/app") == b"mine\n"
+
+
+def test_destination_is_a_device(cluster, tidy):
+    on_nodes(cluster, "mkfifo -m 666 /tmp/app", cluster.names[:2])
+    run = cluster.srun("--bcast=/tmp/app -N2 -n2 {do} say ran") \
+        if not STOCK else pytest.skip("SKIP: stock hangs on a pipe")
+    assert run.code == 1 and named(run) == {"n1", "n2"}, str(run)
+
+
+def small_disk(cluster, node, size):
+    """At /small; the one of the test before may be busy for a moment."""
+    def mounted():
+        try:
+            cluster.lab.disk(node, size)
+            return True
+        except LabError:
+            return False
+
+    until(mounted, "the old disk to be let go", 5)
+
+
+@pytest.mark.every_mode
+def test_full_disk_on_one_node(cluster, tidy):
+    """The others must not show the file, nor keep a part of it."""
+    for node in cluster.names:
+        small_disk(cluster, node, "4m" if node == "n6" else "64m")
+    stock = cluster.srun("--bcast=/small/app -N8 -n8 {big} say ran", "slurm")
+    cluster.clean()
+    for node in cluster.names:
+        cluster.remove("/small/app", [node])
+    storm = cluster.srun("--bcast=/small/app -N8 -n8 {big} say ran")
+    cluster.clean()
+    assert storm.code == stock.code != 0, f"{stock}\n{storm}"
+    if STOCK:
+        return
+    assert "No space left" in storm.err and named(storm) == {"n6"}, str(storm)
+    for node in cluster.names:
+        assert cluster.listing(node, "/small") == [], node
+    # and the node is as good as before
+    run = cluster.by_storm(cluster.srun("--bcast=/tmp/app -N8 -n8 {big} "
+                                        "say fine"))
+    assert run.code == 0, str(run)
+
+
+@pytest.mark.storm_only
+def test_full_disk_by_sbcast_storm(cluster, tidy):
+    for node in cluster.names:
+        small_disk(cluster, node, "4m" if node == "n2" else "64m")
+    env = {"SLURM_JOB_ID": str(cluster.job)}
+    run = cluster.run("sbcast_storm {big} /small/app", env=env)
+    stock = cluster.run("sbcast {big} /small/app", env=env)
+    assert "No space left" in run.err and named(run) == {"n2"}, str(run)
+    assert run.code == stock.code, f"{stock}\n{run}"
+    for node in cluster.names:
+        cluster.remove("/small/app", [node])
+        assert cluster.listing(node, "/small") == []
+
+
+@pytest.mark.storm_only
+def test_source_is_no_regular_file(cluster, tidy):
+    run = cluster.run("sbcast_storm /proc/kmsg /tmp/app",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code != 0, str(run)
+    assert cluster.litter() == []
+
+
+# -- nodes that are not there: labs of their own -----------------------------
+
+def without_agent(lab, node):
+    """The node's agent is dead, and slurmd cannot start another."""
+    (pid,) = lab.pids(node, "agent")
+    agent = os.readlink(f"/proc/{pid}/exe")
+    done = lab.run(["mount", "--bind", "/bin/false", agent], host=node,
+                   cwd="/")
+    assert done.returncode == 0, done.stderr
+    lab.kill(node, "agent")
+    until(lambda: not lab.pids(node, "agent"), "the agent's end")
+
+
+@pytest.mark.storm_only
+def test_agent_absent(fresh):
+    """One warning with node and reason, and Slurm's own launch does it."""
+    without_agent(fresh.lab, "n3")
+    run = fresh.srun("--bcast=/tmp/app -N4 -n8 {do} @5 exit 3 say ran")
+    assert run.code == 3 and run.out == "ran\n" * 7, str(run)
+    warnings = [l for l in run.err.splitlines() if "storm" in l]
+    assert len(warnings) == 1 and "n3" in warnings[0], str(run)
+    assert "agent" in warnings[0] or "listens" in warnings[0], str(run)
+    assert "n3" in run.steps[0]["fallback"], str(run)
+    # the nodes without it go by storm as ever
+    run = fresh.srun("-w n1,n2,n4 -N3 -n3 {do} say ran")
+    assert run.code == 0, str(run)
+    fresh.by_storm(run)
+    run = fresh.run("sbcast_storm -f {do} /tmp/b",
+                    env={"SLURM_JOB_ID": str(fresh.job)})
+    assert run.code == 0 and "n3" in run.err, str(run)
+    assert all(fresh.file(n, "/tmp/b") for n in fresh.names)
+
+
+@pytest.mark.storm_only
+def test_agent_absent_and_fallback_never(fresh):
+    conf = fresh.lab.dir + "/etc/slurm/storm.conf"
+    with open(conf, "w") as f:
+        f.write("Fallback=never\n")
+    without_agent(fresh.lab, "n3")
+    for args in ("--bcast=/tmp/app -N4 -n4 {do} say ran",
+                 "-N4 -n4 {do} say ran"):
+        run = fresh.srun(args)
+        assert run.code != 0 and "ran" not in run.out, str(run)
+        assert "n3" in run.err, str(run)
+        fresh.clean()
+    assert fresh.litter() == []
+
+
+SPEAKER = """\
+import socket
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("", 8383))
+s.listen(64)
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    c.recv(16)
+    c.send(b"\\x00\\x00\\x00\\x04STRM version 99")
+    c.close()
+"""
+
+
+@pytest.mark.storm_only
+def test_agent_of_another_version(fresh):
+    without_agent(fresh.lab, "n2")
+    other = fresh.start(["python3", "-c", SPEAKER], host="n2", user="root",
+                        cwd="/")
+    until(lambda: "ready" in other.out(), "the other agent")
+    run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
+    assert run.code == 0 and run.out == "ran\n" * 4, str(run)
+    assert "n2" in run.err and "version" in run.err, str(run)
+    assert run.steps[0]["fallback"], str(run)
+
+
+@pytest.mark.storm_only
+def test_agent_comes_back(fresh):
+    """slurmd starts an agent that died, and storm serves again."""
+    fresh.lab.kill("n2", "agent")
+    until(lambda: fresh.lab.pids("n2", "agent"), "a new agent")
+    until(lambda: fresh.lab.agent_stats("n2"), "its answer")
+    run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
+    assert run.code == 0, str(run)
+    fresh.by_storm(run)
+
+
+@pytest.mark.storm_only
+def test_node_down(fresh):
+    """The whole host is dead: stock's exit code, the node named, no file."""
+    pid = fresh.lab.pid("n4")
+    os.kill(pid, 9)
+    codes = []
+    for tool in ("sbcast", "sbcast_storm"):
+        run = fresh.run(f"{tool} -t 5 {{do}} /tmp/app",
+                        env={"SLURM_JOB_ID": str(fresh.job)}, timeout=120)
+        codes.append(run.code)
+        alive = ["n1", "n2", "n3"]
+        if tool == "sbcast_storm":
+            assert "n4" in run.err, str(run)
+        else:
+            fresh.remove("/tmp/app", alive)
+    assert codes[1] == codes[0] != 0, codes
+    for node in ("n1", "n2", "n3"):
+        assert fresh.listing(node) in ([], ["app"])
+
+
+@pytest.mark.storm_only
+@pytest.mark.parametrize("line, wanted", [
+    ("Multicast=perhaps", "perhaps"), ("Port=0", "Port"),
+    ("Radix=1", "Radix"), ("Window=lots", "lots"), ("DropPercent=250", "250"),
+    ("Fallback=sometimes", "sometimes"), ("TTL=1000", "1000"),
+    ("GroupBase=10.0.0.1", "10.0.0.1"), ("Nonsense=1", "Nonsense")])
+def test_wrong_value_in_storm_conf(cluster, line, wanted):
+    """Refused with the key, the value and what is allowed."""
+    path = cluster.lab.dir + "/etc/slurm/storm.conf"
+    before = open(path).read() if os.path.exists(path) else None
+    with open(path, "w") as f:
+        f.write((before or "") + line + "\n")
+    try:
+        run = cluster.run("sbcast_storm -f {do} /tmp/app",
+                          env={"SLURM_JOB_ID": str(cluster.job)})
+        srun = cluster.srun("-N2 -n2 {do} say ran")
+    finally:
+        if before is None:
+            os.unlink(path)
+        else:
+            with open(path, "w") as f:
+                f.write(before)
+    key = line.split("=")[0]
+    for r in (run, srun):
+        assert r.code == 0, str(r)      # Fallback=warn is the default
+        assert wanted in r.err and key in r.err, f"{line}: {r}"
+        assert "allowed" in r.err or key == "Nonsense", f"{line}: {r}"
+        assert r.steps[0]["fallback"], str(r)
