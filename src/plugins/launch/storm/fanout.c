@@ -206,10 +206,12 @@ static List refuse_all(const char *nodelist)
 	return list;
 }
 
-/* Did the agent get no answer from its slurmd? */
+/* Did the agent get no answer from its slurmd, or not ask it?  (It refuses a
+ * message of another release, which slurmd may well take.) */
 static bool no_answer(uint32_t rc)
 {
-	return rc == SLURM_COMMUNICATIONS_CONNECTION_ERROR ||
+	return rc == SLURM_UNEXPECTED_MSG_ERROR ||
+	       rc == SLURM_COMMUNICATIONS_CONNECTION_ERROR ||
 	       rc == SLURM_COMMUNICATIONS_SEND_ERROR ||
 	       rc == SLURM_COMMUNICATIONS_RECEIVE_ERROR ||
 	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
