@@ -7,7 +7,7 @@ import re
 import pytest
 
 import normal
-from harness import STOCK, LabError, until
+from harness import STOCK, until
 
 
 @pytest.fixture
@@ -148,35 +148,25 @@ def test_destination_is_a_device(cluster, tidy):
     assert run.code == 1 and named(run) == {"n1", "n2"}, str(run)
 
 
-def small_disk(cluster, node, size):
-    """At /small; the one of the test before may be busy for a moment."""
-    def mounted():
-        try:
-            cluster.lab.disk(node, size)
-            return True
-        except LabError:
-            return False
-
-    until(mounted, "the old disk to be let go", 5)
-
-
 @pytest.mark.every_mode
 def test_full_disk_on_one_node(cluster, tidy):
-    """The others must not show the file, nor keep a part of it."""
+    """The others must not show the file, nor keep a part of it. (Stock's
+    slurmds keep theirs open: each test has a disk of its own.)"""
     for node in cluster.names:
-        small_disk(cluster, node, "4m" if node == "n6" else "64m")
-    stock = cluster.srun("--bcast=/small/app -N8 -n8 {big} say ran", "slurm")
+        cluster.lab.disk(node, "4m" if node == "n6" else "64m",
+                         "/full-a")
+    stock = cluster.srun("--bcast=/full-a/app -N8 -n8 {big} say ran", "slurm")
     cluster.clean()
     for node in cluster.names:
-        cluster.remove("/small/app", [node])
-    storm = cluster.srun("--bcast=/small/app -N8 -n8 {big} say ran")
+        cluster.remove("/full-a/app", [node])
+    storm = cluster.srun("--bcast=/full-a/app -N8 -n8 {big} say ran")
     cluster.clean()
     assert storm.code == stock.code != 0, f"{stock}\n{storm}"
     if STOCK:
         return
     assert "No space left" in storm.err and named(storm) == {"n6"}, str(storm)
     for node in cluster.names:
-        assert cluster.listing(node, "/small") == [], node
+        assert cluster.listing(node, "/full-a") == [], node
     # and the node is as good as before
     run = cluster.by_storm(cluster.srun("--bcast=/tmp/app -N8 -n8 {big} "
                                         "say fine"))
@@ -186,15 +176,16 @@ def test_full_disk_on_one_node(cluster, tidy):
 @pytest.mark.storm_only
 def test_full_disk_by_sbcast_storm(cluster, tidy):
     for node in cluster.names:
-        small_disk(cluster, node, "4m" if node == "n2" else "64m")
+        cluster.lab.disk(node, "4m" if node == "n2" else "64m",
+                         "/full-b")
     env = {"SLURM_JOB_ID": str(cluster.job)}
-    run = cluster.run("sbcast_storm {big} /small/app", env=env)
-    stock = cluster.run("sbcast {big} /small/app", env=env)
+    run = cluster.run("sbcast_storm {big} /full-b/app", env=env)
+    stock = cluster.run("sbcast {big} /full-b/app", env=env)
     assert "No space left" in run.err and named(run) == {"n2"}, str(run)
     assert run.code == stock.code, f"{stock}\n{run}"
     for node in cluster.names:
-        cluster.remove("/small/app", [node])
-        assert cluster.listing(node, "/small") == []
+        cluster.remove("/full-b/app", [node])
+        assert cluster.listing(node, "/full-b") == []
 
 
 @pytest.mark.storm_only
