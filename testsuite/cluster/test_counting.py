@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""What login's interface sends and receives for a step inside an allocation
+must not grow with the number of nodes. Counted, so it holds on any machine."""
+import pytest
+
+from harness import SIZE, TIMEOUT
+
+QUIET = "-inone -onone -enone"
+KEYS = ("tx_bytes", "rx_bytes", "accepted")
+
+
+def counted(big, args, launch="storm", times=3):
+    """The least of three: a timer of Slurm's own may fire in one."""
+    best = None
+    for _ in range(times):
+        before = big.lab.counters("login")
+        run = big.srun(args, launch)
+        after = big.lab.counters("login")
+        assert run.code == 0, str(run)
+        if launch == "storm":
+            big.by_storm(run)
+        cost = {k: after[k] - before[k] for k in KEYS}
+        if not best or sum(cost.values()) < sum(best.values()):
+            best = cost
+    return best
+
+
+@pytest.fixture(scope="module")
+def costs(big):
+    return {n: counted(big, f"{QUIET} -N{n} -n{2 * n} {{do}}")
+            for n in (8, 32)}
+
+
+@pytest.mark.storm_only
+def test_bytes_out_do_not_grow(costs):
+    assert costs[32]["tx_bytes"] <= 1.2 * costs[8]["tx_bytes"], costs
+
+
+@pytest.mark.storm_only
+def test_bytes_in_do_not_grow(costs):
+    assert costs[32]["rx_bytes"] <= 1.2 * costs[8]["rx_bytes"], costs
+
+
+@pytest.mark.storm_only
+def test_at_most_60_kilobytes_out(costs):
+    assert costs[32]["tx_bytes"] <= 60_000, costs
+
+
+@pytest.mark.storm_only
+def test_at_most_4_connections_accepted(costs):
+    assert costs[32]["accepted"] <= 4, costs
+
+
+def test_stock_grows(big):
+    """That the counting counts: stock's own is O(n)."""
+    eight = counted(big, f"{QUIET} -N8 -n16 {{do}}", "slurm", 1)
+    all32 = counted(big, f"{QUIET} -N32 -n64 {{do}}", "slurm", 1)
+    assert all32["tx_bytes"] > 2 * eight["tx_bytes"]
+    assert all32["tx_bytes"] > 150_000, all32
+    assert all32["accepted"] >= 64, all32
+
+
+@pytest.mark.storm_only
+@pytest.mark.parametrize("nodes", [8, 32])
+def test_bcast_goes_out_about_once(big, nodes):
+    """At MTU 1500 at most 1.12 times the file, all headers included."""
+    cost = counted(big, f"{QUIET} --bcast=/tmp/app -N{nodes} -n{nodes} "
+                   "{big}", times=2)
+    assert SIZE < cost["tx_bytes"] <= 1.12 * SIZE, cost
+    assert cost["rx_bytes"] < 0.1 * SIZE, cost
+
+
+def test_stock_bcast_goes_out_eight_times(big):
+    before = big.lab.counters("login")
+    run = big.srun(f"{QUIET} --bcast=/tmp/app -N32 -n32 {{big}}", "slurm",
+                   timeout=TIMEOUT)
+    assert run.code == 0, str(run)
+    sent = big.lab.counters("login")["tx_bytes"] - before["tx_bytes"]
+    assert sent > 7 * SIZE
+
+
+@pytest.mark.storm_only
+def test_sbcast_storm_goes_out_about_once(big):
+    env = {"SLURM_JOB_ID": str(big.job)}
+    before = big.lab.counters("login")
+    run = big.run("sbcast_storm -f {big} /tmp/app", env=env)
+    assert run.code == 0, str(run)
+    big.by_storm(run, launched=False)
+    sent = big.lab.counters("login")["tx_bytes"] - before["tx_bytes"]
+    assert SIZE < sent <= 1.12 * SIZE
+
+

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""kill -9 of an agent, of slurmd, of srun in mid-launch: named, cleaned up,
+running tasks unharmed."""
+import re
+import signal
+import time
+
+import pytest
+
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+
+
+def sessions(cluster, nodes=None):
+    return sum(cluster.lab.agent_stats(n)["nm"]["sessions"]
+               for n in nodes or cluster.names)
+
+
+def begun(cluster, node):
+    """A broadcast has a temporary file on the node."""
+    return [f for f in cluster.listing(node) if f.startswith(".")]
+
+
+def slow(cluster):
+    """12 MB take a second: time to kill somebody."""
+    cluster.lab.shape("100mbit")
+
+
+def slow_broadcast(cluster, **options):
+    slow(cluster)
+    s = cluster.start_srun("--bcast=/tmp/app -N4 -n4 {big} say ran",
+                           **options)
+    until(lambda: all(begun(cluster, n) for n in cluster.names),
+          "the broadcast to begin")
+    return s
+
+
+def running(cluster, args="-N4 -n8 {do} touch up.%t wait {dir}/go say end "
+            "@5 exit 6", **options):
+    s = cluster.start_srun(args, **options)
+    until(lambda: (s.dir / "up.7").exists(), "the tasks to run")
+    return s
+
+
+def test_agent_killed_while_tasks_run(fresh):
+    """Tasks go on; their exits reach srun another way."""
+    s = running(fresh)
+    fresh.lab.kill("n3", "agent")
+    assert len(fresh.lab.pids("n3", "taskdo")) == 2
+    (s.dir / "go").touch()
+    run = s.finish()
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+    assert "task 5: Exited with exit code 6" in run.err, str(run)
+    until(lambda: fresh.lab.pids("n3", "agent"), "a new agent")
+    assert "agent" in fresh.lab.log("n3", "slurmd")
+
+
+def test_all_agents_killed_while_tasks_run(fresh):
+    s = running(fresh)
+    for node in fresh.names:
+        fresh.lab.kill(node, "agent")
+    (s.dir / "go").touch()
+    run = s.finish()
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+
+
+def test_agent_killed_during_the_broadcast(fresh):
+    """The node is named, nobody shows the file, no temporary stays."""
+    s = slow_broadcast(fresh)
+    fresh.lab.kill("n2", "agent")
+    run = s.finish(90)
+    fresh.lab.shape(None)
+    if run.code == 0:           # it was sent again by Slurm's own means
+        assert run.out == "ran\n" * 4 and "n2" in run.err, str(run)
+        assert run.steps[0]["fallback"], str(run)
+    else:
+        assert "n2" in run.err, str(run)
+        assert "ran" not in run.out, str(run)
+        until(lambda: fresh.litter() == [], "a clean /tmp", 30)
+    fresh.clean()
+    until(lambda: fresh.lab.pids("n2", "agent"), "a new agent")
+    run = fresh.srun("--bcast=/tmp/app -N4 -n4 {big} say again")
+    assert run.code == 0 and run.out == "again\n" * 4, str(run)
+
+
+def test_agent_stopped_during_the_broadcast(fresh):
+    """Not dead, only silent: the same."""
+    s = slow_broadcast(fresh)
+    fresh.lab.kill("n2", "agent", signal.SIGSTOP)
+    run = s.finish(120)
+    fresh.lab.kill("n2", "agent", signal.SIGCONT)
+    fresh.lab.shape(None)
+    assert "n2" in run.err, str(run)
+    if run.code:
+        until(lambda: fresh.litter() == [], "a clean /tmp", 60)
+
+
+def test_slurmd_killed_while_tasks_run(fresh):
+    """slurmstepd and the agent do without it."""
+    s = running(fresh)
+    fresh.lab.kill("n3", "slurmd")
+    assert len(fresh.lab.pids("n3", "taskdo")) == 2
+    (s.dir / "go").touch()
+    run = s.finish(90)
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+
+
+def test_slurmd_killed_and_restarted_while_tasks_run(fresh):
+    """The new slurmd adopts the agent, with the session."""
+    s = running(fresh)
+    agent = fresh.lab.pids("n3", "agent")
+    fresh.lab.kill("n3", "slurmd")
+    fresh.lab.restart("n3", "slurmd")
+    until(lambda: fresh.lab.pids("n3", "agent"), "an agent")
+    until(lambda: fresh.lab.agent_stats("n3")["slurmd_attached"],
+          "the new slurmd to attach")
+    assert fresh.lab.pids("n3", "agent") == agent, "not adopted"
+    (s.dir / "go").touch()
+    run = s.finish(90)
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+    run = fresh.srun("-N4 -n4 {do} say x")
+    assert run.code == 0, str(run)
+    fresh.by_storm(run)
+
+
+def test_slurmd_killed_before_the_launch(fresh):
+    """Its agent lives and cannot deliver: the node is named, and srun ends
+    as stock's does."""
+    runs = []
+    for launch in ("slurm", "storm"):
+        fresh.lab.kill("n3", "slurmd")
+        runs.append(fresh.srun("-N4 -n4 {do} say x", launch, timeout=150))
+        fresh.clean()
+        fresh.lab.restart("n3", "slurmd")
+        until(lambda: fresh.lab.agent_stats("n3")["slurmd_attached"],
+              "slurmd to be back")
+    stock, storm = runs
+    assert stock.code != 0 and storm.code != 0, f"{stock}\n{storm}"
+    assert "n3" in storm.err, str(storm)
+
+
+def test_slurmd_restarted_by_the_administrator(fresh):
+    s = running(fresh)
+    fresh.lab.restart("n2", "slurmd")
+    (s.dir / "go").touch()
+    run = s.finish(90)
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+
+
+def test_srun_killed_during_the_broadcast(fresh):
+    """The agents notice, and remove what they have."""
+    s = slow_broadcast(fresh)
+    s.signal(signal.SIGKILL)
+    s.process.wait(10)
+    fresh.lab.shape(None)
+    until(lambda: fresh.litter() == [], "a clean /tmp", 60)
+    until(lambda: sessions(fresh) == 0, "the sessions' end", 60)
+
+
+def test_sbcast_storm_killed(fresh):
+    slow(fresh)
+    s = fresh.start("sbcast_storm {big} /tmp/app",
+                    env={"SLURM_JOB_ID": str(fresh.job)})
+    until(lambda: all(begun(fresh, n) for n in fresh.names), "the begin")
+    s.signal(signal.SIGKILL)
+    s.process.wait(10)
+    fresh.lab.shape(None)
+    until(lambda: fresh.litter() == [], "a clean /tmp", 60)
+
+
+def test_sbcast_storm_interrupted(fresh):
+    """ctrl-C: no file, no temporary."""
+    slow(fresh)
+    s = fresh.start("sbcast_storm {big} /tmp/app",
+                    env={"SLURM_JOB_ID": str(fresh.job)})
+    until(lambda: all(begun(fresh, n) for n in fresh.names), "the begin")
+    s.signal(signal.SIGINT)
+    run = s.finish()
+    fresh.lab.shape(None)
+    assert run.code != 0, str(run)
+    until(lambda: fresh.litter() == [], "a clean /tmp", 30)
+
+
+def test_srun_interrupted_during_the_broadcast(fresh):
+    s = slow_broadcast(fresh)
+    s.signal(signal.SIGINT)
+    run = s.finish()
+    fresh.lab.shape(None)
+    assert run.code != 0 or run.out == "ran\n" * 4, str(run)
+    if run.code:
+        until(lambda: not any(begun(fresh, n) for n in fresh.names),
+              "no temporaries", 30)
+
+
+def test_srun_killed_while_tasks_run(fresh):
+    """Running tasks are unharmed, and the sessions end."""
+    s = running(fresh, "-onone -enone -inone -N4 -n8 {do} touch up.%t "
+                "wait {dir}/go touch end.%t")
+    s.signal(signal.SIGKILL)
+    s.process.wait(10)
+    until(lambda: sessions(fresh) == 0, "the sessions' end", 60)
+    assert sum(len(fresh.lab.pids(n, "taskdo")) for n in fresh.names) == 8
+    (s.dir / "go").touch()
+    until(lambda: len(list(s.dir.glob("end.*"))) == 8, "the tasks' ends")
+    until(lambda: not any(fresh.lab.pids(n, "slurmstepd")
+                          for n in fresh.names), "slurmstepd to end", 60)
+
+
+def test_srun_killed_at_any_moment(fresh):
+    """In mid-launch, a little later each time: no session stays, and the
+    next srun works."""
+    for ms in range(5, 105, 12):
+        s = fresh.start_srun("--overlap --bcast=/tmp/app -N4 -n8 {do} "
+                             "sleep 0.1")
+        time.sleep(ms / 1000)
+        s.signal(signal.SIGKILL)
+        s.process.wait(10)
+    until(lambda: sessions(fresh) == 0, "the sessions' end", 60)
+    until(lambda: not any(begun(fresh, n) for n in fresh.names),
+          "no temporaries")
+    fresh.clean()
+    run = fresh.srun("--bcast=/tmp/app -N4 -n8 {do} say x")
+    assert run.code == 0, str(run)
+    fresh.by_storm(run)
+
+
+def test_slurmctld_restarted_while_tasks_run(fresh):
+    s = running(fresh)
+    fresh.lab.restart("ctl", "slurmctld")
+    (s.dir / "go").touch()
+    run = s.finish(90)
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+    until(lambda: fresh.lab.node_states(), "slurmctld")
+
+
+def test_agent_restarts_are_counted_in_the_log(fresh):
+    fresh.lab.kill("n1", "agent")
+    until(lambda: fresh.lab.pids("n1", "agent"), "a new agent")
+    log = fresh.lab.log("n1", "slurmd")
+    assert re.search(r"agent.*(died|killed|ended|signal)", log), log[-2000:]
