@@ -8,6 +8,7 @@
 #include "config.h"
 
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@
 
 struct bcast_parameters params;	/* of Slurm's opts.c */
 
+static volatile sig_atomic_t signalled;
+static bool give_up;
 static bool bar;		/* stderr is a terminal that nobody logs to */
 static bool bar_shown;
 
@@ -70,13 +73,22 @@ static void progress(const char *path, uint64_t done, uint64_t size)
 	bar_shown = true;
 }
 
+/* The nodes should hear of it now, not miss us later. */
+static void on_signal(int sig)
+{
+	signalled = sig;
+	give_up = true;
+}
+
 int main(int argc, char **argv)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct step_cast cast = {
 		.otherwise = "the file goes by Slurm's own broadcast",
 		.progress = progress,
+		.abort = &give_up,
 	};
+	struct sigaction sa = { .sa_handler = on_signal };
 	struct storm_conf conf;
 	struct storm_record rec;
 	char *aliases, *why = NULL, *line;
@@ -108,6 +120,8 @@ int main(int argc, char **argv)
 	cast.sdc.step_id.step_id = params.selected_step->step_id.step_id;
 	cast.sdc.step_id.step_het_comp = NO_VAL;
 
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
 	rc = storm_bcast(&cast, &params);
 	if (bar_shown)
 		fputc('\n', stderr);
@@ -125,5 +139,9 @@ int main(int argc, char **argv)
 	}
 	storm_record_write(&rec);
 	storm_record_clear(&rec);
+	if (signalled) {
+		signal(signalled, SIG_DFL);
+		raise(signalled);
+	}
 	return rc;
 }

@@ -250,6 +250,8 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	file_bcast_msg_t *block = msg->data;
 	char *why;
 
+	if (c->abort && *c->abort && !now.event)
+		return one_answer(nodelist, ECANCELED);
 	if (c->fallback && !now.gave_up)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (block->block_no == 1 &&
