@@ -258,7 +258,7 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 	if (f->why == STORM_EPATH && f->sys == EINVAL)
 		return xstrdup_printf("%s: relative, or with \"..\" in it",
 				      storm_strerror(f->why));
-	if (f->sys)
+	if (f->sys && f->why != STORM_EEXIST)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));
 	return xstrdup(storm_strerror(f->why));
