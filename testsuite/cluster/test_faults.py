@@ -194,17 +194,23 @@ def test_srun_interrupted_during_the_broadcast(fresh):
 
 
 def test_srun_killed_while_tasks_run(fresh):
-    """Running tasks are unharmed, and the sessions end."""
-    s = running(fresh, "-onone -enone -inone -N4 -n8 {do} touch up.%t "
-                "wait {dir}/go touch end.%t")
-    s.signal(signal.SIGKILL)
-    s.process.wait(10)
-    until(lambda: sessions(fresh) == 0, "the sessions' end", 60)
-    assert sum(len(fresh.lab.pids(n, "taskdo")) for n in fresh.names) == 8
-    (s.dir / "go").touch()
-    until(lambda: len(list(s.dir.glob("end.*"))) == 8, "the tasks' ends")
-    until(lambda: not any(fresh.lab.pids(n, "slurmstepd")
-                          for n in fresh.names), "slurmstepd to end", 60)
+    """Its step is ended (stock's srun has a shepherd for that, and so has
+    ours) and its sessions; the tasks of another step are unharmed."""
+    other = running(fresh, "--overlap -N4 -n8 {do} touch up.%t wait {dir}/go "
+                    "say end @5 exit 6")
+    for launch in ("slurm", "storm"):
+        s = running(fresh, "--overlap -onone -enone -inone -N4 -n8 {do} "
+                    "touch up.%t block", launch=launch)
+        s.signal(signal.SIGKILL)
+        s.process.wait(10)
+        until(lambda: sum(len(fresh.lab.pids(n, "taskdo"))
+                          for n in fresh.names) == 8,
+              f"the end of the step of the killed srun, {launch}", 60)
+    until(lambda: sessions(fresh) == 4, "the end of its session", 60)
+    (other.dir / "go").touch()
+    run = other.finish()
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+    until(lambda: sessions(fresh) == 0, "the end of all sessions", 60)
 
 
 def test_srun_killed_at_any_moment(fresh):
