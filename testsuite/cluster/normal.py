@@ -16,6 +16,9 @@ MASKS = [
     # stock itself prints these when a step comes right after another
     (r"^srun: Job \d+ step creation (temporarily|still) disabled.*\n", ""),
     (r"^srun: Step created for .*\n", ""),
+    # the nodes of the run before may still be completing
+    (r"^srun: job \d+ (queued and waiting for|has been allocated) "
+     r"resources\n", ""),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?", "TIME"),
     (r"launch/(slurm|storm)", "launch/X"),
     (r"StepId=\d+\+\d+\.\d+", "StepId=J+H.S"),

@@ -195,6 +195,7 @@ def test_bcast_exclude(cluster):
                                         cluster.names[:2])])
 
 
+@pytest.mark.long       # the agents look every half minute
 @pytest.mark.storm_only
 def test_send_libs_removed_after_the_job(cluster):
     """The agents remove PATH_libs when the job ends."""
@@ -204,7 +205,7 @@ def test_send_libs_removed_after_the_job(cluster):
     assert run.code == 0, str(run)
     cluster.by_storm(run)
     until(lambda: not any("uselib_libs" in cluster.listing(n)
-                          for n in cluster.names), "the removal")
+                          for n in cluster.names), "the removal", 60)
 
 
 @pytest.mark.long

@@ -81,8 +81,8 @@ def test_input_file(cluster):
 def test_input_file_each_its_own(cluster):
     """--input=in.%t: opened on the nodes, one for each task. (Stock's srun
     misses an exit in one of ten such runs, and waits for ever.)"""
-    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0, tries=8,
-         timeout=4,
+    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0, tries=10,
+         timeout=2,
          given={f"in.{i}": f"input of {i}\n" for i in range(4)})
 
 
