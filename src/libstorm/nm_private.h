@@ -40,6 +40,8 @@ struct nm_xfer {
 	uint64_t nack_at;	/* all that is missing is asked for again */
 	uint64_t nack_high;	/* chunks below were asked for */
 	uint64_t nack_rto, have_at_nack;
+	uint64_t nack_sent;	/* awaits its first repair; 0: none does */
+	uint64_t nack_rtt;	/* smoothed, asked -> repaired */
 	uint32_t tries;		/* in a row that brought nothing */
 	uint64_t data_at;	/* last DATA */
 	uint64_t repaired, lost;

@@ -19,8 +19,9 @@
 
 #define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
 #define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
-#define NACK_RTO_FIRST (12 * STORM_MS)
-#define NACK_RTO_MAX (200 * STORM_MS)
+#define NACK_RTO_FIRST (40 * STORM_MS)	/* until one is measured */
+#define NACK_RTO_MIN (12 * STORM_MS)
+#define NACK_RTO_MAX (400 * STORM_MS)
 #define NACK_RANGES 128
 #define NACK_BYTES (512u << 10)		/* asked for at a time */
 #define SERVE_BYTES (1u << 20)		/* repaired for one NACK */
@@ -248,6 +249,14 @@ static void check_full(struct nm_session *s, uint64_t now)
 	}
 }
 
+static void map(struct nm_session *s, uint32_t chunk)
+{
+	if (storm_chunkmap_init(&s->x.map, s->x.begin.size, chunk))
+		fail(s, STORM_ENOMEM, 0);
+	else
+		s->x.mapped = true;
+}
+
 /* The owner's state has changed, or was said again. */
 void nm_xfer_cast(struct nm_session *s, uint64_t now)
 {
@@ -257,12 +266,8 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 	if (c->op != x->op || !x->op)
 		return;
 	if (c->chunk && !x->mapped && x->phase == STORM_PHASE_BEGUN &&
-	    c->size == x->begin.size) {
-		if (storm_chunkmap_init(&x->map, c->size, c->chunk))
-			fail(s, STORM_ENOMEM, 0);
-		else
-			x->mapped = true;
-	}
+	    c->size == x->begin.size)
+		map(s, c->chunk);
 	if (x->mapped && c->sent > x->sent) {
 		x->sent = c->sent;
 		if (!storm_chunkmap_full(&x->map) && x->nack_at > now + NACK_TAIL)
@@ -320,6 +325,18 @@ void nm_xfer_flush(struct storm_nm *nm, uint64_t now)
 	nm_status(s, false, now);
 }
 
+/* Repairs queue behind bulk data on their way: who asks again before they can
+ * be here gets everything twice. */
+static void repair_came(struct nm_xfer *x, uint64_t now)
+{
+	uint64_t rtt = now - x->nack_sent;
+
+	if (!x->nack_sent)
+		return;
+	x->nack_sent = 0;
+	x->nack_rtt = x->nack_rtt ? (3 * x->nack_rtt + rtt) / 4 : rtt;
+}
+
 /* Hand the run of datagrams on, as they came, sealed by whoever sent them. */
 void nm_xfer_pass(struct storm_nm *nm)
 {
@@ -365,8 +382,8 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 	size_t len;
 	bool run;
 
-	if (h->op != x->op || x->phase != STORM_PHASE_BEGUN || !x->mapped ||
-	    x->err || x->staging) {
+	if (h->op != x->op || x->phase != STORM_PHASE_BEGUN || x->err ||
+	    x->staging) {
 		nm->stats.data_dup++;
 		return;
 	}
@@ -375,6 +392,12 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 	in = (struct storm_in) { plain, plain + len, false };
 	off = storm_get64(&in);
 	len = (size_t) (in.end - in.p);
+	/* whoever missed the state that tells the chunk sees it here */
+	if (!x->mapped && !in.bad && off < x->begin.size &&
+	    len >= STORM_CHUNK_MIN && len < x->begin.size - off)
+		map(s, (uint32_t) len);
+	if (!x->mapped)
+		return;
 	if (in.bad || (i = storm_chunkmap_index(&x->map, off, len)) ==
 		      x->map.count) {
 		nm->link_stats.bad_wire++;
@@ -391,9 +414,10 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 	x->data_at = now;
 	nm->stats.data_new++;
 	/* whoever sends again is not the owner, or sends to one node */
-	if (x->nack_high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
+	if (i < x->nack_high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
 		x->repaired++;
 		nm->stats.repaired++;
+		repair_came(x, now);
 	}
 	if (!rx->group &&
 	    (h->flags & STORM_HDR_RELAY || s->cast.flags & STORM_CAST_CHAIN))
@@ -413,7 +437,8 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 /* -------------------------------------------------------------- repair --- */
 
 /* Ask for what is missing in [from, below). */
-static void nack(struct nm_session *s, uint64_t from, uint64_t below)
+static void nack(struct nm_session *s, uint64_t from, uint64_t below,
+		 uint64_t now)
 {
 	struct nm_xfer *x = &s->x;
 	uint8_t body[4 + NACK_RANGES * 16];
@@ -447,6 +472,18 @@ static void nack(struct nm_session *s, uint64_t from, uint64_t below)
 	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,
 			(size_t) (o.p - body), nm_addr(s, to), 1);
 	s->nm->stats.nacks_sent++;
+	if (!x->nack_sent)
+		x->nack_sent = now;
+}
+
+static uint64_t rto(const struct nm_xfer *x)
+{
+	uint64_t t = 2 * x->nack_rtt + 4 * STORM_MS;
+
+	if (!x->nack_rtt)
+		return NACK_RTO_FIRST;
+	return t < NACK_RTO_MIN ? NACK_RTO_MIN :
+	       t > NACK_RTO_MAX ? NACK_RTO_MAX : t;
 }
 
 /* All that is missing, once more; from farther up if it did not help. */
@@ -461,14 +498,14 @@ static void nack_again(struct nm_session *s, uint64_t now)
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
 	if (x->map.have > x->have_at_nack || x->map.prefix >= below) {
 		x->tries = 0;
-		x->nack_rto = NACK_RTO_FIRST;
+		x->nack_rto = rto(x);
 	} else {
 		x->tries++;
 		x->nack_rto = x->nack_rto * 3 / 2 > NACK_RTO_MAX ?
 			      NACK_RTO_MAX : x->nack_rto * 3 / 2;
 	}
 	x->have_at_nack = x->map.have;
-	nack(s, 0, below);
+	nack(s, 0, below, now);
 	x->nack_at = now + x->nack_rto;
 }
 
@@ -537,7 +574,7 @@ uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now)
 		nack_again(s, now);
 		x->gap_at = STORM_NEVER;
 	} else if (now >= x->gap_at) {
-		nack(s, x->nack_high, x->map.high);
+		nack(s, x->nack_high, x->map.high, now);
 		x->gap_at = STORM_NEVER;
 		x->nack_at = now + x->nack_rto;
 	}

@@ -510,10 +510,12 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 			    now < o->xfer->moved_at + 2 * ASK_FIRST;
 
 		if (now >= o->ask_at) {
-			if (busy)
-				o->ask_at = now + ASK_FIRST;
-			else
+			if (busy) {	/* tell how far it is, no more */
+				owner_cast(o, 0);
+				o->ask_at = now + 2 * ASK_FIRST;
+			} else {
 				ask(o, now);
+			}
 		}
 		next = min64(next, o->ask_at);
 	}
@@ -613,6 +615,9 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 		if (o->xfer && !o->xfer->decision &&
 		    o->xfer->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
+		/* who waits for its acknowledgement would wait in vain */
+		o->acks = 0xff;
+		send_acks(o, STORM_HDR_RELAY);
 		/* a node that misses both finds its owner silent */
 		owner_cast(o, STORM_CAST_CLOSING);
 		owner_cast(o, STORM_CAST_CLOSING);
