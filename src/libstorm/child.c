@@ -46,7 +46,7 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 
 		if (old) {
 			/* its subtree may have changed: hear it again */
-			c[i].rx = old->rx;
+			c[i].rx = old->rx;	/* complete: no longer so */
 			memset(&old->rx, 0, sizeof(old->rx));
 		}
 		c[i].node = kids[i];

@@ -15,6 +15,7 @@ struct storm_child {
 	uint64_t last_heard;
 	struct storm_status status;	/* its latest */
 	struct storm_report_rx rx;
+	uint8_t complete;		/* kinds that its subtree has told all of */
 };
 
 /* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;

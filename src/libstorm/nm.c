@@ -52,7 +52,8 @@ static bool holds(const struct nm_session *s)
 }
 
 /* This node's own state, for its subtree to be merged into. */
-static void own_status(const struct nm_session *s, struct storm_status *out)
+static void own_status(const struct nm_session *s, struct storm_status *out,
+		       uint64_t now)
 {
 	const struct nm_xfer *x = &s->x;
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
@@ -67,7 +68,7 @@ static void own_status(const struct nm_session *s, struct storm_status *out)
 	out->progress = x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
 			x->mapped ? storm_chunkmap_progress(&x->map) : 0;
 	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
-		     (nm_report_unacked(s) ? STORM_STATUS_UNACKED : 0);
+		     (nm_report_overdue(s, now) ? STORM_STATUS_UNACKED : 0);
 	out->cmp = s->cast.cmp;
 	out->cmp_false = out->cmp && !holds(s);
 	out->mtu = (uint32_t) (mtu < s->open->mtu ? mtu : s->open->mtu);
@@ -91,6 +92,22 @@ static bool gone(const struct nm_session *s, uint32_t node)
 	return false;
 }
 
+/* Does it tell the parent what it needs to know?  Who is not there yet is told
+ * when the owner asks, or when it is known why. */
+static bool news(const struct nm_session *s, const struct storm_status *st)
+{
+	struct storm_status was = s->sent;
+
+	if (st->missing.count && st->faults_total <= was.faults_total)
+		return false;
+	/* to memory it is sent at once, and nobody waits for the beginning */
+	if (st->op != was.op && s->x.begin.to.kind == STORM_TARGET_MEMORY) {
+		was.op = st->op;
+		was.phase = STORM_PHASE_BEGUN;
+	}
+	return storm_status_news(&was, st);
+}
+
 void nm_status(struct nm_session *s, bool asked, uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
@@ -98,7 +115,7 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 	uint64_t step = s->open->window / 8;
 	size_t max, n;
 
-	own_status(s, &st);
+	own_status(s, &st, now);
 	for (uint32_t i = 0; i < s->children; i++) {
 		if (s->child[i].heard)
 			storm_status_merge(&st, &s->child[i].status);
@@ -107,7 +124,7 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 						  s->child[i].node);
 	}
 	/* progress goes up in steps of the window, or at a pace */
-	if (!asked && !storm_status_news(&s->sent, &st) &&
+	if (!asked && !news(s, &st) &&
 	    !(st.phase == STORM_PHASE_BEGUN && st.progress > s->sent.progress &&
 	      (st.progress - s->sent.progress >= step ||
 	       now >= s->status_at + PROGRESS_EVERY))) {
@@ -151,8 +168,9 @@ static void session_free(struct nm_session *s)
 	if (s->ready)
 		nm->ops.session_close(nm->host, s->ctx);
 	storm_children_free(s->child, s->children);
-	free(s->said);
-	for (int i = 0; i < 8; i++)
+	free(s->said.buf);
+	free(s->begin.buf);
+	for (int i = 0; i < STORM_REPORT_KINDS; i++)
 		storm_idset_clear(&s->acked[i]);
 	storm_reports_clear(&s->all);
 	storm_reports_clear(&s->mine);
@@ -278,6 +296,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->self = o->self;
 	s->parent = STORM_NO_NODE;
 	s->report_at = STORM_NEVER;
+	s->report_hold = HOLD_HASTE;
 	s->x.nack_at = STORM_NEVER;
 	s->owner_heard = s->ticked = s->status_at = now;
 	s->refused = err;	/* known to the owner: it is told why */
@@ -301,7 +320,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		o->has_begin = false;
 		nm_xfer_begin(s, &o->begin, now);
 	}
-	nm_status(s, !s->status_version, now);
+	nm_status(s, !s->children && !s->status_version, now);
 	return;
 no_tree:
 	storm_tree_free(&s->tree);
@@ -348,6 +367,7 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	storm_idset_clear(&s->cast.excluded);
 	s->cast = *c;
 	if (c->flags & STORM_CAST_CLOSING) {
+		nm_report_release(s);
 		s->closing = true;
 		return;
 	}
@@ -371,16 +391,24 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	nm_status(s, asked, now);
 }
 
-static void keep_said(struct nm_session *s, const struct storm_rx *rx,
-		      uint64_t now)
+static void keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)
 {
-	if (!s->said)
-		s->said = malloc(STORM_DATAGRAM_MAX);
-	if (!s->said)
+	if (!said->buf)
+		said->buf = malloc(STORM_DATAGRAM_MAX);
+	if (!said->buf)
 		return;
-	memcpy(s->said, rx->buf, rx->len);
-	s->said_len = rx->len;
-	s->said_at = now;
+	memcpy(said->buf, rx->buf, rx->len);
+	said->len = rx->len;
+	said->at = now;
+}
+
+static void say_again(struct nm_session *s, struct nm_said *said,
+		      uint32_t node, uint64_t now)
+{
+	if (said->len && now >= said->at + SAID_AGAIN &&
+	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, nm_addr(s, node),
+				  said->buf, said->len, said->len))
+		s->nm->stats.relayed++;
 }
 
 static void cast(struct nm_session *s, const struct storm_header *h,
@@ -396,10 +424,12 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 				      s->open->count))
 			break;
 		if (s->children && c.version >= s->cast.version)
-			keep_said(s, rx, now);
+			keep(&s->said, rx, now);
 		cast_state(s, &c, h->epoch, now);
 		return;
 	case STORM_CAST_BEGIN:
+		if (s->children && h->op > s->x.op)
+			keep(&s->begin, rx, now);
 		nm_xfer_part(s, h->op, &in, now);
 		return;
 	case STORM_CAST_ACKED:
@@ -437,14 +467,12 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 	storm_status_free(&c->status);
 	c->status = st;
 	c->heard = true;
-	/* it has missed what the owner said, or some of its way down: the
-	 * state goes down hop by hop until every child has it */
-	if (st.seen < s->cast.version && s->said &&
-	    now >= s->said_at + SAID_AGAIN &&
-	    !s->link.t->ops->send(s->link.t, STORM_CONTROL,
-				  nm_addr(s, c->node), s->said, s->said_len,
-				  s->said_len))
-		s->nm->stats.relayed++;
+	/* it has missed what the owner said, or some of its way down: that
+	 * goes down hop by hop until every child has it */
+	if (st.op < s->x.op)
+		say_again(s, &s->begin, c->node, now);
+	if (st.seen < s->cast.version)
+		say_again(s, &s->said, c->node, now);
 	nm_status(s, false, now);
 }
 
@@ -589,7 +617,7 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	next = t < next ? t : next;
 	t = nm_report_tick(s, now);
 	next = t < next ? t : next;
-	if (nm_report_unacked(s)) {
+	if (nm_report_overdue(s, now)) {
 		t = s->status_at + UNACKED_EVERY;
 		if (now >= t) {
 			nm_status(s, true, now);

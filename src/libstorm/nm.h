@@ -112,8 +112,16 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      int err, int sys, uint64_t now);
 
+/* This node will report so many ids of that kind, in all.  A subtree of which
+ * everything expected is known tells at once; what is only a part may wait for
+ * the rest (nm_report.c), so the owner hears of a thousand nodes in a handful
+ * of datagrams.  Without it all is told, a little later. */
+int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t count);
+
 /* This node has something to say of the session: joins the cumulative report
- * and travels to the owner until acknowledged.  STORM_ENOENT: no session. */
+ * and travels to the owner until acknowledged.  A code other than 0 is in more
+ * haste.  STORM_ENOENT: no session. */
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids,
 		    uint64_t now);

@@ -17,6 +17,7 @@
 #include "status.h"
 
 #define RADIX_MAX 64
+#define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	/* a transfer to memory */
 
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
@@ -63,9 +64,9 @@ struct nm_session {
 	bool closing;
 	struct storm_cast cast;	/* the owner's latest state */
 	uint64_t owner_heard, ticked;
-	uint8_t *said;		/* the state's datagram, as it came */
-	size_t said_len;
-	uint64_t said_at;
+	/* the owner's datagrams as they came, for children that missed them:
+	 * its state, and the BEGIN of the transfer under way */
+	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } said, begin;
 	uint64_t var[STORM_VARS];
 	struct nm_xfer x;
 	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
@@ -73,9 +74,12 @@ struct nm_session {
 	struct storm_status sent;	/* as last told to the parent */
 	uint64_t status_version, status_at;
 	struct storm_reports all, mine;
-	struct storm_idset acked[8];	/* by kind */
+	struct storm_idset acked[STORM_REPORT_KINDS];
+	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node's, in all */
+	uint8_t complete;		/* kinds that were told whole */
+	uint64_t mine_at;		/* last report of this node's */
 	uint64_t report_version, report_acked;
-	uint64_t report_at, report_rto;
+	uint64_t report_at, report_rto, report_sent, report_hold;
 };
 
 struct pending {		/* an OPEN that the host authenticates */
@@ -133,7 +137,10 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
 			 size_t len);
 void nm_report_acked(struct nm_session *s, struct storm_in *in);
-bool nm_report_unacked(const struct nm_session *s);
+/* The owner needs no more: who waits for its acknowledgement is let go. */
+void nm_report_release(struct nm_session *s);
+/* Something of this node's should have been acknowledged long ago. */
+bool nm_report_overdue(const struct nm_session *s, uint64_t now);
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now);
 void nm_report_reset(struct nm_session *s, uint64_t now);
 

@@ -10,63 +10,119 @@
 #include "idset.h"
 #include "nm_private.h"
 
-#define COALESCE (2 * STORM_MS)	/* tasks end together: wait for the others */
-#define RTO_FIRST (30 * STORM_MS)
+/* How long a part of the whole waits for the rest before it goes up.  What ended
+ * well is of no use to the owner before all of it is there; a failure is. */
+#define HOLD_WELL (100 * STORM_MS)
+#define RTO_FIRST (50 * STORM_MS)
 #define RTO_MAX (500 * STORM_MS)
+/* later than the owner acknowledges when all is well (owner.c, ACK_DELAY),
+ * plus a hold on each level of a tall tree */
+#define OVERDUE (600 * STORM_MS)
 
-static void changed(struct nm_session *s, uint64_t now)
+/* The kinds of which every id expected below and here is known, a bit each. */
+static uint8_t complete(const struct nm_session *s)
 {
+	uint8_t kinds = 0;
+
+	for (uint8_t k = 0; k < STORM_REPORT_KINDS; k++) {
+		uint64_t have = 0;
+
+		for (uint32_t i = 0; i < s->mine.count; i++)
+			if (s->mine.e[i].kind == k)
+				have += storm_idset_size(&s->mine.e[i].ids);
+		if (s->expect[k] && have >= s->expect[k])
+			kinds |= (uint8_t) (1u << k);
+	}
+	for (uint32_t i = 0; i < s->children; i++)
+		kinds &= s->child[i].complete;
+	return kinds;
+}
+
+/* There is more to tell: when? */
+static void changed(struct nm_session *s, bool haste, uint64_t now)
+{
+	uint8_t was = s->complete;
+	uint64_t hold = HOLD_WELL;
+
+	s->complete = complete(s);
 	s->report_version++;
 	s->report_rto = RTO_FIRST;
-	if (s->report_at > now + COALESCE)
-		s->report_at = now + COALESCE;
+	if (s->complete & ~was) {
+		hold = 0;
+	} else if (haste) {
+		/* failures that come one by one come less and less often */
+		if (now > s->report_sent + 2 * HOLD_WELL)
+			s->report_hold = HOLD_HASTE;
+		hold = s->report_hold;
+	}
+	if (s->report_at > now + hold)
+		s->report_at = now + hold;
 }
 
 static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
-		  const struct storm_idset *ids, bool *news)
+		  const struct storm_idset *ids, bool *news, bool *haste)
 {
 	struct storm_idset fresh = { 0 };
 
 	storm_reports_add(&s->all, kind, code, ids, &fresh);
-	if (fresh.count)
+	if (fresh.count) {
 		*news = true;
+		*haste |= code != 0;
+	}
 	storm_idset_clear(&fresh);
+}
+
+int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t count)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	s->expect[kind] = count;
+	return STORM_OK;
 }
 
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now)
 {
 	struct nm_session *s = nm_find(nm, session);
-	bool news = false;
+	bool news = false, haste = false;
 	int err;
 
 	if (!s || s->closing)
 		return STORM_ENOENT;
-	if (kind >= 8)
+	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
 	err = storm_reports_add(&s->mine, kind, code, ids, NULL);
 	if (err)
 		return err;
-	merge(s, kind, code, ids, &news);
+	s->mine_at = now;
+	merge(s, kind, code, ids, &news, &haste);
 	if (news)
-		changed(s, now);
+		changed(s, haste, now);
 	return STORM_OK;
 }
 
-struct from { struct nm_session *s; bool news; };
+struct from { struct nm_session *s; bool news, haste; };
 
 static void from_child(void *arg, uint8_t kind, uint32_t code,
 		       const struct storm_idset *ids)
 {
 	struct from *f = arg;
 
-	merge(f->s, kind, code, ids, &f->news);
+	if (kind >= STORM_REPORT_KINDS)
+		f->s->nm->link_stats.bad_wire++;
+	else
+		merge(f->s, kind, code, ids, &f->news, &f->haste);
 }
 
 void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now)
 {
-	struct from f = { s, false };
+	struct from f = { s, false, false };
 	uint8_t ack[8];
 	struct storm_out o = { ack, ack + sizeof(ack), false };
 	size_t total = 0;
@@ -79,11 +135,12 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 	if (got == 0)
 		return;
 	if (got == 1) {
-		if (storm_reports_unpack(c->rx.buf, total, from_child, &f))
+		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
+					 from_child, &f))
 			s->nm->link_stats.bad_wire++;
 		storm_report_rx_done(&c->rx);
-		if (f.news)
-			changed(s, now);
+		if (f.news || complete(s) & ~s->complete)
+			changed(s, f.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
 	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack,
@@ -112,15 +169,28 @@ void nm_report_acked(struct nm_session *s, struct storm_in *in)
 	struct storm_idset ids = { 0 };
 
 	storm_get_idset(in, &ids, UINT32_MAX - 1);
-	if (!storm_in_done(in) || kind >= 8)
+	if (!storm_in_done(in) || kind >= STORM_REPORT_KINDS)
 		s->nm->link_stats.bad_wire++;
 	else if (!storm_idset_union(&s->acked[kind], &ids) && s->ready)
 		s->nm->ops.acked(s->nm->host, s->ctx, kind, &s->acked[kind]);
 	storm_idset_clear(&ids);
 }
 
-bool nm_report_unacked(const struct nm_session *s)
+void nm_report_release(struct nm_session *s)
 {
+	for (uint32_t i = 0; i < s->mine.count; i++) {
+		const struct storm_report_entry *e = &s->mine.e[i];
+
+		if (!storm_idset_union(&s->acked[e->kind], &e->ids) && s->ready)
+			s->nm->ops.acked(s->nm->host, s->ctx, e->kind,
+					 &s->acked[e->kind]);
+	}
+}
+
+bool nm_report_overdue(const struct nm_session *s, uint64_t now)
+{
+	if (now < s->mine_at + OVERDUE)
+		return false;
 	for (uint32_t i = 0; i < s->mine.count; i++)
 		if (!storm_idset_covers(&s->acked[s->mine.e[i].kind],
 					&s->mine.e[i].ids))
@@ -133,7 +203,7 @@ void nm_report_reset(struct nm_session *s, uint64_t now)
 {
 	s->report_acked = 0;
 	if (s->report_version)
-		changed(s, now);
+		changed(s, true, now);
 }
 
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
@@ -147,7 +217,7 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		return STORM_NEVER;
 	if (now < s->report_at)
 		return s->report_at;
-	buf = storm_reports_pack(&s->all, &len);
+	buf = storm_reports_pack(&s->all, s->complete, &len);
 	if (!buf) {
 		storm_log(STORM_LOG_ERROR, "step %u.%u: reports do not fit",
 			  s->open->job_id, s->open->step_id);
@@ -172,6 +242,9 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 				1);
 	}
 	free(buf);
+	s->report_sent = now;
+	s->report_hold = s->report_hold * 2 > HOLD_WELL ? HOLD_WELL :
+							  s->report_hold * 2;
 	s->report_at = now + s->report_rto;
 	s->report_rto = s->report_rto * 2 > RTO_MAX ? RTO_MAX :
 						       s->report_rto * 2;

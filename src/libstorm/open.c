@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "credential.h"
+#include "nodelist.h"
 #include "open.h"
 
 #define OPEN_MAGIC 0x5354524dU	/* "STRM" */
@@ -85,11 +86,8 @@ void storm_begin_free(struct storm_begin *b)
 
 static size_t body_room(const struct storm_open *o)
 {
-	size_t n = 256 + o->authority_len + STORM_BEGIN_MAX;
-
-	for (uint32_t i = 0; i < o->count; i++)
-		n += strlen(o->nodes[i].name) + 1 + STORM_ADDR_LEN + 2;
-	return n;
+	return 256 + o->authority_len + STORM_BEGIN_MAX +
+		storm_nodes_room(o->nodes, o->count);
 }
 
 static int body_pack(struct storm_open *o)
@@ -124,16 +122,7 @@ static int body_pack(struct storm_open *o)
 	storm_put(&b, begin, n);
 	storm_put32(&b, (uint32_t) o->authority_len);
 	storm_put(&b, o->authority, o->authority_len);
-	storm_put32(&b, o->count);
-	for (uint32_t i = 0; i < o->count; i++) {
-		size_t l = strlen(o->nodes[i].name);
-
-		if (!l || l > STORM_NAME_MAX)
-			b.bad = true;
-		storm_put8(&b, (uint8_t) l);
-		storm_put(&b, o->nodes[i].name, l);
-		storm_put_addr(&b, &o->nodes[i].addr);
-	}
+	storm_put_nodes(&b, o->nodes, o->count);
 	if (b.bad || (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
 		free(buf);
 		return STORM_ETOOBIG;
@@ -227,37 +216,6 @@ int storm_open_peek(const void *buf, size_t len, uint64_t *session)
 	return err;
 }
 
-static int nodes_unpack(struct storm_open *o, struct storm_in *i)
-{
-	o->count = storm_get32(i);
-	if (!o->count || o->count > STORM_NODES_MAX ||
-	    o->count > (size_t) (i->end - i->p) / (1 + STORM_ADDR_LEN + 2)) {
-		o->count = 0;
-		return STORM_EINVAL;
-	}
-	o->nodes = calloc(o->count, sizeof(*o->nodes));
-	if (!o->nodes) {
-		o->count = 0;
-		return STORM_ENOMEM;
-	}
-	for (uint32_t k = 0; k < o->count; k++) {
-		uint8_t n = storm_get8(i);
-		const uint8_t *p = storm_get(i, n);
-		char *name;
-
-		if (!n || !p || memchr(p, 0, n))
-			return STORM_EINVAL;
-		name = malloc((size_t) n + 1);
-		if (!name)
-			return STORM_ENOMEM;
-		memcpy(name, p, n);
-		name[n] = 0;
-		o->nodes[k].name = name;
-		storm_get_addr(i, &o->nodes[k].addr);
-	}
-	return STORM_OK;
-}
-
 static int body_unpack(struct storm_open *o)
 {
 	struct storm_in i = { o->body, o->body + o->body_len, false };
@@ -306,7 +264,7 @@ static int body_unpack(struct storm_open *o)
 		memcpy(o->authority, p, n);
 		o->authority_len = n;
 	}
-	err = nodes_unpack(o, &i);
+	err = storm_get_nodes(&i, &o->nodes, &o->count);
 	if (err)
 		return err;
 	return storm_in_done(&i) && o->self < o->count ? STORM_OK :
@@ -366,9 +324,7 @@ void storm_open_free(struct storm_open *o)
 	if (!o)
 		return;
 	OPENSSL_cleanse(o->key, sizeof(o->key));
-	for (uint32_t i = 0; i < o->count; i++)
-		free((char *) o->nodes[i].name);
-	free(o->nodes);
+	storm_nodes_free(o->nodes, o->count);
 	storm_begin_free(&o->begin);
 	free(o->authority);
 	free(o->cred);

@@ -12,12 +12,13 @@
 #include "idset.h"
 #include "owner_private.h"
 
-#define ASK_FIRST (25 * STORM_MS)
+#define ASK_FIRST (50 * STORM_MS)	/* until answers were timed */
+#define ASK_MIN (20 * STORM_MS)
 #define ASK_MAX (250 * STORM_MS)
 #define PROBE_TIME (60 * STORM_MS)
-#define PROBE_EVERY (8 * STORM_MS)
-#define ACK_DELAY (2 * STORM_MS)
-#define ACK_AGAIN (100 * STORM_MS)
+#define PROBE_EVERY (12 * STORM_MS)
+#define STATE_EVERY (50 * STORM_MS)	/* while data flow */
+#define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
 
 /* ------------------------------------------------------------------ faults --- */
 
@@ -72,66 +73,132 @@ const struct storm_addr *owner_data_addr(const struct storm_owner *o)
 						    STORM_NO_NODE)].addr;
 }
 
-void owner_cast_body(struct storm_owner *o, uint16_t hdr, uint64_t op,
-		     const uint8_t *body, size_t len)
+static bool by_group(const struct storm_owner *o)
 {
-	struct storm_addr to[65];
-	size_t n = 0;
-	bool group = o->multicast || (o->conf.set.multicast &&
-				      o->phase < OWNER_OPEN);
+	return o->multicast || (o->conf.set.multicast &&
+				o->phase < OWNER_OPEN);
+}
 
-	if (group)
-		to[n++] = o->open->group;
-	else
-		hdr |= STORM_HDR_RELAY;
-	if (hdr & STORM_HDR_RELAY)
-		for (uint32_t i = 0; i < o->children; i++)
+/* Down the tree, from these children on. */
+static void relay(struct storm_owner *o, uint64_t op, const uint8_t *body,
+		  size_t len, bool (*to_child)(const struct storm_owner *o,
+					       const struct storm_child *c))
+{
+	struct storm_addr to[64];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < o->children; i++)
+		if (!to_child || to_child(o, &o->child[i]))
 			to[n++] = o->open->nodes[o->child[i].node].addr;
-	storm_link_send(&o->link, STORM_MSG_CAST, hdr, op, body, len, to, n);
+	if (n)
+		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY, op,
+				body, len, to, n);
+}
+
+void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
+		     size_t len)
+{
+	if (by_group(o))
+		storm_link_send(&o->link, STORM_MSG_CAST, 0, op, body, len,
+				&o->open->group, 1);
+	else
+		relay(o, op, body, len, NULL);
+}
+
+/* The state as it is now, with these flags; 0: it does not fit. */
+static size_t state(struct storm_owner *o, uint8_t flags,
+		    uint8_t body[STORM_DATAGRAM_MAX])
+{
+	size_t max = storm_body_max(o->open->mtu), len;
+
+	o->cast.version++;
+	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
+	len = storm_cast_pack(&o->cast, body, max < STORM_DATAGRAM_MAX ? max :
+						     STORM_DATAGRAM_MAX);
+	if (!len)
+		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
+	return len;
 }
 
 void owner_cast(struct storm_owner *o, uint8_t flags)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(o->open->mtu), len;
+	size_t len = state(o, flags, body);
 
-	o->cast.version++;
-	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
-	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
-							     sizeof(body));
-	if (!len) {
-		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
-		return;
-	}
-	owner_cast_body(o, flags & (STORM_CAST_ASK | STORM_CAST_CLOSING) ?
-			STORM_HDR_RELAY : 0, o->cast.op, body, len);
+	if (len)
+		owner_cast_body(o, o->cast.op, body, len);
+}
+
+/* Down the tree, whatever the network does with multicast. */
+static void relay_state(struct storm_owner *o, uint8_t flags,
+			bool (*to_child)(const struct storm_owner *o,
+					 const struct storm_child *c))
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t len = state(o, flags, body);
+
+	if (len)
+		relay(o, o->cast.op, body, len, to_child);
 }
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
 {
-	o->ask_every = ASK_FIRST;
+	o->ask_every = o->answer_time ? 2 * o->answer_time : ASK_FIRST;
+	if (o->ask_every < ASK_MIN)
+		o->ask_every = ASK_MIN;
+	if (o->ask_every > ASK_MAX)
+		o->ask_every = ASK_MAX;
 	o->ask_at = now + o->ask_every;
+	o->asked_at = now;
 }
 
+void owner_answered(struct storm_owner *o, uint64_t now)
+{
+	uint64_t t = now - o->asked_at;
+
+	if (o->asked_at)
+		o->answer_time = o->answer_time ? (3 * o->answer_time + t) / 4 :
+						  t;
+	o->asked_at = 0;
+}
+
+/* Is the answer of this child's subtree outstanding? */
+static bool owes(const struct storm_owner *o, const struct storm_child *c)
+{
+	const struct storm_status *st = &c->status;
+
+	if (!c->heard || st->missing.count ||
+	    (o->cmp_pending && st->cmp != o->cast.cmp) ||
+	    (o->phase == OWNER_PROBING && !(st->flags & STORM_STATUS_MCAST)))
+		return true;
+	return o->phase == OWNER_OPEN && o->xfer &&
+		owner_xfer_owes(o->xfer, st);
+}
+
+/* Only those are asked that have not answered: no news of the others is good
+ * news. */
 static void ask(struct storm_owner *o, uint64_t now)
 {
 	/* who has not begun may never have heard of it */
 	if (o->xfer && o->phase == OWNER_OPEN &&
 	    o->xfer->state != XFER_QUEUED && o->xfer->phase == STORM_PHASE_NONE)
 		owner_xfer_announce(o);
-	owner_cast(o, STORM_CAST_ASK);
+	if (by_group(o))
+		owner_cast(o, 0);
+	relay_state(o, STORM_CAST_ASK, owes);
+	o->asked_at = 0;	/* what it takes now is not measured */
 	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
 							o->ask_every * 8 / 5;
 	o->ask_at = now + o->ask_every;
 }
 
-static void send_acks(struct storm_owner *o, uint16_t hdr)
+static void send_acks(struct storm_owner *o, bool down_the_tree)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(o->open->mtu);
 	uint32_t most = (uint32_t) ((max - 6) / 8);
 
-	for (uint8_t kind = 0; kind < 8; kind++) {
+	for (uint8_t kind = 0; kind < STORM_REPORT_KINDS; kind++) {
 		struct storm_idset ids = { 0 };
 
 		if (!(o->acks >> kind & 1))
@@ -148,8 +215,11 @@ static void send_acks(struct storm_owner *o, uint16_t hdr)
 			storm_put8(&b, STORM_CAST_ACKED);
 			storm_put8(&b, kind);
 			storm_put_idset(&b, &part);
-			owner_cast_body(o, hdr, 0, body,
-					(size_t) (b.p - body));
+			if (down_the_tree)
+				relay(o, 0, body, (size_t) (b.p - body), NULL);
+			else
+				owner_cast_body(o, 0, body,
+						(size_t) (b.p - body));
 		}
 		storm_idset_clear(&ids);
 	}
@@ -196,7 +266,9 @@ static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
 	if (o->ops.fault)
 		o->ops.fault(o->arg, &f);
 	if (o->tree.members) {
-		owner_cast(o, STORM_CAST_ASK);
+		if (by_group(o))
+			owner_cast(o, 0);
+		relay_state(o, STORM_CAST_ASK, NULL);
 		owner_ask_soon(o, now);
 	}
 	owner_sum_up(o);
@@ -228,6 +300,7 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 {
 	uint32_t seg = o->sum.mtu;
 
+	owner_answered(o, now);
 	o->chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
 		   STORM_TAG_LEN;
 	o->batch = 65507 / seg < STORM_BATCH ? 65507 / seg : STORM_BATCH;
@@ -285,13 +358,11 @@ static void advance(struct storm_owner *o, uint64_t now)
 			i = UINT32_MAX;		/* the sum is a new one */
 		}
 	}
-	if (o->sum.flags & STORM_STATUS_UNACKED && !o->acks) {
-		o->acks = 0xff;
-		o->acks_at = now + ACK_AGAIN;
-	}
 	if (o->cmp_pending && o->sum.cmp == o->cast.cmp &&
-	    !o->sum.missing.count)
+	    !o->sum.missing.count) {
+		owner_answered(o, now);
 		compared(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE, &none);
+	}
 	owner_xfer_advance(o, now);
 }
 
@@ -303,7 +374,7 @@ static void reported(void *arg, uint8_t kind, uint32_t code,
 	struct storm_owner *o = arg;
 	struct storm_report r = { .kind = kind, .code = code };
 
-	if (kind >= 8) {
+	if (kind >= STORM_REPORT_KINDS) {
 		o->link_stats.bad_wire++;
 		return;
 	}
@@ -313,6 +384,19 @@ static void reported(void *arg, uint8_t kind, uint32_t code,
 	if (r.ids.count)
 		o->acks |= (uint8_t) (1u << kind);
 	storm_idset_clear(&r.ids);
+}
+
+/* A part of a kind is acknowledged with what follows soon, all of it now. */
+static void acks_due(struct storm_owner *o, uint64_t now)
+{
+	uint8_t whole = o->acks;
+
+	for (uint32_t i = 0; i < o->children; i++)
+		whole &= o->child[i].complete;
+	if (whole)
+		o->acks_at = now;
+	else if (o->acks && o->acks_at > now + ACK_DELAY)
+		o->acks_at = now + ACK_DELAY;
 }
 
 static void report_part(struct storm_owner *o, struct storm_child *c,
@@ -328,11 +412,11 @@ static void report_part(struct storm_owner *o, struct storm_child *c,
 	if (got <= 0)
 		return;
 	if (got == 1) {
-		if (storm_reports_unpack(c->rx.buf, total, reported, o))
+		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
+					 reported, o))
 			o->link_stats.bad_wire++;
 		storm_report_rx_done(&c->rx);
-		if (o->acks && o->acks_at > now + ACK_DELAY)
-			o->acks_at = now + ACK_DELAY;
+		acks_due(o, now);
 	}
 	storm_put64(&b, c->rx.done);
 	storm_link_send(&o->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
@@ -355,6 +439,10 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 	storm_status_free(&c->status);
 	c->status = st;
 	c->heard = true;
+	if (st.flags & STORM_STATUS_UNACKED) {
+		o->acks = 0xff;		/* a datagram of ours was lost there */
+		o->acks_at = now;
+	}
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
 			    o->sum.repaired : o->stats.repaired;
 	advance(o, now);
@@ -482,7 +570,7 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 			storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
 			opened(o, now);
 		} else if (now >= o->ask_at) {
-			owner_cast(o, STORM_CAST_ASK);
+			ask(o, now);
 			o->ask_at = now + PROBE_EVERY;
 		}
 		o->ticked = now;
@@ -507,12 +595,12 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 	}
 	if (o->cmp_pending || o->xfer) {
 		bool busy = o->xfer && o->xfer->state == XFER_SENDING &&
-			    now < o->xfer->moved_at + 2 * ASK_FIRST;
+			    now < o->xfer->moved_at + STATE_EVERY;
 
 		if (now >= o->ask_at) {
 			if (busy) {	/* tell how far it is, no more */
 				owner_cast(o, 0);
-				o->ask_at = now + 2 * ASK_FIRST;
+				o->ask_at = now + STATE_EVERY;
 			} else {
 				ask(o, now);
 			}
@@ -521,7 +609,7 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 	}
 	if (o->acks) {
 		if (now >= o->acks_at) {
-			send_acks(o, o->acks == 0xff ? STORM_HDR_RELAY : 0);
+			send_acks(o, o->acks == 0xff);
 			o->acks = 0;
 			o->acks_at = STORM_NEVER;
 		} else {
@@ -615,12 +703,9 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 		if (o->xfer && !o->xfer->decision &&
 		    o->xfer->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
-		/* who waits for its acknowledgement would wait in vain */
-		o->acks = 0xff;
-		send_acks(o, STORM_HDR_RELAY);
 		/* a node that misses both finds its owner silent */
 		owner_cast(o, STORM_CAST_CLOSING);
-		owner_cast(o, STORM_CAST_CLOSING);
+		relay_state(o, STORM_CAST_CLOSING, NULL);
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);

@@ -67,6 +67,7 @@ struct storm_owner {
 	struct fault_list faults;	/* of the opening */
 	uint64_t phase_at;		/* when this phase began */
 	uint64_t ask_at, ask_every;
+	uint64_t asked_at, answer_time;	/* 0: not measured */
 	uint64_t beat_at, ticked;
 	uint64_t acks_at;		/* ACKED is due */
 	uint8_t acks;			/* kinds, a bit each */
@@ -85,21 +86,24 @@ struct storm_owner {
 };
 
 /* owner.c */
-/* Say the state to all: by multicast or down the tree, with these extra
- * flags; ASK also goes down the tree, whatever the network does. */
+/* Say the state, or anything else, to all: by multicast or down the tree. */
 void owner_cast(struct storm_owner *o, uint8_t flags);
-void owner_cast_body(struct storm_owner *o, uint16_t hdr, uint64_t op,
-		     const uint8_t *body, size_t len);
+void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
+		     size_t len);
 /* What the subtrees say of the operation under way, together. */
 void owner_sum_up(struct storm_owner *o);
 /* Something new was said: the answers are due from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
+/* ... and all are there: how long that takes is remembered. */
+void owner_answered(struct storm_owner *o, uint64_t now);
 const struct storm_addr *owner_data_addr(const struct storm_owner *o);
 
 /* owner_xfer.c */
 void owner_xfer_advance(struct storm_owner *o, uint64_t now);
 uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
 void owner_xfer_announce(struct storm_owner *o);
+/* Does it wait for more than this subtree has said? */
+bool owner_xfer_owes(const struct owner_xfer *x, const struct storm_status *st);
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys);
 void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,

@@ -71,8 +71,22 @@ void owner_xfer_announce(struct storm_owner *o)
 		storm_put16(&b, (uint16_t) p);
 		storm_put16(&b, (uint16_t) parts);
 		storm_put(&b, whole + p * max, n);
-		owner_cast_body(o, 0, x->begin.op, body, (size_t) (b.p - body));
+		owner_cast_body(o, x->begin.op, body, (size_t) (b.p - body));
 	}
+}
+
+bool owner_xfer_owes(const struct owner_xfer *x, const struct storm_status *st)
+{
+	static const uint8_t wanted[] = {
+		[XFER_QUEUED] = STORM_PHASE_NONE,
+		[XFER_BEGINNING] = STORM_PHASE_BEGUN,
+		[XFER_SENDING] = STORM_PHASE_NONE,
+		[XFER_STAGING] = STORM_PHASE_STAGED,
+		[XFER_DECIDED] = STORM_PHASE_ENDED,
+	};
+
+	return st->op < x->begin.op ||
+		(st->op == x->begin.op && st->phase < wanted[x->state]);
 }
 
 static void done(struct storm_owner *o, enum storm_state state)
@@ -181,6 +195,7 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		if (x->state == XFER_DECIDED &&
 		    x->phase == STORM_PHASE_ENDED) {
 			o->tl.applied = now;
+			owner_answered(o, now);
 			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
 							      STORM_ABORTED);
 			continue;

@@ -4,7 +4,8 @@
  *   u64 version, u16 part, u16 parts, u32 bytes of every part but the last,
  *   then the bytes
  *
- * and what the parts make up is {u8 kind, u32 code, idset} as often as fits.
+ * and what the parts make up is {u8 complete kinds}, then {u8 kind, u32 code,
+ * idset} as often as fits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -76,9 +77,10 @@ void storm_reports_clear(struct storm_reports *r)
 	memset(r, 0, sizeof(*r));
 }
 
-uint8_t *storm_reports_pack(const struct storm_reports *r, size_t *len)
+uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
+			    size_t *len)
 {
-	size_t n = 0;
+	size_t n = 1;
 	uint8_t *buf;
 	struct storm_out o;
 
@@ -86,10 +88,11 @@ uint8_t *storm_reports_pack(const struct storm_reports *r, size_t *len)
 		n += 9 + 8 * (size_t) r->e[i].ids.count;
 	if (n > STORM_REPORTS_MAX)
 		return NULL;
-	buf = malloc(n + 1);
+	buf = malloc(n);
 	if (!buf)
 		return NULL;
 	o = (struct storm_out) { buf, buf + n, false };
+	storm_put8(&o, complete);
 	for (uint32_t i = 0; i < r->count; i++) {
 		storm_put8(&o, r->e[i].kind);
 		storm_put32(&o, r->e[i].code);
@@ -99,10 +102,11 @@ uint8_t *storm_reports_pack(const struct storm_reports *r, size_t *len)
 	return buf;
 }
 
-int storm_reports_unpack(const uint8_t *buf, size_t len, storm_report_fn add,
-			 void *arg)
+int storm_reports_unpack(const uint8_t *buf, size_t len, uint8_t *complete,
+			 storm_report_fn add, void *arg)
 {
 	struct storm_in i = { buf, buf + len, false };
+	uint8_t kinds = storm_get8(&i);
 
 	while (i.p < i.end && !i.bad) {
 		struct storm_idset ids = { 0 };
@@ -114,7 +118,10 @@ int storm_reports_unpack(const uint8_t *buf, size_t len, storm_report_fn add,
 			add(arg, kind, code, &ids);
 		storm_idset_clear(&ids);
 	}
-	return i.bad ? STORM_EINVAL : STORM_OK;
+	if (i.bad)
+		return STORM_EINVAL;
+	*complete = kinds;
+	return STORM_OK;
 }
 
 void storm_report_rx_reset(struct storm_report_rx *x)

@@ -36,13 +36,15 @@ int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
 void storm_reports_clear(struct storm_reports *r);
 
-/* malloc()ed, NULL: no memory or too big. */
-uint8_t *storm_reports_pack(const struct storm_reports *r, size_t *len);
-/* Calls add for each entry. */
+/* malloc()ed, NULL: no memory or too big.  complete: the kinds of which
+ * nothing more is expected, a bit each. */
+uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
+			    size_t *len);
+/* Calls add for each entry; *complete is set if all is well. */
 typedef void (*storm_report_fn)(void *arg, uint8_t kind, uint32_t code,
 				const struct storm_idset *ids);
-int storm_reports_unpack(const uint8_t *buf, size_t len, storm_report_fn add,
-			 void *arg);
+int storm_reports_unpack(const uint8_t *buf, size_t len, uint8_t *complete,
+			 storm_report_fn add, void *arg);
 
 /* A sender's side of REPORT, hop by hop: all parts until that version is
  * acknowledged. */

@@ -51,7 +51,7 @@ struct endpoint {
 	uint32_t temporaries;
 	struct storm_sim_seen *seen;
 	uint32_t nseen;
-	struct storm_idset acked[8];
+	struct storm_idset acked[STORM_REPORT_KINDS];
 };
 
 struct storm_sim {
@@ -653,7 +653,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 		}
 		for (uint32_t k = 0; k < ep->nseen; k++)
 			free(ep->seen[k].data);
-		for (int k = 0; k < 8; k++)
+		for (int k = 0; k < STORM_REPORT_KINDS; k++)
 			storm_idset_clear(&ep->acked[k]);
 		free(ep->files);
 		free(ep->seen);

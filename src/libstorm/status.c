@@ -173,7 +173,10 @@ void storm_status_merge_silent(struct storm_status *into,
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is)
 {
-	return is->op != was->op || is->phase > was->phase ||
+	/* of an operation that has just become known there is none */
+	uint8_t had = is->op == was->op ? was->phase : STORM_PHASE_NONE;
+
+	return is->phase > had ||
 	       is->faults_total > was->faults_total ||
 	       (is->cmp && (is->cmp != was->cmp)) ||
 	       (is->flags & ~was->flags) ||

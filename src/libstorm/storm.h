@@ -145,8 +145,9 @@ void storm_outcome_clear(struct storm_outcome *out);
 /* What nodes say of a step: cumulative sets by (kind, code).  A report is
  * delivered once for each newly heard (kind, code, ids); the ids are nodes or
  * tasks, as the kind's sender chose.  libstorm gives the numbers no meaning. */
+#define STORM_REPORT_KINDS 8
 struct storm_report {
-	uint8_t kind;
+	uint8_t kind;		/* < STORM_REPORT_KINDS */
 	uint32_t code;
 	struct storm_idset ids;	/* valid during the call */
 };

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "credential.h"
+#include "nodelist.h"
 #include "open.h"
 #include "unit.h"
 
@@ -97,13 +98,24 @@ static char *name_of(const char *s)
 	return p;
 }
 
-static void addr_of(struct storm_addr *a, uint8_t last, uint16_t port)
+/* 10.0.0.0 and on */
+static void addr_of(struct storm_addr *a, uint32_t number, uint16_t port)
 {
 	memset(a, 0, sizeof(*a));
 	memset(a->ip + 10, 0xff, 2);
-	memcpy(a->ip + 12, "\x0a\0\0", 3);
-	a->ip[15] = last;
+	a->ip[12] = 10;
+	a->ip[13] = (uint8_t) (number >> 16);
+	a->ip[14] = (uint8_t) (number >> 8);
+	a->ip[15] = (uint8_t) number;
 	a->port = port;
+}
+
+static char *numbered(const char *prefix, int width, uint32_t number)
+{
+	char *p = NULL;
+
+	must(asprintf(&p, "%s%0*u", prefix, width, number) > 0);
+	return p;
 }
 
 static struct storm_open *known(void)
@@ -152,9 +164,9 @@ static struct storm_open *known(void)
 	"03" "00000008" "000005c0" "0000000001000000" "000000012a05f200" \
 	"00000004a817c800" "000000003b9aca00" \
 	"0038" BEGIN_HEX "00000002" "abcd" "00000002" \
-	"02" "6e30" ADDR_HEX("02", "20bf") "02" "6e31" ADDR_HEX("03", "20bf")
+	"00000002" "02" "6e30" ADDR_HEX("02", "20bf")
 /* the first 8 bytes of the body's SHA-256, by sha256sum */
-#define SESSION 0x749de0f96c8dad86ULL
+#define SESSION 0xc8da5d132d86c83dULL
 
 static struct storm_open *random_open(struct rnd *r)
 {
@@ -195,6 +207,16 @@ static struct storm_open *random_open(struct rnd *r)
 		o->nodes[i].name = name;
 		rnd_fill(r, &o->nodes[i].addr.ip, 16);
 		o->nodes[i].addr.port = (uint16_t) rnd64(r);
+	}
+	/* numbered, as clusters are: some counted up, some not quite */
+	for (uint32_t i = 0, k = below(r, 1000); i < o->count; i++, k++) {
+		if (below(r, 4) == 0)
+			continue;
+		k += below(r, 4) == 0;
+		free((char *) o->nodes[i].name);
+		o->nodes[i].name = numbered(below(r, 9) ? "n" : "m",
+					    below(r, 9) ? 1 : 4, k);
+		addr_of((struct storm_addr *) &o->nodes[i].addr, k, 8383);
 	}
 	o->has_begin = below(r, 3);
 	if (o->has_begin) {
@@ -330,8 +352,8 @@ START_TEST(test_golden)
 	/* magic, version, zero, node, length of the credential */
 	same_hex(p, 22, "5354524d" "0001" "0000" "00000001" "00000096"
 		 "54455354313a");
-	same_hex(p + 16 + CRED_LEN, 4, "000000c7");
-	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 199);
+	same_hex(p + 16 + CRED_LEN, 4, "000000b6");
+	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 182);
 	ck_assert_int_eq(verify(p, len, &got), STORM_OK);
 	ck_assert_uint_eq(got->self, 1);
 	ck_assert(same_open(o, got));
@@ -591,6 +613,89 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Nodes that are numbered without a gap are one run, whatever their number. */
+START_TEST(test_runs)
+{
+	static const struct {
+		const char *name[3];
+		uint32_t ip[3];
+		size_t runs;
+	} list[] = {
+		{ { "n8", "n9", "n10" }, { 1, 2, 3 }, 1 },
+		{ { "n08", "n09", "n10" }, { 1, 2, 3 }, 1 },
+		{ { "n98", "n99", "n100" }, { 254, 255, 256 }, 1 },
+		{ { "7", "8", "9" }, { 65535, 65536, 65537 }, 1 },
+		{ { "a999999999", "a1000000000", "a1000000001" }, { 1, 2, 3 }, 1 },
+		{ { "n1", "n2", "n4" }, { 1, 2, 3 }, 2 },
+		{ { "n1", "n2", "n3" }, { 1, 2, 4 }, 2 },
+		{ { "n1", "n02", "n3" }, { 1, 2, 3 }, 3 },
+		{ { "n9", "m10", "m11" }, { 1, 2, 3 }, 2 },
+		{ { "a", "b", "c" }, { 1, 2, 3 }, 3 },
+		{ { "n3", "n2", "n1" }, { 3, 2, 1 }, 3 },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct storm_node in[3] = { 0 }, *out;
+		uint8_t buf[200];
+		struct storm_out o = { buf, buf + sizeof(buf), false };
+		uint32_t n;
+
+		for (int k = 0; k < 3; k++) {
+			in[k].name = list[i].name[k];
+			addr_of(&in[k].addr, list[i].ip[k], 8383);
+		}
+		storm_put_nodes(&o, in, 3);
+		must(!o.bad);
+		ck_assert_uint_le(o.p - buf, storm_nodes_room(in, 3));
+		struct storm_in r = { buf, o.p, false };
+
+		ck_assert_int_eq(storm_get_nodes(&r, &out, &n), STORM_OK);
+		must(storm_in_done(&r) && n == 3);
+		for (int k = 0; k < 3; k++) {
+			ck_assert_str_eq(out[k].name, in[k].name);
+			must(same_addr(&out[k].addr, &in[k].addr));
+		}
+		storm_nodes_free(out, n);
+		r = (struct storm_in) { buf + 4, o.p, false };
+		for (n = 0; r.p < r.end; n++) {
+			must(storm_get32(&r));
+			storm_get(&r, storm_get8(&r));
+			storm_get(&r, STORM_ADDR_LEN + 2);
+		}
+		must(!r.bad);
+		ck_assert_uint_eq(n, list[i].runs);
+	}
+}
+END_TEST
+
+START_TEST(test_many_nodes_are_short)
+{
+	struct storm_node *in = calloc(STORM_NODES_MAX, sizeof(*in)), *out;
+	uint8_t buf[64];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	struct storm_in r;
+	uint32_t n;
+
+	must(in);
+	for (uint32_t i = 0; i < STORM_NODES_MAX; i++) {
+		in[i].name = numbered("node", 5, i);
+		addr_of(&in[i].addr, i, 8383);
+	}
+	storm_put_nodes(&o, in, STORM_NODES_MAX);
+	must(!o.bad);
+	r = (struct storm_in) { buf, o.p, false };
+	must(!storm_get_nodes(&r, &out, &n) && n == STORM_NODES_MAX);
+	ck_assert_str_eq(out[n - 1].name, in[n - 1].name);
+	must(same_addr(&out[n - 1].addr, &in[n - 1].addr));
+	storm_nodes_free(out, n);
+	/* cut short, and a name that grows too long */
+	r = (struct storm_in) { buf, o.p - 1, false };
+	must(storm_get_nodes(&r, &out, &n) == STORM_EINVAL);
+	storm_nodes_free(out, n);
+	storm_nodes_free(in, STORM_NODES_MAX);
+}
+END_TEST
+
 /* Fields that a known OPEN's body has at known places. */
 START_TEST(test_patched)
 {
@@ -609,15 +714,19 @@ START_TEST(test_patched)
 		{ "one more node", 153, 4, "\0\0\0\3" },
 		{ "one node less", 153, 4, "\0\0\0\1" },
 		{ "2^32-1 nodes", 153, 4, "\xff\xff\xff\xff" },
-		{ "nameless node", 157, 1, "\0" },
-		{ "name to the end and beyond", 157, 1, "\xff" },
-		{ "NUL in a name", 158, 1, "\0" },
+		{ "run of no node", 157, 4, "\0\0\0\0" },
+		{ "run of one too many", 157, 4, "\0\0\0\3" },
+		{ "run of one too few", 157, 4, "\0\0\0\1" },
+		{ "nameless node", 161, 1, "\0" },
+		{ "name to the end and beyond", 161, 1, "\xff" },
+		{ "NUL in a name", 162, 1, "\0" },
+		{ "name that cannot be counted up", 163, 1, "x" },
 	};
 	struct storm_open *o = known();
 
 	must(!storm_open_seal(o, AGENT_UID));
 	must(o->body[89] == 0 && o->body[90] == 0x38);
-	must(o->body[157] == 2 && !memcmp(o->body + 158, "n0", 2));
+	must(o->body[161] == 2 && !memcmp(o->body + 162, "n0", 2));
 	for (size_t i = 0; i < sizeof(patch) / sizeof(*patch); i++) {
 		uint8_t *bad = exact(o->body, o->body_len);
 
@@ -743,6 +852,8 @@ int main(void)
 	tcase_add_test(t, test_frame);
 	tcase_add_test(t, test_credential);
 	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_runs);
+	tcase_add_test(t, test_many_nodes_are_short);
 	tcase_add_test(t, test_patched);
 	tcase_add_loop_test(t, test_noise, 0, unit_runs(30));
 	tcase_add_test(t, test_unsealable);

@@ -82,11 +82,11 @@ START_TEST(test_any_order)
 	}
 	for (int i = 0; i < 6; i++) {	/* each child twice, packed */
 		size_t len;
-		uint8_t *buf = storm_reports_pack(&child[i % 3], &len);
+		uint8_t done, *buf = storm_reports_pack(&child[i % 3], 0, &len);
 
 		must(buf);
 		buf = realloc(buf, len ? len : 1);	/* no byte more */
-		must(buf && !storm_reports_unpack(buf, len, merge, &b));
+		must(buf && !storm_reports_unpack(buf, len, &done, merge, &b));
 		free(buf);
 	}
 	must(same(&a, &b));
@@ -144,7 +144,7 @@ START_TEST(test_golden)
 {
 	struct storm_reports a = { 0 };
 	struct storm_idset s = { 0 };
-	uint8_t *buf;
+	uint8_t *buf, done = 0;
 	size_t len;
 
 	must(!storm_idset_add(&s, 0, 63));
@@ -152,19 +152,26 @@ START_TEST(test_golden)
 	storm_idset_clear(&s);
 	must(!storm_idset_add(&s, 5, 5) && !storm_idset_add(&s, 9, 9));
 	must(!storm_reports_add(&a, 3, 0x0100, &s, NULL));
-	buf = storm_reports_pack(&a, &len);
+	buf = storm_reports_pack(&a, 0x0c, &len);
 	ck_assert_ptr_nonnull(buf);
-	same_hex(buf, len, "02" "00000000" "00000001" "00000000" "0000003f"
+	same_hex(buf, len, "0c" "02" "00000000" "00000001" "00000000" "0000003f"
 		 "03" "00000100" "00000002" "00000005" "00000005"
 		 "00000009" "00000009");
 	free(buf);
 	storm_idset_clear(&s);
 	storm_reports_clear(&a);
 	ck_assert_uint_eq(a.count, 0);
-	buf = storm_reports_pack(&a, &len);
+	buf = storm_reports_pack(&a, 0x02, &len);
 	ck_assert_ptr_nonnull(buf);
-	ck_assert_uint_eq(len, 0);
-	ck_assert_int_eq(storm_reports_unpack(buf, 0, merge, &a), STORM_OK);
+	same_hex(buf, len, "02");
+	ck_assert_int_eq(storm_reports_unpack(buf, 1, &done, merge, &a),
+			 STORM_OK);
+	ck_assert_uint_eq(done, 0x02);
+	/* not even that */
+	done = 0;
+	ck_assert_int_eq(storm_reports_unpack(buf, 0, &done, merge, &a),
+			 STORM_EINVAL);
+	ck_assert_uint_eq(done, 0);
 	free(buf);
 }
 END_TEST
@@ -182,7 +189,7 @@ START_TEST(test_hostile_sets)
 {
 	struct rnd r = rnd_of(_i);
 	struct storm_reports a = { 0 };
-	uint8_t *buf;
+	uint8_t *buf, done = 0;
 	size_t len;
 	int n;
 
@@ -193,14 +200,14 @@ START_TEST(test_hostile_sets)
 		merge(&a, c.kind, c.code, &c.ids);
 		storm_idset_clear(&c.ids);
 	}
-	buf = storm_reports_pack(&a, &len);
+	buf = storm_reports_pack(&a, 1, &len);
 	must(buf);
 	for (size_t cut = 0; cut < len; cut++) {
 		uint8_t *p = exact(buf, cut);
 		int err;
 
 		n = 0;
-		err = storm_reports_unpack(p, cut, count, &n);
+		err = storm_reports_unpack(p, cut, &done, count, &n);
 		/* a cut between entries is a shorter list, nothing else is */
 		must(n <= (int) a.count && (err || n < (int) a.count));
 		free(p);
@@ -210,14 +217,15 @@ START_TEST(test_hostile_sets)
 
 		for (uint32_t k = 1 + below(&r, 4); k; k--)
 			p[below(&r, (uint32_t) len)] = (uint8_t) rnd64(&r);
-		storm_reports_unpack(p, len, count, &n);
+		storm_reports_unpack(p, len, &done, count, &n);
 		free(p);
 	}
 	free(buf);
 	/* an id that is no id */
-	buf = exact("\1\0\0\0\0\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xff", 17);
+	buf = exact("\0\1\0\0\0\0\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xff", 18);
 	n = 0;
-	must(storm_reports_unpack(buf, 17, count, &n) == STORM_EINVAL && !n);
+	must(storm_reports_unpack(buf, 18, &done, count, &n) == STORM_EINVAL &&
+	     !n);
 	free(buf);
 	storm_reports_clear(&a);
 }
@@ -260,7 +268,7 @@ START_TEST(test_too_big)
 	for (uint32_t i = 0; i <= STORM_REPORTS_MAX / 8; i++)
 		must(!storm_idset_add(&s, 2 * i, 2 * i));
 	must(!storm_reports_add(&a, 1, 0, &s, NULL));
-	ck_assert_ptr_null(storm_reports_pack(&a, &len));
+	ck_assert_ptr_null(storm_reports_pack(&a, 0, &len));
 	storm_reports_clear(&a);
 	storm_idset_clear(&s);
 }

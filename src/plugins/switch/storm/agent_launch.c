@@ -278,6 +278,7 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	s->launches = l;
 	/* slurmstepd asks for its session from now on */
 	s->launched = true;
+	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
 	if (len > STEP_LAUNCH_HEAD &&
 	    _is_launch(msg, len - STEP_LAUNCH_HEAD)) {
 		l->len = len - STEP_LAUNCH_HEAD;

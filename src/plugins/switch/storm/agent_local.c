@@ -93,14 +93,18 @@ static void _step(struct agent *a, struct agent_conn *c)
 {
 	uint32_t job = local_get32(&frame), step = local_get32(&frame);
 	uint32_t het = local_get32(&frame), uid = local_get32(&frame);
+	uint32_t tasks = local_get32(&frame);
 
 	if (!local_end(&frame)) {
 		_close(a, c);
 		return;
 	}
 	c->s = agent_session_of_step(a, job, step, het, uid);
-	if (c->s)
+	if (c->s) {
 		a->count.steps++;
+		storm_nm_expect(a->nm, c->s->id, STEP_REPORT_STARTED, tasks);
+		storm_nm_expect(a->nm, c->s->id, STEP_REPORT_EXITED, tasks);
+	}
 	local_begin(&frame, LOCAL_STEP_IS);
 	local_put64(&frame, c->s ? c->s->id : 0);
 	if (local_send(c->io.fd, &frame, -1))

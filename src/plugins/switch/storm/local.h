@@ -34,8 +34,9 @@ enum local_type {
 	 * from now on; the connection is the agent's lifeline.
 	 * Answer: {str build, str stamp of its storm.conf}. */
 	LOCAL_HELLO = 1, LOCAL_HELLO_IS = 2,
-	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid}: was
-	 * this step launched by storm?  Answer: {u64 session}, 0: no. */
+	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32
+	 * tasks it starts}: was this step launched by storm?  Answer: {u64
+	 * session}, 0: no. */
 	LOCAL_STEP = 3, LOCAL_STEP_IS = 4,
 	/* slurmstepd, after a yes: {u8 kind, u32 code, u32 n, n * u32 id} */
 	LOCAL_REPORT = 5,

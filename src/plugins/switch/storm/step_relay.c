@@ -562,6 +562,7 @@ static bool _ask_agent(const stepd_step_rec_t *job)
 	local_put32(&frame, job->step_id.step_id);
 	local_put32(&frame, job->step_id.step_het_comp);
 	local_put32(&frame, job->uid);
+	local_put32(&frame, job->node_tasks);
 	if (local_send(r.agent, &frame, -1) ||
 	    local_recv(r.agent, &frame, &type) != 1 || type != LOCAL_STEP_IS)
 		return false;
