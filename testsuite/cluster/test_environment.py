@@ -54,7 +54,8 @@ def test_arguments(cluster):
 
 def test_many_arguments(cluster):
     same(cluster, ["-N4", "-n4", "{do}", "args", "--",
-                   *[f"argument-{i}" for i in range(2000)]], code=0)
+                   *[f"argument-{i}" for i in range(2000)]], code=0,
+         whole=lambda run: run.out.count("\n") == 4 * 2003)
 
 
 def test_long_argument(cluster):

@@ -32,12 +32,27 @@ def test_no_trailing_newline(cluster):
 
 
 def test_large_output(cluster):
-    stock, storm = same(cluster, "-N4 -n8 {do} lines 5000 100", code=0)
-    assert len(storm.out) == 8 * 5000 * 101
+    same(cluster, "-N4 -n8 {do} lines 5000 100", code=0,
+         whole=lambda run: len(run.out) == 8 * 5000 * 101)
 
 
 def test_very_long_line(cluster):
-    same(cluster, "-N1 -n1 {do} lines 1 300000", code=0)
+    same(cluster, "-N1 -n1 {do} lines 1 300000", code=0,
+         whole=lambda run: len(run.out) == 300001)
+
+
+@pytest.mark.storm_only
+@pytest.mark.parametrize("end,code", [("", 0), ("kill 9", 137)])
+def test_no_output_is_lost(cluster, end, code):
+    """Tasks end while there is input for them that they never read. (Stock
+    loses output in nine of ten such runs.)"""
+    for _ in range(5):
+        run = cluster.srun("-N4 -n4 {do} lines 20000 100 " + end,
+                           stdin=b"x" * 8_000_000)
+        assert len(run.out) == 4 * 20000 * 101, str(run)
+        assert run.code == code, str(run)
+        assert "io error" not in run.err, str(run)
+        cluster.by_storm(run)
 
 
 def test_unbuffered(cluster):

@@ -12,8 +12,9 @@
  *
  * slurmstepd sends its last exits when the step's stdio is done, and tells
  * slurmctld of the step's end right after; srun must have heard of the exits
- * by then.  So from switch_p_job_postfini on a message is answered, and
- * slurmstepd waits for the answer, only once srun has it.
+ * by then, and have read the output before (step_stdio.c).  So from
+ * switch_p_job_postfini on a message is answered, and slurmstepd waits for the
+ * answer, only once srun has it.
  *
  * The messages' credentials are for srun's user alone, so they cannot be
  * checked here, and need not be: a connection is accepted only if its other
@@ -59,6 +60,7 @@
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "step_relay.h"
+#include "step_stdio.h"
 
 #define ACK_LIMIT (10 * STORM_SEC)
 #define PEER_LIMIT 5		/* s, our own process writes at once */
@@ -85,7 +87,9 @@ static struct {
 	int listener, wake;
 	slurm_addr_t self, real;
 	struct record *records, **end;
+	const stepd_step_rec_t *job;
 	bool late;		/* the thread's: answers wait */
+	bool lingered;		/* and srun has all of the output */
 	sem_t drained;		/* what came before has arrived */
 } r = { .agent = -1, .listener = -1, .wake = -1 };
 
@@ -411,8 +415,14 @@ static void _take(int fd)
 	}
 	*r.end = m;
 	r.end = &m->next;
-	if (!r.late)
+	if (!r.late) {
 		_answer(m);
+	} else if (!r.lingered) {
+		/* slurmstepd's stdio has ended before this message, and it
+		 * does nothing until we answer */
+		step_stdio_linger(r.job);
+		r.lingered = true;
+	}
 	if (!m->kind) {
 		m->unacked = 1;		/* Slurm's own way, at once */
 		m->deadline = 0;
@@ -636,6 +646,7 @@ void step_relay_start(stepd_step_rec_t *job)
 		return;
 	}
 	r.running = true;
+	r.job = job;
 	r.real = srun->resp_addr;
 	srun->resp_addr = r.self;
 	debug("storm: starts and exits of %ps go through the agent",
