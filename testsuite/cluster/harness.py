@@ -394,26 +394,31 @@ def same(cluster, args, code=None, storm=True, files=False, only=None,
     is what is wanted here). `files`: compare the files they leave, too.
     `only`: compare only these of code, out, err. `between` runs between the
     two. `tries`: how often to start anew what hung, for the rare command that
-    stock srun itself hangs on. `whole` says of a run whether all of its output
-    is there, which stock may lose and storm may not. Returns both runs."""
-    def one(launch):
+    stock srun itself hangs on (for `timeout`); a pair where storm does not. `whole` says of a
+    run whether all of its output is there, which stock may lose and storm may
+    not. Returns both runs."""
+    def one(launch, tries):
         for left in reversed(range(tries)):
             try:
-                return cluster.srun(args, launch, timeout=timeout,
-                                    alone=alone, **options)
+                return cluster.srun(
+                    args, launch, alone=alone,
+                    timeout=timeout if tries > 1 else max(timeout, TIMEOUT),
+                    **options)
             except AssertionError:
                 if not left:
                     raise
                 cluster.clean()
 
-    stock = one("slurm")
+    slurm_tries, storm_tries = tries if isinstance(tries, tuple) \
+        else (tries, tries)
+    stock = one("slurm", slurm_tries)
     for _ in range(20):
         if not stock_lost_output(stock, whole):
             break
-        stock = one("slurm")
+        stock = one("slurm", slurm_tries)
     if between:
         between()
-    runs = [stock, one("storm")]
+    runs = [stock, one("storm", storm_tries)]
     assert STOCK or not whole or whole(runs[1]), f"output is lost: {runs[1]}"
     compare(*runs, code=code, files=files, only=only)
     if storm:

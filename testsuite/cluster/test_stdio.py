@@ -94,11 +94,25 @@ def test_input_file(cluster):
 
 
 def test_input_file_each_its_own(cluster):
-    """--input=in.%t: opened on the nodes, one for each task. (Stock's srun
-    misses an exit in one of ten such runs, and waits for ever.)"""
-    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0, tries=10,
-         timeout=2,
+    """--input=in.%t: opened on the nodes, one for each task. (What stock's
+    srun sends them besides, the end of its own input, kills slurmstepd if it
+    comes before the task's end; srun then waits for ever.)"""
+    same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0,
+         tries=(20, 1), timeout=5,
          given={f"in.{i}": f"input of {i}\n" for i in range(4)})
+
+
+@pytest.mark.storm_only
+@pytest.mark.parametrize("option", ["--input=in.%t", "-inone"])
+def test_input_opened_on_nodes_needs_nothing_of_srun(cluster, option):
+    """Tasks that are there long enough for stock's slurmstepd to die."""
+    run = cluster.srun(f"{option} -N2 -n4 {{do}} cat sleep 0.5 say end",
+                       given={f"in.{i}": f"input of {i}\n" for i in range(4)},
+                       stdin="not for them\n")
+    assert run.code == 0 and run.out.count("end") == 4, str(run)
+    assert run.out.count("input of") == (4 if "in." in option else 0)
+    assert "not for them" not in run.out
+    cluster.by_storm(run)
 
 
 def test_input_file_missing(cluster):

@@ -178,6 +178,19 @@ static void bcast(struct storm_session *s, srun_job_t *job,
 	xfree(params.src_fname);
 }
 
+/*
+ * srun reads its own stdin even when the nodes open the tasks' (--input=in.%t),
+ * and sends them what it reads, at the least the end of it.  Slurm's slurmstepd
+ * has no place for that and dies of it.
+ */
+static void no_stdin_twice(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
+			   const slurm_opt_t *opt_local)
+{
+	if (!opt_local->srun_opt->pty && job->ifname &&
+	    job->ifname->type == IO_PER_TASK)
+		cio_fds->input.fd = -1;
+}
+
 static bool is_null(const fname_t *f)
 {
 	return f && !xstrcmp(f->name, "/dev/null");
@@ -196,6 +209,7 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			      is_null(job->efname);
 	if (s && s->bcast)
 		bcast(s, job, opt_local);
+	no_stdin_twice(job, cio_fds, opt_local);
 	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,
 				 opt_local);
 }
