@@ -96,14 +96,15 @@ static void sender_takes(void *arg, struct storm_rx *rx, size_t n)
 	}
 }
 
-static void no_stream(void *arg, const void *buf, size_t len)
+static void no_stream(void *arg, uint64_t stream, const void *buf, size_t len)
 {
-	(void) arg, (void) buf, (void) len;
+	(void) arg, (void) stream, (void) buf, (void) len;
 }
 
-static void no_failure(void *arg, uint64_t session, uint32_t node, int err)
+static void no_failure(void *arg, uint64_t session, uint32_t node,
+		       enum storm_err why, int sys)
 {
-	(void) arg, (void) session, (void) node, (void) err;
+	(void) arg, (void) session, (void) node, (void) why, (void) sys;
 }
 
 static void wait_some(int ms)

@@ -127,18 +127,21 @@ static void datagrams(void *arg, struct storm_rx *rx, size_t n)
 	storm_owner_datagrams(d->owner, rx, n, storm_now());
 }
 
-static void stream(void *arg, const void *buf, size_t len)
+static void stream(void *arg, uint64_t number, const void *buf, size_t len)
 {
 	(void) arg;		/* an owner listens to no streams */
+	(void) number;
 	(void) buf;
 	(void) len;
 }
 
-static void stream_failed(void *arg, uint64_t session, uint32_t node, int sys)
+static void stream_failed(void *arg, uint64_t session, uint32_t node,
+			  enum storm_err why, int sys)
 {
 	storm_domain_t *d = arg;
 
-	storm_owner_stream_failed(d->owner, session, node, sys, storm_now());
+	storm_owner_stream_failed(d->owner, session, node, why, sys,
+				  storm_now());
 }
 
 /* ------------------------------------------------------------------ thread --- */

@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "idset.h"
@@ -165,6 +164,7 @@ static void session_free(struct nm_session *s)
 	struct storm_nm *nm = s->nm;
 
 	nm_xfer_drop(s);
+	nm->t->ops->drop_streams(nm->t, s->link.session);
 	if (s->ready)
 		nm->ops.session_close(nm->host, s->ctx);
 	storm_children_free(s->child, s->children);
@@ -210,8 +210,30 @@ static uint32_t session_count(const struct storm_nm *nm)
 	return n;
 }
 
-void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
-		     uint64_t now)
+static void end_stream(struct storm_nm *nm, uint64_t stream,
+		       enum storm_err err)
+{
+	if (err)
+		nm->stats.opens_refused++;
+	nm->t->ops->end_stream(nm->t, stream, err);
+}
+
+/* Known, under way or over?  The same OPEN is never taken twice. */
+static bool session_known(struct storm_nm *nm, uint64_t session)
+{
+	if (nm_find(nm, session))
+		return true;
+	for (struct pending *p = nm->pending; p; p = p->next)
+		if (p->session == session)
+			return true;
+	for (int i = 0; i < 256; i++)
+		if (nm->recent[i] == session)
+			return true;
+	return false;
+}
+
+void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
+		     size_t len, uint64_t now)
 {
 	struct pending *p;
 	uint64_t session;
@@ -219,22 +241,17 @@ void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
 
 	(void) now;
 	if (storm_open_peek(buf, len, &session)) {
-		nm->stats.opens_refused++;
+		end_stream(nm, stream, STORM_EAUTH);
 		return;
 	}
-	/* known, under way or over: the same OPEN is never taken twice */
-	if (nm_find(nm, session))
+	if (session_known(nm, session)) {
+		end_stream(nm, stream, STORM_OK);
 		return;
-	for (p = nm->pending; p; p = p->next)
-		if (p->session == session)
-			return;
-	for (int i = 0; i < 256; i++)
-		if (nm->recent[i] == session)
-			return;
+	}
 	if (session_count(nm) >= nm->set.sessions_max) {
 		storm_log(STORM_LOG_WARN, "OPEN refused: %u sessions are open",
 			  nm->set.sessions_max);
-		nm->stats.opens_refused++;
+		end_stream(nm, stream, STORM_EAUTH);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -242,11 +259,13 @@ void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
 	if (!p || !copy) {
 		free(p);
 		free(copy);
+		end_stream(nm, stream, STORM_EAUTH);
 		return;
 	}
 	memcpy(copy, buf, len);
 	p->ticket = ++nm->tickets;
 	p->session = session;
+	p->stream = stream;
 	p->next = nm->pending;
 	nm->pending = p;
 	nm->ops.authenticate(nm->host, p->ticket, copy, len);
@@ -269,23 +288,42 @@ static void open_children(struct nm_session *s)
 	}
 }
 
-void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
-		    struct storm_open *o, int err, uint64_t now)
+/* The stream whose OPEN this ticket is for; false: there is none. */
+static bool take_ticket(struct storm_nm *nm, uint64_t ticket, uint64_t *stream)
 {
 	struct pending **p = &nm->pending, *was;
-	struct storm_open_info info;
-	struct nm_session *s;
 
 	while (*p && (*p)->ticket != ticket)
 		p = &(*p)->next;
 	was = *p;
-	if (was) {
-		*p = was->next;
-		free(was);
-	}
-	if (!was || !o || o->radix > RADIX_MAX) {
-		nm->stats.opens_refused++;
+	if (!was)
+		return false;
+	*p = was->next;
+	*stream = was->stream;
+	free(was);
+	return true;
+}
+
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
+		    struct storm_open *o, int err, uint64_t now)
+{
+	struct storm_open_info info;
+	struct nm_session *s;
+	uint64_t stream;
+
+	if (!take_ticket(nm, ticket, &stream)) {
 		storm_open_free(o);
+		return;
+	}
+	/* an owner that gave up meanwhile will not say that it is over */
+	if (!nm->t->ops->stream_waits(nm->t, stream)) {
+		storm_open_free(o);
+		end_stream(nm, stream, STORM_EAUTH);
+		return;
+	}
+	if (!o) {
+		end_stream(nm, stream, err == STORM_EVERSION ? STORM_EVERSION :
+							       STORM_EAUTH);
 		return;
 	}
 	s = calloc(1, sizeof(*s));
@@ -321,6 +359,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		nm_xfer_begin(s, &o->begin, now);
 	}
 	nm_status(s, !s->children && !s->status_version, now);
+	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
 	return;
 no_tree:
 	storm_tree_free(&s->tree);
@@ -329,20 +368,20 @@ no_link:
 	free(s);
 no_session:
 	storm_open_free(o);
-	nm->stats.opens_refused++;
+	end_stream(nm, stream, STORM_ENOMEM);
 }
 
 void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
-			    uint32_t node, int sys_errno, uint64_t now)
+			    uint32_t node, enum storm_err why, int sys,
+			    uint64_t now)
 {
 	struct nm_session *s = nm_find(nm, session);
-	enum storm_err why = sys_errno == ECONNREFUSED ? STORM_ENOAGENT :
-			     sys_errno == EPROTO ? STORM_EVERSION : STORM_ELOST;
+	struct storm_child *c = s ? child_of(s, node) : NULL;
 
-	if (!s || !child_of(s, node) || gone(s, node) ||
-	    s->nfaults == RADIX_MAX)
+	/* heard from: it has taken the OPEN, whatever came of the stream */
+	if (!c || c->heard || gone(s, node) || s->nfaults == RADIX_MAX)
 		return;
-	s->fault[s->nfaults++] = (struct storm_fault) { node, why, sys_errno };
+	s->fault[s->nfaults++] = (struct storm_fault) { node, why, sys };
 	nm_status(s, false, now);
 }
 

@@ -90,19 +90,22 @@ void storm_nm_destroy(struct storm_nm *nm);	/* closes every session */
 /* Input.  now: monotonic ns. */
 void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			uint64_t now);
-void storm_nm_stream(struct storm_nm *nm, const void *buf, size_t len,
-		     uint64_t now);
+void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
+		     size_t len, uint64_t now);
 void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
-			    uint32_t node, int sys_errno, uint64_t now);
+			    uint32_t node, enum storm_err why, int sys,
+			    uint64_t now);
 /* Run timers; returns when to call again at the latest (monotonic ns). */
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 
 /* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
- * or an error (EAUTH, EVERSION, EINVAL ...). */
+ * or an error; EVERSION: authentic, but of another version. */
 int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
 void storm_open_free(struct storm_open *o);
 
-/* Answers to the asynchronous operations.  admit takes o (NULL with err). */
+/* Answers to the asynchronous operations.  admit takes o, which with err is
+ * NULL (who sent it gets to know EVERSION, and nothing else), or authentic
+ * and not let in (the owner is told err). */
 void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		    struct storm_open *o, int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,

@@ -84,6 +84,7 @@ struct nm_session {
 
 struct pending {		/* an OPEN that the host authenticates */
 	uint64_t ticket, session;
+	uint64_t stream;	/* whose sender waits for the outcome */
 	struct pending *next;
 };
 

@@ -5,7 +5,8 @@
  *   u32 n, n bytes of credential, u32 m, m bytes of body
  *
  * and the credential's payload is {session key, SHA-256(body)}: whoever can
- * decode it knows who wrote the body, and for whom.
+ * decode it knows who wrote the body, and for whom.  All of that is the same
+ * in every version, so that an agent knows whom it tells that it has another.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,7 +17,6 @@
 #include "nodelist.h"
 #include "open.h"
 
-#define OPEN_MAGIC 0x5354524dU	/* "STRM" */
 #define OPEN_MULTICAST 0x1
 #define OPEN_BEGIN 0x2
 /* ns: a domain whose owner is gone is not kept for ever */
@@ -167,7 +167,7 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 
 	if (!buf)
 		return NULL;
-	storm_put32(&b, OPEN_MAGIC);
+	storm_put32(&b, STORM_WIRE_MAGIC);
 	storm_put16(&b, STORM_WIRE_VERSION);
 	storm_put16(&b, 0);
 	storm_put32(&b, node);
@@ -180,6 +180,7 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 }
 
 struct frame {
+	uint16_t version;
 	uint32_t self;
 	const uint8_t *cred, *body;
 	size_t cred_len, body_len;
@@ -189,10 +190,9 @@ static int frame_parse(struct frame *f, const void *buf, size_t len)
 {
 	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
 
-	if (storm_get32(&i) != OPEN_MAGIC)
+	if (storm_get32(&i) != STORM_WIRE_MAGIC)
 		return STORM_EINVAL;
-	if (storm_get16(&i) != STORM_WIRE_VERSION)
-		return i.bad ? STORM_EINVAL : STORM_EVERSION;
+	f->version = storm_get16(&i);
 	if (storm_get16(&i) != 0)
 		return STORM_EINVAL;
 	f->self = storm_get32(&i);
@@ -271,6 +271,23 @@ static int body_unpack(struct storm_open *o)
 							 STORM_EINVAL;
 }
 
+/* Nobody but the credential's maker wrote this body. */
+static int authentic(const struct storm_open *o, const uint8_t *payload,
+		     size_t len, const struct frame *f, const uint8_t sha[32])
+{
+	bool ours = f->version == STORM_WIRE_VERSION;
+
+	/* another version may say more behind */
+	if ((ours ? len != STORM_KEY_LEN + 32 : len < STORM_KEY_LEN + 32) ||
+	    CRYPTO_memcmp(payload + STORM_KEY_LEN, sha, 32))
+		return STORM_EAUTH;
+	if (ours)
+		return STORM_OK;
+	storm_log(STORM_LOG_WARN, "uid %u opens a session in protocol version %u, but this is version %u: install the same STORM on all hosts",
+		  o->uid, f->version, STORM_WIRE_VERSION);
+	return STORM_EVERSION;
+}
+
 int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 {
 	struct storm_open *o = NULL;
@@ -299,9 +316,8 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 	if (err)
 		goto fail;
 	o->session = session_of(o->body, o->body_len, sha);
-	err = STORM_EAUTH;
-	if (payload_len != STORM_KEY_LEN + 32 ||
-	    CRYPTO_memcmp(payload + STORM_KEY_LEN, sha, 32))
+	err = authentic(o, payload, payload_len, &f, sha);
+	if (err)
 		goto fail;
 	memcpy(o->key, payload, STORM_KEY_LEN);
 	err = body_unpack(o);

@@ -55,8 +55,8 @@ int storm_open_seal(struct storm_open *o, uint32_t agent_uid);
 /* The stream for one node; malloc()ed. NULL: no memory. */
 uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 			   size_t *len);
-/* Session of a stream, for deduplication before any decoding; also finds
- * frames that are not OPENs at all, or of another version. */
+/* Session of a stream, for deduplication before any decoding, whatever its
+ * version; also finds frames that are not OPENs at all. */
 int storm_open_peek(const void *buf, size_t len, uint64_t *session);
 
 #endif

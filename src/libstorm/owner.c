@@ -491,14 +491,17 @@ void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
 }
 
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
-			       uint32_t node, int sys_errno, uint64_t now)
+			       uint32_t node, enum storm_err why, int sys,
+			       uint64_t now)
 {
-	if (session != o->link.session || o->phase != OWNER_OPENING)
+	struct storm_child *c = storm_child_find(o->child, o->children, node);
+
+	/* heard from: it has taken the OPEN, whatever came of the stream */
+	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
+	    c->heard)
 		return;
 	(void) now;
-	fault_add(&o->faults, node, sys_errno == ECONNREFUSED ? STORM_ENOAGENT :
-		  sys_errno == EPROTO ? STORM_EVERSION : STORM_ELOST,
-		  sys_errno);
+	fault_add(&o->faults, node, why, sys);
 	/* told from the tick: the others' failures come along */
 }
 
@@ -706,6 +709,8 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 		/* a node that misses both finds its owner silent */
 		owner_cast(o, STORM_CAST_CLOSING);
 		relay_state(o, STORM_CAST_CLOSING, NULL);
+		/* ... or, if it has not let us in yet, a stream that is gone */
+		o->t->ops->drop_streams(o->t, o->link.session);
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);

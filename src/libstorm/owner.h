@@ -44,7 +44,8 @@ void storm_owner_close(struct storm_owner *o, uint64_t now);
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
 			   size_t n, uint64_t now);
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
-			       uint32_t node, int sys_errno, uint64_t now);
+			       uint32_t node, enum storm_err why, int sys,
+			       uint64_t now);
 /* Timers and bulk data; returns when to call again at the latest. */
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
 

@@ -22,7 +22,7 @@ struct event {
 	enum kind kind;
 	uint32_t to, life;	/* endpoint, and which life of it */
 	bool group;
-	uint64_t session, op, ticket;
+	uint64_t session, op, ticket;	/* ticket: a stream's number too */
 	uint32_t node;
 	int err, sys;
 	uint8_t *buf;
@@ -36,12 +36,18 @@ struct file {
 	bool shown;
 };
 
+struct stream {			/* who waits for what becomes of it */
+	uint32_t from, life, node;
+	uint64_t session;
+	bool over;
+};
+
 struct endpoint {
 	struct storm_transport t;	/* first */
 	struct storm_sim *sim;
 	uint32_t index;			/* n: the owner */
 	uint32_t life;
-	bool down;
+	bool down, foreign;
 	int disk_error;
 	uint64_t paused_until, busy_until, tick_at, sent;
 	struct storm_nm *nm;
@@ -62,6 +68,8 @@ struct storm_sim {
 	uint64_t now, random, order;
 	struct event *heap;
 	size_t count, room;
+	struct stream *stream;
+	size_t streams;
 };
 
 /* ------------------------------------------------------------------- chance --- */
@@ -218,14 +226,65 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		e.kind = EV_REFUSED;
 		e.to = ep->index;
 		e.life = ep->life;
+		e.err = STORM_ENOAGENT;
+		e.sys = ECONNREFUSED;
 	} else {
 		e.buf = malloc(len);
-		if (!e.buf)
+		sim->stream = realloc(sim->stream, (sim->streams + 1) *
+				      sizeof(*sim->stream));
+		if (!e.buf || !sim->stream)
 			abort();
 		memcpy(e.buf, buf, len);
+		/* to another version, ours is another */
+		if (sim->ep[i].foreign)
+			e.buf[5]++;
+		sim->stream[sim->streams++] = (struct stream) {
+			ep->index, ep->life, node, session, false };
+		e.ticket = sim->streams;
 	}
 	push(sim, e);
 	return 0;
+}
+
+static void sim_end_stream(struct storm_transport *t, uint64_t number,
+			   enum storm_err err)
+{
+	struct endpoint *ep = (struct endpoint *) t;
+	struct storm_sim *sim = ep->sim;
+	const struct stream *s = &sim->stream[number - 1];
+	struct event e = {
+		.kind = EV_REFUSED, .to = s->from, .life = s->life,
+		.session = s->session, .node = s->node,
+	};
+
+	if (!number || number > sim->streams)
+		abort();
+	if (!err)
+		return;
+	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
+	e.sys = err == STORM_EAUTH ? ECONNRESET :
+		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 : 0;
+	e.at = sim->now + sim->conf.latency + upto(sim, sim->conf.jitter);
+	push(sim, e);
+}
+
+/* Who hangs up is heard at once: that is no message. */
+static bool sim_stream_waits(struct storm_transport *t, uint64_t number)
+{
+	struct storm_sim *sim = ((struct endpoint *) t)->sim;
+	const struct stream *s = &sim->stream[number - 1];
+
+	return !s->over && s->life == sim->ep[s->from].life;
+}
+
+static void sim_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	struct endpoint *ep = (struct endpoint *) t;
+
+	for (size_t i = 0; i < ep->sim->streams; i++)
+		if (ep->sim->stream[i].from == ep->index &&
+		    ep->sim->stream[i].session == session)
+			ep->sim->stream[i].over = true;
 }
 
 static size_t sim_mtu(struct storm_transport *t)
@@ -235,7 +294,8 @@ static size_t sim_mtu(struct storm_transport *t)
 
 static const struct storm_transport_ops sim_ops = {
 	.name = "sim", .send = sim_send, .send_stream = sim_stream,
-	.mtu = sim_mtu,
+	.end_stream = sim_end_stream, .stream_waits = sim_stream_waits,
+	.drop_streams = sim_drop_streams, .mtu = sim_mtu,
 };
 
 /* -------------------------------------------------------------- credentials --- */
@@ -442,7 +502,7 @@ static void input(struct storm_sim *sim, struct event *e)
 			storm_owner_datagrams(sim->owner, &rx, 1, sim->now);
 		else if (e->kind == EV_REFUSED)
 			storm_owner_stream_failed(sim->owner, e->session,
-						  e->node, ECONNREFUSED,
+						  e->node, e->err, e->sys,
 						  sim->now);
 		return;
 	}
@@ -451,11 +511,11 @@ static void input(struct storm_sim *sim, struct event *e)
 		storm_nm_datagrams(ep->nm, &rx, 1, sim->now);
 		break;
 	case EV_STREAM:
-		storm_nm_stream(ep->nm, e->buf, e->len, sim->now);
+		storm_nm_stream(ep->nm, e->ticket, e->buf, e->len, sim->now);
 		break;
 	case EV_REFUSED:
 		storm_nm_stream_failed(ep->nm, e->session, e->node,
-				       ECONNREFUSED, sim->now);
+				       e->err, e->sys, sim->now);
 		break;
 	case EV_AUTH:
 		err = storm_open_verify(e->buf, e->len, &o);
@@ -570,6 +630,11 @@ void storm_sim_restart(struct storm_sim *sim, uint32_t node)
 	nm_start(ep);
 }
 
+void storm_sim_foreign(struct storm_sim *sim, uint32_t node)
+{
+	sim->ep[node].foreign = true;
+}
+
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns)
 {
 	sim->ep[node].paused_until = sim->now + ns;
@@ -643,6 +708,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 	while (sim->count)
 		free(pop(sim).buf);
 	free(sim->heap);
+	free(sim->stream);
 	for (uint32_t i = 0; i < sim->conf.nodes; i++) {
 		struct endpoint *ep = &sim->ep[i];
 

@@ -60,6 +60,8 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
  * has forgotten all but the files it shows. */
 void storm_sim_crash(struct storm_sim *sim, uint32_t node);
 void storm_sim_restart(struct storm_sim *sim, uint32_t node);
+/* The node's agent is of the next version. */
+void storm_sim_foreign(struct storm_sim *sim, uint32_t node);
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);
 /* Loss from now on. */
 void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm);

@@ -117,12 +117,16 @@ void storm_settings_default(struct storm_settings *set);
 typedef struct storm_domain storm_domain_t;
 typedef struct storm_event storm_event_t;
 
-/* A node and why it failed.  sys is an errno or 0. */
+/* A node and why it failed.  sys is an errno; with STORM_EVERSION the version
+ * of the node's agent; or 0. */
 struct storm_fault {
 	uint32_t node;
 	enum storm_err why;
 	int sys;
 };
+
+/* The protocol version that this library speaks. */
+int storm_protocol_version(void);
 
 /* How an operation ended (architecture: DONE, ABORTED, UNKNOWN). */
 enum storm_state {

@@ -31,13 +31,26 @@ struct storm_transport_ops {
 		    const void *buf, size_t len, size_t seg);
 	/*
 	 * Send one OPEN, of any size, reliably.  Never blocks; a failure that
-	 * is found later (nobody listens, no route) is told to the caller's
-	 * side by storm_owner_stream_failed() or storm_nm_stream_failed() with
-	 * the same session and node.
+	 * is found later (nobody listens, no route, refused) is told to the
+	 * caller's side by storm_owner_stream_failed() or
+	 * storm_nm_stream_failed() with the same session and node.
 	 */
 	int (*send_stream)(struct storm_transport *t,
 			   const struct storm_addr *to, uint64_t session,
 			   uint32_t node, const void *buf, size_t len);
+	/*
+	 * How an OPEN that came in was taken; once for each stream that
+	 * storm_nm_stream() was given.  STORM_OK: it is in good hands.
+	 * STORM_EAUTH: nobody knows who sent it, so he is told nothing.
+	 * Anything else is told to the sender.
+	 */
+	void (*end_stream)(struct storm_transport *t, uint64_t stream,
+			   enum storm_err err);
+	/* Does its sender still wait, or has he given up? */
+	bool (*stream_waits)(struct storm_transport *t, uint64_t stream);
+	/* Give up what was sent for a session, as far as nobody has taken it;
+	 * no failure is told. */
+	void (*drop_streams)(struct storm_transport *t, uint64_t session);
 	/* Largest datagram (UDP payload) that the interface takes. */
 	size_t (*mtu)(struct storm_transport *t);
 };

@@ -366,6 +366,9 @@ static const struct storm_transport_ops udp_ops = {
 	.name = "udp",
 	.send = storm_udp_send,
 	.send_stream = storm_udp_send_stream,
+	.end_stream = storm_udp_end_stream,
+	.stream_waits = storm_udp_stream_waits,
+	.drop_streams = storm_udp_drop_streams,
 	.mtu = udp_mtu,
 };
 

@@ -19,9 +19,12 @@ enum storm_udp_role {
 /* What the transport tells its user, from storm_udp_poll(). */
 struct storm_udp_handler {
 	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
-	void (*stream)(void *arg, const void *buf, size_t len);
+	/* Its sender waits until end_stream(stream) of the transport. */
+	void (*stream)(void *arg, uint64_t stream, const void *buf,
+		       size_t len);
+	/* sys: an errno; with STORM_EVERSION the node's version; or 0 */
 	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
-			      int sys_errno);
+			      enum storm_err why, int sys);
 	void *arg;
 };
 

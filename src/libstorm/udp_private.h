@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "udp.h"
+#include "wire.h"
 
 #define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram */
 /* A super-packet: what every kernel takes, and what every device does.  With
@@ -89,6 +90,7 @@ struct udp_stream_in {
 	uint32_t len, room;	/* announced, allocated */
 	uint32_t got;		/* head included */
 	uint8_t *buf;
+	uint64_t number;	/* for end_stream(); 0: not read yet */
 };
 
 struct udp_stream_out {
@@ -100,6 +102,8 @@ struct udp_stream_out {
 	uint32_t node;
 	bool connected;
 	int err;		/* failed: to be told by the timer */
+	uint8_t answer[STORM_REFUSAL_LEN + 1];	/* more is none */
+	size_t answered;
 	size_t len, off;
 	uint8_t buf[];		/* length prefix and the bytes */
 };
@@ -131,6 +135,7 @@ struct storm_udp {
 	struct udp_streams_in in;
 	struct udp_streams_out out;
 	uint32_t in_count, out_active, out_waiting;
+	uint64_t in_numbers;
 
 	struct storm_udp_stats stats;
 };
@@ -163,6 +168,10 @@ int storm_udp_listen(struct storm_udp *u);	/* STORM_OK, or logged */
 int storm_udp_send_stream(struct storm_transport *t,
 			  const struct storm_addr *to, uint64_t session,
 			  uint32_t node, const void *buf, size_t len);
+void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
+			  enum storm_err err);
+bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream);
+void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
 void storm_udp_accept(struct storm_udp *u);
 void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s);
 void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);

@@ -10,8 +10,9 @@
  *	| length | length bytes             |	length: network order, 1 to 16 MiB
  *	+--------+--------------------------+
  *
- * One such frame a connection, nothing comes back.  The receiver closes when
- * it has read all; a reset instead tells the sender that it did not.
+ * One such frame a connection.  The receiver closes when it has taken it; a
+ * reset instead says that it has not, and to a sender whom it knows by then it
+ * says why in STORM_REFUSAL_LEN bytes.  Nobody else gets a byte back.
  * Whoever can reach the port may send anything, so what a peer makes us hold
  * is bounded: so many connections, for so long, and memory only for bytes
  * that did arrive.
@@ -91,6 +92,20 @@ static void in_free(struct storm_udp *u, struct udp_stream_in *s)
 	free(s->buf);
 	free(s);
 	listener_pause(u, false);
+}
+
+/* All has come: what the sender has to say is said.  It waits for ours. */
+static void in_whole(struct storm_udp *u, struct udp_stream_in *s)
+{
+	uint8_t *buf = s->buf;
+
+	/* or its hanging up would wake us again and again */
+	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
+	s->number = ++u->in_numbers;
+	s->buf = NULL;
+	u->stats.streams_in++;
+	u->h.stream(u->h.arg, s->number, buf, s->len);
+	free(buf);		/* s may be gone */
 }
 
 /* Close so that the sender sees an error, not a success. */
@@ -206,15 +221,59 @@ void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s)
 				goto refuse;
 		}
 		if (s->got > HEAD && s->got - HEAD == s->len) {
-			u->stats.streams_in++;
-			u->h.stream(u->h.arg, s->buf, s->len);
-			in_free(u, s);
+			in_whole(u, s);
 			return;
 		}
 	}
 	return;
 refuse:
 	in_refuse(u, s);
+}
+
+static struct udp_stream_in *in_find(struct storm_udp *u, uint64_t number)
+{
+	struct udp_stream_in *s;
+
+	TAILQ_FOREACH(s, &u->in, link)
+		if (s->number == number)
+			break;
+	return s;
+}
+
+bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_in *s = in_find(u, stream);
+	ssize_t r;
+	char c;
+
+	if (!s)
+		return false;
+	r = recv(s->src.fd, &c, 1, MSG_PEEK);
+	return r > 0 || (r < 0 && errno == EAGAIN);
+}
+
+void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
+			  enum storm_err err)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_in *s = in_find(u, stream);
+	uint8_t why[STORM_REFUSAL_LEN];
+
+	if (!s)			/* its time was over */
+		return;
+	if (err == STORM_EAUTH) {
+		in_refuse(u, s);
+		return;
+	}
+	if (err) {
+		u->stats.streams_refused++;
+		storm_refusal_pack(err, why);
+		/* the socket's buffer is empty, so it fits or is in vain */
+		if (send(s->src.fd, why, sizeof(why), MSG_NOSIGNAL) < 0)
+			u->stats.send_errors++;
+	}
+	in_free(u, s);
 }
 
 int storm_udp_listen(struct storm_udp *u)
@@ -278,7 +337,8 @@ static void out_free(struct storm_udp *u, struct udp_stream_out *s)
 }
 
 /* One is over: tell it if it failed, and let the next one begin. */
-static void out_end(struct storm_udp *u, struct udp_stream_out *s, int err)
+static void out_end(struct storm_udp *u, struct udp_stream_out *s,
+		    enum storm_err why, int sys)
 {
 	uint64_t session = s->session;
 	uint32_t node = s->node;
@@ -296,8 +356,47 @@ static void out_end(struct storm_udp *u, struct udp_stream_out *s, int err)
 		u->out_waiting--;
 		out_start(u, next);
 	}
-	if (err)
-		u->h.stream_failed(u->h.arg, session, node, err);
+	if (why && sys != ECANCELED)
+		u->h.stream_failed(u->h.arg, session, node, why, sys);
+}
+
+/* A system call failed about it. */
+static void out_failed(struct storm_udp *u, struct udp_stream_out *s, int sys)
+{
+	out_end(u, s, sys == ECONNREFUSED ? STORM_ENOAGENT : STORM_ELOST, sys);
+}
+
+/* The peer has closed: without a word, all is well. */
+static void out_closed(struct storm_udp *u, struct udp_stream_out *s)
+{
+	enum storm_err why = STORM_OK;
+	int sys = 0;
+
+	if (s->answered && !storm_refusal_unpack(s->answer, s->answered, &why,
+						 &sys)) {
+		why = STORM_ENOAGENT;
+		sys = EPROTO;
+	}
+	out_end(u, s, why, sys);
+}
+
+static void out_read(struct storm_udp *u, struct udp_stream_out *s)
+{
+	while (s->answered < sizeof(s->answer)) {
+		ssize_t r = recv(s->src.fd, s->answer + s->answered,
+				 sizeof(s->answer) - s->answered, 0);
+
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r < 0) {
+			out_failed(u, s, errno);
+			return;
+		}
+		if (!r)
+			break;
+		s->answered += (size_t) r;
+	}
+	out_closed(u, s);
 }
 
 int storm_udp_send_stream(struct storm_transport *t,
@@ -342,13 +441,16 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 	socklen_t size = sizeof(int);
 	int err = 0;
 	ssize_t r;
-	char c;
 
+	if (s->err)
+		return;
 	if (!s->connected) {
 		if (getsockopt(s->src.fd, SOL_SOCKET, SO_ERROR, &err, &size))
 			err = errno;
-		if (err)
-			goto end;
+		if (err) {
+			out_failed(u, s, err);
+			return;
+		}
 		s->connected = true;
 	}
 	while (s->off < s->len) {
@@ -357,28 +459,36 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (r < 0) {
-			err = errno;
-			goto end;
+			out_failed(u, s, errno);
+			return;
 		}
 		s->off += r;
 		if (s->off < s->len)
 			continue;
 		/* Written is not received: wait for the peer to close. */
-		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN)) {
-			err = errno;
-			goto end;
-		}
+		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN))
+			out_failed(u, s, errno);
 		return;
 	}
-	r = recv(s->src.fd, &c, 1, 0);
-	if (r < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (r < 0)
-		err = errno;
-	else if (r > 0)
-		err = EPROTO;	/* not an agent */
-end:
-	out_end(u, s, err);
+	out_read(u, s);
+}
+
+void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_out *s;
+
+	/* not freed here: storm_udp_poll() may have one in hand */
+	TAILQ_FOREACH(s, &u->out, link) {
+		if (s->session != session || s->err)
+			continue;
+		if (s->src.fd < 0) {
+			u->out_waiting--;
+			u->out_active++;
+		}
+		s->err = ECANCELED;
+		timer_start(u, true);
+	}
 }
 
 /* ------------------------------------------------------------------ both */
@@ -400,9 +510,9 @@ void storm_udp_stream_timer(struct storm_udp *u)
 	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
 		out_next = TAILQ_NEXT(out, link);
 		if (out->err)
-			out_end(u, out, out->err);
+			out_failed(u, out, out->err);
 		else if (out->deadline <= now)
-			out_end(u, out, ETIMEDOUT);
+			out_failed(u, out, ETIMEDOUT);
 	}
 	if (TAILQ_EMPTY(&u->in) && TAILQ_EMPTY(&u->out))
 		timer_stop(u);

@@ -152,3 +152,38 @@ int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len)
 		return STORM_EINVAL;
 	return STORM_OK;
 }
+
+int storm_protocol_version(void)
+{
+	return STORM_WIRE_VERSION;
+}
+
+void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN])
+{
+	struct storm_out o = { out, out + STORM_REFUSAL_LEN, false };
+
+	storm_put32(&o, STORM_WIRE_MAGIC);
+	storm_put16(&o, STORM_WIRE_VERSION);
+	storm_put16(&o, (uint16_t) why);
+}
+
+bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
+			  int *sys)
+{
+	struct storm_in i = { buf, buf + len, false };
+	uint32_t magic = storm_get32(&i);
+	uint16_t version = storm_get16(&i), err = storm_get16(&i);
+
+	if (!storm_in_done(&i) || magic != STORM_WIRE_MAGIC || !err)
+		return false;
+	/* another version's other reasons mean nothing here */
+	if (err == STORM_EVERSION || version != STORM_WIRE_VERSION) {
+		*why = STORM_EVERSION;
+		*sys = version;
+	} else {
+		*why = err < STORM_ERANGE_ ? (enum storm_err) err :
+					     STORM_EINVAL;
+		*sys = 0;
+	}
+	return true;
+}

@@ -12,7 +12,10 @@
 
 #include "storm.h"
 
+#ifndef STORM_WIRE_VERSION	/* the tests build one of another version */
 #define STORM_WIRE_VERSION 1
+#endif
+#define STORM_WIRE_MAGIC 0x5354524dU	/* "STRM", in OPEN and its refusal */
 #define STORM_HEADER_LEN 52
 #define STORM_TAG_LEN 16
 #define STORM_INCARNATION_LEN 16
@@ -54,6 +57,15 @@ void storm_header_pack(const struct storm_header *h,
 /* Version, type, flags and length are checked: 0, EVERSION or EINVAL. */
 int storm_header_unpack(struct storm_header *h, const uint8_t *buf,
 			size_t len);
+
+/* What an agent answers to an OPEN that it knows the sender of and does not
+ * take.  The same in all versions. */
+#define STORM_REFUSAL_LEN 8
+void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN]);
+/* False: no agent wrote this.  *sys: the agent's version with EVERSION, else
+ * 0. */
+bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
+			  int *sys);
 
 /* A writer stops at its end and remembers; a reader likewise, reading zeroes
  * from then on.  Check .bad once, at the end. */

@@ -3,11 +3,12 @@
 code that stock srun gives, and no partial file anywhere."""
 import os
 import re
+import subprocess
 
 import pytest
 
 import normal
-from harness import STOCK, until
+from harness import STOCK, TOP, Cluster, LabError, until
 
 
 @pytest.fixture
@@ -244,6 +245,87 @@ def test_agent_absent_and_fallback_never(fresh):
     until(lambda: fresh.litter() == [], "a clean /tmp", 15)
 
 
+def of_version(tmp_path, version):
+    """Our plugins and programs, built to speak another protocol version."""
+    stage = tmp_path / "stage"
+    subprocess.run(
+        [TOP / "contribs" / "prepare", "build", "--prefix", stage,
+         "--build-dir", tmp_path / "build"], check=True, timeout=600,
+        env={**os.environ, "CPPFLAGS": f"-DSTORM_WIRE_VERSION={version}"})
+    return stage
+
+
+def replace_agent(cluster, node, program):
+    """The node runs another agent from now on (slurmd starts it anew)."""
+    data = program.read_bytes()
+    shared = cluster.home / f"agent.{node}"
+    shared.write_bytes(data)
+    shared.chmod(0o755)
+    (pid,) = cluster.lab.pids(node, "agent")
+    cluster.root(["mount", "--bind", f"/home/user/{shared.name}",
+                  os.readlink(f"/proc/{pid}/exe")], host=node)
+    cluster.lab.kill(node, "agent")
+
+    def attached():
+        try:
+            return cluster.lab.agent_stats(node)["slurmd_attached"]
+        except LabError:            # it does not listen yet
+            return False
+    until(attached, f"slurmd's hold on the agent of {node}")
+
+
+@pytest.mark.storm_only
+def test_agent_of_another_version(tmp_path):
+    """Wherever it stands in the tree: the node, both versions and what to do
+    are said, at once, by srun and sbcast_storm; then what Fallback says."""
+    theirs = of_version(tmp_path, 2) / "libexec/slurm-storm/storm_agent"
+    c = Cluster(f"test{os.getpid()}-version", 4, storm_conf={"Radix": "2"})
+    try:
+        c.current = "version"
+        others = [n for n in c.names if n != "n4"]
+        replace_agent(c, "n4", theirs)      # n4's parent is n1
+        for args in ("--bcast=/tmp/app -N4 -n4 {big} say ran",
+                     "-N4 -n4 {do} say ran"):
+            run = c.srun(args)
+            assert run.code == 0 and run.out == "ran\n" * 4, str(run)
+            said = [l for l in run.err.splitlines() if "storm" in l]
+            assert len(said) == 1 and named(run) == {"n4"}, str(run)
+            for words in ("protocol version 2", "version 1", "install"):
+                assert words in said[0], str(run)
+            assert "n4" in run.steps[0]["fallback"], str(run)
+        assert c.agent("n4", "opens_refused") >= 2
+        assert "protocol version 1, but this is version 2" in \
+            c.lab.log("n4", "slurmd")
+        for n in c.names:
+            c.remove("/tmp/app", [n])
+        # the others go by storm as ever
+        run = c.srun(f"-w {','.join(others)} -N3 -n3 --bcast=/tmp/app "
+                     "{big} say ran")
+        assert run.code == 0 and run.out == "ran\n" * 3, str(run)
+        c.by_storm(run)
+        c.remove("/tmp/app")
+        # a node right below the root
+        replace_agent(c, "n1", theirs)
+        run = c.run("sbcast_storm {big} /tmp/app",
+                    env={"SLURM_JOB_ID": str(c.job)})
+        assert run.code == 0 and "n1" in named(run), str(run)
+        c.remove("/tmp/app")
+
+        with open(c.lab.dir + "/etc/slurm/storm.conf", "a") as f:
+            f.write("Fallback=never\n")
+        # 233: "Communication connection failure", as from srun without us
+        for args, code in (("--bcast=/tmp/app -N4 -n4 {big} say ran", 1),
+                           ("-N4 -n4 {do} say ran", 233)):
+            run = c.srun(args)
+            assert run.code == code and run.out == "", str(run)
+            assert "n1" in named(run), str(run)
+            assert "protocol version 2" in run.err, str(run)
+            c.clean()
+        assert c.litter() == []
+    finally:
+        c.down()
+
+
 SPEAKER = """\
 import socket
 s = socket.socket()
@@ -260,14 +342,15 @@ while True:
 
 
 @pytest.mark.storm_only
-def test_agent_of_another_version(fresh):
+def test_no_agent_on_the_port(fresh):
+    """Something else listens there."""
     without_agent(fresh.lab, "n2")
     other = fresh.start(["python3", "-c", SPEAKER], host="n2", user="root",
                         cwd="/")
-    until(lambda: "ready" in other.out(), "the other agent")
+    until(lambda: "ready" in other.out(), "the other program")
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
-    assert "n2" in run.err and "version" in run.err, str(run)
+    assert "n2" in run.err and "no agent of STORM" in run.err, str(run)
     assert run.steps[0]["fallback"], str(run)
 
 

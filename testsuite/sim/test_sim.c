@@ -3,7 +3,8 @@
  * domain, moves files and messages, lets nodes report, and is then judged:
  * what is DONE is shown whole by everyone who was not named, what is ABORTED
  * by no one, events come once and with their data, every report arrives and is
- * acknowledged, whoever is named was faulted, and no temporary is left.
+ * acknowledged, whoever is named was faulted, and no temporary is left.  Every
+ * fourth one has its fault before OPEN: it must fail, and name who is to blame.
  *
  * usage: test_sim [SCHEDULES [FIRST-SEED]]
  *
@@ -17,6 +18,7 @@
 #include "clock.h"
 #include "idset.h"
 #include "sim.h"
+#include "wire.h"
 
 #define FILE_EVENT 0
 #define MESSAGE 7
@@ -31,6 +33,7 @@ struct run {
 	uint64_t seed, random;
 	enum fault_kind kind;
 	bool opened, open_ok;
+	int why, sys;			/* of the last one named at OPEN */
 	struct storm_outcome out[3];
 	uint32_t done, want;
 	bool compared;
@@ -66,9 +69,12 @@ static void on_opened(void *arg, struct storm_outcome *out)
 
 	r->opened = true;
 	r->open_ok = out->state == STORM_DONE;
-	for (uint32_t i = 0; i < out->faults_kept; i++)
+	for (uint32_t i = 0; i < out->faults_kept; i++) {
 		storm_idset_add(&r->named, out->faults[i].node,
 				out->faults[i].node);
+		r->why = (int) out->faults[i].why;
+		r->sys = out->faults[i].sys;
+	}
 	storm_outcome_clear(out);
 }
 
@@ -337,6 +343,66 @@ static void schedule(uint64_t seed)
 	free(data);
 }
 
+/* One node cannot be opened, wherever it stands in the tree. */
+static void refused(uint64_t seed)
+{
+	struct run run = { .seed = seed, .random = seed * 7919 + 1 }, *r = &run;
+	struct storm_sim_conf c = { .seed = seed };
+	bool version = chance(r) % 2;
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/tmp/app",
+				   .mode = 0755 };
+	uint32_t victim;
+
+	c.nodes = (uint32_t) (1 + chance(r) % 100);
+	victim = (uint32_t) (chance(r) % c.nodes);
+	storm_settings_default(&c.set);
+	c.set.radix = (uint32_t) (2 + chance(r) % 8);
+	c.latency = 20 * STORM_US + chance(r) % (300 * STORM_US);
+	c.jitter = chance(r) % (500 * STORM_US);
+	c.multicast = chance(r) % 2;
+	c.mtu = 1472;
+	c.loss_ppm = chance(r) % 2 ? 50000 : 0;
+	run.sim = storm_sim_create(&c, &ops, r);
+	CHECK(run.sim, "no simulation");
+	storm_idset_add(&run.faulted, victim, victim);
+	if (version)
+		storm_sim_foreign(run.sim, victim);
+	else
+		storm_sim_crash(run.sim, victim);
+	storm_owner_xfer(storm_sim_owner(run.sim), &to, "x", 1, &run.out[0],
+			 storm_sim_now(run.sim));
+	CHECK(!storm_owner_open(storm_sim_owner(run.sim),
+				storm_sim_now(run.sim)), "open");
+	CHECK(storm_sim_run(run.sim, STORM_SEC, is_opened, r),
+	      "OPEN never ended: n%u of %u, radix %u", victim + 1, c.nodes,
+	      c.set.radix);
+	CHECK(!run.open_ok, "OPEN went well without n%u", victim + 1);
+	CHECK(storm_idset_size(&run.named) == 1 &&
+	      storm_idset_has(&run.named, victim), "others are named than n%u",
+	      victim + 1);
+	CHECK(run.why == (version ? STORM_EVERSION : STORM_ENOAGENT) &&
+	      run.sys == (version ? STORM_WIRE_VERSION + 1 : ECONNREFUSED),
+	      "n%u: why %d, %d", victim + 1, run.why, run.sys);
+	CHECK(run.done == 1 && run.out[0].state == STORM_ABORTED,
+	      "the transfer of a domain that is none");
+	storm_owner_close(storm_sim_owner(run.sim), storm_sim_now(run.sim));
+	/* who is not yet let in, at a node, finds nobody waiting for it */
+	storm_sim_run(run.sim, c.loss_ppm ? 15 * STORM_SEC : STORM_SEC, NULL,
+		      NULL);
+	for (uint32_t i = 0; i < c.nodes; i++) {
+		uint32_t n;
+
+		storm_sim_files(run.sim, i, &n);
+		CHECK(!n && !storm_sim_temporaries(run.sim, i) &&
+		      !storm_sim_session(run.sim, i), "n%u kept something",
+		      i + 1);
+	}
+	storm_outcome_clear(&run.out[0]);
+	storm_idset_clear(&run.named);
+	storm_idset_clear(&run.faulted);
+	storm_sim_destroy(run.sim);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -350,7 +416,7 @@ int main(int argc, char **argv)
 
 	storm_log_set(quiet);
 	for (unsigned long i = 0; i < n; i++)
-		schedule(first + i);
+		(first + i) % 4 ? schedule(first + i) : refused(first + i);
 	printf("%lu schedules, no violation\n", n);
 	return 0;
 }

@@ -37,6 +37,9 @@ struct world {
 	uint64_t ticket;
 	void *stream;
 	size_t stream_len;
+	uint64_t waits, streams;	/* the stream without a verdict; all */
+	enum storm_err verdict;
+	bool hung_up;			/* its sender */
 	struct host_file *files;
 	int open_sessions, contexts;
 	uint64_t sent;
@@ -77,6 +80,29 @@ static int net_stream(struct storm_transport *t, const struct storm_addr *to,
 	return 0;
 }
 
+static void net_end_stream(struct storm_transport *t, uint64_t stream,
+			   enum storm_err err)
+{
+	struct world *w = (struct world *) t;
+
+	must(stream && stream == w->waits);	/* once for each */
+	w->waits = 0;
+	w->verdict = err;
+}
+
+static bool net_stream_waits(struct storm_transport *t, uint64_t stream)
+{
+	struct world *w = (struct world *) t;
+
+	must(stream && stream == w->waits);
+	return !w->hung_up;
+}
+
+static void net_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	must(session && session == ((struct world *) t)->session);
+}
+
 static size_t net_mtu(struct storm_transport *t)
 {
 	(void) t;
@@ -85,7 +111,8 @@ static size_t net_mtu(struct storm_transport *t)
 
 static const struct storm_transport_ops net = {
 	.name = "test", .send = net_send, .send_stream = net_stream,
-	.mtu = net_mtu,
+	.end_stream = net_end_stream, .stream_waits = net_stream_waits,
+	.drop_streams = net_drop_streams, .mtu = net_mtu,
 };
 
 /* ------------------------------------------------------------- the host --- */
@@ -254,7 +281,8 @@ static int keep(uint32_t uid, const void *payload, size_t len, char **cred)
 static int give(const char *cred, void **payload, size_t *len, uint32_t *uid,
 		uint32_t *gid)
 {
-	must(!strcmp(cred, "kept"));
+	if (strcmp(cred, "kept"))
+		return STORM_EAUTH;
 	*payload = exact(payload_kept, sizeof(payload_kept));
 	*len = sizeof(payload_kept);
 	*uid = *gid = 1000;
@@ -322,13 +350,16 @@ static void world_open(struct world *w)
 		}
 	stream = storm_open_stream(o, w->self, &len);
 	must(stream);
-	storm_nm_stream(w->nm, stream, len, w->now);
+	w->waits = ++w->streams;
+	storm_nm_stream(w->nm, w->waits, stream, len, w->now);
 	free(stream);
-	must(w->stream && !storm_open_verify(w->stream, w->stream_len, &got));
+	must(w->waits && w->stream &&
+	     !storm_open_verify(w->stream, w->stream_len, &got));
 	free(w->stream);
 	w->stream = NULL;
 	storm_nm_admit(w->nm, w->ticket, got, STORM_OK, w->now);
-	must(w->open_sessions == 1);
+	must(w->open_sessions == !w->hung_up && !w->waits);
+	must(!w->verdict == !w->hung_up);
 }
 
 static void world_close(struct world *w)
@@ -519,6 +550,16 @@ static void send_random(struct world *w)
 	free(buf);
 }
 
+/* An owner that is gone before it is let in: no session is made, for nobody
+ * would ever close it. */
+static void world_hang_up(struct world *w)
+{
+	w->hung_up = true;
+	world_open(w);
+	w->hung_up = false;
+	world_close(w);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -539,6 +580,7 @@ START_TEST(test_nonsense)
 	w.nm = storm_nm_create(&set, &w.transport, &host_ops, &w, &err);
 	must(w.nm);
 	for (int session = 0; session < 3; session++) {
+		world_hang_up(&w);
 		world_open(&w);
 		for (int i = 0; i < 1500 && w.open_sessions; i++) {
 			struct storm_idset ids = { 0 };
@@ -574,12 +616,99 @@ START_TEST(test_nonsense)
 }
 END_TEST
 
+/* What a stream is answered; the host checks it if it is asked to. */
+static enum storm_err offer(struct world *w, const uint8_t *buf, size_t len)
+{
+	struct storm_open *got = NULL;
+	int err;
+
+	w->stream = NULL;
+	w->verdict = STORM_ERANGE_;
+	w->waits = ++w->streams;
+	storm_nm_stream(w->nm, w->waits, buf, len, w->now);
+	if (!w->stream) {
+		must(!w->waits);
+		return w->verdict;
+	}
+	err = storm_open_verify(w->stream, w->stream_len, &got);
+	free(w->stream);
+	must(w->waits);
+	storm_nm_admit(w->nm, w->ticket, got, err, w->now);
+	must(!w->waits);
+	return w->verdict;
+}
+
+/* Of another version: told so if it is known who asks, and only then. */
+START_TEST(test_version)
+{
+	struct world w = { .transport.ops = &net, .now = 1000 * STORM_SEC,
+			   .r = rnd_of(1) };
+	struct storm_settings set;
+	struct storm_nm_stats st;
+	uint8_t *p;
+	size_t len;
+	int err;
+
+	storm_log_set(quiet);
+	storm_credential_use(&pair);
+	storm_settings_default(&set);
+	w.nm = storm_nm_create(&set, &w.transport, &host_ops, &w, &err);
+	must(w.nm);
+	world_open(&w);
+	p = storm_open_stream(w.open, 1, &len);
+	must(p);
+	ck_assert_int_eq(offer(&w, p, len), STORM_OK);	/* the same again */
+	p[len - 1] ^= 1;		/* another body: not what was signed */
+	ck_assert_int_eq(offer(&w, p, len), STORM_EAUTH);
+	p[5] = STORM_WIRE_VERSION + 1;
+	ck_assert_int_eq(offer(&w, p, len), STORM_EAUTH);
+	p[16] ^= 1;			/* a credential that nobody made */
+	ck_assert_int_eq(offer(&w, p, len), STORM_EAUTH);
+	p[16] ^= 1;
+	ck_assert_int_eq(offer(&w, p, len - 1), STORM_EAUTH);
+	ck_assert_int_eq(offer(&w, p, 6), STORM_EAUTH);
+	ck_assert_int_eq(offer(&w, (const uint8_t *) "GET /", 5),
+			 STORM_EAUTH);
+	storm_nm_stats(w.nm, &st);
+	ck_assert_uint_eq(st.sessions_total, 1);
+	ck_assert_uint_eq(st.opens_refused, 6);
+	free(p);
+	world_close(&w);
+
+	/* rightly signed */
+	w.open = NULL;
+	for (int version = 0; version < 300; version += 1 + version / 4) {
+		char cred[] = "kept";
+		struct storm_open o = { .count = 1, .cred = cred };
+		uint8_t body[40] = "whatever that version has here";
+
+		if (version == STORM_WIRE_VERSION)
+			continue;
+		body[39] = (uint8_t) version;
+		o.body = body;
+		o.body_len = sizeof(body);
+		storm_sha256(body, sizeof(body), payload_kept + STORM_KEY_LEN);
+		p = storm_open_stream(&o, 0, &len);
+		must(p);
+		p[4] = (uint8_t) (version >> 8);
+		p[5] = (uint8_t) version;
+		ck_assert_int_eq(offer(&w, p, len), STORM_EVERSION);
+		/* and again: it is not taken for one that is known */
+		ck_assert_int_eq(offer(&w, p, len), STORM_EVERSION);
+		free(p);
+	}
+	storm_nm_destroy(w.nm);
+	ck_assert_int_eq(w.open_sessions, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hostile");
 	TCase *t = tcase_create("hostile");
 
 	tcase_set_timeout(t, 60);
+	tcase_add_test(t, test_version);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));
 	suite_add_tcase(s, t);
 	return unit_main(s);

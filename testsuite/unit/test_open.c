@@ -508,15 +508,25 @@ START_TEST(test_frame)
 	for (int v = 0; v < 0x10000; v += v < 256 ? 1 : 251) {
 		p[4] = (uint8_t) (v >> 8);
 		p[5] = (uint8_t) v;
-		must(storm_open_peek(p, len, &session) ==
-		     (v == STORM_WIRE_VERSION ? STORM_OK : STORM_EVERSION));
-		/* a version says nothing of what follows it */
-		must(v == STORM_WIRE_VERSION ||
-		     storm_open_peek(p, 6, &session) == STORM_EVERSION);
+		/* the outline is that of all versions */
+		session = 0;
+		must(!storm_open_peek(p, len, &session) &&
+		     session == o->session);
+		must(storm_open_peek(p, len - 1, &session) == STORM_EINVAL);
 	}
+	/* and so is who may know that it is another: its maker */
 	p[4] = 0;
 	p[5] = STORM_WIRE_VERSION + 1;
 	ck_assert_int_eq(verdict(p, len), STORM_EVERSION);
+	p[len - 1] ^= 1;
+	ck_assert_int_eq(verdict(p, len), STORM_EAUTH);
+	p[len - 1] ^= 1;
+	credential_err = STORM_EAUTH;
+	ck_assert_int_eq(verdict(p, len), STORM_EAUTH);
+	credential_err = 0;
+	payload_cut = 1;
+	ck_assert_int_eq(verdict(p, len), STORM_EAUTH);
+	payload_cut = 0;
 	p[5] = STORM_WIRE_VERSION;
 	p[7] = 1;
 	ck_assert_int_eq(verdict(p, len), STORM_EINVAL);

@@ -41,7 +41,11 @@ struct end {
 	size_t failures;
 	uint64_t failed_session;
 	uint32_t failed_node;
+	enum storm_err failed_why;
 	int failed_errno;
+	enum storm_err verdict;	/* of each stream */
+	bool undecided;		/* ... that is still to come */
+	uint64_t number;	/* of the last one */
 };
 
 static struct end agent, owner;
@@ -78,7 +82,7 @@ static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
 	}
 }
 
-static void on_stream(void *arg, const void *buf, size_t len)
+static void on_stream(void *arg, uint64_t stream, const void *buf, size_t len)
 {
 	struct end *e = arg;
 
@@ -87,16 +91,21 @@ static void on_stream(void *arg, const void *buf, size_t len)
 	memcpy(e->stream, buf, len);
 	e->stream_len = len;
 	e->streams++;
+	e->number = stream;
+	if (!e->undecided)
+		e->t->ops->end_stream(e->t, stream, e->verdict);
 }
 
-static void on_failed(void *arg, uint64_t session, uint32_t node, int sys_errno)
+static void on_failed(void *arg, uint64_t session, uint32_t node,
+		      enum storm_err why, int sys)
 {
 	struct end *e = arg;
 
 	e->failures++;
 	e->failed_session = session;
 	e->failed_node = node;
-	e->failed_errno = sys_errno;
+	e->failed_why = why;
+	e->failed_errno = sys;
 }
 
 static struct storm_udp *open_end(struct end *e, enum storm_udp_role role,
@@ -672,6 +681,7 @@ START_TEST(test_stream_nobody_listens)
 	ck_assert(until(owner.failures == 1));
 	ck_assert_uint_eq(owner.failed_session, 77);
 	ck_assert_uint_eq(owner.failed_node, 5);
+	ck_assert_int_eq(owner.failed_why, STORM_ENOAGENT);
 	ck_assert_int_eq(owner.failed_errno, ECONNREFUSED);
 	ck_assert_uint_eq(owner.u->out_active, 0);
 }
@@ -747,6 +757,150 @@ START_TEST(test_stream_reset)
 	close(peer);
 	ck_assert(until(owner.failures == 1));
 	ck_assert_int_eq(owner.failed_errno, ECONNRESET);
+	close(fd);
+}
+END_TEST
+
+/* The sender waits for the verdict; a reason is for those who are known. */
+START_TEST(test_stream_verdict)
+{
+	agent.undecided = true;
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == 1));
+	ck_assert(!TAILQ_EMPTY(&owner.u->out) && agent.u->in_count == 1);
+	ck_assert(agent.t->ops->stream_waits(agent.t, agent.number));
+	agent.t->ops->end_stream(agent.t, agent.number, STORM_OK);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert(!agent.t->ops->stream_waits(agent.t, agent.number));
+	/* once is enough, and what is unknown hurts nobody */
+	agent.t->ops->end_stream(agent.t, agent.number, STORM_EBUSY);
+	agent.t->ops->end_stream(agent.t, 12345, STORM_EBUSY);
+
+	agent.undecided = false;
+	agent.verdict = STORM_EVERSION;
+	ck_assert_int_eq(stream_to(&agent.self, 7, 2, "open", 4), 0);
+	ck_assert(until(owner.failures == 1));
+	ck_assert_uint_eq(owner.failed_session, 7);
+	ck_assert_uint_eq(owner.failed_node, 2);
+	ck_assert_int_eq(owner.failed_why, STORM_EVERSION);
+	ck_assert_int_eq(owner.failed_errno, STORM_WIRE_VERSION);
+
+	agent.verdict = STORM_EBUSY;
+	ck_assert_int_eq(stream_to(&agent.self, 7, 3, "open", 4), 0);
+	ck_assert(until(owner.failures == 2));
+	ck_assert_int_eq(owner.failed_why, STORM_EBUSY);
+	ck_assert_int_eq(owner.failed_errno, 0);
+
+	agent.verdict = STORM_EAUTH;
+	ck_assert_int_eq(stream_to(&agent.self, 7, 4, "open", 4), 0);
+	ck_assert(until(owner.failures == 3));
+	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
+	ck_assert_int_eq(owner.failed_errno, ECONNRESET);
+	ck_assert_uint_eq(stats_of(&agent).streams_refused, 3);
+	ck_assert_uint_eq(agent.u->in_count, 0);
+}
+END_TEST
+
+/* The sender gives up: those of one session, on their way or still waiting
+ * for their turn; nobody is told. */
+START_TEST(test_stream_dropped)
+{
+	size_t n = UDP_STREAMS_OUT + 10;
+
+	agent.undecided = true;
+	ck_assert_int_eq(stream_to(&agent.self, 5, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == 1));
+	owner.t->ops->drop_streams(owner.t, 6);
+	ck_assert(agent.t->ops->stream_waits(agent.t, agent.number));
+	owner.t->ops->drop_streams(owner.t, 5);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert(until(!agent.t->ops->stream_waits(agent.t, agent.number)));
+	agent.t->ops->end_stream(agent.t, agent.number, STORM_OK);
+
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(stream_to(&agent.self, 7 + (i == n - 1), 1,
+					   "open", 4), 0);
+	owner.t->ops->drop_streams(owner.t, 7);
+	owner.t->ops->drop_streams(owner.t, 7);
+	agent.undecided = false;
+	/* the last one has its turn; the others may have been in time, too */
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert(until(agent.streams > 1));
+	ck_assert_uint_eq(owner.u->out_active, 0);
+	ck_assert_uint_eq(owner.u->out_waiting, 0);
+	ck_assert_uint_eq(owner.failures, 0);
+}
+END_TEST
+
+/* Who is not known gets not a byte, nor who hangs up a second look. */
+START_TEST(test_stream_silence)
+{
+	int fd = raw_connect();
+	char c;
+
+	agent.verdict = STORM_EAUTH;
+	ck_assert_int_eq(write(fd, "\0\0\0\4open", 8), 8);
+	ck_assert(until(agent.streams == 1));
+	ck_assert_int_eq(recv(fd, &c, 1, 0), -1);
+	ck_assert_int_eq(errno, ECONNRESET);
+	close(fd);
+
+	agent.undecided = true;
+	fd = raw_connect();
+	ck_assert_int_eq(write(fd, "\0\0\0\4open", 8), 8);
+	ck_assert(until(agent.streams == 2));
+	close(fd);
+	for (int i = 0; i < 20; i++) {
+		struct pollfd p = { storm_udp_fd(agent.u), POLLIN, 0 };
+
+		storm_udp_poll(agent.u);
+		ck_assert_int_eq(poll(&p, 1, 0), 0);
+	}
+	agent.t->ops->end_stream(agent.t, agent.number, STORM_EVERSION);
+	ck_assert_uint_eq(agent.u->in_count, 0);
+}
+END_TEST
+
+/* What an agent of another version answers, and what is no answer. */
+START_TEST(test_stream_answers)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		enum storm_err why;
+		int sys;
+	} answer[] = {
+		{ "STRM\0\2\0\6", 8, STORM_EVERSION, 2 },
+		{ "STRM\1\2\0\6", 8, STORM_EVERSION, 0x102 },
+		{ "STRM\0\2\0\11", 8, STORM_EVERSION, 2 },
+		{ "STRM\0\2\377\377", 8, STORM_EVERSION, 2 },
+		{ "STRM\0\1\0\11", 8, STORM_EBUSY, 0 },
+		{ "STRM\0\1\377\377", 8, STORM_EINVAL, 0 },
+		{ "STRM\0\2\0\0", 8, STORM_ENOAGENT, EPROTO },
+		{ "STRM\0\2\0", 7, STORM_ENOAGENT, EPROTO },
+		{ "STRM\0\2\0\6\0", 9, STORM_ENOAGENT, EPROTO },
+		{ "220 mail ready\r\n", 16, STORM_ENOAGENT, EPROTO },
+	};
+	struct storm_addr a;
+	int fd = raw_listen(&a), peer;
+	char open[8];
+
+	for (size_t i = 0; i < sizeof(answer) / sizeof(*answer); i++) {
+		ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+		peer = accept(fd, NULL, NULL);
+		ck_assert(until(TAILQ_FIRST(&owner.u->out)->off == 8));
+		ck_assert_int_eq(recv(peer, open, 8, MSG_WAITALL), 8);
+		/* in two pieces */
+		ck_assert_int_eq(write(peer, answer[i].bytes, 3), 3);
+		serve_both();
+		ck_assert_int_eq(write(peer, answer[i].bytes + 3,
+				       answer[i].len - 3), answer[i].len - 3);
+		close(peer);
+		ck_assert(until(owner.failures == i + 1));
+		ck_assert_int_eq(owner.failed_why, answer[i].why);
+		ck_assert_int_eq(owner.failed_errno, answer[i].sys);
+	}
 	close(fd);
 }
 END_TEST
@@ -1044,6 +1198,10 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_accept_no_descriptor);
 	tcase_add_test(t, test_stream_timeout);
 	tcase_add_test(t, test_stream_reset);
+	tcase_add_test(t, test_stream_verdict);
+	tcase_add_test(t, test_stream_dropped);
+	tcase_add_test(t, test_stream_silence);
+	tcase_add_test(t, test_stream_answers);
 	tcase_add_test(t, test_bad_streams);
 	tcase_add_test(t, test_half_streams);
 	suite_add_tcase(s, t);

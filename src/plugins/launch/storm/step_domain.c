@@ -250,8 +250,17 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 		if (together)
 			snprintf(at, sizeof(at), "storm port %u",
 				 sd->nodes[f->node].addr.port);
+		if (f->sys == EPROTO)
+			return xstrdup_printf("what listens on %s is no agent of STORM",
+					      at);
 		return xstrdup_printf("nothing listens on %s", at);
 	}
+	if (f->why == STORM_EVERSION && f->sys)
+		return xstrdup_printf("its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",
+				      f->sys, storm_protocol_version());
+	/* at OPEN, and nobody is told more who is not known */
+	if (f->why == STORM_ELOST && f->sys == ECONNRESET)
+		return xstrdup("its agent broke off without a reason; slurmd's log there has it");
 	/* The errno is the cause; "a system call failed" tells nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));

@@ -336,19 +336,19 @@ static void _datagrams(void *arg, struct storm_rx *rx, size_t n)
 	storm_nm_datagrams(a->nm, rx, n, storm_now());
 }
 
-static void _stream(void *arg, const void *buf, size_t len)
+static void _stream(void *arg, uint64_t stream, const void *buf, size_t len)
 {
 	struct agent *a = arg;
 
-	storm_nm_stream(a->nm, buf, len, storm_now());
+	storm_nm_stream(a->nm, stream, buf, len, storm_now());
 }
 
 static void _stream_failed(void *arg, uint64_t session, uint32_t node,
-			   int sys_errno)
+			   enum storm_err why, int sys)
 {
 	struct agent *a = arg;
 
-	storm_nm_stream_failed(a->nm, session, node, sys_errno, storm_now());
+	storm_nm_stream_failed(a->nm, session, node, why, sys, storm_now());
 }
 
 static void _udp_ready(struct agent *a, struct agent_io *io, uint32_t events)
