@@ -40,6 +40,7 @@ struct nm_xfer {
 	uint64_t gap_at;	/* new gaps are asked for then */
 	uint64_t nack_at;	/* all that is missing is asked for again */
 	uint64_t nack_high;	/* chunks below were asked for */
+	uint64_t nack_old;	/* ... and these longer ago than a round trip */
 	uint64_t nack_rto, have_at_nack;
 	uint64_t nack_sent;	/* awaits its first repair; 0: none does */
 	uint64_t nack_rtt;	/* smoothed, asked -> repaired */

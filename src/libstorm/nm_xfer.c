@@ -496,6 +496,9 @@ static void nack_again(struct nm_session *s, uint64_t now)
 	 * on its way; only silence makes it lost */
 	if (now >= x->data_at + NACK_TAIL)
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
+	else if (below > x->nack_old)
+		below = x->nack_old;	/* the newer ones were asked for just now */
+	x->nack_old = x->nack_high;
 	if (x->map.have > x->have_at_nack || x->map.prefix >= below) {
 		x->tries = 0;
 		x->nack_rto = rto(x);
@@ -576,7 +579,10 @@ uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now)
 	} else if (now >= x->gap_at) {
 		nack(s, x->nack_high, x->map.high, now);
 		x->gap_at = STORM_NEVER;
-		x->nack_at = now + x->nack_rto;
+		/* along a chain those before us come first: they ask too */
+		if (x->nack_at > now + x->nack_rto ||
+		    s->cast.flags & STORM_CAST_CHAIN)
+			x->nack_at = now + x->nack_rto;
 	}
 	return x->gap_at < x->nack_at ? x->gap_at : x->nack_at;
 }

@@ -17,6 +17,7 @@
 #define ASK_MAX (250 * STORM_MS)
 #define PROBE_TIME (60 * STORM_MS)
 #define PROBE_EVERY (12 * STORM_MS)
+#define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
 
@@ -303,7 +304,8 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 	owner_answered(o, now);
 	o->chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
 		   STORM_TAG_LEN;
-	o->batch = 65507 / seg < STORM_BATCH ? 65507 / seg : STORM_BATCH;
+	o->batch = SUPER_PACKET / seg < STORM_BATCH ? SUPER_PACKET / seg :
+							   STORM_BATCH;
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
 		o->phase = OWNER_PROBING;
@@ -739,6 +741,15 @@ static struct storm_node *nodes_copy(const struct storm_node *from,
 	return n;
 }
 
+static void add_to_address(struct storm_addr *a, unsigned int n)
+{
+	for (int i = STORM_ADDR_LEN - 1; n && i >= 0; i--) {
+		n += a->ip[i];
+		a->ip[i] = (uint8_t) n;
+		n >>= 8;
+	}
+}
+
 struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 				       struct storm_transport *t,
 				       const struct storm_addr *self,
@@ -785,8 +796,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->group.port = conf->set.port;
 	if (storm_random(pick, sizeof(pick)))
 		goto fail;
-	op->group.ip[15] = (uint8_t) (op->group.ip[15] +
-				      pick[0] % conf->set.groups);
+	add_to_address(&op->group, pick[0] % conf->set.groups);
 	if (conf->authority_len) {
 		op->authority = malloc(conf->authority_len);
 		if (!op->authority)

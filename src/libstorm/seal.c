@@ -3,12 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "seal.h"
 
@@ -131,7 +132,21 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 
 int storm_random(void *buf, size_t len)
 {
-	return RAND_bytes(buf, (int) len) == 1 ? STORM_OK : STORM_ESYS;
+	/* from the kernel: OpenSSL's generator takes milliseconds to start, and
+	 * a launch waits for it */
+	uint8_t *p = buf;
+
+	while (len) {
+		ssize_t n = getrandom(p, len, 0);
+
+		if (n < 0 && errno != EINTR)
+			return STORM_ESYS;
+		if (n > 0) {
+			p += n;
+			len -= (size_t) n;
+		}
+	}
+	return STORM_OK;
 }
 
 void storm_sha256(const void *buf, size_t len, uint8_t out[32])

@@ -36,6 +36,8 @@ struct file {
 	bool shown;
 };
 
+#define SEND_BUFFER (208 << 10)
+
 struct stream {			/* who waits for what becomes of it */
 	uint32_t from, life, node;
 	uint64_t session;
@@ -172,6 +174,17 @@ static void deliver(struct storm_sim *sim, uint32_t to, bool group,
 	}
 }
 
+/* Every node has joined the groups of the pool, and no others. */
+static bool joined(const struct storm_sim *sim, const struct storm_addr *to)
+{
+	struct storm_in base = { sim->conf.set.group.ip + 12,
+				 sim->conf.set.group.ip + 16, false };
+	struct storm_in group = { to->ip + 12, to->ip + 16, false };
+	uint32_t first = storm_get32(&base);
+
+	return storm_get32(&group) - first < sim->conf.set.groups;
+}
+
 static int sim_send(struct storm_transport *t, enum storm_class c,
 		    const struct storm_addr *to, const void *buf, size_t len,
 		    size_t seg)
@@ -181,7 +194,13 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	bool group = to->ip[0] == 0;	/* v4-mapped: the pool of groups */
 	const uint8_t *p = buf;
 
-	(void) c;
+	/* as over UDP: the owner's bulk data wait in a socket of that size,
+	 * what a node passes on is kept until it can go */
+	if (c == STORM_BULK && ep->index == sim->conf.nodes &&
+	    sim->conf.bandwidth > 0 && ep->busy_until > sim->now &&
+	    (double) (ep->busy_until - sim->now) * sim->conf.bandwidth / 1e9 >
+	    SEND_BUFFER)
+		return -EAGAIN;
 	for (size_t off = 0; off < len; off += seg) {
 		size_t n = len - off < seg ? len - off : seg;
 		uint64_t at;
@@ -200,7 +219,7 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 				deliver(sim, i, false, p + off, n, at);
 			continue;
 		}
-		for (uint32_t i = 0; sim->conf.multicast &&
+		for (uint32_t i = 0; sim->conf.multicast && joined(sim, to) &&
 		     i < sim->conf.nodes; i++)
 			if (i != ep->index)
 				deliver(sim, i, true, p + off, n, at);
