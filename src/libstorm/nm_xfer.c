@@ -387,6 +387,11 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->stats.data_dup++;
 		return;
 	}
+	if (h->sender != STORM_NO_NODE &&
+	    !storm_tree_member(&s->tree, h->sender)) {
+		nm->link_stats.fenced++;
+		return;
+	}
 	if (storm_link_open(&s->link, h, rx, plain, &len))
 		return;
 	in = (struct storm_in) { plain, plain + len, false };

@@ -61,6 +61,8 @@ int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len)
 	n = storm_get16(&i);
 	path = storm_get(&i, n);
 	if (!storm_in_done(&i) || !b->op || n >= STORM_PATH_MAX ||
+	    (b->to.flags & ~STORM_FILE_FLAGS) ||
+	    (b->to.mode & ~STORM_FILE_MODE) ||
 	    (b->to.kind != STORM_TARGET_MEMORY &&
 	     b->to.kind != STORM_TARGET_FILE) ||
 	    b->size > INT64_MAX || (n && memchr(path, 0, n)) ||

@@ -31,6 +31,8 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
 	if (to->kind == STORM_TARGET_FILE &&
 	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
 		return STORM_EPATH;
+	if ((to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE))
+		return STORM_EINVAL;
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return STORM_ENOMEM;

@@ -203,6 +203,10 @@ enum storm_target_kind { STORM_TARGET_MEMORY = 1, STORM_TARGET_FILE = 2 };
 #define STORM_FILE_TIMES	0x2	/* set atime and mtime */
 #define STORM_FILE_LIBDIR	0x4	/* also make directory "<path>_libs" */
 #define STORM_FILE_IN_LIBDIR	0x8	/* path is a name inside that directory */
+#define STORM_FILE_FLAGS	0xf
+/* As Slurm's sbcast: no set-id and no sticky bit goes along, not even of one's
+ * own files (with -p neither). */
+#define STORM_FILE_MODE		0777
 
 /* Where a transfer lands on the nodes. */
 struct storm_target {
@@ -211,7 +215,7 @@ struct storm_target {
 	/* kind FILE: */
 	const char *path;	/* absolute, or a bare name with IN_LIBDIR */
 	uint32_t flags;
-	uint32_t mode;		/* permission bits */
+	uint32_t mode;		/* within STORM_FILE_MODE */
 	int64_t atime, mtime;	/* seconds since the epoch */
 };
 
@@ -221,7 +225,7 @@ struct storm_target {
  * returned event is the only way to learn of completion.  buf must stay
  * readable and unchanged until the event is no longer PENDING.  Operations of
  * a domain run one after the other in the order of the calls.
- * NULL: no memory or the domain is closed.
+ * NULL: no memory, the domain is closed, or there is no such target.
  */
 storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 				     const struct storm_target *to,

@@ -80,6 +80,10 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 {
 	uint64_t lo = heap_of(t, node), hi = lo;
 
+	if (!lo) {		/* the owner is not in the list */
+		lo = 1;
+		hi = t->radix;
+	}
 	while (lo <= t->members) {
 		for (uint64_t h = lo; h <= hi && h <= t->members; h++) {
 			int err = storm_idset_add(s, t->node_at[h - 1],

@@ -28,7 +28,7 @@ uint32_t storm_tree_parent(const struct storm_tree *t, uint32_t node);
 /* Fills up to radix nodes, returns how many; node may be the owner. */
 uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 			     uint32_t *out);
-/* Adds node and all below it to s. */
+/* Adds node and all below it to s; of the owner, all members. */
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		       struct storm_idset *s);
 /* The next one of the chain; STORM_NO_NODE at its end.  The owner's is the

@@ -89,6 +89,13 @@ def test_preserve(cluster):
     assert facts(cluster, times=True)["n1"][3] == 1_200_000_000
 
 
+@pytest.mark.parametrize("mode", [0o4755, 0o2711, 0o1777])
+def test_no_set_id_bits(cluster, mode):
+    """Neither tool gives them to a copy, not even with -p."""
+    os.chmod(cluster.home / "bin" / "data", mode)
+    both(cluster, "-p {bin}/data /tmp/out", code=0, times=True)
+
+
 def test_preserve_long(cluster):
     both(cluster, "--preserve {bin}/data /tmp/out", code=0, times=True)
 

@@ -451,7 +451,7 @@ static size_t status_random(struct world *w, uint8_t *buf, size_t max)
 	struct storm_status s = {
 		.version = below(&w->r, 1000), .op = w->op,
 		.phase = (uint8_t) below(&w->r, 4),
-		.flags = (uint8_t) below(&w->r, 8),
+		.flags = (uint8_t) below(&w->r, 5),
 		.progress = rnd64(&w->r) >> below(&w->r, 64),
 		.cmp = below(&w->r, 5), .mtu = 332 + below(&w->r, 1500),
 		.seen = below(&w->r, 20),
@@ -504,6 +504,30 @@ static size_t other_random(struct world *w, uint8_t type, uint8_t *buf,
 		storm_put64(&o, below(&w->r, 60));
 	}
 	return (size_t) (o.p - buf);
+}
+
+/* Sealed by this node, or by the owner (NODES). */
+static void send_as(struct world *w, uint32_t who, uint8_t type,
+		    uint32_t epoch, uint64_t op, const void *body, size_t len)
+{
+	enum storm_lane lane = type == STORM_MSG_DATA ? STORM_LANE_DATA :
+							STORM_LANE_CONTROL;
+	uint8_t *buf = malloc(STORM_HEADER_LEN + len + STORM_TAG_LEN);
+	struct storm_header h = {
+		.type = type, .epoch = epoch, .session = w->session,
+		.sender = who == NODES ? STORM_NO_NODE : who,
+		.sequence = ++w->sequence, .op = op,
+	};
+	struct storm_rx rx = { buf, STORM_HEADER_LEN + len + STORM_TAG_LEN,
+			       false };
+
+	must(buf);
+	memcpy(h.incarnation, w->incarnation, sizeof(h.incarnation));
+	storm_header_pack(&h, buf);
+	must(!storm_seal_seal(w->seal[who][lane], buf, h.sequence, body, len,
+			      buf + STORM_HEADER_LEN));
+	storm_nm_datagrams(w->nm, &rx, 1, w->now);
+	free(buf);
 }
 
 static void send_random(struct world *w)
@@ -702,6 +726,89 @@ START_TEST(test_version)
 }
 END_TEST
 
+/* The owner says its state of the operation 1, of two chunks of 1000 bytes. */
+static void say_state(struct world *w, uint32_t epoch, uint32_t without)
+{
+	struct storm_cast c = { .version = ++w->version, .op = 1,
+				.size = 2000, .chunk = 1000, .sent = 2000 };
+	uint8_t body[200];
+	size_t len;
+
+	if (without < NODES)
+		must(!storm_idset_add(&c.excluded, without, without));
+	len = storm_cast_pack(&c, body, sizeof(body));
+	must(len);
+	send_as(w, NODES, STORM_MSG_CAST, epoch, 1, body, len);
+	storm_idset_clear(&c.excluded);
+}
+
+static void say_begin(struct world *w)
+{
+	struct storm_begin b = { 1, 2000, { .kind = STORM_TARGET_MEMORY } };
+	uint8_t body[200];
+	struct storm_out o = { body, body + sizeof(body), false };
+
+	storm_put8(&o, STORM_CAST_BEGIN);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	o.p += storm_begin_pack(&b, o.p, sizeof(body) - 5);
+	send_as(w, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+}
+
+static void say_data(struct world *w, uint32_t who, uint64_t off)
+{
+	uint8_t body[8 + 1000] = { 0 };
+	struct storm_out o = { body, body + 8, false };
+
+	storm_put64(&o, off);
+	send_as(w, who, STORM_MSG_DATA, 1, 1, body, sizeof(body));
+}
+
+/* Who is excluded repairs nobody. */
+START_TEST(test_excluded)
+{
+	struct world w = { .transport.ops = &net, .now = 1000 * STORM_SEC,
+			   .r = rnd_of(1) };
+	struct storm_settings set;
+	struct storm_nm_stats st;
+	uint32_t other;
+	int err;
+
+	storm_log_set(quiet);
+	storm_credential_use(&pair);
+	storm_settings_default(&set);
+	w.nm = storm_nm_create(&set, &w.transport, &host_ops, &w, &err);
+	must(w.nm);
+	do {			/* until an OPEN without a BEGIN */
+		if (w.open) {
+			storm_nm_destroy(w.nm);
+			w.nm = storm_nm_create(&set, &w.transport, &host_ops,
+					       &w, &err);
+			must(w.nm);
+			world_close(&w);
+		}
+		world_open(&w);
+	} while (w.open->has_begin);
+	other = (w.self + 1) % NODES;
+	say_begin(&w);
+	say_state(&w, 1, NODES);
+	say_data(&w, other, 0);
+	storm_nm_stats(w.nm, &st);
+	ck_assert_uint_eq(st.data_new, 1);
+	say_state(&w, 2, other);
+	say_data(&w, other, 1000);
+	storm_nm_stats(w.nm, &st);
+	ck_assert_uint_eq(st.data_new, 1);
+	ck_assert_uint_eq(st.fenced, 1);
+	say_data(&w, (other + 1) % NODES == w.self ? NODES :
+		 (other + 1) % NODES, 1000);
+	storm_nm_stats(w.nm, &st);
+	ck_assert_uint_eq(st.data_new, 2);
+	storm_nm_destroy(w.nm);
+	world_close(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hostile");
@@ -709,6 +816,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_version);
+	tcase_add_test(t, test_excluded);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));
 	suite_add_tcase(s, t);
 	return unit_main(s);

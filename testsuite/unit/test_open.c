@@ -614,6 +614,14 @@ START_TEST(test_refused)
 	REFUSED(begin.op = 0);
 	REFUSED(begin.size = (uint64_t) INT64_MAX + 1);
 	TAKEN(begin.size = 0);
+	TAKEN(begin.to.flags = 0xf);
+	REFUSED(begin.to.flags = 0x10);
+	REFUSED(begin.to.flags = 0x80000001);
+	TAKEN(begin.to.mode = 0777);
+	REFUSED(begin.to.mode = 01000);
+	REFUSED(begin.to.mode = 02755);
+	REFUSED(begin.to.mode = 04755);
+	REFUSED(begin.to.mode = 0100755);	/* a type */
 	REFUSED(begin.to.kind = (enum storm_target_kind) 0);
 	REFUSED(begin.to.kind = (enum storm_target_kind) 3);
 	REFUSED(begin.to.kind = STORM_TARGET_MEMORY);	/* with a path */

@@ -111,6 +111,12 @@ static void check_below(const struct storm_tree *t, const struct model *m,
 	}
 	must(sum == m->members && storm_idset_size(&all) == m->members);
 	storm_idset_clear(&all);
+	/* below the owner is everybody */
+	must(!storm_tree_subtree(t, STORM_NO_NODE, &all));
+	must(storm_idset_size(&all) == m->members);
+	for (uint32_t k = 0; k < m->members; k++)
+		must(storm_idset_has(&all, m->member[k]));
+	storm_idset_clear(&all);
 }
 
 START_TEST(test_random)

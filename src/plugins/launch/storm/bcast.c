@@ -148,7 +148,7 @@ static char *start(struct step_cast *c, const char *nodelist,
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE,
 		.path = msg->fname,
-		.mode = msg->modes & 0777,
+		.mode = msg->modes & STORM_FILE_MODE,
 	};
 	bool fresh = !c->domain;
 	char *why = NULL;

@@ -357,8 +357,8 @@ static void _stage(struct child *c, const struct file_request *req,
 		_fail(rep, STORM_EVERIFY, 0);
 		return;
 	}
-	/* as Slurm's: no set-id bits */
-	if (fchmod(f->fd, f->mode & 0777)) {
+	/* whatever came: no set-id bits */
+	if (fchmod(f->fd, f->mode & STORM_FILE_MODE)) {
 		_fail(rep, STORM_ESYS, errno);
 		return;
 	}
