@@ -202,6 +202,7 @@ static void schedule(uint64_t seed)
 	struct storm_target msg = { .kind = STORM_TARGET_MEMORY,
 				    .remote_event = MESSAGE };
 	bool piggyback = chance(r) % 2;
+	struct storm_stats stats;
 	int err;
 
 	c.nodes = (uint32_t) (chance(r) % 8 ? 2 + chance(r) % 40 :
@@ -212,6 +213,7 @@ static void schedule(uint64_t seed)
 	c.set.dead_timeout = 4 * STORM_SEC;
 	c.set.heartbeat = STORM_SEC / 2;
 	c.set.multicast = chance(r) % 4;
+	c.set.group.ip[15] = (uint8_t) seed;
 	c.latency = 20 * STORM_US + chance(r) % (300 * STORM_US);
 	c.jitter = chance(r) % (500 * STORM_US);
 	c.bandwidth = 125e6;
@@ -245,6 +247,9 @@ static void schedule(uint64_t seed)
 	CHECK(storm_sim_run(run.sim, 20 * STORM_SEC, is_opened, r),
 	      "OPEN never ended");
 	CHECK(run.open_ok, "OPEN failed without a fault");
+	storm_owner_stats(storm_sim_owner(run.sim), &stats);
+	CHECK(c.loss_ppm || stats.multicast == (c.set.multicast && c.multicast),
+	      "multicast: %d", stats.multicast);
 	if (!piggyback)
 		storm_owner_xfer(storm_sim_owner(run.sim), &to, data, size,
 				 &run.out[0], storm_sim_now(run.sim));
