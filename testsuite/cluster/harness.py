@@ -21,6 +21,7 @@ TOP = HERE.parents[1]
 sys.path.insert(0, str(TOP / "contribs" / "stormlab"))
 
 from lab import Lab, LabError  # noqa: E402, F401
+from lab.cluster import stage_dir  # noqa: E402
 
 LONG = bool(os.environ.get("STORM_LONG"))
 #: both runs by stock Slurm, on a lab without our plugins: tests the tests
@@ -154,6 +155,9 @@ class Cluster:
         self.started = []
         self.repairs = 0
         self.current = "x"
+        #: of the machine's /tmp: where the sources or the stage are there
+        self.shown = {p.parts[2] for p in (TOP, pathlib.Path(stage_dir()))
+                      if p.is_relative_to("/tmp")}
         storm_conf = dict(options.pop("storm_conf", {}))
         if mode == "relay":
             storm_conf["Multicast"] = "no"
@@ -328,7 +332,8 @@ class Cluster:
             return None
 
     def listing(self, node, path="/tmp"):
-        return sorted(os.listdir(self.lab.path(node, path)))
+        return sorted(set(os.listdir(self.lab.path(node, path)))
+                      - (self.shown if path == "/tmp" else set()))
 
     def remove(self, path, nodes=None):
         for node in nodes or self.names:

@@ -19,9 +19,9 @@ import subprocess
 from . import cgroups, net, slurmconf
 from .sysdep import (CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID,
                      CLONE_NEWUTS, MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID,
-                     MS_PRIVATE, MS_REC, LabError, mount, pivot_root,
-                     process_name, set_process_name, start_time, unshare,
-                     wait_for)
+                     MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT, LabError,
+                     mount, pivot_root, process_name, set_process_name,
+                     start_time, unshare, wait_for)
 
 SWITCH = "sw"
 
@@ -63,6 +63,13 @@ def _bind(source, target):
     mount(source, target, None, MS_BIND | MS_REC)
 
 
+def _show(source, target):
+    """Something of the machine's where a host keeps files of its own: who
+    clears up in there must not reach it."""
+    mount(source, target, None, MS_BIND)
+    mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
+
+
 def _build_root(plan, host, groups):
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     root = plan.dir + "/root"
@@ -88,11 +95,11 @@ def _build_root(plan, host, groups):
             _bind(f"{plan.dir}/etc/{name}", f"{root}/etc/{name}")
     if plan.stage:
         os.makedirs(root + slurmconf.STAGE)
-        _bind(plan.stage, root + slurmconf.STAGE)
+        _show(plan.stage, root + slurmconf.STAGE)
     for path in plan.visible:
         if hidden(path) and not os.path.exists(root + path):
             os.makedirs(root + path)
-            _bind(path, root + path)
+            _show(path, root + path)
     _mount_sys(root, groups)
     pivot_root(root)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
