@@ -19,8 +19,16 @@
 #include "owner.h"
 #include "udp.h"
 
+/* What outlives the domain as long as there are events of it. */
+struct shared {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	unsigned int users;	/* the domain, and each event */
+};
+
 struct storm_event {
-	storm_domain_t *domain;
+	struct shared *sh;
+	storm_domain_t *domain;	/* there as long as it is PENDING */
 	struct storm_outcome out;
 	uint64_t len;
 };
@@ -33,8 +41,7 @@ struct note {			/* a callback, to be made without the lock */
 };
 
 struct storm_domain {
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
+	struct shared *sh;
 	pthread_t thread;
 	bool running, stop;
 	int wake;		/* eventfd */
@@ -57,7 +64,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	storm_domain_t *d = arg;
 
 	d->opened = *out;
-	pthread_cond_broadcast(&d->cond);
+	pthread_cond_broadcast(&d->sh->cond);
 }
 
 static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
@@ -66,7 +73,7 @@ static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
 	storm_event_t *e = token;
 
 	e->out = *out;
-	pthread_cond_broadcast(&d->cond);
+	pthread_cond_broadcast(&d->sh->cond);
 }
 
 static void on_compare_done(void *arg, enum storm_compare result,
@@ -77,7 +84,7 @@ static void on_compare_done(void *arg, enum storm_compare result,
 	d->compared = true;
 	d->compare = result;
 	d->compare_out = *out;
-	pthread_cond_broadcast(&d->cond);
+	pthread_cond_broadcast(&d->sh->cond);
 }
 
 static struct note *note_add(storm_domain_t *d)
@@ -177,7 +184,7 @@ static void *run(void *arg)
 		{ .fd = d->wake, .events = POLLIN },
 	};
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	while (!d->stop) {
 		uint64_t now = storm_now(), next, ns;
 		struct note *notes;
@@ -187,7 +194,7 @@ static void *run(void *arg)
 		notes = d->notes;
 		d->notes = NULL;
 		d->notes_tail = &d->notes;
-		pthread_mutex_unlock(&d->lock);
+		pthread_mutex_unlock(&d->sh->lock);
 		call_notes(d, notes);
 		now = storm_now();
 		ns = next <= now ? 0 : next - now;
@@ -196,7 +203,7 @@ static void *run(void *arg)
 		ts.tv_sec = (time_t) (ns / STORM_SEC);
 		ts.tv_nsec = (long) (ns % STORM_SEC);
 		ppoll(p, 2, &ts, NULL);
-		pthread_mutex_lock(&d->lock);
+		pthread_mutex_lock(&d->sh->lock);
 		if (p[1].revents) {
 			uint64_t count;
 
@@ -206,20 +213,39 @@ static void *run(void *arg)
 		storm_udp_poll(d->udp);
 	}
 	storm_owner_close(d->owner, storm_now());
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 	return NULL;
 }
 
 /* ------------------------------------------------------------------ domain --- */
 
-static void cond_init(pthread_cond_t *c)
+static struct shared *shared_create(void)
 {
+	struct shared *sh = calloc(1, sizeof(*sh));
 	pthread_condattr_t a;
 
+	if (!sh)
+		return NULL;
+	sh->users = 1;
+	pthread_mutex_init(&sh->lock, NULL);
 	pthread_condattr_init(&a);
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(c, &a);
+	pthread_cond_init(&sh->cond, &a);
 	pthread_condattr_destroy(&a);
+	return sh;
+}
+
+/* Locked; unlocks it. */
+static void shared_leave(struct shared *sh)
+{
+	bool last = !--sh->users;
+
+	pthread_mutex_unlock(&sh->lock);
+	if (!last)
+		return;
+	pthread_cond_destroy(&sh->cond);
+	pthread_mutex_destroy(&sh->lock);
+	free(sh);
 }
 
 storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
@@ -239,8 +265,9 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	pthread_mutex_init(&d->lock, NULL);
-	cond_init(&d->cond);
+	d->sh = shared_create();
+	if (!d->sh)
+		goto no_shared;
 	d->notes_tail = &d->notes;
 	d->conf = *conf;
 	d->created = storm_now();
@@ -273,8 +300,9 @@ no_owner:
 no_udp:
 	close(d->wake);
 no_wake:
-	pthread_cond_destroy(&d->cond);
-	pthread_mutex_destroy(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
+	shared_leave(d->sh);
+no_shared:
 	free(d);
 	return NULL;
 }
@@ -283,7 +311,7 @@ int storm_domain_open(storm_domain_t *d)
 {
 	int err;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	err = d->running ? STORM_EINVAL :
 			   storm_owner_open(d->owner, storm_now());
 	if (!err) {
@@ -292,7 +320,7 @@ int storm_domain_open(storm_domain_t *d)
 		else
 			d->running = true;
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
 
@@ -319,14 +347,14 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 {
 	int err = STORM_OK;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	while (d->running && d->opened.state == STORM_PENDING)
-		pthread_cond_wait(&d->cond, &d->lock);
+		pthread_cond_wait(&d->sh->cond, &d->sh->lock);
 	if (d->opened.state != STORM_DONE)
 		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
 					      STORM_ECLOSED;
 	give(out, &d->opened);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
 
@@ -334,21 +362,21 @@ void storm_domain_destroy(storm_domain_t *d)
 {
 	if (!d)
 		return;
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	d->stop = true;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 	if (d->running) {
 		wake(d);
 		pthread_join(d->thread, NULL);
 	}
 	call_notes(d, d->notes);
-	storm_owner_destroy(d->owner);
+	pthread_mutex_lock(&d->sh->lock);
+	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
+	shared_leave(d->sh);
 	storm_udp_destroy(d->udp);
 	storm_outcome_clear(&d->opened);
 	storm_outcome_clear(&d->compare_out);
 	close(d->wake);
-	pthread_cond_destroy(&d->cond);
-	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
 
@@ -368,11 +396,13 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 
 	if (!e)
 		return NULL;
+	e->sh = d->sh;
 	e->domain = d;
 	e->len = len;
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	err = storm_owner_xfer(d->owner, to, buf, len, e, storm_now());
-	pthread_mutex_unlock(&d->lock);
+	d->sh->users += !err;
+	pthread_mutex_unlock(&d->sh->lock);
 	if (err) {
 		free(e);
 		return NULL;
@@ -384,25 +414,25 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
 		      struct storm_outcome *out)
 {
-	storm_domain_t *d = e->domain;
+	struct shared *sh = e->sh;
 	struct timespec ts = {
 		.tv_sec = (time_t) (deadline / STORM_SEC),
 		.tv_nsec = (long) (deadline % STORM_SEC),
 	};
 	bool done;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&sh->lock);
 	while (block && e->out.state == STORM_PENDING) {
-		int rc = deadline ? pthread_cond_timedwait(&d->cond, &d->lock,
-							   &ts) :
-				    pthread_cond_wait(&d->cond, &d->lock);
+		int rc = deadline ? pthread_cond_timedwait(&sh->cond,
+							   &sh->lock, &ts) :
+				    pthread_cond_wait(&sh->cond, &sh->lock);
 		if (rc == ETIMEDOUT)
 			break;
 	}
 	done = e->out.state != STORM_PENDING;
 	if (done)
 		give(out, &e->out);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&sh->lock);
 	return done;
 }
 
@@ -410,20 +440,24 @@ void storm_event_destroy(storm_event_t *e)
 {
 	if (!e)
 		return;
-	storm_test_event(e, true, 0, NULL);	/* the buffer is in use until then */
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->out.state == STORM_PENDING) {
+		storm_owner_forget(e->domain->owner, e, storm_now());
+		wake(e->domain);
+	}
+	shared_leave(e->sh);
 	storm_outcome_clear(&e->out);
 	free(e);
 }
 
 uint64_t storm_event_progress(storm_event_t *e)
 {
-	storm_domain_t *d = e->domain;
 	uint64_t n;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&e->sh->lock);
 	n = e->out.state != STORM_PENDING ? e->len :
-	    storm_owner_progress(d->owner, e);
-	pthread_mutex_unlock(&d->lock);
+	    storm_owner_progress(e->domain->owner, e);
+	pthread_mutex_unlock(&e->sh->lock);
 	return n;
 }
 
@@ -436,7 +470,7 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 	enum storm_compare result = STORM_FAILED;
 	int err;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	d->compared = false;
 	err = d->running ? storm_owner_compare(d->owner, var, rel, value,
 					       storm_now()) : STORM_ECLOSED;
@@ -445,12 +479,12 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 	} else {
 		wake(d);
 		while (!d->compared)
-			pthread_cond_wait(&d->cond, &d->lock);
+			pthread_cond_wait(&d->sh->cond, &d->sh->lock);
 		result = d->compare;
 		give(out, &d->compare_out);
 		storm_outcome_clear(&d->compare_out);
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 	return result;
 }
 
@@ -458,19 +492,19 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 
 void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out)
 {
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_timeline(d->owner, out);
 	out->create = d->created;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 }
 
 void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
 {
 	struct storm_udp_stats u;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_stats(d->owner, out);
 	storm_udp_stats(d->udp, &u);
 	out->dropped_by_test = u.dropped_by_test;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->sh->lock);
 }

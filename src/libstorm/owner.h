@@ -32,9 +32,12 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 void storm_owner_destroy(struct storm_owner *o);
 
 int storm_owner_open(struct storm_owner *o, uint64_t now);
-/* Queues a transfer; buf stays the caller's until xfer_done(token). */
+/* Queues a transfer; buf must stay until xfer_done(token), token is not NULL. */
 int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
 		     const void *buf, uint64_t len, void *token, uint64_t now);
+/* Nobody waits for this transfer any more: it is aborted unless it is decided
+ * already, its buf is not read again, and xfer_done() is not called for it. */
+void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
 /* One at a time: STORM_EBUSY while another has no result. */
 int storm_owner_compare(struct storm_owner *o, enum storm_own_var var,
 			enum storm_relation rel, uint64_t value, uint64_t now);

@@ -38,8 +38,8 @@ enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
 struct owner_xfer {
 	struct owner_xfer *next;
 	struct storm_begin begin;
-	const uint8_t *buf;
-	void *token;
+	const uint8_t *buf;	/* NULL: forgotten, or of no bytes */
+	void *token;		/* NULL: forgotten */
 	enum xfer_state state;
 	enum storm_decision decision;
 	struct fault_list faults;

@@ -100,7 +100,10 @@ static void done(struct storm_owner *o, enum storm_state state)
 	if (!o->xfer)
 		o->xfer_tail = &o->xfer;
 	fault_outcome(&x->faults, state, &out);
-	o->ops.xfer_done(o->arg, x->token, &out);
+	if (x->token)
+		o->ops.xfer_done(o->arg, x->token, &out);
+	else
+		storm_outcome_clear(&out);
 	storm_begin_free(&x->begin);
 	free(x);
 }
@@ -118,10 +121,15 @@ static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
 	owner_ask_soon(o, now);
 }
 
+/* Was it announced in the OPEN? */
+static bool rode(const struct storm_owner *o, const struct owner_xfer *x)
+{
+	return o->open->has_begin && x->begin.op == o->open->begin.op;
+}
+
 static void start(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->xfer;
-	bool rode = o->open->has_begin && x->begin.op == o->open->begin.op;
 
 	x->chunks = x->begin.size / o->chunk + (x->begin.size % o->chunk != 0);
 	x->moved_at = now;
@@ -136,7 +144,7 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->rate_sent = o->rate_lost = 0;
 	o->tokens_at = o->rate_at = now;
 	o->tokens = BURST;
-	if (!rode)
+	if (!rode(o, x))
 		owner_xfer_announce(o);
 	owner_cast(o, 0);
 	owner_ask_soon(o, now);
@@ -163,6 +171,8 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 
 		if (x->state == XFER_QUEUED) {
 			start(o, now);
+			if (!x->token)
+				decide(o, STORM_ABORT, now);
 			owner_sum_up(o);
 			continue;
 		}
@@ -204,6 +214,37 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		}
 		return;
 	}
+}
+
+/* No node has heard of it. */
+static void unqueue(struct storm_owner *o, struct owner_xfer **p)
+{
+	struct owner_xfer *x = *p;
+
+	*p = x->next;
+	if (!*p)
+		o->xfer_tail = p;
+	storm_begin_free(&x->begin);
+	free(x);
+}
+
+void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
+{
+	struct owner_xfer **p = &o->xfer, *x;
+
+	while (*p && (*p)->token != token)
+		p = &(*p)->next;
+	x = *p;
+	if (!x)
+		return;
+	if (x->state == XFER_QUEUED && (o->phase == OWNER_NEW || !rode(o, x))) {
+		unqueue(o, p);
+		return;
+	}
+	x->token = NULL;
+	x->buf = NULL;
+	if (x->state != XFER_QUEUED && x->state != XFER_DECIDED)
+		decide(o, STORM_ABORT, now);
 }
 
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
@@ -314,7 +355,9 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 	uint64_t left;
 
 	o->stats.nacks++;
-	if (!x || x->begin.op != h->op || x->state < XFER_SENDING)
+	/* once it is decided nobody needs more */
+	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
+	    x->state == XFER_DECIDED)
 		return;
 	left = SERVE_BYTES / o->chunk;
 	for (; n && left; n--) {

@@ -188,8 +188,13 @@ int storm_domain_open(storm_domain_t *d);
  * the domain is good for storm_domain_destroy() alone. */
 int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out);
 
-/* CLOSE: tell the nodes, wait for the thread, free everything (NULL is fine).
- * Pending operations end UNKNOWN or ABORTED first. */
+/*
+ * CLOSE: tell the nodes, wait for the thread, free everything (NULL is fine).
+ * Pending operations end first: ABORTED, or UNKNOWN if they were decided but
+ * not known to be shown everywhere.  Their events live on, and may be tested
+ * and destroyed at any time after; who waits for one meanwhile is woken.  No
+ * other call may be under way on the domain itself.
+ */
 void storm_domain_destroy(storm_domain_t *d);
 
 /* The owner's address on the rail, as in OPEN; after create. */
@@ -239,7 +244,12 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
 		      struct storm_outcome *out);
 
-/* NULL is fine; not while another thread is in storm_test_event on it. */
+/*
+ * Nobody asks for this event any more (NULL is fine); not while another thread
+ * is in storm_test_event on it.  Never waits.  A PENDING operation is called
+ * off: if it is not decided yet, no member shows it or ever will; and its buf
+ * is not read again.  The domain goes on.
+ */
 void storm_event_destroy(storm_event_t *e);
 
 /* How far a transfer is: bytes written by every member.  Any thread. */

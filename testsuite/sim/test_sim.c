@@ -191,6 +191,51 @@ static void judge_file(struct run *r, const struct storm_outcome *out,
 	}
 }
 
+/* Whoever sends a file thinks better of it, and takes the buffer away: all
+ * show the file, or none does. */
+static void give_up(struct run *r, const uint8_t *data, uint64_t size,
+		    uint32_t nodes)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/given-up" };
+	struct storm_outcome out = { 0 };
+	uint8_t *copy = malloc(size + 1);
+	uint32_t shown = 0, others = 0, done = r->done;
+
+	memcpy(copy, data, size);
+	storm_owner_xfer(storm_sim_owner(r->sim), &to, copy, size, &out,
+			 storm_sim_now(r->sim));
+	if (chance(r) % 4)
+		storm_sim_run(r->sim, chance(r) % (15 * STORM_MS), NULL, NULL);
+	storm_owner_forget(storm_sim_owner(r->sim), &out,
+			   storm_sim_now(r->sim));
+	free(copy);
+	/* it takes its time to go, or to be shown */
+	storm_sim_run(r->sim, 30 * STORM_SEC, NULL, NULL);
+	CHECK(out.state == STORM_PENDING ? r->done == done :
+	      r->done == done + 1, "ended and forgotten");
+	for (uint32_t i = 0; i < nodes; i++) {
+		uint32_t n, here = 0;
+		const struct storm_sim_file *f = storm_sim_files(r->sim, i, &n);
+
+		for (uint32_t k = 0; k < n; k++) {
+			if (strcmp(f[k].path, to.path))
+				continue;
+			here++;
+			CHECK(f[k].size == size && !memcmp(f[k].data, data, size),
+			      "%s differs on n%u", to.path, i + 1);
+		}
+		if (!storm_idset_has(&r->faulted, i))
+			*(here ? &shown : &others) += 1;
+		CHECK(here <= 1, "%s: shown %u times", to.path, here);
+	}
+	CHECK(!shown || !others, "%s: %u nodes show it, %u do not", to.path,
+	      shown, others);
+	CHECK(out.state != STORM_DONE || !others, "done, but not everywhere");
+	storm_outcome_clear(&out);
+	r->done = done;
+}
+
 static void schedule(uint64_t seed)
 {
 	struct run run = { .seed = seed, .random = seed * 7919 + 1 }, *r = &run;
@@ -279,6 +324,9 @@ static void schedule(uint64_t seed)
 			      !memcmp(s->data, data, len),
 			      "event of n%u has other data", i + 1);
 	}
+
+	if (chance(r) % 3 == 0)
+		give_up(r, data, size, c.nodes);
 
 	/* a second file once the fault is there: the domain goes on */
 	run.want = 3;

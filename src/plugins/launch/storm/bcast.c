@@ -183,7 +183,7 @@ static char *start(struct step_cast *c, const char *nodelist,
 	else if (fresh)
 		why = step_domain_open(c->domain);
 	if (why && fresh) {
-		step_domain_forget(now.event);
+		storm_event_destroy(now.event);
 		now.event = NULL;
 		step_domain_destroy(c->domain);
 		c->domain = NULL;
@@ -207,12 +207,13 @@ static List finish(struct step_cast *c)
 			c->progress(now.path,
 				    storm_event_progress(now.event), size);
 		if (c->abort && *c->abort) {
-			/* Ends it: ABORTED or UNKNOWN, and then closed. */
+			/* Unless it is decided, no node shows it. */
+			storm_event_destroy(now.event);
+			now.event = NULL;
 			list = one_answer(c->domain->names[0], ECANCELED);
 			storm_record_domain(c->rec, c->domain->d);
 			step_domain_destroy(c->domain);
 			c->domain = NULL;
-			now.event = NULL;
 			return list;
 		}
 	}
@@ -239,7 +240,7 @@ static List finish(struct step_cast *c)
 	}
 	xfree(text);
 	storm_outcome_clear(&out);
-	step_domain_forget(now.event);
+	storm_event_destroy(now.event);
 	now.event = NULL;
 	return list;
 }
@@ -291,6 +292,8 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->sdc.set.radix = MIN(params->fanout, 64);
 	}
 	rc = stock_bcast_file(params);
+	storm_event_destroy(now.event);	/* it gave up half-way */
+	now.event = NULL;
 	xfree(now.path);
 	now.cast = NULL;
 	slurm_mutex_unlock(&one_at_a_time);

@@ -344,9 +344,9 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 }
 
 /* Wait for the cast's outcome.  NULL: it is decided that every node gets the
- * message; otherwise no node has it, and why. */
+ * message, or the user gave up; otherwise no node has it, and why. */
 static char *wait_cast(struct storm_session *s, storm_event_t *event,
-		       size_t len, bool *unknown)
+		       size_t len, bool *unknown, bool *given_up)
 {
 	struct storm_outcome out = { 0 };
 	char *why = NULL;
@@ -354,7 +354,7 @@ static char *wait_cast(struct storm_session *s, storm_event_t *event,
 	/* Bounded: an operation without progress ends by op_timeout. */
 	while (!storm_test_event(event, true, storm_clock() + POLL_NS, &out)) {
 		if (s->abort) {
-			*unknown = true;
+			*given_up = true;
 			return NULL;
 		}
 	}
@@ -381,15 +381,16 @@ static List launch_by_storm(struct storm_session *s, const char *nodelist,
 	uint64_t deadline = storm_clock() + (uint64_t) timeout * 1000000;
 	storm_event_t *event = NULL;
 	uint8_t *buf = NULL;
-	bool unknown = false;
+	bool unknown = false, given_up = false;
 	List list;
 	size_t len = 0;
 	char *why;
 
 	why = send_launch(s, nodelist, l, &buf, &len, &event);
 	if (!why)
-		why = wait_cast(s, event, len, &unknown);
-	if (!step_domain_forget(event) || why)
+		why = wait_cast(s, event, len, &unknown, &given_up);
+	storm_event_destroy(event);
+	if (given_up || why)
 		storm_session_drop_domain(s);
 	if (why) {
 		if (storm_fall_back(s->conf->fallback, OTHERWISE, why,

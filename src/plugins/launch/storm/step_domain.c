@@ -199,17 +199,6 @@ void step_domain_destroy(struct step_domain *sd)
 	xfree(sd);
 }
 
-bool step_domain_forget(storm_event_t *event)
-{
-	/* storm_event_destroy() would wait for it, up to op_timeout; a user
-	 * who gives up should not.  A few bytes stay behind in a process that
-	 * is about to end. */
-	if (event && !storm_test_event(event, false, 0, NULL))
-		return false;
-	storm_event_destroy(event);
-	return true;
-}
-
 bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
 {
 	hostlist_t hl;

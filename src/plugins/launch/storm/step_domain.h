@@ -45,11 +45,6 @@ char *step_domain_open(struct step_domain *sd);
 /* CLOSE; NULL is fine. */
 void step_domain_destroy(struct step_domain *sd);
 
-/* Forget an event of an open domain.  False: it is PENDING still, and its
- * buffer in use; only destroying the domain ends it now, and the event is then
- * gone too. */
-bool step_domain_forget(storm_event_t *event);
-
 /* True if it has exactly the nodes of the list, in any order. */
 bool step_domain_covers(const struct step_domain *sd, const char *nodelist);
 
