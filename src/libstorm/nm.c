@@ -171,6 +171,8 @@ static void session_free(struct nm_session *s)
 	free(s->said.buf);
 	free(s->begin.buf);
 	for (int i = 0; i < STORM_REPORT_KINDS; i++)
+		free(s->ack[i].buf);
+	for (int i = 0; i < STORM_REPORT_KINDS; i++)
 		storm_idset_clear(&s->acked[i]);
 	storm_reports_clear(&s->all);
 	storm_reports_clear(&s->mine);
@@ -432,11 +434,12 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 
 static void keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)
 {
-	if (!said->buf)
-		said->buf = malloc(STORM_DATAGRAM_MAX);
-	if (!said->buf)
+	uint8_t *p = realloc(said->buf, rx->len);
+
+	if (!p)
 		return;
-	memcpy(said->buf, rx->buf, rx->len);
+	said->buf = p;
+	memcpy(p, rx->buf, rx->len);
 	said->len = rx->len;
 	said->at = now;
 }
@@ -472,6 +475,8 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		nm_xfer_part(s, h->op, &in, now);
 		return;
 	case STORM_CAST_ACKED:
+		if (s->children && in.p < in.end && *in.p < STORM_REPORT_KINDS)
+			keep(&s->ack[*in.p], rx, now);
 		nm_report_acked(s, &in);
 		return;
 	}
@@ -510,6 +515,9 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 	 * goes down hop by hop until every child has it */
 	if (st.op < s->x.op)
 		say_again(s, &s->begin, c->node, now);
+	for (int k = 0; st.flags & STORM_STATUS_UNACKED &&
+	     k < STORM_REPORT_KINDS; k++)
+		say_again(s, &s->ack[k], c->node, now);
 	if (st.seen < s->cast.version)
 		say_again(s, &s->said, c->node, now);
 	nm_status(s, false, now);
@@ -633,6 +641,15 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 	return next;
 }
 
+/* Twenty signs of life in the time after which silence counts as death: where
+ * three datagrams in ten are lost, chance takes all of them once in 10^10. */
+static uint64_t sign_every(const struct nm_session *s)
+{
+	uint64_t often = s->open->dead_timeout / 20;
+
+	return often < s->open->heartbeat / 2 ? often : s->open->heartbeat / 2;
+}
+
 static uint64_t session_tick(struct nm_session *s, uint64_t now)
 {
 	uint64_t silence = s->open->dead_timeout + 3 * s->open->heartbeat;
@@ -646,10 +663,10 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	}
 	t = silent_children(s, now);
 	next = t < next ? t : next;
-	t = s->status_at + s->open->heartbeat / 2;	/* a sign of life */
+	t = s->status_at + sign_every(s);
 	if (now >= t) {
 		nm_status(s, true, now);
-		t = now + s->open->heartbeat / 2;
+		t = now + sign_every(s);
 	}
 	next = t < next ? t : next;
 	t = nm_xfer_tick(s, now);

@@ -66,8 +66,10 @@ struct nm_session {
 	struct storm_cast cast;	/* the owner's latest state */
 	uint64_t owner_heard, ticked;
 	/* the owner's datagrams as they came, for children that missed them:
-	 * its state, and the BEGIN of the transfer under way */
-	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } said, begin;
+	 * its state, the BEGIN of the transfer under way, and what it
+	 * acknowledged of each kind */
+	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } said, begin,
+		ack[STORM_REPORT_KINDS];
 	uint64_t var[STORM_VARS];
 	struct nm_xfer x;
 	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
