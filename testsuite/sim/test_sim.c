@@ -236,6 +236,16 @@ static void give_up(struct run *r, const uint8_t *data, uint64_t size,
 	r->done = done;
 }
 
+static bool all_acked(struct run *r, uint32_t nodes)
+{
+	for (uint32_t k = 0; k < nodes * TASKS; k++)
+		if (!storm_idset_has(&r->named, k / TASKS) &&
+		    !storm_idset_has(storm_sim_acked(r->sim, k / TASKS, EXITED),
+				     k))
+			return false;
+	return true;
+}
+
 static void schedule(uint64_t seed)
 {
 	struct run run = { .seed = seed, .random = seed * 7919 + 1 }, *r = &run;
@@ -352,7 +362,10 @@ static void schedule(uint64_t seed)
 		storm_idset_clear(&ids);
 		storm_sim_run(run.sim, chance(r) % STORM_MS, NULL, NULL);
 	}
+	/* with a third of all datagrams lost, and a tall tree, it takes long */
 	storm_sim_run(run.sim, 14 * STORM_SEC, NULL, NULL);
+	for (int more = 0; more < 10 && !all_acked(r, c.nodes); more++)
+		storm_sim_run(run.sim, 10 * STORM_SEC, NULL, NULL);
 	for (uint32_t i = 0; i < c.nodes; i++) {
 		bool lost = storm_idset_has(&run.named, i);
 
