@@ -58,3 +58,20 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 	*count = n;
 	return STORM_OK;
 }
+
+int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
+		     uint32_t count)
+{
+	struct storm_status st;
+
+	if (storm_status_unpack(&st, body, len, count))
+		return -1;
+	if (c->heard && st.version <= c->status.version) {
+		storm_status_free(&st);
+		return 0;
+	}
+	storm_status_free(&c->status);
+	c->status = st;
+	c->heard = true;
+	return 1;
+}

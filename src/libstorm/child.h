@@ -24,6 +24,10 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 			  const struct storm_tree *t, uint32_t node,
 			  uint64_t now);
 void storm_children_free(struct storm_child *child, uint32_t count);
+/* It sent a STATUS, in a domain of count nodes.  1: taken; 0: older than what is
+ * known; -1: malformed. */
+int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
+		     uint32_t count);
 struct storm_child *storm_child_find(struct storm_child *child,
 				     uint32_t count, uint32_t node);
 

@@ -498,27 +498,21 @@ static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 static void child_status(struct nm_session *s, struct storm_child *c,
 			 const uint8_t *body, size_t len, uint64_t now)
 {
-	struct storm_status st;
+	const struct storm_status *st = &c->status;
+	int heard = storm_child_hear(c, body, len, s->open->count);
 
-	if (storm_status_unpack(&st, body, len, s->open->count)) {
+	if (heard < 0)
 		s->nm->link_stats.bad_wire++;
+	if (heard <= 0)
 		return;
-	}
-	if (c->heard && st.version <= c->status.version) {
-		storm_status_free(&st);
-		return;
-	}
-	storm_status_free(&c->status);
-	c->status = st;
-	c->heard = true;
 	/* it has missed what the owner said, or some of its way down: that
 	 * goes down hop by hop until every child has it */
-	if (st.op < s->x.op)
+	if (st->op < s->x.op)
 		say_again(s, &s->begin, c->node, now);
-	for (int k = 0; st.flags & STORM_STATUS_UNACKED &&
+	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
 	     k < STORM_REPORT_KINDS; k++)
 		say_again(s, &s->ack[k], c->node, now);
-	if (st.seen < s->cast.version)
+	if (st->seen < s->cast.version)
 		say_again(s, &s->said, c->node, now);
 	nm_status(s, false, now);
 }

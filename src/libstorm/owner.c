@@ -428,20 +428,13 @@ static void report_part(struct storm_owner *o, struct storm_child *c,
 static void child_status(struct storm_owner *o, struct storm_child *c,
 			 const uint8_t *body, size_t len, uint64_t now)
 {
-	struct storm_status st;
+	int heard = storm_child_hear(c, body, len, o->conf.count);
 
-	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+	if (heard < 0)
 		o->link_stats.bad_wire++;
+	if (heard <= 0)
 		return;
-	}
-	if (c->heard && st.version <= c->status.version) {
-		storm_status_free(&st);
-		return;
-	}
-	storm_status_free(&c->status);
-	c->status = st;
-	c->heard = true;
-	if (st.flags & STORM_STATUS_UNACKED) {
+	if (c->status.flags & STORM_STATUS_UNACKED) {
 		o->acks = 0xff;		/* a datagram of ours was lost there */
 		o->acks_at = now;
 	}
