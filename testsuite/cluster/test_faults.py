@@ -39,7 +39,8 @@ def slow_broadcast(cluster, **options):
 def running(cluster, args="-N4 -n8 {do} touch up.%t wait {dir}/go say end "
             "@5 exit 6", **options):
     s = cluster.start_srun(args, **options)
-    until(lambda: (s.dir / "up.7").exists(), "the tasks to run")
+    until(lambda: all((s.dir / f"up.{i}").exists() for i in range(8)),
+          "the tasks to run")
     return s
 
 
