@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "file_child.h"
@@ -197,10 +199,17 @@ static int _check_target(const struct file *f, struct file_reply *rep)
  * that staging can tell what was written. */
 static int _reserve(const struct file *f, struct file_reply *rep)
 {
+	struct statfs fs;
 	int rc;
 
 	if (!f->size)
 		return 0;
+	/* Memory is not given in advance: every page would be visited twice,
+	 * the first time while the sender waits for us. */
+	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
+		return !fs.f_blocks ||
+		       (f->size - 1) / fs.f_bsize < fs.f_bavail ? 0 :
+			_fail_path(rep, ENOSPC);
 	do {
 		rc = fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, f->size);
 	} while (rc && errno == EINTR);
