@@ -9,7 +9,7 @@
 #include "nm.h"
 #include "seal.h"
 
-#define STORM_OPEN_MAX (16u << 20)
+#define STORM_OPEN_MAX (4u << 20)	/* 65536 nodes with names of 40 bytes */
 #define STORM_CRED_MAX 8192
 #define STORM_PATH_MAX 4096
 

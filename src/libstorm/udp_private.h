@@ -34,11 +34,20 @@
 #define UDP_RX_BUF_SIZE 65536
 #define UDP_RX_BATCH 256
 
-#define UDP_STREAM_MAX (16 * 1024 * 1024)
+#define UDP_STREAM_MAX (4 * 1024 * 1024)	/* as STORM_OPEN_MAX */
 #define UDP_STREAMS_IN 64		/* half-read at the same time */
 #define UDP_STREAM_IN_TIME 10000000000ull	/* ns for one of them */
+/* When there are so many, one goes: the oldest of the host that has most, once
+ * it is that old; of a host that has many, soon. */
+#define UDP_STREAM_IN_GRACE 1000000000ull
+#define UDP_STREAMS_MANY 16
+#define UDP_STREAM_IN_GRACE_MANY 20000000ull
+/* Whole, their senders waiting for the verdict; a host may have half of it. */
+#define UDP_STREAMS_HELD 256
+#define UDP_STREAMS_HELD_BYTES (64 * 1024 * 1024)
 #define UDP_STREAMS_OUT 128		/* connecting or writing */
 #define UDP_STREAMS_WAITING 1024	/* behind those */
+#define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
 
 /* What an epoll event is about, in the order in which poll() serves them:
  * control first; the timer last, because it frees streams that another event
@@ -85,7 +94,8 @@ struct udp_iface {
 struct udp_stream_in {
 	struct udp_src src;
 	TAILQ_ENTRY(udp_stream_in) link;
-	uint64_t deadline;
+	uint64_t since;
+	struct in_addr from;
 	uint8_t head[4];
 	uint32_t len, room;	/* announced, allocated */
 	uint32_t got;		/* head included */
@@ -134,7 +144,9 @@ struct storm_udp {
 	bool listener_paused, timer_on;
 	struct udp_streams_in in;
 	struct udp_streams_out out;
-	uint32_t in_count, out_active, out_waiting;
+	uint32_t in_count, out_active, out_waiting;	/* in: half-read */
+	uint32_t held_count;
+	size_t held_bytes, out_bytes;
 	uint64_t in_numbers;
 
 	struct storm_udp_stats stats;

@@ -7,21 +7,22 @@
  *
  *	0        4                          4 + length
  *	+--------+--------------------------+
- *	| length | length bytes             |	length: network order, 1 to 16 MiB
+ *	| length | length bytes             |	length: network order, 1 to 4 MiB
  *	+--------+--------------------------+
  *
  * One such frame a connection.  The receiver closes when it has taken it; a
  * reset instead says that it has not, and to a sender whom it knows by then it
  * says why in STORM_REFUSAL_LEN bytes.  Nobody else gets a byte back.
  * Whoever can reach the port may send anything, so what a peer makes us hold
- * is bounded: so many connections, for so long, and memory only for bytes
- * that did arrive.
+ * is bounded: so many connections, for so long, memory only for bytes that did
+ * arrive, and in all of it no host can leave nothing to the others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -88,24 +89,15 @@ static void in_free(struct storm_udp *u, struct udp_stream_in *s)
 {
 	close(s->src.fd);
 	TAILQ_REMOVE(&u->in, s, link);
-	u->in_count--;
+	if (s->number) {
+		u->held_count--;
+		u->held_bytes -= s->len;
+	} else {
+		u->in_count--;
+		listener_pause(u, false);
+	}
 	free(s->buf);
 	free(s);
-	listener_pause(u, false);
-}
-
-/* All has come: what the sender has to say is said.  It waits for ours. */
-static void in_whole(struct storm_udp *u, struct udp_stream_in *s)
-{
-	uint8_t *buf = s->buf;
-
-	/* or its hanging up would wake us again and again */
-	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
-	s->number = ++u->in_numbers;
-	s->buf = NULL;
-	u->stats.streams_in++;
-	u->h.stream(u->h.arg, s->number, buf, s->len);
-	free(buf);		/* s may be gone */
 }
 
 /* Close so that the sender sees an error, not a success. */
@@ -118,7 +110,86 @@ static void in_refuse(struct storm_udp *u, struct udp_stream_in *s)
 	in_free(u, s);
 }
 
-static void in_add(struct storm_udp *u, int fd)
+/* Can one more wait for its verdict, beside those of other hosts? */
+static bool in_can_hold(const struct storm_udp *u,
+			const struct udp_stream_in *s)
+{
+	const struct udp_stream_in *other;
+	uint32_t count = 1;
+	size_t bytes = s->len;
+
+	if (u->held_count >= UDP_STREAMS_HELD ||
+	    u->held_bytes + s->len > UDP_STREAMS_HELD_BYTES)
+		return false;
+	TAILQ_FOREACH(other, &u->in, link) {
+		if (!other->number || other->from.s_addr != s->from.s_addr)
+			continue;
+		count++;
+		bytes += other->len;
+	}
+	return count <= UDP_STREAMS_HELD / 2 &&
+	       bytes <= UDP_STREAMS_HELD_BYTES / 2;
+}
+
+/* All has come: what the sender has to say is said.  It waits for ours. */
+static void in_whole(struct storm_udp *u, struct udp_stream_in *s)
+{
+	uint8_t *buf = s->buf;
+
+	if (!in_can_hold(u, s)) {
+		in_refuse(u, s);
+		return;
+	}
+	/* or its hanging up would wake us again and again */
+	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
+	s->number = ++u->in_numbers;
+	s->buf = NULL;
+	u->in_count--;
+	u->held_count++;
+	u->held_bytes += s->len;
+	u->stats.streams_in++;
+	listener_pause(u, false);
+	u->h.stream(u->h.arg, s->number, buf, s->len);
+	free(buf);		/* s may be gone */
+}
+
+/* Half-read ones of a host. */
+static uint32_t in_from(const struct storm_udp *u, struct in_addr from)
+{
+	const struct udp_stream_in *s;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(s, &u->in, link)
+		n += !s->number && s->from.s_addr == from.s_addr;
+	return n;
+}
+
+/* All places are taken: whose should be free?  False: nobody's yet. */
+static bool in_evict(struct storm_udp *u)
+{
+	struct pollfd p = { .fd = u->listener.fd, .events = POLLIN };
+	struct udp_stream_in *s, *victim = NULL;
+	uint32_t most = 0, n;
+
+	if (poll(&p, 1, 0) != 1)
+		return false;		/* for nobody */
+	/* oldest first, so the first of those that have most is the one */
+	TAILQ_FOREACH(s, &u->in, link) {
+		n = s->number ? 0 : in_from(u, s->from);
+		if (n <= most)
+			continue;
+		most = n;
+		victim = s;
+	}
+	if (!victim || storm_now() < victim->since +
+	    (most >= UDP_STREAMS_MANY ? UDP_STREAM_IN_GRACE_MANY :
+					UDP_STREAM_IN_GRACE))
+		return false;
+	in_refuse(u, victim);
+	return true;
+}
+
+static void in_add(struct storm_udp *u, int fd, struct in_addr from)
 {
 	struct udp_stream_in *s = calloc(1, sizeof(*s));
 
@@ -129,7 +200,8 @@ static void in_add(struct storm_udp *u, int fd)
 	}
 	s->src.kind = UDP_STREAM_IN;
 	s->src.fd = fd;
-	s->deadline = storm_now() + UDP_STREAM_IN_TIME;
+	s->since = storm_now();
+	s->from = from;
 	TAILQ_INSERT_TAIL(&u->in, s, link);
 	u->in_count++;
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
@@ -140,18 +212,22 @@ static void in_add(struct storm_udp *u, int fd)
 
 void storm_udp_accept(struct storm_udp *u)
 {
+	struct sockaddr_in from;
 	int fd, i;
 
 	for (i = 0; i < ACCEPTS_PER_POLL; i++) {
-		/* The others wait in the kernel's queue. */
-		if (u->in_count >= UDP_STREAMS_IN) {
+		socklen_t len = sizeof(from);
+
+		/* The others wait in the kernel's queue.  (None that could be
+		 * evicted has an event left: listeners come after streams.) */
+		if (u->in_count >= UDP_STREAMS_IN && !in_evict(u)) {
 			listener_pause(u, true);
 			return;
 		}
-		fd = accept4(u->listener.fd, NULL, NULL,
+		fd = accept4(u->listener.fd, (struct sockaddr *) &from, &len,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
-			in_add(u, fd);
+			in_add(u, fd, from.sin_addr);
 			continue;
 		}
 		if (errno == EAGAIN)
@@ -333,6 +409,7 @@ static void out_free(struct storm_udp *u, struct udp_stream_out *s)
 	if (s->src.fd >= 0)
 		close(s->src.fd);
 	TAILQ_REMOVE(&u->out, s, link);
+	u->out_bytes -= s->len;
 	free(s);
 }
 
@@ -413,7 +490,8 @@ int storm_udp_send_stream(struct storm_transport *t,
 		return -EMSGSIZE;
 	if (!storm_udp_sockaddr(u, to, &sin))
 		return -EAFNOSUPPORT;
-	if (u->out_waiting >= UDP_STREAMS_WAITING)
+	if (u->out_waiting >= UDP_STREAMS_WAITING ||
+	    u->out_bytes + len > UDP_STREAMS_OUT_BYTES)
 		return -EAGAIN;
 	s = malloc(sizeof(*s) + HEAD + len);
 	if (!s)
@@ -428,6 +506,7 @@ int storm_udp_send_stream(struct storm_transport *t,
 	s->len = HEAD + len;
 	put32(s->buf, len);
 	memcpy(s->buf + HEAD, buf, len);
+	u->out_bytes += s->len;
 	TAILQ_INSERT_TAIL(&u->out, s, link);
 	if (u->out_active < UDP_STREAMS_OUT)
 		out_start(u, s);
@@ -502,10 +581,10 @@ void storm_udp_stream_timer(struct storm_udp *u)
 	if (read(u->timer.fd, &ticks, sizeof(ticks)) < 0)
 		return;
 	/* Oldest first, and all have the same time. */
-	while ((in = TAILQ_FIRST(&u->in)) && in->deadline <= now)
+	while ((in = TAILQ_FIRST(&u->in)) &&
+	       in->since + UDP_STREAM_IN_TIME <= now)
 		in_refuse(u, in);
-	if (u->in_count < UDP_STREAMS_IN)
-		listener_pause(u, false);
+	listener_pause(u, false);	/* or pause again, if nothing changed */
 	/* What a handler adds goes to the end and is not due yet. */
 	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
 		out_next = TAILQ_NEXT(out, link);

@@ -600,17 +600,25 @@ static int stream_to(const struct storm_addr *to, uint64_t session,
 	return owner.t->ops->send_stream(owner.t, to, session, node, buf, len);
 }
 
-/* A peer that does as it likes. */
-static int raw_connect(void)
+/* A peer that does as it likes, from 127.0.0.HOST. */
+static int connect_from(uint8_t host)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(set.port) };
+	struct sockaddr_in own = { .sin_family = AF_INET };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	own.sin_addr.s_addr = htonl(0x7f000000 + host);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *) &own, sizeof(own)), 0);
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	ck_assert_int_eq(connect(fd, (struct sockaddr *) &sin, sizeof(sin)),
 			 0);
 	return fd;
+}
+
+static int raw_connect(void)
+{
+	return connect_from(1);
 }
 
 static int raw_listen(struct storm_addr *at)
@@ -767,7 +775,7 @@ START_TEST(test_stream_verdict)
 	agent.undecided = true;
 	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
 	ck_assert(until(agent.streams == 1));
-	ck_assert(!TAILQ_EMPTY(&owner.u->out) && agent.u->in_count == 1);
+	ck_assert(!TAILQ_EMPTY(&owner.u->out) && agent.u->held_count == 1);
 	ck_assert(agent.t->ops->stream_waits(agent.t, agent.number));
 	agent.t->ops->end_stream(agent.t, agent.number, STORM_OK);
 	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
@@ -947,30 +955,112 @@ START_TEST(test_half_streams)
 
 	for (int i = 0; i < UDP_STREAMS_IN; i++) {
 		fd[i] = raw_connect();
-		ck_assert_int_eq(write(fd[i], "\1\0\0\0abc", 7), 7);
+		ck_assert_int_eq(write(fd[i], "\0\20\0\0abc", 7), 7);
 	}
 	ck_assert(until(agent.u->in_count == UDP_STREAMS_IN));
 	TAILQ_FOREACH(s, &agent.u->in, link) {
 		ck_assert(until(s->got == 7));
 		ck_assert_uint_le(s->room, 64 * 1024);
 	}
-	/* One more waits until there is a place. */
+	/* One more gets the place of the oldest. */
 	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
-	ck_assert(until(agent.u->listener_paused));
-	ck_assert_uint_eq(agent.streams, 0);
-	close(fd[0]);
 	ck_assert(until(agent.streams == 1));
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, 1);
 	/* Their time is over. */
-	TAILQ_FOREACH(s, &agent.u->in, link) {
-		ck_assert_uint_gt(s->deadline, storm_now());
-		ck_assert_uint_le(s->deadline,
-				  storm_now() + UDP_STREAM_IN_TIME);
-		s->deadline = storm_now();
-	}
+	TAILQ_FOREACH(s, &agent.u->in, link)
+		s->since = storm_now() - UDP_STREAM_IN_TIME;
 	ck_assert(until(agent.u->in_count == 0));
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, UDP_STREAMS_IN);
-	for (int i = 1; i < UDP_STREAMS_IN; i++)
+	for (int i = 0; i < UDP_STREAMS_IN; i++)
+		close(fd[i]);
+}
+END_TEST
+
+/* Whoever is reset has sent too slowly. */
+static bool is_reset(int fd)
+{
+	struct pollfd p = { fd, 0, 0 };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
+/* A host that holds places holds its own, not those of others. */
+START_TEST(test_slow_senders)
+{
+	int theirs[UDP_STREAMS_IN], ours[8], i;
+	struct udp_stream_in *s;
+
+	for (i = 0; i < 8; i++) {
+		ours[i] = connect_from((uint8_t) (3 + i));
+		ck_assert_int_eq(write(ours[i], "\0\0\0\4op", 6), 6);
+	}
+	ck_assert(until(agent.u->in_count == 8));
+	for (i = 8; i < UDP_STREAMS_IN; i++) {
+		theirs[i] = connect_from(2);
+		ck_assert_int_eq(write(theirs[i], "\1", 1), 1);
+	}
+	ck_assert(until(agent.u->in_count == UDP_STREAMS_IN));
+	/* again and again: they only take from each other */
+	for (i = 8; i < 16; i++) {
+		int fd = connect_from(2);
+
+		ck_assert_int_eq(write(fd, "\1", 1), 1);
+		ck_assert(until(is_reset(theirs[i])));
+		close(theirs[i]);
+		theirs[i] = fd;
+	}
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == 1));
+	for (i = 0; i < 8; i++) {
+		ck_assert_int_eq(write(ours[i], "en", 2), 2);
+		ck_assert(until(agent.streams == (size_t) i + 2));
+		close(ours[i]);
+	}
+	for (i = 8; i < UDP_STREAMS_IN; i++)
+		close(theirs[i]);
+	ck_assert(until(agent.u->in_count == 0));
+	/* many hosts with one each have their time, then the oldest goes */
+	for (i = 0; i < UDP_STREAMS_IN; i++)
+		theirs[i] = connect_from((uint8_t) (10 + i));
+	ck_assert(until(agent.u->in_count == UDP_STREAMS_IN));
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.u->listener_paused));
+	TAILQ_FOREACH(s, &agent.u->in, link)
+		s->since -= UDP_STREAM_IN_GRACE;
+	ck_assert(until(agent.streams == 10));
+	ck_assert(is_reset(theirs[0]) && !is_reset(theirs[1]));
+	for (i = 0; i < UDP_STREAMS_IN; i++)
+		close(theirs[i]);
+}
+END_TEST
+
+/* Nor does one that makes us look at OPEN after OPEN. */
+START_TEST(test_held_streams)
+{
+	size_t half = UDP_STREAMS_HELD / 2;
+	int fd[UDP_STREAMS_HELD], last;
+
+	agent.undecided = true;
+	for (size_t i = 0; i < half; i++) {
+		fd[i] = connect_from(2);
+		ck_assert_int_eq(write(fd[i], "\0\0\0\4open", 8), 8);
+		ck_assert(until(agent.streams == i + 1));
+	}
+	ck_assert_uint_eq(agent.u->held_count, half);
+	ck_assert_uint_eq(agent.u->in_count, 0);
+	last = connect_from(2);
+	ck_assert_int_eq(write(last, "\0\0\0\4open", 8), 8);
+	ck_assert(until(is_reset(last)));
+	close(last);
+	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == half + 1));
+	for (uint64_t n = agent.number - half; n <= agent.number; n++)
+		agent.t->ops->end_stream(agent.t, n, STORM_OK);
+	ck_assert_uint_eq(agent.u->held_count, 0);
+	ck_assert_uint_eq(agent.u->held_bytes, 0);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	for (size_t i = 0; i < half; i++)
 		close(fd[i]);
 }
 END_TEST
@@ -1204,6 +1294,8 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_answers);
 	tcase_add_test(t, test_bad_streams);
 	tcase_add_test(t, test_half_streams);
+	tcase_add_test(t, test_slow_senders);
+	tcase_add_test(t, test_held_streams);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("set-up");
