@@ -343,7 +343,8 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	if (storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
 			    o->session, o->self, nm->incarnation))
 		goto no_link;
-	if (storm_tree_init(&s->tree, o->count, o->radix) || rewire(s, now))
+	storm_tree_init(&s->tree, o->count, o->radix);
+	if (rewire(s, now))
 		goto no_tree;
 	s->next = nm->sessions;
 	nm->sessions = s;
@@ -418,9 +419,9 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	}
 	if (epoch > s->link.epoch) {
 		s->link.epoch = epoch;
-		storm_tree_exclude(&s->tree, &s->cast.excluded);
 		s->nfaults = 0;
-		if (rewire(s, now)) {
+		if (storm_tree_exclude(&s->tree, &s->cast.excluded) ||
+		    rewire(s, now)) {
 			fenced(s);
 			return;
 		}

@@ -257,10 +257,10 @@ static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
 
 	if (!storm_tree_member(&o->tree, node))
 		return;
-	if (storm_idset_add(&o->cast.excluded, node, node))
+	if (storm_idset_add(&o->cast.excluded, node, node) ||
+	    storm_tree_exclude(&o->tree, &o->cast.excluded))
 		return;
 	o->link.epoch++;
-	storm_tree_exclude(&o->tree, &o->cast.excluded);
 	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
 			      now);
 	owner_xfer_lost(o, node, why, sys);
@@ -803,8 +803,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->count = conf->count;
 	o->conf.nodes = op->nodes;
 	o->conf.authority = op->authority;
-	if (storm_tree_init(&o->tree, conf->count, conf->set.radix))
-		goto fail;
+	storm_tree_init(&o->tree, conf->count, conf->set.radix);
 	*err = STORM_OK;
 	return o;
 fail:

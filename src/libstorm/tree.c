@@ -4,64 +4,73 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "idset.h"
 #include "tree.h"
 
-int storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix)
+/* Positions and nodes differ by the excluded ones before them: few, or there
+ * would be no domain any more. */
+static uint64_t heap_of(const struct storm_tree *t, uint32_t node)
 {
-	struct storm_idset none = { 0 };
+	uint32_t pos = node;
 
-	memset(t, 0, sizeof(*t));
-	t->count = count;
-	t->radix = radix;
-	t->node_at = calloc(count, sizeof(*t->node_at));
-	t->pos_of = calloc(count, sizeof(*t->pos_of));
-	if (!t->node_at || !t->pos_of) {
-		storm_tree_free(t);
-		return STORM_ENOMEM;
+	if (node == STORM_NO_NODE)
+		return 0;
+	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first < node; i++) {
+		const struct storm_range *r = &t->out.r[i];
+
+		pos -= (r->last < node ? r->last + 1 : node) - r->first;
 	}
-	return storm_tree_exclude(t, &none);
+	return (uint64_t) pos + 1;
+}
+
+static uint32_t node_of(const struct storm_tree *t, uint64_t heap)
+{
+	uint32_t node = (uint32_t) (heap - 1);
+
+	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first <= node; i++)
+		node += t->out.r[i].last - t->out.r[i].first + 1;
+	return node;
+}
+
+void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix)
+{
+	memset(t, 0, sizeof(*t));
+	t->count = t->members = count;
+	t->radix = radix;
 }
 
 int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out)
 {
-	t->members = 0;
-	for (uint32_t i = 0; i < t->count; i++) {
-		if (storm_idset_has(out, i)) {
-			t->pos_of[i] = STORM_NO_NODE;
-			continue;
-		}
-		t->pos_of[i] = t->members;
-		t->node_at[t->members++] = i;
-	}
+	struct storm_idset copy = { 0 };
+	int err = storm_idset_union(&copy, out);
+
+	if (err)
+		return err;
+	storm_idset_clear(&t->out);
+	t->out = copy;
+	/* so many come before the position behind the last */
+	t->members = (uint32_t) heap_of(t, t->count) - 1;
 	return STORM_OK;
 }
 
 void storm_tree_free(struct storm_tree *t)
 {
-	free(t->node_at);
-	free(t->pos_of);
+	storm_idset_clear(&t->out);
 	memset(t, 0, sizeof(*t));
 }
 
 bool storm_tree_member(const struct storm_tree *t, uint32_t node)
 {
-	return node < t->count && t->pos_of[node] != STORM_NO_NODE;
-}
-
-static uint64_t heap_of(const struct storm_tree *t, uint32_t node)
-{
-	return node == STORM_NO_NODE ? 0 : (uint64_t) t->pos_of[node] + 1;
+	return node < t->count && !storm_idset_has(&t->out, node);
 }
 
 uint32_t storm_tree_parent(const struct storm_tree *t, uint32_t node)
 {
 	uint64_t up = (heap_of(t, node) - 1) / t->radix;
 
-	return up ? t->node_at[up - 1] : STORM_NO_NODE;
+	return up ? node_of(t, up) : STORM_NO_NODE;
 }
 
 uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
@@ -71,8 +80,29 @@ uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 	uint32_t n = 0;
 
 	for (; n < t->radix && first + n <= t->members; n++)
-		out[n] = t->node_at[first + n - 1];
+		out[n] = node_of(t, first + n);
 	return n;
+}
+
+/* The members among the nodes first to last. */
+static int add(const struct storm_tree *t, struct storm_idset *s,
+	       uint32_t first, uint32_t last)
+{
+	for (uint32_t i = 0; i < t->out.count && first <= last; i++) {
+		const struct storm_range *out = &t->out.r[i];
+		int err;
+
+		if (out->last < first)
+			continue;
+		if (out->first > last)
+			break;
+		err = out->first > first ?
+		      storm_idset_add(s, first, out->first - 1) : 0;
+		if (err)
+			return err;
+		first = out->last + 1;
+	}
+	return first <= last ? storm_idset_add(s, first, last) : 0;
 }
 
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
@@ -85,12 +115,10 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		hi = t->radix;
 	}
 	while (lo <= t->members) {
-		for (uint64_t h = lo; h <= hi && h <= t->members; h++) {
-			int err = storm_idset_add(s, t->node_at[h - 1],
-						  t->node_at[h - 1]);
-			if (err)
-				return err;
-		}
+		int err = add(t, s, node_of(t, lo),
+			      node_of(t, hi < t->members ? hi : t->members));
+		if (err)
+			return err;
 		lo = lo * t->radix + 1;
 		hi = hi * t->radix + t->radix;
 	}
@@ -101,7 +129,7 @@ uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node)
 {
 	uint64_t h = heap_of(t, node) + 1;
 
-	return h <= t->members ? t->node_at[h - 1] : STORM_NO_NODE;
+	return h <= t->members ? node_of(t, h) : STORM_NO_NODE;
 }
 
 bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node)

@@ -14,11 +14,11 @@ struct storm_tree {
 	uint32_t count;		/* nodes in the list */
 	uint32_t radix;
 	uint32_t members;	/* not excluded */
-	uint32_t *node_at;	/* position -> node, members of them */
-	uint32_t *pos_of;	/* node -> position, STORM_NO_NODE: excluded */
+	struct storm_idset out;	/* excluded */
 };
 
-int storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);
+void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);
+/* All of out, and nobody else.  0, or ENOMEM and nothing is changed. */
 int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out);
 void storm_tree_free(struct storm_tree *t);
 

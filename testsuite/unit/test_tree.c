@@ -133,7 +133,7 @@ START_TEST(test_random)
 	m.parent = calloc(m.count, sizeof(*m.parent));
 	m.out = calloc(m.count, sizeof(*m.out));
 	must(m.member && m.parent && m.out);
-	must(!storm_tree_init(&t, m.count, m.radix));
+	storm_tree_init(&t, m.count, m.radix);
 	for (int epoch = 0; epoch < 4; epoch++) {
 		uint32_t n = below(&r, 1 + m.count / 3);
 
@@ -168,7 +168,7 @@ START_TEST(test_all_gone)
 	struct storm_tree t;
 	uint32_t kids[2];
 
-	must(!storm_tree_init(&t, 3, 2));
+	storm_tree_init(&t, 3, 2);
 	/* beyond the list is no harm */
 	must(!storm_idset_add(&out, 0, 9));
 	must(!storm_tree_exclude(&t, &out));
@@ -189,7 +189,7 @@ START_TEST(test_known)
 	struct storm_tree t;
 	uint32_t kids[3];
 
-	must(!storm_tree_init(&t, 13, 3));
+	storm_tree_init(&t, 13, 3);
 	ck_assert_uint_eq(storm_tree_parent(&t, 2), STORM_NO_NODE);
 	ck_assert_uint_eq(storm_tree_parent(&t, 3), 0);
 	ck_assert_uint_eq(storm_tree_parent(&t, 11), 2);
