@@ -90,6 +90,15 @@ static int add(struct storm_node *n, const char *name, size_t len,
 	return STORM_OK;
 }
 
+/* Names are logged, so they have nothing in them that a log is made of. */
+static bool good_name(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] <= ' ' || p[i] > '~')
+			return false;
+	return n > 0;
+}
+
 /* One run into n[0 .. room), *count of them done. */
 static int get_run(struct storm_in *i, struct storm_node *n, uint32_t room,
 		   uint32_t *count)
@@ -101,7 +110,7 @@ static int get_run(struct storm_in *i, struct storm_node *n, uint32_t room,
 	int err;
 
 	storm_get_addr(i, &addr);
-	if (i->bad || !run || run > room || !l || memchr(p, 0, l))
+	if (i->bad || !run || run > room || !good_name(p, l))
 		return STORM_EINVAL;
 	err = add(&n[0], p, l, &addr);
 	for (uint32_t k = 1; !err && k < run; k++) {

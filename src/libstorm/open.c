@@ -107,6 +107,7 @@ static int body_pack(struct storm_open *o)
 		free(buf);
 		return STORM_ETOOBIG;
 	}
+	storm_put(&b, o->nonce, sizeof(o->nonce));
 	storm_put32(&b, o->job_id);
 	storm_put32(&b, o->step_id);
 	storm_put32(&b, o->step_het);
@@ -226,6 +227,9 @@ static int body_unpack(struct storm_open *o)
 	uint32_t n;
 	int err;
 
+	p = storm_get(&i, sizeof(o->nonce));
+	if (p)
+		memcpy(o->nonce, p, sizeof(o->nonce));
 	o->job_id = storm_get32(&i);
 	o->step_id = storm_get32(&i);
 	o->step_het = storm_get32(&i);
@@ -243,7 +247,7 @@ static int body_unpack(struct storm_open *o)
 	p = storm_get(&i, n);
 	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN)) ||
 	    o->radix < 2 || o->radix > 64 || o->mtu < STORM_MTU_MIN ||
-	    o->mtu > 65535 || o->window < 65536 ||
+	    o->mtu > STORM_DATAGRAM_MAX || o->window < 65536 ||
 	    o->dead_timeout < TIME_MIN || o->dead_timeout > TIME_MAX ||
 	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX)
 		return STORM_EINVAL;

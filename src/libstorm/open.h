@@ -11,6 +11,7 @@
 
 #define STORM_OPEN_MAX (4u << 20)	/* 65536 nodes with names of 40 bytes */
 #define STORM_CRED_MAX 8192
+#define STORM_NONCE_LEN 16
 #define STORM_PATH_MAX 4096
 
 /* A transfer as it is announced: travels in OPEN or as BEGIN. */
@@ -32,6 +33,7 @@ struct storm_open {
 	/* from the stream */
 	uint32_t self;
 	/* from the body */
+	uint8_t nonce[STORM_NONCE_LEN];	/* random: no session can be guessed */
 	uint32_t job_id, step_id, step_het;
 	struct storm_addr owner, group;
 	bool multicast;

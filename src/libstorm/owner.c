@@ -787,7 +787,8 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	/* any group of the pool: strangers on it cost a look at the header */
 	op->group = conf->set.group;
 	op->group.port = conf->set.port;
-	if (storm_random(pick, sizeof(pick)))
+	if (storm_random(pick, sizeof(pick)) ||
+	    storm_random(op->nonce, sizeof(op->nonce)))
 		goto fail;
 	add_to_address(&op->group, pick[0] % conf->set.groups);
 	if (conf->authority_len) {

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "credential.h"
+#include "open.h"
 #include "unit.h"
 
 #define SIZE 100000
@@ -206,6 +207,28 @@ START_TEST(test_waiters)
 }
 END_TEST
 
+/* A session is named by the OPEN's body, which nobody may know beforehand. */
+START_TEST(test_sessions)
+{
+	static const size_t nonce = 4 + 16 + sizeof("credential") - 1 + 4;
+	uint8_t sent[2][64];
+
+	for (int i = 0; i < 2; i++) {
+		storm_domain_t *d = domain();
+		int fd;
+
+		must(!storm_domain_open(d));
+		fd = accept(listener, NULL, NULL);
+		must(recv(fd, sent[i], sizeof(sent[i]), MSG_WAITALL) ==
+		     sizeof(sent[i]));
+		close(fd);
+		storm_domain_destroy(d);
+	}
+	must(!memcmp(sent[0], sent[1], nonce));
+	must(memcmp(sent[0] + nonce, sent[1] + nonce, STORM_NONCE_LEN));
+}
+END_TEST
+
 /* No such target: no event. */
 START_TEST(test_no_target)
 {
@@ -234,6 +257,7 @@ int main(void)
 	tcase_add_test(t, test_while_opening);
 	tcase_add_test(t, test_open_failed);
 	tcase_add_loop_test(t, test_waiters, 0, unit_runs(10));
+	tcase_add_test(t, test_sessions);
 	tcase_add_test(t, test_no_target);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -123,6 +123,8 @@ static struct storm_open *known(void)
 	struct storm_open *o = calloc(1, sizeof(*o));
 
 	must(o);
+	for (size_t i = 0; i < sizeof(o->nonce); i++)
+		o->nonce[i] = (uint8_t) (0xf0 + i);
 	o->job_id = 1234;
 	o->step_id = 5;
 	o->step_het = 0xfffffffe;
@@ -159,20 +161,21 @@ static struct storm_open *known(void)
 	"00000003" "000001e8" "000000006553f100" "ffffffffffffffff" \
 	"0009" "2f746d702f70726f67"
 #define ADDR_HEX(last, port) "00000000000000000000ffff0a0000" last port
-#define BODY_HEX "000004d2" "00000005" "fffffffe" \
+#define BODY_HEX "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff" "000004d2" "00000005" "fffffffe" \
 	ADDR_HEX("01", "9c40") ADDR_HEX("53", "20bf") \
 	"03" "00000008" "000005c0" "0000000001000000" "000000012a05f200" \
 	"00000004a817c800" "000000003b9aca00" \
 	"0038" BEGIN_HEX "00000002" "abcd" "00000002" \
 	"00000002" "02" "6e30" ADDR_HEX("02", "20bf")
 /* the first 8 bytes of the body's SHA-256, by sha256sum */
-#define SESSION 0xc8da5d132d86c83dULL
+#define SESSION 0x5f98e64ec948a59cULL
 
 static struct storm_open *random_open(struct rnd *r)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
 
 	must(o);
+	rnd_fill(r, o->nonce, sizeof(o->nonce));
 	o->job_id = (uint32_t) rnd64(r);
 	o->step_id = (uint32_t) rnd64(r);
 	o->step_het = (uint32_t) rnd64(r);
@@ -182,7 +185,8 @@ static struct storm_open *random_open(struct rnd *r)
 	o->group.port = (uint16_t) rnd64(r);
 	o->multicast = below(r, 2);
 	o->radix = 2 + below(r, 63);
-	o->mtu = STORM_MTU_MIN + below(r, 9000);
+	o->mtu = STORM_MTU_MIN + below(r, STORM_DATAGRAM_MAX -
+					  STORM_MTU_MIN + 1);
 	o->window = 65536 + (rnd64(r) >> 20);
 	o->dead_timeout = 1000000 + rnd64(r) % 3599000000000;
 	o->op_timeout = rnd64(r);
@@ -265,6 +269,7 @@ static bool same_begin(const struct storm_begin *a,
 static bool same_open(const struct storm_open *a, const struct storm_open *b)
 {
 	if (a->session != b->session || memcmp(a->key, b->key, sizeof(a->key)) ||
+	    memcmp(a->nonce, b->nonce, sizeof(a->nonce)) ||
 	    a->job_id != b->job_id || a->step_id != b->step_id ||
 	    a->step_het != b->step_het || !same_addr(&a->owner, &b->owner) ||
 	    !same_addr(&a->group, &b->group) || a->multicast != b->multicast ||
@@ -352,8 +357,8 @@ START_TEST(test_golden)
 	/* magic, version, zero, node, length of the credential */
 	same_hex(p, 22, "5354524d" "0001" "0000" "00000001" "00000096"
 		 "54455354313a");
-	same_hex(p + 16 + CRED_LEN, 4, "000000b6");
-	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 182);
+	same_hex(p + 16 + CRED_LEN, 4, "000000c6");
+	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 198);
 	ck_assert_int_eq(verify(p, len, &got), STORM_OK);
 	ck_assert_uint_eq(got->self, 1);
 	ck_assert(same_open(o, got));
@@ -596,7 +601,8 @@ START_TEST(test_refused)
 	TAKEN(mtu = STORM_MTU_MIN);
 	REFUSED(mtu = STORM_MTU_MIN - 1);
 	REFUSED(mtu = 0);
-	REFUSED(mtu = 65536);
+	TAKEN(mtu = STORM_DATAGRAM_MAX);
+	REFUSED(mtu = STORM_DATAGRAM_MAX + 1);
 	REFUSED(mtu = UINT32_MAX);
 	TAKEN(window = 65536);
 	REFUSED(window = 65535);
@@ -722,29 +728,33 @@ START_TEST(test_patched)
 		size_t at, n;
 		const char *bytes;
 	} patch[] = {
-		{ "unknown flag", 48, 1, "\x07" },
-		{ "begin without its flag", 48, 1, "\x01" },
-		{ "begin of no bytes", 89, 2, "\0\0" },
-		{ "begin one byte short", 89, 2, "\0\x37" },
-		{ "path longer than there is", 136, 2, "\0\x0a" },
-		{ "NUL in the path", 140, 1, "\0" },
-		{ "authority of 4 GiB", 147, 4, "\xff\xff\xff\xff" },
-		{ "one more node", 153, 4, "\0\0\0\3" },
-		{ "one node less", 153, 4, "\0\0\0\1" },
-		{ "2^32-1 nodes", 153, 4, "\xff\xff\xff\xff" },
-		{ "run of no node", 157, 4, "\0\0\0\0" },
-		{ "run of one too many", 157, 4, "\0\0\0\3" },
-		{ "run of one too few", 157, 4, "\0\0\0\1" },
-		{ "nameless node", 161, 1, "\0" },
-		{ "name to the end and beyond", 161, 1, "\xff" },
-		{ "NUL in a name", 162, 1, "\0" },
-		{ "name that cannot be counted up", 163, 1, "x" },
+		{ "unknown flag", 64, 1, "\x07" },
+		{ "begin without its flag", 64, 1, "\x01" },
+		{ "begin of no bytes", 105, 2, "\0\0" },
+		{ "begin one byte short", 105, 2, "\0\x37" },
+		{ "path longer than there is", 152, 2, "\0\x0a" },
+		{ "NUL in the path", 156, 1, "\0" },
+		{ "authority of 4 GiB", 163, 4, "\xff\xff\xff\xff" },
+		{ "one more node", 169, 4, "\0\0\0\3" },
+		{ "one node less", 169, 4, "\0\0\0\1" },
+		{ "2^32-1 nodes", 169, 4, "\xff\xff\xff\xff" },
+		{ "run of no node", 173, 4, "\0\0\0\0" },
+		{ "run of one too many", 173, 4, "\0\0\0\3" },
+		{ "run of one too few", 173, 4, "\0\0\0\1" },
+		{ "nameless node", 177, 1, "\0" },
+		{ "name to the end and beyond", 177, 1, "\xff" },
+		{ "NUL in a name", 178, 1, "\0" },
+		{ "name that cannot be counted up", 179, 1, "x" },
+		{ "line feed in a name", 178, 1, "\n" },
+		{ "space in a name", 178, 1, " " },
+		{ "escape in a name", 178, 1, "\033" },
+		{ "not ASCII", 178, 1, "\200" },
 	};
 	struct storm_open *o = known();
 
 	must(!storm_open_seal(o, AGENT_UID));
-	must(o->body[89] == 0 && o->body[90] == 0x38);
-	must(o->body[161] == 2 && !memcmp(o->body + 162, "n0", 2));
+	must(o->body[105] == 0 && o->body[106] == 0x38);
+	must(o->body[177] == 2 && !memcmp(o->body + 178, "n0", 2));
 	for (size_t i = 0; i < sizeof(patch) / sizeof(*patch); i++) {
 		uint8_t *bad = exact(o->body, o->body_len);
 
@@ -776,7 +786,7 @@ START_TEST(test_noise)
 
 		for (uint32_t n = 1 + below(&r, 4); n; n--)
 			bad[below(&r, below(&r, 2) ?
-				  (uint32_t) o->body_len : 160)] =
+				  (uint32_t) o->body_len : 176)] =
 				below(&r, 3) ? (uint8_t) rnd64(&r) : 0xff;
 		p = stream_around(bad, o->body_len, 0, &len);
 		if (!verify(p, len, &got)) {
