@@ -48,7 +48,7 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 	uint8_t sub[STORM_KEY_LEN];
 	struct storm_out o = { info, info + sizeof(info), false };
 	struct storm_seal *s = calloc(1, sizeof(*s));
-	const EVP_CIPHER *c = EVP_chacha20_poly1305();
+	const EVP_CIPHER *c = EVP_aes_256_gcm();
 
 	if (!s)
 		return NULL;

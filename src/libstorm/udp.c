@@ -29,8 +29,6 @@
 #include "udp_private.h"
 
 #define EVENTS_PER_POLL 64
-#define CONTROL_ROUNDS 4	/* receive calls for a socket and poll */
-#define GROUP_ROUNDS 4
 #define GROUPS_MAX 64
 
 /* Queueing disciplines that a super-packet passes on its way out. */
@@ -489,12 +487,12 @@ static void serve(struct storm_udp *u, struct udp_src *src, uint32_t events)
 		if (events & EPOLLOUT)
 			storm_udp_writable(u, (struct udp_tx *) src);
 		if (events & EPOLLIN)
-			storm_udp_receive(u, src->fd, false, CONTROL_ROUNDS);
+			storm_udp_receive(u, src->fd, false);
 		break;
 	case UDP_GROUP:
 		if (events & EPOLLERR)
 			clear_error(src->fd);
-		storm_udp_receive(u, src->fd, true, GROUP_ROUNDS);
+		storm_udp_receive(u, src->fd, true);
 		break;
 	case UDP_STREAM_OUT:
 		storm_udp_stream_out(u, (struct udp_stream_out *) src);

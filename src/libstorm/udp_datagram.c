@@ -352,13 +352,13 @@ static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
 	}
 }
 
-void storm_udp_receive(struct storm_udp *u, int fd, bool group, int rounds)
+void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 {
 	struct udp_rx *rx = u->rx;
 	struct msghdr *msg;
 	int i, n;
 
-	while (rounds--) {
+	for (int round = 0; round < UDP_RX_ROUNDS; round++) {
 		for (i = 0; i < UDP_RX_BUFS; i++)
 			rx->hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
 		n = recvmmsg(fd, rx->hdr, UDP_RX_BUFS, MSG_DONTWAIT, NULL);
