@@ -225,7 +225,7 @@ static bool wait_answers(struct storm_session *s, uint64_t deadline)
 	bool done;
 
 	slurm_mutex_lock(&s->lock);
-	while (s->pending && !s->abort && storm_clock() < deadline) {
+	while (s->pending && !s->abort && storm_now() < deadline) {
 		/* The condition's clock is the wall's; a short wait keeps a
 		 * step of it harmless. */
 		clock_gettime(CLOCK_REALTIME, &ts);
@@ -352,7 +352,7 @@ static char *wait_cast(struct storm_session *s, storm_event_t *event,
 	char *why = NULL;
 
 	/* Bounded: an operation without progress ends by op_timeout. */
-	while (!storm_test_event(event, true, storm_clock() + POLL_NS, &out)) {
+	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
 		if (s->abort) {
 			*given_up = true;
 			return NULL;
@@ -378,7 +378,7 @@ static char *wait_cast(struct storm_session *s, storm_event_t *event,
 static List launch_by_storm(struct storm_session *s, const char *nodelist,
 			    struct launch *l, int timeout)
 {
-	uint64_t deadline = storm_clock() + (uint64_t) timeout * 1000000;
+	uint64_t deadline = storm_now() + (uint64_t) timeout * 1000000;
 	storm_event_t *event = NULL;
 	uint8_t *buf = NULL;
 	bool unknown = false, given_up = false;

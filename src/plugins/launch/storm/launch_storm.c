@@ -89,7 +89,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 			     slurm_opt_t *opt_local)
 {
 	srun_opt_t *srun_opt = opt_local->srun_opt;
-	uint64_t start = storm_clock();
+	uint64_t start = storm_now();
 	struct storm_session *s;
 	int rc;
 
@@ -100,7 +100,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 		return rc;
 	s = storm_session_create(&job->step_ctx->step_req->step_id);
 	s->rec.phase[STORM_PHASE_STEP_CREATE].start = start;
-	s->rec.phase[STORM_PHASE_STEP_CREATE].end = storm_clock();
+	s->rec.phase[STORM_PHASE_STEP_CREATE].end = storm_now();
 	/* srun would send the file itself, next.  Not cleared earlier: it is
 	 * what makes srun look for the full path of the program. */
 	s->bcast = srun_opt->bcast_flag && !s->fallback;

@@ -63,7 +63,7 @@ static bool first_end(struct storm_session *s, uint32_t task)
 	if (task >= s->tasks || bit_test(s->exited, task))
 		return false;
 	bit_set(s->exited, task);
-	s->last_exit = storm_clock();
+	s->last_exit = storm_now();
 	return true;
 }
 

@@ -62,7 +62,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->sls = ctx->launch_state;
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
-		s->rec.phase[STORM_PHASE_EXEC].start = storm_clock();
+		s->rec.phase[STORM_PHASE_EXEC].start = storm_now();
 	}
 	return slurm_step_launch(ctx, params, callbacks);
 }
@@ -81,7 +81,7 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 	int rc = slurm_step_launch_wait_start(ctx);
 
 	if (s) {
-		s->rec.phase[STORM_PHASE_EXEC].end = storm_clock();
+		s->rec.phase[STORM_PHASE_EXEC].end = storm_now();
 		s->rec.phase[STORM_PHASE_RUN].start =
 			s->rec.phase[STORM_PHASE_EXEC].end;
 	}
@@ -92,7 +92,7 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 static void tell_timeline(struct storm_session *s)
 {
 	struct storm_span *phase = s->rec.phase;
-	uint64_t now = storm_clock();
+	uint64_t now = storm_now();
 	char *line;
 
 	slurm_mutex_lock(&s->lock);

@@ -54,14 +54,6 @@ static const char *const phase_name[STORM_PHASES] = {
 	[STORM_PHASE_EXIT] = "exit",
 };
 
-uint64_t storm_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 void storm_record_init(struct storm_record *rec, const char *command)
 {
 	memset(rec, 0, sizeof(*rec));

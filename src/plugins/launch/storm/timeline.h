@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libstorm/clock.h"
 #include "src/libstorm/storm.h"
 
 /* In the order in which they are told. */
@@ -38,8 +39,6 @@ struct storm_record {
 	struct storm_stats stats;	/* of all the domains, summed */
 	bool any_domain;
 };
-
-uint64_t storm_clock(void);
 
 void storm_record_init(struct storm_record *rec, const char *command);
 void storm_record_clear(struct storm_record *rec);
