@@ -31,6 +31,11 @@
 
 #define POLL_NS 100000000	/* progress and abort are looked at this often */
 
+/* Slurm fills every block, and clears the room for one first, though nothing
+ * of it is sent by storm: with its 8 MiB that takes longer than a launch.
+ * Large enough for Slurm's own broadcast, should it come to that. */
+#define BLOCK_BYTES (512u << 10)
+
 /* file_bcast.c keeps a broadcast in global variables and passes nothing to
  * slurm_send_recv_msgs() that could tell two apart. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -201,7 +206,7 @@ static List finish(struct step_cast *c)
 	List list = NULL;
 	char *text;
 
-	while (!storm_test_event(now.event, true, storm_clock() + POLL_NS,
+	while (!storm_test_event(now.event, true, storm_now() + POLL_NS,
 				 &out)) {
 		if (c->progress)
 			c->progress(now.path,
@@ -288,6 +293,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 		if (params->compress)
 			verbose("storm: sent uncompressed; compression is for Slurm's own broadcast");
 		params->compress = COMPRESS_OFF;
+		params->block_size = MIN(params->block_size, BLOCK_BYTES);
 		if (params->fanout > 1)
 			c->sdc.set.radix = MIN(params->fanout, 64);
 	}
