@@ -22,6 +22,7 @@ sys.path.insert(0, str(TOP / "contribs" / "stormlab"))
 
 from lab import Lab, LabError  # noqa: E402, F401
 from lab.cluster import stage_dir  # noqa: E402
+from lab.sysdep import wait_process  # noqa: E402
 
 LONG = bool(os.environ.get("STORM_LONG"))
 #: both runs by stock Slurm, on a lab without our plugins: tests the tests
@@ -131,17 +132,18 @@ class Started:
         return self.process.poll() is None
 
     def finish(self, timeout=TIMEOUT):
-        try:
-            code = self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
+        # by its pidfd: Popen.wait() with a limit sleeps up to 50 ms longer
+        if self.running() and not wait_process(
+                os.pidfd_open(self.process.pid), timeout):
             self.signal(signal.SIGKILL)
             self.process.wait(10)
             raise AssertionError(
                 f"not done after {timeout} s: {shlex.join(self.argv)}\n"
                 f"--- stdout\n{self.out()[-3000:]}\n"
-                f"--- stderr\n{self.err()[-3000:]}") from None
-        return Run(self.argv, code, self.dir,
-                   time.monotonic() - self.begun, self.masks)
+                f"--- stderr\n{self.err()[-3000:]}")
+        seconds = time.monotonic() - self.begun
+        return Run(self.argv, self.process.wait(), self.dir, seconds,
+                   self.masks)
 
 
 class Cluster:
