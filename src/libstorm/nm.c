@@ -67,7 +67,7 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	out->progress = x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
 			x->mapped ? storm_chunkmap_progress(&x->map) : 0;
 	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
-		     (nm_report_overdue(s, now) ? STORM_STATUS_UNACKED : 0);
+		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
 	out->cmp = s->cast.cmp;
 	out->cmp_false = out->cmp && !holds(s);
 	out->mtu = (uint32_t) (mtu < s->open->mtu ? mtu : s->open->mtu);
@@ -344,6 +344,9 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 			    o->session, o->self, nm->incarnation))
 		goto no_link;
 	storm_tree_init(&s->tree, o->count, o->radix);
+	/* the last of the list is the lowest */
+	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->height++)
+		up = storm_tree_parent(&s->tree, up);
 	if (rewire(s, now))
 		goto no_tree;
 	s->next = nm->sessions;
@@ -668,14 +671,15 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	next = t < next ? t : next;
 	t = nm_report_tick(s, now);
 	next = t < next ? t : next;
-	if (nm_report_overdue(s, now)) {
+	t = nm_report_overdue(s);
+	if (now >= t) {
 		t = s->status_at + UNACKED_EVERY;
 		if (now >= t) {
 			nm_status(s, true, now);
 			t = now + UNACKED_EVERY;
 		}
-		next = t < next ? t : next;
 	}
+	next = t < next ? t : next;
 	if (s->x.mapped && s->x.phase == STORM_PHASE_BEGUN) {
 		nm_status(s, false, now);
 		t = now + PROGRESS_EVERY;

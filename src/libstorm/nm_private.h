@@ -81,6 +81,7 @@ struct nm_session {
 	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node's, in all */
 	uint8_t complete;		/* kinds that were told whole */
 	uint64_t mine_at;		/* last report of this node's */
+	uint32_t height;		/* of the tree, the owner's is 0 */
 	uint64_t report_version, report_acked;
 	uint64_t report_at, report_rto, report_sent, report_hold;
 };
@@ -143,8 +144,8 @@ void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
 void nm_report_acked(struct nm_session *s, struct storm_in *in);
 /* The owner needs no more: who waits for its acknowledgement is let go. */
 void nm_report_release(struct nm_session *s);
-/* Something of this node's should have been acknowledged long ago. */
-bool nm_report_overdue(const struct nm_session *s, uint64_t now);
+/* When an acknowledgement of this node's own reports is overdue; or NEVER. */
+uint64_t nm_report_overdue(const struct nm_session *s);
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now);
 void nm_report_reset(struct nm_session *s, uint64_t now);
 

@@ -15,9 +15,9 @@
 #define HOLD_WELL (100 * STORM_MS)
 #define RTO_FIRST (50 * STORM_MS)
 #define RTO_MAX (500 * STORM_MS)
-/* later than the owner acknowledges when all is well (owner.c, ACK_DELAY),
- * plus a hold on each level of a tall tree */
-#define OVERDUE (600 * STORM_MS)
+/* The owner's acknowledgement is overdue this long after its own delay
+ * (owner.c, ACK_DELAY) and a hold on each level of the tree. */
+#define OVERDUE (300 * STORM_MS)
 
 /* The kinds of which every id expected below and here is known, a bit each. */
 static uint8_t complete(const struct nm_session *s)
@@ -187,15 +187,13 @@ void nm_report_release(struct nm_session *s)
 	}
 }
 
-bool nm_report_overdue(const struct nm_session *s, uint64_t now)
+uint64_t nm_report_overdue(const struct nm_session *s)
 {
-	if (now < s->mine_at + OVERDUE)
-		return false;
 	for (uint32_t i = 0; i < s->mine.count; i++)
 		if (!storm_idset_covers(&s->acked[s->mine.e[i].kind],
 					&s->mine.e[i].ids))
-			return true;
-	return false;
+			return s->mine_at + OVERDUE + s->height * HOLD_WELL;
+	return STORM_NEVER;
 }
 
 /* A new parent has heard nothing. */
