@@ -138,20 +138,35 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 	return rc;
 }
 
+/* The peers are sorted: where this one is, or would be. */
+static uint32_t peer_at(const struct storm_link *l, uint32_t sender)
+{
+	uint32_t lo = 0, hi = l->npeers;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->peers[mid].sender < sender)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)
 {
-	for (uint32_t i = 0; i < l->npeers; i++)
-		if (l->peers[i].sender == sender)
-			return &l->peers[i];
-	return NULL;
+	uint32_t at = peer_at(l, sender);
+
+	return at < l->npeers && l->peers[at].sender == sender ?
+	       &l->peers[at] : NULL;
 }
 
 static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 {
+	uint32_t at = peer_at(l, sender);
 	struct storm_peer *p;
 
-	if (l->npeers >= STORM_PEERS_MAX)
-		return NULL;
 	if (l->npeers == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 8;
 
@@ -161,20 +176,11 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 		l->peers = p;
 		l->room = room;
 	}
-	p = &l->peers[l->npeers++];
+	p = &l->peers[at];
+	memmove(p + 1, p, (l->npeers++ - at) * sizeof(*p));
 	memset(p, 0, sizeof(*p));
 	p->sender = sender;
 	return p;
-}
-
-void storm_link_forget(struct storm_link *l, uint32_t sender)
-{
-	struct storm_peer *p = peer_find(l, sender);
-
-	if (!p)
-		return;
-	peer_free(p);
-	*p = l->peers[--l->npeers];
 }
 
 static int opened(struct storm_link *l, struct storm_seal *s,
@@ -209,7 +215,7 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		err = opened(l, s, h, rx, out, len);
 		if (!err) {
 			p = peer_add(l, h->sender);
-			err = p ? STORM_OK : STORM_EBUSY;
+			err = p ? STORM_OK : STORM_ENOMEM;
 		}
 		if (err) {
 			storm_seal_destroy(s);

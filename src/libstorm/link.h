@@ -15,6 +15,9 @@ struct storm_link_stats {
 	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
 };
 
+/* Made by the first good seal of a node, and kept as long as the session:
+ * without its window, or its incarnation, old datagrams would be new again.
+ * Who loses much asks the owner, so there may be as many as nodes. */
 struct storm_peer {
 	uint32_t sender;
 	uint8_t incarnation[STORM_INCARNATION_LEN];
@@ -22,7 +25,6 @@ struct storm_peer {
 	struct storm_replay replay;
 };
 
-#define STORM_PEERS_MAX 256	/* a node hears owner, kin and repairers */
 #define STORM_BATCH 44		/* datagrams of 1472 bytes in one send */
 
 struct storm_link {
@@ -35,7 +37,7 @@ struct storm_link {
 	uint32_t epoch;
 	struct storm_seal *tx[STORM_LANES];
 	uint64_t sequence[STORM_LANES];
-	struct storm_peer *peers;
+	struct storm_peer *peers;	/* by sender */
 	uint32_t npeers, room;
 	uint8_t *batch;			/* DATA being sealed */
 };
@@ -70,14 +72,12 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 const struct storm_addr *to);
 
 /*
- * Verify and decrypt.  h was unpacked from rx; out has room for rx->len bytes
+ * Verify and decrypt.  The sender is a node of the domain, as far as h says,
+ * or its owner.  h was unpacked from rx; out has room for rx->len bytes
  * (may be rx->buf + STORM_HEADER_LEN).  STORM_OK and *len bytes in out; the
  * reason is counted otherwise.  Control messages pass once per sequence.
  */
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		    const struct storm_rx *rx, uint8_t *out, size_t *len);
-
-/* After an incarnation is fenced or a child is replaced. */
-void storm_link_forget(struct storm_link *l, uint32_t sender);
 
 #endif
