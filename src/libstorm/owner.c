@@ -19,6 +19,7 @@
 #define PROBE_EVERY (12 * STORM_MS)
 #define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
+#define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
 
 /* ------------------------------------------------------------------ faults --- */
@@ -113,6 +114,7 @@ static size_t state(struct storm_owner *o, uint8_t flags,
 	size_t max = storm_body_max(o->open->mtu), len;
 
 	o->cast.version++;
+	o->said_at = o->ticked;
 	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
 	len = storm_cast_pack(&o->cast, body, max < STORM_DATAGRAM_MAX ? max :
 						     STORM_DATAGRAM_MAX);
@@ -191,6 +193,22 @@ static void ask(struct storm_owner *o, uint64_t now)
 	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
 							o->ask_every * 8 / 5;
 	o->ask_at = now + o->ask_every;
+}
+
+/* A child has missed the state.  A heartbeat is the only one in a second, and
+ * who misses all for some seconds takes us for dead, with its subtree. */
+static void say_again(struct storm_owner *o, const struct storm_child *c)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(o->open->mtu), len;
+
+	o->cast.flags &= STORM_CAST_CHAIN;
+	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
+								   sizeof(body));
+	if (len)	/* by multicast those below have heard it themselves */
+		storm_link_send(&o->link, STORM_MSG_CAST,
+				by_group(o) ? 0 : STORM_HDR_RELAY, o->cast.op,
+				body, len, &o->open->nodes[c->node].addr, 1);
 }
 
 static void send_acks(struct storm_owner *o, bool down_the_tree)
@@ -438,6 +456,9 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 		o->acks = 0xff;		/* a datagram of ours was lost there */
 		o->acks_at = now;
 	}
+	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
+	    now >= o->said_at + SAID_AGAIN)
+		say_again(o, c);
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
 			    o->sum.repaired : o->stats.repaired;
 	advance(o, now);

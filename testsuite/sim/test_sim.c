@@ -5,6 +5,7 @@
  * by no one, events come once and with their data, every report arrives and is
  * acknowledged, whoever is named was faulted, and no temporary is left.  Every
  * fourth one has its fault before OPEN: it must fail, and name who is to blame.
+ * And two domains have nothing to do for long.
  *
  * usage: test_sim [SCHEDULES [FIRST-SEED]]
  *
@@ -469,6 +470,31 @@ static void refused(uint64_t seed)
 	storm_sim_destroy(run.sim);
 }
 
+/* Nothing happens for an hour, on a network that loses three datagrams in ten:
+ * nobody takes anybody for dead. */
+static void idle(bool multicast)
+{
+	struct run run = { .seed = multicast }, *r = &run;
+	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
+				    .loss_ppm = 300000,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+
+	storm_settings_default(&c.set);
+	run.sim = storm_sim_create(&c, &ops, r);
+	CHECK(run.sim, "no simulation");
+	CHECK(!storm_owner_open(storm_sim_owner(run.sim),
+				storm_sim_now(run.sim)), "open");
+	CHECK(storm_sim_run(run.sim, 20 * STORM_SEC, is_opened, r) &&
+	      run.open_ok, "OPEN failed");
+	storm_sim_run(run.sim, 3600 * STORM_SEC, NULL, NULL);
+	CHECK(!storm_idset_size(&run.named), "multicast %d", multicast);
+	for (uint32_t i = 0; i < c.nodes; i++)
+		CHECK(storm_sim_session(run.sim, i), "n%u closed its session",
+		      i + 1);
+	storm_sim_destroy(run.sim);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -481,6 +507,8 @@ int main(int argc, char **argv)
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 
 	storm_log_set(quiet);
+	idle(true);
+	idle(false);
 	for (unsigned long i = 0; i < n; i++)
 		(first + i) % 4 ? schedule(first + i) : refused(first + i);
 	printf("%lu schedules, no violation\n", n);
