@@ -724,6 +724,9 @@ void storm_sim_destroy(struct storm_sim *sim)
 	if (!sim)
 		return;
 	storm_owner_destroy(sim->owner);
+	/* whose sessions hang up their streams */
+	for (uint32_t i = 0; i < sim->conf.nodes; i++)
+		storm_nm_destroy(sim->ep[i].nm);
 	while (sim->count)
 		free(pop(sim).buf);
 	free(sim->heap);
@@ -731,7 +734,6 @@ void storm_sim_destroy(struct storm_sim *sim)
 	for (uint32_t i = 0; i < sim->conf.nodes; i++) {
 		struct endpoint *ep = &sim->ep[i];
 
-		storm_nm_destroy(ep->nm);
 		for (uint32_t k = 0; k < ep->nfiles; k++) {
 			free(ep->files[k].path);
 			free(ep->files[k].data);
