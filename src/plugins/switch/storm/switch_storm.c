@@ -108,9 +108,8 @@ int switch_p_duplicate_jobinfo(switch_jobinfo_t *from, switch_jobinfo_t **out)
 {
 	switch_jobinfo_t *j = xmalloc(sizeof(*j));
 
-	j->version = CONTEXT_VERSION;
-	if (from) {
-		j->version = from->version;
+	j->version = from ? from->version : CONTEXT_VERSION;
+	if (from && from->len) {	/* of nothing xmalloc makes NULL */
 		j->len = from->len;
 		j->bytes = xmalloc(from->len);
 		memcpy(j->bytes, from->bytes, from->len);
