@@ -47,6 +47,7 @@ static struct storm_link life(uint32_t node, uint8_t which)
 
 static void setup(void)
 {
+	memset(&stats, 0, sizeof(stats));
 	to = life(STORM_NO_NODE, 0);
 }
 
