@@ -108,15 +108,47 @@ AC_DEFUN([STORM_CHOOSE_WARNINGS], [
 	AC_SUBST([WARN_CFLAGS])
 ])
 
+# STORM_CHOOSE_FUZZING, before the compiler is looked for: the fuzzer is clang's.
+AC_DEFUN([STORM_CHOOSE_FUZZING], [
+	AC_ARG_ENABLE([fuzzing], [AS_HELP_STRING([--enable-fuzzing],
+		[build for testsuite/fuzz alone: with clang, its libFuzzer and
+		 the sanitizers])],
+		[], [enable_fuzzing=no])
+	storm_fuzzing="no, what is in the corpus is replayed"
+	AS_IF([test "$enable_fuzzing" = yes],
+		[storm_fuzzing=libFuzzer
+		 enable_sanitizers=yes
+		 AS_IF([test -z "$CC"], [CC=clang])])
+	AM_CONDITIONAL([FUZZING], [test "$enable_fuzzing" = yes])
+])
+
+# STORM_CHECK_FUZZER
+AC_DEFUN([STORM_CHECK_FUZZER], [
+	AS_IF([test "$enable_fuzzing" = yes], [
+		AC_MSG_CHECKING([that $CC has libFuzzer])
+		storm_cflags=$CFLAGS
+		CFLAGS="$CFLAGS -fsanitize=fuzzer,address,undefined"
+		AC_LINK_IFELSE([AC_LANG_SOURCE(
+			[int LLVMFuzzerTestOneInput(const char *data, long size);
+			 int LLVMFuzzerTestOneInput(const char *data, long size)
+			 { return size < 0 && *data; }])],
+			[AC_MSG_RESULT([yes])],
+			[AC_MSG_ERROR([$CC cannot link with -fsanitize=fuzzer: install the packages clang and libclang-rt-dev (contribs/prepare does)])])
+		CFLAGS=$storm_cflags
+	])
+])
+
 # STORM_CHOOSE_SANITIZERS
 AC_DEFUN([STORM_CHOOSE_SANITIZERS], [
 	AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers],
 		[build with the address and undefined behaviour sanitizers, for
 		 the unit tests and the simulator: Slurm cannot load such
 		 plugins])],
-		[], [enable_sanitizers=no])
+		[], [enable_sanitizers=${enable_sanitizers:-no}])
 	SAN_CFLAGS=
 	AS_IF([test "$enable_sanitizers" = yes],
 		[SAN_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"])
+	AS_IF([test "$enable_fuzzing" = yes],
+		[SAN_CFLAGS="$SAN_CFLAGS -fsanitize=fuzzer-no-link"])
 	AC_SUBST([SAN_CFLAGS])
 ])

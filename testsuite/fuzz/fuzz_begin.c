@@ -1,0 +1,31 @@
+/*
+ * fuzz_begin.c - a transfer as it is announced.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "fuzz.h"
+#include "src/libstorm/open.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct storm_begin b;
+	uint8_t *again;
+
+	if (storm_begin_unpack(&b, data, size)) {
+		must(!b.to.path);
+		return 0;
+	}
+	must(b.op && b.size <= INT64_MAX);
+	must((b.to.kind == STORM_TARGET_FILE) == (b.to.path != NULL));
+	must(!b.to.path || (*b.to.path && strlen(b.to.path) < STORM_PATH_MAX));
+	must(!(b.to.flags & ~STORM_FILE_FLAGS));
+	must(!(b.to.mode & ~STORM_FILE_MODE));
+	must(size <= STORM_BEGIN_MAX);
+	again = malloc(size);
+	must(again && storm_begin_pack(&b, again, size) == size);
+	must(!memcmp(again, data, size));
+	must(!storm_begin_pack(&b, again, size - 1));
+	free(again);
+	storm_begin_free(&b);
+	return 0;
+}

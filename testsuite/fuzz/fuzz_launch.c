@@ -1,0 +1,121 @@
+/*
+ * fuzz_launch.c - what an agent takes for a launch message, and what it makes
+ * of slurmd's answer.
+ *
+ *   u16 length, the answer, as it comes in pieces of so many bytes: u8;
+ *   then the memory that was transferred
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <unistd.h>
+
+#include "world.h"
+#include "src/plugins/switch/storm/agent_launch.c"
+
+static struct agent_io *dead;
+
+int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	return a && io && events ? 0 : -1;
+}
+
+void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events)
+{
+	must(a && io && events);
+}
+
+void agent_io_close(struct agent *a, struct agent_io *io)
+{
+	must(a && io->fd >= 0 && !dead);
+	close(io->fd);
+	io->fd = -1;
+	dead = io;
+}
+
+/* Read again, in other words. */
+static bool is_one(const uint8_t *p, size_t len)
+{
+	struct storm_in i = { p, p + len, false };
+	uint16_t version, type;
+	uint32_t left;
+
+	storm_get16(&i);		/* reserved */
+	left = storm_get32(&i);
+	if (i.bad || left != (size_t) (i.end - i.p))
+		return false;
+	version = storm_get16(&i);
+	storm_get16(&i);		/* flags */
+	type = storm_get16(&i);
+	storm_get32(&i);		/* length of the body */
+	return !storm_get16(&i) && !i.bad && type == REQUEST_LAUNCH_TASKS &&
+		version == SLURM_PROTOCOL_VERSION;
+}
+
+/* slurmd has been given it all. */
+static void answer(struct agent *a, struct agent_launch *l,
+		   const uint8_t *buf, size_t len, size_t piece)
+{
+	int pair[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair));
+	l->io.fd = pair[0];
+	l->written = l->len;
+	l->retry_at = 0;
+	l->give_up = 0;
+	for (size_t at = 0; at < len && !dead; at += piece) {
+		must(send(pair[1], buf + at, len - at < piece ? len - at :
+			  piece, MSG_NOSIGNAL) > 0);
+		_ready(a, &l->io, EPOLLIN);
+	}
+	close(pair[1]);
+	for (int i = 0; i < 2 && !dead; i++)
+		_ready(a, &l->io, EPOLLIN);
+	must(dead == &l->io);
+	_release(dead);
+	dead = NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const log_options_t quiet_log = {
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0 };
+	static const uint8_t head[3] = { 0, 6, 0 };
+	struct storm_in i = { data, data + size, false };
+	struct storm_in h = { head, head + sizeof(head), false };
+	static bool begun;
+	struct agent a = { 0 };
+	struct agent_session s = { .a = &a };
+	size_t len, n, piece;
+	uint8_t *buf, *said;
+	struct world w;
+
+	if (!begun)
+		log_init("fuzz_launch", quiet_log, 0, NULL);
+	begun = true;
+	said = some(&i, 4096, &n);
+	piece = 16 * storm_get8(&i) + 1;
+	len = (size_t) (i.end - i.p);
+	buf = exact(i.p, len);
+	world_start(&w, &h);
+	a.nm = w.nm;
+	s.id = w.session;
+	agent_launch(&s, buf, len, w.now);
+	must(s.launched && s.launches && !s.launches->next);
+	if (is_one(buf, len)) {
+		must(s.launches->len == len - STEP_LAUNCH_HEAD);
+		answer(&a, s.launches, said, n, piece);
+	} else {
+		must(!s.launches->len);
+		agent_launch_tick(&a, w.now);	/* sessions: none here */
+		_try(&a, s.launches, w.now);
+		must(a.count.launches_failed == 1);
+	}
+	must(!s.launches && a.count.launches == 1);
+	agent_launch_session_close(&s);
+	free(buf);
+	free(said);
+	world_end(&w);
+	return 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * fuzz_owner.c - the owner's entry for datagrams, from the OPEN on: a head and
+ * commands, see world.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+
+#include "src/libstorm/owner_private.h"
+#include "world.h"
+
+#define COMMANDS 200
+#define XFERS 32
+
+struct owned {
+	struct storm_transport transport;	/* first */
+	struct storm_owner *o;
+	struct sealer *sealer;
+	uint64_t now;
+	uint8_t xfer[XFERS];	/* 1: pending, 2: forgotten, 3: done */
+	uint32_t xfers;
+	bool answered, comparing, sends_fail;
+	uint64_t version;
+};
+
+static const uint8_t bytes[1 << 16];
+
+/* ------------------------------------------------------- the owner's own side --- */
+
+static int net_send(struct storm_transport *t, enum storm_class c,
+		    const struct storm_addr *to, const void *buf, size_t len,
+		    size_t seg)
+{
+	struct owned *w = (struct owned *) t;
+
+	(void) c;
+	must(to->port);
+	must_be_datagrams(buf, len, seg, w->o->link.session);
+	return w->sends_fail ? -EAGAIN : 0;
+}
+
+static int net_stream(struct storm_transport *t, const struct storm_addr *to,
+		      uint64_t session, uint32_t node, const void *buf,
+		      size_t len)
+{
+	must(t && to->port && session && node < WORLD_NODES && buf && len);
+	return 0;
+}
+
+static void net_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	must(session == ((struct owned *) t)->o->link.session);
+}
+
+static size_t net_mtu(struct storm_transport *t)
+{
+	(void) t;
+	return 1472;
+}
+
+static const struct storm_transport_ops net = {
+	.name = "fuzz", .send = net_send, .send_stream = net_stream,
+	.drop_streams = net_drop_streams, .mtu = net_mtu,
+};
+
+static void must_be_faults(struct owned *w, struct storm_outcome *out)
+{
+	must(out->faults_kept == out->nfaults);
+	for (uint32_t i = 0; i < out->faults_kept; i++) {
+		must(out->faults[i].node < w->o->conf.count ||
+		     out->faults[i].node == STORM_NO_NODE);
+		must(out->faults[i].why > STORM_OK &&
+		     out->faults[i].why < STORM_ERANGE_);
+	}
+	storm_outcome_clear(out);
+}
+
+static void opened(void *arg, struct storm_outcome *out)
+{
+	struct owned *w = arg;
+
+	must(!w->answered);
+	w->answered = true;
+	must((out->state == STORM_DONE) == !out->nfaults);
+	must_be_faults(w, out);
+}
+
+static void xfer_done(void *arg, void *token, struct storm_outcome *out)
+{
+	uint8_t *x = token;
+
+	must(*x == 1 && out->state != STORM_PENDING);
+	*x = 3;
+	must_be_faults(arg, out);
+}
+
+static void compare_done(void *arg, enum storm_compare result,
+			 struct storm_outcome *out)
+{
+	struct owned *w = arg;
+
+	must(w->comparing && result <= STORM_FAILED);
+	w->comparing = false;
+	must_be_faults(w, out);
+}
+
+static void reported(void *arg, const struct storm_report *r)
+{
+	must(arg && r->kind < STORM_REPORT_KINDS && r->ids.count);
+	must_be_set(&r->ids, UINT32_MAX - 1);
+}
+
+static void fault(void *arg, const struct storm_fault *f)
+{
+	must(f->node < ((struct owned *) arg)->o->conf.count);
+}
+
+static const struct storm_owner_ops ops = {
+	.opened = opened, .xfer_done = xfer_done,
+	.compare_done = compare_done, .report = reported, .fault = fault,
+};
+
+/* ------------------------------------------------------------------ commands --- */
+
+static void xfer(struct owned *w, bool to_file, uint64_t len)
+{
+	struct storm_target to = {
+		.kind = to_file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY,
+		.path = "/tmp/x",
+	};
+	uint8_t *x = &w->xfer[w->xfers];
+
+	if (w->xfers == XFERS)
+		return;
+	*x = 1;
+	w->xfers++;
+	if (storm_owner_xfer(w->o, &to, bytes, len, x, w->now))
+		*x = 0;
+}
+
+static void forget(struct owned *w, uint8_t which)
+{
+	uint8_t *x = &w->xfer[which % XFERS];
+
+	if (*x != 1)
+		return;
+	*x = 2;
+	storm_owner_forget(w->o, x, w->now);
+}
+
+static void datagram(struct owned *w, struct storm_rx *rx)
+{
+	storm_owner_datagrams(w->o, rx, 1, w->now);
+	free(rx->buf);
+}
+
+/* Without this it would be luck to see a domain open. */
+static void well(struct owned *w, uint8_t child, uint8_t phase, uint8_t flags)
+{
+	struct storm_owner *o = w->o;
+	struct storm_status s = {
+		.version = ++w->version, .op = o->cast.op,
+		.phase = phase % 4u,
+		.flags = flags & STORM_STATUS_FLAGS,
+		.progress = phase % 4u >= STORM_PHASE_STAGED ? UINT64_MAX : 0,
+		.cmp = o->cast.cmp, .mtu = 1472, .seen = o->cast.version,
+	};
+	struct storm_header h = { .type = STORM_MSG_STATUS,
+				  .epoch = o->link.epoch, .op = s.op };
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_rx rx;
+	size_t len;
+
+	if (!o->children)
+		return;
+	if (o->phase < OWNER_OPEN && o->open->has_begin)
+		s.op = o->open->begin.op;
+	len = storm_status_pack(&s, body, sizeof(body));
+	must(len);
+	sealer_make(w->sealer, o->child[child % o->children].node, 0, &h, body,
+		    len, &rx);
+	datagram(w, &rx);
+}
+
+static void step(struct owned *w, struct storm_in *script)
+{
+	struct storm_rx rx;
+	uint8_t a, b;
+
+	switch (storm_get8(script) % OWNED_COMMANDS) {
+	case OWNED_SEALED:
+		sealer_next(w->sealer, script, w->o->conf.count, &rx);
+		datagram(w, &rx);
+		break;
+	case OWNED_RAW:
+		raw_next(script, w->o->link.session, &rx);
+		datagram(w, &rx);
+		break;
+	case OWNED_TIME:
+		w->now += storm_get16(script) * STORM_MS;
+		must(storm_owner_tick(w->o, w->now) > 0);
+		break;
+	case OWNED_WELL:
+		a = storm_get8(script);
+		b = storm_get8(script);
+		well(w, a, b, storm_get8(script));
+		break;
+	case OWNED_XFER:
+		a = storm_get8(script);
+		xfer(w, a, storm_get16(script));
+		break;
+	case OWNED_COMPARE:
+		a = storm_get8(script) % STORM_VARS;
+		b = storm_get8(script) % (STORM_NE + 1);
+		if (!storm_owner_compare(w->o, a, b, storm_get8(script),
+					 w->now)) {
+			must(!w->comparing);
+			w->comparing = true;
+		}
+		break;
+	case OWNED_FORGET:
+		forget(w, storm_get8(script));
+		break;
+	case OWNED_FAILED:
+		a = storm_get8(script);
+		storm_owner_stream_failed(w->o, w->o->link.session, a,
+					  1 + storm_get8(script) %
+					  (STORM_ERANGE_ - 1), 0, w->now);
+		break;
+	case OWNED_TROUBLE:
+		w->sends_fail = storm_get8(script) & 2;
+	}
+}
+
+/* -------------------------------------------------------------------- domain --- */
+
+static void start(struct owned *w, struct storm_in *head)
+{
+	static struct sealer sealer;
+	static const struct storm_addr self = { .port = 8383 };
+	struct storm_node nodes[WORLD_NODES] = { 0 };
+	struct storm_domain_conf conf = { .nodes = nodes };
+	uint8_t flags;
+	uint64_t first;
+	int err;
+
+	world_init();
+	memset(w, 0, sizeof(*w));
+	w->transport.ops = &net;
+	w->now = 1000 * STORM_SEC;
+	w->sealer = &sealer;
+	storm_settings_default(&conf.set);
+	conf.count = 1 + storm_get8(head) % WORLD_NODES;
+	conf.set.radix = 2 + storm_get8(head) % 63u;
+	flags = storm_get8(head);
+	conf.set.multicast = flags & OWNED_MULTICAST;
+	if (flags & OWNED_NARROW)
+		conf.set.window = 65536;
+	for (uint32_t i = 0; i < conf.count; i++) {
+		nodes[i].name = "n";
+		nodes[i].addr.port = 8383;
+	}
+	w->o = storm_owner_create(&conf, &w->transport, &self, &ops, w, &err);
+	must(w->o);
+	first = storm_get8(head) * 1024u;
+	if (first)
+		xfer(w, flags & OWNED_TO_FILE, first > sizeof(bytes) ?
+		     sizeof(bytes) : first);
+	must(!storm_owner_open(w->o, w->now));
+	sealer_set(&sealer, world_payload, w->o->link.session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct storm_in i = { data, data + size, false };
+	struct owned w;
+
+	start(&w, &i);
+	for (int n = 0; n < COMMANDS && i.p < i.end && !i.bad; n++)
+		step(&w, &i);
+	storm_owner_close(w.o, w.now);
+	for (uint32_t n = 0; n < w.xfers; n++)
+		must(w.xfer[n] != 1);
+	must(!w.comparing);
+	storm_owner_destroy(w.o);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * fuzz_status.c - what subtrees say of themselves, and what their parent makes
+ * of it and says in turn.
+ *
+ *   u16 nodes less one, u8 radix less two, u16 room for what the parent says,
+ *   u64 the parent's operation, then {u16 length, STATUS} until the end
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "fuzz.h"
+#include "src/libstorm/status.h"
+
+#define LEAST (STORM_MTU_MIN - STORM_DATAGRAM_MIN)
+
+static void must_be_status(const struct storm_status *s, uint32_t count)
+{
+	must(s->nfaults <= STORM_FAULTS_KEPT && s->nfaults <= s->faults_total);
+	must(s->phase <= STORM_PHASE_ENDED);
+	must(!(s->flags & ~STORM_STATUS_FLAGS));
+	must(s->mtu >= STORM_MTU_MIN);
+	must_be_set(&s->missing, count - 1);
+	for (uint32_t i = 0; i < s->nfaults; i++) {
+		must(s->faults[i].node < count);
+		must(s->faults[i].why > STORM_OK &&
+		     s->faults[i].why < STORM_ERANGE_);
+	}
+}
+
+/* Whoever reads it is no wiser than the writer, and not less where there was
+ * room. */
+static void same_again(const struct storm_status *s, size_t room,
+		       uint32_t count)
+{
+	uint8_t *buf = malloc(room);
+	struct storm_status t;
+	size_t len;
+
+	must(buf);
+	len = storm_status_pack(s, buf, room);
+	must(len && len <= room);
+	must(!storm_status_unpack(&t, buf, len, count));
+	must_be_status(&t, count);
+	must(t.version == s->version && t.op == s->op && t.phase == s->phase &&
+	     t.flags == s->flags && t.progress == s->progress);
+	must(t.cmp == s->cmp && t.cmp_false == s->cmp_false &&
+	     t.mtu == s->mtu && t.seen == s->seen &&
+	     t.repaired == s->repaired && t.lost == s->lost);
+	must(t.faults_total == s->faults_total);
+	must(storm_idset_covers(&s->missing, &t.missing));
+	must(!s->missing.count == !t.missing.count);
+	must(!s->nfaults == !t.nfaults);
+	if (room == STORM_DATAGRAM_MAX)
+		must(t.nfaults == s->nfaults &&
+		     (s->missing.count > STORM_MISSING_KEPT ||
+		      same_set(&s->missing, &t.missing)));
+	storm_status_free(&t);
+	free(buf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct storm_in i = { data, data + size, false };
+	uint32_t count = storm_get16(&i) + 1u;
+	uint32_t radix = storm_get8(&i) % 63u + 2;
+	size_t room = LEAST + storm_get16(&i) % (STORM_DATAGRAM_MAX - LEAST);
+	struct storm_status sum = {
+		.op = storm_get64(&i), .phase = STORM_PHASE_ENDED,
+		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
+		.mtu = STORM_DATAGRAM_MAX,
+	};
+	struct storm_tree tree;
+
+	storm_tree_init(&tree, count, radix);
+	for (uint32_t child = 0; i.p < i.end && !i.bad && child < 8;
+	     child++) {
+		struct storm_status s, was = sum;
+		size_t len;
+		uint8_t *buf = some(&i, STORM_DATAGRAM_MAX, &len);
+
+		if (!storm_status_unpack(&s, buf, len, count)) {
+			must_be_status(&s, count);
+			same_again(&s, STORM_DATAGRAM_MAX, count);
+			storm_status_merge(&sum, &s);
+			must(sum.phase <= was.phase &&
+			     sum.progress <= was.progress);
+			storm_status_news(&was, &sum);
+			storm_status_free(&s);
+		} else if (child < count) {
+			storm_status_merge_silent(&sum, &tree, child);
+		}
+		must_be_status(&sum, count);
+		free(buf);
+	}
+	same_again(&sum, STORM_DATAGRAM_MAX, count);
+	same_again(&sum, room, count);
+	storm_status_free(&sum);
+	storm_tree_free(&tree);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * fuzz_storm_conf.c - storm.conf, with Slurm's parser before ours as always.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+
+#include "fuzz.h"
+#include "src/common/storm_conf.h"
+#include "src/libstorm/clock.h"
+
+static char path[64];
+
+static int begin(void)
+{
+	static const log_options_t quiet = {
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0 };
+	int fd = memfd_create("storm.conf", MFD_CLOEXEC);
+
+	must(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	log_init("fuzz_storm_conf", quiet, 0, NULL);
+	return fd;
+}
+
+/* Slurm's parser goes and reads other files, and waits a minute for one that
+ * is not there. */
+static bool includes(const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i + 7 <= size; i++)
+		if (!strncasecmp((const char *) data + i, "include", 7))
+			return true;
+	return false;
+}
+
+static void must_be_conf(const struct storm_conf *c)
+{
+	const struct storm_settings *s = &c->set;
+
+	must(memchr(s->interface, 0, sizeof(s->interface)));
+	must(!strchr(s->interface, '/'));
+	must(s->port && s->group.port == s->port);
+	must(s->groups >= 1 && s->groups <= 64);
+	must(s->group.ip[12] >= 224 && s->group.ip[12] < 240);
+	must(s->dscp < 64 && s->dscp_control < 64);
+	must(s->radix >= 2 && s->radix <= 64);
+	must(s->window >= 65536 && s->window <= 1 << 30);
+	must(!s->rate || (s->rate >= 10000 && s->rate <= 1ULL << 40));
+	must(s->socket_buffer >= 65536 && s->socket_buffer <= 1 << 30);
+	must(!s->mtu || (s->mtu >= 576 && s->mtu <= 65535));
+	must(s->open_timeout >= 100 * STORM_MS &&
+	     s->open_timeout <= 600 * STORM_SEC);
+	must(s->heartbeat >= 10 * STORM_MS && s->heartbeat <= 60 * STORM_SEC);
+	must(s->dead_timeout >= 2 * s->heartbeat &&
+	     s->dead_timeout <= 600 * STORM_SEC);
+	must(s->op_timeout >= 100 * STORM_MS &&
+	     s->op_timeout <= 3600 * STORM_SEC);
+	must(s->sessions_max >= 1 && s->sessions_max <= 65536);
+	must(s->drop_ppm <= 1000000);
+	must(c->fallback == FALLBACK_WARN || c->fallback == FALLBACK_NEVER);
+	must(c->agent_linger <= 3600 * STORM_SEC);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct storm_conf conf, was;
+	static int fd = -1;
+	char *why = NULL;
+
+	if (fd < 0)
+		fd = begin();
+	if (includes(data, size))
+		return 0;
+	must(!ftruncate(fd, 0));
+	must(pwrite(fd, data, size, 0) == (ssize_t) size);
+	memset(&conf, 0x5a, sizeof(conf));
+	was = conf;
+	if (storm_conf_load_file(path, &conf, &why)) {
+		must(why && strstr(why, path));
+		must(!memcmp(&was, &conf, sizeof(conf)));
+		xfree(why);
+	} else {
+		must(!why);
+		must_be_conf(&conf);
+	}
+	return 0;
+}

@@ -1,0 +1,814 @@
+/*
+ * seeds.c - writes inputs that are well-formed, by the product's own encoders,
+ * for the fuzzer to begin with: seeds FOLDER makes FOLDER/<decoder>/<name>.
+ * They are made anew for every run, so they are of today's wire format.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "slurm/slurm.h"
+#include "src/common/slurm_protocol_common.h"
+#include "src/common/slurm_protocol_defs.h"
+
+#include "src/libstorm/cast.h"
+#include "src/libstorm/nodelist.h"
+#include "src/libstorm/reports.h"
+#include "src/libstorm/status.h"
+#include "src/plugins/switch/storm/local.h"
+#include "world.h"
+
+#define SEED_MAX (1 << 16)
+
+static const char *top;
+
+/* One seed being written: a buffer, and where it goes. */
+static uint8_t buf[SEED_MAX];
+static struct storm_out o;
+
+static void begin(void)
+{
+	o = (struct storm_out) { buf, buf + sizeof(buf), false };
+}
+
+static void make(const char *path)
+{
+	if (mkdir(path, 0777) && errno != EEXIST) {
+		perror(path);
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void end(const char *decoder, const char *name)
+{
+	char path[4096];
+	FILE *f;
+
+	must(!o.bad);
+	snprintf(path, sizeof(path), "%s/%s", top, decoder);
+	make(path);
+	snprintf(path, sizeof(path), "%s/%s/%s", top, decoder, name);
+	f = fopen(path, "wb");
+	if (!f || fwrite(buf, 1, (size_t) (o.p - buf), f) !=
+		  (size_t) (o.p - buf) || fclose(f)) {
+		perror(path);
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void room_used(size_t len)
+{
+	must(len && len <= (size_t) (o.end - o.p));
+	o.p += len;
+}
+
+static size_t room(void)
+{
+	return (size_t) (o.end - o.p);
+}
+
+/* What some() reads; what it is the length of follows. */
+static uint8_t *length(void)
+{
+	uint8_t *at = o.p;
+
+	storm_put16(&o, 0);
+	return at;
+}
+
+static void length_is(uint8_t *at)
+{
+	size_t n = (size_t) (o.p - at) - 2;
+
+	at[0] = (uint8_t) (n >> 8);
+	at[1] = (uint8_t) n;
+}
+
+static struct storm_idset set_of(const uint32_t *pair, size_t pairs)
+{
+	struct storm_idset s = { 0 };
+
+	for (size_t i = 0; i < pairs; i++)
+		must(!storm_idset_add(&s, pair[2 * i], pair[2 * i + 1]));
+	return s;
+}
+
+/* -------------------------------------------------------------- the small --- */
+
+static void wire(void)
+{
+	static const struct { const char *name; uint8_t type; } types[] = {
+		{ "cast", STORM_MSG_CAST }, { "data", STORM_MSG_DATA },
+		{ "status", STORM_MSG_STATUS }, { "nack", STORM_MSG_NACK },
+		{ "report", STORM_MSG_REPORT },
+		{ "report-ack", STORM_MSG_REPORT_ACK },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct storm_header h = {
+			.type = types[i].type, .flags = i & 1, .epoch = 1,
+			.session = 0x0123456789abcdefULL, .sender = 5,
+			.sequence = 9, .op = 3,
+		};
+
+		begin();
+		storm_header_pack(&h, o.p);
+		room_used(STORM_HEADER_LEN);
+		storm_put(&o, types, STORM_TAG_LEN);
+		end("wire", types[i].name);
+	}
+	begin();
+	storm_refusal_pack(STORM_EVERSION, o.p);
+	room_used(STORM_REFUSAL_LEN);
+	end("wire", "refusal-version");
+	begin();
+	storm_refusal_pack(STORM_EBUSY, o.p);
+	room_used(STORM_REFUSAL_LEN);
+	end("wire", "refusal-busy");
+}
+
+static void idset(void)
+{
+	static const uint32_t some_of[] = { 0, 3, 7, 7, 100, 4000 };
+	struct storm_idset s = set_of(some_of, 3);
+
+	begin();
+	storm_put32(&o, 65535);
+	storm_put_idset(&o, &s);
+	for (uint32_t i = 5; i--;) {
+		storm_put32(&o, 10 * i);
+		storm_put32(&o, 10 * i + 8);
+	}
+	end("idset", "three-and-five");
+	begin();
+	storm_put32(&o, UINT32_MAX);
+	storm_put32(&o, 1);
+	storm_put32(&o, 0);
+	storm_put32(&o, UINT32_MAX);
+	storm_put32(&o, UINT32_MAX);
+	storm_put32(&o, UINT32_MAX);
+	end("idset", "to-the-last");
+	storm_idset_clear(&s);
+}
+
+static struct storm_node *nodes_made(uint32_t count, const char *format)
+{
+	struct storm_node *n = calloc(count, sizeof(*n));
+
+	must(n);
+	for (uint32_t i = 0; i < count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), format, i + 1);
+		n[i].name = strdup(name);
+		memset(n[i].addr.ip + 10, 0xff, 2);
+		n[i].addr.ip[12] = 10;
+		n[i].addr.ip[14] = (uint8_t) (i >> 8);
+		n[i].addr.ip[15] = (uint8_t) i;
+		n[i].addr.port = 8383;
+	}
+	return n;
+}
+
+static void nodelist(void)
+{
+	static const struct { const char *name, *format; uint32_t count; }
+	list[] = {
+		{ "one", "head", 1 }, { "run", "n%u", 120 },
+		{ "padded", "node%04u-ib0", 5 }, { "wide", "r%03u", 300 },
+		{ "last-number", "%u", 11 },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		struct storm_node *n = nodes_made(list[i].count,
+						  list[i].format);
+
+		begin();
+		storm_put_nodes(&o, n, list[i].count);
+		end("nodelist", list[i].name);
+		storm_nodes_free(n, list[i].count);
+	}
+}
+
+static struct storm_cast cast_like(uint64_t op, uint64_t size)
+{
+	return (struct storm_cast) {
+		.version = 7, .flags = STORM_CAST_ASK, .heartbeat = 3,
+		.op = op, .size = size, .chunk = 1000, .sent = size,
+	};
+}
+
+static void cast_one(const char *name, const struct storm_cast *c)
+{
+	uint8_t packed[512];
+	size_t len = storm_cast_pack(c, packed, sizeof(packed));
+
+	must(len);
+	begin();
+	storm_put16(&o, 7);
+	storm_put(&o, packed + 1, len - 1);	/* less the u8 what */
+	end("cast", name);
+}
+
+static void cast(void)
+{
+	static const uint32_t out[] = { 1, 1, 3, 5 };
+	struct storm_cast c = cast_like(1, 5000);
+
+	cast_one("data", &c);
+	c.decision = STORM_COMMIT;
+	c.cmp = 4;
+	c.cmp_rel = STORM_NE;
+	c.cmp_value = 1;
+	c.excluded = set_of(out, 2);
+	cast_one("all", &c);
+	storm_idset_clear(&c.excluded);
+}
+
+static struct storm_status status_like(uint64_t op, uint8_t phase)
+{
+	return (struct storm_status) {
+		.version = 5, .op = op, .phase = phase,
+		.flags = STORM_STATUS_MCAST, .progress = 4000, .mtu = 1472,
+		.seen = 7,
+	};
+}
+
+static void status_put(struct storm_status *s)
+{
+	uint8_t *at = length();
+
+	room_used(storm_status_pack(s, o.p, 1400));
+	length_is(at);
+}
+
+static void status(void)
+{
+	static const uint32_t out[] = { 1, 1, 3, 5 };
+	struct storm_status a = status_like(1, STORM_PHASE_BEGUN);
+	struct storm_status b = status_like(1, STORM_PHASE_STAGED);
+
+	begin();
+	storm_put16(&o, 19);
+	storm_put8(&o, 0);
+	storm_put16(&o, 500);
+	storm_put64(&o, 1);
+	status_put(&a);
+	status_put(&b);
+	end("status", "two");
+	b.missing = set_of(out, 2);
+	for (uint32_t i = 8; i < 14; i++)
+		storm_status_fault(&b, i, i % 2 ? STORM_ELOST : STORM_ESYS, 5);
+	b.cmp = 3;
+	b.cmp_false = true;
+	status_put(&b);
+	end("status", "faults");
+	storm_status_free(&b);
+}
+
+static struct storm_reports reports_made(uint32_t codes)
+{
+	static const uint32_t ids[] = { 0, 3, 9, 9, 20, 90 };
+	struct storm_reports r = { 0 };
+
+	for (uint32_t i = 0; i < codes; i++) {
+		struct storm_idset s = set_of(ids, 1 + i % 3);
+
+		must(!storm_reports_add(&r, (uint8_t) (1 + i % 3), i * 256, &s,
+					NULL));
+		storm_idset_clear(&s);
+	}
+	return r;
+}
+
+static void reports(void)
+{
+	struct storm_reports r = reports_made(6);
+	size_t len;
+	uint8_t *whole = storm_reports_pack(&r, 0x6, &len);
+
+	must(whole);
+	begin();
+	storm_put(&o, whole, len);
+	end("reports", "six");
+	begin();
+	for (uint32_t k = 0; k < 2; k++)
+		for (size_t at = 0; at < len; at += 64) {
+			size_t n = len - at < 64 ? len - at : 64;
+			uint8_t *l = length();
+
+			storm_put64(&o, k + 1);
+			storm_put16(&o, (uint16_t) (at / 64));
+			storm_put16(&o, (uint16_t) ((len + 63) / 64));
+			storm_put32(&o, 64);
+			storm_put(&o, whole + at, n);
+			length_is(l);
+		}
+	end("report_parts", "two-versions");
+	free(whole);
+	storm_reports_clear(&r);
+}
+
+static struct storm_begin begin_like(uint64_t op, uint64_t size, bool file)
+{
+	struct storm_begin b = { .op = op, .size = size };
+
+	b.to.kind = file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY;
+	b.to.path = file ? "/tmp/a.out" : NULL;
+	b.to.mode = file ? 0755 : 0;
+	b.to.flags = file ? STORM_FILE_FORCE | STORM_FILE_TIMES : 0;
+	b.to.remote_event = file ? 0 : 1;
+	return b;
+}
+
+static void begins(void)
+{
+	struct storm_begin b = begin_like(1, 5000, true);
+
+	begin();
+	room_used(storm_begin_pack(&b, o.p, room()));
+	end("begin", "file");
+	b = begin_like(2, 800, false);
+	begin();
+	room_used(storm_begin_pack(&b, o.p, room()));
+	end("begin", "memory");
+}
+
+static void chunkmap(void)
+{
+	begin();
+	storm_put64(&o, 10 * 1000 + 1);
+	storm_put16(&o, 999);
+	storm_put8(&o, 0);
+	for (uint64_t i = 0; i < 11; i++) {
+		storm_put8(&o, 0);
+		storm_put64(&o, i * 7 % 11 * 1000);
+		storm_put16(&o, i * 7 % 11 == 10 ? 1 : 1000);
+		storm_put8(&o, 1);
+		storm_put16(&o, (uint16_t) (i % 3));
+		storm_put16(&o, 20);
+	}
+	end("chunkmap", "all-of-eleven");
+	begin();
+	storm_put64(&o, 1ULL << 30);
+	storm_put16(&o, 1403);
+	storm_put8(&o, 1);
+	storm_put8(&o, 0);
+	storm_put64(&o, (1ULL << 30) / 1404 * 1404);
+	storm_put16(&o, (1ULL << 30) % 1404);
+	end("chunkmap", "last-of-a-gibibyte");
+}
+
+/* ------------------------------------------------------------------- OPEN --- */
+
+static void open_one(const char *name, uint32_t count, bool file)
+{
+	char authority[] = "what an sbcast credential would be";
+	struct storm_open op = {
+		.job_id = 4711, .step_het = UINT32_MAX - 1,
+		.owner = { { [15] = 1 }, 40000 }, .group = { { 239 }, 8383 },
+		.multicast = true, .radix = 8, .mtu = 1472, .window = 1 << 24,
+		.dead_timeout = 5 * STORM_SEC, .op_timeout = 30 * STORM_SEC,
+		.heartbeat = STORM_SEC, .authority = (uint8_t *) authority,
+		.authority_len = file ? sizeof(authority) : 0, .count = count,
+		.has_begin = file, .begin = begin_like(1, 70000, true),
+	};
+	char other[64];
+	uint8_t *stream;
+	size_t len;
+
+	op.nodes = nodes_made(count, "n%u");
+	must(!storm_open_seal(&op, 0));
+	begin();
+	storm_put8(&o, 1);
+	storm_put32(&o, count - 1);
+	storm_put(&o, op.body, op.body_len);
+	end("open", name);
+	begin();
+	storm_put8(&o, 7);
+	storm_put32(&o, 0);
+	storm_put16(&o, STORM_WIRE_VERSION);
+	storm_put16(&o, sizeof(world_payload));
+	storm_put(&o, world_payload, sizeof(world_payload));
+	storm_put(&o, op.body, op.body_len);
+	snprintf(other, sizeof(other), "%s-payload", name);
+	end("open", other);
+	stream = storm_open_stream(&op, 0, &len);
+	must(stream);
+	begin();
+	storm_put8(&o, 0);
+	storm_put(&o, stream, len);
+	snprintf(other, sizeof(other), "%s-stream", name);
+	end("open", other);
+	free(stream);
+	free(op.cred);
+	free(op.body);
+	storm_nodes_free(op.nodes, count);
+}
+
+static void opens(void)
+{
+	open_one("one", 1, false);
+	open_one("file", 12, true);
+}
+
+/* ---------------------------------------------------------------- scripts --- */
+
+static uint8_t epoch = 1;
+
+static uint8_t *sealed(uint8_t sender, uint8_t type, uint8_t how, uint8_t op)
+{
+	storm_put8(&o, 0);	/* NM_SEALED, OWNED_SEALED */
+	storm_put8(&o, sender);
+	storm_put8(&o, type);
+	storm_put8(&o, how);
+	storm_put8(&o, epoch);
+	storm_put8(&o, op);
+	return length();
+}
+
+#define OWNER 255
+
+static void time_goes(uint16_t ms)
+{
+	storm_put8(&o, 2);	/* NM_TIME, OWNED_TIME */
+	storm_put16(&o, ms);
+}
+
+static void say_begin(uint8_t op, uint64_t size, bool file)
+{
+	struct storm_begin b = begin_like(op, size, file);
+	uint8_t *l = sealed(OWNER, STORM_MSG_CAST, HOW_GROUP, op);
+
+	storm_put8(&o, STORM_CAST_BEGIN);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	room_used(storm_begin_pack(&b, o.p, room()));
+	length_is(l);
+}
+
+static void say_state(struct storm_cast *c)
+{
+	uint8_t *l = sealed(OWNER, STORM_MSG_CAST,
+			    c->version % 2 ? HOW_GROUP : HOW_RELAY,
+			    (uint8_t) c->op);
+
+	c->version++;
+	room_used(storm_cast_pack(c, o.p, room()));
+	length_is(l);
+}
+
+static void say_data(uint8_t sender, uint8_t op, uint64_t off, size_t len)
+{
+	uint8_t *l = sealed(sender, STORM_MSG_DATA,
+			    sender == OWNER ? HOW_GROUP : 0, op);
+
+	storm_put64(&o, off);
+	memset(o.p, (int) off, len);
+	room_used(len);
+	length_is(l);
+}
+
+static void say_status(uint8_t sender, uint8_t op, uint8_t phase)
+{
+	struct storm_status s = status_like(op, phase);
+	uint8_t *l = sealed(sender, STORM_MSG_STATUS, 0, op);
+
+	s.version += phase;
+	room_used(storm_status_pack(&s, o.p, 1400));
+	length_is(l);
+}
+
+static void say_nack(uint8_t sender, uint8_t op, uint64_t first, uint64_t last)
+{
+	uint8_t *l = sealed(sender, STORM_MSG_NACK, 0, op);
+
+	storm_put32(&o, 1);
+	storm_put64(&o, first);
+	storm_put64(&o, last);
+	length_is(l);
+}
+
+static void say_report(uint8_t sender)
+{
+	struct storm_reports r = reports_made(3);
+	uint8_t *l = sealed(sender, STORM_MSG_REPORT, 0, 0);
+	size_t len;
+	uint8_t *whole = storm_reports_pack(&r, 0, &len);
+
+	must(whole);
+	storm_put64(&o, 1);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	storm_put32(&o, (uint32_t) len);
+	storm_put(&o, whole, len);
+	length_is(l);
+	free(whole);
+	storm_reports_clear(&r);
+}
+
+static void nm_head(uint8_t self, uint8_t radix, uint8_t flags)
+{
+	begin();
+	storm_put8(&o, self);
+	storm_put8(&o, radix - 2);
+	storm_put8(&o, flags);
+}
+
+static void nm_answer(void)
+{
+	storm_put8(&o, NM_ANSWER);
+	storm_put8(&o, STORM_OK);
+}
+
+/* A transfer from BEGIN to COMMIT, one chunk late and by a neighbour. */
+static void nm_transfer(const char *name, uint8_t self, uint8_t flags,
+			bool file)
+{
+	struct storm_cast c = cast_like(2, 5000);
+
+	nm_head(self, 4, flags);
+	say_begin(2, 5000, file);
+	if (file)
+		nm_answer();
+	c.sent = 0;
+	say_state(&c);
+	for (uint64_t i = 0; i < 5; i++)
+		if (i != 2)
+			say_data(OWNER, 2, i * 1000, 1000);
+	c.sent = c.size;
+	say_state(&c);
+	time_goes(5);
+	time_goes(60);
+	say_nack(19, 2, 0, 3);
+	say_data(1, 2, 2000, 1000);
+	if (file)
+		nm_answer();
+	c.decision = STORM_COMMIT;
+	say_state(&c);
+	if (file)
+		nm_answer();
+	time_goes(100);
+	end("nm", name);
+}
+
+static void nm_reports(void)
+{
+	uint8_t *l;
+
+	nm_head(0, 3, NM_MEMORY);
+	storm_put8(&o, NM_EXPECT);
+	storm_put8(&o, 2);
+	storm_put8(&o, 4);
+	storm_put8(&o, NM_REPORT);
+	storm_put8(&o, 2);
+	storm_put8(&o, 0);
+	storm_put8(&o, 0);
+	storm_put8(&o, 3);
+	for (uint8_t child = 3; child < 6; child++) {
+		say_status(child, 1, STORM_PHASE_BEGUN);
+		say_report(child);
+	}
+	time_goes(110);
+	l = sealed(OWNER, STORM_MSG_REPORT_ACK, 0, 0);
+	storm_put64(&o, 1);
+	length_is(l);
+	l = sealed(OWNER, STORM_MSG_CAST, HOW_RELAY, 0);
+	storm_put8(&o, STORM_CAST_ACKED);
+	storm_put8(&o, 2);
+	storm_put32(&o, 1);
+	storm_put32(&o, 0);
+	storm_put32(&o, 3);
+	length_is(l);
+	time_goes(700);
+	end("nm", "reports");
+}
+
+static void nm_epochs(void)
+{
+	static const uint32_t out[] = { 1, 2 };
+	struct storm_cast c = cast_like(0, 0);
+
+	nm_head(5, 2, NM_MULTICAST);
+	storm_put8(&o, NM_VAR);
+	storm_put8(&o, STORM_VAR_TERMINATED);
+	storm_put8(&o, 1);
+	c.cmp = 1;
+	c.cmp_value = 1;
+	say_state(&c);
+	storm_put8(&o, NM_FAILED);
+	storm_put8(&o, 12);
+	storm_put8(&o, STORM_ENOAGENT);
+	c.excluded = set_of(out, 1);
+	epoch = 2;
+	say_state(&c);
+	storm_put8(&o, NM_RAW);
+	storm_put8(&o, 1);
+	storm_put16(&o, 100);
+	storm_put8(&o, STORM_WIRE_VERSION);
+	storm_put(&o, out, sizeof(out));
+	storm_idset_clear(&c.excluded);
+	c.flags = STORM_CAST_CLOSING;
+	say_state(&c);
+	epoch = 1;
+	end("nm", "epochs");
+}
+
+static void nm(void)
+{
+	nm_transfer("file", 3, NM_MULTICAST, true);
+	nm_transfer("memory", 4, NM_NARROW | NM_FILE, false);
+	nm_reports();
+	nm_epochs();
+}
+
+static void owner_well(uint8_t children, uint8_t phase)
+{
+	for (uint8_t c = 0; c < children; c++) {
+		storm_put8(&o, OWNED_WELL);
+		storm_put8(&o, c);
+		storm_put8(&o, phase);
+		storm_put8(&o, STORM_STATUS_MCAST);
+	}
+}
+
+static void owner_head(uint8_t nodes, uint8_t radix, uint8_t flags,
+		       uint8_t kib)
+{
+	begin();
+	storm_put8(&o, nodes - 1);
+	storm_put8(&o, radix - 2);
+	storm_put8(&o, flags);
+	storm_put8(&o, kib);
+}
+
+static void owner_transfer(const char *name, uint8_t flags, uint8_t kib)
+{
+	owner_head(8, 4, flags, kib);
+	owner_well(4, STORM_PHASE_BEGUN);
+	if (!kib) {
+		storm_put8(&o, OWNED_XFER);
+		storm_put8(&o, 1);
+		storm_put16(&o, 30000);
+		owner_well(4, STORM_PHASE_BEGUN);
+	}
+	time_goes(1);
+	say_nack(5, 1, 0, 3);
+	time_goes(30);
+	owner_well(4, STORM_PHASE_STAGED);
+	owner_well(4, STORM_PHASE_ENDED);
+	time_goes(1000);
+	end("owner", name);
+}
+
+static void owner(void)
+{
+	owner_transfer("multicast", OWNED_MULTICAST | OWNED_TO_FILE, 20);
+	owner_transfer("chain", OWNED_NARROW, 0);
+	owner_head(3, 2, 0, 0);
+	owner_well(2, 0);
+	storm_put8(&o, OWNED_COMPARE);
+	storm_put8(&o, 0);
+	storm_put8(&o, STORM_GE);
+	storm_put8(&o, 1);
+	time_goes(60);
+	owner_well(2, 0);
+	say_report(0);
+	say_report(1);
+	time_goes(120);
+	say_status(1, 0, 0);
+	time_goes(6000);
+	time_goes(6000);
+	end("owner", "compare-reports-silence");
+	owner_head(5, 2, OWNED_MULTICAST, 1);
+	storm_put8(&o, OWNED_FAILED);
+	storm_put8(&o, 1);
+	storm_put8(&o, STORM_ENOAGENT);
+	time_goes(10);
+	end("owner", "nobody-there");
+}
+
+/* ------------------------------------------------------------ local, Slurm --- */
+
+static uint8_t *local(uint8_t how, enum local_type type)
+{
+	storm_put8(&o, how | 1);
+	storm_put8(&o, (uint8_t) type);
+	return length();
+}
+
+static void local_u32(uint32_t v)
+{
+	storm_put(&o, &v, sizeof(v));	/* both ends are on one machine */
+}
+
+static void locals(void)
+{
+	static struct local_frame f;
+	uint8_t *l;
+
+	begin();
+	l = local(0, LOCAL_STEP);
+	local_u32(7);
+	for (int i = 0; i < 4; i++)
+		local_u32(4);
+	length_is(l);
+	l = local(0, LOCAL_REPORT);
+	storm_put8(&o, 2);
+	local_u32(0);
+	local_u32(4);
+	for (uint32_t i = 0; i < 4; i++)
+		local_u32(i);
+	length_is(l);
+	length_is(local(0x4 | 2 << 4, LOCAL_ENDED));
+	length_is(local(0x8 | 0x2, LOCAL_STATS));
+	end("local", "step");
+	begin();
+	l = local(0, LOCAL_HELLO);
+	local_u32(6818);
+	length_is(l);
+	l = local(0, LOCAL_DROP);
+	local_u32(100000);
+	local_u32(1);
+	local_u32(0);
+	length_is(l);
+	local_begin(&f, LOCAL_STATS);
+	storm_put8(&o, 0);
+	l = length();
+	storm_put(&o, f.buf, f.len);
+	length_is(l);
+	end("local", "hello");
+}
+
+static void launch(void)
+{
+	uint8_t *l;
+
+	begin();
+	l = length();		/* the answer: its length, then the code */
+	storm_put32(&o, 12);
+	storm_put64(&o, 0);
+	storm_put32(&o, 0);
+	length_is(l);
+	storm_put8(&o, 1);
+	storm_put16(&o, 0);
+	storm_put32(&o, 32);
+	storm_put16(&o, SLURM_PROTOCOL_VERSION);
+	storm_put16(&o, 0);
+	storm_put16(&o, REQUEST_LAUNCH_TASKS);
+	storm_put32(&o, 20);
+	storm_put16(&o, 0);
+	storm_put(&o, "the rest is slurmd's", 20);
+	end("launch", "one");
+}
+
+static void conf(void)
+{
+	static const char *const text[] = {
+		"# nothing\n",
+		"Interface=eth1\nPort=9000\nMulticast=No\nGroupBase=239.1.2.3\n"
+		"GroupCount=4\nTTL=3\nDSCP=10\nControlDSCP=40\nRadix=4\n",
+		"Window=1M\nRate=2g\nSocketBuffer=128k\nMTU=9000\n"
+		"OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
+		"Heartbeat=300\nMaxSessions=5\nFallback=NEVER\n"
+		"AgentLinger=0\nDropPercent=2.5\nDropSeed=18446744073709551615\n",
+		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
+	};
+	char name[] = "0";
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		begin();
+		storm_put(&o, text[i], strlen(text[i]));
+		name[0] = (char) ('1' + i);
+		end("storm_conf", name);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+		return 2;
+	}
+	top = argv[1];
+	make(top);
+	world_init();
+	wire();
+	idset();
+	nodelist();
+	cast();
+	status();
+	reports();
+	begins();
+	chunkmap();
+	opens();
+	nm();
+	owner();
+	locals();
+	launch();
+	conf();
+	return 0;
+}

@@ -1,0 +1,508 @@
+/*
+ * world.c - see world.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <sys/random.h>
+
+#include "src/libstorm/credential.h"
+#include "world.h"
+
+#define FILE_KEPT 200000	/* of a larger one the bytes are not kept */
+
+/* ------------------------------------------------------------------ sealing --- */
+
+/* In place of the C library's. */
+ssize_t getrandom(void *buf, size_t len, unsigned int flags)
+{
+	(void) flags;
+	memset(buf, 0x5a, len);
+	return (ssize_t) len;
+}
+
+uint8_t world_payload[STORM_KEY_LEN + 32];
+
+static int encode(uint32_t uid, const void *payload, size_t len, char **cred)
+{
+	(void) uid;
+	must(len == sizeof(world_payload));
+	memcpy(world_payload, payload, len);
+	*cred = strdup("fuzz");
+	must(*cred);
+	return STORM_OK;
+}
+
+static int decode(const char *cred, void **payload, size_t *len, uint32_t *uid,
+		  uint32_t *gid)
+{
+	must(!strcmp(cred, "fuzz"));
+	*payload = exact(world_payload, sizeof(world_payload));
+	*len = sizeof(world_payload);
+	*uid = *gid = 1000;
+	return STORM_OK;
+}
+
+static const struct storm_credential_ops ours = { encode, decode };
+
+static void quiet(enum storm_log_level level, const char *msg)
+{
+	(void) level;
+	(void) msg;
+}
+
+void world_init(void)
+{
+	storm_log_set(quiet);
+	storm_credential_use(&ours);
+}
+
+void sealer_set(struct sealer *s, const uint8_t key[STORM_KEY_LEN],
+		uint64_t session)
+{
+	s->sequence = 0;
+	if (s->session == session && !memcmp(s->key, key, STORM_KEY_LEN))
+		return;
+	for (int i = 0; i <= WORLD_NODES; i++)
+		for (int k = 0; k < LIVES * STORM_LANES; k++)
+			storm_seal_destroy(s->seal[i][k / STORM_LANES]
+					   [k % STORM_LANES]);
+	memset(s->seal, 0, sizeof(s->seal));
+	memcpy(s->key, key, STORM_KEY_LEN);
+	s->session = session;
+}
+
+void sealer_make(struct sealer *s, uint32_t sender, uint8_t how,
+		 const struct storm_header *like, const uint8_t *body,
+		 size_t len, struct storm_rx *rx)
+{
+	uint32_t at = sender < WORLD_NODES ? sender : WORLD_NODES;
+	enum storm_lane lane = like->type == STORM_MSG_DATA ?
+			       STORM_LANE_DATA : STORM_LANE_CONTROL;
+	int life = how & HOW_LIFE ? 1 : 0;
+	struct storm_seal **seal = &s->seal[at][life][lane];
+	struct storm_header h = *like;
+
+	h.flags = how & HOW_RELAY ? STORM_HDR_RELAY : 0;
+	h.session = s->session;
+	h.sender = at < WORLD_NODES ? sender : STORM_NO_NODE;
+	h.sequence = how & HOW_REPLAY ? s->sequence : ++s->sequence;
+	memset(h.incarnation, 1 + life, sizeof(h.incarnation));
+	rx->len = STORM_HEADER_LEN + len + STORM_TAG_LEN;
+	rx->group = how & HOW_GROUP;
+	rx->buf = malloc(rx->len);
+	must(rx->buf);
+	storm_header_pack(&h, rx->buf);
+	if (!*seal)
+		*seal = storm_seal_create(s->key, h.incarnation, s->session,
+					  h.sender, lane);
+	must(*seal);
+	must(!storm_seal_seal(*seal, rx->buf, h.sequence, body, len,
+			      rx->buf + STORM_HEADER_LEN));
+}
+
+void sealer_next(struct sealer *s, struct storm_in *script, uint32_t nodes,
+		 struct storm_rx *rx)
+{
+	uint32_t sender = storm_get8(script);
+	struct storm_header h = { .type = storm_get8(script) };
+	uint8_t how = storm_get8(script), *body;
+	size_t len;
+
+	h.epoch = storm_get8(script);
+	h.op = storm_get8(script);
+	if (how & HOW_OP)
+		h.op = storm_get64(script);
+	body = some(script, STORM_DATAGRAM_MAX, &len);
+	sealer_make(s, sender < nodes ? sender : WORLD_NODES, how, &h, body,
+		    len, rx);
+	free(body);
+}
+
+void raw_next(struct storm_in *script, uint64_t session, struct storm_rx *rx)
+{
+	bool ours_too = storm_get8(script);
+
+	rx->buf = some(script, STORM_DATAGRAM_MAX + 1, &rx->len);
+	rx->group = false;
+	if (ours_too && rx->len >= 16) {
+		struct storm_out o = { rx->buf + 8, rx->buf + 16, false };
+
+		storm_put64(&o, session);
+	}
+}
+
+void must_be_datagrams(const void *buf, size_t len, size_t seg,
+		       uint64_t session)
+{
+	const uint8_t *p = buf;
+
+	must(len && seg);
+	for (size_t at = 0; at < len; at += seg) {
+		struct storm_header h;
+
+		must(!storm_header_unpack(&h, p + at,
+					  len - at < seg ? len - at : seg));
+		must(h.session == session);
+	}
+}
+
+/* ---------------------------------------------------------------- transport --- */
+
+static int net_send(struct storm_transport *t, enum storm_class c,
+		    const struct storm_addr *to, const void *buf, size_t len,
+		    size_t seg)
+{
+	struct world *w = (struct world *) t;
+
+	(void) c;
+	must(to->port);
+	must_be_datagrams(buf, len, seg, w->session);
+	return w->sends_fail ? -EAGAIN : 0;
+}
+
+static int net_stream(struct storm_transport *t, const struct storm_addr *to,
+		      uint64_t session, uint32_t node, const void *buf,
+		      size_t len)
+{
+	must(session == ((struct world *) t)->session);
+	must(to->port && node < WORLD_NODES && buf && len);
+	return 0;
+}
+
+static void net_end_stream(struct storm_transport *t, uint64_t stream,
+			   enum storm_err err)
+{
+	struct world *w = (struct world *) t;
+
+	must(stream == 1 && !err && !w->verdict);
+	w->verdict = true;
+}
+
+static bool net_stream_waits(struct storm_transport *t, uint64_t stream)
+{
+	return t && stream == 1;
+}
+
+static void net_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	must(session == ((struct world *) t)->session);
+}
+
+static size_t net_mtu(struct storm_transport *t)
+{
+	(void) t;
+	return 1472;
+}
+
+static const struct storm_transport_ops net = {
+	.name = "fuzz", .send = net_send, .send_stream = net_stream,
+	.end_stream = net_end_stream, .stream_waits = net_stream_waits,
+	.drop_streams = net_drop_streams, .mtu = net_mtu,
+};
+
+/* --------------------------------------------------------------------- host --- */
+
+enum asked { ASKED_NOTHING, ASKED_BEGIN, ASKED_STAGE, ASKED_COMMIT };
+
+struct world_file {
+	struct world_file *next;
+	uint64_t op, size;
+	uint8_t *data;
+	bool staged;
+	enum asked asked;
+};
+
+static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
+{
+	struct world *w = host;
+
+	w->ticket = ticket;
+	w->stream = buf;
+	w->stream_len = len;
+}
+
+static void session_open(void *host, uint64_t session,
+			 const struct storm_open_info *info, void **ctx)
+{
+	struct world *w = host;
+
+	must(session == w->session && info->self == w->self);
+	*ctx = malloc(1);	/* the sanitizers see it kept or used too long */
+	must(*ctx);
+	w->sessions++;
+}
+
+static void session_close(void *host, void *ctx)
+{
+	free(ctx);
+	((struct world *) host)->sessions--;
+}
+
+static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+		       const struct storm_target *to, uint64_t size,
+		       void **file)
+{
+	struct world *w = host;
+	struct world_file *f = calloc(1, sizeof(*f));
+
+	must(f && ctx && session == w->session && op && to->path);
+	f->op = op;
+	f->size = size;
+	f->data = size <= FILE_KEPT ? calloc(1, size + 1) : NULL;
+	f->asked = ASKED_BEGIN;
+	f->next = w->files;
+	w->files = f;
+	*file = f;
+}
+
+static int file_write(void *host, void *file, uint64_t off, const void *buf,
+		      size_t len)
+{
+	struct world_file *f = file;
+
+	must(len && len <= f->size && off <= f->size - len && !f->staged);
+	if (f->data)
+		memcpy(f->data + off, buf, len);
+	return ((struct world *) host)->writes_fail ? ENOSPC : 0;
+}
+
+static int file_read(void *host, void *file, uint64_t off, void *buf,
+		     size_t len)
+{
+	struct world_file *f = file;
+
+	must(host && len && len <= f->size && off <= f->size - len);
+	if (f->data)
+		memcpy(buf, f->data + off, len);
+	else
+		memset(buf, 0, len);
+	return 0;
+}
+
+static void file_stage(void *host, void *file, uint64_t session, uint64_t op)
+{
+	struct world_file *f = file;
+
+	must(host && session && f->op == op && !f->asked && !f->staged);
+	f->asked = ASKED_STAGE;
+}
+
+static void file_commit(void *host, void *file, uint64_t session, uint64_t op)
+{
+	struct world_file *f = file;
+
+	/* without all of its data staged it would show a torn file */
+	must(host && session && f->op == op && !f->asked && f->staged);
+	f->asked = ASKED_COMMIT;
+}
+
+static void file_end(void *host, void *file)
+{
+	struct world *w = host;
+	struct world_file **p = &w->files, *f = file;
+
+	while (*p != f) {
+		must(*p);
+		p = &(*p)->next;
+	}
+	*p = f->next;
+	free(f->data);
+	free(f);
+}
+
+static void event(void *host, void *ctx, uint64_t session, uint32_t number,
+		  const void *buf, size_t len)
+{
+	uint8_t *copy = exact(buf, len);	/* all of it can be read */
+
+	(void) number;
+	must(host && ctx && session);
+	free(copy);
+}
+
+static void acked(void *host, void *ctx, uint8_t kind,
+		  const struct storm_idset *ids)
+{
+	must(host && ctx && kind < STORM_REPORT_KINDS);
+	must_be_set(ids, UINT32_MAX - 1);
+}
+
+static const struct storm_nm_ops host_ops = {
+	.authenticate = authenticate,
+	.session_open = session_open, .session_close = session_close,
+	.file_begin = file_begin, .file_write = file_write,
+	.file_read = file_read, .file_stage = file_stage,
+	.file_commit = file_commit, .file_end = file_end,
+	.event = event, .acked = acked,
+};
+
+/* What was asked last is answered first, which is no order to rely on. */
+static void host_answers(struct world *w, int err)
+{
+	struct world_file *f = w->files;
+	enum asked asked;
+
+	while (f && !f->asked)
+		f = f->next;
+	if (!f)
+		return;
+	asked = f->asked;
+	f->asked = ASKED_NOTHING;
+	f->staged = f->staged || (asked == ASKED_STAGE && !err);
+	if (asked == ASKED_BEGIN)
+		storm_nm_begun(w->nm, w->session, f->op, err, 0, w->now);
+	else if (asked == ASKED_STAGE)
+		storm_nm_staged(w->nm, w->session, f->op, err, 0, w->now);
+	else
+		storm_nm_applied(w->nm, w->session, f->op, err, 0, w->now);
+}
+
+/* --------------------------------------------------------------------- OPEN --- */
+
+static struct storm_open *open_make(uint8_t radix, uint8_t flags)
+{
+	struct storm_open *o = calloc(1, sizeof(*o));
+
+	must(o);
+	o->job_id = 7;
+	o->owner.port = o->group.port = 8383;
+	o->multicast = flags & NM_MULTICAST;
+	o->radix = 2 + radix % 63u;
+	o->mtu = flags & NM_NARROW ? STORM_MTU_MIN : 1472;
+	o->window = 65536;
+	o->dead_timeout = 5 * STORM_SEC;
+	o->op_timeout = 30 * STORM_SEC;
+	o->heartbeat = STORM_SEC;
+	o->count = WORLD_NODES;
+	o->nodes = calloc(o->count, sizeof(*o->nodes));
+	must(o->nodes);
+	for (uint32_t i = 0; i < o->count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", i + 1);
+		o->nodes[i].name = strdup(name);
+		o->nodes[i].addr.ip[15] = (uint8_t) i;
+		o->nodes[i].addr.port = 8383;
+	}
+	o->has_begin = flags & (NM_FILE | NM_MEMORY);
+	if (o->has_begin) {
+		bool file = flags & NM_FILE;
+
+		o->begin = (struct storm_begin) { .op = 1, .size = 2000 };
+		o->begin.to.kind = file ? STORM_TARGET_FILE :
+					  STORM_TARGET_MEMORY;
+		o->begin.to.path = file ? strdup("/tmp/x") : NULL;
+	}
+	must(!storm_open_seal(o, 0));
+	return o;
+}
+
+void world_start(struct world *w, struct storm_in *head)
+{
+	static struct sealer sealer;
+	struct storm_open *o, *got = NULL;
+	struct storm_settings set;
+	uint8_t radix, *stream;
+	size_t len;
+	int err;
+
+	world_init();
+	memset(w, 0, sizeof(*w));
+	w->transport.ops = &net;
+	w->now = 1000 * STORM_SEC;
+	w->self = storm_get8(head) % WORLD_NODES;
+	radix = storm_get8(head);
+	o = open_make(radix, storm_get8(head));
+	w->session = o->session;
+	w->sealer = &sealer;
+	sealer_set(&sealer, o->key, o->session);
+	storm_settings_default(&set);
+	w->nm = storm_nm_create(&set, &w->transport, &host_ops, w, &err);
+	must(w->nm);
+	stream = storm_open_stream(o, w->self, &len);
+	must(stream);
+	storm_nm_stream(w->nm, 1, stream, len, w->now);
+	free(stream);
+	storm_open_free(o);
+	must(w->stream && !storm_open_verify(w->stream, w->stream_len, &got));
+	free(w->stream);
+	storm_nm_admit(w->nm, w->ticket, got, STORM_OK, w->now);
+	must(w->sessions == 1 && w->verdict);
+}
+
+static void datagram(struct world *w, struct storm_rx *rx)
+{
+	storm_nm_datagrams(w->nm, rx, 1, w->now);
+	free(rx->buf);
+}
+
+static void report(struct world *w, struct storm_in *script)
+{
+	uint8_t kind = storm_get8(script), code = storm_get8(script);
+	uint32_t first = storm_get8(script);
+	struct storm_idset ids = { 0 };
+
+	must(!storm_idset_add(&ids, first, first + storm_get8(script)));
+	storm_nm_report(w->nm, w->session, kind, code, &ids, w->now);
+	storm_idset_clear(&ids);
+}
+
+void world_step(struct world *w, struct storm_in *script)
+{
+	struct storm_rx rx;
+	uint8_t a;
+
+	switch (storm_get8(script) % NM_COMMANDS) {
+	case NM_SEALED:
+		sealer_next(w->sealer, script, WORLD_NODES, &rx);
+		datagram(w, &rx);
+		break;
+	case NM_RAW:
+		raw_next(script, w->session, &rx);
+		datagram(w, &rx);
+		break;
+	case NM_TIME:
+		w->now += storm_get16(script) * STORM_MS;
+		must(storm_nm_tick(w->nm, w->now) > 0);
+		break;
+	case NM_ANSWER:
+		host_answers(w, storm_get8(script) % STORM_ERANGE_);
+		break;
+	case NM_REPORT:
+		report(w, script);
+		break;
+	case NM_EXPECT:
+		a = storm_get8(script);
+		storm_nm_expect(w->nm, w->session, a, storm_get8(script));
+		break;
+	case NM_VAR:
+		a = storm_get8(script);
+		storm_nm_own_set(w->nm, w->session, a, storm_get8(script));
+		break;
+	case NM_FAILED:
+		a = storm_get8(script);
+		storm_nm_stream_failed(w->nm, w->session, a,
+				       1 + storm_get8(script) %
+				       (STORM_ERANGE_ - 1), 0, w->now);
+		break;
+	case NM_TROUBLE:
+		a = storm_get8(script);
+		w->writes_fail = a & 1;
+		w->sends_fail = a & 2;
+	}
+}
+
+void world_end(struct world *w)
+{
+	struct storm_nm_stats st;
+
+	for (int i = 0; i < 3 && w->sessions; i++) {
+		w->now += 10 * STORM_SEC;
+		storm_nm_tick(w->nm, w->now);
+	}
+	must(!w->sessions && !w->files);
+	storm_nm_stats(w->nm, &st);
+	must(!st.sessions && st.sessions_total == 1);
+	storm_nm_destroy(w->nm);
+}

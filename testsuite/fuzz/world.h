@@ -1,0 +1,127 @@
+/*
+ * world.h - a Node Manager with one session open, as an agent has it, for the
+ * harnesses.  The session's key is known here, so that what the fuzzer makes up
+ * can be sealed as any member of the domain would.  The same input does the
+ * same every time: random numbers are constants, time is the script's.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include "fuzz.h"
+#include "src/libstorm/clock.h"
+#include "src/libstorm/open.h"
+#include "src/libstorm/seal.h"
+
+#define WORLD_NODES 20
+
+/* ------------------------------------------------------------- the scripts --- */
+
+/* An input is a head and commands, {u8 command, its fields}, the integers in
+ * network byte order.  Where they end in the middle, zeroes follow. */
+
+/* {u8 sender, u8 type, u8 how, u8 epoch, u8 op, u16 length, body}: sealed by the
+ * harness.  A sender that is not among the nodes is the owner. */
+#define HOW_RELAY 0x1
+#define HOW_GROUP 0x2		/* it came by multicast */
+#define HOW_REPLAY 0x4		/* the sequence of the one before, once more */
+#define HOW_LIFE 0x8		/* another incarnation of the sender */
+#define HOW_OP 0x10		/* a u64 op follows the u8, which is ignored */
+
+/* head {u8 self, u8 radix less two, u8 flags} */
+#define NM_MULTICAST 0x1
+#define NM_NARROW 0x2		/* the smallest MTU */
+#define NM_FILE 0x4		/* a file is announced in the OPEN */
+#define NM_MEMORY 0x8		/* ... or a transfer to memory */
+enum nm_command {
+	NM_SEALED,
+	NM_RAW,		/* {u8 0: not our session, u16 length, datagram} */
+	NM_TIME,	/* {u16 ms}: goes by */
+	NM_ANSWER,	/* {u8 err}: the host answers what it was asked first */
+	NM_REPORT,	/* {u8 kind, u8 code, u8 first, u8 more} */
+	NM_EXPECT,	/* {u8 kind, u8 count} */
+	NM_VAR,		/* {u8 var, u8 value} */
+	NM_FAILED,	/* {u8 node, u8 err}: an OPEN was not taken */
+	NM_TROUBLE,	/* {u8: 1 writes fail, 2 nothing can be sent} */
+	NM_COMMANDS
+};
+
+/* head {u8 nodes less one, u8 radix less two, u8 flags, u8 length of a first
+ * transfer, in KiB: 0 none} */
+#define OWNED_MULTICAST 0x1
+#define OWNED_NARROW 0x2
+#define OWNED_TO_FILE 0x4	/* the first transfer */
+enum owned_command {
+	OWNED_SEALED,
+	OWNED_RAW,	/* as NM_RAW */
+	OWNED_TIME,	/* as NM_TIME */
+	OWNED_WELL,	/* {u8 child, u8 phase, u8 flags}: a STATUS in which all
+			   is well and the operation under way this far */
+	OWNED_XFER,	/* {u8 to, u16 length} */
+	OWNED_COMPARE,	/* {u8 var, u8 relation, u8 value} */
+	OWNED_FORGET,	/* {u8 which} */
+	OWNED_FAILED,	/* {u8 node, u8 err} */
+	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent} */
+	OWNED_COMMANDS
+};
+
+/* ---------------------------------------------------------------- sealing --- */
+
+/* What the harness seals with: one key, two lives of each sender. */
+#define LIVES 2
+struct sealer {
+	uint8_t key[STORM_KEY_LEN];
+	uint64_t session;
+	uint64_t sequence;
+	struct storm_seal *seal[WORLD_NODES + 1][LIVES][STORM_LANES];
+};
+/* Keeps what was derived before if it would be the same. */
+void sealer_set(struct sealer *s, const uint8_t key[STORM_KEY_LEN],
+		uint64_t session);
+/* The datagram that the script has next; rx->buf is to be freed. */
+void sealer_next(struct sealer *s, struct storm_in *script, uint32_t nodes,
+		 struct storm_rx *rx);
+/* The same with the fields at hand; from WORLD_NODES on the owner. */
+void sealer_make(struct sealer *s, uint32_t sender, uint8_t how,
+		 const struct storm_header *h, const uint8_t *body, size_t len,
+		 struct storm_rx *rx);
+/* NM_RAW */
+void raw_next(struct storm_in *script, uint64_t session, struct storm_rx *rx);
+
+/* Call first: no MUNGE, nothing is logged.  world_payload: what the latest
+ * credential holds, the key first. */
+void world_init(void);
+extern uint8_t world_payload[STORM_KEY_LEN + 32];
+
+/* Every segment is a datagram of this session. */
+void must_be_datagrams(const void *buf, size_t len, size_t seg,
+		       uint64_t session);
+
+/* --------------------------------------------------------------- the world --- */
+
+struct world_file;
+
+struct world {
+	struct storm_transport transport;	/* first */
+	struct storm_nm *nm;
+	struct sealer *sealer;
+	uint64_t now, session;
+	uint32_t self;
+	int sessions;			/* that the host knows to be open */
+	struct world_file *files;
+	uint64_t ticket;
+	void *stream;
+	size_t stream_len;
+	bool verdict;
+	bool writes_fail, sends_fail;
+};
+
+/* head: see above.  The session is open. */
+void world_start(struct world *w, struct storm_in *head);
+/* One command of a script. */
+void world_step(struct world *w, struct storm_in *script);
+/* Nobody speaks any more: the session ends, and all that it had goes. */
+void world_end(struct world *w);
+
+#endif
