@@ -401,9 +401,9 @@ def same(cluster, args, code=None, storm=True, files=False, only=None,
     is what is wanted here). `files`: compare the files they leave, too.
     `only`: compare only these of code, out, err. `between` runs between the
     two. `tries`: how often to start anew what hung, for the rare command that
-    stock srun itself hangs on (for `timeout`); a pair where storm does not. `whole` says of a
-    run whether all of its output is there, which stock may lose and storm may
-    not. Returns both runs."""
+    stock srun itself hangs on (for `timeout`); a pair where storm does not.
+    `whole` says of a run whether all of its output is there, which stock may
+    lose and storm may not. Returns both runs."""
     def one(launch, tries):
         for left in reversed(range(tries)):
             try:

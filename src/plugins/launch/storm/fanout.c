@@ -40,6 +40,7 @@
 
 #define OTHERWISE "this step goes by Slurm's own launch"
 #define POLL_NS 100000000	/* an abort is looked for this often */
+#define ABORT_WAIT 1000000000	/* ns, far more than a launch takes */
 
 /* The launch message with what storm changes in it. */
 struct launch {
@@ -217,6 +218,13 @@ static bool no_answer(uint32_t rc)
 	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
 }
 
+/* A launch that goes well is finished first, also when the user gave up:
+ * Slurm's launcher then kills what runs.  One that hangs is not waited for. */
+static bool gave_up(const struct storm_session *s)
+{
+	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
+}
+
 /* Wait until all nodes answered or are lost; false: time is up or the user
  * gave up. */
 static bool wait_answers(struct storm_session *s, uint64_t deadline)
@@ -225,7 +233,7 @@ static bool wait_answers(struct storm_session *s, uint64_t deadline)
 	bool done;
 
 	slurm_mutex_lock(&s->lock);
-	while (s->pending && !s->abort && storm_now() < deadline) {
+	while (s->pending && !gave_up(s) && storm_now() < deadline) {
 		/* The condition's clock is the wall's; a short wait keeps a
 		 * step of it harmless. */
 		clock_gettime(CLOCK_REALTIME, &ts);
@@ -276,7 +284,7 @@ static List collect(struct storm_session *s, slurm_msg_t *msg, int timeout)
 			hostlist_push_host(again, s->domain->names[n]);
 	}
 	slurm_mutex_unlock(&s->lock);
-	if (!(s->rec.resent = hostlist_count(again)) || s->abort)
+	if (!(s->rec.resent = hostlist_count(again)) || gave_up(s))
 		goto done;
 
 	nodes = hostlist_ranged_string_xmalloc(again);
@@ -353,7 +361,7 @@ static char *wait_cast(struct storm_session *s, storm_event_t *event,
 
 	/* Bounded: an operation without progress ends by op_timeout. */
 	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
-		if (s->abort) {
+		if (gave_up(s)) {
 			*given_up = true;
 			return NULL;
 		}

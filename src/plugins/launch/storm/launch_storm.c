@@ -226,11 +226,13 @@ int launch_p_step_terminate(void)
 
 void launch_p_print_status(void)
 {
+	storm_session_await_starts();
 	stock_print_status();
 }
 
 void launch_p_fwd_signal(int signal)
 {
+	storm_session_await_starts();
 	if (signal == SIGKILL)
 		storm_session_abort_all();
 	stock_fwd_signal(signal);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "src/common/slurm_xlator.h"
 #include "src/common/list.h"
@@ -19,6 +20,9 @@
 #include "src/common/step_protocol.h"
 #include "bcast.h"
 #include "session.h"
+
+#define STARTS_WAIT 500000000	/* ns, far more than starts are under way */
+#define STARTS_TICK 1000000
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
 static List sessions;
@@ -110,6 +114,8 @@ static int raise_abort(void *x, void *arg)
 	struct storm_session *s = x;
 
 	slurm_mutex_lock(&s->lock);
+	if (!s->abort)
+		s->abort_at = storm_now();
 	s->abort = true;
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
@@ -122,6 +128,33 @@ void storm_session_abort_all(void)
 	if (sessions)
 		list_for_each(sessions, raise_abort, NULL);
 	slurm_mutex_unlock(&sessions_lock);
+}
+
+static int is_starting(void *x, void *arg)
+{
+	const struct storm_session *s = x;
+
+	(void) arg;
+	return s->sls && !s->fallback && storm_step_is_starting(s->sls);
+}
+
+void storm_session_await_starts(void)
+{
+	const struct timespec tick = { .tv_nsec = STARTS_TICK };
+	uint64_t end = storm_now() + STARTS_WAIT;
+	bool starting;
+
+	/* By looking, for the lock that keeps the sessions alive is one that
+	 * the thread which tells of starts may need. */
+	while (storm_now() < end) {
+		slurm_mutex_lock(&sessions_lock);
+		starting = sessions &&
+			list_find_first(sessions, is_starting, NULL);
+		slurm_mutex_unlock(&sessions_lock);
+		if (!starting)
+			break;
+		nanosleep(&tick, NULL);
+	}
 }
 
 static int is_same(void *x, void *key)

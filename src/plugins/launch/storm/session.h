@@ -29,6 +29,7 @@ struct storm_session {
 	char *libdir;		/* what --send-libs filled on the nodes */
 	char *fallback;		/* why Slurm launches it; NULL: storm does */
 	bool abort;		/* the user gave up */
+	uint64_t abort_at;
 	struct storm_record rec;
 
 	struct step_domain *domain;	/* open, or NULL */
@@ -62,8 +63,16 @@ struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find_sls(const void *sls);
 void storm_session_close(struct storm_session *s);
 
-/* Give up whatever is being waited for, in all sessions. */
+/* The user gives up, in all sessions. */
 void storm_session_abort_all(void);
+
+/*
+ * Before srun acts on a signal: wait a little for the starts that are on their
+ * way.  They take a few milliseconds more than Slurm's own messages, and what
+ * becomes of a signal that comes between, and what is said of the tasks,
+ * depends on them.  No wait for what storm does not launch, or not yet.
+ */
+void storm_session_await_starts(void);
 
 /* Fill a step_domain_conf that reports to this session. */
 void storm_session_domain_conf(struct storm_session *s,
@@ -99,5 +108,7 @@ void storm_step_launch_params_init(slurm_step_launch_params_t *params);
 void storm_step_started(struct step_launch_state *sls,
 			launch_tasks_response_msg_t *msg);
 void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg);
+/* Are there tasks of whose start nothing was heard? */
+bool storm_step_is_starting(struct step_launch_state *sls);
 
 #endif

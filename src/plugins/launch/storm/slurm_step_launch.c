@@ -47,6 +47,8 @@ static void handle_msg(void *arg, slurm_msg_t *msg)
 			return;
 		}
 	}
+	if (msg->msg_type == SRUN_JOB_COMPLETE)
+		storm_session_await_starts();	/* scancel */
 	_handle_msg(arg, msg);
 }
 
@@ -63,6 +65,10 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
 		s->rec.phase[STORM_PHASE_EXEC].start = storm_now();
+		/* A signal that came before Slurm's launcher knew of the
+		 * step. */
+		if (s->abort)
+			slurm_step_launch_abort(ctx);
 	}
 	return slurm_step_launch(ctx, params, callbacks);
 }
@@ -78,8 +84,13 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 {
 	struct storm_session *s =
 		storm_session_find(&ctx->step_req->step_id);
-	int rc = slurm_step_launch_wait_start(ctx);
+	int rc;
 
+	/* Slurm kills the step at once, and slurmd forgets a kill that comes
+	 * before the tasks. */
+	if (ctx->launch_state->abort)
+		storm_session_await_starts();
+	rc = slurm_step_launch_wait_start(ctx);
 	if (s) {
 		s->rec.phase[STORM_PHASE_EXEC].end = storm_now();
 		s->rec.phase[STORM_PHASE_RUN].start =
@@ -159,6 +170,16 @@ void storm_step_started(struct step_launch_state *sls,
 				 .data = msg };
 
 	_launch_handler(sls, &envelope);
+}
+
+bool storm_step_is_starting(struct step_launch_state *sls)
+{
+	bool yes;
+
+	slurm_mutex_lock(&sls->lock);
+	yes = bit_set_count(sls->tasks_started) < sls->tasks_requested;
+	slurm_mutex_unlock(&sls->lock);
+	return yes;
 }
 
 void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg)
