@@ -111,6 +111,25 @@ def test_steps_beside_each_other(cluster):
                 cluster.by_storm(run)
 
 
+def test_step_waits_for_another(cluster):
+    """A srun that finds the nodes busy is woken when they are free."""
+    for launch in ("slurm", "storm"):
+        first = cluster.start_srun("-N8 -n8 {do} touch up.%t wait {dir}/go",
+                                   launch)
+        until(lambda: all((first.dir / f"up.{i}").exists() for i in range(8)),
+              "the first step")
+        second = cluster.start_srun("-N8 -n8 {do} @3 exit 5", launch)
+        until(lambda: "PENDING" in cluster.root(
+            f"scontrol show step {cluster.job}"), "the second to wait")
+        (first.dir / "go").touch()
+        assert first.finish().code == 0
+        # by itself it looks again after a minute
+        run = second.finish(timeout=50)
+        assert run.code == 5, str(run)
+        if launch == "storm":
+            cluster.by_storm(run)
+
+
 @pytest.mark.every_mode
 def test_allocation_of_its_own(cluster):
     same(cluster, "-N8 -n16 {do} node @5 exit 3", code=3, alone=True)

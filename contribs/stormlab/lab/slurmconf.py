@@ -62,9 +62,12 @@ SlurmdPidFile=/run/slurm/slurmd.pid
 StateSaveLocation=/var/lib/slurm/slurmctld
 SlurmdSpoolDir=/var/lib/slurm/slurmd
 NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
-PartitionName=short Nodes=ALL MaxTime=1 State=UP OverSubscribe=YES
-PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+# slurmctld wakes a srun that waits for a busy node by its host's name, and knows
+# the addresses of nodes only: without this line srun sleeps for over a minute
+NodeName=login NodeAddr={login} CPUs=1 State=FUTURE
+PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+PartitionName=short Nodes={nodes} MaxTime=1 State=UP OverSubscribe=YES
+PartitionName=shared Nodes={nodes} MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 """
 
 NSSWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n" \
@@ -100,11 +103,13 @@ def merge(text, overrides):
     """Lines `Key=Value` of a configuration file with some keys replaced; an
     override's lines stand where the first line of its kind stood, so that
     what depends on the order (NodeName before PartitionName) stays right.
-    PartitionName lines are told apart by the partition's name."""
+    PartitionName lines are told apart by the partition's name, and login's
+    NodeName from that of the nodes."""
     def kind(key, value):
         key = key.lower()
-        if key == "partitionname":
-            return key + "=" + value.split()[0].lower()
+        name = value.split()[0].lower() if value.strip() else ""
+        if key == "partitionname" or (key, name) == ("nodename", "login"):
+            return key + "=" + name
         return key
 
     given = {}
@@ -155,7 +160,8 @@ def write_etc(plan):
     text = SLURM_CONF.format(
             cluster=re.sub(r"[^a-z0-9]", "", plan.name) or "lab",
             ctl=address_of("ctl"), plugindir=dirs, cpus=plan.cpus,
-            switch="switch/" + plan.switch, nodes=nodes)
+            switch="switch/" + plan.switch, nodes=nodes,
+            login=address_of("login"))
     write(etc + "/slurm/slurm.conf", merge(text, plan.conf))
     write(etc + "/slurm/cgroup.conf",
           "CgroupAutomount=no\nCgroupPlugin=autodetect\n")
