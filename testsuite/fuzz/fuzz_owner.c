@@ -154,9 +154,12 @@ static void datagram(struct owned *w, struct storm_rx *rx)
 	free(rx->buf);
 }
 
-/* Without this it would be luck to see a domain open. */
-static void well(struct owned *w, uint8_t child, uint8_t phase, uint8_t flags)
+/* Without this it would be luck to see a domain open.  ill: with a fault to tell
+ * of, and from one that has missed something. */
+static void status(struct owned *w, struct storm_in *script, bool ill)
 {
+	uint8_t child = storm_get8(script), phase = storm_get8(script);
+	uint8_t flags = storm_get8(script);
 	struct storm_owner *o = w->o;
 	struct storm_status s = {
 		.version = ++w->version, .op = o->cast.op,
@@ -175,6 +178,14 @@ static void well(struct owned *w, uint8_t child, uint8_t phase, uint8_t flags)
 		return;
 	if (o->phase < OWNER_OPEN && o->open->has_begin)
 		s.op = o->open->begin.op;
+	if (ill) {
+		uint32_t node = storm_get8(script) % o->conf.count;
+		uint8_t err = 1 + storm_get8(script) % (STORM_ERANGE_ - 1);
+
+		storm_status_fault(&s, node, err, 0);
+		s.seen -= storm_get8(script);
+		s.lost = 16 * storm_get8(script);
+	}
 	len = storm_status_pack(&s, body, sizeof(body));
 	must(len);
 	sealer_make(w->sealer, o->child[child % o->children].node, 0, &h, body,
@@ -201,9 +212,7 @@ static void step(struct owned *w, struct storm_in *script)
 		must(storm_owner_tick(w->o, w->now) > 0);
 		break;
 	case OWNED_WELL:
-		a = storm_get8(script);
-		b = storm_get8(script);
-		well(w, a, b, storm_get8(script));
+		status(w, script, false);
 		break;
 	case OWNED_XFER:
 		a = storm_get8(script);
@@ -229,6 +238,9 @@ static void step(struct owned *w, struct storm_in *script)
 		break;
 	case OWNED_TROUBLE:
 		w->sends_fail = storm_get8(script) & 2;
+		break;
+	case OWNED_ILL:
+		status(w, script, true);
 	}
 }
 
@@ -256,6 +268,11 @@ static void start(struct owned *w, struct storm_in *head)
 	conf.set.multicast = flags & OWNED_MULTICAST;
 	if (flags & OWNED_NARROW)
 		conf.set.window = 65536;
+	if (flags & OWNED_RATE) {
+		conf.set.rate = 1000000;
+		conf.authority = bytes;
+		conf.authority_len = 100;
+	}
 	for (uint32_t i = 0; i < conf.count; i++) {
 		nodes[i].name = "n";
 		nodes[i].addr.port = 8383;

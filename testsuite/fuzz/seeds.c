@@ -617,10 +617,37 @@ static void nm_epochs(void)
 	end("nm", "epochs");
 }
 
+/* Along the chain, several received together; nobody can be connected to. */
+static void nm_chain(void)
+{
+	struct storm_cast c = cast_like(2, 5000);
+
+	nm_head(2, 2, NM_ALONE);
+	say_begin(2, 5000, false);
+	c.sent = 0;
+	say_state(&c);
+	for (uint64_t i = 0; i < 5; i++) {
+		uint8_t *l = sealed(OWNER, STORM_MSG_DATA, HOW_RELAY |
+				    (i < 4 ? HOW_MORE : 0), 2);
+
+		storm_put64(&o, i * 1000);
+		memset(o.p, (int) i, 1000);
+		room_used(1000);
+		length_is(l);
+	}
+	for (uint8_t what = 0; what < 8; what++) {
+		storm_put8(&o, NM_OPEN);
+		storm_put8(&o, what);
+	}
+	end("nm", "chain");
+}
+
 static void nm(void)
 {
 	nm_transfer("file", 3, NM_MULTICAST, true);
 	nm_transfer("memory", 4, NM_NARROW | NM_FILE, false);
+	nm_transfer("refused", 1, NM_FILE | NM_REFUSED, true);
+	nm_chain();
 	nm_reports();
 	nm_epochs();
 }
@@ -633,6 +660,18 @@ static void owner_well(uint8_t children, uint8_t phase)
 		storm_put8(&o, phase);
 		storm_put8(&o, STORM_STATUS_MCAST);
 	}
+}
+
+static void owner_ill(uint8_t child, uint8_t node, uint8_t err)
+{
+	storm_put8(&o, OWNED_ILL);
+	storm_put8(&o, child);
+	storm_put8(&o, STORM_PHASE_BEGUN);
+	storm_put8(&o, STORM_STATUS_MCAST);
+	storm_put8(&o, node);
+	storm_put8(&o, (uint8_t) (err - 1));
+	storm_put8(&o, 1);
+	storm_put8(&o, 10);
 }
 
 static void owner_head(uint8_t nodes, uint8_t radix, uint8_t flags,
@@ -683,6 +722,17 @@ static void owner(void)
 	time_goes(6000);
 	time_goes(6000);
 	end("owner", "compare-reports-silence");
+	owner_head(9, 2, OWNED_RATE, 60);
+	owner_well(2, STORM_PHASE_BEGUN);
+	time_goes(5);
+	owner_ill(0, 3, STORM_ELOST);
+	time_goes(100);
+	owner_ill(1, 1, STORM_ESYS);
+	time_goes(6000);
+	end("owner", "faults");
+	owner_head(3, 2, 0, 0);
+	owner_ill(1, 2, STORM_EBUSY);
+	end("owner", "busy");
 	owner_head(5, 2, OWNED_MULTICAST, 1);
 	storm_put8(&o, OWNED_FAILED);
 	storm_put8(&o, 1);

@@ -28,12 +28,15 @@
 #define HOW_REPLAY 0x4		/* the sequence of the one before, once more */
 #define HOW_LIFE 0x8		/* another incarnation of the sender */
 #define HOW_OP 0x10		/* a u64 op follows the u8, which is ignored */
+#define HOW_MORE 0x20		/* what comes next was received with it */
 
 /* head {u8 self, u8 radix less two, u8 flags} */
 #define NM_MULTICAST 0x1
 #define NM_NARROW 0x2		/* the smallest MTU */
 #define NM_FILE 0x4		/* a file is announced in the OPEN */
 #define NM_MEMORY 0x8		/* ... or a transfer to memory */
+#define NM_ALONE 0x10		/* no other node can be connected to */
+#define NM_REFUSED 0x20		/* the host does not admit the session */
 enum nm_command {
 	NM_SEALED,
 	NM_RAW,		/* {u8 0: not our session, u16 length, datagram} */
@@ -44,6 +47,8 @@ enum nm_command {
 	NM_VAR,		/* {u8 var, u8 value} */
 	NM_FAILED,	/* {u8 node, u8 err}: an OPEN was not taken */
 	NM_TROUBLE,	/* {u8: 1 writes fail, 2 nothing can be sent} */
+	NM_OPEN,	/* {u8: 1 of another session, 2 nobody waits for the
+			   verdict, 4 the host refuses it}: one more OPEN */
 	NM_COMMANDS
 };
 
@@ -52,6 +57,7 @@ enum nm_command {
 #define OWNED_MULTICAST 0x1
 #define OWNED_NARROW 0x2
 #define OWNED_TO_FILE 0x4	/* the first transfer */
+#define OWNED_RATE 0x8		/* with a rate set, and an authority */
 enum owned_command {
 	OWNED_SEALED,
 	OWNED_RAW,	/* as NM_RAW */
@@ -63,6 +69,9 @@ enum owned_command {
 	OWNED_FORGET,	/* {u8 which} */
 	OWNED_FAILED,	/* {u8 node, u8 err} */
 	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent} */
+	OWNED_ILL,	/* {u8 child, u8 phase, u8 flags, u8 node, u8 err, u8
+			   behind, u8 lost}: the same with a fault, from one
+			   that has missed states and data */
 	OWNED_COMMANDS
 };
 
@@ -79,8 +88,9 @@ struct sealer {
 /* Keeps what was derived before if it would be the same. */
 void sealer_set(struct sealer *s, const uint8_t key[STORM_KEY_LEN],
 		uint64_t session);
-/* The datagram that the script has next; rx->buf is to be freed. */
-void sealer_next(struct sealer *s, struct storm_in *script, uint32_t nodes,
+/* The datagram that the script has next; rx->buf is to be freed.  True: with
+ * HOW_MORE. */
+bool sealer_next(struct sealer *s, struct storm_in *script, uint32_t nodes,
 		 struct storm_rx *rx);
 /* The same with the fields at hand; from WORLD_NODES on the owner. */
 void sealer_make(struct sealer *s, uint32_t sender, uint8_t how,
@@ -100,6 +110,8 @@ void must_be_datagrams(const void *buf, size_t len, size_t seg,
 
 /* --------------------------------------------------------------- the world --- */
 
+#define WORLD_BATCH 8
+
 struct world_file;
 
 struct world {
@@ -113,8 +125,12 @@ struct world {
 	uint64_t ticket;
 	void *stream;
 	size_t stream_len;
-	bool verdict;
-	bool writes_fail, sends_fail;
+	uint64_t streams;		/* OPENs so far */
+	int waiting;			/* ... without a verdict */
+	bool nobody_waits;
+	bool writes_fail, sends_fail, alone;
+	struct storm_rx rx[WORLD_BATCH];	/* not handed over yet */
+	int received;
 };
 
 /* head: see above.  The session is open. */
