@@ -4,6 +4,7 @@ allocation, heterogeneous steps, sruns beside each other, in sbatch and
 salloc."""
 import re
 
+import normal
 import pytest
 
 from harness import STOCK, compare, same, until
@@ -194,7 +195,7 @@ def test_sbatch(cluster):
              "-N4", "--ntasks-per-node=2", "-o", "{dir}/log", "job.sh"],
             given={"job.sh": "#!/bin/sh\n" + SCRIPT.replace(
                 "{do}", "/home/user/bin/taskdo")}, label=launch))
-    logs = [sorted(r.files()["log"].splitlines()) for r in runs]
+    logs = [normal.stderr(r.files()["log"]) for r in runs]
     assert logs[0] == logs[1]
     assert logs[1].count("one") == 8 and "code 4" in logs[1]
     assert runs[0].code == runs[1].code == 0
