@@ -552,7 +552,13 @@ static void control(struct nm_session *s, const struct storm_header *h,
 			s->mcast_heard = true;
 		/* first the state, then on: an epoch brings its own tree */
 		cast(s, h, rx, body, len, now);
-		if (h->flags & STORM_HDR_RELAY)
+		/* The end is passed on in any case: to a child that had just
+		 * been let in the group said nothing.  (One that is not yet
+		 * let in finds its stream gone.) */
+		if (s->closing)
+			s->link.t->ops->drop_streams(s->link.t,
+						     s->link.session);
+		if (h->flags & STORM_HDR_RELAY || s->closing)
 			relay_down(s, rx->buf, rx->len);
 		return;
 	case STORM_MSG_STATUS:

@@ -75,10 +75,11 @@ const struct storm_addr *owner_data_addr(const struct storm_owner *o)
 						    STORM_NO_NODE)].addr;
 }
 
+/* As long as it is not known whether multicast reaches all, it is tried too. */
 static bool by_group(const struct storm_owner *o)
 {
 	return o->multicast || (o->conf.set.multicast &&
-				o->phase < OWNER_OPEN);
+				o->phase != OWNER_OPEN);
 }
 
 /* Down the tree, from these children on. */
@@ -722,11 +723,11 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 		if (o->xfer && !o->xfer->decision &&
 		    o->xfer->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
-		/* a node that misses both finds its owner silent */
+		/* who has not let us in yet finds its stream gone ... */
+		o->t->ops->drop_streams(o->t, o->link.session);
 		owner_cast(o, STORM_CAST_CLOSING);
 		relay_state(o, STORM_CAST_CLOSING, NULL);
-		/* ... or, if it has not let us in yet, a stream that is gone */
-		o->t->ops->drop_streams(o->t, o->link.session);
+		/* ... and a node that misses both its owner silent */
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);

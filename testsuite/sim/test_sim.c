@@ -5,7 +5,8 @@
  * by no one, events come once and with their data, every report arrives and is
  * acknowledged, whoever is named was faulted, and no temporary is left.  Every
  * fourth one has its fault before OPEN: it must fail, and name who is to blame.
- * And two domains have nothing to do for long.
+ * Two domains have nothing to do for long, and one loses an inner node before
+ * it is given up.
  *
  * usage: test_sim [SCHEDULES [FIRST-SEED]]
  *
@@ -470,6 +471,39 @@ static void refused(uint64_t seed)
 	storm_sim_destroy(run.sim);
 }
 
+/* An inner node dies after it has passed the OPEN on, and another cannot be
+ * opened: those below the dead one hear of the end by multicast, at once. */
+static void orphaned(void)
+{
+	struct run run = { 0 }, *r = &run;
+	struct storm_sim_conf c = { .seed = 1, .nodes = 14, .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = true };
+	const uint32_t dead = 0, below = 2, last = 13;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 2;
+	run.sim = storm_sim_create(&c, &ops, r);
+	CHECK(run.sim, "no simulation");
+	storm_sim_foreign(run.sim, last);
+	CHECK(!storm_owner_open(storm_sim_owner(run.sim),
+				storm_sim_now(run.sim)), "open");
+	while (!storm_sim_session(run.sim, below) && !run.opened)
+		storm_sim_run(run.sim, 20 * STORM_US, NULL, NULL);
+	storm_sim_crash(run.sim, dead);
+	CHECK(storm_sim_run(run.sim, STORM_SEC, is_opened, r) && !run.open_ok,
+	      "OPEN went well without n%u", last + 1);
+	CHECK(storm_sim_session(run.sim, below), "n%u has no session",
+	      below + 1);
+	storm_owner_close(storm_sim_owner(run.sim), storm_sim_now(run.sim));
+	storm_sim_run(run.sim, 10 * STORM_MS, NULL, NULL);
+	for (uint32_t i = 0; i < c.nodes; i++)
+		CHECK(!storm_sim_session(run.sim, i), "n%u keeps its session",
+		      i + 1);
+	storm_idset_clear(&run.named);
+	storm_sim_destroy(run.sim);
+}
+
 /* Nothing happens for an hour, on a network that loses three datagrams in ten:
  * nobody takes anybody for dead. */
 static void idle(bool multicast)
@@ -509,6 +543,7 @@ int main(int argc, char **argv)
 	storm_log_set(quiet);
 	idle(true);
 	idle(false);
+	orphaned();
 	for (unsigned long i = 0; i < n; i++)
 		(first + i) % 4 ? schedule(first + i) : refused(first + i);
 	printf("%lu schedules, no violation\n", n);
