@@ -190,6 +190,29 @@ def test_full_disk_by_sbcast_storm(cluster, tidy):
 
 
 @pytest.mark.storm_only
+def test_file_cannot_be_shown_on_one_node(cluster, tidy):
+    """Complete everywhere, and then the rename fails on one node: it is named
+    with the reason, and no other file is run in its place."""
+    on_nodes(cluster, "echo old > /tmp/app; chown 20001 /tmp/app; "
+             "mount --bind /tmp/app /tmp/app", ["n3"])
+    try:
+        for launched in (True, False):
+            run = cluster.srun("--bcast=/tmp/app -N4 -n4 {big} say ran") \
+                if launched else cluster.run(
+                    "sbcast_storm -f {big} /tmp/app",
+                    env={"SLURM_JOB_ID": str(cluster.job)})
+            assert run.code != 0 and run.out == "", str(run)
+            assert named(run) == {"n3"}, str(run)
+            assert "/tmp/app" in run.err and "busy" in run.err, str(run)
+            cluster.clean()
+            assert cluster.file("n3", "/tmp/app") == b"old\n"
+            assert cluster.listing("n3") == ["app"]
+            assert cluster.file("n1", "/tmp/app") != b"old\n"
+    finally:
+        on_nodes(cluster, "umount /tmp/app", ["n3"])
+
+
+@pytest.mark.storm_only
 def test_source_is_no_regular_file(cluster, tidy):
     run = cluster.run("sbcast_storm /proc/kmsg /tmp/app",
                       env={"SLURM_JOB_ID": str(cluster.job)})

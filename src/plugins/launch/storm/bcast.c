@@ -228,11 +228,13 @@ static List finish(struct step_cast *c)
 	switch (out.state) {
 	case STORM_DONE:
 		storm_record_transfer(c->rec, now.path, size, c->domain->d);
-		/* Complete everywhere; then some nodes went away. */
+		/* Complete everywhere, and then not shown by some nodes, or
+		 * they went away before they could tell. */
 		if (text)
-			verbose("storm: after %s had been sent: %s",
-				now.path, text);
-		list = list_create(destroy_data_info);
+			error("storm: %s is not on all nodes: %s", now.path,
+			      text);
+		list = text ? answers(c->domain, &out) :
+			      list_create(destroy_data_info);
 		break;
 	case STORM_ABORTED:
 		error("storm: %s: %s", now.path, text ? text : "aborted");
