@@ -326,7 +326,8 @@ static uint32_t *_copy_ids(const uint32_t *ids, uint32_t n)
 {
 	uint32_t *copy = xcalloc(n, sizeof(*copy));
 
-	memcpy(copy, ids, n * sizeof(*copy));
+	if (n)		/* else both are NULL */
+		memcpy(copy, ids, n * sizeof(*copy));
 	return copy;
 }
 
