@@ -23,6 +23,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "fdpass.h"
 #include "file_child.h"
 
 #define GIDS_MAX 65536
@@ -52,61 +53,6 @@ struct child {
 	struct file files[FILES_MAX];
 	int libdir;		/* of the session's last LIBDIR file, or -1 */
 };
-
-/* ---------------------------------------------------- records with an fd --- */
-
-static int _send(int sock, const void *buf, size_t len, int fd)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { .iov_base = (void *) buf, .iov_len = len };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-	ssize_t n;
-
-	if (fd >= 0) {
-		memset(&ctl, 0, sizeof(ctl));
-		m.msg_control = &ctl;
-		m.msg_controllen = sizeof(ctl.buf);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	do {
-		n = sendmsg(sock, &m, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -1 : 0;
-}
-
-static ssize_t _recv(int sock, void *buf, size_t size, int *fd)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { .iov_base = buf, .iov_len = size };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
-			    .msg_control = &ctl,
-			    .msg_controllen = sizeof(ctl.buf) };
-	struct cmsghdr *c;
-	ssize_t n;
-
-	*fd = -1;
-	do {
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return n;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(c), sizeof(int));
-	return n;
-}
 
 /* -------------------------------------------------------------- the child --- */
 
@@ -485,7 +431,7 @@ static void _serve(int sock)
 	int fd;
 
 	c->libdir = -1;
-	while ((n = _recv(sock, &req, sizeof(req), &fd)) > 0) {
+	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		struct file_reply rep = { 0 };
 		struct file *f;
 
@@ -500,7 +446,7 @@ static void _serve(int sock)
 			continue;
 		f = req.verb == FILE_BEGIN && !rep.err ? _find(c, req.op) :
 			NULL;
-		if (_send(sock, &rep, sizeof(rep), f ? f->fd : -1))
+		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->fd : -1))
 			break;
 	}
 	/* closed, or the agent died: leave nothing half done */
@@ -571,7 +517,7 @@ static void _nursery(int sock, file_join_fn join)
 	/* the agent ends us by closing; a terminal's ^C is not for us */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
-	while ((n = _recv(sock, &req, sizeof(req), &fd)) > 0) {
+	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		if (fd >= 0 && n >= (ssize_t) sizeof(req.s) &&
 		    n == (ssize_t) (sizeof(req.s) +
 				    req.s.ngids * sizeof(gid_t)))
@@ -641,7 +587,7 @@ int file_child_start(int nursery, const struct file_user *user)
 		memcpy(s + 1, user->gids, user->ngids * sizeof(gid_t));
 	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (!rc) {
-		rc = _send(nursery, s, len, pair[1]);
+		rc = fdpass_send(nursery, s, len, pair[1]);
 		if (!rc)
 			rc = fcntl(pair[0], F_SETFL, O_NONBLOCK);
 		err = errno;
@@ -658,12 +604,12 @@ int file_child_start(int nursery, const struct file_user *user)
 
 int file_child_send(int child, const struct file_request *req)
 {
-	return _send(child, req, sizeof(*req), -1);
+	return fdpass_send(child, req, sizeof(*req), -1);
 }
 
 int file_child_recv(int child, struct file_reply *rep, int *fd)
 {
-	ssize_t n = _recv(child, rep, sizeof(*rep), fd);
+	ssize_t n = fdpass_recv(child, rep, sizeof(*rep), fd);
 
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : -1;

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "fdpass.h"
 #include "local.h"
 
 #define LOCAL_MAGIC 0x534c4f43	/* "SLOC" */
@@ -82,55 +83,14 @@ void local_put_str(struct local_frame *f, const char *s)
 
 int local_send(int sock, struct local_frame *f, int fd)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { .iov_base = f->buf, .iov_len = f->len };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
 	uint32_t len = f->len;
-	ssize_t n;
 
 	if (f->bad) {
 		errno = EMSGSIZE;
 		return -1;
 	}
 	memcpy(f->buf + offsetof(struct head, len), &len, sizeof(len));
-	if (fd >= 0) {
-		memset(&ctl, 0, sizeof(ctl));
-		m.msg_control = &ctl;
-		m.msg_controllen = sizeof(ctl.buf);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	do {
-		n = sendmsg(sock, &m, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -1 : 0;
-}
-
-/* One descriptor at most; a sender of more loses them all. */
-static int _take_fd(struct msghdr *m)
-{
-	int fd = -1, got;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0;
-		     CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
-			memcpy(&got, CMSG_DATA(c) + i * sizeof(int),
-			       sizeof(int));
-			if (fd >= 0)
-				close(fd);
-			fd = got;
-		}
-	}
-	return fd;
+	return fdpass_send(sock, f->buf, f->len, fd);
 }
 
 static bool _head_ok(const struct local_frame *f, const struct head *h)
@@ -141,29 +101,16 @@ static bool _head_ok(const struct local_frame *f, const struct head *h)
 
 int local_recv(int sock, struct local_frame *f, enum local_type *type)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { .iov_base = f->buf, .iov_len = sizeof(f->buf) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
-			    .msg_control = &ctl,
-			    .msg_controllen = sizeof(ctl.buf) };
+	ssize_t n = fdpass_recv(sock, f->buf, sizeof(f->buf), &f->fd);
 	struct head h;
-	ssize_t n;
 
-	f->fd = -1;
-	do {
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n;
-	f->fd = _take_fd(&m);
 	f->len = n;
 	f->pos = 0;
 	f->bad = false;
 	_get(f, &h, sizeof(h));
-	if (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || !_head_ok(f, &h)) {
+	if (!_head_ok(f, &h)) {
 		if (f->fd >= 0)
 			close(f->fd);
 		f->fd = -1;
