@@ -353,6 +353,16 @@ static void chunkmap(void)
 	}
 	end("chunkmap", "all-of-eleven");
 	begin();
+	storm_put64(&o, 200 * 10);
+	storm_put16(&o, 9);
+	storm_put8(&o, 0);
+	for (uint64_t i = 200; i--;) {
+		storm_put8(&o, 0);
+		storm_put64(&o, i * 10);
+		storm_put16(&o, 10);
+	}
+	end("chunkmap", "backwards");
+	begin();
 	storm_put64(&o, 1ULL << 30);
 	storm_put16(&o, 1403);
 	storm_put8(&o, 1);
@@ -395,6 +405,9 @@ static void open_one(const char *name, uint32_t count, bool file)
 	storm_put(&o, world_payload, sizeof(world_payload));
 	storm_put(&o, op.body, op.body_len);
 	snprintf(other, sizeof(other), "%s-payload", name);
+	end("open", other);
+	buf[9 + sizeof(world_payload) - 1] ^= 1;	/* the digest's last byte */
+	snprintf(other, sizeof(other), "%s-forged", name);
 	end("open", other);
 	stream = storm_open_stream(&op, 0, &len);
 	must(stream);
@@ -626,6 +639,9 @@ static void nm_chain(void)
 	say_begin(2, 5000, false);
 	c.sent = 0;
 	say_state(&c);
+	say_data(OWNER, 2, 0, 1000);
+	say_data(OWNER, 2, 4000, 1400);	/* beyond the end */
+	say_data(OWNER, 2, 999, 1000);	/* where no chunk is */
 	for (uint64_t i = 0; i < 5; i++) {
 		uint8_t *l = sealed(OWNER, STORM_MSG_DATA, HOW_RELAY |
 				    (i < 4 ? HOW_MORE : 0), 2);
