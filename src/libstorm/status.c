@@ -98,6 +98,13 @@ bad:
 	return STORM_EINVAL;
 }
 
+/* Not beyond what can be counted: less than are named would be malformed. */
+static void more_faults(struct storm_status *s, uint32_t n)
+{
+	s->faults_total += n < UINT32_MAX - s->faults_total ?
+			   n : UINT32_MAX - s->faults_total;
+}
+
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys)
 {
@@ -107,7 +114,7 @@ void storm_status_fault(struct storm_status *s, uint32_t node,
 	if (s->nfaults < STORM_FAULTS_KEPT)
 		s->faults[s->nfaults++] = (struct storm_fault) {
 			node, why, sys };
-	s->faults_total++;
+	more_faults(s, 1);
 }
 
 bool storm_fault_of_session(enum storm_err why)
@@ -157,7 +164,7 @@ void storm_status_merge(struct storm_status *into,
 					   child->faults[i].why,
 					   child->faults[i].sys);
 	if (child->op == into->op)
-		into->faults_total += child->faults_total - child->nfaults;
+		more_faults(into, child->faults_total - child->nfaults);
 }
 
 void storm_status_merge_silent(struct storm_status *into,

@@ -478,6 +478,30 @@ START_TEST(test_faults)
 }
 END_TEST
 
+/* More faults than nodes can have are a lie: it must not make what the parent
+ * says malformed. */
+START_TEST(test_faults_counted_to_the_end)
+{
+	struct storm_status s = { .op = 1, .phase = STORM_PHASE_ENDED,
+				  .mtu = 1472 };
+	struct storm_status liar = s, t;
+	uint8_t buf[ROOM];
+	size_t len;
+
+	storm_status_fault(&s, 1, STORM_ESYS, 5);
+	storm_status_fault(&s, 2, STORM_ESYS, 5);
+	liar.faults_total = UINT32_MAX;
+	storm_status_merge(&s, &liar);
+	ck_assert_uint_eq(s.faults_total, UINT32_MAX);
+	storm_status_fault(&s, 3, STORM_ESYS, 5);
+	ck_assert_uint_eq(s.faults_total, UINT32_MAX);
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
+	ck_assert_uint_eq(t.nfaults, 3);
+	storm_status_free(&t);
+}
+END_TEST
+
 START_TEST(test_news)
 {
 	struct storm_status was, is;
@@ -538,6 +562,7 @@ int main(void)
 	tcase_add_test(t, test_compare);
 	tcase_add_test(t, test_silent);
 	tcase_add_test(t, test_faults);
+	tcase_add_test(t, test_faults_counted_to_the_end);
 	tcase_add_test(t, test_news);
 	suite_add_tcase(s, t);
 	return unit_main(s);
