@@ -314,7 +314,7 @@ START_TEST(test_bad_paths)
 		{ "", STORM_EPATH, EISDIR },
 		{ "dir", STORM_EPATH, EISDIR },
 		{ "dir/", STORM_EPATH, EISDIR },
-		{ "fifo", STORM_EPATH, EINVAL },
+		{ "fifo", STORM_EPATH, ENXIO },
 		{ "nodir/x", STORM_ESYS, ENOENT },
 		{ "file/x", STORM_EPATH, ENOTDIR },
 	};

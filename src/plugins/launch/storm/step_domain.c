@@ -227,6 +227,21 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 	return STORM_NO_NODE;
 }
 
+/* What is wrong with a path: the words of an errno can mislead. */
+static const char *path_text(int sys)
+{
+	switch (sys) {
+	case EINVAL:
+		return "relative, or with \"..\" in it";
+	case ELOOP:
+		return "a symbolic link stands there";
+	case ENXIO:
+		return "no regular file stands there";
+	default:
+		return strerror(sys);
+	}
+}
+
 /* What went wrong, without the node.  together: it holds for other nodes too,
  * so this one's address is left out. */
 static char *cause(const struct step_domain *sd, const struct storm_fault *f,
@@ -253,9 +268,9 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 	/* The errno is the cause; "a system call failed" tells nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));
-	if (f->why == STORM_EPATH && f->sys == EINVAL)
-		return xstrdup_printf("%s: relative, or with \"..\" in it",
-				      storm_strerror(f->why));
+	if (f->why == STORM_EPATH)
+		return xstrdup_printf("%s: %s", storm_strerror(f->why),
+				      path_text(f->sys));
 	if (f->sys && f->why != STORM_EEXIST)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));

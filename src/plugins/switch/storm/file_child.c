@@ -129,7 +129,7 @@ static int _check_target(const struct file *f, struct file_reply *rep)
 	if (S_ISLNK(st.st_mode))
 		return _fail(rep, STORM_EPATH, ELOOP);
 	if (!S_ISREG(st.st_mode))
-		return _fail(rep, STORM_EPATH, EINVAL);
+		return _fail(rep, STORM_EPATH, ENXIO);
 	/* Another's file: Slurm's sbcast must be able to write to it, and in
 	 * a sticky directory the rename would be refused, after the decision. */
 	if (st.st_uid != geteuid() &&
