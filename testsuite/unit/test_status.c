@@ -1,8 +1,10 @@
 /*
- * test_status.c - what a subtree says of itself: on the wire, and merged.
+ * test_status.c - what a subtree says of itself: on the wire, merged, and as
+ * its parent keeps it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "child.h"
 #include "idset.h"
 #include "status.h"
 #include "unit.h"
@@ -543,6 +545,111 @@ START_TEST(test_news)
 }
 END_TEST
 
+/* ------------------------------------------------------------ children --- */
+
+static int hear(struct storm_child *c, const struct storm_status *s)
+{
+	uint8_t buf[ROOM], *p;
+	size_t len = storm_status_pack(s, buf, sizeof(buf));
+	int heard;
+
+	must(len);
+	p = exact(buf, len);
+	heard = storm_child_hear(c, p, len, COUNT);
+	free(p);
+	return heard;
+}
+
+/* Datagrams are doubled and reordered: the newest counts. */
+START_TEST(test_child_hears)
+{
+	struct storm_child c = { .node = 7 };
+	struct storm_status s;
+	uint8_t noise[3] = { 0 };
+
+	own(&s, 3);
+	s.version = 0;		/* the first one counts, whichever it is */
+	s.phase = STORM_PHASE_BEGUN;
+	must(!storm_idset_add(&s.missing, 20, 29));
+	ck_assert_int_eq(hear(&c, &s), 1);
+	ck_assert(c.heard);
+	ck_assert_uint_eq(c.status.phase, STORM_PHASE_BEGUN);
+	ck_assert_uint_eq(storm_idset_size(&c.status.missing), 10);
+	s.phase = STORM_PHASE_ENDED;
+	ck_assert_int_eq(hear(&c, &s), 0);
+	ck_assert_uint_eq(c.status.phase, STORM_PHASE_BEGUN);
+	s.version = 9;
+	storm_idset_clear(&s.missing);
+	ck_assert_int_eq(hear(&c, &s), 1);
+	ck_assert_uint_eq(c.status.phase, STORM_PHASE_ENDED);
+	ck_assert_uint_eq(c.status.missing.count, 0);
+	s.version = 8;
+	s.phase = STORM_PHASE_STAGED;
+	ck_assert_int_eq(hear(&c, &s), 0);
+	ck_assert_int_eq(storm_child_hear(&c, noise, sizeof(noise), COUNT), -1);
+	ck_assert_uint_eq(c.status.phase, STORM_PHASE_ENDED);
+	ck_assert_uint_eq(c.status.version, 9);
+	storm_status_free(&c.status);
+}
+END_TEST
+
+/* A new epoch: the children are the tree's; what those that stay have said of
+ * their subtrees no longer holds, but their reports go on where they were. */
+START_TEST(test_children_of_an_epoch)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_tree t;
+	struct storm_child *c = NULL;
+	struct storm_idset out = { 0 };
+	struct storm_status s;
+	uint32_t n = 0, me = _i % 2 ? STORM_NO_NODE : below(&r, COUNT);
+
+	own(&s, 3);
+	s.version = 5;
+	must(!storm_idset_add(&s.missing, 3, 4));
+	storm_tree_init(&t, COUNT, 2 + below(&r, 7));
+	for (uint32_t epoch = 1; epoch < 12; epoch++) {
+		uint32_t kids[16], count, gone = below(&r, COUNT);
+		bool *stays = calloc(COUNT, sizeof(*stays));
+
+		must(stays);
+		for (uint32_t i = 0; i < n; i++) {
+			stays[c[i].node] = true;
+			must(hear(&c[i], &s) == 1);
+			c[i].complete = 1;
+			c[i].rx.done = 100 + c[i].node;
+			if (!c[i].rx.buf)
+				c[i].rx.buf = malloc(8);
+		}
+		must(!storm_children_update(&c, &n, &t, me, epoch));
+		count = storm_tree_children(&t, me, kids);
+		must(n == count);
+		for (uint32_t i = 0; i < n; i++) {
+			must(storm_child_find(c, n, kids[i]) == &c[i]);
+			must(!c[i].heard && !c[i].complete &&
+			     !c[i].status.missing.count);
+			must(c[i].last_heard == epoch);
+			must(c[i].rx.done ==
+			     (stays[kids[i]] ? 100 + kids[i] : 0));
+			must(!c[i].rx.buf == !stays[kids[i]]);
+		}
+		must(!storm_child_find(c, n, COUNT));
+		free(stays);
+		if (gone == me || storm_idset_has(&out, gone))
+			continue;
+		must(!storm_idset_add(&out, gone, gone));
+		/* often one of ours */
+		if (n && c[0].node != me && !storm_idset_has(&out, c[0].node))
+			must(!storm_idset_add(&out, c[0].node, c[0].node));
+		must(!storm_tree_exclude(&t, &out));
+	}
+	storm_children_free(c, n);
+	storm_status_free(&s);
+	storm_idset_clear(&out);
+	storm_tree_free(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("status");
@@ -564,6 +671,10 @@ int main(void)
 	tcase_add_test(t, test_faults);
 	tcase_add_test(t, test_faults_counted_to_the_end);
 	tcase_add_test(t, test_news);
+	suite_add_tcase(s, t);
+	t = tcase_create("children");
+	tcase_add_test(t, test_child_hears);
+	tcase_add_loop_test(t, test_children_of_an_epoch, 0, unit_runs(40));
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
