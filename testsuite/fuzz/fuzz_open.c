@@ -17,7 +17,7 @@
 #define KNOWN "fuzz"
 #define PAYLOAD 0x2
 #define VERSION 0x4
-#define FIXED (STORM_NONCE_LEN + 85)		/* bytes of a body before the BEGIN's length */
+#define FIXED (STORM_NONCE_LEN + 89)		/* bytes of a body before the BEGIN's length */
 #define ENOUGH 128		/* nodes */
 
 static uint8_t payload_is[256];
