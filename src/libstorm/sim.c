@@ -155,6 +155,9 @@ static uint32_t index_of(const struct storm_addr *a)
 	       (uint32_t) a->ip[14] << 8 | a->ip[15];
 }
 
+/* The copy of a datagram comes this much later: when it does no good. */
+#define DUP_LATE (50 * STORM_MS)
+
 static void deliver(struct storm_sim *sim, uint32_t to, bool group,
 		    const uint8_t *buf, size_t len, uint64_t at)
 {
@@ -163,9 +166,8 @@ static void deliver(struct storm_sim *sim, uint32_t to, bool group,
 
 	if (happens(sim, sim->conf.loss_ppm))
 		return;
-	for (int copies = happens(sim, sim->conf.dup_ppm) ? 2 : 1; copies;
-	     copies--) {
-		e.at = at + upto(sim, sim->conf.jitter);
+	for (int copy = happens(sim, sim->conf.dup_ppm); copy >= 0; copy--) {
+		e.at = at + upto(sim, copy ? DUP_LATE : sim->conf.jitter);
 		e.buf = malloc(len);
 		if (!e.buf)
 			abort();

@@ -28,7 +28,7 @@
 #define EXITED 3
 
 enum fault_kind { NONE, LOSS, LOSS_HEAVY, NO_MULTICAST, PAUSE, CRASH, DISK,
-		  KINDS };
+		  CRASH_LATE, KINDS };
 
 struct run {
 	struct storm_sim *sim;
@@ -135,6 +135,14 @@ static bool is_done(void *arg)
 }
 static bool is_compared(void *arg) { return ((struct run *) arg)->compared; }
 
+static void crash(struct run *r, uint32_t victim)
+{
+	storm_sim_crash(r->sim, victim);
+	storm_idset_add(&r->faulted, victim, victim);
+	if (chance(r) % 2)
+		storm_sim_restart(r->sim, victim);
+}
+
 static void inject(struct run *r, uint32_t nodes)
 {
 	uint32_t victim = (uint32_t) (chance(r) % nodes);
@@ -146,10 +154,7 @@ static void inject(struct run *r, uint32_t nodes)
 		storm_sim_pause(r->sim, victim, chance(r) % (3 * STORM_SEC));
 		break;
 	case CRASH:
-		storm_sim_crash(r->sim, victim);
-		storm_idset_add(&r->faulted, victim, victim);
-		if (chance(r) % 2)
-			storm_sim_restart(r->sim, victim);
+		crash(r, victim);
 		break;
 	case DISK:
 		storm_sim_disk(r->sim, victim, ENOSPC);
@@ -260,6 +265,7 @@ static void schedule(uint64_t seed)
 				    .remote_event = MESSAGE };
 	bool piggyback = chance(r) % 2;
 	struct storm_stats stats;
+	uint32_t crash_at;
 	int err;
 
 	c.nodes = (uint32_t) (chance(r) % 8 ? 2 + chance(r) % 40 :
@@ -349,11 +355,21 @@ static void schedule(uint64_t seed)
 	      "second transfer never ended");
 	judge_file(r, &run.out[2], "/tmp/two", data, size, c.nodes);
 
-	/* everybody's tasks end: each is told once, and acknowledged */
+	/* everybody's tasks end: each is told once, and acknowledged; a node
+	 * may die with what others told it */
+	crash_at = run.kind == CRASH_LATE ? (uint32_t) (chance(r) % c.nodes) :
+					    c.nodes;
 	for (uint32_t i = 0; i < c.nodes; i++) {
 		struct storm_idset ids = { 0 };
-		uint64_t s = storm_sim_session(run.sim, i);
+		uint64_t s;
 
+		if (i == crash_at) {	/* one that has children */
+			storm_sim_run(run.sim, chance(r) % (300 * STORM_MS),
+				      NULL, NULL);
+			crash(r, (uint32_t) (chance(r) %
+					     (c.nodes / c.set.radix + 1)));
+		}
+		s = storm_sim_session(run.sim, i);
 		if (!s)
 			continue;
 		storm_idset_add(&ids, i * TASKS, i * TASKS + TASKS - 1);
