@@ -73,9 +73,8 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 	return true;
 }
 
-static List one_answer(const char *node, int rc)
+List storm_answer(List list, const char *node, int rc)
 {
-	List list = list_create(destroy_data_info);
 	ret_data_info_t *info = xmalloc(sizeof(*info));
 	return_code_msg_t *msg = xmalloc(sizeof(*msg));
 
@@ -83,6 +82,8 @@ static List one_answer(const char *node, int rc)
 	info->type = RESPONSE_SLURM_RC;
 	info->node_name = xstrdup(node);
 	info->data = msg;
+	if (!list)
+		list = list_create(destroy_data_info);
 	list_append(list, info);
 	return list;
 }
@@ -126,23 +127,17 @@ static int slurmd_rc(const struct storm_fault *f)
 static List answers(const struct step_domain *sd,
 		    const struct storm_outcome *out)
 {
-	List list = NULL, more;
+	List list = NULL;
 	uint32_t i;
 
 	for (i = 0; i < out->faults_kept; i++) {
 		const struct storm_fault *f = &out->faults[i];
 
-		more = one_answer(f->node < sd->count ?
-				  sd->names[f->node] : "this host",
-				  slurmd_rc(f));
-		if (!list) {
-			list = more;
-			continue;
-		}
-		list_transfer(list, more);
-		FREE_NULL_LIST(more);
+		list = storm_answer(list, f->node < sd->count ?
+				    sd->names[f->node] : "this host",
+				    slurmd_rc(f));
 	}
-	return list ? list : one_answer(sd->names[0], SLURM_ERROR);
+	return list ? list : storm_answer(NULL, sd->names[0], SLURM_ERROR);
 }
 
 /* Start the transfer; NULL, or why storm cannot (xfree). */
@@ -215,7 +210,8 @@ static List finish(struct step_cast *c)
 			/* Unless it is decided, no node shows it. */
 			storm_event_destroy(now.event);
 			now.event = NULL;
-			list = one_answer(c->domain->names[0], ECANCELED);
+			list = storm_answer(NULL, c->domain->names[0],
+					    ECANCELED);
 			storm_record_domain(c->rec, c->domain->d);
 			step_domain_destroy(c->domain);
 			c->domain = NULL;
@@ -259,7 +255,7 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	char *why;
 
 	if (c->abort && *c->abort && !now.event)
-		return one_answer(nodelist, ECANCELED);
+		return storm_answer(NULL, nodelist, ECANCELED);
 	if (c->fallback && !now.gave_up)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (block->block_no == 1 &&
@@ -268,8 +264,8 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 				    &c->fallback))
 			return slurm_send_recv_msgs(nodelist, msg, timeout);
 		now.gave_up = true;
-		return one_answer(nodelist,
-				  SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		return storm_answer(NULL, nodelist,
+				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	}
 	if (block->flags & FILE_BCAST_LAST_BLOCK)
 		return finish(c);

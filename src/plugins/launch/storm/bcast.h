@@ -46,6 +46,10 @@ void storm_warn_once(const char *why, const char *otherwise);
 bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 		     char *why, char **kept);
 
+/* Add to what slurm_send_recv_msgs() gives back: this node answered rc.  A
+ * list of NULL is made. */
+List storm_answer(List list, const char *node, int rc);
+
 /* slurm_file_bcast.c: Slurm's file_bcast.c, its messages sent to us. */
 int stock_bcast_file(struct bcast_parameters *params);
 int stock_bcast_decompress_data(file_bcast_msg_t *req);

@@ -179,18 +179,6 @@ static uint8_t *pack_launch(slurm_msg_t *msg, const struct storm_addr *self,
 
 /* ------------------------------------------------------------- answers --- */
 
-static void add_answer(List list, const char *node, int rc)
-{
-	ret_data_info_t *info = xmalloc(sizeof(*info));
-	return_code_msg_t *msg = xmalloc(sizeof(*msg));
-
-	msg->return_code = rc;
-	info->type = RESPONSE_SLURM_RC;
-	info->node_name = xstrdup(node);
-	info->data = msg;
-	list_append(list, info);
-}
-
 /* Every node failed: nothing was sent and nothing else is allowed. */
 static List refuse_all(const char *nodelist)
 {
@@ -199,7 +187,8 @@ static List refuse_all(const char *nodelist)
 	char *name;
 
 	while (hl && (name = hostlist_shift(hl))) {
-		add_answer(list, name, SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		storm_answer(list, name,
+			     SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 		free(name);
 	}
 	if (hl)
@@ -278,8 +267,8 @@ static List collect(struct storm_session *s, slurm_msg_t *msg, int timeout)
 	slurm_mutex_lock(&s->lock);
 	for (n = 0; n < s->domain->count; n++) {
 		if (s->answer[n] == ANSWER_CAME && !no_answer(s->answer_rc[n]))
-			add_answer(list, s->domain->names[n],
-				   s->answer_rc[n]);
+			storm_answer(list, s->domain->names[n],
+				     s->answer_rc[n]);
 		else
 			hostlist_push_host(again, s->domain->names[n]);
 	}
