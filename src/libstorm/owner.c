@@ -374,9 +374,12 @@ static void advance(struct storm_owner *o, uint64_t now)
 	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
 		struct storm_fault f = o->sum.faults[i];
 
-		if (storm_fault_of_session(f.why) && storm_tree_member(&o->tree, f.node)) {
+		if (storm_fault_of_session(f.why) &&
+		    storm_tree_member(&o->tree, f.node)) {
 			exclude(o, f.node, f.why, f.sys, now);
-			i = UINT32_MAX;		/* the sum is a new one */
+			/* the sum is a new one, unless memory is short */
+			if (!storm_tree_member(&o->tree, f.node))
+				i = UINT32_MAX;
 		}
 	}
 	if (o->cmp_pending && o->sum.cmp == o->cast.cmp &&
