@@ -21,6 +21,7 @@
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
+#define ACK_AGAIN (20 * STORM_MS)
 
 /* ------------------------------------------------------------------ faults --- */
 
@@ -405,9 +406,24 @@ static void reported(void *arg, uint8_t kind, uint32_t code,
 	storm_reports_add(&o->reports, kind, code, ids, &r.ids);
 	if (r.ids.count && o->ops.report)
 		o->ops.report(o->arg, &r);
-	if (r.ids.count)
+	if (r.ids.count) {
 		o->acks |= (uint8_t) (1u << kind);
+		o->acks_said = false;
+	}
 	storm_idset_clear(&r.ids);
+}
+
+/* Where datagrams are lost it is said twice: a node that misses it waits long,
+ * and its step with it. */
+static void acknowledge(struct storm_owner *o, uint64_t now)
+{
+	bool missed = o->acks == 0xff;
+
+	send_acks(o, missed);
+	o->acks_said = o->lossy && !missed && !o->acks_said;
+	if (!o->acks_said)
+		o->acks = 0;
+	o->acks_at = o->acks_said ? now + ACK_AGAIN : STORM_NEVER;
 }
 
 /* A part of a kind is acknowledged with what follows soon, all of it now. */
@@ -415,6 +431,8 @@ static void acks_due(struct storm_owner *o, uint64_t now)
 {
 	uint8_t whole = o->acks;
 
+	if (o->acks_said)
+		return;
 	for (uint32_t i = 0; i < o->children; i++)
 		whole &= o->child[i].complete;
 	if (whole)
@@ -458,6 +476,7 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 		return;
 	if (c->status.flags & STORM_STATUS_UNACKED) {
 		o->acks = 0xff;		/* a datagram of ours was lost there */
+		o->lossy = true;
 		o->acks_at = now;
 	}
 	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
@@ -631,13 +650,9 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		next = min64(next, o->ask_at);
 	}
 	if (o->acks) {
-		if (now >= o->acks_at) {
-			send_acks(o, o->acks == 0xff);
-			o->acks = 0;
-			o->acks_at = STORM_NEVER;
-		} else {
-			next = min64(next, o->acks_at);
-		}
+		if (now >= o->acks_at)
+			acknowledge(o, now);
+		next = min64(next, o->acks_at);
 	}
 	if (now >= o->beat_at) {
 		o->cast.heartbeat++;

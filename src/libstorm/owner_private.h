@@ -72,6 +72,8 @@ struct storm_owner {
 	uint64_t said_at;		/* the state; or a little earlier */
 	uint64_t acks_at;		/* ACKED is due */
 	uint8_t acks;			/* kinds, a bit each */
+	bool acks_said;			/* once; they go again */
+	bool lossy;			/* a datagram of ours was lost */
 	struct storm_reports reports;
 	struct storm_status sum;	/* of all subtrees */
 	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */

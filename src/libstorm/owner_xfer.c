@@ -355,6 +355,7 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 	uint64_t left;
 
 	o->stats.nacks++;
+	o->lossy = true;
 	/* once it is decided nobody needs more */
 	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
 	    x->state == XFER_DECIDED)
