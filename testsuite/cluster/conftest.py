@@ -17,6 +17,8 @@ MODES = ["multicast", "relay", "deaf", "drop"]
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "every_mode: run in all modes")
+    config.addinivalue_line("markers", "by_group: what comes by multicast is "
+                            "needed, so only where it goes")
     config.addinivalue_line("markers", "long: only with STORM_LONG=1")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
 
@@ -36,6 +38,8 @@ def pytest_generate_tests(metafunc):
         everywhere = LONG or any(
             metafunc.definition.iter_markers("every_mode"))
         modes = MODES if everywhere and not STOCK else MODES[:1]
+        if any(metafunc.definition.iter_markers("by_group")):
+            modes = [m for m in modes if m in ("multicast", "drop")]
         metafunc.parametrize("cluster", modes, indirect=True,
                              scope="session")
 

@@ -264,8 +264,19 @@ class Cluster:
     def start_srun(self, args, launch="storm", alone=False, **options):
         """Start srun as a step of the standing job, or alone, with an
         allocation of its own."""
+        if not alone and not any(one.running() for one in self.started):
+            self.settle()
         return self.start(self.srun_argv(args, launch, alone), label=launch,
                           **options)
+
+    def settle(self, limit=2):
+        """Let the steps before end: on nodes that are still busy the next
+        one would wait, or get others. (A step whose srun was killed may stay.)
+        """
+        end = time.monotonic() + limit
+        while time.monotonic() < end and \
+                self.root(f"squeue -s -h -j {self.job}"):
+            time.sleep(0.01)
 
     def srun(self, args, launch="storm", timeout=TIMEOUT, **options):
         return self.start_srun(args, launch, **options).finish(timeout)

@@ -148,6 +148,7 @@ def test_garbage_datagrams(cluster):
     works(cluster)
 
 
+@pytest.mark.by_group
 def test_wrong_seal(cluster):
     """Datagrams of the session itself, one bit changed, to the group and to
     every agent, while it runs."""
@@ -159,6 +160,7 @@ def test_wrong_seal(cluster):
     works(cluster)
 
 
+@pytest.mark.by_group
 def test_old_sequence(cluster):
     """Every datagram of the session again, at once."""
     before = counts(cluster)
@@ -169,6 +171,7 @@ def test_old_sequence(cluster):
     works(cluster)
 
 
+@pytest.mark.by_group
 def test_foreign_session(cluster):
     """The datagrams of a session that is over, during the next one."""
     sniffer = attack(cluster, SNIFF)
@@ -185,6 +188,7 @@ def test_foreign_session(cluster):
     works(cluster)
 
 
+@pytest.mark.by_group
 def test_member_of_the_group_reads_nothing(cluster):
     """Neither the program nor the arguments nor the environment are to be
     seen, and there is no pattern where the file is all the same byte."""
