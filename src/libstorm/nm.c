@@ -725,7 +725,7 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 	nm->t = t;
 	nm->ops = *ops;
 	nm->host = host;
-	nm->stage = malloc(256u << 10);
+	nm->stage = malloc(STAGE_SIZE);
 	if (!nm->stage || (*err = storm_random(nm->incarnation,
 					       sizeof(nm->incarnation)))) {
 		free(nm->stage);

@@ -16,6 +16,7 @@
 #include "reports.h"
 #include "status.h"
 
+#define STAGE_SIZE (256u << 10)		/* bytes gathered for one write */
 #define RADIX_MAX 64
 #define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	/* a transfer to memory */

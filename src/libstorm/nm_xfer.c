@@ -25,7 +25,6 @@
 #define NACK_RANGES 128
 #define NACK_BYTES (512u << 10)		/* asked for at a time */
 #define SERVE_BYTES (1u << 20)		/* repaired for one NACK */
-#define STAGE_SIZE (256u << 10)		/* one write */
 
 static void fail(struct nm_session *s, enum storm_err err, int sys)
 {

@@ -37,7 +37,7 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
 
-/* Random bytes from OpenSSL; 0 or ESYS. */
+/* Random bytes from the kernel; 0 or ESYS. */
 int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 

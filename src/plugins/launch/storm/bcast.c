@@ -32,7 +32,7 @@
 #define POLL_NS 100000000	/* progress and abort are looked at this often */
 
 /* Slurm fills every block, and clears the room for one first, though nothing
- * of it is sent by storm: with its 8 MiB that takes longer than a launch.
+ * of it is sent by storm: with its 8 MiB that takes milliseconds.
  * Large enough for Slurm's own broadcast, should it come to that. */
 #define BLOCK_BYTES (512u << 10)
 
