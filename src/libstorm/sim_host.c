@@ -1,0 +1,253 @@
+/*
+ * sim_host.c - inside a simulated node: credentials, disk, remote events.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_private.h"
+
+struct file {
+	char *path;
+	uint8_t *data;
+	uint64_t size;
+	bool shown;
+};
+
+/* -------------------------------------------------------------- credentials --- */
+
+static int hex_encode(uint32_t agent_uid, const void *payload, size_t len,
+		      char **cred)
+{
+	(void) agent_uid;
+	*cred = malloc(2 * len + 1);
+	if (!*cred)
+		return STORM_ENOMEM;
+	for (size_t i = 0; i < len; i++)
+		sprintf(*cred + 2 * i, "%02x", ((const uint8_t *) payload)[i]);
+	return STORM_OK;
+}
+
+static int hex_decode(const char *cred, void **payload, size_t *len,
+		      uint32_t *uid, uint32_t *gid)
+{
+	size_t n = strlen(cred) / 2;
+	uint8_t *p = malloc(n + 1);
+
+	if (!p)
+		return STORM_ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		unsigned int b;
+
+		if (sscanf(cred + 2 * i, "%2x", &b) != 1) {
+			free(p);
+			return STORM_EAUTH;
+		}
+		p[i] = (uint8_t) b;
+	}
+	*payload = p;
+	*len = n;
+	*uid = *gid = 1000;
+	return STORM_OK;
+}
+
+const struct storm_credential_ops storm_sim_credential = {
+	hex_encode, hex_decode
+};
+
+/* -------------------------------------------------------------- nodes' hosts --- */
+
+static void later(struct endpoint *ep, struct event e)
+{
+	e.at = ep->sim->now + storm_sim_upto(ep->sim, ep->sim->conf.disk_jitter);
+	e.to = ep->index;
+	e.life = ep->life;
+	storm_sim_push(ep->sim, e);
+}
+
+static void host_authenticate(void *host, uint64_t ticket, void *buf,
+			      size_t len)
+{
+	later(host, (struct event) { .kind = EV_AUTH, .ticket = ticket,
+				     .buf = buf, .len = len });
+}
+
+static void host_session_open(void *host, uint64_t session,
+			      const struct storm_open_info *info, void **ctx)
+{
+	struct endpoint *ep = host;
+
+	(void) info;
+	ep->session = session;
+	*ctx = NULL;
+}
+
+static void host_session_close(void *host, void *ctx)
+{
+	(void) ctx;
+	((struct endpoint *) host)->session = 0;
+}
+
+static void host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+		       const struct storm_target *to, uint64_t size,
+		       void **out)
+{
+	struct endpoint *ep = host;
+	struct file *f = calloc(1, sizeof(*f));
+
+	(void) ctx;
+	if (!f)
+		abort();
+	f->path = strdup(to->path);
+	f->data = malloc(size + 1);
+	f->size = size;
+	if (!f->path || !f->data)
+		abort();
+	memset(f->data, 0xee, size);
+	ep->temporaries++;
+	*out = f;
+	later(ep, (struct event) { .kind = EV_BEGUN, .session = session,
+				   .op = op });
+}
+
+static int host_write(void *host, void *file, uint64_t off, const void *buf,
+		      size_t len)
+{
+	struct endpoint *ep = host;
+	struct file *f = file;
+
+	if (ep->disk_error)
+		return ep->disk_error;
+	memcpy(f->data + off, buf, len);
+	return 0;
+}
+
+static int host_read(void *host, void *file, uint64_t off, void *buf,
+		     size_t len)
+{
+	struct file *f = file;
+
+	(void) host;
+	memcpy(buf, f->data + off, len);
+	return 0;
+}
+
+static void host_stage(void *host, void *file, uint64_t session, uint64_t op)
+{
+	(void) file;
+	later(host, (struct event) { .kind = EV_STAGED, .session = session,
+				     .op = op });
+}
+
+static void host_commit(void *host, void *file, uint64_t session, uint64_t op)
+{
+	struct endpoint *ep = host;
+	struct file *f = file;
+	struct storm_sim_file *s;
+
+	ep->files = realloc(ep->files, (ep->nfiles + 1) * sizeof(*ep->files));
+	if (!ep->files)
+		abort();
+	s = &ep->files[ep->nfiles++];
+	s->path = strdup(f->path);
+	s->size = f->size;
+	s->data = malloc(f->size + 1);
+	memcpy(s->data, f->data, f->size);
+	f->shown = true;
+	later(ep, (struct event) { .kind = EV_APPLIED, .session = session,
+				   .op = op });
+}
+
+static void host_end(void *host, void *file)
+{
+	struct endpoint *ep = host;
+	struct file *f = file;
+
+	ep->temporaries--;
+	free(f->path);
+	free(f->data);
+	free(f);
+}
+
+static void host_event(void *host, void *ctx, uint64_t session, uint32_t event,
+		       const void *buf, size_t len)
+{
+	struct endpoint *ep = host;
+	struct storm_sim_seen *s;
+
+	(void) ctx;
+	(void) session;
+	ep->seen = realloc(ep->seen, (ep->nseen + 1) * sizeof(*ep->seen));
+	if (!ep->seen)
+		abort();
+	s = &ep->seen[ep->nseen++];
+	s->event = event;
+	s->len = len;
+	s->data = malloc(len + 1);
+	memcpy(s->data, buf, len);
+}
+
+static void host_acked(void *host, void *ctx, uint8_t kind,
+		       const struct storm_idset *ids)
+{
+	struct endpoint *ep = host;
+
+	(void) ctx;
+	storm_idset_union(&ep->acked[kind], ids);
+}
+
+const struct storm_nm_ops storm_sim_host_ops = {
+	.authenticate = host_authenticate,
+	.session_open = host_session_open,
+	.session_close = host_session_close,
+	.file_begin = host_begin, .file_write = host_write,
+	.file_read = host_read, .file_stage = host_stage,
+	.file_commit = host_commit, .file_end = host_end,
+	.event = host_event, .acked = host_acked,
+};
+
+void storm_sim_host_clear(struct endpoint *ep)
+{
+	for (uint32_t k = 0; k < ep->nfiles; k++) {
+		free(ep->files[k].path);
+		free(ep->files[k].data);
+	}
+	for (uint32_t k = 0; k < ep->nseen; k++)
+		free(ep->seen[k].data);
+	for (int k = 0; k < STORM_REPORT_KINDS; k++)
+		storm_idset_clear(&ep->acked[k]);
+	free(ep->files);
+	free(ep->seen);
+}
+
+void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys)
+{
+	sim->ep[node].disk_error = sys;
+}
+
+const struct storm_sim_file *storm_sim_files(const struct storm_sim *sim,
+					     uint32_t node, uint32_t *count)
+{
+	*count = sim->ep[node].nfiles;
+	return sim->ep[node].files;
+}
+
+uint32_t storm_sim_temporaries(const struct storm_sim *sim, uint32_t node)
+{
+	return sim->ep[node].temporaries;
+}
+
+const struct storm_sim_seen *storm_sim_events(const struct storm_sim *sim,
+					      uint32_t node, uint32_t *count)
+{
+	*count = sim->ep[node].nseen;
+	return sim->ep[node].seen;
+}
+
+const struct storm_idset *storm_sim_acked(const struct storm_sim *sim,
+					  uint32_t node, uint8_t kind)
+{
+	return &sim->ep[node].acked[kind];
+}
