@@ -1,0 +1,252 @@
+/*
+ * compare_rate.c - how long a COMPARE-AND-WRITE takes, and what to hold it
+ * against: a datagram there and one back between two hosts.
+ *
+ *	compare_rate owner RADIX TIMES NAME=ADDRESS...
+ *	compare_rate pong
+ *	compare_rate ping ADDRESS TIMES
+ *
+ * The owner opens a domain over these nodes, whose agents must be running, and
+ * asks TIMES times whether an own variable of theirs has the value it has.
+ * ping sends as many datagrams to the host where pong runs, each when the one
+ * before has come back; they are as long as a sealed STATUS and go unsealed.
+ * Where the hosts share a machine each keeps to a processor of its own.
+ * Both print one line, "MINIMUM MEDIAN P90" in microseconds.
+ *
+ * compare_bench runs both in a lab.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <arpa/inet.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "storm.h"
+
+#define PORT 8391
+#define PING_BYTES 150
+#define WARM_UP 20		/* not counted */
+#define TIMES_MAX 1000000
+
+static uint64_t took[TIMES_MAX];	/* ns */
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: compare_rate owner RADIX TIMES NAME=ADDRESS...\n"
+		"       compare_rate pong\n"
+		"       compare_rate ping ADDRESS TIMES\n");
+	return 2;
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "compare_rate: %s\n", what);
+	return 1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static void print(size_t n)
+{
+	qsort(took, n, sizeof(took[0]), ascending);
+	printf("%.1f %.1f %.1f\n", took[0] / 1e3, took[n / 2] / 1e3,
+	       took[n * 9 / 10] / 1e3);
+}
+
+/* ----------------------------------------------------------------- the owner --- */
+
+static storm_domain_t *open_domain(uint32_t radix,
+				   const struct storm_node *nodes,
+				   uint32_t count)
+{
+	struct storm_domain_conf conf = { .nodes = nodes, .count = count };
+	storm_domain_t *d;
+	int err;
+
+	storm_settings_default(&conf.set);
+	conf.set.radix = radix;
+	d = storm_domain_create(&conf, &err);
+	if (!err)
+		err = storm_domain_open(d);
+	if (!err)
+		err = storm_domain_wait_open(d, NULL);
+	if (!err)
+		return d;
+	fprintf(stderr, "compare_rate: the domain: %s\n", storm_strerror(err));
+	storm_domain_destroy(d);
+	return NULL;
+}
+
+static bool compare(storm_domain_t *d)
+{
+	return storm_compare_and_write(d, STORM_VAR_USER, STORM_EQ, 0, NULL) ==
+		STORM_TRUE;
+}
+
+static int owner(uint32_t radix, uint32_t times,
+		 const struct storm_node *nodes, uint32_t count)
+{
+	storm_domain_t *d = open_domain(radix, nodes, count);
+	bool ok = d;
+
+	for (uint32_t i = 0; ok && i < WARM_UP; i++)
+		ok = compare(d);
+	for (uint32_t i = 0; ok && i < times; i++) {
+		uint64_t start = storm_now();
+
+		ok = compare(d);
+		took[i] = storm_now() - start;
+	}
+	storm_domain_destroy(d);
+	if (!ok)
+		return d ? fail("a comparison was not TRUE") : 1;
+	print(times);
+	return 0;
+}
+
+/* NAME=ADDRESS; the string is taken apart. */
+static bool node_of(char *arg, uint16_t port, struct storm_node *n)
+{
+	char *ip = strchr(arg, '=');
+
+	if (!ip)
+		return false;
+	*ip++ = 0;
+	n->name = arg;
+	n->addr.ip[10] = n->addr.ip[11] = 0xff;
+	n->addr.port = port;
+	return inet_pton(AF_INET, ip, n->addr.ip + 12) == 1;
+}
+
+static int owner_of(const char *radix, const char *times, int count,
+		    char **names)
+{
+	struct storm_node *nodes = calloc((size_t) count, sizeof(*nodes));
+	struct storm_settings set;
+	int n = atoi(times), rc;
+
+	if (!nodes)
+		return fail("no memory");
+	storm_settings_default(&set);
+	for (int i = 0; i < count; i++)
+		if (!node_of(names[i], set.port, &nodes[i]))
+			n = 0;
+	if (n < 1 || n > TIMES_MAX)
+		rc = usage();
+	else
+		rc = owner((uint32_t) atoi(radix), (uint32_t) n, nodes,
+			   (uint32_t) count);
+	free(nodes);
+	return rc;
+}
+
+/* ------------------------------------------------------------ the round trip --- */
+
+/* Two nodes never share a processor; here they would by chance, and a round
+ * trip without waking another one takes half as long. */
+static void keep_to(int which)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&one);
+	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2)
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && which-- == 0)
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static int udp_socket(struct sockaddr_in *a)
+{
+	struct timeval limit = { .tv_sec = 5 };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	a->sin_family = AF_INET;
+	a->sin_port = htons(PORT);
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
+/* Until somebody ends it. */
+static int pong(void)
+{
+	struct sockaddr_in a = { 0 };
+	int fd = udp_socket(&a);
+	char buf[PING_BYTES];
+
+	keep_to(0);
+	if (fd < 0 || bind(fd, (struct sockaddr *) &a, sizeof(a)))
+		return fail("no socket");
+	printf("ready\n");
+	fflush(stdout);
+	for (;;) {
+		socklen_t len = sizeof(a);
+		ssize_t n = recvfrom(fd, buf, sizeof(buf), 0,
+				     (struct sockaddr *) &a, &len);
+
+		if (n < 0 || sendto(fd, buf, (size_t) n, 0,
+				    (struct sockaddr *) &a, len) != n)
+			return fail("the socket failed");
+	}
+}
+
+static bool round_trip(int fd)
+{
+	char buf[PING_BYTES] = { 0 };
+
+	return send(fd, buf, sizeof(buf), 0) == sizeof(buf) &&
+		recv(fd, buf, sizeof(buf), 0) == sizeof(buf);
+}
+
+static int ping(const char *to, const char *times)
+{
+	struct timeval limit = { .tv_sec = 5 };
+	struct sockaddr_in a = { 0 };
+	int n = atoi(times), fd = udp_socket(&a);
+	bool ok;
+
+	keep_to(1);
+	if (n < 1 || n > TIMES_MAX || inet_pton(AF_INET, to, &a.sin_addr) != 1)
+		return usage();
+	ok = fd >= 0 && !connect(fd, (struct sockaddr *) &a, sizeof(a)) &&
+	     !setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	for (int i = 0; ok && i < WARM_UP; i++)
+		ok = round_trip(fd);
+	for (int i = 0; ok && i < n; i++) {
+		uint64_t start = storm_now();
+
+		ok = round_trip(fd);
+		took[i] = storm_now() - start;
+	}
+	close(fd);
+	if (!ok)
+		return fail("a datagram did not come back");
+	print((size_t) n);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *role = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(role, "owner") && argc > 4)
+		return owner_of(argv[2], argv[3], argc - 4, argv + 4);
+	if (!strcmp(role, "pong") && argc == 2)
+		return pong();
+	if (!strcmp(role, "ping") && argc == 4)
+		return ping(argv[2], argv[3]);
+	return usage();
+}
