@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "src/common/step_protocol.h"
+#include "src/libstorm/staged.h"
 
 struct agent_file {
 	struct agent_file *next;
@@ -231,22 +232,13 @@ int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
 {
 	struct agent *a = host;
 	struct agent_file *f = file;
+	int sys = storm_staged_write(f->fd, off, buf, len);
 
-	while (len) {
-		ssize_t n = pwrite(f->fd, buf, len, off);
-
-		if (n < 0) {
-			if (errno == EINTR)
-				continue;
-			a->count.files_failed++;
-			return errno;
-		}
-		a->count.bytes += n;
-		buf = (const char *) buf + n;
-		off += n;
-		len -= n;
-	}
-	return 0;
+	if (sys)
+		a->count.files_failed++;
+	else
+		a->count.bytes += len;
+	return sys;
 }
 
 int agent_file_read(void *host, void *file, uint64_t off, void *buf,
@@ -255,18 +247,7 @@ int agent_file_read(void *host, void *file, uint64_t off, void *buf,
 	struct agent_file *f = file;
 
 	(void) host;
-	while (len) {
-		ssize_t n = pread(f->fd, buf, len, off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? errno : EIO;
-		buf = (char *) buf + n;
-		off += n;
-		len -= n;
-	}
-	return 0;
+	return storm_staged_read(f->fd, off, buf, len);
 }
 
 static void _request(struct agent_file *f, enum file_verb verb)

@@ -11,20 +11,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "fdpass.h"
 #include "file_child.h"
+#include "src/libstorm/staged.h"
 
 #define GIDS_MAX 65536
 /* what a child may have in hand at a time; operations of a session run one
@@ -37,195 +35,27 @@ struct spawn {
 
 /* A file in hand. */
 struct file {
-	bool used, committed;
-	uint64_t op, size;
-	uint32_t flags, mode;
-	int64_t atime, mtime;
-	int dir;		/* where it goes */
-	int fd;
-	char name[NAME_MAX + 1];
-	char temp[NAME_MAX + 1];
-	char libdir[NAME_MAX + 1];	/* in dir; made for this file */
-	bool libdir_made;
+	bool used;
+	uint64_t op;
+	struct storm_staged f;
 };
 
 struct child {
 	struct file files[FILES_MAX];
-	int libdir;		/* of the session's last LIBDIR file, or -1 */
+	struct storm_staging staging;
 };
 
 /* -------------------------------------------------------------- the child --- */
 
-static int _fail(struct file_reply *rep, enum storm_err err, int sys)
+static void _fail(struct file_reply *rep, enum storm_err err, int sys)
 {
 	rep->err = err;
 	rep->sys = sys;
-	return -1;
-}
-
-/* Which of our errors an errno of a path's operation is. */
-static int _fail_path(struct file_reply *rep, int sys)
-{
-	switch (sys) {
-	case EEXIST:
-		return _fail(rep, STORM_EEXIST, sys);
-	case EISDIR:
-	case ELOOP:
-	case ENOTDIR:
-	case ENAMETOOLONG:
-		return _fail(rep, STORM_EPATH, sys);
-	default:
-		return _fail(rep, STORM_ESYS, sys);
-	}
-}
-
-static bool _has_dotdot(const char *path)
-{
-	for (const char *p = path; (p = strstr(p, "..")); p += 2) {
-		if ((p == path || p[-1] == '/') &&
-		    (p[2] == '/' || !p[2]))
-			return true;
-	}
-	return false;
-}
-
-/* Split an absolute path into its directory, opened, and its last name. */
-static int _open_dir(const char *path, int *dir, char *name,
-		     struct file_reply *rep)
-{
-	char parent[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-
-	if (path[0] != '/' || _has_dotdot(path))
-		return _fail(rep, STORM_EPATH, EINVAL);
-	if (!slash[1] || !strcmp(slash + 1, "."))
-		return _fail(rep, STORM_EPATH, EISDIR);
-	if (strlen(slash + 1) > NAME_MAX)
-		return _fail(rep, STORM_EPATH, ENAMETOOLONG);
-	snprintf(parent, sizeof(parent), "%.*s",
-		 slash == path ? 1 : (int) (slash - path), path);
-	strcpy(name, slash + 1);
-	*dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*dir < 0)
-		return _fail_path(rep, errno);
-	return 0;
-}
-
-/*
- * What stands under the final name.  The commit is a rename, so a symbolic
- * link would be replaced and not followed; Slurm's sbcast would write through
- * it.  Neither is what the user can mean: refuse.
- */
-static int _check_target(const struct file *f, struct file_reply *rep)
-{
-	struct stat st, parent;
-
-	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : _fail_path(rep, errno);
-	if (S_ISDIR(st.st_mode))
-		return _fail(rep, STORM_EPATH, EISDIR);
-	if (!(f->flags & STORM_FILE_FORCE))
-		return _fail(rep, STORM_EEXIST, EEXIST);
-	if (S_ISLNK(st.st_mode))
-		return _fail(rep, STORM_EPATH, ELOOP);
-	if (!S_ISREG(st.st_mode))
-		return _fail(rep, STORM_EPATH, ENXIO);
-	/* Another's file: Slurm's sbcast must be able to write to it, and in
-	 * a sticky directory the rename would be refused, after the decision. */
-	if (st.st_uid != geteuid() &&
-	    (faccessat(f->dir, f->name, W_OK, AT_EACCESS) ||
-	     fstat(f->dir, &parent) ||
-	     ((parent.st_mode & S_ISVTX) && parent.st_uid != geteuid() &&
-	      geteuid() != 0)))
-		return _fail_path(rep, EACCES);
-	return 0;
-}
-
-/* Found here, the lack of space costs nobody a transfer.  The size stays 0, so
- * that staging can tell what was written. */
-static int _reserve(const struct file *f, struct file_reply *rep)
-{
-	struct statfs fs;
-	int rc;
-
-	if (!f->size)
-		return 0;
-	/* Memory is not given in advance: every page would be visited twice,
-	 * the first time while the sender waits for us. */
-	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
-		return !fs.f_blocks ||
-		       (f->size - 1) / fs.f_bsize < fs.f_bavail ? 0 :
-			_fail_path(rep, ENOSPC);
-	do {
-		rc = fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, f->size);
-	} while (rc && errno == EINTR);
-	if (!rc || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
-		return 0;
-	return _fail_path(rep, errno);
-}
-
-static int _make_temp(struct file *f, struct file_reply *rep)
-{
-	for (int tries = 0; tries < 16; tries++) {
-		char temp[sizeof(f->temp)];
-		uint64_t random;
-
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return _fail(rep, STORM_ESYS, errno);
-		snprintf(temp, sizeof(temp), ".%.200s.storm.%016llx",
-			 f->name, (unsigned long long) random);
-		strcpy(f->temp, temp);
-		f->fd = openat(f->dir, f->temp, O_RDWR | O_CREAT | O_EXCL |
-			       O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (f->fd >= 0)
-			return 0;
-		if (errno != EEXIST)
-			break;
-	}
-	f->temp[0] = '\0';
-	return _fail_path(rep, errno);
-}
-
-/* "<name>_libs", where the libraries of an executable go. */
-static int _make_libdir(struct child *c, struct file *f,
-			struct file_reply *rep)
-{
-	static const char suffix[] = "_libs";
-	struct stat st;
-	int fd;
-
-	if (strlen(f->name) + sizeof(suffix) > sizeof(f->libdir))
-		return _fail(rep, STORM_EPATH, ENAMETOOLONG);
-	strcpy(f->libdir, f->name);
-	strcat(f->libdir, suffix);
-	if (!mkdirat(f->dir, f->libdir, 0700))
-		f->libdir_made = true;
-	else if (errno != EEXIST || !(f->flags & STORM_FILE_FORCE))
-		return _fail_path(rep, errno);
-	fd = openat(f->dir, f->libdir,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return _fail_path(rep, errno);
-	if (fstat(fd, &st) || st.st_uid != geteuid()) {
-		close(fd);
-		return _fail(rep, STORM_EPATH, EPERM);
-	}
-	if (c->libdir >= 0)
-		close(c->libdir);
-	c->libdir = fd;
-	return 0;
 }
 
 static void _drop(struct file *f)
 {
-	if (f->temp[0] && !f->committed)
-		unlinkat(f->dir, f->temp, 0);
-	if (f->libdir_made && !f->committed)
-		unlinkat(f->dir, f->libdir, AT_REMOVEDIR);
-	if (f->fd >= 0)
-		close(f->fd);
-	if (f->dir >= 0)
-		close(f->dir);
+	storm_staged_drop(&f->f);
 	f->used = false;
 }
 
@@ -238,129 +68,62 @@ static struct file *_find(struct child *c, uint64_t op)
 	return NULL;
 }
 
-static struct file *_new(struct child *c)
+static struct file *_new(struct child *c, uint64_t op)
 {
 	for (int i = 0; i < FILES_MAX; i++) {
 		struct file *f = &c->files[i];
 
 		if (f->used)
 			continue;
-		memset(f, 0, sizeof(*f));
-		f->dir = f->fd = -1;
 		f->used = true;
+		f->op = op;
 		return f;
 	}
 	return NULL;
 }
 
-static int _in_libdir(struct child *c, struct file *f, const char *name,
-		      struct file_reply *rep)
-{
-	if (c->libdir < 0)
-		return _fail(rep, STORM_EINVAL, 0);
-	if (!*name || strchr(name, '/') || !strcmp(name, ".") ||
-	    !strcmp(name, ".."))
-		return _fail(rep, STORM_EPATH, EINVAL);
-	if (strlen(name) > NAME_MAX)
-		return _fail(rep, STORM_EPATH, ENAMETOOLONG);
-	strcpy(f->name, name);
-	f->dir = fcntl(c->libdir, F_DUPFD_CLOEXEC, 3);
-	return f->dir < 0 ? _fail(rep, STORM_ESYS, errno) : 0;
-}
-
 static void _begin(struct child *c, const struct file_request *req,
 		   struct file_reply *rep)
 {
-	struct file *f = _find(c, req->op) ? NULL : _new(c);
-	int rc;
+	struct file *f = _find(c, req->op) ? NULL : _new(c, req->op);
+	struct storm_target to = {
+		.kind = STORM_TARGET_FILE, .path = req->path,
+		.flags = req->flags, .mode = req->mode, .atime = req->atime,
+		.mtime = req->mtime,
+	};
 
 	if (!f) {
 		_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
-	f->op = req->op;
-	f->flags = req->flags;
-	f->size = req->size;
-	f->mode = req->mode;
-	f->atime = req->atime;
-	f->mtime = req->mtime;
-	if (req->flags & STORM_FILE_IN_LIBDIR)
-		rc = _in_libdir(c, f, req->path, rep);
-	else
-		rc = _open_dir(req->path, &f->dir, f->name, rep);
-	if (rc || _check_target(f, rep) || _make_temp(f, rep) ||
-	    _reserve(f, rep) ||
-	    (f->flags & STORM_FILE_LIBDIR && _make_libdir(c, f, rep)))
-		_drop(f);
+	rep->err = storm_staged_begin(&f->f, &c->staging, &to, req->size,
+				      &rep->sys);
+	if (rep->err)
+		f->used = false;
 }
 
 static void _stage(struct child *c, const struct file_request *req,
 		   struct file_reply *rep)
 {
 	struct file *f = _find(c, req->op);
-	struct stat st;
 
-	if (!f) {
+	if (!f)
 		_fail(rep, STORM_ENOENT, 0);
-		return;
-	}
-	if (fstat(f->fd, &st)) {
-		_fail(rep, STORM_ESYS, errno);
-		return;
-	}
-	if ((uint64_t) st.st_size != f->size) {
-		_fail(rep, STORM_EVERIFY, 0);
-		return;
-	}
-	/* whatever came: no set-id bits */
-	if (fchmod(f->fd, f->mode & STORM_FILE_MODE)) {
-		_fail(rep, STORM_ESYS, errno);
-		return;
-	}
-	if (f->flags & STORM_FILE_TIMES) {
-		struct timespec t[2] = { { .tv_sec = f->atime },
-					 { .tv_sec = f->mtime } };
-
-		if (futimens(f->fd, t))
-			_fail(rep, STORM_ESYS, errno);
-	}
-}
-
-/* Rename without replacing, also where the file system has no such call. */
-static int _rename_new(const struct file *f)
-{
-	if (!renameat2(f->dir, f->temp, f->dir, f->name, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (linkat(f->dir, f->temp, f->dir, f->name, 0))
-		return -1;
-	unlinkat(f->dir, f->temp, 0);
-	return 0;
+	else
+		rep->err = storm_staged_check(&f->f, &rep->sys);
 }
 
 static void _commit(struct child *c, const struct file_request *req,
 		    struct file_reply *rep)
 {
 	struct file *f = _find(c, req->op);
-	int rc;
 
 	if (!f) {
 		_fail(rep, STORM_ENOENT, 0);
 		return;
 	}
-	if (f->committed)
-		return;
-	if (f->flags & STORM_FILE_FORCE)
-		rc = renameat(f->dir, f->temp, f->dir, f->name);
-	else
-		rc = _rename_new(f);
-	if (rc) {
-		_fail_path(rep, errno);
-		return;
-	}
-	f->committed = true;
-	rep->libdir = f->libdir[0] != '\0';
+	rep->err = storm_staged_commit(&f->f, &rep->sys);
+	rep->libdir = !rep->err && f->f.libdir[0];
 }
 
 /* The directory itself and plain names in it: what we put there, and nothing
@@ -372,14 +135,15 @@ static void _rmdir(const struct file_request *req, struct file_reply *rep)
 	int dir, fd;
 	DIR *list;
 
-	if (_open_dir(req->path, &dir, name, rep))
+	rep->err = storm_staged_open_dir(-1, req->path, &dir, name, &rep->sys);
+	if (rep->err)
 		return;
 	fd = openat(dir, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list) {
 		if (errno != ENOENT)
-			_fail_path(rep, errno);
+			_fail(rep, storm_staged_error(errno), errno);
 		if (fd >= 0)
 			close(fd);
 		close(dir);
@@ -389,7 +153,7 @@ static void _rmdir(const struct file_request *req, struct file_reply *rep)
 		unlinkat(fd, d->d_name, 0);
 	closedir(list);
 	if (unlinkat(dir, name, AT_REMOVEDIR) && errno != ENOENT)
-		_fail_path(rep, errno);
+		_fail(rep, storm_staged_error(errno), errno);
 	close(dir);
 }
 
@@ -430,7 +194,7 @@ static void _serve(int sock)
 	ssize_t n;
 	int fd;
 
-	c->libdir = -1;
+	c->staging.root = c->staging.libdir = -1;
 	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		struct file_reply rep = { 0 };
 		struct file *f;
@@ -446,7 +210,7 @@ static void _serve(int sock)
 			continue;
 		f = req.verb == FILE_BEGIN && !rep.err ? _find(c, req.op) :
 			NULL;
-		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->fd : -1))
+		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
 			break;
 	}
 	/* closed, or the agent died: leave nothing half done */

@@ -12,7 +12,8 @@
  * the agent starts before it has threads, keys or sockets: a fork of the agent
  * itself would inherit all of them.
  *
- * No Slurm header, no libstorm call: errors are enum storm_err and errno.
+ * No Slurm header; of libstorm, the file calls of staged.h alone.  Errors are
+ * enum storm_err and errno.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,0 +1,339 @@
+/*
+ * staged.c - see staged.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "staged.h"
+
+static int fail(enum storm_err err, int *sys, int num)
+{
+	*sys = num;
+	return err;
+}
+
+int storm_staged_error(int num)
+{
+	switch (num) {
+	case EEXIST:
+		return STORM_EEXIST;
+	case EISDIR:
+	case ELOOP:
+	case ENOTDIR:
+	case ENAMETOOLONG:
+	case EXDEV:		/* out of the root */
+		return STORM_EPATH;
+	default:
+		return STORM_ESYS;
+	}
+}
+
+static int fail_path(int *sys, int num)
+{
+	return fail((enum storm_err) storm_staged_error(num), sys, num);
+}
+
+static bool has_dotdot(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p += 2) {
+		if ((p == path || p[-1] == '/') &&
+		    (p[2] == '/' || !p[2]))
+			return true;
+	}
+	return false;
+}
+
+/* path is absolute.  Below a root nothing leads out: neither a symbolic link,
+ * which is not followed, nor a ".." that somebody else brings about. */
+static int open_below(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+
+	if (root < 0)
+		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (*path == '/')
+		path++;
+	return (int) syscall(SYS_openat2, root, *path ? path : ".", &how,
+			     sizeof(how));
+}
+
+int storm_staged_open_dir(int root, const char *path, int *dir,
+			  char name[NAME_MAX + 1], int *sys)
+{
+	const char *slash = strrchr(path, '/');
+	char parent[PATH_MAX];
+
+	if (path[0] != '/' || has_dotdot(path))
+		return fail(STORM_EPATH, sys, EINVAL);
+	if (!slash[1] || !strcmp(slash + 1, "."))
+		return fail(STORM_EPATH, sys, EISDIR);
+	if (strlen(slash + 1) > NAME_MAX || slash - path >= PATH_MAX)
+		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+	snprintf(parent, sizeof(parent), "%.*s",
+		 slash == path ? 1 : (int) (slash - path), path);
+	strcpy(name, slash + 1);
+	*dir = open_below(root, parent);
+	if (*dir < 0)
+		return fail_path(sys, errno);
+	return STORM_OK;
+}
+
+/*
+ * What stands under the final name.  The commit is a rename, so a symbolic
+ * link would be replaced and not followed; Slurm's sbcast would write through
+ * it.  Neither is what the user can mean: refuse.
+ */
+static int check_target(const struct storm_staged *f, int *sys)
+{
+	struct stat st, parent;
+
+	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? STORM_OK : fail_path(sys, errno);
+	if (S_ISDIR(st.st_mode))
+		return fail(STORM_EPATH, sys, EISDIR);
+	if (!(f->flags & STORM_FILE_FORCE))
+		return fail(STORM_EEXIST, sys, EEXIST);
+	if (S_ISLNK(st.st_mode))
+		return fail(STORM_EPATH, sys, ELOOP);
+	if (!S_ISREG(st.st_mode))
+		return fail(STORM_EPATH, sys, ENXIO);
+	/* Another's file: Slurm's sbcast must be able to write to it, and in
+	 * a sticky directory the rename would be refused, after the decision. */
+	if (st.st_uid != geteuid() &&
+	    (faccessat(f->dir, f->name, W_OK, AT_EACCESS) ||
+	     fstat(f->dir, &parent) ||
+	     ((parent.st_mode & S_ISVTX) && parent.st_uid != geteuid() &&
+	      geteuid() != 0)))
+		return fail_path(sys, EACCES);
+	return STORM_OK;
+}
+
+/* Found here, the lack of space costs nobody a transfer.  The size stays 0, so
+ * that the check can tell what was written. */
+static int reserve(const struct storm_staged *f, int *sys)
+{
+	struct statfs fs;
+	int rc;
+
+	if (!f->size)
+		return STORM_OK;
+	/* Memory is not given in advance: every page would be visited twice,
+	 * the first time while the sender waits for us. */
+	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
+		return !fs.f_blocks ||
+		       (f->size - 1) / (uint64_t) fs.f_bsize < fs.f_bavail ?
+			STORM_OK : fail_path(sys, ENOSPC);
+	do {
+		rc = fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) f->size);
+	} while (rc && errno == EINTR);
+	if (!rc || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
+		return STORM_OK;
+	return fail_path(sys, errno);
+}
+
+static int make_temp(struct storm_staged *f, int *sys)
+{
+	for (int tries = 0; tries < 16; tries++) {
+		char temp[sizeof(f->temp)];
+		uint64_t random;
+
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return fail(STORM_ESYS, sys, errno);
+		snprintf(temp, sizeof(temp), ".%.200s.storm.%016llx",
+			 f->name, (unsigned long long) random);
+		strcpy(f->temp, temp);
+		f->fd = openat(f->dir, f->temp, O_RDWR | O_CREAT | O_EXCL |
+			       O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (f->fd >= 0)
+			return STORM_OK;
+		if (errno != EEXIST)
+			break;
+	}
+	f->temp[0] = '\0';
+	return fail_path(sys, errno);
+}
+
+/* "<name>_libs", where the libraries of an executable go. */
+static int make_libdir(struct storm_staging *g, struct storm_staged *f,
+		       int *sys)
+{
+	static const char suffix[] = "_libs";
+	struct stat st;
+	int fd;
+
+	if (strlen(f->name) + sizeof(suffix) > sizeof(f->libdir))
+		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+	strcpy(f->libdir, f->name);
+	strcat(f->libdir, suffix);
+	if (!mkdirat(f->dir, f->libdir, 0700))
+		f->libdir_made = true;
+	else if (errno != EEXIST || !(f->flags & STORM_FILE_FORCE))
+		return fail_path(sys, errno);
+	fd = openat(f->dir, f->libdir,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_path(sys, errno);
+	if (fstat(fd, &st) || st.st_uid != geteuid()) {
+		close(fd);
+		return fail(STORM_EPATH, sys, EPERM);
+	}
+	if (g->libdir >= 0)
+		close(g->libdir);
+	g->libdir = fd;
+	return STORM_OK;
+}
+
+static int in_libdir(struct storm_staging *g, struct storm_staged *f,
+		     const char *name, int *sys)
+{
+	if (g->libdir < 0)
+		return fail(STORM_EINVAL, sys, 0);
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") ||
+	    !strcmp(name, ".."))
+		return fail(STORM_EPATH, sys, EINVAL);
+	if (strlen(name) > NAME_MAX)
+		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+	strcpy(f->name, name);
+	f->dir = fcntl(g->libdir, F_DUPFD_CLOEXEC, 3);
+	return f->dir < 0 ? fail(STORM_ESYS, sys, errno) : STORM_OK;
+}
+
+int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
+		       const struct storm_target *to, uint64_t size, int *sys)
+{
+	int err;
+
+	memset(f, 0, sizeof(*f));
+	*sys = 0;
+	f->dir = f->fd = -1;
+	f->size = size;
+	f->flags = to->flags;
+	f->mode = to->mode;
+	f->atime = to->atime;
+	f->mtime = to->mtime;
+	if (f->flags & STORM_FILE_IN_LIBDIR)
+		err = in_libdir(g, f, to->path, sys);
+	else
+		err = storm_staged_open_dir(g->root, to->path, &f->dir,
+					    f->name, sys);
+	if (!err)
+		err = check_target(f, sys);
+	if (!err)
+		err = make_temp(f, sys);
+	if (!err)
+		err = reserve(f, sys);
+	if (!err && f->flags & STORM_FILE_LIBDIR)
+		err = make_libdir(g, f, sys);
+	if (err)
+		storm_staged_drop(f);
+	return err;
+}
+
+int storm_staged_check(struct storm_staged *f, int *sys)
+{
+	struct timespec t[2] = { { .tv_sec = f->atime },
+				 { .tv_sec = f->mtime } };
+	struct stat st;
+
+	*sys = 0;
+	if (fstat(f->fd, &st))
+		return fail(STORM_ESYS, sys, errno);
+	if ((uint64_t) st.st_size != f->size)
+		return fail(STORM_EVERIFY, sys, 0);
+	/* whatever came: no set-id bits */
+	if (fchmod(f->fd, f->mode & STORM_FILE_MODE))
+		return fail(STORM_ESYS, sys, errno);
+	if (f->flags & STORM_FILE_TIMES && futimens(f->fd, t))
+		return fail(STORM_ESYS, sys, errno);
+	return STORM_OK;
+}
+
+/* Rename without replacing, also where the file system has no such call. */
+static int rename_new(const struct storm_staged *f)
+{
+	if (!renameat2(f->dir, f->temp, f->dir, f->name, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (linkat(f->dir, f->temp, f->dir, f->name, 0))
+		return -1;
+	unlinkat(f->dir, f->temp, 0);
+	return 0;
+}
+
+int storm_staged_commit(struct storm_staged *f, int *sys)
+{
+	int rc;
+
+	*sys = 0;
+	if (f->committed)
+		return STORM_OK;
+	if (f->flags & STORM_FILE_FORCE)
+		rc = renameat(f->dir, f->temp, f->dir, f->name);
+	else
+		rc = rename_new(f);
+	if (rc)
+		return fail_path(sys, errno);
+	f->committed = true;
+	return STORM_OK;
+}
+
+void storm_staged_drop(struct storm_staged *f)
+{
+	if (f->temp[0] && !f->committed)
+		unlinkat(f->dir, f->temp, 0);
+	if (f->libdir_made && !f->committed)
+		unlinkat(f->dir, f->libdir, AT_REMOVEDIR);
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->dir >= 0)
+		close(f->dir);
+	f->fd = f->dir = -1;
+}
+
+int storm_staged_write(int fd, uint64_t off, const void *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, buf, len, (off_t) off);
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return errno;
+		}
+		buf = (const char *) buf + n;
+		off += (uint64_t) n;
+		len -= (size_t) n;
+	}
+	return 0;
+}
+
+int storm_staged_read(int fd, uint64_t off, void *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = pread(fd, buf, len, (off_t) off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? errno : EIO;
+		buf = (char *) buf + n;
+		off += (uint64_t) n;
+		len -= (size_t) n;
+	}
+	return 0;
+}
