@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -76,113 +75,28 @@ static void _bury(struct agent *a)
 
 /* ---------------------------------------------------------------- workers --- */
 
-static void *_worker(void *arg)
-{
-	struct agent_worker *w = arg;
-	const uint64_t one = 1;
-
-	pthread_mutex_lock(&w->lock);
-	while (!w->stop) {
-		struct agent_job *j = w->todo;
-
-		if (!j) {
-			pthread_cond_wait(&w->cond, &w->lock);
-			continue;
-		}
-		w->todo = j->next;
-		if (!w->todo)
-			w->todo_end = &w->todo;
-		w->waiting--;
-		pthread_mutex_unlock(&w->lock);
-		j->work(j);
-		pthread_mutex_lock(&w->lock);
-		j->worked = true;
-		j->next = NULL;
-		*w->results_end = j;
-		w->results_end = &j->next;
-		if (write(w->io.fd, &one, sizeof(one)) != sizeof(one))
-			error("eventfd: %m");
-	}
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
-static void _finish(struct agent *a, struct agent_job *j)
-{
-	while (j) {
-		struct agent_job *next = j->next;
-
-		j->done(a, j);
-		j = next;
-	}
-}
-
 static void _results(struct agent *a, struct agent_io *io, uint32_t events)
 {
-	struct agent_worker *w = (struct agent_worker *) io;
-	struct agent_job *j;
-	uint64_t n;
-
 	(void) events;
-	if (read(io->fd, &n, sizeof(n)) != sizeof(n))
-		return;
-	pthread_mutex_lock(&w->lock);
-	j = w->results;
-	w->results = NULL;
-	w->results_end = &w->results;
-	pthread_mutex_unlock(&w->lock);
-	_finish(a, j);
+	storm_worker_finish(&((struct agent_worker *) io)->w, a);
 }
 
 int agent_worker_start(struct agent *a, struct agent_worker *w,
 		       const char *name, unsigned int limit)
 {
-	int rc;
+	int rc = storm_worker_start(&w->w, name, limit);
 
-	memset(w, 0, sizeof(*w));
-	w->todo_end = &w->todo;
-	w->results_end = &w->results;
-	w->limit = limit;
+	if (rc)
+		return rc;
 	w->io.ready = _results;
-	w->io.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->io.fd < 0 || agent_io_add(a, &w->io, EPOLLIN))
-		return errno;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->cond, NULL);
-	rc = pthread_create(&w->thread, NULL, _worker, w);
-	if (!rc)
-		pthread_setname_np(w->thread, name);
-	return rc;
+	w->io.fd = w->w.fd;
+	return agent_io_add(a, &w->io, EPOLLIN) ? errno : 0;
 }
 
 void agent_worker_stop(struct agent *a, struct agent_worker *w)
 {
-	pthread_mutex_lock(&w->lock);
-	w->stop = true;
-	pthread_cond_signal(&w->cond);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
-	_finish(a, w->results);
-	_finish(a, w->todo);
-	agent_io_close(a, &w->io);
-}
-
-bool agent_worker_add(struct agent_worker *w, struct agent_job *j)
-{
-	bool ok;
-
-	j->worked = false;
-	j->next = NULL;
-	pthread_mutex_lock(&w->lock);
-	ok = w->waiting < w->limit;
-	if (ok) {
-		*w->todo_end = j;
-		w->todo_end = &j->next;
-		w->waiting++;
-		pthread_cond_signal(&w->cond);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return ok;
+	storm_worker_stop(&w->w, a);	/* closes the descriptor */
+	w->io.fd = -1;
 }
 
 /* ---------------------------------------------------------------- answers --- */

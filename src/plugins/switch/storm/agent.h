@@ -19,7 +19,6 @@
 #ifndef STORM_AGENT_H
 #define STORM_AGENT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +29,7 @@
 #include "src/common/storm_conf.h"
 #include "src/libstorm/nm.h"
 #include "src/libstorm/udp.h"
+#include "src/libstorm/worker.h"
 
 struct agent;
 
@@ -53,32 +53,15 @@ void agent_io_close(struct agent *a, struct agent_io *io);
 
 /* ---------------------------------------------------------------- workers --- */
 
-struct agent_job {
-	void (*work)(struct agent_job *j);	/* in the worker's thread */
-	/* in the main loop; frees the job.  Also for jobs that were never
-	 * worked on when the agent ends (worked is then false). */
-	void (*done)(struct agent *a, struct agent_job *j);
-	bool worked;
-	struct agent_job *next;
-};
-
 struct agent_worker {
-	struct agent_io io;		/* an eventfd: results are there */
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	struct agent_job *todo, **todo_end, *results, **results_end;
-	unsigned int waiting, limit;
-	bool stop;
+	struct agent_io io;		/* results are there */
+	struct storm_worker w;
 };
 
 /* 0 or an errno. */
 int agent_worker_start(struct agent *a, struct agent_worker *w,
 		       const char *name, unsigned int limit);
 void agent_worker_stop(struct agent *a, struct agent_worker *w);
-/* False when `limit` jobs are waiting already: the job is still the
- * caller's. */
-bool agent_worker_add(struct agent_worker *w, struct agent_job *j);
 
 /* --------------------------------------------------------------- sessions --- */
 

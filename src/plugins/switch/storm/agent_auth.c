@@ -29,7 +29,7 @@
 #define OPENS_WAITING 256
 
 struct auth_job {
-	struct agent_job job;
+	struct storm_job job;
 	struct agent *a;
 	uint64_t ticket;
 	void *buf;
@@ -151,7 +151,7 @@ static int _authority(const struct agent *a,
 	return err;
 }
 
-static void _work(struct agent_job *j)
+static void _work(struct storm_job *j)
 {
 	struct auth_job *o = (struct auth_job *) j;
 	struct storm_open_info info;
@@ -171,8 +171,9 @@ static void _work(struct agent_job *j)
 	o->err = _authority(o->a, &info, &o->creds);
 }
 
-static void _done(struct agent *a, struct agent_job *j)
+static void _done(void *host, struct storm_job *j)
 {
+	struct agent *a = host;
 	struct auth_job *o = (struct auth_job *) j;
 
 	if (!j->worked)
@@ -201,7 +202,7 @@ void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
 	o->ticket = ticket;
 	o->buf = buf;
 	o->len = len;
-	if (!agent_worker_add(&a->auth, &o->job)) {
+	if (!storm_worker_add(&a->auth.w, &o->job)) {
 		error("%u OPENs are waiting for their check already, one more is refused",
 		      OPENS_WAITING);
 		_done(a, &o->job);

@@ -43,7 +43,7 @@ struct agent_libdir {
 };
 
 struct ask {
-	struct agent_job job;
+	struct storm_job job;
 	uint32_t job_id;
 	bool over;
 };
@@ -240,7 +240,7 @@ static void _job_over(struct agent *a, uint32_t job_id)
 
 /* ------------------------------------------------------------ is it over? --- */
 
-static void _ask_work(struct agent_job *j)
+static void _ask_work(struct storm_job *j)
 {
 	struct ask *q = (struct ask *) j;
 	job_info_msg_t *msg = NULL;
@@ -261,8 +261,9 @@ static void _ask_work(struct agent_job *j)
 	slurm_free_job_info_msg(msg);
 }
 
-static void _ask_done(struct agent *a, struct agent_job *j)
+static void _ask_done(void *host, struct storm_job *j)
 {
+	struct agent *a = host;
 	struct ask *q = (struct ask *) j;
 
 	a->libdir_asking = false;
@@ -278,7 +279,7 @@ static void _ask(struct agent *a, uint32_t job_id)
 	q->job.work = _ask_work;
 	q->job.done = _ask_done;
 	q->job_id = job_id;
-	if (agent_worker_add(&a->controller, &q->job))
+	if (storm_worker_add(&a->controller.w, &q->job))
 		a->libdir_asking = true;
 	else
 		xfree(q);
