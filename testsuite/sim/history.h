@@ -1,0 +1,102 @@
+/*
+ * history.h - what happened in a simulation, in the order in which it did: the
+ * operations issued and their results, what the owners decided, what every
+ * node showed, read and was signalled, and the faults that were made.  Kept by
+ * whoever runs the simulation, judged by oracle.c and linear.c.
+ *
+ * A *place* is anything that can be read at a node: a variable, a word of a
+ * segment, a file.  Places are numbers below history->places, and hold 64-bit
+ * values; of bulk data the value is a digest.  Every operation that writes,
+ * writes a value of its own: so it is known at a node whose it is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef HISTORY_H
+#define HISTORY_H
+
+#include "storm.h"
+
+enum history_kind {
+	/* the initiator */
+	HISTORY_ISSUED,		/* op */
+	HISTORY_NAMED,		/* node; op: in its outcome, 0: on_fault */
+	HISTORY_RESULT,		/* op, what: enum storm_state, or with compare
+				   HISTORY_TRUE and so on; after its NAMED */
+	/* the owner */
+	HISTORY_DECIDED,	/* op, epoch, number, what: storm_decision */
+	HISTORY_EXCLUDED,	/* node, epoch */
+	HISTORY_JOINED,		/* node, epoch: its variables are empty */
+	HISTORY_LOST,		/* the owner has lost its domain, or died */
+	HISTORY_HEARD,		/* value: a report's id */
+	/* nodes */
+	HISTORY_EPOCH,		/* node, epoch: it is in this one now */
+	HISTORY_STAGED,		/* node, op */
+	HISTORY_SHOWN,		/* node, op, value: can be read from now on */
+	HISTORY_READ,		/* node, place, value */
+	HISTORY_EVENT,		/* node, op, value: as read at that moment */
+	HISTORY_OWN,		/* node, place, value: own variable is raised */
+	HISTORY_REPORTED,	/* node, value: an id */
+	HISTORY_ACKED,		/* node, value: an id */
+	/* messages */
+	HISTORY_ACCEPTED,	/* node took one of peer, being in epoch; node
+				   may be STORM_NO_NODE: the owner */
+	HISTORY_COST,		/* node or the owner sent value datagrams for
+				   one operation */
+	HISTORY_WINDOW,		/* value: bytes sent, not yet written by all */
+	HISTORY_FORGED,		/* node got what nobody sealed, and sent value
+				   bytes upon it */
+	/* what was done to them */
+	HISTORY_DISTURBED,	/* node: it may be named from now on */
+	HISTORY_BROKEN,		/* node: it must be named */
+	HISTORY_RESTARTED,	/* node: it remembers nothing */
+	HISTORY_CALM		/* no more faults from now on */
+};
+
+/* Results of a comparison, beside enum storm_state. */
+enum { HISTORY_TRUE = 10, HISTORY_FALSE, HISTORY_FAILED };
+
+struct history_entry {
+	uint64_t at;		/* ns */
+	enum history_kind kind;
+	uint32_t node, peer;
+	uint32_t op;		/* from 1, as history_op() gave it */
+	uint32_t epoch;
+	uint64_t number;	/* the owner's, of the operation */
+	uint32_t place;
+	uint64_t value;
+	int what;
+};
+
+struct history_op {
+	bool compare;
+	bool own;		/* ... of an own variable: unordered */
+	struct storm_idset to;	/* P; empty: all nodes */
+	bool writes, event;
+	uint32_t place;		/* written on P */
+	uint64_t value;
+	uint32_t place_r;	/* compared */
+	enum storm_relation rel;
+	uint64_t operand;
+};
+
+struct history {
+	uint32_t nodes, places, ids;	/* ids: of reports, below this */
+	struct history_op *op;
+	uint32_t ops, op_room;
+	struct history_entry *e;
+	size_t count, room;
+};
+
+void history_init(struct history *h, uint32_t nodes, uint32_t places,
+		  uint32_t ids);
+void history_free(struct history *h);
+/* Takes o, its set too; the number by which entries name it. */
+uint32_t history_op(struct history *h, const struct history_op *o);
+void history_add(struct history *h, struct history_entry e);
+/* Is this node in the operation's P? */
+bool history_in(const struct history_op *o, uint32_t node);
+bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b);
+/* For people: the last entries, on stderr. */
+void history_print(const struct history *h, size_t last);
+
+#endif

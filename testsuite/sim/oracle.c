@@ -1,0 +1,589 @@
+/*
+ * oracle.c - see oracle.h.
+ *
+ * One pass, in the order of time.  An operation takes effect where it is
+ * decided: at the first decision that says what its last one says, for an
+ * owner may decide and die before anybody heard it, and then its successor
+ * decides anew.  Each node shows the committed operations that it is in,
+ * every one, once, and in that order; so what it reads is what the model
+ * says, and two nodes never disagree on who came last.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cast.h"
+#include "idset.h"
+#include "oracle.h"
+
+struct op_state {
+	size_t effective;	/* entry of the decision that holds; SIZE_MAX */
+	bool commit;		/* what it says */
+	bool taken;		/* it is in the past */
+	bool someone_no;	/* compare: it did not hold on all, when taken */
+	uint64_t issued_at;
+	bool issued, ended, named;
+	int result;
+	uint32_t place_in_line;	/* among those committed, from 1 */
+};
+
+struct node_state {
+	bool disturbed, broken, out, named;
+	bool reset;		/* it begins anew: earlier ones are not owed */
+	uint32_t out_epoch, epoch;
+	uint32_t line;		/* committed ones up to this are shown or none
+				   of its business */
+	uint64_t *mem;		/* as it has shown */
+};
+
+struct judge {
+	const struct history *h;
+	const struct oracle_limits *lim;
+	char *why;
+	size_t at;		/* entry under judgement */
+	struct op_state *op;	/* by op - 1 */
+	struct node_state *node;
+	uint8_t *staged, *shown, *signalled;	/* by op - 1, node */
+	uint64_t *model;	/* by node, place: after what is decided */
+	uint64_t *own_low;	/* by op - 1, node: own variable when issued */
+	uint32_t *line;		/* ops committed, in order */
+	uint32_t lined;
+	uint64_t last_epoch, last_number;
+	uint64_t calm_at;
+	bool lost, ok;
+	uint8_t *id;		/* of reports: 1 reported, 2 heard, 4 acked */
+	uint32_t *id_node;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void wrong(struct judge *j, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (!j->ok)
+		return;		/* the first one is what counts */
+	j->ok = false;
+	n = snprintf(j->why, ORACLE_WHY, "entry %zu: ", j->at);
+	va_start(ap, fmt);
+	vsnprintf(j->why + n, ORACLE_WHY - (size_t) n, fmt, ap);
+	va_end(ap);
+}
+
+static size_t cell(const struct judge *j, uint32_t op, uint32_t node)
+{
+	return (size_t) (op - 1) * j->h->nodes + node;
+}
+
+static bool member_of(const struct judge *j, const struct history_op *o,
+		      uint32_t node)
+{
+	return history_in(o, node) && !j->node[node].out;
+}
+
+/* -------------------------------------------------------------- operations --- */
+
+/* Which decision holds?  Known only when all is over. */
+static void find_effective(struct judge *j)
+{
+	for (uint32_t i = 0; i < j->h->ops; i++)
+		j->op[i].effective = SIZE_MAX;
+	for (size_t k = j->h->count; k--;) {	/* the last one tells what */
+		const struct history_entry *e = &j->h->e[k];
+		struct op_state *s;
+
+		if (e->kind != HISTORY_DECIDED)
+			continue;
+		s = &j->op[e->op - 1];
+		if (s->effective == SIZE_MAX)
+			s->commit = e->what == STORM_COMMIT;
+		if (s->commit == (e->what == STORM_COMMIT))
+			s->effective = k;
+	}
+}
+
+static void issued(struct judge *j, const struct history_entry *e)
+{
+	struct op_state *s = &j->op[e->op - 1];
+	const struct history_op *o = &j->h->op[e->op - 1];
+
+	s->issued = true;
+	s->issued_at = e->at;
+	for (uint32_t i = 0; o->own && i < j->h->nodes; i++)
+		j->own_low[cell(j, e->op, i)] =
+			j->node[i].mem[o->place_r];
+}
+
+/* Data may be shown once all have staged them, and not before. */
+static void all_staged(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+
+	for (uint32_t i = 0; i < j->h->nodes; i++)
+		if (member_of(j, o, i) && !j->staged[cell(j, e->op, i)])
+			wrong(j, "op %u is committed, but n%u has not staged it",
+			      e->op, i + 1);
+}
+
+static void take_effect(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+	struct op_state *s = &j->op[e->op - 1];
+
+	s->taken = true;
+	if (e->epoch < j->last_epoch ||
+	    (e->epoch == j->last_epoch && e->number <= j->last_number))
+		wrong(j, "op %u is decided out of order: (%u, %llu) after (%llu, %llu)",
+		      e->op, e->epoch, (unsigned long long) e->number,
+		      (unsigned long long) j->last_epoch,
+		      (unsigned long long) j->last_number);
+	j->last_epoch = e->epoch;
+	j->last_number = e->number;
+	for (uint32_t i = 0; o->compare && i < j->h->nodes; i++)
+		if (member_of(j, o, i) &&
+		    !history_holds(o->rel, j->model[i * j->h->places +
+						    o->place_r], o->operand))
+			s->someone_no = true;
+	if (!s->commit)
+		return;
+	if (s->someone_no)
+		wrong(j, "op %u is committed, but its relation does not hold",
+		      e->op);
+	j->line[j->lined++] = e->op;
+	s->place_in_line = j->lined;
+	for (uint32_t i = 0; o->writes && i < j->h->nodes; i++)
+		if (member_of(j, o, i))
+			j->model[i * j->h->places + o->place] = o->value;
+}
+
+static void decided(struct judge *j, const struct history_entry *e)
+{
+	if (!j->op[e->op - 1].issued)
+		wrong(j, "op %u is decided, but nobody issued it", e->op);
+	if (e->what == STORM_COMMIT)
+		all_staged(j, e);
+	if (j->at == j->op[e->op - 1].effective)
+		take_effect(j, e);
+}
+
+/* An own variable was between these when it was looked at: could it hold? */
+static bool could(enum storm_relation rel, uint64_t low, uint64_t high,
+		  uint64_t v)
+{
+	switch (rel) {
+	case STORM_GE: return high >= v;
+	case STORM_LT: return low < v;
+	case STORM_EQ: return low <= v && v <= high;
+	case STORM_NE: return low != v || high != v;
+	}
+	return false;
+}
+
+static enum storm_relation opposite(enum storm_relation rel)
+{
+	return rel == STORM_GE ? STORM_LT : rel == STORM_LT ? STORM_GE :
+	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
+}
+
+static void own_compared(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+	bool may_be_false = false;
+
+	for (uint32_t i = 0; i < j->h->nodes; i++) {
+		uint64_t low = j->own_low[cell(j, e->op, i)];
+		uint64_t high = j->node[i].mem[o->place_r];
+
+		if (!member_of(j, o, i))
+			continue;
+		if (e->what == HISTORY_TRUE && !j->node[i].broken &&
+		    !could(o->rel, low, high, o->operand))
+			wrong(j, "op %u is TRUE, but not on n%u", e->op, i + 1);
+		may_be_false |= could(opposite(o->rel), low, high, o->operand);
+	}
+	if (e->what == HISTORY_FALSE && !may_be_false)
+		wrong(j, "op %u is FALSE, but it holds on all", e->op);
+}
+
+static void succeeded(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+	const struct op_state *s = &j->op[e->op - 1];
+
+	if (!s->taken || !s->commit) {
+		wrong(j, "op %u has succeeded, but was not committed", e->op);
+		return;
+	}
+	for (uint32_t i = 0; i < j->h->nodes; i++)
+		if (member_of(j, o, i) && !j->node[i].named &&
+		    !j->shown[cell(j, e->op, i)] && (o->writes || o->event))
+			wrong(j, "op %u has succeeded, but n%u does not show it",
+			      e->op, i + 1);
+}
+
+static void failed(struct judge *j, const struct history_entry *e)
+{
+	const struct op_state *s = &j->op[e->op - 1];
+
+	if (s->effective != SIZE_MAX && s->commit)
+		wrong(j, "op %u has ended with %d, but was committed", e->op,
+		      e->what);
+	if (e->what == HISTORY_FALSE) {
+		if (!s->taken || !s->someone_no)
+			wrong(j, "op %u is FALSE, but it holds on all", e->op);
+	} else if (!s->named && !j->lost) {
+		wrong(j, "op %u has failed, and nobody is named", e->op);
+	}
+}
+
+static void late(struct judge *j, const struct op_state *s, uint32_t op,
+		 uint64_t now)
+{
+	uint64_t from = s->issued_at > j->calm_at ? s->issued_at : j->calm_at;
+
+	if (j->lim->bound && now > from + j->lim->bound)
+		wrong(j, "op %u took %.3f s of quiet", op,
+		      (double) (now - from) / 1e9);
+}
+
+static void result(struct judge *j, const struct history_entry *e)
+{
+	struct op_state *s = &j->op[e->op - 1];
+
+	if (!s->issued || s->ended)
+		wrong(j, "op %u has ended %s", e->op,
+		      s->ended ? "twice" : "and was not issued");
+	s->ended = true;
+	s->result = e->what;
+	late(j, s, e->op, e->at);
+	if (e->what == STORM_UNKNOWN) {
+		if (!j->lost)
+			wrong(j, "op %u is UNKNOWN, but its owner has its domain",
+			      e->op);
+	} else if (j->h->op[e->op - 1].own && e->what != HISTORY_FAILED) {
+		own_compared(j, e);
+	} else if (e->what == STORM_DONE || e->what == HISTORY_TRUE) {
+		succeeded(j, e);
+	} else {
+		failed(j, e);
+	}
+}
+
+/* -------------------------------------------------------------------- nodes --- */
+
+/* Everything that was committed before, and is this node's business too, must
+ * have been shown already. */
+static void in_order(struct judge *j, struct node_state *n,
+		     const struct history_entry *e)
+{
+	uint32_t to = j->op[e->op - 1].place_in_line;
+
+	if (to <= n->line) {
+		wrong(j, "n%u shows op %u after a later one", e->node + 1,
+		      e->op);
+		return;
+	}
+	for (uint32_t i = n->line; i + 1 < to; i++) {
+		uint32_t op = j->line[i];
+		const struct history_op *o = &j->h->op[op - 1];
+
+		if (history_in(o, e->node) && (o->writes || o->event) &&
+		    !j->shown[cell(j, op, e->node)])
+			wrong(j, "n%u shows op %u, but not op %u before it",
+			      e->node + 1, e->op, op);
+	}
+	n->line = to;
+}
+
+static void shown(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+	const struct op_state *s = &j->op[e->op - 1];
+	struct node_state *n = &j->node[e->node];
+
+	if (!history_in(o, e->node))
+		wrong(j, "n%u shows op %u, which is not for it", e->node + 1,
+		      e->op);
+	if (!s->taken || !s->commit) {
+		wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
+		      s->effective == SIZE_MAX ? "nobody decided" :
+		      s->commit ? "is not yet committed" : "is aborted");
+		return;
+	}
+	if (n->out && j->h->e[s->effective].epoch >= n->out_epoch)
+		wrong(j, "n%u shows op %u of epoch %u, but is out since %u",
+		      e->node + 1, e->op, j->h->e[s->effective].epoch,
+		      n->out_epoch);
+	if (j->shown[cell(j, e->op, e->node)])
+		wrong(j, "n%u shows op %u twice", e->node + 1, e->op);
+	if (e->value != o->value)
+		wrong(j, "n%u shows op %u with other data", e->node + 1,
+		      e->op);
+	in_order(j, n, e);
+	j->shown[cell(j, e->op, e->node)] = 1;
+	if (o->writes)
+		n->mem[o->place] = o->value;
+}
+
+static void event(struct judge *j, const struct history_entry *e)
+{
+	uint8_t *seen = &j->signalled[cell(j, e->op, e->node)];
+
+	if (!j->shown[cell(j, e->op, e->node)])
+		wrong(j, "n%u is signalled op %u before its data", e->node + 1,
+		      e->op);
+	if (*seen)
+		wrong(j, "n%u is signalled op %u twice", e->node + 1, e->op);
+	if (e->value != j->h->op[e->op - 1].value)
+		wrong(j, "n%u is signalled op %u and reads other data",
+		      e->node + 1, e->op);
+	*seen = 1;
+}
+
+static void read_there(struct judge *j, const struct history_entry *e)
+{
+	if (e->value != j->node[e->node].mem[e->place])
+		wrong(j, "n%u reads %llx at place %u, where %llx was shown last",
+		      e->node + 1, (unsigned long long) e->value, e->place,
+		      (unsigned long long) j->node[e->node].mem[e->place]);
+}
+
+static void own(struct judge *j, const struct history_entry *e)
+{
+	uint64_t *v = &j->node[e->node].mem[e->place];
+
+	if (e->value > *v)
+		*v = e->value;
+}
+
+static void epoch(struct judge *j, const struct history_entry *e)
+{
+	struct node_state *n = &j->node[e->node];
+
+	if (e->epoch < n->epoch)
+		wrong(j, "n%u falls from epoch %u to %u", e->node + 1, n->epoch,
+		      e->epoch);
+	n->epoch = e->epoch;
+}
+
+/* --------------------------------------------------------------- membership --- */
+
+static void excluded(struct judge *j, const struct history_entry *e)
+{
+	struct node_state *n = &j->node[e->node];
+
+	if (!n->out)
+		n->out_epoch = e->epoch;
+	n->out = true;
+}
+
+static void emptied(struct judge *j, uint32_t node)
+{
+	struct node_state *n = &j->node[node];
+
+	memset(n->mem, 0, j->h->places * sizeof(*n->mem));
+}
+
+static void joined(struct judge *j, const struct history_entry *e)
+{
+	struct node_state *n = &j->node[e->node];
+
+	if (!n->out)
+		wrong(j, "n%u joins, but is a member", e->node + 1);
+	if (e->epoch <= n->out_epoch)
+		wrong(j, "n%u joins in epoch %u, but left in %u", e->node + 1,
+		      e->epoch, n->out_epoch);
+	n->out = n->broken = n->named = false;
+	n->line = j->lined;
+	memset(&j->model[e->node * j->h->places], 0,
+	       j->h->places * sizeof(*j->model));
+	emptied(j, e->node);
+}
+
+static void named(struct judge *j, const struct history_entry *e)
+{
+	if (e->op)
+		j->op[e->op - 1].named = true;
+	if (e->node >= j->h->nodes)	/* nobody in particular */
+		return;
+	if (!j->node[e->node].disturbed && !j->node[e->node].broken)
+		wrong(j, "n%u is named, but nothing was done to it",
+		      e->node + 1);
+	j->node[e->node].named = true;
+}
+
+static void accepted(struct judge *j, const struct history_entry *e)
+{
+	const struct node_state *peer = &j->node[e->peer];
+
+	if (peer->out && e->epoch >= peer->out_epoch)
+		wrong(j, "what n%u says is taken in epoch %u, but it is out since %u",
+		      e->peer + 1, e->epoch, peer->out_epoch);
+}
+
+/* ------------------------------------------------------------------ reports --- */
+
+static void report(struct judge *j, const struct history_entry *e)
+{
+	uint8_t *id;
+
+	if (e->value >= j->h->ids) {
+		wrong(j, "report of %llu, which is nobody",
+		      (unsigned long long) e->value);
+		return;
+	}
+	id = &j->id[e->value];
+	if (e->kind == HISTORY_REPORTED) {
+		*id |= 1;
+		j->id_node[e->value] = e->node;
+	} else if (e->kind == HISTORY_HEARD) {
+		if (*id != 1)
+			wrong(j, "report of %llu is heard %s",
+			      (unsigned long long) e->value,
+			      *id & 2 ? "twice" : "and was not made");
+		*id |= 2;
+	} else {
+		/* but for the end, which lets everybody go */
+		if (!(*id & 2) && !j->lost)
+			wrong(j, "report of %llu is acknowledged, but not heard",
+			      (unsigned long long) e->value);
+		*id |= 4;
+	}
+}
+
+/* ---------------------------------------------------------------------- all --- */
+
+static void one(struct judge *j, const struct history_entry *e)
+{
+	switch (e->kind) {
+	case HISTORY_ISSUED: issued(j, e); break;
+	case HISTORY_NAMED: named(j, e); break;
+	case HISTORY_RESULT: result(j, e); break;
+	case HISTORY_DECIDED: decided(j, e); break;
+	case HISTORY_EXCLUDED: excluded(j, e); break;
+	case HISTORY_JOINED: joined(j, e); break;
+	case HISTORY_LOST: j->lost = true; break;
+	case HISTORY_EPOCH: epoch(j, e); break;
+	case HISTORY_STAGED: j->staged[cell(j, e->op, e->node)] = 1; break;
+	case HISTORY_SHOWN: shown(j, e); break;
+	case HISTORY_READ: read_there(j, e); break;
+	case HISTORY_EVENT: event(j, e); break;
+	case HISTORY_OWN: own(j, e); break;
+	case HISTORY_HEARD:
+	case HISTORY_REPORTED:
+	case HISTORY_ACKED: report(j, e); break;
+	case HISTORY_ACCEPTED: accepted(j, e); break;
+	case HISTORY_COST:
+		if (e->value > (e->node == STORM_NO_NODE ? j->lim->owner_cost :
+							   j->lim->node_cost))
+			wrong(j, "%llu datagrams for one operation",
+			      (unsigned long long) e->value);
+		break;
+	case HISTORY_WINDOW:
+		if (e->value > j->lim->window)
+			wrong(j, "%llu bytes on their way",
+			      (unsigned long long) e->value);
+		break;
+	case HISTORY_FORGED:
+		if (e->value)
+			wrong(j, "%llu bytes sent upon what nobody sealed",
+			      (unsigned long long) e->value);
+		break;
+	case HISTORY_DISTURBED: j->node[e->node].disturbed = true; break;
+	case HISTORY_BROKEN: j->node[e->node].broken = true; break;
+	case HISTORY_RESTARTED:
+		j->node[e->node].epoch = 0;
+		emptied(j, e->node);
+		break;
+	case HISTORY_CALM: j->calm_at = e->at; break;
+	}
+}
+
+static void op_over(struct judge *j, uint32_t op)
+{
+	const struct history_op *o = &j->h->op[op - 1];
+	const struct op_state *s = &j->op[op - 1];
+	bool any = false;
+
+	if (s->issued && !s->ended && !j->lost)
+		wrong(j, "op %u never ended", op);
+	for (uint32_t i = 0; i < j->h->nodes; i++)
+		any |= j->shown[cell(j, op, i)];
+	for (uint32_t i = 0; any && !j->lim->dead && i < j->h->nodes; i++) {
+		const struct node_state *n = &j->node[i];
+
+		if (member_of(j, o, i) && !n->named && !n->broken &&
+		    s->place_in_line > n->line && !j->shown[cell(j, op, i)])
+			wrong(j, "some show op %u, but n%u never does", op,
+			      i + 1);
+		if (o->event && j->shown[cell(j, op, i)] && !n->broken &&
+		    !n->named && !j->signalled[cell(j, op, i)])
+			wrong(j, "n%u shows op %u, but its event is missing",
+			      i + 1, op);
+	}
+}
+
+/* Nothing more will happen: is something missing? */
+static void over(struct judge *j)
+{
+	for (uint32_t op = 1; op <= j->h->ops; op++)
+		op_over(j, op);
+	for (uint32_t i = 0; i < j->h->nodes && !j->lim->dead; i++)
+		if (j->node[i].broken && !j->node[i].named)
+			wrong(j, "n%u is broken, but was never named", i + 1);
+	for (uint32_t k = 0; k < j->h->ids && !j->lim->dead; k++) {
+		const struct node_state *n = &j->node[j->id_node[k]];
+
+		if (j->id[k] & 1 && !n->broken && !n->out && j->id[k] != 7)
+			wrong(j, "report of %u was never %s", k,
+			      j->id[k] & 2 ? "acknowledged" : "heard");
+	}
+}
+
+static void *zeroes(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
+		  char why[ORACLE_WHY])
+{
+	size_t cells = (size_t) h->ops * h->nodes;
+	struct judge j = { .h = h, .lim = lim, .why = why, .ok = true };
+	uint64_t *mem = zeroes((size_t) h->nodes * h->places, sizeof(*mem));
+
+	j.op = zeroes(h->ops, sizeof(*j.op));
+	j.node = zeroes(h->nodes, sizeof(*j.node));
+	j.staged = zeroes(3 * cells, 1);
+	j.shown = j.staged + cells;
+	j.signalled = j.shown + cells;
+	j.model = zeroes((size_t) h->nodes * h->places, sizeof(*j.model));
+	j.own_low = zeroes(cells, sizeof(*j.own_low));
+	j.line = zeroes(h->ops, sizeof(*j.line));
+	j.id = zeroes(h->ids, 1);
+	j.id_node = zeroes(h->ids, sizeof(*j.id_node));
+	for (uint32_t i = 0; i < h->nodes; i++)
+		j.node[i].mem = mem + (size_t) i * h->places;
+	find_effective(&j);
+	for (j.at = 0; j.ok && j.at < h->count; j.at++)
+		one(&j, &h->e[j.at]);
+	if (j.ok)
+		over(&j);
+	free(mem);
+	free(j.op);
+	free(j.node);
+	free(j.staged);
+	free(j.model);
+	free(j.own_low);
+	free(j.line);
+	free(j.id);
+	free(j.id_node);
+	return j.ok;
+}

@@ -1,0 +1,29 @@
+/*
+ * oracle.h - is a history one that the primitives' promises allow?  The white
+ * box: the owners' decisions are replayed, in the order in which they were
+ * made, on a model with one memory for each node, and everything that was seen
+ * anywhere must agree with it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+#include "history.h"
+
+#define ORACLE_WHY 256
+
+struct oracle_limits {
+	uint64_t bound;		/* ns from CALM (or issue) to a result; 0: any */
+	uint64_t window;	/* bytes sent and not yet written by all */
+	uint64_t owner_cost;	/* datagrams of the owner for one operation */
+	uint64_t node_cost;	/* ... and of a node */
+	bool dead;		/* the domain's last owner has died: nobody is
+				   left to name, to hear, or to finish */
+};
+
+/* True: it is.  False: why says what is wrong, and at which entry. */
+bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
+		  char why[ORACLE_WHY]);
+
+#endif
