@@ -187,10 +187,13 @@ static int opened(struct storm_link *l, struct storm_seal *s,
 		  const struct storm_header *h, const struct storm_rx *rx,
 		  uint8_t *out, size_t *len)
 {
+	const uint8_t *body = rx->buf + STORM_HEADER_LEN;
 	size_t n = rx->len - STORM_HEADER_LEN;
+	struct storm_memo *memo = l->t->ops->memo ?
+				  l->t->ops->memo(l->t, rx->buf) : NULL;
 
-	if (!s || storm_seal_open(s, rx->buf, h->sequence,
-				  rx->buf + STORM_HEADER_LEN, n, out)) {
+	if (!s || storm_seal_open_memo(s, rx->buf, h->sequence, body, n, out,
+				       memo)) {
 		l->stats->bad_seal++;
 		return STORM_EAUTH;
 	}

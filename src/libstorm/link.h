@@ -73,8 +73,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 
 /*
  * Verify and decrypt.  The sender is a node of the domain, as far as h says,
- * or its owner.  h was unpacked from rx; out has room for rx->len bytes
- * (may be rx->buf + STORM_HEADER_LEN).  STORM_OK and *len bytes in out; the
+ * or its owner.  h was unpacked from rx; out has room for rx->len bytes.  STORM_OK and *len bytes in out; the
  * reason is counted otherwise.  Control messages pass once per sequence.
  */
 int storm_link_open(struct storm_link *l, const struct storm_header *h,

@@ -13,7 +13,10 @@
 
 #include "seal.h"
 
+/* A sender's own is for sealing, a receiver's for opening, so the cipher's
+ * state, of a kilobyte or more, is made when it is first asked for. */
 struct storm_seal {
+	uint8_t sub[STORM_KEY_LEN];
 	EVP_CIPHER_CTX *enc, *dec;	/* keyed; only the nonce changes */
 };
 
@@ -45,10 +48,8 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 				     enum storm_lane lane)
 {
 	uint8_t info[6 + STORM_INCARNATION_LEN + 8 + 4 + 1];
-	uint8_t sub[STORM_KEY_LEN];
 	struct storm_out o = { info, info + sizeof(info), false };
 	struct storm_seal *s = calloc(1, sizeof(*s));
-	const EVP_CIPHER *c = EVP_aes_256_gcm();
 
 	if (!s)
 		return NULL;
@@ -57,20 +58,11 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 	storm_put64(&o, session);
 	storm_put32(&o, sender);
 	storm_put8(&o, (uint8_t) lane);
-	if (derive(key, info, sizeof(info), sub))
-		goto fail;
-	s->enc = EVP_CIPHER_CTX_new();
-	s->dec = EVP_CIPHER_CTX_new();
-	if (!s->enc || !s->dec ||
-	    EVP_EncryptInit_ex(s->enc, c, NULL, sub, NULL) != 1 ||
-	    EVP_DecryptInit_ex(s->dec, c, NULL, sub, NULL) != 1)
-		goto fail;
-	OPENSSL_cleanse(sub, sizeof(sub));
+	if (derive(key, info, sizeof(info), s->sub)) {
+		storm_seal_destroy(s);
+		return NULL;
+	}
 	return s;
-fail:
-	OPENSSL_cleanse(sub, sizeof(sub));
-	storm_seal_destroy(s);
-	return NULL;
 }
 
 void storm_seal_destroy(struct storm_seal *s)
@@ -79,7 +71,22 @@ void storm_seal_destroy(struct storm_seal *s)
 		return;
 	EVP_CIPHER_CTX_free(s->enc);
 	EVP_CIPHER_CTX_free(s->dec);
+	OPENSSL_cleanse(s->sub, sizeof(s->sub));
 	free(s);
+}
+
+/* Keyed for one direction; false: no memory, or OpenSSL failed. */
+static bool keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
+{
+	if (*ctx)
+		return true;
+	*ctx = EVP_CIPHER_CTX_new();
+	if (*ctx && EVP_CipherInit_ex(*ctx, EVP_aes_256_gcm(), NULL, sub, NULL,
+				      encrypt) == 1)
+		return true;
+	EVP_CIPHER_CTX_free(*ctx);
+	*ctx = NULL;
+	return false;
 }
 
 static void nonce(uint64_t sequence, uint8_t iv[12])
@@ -98,7 +105,8 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	int n, fin;
 
 	nonce(sequence, iv);
-	if (EVP_EncryptInit_ex(s->enc, NULL, NULL, NULL, iv) != 1 ||
+	if (!keyed(&s->enc, s->sub, 1) ||
+	    EVP_EncryptInit_ex(s->enc, NULL, NULL, NULL, iv) != 1 ||
 	    EVP_EncryptUpdate(s->enc, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
 	    EVP_EncryptUpdate(s->enc, out, &n, body, (int) len) != 1 ||
 	    EVP_EncryptFinal_ex(s->enc, out + n, &fin) != 1 ||
@@ -120,7 +128,8 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	len -= STORM_TAG_LEN;
 	memcpy(tag, body + len, STORM_TAG_LEN);
 	nonce(sequence, iv);
-	if (EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) != 1 ||
+	if (!keyed(&s->dec, s->sub, 0) ||
+	    EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) != 1 ||
 	    EVP_DecryptUpdate(s->dec, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
 	    EVP_DecryptUpdate(s->dec, out, &n, body, (int) len) != 1 ||
 	    EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
@@ -128,6 +137,35 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	    EVP_DecryptFinal_ex(s->dec, out + n, &fin) != 1)
 		return STORM_EAUTH;
 	return STORM_OK;
+}
+
+int storm_seal_open_memo(struct storm_seal *s,
+			 const uint8_t hdr[STORM_HEADER_LEN],
+			 uint64_t sequence, const uint8_t *body, size_t len,
+			 uint8_t *out, struct storm_memo *memo)
+{
+	int err;
+
+	if (memo && memo->plain && !CRYPTO_memcmp(memo->key, s->sub, sizeof(s->sub))) {
+		memcpy(out, memo->plain, len - STORM_TAG_LEN);
+		return STORM_OK;
+	}
+	err = storm_seal_open(s, hdr, sequence, body, len, out);
+	if (err || !memo || memo->plain)
+		return err;
+	memo->plain = malloc(len - STORM_TAG_LEN + 1);
+	if (memo->plain) {
+		memcpy(memo->plain, out, len - STORM_TAG_LEN);
+		memcpy(memo->key, s->sub, sizeof(memo->key));
+	}
+	return STORM_OK;
+}
+
+void storm_memo_free(struct storm_memo *memo)
+{
+	free(memo->plain);
+	OPENSSL_cleanse(memo->key, sizeof(memo->key));
+	memo->plain = NULL;
 }
 
 int storm_random(void *buf, size_t len)

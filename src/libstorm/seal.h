@@ -37,6 +37,20 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
 
+/*
+ * Opening is a function of the subkey and the bytes.  So whoever gives the same
+ * bytes to several receivers (the simulator) may keep a memo with them, all
+ * zeroes at first: a receiver with the subkey of the one that has opened them
+ * is given what that one found, any other opens them itself.
+ * Without a memo (NULL) everybody does.
+ */
+struct storm_memo { uint8_t key[STORM_KEY_LEN]; uint8_t *plain; };
+int storm_seal_open_memo(struct storm_seal *s,
+			 const uint8_t hdr[STORM_HEADER_LEN],
+			 uint64_t sequence, const uint8_t *body, size_t len,
+			 uint8_t *out, struct storm_memo *memo);
+void storm_memo_free(struct storm_memo *memo);	/* and zeroes it */
+
 /* Random bytes from the kernel; 0 or ESYS. */
 int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);

@@ -10,34 +10,59 @@
 
 #include "clock.h"
 #include "sim_private.h"
+#include "wire.h"
 
 /* -------------------------------------------------------------------- queue --- */
 
-static bool before(const struct event *a, const struct event *b)
+static void *grown(void *p, size_t *room, size_t size)
+{
+	*room = *room ? *room * 2 : 1024;
+	p = realloc(p, *room * size);
+	if (!p)
+		abort();	/* a simulation without memory is none */
+	return p;
+}
+
+static bool before(const struct turn *a, const struct turn *b)
 {
 	return a->at != b->at ? a->at < b->at : a->order < b->order;
 }
 
+/* A place in the pool. */
+static uint32_t event_new(struct storm_sim *sim)
+{
+	size_t room = sim->events_room;
+
+	if (sim->free_events)
+		return sim->free_event[--sim->free_events];
+	if (sim->events == room) {
+		size_t same = room;
+
+		sim->event = grown(sim->event, &room, sizeof(*sim->event));
+		sim->free_event = grown(sim->free_event, &same,
+					sizeof(*sim->free_event));
+		sim->events_room = (uint32_t) room;
+	}
+	return sim->events++;
+}
+
 void storm_sim_push(struct storm_sim *sim, struct event e)
 {
+	struct turn t = { e.at, sim->order++, event_new(sim) };
 	size_t i;
 
-	if (sim->count == sim->room) {
-		sim->room = sim->room ? sim->room * 2 : 1024;
-		sim->heap = realloc(sim->heap, sim->room * sizeof(e));
-		if (!sim->heap)
-			abort();	/* a simulation without memory is none */
-	}
-	e.order = sim->order++;
-	for (i = sim->count++; i && before(&e, &sim->heap[(i - 1) / 2]);
+	if (sim->count == sim->room)
+		sim->heap = grown(sim->heap, &sim->room, sizeof(t));
+	sim->event[t.event] = e;
+	for (i = sim->count++; i && before(&t, &sim->heap[(i - 1) / 2]);
 	     i = (i - 1) / 2)
 		sim->heap[i] = sim->heap[(i - 1) / 2];
-	sim->heap[i] = e;
+	sim->heap[i] = t;
 }
 
 static struct event pop(struct storm_sim *sim)
 {
-	struct event top = sim->heap[0], last = sim->heap[--sim->count];
+	struct turn top = sim->heap[0], last = sim->heap[--sim->count];
 	size_t i = 0, c;
 
 	while ((c = 2 * i + 1) < sim->count) {
@@ -51,23 +76,67 @@ static struct event pop(struct storm_sim *sim)
 	}
 	if (sim->count)
 		sim->heap[i] = last;
-	return top;
+	sim->free_event[sim->free_events++] = top.event;
+	return sim->event[top.event];
+}
+
+static void event_free(struct event *e)
+{
+	storm_sim_frame_put(e->frame);
+	free(e->buf);
+}
+
+/* Timers move all the time, mostly to later: only one that is due earlier than
+ * all that is queued of an endpoint is queued anew, and one that comes too
+ * early goes again. */
+static void tick_at(struct endpoint *ep, uint64_t at)
+{
+	ep->tick_at = at < ep->writable_at ? at : ep->writable_at;
+	if (ep->tick_at >= ep->tick_queued)
+		return;
+	ep->tick_queued = ep->tick_at;
+	storm_sim_push(ep->sim, (struct event) {
+		.at = ep->tick_at, .kind = EV_TICK, .to = ep->index });
 }
 
 /* ---------------------------------------------------------------------- run --- */
 
+static void datagrams(struct storm_sim *sim, struct endpoint *ep,
+		      const struct event *e)
+{
+	struct frame *f = e->frame;
+	struct storm_rx rx[64];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		size_t off = i * f->seg;
+		size_t len = f->len - off < f->seg ? f->len - off : f->seg;
+		struct storm_sim_count *c = f->bytes[off + 1] == STORM_MSG_DATA ?
+			&ep->traffic.rx_bulk : &ep->traffic.rx_control;
+
+		if (!(e->mask >> i & 1))
+			continue;
+		c->datagrams++;
+		c->bytes += len;
+		rx[n++] = (struct storm_rx) { f->bytes + off, len, e->group };
+	}
+	sim->given = f;
+	if (ep->nm)
+		storm_nm_datagrams(ep->nm, rx, n, sim->now);
+	else
+		storm_owner_datagrams(sim->owner, rx, n, sim->now);
+	sim->given = NULL;
+}
+
 static void input(struct storm_sim *sim, struct event *e)
 {
 	struct endpoint *ep = &sim->ep[e->to];
-	struct storm_rx rx = { e->buf, e->len, e->group };
 	struct storm_open *o = NULL;
 	int err;
 
-	if (e->life != ep->life || ep->down)
-		return;
 	if (e->to == sim->conf.nodes) {
 		if (e->kind == EV_DATAGRAM)
-			storm_owner_datagrams(sim->owner, &rx, 1, sim->now);
+			datagrams(sim, ep, e);
 		else if (e->kind == EV_REFUSED)
 			storm_owner_stream_failed(sim->owner, e->session,
 						  e->node, e->err, e->sys,
@@ -76,7 +145,7 @@ static void input(struct storm_sim *sim, struct event *e)
 	}
 	switch (e->kind) {
 	case EV_DATAGRAM:
-		storm_nm_datagrams(ep->nm, &rx, 1, sim->now);
+		datagrams(sim, ep, e);
 		break;
 	case EV_STREAM:
 		storm_nm_stream(ep->nm, e->ticket, e->buf, e->len, sim->now);
@@ -101,24 +170,60 @@ static void input(struct storm_sim *sim, struct event *e)
 		storm_nm_applied(ep->nm, e->session, e->op, e->err, e->sys,
 				 sim->now);
 		break;
+	case EV_TICK:
+		break;
 	}
 }
 
 static void tick(struct storm_sim *sim, struct endpoint *ep)
 {
-	uint64_t next;
+	uint64_t next = STORM_NEVER;
 
-	if (ep->down)
-		ep->tick_at = STORM_NEVER;
-	else if (ep->paused_until > sim->now)
-		ep->tick_at = ep->paused_until;
-	else {
+	ep->writable_at = STORM_NEVER;
+	if (ep->paused_until > sim->now) {
+		next = ep->paused_until;
+	} else if (!ep->down) {
 		next = ep->nm ? storm_nm_tick(ep->nm, sim->now) :
 				storm_owner_tick(sim->owner, sim->now);
 		/* a state machine that wants to run again at once still
 		 * takes time to do so */
-		ep->tick_at = next <= sim->now ? sim->now + STORM_US : next;
+		if (next <= sim->now)
+			next = sim->now + STORM_US;
 	}
+	tick_at(ep, next);
+}
+
+/* The next event happens. */
+static void turn(struct storm_sim *sim)
+{
+	struct event e = pop(sim);
+	struct endpoint *ep = &sim->ep[e.to];
+
+	if (e.kind == EV_TICK) {
+		/* another one has taken its place */
+		if (ep->tick_queued != e.at)
+			return;
+		ep->tick_queued = STORM_NEVER;
+		if (ep->tick_at > sim->now)
+			tick_at(ep, ep->tick_at);
+		else
+			tick(sim, ep);
+		return;
+	}
+	if (ep->paused_until > sim->now && !ep->down) {
+		e.at = ep->paused_until;
+		storm_sim_push(sim, e);
+		return;
+	}
+	if (e.life == ep->life && !ep->down)
+		input(sim, &e);
+	event_free(&e);
+	tick(sim, ep);
+}
+
+void storm_sim_called(struct storm_sim *sim, uint32_t node)
+{
+	tick(sim, &sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node]);
 }
 
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
@@ -127,38 +232,16 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 	uint64_t end = sim->now + ns;
 
 	for (;;) {
-		uint64_t next = sim->count ? sim->heap[0].at : STORM_NEVER;
-		struct endpoint *who = NULL;
-
 		if (done && done(arg))
 			return true;
-		for (uint32_t i = 0; i <= sim->conf.nodes; i++)
-			if (sim->ep[i].tick_at < next) {
-				next = sim->ep[i].tick_at;
-				who = &sim->ep[i];
-			}
-		if (next > end) {
-			sim->now = end;
-			return false;
-		}
-		if (next > sim->now)
-			sim->now = next;
-		if (who) {
-			tick(sim, who);
-		} else {
-			struct event e = pop(sim);
-			struct endpoint *ep = &sim->ep[e.to];
-
-			if (ep->paused_until > sim->now && !ep->down) {
-				e.at = ep->paused_until;
-				storm_sim_push(sim, e);
-				continue;
-			}
-			input(sim, &e);
-			free(e.buf);
-			tick(sim, ep);
-		}
+		if (!sim->count || sim->heap[0].at > end)
+			break;
+		if (sim->heap[0].at > sim->now)
+			sim->now = sim->heap[0].at;
+		turn(sim);
 	}
+	sim->now = end;
+	return false;
 }
 
 /* ------------------------------------------------------------------- faults --- */
@@ -167,11 +250,10 @@ static void nm_start(struct endpoint *ep)
 {
 	int err;
 
-	ep->nm = storm_nm_create(&ep->sim->conf.set, &ep->t, &storm_sim_host_ops, ep,
-				 &err);
+	ep->nm = storm_nm_create(&ep->sim->conf.set, &ep->t,
+				 &storm_sim_host_ops, ep, &err);
 	if (!ep->nm)
 		abort();
-	ep->tick_at = STORM_NEVER;
 }
 
 void storm_sim_crash(struct storm_sim *sim, uint32_t node)
@@ -241,6 +323,8 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 		sim->ep[i].t.ops = &storm_sim_transport_ops;
 		sim->ep[i].sim = sim;
 		sim->ep[i].index = i;
+		sim->ep[i].tick_at = sim->ep[i].tick_queued =
+			sim->ep[i].writable_at = STORM_NEVER;
 		if (i == n)
 			break;
 		snprintf(sim->names[i], sizeof(sim->names[i]), "n%u", i + 1);
@@ -256,7 +340,7 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 		storm_sim_destroy(sim);
 		return NULL;
 	}
-	sim->ep[n].tick_at = sim->now;
+	tick_at(&sim->ep[n], sim->now);
 	return sim;
 }
 
@@ -268,9 +352,14 @@ void storm_sim_destroy(struct storm_sim *sim)
 	/* whose sessions hang up their streams */
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		storm_nm_destroy(sim->ep[i].nm);
-	while (sim->count)
-		free(pop(sim).buf);
+	while (sim->count) {
+		struct event e = pop(sim);
+
+		event_free(&e);
+	}
 	free(sim->heap);
+	free(sim->event);
+	free(sim->free_event);
 	free(sim->stream);
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		storm_sim_host_clear(&sim->ep[i]);
@@ -299,7 +388,8 @@ uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node)
 	return sim->ep[node].session;
 }
 
-uint64_t storm_sim_sent(const struct storm_sim *sim, uint32_t node)
+const struct storm_sim_traffic *storm_sim_traffic(const struct storm_sim *sim,
+						  uint32_t node)
 {
-	return sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node].sent;
+	return &sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node].traffic;
 }

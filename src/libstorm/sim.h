@@ -22,6 +22,9 @@ struct storm_sim_conf {
 	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */
 	bool multicast;			/* does the network carry it? */
 	uint32_t mtu;			/* largest datagram */
+	/* What is sent at once arrives at once, as a frame with a mask of what
+	 * was lost of it: no reordering within one, but a thousand nodes more. */
+	bool frames;
 	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
 };
 
@@ -37,6 +40,12 @@ struct storm_sim_seen {
 	uint32_t event;
 	uint8_t *data;
 	size_t len;
+};
+
+/* What an endpoint sent, or was given; bulk: DATA. */
+struct storm_sim_count { uint64_t datagrams, bytes; };
+struct storm_sim_traffic {
+	struct storm_sim_count tx_control, tx_bulk, rx_control, rx_bulk;
 };
 
 struct storm_sim;
@@ -55,6 +64,10 @@ uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
 /* Run until done(arg) or so much virtual time has passed; true: done. */
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 		   bool (*done)(void *arg), void *arg);
+
+/* The owner (STORM_NO_NODE) or a node was called from outside the simulation:
+ * its timers may have moved. */
+void storm_sim_called(struct storm_sim *sim, uint32_t node);
 
 /* Faults.  A crashed node answers nothing and refuses streams; restarted it
  * has forgotten all but the files it shows. */
@@ -77,7 +90,8 @@ const struct storm_sim_seen *storm_sim_events(const struct storm_sim *sim,
 /* Own reports that the owner has acknowledged to this node, of a kind. */
 const struct storm_idset *storm_sim_acked(const struct storm_sim *sim,
 					  uint32_t node, uint8_t kind);
-/* Datagrams sent by an endpoint (STORM_NO_NODE: the owner). */
-uint64_t storm_sim_sent(const struct storm_sim *sim, uint32_t node);
+/* Of an endpoint (STORM_NO_NODE: the owner), from the start. */
+const struct storm_sim_traffic *storm_sim_traffic(const struct storm_sim *sim,
+						  uint32_t node);
 
 #endif

@@ -49,25 +49,65 @@ static uint32_t index_of(const struct storm_addr *a)
 	       (uint32_t) a->ip[14] << 8 | a->ip[15];
 }
 
+static struct frame *frame_new(const void *buf, size_t len, size_t seg)
+{
+	struct frame *f = malloc(sizeof(*f) + len);
+
+	if (!f || len > 64 * seg)
+		abort();
+	memcpy(f->bytes, buf, len);
+	f->refs = 1;
+	f->count = (uint32_t) ((len + seg - 1) / seg);
+	f->len = len;
+	f->seg = seg;
+	f->memo = NULL;
+	return f;
+}
+
+void storm_sim_frame_put(struct frame *f)
+{
+	if (!f || --f->refs)
+		return;
+	for (uint32_t i = 0; f->memo && i < f->count; i++)
+		storm_memo_free(&f->memo[i]);
+	free(f->memo);
+	free(f);
+}
+
 /* The copy of a datagram comes this much later: when it does no good. */
 #define DUP_LATE (50 * STORM_MS)
 
-static void deliver(struct storm_sim *sim, uint32_t to, bool group,
-		    const uint8_t *buf, size_t len, uint64_t at)
+/* Those of a mask to which it happens. */
+static uint64_t some(struct storm_sim *sim, uint64_t mask, uint32_t ppm)
 {
-	struct event e = { .kind = EV_DATAGRAM, .to = to, .group = group,
-			   .life = sim->ep[to].life, .len = len };
+	uint64_t hit = 0;
 
-	if (storm_sim_happens(sim, sim->conf.loss_ppm))
+	for (uint64_t left = mask; ppm && left; left &= left - 1)
+		if (storm_sim_happens(sim, ppm))
+			hit |= left & -left;
+	return hit;
+}
+
+static void arrives(struct storm_sim *sim, uint32_t to, bool group,
+		    struct frame *f, uint64_t mask, uint64_t at)
+{
+	if (!mask)
 		return;
-	for (int copy = storm_sim_happens(sim, sim->conf.dup_ppm); copy >= 0; copy--) {
-		e.at = at + storm_sim_upto(sim, copy ? DUP_LATE : sim->conf.jitter);
-		e.buf = malloc(len);
-		if (!e.buf)
-			abort();
-		memcpy(e.buf, buf, len);
-		storm_sim_push(sim, e);
-	}
+	f->refs++;
+	storm_sim_push(sim, (struct event) {
+		.at = at, .kind = EV_DATAGRAM, .to = to, .group = group,
+		.life = sim->ep[to].life, .frame = f, .mask = mask });
+}
+
+/* What of these datagrams is not lost on its way arrives; some of it twice. */
+static void deliver(struct storm_sim *sim, uint32_t to, bool group,
+		    struct frame *f, uint64_t mask, uint64_t at)
+{
+	mask &= ~some(sim, mask, sim->conf.loss_ppm);
+	arrives(sim, to, group, f, some(sim, mask, sim->conf.dup_ppm),
+		at + storm_sim_upto(sim, DUP_LATE));
+	arrives(sim, to, group, f, mask,
+		at + storm_sim_upto(sim, sim->conf.jitter));
 }
 
 /* Every node has joined the groups of the pool, and no others. */
@@ -83,46 +123,117 @@ static bool joined(const struct storm_sim *sim, const struct storm_addr *to)
 
 #define SEND_BUFFER (208 << 10)
 
+/* As over UDP: the owner's bulk data wait in a socket of that size; what a node
+ * passes on is kept until it can go.  False: there is no room. */
+static bool has_room(struct endpoint *ep)
+{
+	struct storm_sim *sim = ep->sim;
+	double bytes_ns = sim->conf.bandwidth / 1e9;
+	uint64_t full;
+
+	if (ep->index != sim->conf.nodes || bytes_ns <= 0)
+		return true;
+	full = (uint64_t) (SEND_BUFFER / bytes_ns);
+	if (ep->busy_until <= sim->now + full)
+		return true;
+	ep->writable_at = ep->busy_until - full / 2;
+	return false;
+}
+
+/* The sender's line takes a datagram; when the last byte of it arrives. */
+static uint64_t transmit(struct endpoint *ep, size_t len)
+{
+	struct storm_sim *sim = ep->sim;
+
+	if (ep->busy_until < sim->now)
+		ep->busy_until = sim->now;
+	if (sim->conf.bandwidth > 0)
+		ep->busy_until += (uint64_t) ((double) len * 1e9 /
+					      sim->conf.bandwidth);
+	return ep->busy_until + sim->conf.latency;
+}
+
+static void to_all(struct endpoint *from, struct frame *f, uint64_t mask,
+		   uint64_t at)
+{
+	struct storm_sim *sim = from->sim;
+
+	if (!f->memo)
+		f->memo = calloc(f->count, sizeof(*f->memo));
+	if (!f->memo)
+		abort();
+	for (uint32_t i = 0; i < sim->conf.nodes; i++)
+		if (i != from->index)
+			deliver(sim, i, true, f, mask, at);
+}
+
+static void send_some(struct endpoint *ep, const struct storm_addr *to,
+		      struct frame *f, uint64_t mask, uint64_t at)
+{
+	struct storm_sim *sim = ep->sim;
+
+	if (to->ip[0] != 0) {
+		if (index_of(to) <= sim->conf.nodes)
+			deliver(sim, index_of(to), false, f, mask, at);
+	} else if (sim->conf.multicast && joined(sim, to)) {
+		to_all(ep, f, mask, at);	/* v4-mapped: a group */
+	}
+}
+
 static int sim_send(struct storm_transport *t, enum storm_class c,
 		    const struct storm_addr *to, const void *buf, size_t len,
 		    size_t seg)
 {
 	struct endpoint *ep = (struct endpoint *) t;
 	struct storm_sim *sim = ep->sim;
-	bool group = to->ip[0] == 0;	/* v4-mapped: the pool of groups */
-	const uint8_t *p = buf;
+	struct storm_sim_count *count = c == STORM_BULK ? &ep->traffic.tx_bulk :
+							  &ep->traffic.tx_control;
+	struct frame *f;
+	uint64_t at = 0;
 
-	/* as over UDP: the owner's bulk data wait in a socket of that size,
-	 * what a node passes on is kept until it can go */
-	if (c == STORM_BULK && ep->index == sim->conf.nodes &&
-	    sim->conf.bandwidth > 0 && ep->busy_until > sim->now &&
-	    (double) (ep->busy_until - sim->now) * sim->conf.bandwidth / 1e9 >
-	    SEND_BUFFER)
+	if (c == STORM_BULK && !has_room(ep))
 		return -EAGAIN;
-	for (size_t off = 0; off < len; off += seg) {
-		size_t n = len - off < seg ? len - off : seg;
-		uint64_t at;
+	f = frame_new(buf, len, seg);
+	for (uint32_t i = 0; i < f->count; i++) {
+		size_t left = len - i * seg;
 
-		if (ep->busy_until < sim->now)
-			ep->busy_until = sim->now;
-		if (sim->conf.bandwidth > 0)
-			ep->busy_until += (uint64_t) ((double) n * 1e9 /
-						      sim->conf.bandwidth);
-		at = ep->busy_until + sim->conf.latency;
-		ep->sent++;
-		if (!group) {
-			uint32_t i = index_of(to);
-
-			if (i <= sim->conf.nodes)
-				deliver(sim, i, false, p + off, n, at);
-			continue;
-		}
-		for (uint32_t i = 0; sim->conf.multicast && joined(sim, to) &&
-		     i < sim->conf.nodes; i++)
-			if (i != ep->index)
-				deliver(sim, i, true, p + off, n, at);
+		at = transmit(ep, left < seg ? left : seg);
+		if (!sim->conf.frames)
+			send_some(ep, to, f, 1ULL << i, at);
 	}
+	if (sim->conf.frames)
+		send_some(ep, to, f, ~0ULL >> (64 - f->count), at);
+	storm_sim_frame_put(f);
+	count->datagrams += (len + seg - 1) / seg;
+	count->bytes += len;
 	return 0;
+}
+
+/* A number for a stream: one that is over gives its own away. */
+static uint32_t stream_new(struct storm_sim *sim)
+{
+	uint32_t number = sim->stream_free;
+
+	if (number) {
+		sim->stream_free = sim->stream[number - 1].next;
+		return number;
+	}
+	sim->stream = realloc(sim->stream, (sim->streams + 1) *
+			      sizeof(*sim->stream));
+	if (!sim->stream)
+		abort();
+	return ++sim->streams;
+}
+
+static void stream_free(struct storm_sim *sim, uint32_t number)
+{
+	uint32_t *p = &sim->ep[sim->stream[number - 1].from].streams;
+
+	while (*p != number)
+		p = &sim->stream[*p - 1].next;
+	*p = sim->stream[number - 1].next;
+	sim->stream[number - 1].next = sim->stream_free;
+	sim->stream_free = number;
 }
 
 static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
@@ -146,18 +257,19 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		e.err = STORM_ENOAGENT;
 		e.sys = ECONNREFUSED;
 	} else {
+		uint32_t number = stream_new(sim);
+
 		e.buf = malloc(len);
-		sim->stream = realloc(sim->stream, (sim->streams + 1) *
-				      sizeof(*sim->stream));
-		if (!e.buf || !sim->stream)
+		if (!e.buf)
 			abort();
 		memcpy(e.buf, buf, len);
 		/* to another version, ours is another */
 		if (sim->ep[i].foreign)
 			e.buf[5]++;
-		sim->stream[sim->streams++] = (struct stream) {
-			ep->index, ep->life, node, session, false };
-		e.ticket = sim->streams;
+		sim->stream[number - 1] = (struct stream) {
+			ep->index, ep->life, node, session, false, ep->streams };
+		ep->streams = number;
+		e.ticket = number;
 	}
 	storm_sim_push(sim, e);
 	return 0;
@@ -169,19 +281,22 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	struct endpoint *ep = (struct endpoint *) t;
 	struct storm_sim *sim = ep->sim;
 	const struct stream *s = &sim->stream[number - 1];
-	struct event e = {
-		.kind = EV_REFUSED, .to = s->from, .life = s->life,
-		.session = s->session, .node = s->node,
-	};
+	struct event e = { .kind = EV_REFUSED };
 
 	if (!number || number > sim->streams)
 		abort();
+	e.to = s->from;
+	e.life = s->life;
+	e.session = s->session;
+	e.node = s->node;
+	stream_free(sim, (uint32_t) number);
 	if (!err)
 		return;
 	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
 	e.sys = err == STORM_EAUTH ? ECONNRESET :
 		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 : 0;
-	e.at = sim->now + sim->conf.latency + storm_sim_upto(sim, sim->conf.jitter);
+	e.at = sim->now + sim->conf.latency +
+	       storm_sim_upto(sim, sim->conf.jitter);
 	storm_sim_push(sim, e);
 }
 
@@ -197,11 +312,13 @@ static bool sim_stream_waits(struct storm_transport *t, uint64_t number)
 static void sim_drop_streams(struct storm_transport *t, uint64_t session)
 {
 	struct endpoint *ep = (struct endpoint *) t;
+	struct stream *s;
 
-	for (size_t i = 0; i < ep->sim->streams; i++)
-		if (ep->sim->stream[i].from == ep->index &&
-		    ep->sim->stream[i].session == session)
-			ep->sim->stream[i].over = true;
+	for (uint32_t i = ep->streams; i; i = s->next) {
+		s = &ep->sim->stream[i - 1];
+		if (s->session == session)
+			s->over = true;
+	}
 }
 
 static size_t sim_mtu(struct storm_transport *t)
@@ -209,8 +326,18 @@ static size_t sim_mtu(struct storm_transport *t)
 	return ((struct endpoint *) t)->sim->conf.mtu;
 }
 
+static struct storm_memo *sim_memo(struct storm_transport *t,
+				   const uint8_t *buf)
+{
+	const struct frame *f = ((struct endpoint *) t)->sim->given;
+
+	return f && f->memo ? &f->memo[(size_t) (buf - f->bytes) / f->seg] :
+			      NULL;
+}
+
 const struct storm_transport_ops storm_sim_transport_ops = {
 	.name = "sim", .send = sim_send, .send_stream = sim_stream,
 	.end_stream = sim_end_stream, .stream_waits = sim_stream_waits,
 	.drop_streams = sim_drop_streams, .mtu = sim_mtu,
+	.memo = sim_memo,
 };

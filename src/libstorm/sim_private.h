@@ -9,27 +9,48 @@
 
 #include "credential.h"
 #include "idset.h"
+#include "seal.h"
 #include "sim.h"
 
+/*
+ * What one send() gave: up to 64 datagrams of seg bytes, the last one shorter.
+ * All who receive one share it, each with a mask of those that reached it.
+ */
+struct frame {
+	uint32_t refs, count;
+	size_t len, seg;
+	struct storm_memo *memo;	/* one each, where several receive */
+	uint8_t bytes[];
+};
+
 enum kind { EV_DATAGRAM, EV_STREAM, EV_REFUSED, EV_AUTH, EV_BEGUN, EV_STAGED,
-	    EV_APPLIED };
+	    EV_APPLIED, EV_TICK };
 
 struct event {
-	uint64_t at, order;
+	uint64_t at;
 	enum kind kind;
 	uint32_t to, life;	/* endpoint, and which life of it */
 	bool group;
 	uint64_t session, op, ticket;	/* ticket: a stream's number too */
 	uint32_t node;
 	int err, sys;
+	struct frame *frame;
+	uint64_t mask;		/* which datagrams of the frame */
 	uint8_t *buf;
 	size_t len;
+};
+
+/* The queue is a heap of these; the events stand in a pool. */
+struct turn {
+	uint64_t at, order;
+	uint32_t event;
 };
 
 struct stream {			/* who waits for what becomes of it */
 	uint32_t from, life, node;
 	uint64_t session;
 	bool over;
+	uint32_t next;		/* of the same sender, or free: number; 0: none */
 };
 
 struct endpoint {
@@ -39,7 +60,11 @@ struct endpoint {
 	uint32_t life;
 	bool down, foreign;
 	int disk_error;
-	uint64_t paused_until, busy_until, tick_at, sent;
+	uint64_t paused_until, busy_until;
+	uint64_t tick_at, tick_queued;	/* NEVER: no EV_TICK is queued */
+	uint64_t writable_at;		/* who was told EAGAIN is called then */
+	uint32_t streams;		/* own ones: the first's number */
+	struct storm_sim_traffic traffic;
 	struct storm_nm *nm;
 	uint64_t session;
 	struct storm_sim_file *files;
@@ -56,10 +81,15 @@ struct storm_sim {
 	struct storm_owner *owner;
 	char (*names)[16];
 	uint64_t now, random, order;
-	struct event *heap;
+	struct turn *heap;
 	size_t count, room;
+	struct event *event;	/* the pool */
+	uint32_t events, events_room;
+	uint32_t *free_event;
+	uint32_t free_events;
+	struct frame *given;	/* is being received */
 	struct stream *stream;
-	size_t streams;
+	uint32_t streams, stream_free;
 };
 
 /* sim.c: an event happens in its turn; its buf is the simulator's from here */
@@ -70,6 +100,7 @@ uint64_t storm_sim_chance(struct storm_sim *sim);
 bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm);
 uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns);
 extern const struct storm_transport_ops storm_sim_transport_ops;
+void storm_sim_frame_put(struct frame *f);
 void storm_sim_address(uint32_t index, struct storm_addr *a);
 
 /* sim_host.c */

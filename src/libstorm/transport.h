@@ -13,6 +13,7 @@
 #include "storm.h"
 
 struct storm_transport;
+struct storm_memo;		/* seal.h */
 
 /* Which queue a datagram takes: bulk data never delay control. */
 enum storm_class { STORM_CONTROL, STORM_BULK };
@@ -53,6 +54,13 @@ struct storm_transport_ops {
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);
 	/* Largest datagram (UDP payload) that the interface takes. */
 	size_t (*mtu)(struct storm_transport *t);
+	/*
+	 * NULL but in a simulation, where the same bytes come to many receivers
+	 * in one process: the memo that is kept with a datagram's, of which one
+	 * of them is being given now; or NULL.
+	 */
+	struct storm_memo *(*memo)(struct storm_transport *t,
+				   const uint8_t *buf);
 };
 
 /* Every transport's struct begins with this. */
@@ -62,7 +70,7 @@ struct storm_transport {
 
 /* One datagram received. */
 struct storm_rx {
-	uint8_t *buf;		/* decrypted in place: the bytes are destroyed */
+	uint8_t *buf;		/* for reading: others may be given the same */
 	size_t len;
 	bool group;		/* came by multicast */
 };
