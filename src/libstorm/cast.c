@@ -6,6 +6,13 @@
 #include "cast.h"
 #include "idset.h"
 
+void storm_cast_free(struct storm_cast *c)
+{
+	storm_idset_clear(&c->p);
+	storm_idset_clear(&c->cmp_p);
+	storm_idset_clear(&c->excluded);
+}
+
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 {
 	struct storm_out o = { buf, buf + max, false };
@@ -23,7 +30,9 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 	storm_put8(&o, c->cmp_var);
 	storm_put8(&o, c->cmp_rel);
 	storm_put64(&o, c->cmp_value);
-	storm_put_idset(&o, &c->excluded);
+	storm_put_set(&o, &c->p);
+	storm_put_set(&o, &c->cmp_p);
+	storm_put_set(&o, &c->excluded);
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
@@ -45,13 +54,15 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	c->cmp_var = storm_get8(&i);
 	c->cmp_rel = storm_get8(&i);
 	c->cmp_value = storm_get64(&i);
-	storm_get_idset(&i, &c->excluded, count - 1);
+	storm_get_set(&i, &c->p, count - 1);
+	storm_get_set(&i, &c->cmp_p, count - 1);
+	storm_get_set(&i, &c->excluded, count - 1);
 	if (storm_in_done(&i) && !(c->flags & ~STORM_CAST_FLAGS) &&
 	    c->decision <= STORM_ABORT && c->cmp_var < STORM_VARS &&
 	    c->cmp_rel <= STORM_NE && c->sent <= c->size &&
 	    (!c->chunk || (c->chunk >= STORM_CHUNK_MIN &&
 			   c->chunk <= STORM_DATAGRAM_MAX)))
 		return STORM_OK;
-	storm_idset_clear(&c->excluded);
+	storm_cast_free(c);
 	return STORM_EINVAL;
 }

@@ -29,15 +29,18 @@ struct storm_cast {
 	uint8_t flags;
 	uint64_t heartbeat;
 	uint64_t op, size;	/* the operation under way, or the last one */
+	struct storm_idset p;	/* its nodes; empty: all members */
 	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */
 	uint64_t sent;		/* bytes sent so far */
 	uint8_t decision;
 	uint64_t cmp;		/* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;
 	uint64_t cmp_value;
+	struct storm_idset cmp_p;	/* empty: all members */
 	struct storm_idset excluded;	/* fenced nodes, all epochs so far */
 };
 
+void storm_cast_free(struct storm_cast *c);	/* its sets */
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
 /* buf begins after the u8 what. count: nodes in the domain. */
 int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,

@@ -50,9 +50,6 @@ struct storm_domain {
 	struct storm_owner *owner;
 	struct storm_addr self;
 	struct storm_outcome opened;
-	bool compared;
-	enum storm_compare compare;
-	struct storm_outcome compare_out;
 	struct note *notes, **notes_tail;
 	uint64_t created;
 };
@@ -76,14 +73,22 @@ static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
 	pthread_cond_broadcast(&d->sh->cond);
 }
 
-static void on_compare_done(void *arg, enum storm_compare result,
+/* Who is in storm_compare_and_write(). */
+struct comparer {
+	bool done;
+	enum storm_compare result;
+	struct storm_outcome out;
+};
+
+static void on_compare_done(void *arg, void *token, enum storm_compare result,
 			    struct storm_outcome *out)
 {
 	storm_domain_t *d = arg;
+	struct comparer *c = token;
 
-	d->compared = true;
-	d->compare = result;
-	d->compare_out = *out;
+	c->done = true;
+	c->result = result;
+	c->out = *out;
 	pthread_cond_broadcast(&d->sh->cond);
 }
 
@@ -375,7 +380,6 @@ void storm_domain_destroy(storm_domain_t *d)
 	shared_leave(d->sh);
 	storm_udp_destroy(d->udp);
 	storm_outcome_clear(&d->opened);
-	storm_outcome_clear(&d->compare_out);
 	close(d->wake);
 	free(d);
 }
@@ -388,6 +392,7 @@ void storm_domain_self(const storm_domain_t *d, struct storm_addr *self)
 /* -------------------------------------------------------------- primitives --- */
 
 storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_idset *P,
 				     const struct storm_target *to,
 				     const void *buf, uint64_t len)
 {
@@ -400,7 +405,7 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 	e->domain = d;
 	e->len = len;
 	pthread_mutex_lock(&d->sh->lock);
-	err = storm_owner_xfer(d->owner, to, buf, len, e, storm_now());
+	err = storm_owner_xfer(d->owner, P, to, buf, len, e, storm_now());
 	d->sh->users += !err;
 	pthread_mutex_unlock(&d->sh->lock);
 	if (err) {
@@ -462,30 +467,30 @@ uint64_t storm_event_progress(storm_event_t *e)
 }
 
 enum storm_compare storm_compare_and_write(storm_domain_t *d,
-					   enum storm_own_var var,
+					   const struct storm_idset *P,
+					   uint32_t var,
 					   enum storm_relation rel,
 					   uint64_t value,
+					   const struct storm_assign *write,
 					   struct storm_outcome *out)
 {
-	enum storm_compare result = STORM_FAILED;
+	struct comparer c = { .result = STORM_FAILED,
+			      .out = { .state = STORM_ABORTED } };
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	d->compared = false;
-	err = d->running ? storm_owner_compare(d->owner, var, rel, value,
-					       storm_now()) : STORM_ECLOSED;
-	if (err) {
-		give(out, &(struct storm_outcome) { .state = STORM_ABORTED });
-	} else {
+	err = d->running ? storm_owner_compare(d->owner, P, var, rel, value,
+					       write, &c, storm_now()) :
+			   STORM_ECLOSED;
+	if (!err) {
 		wake(d);
-		while (!d->compared)
+		while (!c.done)
 			pthread_cond_wait(&d->sh->cond, &d->sh->lock);
-		result = d->compare;
-		give(out, &d->compare_out);
-		storm_outcome_clear(&d->compare_out);
 	}
+	give(out, &c.out);
+	storm_outcome_clear(&c.out);
 	pthread_mutex_unlock(&d->sh->lock);
-	return result;
+	return c.result;
 }
 
 /* -------------------------------------------------------------- statistics --- */

@@ -39,15 +39,11 @@ static struct storm_child *child_of(struct nm_session *s, uint32_t node)
 
 static bool holds(const struct nm_session *s)
 {
-	uint64_t v = s->var[s->cast.cmp_var], w = s->cast.cmp_value;
+	const struct storm_cast *c = &s->cast;
 
-	switch ((enum storm_relation) s->cast.cmp_rel) {
-	case STORM_GE: return v >= w;
-	case STORM_LT: return v < w;
-	case STORM_EQ: return v == w;
-	case STORM_NE: return v != w;
-	}
-	return false;
+	return (c->cmp_p.count && !storm_idset_has(&c->cmp_p, s->self)) ||
+	       storm_relation_holds(s->var[c->cmp_var], c->cmp_rel,
+				    c->cmp_value);
 }
 
 /* This node's own state, for its subtree to be merged into. */
@@ -67,6 +63,7 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	out->progress = x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
 			x->mapped ? storm_chunkmap_progress(&x->map) : 0;
 	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
+		     (x->no ? STORM_STATUS_NO : 0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
 	out->cmp = s->cast.cmp;
 	out->cmp_false = out->cmp && !holds(s);
@@ -100,7 +97,7 @@ static bool news(const struct nm_session *s, const struct storm_status *st)
 	if (st->missing.count && st->faults_total <= was.faults_total)
 		return false;
 	/* to memory it is sent at once, and nobody waits for the beginning */
-	if (st->op != was.op && s->x.begin.to.kind == STORM_TARGET_MEMORY) {
+	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE) {
 		was.op = st->op;
 		was.phase = STORM_PHASE_BEGUN;
 	}
@@ -177,7 +174,7 @@ static void session_free(struct nm_session *s)
 	storm_reports_clear(&s->all);
 	storm_reports_clear(&s->mine);
 	storm_status_free(&s->sent);
-	storm_idset_clear(&s->cast.excluded);
+	storm_cast_free(&s->cast);
 	nm->recent[nm->recent_at++ % 256] = s->link.session;
 	storm_tree_free(&s->tree);
 	storm_link_free(&s->link);
@@ -406,10 +403,10 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	bool asked = c->flags & STORM_CAST_ASK;
 
 	if (c->version < s->cast.version) {
-		storm_idset_clear(&c->excluded);
+		storm_cast_free(c);
 		return;
 	}
-	storm_idset_clear(&s->cast.excluded);
+	storm_cast_free(&s->cast);
 	s->cast = *c;
 	if (c->flags & STORM_CAST_CLOSING) {
 		nm_report_release(s);
@@ -750,6 +747,28 @@ void storm_nm_destroy(struct storm_nm *nm)
 	}
 	free(nm->stage);
 	free(nm);
+}
+
+int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
+		     size_t len)
+{
+	if (segment >= STORM_SEGMENTS)
+		return STORM_EINVAL;
+	nm->segment[segment] = (struct nm_segment) { base, base ? len : 0 };
+	return STORM_OK;
+}
+
+int storm_nm_global(struct storm_nm *nm, uint64_t session, uint32_t var,
+		    uint64_t *value)
+{
+	struct nm_session *s = nm_find(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	if (var < STORM_VARS || !storm_var_known(var))
+		return STORM_EINVAL;
+	*value = s->global[var - STORM_GLOBAL(0)];
+	return STORM_OK;
 }
 
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,

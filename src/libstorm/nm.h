@@ -71,8 +71,10 @@ struct storm_nm_ops {
 	/* Forget it: unlink the temporary, free everything.  Also called after
 	 * a commit, to free. */
 	void (*file_end)(void *host, void *file);
-	/* A memory transfer was decided: remote_event with its data (valid
-	 * during the call).  Once, after the data. */
+	/* A transfer was decided and its data are there: remote_event, to
+	 * memory with them (valid during the call), to a segment with their
+	 * place in it, of a file with none (and if its remote_event is not 0).
+	 * Once, after the data. */
 	void (*event)(void *host, void *ctx, uint64_t session,
 		      uint32_t remote_event, const void *buf, size_t len);
 	/* The owner has these ids of (kind): end to end. */
@@ -128,6 +130,17 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids,
 		    uint64_t now);
+
+/* Global memory: len bytes at base are segment number segment of this node, in
+ * every session; they stay the host's, which may read them at any time between
+ * its calls, and must be there until base is NULL or another, while no transfer
+ * to it is under way.  STORM_EINVAL: segment is out of range. */
+int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
+		     size_t len);
+
+/* This node's copy of a global variable, as far as it has heard. */
+int storm_nm_global(struct storm_nm *nm, uint64_t session, uint32_t var,
+		    uint64_t *value);
 
 /* Raise an own variable; a lower value changes nothing. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,

@@ -38,6 +38,7 @@ struct nm_xfer {
 	uint64_t sent;		/* the owner's, as far as heard */
 	enum storm_decision decision;
 	int err, sys;		/* this node's fault */
+	bool no;		/* the relation does not hold here */
 	uint64_t gap_at;	/* new gaps are asked for then */
 	uint64_t nack_at;	/* all that is missing is asked for again */
 	uint64_t nack_high;	/* chunks below were asked for */
@@ -72,6 +73,7 @@ struct nm_session {
 	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } said, begin,
 		ack[STORM_REPORT_KINDS];
 	uint64_t var[STORM_VARS];
+	uint64_t global[STORM_GLOBALS];
 	struct nm_xfer x;
 	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
 	uint32_t nfaults;
@@ -102,6 +104,7 @@ struct storm_nm {
 	struct nm_session *sessions;
 	struct pending *pending;
 	uint64_t tickets;
+	struct nm_segment { void *base; size_t len; } segment[STORM_SEGMENTS];
 	uint64_t recent[256];	/* sessions that are over: no second life */
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;

@@ -61,6 +61,61 @@ static void ended(struct nm_session *s, uint64_t now)
 	nm_status(s, false, now);
 }
 
+static void begin_memory(struct nm_session *s)
+{
+	struct nm_xfer *x = &s->x;
+	const struct storm_target *to = &x->begin.to;
+	uint64_t size = x->begin.size;
+
+	if (x->begin.to.kind == STORM_TARGET_SEGMENT) {
+		const struct nm_segment *g = &s->nm->segment[to->segment];
+
+		if (!g->base)
+			fail(s, STORM_ENOENT, 0);
+		else if (to->offset > g->len || size > g->len - to->offset)
+			fail(s, STORM_ETOOBIG, 0);
+	}
+	if (size > MEMORY_MAX)
+		fail(s, STORM_ETOOBIG, 0);
+	if (x->err)
+		return;
+	x->mem = malloc(size + 1);
+	if (!x->mem)
+		fail(s, STORM_ENOMEM, 0);
+	else
+		x->phase = STORM_PHASE_BEGUN;
+}
+
+/* There is nothing to wait for: the answer is all that is staged. */
+static void begin_compare(struct nm_session *s)
+{
+	const struct storm_comparison *c = &s->x.begin.cmp;
+	uint64_t v = c->var < STORM_VARS ? s->var[c->var] :
+					   s->global[c->var - STORM_GLOBAL(0)];
+
+	s->x.no = !storm_relation_holds(v, c->rel, c->value);
+	s->x.phase = STORM_PHASE_STAGED;
+}
+
+static void begin(struct nm_session *s)
+{
+	struct nm_xfer *x = &s->x;
+
+	switch ((int) x->begin.to.kind) {
+	case STORM_TARGET_FILE:
+		x->opening = true;
+		s->nm->ops.file_begin(s->nm->host, s->ctx, s->link.session,
+				      x->op, &x->begin.to, x->begin.size,
+				      &x->file);
+		break;
+	case STORM_KIND_COMPARE:
+		begin_compare(s);
+		break;
+	default:
+		begin_memory(s);
+	}
+}
+
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 {
 	struct nm_xfer *x = &s->x;
@@ -73,25 +128,15 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	memset(x, 0, sizeof(*x));
 	x->op = b->op;
 	x->begin = *b;
-	b->to.path = NULL;
+	memset(b, 0, sizeof(*b));
 	x->nack_at = x->gap_at = STORM_NEVER;
 	x->nack_rto = NACK_RTO_FIRST;
-	if (s->refused) {
+	if (!storm_begin_names(&x->begin, s->self))
+		x->phase = STORM_PHASE_ENDED;	/* it goes on without us */
+	else if (s->refused)
 		fail(s, s->refused, 0);
-	} else if (x->begin.to.kind == STORM_TARGET_FILE) {
-		x->opening = true;
-		s->nm->ops.file_begin(s->nm->host, s->ctx, s->link.session,
-				      x->op, &x->begin.to, x->begin.size,
-				      &x->file);
-	} else if (x->begin.size > MEMORY_MAX) {
-		fail(s, STORM_ETOOBIG, 0);
-	} else {
-		x->mem = malloc(x->begin.size + 1);
-		if (!x->mem)
-			fail(s, STORM_ENOMEM, 0);
-		else
-			x->phase = STORM_PHASE_BEGUN;
-	}
+	else
+		begin(s);
 	nm_xfer_cast(s, now);
 	nm_status(s, false, now);
 }
@@ -144,7 +189,8 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 	}
 	memmove(x->part + x->part_len, x->part + STORM_BEGIN_MAX,
 		x->part_last);
-	err = storm_begin_unpack(&b, x->part, x->part_len + x->part_last);
+	err = storm_begin_unpack(&b, x->part, x->part_len + x->part_last,
+				 s->open->count);
 	if (err || b.op != op) {
 		if (!err)
 			storm_begin_free(&b);
@@ -192,6 +238,43 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 		nm_status(s, false, now);
 }
 
+static void signal_event(struct nm_session *s, const void *buf, size_t len)
+{
+	s->nm->ops.event(s->nm->host, s->ctx, s->link.session,
+			 s->x.begin.to.remote_event, buf, len);
+}
+
+/* The decision is COMMIT: what is staged is shown, and then signalled. */
+static void show(struct nm_session *s, uint64_t now)
+{
+	struct nm_xfer *x = &s->x;
+	const struct storm_target *to = &x->begin.to;
+	const struct storm_comparison *c = &x->begin.cmp;
+	const struct nm_segment *g = &s->nm->segment[to->segment];
+	uint8_t *at;
+
+	switch ((int) x->begin.to.kind) {
+	case STORM_TARGET_FILE:
+		x->committing = true;
+		s->nm->ops.file_commit(s->nm->host, x->file, s->link.session,
+				       x->op);
+		return;		/* and ended by storm_nm_applied() */
+	case STORM_KIND_COMPARE:
+		if (c->writes)
+			s->global[c->write.var - STORM_GLOBAL(0)] =
+				c->write.value;
+		break;
+	case STORM_TARGET_SEGMENT:
+		at = (uint8_t *) g->base + to->offset;
+		memcpy(at, x->mem, (size_t) x->begin.size);
+		signal_event(s, at, (size_t) x->begin.size);
+		break;
+	default:
+		signal_event(s, x->mem, (size_t) x->begin.size);
+	}
+	ended(s, now);
+}
+
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      int err, int sys, uint64_t now)
 {
@@ -202,6 +285,8 @@ void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 	s->x.committing = false;
 	if (err)
 		fail(s, err, sys);
+	else if (s->x.begin.to.remote_event)
+		signal_event(s, NULL, 0);
 	ended(s, now);
 }
 
@@ -218,15 +303,8 @@ static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
 		/* the host may be at it: its answer ends the transfer */
 		if (!x->opening && !x->staging)
 			ended(s, now);
-	} else if (x->begin.to.kind == STORM_TARGET_FILE) {
-		x->committing = true;
-		s->nm->ops.file_commit(s->nm->host, x->file, s->link.session,
-				       x->op);
 	} else {
-		s->nm->ops.event(s->nm->host, s->ctx, s->link.session,
-				 x->begin.to.remote_event, x->mem,
-				 (size_t) x->begin.size);
-		ended(s, now);
+		show(s, now);
 	}
 }
 
@@ -345,7 +423,7 @@ void nm_xfer_pass(struct storm_nm *nm)
 	if (!s)
 		return;
 	nm->pass_of = NULL;
-	next = storm_tree_successor(&s->tree, s->self);
+	next = storm_tree_successor(&s->tree, s->self, &s->x.begin.p);
 	if (next != STORM_NO_NODE &&
 	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
 			      nm->pass_len, nm->pass_seg))
@@ -440,6 +518,15 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 
 /* -------------------------------------------------------------- repair --- */
 
+/* The nearest one from here upwards that takes part in the transfer. */
+static uint32_t taker(const struct nm_session *s, uint32_t node)
+{
+	while (node != STORM_NO_NODE &&
+	       !storm_begin_names(&s->x.begin, node))
+		node = storm_tree_parent(&s->tree, node);
+	return node;
+}
+
 /* Ask for what is missing in [from, below). */
 static void nack(struct nm_session *s, uint64_t from, uint64_t below,
 		 uint64_t now)
@@ -469,8 +556,9 @@ static void nack(struct nm_session *s, uint64_t from, uint64_t below,
 	if (!n)
 		return;
 	storm_put32(&head, n);
+	to = taker(s, to);
 	if (x->tries > 2 && to != STORM_NO_NODE)
-		to = storm_tree_parent(&s->tree, to);
+		to = taker(s, storm_tree_parent(&s->tree, to));
 	if (x->tries > 5)
 		to = STORM_NO_NODE;
 	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,

@@ -23,50 +23,84 @@
 #define TIME_MIN 1000000ULL
 #define TIME_MAX 3600000000000ULL
 
+bool storm_var_known(uint32_t var)
+{
+	return var < STORM_VARS || (var >= STORM_GLOBAL(0) &&
+				    var < STORM_GLOBAL(STORM_GLOBALS));
+}
+
+bool storm_relation_holds(uint64_t a, enum storm_relation rel, uint64_t b)
+{
+	switch (rel) {
+	case STORM_GE: return a >= b;
+	case STORM_LT: return a < b;
+	case STORM_EQ: return a == b;
+	case STORM_NE: return a != b;
+	}
+	return false;
+}
+
+static void target_put(struct storm_out *o, const struct storm_target *to)
+{
+	size_t n = to->path ? strlen(to->path) : 0;
+
+	storm_put32(o, to->remote_event);
+	storm_put32(o, to->flags);
+	storm_put32(o, to->mode);
+	storm_put64(o, (uint64_t) to->atime);
+	storm_put64(o, (uint64_t) to->mtime);
+	storm_put32(o, to->segment);
+	storm_put64(o, to->offset);
+	storm_put16(o, (uint16_t) n);
+	storm_put(o, to->path, n);
+}
+
+static void comparison_put(struct storm_out *o,
+			   const struct storm_comparison *c)
+{
+	storm_put32(o, c->var);
+	storm_put8(o, (uint8_t) c->rel);
+	storm_put64(o, c->value);
+	storm_put8(o, c->writes);
+	storm_put32(o, c->write.var);
+	storm_put64(o, c->write.value);
+}
+
 size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max)
 {
 	struct storm_out o = { buf, buf + max, false };
-	size_t n = b->to.path ? strlen(b->to.path) : 0;
 
-	if (n >= STORM_PATH_MAX)
+	if (b->to.path && strlen(b->to.path) >= STORM_PATH_MAX)
 		return 0;
 	storm_put64(&o, b->op);
 	storm_put64(&o, b->size);
+	storm_put_set(&o, &b->p);
 	storm_put8(&o, (uint8_t) b->to.kind);
-	storm_put32(&o, b->to.remote_event);
-	storm_put32(&o, b->to.flags);
-	storm_put32(&o, b->to.mode);
-	storm_put64(&o, (uint64_t) b->to.atime);
-	storm_put64(&o, (uint64_t) b->to.mtime);
-	storm_put16(&o, (uint16_t) n);
-	storm_put(&o, b->to.path, n);
+	if ((int) b->to.kind == STORM_KIND_COMPARE)
+		comparison_put(&o, &b->cmp);
+	else
+		target_put(&o, &b->to);
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
-int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len)
+static int target_get(struct storm_in *i, struct storm_target *to)
 {
-	struct storm_in i = { buf, buf + len, false };
 	const uint8_t *path;
 	uint16_t n;
 
-	memset(b, 0, sizeof(*b));
-	b->op = storm_get64(&i);
-	b->size = storm_get64(&i);
-	b->to.kind = storm_get8(&i);
-	b->to.remote_event = storm_get32(&i);
-	b->to.flags = storm_get32(&i);
-	b->to.mode = storm_get32(&i);
-	b->to.atime = (int64_t) storm_get64(&i);
-	b->to.mtime = (int64_t) storm_get64(&i);
-	n = storm_get16(&i);
-	path = storm_get(&i, n);
-	if (!storm_in_done(&i) || !b->op || n >= STORM_PATH_MAX ||
-	    (b->to.flags & ~STORM_FILE_FLAGS) ||
-	    (b->to.mode & ~STORM_FILE_MODE) ||
-	    (b->to.kind != STORM_TARGET_MEMORY &&
-	     b->to.kind != STORM_TARGET_FILE) ||
-	    b->size > INT64_MAX || (n && memchr(path, 0, n)) ||
-	    (b->to.kind == STORM_TARGET_FILE) != (n > 0))
+	to->remote_event = storm_get32(i);
+	to->flags = storm_get32(i);
+	to->mode = storm_get32(i);
+	to->atime = (int64_t) storm_get64(i);
+	to->mtime = (int64_t) storm_get64(i);
+	to->segment = storm_get32(i);
+	to->offset = storm_get64(i);
+	n = storm_get16(i);
+	path = storm_get(i, n);
+	if (!storm_in_done(i) || n >= STORM_PATH_MAX ||
+	    (to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE) ||
+	    to->segment >= STORM_SEGMENTS || (n && memchr(path, 0, n)) ||
+	    (to->kind == STORM_TARGET_FILE) != (n > 0))
 		return STORM_EINVAL;
 	if (n) {
 		char *s = malloc((size_t) n + 1);
@@ -75,15 +109,60 @@ int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len)
 			return STORM_ENOMEM;
 		memcpy(s, path, n);
 		s[n] = 0;
-		b->to.path = s;
+		to->path = s;
 	}
 	return STORM_OK;
+}
+
+static int comparison_get(struct storm_in *i, struct storm_comparison *c)
+{
+	uint8_t writes;
+
+	c->var = storm_get32(i);
+	c->rel = storm_get8(i);
+	c->value = storm_get64(i);
+	writes = storm_get8(i);
+	c->write.var = storm_get32(i);
+	c->write.value = storm_get64(i);
+	c->writes = writes;
+	/* what is not written is not said */
+	return storm_in_done(i) && storm_var_known(c->var) &&
+	       c->rel <= STORM_NE && writes <= 1 &&
+	       (writes ? c->write.var >= STORM_VARS &&
+			 storm_var_known(c->write.var) :
+			 !c->write.var && !c->write.value) ?
+	       STORM_OK : STORM_EINVAL;
+}
+
+int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
+		       uint32_t count)
+{
+	struct storm_in i = { buf, buf + len, false };
+	int err = STORM_EINVAL;
+
+	memset(b, 0, sizeof(*b));
+	b->op = storm_get64(&i);
+	b->size = storm_get64(&i);
+	storm_get_set(&i, &b->p, count - 1);
+	b->to.kind = storm_get8(&i);
+	if (!i.bad && b->op && b->size <= INT64_MAX &&
+	    b->p.count <= STORM_SET_RANGES) {
+		if ((int) b->to.kind == STORM_KIND_COMPARE && !b->size)
+			err = comparison_get(&i, &b->cmp);
+		else if (b->to.kind >= STORM_TARGET_MEMORY &&
+			 b->to.kind <= STORM_TARGET_SEGMENT)
+			err = target_get(&i, &b->to);
+	}
+	if (err)
+		storm_begin_free(b);
+	return err;
 }
 
 void storm_begin_free(struct storm_begin *b)
 {
 	free((char *) b->to.path);
 	b->to.path = NULL;
+	storm_idset_clear(&b->p);
 }
 
 static size_t body_room(const struct storm_open *o)
@@ -121,6 +200,8 @@ static int body_pack(struct storm_open *o)
 	storm_put64(&b, o->dead_timeout);
 	storm_put64(&b, o->op_timeout);
 	storm_put64(&b, o->heartbeat);
+	storm_put64(&b, o->cluster);
+	storm_put32(&b, o->epoch);
 	storm_put16(&b, (uint16_t) n);
 	storm_put(&b, begin, n);
 	storm_put32(&b, (uint32_t) o->authority_len);
@@ -222,9 +303,9 @@ int storm_open_peek(const void *buf, size_t len, uint64_t *session)
 static int body_unpack(struct storm_open *o)
 {
 	struct storm_in i = { o->body, o->body + o->body_len, false };
-	const uint8_t *p;
+	const uint8_t *p, *begin;
 	uint8_t flags;
-	uint32_t n;
+	uint32_t n, begin_len;
 	int err;
 
 	p = storm_get(&i, sizeof(o->nonce));
@@ -243,22 +324,20 @@ static int body_unpack(struct storm_open *o)
 	o->dead_timeout = storm_get64(&i);
 	o->op_timeout = storm_get64(&i);
 	o->heartbeat = storm_get64(&i);
+	o->cluster = storm_get64(&i);
+	o->epoch = storm_get32(&i);
 	n = storm_get16(&i);
 	p = storm_get(&i, n);
 	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN)) ||
 	    o->radix < 2 || o->radix > 64 || o->mtu < STORM_MTU_MIN ||
 	    o->mtu > STORM_DATAGRAM_MAX || o->window < 65536 ||
 	    o->dead_timeout < TIME_MIN || o->dead_timeout > TIME_MAX ||
-	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX)
+	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX || !o->epoch)
 		return STORM_EINVAL;
 	if (!!(flags & OPEN_BEGIN) != (n > 0))
 		return STORM_EINVAL;
-	if (n) {
-		err = storm_begin_unpack(&o->begin, p, n);
-		if (err)
-			return err;
-		o->has_begin = true;
-	}
+	begin = p;
+	begin_len = n;
 	n = storm_get32(&i);
 	p = storm_get(&i, n);
 	if (i.bad)
@@ -273,8 +352,13 @@ static int body_unpack(struct storm_open *o)
 	err = storm_get_nodes(&i, &o->nodes, &o->count);
 	if (err)
 		return err;
-	return storm_in_done(&i) && o->self < o->count ? STORM_OK :
-							 STORM_EINVAL;
+	if (!storm_in_done(&i) || o->self >= o->count)
+		return STORM_EINVAL;
+	if (begin_len) {
+		err = storm_begin_unpack(&o->begin, begin, begin_len, o->count);
+		o->has_begin = !err;
+	}
+	return err;
 }
 
 /* Nobody but the credential's maker wrote this body. */

@@ -6,6 +6,7 @@
 #ifndef STORM_OPEN_H
 #define STORM_OPEN_H
 
+#include "idset.h"
 #include "nm.h"
 #include "seal.h"
 
@@ -14,15 +15,37 @@
 #define STORM_NONCE_LEN 16
 #define STORM_PATH_MAX 4096
 
-/* A transfer as it is announced: travels in OPEN or as BEGIN. */
+/* An ordered COMPARE-AND-WRITE: the operation's kind, beside the targets of
+ * transfers, and what it asks. */
+#define STORM_KIND_COMPARE 4
+struct storm_comparison {
+	uint32_t var;
+	enum storm_relation rel;
+	uint64_t value;
+	bool writes;
+	struct storm_assign write;
+};
+bool storm_var_known(uint32_t var);	/* own or global */
+bool storm_relation_holds(uint64_t a, enum storm_relation rel, uint64_t b);
+
+/* An ordered operation as it is announced: travels in OPEN or as BEGIN. */
 struct storm_begin {
 	uint64_t op, size;
-	struct storm_target to;	/* to.path: owned, malloc()ed */
+	struct storm_idset p;	/* owned; empty: all members */
+	struct storm_target to;	/* to.kind may be STORM_KIND_COMPARE; to.path:
+				   owned, malloc()ed */
+	struct storm_comparison cmp;
 };
-#define STORM_BEGIN_MAX (STORM_PATH_MAX + 128)
-/* Bytes written to buf, 0 where it does not fit. */
+#define STORM_BEGIN_MAX (STORM_PATH_MAX + 128 + 10 * STORM_SET_RANGES)
+static inline bool storm_begin_names(const struct storm_begin *b,
+				     uint32_t node)
+{
+	return !b->p.count || storm_idset_has(&b->p, node);
+}
+/* Bytes written to buf, 0 where it does not fit.  count: nodes in the domain. */
 size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max);
-int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len);
+int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
+		       uint32_t count);
 void storm_begin_free(struct storm_begin *b);
 
 struct storm_open {
@@ -39,6 +62,8 @@ struct storm_open {
 	bool multicast;
 	uint32_t radix, mtu;
 	uint64_t window, dead_timeout, op_timeout, heartbeat;
+	uint64_t cluster;	/* which cluster domain; 0: a step domain */
+	uint32_t epoch;		/* the first one of this owner */
 	uint8_t *authority;
 	size_t authority_len;
 	struct storm_node *nodes;	/* names owned */

@@ -1,7 +1,6 @@
 /*
- * owner.c - a step domain's owner: OPEN, epochs and who is a member, casts,
- * COMPARE-AND-WRITE over own variables (Algorithm 12 as a reduction), and the
- * master's side of termination detection (Algorithm 8): reports come in,
+ * owner.c - a step domain's owner: OPEN, epochs and who is a member, casts, and
+ * the master's side of termination detection (Algorithm 8): reports come in,
  * each is acknowledged end to end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -72,8 +71,8 @@ void storm_outcome_clear(struct storm_outcome *out)
 const struct storm_addr *owner_data_addr(const struct storm_owner *o)
 {
 	return o->multicast ? &o->open->group :
-	       &o->open->nodes[storm_tree_successor(&o->tree,
-						    STORM_NO_NODE)].addr;
+	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
+						    &o->xfer->begin.p)].addr;
 }
 
 /* As long as it is not known whether multicast reaches all, it is tried too. */
@@ -173,7 +172,7 @@ static bool owes(const struct storm_owner *o, const struct storm_child *c)
 	const struct storm_status *st = &c->status;
 
 	if (!c->heard || st->missing.count ||
-	    (o->cmp_pending && st->cmp != o->cast.cmp) ||
+	    (o->cmp && st->cmp != o->cast.cmp) ||
 	    (o->phase == OWNER_PROBING && !(st->flags & STORM_STATUS_MCAST)))
 		return true;
 	return o->phase == OWNER_OPEN && o->xfer &&
@@ -337,21 +336,9 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 	opened(o, now);
 }
 
-static void compared(struct storm_owner *o, enum storm_compare result,
-		     struct fault_list *faults)
-{
-	struct storm_outcome out;
-
-	o->cmp_pending = false;
-	fault_outcome(faults, STORM_DONE, &out);
-	o->ops.compare_done(o->arg, result, &out);
-}
-
 /* An answer came in, or a member went: what follows? */
 static void advance(struct storm_owner *o, uint64_t now)
 {
-	struct fault_list none = { 0 };
-
 	owner_sum_up(o);
 	if (o->phase == OWNER_OPENING) {
 		for (uint32_t i = 0; i < o->sum.nfaults; i++)
@@ -383,11 +370,7 @@ static void advance(struct storm_owner *o, uint64_t now)
 				i = UINT32_MAX;
 		}
 	}
-	if (o->cmp_pending && o->sum.cmp == o->cast.cmp &&
-	    !o->sum.missing.count) {
-		owner_answered(o, now);
-		compared(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE, &none);
-	}
+	owner_compare_advance(o, now);
 	owner_xfer_advance(o, now);
 }
 
@@ -556,17 +539,6 @@ static void open_late(struct storm_owner *o)
 	open_failed(o);
 }
 
-static void compare_late(struct storm_owner *o)
-{
-	struct fault_list l = { 0 };
-	struct storm_idset *m = &o->sum.missing;
-
-	for (uint32_t i = 0; i < m->count; i++)
-		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
-			fault_add(&l, k, STORM_ETIME, 0);
-	compared(o, STORM_FAILED, &l);
-}
-
 static void silent_children(struct storm_owner *o, uint64_t now)
 {
 	/* were we stopped (ctrl-Z)?  then it is we who were silent */
@@ -625,17 +597,12 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 	o->ticked = now;
 	if (!o->tree.members) {
 		owner_xfer_end_all(o);
+		owner_compare_end_all(o);
 		return STORM_NEVER;
 	}
 	next = owner_xfer_tick(o, now);
-	if (o->cmp_pending) {
-		t = o->cmp_at + o->conf.set.op_timeout;
-		if (now >= t)
-			compare_late(o);
-		else
-			next = min64(next, t);
-	}
-	if (o->cmp_pending || o->xfer) {
+	next = min64(next, owner_compare_tick(o, now));
+	if (o->cmp || o->xfer) {
 		bool busy = o->xfer && o->xfer->state == XFER_SENDING &&
 			    now < o->xfer->moved_at + STATE_EVERY;
 
@@ -664,26 +631,6 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 
 /* --------------------------------------------------------------- operations --- */
 
-int storm_owner_compare(struct storm_owner *o, enum storm_own_var var,
-			enum storm_relation rel, uint64_t value, uint64_t now)
-{
-	if (o->phase != OWNER_OPEN)
-		return STORM_ECLOSED;
-	if (var >= STORM_VARS || rel > STORM_NE)
-		return STORM_EINVAL;
-	if (o->cmp_pending)
-		return STORM_EBUSY;
-	o->cmp_pending = true;
-	o->cmp_at = now;
-	o->cast.cmp++;
-	o->cast.cmp_var = (uint8_t) var;
-	o->cast.cmp_rel = (uint8_t) rel;
-	o->cast.cmp_value = value;
-	owner_cast(o, 0);
-	owner_ask_soon(o, now);
-	return STORM_OK;
-}
-
 int storm_owner_open(struct storm_owner *o, uint64_t now)
 {
 	struct storm_open *op = o->open;
@@ -693,7 +640,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 		return STORM_EINVAL;
 	if (o->xfer) {
 		op->has_begin = true;
-		op->begin = o->xfer->begin;	/* shares the path */
+		op->begin = o->xfer->begin;	/* shares path and set */
 	}
 	err = storm_open_seal(op, o->conf.agent_uid);
 	if (err)
@@ -749,11 +696,7 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);
-	if (o->cmp_pending) {
-		struct fault_list none = { 0 };
-
-		compared(o, STORM_FAILED, &none);
-	}
+	owner_compare_end_all(o);
 }
 
 static struct storm_node *nodes_copy(const struct storm_node *from,
@@ -810,6 +753,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	o->ops = *ops;
 	o->arg = arg;
 	o->xfer_tail = &o->xfer;
+	o->cmp_tail = &o->cmp;
 	o->acks_at = STORM_NEVER;
 	o->rate = (double) conf->set.rate;
 	op->job_id = conf->job_id;
@@ -824,6 +768,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->dead_timeout = conf->set.dead_timeout;
 	op->op_timeout = conf->set.op_timeout;
 	op->heartbeat = conf->set.heartbeat;
+	op->epoch = 1;
 	/* any group of the pool: strangers on it cost a look at the header */
 	op->group = conf->set.group;
 	op->group.port = conf->set.port;
@@ -860,14 +805,15 @@ void storm_owner_destroy(struct storm_owner *o)
 	if (!o)
 		return;
 	owner_xfer_end_all(o);
+	owner_compare_end_all(o);
 	storm_children_free(o->child, o->children);
 	storm_status_free(&o->sum);
 	storm_reports_clear(&o->reports);
-	storm_idset_clear(&o->cast.excluded);
+	storm_cast_free(&o->cast);
 	free(o->faults.f);
 	storm_tree_free(&o->tree);
 	storm_link_free(&o->link);
-	o->open->begin.to.path = NULL;	/* was the transfer's */
+	memset(&o->open->begin, 0, sizeof(o->open->begin));	/* shared */
 	storm_open_free(o->open);
 	free(o);
 }

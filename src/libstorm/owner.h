@@ -17,7 +17,8 @@ struct storm_owner_ops {
 	/* OPEN is answered by all, or has failed (faults, not DONE). */
 	void (*opened)(void *arg, struct storm_outcome *out);
 	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
-	void (*compare_done)(void *arg, enum storm_compare result,
+	void (*compare_done)(void *arg, void *token,
+			     enum storm_compare result,
 			     struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
@@ -32,15 +33,21 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 void storm_owner_destroy(struct storm_owner *o);
 
 int storm_owner_open(struct storm_owner *o, uint64_t now);
-/* Queues a transfer; buf must stay until xfer_done(token), token is not NULL. */
-int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
-		     const void *buf, uint64_t len, void *token, uint64_t now);
+/* Queues a transfer to P, copied (NULL: all members); buf must stay until
+ * xfer_done(token), token is not NULL. */
+int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
+		     const struct storm_target *to, const void *buf,
+		     uint64_t len, void *token, uint64_t now);
 /* Nobody waits for this transfer any more: it is aborted unless it is decided
  * already, its buf is not read again, and xfer_done() is not called for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
-/* One at a time: STORM_EBUSY while another has no result. */
-int storm_owner_compare(struct storm_owner *o, enum storm_own_var var,
-			enum storm_relation rel, uint64_t value, uint64_t now);
+/* Ends with compare_done(token).  An own variable without a write is compared
+ * at once or after comparisons of its like; anything else is queued with the
+ * transfers. */
+int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write, void *token,
+			uint64_t now);
 /* Says CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 

@@ -48,6 +48,15 @@ struct owner_xfer {
 	uint64_t progress;	/* bytes written everywhere */
 	uint64_t moved_at;	/* last sign of progress */
 	uint8_t phase;
+	bool no;		/* a comparison: it does not hold everywhere */
+};
+
+/* An unordered comparison of an own variable. */
+struct owner_compare {
+	struct owner_compare *next;
+	struct storm_idset p;	/* empty: all members */
+	struct storm_comparison c;
+	void *token;
 };
 
 struct storm_owner {
@@ -79,7 +88,7 @@ struct storm_owner {
 	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
 	uint64_t ops_made;
 	uint32_t chunk, batch;		/* bytes; datagrams in one send */
-	bool cmp_pending;
+	struct owner_compare *cmp, **cmp_tail;	/* the first is under way */
 	uint64_t cmp_at;
 	/* pacing: a token bucket, slowed down by what receivers lose */
 	double rate, tokens;
@@ -101,7 +110,19 @@ void owner_ask_soon(struct storm_owner *o, uint64_t now);
 void owner_answered(struct storm_owner *o, uint64_t now);
 const struct storm_addr *owner_data_addr(const struct storm_owner *o);
 
+/* owner_compare.c */
+void owner_compare_advance(struct storm_owner *o, uint64_t now);
+/* When the one under way is late; NEVER. */
+uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
+void owner_compare_end_all(struct storm_owner *o);
+
 /* owner_xfer.c */
+/* P for an operation: NULL makes an empty set, all members. */
+int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
+		   struct storm_idset *out);
+/* Queue what b announces (taken over). */
+int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
+		     const void *buf, void *token, uint64_t now);
 void owner_xfer_advance(struct storm_owner *o, uint64_t now);
 uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
 void owner_xfer_announce(struct storm_owner *o);

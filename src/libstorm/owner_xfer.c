@@ -21,30 +21,30 @@
 #define RATE_FLOOR 8e6			/* bytes/s */
 #define SERVE_BYTES (1u << 20)
 
-int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
-		     const void *buf, uint64_t len, void *token, uint64_t now)
+int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
+		   struct storm_idset *out)
 {
-	struct owner_xfer *x;
-
-	if (o->phase == OWNER_FAILED || o->phase == OWNER_CLOSED)
-		return STORM_ECLOSED;
-	if (to->kind == STORM_TARGET_FILE &&
-	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
-		return STORM_EPATH;
-	if ((to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE))
+	memset(out, 0, sizeof(*out));
+	if (!P)
+		return STORM_OK;
+	if (!P->count || P->r[P->count - 1].last >= o->conf.count)
 		return STORM_EINVAL;
-	x = calloc(1, sizeof(*x));
-	if (!x)
-		return STORM_ENOMEM;
-	x->begin.to = *to;
-	x->begin.to.path = to->kind == STORM_TARGET_FILE ? strdup(to->path) :
-							   NULL;
-	if (to->kind == STORM_TARGET_FILE && !x->begin.to.path) {
-		free(x);
+	if (P->count > STORM_SET_RANGES)
+		return STORM_ETOOBIG;
+	return storm_idset_union(out, P);
+}
+
+int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
+		     const void *buf, void *token, uint64_t now)
+{
+	struct owner_xfer *x = calloc(1, sizeof(*x));
+
+	if (!x) {
+		storm_begin_free(b);
 		return STORM_ENOMEM;
 	}
+	x->begin = *b;
 	x->begin.op = ++o->ops_made;
-	x->begin.size = len;
 	x->buf = buf;
 	x->token = token;
 	*o->xfer_tail = x;
@@ -52,6 +52,36 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_target *to,
 	if (o->phase == OWNER_OPEN)
 		owner_xfer_advance(o, now);
 	return STORM_OK;
+}
+
+int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
+		     const struct storm_target *to, const void *buf,
+		     uint64_t len, void *token, uint64_t now)
+{
+	struct storm_begin b = { .size = len, .to = *to };
+	int err;
+
+	b.to.path = NULL;
+	if (o->phase == OWNER_FAILED || o->phase == OWNER_CLOSED)
+		return STORM_ECLOSED;
+	if (to->kind == STORM_TARGET_FILE &&
+	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
+		return STORM_EPATH;
+	if (to->kind < STORM_TARGET_MEMORY || to->kind > STORM_TARGET_SEGMENT ||
+	    (to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE) ||
+	    to->segment >= STORM_SEGMENTS)
+		return STORM_EINVAL;
+	err = owner_set_copy(o, P, &b.p);
+	if (err)
+		return err;
+	if (to->kind == STORM_TARGET_FILE) {
+		b.to.path = strdup(to->path);
+		if (!b.to.path) {
+			storm_begin_free(&b);
+			return STORM_ENOMEM;
+		}
+	}
+	return owner_xfer_queue(o, &b, buf, token, now);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -94,16 +124,24 @@ bool owner_xfer_owes(const struct owner_xfer *x, const struct storm_status *st)
 static void done(struct storm_owner *o, enum storm_state state)
 {
 	struct owner_xfer *x = o->xfer;
+	bool compares = x->begin.to.kind == STORM_KIND_COMPARE;
 	struct storm_outcome out;
 
 	o->xfer = x->next;
 	if (!o->xfer)
 		o->xfer_tail = &o->xfer;
+	/* a FALSE is as good an end as any */
+	if (state == STORM_ABORTED && x->no)
+		state = STORM_DONE;
 	fault_outcome(&x->faults, state, &out);
-	if (x->token)
-		o->ops.xfer_done(o->arg, x->token, &out);
-	else
+	if (!x->token)
 		storm_outcome_clear(&out);
+	else if (compares)
+		o->ops.compare_done(o->arg, x->token,
+				    state != STORM_DONE ? STORM_FAILED :
+				    x->no ? STORM_FALSE : STORM_TRUE, &out);
+	else
+		o->ops.xfer_done(o->arg, x->token, &out);
 	storm_begin_free(&x->begin);
 	free(x);
 }
@@ -135,6 +173,8 @@ static void start(struct storm_owner *o, uint64_t now)
 	x->moved_at = now;
 	o->cast.op = x->begin.op;
 	o->cast.size = x->begin.size;
+	storm_idset_clear(&o->cast.p);
+	storm_idset_union(&o->cast.p, &x->begin.p);
 	o->cast.chunk = o->chunk;
 	o->cast.sent = 0;
 	o->cast.decision = STORM_UNDECIDED;
@@ -150,7 +190,21 @@ static void start(struct storm_owner *o, uint64_t now)
 	owner_ask_soon(o, now);
 	/* a file is opened first: nothing is sent that nobody can take */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
-							   XFER_SENDING;
+		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
+							 XFER_SENDING;
+}
+
+/* A node of P that is no member: it would have to show it, and never will. */
+static bool beyond_members(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->xfer;
+	const struct storm_idset *out = &o->cast.excluded;
+
+	for (uint32_t i = 0; x->begin.p.count && i < out->count; i++)
+		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
+			if (storm_idset_has(&x->begin.p, n))
+				fault_add(&x->faults, n, STORM_ELOST, 0);
+	return x->faults.count;
 }
 
 static void take_faults(struct storm_owner *o)
@@ -158,8 +212,9 @@ static void take_faults(struct storm_owner *o)
 	struct owner_xfer *x = o->xfer;
 
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
-		fault_add(&x->faults, o->sum.faults[i].node,
-			  o->sum.faults[i].why, o->sum.faults[i].sys);
+		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
+			fault_add(&x->faults, o->sum.faults[i].node,
+				  o->sum.faults[i].why, o->sum.faults[i].sys);
 }
 
 /* The sum of the subtrees has changed: can the first transfer go on? */
@@ -169,6 +224,10 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		struct owner_xfer *x = o->xfer;
 		bool all = !o->sum.missing.count && o->sum.op >= x->begin.op;
 
+		if (x->state == XFER_QUEUED && beyond_members(o)) {
+			done(o, STORM_ABORTED);
+			continue;
+		}
 		if (x->state == XFER_QUEUED) {
 			start(o, now);
 			if (!x->token)
@@ -201,7 +260,9 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		if (x->state == XFER_STAGING &&
 		    x->phase >= STORM_PHASE_STAGED) {
 			o->tl.staged = now;
-			decide(o, STORM_COMMIT, now);
+			x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
+				o->sum.flags & STORM_STATUS_NO;
+			decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
 			return;
 		}
 		if (x->state == XFER_DECIDED &&
@@ -250,7 +311,8 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys)
 {
-	if (o->xfer && o->xfer->state != XFER_QUEUED)
+	if (o->xfer && o->xfer->state != XFER_QUEUED &&
+	    storm_begin_names(&o->xfer->begin, node))
 		fault_add(&o->xfer->faults, node, why, sys);
 }
 

@@ -145,6 +145,8 @@ void storm_status_merge(struct storm_status *into,
 	if (!(child->flags & STORM_STATUS_MCAST))
 		into->flags &= (uint8_t) ~STORM_STATUS_MCAST;
 	into->flags |= child->flags & STORM_STATUS_UNACKED;
+	if (child->op == into->op)
+		into->flags |= child->flags & STORM_STATUS_NO;
 	if (child->cmp != into->cmp) {
 		into->cmp = 0;		/* not answered by all */
 	} else {

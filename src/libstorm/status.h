@@ -20,7 +20,8 @@ enum storm_phase {
 
 #define STORM_STATUS_MCAST 0x1		/* all have heard a multicast */
 #define STORM_STATUS_UNACKED 0x2	/* some report waits for the owner */
-#define STORM_STATUS_FLAGS 0x3
+#define STORM_STATUS_NO 0x4		/* op is a comparison: somebody said no */
+#define STORM_STATUS_FLAGS 0x7
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_MISSING_KEPT 32		/* ranges */

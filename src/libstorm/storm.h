@@ -84,6 +84,9 @@ struct storm_node {
  * all zeroes is empty.  Not thread-safe. */
 struct storm_range { uint32_t first, last; };
 struct storm_idset { struct storm_range *r; uint32_t count, room; };
+/* A node set P of an operation has at most so many ranges: it travels in every
+ * datagram that says the owner's state. */
+#define STORM_SET_RANGES 64
 
 /* ----------------------------------------------------------- settings --- */
 
@@ -202,7 +205,13 @@ void storm_domain_self(const storm_domain_t *d, struct storm_addr *self);
 
 /* --------------------------------------------------------- primitives --- */
 
-enum storm_target_kind { STORM_TARGET_MEMORY = 1, STORM_TARGET_FILE = 2 };
+enum storm_target_kind {
+	STORM_TARGET_MEMORY = 1,	/* handed to the node with its event */
+	STORM_TARGET_FILE = 2,
+	STORM_TARGET_SEGMENT = 3	/* written into global memory */
+};
+
+#define STORM_SEGMENTS 16	/* per node */
 
 #define STORM_FILE_FORCE	0x1	/* replace what is there */
 #define STORM_FILE_TIMES	0x2	/* set atime and mtime */
@@ -222,17 +231,24 @@ struct storm_target {
 	uint32_t flags;
 	uint32_t mode;		/* within STORM_FILE_MODE */
 	int64_t atime, mtime;	/* seconds since the epoch */
+	/* kind SEGMENT: the paper's global address, the same on all nodes */
+	uint32_t segment;	/* < STORM_SEGMENTS */
+	uint64_t offset;
 };
 
 /*
- * XFER-AND-SIGNAL(P, gaddr, buf, len, remote_event, local_event), P being the
- * whole domain: non-blocking, all or nothing (paper 2.4.1, Algorithm 10).  The
- * returned event is the only way to learn of completion.  buf must stay
- * readable and unchanged until the event is no longer PENDING.  Operations of
- * a domain run one after the other in the order of the calls.
- * NULL: no memory, the domain is closed, or there is no such target.
+ * XFER-AND-SIGNAL(P, gaddr, buf, len, remote_event, local_event): non-blocking,
+ * all or nothing (paper 2.4.1, Algorithm 10).  P: nodes of the domain, copied;
+ * NULL: all members.  The returned event is the only way to learn of
+ * completion.  buf must stay readable and unchanged until the event is no
+ * longer PENDING.  Operations of a domain run one after the other in the order
+ * of the calls, whatever their node sets: that makes them sequentially
+ * consistent.  A node of P that is no member aborts the operation.
+ * NULL: no memory, the domain is closed, there is no such target, or P is
+ * empty, not of this domain, or of more than STORM_SET_RANGES ranges.
  */
 storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_idset *P,
 				     const struct storm_target *to,
 				     const void *buf, uint64_t len);
 
@@ -258,24 +274,45 @@ uint64_t storm_event_progress(storm_event_t *e);
 enum storm_relation { STORM_GE, STORM_LT, STORM_EQ, STORM_NE };
 enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
 
-/* Own variables: written by their node alone, 64-bit, never falling. */
+/*
+ * Variables are 64-bit unsigned numbers, one of each on every node, all zero
+ * at first.  Own variables are written by their node alone and never fall;
+ * comparing one is an unordered reduction.  Global variables are written by
+ * COMPARE-AND-WRITE alone, and every operation on them is ordered by the owner.
+ */
 enum storm_own_var {
 	STORM_VAR_TERMINATED = 0,	/* generations of processes ended here */
 	STORM_VAR_HEARTBEAT = 1,	/* last heartbeat seen */
 	STORM_VAR_USER = 2,		/* first one libstorm does not use */
 	STORM_VARS = 8
 };
+#define STORM_GLOBALS 64
+#define STORM_GLOBAL(i) (0x100u + (uint32_t) (i))	/* i < STORM_GLOBALS */
+
+/* What COMPARE-AND-WRITE writes where the relation holds. */
+struct storm_assign {
+	uint32_t var;		/* STORM_GLOBAL(i) */
+	uint64_t value;
+};
 
 /*
- * COMPARE-AND-WRITE over an own variable, without the write: TRUE if the
- * relation holds on all members, FALSE if some member said no, FAILED naming
- * nodes in out where not all answered.  Blocks, at most op_timeout.
- * (Algorithm 12)
+ * COMPARE-AND-WRITE(P, var, relation, value, var_W, value_W): TRUE if the
+ * relation holds on all of P, and then *write (NULL: none) has been done on all
+ * of P; FALSE if some node of P said no; FAILED, with the nodes in out, where
+ * not all could be asked: never a FALSE for silence.  (Paper 2.4.1, Algorithm
+ * 12.)  P as in storm_xfer_and_signal().  var is an own or a global variable.
+ * Without a write, over an own variable, it runs beside other operations and
+ * blocks at most op_timeout; otherwise it is one of the ordered operations and
+ * waits for those before it.  out (may be NULL): state DONE with TRUE and
+ * FALSE (nodes lost after the decision are named), ABORTED or UNKNOWN with
+ * FAILED.  Any thread, several at a time.
  */
 enum storm_compare storm_compare_and_write(storm_domain_t *d,
-					   enum storm_own_var var,
+					   const struct storm_idset *P,
+					   uint32_t var,
 					   enum storm_relation rel,
 					   uint64_t value,
+					   const struct storm_assign *write,
 					   struct storm_outcome *out);
 
 /* --------------------------------------------------------- statistics --- */

@@ -125,10 +125,14 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 	return STORM_OK;
 }
 
-uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node)
+uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
+			      const struct storm_idset *p)
 {
 	uint64_t h = heap_of(t, node) + 1;
 
+	while (h <= t->members && p->count &&
+	       !storm_idset_has(p, node_of(t, h)))
+		h++;
 	return h <= t->members ? node_of(t, h) : STORM_NO_NODE;
 }
 

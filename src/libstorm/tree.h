@@ -31,9 +31,10 @@ uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 /* Adds node and all below it to s; of the owner, all members. */
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		       struct storm_idset *s);
-/* The next one of the chain; STORM_NO_NODE at its end.  The owner's is the
- * first member. */
-uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node);
+/* The next one of the chain over the nodes of p (empty: all); STORM_NO_NODE at
+ * its end.  The owner's is the first member. */
+uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
+			      const struct storm_idset *p);
 /* Is up an ancestor of node (the owner is everybody's)? */
 bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node);
 

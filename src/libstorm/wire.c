@@ -113,6 +113,60 @@ void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max)
 	}
 }
 
+static void put_number(struct storm_out *o, uint32_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		storm_put8(o, (uint8_t) (v | 0x80));
+	storm_put8(o, (uint8_t) v);
+}
+
+/* A number has one form: no zeroes at its end, nothing beyond 32 bits. */
+static uint32_t get_number(struct storm_in *i)
+{
+	uint32_t v = 0;
+
+	for (unsigned int shift = 0; shift < 35; shift += 7) {
+		uint8_t b = storm_get8(i);
+
+		if ((shift == 28 && b > 0xf) || (shift && !b))
+			break;
+		v |= (uint32_t) (b & 0x7f) << shift;
+		if (!(b & 0x80))
+			return v;
+	}
+	i->bad = true;
+	return 0;
+}
+
+void storm_put_set(struct storm_out *o, const struct storm_idset *s)
+{
+	put_number(o, s->count);
+	for (uint32_t k = 0; k < s->count; k++) {
+		/* two ranges that touch would be one */
+		put_number(o, k ? s->r[k].first - s->r[k - 1].last - 2 :
+				  s->r[k].first);
+		put_number(o, s->r[k].last - s->r[k].first);
+	}
+}
+
+void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max)
+{
+	uint32_t n = get_number(i);
+	uint64_t at = 0;
+
+	for (; n && !i->bad; n--) {
+		uint64_t first = at + get_number(i);
+		uint64_t last = first + get_number(i);
+
+		if (i->bad || last > max ||
+		    storm_idset_add(s, (uint32_t) first, (uint32_t) last)) {
+			i->bad = true;
+			return;
+		}
+		at = last + 2;
+	}
+}
+
 void storm_header_pack(const struct storm_header *h,
 		       uint8_t out[STORM_HEADER_LEN])
 {

@@ -81,6 +81,10 @@ void storm_put_addr(struct storm_out *o, const struct storm_addr *a);
 /* u32 count, then first and last of each range */
 void storm_put_idset(struct storm_out *o, const struct storm_idset *s);
 
+/* The same in fewer bytes: LEB128 numbers, each the distance from the one
+ * before, so that every set has one form. */
+void storm_put_set(struct storm_out *o, const struct storm_idset *s);
+
 uint8_t storm_get8(struct storm_in *i);
 uint16_t storm_get16(struct storm_in *i);
 uint32_t storm_get32(struct storm_in *i);
@@ -90,6 +94,7 @@ const uint8_t *storm_get(struct storm_in *i, size_t len);
 void storm_get_addr(struct storm_in *i, struct storm_addr *a);
 /* Adds to s; ids up to max; ranges must ascend. */
 void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max);
+void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max);
 /* Nothing may be left over. */
 static inline bool storm_in_done(const struct storm_in *i)
 {

@@ -1,5 +1,7 @@
 /*
- * fuzz_begin.c - a transfer as it is announced.
+ * fuzz_begin.c - an operation as it is announced.
+ *
+ *   u16 nodes less one, then the announcement
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,13 +10,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct storm_in i = { data, data + size, false };
+	uint32_t count = storm_get16(&i) + 1u;
 	struct storm_begin b;
 	uint8_t *again;
 
-	if (storm_begin_unpack(&b, data, size)) {
-		must(!b.to.path);
+	data = i.p;
+	size = (size_t) (i.end - i.p);
+	if (storm_begin_unpack(&b, data, size, count)) {
+		must(!b.to.path && !b.p.r);
 		return 0;
 	}
+	must_be_set(&b.p, count - 1);
+	must(b.to.segment < STORM_SEGMENTS);
+	must(storm_var_known(b.cmp.var) && b.cmp.rel <= STORM_NE);
 	must(b.op && b.size <= INT64_MAX);
 	must((b.to.kind == STORM_TARGET_FILE) == (b.to.path != NULL));
 	must(!b.to.path || (*b.to.path && strlen(b.to.path) < STORM_PATH_MAX));

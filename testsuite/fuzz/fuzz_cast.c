@@ -16,7 +16,8 @@ static void same(const struct storm_cast *a, const struct storm_cast *b)
 	     a->sent == b->sent && a->decision == b->decision);
 	must(a->cmp == b->cmp && a->cmp_var == b->cmp_var &&
 	     a->cmp_rel == b->cmp_rel && a->cmp_value == b->cmp_value);
-	must(same_set(&a->excluded, &b->excluded));
+	must(same_set(&a->p, &b->p) && same_set(&a->cmp_p, &b->cmp_p) &&
+	     same_set(&a->excluded, &b->excluded));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -29,6 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (storm_cast_unpack(&c, i.p, (size_t) (i.end - i.p), count))
 		return 0;
+	must_be_set(&c.p, count - 1);
+	must_be_set(&c.cmp_p, count - 1);
 	must_be_set(&c.excluded, count - 1);
 	must(c.sent <= c.size && c.cmp_var < STORM_VARS);
 	buf = malloc(size + 1);
@@ -38,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	same(&c, &again);
 	must(storm_cast_pack(&c, buf, len) == len);
 	must(!storm_cast_pack(&c, buf, len - 1));
-	storm_idset_clear(&again.excluded);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&again);
+	storm_cast_free(&c);
 	free(buf);
 	return 0;
 }

@@ -75,6 +75,8 @@ static void same_begin(const struct storm_begin *a, const struct storm_begin *b)
 	     a->to.mode == b->to.mode && a->to.atime == b->to.atime &&
 	     a->to.mtime == b->to.mtime &&
 	     a->to.remote_event == b->to.remote_event);
+	must(a->to.segment == b->to.segment && a->to.offset == b->to.offset);
+	must(same_set(&a->p, &b->p));
 	must(!a->to.path == !b->to.path);
 	must(!a->to.path || !strcmp(a->to.path, b->to.path));
 }

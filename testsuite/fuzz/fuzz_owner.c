@@ -19,7 +19,8 @@ struct owned {
 	uint64_t now;
 	uint8_t xfer[XFERS];	/* 1: pending, 2: forgotten, 3: done */
 	uint32_t xfers;
-	bool answered, comparing, sends_fail;
+	bool answered, sends_fail;
+	uint32_t comparing;
 	uint64_t version;
 };
 
@@ -94,13 +95,13 @@ static void xfer_done(void *arg, void *token, struct storm_outcome *out)
 	must_be_faults(arg, out);
 }
 
-static void compare_done(void *arg, enum storm_compare result,
+static void compare_done(void *arg, void *token, enum storm_compare result,
 			 struct storm_outcome *out)
 {
 	struct owned *w = arg;
 
-	must(w->comparing && result <= STORM_FAILED);
-	w->comparing = false;
+	must(token == &w->comparing && w->comparing && result <= STORM_FAILED);
+	w->comparing--;
 	must_be_faults(w, out);
 }
 
@@ -134,7 +135,7 @@ static void xfer(struct owned *w, bool to_file, uint64_t len)
 		return;
 	*x = 1;
 	w->xfers++;
-	if (storm_owner_xfer(w->o, &to, bytes, len, x, w->now))
+	if (storm_owner_xfer(w->o, NULL, &to, bytes, len, x, w->now))
 		*x = 0;
 }
 
@@ -221,11 +222,10 @@ static void step(struct owned *w, struct storm_in *script)
 	case OWNED_COMPARE:
 		a = storm_get8(script) % STORM_VARS;
 		b = storm_get8(script) % (STORM_NE + 1);
-		if (!storm_owner_compare(w->o, a, b, storm_get8(script),
-					 w->now)) {
-			must(!w->comparing);
-			w->comparing = true;
-		}
+		w->comparing++;
+		if (storm_owner_compare(w->o, NULL, a, b, storm_get8(script),
+					NULL, &w->comparing, w->now))
+			w->comparing--;
 		break;
 	case OWNED_FORGET:
 		forget(w, storm_get8(script));

@@ -225,7 +225,7 @@ static void cast(void)
 	c.cmp_value = 1;
 	c.excluded = set_of(out, 2);
 	cast_one("all", &c);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&c);
 }
 
 static struct storm_status status_like(uint64_t op, uint8_t phase)
@@ -329,12 +329,29 @@ static void begins(void)
 	struct storm_begin b = begin_like(1, 5000, true);
 
 	begin();
+	storm_put16(&o, 9);
 	room_used(storm_begin_pack(&b, o.p, room()));
 	end("begin", "file");
 	b = begin_like(2, 800, false);
 	begin();
+	storm_put16(&o, 9);
 	room_used(storm_begin_pack(&b, o.p, room()));
 	end("begin", "memory");
+	b.to.kind = STORM_TARGET_SEGMENT;
+	b.to.offset = 4096;
+	must(!storm_idset_add(&b.p, 1, 3) && !storm_idset_add(&b.p, 5, 9));
+	begin();
+	storm_put16(&o, 9);
+	room_used(storm_begin_pack(&b, o.p, room()));
+	end("begin", "segment");
+	b = (struct storm_begin) { .op = 3 };
+	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
+	b.cmp = (struct storm_comparison) { STORM_GLOBAL(1), STORM_NE, 7, true,
+					    { STORM_GLOBAL(2), 8 } };
+	begin();
+	storm_put16(&o, 9);
+	room_used(storm_begin_pack(&b, o.p, room()));
+	end("begin", "compare");
 }
 
 static void chunkmap(void)
@@ -382,7 +399,8 @@ static void open_one(const char *name, uint32_t count, bool file)
 		.owner = { { [15] = 1 }, 40000 }, .group = { { 239 }, 8383 },
 		.multicast = true, .radix = 8, .mtu = 1472, .window = 1 << 24,
 		.dead_timeout = 5 * STORM_SEC, .op_timeout = 30 * STORM_SEC,
-		.heartbeat = STORM_SEC, .authority = (uint8_t *) authority,
+		.heartbeat = STORM_SEC, .epoch = 1,
+		.authority = (uint8_t *) authority,
 		.authority_len = file ? sizeof(authority) : 0, .count = count,
 		.has_begin = file, .begin = begin_like(1, 70000, true),
 	};
@@ -623,7 +641,7 @@ static void nm_epochs(void)
 	storm_put16(&o, 100);
 	storm_put8(&o, STORM_WIRE_VERSION);
 	storm_put(&o, out, sizeof(out));
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&c);
 	c.flags = STORM_CAST_CLOSING;
 	say_state(&c);
 	epoch = 1;

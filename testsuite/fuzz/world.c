@@ -377,6 +377,7 @@ static struct storm_open *open_make(uint8_t radix, uint8_t flags)
 	o->dead_timeout = 5 * STORM_SEC;
 	o->op_timeout = 30 * STORM_SEC;
 	o->heartbeat = STORM_SEC;
+	o->epoch = 1;
 	o->count = WORLD_NODES;
 	o->nodes = calloc(o->count, sizeof(*o->nodes));
 	must(o->nodes);

@@ -90,11 +90,12 @@ static void on_done(void *arg, void *token, struct storm_outcome *out)
 	r->done++;
 }
 
-static void on_compared(void *arg, enum storm_compare result,
+static void on_compared(void *arg, void *token, enum storm_compare result,
 			struct storm_outcome *out)
 {
 	struct run *r = arg;
 
+	(void) token;
 	r->compared = true;
 	r->compare = result;
 	storm_outcome_clear(out);
@@ -210,7 +211,7 @@ static void give_up(struct run *r, const uint8_t *data, uint64_t size,
 	uint32_t shown = 0, others = 0, done = r->done;
 
 	memcpy(copy, data, size);
-	storm_owner_xfer(storm_sim_owner(r->sim), &to, copy, size, &out,
+	storm_owner_xfer(storm_sim_owner(r->sim), NULL, &to, copy, size, &out,
 			 storm_sim_now(r->sim));
 	if (chance(r) % 4)
 		storm_sim_run(r->sim, chance(r) % (15 * STORM_MS), NULL, NULL);
@@ -241,6 +242,57 @@ static void give_up(struct run *r, const uint8_t *data, uint64_t size,
 	CHECK(out.state != STORM_DONE || !others, "done, but not everywhere");
 	storm_outcome_clear(&out);
 	r->done = done;
+}
+
+/* Ordered comparisons over node sets, with writes, against copies in one memory
+ * here. */
+static void ordered(struct run *r, uint32_t nodes)
+{
+	uint64_t (*copy)[2] = calloc(nodes, sizeof(*copy));
+
+	for (int k = 0; k < 6; k++) {
+		uint32_t first = (uint32_t) (chance(r) % nodes);
+		uint32_t last = (uint32_t) (first + chance(r) % (nodes - first));
+		struct storm_range range = { first, last };
+		struct storm_idset P = { &range, 1, 1 };
+		uint32_t var = (uint32_t) (chance(r) % 2);
+		enum storm_relation rel = (enum storm_relation) (chance(r) % 4);
+		uint64_t value = chance(r) % 2;
+		struct storm_assign w = { STORM_GLOBAL(chance(r) % 2),
+					  chance(r) % 3 };
+		bool all = true;
+		int err;
+
+		for (uint32_t i = first; i <= last; i++) {
+			uint64_t v = copy[i][var];
+
+			all &= rel == STORM_GE ? v >= value :
+			       rel == STORM_LT ? v < value :
+			       rel == STORM_EQ ? v == value : v != value;
+		}
+		r->compared = false;
+		err = storm_owner_compare(storm_sim_owner(r->sim), &P,
+					  STORM_GLOBAL(var), rel, value, &w, r,
+					  storm_sim_now(r->sim));
+		CHECK(!err, "compare: %s", storm_strerror(err));
+		CHECK(storm_sim_run(r->sim, 60 * STORM_SEC, is_compared, r),
+		      "ordered comparison never ended");
+		CHECK(r->compare == (all ? STORM_TRUE : STORM_FALSE),
+		      "ordered comparison says %d", r->compare);
+		for (uint32_t i = first; all && i <= last; i++)
+			copy[i][w.var - STORM_GLOBAL(0)] = w.value;
+		for (uint32_t i = 0; i < nodes; i++) {
+			uint64_t v = 0;
+
+			for (uint32_t g = 0; g < 2; g++)
+				CHECK(!storm_nm_global(storm_sim_nm(r->sim, i),
+						storm_sim_session(r->sim, i),
+						STORM_GLOBAL(g), &v) &&
+				      v == copy[i][g], "n%u has %llu", i + 1,
+				      (unsigned long long) v);
+		}
+	}
+	free(copy);
 }
 
 static bool all_acked(struct run *r, uint32_t nodes)
@@ -303,7 +355,7 @@ static void schedule(uint64_t seed)
 	CHECK(run.sim, "no simulation");
 	now = storm_sim_now(run.sim);
 	if (piggyback)
-		storm_owner_xfer(storm_sim_owner(run.sim), &to, data, size,
+		storm_owner_xfer(storm_sim_owner(run.sim), NULL, &to, data, size,
 				 &run.out[0], now);
 	err = storm_owner_open(storm_sim_owner(run.sim), now);
 	CHECK(!err, "open: %s", storm_strerror(err));
@@ -314,9 +366,9 @@ static void schedule(uint64_t seed)
 	CHECK(c.loss_ppm || stats.multicast == (c.set.multicast && c.multicast),
 	      "multicast: %d", stats.multicast);
 	if (!piggyback)
-		storm_owner_xfer(storm_sim_owner(run.sim), &to, data, size,
+		storm_owner_xfer(storm_sim_owner(run.sim), NULL, &to, data, size,
 				 &run.out[0], storm_sim_now(run.sim));
-	storm_owner_xfer(storm_sim_owner(run.sim), &msg, data,
+	storm_owner_xfer(storm_sim_owner(run.sim), NULL, &msg, data,
 			 size < 9000 ? size : 9000, &run.out[1],
 			 storm_sim_now(run.sim));
 	run.want = 2;
@@ -349,7 +401,7 @@ static void schedule(uint64_t seed)
 	/* a second file once the fault is there: the domain goes on */
 	run.want = 3;
 	to.path = "/tmp/two";
-	storm_owner_xfer(storm_sim_owner(run.sim), &to, data, size,
+	storm_owner_xfer(storm_sim_owner(run.sim), NULL, &to, data, size,
 			 &run.out[2], storm_sim_now(run.sim));
 	CHECK(storm_sim_run(run.sim, 120 * STORM_SEC, is_done, r),
 	      "second transfer never ended");
@@ -400,9 +452,13 @@ static void schedule(uint64_t seed)
 		}
 	}
 
+	if (!run.faulted.count && !run.named.count)
+		ordered(r, c.nodes);
+
 	/* termination, by COMPARE-AND-WRITE */
-	err = storm_owner_compare(storm_sim_owner(run.sim),
-				  STORM_VAR_TERMINATED, STORM_GE, 1,
+	run.compared = false;
+	err = storm_owner_compare(storm_sim_owner(run.sim), NULL,
+				  STORM_VAR_TERMINATED, STORM_GE, 1, NULL, r,
 				  storm_sim_now(run.sim));
 	CHECK(!err, "compare: %s", storm_strerror(err));
 	CHECK(storm_sim_run(run.sim, 60 * STORM_SEC, is_compared, r),
@@ -453,7 +509,7 @@ static void refused(uint64_t seed)
 		storm_sim_foreign(run.sim, victim);
 	else
 		storm_sim_crash(run.sim, victim);
-	storm_owner_xfer(storm_sim_owner(run.sim), &to, "x", 1, &run.out[0],
+	storm_owner_xfer(storm_sim_owner(run.sim), NULL, &to, "x", 1, &run.out[0],
 			 storm_sim_now(run.sim));
 	CHECK(!storm_owner_open(storm_sim_owner(run.sim),
 				storm_sim_now(run.sim)), "open");

@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #define COUNT 100	/* nodes in the domain */
-#define FIXED 68	/* bytes before the set's ranges, without the u8 what */
+#define FIXED 67	/* bytes without the u8 what and the sets' ranges */
 
 static int unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		  uint32_t count)
@@ -17,7 +17,7 @@ static int unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	int err = storm_cast_unpack(c, p, len, count);
 
 	/* what is refused owns nothing */
-	must(!err || (!c->excluded.r && !c->excluded.count));
+	must(!err || (!c->excluded.r && !c->p.r && !c->cmp_p.r));
 	free(p);
 	return err;
 }
@@ -37,6 +37,7 @@ static void known(struct storm_cast *c)
 	c->cmp_var = STORM_VAR_HEARTBEAT;
 	c->cmp_rel = STORM_NE;
 	c->cmp_value = 8;
+	must(!storm_idset_add(&c->p, 0, 1) && !storm_idset_add(&c->p, 5, 5));
 	must(!storm_idset_add(&c->excluded, 4, 6));
 }
 
@@ -51,7 +52,7 @@ START_TEST(test_golden)
 	same_hex(buf, len, "01" "0102030405060708" "06" "0000000000000009"
 		 "0000000000000003" "0000000000100000" "00000574"
 		 "0000000000080000" "01" "0000000000000002" "01" "03"
-		 "0000000000000008" "00000001" "00000004" "00000006");
+		 "0000000000000008" "02" "0001" "0200" "00" "01" "0402");
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_OK);
 	ck_assert_uint_eq(d.version, c.version);
 	ck_assert_uint_eq(d.flags, c.flags);
@@ -65,13 +66,26 @@ START_TEST(test_golden)
 	ck_assert_uint_eq(d.cmp_var, c.cmp_var);
 	ck_assert_uint_eq(d.cmp_rel, c.cmp_rel);
 	ck_assert_uint_eq(d.cmp_value, c.cmp_value);
+	ck_assert_uint_eq(d.p.count, 2);
+	ck_assert_uint_eq(d.p.r[0].last, 1);
+	ck_assert_uint_eq(d.p.r[1].first, 5);
+	ck_assert_uint_eq(d.cmp_p.count, 0);
 	ck_assert_uint_eq(d.excluded.count, 1);
 	ck_assert_uint_eq(d.excluded.r[0].first, 4);
 	ck_assert_uint_eq(d.excluded.r[0].last, 6);
-	storm_idset_clear(&d.excluded);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&d);
+	storm_cast_free(&c);
 }
 END_TEST
+
+static void set_random(struct rnd *r, struct storm_idset *s)
+{
+	for (uint32_t n = below(r, 20); n; n--) {
+		uint32_t node = below(r, COUNT);
+
+		must(!storm_idset_add(s, node, node));
+	}
+}
 
 START_TEST(test_random)
 {
@@ -93,17 +107,17 @@ START_TEST(test_random)
 	c.cmp_var = (uint8_t) below(&r, STORM_VARS);
 	c.cmp_rel = (uint8_t) below(&r, 4);
 	c.cmp_value = rnd64(&r);
-	for (uint32_t n = below(&r, 20); n; n--) {
-		uint32_t node = below(&r, COUNT);
-
-		must(!storm_idset_add(&c.excluded, node, node));
-	}
+	set_random(&r, &c.excluded);
+	set_random(&r, &c.p);
+	set_random(&r, &c.cmp_p);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
-	must(len == 1 + FIXED + 8 * (size_t) c.excluded.count);
+	/* below 128 every number is a byte */
+	must(len == 1 + FIXED + 2 * (size_t) (c.p.count + c.cmp_p.count +
+					      c.excluded.count));
 	must(unpack(&d, buf + 1, len - 1, COUNT) == STORM_OK);
 	must(storm_cast_pack(&d, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
-	storm_idset_clear(&d.excluded);
+	storm_cast_free(&d);
 	/* cut anywhere, or with something behind */
 	for (size_t n = 0; n + 1 < len; n++)
 		must(unpack(&d, buf + 1, n, COUNT) == STORM_EINVAL);
@@ -111,7 +125,7 @@ START_TEST(test_random)
 	must(unpack(&d, buf + 1, len, COUNT) == STORM_EINVAL);
 	for (size_t n = 0; n < len; n++)
 		must(storm_cast_pack(&c, again, n) == 0);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&c);
 }
 END_TEST
 
@@ -125,7 +139,7 @@ START_TEST(test_noise)
 
 	known(&c);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&c);
 	for (int i = 0; i < 200; i++) {
 		uint8_t bad[256];
 
@@ -142,7 +156,7 @@ START_TEST(test_noise)
 				  c.chunk <= STORM_DATAGRAM_MAX));
 		must(!c.excluded.count ||
 		     c.excluded.r[c.excluded.count - 1].last < COUNT);
-		storm_idset_clear(&c.excluded);
+		storm_cast_free(&c);
 	}
 }
 END_TEST
@@ -156,7 +170,7 @@ END_TEST
 	len_ = storm_cast_pack(&c_, buf_, sizeof(buf_)); \
 	if (unpack(&d_, buf_ + 1, len_ - 1, COUNT) != STORM_EINVAL) \
 		ck_abort_msg("taken: %s", #change); \
-	storm_idset_clear(&c_.excluded); \
+	storm_cast_free(&c_); \
 } while (0)
 
 START_TEST(test_refused)
@@ -181,8 +195,8 @@ START_TEST(test_refused)
 	len = storm_cast_pack(&c, buf, sizeof(buf));
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, 6), STORM_EINVAL);
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, 7), STORM_OK);
-	storm_idset_clear(&d.excluded);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&d);
+	storm_cast_free(&c);
 }
 END_TEST
 

@@ -74,7 +74,7 @@ static storm_event_t *transfer(storm_domain_t *d, const char *path,
 {
 	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = path,
 				   .mode = 0755 };
-	storm_event_t *e = storm_xfer_and_signal(d, &to, buf, SIZE);
+	storm_event_t *e = storm_xfer_and_signal(d, NULL, &to, buf, SIZE);
 
 	must(e);
 	return e;
@@ -241,7 +241,7 @@ START_TEST(test_no_target)
 	storm_domain_t *d = domain();
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		ck_assert_ptr_null(storm_xfer_and_signal(d, &bad[i], "x", 1));
+		ck_assert_ptr_null(storm_xfer_and_signal(d, NULL, &bad[i], "x", 1));
 	storm_domain_destroy(d);
 }
 END_TEST

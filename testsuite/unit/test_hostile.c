@@ -323,6 +323,7 @@ static void world_open(struct world *w)
 	o->window = 65536;
 	o->dead_timeout = 5 * STORM_SEC;
 	o->heartbeat = STORM_SEC;
+	o->epoch = 1;
 	o->count = NODES;
 	o->nodes = calloc(NODES, sizeof(*o->nodes));
 	must(o->nodes);
@@ -426,7 +427,7 @@ static size_t cast_random(struct world *w, uint8_t *buf, size_t max)
 		if (below(&w->r, 10) == 0)
 			set_random(w, &c.excluded, NODES);
 		len = storm_cast_pack(&c, buf, max);
-		storm_idset_clear(&c.excluded);
+		storm_cast_free(&c);
 		return len;
 	}
 	return (size_t) (o.p - buf);
@@ -739,12 +740,12 @@ static void say_state(struct world *w, uint32_t epoch, uint32_t without)
 	len = storm_cast_pack(&c, body, sizeof(body));
 	must(len);
 	send_as(w, NODES, STORM_MSG_CAST, epoch, 1, body, len);
-	storm_idset_clear(&c.excluded);
+	storm_cast_free(&c);
 }
 
 static void say_begin(struct world *w)
 {
-	struct storm_begin b = { 1, 2000, { .kind = STORM_TARGET_MEMORY } };
+	struct storm_begin b = { .op = 1, .size = 2000, .to = { .kind = STORM_TARGET_MEMORY } };
 	uint8_t body[200];
 	struct storm_out o = { body, body + sizeof(body), false };
 

@@ -137,6 +137,7 @@ static struct storm_open *known(void)
 	o->dead_timeout = 5000000000;
 	o->op_timeout = 20000000000;
 	o->heartbeat = 1000000000;
+	o->epoch = 1;
 	o->authority = exact("\xab\xcd", 2);
 	o->authority_len = 2;
 	o->count = 2;
@@ -157,18 +158,18 @@ static struct storm_open *known(void)
 	return o;
 }
 
-#define BEGIN_HEX "0000000000000001" "0000000000012345" "02" "00000007" \
+#define BEGIN_HEX "0000000000000001" "0000000000012345" "00" "02" "00000007" \
 	"00000003" "000001e8" "000000006553f100" "ffffffffffffffff" \
-	"0009" "2f746d702f70726f67"
+	"00000000" "0000000000000000" "0009" "2f746d702f70726f67"
 #define ADDR_HEX(last, port) "00000000000000000000ffff0a0000" last port
 #define BODY_HEX "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff" "000004d2" "00000005" "fffffffe" \
 	ADDR_HEX("01", "9c40") ADDR_HEX("53", "20bf") \
 	"03" "00000008" "000005c0" "0000000001000000" "000000012a05f200" \
 	"00000004a817c800" "000000003b9aca00" \
-	"0038" BEGIN_HEX "00000002" "abcd" "00000002" \
+	"0000000000000000" "00000001" "0045" BEGIN_HEX "00000002" "abcd" "00000002" \
 	"00000002" "02" "6e30" ADDR_HEX("02", "20bf")
 /* the first 8 bytes of the body's SHA-256, by sha256sum */
-#define SESSION 0x5f98e64ec948a59cULL
+#define SESSION 0x18bb341f10d5e80bULL
 
 static struct storm_open *random_open(struct rnd *r)
 {
@@ -191,6 +192,8 @@ static struct storm_open *random_open(struct rnd *r)
 	o->dead_timeout = 1000000 + rnd64(r) % 3599000000000;
 	o->op_timeout = rnd64(r);
 	o->heartbeat = 1000000 + rnd64(r) % 3599000000000;
+	o->cluster = below(r, 2) ? rnd64(r) : 0;
+	o->epoch = 1 + (uint32_t) (rnd64(r) >> 33);
 	if (below(r, 2)) {
 		o->authority_len = 1 + below(r, 300);
 		o->authority = malloc(o->authority_len);
@@ -254,6 +257,12 @@ static bool same_addr(const struct storm_addr *a, const struct storm_addr *b)
 	return !memcmp(a->ip, b->ip, sizeof(a->ip)) && a->port == b->port;
 }
 
+static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
+{
+	return a->count == b->count &&
+	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
+}
+
 static bool same_begin(const struct storm_begin *a,
 		       const struct storm_begin *b)
 {
@@ -262,6 +271,9 @@ static bool same_begin(const struct storm_begin *a,
 	       a->to.remote_event == b->to.remote_event &&
 	       a->to.flags == b->to.flags && a->to.mode == b->to.mode &&
 	       a->to.atime == b->to.atime && a->to.mtime == b->to.mtime &&
+	       a->to.segment == b->to.segment &&
+	       a->to.offset == b->to.offset && same_set(&a->p, &b->p) &&
+	       !memcmp(&a->cmp, &b->cmp, sizeof(a->cmp)) &&
 	       !a->to.path == !b->to.path &&
 	       (!a->to.path || !strcmp(a->to.path, b->to.path));
 }
@@ -846,7 +858,7 @@ START_TEST(test_begin)
 	size_t len = storm_begin_pack(&o->begin, buf, sizeof(buf));
 
 	same_hex(buf, len, BEGIN_HEX);
-	ck_assert_int_eq(storm_begin_unpack(&b, buf, len), STORM_OK);
+	ck_assert_int_eq(storm_begin_unpack(&b, buf, len, 2), STORM_OK);
 	ck_assert(same_begin(&o->begin, &b));
 	storm_begin_free(&b);
 	ck_assert_ptr_null(b.to.path);
@@ -854,13 +866,13 @@ START_TEST(test_begin)
 	for (size_t n = 0; n < len; n++) {
 		uint8_t *cut = exact(buf, n), small[64];
 
-		must(storm_begin_unpack(&b, cut, n) == STORM_EINVAL);
+		must(storm_begin_unpack(&b, cut, n, 2) == STORM_EINVAL);
 		must(!b.to.path);
 		must(storm_begin_pack(&o->begin, small, n) == 0);
 		free(cut);
 	}
 	buf[len] = 0;
-	must(storm_begin_unpack(&b, buf, len + 1) == STORM_EINVAL);
+	must(storm_begin_unpack(&b, buf, len + 1, 2) == STORM_EINVAL);
 	storm_open_free(o);
 }
 END_TEST

@@ -222,6 +222,60 @@ static const struct storm_header known = {
 	"101112131415161718191a1b1c1d1e1f" "00000007" \
 	"000000000000002a" "0000000000000003"
 
+/* One form for each set, in as few bytes as its numbers need. */
+START_TEST(test_set)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_idset a = { 0 }, b = { 0 };
+	uint8_t buf[400], again[400];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+	struct storm_out o2 = { again, again + sizeof(again), false };
+	struct storm_in in;
+	uint32_t top = below(&r, 2) ? 100 : 4000000000u;
+	size_t len;
+
+	for (uint32_t n = below(&r, 20); n; n--) {
+		uint32_t first = below(&r, top);
+
+		must(!storm_idset_add(&a, first, first + below(&r, 300)));
+	}
+	storm_put_set(&o, &a);
+	must(!o.bad);
+	len = (size_t) (o.p - buf);
+	in = (struct storm_in) { buf, buf + len, false };
+	storm_get_set(&in, &b, UINT32_MAX);
+	must(storm_in_done(&in) && a.count == b.count);
+	must(!a.count || !memcmp(a.r, b.r, a.count * sizeof(*a.r)));
+	storm_idset_clear(&b);
+	/* cut anywhere; with a byte changed it is refused, or another set */
+	for (size_t n = 0; n < len; n++) {
+		in = (struct storm_in) { buf, buf + n, false };
+		storm_get_set(&in, &b, UINT32_MAX);
+		must(in.bad);
+		storm_idset_clear(&b);
+		buf[n] ^= (uint8_t) (1 + below(&r, 255));
+		in = (struct storm_in) { buf, buf + len, false };
+		storm_get_set(&in, &b, UINT32_MAX);
+		if (storm_in_done(&in)) {
+			o2.p = again;
+			storm_put_set(&o2, &b);
+			must((size_t) (o2.p - again) == len);
+			must(!memcmp(buf, again, len));
+		}
+		storm_idset_clear(&b);
+		o.p = buf;
+		storm_put_set(&o, &a);
+	}
+	if (a.count) {
+		in = (struct storm_in) { buf, buf + len, false };
+		storm_get_set(&in, &b, a.r[a.count - 1].last - 1);
+		must(in.bad);
+		storm_idset_clear(&b);
+	}
+	storm_idset_clear(&a);
+}
+END_TEST
+
 START_TEST(test_header_golden)
 {
 	uint8_t buf[STORM_DATAGRAM_MIN] = { 0 };
@@ -325,6 +379,7 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("sets");
 	tcase_add_loop_test(t, test_idset_random, 0, unit_runs(100));
+	tcase_add_loop_test(t, test_set, 0, unit_runs(100));
 	tcase_add_loop_test(t, test_idset_fixed, 0,
 			    sizeof(sets) / sizeof(*sets));
 	suite_add_tcase(s, t);

@@ -175,7 +175,7 @@ static char *start(struct step_cast *c, const char *nodelist,
 			return why;
 	}
 	/* Queued before OPEN, so it travels with it. */
-	now.event = storm_xfer_and_signal(c->domain->d, &to,
+	now.event = storm_xfer_and_signal(c->domain->d, NULL, &to,
 					  stock_bcast_source(),
 					  stock_bcast_size());
 	if (!now.event)

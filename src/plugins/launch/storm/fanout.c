@@ -334,7 +334,7 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 	storm_session_expect(s, s->domain->count);
 	if (storm_reports_begin(s))
 		return xstrdup("cannot listen to reports");
-	*event = storm_xfer_and_signal(s->domain->d, &to, *buf, *len);
+	*event = storm_xfer_and_signal(s->domain->d, NULL, &to, *buf, *len);
 	if (!*event)
 		return xstrdup("cannot send the launch message");
 	return fresh ? step_domain_open(s->domain) : NULL;

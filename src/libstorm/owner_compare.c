@@ -1,0 +1,159 @@
+/*
+ * owner_compare.c - COMPARE-AND-WRITE at its initiator (Algorithm 12).
+ *
+ * Own variables never fall, so comparing one without writing anything is a
+ * reduction over the combining tree that needs no order: it runs beside
+ * whatever else the domain does.  Every other comparison is an operation like
+ * a transfer: announced, answered by STAGED with a yes or a no, and decided
+ * (owner_xfer.c); from there it has its order, its retries, and its all or
+ * nothing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "idset.h"
+#include "owner_private.h"
+
+static void done(struct storm_owner *o, enum storm_compare result,
+		 enum storm_state state, struct fault_list *faults)
+{
+	struct owner_compare *c = o->cmp;
+	struct storm_outcome out;
+
+	o->cmp = c->next;
+	if (!o->cmp)
+		o->cmp_tail = &o->cmp;
+	o->cmp_at = 0;
+	fault_outcome(faults, state, &out);
+	o->ops.compare_done(o->arg, c->token, result, &out);
+	storm_idset_clear(&c->p);
+	free(c);
+}
+
+/* Nodes of the comparison that are no members any more: they cannot be asked. */
+static void beyond_members(struct storm_owner *o, struct fault_list *l)
+{
+	const struct storm_idset *out = &o->cast.excluded;
+
+	for (uint32_t i = 0; o->cmp->p.count && i < out->count; i++)
+		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
+			if (storm_idset_has(&o->cmp->p, n))
+				fault_add(l, n, STORM_ELOST, 0);
+}
+
+/* The first of the queue is asked. */
+static void start(struct storm_owner *o, uint64_t now)
+{
+	const struct owner_compare *c = o->cmp;
+
+	o->cmp_at = now;
+	o->cast.cmp++;
+	o->cast.cmp_var = (uint8_t) c->c.var;
+	o->cast.cmp_rel = (uint8_t) c->c.rel;
+	o->cast.cmp_value = c->c.value;
+	storm_idset_clear(&o->cast.cmp_p);
+	storm_idset_union(&o->cast.cmp_p, &c->p);
+	owner_cast(o, 0);
+	owner_ask_soon(o, now);
+}
+
+static bool answered(const struct storm_owner *o)
+{
+	return o->sum.cmp == o->cast.cmp && !o->sum.missing.count;
+}
+
+void owner_compare_advance(struct storm_owner *o, uint64_t now)
+{
+	while (o->phase == OWNER_OPEN && o->cmp) {
+		struct fault_list l = { 0 };
+
+		beyond_members(o, &l);
+		if (l.count) {
+			done(o, STORM_FAILED, STORM_ABORTED, &l);
+		} else if (!o->cmp_at) {
+			start(o, now);
+			owner_sum_up(o);
+			continue;
+		} else if (answered(o)) {
+			owner_answered(o, now);
+			done(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE,
+			     STORM_DONE, &l);
+		} else {
+			return;
+		}
+	}
+}
+
+uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
+{
+	struct fault_list l = { 0 };
+	const struct storm_idset *m = &o->sum.missing;
+	uint64_t late = o->cmp_at + o->conf.set.op_timeout;
+
+	if (!o->cmp || now < late)
+		return o->cmp ? late : STORM_NEVER;
+	for (uint32_t i = 0; i < m->count; i++)
+		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
+			fault_add(&l, k, STORM_ETIME, 0);
+	done(o, STORM_FAILED, STORM_ABORTED, &l);
+	owner_compare_advance(o, now);
+	return o->cmp ? now + o->conf.set.op_timeout : STORM_NEVER;
+}
+
+void owner_compare_end_all(struct storm_owner *o)
+{
+	while (o->cmp) {
+		struct fault_list none = { 0 };
+
+		done(o, STORM_FAILED, STORM_ABORTED, &none);
+	}
+}
+
+static int queue_unordered(struct storm_owner *o, struct storm_idset *p,
+			   const struct storm_comparison *c, void *token,
+			   uint64_t now)
+{
+	struct owner_compare *q = calloc(1, sizeof(*q));
+
+	if (!q) {
+		storm_idset_clear(p);
+		return STORM_ENOMEM;
+	}
+	q->p = *p;
+	q->c = *c;
+	q->token = token;
+	*o->cmp_tail = q;
+	o->cmp_tail = &q->next;
+	owner_compare_advance(o, now);
+	return STORM_OK;
+}
+
+int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write, void *token,
+			uint64_t now)
+{
+	struct storm_begin b = {
+		.to = { .kind = (enum storm_target_kind) STORM_KIND_COMPARE },
+		.cmp = { .var = var, .rel = rel, .value = value },
+	};
+	int err;
+
+	if (o->phase != OWNER_OPEN)
+		return STORM_ECLOSED;
+	if (!storm_var_known(var) || rel > STORM_NE ||
+	    (write && (write->var < STORM_VARS ||
+		       !storm_var_known(write->var))))
+		return STORM_EINVAL;
+	err = owner_set_copy(o, P, &b.p);
+	if (err)
+		return err;
+	if (var < STORM_VARS && !write)
+		return queue_unordered(o, &b.p, &b.cmp, token, now);
+	if (write) {
+		b.cmp.writes = true;
+		b.cmp.write = *write;
+	}
+	return owner_xfer_queue(o, &b, NULL, token, now);
+}
