@@ -90,7 +90,8 @@ static storm_domain_t *open_domain(uint32_t radix,
 
 static bool compare(storm_domain_t *d)
 {
-	return storm_compare_and_write(d, STORM_VAR_USER, STORM_EQ, 0, NULL) ==
+	return storm_compare_and_write(d, NULL, STORM_VAR_USER, STORM_EQ,
+				       0, NULL, NULL) ==
 		STORM_TRUE;
 }
 

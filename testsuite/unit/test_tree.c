@@ -111,14 +111,14 @@ static void check_below(const struct storm_tree *t, const struct model *m,
 		must(!storm_idset_union(&all, &s));
 		storm_idset_clear(&s);
 	}
-	must(sum == m->members && storm_idset_size(&everyone) == m->members);
-	storm_idset_clear(&everyone);
+	must(sum == m->members && storm_idset_size(&all) == m->members);
+	storm_idset_clear(&all);
 	/* below the owner is everybody */
-	must(!storm_tree_subtree(t, STORM_NO_NODE, &everyone));
-	must(storm_idset_size(&everyone) == m->members);
+	must(!storm_tree_subtree(t, STORM_NO_NODE, &all));
+	must(storm_idset_size(&all) == m->members);
 	for (uint32_t k = 0; k < m->members; k++)
 		must(storm_idset_has(&all, m->member[k]));
-	storm_idset_clear(&everyone);
+	storm_idset_clear(&all);
 }
 
 START_TEST(test_random)
