@@ -370,7 +370,7 @@ START_TEST(test_golden)
 	same_hex(p, 22, "5354524d" "0001" "0000" "00000001" "00000096"
 		 "54455354313a");
 	same_hex(p + 16 + CRED_LEN, 4, "000000df");
-	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 198);
+	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 223);
 	ck_assert_int_eq(verify(p, len, &got), STORM_OK);
 	ck_assert_uint_eq(got->self, 1);
 	ck_assert(same_open(o, got));
