@@ -1,5 +1,5 @@
 /*
- * sim.c - see sim.h: the simulator's clock, its queue of events and its faults.
+ * sim.c - see sim.h: the simulator's clock and its queue of events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -193,6 +193,27 @@ static void tick(struct storm_sim *sim, struct endpoint *ep)
 	tick_at(ep, next);
 }
 
+/* What an endpoint is given (NULL: nothing but the time), and what it does. */
+static void run(struct storm_sim *sim, struct endpoint *ep, struct event *e)
+{
+	const struct storm_sim_watch *w = &sim->watch;
+	uint32_t node = ep->index == sim->conf.nodes ? STORM_NO_NODE : ep->index;
+	uint32_t from = !e || e->kind != EV_DATAGRAM ? STORM_SIM_NOBODY :
+			e->from == sim->conf.nodes ? STORM_NO_NODE : e->from;
+	uint64_t sent = ep->traffic.tx_control.bytes + ep->traffic.tx_bulk.bytes;
+
+	if (w->before)
+		w->before(w->arg, node, from);
+	if (e)
+		input(sim, e);
+	if (e && e->kind == EV_DATAGRAM && from == STORM_SIM_NOBODY)
+		sim->answers += ep->traffic.tx_control.bytes +
+				ep->traffic.tx_bulk.bytes - sent;
+	tick(sim, ep);
+	if (w->after)
+		w->after(w->arg, node, from);
+}
+
 /* The next event happens. */
 static void turn(struct storm_sim *sim)
 {
@@ -207,18 +228,27 @@ static void turn(struct storm_sim *sim)
 		if (ep->tick_at > sim->now)
 			tick_at(ep, ep->tick_at);
 		else
-			tick(sim, ep);
+			run(sim, ep, NULL);
 		return;
 	}
 	if (ep->paused_until > sim->now && !ep->down) {
 		e.at = ep->paused_until;
-		storm_sim_push(sim, e);
+		if (storm_sim_hold(ep, &e))
+			storm_sim_push(sim, e);
+		else
+			event_free(&e);
 		return;
 	}
-	if (e.life == ep->life && !ep->down)
-		input(sim, &e);
+	if (e.life == ep->life && !ep->down) {
+		ep->held -= e.held;
+		run(sim, ep, &e);
+	}
 	event_free(&e);
-	tick(sim, ep);
+}
+
+void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w)
+{
+	sim->watch = *w;
 }
 
 void storm_sim_called(struct storm_sim *sim, uint32_t node)
@@ -244,9 +274,9 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 	return false;
 }
 
-/* ------------------------------------------------------------------- faults --- */
+/* -------------------------------------------------------------------- whole --- */
 
-static void nm_start(struct endpoint *ep)
+void storm_sim_node_start(struct endpoint *ep)
 {
 	int err;
 
@@ -255,47 +285,6 @@ static void nm_start(struct endpoint *ep)
 	if (!ep->nm)
 		abort();
 }
-
-void storm_sim_crash(struct storm_sim *sim, uint32_t node)
-{
-	struct endpoint *ep = &sim->ep[node];
-
-	if (ep->down)
-		return;
-	ep->down = true;
-	ep->life++;
-	storm_nm_destroy(ep->nm);
-	ep->nm = NULL;
-	ep->tick_at = STORM_NEVER;
-	ep->session = 0;
-}
-
-void storm_sim_restart(struct storm_sim *sim, uint32_t node)
-{
-	struct endpoint *ep = &sim->ep[node];
-
-	if (!ep->down)
-		return;
-	ep->down = false;
-	nm_start(ep);
-}
-
-void storm_sim_foreign(struct storm_sim *sim, uint32_t node)
-{
-	sim->ep[node].foreign = true;
-}
-
-void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns)
-{
-	sim->ep[node].paused_until = sim->now + ns;
-}
-
-void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm)
-{
-	sim->conf.loss_ppm = loss_ppm;
-}
-
-/* -------------------------------------------------------------------- whole --- */
 
 struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 				   const struct storm_owner_ops *ops,
@@ -330,7 +319,7 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 		snprintf(sim->names[i], sizeof(sim->names[i]), "n%u", i + 1);
 		nodes[i].name = sim->names[i];
 		storm_sim_address(i, &nodes[i].addr);
-		nm_start(&sim->ep[i]);
+		storm_sim_node_start(&sim->ep[i]);
 	}
 	storm_sim_address(n, &self);
 	sim->owner = storm_owner_create(&dc, &sim->ep[n].t, &self, ops, arg,
@@ -348,6 +337,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 {
 	if (!sim)
 		return;
+	storm_sim_heal(sim);
 	storm_owner_destroy(sim->owner);
 	/* whose sessions hang up their streams */
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)

@@ -20,6 +20,8 @@ struct storm_sim_conf {
 	uint64_t latency, jitter;	/* ns, one way */
 	double bandwidth;		/* bytes/s of each sender; 0: no limit */
 	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */
+	uint32_t late_ppm;		/* ... that come up to so much later */
+	uint64_t late;
 	bool multicast;			/* does the network carry it? */
 	uint32_t mtu;			/* largest datagram */
 	/* What is sent at once arrives at once, as a frame with a mask of what
@@ -69,17 +71,42 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
  * its timers may have moved. */
 void storm_sim_called(struct storm_sim *sim, uint32_t node);
 
+/* Told around every turn of an endpoint (STORM_NO_NODE: the owner); from: who
+ * sent what it is given, STORM_SIM_NOBODY if nobody did.  Either may be NULL. */
+#define STORM_SIM_NOBODY (UINT32_MAX - 1)
+struct storm_sim_watch {
+	void (*before)(void *arg, uint32_t node, uint32_t from);
+	void (*after)(void *arg, uint32_t node, uint32_t from);
+	void *arg;
+};
+void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w);
+
 /* Faults.  A crashed node answers nothing and refuses streams; restarted it
- * has forgotten all but the files it shows. */
+ * has forgotten all but the files it shows.  Where a node is named
+ * STORM_NO_NODE is the owner, which is crashed for good. */
 void storm_sim_crash(struct storm_sim *sim, uint32_t node);
 void storm_sim_restart(struct storm_sim *sim, uint32_t node);
 /* The node's agent is of the next version. */
 void storm_sim_foreign(struct storm_sim *sim, uint32_t node);
+/* It does not run for so long.  Its socket keeps socket_buffer bytes of what
+ * comes meanwhile, and then it gets these, late as they are. */
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);
 /* Loss from now on. */
 void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm);
 /* From now on this node's disk fails with this errno (0: works). */
 void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
+/* From now on each step of its disk takes up to so much longer. */
+void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
+/* For so long nothing gets from these to those (their number of nodes is the
+ * owner): one way, and streams wait. */
+void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
+		   const struct storm_idset *to, uint64_t ns);
+void storm_sim_heal(struct storm_sim *sim);	/* all cuts end */
+/* A stranger sends something to an endpoint: noise, or what he overheard with
+ * a bit of it changed. */
+void storm_sim_forge(struct storm_sim *sim, uint32_t node);
+/* Bytes sent upon such, from the start. */
+uint64_t storm_sim_answers(const struct storm_sim *sim);
 
 const struct storm_sim_file *storm_sim_files(const struct storm_sim *sim,
 					     uint32_t node, uint32_t *count);

@@ -49,7 +49,7 @@ static uint32_t index_of(const struct storm_addr *a)
 	       (uint32_t) a->ip[14] << 8 | a->ip[15];
 }
 
-static struct frame *frame_new(const void *buf, size_t len, size_t seg)
+struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg)
 {
 	struct frame *f = malloc(sizeof(*f) + len);
 
@@ -96,16 +96,25 @@ static void arrives(struct storm_sim *sim, uint32_t to, bool group,
 	f->refs++;
 	storm_sim_push(sim, (struct event) {
 		.at = at, .kind = EV_DATAGRAM, .to = to, .group = group,
-		.life = sim->ep[to].life, .frame = f, .mask = mask });
+		.life = sim->ep[to].life, .frame = f, .mask = mask,
+		.from = f->from });
 }
 
 /* What of these datagrams is not lost on its way arrives; some of it twice. */
 static void deliver(struct storm_sim *sim, uint32_t to, bool group,
 		    struct frame *f, uint64_t mask, uint64_t at)
 {
+	uint64_t late;
+
+	if (sim->cuts && storm_sim_cut_until(sim, f->from, to))
+		return;
 	mask &= ~some(sim, mask, sim->conf.loss_ppm);
 	arrives(sim, to, group, f, some(sim, mask, sim->conf.dup_ppm),
 		at + storm_sim_upto(sim, DUP_LATE));
+	late = some(sim, mask, sim->conf.late_ppm);
+	mask &= ~late;
+	arrives(sim, to, group, f, late,
+		at + storm_sim_upto(sim, sim->conf.late));
 	arrives(sim, to, group, f, mask,
 		at + storm_sim_upto(sim, sim->conf.jitter));
 }
@@ -193,7 +202,8 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 
 	if (c == STORM_BULK && !has_room(ep))
 		return -EAGAIN;
-	f = frame_new(buf, len, seg);
+	f = storm_sim_frame_new(buf, len, seg);
+	f->from = ep->index;
 	for (uint32_t i = 0; i < f->count; i++) {
 		size_t left = len - i * seg;
 
@@ -209,20 +219,27 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	return 0;
 }
 
-/* A number for a stream: one that is over gives its own away. */
-static uint32_t stream_new(struct storm_sim *sim)
+/* One that is over gives its number away. */
+uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
+			      uint32_t node)
 {
+	struct storm_sim *sim = from->sim;
 	uint32_t number = sim->stream_free;
 
 	if (number) {
 		sim->stream_free = sim->stream[number - 1].next;
-		return number;
+	} else {
+		sim->stream = realloc(sim->stream, (sim->streams + 1) *
+				      sizeof(*sim->stream));
+		if (!sim->stream)
+			abort();
+		number = ++sim->streams;
 	}
-	sim->stream = realloc(sim->stream, (sim->streams + 1) *
-			      sizeof(*sim->stream));
-	if (!sim->stream)
-		abort();
-	return ++sim->streams;
+	sim->stream[number - 1] = (struct stream) {
+		.from = from->index, .life = from->life, .node = node,
+		.session = session, .next = from->streams };
+	from->streams = number;
+	return number;
 }
 
 static void stream_free(struct storm_sim *sim, uint32_t number)
@@ -248,8 +265,15 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		      storm_sim_upto(sim, sim->conf.jitter),
 		.kind = EV_STREAM, .to = i, .life = sim->ep[i].life,
 		.len = len, .session = session, .node = node,
+		.from = ep->index,
 	};
+	uint64_t cut = storm_sim_cut_until(sim, ep->index, i);
 
+	/* either way: nothing is acknowledged, and sent again later */
+	if (cut < storm_sim_cut_until(sim, i, ep->index))
+		cut = storm_sim_cut_until(sim, i, ep->index);
+	if (cut)
+		e.at += cut - sim->now;
 	if (sim->ep[i].down) {
 		e.kind = EV_REFUSED;
 		e.to = ep->index;
@@ -257,8 +281,6 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		e.err = STORM_ENOAGENT;
 		e.sys = ECONNREFUSED;
 	} else {
-		uint32_t number = stream_new(sim);
-
 		e.buf = malloc(len);
 		if (!e.buf)
 			abort();
@@ -266,10 +288,7 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		/* to another version, ours is another */
 		if (sim->ep[i].foreign)
 			e.buf[5]++;
-		sim->stream[number - 1] = (struct stream) {
-			ep->index, ep->life, node, session, false, ep->streams };
-		ep->streams = number;
-		e.ticket = number;
+		e.ticket = storm_sim_stream_new(ep, session, node);
 	}
 	storm_sim_push(sim, e);
 	return 0;
@@ -289,8 +308,10 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	e.life = s->life;
 	e.session = s->session;
 	e.node = s->node;
+	if (s->forged && err && err != STORM_EAUTH)
+		sim->answers += STORM_REFUSAL_LEN;
 	stream_free(sim, (uint32_t) number);
-	if (!err)
+	if (!err || s->forged)
 		return;
 	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
 	e.sys = err == STORM_EAUTH ? ECONNRESET :

@@ -17,7 +17,7 @@
  * All who receive one share it, each with a mask of those that reached it.
  */
 struct frame {
-	uint32_t refs, count;
+	uint32_t refs, count, from;
 	size_t len, seg;
 	struct storm_memo *memo;	/* one each, where several receive */
 	uint8_t bytes[];
@@ -30,12 +30,14 @@ struct event {
 	uint64_t at;
 	enum kind kind;
 	uint32_t to, life;	/* endpoint, and which life of it */
+	uint32_t from;		/* endpoint, or STORM_SIM_NOBODY */
 	bool group;
 	uint64_t session, op, ticket;	/* ticket: a stream's number too */
 	uint32_t node;
 	int err, sys;
 	struct frame *frame;
 	uint64_t mask;		/* which datagrams of the frame */
+	uint64_t held;		/* bytes, in the socket of who is stopped */
 	uint8_t *buf;
 	size_t len;
 };
@@ -49,7 +51,7 @@ struct turn {
 struct stream {			/* who waits for what becomes of it */
 	uint32_t from, life, node;
 	uint64_t session;
-	bool over;
+	bool over, forged;
 	uint32_t next;		/* of the same sender, or free: number; 0: none */
 };
 
@@ -60,6 +62,8 @@ struct endpoint {
 	uint32_t life;
 	bool down, foreign;
 	int disk_error;
+	uint64_t disk_slow;
+	uint64_t held;			/* bytes, while it is stopped */
 	uint64_t paused_until, busy_until;
 	uint64_t tick_at, tick_queued;	/* NEVER: no EV_TICK is queued */
 	uint64_t writable_at;		/* who was told EAGAIN is called then */
@@ -73,6 +77,12 @@ struct endpoint {
 	struct storm_sim_seen *seen;
 	uint32_t nseen;
 	struct storm_idset acked[STORM_REPORT_KINDS];
+};
+
+struct cut {			/* nothing gets from these to those */
+	struct storm_idset from, to;	/* endpoints */
+	uint64_t until;
+	struct cut *next;
 };
 
 struct storm_sim {
@@ -90,18 +100,32 @@ struct storm_sim {
 	struct frame *given;	/* is being received */
 	struct stream *stream;
 	uint32_t streams, stream_free;
+	struct cut *cuts;
+	uint64_t answers;	/* bytes, to strangers */
+	struct storm_sim_watch watch;
 };
 
 /* sim.c: an event happens in its turn; its buf is the simulator's from here */
 void storm_sim_push(struct storm_sim *sim, struct event e);
+void storm_sim_node_start(struct endpoint *ep);
 
 /* sim_net.c: what the seed says: any number, a chance in a million, 0..ns */
 uint64_t storm_sim_chance(struct storm_sim *sim);
 bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm);
 uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns);
 extern const struct storm_transport_ops storm_sim_transport_ops;
+struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg);
 void storm_sim_frame_put(struct frame *f);
+/* Its number. */
+uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
+			      uint32_t node);
 void storm_sim_address(uint32_t index, struct storm_addr *a);
+
+/* sim_fault.c: until when nothing gets from one endpoint to another; 0: it
+ * does */
+uint64_t storm_sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to);
+/* Does the socket of a node that is stopped keep this for it? */
+bool storm_sim_hold(struct endpoint *ep, struct event *e);
 
 /* sim_host.c */
 extern const struct storm_nm_ops storm_sim_host_ops;
