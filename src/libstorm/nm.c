@@ -609,7 +609,7 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			control(s, &h, &rx[i], now);
 	}
 	nm_xfer_pass(nm);
-	nm_xfer_flush(nm, now);
+	nm_xfer_unstage(nm, now);
 }
 
 /* ------------------------------------------------------------------ timers --- */
@@ -722,10 +722,8 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 	nm->t = t;
 	nm->ops = *ops;
 	nm->host = host;
-	nm->stage = malloc(STAGE_SIZE);
-	if (!nm->stage || (*err = storm_random(nm->incarnation,
-					       sizeof(nm->incarnation)))) {
-		free(nm->stage);
+	*err = storm_random(nm->incarnation, sizeof(nm->incarnation));
+	if (*err) {
 		free(nm);
 		return NULL;
 	}
@@ -745,7 +743,6 @@ void storm_nm_destroy(struct storm_nm *nm)
 		nm->pending = p->next;
 		free(p);
 	}
-	free(nm->stage);
 	free(nm);
 }
 

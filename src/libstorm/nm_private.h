@@ -109,7 +109,8 @@ struct storm_nm {
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
-	/* a run of decrypted chunks of one file, not yet written */
+	/* a run of decrypted chunks of one file, not yet written; the memory is
+	 * here only as long as datagrams are being taken */
 	uint8_t *stage;
 	size_t stage_len;
 	uint64_t stage_off;
@@ -136,6 +137,8 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
 		    const uint8_t *body, size_t len);
 void nm_xfer_flush(struct storm_nm *nm, uint64_t now);
+/* ... and give its memory back. */
+void nm_xfer_unstage(struct storm_nm *nm, uint64_t now);
 void nm_xfer_pass(struct storm_nm *nm);
 uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);

@@ -402,6 +402,13 @@ void nm_xfer_flush(struct storm_nm *nm, uint64_t now)
 	nm_status(s, false, now);
 }
 
+void nm_xfer_unstage(struct storm_nm *nm, uint64_t now)
+{
+	nm_xfer_flush(nm, now);
+	free(nm->stage);
+	nm->stage = NULL;
+}
+
 /* Repairs queue behind bulk data on their way: who asks again before they can
  * be here gets everything twice. */
 static void repair_came(struct nm_xfer *x, uint64_t now)
@@ -493,6 +500,10 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->stats.data_dup++;
 		return;
 	}
+	if (!nm->stage)
+		nm->stage = malloc(STAGE_SIZE);
+	if (!nm->stage)
+		return;		/* as if it had been lost */
 	x->data_at = now;
 	nm->stats.data_new++;
 	/* whoever sends again is not the owner, or sends to one node */

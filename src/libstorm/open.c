@@ -300,6 +300,15 @@ int storm_open_peek(const void *buf, size_t len, uint64_t *session)
 	return err;
 }
 
+uint32_t storm_open_node(const void *buf)
+{
+	const uint8_t *p = buf;
+	struct storm_in i = { p + STORM_OPEN_SAME - 4, p + STORM_OPEN_SAME,
+			      false };
+
+	return storm_get32(&i);
+}
+
 static int body_unpack(struct storm_open *o)
 {
 	struct storm_in i = { o->body, o->body + o->body_len, false };
@@ -425,16 +434,47 @@ fail:
 	return err;
 }
 
+struct storm_open *storm_open_share(struct storm_open *o, uint32_t node)
+{
+	struct storm_open *other;
+
+	if (node >= o->count)
+		return NULL;
+	if (!o->shared) {
+		o->shared = malloc(sizeof(*o->shared));
+		if (!o->shared)
+			return NULL;
+		*o->shared = 1;
+	}
+	other = malloc(sizeof(*other));
+	if (!other)
+		return NULL;
+	*other = *o;
+	other->self = node;
+	if (o->begin.to.path) {
+		other->begin.to.path = strdup(o->begin.to.path);
+		if (!other->begin.to.path) {
+			free(other);
+			return NULL;
+		}
+	}
+	++*o->shared;
+	return other;
+}
+
 void storm_open_free(struct storm_open *o)
 {
 	if (!o)
 		return;
 	OPENSSL_cleanse(o->key, sizeof(o->key));
-	storm_nodes_free(o->nodes, o->count);
 	storm_begin_free(&o->begin);
-	free(o->authority);
-	free(o->cred);
-	free(o->body);
+	if (!o->shared || !--*o->shared) {
+		storm_nodes_free(o->nodes, o->count);
+		free(o->authority);
+		free(o->cred);
+		free(o->body);
+		free(o->shared);
+	}
 	free(o);
 }
 

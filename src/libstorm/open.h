@@ -74,7 +74,15 @@ struct storm_open {
 	char *cred;
 	uint8_t *body;
 	size_t body_len;
+	/* NULL, or authority, nodes and their names, cred and body are not its
+	 * own but shared with others that were made from it */
+	uint32_t *shared;
 };
+
+/* The same OPEN for another node, of which all that is large is shared: the
+ * simulator's nodes have one list of nodes, not thousands.  All of them belong
+ * to one thread.  NULL: no memory, or there is no such node. */
+struct storm_open *storm_open_share(struct storm_open *o, uint32_t node);
 
 /* Owner: pack the body, make the key's credential; fills session, key, cred,
  * body.  0 or an error. */
@@ -85,5 +93,9 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 /* Session of a stream, for deduplication before any decoding, whatever its
  * version; also finds frames that are not OPENs at all. */
 int storm_open_peek(const void *buf, size_t len, uint64_t *session);
+/* All streams of an OPEN are the same from here on; before it stands which node
+ * they are for. */
+#define STORM_OPEN_SAME 12
+uint32_t storm_open_node(const void *buf);
 
 #endif

@@ -155,7 +155,7 @@ static void input(struct storm_sim *sim, struct event *e)
 				       e->err, e->sys, sim->now);
 		break;
 	case EV_AUTH:
-		err = storm_open_verify(e->buf, e->len, &o);
+		err = storm_sim_verify(sim, e->buf, e->len, &o);
 		storm_nm_admit(ep->nm, e->ticket, o, err, sim->now);
 		break;
 	case EV_BEGUN:
@@ -351,6 +351,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 	free(sim->event);
 	free(sim->free_event);
 	free(sim->stream);
+	storm_sim_forget_open(sim);
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		storm_sim_host_clear(&sim->ep[i]);
 	free(sim->ep);

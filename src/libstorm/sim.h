@@ -33,8 +33,9 @@ struct storm_sim_conf {
 /* A file as a node shows it: under its final name. */
 struct storm_sim_file {
 	char *path;
-	uint8_t *data;
+	const uint8_t *data;
 	uint64_t size;
+	bool shared;		/* data are storm_sim_source()'s */
 };
 
 /* A remote event as a node saw it. */
@@ -62,6 +63,11 @@ struct storm_nm *storm_sim_nm(struct storm_sim *sim, uint32_t node);
 uint64_t storm_sim_now(const struct storm_sim *sim);
 /* Session at a node, 0: none. */
 uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
+
+/* Files that begin from now on and have this size are likely to be these bytes,
+ * which stay until the end: nodes compare what they write and keep where they
+ * wrote it, rather than a copy each.  Nothing else is different. */
+void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size);
 
 /* Run until done(arg) or so much virtual time has passed; true: done. */
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,

@@ -3,18 +3,27 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_private.h"
 
+/*
+ * A file being written.  What is the same as the source (storm_sim_source()) is
+ * not stored: every write is compared with it, and where it was written is
+ * kept; the first byte that differs makes it a file with data of its own.
+ */
 struct file {
 	char *path;
-	uint8_t *data;
+	uint8_t *data;		/* NULL: as the source, where it is written */
+	const uint8_t *source;
+	struct storm_idset written;	/* bytes */
 	uint64_t size;
-	bool shown;
 };
+
+#define UNWRITTEN 0xee
 
 /* -------------------------------------------------------------- credentials --- */
 
@@ -85,6 +94,41 @@ const struct storm_credential_ops storm_sim_credential = {
 
 /* -------------------------------------------------------------- nodes' hosts --- */
 
+void storm_sim_forget_open(struct storm_sim *sim)
+{
+	storm_open_free(sim->verified);
+	free(sim->verified_buf);
+	sim->verified = NULL;
+	sim->verified_buf = NULL;
+}
+
+int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
+		     struct storm_open **out)
+{
+	int err;
+
+	/* only what is of this version and of this length has the node there */
+	if (sim->verified && len == sim->verified_len &&
+	    !memcmp(buf, sim->verified_buf, STORM_OPEN_SAME - 4) &&
+	    !memcmp((const uint8_t *) buf + STORM_OPEN_SAME,
+		    sim->verified_buf + STORM_OPEN_SAME,
+		    len - STORM_OPEN_SAME)) {
+		*out = storm_open_share(sim->verified, storm_open_node(buf));
+		return *out ? STORM_OK : STORM_EINVAL;
+	}
+	err = storm_open_verify(buf, len, out);
+	if (err)
+		return err;
+	storm_sim_forget_open(sim);
+	sim->verified_buf = malloc(len);
+	if (!sim->verified_buf)
+		abort();
+	memcpy(sim->verified_buf, buf, len);
+	sim->verified_len = len;
+	sim->verified = storm_open_share(*out, (*out)->self);
+	return STORM_OK;
+}
+
 static void later(struct endpoint *ep, struct event e)
 {
 	e.at = ep->sim->now +
@@ -119,6 +163,23 @@ static void host_session_close(void *host, void *ctx)
 	((struct endpoint *) host)->session = 0;
 }
 
+/* Give it data of its own. */
+static void materialise(struct file *f)
+{
+	f->data = malloc(f->size + 1);
+	if (!f->data)
+		abort();
+	memset(f->data, UNWRITTEN, f->size);
+	for (uint32_t i = 0; i < f->written.count; i++) {
+		const struct storm_range *r = &f->written.r[i];
+
+		memcpy(f->data + r->first, f->source + r->first,
+		       (size_t) r->last - r->first + 1);
+	}
+	storm_idset_clear(&f->written);
+	f->source = NULL;
+}
+
 static void host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		       const struct storm_target *to, uint64_t size,
 		       void **out)
@@ -130,11 +191,13 @@ static void host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	if (!f)
 		abort();
 	f->path = strdup(to->path);
-	f->data = malloc(size + 1);
 	f->size = size;
-	if (!f->path || !f->data)
+	if (!f->path)
 		abort();
-	memset(f->data, 0xee, size);
+	if (size == ep->sim->source_size && size < UINT32_MAX)
+		f->source = ep->sim->source;
+	if (!f->source)
+		materialise(f);
 	ep->temporaries++;
 	*out = f;
 	later(ep, (struct event) { .kind = EV_BEGUN, .session = session,
@@ -149,6 +212,16 @@ static int host_write(void *host, void *file, uint64_t off, const void *buf,
 
 	if (ep->disk_error)
 		return ep->disk_error;
+	if (off > f->size || len > f->size - off)
+		return EFBIG;
+	if (f->source && len && !memcmp(f->source + off, buf, len)) {
+		if (storm_idset_add(&f->written, (uint32_t) off,
+				    (uint32_t) (off + len - 1)))
+			abort();
+		return 0;
+	}
+	if (f->source)
+		materialise(f);
 	memcpy(f->data + off, buf, len);
 	return 0;
 }
@@ -158,8 +231,13 @@ static int host_read(void *host, void *file, uint64_t off, void *buf,
 {
 	struct file *f = file;
 
+	struct storm_range r = { (uint32_t) off, (uint32_t) (off + len - 1) };
+	struct storm_idset want = { &r, 1, 1 };
+
 	(void) host;
-	memcpy(buf, f->data + off, len);
+	if (f->source && len && !storm_idset_covers(&f->written, &want))
+		materialise(f);
+	memcpy(buf, (f->source ? f->source : f->data) + off, len);
 	return 0;
 }
 
@@ -182,9 +260,19 @@ static void host_commit(void *host, void *file, uint64_t session, uint64_t op)
 	s = &ep->files[ep->nfiles++];
 	s->path = strdup(f->path);
 	s->size = f->size;
-	s->data = malloc(f->size + 1);
-	memcpy(s->data, f->data, f->size);
-	f->shown = true;
+	if (f->source && storm_idset_size(&f->written) < f->size)
+		materialise(f);
+	s->shared = f->source != NULL;
+	if (s->shared) {
+		s->data = f->source;
+	} else {
+		uint8_t *copy = malloc(f->size + 1);
+
+		if (!copy)
+			abort();
+		memcpy(copy, f->data, f->size);
+		s->data = copy;
+	}
 	later(ep, (struct event) { .kind = EV_APPLIED, .session = session,
 				   .op = op });
 }
@@ -195,6 +283,7 @@ static void host_end(void *host, void *file)
 	struct file *f = file;
 
 	ep->temporaries--;
+	storm_idset_clear(&f->written);
 	free(f->path);
 	free(f->data);
 	free(f);
@@ -237,11 +326,18 @@ const struct storm_nm_ops storm_sim_host_ops = {
 	.event = host_event, .acked = host_acked,
 };
 
+void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size)
+{
+	sim->source = data;
+	sim->source_size = size;
+}
+
 void storm_sim_host_clear(struct endpoint *ep)
 {
 	for (uint32_t k = 0; k < ep->nfiles; k++) {
 		free(ep->files[k].path);
-		free(ep->files[k].data);
+		if (!ep->files[k].shared)
+			free((void *) ep->files[k].data);
 	}
 	for (uint32_t k = 0; k < ep->nseen; k++)
 		free(ep->seen[k].data);

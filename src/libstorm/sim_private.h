@@ -9,6 +9,7 @@
 
 #include "credential.h"
 #include "idset.h"
+#include "open.h"
 #include "seal.h"
 #include "sim.h"
 
@@ -97,7 +98,14 @@ struct storm_sim {
 	uint32_t events, events_room;
 	uint32_t *free_event;
 	uint32_t free_events;
+	const uint8_t *source;	/* what files of that size are likely to be */
+	uint64_t source_size;
 	struct frame *given;	/* is being received */
+	/* the OPEN that was verified last, and what of its stream is the same
+	 * for all nodes */
+	struct storm_open *verified;
+	uint8_t *verified_buf;
+	size_t verified_len;
 	struct stream *stream;
 	uint32_t streams, stream_free;
 	struct cut *cuts;
@@ -131,5 +139,9 @@ bool storm_sim_hold(struct endpoint *ep, struct event *e);
 extern const struct storm_nm_ops storm_sim_host_ops;
 extern const struct storm_credential_ops storm_sim_credential;
 void storm_sim_host_clear(struct endpoint *ep);
+/* storm_open_verify(); what is the same for all nodes is verified once. */
+int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
+		     struct storm_open **out);
+void storm_sim_forget_open(struct storm_sim *sim);
 
 #endif

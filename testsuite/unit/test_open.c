@@ -415,6 +415,37 @@ START_TEST(test_roundtrip)
 }
 END_TEST
 
+/* One that was verified serves other nodes too, whoever goes first. */
+START_TEST(test_share)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_open *o = random_open(&r), *got, *other;
+	uint32_t node = below(&r, o->count);
+	uint8_t *p, *q;
+	size_t len, len2;
+
+	must(!storm_open_seal(o, AGENT_UID));
+	p = storm_open_stream(o, 0, &len);
+	must(p && !verify(p, len, &got));
+	must(!storm_open_share(got, o->count));
+	other = storm_open_share(got, node);
+	must(other && same_open(got, other) && other->self == node);
+	must(!got->self && other->nodes == got->nodes);
+	storm_open_free(below(&r, 2) ? got : storm_open_share(other, 0));
+	q = storm_open_stream(other, node, &len2);
+	must(q && len2 == len && storm_open_node(q) == node);
+	must(!memcmp(p, q, STORM_OPEN_SAME - 4) &&
+	     !memcmp(p + STORM_OPEN_SAME, q + STORM_OPEN_SAME,
+		     len - STORM_OPEN_SAME));
+	if (other->shared && *other->shared == 2)
+		storm_open_free(got);
+	storm_open_free(other);
+	storm_open_free(o);
+	free(p);
+	free(q);
+}
+END_TEST
+
 /* Two OPENs of the same body have different keys. */
 START_TEST(test_keys)
 {
@@ -886,6 +917,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_golden);
 	tcase_add_loop_test(t, test_roundtrip, 0, unit_runs(50));
+	tcase_add_loop_test(t, test_share, 0, unit_runs(20));
 	tcase_add_test(t, test_keys);
 	tcase_add_test(t, test_truncated);
 	tcase_add_test(t, test_tampered);
