@@ -302,6 +302,7 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 		abort();
 	storm_credential_use(&storm_sim_credential);
 	sim->conf = *conf;
+	storm_sim_line_init(sim);
 	sim->random = conf->seed;
 	sim->now = STORM_SEC;
 	sim->ep = calloc(n + 1, sizeof(*sim->ep));

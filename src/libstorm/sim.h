@@ -10,6 +10,7 @@
 #ifndef STORM_SIM_H
 #define STORM_SIM_H
 
+#include "model.h"
 #include "nm.h"
 #include "owner.h"
 
@@ -17,6 +18,10 @@ struct storm_sim_conf {
 	uint64_t seed;
 	uint32_t nodes;
 	struct storm_settings set;
+	/* NULL: latency and bandwidth count.  Otherwise these two do not; and
+	 * bus is what a host lets through, bytes/s, 0: no limit */
+	const struct storm_model_net *net;
+	double bus;
 	uint64_t latency, jitter;	/* ns, one way */
 	double bandwidth;		/* bytes/s of each sender; 0: no limit */
 	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */

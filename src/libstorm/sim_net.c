@@ -130,38 +130,6 @@ static bool joined(const struct storm_sim *sim, const struct storm_addr *to)
 	return storm_get32(&group) - first < sim->conf.set.groups;
 }
 
-#define SEND_BUFFER (208 << 10)
-
-/* As over UDP: the owner's bulk data wait in a socket of that size; what a node
- * passes on is kept until it can go.  False: there is no room. */
-static bool has_room(struct endpoint *ep)
-{
-	struct storm_sim *sim = ep->sim;
-	double bytes_ns = sim->conf.bandwidth / 1e9;
-	uint64_t full;
-
-	if (ep->index != sim->conf.nodes || bytes_ns <= 0)
-		return true;
-	full = (uint64_t) (SEND_BUFFER / bytes_ns);
-	if (ep->busy_until <= sim->now + full)
-		return true;
-	ep->writable_at = ep->busy_until - full / 2;
-	return false;
-}
-
-/* The sender's line takes a datagram; when the last byte of it arrives. */
-static uint64_t transmit(struct endpoint *ep, size_t len)
-{
-	struct storm_sim *sim = ep->sim;
-
-	if (ep->busy_until < sim->now)
-		ep->busy_until = sim->now;
-	if (sim->conf.bandwidth > 0)
-		ep->busy_until += (uint64_t) ((double) len * 1e9 /
-					      sim->conf.bandwidth);
-	return ep->busy_until + sim->conf.latency;
-}
-
 static void to_all(struct endpoint *from, struct frame *f, uint64_t mask,
 		   uint64_t at)
 {
@@ -173,17 +141,22 @@ static void to_all(struct endpoint *from, struct frame *f, uint64_t mask,
 		abort();
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		if (i != from->index)
-			deliver(sim, i, true, f, mask, at);
+			deliver(sim, i, true, f, mask,
+				at + storm_sim_latency(sim, from->index, i));
 }
 
+/* They have left the sender at this time. */
 static void send_some(struct endpoint *ep, const struct storm_addr *to,
 		      struct frame *f, uint64_t mask, uint64_t at)
 {
 	struct storm_sim *sim = ep->sim;
 
 	if (to->ip[0] != 0) {
-		if (index_of(to) <= sim->conf.nodes)
-			deliver(sim, index_of(to), false, f, mask, at);
+		uint32_t i = index_of(to);
+
+		if (i <= sim->conf.nodes)
+			deliver(sim, i, false, f, mask,
+				at + storm_sim_latency(sim, ep->index, i));
 	} else if (sim->conf.multicast && joined(sim, to)) {
 		to_all(ep, f, mask, at);	/* v4-mapped: a group */
 	}
@@ -197,17 +170,22 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	struct storm_sim *sim = ep->sim;
 	struct storm_sim_count *count = c == STORM_BULK ? &ep->traffic.tx_bulk :
 							  &ep->traffic.tx_control;
+	/* what goes to all goes as far as it can */
+	uint32_t far = to->ip[0] ? index_of(to) : sim->conf.nodes;
 	struct frame *f;
 	uint64_t at = 0;
 
-	if (c == STORM_BULK && !has_room(ep))
+	/* as over UDP: the owner's bulk data wait in a socket of some size, what
+	 * a node passes on is kept until it can go */
+	if (c == STORM_BULK && ep->index == sim->conf.nodes &&
+	    !storm_sim_line_room(ep))
 		return -EAGAIN;
 	f = storm_sim_frame_new(buf, len, seg);
 	f->from = ep->index;
 	for (uint32_t i = 0; i < f->count; i++) {
 		size_t left = len - i * seg;
 
-		at = transmit(ep, left < seg ? left : seg);
+		at = storm_sim_transmit(ep, far, left < seg ? left : seg);
 		if (!sim->conf.frames)
 			send_some(ep, to, f, 1ULL << i, at);
 	}
@@ -261,7 +239,9 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 	struct storm_sim *sim = ep->sim;
 	uint32_t i = index_of(to);
 	struct event e = {
-		.at = sim->now + 3 * sim->conf.latency +
+		/* one round trip to connect */
+		.at = storm_sim_transmit(ep, i, len) +
+		      3 * storm_sim_latency(sim, ep->index, i) +
 		      storm_sim_upto(sim, sim->conf.jitter),
 		.kind = EV_STREAM, .to = i, .life = sim->ep[i].life,
 		.len = len, .session = session, .node = node,
@@ -316,7 +296,7 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
 	e.sys = err == STORM_EAUTH ? ECONNRESET :
 		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 : 0;
-	e.at = sim->now + sim->conf.latency +
+	e.at = sim->now + storm_sim_latency(sim, ep->index, e.to) +
 	       storm_sim_upto(sim, sim->conf.jitter);
 	storm_sim_push(sim, e);
 }

@@ -86,8 +86,12 @@ struct cut {			/* nothing gets from these to those */
 	struct cut *next;
 };
 
+#define STORM_SIM_LEVELS 17	/* of a fat tree of 65536 nodes, and its root */
+
 struct storm_sim {
 	struct storm_sim_conf conf;
+	int levels;			/* of the network, and for each: */
+	double round_trip[STORM_SIM_LEVELS];	/* ns */
 	struct endpoint *ep;		/* nodes, then the owner */
 	struct storm_owner *owner;
 	char (*names)[16];
@@ -128,6 +132,16 @@ void storm_sim_frame_put(struct frame *f);
 uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
 			      uint32_t node);
 void storm_sim_address(uint32_t index, struct storm_addr *a);
+
+/* sim_line.c */
+void storm_sim_line_init(struct storm_sim *sim);
+/* ns, one way */
+uint64_t storm_sim_latency(const struct storm_sim *sim, uint32_t from,
+			   uint32_t to);
+/* The sender's line takes so many bytes; when the last one of them leaves. */
+uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len);
+/* Is there room in the owner's socket?  If not it is called when there is. */
+bool storm_sim_line_room(struct endpoint *ep);
 
 /* sim_fault.c: until when nothing gets from one endpoint to another; 0: it
  * does */
