@@ -6,28 +6,17 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "idset.h"
 #include "owner.h"
+#include "runner.h"
 #include "udp.h"
 
-/* What outlives the domain as long as there are events of it. */
-struct shared {
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	unsigned int users;	/* the domain, and each event */
-};
-
 struct storm_event {
-	struct shared *sh;
+	struct storm_shared *sh;	/* outlives the domain */
 	storm_domain_t *domain;	/* there as long as it is PENDING */
 	struct storm_outcome out;
 	uint64_t len;
@@ -41,10 +30,8 @@ struct note {			/* a callback, to be made without the lock */
 };
 
 struct storm_domain {
-	struct shared *sh;
-	pthread_t thread;
-	bool running, stop;
-	int wake;		/* eventfd */
+	struct storm_shared *sh;
+	struct storm_runner runner;
 	struct storm_domain_conf conf;
 	struct storm_udp *udp;
 	struct storm_owner *owner;
@@ -158,14 +145,6 @@ static void stream_failed(void *arg, uint64_t session, uint32_t node,
 
 /* ------------------------------------------------------------------ thread --- */
 
-static void wake(storm_domain_t *d)
-{
-	uint64_t one = 1;
-
-	if (write(d->wake, &one, sizeof(one)) < 0)
-		return;		/* full: it is awake already */
-}
-
 static void call_notes(storm_domain_t *d, struct note *n)
 {
 	while (n) {
@@ -181,77 +160,33 @@ static void call_notes(storm_domain_t *d, struct note *n)
 	}
 }
 
-static void *run(void *arg)
+static uint64_t tick(void *arg, uint64_t now)
+{
+	return storm_owner_tick(((storm_domain_t *) arg)->owner, now);
+}
+
+static void poll_all(void *arg)
+{
+	storm_udp_poll(((storm_domain_t *) arg)->udp);
+}
+
+static void tell(void *arg)
 {
 	storm_domain_t *d = arg;
-	struct pollfd p[2] = {
-		{ .fd = storm_udp_fd(d->udp), .events = POLLIN },
-		{ .fd = d->wake, .events = POLLIN },
-	};
+	struct note *notes = d->notes;
 
-	pthread_mutex_lock(&d->sh->lock);
-	while (!d->stop) {
-		uint64_t now = storm_now(), next, ns;
-		struct note *notes;
-		struct timespec ts;
-
-		next = storm_owner_tick(d->owner, now);
-		notes = d->notes;
-		d->notes = NULL;
-		d->notes_tail = &d->notes;
-		pthread_mutex_unlock(&d->sh->lock);
-		call_notes(d, notes);
-		now = storm_now();
-		ns = next <= now ? 0 : next - now;
-		if (ns > STORM_SEC)
-			ns = STORM_SEC;
-		ts.tv_sec = (time_t) (ns / STORM_SEC);
-		ts.tv_nsec = (long) (ns % STORM_SEC);
-		ppoll(p, 2, &ts, NULL);
-		pthread_mutex_lock(&d->sh->lock);
-		if (p[1].revents) {
-			uint64_t count;
-
-			if (read(d->wake, &count, sizeof(count)) < 0)
-				count = 0;
-		}
-		storm_udp_poll(d->udp);
-	}
-	storm_owner_close(d->owner, storm_now());
+	d->notes = NULL;
+	d->notes_tail = &d->notes;
 	pthread_mutex_unlock(&d->sh->lock);
-	return NULL;
+	call_notes(d, notes);
+	pthread_mutex_lock(&d->sh->lock);
 }
+
+static const struct storm_runner_ops runner_ops = {
+	.tick = tick, .poll = poll_all, .tell = tell,
+};
 
 /* ------------------------------------------------------------------ domain --- */
-
-static struct shared *shared_create(void)
-{
-	struct shared *sh = calloc(1, sizeof(*sh));
-	pthread_condattr_t a;
-
-	if (!sh)
-		return NULL;
-	sh->users = 1;
-	pthread_mutex_init(&sh->lock, NULL);
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&sh->cond, &a);
-	pthread_condattr_destroy(&a);
-	return sh;
-}
-
-/* Locked; unlocks it. */
-static void shared_leave(struct shared *sh)
-{
-	bool last = !--sh->users;
-
-	pthread_mutex_unlock(&sh->lock);
-	if (!last)
-		return;
-	pthread_cond_destroy(&sh->cond);
-	pthread_mutex_destroy(&sh->lock);
-	free(sh);
-}
 
 storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 				    int *err)
@@ -270,16 +205,15 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	d->sh = shared_create();
+	d->sh = storm_shared_create();
 	if (!d->sh)
 		goto no_shared;
 	d->notes_tail = &d->notes;
 	d->conf = *conf;
 	d->created = storm_now();
-	d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (d->wake < 0) {
+	if (storm_runner_init(&d->runner, d->sh, &runner_ops, d)) {
 		*err = STORM_ESYS;
-		goto no_wake;
+		goto no_runner;
 	}
 	h.arg = d;
 	d->udp = storm_udp_create(&conf->set, STORM_UDP_OWNER,
@@ -296,6 +230,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 				      &d->self, &owner_ops, d, err);
 	if (!d->owner)
 		goto no_owner;
+	storm_runner_watch(&d->runner, storm_udp_fd(d->udp));
 	d->conf.nodes = NULL;
 	d->conf.authority = NULL;
 	*err = STORM_OK;
@@ -303,10 +238,10 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 no_owner:
 	storm_udp_destroy(d->udp);
 no_udp:
-	close(d->wake);
-no_wake:
+	storm_runner_clear(&d->runner);
+no_runner:
 	pthread_mutex_lock(&d->sh->lock);
-	shared_leave(d->sh);
+	storm_shared_leave(d->sh);
 no_shared:
 	free(d);
 	return NULL;
@@ -317,14 +252,10 @@ int storm_domain_open(storm_domain_t *d)
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	err = d->running ? STORM_EINVAL :
-			   storm_owner_open(d->owner, storm_now());
-	if (!err) {
-		if (pthread_create(&d->thread, NULL, run, d))
-			err = STORM_ESYS;
-		else
-			d->running = true;
-	}
+	err = d->runner.running ? STORM_EINVAL :
+				  storm_owner_open(d->owner, storm_now());
+	if (!err && storm_runner_start(&d->runner, "storm_domain"))
+		err = STORM_ESYS;
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
@@ -353,8 +284,8 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 	int err = STORM_OK;
 
 	pthread_mutex_lock(&d->sh->lock);
-	while (d->running && d->opened.state == STORM_PENDING)
-		pthread_cond_wait(&d->sh->cond, &d->sh->lock);
+	while (d->runner.running && d->opened.state == STORM_PENDING)
+		storm_shared_wait(d->sh, 0);
 	if (d->opened.state != STORM_DONE)
 		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
 					      STORM_ECLOSED;
@@ -367,20 +298,15 @@ void storm_domain_destroy(storm_domain_t *d)
 {
 	if (!d)
 		return;
+	storm_runner_stop(&d->runner);
 	pthread_mutex_lock(&d->sh->lock);
-	d->stop = true;
-	pthread_mutex_unlock(&d->sh->lock);
-	if (d->running) {
-		wake(d);
-		pthread_join(d->thread, NULL);
-	}
-	call_notes(d, d->notes);
-	pthread_mutex_lock(&d->sh->lock);
+	storm_owner_close(d->owner, storm_now());
+	tell(d);
 	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
-	shared_leave(d->sh);
+	storm_shared_leave(d->sh);
 	storm_udp_destroy(d->udp);
 	storm_outcome_clear(&d->opened);
-	close(d->wake);
+	storm_runner_clear(&d->runner);
 	free(d);
 }
 
@@ -412,28 +338,20 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 		free(e);
 		return NULL;
 	}
-	wake(d);
+	storm_runner_wake(&d->runner);
 	return e;
 }
 
 bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
 		      struct storm_outcome *out)
 {
-	struct shared *sh = e->sh;
-	struct timespec ts = {
-		.tv_sec = (time_t) (deadline / STORM_SEC),
-		.tv_nsec = (long) (deadline % STORM_SEC),
-	};
+	struct storm_shared *sh = e->sh;
 	bool done;
 
 	pthread_mutex_lock(&sh->lock);
-	while (block && e->out.state == STORM_PENDING) {
-		int rc = deadline ? pthread_cond_timedwait(&sh->cond,
-							   &sh->lock, &ts) :
-				    pthread_cond_wait(&sh->cond, &sh->lock);
-		if (rc == ETIMEDOUT)
-			break;
-	}
+	while (block && e->out.state == STORM_PENDING &&
+	       storm_shared_wait(sh, deadline))
+		;
 	done = e->out.state != STORM_PENDING;
 	if (done)
 		give(out, &e->out);
@@ -448,9 +366,9 @@ void storm_event_destroy(storm_event_t *e)
 	pthread_mutex_lock(&e->sh->lock);
 	if (e->out.state == STORM_PENDING) {
 		storm_owner_forget(e->domain->owner, e, storm_now());
-		wake(e->domain);
+		storm_runner_wake(&e->domain->runner);
 	}
-	shared_leave(e->sh);
+	storm_shared_leave(e->sh);
 	storm_outcome_clear(&e->out);
 	free(e);
 }
@@ -479,13 +397,14 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	err = d->running ? storm_owner_compare(d->owner, P, var, rel, value,
-					       write, &c, storm_now()) :
-			   STORM_ECLOSED;
+	err = d->runner.running ? storm_owner_compare(d->owner, P, var, rel,
+						      value, write, &c,
+						      storm_now()) :
+				  STORM_ECLOSED;
 	if (!err) {
-		wake(d);
+		storm_runner_wake(&d->runner);
 		while (!c.done)
-			pthread_cond_wait(&d->sh->cond, &d->sh->lock);
+			storm_shared_wait(d->sh, 0);
 	}
 	give(out, &c.out);
 	storm_outcome_clear(&c.out);

@@ -755,16 +755,17 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 	return STORM_OK;
 }
 
-int storm_nm_global(struct storm_nm *nm, uint64_t session, uint32_t var,
-		    uint64_t *value)
+int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
+		      uint64_t *value)
 {
 	struct nm_session *s = nm_find(nm, session);
 
 	if (!s)
 		return STORM_ENOENT;
-	if (var < STORM_VARS || !storm_var_known(var))
+	if (!storm_var_known(var))
 		return STORM_EINVAL;
-	*value = s->global[var - STORM_GLOBAL(0)];
+	*value = var < STORM_VARS ? s->var[var] :
+				    s->global[var - STORM_GLOBAL(0)];
 	return STORM_OK;
 }
 

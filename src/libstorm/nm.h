@@ -138,9 +138,10 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		     size_t len);
 
-/* This node's copy of a global variable, as far as it has heard. */
-int storm_nm_global(struct storm_nm *nm, uint64_t session, uint32_t var,
-		    uint64_t *value);
+/* A variable as this node has it: its own one, or its copy of a global one as
+ * far as it has heard. */
+int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
+		      uint64_t *value);
 
 /* Raise an own variable; a lower value changes nothing. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,

@@ -1,13 +1,14 @@
 /*
- * storm.h - the public interface of libstorm, the owner's side.
+ * storm.h - the public interface of libstorm.
  *
  * STORM reduces cluster resource management to three network primitives
  * (Frachtenberg et al., "STORM: Scalable Resource Management for Large-Scale
  * Parallel Computers", IEEE Trans. Computers 55(12), 2006, section 2.4.1):
  * XFER-AND-SIGNAL, TEST-EVENT and COMPARE-AND-WRITE.  A program that wants to
  * use them creates a *domain*, an ordered list of nodes, and becomes its
- * owner: it alone orders, decides and names members.  The nodes' side of the
- * same protocol is in nm.h.
+ * owner: it alone orders, decides and names members.  A program that wants to be
+ * a node creates a storm_node_t, and is a member of every domain that opens with
+ * it.
  *
  * Units: lengths and offsets in bytes, times in nanoseconds of a monotonic
  * clock, node numbers are positions in the domain's list and mean nothing
@@ -80,10 +81,20 @@ struct storm_node {
 	struct storm_addr addr;	/* where its agent listens */
 };
 
+/* An IPv4 address as text and a port.  STORM_EINVAL: it is none. */
+int storm_addr_set(struct storm_addr *a, const char *ip, uint16_t port);
+
 /* Inclusive ranges, ascending and disjoint: nodes or tasks.  A set that is
  * all zeroes is empty.  Not thread-safe. */
 struct storm_range { uint32_t first, last; };
 struct storm_idset { struct storm_range *r; uint32_t count, room; };
+/* STORM_OK, STORM_EINVAL where first > last, or STORM_ENOMEM: the set is what
+ * it was. */
+int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last);
+bool storm_idset_has(const struct storm_idset *s, uint32_t id);
+uint64_t storm_idset_size(const struct storm_idset *s);
+void storm_idset_clear(struct storm_idset *s);	/* empties and frees */
+
 /* A node set P of an operation has at most so many ranges: it travels in every
  * datagram that says the owner's state. */
 #define STORM_SET_RANGES 64
@@ -314,6 +325,103 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 					   uint64_t value,
 					   const struct storm_assign *write,
 					   struct storm_outcome *out);
+
+/* ---------------------------------------------------- the nodes' side --- */
+
+typedef struct storm_node_manager storm_node_t;	/* this program as a node */
+typedef struct storm_member storm_member_t;	/* of one domain */
+
+/* Numbers 1 to STORM_EVENTS - 1 of remote events can be tested for; 0 says that
+ * there is none, and what is larger comes with on_signal() alone. */
+#define STORM_EVENTS 64
+
+struct storm_node_conf {
+	const char *name;	/* as in the owners' lists; copied */
+	struct storm_settings set;	/* interface, port, and so on; copied */
+	uint32_t owner_uid;	/* only this uid may open a domain with us */
+	const char *root;	/* directory for FILE targets: their paths begin
+				   there, and no symbolic link is followed;
+				   NULL: no files are taken; copied */
+	/* A remote event is signalled.  buf: the data of a MEMORY target, valid
+	 * during the call; the place in the segment; NULL with a file.  Called
+	 * from the node's thread, without its lock, in the order of the owner's
+	 * operations; no storm_node_destroy() in there.  May be NULL. */
+	void (*on_signal)(void *arg, storm_member_t *m, uint32_t event,
+			  const void *buf, size_t len);
+	void *arg;
+};
+
+/*
+ * Be a node: listen on the port of the settings, answer every owner who may
+ * (MUNGE says who he is), take part in the combining tree of every domain.  A
+ * thread does all that.  NULL and *err on failure; the reason was logged.
+ */
+storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err);
+
+/* Leave all domains, without a word to their owners, and free the node (NULL is
+ * fine).  Members live on, closed, until they are released; who waits for an
+ * event of theirs is woken.  No other call may be under way on the node. */
+void storm_node_destroy(storm_node_t *n);
+
+/* Where owners find it: struct storm_node's addr. */
+void storm_node_address(const storm_node_t *n, struct storm_addr *out);
+
+/*
+ * Register global memory (paper 2.4.1: global data): len bytes at base are
+ * segment number `segment` of this node, in every domain.  They stay the
+ * caller's, are written by the node's thread between STAGED and the remote
+ * event, and must be there until the segment is registered anew (base NULL:
+ * taken back) or the node destroyed.  STORM_EINVAL: no such segment.
+ * Any thread.
+ */
+int storm_node_segment(storm_node_t *n, uint32_t segment, void *base,
+		       size_t len);
+
+/*
+ * The next domain that was opened with this node, oldest first; block and
+ * deadline as in storm_test_event().  NULL: none (yet).  A domain that nobody
+ * accepts works all the same.  Any thread.
+ */
+storm_member_t *storm_node_accept(storm_node_t *n, bool block,
+				  uint64_t deadline);
+
+/* Forget a member (NULL is fine); its domain goes on.  Not while another thread
+ * uses it. */
+void storm_member_release(storm_member_t *m);
+
+struct storm_member_info {
+	uint32_t node, count;	/* this node's number, of so many */
+	uint32_t uid;		/* the owner's */
+	uint32_t job_id, step_id, step_het;	/* as the owner told */
+};
+void storm_member_info(const storm_member_t *m, struct storm_member_info *out);
+
+/*
+ * TEST-EVENT at the receiving side: take one signal of this remote event, or
+ * block until there is one; deadline as in storm_test_event().  Its data are
+ * there.  Signals are counted: one for each transfer.  STORM_OK; STORM_ETIME:
+ * none by now; STORM_ECLOSED: none, and the domain is over; STORM_EINVAL.
+ * Any thread.  (Algorithm 11)
+ */
+int storm_member_test_event(storm_member_t *m, uint32_t event, bool block,
+			    uint64_t deadline);
+
+/* A variable as this node has it: one of its own, or its copy of a global one.
+ * STORM_EINVAL: there is none; STORM_ECLOSED.  Any thread. */
+int storm_member_variable(storm_member_t *m, uint32_t var, uint64_t *value);
+
+/* Raise an own variable of this node; a lower value changes nothing.
+ * STORM_EINVAL; STORM_ECLOSED.  Any thread. */
+int storm_member_own_set(storm_member_t *m, enum storm_own_var var,
+			 uint64_t value);
+
+/*
+ * Tell the owner of ids (nodes or tasks) by kind and code, see struct
+ * storm_report: until he has acknowledged it, and combined with what the others
+ * say.  STORM_EINVAL: no such kind; STORM_ECLOSED; STORM_ENOMEM.  Any thread.
+ */
+int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
+			const struct storm_idset *ids);
 
 /* --------------------------------------------------------- statistics --- */
 

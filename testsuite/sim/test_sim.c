@@ -285,7 +285,7 @@ static void ordered(struct run *r, uint32_t nodes)
 			uint64_t v = 0;
 
 			for (uint32_t g = 0; g < 2; g++)
-				CHECK(!storm_nm_global(storm_sim_nm(r->sim, i),
+				CHECK(!storm_nm_variable(storm_sim_nm(r->sim, i),
 						storm_sim_session(r->sim, i),
 						STORM_GLOBAL(g), &v) &&
 				      v == copy[i][g], "n%u has %llu", i + 1,

@@ -9,15 +9,14 @@
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "namespace.h"
 #include "udp_private.h"
 
 #define SEG 1424
@@ -1219,40 +1218,6 @@ START_TEST(test_interface)
 END_TEST
 
 /* ------------------------------------------------------------------- main */
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
-/* A namespace where loopback is up and packets are as on a LAN. */
-static bool enter_namespace(void)
-{
-	struct ifreq req = { .ifr_name = "lo" };
-	char map[32];
-	bool ok;
-	int fd;
-
-	snprintf(map, sizeof(map), "0 %u 1", getuid());
-	if (unshare(CLONE_NEWNET)) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-			return false;
-		write_file("/proc/self/uid_map", map);
-	}
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	ok = !ioctl(fd, SIOCGIFFLAGS, &req);
-	req.ifr_flags |= IFF_UP;
-	ok = ok && !ioctl(fd, SIOCSIFFLAGS, &req);
-	req.ifr_mtu = 1500;
-	ok = ok && !ioctl(fd, SIOCSIFMTU, &req);
-	close(fd);
-	return ok;
-}
 
 static Suite *udp_suite(void)
 {

@@ -1,0 +1,353 @@
+/*
+ * node_host.c - what the Node Manager of a program that is a node asks for:
+ * sessions, files, remote events, and who may OPEN.  Files are written below one
+ * directory, with the program's own rights; Slurm's node agent is another host
+ * of the same Manager, which becomes each session's user for that.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "node_private.h"
+
+/* A file in hand, and the answer that the Manager waits for: it is given from
+ * the loop, not from inside the question. */
+struct node_file {
+	struct node_file *next;
+	struct storm_staged f;
+	uint64_t session, op;
+	void (*answer)(struct storm_nm *nm, uint64_t session, uint64_t op,
+		       int err, int sys, uint64_t now);
+	int err, sys;
+};
+
+/* To be told by on_signal(), and then counted. */
+struct node_signal {
+	struct node_signal *next;
+	struct storm_member *m;
+	uint32_t event;
+	const void *buf;	/* behind this, or in a segment */
+	size_t len;
+};
+
+/* ---------------------------------------------------------------- members --- */
+
+/* Locked. */
+void node_member_leave(struct storm_member *m)
+{
+	if (--m->users)
+		return;
+	m->sh->users--;		/* whoever calls is one of them, too */
+	free(m);
+}
+
+static void session_open(void *host, uint64_t session,
+			 const struct storm_open_info *info, void **ctx)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
+
+	*ctx = m;
+	if (!m) {		/* it is a member that nobody here knows of */
+		storm_log(STORM_LOG_ERROR, "no memory for a session");
+		return;
+	}
+	m->sh = n->sh;
+	m->sh->users++;
+	m->node = n;
+	m->session = session;
+	m->users = 1;
+	m->info = (struct storm_member_info) {
+		.node = info->self, .count = info->count, .uid = info->uid,
+		.job_id = info->job_id, .step_id = info->step_id,
+		.step_het = info->step_het,
+	};
+	m->staging = (struct storm_staging) { n->root, -1 };
+	while (*p)		/* the oldest is accepted first */
+		p = &(*p)->next;
+	*p = m;
+	pthread_cond_broadcast(&n->sh->cond);
+}
+
+static void session_close(void *host, void *ctx)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx, **p = &n->members;
+
+	if (!m)
+		return;
+	while (*p != m)
+		p = &(*p)->next;
+	*p = m->next;
+	m->node = NULL;
+	if (m->staging.libdir >= 0)
+		close(m->staging.libdir);
+	pthread_cond_broadcast(&n->sh->cond);
+	node_member_leave(m);
+}
+
+/* ------------------------------------------------------------------ files --- */
+
+static void answer_later(struct node_file *f,
+			 void (*answer)(struct storm_nm *, uint64_t, uint64_t,
+					int, int, uint64_t), int err)
+{
+	f->answer = answer;
+	f->err = err;
+}
+
+static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+		       const struct storm_target *to, uint64_t size,
+		       void **file)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx;
+	struct node_file *f = calloc(1, sizeof(*f));
+
+	*file = f;
+	if (!f) {		/* the owner hears nothing, and aborts in time */
+		storm_log(STORM_LOG_ERROR, "no memory for a file");
+		return;
+	}
+	f->session = session;
+	f->op = op;
+	f->f.dir = f->f.fd = -1;
+	f->next = n->files;
+	n->files = f;
+	if (!m || n->root < 0)
+		answer_later(f, storm_nm_begun, STORM_EACCES);
+	else
+		answer_later(f, storm_nm_begun,
+			     storm_staged_begin(&f->f, &m->staging, to, size,
+						&f->sys));
+}
+
+static int file_write(void *host, void *file, uint64_t off, const void *buf,
+		      size_t len)
+{
+	(void) host;
+	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf, len);
+}
+
+static int file_read(void *host, void *file, uint64_t off, void *buf,
+		     size_t len)
+{
+	(void) host;
+	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf, len);
+}
+
+static void file_stage(void *host, void *file, uint64_t session, uint64_t op)
+{
+	struct node_file *f = file;
+
+	(void) host;
+	(void) session;
+	(void) op;
+	answer_later(f, storm_nm_staged, storm_staged_check(&f->f, &f->sys));
+}
+
+static void file_commit(void *host, void *file, uint64_t session, uint64_t op)
+{
+	struct node_file *f = file;
+
+	(void) host;
+	(void) session;
+	(void) op;
+	answer_later(f, storm_nm_applied, storm_staged_commit(&f->f, &f->sys));
+}
+
+static void file_end(void *host, void *file)
+{
+	storm_node_t *n = host;
+	struct node_file *f = file, **p = &n->files;
+
+	if (!f)
+		return;
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	storm_staged_drop(&f->f);
+	free(f);
+}
+
+static bool answer_one(storm_node_t *n)
+{
+	for (struct node_file *f = n->files; f; f = f->next) {
+		void (*answer)(struct storm_nm *, uint64_t, uint64_t, int,
+			       int, uint64_t) = f->answer;
+
+		if (!answer)
+			continue;
+		f->answer = NULL;
+		answer(n->nm, f->session, f->op, f->err, f->sys, storm_now());
+		return true;	/* the list may be another one now */
+	}
+	return false;
+}
+
+void node_host_answer(storm_node_t *n)
+{
+	while (answer_one(n))
+		;
+}
+
+/* ---------------------------------------------------------------- signals --- */
+
+static bool in_segment(const storm_node_t *n, const void *buf)
+{
+	uintptr_t at = (uintptr_t) buf;
+
+	for (int i = 0; i < STORM_SEGMENTS; i++) {
+		uintptr_t base = (uintptr_t) n->segment[i].base;
+
+		if (base && at >= base && at - base <= n->segment[i].len)
+			return true;
+	}
+	return false;
+}
+
+static void count(struct storm_member *m, uint32_t event)
+{
+	if (!event || event >= STORM_EVENTS)
+		return;
+	m->signals[event]++;
+	pthread_cond_broadcast(&m->sh->cond);
+}
+
+static void on_event(void *host, void *ctx, uint64_t session, uint32_t event,
+		     const void *buf, size_t len)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx;
+	bool copy = n->conf.on_signal && len && !in_segment(n, buf);
+	struct node_signal *s;
+
+	(void) session;
+	if (!m)
+		return;
+	if (!n->conf.on_signal) {
+		count(m, event);
+		return;
+	}
+	s = malloc(sizeof(*s) + (copy ? len : 0));
+	if (!s) {
+		storm_log(STORM_LOG_ERROR, "no memory to tell of event %u",
+			  event);
+		count(m, event);
+		return;
+	}
+	*s = (struct node_signal) { NULL, m, event, buf, len };
+	if (copy)
+		s->buf = memcpy(s + 1, buf, len);
+	m->users++;
+	*n->told_end = s;
+	n->told_end = &s->next;
+}
+
+/* The call first: whoever tests for the event finds done what it does. */
+void node_host_tell(storm_node_t *n)
+{
+	struct node_signal *s;
+
+	while ((s = n->told)) {
+		n->told = s->next;
+		if (!n->told)
+			n->told_end = &n->told;
+		pthread_mutex_unlock(&n->sh->lock);
+		n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf, s->len);
+		pthread_mutex_lock(&n->sh->lock);
+		count(s->m, s->event);
+		node_member_leave(s->m);
+		free(s);
+	}
+}
+
+static void acked(void *host, void *ctx, uint8_t kind,
+		  const struct storm_idset *ids)
+{
+	(void) host;		/* nobody here waits for it */
+	(void) ctx;
+	(void) kind;
+	(void) ids;
+}
+
+/* ------------------------------------------------------------- who may OPEN --- */
+
+struct check {
+	struct storm_job job;
+	storm_node_t *n;
+	uint64_t ticket;
+	void *buf;
+	size_t len;
+	struct storm_open *open;
+	int err;
+};
+
+static void check_work(struct storm_job *j)
+{
+	struct check *c = (struct check *) j;
+	struct storm_open_info info;
+
+	c->err = storm_open_verify(c->buf, c->len, &c->open);
+	if (c->err) {
+		c->open = NULL;
+		return;
+	}
+	storm_open_info(c->open, &info);
+	if (!info.self_name || strcmp(info.self_name, c->n->conf.name)) {
+		storm_log(STORM_LOG_ERROR, "uid %u opens a domain with node %s, but this is %s",
+			  info.uid, info.self_name, c->n->conf.name);
+		c->err = STORM_EAUTH;
+	} else if (info.uid != c->n->conf.owner_uid) {
+		storm_log(STORM_LOG_ERROR, "uid %u opens a domain; only uid %u may",
+			  info.uid, c->n->conf.owner_uid);
+		c->err = STORM_EACCES;
+	}
+}
+
+static void check_done(void *host, struct storm_job *j)
+{
+	storm_node_t *n = host;
+	struct check *c = (struct check *) j;
+
+	if (!j->worked)
+		c->err = STORM_EBUSY;
+	storm_nm_admit(n->nm, c->ticket, c->open, c->err, storm_now());
+	free(c->buf);
+	free(c);
+}
+
+static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
+{
+	storm_node_t *n = host;
+	struct check *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		free(buf);
+		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_now());
+		return;
+	}
+	c->job.work = check_work;
+	c->job.done = check_done;
+	c->n = n;
+	c->ticket = ticket;
+	c->buf = buf;
+	c->len = len;
+	if (!storm_worker_add(&n->auth, &c->job)) {
+		storm_log(STORM_LOG_WARN, "%u OPENs are waiting for their check already, one more is refused",
+			  OPENS_WAITING);
+		check_done(n, &c->job);
+	}
+}
+
+const struct storm_nm_ops node_host_ops = {
+	.authenticate = authenticate,
+	.session_open = session_open, .session_close = session_close,
+	.file_begin = file_begin, .file_write = file_write,
+	.file_read = file_read, .file_stage = file_stage,
+	.file_commit = file_commit, .file_end = file_end,
+	.event = on_event, .acked = acked,
+};

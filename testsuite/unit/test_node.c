@@ -1,0 +1,551 @@
+/*
+ * test_node.c - domains and nodes from a program's side: some nodes in this
+ * process, each with its own port of the loopback interface.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "namespace.h"
+#include "sim_private.h"	/* its credentials: no MUNGE */
+#include "unit.h"
+
+#define NODES 5
+#define PORT 18400
+#define OWNER_UID 1000		/* as the simulator's credentials say */
+#define SIZE 4096
+#define PATIENCE (storm_now() + 15 * STORM_SEC)
+
+static struct storm_settings set;
+static struct storm_node list[NODES];
+static char names[NODES][8], dir[64];
+static storm_node_t *node[NODES];
+static storm_member_t *member[NODES];
+static uint8_t memory[NODES][SIZE];
+static storm_domain_t *domain;
+
+/* What on_signal() was told, by node. */
+static struct heard {
+	uint32_t count, event;
+	size_t len;
+	char text[64];
+	const void *at;
+} heard[NODES];
+
+static void on_signal(void *arg, storm_member_t *m, uint32_t event,
+		      const void *buf, size_t len)
+{
+	struct storm_member_info info;
+	struct heard *h = arg;
+
+	storm_member_info(m, &info);
+	must(h == &heard[info.node] && info.count == NODES);
+	h->count++;
+	h->event = event;
+	h->len = len;
+	h->at = buf;
+	if (buf && len < sizeof(h->text))
+		memcpy(h->text, buf, len);
+}
+
+static void quiet(enum storm_log_level level, const char *msg)
+{
+	(void) level;
+	(void) msg;
+}
+
+static void start(uint32_t i)
+{
+	struct storm_node_conf conf = {
+		.name = names[i], .set = set, .owner_uid = OWNER_UID,
+		.on_signal = on_signal, .arg = &heard[i],
+	};
+	char root[128];
+	int err;
+
+	snprintf(root, sizeof(root), "%s/%s", dir, names[i]);
+	must(!mkdir(root, 0700) || errno == EEXIST);
+	conf.root = root;
+	conf.set.port = list[i].addr.port;
+	node[i] = storm_node_create(&conf, &err);
+	ck_assert_int_eq(err, STORM_OK);
+	must(node[i]);
+	must(!storm_node_segment(node[i], 3, memory[i], SIZE));
+}
+
+static storm_domain_t *create(void)
+{
+	struct storm_domain_conf conf = { .nodes = list, .count = NODES,
+					  .set = set, .job_id = 42 };
+	int err;
+	storm_domain_t *d = storm_domain_create(&conf, &err);
+
+	must(d);
+	return d;
+}
+
+static void setup(void)
+{
+	storm_log_set(quiet);
+	storm_credential_use(&storm_sim_credential);
+	storm_settings_default(&set);
+	strcpy(set.interface, "lo");
+	set.multicast = false;	/* one host, several ports: no group */
+	set.radix = 2;
+	strcpy(dir, "/tmp/storm-test-node-XXXXXX");
+	must(mkdtemp(dir));
+	memset(heard, 0, sizeof(heard));
+	memset(memory, 0, sizeof(memory));
+	for (uint32_t i = 0; i < NODES; i++) {
+		sprintf(names[i], "n%u", i);
+		list[i].name = names[i];
+		must(!storm_addr_set(&list[i].addr, "127.0.0.1",
+				     (uint16_t) (PORT + i)));
+		start(i);
+	}
+}
+
+static void open_all(void)
+{
+	domain = create();
+	must(!storm_domain_open(domain));
+	ck_assert_int_eq(storm_domain_wait_open(domain, NULL), STORM_OK);
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct storm_member_info info;
+
+		member[i] = storm_node_accept(node[i], true, PATIENCE);
+		must(member[i]);
+		storm_member_info(member[i], &info);
+		must(info.node == i && info.count == NODES &&
+		     info.uid == OWNER_UID && info.job_id == 42);
+		must(!storm_node_accept(node[i], false, 0));
+	}
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++) {
+		storm_node_destroy(node[i]);
+		storm_member_release(member[i]);
+		node[i] = NULL;
+		member[i] = NULL;
+	}
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	must(!system(cmd));
+}
+
+static enum storm_state transfer(const struct storm_idset *P,
+				 const struct storm_target *to,
+				 const void *buf, size_t len,
+				 struct storm_outcome *out)
+{
+	struct storm_outcome o = { 0 };
+	storm_event_t *e = storm_xfer_and_signal(domain, P, to, buf, len);
+	enum storm_state state;
+
+	must(e && storm_test_event(e, true, PATIENCE, &o));
+	storm_event_destroy(e);
+	state = o.state;
+	if (out)
+		*out = o;
+	else
+		storm_outcome_clear(&o);
+	return state;
+}
+
+static struct storm_idset some(uint32_t first, uint32_t last)
+{
+	struct storm_idset s = { 0 };
+
+	must(!storm_idset_add(&s, first, last));
+	return s;
+}
+
+/* Global memory: on all of P, or on nobody; the event after the data. */
+START_TEST(test_segment)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+				   .offset = 100, .remote_event = 7 };
+	struct storm_idset P = some(1, 3);
+	struct storm_outcome out;
+
+	open_all();
+	must(transfer(&P, &to, "hello", 5, NULL) == STORM_DONE);
+	for (uint32_t i = 1; i <= 3; i++) {
+		must(!storm_member_test_event(member[i], 7, true, PATIENCE));
+		must(!memcmp(memory[i] + 100, "hello", 5));
+		must(heard[i].count == 1 && heard[i].event == 7 &&
+		     heard[i].at == memory[i] + 100 && heard[i].len == 5);
+		ck_assert_int_eq(storm_member_test_event(member[i], 7, false, 0),
+				 STORM_ETIME);
+	}
+	must(!memory[0][100] && !memory[4][100]);
+	ck_assert_int_eq(storm_member_test_event(member[0], 7, false, 0),
+			 STORM_ETIME);
+	/* one of them has not the room */
+	must(!storm_node_segment(node[2], 3, memory[2], 102));
+	must(transfer(&P, &to, "other", 5, &out) == STORM_ABORTED);
+	must(out.nfaults == 1 && out.faults[0].node == 2 &&
+	     out.faults[0].why == STORM_ETOOBIG);
+	storm_outcome_clear(&out);
+	must(!storm_node_segment(node[2], 3, NULL, 0));
+	must(transfer(&P, &to, "other", 5, &out) == STORM_ABORTED);
+	must(out.nfaults == 1 && out.faults[0].why == STORM_ENOENT);
+	storm_outcome_clear(&out);
+	for (uint32_t i = 1; i <= 3; i++)
+		must(!memcmp(memory[i] + 100, "hello", 5));
+	ck_assert_int_eq(storm_node_segment(node[0], STORM_SEGMENTS, memory, 1),
+			 STORM_EINVAL);
+	storm_idset_clear(&P);
+}
+END_TEST
+
+/* A message comes with the call, and its event is counted after that. */
+START_TEST(test_message)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+
+	open_all();
+	for (to.remote_event = 0; to.remote_event < 3; to.remote_event++)
+		must(transfer(NULL, &to, "to you", 7, NULL) == STORM_DONE);
+	to.remote_event = 1000000;
+	must(transfer(NULL, &to, "no number", 10, NULL) == STORM_DONE);
+	to.remote_event = 2;
+	must(transfer(NULL, &to, "again", 6, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!storm_member_test_event(member[i], 2, true, PATIENCE));
+		must(!storm_member_test_event(member[i], 2, true, PATIENCE));
+		must(heard[i].count == 5);
+		ck_assert_str_eq(heard[i].text, "again");
+		must(!storm_member_test_event(member[i], 1, false, 0));
+		ck_assert_int_eq(storm_member_test_event(member[i], 1, false,
+							 0), STORM_ETIME);
+		ck_assert_int_eq(storm_member_test_event(member[i], 0, false,
+							 0), STORM_EINVAL);
+		ck_assert_int_eq(storm_member_test_event(member[i],
+							 STORM_EVENTS, false,
+							 0), STORM_EINVAL);
+	}
+}
+END_TEST
+
+static void holds(uint32_t i, const char *name, const void *data, size_t len)
+{
+	char path[128], *got = malloc(len + 1);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", dir, names[i], name);
+	f = fopen(path, "r");
+	must(f && got);
+	must(fread(got, 1, len + 1, f) == len && !memcmp(got, data, len));
+	fclose(f);
+	free(got);
+}
+
+static void at(uint32_t i, const char *name, char path[128])
+{
+	snprintf(path, 128, "%s/%s/%s", dir, names[i], name);
+}
+
+/* Below the root, on all nodes; the event comes with the file. */
+START_TEST(test_file)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/sub/f",
+				   .mode = 0640, .remote_event = 9 };
+	size_t len = 3000000;
+	struct rnd r = rnd_of(1);
+	uint8_t *data = malloc(len);
+	char path[128];
+
+	must(data);
+	rnd_fill(&r, data, len);
+	for (uint32_t i = 0; i < NODES; i++) {
+		at(i, "sub", path);
+		must(!mkdir(path, 0700));
+	}
+	open_all();
+	must(transfer(NULL, &to, data, len, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!storm_member_test_event(member[i], 9, true, PATIENCE));
+		holds(i, "sub/f", data, len);
+	}
+	to.path = "/empty";
+	must(transfer(NULL, &to, NULL, 0, NULL) == STORM_DONE);
+	holds(4, "empty", "", 0);
+	free(data);
+}
+END_TEST
+
+static struct { const char *path; enum storm_err why; } bad[] = {
+	{ "relative", STORM_EPATH }, { "/link/f", STORM_EPATH },
+	{ "/../f", STORM_EPATH }, { "/to-link", STORM_EEXIST },
+	{ "/none/f", STORM_ESYS }, { "/", STORM_EPATH },
+};
+
+/* Nothing leads out of the root, and one that cannot stops all. */
+START_TEST(test_bad_file)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = bad[_i].path, .mode = 0600 };
+	struct storm_outcome out;
+	char path[128], cmd[256];
+
+	at(1, "link", path);
+	must(!symlink("/tmp", path));
+	at(1, "to-link", path);
+	must(!symlink("/etc/passwd", path));
+	for (uint32_t i = 0; i < NODES; i++) {
+		at(i, "link", path);
+		must(i == 1 || !mkdir(path, 0700));
+	}
+	open_all();
+	must(transfer(NULL, &to, "x", 1, &out) == STORM_ABORTED);
+	must(out.nfaults && out.faults[0].why == bad[_i].why);
+	if (strstr(to.path, "link"))
+		must(out.nfaults == 1 && out.faults[0].node == 1);
+	else
+		must(out.nfaults == NODES);
+	storm_outcome_clear(&out);
+	/* no node shows anything */
+	snprintf(cmd, sizeof(cmd), "test -z \"$(find %s -type f)\"", dir);
+	must(!system(cmd));
+}
+END_TEST
+
+/* Own variables by their nodes, global ones by the owner, and both compared. */
+START_TEST(test_variables)
+{
+	struct storm_assign w = { STORM_GLOBAL(5), 77 };
+	struct storm_idset P = some(0, 2);
+	uint64_t v;
+
+	open_all();
+	for (uint32_t i = 0; i < 3; i++)
+		must(!storm_member_own_set(member[i], STORM_VAR_USER, 10 + i));
+	must(storm_compare_and_write(domain, &P, STORM_VAR_USER, STORM_GE, 10,
+				     NULL, NULL) == STORM_TRUE);
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE,
+				     10, NULL, NULL) == STORM_FALSE);
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE,
+				     10, &w, NULL) == STORM_FALSE);
+	must(!storm_member_variable(member[0], w.var, &v) && v == 0);
+	must(storm_compare_and_write(domain, &P, STORM_VAR_USER, STORM_GE, 10,
+				     &w, NULL) == STORM_TRUE);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_variable(member[i], w.var, &v) &&
+		     v == (i < 3 ? 77 : 0));
+	must(storm_compare_and_write(domain, &P, w.var, STORM_EQ, 77, NULL,
+				     NULL) == STORM_TRUE);
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_NE, 77, NULL,
+				     NULL) == STORM_FALSE);
+	must(!storm_member_own_set(member[2], STORM_VAR_USER, 3));
+	must(!storm_member_variable(member[2], STORM_VAR_USER, &v) && v == 12);
+	ck_assert_int_eq(storm_member_variable(member[2], STORM_VARS, &v),
+			 STORM_EINVAL);
+	ck_assert_int_eq(storm_member_own_set(member[2], STORM_VARS, 1),
+			 STORM_EINVAL);
+	storm_idset_clear(&P);
+}
+END_TEST
+
+static void *wait_for_event(void *arg)
+{
+	return (void *) (intptr_t) storm_member_test_event(arg, 1, true, 0);
+}
+
+/* The domain is over: who waits is woken, and what is left can be had. */
+START_TEST(test_closed)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = 2 };
+	pthread_t t[NODES];
+	uint64_t v;
+	void *rc;
+
+	open_all();
+	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!pthread_create(&t[i], NULL, wait_for_event, member[i]));
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!pthread_join(t[i], &rc));
+		ck_assert_int_eq((intptr_t) rc, STORM_ECLOSED);
+		must(!storm_member_test_event(member[i], 2, true, 0));
+		ck_assert_int_eq(storm_member_test_event(member[i], 2, true, 0),
+				 STORM_ECLOSED);
+		ck_assert_int_eq(storm_member_own_set(member[i],
+						      STORM_VAR_USER, 1),
+				 STORM_ECLOSED);
+		ck_assert_int_eq(storm_member_variable(member[i],
+						       STORM_VAR_USER, &v),
+				 STORM_ECLOSED);
+		ck_assert_int_eq(storm_member_report(member[i], 0, 0, NULL),
+				 STORM_ECLOSED);
+		storm_member_release(member[i]);
+		member[i] = NULL;
+	}
+	/* the nodes serve the next one, and those who are lost are named */
+	open_all();
+	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
+}
+END_TEST
+
+/* A node that ends: it is named, and the others go on. */
+START_TEST(test_node_ends)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = 2 };
+	struct storm_idset P = some(0, 3);
+	struct storm_outcome out = { 0 };
+
+	set.dead_timeout = 300 * STORM_MS;
+	set.heartbeat = 50 * STORM_MS;
+	open_all();
+	storm_node_destroy(node[4]);
+	node[4] = NULL;
+	ck_assert_int_eq(storm_member_test_event(member[4], 2, true, 0),
+			 STORM_ECLOSED);
+	if (transfer(NULL, &to, "x", 1, &out) == STORM_ABORTED)
+		must(out.nfaults == 1 && out.faults[0].node == 4);
+	storm_outcome_clear(&out);
+	must(transfer(&P, &to, "y", 1, NULL) == STORM_DONE);
+	storm_idset_clear(&P);
+}
+END_TEST
+
+/* Only the uid that may, and only under our name. */
+START_TEST(test_refused)
+{
+	struct storm_outcome out = { 0 };
+	struct storm_node_conf conf = {
+		.name = names[3], .set = set, .owner_uid = OWNER_UID + 1,
+	};
+	int err;
+
+	storm_node_destroy(node[3]);
+	conf.set.port = list[3].addr.port;
+	if (_i) {
+		conf.owner_uid = OWNER_UID;
+		conf.name = "other";
+	}
+	node[3] = storm_node_create(&conf, &err);
+	must(node[3]);
+	domain = create();
+	must(!storm_domain_open(domain));
+	ck_assert_int_eq(storm_domain_wait_open(domain, &out),
+			 _i ? STORM_EAUTH : STORM_EACCES);
+	must(out.nfaults == 1 && out.faults[0].node == 3);
+	storm_outcome_clear(&out);
+	must(!storm_node_accept(node[3], false, 0));
+}
+END_TEST
+
+struct reported { pthread_mutex_t lock; struct storm_idset ids[2]; };
+
+static void on_report(void *arg, const struct storm_report *r)
+{
+	struct reported *got = arg;
+
+	pthread_mutex_lock(&got->lock);
+	must(r->kind == 4 && r->code < 2);
+	for (uint32_t i = 0; i < r->ids.count; i++)
+		must(!storm_idset_add(&got->ids[r->code], r->ids.r[i].first,
+				      r->ids.r[i].last));
+	pthread_mutex_unlock(&got->lock);
+}
+
+START_TEST(test_reports)
+{
+	struct reported got = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct storm_domain_conf conf = {
+		.nodes = list, .count = NODES, .set = set,
+		.on_report = on_report, .arg = &got };
+	uint64_t give_up = PATIENCE;
+	bool all = false;
+	int err;
+
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct storm_idset me = some(i, i);
+
+		member[i] = storm_node_accept(node[i], true, PATIENCE);
+		ck_assert_int_eq(storm_member_report(member[i],
+						     STORM_REPORT_KINDS, 0,
+						     &me), STORM_EINVAL);
+		must(!storm_member_report(member[i], 4, i == 2, &me));
+		storm_idset_clear(&me);
+	}
+	while (!all && storm_now() < give_up) {
+		usleep(1000);
+		pthread_mutex_lock(&got.lock);
+		all = storm_idset_size(&got.ids[0]) == NODES - 1 &&
+		      storm_idset_size(&got.ids[1]) == 1;
+		pthread_mutex_unlock(&got.lock);
+	}
+	must(all && storm_idset_has(&got.ids[1], 2));
+	storm_domain_destroy(domain);
+	domain = NULL;
+	storm_idset_clear(&got.ids[0]);
+	storm_idset_clear(&got.ids[1]);
+}
+END_TEST
+
+START_TEST(test_bad_conf)
+{
+	struct storm_node_conf conf = { .name = names[0], .set = set };
+	struct storm_addr a;
+	int err;
+
+	conf.set.port = list[0].addr.port;	/* taken */
+	must(!storm_node_create(&conf, &err));
+	ck_assert_int_eq(err, STORM_ESYS);
+	conf.set.port = PORT + NODES;
+	conf.root = "/nowhere/at/all";
+	must(!storm_node_create(&conf, &err));
+	ck_assert_int_eq(err, STORM_ESYS);
+	conf.name = "";
+	must(!storm_node_create(&conf, &err));
+	ck_assert_int_eq(err, STORM_EINVAL);
+	storm_node_destroy(NULL);
+	storm_member_release(NULL);
+	ck_assert_int_eq(storm_addr_set(&a, "1.2.3", 1), STORM_EINVAL);
+	storm_node_address(node[1], &a);
+	must(a.port == list[1].addr.port);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("node");
+	TCase *t = tcase_create("node");
+
+	if (!enter_namespace())
+		fprintf(stderr, "SKIP: no network namespace: using the host's loopback interface\n");
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_segment);
+	tcase_add_test(t, test_message);
+	tcase_add_test(t, test_file);
+	tcase_add_loop_test(t, test_bad_file, 0, sizeof(bad) / sizeof(*bad));
+	tcase_add_test(t, test_variables);
+	tcase_add_test(t, test_closed);
+	tcase_add_test(t, test_node_ends);
+	tcase_add_loop_test(t, test_refused, 0, 2);
+	tcase_add_test(t, test_reports);
+	tcase_add_test(t, test_bad_conf);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
