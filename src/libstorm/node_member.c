@@ -24,8 +24,8 @@ void storm_member_info(const storm_member_t *m, struct storm_member_info *out)
 	*out = m->info;
 }
 
-int storm_member_test_event(storm_member_t *m, uint32_t event, bool block,
-			    uint64_t deadline)
+int node_member_take(storm_member_t *m, uint32_t event, bool block,
+		     uint64_t deadline, uint64_t *before)
 {
 	int err = STORM_OK;
 
@@ -42,10 +42,20 @@ int storm_member_test_event(storm_member_t *m, uint32_t event, bool block,
 			break;
 		}
 	}
-	if (!err)
+	if (!err) {
 		m->signals[event]--;
+		*before = m->taken[event]++;
+	}
 	pthread_mutex_unlock(&m->sh->lock);
 	return err;
+}
+
+int storm_member_test_event(storm_member_t *m, uint32_t event, bool block,
+			    uint64_t deadline)
+{
+	uint64_t before;
+
+	return node_member_take(m, event, block, deadline, &before);
 }
 
 int storm_member_variable(storm_member_t *m, uint32_t var, uint64_t *value)

@@ -28,6 +28,7 @@ struct storm_member {
 	struct storm_member_info info;
 	struct storm_staging staging;
 	uint64_t signals[STORM_EVENTS];	/* not yet tested for */
+	uint64_t taken[STORM_EVENTS];	/* those that were */
 };
 
 struct storm_node_manager {
@@ -51,5 +52,9 @@ void node_host_answer(storm_node_t *n);
 /* Make the calls that are due; unlocks meanwhile. */
 void node_host_tell(storm_node_t *n);
 void node_member_leave(struct storm_member *m);
+
+/* node_member.c: storm_member_test_event(); *before: signals taken before */
+int node_member_take(storm_member_t *m, uint32_t event, bool block,
+		     uint64_t deadline, uint64_t *before);
 
 #endif

@@ -423,6 +423,60 @@ int storm_member_own_set(storm_member_t *m, enum storm_own_var var,
 int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 			const struct storm_idset *ids);
 
+/* ------------------------------------------------------- remote queue --- */
+
+/*
+ * A queue on each node that the owner fills and the node empties (paper 2.4.2):
+ * slots in a segment that all of them have registered.  Both sides must be given
+ * the same.  In a domain, an event and a variable are one queue's alone.
+ */
+struct storm_queue_conf {
+	uint32_t segment;
+	uint64_t offset;	/* in the segment, of the first slot */
+	uint32_t slots;		/* at least 1 */
+	uint32_t slot_size;	/* bytes of data that one holds */
+	uint32_t event;		/* remote event, 1 to STORM_EVENTS - 1 */
+	enum storm_own_var dequeued;	/* STORM_VAR_USER or above */
+};
+typedef struct storm_queue storm_queue_t;
+
+/* Bytes that it takes in the segment. */
+size_t storm_queue_bytes(const struct storm_queue_conf *conf);
+
+/* The owner's side.  d must outlive it; P (NULL: all members) and conf are
+ * copied.  Nothing is sent.  NULL: no memory, or conf is out of range.  The
+ * domain is as storm_domain_open() left it: a take-over makes new queues, of other
+ * variables.  Not thread-safe. */
+storm_queue_t *storm_queue_create(storm_domain_t *d,
+				  const struct storm_idset *P,
+				  const struct storm_queue_conf *conf);
+/* NULL is fine.  An ENQUEUE that is not decided yet is called off. */
+void storm_queue_destroy(storm_queue_t *q);
+
+/*
+ * ENQUEUE (Algorithm 2): wait until the ENQUEUE before has ended and every node
+ * has a slot free (AWAIT-SPACE, Algorithm 1), at most until the deadline
+ * (absolute, CLOCK_MONOTONIC ns; 0: for ever); then send data, which are copied,
+ * and signal the queue's event.  *event (may be NULL) is its local event: the
+ * queue's, good for storm_test_event() until the next call for this queue.  Where
+ * it says ABORTED, no node has got the data and the queue goes on without them.
+ * STORM_ETIME: no space in time, nothing was sent; STORM_ETOOBIG: larger than a
+ * slot; STORM_ECLOSED; or why a node could not be asked.
+ */
+int storm_enqueue(storm_queue_t *q, const void *data, size_t len,
+		  uint64_t deadline, storm_event_t **event);
+
+/*
+ * DEQUEUE (Algorithm 3), on a node: wait for the event as
+ * storm_member_test_event() does, copy the data at the head into buf, which has
+ * room for slot_size bytes, and free the slot.  base: the segment's.  *len: how
+ * many.  One thread at a time for each queue.  Errors as there; STORM_EVERIFY: the
+ * slot was overwritten.
+ */
+int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
+		  const void *base, bool block, uint64_t deadline, void *buf,
+		  size_t *len);
+
 /* --------------------------------------------------------- statistics --- */
 
 /* ns, CLOCK_MONOTONIC; 0: did not happen. */

@@ -1,175 +1,15 @@
 /*
- * test_node.c - domains and nodes from a program's side: some nodes in this
- * process, each with its own port of the loopback interface.
+ * test_node.c - domains and nodes from a program's side.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "namespace.h"
-#include "sim_private.h"	/* its credentials: no MUNGE */
-#include "unit.h"
-
-#define NODES 5
-#define PORT 18400
-#define OWNER_UID 1000		/* as the simulator's credentials say */
-#define SIZE 4096
-#define PATIENCE (storm_now() + 15 * STORM_SEC)
-
-static struct storm_settings set;
-static struct storm_node list[NODES];
-static char names[NODES][8], dir[64];
-static storm_node_t *node[NODES];
-static storm_member_t *member[NODES];
-static uint8_t memory[NODES][SIZE];
-static storm_domain_t *domain;
-
-/* What on_signal() was told, by node. */
-static struct heard {
-	uint32_t count, event;
-	size_t len;
-	char text[64];
-	const void *at;
-} heard[NODES];
-
-static void on_signal(void *arg, storm_member_t *m, uint32_t event,
-		      const void *buf, size_t len)
-{
-	struct storm_member_info info;
-	struct heard *h = arg;
-
-	storm_member_info(m, &info);
-	must(h == &heard[info.node] && info.count == NODES);
-	h->count++;
-	h->event = event;
-	h->len = len;
-	h->at = buf;
-	if (buf && len < sizeof(h->text))
-		memcpy(h->text, buf, len);
-}
-
-static void quiet(enum storm_log_level level, const char *msg)
-{
-	(void) level;
-	(void) msg;
-}
-
-static void start(uint32_t i)
-{
-	struct storm_node_conf conf = {
-		.name = names[i], .set = set, .owner_uid = OWNER_UID,
-		.on_signal = on_signal, .arg = &heard[i],
-	};
-	char root[128];
-	int err;
-
-	snprintf(root, sizeof(root), "%s/%s", dir, names[i]);
-	must(!mkdir(root, 0700) || errno == EEXIST);
-	conf.root = root;
-	conf.set.port = list[i].addr.port;
-	node[i] = storm_node_create(&conf, &err);
-	ck_assert_int_eq(err, STORM_OK);
-	must(node[i]);
-	must(!storm_node_segment(node[i], 3, memory[i], SIZE));
-}
-
-static storm_domain_t *create(void)
-{
-	struct storm_domain_conf conf = { .nodes = list, .count = NODES,
-					  .set = set, .job_id = 42 };
-	int err;
-	storm_domain_t *d = storm_domain_create(&conf, &err);
-
-	must(d);
-	return d;
-}
-
-static void setup(void)
-{
-	storm_log_set(quiet);
-	storm_credential_use(&storm_sim_credential);
-	storm_settings_default(&set);
-	strcpy(set.interface, "lo");
-	set.multicast = false;	/* one host, several ports: no group */
-	set.radix = 2;
-	strcpy(dir, "/tmp/storm-test-node-XXXXXX");
-	must(mkdtemp(dir));
-	memset(heard, 0, sizeof(heard));
-	memset(memory, 0, sizeof(memory));
-	for (uint32_t i = 0; i < NODES; i++) {
-		sprintf(names[i], "n%u", i);
-		list[i].name = names[i];
-		must(!storm_addr_set(&list[i].addr, "127.0.0.1",
-				     (uint16_t) (PORT + i)));
-		start(i);
-	}
-}
-
-static void open_all(void)
-{
-	domain = create();
-	must(!storm_domain_open(domain));
-	ck_assert_int_eq(storm_domain_wait_open(domain, NULL), STORM_OK);
-	for (uint32_t i = 0; i < NODES; i++) {
-		struct storm_member_info info;
-
-		member[i] = storm_node_accept(node[i], true, PATIENCE);
-		must(member[i]);
-		storm_member_info(member[i], &info);
-		must(info.node == i && info.count == NODES &&
-		     info.uid == OWNER_UID && info.job_id == 42);
-		must(!storm_node_accept(node[i], false, 0));
-	}
-}
-
-static void teardown(void)
-{
-	char cmd[128];
-
-	storm_domain_destroy(domain);
-	domain = NULL;
-	for (uint32_t i = 0; i < NODES; i++) {
-		storm_node_destroy(node[i]);
-		storm_member_release(member[i]);
-		node[i] = NULL;
-		member[i] = NULL;
-	}
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	must(!system(cmd));
-}
-
-static enum storm_state transfer(const struct storm_idset *P,
-				 const struct storm_target *to,
-				 const void *buf, size_t len,
-				 struct storm_outcome *out)
-{
-	struct storm_outcome o = { 0 };
-	storm_event_t *e = storm_xfer_and_signal(domain, P, to, buf, len);
-	enum storm_state state;
-
-	must(e && storm_test_event(e, true, PATIENCE, &o));
-	storm_event_destroy(e);
-	state = o.state;
-	if (out)
-		*out = o;
-	else
-		storm_outcome_clear(&o);
-	return state;
-}
-
-static struct storm_idset some(uint32_t first, uint32_t last)
-{
-	struct storm_idset s = { 0 };
-
-	must(!storm_idset_add(&s, first, last));
-	return s;
-}
+#include "nodes.h"
 
 /* Global memory: on all of P, or on nobody; the event after the data. */
 START_TEST(test_segment)
@@ -179,7 +19,7 @@ START_TEST(test_segment)
 	struct storm_idset P = some(1, 3);
 	struct storm_outcome out;
 
-	open_all();
+	nodes_open();
 	must(transfer(&P, &to, "hello", 5, NULL) == STORM_DONE);
 	for (uint32_t i = 1; i <= 3; i++) {
 		must(!storm_member_test_event(member[i], 7, true, PATIENCE));
@@ -193,18 +33,18 @@ START_TEST(test_segment)
 	ck_assert_int_eq(storm_member_test_event(member[0], 7, false, 0),
 			 STORM_ETIME);
 	/* one of them has not the room */
-	must(!storm_node_segment(node[2], 3, memory[2], 102));
+	must(!storm_node_segment(host[2], 3, memory[2], 102));
 	must(transfer(&P, &to, "other", 5, &out) == STORM_ABORTED);
 	must(out.nfaults == 1 && out.faults[0].node == 2 &&
 	     out.faults[0].why == STORM_ETOOBIG);
 	storm_outcome_clear(&out);
-	must(!storm_node_segment(node[2], 3, NULL, 0));
+	must(!storm_node_segment(host[2], 3, NULL, 0));
 	must(transfer(&P, &to, "other", 5, &out) == STORM_ABORTED);
 	must(out.nfaults == 1 && out.faults[0].why == STORM_ENOENT);
 	storm_outcome_clear(&out);
 	for (uint32_t i = 1; i <= 3; i++)
 		must(!memcmp(memory[i] + 100, "hello", 5));
-	ck_assert_int_eq(storm_node_segment(node[0], STORM_SEGMENTS, memory, 1),
+	ck_assert_int_eq(storm_node_segment(host[0], STORM_SEGMENTS, memory, 1),
 			 STORM_EINVAL);
 	storm_idset_clear(&P);
 }
@@ -215,7 +55,7 @@ START_TEST(test_message)
 {
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
 
-	open_all();
+	nodes_open();
 	for (to.remote_event = 0; to.remote_event < 3; to.remote_event++)
 		must(transfer(NULL, &to, "to you", 7, NULL) == STORM_DONE);
 	to.remote_event = 1000000;
@@ -273,7 +113,7 @@ START_TEST(test_file)
 		at(i, "sub", path);
 		must(!mkdir(path, 0700));
 	}
-	open_all();
+	nodes_open();
 	must(transfer(NULL, &to, data, len, NULL) == STORM_DONE);
 	for (uint32_t i = 0; i < NODES; i++) {
 		must(!storm_member_test_event(member[i], 9, true, PATIENCE));
@@ -308,7 +148,7 @@ START_TEST(test_bad_file)
 		at(i, "link", path);
 		must(i == 1 || !mkdir(path, 0700));
 	}
-	open_all();
+	nodes_open();
 	must(transfer(NULL, &to, "x", 1, &out) == STORM_ABORTED);
 	must(out.nfaults && out.faults[0].why == bad[_i].why);
 	if (strstr(to.path, "link"))
@@ -329,7 +169,7 @@ START_TEST(test_variables)
 	struct storm_idset P = some(0, 2);
 	uint64_t v;
 
-	open_all();
+	nodes_open();
 	for (uint32_t i = 0; i < 3; i++)
 		must(!storm_member_own_set(member[i], STORM_VAR_USER, 10 + i));
 	must(storm_compare_and_write(domain, &P, STORM_VAR_USER, STORM_GE, 10,
@@ -372,7 +212,7 @@ START_TEST(test_closed)
 	uint64_t v;
 	void *rc;
 
-	open_all();
+	nodes_open();
 	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
 	for (uint32_t i = 0; i < NODES; i++)
 		must(!pthread_create(&t[i], NULL, wait_for_event, member[i]));
@@ -396,7 +236,7 @@ START_TEST(test_closed)
 		member[i] = NULL;
 	}
 	/* the nodes serve the next one, and those who are lost are named */
-	open_all();
+	nodes_open();
 	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
 }
 END_TEST
@@ -411,9 +251,9 @@ START_TEST(test_node_ends)
 
 	set.dead_timeout = 300 * STORM_MS;
 	set.heartbeat = 50 * STORM_MS;
-	open_all();
-	storm_node_destroy(node[4]);
-	node[4] = NULL;
+	nodes_open();
+	storm_node_destroy(host[4]);
+	host[4] = NULL;
 	ck_assert_int_eq(storm_member_test_event(member[4], 2, true, 0),
 			 STORM_ECLOSED);
 	if (transfer(NULL, &to, "x", 1, &out) == STORM_ABORTED)
@@ -433,21 +273,21 @@ START_TEST(test_refused)
 	};
 	int err;
 
-	storm_node_destroy(node[3]);
+	storm_node_destroy(host[3]);
 	conf.set.port = list[3].addr.port;
 	if (_i) {
 		conf.owner_uid = OWNER_UID;
 		conf.name = "other";
 	}
-	node[3] = storm_node_create(&conf, &err);
-	must(node[3]);
-	domain = create();
+	host[3] = storm_node_create(&conf, &err);
+	must(host[3]);
+	domain = nodes_domain();
 	must(!storm_domain_open(domain));
 	ck_assert_int_eq(storm_domain_wait_open(domain, &out),
 			 _i ? STORM_EAUTH : STORM_EACCES);
 	must(out.nfaults == 1 && out.faults[0].node == 3);
 	storm_outcome_clear(&out);
-	must(!storm_node_accept(node[3], false, 0));
+	must(!storm_node_accept(host[3], false, 0));
 }
 END_TEST
 
@@ -481,7 +321,7 @@ START_TEST(test_reports)
 	for (uint32_t i = 0; i < NODES; i++) {
 		struct storm_idset me = some(i, i);
 
-		member[i] = storm_node_accept(node[i], true, PATIENCE);
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
 		ck_assert_int_eq(storm_member_report(member[i],
 						     STORM_REPORT_KINDS, 0,
 						     &me), STORM_EINVAL);
@@ -512,7 +352,7 @@ START_TEST(test_bad_conf)
 	conf.set.port = list[0].addr.port;	/* taken */
 	must(!storm_node_create(&conf, &err));
 	ck_assert_int_eq(err, STORM_ESYS);
-	conf.set.port = PORT + NODES;
+	conf.set.port = (uint16_t) (list[0].addr.port + NODES);
 	conf.root = "/nowhere/at/all";
 	must(!storm_node_create(&conf, &err));
 	ck_assert_int_eq(err, STORM_ESYS);
@@ -522,7 +362,7 @@ START_TEST(test_bad_conf)
 	storm_node_destroy(NULL);
 	storm_member_release(NULL);
 	ck_assert_int_eq(storm_addr_set(&a, "1.2.3", 1), STORM_EINVAL);
-	storm_node_address(node[1], &a);
+	storm_node_address(host[1], &a);
 	must(a.port == list[1].addr.port);
 }
 END_TEST
@@ -532,10 +372,8 @@ int main(void)
 	Suite *s = suite_create("node");
 	TCase *t = tcase_create("node");
 
-	if (!enter_namespace())
-		fprintf(stderr, "SKIP: no network namespace: using the host's loopback interface\n");
 	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_checked_fixture(t, nodes_setup, nodes_teardown);
 	tcase_add_test(t, test_segment);
 	tcase_add_test(t, test_message);
 	tcase_add_test(t, test_file);
@@ -547,5 +385,5 @@ int main(void)
 	tcase_add_test(t, test_reports);
 	tcase_add_test(t, test_bad_conf);
 	suite_add_tcase(s, t);
-	return unit_main(s);
+	return nodes_main(s);
 }

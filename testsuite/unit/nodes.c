@@ -1,0 +1,162 @@
+/*
+ * nodes.c - see nodes.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "nodes.h"
+#include "sim_private.h"	/* its credentials: no MUNGE */
+
+#define PORT 18400
+
+struct storm_settings set;
+struct storm_node list[NODES];
+char names[NODES][8], dir[64];
+storm_node_t *host[NODES];
+storm_member_t *member[NODES];
+uint8_t memory[NODES][SIZE];
+storm_domain_t *domain;
+
+struct heard heard[NODES];
+
+static void on_signal(void *arg, storm_member_t *m, uint32_t event,
+		      const void *buf, size_t len)
+{
+	struct storm_member_info info;
+	struct heard *h = arg;
+
+	storm_member_info(m, &info);
+	must(h == &heard[info.node] && info.count == NODES);
+	h->count++;
+	h->event = event;
+	h->len = len;
+	h->at = buf;
+	if (buf && len < sizeof(h->text))
+		memcpy(h->text, buf, len);
+}
+
+static void quiet(enum storm_log_level level, const char *msg)
+{
+	(void) level;
+	(void) msg;
+}
+
+static void start(uint32_t i)
+{
+	struct storm_node_conf conf = {
+		.name = names[i], .set = set, .owner_uid = OWNER_UID,
+		.on_signal = on_signal, .arg = &heard[i],
+	};
+	char root[128];
+	int err;
+
+	snprintf(root, sizeof(root), "%s/%s", dir, names[i]);
+	must(!mkdir(root, 0700) || errno == EEXIST);
+	conf.root = root;
+	conf.set.port = list[i].addr.port;
+	host[i] = storm_node_create(&conf, &err);
+	ck_assert_int_eq(err, STORM_OK);
+	must(host[i]);
+	must(!storm_node_segment(host[i], 3, memory[i], SIZE));
+}
+
+storm_domain_t *nodes_domain(void)
+{
+	struct storm_domain_conf conf = { .nodes = list, .count = NODES,
+					  .set = set, .job_id = 42 };
+	int err;
+	storm_domain_t *d = storm_domain_create(&conf, &err);
+
+	must(d);
+	return d;
+}
+
+void nodes_setup(void)
+{
+	storm_log_set(quiet);
+	storm_credential_use(&storm_sim_credential);
+	storm_settings_default(&set);
+	strcpy(set.interface, "lo");
+	set.multicast = false;	/* one host, several ports: no group */
+	set.radix = 2;
+	strcpy(dir, "/tmp/storm-test-node-XXXXXX");
+	must(mkdtemp(dir));
+	memset(heard, 0, sizeof(heard));
+	memset(memory, 0, sizeof(memory));
+	for (uint32_t i = 0; i < NODES; i++) {
+		sprintf(names[i], "n%u", i);
+		list[i].name = names[i];
+		must(!storm_addr_set(&list[i].addr, "127.0.0.1",
+				     (uint16_t) (PORT + i)));
+		start(i);
+	}
+}
+
+void nodes_open(void)
+{
+	domain = nodes_domain();
+	must(!storm_domain_open(domain));
+	ck_assert_int_eq(storm_domain_wait_open(domain, NULL), STORM_OK);
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct storm_member_info info;
+
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i]);
+		storm_member_info(member[i], &info);
+		must(info.node == i && info.count == NODES &&
+		     info.uid == OWNER_UID && info.job_id == 42);
+		must(!storm_node_accept(host[i], false, 0));
+	}
+}
+
+void nodes_teardown(void)
+{
+	char cmd[128];
+
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++) {
+		storm_node_destroy(host[i]);
+		storm_member_release(member[i]);
+		host[i] = NULL;
+		member[i] = NULL;
+	}
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	must(!system(cmd));
+}
+
+enum storm_state transfer(const struct storm_idset *P,
+			  const struct storm_target *to, const void *buf,
+			  size_t len, struct storm_outcome *out)
+{
+	struct storm_outcome o = { 0 };
+	storm_event_t *e = storm_xfer_and_signal(domain, P, to, buf, len);
+	enum storm_state state;
+
+	must(e && storm_test_event(e, true, PATIENCE, &o));
+	storm_event_destroy(e);
+	state = o.state;
+	if (out)
+		*out = o;
+	else
+		storm_outcome_clear(&o);
+	return state;
+}
+
+struct storm_idset some(uint32_t first, uint32_t last)
+{
+	struct storm_idset s = { 0 };
+
+	must(!storm_idset_add(&s, first, last));
+	return s;
+}
+
+int nodes_main(Suite *s)
+{
+	if (!enter_namespace())
+		fprintf(stderr, "SKIP: no network namespace: using the host's loopback interface\n");
+	return unit_main(s);
+}
