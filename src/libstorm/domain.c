@@ -8,8 +8,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "clock.h"
+#include "domain_private.h"
 #include "idset.h"
 #include "owner.h"
 #include "runner.h"
@@ -20,6 +22,7 @@ struct storm_event {
 	storm_domain_t *domain;	/* there as long as it is PENDING */
 	struct storm_outcome out;
 	uint64_t len;
+	void *map;		/* of a file that it sends; NULL: the caller's */
 };
 
 struct note {			/* a callback, to be made without the lock */
@@ -37,6 +40,8 @@ struct storm_domain {
 	struct storm_owner *owner;
 	struct storm_addr self;
 	struct storm_outcome opened;
+	uint32_t terminated;	/* the last generation that was announced */
+	bool lost;		/* a node was */
 	struct note *notes, **notes_tail;
 	uint64_t created;
 };
@@ -93,8 +98,17 @@ static struct note *note_add(storm_domain_t *d)
 static void on_report(void *arg, const struct storm_report *r)
 {
 	storm_domain_t *d = arg;
-	struct note *n = d->conf.on_report ? note_add(d) : NULL;
+	struct note *n;
 
+	if (r->kind == STORM_REPORT_TERMINATED) {
+		uint32_t last = r->ids.r[r->ids.count - 1].last;
+
+		if (last > d->terminated)
+			d->terminated = last;
+		pthread_cond_broadcast(&d->sh->cond);
+		return;
+	}
+	n = d->conf.on_report ? note_add(d) : NULL;
 	if (n) {
 		n->report.kind = r->kind;
 		n->report.code = r->code;
@@ -107,6 +121,8 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	storm_domain_t *d = arg;
 	struct note *n = d->conf.on_fault ? note_add(d) : NULL;
 
+	d->lost = true;
+	pthread_cond_broadcast(&d->sh->cond);
 	if (n) {
 		n->is_fault = true;
 		n->fault = *f;
@@ -370,7 +386,15 @@ void storm_event_destroy(storm_event_t *e)
 	}
 	storm_shared_leave(e->sh);
 	storm_outcome_clear(&e->out);
+	if (e->map)
+		munmap(e->map, (size_t) e->len);
 	free(e);
+}
+
+void event_keep_map(storm_event_t *e, void *map, size_t len)
+{
+	e->map = map;
+	e->len = len;
 }
 
 uint64_t storm_event_progress(storm_event_t *e)
@@ -382,6 +406,21 @@ uint64_t storm_event_progress(storm_event_t *e)
 	    storm_owner_progress(e->domain->owner, e);
 	pthread_mutex_unlock(&e->sh->lock);
 	return n;
+}
+
+int domain_await_announcement(storm_domain_t *d, uint32_t generation,
+			      uint64_t deadline)
+{
+	int err = STORM_OK;
+
+	pthread_mutex_lock(&d->sh->lock);
+	if (!d->runner.running)
+		err = STORM_ECLOSED;
+	while (!err && d->terminated < generation && !d->lost)
+		if (!storm_shared_wait(d->sh, deadline))
+			err = STORM_ETIME;
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
 }
 
 enum storm_compare storm_compare_and_write(storm_domain_t *d,

@@ -164,8 +164,9 @@ void storm_outcome_clear(struct storm_outcome *out);
  * delivered once for each newly heard (kind, code, ids); the ids are nodes or
  * tasks, as the kind's sender chose.  libstorm gives the numbers no meaning. */
 #define STORM_REPORT_KINDS 8
+#define STORM_REPORT_TERMINATED 7	/* libstorm's own, never delivered */
 struct storm_report {
-	uint8_t kind;		/* < STORM_REPORT_KINDS */
+	uint8_t kind;		/* < STORM_REPORT_TERMINATED */
 	uint32_t code;
 	struct storm_idset ids;	/* valid during the call */
 };
@@ -422,6 +423,39 @@ int storm_member_own_set(storm_member_t *m, enum storm_own_var var,
  */
 int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 			const struct storm_idset *ids);
+
+/* ------------------------------------------------------ file transfer --- */
+
+/*
+ * TRANSFER-FILE (Algorithm 6): storm_xfer_and_signal() of what is in a regular
+ * file, from its beginning to the end it has now.  to is of kind FILE, as a rule.
+ * fd may be closed at once; the file must not be made shorter before the event is
+ * destroyed.  NULL as there, errno 0; or errno says what is wrong with the file.
+ */
+storm_event_t *storm_transfer_file(storm_domain_t *d,
+				   const struct storm_idset *P, int fd,
+				   const struct storm_target *to);
+
+/* -------------------------------------------------------- termination --- */
+
+/*
+ * ANNOUNCE-TERMINATION (Algorithm 9), on a node: its processes of this generation
+ * have ended, and so have those of all before.  Generations are 1, 2, 3, ... and
+ * below UINT32_MAX; what one is, a job or a phase of it, is the program's affair.
+ * STORM_EINVAL; STORM_ECLOSED; STORM_ENOMEM.  Any thread.
+ */
+int storm_announce_termination(storm_member_t *m, uint32_t generation);
+
+/*
+ * DETECT-TERMINATION (Algorithm 8): wait until every node of P (NULL: all
+ * members) has announced this generation, at most until the deadline (absolute,
+ * CLOCK_MONOTONIC ns; 0: for ever).  Before the first announcement nothing is
+ * sent.  STORM_OK; STORM_ETIME: not yet; STORM_ECLOSED; or why a node could not be
+ * asked, out (may be NULL) having all of them.  Any thread.
+ */
+int storm_detect_termination(storm_domain_t *d, const struct storm_idset *P,
+			     uint32_t generation, uint64_t deadline,
+			     struct storm_outcome *out);
 
 /* ------------------------------------------------------- remote queue --- */
 

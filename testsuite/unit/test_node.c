@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -343,6 +343,120 @@ START_TEST(test_reports)
 }
 END_TEST
 
+/* A file as it is on disk; an empty one; what is none. */
+START_TEST(test_transfer_file)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/copy",
+				   .mode = 0600, .flags = STORM_FILE_FORCE };
+	size_t len[] = { 1 << 20, 0 };
+	struct rnd r = rnd_of(2);
+	uint8_t *data = malloc(len[0]);
+	char path[80];
+
+	must(data);
+	rnd_fill(&r, data, len[0]);
+	snprintf(path, sizeof(path), "%s/original", dir);
+	nodes_open();
+	for (int k = 0; k < 2; k++) {
+		struct storm_outcome out = { 0 };
+		FILE *f = fopen(path, "w+");
+		storm_event_t *e;
+
+		must(f && fwrite(data, 1, len[k], f) == len[k] && !fflush(f));
+		e = storm_transfer_file(domain, NULL, fileno(f), &to);
+		fclose(f);
+		must(e && storm_test_event(e, true, PATIENCE, &out));
+		must(out.state == STORM_DONE &&
+		     storm_event_progress(e) == len[k]);
+		storm_event_destroy(e);
+		storm_outcome_clear(&out);
+		for (uint32_t i = 0; i < NODES; i++)
+			holds(i, "copy", data, len[k]);
+	}
+	must(!storm_transfer_file(domain, NULL, -1, &to) && errno == EBADF);
+	to.kind = 0;
+	{
+		FILE *f = fopen(path, "r");
+
+		must(f && !storm_transfer_file(domain, NULL, fileno(f), &to) &&
+		     !errno);
+		fclose(f);
+		must((f = fopen("/dev/null", "r")));
+		must(!storm_transfer_file(domain, NULL, fileno(f), &to) &&
+		     errno == EINVAL);
+		fclose(f);
+	}
+	free(data);
+}
+END_TEST
+
+static void *announce(void *arg)
+{
+	uint32_t i = (uint32_t) (uintptr_t) arg;
+
+	usleep(1000 * i);
+	must(!storm_announce_termination(member[i], 1));
+	usleep(1000 * (NODES - i));
+	must(!storm_announce_termination(member[i], 2));
+	return NULL;
+}
+
+/* Not before the last one has announced it, and by any of them. */
+START_TEST(test_termination)
+{
+	struct storm_idset P = some(1, 2);
+	pthread_t t[NODES];
+
+	nodes_open();
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 1, storm_now() +
+						  20 * STORM_MS, NULL),
+			 STORM_ETIME);
+	must(!storm_announce_termination(member[1], 1));
+	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, storm_now() +
+						  300 * STORM_MS, NULL),
+			 STORM_ETIME);
+	must(!storm_announce_termination(member[2], 1));
+	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, PATIENCE,
+						  NULL), STORM_OK);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!pthread_create(&t[i], NULL, announce,
+				     (void *) (uintptr_t) i));
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 1, PATIENCE,
+						  NULL), STORM_OK);
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 2, PATIENCE,
+						  NULL), STORM_OK);
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 3, storm_now() +
+						  20 * STORM_MS, NULL),
+			 STORM_ETIME);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!pthread_join(t[i], NULL));
+	ck_assert_int_eq(storm_announce_termination(member[0], 0),
+			 STORM_EINVAL);
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 0, 0, NULL),
+			 STORM_EINVAL);
+	storm_idset_clear(&P);
+}
+END_TEST
+
+/* One that is lost before it could announce anything. */
+START_TEST(test_termination_lost)
+{
+	struct storm_idset P = some(3, 3);
+	struct storm_outcome out = { 0 };
+
+	set.dead_timeout = 300 * STORM_MS;
+	set.heartbeat = 50 * STORM_MS;
+	nodes_open();
+	storm_node_destroy(host[3]);
+	host[3] = NULL;
+	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, PATIENCE,
+						  &out), STORM_ELOST);
+	must(out.nfaults == 1 && out.faults[0].node == 3);
+	storm_outcome_clear(&out);
+	storm_idset_clear(&P);
+}
+END_TEST
+
 START_TEST(test_bad_conf)
 {
 	struct storm_node_conf conf = { .name = names[0], .set = set };
@@ -383,6 +497,9 @@ int main(void)
 	tcase_add_test(t, test_node_ends);
 	tcase_add_loop_test(t, test_refused, 0, 2);
 	tcase_add_test(t, test_reports);
+	tcase_add_test(t, test_transfer_file);
+	tcase_add_test(t, test_termination);
+	tcase_add_test(t, test_termination_lost);
 	tcase_add_test(t, test_bad_conf);
 	suite_add_tcase(s, t);
 	return nodes_main(s);

@@ -1,0 +1,24 @@
+/*
+ * domain_private.h - what the calls that are built on the primitives need of a
+ * domain beside them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_DOMAIN_PRIVATE_H
+#define STORM_DOMAIN_PRIVATE_H
+
+#include "storm.h"
+
+/* How reports of the kind STORM_REPORT_TERMINATED are told: their ids are
+ * generations, and their code makes haste. */
+#define TERMINATED_CODE 1
+
+/* Wait until some node has announced this generation, or a node was lost.
+ * STORM_OK; STORM_ETIME: the deadline is past; STORM_ECLOSED. */
+int domain_await_announcement(storm_domain_t *d, uint32_t generation,
+			      uint64_t deadline);
+
+/* To be unmapped when the event is destroyed. */
+void event_keep_map(storm_event_t *e, void *map, size_t len);
+
+#endif
