@@ -451,12 +451,15 @@ struct storm_open *storm_open_share(struct storm_open *o, uint32_t node)
 		return NULL;
 	*other = *o;
 	other->self = node;
-	if (o->begin.to.path) {
+	other->begin.to.path = NULL;
+	memset(&other->begin.p, 0, sizeof(other->begin.p));
+	if (o->begin.to.path)
 		other->begin.to.path = strdup(o->begin.to.path);
-		if (!other->begin.to.path) {
-			free(other);
-			return NULL;
-		}
+	if ((o->begin.to.path && !other->begin.to.path) ||
+	    storm_idset_union(&other->begin.p, &o->begin.p)) {
+		storm_begin_free(&other->begin);
+		free(other);
+		return NULL;
 	}
 	++*o->shared;
 	return other;

@@ -111,8 +111,9 @@ static void datagrams(struct storm_sim *sim, struct endpoint *ep,
 	for (uint32_t i = 0; i < f->count; i++) {
 		size_t off = i * f->seg;
 		size_t len = f->len - off < f->seg ? f->len - off : f->seg;
-		struct storm_sim_count *c = f->bytes[off + 1] == STORM_MSG_DATA ?
-			&ep->traffic.rx_bulk : &ep->traffic.rx_control;
+		bool bulk = len > 1 && f->bytes[off + 1] == STORM_MSG_DATA;
+		struct storm_sim_count *c = bulk ? &ep->traffic.rx_bulk :
+						   &ep->traffic.rx_control;
 
 		if (!(e->mask >> i & 1))
 			continue;
@@ -193,20 +194,30 @@ static void tick(struct storm_sim *sim, struct endpoint *ep)
 	tick_at(ep, next);
 }
 
+/* Who sealed it, whoever passed it on; what a stranger says is not asked. */
+static uint32_t sender(const struct event *e)
+{
+	struct storm_header h;
+
+	if (!e || e->kind != EV_DATAGRAM || e->from == STORM_SIM_NOBODY ||
+	    storm_header_unpack(&h, e->frame->bytes, e->frame->len))
+		return STORM_SIM_NOBODY;
+	return h.sender;
+}
+
 /* What an endpoint is given (NULL: nothing but the time), and what it does. */
 static void run(struct storm_sim *sim, struct endpoint *ep, struct event *e)
 {
 	const struct storm_sim_watch *w = &sim->watch;
 	uint32_t node = ep->index == sim->conf.nodes ? STORM_NO_NODE : ep->index;
-	uint32_t from = !e || e->kind != EV_DATAGRAM ? STORM_SIM_NOBODY :
-			e->from == sim->conf.nodes ? STORM_NO_NODE : e->from;
+	uint32_t from = w->before || w->after ? sender(e) : STORM_SIM_NOBODY;
 	uint64_t sent = ep->traffic.tx_control.bytes + ep->traffic.tx_bulk.bytes;
 
 	if (w->before)
 		w->before(w->arg, node, from);
 	if (e)
 		input(sim, e);
-	if (e && e->kind == EV_DATAGRAM && from == STORM_SIM_NOBODY)
+	if (e && e->kind == EV_DATAGRAM && e->from == STORM_SIM_NOBODY)
 		sim->answers += ep->traffic.tx_control.bytes +
 				ep->traffic.tx_bulk.bytes - sent;
 	tick(sim, ep);

@@ -83,7 +83,7 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 void storm_sim_called(struct storm_sim *sim, uint32_t node);
 
 /* Told around every turn of an endpoint (STORM_NO_NODE: the owner); from: who
- * sent what it is given, STORM_SIM_NOBODY if nobody did.  Either may be NULL. */
+ * sealed what it is given, STORM_SIM_NOBODY if nobody did.  Either may be NULL. */
 #define STORM_SIM_NOBODY (UINT32_MAX - 1)
 struct storm_sim_watch {
 	void (*before)(void *arg, uint32_t node, uint32_t from);

@@ -304,7 +304,8 @@ static void host_event(void *host, void *ctx, uint64_t session, uint32_t event,
 	s->event = event;
 	s->len = len;
 	s->data = malloc(len + 1);
-	memcpy(s->data, buf, len);
+	if (len)
+		memcpy(s->data, buf, len);
 }
 
 static void host_acked(void *host, void *ctx, uint8_t kind,
