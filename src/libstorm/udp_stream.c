@@ -559,9 +559,9 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 
 	/* not freed here: storm_udp_poll() may have one in hand */
 	TAILQ_FOREACH(s, &u->out, link) {
-		if (s->session != session || s->err)
+		if (s->session != session)
 			continue;
-		if (s->src.fd < 0) {
+		if (s->src.fd < 0 && !s->err) {
 			u->out_waiting--;
 			u->out_active++;
 		}

@@ -840,6 +840,25 @@ START_TEST(test_stream_dropped)
 }
 END_TEST
 
+/* Nor of one that has failed already, but was not told yet. */
+START_TEST(test_stream_dropped_after_failure)
+{
+	struct rlimit all, few;
+
+	getrlimit(RLIMIT_NOFILE, &all);
+	few = all;
+	few.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &few);
+	ck_assert_int_eq(stream_to(&agent.self, 7, 1, "open", 4), 0);
+	setrlimit(RLIMIT_NOFILE, &all);
+	ck_assert_int_eq(stream_to(&agent.self, 8, 1, "open", 4), 0);
+	owner.t->ops->drop_streams(owner.t, 7);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert_uint_eq(owner.failures, 0);
+	ck_assert_uint_eq(owner.u->out_active, 0);
+}
+END_TEST
+
 /* Who is not known gets not a byte, nor who hangs up a second look. */
 START_TEST(test_stream_silence)
 {
@@ -1255,6 +1274,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);
 	tcase_add_test(t, test_stream_dropped);
+	tcase_add_test(t, test_stream_dropped_after_failure);
 	tcase_add_test(t, test_stream_silence);
 	tcase_add_test(t, test_stream_answers);
 	tcase_add_test(t, test_bad_streams);
