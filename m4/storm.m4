@@ -149,6 +149,6 @@ AC_DEFUN([STORM_CHOOSE_SANITIZERS], [
 	AS_IF([test "$enable_sanitizers" = yes],
 		[SAN_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"])
 	AS_IF([test "$enable_fuzzing" = yes],
-		[SAN_CFLAGS="$SAN_CFLAGS -fsanitize=fuzzer-no-link"])
+		[SAN_CFLAGS="$SAN_CFLAGS -fsanitize=fuzzer-no-link -fsanitize-coverage-ignorelist=\$(abs_top_srcdir)/testsuite/fuzz/uncounted"])
 	AC_SUBST([SAN_CFLAGS])
 ])

@@ -871,6 +871,97 @@ static void conf(void)
 	}
 }
 
+/* ----------------------------------------------------------------- the seal --- */
+
+static void seal(void)
+{
+	static const uint8_t how[] = { 1, 1, 0x42, 5, 0x43, 0x81, 0xff, 0x40 };
+	struct storm_header h = { .type = STORM_MSG_CAST, .session = 3,
+				  .sender = 4, .sequence = 9 };
+
+	begin();
+	storm_put8(&o, sizeof(how));
+	storm_put(&o, how, sizeof(how));
+	must(room() >= STORM_HEADER_LEN);
+	storm_header_pack(&h, o.p);
+	room_used(STORM_HEADER_LEN);
+	storm_put64(&o, h.sequence);
+	storm_put16(&o, 8 * STORM_HEADER_LEN + 3);
+	storm_put(&o, "a body", 6);
+	end("seal", "one");
+}
+
+/* ---------------------------------------------------------- OPENs over TCP --- */
+
+/* The commands by their numbers in fuzz_stream.c. */
+static void stream_command(uint8_t command, uint8_t first)
+{
+	storm_put8(&o, command);
+	storm_put8(&o, first);
+}
+
+static void stream_in(uint8_t piece, uint8_t flags)
+{
+	begin();
+	storm_put8(&o, piece);
+	storm_put8(&o, flags);
+	stream_command(0, 1);			/* a host connects */
+	stream_command(1, 0);			/* and sends */
+	storm_put16(&o, 12);
+	storm_put32(&o, 8);
+	storm_put64(&o, 1);
+	stream_command(6, 0);			/* does it wait? */
+	stream_command(5, 0);			/* it is refused */
+	storm_put8(&o, STORM_EBUSY);
+	stream_command(0, 2);			/* another, with more */
+	stream_command(2, 0);
+	storm_put8(&o, 2);
+	storm_put16(&o, 0);
+	storm_put8(&o, 255);
+	stream_command(3, 0);			/* which hangs up */
+	storm_put8(&o, 0);
+	stream_command(4, 0xff);		/* much time */
+	storm_put8(&o, 0);
+}
+
+static void stream_out(uint8_t flags)
+{
+	begin();
+	storm_put8(&o, 255);
+	storm_put8(&o, flags);
+	for (uint8_t host = 0; host < 3; host++) {
+		stream_command(7, host);	/* an OPEN */
+		storm_put16(&o, 500);
+		stream_command(8, host);	/* is taken */
+		storm_put16(&o, 504);
+	}
+	stream_command(10, 0);			/* a node closes */
+	storm_put8(&o, 0);
+	stream_command(9, 1);			/* one says why not */
+	storm_put8(&o, STORM_REFUSAL_LEN);
+	storm_put16(&o, STORM_REFUSAL_LEN);
+	must(room() >= STORM_REFUSAL_LEN);
+	storm_refusal_pack(STORM_EBUSY, o.p);
+	room_used(STORM_REFUSAL_LEN);
+	stream_command(10, 1);
+	storm_put8(&o, 0);
+	stream_command(11, 2);			/* the last is given up */
+	stream_command(4, 1);
+	storm_put8(&o, 0);
+}
+
+static void streams(void)
+{
+	stream_in(255, 0);
+	end("stream", "in");
+	stream_in(2, 3);
+	end("stream", "in-pieces");
+	stream_out(0);
+	end("stream", "out");
+	stream_out(4);
+	end("stream", "out-drops");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -894,5 +985,7 @@ int main(int argc, char **argv)
 	locals();
 	launch();
 	conf();
+	seal();
+	streams();
 	return 0;
 }

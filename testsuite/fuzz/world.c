@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "src/libstorm/credential.h"
+#include "src/libstorm/nm_private.h"
 #include "world.h"
 
 #define FILE_KEPT 200000	/* of a larger one the bytes are not kept */
@@ -402,14 +403,62 @@ static struct storm_open *open_make(uint8_t radix, uint8_t flags)
 	return o;
 }
 
+/* An OPEN of this kind is made once: the same would come out again. */
+static const struct storm_open *open_of(uint8_t radix, uint8_t flags)
+{
+	static struct made {
+		struct storm_open *o;
+		uint8_t payload[sizeof(world_payload)];
+	} made[63][NM_OPEN_FLAGS + 1];
+	struct made *m = &made[radix % 63u][flags & NM_OPEN_FLAGS];
+
+	if (!m->o) {
+		m->o = open_make(radix, flags);
+		memcpy(m->payload, world_payload, sizeof(world_payload));
+	}
+	memcpy(world_payload, m->payload, sizeof(world_payload));
+	return m->o;
+}
+
+/* One Node Manager serves one session after the other, but has no memory of
+ * them: that is what it had when it was new. */
+static struct storm_nm *manager, blank;
+
+static struct storm_nm *manager_of(struct world *w)
+{
+	struct storm_settings set;
+	int err;
+
+	if (!manager) {
+		storm_settings_default(&set);
+		manager = storm_nm_create(&set, &w->transport, &host_ops, w,
+					  &err);
+		must(manager);
+		blank = *manager;
+	}
+	*manager = blank;
+	manager->t = &w->transport;
+	manager->host = w;
+	return manager;
+}
+
+/* It has nothing left but its counters. */
+static void manager_rests(struct world *w)
+{
+	while (w->nm->pending)
+		storm_nm_admit(w->nm, w->nm->pending->ticket, NULL,
+			       STORM_ECLOSED, w->now);
+	must(!w->nm->sessions && !w->nm->stage && !w->nm->stage_of &&
+	     !w->nm->pass_of);
+}
+
 void world_start(struct world *w, struct storm_in *head)
 {
 	static struct sealer sealer;
-	struct storm_open *o, *got = NULL;
-	struct storm_settings set;
+	const struct storm_open *o;
+	struct storm_open *got = NULL;
 	uint8_t radix, flags, *stream;
 	size_t len;
-	int err;
 
 	world_init();
 	memset(w, 0, sizeof(*w));
@@ -418,21 +467,19 @@ void world_start(struct world *w, struct storm_in *head)
 	w->self = storm_get8(head) % WORLD_NODES;
 	radix = storm_get8(head);
 	flags = storm_get8(head);
-	o = open_make(radix, flags);
+	o = open_of(radix, flags);
 	w->alone = flags & NM_ALONE;
+	w->killed = flags & NM_KILLED;
 	w->session = o->session;
 	w->sealer = &sealer;
 	sealer_set(&sealer, o->key, o->session);
-	storm_settings_default(&set);
-	w->nm = storm_nm_create(&set, &w->transport, &host_ops, w, &err);
-	must(w->nm);
+	w->nm = manager_of(w);
 	stream = storm_open_stream(o, w->self, &len);
 	must(stream);
 	w->streams = 1;
 	w->waiting = 1;
 	storm_nm_stream(w->nm, 1, stream, len, w->now);
 	free(stream);
-	storm_open_free(o);
 	must(w->stream && !storm_open_verify(w->stream, w->stream_len, &got));
 	storm_nm_admit(w->nm, w->ticket, got, flags & NM_REFUSED ?
 		       STORM_EACCES : STORM_OK, w->now);
@@ -556,6 +603,13 @@ void world_end(struct world *w)
 	struct storm_nm_stats st;
 
 	hand_over(w);
+	if (w->killed) {
+		storm_nm_destroy(w->nm);
+		manager = NULL;
+		free(w->stream);
+		must(!w->sessions && !w->files);
+		return;
+	}
 	for (int i = 0; i < 3; i++) {
 		w->now += 10 * STORM_SEC;
 		storm_nm_tick(w->nm, w->now);
@@ -565,5 +619,5 @@ void world_end(struct world *w)
 	storm_nm_stats(w->nm, &st);
 	/* OPENs that the host has not judged count */
 	must((int) st.sessions == w->waiting && st.sessions_total == 1);
-	storm_nm_destroy(w->nm);
+	manager_rests(w);
 }

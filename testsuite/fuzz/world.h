@@ -37,6 +37,8 @@
 #define NM_MEMORY 0x8		/* ... or a transfer to memory */
 #define NM_ALONE 0x10		/* no other node can be connected to */
 #define NM_REFUSED 0x20		/* the host does not admit the session */
+#define NM_KILLED 0x40		/* the agent ends with the script */
+#define NM_OPEN_FLAGS 0xf	/* those that the OPEN itself says */
 enum nm_command {
 	NM_SEALED,
 	NM_RAW,		/* {u8 0: not our session, u16 length, datagram} */
@@ -128,7 +130,7 @@ struct world {
 	uint64_t streams;		/* OPENs so far */
 	int waiting;			/* ... without a verdict */
 	bool nobody_waits;
-	bool writes_fail, sends_fail, alone;
+	bool writes_fail, sends_fail, alone, killed;
 	struct storm_rx rx[WORLD_BATCH];	/* not handed over yet */
 	int received;
 };
@@ -137,7 +139,8 @@ struct world {
 void world_start(struct world *w, struct storm_in *head);
 /* One command of a script. */
 void world_step(struct world *w, struct storm_in *script);
-/* Nobody speaks any more: the session ends, and all that it had goes. */
+/* Nobody speaks any more: the session ends, and all that it had goes; with
+ * NM_KILLED at once. */
 void world_end(struct world *w);
 
 #endif
