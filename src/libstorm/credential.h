@@ -20,6 +20,14 @@ struct storm_credential_ops {
 /* Before any other call; not thread-safe. */
 void storm_credential_use(const struct storm_credential_ops *ops);
 
+/*
+ * A node begins (1) or ends (-1) in this process.  Several of them have one munged
+ * between them, to which all but the first who decode a credential replay it: while
+ * there are several, what munged has let one decode the others may, too.  That a
+ * node takes each OPEN once is its own affair (nm.c).
+ */
+void storm_credential_share(int nodes);
+
 int storm_credential_encode(uint32_t agent_uid, const void *payload,
 			    size_t len, char **cred);
 int storm_credential_decode(const char *cred, void **payload, size_t *len,

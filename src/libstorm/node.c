@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "credential.h"
 #include "node_private.h"
 
 /* ----------------------------------------------------------------- thread --- */
@@ -143,8 +144,10 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 	if (*err)
 		goto no_network;
 	*err = start_threads(n);
-	if (!*err)
+	if (!*err) {
+		storm_credential_share(1);
 		return n;
+	}
 	storm_nm_destroy(n->nm);
 	storm_udp_destroy(n->udp);
 no_network:
@@ -165,6 +168,7 @@ void storm_node_destroy(storm_node_t *n)
 	if (!n)
 		return;
 	storm_runner_stop(&n->runner);
+	storm_credential_share(-1);
 	pthread_mutex_lock(&n->sh->lock);
 	storm_worker_stop(&n->auth, n);
 	storm_nm_destroy(n->nm);

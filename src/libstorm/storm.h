@@ -23,6 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The library exports what stands here, and nothing else. */
+#pragma GCC visibility push(default)
+
 /* ------------------------------------------------------------- errors --- */
 
 /* Stable numbers: they travel on the wire and serve as exit codes of tools. */
@@ -535,5 +541,10 @@ struct storm_stats {
 };
 void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out);
 void storm_domain_stats(storm_domain_t *d, struct storm_stats *out);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 
 #endif

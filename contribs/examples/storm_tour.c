@@ -1,0 +1,285 @@
+/*
+ * storm_tour.c - all of libstorm's primitives in one small program.
+ *
+ *	cc storm_tour.c -o storm_tour $(pkg-config --cflags --libs libstorm)
+ *	./storm_tour
+ *
+ * A domain is an owner and its nodes.  On a cluster the owner is one process, say
+ * on the head node, and every node runs one that is a node; here both sides are in
+ * this process, each node at a port of its own of the loopback interface.  It
+ * needs a munged: owners and nodes know each other by MUNGE's credentials.
+ *
+ * Read main() first, then what it calls, from top to bottom.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <storm.h>
+
+#define NODES 4
+#define PORT 18383
+
+/* What owner and nodes agree on.  A segment is memory that every node registers
+ * under the same number; an event is a number that a transfer signals. */
+enum { GREETING_SEGMENT, WORK_SEGMENT };
+enum { GREETING_EVENT = 1, WORK_EVENT, FILE_EVENT };
+#define GREETED STORM_VAR_USER		/* an own variable of each node */
+#define PHASE STORM_GLOBAL(0)		/* a global one: the owner writes it */
+
+/* A remote queue, slots for work in a segment.  Both sides use the same words. */
+static const struct storm_queue_conf work_queue = {
+	.segment = WORK_SEGMENT, .slots = 3, .slot_size = 32,
+	.event = WORK_EVENT, .dequeued = STORM_VAR_USER + 1,
+};
+
+static char dir[] = "/tmp/storm_tour.XXXXXX";
+
+/* Nothing here is worth waiting longer for.  Times are absolute. */
+static uint64_t soon(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t) (ts.tv_sec + 20) * 1000000000 +
+	       (uint64_t) ts.tv_nsec;
+}
+
+static void need(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "storm_tour: %s failed\n", what);
+	exit(1);
+}
+
+/* ------------------------------------------------------------ a node's side --- */
+
+struct node {
+	char name[16], root[64], file[96];
+	struct storm_settings set;
+	storm_node_t *storm;
+	pthread_t thread;
+	char greeting[64];		/* GREETING_SEGMENT */
+	char work[1024];		/* WORK_SEGMENT */
+};
+
+/* One domain, from its opening to its end. */
+static void serve(struct node *n, storm_member_t *m)
+{
+	struct storm_member_info info;
+	char item[32];
+	uint64_t phase;
+	size_t len;
+
+	storm_member_info(m, &info);
+
+	/* TEST-EVENT: the owner's transfer has come; its data were there first */
+	need(!storm_member_test_event(m, GREETING_EVENT, true, soon()),
+	     "waiting for the greeting");
+	printf("%s: I am node %u of %u and was told \"%s\"\n", n->name,
+	       info.node, info.count, n->greeting);
+	/* an own variable: we alone write it, and it never falls */
+	storm_member_own_set(m, GREETED, 1);
+
+	/* DEQUEUE, until the item that says that it is the last */
+	do {
+		need(!storm_dequeue(m, &work_queue, n->work, true, soon(), item,
+				    &len), "DEQUEUE");
+		printf("%s: work: %.*s\n", n->name, (int) len, item);
+	} while (strncmp(item, "the end", len));
+
+	/* a global variable: this node's copy of what the owner wrote */
+	storm_member_variable(m, PHASE, &phase);
+
+	need(!storm_member_test_event(m, FILE_EVENT, true, soon()),
+	     "waiting for the file");
+	need(!access(n->file, X_OK), "finding the file");
+	printf("%s: in phase %llu, with the file\n", n->name,
+	       (unsigned long long) phase);
+
+	/* what this node had to do is done */
+	need(!storm_announce_termination(m, 1), "ANNOUNCE-TERMINATION");
+
+	/* an event that nobody signals: blocks until the owner closes */
+	need(storm_member_test_event(m, STORM_EVENTS - 1, true, 0) ==
+	     STORM_ECLOSED, "waiting for the end");
+}
+
+static void *node_main(void *arg)
+{
+	struct node *n = arg;
+	storm_member_t *m = storm_node_accept(n->storm, true, soon());
+
+	need(m != NULL, "waiting for a domain");
+	serve(n, m);
+	storm_member_release(m);
+	return NULL;
+}
+
+static void node_start(struct node *n, int i)
+{
+	struct storm_node_conf conf = { 0 };
+	int err;
+
+	snprintf(n->name, sizeof(n->name), "node%d", i);
+	snprintf(n->root, sizeof(n->root), "%.40s/node%d", dir, i);
+	snprintf(n->file, sizeof(n->file), "%s/program", n->root);
+	need(!mkdir(n->root, 0700), "mkdir");
+	conf.name = n->name;
+	conf.set = n->set;
+	conf.set.port = (uint16_t) (PORT + i);
+	conf.owner_uid = getuid();	/* nobody else opens a domain with us */
+	conf.root = n->root;		/* the only place for files */
+	n->storm = storm_node_create(&conf, &err);
+	need(n->storm != NULL, storm_strerror(err));
+	storm_node_segment(n->storm, GREETING_SEGMENT, n->greeting,
+			   sizeof(n->greeting));
+	need(storm_queue_bytes(&work_queue) <= sizeof(n->work), "a queue's room");
+	storm_node_segment(n->storm, WORK_SEGMENT, n->work, sizeof(n->work));
+	need(!pthread_create(&n->thread, NULL, node_main, n), "a thread");
+}
+
+/* ---------------------------------------------------------- the owner's side --- */
+
+/* Wait for the end of a transfer, and say who is to blame. */
+static void finish(storm_event_t *e, const char *what)
+{
+	struct storm_outcome out;
+
+	need(e != NULL, what);
+	need(storm_test_event(e, true, soon(), &out), what);
+	for (uint32_t i = 0; i < out.faults_kept; i++)
+		fprintf(stderr, "storm_tour: node %u: %s\n", out.faults[i].node,
+			storm_strerror(out.faults[i].why));
+	need(out.state == STORM_DONE, what);
+	storm_outcome_clear(&out);
+	storm_event_destroy(e);
+}
+
+/* XFER-AND-SIGNAL: into the same place on all nodes, or on none. */
+static void greet(storm_domain_t *d)
+{
+	static const char words[] = "hello from the owner";
+	struct storm_target to = {
+		.kind = STORM_TARGET_SEGMENT, .segment = GREETING_SEGMENT,
+		.remote_event = GREETING_EVENT,
+	};
+
+	finish(storm_xfer_and_signal(d, NULL, &to, words, sizeof(words)),
+	       "XFER-AND-SIGNAL");
+}
+
+/* COMPARE-AND-WRITE: have all been greeted?  Then, and only then, the phase is 2,
+ * on all of them. */
+static void next_phase(storm_domain_t *d)
+{
+	struct storm_assign write = { .var = PHASE, .value = 2 };
+	enum storm_compare c;
+
+	while ((c = storm_compare_and_write(d, NULL, GREETED, STORM_GE, 1,
+					    &write, NULL)) == STORM_FALSE)
+		usleep(1000);
+	need(c == STORM_TRUE, "COMPARE-AND-WRITE");
+	puts("owner: all nodes have been greeted, and are in phase 2");
+}
+
+/* ENQUEUE: waits where a node has no slot free. */
+static void give_work(storm_domain_t *d)
+{
+	static const char *const items[] = {
+		"fetch water", "chop wood", "make fire", "cook", "the end",
+	};
+	storm_queue_t *q = storm_queue_create(d, NULL, &work_queue);
+	storm_event_t *last = NULL;
+
+	need(q != NULL, "a queue");
+	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++)
+		need(!storm_enqueue(q, items[i], strlen(items[i]), soon(),
+				    &last), "ENQUEUE");
+	need(storm_test_event(last, true, soon(), NULL), "the last ENQUEUE");
+	storm_queue_destroy(q);
+}
+
+/* TRANSFER-FILE: this program itself, to all but the first node and then to that
+ * one: a node set is part of every operation. */
+static void send_file(storm_domain_t *d)
+{
+	struct storm_target to = {
+		.kind = STORM_TARGET_FILE, .path = "/program", .mode = 0700,
+		.remote_event = FILE_EVENT,
+	};
+	struct storm_idset first = { 0 }, others = { 0 };
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	need(fd >= 0, "opening this program");
+	need(!storm_idset_add(&first, 0, 0), "a node set");
+	need(!storm_idset_add(&others, 1, NODES - 1), "a node set");
+	finish(storm_transfer_file(d, &others, fd, &to), "TRANSFER-FILE");
+	finish(storm_transfer_file(d, &first, fd, &to), "TRANSFER-FILE");
+	storm_idset_clear(&first);
+	storm_idset_clear(&others);
+	close(fd);
+}
+
+static void own(struct node *nodes)
+{
+	struct storm_domain_conf conf = { 0 };
+	struct storm_node list[NODES];
+	storm_domain_t *d;
+	int err;
+
+	for (int i = 0; i < NODES; i++) {
+		list[i].name = nodes[i].name;
+		storm_addr_set(&list[i].addr, "127.0.0.1",
+			       (uint16_t) (PORT + i));
+	}
+	conf.nodes = list;
+	conf.count = NODES;
+	conf.set = nodes[0].set;
+	conf.agent_uid = getuid();	/* as whom the nodes run */
+	d = storm_domain_create(&conf, &err);
+	need(d != NULL, storm_strerror(err));
+	need(!storm_domain_open(d), "OPEN");
+	need(!storm_domain_wait_open(d, NULL), "OPEN");
+	greet(d);
+	next_phase(d);
+	give_work(d);
+	send_file(d);
+	need(!storm_detect_termination(d, NULL, 1, soon(), NULL),
+	     "DETECT-TERMINATION");
+	puts("owner: all nodes are done");
+	storm_domain_destroy(d);	/* tells them that it is over */
+}
+
+int main(void)
+{
+	static struct node nodes[NODES];
+	struct storm_settings set;
+
+	storm_settings_default(&set);
+	strcpy(set.interface, "lo");
+	set.multicast = false;		/* ports of one host have no group */
+	need(mkdtemp(dir) != NULL, "mkdtemp");
+	for (int i = 0; i < NODES; i++) {
+		nodes[i].set = set;
+		node_start(&nodes[i], i);
+	}
+	own(nodes);
+	for (int i = 0; i < NODES; i++) {
+		pthread_join(nodes[i].thread, NULL);
+		storm_node_destroy(nodes[i].storm);
+		unlink(nodes[i].file);
+		rmdir(nodes[i].root);
+	}
+	rmdir(dir);
+	puts("owner: done");
+	return 0;
+}
