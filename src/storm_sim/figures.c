@@ -1,0 +1,216 @@
+/*
+ * figures.c - what a run took: simulated time of each operation, what the owner
+ * and the nodes sent and received for it, and of the whole memory and time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "run_private.h"
+
+static const struct storm_sim_traffic *traffic(const struct run *r, uint32_t i)
+{
+	return storm_sim_traffic(r->sim, i < r->n ? i : STORM_NO_NODE);
+}
+
+void figures_begin(struct run *r)
+{
+	r->op_start = storm_sim_now(r->sim);
+	for (uint32_t i = 0; i <= r->n; i++)
+		r->before[i] = *traffic(r, i);
+}
+
+static struct storm_sim_count more(struct storm_sim_count now,
+				   struct storm_sim_count was)
+{
+	return (struct storm_sim_count) { now.datagrams - was.datagrams,
+					  now.bytes - was.bytes };
+}
+
+/* What an endpoint did since figures_begin(). */
+static struct storm_sim_traffic since(const struct run *r, uint32_t i)
+{
+	const struct storm_sim_traffic *t = traffic(r, i), *b = &r->before[i];
+
+	return (struct storm_sim_traffic) {
+		more(t->tx_control, b->tx_control), more(t->tx_bulk, b->tx_bulk),
+		more(t->rx_control, b->rx_control), more(t->rx_bulk, b->rx_bulk),
+	};
+}
+
+/* As people write it. */
+static json_object *real(double v)
+{
+	json_object *o;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", v);
+	o = json_object_new_double_s(v, text);
+	return o;
+}
+
+static void add_count(json_object *o, const char *name,
+		      struct storm_sim_count c, double nodes)
+{
+	json_object *two = json_object_new_object();
+
+	json_object_object_add(two, "datagrams",
+			       real((double) c.datagrams / nodes));
+	json_object_object_add(two, "bytes", real((double) c.bytes / nodes));
+	json_object_object_add(o, name, two);
+}
+
+static json_object *traffic_json(const struct storm_sim_traffic *t,
+				 double nodes)
+{
+	json_object *o = json_object_new_object();
+
+	add_count(o, "control_sent", t->tx_control, nodes);
+	add_count(o, "control_received", t->rx_control, nodes);
+	add_count(o, "bulk_sent", t->tx_bulk, nodes);
+	add_count(o, "bulk_received", t->rx_bulk, nodes);
+	return o;
+}
+
+static void max_and_sum(struct storm_sim_count c, struct storm_sim_count *max,
+			struct storm_sim_count *sum)
+{
+	if (c.datagrams > max->datagrams)
+		max->datagrams = c.datagrams;
+	if (c.bytes > max->bytes)
+		max->bytes = c.bytes;
+	sum->datagrams += c.datagrams;
+	sum->bytes += c.bytes;
+}
+
+static void add_traffic(struct run *r, const struct op *op, json_object *o)
+{
+	struct storm_sim_traffic max = { 0 }, sum = { 0 };
+	struct storm_sim_traffic owner = since(r, r->n);
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct storm_sim_traffic t = since(r, i);
+
+		max_and_sum(t.tx_control, &max.tx_control, &sum.tx_control);
+		max_and_sum(t.rx_control, &max.rx_control, &sum.rx_control);
+		max_and_sum(t.tx_bulk, &max.tx_bulk, &sum.tx_bulk);
+		max_and_sum(t.rx_bulk, &max.rx_bulk, &sum.rx_bulk);
+	}
+	json_object_object_add(o, "owner", traffic_json(&owner, 1));
+	json_object_object_add(o, "node_most", traffic_json(&max, 1));
+	json_object_object_add(o, "node_mean", traffic_json(&sum, r->n));
+	if (op->owner_datagrams > 0 &&
+	    (double) owner.tx_control.datagrams > op->owner_datagrams)
+		violated(r, "the owner sent %llu control datagrams for one operation: more than %.0f",
+			 (unsigned long long) owner.tx_control.datagrams,
+			 op->owner_datagrams);
+	if (op->node_datagrams > 0 &&
+	    (double) max.tx_control.datagrams > op->node_datagrams)
+		violated(r, "a node sent %llu control datagrams for one operation: more than %.0f",
+			 (unsigned long long) max.tx_control.datagrams,
+			 op->node_datagrams);
+}
+
+/* Against size / BW_transfer(nodes), equations (6) to (9). */
+static void add_model(struct run *r, const struct op *op, double seconds,
+		      json_object *o)
+{
+	const struct scenario *s = r->s;
+	double model = op->size / storm_model_transfer(s->net, s->nodes,
+			s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS);
+	double error = seconds / model - 1;
+
+	json_object_object_add(o, "model_seconds", real(model));
+	json_object_object_add(o, "model_error", real(error));
+	if (op->model_error > 0 &&
+	    (error > op->model_error || error < -op->model_error))
+		violated(r, "%u nodes: a transfer took %.6f s, and %.6f by the model: %.1f %% more",
+			 s->nodes, seconds, model, error * 100);
+}
+
+static void add_result(struct run *r, const struct op *op, json_object *o)
+{
+	static const char *const states[] = { "pending", "done", "aborted",
+					      "unknown" };
+	static const char *const results[] = { "true", "false", "failed" };
+
+	if (op->kind == OP_COMPARE)
+		json_object_object_add(o, "result", json_object_new_string(
+					       results[r->compare]));
+	else
+		json_object_object_add(o, "result", json_object_new_string(
+					       states[r->out.state]));
+	json_object_object_add(o, "named",
+			       json_object_new_int64(r->out.nfaults));
+}
+
+void figures_end(struct run *r, const struct op *op)
+{
+	json_object *o = json_object_new_object();
+	double seconds = (double) (storm_sim_now(r->sim) - r->op_start) / 1e9;
+
+	json_object_object_add(o, "do",
+			       json_object_new_string(op_name(op->kind)));
+	json_object_object_add(o, "start", real(
+			(double) (r->op_start - r->start) / 1e9));
+	json_object_object_add(o, "seconds", real(seconds));
+	if (op->kind == OP_LAUNCH && r->reported_at)
+		json_object_object_add(o, "delivered_seconds",
+			real(
+			(double) (r->reported_at - r->op_start) / 1e9));
+	if (op->kind <= OP_LAUNCH)
+		add_result(r, op, o);
+	if (op->kind == OP_TRANSFER && r->s->net && op->size > 0 &&
+	    r->out.state == STORM_DONE)
+		add_model(r, op, seconds, o);
+	add_traffic(r, op, o);
+	json_object_array_add(r->ops, o);
+}
+
+json_object *figures_whole(struct run *r, double wall)
+{
+	json_object *o = json_object_new_object();
+	struct rusage use;
+
+	getrusage(RUSAGE_SELF, &use);
+	json_object_object_add(o, "scenario",
+			       json_object_new_string(r->s->name));
+	json_object_object_add(o, "seed",
+			       json_object_new_int64((int64_t) r->s->seed));
+	json_object_object_add(o, "nodes", json_object_new_int64(r->n));
+	json_object_object_add(o, "network", json_object_new_string(
+			r->s->net ? r->s->net->name : "latency, bandwidth"));
+	json_object_object_add(o, "operations", r->ops);
+	json_object_object_add(o, "simulated_seconds", real(
+		(double) (storm_sim_now(r->sim) - r->start) / 1e9));
+	json_object_object_add(o, "wall_seconds", real(wall));
+	json_object_object_add(o, "peak_memory_bytes", json_object_new_int64(
+		(int64_t) use.ru_maxrss * 1024));
+	json_object_object_add(o, "violation", r->bad ?
+			       json_object_new_string(r->why) : NULL);
+	r->ops = NULL;
+	return o;
+}
+
+/* An operation is a line. */
+void figures_print(json_object *figures, FILE *out)
+{
+	const char *sep = "{\n\t";
+
+	json_object_object_foreach(figures, name, v) {
+		fprintf(out, "%s\"%s\": ", sep, name);
+		sep = ",\n\t";
+		if (!json_object_is_type(v, json_type_array)) {
+			fputs(json_object_to_json_string(v), out);
+			continue;
+		}
+		for (size_t i = 0; i < json_object_array_length(v); i++)
+			fprintf(out, "%s%s", i ? ",\n\t\t" : "[\n\t\t",
+				json_object_to_json_string(
+					json_object_array_get_idx(v, i)));
+		fputs("\n\t]", out);
+	}
+	fputs("\n}", out);
+}

@@ -1,0 +1,649 @@
+/*
+ * run.c - see run.h: operations one after the other, faults at their times.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_private.h"
+
+void violated(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->bad)
+		return;
+	r->bad = true;
+	va_start(ap, fmt);
+	vsnprintf(r->why, RUN_WHY, fmt, ap);
+	va_end(ap);
+}
+
+uint64_t draw(struct run *r)
+{
+	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static void *more(void *p, uint32_t *room, uint32_t count, size_t size)
+{
+	if (count < *room)
+		return p;
+	*room = *room ? 2 * *room : 64;
+	p = realloc(p, *room * size);
+	if (!p)
+		abort();
+	return p;
+}
+
+/* ------------------------------------------------------------------ actions --- */
+
+static bool earlier(const struct action *a, const struct action *b)
+{
+	return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+
+void act(struct run *r, struct action a)
+{
+	uint32_t i = r->actions++;
+
+	r->action = more(r->action, &r->action_room, i, sizeof(a));
+	a.order = r->order++;
+	for (; i && earlier(&a, &r->action[(i - 1) / 2]); i = (i - 1) / 2)
+		r->action[i] = r->action[(i - 1) / 2];
+	r->action[i] = a;
+}
+
+static struct action take(struct run *r)
+{
+	struct action top = r->action[0], last = r->action[--r->actions];
+	uint32_t i = 0, c;
+
+	while ((c = 2 * i + 1) < r->actions) {
+		if (c + 1 < r->actions &&
+		    earlier(&r->action[c + 1], &r->action[c]))
+			c++;
+		if (!earlier(&r->action[c], &last))
+			break;
+		r->action[i] = r->action[c];
+		i = c;
+	}
+	if (r->actions)
+		r->action[i] = last;
+	return top;
+}
+
+static uint64_t next_action(const struct run *r)
+{
+	return r->actions ? r->action[0].at : STORM_NEVER;
+}
+
+/* -------------------------------------------------------------------- faults --- */
+
+static void may_be_named(struct run *r, uint32_t node)
+{
+	if (node != STORM_NO_NODE)
+		storm_idset_add(&r->disturbed, node, node);
+	else if (r->n)		/* the owner was away: it may miss anybody */
+		storm_idset_add(&r->disturbed, 0, r->n - 1);
+}
+
+static void calm_after(struct run *r, const struct fault *f)
+{
+	uint64_t end = storm_sim_now(r->sim) + ns_of(f->seconds);
+
+	if (end > r->calm_at)
+		r->calm_at = end;
+}
+
+static void crash(struct run *r, const struct fault *f, uint32_t number)
+{
+	storm_sim_crash(r->sim, f->node);
+	if (f->node == STORM_NO_NODE) {
+		r->owner = NULL;
+		return;
+	}
+	storm_idset_add(&r->broken, f->node, f->node);
+	if (f->seconds > 0)
+		act(r, (struct action) {
+			.at = storm_sim_now(r->sim) + ns_of(f->seconds),
+			.what = DO_RESTART, .number = number });
+}
+
+static void cut(struct run *r, const struct fault *f)
+{
+	struct storm_idset one = { 0 }, others = { 0 };
+
+	storm_idset_add(&one, f->node, f->node);
+	if (f->node)
+		storm_idset_add(&others, 0, f->node - 1);
+	storm_idset_add(&others, f->node + 1, r->n);	/* n: the owner */
+	if (f->way != CUT_FROM)
+		storm_sim_cut(r->sim, &others, &one, ns_of(f->seconds));
+	if (f->way != CUT_TO)
+		storm_sim_cut(r->sim, &one, &others, ns_of(f->seconds));
+	storm_idset_clear(&one);
+	storm_idset_clear(&others);
+}
+
+static void make_fault(struct run *r, uint32_t number)
+{
+	const struct fault *f = &r->s->fault[number];
+	/* who is away for less is nobody's business */
+	bool long_one = ns_of(f->seconds) >= r->s->set.dead_timeout / 4;
+
+	r->faulted = true;
+	switch ((enum fault_kind) f->kind) {
+	case FAULT_CRASH:
+		crash(r, f, number);
+		break;
+	case FAULT_PAUSE:
+		storm_sim_pause(r->sim, f->node, ns_of(f->seconds));
+		calm_after(r, f);
+		if (long_one)
+			may_be_named(r, f->node);
+		break;
+	case FAULT_DISK:
+		storm_sim_disk(r->sim, f->node, ENOSPC);
+		may_be_named(r, f->node);
+		break;
+	case FAULT_SLOW:
+		storm_sim_slow(r->sim, f->node, ns_of(f->seconds));
+		if (ns_of(f->seconds) >= r->s->set.op_timeout / 4)
+			may_be_named(r, f->node);
+		break;
+	case FAULT_LOSS:
+		storm_sim_loss(r->sim, (uint32_t) (f->fraction * 1e6));
+		if (f->seconds > 0)
+			act(r, (struct action) {
+				.at = storm_sim_now(r->sim) + ns_of(f->seconds),
+				.what = DO_CALM });
+		if (f->fraction > 0.4)
+			may_be_named(r, STORM_NO_NODE);
+		break;
+	case FAULT_CUT:
+		cut(r, f);
+		calm_after(r, f);
+		if (long_one)
+			may_be_named(r, f->node);
+		break;
+	case FAULT_VERSION:
+		storm_sim_foreign(r->sim, f->node);
+		may_be_named(r, f->node);
+		break;
+	case FAULT_FORGE:
+		storm_sim_forge(r->sim, f->node);
+		break;
+	}
+}
+
+/* The processes that a launch started here have ended. */
+static void report(struct run *r, uint32_t node, struct sent *x)
+{
+	uint64_t s = storm_sim_session(r->sim, node);
+	struct storm_range one = { node, node };
+	struct storm_idset ids = { &one, 1, 1 };
+	struct storm_nm *nm = storm_sim_nm(r->sim, node);
+
+	if (!nm || !s)
+		return;
+	storm_nm_expect(nm, s, x->kind, 1);
+	storm_nm_report(nm, s, x->kind, 0, &ids, storm_sim_now(r->sim));
+	r->own[node][STORM_VAR_TERMINATED] = x->kind + 1U;
+	storm_nm_own_set(nm, s, STORM_VAR_TERMINATED, x->kind + 1U);
+	storm_sim_called(r->sim, node);
+}
+
+static void due(struct run *r)
+{
+	while (next_action(r) <= storm_sim_now(r->sim)) {
+		struct action a = take(r);
+
+		switch (a.what) {
+		case DO_FAULT:
+			make_fault(r, a.number);
+			break;
+		case DO_RESTART:
+			storm_sim_restart(r->sim, r->s->fault[a.number].node);
+			break;
+		case DO_CALM:
+			storm_sim_loss(r->sim, (uint32_t) (r->s->loss * 1e6));
+			break;
+		case DO_REPORT:
+			report(r, a.number, &r->sent[a.sent]);
+			break;
+		}
+	}
+}
+
+/* --------------------------------------------------------------------- owner --- */
+
+static void on_opened(void *arg, struct storm_outcome *out)
+{
+	struct run *r = arg;
+
+	r->opened = r->ended = true;
+	judge_outcome(r, out);
+	storm_outcome_clear(&r->out);
+	r->out = *out;
+}
+
+static void on_done(void *arg, void *token, struct storm_outcome *out)
+{
+	struct run *r = arg;
+	struct sent *x = &r->sent[(uintptr_t) token - 1];
+
+	if (x->state != STORM_PENDING)
+		violated(r, "a transfer ended twice");
+	x->state = out->state;
+	r->reported_at = storm_sim_now(r->sim);
+	judge_outcome(r, out);
+	if (x == &r->sent[r->nsent - 1]) {
+		r->ended = true;
+		storm_outcome_clear(&r->out);
+		r->out = *out;
+	} else {
+		storm_outcome_clear(out);
+	}
+}
+
+static void on_compared(void *arg, void *token, enum storm_compare result,
+			struct storm_outcome *out)
+{
+	struct run *r = arg;
+
+	(void) token;
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		judge_named(r, out->faults[i].node, out->faults[i].why);
+	r->ended = true;
+	r->compare = result;
+	storm_outcome_clear(&r->out);
+	r->out = *out;
+}
+
+static void on_report(void *arg, const struct storm_report *rep)
+{
+	struct run *r = arg;
+	struct sent *x = NULL;
+
+	for (uint32_t i = 0; i < r->nsent; i++)
+		if (r->sent[i].launch && r->sent[i].kind == rep->kind)
+			x = &r->sent[i];
+	if (!x || rep->code) {
+		violated(r, "a report of kind %u, code %u, that nobody made",
+			 rep->kind, rep->code);
+		return;
+	}
+	for (uint32_t i = 0; i < rep->ids.count; i++)
+		for (uint64_t k = rep->ids.r[i].first;
+		     k <= rep->ids.r[i].last; k++)
+			if (k >= r->n || !x->signalled[k])
+				violated(r, "a report of n%llu, which made none",
+					 (unsigned long long) k + 1);
+			else if (storm_idset_has(&x->heard, (uint32_t) k))
+				violated(r, "n%llu's report was heard twice",
+					 (unsigned long long) k + 1);
+	storm_idset_union(&x->heard, &rep->ids);
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	judge_named(arg, f->node, f->why);
+}
+
+/* ---------------------------------------------------------------- operations --- */
+
+static bool reports_heard(const struct run *r, const struct sent *x)
+{
+	struct storm_idset all = { 0 };
+	bool yes = true;
+
+	if (!x->launch || x->state != STORM_DONE)
+		return true;
+	if (storm_idset_size(&x->heard) == r->n)
+		return true;
+	storm_idset_union(&all, &x->heard);
+	storm_idset_union(&all, &r->named);
+	for (uint32_t i = 0; yes && i < r->n; i++)
+		yes = !in_set(r, x->op, i) || storm_idset_has(&all, i);
+	storm_idset_clear(&all);
+	return yes;
+}
+
+/* Asked before every event, so it is cheap but at the end. */
+static bool finished(void *arg)
+{
+	struct run *r = arg;
+
+	return r->bad || !r->owner || next_action(r) <= storm_sim_now(r->sim) ||
+	       (r->ended && (!r->nsent ||
+			     reports_heard(r, &r->sent[r->nsent - 1])));
+}
+
+static void run_until(struct run *r, uint64_t end)
+{
+	while (!r->bad && storm_sim_now(r->sim) < end) {
+		uint64_t next = next_action(r) < end ? next_action(r) : end;
+
+		if (next > storm_sim_now(r->sim))
+			storm_sim_run(r->sim, next - storm_sim_now(r->sim),
+				      finished, r);
+		if (next_action(r) > storm_sim_now(r->sim) && finished(r))
+			return;
+		due(r);
+	}
+}
+
+static double within(const struct scenario *s, const struct op *o)
+{
+	double ns = (double) (o->kind == OP_OPEN ? s->set.open_timeout :
+			      2 * s->set.op_timeout + 2 * s->set.dead_timeout);
+
+	return o->within > 0 ? o->within :
+	       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
+}
+
+static struct sent *new_sent(struct run *r, const struct op *o)
+{
+	struct sent *x = &r->sent[r->nsent];
+
+	x->op = o;
+	x->launch = o->kind == OP_LAUNCH;
+	x->file = !x->launch && o->target == STORM_TARGET_FILE;
+	x->kind = x->launch ? (uint8_t) r->launches++ : 0;
+	x->size = (uint64_t) o->size;
+	x->buf = malloc(x->size + 8);
+	x->shown = calloc(r->n, 1);
+	x->signalled = calloc(r->n, 1);
+	if (!x->buf || !x->shown || !x->signalled)
+		abort();
+	for (uint64_t i = 0; i < x->size; i += 8) {
+		uint64_t v = draw(r);
+
+		memcpy(x->buf + i, &v, 8);
+	}
+	snprintf(x->path, sizeof(x->path), "/tmp/file-%u", r->nsent);
+	r->nsent++;
+	return x;
+}
+
+/* P, NULL: all; one range needs no memory of its own. */
+static const struct storm_idset *set_of(const struct run *r,
+					const struct op *o,
+					struct storm_range *range,
+					struct storm_idset *set)
+{
+	if (!o->first && o->last == UINT32_MAX)
+		return NULL;
+	*range = (struct storm_range) { o->first, o->last < r->n ? o->last :
+							       r->n - 1 };
+	*set = (struct storm_idset) { range, 1, 1 };
+	return set;
+}
+
+static int issue_transfer(struct run *r, const struct op *o)
+{
+	struct sent *x = new_sent(r, o);
+	struct storm_target to = {
+		.kind = x->file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY,
+		.remote_event = FIRST_EVENT + r->nsent - 1,
+		.path = x->file ? x->path : NULL, .mode = 0755,
+	};
+	struct storm_range range;
+	struct storm_idset set;
+
+	if (x->file)
+		storm_sim_source(r->sim, x->buf, x->size);
+	return storm_owner_xfer(r->owner, set_of(r, o, &range, &set), &to,
+				x->buf, x->size,
+				(void *) (uintptr_t) r->nsent,
+				storm_sim_now(r->sim));
+}
+
+static int issue_compare(struct run *r, const struct op *o)
+{
+	struct storm_assign w = { o->write_variable,
+				  (uint64_t) o->write_value };
+	struct storm_range range;
+	struct storm_idset set;
+
+	return storm_owner_compare(r->owner, set_of(r, o, &range, &set),
+				   o->variable,
+				   (enum storm_relation) o->relation,
+				   (uint64_t) o->value, o->write ? &w : NULL,
+				   r, storm_sim_now(r->sim));
+}
+
+static void set_own(struct run *r, const struct op *o)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint64_t s = storm_sim_session(r->sim, i);
+		uint64_t v = (uint64_t) o->value;
+
+		if (!in_set(r, o, i) || !storm_sim_nm(r->sim, i) || !s)
+			continue;
+		storm_nm_own_set(storm_sim_nm(r->sim, i), s,
+				 (enum storm_own_var) o->variable, v);
+		storm_sim_called(r->sim, i);
+		if (v > r->own[i][o->variable])
+			r->own[i][o->variable] = v;
+	}
+}
+
+static void issue(struct run *r, const struct op *o)
+{
+	int err = STORM_OK;
+
+	switch ((enum op_kind) o->kind) {
+	case OP_OPEN:
+		err = storm_owner_open(r->owner, storm_sim_now(r->sim));
+		break;
+	case OP_COMPARE:
+		err = issue_compare(r, o);
+		break;
+	case OP_TRANSFER:
+	case OP_LAUNCH:
+		err = issue_transfer(r, o);
+		break;
+	case OP_SET:
+		set_own(r, o);
+		r->ended = true;
+		break;
+	case OP_WAIT:
+		break;
+	}
+	if (err)
+		violated(r, "the owner refuses \"%s\": %s", op_name(o->kind),
+			 storm_strerror(err));
+	if (r->owner)
+		storm_sim_called(r->sim, STORM_NO_NODE);
+}
+
+static void judge(struct run *r, const struct op *o)
+{
+	if (o->kind == OP_COMPARE)
+		judge_compare(r, o);
+	if (o->kind == OP_TRANSFER || o->kind == OP_LAUNCH)
+		judge_transfer(r, &r->sent[r->nsent - 1]);
+	if (o->kind == OP_OPEN && r->out.state != STORM_DONE && !r->faulted)
+		violated(r, "the domain does not open");
+}
+
+static void operate(struct run *r, const struct op *o)
+{
+	double limit = o->kind == OP_WAIT ? o->seconds : within(r->s, o);
+
+	r->ended = false;
+	r->reported_at = 0;
+	storm_outcome_clear(&r->out);
+	figures_begin(r);
+	issue(r, o);
+	run_until(r, r->op_start + ns_of(limit));
+	if (!r->owner)
+		return;
+	if (o->kind != OP_WAIT && !finished(r))
+		violated(r, "\"%s\" has not ended after %g s",
+			 op_name(o->kind), limit);
+	if (!r->bad)
+		judge(r, o);
+	figures_end(r, o);
+}
+
+/* --------------------------------------------------------------------- whole --- */
+
+static const struct storm_owner_ops owner_ops = {
+	.opened = on_opened, .xfer_done = on_done,
+	.compare_done = on_compared, .report = on_report, .fault = on_fault,
+};
+
+static void start(struct run *r)
+{
+	const struct scenario *s = r->s;
+	struct storm_sim_conf c = {
+		.seed = s->seed, .nodes = s->nodes, .set = s->set,
+		.net = s->net, .bus = s->bus, .bandwidth = s->bandwidth,
+		.latency = ns_of(s->latency), .jitter = ns_of(s->jitter),
+		.loss_ppm = (uint32_t) (s->loss * 1e6),
+		.dup_ppm = (uint32_t) (s->duplicates * 1e6),
+		.late_ppm = (uint32_t) (s->late_fraction * 1e6),
+		.late = ns_of(s->late), .multicast = s->carries_multicast,
+		.mtu = s->datagram, .frames = s->frames,
+		.disk_jitter = ns_of(s->disk),
+	};
+	struct storm_sim_watch watch = { .after = judge_watch, .arg = r };
+	uint32_t transfers = 1;
+
+	r->n = s->nodes;
+	r->random = s->seed * 7919 + 1;
+	for (uint32_t i = 0; i < s->ops; i++)
+		transfers += s->op[i].repeat;
+	r->sent = calloc(transfers, sizeof(*r->sent));
+	r->files = calloc(r->n, sizeof(*r->files));
+	r->events = calloc(r->n, sizeof(*r->events));
+	r->own = calloc(r->n, sizeof(*r->own));
+	r->global = calloc(r->n, sizeof(*r->global));
+	r->before = calloc(r->n + 1, sizeof(*r->before));
+	r->ops = json_object_new_array();
+	r->sim = storm_sim_create(&c, &owner_ops, r);
+	if (!r->sent || !r->files || !r->events || !r->own || !r->global ||
+	    !r->before || !r->ops || !r->sim)
+		abort();
+	storm_sim_watch(r->sim, &watch);
+	r->owner = storm_sim_owner(r->sim);
+	r->start = storm_sim_now(r->sim);
+	for (uint32_t i = 0; i < s->faults; i++)
+		act(r, (struct action) {
+			.at = r->start + ns_of(s->fault[i].at),
+			.what = DO_FAULT, .number = i });
+	due(r);
+}
+
+/* Long enough for whoever is lost to be missed. */
+static uint64_t patience(const struct run *r)
+{
+	uint64_t now = storm_sim_now(r->sim);
+	uint64_t calm = r->calm_at > now ? r->calm_at : now;
+
+	return calm + 2 * r->s->set.dead_timeout + 8 * r->s->set.heartbeat;
+}
+
+static void let_pass(struct run *r, uint64_t end, bool (*done)(const struct run *r))
+{
+	while (!r->bad && storm_sim_now(r->sim) < end && !(done && done(r))) {
+		storm_sim_run(r->sim, 50 * STORM_MS, NULL, NULL);
+		due(r);
+	}
+}
+
+static bool all_said(const struct run *r)
+{
+	struct storm_idset owed = { 0 };
+	bool yes = !storm_idset_minus(&r->broken, &r->named, &owed) &&
+		   !owed.count && r->calm_at <= storm_sim_now(r->sim);
+
+	storm_idset_clear(&owed);
+	for (uint32_t i = 0; yes && i < r->nsent; i++)
+		for (uint32_t k = 0; yes && r->sent[i].launch && k < r->n; k++)
+			yes = !storm_idset_has(&r->sent[i].heard, k) ||
+			      storm_idset_has(&r->named, k) ||
+			      storm_idset_has(storm_sim_acked(r->sim, k,
+						r->sent[i].kind), k);
+	return yes;
+}
+
+/* Faults that were still to come do not. */
+static void finish(struct run *r)
+{
+	r->actions = 0;
+	if (r->owner && r->opened && r->out.state == STORM_DONE) {
+		let_pass(r, patience(r), all_said);
+		judge_reports(r);
+		for (uint32_t i = 0; i < r->n; i++)
+			if (storm_idset_has(&r->broken, i) &&
+			    !storm_idset_has(&r->named, i))
+				violated(r, "n%u has crashed, and is never named",
+					 i + 1);
+	}
+	if (r->owner) {
+		storm_owner_close(r->owner, storm_sim_now(r->sim));
+		storm_sim_called(r->sim, STORM_NO_NODE);
+	}
+	let_pass(r, patience(r), judge_all_closed);
+	judge_end(r);
+}
+
+static void release(struct run *r)
+{
+	storm_sim_destroy(r->sim);
+	for (uint32_t i = 0; i < r->nsent; i++) {
+		free(r->sent[i].buf);
+		free(r->sent[i].shown);
+		free(r->sent[i].signalled);
+		storm_idset_clear(&r->sent[i].heard);
+	}
+	storm_outcome_clear(&r->out);
+	storm_idset_clear(&r->broken);
+	storm_idset_clear(&r->disturbed);
+	storm_idset_clear(&r->named);
+	free(r->sent);
+	free(r->files);
+	free(r->events);
+	free(r->own);
+	free(r->global);
+	free(r->before);
+	free(r->action);
+}
+
+bool run_scenario(const struct scenario *s, json_object **figures,
+		  char why[RUN_WHY])
+{
+	struct run run = { .s = s, .why = why }, *r = &run;
+	uint64_t began = storm_now();
+	bool opened = true;
+
+	*why = 0;
+	start(r);
+	for (uint32_t i = 0; i < s->ops && opened; i++)
+		for (uint32_t k = 0; k < s->op[i].repeat; k++) {
+			if (r->bad || !r->owner)
+				break;
+			operate(r, &s->op[i]);
+			if (s->op[i].kind == OP_OPEN)
+				opened = r->out.state == STORM_DONE;
+		}
+	if (!r->bad) {
+		if (opened)	/* what came last does not count any more */
+			r->out.state = STORM_DONE;
+		finish(r);
+	}
+	*figures = figures_whole(r, (double) (storm_now() - began) / 1e9);
+	release(r);
+	return !r->bad;
+}

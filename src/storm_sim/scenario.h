@@ -1,0 +1,88 @@
+/*
+ * scenario.h - what storm_sim runs: nodes on a network, operations one after
+ * the other, and faults at their times.  A scenario is a file of JSON; every
+ * key is described in storm_sim(1).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SIM_SCENARIO_H
+#define STORM_SIM_SCENARIO_H
+
+#include <json-c/json.h>
+
+#include "src/libstorm/model.h"
+#include "src/libstorm/storm.h"
+
+#define SCENARIO_LAUNCHES STORM_REPORT_KINDS
+#define SCENARIO_SIZE_MAX 4294967294.0	/* bytes of a transfer */
+
+enum fault_kind {
+	FAULT_CRASH, FAULT_PAUSE, FAULT_DISK, FAULT_SLOW, FAULT_LOSS,
+	FAULT_CUT, FAULT_VERSION, FAULT_FORGE
+};
+
+#define NODE_RANDOM (UINT32_MAX - 1)	/* until scenario_settle() */
+#define ANY_TIME -1.0
+
+struct fault {
+	int kind;		/* enum fault_kind */
+	double at, until;	/* s; some time between, until it is settled */
+	uint32_t node;		/* STORM_NO_NODE: the owner */
+	double seconds;		/* how long; crash: until it restarts, 0: never */
+	double fraction;	/* lost */
+	int way;		/* enum cut_way */
+};
+
+enum cut_way { CUT_BOTH, CUT_TO, CUT_FROM };
+
+enum op_kind { OP_OPEN, OP_COMPARE, OP_TRANSFER, OP_LAUNCH, OP_SET, OP_WAIT };
+
+struct op {
+	int kind;		/* enum op_kind */
+	uint32_t first, last;	/* P; all nodes: 0 to UINT32_MAX */
+	uint32_t repeat;
+	double size;		/* bytes */
+	int target;		/* enum storm_target_kind */
+	uint32_t variable;	/* own, or STORM_GLOBAL(i) */
+	int relation;		/* enum storm_relation */
+	double value;
+	bool write;
+	uint32_t write_variable;
+	double write_value;
+	double seconds, jitter;	/* of wait; of what a launch starts */
+	double within;		/* s, simulated; 0: as the time-outs allow */
+	double owner_datagrams, node_datagrams;	/* most control sent; 0: any */
+	double model_error;	/* of the time, 0: not compared */
+};
+
+struct scenario {
+	char *name;
+	uint64_t seed;
+	uint32_t nodes;
+	struct storm_settings set;
+	const struct storm_model_net *net;
+	double bus, bandwidth;		/* bytes/s */
+	double latency, jitter, late;	/* s */
+	double loss, duplicates, late_fraction;
+	bool carries_multicast, frames;
+	uint32_t datagram;		/* bytes */
+	double disk;			/* s, up to, for each step of a file */
+	struct op *op;
+	uint32_t ops;
+	struct fault *fault;
+	uint32_t faults;
+};
+
+/* NULL: the reason, with file, key and what to write instead, is on stderr. */
+struct scenario *scenario_load(const char *file);
+struct scenario *scenario_copy(const struct scenario *s);
+void scenario_free(struct scenario *s);
+/* The seed chooses what is left to chance among the faults; nodes beyond the
+ * last one become others. */
+void scenario_settle(struct scenario *s);
+/* As scenario_load() takes it. */
+json_object *scenario_json(const struct scenario *s);
+
+const char *op_name(int kind);
+
+#endif

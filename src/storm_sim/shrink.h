@@ -1,0 +1,22 @@
+/*
+ * shrink.h - the shortest schedule that still shows a violation, by delta
+ * debugging (A. Zeller, R. Hildebrandt, "Simplifying and Isolating
+ * Failure-Inducing Input", IEEE Trans. Software Eng. 28(2), 2002): nodes,
+ * and parts of the list of faults and operations, are left out as long as there
+ * is a violation.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SIM_SHRINK_H
+#define STORM_SIM_SHRINK_H
+
+#include "scenario.h"
+
+/* Does this one fail, too? */
+typedef bool (*shrink_fails)(const struct scenario *s, void *arg);
+
+/* s fails and is settled.  A new one, that fails as well. */
+struct scenario *shrink(const struct scenario *s, shrink_fails fails,
+			void *arg);
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * storm_sim.c - run scenarios in the simulator, see storm_sim(1).  Every run
+ * is in a process of its own: one that crashes or never ends is a violation
+ * like any other, and memory is measured for each.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+#include "shrink.h"
+#include "storm_config.h"
+
+#define NODES_MAX 32		/* numbers in --nodes */
+
+static struct {
+	uint64_t seed, seeds;	/* seed 0: the scenario's */
+	uint32_t nodes[NODES_MAX];
+	uint32_t nnodes;
+	uint32_t limit;		/* s of a run; 0: none */
+	bool keep, brief, messages;
+} opt = { .seeds = 1 };
+
+static void usage(FILE *f)
+{
+	fputs("Usage: storm_sim [OPTION]... SCENARIO...\n"
+"Run scenarios of STORM's protocol in a simulator, and judge what is seen.\n"
+"\n"
+"  -b, --brief          one line for each run, not its figures\n"
+"  -k, --keep           a schedule that shows a violation is not shortened\n"
+"  -l, --limit=SECONDS  a run that takes longer is a violation\n"
+"  -m, --messages       what the protocol logs goes to the standard error\n"
+"  -n, --nodes=LIST     so many nodes, in place of the scenario's; 4,16,64:\n"
+"                       three runs\n"
+"  -s, --seed=NUMBER    in place of the scenario's\n"
+"  -S, --seeds=NUMBER   so many runs, with that seed and the ones after it\n"
+"  -h, --help           this text\n"
+"  -V, --version        the version\n"
+"\n"
+"Figures go to the standard output, as JSON.  The exit code is 1 if there was a\n"
+"violation, 2 if a scenario or an option is wrong.\n", f);
+}
+
+static void quiet(enum storm_log_level level, const char *msg)
+{
+	(void) level;
+	(void) msg;
+}
+
+/* ------------------------------------------------------------------ one run --- */
+
+struct verdict {
+	bool ok;
+	char why[RUN_WHY];
+	char *figures;		/* malloc()ed; NULL: it died */
+};
+
+static void child(const struct scenario *s, FILE *out)
+{
+	json_object *figures;
+	char why[RUN_WHY];
+
+	if (!opt.messages)
+		storm_log_set(quiet);
+	if (opt.limit)
+		alarm(opt.limit);
+	fputc(run_scenario(s, &figures, why) ? '+' : '-', out);
+	fprintf(out, "%s\n", why);
+	figures_print(figures, out);
+	json_object_put(figures);
+	fclose(out);
+}
+
+static void died(struct verdict *v, int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		snprintf(v->why, sizeof(v->why), "not finished after %u s",
+			 opt.limit);
+	else if (WIFSIGNALED(status))
+		snprintf(v->why, sizeof(v->why), "killed by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(v->why, sizeof(v->why), "exit code %d",
+			 WEXITSTATUS(status));
+}
+
+static void fatal(const char *what)
+{
+	fprintf(stderr, "storm_sim: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+static struct verdict try(const struct scenario *s)
+{
+	struct verdict v = { .ok = false };
+	char *text = NULL, *line;
+	size_t room = 0;
+	int status, fd[2];
+	pid_t pid;
+	FILE *in;
+
+	fflush(NULL);
+	if (pipe(fd))
+		fatal("pipe");
+	pid = fork();
+	if (pid < 0)
+		fatal("fork");
+	if (!pid) {
+		close(fd[0]);
+		child(s, fdopen(fd[1], "w"));
+		exit(0);	/* the sanitizers have a last word, too */
+	}
+	close(fd[1]);
+	in = fdopen(fd[0], "r");
+	if (!in || getdelim(&text, &room, 0, in) < 0)
+		room = 0;
+	if (in)
+		fclose(in);
+	if (waitpid(pid, &status, 0) < 0)
+		fatal("waitpid");
+	line = room ? strchr(text, '\n') : NULL;
+	if (line) {
+		*line = 0;
+		snprintf(v.why, sizeof(v.why), "%s", text + 1);
+		v.figures = strdup(line + 1);
+		v.ok = *text == '+';
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || !line) {
+		v.ok = false;
+		died(&v, status);
+	}
+	free(text);
+	return v;
+}
+
+static bool fails(const struct scenario *s, void *arg)
+{
+	struct verdict v = try(s);
+
+	(void) arg;
+	free(v.figures);
+	return !v.ok;
+}
+
+/* A violation is told with what is needed to see it again. */
+static void tell(const struct scenario *s, const struct verdict *v,
+		 const char *file)
+{
+	struct scenario *less = opt.keep ? scenario_copy(s) :
+					   shrink(s, fails, NULL);
+	struct verdict again = try(less);
+	json_object *o = scenario_json(less);
+
+	fprintf(stderr, "storm_sim: %s: seed %llu, %u nodes: %s\n", file,
+		(unsigned long long) s->seed, s->nodes, v->why);
+	fprintf(stderr, "storm_sim: this scenario shows it, too (%u nodes, %u operations, %u faults: %s):\n%s\n",
+		less->nodes, less->ops, less->faults,
+		again.ok ? "not every time" : again.why,
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+					       JSON_C_TO_STRING_SPACED));
+	json_object_put(o);
+	free(again.figures);
+	scenario_free(less);
+}
+
+static bool run_one(const struct scenario *s, const char *file, bool *first)
+{
+	struct verdict v = try(s);
+
+	if (opt.brief)
+		printf("%s: seed %llu, %u nodes: %s\n", file,
+		       (unsigned long long) s->seed, s->nodes,
+		       v.ok ? "ok" : v.why);
+	else if (v.figures)
+		printf("%s%s", *first ? "[\n" : ",\n", v.figures);
+	if (!opt.brief && v.figures)
+		*first = false;
+	if (!v.ok)
+		tell(s, &v, file);
+	free(v.figures);
+	return v.ok;
+}
+
+static bool run_file(const struct scenario *s, const char *file, bool *first)
+{
+	bool ok = true;
+
+	for (uint32_t n = 0; n < (opt.nnodes ? opt.nnodes : 1); n++)
+		for (uint64_t i = 0; i < opt.seeds; i++) {
+			struct scenario *c = scenario_copy(s);
+
+			c->seed = (opt.seed ? opt.seed : s->seed) + i;
+			if (opt.nnodes)
+				c->nodes = opt.nodes[n];
+			scenario_settle(c);
+			ok = run_one(c, file, first) && ok;
+			scenario_free(c);
+		}
+	return ok;
+}
+
+/* ------------------------------------------------------------------- options --- */
+
+static uint64_t number(const char *what, const char *s, const char *more,
+		       uint64_t max, char **end)
+{
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(s, end, 10);
+	if (*end == s || (**end && !strchr(more, **end)) || errno ||
+	    *s == '-' || v > max || !v) {
+		fprintf(stderr, "storm_sim: --%s: \"%s\" is no number from 1 to %llu\n",
+			what, s, (unsigned long long) max);
+		exit(2);
+	}
+	return v;
+}
+
+static void nodes(char *list)
+{
+	char *end = list;
+
+	for (opt.nnodes = 0; opt.nnodes < NODES_MAX; list = end + 1) {
+		opt.nodes[opt.nnodes++] = (uint32_t) number("nodes", list, ",",
+							    STORM_NODES_MAX,
+							    &end);
+		if (!*end)
+			return;
+	}
+	fprintf(stderr, "storm_sim: --nodes: more than %d numbers\n", NODES_MAX);
+	exit(2);
+}
+
+static void options(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "brief", no_argument, NULL, 'b' },
+		{ "keep", no_argument, NULL, 'k' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "messages", no_argument, NULL, 'm' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "seeds", required_argument, NULL, 'S' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "bkl:mn:s:S:hV", longs, NULL)) !=
+	       -1) {
+		switch (c) {
+		case 'b': opt.brief = true; break;
+		case 'k': opt.keep = true; break;
+		case 'l':
+			opt.limit = (uint32_t) number("limit", optarg, "",
+						      1000000, &end);
+			break;
+		case 'm': opt.messages = true; break;
+		case 'n': nodes(optarg); break;
+		case 's':
+			opt.seed = number("seed", optarg, "", 1ULL << 52, &end);
+			break;
+		case 'S':
+			opt.seeds = number("seeds", optarg, "", 1ULL << 32,
+					   &end);
+			break;
+		case 'h': usage(stdout); exit(0);
+		case 'V': puts("storm_sim " STORM_VERSION); exit(0);
+		default:
+			fputs("storm_sim --help says what there is.\n", stderr);
+			exit(2);
+		}
+	}
+	if (optind == argc) {
+		fputs("storm_sim: no scenario: give the name of a file; storm_sim(1) says what is in it\n",
+		      stderr);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool ok = true, first = true;
+
+	options(argc, argv);
+	for (int i = optind; i < argc; i++) {
+		struct scenario *s = scenario_load(argv[i]);
+
+		if (!s)
+			return 2;
+		ok = run_file(s, argv[i], &first) && ok;
+		scenario_free(s);
+	}
+	if (!opt.brief)
+		puts(first ? "[ ]" : "\n]");
+	return ok ? 0 : 1;
+}
