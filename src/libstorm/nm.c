@@ -627,7 +627,11 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 
 		if (slept)
 			c->last_heard = now;
-		if (!c->heard || gone(s, c->node))
+		/* At the opening it may still be on its way.  Later it was a
+		 * member when it became our child: one that died just before
+		 * that nobody else misses. */
+		if ((!c->heard && !s->cast.excluded.count) ||
+		    gone(s, c->node))
 			continue;
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {

@@ -165,7 +165,7 @@ static void written(struct run *r, const struct op *o)
 		*variable(r, i, o->write_variable) = (uint64_t) o->write_value;
 		if (!s || storm_idset_has(&r->named, i))
 			continue;
-		if (storm_nm_global(storm_sim_nm(r->sim, i), s,
+		if (storm_nm_variable(storm_sim_nm(r->sim, i), s,
 				    o->write_variable, &v) ||
 		    v != (uint64_t) o->write_value)
 			violated(r, "true, but n%u has not written", i + 1);
