@@ -344,6 +344,7 @@ static void begins(void)
 	storm_put16(&o, 9);
 	room_used(storm_begin_pack(&b, o.p, room()));
 	end("begin", "segment");
+	storm_idset_clear(&b.p);
 	b = (struct storm_begin) { .op = 3 };
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
 	b.cmp = (struct storm_comparison) { STORM_GLOBAL(1), STORM_NE, 7, true,
