@@ -23,6 +23,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#ifndef UNIT_H			/* the unit tests have their own */
 #define must(cond) do { \
 	if (!(cond)) { \
 		fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, \
@@ -42,6 +43,7 @@ static inline uint8_t *exact(const void *buf, size_t len)
 		memcpy(p, buf, len);
 	return p;
 }
+#endif
 
 /* Up to max bytes of the input, a u16 says how many; free() them. */
 static inline uint8_t *some(struct storm_in *i, size_t max, size_t *len)

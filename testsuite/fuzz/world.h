@@ -1,6 +1,6 @@
 /*
  * world.h - a Node Manager with one session open, as an agent has it, for the
- * harnesses.  The session's key is known here, so that what the fuzzer makes up
+ * harnesses, and for testsuite/unit/test_hostile.c with the real seals.  The session's key is known here, so that what the fuzzer makes up
  * can be sealed as any member of the domain would.  The same input does the
  * same every time: random numbers are constants, time is the script's.
  *
@@ -128,12 +128,26 @@ struct world {
 	void *stream;
 	size_t stream_len;
 	uint64_t streams;		/* OPENs so far */
+	enum storm_err verdict;		/* on the latest; ERANGE_: none yet */
 	int waiting;			/* ... without a verdict */
 	bool nobody_waits;
 	bool writes_fail, sends_fail, alone, killed;
 	struct storm_rx rx[WORLD_BATCH];	/* not handed over yet */
 	int received;
+	uint64_t sent;			/* sends */
 };
+
+/* A Node Manager without a session; its end, with what it has. */
+void world_create(struct world *w);
+void world_destroy(struct world *w);
+/* An OPEN as a stream, and with the key that the domain has from then on: what
+ * its sender is answered.  What is authentic the host lets in, or says err. */
+enum storm_err world_stream(struct world *w, const void *buf, size_t len,
+			    int err);
+enum storm_err world_open(struct world *w, const struct storm_open *o,
+			  uint32_t self, int err);
+/* The host answers what it was asked. */
+void world_answer(struct world *w, int err);
 
 /* head: see above.  The session is open. */
 void world_start(struct world *w, struct storm_in *head);
