@@ -50,7 +50,9 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 			memset(&old->rx, 0, sizeof(old->rx));
 		}
 		c[i].node = kids[i];
-		c[i].last_heard = now;
+		/* who has been silent for long does not begin anew: of two that
+		 * die together the second is not to be missed twice as late */
+		c[i].last_heard = old ? old->last_heard : now;
 	}
 	storm_children_free(*child, *count);
 	free(kids);

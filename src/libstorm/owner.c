@@ -268,14 +268,33 @@ void owner_sum_up(struct storm_owner *o)
 	o->sum = st;
 }
 
+/* Along the tree, those below a dead node have heard nothing since it died, and
+ * may hear nothing for as long again, if their next parent is dead, too. */
+static void tell_orphans(struct storm_owner *o, const uint32_t *node,
+			 uint32_t n)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_addr to[64];
+	size_t len = state(o, STORM_CAST_ASK, body), count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (storm_tree_member(&o->tree, node[i]))
+			to[count++] = o->open->nodes[node[i]].addr;
+	if (len && count)
+		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
+				o->cast.op, body, len, to, count);
+}
+
 /* A node is gone: the next epoch begins without it. */
 static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
 		    int sys, uint64_t now)
 {
 	struct storm_fault f = { node, why, sys };
+	uint32_t orphan[64], orphans;
 
 	if (!storm_tree_member(&o->tree, node))
 		return;
+	orphans = storm_tree_children(&o->tree, node, orphan);
 	if (storm_idset_add(&o->cast.excluded, node, node) ||
 	    storm_tree_exclude(&o->tree, &o->cast.excluded))
 		return;
@@ -288,6 +307,8 @@ static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
 	if (o->tree.members) {
 		if (by_group(o))
 			owner_cast(o, 0);
+		else
+			tell_orphans(o, orphan, orphans);
 		relay_state(o, STORM_CAST_ASK, NULL);
 		owner_ask_soon(o, now);
 	}

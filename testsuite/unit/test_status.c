@@ -610,11 +610,12 @@ START_TEST(test_children_of_an_epoch)
 	storm_tree_init(&t, COUNT, 2 + below(&r, 7));
 	for (uint32_t epoch = 1; epoch < 12; epoch++) {
 		uint32_t kids[16], count, gone = below(&r, COUNT);
-		bool *stays = calloc(COUNT, sizeof(*stays));
+		uint32_t *stays = calloc(COUNT, sizeof(*stays));
 
 		must(stays);
 		for (uint32_t i = 0; i < n; i++) {
-			stays[c[i].node] = true;
+			c[i].last_heard = 1 + below(&r, epoch);
+			stays[c[i].node] = (uint32_t) c[i].last_heard;
 			must(hear(&c[i], &s) == 1);
 			c[i].complete = 1;
 			c[i].rx.done = 100 + c[i].node;
@@ -628,7 +629,9 @@ START_TEST(test_children_of_an_epoch)
 			must(storm_child_find(c, n, kids[i]) == &c[i]);
 			must(!c[i].heard && !c[i].complete &&
 			     !c[i].status.missing.count);
-			must(c[i].last_heard == epoch);
+			/* a silent one gets no new time */
+			must(c[i].last_heard ==
+			     (stays[kids[i]] ? stays[kids[i]] : epoch));
 			must(c[i].rx.done ==
 			     (stays[kids[i]] ? 100 + kids[i] : 0));
 			must(!c[i].rx.buf == !stays[kids[i]]);
