@@ -105,8 +105,10 @@ static void calm_after(struct run *r, const struct fault *f)
 
 static void crash(struct run *r, const struct fault *f, uint32_t number)
 {
+	/* what it says as it dies is heard by nobody */
+	r->dying = f->node == STORM_NO_NODE;
 	storm_sim_crash(r->sim, f->node);
-	if (f->node == STORM_NO_NODE) {
+	if (r->dying) {
 		r->owner = NULL;
 		return;
 	}
@@ -229,6 +231,10 @@ static void on_opened(void *arg, struct storm_outcome *out)
 {
 	struct run *r = arg;
 
+	if (r->dying) {
+		storm_outcome_clear(out);
+		return;
+	}
 	r->opened = r->ended = true;
 	judge_outcome(r, out);
 	storm_outcome_clear(&r->out);
@@ -240,6 +246,11 @@ static void on_done(void *arg, void *token, struct storm_outcome *out)
 	struct run *r = arg;
 	struct sent *x = &r->sent[(uintptr_t) token - 1];
 
+	if (r->dying) {
+		x->state = STORM_UNKNOWN;
+		storm_outcome_clear(out);
+		return;
+	}
 	if (x->state != STORM_PENDING)
 		violated(r, "a transfer ended twice");
 	x->state = out->state;
@@ -260,6 +271,10 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 	struct run *r = arg;
 
 	(void) token;
+	if (r->dying) {
+		storm_outcome_clear(out);
+		return;
+	}
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		judge_named(r, out->faults[i].node, out->faults[i].why);
 	r->ended = true;

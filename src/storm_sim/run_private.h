@@ -39,6 +39,7 @@ struct run {
 	const struct scenario *s;
 	struct storm_sim *sim;
 	struct storm_owner *owner;	/* NULL: it has crashed */
+	bool dying;
 	uint32_t n;
 	char *why;
 	bool bad;
