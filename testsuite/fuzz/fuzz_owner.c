@@ -12,6 +12,13 @@
 #define COMMANDS 200
 #define XFERS 32
 
+/* OWNED_XFER, OWNED_COMPARE: how */
+#define TO_FILE 0x1
+#define WRITES 0x1
+#define TO_SEGMENT 0x2
+#define GLOBAL 0x2
+#define SOME 0x4		/* not to all nodes */
+
 struct owned {
 	struct storm_transport transport;	/* first */
 	struct storm_owner *o;
@@ -123,20 +130,52 @@ static const struct storm_owner_ops ops = {
 
 /* ------------------------------------------------------------------ commands --- */
 
-static void xfer(struct owned *w, bool to_file, uint64_t len)
+/* With SOME, two of the nodes; NULL: all of them. */
+static const struct storm_idset *set_of(struct owned *w, uint8_t how,
+					struct storm_idset *s)
 {
-	struct storm_target to = {
-		.kind = to_file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY,
-		.path = "/tmp/x",
-	};
+	uint32_t first = how % w->o->conf.count;
+	uint32_t second = (how >> 4) % w->o->conf.count;
+
+	if (!(how & SOME))
+		return NULL;
+	must(!storm_idset_add(s, first, first) &&
+	     !storm_idset_add(s, second, second));
+	return s;
+}
+
+static void xfer(struct owned *w, uint8_t how, uint64_t len)
+{
+	struct storm_target to = { .path = "/tmp/x" };
+	struct storm_idset p = { 0 };
 	uint8_t *x = &w->xfer[w->xfers];
 
 	if (w->xfers == XFERS)
 		return;
+	to.kind = how & TO_SEGMENT ? STORM_TARGET_SEGMENT :
+		  how & TO_FILE ? STORM_TARGET_FILE : STORM_TARGET_MEMORY;
 	*x = 1;
 	w->xfers++;
-	if (storm_owner_xfer(w->o, NULL, &to, bytes, len, x, w->now))
+	if (storm_owner_xfer(w->o, set_of(w, how, &p), &to, bytes, len, x,
+			     w->now))
 		*x = 0;
+	storm_idset_clear(&p);
+}
+
+static void compare(struct owned *w, uint8_t var, uint8_t how, uint8_t value)
+{
+	struct storm_assign write = { STORM_GLOBAL(value % 4), value };
+	struct storm_idset p = { 0 };
+	uint32_t which = how & GLOBAL ? STORM_GLOBAL(var % STORM_GLOBALS) :
+					var % STORM_VARS;
+
+	w->comparing++;
+	if (storm_owner_compare(w->o, set_of(w, how, &p), which,
+				var % (STORM_NE + 1u), value,
+				how & WRITES ? &write : NULL, &w->comparing,
+				w->now))
+		w->comparing--;
+	storm_idset_clear(&p);
 }
 
 static void forget(struct owned *w, uint8_t which)
@@ -220,12 +259,9 @@ static void step(struct owned *w, struct storm_in *script)
 		xfer(w, a, storm_get16(script));
 		break;
 	case OWNED_COMPARE:
-		a = storm_get8(script) % STORM_VARS;
-		b = storm_get8(script) % (STORM_NE + 1);
-		w->comparing++;
-		if (storm_owner_compare(w->o, NULL, a, b, storm_get8(script),
-					NULL, &w->comparing, w->now))
-			w->comparing--;
+		a = storm_get8(script);
+		b = storm_get8(script);
+		compare(w, a, b, storm_get8(script));
 		break;
 	case OWNED_FORGET:
 		forget(w, storm_get8(script));
@@ -281,7 +317,7 @@ static void start(struct owned *w, struct storm_in *head)
 	must(w->o);
 	first = storm_get8(head) * 1024u;
 	if (first)
-		xfer(w, flags & OWNED_TO_FILE, first > sizeof(bytes) ?
+		xfer(w, flags & OWNED_TO_FILE ? TO_FILE : 0, first > sizeof(bytes) ?
 		     sizeof(bytes) : first);
 	must(!storm_owner_open(w->o, w->now));
 	sealer_set(&sealer, world_payload, w->o->link.session);

@@ -470,16 +470,22 @@ static void time_goes(uint16_t ms)
 	storm_put16(&o, ms);
 }
 
-static void say_begin(uint8_t op, uint64_t size, bool file)
+static void say_operation(const struct storm_begin *b)
 {
-	struct storm_begin b = begin_like(op, size, file);
-	uint8_t *l = sealed(OWNER, STORM_MSG_CAST, HOW_GROUP, op);
+	uint8_t *l = sealed(OWNER, STORM_MSG_CAST, HOW_GROUP, (uint8_t) b->op);
 
 	storm_put8(&o, STORM_CAST_BEGIN);
 	storm_put16(&o, 0);
 	storm_put16(&o, 1);
-	room_used(storm_begin_pack(&b, o.p, room()));
+	room_used(storm_begin_pack(b, o.p, room()));
 	length_is(l);
+}
+
+static void say_begin(uint8_t op, uint64_t size, bool file)
+{
+	struct storm_begin b = begin_like(op, size, file);
+
+	say_operation(&b);
 }
 
 static void say_state(struct storm_cast *c)
@@ -587,6 +593,34 @@ static void nm_transfer(const char *name, uint8_t self, uint8_t flags,
 	end("nm", name);
 }
 
+/* To a segment of some, then a COMPARE-AND-WRITE that those below hear of. */
+static void nm_ordered(void)
+{
+	struct storm_begin b = { .op = 2 };
+	struct storm_cast c = cast_like(1, 2000);
+
+	nm_head(3, 3, NM_MULTICAST | NM_FILE | NM_MEMORY);
+	c.sent = c.size;
+	say_state(&c);
+	say_data(OWNER, 1, 0, 1000);
+	say_data(OWNER, 1, 1000, 1000);
+	c.decision = STORM_COMMIT;
+	say_state(&c);
+	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
+	b.cmp = (struct storm_comparison) { STORM_GLOBAL(1), STORM_EQ, 0, true,
+					    { STORM_GLOBAL(2), 8 } };
+	say_operation(&b);
+	c.op = 2;
+	c.size = c.sent = 0;
+	c.decision = STORM_UNDECIDED;
+	say_state(&c);
+	say_status(10, 2, STORM_PHASE_STAGED);
+	c.decision = STORM_COMMIT;
+	say_state(&c);
+	time_goes(100);
+	end("nm", "ordered");
+}
+
 static void nm_reports(void)
 {
 	uint8_t *l;
@@ -683,6 +717,7 @@ static void nm(void)
 	nm_transfer("memory", 4, NM_NARROW | NM_FILE, false);
 	nm_transfer("refused", 1, NM_FILE | NM_REFUSED, true);
 	nm_chain();
+	nm_ordered();
 	nm_reports();
 	nm_epochs();
 }
@@ -738,6 +773,27 @@ static void owner_transfer(const char *name, uint8_t flags, uint8_t kib)
 	end("owner", name);
 }
 
+/* A COMPARE-AND-WRITE of global variables, a transfer to segments of some. */
+static void owner_ordered(void)
+{
+	owner_head(4, 2, OWNED_MULTICAST, 0);
+	owner_well(2, 0);
+	storm_put8(&o, OWNED_COMPARE);
+	storm_put8(&o, STORM_EQ);
+	storm_put8(&o, 0x3);
+	storm_put8(&o, 0);
+	storm_put8(&o, OWNED_XFER);
+	storm_put8(&o, 0x26);
+	storm_put16(&o, 3000);
+	for (int ops = 0; ops < 2; ops++) {
+		time_goes(5);
+		owner_well(2, STORM_PHASE_STAGED);
+		owner_well(2, STORM_PHASE_ENDED);
+		time_goes(5);
+	}
+	end("owner", "ordered");
+}
+
 static void owner(void)
 {
 	owner_transfer("multicast", OWNED_MULTICAST | OWNED_TO_FILE, 20);
@@ -745,8 +801,8 @@ static void owner(void)
 	owner_head(3, 2, 0, 0);
 	owner_well(2, 0);
 	storm_put8(&o, OWNED_COMPARE);
-	storm_put8(&o, 0);
 	storm_put8(&o, STORM_GE);
+	storm_put8(&o, 0);
 	storm_put8(&o, 1);
 	time_goes(60);
 	owner_well(2, 0);
@@ -757,6 +813,7 @@ static void owner(void)
 	time_goes(6000);
 	time_goes(6000);
 	end("owner", "compare-reports-silence");
+	owner_ordered();
 	owner_head(9, 2, OWNED_RATE, 60);
 	owner_well(2, STORM_PHASE_BEGUN);
 	time_goes(5);

@@ -10,6 +10,7 @@
 #include "src/libstorm/nm_private.h"
 #include "world.h"
 
+#define SEGMENT 5000	/* bytes of one, kept as long as its Node Manager */
 #define FILE_KEPT 200000	/* of a larger one the bytes are not kept */
 
 /* ------------------------------------------------------------------ sealing --- */
@@ -366,6 +367,22 @@ void world_answer(struct world *w, int err)
 
 /* --------------------------------------------------------------------- OPEN --- */
 
+static void begin_of(struct storm_begin *b, uint8_t flags)
+{
+	*b = (struct storm_begin) { .op = 1, .size = 2000 };
+	if (!(flags & NM_MEMORY)) {
+		b->to.kind = STORM_TARGET_FILE;
+		b->to.path = strdup("/tmp/x");
+	} else if (!(flags & NM_FILE)) {
+		b->to.kind = STORM_TARGET_MEMORY;
+	} else {
+		b->to.kind = STORM_TARGET_SEGMENT;
+		b->to.segment = 1;
+		b->to.offset = SEGMENT - b->size;
+		must(!storm_idset_add(&b->p, 2, WORLD_NODES - 3));
+	}
+}
+
 static struct storm_open *open_make(uint8_t radix, uint8_t flags)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
@@ -393,14 +410,8 @@ static struct storm_open *open_make(uint8_t radix, uint8_t flags)
 		o->nodes[i].addr.port = 8383;
 	}
 	o->has_begin = flags & (NM_FILE | NM_MEMORY);
-	if (o->has_begin) {
-		bool file = flags & NM_FILE;
-
-		o->begin = (struct storm_begin) { .op = 1, .size = 2000 };
-		o->begin.to.kind = file ? STORM_TARGET_FILE :
-					  STORM_TARGET_MEMORY;
-		o->begin.to.path = file ? strdup("/tmp/x") : NULL;
-	}
+	if (o->has_begin)
+		begin_of(&o->begin, flags);
 	must(!storm_open_seal(o, 0));
 	return o;
 }
@@ -426,6 +437,16 @@ static const struct storm_open *open_of(uint8_t radix, uint8_t flags)
  * them: that is what it had when it was new. */
 static struct storm_nm *manager, blank;
 
+static uint8_t *segment(void)
+{
+	static uint8_t *bytes;
+
+	if (!bytes)
+		bytes = malloc(SEGMENT);
+	must(bytes);
+	return bytes;
+}
+
 static struct storm_nm *manager_of(struct world *w)
 {
 	struct storm_settings set;
@@ -436,6 +457,7 @@ static struct storm_nm *manager_of(struct world *w)
 		manager = storm_nm_create(&set, &w->transport, &host_ops, w,
 					  &err);
 		must(manager);
+		must(!storm_nm_segment(manager, 1, segment(), SEGMENT));
 		blank = *manager;
 	}
 	*manager = blank;

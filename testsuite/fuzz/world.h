@@ -34,7 +34,8 @@
 #define NM_MULTICAST 0x1
 #define NM_NARROW 0x2		/* the smallest MTU */
 #define NM_FILE 0x4		/* a file is announced in the OPEN */
-#define NM_MEMORY 0x8		/* ... or a transfer to memory */
+#define NM_MEMORY 0x8		/* ... or a transfer to memory; with both bits
+				   to a segment, and not for all nodes */
 #define NM_ALONE 0x10		/* no other node can be connected to */
 #define NM_REFUSED 0x20		/* the host does not admit the session */
 #define NM_KILLED 0x40		/* the agent ends with the script */
@@ -66,8 +67,8 @@ enum owned_command {
 	OWNED_TIME,	/* as NM_TIME */
 	OWNED_WELL,	/* {u8 child, u8 phase, u8 flags}: a STATUS in which all
 			   is well and the operation under way this far */
-	OWNED_XFER,	/* {u8 to, u16 length} */
-	OWNED_COMPARE,	/* {u8 var, u8 relation, u8 value} */
+	OWNED_XFER,	/* {u8 how, u16 length}: see fuzz_owner.c */
+	OWNED_COMPARE,	/* {u8 var and relation, u8 how, u8 value} */
 	OWNED_FORGET,	/* {u8 which} */
 	OWNED_FAILED,	/* {u8 node, u8 err} */
 	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent} */
