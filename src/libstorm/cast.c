@@ -25,6 +25,7 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 	storm_put64(&o, c->size);
 	storm_put32(&o, c->chunk);
 	storm_put64(&o, c->sent);
+	storm_put64(&o, c->floor);
 	storm_put8(&o, c->decision);
 	storm_put64(&o, c->cmp);
 	storm_put8(&o, c->cmp_var);
@@ -49,6 +50,7 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	c->size = storm_get64(&i);
 	c->chunk = storm_get32(&i);
 	c->sent = storm_get64(&i);
+	c->floor = storm_get64(&i);
 	c->decision = storm_get8(&i);
 	c->cmp = storm_get64(&i);
 	c->cmp_var = storm_get8(&i);
@@ -60,6 +62,7 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	if (storm_in_done(&i) && !(c->flags & ~STORM_CAST_FLAGS) &&
 	    c->decision <= STORM_ABORT && c->cmp_var < STORM_VARS &&
 	    c->cmp_rel <= STORM_NE && c->sent <= c->size &&
+	    c->floor <= c->sent &&
 	    (!c->chunk || (c->chunk >= STORM_CHUNK_MIN &&
 			   c->chunk <= STORM_DATAGRAM_MAX)))
 		return STORM_OK;

@@ -32,6 +32,7 @@ struct storm_cast {
 	struct storm_idset p;	/* its nodes; empty: all members */
 	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */
 	uint64_t sent;		/* bytes sent so far */
+	uint64_t floor;		/* bytes that all must have written */
 	uint8_t decision;
 	uint64_t cmp;		/* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;

@@ -116,6 +116,23 @@ int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 	return STORM_OK;
 }
 
+int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other)
+{
+	struct storm_idset drop = { 0 }, kept = { 0 };
+	int err = storm_idset_minus(s, other, &drop);
+
+	if (!err)
+		err = storm_idset_minus(s, &drop, &kept);
+	storm_idset_clear(&drop);
+	if (err) {
+		storm_idset_clear(&kept);
+		return err;
+	}
+	storm_idset_clear(s);
+	*s = kept;
+	return STORM_OK;
+}
+
 bool storm_idset_has(const struct storm_idset *s, uint32_t id)
 {
 	uint32_t lo = 0, hi = s->count;
@@ -156,6 +173,50 @@ bool storm_idset_covers(const struct storm_idset *s,
 			return false;
 	}
 	return true;
+}
+
+/* Between range i and the next. */
+static uint32_t gap(const struct storm_idset *s, uint32_t i)
+{
+	return s->r[i + 1].first - s->r[i].last;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+void storm_idset_join(struct storm_idset *s, uint32_t max)
+{
+	uint32_t gaps = s->count - 1, close, n = 0, *size;
+	uint32_t below = UINT32_MAX, equal = 0;	/* close all: no memory */
+
+	if (s->count <= max)
+		return;
+	close = s->count - max;
+	size = malloc(gaps * sizeof(*size));
+	if (size) {
+		for (uint32_t i = 0; i < gaps; i++)
+			size[i] = gap(s, i);
+		qsort(size, gaps, sizeof(*size), by_size);
+		below = size[close - 1];
+		for (uint32_t i = 0; i < close; i++)
+			equal += size[i] == below;
+		free(size);
+	}
+	for (uint32_t i = 0; i < gaps; i++) {
+		uint32_t g = s->r[i + 1].first - s->r[n].last;
+
+		if (g < below || (g == below && equal)) {
+			equal -= g == below;
+			s->r[n].last = s->r[i + 1].last;
+		} else {
+			s->r[++n] = s->r[i + 1];
+		}
+	}
+	s->count = n + 1;
 }
 
 uint64_t storm_idset_size(const struct storm_idset *s)

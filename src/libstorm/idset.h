@@ -13,7 +13,12 @@ int storm_idset_union(struct storm_idset *s, const struct storm_idset *other);
 /* out (empty before) = a without b. */
 int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 		      struct storm_idset *out);
+/* Of s only what is in other, too. */
+int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other);
 bool storm_idset_covers(const struct storm_idset *s,
 			const struct storm_idset *other);
+/* To at most max ranges, at least 1: the smallest gaps are closed, so the set
+ * may only grow. */
+void storm_idset_join(struct storm_idset *s, uint32_t max);
 
 #endif

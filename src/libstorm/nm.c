@@ -13,6 +13,7 @@
 
 #define PROGRESS_EVERY (20 * STORM_MS)
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
+#define REFINE_EVERY (4 * STORM_MS)	/* an answer that named who is late */
 #define UNACKED_EVERY (150 * STORM_MS)
 
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
@@ -46,32 +47,57 @@ static bool holds(const struct nm_session *s)
 				    c->cmp_value);
 }
 
+static uint8_t own_phase(const struct nm_xfer *x)
+{
+	/* a node that failed holds nobody up; its fault tells */
+	return x->err && x->phase < STORM_PHASE_STAGED ? STORM_PHASE_STAGED :
+							 x->phase;
+}
+
+static uint64_t own_progress(const struct nm_xfer *x)
+{
+	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
+	       x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+}
+
+/* Is this node asked, and has it not come that far? */
+static bool own_behind(const struct nm_session *s, const struct storm_asked *a)
+{
+	const struct nm_xfer *x = &s->x;
+
+	if (a->p->count && !storm_idset_has(a->p, s->self))
+		return false;
+	return x->op < a->op || own_phase(x) < a->phase ||
+	       own_progress(x) < a->floor;
+}
+
 /* This node's own state, for its subtree to be merged into. */
 static void own_status(const struct nm_session *s, struct storm_status *out,
-		       uint64_t now)
+		       const struct storm_asked *a, uint64_t now)
 {
 	const struct nm_xfer *x = &s->x;
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
+	bool behind = own_behind(s, a);
 
-	memset(out, 0, sizeof(*out));
-	out->op = x->op;
-	/* a node that failed holds nobody up; its fault tells */
-	out->phase = x->err && x->phase < STORM_PHASE_STAGED ?
-		     STORM_PHASE_STAGED : x->phase;
-	if (x->err && x->phase == STORM_PHASE_ENDED)
-		out->phase = STORM_PHASE_ENDED;
-	out->progress = x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
-			x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+	storm_status_init(out, a, (uint32_t) (mtu < s->open->mtu ? mtu :
+							s->open->mtu));
+	if (behind) {		/* the claim is without it */
+		if (storm_idset_add(&out->behind, s->self, s->self))
+			out->phase = STORM_PHASE_NONE;
+	} else if (x->op == a->op) {
+		out->phase = own_phase(x);
+	}
+	if (x->op == a->op || behind)
+		out->progress = x->op == a->op ? own_progress(x) : 0;
 	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
-		     (x->no ? STORM_STATUS_NO : 0) |
+		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
+		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
-	out->cmp = s->cast.cmp;
 	out->cmp_false = out->cmp && !holds(s);
-	out->mtu = (uint32_t) (mtu < s->open->mtu ? mtu : s->open->mtu);
 	out->seen = s->cast.version;
 	out->repaired = x->repaired;
 	out->lost = x->lost;
-	if (x->err)
+	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
 	else if (s->refused)
 		storm_status_fault(out, s->self, s->refused, 0);
@@ -88,58 +114,88 @@ static bool gone(const struct nm_session *s, uint32_t node)
 	return false;
 }
 
-/* Does it tell the parent what it needs to know?  Who is not there yet is told
- * when the owner asks, or when it is known why. */
+/* What all of the subtree says, and who of it is late. */
+static void sum_up(const struct nm_session *s, struct storm_status *st,
+		   uint64_t now)
+{
+	struct storm_asked a;
+
+	storm_asked_of(&a, &s->cast, s->x.op);
+	own_status(s, st, &a, now);
+	for (uint32_t i = 0; i < s->children; i++)
+		storm_status_merge(st, &a, &s->tree, s->child[i].node,
+				   s->child[i].heard ? &s->child[i].status :
+						       NULL);
+}
+
+/* Does it tell the parent what it needs to know? */
 static bool news(const struct nm_session *s, const struct storm_status *st)
 {
 	struct storm_status was = s->sent;
 
-	if (st->missing.count && st->faults_total <= was.faults_total)
-		return false;
 	/* to memory it is sent at once, and nobody waits for the beginning */
-	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE) {
+	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE &&
+	    !was.behind.count) {
 		was.op = st->op;
 		was.phase = STORM_PHASE_BEGUN;
 	}
 	return storm_status_news(&was, st);
 }
 
-void nm_status(struct nm_session *s, bool asked, uint64_t now)
+/* Progress goes up in steps of the window, or at a pace. */
+static bool moved(const struct nm_session *s, const struct storm_status *st,
+		  uint64_t now)
+{
+	uint64_t had = s->sent.progress;
+
+	return st->progress != UINT64_MAX && st->progress > had &&
+	       (st->progress - had >= s->open->window / 8 ||
+		now >= s->status_at + PROGRESS_EVERY);
+}
+
+/* Whoever asked heard who is late: he hears of those that are so no more. */
+static bool refines(struct nm_session *s, const struct storm_status *st,
+		    uint64_t now)
+{
+	if (!s->answering || !storm_status_caught_up(&s->sent, st))
+		return false;
+	if (now >= s->status_at + REFINE_EVERY)
+		return true;
+	s->refine_at = s->status_at + REFINE_EVERY;
+	return false;
+}
+
+static void say_status(struct nm_session *s, struct storm_status *st,
+		       uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	struct storm_status st;
-	uint64_t step = s->open->window / 8;
-	size_t max, n;
+	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
+							     sizeof(body));
+	size_t n;
 
-	own_status(s, &st, now);
-	for (uint32_t i = 0; i < s->children; i++) {
-		if (s->child[i].heard)
-			storm_status_merge(&st, &s->child[i].status);
-		else if (!gone(s, s->child[i].node))
-			storm_status_merge_silent(&st, &s->tree,
-						  s->child[i].node);
-	}
-	/* progress goes up in steps of the window, or at a pace */
-	if (!asked && !news(s, &st) &&
-	    !(st.phase == STORM_PHASE_BEGUN && st.progress > s->sent.progress &&
-	      (st.progress - s->sent.progress >= step ||
-	       now >= s->status_at + PROGRESS_EVERY))) {
-		storm_status_free(&st);
-		return;
-	}
-	st.version = ++s->status_version;
-	max = storm_body_max(st.mtu < sizeof(body) ? st.mtu : sizeof(body));
-	n = storm_status_pack(&st, body, max);
-	while (!n && (st.nfaults || st.missing.count)) {	/* too much to say */
-		st.nfaults /= 2;
-		st.missing.count /= 2;
-		n = storm_status_pack(&st, body, max);
-	}
-	storm_link_send(&s->link, STORM_MSG_STATUS, 0, st.op, body, n,
-			nm_addr(s, s->parent), 1);
+	st->version = ++s->status_version;
+	n = storm_status_pack(st, body, max);
+	if (n)
+		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
+				nm_addr(s, s->parent), 1);
 	s->status_at = now;
+	s->refine_at = STORM_NEVER;
 	storm_status_free(&s->sent);
-	s->sent = st;
+	s->sent = *st;
+}
+
+void nm_status(struct nm_session *s, bool asked, uint64_t now)
+{
+	struct storm_status st;
+
+	sum_up(s, &st, now);
+	if (asked || news(s, &st) || moved(s, &st, now) ||
+	    refines(s, &st, now))
+		say_status(s, &st, now);
+	else
+		storm_status_free(&st);
+	if (!s->sent.behind.count && !s->sent.unanswered.count)
+		s->answering = false;
 }
 
 /* --------------------------------------------------------------- sessions --- */
@@ -332,7 +388,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->open = o;
 	s->self = o->self;
 	s->parent = STORM_NO_NODE;
-	s->report_at = STORM_NEVER;
+	s->report_at = s->refine_at = STORM_NEVER;
 	s->report_hold = HOLD_HASTE;
 	s->x.nack_at = STORM_NEVER;
 	s->owner_heard = s->ticked = s->status_at = now;
@@ -361,7 +417,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		o->has_begin = false;
 		nm_xfer_begin(s, &o->begin, now);
 	}
-	nm_status(s, !s->children && !s->status_version, now);
+	nm_status(s, false, now);
 	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
 	return;
 no_tree:
@@ -429,6 +485,7 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	}
 	if (c->heartbeat > s->var[STORM_VAR_HEARTBEAT])
 		s->var[STORM_VAR_HEARTBEAT] = c->heartbeat;
+	s->answering |= asked;
 	nm_xfer_cast(s, now);
 	nm_status(s, asked, now);
 }
@@ -508,7 +565,8 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 		return;
 	/* it has missed what the owner said, or some of its way down: that
 	 * goes down hop by hop until every child has it */
-	if (st->op < s->x.op)
+	if (st->op < s->x.op ||
+	    (st->op == s->x.op && st->flags & STORM_STATUS_LACKS))
 		say_again(s, &s->begin, c->node, now);
 	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
 	     k < STORM_REPORT_KINDS; k++)
@@ -687,6 +745,9 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 		}
 	}
 	next = t < next ? t : next;
+	if (now >= s->refine_at)
+		nm_status(s, false, now);
+	next = s->refine_at < next ? s->refine_at : next;
 	if (s->x.mapped && s->x.phase == STORM_PHASE_BEGUN) {
 		nm_status(s, false, now);
 		t = now + PROGRESS_EVERY;

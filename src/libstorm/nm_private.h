@@ -79,6 +79,8 @@ struct nm_session {
 	uint32_t nfaults;
 	struct storm_status sent;	/* as last told to the parent */
 	uint64_t status_version, status_at;
+	bool answering;			/* the owner asked who is late */
+	uint64_t refine_at;		/* less of them are: tell it then */
 	struct storm_reports all, mine;
 	struct storm_idset acked[STORM_REPORT_KINDS];
 	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node's, in all */

@@ -166,27 +166,38 @@ void owner_answered(struct storm_owner *o, uint64_t now)
 	o->asked_at = 0;
 }
 
+/* What the owner waits for now. */
+static void asked(const struct storm_owner *o, struct storm_asked *a)
+{
+	/* the first transfer is begun by OPEN, before it is said in a state */
+	storm_asked_of(a, &o->cast, o->phase < OWNER_OPEN &&
+		       o->open->has_begin ? o->open->begin.op : o->cast.op);
+}
+
 /* Is the answer of this child's subtree outstanding? */
 static bool owes(const struct storm_owner *o, const struct storm_child *c)
 {
-	const struct storm_status *st = &c->status;
+	struct storm_status st;
+	struct storm_asked a;
+	bool late;
 
-	if (!c->heard || st->missing.count ||
-	    (o->cmp && st->cmp != o->cast.cmp) ||
-	    (o->phase == OWNER_PROBING && !(st->flags & STORM_STATUS_MCAST)))
-		return true;
-	return o->phase == OWNER_OPEN && o->xfer &&
-		owner_xfer_owes(o->xfer, st);
+	asked(o, &a);
+	storm_status_init(&st, &a, o->open->mtu);
+	storm_status_merge(&st, &a, &o->tree, c->node,
+			   c->heard ? &c->status : NULL);
+	late = (o->cmp && st.unanswered.count) ||
+	       ((o->xfer || o->phase < OWNER_OPEN) && st.behind.count) ||
+	       (o->phase == OWNER_PROBING && !(st.flags & STORM_STATUS_MCAST));
+	storm_status_free(&st);
+	return late;
 }
 
 /* Only those are asked that have not answered: no news of the others is good
  * news. */
 static void ask(struct storm_owner *o, uint64_t now)
 {
-	/* who has not begun may never have heard of it */
-	if (o->xfer && o->phase == OWNER_OPEN &&
-	    o->xfer->state != XFER_QUEUED && o->xfer->phase == STORM_PHASE_NONE)
-		owner_xfer_announce(o);
+	if (o->phase == OWNER_OPEN)
+		owner_xfer_ask(o);
 	if (by_group(o))
 		owner_cast(o, 0);
 	relay_state(o, STORM_CAST_ASK, owes);
@@ -249,21 +260,15 @@ static void send_acks(struct storm_owner *o, bool down_the_tree)
 
 void owner_sum_up(struct storm_owner *o)
 {
-	struct storm_status st = {
-		.op = o->cast.op, .phase = STORM_PHASE_ENDED,
-		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
-		.cmp = o->cast.cmp, .mtu = o->open->mtu,
-	};
+	struct storm_status st;
+	struct storm_asked a;
 
-	if (o->phase < OWNER_OPEN && o->open->has_begin)
-		st.op = o->open->begin.op;
-	for (uint32_t i = 0; i < o->children; i++) {
-		if (o->child[i].heard)
-			storm_status_merge(&st, &o->child[i].status);
-		else
-			storm_status_merge_silent(&st, &o->tree,
-						  o->child[i].node);
-	}
+	asked(o, &a);
+	storm_status_init(&st, &a, o->open->mtu);
+	for (uint32_t i = 0; i < o->children; i++)
+		storm_status_merge(&st, &a, &o->tree, o->child[i].node,
+				   o->child[i].heard ? &o->child[i].status :
+						       NULL);
 	storm_status_free(&o->sum);
 	o->sum = st;
 }
@@ -283,6 +288,21 @@ static void tell_orphans(struct storm_owner *o, const uint32_t *node,
 	if (len && count)
 		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
 				o->cast.op, body, len, to, count);
+}
+
+/* Something new is asked of all. */
+void owner_put(struct storm_owner *o, uint64_t now)
+{
+	owner_cast(o, 0);
+	owner_sum_up(o);
+	owner_ask_soon(o, now);
+}
+
+void owner_blame(const struct storm_idset *late, struct fault_list *l)
+{
+	for (uint32_t i = 0; i < late->count; i++)
+		for (uint32_t k = late->r[i].first; k <= late->r[i].last; k++)
+			fault_add(l, k, STORM_ETIME, 0);
 }
 
 /* A node is gone: the next epoch begins without it. */
@@ -369,7 +389,7 @@ static void advance(struct storm_owner *o, uint64_t now)
 					  o->sum.faults[i].sys);
 		if (o->faults.count)
 			open_failed(o);
-		else if (!o->sum.missing.count)
+		else if (!o->sum.behind.count)
 			all_answered(o, now);
 		return;
 	}
@@ -552,11 +572,7 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 
 static void open_late(struct storm_owner *o)
 {
-	struct storm_idset *m = &o->sum.missing;
-
-	for (uint32_t i = 0; i < m->count; i++)
-		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
-			fault_add(&o->faults, k, STORM_ETIME, 0);
+	owner_blame(&o->sum.behind, &o->faults);
 	open_failed(o);
 }
 

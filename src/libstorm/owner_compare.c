@@ -54,13 +54,12 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->cast.cmp_value = c->c.value;
 	storm_idset_clear(&o->cast.cmp_p);
 	storm_idset_union(&o->cast.cmp_p, &c->p);
-	owner_cast(o, 0);
-	owner_ask_soon(o, now);
+	owner_put(o, now);
 }
 
 static bool answered(const struct storm_owner *o)
 {
-	return o->sum.cmp == o->cast.cmp && !o->sum.missing.count;
+	return o->sum.cmp == o->cast.cmp && !o->sum.unanswered.count;
 }
 
 void owner_compare_advance(struct storm_owner *o, uint64_t now)
@@ -73,7 +72,6 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 			done(o, STORM_FAILED, STORM_ABORTED, &l);
 		} else if (!o->cmp_at) {
 			start(o, now);
-			owner_sum_up(o);
 			continue;
 		} else if (answered(o)) {
 			owner_answered(o, now);
@@ -88,14 +86,12 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 {
 	struct fault_list l = { 0 };
-	const struct storm_idset *m = &o->sum.missing;
 	uint64_t late = o->cmp_at + o->conf.set.op_timeout;
 
 	if (!o->cmp || now < late)
 		return o->cmp ? late : STORM_NEVER;
-	for (uint32_t i = 0; i < m->count; i++)
-		for (uint32_t k = m->r[i].first; k <= m->r[i].last; k++)
-			fault_add(&l, k, STORM_ETIME, 0);
+	owner_sum_up(o);
+	owner_blame(&o->sum.unanswered, &l);
 	done(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
 	return o->cmp ? now + o->conf.set.op_timeout : STORM_NEVER;

@@ -47,7 +47,7 @@ struct owner_xfer {
 	uint64_t chunks;
 	uint64_t progress;	/* bytes written everywhere */
 	uint64_t moved_at;	/* last sign of progress */
-	uint8_t phase;
+	uint64_t behind;	/* nodes it waits for */
 	bool no;		/* a comparison: it does not hold everywhere */
 };
 
@@ -104,6 +104,10 @@ void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		     size_t len);
 /* What the subtrees say of the operation under way, together. */
 void owner_sum_up(struct storm_owner *o);
+/* Something new is asked of all: tell them, and wait for their answers. */
+void owner_put(struct storm_owner *o, uint64_t now);
+/* Time is up: these are to blame. */
+void owner_blame(const struct storm_idset *late, struct fault_list *l);
 /* Something new was said: the answers are due from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
 /* ... and all are there: how long that takes is remembered. */
@@ -125,9 +129,8 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 		     const void *buf, void *token, uint64_t now);
 void owner_xfer_advance(struct storm_owner *o, uint64_t now);
 uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
-void owner_xfer_announce(struct storm_owner *o);
-/* Does it wait for more than this subtree has said? */
-bool owner_xfer_owes(const struct owner_xfer *x, const struct storm_status *st);
+/* Those that are late are about to be asked. */
+void owner_xfer_ask(struct storm_owner *o);
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys);
 void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,

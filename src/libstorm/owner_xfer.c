@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "idset.h"
 #include "owner_private.h"
 
 #define BURST (256u << 10)		/* token bucket */
@@ -85,7 +86,7 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 }
 
 /* BEGIN, in as many parts as the path needs. */
-void owner_xfer_announce(struct storm_owner *o)
+static void announce(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->xfer;
 	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
@@ -107,18 +108,17 @@ void owner_xfer_announce(struct storm_owner *o)
 	}
 }
 
-bool owner_xfer_owes(const struct owner_xfer *x, const struct storm_status *st)
+void owner_xfer_ask(struct storm_owner *o)
 {
-	static const uint8_t wanted[] = {
-		[XFER_QUEUED] = STORM_PHASE_NONE,
-		[XFER_BEGINNING] = STORM_PHASE_BEGUN,
-		[XFER_SENDING] = STORM_PHASE_NONE,
-		[XFER_STAGING] = STORM_PHASE_STAGED,
-		[XFER_DECIDED] = STORM_PHASE_ENDED,
-	};
+	struct owner_xfer *x = o->xfer;
 
-	return st->op < x->begin.op ||
-		(st->op == x->begin.op && st->phase < wanted[x->state]);
+	if (!x || x->state == XFER_QUEUED)
+		return;
+	if (o->sum.flags & STORM_STATUS_LACKS)
+		announce(o);
+	/* the window is full: who has not written what goes out of it? */
+	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
+		o->cast.floor = x->progress + 1;
 }
 
 static void done(struct storm_owner *o, enum storm_state state)
@@ -155,8 +155,8 @@ static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
 	x->moved_at = now;
 	o->cast.decision = d;
 	o->tl.decided = now;
-	owner_cast(o, 0);
-	owner_ask_soon(o, now);
+	x->behind = UINT64_MAX;
+	owner_put(o, now);
 }
 
 /* Was it announced in the OPEN? */
@@ -176,7 +176,7 @@ static void start(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&o->cast.p);
 	storm_idset_union(&o->cast.p, &x->begin.p);
 	o->cast.chunk = o->chunk;
-	o->cast.sent = 0;
+	o->cast.sent = o->cast.floor = 0;
 	o->cast.decision = STORM_UNDECIDED;
 	o->tl.first_byte = o->tl.last_byte = 0;
 	o->tl.repair_first = o->tl.repair_last = 0;
@@ -185,9 +185,8 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->tokens_at = o->rate_at = now;
 	o->tokens = BURST;
 	if (!rode(o, x))
-		owner_xfer_announce(o);
-	owner_cast(o, 0);
-	owner_ask_soon(o, now);
+		announce(o);
+	owner_put(o, now);
 	/* a file is opened first: nothing is sent that nobody can take */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
 		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
@@ -217,12 +216,29 @@ static void take_faults(struct storm_owner *o)
 				  o->sum.faults[i].why, o->sum.faults[i].sys);
 }
 
+/* More was written, or less nodes are behind. */
+static void moved(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	uint64_t progress = o->sum.progress, behind;
+
+	if (progress > x->begin.size)
+		progress = x->begin.size;
+	behind = storm_idset_size(&o->sum.behind);
+	if (progress > x->progress || behind < x->behind)
+		x->moved_at = now;
+	if (progress > x->progress)
+		x->progress = progress;
+	x->behind = behind;
+	if (x->progress == x->begin.size && !o->tl.written)
+		o->tl.written = now;
+}
+
 /* The sum of the subtrees has changed: can the first transfer go on? */
 void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 {
 	while (o->phase == OWNER_OPEN && o->xfer) {
 		struct owner_xfer *x = o->xfer;
-		bool all = !o->sum.missing.count && o->sum.op >= x->begin.op;
 
 		if (x->state == XFER_QUEUED && beyond_members(o)) {
 			done(o, STORM_ABORTED);
@@ -232,33 +248,23 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 			start(o, now);
 			if (!x->token)
 				decide(o, STORM_ABORT, now);
-			owner_sum_up(o);
 			continue;
 		}
-		if (o->sum.op != x->begin.op)
-			return;
 		take_faults(o);
-		if (o->sum.phase > x->phase || o->sum.progress > x->progress)
-			x->moved_at = now;
-		x->phase = o->sum.phase;
-		if (o->sum.progress != UINT64_MAX || x->phase >= STORM_PHASE_STAGED)
-			x->progress = o->sum.progress > x->begin.size ?
-				      x->begin.size : o->sum.progress;
-		if (x->progress == x->begin.size && !o->tl.written)
-			o->tl.written = now;
+		moved(o, now);
 		if (x->faults.count && x->state < XFER_DECIDED) {
 			decide(o, STORM_ABORT, now);
 			return;
 		}
-		if (!all)
+		if (o->sum.behind.count)
 			return;
 		if (x->state == XFER_BEGINNING &&
-		    x->phase >= STORM_PHASE_BEGUN) {
+		    o->sum.phase >= STORM_PHASE_BEGUN) {
 			x->state = XFER_SENDING;
 			continue;
 		}
 		if (x->state == XFER_STAGING &&
-		    x->phase >= STORM_PHASE_STAGED) {
+		    o->sum.phase >= STORM_PHASE_STAGED) {
 			o->tl.staged = now;
 			x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
 				o->sum.flags & STORM_STATUS_NO;
@@ -266,7 +272,7 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 			return;
 		}
 		if (x->state == XFER_DECIDED &&
-		    x->phase == STORM_PHASE_ENDED) {
+		    o->sum.phase == STORM_PHASE_ENDED) {
 			o->tl.applied = now;
 			owner_answered(o, now);
 			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
@@ -402,8 +408,8 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 		return now;
 	o->tl.last_byte = now;
 	x->state = XFER_STAGING;
-	owner_cast(o, 0);	/* tells the end: a lost tail is missed */
-	owner_ask_soon(o, now);
+	x->behind = UINT64_MAX;
+	owner_put(o, now);	/* tells the end: a lost tail is missed */
 	owner_xfer_advance(o, now);
 	return now;
 }
@@ -466,11 +472,9 @@ uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
 		return now;
 	late = x->moved_at + o->conf.set.op_timeout;
 	if (now >= late) {
-		for (uint32_t i = 0; i < o->sum.missing.count; i++)
-			for (uint32_t k = o->sum.missing.r[i].first;
-			     k <= o->sum.missing.r[i].last; k++)
-				fault_add(&x->faults, k, STORM_ETIME, 0);
-		if (!x->faults.count)
+		owner_sum_up(o);
+		owner_blame(&o->sum.behind, &x->faults);
+		if (!x->faults.count)	/* they took all that we could send */
 			fault_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 		if (x->state < XFER_DECIDED) {
 			decide(o, STORM_ABORT, now);

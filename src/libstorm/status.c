@@ -6,38 +6,75 @@
 #include "idset.h"
 #include "status.h"
 
-/* bytes of a STATUS: without ranges and faults, a range, a fault */
-#define FIXED 73
+/* bytes of a STATUS: without ranges and faults; of a range, of a fault */
+#define FIXED 85
 #define RANGE 8
 #define FAULT 9
 
 void storm_status_free(struct storm_status *s)
 {
-	storm_idset_clear(&s->missing);
+	storm_idset_clear(&s->behind);
+	storm_idset_clear(&s->unanswered);
 	memset(s, 0, sizeof(*s));
+}
+
+/* How many of each there is room for: some of each, for with none left all
+ * would look well. */
+struct room { uint32_t behind, unanswered, faults; };
+
+static bool make_room(struct room *r, size_t max)
+{
+	for (;;) {
+		uint32_t *most = r->behind >= r->unanswered ? &r->behind :
+							      &r->unanswered;
+
+		if (FIXED + RANGE * ((size_t) r->behind + r->unanswered) +
+		    FAULT * (size_t) r->faults <= max)
+			return true;
+		if (*most > 1 && (r->faults <= 1 ||
+				  RANGE * *most >= FAULT * r->faults))
+			--*most;
+		else if (r->faults > 1)
+			r->faults--;
+		else
+			return false;
+	}
+}
+
+static void put_joined(struct storm_out *o, const struct storm_idset *s,
+		       uint32_t max)
+{
+	struct storm_idset copy = { 0 };
+
+	if (s->count <= max) {
+		storm_put_idset(o, s);
+		return;
+	}
+	if (storm_idset_union(&copy, s))
+		o->bad = true;
+	else
+		storm_idset_join(&copy, max);
+	storm_put_idset(o, &copy);
+	storm_idset_clear(&copy);
 }
 
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 			 size_t max)
 {
 	struct storm_out o = { buf, buf + max, false };
-	uint32_t n = s->missing.count < STORM_MISSING_KEPT ?
-		     s->missing.count : STORM_MISSING_KEPT;
-	uint32_t f = s->nfaults;
-	struct storm_idset kept = { s->missing.r, n, n };
+	struct room r = {
+		s->behind.count < STORM_BEHIND_KEPT ? s->behind.count :
+						      STORM_BEHIND_KEPT,
+		s->unanswered.count < STORM_BEHIND_KEPT ?
+				s->unanswered.count : STORM_BEHIND_KEPT,
+		s->nfaults,
+	};
 
-	/* some of each: with none left all would look well */
-	while (FIXED + RANGE * (size_t) n + FAULT * (size_t) f > max) {
-		if (n > 1 && (f <= 1 || RANGE * n >= FAULT * f))
-			n--;
-		else if (f > 1)
-			f--;
-		else
-			return 0;
-	}
-	kept.count = n;
+	if (!make_room(&r, max))
+		return 0;
 	storm_put64(&o, s->version);
 	storm_put64(&o, s->op);
+	storm_put64(&o, s->floor);
 	storm_put8(&o, s->phase);
 	storm_put8(&o, s->flags);
 	storm_put64(&o, s->progress);
@@ -47,10 +84,11 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	storm_put64(&o, s->seen);
 	storm_put64(&o, s->repaired);
 	storm_put64(&o, s->lost);
-	storm_put_idset(&o, &kept);
+	put_joined(&o, &s->behind, r.behind);
+	put_joined(&o, &s->unanswered, r.unanswered);
 	storm_put32(&o, s->faults_total);
-	storm_put16(&o, (uint16_t) f);
-	for (uint32_t i = 0; i < f; i++) {
+	storm_put16(&o, (uint16_t) r.faults);
+	for (uint32_t i = 0; i < r.faults; i++) {
 		storm_put32(&o, s->faults[i].node);
 		storm_put8(&o, (uint8_t) s->faults[i].why);
 		storm_put32(&o, (uint32_t) s->faults[i].sys);
@@ -66,6 +104,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 	memset(s, 0, sizeof(*s));
 	s->version = storm_get64(&i);
 	s->op = storm_get64(&i);
+	s->floor = storm_get64(&i);
 	s->phase = storm_get8(&i);
 	s->flags = storm_get8(&i);
 	s->progress = storm_get64(&i);
@@ -75,7 +114,8 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 	s->seen = storm_get64(&i);
 	s->repaired = storm_get64(&i);
 	s->lost = storm_get64(&i);
-	storm_get_idset(&i, &s->missing, count - 1);
+	storm_get_idset(&i, &s->behind, count - 1);
+	storm_get_idset(&i, &s->unanswered, count - 1);
 	s->faults_total = storm_get32(&i);
 	s->nfaults = storm_get16(&i);
 	if (i.bad || s->nfaults > STORM_FAULTS_KEPT ||
@@ -124,40 +164,100 @@ bool storm_fault_of_session(enum storm_err why)
 	       why == STORM_EACCES || why == STORM_EBUSY || why == STORM_ETIME;
 }
 
-void storm_status_merge(struct storm_status *into,
-			const struct storm_status *child)
+void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
+		    uint64_t op)
 {
-	uint8_t phase = child->phase;
-	uint64_t progress = child->progress;
+	static const struct storm_idset all;
 
-	if (child->op < into->op) {	/* has not heard of it yet */
-		phase = STORM_PHASE_NONE;
-		progress = 0;
-	} else if (child->op > into->op) {
-		/* it could only go on because the owner saw the end of ours */
-		phase = STORM_PHASE_ENDED;
-		progress = UINT64_MAX;
+	*a = (struct storm_asked) { .op = op, .cmp = c->cmp, .p = &all,
+				    .cmp_p = &c->cmp_p };
+	if (op > c->op)		/* the owner has not said what it waits for */
+		return;
+	a->op = c->op;
+	a->p = &c->p;
+	a->floor = c->floor;
+	if (c->op)
+		a->phase = c->decision ? STORM_PHASE_ENDED :
+			   c->sent == c->size ? STORM_PHASE_STAGED :
+						STORM_PHASE_BEGUN;
+}
+
+void storm_status_init(struct storm_status *s, const struct storm_asked *a,
+		       uint32_t mtu)
+{
+	*s = (struct storm_status) {
+		.op = a->op, .floor = a->floor, .phase = STORM_PHASE_ENDED,
+		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
+		.cmp = a->cmp, .mtu = mtu,
+	};
+}
+
+/* Has it come as far as is asked, all of it but those it says are behind? */
+static bool reached(const struct storm_status *s, const struct storm_asked *a)
+{
+	/* it could only go on because the owner saw the end of ours */
+	return s->op > a->op || (s->op == a->op && s->phase >= a->phase &&
+				 s->floor >= a->floor);
+}
+
+/* A child's late ones, or all below it, as far as they are asked. */
+static int add_late(struct storm_idset *late, const struct storm_idset *p,
+		    const struct storm_tree *t, uint32_t node,
+		    const struct storm_idset *told)
+{
+	struct storm_idset s = { 0 };
+	int err = told ? storm_idset_union(&s, told) :
+			 storm_tree_subtree(t, node, &s);
+
+	if (!err && p->count)
+		err = storm_idset_keep(&s, p);
+	if (!err)
+		err = storm_idset_union(late, &s);
+	storm_idset_clear(&s);
+	return err;
+}
+
+static void merge_op(struct storm_status *into, const struct storm_asked *a,
+		     const struct storm_tree *t, uint32_t node,
+		     const struct storm_status *child)
+{
+	bool current = child && reached(child, a);
+	uint64_t was = storm_idset_size(&into->behind);
+
+	if (add_late(&into->behind, a->p, t, node,
+		     current ? &child->behind : NULL))
+		into->phase = STORM_PHASE_NONE;	/* nothing can be claimed */
+	if (current && child->op == a->op && child->phase < into->phase)
+		into->phase = child->phase;
+	if (child && child->op == a->op) {
+		if (child->progress < into->progress)
+			into->progress = child->progress;
+		into->flags |= child->flags &
+			       (STORM_STATUS_NO | STORM_STATUS_LACKS);
+	} else if (!current && storm_idset_size(&into->behind) > was) {
+		into->progress = 0;
+		into->flags |= STORM_STATUS_LACKS;
 	}
-	if (phase < into->phase)
-		into->phase = phase;
-	if (progress < into->progress)
-		into->progress = progress;
-	if (!(child->flags & STORM_STATUS_MCAST))
-		into->flags &= (uint8_t) ~STORM_STATUS_MCAST;
-	into->flags |= child->flags & STORM_STATUS_UNACKED;
-	if (child->op == into->op)
-		into->flags |= child->flags & STORM_STATUS_NO;
-	if (child->cmp != into->cmp) {
-		into->cmp = 0;		/* not answered by all */
-	} else {
+}
+
+static void merge_cmp(struct storm_status *into, const struct storm_asked *a,
+		      const struct storm_tree *t, uint32_t node,
+		      const struct storm_status *child)
+{
+	bool current = child && child->cmp == a->cmp;
+
+	if (!a->cmp)
+		return;
+	if (current)
 		into->cmp_false |= child->cmp_false;
-	}
-	if (child->mtu < into->mtu)
-		into->mtu = child->mtu;
-	into->repaired += child->repaired;
-	if (child->lost > into->lost)
-		into->lost = child->lost;
-	storm_idset_union(&into->missing, &child->missing);
+	if (add_late(&into->unanswered, a->cmp_p, t, node,
+		     current ? &child->unanswered : NULL))
+		into->cmp = 0;
+}
+
+static void merge_faults(struct storm_status *into,
+			 const struct storm_status *child)
+{
 	for (uint32_t i = 0; i < child->nfaults; i++)
 		/* of another operation?  then it says nothing of this one */
 		if (child->op == into->op ||
@@ -169,25 +269,52 @@ void storm_status_merge(struct storm_status *into,
 		more_faults(into, child->faults_total - child->nfaults);
 }
 
-void storm_status_merge_silent(struct storm_status *into,
-			       const struct storm_tree *t, uint32_t child)
+void storm_status_merge(struct storm_status *into,
+			const struct storm_asked *a,
+			const struct storm_tree *t, uint32_t node,
+			const struct storm_status *child)
 {
-	into->phase = STORM_PHASE_NONE;
-	into->progress = 0;
-	into->cmp = 0;
-	into->flags &= (uint8_t) ~STORM_STATUS_MCAST;
-	storm_tree_subtree(t, child, &into->missing);
+	merge_op(into, a, t, node, child);
+	merge_cmp(into, a, t, node, child);
+	if (!child || !(child->flags & STORM_STATUS_MCAST))
+		into->flags &= (uint8_t) ~STORM_STATUS_MCAST;
+	if (!child)
+		return;
+	into->flags |= child->flags & STORM_STATUS_UNACKED;
+	if (child->mtu < into->mtu)
+		into->mtu = child->mtu;
+	into->repaired += child->repaired;
+	if (child->lost > into->lost)
+		into->lost = child->lost;
+	merge_faults(into, child);
+}
+
+/* How far all of the subtree has come, no matter who speaks of it. */
+static uint8_t whole(const struct storm_status *s)
+{
+	return s->behind.count ? STORM_PHASE_NONE : s->phase;
 }
 
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is)
 {
 	/* of an operation that has just become known there is none */
-	uint8_t had = is->op == was->op ? was->phase : STORM_PHASE_NONE;
+	uint8_t had = is->op == was->op ? whole(was) : STORM_PHASE_NONE;
+	uint8_t flags = STORM_STATUS_MCAST | STORM_STATUS_UNACKED;
 
-	return is->phase > had ||
-	       is->faults_total > was->faults_total ||
-	       (is->cmp && (is->cmp != was->cmp)) ||
-	       (is->flags & ~was->flags) ||
-	       (was->missing.count && !is->missing.count);
+	if (is->faults_total > was->faults_total ||
+	    (is->flags & ~was->flags & flags))
+		return true;
+	if (!is->behind.count &&
+	    (is->phase > had || was->behind.count || !was->version))
+		return true;
+	return is->cmp && !is->unanswered.count &&
+	       (is->cmp != was->cmp || was->unanswered.count);
+}
+
+bool storm_status_caught_up(const struct storm_status *was,
+			    const struct storm_status *is)
+{
+	return !storm_idset_covers(&is->behind, &was->behind) ||
+	       !storm_idset_covers(&is->unanswered, &was->unanswered);
 }

@@ -7,8 +7,8 @@
 #ifndef STORM_STATUS_H
 #define STORM_STATUS_H
 
+#include "cast.h"
 #include "tree.h"
-#include "wire.h"
 
 /* How far a transfer is at a node; the minimum over a subtree. */
 enum storm_phase {
@@ -21,46 +21,74 @@ enum storm_phase {
 #define STORM_STATUS_MCAST 0x1		/* all have heard a multicast */
 #define STORM_STATUS_UNACKED 0x2	/* some report waits for the owner */
 #define STORM_STATUS_NO 0x4		/* op is a comparison: somebody said no */
-#define STORM_STATUS_FLAGS 0x7
+#define STORM_STATUS_LACKS 0x8		/* some node has not heard of op */
+#define STORM_STATUS_FLAGS 0xf
 
 #define STORM_FAULTS_KEPT 32
-#define STORM_MISSING_KEPT 32		/* ranges */
+#define STORM_BEHIND_KEPT 32		/* ranges */
 
+/* What the owner's state asks for, here and now. */
+struct storm_asked {
+	uint64_t op, floor;
+	uint8_t phase;
+	uint64_t cmp;
+	const struct storm_idset *p, *cmp_p;	/* of these; empty: of all */
+};
+
+/*
+ * Two claims, each of the subtree's nodes that are asked, all but a set: that
+ * they have come this far in an operation, that they have answered a
+ * comparison.  Who is in the set may have done so, too: it grows where
+ * something is not known.
+ */
 struct storm_status {
 	uint64_t version;
-	uint64_t op;
-	uint8_t phase, flags;
-	uint64_t progress;		/* bytes written, minimum */
-	uint64_t cmp;			/* comparison answered by all here */
+	uint64_t op, floor;		/* all but those behind: op, floor and */
+	uint8_t phase;			/* phase are reached; minimum */
+	uint8_t flags;
+	uint64_t progress;		/* bytes written, minimum of all */
+	uint64_t cmp;			/* answered by all but some */
 	bool cmp_false;			/* ... and somebody said no */
 	uint32_t mtu;			/* minimum */
 	uint64_t seen;			/* version of the owner's state: the
 					   node's own, not its subtree's */
 	uint64_t repaired, lost;	/* chunks: sum, maximum */
-	struct storm_idset missing;	/* not heard from */
+	struct storm_idset behind;	/* of the operation */
+	struct storm_idset unanswered;	/* of the comparison */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };
 
 void storm_status_free(struct storm_status *s);	/* and zeroes it */
-/* Takes at most max bytes; ranges and faults that do not fit are left out. */
+/* Takes at most max bytes; faults that do not fit are left out, ranges are
+ * joined with what is between them. */
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 			 size_t max);
 int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 			size_t len, uint32_t count);
-/* into: the parent's own so far, for operation into->op. */
+/* What c asks for where op is the last operation heard of; points into c. */
+void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
+		    uint64_t op);
+/* Nothing is said yet: of nobody, for what is asked. */
+void storm_status_init(struct storm_status *s, const struct storm_asked *a,
+		       uint32_t mtu);
+/* into: the parent's own so far, for what is asked.  child: what is known of
+ * that child's subtree, NULL: nothing. */
 void storm_status_merge(struct storm_status *into,
+			const struct storm_asked *a,
+			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child);
-/* A child that has not been heard from: everything below it is missing. */
-void storm_status_merge_silent(struct storm_status *into,
-			       const struct storm_tree *t, uint32_t child);
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys);
 /* Is the node lost to the domain (or was it never in), or did just an
  * operation fail there? */
 bool storm_fault_of_session(enum storm_err why);
-/* Is there news that a parent waits for (not mere progress)? */
+/* Is there news that a parent waits for (not mere progress)?  A claim is told
+ * once it is whole, unless somebody asks. */
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is);
+/* Are less nodes named than were, in either set? */
+bool storm_status_caught_up(const struct storm_status *was,
+			    const struct storm_status *is);
 
 #endif
