@@ -48,6 +48,7 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 			/* its subtree may have changed: hear it again */
 			c[i].rx = old->rx;	/* complete: no longer so */
 			memset(&old->rx, 0, sizeof(old->rx));
+			c[i].invited = old->invited;
 		}
 		c[i].node = kids[i];
 		/* who has been silent for long does not begin anew: of two that

@@ -12,6 +12,7 @@
 struct storm_child {
 	uint32_t node;
 	bool heard;			/* in this place of the tree */
+	bool invited;			/* OPEN was sent to it */
 	uint64_t last_heard;
 	struct storm_status status;	/* its latest */
 	struct storm_report_rx rx;

@@ -27,8 +27,8 @@ struct storm_event {
 
 struct note {			/* a callback, to be made without the lock */
 	struct note *next;
-	bool is_fault;
-	struct storm_fault fault;
+	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED } kind;
+	struct storm_fault fault;	/* of JOINED: the node */
 	struct storm_report report;
 };
 
@@ -124,15 +124,26 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	d->lost = true;
 	pthread_cond_broadcast(&d->sh->cond);
 	if (n) {
-		n->is_fault = true;
+		n->kind = NOTE_FAULT;
 		n->fault = *f;
+	}
+}
+
+static void on_joined(void *arg, uint32_t node)
+{
+	storm_domain_t *d = arg;
+	struct note *n = d->conf.on_joined ? note_add(d) : NULL;
+
+	if (n) {
+		n->kind = NOTE_JOINED;
+		n->fault.node = node;
 	}
 }
 
 static const struct storm_owner_ops owner_ops = {
 	.opened = on_opened, .xfer_done = on_xfer_done,
 	.compare_done = on_compare_done, .report = on_report,
-	.fault = on_fault,
+	.fault = on_fault, .joined = on_joined,
 };
 
 static void datagrams(void *arg, struct storm_rx *rx, size_t n)
@@ -166,8 +177,10 @@ static void call_notes(storm_domain_t *d, struct note *n)
 	while (n) {
 		struct note *next = n->next;
 
-		if (n->is_fault)
+		if (n->kind == NOTE_FAULT)
 			d->conf.on_fault(d->conf.arg, &n->fault);
+		else if (n->kind == NOTE_JOINED)
+			d->conf.on_joined(d->conf.arg, n->fault.node);
 		else
 			d->conf.on_report(d->conf.arg, &n->report);
 		storm_idset_clear(&n->report.ids);
@@ -249,6 +262,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	storm_runner_watch(&d->runner, storm_udp_fd(d->udp));
 	d->conf.nodes = NULL;
 	d->conf.authority = NULL;
+	d->conf.excluded = NULL;
 	*err = STORM_OK;
 	return d;
 no_owner:

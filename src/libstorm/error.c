@@ -24,6 +24,7 @@ static const char *const text[] = {
 	[STORM_ECLOSED] = "domain is closed",
 	[STORM_ENOENT] = "no such session or operation",
 	[STORM_ETOOBIG] = "too big",
+	[STORM_ESUPERSEDED] = "another owner has taken over the domain",
 };
 
 const char *storm_strerror(int err)

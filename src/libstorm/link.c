@@ -18,18 +18,36 @@ int storm_link_init(struct storm_link *l, struct storm_transport *t,
 	l->t = t;
 	l->stats = stats;
 	memcpy(l->key, key, sizeof(l->key));
-	memcpy(l->incarnation, inc, sizeof(l->incarnation));
 	l->session = session;
 	l->self = self;
 	l->epoch = 1;
+	if (storm_link_reborn(l, inc)) {
+		storm_link_free(l);
+		return STORM_ENOMEM;
+	}
+	return STORM_OK;
+}
+
+int storm_link_reborn(struct storm_link *l,
+		      const uint8_t inc[STORM_INCARNATION_LEN])
+{
+	struct storm_seal *tx[STORM_LANES] = { NULL };
+
 	for (int i = 0; i < STORM_LANES; i++) {
-		l->tx[i] = storm_seal_create(key, inc, session, self,
-					     (enum storm_lane) i);
-		if (!l->tx[i]) {
-			storm_link_free(l);
+		tx[i] = storm_seal_create(l->key, inc, l->session, l->self,
+					  (enum storm_lane) i);
+		if (!tx[i]) {
+			while (i--)
+				storm_seal_destroy(tx[i]);
 			return STORM_ENOMEM;
 		}
 	}
+	for (int i = 0; i < STORM_LANES; i++) {
+		storm_seal_destroy(l->tx[i]);
+		l->tx[i] = tx[i];
+		l->sequence[i] = 0;
+	}
+	memcpy(l->incarnation, inc, sizeof(l->incarnation));
 	return STORM_OK;
 }
 
@@ -201,53 +219,85 @@ static int opened(struct storm_link *l, struct storm_seal *s,
 	return STORM_OK;
 }
 
-int storm_link_open(struct storm_link *l, const struct storm_header *h,
+/* Something from a sender that is not known, or from another life of it: a key
+ * is derived for each, but a peer is made, or made anew, only once it has
+ * proved to be sealed. */
+static int first_of(struct storm_link *l, struct storm_peer *p,
+		    enum storm_lane lane, const struct storm_header *h,
 		    const struct storm_rx *rx, uint8_t *out, size_t *len)
+{
+	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
+						 l->session, h->sender, lane);
+	int err = opened(l, s, h, rx, out, len);
+
+	/* from outside, and it does not know the epoch yet: heard, no more */
+	if (!err && p && h->epoch < p->epoch) {
+		storm_seal_destroy(s);
+		return STORM_OK;
+	}
+	if (!err && !p) {
+		p = peer_add(l, h->sender);
+		err = p ? STORM_OK : STORM_ENOMEM;
+	} else if (!err) {
+		uint32_t sender = p->sender;
+
+		peer_free(p);
+		memset(p, 0, sizeof(*p));
+		p->sender = sender;
+	}
+	if (err) {
+		storm_seal_destroy(s);
+		return err;
+	}
+	memcpy(p->incarnation, h->incarnation, sizeof(p->incarnation));
+	p->seal[lane] = s;
+	return STORM_OK;
+}
+
+static int next_of(struct storm_link *l, struct storm_peer *p,
+		   enum storm_lane lane, const struct storm_header *h,
+		   const struct storm_rx *rx, uint8_t *out, size_t *len)
+{
+	if (lane == STORM_LANE_CONTROL &&
+	    !storm_replay_fresh(&p->replay, h->sequence)) {
+		l->stats->replayed++;
+		return STORM_EACCES;
+	}
+	if (!p->seal[lane])
+		p->seal[lane] = storm_seal_create(l->key, p->incarnation,
+						  l->session, h->sender, lane);
+	return opened(l, p->seal[lane], h, rx, out, len);
+}
+
+int storm_link_open(struct storm_link *l, const struct storm_header *h,
+		    bool member, const struct storm_rx *rx, uint8_t *out,
+		    size_t *len)
 {
 	enum storm_lane lane = h->type == STORM_MSG_DATA ? STORM_LANE_DATA :
 							   STORM_LANE_CONTROL;
 	struct storm_peer *p = peer_find(l, h->sender);
+	bool same = p && !memcmp(p->incarnation, h->incarnation,
+				 sizeof(p->incarnation));
 	int err;
 
-	if (!p) {
-		/* a key is derived per unknown sender, but a peer is made only
-		 * once something from it has proved to be sealed */
-		struct storm_seal *s = storm_seal_create(l->key,
-				h->incarnation, l->session, h->sender, lane);
-
-		err = opened(l, s, h, rx, out, len);
-		if (!err) {
-			p = peer_add(l, h->sender);
-			err = p ? STORM_OK : STORM_ENOMEM;
-		}
-		if (err) {
-			storm_seal_destroy(s);
-			return err;
-		}
-		memcpy(p->incarnation, h->incarnation, sizeof(p->incarnation));
-		p->seal[lane] = s;
-	} else {
-		if (memcmp(p->incarnation, h->incarnation,
-			   sizeof(p->incarnation))) {
-			/* another life of that node: not a member */
-			l->stats->fenced++;
-			return STORM_EACCES;
-		}
-		if (lane == STORM_LANE_CONTROL &&
-		    !storm_replay_fresh(&p->replay, h->sequence)) {
-			l->stats->replayed++;
-			return STORM_EACCES;
-		}
-		if (!p->seal[lane])
-			p->seal[lane] = storm_seal_create(l->key,
-					p->incarnation, l->session, h->sender,
-					lane);
-		err = opened(l, p->seal[lane], h, rx, out, len);
-		if (err)
-			return err;
+	/* Another life of that node.  It came in with an epoch in which the one
+	 * before had nothing to say any more; who is no member may begin anew
+	 * at any time. */
+	if (p && !same && member && h->epoch <= p->epoch) {
+		l->stats->fenced++;
+		return STORM_EACCES;
 	}
-	if (lane == STORM_LANE_CONTROL)
-		storm_replay_accept(&p->replay, h->sequence);
+	err = same ? next_of(l, p, lane, h, rx, out, len) :
+		     first_of(l, p, lane, h, rx, out, len);
+	if (err)
+		return err;
+	p = peer_find(l, h->sender);
+	if (!memcmp(p->incarnation, h->incarnation, sizeof(p->incarnation))) {
+		if (h->epoch > p->epoch)
+			p->epoch = h->epoch;
+		if (lane == STORM_LANE_CONTROL)
+			storm_replay_accept(&p->replay, h->sequence);
+	}
 	l->stats->rx_datagrams++;
 	l->stats->rx_bytes += rx->len;
 	return STORM_OK;

@@ -19,7 +19,7 @@ struct storm_link_stats {
  * without its window, or its incarnation, old datagrams would be new again.
  * Who loses much asks the owner, so there may be as many as nodes. */
 struct storm_peer {
-	uint32_t sender;
+	uint32_t sender, epoch;	/* the latest that it sent in */
 	uint8_t incarnation[STORM_INCARNATION_LEN];
 	struct storm_seal *seal[STORM_LANES];
 	struct storm_replay replay;
@@ -46,6 +46,9 @@ int storm_link_init(struct storm_link *l, struct storm_transport *t,
 		    struct storm_link_stats *stats,
 		    const uint8_t key[STORM_KEY_LEN], uint64_t session,
 		    uint32_t self, const uint8_t inc[STORM_INCARNATION_LEN]);
+/* The same participant under another incarnation: whom it believes stays. */
+int storm_link_reborn(struct storm_link *l,
+		      const uint8_t inc[STORM_INCARNATION_LEN]);
 void storm_link_free(struct storm_link *l);
 
 /* Seal a control message and send it to each address.  The same sealed bytes
@@ -73,10 +76,13 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 
 /*
  * Verify and decrypt.  The sender is a node of the domain, as far as h says,
- * or its owner.  h was unpacked from rx; out has room for rx->len bytes.  STORM_OK and *len bytes in out; the
+ * or its owner.  A member has one incarnation; another one is believed from a
+ * higher epoch on (it came back by JOIN).  Who is no member may have any, but
+ * takes the place of the one before only with an epoch that is as high.  h was unpacked from rx; out has room for rx->len bytes.  STORM_OK and *len bytes in out; the
  * reason is counted otherwise.  Control messages pass once per sequence.
  */
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
-		    const struct storm_rx *rx, uint8_t *out, size_t *len);
+		    bool member, const struct storm_rx *rx, uint8_t *out,
+		    size_t *len);
 
 #endif

@@ -25,6 +25,15 @@ struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
 	return s;
 }
 
+struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session)
+{
+	struct nm_session *s = nm->sessions;
+
+	while (s && (s->host_session != session || s->closing))
+		s = s->next;
+	return s;
+}
+
 const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node)
 {
 	return node == STORM_NO_NODE ? &s->open->owner :
@@ -94,6 +103,14 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
 	out->cmp_false = out->cmp && !holds(s);
+	out->last = x->op;
+	if (x->decision == STORM_COMMIT)
+		out->flags |= STORM_STATUS_COMMITTED;
+	if (s->outside && storm_idset_add(&out->fresh, s->self, s->self))
+		out->phase = STORM_PHASE_NONE;
+	/* it has no say in a comparison */
+	if (s->outside && storm_idset_add(&out->unanswered, s->self, s->self))
+		out->cmp = 0;
 	out->seen = s->cast.version;
 	out->repaired = x->repaired;
 	out->lost = x->lost;
@@ -198,7 +215,49 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 		s->answering = false;
 }
 
+void nm_status_join(struct nm_session *s, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_asked a;
+	struct storm_status st;
+	size_t n;
+
+	storm_asked_of(&a, &s->cast, s->x.op);
+	own_status(s, &st, &a, now);
+	st.version = ++s->status_version;
+	/* only who knows to be outside can know when it is in */
+	if (s->out_epoch)
+		st.flags |= STORM_STATUS_JOIN;
+	n = storm_status_pack(&st, body, storm_body_max(st.mtu));
+	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,
+			&s->open->owner, 1);
+	storm_status_free(&st);
+}
+
 /* --------------------------------------------------------------- sessions --- */
+
+/* OPEN goes to every child that has not had it from here. */
+static void open_children(struct nm_session *s)
+{
+	for (uint32_t i = 0; i < s->children; i++) {
+		struct storm_child *c = &s->child[i];
+		size_t len;
+		uint8_t *buf;
+		int rc;
+
+		if (c->invited)
+			continue;
+		c->invited = true;
+		buf = storm_open_stream(s->open, c->node, &len);
+		rc = buf ? s->link.t->ops->send_stream(s->link.t,
+				nm_addr(s, c->node), s->link.session, c->node,
+				buf, len) : -1;
+		free(buf);
+		if (rc && s->nfaults < RADIX_MAX)
+			s->fault[s->nfaults++] = (struct storm_fault) {
+				c->node, STORM_ELOST, -rc };
+	}
+}
 
 static int rewire(struct nm_session *s, uint64_t now)
 {
@@ -326,23 +385,6 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 	nm->ops.authenticate(nm->host, p->ticket, copy, len);
 }
 
-static void open_children(struct nm_session *s)
-{
-	for (uint32_t i = 0; i < s->children; i++) {
-		size_t len;
-		uint32_t node = s->child[i].node;
-		uint8_t *buf = storm_open_stream(s->open, node, &len);
-		int rc = buf ? s->link.t->ops->send_stream(s->link.t,
-				nm_addr(s, node), s->link.session, node, buf,
-				len) : -1;
-
-		free(buf);
-		if (rc && s->nfaults < RADIX_MAX)
-			s->fault[s->nfaults++] = (struct storm_fault) {
-				node, STORM_ELOST, -rc };
-	}
-}
-
 /* The stream whose OPEN this ticket is for; false: there is none. */
 static bool take_ticket(struct storm_nm *nm, uint64_t ticket, uint64_t *stream)
 {
@@ -359,11 +401,34 @@ static bool take_ticket(struct storm_nm *nm, uint64_t ticket, uint64_t *stream)
 	return true;
 }
 
+/* The session begins, or goes on from the one of the owner before. */
+static void take(struct nm_session *s, struct nm_session *before, uint64_t now)
+{
+	struct storm_nm *nm = s->nm;
+	struct storm_open_info info;
+
+	if (before) {
+		nm_xfer_flush(nm, now);
+		nm_xfer_pass(nm);
+	}
+	nm_cluster_take(s, before);
+	if (!storm_tree_member(&s->tree, s->self))
+		nm_cluster_excluded(s, s->link.epoch, now);
+	if (s->refused) {
+		nm->stats.opens_refused++;
+	} else if (!s->ready) {
+		storm_open_info(s->open, &info);
+		nm->ops.session_open(nm->host, s->host_session, &info,
+				     &s->ctx);
+		s->ready = true;
+	}
+}
+
 void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		    struct storm_open *o, int err, uint64_t now)
 {
-	struct storm_open_info info;
-	struct nm_session *s;
+	uint8_t inc[STORM_INCARNATION_LEN];
+	struct nm_session *s, *before;
 	uint64_t stream;
 
 	if (!take_ticket(nm, ticket, &stream)) {
@@ -381,37 +446,44 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 							       STORM_EAUTH);
 		return;
 	}
+	before = nm_cluster_find(nm, o->cluster);
+	if (before && o->epoch <= before->link.epoch) {
+		storm_log(STORM_LOG_WARN, "cluster domain: an owner of epoch %u, but this node is in epoch %u",
+			  o->epoch, before->link.epoch);
+		storm_open_free(o);
+		end_stream(nm, stream, STORM_ESUPERSEDED);
+		return;
+	}
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		goto no_session;
 	s->nm = nm;
 	s->open = o;
 	s->self = o->self;
+	s->host_session = o->session;
 	s->parent = STORM_NO_NODE;
 	s->report_at = s->refine_at = STORM_NEVER;
 	s->report_hold = HOLD_HASTE;
 	s->x.nack_at = STORM_NEVER;
 	s->owner_heard = s->ticked = s->status_at = now;
 	s->refused = err;	/* known to the owner: it is told why */
-	if (storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
-			    o->session, o->self, nm->incarnation))
+	if (storm_random(inc, sizeof(inc)) ||
+	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
+			    o->session, o->self, inc))
 		goto no_link;
+	s->link.epoch = o->epoch;
 	storm_tree_init(&s->tree, o->count, o->radix);
+	if (storm_tree_exclude(&s->tree, &o->excluded))
+		goto no_tree;
 	/* the last of the list is the lowest */
 	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->height++)
 		up = storm_tree_parent(&s->tree, up);
-	if (rewire(s, now))
+	if (storm_tree_member(&s->tree, s->self) && rewire(s, now))
 		goto no_tree;
 	s->next = nm->sessions;
 	nm->sessions = s;
 	nm->stats.sessions_total++;
-	if (err) {
-		nm->stats.opens_refused++;
-	} else {
-		storm_open_info(o, &info);
-		nm->ops.session_open(nm->host, o->session, &info, &s->ctx);
-		s->ready = true;
-	}
+	take(s, before, now);
 	open_children(s);
 	if (o->has_begin) {
 		o->has_begin = false;
@@ -469,10 +541,16 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 		s->closing = true;
 		return;
 	}
+	s->orphan = false;
 	if (storm_idset_has(&c->excluded, s->self)) {
-		fenced(s);
+		if (s->open->cluster)
+			nm_cluster_excluded(s, epoch, now);
+		else
+			fenced(s);
 		return;
 	}
+	if (s->outside)
+		nm_cluster_admitted(s, epoch);
 	if (epoch > s->link.epoch) {
 		s->link.epoch = epoch;
 		s->nfaults = 0;
@@ -481,12 +559,15 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 			fenced(s);
 			return;
 		}
+		if (s->open->cluster)
+			open_children(s);
 		asked = true;
 	}
 	if (c->heartbeat > s->var[STORM_VAR_HEARTBEAT])
 		s->var[STORM_VAR_HEARTBEAT] = c->heartbeat;
 	s->answering |= asked;
-	nm_xfer_cast(s, now);
+	if (!s->outside)
+		nm_xfer_cast(s, now);
 	nm_status(s, asked, now);
 }
 
@@ -592,7 +673,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&s->link, h, rx, body, &len))
+	if (storm_link_open(&s->link, h, true, rx, body, &len))
 		return;
 	if (!owner)
 		c = child_of(s, h->sender);
@@ -688,7 +769,7 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		/* At the opening it may still be on its way.  Later it was a
 		 * member when it became our child: one that died just before
 		 * that nobody else misses. */
-		if ((!c->heard && !s->cast.excluded.count) ||
+		if ((!c->heard && s->link.epoch == s->open->epoch) ||
 		    gone(s, c->node))
 			continue;
 		t = c->last_heard + s->open->dead_timeout;
@@ -718,15 +799,23 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	uint64_t silence = s->open->dead_timeout + 3 * s->open->heartbeat;
 	uint64_t next = s->owner_heard + silence, t;
 
-	if (now >= next) {
+	if (now >= next && !s->open->cluster) {
 		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
 			  s->open->job_id, s->open->step_id);
 		s->closing = true;
 		return now;
 	}
+	if (now >= next) {	/* what it knows is kept for the next owner */
+		if (!s->orphan)
+			storm_log(STORM_LOG_INFO, "cluster domain: its owner is silent");
+		s->orphan = true;
+		next = STORM_NEVER;
+	}
+	t = nm_cluster_tick(s, now);
+	next = t < next ? t : next;
 	t = silent_children(s, now);
 	next = t < next ? t : next;
-	t = s->status_at + sign_every(s);
+	t = s->out_epoch ? STORM_NEVER : s->status_at + sign_every(s);
 	if (now >= t) {
 		nm_status(s, true, now);
 		t = now + sign_every(s);
@@ -787,11 +876,7 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 	nm->t = t;
 	nm->ops = *ops;
 	nm->host = host;
-	*err = storm_random(nm->incarnation, sizeof(nm->incarnation));
-	if (*err) {
-		free(nm);
-		return NULL;
-	}
+	*err = STORM_OK;
 	return nm;
 }
 
@@ -823,7 +908,7 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		      uint64_t *value)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s)
 		return STORM_ENOENT;
@@ -837,7 +922,7 @@ int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
 		     enum storm_own_var var, uint64_t value)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s)
 		return STORM_ENOENT;
@@ -855,7 +940,7 @@ uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
 		if (s->ready && !s->closing && s->open->job_id == job_id &&
 		    s->open->step_id == step_id &&
 		    s->open->step_het == step_het)
-			return s->link.session;
+			return s->host_session;
 	return 0;
 }
 

@@ -65,6 +65,11 @@ struct nm_session {
 	int refused;		/* enum storm_err */
 	bool mcast_heard;
 	bool closing;
+	/* in the cluster domain, see nm_cluster.c */
+	bool outside, orphan;
+	uint32_t out_epoch;	/* saw itself excluded then; 0: did not yet */
+	uint64_t join_at;
+	uint64_t host_session;	/* its number at the host: the first owner's */
 	struct storm_cast cast;	/* the owner's latest state */
 	uint64_t owner_heard, ticked;
 	/* the owner's datagrams as they came, for children that missed them:
@@ -102,7 +107,6 @@ struct storm_nm {
 	struct storm_transport *t;
 	struct storm_nm_ops ops;
 	void *host;
-	uint8_t incarnation[STORM_INCARNATION_LEN];
 	struct nm_session *sessions;
 	struct pending *pending;
 	uint64_t tickets;
@@ -125,6 +129,10 @@ struct storm_nm {
 
 /* nm.c */
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
+/* By the number that the host knows. */
+struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
+/* JOIN, to the owner itself; or just a sign that asks for its state. */
+void nm_status_join(struct nm_session *s, uint64_t now);
 /* Tell the parent: now, if there is news or asked is set. */
 void nm_status(struct nm_session *s, bool asked, uint64_t now);
 const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
@@ -144,6 +152,22 @@ void nm_xfer_unstage(struct storm_nm *nm, uint64_t now);
 void nm_xfer_pass(struct storm_nm *nm);
 uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);
+/* ... and its number too. */
+void nm_xfer_forget(struct nm_session *s);
+/* This node has no part in op, which is over for it. */
+void nm_xfer_skip(struct nm_session *s, uint64_t op);
+
+/* nm_cluster.c */
+/* The session of this cluster domain; NULL: none, or no cluster. */
+struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster);
+/* s was made by a new owner's OPEN: it takes over what from (NULL: nobody) was
+ * left with by the owner before, and ends it. */
+void nm_cluster_take(struct nm_session *s, struct nm_session *from);
+/* The owner's state of this epoch names this node as excluded. */
+void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
+/* It does not, and this node is outside: is it in again? */
+bool nm_cluster_admitted(struct nm_session *s, uint32_t epoch);
+uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
 
 /* nm_report.c */
 void nm_report_part(struct nm_session *s, struct storm_child *c,

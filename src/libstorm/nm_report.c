@@ -75,7 +75,7 @@ static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t count)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s)
 		return STORM_ENOENT;
@@ -88,7 +88,7 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 	bool news = false, haste = false;
 	int err;
 

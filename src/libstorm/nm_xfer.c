@@ -104,7 +104,7 @@ static void begin(struct nm_session *s)
 	switch ((int) x->begin.to.kind) {
 	case STORM_TARGET_FILE:
 		x->opening = true;
-		s->nm->ops.file_begin(s->nm->host, s->ctx, s->link.session,
+		s->nm->ops.file_begin(s->nm->host, s->ctx, s->host_session,
 				      x->op, &x->begin.to, x->begin.size,
 				      &x->file);
 		break;
@@ -116,20 +116,33 @@ static void begin(struct nm_session *s)
 	}
 }
 
+void nm_xfer_forget(struct nm_session *s)
+{
+	nm_xfer_drop(s);
+	memset(&s->x, 0, sizeof(s->x));
+	s->x.nack_at = s->x.gap_at = STORM_NEVER;
+}
+
+void nm_xfer_skip(struct nm_session *s, uint64_t op)
+{
+	nm_xfer_forget(s);
+	s->x.op = op;
+	s->x.phase = STORM_PHASE_ENDED;
+}
+
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 {
 	struct nm_xfer *x = &s->x;
 
-	if (b->op <= x->op) {	/* a retry: answered, never done again */
+	/* a retry is answered, never done again */
+	if (b->op <= x->op || s->outside) {
 		storm_begin_free(b);
 		return;
 	}
-	nm_xfer_drop(s);
-	memset(x, 0, sizeof(*x));
+	nm_xfer_forget(s);
 	x->op = b->op;
 	x->begin = *b;
 	memset(b, 0, sizeof(*b));
-	x->nack_at = x->gap_at = STORM_NEVER;
 	x->nack_rto = NACK_RTO_FIRST;
 	if (!storm_begin_names(&x->begin, s->self))
 		x->phase = STORM_PHASE_ENDED;	/* it goes on without us */
@@ -203,7 +216,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
 		    int err, int sys, uint64_t now)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s || s->x.op != op || !s->x.opening)
 		return;
@@ -223,7 +236,7 @@ void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
 void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 		     int err, int sys, uint64_t now)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s || s->x.op != op || !s->x.staging)
 		return;
@@ -240,7 +253,7 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 
 static void signal_event(struct nm_session *s, const void *buf, size_t len)
 {
-	s->nm->ops.event(s->nm->host, s->ctx, s->link.session,
+	s->nm->ops.event(s->nm->host, s->ctx, s->host_session,
 			 s->x.begin.to.remote_event, buf, len);
 }
 
@@ -256,7 +269,7 @@ static void show(struct nm_session *s, uint64_t now)
 	switch ((int) x->begin.to.kind) {
 	case STORM_TARGET_FILE:
 		x->committing = true;
-		s->nm->ops.file_commit(s->nm->host, x->file, s->link.session,
+		s->nm->ops.file_commit(s->nm->host, x->file, s->host_session,
 				       x->op);
 		return;		/* and ended by storm_nm_applied() */
 	case STORM_KIND_COMPARE:
@@ -278,7 +291,7 @@ static void show(struct nm_session *s, uint64_t now)
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      int err, int sys, uint64_t now)
 {
-	struct nm_session *s = nm_find(nm, session);
+	struct nm_session *s = nm_find_host(nm, session);
 
 	if (!s || s->x.op != op || !s->x.committing)
 		return;
@@ -318,7 +331,7 @@ static void check_full(struct nm_session *s, uint64_t now)
 	x->nack_at = x->gap_at = STORM_NEVER;
 	if (x->begin.to.kind == STORM_TARGET_FILE) {
 		x->staging = true;
-		s->nm->ops.file_stage(s->nm->host, x->file, s->link.session,
+		s->nm->ops.file_stage(s->nm->host, x->file, s->host_session,
 				      x->op);
 	} else {
 		x->phase = STORM_PHASE_STAGED;
@@ -340,6 +353,12 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 	const struct storm_cast *c = &s->cast;
 	struct nm_xfer *x = &s->x;
 
+	/* Decided, and never heard of here: with COMMIT all that it was for have
+	 * it staged, so it was not for this node; with ABORT it shall not begin
+	 * any more.  The host may still be at the one before. */
+	if (c->decision && c->op > x->op && !x->opening && !x->staging &&
+	    !x->committing)
+		nm_xfer_skip(s, c->op);
 	if (c->op != x->op || !x->op)
 		return;
 	if (c->chunk && !x->mapped && x->phase == STORM_PHASE_BEGUN &&
@@ -476,7 +495,7 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&s->link, h, rx, plain, &len))
+	if (storm_link_open(&s->link, h, true, rx, plain, &len))
 		return;
 	in = (struct storm_in) { plain, plain + len, false };
 	off = storm_get64(&in);

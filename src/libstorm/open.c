@@ -19,6 +19,7 @@
 
 #define OPEN_MULTICAST 0x1
 #define OPEN_BEGIN 0x2
+#define OPEN_FOUNDING 0x4
 /* ns: a domain whose owner is gone is not kept for ever */
 #define TIME_MIN 1000000ULL
 #define TIME_MAX 3600000000000ULL
@@ -168,6 +169,7 @@ void storm_begin_free(struct storm_begin *b)
 static size_t body_room(const struct storm_open *o)
 {
 	return 256 + o->authority_len + STORM_BEGIN_MAX +
+		10 * (size_t) o->excluded.count +
 		storm_nodes_room(o->nodes, o->count);
 }
 
@@ -193,7 +195,8 @@ static int body_pack(struct storm_open *o)
 	storm_put_addr(&b, &o->owner);
 	storm_put_addr(&b, &o->group);
 	storm_put8(&b, (o->multicast ? OPEN_MULTICAST : 0) |
-		   (o->has_begin ? OPEN_BEGIN : 0));
+		   (o->has_begin ? OPEN_BEGIN : 0) |
+		   (o->founding ? OPEN_FOUNDING : 0));
 	storm_put32(&b, o->radix);
 	storm_put32(&b, o->mtu);
 	storm_put64(&b, o->window);
@@ -207,6 +210,7 @@ static int body_pack(struct storm_open *o)
 	storm_put32(&b, (uint32_t) o->authority_len);
 	storm_put(&b, o->authority, o->authority_len);
 	storm_put_nodes(&b, o->nodes, o->count);
+	storm_put_set(&b, &o->excluded);
 	if (b.bad || (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
 		free(buf);
 		return STORM_ETOOBIG;
@@ -327,6 +331,7 @@ static int body_unpack(struct storm_open *o)
 	storm_get_addr(&i, &o->group);
 	flags = storm_get8(&i);
 	o->multicast = flags & OPEN_MULTICAST;
+	o->founding = flags & OPEN_FOUNDING;
 	o->radix = storm_get32(&i);
 	o->mtu = storm_get32(&i);
 	o->window = storm_get64(&i);
@@ -337,11 +342,12 @@ static int body_unpack(struct storm_open *o)
 	o->epoch = storm_get32(&i);
 	n = storm_get16(&i);
 	p = storm_get(&i, n);
-	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN)) ||
+	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN | OPEN_FOUNDING)) ||
 	    o->radix < 2 || o->radix > 64 || o->mtu < STORM_MTU_MIN ||
 	    o->mtu > STORM_DATAGRAM_MAX || o->window < 65536 ||
 	    o->dead_timeout < TIME_MIN || o->dead_timeout > TIME_MAX ||
-	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX || !o->epoch)
+	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX || !o->epoch ||
+	    (o->founding && !o->cluster))
 		return STORM_EINVAL;
 	if (!!(flags & OPEN_BEGIN) != (n > 0))
 		return STORM_EINVAL;
@@ -361,7 +367,9 @@ static int body_unpack(struct storm_open *o)
 	err = storm_get_nodes(&i, &o->nodes, &o->count);
 	if (err)
 		return err;
-	if (!storm_in_done(&i) || o->self >= o->count)
+	storm_get_set(&i, &o->excluded, o->count - 1);
+	if (!storm_in_done(&i) || o->self >= o->count ||
+	    (o->excluded.count && !o->cluster))
 		return STORM_EINVAL;
 	if (begin_len) {
 		err = storm_begin_unpack(&o->begin, begin, begin_len, o->count);
@@ -473,6 +481,7 @@ void storm_open_free(struct storm_open *o)
 	storm_begin_free(&o->begin);
 	if (!o->shared || !--*o->shared) {
 		storm_nodes_free(o->nodes, o->count);
+		storm_idset_clear(&o->excluded);
 		free(o->authority);
 		free(o->cred);
 		free(o->body);

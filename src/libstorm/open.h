@@ -64,10 +64,13 @@ struct storm_open {
 	uint64_t window, dead_timeout, op_timeout, heartbeat;
 	uint64_t cluster;	/* which cluster domain; 0: a step domain */
 	uint32_t epoch;		/* the first one of this owner */
+	bool founding;		/* the cluster domain's first owner: nobody has
+				   anything to remember */
 	uint8_t *authority;
 	size_t authority_len;
 	struct storm_node *nodes;	/* names owned */
 	uint32_t count;
+	struct storm_idset excluded;	/* as the epoch begins */
 	bool has_begin;
 	struct storm_begin begin;	/* of the first operation */
 	/* as received or made: what the children get */

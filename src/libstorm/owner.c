@@ -1,6 +1,6 @@
 /*
- * owner.c - a step domain's owner: OPEN, epochs and who is a member, casts, and
- * the master's side of termination detection (Algorithm 8): reports come in,
+ * owner.c - a domain's owner: OPEN, the state that it says to all, and the
+ * master's side of termination detection (Algorithm 8): reports come in,
  * each is acknowledged end to end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -207,9 +207,9 @@ static void ask(struct storm_owner *o, uint64_t now)
 	o->ask_at = now + o->ask_every;
 }
 
-/* A child has missed the state.  A heartbeat is the only one in a second, and
- * who misses all for some seconds takes us for dead, with its subtree. */
-static void say_again(struct storm_owner *o, const struct storm_child *c)
+/* The state as it was said last. */
+static void say_again(struct storm_owner *o, uint16_t flags,
+		      const struct storm_addr *to)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(o->open->mtu), len;
@@ -217,10 +217,23 @@ static void say_again(struct storm_owner *o, const struct storm_child *c)
 	o->cast.flags &= STORM_CAST_CHAIN;
 	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
 								   sizeof(body));
-	if (len)	/* by multicast those below have heard it themselves */
-		storm_link_send(&o->link, STORM_MSG_CAST,
-				by_group(o) ? 0 : STORM_HDR_RELAY, o->cast.op,
-				body, len, &o->open->nodes[c->node].addr, 1);
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
+				body, len, to, 1);
+}
+
+/* A child has missed the state.  A heartbeat is the only one in a second, and
+ * who misses all for some seconds takes us for dead, with its subtree. */
+void owner_tell(struct storm_owner *o, uint32_t node)
+{
+	/* by multicast those below have heard it themselves */
+	say_again(o, by_group(o) ? 0 : STORM_HDR_RELAY,
+		  &o->open->nodes[node].addr);
+}
+
+void owner_say_to_group(struct storm_owner *o)
+{
+	say_again(o, 0, &o->open->group);
 }
 
 static void send_acks(struct storm_owner *o, bool down_the_tree)
@@ -275,19 +288,23 @@ void owner_sum_up(struct storm_owner *o)
 
 /* Along the tree, those below a dead node have heard nothing since it died, and
  * may hear nothing for as long again, if their next parent is dead, too. */
-static void tell_orphans(struct storm_owner *o, const uint32_t *node,
-			 uint32_t n)
+void owner_tell_orphans(struct storm_owner *o, const struct storm_idset *node)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	struct storm_addr to[64];
-	size_t len = state(o, STORM_CAST_ASK, body), count = 0;
+	size_t len, n = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if (storm_tree_member(&o->tree, node[i]))
-			to[count++] = o->open->nodes[node[i]].addr;
-	if (len && count)
+	if (by_group(o) || !o->tree.members)
+		return;
+	for (uint32_t i = 0; i < node->count; i++)
+		for (uint32_t k = node->r[i].first;
+		     k <= node->r[i].last && n < 64; k++)
+			if (storm_tree_member(&o->tree, k))
+				to[n++] = o->open->nodes[k].addr;
+	len = n ? state(o, STORM_CAST_ASK, body) : 0;
+	if (len)
 		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
-				o->cast.op, body, len, to, count);
+				o->cast.op, body, len, to, n);
 }
 
 /* Something new is asked of all. */
@@ -305,37 +322,15 @@ void owner_blame(const struct storm_idset *late, struct fault_list *l)
 			fault_add(l, k, STORM_ETIME, 0);
 }
 
-/* A node is gone: the next epoch begins without it. */
-static void exclude(struct storm_owner *o, uint32_t node, enum storm_err why,
-		    int sys, uint64_t now)
+void owner_ask_all(struct storm_owner *o, uint64_t now)
 {
-	struct storm_fault f = { node, why, sys };
-	uint32_t orphan[64], orphans;
-
-	if (!storm_tree_member(&o->tree, node))
-		return;
-	orphans = storm_tree_children(&o->tree, node, orphan);
-	if (storm_idset_add(&o->cast.excluded, node, node) ||
-	    storm_tree_exclude(&o->tree, &o->cast.excluded))
-		return;
-	o->link.epoch++;
-	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
-			      now);
-	owner_xfer_lost(o, node, why, sys);
-	if (o->ops.fault)
-		o->ops.fault(o->arg, &f);
-	if (o->tree.members) {
-		if (by_group(o))
-			owner_cast(o, 0);
-		else
-			tell_orphans(o, orphan, orphans);
-		relay_state(o, STORM_CAST_ASK, NULL);
-		owner_ask_soon(o, now);
-	}
-	owner_sum_up(o);
+	if (by_group(o))
+		owner_cast(o, 0);
+	relay_state(o, STORM_CAST_ASK, NULL);
+	owner_ask_soon(o, now);
 }
 
-static void open_failed(struct storm_owner *o)
+void owner_open_failed(struct storm_owner *o)
 {
 	struct storm_outcome out;
 
@@ -354,6 +349,8 @@ static void opened(struct storm_owner *o, uint64_t now)
 	o->tl.opened = now;
 	o->stats.multicast = o->multicast;
 	o->ops.opened(o->arg, &out);
+	if (owner_is_cluster(o))
+		owner_xfer_inherit(o, now);
 	owner_xfer_advance(o, now);
 }
 
@@ -373,7 +370,7 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 		o->ask_at = now + PROBE_EVERY;
 		return;
 	}
-	o->multicast = o->conf.set.multicast;
+	o->multicast = o->conf.set.multicast && o->tree.members;
 	opened(o, now);
 }
 
@@ -383,13 +380,18 @@ static void advance(struct storm_owner *o, uint64_t now)
 	owner_sum_up(o);
 	if (o->phase == OWNER_OPENING) {
 		for (uint32_t i = 0; i < o->sum.nfaults; i++)
-			if (storm_fault_of_session(o->sum.faults[i].why))
+			if (storm_fault_of_session(o->sum.faults[i].why) &&
+			    storm_tree_member(&o->tree,
+					      o->sum.faults[i].node))
 				fault_add(&o->faults, o->sum.faults[i].node,
 					  o->sum.faults[i].why,
 					  o->sum.faults[i].sys);
-		if (o->faults.count)
-			open_failed(o);
-		else if (!o->sum.behind.count)
+		if (owner_is_cluster(o))
+			owner_opening(o, now);
+		else if (o->faults.count)
+			owner_open_failed(o);
+		if (o->phase == OWNER_OPENING && !o->sum.behind.count &&
+		    !o->faults.count)
 			all_answered(o, now);
 		return;
 	}
@@ -400,12 +402,14 @@ static void advance(struct storm_owner *o, uint64_t now)
 	}
 	if (o->phase != OWNER_OPEN)
 		return;
+	if (o->sum.fresh.count)		/* it came back before it was missed */
+		owner_exclude_fresh(o, now);
 	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
 		struct storm_fault f = o->sum.faults[i];
 
 		if (storm_fault_of_session(f.why) &&
 		    storm_tree_member(&o->tree, f.node)) {
-			exclude(o, f.node, f.why, f.sys, now);
+			owner_exclude_one(o, f.node, f.why, f.sys, now);
 			/* the sum is a new one, unless memory is short */
 			if (!storm_tree_member(&o->tree, f.node))
 				i = UINT32_MAX;
@@ -505,10 +509,39 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 	}
 	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
 	    now >= o->said_at + SAID_AGAIN)
-		say_again(o, c);
+		owner_tell(o, c->node);
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
 			    o->sum.repaired : o->stats.repaired;
 	advance(o, now);
+}
+
+/* Of who is no member only one thing is heard, and only in the epoch that he is
+ * outside of now: then it is no message of a life before. */
+static void outsider(struct storm_owner *o, const struct storm_header *h,
+		     const struct storm_rx *rx, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_status st;
+	size_t len;
+
+	if (!owner_is_cluster(o) || h->type != STORM_MSG_STATUS) {
+		o->link_stats.fenced++;
+		return;
+	}
+	if (storm_link_open(&o->link, h, false, rx, body, &len))
+		return;
+	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (st.flags & STORM_STATUS_JOIN && h->epoch == o->link.epoch) {
+		storm_idset_add(&o->joining, h->sender, h->sender);
+		o->joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
+	} else {
+		owner_tell(o, h->sender);
+	}
+	storm_status_free(&st);
+	owner_xfer_advance(o, now);
 }
 
 static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
@@ -529,14 +562,18 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		return;
 	}
 	if (!storm_tree_member(&o->tree, h.sender)) {
-		o->link_stats.fenced++;
+		outsider(o, &h, rx, now);
 		return;
 	}
-	if (storm_link_open(&o->link, &h, rx, body, &len))
+	if (storm_link_open(&o->link, &h, true, rx, body, &len))
 		return;
 	c = storm_child_find(o->child, o->children, h.sender);
 	if (c)
 		c->last_heard = now;
+	/* of an epoch that is over: it has missed that there is another */
+	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
+	    owner_is_cluster(o))
+		owner_tell(o, h.sender);
 	if (h.type == STORM_MSG_NACK)
 		owner_xfer_nacked(o, &h, body, len, now);
 	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)
@@ -559,21 +596,29 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 {
 	struct storm_child *c = storm_child_find(o->child, o->children, node);
 
+	if (session == o->link.session && why == STORM_ESUPERSEDED &&
+	    owner_is_cluster(o) && o->phase > OWNER_NEW &&
+	    o->phase < OWNER_FAILED) {
+		owner_superseded(o, now);
+		return;
+	}
 	/* heard from: it has taken the OPEN, whatever came of the stream */
 	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
 	    c->heard)
 		return;
-	(void) now;
 	fault_add(&o->faults, node, why, sys);
 	/* told from the tick: the others' failures come along */
 }
 
 /* ------------------------------------------------------------------ timers --- */
 
-static void open_late(struct storm_owner *o)
+static void open_late(struct storm_owner *o, uint64_t now)
 {
 	owner_blame(&o->sum.behind, &o->faults);
-	open_failed(o);
+	if (owner_is_cluster(o))
+		owner_opening(o, now);
+	else
+		owner_open_failed(o);
 }
 
 static void silent_children(struct storm_owner *o, uint64_t now)
@@ -585,7 +630,7 @@ static void silent_children(struct storm_owner *o, uint64_t now)
 	for (uint32_t i = 0; i < o->children; i++) {
 		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
 			continue;
-		exclude(o, o->child[i].node, STORM_ELOST, 0, now);
+		owner_exclude_one(o, o->child[i].node, STORM_ELOST, 0, now);
 		advance(o, now);
 		return;		/* the others at the next tick */
 	}
@@ -601,15 +646,16 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 	uint64_t next = STORM_NEVER, t;
 
 	if (o->phase == OWNER_OPENING) {
-		if (o->faults.count) {
-			open_failed(o);
-			return STORM_NEVER;
-		}
+		if (o->faults.count)
+			advance(o, now);
 		t = o->phase_at + o->conf.set.open_timeout;
-		if (now >= t) {
-			open_late(o);
-			return STORM_NEVER;
+		if (o->phase == OWNER_OPENING && now >= t) {
+			open_late(o, now);
+			advance(o, now);
+			t = o->phase_at + o->conf.set.open_timeout;
 		}
+		if (o->phase != OWNER_OPENING)
+			return o->phase == OWNER_FAILED ? STORM_NEVER : now;
 		if (now >= o->ask_at)
 			ask(o, now);
 		o->ticked = now;
@@ -632,7 +678,9 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	silent_children(o, now);
 	o->ticked = now;
-	if (!o->tree.members) {
+	if (o->phase != OWNER_OPEN)
+		return STORM_NEVER;
+	if (!o->tree.members && !owner_is_cluster(o)) {
 		owner_xfer_end_all(o);
 		owner_compare_end_all(o);
 		return STORM_NEVER;
@@ -662,6 +710,10 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		o->cast.heartbeat++;
 		owner_cast(o, 0);
 		o->beat_at = now + o->conf.set.heartbeat;
+		if (owner_is_cluster(o)) {
+			owner_try_multicast(o);
+			owner_invite_some(o);
+		}
 	}
 	return min64(next, o->beat_at);
 }
@@ -675,7 +727,12 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 
 	if (o->phase != OWNER_NEW)
 		return STORM_EINVAL;
-	if (o->xfer) {
+	if (owner_is_cluster(o)) {
+		o->heir = calloc(1, sizeof(*o->heir));
+		if (!o->heir)
+			return STORM_ENOMEM;
+	} else if (o->xfer) {
+		o->xfer->begin.op = ++o->ops_made;
 		op->has_begin = true;
 		op->begin = o->xfer->begin;	/* shares path and set */
 	}
@@ -697,21 +754,13 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 				    STORM_NO_NODE, now);
 	if (err)
 		return err;
+	err = owner_begin_epoch(o);
+	if (err)
+		return err;
 	o->phase = OWNER_OPENING;
 	o->phase_at = o->tl.open_sent = o->ticked = now;
 	o->beat_at = now + o->conf.set.heartbeat;
-	for (uint32_t i = 0; i < o->children; i++) {
-		uint32_t node = o->child[i].node;
-		size_t len;
-		uint8_t *buf = storm_open_stream(op, node, &len);
-		int rc = buf ? o->t->ops->send_stream(o->t,
-				&op->nodes[node].addr, op->session, node, buf,
-				len) : -ENOMEM;
-
-		free(buf);
-		if (rc)
-			fault_add(&o->faults, node, STORM_ELOST, -rc);
-	}
+	owner_open_children(o);
 	owner_sum_up(o);
 	owner_ask_soon(o, now);
 	return STORM_OK;
@@ -720,8 +769,9 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 void storm_owner_close(struct storm_owner *o, uint64_t now)
 {
 	(void) now;
+	/* nodes of the cluster domain wait for the next owner */
 	if (o->phase > OWNER_NEW && o->phase < OWNER_CLOSED &&
-	    o->link.session) {
+	    o->link.session && !owner_is_cluster(o)) {
 		if (o->xfer && !o->xfer->decision &&
 		    o->xfer->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
@@ -805,7 +855,9 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->dead_timeout = conf->set.dead_timeout;
 	op->op_timeout = conf->set.op_timeout;
 	op->heartbeat = conf->set.heartbeat;
-	op->epoch = 1;
+	op->cluster = conf->cluster;
+	op->founding = conf->cluster && !conf->epoch;
+	op->epoch = conf->cluster ? owner_first_epoch(conf->epoch) : 1;
 	/* any group of the pool: strangers on it cost a look at the header */
 	op->group = conf->set.group;
 	op->group.port = conf->set.port;
@@ -827,8 +879,16 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	o->conf.nodes = op->nodes;
 	o->conf.authority = op->authority;
 	storm_tree_init(&o->tree, conf->count, conf->set.radix);
+	if (conf->excluded &&
+	    (storm_idset_union(&o->cast.excluded, conf->excluded) ||
+	     storm_idset_union(&op->excluded, conf->excluded) ||
+	     storm_tree_exclude(&o->tree, &o->cast.excluded)))
+		goto no_set;
+	o->conf.excluded = NULL;
 	*err = STORM_OK;
 	return o;
+no_set:
+	storm_idset_clear(&o->cast.excluded);
 fail:
 	if (o)
 		o->open = NULL;
@@ -847,6 +907,8 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_status_free(&o->sum);
 	storm_reports_clear(&o->reports);
 	storm_cast_free(&o->cast);
+	storm_idset_clear(&o->joining);
+	free(o->heir);
 	free(o->faults.f);
 	storm_tree_free(&o->tree);
 	storm_link_free(&o->link);

@@ -22,6 +22,8 @@ struct storm_owner_ops {
 			     struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
+	/* cluster domain: a node is a member again; NULL: not asked for */
+	void (*joined)(void *arg, uint32_t node);
 };
 
 /* conf is copied; t must outlive the owner. */

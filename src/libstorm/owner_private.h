@@ -86,7 +86,11 @@ struct storm_owner {
 	struct storm_reports reports;
 	struct storm_status sum;	/* of all subtrees */
 	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
+	struct owner_xfer *heir;	/* room for what the owner before left */
 	uint64_t ops_made;
+	struct storm_idset joining;	/* nodes outside that want in */
+	bool joining_deaf;		/* one of them has heard no multicast */
+	uint32_t invited;		/* one past the last of them invited */
 	uint32_t chunk, batch;		/* bytes; datagrams in one send */
 	struct owner_compare *cmp, **cmp_tail;	/* the first is under way */
 	uint64_t cmp_at;
@@ -114,6 +118,41 @@ void owner_ask_soon(struct storm_owner *o, uint64_t now);
 void owner_answered(struct storm_owner *o, uint64_t now);
 const struct storm_addr *owner_data_addr(const struct storm_owner *o);
 
+void owner_open_failed(struct storm_owner *o);
+/* Say the state and ask for everybody's answer. */
+void owner_ask_all(struct storm_owner *o, uint64_t now);
+/* Say it to these, which their parents have left without. */
+void owner_tell_orphans(struct storm_owner *o, const struct storm_idset *node);
+/* Say the state to the group, whatever is known of it. */
+void owner_say_to_group(struct storm_owner *o);
+/* Say the state to one node, whatever it is. */
+void owner_tell(struct storm_owner *o, uint32_t node);
+
+/* owner_member.c */
+bool owner_is_cluster(const struct storm_owner *o);
+/* Where an owner begins, this one having been saved last. */
+uint32_t owner_first_epoch(uint32_t saved);
+int owner_begin_epoch(struct storm_owner *o);
+/* Send OPEN to a node; 0 or a negative errno. */
+int owner_invite(struct storm_owner *o, uint32_t node);
+void owner_open_children(struct storm_owner *o);
+/* OPENING the cluster domain: who cannot be had stays outside. */
+void owner_opening(struct storm_owner *o, uint64_t now);
+/* The next epoch begins without these nodes.  An error: they are still in, or
+ * (ESUPERSEDED) the domain is lost. */
+int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
+		  enum storm_err why, int sys, uint64_t now);
+int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
+		      int sys, uint64_t now);
+/* A node has refused OPEN: it serves another owner. */
+void owner_superseded(struct storm_owner *o, uint64_t now);
+/* Those that say that they have forgotten. */
+void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
+void owner_invite_some(struct storm_owner *o);
+void owner_try_multicast(struct storm_owner *o);
+/* Who has asked to join is let in; between two operations. */
+void owner_admit(struct storm_owner *o, uint64_t now);
+
 /* owner_compare.c */
 void owner_compare_advance(struct storm_owner *o, uint64_t now);
 /* When the one under way is late; NEVER. */
@@ -127,6 +166,8 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 /* Queue what b announces (taken over). */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 		     const void *buf, void *token, uint64_t now);
+/* The operation that the owner before may have left undecided. */
+void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
 void owner_xfer_advance(struct storm_owner *o, uint64_t now);
 uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
 /* Those that are late are about to be asked. */

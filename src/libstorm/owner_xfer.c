@@ -45,7 +45,6 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 		return STORM_ENOMEM;
 	}
 	x->begin = *b;
-	x->begin.op = ++o->ops_made;
 	x->buf = buf;
 	x->token = token;
 	*o->xfer_tail = x;
@@ -169,6 +168,8 @@ static void start(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->xfer;
 
+	if (!x->begin.op)
+		x->begin.op = ++o->ops_made;
 	x->chunks = x->begin.size / o->chunk + (x->begin.size % o->chunk != 0);
 	x->moved_at = now;
 	o->cast.op = x->begin.op;
@@ -237,9 +238,13 @@ static void moved(struct storm_owner *o, uint64_t now)
 /* The sum of the subtrees has changed: can the first transfer go on? */
 void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 {
-	while (o->phase == OWNER_OPEN && o->xfer) {
+	while (o->phase == OWNER_OPEN) {
 		struct owner_xfer *x = o->xfer;
 
+		if (!x || x->state == XFER_QUEUED)
+			owner_admit(o, now);
+		if (!x || o->phase != OWNER_OPEN)
+			return;
 		if (x->state == XFER_QUEUED && beyond_members(o)) {
 			done(o, STORM_ABORTED);
 			continue;
@@ -281,6 +286,26 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		}
 		return;
 	}
+}
+
+/* "If any member applied the undecided operation all do, else it aborts": who
+ * has taken COMMIT, whether it has shown it yet or not, has it from an owner
+ * that knew all of P to be STAGED. */
+void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->heir;
+
+	o->ops_made = o->sum.last;
+	if (!o->sum.last)
+		return;
+	o->heir = NULL;
+	x->begin.op = o->cast.op = o->sum.last;
+	x->next = o->xfer;
+	if (!o->xfer)
+		o->xfer_tail = &x->next;
+	o->xfer = x;
+	decide(o, o->sum.flags & STORM_STATUS_COMMITTED ? STORM_COMMIT :
+							   STORM_ABORT, now);
 }
 
 /* No node has heard of it. */
@@ -459,6 +484,22 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 	}
 }
 
+/* It is decided, and somebody does not say that he shows it: he is no member any
+ * more, or what comes next would come to him before this.  False: x is gone. */
+static bool give_up(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	struct storm_idset late = { 0 };
+
+	if (!storm_idset_union(&late, &o->sum.behind) && late.count)
+		owner_exclude(o, &late, STORM_ETIME, 0, now);
+	storm_idset_clear(&late);
+	if (o->xfer == x)
+		x->moved_at = now;
+	owner_xfer_advance(o, now);
+	return o->xfer == x;
+}
+
 uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->xfer;
@@ -476,14 +517,10 @@ uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
 		owner_blame(&o->sum.behind, &x->faults);
 		if (!x->faults.count)	/* they took all that we could send */
 			fault_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
-		if (x->state < XFER_DECIDED) {
+		if (x->state < XFER_DECIDED)
 			decide(o, STORM_ABORT, now);
-		} else {
-			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
-							      STORM_ABORTED);
-			owner_xfer_advance(o, now);
+		else if (!give_up(o, now))
 			return now;
-		}
 		late = x->moved_at + o->conf.set.op_timeout;
 	}
 	return next < late ? next : late;

@@ -125,7 +125,7 @@ static void datagrams(struct storm_sim *sim, struct endpoint *ep,
 	if (ep->nm)
 		storm_nm_datagrams(ep->nm, rx, n, sim->now);
 	else
-		storm_owner_datagrams(sim->owner, rx, n, sim->now);
+		storm_owner_datagrams(ep->owner, rx, n, sim->now);
 	sim->given = NULL;
 }
 
@@ -135,11 +135,11 @@ static void input(struct storm_sim *sim, struct event *e)
 	struct storm_open *o = NULL;
 	int err;
 
-	if (e->to == sim->conf.nodes) {
+	if (ep->owner) {
 		if (e->kind == EV_DATAGRAM)
 			datagrams(sim, ep, e);
 		else if (e->kind == EV_REFUSED)
-			storm_owner_stream_failed(sim->owner, e->session,
+			storm_owner_stream_failed(ep->owner, e->session,
 						  e->node, e->err, e->sys,
 						  sim->now);
 		return;
@@ -185,7 +185,7 @@ static void tick(struct storm_sim *sim, struct endpoint *ep)
 		next = ep->paused_until;
 	} else if (!ep->down) {
 		next = ep->nm ? storm_nm_tick(ep->nm, sim->now) :
-				storm_owner_tick(sim->owner, sim->now);
+				storm_owner_tick(ep->owner, sim->now);
 		/* a state machine that wants to run again at once still
 		 * takes time to do so */
 		if (next <= sim->now)
@@ -205,11 +205,24 @@ static uint32_t sender(const struct event *e)
 	return h.sender;
 }
 
+struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node)
+{
+	return &sim->ep[node == STORM_NO_NODE ?
+			sim->conf.nodes + sim->owners - 1 : node];
+}
+
+/* How others call an endpoint. */
+static uint32_t called(const struct storm_sim *sim, uint32_t index)
+{
+	return index == sim->conf.nodes + sim->owners - 1 ? STORM_NO_NODE :
+							    index;
+}
+
 /* What an endpoint is given (NULL: nothing but the time), and what it does. */
 static void run(struct storm_sim *sim, struct endpoint *ep, struct event *e)
 {
 	const struct storm_sim_watch *w = &sim->watch;
-	uint32_t node = ep->index == sim->conf.nodes ? STORM_NO_NODE : ep->index;
+	uint32_t node = called(sim, ep->index);
 	uint32_t from = w->before || w->after ? sender(e) : STORM_SIM_NOBODY;
 	uint64_t sent = ep->traffic.tx_control.bytes + ep->traffic.tx_bulk.bytes;
 
@@ -264,7 +277,7 @@ void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w)
 
 void storm_sim_called(struct storm_sim *sim, uint32_t node)
 {
-	tick(sim, &sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node]);
+	tick(sim, storm_sim_endpoint(sim, node));
 }
 
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
@@ -297,51 +310,97 @@ void storm_sim_node_start(struct endpoint *ep)
 		abort();
 }
 
+/* The one place where epochs are kept, as all owners see it. */
+static int save(void *arg, uint32_t was, uint32_t epoch,
+		const struct storm_idset *excluded)
+{
+	struct storm_sim *sim = arg;
+
+	if (sim->saved != was)
+		return -1;
+	sim->saved = epoch;
+	storm_idset_clear(&sim->saved_excluded);
+	storm_idset_union(&sim->saved_excluded, excluded);
+	return 0;
+}
+
+static bool owner_start(struct storm_sim *sim, void *arg)
+{
+	uint32_t n = sim->conf.nodes;
+	struct endpoint *ep = &sim->ep[n + sim->owners];
+	struct storm_node *nodes = calloc(n, sizeof(*nodes));
+	struct storm_domain_conf dc = {
+		.nodes = nodes, .count = n, .set = sim->conf.set,
+		.cluster = sim->conf.cluster, .epoch = sim->saved,
+		.excluded = &sim->saved_excluded, .save = save, .arg = sim,
+	};
+	struct storm_addr self;
+	int err;
+
+	if (!nodes)
+		abort();
+	for (uint32_t i = 0; i < n; i++) {
+		nodes[i].name = sim->names[i];
+		storm_sim_address(i, &nodes[i].addr);
+	}
+	storm_sim_address(ep->index, &self);
+	ep->owner = storm_owner_create(&dc, &ep->t, &self, &sim->ops, arg,
+				       &err);
+	free(nodes);
+	if (!ep->owner)
+		return false;
+	sim->owners++;
+	tick_at(ep, sim->now);
+	return true;
+}
+
+bool storm_sim_succeed(struct storm_sim *sim, void *arg)
+{
+	return sim->conf.cluster && sim->owners < STORM_SIM_OWNERS &&
+	       owner_start(sim, arg);
+}
+
+uint32_t storm_sim_saved(const struct storm_sim *sim,
+			 const struct storm_idset **excluded)
+{
+	*excluded = &sim->saved_excluded;
+	return sim->saved;
+}
+
 struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 				   const struct storm_owner_ops *ops,
 				   void *arg)
 {
 	struct storm_sim *sim = calloc(1, sizeof(*sim));
 	uint32_t n = conf->nodes;
-	struct storm_node *nodes = calloc(n, sizeof(*nodes));
-	struct storm_domain_conf dc = { .nodes = nodes, .count = n,
-					.set = conf->set };
-	struct storm_addr self;
-	int err;
 
-	if (!sim || !nodes)
+	if (!sim)
 		abort();
 	storm_credential_use(&storm_sim_credential);
 	sim->conf = *conf;
 	storm_sim_line_init(sim);
 	sim->random = conf->seed;
 	sim->now = STORM_SEC;
-	sim->ep = calloc(n + 1, sizeof(*sim->ep));
+	sim->ops = *ops;
+	sim->ep = calloc(n + STORM_SIM_OWNERS, sizeof(*sim->ep));
 	sim->names = calloc(n, sizeof(*sim->names));
 	if (!sim->ep || !sim->names)
 		abort();
-	for (uint32_t i = 0; i <= n; i++) {
+	for (uint32_t i = 0; i < n + STORM_SIM_OWNERS; i++) {
 		sim->ep[i].t.ops = &storm_sim_transport_ops;
 		sim->ep[i].sim = sim;
 		sim->ep[i].index = i;
 		sim->ep[i].tick_at = sim->ep[i].tick_queued =
 			sim->ep[i].writable_at = STORM_NEVER;
-		if (i == n)
-			break;
+		if (i >= n)
+			continue;
 		snprintf(sim->names[i], sizeof(sim->names[i]), "n%u", i + 1);
-		nodes[i].name = sim->names[i];
-		storm_sim_address(i, &nodes[i].addr);
 		storm_sim_node_start(&sim->ep[i]);
 	}
-	storm_sim_address(n, &self);
-	sim->owner = storm_owner_create(&dc, &sim->ep[n].t, &self, ops, arg,
-					&err);
-	free(nodes);
-	if (!sim->owner) {
+	if (!owner_start(sim, arg)) {
 		storm_sim_destroy(sim);
 		return NULL;
 	}
-	tick_at(&sim->ep[n], sim->now);
 	return sim;
 }
 
@@ -350,7 +409,9 @@ void storm_sim_destroy(struct storm_sim *sim)
 	if (!sim)
 		return;
 	storm_sim_heal(sim);
-	storm_owner_destroy(sim->owner);
+	for (uint32_t i = 0; i < sim->owners; i++)
+		storm_owner_destroy(sim->ep[sim->conf.nodes + i].owner);
+	storm_idset_clear(&sim->saved_excluded);
 	/* whose sessions hang up their streams */
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		storm_nm_destroy(sim->ep[i].nm);
@@ -373,7 +434,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 
 struct storm_owner *storm_sim_owner(struct storm_sim *sim)
 {
-	return sim->owner;
+	return storm_sim_endpoint(sim, STORM_NO_NODE)->owner;
 }
 
 struct storm_nm *storm_sim_nm(struct storm_sim *sim, uint32_t node)
@@ -394,5 +455,5 @@ uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node)
 const struct storm_sim_traffic *storm_sim_traffic(const struct storm_sim *sim,
 						  uint32_t node)
 {
-	return &sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node].traffic;
+	return &storm_sim_endpoint(sim, node)->traffic;
 }

@@ -33,7 +33,10 @@ struct storm_sim_conf {
 	 * was lost of it: no reordering within one, but a thousand nodes more. */
 	bool frames;
 	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
+	uint64_t cluster;		/* as in storm_domain_conf */
 };
+
+#define STORM_SIM_OWNERS 16	/* at most, one after the other */
 
 /* A file as a node shows it: under its final name. */
 struct storm_sim_file {
@@ -73,6 +76,14 @@ uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
  * which stay until the end: nodes compare what they write and keep where they
  * wrote it, rather than a copy each.  Nothing else is different. */
 void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size);
+
+/* The cluster domain: another owner begins where the one before has saved last,
+ * dead or not, and is storm_sim_owner() from now on, its callbacks with this arg;
+ * it is not OPEN yet.  False: there were too many. */
+bool storm_sim_succeed(struct storm_sim *sim, void *arg);
+/* What was saved last. */
+uint32_t storm_sim_saved(const struct storm_sim *sim,
+			 const struct storm_idset **excluded);
 
 /* Run until done(arg) or so much virtual time has passed; true: done. */
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,

@@ -12,11 +12,6 @@
 #include "sim_private.h"
 #include "wire.h"
 
-static struct endpoint *endpoint(struct storm_sim *sim, uint32_t node)
-{
-	return &sim->ep[node == STORM_NO_NODE ? sim->conf.nodes : node];
-}
-
 /* ------------------------------------------------------------- nodes, owner --- */
 
 static void down(struct endpoint *ep)
@@ -29,23 +24,20 @@ static void down(struct endpoint *ep)
 
 void storm_sim_crash(struct storm_sim *sim, uint32_t node)
 {
-	struct endpoint *ep = endpoint(sim, node);
+	struct endpoint *ep = storm_sim_endpoint(sim, node);
 
 	if (ep->down)
 		return;
 	down(ep);
-	if (node == STORM_NO_NODE) {
-		storm_owner_destroy(sim->owner);
-		sim->owner = NULL;
-	} else {
-		storm_nm_destroy(ep->nm);
-		ep->nm = NULL;
-	}
+	storm_owner_destroy(ep->owner);
+	ep->owner = NULL;
+	storm_nm_destroy(ep->nm);
+	ep->nm = NULL;
 }
 
 void storm_sim_restart(struct storm_sim *sim, uint32_t node)
 {
-	struct endpoint *ep = endpoint(sim, node);
+	struct endpoint *ep = storm_sim_endpoint(sim, node);
 
 	if (!ep->down)
 		return;
@@ -60,7 +52,7 @@ void storm_sim_foreign(struct storm_sim *sim, uint32_t node)
 
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns)
 {
-	endpoint(sim, node)->paused_until = sim->now + ns;
+	storm_sim_endpoint(sim, node)->paused_until = sim->now + ns;
 }
 
 /* The socket of a node that is stopped takes so much, the rest is lost. */
@@ -198,7 +190,7 @@ static void forge_stream(struct storm_sim *sim, struct endpoint *to,
 
 void storm_sim_forge(struct storm_sim *sim, uint32_t node)
 {
-	struct endpoint *to = endpoint(sim, node);
+	struct endpoint *to = storm_sim_endpoint(sim, node);
 	bool copy = storm_sim_chance(sim) % 4;
 	struct frame *f = copy ? overheard(sim) : NULL;
 

@@ -154,7 +154,7 @@ static void send_some(struct endpoint *ep, const struct storm_addr *to,
 	if (to->ip[0] != 0) {
 		uint32_t i = index_of(to);
 
-		if (i <= sim->conf.nodes)
+		if (i < sim->conf.nodes + sim->owners)
 			deliver(sim, i, false, f, mask,
 				at + storm_sim_latency(sim, ep->index, i));
 	} else if (sim->conf.multicast && joined(sim, to)) {
@@ -177,7 +177,7 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 
 	/* as over UDP: the owner's bulk data wait in a socket of some size, what
 	 * a node passes on is kept until it can go */
-	if (c == STORM_BULK && ep->index == sim->conf.nodes &&
+	if (c == STORM_BULK && ep->owner &&
 	    !storm_sim_line_room(ep))
 		return -EAGAIN;
 	f = storm_sim_frame_new(buf, len, seg);

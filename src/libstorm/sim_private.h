@@ -59,7 +59,7 @@ struct stream {			/* who waits for what becomes of it */
 struct endpoint {
 	struct storm_transport t;	/* first */
 	struct storm_sim *sim;
-	uint32_t index;			/* n: the owner */
+	uint32_t index;			/* from n on: the owners */
 	uint32_t life;
 	bool down, foreign;
 	int disk_error;
@@ -70,7 +70,8 @@ struct endpoint {
 	uint64_t writable_at;		/* who was told EAGAIN is called then */
 	uint32_t streams;		/* own ones: the first's number */
 	struct storm_sim_traffic traffic;
-	struct storm_nm *nm;
+	struct storm_nm *nm;		/* a node, or ... */
+	struct storm_owner *owner;	/* ... an owner */
 	uint64_t session;
 	struct storm_sim_file *files;
 	uint32_t nfiles;
@@ -92,8 +93,11 @@ struct storm_sim {
 	struct storm_sim_conf conf;
 	int levels;			/* of the network, and for each: */
 	double round_trip[STORM_SIM_LEVELS];	/* ns */
-	struct endpoint *ep;		/* nodes, then the owner */
-	struct storm_owner *owner;
+	struct endpoint *ep;		/* nodes, then the owners */
+	uint32_t owners;		/* so many there were */
+	struct storm_owner_ops ops;
+	uint32_t saved;			/* epoch, and the nodes outside */
+	struct storm_idset saved_excluded;
 	char (*names)[16];
 	uint64_t now, random, order;
 	struct turn *heap;
@@ -116,6 +120,9 @@ struct storm_sim {
 	uint64_t answers;	/* bytes, to strangers */
 	struct storm_sim_watch watch;
 };
+
+/* STORM_NO_NODE: the owner that began last. */
+struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node);
 
 /* sim.c: an event happens in its turn; its buf is the simulator's from here */
 void storm_sim_push(struct storm_sim *sim, struct event e);

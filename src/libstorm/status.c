@@ -7,7 +7,7 @@
 #include "status.h"
 
 /* bytes of a STATUS: without ranges and faults; of a range, of a fault */
-#define FIXED 85
+#define FIXED 97
 #define RANGE 8
 #define FAULT 9
 
@@ -15,12 +15,13 @@ void storm_status_free(struct storm_status *s)
 {
 	storm_idset_clear(&s->behind);
 	storm_idset_clear(&s->unanswered);
+	storm_idset_clear(&s->fresh);
 	memset(s, 0, sizeof(*s));
 }
 
 /* How many of each there is room for: some of each, for with none left all
  * would look well. */
-struct room { uint32_t behind, unanswered, faults; };
+struct room { uint32_t behind, unanswered, fresh, faults; };
 
 static bool make_room(struct room *r, size_t max)
 {
@@ -28,7 +29,10 @@ static bool make_room(struct room *r, size_t max)
 		uint32_t *most = r->behind >= r->unanswered ? &r->behind :
 							      &r->unanswered;
 
-		if (FIXED + RANGE * ((size_t) r->behind + r->unanswered) +
+		if (r->fresh > *most)
+			most = &r->fresh;
+		if (FIXED + RANGE * ((size_t) r->behind + r->unanswered +
+				     r->fresh) +
 		    FAULT * (size_t) r->faults <= max)
 			return true;
 		if (*most > 1 && (r->faults <= 1 ||
@@ -67,12 +71,15 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 						      STORM_BEHIND_KEPT,
 		s->unanswered.count < STORM_BEHIND_KEPT ?
 				s->unanswered.count : STORM_BEHIND_KEPT,
+		s->fresh.count < STORM_BEHIND_KEPT ? s->fresh.count :
+						     STORM_BEHIND_KEPT,
 		s->nfaults,
 	};
 
 	if (!make_room(&r, max))
 		return 0;
 	storm_put64(&o, s->version);
+	storm_put64(&o, s->last);
 	storm_put64(&o, s->op);
 	storm_put64(&o, s->floor);
 	storm_put8(&o, s->phase);
@@ -86,6 +93,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	storm_put64(&o, s->lost);
 	put_joined(&o, &s->behind, r.behind);
 	put_joined(&o, &s->unanswered, r.unanswered);
+	put_joined(&o, &s->fresh, r.fresh);
 	storm_put32(&o, s->faults_total);
 	storm_put16(&o, (uint16_t) r.faults);
 	for (uint32_t i = 0; i < r.faults; i++) {
@@ -103,6 +111,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 
 	memset(s, 0, sizeof(*s));
 	s->version = storm_get64(&i);
+	s->last = storm_get64(&i);
 	s->op = storm_get64(&i);
 	s->floor = storm_get64(&i);
 	s->phase = storm_get8(&i);
@@ -116,6 +125,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 	s->lost = storm_get64(&i);
 	storm_get_idset(&i, &s->behind, count - 1);
 	storm_get_idset(&i, &s->unanswered, count - 1);
+	storm_get_idset(&i, &s->fresh, count - 1);
 	s->faults_total = storm_get32(&i);
 	s->nfaults = storm_get16(&i);
 	if (i.bad || s->nfaults > STORM_FAULTS_KEPT ||
@@ -255,6 +265,18 @@ static void merge_cmp(struct storm_status *into, const struct storm_asked *a,
 		into->cmp = 0;
 }
 
+/* Only what is known of the highest operation counts. */
+static void merge_last(struct storm_status *into,
+		       const struct storm_status *child)
+{
+	if (child->last > into->last) {
+		into->last = child->last;
+		into->flags &= (uint8_t) ~STORM_STATUS_COMMITTED;
+	}
+	if (child->last == into->last)
+		into->flags |= child->flags & STORM_STATUS_COMMITTED;
+}
+
 static void merge_faults(struct storm_status *into,
 			 const struct storm_status *child)
 {
@@ -281,6 +303,10 @@ void storm_status_merge(struct storm_status *into,
 	if (!child)
 		return;
 	into->flags |= child->flags & STORM_STATUS_UNACKED;
+	merge_last(into, child);
+	/* with one of them left out the claim would be too much */
+	if (storm_idset_union(&into->fresh, &child->fresh))
+		into->phase = STORM_PHASE_NONE;
 	if (child->mtu < into->mtu)
 		into->mtu = child->mtu;
 	into->repaired += child->repaired;

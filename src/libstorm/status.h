@@ -22,7 +22,9 @@ enum storm_phase {
 #define STORM_STATUS_UNACKED 0x2	/* some report waits for the owner */
 #define STORM_STATUS_NO 0x4		/* op is a comparison: somebody said no */
 #define STORM_STATUS_LACKS 0x8		/* some node has not heard of op */
-#define STORM_STATUS_FLAGS 0xf
+#define STORM_STATUS_COMMITTED 0x10	/* somebody took COMMIT for last */
+#define STORM_STATUS_JOIN 0x20		/* from outside: let me in */
+#define STORM_STATUS_FLAGS 0x3f
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_BEHIND_KEPT 32		/* ranges */
@@ -43,6 +45,7 @@ struct storm_asked {
  */
 struct storm_status {
 	uint64_t version;
+	uint64_t last;			/* highest op that anybody knows */
 	uint64_t op, floor;		/* all but those behind: op, floor and */
 	uint8_t phase;			/* phase are reached; minimum */
 	uint8_t flags;
@@ -55,6 +58,7 @@ struct storm_status {
 	uint64_t repaired, lost;	/* chunks: sum, maximum */
 	struct storm_idset behind;	/* of the operation */
 	struct storm_idset unanswered;	/* of the comparison */
+	struct storm_idset fresh;	/* remember nothing of the domain */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };

@@ -51,7 +51,8 @@ enum storm_err {
 	STORM_ECLOSED = 15,	/* the domain is closed */
 	STORM_ENOENT = 16,	/* no such session, operation or segment */
 	STORM_ETOOBIG = 17,
-	STORM_ERANGE_ = 18	/* one past the last; not an error */
+	STORM_ESUPERSEDED = 18,	/* another owner has taken over the domain */
+	STORM_ERANGE_ = 19	/* one past the last; not an error */
 };
 
 /* A short sentence in lower case; never NULL, also for unknown numbers. */
@@ -186,6 +187,22 @@ struct storm_domain_conf {
 					   the first node.  Port ignored. */
 	uint32_t agent_uid;		/* MUNGE: only this uid may decode */
 	uint32_t job_id, step_id, step_het;	/* told to the nodes */
+	/*
+	 * The cluster domain: a number other than 0, the same for all of its
+	 * owners.  It outlives them (architecture: "Owner death"): nodes keep
+	 * their variables and the operation under way for the next owner,
+	 * nodes that cannot be reached are excluded instead of failing OPEN,
+	 * and come back by JOIN.  epoch and excluded are what was saved last
+	 * (0 and none: never); save() keeps an epoch before it is used, and
+	 * only if the one saved last is still was: otherwise it returns
+	 * non-zero, this owner has been superseded, and what is pending ends.
+	 * Called with the domain's lock held: no domain call from it.
+	 */
+	uint64_t cluster;		/* 0: a step domain */
+	uint32_t epoch;
+	const struct storm_idset *excluded;	/* copied; NULL: none */
+	int (*save)(void *arg, uint32_t was, uint32_t epoch,
+		    const struct storm_idset *excluded);
 	const void *authority;		/* opaque to libstorm: the sbcast
 					   credential; NULL: none; copied */
 	size_t authority_len;
@@ -193,6 +210,7 @@ struct storm_domain_conf {
 	 * NULL.  They may call storm_strerror and storm_log, no domain call. */
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
+	void (*on_joined)(void *arg, uint32_t node);	/* it is back */
 	void *arg;
 };
 

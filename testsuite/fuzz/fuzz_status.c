@@ -3,7 +3,8 @@
  * of it and says in turn.
  *
  *   u16 nodes less one, u8 radix less two, u16 room for what the parent says,
- *   u64 the parent's operation, then {u16 length, STATUS} until the end
+ *   u64 operation, u8 phase, u16 floor and u8 comparison that are asked for, then
+ *   {u16 length, STATUS} until the end
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,12 +19,23 @@ static void must_be_status(const struct storm_status *s, uint32_t count)
 	must(s->phase <= STORM_PHASE_ENDED);
 	must(!(s->flags & ~STORM_STATUS_FLAGS));
 	must(s->mtu >= STORM_MTU_MIN);
-	must_be_set(&s->missing, count - 1);
+	must_be_set(&s->behind, count - 1);
+	must_be_set(&s->unanswered, count - 1);
+	must_be_set(&s->fresh, count - 1);
 	for (uint32_t i = 0; i < s->nfaults; i++) {
 		must(s->faults[i].node < count);
 		must(s->faults[i].why > STORM_OK &&
 		     s->faults[i].why < STORM_ERANGE_);
 	}
+}
+
+/* A set may only grow on its way. */
+static void same_or_more(const struct storm_idset *was,
+			 const struct storm_idset *is, size_t room)
+{
+	must(storm_idset_covers(is, was) && !was->count == !is->count);
+	must(room < STORM_DATAGRAM_MAX || was->count > STORM_BEHIND_KEPT ||
+	     same_set(was, is));
 }
 
 /* Whoever reads it is no wiser than the writer, and not less where there was
@@ -40,19 +52,19 @@ static void same_again(const struct storm_status *s, size_t room,
 	must(len && len <= room);
 	must(!storm_status_unpack(&t, buf, len, count));
 	must_be_status(&t, count);
-	must(t.version == s->version && t.op == s->op && t.phase == s->phase &&
+	must(t.version == s->version && t.op == s->op && t.last == s->last &&
+	     t.floor == s->floor && t.phase == s->phase &&
 	     t.flags == s->flags && t.progress == s->progress);
 	must(t.cmp == s->cmp && t.cmp_false == s->cmp_false &&
 	     t.mtu == s->mtu && t.seen == s->seen &&
 	     t.repaired == s->repaired && t.lost == s->lost);
 	must(t.faults_total == s->faults_total);
-	must(storm_idset_covers(&s->missing, &t.missing));
-	must(!s->missing.count == !t.missing.count);
+	same_or_more(&s->behind, &t.behind, room);
+	same_or_more(&s->unanswered, &t.unanswered, room);
+	same_or_more(&s->fresh, &t.fresh, room);
 	must(!s->nfaults == !t.nfaults);
 	if (room == STORM_DATAGRAM_MAX)
-		must(t.nfaults == s->nfaults &&
-		     (s->missing.count > STORM_MISSING_KEPT ||
-		      same_set(&s->missing, &t.missing)));
+		must(t.nfaults == s->nfaults);
 	storm_status_free(&t);
 	free(buf);
 }
@@ -63,13 +75,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t count = storm_get16(&i) + 1u;
 	uint32_t radix = storm_get8(&i) % 63u + 2;
 	size_t room = LEAST + storm_get16(&i) % (STORM_DATAGRAM_MAX - LEAST);
-	struct storm_status sum = {
-		.op = storm_get64(&i), .phase = STORM_PHASE_ENDED,
-		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
-		.mtu = STORM_DATAGRAM_MAX,
-	};
+	const struct storm_idset all = { 0 };
+	struct storm_asked asked = { .op = storm_get64(&i), .p = &all,
+				     .cmp_p = &all };
+	struct storm_status sum;
 	struct storm_tree tree;
 
+	asked.phase = storm_get8(&i) % (STORM_PHASE_ENDED + 1);
+	asked.floor = storm_get16(&i);
+	asked.cmp = storm_get8(&i);
+	storm_status_init(&sum, &asked, STORM_DATAGRAM_MAX);
 	storm_tree_init(&tree, count, radix);
 	for (uint32_t child = 0; i.p < i.end && !i.bad && child < 8;
 	     child++) {
@@ -80,13 +95,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!storm_status_unpack(&s, buf, len, count)) {
 			must_be_status(&s, count);
 			same_again(&s, STORM_DATAGRAM_MAX, count);
-			storm_status_merge(&sum, &s);
+			storm_status_merge(&sum, &asked, &tree,
+					   child % count, &s);
 			must(sum.phase <= was.phase &&
 			     sum.progress <= was.progress);
 			storm_status_news(&was, &sum);
 			storm_status_free(&s);
 		} else if (child < count) {
-			storm_status_merge_silent(&sum, &tree, child);
+			storm_status_merge(&sum, &asked, &tree, child, NULL);
 		}
 		must_be_status(&sum, count);
 		free(buf);

@@ -256,10 +256,13 @@ static void status(void)
 	storm_put8(&o, 0);
 	storm_put16(&o, 500);
 	storm_put64(&o, 1);
+	storm_put8(&o, STORM_PHASE_BEGUN);
+	storm_put16(&o, 0);
+	storm_put8(&o, 3);
 	status_put(&a);
 	status_put(&b);
 	end("status", "two");
-	b.missing = set_of(out, 2);
+	b.behind = set_of(out, 2);
 	for (uint32_t i = 8; i < 14; i++)
 		storm_status_fault(&b, i, i % 2 ? STORM_ELOST : STORM_ESYS, 5);
 	b.cmp = 3;

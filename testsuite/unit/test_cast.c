@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #define COUNT 100	/* nodes in the domain */
-#define FIXED 67	/* bytes without the u8 what and the sets' ranges */
+#define FIXED 75	/* bytes without the u8 what and the sets' ranges */
 
 static int unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		  uint32_t count)
@@ -32,6 +32,7 @@ static void known(struct storm_cast *c)
 	c->size = 0x100000;
 	c->chunk = 1396;
 	c->sent = 0x80000;
+	c->floor = 0x1000;
 	c->decision = STORM_COMMIT;
 	c->cmp = 2;
 	c->cmp_var = STORM_VAR_HEARTBEAT;
@@ -51,7 +52,7 @@ START_TEST(test_golden)
 	len = storm_cast_pack(&c, buf, sizeof(buf));
 	same_hex(buf, len, "01" "0102030405060708" "06" "0000000000000009"
 		 "0000000000000003" "0000000000100000" "00000574"
-		 "0000000000080000" "01" "0000000000000002" "01" "03"
+		 "0000000000080000" "0000000000001000" "01" "0000000000000002" "01" "03"
 		 "0000000000000008" "02" "0001" "0200" "00" "01" "0402");
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_OK);
 	ck_assert_uint_eq(d.version, c.version);
@@ -100,6 +101,7 @@ START_TEST(test_random)
 	c.op = rnd64(&r);
 	c.size = rnd64(&r) >> below(&r, 64);
 	c.sent = c.size ? rnd64(&r) % c.size : 0;
+	c.floor = c.sent ? rnd64(&r) % c.sent : 0;
 	c.chunk = below(&r, 5) ? STORM_CHUNK_MIN +
 		  below(&r, STORM_DATAGRAM_MAX - STORM_CHUNK_MIN + 1) : 0;
 	c.decision = (uint8_t) below(&r, 3);

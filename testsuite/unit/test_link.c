@@ -74,7 +74,7 @@ static int hear(const struct datagram *d)
 	int err;
 
 	must(!storm_header_unpack(&h, copy, d->len));
-	err = storm_link_open(&to, &h, &rx, body, &len);
+	err = storm_link_open(&to, &h, true, &rx, body, &len);
 	must(err || (len == 3 && !memcmp(body, "gap", 3)));
 	free(copy);
 	return err;

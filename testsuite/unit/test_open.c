@@ -167,9 +167,9 @@ static struct storm_open *known(void)
 	"03" "00000008" "000005c0" "0000000001000000" "000000012a05f200" \
 	"00000004a817c800" "000000003b9aca00" \
 	"0000000000000000" "00000001" "0045" BEGIN_HEX "00000002" "abcd" "00000002" \
-	"00000002" "02" "6e30" ADDR_HEX("02", "20bf")
+	"00000002" "02" "6e30" ADDR_HEX("02", "20bf") "00"
 /* the first 8 bytes of the body's SHA-256, by sha256sum */
-#define SESSION 0x18bb341f10d5e80bULL
+#define SESSION 0x2a45a594a545c583ULL
 
 static struct storm_open *random_open(struct rnd *r)
 {
@@ -369,8 +369,8 @@ START_TEST(test_golden)
 	/* magic, version, zero, node, length of the credential */
 	same_hex(p, 22, "5354524d" "0001" "0000" "00000001" "00000096"
 		 "54455354313a");
-	same_hex(p + 16 + CRED_LEN, 4, "000000df");
-	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 223);
+	same_hex(p + 16 + CRED_LEN, 4, "000000e0");
+	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 224);
 	ck_assert_int_eq(verify(p, len, &got), STORM_OK);
 	ck_assert_uint_eq(got->self, 1);
 	ck_assert(same_open(o, got));

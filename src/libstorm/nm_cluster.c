@@ -1,0 +1,114 @@
+/*
+ * nm_cluster.c - a node in the cluster domain: what it keeps from one owner to
+ * the next, how it leaves, and how it comes back.
+ *
+ * A step domain ends with its owner.  The cluster domain does not: the node
+ * keeps its variables and the operation under way, and whoever OPENs the same
+ * cluster in a higher epoch finds them in the session that it made.  The old
+ * session is gone at that moment, and with it whatever the old owner may still
+ * send.
+ *
+ * A node that was excluded, or has forgotten, is *outside*: it shows nothing,
+ * takes part in nothing, and says JOIN to the owner under a new incarnation.
+ * It is in again when it has seen itself among the excluded and then, in a
+ * higher epoch, not any more: a state that merely does not name it may come
+ * from an owner that does not know yet what it has forgotten.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "idset.h"
+#include "nm_private.h"
+
+#define JOIN_EVERY (200 * STORM_MS)
+
+struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster)
+{
+	struct nm_session *s = nm->sessions;
+
+	while (s && (!cluster || s->open->cluster != cluster || s->closing))
+		s = s->next;
+	return s;
+}
+
+/* All that the host knows of the session goes along: its number at the host,
+ * the file that is being opened, staged or renamed. */
+void nm_cluster_take(struct nm_session *s, struct nm_session *from)
+{
+	if (!from) {
+		s->outside = s->open->cluster && !s->open->founding;
+		return;
+	}
+	s->host_session = from->host_session;
+	s->ctx = from->ctx;
+	s->ready = from->ready;
+	from->ready = false;
+	memcpy(s->var, from->var, sizeof(s->var));
+	/* counted by the owner, and this is another one */
+	s->var[STORM_VAR_HEARTBEAT] = 0;
+	memcpy(s->global, from->global, sizeof(s->global));
+	s->outside = from->outside;
+	s->x = from->x;
+	memset(&from->x, 0, sizeof(from->x));
+	from->closing = true;
+}
+
+/* What it was a member for is void, and so is its incarnation. */
+static void leave(struct nm_session *s)
+{
+	struct storm_nm *nm = s->nm;
+	uint8_t inc[STORM_INCARNATION_LEN];
+
+	nm_xfer_forget(s);
+	memset(s->var, 0, sizeof(s->var));
+	memset(s->global, 0, sizeof(s->global));
+	for (int i = 0; i < STORM_SEGMENTS; i++)
+		if (nm->segment[i].base)
+			memset(nm->segment[i].base, 0, nm->segment[i].len);
+	s->outside = true;
+	if (storm_random(inc, sizeof(inc)) ||
+	    storm_link_reborn(&s->link, inc)) {
+		storm_log(STORM_LOG_ERROR, "cluster domain: no new incarnation for this node, it stays outside until the next owner");
+		s->closing = true;
+	}
+}
+
+void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now)
+{
+	if (!s->outside) {
+		storm_log(STORM_LOG_WARN, "cluster domain: this node was excluded in epoch %u, it asks to join again",
+			  epoch);
+		leave(s);
+	}
+	storm_children_free(s->child, s->children);
+	s->child = NULL;
+	s->children = 0;
+	s->link.epoch = epoch;
+	s->out_epoch = epoch;
+	s->join_at = now;
+}
+
+bool nm_cluster_admitted(struct nm_session *s, uint32_t epoch)
+{
+	if (!s->out_epoch || epoch <= s->out_epoch)
+		return false;
+	storm_log(STORM_LOG_INFO, "cluster domain: this node has joined in epoch %u",
+		  epoch);
+	s->outside = false;
+	s->out_epoch = 0;
+	nm_xfer_skip(s, s->cast.op);
+	return true;
+}
+
+uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now)
+{
+	/* where there is no multicast nobody tells the excluded: who hears
+	 * nothing any more asks, too */
+	if (!s->outside && !s->orphan)
+		return STORM_NEVER;
+	if (now >= s->join_at) {
+		nm_status_join(s, now);
+		s->join_at = now + (s->outside ? JOIN_EVERY :
+						 s->open->heartbeat);
+	}
+	return s->join_at;
+}

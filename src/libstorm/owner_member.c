@@ -1,0 +1,285 @@
+/*
+ * owner_member.c - who is a member: exclusion and JOIN, each with an epoch of
+ * its own, and an owner's beginning and end in the cluster domain.
+ *
+ * An epoch of the cluster domain is saved before anybody hears of it, with the
+ * set of the excluded and only if nobody has saved another one since: so at
+ * most one owner's epochs go on, and the next owner knows whose state counts.
+ * The first epoch of a take-over lies beyond all that the owner before could
+ * reach by adding to its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "idset.h"
+#include "owner_private.h"
+
+#define EPOCHS_OF_AN_OWNER 0xffffu
+#define INVITED_AT_A_TIME 8
+
+bool owner_is_cluster(const struct storm_owner *o)
+{
+	return o->open->cluster;
+}
+
+uint32_t owner_first_epoch(uint32_t saved)
+{
+	return (saved | EPOCHS_OF_AN_OWNER) + 1;
+}
+
+/* Somebody else owns the domain, or nothing can be saved any more: nothing that
+ * this owner says from now on would be right. */
+static void lost(struct storm_owner *o)
+{
+	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
+		  o->link.epoch + 1);
+	if (o->phase < OWNER_OPEN) {
+		fault_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED, 0);
+		owner_open_failed(o);
+		return;
+	}
+	o->phase = OWNER_FAILED;
+	owner_xfer_end_all(o);
+	owner_compare_end_all(o);
+}
+
+static int save(struct storm_owner *o, uint32_t was, uint32_t epoch,
+		const struct storm_idset *excluded)
+{
+	if (!owner_is_cluster(o) || !o->conf.save)
+		return STORM_OK;
+	return o->conf.save(o->conf.arg, was, epoch, excluded) ?
+	       STORM_ESUPERSEDED : STORM_OK;
+}
+
+int owner_begin_epoch(struct storm_owner *o)
+{
+	int err = save(o, o->conf.epoch, o->open->epoch, &o->cast.excluded);
+
+	if (!err)
+		o->link.epoch = o->open->epoch;
+	return err;
+}
+
+/* OPEN goes to every child that has not had it: in the cluster domain a node
+ * may come under another parent before it has heard of the domain at all. */
+void owner_open_children(struct storm_owner *o)
+{
+	for (uint32_t i = 0; i < o->children; i++) {
+		struct storm_child *c = &o->child[i];
+		int rc;
+
+		if (c->invited)
+			continue;
+		c->invited = true;
+		rc = owner_invite(o, c->node);
+		if (rc)
+			fault_add(&o->faults, c->node, STORM_ELOST, -rc);
+	}
+}
+
+/* The next epoch, with these nodes outside. */
+static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
+		      uint64_t now)
+{
+	if (save(o, o->link.epoch, o->link.epoch + 1, excluded)) {
+		storm_idset_clear(excluded);
+		lost(o);
+		return STORM_ESUPERSEDED;
+	}
+	if (storm_tree_exclude(&o->tree, excluded)) {
+		storm_idset_clear(excluded);
+		return STORM_ENOMEM;
+	}
+	storm_idset_clear(&o->cast.excluded);
+	o->cast.excluded = *excluded;
+	o->link.epoch++;
+	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
+			      now);
+	if (owner_is_cluster(o))
+		owner_open_children(o);
+	return STORM_OK;
+}
+
+/* Everybody is to hear of it, and to answer in his new place. */
+static void tell(struct storm_owner *o, uint64_t now)
+{
+	if (o->tree.members)
+		owner_ask_all(o, now);
+	owner_sum_up(o);
+}
+
+/* Whose parents these are. */
+static void children_of(const struct storm_owner *o,
+			const struct storm_idset *nodes,
+			struct storm_idset *children)
+{
+	uint32_t kid[64];
+
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last; n++)
+			for (uint32_t k = storm_tree_children(&o->tree, n, kid);
+			     k--;)
+				storm_idset_add(children, kid[k], kid[k]);
+}
+
+int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
+		  enum storm_err why, int sys, uint64_t now)
+{
+	struct storm_idset out = { 0 }, fresh = { 0 }, orphans = { 0 };
+	int err;
+
+	if (storm_idset_minus(nodes, &o->cast.excluded, &fresh) ||
+	    storm_idset_union(&out, &o->cast.excluded) ||
+	    storm_idset_union(&out, &fresh)) {
+		storm_idset_clear(&out);
+		storm_idset_clear(&fresh);
+		return STORM_ENOMEM;
+	}
+	children_of(o, &fresh, &orphans);
+	err = !fresh.count ? STORM_OK : next_epoch(o, &out, now);
+	if (!fresh.count)
+		storm_idset_clear(&out);
+	for (uint32_t i = 0; !err && i < fresh.count; i++)
+		for (uint32_t n = fresh.r[i].first; n <= fresh.r[i].last; n++) {
+			struct storm_fault f = { n, why, sys };
+
+			owner_xfer_lost(o, n, why, sys);
+			if (o->ops.fault)
+				o->ops.fault(o->arg, &f);
+		}
+	if (!err && fresh.count) {
+		owner_tell_orphans(o, &orphans);
+		tell(o, now);
+	}
+	storm_idset_clear(&fresh);
+	storm_idset_clear(&orphans);
+	return err;
+}
+
+int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
+		      int sys, uint64_t now)
+{
+	struct storm_range r = { node, node };
+	struct storm_idset one = { &r, 1, 1 };
+
+	return owner_exclude(o, &one, why, sys, now);
+}
+
+void owner_exclude_fresh(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset fresh = { 0 };
+
+	if (!storm_idset_union(&fresh, &o->sum.fresh))
+		owner_exclude(o, &fresh, STORM_ELOST, 0, now);
+	storm_idset_clear(&fresh);
+}
+
+/* Nodes that refuse, cannot be reached or do not answer in time, and those that
+ * have forgotten: all of one reason at a time, each time asking the others anew
+ * over the tree that is left. */
+void owner_opening(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset out = { 0 };
+	enum storm_err why = STORM_ELOST;
+	int sys = 0;
+
+	if (o->faults.count) {
+		why = o->faults.f[0].why;
+		sys = o->faults.f[0].sys;
+	}
+	for (uint32_t i = 0; i < o->faults.count; i++)
+		if (o->faults.f[i].why == why && o->faults.f[i].sys == sys)
+			storm_idset_add(&out, o->faults.f[i].node,
+					o->faults.f[i].node);
+	if (!o->faults.count && o->sum.fresh.count) {
+		o->phase_at = now;
+		owner_exclude_fresh(o, now);
+	}
+	o->faults.count = 0;
+	if (out.count) {
+		o->phase_at = now;
+		owner_exclude(o, &out, why, sys, now);
+	}
+	storm_idset_clear(&out);
+}
+
+/* Somebody says so whom nobody vouches for: saving an epoch tells. */
+void owner_superseded(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset same = { 0 };
+
+	if (!storm_idset_union(&same, &o->cast.excluded) &&
+	    !next_epoch(o, &same, now))
+		tell(o, now);
+}
+
+/* ------------------------------------------------------------------- JOIN --- */
+
+int owner_invite(struct storm_owner *o, uint32_t node)
+{
+	size_t len;
+	uint8_t *buf = storm_open_stream(o->open, node, &len);
+	int rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
+					      o->open->session, node, buf, len)
+		     : -ENOMEM;
+
+	free(buf);
+	return rc;
+}
+
+/* At every heartbeat some of those outside, in turn. */
+void owner_invite_some(struct storm_owner *o)
+{
+	const struct storm_idset *out = &o->cast.excluded;
+
+	for (int n = 0; out->count && n < INVITED_AT_A_TIME; n++) {
+		uint32_t node = STORM_NO_NODE;
+
+		for (uint32_t i = 0; i < out->count; i++)
+			if (out->r[i].last >= o->invited) {
+				node = out->r[i].first > o->invited ?
+				       out->r[i].first : o->invited;
+				break;
+			}
+		if (node == STORM_NO_NODE) {
+			o->invited = 0;
+			return;
+		}
+		owner_invite(o, node);
+		o->invited = node + 1;
+	}
+}
+
+/* Between two operations. */
+void owner_admit(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset out = { 0 };
+
+	if (!o->joining.count ||
+	    storm_idset_minus(&o->cast.excluded, &o->joining, &out))
+		return;
+	if (!next_epoch(o, &out, now)) {
+		for (uint32_t i = 0; o->ops.joined && i < o->joining.count; i++)
+			for (uint32_t n = o->joining.r[i].first;
+			     n <= o->joining.r[i].last; n++)
+				o->ops.joined(o->arg, n);
+		o->multicast &= !o->joining_deaf;
+		tell(o, now);
+	}
+	o->joining_deaf = false;
+	storm_idset_clear(&o->joining);
+}
+
+/* Multicast that did not reach all is tried again with every heartbeat. */
+void owner_try_multicast(struct storm_owner *o)
+{
+	if (!o->conf.set.multicast || o->multicast)
+		return;
+	if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST && !o->xfer)
+		o->multicast = true;
+	else
+		owner_say_to_group(o);
+}

@@ -1,0 +1,342 @@
+/*
+ * test_cluster.c - the cluster domain under seeded faults: owners die, are cut
+ * off and go on speaking, or are followed by another one for no reason; nodes
+ * die, forget and come back.  Every operation writes a number that is higher
+ * than all before into a global variable of all members, so that what a node
+ * shows tells what it has executed: never less than before, never what was
+ * ABORTED, and in the end the same everywhere, nothing that was DONE missing.
+ *
+ * usage: test_cluster [SCHEDULES [FIRST-SEED]]
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "idset.h"
+#include "sim.h"
+
+#define OPS 40
+#define VAR STORM_GLOBAL(5)
+
+struct op { struct run *r; bool done; enum storm_state state; };
+struct owner { bool opened; enum storm_state state; };
+
+struct run {
+	struct storm_sim *sim;
+	uint64_t seed, random;
+	uint32_t nodes;
+	struct owner owner[STORM_SIM_OWNERS], *last;
+	struct op op[OPS + 1];		/* op k writes k */
+	uint32_t ops;
+	uint64_t *seen;			/* by node: what it showed last */
+	uint32_t *life;			/* how often it forgot */
+};
+
+static struct storm_sim *when;	/* whose time messages tell */
+
+#define CHECK(cond, ...) do {						\
+	if (!(cond)) {							\
+		fprintf(stderr, "seed %llu: %s: ",			\
+			(unsigned long long) r->seed, #cond);		\
+		fprintf(stderr, __VA_ARGS__);				\
+		fputc('\n', stderr);					\
+		abort();						\
+	}								\
+} while (0)
+
+static uint64_t chance(struct run *r)
+{
+	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static void on_opened(void *arg, struct storm_outcome *out)
+{
+	struct owner *o = arg;
+
+	o->opened = true;
+	o->state = out->state;
+	storm_outcome_clear(out);
+}
+
+static void on_done(void *arg, void *token, struct storm_outcome *out)
+{
+	(void) arg;
+	(void) token;
+	storm_outcome_clear(out);
+}
+
+static void on_compared(void *arg, void *token, enum storm_compare result,
+			struct storm_outcome *out)
+{
+	struct op *op = token;
+	struct run *r = op->r;
+
+	(void) arg;
+	CHECK(!op->done, "op %d ended twice", (int) (op - r->op));
+	CHECK((result == STORM_TRUE) == (out->state == STORM_DONE) &&
+	      result != STORM_FALSE, "op %d: %d, %d", (int) (op - r->op),
+	      (int) result, (int) out->state);
+	op->done = true;
+	op->state = out->state;
+	for (uint32_t i = 0; getenv("STORM_VERBOSE") && i < out->nfaults; i++)
+		fprintf(stderr, "op %d: n%u: %s\n", (int) (op - r->op),
+			out->faults[i].node + 1,
+			storm_strerror((int) out->faults[i].why));
+	storm_outcome_clear(out);
+}
+
+static void on_report(void *arg, const struct storm_report *rep)
+{
+	(void) arg;
+	(void) rep;
+}
+
+static const struct storm_owner_ops ops = {
+	.opened = on_opened, .xfer_done = on_done,
+	.compare_done = on_compared, .report = on_report,
+};
+
+static void look(struct run *r)
+{
+	for (uint32_t i = 0; i < r->nodes; i++) {
+		struct storm_nm *nm = storm_sim_nm(r->sim, i);
+		uint64_t v;
+
+		if (!nm || storm_nm_variable(nm, storm_sim_session(r->sim, i),
+					   VAR, &v))
+			continue;
+		CHECK(!v || (v <= r->ops && !(r->op[v].done &&
+					     r->op[v].state == STORM_ABORTED)),
+		      "n%u shows %llu, which was aborted", i + 1,
+		      (unsigned long long) v);
+		/* it left, and came back empty */
+		if (v < r->seen[i])
+			CHECK(!v, "n%u shows %llu after %llu", i + 1,
+			      (unsigned long long) v,
+			      (unsigned long long) r->seen[i]);
+		r->seen[i] = v;
+	}
+}
+
+static void pass(struct run *r, uint64_t ns)
+{
+	uint64_t end = storm_sim_now(r->sim) + ns;
+
+	while (storm_sim_now(r->sim) < end) {
+		storm_sim_run(r->sim, 1 + chance(r) % (2 * STORM_MS), NULL,
+			      NULL);
+		look(r);
+	}
+}
+
+static void write_one(struct run *r)
+{
+	struct storm_assign w = { VAR, r->ops + 1 };
+	struct op *op = &r->op[r->ops + 1];
+
+	if (r->ops == OPS || !storm_sim_owner(r->sim))
+		return;
+	op->r = r;
+	r->ops++;
+	if (storm_owner_compare(storm_sim_owner(r->sim), NULL, VAR, STORM_GE, 0,
+				&w, op, storm_sim_now(r->sim))) {
+		op->done = true;
+		op->state = STORM_ABORTED;
+		return;
+	}
+	storm_sim_called(r->sim, STORM_NO_NODE);
+}
+
+static bool is_opened(void *arg) { return ((struct run *) arg)->last->opened; }
+static bool last_done(void *arg)
+{
+	struct run *r = arg;
+
+	return r->op[r->ops].done;
+}
+
+static void begin_owner(struct run *r)
+{
+	int err;
+
+	err = storm_owner_open(storm_sim_owner(r->sim), storm_sim_now(r->sim));
+	CHECK(!err, "open: %s", storm_strerror(err));
+	storm_sim_called(r->sim, STORM_NO_NODE);
+}
+
+static void next_owner(struct run *r)
+{
+	if (r->last == &r->owner[STORM_SIM_OWNERS - 1])
+		return;
+	r->last++;
+	CHECK(storm_sim_succeed(r->sim, r->last), "no next owner");
+	begin_owner(r);
+}
+
+static void cut_owner(struct run *r)
+{
+	struct storm_range all = { 0, r->nodes - 1 };
+	struct storm_range some = { (uint32_t) (chance(r) % r->nodes),
+				    r->nodes - 1 };
+	struct storm_range own = { r->nodes, r->nodes + STORM_SIM_OWNERS - 1 };
+	struct storm_idset from = { chance(r) % 2 ? &all : &some, 1, 1 };
+	struct storm_idset to = { &own, 1, 1 };
+
+	if (chance(r) % 2)
+		storm_sim_cut(r->sim, &from, &to, chance(r) % (6 * STORM_SEC));
+	else
+		storm_sim_cut(r->sim, &to, &from, chance(r) % (6 * STORM_SEC));
+}
+
+static void act(struct run *r)
+{
+	uint32_t node = (uint32_t) (chance(r) % r->nodes);
+
+	switch (chance(r) % 20) {
+	case 0:
+		if (r->last == &r->owner[STORM_SIM_OWNERS - 1])
+			break;
+		if (storm_sim_owner(r->sim))
+			storm_sim_crash(r->sim, STORM_NO_NODE);
+		if (chance(r) % 4)
+			next_owner(r);
+		break;
+	case 1:
+		next_owner(r);
+		break;
+	case 2:
+		storm_sim_crash(r->sim, node);
+		break;
+	case 3:
+		storm_sim_crash(r->sim, node);
+		storm_sim_restart(r->sim, node);
+		break;
+	case 4:
+		storm_sim_restart(r->sim, node);
+		break;
+	case 5:
+		storm_sim_pause(r->sim, node, chance(r) % (4 * STORM_SEC));
+		break;
+	case 6:
+		if (storm_sim_owner(r->sim))
+			storm_sim_pause(r->sim, STORM_NO_NODE,
+					chance(r) % (4 * STORM_SEC));
+		break;
+	case 7:
+		cut_owner(r);
+		break;
+	default:
+		write_one(r);
+	}
+	pass(r, chance(r) % (chance(r) % 4 ? 3 * STORM_MS : 2 * STORM_SEC));
+}
+
+/* Everybody lives, hears and has time: all are in, and show the same. */
+static void settle(struct run *r)
+{
+	const struct storm_idset *out;
+	uint64_t last = 0;
+
+	storm_sim_heal(r->sim);
+	storm_sim_loss(r->sim, 0);
+	for (uint32_t i = 0; i < r->nodes; i++)
+		storm_sim_restart(r->sim, i);
+	if (!storm_sim_owner(r->sim))
+		next_owner(r);
+	pass(r, 60 * STORM_SEC);
+	CHECK(r->last->opened && r->last->state == STORM_DONE, "OPEN never ended");
+	storm_sim_saved(r->sim, &out);
+	CHECK(!out->count, "%u is still outside", out->r[0].first + 1);
+	for (uint32_t k = 1; k <= r->ops; k++) {
+		CHECK(r->op[k].done, "op %u never ended", k);
+		if (r->op[k].state == STORM_DONE)
+			last = k;
+	}
+	for (uint32_t i = 0; i < r->nodes; i++)
+		CHECK(!r->seen[i] || r->seen[i] >= last,
+		      "n%u shows %llu, but %llu was DONE", i + 1,
+		      (unsigned long long) r->seen[i],
+		      (unsigned long long) last);
+	for (uint32_t i = 0; i < r->nodes; i++)
+		for (uint32_t k = 0; k < i; k++)
+			CHECK(!r->seen[i] || !r->seen[k] ||
+			      r->seen[i] == r->seen[k], "n%u and n%u differ",
+			      i + 1, k + 1);
+	r->ops = r->ops == OPS ? OPS - 1 : r->ops;
+	r->op[r->ops + 1].done = false;
+	write_one(r);
+	CHECK(storm_sim_run(r->sim, 30 * STORM_SEC, last_done, r),
+	      "the last one never ended");
+	look(r);
+	CHECK(r->op[r->ops].state == STORM_DONE, "state %d",
+	      (int) r->op[r->ops].state);
+	for (uint32_t i = 0; i < r->nodes; i++)
+		CHECK(r->seen[i] == r->ops, "n%u shows %llu", i + 1,
+		      (unsigned long long) r->seen[i]);
+}
+
+static void schedule(uint64_t seed)
+{
+	struct run run = { .seed = seed, .random = seed * 7919 + 1 }, *r = &run;
+	struct storm_sim_conf c = { .seed = seed, .cluster = 77 };
+
+	r->nodes = c.nodes = (uint32_t) (chance(r) % 4 ? 1 + chance(r) % 6 :
+							 1 + chance(r) % 40);
+	storm_settings_default(&c.set);
+	c.set.radix = (uint32_t) (2 + chance(r) % 4);
+	c.set.window = 64 << 10;
+	c.set.open_timeout = 2 * STORM_SEC;
+	c.set.dead_timeout = 2 * STORM_SEC;
+	c.set.op_timeout = 4 * STORM_SEC;
+	c.set.heartbeat = STORM_SEC / 2;
+	c.set.multicast = chance(r) % 4;
+	c.set.group.ip[15] = (uint8_t) seed;
+	c.latency = 20 * STORM_US + chance(r) % (300 * STORM_US);
+	c.jitter = chance(r) % (500 * STORM_US);
+	c.bandwidth = 125e6;
+	c.multicast = chance(r) % 4;
+	c.mtu = 1472;
+	c.loss_ppm = chance(r) % 3 ? 0 : (uint32_t) (chance(r) % 200000);
+	c.dup_ppm = chance(r) % 3 ? 0 : 30000;
+	r->seen = calloc(c.nodes, sizeof(*r->seen));
+	r->last = r->owner;
+	r->sim = storm_sim_create(&c, &ops, r->last);
+	when = r->sim;
+	CHECK(r->sim && r->seen, "no simulation");
+	begin_owner(r);
+	if (chance(r) % 4)
+		CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
+		      "OPEN never ended");
+	for (int n = 0; n < 30; n++)
+		act(r);
+	settle(r);
+	storm_sim_destroy(r->sim);
+	free(r->seen);
+}
+
+static void quiet(enum storm_log_level level, const char *msg)
+{
+	if (getenv("STORM_VERBOSE"))
+		fprintf(stderr, "%.6f: %d %s\n", when ?
+			(double) storm_sim_now(when) / 1e9 : 0, (int) level,
+			msg);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
+	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+	storm_log_set(quiet);
+	for (uint64_t seed = first; seed < first + n; seed++)
+		schedule(seed);
+	printf("%llu schedules of the cluster domain, no violation\n",
+	       (unsigned long long) n);
+	return 0;
+}
