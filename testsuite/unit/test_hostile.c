@@ -184,7 +184,9 @@ static size_t status_random(struct hostile *t, uint8_t *buf, size_t max)
 	};
 	size_t len;
 
-	set_random(t, &s.missing, NODES);
+	set_random(t, &s.behind, NODES);
+	set_random(t, &s.unanswered, NODES);
+	set_random(t, &s.fresh, NODES);
 	for (uint32_t n = below(&t->r, 40); n; n--)
 		storm_status_fault(&s, below(&t->r, NODES),
 				   1 + below(&t->r, 17), 5);
