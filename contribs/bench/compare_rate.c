@@ -7,11 +7,12 @@
  *	compare_rate ping ADDRESS TIMES
  *
  * The owner opens a domain over these nodes, whose agents must be running, and
- * asks TIMES times whether an own variable of theirs has the value it has.
- * ping sends as many datagrams to the host where pong runs, each when the one
- * before has come back; they are as long as a sealed STATUS and go unsealed.
- * Where the hosts share a machine each keeps to a processor of its own.
- * Both print one line, "MINIMUM MEDIAN P90" in microseconds.
+ * asks TIMES times whether an own variable of theirs has the value it has; then
+ * as often whether a global one has, to write the next value.  ping sends as
+ * many datagrams to the host where pong runs, each when the one before has come
+ * back; they are as long as a sealed STATUS and go unsealed.  Where the hosts
+ * share a machine each keeps to a processor of its own.  They print a line for
+ * each, "MINIMUM MEDIAN P90" in microseconds.
  *
  * compare_bench runs both in a lab.
  *
@@ -88,32 +89,52 @@ static storm_domain_t *open_domain(uint32_t radix,
 	return NULL;
 }
 
+/* An own variable, without a write: a reduction. */
 static bool compare(storm_domain_t *d)
 {
-	return storm_compare_and_write(d, NULL, STORM_VAR_USER, STORM_EQ,
-				       0, NULL, NULL) ==
-		STORM_TRUE;
+	return storm_compare_and_write(d, NULL, STORM_VAR_USER, STORM_EQ, 0,
+				       NULL, NULL) == STORM_TRUE;
+}
+
+/* A global one, and count it up: ordered, with a decision. */
+static bool compare_and_write(storm_domain_t *d)
+{
+	static uint64_t value;
+	struct storm_assign next = { STORM_GLOBAL(0), value + 1 };
+
+	return storm_compare_and_write(d, NULL, STORM_GLOBAL(0), STORM_EQ,
+				       value++, &next, NULL) == STORM_TRUE;
+}
+
+static bool measure(storm_domain_t *d, bool (*ask)(storm_domain_t *d),
+		    uint32_t times)
+{
+	for (uint32_t i = 0; i < WARM_UP; i++)
+		if (!ask(d))
+			return false;
+	for (uint32_t i = 0; i < times; i++) {
+		uint64_t start = storm_now();
+
+		if (!ask(d))
+			return false;
+		took[i] = storm_now() - start;
+	}
+	print(times);
+	return true;
 }
 
 static int owner(uint32_t radix, uint32_t times,
 		 const struct storm_node *nodes, uint32_t count)
 {
 	storm_domain_t *d = open_domain(radix, nodes, count);
-	bool ok = d;
+	bool ok;
 
-	for (uint32_t i = 0; ok && i < WARM_UP; i++)
-		ok = compare(d);
-	for (uint32_t i = 0; ok && i < times; i++) {
-		uint64_t start = storm_now();
-
-		ok = compare(d);
-		took[i] = storm_now() - start;
-	}
+	if (!d)
+		return 1;
+	ok = measure(d, compare, times) &&
+	     measure(d, compare_and_write, times);
 	storm_domain_destroy(d);
-	if (!ok)
-		return d ? fail("a comparison was not TRUE") : 1;
-	print(times);
-	return 0;
+	return ok ? 0 : fail("a comparison was not TRUE");
 }
 
 /* NAME=ADDRESS; the string is taken apart. */
