@@ -180,7 +180,7 @@ static void send_all(const struct storm_addr *to, uint32_t receivers,
 
 int main(int argc, char **argv)
 {
-	struct storm_udp_handler h = { .stream = no_stream,
+	struct storm_net_handler h = { .stream = no_stream,
 				       .stream_failed = no_failure };
 	struct storm_settings set;
 	struct storm_addr to;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	snprintf(set.interface, sizeof(set.interface), "%s", argv[2]);
 	set.port = PORT;
 	h.datagrams = sends ? sender_takes : receiver_takes;
-	udp = storm_udp_create(&set, sends ? STORM_UDP_OWNER : STORM_UDP_AGENT,
+	udp = storm_udp_create(&set, sends ? STORM_ROLE_OWNER : STORM_ROLE_NODE,
 			       NULL, &h, &err);
 	if (!udp)
 		return 1;

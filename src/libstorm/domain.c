@@ -1,6 +1,6 @@
 /*
- * domain.c - the public interface of storm.h: an owner, the UDP transport and
- * a thread that runs them.  One lock guards the owner; callers wait on one
+ * domain.c - the public interface of storm.h: an owner, a network and a thread
+ * that runs them.  One lock guards the owner; callers wait on one
  * condition.  TEST-EVENT (Algorithm 11) is here: an event is a word that the
  * thread writes and anybody may poll or block on.
  *
@@ -15,7 +15,6 @@
 #include "idset.h"
 #include "owner.h"
 #include "runner.h"
-#include "udp.h"
 
 struct storm_event {
 	struct storm_shared *sh;	/* outlives the domain */
@@ -34,9 +33,10 @@ struct note {			/* a callback, to be made without the lock */
 
 struct storm_domain {
 	struct storm_shared *sh;
+	const struct storm_driver *driver;
 	struct storm_runner runner;
 	struct storm_domain_conf conf;
-	struct storm_udp *udp;
+	struct storm_net *net;
 	struct storm_owner *owner;
 	struct storm_addr self;
 	struct storm_outcome opened;
@@ -150,7 +150,7 @@ static void datagrams(void *arg, struct storm_rx *rx, size_t n)
 {
 	storm_domain_t *d = arg;
 
-	storm_owner_datagrams(d->owner, rx, n, storm_now());
+	storm_owner_datagrams(d->owner, rx, n, storm_shared_now(d->sh));
 }
 
 static void stream(void *arg, uint64_t number, const void *buf, size_t len)
@@ -167,7 +167,7 @@ static void stream_failed(void *arg, uint64_t session, uint32_t node,
 	storm_domain_t *d = arg;
 
 	storm_owner_stream_failed(d->owner, session, node, why, sys,
-				  storm_now());
+				  storm_shared_now(d->sh));
 }
 
 /* ------------------------------------------------------------------ thread --- */
@@ -194,11 +194,6 @@ static uint64_t tick(void *arg, uint64_t now)
 	return storm_owner_tick(((storm_domain_t *) arg)->owner, now);
 }
 
-static void poll_all(void *arg)
-{
-	storm_udp_poll(((storm_domain_t *) arg)->udp);
-}
-
 static void tell(void *arg)
 {
 	storm_domain_t *d = arg;
@@ -212,7 +207,7 @@ static void tell(void *arg)
 }
 
 static const struct storm_runner_ops runner_ops = {
-	.tick = tick, .poll = poll_all, .tell = tell,
+	.tick = tick, .tell = tell,
 };
 
 /* ------------------------------------------------------------------ domain --- */
@@ -221,7 +216,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 				    int *err)
 {
 	static const struct storm_addr nowhere;
-	struct storm_udp_handler h = {
+	struct storm_net_handler h = {
 		.datagrams = datagrams, .stream = stream,
 		.stream_failed = stream_failed,
 	};
@@ -239,35 +234,33 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 		goto no_shared;
 	d->notes_tail = &d->notes;
 	d->conf = *conf;
-	d->created = storm_now();
+	d->driver = d->sh->driver;
+	d->created = storm_shared_now(d->sh);
 	if (storm_runner_init(&d->runner, d->sh, &runner_ops, d)) {
 		*err = STORM_ESYS;
 		goto no_runner;
 	}
 	h.arg = d;
-	d->udp = storm_udp_create(&conf->set, STORM_UDP_OWNER,
-				  &conf->nodes[0].addr, &h, err);
-	if (!d->udp)
-		goto no_udp;
-	storm_udp_self(d->udp, &d->self);
+	d->net = d->driver->create(&conf->set, STORM_ROLE_OWNER,
+				   &conf->nodes[0].addr, &h, err);
+	if (!d->net)
+		goto no_net;
+	d->driver->self(d->net, &d->self);
 	if (memcmp(conf->self.ip, nowhere.ip, sizeof(nowhere.ip)))
 		memcpy(d->self.ip, conf->self.ip, sizeof(d->self.ip));
-	if (conf->set.drop_ppm)
-		storm_udp_drop(d->udp, conf->set.drop_ppm,
-			       conf->set.drop_seed);
-	d->owner = storm_owner_create(conf, storm_udp_transport(d->udp),
+	d->owner = storm_owner_create(conf, d->driver->transport(d->net),
 				      &d->self, &owner_ops, d, err);
 	if (!d->owner)
 		goto no_owner;
-	storm_runner_watch(&d->runner, storm_udp_fd(d->udp));
+	storm_runner_net(&d->runner, d->net);
 	d->conf.nodes = NULL;
 	d->conf.authority = NULL;
 	d->conf.excluded = NULL;
 	*err = STORM_OK;
 	return d;
 no_owner:
-	storm_udp_destroy(d->udp);
-no_udp:
+	d->driver->destroy(d->net);
+no_net:
 	storm_runner_clear(&d->runner);
 no_runner:
 	pthread_mutex_lock(&d->sh->lock);
@@ -283,7 +276,7 @@ int storm_domain_open(storm_domain_t *d)
 
 	pthread_mutex_lock(&d->sh->lock);
 	err = d->runner.running ? STORM_EINVAL :
-				  storm_owner_open(d->owner, storm_now());
+				  storm_owner_open(d->owner, storm_shared_now(d->sh));
 	if (!err && storm_runner_start(&d->runner, "storm_domain"))
 		err = STORM_ESYS;
 	pthread_mutex_unlock(&d->sh->lock);
@@ -330,11 +323,11 @@ void storm_domain_destroy(storm_domain_t *d)
 		return;
 	storm_runner_stop(&d->runner);
 	pthread_mutex_lock(&d->sh->lock);
-	storm_owner_close(d->owner, storm_now());
+	storm_owner_close(d->owner, storm_shared_now(d->sh));
 	tell(d);
 	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
 	storm_shared_leave(d->sh);
-	storm_udp_destroy(d->udp);
+	d->driver->destroy(d->net);
 	storm_outcome_clear(&d->opened);
 	storm_runner_clear(&d->runner);
 	free(d);
@@ -361,7 +354,7 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 	e->domain = d;
 	e->len = len;
 	pthread_mutex_lock(&d->sh->lock);
-	err = storm_owner_xfer(d->owner, P, to, buf, len, e, storm_now());
+	err = storm_owner_xfer(d->owner, P, to, buf, len, e, storm_shared_now(d->sh));
 	d->sh->users += !err;
 	pthread_mutex_unlock(&d->sh->lock);
 	if (err) {
@@ -395,7 +388,8 @@ void storm_event_destroy(storm_event_t *e)
 		return;
 	pthread_mutex_lock(&e->sh->lock);
 	if (e->out.state == STORM_PENDING) {
-		storm_owner_forget(e->domain->owner, e, storm_now());
+		storm_owner_forget(e->domain->owner, e,
+				   storm_shared_now(e->sh));
 		storm_runner_wake(&e->domain->runner);
 	}
 	storm_shared_leave(e->sh);
@@ -420,6 +414,16 @@ uint64_t storm_event_progress(storm_event_t *e)
 	    storm_owner_progress(e->domain->owner, e);
 	pthread_mutex_unlock(&e->sh->lock);
 	return n;
+}
+
+uint64_t domain_now(const storm_domain_t *d)
+{
+	return storm_shared_now(d->sh);
+}
+
+void domain_sleep(const storm_domain_t *d, uint64_t ns)
+{
+	storm_shared_sleep(d->sh, ns);
 }
 
 int domain_await_announcement(storm_domain_t *d, uint32_t generation,
@@ -452,7 +456,7 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 	pthread_mutex_lock(&d->sh->lock);
 	err = d->runner.running ? storm_owner_compare(d->owner, P, var, rel,
 						      value, write, &c,
-						      storm_now()) :
+						      storm_shared_now(d->sh)) :
 				  STORM_ECLOSED;
 	if (!err) {
 		storm_runner_wake(&d->runner);
@@ -477,11 +481,9 @@ void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out)
 
 void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
 {
-	struct storm_udp_stats u;
 
 	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_stats(d->owner, out);
-	storm_udp_stats(d->udp, &u);
-	out->dropped_by_test = u.dropped_by_test;
+	out->dropped_by_test = d->driver->dropped(d->net);
 	pthread_mutex_unlock(&d->sh->lock);
 }

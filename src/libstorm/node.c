@@ -21,14 +21,14 @@ static void datagrams(void *arg, struct storm_rx *rx, size_t count)
 {
 	storm_node_t *n = arg;
 
-	storm_nm_datagrams(n->nm, rx, count, storm_now());
+	storm_nm_datagrams(n->nm, rx, count, storm_shared_now(n->sh));
 }
 
 static void stream(void *arg, uint64_t number, const void *buf, size_t len)
 {
 	storm_node_t *n = arg;
 
-	storm_nm_stream(n->nm, number, buf, len, storm_now());
+	storm_nm_stream(n->nm, number, buf, len, storm_shared_now(n->sh));
 }
 
 static void stream_failed(void *arg, uint64_t session, uint32_t node,
@@ -36,23 +36,16 @@ static void stream_failed(void *arg, uint64_t session, uint32_t node,
 {
 	storm_node_t *n = arg;
 
-	storm_nm_stream_failed(n->nm, session, node, why, sys, storm_now());
+	storm_nm_stream_failed(n->nm, session, node, why, sys, storm_shared_now(n->sh));
 }
 
 static uint64_t tick(void *arg, uint64_t now)
 {
 	storm_node_t *n = arg;
 
+	node_host_admit(n);
 	node_host_answer(n);
 	return storm_nm_tick(n->nm, now);
-}
-
-static void poll_all(void *arg)
-{
-	storm_node_t *n = arg;
-
-	storm_worker_finish(&n->auth, n);
-	storm_udp_poll(n->udp);
 }
 
 static void tell(void *arg)
@@ -61,7 +54,7 @@ static void tell(void *arg)
 }
 
 static const struct storm_runner_ops runner_ops = {
-	.tick = tick, .poll = poll_all, .tell = tell,
+	.tick = tick, .tell = tell,
 };
 
 /* ------------------------------------------------------------------- node --- */
@@ -81,33 +74,41 @@ static int open_root(storm_node_t *n, const char *path)
 /* Each of these undoes what it did itself; storm_node_create() the rest. */
 static int start_network(storm_node_t *n, const struct storm_settings *set)
 {
-	struct storm_udp_handler h = {
+	struct storm_net_handler h = {
 		.datagrams = datagrams, .stream = stream,
 		.stream_failed = stream_failed, .arg = n,
 	};
 	int err;
 
-	n->udp = storm_udp_create(set, STORM_UDP_AGENT, NULL, &h, &err);
-	if (!n->udp)
+	n->net = n->driver->create(set, STORM_ROLE_NODE, NULL, &h, &err);
+	if (!n->net)
 		return err;
-	if (set->drop_ppm)
-		storm_udp_drop(n->udp, set->drop_ppm, set->drop_seed);
-	n->nm = storm_nm_create(set, storm_udp_transport(n->udp), &node_host_ops, n,
-				&err);
+	n->nm = storm_nm_create(set, n->driver->transport(n->net),
+				&node_host_ops, n, &err);
 	if (!n->nm)
-		storm_udp_destroy(n->udp);
+		n->driver->destroy(n->net);
 	return err;
+}
+
+static void stop_worker(storm_node_t *n)
+{
+	if (!n->driver->now)
+		storm_worker_stop(&n->auth, n);
+	else
+		node_host_admit(n);
 }
 
 static int start_threads(storm_node_t *n)
 {
 	int rc;
 
-	if (storm_worker_start(&n->auth, "storm_auth", OPENS_WAITING))
+	if (!n->driver->now &&
+	    storm_worker_start(&n->auth, "storm_auth", OPENS_WAITING))
 		return STORM_ESYS;
 	if (!storm_runner_init(&n->runner, n->sh, &runner_ops, n)) {
-		storm_runner_watch(&n->runner, storm_udp_fd(n->udp));
-		storm_runner_watch(&n->runner, n->auth.fd);
+		storm_runner_net(&n->runner, n->net);
+		if (!n->driver->now)
+			storm_runner_watch(&n->runner, n->auth.fd);
 		pthread_mutex_lock(&n->sh->lock);
 		rc = storm_runner_start(&n->runner, "storm_node");
 		pthread_mutex_unlock(&n->sh->lock);
@@ -115,7 +116,7 @@ static int start_threads(storm_node_t *n)
 			return STORM_OK;
 		storm_runner_clear(&n->runner);
 	}
-	storm_worker_stop(&n->auth, n);
+	stop_worker(n);
 	return STORM_ESYS;
 }
 
@@ -137,6 +138,7 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 	n->sh = storm_shared_create();
 	if (!n->conf.name || !n->sh)
 		goto no_shared;
+	n->driver = n->sh->driver;
 	*err = open_root(n, conf->root);
 	if (*err)
 		goto no_shared;
@@ -149,7 +151,7 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 		return n;
 	}
 	storm_nm_destroy(n->nm);
-	storm_udp_destroy(n->udp);
+	n->driver->destroy(n->net);
 no_network:
 	if (n->root >= 0)
 		close(n->root);
@@ -170,11 +172,11 @@ void storm_node_destroy(storm_node_t *n)
 	storm_runner_stop(&n->runner);
 	storm_credential_share(-1);
 	pthread_mutex_lock(&n->sh->lock);
-	storm_worker_stop(&n->auth, n);
+	stop_worker(n);
 	storm_nm_destroy(n->nm);
 	node_host_tell(n);
 	storm_runner_clear(&n->runner);
-	storm_udp_destroy(n->udp);
+	n->driver->destroy(n->net);
 	if (n->root >= 0)
 		close(n->root);
 	storm_shared_leave(n->sh);
@@ -184,7 +186,7 @@ void storm_node_destroy(storm_node_t *n)
 
 void storm_node_address(const storm_node_t *n, struct storm_addr *out)
 {
-	storm_udp_self(n->udp, out);
+	n->driver->self(n->net, out);
 }
 
 int storm_node_segment(storm_node_t *n, uint32_t segment, void *base,

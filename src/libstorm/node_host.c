@@ -182,7 +182,7 @@ static bool answer_one(storm_node_t *n)
 		if (!answer)
 			continue;
 		f->answer = NULL;
-		answer(n->nm, f->session, f->op, f->err, f->sys, storm_now());
+		answer(n->nm, f->session, f->op, f->err, f->sys, storm_shared_now(n->sh));
 		return true;	/* the list may be another one now */
 	}
 	return false;
@@ -276,8 +276,9 @@ static void acked(void *host, void *ctx, uint8_t kind,
 
 /* ------------------------------------------------------------- who may OPEN --- */
 
-struct check {
+struct node_check {
 	struct storm_job job;
+	struct node_check *next;
 	storm_node_t *n;
 	uint64_t ticket;
 	void *buf;
@@ -288,7 +289,7 @@ struct check {
 
 static void check_work(struct storm_job *j)
 {
-	struct check *c = (struct check *) j;
+	struct node_check *c = (struct node_check *) j;
 	struct storm_open_info info;
 
 	c->err = storm_open_verify(c->buf, c->len, &c->open);
@@ -311,11 +312,11 @@ static void check_work(struct storm_job *j)
 static void check_done(void *host, struct storm_job *j)
 {
 	storm_node_t *n = host;
-	struct check *c = (struct check *) j;
+	struct node_check *c = (struct node_check *) j;
 
 	if (!j->worked)
 		c->err = STORM_EBUSY;
-	storm_nm_admit(n->nm, c->ticket, c->open, c->err, storm_now());
+	storm_nm_admit(n->nm, c->ticket, c->open, c->err, storm_shared_now(n->sh));
 	free(c->buf);
 	free(c);
 }
@@ -323,11 +324,11 @@ static void check_done(void *host, struct storm_job *j)
 static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
 {
 	storm_node_t *n = host;
-	struct check *c = calloc(1, sizeof(*c));
+	struct node_check *c = calloc(1, sizeof(*c));
 
 	if (!c) {
 		free(buf);
-		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_now());
+		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_shared_now(n->sh));
 		return;
 	}
 	c->job.work = check_work;
@@ -336,9 +337,26 @@ static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
 	c->ticket = ticket;
 	c->buf = buf;
 	c->len = len;
-	if (!storm_worker_add(&n->auth, &c->job)) {
+	if (n->driver->now) {		/* one that there are no threads in */
+		check_work(&c->job);
+		c->job.worked = true;
+		c->next = n->checks;
+		n->checks = c;
+	} else if (!storm_worker_add(&n->auth, &c->job)) {
 		storm_log(STORM_LOG_WARN, "%u OPENs are waiting for their check already, one more is refused",
 			  OPENS_WAITING);
+		check_done(n, &c->job);
+	}
+}
+
+void node_host_admit(storm_node_t *n)
+{
+	struct node_check *c;
+
+	if (!n->driver->now)
+		storm_worker_finish(&n->auth, n);
+	while ((c = n->checks)) {
+		n->checks = c->next;
 		check_done(n, &c->job);
 	}
 }

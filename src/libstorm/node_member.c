@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "clock.h"
 #include "node_private.h"
 
 void storm_member_release(storm_member_t *m)
@@ -89,7 +88,7 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 	pthread_mutex_lock(&m->sh->lock);
 	if (m->node) {
 		err = storm_nm_report(m->node->nm, m->session, kind, code,
-				      ids, storm_now());
+				      ids, storm_shared_now(m->sh));
 		storm_runner_wake(&m->node->runner);
 	}
 	pthread_mutex_unlock(&m->sh->lock);

@@ -11,7 +11,6 @@
 #include "nm.h"
 #include "runner.h"
 #include "staged.h"
-#include "udp.h"
 #include "worker.h"
 
 /* OPENs that wait for their check: a flood of them costs the flooder his
@@ -33,10 +32,12 @@ struct storm_member {
 
 struct storm_node_manager {
 	struct storm_shared *sh;
+	const struct storm_driver *driver;
 	struct storm_runner runner;
-	struct storm_udp *udp;
+	struct storm_net *net;
 	struct storm_nm *nm;
-	struct storm_worker auth;
+	struct storm_worker auth;	/* where there are threads */
+	struct node_check *checks;	/* made, where there are none */
 	struct storm_node_conf conf;
 	int root;
 	struct node_segment { uint8_t *base; size_t len; } segment[STORM_SEGMENTS];
@@ -49,6 +50,8 @@ struct storm_node_manager {
 extern const struct storm_nm_ops node_host_ops;
 /* Give the Manager the answers that are due. */
 void node_host_answer(storm_node_t *n);
+/* Let in whom the checks let in. */
+void node_host_admit(storm_node_t *n);
 /* Make the calls that are due; unlocks meanwhile. */
 void node_host_tell(storm_node_t *n);
 void node_member_leave(struct storm_member *m);

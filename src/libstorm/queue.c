@@ -14,9 +14,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "domain_private.h"
 #include "idset.h"
 #include "node_private.h"
 #include "wire.h"
@@ -139,21 +139,18 @@ static int await_space(struct storm_queue *q, uint64_t deadline)
 		return STORM_OK;
 	for (backoff = BACKOFF_FIRST;; backoff *= 2) {
 		int err = taken(q, need + q->conf.slots / 2);
-		struct timespec ts;
 
 		if (err == STORM_EBUSY && q->conf.slots > 1)
 			err = taken(q, need);
 		if (err != STORM_EBUSY)
 			return err;
-		now = storm_now();
+		now = domain_now(q->d);
 		if (deadline && now >= deadline)
 			return STORM_ETIME;
 		if (backoff > BACKOFF_MAX)
 			backoff = BACKOFF_MAX;
-		ts.tv_sec = 0;
-		ts.tv_nsec = (long) (deadline && deadline - now < backoff ?
-				     deadline - now : backoff);
-		nanosleep(&ts, NULL);
+		domain_sleep(q->d, deadline && deadline - now < backoff ?
+				   deadline - now : backoff);
 	}
 }
 

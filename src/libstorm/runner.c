@@ -21,6 +21,7 @@ struct storm_shared *storm_shared_create(void)
 	if (!sh)
 		return NULL;
 	sh->users = 1;
+	sh->driver = storm_driver;
 	pthread_mutex_init(&sh->lock, NULL);
 	pthread_condattr_init(&a);
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
@@ -48,9 +49,39 @@ bool storm_shared_wait(struct storm_shared *sh, uint64_t deadline)
 		.tv_nsec = (long) (deadline % STORM_SEC),
 	};
 
+	if (sh->driver->turn) {
+		bool ok;
+
+		pthread_mutex_unlock(&sh->lock);
+		ok = sh->driver->turn(deadline);
+		pthread_mutex_lock(&sh->lock);
+		return ok;
+	}
 	if (!deadline)
 		return !pthread_cond_wait(&sh->cond, &sh->lock);
 	return !pthread_cond_timedwait(&sh->cond, &sh->lock, &ts);
+}
+
+uint64_t storm_shared_now(const struct storm_shared *sh)
+{
+	return sh->driver->now ? sh->driver->now() : storm_now();
+}
+
+void storm_shared_sleep(const struct storm_shared *sh, uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t) (ns / STORM_SEC),
+		.tv_nsec = (long) (ns % STORM_SEC),
+	};
+
+	if (sh->driver->turn) {
+		uint64_t end = sh->driver->now() + ns;
+
+		while (sh->driver->turn(end))
+			;
+	} else {
+		nanosleep(&ts, NULL);
+	}
 }
 
 static void wait_for(struct storm_runner *r, uint64_t next)
@@ -67,19 +98,37 @@ static void wait_for(struct storm_runner *r, uint64_t next)
 		return;		/* somebody else's wake: once is enough */
 }
 
+/* Locked. */
+static uint64_t turn(struct storm_runner *r)
+{
+	uint64_t next = r->ops->tick(r->arg, storm_shared_now(r->sh));
+
+	r->ops->tell(r->arg);
+	return next;
+}
+
+uint64_t storm_runner_turn(struct storm_runner *r)
+{
+	uint64_t next;
+
+	pthread_mutex_lock(&r->sh->lock);
+	next = turn(r);
+	pthread_mutex_unlock(&r->sh->lock);
+	return next;
+}
+
 static void *run(void *arg)
 {
 	struct storm_runner *r = arg;
 
 	pthread_mutex_lock(&r->sh->lock);
 	while (!r->stop) {
-		uint64_t next = r->ops->tick(r->arg, storm_now());
+		uint64_t next = turn(r);
 
-		r->ops->tell(r->arg);
 		pthread_mutex_unlock(&r->sh->lock);
 		wait_for(r, next);
 		pthread_mutex_lock(&r->sh->lock);
-		r->ops->poll(r->arg);
+		r->sh->driver->poll(r->net);
 	}
 	pthread_mutex_unlock(&r->sh->lock);
 	return NULL;
@@ -98,6 +147,13 @@ int storm_runner_init(struct storm_runner *r, struct storm_shared *sh,
 	return r->fd[0].fd < 0 ? errno : 0;
 }
 
+void storm_runner_net(struct storm_runner *r, struct storm_net *net)
+{
+	r->net = net;
+	if (r->sh->driver->fd)
+		storm_runner_watch(r, r->sh->driver->fd(net));
+}
+
 void storm_runner_watch(struct storm_runner *r, int fd)
 {
 	r->fd[r->fds++] = (struct pollfd) { .fd = fd, .events = POLLIN };
@@ -109,6 +165,11 @@ int storm_runner_start(struct storm_runner *r, const char *name)
 	sigset_t all, before;
 	int rc;
 
+	if (r->sh->driver->attach) {
+		r->sh->driver->attach(r->net, r);
+		r->running = true;
+		return 0;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&r->thread, NULL, run, r);
@@ -124,6 +185,11 @@ void storm_runner_wake(struct storm_runner *r)
 {
 	uint64_t one = 1;
 
+	if (r->sh->driver->wake) {
+		if (r->running)
+			r->sh->driver->wake(r->net);
+		return;
+	}
 	if (write(r->fd[0].fd, &one, sizeof(one)) < 0)
 		return;		/* full: it is awake already */
 }
@@ -135,6 +201,11 @@ void storm_runner_stop(struct storm_runner *r)
 	pthread_mutex_unlock(&r->sh->lock);
 	if (!r->running)
 		return;
+	if (r->sh->driver->attach) {
+		r->sh->driver->attach(r->net, NULL);
+		r->running = false;
+		return;
+	}
 	storm_runner_wake(r);
 	pthread_join(r->thread, NULL);
 	r->running = false;

@@ -11,8 +11,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <time.h>
-
 #include "clock.h"
 #include "domain_private.h"
 
@@ -57,16 +55,15 @@ int storm_detect_termination(storm_domain_t *d, const struct storm_idset *P,
 			storm_compare_and_write(d, P, STORM_VAR_TERMINATED,
 						STORM_GE, generation, NULL,
 						out);
-		struct timespec ts = { .tv_nsec = (long) backoff };
 
 		if (c == STORM_TRUE)
 			break;
 		if (c == STORM_FAILED)
 			err = why(out);
-		else if (deadline && storm_now() >= deadline)
+		else if (deadline && domain_now(d) >= deadline)
 			err = STORM_ETIME;
 		else
-			nanosleep(&ts, NULL);
+			domain_sleep(d, backoff);
 		if (err != STORM_OK)
 			break;
 		storm_outcome_clear(out);

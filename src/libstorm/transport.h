@@ -75,4 +75,24 @@ struct storm_rx {
 	bool group;		/* came by multicast */
 };
 
+/* ------------------------------------------------- for whoever runs one --- */
+
+/* Which end of the protocol a transport is for. */
+enum storm_role {
+	STORM_ROLE_OWNER,	/* takes no OPEN, joins no group */
+	STORM_ROLE_NODE		/* at a known address, in all groups of the pool */
+};
+
+/* What a transport tells its user. */
+struct storm_net_handler {
+	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
+	/* Its sender waits until end_stream(stream) of the transport. */
+	void (*stream)(void *arg, uint64_t stream, const void *buf,
+		       size_t len);
+	/* sys: an errno; with STORM_EVERSION the node's version; or 0 */
+	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
+			      enum storm_err why, int sys);
+	void *arg;
+};
+
 #endif

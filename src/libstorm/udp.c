@@ -124,7 +124,7 @@ static void receive_buffer(struct storm_udp *u, int fd)
 
 	/* An owner receives little. */
 	if (got >= u->set.socket_buffer || u->told_buffer ||
-	    u->role != STORM_UDP_AGENT)
+	    u->role != STORM_ROLE_NODE)
 		return;
 	u->told_buffer = true;
 	storm_log(STORM_LOG_WARN, "receive buffers have %zu bytes, not %u: "
@@ -283,7 +283,7 @@ static int open_groups(struct storm_udp *u)
 /* ------------------------------------------------------ create, destroy */
 
 static int check_settings(const struct storm_settings *set,
-			  enum storm_udp_role role,
+			  enum storm_role role,
 			  const struct storm_addr *peer)
 {
 	uint8_t first = set->group.ip[12];
@@ -305,7 +305,7 @@ static int check_settings(const struct storm_settings *set,
 			  "that IPv4 allows", set->mtu);
 		return STORM_EINVAL;
 	}
-	if (role != STORM_UDP_AGENT || !set->multicast)
+	if (role != STORM_ROLE_NODE || !set->multicast)
 		return STORM_OK;
 	if (!set->groups || set->groups > GROUPS_MAX) {
 		storm_log(STORM_LOG_ERROR, "GroupCount %u is not 1 to %u",
@@ -342,9 +342,9 @@ static int open_all(struct storm_udp *u, const struct storm_addr *peer)
 		rc = open_control(u);
 	if (!rc)
 		rc = open_bulk(u);
-	if (!rc && u->role == STORM_UDP_AGENT && u->set.multicast)
+	if (!rc && u->role == STORM_ROLE_NODE && u->set.multicast)
 		rc = open_groups(u);
-	if (!rc && u->role == STORM_UDP_AGENT)
+	if (!rc && u->role == STORM_ROLE_NODE)
 		rc = storm_udp_listen(u);
 	return rc;
 }
@@ -371,9 +371,9 @@ static const struct storm_transport_ops udp_ops = {
 };
 
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
-				   enum storm_udp_role role,
+				   enum storm_role role,
 				   const struct storm_addr *peer,
-				   const struct storm_udp_handler *h,
+				   const struct storm_net_handler *h,
 				   int *err)
 {
 	struct storm_udp *u;
@@ -393,7 +393,7 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 	u->set = *set;
 	u->role = role;
 	u->h = *h;
-	u->port = role == STORM_UDP_AGENT ? set->port : 0;
+	u->port = role == STORM_ROLE_NODE ? set->port : 0;
 	u->tx[STORM_CONTROL].src.kind = UDP_CONTROL;
 	u->tx[STORM_BULK].src.kind = UDP_TX_BULK;
 	u->timer.kind = UDP_TIMER;
@@ -402,7 +402,7 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 	TAILQ_INIT(&u->tx[STORM_CONTROL].rests);
 	TAILQ_INIT(&u->tx[STORM_BULK].rests);
 	/* No owner has more under way. */
-	if (role == STORM_UDP_AGENT)
+	if (role == STORM_ROLE_NODE)
 		u->tx[STORM_BULK].room = set->window;
 	TAILQ_INIT(&u->in);
 	TAILQ_INIT(&u->out);

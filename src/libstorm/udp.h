@@ -11,23 +11,6 @@
 
 struct storm_udp;
 
-enum storm_udp_role {
-	STORM_UDP_OWNER,	/* any port, no group joined, no TCP listener */
-	STORM_UDP_AGENT		/* settings' port; all groups of the pool; TCP */
-};
-
-/* What the transport tells its user, from storm_udp_poll(). */
-struct storm_udp_handler {
-	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
-	/* Its sender waits until end_stream(stream) of the transport. */
-	void (*stream)(void *arg, uint64_t stream, const void *buf,
-		       size_t len);
-	/* sys: an errno; with STORM_EVERSION the node's version; or 0 */
-	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
-			      enum storm_err why, int sys);
-	void *arg;
-};
-
 struct storm_udp_stats {
 	uint64_t tx_datagrams, tx_bytes, tx_calls;
 	uint64_t rx_datagrams, rx_bytes, rx_calls;
@@ -39,9 +22,9 @@ struct storm_udp_stats {
  * name none (NULL: the default route).  NULL and *err (enum storm_err; errno
  * is kept, the reason was logged) on failure. */
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
-				   enum storm_udp_role role,
+				   enum storm_role role,
 				   const struct storm_addr *peer,
-				   const struct storm_udp_handler *h,
+				   const struct storm_net_handler *h,
 				   int *err);
 void storm_udp_destroy(struct storm_udp *u);
 

@@ -127,8 +127,8 @@ TAILQ_HEAD(udp_streams_out, udp_stream_out);
 struct storm_udp {
 	struct storm_transport transport;	/* first */
 	struct storm_settings set;
-	enum storm_udp_role role;
-	struct storm_udp_handler h;
+	enum storm_role role;
+	struct storm_net_handler h;
 	struct udp_iface iface;
 	uint16_t port;
 	int epfd;

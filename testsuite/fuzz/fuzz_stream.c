@@ -650,7 +650,7 @@ static void start(struct storm_in *head)
 	storm_settings_default(&w.u.set);
 	TAILQ_INIT(&w.u.in);
 	TAILQ_INIT(&w.u.out);
-	w.u.h = (struct storm_udp_handler) { .stream = stream,
+	w.u.h = (struct storm_net_handler) { .stream = stream,
 					     .stream_failed = failed,
 					     .arg = &w };
 	w.u.listener = (struct udp_src) { UDP_LISTENER, LISTENER };

@@ -107,10 +107,10 @@ static void on_failed(void *arg, uint64_t session, uint32_t node,
 	e->failed_errno = sys;
 }
 
-static struct storm_udp *open_end(struct end *e, enum storm_udp_role role,
+static struct storm_udp *open_end(struct end *e, enum storm_role role,
 				  int *err)
 {
-	struct storm_udp_handler h = {
+	struct storm_net_handler h = {
 		.datagrams = on_datagrams, .stream = on_stream,
 		.stream_failed = on_failed, .arg = e,
 	};
@@ -145,8 +145,8 @@ static void setup(void)
 	set.socket_buffer = 4 << 20;
 	group = set.group;
 	group.port = set.port;
-	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
-	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
 }
 
 static void teardown(void)
@@ -334,7 +334,7 @@ START_TEST(test_no_multicast)
 
 	close_end(&agent);
 	set.multicast = false;
-	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
 	send_to(&owner, STORM_CONTROL, &group, "x", 1, 1);
 	fence(&owner, &agent);
 	ck_assert_uint_eq(agent.count, 1);
@@ -396,7 +396,7 @@ START_TEST(test_mtu)
 	}
 	close_end(&owner);
 	set.mtu = 1000;
-	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
 	ck_assert_uint_eq(owner.t->ops->mtu(owner.t), 972);
 	free(p);
 }
@@ -454,7 +454,7 @@ START_TEST(test_overflow_is_counted)
 
 	close_end(&agent);
 	set.socket_buffer = 64 * 1024;
-	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
 	for (int i = 0; i < 100; i++)
 		ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, p,
 					 40 * SEG, SEG), 0);
@@ -737,7 +737,7 @@ START_TEST(test_stream_timeout)
 
 	close_end(&owner);
 	set.open_timeout = 300 * STORM_MS;
-	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
 	began = storm_now();
 	ck_assert_int_eq(stream_to(&a, 3, 4, p, UDP_STREAM_MAX), 0);
 	ck_assert(until(owner.failures == 1));
@@ -1092,7 +1092,7 @@ START_TEST(test_port_is_ours)
 	struct end second;
 	int err = 0, one = 1, fd;
 
-	ck_assert_ptr_null(open_end(&second, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_null(open_end(&second, STORM_ROLE_NODE, &err));
 	ck_assert_int_eq(err, STORM_ESYS);
 	ck_assert_int_eq(errno, EADDRINUSE);
 	ck_assert_ptr_nonnull(strstr(last_log, "18383"));
@@ -1109,7 +1109,7 @@ START_TEST(test_port_is_ours)
 	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
 	ck_assert(until(agent.streams == 1));
 	close_end(&agent);
-	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
 }
 END_TEST
 
@@ -1120,7 +1120,7 @@ static void refused(const char *word)
 
 	last_log[0] = '\0';
 	errno = 0;
-	ck_assert_ptr_null(open_end(&e, STORM_UDP_AGENT, &err));
+	ck_assert_ptr_null(open_end(&e, STORM_ROLE_NODE, &err));
 	ck_assert_int_ne(err, 0);
 	ck_assert_int_ne(errno, 0);
 	ck_assert_msg(strstr(last_log, word), "\"%s\" lacks \"%s\"", last_log,
@@ -1151,7 +1151,7 @@ END_TEST
 
 static struct storm_udp *owner_towards(const char *peer)
 {
-	struct storm_udp_handler h = { .datagrams = on_datagrams,
+	struct storm_net_handler h = { .datagrams = on_datagrams,
 				       .arg = &owner };
 	struct storm_addr a;
 	struct in_addr ip;
@@ -1160,7 +1160,7 @@ static struct storm_udp *owner_towards(const char *peer)
 	inet_pton(AF_INET, peer, &ip);
 	storm_udp_addr(&a, ip, 1);
 	close_end(&owner);
-	owner.u = storm_udp_create(&set, STORM_UDP_OWNER,
+	owner.u = storm_udp_create(&set, STORM_ROLE_OWNER,
 				   peer[0] ? &a : NULL, &h, &err);
 	return owner.u;
 }
@@ -1184,8 +1184,8 @@ START_TEST(test_owner_beside_agent)
 		SKIP("no ip, or no veth in the kernel");
 	teardown();
 	strcpy(set.interface, "sa");
-	ck_assert_ptr_nonnull(open_end(&agent, STORM_UDP_AGENT, &err));
-	ck_assert_ptr_nonnull(open_end(&owner, STORM_UDP_OWNER, &err));
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
 	send_lengths(&group, true);
 	ck_assert_uint_eq(owner.count, 0);
 	run("ip link del sa");

@@ -441,13 +441,13 @@ static void _limits(void)
 
 static int _start(struct agent *a)
 {
-	const struct storm_udp_handler h = {
+	const struct storm_net_handler h = {
 		.datagrams = _datagrams, .stream = _stream,
 		.stream_failed = _stream_failed, .arg = a
 	};
 	int err, rc;
 
-	a->udp = storm_udp_create(&a->conf.set, STORM_UDP_AGENT, NULL, &h,
+	a->udp = storm_udp_create(&a->conf.set, STORM_ROLE_NODE, NULL, &h,
 				  &err);
 	if (!a->udp) {
 		error("cannot use port %u: %s: %m", a->conf.set.port,

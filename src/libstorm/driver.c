@@ -1,0 +1,60 @@
+/*
+ * driver.c - see driver.h: the driver for programs, UDP in real time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "driver.h"
+#include "udp.h"
+
+static struct storm_net *create(const struct storm_settings *set,
+				enum storm_role role,
+				const struct storm_addr *peer,
+				const struct storm_net_handler *h, int *err)
+{
+	struct storm_udp *u = storm_udp_create(set, role, peer, h, err);
+
+	if (u && set->drop_ppm)
+		storm_udp_drop(u, set->drop_ppm, set->drop_seed);
+	return (struct storm_net *) u;
+}
+
+static void destroy(struct storm_net *net)
+{
+	storm_udp_destroy((struct storm_udp *) net);
+}
+
+static struct storm_transport *transport(struct storm_net *net)
+{
+	return storm_udp_transport((struct storm_udp *) net);
+}
+
+static void self(const struct storm_net *net, struct storm_addr *out)
+{
+	storm_udp_self((const struct storm_udp *) net, out);
+}
+
+static uint64_t dropped(const struct storm_net *net)
+{
+	struct storm_udp_stats u;
+
+	storm_udp_stats((const struct storm_udp *) net, &u);
+	return u.dropped_by_test;
+}
+
+static int fd(const struct storm_net *net)
+{
+	return storm_udp_fd((const struct storm_udp *) net);
+}
+
+static void poll_net(struct storm_net *net)
+{
+	storm_udp_poll((struct storm_udp *) net);
+}
+
+const struct storm_driver storm_driver_udp = {
+	.name = "udp", .create = create, .destroy = destroy,
+	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
+	.poll = poll_net,
+};
+
+const struct storm_driver *storm_driver = &storm_driver_udp;

@@ -1,0 +1,49 @@
+/*
+ * driver.h - what carries the ends that programs create (storm_domain_t,
+ * storm_node_t): a network, and with the simulator's also a clock and turns in
+ * place of threads.  Everything above is the same whatever the driver is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_DRIVER_H
+#define STORM_DRIVER_H
+
+#include "transport.h"
+
+struct storm_net;		/* an end's place in the network: its driver's */
+struct storm_runner;
+
+struct storm_driver {
+	const char *name;
+	/* peer: see storm_udp_create().  NULL and *err; the reason was logged. */
+	struct storm_net *(*create)(const struct storm_settings *set,
+				    enum storm_role role,
+				    const struct storm_addr *peer,
+				    const struct storm_net_handler *h,
+				    int *err);
+	void (*destroy)(struct storm_net *net);
+	struct storm_transport *(*transport)(struct storm_net *net);
+	/* The address that others reach it at. */
+	void (*self)(const struct storm_net *net, struct storm_addr *out);
+	/* Datagrams that were dropped because the settings said so. */
+	uint64_t (*dropped)(const struct storm_net *net);
+
+	/* Real time: a descriptor that is readable when poll() has work. */
+	int (*fd)(const struct storm_net *net);
+	void (*poll)(struct storm_net *net);
+
+	/* Simulated time, NULL otherwise: what time it is; let something happen,
+	 * false if nothing does by the deadline (0: ever), which it is then; run
+	 * this end in its turns (NULL: no more), and soon. */
+	uint64_t (*now)(void);
+	bool (*turn)(uint64_t deadline);
+	void (*attach)(struct storm_net *net, struct storm_runner *r);
+	void (*wake)(struct storm_net *net);
+};
+
+extern const struct storm_driver storm_driver_udp;
+
+/* Which one the ends that are created from now on have.  Not thread-safe. */
+extern const struct storm_driver *storm_driver;
+
+#endif
