@@ -502,9 +502,9 @@ typedef struct storm_queue storm_queue_t;
 size_t storm_queue_bytes(const struct storm_queue_conf *conf);
 
 /* The owner's side.  d must outlive it; P (NULL: all members) and conf are
- * copied.  Nothing is sent.  NULL: no memory, or conf is out of range.  The
- * domain is as storm_domain_open() left it: a take-over makes new queues, of other
- * variables.  Not thread-safe. */
+ * copied.  Nothing is sent.  NULL: no memory, or conf is out of range.  After a
+ * take-over, or when a node has joined again, a new one is needed, of another event
+ * and variable.  Not thread-safe. */
 storm_queue_t *storm_queue_create(storm_domain_t *d,
 				  const struct storm_idset *P,
 				  const struct storm_queue_conf *conf);
