@@ -13,7 +13,8 @@ static void same(const struct storm_cast *a, const struct storm_cast *b)
 	must(a->version == b->version && a->flags == b->flags &&
 	     a->heartbeat == b->heartbeat);
 	must(a->op == b->op && a->size == b->size && a->chunk == b->chunk &&
-	     a->sent == b->sent && a->decision == b->decision);
+	     a->sent == b->sent && a->floor == b->floor &&
+	     a->decision == b->decision);
 	must(a->cmp == b->cmp && a->cmp_var == b->cmp_var &&
 	     a->cmp_rel == b->cmp_rel && a->cmp_value == b->cmp_value);
 	must(same_set(&a->p, &b->p) && same_set(&a->cmp_p, &b->cmp_p) &&
@@ -33,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must_be_set(&c.p, count - 1);
 	must_be_set(&c.cmp_p, count - 1);
 	must_be_set(&c.excluded, count - 1);
-	must(c.sent <= c.size && c.cmp_var < STORM_VARS);
+	must(c.floor <= c.sent && c.sent <= c.size && c.cmp_var < STORM_VARS);
 	buf = malloc(size + 1);
 	must(buf);
 	len = storm_cast_pack(&c, buf, size + 1);

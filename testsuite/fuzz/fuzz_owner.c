@@ -206,7 +206,8 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 		.phase = phase % 4u,
 		.flags = flags & STORM_STATUS_FLAGS,
 		.progress = phase % 4u >= STORM_PHASE_STAGED ? UINT64_MAX : 0,
-		.cmp = o->cast.cmp, .mtu = 1472, .seen = o->cast.version,
+		.floor = o->cast.floor, .cmp = o->cast.cmp, .mtu = 1472,
+		.seen = o->cast.version,
 	};
 	struct storm_header h = { .type = STORM_MSG_STATUS,
 				  .epoch = o->link.epoch, .op = s.op };

@@ -167,6 +167,50 @@ START_TEST(test_many)
 }
 END_TEST
 
+/* The common part, and what is left of a set that must be said in few ranges. */
+START_TEST(test_keep_and_join)
+{
+	struct rnd r = rnd_of(_i);
+	struct storm_idset s = { 0 }, p = { 0 }, both = { 0 };
+	uint32_t max = 1 + below(&r, 12), count;
+
+	for (uint32_t n = below(&r, 30); n; n--) {
+		uint32_t a = below(&r, 200), b = below(&r, 200);
+
+		must(!storm_idset_add(&s, a, a + below(&r, 4)));
+		must(!storm_idset_add(&p, b, b + below(&r, 4)));
+	}
+	must(!storm_idset_union(&both, &s));
+	must(!storm_idset_keep(&both, &p));
+	for (uint32_t i = 0; i < 210; i++)
+		must(storm_idset_has(&both, i) ==
+		     (storm_idset_has(&s, i) && storm_idset_has(&p, i)));
+	count = s.count;
+	storm_idset_clear(&both);
+	must(!storm_idset_union(&both, &s));
+	storm_idset_join(&s, max);
+	must(s.count == (count < max ? count : max));
+	must(storm_idset_covers(&s, &both));
+	for (uint32_t i = 1; i < s.count; i++)
+		must(s.r[i].first > s.r[i - 1].last + 1);
+	/* nothing beyond its ends, and no gap closed that is larger than one
+	 * that is left */
+	if (count)
+		must(s.r[0].first == both.r[0].first &&
+		     s.r[s.count - 1].last == both.r[count - 1].last);
+	for (uint32_t i = 0; i + 1 < both.count && count > max; i++) {
+		uint32_t g = both.r[i + 1].first - both.r[i].last;
+
+		for (uint32_t k = 1; k < s.count; k++)
+			must(!storm_idset_has(&s, both.r[i].last + 1) ||
+			     g <= s.r[k].first - s.r[k - 1].last);
+	}
+	storm_idset_clear(&s);
+	storm_idset_clear(&p);
+	storm_idset_clear(&both);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("idset");
@@ -177,6 +221,7 @@ int main(void)
 	tcase_add_test(t, test_everything);
 	tcase_add_test(t, test_many);
 	tcase_add_loop_test(t, test_algebra, 0, unit_runs(400));
+	tcase_add_loop_test(t, test_keep_and_join, 0, unit_runs(400));
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

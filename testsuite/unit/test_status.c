@@ -10,7 +10,7 @@
 #include "unit.h"
 
 #define COUNT 200	/* nodes in the domain */
-#define FIXED 73	/* bytes without ranges and faults */
+#define FIXED 97	/* bytes without ranges and faults */
 #define ROOM 1400
 
 static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
@@ -19,7 +19,7 @@ static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
 	uint8_t *p = exact(buf, len);
 	int err = storm_status_unpack(s, p, len, count);
 
-	must(!err || (!s->missing.r && !s->missing.count));
+	must(!err || (!s->behind.r && !s->unanswered.r && !s->fresh.r));
 	free(p);
 	return err;
 }
@@ -44,10 +44,14 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 	s->seen = rnd64(r);
 	s->repaired = below(r, 1000);
 	s->lost = below(r, 1000);
-	for (uint32_t n = below(r, 4); n; n--) {
+	s->floor = below(r, 3);
+	s->last = below(r, 5);
+	for (uint32_t n = below(r, 8); n; n--) {
 		uint32_t node = below(r, COUNT - 5);
 
-		must(!storm_idset_add(&s->missing, node, node + below(r, 5)));
+		must(!storm_idset_add(n % 3 == 2 ? &s->fresh :
+				      n % 3 ? &s->behind : &s->unanswered,
+				      node, node + below(r, 5)));
 	}
 	while (faults--)
 		/* a node has one reason, whoever tells it */
@@ -64,7 +68,8 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 START_TEST(test_golden)
 {
 	struct storm_status s = {
-		.version = 5, .op = 3, .phase = STORM_PHASE_STAGED,
+		.version = 5, .last = 4, .op = 3, .floor = 4096,
+		.phase = STORM_PHASE_STAGED,
 		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
 		.cmp = 2, .cmp_false = true, .mtu = 1472, .seen = 6,
 		.repaired = 17, .lost = 4,
@@ -72,13 +77,16 @@ START_TEST(test_golden)
 	uint8_t buf[ROOM];
 	size_t len;
 
-	must(!storm_idset_add(&s.missing, 8, 9));
+	must(!storm_idset_add(&s.behind, 8, 9));
+	must(!storm_idset_add(&s.unanswered, 5, 5));
 	storm_status_fault(&s, 11, STORM_ESYS, 28);
 	len = storm_status_pack(&s, buf, sizeof(buf));
-	same_hex(buf, len, "0000000000000005" "0000000000000003" "02" "01"
+	same_hex(buf, len, "0000000000000005" "0000000000000004" "0000000000000003"
+		 "0000000000001000" "02" "01"
 		 "ffffffffffffffff" "0000000000000002" "01" "000005c0"
 		 "0000000000000006" "0000000000000011" "0000000000000004"
 		 "00000001" "00000008" "00000009"
+		 "00000001" "00000005" "00000005" "00000000"
 		 "00000001" "0001" "0000000b" "03" "0000001c");
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
 	ck_assert_uint_eq(t.version, 5);
@@ -92,7 +100,13 @@ START_TEST(test_golden)
 	ck_assert_uint_eq(t.seen, 6);
 	ck_assert_uint_eq(t.repaired, 17);
 	ck_assert_uint_eq(t.lost, 4);
-	ck_assert_uint_eq(t.missing.count, 1);
+	ck_assert_uint_eq(t.last, 4);
+	ck_assert_uint_eq(t.floor, 4096);
+	ck_assert_uint_eq(t.fresh.count, 0);
+	ck_assert_uint_eq(t.behind.count, 1);
+	ck_assert_uint_eq(t.behind.r[0].last, 9);
+	ck_assert_uint_eq(t.unanswered.count, 1);
+	ck_assert_uint_eq(t.unanswered.r[0].last, 5);
 	ck_assert_uint_eq(t.nfaults, 1);
 	ck_assert_uint_eq(t.faults_total, 1);
 	ck_assert_uint_eq(t.faults[0].node, 11);
@@ -114,8 +128,9 @@ START_TEST(test_random)
 	status_random(&s, &r, below(&r, 9), below(&r, 40));
 	s.faults_total += below(&r, 3);
 	len = storm_status_pack(&s, buf, sizeof(buf));
-	must(len == FIXED + 8 * (size_t) s.missing.count +
-		    9 * (size_t) s.nfaults);
+	must(len == FIXED + 8 * (size_t) s.behind.count +
+		    8 * (size_t) s.unanswered.count +
+		    8 * (size_t) s.fresh.count + 9 * (size_t) s.nfaults);
 	must(unpack(&t, buf, len, COUNT) == STORM_OK);
 	must(storm_status_pack(&t, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
@@ -128,14 +143,17 @@ START_TEST(test_random)
 }
 END_TEST
 
-/* What does not fit is left out, but never so that all looks well. */
+/* Faults that do not fit are left out, but never so that all looks well; who is
+ * late is never left out: more are named with them. */
 START_TEST(test_small)
 {
 	struct storm_status s = { .op = 1, .mtu = 1472 }, t;
 	uint8_t buf[ROOM];
 
 	for (uint32_t i = 0; i < 40; i++) {
-		must(!storm_idset_add(&s.missing, 2 * i, 2 * i));
+		must(!storm_idset_add(&s.behind, 2 * i, 2 * i));
+		must(!storm_idset_add(&s.unanswered, 3 * i, 3 * i));
+		must(!storm_idset_add(&s.fresh, 4 * i, 4 * i));
 		storm_status_fault(&s, 100 + i, STORM_ELOST, 0);
 	}
 	ck_assert_uint_eq(s.nfaults, STORM_FAULTS_KEPT);
@@ -144,20 +162,25 @@ START_TEST(test_small)
 		size_t len = storm_status_pack(&s, buf, max);
 
 		must(len <= max);
-		must((len > 0) == (max >= FIXED + 8 + 9));
+		must((len > 0) == (max >= FIXED + 3 * 8 + 9));
 		if (!len)
 			continue;
 		must(!unpack(&t, buf, len, COUNT));
-		must(t.faults_total == 40 && t.nfaults && t.missing.count);
+		must(t.faults_total == 40 && t.nfaults);
 		must(t.nfaults <= STORM_FAULTS_KEPT &&
-		     t.missing.count <= STORM_MISSING_KEPT);
-		must(storm_idset_covers(&s.missing, &t.missing));
+		     t.behind.count <= STORM_BEHIND_KEPT &&
+		     t.unanswered.count <= STORM_BEHIND_KEPT);
+		must(storm_idset_covers(&t.behind, &s.behind) &&
+		     storm_idset_covers(&t.unanswered, &s.unanswered) &&
+		     storm_idset_covers(&t.fresh, &s.fresh));
+		must(storm_idset_size(&t.behind) < 80 &&
+		     storm_idset_size(&t.unanswered) < 120);
 		if (max >= 508)		/* as on a link of 576 bytes */
-			must(t.nfaults >= 16 && t.missing.count >= 16);
+			must(t.nfaults >= 12 && t.behind.count >= 12);
 		storm_status_free(&t);
 	}
 	must(storm_status_pack(&s, buf, sizeof(buf)) ==
-	     FIXED + 8 * STORM_MISSING_KEPT + 9 * STORM_FAULTS_KEPT);
+	     FIXED + 24 * STORM_BEHIND_KEPT + 9 * STORM_FAULTS_KEPT);
 	storm_status_free(&s);
 }
 END_TEST
@@ -194,13 +217,17 @@ START_TEST(test_refused)
 	REFUSED(mtu = 0);
 	REFUSED(mtu = 10);
 	REFUSED(mtu = STORM_MTU_MIN - 1);
-	must(!storm_idset_add(&s.missing, 7, 7));
+	must(!storm_idset_add(&s.behind, 7, 7));
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	ck_assert_int_eq(unpack(&t, buf, len, 7), STORM_EINVAL);
 	ck_assert_int_eq(unpack(&t, buf, len, 8), STORM_OK);
 	storm_status_free(&t);
+	storm_idset_clear(&s.behind);
+	must(!storm_idset_add(&s.unanswered, 7, 7));
+	len = storm_status_pack(&s, buf, sizeof(buf));
+	ck_assert_int_eq(unpack(&t, buf, len, 7), STORM_EINVAL);
+	storm_idset_clear(&s.unanswered);
 	/* more faults than anybody sends */
-	s.missing.count = 0;
 	s.faults_total = 1000;
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	buf[len - 1] = STORM_FAULTS_KEPT + 1;
@@ -209,7 +236,6 @@ START_TEST(test_refused)
 				COUNT), STORM_EINVAL);
 	buf[len - 2] = 0xff;
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_EINVAL);
-	s.missing.count = 1;
 	storm_status_free(&s);
 }
 END_TEST
@@ -245,6 +271,22 @@ END_TEST
 
 /* --------------------------------------------------------------- merge --- */
 
+static const struct storm_idset all;
+
+/* What is asked of all, unless a test says otherwise. */
+static struct storm_asked asks(void)
+{
+	return (struct storm_asked) {
+		.op = 3, .phase = STORM_PHASE_BEGUN, .cmp = 2, .p = &all,
+		.cmp_p = &all,
+	};
+}
+
+static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
+{
+	return storm_idset_covers(a, b) && storm_idset_covers(b, a);
+}
+
 static bool same(const struct storm_status *a, const struct storm_status *b)
 {
 	if (a->op != b->op || a->phase != b->phase || a->flags != b->flags ||
@@ -252,8 +294,9 @@ static bool same(const struct storm_status *a, const struct storm_status *b)
 	    (a->cmp && a->cmp_false != b->cmp_false) || a->mtu != b->mtu ||
 	    a->repaired != b->repaired || a->lost != b->lost ||
 	    a->nfaults != b->nfaults || a->faults_total != b->faults_total ||
-	    !storm_idset_covers(&a->missing, &b->missing) ||
-	    !storm_idset_covers(&b->missing, &a->missing))
+	    !same_set(&a->behind, &b->behind) ||
+	    !same_set(&a->unanswered, &b->unanswered) ||
+	    !same_set(&a->fresh, &b->fresh) || a->last != b->last)
 		return false;
 	for (uint32_t i = 0; i < a->nfaults; i++) {
 		uint32_t k = 0;
@@ -267,15 +310,25 @@ static bool same(const struct storm_status *a, const struct storm_status *b)
 	return true;
 }
 
+/* All is well. */
 static void own(struct storm_status *s, uint64_t op)
 {
-	memset(s, 0, sizeof(*s));
-	s->op = op;
-	s->phase = STORM_PHASE_ENDED;
-	s->flags = STORM_STATUS_MCAST;
-	s->progress = UINT64_MAX;
-	s->cmp = 2;
-	s->mtu = 1472;
+	struct storm_asked a = asks();
+
+	a.op = op;
+	storm_status_init(s, &a, 1472);
+}
+
+static bool is_below(const struct storm_tree *t, uint32_t node,
+		     const struct storm_idset *s)
+{
+	struct storm_idset sub = { 0 };
+	bool is;
+
+	must(!storm_tree_subtree(t, node, &sub));
+	is = same_set(&sub, s);
+	storm_idset_clear(&sub);
+	return is;
 }
 
 /* Children answer in any order. */
@@ -283,8 +336,16 @@ START_TEST(test_commutes)
 {
 	struct rnd r = rnd_of(_i);
 	struct storm_status child[8], a, b;
+	struct storm_asked ask = asks();
+	struct storm_idset p = { 0 };
+	struct storm_tree t;
 	uint32_t n = 2 + below(&r, 7), *order = shuffled(&r, n);
 
+	storm_tree_init(&t, COUNT, 8);
+	if (_i % 3) {
+		must(!storm_idset_add(&p, below(&r, 50), 50 + below(&r, 100)));
+		ask.p = &p;
+	}
 	own(&a, 3);
 	own(&b, 3);
 	for (uint32_t i = 0; i < n; i++) {
@@ -293,50 +354,87 @@ START_TEST(test_commutes)
 			child[i].cmp = 2;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		storm_status_merge(&a, &child[i]);
-		storm_status_merge(&b, &child[order[i]]);
+		storm_status_merge(&a, &ask, &t, i, &child[i]);
+		storm_status_merge(&b, &ask, &t, order[i], &child[order[i]]);
 	}
 	must(same(&a, &b));
 	for (uint32_t i = 0; i < n; i++)
 		storm_status_free(&child[i]);
 	storm_status_free(&a);
 	storm_status_free(&b);
+	storm_idset_clear(&p);
 	free(order);
 }
 END_TEST
 
-/* A deep tree says the same as a flat one. */
-START_TEST(test_associates)
+/* What a tree claims is so on every node: each has some state, a few parents
+ * have not heard of it, or of an older one. */
+START_TEST(test_claims)
 {
 	struct rnd r = rnd_of(_i);
-	struct storm_status child[6], flat, left, right;
+	struct storm_asked ask = asks();
+	struct storm_status own_[40], sub[40], sum;
+	struct storm_idset p = { 0 };
+	struct storm_tree t;
 
-	own(&flat, 3);
-	own(&left, 3);
-	own(&right, 3);
-	for (uint32_t i = 0; i < 6; i++) {
-		status_random(&child[i], &r, 3, 0);
-		child[i].cmp = 2;
-		/* each node stands in one subtree */
-		storm_status_fault(&child[i], i * 10, STORM_ESYS, 5);
-		storm_status_merge(&flat, &child[i]);
-		storm_status_merge(i < 3 ? &left : &right, &child[i]);
+	storm_tree_init(&t, 40, 2 + below(&r, 3));
+	ask.phase = (uint8_t) below(&r, 4);
+	if (_i % 2) {
+		for (uint32_t n = 1 + below(&r, 10); n; n--) {
+			uint32_t node = below(&r, 40);
+
+			must(!storm_idset_add(&p, node, node));
+		}
+		ask.p = ask.cmp_p = &p;
 	}
-	storm_status_merge(&left, &right);
-	must(same(&flat, &left));
-	must(flat.faults_total == 6);
-	for (uint32_t i = 0; i < 6; i++)
-		storm_status_free(&child[i]);
-	storm_status_free(&flat);
-	storm_status_free(&left);
-	storm_status_free(&right);
+	storm_status_init(&sum, &ask, 1472);
+	for (uint32_t n = 40; n-- > 0;) {
+		bool asked = !p.count || storm_idset_has(&p, n);
+		uint32_t kids[8], count = storm_tree_children(&t, n, kids);
+		struct storm_status *o = &own_[n], *s = &sub[n];
+
+		own(o, below(&r, 5) ? 3 : 2);
+		o->phase = (uint8_t) (below(&r, 4) ? 3 : below(&r, 4));
+		storm_status_init(s, &ask, 1472);
+		if (asked && (o->op < 3 || o->phase < ask.phase))
+			must(!storm_idset_add(&s->behind, n, n));
+		else if (asked && o->phase < s->phase)
+			s->phase = o->phase;
+		s->cmp_false = asked && (o->cmp_false = !below(&r, 20));
+		for (uint32_t i = 0; i < count; i++)
+			storm_status_merge(s, &ask, &t, kids[i],
+					   below(&r, 9) ? &sub[kids[i]] : NULL);
+		if (!below(&r, 12))	/* of an earlier question */
+			s->cmp = 1;
+		if (storm_tree_parent(&t, n) == STORM_NO_NODE)
+			storm_status_merge(&sum, &ask, &t, n, s);
+	}
+	for (uint32_t n = 0; n < 40; n++) {
+		bool asked = !p.count || storm_idset_has(&p, n);
+
+		if (!asked)
+			must(!storm_idset_has(&sum.behind, n) &&
+			     !storm_idset_has(&sum.unanswered, n));
+		else if (!storm_idset_has(&sum.behind, n))
+			must(own_[n].op == 3 && own_[n].phase >= ask.phase &&
+			     own_[n].phase >= sum.phase);
+		if (asked && !storm_idset_has(&sum.unanswered, n))
+			must(sum.cmp_false || !own_[n].cmp_false);
+	}
+	for (uint32_t n = 0; n < 40; n++)
+		storm_status_free(&sub[n]);
+	storm_status_free(&sum);
+	storm_idset_clear(&p);
 }
 END_TEST
 
 START_TEST(test_minimum)
 {
+	struct storm_asked ask = asks();
 	struct storm_status a, c;
+	struct storm_tree t;
 
+	storm_tree_init(&t, COUNT, 8);
 	own(&a, 3);
 	own(&c, 3);
 	c.phase = STORM_PHASE_BEGUN;
@@ -345,7 +443,7 @@ START_TEST(test_minimum)
 	c.repaired = 3;
 	c.lost = 2;
 	c.flags = STORM_STATUS_UNACKED;
-	storm_status_merge(&a, &c);
+	storm_status_merge(&a, &ask, &t, 0, &c);
 	ck_assert_uint_eq(a.phase, STORM_PHASE_BEGUN);
 	ck_assert_uint_eq(a.progress, 1000);
 	ck_assert_uint_eq(a.mtu, 1400);
@@ -354,109 +452,183 @@ START_TEST(test_minimum)
 	c.mtu = 1450;
 	c.lost = 1;
 	c.flags = STORM_STATUS_MCAST;
-	storm_status_merge(&a, &c);
+	storm_status_merge(&a, &ask, &t, 1, &c);
 	ck_assert_uint_eq(a.progress, 1000);
 	ck_assert_uint_eq(a.mtu, 1400);
 	ck_assert_uint_eq(a.repaired, 6);
 	ck_assert_uint_eq(a.lost, 2);
 	ck_assert_uint_eq(a.flags, STORM_STATUS_UNACKED);
+	/* who has not come far enough is behind, and still counts for the
+	 * bytes; what the others have reached does not sink for it */
+	ask.phase = STORM_PHASE_STAGED;
+	own(&a, 3);
+	storm_status_merge(&a, &ask, &t, 1, &c);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_ENDED);
+	ck_assert_uint_eq(a.progress, 2000);
+	ck_assert(is_below(&t, 1, &a.behind));
+	storm_status_free(&a);
+	/* likewise of bytes, where some are asked for */
+	ask.phase = STORM_PHASE_BEGUN;
+	ask.floor = 1500;
+	own(&a, 3);
+	storm_status_merge(&a, &ask, &t, 1, &c);
+	ck_assert(is_below(&t, 1, &a.behind));
+	storm_status_free(&a);
+	c.floor = 1500;
+	own(&a, 3);
+	storm_status_merge(&a, &ask, &t, 1, &c);
+	ck_assert(!a.behind.count);
 }
 END_TEST
 
 /* A child that is at another operation. */
 START_TEST(test_other_operation)
 {
+	struct storm_asked ask = asks();
 	struct storm_status a, late, early;
+	struct storm_tree t;
 
+	storm_tree_init(&t, COUNT, 8);
 	own(&a, 3);
 	own(&late, 2);
 	late.phase = STORM_PHASE_ENDED;
 	storm_status_fault(&late, 5, STORM_EEXIST, 17);
 	storm_status_fault(&late, 6, STORM_ESYS, 28);
 	late.faults_total = 40;
-	storm_status_merge(&a, &late);
+	storm_status_merge(&a, &ask, &t, 2, &late);
 	/* it has not heard of ours, and how its last one went is past */
-	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	ck_assert(is_below(&t, 2, &a.behind));
+	ck_assert(a.flags & STORM_STATUS_LACKS);
 	ck_assert_uint_eq(a.progress, 0);
 	ck_assert_uint_eq(a.nfaults, 0);
 	ck_assert_uint_eq(a.faults_total, 0);
 	/* but a node that is lost is lost to all of them */
+	storm_status_free(&a);
 	own(&a, 3);
 	storm_status_fault(&late, 7, STORM_ELOST, 0);
-	storm_status_merge(&a, &late);
+	storm_status_merge(&a, &ask, &t, 2, &late);
 	ck_assert_uint_eq(a.nfaults, 1);
 	ck_assert_uint_eq(a.faults_total, 1);
 	ck_assert_uint_eq(a.faults[0].node, 7);
+	storm_status_free(&a);
 	/* one that went on holds ours no more up */
+	ask.phase = STORM_PHASE_ENDED;
 	own(&a, 3);
 	own(&early, 4);
 	early.phase = STORM_PHASE_NONE;
 	early.progress = 0;
 	storm_status_fault(&early, 5, STORM_EEXIST, 17);
-	storm_status_merge(&a, &early);
+	storm_status_merge(&a, &ask, &t, 2, &early);
 	ck_assert_uint_eq(a.phase, STORM_PHASE_ENDED);
 	ck_assert(a.progress == UINT64_MAX);
 	ck_assert_uint_eq(a.nfaults, 0);
+	ck_assert(!a.behind.count);
 }
 END_TEST
 
 START_TEST(test_compare)
 {
+	struct storm_asked ask = asks();
 	struct storm_status a, c;
+	struct storm_tree t;
 
+	storm_tree_init(&t, COUNT, 8);
 	own(&a, 3);
 	own(&c, 3);
-	storm_status_merge(&a, &c);
+	storm_status_merge(&a, &ask, &t, 0, &c);
 	ck_assert_uint_eq(a.cmp, 2);
-	ck_assert(!a.cmp_false);
+	ck_assert(!a.cmp_false && !a.unanswered.count);
 	c.cmp_false = true;
-	storm_status_merge(&a, &c);
+	storm_status_merge(&a, &ask, &t, 0, &c);
 	ck_assert_uint_eq(a.cmp, 2);
-	ck_assert(a.cmp_false);
+	ck_assert(a.cmp_false && !a.unanswered.count);
 	/* another question was answered: no answer to this one, and it does
-	 * not become one by who is merged next */
+	 * not become one by who is merged next; the operation goes on */
+	a.cmp_false = false;
 	c.cmp = 1;
-	storm_status_merge(&a, &c);
-	ck_assert_uint_eq(a.cmp, 0);
+	storm_status_merge(&a, &ask, &t, 1, &c);
+	ck_assert(!a.cmp_false && is_below(&t, 1, &a.unanswered));
+	ck_assert(!a.behind.count);
 	c.cmp = 2;
-	storm_status_merge(&a, &c);
-	ck_assert_uint_eq(a.cmp, 0);
+	c.cmp_false = false;
+	storm_status_merge(&a, &ask, &t, 2, &c);
+	ck_assert(is_below(&t, 1, &a.unanswered));
+	storm_status_free(&a);
 }
 END_TEST
 
 START_TEST(test_silent)
 {
+	struct storm_asked ask = asks();
 	struct storm_tree t;
 	struct storm_status a, c;
-	struct storm_idset below_ = { 0 };
+	struct storm_idset p = { 0 };
 
 	storm_tree_init(&t, 100, 4);
 	own(&a, 3);
 	own(&c, 3);
-	must(!storm_tree_subtree(&t, 2, &below_));
-	storm_status_merge_silent(&a, &t, 2);
-	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	storm_status_merge(&a, &ask, &t, 2, NULL);
 	ck_assert_uint_eq(a.progress, 0);
-	ck_assert_uint_eq(a.cmp, 0);
-	ck_assert_uint_eq(a.flags, 0);
-	ck_assert(storm_idset_size(&below_) > 5);
-	ck_assert(storm_idset_covers(&a.missing, &below_));
-	ck_assert(storm_idset_covers(&below_, &a.missing));
+	ck_assert_uint_eq(a.flags, STORM_STATUS_LACKS);
+	ck_assert(is_below(&t, 2, &a.behind));
+	ck_assert(is_below(&t, 2, &a.unanswered));
 	/* the others do not make up for it */
-	storm_status_merge(&a, &c);
-	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
-	ck_assert_uint_eq(a.cmp, 0);
-	ck_assert(storm_idset_covers(&a.missing, &below_));
+	storm_status_merge(&a, &ask, &t, 3, &c);
+	ck_assert(is_below(&t, 2, &a.behind));
+	ck_assert(is_below(&t, 2, &a.unanswered));
 	storm_status_free(&a);
-	storm_idset_clear(&below_);
-	storm_tree_free(&t);
+	/* but where none of them is asked, it holds nobody up */
+	must(!storm_idset_add(&p, 0, 1));
+	ask.p = ask.cmp_p = &p;
+	own(&a, 3);
+	storm_status_merge(&a, &ask, &t, 2, NULL);
+	ck_assert(a.progress == UINT64_MAX);
+	ck_assert(!(a.flags & STORM_STATUS_LACKS));
+	ck_assert(!a.behind.count && !a.unanswered.count);
+	storm_idset_clear(&p);
+}
+END_TEST
+
+/* What is asked for follows from the state. */
+START_TEST(test_asked)
+{
+	struct storm_cast c = { .op = 3, .size = 1000, .cmp = 5 };
+	struct storm_asked a;
+
+	must(!storm_idset_add(&c.p, 7, 7));
+	storm_asked_of(&a, &c, 2);
+	ck_assert_uint_eq(a.op, 3);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_BEGUN);
+	ck_assert_uint_eq(a.cmp, 5);
+	ck_assert_ptr_eq(a.p, &c.p);
+	c.sent = 1000;
+	c.floor = 400;
+	storm_asked_of(&a, &c, 3);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_STAGED);
+	ck_assert_uint_eq(a.floor, 400);
+	c.decision = STORM_ABORT;
+	storm_asked_of(&a, &c, 3);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_ENDED);
+	/* announced, but not yet asked for: that all hear of it */
+	storm_asked_of(&a, &c, 4);
+	ck_assert_uint_eq(a.op, 4);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	ck_assert_uint_eq(a.floor, 0);
+	ck_assert_uint_eq(a.p->count, 0);
+	c.op = 0;
+	storm_asked_of(&a, &c, 0);
+	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);
+	storm_cast_free(&c);
 }
 END_TEST
 
 START_TEST(test_faults)
 {
+	struct storm_asked ask = asks();
 	struct storm_status s, c;
+	struct storm_tree t;
 
+	storm_tree_init(&t, COUNT, 8);
 	own(&s, 3);
 	for (uint32_t i = 0; i < 50; i++) {
 		storm_status_fault(&s, i, STORM_ESYS, 5);
@@ -468,7 +640,7 @@ START_TEST(test_faults)
 	ck_assert_uint_eq(s.faults_total, 50);
 	ck_assert_uint_eq(s.faults[3].why, STORM_ESYS);
 	own(&c, 3);
-	storm_status_merge(&c, &s);
+	storm_status_merge(&c, &ask, &t, 0, &s);
 	ck_assert_uint_eq(c.nfaults, STORM_FAULTS_KEPT);
 	ck_assert_uint_eq(c.faults_total, 50);
 	for (int e = 0; e < STORM_ERANGE_; e++)
@@ -487,13 +659,17 @@ START_TEST(test_faults_counted_to_the_end)
 	struct storm_status s = { .op = 1, .phase = STORM_PHASE_ENDED,
 				  .mtu = 1472 };
 	struct storm_status liar = s, t;
+	struct storm_asked ask = asks();
+	struct storm_tree tree;
 	uint8_t buf[ROOM];
 	size_t len;
 
 	storm_status_fault(&s, 1, STORM_ESYS, 5);
 	storm_status_fault(&s, 2, STORM_ESYS, 5);
 	liar.faults_total = UINT32_MAX;
-	storm_status_merge(&s, &liar);
+	ask.op = 1;
+	storm_tree_init(&tree, COUNT, 8);
+	storm_status_merge(&s, &ask, &tree, 0, &liar);
 	ck_assert_uint_eq(s.faults_total, UINT32_MAX);
 	storm_status_fault(&s, 3, STORM_ESYS, 5);
 	ck_assert_uint_eq(s.faults_total, UINT32_MAX);
@@ -501,6 +677,7 @@ START_TEST(test_faults_counted_to_the_end)
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
 	ck_assert_uint_eq(t.nfaults, 3);
 	storm_status_free(&t);
+	storm_status_free(&s);
 }
 END_TEST
 
@@ -513,6 +690,8 @@ START_TEST(test_news)
 	was.cmp = 0;
 	was.progress = 0;
 	is = was;
+	ck_assert(storm_status_news(&was, &is));	/* the first word */
+	was.version = is.version = 1;
 	ck_assert(!storm_status_news(&was, &is));
 	is.progress = 1000;	/* has its own pace */
 	is.mtu = 1400;
@@ -536,12 +715,45 @@ START_TEST(test_news)
 	is.flags |= STORM_STATUS_UNACKED;
 	ck_assert(storm_status_news(&was, &is));
 	ck_assert(!storm_status_news(&is, &was));
-	/* the last one that was missing has answered */
 	is = was;
-	must(!storm_idset_add(&was.missing, 3, 3));
-	ck_assert(storm_status_news(&was, &is));
-	ck_assert(!storm_status_news(&is, &was));
+	is.flags |= STORM_STATUS_LACKS;
+	ck_assert(!storm_status_news(&was, &is));
+}
+END_TEST
+
+/* A claim that is not whole waits until it is, the other does not. */
+START_TEST(test_whole)
+{
+	struct storm_status was, is, late;
+
+	own(&was, 3);
+	was.version = 1;
+	was.phase = STORM_PHASE_BEGUN;
+	was.cmp = 0;
+	is = was;
+	is.phase = STORM_PHASE_STAGED;
+	is.cmp = 1;
+	must(!storm_idset_add(&is.behind, 3, 4));
+	ck_assert(storm_status_news(&was, &is));	/* for the comparison */
+	must(!storm_idset_add(&is.unanswered, 3, 3));
+	ck_assert(!storm_status_news(&was, &is));
+	storm_idset_clear(&is.behind);
+	ck_assert(storm_status_news(&was, &is));	/* for the operation */
+	/* the last one that was behind has come */
+	late = was;
+	must(!storm_idset_add(&late.behind, 3, 4));
+	ck_assert(storm_status_news(&late, &was));
+	ck_assert(!storm_status_news(&was, &late));
+	/* in an answer that named them, less is news, too */
+	ck_assert(!storm_status_caught_up(&was, &late));
+	ck_assert(storm_status_caught_up(&late, &was));
+	storm_idset_clear(&was.behind);
+	must(!storm_idset_add(&was.behind, 4, 9));
+	ck_assert(storm_status_caught_up(&late, &was));
+	ck_assert(!storm_status_caught_up(&late, &late));
+	storm_status_free(&late);
 	storm_status_free(&was);
+	storm_status_free(&is);
 }
 END_TEST
 
@@ -570,19 +782,19 @@ START_TEST(test_child_hears)
 	own(&s, 3);
 	s.version = 0;		/* the first one counts, whichever it is */
 	s.phase = STORM_PHASE_BEGUN;
-	must(!storm_idset_add(&s.missing, 20, 29));
+	must(!storm_idset_add(&s.behind, 20, 29));
 	ck_assert_int_eq(hear(&c, &s), 1);
 	ck_assert(c.heard);
 	ck_assert_uint_eq(c.status.phase, STORM_PHASE_BEGUN);
-	ck_assert_uint_eq(storm_idset_size(&c.status.missing), 10);
+	ck_assert_uint_eq(storm_idset_size(&c.status.behind), 10);
 	s.phase = STORM_PHASE_ENDED;
 	ck_assert_int_eq(hear(&c, &s), 0);
 	ck_assert_uint_eq(c.status.phase, STORM_PHASE_BEGUN);
 	s.version = 9;
-	storm_idset_clear(&s.missing);
+	storm_idset_clear(&s.behind);
 	ck_assert_int_eq(hear(&c, &s), 1);
 	ck_assert_uint_eq(c.status.phase, STORM_PHASE_ENDED);
-	ck_assert_uint_eq(c.status.missing.count, 0);
+	ck_assert_uint_eq(c.status.behind.count, 0);
 	s.version = 8;
 	s.phase = STORM_PHASE_STAGED;
 	ck_assert_int_eq(hear(&c, &s), 0);
@@ -606,7 +818,7 @@ START_TEST(test_children_of_an_epoch)
 
 	own(&s, 3);
 	s.version = 5;
-	must(!storm_idset_add(&s.missing, 3, 4));
+	must(!storm_idset_add(&s.behind, 3, 4));
 	storm_tree_init(&t, COUNT, 2 + below(&r, 7));
 	for (uint32_t epoch = 1; epoch < 12; epoch++) {
 		uint32_t kids[16], count, gone = below(&r, COUNT);
@@ -628,7 +840,7 @@ START_TEST(test_children_of_an_epoch)
 		for (uint32_t i = 0; i < n; i++) {
 			must(storm_child_find(c, n, kids[i]) == &c[i]);
 			must(!c[i].heard && !c[i].complete &&
-			     !c[i].status.missing.count);
+			     !c[i].status.behind.count);
 			/* a silent one gets no new time */
 			must(c[i].last_heard ==
 			     (stays[kids[i]] ? stays[kids[i]] : epoch));
@@ -666,14 +878,16 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("merge");
 	tcase_add_loop_test(t, test_commutes, 0, unit_runs(100));
-	tcase_add_loop_test(t, test_associates, 0, unit_runs(50));
+	tcase_add_loop_test(t, test_claims, 0, unit_runs(200));
 	tcase_add_test(t, test_minimum);
 	tcase_add_test(t, test_other_operation);
 	tcase_add_test(t, test_compare);
 	tcase_add_test(t, test_silent);
+	tcase_add_test(t, test_asked);
 	tcase_add_test(t, test_faults);
 	tcase_add_test(t, test_faults_counted_to_the_end);
 	tcase_add_test(t, test_news);
+	tcase_add_test(t, test_whole);
 	suite_add_tcase(s, t);
 	t = tcase_create("children");
 	tcase_add_test(t, test_child_hears);
