@@ -150,7 +150,8 @@ static struct frame *overheard(struct storm_sim *sim)
 		uint64_t which;
 		size_t off, len;
 
-		if (e->kind != EV_DATAGRAM)
+		/* (a forged one might be made good again) */
+		if (e->kind != EV_DATAGRAM || e->from == STORM_SIM_NOBODY)
 			continue;
 		which = storm_sim_chance(sim) % e->frame->count;
 		off = which * e->frame->seg;
