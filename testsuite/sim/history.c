@@ -74,7 +74,7 @@ bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b)
 void history_print(const struct history *h, size_t last)
 {
 	static const char *const name[] = {
-		"issued", "named", "result", "decided", "excluded", "joined",
+		"issued", "named", "forgotten", "result", "decided", "excluded", "joined",
 		"lost", "heard", "epoch", "staged", "shown", "read", "event",
 		"own", "reported", "acked", "accepted", "cost", "window",
 		"forged", "disturbed", "broken", "restarted", "calm",

@@ -20,6 +20,7 @@ enum history_kind {
 	/* the initiator */
 	HISTORY_ISSUED,		/* op */
 	HISTORY_NAMED,		/* node; op: in its outcome, 0: on_fault */
+	HISTORY_FORGOTTEN,	/* op: nobody will hear of its result */
 	HISTORY_RESULT,		/* op, what: enum storm_state, or with compare
 				   HISTORY_TRUE and so on; after its NAMED */
 	/* the owner */

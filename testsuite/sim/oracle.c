@@ -128,6 +128,41 @@ static void all_staged(struct judge *j, const struct history_entry *e)
 			      e->op, i + 1);
 }
 
+/* An own variable was between these when it was looked at: could it hold? */
+static bool could(enum storm_relation rel, uint64_t low, uint64_t high,
+		  uint64_t v)
+{
+	switch (rel) {
+	case STORM_GE: return high >= v;
+	case STORM_LT: return low < v;
+	case STORM_EQ: return low <= v && v <= high;
+	case STORM_NE: return low != v || high != v;
+	}
+	return false;
+}
+
+static enum storm_relation opposite(enum storm_relation rel)
+{
+	return rel == STORM_GE ? STORM_LT : rel == STORM_LT ? STORM_GE :
+	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
+}
+
+/* Must this node say no, or, if the operation was not committed, can it? */
+static bool says_no(const struct judge *j, uint32_t op, uint32_t node)
+{
+	const struct history_op *o = &j->h->op[op - 1];
+	uint64_t low = j->own_low[cell(j, op, node)];
+	uint64_t high = j->node[node].mem[o->place_r];
+
+	if (!o->own)
+		return !history_holds(o->rel, j->model[node * j->h->places +
+						       o->place_r],
+				      o->operand);
+	return j->op[op - 1].commit ?
+	       !could(o->rel, low, high, o->operand) :
+	       could(opposite(o->rel), low, high, o->operand);
+}
+
 static void take_effect(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
@@ -143,9 +178,7 @@ static void take_effect(struct judge *j, const struct history_entry *e)
 	j->last_epoch = e->epoch;
 	j->last_number = e->number;
 	for (uint32_t i = 0; o->compare && i < j->h->nodes; i++)
-		if (member_of(j, o, i) &&
-		    !history_holds(o->rel, j->model[i * j->h->places +
-						    o->place_r], o->operand))
+		if (member_of(j, o, i) && says_no(j, e->op, i))
 			s->someone_no = true;
 	if (!s->commit)
 		return;
@@ -167,25 +200,6 @@ static void decided(struct judge *j, const struct history_entry *e)
 		all_staged(j, e);
 	if (j->at == j->op[e->op - 1].effective)
 		take_effect(j, e);
-}
-
-/* An own variable was between these when it was looked at: could it hold? */
-static bool could(enum storm_relation rel, uint64_t low, uint64_t high,
-		  uint64_t v)
-{
-	switch (rel) {
-	case STORM_GE: return high >= v;
-	case STORM_LT: return low < v;
-	case STORM_EQ: return low <= v && v <= high;
-	case STORM_NE: return low != v || high != v;
-	}
-	return false;
-}
-
-static enum storm_relation opposite(enum storm_relation rel)
-{
-	return rel == STORM_GE ? STORM_LT : rel == STORM_LT ? STORM_GE :
-	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
 }
 
 static void own_compared(struct judge *j, const struct history_entry *e)
@@ -263,7 +277,8 @@ static void result(struct judge *j, const struct history_entry *e)
 		if (!j->lost)
 			wrong(j, "op %u is UNKNOWN, but its owner has its domain",
 			      e->op);
-	} else if (j->h->op[e->op - 1].own && e->what != HISTORY_FAILED) {
+	} else if (j->h->op[e->op - 1].own && !j->h->op[e->op - 1].writes &&
+		   e->what != HISTORY_FAILED) {
 		own_compared(j, e);
 	} else if (e->what == STORM_DONE || e->what == HISTORY_TRUE) {
 		succeeded(j, e);
@@ -461,6 +476,7 @@ static void one(struct judge *j, const struct history_entry *e)
 	switch (e->kind) {
 	case HISTORY_ISSUED: issued(j, e); break;
 	case HISTORY_NAMED: named(j, e); break;
+	case HISTORY_FORGOTTEN: j->op[e->op - 1].ended = true; break;
 	case HISTORY_RESULT: result(j, e); break;
 	case HISTORY_DECIDED: decided(j, e); break;
 	case HISTORY_EXCLUDED: excluded(j, e); break;

@@ -1,0 +1,263 @@
+/*
+ * cases.c - see cases.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cases.h"
+#include "chance.h"
+#include "clock.h"
+#include "idset.h"
+#include "sim.h"
+
+struct told {			/* what the owner said */
+	bool opened, open_ok;
+	int why, sys;		/* of the last one named at OPEN */
+	struct storm_idset named;
+	struct storm_outcome out;
+	uint32_t ended;
+};
+
+#define CHECK(cond, ...) do {						\
+	if (!(cond)) {							\
+		fprintf(stderr, "%s: %s: ", __func__, #cond);		\
+		fprintf(stderr, __VA_ARGS__);				\
+		fputc('\n', stderr);					\
+		exit(1);						\
+	}								\
+} while (0)
+
+static void on_opened(void *arg, struct storm_outcome *out)
+{
+	struct told *t = arg;
+
+	t->opened = true;
+	t->open_ok = out->state == STORM_DONE;
+	for (uint32_t i = 0; i < out->faults_kept; i++) {
+		storm_idset_add(&t->named, out->faults[i].node,
+				out->faults[i].node);
+		t->why = (int) out->faults[i].why;
+		t->sys = out->faults[i].sys;
+	}
+	storm_outcome_clear(out);
+}
+
+static void on_done(void *arg, void *token, struct storm_outcome *out)
+{
+	struct told *t = arg;
+
+	(void) token;
+	storm_outcome_clear(&t->out);
+	t->out = *out;
+	t->ended++;
+}
+
+static void on_compared(void *arg, void *token, enum storm_compare result,
+			struct storm_outcome *out)
+{
+	(void) arg;
+	(void) token;
+	(void) result;
+	storm_outcome_clear(out);
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	struct told *t = arg;
+
+	storm_idset_add(&t->named, f->node, f->node);
+}
+
+static const struct storm_owner_ops ops = {
+	.opened = on_opened, .xfer_done = on_done,
+	.compare_done = on_compared, .fault = on_fault,
+};
+
+static bool is_opened(void *arg) { return ((struct told *) arg)->opened; }
+static bool has_ended(void *arg) { return ((struct told *) arg)->ended > 0; }
+
+static struct storm_sim *begin(const struct storm_sim_conf *c, struct told *t)
+{
+	struct storm_sim *sim = storm_sim_create(c, &ops, t);
+
+	if (!sim)
+		abort();
+	return sim;
+}
+
+static int open_domain(struct storm_sim *sim)
+{
+	int err = storm_owner_open(storm_sim_owner(sim), storm_sim_now(sim));
+
+	storm_sim_called(sim, STORM_NO_NODE);
+	return err;
+}
+
+static void close_domain(struct storm_sim *sim)
+{
+	storm_owner_close(storm_sim_owner(sim), storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+}
+
+static void end(struct storm_sim *sim, struct told *t)
+{
+	storm_idset_clear(&t->named);
+	storm_outcome_clear(&t->out);
+	storm_sim_destroy(sim);
+}
+
+/* Nothing happens for an hour, on a network that loses three datagrams in ten:
+ * nobody takes anybody for dead. */
+static void idle(bool multicast)
+{
+	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
+				    .loss_ppm = 300000,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	sim = begin(&c, &t);
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, &t) && t.open_ok,
+	      "OPEN failed");
+	storm_sim_run(sim, 3600 * STORM_SEC, NULL, NULL);
+	CHECK(!storm_idset_size(&t.named), "multicast %d", multicast);
+	for (uint32_t i = 0; i < c.nodes; i++)
+		CHECK(storm_sim_session(sim, i), "n%u closed its session",
+		      i + 1);
+	end(sim, &t);
+}
+
+void case_idle(void)
+{
+	idle(true);
+	idle(false);
+}
+
+/* An inner node dies after it has passed the OPEN on, and another cannot be
+ * opened: those below the dead one hear of the end by multicast, at once. */
+void case_orphaned(void)
+{
+	struct storm_sim_conf c = { .seed = 1, .nodes = 14, .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = true };
+	const uint32_t dead = 0, below = 2, last = 13;
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 2;
+	sim = begin(&c, &t);
+	storm_sim_foreign(sim, last);
+	CHECK(!open_domain(sim), "open");
+	while (!storm_sim_session(sim, below) && !t.opened)
+		storm_sim_run(sim, 20 * STORM_US, NULL, NULL);
+	storm_sim_crash(sim, dead);
+	CHECK(storm_sim_run(sim, STORM_SEC, is_opened, &t) && !t.open_ok,
+	      "OPEN went well without n%u", last + 1);
+	CHECK(storm_sim_session(sim, below), "n%u has no session", below + 1);
+	close_domain(sim);
+	storm_sim_run(sim, 10 * STORM_MS, NULL, NULL);
+	for (uint32_t i = 0; i < c.nodes; i++)
+		CHECK(!storm_sim_session(sim, i), "n%u keeps its session",
+		      i + 1);
+	end(sim, &t);
+}
+
+/* A node dies, and at once one below it, which its next parent has never
+ * heard: both are found, nobody else is named, and the domain goes on.
+ * Without multicast those below hear nothing until then. */
+static void two_dead(bool multicast)
+{
+	struct storm_sim_conf c = { .seed = 1, .nodes = 30, .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 2;
+	sim = begin(&c, &t);
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, STORM_SEC, is_opened, &t) && t.open_ok,
+	      "OPEN failed");
+	storm_sim_crash(sim, 0);
+	storm_sim_crash(sim, 2);	/* n1 has n3 and n4 */
+	storm_sim_run(sim, 3 * c.set.dead_timeout, NULL, NULL);
+	CHECK(storm_idset_size(&t.named) == 2 && storm_idset_has(&t.named, 0) &&
+	      storm_idset_has(&t.named, 2), "%u are named, multicast %d",
+	      (unsigned int) storm_idset_size(&t.named), multicast);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, "x", 1, &t,
+			 storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(sim, STORM_SEC, has_ended, &t) &&
+	      t.out.state == STORM_DONE, "the domain does not go on");
+	end(sim, &t);
+}
+
+void case_two_dead(void)
+{
+	two_dead(true);
+	two_dead(false);
+}
+
+/* One node cannot be opened, wherever it stands in the tree. */
+void case_refused(uint64_t seed)
+{
+	struct chance c = { seed * 7919 + 1 };
+	struct storm_sim_conf conf = { .seed = seed };
+	bool version = chance_in(&c, 50);
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/tmp/app",
+				   .mode = 0755 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+	uint32_t victim;
+
+	conf.nodes = (uint32_t) (1 + chance_below(&c, 100));
+	victim = (uint32_t) chance_below(&c, conf.nodes);
+	storm_settings_default(&conf.set);
+	conf.set.radix = (uint32_t) (2 + chance_below(&c, 8));
+	conf.latency = 20 * STORM_US + chance_below(&c, 300 * STORM_US);
+	conf.jitter = chance_below(&c, 500 * STORM_US);
+	conf.multicast = chance_in(&c, 50);
+	conf.mtu = 1472;
+	conf.loss_ppm = chance_in(&c, 50) ? 50000 : 0;
+	sim = begin(&conf, &t);
+	if (version)
+		storm_sim_foreign(sim, victim);
+	else
+		storm_sim_crash(sim, victim);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, "x", 1, &t,
+			 storm_sim_now(sim));
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, STORM_SEC, is_opened, &t),
+	      "OPEN never ended: n%u of %u, radix %u", victim + 1, conf.nodes,
+	      conf.set.radix);
+	CHECK(!t.open_ok, "OPEN went well without n%u", victim + 1);
+	CHECK(storm_idset_size(&t.named) == 1 &&
+	      storm_idset_has(&t.named, victim),
+	      "others than n%u are named", victim + 1);
+	CHECK(version ? t.why == STORM_EVERSION &&
+			t.sys == storm_protocol_version() + 1 :
+			t.why == STORM_ENOAGENT, "n%u: why %d, %d", victim + 1,
+	      t.why, t.sys);
+	CHECK(t.ended == 1 && t.out.state == STORM_ABORTED,
+	      "the transfer of a domain that is none");
+	close_domain(sim);
+	/* who is not yet let in, at a node, finds nobody waiting for it */
+	storm_sim_run(sim, conf.loss_ppm ? 40 * STORM_SEC : STORM_SEC, NULL,
+		      NULL);
+	for (uint32_t i = 0; i < conf.nodes; i++) {
+		uint32_t n;
+
+		storm_sim_files(sim, i, &n);
+		CHECK(!n && !storm_sim_temporaries(sim, i) &&
+		      !storm_sim_session(sim, i), "n%u kept something", i + 1);
+	}
+	end(sim, &t);
+}

@@ -1,0 +1,17 @@
+/*
+ * cases.h - single stories, each of one thing that went wrong or might.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef CASES_H
+#define CASES_H
+
+#include <stdint.h>
+
+/* Each exits with a message where something is not as it should be. */
+void case_idle(void);			/* an hour of nothing */
+void case_orphaned(void);		/* OPEN fails, and a parent dies */
+void case_two_dead(void);		/* a parent and its child die at once */
+void case_refused(uint64_t seed);	/* one node cannot be opened */
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * recorder.h - writes the history of a simulation down: looks at an endpoint
+ * after each of its turns, and keeps what has changed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include "history.h"
+#include "sim.h"
+
+/* Places of the history. */
+#define RECORDER_GLOBALS 4		/* variables in use */
+#define RECORDER_SEGMENTS 3
+#define RECORDER_SEGMENT_LEN 24000	/* the last one's; see recorder.c */
+enum {
+	PLACE_GLOBAL = 0,
+	PLACE_SEGMENT = PLACE_GLOBAL + RECORDER_GLOBALS,
+	PLACE_OWN = PLACE_SEGMENT + RECORDER_SEGMENTS,
+	PLACE_FILE = PLACE_OWN + 1	/* and so on, one for each operation */
+};
+#define TASKS 2				/* per node; their ids are reported */
+#define TASK_EXITED 3			/* the kind of report */
+
+struct recorder_op {		/* what an operation's data look like */
+	const uint8_t *data;
+	uint64_t size;
+	uint64_t number;	/* the owner's */
+	char path[16];		/* of a file */
+};
+
+struct recorder_node {
+	uint32_t files, events;	/* seen so far */
+	uint64_t global[RECORDER_GLOBALS];
+	uint64_t segment[RECORDER_SEGMENTS];	/* samples */
+	uint8_t *memory[RECORDER_SEGMENTS];
+	uint64_t op;		/* its number, and how far */
+	uint8_t phase;
+	uint32_t epoch;
+	uint32_t acked;		/* tasks */
+	uint64_t taken;		/* datagrams, before this turn */
+	bool out;		/* excluded, as the owner knows */
+	bool broken;		/* by a fault */
+	bool reported;		/* its tasks */
+};
+
+struct recorder {
+	struct storm_sim *sim;
+	struct history h;
+	struct recorder_node *node;
+	struct recorder_op *op;		/* by op - 1 */
+	uint32_t op_room;
+	uint64_t decided;		/* the owner's last */
+	uint32_t epoch;
+	uint64_t window;		/* most bytes under way */
+	uint64_t sending, written;	/* of which operation, so far */
+	uint64_t owner_taken;
+};
+
+/* Watches the simulation from here on. */
+void recorder_init(struct recorder *r, struct storm_sim *sim, uint32_t nodes,
+		   uint32_t places);
+void recorder_free(struct recorder *r);
+void recorder_add(struct recorder *r, struct history_entry e);
+/* The next number of an operation, to be known by before it is issued. */
+uint32_t recorder_op(struct recorder *r, const struct history_op *o,
+		     const struct recorder_op *data);
+/* A restarted node has its segments again, empty. */
+void recorder_restarted(struct recorder *r, uint32_t node);
+/* What the owner has done, before it tells of a result. */
+void recorder_owner(struct recorder *r);
+/* Read a place at a node; the history gets it. */
+uint64_t recorder_read(struct recorder *r, uint32_t node, uint32_t place);
+size_t recorder_segment_len(uint32_t segment);
+
+#endif

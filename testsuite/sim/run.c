@@ -1,0 +1,651 @@
+/*
+ * run.c - see schedule.h: a schedule is run, and given to the judges.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "idset.h"
+#include "linear.h"
+#include "owner_private.h"
+#include "schedule.h"
+
+#define OPEN_BOUND (20 * STORM_SEC)
+#define END_BOUND (40 * STORM_SEC)	/* of one operation, in quiet */
+#define STEP_BOUND (4 * STORM_SEC)	/* ... and of each before it */
+
+struct mine {			/* an operation's token */
+	struct run *run;
+	uint32_t op;
+	bool ended;
+	uint8_t *data;
+};
+
+struct run {
+	struct schedule *s;
+	struct storm_sim *sim;
+	struct recorder rec;
+	uint64_t began;		/* the faults' clock */
+	bool faults_on, opened, open_ok, multicast, lost;
+	struct mine *mine;
+	uint32_t pending;
+	uint32_t last;		/* the newest operation's index in mine */
+	bool reported;
+	struct linear_op small[LINEAR_OPS];	/* for the black box */
+	uint32_t smalls;
+	uint64_t owner_sent;	/* datagrams, before an operation */
+	uint64_t *node_sent;
+	char *why;
+};
+
+#define ADD(r, ...) recorder_add(&(r)->rec, (struct history_entry) { __VA_ARGS__ })
+
+static bool fail(struct run *r, const char *what, uint32_t node)
+{
+	if (!r->why[0])
+		snprintf(r->why, ORACLE_WHY, "n%u %s", node + 1, what);
+	return false;
+}
+
+/* ------------------------------------------------------------ what is told --- */
+
+static void note_lost(struct run *r)
+{
+	const struct storm_owner *o = storm_sim_owner(r->sim);
+
+	recorder_owner(&r->rec);
+	if (!r->lost && o && !o->tree.members) {
+		r->lost = true;
+		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
+	}
+}
+
+static void name_all(struct run *r, uint32_t op, const struct storm_outcome *out)
+{
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		ADD(r, .kind = HISTORY_NAMED, .node = out->faults[i].node,
+		    .op = op, .what = (int) out->faults[i].why);
+}
+
+/* The OPEN goes down the tree: who is below one that failed heard nothing.  (Or
+ * fails after it was heard: then it is not named itself.) */
+static bool below_another(const struct run *r, const struct storm_outcome *out,
+			  uint32_t node)
+{
+	const struct storm_tree *t = &storm_sim_owner(r->sim)->tree;
+
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (out->faults[i].node != node &&
+		    storm_tree_above(t, out->faults[i].node, node))
+			return true;
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (i != node && r->rec.node[i].broken &&
+		    storm_tree_above(t, i, node))
+			return true;
+	return false;
+}
+
+static void on_opened(void *arg, struct storm_outcome *out)
+{
+	struct run *r = arg;
+
+	r->opened = true;
+	r->open_ok = out->state == STORM_DONE;
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (!below_another(r, out, out->faults[i].node))
+			ADD(r, .kind = HISTORY_NAMED,
+			    .node = out->faults[i].node,
+			    .what = (int) out->faults[i].why);
+	if (!r->open_ok)	/* what was queued ends with it */
+		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
+	storm_outcome_clear(out);
+}
+
+static void ended(struct mine *m, int what, struct storm_outcome *out)
+{
+	struct run *r = m->run;
+
+	note_lost(r);
+	name_all(r, m->op, out);
+	ADD(r, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = m->op,
+	    .what = what);
+	m->ended = true;
+	r->pending--;
+	storm_outcome_clear(out);
+}
+
+static void on_done(void *arg, void *token, struct storm_outcome *out)
+{
+	(void) arg;
+	ended(token, (int) out->state, out);
+}
+
+static void on_compared(void *arg, void *token, enum storm_compare result,
+			struct storm_outcome *out)
+{
+	(void) arg;
+	ended(token, out->state == STORM_UNKNOWN ? (int) STORM_UNKNOWN :
+	      result == STORM_TRUE ? HISTORY_TRUE :
+	      result == STORM_FALSE ? HISTORY_FALSE : HISTORY_FAILED, out);
+}
+
+static void on_report(void *arg, const struct storm_report *rep)
+{
+	struct run *r = arg;
+
+	for (uint32_t i = 0; i < rep->ids.count; i++)
+		for (uint32_t k = rep->ids.r[i].first; k <= rep->ids.r[i].last;
+		     k++)
+			ADD(r, .kind = HISTORY_HEARD, .node = STORM_NO_NODE,
+			    .value = rep->kind == TASK_EXITED ? k : ~0ULL);
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	struct run *r = arg;
+
+	note_lost(r);
+	ADD(r, .kind = HISTORY_NAMED, .node = f->node, .what = (int) f->why);
+}
+
+static const struct storm_owner_ops ops = {
+	.opened = on_opened, .xfer_done = on_done,
+	.compare_done = on_compared, .report = on_report, .fault = on_fault,
+};
+
+/* ---------------------------------------------------------------------- time --- */
+
+static bool never(void *arg)
+{
+	(void) arg;
+	return false;
+}
+
+static bool is_opened(void *arg) { return ((struct run *) arg)->opened; }
+/* What was forgotten takes its time to go, or to be shown. */
+static bool is_quiet(void *arg)
+{
+	const struct run *r = arg;
+	const struct storm_owner *o = storm_sim_owner(r->sim);
+
+	return !r->pending && (!o || !o->xfer);
+}
+
+/* Time passes, and faults come in their turn. */
+static bool pass(struct run *r, uint64_t ns, bool (*done)(void *arg))
+{
+	uint64_t end = storm_sim_now(r->sim) + ns;
+	struct faults *f = &r->s->faults;
+
+	while (r->faults_on && faults_due(f) != STORM_NEVER &&
+	       r->began + faults_due(f) <= end) {
+		uint64_t due = r->began + faults_due(f);
+		uint64_t now = storm_sim_now(r->sim);
+		const struct fault *one = &f->f[f->next];
+
+		if (storm_sim_run(r->sim, due > now ? due - now : 0, done, r))
+			return true;
+		faults_do(f, r->sim, &r->rec.h);
+		if (one->kind == FAULT_CRASH)
+			r->rec.node[one->node].broken = true;
+		if (one->kind == FAULT_RESTART)
+			recorder_restarted(&r->rec, one->node);
+		if (one->kind == FAULT_OWNER_CRASH)
+			r->lost = true;
+	}
+	return storm_sim_run(r->sim, end - storm_sim_now(r->sim), done, r);
+}
+
+/* ---------------------------------------------------------------- operations --- */
+
+static uint8_t *make_data(struct run *r, uint64_t size)
+{
+	uint8_t *p = malloc(size + 8);
+
+	if (!p)
+		abort();
+	for (uint64_t i = 0; i < size; i += 8) {
+		uint64_t word = chance64(&r->s->chance);
+
+		memcpy(p + i, &word, 8);
+	}
+	return p;
+}
+
+static struct mine *new_op(struct run *r, const struct step *t,
+			   struct history_op *o, struct recorder_op *data)
+{
+	struct mine *m = &r->mine[r->last++];
+
+	storm_idset_union(&o->to, &t->to);
+	data->number = storm_sim_owner(r->sim)->ops_made + 1;
+	if (o->compare && o->own && !o->writes)
+		data->number = UINT64_MAX;	/* it has none */
+	m->run = r;
+	m->op = recorder_op(&r->rec, o, data);
+	m->data = (uint8_t *) data->data;
+	r->pending++;
+	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE, .op = m->op);
+	return m;
+}
+
+static const struct storm_idset *set_of(const struct step *t)
+{
+	return t->to.count ? &t->to : NULL;
+}
+
+static void black_box(struct run *r, const struct linear_op *o)
+{
+	if (r->s->small && r->smalls < LINEAR_OPS)
+		r->small[r->smalls++] = *o;
+}
+
+static uint32_t bits_of(const struct run *r, const struct step *t)
+{
+	uint32_t bits = 0;
+
+	if (!r->s->small)
+		return 0;
+
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (!t->to.count || storm_idset_has(&t->to, i))
+			bits |= 1u << i;
+	return bits;
+}
+
+static void forget(struct run *r, struct mine *m, const struct step *t)
+{
+	pass(r, t->forget_after, never);
+	if (m->ended)
+		return;
+	ADD(r, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE, .op = m->op);
+	storm_owner_forget(storm_sim_owner(r->sim), m, storm_sim_now(r->sim));
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	m->ended = true;
+	r->pending--;
+}
+
+static void transfer(struct run *r, const struct step *t)
+{
+	uint32_t id = r->rec.h.ops + 1;
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+				   .remote_event = id };
+	struct history_op o = { .event = true };
+	struct recorder_op data = { .size = t->size,
+				    .data = make_data(r, t->size) };
+	struct mine *m;
+
+	if (t->kind == STEP_FILE) {
+		snprintf(data.path, sizeof(data.path), "/f%u", id);
+		to.kind = STORM_TARGET_FILE;
+		to.path = data.path;
+		o.writes = true;
+		o.place = PLACE_FILE + id - 1;
+	} else if (t->kind == STEP_SEGMENT) {
+		to.kind = STORM_TARGET_SEGMENT;
+		to.segment = t->target;
+		o.writes = true;
+		o.place = PLACE_SEGMENT + t->target;
+	}
+	m = new_op(r, t, &o, &data);
+	black_box(r, &(struct linear_op) {
+		.kind = LINEAR_WRITE, .nodes = bits_of(r, t), .place = 2,
+		.value = r->rec.h.op[m->op - 1].value, .value_w = m->op });
+	if (storm_owner_xfer(storm_sim_owner(r->sim), set_of(t), &to,
+			     data.data, t->size, m, storm_sim_now(r->sim)))
+		fail(r, "owner takes no transfer", STORM_NO_NODE);
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	if (t->forget)
+		forget(r, m, t);
+}
+
+static void compare(struct run *r, const struct step *t)
+{
+	uint32_t id = r->rec.h.ops + 1;
+	bool own = t->kind != STEP_COMPARE;
+	struct storm_assign write = { STORM_GLOBAL(t->target), id };
+	struct history_op o = {
+		.compare = true, .own = own, .writes = t->writes,
+		.place = PLACE_GLOBAL + t->target, .value = id,
+		.place_r = own ? PLACE_OWN : PLACE_GLOBAL + t->var,
+		.rel = t->rel, .operand = t->operand,
+	};
+	struct mine *m = new_op(r, t, &o, &(struct recorder_op) { 0 });
+
+	black_box(r, &(struct linear_op) {
+		.kind = LINEAR_COMPARE, .nodes = bits_of(r, t),
+		.place = t->var, .rel = t->rel, .value = t->operand,
+		.writes = t->writes, .place_w = t->target, .value_w = id });
+	if (storm_owner_compare(storm_sim_owner(r->sim), set_of(t),
+				own ? (uint32_t) STORM_VAR_USER :
+				      STORM_GLOBAL(t->var), t->rel, t->operand,
+				t->writes ? &write : NULL, m,
+				storm_sim_now(r->sim)))
+		fail(r, "owner takes no comparison", STORM_NO_NODE);
+	storm_sim_called(r->sim, STORM_NO_NODE);
+}
+
+static void raise_own(struct run *r)
+{
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
+		uint64_t session = storm_sim_session(r->sim, i);
+		uint64_t v = chance_below(&r->s->chance, 10);
+
+		if (!session)
+			continue;
+		ADD(r, .kind = HISTORY_OWN, .node = i, .place = PLACE_OWN,
+		    .value = v);
+		storm_nm_own_set(storm_sim_nm(r->sim, i), session,
+				 STORM_VAR_USER, v);
+	}
+}
+
+static void report(struct run *r)
+{
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
+		uint64_t session = storm_sim_session(r->sim, i);
+		struct storm_idset ids = { 0 };
+		uint32_t first = i * TASKS, last = first + TASKS - 1;
+
+		if (!session || storm_nm_report(storm_sim_nm(r->sim, i),
+						session, TASK_EXITED, 0, &ids,
+						storm_sim_now(r->sim)))
+			continue;
+		storm_idset_add(&ids, first, last);
+		r->rec.node[i].reported = true;
+		for (uint32_t k = first; k <= last; k++)
+			ADD(r, .kind = HISTORY_REPORTED, .node = i, .value = k);
+		storm_nm_report(storm_sim_nm(r->sim, i), session, TASK_EXITED,
+				i % 3 == 0, &ids, storm_sim_now(r->sim));
+		storm_sim_called(r->sim, i);
+		storm_idset_clear(&ids);
+		pass(r, chance_below(&r->s->chance, STORM_MS / 2), never);
+	}
+}
+
+static void read_some(struct run *r)
+{
+	for (int k = r->s->small ? 1 : 3; k; k--) {
+		uint32_t i = (uint32_t) chance_below(&r->s->chance,
+						     r->s->conf.nodes);
+		uint32_t place = (uint32_t) chance_below(&r->s->chance,
+							 PLACE_OWN);
+		uint64_t value;
+
+		if (r->s->small)
+			place = (uint32_t) chance_below(&r->s->chance, 3);
+		if (!storm_sim_session(r->sim, i))
+			continue;
+		value = recorder_read(&r->rec, i, r->s->small && place == 2 ?
+				      (uint32_t) PLACE_SEGMENT : place);
+		black_box(r, &(struct linear_op) {
+			.process = 1 + i, .kind = LINEAR_READ,
+			.nodes = r->s->small ? 1u << i : 0, .place = place, .value = value });
+	}
+}
+
+static void take_step(struct run *r, const struct step *t)
+{
+	switch (t->kind) {
+	case STEP_FILE:
+	case STEP_MESSAGE:
+	case STEP_SEGMENT:
+		transfer(r, t);
+		break;
+	case STEP_COMPARE:
+	case STEP_COMPARE_OWN:
+	case STEP_OWN_TO_GLOBAL:
+		compare(r, t);
+		break;
+	case STEP_RAISE:
+		raise_own(r);
+		break;
+	case STEP_REPORT:
+		if (!r->reported)
+			report(r);
+		r->reported = true;
+		break;
+	case STEP_READ:
+		read_some(r);
+		break;
+	case STEP_KINDS:
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------ messages --- */
+
+static uint64_t sent(const struct run *r, uint32_t node)
+{
+	const struct storm_sim_traffic *t = storm_sim_traffic(r->sim, node);
+
+	return t->tx_control.datagrams + t->tx_bulk.datagrams;
+}
+
+static bool counts(const struct run *r, const struct step *t)
+{
+	return !r->s->faults.count && !r->s->conf.loss_ppm &&
+		!r->s->conf.late_ppm && !r->s->conf.dup_ppm &&
+		!r->reported && !r->pending && !t->forget &&
+		t->kind < STEP_RAISE && t->size < 1000;
+}
+
+/* A small operation that runs alone, on a network that loses nothing. */
+static void count_messages(struct run *r, const struct step *t)
+{
+	uint32_t n = r->s->conf.nodes;
+
+	r->owner_sent = sent(r, STORM_NO_NODE);
+	for (uint32_t i = 0; i < n; i++)
+		r->node_sent[i] = sent(r, i);
+	take_step(r, t);
+	pass(r, 5 * STORM_SEC, is_quiet);
+	ADD(r, .kind = HISTORY_COST, .node = STORM_NO_NODE,
+	    .value = sent(r, STORM_NO_NODE) - r->owner_sent);
+	for (uint32_t i = 0; i < n; i++)
+		ADD(r, .kind = HISTORY_COST, .node = i,
+		    .value = sent(r, i) - r->node_sent[i]);
+}
+
+/* ---------------------------------------------------------------------- parts --- */
+
+static bool open_domain(struct run *r)
+{
+	struct schedule *s = r->s;
+	struct storm_owner *o = storm_sim_owner(r->sim);
+
+	r->faults_on = s->early;
+	if (s->rides && s->step[0].kind <= STEP_MESSAGE)
+		take_step(r, &s->step[0]);
+	if (storm_owner_open(o, storm_sim_now(r->sim)))
+		return fail(r, "owner cannot open", STORM_NO_NODE);
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	if (!pass(r, OPEN_BOUND, is_opened))
+		return fail(r, "OPEN never ended", STORM_NO_NODE);
+	if (!r->open_ok && !s->early)
+		return fail(r, "OPEN failed without a fault", STORM_NO_NODE);
+	r->multicast = o->multicast;
+	return true;
+}
+
+static void take_steps(struct run *r)
+{
+	struct schedule *s = r->s;
+
+	for (uint32_t i = 0; i < s->steps; i++) {
+		const struct step *t = &s->step[i];
+
+		if (!i && s->rides && t->kind <= STEP_MESSAGE)
+			continue;
+		pass(r, t->after, never);
+		if (t->wait)
+			pass(r, 60 * STORM_SEC, is_quiet);
+		if (counts(r, t))
+			count_messages(r, t);
+		else
+			take_step(r, t);
+	}
+}
+
+/* No more faults: all that was begun comes to an end. */
+static void calm_down(struct run *r)
+{
+	struct faults *f = &r->s->faults;
+	uint64_t now = storm_sim_now(r->sim), last = 0;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		if (f->f[i].at + f->f[i].ns > last)
+			last = f->f[i].at + f->f[i].ns;
+	if (r->began + last > now)
+		pass(r, r->began + last - now, never);
+	storm_sim_heal(r->sim);
+	if (chance_in(&r->s->chance, 50))
+		storm_sim_loss(r->sim, 0);
+	ADD(r, .kind = HISTORY_CALM);
+	pass(r, END_BOUND + r->s->steps * STEP_BOUND, is_quiet);
+}
+
+/* Every node that is there has its reports acknowledged, and those that are
+ * not have been named? */
+static bool settled(void *arg)
+{
+	struct run *r = arg;
+
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
+		const struct recorder_node *n = &r->rec.node[i];
+
+		if (!n->out && (n->broken ||
+				(n->reported && n->acked != (1u << TASKS) - 1)))
+			return false;
+	}
+	return true;
+}
+
+static void settle(struct run *r)
+{
+	/* with a third of all datagrams lost, and a tall tree, it takes long */
+	for (int more = 0; more < 2000 && !settled(r); more++)
+		pass(r, 50 * STORM_MS, never);
+}
+
+static bool all_closed(void *arg)
+{
+	struct run *r = arg;
+
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (storm_sim_session(r->sim, i) ||
+		    storm_sim_temporaries(r->sim, i))
+			return false;
+	return true;
+}
+
+/* The end reaches all, or they find their owner silent. */
+static void close_domain(struct run *r)
+{
+	if (storm_sim_owner(r->sim)) {
+		if (!r->lost)
+			ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
+		r->lost = true;
+		storm_owner_close(storm_sim_owner(r->sim),
+				  storm_sim_now(r->sim));
+		storm_sim_called(r->sim, STORM_NO_NODE);
+	}
+	for (int more = 0; more < 2000 && !all_closed(r); more++)
+		pass(r, 50 * STORM_MS, never);
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
+		if (storm_sim_temporaries(r->sim, i))
+			fail(r, "kept a temporary", i);
+		if (storm_sim_session(r->sim, i))
+			fail(r, "kept its session", i);
+	}
+}
+
+/* -------------------------------------------------------------------- judges --- */
+
+static void take_result(struct run *r, const struct history_entry *e)
+{
+	for (uint32_t i = 0; i < r->smalls; i++) {
+		struct linear_op *o = &r->small[i];
+
+		if (o->kind == LINEAR_READ || o->value_w != e->op)
+			continue;
+		switch (e->what) {
+		case STORM_DONE:
+		case HISTORY_TRUE: o->result = LINEAR_YES; break;
+		case HISTORY_FALSE: o->result = LINEAR_NO; break;
+		case STORM_UNKNOWN: o->result = LINEAR_MAYBE; break;
+		default: o->result = LINEAR_NOTHING;
+		}
+	}
+}
+
+/* Of domains that lost nobody: the model there knows no members. */
+static bool judge_black(struct run *r)
+{
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (r->rec.node[i].out || r->rec.node[i].broken)
+			return true;
+	for (size_t i = 0; i < r->rec.h.count; i++)
+		if (r->rec.h.e[i].kind == HISTORY_RESULT)
+			take_result(r, &r->rec.h.e[i]);
+	if (linear_consistent(r->small, r->smalls))
+		return true;
+	snprintf(r->why, ORACLE_WHY, "no order of these %u operations gives their results",
+		 r->smalls);
+	return false;
+}
+
+static bool judge(struct run *r)
+{
+	const struct storm_sim_conf *c = &r->s->conf;
+	struct oracle_limits lim = {
+		.bound = END_BOUND + r->s->steps * STEP_BOUND,
+		.window = c->set.window,
+		.owner_cost = r->multicast ? 40 : 24 + 8 * c->set.radix,
+		.node_cost = 24 + 8 * c->set.radix,
+		.dead = !r->open_ok || !storm_sim_owner(r->sim),
+	};
+
+	ADD(r, .kind = HISTORY_WINDOW, .value = r->rec.window);
+	ADD(r, .kind = HISTORY_FORGED, .value = storm_sim_answers(r->sim));
+	if (r->why[0])
+		return false;
+	return oracle_judge(&r->rec.h, &lim, r->why) && judge_black(r);
+}
+
+bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
+{
+	struct run run = { .s = s, .why = why }, *r = &run;
+	bool ok;
+
+	why[0] = '\0';
+	r->sim = storm_sim_create(&s->conf, &ops, r);
+	r->mine = calloc(s->steps + 1, sizeof(*r->mine));
+	r->node_sent = calloc(s->conf.nodes, sizeof(*r->node_sent));
+	if (!r->sim || !r->mine || !r->node_sent)
+		abort();
+	recorder_init(&r->rec, r->sim, s->conf.nodes, PLACE_FILE + s->steps);
+	r->began = storm_sim_now(r->sim);
+	if (open_domain(r) && r->open_ok) {
+		if (!s->early)
+			r->began = storm_sim_now(r->sim);
+		r->faults_on = true;
+		take_steps(r);
+		calm_down(r);
+		settle(r);
+	}
+	close_domain(r);
+	ok = judge(r);
+	if (verbose)
+		history_print(&r->rec.h, SIZE_MAX);
+	storm_sim_destroy(r->sim);
+	recorder_free(&r->rec);
+	for (uint32_t i = 0; i < r->last; i++)
+		free(r->mine[i].data);
+	free(r->mine);
+	free(r->node_sent);
+	return ok;
+}
