@@ -794,10 +794,19 @@ static uint64_t sign_every(const struct nm_session *s)
 	return often < s->open->heartbeat / 2 ? often : s->open->heartbeat / 2;
 }
 
+/* Without multicast the owner is heard through those above, and of several
+ * that are dead one below another each is found after the one above it. */
+static uint64_t owner_silence(const struct nm_session *s)
+{
+	bool relayed = s->cast.flags & STORM_CAST_CHAIN;
+
+	return (relayed ? s->height : 1) * s->open->dead_timeout +
+	       3 * s->open->heartbeat;
+}
+
 static uint64_t session_tick(struct nm_session *s, uint64_t now)
 {
-	uint64_t silence = s->open->dead_timeout + 3 * s->open->heartbeat;
-	uint64_t next = s->owner_heard + silence, t;
+	uint64_t next = s->owner_heard + owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
 		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",

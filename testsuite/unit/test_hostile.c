@@ -326,8 +326,9 @@ START_TEST(test_nonsense)
 			send_random(&t);
 			node_random(&t);
 		}
-		/* the owner is gone: so is its session, soon */
-		for (int i = 0; i < 200 && t.w.sessions; i++) {
+		/* the owner is gone: so is its session, soon, or once all who
+		 * relay what it says would have been found dead */
+		for (int i = 0; i < 1000 && t.w.sessions; i++) {
 			t.w.now += STORM_SEC / 10;
 			storm_nm_tick(t.w.nm, t.w.now);
 		}
