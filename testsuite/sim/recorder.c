@@ -66,7 +66,7 @@ uint32_t recorder_op(struct recorder *r, const struct history_op *o,
 /* Which operation has the owner given this number?  0: none of ours. */
 static uint32_t numbered(const struct recorder *r, uint64_t number)
 {
-	for (uint32_t i = r->h.ops; i--;)
+	for (uint32_t i = r->h.ops; number && i--;)
 		if (r->op[i].number == number)
 			return i + 1;
 	return 0;
@@ -255,6 +255,9 @@ void recorder_owner(struct recorder *r)
 	if (!o)
 		return;
 	members(r, o);
+	if (x && x->begin.op && x->token)
+		r->op[((const struct recorder_token *) x->token)->op -
+		      1].number = x->begin.op;
 	if (o->cast.decision && o->cast.op != r->decided) {
 		uint32_t op = numbered(r, o->cast.op);
 

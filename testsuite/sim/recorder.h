@@ -23,10 +23,13 @@ enum {
 #define TASKS 2				/* per node; their ids are reported */
 #define TASK_EXITED 3			/* the kind of report */
 
+/* What an operation's token begins with. */
+struct recorder_token { uint32_t op; };
+
 struct recorder_op {		/* what an operation's data look like */
 	const uint8_t *data;
 	uint64_t size;
-	uint64_t number;	/* the owner's */
+	uint64_t number;	/* the owner's, once it has begun */
 	char path[16];		/* of a file */
 };
 

@@ -18,8 +18,8 @@
 #define STEP_BOUND (4 * STORM_SEC)	/* ... and of each before it */
 
 struct mine {			/* an operation's token */
+	struct recorder_token t;	/* first */
 	struct run *run;
-	uint32_t op;
 	bool ended;
 	uint8_t *data;
 };
@@ -109,8 +109,8 @@ static void ended(struct mine *m, int what, struct storm_outcome *out)
 	struct run *r = m->run;
 
 	note_lost(r);
-	name_all(r, m->op, out);
-	ADD(r, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = m->op,
+	name_all(r, m->t.op, out);
+	ADD(r, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = m->t.op,
 	    .what = what);
 	m->ended = true;
 	r->pending--;
@@ -215,20 +215,25 @@ static uint8_t *make_data(struct run *r, uint64_t size)
 	return p;
 }
 
+/* The owner was called: what did it begin? */
+static void called(struct run *r)
+{
+	recorder_owner(&r->rec);
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	recorder_owner(&r->rec);
+}
+
 static struct mine *new_op(struct run *r, const struct step *t,
 			   struct history_op *o, struct recorder_op *data)
 {
 	struct mine *m = &r->mine[r->last++];
 
 	storm_idset_union(&o->to, &t->to);
-	data->number = storm_sim_owner(r->sim)->ops_made + 1;
-	if (o->compare && o->own && !o->writes)
-		data->number = UINT64_MAX;	/* it has none */
 	m->run = r;
-	m->op = recorder_op(&r->rec, o, data);
+	m->t.op = recorder_op(&r->rec, o, data);
 	m->data = (uint8_t *) data->data;
 	r->pending++;
-	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE, .op = m->op);
+	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE, .op = m->t.op);
 	return m;
 }
 
@@ -261,7 +266,7 @@ static void forget(struct run *r, struct mine *m, const struct step *t)
 	pass(r, t->forget_after, never);
 	if (m->ended)
 		return;
-	ADD(r, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE, .op = m->op);
+	ADD(r, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE, .op = m->t.op);
 	storm_owner_forget(storm_sim_owner(r->sim), m, storm_sim_now(r->sim));
 	storm_sim_called(r->sim, STORM_NO_NODE);
 	m->ended = true;
@@ -293,11 +298,11 @@ static void transfer(struct run *r, const struct step *t)
 	m = new_op(r, t, &o, &data);
 	black_box(r, &(struct linear_op) {
 		.kind = LINEAR_WRITE, .nodes = bits_of(r, t), .place = 2,
-		.value = r->rec.h.op[m->op - 1].value, .value_w = m->op });
+		.value = r->rec.h.op[m->t.op - 1].value, .value_w = m->t.op });
 	if (storm_owner_xfer(storm_sim_owner(r->sim), set_of(t), &to,
 			     data.data, t->size, m, storm_sim_now(r->sim)))
 		fail(r, "owner takes no transfer", STORM_NO_NODE);
-	storm_sim_called(r->sim, STORM_NO_NODE);
+	called(r);
 	if (t->forget)
 		forget(r, m, t);
 }
@@ -325,7 +330,7 @@ static void compare(struct run *r, const struct step *t)
 				t->writes ? &write : NULL, m,
 				storm_sim_now(r->sim)))
 		fail(r, "owner takes no comparison", STORM_NO_NODE);
-	storm_sim_called(r->sim, STORM_NO_NODE);
+	called(r);
 }
 
 static void raise_own(struct run *r)
@@ -462,7 +467,7 @@ static bool open_domain(struct run *r)
 		take_step(r, &s->step[0]);
 	if (storm_owner_open(o, storm_sim_now(r->sim)))
 		return fail(r, "owner cannot open", STORM_NO_NODE);
-	storm_sim_called(r->sim, STORM_NO_NODE);
+	called(r);
 	if (!pass(r, OPEN_BOUND, is_opened))
 		return fail(r, "OPEN never ended", STORM_NO_NODE);
 	if (!r->open_ok && !s->early)
