@@ -12,7 +12,9 @@
 enum storm_cast_what {
 	STORM_CAST_STATE = 1,	/* struct storm_cast */
 	STORM_CAST_BEGIN = 2,	/* u16 part, u16 parts, bytes */
-	STORM_CAST_ACKED = 3	/* u8 kind, idset: the owner has these */
+	STORM_CAST_ACKED = 3,	/* u8 kind, idset: the owner has these */
+	STORM_CAST_WELCOME = 4	/* u32 node, incarnation, u64 op: to that one,
+				   which has no part in what is up to op */
 };
 
 enum storm_decision {

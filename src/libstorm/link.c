@@ -180,6 +180,22 @@ static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)
 	       &l->peers[at] : NULL;
 }
 
+bool storm_link_admit(struct storm_link *l, uint32_t node, uint32_t epoch)
+{
+	struct storm_peer *p = peer_find(l, node);
+
+	if (p && epoch > p->epoch)
+		p->epoch = epoch;
+	return p != NULL;
+}
+
+const uint8_t *storm_link_incarnation(struct storm_link *l, uint32_t node)
+{
+	struct storm_peer *p = peer_find(l, node);
+
+	return p ? p->incarnation : NULL;
+}
+
 static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 {
 	uint32_t at = peer_at(l, sender);

@@ -51,6 +51,13 @@ int storm_link_reborn(struct storm_link *l,
 		      const uint8_t inc[STORM_INCARNATION_LEN]);
 void storm_link_free(struct storm_link *l);
 
+/* A node is a member from this epoch on, in the incarnation that was heard last:
+ * what another one of it said before does not displace it.  False: it was never
+ * heard. */
+bool storm_link_admit(struct storm_link *l, uint32_t node, uint32_t epoch);
+/* The incarnation it has for us; NULL: none. */
+const uint8_t *storm_link_incarnation(struct storm_link *l, uint32_t node);
+
 /* Seal a control message and send it to each address.  The same sealed bytes
  * go to all: one sequence. */
 int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,

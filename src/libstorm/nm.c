@@ -537,6 +537,9 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	storm_cast_free(&s->cast);
 	s->cast = *c;
 	if (c->flags & STORM_CAST_CLOSING) {
+		/* decided is decided; a file's rename would come too late */
+		if (s->x.begin.to.kind != STORM_TARGET_FILE && !s->outside)
+			nm_xfer_cast(s, now);
 		nm_report_release(s);
 		s->closing = true;
 		return;
@@ -549,8 +552,8 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 			fenced(s);
 		return;
 	}
-	if (s->outside)
-		nm_cluster_admitted(s, epoch);
+	if (s->out_epoch)	/* it waits to be welcome */
+		return;
 	if (epoch > s->link.epoch) {
 		s->link.epoch = epoch;
 		s->nfaults = 0;
@@ -617,6 +620,9 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		if (s->children && in.p < in.end && *in.p < STORM_REPORT_KINDS)
 			keep(&s->ack[*in.p], rx, now);
 		nm_report_acked(s, &in);
+		return;
+	case STORM_CAST_WELCOME:
+		nm_cluster_welcome(s, &in, h->epoch);
 		return;
 	}
 	s->nm->link_stats.bad_wire++;

@@ -10,9 +10,9 @@
  *
  * A node that was excluded, or has forgotten, is *outside*: it shows nothing,
  * takes part in nothing, and says JOIN to the owner under a new incarnation.
- * It is in again when it has seen itself among the excluded and then, in a
- * higher epoch, not any more: a state that merely does not name it may come
- * from an owner that does not know yet what it has forgotten.
+ * It is in again when the owner says WELCOME to that very incarnation: a state
+ * that merely does not name it as excluded may come from an owner that does
+ * not know yet what it has forgotten, or that means a life of it before.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -87,16 +87,25 @@ void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now)
 	s->join_at = now;
 }
 
-bool nm_cluster_admitted(struct nm_session *s, uint32_t epoch)
+void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
+			uint32_t epoch)
 {
-	if (!s->out_epoch || epoch <= s->out_epoch)
-		return false;
+	uint32_t node = storm_get32(in);
+	const uint8_t *inc = storm_get(in, STORM_INCARNATION_LEN);
+	uint64_t op = storm_get64(in);
+
+	if (!storm_in_done(in)) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (!s->out_epoch || epoch <= s->out_epoch || node != s->self ||
+	    memcmp(inc, s->link.incarnation, STORM_INCARNATION_LEN))
+		return;
 	storm_log(STORM_LOG_INFO, "cluster domain: this node has joined in epoch %u",
 		  epoch);
 	s->outside = false;
 	s->out_epoch = 0;
-	nm_xfer_skip(s, s->cast.op);
-	return true;
+	nm_xfer_skip(s, op);
 }
 
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now)

@@ -165,8 +165,8 @@ struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster);
 void nm_cluster_take(struct nm_session *s, struct nm_session *from);
 /* The owner's state of this epoch names this node as excluded. */
 void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
-/* It does not, and this node is outside: is it in again? */
-bool nm_cluster_admitted(struct nm_session *s, uint32_t epoch);
+void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
+			uint32_t epoch);
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
 
 /* nm_report.c */

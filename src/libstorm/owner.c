@@ -544,6 +544,23 @@ static void outsider(struct storm_owner *o, const struct storm_header *h,
 	owner_xfer_advance(o, now);
 }
 
+/* A member speaks in an epoch that is over: it has missed that there is another,
+ * and perhaps that it is in. */
+static void behind_the_times(struct storm_owner *o, uint32_t node,
+			     const uint8_t *body, size_t len)
+{
+	struct storm_status st;
+
+	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (st.flags & STORM_STATUS_JOIN)
+		owner_welcome(o, node);
+	owner_tell(o, node);
+	storm_status_free(&st);
+}
+
 static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
@@ -570,10 +587,9 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 	c = storm_child_find(o->child, o->children, h.sender);
 	if (c)
 		c->last_heard = now;
-	/* of an epoch that is over: it has missed that there is another */
 	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
 	    owner_is_cluster(o))
-		owner_tell(o, h.sender);
+		behind_the_times(o, h.sender, body, len);
 	if (h.type == STORM_MSG_NACK)
 		owner_xfer_nacked(o, &h, body, len, now);
 	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)

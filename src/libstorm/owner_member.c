@@ -253,6 +253,32 @@ void owner_invite_some(struct storm_owner *o)
 	}
 }
 
+void owner_welcome(struct storm_owner *o, uint32_t node)
+{
+	const uint8_t *inc = storm_link_incarnation(&o->link, node);
+	uint8_t body[64];
+	struct storm_out b = { body, body + sizeof(body), false };
+	bool busy = o->xfer && o->xfer->state != XFER_QUEUED;
+
+	if (!inc)
+		return;
+	storm_put8(&b, STORM_CAST_WELCOME);
+	storm_put32(&b, node);
+	storm_put(&b, inc, STORM_INCARNATION_LEN);
+	/* what has begun since it is a member is its affair, too */
+	storm_put64(&b, o->cast.op - busy);
+	storm_link_send(&o->link, STORM_MSG_CAST, 0, 0, body,
+			(size_t) (b.p - body), &o->open->nodes[node].addr, 1);
+}
+
+static void joined(struct storm_owner *o, uint32_t node)
+{
+	storm_link_admit(&o->link, node, o->link.epoch);
+	owner_welcome(o, node);
+	if (o->ops.joined)
+		o->ops.joined(o->arg, node);
+}
+
 /* Between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now)
 {
@@ -262,10 +288,10 @@ void owner_admit(struct storm_owner *o, uint64_t now)
 	    storm_idset_minus(&o->cast.excluded, &o->joining, &out))
 		return;
 	if (!next_epoch(o, &out, now)) {
-		for (uint32_t i = 0; o->ops.joined && i < o->joining.count; i++)
+		for (uint32_t i = 0; i < o->joining.count; i++)
 			for (uint32_t n = o->joining.r[i].first;
 			     n <= o->joining.r[i].last; n++)
-				o->ops.joined(o->arg, n);
+				joined(o, n);
 		o->multicast &= !o->joining_deaf;
 		tell(o, now);
 	}

@@ -150,6 +150,8 @@ void owner_superseded(struct storm_owner *o, uint64_t now);
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
 void owner_invite_some(struct storm_owner *o);
 void owner_try_multicast(struct storm_owner *o);
+/* It is a member: it has to hear that from the owner, and it does not. */
+void owner_welcome(struct storm_owner *o, uint32_t node);
 /* Who has asked to join is let in; between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now);
 
