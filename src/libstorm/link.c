@@ -219,19 +219,21 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 
 static int opened(struct storm_link *l, struct storm_seal *s,
 		  const struct storm_header *h, const struct storm_rx *rx,
-		  uint8_t *out, size_t *len)
+		  struct storm_plain *out)
 {
 	const uint8_t *body = rx->buf + STORM_HEADER_LEN;
 	size_t n = rx->len - STORM_HEADER_LEN;
 	struct storm_memo *memo = l->t->ops->memo ?
 				  l->t->ops->memo(l->t, rx->buf) : NULL;
 
-	if (!s || storm_seal_open_memo(s, rx->buf, h->sequence, body, n, out,
-				       memo)) {
+	out->body = !s ? NULL :
+		    storm_seal_open_memo(s, rx->buf, h->sequence, body, n,
+					 out->room, memo);
+	if (!out->body) {
 		l->stats->bad_seal++;
 		return STORM_EAUTH;
 	}
-	*len = n - STORM_TAG_LEN;
+	out->len = n - STORM_TAG_LEN;
 	return STORM_OK;
 }
 
@@ -240,11 +242,11 @@ static int opened(struct storm_link *l, struct storm_seal *s,
  * proved to be sealed. */
 static int first_of(struct storm_link *l, struct storm_peer *p,
 		    enum storm_lane lane, const struct storm_header *h,
-		    const struct storm_rx *rx, uint8_t *out, size_t *len)
+		    const struct storm_rx *rx, struct storm_plain *out)
 {
 	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
 						 l->session, h->sender, lane);
-	int err = opened(l, s, h, rx, out, len);
+	int err = opened(l, s, h, rx, out);
 
 	/* from outside, and it does not know the epoch yet: heard, no more */
 	if (!err && p && h->epoch < p->epoch) {
@@ -272,7 +274,7 @@ static int first_of(struct storm_link *l, struct storm_peer *p,
 
 static int next_of(struct storm_link *l, struct storm_peer *p,
 		   enum storm_lane lane, const struct storm_header *h,
-		   const struct storm_rx *rx, uint8_t *out, size_t *len)
+		   const struct storm_rx *rx, struct storm_plain *out)
 {
 	if (lane == STORM_LANE_CONTROL &&
 	    !storm_replay_fresh(&p->replay, h->sequence)) {
@@ -282,12 +284,12 @@ static int next_of(struct storm_link *l, struct storm_peer *p,
 	if (!p->seal[lane])
 		p->seal[lane] = storm_seal_create(l->key, p->incarnation,
 						  l->session, h->sender, lane);
-	return opened(l, p->seal[lane], h, rx, out, len);
+	return opened(l, p->seal[lane], h, rx, out);
 }
 
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
-		    bool member, const struct storm_rx *rx, uint8_t *out,
-		    size_t *len)
+		    bool member, const struct storm_rx *rx,
+		    struct storm_plain *out)
 {
 	enum storm_lane lane = h->type == STORM_MSG_DATA ? STORM_LANE_DATA :
 							   STORM_LANE_CONTROL;
@@ -303,8 +305,8 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		l->stats->fenced++;
 		return STORM_EACCES;
 	}
-	err = same ? next_of(l, p, lane, h, rx, out, len) :
-		     first_of(l, p, lane, h, rx, out, len);
+	err = same ? next_of(l, p, lane, h, rx, out) :
+		     first_of(l, p, lane, h, rx, out);
 	if (err)
 		return err;
 	p = peer_find(l, h->sender);

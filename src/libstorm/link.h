@@ -81,15 +81,24 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t last, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
 
+/* What was sealed; body points into room, or to the same in a memo of the
+ * transport's, which holds as long as the datagram. */
+struct storm_plain {
+	const uint8_t *body;
+	size_t len;
+	uint8_t room[STORM_DATAGRAM_MAX];
+};
+
 /*
  * Verify and decrypt.  The sender is a node of the domain, as far as h says,
  * or its owner.  A member has one incarnation; another one is believed from a
  * higher epoch on (it came back by JOIN).  Who is no member may have any, but
- * takes the place of the one before only with an epoch that is as high.  h was unpacked from rx; out has room for rx->len bytes.  STORM_OK and *len bytes in out; the
- * reason is counted otherwise.  Control messages pass once per sequence.
+ * takes the place of the one before only with an epoch that is as high.  h was
+ * unpacked from rx.  STORM_OK and *out is filled; the reason is counted
+ * otherwise.  Control messages pass once per sequence.
  */
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
-		    bool member, const struct storm_rx *rx, uint8_t *out,
-		    size_t *len);
+		    bool member, const struct storm_rx *rx,
+		    struct storm_plain *out);
 
 #endif

@@ -666,10 +666,9 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 static void control(struct nm_session *s, const struct storm_header *h,
 		    struct storm_rx *rx, uint64_t now)
 {
-	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_plain p;
 	bool owner = h->sender == STORM_NO_NODE;
 	struct storm_child *c = NULL;
-	size_t len;
 
 	if (!owner && !storm_tree_member(&s->tree, h->sender)) {
 		s->nm->link_stats.fenced++;
@@ -679,7 +678,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&s->link, h, true, rx, body, &len))
+	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)
 		c = child_of(s, h->sender);
@@ -693,7 +692,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		if (rx->group)
 			s->mcast_heard = true;
 		/* first the state, then on: an epoch brings its own tree */
-		cast(s, h, rx, body, len, now);
+		cast(s, h, rx, p.body, p.len, now);
 		/* The end is passed on in any case: to a child that had just
 		 * been let in the group said nothing.  (One that is not yet
 		 * let in finds its stream gone.) */
@@ -705,21 +704,21 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)
-			child_status(s, c, body, len, now);
+			child_status(s, c, p.body, p.len, now);
 		return;		/* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
 		if (!owner && storm_tree_above(&s->tree, s->self, h->sender)) {
-			nm_xfer_nacked(s, h, body, len);
+			nm_xfer_nacked(s, h, p.body, p.len);
 			return;
 		}
 		break;
 	case STORM_MSG_REPORT:
 		if (c)
-			nm_report_part(s, c, body, len, now);
+			nm_report_part(s, c, p.body, p.len, now);
 		return;
 	case STORM_MSG_REPORT_ACK:
 		if (h->sender == s->parent)
-			nm_report_hop_acked(s, body, len);
+			nm_report_hop_acked(s, p.body, p.len);
 		return;
 	default:
 		break;

@@ -479,7 +479,7 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 {
 	struct storm_nm *nm = s->nm;
 	struct nm_xfer *x = &s->x;
-	uint8_t plain[STORM_DATAGRAM_MAX];
+	struct storm_plain plain;
 	struct storm_in in;
 	uint64_t off, i;
 	size_t len;
@@ -495,9 +495,9 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&s->link, h, true, rx, plain, &len))
+	if (storm_link_open(&s->link, h, true, rx, &plain))
 		return;
-	in = (struct storm_in) { plain, plain + len, false };
+	in = (struct storm_in) { plain.body, plain.body + plain.len, false };
 	off = storm_get64(&in);
 	len = (size_t) (in.end - in.p);
 	/* whoever missed the state that tells the chunk sees it here */

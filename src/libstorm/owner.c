@@ -520,17 +520,16 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 static void outsider(struct storm_owner *o, const struct storm_header *h,
 		     const struct storm_rx *rx, uint64_t now)
 {
-	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_plain p;
 	struct storm_status st;
-	size_t len;
 
 	if (!owner_is_cluster(o) || h->type != STORM_MSG_STATUS) {
 		o->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&o->link, h, false, rx, body, &len))
+	if (storm_link_open(&o->link, h, false, rx, &p))
 		return;
-	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
 		o->link_stats.bad_wire++;
 		return;
 	}
@@ -563,10 +562,9 @@ static void behind_the_times(struct storm_owner *o, uint32_t node,
 
 static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 {
-	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_plain p;
 	struct storm_child *c;
 	struct storm_header h;
-	size_t len;
 
 	if (storm_header_unpack(&h, rx->buf, rx->len) ||
 	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
@@ -582,20 +580,20 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		outsider(o, &h, rx, now);
 		return;
 	}
-	if (storm_link_open(&o->link, &h, true, rx, body, &len))
+	if (storm_link_open(&o->link, &h, true, rx, &p))
 		return;
 	c = storm_child_find(o->child, o->children, h.sender);
 	if (c)
 		c->last_heard = now;
 	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
 	    owner_is_cluster(o))
-		behind_the_times(o, h.sender, body, len);
+		behind_the_times(o, h.sender, p.body, p.len);
 	if (h.type == STORM_MSG_NACK)
-		owner_xfer_nacked(o, &h, body, len, now);
+		owner_xfer_nacked(o, &h, p.body, p.len, now);
 	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)
-		child_status(o, c, body, len, now);
+		child_status(o, c, p.body, p.len, now);
 	else if (c && h.type == STORM_MSG_REPORT)
-		report_part(o, c, body, len, now);
+		report_part(o, c, p.body, p.len, now);
 }
 
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,

@@ -139,26 +139,25 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	return STORM_OK;
 }
 
-int storm_seal_open_memo(struct storm_seal *s,
-			 const uint8_t hdr[STORM_HEADER_LEN],
-			 uint64_t sequence, const uint8_t *body, size_t len,
-			 uint8_t *out, struct storm_memo *memo)
+const uint8_t *storm_seal_open_memo(struct storm_seal *s,
+				    const uint8_t hdr[STORM_HEADER_LEN],
+				    uint64_t sequence, const uint8_t *body,
+				    size_t len, uint8_t *out,
+				    struct storm_memo *memo)
 {
-	int err;
-
-	if (memo && memo->plain && !CRYPTO_memcmp(memo->key, s->sub, sizeof(s->sub))) {
-		memcpy(out, memo->plain, len - STORM_TAG_LEN);
-		return STORM_OK;
-	}
-	err = storm_seal_open(s, hdr, sequence, body, len, out);
-	if (err || !memo || memo->plain)
-		return err;
+	if (memo && memo->plain &&
+	    !CRYPTO_memcmp(memo->key, s->sub, sizeof(s->sub)))
+		return memo->plain;
+	if (storm_seal_open(s, hdr, sequence, body, len, out))
+		return NULL;
+	if (!memo || memo->plain)
+		return out;
 	memo->plain = malloc(len - STORM_TAG_LEN + 1);
 	if (memo->plain) {
 		memcpy(memo->plain, out, len - STORM_TAG_LEN);
 		memcpy(memo->key, s->sub, sizeof(memo->key));
 	}
-	return STORM_OK;
+	return out;
 }
 
 void storm_memo_free(struct storm_memo *memo)

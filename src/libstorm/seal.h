@@ -42,13 +42,15 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
  * bytes to several receivers (the simulator) may keep a memo with them, all
  * zeroes at first: a receiver with the subkey of the one that has opened them
  * is given what that one found, any other opens them itself.
- * Without a memo (NULL) everybody does.
+ * Without a memo (NULL) everybody does.  What was sealed, in out or in the
+ * memo; NULL where storm_seal_open() has an error.
  */
 struct storm_memo { uint8_t key[STORM_KEY_LEN]; uint8_t *plain; };
-int storm_seal_open_memo(struct storm_seal *s,
-			 const uint8_t hdr[STORM_HEADER_LEN],
-			 uint64_t sequence, const uint8_t *body, size_t len,
-			 uint8_t *out, struct storm_memo *memo);
+const uint8_t *storm_seal_open_memo(struct storm_seal *s,
+				    const uint8_t hdr[STORM_HEADER_LEN],
+				    uint64_t sequence, const uint8_t *body,
+				    size_t len, uint8_t *out,
+				    struct storm_memo *memo);
 void storm_memo_free(struct storm_memo *memo);	/* and zeroes it */
 
 /* Random bytes from the kernel; 0 or ESYS. */

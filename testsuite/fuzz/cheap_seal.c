@@ -38,10 +38,11 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
-int storm_seal_open_memo(struct storm_seal *s,
-			 const uint8_t hdr[STORM_HEADER_LEN],
-			 uint64_t sequence, const uint8_t *body, size_t len,
-			 uint8_t *out, struct storm_memo *memo);
+const uint8_t *storm_seal_open_memo(struct storm_seal *s,
+				    const uint8_t hdr[STORM_HEADER_LEN],
+				    uint64_t sequence, const uint8_t *body,
+				    size_t len, uint8_t *out,
+				    struct storm_memo *memo);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 
 static uint64_t mix(uint64_t sum, uint64_t word)
@@ -123,13 +124,16 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	return STORM_OK;
 }
 
-int storm_seal_open_memo(struct storm_seal *s,
-			 const uint8_t hdr[STORM_HEADER_LEN],
-			 uint64_t sequence, const uint8_t *body, size_t len,
-			 uint8_t *out, struct storm_memo *memo)
+const uint8_t *storm_seal_open_memo(struct storm_seal *s,
+				    const uint8_t hdr[STORM_HEADER_LEN],
+				    uint64_t sequence, const uint8_t *body,
+				    size_t len, uint8_t *out,
+				    struct storm_memo *memo)
 {
-	return memo ? STORM_EAUTH :	/* the simulator's, not here */
-		      storm_seal_open(s, hdr, sequence, body, len, out);
+	if (memo ||			/* the simulator's, not here */
+	    storm_seal_open(s, hdr, sequence, body, len, out))
+		return NULL;
+	return out;
 }
 
 void storm_sha256(const void *buf, size_t len, uint8_t out[32])

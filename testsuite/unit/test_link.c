@@ -67,15 +67,15 @@ static struct datagram say(struct storm_link *from)
 
 static int hear(const struct datagram *d)
 {
-	uint8_t *copy = exact(d->buf, d->len), body[STORM_DATAGRAM_MAX];
+	uint8_t *copy = exact(d->buf, d->len);
 	struct storm_rx rx = { copy, d->len, false };
 	struct storm_header h;
-	size_t len = 0;
+	struct storm_plain p;
 	int err;
 
 	must(!storm_header_unpack(&h, copy, d->len));
-	err = storm_link_open(&to, &h, true, &rx, body, &len);
-	must(err || (len == 3 && !memcmp(body, "gap", 3)));
+	err = storm_link_open(&to, &h, true, &rx, &p);
+	must(err || (p.len == 3 && !memcmp(p.body, "gap", 3)));
 	free(copy);
 	return err;
 }
