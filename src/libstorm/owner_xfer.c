@@ -194,12 +194,15 @@ static void start(struct storm_owner *o, uint64_t now)
 							 XFER_SENDING;
 }
 
-/* A node of P that is no member: it would have to show it, and never will. */
+/* A node of P that is no member: it would have to show it, and never will.  Nor
+ * will anybody where all of the cluster domain are outside. */
 static bool beyond_members(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->xfer;
 	const struct storm_idset *out = &o->cast.excluded;
 
+	if (!o->tree.members)
+		fault_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
 	for (uint32_t i = 0; x->begin.p.count && i < out->count; i++)
 		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
 			if (storm_idset_has(&x->begin.p, n))

@@ -67,7 +67,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 static void on_done(void *arg, void *token, struct storm_outcome *out)
 {
 	(void) arg;
-	(void) token;
+	*(enum storm_state *) token = out->state;
 	storm_outcome_clear(out);
 }
 
@@ -320,6 +320,44 @@ static void schedule(uint64_t seed)
 	free(r->seen);
 }
 
+static bool is_over(void *arg)
+{
+	return *(enum storm_state *) arg != STORM_PENDING;
+}
+
+/* All nodes are outside: a transfer has nobody to go to, whether by multicast or
+ * along the chain, and its owner does not claim that all show it. */
+static void nobody_is_left(bool multicast)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 1, .cluster = 77, .mtu = 1472,
+				    .multicast = multicast,
+				    .bandwidth = 125e6 };
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+	enum storm_state state = STORM_PENDING;
+	int err;
+
+	r->nodes = 1;
+	storm_settings_default(&c.set);
+	c.set.multicast = multicast;
+	r->last = r->owner;
+	r->sim = storm_sim_create(&c, &ops, r->last);
+	CHECK(r->sim, "no simulation");
+	begin_owner(r);
+	CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
+	      "OPEN never ended");
+	storm_sim_crash(r->sim, 0);
+	storm_sim_run(r->sim, 20 * STORM_SEC, NULL, NULL);
+	err = storm_owner_xfer(storm_sim_owner(r->sim), NULL, &to, "some", 4,
+			       &state, storm_sim_now(r->sim));
+	CHECK(!err, "xfer: %s", storm_strerror(err));
+	storm_sim_called(r->sim, STORM_NO_NODE);
+	storm_sim_run(r->sim, 60 * STORM_SEC, is_over, &state);
+	CHECK(state == STORM_ABORTED, "a transfer to nobody is %d",
+	      (int) state);
+	storm_sim_destroy(r->sim);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -334,6 +372,8 @@ int main(int argc, char **argv)
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 
 	storm_log_set(quiet);
+	nobody_is_left(true);
+	nobody_is_left(false);
 	for (uint64_t seed = first; seed < first + n; seed++)
 		schedule(seed);
 	printf("%llu schedules of the cluster domain, no violation\n",
