@@ -99,6 +99,11 @@ static void tick_at(struct endpoint *ep, uint64_t at)
 		.at = ep->tick_at, .kind = EV_TICK, .to = ep->index });
 }
 
+void storm_sim_wake(struct endpoint *ep)
+{
+	tick_at(ep, ep->sim->now);
+}
+
 /* ---------------------------------------------------------------------- run --- */
 
 static void datagrams(struct storm_sim *sim, struct endpoint *ep,
@@ -122,7 +127,9 @@ static void datagrams(struct storm_sim *sim, struct endpoint *ep,
 		rx[n++] = (struct storm_rx) { f->bytes + off, len, e->group };
 	}
 	sim->given = f;
-	if (ep->nm)
+	if (ep->guest)
+		storm_sim_guest_datagrams(ep, rx, n);
+	else if (ep->nm)
 		storm_nm_datagrams(ep->nm, rx, n, sim->now);
 	else
 		storm_owner_datagrams(ep->owner, rx, n, sim->now);
@@ -135,6 +142,13 @@ static void input(struct storm_sim *sim, struct event *e)
 	struct storm_open *o = NULL;
 	int err;
 
+	if (ep->guest) {
+		if (e->kind == EV_DATAGRAM)
+			datagrams(sim, ep, e);
+		else
+			storm_sim_guest_input(ep, e);
+		return;
+	}
 	if (ep->owner) {
 		if (e->kind == EV_DATAGRAM)
 			datagrams(sim, ep, e);
@@ -184,7 +198,8 @@ static void tick(struct storm_sim *sim, struct endpoint *ep)
 	if (ep->paused_until > sim->now) {
 		next = ep->paused_until;
 	} else if (!ep->down) {
-		next = ep->nm ? storm_nm_tick(ep->nm, sim->now) :
+		next = ep->guest ? storm_sim_guest_tick(ep) :
+		       ep->nm ? storm_nm_tick(ep->nm, sim->now) :
 				storm_owner_tick(ep->owner, sim->now);
 		/* a state machine that wants to run again at once still
 		 * takes time to do so */
@@ -280,21 +295,30 @@ void storm_sim_called(struct storm_sim *sim, uint32_t node)
 	tick(sim, storm_sim_endpoint(sim, node));
 }
 
+bool storm_sim_step(struct storm_sim *sim, uint64_t end)
+{
+	if (!sim->count || sim->heap[0].at > end) {
+		if (end == STORM_NEVER)
+			abort();	/* it waits for what will never be */
+		if (end > sim->now)
+			sim->now = end;
+		return false;
+	}
+	if (sim->heap[0].at > sim->now)
+		sim->now = sim->heap[0].at;
+	turn(sim);
+	return true;
+}
+
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 		   bool (*done)(void *arg), void *arg)
 {
 	uint64_t end = sim->now + ns;
 
-	for (;;) {
+	do {
 		if (done && done(arg))
 			return true;
-		if (!sim->count || sim->heap[0].at > end)
-			break;
-		if (sim->heap[0].at > sim->now)
-			sim->now = sim->heap[0].at;
-		turn(sim);
-	}
-	sim->now = end;
+	} while (storm_sim_step(sim, end));
 	return false;
 }
 
@@ -381,7 +405,8 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 	storm_sim_line_init(sim);
 	sim->random = conf->seed;
 	sim->now = STORM_SEC;
-	sim->ops = *ops;
+	if (ops)
+		sim->ops = *ops;
 	sim->ep = calloc(n + STORM_SIM_OWNERS, sizeof(*sim->ep));
 	sim->names = calloc(n, sizeof(*sim->names));
 	if (!sim->ep || !sim->names)
@@ -395,9 +420,12 @@ struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
 		if (i >= n)
 			continue;
 		snprintf(sim->names[i], sizeof(sim->names[i]), "n%u", i + 1);
-		storm_sim_node_start(&sim->ep[i]);
+		if (conf->guests)
+			sim->ep[i].down = true;
+		else
+			storm_sim_node_start(&sim->ep[i]);
 	}
-	if (!owner_start(sim, arg)) {
+	if (!conf->guests && !owner_start(sim, arg)) {
 		storm_sim_destroy(sim);
 		return NULL;
 	}

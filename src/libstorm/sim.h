@@ -34,6 +34,7 @@ struct storm_sim_conf {
 	bool frames;
 	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
 	uint64_t cluster;		/* as in storm_domain_conf */
+	bool guests;	/* no owner and no nodes but storm_sim_drive()'s */
 };
 
 #define STORM_SIM_OWNERS 16	/* at most, one after the other */
@@ -142,5 +143,12 @@ const struct storm_idset *storm_sim_acked(const struct storm_sim *sim,
 /* Of an endpoint (STORM_NO_NODE: the owner), from the start. */
 const struct storm_sim_traffic *storm_sim_traffic(const struct storm_sim *sim,
 						  uint32_t node);
+
+/*
+ * From now on storm_domain_create() and storm_node_create() put their ends into
+ * this simulation, which was made with guests: owners anywhere, nodes at ports 1
+ * to conf.nodes.  NULL: into the real network again.
+ */
+void storm_sim_drive(struct storm_sim *sim);
 
 #endif

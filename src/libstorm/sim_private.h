@@ -71,7 +71,10 @@ struct endpoint {
 	uint32_t streams;		/* own ones: the first's number */
 	struct storm_sim_traffic traffic;
 	struct storm_nm *nm;		/* a node, or ... */
-	struct storm_owner *owner;	/* ... an owner */
+	struct storm_owner *owner;	/* ... an owner, or ... */
+	void *guest;			/* ... what a program has created */
+	struct storm_net_handler handler;
+	struct storm_runner *runner;	/* once it runs */
 	uint64_t session;
 	struct storm_sim_file *files;
 	uint32_t nfiles;
@@ -127,6 +130,17 @@ struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node);
 /* sim.c: an event happens in its turn; its buf is the simulator's from here */
 void storm_sim_push(struct storm_sim *sim, struct event e);
 void storm_sim_node_start(struct endpoint *ep);
+/* The next event that is due by then happens; false: there is none, and it is that
+ * time. */
+bool storm_sim_step(struct storm_sim *sim, uint64_t end);
+/* Its timers are looked at now. */
+void storm_sim_wake(struct endpoint *ep);
+
+/* sim_guest.c */
+void storm_sim_guest_datagrams(struct endpoint *ep, struct storm_rx *rx,
+			       size_t n);
+void storm_sim_guest_input(struct endpoint *ep, const struct event *e);
+uint64_t storm_sim_guest_tick(struct endpoint *ep);
 
 /* sim_net.c: what the seed says: any number, a chance in a million, 0..ns */
 uint64_t storm_sim_chance(struct storm_sim *sim);

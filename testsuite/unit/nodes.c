@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "nodes.h"
 #include "sim_private.h"	/* its credentials: no MUNGE */
@@ -19,6 +20,8 @@ storm_node_t *host[NODES];
 storm_member_t *member[NODES];
 uint8_t memory[NODES][SIZE];
 storm_domain_t *domain;
+enum world world;
+static struct storm_sim *sim;
 
 struct heard heard[NODES];
 
@@ -44,7 +47,7 @@ static void quiet(enum storm_log_level level, const char *msg)
 	(void) msg;
 }
 
-static void start(uint32_t i)
+void nodes_start(uint32_t i)
 {
 	struct storm_node_conf conf = {
 		.name = names[i], .set = set, .owner_uid = OWNER_UID,
@@ -56,7 +59,7 @@ static void start(uint32_t i)
 	snprintf(root, sizeof(root), "%s/%s", dir, names[i]);
 	must(!mkdir(root, 0700) || errno == EEXIST);
 	conf.root = root;
-	conf.set.port = list[i].addr.port;
+	conf.set.port = sim ? (uint16_t) (i + 1) : list[i].addr.port;
 	host[i] = storm_node_create(&conf, &err);
 	ck_assert_int_eq(err, STORM_OK);
 	must(host[i]);
@@ -74,14 +77,53 @@ storm_domain_t *nodes_domain(void)
 	return d;
 }
 
+static void simulate(void)
+{
+	bool bad = world != WORLD_SIM;
+	struct storm_sim_conf conf = {
+		.seed = 1, .nodes = NODES, .set = set, .guests = true,
+		.latency = 50 * STORM_US, .jitter = 20 * STORM_US,
+		.bandwidth = 1e8, .multicast = set.multicast, .mtu = 1472,
+		.loss_ppm = bad ? 100000 : 0, .dup_ppm = bad ? 50000 : 0,
+		.late_ppm = bad ? 50000 : 0, .late = 30 * STORM_MS,
+	};
+
+	sim = storm_sim_create(&conf, NULL, NULL);
+	must(sim);
+	storm_sim_drive(sim);
+}
+
+uint64_t nodes_now(void)
+{
+	return sim ? storm_sim_now(sim) : storm_now();
+}
+
+void nodes_pass(uint64_t ns)
+{
+	if (sim)
+		storm_sim_run(sim, ns, NULL, NULL);
+	else
+		usleep((useconds_t) (ns / 1000));
+}
+
+void nodes_seed(int seed)
+{
+	if (sim)
+		sim->random = (uint64_t) seed * 1000003;
+}
+
 void nodes_setup(void)
 {
 	storm_log_set(quiet);
 	storm_credential_use(&storm_sim_credential);
 	storm_settings_default(&set);
 	strcpy(set.interface, "lo");
-	set.multicast = false;	/* one host, several ports: no group */
+	set.multicast = world == WORLD_SIM || world == WORLD_SIM_LOSS;
 	set.radix = 2;
+	if (world == WORLD_UDP_LOSS)
+		set.drop_ppm = 30000;
+	if (world >= WORLD_SIM)
+		simulate();
 	strcpy(dir, "/tmp/storm-test-node-XXXXXX");
 	must(mkdtemp(dir));
 	memset(heard, 0, sizeof(heard));
@@ -91,7 +133,9 @@ void nodes_setup(void)
 		list[i].name = names[i];
 		must(!storm_addr_set(&list[i].addr, "127.0.0.1",
 				     (uint16_t) (PORT + i)));
-		start(i);
+		if (sim)
+			storm_sim_address(i, &list[i].addr);
+		nodes_start(i);
 	}
 }
 
@@ -124,6 +168,9 @@ void nodes_teardown(void)
 		host[i] = NULL;
 		member[i] = NULL;
 	}
+	storm_sim_drive(NULL);
+	storm_sim_destroy(sim);
+	sim = NULL;
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	must(!system(cmd));
 }

@@ -1,6 +1,7 @@
 /*
- * nodes.h - a domain for tests from a program's side: some nodes in this process,
- * each with its own port of the loopback interface, and an owner.
+ * nodes.h - a domain for tests from a program's side: some nodes in this process
+ * and their owner, in one of several worlds: each node with a port of its own of
+ * the loopback interface, or in the simulator.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +16,17 @@
 #define NODES 5
 #define OWNER_UID 1000		/* as the simulator's credentials say */
 #define SIZE 4096
-#define PATIENCE (storm_now() + 15 * STORM_SEC)
+#define PATIENCE (nodes_now() + 15 * STORM_SEC)
+
+/* Where they are: set before nodes_setup(). */
+enum world {
+	WORLD_UDP,		/* along the chain: ports of one host */
+	WORLD_UDP_LOSS,		/* 3 datagrams in a hundred are dropped */
+	WORLD_SIM,		/* by multicast */
+	WORLD_SIM_LOSS,		/* lost, doubled, late */
+	WORLD_SIM_CHAIN,	/* likewise, and no multicast */
+};
+extern enum world world;
 
 extern struct storm_settings set;	/* may be changed before nodes_open() */
 extern struct storm_node list[NODES];
@@ -36,6 +47,13 @@ extern struct heard {
 /* A fixture: the nodes. */
 void nodes_setup(void);
 void nodes_teardown(void);
+
+void nodes_start(uint32_t i);		/* again, after storm_node_destroy() */
+
+/* The world's time; some of it passes; the simulator's chances are another run's. */
+uint64_t nodes_now(void);
+void nodes_pass(uint64_t ns);
+void nodes_seed(int seed);
 
 storm_domain_t *nodes_domain(void);	/* not opened */
 void nodes_open(void);			/* domain, and member of all nodes */

@@ -1,0 +1,644 @@
+/*
+ * test_conformance.c - what storm.h promises, over every transport: what one
+ * passes all pass.  One thread, no clock but the world's, and every judgement from
+ * what nodes show.  A transport joins by a world of its own in nodes.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+
+#include "nodes.h"
+
+#define AREA 64			/* bytes of a segment that one transfer writes */
+#define AREAS (SIZE / AREA)
+
+/* Until it holds, or patience is over. */
+#define until(cond) ({ \
+	uint64_t give_up_ = PATIENCE; \
+	while (!(cond) && nodes_now() < give_up_) \
+		nodes_pass(STORM_MS); \
+	(cond); })
+
+static struct storm_idset random_set(struct rnd *r)
+{
+	struct storm_idset P = { 0 };
+
+	while (!P.count)
+		for (uint32_t i = 0; i < NODES; i++)
+			if (below(r, 2))
+				must(!storm_idset_add(&P, i, i));
+	return P;
+}
+
+/* ------------------------------------------------------ one memory, in order --- */
+
+/* What nodes must show after the operations so far. */
+static struct model {
+	uint8_t memory[SIZE];
+	uint64_t own[STORM_VARS], global[STORM_GLOBALS];
+	uint32_t signals[STORM_EVENTS];
+} model[NODES];
+
+static bool holds(uint64_t a, enum storm_relation rel, uint64_t b)
+{
+	return rel == STORM_GE ? a >= b : rel == STORM_LT ? a < b :
+	       rel == STORM_EQ ? a == b : a != b;
+}
+
+static void a_transfer(struct rnd *r, const struct storm_idset *P, bool all)
+{
+	struct storm_target to = {
+		.kind = STORM_TARGET_SEGMENT, .segment = 3,
+		.offset = below(r, AREAS) * AREA,
+		.remote_event = below(r, STORM_EVENTS),
+	};
+	size_t len = below(r, AREA + 1);
+	uint8_t data[AREA];
+
+	rnd_fill(r, data, len);
+	must(transfer(all ? NULL : P, &to, data, len, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		if (!all && !storm_idset_has(P, i))
+			continue;
+		memcpy(model[i].memory + to.offset, data, len);
+		model[i].signals[to.remote_event]++;
+	}
+}
+
+static void a_compare(struct rnd *r, const struct storm_idset *P, bool all)
+{
+	uint32_t n = below(r, 3), var = below(r, 2) ? STORM_GLOBAL(n) :
+						      STORM_VAR_USER + n;
+	enum storm_relation rel = below(r, 4);
+	struct storm_assign w = { STORM_GLOBAL(below(r, 3)), below(r, 4) };
+	bool writes = below(r, 2), truth = true;
+	uint64_t value = below(r, 4);
+	struct storm_outcome out;
+
+	for (uint32_t i = 0; i < NODES; i++)
+		if (all || storm_idset_has(P, i))
+			truth &= holds(var >= STORM_GLOBAL(0) ?
+				       model[i].global[n] : model[i].own[var],
+				       rel, value);
+	ck_assert_int_eq(storm_compare_and_write(domain, all ? NULL : P, var,
+						 rel, value, writes ? &w : NULL,
+						 &out),
+			 truth ? STORM_TRUE : STORM_FALSE);
+	must(out.state == STORM_DONE && !out.nfaults);
+	storm_outcome_clear(&out);
+	for (uint32_t i = 0; truth && writes && i < NODES; i++)
+		if (all || storm_idset_has(P, i))
+			model[i].global[w.var - STORM_GLOBAL(0)] = w.value;
+}
+
+static void a_raise(struct rnd *r)
+{
+	uint32_t i = below(r, NODES), var = STORM_VAR_USER + below(r, 3);
+	uint64_t value = below(r, 4);
+
+	must(!storm_member_own_set(member[i], var, value));
+	if (value > model[i].own[var])
+		model[i].own[var] = value;
+}
+
+static void all_show(void)
+{
+	for (uint32_t i = 0; i < NODES; i++) {
+		uint64_t v;
+
+		must(!memcmp(memory[i], model[i].memory, SIZE));
+		for (uint32_t n = 0; n < 3; n++)
+			must(!storm_member_variable(member[i], STORM_GLOBAL(n),
+						    &v) &&
+			     v == model[i].global[n]);
+		for (uint32_t e = 1; e < STORM_EVENTS; e++) {
+			while (model[i].signals[e]) {
+				must(!storm_member_test_event(member[i], e,
+							      true, PATIENCE));
+				model[i].signals[e]--;
+			}
+			ck_assert_int_eq(storm_member_test_event(member[i], e,
+								 false, 0),
+					 STORM_ETIME);
+		}
+	}
+}
+
+START_TEST(test_one_memory)
+{
+	struct rnd r = rnd_of(_i);
+
+	nodes_seed(_i);
+	nodes_open();
+	for (int k = 0; k < 40; k++) {
+		struct storm_idset P = random_set(&r);
+		bool all = !below(&r, 3);
+
+		switch (below(&r, 3)) {
+		case 0:
+			a_transfer(&r, &P, all);
+			break;
+		case 1:
+			a_compare(&r, &P, all);
+			break;
+		default:
+			a_raise(&r);
+		}
+		storm_idset_clear(&P);
+	}
+	all_show();
+}
+END_TEST
+
+/* ------------------------------------------------------------------ transfers --- */
+
+/* Many under way: each node sees its own in the order of the calls. */
+START_TEST(test_order)
+{
+	enum { MANY = 30 };
+	struct rnd r = rnd_of(_i);
+	storm_event_t *e[MANY];
+	uint32_t expected[NODES] = { 0 };
+	char text[MANY][16], last[NODES][16];
+
+	nodes_seed(_i);
+	nodes_open();
+	memset(last, 0, sizeof(last));
+	for (int k = 0; k < MANY; k++) {
+		struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+					   .remote_event = 1 };
+		struct storm_idset P = random_set(&r);
+
+		sprintf(text[k], "message %d", k);
+		e[k] = storm_xfer_and_signal(domain, &P, &to, text[k], 16);
+		must(e[k]);
+		for (uint32_t i = 0; i < NODES; i++)
+			if (storm_idset_has(&P, i)) {
+				expected[i]++;
+				strcpy(last[i], text[k]);
+			}
+		storm_idset_clear(&P);
+	}
+	/* an event that has not come yet, or has: never undone */
+	for (int k = MANY - 1; k >= 0; k--) {
+		struct storm_outcome out;
+
+		must(storm_test_event(e[k], true, PATIENCE, &out));
+		must(out.state == STORM_DONE && !out.nfaults);
+		must(storm_test_event(e[k], false, 0, NULL));
+		must(storm_event_progress(e[k]) == 16);
+		storm_outcome_clear(&out);
+		storm_event_destroy(e[k]);
+	}
+	for (uint32_t i = 0; i < NODES; i++) {
+		for (uint32_t k = 0; k < expected[i]; k++)
+			must(!storm_member_test_event(member[i], 1, true,
+						      PATIENCE));
+		must(heard[i].count == expected[i]);
+		ck_assert_str_eq(heard[i].text, last[i]);
+	}
+}
+END_TEST
+
+static const size_t sizes[] = {
+	0, 1, 1300, 1400, 1500, 65535, 65536, 65537, 300000, 2000001,
+};
+
+static void shows(uint32_t i, const char *name, const void *data, size_t len)
+{
+	char path[128], *got = malloc(len + 1);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", dir, names[i], name);
+	f = fopen(path, "r");
+	must(f && got);
+	must(fread(got, 1, len + 1, f) == len && !memcmp(got, data, len));
+	fclose(f);
+	free(got);
+}
+
+static uint32_t files(uint32_t i)
+{
+	char path[128];
+	uint32_t n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+	d = opendir(path);
+	must(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_type == DT_REG;
+	closedir(d);
+	return n;
+}
+
+/* Of any size, to the byte, and nothing else is left behind. */
+START_TEST(test_files)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+				   .mode = 0600 };
+	struct rnd r = rnd_of(_i);
+	size_t len = sizes[_i];
+	uint8_t *data = malloc(len + 1);
+
+	must(data);
+	rnd_fill(&r, data, len);
+	nodes_open();
+	must(transfer(NULL, &to, data, len, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		shows(i, "f", data, len);
+		must(files(i) == 1);
+	}
+	free(data);
+}
+END_TEST
+
+/* One that cannot stops all, is named, and nobody shows anything. */
+START_TEST(test_all_or_nothing)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+				   .mode = 0600, .remote_event = 4 };
+	uint32_t bad = (uint32_t) _i;
+	struct storm_outcome out;
+	uint8_t data[50000];
+	char path[128];
+	FILE *f;
+
+	memset(data, 'x', sizeof(data));
+	snprintf(path, sizeof(path), "%s/%s/f", dir, names[bad]);
+	f = fopen(path, "w");
+	must(f);
+	fclose(f);
+	nodes_open();
+	must(transfer(NULL, &to, data, sizeof(data), &out) == STORM_ABORTED);
+	must(out.nfaults == 1 && out.faults[0].node == bad &&
+	     out.faults[0].why == STORM_EEXIST);
+	storm_outcome_clear(&out);
+	/* what comes after it comes after it: then nothing of it is left */
+	to.flags = STORM_FILE_FORCE;
+	to.path = "/g";
+	must(transfer(NULL, &to, data, 10, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!storm_member_test_event(member[i], 4, true, PATIENCE));
+		ck_assert_int_eq(storm_member_test_event(member[i], 4, false,
+							 0), STORM_ETIME);
+		must(files(i) == 1u + (i == bad));
+	}
+}
+END_TEST
+
+/* Called off at some moment: all of them show it, or none. */
+START_TEST(test_called_off)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+				   .mode = 0600 };
+	static uint8_t data[400000];
+	storm_event_t *e;
+	uint32_t n = 0;
+
+	nodes_seed(_i);
+	nodes_open();
+	e = storm_xfer_and_signal(domain, NULL, &to, data, sizeof(data));
+	must(e);
+	nodes_pass((uint64_t) _i * 300 * STORM_US);
+	storm_event_destroy(e);
+	memset(data, 1, sizeof(data));	/* it is not read any more */
+	to.path = "/g";
+	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(files(i) == 1 || files(i) == 2);
+		n += files(i) == 2;
+	}
+	must(n == 0 || n == NODES);
+	memset(data, 0, sizeof(data));
+	for (uint32_t i = 0; n && i < NODES; i++)
+		shows(i, "f", data, sizeof(data));
+}
+END_TEST
+
+/* A deadline is kept: not ended before it, and not waited for much longer. */
+START_TEST(test_deadline)
+{
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+	uint64_t then;
+	storm_event_t *e;
+
+	domain = nodes_domain();	/* not opened: nothing can end */
+	e = storm_xfer_and_signal(domain, NULL, &to, "x", 1);
+	must(e && !storm_test_event(e, false, 0, NULL));
+	then = nodes_now() + 20 * STORM_MS;
+	must(!storm_test_event(e, true, then, NULL));
+	must(nodes_now() >= then);
+	storm_event_destroy(e);
+}
+END_TEST
+
+/* ---------------------------------------------------------- built on these --- */
+
+static uint32_t least(const uint32_t *n)
+{
+	uint32_t min = n[0];
+
+	for (uint32_t i = 1; i < NODES; i++)
+		min = n[i] < min ? n[i] : min;
+	return min;
+}
+
+START_TEST(test_queue)
+{
+	struct storm_queue_conf conf = {
+		.segment = 3, .slots = 1 + (uint32_t) _i % 4, .slot_size = 20,
+		.event = 2, .dequeued = STORM_VAR_USER + 1,
+	};
+	uint32_t put = 0, got[NODES] = { 0 };
+	struct rnd r = rnd_of(_i);
+	storm_queue_t *q;
+
+	nodes_seed(_i);
+	nodes_open();
+	q = storm_queue_create(domain, NULL, &conf);
+	must(q);
+	while (least(got) < 12) {
+		uint32_t i = below(&r, NODES + 1);
+		char text[20], wanted[20];
+		size_t len;
+
+		if (i == NODES && put < 12) {
+			int err = storm_enqueue(q, text, (size_t)
+						sprintf(text, "%u", put),
+						nodes_now() + STORM_MS, NULL);
+
+			must(err == STORM_OK || err == STORM_ETIME);
+			put += !err;
+		} else if (i < NODES && got[i] < put &&
+			   !storm_dequeue(member[i], &conf, memory[i], true,
+					  PATIENCE, text, &len)) {
+			must(len == (size_t) sprintf(wanted, "%u", got[i]) &&
+			     !memcmp(text, wanted, len));
+			got[i]++;
+		}
+		for (uint32_t k = 0; k < NODES; k++)
+			must(put - got[k] <= conf.slots);
+	}
+	storm_queue_destroy(q);
+}
+END_TEST
+
+START_TEST(test_termination)
+{
+	struct storm_idset P = some(1, 3);
+
+	nodes_seed(_i);
+	nodes_open();
+	for (uint32_t g = 1; g <= 3; g++) {
+		for (uint32_t i = 0; i < NODES; i++) {
+			if (i == 3)
+				ck_assert_int_eq(storm_detect_termination(
+					domain, &P, g, nodes_now() +
+					5 * STORM_MS, NULL), STORM_ETIME);
+			must(!storm_announce_termination(member[i], g));
+		}
+		ck_assert_int_eq(storm_detect_termination(domain, &P, g,
+							  PATIENCE, NULL),
+				 STORM_OK);
+		ck_assert_int_eq(storm_detect_termination(domain, NULL, g,
+							  PATIENCE, NULL),
+				 STORM_OK);
+	}
+	storm_idset_clear(&P);
+}
+END_TEST
+
+/* Every id once, whatever is said again. */
+static uint32_t told[3][64];
+
+static void on_report(void *arg, const struct storm_report *rep)
+{
+	(void) arg;
+	must(rep->kind == 2 && rep->code < 3);
+	for (uint32_t k = 0; k < rep->ids.count; k++)
+		for (uint32_t id = rep->ids.r[k].first;
+		     id <= rep->ids.r[k].last; id++)
+			__atomic_fetch_add(&told[rep->code][id], 1,
+					   __ATOMIC_SEQ_CST);
+}
+
+static bool all_told(uint32_t times)
+{
+	for (uint32_t id = 0; id < 60; id++)
+		if (__atomic_load_n(&told[id % 3][id], __ATOMIC_SEQ_CST) !=
+		    times)
+			return false;
+	return true;
+}
+
+START_TEST(test_reports)
+{
+	struct storm_domain_conf conf = {
+		.nodes = list, .count = NODES, .set = set,
+		.on_report = on_report,
+	};
+	int err;
+
+	nodes_seed(_i);
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i]);
+	}
+	for (uint32_t id = 0; id < 60; id++) {
+		struct storm_idset ids = some(id, id);
+
+		must(!storm_member_report(member[id % NODES], 2, id % 3, &ids));
+		if (!(id % 7))
+			nodes_pass(STORM_MS);
+		storm_idset_clear(&ids);
+	}
+	must(until(all_told(1)));
+	nodes_pass(200 * STORM_MS);
+	must(all_told(1));
+}
+END_TEST
+
+/* ------------------------------------------------------------------- failures --- */
+
+static uint32_t lost, blamed;
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	(void) arg;
+	__atomic_store_n(&blamed, f->node, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&lost, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A node dies while a file is sent: it is named, once, the others agree on the
+ * file, and the domain goes on without it. */
+START_TEST(test_node_dies)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+				   .mode = 0600 };
+	uint32_t dead = (uint32_t) _i % NODES, n = 0;
+	static uint8_t data[300000];
+	struct storm_outcome out;
+	struct storm_domain_conf conf;
+	enum storm_state state;
+	storm_event_t *e;
+	int err;
+
+	nodes_seed(_i);
+	set.heartbeat = 50 * STORM_MS;
+	set.dead_timeout = 1000 * STORM_MS;
+	conf = (struct storm_domain_conf) { .nodes = list, .count = NODES,
+					    .set = set, .on_fault = on_fault };
+	domain = storm_domain_create(&conf, &err);
+	must(domain && !storm_domain_open(domain) &&
+	     !storm_domain_wait_open(domain, NULL));
+	e = storm_xfer_and_signal(domain, NULL, &to, data, sizeof(data));
+	must(e);
+	nodes_pass((uint64_t) _i * STORM_MS / 3);
+	storm_node_destroy(host[dead]);
+	host[dead] = NULL;
+	must(storm_test_event(e, true, PATIENCE, &out));
+	state = out.state;
+	must(state == STORM_DONE || state == STORM_ABORTED);
+	for (uint32_t k = 0; k < out.nfaults; k++)
+		must(out.faults[k].node == dead);
+	must(state == STORM_DONE || out.nfaults == 1);
+	storm_outcome_clear(&out);
+	storm_event_destroy(e);
+	must(until(__atomic_load_n(&lost, __ATOMIC_SEQ_CST)));
+	must(blamed == dead);
+	to.path = "/g";
+	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++)
+		n += i != dead && files(i) == 2;
+	must(n == (state == STORM_DONE ? NODES - 1 : 0));
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_EQ, 0,
+				     NULL, NULL) == STORM_TRUE);
+	{
+		struct storm_idset P = some(dead, dead);
+
+		must(storm_compare_and_write(domain, &P, STORM_VAR_USER,
+					     STORM_EQ, 0, NULL, &out) ==
+		     STORM_FAILED);
+		must(out.nfaults == 1 && out.faults[0].node == dead);
+		storm_outcome_clear(&out);
+		storm_idset_clear(&P);
+	}
+	must(lost == 1);
+}
+END_TEST
+
+/* The owner ends with operations under way: each is shown by all or by nobody, as
+ * its event says; and the nodes are there for the next owner. */
+START_TEST(test_owner_ends)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+				   .remote_event = 3 };
+	struct storm_outcome out;
+	storm_event_t *e[2];
+
+	nodes_seed(_i);
+	nodes_open();
+	for (uint32_t k = 0; k < 2; k++) {
+		to.offset = 8 * k;
+		e[k] = storm_xfer_and_signal(domain, NULL, &to, "shown", 5);
+		must(e[k]);
+	}
+	nodes_pass((uint64_t) _i * 100 * STORM_US);
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++)
+		must(until(storm_member_own_set(member[i], STORM_VAR_USER, 1) ==
+			   STORM_ECLOSED));
+	for (uint32_t k = 0; k < 2; k++) {
+		uint32_t n = 0;
+
+		must(storm_test_event(e[k], true, PATIENCE, &out));
+		for (uint32_t i = 0; i < NODES; i++)
+			n += !memcmp(memory[i] + 8 * k, "shown", 5);
+		must(out.state != STORM_DONE || n == NODES);
+		must(out.state != STORM_ABORTED || n == 0);
+		storm_outcome_clear(&out);
+		storm_event_destroy(e[k]);
+	}
+	for (uint32_t i = 0; i < NODES; i++) {
+		storm_member_release(member[i]);
+		member[i] = NULL;
+	}
+	nodes_open();
+	to.offset = 100;
+	must(transfer(NULL, &to, "again", 5, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!memcmp(memory[i] + 100, "again", 5));
+}
+END_TEST
+
+/* ----------------------------------------------------------------- the suite --- */
+
+static void in_udp(void)
+{
+	world = WORLD_UDP;
+	nodes_setup();
+}
+
+static void in_udp_loss(void)
+{
+	world = WORLD_UDP_LOSS;
+	nodes_setup();
+}
+
+static void in_sim(void)
+{
+	world = WORLD_SIM;
+	nodes_setup();
+}
+
+static void in_sim_loss(void)
+{
+	world = WORLD_SIM_LOSS;
+	nodes_setup();
+}
+
+static void in_sim_chain(void)
+{
+	world = WORLD_SIM_CHAIN;
+	nodes_setup();
+}
+
+/* In real time a lost datagram is a tenth of a second; simulated, it is nothing. */
+static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
+{
+	TCase *t = tcase_create(name);
+
+	tcase_set_timeout(t, 120);
+	tcase_add_checked_fixture(t, setup, nodes_teardown);
+	tcase_add_loop_test(t, test_one_memory, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_order, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_files, 0,
+			    sizeof(sizes) / sizeof(*sizes));
+	tcase_add_loop_test(t, test_all_or_nothing, 0, NODES);
+	tcase_add_loop_test(t, test_called_off, 0, 4 * n);
+	tcase_add_test(t, test_deadline);
+	tcase_add_loop_test(t, test_queue, 0, 2 * n);
+	tcase_add_loop_test(t, test_termination, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_reports, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_node_dies, 0, 3 * n);
+	tcase_add_loop_test(t, test_owner_ends, 0, 4 * n);
+	suite_add_tcase(s, t);
+}
+
+int main(void)
+{
+	Suite *s = suite_create("conformance");
+
+	world_case(s, "udp", in_udp, 1);
+	world_case(s, "udp, three in a hundred lost", in_udp_loss, 1);
+	world_case(s, "sim", in_sim, 5);
+	world_case(s, "sim, lost, doubled and late", in_sim_loss, 5);
+	world_case(s, "sim, likewise along the chain", in_sim_chain, 5);
+	return nodes_main(s);
+}
