@@ -275,6 +275,7 @@ static void session_free(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
+	nm_request_end_all(s);
 	nm_xfer_drop(s);
 	nm->t->ops->drop_streams(nm->t, s->link.session);
 	if (s->ready)
@@ -464,6 +465,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->parent = STORM_NO_NODE;
 	s->report_at = s->refine_at = STORM_NEVER;
 	s->report_hold = HOLD_HASTE;
+	s->request_tail = &s->request;
 	s->x.nack_at = STORM_NEVER;
 	s->owner_heard = s->ticked = s->status_at = now;
 	s->refused = err;	/* known to the owner: it is told why */
@@ -716,6 +718,10 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		if (c)
 			nm_report_part(s, c, p.body, p.len, now);
 		return;
+	case STORM_MSG_RESULT:
+		if (owner)
+			nm_request_result(s, h->op, p.body, p.len);
+		return;
 	case STORM_MSG_REPORT_ACK:
 		if (h->sender == s->parent)
 			nm_report_hop_acked(s, p.body, p.len);
@@ -836,6 +842,8 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	}
 	next = t < next ? t : next;
 	t = nm_xfer_tick(s, now);
+	next = t < next ? t : next;
+	t = nm_request_tick(s, now);
 	next = t < next ? t : next;
 	t = nm_report_tick(s, now);
 	next = t < next ? t : next;

@@ -77,6 +77,12 @@ struct storm_nm_ops {
 	 * Once, after the data. */
 	void (*event)(void *host, void *ctx, uint64_t session,
 		      uint32_t remote_event, const void *buf, size_t len);
+	/* An operation that this node asked for has ended; out is the callee's
+	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
+	 * FAILED.  May be NULL in a host that asks for none. */
+	void (*requested)(void *host, void *ctx, void *token,
+			  enum storm_compare result,
+			  struct storm_outcome *out);
 	/* The owner has these ids of (kind): end to end. */
 	void (*acked)(void *host, void *ctx, uint8_t kind,
 		      const struct storm_idset *ids);
@@ -142,6 +148,22 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
  * far as it has heard. */
 int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		      uint64_t *value);
+
+/*
+ * This node as the initiator of XFER-AND-SIGNAL and COMPARE-AND-WRITE, among the
+ * ordered operations of the session: as storm_xfer_and_signal() and
+ * storm_compare_and_write(), but no files, what is sent fits into a datagram,
+ * and a comparison is always an ordered one.  buf is copied.  Ends with
+ * requested(token).  ENOENT, ECLOSED (the node is outside), EINVAL, ETOOBIG,
+ * ENOMEM: it does not.
+ */
+int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
+		  const struct storm_idset *P, const struct storm_target *to,
+		  const void *buf, size_t len, void *token);
+int storm_nm_compare(struct storm_nm *nm, uint64_t session,
+		     const struct storm_idset *P, uint32_t var,
+		     enum storm_relation rel, uint64_t value,
+		     const struct storm_assign *write, void *token);
 
 /* Raise an own variable; a lower value changes nothing. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,

@@ -42,6 +42,7 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 	s->ctx = from->ctx;
 	s->ready = from->ready;
 	from->ready = false;
+	nm_request_end_all(from);
 	memcpy(s->var, from->var, sizeof(s->var));
 	/* counted by the owner, and this is another one */
 	s->var[STORM_VAR_HEARTBEAT] = 0;
@@ -58,6 +59,8 @@ static void leave(struct nm_session *s)
 	struct storm_nm *nm = s->nm;
 	uint8_t inc[STORM_INCARNATION_LEN];
 
+	nm_request_end_all(s);
+	s->requests = 0;
 	nm_xfer_forget(s);
 	memset(s->var, 0, sizeof(s->var));
 	memset(s->global, 0, sizeof(s->global));

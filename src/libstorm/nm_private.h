@@ -70,6 +70,8 @@ struct nm_session {
 	uint32_t out_epoch;	/* saw itself excluded then; 0: did not yet */
 	uint64_t join_at;
 	uint64_t host_session;	/* its number at the host: the first owner's */
+	struct nm_request *request, **request_tail;	/* the first is sent */
+	uint64_t requests, request_at, request_rto;
 	struct storm_cast cast;	/* the owner's latest state */
 	uint64_t owner_heard, ticked;
 	/* the owner's datagrams as they came, for children that missed them:
@@ -156,6 +158,13 @@ void nm_xfer_drop(struct nm_session *s);
 void nm_xfer_forget(struct nm_session *s);
 /* This node has no part in op, which is over for it. */
 void nm_xfer_skip(struct nm_session *s, uint64_t op);
+
+/* nm_request.c */
+uint64_t nm_request_tick(struct nm_session *s, uint64_t now);
+void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
+		       size_t len);
+/* The domain is lost to this node. */
+void nm_request_end_all(struct nm_session *s);
 
 /* nm_cluster.c */
 /* The session of this cluster domain; NULL: none, or no cluster. */

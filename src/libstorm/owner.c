@@ -568,7 +568,8 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 
 	if (storm_header_unpack(&h, rx->buf, rx->len) ||
 	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
-	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK) {
+	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK ||
+	    h.type == STORM_MSG_RESULT) {
 		o->link_stats.bad_wire++;
 		return;
 	}
@@ -592,6 +593,8 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		owner_xfer_nacked(o, &h, p.body, p.len, now);
 	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)
 		child_status(o, c, p.body, p.len, now);
+	else if (h.type == STORM_MSG_REQUEST)
+		owner_request(o, h.sender, h.op, p.body, p.len, now);
 	else if (c && h.type == STORM_MSG_REPORT)
 		report_part(o, c, p.body, p.len, now);
 }
@@ -917,6 +920,7 @@ void storm_owner_destroy(struct storm_owner *o)
 		return;
 	owner_xfer_end_all(o);
 	owner_compare_end_all(o);
+	owner_request_end_all(o);
 	storm_children_free(o->child, o->children);
 	storm_status_free(&o->sum);
 	storm_reports_clear(&o->reports);

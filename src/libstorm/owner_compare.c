@@ -151,5 +151,5 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, NULL, token, now);
+	return owner_xfer_queue(o, &b, NULL, token, false, now);
 }

@@ -147,6 +147,7 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 			struct storm_fault f = { n, why, sys };
 
 			owner_xfer_lost(o, n, why, sys);
+			owner_request_forget(o, n);
 			if (o->ops.fault)
 				o->ops.fault(o->arg, &f);
 		}

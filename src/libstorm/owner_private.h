@@ -13,6 +13,7 @@
 #include "link.h"
 #include "open.h"
 #include "owner.h"
+#include "request.h"
 
 enum owner_phase {
 	OWNER_NEW, OWNER_OPENING, OWNER_PROBING, OWNER_OPEN, OWNER_FAILED,
@@ -40,6 +41,7 @@ struct owner_xfer {
 	struct storm_begin begin;
 	const uint8_t *buf;	/* NULL: forgotten, or of no bytes */
 	void *token;		/* NULL: forgotten */
+	bool requested;		/* by a node: the token is its owner_request */
 	enum xfer_state state;
 	enum storm_decision decision;
 	struct fault_list faults;
@@ -49,6 +51,17 @@ struct owner_xfer {
 	uint64_t moved_at;	/* last sign of progress */
 	uint64_t behind;	/* nodes it waits for */
 	bool no;		/* a comparison: it does not hold everywhere */
+};
+
+/* What a node asked for last. */
+struct owner_request {
+	struct owner_request *next;
+	uint32_t node;
+	bool busy, gone;	/* under way; the node left meanwhile */
+	uint64_t id;
+	uint8_t *data;
+	uint8_t result[STORM_RESULT_MAX];
+	size_t result_len;	/* 0: none yet */
 };
 
 /* An unordered comparison of an own variable. */
@@ -88,6 +101,7 @@ struct storm_owner {
 	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
 	struct owner_xfer *heir;	/* room for what the owner before left */
 	uint64_t ops_made;
+	struct owner_request *requests;
 	struct storm_idset joining;	/* nodes outside that want in */
 	bool joining_deaf;		/* one of them has heard no multicast */
 	uint32_t invited;		/* one past the last of them invited */
@@ -155,6 +169,16 @@ void owner_welcome(struct storm_owner *o, uint32_t node);
 /* Who has asked to join is let in; between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now);
 
+/* owner_request.c */
+/* A node asks for an operation, by its own number. */
+void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
+		   const uint8_t *body, size_t len, uint64_t now);
+void owner_request_done(struct storm_owner *o, struct owner_request *r,
+			enum storm_compare result,
+			const struct storm_outcome *out);
+void owner_request_forget(struct storm_owner *o, uint32_t node);
+void owner_request_end_all(struct storm_owner *o);
+
 /* owner_compare.c */
 void owner_compare_advance(struct storm_owner *o, uint64_t now);
 /* When the one under way is late; NEVER. */
@@ -167,7 +191,8 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
 /* Queue what b announces (taken over). */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, uint64_t now);
+		     const void *buf, void *token, bool requested,
+		     uint64_t now);
 /* The operation that the owner before may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
 void owner_xfer_advance(struct storm_owner *o, uint64_t now);

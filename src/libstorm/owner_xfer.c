@@ -36,7 +36,8 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, uint64_t now)
+		     const void *buf, void *token, bool requested,
+		     uint64_t now)
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
 
@@ -47,6 +48,7 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	x->begin = *b;
 	x->buf = buf;
 	x->token = token;
+	x->requested = requested;
 	*o->xfer_tail = x;
 	o->xfer_tail = &x->next;
 	if (o->phase == OWNER_OPEN)
@@ -81,7 +83,7 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, buf, token, now);
+	return owner_xfer_queue(o, &b, buf, token, false, now);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -123,6 +125,7 @@ void owner_xfer_ask(struct storm_owner *o)
 static void done(struct storm_owner *o, enum storm_state state)
 {
 	struct owner_xfer *x = o->xfer;
+	enum storm_compare result;
 	bool compares = x->begin.to.kind == STORM_KIND_COMPARE;
 	struct storm_outcome out;
 
@@ -133,12 +136,14 @@ static void done(struct storm_owner *o, enum storm_state state)
 	if (state == STORM_ABORTED && x->no)
 		state = STORM_DONE;
 	fault_outcome(&x->faults, state, &out);
-	if (!x->token)
+	result = state != STORM_DONE ? STORM_FAILED :
+		 x->no ? STORM_FALSE : STORM_TRUE;
+	if (x->requested)
+		owner_request_done(o, x->token, result, &out);
+	if (!x->token || x->requested)
 		storm_outcome_clear(&out);
 	else if (compares)
-		o->ops.compare_done(o->arg, x->token,
-				    state != STORM_DONE ? STORM_FAILED :
-				    x->no ? STORM_FALSE : STORM_TRUE, &out);
+		o->ops.compare_done(o->arg, x->token, result, &out);
 	else
 		o->ops.xfer_done(o->arg, x->token, &out);
 	storm_begin_free(&x->begin);

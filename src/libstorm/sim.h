@@ -100,6 +100,10 @@ void storm_sim_called(struct storm_sim *sim, uint32_t node);
 struct storm_sim_watch {
 	void (*before)(void *arg, uint32_t node, uint32_t from);
 	void (*after)(void *arg, uint32_t node, uint32_t from);
+	/* what a node asked for (storm_nm_xfer(), ..._compare()) has ended */
+	void (*requested)(void *arg, uint32_t node, void *token,
+			  enum storm_compare result,
+			  const struct storm_outcome *out);
 	void *arg;
 };
 void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w);

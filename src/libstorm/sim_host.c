@@ -308,6 +308,19 @@ static void host_event(void *host, void *ctx, uint64_t session, uint32_t event,
 		memcpy(s->data, buf, len);
 }
 
+static void host_requested(void *host, void *ctx, void *token,
+			   enum storm_compare result,
+			   struct storm_outcome *out)
+{
+	struct endpoint *ep = host;
+	const struct storm_sim_watch *w = &ep->sim->watch;
+
+	(void) ctx;
+	if (w->requested)
+		w->requested(w->arg, ep->index, token, result, out);
+	storm_outcome_clear(out);
+}
+
 static void host_acked(void *host, void *ctx, uint8_t kind,
 		       const struct storm_idset *ids)
 {
@@ -324,7 +337,7 @@ const struct storm_nm_ops storm_sim_host_ops = {
 	.file_begin = host_begin, .file_write = host_write,
 	.file_read = host_read, .file_stage = host_stage,
 	.file_commit = host_commit, .file_end = host_end,
-	.event = host_event, .acked = host_acked,
+	.event = host_event, .acked = host_acked, .requested = host_requested,
 };
 
 void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size)

@@ -34,7 +34,9 @@ enum storm_msg {
 	STORM_MSG_NACK = 4,	/* node -> tree parent, grandparent or owner */
 	STORM_MSG_REPORT = 5,	/* node -> tree parent */
 	STORM_MSG_REPORT_ACK = 6,	/* tree parent -> node */
-	STORM_MSG_MAX = 7
+	STORM_MSG_REQUEST = 7,	/* node -> owner: an operation of its own */
+	STORM_MSG_RESULT = 8,	/* owner -> node: how it ended */
+	STORM_MSG_MAX = 9
 };
 
 #define STORM_HDR_RELAY 0x1	/* CAST: pass on to your tree children;

@@ -19,6 +19,7 @@
 
 #define OPS 40
 #define VAR STORM_GLOBAL(5)
+#define ASKED STORM_GLOBAL(6)	/* written at the nodes' request */
 
 struct op { struct run *r; bool done; enum storm_state state; };
 struct owner { bool opened; enum storm_state state; };
@@ -30,6 +31,8 @@ struct run {
 	struct owner owner[STORM_SIM_OWNERS], *last;
 	struct op op[OPS + 1];		/* op k writes k */
 	uint32_t ops;
+	struct op asked[OPS + 1];
+	uint32_t asks;
 	uint64_t *seen;			/* by node: what it showed last */
 	uint32_t *life;			/* how often it forgot */
 };
@@ -91,6 +94,22 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 	storm_outcome_clear(out);
 }
 
+static void on_requested(void *arg, uint32_t node, void *token,
+			 enum storm_compare result,
+			 const struct storm_outcome *out)
+{
+	struct op *op = token;
+	struct run *r = arg;
+
+	CHECK(!op->done, "n%u: %d ended twice", node + 1,
+	      (int) (op - r->asked));
+	CHECK((result == STORM_TRUE) == (out->state == STORM_DONE) &&
+	      result != STORM_FALSE, "n%u: %d, %d", node + 1, (int) result,
+	      (int) out->state);
+	op->done = true;
+	op->state = out->state;
+}
+
 static void on_report(void *arg, const struct storm_report *rep)
 {
 	(void) arg;
@@ -102,6 +121,26 @@ static const struct storm_owner_ops ops = {
 	.compare_done = on_compared, .report = on_report,
 };
 
+static uint64_t asked_of(struct run *r, uint32_t node)
+{
+	uint64_t v = 0;
+
+	if (storm_sim_nm(r->sim, node))
+		storm_nm_variable(storm_sim_nm(r->sim, node),
+				  storm_sim_session(r->sim, node), ASKED, &v);
+	return v;
+}
+
+static void look_at_asked(struct run *r, uint32_t node)
+{
+	uint64_t v = asked_of(r, node);
+
+	CHECK(v <= r->asks && !(r->asked[v].done &&
+				r->asked[v].state == STORM_ABORTED),
+	      "n%u shows %llu, asked for by a node and aborted", node + 1,
+	      (unsigned long long) v);
+}
+
 static void look(struct run *r)
 {
 	for (uint32_t i = 0; i < r->nodes; i++) {
@@ -111,6 +150,7 @@ static void look(struct run *r)
 		if (!nm || storm_nm_variable(nm, storm_sim_session(r->sim, i),
 					   VAR, &v))
 			continue;
+		look_at_asked(r, i);
 		CHECK(!v || (v <= r->ops && !(r->op[v].done &&
 					     r->op[v].state == STORM_ABORTED)),
 		      "n%u shows %llu, which was aborted", i + 1,
@@ -151,6 +191,20 @@ static void write_one(struct run *r)
 		return;
 	}
 	storm_sim_called(r->sim, STORM_NO_NODE);
+}
+
+/* A node is the initiator. */
+static void ask_one(struct run *r, uint32_t node)
+{
+	struct storm_assign w = { ASKED, r->asks + 1 };
+
+	if (r->asks == OPS || !storm_sim_nm(r->sim, node) ||
+	    storm_nm_compare(storm_sim_nm(r->sim, node),
+			     storm_sim_session(r->sim, node), NULL, ASKED,
+			     STORM_GE, 0, &w, &r->asked[r->asks + 1]))
+		return;
+	r->asks++;
+	storm_sim_called(r->sim, node);
 }
 
 static bool is_opened(void *arg) { return ((struct run *) arg)->last->opened; }
@@ -231,6 +285,12 @@ static void act(struct run *r)
 	case 7:
 		cut_owner(r);
 		break;
+	case 8:
+	case 9:
+	case 10:
+		ask_one(r, node);
+		ask_one(r, (uint32_t) (chance(r) % r->nodes));
+		break;
 	default:
 		write_one(r);
 	}
@@ -263,6 +323,15 @@ static void settle(struct run *r)
 		      "n%u shows %llu, but %llu was DONE", i + 1,
 		      (unsigned long long) r->seen[i],
 		      (unsigned long long) last);
+	for (uint32_t k = 1; k <= r->asks; k++)
+		CHECK(r->asked[k].done, "what a node asked for, %u, never ended",
+		      k);
+	for (uint32_t i = 0; i < r->nodes; i++)
+		for (uint32_t k = 0; k < i; k++)
+			CHECK(!asked_of(r, i) || !asked_of(r, k) ||
+			      asked_of(r, i) == asked_of(r, k),
+			      "n%u and n%u differ in what nodes asked for",
+			      i + 1, k + 1);
 	for (uint32_t i = 0; i < r->nodes; i++)
 		for (uint32_t k = 0; k < i; k++)
 			CHECK(!r->seen[i] || !r->seen[k] ||
@@ -308,6 +377,8 @@ static void schedule(uint64_t seed)
 	r->last = r->owner;
 	r->sim = storm_sim_create(&c, &ops, r->last);
 	when = r->sim;
+	storm_sim_watch(r->sim, &(struct storm_sim_watch) {
+		.requested = on_requested, .arg = r });
 	CHECK(r->sim && r->seen, "no simulation");
 	begin_owner(r);
 	if (chance(r) % 4)

@@ -1,0 +1,146 @@
+/*
+ * owner_request.c - operations whose initiator is a node (paper 2.4.1, where
+ * any node may initiate one).  The owner alone orders them: a node sends its
+ * operation as a REQUEST, again until it has the RESULT.  What was asked last
+ * by each node is kept with its end: a REQUEST that comes again is answered, and
+ * never executed again.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "idset.h"
+#include "owner_private.h"
+#include "request.h"
+
+static struct owner_request *find(struct storm_owner *o, uint32_t node)
+{
+	struct owner_request *r = o->requests;
+
+	while (r && r->node != node)
+		r = r->next;
+	return r;
+}
+
+static void answer(struct storm_owner *o, const struct owner_request *r)
+{
+	if (r->result_len)
+		storm_link_send(&o->link, STORM_MSG_RESULT, 0, r->id, r->result,
+				r->result_len, &o->open->nodes[r->node].addr, 1);
+}
+
+/* It did not come to be an operation. */
+static void refuse(struct storm_owner *o, struct owner_request *r,
+		   enum storm_err why)
+{
+	struct storm_fault f = { r->node, why, 0 };
+	struct storm_outcome out = { STORM_ABORTED, &f, 1, 1 };
+
+	r->result_len = storm_result_pack(STORM_FAILED, &out, r->result,
+					  sizeof(r->result));
+	answer(o, r);
+}
+
+void owner_request_done(struct storm_owner *o, struct owner_request *r,
+			enum storm_compare result,
+			const struct storm_outcome *out)
+{
+	r->result_len = storm_result_pack(result, out, r->result,
+					  sizeof(r->result));
+	free(r->data);
+	r->data = NULL;
+	r->busy = false;
+	if (r->gone)
+		free(r);
+	else
+		answer(o, r);
+}
+
+/* A file's target is the owner's user's affair; and what is asked for has to be
+ * here. */
+static enum storm_err check(const struct storm_owner *o,
+			    const struct storm_begin *b, size_t len)
+{
+	if ((int) b->to.kind == STORM_TARGET_FILE)
+		return STORM_EACCES;
+	if (b->size != len)
+		return STORM_EINVAL;
+	return o->phase == OWNER_OPEN ? STORM_OK : STORM_ECLOSED;
+}
+
+static void begin(struct storm_owner *o, struct owner_request *r,
+		  const uint8_t *body, size_t len, uint64_t now)
+{
+	struct storm_begin b;
+	const uint8_t *data;
+	size_t n;
+	enum storm_err err;
+
+	if (storm_request_unpack(&b, &data, &n, body, len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		refuse(o, r, STORM_EINVAL);
+		return;
+	}
+	err = check(o, &b, n);
+	r->data = err ? NULL : malloc(n + 1);
+	if (!r->data) {
+		storm_begin_free(&b);
+		refuse(o, r, err ? err : STORM_ENOMEM);
+		return;
+	}
+	memcpy(r->data, data, n);
+	r->busy = true;
+	b.op = 0;
+	err = owner_xfer_queue(o, &b, r->data, r, true, now);
+	if (err) {
+		r->busy = false;
+		free(r->data);
+		r->data = NULL;
+		refuse(o, r, err);
+	}
+}
+
+void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
+		   const uint8_t *body, size_t len, uint64_t now)
+{
+	struct owner_request *r = find(o, node);
+
+	if (!r) {
+		r = calloc(1, sizeof(*r));
+		if (!r)
+			return;		/* it asks again */
+		r->node = node;
+		r->next = o->requests;
+		o->requests = r;
+	}
+	if (id == r->id)
+		answer(o, r);
+	if (id <= r->id || r->busy)
+		return;
+	r->id = id;
+	r->result_len = 0;
+	begin(o, r, body, len, now);
+}
+
+/* It left; what it asked for goes on, but nobody hears of it. */
+void owner_request_forget(struct storm_owner *o, uint32_t node)
+{
+	struct owner_request **p = &o->requests, *r;
+
+	while (*p && (*p)->node != node)
+		p = &(*p)->next;
+	r = *p;
+	if (!r)
+		return;
+	*p = r->next;
+	if (r->busy)
+		r->gone = true;
+	else
+		free(r);
+}
+
+void owner_request_end_all(struct storm_owner *o)
+{
+	while (o->requests)
+		owner_request_forget(o, o->requests->node);
+}
