@@ -413,7 +413,7 @@ static void take(struct nm_session *s, struct nm_session *before, uint64_t now)
 		nm_xfer_pass(nm);
 	}
 	nm_cluster_take(s, before);
-	if (!storm_tree_member(&s->tree, s->self))
+	if (s->open->cluster && !storm_tree_member(&s->tree, s->self))
 		nm_cluster_excluded(s, s->link.epoch, now);
 	if (s->refused) {
 		nm->stats.opens_refused++;
@@ -447,6 +447,10 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 							       STORM_EAUTH);
 		return;
 	}
+	/* Whom the host does not let in owns no cluster domain: he takes nothing
+	 * over, and his session ends when he is silent. */
+	if (err)
+		o->cluster = 0;
 	before = nm_cluster_find(nm, o->cluster);
 	if (before && o->epoch <= before->link.epoch) {
 		storm_log(STORM_LOG_WARN, "cluster domain: an owner of epoch %u, but this node is in epoch %u",

@@ -26,7 +26,8 @@ struct owned {
 	uint64_t now;
 	uint8_t xfer[XFERS];	/* 1: pending, 2: forgotten, 3: done */
 	uint32_t xfers;
-	bool answered, sends_fail;
+	bool answered, sends_fail, saves_fail;
+	uint32_t saved;		/* epoch */
 	uint32_t comparing;
 	uint64_t version;
 };
@@ -123,7 +124,26 @@ static void fault(void *arg, const struct storm_fault *f)
 	must(f->node < ((struct owned *) arg)->o->conf.count);
 }
 
+static int save(void *arg, uint32_t was, uint32_t epoch,
+		const struct storm_idset *excluded)
+{
+	struct owned *w = arg;
+
+	must(was == w->saved && epoch > was);
+	if (w->o)
+		must_be_set(excluded, w->o->conf.count - 1);
+	if (!w->saves_fail)
+		w->saved = epoch;
+	return w->saves_fail;
+}
+
+static void joined(void *arg, uint32_t node)
+{
+	must(node < ((struct owned *) arg)->o->conf.count);
+}
+
 static const struct storm_owner_ops ops = {
+	.joined = joined,
 	.opened = opened, .xfer_done = xfer_done,
 	.compare_done = compare_done, .report = reported, .fault = fault,
 };
@@ -213,12 +233,20 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 				  .epoch = o->link.epoch, .op = s.op };
 	uint8_t body[STORM_DATAGRAM_MAX];
 	struct storm_rx rx;
+	uint32_t sender;
 	size_t len;
 
-	if (!o->children)
+	if (s.flags & STORM_STATUS_JOIN)
+		sender = child % o->conf.count;
+	else if (o->children)
+		sender = o->child[child % o->children].node;
+	else
 		return;
 	if (o->phase < OWNER_OPEN && o->open->has_begin)
 		s.op = o->open->begin.op;
+	s.last = s.op;
+	if (flags & 0x80)
+		must(!storm_idset_add(&s.fresh, sender, sender));
 	if (ill) {
 		uint32_t node = storm_get8(script) % o->conf.count;
 		uint8_t err = 1 + storm_get8(script) % (STORM_ERANGE_ - 1);
@@ -229,7 +257,8 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 	}
 	len = storm_status_pack(&s, body, sizeof(body));
 	must(len);
-	sealer_make(w->sealer, o->child[child % o->children].node, 0, &h, body,
+	storm_idset_clear(&s.fresh);
+	sealer_make(w->sealer, sender, flags & 0x40 ? HOW_LIFE : 0, &h, body,
 		    len, &rx);
 	datagram(w, &rx);
 }
@@ -274,7 +303,9 @@ static void step(struct owned *w, struct storm_in *script)
 					  (STORM_ERANGE_ - 1), 0, w->now);
 		break;
 	case OWNED_TROUBLE:
-		w->sends_fail = storm_get8(script) & 2;
+		a = storm_get8(script);
+		w->sends_fail = a & 2;
+		w->saves_fail = a & 4;
 		break;
 	case OWNED_ILL:
 		status(w, script, true);
@@ -287,6 +318,8 @@ static void start(struct owned *w, struct storm_in *head)
 {
 	static struct sealer sealer;
 	static const struct storm_addr self = { .port = 8383 };
+	static struct storm_range first_node = { 0, 0 };
+	static const struct storm_idset out = { &first_node, 1, 1 };
 	struct storm_node nodes[WORLD_NODES] = { 0 };
 	struct storm_domain_conf conf = { .nodes = nodes };
 	uint8_t flags;
@@ -310,6 +343,15 @@ static void start(struct owned *w, struct storm_in *head)
 		conf.authority = bytes;
 		conf.authority_len = 100;
 	}
+	if (flags & OWNED_CLUSTER) {
+		conf.cluster = 5;
+		conf.save = save;
+		conf.arg = w;
+		if (flags & OWNED_TAKES) {
+			conf.epoch = w->saved = 7;
+			conf.excluded = &out;
+		}
+	}
 	for (uint32_t i = 0; i < conf.count; i++) {
 		nodes[i].name = "n";
 		nodes[i].addr.port = 8383;
@@ -322,6 +364,7 @@ static void start(struct owned *w, struct storm_in *head)
 		     sizeof(bytes) : first);
 	must(!storm_owner_open(w->o, w->now));
 	sealer_set(&sealer, world_payload, w->o->link.session);
+	sealer.epoch = w->o->link.epoch;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -624,6 +624,42 @@ static void nm_ordered(void)
 	end("nm", "ordered");
 }
 
+static void nm_take(uint8_t what)
+{
+	storm_put8(&o, NM_TAKE);
+	storm_put8(&o, what);
+}
+
+/* Three owners: the second finds an operation undecided and goes on with it,
+ * the third has this node excluded, and lets it in again. */
+static void nm_cluster(void)
+{
+	struct storm_cast c = cast_like(1, 2000);
+
+	nm_head(3, 3, NM_CLUSTER | NM_MULTICAST | NM_MEMORY);
+	c.sent = c.size;
+	say_state(&c);
+	say_data(OWNER, 1, 0, 1000);
+	say_data(OWNER, 1, 1000, 1000);
+	nm_take(0x11);			/* refused, twice */
+	nm_take(0x10);
+	nm_take(1);
+	nm_take(0);
+	say_state(&c);
+	c.decision = STORM_COMMIT;
+	say_state(&c);
+	time_goes(100);
+	nm_take(0x2);
+	time_goes(500);
+	c.op = c.size = c.sent = 0;
+	c.decision = STORM_UNDECIDED;
+	epoch = 2;
+	say_state(&c);
+	epoch = 1;
+	time_goes(10);
+	end("nm", "cluster");
+}
+
 static void nm_reports(void)
 {
 	uint8_t *l;
@@ -721,6 +757,7 @@ static void nm(void)
 	nm_transfer("refused", 1, NM_FILE | NM_REFUSED, true);
 	nm_chain();
 	nm_ordered();
+	nm_cluster();
 	nm_reports();
 	nm_epochs();
 }
@@ -797,6 +834,24 @@ static void owner_ordered(void)
 	end("owner", "ordered");
 }
 
+/* A member dies, and a node that knows nothing joins. */
+static void owner_cluster(uint8_t flags)
+{
+	owner_head(4, 2, OWNED_CLUSTER | flags, 2);
+	owner_well(2, STORM_PHASE_STAGED);
+	time_goes(10);
+	owner_ill(0, 2, STORM_ELOST);
+	time_goes(6000);
+	owner_well(2, STORM_PHASE_ENDED);
+	time_goes(300);
+	storm_put8(&o, OWNED_WELL);
+	storm_put8(&o, 2);
+	storm_put8(&o, 0);
+	storm_put8(&o, STORM_STATUS_JOIN | 0x40);
+	time_goes(300);
+	owner_well(3, STORM_PHASE_ENDED);
+}
+
 static void owner(void)
 {
 	owner_transfer("multicast", OWNED_MULTICAST | OWNED_TO_FILE, 20);
@@ -817,6 +872,10 @@ static void owner(void)
 	time_goes(6000);
 	end("owner", "compare-reports-silence");
 	owner_ordered();
+	owner_cluster(OWNED_MULTICAST);
+	end("owner", "cluster");
+	owner_cluster(OWNED_TAKES);
+	end("owner", "takes-over");
 	owner_head(9, 2, OWNED_RATE, 60);
 	owner_well(2, STORM_PHASE_BEGUN);
 	time_goes(5);

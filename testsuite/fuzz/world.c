@@ -64,6 +64,7 @@ void sealer_set(struct sealer *s, const uint8_t key[STORM_KEY_LEN],
 		uint64_t session)
 {
 	s->sequence = 0;
+	s->epoch = 1;
 	if (s->session == session && !memcmp(s->key, key, STORM_KEY_LEN))
 		return;
 	for (int i = 0; i <= WORLD_NODES; i++)
@@ -112,7 +113,7 @@ bool sealer_next(struct sealer *s, struct storm_in *script, uint32_t nodes,
 	uint8_t how = storm_get8(script), *body;
 	size_t len;
 
-	h.epoch = storm_get8(script);
+	h.epoch = s->epoch + storm_get8(script) - 1;
 	h.op = storm_get8(script);
 	if (how & HOW_OP)
 		h.op = storm_get64(script);
@@ -151,6 +152,23 @@ void must_be_datagrams(const void *buf, size_t len, size_t seg,
 	}
 }
 
+/* One that is taken over still says something now and then. */
+static bool is_of(const struct world *w, uint64_t session)
+{
+	for (int i = 0; i <= w->owners; i++)
+		if (w->opened[i] == session)
+			return true;
+	return false;
+}
+
+static uint64_t session_of(const struct world *w, const uint8_t *datagram)
+{
+	struct storm_in i = { datagram + 8, datagram + 16, false };
+	uint64_t session = storm_get64(&i);
+
+	return is_of(w, session) ? session : w->session;
+}
+
 /* ---------------------------------------------------------------- transport --- */
 
 static int net_send(struct storm_transport *t, enum storm_class c,
@@ -161,7 +179,7 @@ static int net_send(struct storm_transport *t, enum storm_class c,
 
 	(void) c;
 	must(to->port);
-	must_be_datagrams(buf, len, seg, w->session);
+	must_be_datagrams(buf, len, seg, session_of(w, buf));
 	w->sent++;
 	return w->sends_fail ? -EAGAIN : 0;
 }
@@ -170,7 +188,7 @@ static int net_stream(struct storm_transport *t, const struct storm_addr *to,
 		      uint64_t session, uint32_t node, const void *buf,
 		      size_t len)
 {
-	must(session == ((struct world *) t)->session);
+	must(is_of((struct world *) t, session));
 	must(to->port && node < WORLD_NODES && buf && len);
 	return ((struct world *) t)->alone ? -ECONNREFUSED : 0;
 }
@@ -192,7 +210,7 @@ static bool net_stream_waits(struct storm_transport *t, uint64_t stream)
 
 static void net_drop_streams(struct storm_transport *t, uint64_t session)
 {
-	must(session == ((struct world *) t)->session);
+	must(is_of((struct world *) t, session));
 }
 
 static size_t net_mtu(struct storm_transport *t)
@@ -235,6 +253,7 @@ static void session_open(void *host, uint64_t session,
 	struct world *w = host;
 
 	must(session == w->session && info->self == w->self);
+	w->host_session = session;
 	*ctx = malloc(1);	/* the sanitizers see it kept or used too long */
 	must(*ctx);
 	w->sessions++;
@@ -253,7 +272,7 @@ static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	struct world *w = host;
 	struct world_file *f = calloc(1, sizeof(*f));
 
-	must(f && ctx && session == w->session && op && to->path);
+	must(f && ctx && session == w->host_session && op && to->path);
 	f->op = op;
 	f->size = size;
 	f->data = size <= FILE_KEPT ? calloc(1, size + 1) : NULL;
@@ -358,11 +377,11 @@ void world_answer(struct world *w, int err)
 	f->asked = ASKED_NOTHING;
 	f->staged = f->staged || (asked == ASKED_STAGE && !err);
 	if (asked == ASKED_BEGIN)
-		storm_nm_begun(w->nm, w->session, f->op, err, 0, w->now);
+		storm_nm_begun(w->nm, w->host_session, f->op, err, 0, w->now);
 	else if (asked == ASKED_STAGE)
-		storm_nm_staged(w->nm, w->session, f->op, err, 0, w->now);
+		storm_nm_staged(w->nm, w->host_session, f->op, err, 0, w->now);
 	else
-		storm_nm_applied(w->nm, w->session, f->op, err, 0, w->now);
+		storm_nm_applied(w->nm, w->host_session, f->op, err, 0, w->now);
 }
 
 /* --------------------------------------------------------------------- OPEN --- */
@@ -383,7 +402,7 @@ static void begin_of(struct storm_begin *b, uint8_t flags)
 	}
 }
 
-static struct storm_open *open_make(uint8_t radix, uint8_t flags)
+static struct storm_open *open_made(uint8_t radix, uint8_t flags)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
 
@@ -412,7 +431,10 @@ static struct storm_open *open_make(uint8_t radix, uint8_t flags)
 	o->has_begin = flags & (NM_FILE | NM_MEMORY);
 	if (o->has_begin)
 		begin_of(&o->begin, flags);
-	must(!storm_open_seal(o, 0));
+	if (flags & NM_CLUSTER) {
+		o->cluster = 5;
+		o->founding = true;
+	}
 	return o;
 }
 
@@ -422,11 +444,14 @@ static const struct storm_open *open_of(uint8_t radix, uint8_t flags)
 	static struct made {
 		struct storm_open *o;
 		uint8_t payload[sizeof(world_payload)];
-	} made[63][NM_OPEN_FLAGS + 1];
-	struct made *m = &made[radix % 63u][flags & NM_OPEN_FLAGS];
+	} made[63][2 * NM_OPEN_FLAGS + 2];
+	uint8_t which = (flags & NM_OPEN_FLAGS) |
+			(flags & NM_CLUSTER ? NM_OPEN_FLAGS + 1 : 0);
+	struct made *m = &made[radix % 63u][which];
 
 	if (!m->o) {
-		m->o = open_make(radix, flags);
+		m->o = open_made(radix, flags);
+		must(!storm_open_seal(m->o, 0));
 		memcpy(m->payload, world_payload, sizeof(world_payload));
 	}
 	memcpy(world_payload, m->payload, sizeof(world_payload));
@@ -517,15 +542,22 @@ enum storm_err world_stream(struct world *w, const void *buf, size_t len,
 enum storm_err world_open(struct world *w, const struct storm_open *o,
 			  uint32_t self, int err)
 {
+	uint64_t session = w->session;
 	size_t len;
 	uint8_t *stream = storm_open_stream(o, self, &len);
 
 	must(stream);
+	if (!w->sessions)
+		w->host_session = o->session;
+	w->opened[w->owners] = o->session;
 	w->session = o->session;
 	w->self = self;
-	sealer_set(w->sealer, o->key, o->session);
 	world_stream(w, stream, len, err);
 	free(stream);
+	if (w->verdict == STORM_ESUPERSEDED)
+		w->session = session;	/* it serves the one before on */
+	sealer_set(w->sealer, o->key, w->session);
+	w->sealer->epoch = w->epoch;
 	return w->verdict;
 }
 
@@ -537,10 +569,36 @@ void world_start(struct world *w, struct storm_in *head)
 
 	world_create(w);
 	w->alone = flags & NM_ALONE;
-	w->killed = flags & NM_KILLED;
+	w->killed = flags & (NM_KILLED | NM_CLUSTER);
+	w->cluster = flags & NM_CLUSTER;
+	w->epoch = 1;
 	must(!world_open(w, open_of(radix, flags), self,
 			 refused ? STORM_EACCES : STORM_OK));
 	must(w->sessions == !refused && !w->waiting);
+}
+
+/* The next owner of the cluster domain. */
+static void take_over(struct world *w, uint8_t what)
+{
+	uint32_t epoch = w->epoch + !(what & 1) * 0x10000u;
+	enum storm_err err;
+	struct storm_open *o;
+
+	if (!w->cluster || w->owners == WORLD_OWNERS)
+		return;
+	o = open_made(3, what & 8 ? NM_FILE : 0);
+	o->cluster = 5;
+	o->founding = what & 4;
+	o->epoch = epoch;
+	o->nonce[0] = ++w->owners;
+	if (what & 2)
+		must(!storm_idset_add(&o->excluded, w->self, w->self));
+	must(!storm_open_seal(o, 0));
+	w->epoch = epoch;
+	err = world_open(w, o, w->self, what & 0x10 ? STORM_EACCES : STORM_OK);
+	/* in the same epoch there may be nobody any more */
+	must(!err || (what & 1 && err == STORM_ESUPERSEDED));
+	storm_open_free(o);
 }
 
 /* One more OPEN.  Never a second session: there is one key to seal with. */
@@ -603,7 +661,7 @@ static void report(struct world *w, struct storm_in *script)
 	struct storm_idset ids = { 0 };
 
 	must(!storm_idset_add(&ids, first, first + storm_get8(script)));
-	storm_nm_report(w->nm, w->session, kind, code, &ids, w->now);
+	storm_nm_report(w->nm, w->host_session, kind, code, &ids, w->now);
 	storm_idset_clear(&ids);
 }
 
@@ -633,11 +691,11 @@ void world_step(struct world *w, struct storm_in *script)
 		break;
 	case NM_EXPECT:
 		a = storm_get8(script);
-		storm_nm_expect(w->nm, w->session, a, storm_get8(script));
+		storm_nm_expect(w->nm, w->host_session, a, storm_get8(script));
 		break;
 	case NM_VAR:
 		a = storm_get8(script);
-		storm_nm_own_set(w->nm, w->session, a, storm_get8(script));
+		storm_nm_own_set(w->nm, w->host_session, a, storm_get8(script));
 		break;
 	case NM_FAILED:
 		a = storm_get8(script);
@@ -652,6 +710,9 @@ void world_step(struct world *w, struct storm_in *script)
 		break;
 	case NM_OPEN:
 		open_again(w, storm_get8(script));
+		break;
+	case NM_TAKE:
+		take_over(w, storm_get8(script));
 	}
 }
 

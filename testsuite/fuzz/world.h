@@ -39,7 +39,9 @@
 #define NM_ALONE 0x10		/* no other node can be connected to */
 #define NM_REFUSED 0x20		/* the host does not admit the session */
 #define NM_KILLED 0x40		/* the agent ends with the script */
-#define NM_OPEN_FLAGS 0xf	/* those that the OPEN itself says */
+#define NM_CLUSTER 0x80		/* the cluster domain */
+#define NM_OPEN_FLAGS 0xf	/* those that the OPEN itself says, and the
+				   cluster */
 enum nm_command {
 	NM_SEALED,
 	NM_RAW,		/* {u8 0: not our session, u16 length, datagram} */
@@ -52,6 +54,9 @@ enum nm_command {
 	NM_TROUBLE,	/* {u8: 1 writes fail, 2 nothing can be sent} */
 	NM_OPEN,	/* {u8: 1 of another session, 2 nobody waits for the
 			   verdict, 4 the host refuses it}: one more OPEN */
+	NM_TAKE,	/* {u8: 1 in the same epoch, 2 this node is excluded, 4
+			   as if there had been no owner before, 8 with a file,
+			   0x10 he may not}: the next owner of the cluster */
 	NM_COMMANDS
 };
 
@@ -61,17 +66,21 @@ enum nm_command {
 #define OWNED_NARROW 0x2
 #define OWNED_TO_FILE 0x4	/* the first transfer */
 #define OWNED_RATE 0x8		/* with a rate set, and an authority */
+#define OWNED_CLUSTER 0x10	/* the cluster domain */
+#define OWNED_TAKES 0x20	/* ... from an owner before, one is excluded */
 enum owned_command {
 	OWNED_SEALED,
 	OWNED_RAW,	/* as NM_RAW */
 	OWNED_TIME,	/* as NM_TIME */
 	OWNED_WELL,	/* {u8 child, u8 phase, u8 flags}: a STATUS in which all
-			   is well and the operation under way this far */
+			   is well and the operation under way this far; with
+			   JOIN from any node, with 0x40 in another life, with
+			   0x80 one that knows nothing */
 	OWNED_XFER,	/* {u8 how, u16 length}: see fuzz_owner.c */
 	OWNED_COMPARE,	/* {u8 var and relation, u8 how, u8 value} */
 	OWNED_FORGET,	/* {u8 which} */
 	OWNED_FAILED,	/* {u8 node, u8 err} */
-	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent} */
+	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent, 4 no epoch be saved} */
 	OWNED_ILL,	/* {u8 child, u8 phase, u8 flags, u8 node, u8 err, u8
 			   behind, u8 lost}: the same with a fault, from one
 			   that has missed states and data */
@@ -86,6 +95,7 @@ struct sealer {
 	uint8_t key[STORM_KEY_LEN];
 	uint64_t session;
 	uint64_t sequence;
+	uint32_t epoch;		/* which the script calls 1 */
 	struct storm_seal *seal[WORLD_NODES + 1][LIVES][STORM_LANES];
 };
 /* Keeps what was derived before if it would be the same. */
@@ -114,6 +124,7 @@ void must_be_datagrams(const void *buf, size_t len, size_t seg,
 /* --------------------------------------------------------------- the world --- */
 
 #define WORLD_BATCH 8
+#define WORLD_OWNERS 20	/* one after the other, of the cluster domain */
 
 struct world_file;
 
@@ -122,7 +133,12 @@ struct world {
 	struct storm_nm *nm;
 	struct sealer *sealer;
 	uint64_t now, session;
+	uint64_t opened[WORLD_OWNERS + 1];	/* sessions so far */
+	uint64_t host_session;		/* as the host knows it */
 	uint32_t self;
+	uint32_t epoch;			/* the owner's first one */
+	uint8_t owners;
+	bool cluster;
 	int sessions;			/* that the host knows to be open */
 	struct world_file *files;
 	uint64_t ticket;

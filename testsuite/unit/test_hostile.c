@@ -477,6 +477,59 @@ START_TEST(test_excluded)
 }
 END_TEST
 
+static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
+			 int err)
+{
+	struct storm_open *o = open_random(t);
+
+	o->cluster = 5;
+	o->epoch = epoch;
+	o->founding = epoch == 1;
+	if (without)
+		must(!storm_idset_add(&o->excluded, t->w.self, t->w.self));
+	must(!storm_open_seal(o, 0));
+	t->w.owners = (uint8_t) (epoch - 1);
+	ck_assert_int_eq(world_open(&t->w, o, t->w.self, err), STORM_OK);
+	storm_open_free(o);
+}
+
+/* Whom the host does not let in takes nothing over, wipes nothing, and is
+ * forgotten when he is silent. */
+START_TEST(test_cluster_refused)
+{
+	static uint8_t segment[100];
+	struct storm_nm_stats st;
+	struct hostile t;
+	uint64_t session, value;
+
+	begin(&t, 1);
+	memset(segment, 7, sizeof(segment));
+	must(!storm_nm_segment(t.w.nm, 0, segment, sizeof(segment)));
+	open_cluster(&t, 1, false, STORM_OK);
+	session = t.w.host_session;
+	must(!storm_nm_own_set(t.w.nm, session, STORM_VAR_USER, 9));
+	open_cluster(&t, 2, false, STORM_EACCES);
+	open_cluster(&t, 3, true, STORM_EACCES);
+	ck_assert_int_eq(t.w.sessions, 1);
+	for (int i = 0; i < 200; i++) {
+		t.w.now += STORM_SEC / 10;
+		storm_nm_tick(t.w.nm, t.w.now);
+	}
+	ck_assert_int_eq(t.w.sessions, 1);
+	ck_assert_int_eq(storm_nm_variable(t.w.nm, session, STORM_VAR_USER,
+					   &value), STORM_OK);
+	ck_assert_uint_eq(value, 9);
+	ck_assert_uint_eq(segment[99], 7);
+	storm_nm_stats(t.w.nm, &st);
+	ck_assert_uint_eq(st.sessions, 1);
+	open_cluster(&t, 4, false, STORM_OK);	/* but he may */
+	ck_assert_int_eq(storm_nm_variable(t.w.nm, session, STORM_VAR_USER,
+					   &value), STORM_OK);
+	ck_assert_uint_eq(value, 9);
+	world_destroy(&t.w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hostile");
@@ -485,6 +538,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
+	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));
 	suite_add_tcase(s, t);
 	return unit_main(s);
