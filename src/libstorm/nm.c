@@ -137,7 +137,10 @@ static void sum_up(const struct nm_session *s, struct storm_status *st,
 {
 	struct storm_asked a;
 
-	storm_asked_of(&a, &s->cast, s->x.op);
+	/* an owner that takes over asks who is there; that some have not heard
+	 * of the last operation of the one before makes them no later */
+	storm_asked_of(&a, &s->cast,
+		       !s->cast.op && s->x.op == s->taken ? 0 : s->x.op);
 	own_status(s, st, &a, now);
 	for (uint32_t i = 0; i < s->children; i++)
 		storm_status_merge(st, &a, &s->tree, s->child[i].node,
@@ -680,7 +683,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	if (owner && h->epoch < s->link.epoch) {
+	if (owner && (h->epoch < s->link.epoch || h->epoch < s->in_epoch)) {
 		s->nm->link_stats.fenced++;
 		return;
 	}

@@ -49,6 +49,7 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 	memcpy(s->global, from->global, sizeof(s->global));
 	s->outside = from->outside;
 	s->x = from->x;
+	s->taken = s->x.op;
 	memset(&from->x, 0, sizeof(from->x));
 	from->closing = true;
 }
@@ -108,6 +109,7 @@ void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 		  epoch);
 	s->outside = false;
 	s->out_epoch = 0;
+	s->in_epoch = epoch;
 	nm_xfer_skip(s, op);
 }
 

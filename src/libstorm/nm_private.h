@@ -68,7 +68,10 @@ struct nm_session {
 	/* in the cluster domain, see nm_cluster.c */
 	bool outside, orphan;
 	uint32_t out_epoch;	/* saw itself excluded then; 0: did not yet */
+	uint32_t in_epoch;	/* was let in then: what was said before, and
+				   comes late, is not about this life of it */
 	uint64_t join_at;
+	uint64_t taken;		/* the last operation of the owner before */
 	uint64_t host_session;	/* its number at the host: the first owner's */
 	struct nm_request *request, **request_tail;	/* the first is sent */
 	uint64_t requests, request_at, request_rto;
