@@ -145,6 +145,14 @@ static void make(struct maker *m, enum fault_kind kind)
 		if (chance_in(c, 30))
 			one.node = STORM_NO_NODE;
 		break;
+	case FAULT_OWNER_CRASH:
+		if (!m->conf->cluster && !chance_in(c, 10))
+			return;
+		break;
+	case FAULT_SUCCEED:	/* the one before may be alive, and not know */
+		if (!m->conf->cluster)
+			return;
+		break;
 	default:
 		return;
 	}
@@ -272,9 +280,9 @@ void faults_do(struct faults *f, struct storm_sim *sim, struct history *h)
 			storm_sim_forge(sim, one->node);
 		break;
 	case FAULT_OWNER_CRASH:
-		note(sim, h, HISTORY_LOST, STORM_NO_NODE);
 		storm_sim_crash(sim, STORM_NO_NODE);
 		break;
+	case FAULT_SUCCEED:
 	case FAULT_KINDS:
 		break;
 	}
@@ -284,7 +292,7 @@ void faults_print(const struct faults *f)
 {
 	static const char *const name[] = {
 		"loss", "burst", "pause", "cut", "slow disk", "bad disk",
-		"crash", "restart", "forge", "owner crash",
+		"crash", "restart", "forge", "owner crash", "succeed",
 	};
 
 	for (uint32_t i = 0; i < f->count; i++) {

@@ -22,6 +22,7 @@ enum fault_kind {
 	FAULT_RESTART,		/* ... and it remembers nothing */
 	FAULT_FORGE,		/* strangers send count datagrams */
 	FAULT_OWNER_CRASH,
+	FAULT_SUCCEED,		/* a new owner takes over, from whom ever */
 	FAULT_KINDS
 };
 
@@ -51,7 +52,8 @@ void faults_add(struct faults *f, const struct fault *one);
 void faults_free(struct faults *f);
 /* When the next one is due, in ns after the beginning; NEVER. */
 uint64_t faults_due(const struct faults *f);
-/* It happens, and is written down. */
+/* It happens, and is written down (but SUCCEED: that is for whoever calls the
+ * owner). */
 void faults_do(struct faults *f, struct storm_sim *sim, struct history *h);
 void faults_print(const struct faults *f);
 

@@ -75,7 +75,7 @@ void history_print(const struct history *h, size_t last)
 {
 	static const char *const name[] = {
 		"issued", "named", "forgotten", "result", "decided", "excluded", "joined",
-		"lost", "heard", "epoch", "staged", "shown", "read", "event",
+		"lost", "heard", "epoch", "left", "staged", "shown", "read", "event",
 		"own", "reported", "acked", "accepted", "cost", "window",
 		"forged", "disturbed", "broken", "restarted", "calm",
 	};

@@ -18,19 +18,22 @@
 
 enum history_kind {
 	/* the initiator */
-	HISTORY_ISSUED,		/* op */
+	HISTORY_ISSUED,		/* op, peer: which owner's, from 0 */
 	HISTORY_NAMED,		/* node; op: in its outcome, 0: on_fault */
 	HISTORY_FORGOTTEN,	/* op: nobody will hear of its result */
 	HISTORY_RESULT,		/* op, what: enum storm_state, or with compare
 				   HISTORY_TRUE and so on; after its NAMED */
 	/* the owner */
-	HISTORY_DECIDED,	/* op, epoch, number, what: storm_decision */
+	HISTORY_DECIDED,	/* op, epoch, number, what: storm_decision;
+				   peer: which owner */
 	HISTORY_EXCLUDED,	/* node, epoch */
 	HISTORY_JOINED,		/* node, epoch: its variables are empty */
-	HISTORY_LOST,		/* the owner has lost its domain, or died */
+	HISTORY_LOST,		/* peer: that owner has lost its domain, or may
+				   have: there is a successor */
 	HISTORY_HEARD,		/* value: a report's id */
 	/* nodes */
 	HISTORY_EPOCH,		/* node, epoch: it is in this one now */
+	HISTORY_LEFT,		/* node: has heard that it is out, and is empty */
 	HISTORY_STAGED,		/* node, op */
 	HISTORY_SHOWN,		/* node, op, value: can be read from now on */
 	HISTORY_READ,		/* node, place, value */

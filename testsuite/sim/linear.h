@@ -26,7 +26,7 @@ enum linear_result {
 };
 
 struct linear_op {
-	uint32_t process;	/* < LINEAR_OPS; in the order of the array */
+	uint32_t process;	/* its operations are in the order of the array */
 	enum linear_kind kind;
 	enum linear_result result;
 	uint32_t nodes;		/* a bit each: P, or of READ the node */

@@ -2,9 +2,10 @@
  * oracle.c - see oracle.h.
  *
  * One pass, in the order of time.  An operation takes effect where it is
- * decided: at the first decision that says what its last one says, for an
- * owner may decide and die before anybody heard it, and then its successor
- * decides anew.  Each node shows the committed operations that it is in,
+ * decided: at the first decision that says what the one of the highest epoch
+ * says, for an owner may decide and die before anybody heard it, and then its
+ * successor decides anew.  Where some have shown it that decision holds for
+ * them; a successor may yet abort it, if none of them is a member any more.  Each node shows the committed operations that it is in,
  * every one, once, and in that order; so what it reads is what the model
  * says, and two nodes never disagree on who came last.
  *
@@ -22,10 +23,12 @@
 struct op_state {
 	size_t effective;	/* entry of the decision that holds; SIZE_MAX */
 	bool commit;		/* what it says */
+	bool revoked;		/* ... but a successor says no */
 	bool taken;		/* it is in the past */
 	bool someone_no;	/* compare: it did not hold on all, when taken */
 	uint64_t issued_at;
 	bool issued, ended, named;
+	uint32_t owner;
 	int result;
 	uint32_t place_in_line;	/* among those committed, from 1 */
 };
@@ -53,7 +56,7 @@ struct judge {
 	uint32_t lined;
 	uint64_t last_epoch, last_number;
 	uint64_t calm_at;
-	bool lost, ok;
+	bool lost[ORACLE_OWNERS], ok;
 	uint8_t *id;		/* of reports: 1 reported, 2 heard, 4 acked */
 	uint32_t *id_node;
 };
@@ -86,22 +89,48 @@ static bool member_of(const struct judge *j, const struct history_op *o,
 
 /* -------------------------------------------------------------- operations --- */
 
+/* ... by any owner, before this entry? */
+static bool was_committed(const struct history *h, uint32_t op, size_t before)
+{
+	for (size_t k = 0; k < before; k++)
+		if (h->e[k].kind == HISTORY_DECIDED && h->e[k].op == op &&
+		    h->e[k].what == STORM_COMMIT)
+			return true;
+	return false;
+}
+
 /* Which decision holds?  Known only when all is over. */
 static void find_effective(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->h->ops; i++)
 		j->op[i].effective = SIZE_MAX;
-	for (size_t k = j->h->count; k--;) {	/* the last one tells what */
+	for (size_t k = 0; k < j->h->count; k++) {
 		const struct history_entry *e = &j->h->e[k];
 		struct op_state *s;
 
 		if (e->kind != HISTORY_DECIDED)
 			continue;
 		s = &j->op[e->op - 1];
-		if (s->effective == SIZE_MAX)
+		if (s->effective == SIZE_MAX ||
+		    j->h->e[s->effective].epoch <= e->epoch) {
 			s->commit = e->what == STORM_COMMIT;
-		if (s->commit == (e->what == STORM_COMMIT))
 			s->effective = k;
+		}
+	}
+	for (size_t k = 0; k < j->h->count; k++) {
+		const struct history_entry *e = &j->h->e[k];
+
+		if (e->kind == HISTORY_SHOWN && !j->op[e->op - 1].commit &&
+		    j->op[e->op - 1].effective != SIZE_MAX &&
+		    was_committed(j->h, e->op, k))
+			j->op[e->op - 1].commit = true;
+	}
+	for (size_t k = j->h->count; k--;) {
+		const struct history_entry *e = &j->h->e[k];
+
+		if (e->kind == HISTORY_DECIDED &&
+		    j->op[e->op - 1].commit == (e->what == STORM_COMMIT))
+			j->op[e->op - 1].effective = k;
 	}
 }
 
@@ -112,6 +141,7 @@ static void issued(struct judge *j, const struct history_entry *e)
 
 	s->issued = true;
 	s->issued_at = e->at;
+	s->owner = e->peer;
 	for (uint32_t i = 0; o->own && i < j->h->nodes; i++)
 		j->own_low[cell(j, e->op, i)] =
 			j->node[i].mem[o->place_r];
@@ -192,6 +222,23 @@ static void take_effect(struct judge *j, const struct history_entry *e)
 			j->model[i * j->h->places + o->place] = o->value;
 }
 
+/* Nobody who is a member has shown it, and nobody will. */
+static void revoke(struct judge *j, const struct history_entry *e)
+{
+	const struct history_op *o = &j->h->op[e->op - 1];
+
+	j->op[e->op - 1].revoked = true;
+	for (uint32_t i = 0; i < j->h->nodes; i++) {
+		if (!member_of(j, o, i))
+			continue;
+		if (j->shown[cell(j, e->op, i)])
+			wrong(j, "op %u is aborted, but n%u shows it", e->op,
+			      i + 1);
+		j->model[i * j->h->places + o->place] =
+			j->node[i].mem[o->place];
+	}
+}
+
 static void decided(struct judge *j, const struct history_entry *e)
 {
 	if (!j->op[e->op - 1].issued)
@@ -200,6 +247,10 @@ static void decided(struct judge *j, const struct history_entry *e)
 		all_staged(j, e);
 	if (j->at == j->op[e->op - 1].effective)
 		take_effect(j, e);
+	else if (e->what == STORM_ABORT && j->op[e->op - 1].taken &&
+		 j->op[e->op - 1].commit &&
+		 e->epoch > j->h->e[j->op[e->op - 1].effective].epoch)
+		revoke(j, e);
 }
 
 static void own_compared(struct judge *j, const struct history_entry *e)
@@ -248,7 +299,7 @@ static void failed(struct judge *j, const struct history_entry *e)
 	if (e->what == HISTORY_FALSE) {
 		if (!s->taken || !s->someone_no)
 			wrong(j, "op %u is FALSE, but it holds on all", e->op);
-	} else if (!s->named && !j->lost) {
+	} else if (!s->named && !j->lost[s->owner]) {
 		wrong(j, "op %u has failed, and nobody is named", e->op);
 	}
 }
@@ -272,9 +323,10 @@ static void result(struct judge *j, const struct history_entry *e)
 		      s->ended ? "twice" : "and was not issued");
 	s->ended = true;
 	s->result = e->what;
-	late(j, s, e->op, e->at);
+	if (!j->lost[s->owner])
+		late(j, s, e->op, e->at);
 	if (e->what == STORM_UNKNOWN) {
-		if (!j->lost)
+		if (!j->lost[s->owner])
 			wrong(j, "op %u is UNKNOWN, but its owner has its domain",
 			      e->op);
 	} else if (j->h->op[e->op - 1].own && !j->h->op[e->op - 1].writes &&
@@ -305,7 +357,8 @@ static void in_order(struct judge *j, struct node_state *n,
 		uint32_t op = j->line[i];
 		const struct history_op *o = &j->h->op[op - 1];
 
-		if (history_in(o, e->node) && (o->writes || o->event) &&
+		if (history_in(o, e->node) && !j->op[op - 1].revoked &&
+		    (o->writes || o->event) &&
 		    !j->shown[cell(j, op, e->node)])
 			wrong(j, "n%u shows op %u, but not op %u before it",
 			      e->node + 1, e->op, op);
@@ -322,10 +375,11 @@ static void shown(struct judge *j, const struct history_entry *e)
 	if (!history_in(o, e->node))
 		wrong(j, "n%u shows op %u, which is not for it", e->node + 1,
 		      e->op);
-	if (!s->taken || !s->commit) {
+	if (!s->taken || !s->commit || s->revoked) {
 		wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
 		      s->effective == SIZE_MAX ? "nobody decided" :
-		      s->commit ? "is not yet committed" : "is aborted");
+		      s->commit && !s->revoked ? "is not yet committed" :
+						 "is aborted");
 		return;
 	}
 	if (n->out && j->h->e[s->effective].epoch >= n->out_epoch)
@@ -418,6 +472,13 @@ static void joined(struct judge *j, const struct history_entry *e)
 	emptied(j, e->node);
 }
 
+static void left(struct judge *j, const struct history_entry *e)
+{
+	if (!j->node[e->node].out)
+		wrong(j, "n%u leaves, but is a member", e->node + 1);
+	emptied(j, e->node);
+}
+
 static void named(struct judge *j, const struct history_entry *e)
 {
 	if (e->op)
@@ -462,7 +523,7 @@ static void report(struct judge *j, const struct history_entry *e)
 		*id |= 2;
 	} else {
 		/* but for the end, which lets everybody go */
-		if (!(*id & 2) && !j->lost)
+		if (!(*id & 2) && !j->lost[0])
 			wrong(j, "report of %llu is acknowledged, but not heard",
 			      (unsigned long long) e->value);
 		*id |= 4;
@@ -481,8 +542,9 @@ static void one(struct judge *j, const struct history_entry *e)
 	case HISTORY_DECIDED: decided(j, e); break;
 	case HISTORY_EXCLUDED: excluded(j, e); break;
 	case HISTORY_JOINED: joined(j, e); break;
-	case HISTORY_LOST: j->lost = true; break;
+	case HISTORY_LOST: j->lost[e->peer] = true; break;
 	case HISTORY_EPOCH: epoch(j, e); break;
+	case HISTORY_LEFT: left(j, e); break;
 	case HISTORY_STAGED: j->staged[cell(j, e->op, e->node)] = 1; break;
 	case HISTORY_SHOWN: shown(j, e); break;
 	case HISTORY_READ: read_there(j, e); break;
@@ -524,7 +586,7 @@ static void op_over(struct judge *j, uint32_t op)
 	const struct op_state *s = &j->op[op - 1];
 	bool any = false;
 
-	if (s->issued && !s->ended && !j->lost)
+	if (s->issued && !s->ended && !j->lost[s->owner])
 		wrong(j, "op %u never ended", op);
 	for (uint32_t i = 0; i < j->h->nodes; i++)
 		any |= j->shown[cell(j, op, i)];
@@ -532,6 +594,7 @@ static void op_over(struct judge *j, uint32_t op)
 		const struct node_state *n = &j->node[i];
 
 		if (member_of(j, o, i) && !n->named && !n->broken &&
+		    !s->revoked &&
 		    s->place_in_line > n->line && !j->shown[cell(j, op, i)])
 			wrong(j, "some show op %u, but n%u never does", op,
 			      i + 1);
@@ -548,7 +611,7 @@ static void over(struct judge *j)
 	for (uint32_t op = 1; op <= j->h->ops; op++)
 		op_over(j, op);
 	for (uint32_t i = 0; i < j->h->nodes && !j->lim->dead; i++)
-		if (j->node[i].broken && !j->node[i].named)
+		if (j->node[i].broken && !j->node[i].named && !j->node[i].out)
 			wrong(j, "n%u is broken, but was never named", i + 1);
 	for (uint32_t k = 0; k < j->h->ids && !j->lim->dead; k++) {
 		const struct node_state *n = &j->node[j->id_node[k]];

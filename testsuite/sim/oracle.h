@@ -12,6 +12,7 @@
 #include "history.h"
 
 #define ORACLE_WHY 256
+#define ORACLE_OWNERS 32	/* of one domain, one after the other */
 
 struct oracle_limits {
 	uint64_t bound;		/* ns from CALM (or issue) to a result; 0: any */

@@ -12,6 +12,7 @@
 #include "nm_private.h"
 #include "owner_private.h"
 #include "recorder.h"
+#include "sim_private.h"
 
 /* One datagram, some, many. */
 size_t recorder_segment_len(uint32_t segment)
@@ -74,12 +75,37 @@ static uint32_t numbered(const struct recorder *r, uint64_t number)
 
 /* -------------------------------------------------------------------- nodes --- */
 
+/* The newest one, where an owner has just taken over. */
 static const struct nm_session *session(const struct recorder *r, uint32_t i)
 {
 	const struct storm_nm *nm = storm_sim_nm(r->sim, i);
 	const struct nm_session *s = nm ? nm->sessions : NULL;
 
-	return s && s->ready && !s->closing ? s : NULL;
+	while (s && s->closing)
+		s = s->next;
+	return s && s->ready ? s : NULL;
+}
+
+bool recorder_member(const struct recorder *r, uint32_t node)
+{
+	const struct nm_session *s = session(r, node);
+
+	return s && !s->outside;
+}
+
+/* It has heard that it is out, and has forgotten. */
+static void left(struct recorder *r, uint32_t i)
+{
+	struct recorder_node *n = &r->node[i];
+	const struct nm_session *s = session(r, i);
+
+	if (n->member && s && s->outside) {
+		memset(n->global, 0, sizeof(n->global));
+		memset(n->segment, 0, sizeof(n->segment));
+		ADD(r, .kind = HISTORY_LEFT, .node = i);
+	}
+	if (s)
+		n->member = !s->outside;
 }
 
 static void files(struct recorder *r, uint32_t i)
@@ -214,75 +240,125 @@ static void acked(struct recorder *r, uint32_t i)
 		}
 }
 
-/* -------------------------------------------------------------------- owner --- */
+/* ------------------------------------------------------------------- owners --- */
 
-static void members(struct recorder *r, const struct storm_owner *o)
+static const struct storm_owner *owner_at(const struct recorder *r, uint32_t k)
 {
-	if (o->link.epoch == r->epoch)
-		return;
-	r->epoch = o->link.epoch;
-	for (uint32_t i = 0; i < r->h.nodes; i++) {
-		bool out = storm_idset_has(&o->cast.excluded, i);
+	return k < r->sim->owners ?
+	       storm_sim_endpoint(r->sim, r->h.nodes + k)->owner : NULL;
+}
 
-		if (out == r->node[i].out)
+/* Of the cluster domain what was saved last is what holds. */
+static void members(struct recorder *r)
+{
+	const struct storm_owner *o = owner_at(r, 0);
+	const struct storm_idset *out;
+	uint32_t epoch;
+
+	if (r->cluster) {
+		epoch = storm_sim_saved(r->sim, &out);
+	} else if (o) {
+		epoch = o->link.epoch;
+		out = &o->cast.excluded;
+	} else {
+		return;
+	}
+	if (epoch == r->epoch)
+		return;
+	r->epoch = epoch;
+	for (uint32_t i = 0; i < r->h.nodes; i++) {
+		bool is_out = storm_idset_has(out, i);
+
+		if (is_out == r->node[i].out)
 			continue;
-		r->node[i].out = out;
-		ADD(r, .kind = out ? HISTORY_EXCLUDED : HISTORY_JOINED,
-		    .node = i, .epoch = r->epoch);
+		r->node[i].out = is_out;
+		r->node[i].lost = true;
+		ADD(r, .kind = is_out ? HISTORY_EXCLUDED : HISTORY_JOINED,
+		    .node = i, .epoch = epoch);
 	}
 }
 
 /* What all have written they have, even if some are asked anew. */
-static void window(struct recorder *r, const struct storm_owner *o,
-		   const struct owner_xfer *x)
+static void window(struct recorder *r, uint32_t k, const struct storm_owner *o)
 {
+	const struct owner_xfer *x = o->xfer;
+	struct recorder_owner *mine = &r->owner[k];
 	uint64_t sent = x->sent * o->chunk;
 
-	if (x->begin.op != r->sending)
-		r->written = 0;
-	r->sending = x->begin.op;
-	if (x->progress > r->written)
-		r->written = x->progress;
-	if (sent > r->written + r->window)
-		r->window = sent - r->written;
+	if (x->begin.op != mine->sending)
+		mine->written = 0;
+	mine->sending = x->begin.op;
+	if (x->progress > mine->written)
+		mine->written = x->progress;
+	if (sent > mine->written + r->window)
+		r->window = sent - mine->written;
 }
 
-void recorder_owner(struct recorder *r)
+/* Once all members have answered a successor they are deaf to this one. */
+static bool is_void(const struct recorder *r, uint32_t k)
 {
-	const struct storm_owner *o = storm_sim_owner(r->sim);
+	while (++k < r->sim->owners) {
+		const struct storm_owner *o = owner_at(r, k);
+
+		if (!o || o->phase == OWNER_OPEN)
+			return true;
+	}
+	return false;
+}
+
+static void decided(struct recorder *r, uint32_t k, const struct storm_owner *o)
+{
+	uint32_t op = numbered(r, o->cast.op);
+
+	if (!o->cast.decision || o->cast.op == r->owner[k].decided)
+		return;
+	r->owner[k].decided = o->cast.op;
+	if (op && !is_void(r, k))
+		ADD(r, .kind = HISTORY_DECIDED, .node = STORM_NO_NODE,
+		    .peer = k, .op = op, .epoch = o->link.epoch,
+		    .number = o->cast.op, .what = o->cast.decision);
+}
+
+static void one_owner(struct recorder *r, uint32_t k)
+{
+	const struct storm_owner *o = owner_at(r, k);
 	const struct owner_xfer *x = o ? o->xfer : NULL;
 
 	if (!o)
 		return;
-	members(r, o);
 	if (x && x->begin.op && x->token)
 		r->op[((const struct recorder_token *) x->token)->op -
 		      1].number = x->begin.op;
-	if (o->cast.decision && o->cast.op != r->decided) {
-		uint32_t op = numbered(r, o->cast.op);
-
-		r->decided = o->cast.op;
-		if (op)
-			ADD(r, .kind = HISTORY_DECIDED, .node = STORM_NO_NODE,
-			    .op = op, .epoch = o->link.epoch,
-			    .number = o->cast.op, .what = o->cast.decision);
-	}
+	decided(r, k, o);
 	if (x && x->state == XFER_SENDING)
-		window(r, o, x);
+		window(r, k, o);
+}
+
+void recorder_owner(struct recorder *r)
+{
+	members(r);
+	for (uint32_t k = 0; k < r->sim->owners; k++)
+		one_owner(r, k);
 }
 
 /* ----------------------------------------------------------------- the watch --- */
 
-/* Datagrams that this endpoint has believed. */
+/* Datagrams that this node has believed; those of an owner, which has to
+ * listen to who wants to JOIN, count in a step domain alone. */
 static uint64_t taken(const struct recorder *r, uint32_t node)
 {
-	const struct storm_owner *o = storm_sim_owner(r->sim);
+	const struct storm_owner *o = owner_at(r, 0);
 	const struct storm_nm *nm;
 
-	if (node == STORM_NO_NODE)
-		return o ? o->link_stats.rx_datagrams : 0;
+	if (node >= r->h.nodes)
+		return o && !r->cluster ? o->link_stats.rx_datagrams : 0;
 	nm = storm_sim_nm(r->sim, node);
 	return nm ? nm->link_stats.rx_datagrams : 0;
+}
+
+static uint64_t *taken_before(struct recorder *r, uint32_t node)
+{
+	return node >= r->h.nodes ? &r->owner[0].taken : &r->node[node].taken;
 }
 
 static void before(void *arg, uint32_t node, uint32_t from)
@@ -290,29 +366,26 @@ static void before(void *arg, uint32_t node, uint32_t from)
 	struct recorder *r = arg;
 
 	if (from < r->h.nodes && r->node[from].out)
-		*(node == STORM_NO_NODE ? &r->owner_taken :
-		  &r->node[node].taken) = taken(r, node);
+		*taken_before(r, node) = taken(r, node);
 }
 
 /* Was anything taken from a node that is excluded, as this one knows? */
 static void fenced(struct recorder *r, uint32_t node, uint32_t from)
 {
-	uint64_t was = node == STORM_NO_NODE ? r->owner_taken :
-					       r->node[node].taken;
-
-	if (taken(r, node) != was)
+	if (taken(r, node) != *taken_before(r, node))
 		ADD(r, .kind = HISTORY_ACCEPTED, .node = node, .peer = from,
-		    .epoch = node == STORM_NO_NODE ? r->epoch :
-						     r->node[node].epoch);
+		    .epoch = node >= r->h.nodes ? r->epoch :
+						  r->node[node].epoch);
 }
 
 static void after(void *arg, uint32_t node, uint32_t from)
 {
 	struct recorder *r = arg;
 
-	if (node == STORM_NO_NODE) {
+	if (node >= r->h.nodes) {
 		recorder_owner(r);
 	} else {
+		left(r, node);
 		staged(r, node);
 		files(r, node);
 		memory(r, node);
@@ -358,6 +431,7 @@ void recorder_restarted(struct recorder *r, uint32_t node)
 	memset(n->segment, 0, sizeof(n->segment));
 	n->op = n->phase = 0;
 	n->epoch = 0;
+	n->member = false;
 	give_segments(r, node);
 }
 
@@ -366,6 +440,7 @@ void recorder_init(struct recorder *r, struct storm_sim *sim, uint32_t nodes,
 {
 	memset(r, 0, sizeof(*r));
 	r->sim = sim;
+	r->cluster = sim->conf.cluster;
 	history_init(&r->h, nodes, places, nodes * TASKS);
 	r->node = calloc(nodes, sizeof(*r->node));
 	if (!r->node)
@@ -379,7 +454,8 @@ void recorder_init(struct recorder *r, struct storm_sim *sim, uint32_t nodes,
 		}
 		give_segments(r, i);
 	}
-	storm_sim_watch(sim, &(struct storm_sim_watch) { before, after, r });
+	storm_sim_watch(sim, &(struct storm_sim_watch) {
+		.before = before, .after = after, .arg = r });
 }
 
 void recorder_free(struct recorder *r)

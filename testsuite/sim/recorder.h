@@ -43,7 +43,9 @@ struct recorder_node {
 	uint32_t epoch;
 	uint32_t acked;		/* tasks */
 	uint64_t taken;		/* datagrams, before this turn */
+	bool member;		/* as it knows */
 	bool out;		/* excluded, as the owner knows */
+	bool lost;		/* ... or it was, once */
 	bool broken;		/* by a fault */
 	bool reported;		/* its tasks */
 };
@@ -54,11 +56,14 @@ struct recorder {
 	struct recorder_node *node;
 	struct recorder_op *op;		/* by op - 1 */
 	uint32_t op_room;
-	uint64_t decided;		/* the owner's last */
-	uint32_t epoch;
+	bool cluster;
+	uint32_t epoch;			/* of the last change of members */
 	uint64_t window;		/* most bytes under way */
-	uint64_t sending, written;	/* of which operation, so far */
-	uint64_t owner_taken;
+	struct recorder_owner {
+		uint64_t decided;	/* its last */
+		uint64_t sending, written;	/* of which operation, so far */
+		uint64_t taken;
+	} owner[STORM_SIM_OWNERS];	/* one after the other */
 };
 
 /* Watches the simulation from here on. */
@@ -71,10 +76,12 @@ uint32_t recorder_op(struct recorder *r, const struct history_op *o,
 		     const struct recorder_op *data);
 /* A restarted node has its segments again, empty. */
 void recorder_restarted(struct recorder *r, uint32_t node);
-/* What the owner has done, before it tells of a result. */
+/* What the owners have done, before one tells of a result. */
 void recorder_owner(struct recorder *r);
 /* Read a place at a node; the history gets it. */
 uint64_t recorder_read(struct recorder *r, uint32_t node, uint32_t place);
+/* Does the node know to be one? */
+bool recorder_member(const struct recorder *r, uint32_t node);
 size_t recorder_segment_len(uint32_t segment);
 
 #endif

@@ -15,12 +15,15 @@
 
 #define OPEN_BOUND (20 * STORM_SEC)
 #define END_BOUND (40 * STORM_SEC)	/* of one operation, in quiet */
+#define OWNER 100		/* the first one's process, to the black box */
 #define STEP_BOUND (4 * STORM_SEC)	/* ... and of each before it */
 
 struct mine {			/* an operation's token */
 	struct recorder_token t;	/* first */
 	struct run *run;
 	bool ended;
+	int what;		/* how */
+	uint32_t owner;		/* whose it is */
 	uint8_t *data;
 };
 
@@ -29,7 +32,8 @@ struct run {
 	struct storm_sim *sim;
 	struct recorder rec;
 	uint64_t began;		/* the faults' clock */
-	bool faults_on, opened, open_ok, multicast, lost;
+	bool faults_on, opened, open_ok, multicast, lost, dying;
+	uint32_t owner;		/* which one, from 0 */
 	struct mine *mine;
 	uint32_t pending;
 	uint32_t last;		/* the newest operation's index in mine */
@@ -52,15 +56,21 @@ static bool fail(struct run *r, const char *what, uint32_t node)
 
 /* ------------------------------------------------------------ what is told --- */
 
+static void lose(struct run *r)
+{
+	if (!r->lost)
+		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE,
+		    .peer = r->owner);
+	r->lost = true;
+}
+
 static void note_lost(struct run *r)
 {
 	const struct storm_owner *o = storm_sim_owner(r->sim);
 
 	recorder_owner(&r->rec);
-	if (!r->lost && o && !o->tree.members) {
-		r->lost = true;
-		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
-	}
+	if (!r->lost && o && !o->tree.members)
+		lose(r);
 }
 
 static void name_all(struct run *r, uint32_t op, const struct storm_outcome *out)
@@ -100,7 +110,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 			    .node = out->faults[i].node,
 			    .what = (int) out->faults[i].why);
 	if (!r->open_ok)	/* what was queued ends with it */
-		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
+		lose(r);
 	storm_outcome_clear(out);
 }
 
@@ -108,12 +118,17 @@ static void ended(struct mine *m, int what, struct storm_outcome *out)
 {
 	struct run *r = m->run;
 
+	if (r->dying) {
+		storm_outcome_clear(out);
+		return;
+	}
 	note_lost(r);
 	name_all(r, m->t.op, out);
 	ADD(r, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = m->t.op,
 	    .what = what);
 	m->ended = true;
-	r->pending--;
+	m->what = what;
+	r->pending -= m->owner == r->owner;
 	storm_outcome_clear(out);
 }
 
@@ -164,7 +179,36 @@ static bool never(void *arg)
 	return false;
 }
 
-static bool is_opened(void *arg) { return ((struct run *) arg)->opened; }
+/* ... or there is nobody to open it. */
+static bool is_opened(void *arg)
+{
+	const struct run *r = arg;
+
+	return r->opened || !storm_sim_owner(r->sim);
+}
+
+/* Somebody is there to be asked for an operation. */
+static bool has_owner(void *arg)
+{
+	const struct run *r = arg;
+	const struct storm_owner *o = storm_sim_owner(r->sim);
+
+	return o && o->phase == OWNER_OPEN;
+}
+
+/* What the owner before has begun is its own to end, if it lives. */
+static void succeed(struct run *r)
+{
+	lose(r);
+	if (!storm_sim_succeed(r->sim, r))
+		return;
+	r->owner++;
+	r->pending = 0;
+	r->lost = r->opened = false;
+	storm_owner_open(storm_sim_owner(r->sim), storm_sim_now(r->sim));
+	recorder_owner(&r->rec);
+	storm_sim_called(r->sim, STORM_NO_NODE);
+}
 /* What was forgotten takes its time to go, or to be shown. */
 static bool is_quiet(void *arg)
 {
@@ -172,6 +216,14 @@ static bool is_quiet(void *arg)
 	const struct storm_owner *o = storm_sim_owner(r->sim);
 
 	return !r->pending && (!o || !o->xfer);
+}
+
+/* The owner's process ends: nobody is left to be told of anything. */
+static void die(struct run *r)
+{
+	lose(r);
+	r->dying = true;
+	r->pending = 0;
 }
 
 /* Time passes, and faults come in their turn. */
@@ -188,13 +240,16 @@ static bool pass(struct run *r, uint64_t ns, bool (*done)(void *arg))
 
 		if (storm_sim_run(r->sim, due > now ? due - now : 0, done, r))
 			return true;
+		if (one->kind == FAULT_OWNER_CRASH)
+			die(r);
 		faults_do(f, r->sim, &r->rec.h);
+		r->dying = false;
 		if (one->kind == FAULT_CRASH)
 			r->rec.node[one->node].broken = true;
 		if (one->kind == FAULT_RESTART)
 			recorder_restarted(&r->rec, one->node);
-		if (one->kind == FAULT_OWNER_CRASH)
-			r->lost = true;
+		if (one->kind == FAULT_SUCCEED)
+			succeed(r);
 	}
 	return storm_sim_run(r->sim, end - storm_sim_now(r->sim), done, r);
 }
@@ -230,10 +285,12 @@ static struct mine *new_op(struct run *r, const struct step *t,
 
 	storm_idset_union(&o->to, &t->to);
 	m->run = r;
+	m->owner = r->owner;
 	m->t.op = recorder_op(&r->rec, o, data);
 	m->data = (uint8_t *) data->data;
 	r->pending++;
-	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE, .op = m->t.op);
+	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE,
+	    .peer = r->owner, .op = m->t.op);
 	return m;
 }
 
@@ -264,7 +321,7 @@ static uint32_t bits_of(const struct run *r, const struct step *t)
 static void forget(struct run *r, struct mine *m, const struct step *t)
 {
 	pass(r, t->forget_after, never);
-	if (m->ended)
+	if (m->ended || m->owner != r->owner || !has_owner(r))
 		return;
 	ADD(r, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE, .op = m->t.op);
 	storm_owner_forget(storm_sim_owner(r->sim), m, storm_sim_now(r->sim));
@@ -297,6 +354,7 @@ static void transfer(struct run *r, const struct step *t)
 	}
 	m = new_op(r, t, &o, &data);
 	black_box(r, &(struct linear_op) {
+		.process = OWNER + r->owner, .result = LINEAR_MAYBE,
 		.kind = LINEAR_WRITE, .nodes = bits_of(r, t), .place = 2,
 		.value = r->rec.h.op[m->t.op - 1].value, .value_w = m->t.op });
 	if (storm_owner_xfer(storm_sim_owner(r->sim), set_of(t), &to,
@@ -321,6 +379,7 @@ static void compare(struct run *r, const struct step *t)
 	struct mine *m = new_op(r, t, &o, &(struct recorder_op) { 0 });
 
 	black_box(r, &(struct linear_op) {
+		.process = OWNER + r->owner, .result = LINEAR_MAYBE,
 		.kind = LINEAR_COMPARE, .nodes = bits_of(r, t),
 		.place = t->var, .rel = t->rel, .value = t->operand,
 		.writes = t->writes, .place_w = t->target, .value_w = id });
@@ -382,12 +441,12 @@ static void read_some(struct run *r)
 
 		if (r->s->small)
 			place = (uint32_t) chance_below(&r->s->chance, 3);
-		if (!storm_sim_session(r->sim, i))
+		if (!recorder_member(&r->rec, i))
 			continue;
 		value = recorder_read(&r->rec, i, r->s->small && place == 2 ?
 				      (uint32_t) PLACE_SEGMENT : place);
 		black_box(r, &(struct linear_op) {
-			.process = 1 + i, .kind = LINEAR_READ,
+			.process = i, .kind = LINEAR_READ,
 			.nodes = r->s->small ? 1u << i : 0, .place = place, .value = value });
 	}
 }
@@ -468,11 +527,15 @@ static bool open_domain(struct run *r)
 	if (storm_owner_open(o, storm_sim_now(r->sim)))
 		return fail(r, "owner cannot open", STORM_NO_NODE);
 	called(r);
-	if (!pass(r, OPEN_BOUND, is_opened))
+	/* the cluster's goes on without those who do not answer, in rounds */
+	if (!pass(r, s->conf.cluster ? 10 * OPEN_BOUND : OPEN_BOUND,
+		  is_opened))
 		return fail(r, "OPEN never ended", STORM_NO_NODE);
 	if (!r->open_ok && !s->early)
 		return fail(r, "OPEN failed without a fault", STORM_NO_NODE);
-	r->multicast = o->multicast;
+	o = storm_sim_owner(r->sim);
+	r->multicast = o && o->multicast;
+	r->open_ok |= !o && s->conf.cluster;	/* by another, later */
 	return true;
 }
 
@@ -488,6 +551,8 @@ static void take_steps(struct run *r)
 		pass(r, t->after, never);
 		if (t->wait)
 			pass(r, 60 * STORM_SEC, is_quiet);
+		if (!has_owner(r) && !pass(r, 20 * STORM_SEC, has_owner))
+			continue;
 		if (counts(r, t))
 			count_messages(r, t);
 		else
@@ -507,18 +572,35 @@ static void calm_down(struct run *r)
 	if (r->began + last > now)
 		pass(r, r->began + last - now, never);
 	storm_sim_heal(r->sim);
+	if (r->s->conf.cluster && !storm_sim_owner(r->sim))
+		succeed(r);
 	if (chance_in(&r->s->chance, 50))
 		storm_sim_loss(r->sim, 0);
 	ADD(r, .kind = HISTORY_CALM);
+	pass(r, 3 * OPEN_BOUND, has_owner);
 	pass(r, END_BOUND + r->s->steps * STEP_BOUND, is_quiet);
+}
+
+/* Every node that runs is a member, again, and those that do not are none? */
+static bool all_joined(const struct run *r)
+{
+	const struct storm_idset *out;
+
+	storm_sim_saved(r->sim, &out);
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (storm_sim_nm(r->sim, i) ?
+		    storm_idset_has(out, i) || !recorder_member(&r->rec, i) :
+		    !storm_idset_has(out, i))
+			return false;
+	return true;
 }
 
 /* Every node that is there has its reports acknowledged, and those that are
  * not have been named? */
-static bool settled(void *arg)
+static bool settled(const struct run *r)
 {
-	struct run *r = arg;
-
+	if (r->s->conf.cluster)
+		return all_joined(r);
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
 		const struct recorder_node *n = &r->rec.node[i];
 
@@ -534,6 +616,22 @@ static void settle(struct run *r)
 	/* with a third of all datagrams lost, and a tall tree, it takes long */
 	for (int more = 0; more < 2000 && !settled(r); more++)
 		pass(r, 50 * STORM_MS, never);
+	if (r->s->conf.cluster && has_owner(r) && !settled(r))
+		fail(r, "(or another) never came back", 0);
+}
+
+/* After all that, the domain is as good as new. */
+static void goes_on(struct run *r)
+{
+	const struct step last = { .kind = STEP_MESSAGE, .size = 100 };
+	const struct mine *m = &r->mine[r->last];
+
+	if (!has_owner(r) || r->lost)
+		return;
+	transfer(r, &last);
+	pass(r, END_BOUND, is_quiet);
+	if (!m->ended || m->what != STORM_DONE)
+		fail(r, "(the owner): the domain does not go on", STORM_NO_NODE);
 }
 
 static bool all_closed(void *arg)
@@ -541,19 +639,18 @@ static bool all_closed(void *arg)
 	struct run *r = arg;
 
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
-		if (storm_sim_session(r->sim, i) ||
+		if ((!r->s->conf.cluster && storm_sim_session(r->sim, i)) ||
 		    storm_sim_temporaries(r->sim, i))
 			return false;
 	return true;
 }
 
-/* The end reaches all, or they find their owner silent. */
+/* The end reaches all, or they find their owner silent.  (Nodes of the cluster
+ * domain wait for the next one.) */
 static void close_domain(struct run *r)
 {
 	if (storm_sim_owner(r->sim)) {
-		if (!r->lost)
-			ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
-		r->lost = true;
+		lose(r);
 		storm_owner_close(storm_sim_owner(r->sim),
 				  storm_sim_now(r->sim));
 		storm_sim_called(r->sim, STORM_NO_NODE);
@@ -563,7 +660,7 @@ static void close_domain(struct run *r)
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
 		if (storm_sim_temporaries(r->sim, i))
 			fail(r, "kept a temporary", i);
-		if (storm_sim_session(r->sim, i))
+		if (!r->s->conf.cluster && storm_sim_session(r->sim, i))
 			fail(r, "kept its session", i);
 	}
 }
@@ -591,7 +688,8 @@ static void take_result(struct run *r, const struct history_entry *e)
 static bool judge_black(struct run *r)
 {
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
-		if (r->rec.node[i].out || r->rec.node[i].broken)
+		if (r->rec.node[i].out || r->rec.node[i].broken ||
+		    r->rec.node[i].lost)
 			return true;
 	for (size_t i = 0; i < r->rec.h.count; i++)
 		if (r->rec.h.e[i].kind == HISTORY_RESULT)
@@ -632,7 +730,8 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 	r->node_sent = calloc(s->conf.nodes, sizeof(*r->node_sent));
 	if (!r->sim || !r->mine || !r->node_sent)
 		abort();
-	recorder_init(&r->rec, r->sim, s->conf.nodes, PLACE_FILE + s->steps);
+	recorder_init(&r->rec, r->sim, s->conf.nodes,
+		      PLACE_FILE + s->steps + 1);
 	r->began = storm_sim_now(r->sim);
 	if (open_domain(r) && r->open_ok) {
 		if (!s->early)
@@ -641,6 +740,7 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 		take_steps(r);
 		calm_down(r);
 		settle(r);
+		goes_on(r);
 	}
 	close_domain(r);
 	ok = judge(r);

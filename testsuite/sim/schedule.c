@@ -46,6 +46,8 @@ static void make_network(struct schedule *s, struct chance *c)
 	conf->disk_jitter = chance_below(c, STORM_MS);
 	conf->multicast = chance_in(c, 85);
 	conf->mtu = 1472;
+	if (chance_in(c, 40))
+		conf->cluster = s->seed + 1;
 }
 
 /* Some nodes; mostly all. */
@@ -82,6 +84,9 @@ static void make_step(struct schedule *s, struct chance *c, struct step *t)
 
 	t->kind = s->small ? some[chance_below(c, 5)] :
 			     (enum step_kind) chance_below(c, STEP_KINDS);
+	/* reports are a step's */
+	if (s->conf.cluster && t->kind == STEP_REPORT)
+		t->kind = STEP_READ;
 	t->after = chance_below(c, 3 * STORM_MS << chance_below(c, 8));
 	t->wait = chance_in(c, 40);
 	switch (t->kind) {
@@ -160,8 +165,9 @@ void schedule_print(const struct schedule *s)
 	};
 	const struct storm_sim_conf *c = &s->conf;
 
-	fprintf(stderr, "seed %llu: %u nodes, radix %u, multicast %d/%d, loss %u, twice %u, late %u%s%s%s\n",
-		(unsigned long long) s->seed, c->nodes, c->set.radix,
+	fprintf(stderr, "seed %llu: %s, %u nodes, radix %u, multicast %d/%d, loss %u, twice %u, late %u%s%s%s\n",
+		(unsigned long long) s->seed,
+		c->cluster ? "cluster" : "step", c->nodes, c->set.radix,
 		c->set.multicast, c->multicast, c->loss_ppm, c->dup_ppm,
 		c->late_ppm, s->early ? ", faults before OPEN" : "",
 		s->rides ? ", first with OPEN" : "", s->small ? ", small" : "");
