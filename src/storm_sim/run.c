@@ -560,13 +560,18 @@ static void start(struct run *r)
 	due(r);
 }
 
-/* Long enough for whoever is lost to be missed. */
+/* Long enough for whoever is lost to be missed, and for a node that hears of
+ * its owner through others to miss it, one time-out for each of them. */
 static uint64_t patience(const struct run *r)
 {
 	uint64_t now = storm_sim_now(r->sim);
 	uint64_t calm = r->calm_at > now ? r->calm_at : now;
+	uint64_t height = 1;
 
-	return calm + 2 * r->s->set.dead_timeout + 8 * r->s->set.heartbeat;
+	for (uint64_t n = r->s->set.radix; n < r->n; n *= r->s->set.radix)
+		height++;
+	return calm + (2 + height) * r->s->set.dead_timeout +
+	       8 * r->s->set.heartbeat;
 }
 
 static void let_pass(struct run *r, uint64_t end, bool (*done)(const struct run *r))
