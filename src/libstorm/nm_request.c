@@ -105,6 +105,17 @@ static int queue(struct nm_session *s, struct storm_begin *b, const void *buf,
 	return STORM_OK;
 }
 
+/* Whose host knows of the session: it is the one to be told how it ended. */
+static struct nm_session *asking(struct storm_nm *nm, uint64_t session,
+				 int *err)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	*err = !s || !s->ready ? STORM_ENOENT :
+	       s->outside ? STORM_ECLOSED : STORM_OK;
+	return s;
+}
+
 /* P is copied into the REQUEST, and nothing of it kept. */
 static int set_of(const struct nm_session *s, const struct storm_idset *P,
 		  struct storm_idset *out)
@@ -122,12 +133,12 @@ int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
 		  const struct storm_idset *P, const struct storm_target *to,
 		  const void *buf, size_t len, void *token)
 {
-	struct nm_session *s = nm_find_host(nm, session);
 	struct storm_begin b = { .op = 1, .size = len, .to = *to };
 	int err;
+	struct nm_session *s = asking(nm, session, &err);
 
-	if (!s || s->outside)
-		return s ? STORM_ECLOSED : STORM_ENOENT;
+	if (err)
+		return err;
 	if ((to->kind != STORM_TARGET_MEMORY &&
 	     to->kind != STORM_TARGET_SEGMENT) ||
 	    to->segment >= STORM_SEGMENTS)
@@ -141,13 +152,13 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 		     enum storm_relation rel, uint64_t value,
 		     const struct storm_assign *write, void *token)
 {
-	struct nm_session *s = nm_find_host(nm, session);
 	struct storm_begin b = { .op = 1, .cmp = { var, rel, value,
 						   write != NULL, { 0, 0 } } };
 	int err;
+	struct nm_session *s = asking(nm, session, &err);
 
-	if (!s || s->outside)
-		return s ? STORM_ECLOSED : STORM_ENOENT;
+	if (err)
+		return err;
 	if (!storm_var_known(var) || rel > STORM_NE ||
 	    (write && (write->var < STORM_VARS ||
 		       !storm_var_known(write->var))))

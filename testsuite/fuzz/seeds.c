@@ -17,6 +17,7 @@
 #include "src/libstorm/cast.h"
 #include "src/libstorm/nodelist.h"
 #include "src/libstorm/reports.h"
+#include "src/libstorm/request.h"
 #include "src/libstorm/status.h"
 #include "src/plugins/switch/storm/local.h"
 #include "world.h"
@@ -491,6 +492,47 @@ static void say_begin(uint8_t op, uint64_t size, bool file)
 	say_operation(&b);
 }
 
+static struct storm_begin asked_for(void)
+{
+	struct storm_begin b = { .op = 1, .size = 3 };
+
+	b.to.kind = STORM_TARGET_SEGMENT;
+	b.to.segment = 1;
+	return b;
+}
+
+static void say_request(uint8_t sender, uint8_t id)
+{
+	struct storm_begin b = asked_for();
+	uint8_t *l = sealed(sender, STORM_MSG_REQUEST, 0, id);
+
+	room_used(storm_request_pack(&b, "abc", 3, o.p, room()));
+	length_is(l);
+}
+
+static void put_result(void)
+{
+	struct storm_fault f = { 3, STORM_ELOST, 0 };
+	struct storm_outcome out = { STORM_ABORTED, &f, 1, 1 };
+
+	room_used(storm_result_pack(STORM_FAILED, &out, o.p, room()));
+}
+
+static void requests(void)
+{
+	struct storm_begin b = asked_for();
+
+	begin();
+	storm_put8(&o, 1);
+	storm_put16(&o, 9);
+	room_used(storm_request_pack(&b, "abc", 3, o.p, room()));
+	end("request", "asked");
+	begin();
+	storm_put8(&o, 0);
+	put_result();
+	end("request", "ended");
+}
+
 static void say_state(struct storm_cast *c)
 {
 	uint8_t *l = sealed(OWNER, STORM_MSG_CAST,
@@ -660,6 +702,24 @@ static void nm_cluster(void)
 	end("nm", "cluster");
 }
 
+static void nm_asks(void)
+{
+	uint8_t *l;
+
+	nm_head(5, 3, NM_MULTICAST);
+	for (uint8_t how = 0; how < 2; how++) {
+		storm_put8(&o, NM_ASK);
+		storm_put8(&o, how);
+		storm_put8(&o, 3);
+	}
+	time_goes(100);
+	l = sealed(OWNER, STORM_MSG_RESULT, 0, 1);
+	put_result();
+	length_is(l);
+	time_goes(100);
+	end("nm", "asks");
+}
+
 static void nm_reports(void)
 {
 	uint8_t *l;
@@ -758,6 +818,7 @@ static void nm(void)
 	nm_chain();
 	nm_ordered();
 	nm_cluster();
+	nm_asks();
 	nm_reports();
 	nm_epochs();
 }
@@ -852,6 +913,22 @@ static void owner_cluster(uint8_t flags)
 	owner_well(3, STORM_PHASE_ENDED);
 }
 
+static void owner_asked(void)
+{
+	owner_head(4, 2, OWNED_MULTICAST, 0);
+	owner_well(2, 0);
+	say_request(3, 1);
+	say_request(3, 1);
+	for (uint8_t phase = STORM_PHASE_STAGED; phase <= STORM_PHASE_ENDED;
+	     phase++) {
+		time_goes(5);
+		owner_well(2, phase);
+	}
+	say_request(3, 1);
+	say_request(2, 4);
+	end("owner", "asked");
+}
+
 static void owner(void)
 {
 	owner_transfer("multicast", OWNED_MULTICAST | OWNED_TO_FILE, 20);
@@ -872,6 +949,7 @@ static void owner(void)
 	time_goes(6000);
 	end("owner", "compare-reports-silence");
 	owner_ordered();
+	owner_asked();
 	owner_cluster(OWNED_MULTICAST);
 	end("owner", "cluster");
 	owner_cluster(OWNED_TAKES);
@@ -1107,5 +1185,6 @@ int main(int argc, char **argv)
 	conf();
 	seal();
 	streams();
+	requests();
 	return 0;
 }

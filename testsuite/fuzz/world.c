@@ -354,13 +354,24 @@ static void acked(void *host, void *ctx, uint8_t kind,
 	must_be_set(ids, UINT32_MAX - 1);
 }
 
+static void requested(void *host, void *ctx, void *token,
+		      enum storm_compare result, struct storm_outcome *out)
+{
+	struct world *w = host;
+
+	must(ctx && token == &w->asked && w->asked > 0);
+	must(result <= STORM_FAILED && out->state != STORM_PENDING);
+	w->asked--;
+	storm_outcome_clear(out);
+}
+
 static const struct storm_nm_ops host_ops = {
 	.authenticate = authenticate,
 	.session_open = session_open, .session_close = session_close,
 	.file_begin = file_begin, .file_write = file_write,
 	.file_read = file_read, .file_stage = file_stage,
 	.file_commit = file_commit, .file_end = file_end,
-	.event = event, .acked = acked,
+	.event = event, .acked = acked, .requested = requested,
 };
 
 /* What was asked last is answered first, which is no order to rely on. */
@@ -518,7 +529,7 @@ void world_destroy(struct world *w)
 	storm_nm_destroy(w->nm);
 	manager = NULL;
 	free(w->stream);
-	must(!w->sessions && !w->files);
+	must(!w->sessions && !w->files && !w->asked);
 }
 
 enum storm_err world_stream(struct world *w, const void *buf, size_t len,
@@ -665,6 +676,27 @@ static void report(struct world *w, struct storm_in *script)
 	storm_idset_clear(&ids);
 }
 
+static void ask(struct world *w, uint8_t how, uint8_t n)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 1 };
+	struct storm_assign write = { STORM_GLOBAL(n % 4), n };
+	static const uint8_t bytes[255];
+	struct storm_range r = { n % 20u, WORLD_NODES - 1 };
+	struct storm_idset some = { &r, 1, 1 };
+	struct storm_idset *p = how & 2 ? &some : NULL;
+	int err;
+
+	w->asked++;
+	if (how & 1)
+		err = storm_nm_xfer(w->nm, w->host_session, p, &to, bytes, n,
+				    &w->asked);
+	else
+		err = storm_nm_compare(w->nm, w->host_session, p,
+				       STORM_GLOBAL(0), n % (STORM_NE + 1u), n,
+				       &write, &w->asked);
+	w->asked -= err != STORM_OK;
+}
+
 void world_step(struct world *w, struct storm_in *script)
 {
 	uint8_t a, command = storm_get8(script) % NM_COMMANDS;
@@ -713,6 +745,10 @@ void world_step(struct world *w, struct storm_in *script)
 		break;
 	case NM_TAKE:
 		take_over(w, storm_get8(script));
+		break;
+	case NM_ASK:
+		a = storm_get8(script);
+		ask(w, a, storm_get8(script));
 	}
 }
 
@@ -729,7 +765,7 @@ void world_end(struct world *w)
 		w->now += 10 * STORM_SEC;
 		storm_nm_tick(w->nm, w->now);
 	}
-	must(!w->sessions && !w->files);
+	must(!w->sessions && !w->files && !w->asked);
 	free(w->stream);
 	storm_nm_stats(w->nm, &st);
 	/* OPENs that the host has not judged count */

@@ -57,6 +57,8 @@ enum nm_command {
 	NM_TAKE,	/* {u8: 1 in the same epoch, 2 this node is excluded, 4
 			   as if there had been no owner before, 8 with a file,
 			   0x10 he may not}: the next owner of the cluster */
+	NM_ASK,		/* {u8: 1 a transfer, 2 not of all, u8 value or length}:
+			   this node asks for an operation */
 	NM_COMMANDS
 };
 
@@ -152,6 +154,7 @@ struct world {
 	struct storm_rx rx[WORLD_BATCH];	/* not handed over yet */
 	int received;
 	uint64_t sent;			/* sends */
+	int asked;			/* operations, not ended */
 };
 
 /* A Node Manager without a session; its end, with what it has. */

@@ -511,6 +511,10 @@ START_TEST(test_cluster_refused)
 	open_cluster(&t, 2, false, STORM_EACCES);
 	open_cluster(&t, 3, true, STORM_EACCES);
 	ck_assert_int_eq(t.w.sessions, 1);
+	/* and no node asks him for anything */
+	ck_assert_int_eq(storm_nm_compare(t.w.nm, t.w.session, NULL,
+					  STORM_GLOBAL(0), STORM_EQ, 0, NULL,
+					  &t), STORM_ENOENT);
 	for (int i = 0; i < 200; i++) {
 		t.w.now += STORM_SEC / 10;
 		storm_nm_tick(t.w.nm, t.w.now);
