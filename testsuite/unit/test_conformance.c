@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <pthread.h>
 
 #include "nodes.h"
 
@@ -577,6 +578,189 @@ START_TEST(test_owner_ends)
 }
 END_TEST
 
+/* --------------------------------------------------------- the cluster domain --- */
+
+/* Where its owners keep epochs, each with a place of its own to be told. */
+static struct {
+	pthread_mutex_t lock;
+	uint32_t epoch;
+	struct storm_idset excluded;
+} saved = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint32_t joined;		/* the last node that was told to be back */
+
+static int save(void *arg, uint32_t was, uint32_t epoch,
+		const struct storm_idset *excluded)
+{
+	int rc = -1;
+
+	(void) arg;
+	pthread_mutex_lock(&saved.lock);
+	if (saved.epoch == was) {
+		saved.epoch = epoch;
+		storm_idset_clear(&saved.excluded);
+		for (uint32_t k = 0; k < excluded->count; k++)
+			must(!storm_idset_add(&saved.excluded,
+					      excluded->r[k].first,
+					      excluded->r[k].last));
+		rc = 0;
+	}
+	pthread_mutex_unlock(&saved.lock);
+	return rc;
+}
+
+static void on_joined(void *arg, uint32_t i)
+{
+	(void) arg;
+	__atomic_store_n(&joined, i, __ATOMIC_SEQ_CST);
+}
+
+static storm_domain_t *next_owner(void)
+{
+	struct storm_domain_conf conf = {
+		.nodes = list, .count = NODES, .set = set, .cluster = 7,
+		.epoch = saved.epoch, .excluded = &saved.excluded,
+		.save = save, .on_fault = on_fault, .on_joined = on_joined,
+	};
+	int err;
+	storm_domain_t *d = storm_domain_create(&conf, &err);
+
+	must(d && !storm_domain_open(d) && !storm_domain_wait_open(d, NULL));
+	return d;
+}
+
+static void found(void)
+{
+	joined = UINT32_MAX;
+	set.heartbeat = 50 * STORM_MS;
+	set.dead_timeout = 1000 * STORM_MS;
+	domain = next_owner();
+	for (uint32_t i = 0; i < NODES; i++) {
+		member[i] = storm_node_accept(host[i], true, PATIENCE);
+		must(member[i]);
+	}
+}
+
+/* The owner dies with an operation under way; the next one finds what was there,
+ * and the operation ends for all alike. */
+START_TEST(test_take_over)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+				   .remote_event = 3 };
+	struct storm_assign w = { STORM_GLOBAL(1), 42 };
+	struct storm_outcome out;
+	uint32_t n = 0;
+	storm_event_t *e;
+	uint64_t v;
+
+	nodes_seed(_i);
+	found();
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_own_set(member[i], STORM_VAR_USER, 5));
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_EQ, 5,
+				     &w, NULL) == STORM_TRUE);
+	e = storm_xfer_and_signal(domain, NULL, &to, "shown", 5);
+	must(e);
+	nodes_pass((uint64_t) _i * 60 * STORM_US);
+	storm_domain_destroy(domain);
+	must(storm_test_event(e, false, 0, &out));
+	storm_event_destroy(e);
+
+	domain = next_owner();
+	must(!storm_idset_size(&saved.excluded));
+	to.offset = 100;
+	to.remote_event = 4;
+	must(transfer(NULL, &to, "again", 5, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!storm_member_test_event(member[i], 4, true, PATIENCE));
+		must(!storm_member_variable(member[i], w.var, &v) && v == 42);
+		must(!storm_member_variable(member[i], STORM_VAR_USER, &v) &&
+		     v == 5);
+		if (!memcmp(memory[i], "shown", 5)) {
+			n++;
+			must(!storm_member_test_event(member[i], 3, false, 0));
+		}
+		ck_assert_int_eq(storm_member_test_event(member[i], 3, false,
+							 0), STORM_ETIME);
+	}
+	must(n == 0 || n == NODES);
+	must(out.state != STORM_DONE || n);
+	must(out.state != STORM_ABORTED || !n);
+	storm_outcome_clear(&out);
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 42, NULL,
+				     NULL) == STORM_TRUE);
+}
+END_TEST
+
+/* Two who both believe to be the owner: the older one decides nothing more. */
+START_TEST(test_superseded)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };
+	struct storm_outcome out;
+	storm_domain_t *old;
+	storm_event_t *e;
+
+	nodes_seed(_i);
+	found();
+	old = domain;
+	domain = next_owner();
+	e = storm_xfer_and_signal(old, NULL, &to, "old", 3);
+	if (e) {
+		must(storm_test_event(e, true, PATIENCE, &out));
+		must(out.state != STORM_DONE);
+		storm_outcome_clear(&out);
+		storm_event_destroy(e);
+	}
+	must(storm_compare_and_write(old, NULL, STORM_VAR_USER, STORM_EQ, 0,
+				     NULL, NULL) == STORM_FAILED);
+	to.offset = 10;
+	must(transfer(NULL, &to, "new", 3, NULL) == STORM_DONE);
+	storm_domain_destroy(old);
+	must(transfer(NULL, &to, "new", 3, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!memory[i][0] && !memcmp(memory[i] + 10, "new", 3));
+}
+END_TEST
+
+/* A node that starts anew has forgotten all: it is excluded, joins, and is a
+ * member as the others are. */
+START_TEST(test_join)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+				   .remote_event = 2 };
+	struct storm_assign w = { STORM_GLOBAL(1), 42 };
+	uint32_t back = (uint32_t) _i % NODES;
+	uint64_t v;
+
+	nodes_seed(_i);
+	found();
+	must(transfer(NULL, &to, "before", 6, NULL) == STORM_DONE);
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 0, &w,
+				     NULL) == STORM_TRUE);
+	storm_node_destroy(host[back]);
+	storm_member_release(member[back]);
+	memset(memory[back], 0, SIZE);
+	must(until(__atomic_load_n(&lost, __ATOMIC_SEQ_CST)));
+	must(blamed == back);
+	w.value = 43;
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 42, &w,
+				     NULL) == STORM_TRUE);
+	nodes_start(back);
+	must(until(__atomic_load_n(&joined, __ATOMIC_SEQ_CST) == back));
+	member[back] = storm_node_accept(host[back], true, PATIENCE);
+	must(member[back]);
+	must(!storm_member_variable(member[back], w.var, &v) && v == 0);
+	to.offset = 100;
+	must(transfer(NULL, &to, "after", 5, NULL) == STORM_DONE);
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(!memcmp(memory[i] + 100, "after", 5));
+		must(i == back || !memcmp(memory[i], "before", 6));
+	}
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 43, NULL,
+				     NULL) == STORM_FALSE);
+}
+END_TEST
+
 /* ----------------------------------------------------------------- the suite --- */
 
 static void in_udp(void)
@@ -628,6 +812,9 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	tcase_add_loop_test(t, test_reports, 0, unit_runs(n));
 	tcase_add_loop_test(t, test_node_dies, 0, 3 * n);
 	tcase_add_loop_test(t, test_owner_ends, 0, 4 * n);
+	tcase_add_loop_test(t, test_take_over, 0, 4 * n);
+	tcase_add_loop_test(t, test_superseded, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_join, 0, n);
 	suite_add_tcase(s, t);
 }
 
