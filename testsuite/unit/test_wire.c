@@ -353,7 +353,8 @@ START_TEST(test_header_fields)
 		storm_header_pack(&known, buf);
 		buf[1] = (uint8_t) v;
 		must(storm_header_unpack(&h, buf, sizeof(buf)) ==
-		     (v >= 1 && v <= 6 ? STORM_OK : STORM_EINVAL));
+		     (v >= 1 && v < STORM_MSG_MAX ? STORM_OK :
+						       STORM_EINVAL));
 	}
 	for (int bit = 0; bit < 16; bit++) {
 		storm_header_pack(&known, buf);
