@@ -278,6 +278,14 @@ static void turn(struct storm_sim *sim)
 			event_free(&e);
 		return;
 	}
+	if (ep->works_until > sim->now && !ep->down) {
+		e.at = ep->works_until;
+		storm_sim_push(sim, e);
+		return;
+	}
+	if (e.kind == EV_DATAGRAM)
+		ep->works_until = sim->now + sim->conf.host *
+				  (uint64_t) __builtin_popcountll(e.mask);
 	if (e.life == ep->life && !ep->down) {
 		ep->held -= e.held;
 		run(sim, ep, &e);

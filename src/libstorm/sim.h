@@ -33,6 +33,7 @@ struct storm_sim_conf {
 	 * was lost of it: no reordering within one, but a thousand nodes more. */
 	bool frames;
 	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
+	uint64_t host;			/* ns that a datagram takes who gets it */
 	uint64_t cluster;		/* as in storm_domain_conf */
 	bool guests;	/* no owner and no nodes but storm_sim_drive()'s */
 };

@@ -65,7 +65,8 @@ struct endpoint {
 	int disk_error;
 	uint64_t disk_slow;
 	uint64_t held;			/* bytes, while it is stopped */
-	uint64_t paused_until, busy_until;
+	uint64_t paused_until, busy_until;	/* busy: its line */
+	uint64_t works_until;			/* ... its processor */
 	uint64_t tick_at, tick_queued;	/* NEVER: no EV_TICK is queued */
 	uint64_t writable_at;		/* who was told EAGAIN is called then */
 	uint32_t streams;		/* own ones: the first's number */

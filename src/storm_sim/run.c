@@ -530,7 +530,7 @@ static void start(struct run *r)
 		.late_ppm = (uint32_t) (s->late_fraction * 1e6),
 		.late = ns_of(s->late), .multicast = s->carries_multicast,
 		.mtu = s->datagram, .frames = s->frames,
-		.disk_jitter = ns_of(s->disk),
+		.disk_jitter = ns_of(s->disk), .host = ns_of(s->host),
 	};
 	struct storm_sim_watch watch = { .after = judge_watch, .arg = r };
 	uint32_t transfers = 1;

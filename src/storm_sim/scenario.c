@@ -52,6 +52,8 @@ static const char *const way_words[] = { "both", "to", "from", NULL };
 static const struct key scenario_keys[] = {
 	{ "seed", KEY_COUNT64, S(seed), 0, 9e15, NULL },
 	{ "nodes", KEY_COUNT, S(nodes), 1, STORM_NODES_MAX, NULL },
+	{ "disk", KEY_NUMBER, S(disk), 0, 10, NULL },
+	{ "host", KEY_NUMBER, S(host), 0, 1, NULL },
 	{ NULL, 0, 0, 0, 0, NULL }
 };
 
@@ -250,12 +252,6 @@ static bool network_special(struct reader *r, const char *where,
 	return true;
 }
 
-static bool disk_special(struct reader *r, const char *key, json_object *v,
-			 struct scenario *s)
-{
-	return number(r, "", key, v, 0, 10, false, &s->disk);
-}
-
 /* {"own": 2} or {"global": 5} */
 static void variable(struct reader *r, const char *where, const char *key,
 		     json_object *v, bool own_too, uint32_t *out)
@@ -445,8 +441,6 @@ static bool scenario_special(struct reader *r, const char *where,
 		get_object(r, key, v, settings_keys, s, NULL);
 	} else if (!strcmp(key, "network")) {
 		get_object(r, key, v, network_keys, s, network_special);
-	} else if (!strcmp(key, "disk")) {
-		disk_special(r, key, v, s);
 	} else if (!strcmp(key, "operations")) {
 		get_ops(r, v, s);
 	} else if (!strcmp(key, "faults")) {
@@ -723,7 +717,6 @@ json_object *scenario_json(const struct scenario *s)
 				       json_object_new_string(s->net->name));
 	json_object_object_add(o, "settings", object_of(settings_keys, s));
 	json_object_object_add(o, "network", net);
-	json_object_object_add(o, "disk", json_object_new_double(s->disk));
 	for (uint32_t i = 0; i < s->ops; i++)
 		json_object_array_add(ops, op_of(&s->op[i]));
 	for (uint32_t i = 0; i < s->faults; i++)

@@ -67,6 +67,7 @@ struct scenario {
 	bool carries_multicast, frames;
 	uint32_t datagram;		/* bytes */
 	double disk;			/* s, up to, for each step of a file */
+	double host;			/* s, for each datagram received */
 	struct op *op;
 	uint32_t ops;
 	struct fault *fault;
