@@ -629,9 +629,39 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 
 /* ------------------------------------------------------------------ timers --- */
 
+/* Children that were heard and are silent since: it is they who are missing, and
+ * not those below, of whom nobody tells any more. */
+static void blame_silent(struct storm_owner *o, struct storm_idset *late,
+			 uint64_t now)
+{
+	for (uint32_t i = 0; i < o->children; i++) {
+		const struct storm_child *c = &o->child[i];
+		struct storm_idset below = { 0 }, rest = { 0 };
+
+		if (!c->heard ||
+		    now < c->last_heard + o->conf.set.open_timeout / 2)
+			continue;
+		fault_add(&o->faults, c->node, STORM_ELOST, 0);
+		if (!storm_tree_subtree(&o->tree, c->node, &below) &&
+		    !storm_idset_minus(late, &below, &rest)) {
+			storm_idset_clear(late);
+			*late = rest;
+		} else {
+			storm_idset_clear(&rest);
+		}
+		storm_idset_clear(&below);
+	}
+}
+
 static void open_late(struct storm_owner *o, uint64_t now)
 {
-	owner_blame(&o->sum.behind, &o->faults);
+	struct storm_idset late = { 0 };
+
+	if (storm_idset_union(&late, &o->sum.behind))
+		return;		/* no memory: at the next tick */
+	blame_silent(o, &late, now);
+	owner_blame(&late, &o->faults);
+	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
 		owner_opening(o, now);
 	else
