@@ -55,6 +55,7 @@ struct judge {
 	uint32_t *line;		/* ops committed, in order */
 	uint32_t lined;
 	uint64_t last_epoch, last_number;
+	uint32_t last_op[ORACLE_OWNERS];
 	uint64_t calm_at;
 	bool lost[ORACLE_OWNERS], ok;
 	uint8_t *id;		/* of reports: 1 reported, 2 heard, 4 acked */
@@ -205,6 +206,11 @@ static void take_effect(struct judge *j, const struct history_entry *e)
 		      e->op, e->epoch, (unsigned long long) e->number,
 		      (unsigned long long) j->last_epoch,
 		      (unsigned long long) j->last_number);
+	/* who calls them off meanwhile has no order to ask for */
+	if (e->op < j->last_op[s->owner] && !s->ended)
+		wrong(j, "op %u is decided after op %u, which was issued later",
+		      e->op, j->last_op[s->owner]);
+	j->last_op[s->owner] = e->op;
 	j->last_epoch = e->epoch;
 	j->last_number = e->number;
 	for (uint32_t i = 0; o->compare && i < j->h->nodes; i++)
@@ -465,6 +471,8 @@ static void joined(struct judge *j, const struct history_entry *e)
 	if (e->epoch <= n->out_epoch)
 		wrong(j, "n%u joins in epoch %u, but left in %u", e->node + 1,
 		      e->epoch, n->out_epoch);
+	/* it may have broken again since it asked to be let in */
+	n->disturbed |= n->broken;
 	n->out = n->broken = n->named = false;
 	n->line = j->lined;
 	memset(&j->model[e->node * j->h->places], 0,
