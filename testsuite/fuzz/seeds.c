@@ -544,15 +544,15 @@ static void say_state(struct storm_cast *c)
 	length_is(l);
 }
 
-static void say_data(uint8_t sender, uint8_t op, uint64_t off, size_t len)
+static void say_data(uint8_t sender, uint8_t how, uint8_t op, uint64_t off,
+		     uint16_t len)
 {
-	uint8_t *l = sealed(sender, STORM_MSG_DATA,
-			    sender == OWNER ? HOW_GROUP : 0, op);
-
-	storm_put64(&o, off);
-	memset(o.p, (int) off, len);
-	room_used(len);
-	length_is(l);
+	storm_put8(&o, NM_DATA);
+	storm_put8(&o, sender);
+	storm_put8(&o, how | (sender == OWNER && !how ? HOW_GROUP : 0));
+	storm_put8(&o, op);
+	storm_put16(&o, (uint16_t) (off / 10));
+	storm_put16(&o, len);
 }
 
 static void say_status(uint8_t sender, uint8_t op, uint8_t phase)
@@ -621,13 +621,13 @@ static void nm_transfer(const char *name, uint8_t self, uint8_t flags,
 	say_state(&c);
 	for (uint64_t i = 0; i < 5; i++)
 		if (i != 2)
-			say_data(OWNER, 2, i * 1000, 1000);
+			say_data(OWNER, 0, 2, i * 1000, 1000);
 	c.sent = c.size;
 	say_state(&c);
 	time_goes(5);
 	time_goes(60);
 	say_nack(19, 2, 0, 3);
-	say_data(1, 2, 2000, 1000);
+	say_data(1, 0, 2, 2000, 1000);
 	if (file)
 		nm_answer();
 	c.decision = STORM_COMMIT;
@@ -647,8 +647,8 @@ static void nm_ordered(void)
 	nm_head(3, 3, NM_MULTICAST | NM_FILE | NM_MEMORY);
 	c.sent = c.size;
 	say_state(&c);
-	say_data(OWNER, 1, 0, 1000);
-	say_data(OWNER, 1, 1000, 1000);
+	say_data(OWNER, 0, 1, 0, 1000);
+	say_data(OWNER, 0, 1, 1000, 1000);
 	c.decision = STORM_COMMIT;
 	say_state(&c);
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
@@ -681,8 +681,8 @@ static void nm_cluster(void)
 	nm_head(3, 3, NM_CLUSTER | NM_MULTICAST | NM_MEMORY);
 	c.sent = c.size;
 	say_state(&c);
-	say_data(OWNER, 1, 0, 1000);
-	say_data(OWNER, 1, 1000, 1000);
+	say_data(OWNER, 0, 1, 0, 1000);
+	say_data(OWNER, 0, 1, 1000, 1000);
 	nm_take(0x11);			/* refused, twice */
 	nm_take(0x10);
 	nm_take(1);
@@ -791,18 +791,12 @@ static void nm_chain(void)
 	say_begin(2, 5000, false);
 	c.sent = 0;
 	say_state(&c);
-	say_data(OWNER, 2, 0, 1000);
-	say_data(OWNER, 2, 4000, 1400);	/* beyond the end */
-	say_data(OWNER, 2, 999, 1000);	/* where no chunk is */
-	for (uint64_t i = 0; i < 5; i++) {
-		uint8_t *l = sealed(OWNER, STORM_MSG_DATA, HOW_RELAY |
-				    (i < 4 ? HOW_MORE : 0), 2);
-
-		storm_put64(&o, i * 1000);
-		memset(o.p, (int) i, 1000);
-		room_used(1000);
-		length_is(l);
-	}
+	say_data(OWNER, 0, 2, 0, 1000);
+	say_data(OWNER, 0, 2, 4000, 1400);	/* beyond the end */
+	say_data(OWNER, 0, 2, 999, 1000);	/* where no chunk is */
+	for (uint64_t i = 0; i < 5; i++)
+		say_data(OWNER, HOW_RELAY | (i < 4 ? HOW_MORE : 0), 2, i * 1000,
+			 1000);
 	for (uint8_t what = 0; what < 8; what++) {
 		storm_put8(&o, NM_OPEN);
 		storm_put8(&o, what);

@@ -11,6 +11,7 @@
 #include "world.h"
 
 #define SEGMENT 5000	/* bytes of one, kept as long as its Node Manager */
+#define DATA_MAX 1500
 #define FILE_KEPT 200000	/* of a larger one the bytes are not kept */
 
 /* ------------------------------------------------------------------ sealing --- */
@@ -656,10 +657,31 @@ static void hand_over(struct world *w)
 	free(buf);
 }
 
-static void datagram(struct world *w, struct storm_in *script)
+/* Scripts would be long if the bytes were in them. */
+static bool data_next(struct world *w, struct storm_in *script,
+		      struct storm_rx *rx)
 {
-	bool more = sealer_next(w->sealer, script, WORLD_NODES,
-				&w->rx[w->received++]);
+	uint8_t sender = storm_get8(script), how = storm_get8(script);
+	struct storm_header h = { .type = STORM_MSG_DATA,
+				  .epoch = w->sealer->epoch,
+				  .op = storm_get8(script) };
+	uint64_t off = storm_get16(script) * 10u;
+	size_t len = storm_get16(script) % (DATA_MAX + 1u);
+	uint8_t body[8 + DATA_MAX];
+	struct storm_out o = { body, body + 8, false };
+
+	storm_put64(&o, off);
+	memset(body + 8, (int) off, len);
+	sealer_make(w->sealer, sender < WORLD_NODES ? sender : WORLD_NODES,
+		    how, &h, body, 8 + len, rx);
+	return how & HOW_MORE;
+}
+
+static void datagram(struct world *w, struct storm_in *script, bool data)
+{
+	struct storm_rx *rx = &w->rx[w->received++];
+	bool more = data ? data_next(w, script, rx) :
+			   sealer_next(w->sealer, script, WORLD_NODES, rx);
 
 	if (!more || w->received == WORLD_BATCH)
 		hand_over(w);
@@ -701,11 +723,14 @@ void world_step(struct world *w, struct storm_in *script)
 {
 	uint8_t a, command = storm_get8(script) % NM_COMMANDS;
 
-	if (command != NM_SEALED)
+	if (command != NM_SEALED && command != NM_DATA)
 		hand_over(w);
 	switch (command) {
 	case NM_SEALED:
-		datagram(w, script);
+		datagram(w, script, false);
+		break;
+	case NM_DATA:
+		datagram(w, script, true);
 		break;
 	case NM_RAW:
 		raw_next(script, w->session, &w->rx[w->received++]);

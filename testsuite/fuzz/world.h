@@ -59,6 +59,8 @@ enum nm_command {
 			   0x10 he may not}: the next owner of the cluster */
 	NM_ASK,		/* {u8: 1 a transfer, 2 not of all, u8 value or length}:
 			   this node asks for an operation */
+	NM_DATA,	/* {u8 sender, u8 how, u8 op, u16 offset in tenths, u16
+			   length}: DATA, sealed, of bytes made up */
 	NM_COMMANDS
 };
 
