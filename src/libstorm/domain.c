@@ -1,28 +1,18 @@
 /*
  * domain.c - the public interface of storm.h: an owner, a network and a thread
- * that runs them.  One lock guards the owner; callers wait on one
- * condition.  TEST-EVENT (Algorithm 11) is here: an event is a word that the
- * thread writes and anybody may poll or block on.
+ * that runs them (runner.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "clock.h"
 #include "domain_private.h"
+#include "event.h"
 #include "idset.h"
 #include "owner.h"
 #include "runner.h"
-
-struct storm_event {
-	struct storm_shared *sh;	/* outlives the domain */
-	storm_domain_t *domain;	/* there as long as it is PENDING */
-	struct storm_outcome out;
-	uint64_t len;
-	void *map;		/* of a file that it sends; NULL: the caller's */
-};
 
 struct note {			/* a callback, to be made without the lock */
 	struct note *next;
@@ -58,11 +48,8 @@ static void on_opened(void *arg, struct storm_outcome *out)
 
 static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
 {
-	storm_domain_t *d = arg;
-	storm_event_t *e = token;
-
-	e->out = *out;
-	pthread_cond_broadcast(&d->sh->cond);
+	(void) arg;
+	event_ended(token, out);
 }
 
 /* Who is in storm_compare_and_write(). */
@@ -283,25 +270,6 @@ int storm_domain_open(storm_domain_t *d)
 	return err;
 }
 
-/* The caller may keep its outcome longer than the domain does. */
-static void give(struct storm_outcome *out, const struct storm_outcome *from)
-{
-	if (!out)
-		return;
-	*out = *from;
-	out->faults = NULL;
-	out->faults_kept = 0;
-	if (from->faults_kept) {
-		size_t n = from->faults_kept * sizeof(*from->faults);
-
-		out->faults = malloc(n);
-		if (out->faults) {
-			memcpy(out->faults, from->faults, n);
-			out->faults_kept = from->faults_kept;
-		}
-	}
-}
-
 int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 {
 	int err = STORM_OK;
@@ -312,7 +280,7 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 	if (d->opened.state != STORM_DONE)
 		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
 					      STORM_ECLOSED;
-	give(out, &d->opened);
+	outcome_give(out, &d->opened);
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
@@ -345,75 +313,32 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 				     const struct storm_target *to,
 				     const void *buf, uint64_t len)
 {
-	storm_event_t *e = calloc(1, sizeof(*e));
-	int err;
+	storm_event_t *e;
 
-	if (!e)
-		return NULL;
-	e->sh = d->sh;
-	e->domain = d;
-	e->len = len;
 	pthread_mutex_lock(&d->sh->lock);
-	err = storm_owner_xfer(d->owner, P, to, buf, len, e, storm_shared_now(d->sh));
-	d->sh->users += !err;
-	pthread_mutex_unlock(&d->sh->lock);
-	if (err) {
-		free(e);
-		return NULL;
+	e = event_new(d->sh, len);
+	if (e)
+		e->domain = d;
+	if (e && storm_owner_xfer(d->owner, P, to, buf, len, e,
+				  storm_shared_now(d->sh))) {
+		event_drop(e);
+		e = NULL;
 	}
-	storm_runner_wake(&d->runner);
+	pthread_mutex_unlock(&d->sh->lock);
+	if (e)
+		storm_runner_wake(&d->runner);
 	return e;
 }
 
-bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
-		      struct storm_outcome *out)
+void domain_forget(storm_domain_t *d, storm_event_t *e)
 {
-	struct storm_shared *sh = e->sh;
-	bool done;
-
-	pthread_mutex_lock(&sh->lock);
-	while (block && e->out.state == STORM_PENDING &&
-	       storm_shared_wait(sh, deadline))
-		;
-	done = e->out.state != STORM_PENDING;
-	if (done)
-		give(out, &e->out);
-	pthread_mutex_unlock(&sh->lock);
-	return done;
+	storm_owner_forget(d->owner, e, storm_shared_now(d->sh));
+	storm_runner_wake(&d->runner);
 }
 
-void storm_event_destroy(storm_event_t *e)
+uint64_t domain_progress(storm_domain_t *d, const storm_event_t *e)
 {
-	if (!e)
-		return;
-	pthread_mutex_lock(&e->sh->lock);
-	if (e->out.state == STORM_PENDING) {
-		storm_owner_forget(e->domain->owner, e,
-				   storm_shared_now(e->sh));
-		storm_runner_wake(&e->domain->runner);
-	}
-	storm_shared_leave(e->sh);
-	storm_outcome_clear(&e->out);
-	if (e->map)
-		munmap(e->map, (size_t) e->len);
-	free(e);
-}
-
-void event_keep_map(storm_event_t *e, void *map, size_t len)
-{
-	e->map = map;
-	e->len = len;
-}
-
-uint64_t storm_event_progress(storm_event_t *e)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&e->sh->lock);
-	n = e->out.state != STORM_PENDING ? e->len :
-	    storm_owner_progress(e->domain->owner, e);
-	pthread_mutex_unlock(&e->sh->lock);
-	return n;
+	return storm_owner_progress(d->owner, e);
 }
 
 uint64_t domain_now(const storm_domain_t *d)
@@ -463,7 +388,7 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 		while (!c.done)
 			storm_shared_wait(d->sh, 0);
 	}
-	give(out, &c.out);
+	outcome_give(out, &c.out);
 	storm_outcome_clear(&c.out);
 	pthread_mutex_unlock(&d->sh->lock);
 	return c.result;

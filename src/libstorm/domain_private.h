@@ -22,7 +22,4 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 uint64_t domain_now(const storm_domain_t *d);
 void domain_sleep(const storm_domain_t *d, uint64_t ns);
 
-/* To be unmapped when the event is destroyed. */
-void event_keep_map(storm_event_t *e, void *map, size_t len);
-
 #endif

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "domain_private.h"
+#include "event.h"
 
 storm_event_t *storm_transfer_file(storm_domain_t *d,
 				   const struct storm_idset *P, int fd,
@@ -39,7 +39,7 @@ storm_event_t *storm_transfer_file(storm_domain_t *d,
 	errno = 0;		/* from here on it is not the file's fault */
 	e = storm_xfer_and_signal(d, P, to, map, len);
 	if (e)
-		event_keep_map(e, map, len);
+		e->map = map;	/* unmapped with it */
 	else if (map)
 		munmap(map, len);
 	return e;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event.h"
 #include "node_private.h"
 
 /* A file in hand, and the answer that the Manager waits for: it is given from
@@ -274,6 +275,18 @@ static void acked(void *host, void *ctx, uint8_t kind,
 	(void) ids;
 }
 
+/* An operation that this node asked for: the token is its event. */
+static void requested(void *host, void *ctx, void *token,
+		      enum storm_compare result, struct storm_outcome *out)
+{
+	storm_event_t *e = token;
+
+	(void) host;
+	(void) ctx;
+	e->result = result;
+	event_ended(e, out);
+}
+
 /* ------------------------------------------------------------- who may OPEN --- */
 
 struct node_check {
@@ -367,5 +380,5 @@ const struct storm_nm_ops node_host_ops = {
 	.file_begin = file_begin, .file_write = file_write,
 	.file_read = file_read, .file_stage = file_stage,
 	.file_commit = file_commit, .file_end = file_end,
-	.event = on_event, .acked = acked,
+	.event = on_event, .acked = acked, .requested = requested,
 };

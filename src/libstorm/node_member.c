@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "event.h"
 #include "node_private.h"
 
 void storm_member_release(storm_member_t *m)
@@ -93,4 +94,62 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 	}
 	pthread_mutex_unlock(&m->sh->lock);
 	return err;
+}
+
+/* ------------------------------------------------- primitives of this node --- */
+
+/* Locked.  Ask the owner for something, as the event that it makes. */
+static storm_event_t *asked(storm_member_t *m, storm_event_t *e, int err)
+{
+	if (err) {
+		event_drop(e);
+		return NULL;
+	}
+	storm_runner_wake(&m->node->runner);
+	return e;
+}
+
+storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
+					    const struct storm_idset *P,
+					    const struct storm_target *to,
+					    const void *buf, size_t len)
+{
+	storm_event_t *e = NULL;
+
+	pthread_mutex_lock(&m->sh->lock);
+	if (m->node)
+		e = event_new(m->sh, len);
+	if (e)
+		e = asked(m, e, storm_nm_xfer(m->node->nm, m->session, P, to,
+					      buf, len, e));
+	pthread_mutex_unlock(&m->sh->lock);
+	return e;
+}
+
+enum storm_compare
+storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
+			       uint32_t var, enum storm_relation rel,
+			       uint64_t value,
+			       const struct storm_assign *write,
+			       struct storm_outcome *out)
+{
+	struct storm_outcome none = { .state = STORM_ABORTED };
+	enum storm_compare result = STORM_FAILED;
+	storm_event_t *e = NULL;
+
+	pthread_mutex_lock(&m->sh->lock);
+	if (m->node)
+		e = event_new(m->sh, 0);
+	if (e)
+		e = asked(m, e, storm_nm_compare(m->node->nm, m->session, P,
+						 var, rel, value, write, e));
+	while (e && e->out.state == STORM_PENDING)
+		storm_shared_wait(m->sh, 0);
+	outcome_give(out, e ? &e->out : &none);
+	if (e) {
+		result = e->result;
+		event_drop(e);
+	}
+	pthread_mutex_unlock(&m->sh->lock);
+	return result;
 }

@@ -441,6 +441,27 @@ int storm_member_own_set(storm_member_t *m, enum storm_own_var var,
 			 uint64_t value);
 
 /*
+ * XFER-AND-SIGNAL by this node: as storm_xfer_and_signal(), ordered by the owner
+ * among all operations of the domain, but for files, and no more than a datagram
+ * holds: some 1200 bytes.  buf is copied.  Where the domain is lost before the
+ * answer, the outcome is UNKNOWN.  A PENDING one cannot be called off: its event
+ * may be destroyed all the same.  NULL as there, or too much.  Any thread.
+ */
+storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
+					    const struct storm_idset *P,
+					    const struct storm_target *to,
+					    const void *buf, size_t len);
+
+/* COMPARE-AND-WRITE by this node: as storm_compare_and_write(), and always one of
+ * the ordered operations.  Blocks.  Any thread. */
+enum storm_compare
+storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
+			       uint32_t var, enum storm_relation rel,
+			       uint64_t value,
+			       const struct storm_assign *write,
+			       struct storm_outcome *out);
+
+/*
  * Tell the owner of ids (nodes or tasks) by kind and code, see struct
  * storm_report: until he has acknowledged it, and combined with what the others
  * say.  STORM_EINVAL: no such kind; STORM_ECLOSED; STORM_ENOMEM.  Any thread.

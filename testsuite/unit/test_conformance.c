@@ -47,6 +47,37 @@ static bool holds(uint64_t a, enum storm_relation rel, uint64_t b)
 	       rel == STORM_EQ ? a == b : a != b;
 }
 
+/* By a node, or by the owner (NODES). */
+static enum storm_state by(uint32_t who, const struct storm_idset *P,
+			   const struct storm_target *to, const void *buf,
+			   size_t len)
+{
+	struct storm_outcome out;
+	enum storm_state state;
+	storm_event_t *e;
+
+	if (who == NODES)
+		return transfer(P, to, buf, len, NULL);
+	e = storm_member_xfer_and_signal(member[who], P, to, buf, len);
+	must(e && storm_test_event(e, true, PATIENCE, &out));
+	state = out.state;
+	storm_outcome_clear(&out);
+	storm_event_destroy(e);
+	return state;
+}
+
+static enum storm_compare ask(uint32_t who, const struct storm_idset *P,
+			      uint32_t var, enum storm_relation rel,
+			      uint64_t value, const struct storm_assign *w,
+			      struct storm_outcome *out)
+{
+	if (who == NODES)
+		return storm_compare_and_write(domain, P, var, rel, value, w,
+					       out);
+	return storm_member_compare_and_write(member[who], P, var, rel, value,
+					      w, out);
+}
+
 static void a_transfer(struct rnd *r, const struct storm_idset *P, bool all)
 {
 	struct storm_target to = {
@@ -58,7 +89,8 @@ static void a_transfer(struct rnd *r, const struct storm_idset *P, bool all)
 	uint8_t data[AREA];
 
 	rnd_fill(r, data, len);
-	must(transfer(all ? NULL : P, &to, data, len, NULL) == STORM_DONE);
+	must(by(below(r, NODES + 1), all ? NULL : P, &to, data, len) ==
+	     STORM_DONE);
 	for (uint32_t i = 0; i < NODES; i++) {
 		if (!all && !storm_idset_has(P, i))
 			continue;
@@ -82,9 +114,8 @@ static void a_compare(struct rnd *r, const struct storm_idset *P, bool all)
 			truth &= holds(var >= STORM_GLOBAL(0) ?
 				       model[i].global[n] : model[i].own[var],
 				       rel, value);
-	ck_assert_int_eq(storm_compare_and_write(domain, all ? NULL : P, var,
-						 rel, value, writes ? &w : NULL,
-						 &out),
+	ck_assert_int_eq(ask(below(r, NODES + 1), all ? NULL : P, var, rel,
+			     value, writes ? &w : NULL, &out),
 			 truth ? STORM_TRUE : STORM_FALSE);
 	must(out.state == STORM_DONE && !out.nfaults);
 	storm_outcome_clear(&out);

@@ -457,6 +457,50 @@ START_TEST(test_termination_lost)
 }
 END_TEST
 
+/* What a node asks for when the domain ends; events that nobody asks for. */
+START_TEST(test_requests)
+{
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };
+	struct storm_assign w = { STORM_GLOBAL(0), 7 };
+	struct storm_outcome out;
+	storm_event_t *e[NODES];
+	char much[2000] = "";
+
+	nodes_open();
+	must(storm_member_compare_and_write(member[1], NULL, w.var, STORM_EQ, 0,
+					    &w, &out) == STORM_TRUE);
+	storm_outcome_clear(&out);
+	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 7, NULL,
+				     NULL) == STORM_TRUE);
+	must(storm_member_compare_and_write(member[1], NULL, STORM_VARS,
+					    STORM_EQ, 0, &w, &out) ==
+	     STORM_FAILED && out.state == STORM_ABORTED);
+	storm_event_destroy(storm_member_xfer_and_signal(member[2], NULL, &to,
+							 "x", 1));
+	must(!storm_member_xfer_and_signal(member[2], NULL, &to, much,
+					   sizeof(much)));
+	to.kind = STORM_TARGET_FILE;
+	must(!storm_member_xfer_and_signal(member[2], NULL, &to, "x", 1));
+	to.kind = STORM_TARGET_SEGMENT;
+	to.offset = 8;
+	for (uint32_t i = 0; i < NODES; i++) {
+		e[i] = storm_member_xfer_and_signal(member[i], NULL, &to, "y",
+						    1);
+		must(e[i]);
+	}
+	storm_domain_destroy(domain);
+	domain = NULL;
+	for (uint32_t i = 0; i < NODES; i++) {
+		must(storm_test_event(e[i], true, PATIENCE, &out));
+		storm_outcome_clear(&out);
+		storm_event_destroy(e[i]);
+		must(!storm_member_xfer_and_signal(member[i], NULL, &to, "z",
+						   1));
+	}
+	must(!memcmp(memory[0], "x", 1));
+}
+END_TEST
+
 START_TEST(test_bad_conf)
 {
 	struct storm_node_conf conf = { .name = names[0], .set = set };
@@ -500,6 +544,7 @@ int main(void)
 	tcase_add_test(t, test_transfer_file);
 	tcase_add_test(t, test_termination);
 	tcase_add_test(t, test_termination_lost);
+	tcase_add_test(t, test_requests);
 	tcase_add_test(t, test_bad_conf);
 	suite_add_tcase(s, t);
 	return nodes_main(s);

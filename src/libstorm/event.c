@@ -1,0 +1,107 @@
+/*
+ * event.c - see event.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "event.h"
+
+storm_event_t *event_new(struct storm_shared *sh, uint64_t len)
+{
+	storm_event_t *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->sh = sh;
+	e->len = len;
+	sh->users++;
+	return e;
+}
+
+static void event_free(storm_event_t *e)
+{
+	storm_outcome_clear(&e->out);
+	if (e->map)
+		munmap(e->map, (size_t) e->len);
+	free(e);
+}
+
+void event_drop(storm_event_t *e)
+{
+	e->sh->users--;		/* the end is one of them, too */
+	event_free(e);
+}
+
+void event_ended(storm_event_t *e, const struct storm_outcome *out)
+{
+	e->out = *out;
+	if (e->forgotten)
+		event_drop(e);
+	else
+		pthread_cond_broadcast(&e->sh->cond);
+}
+
+void outcome_give(struct storm_outcome *out, const struct storm_outcome *from)
+{
+	size_t n = from->faults_kept * sizeof(*from->faults);
+
+	if (!out)
+		return;
+	*out = *from;
+	out->faults_kept = 0;
+	out->faults = n ? malloc(n) : NULL;
+	if (out->faults) {
+		memcpy(out->faults, from->faults, n);
+		out->faults_kept = from->faults_kept;
+	}
+}
+
+bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
+		      struct storm_outcome *out)
+{
+	struct storm_shared *sh = e->sh;
+	bool done;
+
+	pthread_mutex_lock(&sh->lock);
+	while (block && e->out.state == STORM_PENDING &&
+	       storm_shared_wait(sh, deadline))
+		;
+	done = e->out.state != STORM_PENDING;
+	if (done)
+		outcome_give(out, &e->out);
+	pthread_mutex_unlock(&sh->lock);
+	return done;
+}
+
+void storm_event_destroy(storm_event_t *e)
+{
+	struct storm_shared *sh;
+
+	if (!e)
+		return;
+	sh = e->sh;
+	pthread_mutex_lock(&sh->lock);
+	if (e->out.state == STORM_PENDING && !e->domain) {
+		e->forgotten = true;	/* by now it is the owner's affair */
+		pthread_mutex_unlock(&sh->lock);
+		return;
+	}
+	if (e->out.state == STORM_PENDING)
+		domain_forget(e->domain, e);
+	storm_shared_leave(sh);
+	event_free(e);
+}
+
+uint64_t storm_event_progress(storm_event_t *e)
+{
+	uint64_t n = e->len;
+
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->out.state == STORM_PENDING)
+		n = e->domain ? domain_progress(e->domain, e) : 0;
+	pthread_mutex_unlock(&e->sh->lock);
+	return n;
+}
