@@ -460,7 +460,8 @@ END_TEST
 /* What a node asks for when the domain ends; events that nobody asks for. */
 START_TEST(test_requests)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+				   .remote_event = 1 };
 	struct storm_assign w = { STORM_GLOBAL(0), 7 };
 	struct storm_outcome out;
 	storm_event_t *e[NODES];
@@ -477,6 +478,9 @@ START_TEST(test_requests)
 	     STORM_FAILED && out.state == STORM_ABORTED);
 	storm_event_destroy(storm_member_xfer_and_signal(member[2], NULL, &to,
 							 "x", 1));
+	for (uint32_t i = 0; i < NODES; i++)
+		must(!storm_member_test_event(member[i], 1, true, PATIENCE) &&
+		     memory[i][0] == 'x');
 	must(!storm_member_xfer_and_signal(member[2], NULL, &to, much,
 					   sizeof(much)));
 	to.kind = STORM_TARGET_FILE;
@@ -497,7 +501,6 @@ START_TEST(test_requests)
 		must(!storm_member_xfer_and_signal(member[i], NULL, &to, "z",
 						   1));
 	}
-	must(!memcmp(memory[0], "x", 1));
 }
 END_TEST
 
