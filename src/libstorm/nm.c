@@ -772,17 +772,20 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 /* ------------------------------------------------------------------ timers --- */
 
 /* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
- * while has heard nobody: that says nothing of them. */
+ * while, or does not hear the owner either, has heard nobody: that says nothing
+ * of them. */
 static uint64_t silent_children(struct nm_session *s, uint64_t now)
 {
 	bool slept = now > s->ticked + s->open->heartbeat;
+	bool deaf = now > s->owner_heard + s->open->dead_timeout / 2 &&
+		    now > s->owner_heard + 2 * s->open->heartbeat;
 	uint64_t next = STORM_NEVER;
 
 	for (uint32_t i = 0; i < s->children; i++) {
 		struct storm_child *c = &s->child[i];
 		uint64_t t;
 
-		if (slept)
+		if (slept || deaf)
 			c->last_heard = now;
 		/* At the opening it may still be on its way.  Later it was a
 		 * member when it became our child: one that died just before
