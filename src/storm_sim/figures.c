@@ -186,6 +186,9 @@ json_object *figures_whole(struct run *r, double wall)
 	json_object_object_add(o, "simulated_seconds", real(
 		(double) (storm_sim_now(r->sim) - r->start) / 1e9));
 	json_object_object_add(o, "wall_seconds", real(wall));
+	json_object_object_add(o, "cpu_seconds", real(
+		(double) (use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+		(double) (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6));
 	json_object_object_add(o, "peak_memory_bytes", json_object_new_int64(
 		(int64_t) use.ru_maxrss * 1024));
 	json_object_object_add(o, "violation", r->bad ?
