@@ -251,6 +251,7 @@ static void open_children(struct nm_session *s)
 		if (c->invited)
 			continue;
 		c->invited = true;
+		s->open->late |= s->link.epoch > s->open->epoch;
 		buf = storm_open_stream(s->open, c->node, &len);
 		rc = buf ? s->link.t->ops->send_stream(s->link.t,
 				nm_addr(s, c->node), s->link.session, c->node,

@@ -35,7 +35,10 @@ struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster)
 void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 {
 	if (!from) {
-		s->outside = s->open->cluster && !s->open->founding;
+		/* When a domain is founded there is nothing to remember; but
+		 * who is told of it later than at first may have been in it. */
+		s->outside = s->open->cluster &&
+			     (!s->open->founding || s->open->late);
 		return;
 	}
 	s->host_session = from->host_session;

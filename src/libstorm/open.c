@@ -1,7 +1,7 @@
 /*
  * open.c - see open.h.  A stream is
  *
- *   u32 magic, u16 version, u16 0, u32 node addressed,
+ *   u32 magic, u16 version, u16 late, u32 node addressed,
  *   u32 n, n bytes of credential, u32 m, m bytes of body
  *
  * and the credential's payload is {session key, SHA-256(body)}: whoever can
@@ -257,7 +257,7 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 		return NULL;
 	storm_put32(&b, STORM_WIRE_MAGIC);
 	storm_put16(&b, STORM_WIRE_VERSION);
-	storm_put16(&b, 0);
+	storm_put16(&b, o->late);
 	storm_put32(&b, node);
 	storm_put32(&b, (uint32_t) cl);
 	storm_put(&b, o->cred, cl);
@@ -268,7 +268,7 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 }
 
 struct frame {
-	uint16_t version;
+	uint16_t version, late;
 	uint32_t self;
 	const uint8_t *cred, *body;
 	size_t cred_len, body_len;
@@ -281,7 +281,8 @@ static int frame_parse(struct frame *f, const void *buf, size_t len)
 	if (storm_get32(&i) != STORM_WIRE_MAGIC)
 		return STORM_EINVAL;
 	f->version = storm_get16(&i);
-	if (storm_get16(&i) != 0)
+	f->late = storm_get16(&i);
+	if (f->late > 1)
 		return STORM_EINVAL;
 	f->self = storm_get32(&i);
 	f->cred_len = storm_get32(&i);
@@ -410,6 +411,7 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 		return STORM_ENOMEM;
 	err = STORM_ENOMEM;
 	o->self = f.self;
+	o->late = f.late;
 	o->cred = malloc(f.cred_len + 1);
 	o->body = malloc(f.body_len);
 	if (!o->cred || !o->body)

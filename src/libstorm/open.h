@@ -55,6 +55,7 @@ struct storm_open {
 	uint64_t session;	/* first 8 bytes of SHA-256(body) */
 	/* from the stream */
 	uint32_t self;
+	bool late;		/* sent when its first epoch was over */
 	/* from the body */
 	uint8_t nonce[STORM_NONCE_LEN];	/* random: no session can be guessed */
 	uint32_t job_id, step_id, step_het;

@@ -222,8 +222,12 @@ void owner_superseded(struct storm_owner *o, uint64_t now)
 int owner_invite(struct storm_owner *o, uint32_t node)
 {
 	size_t len;
-	uint8_t *buf = storm_open_stream(o->open, node, &len);
-	int rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
+	uint8_t *buf;
+	int rc;
+
+	o->open->late = o->link.epoch > o->open->epoch;
+	buf = storm_open_stream(o->open, node, &len);
+	rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
 					      o->open->session, node, buf, len)
 		     : -ENOMEM;
 

@@ -514,8 +514,8 @@ START_TEST(test_tampered)
 	for (size_t i = 0; i < len; i++) {
 		int err;
 
-		if (i >= 8 && i < 12)
-			continue;	/* the node addressed */
+		if (i >= 7 && i < 12)
+			continue;	/* late or not; the node addressed */
 		p[i] ^= 1;
 		err = verdict(p, len);
 		must(err);
@@ -577,6 +577,8 @@ START_TEST(test_frame)
 	payload_cut = 0;
 	p[5] = STORM_WIRE_VERSION;
 	p[7] = 1;
+	ck_assert_int_eq(verdict(p, len), STORM_OK);
+	p[7] = 2;
 	ck_assert_int_eq(verdict(p, len), STORM_EINVAL);
 	p[7] = 0;
 	p[0] = 'G';
