@@ -14,6 +14,13 @@
  * clock, node numbers are positions in the domain's list and mean nothing
  * outside it.
  *
+ * Where a comment does not say otherwise: any thread may call, and the call does
+ * not wait for the network; pointers must not be NULL, what they point to stays
+ * the caller's, and is copied where it is needed longer than the call takes;
+ * errors are enum storm_err, outputs are written on success alone.  Sections and
+ * algorithms are the paper's.  Each call has a page in section 3 of the manual,
+ * libstorm(7) is about all of them.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_H
@@ -55,7 +62,8 @@ enum storm_err {
 	STORM_ERANGE_ = 19	/* one past the last; not an error */
 };
 
-/* A short sentence in lower case; never NULL, also for unknown numbers. */
+/* A short sentence in lower case, not to be freed; never NULL, also for unknown
+ * numbers. */
 const char *storm_strerror(int err);
 
 /* ------------------------------------------------------------ logging --- */
@@ -65,9 +73,10 @@ enum storm_log_level {
 };
 typedef void (*storm_log_fn)(enum storm_log_level level, const char *msg);
 
-/* Where messages go; NULL: stderr, warnings and errors only.  Not thread-safe:
- * set it once, before anything else. */
+/* Where messages go, called by any thread with one line; NULL: stderr, warnings
+ * and errors only.  Not thread-safe: set it once, before anything else. */
 void storm_log_set(storm_log_fn fn);
+/* Say something there, as printf() and with %m. */
 void storm_log(enum storm_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -88,7 +97,7 @@ struct storm_node {
 	struct storm_addr addr;	/* where its agent listens */
 };
 
-/* An IPv4 address as text and a port.  STORM_EINVAL: it is none. */
+/* From an IPv4 address as text and a port.  STORM_EINVAL: it is none. */
 int storm_addr_set(struct storm_addr *a, const char *ip, uint16_t port);
 
 /* Inclusive ranges, ascending and disjoint: nodes or tasks.  A set that is
@@ -99,8 +108,8 @@ struct storm_idset { struct storm_range *r; uint32_t count, room; };
  * it was. */
 int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last);
 bool storm_idset_has(const struct storm_idset *s, uint32_t id);
-uint64_t storm_idset_size(const struct storm_idset *s);
-void storm_idset_clear(struct storm_idset *s);	/* empties and frees */
+uint64_t storm_idset_size(const struct storm_idset *s);	/* how many ids */
+void storm_idset_clear(struct storm_idset *s);	/* empties, frees what it held */
 
 /* A node set P of an operation has at most so many ranges: it travels in every
  * datagram that says the owner's state. */
@@ -131,6 +140,7 @@ struct storm_settings {
 	uint32_t drop_ppm;	/* test: datagrams dropped on receipt, per million */
 	uint64_t drop_seed;
 };
+/* All of them; nothing was in there that would have to be freed. */
 void storm_settings_default(struct storm_settings *set);
 
 /* ------------------------------------------------------------- domain --- */
@@ -146,7 +156,7 @@ struct storm_fault {
 	int sys;
 };
 
-/* The protocol version that this library speaks. */
+/* The protocol version that this library speaks, as all nodes of a domain do. */
 int storm_protocol_version(void);
 
 /* How an operation ended (architecture: DONE, ABORTED, UNKNOWN). */
@@ -165,6 +175,7 @@ struct storm_outcome {
 	uint32_t nfaults;		/* all of them */
 	uint32_t faults_kept;		/* how many are in the array */
 };
+/* Frees what it holds and leaves it all zeroes.  One thread at a time. */
 void storm_outcome_clear(struct storm_outcome *out);
 
 /* What nodes say of a step: cumulative sets by (kind, code).  A report is
@@ -214,16 +225,20 @@ struct storm_domain_conf {
 	void *arg;
 };
 
-/* Create a domain; nothing is sent yet.  NULL and *err on failure. */
+/* Create a domain; nothing is sent yet, and no thread runs.  The caller frees it
+ * with storm_domain_destroy().  NULL and *err on failure: STORM_EINVAL,
+ * STORM_ENOMEM, or STORM_ESYS where there is no such interface. */
 storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 				    int *err);
 
 /* OPEN it: start the thread, send OPEN down the tree.  Operations that were
- * queued before travel with OPEN.  Returns at once. */
+ * queued before travel with OPEN.  Returns at once.  STORM_EINVAL: it was opened
+ * before; STORM_EAUTH: MUNGE makes no credential; STORM_ESUPERSEDED; STORM_ENOMEM;
+ * STORM_ESYS: no thread. */
 int storm_domain_open(storm_domain_t *d);
 
-/* Wait until every node has answered OPEN.  STORM_OK: all are members;
- * otherwise the first fault's error, out (may be NULL) has all of them and
+/* Wait until every node has answered OPEN, at most open_timeout.  STORM_OK: all are
+ * members (in the cluster domain: all who answered); otherwise the first fault's error, out (may be NULL) has all of them and
  * the domain is good for storm_domain_destroy() alone. */
 int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out);
 
@@ -304,7 +319,8 @@ bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
  */
 void storm_event_destroy(storm_event_t *e);
 
-/* How far a transfer is: bytes written by every member.  Any thread. */
+/* How far a transfer is: bytes written by every node of its set; all of them once it
+ * is no longer PENDING. */
 uint64_t storm_event_progress(storm_event_t *e);
 
 enum storm_relation { STORM_GE, STORM_LT, STORM_EQ, STORM_NE };
@@ -388,7 +404,7 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err);
  * event of theirs is woken.  No other call may be under way on the node. */
 void storm_node_destroy(storm_node_t *n);
 
-/* Where owners find it: struct storm_node's addr. */
+/* Where owners find it: what to put into struct storm_node. */
 void storm_node_address(const storm_node_t *n, struct storm_addr *out);
 
 /*
@@ -519,7 +535,7 @@ struct storm_queue_conf {
 };
 typedef struct storm_queue storm_queue_t;
 
-/* Bytes that it takes in the segment. */
+/* Bytes that it takes in the segment, from its offset on. */
 size_t storm_queue_bytes(const struct storm_queue_conf *conf);
 
 /* The owner's side.  d must outlive it; P (NULL: all members) and conf are
@@ -578,6 +594,7 @@ struct storm_stats {
 	uint32_t epoch;
 	bool multicast;			/* false: the relay was used */
 };
+/* Both at any time between create and destroy. */
 void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out);
 void storm_domain_stats(storm_domain_t *d, struct storm_stats *out);
 
