@@ -528,7 +528,11 @@ inline say_epoch(x, admits)
 }
 
 /* Dead, or slow, or it listens to somebody newer. */
+#ifdef SAVE_AFTER_USE
+#define SILENT(n) (is[n] != MEMBER || pauses > 0)
+#else
 #define SILENT(n) (is[n] != MEMBER || saved_epoch != mine || pauses > 0)
+#endif
 
 /* exclude(): goes to lost when the store is another's */
 #define EXCLUDES(n, unless) \
@@ -693,14 +697,14 @@ proctype owner(byte g)
 	CRASH
 	od;
 own:
-	if
-	:: g >= OPS -> goto done
-	:: else
-	fi;
 	do
 	ADMIT
 	:: break
 	od;
+	if
+	:: g >= OPS -> goto done
+	:: else
+	fi;
 	atomic {
 		own_op[g] = high[g] + 1;
 		party[g] = MEMBERS;
