@@ -57,14 +57,21 @@ static int begin(void)
 	return fd;
 }
 
-/* Slurm's parser goes and reads other files, and waits a minute for one that
- * is not there. */
+/* Slurm's parser goes and reads other files, waits a minute for one that is not
+ * there, and reads freed memory for the message where none is named.  It joins
+ * lines and drops backslashes before it looks. */
 static bool includes(const uint8_t *data, size_t size)
 {
-	for (size_t i = 0; i + 7 <= size; i++)
-		if (!strncasecmp((const char *) data + i, "include", 7))
-			return true;
-	return false;
+	static const char word[] = "include";
+	size_t n = 0;
+
+	for (size_t i = 0; i < size && word[n]; i++) {
+		if (strchr("\\\r\n", data[i]))
+			continue;
+		n = (data[i] | 0x20) == word[n] ? n + 1 :
+		    (data[i] | 0x20) == word[0];
+	}
+	return !word[n];
 }
 
 static void must_be_conf(const struct storm_conf *c)
