@@ -24,7 +24,8 @@ enum storm_decision {
 #define STORM_CAST_CLOSING 0x1	/* the domain ends */
 #define STORM_CAST_ASK 0x2	/* answer now, whatever you have */
 #define STORM_CAST_CHAIN 0x4	/* data go along the chain, not by multicast */
-#define STORM_CAST_FLAGS 0x7
+#define STORM_CAST_DIRECT 0x8	/* your parent is silent: answer to the owner */
+#define STORM_CAST_FLAGS 0xf
 
 struct storm_cast {
 	uint64_t version;	/* of the owner's state; higher wins */

@@ -78,3 +78,11 @@ int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 	c->heard = true;
 	return 1;
 }
+
+void storm_children_asked(struct storm_child *child, uint32_t count,
+			  uint64_t asked)
+{
+	for (uint32_t i = 0; asked && i < count; i++)
+		if (child[i].last_heard < asked)
+			child[i].silent = true;
+}

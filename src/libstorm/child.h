@@ -13,6 +13,7 @@ struct storm_child {
 	uint32_t node;
 	bool heard;			/* in this place of the tree */
 	bool invited;			/* OPEN was sent to it */
+	bool silent;			/* was asked, and did not answer */
 	uint64_t last_heard;
 	struct storm_status status;	/* its latest */
 	struct storm_report_rx rx;
@@ -29,6 +30,10 @@ void storm_children_free(struct storm_child *child, uint32_t count);
  * known; -1: malformed. */
 int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 		     uint32_t count);
+/* They are asked now, and were before at asked: who has said nothing since is
+ * silent. */
+void storm_children_asked(struct storm_child *child, uint32_t count,
+			  uint64_t asked);
 struct storm_child *storm_child_find(struct storm_child *child,
 				     uint32_t count, uint32_t node);
 

@@ -14,6 +14,7 @@
 #define PROGRESS_EVERY (20 * STORM_MS)
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
 #define REFINE_EVERY (4 * STORM_MS)	/* an answer that named who is late */
+#define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
 
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
@@ -148,10 +149,41 @@ static void sum_up(const struct nm_session *s, struct storm_status *st,
 						       NULL);
 }
 
-/* Does it tell the parent what it needs to know? */
-static bool news(const struct nm_session *s, const struct storm_status *st)
+/* Nodes that nobody waits for: below a child that is silent, or late where all
+ * who are late are. */
+static void mute(const struct nm_session *s, struct storm_idset *out)
 {
-	struct storm_status was = s->sent;
+	for (uint32_t i = 0; i < s->children; i++) {
+		const struct storm_child *c = &s->child[i];
+
+		if (c->silent) {
+			storm_tree_subtree(&s->tree, c->node, out);
+		} else if (c->status.flags & STORM_STATUS_SILENT) {
+			storm_idset_union(out, &c->status.behind);
+			storm_idset_union(out, &c->status.unanswered);
+		}
+	}
+}
+
+/* The status as if those were not asked; only its sets are copies. */
+static struct storm_status without(const struct storm_status *st,
+				   const struct storm_idset *nodes)
+{
+	struct storm_status s = *st;
+
+	memset(&s.behind, 0, sizeof(s.behind));
+	memset(&s.unanswered, 0, sizeof(s.unanswered));
+	if (storm_idset_minus(&st->behind, nodes, &s.behind))
+		s.phase = STORM_PHASE_NONE;
+	if (storm_idset_minus(&st->unanswered, nodes, &s.unanswered))
+		s.cmp = 0;
+	return s;
+}
+
+/* Does it tell the parent what it needs to know? */
+static bool tells(const struct nm_session *s, const struct storm_status *st,
+		  struct storm_status was)
+{
 
 	/* to memory it is sent at once, and nobody waits for the beginning */
 	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE &&
@@ -160,6 +192,28 @@ static bool news(const struct nm_session *s, const struct storm_status *st)
 		was.phase = STORM_PHASE_BEGUN;
 	}
 	return storm_status_news(&was, st);
+}
+
+static bool news(const struct nm_session *s, struct storm_status *st)
+{
+	struct storm_idset nodes = { 0 };
+	struct storm_status was, is;
+	bool yes, late = st->behind.count || st->unanswered.count;
+
+	mute(s, &nodes);
+	if (!nodes.count)
+		return tells(s, st, s->sent);
+	is = without(st, &nodes);
+	was = without(&s->sent, &nodes);
+	if (late && !is.behind.count && !is.unanswered.count)
+		st->flags |= STORM_STATUS_SILENT;
+	yes = tells(s, &is, was);
+	storm_idset_clear(&is.behind);
+	storm_idset_clear(&is.unanswered);
+	storm_idset_clear(&was.behind);
+	storm_idset_clear(&was.unanswered);
+	storm_idset_clear(&nodes);
+	return yes;
 }
 
 /* Progress goes up in steps of the window, or at a pace. */
@@ -191,13 +245,15 @@ static void say_status(struct nm_session *s, struct storm_status *st,
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
 							     sizeof(body));
+	struct storm_addr to[2] = { *nm_addr(s, s->parent), s->open->owner };
 	size_t n;
 
 	st->version = ++s->status_version;
 	n = storm_status_pack(st, body, max);
 	if (n)
 		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
-				nm_addr(s, s->parent), 1);
+				to, now < s->direct_until &&
+				    s->parent != STORM_NO_NODE ? 2 : 1);
 	s->status_at = now;
 	s->refine_at = STORM_NEVER;
 	storm_status_free(&s->sent);
@@ -209,7 +265,7 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 	struct storm_status st;
 
 	sum_up(s, &st, now);
-	if (asked || news(s, &st) || moved(s, &st, now) ||
+	if (news(s, &st) || asked || moved(s, &st, now) ||
 	    refines(s, &st, now))
 		say_status(s, &st, now);
 	else
@@ -535,6 +591,18 @@ static void fenced(struct nm_session *s)
 	s->closing = true;
 }
 
+/* The owner asks: who has not answered since it did so before is silent. */
+static void being_asked(struct nm_session *s, bool directly, uint64_t now)
+{
+	s->answering = true;
+	if (directly)
+		s->direct_until = now + DIRECT_TIME;
+	if (now < s->asked_at + SAID_AGAIN)	/* it comes twice */
+		return;
+	storm_children_asked(s->child, s->children, s->asked_at);
+	s->asked_at = now;
+}
+
 static void cast_state(struct nm_session *s, struct storm_cast *c,
 		       uint32_t epoch, uint64_t now)
 {
@@ -578,7 +646,8 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	}
 	if (c->heartbeat > s->var[STORM_VAR_HEARTBEAT])
 		s->var[STORM_VAR_HEARTBEAT] = c->heartbeat;
-	s->answering |= asked;
+	if (asked)
+		being_asked(s, c->flags & STORM_CAST_DIRECT, now);
 	if (!s->outside)
 		nm_xfer_cast(s, now);
 	nm_status(s, asked, now);
@@ -617,7 +686,8 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
 				      s->open->count))
 			break;
-		if (s->children && c.version >= s->cast.version)
+		if (s->children && c.version >= s->cast.version &&
+		    !(c.flags & STORM_CAST_DIRECT))
 			keep(&s->said, rx, now);
 		cast_state(s, &c, h->epoch, now);
 		return;
@@ -692,8 +762,10 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		return;
 	if (!owner)
 		c = child_of(s, h->sender);
-	if (c)
+	if (c) {
 		c->last_heard = now;
+		c->silent = false;
+	}
 	switch ((enum storm_msg) h->type) {
 	case STORM_MSG_CAST:
 		if (!owner)

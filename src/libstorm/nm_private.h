@@ -90,6 +90,8 @@ struct nm_session {
 	struct storm_status sent;	/* as last told to the parent */
 	uint64_t status_version, status_at;
 	bool answering;			/* the owner asked who is late */
+	uint64_t asked_at;		/* ... last, 0: never */
+	uint64_t direct_until;		/* it hears us past a silent parent */
 	uint64_t refine_at;		/* less of them are: tell it then */
 	struct storm_reports all, mine;
 	struct storm_idset acked[STORM_REPORT_KINDS];

@@ -587,7 +587,7 @@ static void nack(struct nm_session *s, uint64_t from, uint64_t below,
 		return;
 	storm_put32(&head, n);
 	to = taker(s, to);
-	if (x->tries > 2 && to != STORM_NO_NODE)
+	if ((x->tries > 2 || now < s->direct_until) && to != STORM_NO_NODE)
 		to = taker(s, storm_tree_parent(&s->tree, to));
 	if (x->tries > 5)
 		to = STORM_NO_NODE;

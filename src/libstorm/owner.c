@@ -87,8 +87,8 @@ static void relay(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		  size_t len, bool (*to_child)(const struct storm_owner *o,
 					       const struct storm_child *c))
 {
-	struct storm_addr to[64];
-	size_t n = 0;
+	struct storm_addr to[64 + ADOPTED_MAX];
+	size_t n = to_child ? 0 : owner_round_addrs(o, to);
 
 	for (uint32_t i = 0; i < o->children; i++)
 		if (!to_child || to_child(o, &o->child[i]))
@@ -192,6 +192,23 @@ static bool owes(const struct storm_owner *o, const struct storm_child *c)
 	return late;
 }
 
+/* Those below silent ones: with all below them, and to answer past those. */
+static void ask_adopted(struct storm_owner *o)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_addr to[ADOPTED_MAX];
+	size_t n = owner_round_addrs(o, to);
+	size_t len = state(o, STORM_CAST_ASK, body);
+
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
+				o->cast.op, body, len, to, n);
+	len = state(o, STORM_CAST_ASK | STORM_CAST_DIRECT, body);
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, 0, o->cast.op, body,
+				len, to, n);
+}
+
 /* Only those are asked that have not answered: no news of the others is good
  * news. */
 static void ask(struct storm_owner *o, uint64_t now)
@@ -200,7 +217,12 @@ static void ask(struct storm_owner *o, uint64_t now)
 		owner_xfer_ask(o);
 	if (by_group(o))
 		owner_cast(o, 0);
+	for (uint32_t i = 0; i < o->children; i++)
+		if (owes(o, &o->child[i]))
+			storm_children_asked(&o->child[i], 1, o->round_at);
 	relay_state(o, STORM_CAST_ASK, owes);
+	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
+		ask_adopted(o);
 	o->asked_at = 0;	/* what it takes now is not measured */
 	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
 							o->ask_every * 8 / 5;
@@ -282,6 +304,7 @@ void owner_sum_up(struct storm_owner *o)
 		storm_status_merge(&st, &a, &o->tree, o->child[i].node,
 				   o->child[i].heard ? &o->child[i].status :
 						       NULL);
+	owner_round_merge(o, &st, &a);
 	storm_status_free(&o->sum);
 	o->sum = st;
 }
@@ -510,6 +533,9 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
 	    now >= o->said_at + SAID_AGAIN)
 		owner_tell(o, c->node);
+	if (o->phase == OWNER_OPEN && owes(o, c) &&
+	    owner_round_heard(o, c, now))
+		ask_adopted(o);
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
 			    o->sum.repaired : o->stats.repaired;
 	advance(o, now);
@@ -584,8 +610,12 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 	if (storm_link_open(&o->link, &h, true, rx, &p))
 		return;
 	c = storm_child_find(o->child, o->children, h.sender);
-	if (c)
+	if (!c && h.type == STORM_MSG_STATUS)
+		c = owner_round_find(o, h.sender);
+	if (c) {
 		c->last_heard = now;
+		c->silent = false;
+	}
 	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
 	    owner_is_cluster(o))
 		behind_the_times(o, h.sender, p.body, p.len);
@@ -956,6 +986,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_reports_clear(&o->reports);
 	storm_cast_free(&o->cast);
 	storm_idset_clear(&o->joining);
+	owner_round_end(o);
 	free(o->heir);
 	free(o->faults.f);
 	storm_tree_free(&o->tree);

@@ -98,6 +98,7 @@ static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
 	o->link.epoch++;
 	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
 			      now);
+	owner_round_end(o);
 	if (owner_is_cluster(o))
 		owner_open_children(o);
 	return STORM_OK;

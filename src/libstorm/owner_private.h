@@ -15,6 +15,8 @@
 #include "owner.h"
 #include "request.h"
 
+#define ADOPTED_MAX 64
+
 enum owner_phase {
 	OWNER_NEW, OWNER_OPENING, OWNER_PROBING, OWNER_OPEN, OWNER_FAILED,
 	OWNER_CLOSED
@@ -96,6 +98,13 @@ struct storm_owner {
 	uint8_t acks;			/* kinds, a bit each */
 	bool acks_said;			/* once; they go again */
 	bool lossy;			/* a datagram of ours was lost */
+	/* children of nodes that are silent, heard directly meanwhile */
+	struct owner_adopted {
+		struct storm_child c;
+		uint32_t of;		/* the silent one */
+	} adopted[ADOPTED_MAX];
+	uint32_t nadopted;
+	uint64_t round_at;	/* when those who are late were asked last */
 	struct storm_reports reports;
 	struct storm_status sum;	/* of all subtrees */
 	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
@@ -122,6 +131,21 @@ void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		     size_t len);
 /* What the subtrees say of the operation under way, together. */
 void owner_sum_up(struct storm_owner *o);
+/* owner_round.c: past nodes that are silent to their children. */
+/* Those who are late are being asked; false: none of those below silent ones. */
+bool owner_round_ask(struct storm_owner *o, uint64_t now);
+/* A child that has not answered for all said this; true: somebody more is to be
+ * asked past a silent one. */
+bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
+		       uint64_t now);
+/* The sum of the tree has them as late: take their own word. */
+void owner_round_merge(struct storm_owner *o, struct storm_status *st,
+		       const struct storm_asked *a);
+struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node);
+/* Of those adopted, at most ADOPTED_MAX; how many. */
+size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to);
+void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
+
 /* Something new is asked of all: tell them, and wait for their answers. */
 void owner_put(struct storm_owner *o, uint64_t now);
 /* Time is up: these are to blame. */

@@ -315,6 +315,48 @@ void storm_status_merge(struct storm_status *into,
 	merge_faults(into, child);
 }
 
+/* Of late only those of the subtree that its own word names. */
+static int less_late(struct storm_idset *late, const struct storm_tree *t,
+		     uint32_t node, const struct storm_idset *named)
+{
+	struct storm_idset sub = { 0 }, here = { 0 }, left = { 0 };
+	int err = storm_tree_subtree(t, node, &sub);
+
+	if (!err)
+		err = storm_idset_minus(&sub, named, &here);
+	if (!err)
+		err = storm_idset_minus(late, &here, &left);
+	storm_idset_clear(&sub);
+	storm_idset_clear(&here);
+	if (err) {
+		storm_idset_clear(&left);
+		return err;
+	}
+	storm_idset_clear(late);
+	*late = left;
+	return 0;
+}
+
+void storm_status_merge_round(struct storm_status *into,
+			      const struct storm_asked *a,
+			      const struct storm_tree *t, uint32_t node,
+			      const struct storm_status *own)
+{
+	if (reached(own, a) && !less_late(&into->behind, t, node, &own->behind)
+	    && own->op == a->op) {
+		if (own->phase < into->phase)
+			into->phase = own->phase;
+		into->flags |= own->flags & STORM_STATUS_NO;
+	}
+	if (a->cmp && own->cmp == a->cmp &&
+	    !less_late(&into->unanswered, t, node, &own->unanswered))
+		into->cmp_false |= own->cmp_false;
+	merge_last(into, own);
+	if (storm_idset_union(&into->fresh, &own->fresh))
+		into->phase = STORM_PHASE_NONE;
+	merge_faults(into, own);
+}
+
 /* How far all of the subtree has come, no matter who speaks of it. */
 static uint8_t whole(const struct storm_status *s)
 {

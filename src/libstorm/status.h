@@ -24,7 +24,8 @@ enum storm_phase {
 #define STORM_STATUS_LACKS 0x8		/* some node has not heard of op */
 #define STORM_STATUS_COMMITTED 0x10	/* somebody took COMMIT for last */
 #define STORM_STATUS_JOIN 0x20		/* from outside: let me in */
-#define STORM_STATUS_FLAGS 0x3f
+#define STORM_STATUS_SILENT 0x40	/* who is late does not even answer */
+#define STORM_STATUS_FLAGS 0x7f
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_BEHIND_KEPT 32		/* ranges */
@@ -82,6 +83,12 @@ void storm_status_merge(struct storm_status *into,
 			const struct storm_asked *a,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child);
+/* node's parent is silent, and node's own word is at hand: into, which has the
+ * silent one's subtree as late, claims what node's does. */
+void storm_status_merge_round(struct storm_status *into,
+			      const struct storm_asked *a,
+			      const struct storm_tree *t, uint32_t node,
+			      const struct storm_status *own);
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys);
 /* Is the node lost to the domain (or was it never in), or did just an

@@ -181,7 +181,7 @@ START_TEST(test_refused)
 	uint8_t buf[256];
 	size_t len;
 
-	REFUSED(flags = 0x8);
+	REFUSED(flags = 0x10);
 	REFUSED(flags = 0x80);
 	REFUSED(sent = 0x100001);
 	REFUSED(decision = STORM_ABORT + 1);

@@ -589,6 +589,46 @@ START_TEST(test_silent)
 }
 END_TEST
 
+/* A silent child is gone round: what its own children say counts as far as they
+ * say it, and it stays late itself. */
+START_TEST(test_round)
+{
+	struct storm_asked ask = asks();
+	struct storm_idset late = { 0 };
+	struct storm_status a, c;
+	struct storm_tree t;
+
+	storm_tree_init(&t, 20, 4);		/* below 0: 4, 5, 6, 7 */
+	own(&a, 3);
+	storm_status_merge(&a, &ask, &t, 0, NULL);
+	must(storm_idset_size(&a.behind) == 5);
+	own(&c, 3);
+	c.cmp_false = true;
+	storm_status_merge_round(&a, &ask, &t, 5, &c);
+	must(!storm_idset_has(&a.behind, 5) && !storm_idset_has(&a.unanswered, 5));
+	must(storm_idset_size(&a.behind) == 4 && a.cmp_false);
+	/* one that is late itself, of an older question, or names somebody */
+	c.op = 2;
+	c.cmp = 1;
+	storm_status_merge_round(&a, &ask, &t, 6, &c);
+	must(storm_idset_has(&a.behind, 6) && storm_idset_has(&a.unanswered, 6));
+	c.op = 3;
+	c.cmp = 2;
+	c.phase = STORM_PHASE_BEGUN;
+	must(!storm_idset_add(&c.behind, 6, 6));
+	storm_status_merge_round(&a, &ask, &t, 6, &c);
+	must(storm_idset_has(&a.behind, 6) && !storm_idset_has(&a.unanswered, 6));
+	ck_assert_uint_eq(a.phase, STORM_PHASE_BEGUN);
+	storm_idset_clear(&c.behind);
+	for (uint32_t n = 4; n < 8; n++)
+		storm_status_merge_round(&a, &ask, &t, n, &c);
+	must(!storm_idset_add(&late, 0, 0));
+	must(same_set(&late, &a.behind) && same_set(&late, &a.unanswered));
+	storm_idset_clear(&late);
+	storm_status_free(&a);
+}
+END_TEST
+
 /* What is asked for follows from the state. */
 START_TEST(test_asked)
 {
@@ -883,6 +923,7 @@ int main(void)
 	tcase_add_test(t, test_other_operation);
 	tcase_add_test(t, test_compare);
 	tcase_add_test(t, test_silent);
+	tcase_add_test(t, test_round);
 	tcase_add_test(t, test_asked);
 	tcase_add_test(t, test_faults);
 	tcase_add_test(t, test_faults_counted_to_the_end);

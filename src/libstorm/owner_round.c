@@ -1,0 +1,154 @@
+/*
+ * owner_round.c - past a node that does not answer.  A node of the combining
+ * tree that is descheduled silences all below it: what it would combine does
+ * not come, and the others' operations would wait for it (Pakin's thesis, section
+ * 4.6, on unresponsive nodes).  So the owner asks the silent one's children to
+ * answer to it directly for a while, and takes their word in the place of his.
+ * What he himself owes nobody can say for him: an operation over a node set
+ * that he is in waits for him.  All of it is soft: it ends when the tree says
+ * as much again, or in the next epoch.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "idset.h"
+#include "owner_private.h"
+
+struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node)
+{
+	for (uint32_t i = 0; i < o->nadopted; i++)
+		if (o->adopted[i].c.node == node)
+			return &o->adopted[i].c;
+	return NULL;
+}
+
+size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to)
+{
+	for (uint32_t i = 0; i < o->nadopted; i++)
+		to[i] = o->open->nodes[o->adopted[i].c.node].addr;
+	return o->nadopted;
+}
+
+static void drop(struct storm_owner *o, uint32_t i)
+{
+	storm_status_free(&o->adopted[i].c.status);
+	o->adopted[i] = o->adopted[--o->nadopted];
+}
+
+void owner_round_end(struct storm_owner *o)
+{
+	while (o->nadopted)
+		drop(o, 0);
+}
+
+static void adopt(struct storm_owner *o, uint32_t node, uint32_t of,
+		  uint64_t now)
+{
+	if (o->nadopted < ADOPTED_MAX && !owner_round_find(o, node))
+		o->adopted[o->nadopted++] = (struct owner_adopted) {
+			.c = { .node = node, .last_heard = now }, .of = of };
+}
+
+static void go_round(struct storm_owner *o, uint32_t silent, uint64_t now)
+{
+	uint32_t kids[64], n = storm_tree_children(&o->tree, silent, kids);
+
+	for (uint32_t i = 0; i < n; i++)
+		adopt(o, kids[i], silent, now);
+}
+
+/* k is late and its parent is not: because it has answered, or was not asked
+ * (p).  Then it may be the silent one, and k will answer itself. */
+static void go_round_top(struct storm_owner *o, uint32_t teller, uint32_t k,
+			 const struct storm_idset *p, uint64_t now)
+{
+	uint32_t up = storm_tree_parent(&o->tree, k);
+
+	if (up == teller || !p->count || storm_idset_has(p, up))
+		go_round(o, k, now);
+	else
+		adopt(o, k, up, now);
+}
+
+static void go_round_late(struct storm_owner *o, uint32_t teller,
+			  const struct storm_idset *late,
+			  const struct storm_idset *p, uint64_t now)
+{
+	for (uint32_t i = 0; i < late->count; i++)
+		for (uint32_t k = late->r[i].first; k <= late->r[i].last &&
+		     o->nadopted < ADOPTED_MAX; k++)
+			/* of a set that was joined some are not its own */
+			if (storm_tree_member(&o->tree, k) && k != teller &&
+			    storm_tree_above(&o->tree, teller, k) &&
+			    !storm_idset_has(late, storm_tree_parent(&o->tree,
+								     k)))
+				go_round_top(o, teller, k, p, now);
+}
+
+/* The topmost of those that c names are silent, if c says so. */
+static void go_round_below(struct storm_owner *o, const struct storm_child *c,
+			   uint64_t now)
+{
+	if (!(c->status.flags & STORM_STATUS_SILENT))
+		return;
+	go_round_late(o, c->node, &c->status.behind, &o->cast.p, now);
+	go_round_late(o, c->node, &c->status.unanswered, &o->cast.cmp_p, now);
+}
+
+bool owner_round_ask(struct storm_owner *o, uint64_t now)
+{
+	uint32_t known = o->nadopted;
+
+	for (uint32_t i = 0; i < o->children; i++)
+		if (o->child[i].silent)
+			go_round(o, o->child[i].node, now);
+		else
+			go_round_below(o, &o->child[i], now);
+	for (uint32_t i = 0; i < known; i++) {	/* it grows behind them */
+		storm_children_asked(&o->adopted[i].c, 1, o->round_at);
+		if (o->adopted[i].c.silent)
+			go_round(o, o->adopted[i].c.node, now);
+		else
+			go_round_below(o, &o->adopted[i].c, now);
+	}
+	o->round_at = now;
+	return o->nadopted;
+}
+
+bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
+		       uint64_t now)
+{
+	uint32_t known = o->nadopted;
+
+	go_round_below(o, c, now);
+	return o->nadopted > known;
+}
+
+/* Does the tree's own word leave anybody below it out? */
+static bool silences(const struct storm_owner *o, uint32_t node,
+		     const struct storm_status *st)
+{
+	struct storm_idset late = { 0 }, sub = { 0 };
+	bool yes = true;
+
+	if (!storm_idset_union(&late, &st->behind) &&
+	    !storm_idset_union(&late, &st->unanswered) &&
+	    !storm_tree_subtree(&o->tree, node, &sub) &&
+	    !storm_idset_keep(&late, &sub))
+		yes = late.count;
+	storm_idset_clear(&late);
+	storm_idset_clear(&sub);
+	return yes;
+}
+
+void owner_round_merge(struct storm_owner *o, struct storm_status *st,
+		       const struct storm_asked *a)
+{
+	for (uint32_t i = o->nadopted; i-- > 0;)
+		if (!silences(o, o->adopted[i].of, st))
+			drop(o, i);
+	for (uint32_t i = 0; i < o->nadopted; i++)
+		if (o->adopted[i].c.heard)
+			storm_status_merge_round(st, a, &o->tree,
+						 o->adopted[i].c.node,
+						 &o->adopted[i].c.status);
+}
