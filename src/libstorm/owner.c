@@ -683,6 +683,24 @@ static void blame_silent(struct storm_owner *o, struct storm_idset *late,
 	}
 }
 
+/* The cluster's domain goes on without them: first without those that have
+ * nobody late above them, for the others may just not have been reached. */
+static void keep_topmost(const struct storm_owner *o, struct storm_idset *late)
+{
+	struct storm_idset top = { 0 };
+
+	for (uint32_t i = 0; i < late->count; i++)
+		for (uint32_t n = late->r[i].first; n <= late->r[i].last; n++)
+			if (!storm_idset_has(late,
+					     storm_tree_parent(&o->tree, n)) &&
+			    storm_idset_add(&top, n, n)) {
+				storm_idset_clear(&top);
+				return;
+			}
+	storm_idset_clear(late);
+	*late = top;
+}
+
 static void open_late(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset late = { 0 };
@@ -690,6 +708,8 @@ static void open_late(struct storm_owner *o, uint64_t now)
 	if (storm_idset_union(&late, &o->sum.behind))
 		return;		/* no memory: at the next tick */
 	blame_silent(o, &late, now);
+	if (owner_is_cluster(o))
+		keep_topmost(o, &late);
 	owner_blame(&late, &o->faults);
 	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
