@@ -27,6 +27,7 @@ struct op_state {
 	bool taken;		/* it is in the past */
 	bool someone_no;	/* compare: it did not hold on all, when taken */
 	uint64_t issued_at;
+	size_t issue;		/* its entry */
 	bool issued, ended, named;
 	uint32_t owner;
 	int result;
@@ -35,11 +36,11 @@ struct op_state {
 
 struct node_state {
 	bool disturbed, broken, out, named;
-	bool reset;		/* it begins anew: earlier ones are not owed */
 	uint32_t out_epoch, epoch;
 	uint32_t line;		/* committed ones up to this are shown or none
 				   of its business */
 	uint64_t *mem;		/* as it has shown */
+	size_t forgot;		/* entry: all that was there before */
 };
 
 struct judge {
@@ -142,6 +143,7 @@ static void issued(struct judge *j, const struct history_entry *e)
 
 	s->issued = true;
 	s->issued_at = e->at;
+	s->issue = j->at;
 	s->owner = e->peer;
 	for (uint32_t i = 0; o->own && i < j->h->nodes; i++)
 		j->own_low[cell(j, e->op, i)] =
@@ -178,6 +180,13 @@ static enum storm_relation opposite(enum storm_relation rel)
 	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
 }
 
+/* It may have answered before it forgot, or after. */
+static bool forgot_since(const struct judge *j, uint32_t op, uint32_t node)
+{
+	return j->node[node].broken ||
+	       j->node[node].forgot > j->op[op - 1].issue;
+}
+
 /* Must this node say no, or, if the operation was not committed, can it? */
 static bool says_no(const struct judge *j, uint32_t op, uint32_t node)
 {
@@ -189,6 +198,8 @@ static bool says_no(const struct judge *j, uint32_t op, uint32_t node)
 		return !history_holds(o->rel, j->model[node * j->h->places +
 						       o->place_r],
 				      o->operand);
+	if (forgot_since(j, op, node))
+		return !j->op[op - 1].commit;
 	return j->op[op - 1].commit ?
 	       !could(o->rel, low, high, o->operand) :
 	       could(opposite(o->rel), low, high, o->operand);
@@ -270,7 +281,11 @@ static void own_compared(struct judge *j, const struct history_entry *e)
 
 		if (!member_of(j, o, i))
 			continue;
-		if (e->what == HISTORY_TRUE && !j->node[i].broken &&
+		if (forgot_since(j, e->op, i)) {
+			may_be_false = true;
+			continue;
+		}
+		if (e->what == HISTORY_TRUE &&
 		    !could(o->rel, low, high, o->operand))
 			wrong(j, "op %u is TRUE, but not on n%u", e->op, i + 1);
 		may_be_false |= could(opposite(o->rel), low, high, o->operand);
@@ -460,6 +475,7 @@ static void emptied(struct judge *j, uint32_t node)
 	struct node_state *n = &j->node[node];
 
 	memset(n->mem, 0, j->h->places * sizeof(*n->mem));
+	n->forgot = j->at;
 }
 
 static void joined(struct judge *j, const struct history_entry *e)

@@ -143,7 +143,10 @@ void schedule_make(struct schedule *s, uint64_t seed)
 	if (s->rides && s->step[0].kind <= STEP_MESSAGE)
 		s->step[0].forget = false;
 	s->early = chance_in(c, 10);
-	if (!chance_in(c, 12))	/* some are left in peace: they count */
+	/* some are left in peace: there messages are counted */
+	if (chance_in(c, 50))
+		s->conf.jitter = 0;
+	if (!chance_in(c, 12))
 		faults_make(&s->faults, c, &s->conf,
 			    during + 30 * STORM_MS +
 			    chance_below(c, 500 * STORM_MS));
