@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -32,7 +30,6 @@ int storm_staged_error(int num)
 	case ELOOP:
 	case ENOTDIR:
 	case ENAMETOOLONG:
-	case EXDEV:		/* out of the root */
 		return STORM_EPATH;
 	default:
 		return STORM_ESYS;
@@ -54,21 +51,33 @@ static bool has_dotdot(const char *path)
 	return false;
 }
 
-/* path is absolute.  Below a root nothing leads out: neither a symbolic link,
- * which is not followed, nor a ".." that somebody else brings about. */
+/* path is absolute and without "..".  Below a root each part of it is opened in the
+ * one before, and none may be a symbolic link: nothing leads out. */
 static int open_below(int root, const char *path)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
+	static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int dir, next;
 
 	if (root < 0)
-		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (*path == '/')
-		path++;
-	return (int) syscall(SYS_openat2, root, *path ? path : ".", &how,
-			     sizeof(how));
+		return open(path, flags);
+	dir = openat(root, ".", flags);
+	while (dir >= 0 && *(path += strspn(path, "/"))) {
+		size_t n = strcspn(path, "/");
+		char name[NAME_MAX + 1];
+
+		if (n > NAME_MAX) {
+			close(dir);
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, path, n);
+		name[n] = '\0';
+		path += n;
+		next = openat(dir, name, flags | O_NOFOLLOW);
+		close(dir);	/* keeps errno: it is open and ours */
+		dir = next;
+	}
+	return dir;
 }
 
 int storm_staged_open_dir(int root, const char *path, int *dir,

@@ -197,6 +197,7 @@ START_TEST(test_order)
 	nodes_seed(_i);
 	nodes_open();
 	memset(last, 0, sizeof(last));
+	memset(text, 0, sizeof(text));
 	for (int k = 0; k < MANY; k++) {
 		struct storm_target to = { .kind = STORM_TARGET_MEMORY,
 					   .remote_event = 1 };
@@ -794,34 +795,41 @@ END_TEST
 
 /* ----------------------------------------------------------------- the suite --- */
 
+/* Nothing of the test before, were it in the same process. */
+static void begin(enum world w)
+{
+	world = w;
+	memset(model, 0, sizeof(model));
+	memset(told, 0, sizeof(told));
+	lost = blamed = 0;
+	saved.epoch = 0;
+	storm_idset_clear(&saved.excluded);
+	nodes_setup();
+}
+
 static void in_udp(void)
 {
-	world = WORLD_UDP;
-	nodes_setup();
+	begin(WORLD_UDP);
 }
 
 static void in_udp_loss(void)
 {
-	world = WORLD_UDP_LOSS;
-	nodes_setup();
+	begin(WORLD_UDP_LOSS);
 }
 
 static void in_sim(void)
 {
-	world = WORLD_SIM;
-	nodes_setup();
+	begin(WORLD_SIM);
 }
 
 static void in_sim_loss(void)
 {
-	world = WORLD_SIM_LOSS;
-	nodes_setup();
+	begin(WORLD_SIM_LOSS);
 }
 
 static void in_sim_chain(void)
 {
-	world = WORLD_SIM_CHAIN;
-	nodes_setup();
+	begin(WORLD_SIM_CHAIN);
 }
 
 /* In real time a lost datagram is a tenth of a second; simulated, it is nothing. */

@@ -116,6 +116,7 @@ START_TEST(test_stream)
 	ck_assert_int_eq(try_get(4), STORM_ETIME);
 	storm_queue_destroy(q);
 	storm_idset_clear(&P);
+	conf.slots = 4;
 }
 END_TEST
 
