@@ -665,6 +665,10 @@ void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
 			s->nm->link_stats.bad_wire++;
 			return;
 		}
+		/* nack() asks for no more at once, and what is announced may
+		 * be far more than anybody should look through */
+		if (last - i >= STORM_CHUNKMAP_RUN)
+			last = i + STORM_CHUNKMAP_RUN - 1;
 		while (i <= last && left) {
 			uint64_t end = i;
 

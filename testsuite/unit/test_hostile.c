@@ -477,6 +477,53 @@ START_TEST(test_excluded)
 }
 END_TEST
 
+/* A neighbour asks for all of a file of a terabyte, again and again, of which
+ * nothing is here: the agent, which is everybody's, does not look through it. */
+START_TEST(test_asked_for_nothing)
+{
+	const uint64_t size = 1ULL << 40, chunks = size / 1000;
+	struct storm_begin b = { .op = 1, .size = size, .to = {
+		.kind = STORM_TARGET_FILE, .path = "/tmp/x" } };
+	struct storm_cast c = { .version = 1, .op = 1, .size = size,
+				.chunk = 1000 };
+	uint8_t body[1400];
+	struct storm_out o = { body, body + sizeof(body), false };
+	struct storm_nm_stats st;
+	struct hostile t;
+
+	begin(&t, 1);
+	do {
+		owner_goes(&t);
+		world_destroy(&t.w);
+		world_create(&t.w);
+		owner_opens(&t, false);
+	} while (t.open->has_begin || t.w.self);	/* the first is above many */
+	storm_put8(&o, STORM_CAST_BEGIN);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	o.p += storm_begin_pack(&b, o.p, 200);
+	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+	world_answer(&t.w, STORM_OK);
+	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body,
+		storm_cast_pack(&c, body, sizeof(body)));
+	say_data(&t, NODES, 999000);
+	o = (struct storm_out) { body, body + sizeof(body), false };
+	storm_put32(&o, 80);
+	for (int i = 0; i < 80; i++) {
+		storm_put64(&o, 1000);
+		storm_put64(&o, chunks - 1);
+	}
+	for (uint32_t i = 1; i < NODES; i++)
+		send_as(&t, i, STORM_MSG_NACK, 1, 1, body,
+			(size_t) (o.p - body));
+	storm_nm_stats(t.w.nm, &st);
+	ck_assert_uint_eq(st.data_new, 1);
+	ck_assert_uint_lt(st.bad_wire, NODES - 1);	/* some were heard */
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 			 int err)
 {
@@ -542,6 +589,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
+	tcase_add_test(t, test_asked_for_nothing);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));
 	suite_add_tcase(s, t);
