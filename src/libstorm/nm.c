@@ -13,7 +13,7 @@
 
 #define PROGRESS_EVERY (20 * STORM_MS)
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
-#define REFINE_EVERY (4 * STORM_MS)	/* an answer that named who is late */
+#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
 #define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
 
@@ -227,16 +227,21 @@ static bool moved(const struct nm_session *s, const struct storm_status *st,
 		now >= s->status_at + PROGRESS_EVERY);
 }
 
-/* Whoever asked heard who is late: he hears of those that are so no more. */
+/* Whoever asked heard who is late: he hears, once, of those that are so no more.
+ * When nobody is late any more he hears it at once in any case. */
 static bool refines(struct nm_session *s, const struct storm_status *st,
 		    uint64_t now)
 {
-	if (!s->answering || !storm_status_caught_up(&s->sent, st))
+	/* at the opening it is asked often enough */
+	if (!s->answering || (!s->cast.op && !s->cast.cmp) ||
+	    !storm_status_caught_up(&s->sent, st))
 		return false;
-	if (now >= s->status_at + REFINE_EVERY)
-		return true;
-	s->refine_at = s->status_at + REFINE_EVERY;
-	return false;
+	if (now < s->asked_at + REFINE_AFTER) {
+		s->refine_at = s->asked_at + REFINE_AFTER;
+		return false;
+	}
+	s->answering = false;
+	return true;
 }
 
 static void say_status(struct nm_session *s, struct storm_status *st,
