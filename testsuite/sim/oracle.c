@@ -4,8 +4,8 @@
  * One pass, in the order of time.  An operation takes effect where it is
  * decided: at the first decision that says what the one of the highest epoch
  * says, for an owner may decide and die before anybody heard it, and then its
- * successor decides anew.  Where some have shown it that decision holds for
- * them; a successor may yet abort it, if none of them is a member any more.  Each node shows the committed operations that it is in,
+ * successor decides anew.  Where some have shown it, or it has succeeded, that
+ * decision holds for them; a successor may yet abort it, if none of them is a member any more.  Each node shows the committed operations that it is in,
  * every one, once, and in that order; so what it reads is what the model
  * says, and two nodes never disagree on who came last.
  *
@@ -122,7 +122,11 @@ static void find_effective(struct judge *j)
 	for (size_t k = 0; k < j->h->count; k++) {
 		const struct history_entry *e = &j->h->e[k];
 
-		if (e->kind == HISTORY_SHOWN && !j->op[e->op - 1].commit &&
+		bool seen = e->kind == HISTORY_SHOWN ||
+			(e->kind == HISTORY_RESULT &&
+			 (e->what == STORM_DONE || e->what == HISTORY_TRUE));
+
+		if (seen && !j->op[e->op - 1].commit &&
 		    j->op[e->op - 1].effective != SIZE_MAX &&
 		    was_committed(j->h, e->op, k))
 			j->op[e->op - 1].commit = true;
@@ -251,8 +255,9 @@ static void revoke(struct judge *j, const struct history_entry *e)
 		if (j->shown[cell(j, e->op, i)])
 			wrong(j, "op %u is aborted, but n%u shows it", e->op,
 			      i + 1);
-		j->model[i * j->h->places + o->place] =
-			j->node[i].mem[o->place];
+		if (o->writes)
+			j->model[i * j->h->places + o->place] =
+				j->node[i].mem[o->place];
 	}
 }
 

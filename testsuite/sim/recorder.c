@@ -297,12 +297,9 @@ static void window(struct recorder *r, uint32_t k, const struct storm_owner *o)
 /* Once all members have answered a successor they are deaf to this one. */
 static bool is_void(const struct recorder *r, uint32_t k)
 {
-	while (++k < r->sim->owners) {
-		const struct storm_owner *o = owner_at(r, k);
-
-		if (!o || o->phase == OWNER_OPEN)
+	while (++k < r->sim->owners)
+		if (r->owner[k].opened)
 			return true;
-	}
 	return false;
 }
 
@@ -326,6 +323,7 @@ static void one_owner(struct recorder *r, uint32_t k)
 
 	if (!o)
 		return;
+	r->owner[k].opened |= o->phase == OWNER_OPEN;
 	if (x && x->begin.op && x->token)
 		r->op[((const struct recorder_token *) x->token)->op -
 		      1].number = x->begin.op;
@@ -382,6 +380,7 @@ static void after(void *arg, uint32_t node, uint32_t from)
 {
 	struct recorder *r = arg;
 
+	r->turns++;
 	if (node >= r->h.nodes) {
 		recorder_owner(r);
 	} else {

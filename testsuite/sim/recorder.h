@@ -57,9 +57,11 @@ struct recorder {
 	struct recorder_op *op;		/* by op - 1 */
 	uint32_t op_room;
 	bool cluster;
+	uint64_t turns;			/* of anybody */
 	uint32_t epoch;			/* of the last change of members */
 	uint64_t window;		/* most bytes under way */
 	struct recorder_owner {
+		bool opened;
 		uint64_t decided;	/* its last */
 		uint64_t sending, written;	/* of which operation, so far */
 		uint64_t taken;

@@ -35,6 +35,8 @@ struct run {
 	struct storm_sim *sim;
 	struct recorder rec;
 	uint64_t began;		/* the faults' clock */
+	uint64_t turn_at;	/* 0: the turn is past, or there is none */
+	bool (*done)(void *arg);
 	bool faults_on, opened, open_ok, multicast, lost, dying;
 	uint32_t owner;		/* which one, from 0 */
 	struct by by[STORM_SIM_OWNERS];
@@ -239,6 +241,52 @@ static void die(struct run *r)
 	r->pending = 0;
 }
 
+static void fault_comes(struct run *r)
+{
+	struct faults *f = &r->s->faults;
+	const struct fault *one = &f->f[f->next];
+
+	if (one->kind == FAULT_RESTART && storm_sim_nm(r->sim, one->node)) {
+		f->next++;	/* it runs */
+		return;
+	}
+	if (one->kind == FAULT_OWNER_CRASH)
+		die(r);
+	faults_do(f, r->sim, &r->rec.h);
+	r->dying = false;
+	if (one->kind == FAULT_SUCCEED)
+		succeed(r);
+	if (one->kind == FAULT_CRASH)
+		r->rec.node[one->node].broken = true;
+	if (one->kind == FAULT_RESTART)
+		recorder_restarted(&r->rec, one->node);
+}
+
+/* What a turn was waited for has come, or it is that turn. */
+static bool done_or_turn(void *arg)
+{
+	struct run *r = arg;
+
+	return (r->done && r->done(r)) ||
+		(r->turn_at && r->rec.turns >= r->turn_at);
+}
+
+static bool run_for(struct run *r, uint64_t ns, bool (*done)(void *arg))
+{
+	uint64_t end = storm_sim_now(r->sim) + ns;
+	bool is;
+
+	r->done = done;
+	is = storm_sim_run(r->sim, ns, done_or_turn, r);
+	if (!is || !r->turn_at || r->rec.turns < r->turn_at)
+		return is;
+	r->turn_at = r->s->turns = 0;
+	r->s->at_turn.at = storm_sim_now(r->sim) - r->began;
+	faults_add(&r->s->faults, &r->s->at_turn);
+	fault_comes(r);
+	return storm_sim_run(r->sim, end - storm_sim_now(r->sim), done, r);
+}
+
 /* Time passes, and faults come in their turn. */
 static bool pass(struct run *r, uint64_t ns, bool (*done)(void *arg))
 {
@@ -249,22 +297,12 @@ static bool pass(struct run *r, uint64_t ns, bool (*done)(void *arg))
 	       r->began + faults_due(f) <= end) {
 		uint64_t due = r->began + faults_due(f);
 		uint64_t now = storm_sim_now(r->sim);
-		const struct fault *one = &f->f[f->next];
 
-		if (storm_sim_run(r->sim, due > now ? due - now : 0, done, r))
+		if (run_for(r, due > now ? due - now : 0, done))
 			return true;
-		if (one->kind == FAULT_OWNER_CRASH)
-			die(r);
-		faults_do(f, r->sim, &r->rec.h);
-		r->dying = false;
-		if (one->kind == FAULT_CRASH)
-			r->rec.node[one->node].broken = true;
-		if (one->kind == FAULT_RESTART)
-			recorder_restarted(&r->rec, one->node);
-		if (one->kind == FAULT_SUCCEED)
-			succeed(r);
+		fault_comes(r);
 	}
-	return storm_sim_run(r->sim, end - storm_sim_now(r->sim), done, r);
+	return run_for(r, end - storm_sim_now(r->sim), done);
 }
 
 /* ---------------------------------------------------------------- operations --- */
@@ -504,7 +542,7 @@ static uint64_t sent(const struct run *r, uint32_t node)
 
 static bool counts(const struct run *r, const struct step *t)
 {
-	return !r->s->faults.count && !r->s->conf.loss_ppm &&
+	return !r->s->faults.count && !r->turn_at && !r->s->conf.loss_ppm &&
 		!r->s->conf.late_ppm && !r->s->conf.dup_ppm &&
 		!r->reported && !r->pending && !t->forget &&
 		t->kind < STEP_RAISE && t->size < 1000 &&
@@ -641,6 +679,7 @@ static void goes_on(struct run *r)
 {
 	const struct step last = { .kind = STEP_MESSAGE, .size = 100 };
 
+	r->turn_at = 0;
 	for (int n = 0; n < LAST_TRIES; n++) {
 		const struct mine *m = &r->mine[r->last];
 
@@ -760,6 +799,8 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 		if (!s->early)
 			r->began = storm_sim_now(r->sim);
 		r->faults_on = true;
+		if (s->turns)
+			r->turn_at = r->rec.turns + s->turns;
 		take_steps(r);
 		calm_down(r);
 		goes_on(r);

@@ -48,13 +48,17 @@ struct schedule {
 	struct step *step;
 	uint32_t steps;
 	struct faults faults;
+	/* one more fault, right after so many turns of anybody since OPEN; in
+	 * no time if there are not so many */
+	uint64_t turns;
+	struct fault at_turn;
 };
 
 void schedule_make(struct schedule *s, uint64_t seed);
 void schedule_free(struct schedule *s);
 void schedule_print(const struct schedule *s);
 
-/* Run it, and judge it: false, and why. */
+/* Run it, and judge it: false, and why.  turns is then what is left of it. */
 bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY]);
 
 #endif
