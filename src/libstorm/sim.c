@@ -445,8 +445,13 @@ void storm_sim_destroy(struct storm_sim *sim)
 	if (!sim)
 		return;
 	storm_sim_heal(sim);
-	for (uint32_t i = 0; i < sim->owners; i++)
-		storm_owner_destroy(sim->ep[sim->conf.nodes + i].owner);
+	for (uint32_t i = 0; i < sim->owners; i++) {
+		struct endpoint *ep = &sim->ep[sim->conf.nodes + i];
+
+		/* those after it may end operations, and be looked at */
+		storm_owner_destroy(ep->owner);
+		ep->owner = NULL;
+	}
 	storm_idset_clear(&sim->saved_excluded);
 	/* whose sessions hang up their streams */
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)

@@ -534,6 +534,8 @@ static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 	o->founding = epoch == 1;
 	if (without)
 		must(!storm_idset_add(&o->excluded, t->w.self, t->w.self));
+	free(o->body);		/* open_random() has sealed it already */
+	free(o->cred);
 	must(!storm_open_seal(o, 0));
 	t->w.owners = (uint8_t) (epoch - 1);
 	ck_assert_int_eq(world_open(&t->w, o, t->w.self, err), STORM_OK);
