@@ -83,14 +83,23 @@ def test_one_dies_early_the_rest_run_on(cluster):
     cluster.by_storm(runs[1])
 
 
+def once_all_run(tasks, rank, verbs):
+    """What this task does once all the others run: a signal to one that does
+    not run yet is lost by stock now and then, which kills it after 5 s."""
+    waits = " ".join(f"@{rank} wait {{dir}}/{t}" for t in range(tasks)
+                     if t != rank)
+    return f"touch {{dir}}/%t {waits} @{rank} {verbs}"
+
+
 def test_kill_on_bad_exit(cluster):
     """-K: the first bad exit ends the step at once."""
-    same(cluster, "-K -N4 -n8 {do} @3 exit 4 block", code=143)
+    same(cluster, "-K -N4 -n8 {do} " + once_all_run(8, 3, "exit 4 block"),
+         code=143)
 
 
 def test_kill_on_bad_exit_by_signal(cluster):
-    same(cluster, "--kill-on-bad-exit=1 -N4 -n4 {do} @2 kill 9 block",
-         code=143)
+    same(cluster, "--kill-on-bad-exit=1 -N4 -n4 {do} " +
+         once_all_run(4, 2, "kill 9 block"), code=143)
 
 
 def test_kill_on_bad_exit_off(cluster):
