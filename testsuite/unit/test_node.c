@@ -466,6 +466,7 @@ START_TEST(test_requests)
 	struct storm_outcome out;
 	storm_event_t *e[NODES];
 	char much[2000] = "";
+	int err;
 
 	nodes_open();
 	must(storm_member_compare_and_write(member[1], NULL, w.var, STORM_EQ, 0,
@@ -498,6 +499,11 @@ START_TEST(test_requests)
 		must(storm_test_event(e[i], true, PATIENCE, &out));
 		storm_outcome_clear(&out);
 		storm_event_destroy(e[i]);
+		/* answered before the end; that takes its way, too */
+		while (!(err = storm_member_test_event(member[i], 1, true,
+						       PATIENCE)))
+			;
+		ck_assert_int_eq(err, STORM_ECLOSED);
 		must(!storm_member_xfer_and_signal(member[i], NULL, &to, "z",
 						   1));
 	}
