@@ -123,10 +123,8 @@ static int set_of(const struct nm_session *s, const struct storm_idset *P,
 	memset(out, 0, sizeof(*out));
 	if (!P)
 		return STORM_OK;
-	if (!P->count || P->r[P->count - 1].last >= s->open->count)
-		return STORM_EINVAL;
 	*out = *P;
-	return P->count > STORM_SET_RANGES ? STORM_ETOOBIG : STORM_OK;
+	return storm_begin_check_set(P, s->open->count);
 }
 
 int storm_nm_xfer(struct storm_nm *nm, uint64_t session,

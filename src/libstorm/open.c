@@ -159,6 +159,13 @@ int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
 	return err;
 }
 
+int storm_begin_check_set(const struct storm_idset *P, uint32_t count)
+{
+	if (!P->count || P->r[P->count - 1].last >= count)
+		return STORM_EINVAL;
+	return P->count > STORM_SET_RANGES ? STORM_ETOOBIG : STORM_OK;
+}
+
 void storm_begin_free(struct storm_begin *b)
 {
 	free((char *) b->to.path);

@@ -37,6 +37,8 @@ struct storm_begin {
 	struct storm_comparison cmp;
 };
 #define STORM_BEGIN_MAX (STORM_PATH_MAX + 128 + 10 * STORM_SET_RANGES)
+/* A node set that a caller gives, in a domain of count nodes: EINVAL, ETOOBIG. */
+int storm_begin_check_set(const struct storm_idset *P, uint32_t count);
 static inline bool storm_begin_names(const struct storm_begin *b,
 				     uint32_t node)
 {

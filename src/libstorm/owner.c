@@ -345,6 +345,17 @@ void owner_blame(const struct storm_idset *late, struct fault_list *l)
 			fault_add(l, k, STORM_ETIME, 0);
 }
 
+void owner_blame_outside(const struct storm_owner *o,
+			 const struct storm_idset *p, struct fault_list *l)
+{
+	const struct storm_idset *out = &o->cast.excluded;
+
+	for (uint32_t i = 0; p->count && i < out->count; i++)
+		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
+			if (storm_idset_has(p, n))
+				fault_add(l, n, STORM_ELOST, 0);
+}
+
 void owner_ask_all(struct storm_owner *o, uint64_t now)
 {
 	if (by_group(o))

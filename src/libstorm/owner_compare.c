@@ -31,17 +31,6 @@ static void done(struct storm_owner *o, enum storm_compare result,
 	free(c);
 }
 
-/* Nodes of the comparison that are no members any more: they cannot be asked. */
-static void beyond_members(struct storm_owner *o, struct fault_list *l)
-{
-	const struct storm_idset *out = &o->cast.excluded;
-
-	for (uint32_t i = 0; o->cmp->p.count && i < out->count; i++)
-		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
-			if (storm_idset_has(&o->cmp->p, n))
-				fault_add(l, n, STORM_ELOST, 0);
-}
-
 /* The first of the queue is asked. */
 static void start(struct storm_owner *o, uint64_t now)
 {
@@ -67,7 +56,7 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 	while (o->phase == OWNER_OPEN && o->cmp) {
 		struct fault_list l = { 0 };
 
-		beyond_members(o, &l);
+		owner_blame_outside(o, &o->cmp->p, &l);
 		if (l.count) {
 			done(o, STORM_FAILED, STORM_ABORTED, &l);
 		} else if (!o->cmp_at) {

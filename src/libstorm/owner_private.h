@@ -150,6 +150,9 @@ void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
 void owner_put(struct storm_owner *o, uint64_t now);
 /* Time is up: these are to blame. */
 void owner_blame(const struct storm_idset *late, struct fault_list *l);
+/* Nodes of p (empty: all members) that are no members: they cannot be asked. */
+void owner_blame_outside(const struct storm_owner *o,
+			 const struct storm_idset *p, struct fault_list *l);
 /* Something new was said: the answers are due from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
 /* ... and all are there: how long that takes is remembered. */

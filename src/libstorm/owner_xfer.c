@@ -25,14 +25,13 @@
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out)
 {
+	int err;
+
 	memset(out, 0, sizeof(*out));
 	if (!P)
 		return STORM_OK;
-	if (!P->count || P->r[P->count - 1].last >= o->conf.count)
-		return STORM_EINVAL;
-	if (P->count > STORM_SET_RANGES)
-		return STORM_ETOOBIG;
-	return storm_idset_union(out, P);
+	err = storm_begin_check_set(P, o->conf.count);
+	return err ? err : storm_idset_union(out, P);
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
@@ -204,14 +203,10 @@ static void start(struct storm_owner *o, uint64_t now)
 static bool beyond_members(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->xfer;
-	const struct storm_idset *out = &o->cast.excluded;
 
 	if (!o->tree.members)
 		fault_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
-	for (uint32_t i = 0; x->begin.p.count && i < out->count; i++)
-		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
-			if (storm_idset_has(&x->begin.p, n))
-				fault_add(&x->faults, n, STORM_ELOST, 0);
+	owner_blame_outside(o, &x->begin.p, &x->faults);
 	return x->faults.count;
 }
 
