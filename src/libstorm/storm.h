@@ -117,8 +117,25 @@ void storm_idset_clear(struct storm_idset *s);	/* empties, frees what it held */
 
 /* ----------------------------------------------------------- settings --- */
 
+/* What datagrams go by.  OPEN goes by TCP in any case. */
+enum storm_transport_kind { STORM_TRANSPORT_UDP, STORM_TRANSPORT_VERBS };
+
+#define STORM_DEVICE_MAX 63
+
 /* storm.conf as libstorm sees it; storm_settings_default() is what a LAN needs. */
 struct storm_settings {
+	enum storm_transport_kind transport;
+	bool transport_fallback;	/* verbs: by UDP whoever can't be reached
+					   otherwise */
+	/* verbs */
+	char device[STORM_DEVICE_MAX + 1];	/* "": that of the interface */
+	uint8_t ib_port;	/* 0: the first one that is active */
+	int gid_index;		/* -1: that of the interface's address */
+	uint16_t pkey;		/* P_Key; 0: that of the interface */
+	uint8_t service_level;	/* of bulk data, 0 to 15; InfiniBand */
+	uint8_t service_level_control;	/* of everything else */
+	uint32_t recv_depth;	/* datagrams that a receive queue has room for */
+	/* all */
 	char interface[16];	/* "": the interface of the default route */
 	uint16_t port;		/* UDP and TCP port of every agent */
 	bool multicast;		/* false: pipelined relay only */
