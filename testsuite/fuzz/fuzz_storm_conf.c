@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <regex.h>
 #include <sys/mman.h>
@@ -45,6 +46,26 @@ void regfree(regex_t *re)
 	(void) re;
 }
 
+/* In place of the C library's, too: so Slurm finds no line that begins with
+ * "Include", as which it would go and read other files, wait a minute for one
+ * that is not there, and where none is named search for the end of the name
+ * beyond the line's, which is no bug of ours and ends the run.  To look for
+ * the word in the input is not enough: what Slurm takes for one line may have
+ * backslashes, comments and ends of lines in it. */
+int strncasecmp(const char *a, const char *b, size_t n)
+{
+	if (!strcmp(a, "include"))
+		return 1;
+	for (; n; a++, b++, n--) {
+		int left = tolower((unsigned char) *a);
+		int d = left - tolower((unsigned char) *b);
+
+		if (d || !left)
+			return d;
+	}
+	return 0;
+}
+
 static int begin(void)
 {
 	static const log_options_t quiet = {
@@ -55,23 +76,6 @@ static int begin(void)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	log_init("fuzz_storm_conf", quiet, 0, NULL);
 	return fd;
-}
-
-/* Slurm's parser goes and reads other files, waits a minute for one that is not
- * there, and reads freed memory for the message where none is named.  It joins
- * lines and drops backslashes before it looks. */
-static bool includes(const uint8_t *data, size_t size)
-{
-	static const char word[] = "include";
-	size_t n = 0;
-
-	for (size_t i = 0; i < size && word[n]; i++) {
-		if (strchr("\\\r\n", data[i]))
-			continue;
-		n = (data[i] | 0x20) == word[n] ? n + 1 :
-		    (data[i] | 0x20) == word[0];
-	}
-	return !word[n];
 }
 
 static void must_be_conf(const struct storm_conf *c)
@@ -110,8 +114,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0)
 		fd = begin();
-	if (includes(data, size))
-		return 0;
 	must(!ftruncate(fd, 0));
 	must(pwrite(fd, data, size, 0) == (ssize_t) size);
 	memset(&conf, 0x5a, sizeof(conf));
