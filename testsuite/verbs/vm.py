@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Emulated machines that have RDMA by software: see README.
+
+    with Machines(4, "/tmp/there") as m:
+        m.boot()
+        for done in m.run("ibv_devinfo"):
+            print(done.machine, done.code, done.out)
+"""
+import fcntl
+import glob
+import lzma
+import os
+import pathlib
+import re
+import selectors
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import zlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+CACHE = pathlib.Path(os.environ.get("STORM_CACHE") or TOP / ".cache")
+
+#: commands that are needed, and the packages that have them
+NEEDED = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "cpio": "cpio",
+    "modprobe": "kmod",
+    "ip": "iproute2",
+    "rdma": "iproute2",
+    "unshare": "util-linux",
+}
+#: what finds the root file system; all other modules the machine takes from it
+EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
+#: the exit status of a command whose machine died
+DIED = 125
+
+
+class Trouble(Exception):
+    """There can be no machines here; what to do about it."""
+
+
+# ---------------------------------------------------------------- the kernel ---
+
+class Kernel:
+    """A Debian kernel: its version, compressed image and modules."""
+
+    def __init__(self, image, modules):
+        self.image, self.modules = pathlib.Path(image), pathlib.Path(modules)
+        self.version = self.modules.name
+        self.deps = {}
+
+    def complete(self):
+        return (os.access(self.image, os.R_OK)
+                and (self.modules / "modules.dep").exists()
+                and any(self.modules.glob("**/rdma_rxe.ko*")))
+
+
+def check_needed():
+    # busybox must be the static one: at first there is no library beside it
+    missing = {p for c, p in NEEDED.items() if not shutil.which(c)}
+    if shutil.which("busybox") and b"ld-linux" in pathlib.Path(
+            shutil.which("busybox")).read_bytes()[:4096]:
+        missing.add("busybox-static")
+    if missing:
+        raise Trouble(f"these packages are missing: "
+                      f"{' '.join(sorted(missing))}; 'contribs/prepare "
+                      "machines' as root installs them")
+
+
+def find_kernel():
+    """The newest that is installed or that contribs/prepare has unpacked."""
+    found = []
+    for root in (CACHE / "kernel", pathlib.Path("/")):
+        for modules in glob.glob(f"{root}/lib/modules/*"):
+            version = os.path.basename(modules)
+            k = Kernel(f"{root}/boot/vmlinuz-{version}", modules)
+            if k.complete():
+                found.append(k)
+    if not found:
+        raise Trouble("there is no kernel with rdma_rxe: 'contribs/prepare machines' "
+            "gets one (Debian's package linux-image-amd64; installed is as "
+            "good)")
+    return max(found, key=lambda k: [int(n) for n in
+                                     re.findall(r"\d+", k.version)])
+
+
+def uncompressed(image):
+    """The ELF file in a bzImage: QEMU starts it as it is, so that it need not
+    unpack itself while it is emulated."""
+    data = image.read_bytes()
+    unpack = {
+        b"\xfd7zXZ\0": lambda d: lzma.LZMADecompressor().decompress(d),
+        b"\x1f\x8b\x08": lambda d: zlib.decompressobj(31).decompress(d),
+        b"\x28\xb5\x2f\xfd": lambda d: subprocess.run(
+            ["zstd", "-dcq"], input=d, capture_output=True).stdout,
+    }
+    for magic, function in unpack.items():
+        for at in re.finditer(re.escape(magic), data):
+            try:
+                elf = function(data[at.start():])
+            except (lzma.LZMAError, zlib.error, OSError):
+                continue
+            if elf.startswith(b"\x7fELF"):
+                return elf
+    raise Trouble(f"{image} cannot be unpacked (is zstd installed?)")
+
+
+def load_order(kernel, names):
+    """The files of these modules and of all they need, in order."""
+    deps = {}
+    for line in (kernel.modules / "modules.dep").read_text().splitlines():
+        file, needs = line.split(":")
+        name = os.path.basename(file).split(".")[0]
+        deps[name] = [file] + needs.split()
+    order = []
+    for name in names:
+        # what is not listed is built in
+        for file in reversed(deps.get(name, [])):
+            if file not in order:
+                order.append(file)
+    return order
+
+
+def module_bytes(path):
+    data = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(data)
+    if path.suffix == ".zst":
+        return subprocess.run(["zstd", "-dcq"], input=data, check=True,
+                              stdout=subprocess.PIPE).stdout
+    return data
+
+
+def make_initrd(kernel, to):
+    with tempfile.TemporaryDirectory() as t:
+        tree = pathlib.Path(t)
+        for d in ("bin", "mod", "proc", "sys", "dev", "lower", "tmp"):
+            (tree / d).mkdir()
+        shutil.copy(shutil.which("busybox"), tree / "bin/busybox")
+        (tree / "bin/sh").symlink_to("busybox")
+        names = []
+        for file in load_order(kernel, EARLY):
+            name = re.sub(r"\.(xz|zst)$", "", os.path.basename(file))
+            (tree / "mod" / name).write_bytes(
+                module_bytes(kernel.modules / file))
+            names.append(name)
+        (tree / "mod/order").write_text("".join(n + "\n" for n in names))
+        shutil.copy(HERE / "init", tree / "init")
+        listing = subprocess.run(["find", "."], cwd=tree, check=True,
+                                 stdout=subprocess.PIPE).stdout
+        with open(to, "wb") as f:
+            subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree,
+                           input=listing, stdout=f, check=True)
+
+
+def prepared(kernel):
+    """The directory with vmlinux and initrd, made when they are missing or
+    older than what they are made of."""
+    to = CACHE / "machines" / kernel.version
+    to.mkdir(parents=True, exist_ok=True)
+    with open(to / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sources = [kernel.image, HERE / "init", HERE / "vm.py"]
+        newest = max(s.stat().st_mtime for s in sources)
+        made = [to / "vmlinux", to / "initrd"]
+        if all(m.exists() and m.stat().st_mtime >= newest for m in made):
+            return to
+        (to / "vmlinux").write_bytes(uncompressed(kernel.image))
+        make_initrd(kernel, to / "initrd.new")
+        os.rename(to / "initrd.new", to / "initrd")
+    return to
+
+
+# -------------------------------------------------------------- the machines ---
+
+#: what is started so ends when we do, however we do
+WITH_US = ["setpriv", "--pdeathsig", "KILL"]
+
+
+class Network:
+    """A namespace of our own: no packet leaves it, and runs never meet.  It
+    lives as long as a process that does nothing."""
+
+    SETUP = ("ip link set lo up && ip link set lo mtu 65536 && "
+             "ip link set lo multicast on && "
+             "ip route add 239.0.0.0/8 dev lo && echo up && exec sleep inf")
+
+    def __init__(self):
+        user = [] if os.geteuid() == 0 else ["-r"]
+        self.process = subprocess.Popen(
+            ["unshare", "-n", *user, *WITH_US, "sh", "-c", self.SETUP],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "up\n":
+            self.close()
+            raise Trouble("no network namespace can be made here; a "
+                          "container must be started with CAP_SYS_ADMIN and "
+                          "CAP_NET_ADMIN")
+        self.inside = ["nsenter", "-n", "-t", str(self.process.pid)]
+        if user:
+            self.inside += ["-U", "--preserve-credentials"]
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Command:
+    """One that was started in a machine: code is None until it ended."""
+
+    def __init__(self, machine, words, files):
+        self.machine, self.words, self.files = machine, words, files
+        self.code = None
+
+    def _text(self, what):
+        try:
+            return pathlib.Path(f"{self.files}{what}").read_text(
+                errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def out(self):
+        return self._text("stdout")
+
+    @property
+    def err(self):
+        return self._text("stderr")
+
+    def __str__(self):
+        return (f"rx{self.machine}: {self.words}\n-> {self.code}\n"
+                f"--- stdout\n{self.out[-4000:]}"
+                f"--- stderr\n{self.err[-4000:]}")
+
+
+class Machines:
+    """Some machines on one network, with their logs in a directory.  Over its
+    second serial line each is told which commands to run, and says when one
+    has ended; the commands and what they print lie in the directory."""
+
+    def __init__(self, count, directory, smp=1, memory=512, mtu=1500,
+                 cwd=None, env=None):
+        check_needed()
+        self.kernel = find_kernel()
+        self.image = prepared(self.kernel)
+        self.count, self.smp, self.memory, self.mtu = count, smp, memory, mtu
+        self.cwd = cwd or os.getcwd()
+        self.dir = pathlib.Path(directory)
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.dir = self.dir.resolve()
+        self.processes = [None] * count
+        self.lines = [None] * count         # our ends of the serial lines
+        self.heard = [b""] * count          # half a line
+        self.up = [False] * count
+        self.pending = [{} for _ in range(count)]
+        self.number = 0
+        self.network = None
+        self._lay_out(env or {})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.off()
+
+    def _lay_out(self, env):
+        """What the machines find in their common directory."""
+        for old in (*self.dir.glob("vm*"), self.dir / "barrier"):
+            shutil.rmtree(old, ignore_errors=True)
+        (self.dir / "bin").mkdir(exist_ok=True)
+        shutil.copy(HERE / "guest", self.dir / "guest")
+        shutil.copy(shutil.which("busybox"), self.dir / "busybox")
+        for tool in ("rxe-barrier", "rxe-die"):
+            shutil.copy(HERE / tool, self.dir / "bin" / tool)
+        (self.dir / "env").write_text("".join(
+            f"export {k}={shlex.quote(v)}\n" for k, v in env.items()))
+        for i in range(self.count):
+            (self.dir / f"vm{i}").mkdir()
+
+    # -- power ----------------------------------------------------------------
+
+    def boot(self, which=None, timeout=180):
+        """Switch on all, or those, and wait until they take commands."""
+        which = range(self.count) if which is None else which
+        self.network = self.network or Network()
+        for i in which:
+            ours, theirs = socket.socketpair()
+            with theirs, open(self.dir / f"vm{i}/qemu.log", "ab") as log:
+                self.processes[i] = subprocess.Popen(
+                    [*self.network.inside, *WITH_US,
+                     *self._qemu(i, theirs.fileno())],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    pass_fds=[theirs.fileno()])
+            self.lines[i], self.heard[i], self.up[i] = ours, b"", False
+        end = time.monotonic() + timeout
+        while not all(self.up[i] for i in which):
+            dead = [i for i in which if self.lines[i] is None]
+            if dead or not self._listen(end - time.monotonic()):
+                late = [i for i in which if not self.up[i]]
+                raise Trouble(
+                    f"rx{(dead or late)[0]} "
+                    f"{'died' if dead else 'was not up in time'}: "
+                    + self.console((dead or late)[0]))
+
+    def _qemu(self, i, line):
+        words = [
+            "console=ttyS0", "quiet", "loglevel=4", "panic=-1", "nokaslr",
+            "mitigations=off", "apparmor=0", "audit=0", "no_timer_check",
+            "cryptomgr.notests", "tsc=reliable", "random.trust_cpu=on",
+            "net.ifnames=0", f"rxe.i={i}", f"rxe.n={self.count}",
+            f"rxe.mtu={self.mtu}", f"rxe.cwd={self.cwd}",
+            f"rxe.modules={self.kernel.modules.resolve()}"]
+        share = f"local,security_model=none,id=share,path={self.dir}"
+        root = ("local,security_model=none,id=root,path=/,readonly=on,"
+                "multidevs=remap")
+        network = "socket,id=n0,mcast=239.77.0.1:7777,localaddr=127.0.0.1"
+        return [
+            "qemu-system-x86_64", "-M", "q35", "-cpu", "max",
+            "-accel", "tcg,thread=multi,tb-size=128",
+            "-smp", str(self.smp), "-m", str(self.memory),
+            "-nodefaults", "-no-user-config", "-no-reboot",
+            "-display", "none",
+            "-serial", f"file:{self.dir}/vm{i}/console",
+            "-chardev", f"socket,id=line,fd={line}",
+            "-serial", "chardev:line",
+            "-kernel", str(self.image / "vmlinux"),
+            "-initrd", str(self.image / "initrd"),
+            "-append", " ".join(words),
+            "-fsdev", root,
+            "-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot",
+            "-fsdev", share,
+            "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
+            "-netdev", network,
+            "-device", "virtio-net-pci,netdev=n0,romfile=,"
+                       f"mac=52:54:00:77:00:{i + 1:02x}",
+            "-device", "virtio-rng-pci",
+        ]
+
+    def kill(self, i):
+        """As if its power had failed."""
+        if self.processes[i]:
+            self.processes[i].kill()
+            self.processes[i].wait()
+        self._died(i)
+
+    def off(self):
+        for i in range(self.count):
+            self.kill(i)
+        if self.network:
+            self.network.close()
+            self.network = None
+
+    def console(self, i):
+        """The end of what it said while it booted."""
+        text = ""
+        for name in ("qemu.log", "console", "boot.log"):
+            try:
+                text += (self.dir / f"vm{i}" / name).read_text(
+                    errors="replace")[-2000:]
+            except FileNotFoundError:
+                pass
+        return text
+
+    # -- commands -------------------------------------------------------------
+
+    def start(self, i, words, files=None):
+        """Start it in bash; the files are vmI/NUMBER.{stdout,stderr,rc}."""
+        assert self.up[i], f"rx{i} is not up"
+        self.number += 1
+        files = f"{self.number}." if files is None else files
+        c = Command(i, words, f"{self.dir}/vm{i}/{files}")
+        pathlib.Path(f"{c.files}cmd").write_text(words + "\n")
+        self.pending[i][self.number] = c
+        self.lines[i].sendall(f"run {self.number} {files}\n".encode())
+        return c
+
+    def wait(self, commands, timeout=120):
+        """Until all have ended.  Whether they have."""
+        end = time.monotonic() + timeout
+        while any(c.code is None for c in commands):
+            if not self._listen(end - time.monotonic()):
+                return False
+        return True
+
+    def run(self, words, where=None, timeout=120):
+        """On all of them at once, or on those; the finished commands."""
+        where = range(self.count) if where is None else where
+        commands = [self.start(i, words) for i in where]
+        if not self.wait(commands, timeout):
+            late = next(c for c in commands if c.code is None)
+            raise AssertionError(f"not done after {timeout} s: {late}")
+        return commands
+
+    def _listen(self, timeout):
+        """Hear what one or more machines say.  False after the time-out."""
+        with selectors.DefaultSelector() as s:
+            for i, line in enumerate(self.lines):
+                if line:
+                    s.register(line, selectors.EVENT_READ, i)
+            ready = s.select(max(0, timeout)) if s.get_map() else []
+        for key, _ in ready:
+            self._hear(key.data)
+        return bool(ready)
+
+    def _hear(self, i):
+        try:
+            data = self.lines[i].recv(4096)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            self._died(i)
+            return
+        *whole, self.heard[i] = (self.heard[i] + data).split(b"\n")
+        for line in whole:
+            word, *rest = line.decode(errors="replace").split()
+            if word == "up":
+                self.up[i] = True
+            elif word == "ended":
+                c = self.pending[i].pop(int(rest[0]))
+                c.code = int(rest[1])
+
+    def _died(self, i):
+        if self.lines[i]:
+            self.lines[i].close()
+        self.lines[i], self.up[i] = None, False
+        for c in self.pending[i].values():
+            said = c._text("rc").strip()    # rxe-die
+            c.code = int(said) if said else DIED
+        self.pending[i] = {}
