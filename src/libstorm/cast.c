@@ -20,7 +20,6 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 	storm_put8(&o, STORM_CAST_STATE);
 	storm_put64(&o, c->version);
 	storm_put8(&o, c->flags);
-	storm_put64(&o, c->heartbeat);
 	storm_put64(&o, c->op);
 	storm_put64(&o, c->size);
 	storm_put32(&o, c->chunk);
@@ -45,7 +44,6 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	memset(c, 0, sizeof(*c));
 	c->version = storm_get64(&i);
 	c->flags = storm_get8(&i);
-	c->heartbeat = storm_get64(&i);
 	c->op = storm_get64(&i);
 	c->size = storm_get64(&i);
 	c->chunk = storm_get32(&i);

@@ -30,7 +30,6 @@ enum storm_decision {
 struct storm_cast {
 	uint64_t version;	/* of the owner's state; higher wins */
 	uint8_t flags;
-	uint64_t heartbeat;
 	uint64_t op, size;	/* the operation under way, or the last one */
 	struct storm_idset p;	/* its nodes; empty: all members */
 	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */

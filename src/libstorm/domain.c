@@ -366,6 +366,17 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 	return err;
 }
 
+int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
+		 struct storm_idset *out)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = storm_owner_nodes(d->owner, P, out);
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
 enum storm_compare storm_compare_and_write(storm_domain_t *d,
 					   const struct storm_idset *P,
 					   uint32_t var,
@@ -392,6 +403,17 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 	storm_outcome_clear(&c.out);
 	pthread_mutex_unlock(&d->sh->lock);
 	return c.result;
+}
+
+uint64_t storm_strobe(storm_domain_t *d, const void *data, size_t len)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&d->sh->lock);
+	number = d->runner.running ? storm_owner_strobe(d->owner, data, len) :
+				     0;
+	pthread_mutex_unlock(&d->sh->lock);
+	return number;
 }
 
 /* -------------------------------------------------------------- statistics --- */

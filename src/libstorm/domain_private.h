@@ -18,6 +18,11 @@
 int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 			      uint64_t deadline);
 
+/* What P stands for (NULL: all members), into out, which is empty before.
+ * STORM_EINVAL: there are no such nodes; STORM_ENOMEM. */
+int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
+		 struct storm_idset *out);
+
 /* The domain's time, and some of it passes. */
 uint64_t domain_now(const storm_domain_t *d);
 void domain_sleep(const storm_domain_t *d, uint64_t ns);

@@ -649,8 +649,6 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 			open_children(s);
 		asked = true;
 	}
-	if (c->heartbeat > s->var[STORM_VAR_HEARTBEAT])
-		s->var[STORM_VAR_HEARTBEAT] = c->heartbeat;
 	if (asked)
 		being_asked(s, c->flags & STORM_CAST_DIRECT, now);
 	if (!s->outside)
@@ -711,6 +709,18 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		return;
 	}
 	s->nm->link_stats.bad_wire++;
+}
+
+/* The latest one counts; one that was overtaken says what is no longer true. */
+static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
+		   size_t len)
+{
+	if (s->outside || s->out_epoch || number <= s->var[STORM_VAR_HEARTBEAT])
+		return;
+	s->var[STORM_VAR_HEARTBEAT] = number;
+	if (s->nm->ops.strobe)
+		s->nm->ops.strobe(s->nm->host, s->ctx, s->host_session, number,
+				  body, len);
 }
 
 /* Same sealed bytes to all children: only the owner's key made them. */
@@ -788,6 +798,14 @@ static void control(struct nm_session *s, const struct storm_header *h,
 						     s->link.session);
 		if (h->flags & STORM_HDR_RELAY || s->closing)
 			relay_down(s, rx->buf, rx->len);
+		return;
+	case STORM_MSG_STROBE:
+		if (!owner || p.len > STORM_STROBE_MAX)
+			break;
+		s->owner_heard = now;
+		if (h->flags & STORM_HDR_RELAY)	/* they are waiting, too */
+			relay_down(s, rx->buf, rx->len);
+		strobe(s, h->op, p.body, p.len);
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)

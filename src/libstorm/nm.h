@@ -77,6 +77,10 @@ struct storm_nm_ops {
 	 * Once, after the data. */
 	void (*event)(void *host, void *ctx, uint64_t session,
 		      uint32_t remote_event, const void *buf, size_t len);
+	/* A strobe, of a higher number than all before; buf is valid during the
+	 * call.  May be NULL. */
+	void (*strobe)(void *host, void *ctx, uint64_t session,
+		       uint64_t number, const void *buf, size_t len);
 	/* An operation that this node asked for has ended; out is the callee's
 	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
 	 * FAILED.  May be NULL in a host that asks for none. */

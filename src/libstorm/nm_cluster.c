@@ -47,8 +47,6 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 	from->ready = false;
 	nm_request_end_all(from);
 	memcpy(s->var, from->var, sizeof(s->var));
-	/* counted by the owner, and this is another one */
-	s->var[STORM_VAR_HEARTBEAT] = 0;
 	memcpy(s->global, from->global, sizeof(s->global));
 	s->outside = from->outside;
 	s->x = from->x;

@@ -25,10 +25,11 @@ struct node_file {
 	int err, sys;
 };
 
-/* To be told by on_signal(), and then counted. */
+/* To be told by on_signal(), and then counted; or by on_strobe(). */
 struct node_signal {
 	struct node_signal *next;
 	struct storm_member *m;
+	uint64_t strobe;	/* its number; 0: it is an event */
 	uint32_t event;
 	const void *buf;	/* behind this, or in a segment */
 	size_t len;
@@ -218,6 +219,22 @@ static void count(struct storm_member *m, uint32_t event)
 	pthread_cond_broadcast(&m->sh->cond);
 }
 
+static struct node_signal *tell_later(storm_node_t *n, struct storm_member *m,
+				      const void *buf, size_t len, bool copy)
+{
+	struct node_signal *s = malloc(sizeof(*s) + (copy ? len : 0));
+
+	if (!s)
+		return NULL;
+	*s = (struct node_signal) { .m = m, .buf = buf, .len = len };
+	if (copy)
+		s->buf = memcpy(s + 1, buf, len);
+	m->users++;
+	*n->told_end = s;
+	n->told_end = &s->next;
+	return s;
+}
+
 static void on_event(void *host, void *ctx, uint64_t session, uint32_t event,
 		     const void *buf, size_t len)
 {
@@ -233,19 +250,28 @@ static void on_event(void *host, void *ctx, uint64_t session, uint32_t event,
 		count(m, event);
 		return;
 	}
-	s = malloc(sizeof(*s) + (copy ? len : 0));
+	s = tell_later(n, m, buf, len, copy);
 	if (!s) {
 		storm_log(STORM_LOG_ERROR, "no memory to tell of event %u",
 			  event);
 		count(m, event);
 		return;
 	}
-	*s = (struct node_signal) { NULL, m, event, buf, len };
-	if (copy)
-		s->buf = memcpy(s + 1, buf, len);
-	m->users++;
-	*n->told_end = s;
-	n->told_end = &s->next;
+	s->event = event;
+}
+
+static void on_strobe(void *host, void *ctx, uint64_t session,
+		      uint64_t number, const void *buf, size_t len)
+{
+	storm_node_t *n = host;
+	struct node_signal *s;
+
+	(void) session;
+	if (!ctx || !n->conf.on_strobe)
+		return;
+	s = tell_later(n, ctx, buf, len, true);
+	if (s)			/* or the next one will be told of */
+		s->strobe = number;
 }
 
 /* The call first: whoever tests for the event finds done what it does. */
@@ -258,9 +284,14 @@ void node_host_tell(storm_node_t *n)
 		if (!n->told)
 			n->told_end = &n->told;
 		pthread_mutex_unlock(&n->sh->lock);
-		n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf, s->len);
+		if (s->strobe)
+			n->conf.on_strobe(n->conf.arg, s->m, s->strobe, s->buf,
+					  s->len);
+		else
+			n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf,
+					  s->len);
 		pthread_mutex_lock(&n->sh->lock);
-		count(s->m, s->event);
+		count(s->m, s->event);	/* there is no event 0 */
 		node_member_leave(s->m);
 		free(s);
 	}
@@ -381,4 +412,5 @@ const struct storm_nm_ops node_host_ops = {
 	.file_read = file_read, .file_stage = file_stage,
 	.file_commit = file_commit, .file_end = file_end,
 	.event = on_event, .acked = acked, .requested = requested,
+	.strobe = on_strobe,
 };

@@ -83,9 +83,10 @@ static bool by_group(const struct storm_owner *o)
 }
 
 /* Down the tree, from these children on. */
-static void relay(struct storm_owner *o, uint64_t op, const uint8_t *body,
-		  size_t len, bool (*to_child)(const struct storm_owner *o,
-					       const struct storm_child *c))
+static void relay(struct storm_owner *o, uint8_t type, uint64_t op,
+		  const uint8_t *body, size_t len,
+		  bool (*to_child)(const struct storm_owner *o,
+				   const struct storm_child *c))
 {
 	struct storm_addr to[64 + ADOPTED_MAX];
 	size_t n = to_child ? 0 : owner_round_addrs(o, to);
@@ -94,18 +95,24 @@ static void relay(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		if (!to_child || to_child(o, &o->child[i]))
 			to[n++] = o->open->nodes[o->child[i].node].addr;
 	if (n)
-		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY, op,
-				body, len, to, n);
+		storm_link_send(&o->link, type, STORM_HDR_RELAY, op, body, len,
+				to, n);
+}
+
+static void say(struct storm_owner *o, uint8_t type, uint64_t op,
+		const uint8_t *body, size_t len)
+{
+	if (by_group(o))
+		storm_link_send(&o->link, type, 0, op, body, len,
+				&o->open->group, 1);
+	else
+		relay(o, type, op, body, len, NULL);
 }
 
 void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		     size_t len)
 {
-	if (by_group(o))
-		storm_link_send(&o->link, STORM_MSG_CAST, 0, op, body, len,
-				&o->open->group, 1);
-	else
-		relay(o, op, body, len, NULL);
+	say(o, STORM_MSG_CAST, op, body, len);
 }
 
 /* The state as it is now, with these flags; 0: it does not fit. */
@@ -142,7 +149,7 @@ static void relay_state(struct storm_owner *o, uint8_t flags,
 	size_t len = state(o, flags, body);
 
 	if (len)
-		relay(o, o->cast.op, body, len, to_child);
+		relay(o, STORM_MSG_CAST, o->cast.op, body, len, to_child);
 }
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
@@ -282,7 +289,8 @@ static void send_acks(struct storm_owner *o, bool down_the_tree)
 			storm_put8(&b, kind);
 			storm_put_idset(&b, &part);
 			if (down_the_tree)
-				relay(o, 0, body, (size_t) (b.p - body), NULL);
+				relay(o, STORM_MSG_CAST, 0, body,
+				      (size_t) (b.p - body), NULL);
 			else
 				owner_cast_body(o, 0, body,
 						(size_t) (b.p - body));
@@ -606,7 +614,7 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 	if (storm_header_unpack(&h, rx->buf, rx->len) ||
 	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
 	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK ||
-	    h.type == STORM_MSG_RESULT) {
+	    h.type == STORM_MSG_RESULT || h.type == STORM_MSG_STROBE) {
 		o->link_stats.bad_wire++;
 		return;
 	}
@@ -815,7 +823,6 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		next = min64(next, o->acks_at);
 	}
 	if (now >= o->beat_at) {
-		o->cast.heartbeat++;
 		owner_cast(o, 0);
 		o->beat_at = now + o->conf.set.heartbeat;
 		if (owner_is_cluster(o)) {
@@ -827,6 +834,29 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 }
 
 /* --------------------------------------------------------------- operations --- */
+
+int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
+		      struct storm_idset *out)
+{
+	return P ? owner_set_copy(o, P, out) :
+		   storm_tree_subtree(&o->tree, STORM_NO_NODE, out);
+}
+
+/* Said once, whether heard or not: the next one says what is true then.  Numbers
+ * begin anew with each epoch, above those of the one before, and so does every
+ * owner. */
+uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
+			    size_t len)
+{
+	uint64_t first = (uint64_t) o->link.epoch << 32;
+
+	if (o->phase != OWNER_OPEN || len > STORM_STROBE_MAX)
+		return 0;
+	if (++o->strobe < first)
+		o->strobe = first;
+	say(o, STORM_MSG_STROBE, o->strobe, body, len);
+	return o->strobe;
+}
 
 int storm_owner_open(struct storm_owner *o, uint64_t now)
 {

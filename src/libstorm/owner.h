@@ -50,6 +50,13 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
 			uint64_t now);
+/* A copy of P; of all members, if it is NULL.  out is empty before. */
+int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
+		      struct storm_idset *out);
+/* A strobe to all members, at once; its number, see storm_strobe().  0: the
+ * domain is not open, or len is more than STORM_STROBE_MAX. */
+uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
+			    size_t len);
 /* Says CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 

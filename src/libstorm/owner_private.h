@@ -93,6 +93,7 @@ struct storm_owner {
 	uint64_t ask_at, ask_every;
 	uint64_t asked_at, answer_time;	/* 0: not measured */
 	uint64_t beat_at, ticked;
+	uint64_t strobe;		/* number of the last one */
 	uint64_t said_at;		/* the state; or a little earlier */
 	uint64_t acks_at;		/* ACKED is due */
 	uint8_t acks;			/* kinds, a bit each */

@@ -351,7 +351,7 @@ enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
  */
 enum storm_own_var {
 	STORM_VAR_TERMINATED = 0,	/* generations of processes ended here */
-	STORM_VAR_HEARTBEAT = 1,	/* last heartbeat seen */
+	STORM_VAR_HEARTBEAT = 1,	/* number of the last strobe seen */
 	STORM_VAR_USER = 2,		/* first one libstorm does not use */
 	STORM_VARS = 8
 };
@@ -384,6 +384,33 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 					   const struct storm_assign *write,
 					   struct storm_outcome *out);
 
+#define STORM_STROBE_MAX 256	/* bytes of data in a strobe */
+
+/*
+ * A strobe to all members: data that describe what is true now, such as whose
+ * turn it is (paper 2.4.2, where it is a heartbeat).  It is sent before the call
+ * returns, by multicast where there is one, is acknowledged by nobody and never
+ * sent again: who misses it hears the next one.  Returns its number, which rises from
+ * strobe to strobe of all owners of a domain; nodes take none that was overtaken.
+ * 0: the domain is not open, or len is more than STORM_STROBE_MAX.  Any thread.
+ */
+uint64_t storm_strobe(storm_domain_t *d, const void *data, size_t len);
+
+/*
+ * ISSUE-HEARTBEAT (paper 2.4.2, Algorithm 4) and who missed it (2.4.3): a strobe
+ * to all members, and a COMPARE-AND-WRITE that asks P (NULL: all members) whether
+ * it came; of those who answer that it did not the sets are halved until the nodes
+ * are found.  STORM_OK: all of P have it.  STORM_ETIME: those in missed (set by
+ * this call; the caller's to clear) have not, and answer.  Otherwise the first
+ * fault's error: the nodes in out (may be NULL) do not answer, and those in missed
+ * as before.  number (may be NULL): the strobe's.  Blocks at most op_timeout for
+ * each question.  STORM_ECLOSED; STORM_EINVAL: len, or P as in
+ * storm_xfer_and_signal().  Any thread.
+ */
+int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
+		    const void *data, size_t len, uint64_t *number,
+		    struct storm_idset *missed, struct storm_outcome *out);
+
 /* ---------------------------------------------------- the nodes' side --- */
 
 typedef struct storm_node_manager storm_node_t;	/* this program as a node */
@@ -405,6 +432,11 @@ struct storm_node_conf {
 	 * from the node's thread, without its lock, in the order of the owner's
 	 * operations; no storm_node_destroy() in there.  May be NULL. */
 	void (*on_signal)(void *arg, storm_member_t *m, uint32_t event,
+			  const void *buf, size_t len);
+	/* A strobe came (Algorithm 5): with a higher number than all before.
+	 * Called as on_signal() is; buf is valid during the call.  May be
+	 * NULL. */
+	void (*on_strobe)(void *arg, storm_member_t *m, uint64_t number,
 			  const void *buf, size_t len);
 	void *arg;
 };

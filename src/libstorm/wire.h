@@ -36,10 +36,11 @@ enum storm_msg {
 	STORM_MSG_REPORT_ACK = 6,	/* tree parent -> node */
 	STORM_MSG_REQUEST = 7,	/* node -> owner: an operation of its own */
 	STORM_MSG_RESULT = 8,	/* owner -> node: how it ended */
-	STORM_MSG_MAX = 9
+	STORM_MSG_STROBE = 9,	/* owner -> all: op is its number */
+	STORM_MSG_MAX = 10
 };
 
-#define STORM_HDR_RELAY 0x1	/* CAST: pass on to your tree children;
+#define STORM_HDR_RELAY 0x1	/* CAST, STROBE: pass on to your tree children;
 				   DATA: pass on to your chain successor */
 #define STORM_HDR_FLAGS 0x1
 

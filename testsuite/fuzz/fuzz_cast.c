@@ -10,8 +10,7 @@
 
 static void same(const struct storm_cast *a, const struct storm_cast *b)
 {
-	must(a->version == b->version && a->flags == b->flags &&
-	     a->heartbeat == b->heartbeat);
+	must(a->version == b->version && a->flags == b->flags);
 	must(a->op == b->op && a->size == b->size && a->chunk == b->chunk &&
 	     a->sent == b->sent && a->floor == b->floor &&
 	     a->decision == b->decision);

@@ -197,7 +197,7 @@ static void nodelist(void)
 static struct storm_cast cast_like(uint64_t op, uint64_t size)
 {
 	return (struct storm_cast) {
-		.version = 7, .flags = STORM_CAST_ASK, .heartbeat = 3,
+		.version = 7, .flags = STORM_CAST_ASK,
 		.op = op, .size = size, .chunk = 1000, .sent = size,
 	};
 }
@@ -720,6 +720,20 @@ static void nm_asks(void)
 	end("nm", "asks");
 }
 
+static void nm_strobes(void)
+{
+	nm_head(0, 3, NM_MEMORY);
+	for (uint8_t number = 1; number < 4; number++) {
+		uint8_t *l = sealed(OWNER, STORM_MSG_STROBE,
+				    number % 2 ? HOW_RELAY : HOW_GROUP, number);
+
+		storm_put32(&o, number);
+		length_is(l);
+		time_goes(1);
+	}
+	end("nm", "strobes");
+}
+
 static void nm_reports(void)
 {
 	uint8_t *l;
@@ -813,6 +827,7 @@ static void nm(void)
 	nm_ordered();
 	nm_cluster();
 	nm_asks();
+	nm_strobes();
 	nm_reports();
 	nm_epochs();
 }

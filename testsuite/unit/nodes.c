@@ -41,6 +41,21 @@ static void on_signal(void *arg, storm_member_t *m, uint32_t event,
 		memcpy(h->text, buf, len);
 }
 
+static void on_strobe(void *arg, storm_member_t *m, uint64_t number,
+		      const void *buf, size_t len)
+{
+	struct storm_member_info info;
+	struct heard *h = arg;
+
+	storm_member_info(m, &info);
+	must(h == &heard[info.node] && number > h->strobe &&
+	     len < sizeof(h->said));
+	h->strobe = number;
+	memcpy(h->said, buf, len);
+	h->said[len] = 0;
+	h->strobes++;
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	(void) level;
@@ -51,7 +66,8 @@ void nodes_start(uint32_t i)
 {
 	struct storm_node_conf conf = {
 		.name = names[i], .set = set, .owner_uid = OWNER_UID,
-		.on_signal = on_signal, .arg = &heard[i],
+		.on_signal = on_signal, .on_strobe = on_strobe,
+		.arg = &heard[i],
 	};
 	char root[128];
 	int err;

@@ -36,12 +36,15 @@ extern storm_member_t *member[NODES];
 extern uint8_t memory[NODES][SIZE];	/* segment 3 */
 extern storm_domain_t *domain;
 
-/* What on_signal() was told, by node. */
+/* What on_signal() and on_strobe() were told, by node. */
 extern struct heard {
 	uint32_t count, event;
 	size_t len;
 	char text[64];
 	const void *at;
+	uint32_t strobes;
+	uint64_t strobe;	/* number of the last one */
+	char said[64];		/* ... and its data */
 } heard[NODES];
 
 /* A fixture: the nodes. */

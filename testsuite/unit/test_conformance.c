@@ -443,6 +443,89 @@ START_TEST(test_termination)
 }
 END_TEST
 
+/* Who is said to have a heartbeat has it, and with it its data. */
+START_TEST(test_heartbeat)
+{
+	bool lossy = world == WORLD_UDP_LOSS || world == WORLD_SIM_LOSS ||
+		     world == WORLD_SIM_CHAIN;
+	struct storm_idset missed, P = some(1, 3);
+	uint32_t all = 0, times = 40;
+	uint64_t number, before = 0, v;
+	char text[32];
+
+	nodes_seed(_i);
+	domain = nodes_domain();
+	must(!storm_strobe(domain, "early", 5));
+	storm_domain_destroy(domain);
+	nodes_open();
+	for (uint32_t k = 0; k < times; k++) {
+		struct storm_idset *p = k % 2 ? &P : NULL;
+		size_t len = (size_t) sprintf(text, "beat %u", k);
+		struct storm_outcome out;
+		int err = storm_heartbeat(domain, p, text, len, &number,
+					  &missed, &out);
+
+		must(number > before && !out.nfaults);
+		before = number;
+		must(err == (missed.count ? STORM_ETIME : STORM_OK));
+		must(lossy || !missed.count);
+		for (uint32_t i = 0; i < NODES; i++) {
+			if (p && !storm_idset_has(p, i)) {
+				must(!storm_idset_has(&missed, i));
+				continue;
+			}
+			if (storm_idset_has(&missed, i))
+				continue;
+			must(!storm_member_variable(member[i],
+						    STORM_VAR_HEARTBEAT, &v));
+			must(v == number);
+			must(until(heard[i].strobe == number));
+			ck_assert_str_eq(heard[i].said, text);
+		}
+		all += !missed.count;
+		storm_idset_clear(&missed);
+		storm_outcome_clear(&out);
+	}
+	must(all && (lossy || all == times));
+	for (uint32_t i = 0; i < NODES; i++)
+		must(lossy || until(heard[i].strobes == times));
+	must(!storm_strobe(domain, text, STORM_STROBE_MAX + 1));
+	ck_assert_int_eq(storm_heartbeat(domain, &P, text, STORM_STROBE_MAX + 1,
+					 NULL, &missed, NULL), STORM_EINVAL);
+	must(!storm_idset_add(&P, NODES, NODES));
+	ck_assert_int_eq(storm_heartbeat(domain, &P, NULL, 0, NULL, &missed,
+					 NULL), STORM_EINVAL);
+	storm_idset_clear(&P);
+}
+END_TEST
+
+/* A node that is not there is named as that, and keeps nobody else's answer. */
+START_TEST(test_heartbeat_of_the_dead)
+{
+	uint32_t dead = (uint32_t) _i % NODES;
+	struct storm_idset missed;
+	struct storm_outcome out;
+
+	nodes_seed(_i);
+	set.heartbeat = 50 * STORM_MS;
+	set.dead_timeout = 1000 * STORM_MS;
+	nodes_open();
+	storm_node_destroy(host[dead]);
+	host[dead] = NULL;
+	must(storm_heartbeat(domain, NULL, "beat", 4, NULL, &missed, &out) !=
+	     STORM_OK);
+	must(out.nfaults == 1 && out.faults[0].node == dead);
+	must(!storm_idset_has(&missed, dead));
+	storm_idset_clear(&missed);
+	storm_outcome_clear(&out);
+	/* by now it is no member, and is not asked */
+	must(storm_heartbeat(domain, NULL, "beat", 4, NULL, &missed, &out) !=
+	     STORM_ELOST);
+	must(!out.nfaults);
+	storm_idset_clear(&missed);
+}
+END_TEST
+
 /* Every id once, whatever is said again. */
 static uint32_t told[3][64];
 
@@ -848,6 +931,8 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	tcase_add_test(t, test_deadline);
 	tcase_add_loop_test(t, test_queue, 0, 2 * n);
 	tcase_add_loop_test(t, test_termination, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_heartbeat, 0, unit_runs(n));
+	tcase_add_loop_test(t, test_heartbeat_of_the_dead, 0, NODES);
 	tcase_add_loop_test(t, test_reports, 0, unit_runs(n));
 	tcase_add_loop_test(t, test_node_dies, 0, 3 * n);
 	tcase_add_loop_test(t, test_owner_ends, 0, 4 * n);

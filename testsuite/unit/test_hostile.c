@@ -137,7 +137,6 @@ static size_t cast_random(struct hostile *t, uint8_t *buf, size_t max)
 	default:
 		c.version = t->version += below(&t->r, 3);
 		c.flags = (uint8_t) below(&t->r, 8) & ~STORM_CAST_CLOSING;
-		c.heartbeat = below(&t->r, 100);
 		c.op = t->op ? t->op - below(&t->r, 10) / 9 : 0;
 		c.size = t->open->begin.size;
 		c.chunk = below(&t->r, 8) ? 256 + below(&t->r, 8) * 100 : 0;
