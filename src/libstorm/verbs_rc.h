@@ -1,0 +1,81 @@
+/*
+ * verbs_rc.h - reliable queue pairs to the ends with which this one speaks
+ * much: its neighbours in the tree, and whom it repairs.
+ *
+ * A pair carries datagrams one way, from the end that connected it to the one
+ * that listens, so two that speak with each other have two.  That way a pair
+ * leads where its address says, as a UDP datagram does: nobody gets to hear what
+ * is meant for another by connecting to us in his name.
+ *
+ * It is a ring of slots in the receiver's memory.  A datagram is written into the
+ * next one, and the immediate value says which and how long; how many slots are
+ * free again the receiver writes into a word of the sender's.  So the sender never
+ * waits and a receiver is never asked for a buffer that it does not have: where
+ * there is no pair, or no slot, the datagram is not taken, and goes as one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_VERBS_RC_H
+#define STORM_VERBS_RC_H
+
+#include <sys/types.h>
+
+#include "transport.h"
+
+struct storm_rc;
+
+struct storm_rc_conf {
+	struct storm_addr self;	/* IPv4, of the RDMA device; and where to
+				   listen, as others address this end */
+	size_t slot;		/* the largest datagram, at most 65536 */
+	uint32_t slots;		/* of a pair, a power of 2, 4 to 1024 */
+	uint32_t out_max;	/* pairs that this end connects, at most; */
+	uint32_t in_max;	/* and that it accepts; 1 to 4096 */
+	uint32_t connecting_max;	/* at the same time */
+	uint32_t busy;		/* datagrams to an end in a second that make it
+				   worth a pair; 1: the first does */
+	uint8_t tos;		/* traffic class, DSCP << 2 */
+	uint8_t retries;	/* of a packet, 1 to 6 */
+	uint64_t dead_after;	/* ns until an end that is gone is known to be,
+				   about: from 10 ms */
+	uint64_t connect_timeout;	/* ns */
+};
+
+struct storm_rc_stats {
+	uint64_t tx_datagrams, tx_bytes, rx_datagrams, rx_bytes;
+	uint64_t no_slot;	/* sends not taken, or in part, for want of one */
+	uint64_t connected, accepted, refused;	/* refused: by us */
+	uint64_t failed;	/* connects and pairs that ended by an error */
+	uint64_t evicted;	/* for others that are used more */
+	uint64_t bad;		/* peers that broke the rules of the ring */
+	uint32_t out, in;	/* pairs at the moment */
+};
+
+/* What suits a node: the slot and the address are the caller's to set. */
+void storm_rc_default(struct storm_rc_conf *conf);
+
+/*
+ * h->datagrams alone is called, by storm_rc_poll().  NULL and *err (errno is kept,
+ * the reason was logged): STORM_EINVAL, STORM_ENOMEM, or STORM_ESYS where the
+ * address is no RDMA device's, or its port is in use.
+ */
+struct storm_rc *storm_rc_create(const struct storm_rc_conf *conf,
+				 const struct storm_net_handler *h, int *err);
+void storm_rc_destroy(struct storm_rc *rc);
+
+/*
+ * As a transport's send(), never blocking: how many bytes of it were taken, whole
+ * segments from the front; the rest is for the caller to send otherwise.  -EAGAIN:
+ * no slot is free; -ENOTCONN: there is no pair, though there may be one soon.
+ * What was taken arrives in order, unless the pair or its other end fails.
+ */
+ssize_t storm_rc_send(struct storm_rc *rc, const struct storm_addr *to,
+		      const void *buf, size_t len, size_t seg);
+
+/* Readable when poll() has work; bounded work a call. */
+int storm_rc_fd(const struct storm_rc *rc);
+void storm_rc_poll(struct storm_rc *rc);
+
+void storm_rc_stats(const struct storm_rc *rc, struct storm_rc_stats *out);
+
+#endif
