@@ -116,6 +116,10 @@ static const char *fn(struct storm_conf *c, const char *v)		\
 	return NULL;							\
 }
 
+INTEGER(_service_level, service_level, 0, 15)
+INTEGER(_strobe_service_level, service_level_control, 0, 15)
+INTEGER(_receive_queue, recv_depth, 16, 32768)
+INTEGER(_strobe_receive_queue, strobe_recv_depth, 16, 32768)
 INTEGER(_port, port, 1, 65535)
 INTEGER(_group_count, groups, 1, 64)
 INTEGER(_ttl, ttl, 0, 255)
@@ -138,15 +142,109 @@ static const char *_interface(struct storm_conf *c, const char *v)
 	return NULL;
 }
 
-static const char *_multicast(struct storm_conf *c, const char *v)
+static const char *_yes_no(const char *v, bool *out)
 {
 	if (!strcasecmp(v, "yes"))
-		c->set.multicast = true;
+		*out = true;
 	else if (!strcasecmp(v, "no"))
-		c->set.multicast = false;
+		*out = false;
 	else
 		return "yes or no";
 	return NULL;
+}
+
+static const char *_multicast(struct storm_conf *c, const char *v)
+{
+	return _yes_no(v, &c->set.multicast);
+}
+
+static const char *_transport(struct storm_conf *c, const char *v)
+{
+	if (!strcasecmp(v, "udp"))
+		c->set.transport = STORM_TRANSPORT_UDP;
+	else if (!strcasecmp(v, "verbs"))
+		c->set.transport = STORM_TRANSPORT_VERBS;
+	else
+		return "udp or verbs";
+	return NULL;
+}
+
+static const char *_transport_fallback(struct storm_conf *c, const char *v)
+{
+	return _yes_no(v, &c->set.transport_fallback);
+}
+
+/* NAME or NAME:PORT.  Whether there is such a device is for the host to say that
+ * uses it: the file is everybody's. */
+static const char *_rail(const char *v, char name[STORM_DEVICE_MAX + 1],
+			 uint8_t *port)
+{
+	size_t len = strcspn(v, ":");
+	uint64_t n = 0;
+
+	if (!len || len > STORM_DEVICE_MAX || memchr(v, '/', len) ||
+	    (v[len] && !_integer(v + len + 1, 1, 254, &n)))
+		return "an RDMA device or a network interface, at most 63 letters, and perhaps a port, as in mlx5_0:1";
+	memcpy(name, v, len);
+	name[len] = '\0';
+	*port = n;
+	return NULL;
+}
+
+static const char *_data_rail(struct storm_conf *c, const char *v)
+{
+	return _rail(v, c->set.device, &c->set.ib_port);
+}
+
+static const char *_strobe_rail(struct storm_conf *c, const char *v)
+{
+	return _rail(v, c->set.strobe_device, &c->set.strobe_ib_port);
+}
+
+static const char *_gid(const char *v, int *out)
+{
+	uint64_t n;
+
+	if (!_integer(v, 0, 65535, &n))
+		return "an index into the port's GID table, 0 to 65535";
+	*out = n;
+	return NULL;
+}
+
+static const char *_gid_index(struct storm_conf *c, const char *v)
+{
+	return _gid(v, &c->set.gid_index);
+}
+
+static const char *_strobe_gid_index(struct storm_conf *c, const char *v)
+{
+	return _gid(v, &c->set.strobe_gid_index);
+}
+
+/* Written as everybody writes them, or as a decimal number. */
+static const char *_partition(const char *v, uint16_t *out)
+{
+	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(v, &end, hex ? 16 : 10);
+	if (!isxdigit((unsigned char) v[hex ? 2 : 0]) || *end || errno ||
+	    !(n & 0x7fff) || n > 0xffff)
+		return "a P_Key, 0x0001 to 0x7fff, or with the bit of full membership 0x8001 to 0xffff";
+	*out = n;
+	return NULL;
+}
+
+static const char *_pkey(struct storm_conf *c, const char *v)
+{
+	return _partition(v, &c->set.pkey);
+}
+
+static const char *_strobe_pkey(struct storm_conf *c, const char *v)
+{
+	return _partition(v, &c->set.strobe_pkey);
 }
 
 static const char *_group_base(struct storm_conf *c, const char *v)
@@ -228,6 +326,18 @@ static const struct {
 	const char *key;
 	value_fn set;
 } keys[] = {
+	{ "Transport", _transport },
+	{ "TransportFallback", _transport_fallback },
+	{ "DataRail", _data_rail },
+	{ "StrobeRail", _strobe_rail },
+	{ "GidIndex", _gid_index },
+	{ "StrobeGidIndex", _strobe_gid_index },
+	{ "PKey", _pkey },
+	{ "StrobePKey", _strobe_pkey },
+	{ "ServiceLevel", _service_level },
+	{ "StrobeServiceLevel", _strobe_service_level },
+	{ "ReceiveQueue", _receive_queue },
+	{ "StrobeReceiveQueue", _strobe_receive_queue },
 	{ "Interface", _interface },
 	{ "Port", _port },
 	{ "Multicast", _multicast },
@@ -261,6 +371,61 @@ void storm_conf_default(struct storm_conf *out)
 	out->agent_linger = 30 * STORM_SEC;
 }
 
+/* Does "Key = value" begin here?  value NULL: whatever it is. */
+static bool _is(const char *s, const char *key, const char *value)
+{
+	if (strncasecmp(s, key, strlen(key)))
+		return false;
+	s += strlen(key);
+	s += strspn(s, " \t");
+	if (*s++ != '=')
+		return false;
+	s += strspn(s, " \t\"");
+	return !value || !strncmp(s, value, strlen(value));
+}
+
+/* "file:line" of a key, the last of several, which counts; "file" where that
+ * cannot be told: a line goes on over two, or is in a file that is included. */
+static char *_where(const char *path, const char *key, const char *value)
+{
+	unsigned int number = 0, found = 0;
+	size_t size = 0;
+	FILE *f = fopen(path, "r");
+	char *line = NULL;
+
+	while (f && getline(&line, &size, f) >= 0) {
+		number++;
+		if (_is(line + strspn(line, " \t"), key, value))
+			found = number;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found ? xstrdup_printf("%s:%u", path, found) : xstrdup(path);
+}
+
+/* A key of the strobe rail, when there is none. */
+static char *_no_strobe_rail(const char *key, const char *path)
+{
+	char *where = _where(path, key, NULL), *why;
+
+	why = xstrdup_printf("%s: %s is for a StrobeRail, and there is none: set StrobeRail to its device, or leave %s out",
+			     where, key, key);
+	xfree(where);
+	return why;
+}
+
+static char *_check_rails(const struct storm_settings *s, const char *path)
+{
+	if (s->strobe_device[0])
+		return NULL;
+	if (s->strobe_gid_index >= 0)
+		return _no_strobe_rail("StrobeGidIndex", path);
+	if (s->strobe_pkey)
+		return _no_strobe_rail("StrobePKey", path);
+	return NULL;
+}
+
 /* What no single value can be wrong about. */
 static char *_cross_check(const struct storm_conf *c, const char *path)
 {
@@ -277,7 +442,18 @@ static char *_cross_check(const struct storm_conf *c, const char *path)
 				      path,
 				      (unsigned long) (s->dead_timeout / STORM_MS),
 				      (unsigned long) (s->heartbeat / STORM_MS));
-	return NULL;
+	return _check_rails(s, path);
+}
+
+static char *_refused(const char *path, const char *key, const char *value,
+		      const char *allowed)
+{
+	char *where = _where(path, key, value), *why;
+
+	why = xstrdup_printf("%s: %s=%s is refused, allowed: %s", where, key,
+			     value, allowed);
+	xfree(where);
+	return why;
 }
 
 int storm_conf_load_file(const char *path, struct storm_conf *out,
@@ -310,8 +486,7 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 			continue;
 		allowed = keys[i].set(&conf, value);
 		if (allowed)
-			why = xstrdup_printf("%s: %s=%s is refused, allowed: %s",
-					     path, keys[i].key, value, allowed);
+			why = _refused(path, keys[i].key, value, allowed);
 		xfree(value);
 	}
 	s_p_hashtbl_destroy(table);

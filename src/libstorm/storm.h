@@ -128,13 +128,21 @@ struct storm_settings {
 	bool transport_fallback;	/* verbs: by UDP whoever can't be reached
 					   otherwise */
 	/* verbs */
-	char device[STORM_DEVICE_MAX + 1];	/* "": that of the interface */
+	char device[STORM_DEVICE_MAX + 1];	/* or an interface of its port;
+					   "": that of the interface */
 	uint8_t ib_port;	/* 0: the first one that is active */
 	int gid_index;		/* -1: that of the interface's address */
 	uint16_t pkey;		/* P_Key; 0: that of the interface */
 	uint8_t service_level;	/* of bulk data, 0 to 15; InfiniBand */
 	uint8_t service_level_control;	/* of everything else */
 	uint32_t recv_depth;	/* datagrams that a receive queue has room for */
+	/* verbs, a device or port of its own for what is not bulk data; as above.
+	   strobe_device "": there is none */
+	char strobe_device[STORM_DEVICE_MAX + 1];
+	uint8_t strobe_ib_port;
+	int strobe_gid_index;
+	uint16_t strobe_pkey;
+	uint32_t strobe_recv_depth;
 	/* all */
 	char interface[16];	/* "": the interface of the default route */
 	uint16_t port;		/* UDP and TCP port of every agent */

@@ -84,6 +84,17 @@ static void must_be_conf(const struct storm_conf *c)
 
 	must(memchr(s->interface, 0, sizeof(s->interface)));
 	must(!strchr(s->interface, '/'));
+	must(memchr(s->device, 0, sizeof(s->device)));
+	must(memchr(s->strobe_device, 0, sizeof(s->strobe_device)));
+	must(!strchr(s->device, '/') && !strchr(s->strobe_device, '/'));
+	must(s->gid_index >= -1 && s->gid_index <= 65535);
+	must(s->strobe_device[0] || (s->strobe_gid_index == -1 &&
+				     !s->strobe_pkey));
+	must(s->service_level < 16 && s->service_level_control < 16);
+	must(s->recv_depth >= 16 && s->recv_depth <= 32768);
+	must(s->strobe_recv_depth >= 16 && s->strobe_recv_depth <= 32768);
+	must(s->transport == STORM_TRANSPORT_UDP ||
+	     s->transport == STORM_TRANSPORT_VERBS);
 	must(s->port && s->group.port == s->port);
 	must(s->groups >= 1 && s->groups <= 64);
 	must(s->group.ip[12] >= 224 && s->group.ip[12] < 240);

@@ -1066,6 +1066,10 @@ static void conf(void)
 		"OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
 		"Heartbeat=300\nMaxSessions=5\nFallback=NEVER\n"
 		"AgentLinger=0\nDropPercent=2.5\nDropSeed=18446744073709551615\n",
+		"Transport=verbs\nTransportFallback=no\nDataRail=mlx5_0:1\n"
+		"StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"
+		"StrobePKey=2\nServiceLevel=1\nStrobeServiceLevel=2\n"
+		"ReceiveQueue=64\nStrobeReceiveQueue=32768\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};
 	char name[] = "0";

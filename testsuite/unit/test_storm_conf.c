@@ -65,6 +65,11 @@ START_TEST(test_defaults)
 	must(conf.set.window == 16 << 20 && conf.set.radix == 8);
 	must(conf.fallback == FALLBACK_WARN);
 	must(conf.agent_linger == 30 * STORM_SEC);
+	must(conf.set.transport == STORM_TRANSPORT_UDP);
+	must(conf.set.transport_fallback && !conf.set.device[0]);
+	must(!conf.set.strobe_device[0] && conf.set.gid_index == -1);
+	must(conf.set.strobe_gid_index == -1 && !conf.set.pkey);
+	must(conf.set.recv_depth == conf.set.strobe_recv_depth);
 	must(!memcmp(&conf.set.group, &d.set.group, sizeof(d.set.group)));
 }
 END_TEST
@@ -98,6 +103,29 @@ START_TEST(test_every_key)
 }
 END_TEST
 
+START_TEST(test_rails)
+{
+	good("Transport=Verbs\nTransportFallback=no\nDataRail=mlx5_0:2\n"
+	     "StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"
+	     "StrobePKey=32767\nServiceLevel=1\nStrobeServiceLevel=15\n"
+	     "ReceiveQueue=64\nStrobeReceiveQueue=32768\n");
+	must(conf.set.transport == STORM_TRANSPORT_VERBS);
+	must(!conf.set.transport_fallback);
+	ck_assert_str_eq(conf.set.device, "mlx5_0");
+	ck_assert_str_eq(conf.set.strobe_device, "ib1");
+	must(conf.set.ib_port == 2 && conf.set.strobe_ib_port == 0);
+	must(conf.set.gid_index == 3 && conf.set.strobe_gid_index == 0);
+	must(conf.set.pkey == 0x8001 && conf.set.strobe_pkey == 0x7fff);
+	must(conf.set.service_level == 1);
+	must(conf.set.service_level_control == 15);
+	must(conf.set.recv_depth == 64);
+	must(conf.set.strobe_recv_depth == 32768);
+	/* of the data rail's own, a device that is two letters shorter */
+	good("DataRail=mlx5_bond_0\nDataRail=rxe0\n");
+	ck_assert_str_eq(conf.set.device, "rxe0");
+}
+END_TEST
+
 /* The message names the file, the key, the value and what is allowed. */
 START_TEST(test_wrong_values)
 {
@@ -105,6 +133,18 @@ START_TEST(test_wrong_values)
 		const char *key, *value;
 	} bad[] = {
 		{ "Interface", "averylonginterface" }, { "Interface", "a/b" },
+		{ "Transport", "tcp" }, { "TransportFallback", "1" },
+		{ "DataRail", ":1" }, { "DataRail", "mlx5_0:" },
+		{ "DataRail", "mlx5_0:0" }, { "DataRail", "mlx5_0:255" },
+		{ "DataRail", "mlx5_0:1:2" }, { "DataRail", "a/b" },
+		{ "StrobeRail", "averylongdevicename_averylongdevicename_"
+			"averylongdevicename_1234" },
+		{ "GidIndex", "-1" }, { "GidIndex", "65536" },
+		{ "StrobeGidIndex", "x" },
+		{ "PKey", "0" }, { "PKey", "0x8000" }, { "PKey", "0x" },
+		{ "PKey", "0x10000" }, { "PKey", "-1" }, { "PKey", "7fff" },
+		{ "ServiceLevel", "16" }, { "StrobeServiceLevel", "16" },
+		{ "ReceiveQueue", "15" }, { "StrobeReceiveQueue", "32769" },
 		{ "Port", "0" }, { "Port", "65536" }, { "Port", "x" },
 		{ "Port", "-1" }, { "Port", "80x" },
 		{ "Port", "99999999999999999999" },
@@ -140,6 +180,22 @@ START_TEST(test_wrong_values)
 }
 END_TEST
 
+/* ... and the line, the last one of several. */
+START_TEST(test_line)
+{
+	char where[96];
+
+	snprintf(where, sizeof(where), "%s:3: Radix=1 is refused", path);
+	must(load("# Radix=1\nRadix=2\n  radix = 1\nPort=80\n") ==
+	     SLURM_ERROR);
+	ck_assert_msg(strstr(why, where) == why, "%s", why);
+	snprintf(where, sizeof(where), "%s:2: DSCP=64 is refused", path);
+	must(load("ControlDSCP=1\nDSCP\t= 64 # 1\n#DSCP=1\n") ==
+	     SLURM_ERROR);
+	ck_assert_msg(strstr(why, where) == why, "%s", why);
+}
+END_TEST
+
 START_TEST(test_unknown_key)
 {
 	must(load("Prot=80\n") == SLURM_ERROR);
@@ -157,6 +213,11 @@ START_TEST(test_cross_checks)
 	must(load("DeadTimeout=1500\n") == SLURM_ERROR);
 	must(strstr(why, "DeadTimeout") && strstr(why, "Heartbeat"));
 	good("DeadTimeout=2000\n");
+	must(load("\nStrobePKey=0x8001\n") == SLURM_ERROR);
+	must(strstr(why, ":2: StrobePKey") && strstr(why, "StrobeRail"));
+	must(load("StrobeGidIndex=1\n") == SLURM_ERROR);
+	must(strstr(why, ":1: StrobeGidIndex"));
+	good("StrobeRail=mlx5_1\nStrobePKey=0x8001\nStrobeGidIndex=1\n");
 }
 END_TEST
 
@@ -176,7 +237,9 @@ int main(void)
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, test_defaults);
 	tcase_add_test(c, test_every_key);
+	tcase_add_test(c, test_rails);
 	tcase_add_test(c, test_wrong_values);
+	tcase_add_test(c, test_line);
 	tcase_add_test(c, test_unknown_key);
 	tcase_add_test(c, test_cross_checks);
 	tcase_add_test(c, test_no_file);
