@@ -868,11 +868,11 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 /* ------------------------------------------------------------------ timers --- */
 
 /* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
- * while, or does not hear the owner either, has heard nobody: that says nothing
- * of them. */
+ * while, or does not hear the owner either, has heard nobody meanwhile: that says
+ * nothing of them. */
 static uint64_t silent_children(struct nm_session *s, uint64_t now)
 {
-	bool slept = now > s->ticked + s->open->heartbeat;
+	uint64_t due = s->ticked + s->open->heartbeat;
 	bool deaf = now > s->owner_heard + s->open->dead_timeout / 2 &&
 		    now > s->owner_heard + 2 * s->open->heartbeat;
 	uint64_t next = STORM_NEVER;
@@ -881,7 +881,9 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		struct storm_child *c = &s->child[i];
 		uint64_t t;
 
-		if (slept || deaf)
+		if (now > due)
+			c->last_heard += now - due;
+		if (deaf || c->last_heard > now)
 			c->last_heard = now;
 		/* At the opening it may still be on its way.  Later it was a
 		 * member when it became our child: one that died just before

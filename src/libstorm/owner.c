@@ -737,12 +737,20 @@ static void open_late(struct storm_owner *o, uint64_t now)
 		owner_open_failed(o);
 }
 
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void silent_children(struct storm_owner *o, uint64_t now)
 {
-	/* were we stopped (ctrl-Z)?  then it is we who were silent */
-	if (now > o->ticked + o->conf.set.heartbeat + STORM_MS)
-		for (uint32_t i = 0; i < o->children; i++)
-			o->child[i].last_heard = now;
+	uint64_t due = o->ticked + o->conf.set.heartbeat;
+
+	/* While we were stopped (ctrl-Z), or had to wait for a processor, it
+	 * is we who were silent. */
+	for (uint32_t i = 0; now > due && i < o->children; i++)
+		o->child[i].last_heard =
+			min64(now, o->child[i].last_heard + now - due);
 	for (uint32_t i = 0; i < o->children; i++) {
 		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
 			continue;
@@ -750,11 +758,6 @@ static void silent_children(struct storm_owner *o, uint64_t now)
 		advance(o, now);
 		return;		/* the others at the next tick */
 	}
-}
-
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
