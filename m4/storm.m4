@@ -8,6 +8,25 @@ AC_DEFUN([STORM_CHECK_PKG], [
 	storm_version_$1=$($PKG_CONFIG --modversion "m4_bpatsubst([$2], [ .*])")
 ])
 
+# STORM_CHECK_VERBS
+# RDMA, where it is to be had: with --with-verbs it must be, with --without-verbs
+# it is not looked for.
+AC_DEFUN([STORM_CHECK_VERBS], [
+	AC_ARG_WITH([verbs], [AS_HELP_STRING([--with-verbs],
+		[the transport over RDMA verbs @<:@default: if libibverbs and
+		 librdmacm are there@:>@])], [], [with_verbs=check])
+	storm_verbs="no verbs (--without-verbs)"
+	AS_IF([test "x$with_verbs" != xno], [
+		PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm],
+			[with_verbs=yes
+			 storm_verbs="verbs (libibverbs $($PKG_CONFIG --modversion libibverbs))"],
+			[AS_IF([test "x$with_verbs" = xyes], [AC_MSG_ERROR(
+				[libibverbs or librdmacm is missing: install the packages libibverbs-dev and librdmacm-dev])])
+			 with_verbs=no
+			 storm_verbs="no verbs (packages libibverbs-dev, librdmacm-dev)"])])
+	AM_CONDITIONAL([HAVE_VERBS], [test "x$with_verbs" = xyes])
+])
+
 # STORM_CHECK_SLURM_SRC
 # Finds the configured source tree of exactly the installed Slurm, and records
 # its revision and the digest of its config.h: a distribution's revision can

@@ -216,7 +216,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	d->sh = storm_shared_create();
+	d->sh = storm_shared_create(&conf->set);
 	if (!d->sh)
 		goto no_shared;
 	d->notes_tail = &d->notes;

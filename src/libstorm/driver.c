@@ -1,8 +1,10 @@
 /*
- * driver.c - see driver.h: the driver for programs, UDP in real time.
+ * driver.c - see driver.h: which one, and the one for UDP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
+
 #include "driver.h"
 #include "udp.h"
 
@@ -57,4 +59,36 @@ const struct storm_driver storm_driver_udp = {
 	.poll = poll_net,
 };
 
-const struct storm_driver *storm_driver = &storm_driver_udp;
+#ifndef STORM_HAVE_VERBS
+static struct storm_net *absent(const struct storm_settings *set,
+				enum storm_role role,
+				const struct storm_addr *peer,
+				const struct storm_net_handler *h, int *err)
+{
+	storm_log(set->transport_fallback ? STORM_LOG_WARN : STORM_LOG_ERROR,
+		  "this libstorm was built without verbs (configure found no "
+		  "libibverbs-dev and librdmacm-dev)%s",
+		  set->transport_fallback ? ": UDP is used" : "");
+	if (set->transport_fallback)
+		return create(set, role, peer, h, err);
+	*err = STORM_ESYS;
+	errno = ENOSYS;
+	return NULL;
+}
+
+const struct storm_driver storm_driver_verbs = {
+	.name = "udp", .create = absent, .destroy = destroy,
+	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
+	.poll = poll_net,
+};
+#endif
+
+const struct storm_driver *storm_driver;
+
+const struct storm_driver *storm_driver_of(const struct storm_settings *set)
+{
+	if (storm_driver)
+		return storm_driver;
+	return set->transport == STORM_TRANSPORT_VERBS ? &storm_driver_verbs :
+							 &storm_driver_udp;
+}

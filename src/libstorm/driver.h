@@ -41,9 +41,12 @@ struct storm_driver {
 	void (*wake)(struct storm_net *net);
 };
 
-extern const struct storm_driver storm_driver_udp;
+extern const struct storm_driver storm_driver_udp, storm_driver_verbs;
 
-/* Which one the ends that are created from now on have.  Not thread-safe. */
+/* Which one all ends that are created from now on have, whatever their settings
+ * say; NULL: they say it.  Not thread-safe. */
 extern const struct storm_driver *storm_driver;
+/* The one that an end with these settings is to have. */
+const struct storm_driver *storm_driver_of(const struct storm_settings *set);
 
 #endif

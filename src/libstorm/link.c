@@ -57,8 +57,20 @@ static void peer_free(struct storm_peer *p)
 		storm_seal_destroy(p->seal[i]);
 }
 
+void storm_link_group(struct storm_link *l, const struct storm_addr *group)
+{
+	if (!l->t->ops->group)
+		return;
+	l->group = *group;
+	l->group_key = storm_group_key(l->key, l->session);
+	if (l->group_key)
+		l->t->ops->group(l->t, group, l->group_key, true);
+}
+
 void storm_link_free(struct storm_link *l)
 {
+	if (l->group_key)
+		l->t->ops->group(l->t, &l->group, l->group_key, false);
 	for (int i = 0; i < STORM_LANES; i++)
 		storm_seal_destroy(l->tx[i]);
 	for (uint32_t i = 0; i < l->npeers; i++)

@@ -40,6 +40,8 @@ struct storm_link {
 	struct storm_peer *peers;	/* by sender */
 	uint32_t npeers, room;
 	uint8_t *batch;			/* DATA being sealed */
+	struct storm_addr group;	/* the transport's, as long as key */
+	uint32_t group_key;		/* is not 0 */
 };
 
 int storm_link_init(struct storm_link *l, struct storm_transport *t,
@@ -50,6 +52,8 @@ int storm_link_init(struct storm_link *l, struct storm_transport *t,
 int storm_link_reborn(struct storm_link *l,
 		      const uint8_t inc[STORM_INCARNATION_LEN]);
 void storm_link_free(struct storm_link *l);
+/* To its end the session uses this multicast group. */
+void storm_link_group(struct storm_link *l, const struct storm_addr *group);
 
 /* A node is a member from this epoch on, in the incarnation that was heard last:
  * what another one of it said before does not displace it.  False: it was never

@@ -543,6 +543,8 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 			    o->session, o->self, inc))
 		goto no_link;
 	s->link.epoch = o->epoch;
+	if (o->multicast)
+		storm_link_group(&s->link, &o->group);
 	storm_tree_init(&s->tree, o->count, o->radix);
 	if (storm_tree_exclude(&s->tree, &o->excluded))
 		goto no_tree;

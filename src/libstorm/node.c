@@ -135,7 +135,7 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 	n->told_end = &n->told;
 	n->conf = *conf;
 	n->conf.name = strdup(conf->name);
-	n->sh = storm_shared_create();
+	n->sh = storm_shared_create(&conf->set);
 	if (!n->conf.name || !n->sh)
 		goto no_shared;
 	n->driver = n->sh->driver;

@@ -352,7 +352,7 @@ static int body_unpack(struct storm_open *o)
 	p = storm_get(&i, n);
 	if (i.bad || (flags & ~(OPEN_MULTICAST | OPEN_BEGIN | OPEN_FOUNDING)) ||
 	    o->radix < 2 || o->radix > 64 || o->mtu < STORM_MTU_MIN ||
-	    o->mtu > STORM_DATAGRAM_MAX || o->window < 65536 ||
+	    o->mtu > STORM_DATAGRAM_MAX || o->window < STORM_WINDOW_MIN ||
 	    o->dead_timeout < TIME_MIN || o->dead_timeout > TIME_MAX ||
 	    o->heartbeat < TIME_MIN || o->heartbeat > TIME_MAX || !o->epoch ||
 	    (o->founding && !o->cluster))

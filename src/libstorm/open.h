@@ -14,6 +14,7 @@
 #define STORM_CRED_MAX 8192
 #define STORM_NONCE_LEN 16
 #define STORM_PATH_MAX 4096
+#define STORM_WINDOW_MIN 65536
 
 /* An ordered COMPARE-AND-WRITE: the operation's kind, beside the targets of
  * transfers, and what it asks. */

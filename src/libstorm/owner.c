@@ -890,6 +890,8 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 					      STORM_NO_NODE, inc);
 		if (err)
 			return err;
+		if (op->multicast)
+			storm_link_group(&o->link, &op->group);
 	}
 	err = storm_children_update(&o->child, &o->children, &o->tree,
 				    STORM_NO_NODE, now);
@@ -963,6 +965,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	struct storm_owner *o = NULL;
 	struct storm_open *op;
 	size_t mtu = t->ops->mtu(t);
+	size_t room = t->ops->room ? t->ops->room(t) : SIZE_MAX;
 	uint8_t pick[4];
 
 	*err = STORM_EINVAL;
@@ -992,7 +995,8 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->radix = conf->set.radix;
 	op->mtu = (uint32_t) (mtu < STORM_DATAGRAM_MAX ? mtu :
 							STORM_DATAGRAM_MAX);
-	op->window = conf->set.window;
+	op->window = conf->set.window < room ? conf->set.window :
+		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN : room;
 	op->dead_timeout = conf->set.dead_timeout;
 	op->op_timeout = conf->set.op_timeout;
 	op->heartbeat = conf->set.heartbeat;

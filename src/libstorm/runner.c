@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "runner.h"
 
-struct storm_shared *storm_shared_create(void)
+struct storm_shared *storm_shared_create(const struct storm_settings *set)
 {
 	struct storm_shared *sh = calloc(1, sizeof(*sh));
 	pthread_condattr_t a;
@@ -21,7 +21,7 @@ struct storm_shared *storm_shared_create(void)
 	if (!sh)
 		return NULL;
 	sh->users = 1;
-	sh->driver = storm_driver;
+	sh->driver = storm_driver_of(set);
 	pthread_mutex_init(&sh->lock, NULL);
 	pthread_condattr_init(&a);
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);

@@ -23,8 +23,8 @@ struct storm_shared {
 	unsigned int users;
 };
 
-/* Of the driver that there is now; one user.  NULL: no memory. */
-struct storm_shared *storm_shared_create(void);
+/* Of the driver that the settings ask for; one user.  NULL: no memory. */
+struct storm_shared *storm_shared_create(const struct storm_settings *set);
 /* Locked; unlocks it.  The last one frees it. */
 void storm_shared_leave(struct storm_shared *sh);
 /* Locked: wait until somebody broadcasts, or the deadline (CLOCK_MONOTONIC ns,

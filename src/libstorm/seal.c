@@ -167,6 +167,22 @@ void storm_memo_free(struct storm_memo *memo)
 	memo->plain = NULL;
 }
 
+uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)
+{
+	uint8_t info[6 + 8 + 5], out[STORM_KEY_LEN];
+	struct storm_out o = { info, info + sizeof(info), false };
+	struct storm_in i = { out, out + sizeof(out), false };
+	uint32_t qkey = 0;
+
+	storm_put(&o, "storm1", 6);
+	storm_put64(&o, session);
+	storm_put(&o, "group", 5);
+	if (!derive(key, info, sizeof(info), out))
+		qkey = storm_get32(&i) & 0x7fffffff;
+	OPENSSL_cleanse(out, sizeof(out));
+	return qkey;
+}
+
 int storm_random(void *buf, size_t len)
 {
 	/* from the kernel: OpenSSL's generator takes milliseconds to start, and

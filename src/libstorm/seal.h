@@ -53,6 +53,11 @@ const uint8_t *storm_seal_open_memo(struct storm_seal *s,
 				    struct storm_memo *memo);
 void storm_memo_free(struct storm_memo *memo);	/* and zeroes it */
 
+/* What tells a session's multicast from others' on the same group (Q_Key): every
+ * member derives it, nobody else can.  Not the highest bit, which takes
+ * privileges to use.  0: OpenSSL failed. */
+uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session);
+
 /* Random bytes from the kernel; 0 or ESYS. */
 int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);

@@ -3,7 +3,7 @@
  *
  * The protocol code (owner.c, nm.c and the files they are made of) does no
  * I/O: it is given datagrams and the time, and gives datagrams back through
- * these operations.  udp.c and sim.c implement them; verbs will.
+ * these operations.  udp.c, verbs.c and sim.c implement them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -54,6 +54,18 @@ struct storm_transport_ops {
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);
 	/* Largest datagram (UDP payload) that the interface takes. */
 	size_t (*mtu)(struct storm_transport *t);
+	/*
+	 * Bytes of bulk that a receiver has room for: no more should be under
+	 * way.  NULL: as much as the window.
+	 */
+	size_t (*room)(struct storm_transport *t);
+	/*
+	 * NULL, or: a session uses this group from now on, or no more.  An
+	 * owner sends to it, a node hears it, with this key, which tells
+	 * sessions apart before anything is unsealed.
+	 */
+	void (*group)(struct storm_transport *t, const struct storm_addr *group,
+		      uint32_t key, bool on);
 	/*
 	 * NULL but in a simulation, where the same bytes come to many receivers
 	 * in one process: the memo that is kept with a datagram's, of which one

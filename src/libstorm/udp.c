@@ -464,8 +464,15 @@ int storm_udp_fd(const struct storm_udp *u)
 
 void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed)
 {
-	u->drop_ppm = ppm;
-	u->drop_state = seed;
+	u->drop.ppm = ppm;
+	u->drop.state = seed;
+}
+
+void storm_udp_fragments(struct storm_udp *u)
+{
+	for (int i = 0; i < 2; i++)
+		set_int(u->tx[i].src.fd, IPPROTO_IP, IP_MTU_DISCOVER,
+			IP_PMTUDISC_DONT);
 }
 
 /* Read the pending error of a socket, or epoll reports it for ever. */
@@ -547,6 +554,7 @@ void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out)
 	uint32_t i;
 
 	*out = u->stats;
+	out->dropped_by_test = u->drop.dropped;
 	out->socket_overflows = overflows(u->tx[STORM_CONTROL].src.fd);
 	for (i = 0; i < u->groups; i++)
 		out->socket_overflows += overflows(u->group[i].fd);

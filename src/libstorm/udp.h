@@ -46,6 +46,9 @@ int storm_udp_fd(const struct storm_udp *u);
 /* Handle everything that is ready, without blocking; bounded work per call. */
 void storm_udp_poll(struct storm_udp *u);
 
+/* From now on what does not fit in a packet goes as fragments. */
+void storm_udp_fragments(struct storm_udp *u);
+
 /* Seeded loss on receipt, before unsealing (tests, stormlab). */
 void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 

@@ -302,26 +302,6 @@ static size_t segment_size(struct msghdr *msg, size_t len)
 	return len;
 }
 
-/* splitmix64: a fixed sequence for a seed, so that a test can be repeated. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-static bool lost(struct storm_udp *u)
-{
-	if (!u->drop_ppm)
-		return false;
-	if (next_random(&u->drop_state) % 1000000 >= u->drop_ppm)
-		return false;
-	u->stats.dropped_by_test++;
-	return true;
-}
-
 static void deliver(struct storm_udp *u)
 {
 	size_t n = u->rx->count;
@@ -341,7 +321,7 @@ static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
 		n = len - off < seg ? len - off : seg;
 		u->stats.rx_datagrams++;
 		u->stats.rx_bytes += n;
-		if (lost(u))
+		if (storm_drop(&u->drop))
 			continue;
 		r = &u->rx->batch[u->rx->count++];
 		r->buf = buf + off;

@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "drop.h"
 #include "udp.h"
 #include "wire.h"
 
@@ -140,8 +141,7 @@ struct storm_udp {
 	bool told_family, told_buffer, told_size, told_send;	/* logged once */
 
 	struct udp_rx *rx;	/* receive buffers */
-	uint32_t drop_ppm;
-	uint64_t drop_state;
+	struct storm_drop drop;
 
 	struct udp_src listener, timer;
 	bool listener_paused, timer_on;

@@ -1,7 +1,7 @@
 /*
  * nodes.h - a domain for tests from a program's side: some nodes in this process
  * and their owner, in one of several worlds: each node with a port of its own of
- * the loopback interface, or in the simulator.
+ * the loopback interface or of an RDMA device's, or in the simulator.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,6 +22,9 @@
 enum world {
 	WORLD_UDP,		/* along the chain: ports of one host */
 	WORLD_UDP_LOSS,		/* 3 datagrams in a hundred are dropped */
+	WORLD_VERBS,		/* by multicast: ports of an RDMA device's address */
+	WORLD_VERBS_LOSS,
+	WORLD_VERBS_CHAIN,
 	WORLD_SIM,		/* by multicast */
 	WORLD_SIM_LOSS,		/* lost, doubled, late */
 	WORLD_SIM_CHAIN,	/* likewise, and no multicast */
@@ -67,7 +70,12 @@ enum storm_state transfer(const struct storm_idset *P,
 			  size_t len, struct storm_outcome *out);
 struct storm_idset some(uint32_t first, uint32_t last);
 
-/* In a network namespace, if there may be one. */
+/* The RDMA device that STORM_TRANSPORT=verbs in the environment asks to be tested:
+ * STORM_DEVICE, or what the machines of testsuite/verbs have.  NULL: the worlds
+ * that need none are tested. */
+const char *nodes_device(void);
+
+/* In a network namespace, if there may be one (no RDMA device is in another). */
 int nodes_main(Suite *s);
 
 #endif

@@ -900,6 +900,21 @@ static void in_udp_loss(void)
 	begin(WORLD_UDP_LOSS);
 }
 
+static void in_verbs(void)
+{
+	begin(WORLD_VERBS);
+}
+
+static void in_verbs_loss(void)
+{
+	begin(WORLD_VERBS_LOSS);
+}
+
+static void in_verbs_chain(void)
+{
+	begin(WORLD_VERBS_CHAIN);
+}
+
 static void in_sim(void)
 {
 	begin(WORLD_SIM);
@@ -946,6 +961,13 @@ int main(void)
 {
 	Suite *s = suite_create("conformance");
 
+	if (nodes_device()) {
+		world_case(s, "verbs", in_verbs, 1);
+		world_case(s, "verbs, three in a hundred lost", in_verbs_loss,
+			   1);
+		world_case(s, "verbs, along the chain", in_verbs_chain, 1);
+		return nodes_main(s);
+	}
 	world_case(s, "udp", in_udp, 1);
 	world_case(s, "udp, three in a hundred lost", in_udp_loss, 1);
 	world_case(s, "sim", in_sim, 5);

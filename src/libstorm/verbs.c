@@ -1,0 +1,724 @@
+/*
+ * verbs.c - the verbs transport: which way a datagram takes, and the poll loop.
+ *
+ * A datagram goes by verbs as long as there is a port that works, and the peer
+ * answers there; else by UDP, where the settings allow it.  Nobody above notices
+ * but by the counters and one line of log.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "driver.h"
+#include "seal.h"
+#include "verbs_private.h"
+
+#define EVENTS_PER_POLL 16
+#define TICK_FAST (50 * STORM_MS)	/* somebody is being asked */
+#define TICK_SLOW (2 * STORM_SEC)
+#define OWNER_PORTS 8			/* tries */
+
+void storm_verbs_say(struct storm_verbs *v, const char *fmt, ...)
+{
+	enum storm_log_level level = v->set.transport_fallback ?
+				     STORM_LOG_WARN : STORM_LOG_ERROR;
+	char msg[768];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	storm_log(v->retrying ? STORM_LOG_DEBUG : level, "%s", msg);
+}
+
+void storm_verbs_break(struct storm_verbs *v)
+{
+	v->broken = true;
+}
+
+int storm_verbs_watch(struct storm_verbs *v, int fd, enum verbs_fd which)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = which };
+
+	return epoll_ctl(v->epfd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+static bool working(const struct storm_verbs *v)
+{
+	return v->up && !v->port_down && !v->broken;
+}
+
+/* Be polled again without waiting. */
+static void again(struct storm_verbs *v)
+{
+	uint64_t one = 1;
+
+	if (!v->again_on)
+		v->again_on = write(v->again, &one, sizeof(one)) > 0;
+}
+
+/* ------------------------------------------------------------------ timer */
+
+static void set_timer(struct storm_verbs *v, uint64_t ns)
+{
+	struct timespec ts = { .tv_sec = (time_t) (ns / STORM_SEC),
+			       .tv_nsec = (long) (ns % STORM_SEC) };
+	struct itimerspec when = { .it_value = ts, .it_interval = ts };
+
+	timerfd_settime(v->timer, 0, &when, NULL);
+}
+
+void storm_verbs_timer(struct storm_verbs *v)
+{
+	if (!v->timer_on)
+		set_timer(v, TICK_FAST);
+	v->timer_on = true;
+}
+
+/* --------------------------------------------------------------- sending */
+
+int storm_verbs_send_udp(struct storm_verbs *v, enum storm_class c,
+			 const struct storm_addr *to, const void *buf,
+			 size_t len, size_t seg)
+{
+	int rc;
+
+	if (!v->set.transport_fallback) {
+		v->stats.send_errors++;
+		return -EHOSTUNREACH;
+	}
+	rc = v->by_udp->ops->send(v->by_udp, c, to, buf, len, seg);
+	if (!rc)
+		v->stats.udp_tx_datagrams += (len + seg - 1) / seg;
+	return rc;
+}
+
+/* Where it goes by verbs: 0, or -EAGAIN where that is not known yet, or
+ * -EHOSTUNREACH: not by verbs. */
+static int find_dest(struct storm_verbs *v, enum storm_class c,
+		     const struct storm_addr *to, size_t seg,
+		     struct verbs_dest *d, struct verbs_peer **peer)
+{
+	struct verbs_peer *p;
+
+	*peer = NULL;
+	if (!working(v) || seg > v->port.mtu)
+		return -EHOSTUNREACH;
+	if (storm_verbs_is_group(to))
+		return storm_verbs_group_dest(v, to, c, d) ? 0 : -EHOSTUNREACH;
+	*peer = p = storm_verbs_peer(v, to);
+	if (p && p->state == VERBS_ASKING)
+		return -EAGAIN;
+	if (!p || p->state != VERBS_KNOWN || seg > p->hello.mtu)
+		return -EHOSTUNREACH;
+	*d = (struct verbs_dest) { .ah = p->ah[c], .qpn = p->hello.qpn[c],
+				   .qkey = p->hello.qkey };
+	return 0;
+}
+
+/* Posted, or kept for a peer that is being asked for, or by UDP; -EAGAIN: there
+ * is no room. */
+static int send_now(struct storm_verbs *v, enum storm_class c,
+		    const struct storm_addr *to, const void *buf, size_t len,
+		    size_t seg)
+{
+	struct verbs_peer *peer;
+	struct verbs_dest d;
+	int rc = find_dest(v, c, to, seg, &d, &peer);
+
+	if (rc == -EHOSTUNREACH)
+		return storm_verbs_send_udp(v, c, to, buf, len, seg);
+	if (rc == -EAGAIN) {
+		/* an owner has it, and is woken by the answer */
+		if (c == STORM_BULK && v->role == STORM_ROLE_OWNER)
+			return rc;
+		return storm_verbs_peer_keep(v, peer, c, buf, len, seg);
+	}
+	rc = storm_verbs_post(v, c, &d, buf, len, seg);
+	if (!rc && storm_verbs_is_group(to))
+		v->stats.tx_group += (len + seg - 1) / seg;
+	return rc;
+}
+
+/* There will be an event, or there is room by now. */
+static void await_room(struct storm_verbs *v, const struct verbs_send *s)
+{
+	if (!v->up)
+		return;
+	storm_verbs_await_room(v);
+	if (!s->used)
+		again(v);
+}
+
+static int keep(struct storm_verbs *v, enum storm_class c,
+		const struct storm_addr *to, const void *buf, size_t len,
+		size_t seg)
+{
+	struct verbs_send *s = &v->send[c];
+	struct verbs_rest *r;
+
+	if (s->kept + len > s->room)
+		return -EAGAIN;
+	r = malloc(sizeof(*r) + len);
+	if (!r)
+		return -ENOMEM;
+	*r = (struct verbs_rest) { .to = *to, .class = c, .seg = seg,
+				   .len = len };
+	memcpy(r->bytes, buf, len);
+	TAILQ_INSERT_TAIL(&s->rests, r, link);
+	s->kept += len;
+	v->stats.queue[c].kept++;
+	return 0;
+}
+
+static int send_or_keep(struct storm_verbs *v, enum storm_class c,
+			const struct storm_addr *to, const void *buf,
+			size_t len, size_t seg)
+{
+	struct verbs_send *s = &v->send[c];
+	int rc = -EAGAIN;
+
+	/* what waits goes first */
+	if (TAILQ_EMPTY(&s->rests))
+		rc = send_now(v, c, to, buf, len, seg);
+	if (rc != -EAGAIN)
+		return rc;
+	rc = keep(v, c, to, buf, len, seg);
+	await_room(v, s);
+	return rc;
+}
+
+int storm_verbs_send_rest(struct storm_verbs *v, struct verbs_rest *r)
+{
+	return send_or_keep(v, r->class, &r->to, r->bytes, r->len, r->seg);
+}
+
+static void forget(struct verbs_send *s, struct verbs_rest *r)
+{
+	TAILQ_REMOVE(&s->rests, r, link);
+	s->kept -= r->len;
+	free(r);
+}
+
+static void flush(struct storm_verbs *v, struct verbs_send *s)
+{
+	struct verbs_rest *r;
+
+	while ((r = TAILQ_FIRST(&s->rests))) {
+		if (send_now(v, r->class, &r->to, r->bytes, r->len, r->seg) ==
+		    -EAGAIN) {
+			await_room(v, s);
+			return;
+		}
+		forget(s, r);
+	}
+}
+
+static int verbs_send(struct storm_transport *t, enum storm_class c,
+		      const struct storm_addr *to, const void *buf, size_t len,
+		      size_t seg)
+{
+	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	if (!len || !seg || !to->port)
+		return -EINVAL;
+	if (len > VERBS_SEND_MAX)
+		return -EMSGSIZE;
+	if (memcmp(to->ip, v4, sizeof(v4)))
+		return -EAFNOSUPPORT;
+	v->now = storm_now();
+	return send_or_keep(v, c, to, buf, len, seg);
+}
+
+/* ---------------------------------------------------------- by TCP and UDP */
+
+static int verbs_send_stream(struct storm_transport *t,
+			     const struct storm_addr *to, uint64_t session,
+			     uint32_t node, const void *buf, size_t len)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	/* it will be spoken to soon, and may be one that has begun anew */
+	v->now = storm_now();
+	if (working(v))
+		storm_verbs_peer_doubt(v, to);
+	return v->by_udp->ops->send_stream(v->by_udp, to, session, node, buf,
+					   len);
+}
+
+static void verbs_end_stream(struct storm_transport *t, uint64_t stream,
+			     enum storm_err err)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	v->by_udp->ops->end_stream(v->by_udp, stream, err);
+}
+
+static bool verbs_stream_waits(struct storm_transport *t, uint64_t stream)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	return v->by_udp->ops->stream_waits(v->by_udp, stream);
+}
+
+static void verbs_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	v->by_udp->ops->drop_streams(v->by_udp, session);
+}
+
+static void udp_datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	struct storm_verbs *v = arg;
+
+	if (!v->set.transport_fallback)
+		return;
+	v->stats.udp_rx_datagrams += n;
+	v->h.datagrams(v->h.arg, rx, n);
+}
+
+static void udp_stream(void *arg, uint64_t stream, const void *buf, size_t len)
+{
+	struct storm_verbs *v = arg;
+
+	v->h.stream(v->h.arg, stream, buf, len);
+}
+
+static void udp_stream_failed(void *arg, uint64_t session, uint32_t node,
+			      enum storm_err why, int sys)
+{
+	struct storm_verbs *v = arg;
+
+	v->h.stream_failed(v->h.arg, session, node, why, sys);
+}
+
+/* ---------------------------------------------------------- up and down */
+
+static void down(struct storm_verbs *v)
+{
+	struct verbs_rest *r;
+
+	storm_verbs_peers_close(v);
+	storm_verbs_groups_close(v);
+	storm_verbs_cm_close(v);
+	storm_verbs_queues_close(v);
+	storm_verbs_port_close(v);
+	for (int c = 0; c < 2; c++)
+		while ((r = TAILQ_FIRST(&v->send[c].rests)))
+			forget(&v->send[c], r);
+	v->up = v->broken = v->port_down = false;
+}
+
+/* All of it, or nothing: STORM_OK; STORM_EBUSY: somebody else has our port. */
+static int up(struct storm_verbs *v)
+{
+	int rc = storm_verbs_cm_open(v), keep_errno;
+
+	if (!rc)
+		rc = storm_verbs_port_open(v, v->listener);
+	if (!rc)
+		rc = storm_verbs_queues_open(v);
+	if (!rc)
+		rc = storm_verbs_cm_listen(v);
+	if (!rc)
+		rc = storm_verbs_groups_open(v);
+	keep_errno = errno;
+	if (rc)
+		down(v);
+	errno = keep_errno;
+	v->up = !rc;
+	if (!rc)
+		storm_verbs_timer(v);
+	return rc;
+}
+
+/* An agent begins when its groups are joined, or it is clear that they won't
+ * be. */
+static void wait_for_joins(struct storm_verbs *v)
+{
+	uint64_t end = storm_now() + VERBS_JOIN_TIME;
+	struct pollfd p = { .events = POLLIN };
+
+	while (v->joins && !v->broken && (v->now = storm_now()) < end) {
+		p.fd = v->cm->fd;
+		if (poll(&p, 1, 100) > 0)
+			storm_verbs_cm_events(v);
+	}
+	if (v->joins)
+		storm_log(STORM_LOG_WARN, "%u multicast groups are not joined "
+			  "yet on RDMA device %s: is there a subnet manager?",
+			  v->joins, v->port.device);
+}
+
+/* Say once how it goes on. */
+static void without(struct storm_verbs *v)
+{
+	v->up_again = v->now + VERBS_UP_AGAIN;
+	if (!v->retrying)
+		storm_log(STORM_LOG_WARN, "verbs do not work here: %s",
+			  v->set.transport_fallback ? "UDP is used" :
+			  "nothing is sent until they do");
+	v->retrying = true;
+	storm_verbs_timer(v);
+}
+
+static void try_again(struct storm_verbs *v)
+{
+	if (v->up || !v->up_again || v->now < v->up_again)
+		return;
+	if (up(v)) {
+		without(v);
+		return;
+	}
+	v->retrying = false;
+	v->up_again = 0;
+	storm_log(STORM_LOG_INFO, "RDMA device %s works: verbs are used",
+		  v->port.device);
+}
+
+/* -------------------------------------------------------------------- poll */
+
+static void channel_events(struct storm_verbs *v)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (!ibv_get_cq_event(v->port.channel, &cq, &context)) {
+		if (cq == v->send_cq)
+			v->send_armed = false;
+		for (int i = 0; i < VERBS_RECVS; i++)
+			if (cq == v->recv[i].cq)
+				v->recv[i].armed = false;
+		ibv_ack_cq_events(cq, 1);
+	}
+}
+
+static void tick(struct storm_verbs *v)
+{
+	uint64_t n, period = 0;
+
+	if (read(v->timer, &n, sizeof(n)) < 0)
+		return;
+	if (v->up) {
+		storm_verbs_peers_tick(v);
+		storm_verbs_groups_tick(v);
+	}
+	try_again(v);
+	v->timer_on = v->asking || v->group_failed;
+	if (v->timer_on)
+		period = TICK_FAST;
+	else if (v->up_again || !LIST_EMPTY(&v->peers))
+		period = TICK_SLOW;
+	set_timer(v, period);
+}
+
+static void serve(struct storm_verbs *v, enum verbs_fd which)
+{
+	uint64_t n;
+
+	switch (which) {
+	case VERBS_FD_CHANNEL:
+		channel_events(v);
+		break;
+	case VERBS_FD_CM:
+		storm_verbs_cm_events(v);
+		break;
+	case VERBS_FD_ASYNC:
+		storm_verbs_port_event(v);
+		break;
+	case VERBS_FD_UDP:
+		storm_udp_poll(v->udp);
+		break;
+	case VERBS_FD_TIMER:
+		tick(v);
+		break;
+	case VERBS_FD_AGAIN:
+		v->again_on = read(v->again, &n, sizeof(n)) < 0;
+		break;
+	}
+}
+
+/* The queues, control first.  As long as there is much, nobody asks the device
+ * to say so. */
+static bool work(struct storm_verbs *v)
+{
+	bool more = false;
+
+	storm_verbs_sent(v);
+	for (int c = 0; c < 2; c++)
+		flush(v, &v->send[c]);
+	more |= storm_verbs_receive(v, &v->recv[STORM_CONTROL]);
+	if (v->recv[VERBS_RECV_GROUP].cq)
+		more |= storm_verbs_receive(v, &v->recv[VERBS_RECV_GROUP]);
+	more |= storm_verbs_receive(v, &v->recv[STORM_BULK]);
+	return more || storm_verbs_arm(v);
+}
+
+void storm_verbs_poll(struct storm_verbs *v)
+{
+	struct epoll_event ev[EVENTS_PER_POLL];
+	int n = epoll_wait(v->epfd, ev, EVENTS_PER_POLL, 0);
+
+	v->now = storm_now();
+	for (int i = 0; i < n && !v->broken; i++)
+		serve(v, (enum verbs_fd) ev[i].data.u32);
+	if (v->up && !v->broken && work(v))
+		again(v);
+	if (v->broken) {
+		down(v);
+		without(v);
+	}
+}
+
+/* ------------------------------------------------------ create, destroy */
+
+static size_t verbs_mtu(struct storm_transport *t)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	return v->up ? v->port.mtu : v->by_udp->ops->mtu(v->by_udp);
+}
+
+/* What is under way must have room where it arrives; control shares it. */
+static size_t verbs_room(struct storm_transport *t)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	return v->up ? (size_t) v->set.recv_depth * v->port.mtu / 4 * 3 :
+		       SIZE_MAX;
+}
+
+static const struct storm_transport_ops verbs_ops = {
+	.name = "verbs",
+	.send = verbs_send,
+	.send_stream = verbs_send_stream,
+	.end_stream = verbs_end_stream,
+	.stream_waits = verbs_stream_waits,
+	.drop_streams = verbs_drop_streams,
+	.mtu = verbs_mtu,
+	.room = verbs_room,
+	.group = storm_verbs_group_use,
+};
+
+static int open_udp(struct storm_verbs *v, const struct storm_addr *peer)
+{
+	struct storm_settings set = v->set;
+	const struct storm_net_handler h = {
+		.datagrams = udp_datagrams, .stream = udp_stream,
+		.stream_failed = udp_stream_failed, .arg = v,
+	};
+	int err;
+
+	set.multicast &= set.transport_fallback;
+	v->udp = storm_udp_create(&set, v->role, peer, &h, &err);
+	if (!v->udp)
+		return err;
+	/* what fits in a packet of verbs may not fit in one of IPoIB */
+	storm_udp_fragments(v->udp);
+	v->by_udp = storm_udp_transport(v->udp);
+	storm_udp_self(v->udp, &v->self);
+	return STORM_OK;
+}
+
+/* An owner's port is any that both have free. */
+static int open_both(struct storm_verbs *v, const struct storm_addr *peer)
+{
+	int rc;
+
+	for (int i = 0; i < OWNER_PORTS; i++) {
+		rc = open_udp(v, peer);
+		if (rc)
+			return rc;
+		rc = up(v);
+		if (rc != STORM_EBUSY || v->role == STORM_ROLE_NODE)
+			break;
+		storm_udp_destroy(v->udp);
+		v->udp = NULL;
+	}
+	if (rc == STORM_EBUSY)
+		storm_verbs_say(v, "port %u of the connection manager is in "
+				"use: is another agent running? Otherwise set "
+				"Port in storm.conf", v->self.port);
+	if (rc && v->udp && v->set.transport_fallback) {
+		without(v);
+		rc = STORM_OK;
+	}
+	return rc;
+}
+
+static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
+{
+	int rc;
+
+	v->epfd = epoll_create1(EPOLL_CLOEXEC);
+	v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	v->again = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (v->epfd < 0 || v->timer < 0 || v->again < 0 ||
+	    storm_verbs_watch(v, v->timer, VERBS_FD_TIMER) ||
+	    storm_verbs_watch(v, v->again, VERBS_FD_AGAIN)) {
+		storm_log(STORM_LOG_ERROR, "cannot create an epoll, timer or "
+			  "event descriptor: %m");
+		return STORM_ESYS;
+	}
+	/* an owner is on the rail that leads to its nodes */
+	if (!v->set.interface[0] && (v->set.device[0] || !peer)) {
+		rc = storm_verbs_choose(v);
+		if (rc && !v->set.transport_fallback)
+			return rc;
+	}
+	rc = open_both(v, peer);
+	if (!rc && storm_verbs_watch(v, storm_udp_fd(v->udp), VERBS_FD_UDP))
+		rc = STORM_ESYS;
+	return rc;
+}
+
+struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
+				       enum storm_role role,
+				       const struct storm_addr *peer,
+				       const struct storm_net_handler *h,
+				       int *err)
+{
+	struct storm_verbs *v = calloc(1, sizeof(*v));
+	int rc;
+
+	if (!v) {
+		*err = STORM_ENOMEM;
+		return NULL;
+	}
+	v->transport.ops = &verbs_ops;
+	v->set = *set;
+	v->role = role;
+	v->h = *h;
+	v->epfd = v->timer = v->again = -1;
+	v->now = storm_now();
+	v->drop = (struct storm_drop) { .ppm = set->drop_ppm,
+					.state = set->drop_seed };
+	TAILQ_INIT(&v->send[STORM_CONTROL].rests);
+	TAILQ_INIT(&v->send[STORM_BULK].rests);
+	/* an agent that relays can't ask its sender to wait */
+	if (role == STORM_ROLE_NODE)
+		v->send[STORM_BULK].room = set->window;
+	rc = storm_random(&v->qkey, sizeof(v->qkey));
+	v->qkey &= 0x7fffffff;	/* the others take privileges */
+	if (!rc)
+		rc = open_all(v, peer);
+	if (rc) {
+		storm_verbs_destroy(v);
+		*err = rc;
+		return NULL;
+	}
+	if (role == STORM_ROLE_NODE)
+		wait_for_joins(v);
+	return v;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void storm_verbs_destroy(struct storm_verbs *v)
+{
+	int keep_errno = errno;
+
+	if (!v)
+		return;
+	down(v);
+	storm_verbs_groups_free(v);
+	storm_udp_destroy(v->udp);
+	close_fd(v->again);
+	close_fd(v->timer);
+	close_fd(v->epfd);
+	free(v);
+	errno = keep_errno;
+}
+
+/* --------------------------------------------------------------------- use */
+
+struct storm_transport *storm_verbs_transport(struct storm_verbs *v)
+{
+	return &v->transport;
+}
+
+void storm_verbs_self(const struct storm_verbs *v, struct storm_addr *self)
+{
+	*self = v->self;
+}
+
+int storm_verbs_fd(const struct storm_verbs *v)
+{
+	return v->epfd;
+}
+
+void storm_verbs_stats(const struct storm_verbs *v,
+		       struct storm_verbs_stats *out)
+{
+	struct storm_udp_stats u;
+
+	storm_udp_stats(v->udp, &u);
+	*out = v->stats;
+	out->dropped_by_test = v->drop.dropped + u.dropped_by_test;
+	out->working = working(v);
+}
+
+/* --------------------------------------------------------------- the driver */
+
+static struct storm_net *create(const struct storm_settings *set,
+				enum storm_role role,
+				const struct storm_addr *peer,
+				const struct storm_net_handler *h, int *err)
+{
+	return (struct storm_net *) storm_verbs_create(set, role, peer, h, err);
+}
+
+static void destroy(struct storm_net *net)
+{
+	storm_verbs_destroy((struct storm_verbs *) net);
+}
+
+static struct storm_transport *transport(struct storm_net *net)
+{
+	return storm_verbs_transport((struct storm_verbs *) net);
+}
+
+static void self(const struct storm_net *net, struct storm_addr *out)
+{
+	storm_verbs_self((const struct storm_verbs *) net, out);
+}
+
+static uint64_t dropped(const struct storm_net *net)
+{
+	struct storm_verbs_stats s;
+
+	storm_verbs_stats((const struct storm_verbs *) net, &s);
+	return s.dropped_by_test;
+}
+
+static int fd(const struct storm_net *net)
+{
+	return storm_verbs_fd((const struct storm_verbs *) net);
+}
+
+static void poll_net(struct storm_net *net)
+{
+	storm_verbs_poll((struct storm_verbs *) net);
+}
+
+const struct storm_driver storm_driver_verbs = {
+	.name = "verbs", .create = create, .destroy = destroy,
+	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
+	.poll = poll_net,
+};

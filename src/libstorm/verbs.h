@@ -1,0 +1,62 @@
+/*
+ * verbs.h - the transport over RDMA verbs (InfiniBand, RoCE): unreliable
+ * datagrams, multicast by the fabric.  OPENs go over TCP, and to and from whom
+ * verbs do not reach, datagrams by UDP where the settings allow it: it contains
+ * a UDP transport (udp.h), with which it shares address and port.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_VERBS_H
+#define STORM_VERBS_H
+
+#include "transport.h"
+
+struct storm_verbs;
+
+/* Work is counted when it is posted: what a queue of ours holds can be told
+ * from these without a clock. */
+struct storm_verbs_queue_stats {
+	uint64_t sends, completed;	/* datagrams: completed <= sends */
+	uint64_t full;			/* times that there was no room */
+	uint64_t kept;			/* sends that waited in memory */
+};
+
+struct storm_verbs_stats {
+	uint64_t tx_datagrams, tx_bytes, tx_group;	/* by verbs */
+	uint64_t rx_datagrams, rx_bytes, rx_group;
+	uint64_t tx_copied;		/* bytes, into registered memory */
+	uint64_t udp_tx_datagrams, udp_rx_datagrams;	/* failed over */
+	uint64_t receives;		/* posted */
+	uint64_t receive_empty;		/* times that none was left */
+	uint64_t own_copies;		/* came back to us, discarded */
+	uint64_t send_errors;		/* and datagrams lost by us */
+	uint64_t asked, answered;	/* where peers are */
+	uint64_t dropped_by_test;
+	uint32_t peers, peers_by_udp;
+	bool working;			/* false: everything goes by UDP */
+	struct storm_verbs_queue_stats queue[2];	/* by class */
+};
+
+/* As storm_udp_create().  Where there is no device that works, it fails, or
+ * begins by UDP, as the settings say; it goes over to verbs when it can. */
+struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
+				       enum storm_role role,
+				       const struct storm_addr *peer,
+				       const struct storm_net_handler *h,
+				       int *err);
+void storm_verbs_destroy(struct storm_verbs *v);
+
+/*
+ * One send() is at most 256 KiB.  It takes as many places of a send queue as
+ * there are datagrams; where they are not free an agent keeps up to
+ * settings.window of bulk, anybody else is told -EAGAIN, and the descriptor is
+ * readable when there is room again.
+ */
+struct storm_transport *storm_verbs_transport(struct storm_verbs *v);
+void storm_verbs_self(const struct storm_verbs *v, struct storm_addr *self);
+int storm_verbs_fd(const struct storm_verbs *v);
+void storm_verbs_poll(struct storm_verbs *v);
+void storm_verbs_stats(const struct storm_verbs *v,
+		       struct storm_verbs_stats *out);
+
+#endif

@@ -1,0 +1,459 @@
+/*
+ * verbs_device.c - the RDMA device and port that a rail is on.
+ *
+ * The connection manager finds peers by IP addresses, so a device is known by
+ * the network interface that belongs to it: RoCE's own, or IPoIB's.  Everything
+ * that can be missing on a host is found here; each message says what, where,
+ * and what helps.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "verbs_private.h"
+
+#define GIDS 64			/* of a device, looked at */
+
+/* --------------------------------------------------------------- failures */
+
+static const char *locked_memory(char *buf, size_t size)
+{
+	struct rlimit lim = { 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &lim);
+	if (lim.rlim_cur == RLIM_INFINITY)
+		snprintf(buf, size, "it has no more such objects, or the host "
+			 "no memory");
+	else
+		snprintf(buf, size, "locked memory is limited to %llu KiB: "
+			 "raise ulimit -l (/etc/security/limits.conf for "
+			 "users, LimitMEMLOCK= of slurmd's unit)",
+			 (unsigned long long) lim.rlim_cur / 1024);
+	return buf;
+}
+
+int storm_verbs_refused(struct storm_verbs *v, const char *what)
+{
+	char why[192] = "";
+	int err = errno;
+
+	if (err == ENOMEM)
+		locked_memory(why, sizeof(why));
+	else if (err == EACCES || err == EPERM)
+		strcpy(why, "/dev/infiniband/uverbs* and rdma_cm must be "
+			    "readable and writable: the udev rules of package "
+			    "rdma-core make them so");
+	errno = err;
+	storm_verbs_say(v, "%s (RDMA device %s, port %u): %m%s%s", what,
+			v->port.device[0] ? v->port.device : "not found yet",
+			v->port.number, why[0] ? ": " : "", why);
+	errno = err;
+	return STORM_ESYS;
+}
+
+static int no_device(struct storm_verbs *v)
+{
+	if (v->set.device[0])
+		storm_verbs_say(v, "there is no RDMA device %s: `rdma link` "
+				"shows those that there are; correct Device "
+				"in storm.conf", v->set.device);
+	else
+		storm_verbs_say(v, "there is no RDMA device: load its driver "
+				"(`rdma link` shows it then), or set "
+				"Transport=udp in storm.conf");
+	errno = ENODEV;
+	return STORM_ESYS;
+}
+
+/* ------------------------------------------------------------ which port */
+
+/* Of an IPoIB interface: its device's directory names it. */
+static bool ipoib_name(const char *device, unsigned int port, char *name)
+{
+	char path[320];
+	struct dirent *e;
+	bool found = false;
+	unsigned int n;
+	DIR *d;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/net",
+		 device);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || strlen(e->d_name) >= IF_NAMESIZE)
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/net/%.15s/dev_port",
+			 e->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		found = fscanf(f, "%u", &n) == 1 && n + 1 == port;
+		fclose(f);
+		if (found)
+			strcpy(name, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool is_mapped(const union ibv_gid *g)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(g->raw, prefix, sizeof(prefix));
+}
+
+/* The interface of a port, which must have an IPv4 address. */
+static bool interface_of(struct ibv_context *ctx, unsigned int port,
+			 bool ethernet, char *name)
+{
+	struct ibv_gid_entry g[GIDS];
+	ssize_t n;
+
+	if (!ethernet)
+		return ipoib_name(ibv_get_device_name(ctx->device), port,
+				  name);
+	n = ibv_query_gid_table(ctx, g, GIDS, 0);
+	for (ssize_t i = 0; i < n; i++)
+		if (g[i].port_num == port && is_mapped(&g[i].gid) &&
+		    if_indextoname(g[i].ndev_ifindex, name))
+			return true;
+	return false;
+}
+
+/* Grows with the data rate. */
+static uint32_t rate(const struct ibv_port_attr *a)
+{
+	uint32_t lanes = a->active_width == 1 ? 1 : a->active_width == 16 ? 2 :
+			 a->active_width == 2 ? 4 : a->active_width == 4 ? 8 :
+						    12;
+
+	return lanes * a->active_speed;
+}
+
+struct choice {
+	char interface[IF_NAMESIZE];
+	uint32_t rate;
+	bool device, inactive;	/* was there such, or one that is down? */
+	int err;
+};
+
+static void look_at(const struct storm_verbs *v, struct ibv_device *dev,
+		    struct choice *best)
+{
+	struct ibv_context *ctx = ibv_open_device(dev);
+	struct ibv_device_attr d;
+	struct ibv_port_attr a;
+	char name[IF_NAMESIZE];
+
+	best->device = true;
+	if (!ctx || ibv_query_device(ctx, &d)) {
+		best->err = errno;
+		d.phys_port_cnt = 0;
+	}
+	for (uint8_t p = 1; p <= d.phys_port_cnt; p++) {
+		if ((v->set.ib_port && v->set.ib_port != p) ||
+		    ibv_query_port(ctx, p, &a))
+			continue;
+		if (a.state != IBV_PORT_ACTIVE)
+			best->inactive = true;
+		else if (interface_of(ctx, p, a.link_layer ==
+				      IBV_LINK_LAYER_ETHERNET, name) &&
+			 rate(&a) > best->rate) {
+			best->rate = rate(&a);
+			strcpy(best->interface, name);
+		}
+	}
+	if (ctx)
+		ibv_close_device(ctx);
+}
+
+int storm_verbs_choose(struct storm_verbs *v)
+{
+	struct choice best = { .rate = 0 };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	for (struct ibv_device **d = list; d && *d; d++)
+		if (!v->set.device[0] ||
+		    !strcmp(v->set.device, ibv_get_device_name(*d)))
+			look_at(v, *d, &best);
+	if (list)
+		ibv_free_device_list(list);
+	if (best.rate) {
+		strcpy(v->set.interface, best.interface);
+		return STORM_OK;
+	}
+	if (!best.device)
+		return no_device(v);
+	errno = best.err ? best.err : ENETDOWN;
+	if (best.err)
+		return storm_verbs_refused(v, "cannot open the RDMA device");
+	storm_verbs_say(v, "no port of %s%s %s: %s",
+			v->set.device[0] ? "RDMA device " : "an RDMA device",
+			v->set.device,
+			best.inactive ? "is active" :
+					"has an interface with an IPv4 address",
+			best.inactive ? "`rdma link` shows their states; "
+					"InfiniBand also needs a subnet "
+					"manager" :
+					"give it one (InfiniBand: IPoIB)");
+	errno = ENETDOWN;
+	return STORM_ESYS;
+}
+
+/* --------------------------------------------------------------- the port */
+
+/* The entry of our address, RoCE v2's; InfiniBand: the first one. */
+static int find_gid(struct storm_verbs *v)
+{
+	struct verbs_port *p = &v->port;
+	struct ibv_gid_entry g[GIDS];
+	ssize_t n;
+
+	if (v->set.gid_index >= 0 || !p->ethernet) {
+		p->gid_index = v->set.gid_index >= 0 ? v->set.gid_index : 0;
+		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid))
+			return STORM_OK;
+		errno = EINVAL;
+		return storm_verbs_refused(v, "no such GIDIndex");
+	}
+	n = ibv_query_gid_table(p->ctx, g, GIDS, 0);
+	for (ssize_t i = 0; i < n; i++) {
+		if (g[i].port_num != p->number ||
+		    g[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    memcmp(g[i].gid.raw, v->self.ip, sizeof(v->self.ip)))
+			continue;
+		p->gid_index = (int) g[i].gid_index;
+		p->gid = g[i].gid;
+		return STORM_OK;
+	}
+	errno = EADDRNOTAVAIL;
+	return storm_verbs_refused(v, "the GID table has no RoCE v2 entry "
+				      "of the interface's address");
+}
+
+static int find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
+		     const struct ibv_port_attr *a)
+{
+	uint16_t want = v->set.pkey ? v->set.pkey :
+			ntohs(id->route.addr.addr.ibaddr.pkey);
+	struct verbs_port *p = &v->port;
+	__be16 pkey;
+
+	p->pkey_index = 0;
+	/* RoCE has but the one */
+	if (!want || (p->ethernet && !v->set.pkey))
+		return STORM_OK;
+	for (uint16_t i = 0; i < a->pkey_tbl_len; i++) {
+		/* full and limited members talk to each other */
+		if (ibv_query_pkey(p->ctx, p->number, i, &pkey) ||
+		    (ntohs(pkey) & 0x7fff) != (want & 0x7fff))
+			continue;
+		p->pkey_index = i;
+		return STORM_OK;
+	}
+	storm_verbs_say(v, "P_Key 0x%04x is not in the table of RDMA device "
+			"%s, port %u: have the subnet manager add it, or "
+			"correct PKey in storm.conf", want, p->device,
+			p->number);
+	errno = EINVAL;
+	return STORM_ESYS;
+}
+
+static int check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
+{
+	struct verbs_port *p = &v->port;
+	struct ibv_port_attr a;
+	int rc;
+
+	if (ibv_query_device(p->ctx, &p->limits) ||
+	    ibv_query_port(p->ctx, p->number, &a))
+		return storm_verbs_refused(v, "cannot ask for the port");
+	if (a.state != IBV_PORT_ACTIVE) {
+		errno = ENETDOWN;
+		return storm_verbs_refused(v, "the port is not active");
+	}
+	p->ethernet = a.link_layer == IBV_LINK_LAYER_ETHERNET;
+	p->mtu = 128u << a.active_mtu;
+	if (v->set.mtu && v->set.mtu < p->mtu)
+		p->mtu = v->set.mtu;
+	rc = find_gid(v);
+	return rc ? rc : find_pkey(v, id, &a);
+}
+
+/* The settings may name what the address does not belong to. */
+static int check_settings(struct storm_verbs *v)
+{
+	const struct verbs_port *p = &v->port;
+
+	if (v->set.device[0] && strcmp(v->set.device, p->device)) {
+		storm_verbs_say(v, "interface %s belongs to RDMA device %s, "
+				"not to %s: Interface and Device in storm.conf "
+				"contradict each other",
+				v->set.interface[0] ? v->set.interface :
+						      "of the route",
+				p->device, v->set.device);
+	} else if (v->set.ib_port && v->set.ib_port != p->number) {
+		storm_verbs_say(v, "interface %s belongs to port %u of RDMA "
+				"device %s, not to port %u: Interface and "
+				"Device in storm.conf contradict each other",
+				v->set.interface[0] ? v->set.interface :
+						      "of the route",
+				p->number, p->device, v->set.ib_port);
+	} else {
+		return STORM_OK;
+	}
+	errno = EINVAL;
+	return STORM_EINVAL;
+}
+
+/* A context of our own, not the connection manager's: what befalls the device is
+ * told to each once. */
+int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
+{
+	struct verbs_port *p = &v->port;
+	int rc;
+
+	snprintf(p->device, sizeof(p->device), "%s",
+		 ibv_get_device_name(id->verbs->device));
+	p->number = id->port_num;
+	rc = check_settings(v);
+	if (rc)
+		return rc;
+	p->ctx = ibv_open_device(id->verbs->device);
+	if (!p->ctx)
+		return storm_verbs_refused(v, "cannot open the device");
+	rc = check_port(v, id);
+	if (rc)
+		return rc;
+	p->pd = ibv_alloc_pd(p->ctx);
+	p->channel = p->pd ? ibv_create_comp_channel(p->ctx) : NULL;
+	if (!p->channel)
+		return storm_verbs_refused(v, "cannot use the device");
+	if (fcntl(p->ctx->async_fd, F_SETFL, O_NONBLOCK) ||
+	    fcntl(p->channel->fd, F_SETFL, O_NONBLOCK) ||
+	    storm_verbs_watch(v, p->ctx->async_fd, VERBS_FD_ASYNC) ||
+	    storm_verbs_watch(v, p->channel->fd, VERBS_FD_CHANNEL))
+		return storm_verbs_refused(v, "cannot watch the device");
+	return STORM_OK;
+}
+
+void storm_verbs_port_close(struct storm_verbs *v)
+{
+	struct verbs_port *p = &v->port;
+
+	if (p->channel)
+		ibv_destroy_comp_channel(p->channel);
+	if (p->pd)
+		ibv_dealloc_pd(p->pd);
+	if (p->ctx)
+		ibv_close_device(p->ctx);
+	memset(p, 0, sizeof(*p));
+}
+
+static void port_down(struct storm_verbs *v, const char *why)
+{
+	if (v->port_down)
+		return;
+	v->port_down = true;
+	storm_verbs_say(v, "port %u of RDMA device %s is down (%s)%s",
+			v->port.number, v->port.device, why,
+			v->set.transport_fallback ? ": UDP is used" : "");
+}
+
+static void port_up(struct storm_verbs *v)
+{
+	if (!v->port_down)
+		return;
+	v->port_down = false;
+	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s is active again",
+		  v->port.number, v->port.device);
+}
+
+void storm_verbs_port_event(struct storm_verbs *v)
+{
+	struct ibv_async_event e;
+	const char *text;
+
+	while (!v->broken && !ibv_get_async_event(v->port.ctx, &e)) {
+		text = ibv_event_type_str(e.event_type);
+		switch (e.event_type) {
+		case IBV_EVENT_PORT_ERR:
+			if (e.element.port_num == v->port.number)
+				port_down(v, text);
+			break;
+		case IBV_EVENT_PORT_ACTIVE:
+			if (e.element.port_num == v->port.number)
+				port_up(v);
+			break;
+		case IBV_EVENT_SM_CHANGE:
+		case IBV_EVENT_LID_CHANGE:
+		case IBV_EVENT_CLIENT_REREGISTER:
+			/* whoever we speak with may be elsewhere now, and will
+			 * be asked; groups tell by themselves */
+			storm_log(STORM_LOG_INFO, "RDMA device %s: %s",
+				  v->port.device, text);
+			break;
+		case IBV_EVENT_COMM_EST:
+		case IBV_EVENT_SQ_DRAINED:
+		case IBV_EVENT_QP_LAST_WQE_REACHED:
+		case IBV_EVENT_SRQ_LIMIT_REACHED:
+		case IBV_EVENT_GID_CHANGE:
+		case IBV_EVENT_PKEY_CHANGE:
+			break;
+		default:
+			storm_verbs_say(v, "RDMA device %s: %s%s",
+					v->port.device, text,
+					v->set.transport_fallback ?
+					": UDP is used" : "");
+			storm_verbs_break(v);
+		}
+		ibv_ack_async_event(&e);
+	}
+}
+
+/* ----------------------------------------------------------------- memory */
+
+/* Pages that the device writes must not be copied by a fork of ours, so children
+ * do not have them at all. */
+int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,
+		       size_t len)
+{
+	size_t page = (size_t) sysconf(_SC_PAGESIZE);
+	char what[64];
+
+	m->len = (len + page - 1) / page * page;
+	m->at = mmap(NULL, m->len, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m->at == MAP_FAILED) {
+		m->at = NULL;
+		return STORM_ENOMEM;
+	}
+	madvise(m->at, m->len, MADV_DONTFORK);
+	m->mr = ibv_reg_mr(v->port.pd, m->at, m->len, IBV_ACCESS_LOCAL_WRITE);
+	if (m->mr)
+		return STORM_OK;
+	snprintf(what, sizeof(what), "cannot register %zu KiB of memory",
+		 m->len / 1024);
+	return storm_verbs_refused(v, what);
+}
+
+void storm_verbs_memory_free(struct verbs_memory *m)
+{
+	if (m->mr)
+		ibv_dereg_mr(m->mr);
+	if (m->at)
+		munmap(m->at, m->len);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,313 @@
+/*
+ * verbs_group.c - the pool of multicast groups.
+ *
+ * A join takes up to a third of a second, so an agent joins all of the pool when
+ * it starts, and no launch waits for one.  A group's queue pair hears only who
+ * uses its Q_Key: random as long as nobody uses the group, then that of the
+ * first session that does, which both sides derive from the session's key
+ * (seal.h).  What others send to the group is dropped by the device.  A second
+ * session on the same group is deaf to multicast, goes by the relay, and gets
+ * the group when the first one leaves it.
+ *
+ * An owner joins nothing on RoCE, where a group's address says it all, and so
+ * needs neither time nor rights; on InfiniBand it asks the subnet manager for the
+ * group as one that only sends.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seal.h"
+#include "verbs_private.h"
+
+#define JOIN_AGAIN 2000000000ull	/* ns */
+#define MULTICAST_QPN 0xffffff
+
+bool storm_verbs_is_group(const struct storm_addr *a)
+{
+	return a->ip[12] >= 224 && a->ip[12] < 240;
+}
+
+static uint32_t random_qkey(void)
+{
+	uint32_t key;
+
+	/* not the ones that take privileges: the highest bit */
+	return storm_random(&key, sizeof(key)) ? 1 : key & 0x7fffffff;
+}
+
+static struct verbs_group *find(struct storm_verbs *v,
+				const struct storm_addr *a)
+{
+	for (uint32_t i = 0; i < v->groups; i++)
+		if (!memcmp(v->group[i].addr.ip, a->ip, sizeof(a->ip)))
+			return &v->group[i];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ joins */
+
+static void join(struct storm_verbs *v, struct verbs_group *g)
+{
+	struct sockaddr_in sin = storm_verbs_sockaddr(&g->addr);
+	struct rdma_cm_join_mc_attr_ex a = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
+			     RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.addr = (struct sockaddr *) &sin,
+	};
+	int rc;
+
+	sin.sin_port = 0;
+	rc = v->role == STORM_ROLE_NODE ?
+	     rdma_join_multicast(v->joiner, (struct sockaddr *) &sin, g) :
+	     rdma_join_multicast_ex(v->joiner, &a, g);
+	g->asked = !rc;
+	if (!rc) {
+		v->joins++;
+		return;
+	}
+	storm_verbs_refused(v, "cannot join a multicast group");
+	v->group_failed = true;
+	v->join_at = v->now + JOIN_AGAIN;
+	storm_verbs_timer(v);
+}
+
+/* The last part of a join: the queue pair is attached. */
+static void attach(struct storm_verbs *v, struct verbs_group *g)
+{
+	if (!g->qp)
+		return;
+	errno = ibv_attach_mcast(g->qp, &g->gid, g->lid);
+	g->attached = !errno;
+	if (errno)
+		storm_verbs_refused(v, "cannot attach a queue pair to a "
+				       "multicast group");
+}
+
+static void leave(struct storm_verbs *v, struct verbs_group *g)
+{
+	struct sockaddr_in sin = storm_verbs_sockaddr(&g->addr);
+
+	sin.sin_port = 0;
+	if (g->attached)
+		ibv_detach_mcast(g->qp, &g->gid, g->lid);
+	if (g->asked)
+		rdma_leave_multicast(v->joiner, (struct sockaddr *) &sin);
+	g->attached = g->asked = g->joined = false;
+}
+
+void storm_verbs_group_event(struct storm_verbs *v,
+			     const struct rdma_cm_event *e)
+{
+	struct verbs_group *g = (struct verbs_group *) e->param.ud.private_data;
+
+	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+		v->joins--;
+		g->joined = true;
+		g->gid = e->param.ud.ah_attr.grh.dgid;
+		g->lid = e->param.ud.ah_attr.dlid;
+		attach(v, g);
+	} else if (e->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
+		v->joins -= !g->joined;
+		storm_log(STORM_LOG_INFO, "RDMA device %s left a multicast "
+			  "group (%d): joining again", v->port.device,
+			  e->status);
+		leave(v, g);
+		v->group_failed = true;
+		v->join_at = v->now + JOIN_AGAIN;
+		storm_verbs_timer(v);
+	}
+}
+
+void storm_verbs_groups_tick(struct storm_verbs *v)
+{
+	if (!v->group_failed || v->now < v->join_at)
+		return;
+	v->group_failed = false;
+	for (uint32_t i = 0; i < v->groups; i++)
+		if (!v->group[i].asked)
+			join(v, &v->group[i]);
+}
+
+/* ---------------------------------------------------------- open and close */
+
+static int make_pool(struct storm_verbs *v)
+{
+	uint32_t first;
+
+	if (v->group)
+		return STORM_OK;
+	v->group = calloc(v->set.groups, sizeof(*v->group));
+	if (!v->group)
+		return STORM_ENOMEM;
+	memcpy(&first, v->set.group.ip + 12, sizeof(first));
+	for (uint32_t i = 0; i < v->set.groups; i++) {
+		uint32_t ip = htonl(ntohl(first) + i);
+		struct verbs_group *g = &v->group[i];
+
+		g->addr = v->set.group;
+		memcpy(g->addr.ip + 12, &ip, sizeof(ip));
+		TAILQ_INIT(&g->users);
+	}
+	v->groups = v->set.groups;
+	return STORM_OK;
+}
+
+int storm_verbs_groups_open(struct storm_verbs *v)
+{
+	int rc = v->set.multicast ? make_pool(v) : STORM_OK;
+
+	for (uint32_t i = 0; i < v->groups && !rc; i++) {
+		struct verbs_group *g = &v->group[i];
+		struct verbs_user *u = TAILQ_FIRST(&g->users);
+
+		if (v->role != STORM_ROLE_NODE)
+			continue;
+		g->qp = storm_verbs_group_qp(v, u ? u->qkey : random_qkey());
+		if (!g->qp)
+			return STORM_ESYS;
+		join(v, g);
+	}
+	return rc;
+}
+
+void storm_verbs_groups_close(struct storm_verbs *v)
+{
+	for (uint32_t i = 0; i < v->groups; i++) {
+		struct verbs_group *g = &v->group[i];
+
+		if (v->joiner)
+			leave(v, g);
+		for (int c = 0; c < 2; c++)
+			if (g->ah[c])
+				ibv_destroy_ah(g->ah[c]);
+		if (g->qp)
+			ibv_destroy_qp(g->qp);
+		g->ah[0] = g->ah[1] = NULL;
+		g->qp = NULL;
+	}
+	v->joins = 0;
+	v->group_failed = false;
+}
+
+void storm_verbs_groups_free(struct storm_verbs *v)
+{
+	struct verbs_user *u;
+
+	for (uint32_t i = 0; i < v->groups; i++)
+		while ((u = TAILQ_FIRST(&v->group[i].users))) {
+			TAILQ_REMOVE(&v->group[i].users, u, link);
+			free(u);
+		}
+	free(v->group);
+	v->group = NULL;
+	v->groups = 0;
+}
+
+/* ----------------------------------------------------------------- sending */
+
+/* On RoCE v2 the group's GID is its IPv4 address, mapped. */
+static bool make_ah(struct storm_verbs *v, struct verbs_group *g,
+		    enum storm_class c)
+{
+	bool bulk = c == STORM_BULK;
+	struct ibv_ah_attr a = {
+		.is_global = 1, .port_num = v->port.number, .dlid = g->lid,
+		.sl = bulk ? v->set.service_level :
+			     v->set.service_level_control,
+		.grh = {
+			.dgid = g->gid, .hop_limit = v->set.ttl,
+			.sgid_index = (uint8_t) v->port.gid_index,
+			.traffic_class = (uint8_t) ((bulk ? v->set.dscp :
+					  v->set.dscp_control) << 2),
+		},
+	};
+
+	g->ah[c] = ibv_create_ah(v->port.pd, &a);
+	if (!g->ah[c])
+		storm_verbs_refused(v, "cannot create a group's address "
+				       "handle");
+	return g->ah[c];
+}
+
+bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
+			    enum storm_class c, struct verbs_dest *out)
+{
+	struct verbs_group *g = find(v, to);
+	struct verbs_user *u = g ? TAILQ_FIRST(&g->users) : NULL;
+
+	if (!u)
+		return false;
+	if (v->port.ethernet)
+		memcpy(g->gid.raw, g->addr.ip, sizeof(g->gid.raw));
+	else if (!g->asked)
+		join(v, g);
+	if (!v->port.ethernet && !g->joined)
+		return false;
+	if (!g->ah[c] && !make_ah(v, g, c))
+		return false;
+	*out = (struct verbs_dest) { .ah = g->ah[c], .qpn = MULTICAST_QPN,
+				     .qkey = u->qkey };
+	return true;
+}
+
+/* --------------------------------------------------------------- sessions */
+
+static void set_qkey(struct verbs_group *g)
+{
+	struct verbs_user *u = TAILQ_FIRST(&g->users);
+
+	if (g->qp && storm_verbs_set_qkey(g->qp, u ? u->qkey : random_qkey()))
+		storm_log(STORM_LOG_WARN, "cannot set the Q_Key of a "
+			  "multicast group: data for it go along the chain");
+}
+
+static void use(struct verbs_group *g, uint32_t qkey)
+{
+	struct verbs_user *u = malloc(sizeof(*u));
+
+	if (!u)
+		return;		/* it is deaf to multicast */
+	u->qkey = qkey;
+	TAILQ_INSERT_TAIL(&g->users, u, link);
+	if (u == TAILQ_FIRST(&g->users))
+		set_qkey(g);
+}
+
+static void release(struct verbs_group *g, uint32_t qkey)
+{
+	struct verbs_user *u;
+	bool first;
+
+	TAILQ_FOREACH(u, &g->users, link)
+		if (u->qkey == qkey)
+			break;
+	if (!u)
+		return;
+	first = u == TAILQ_FIRST(&g->users);
+	TAILQ_REMOVE(&g->users, u, link);
+	free(u);
+	if (first)
+		set_qkey(g);
+}
+
+void storm_verbs_group_use(struct storm_transport *t,
+			   const struct storm_addr *group, uint32_t qkey,
+			   bool on)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+	struct verbs_group *g;
+
+	/* also while there is no device: there may be one later */
+	if (!v->set.multicast || make_pool(v))
+		return;
+	g = find(v, group);
+	if (g && on)
+		use(g, qkey);
+	else if (g)
+		release(g, qkey);
+}

@@ -1,0 +1,397 @@
+/*
+ * verbs_peer.c - where others are: queue pairs and Q_Key behind an address.
+ *
+ * A peer is asked for by the first datagram to it, which waits.  UD says nothing
+ * of a peer that is no more, or has begun anew with other queue pairs: one that
+ * is spoken to and says nothing is asked again.  Who does not answer is silent,
+ * and spoken to by UDP where that is allowed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "verbs_private.h"
+#include "wire.h"
+
+#define RESOLVE_TIME 2000	/* ms, of each step */
+
+/* One question; its id's context. */
+struct verbs_ask {
+	LIST_ENTRY(verbs_ask) link;
+	struct rdma_cm_id *id;
+	struct verbs_peer *peer;
+};
+
+static uint32_t addr_bucket(const struct storm_addr *a)
+{
+	uint32_t h = a->port;
+
+	for (int i = 12; i < STORM_ADDR_LEN; i++)
+		h = h * 31 + a->ip[i];
+	return h % VERBS_BUCKETS;
+}
+
+static bool same_addr(const struct storm_addr *a, const struct storm_addr *b)
+{
+	return a->port == b->port && !memcmp(a->ip, b->ip, sizeof(a->ip));
+}
+
+/* ------------------------------------------------------------- questions */
+
+static void drop_ask(struct verbs_ask *a)
+{
+	LIST_REMOVE(a, link);
+	a->peer->nasks--;
+	if (a->id)
+		rdma_destroy_id(a->id);
+	free(a);
+}
+
+static void drop_asks(struct verbs_peer *p)
+{
+	struct verbs_ask *a;
+
+	while ((a = LIST_FIRST(&p->asks)))
+		drop_ask(a);
+}
+
+static void ask(struct storm_verbs *v, struct verbs_peer *p)
+{
+	struct sockaddr_in from = storm_verbs_sockaddr(&v->self),
+			   to = storm_verbs_sockaddr(&p->addr);
+	struct verbs_ask *a = calloc(1, sizeof(*a));
+
+	p->ask_at = v->now + VERBS_ASK_AGAIN;
+	if (!p->asking_since) {
+		p->asking_since = v->now;
+		v->asking++;
+		storm_verbs_timer(v);
+	}
+	if (!a)
+		return;
+	a->peer = p;
+	LIST_INSERT_HEAD(&p->asks, a, link);
+	p->nasks++;
+	v->stats.asked++;
+	from.sin_port = 0;
+	if (rdma_create_id(v->cm, &a->id, a, RDMA_PS_UDP) ||
+	    rdma_resolve_addr(a->id, (struct sockaddr *) &from,
+			      (struct sockaddr *) &to, RESOLVE_TIME))
+		drop_ask(a);	/* and again, in a while */
+}
+
+static void asked(struct storm_verbs *v, struct verbs_peer *p)
+{
+	drop_asks(p);
+	if (p->asking_since)
+		v->asking--;
+	p->asking_since = 0;
+}
+
+/* -------------------------------------------------------------- answers */
+
+static void forget_place(struct verbs_peer *p)
+{
+	for (int c = 0; c < 2; c++) {
+		if (!p->ah[c])
+			continue;
+		LIST_REMOVE(p, same_qpn[c]);
+		ibv_destroy_ah(p->ah[c]);
+		p->ah[c] = NULL;
+	}
+}
+
+static struct ibv_ah *make_ah(struct storm_verbs *v, struct ibv_ah_attr a,
+			      enum storm_class c)
+{
+	bool bulk = c == STORM_BULK;
+
+	a.sl = bulk ? v->set.service_level : v->set.service_level_control;
+	a.port_num = v->port.number;
+	if (v->port.ethernet) {
+		a.grh.sgid_index = (uint8_t) v->port.gid_index;
+		a.grh.traffic_class = (uint8_t) ((bulk ? v->set.dscp :
+						  v->set.dscp_control) << 2);
+	}
+	return ibv_create_ah(v->port.pd, &a);
+}
+
+static bool unpack(const void *buf, size_t len, struct verbs_hello *out)
+{
+	/* the manager says how much room there was for it, not what was said */
+	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
+	uint32_t magic = storm_get32(&i);
+
+	out->mtu = storm_get32(&i);
+	out->qkey = storm_get32(&i);
+	out->qpn[STORM_CONTROL] = storm_get32(&i);
+	out->qpn[STORM_BULK] = storm_get32(&i);
+	return !i.bad && magic == STORM_WIRE_MAGIC + STORM_WIRE_VERSION &&
+	       out->mtu >= STORM_MTU_MIN;
+}
+
+static void send_pending(struct storm_verbs *v, struct verbs_peer *p)
+{
+	struct verbs_rests rests;
+	struct verbs_rest *r;
+
+	TAILQ_INIT(&rests);
+	TAILQ_CONCAT(&rests, &p->pending, link);
+	p->pending_bytes = 0;
+	while ((r = TAILQ_FIRST(&rests))) {
+		TAILQ_REMOVE(&rests, r, link);
+		if (storm_verbs_send_rest(v, r))
+			v->stats.send_errors++;
+		free(r);
+	}
+}
+
+static void known(struct storm_verbs *v, struct verbs_peer *p,
+		  const struct verbs_hello *h, const struct rdma_ud_param *ud)
+{
+	if (p->state == VERBS_SILENT) {
+		v->stats.peers_by_udp--;
+		storm_log(STORM_LOG_DEBUG, "a peer answers by verbs again");
+	}
+	forget_place(p);
+	p->hello = *h;
+	p->gid = ud->ah_attr.grh.dgid;
+	p->lid = ud->ah_attr.dlid;
+	for (int c = 0; c < 2; c++) {
+		p->ah[c] = make_ah(v, ud->ah_attr, (enum storm_class) c);
+		if (!p->ah[c]) {
+			storm_verbs_refused(v, "cannot create an address "
+					       "handle");
+			storm_verbs_break(v);
+			return;
+		}
+		LIST_INSERT_HEAD(&v->by_qpn[c][h->qpn[c] % VERBS_BUCKETS], p,
+				 same_qpn[c]);
+	}
+	p->state = VERBS_KNOWN;
+	p->heard = v->now;
+	p->retry = 0;
+	send_pending(v, p);
+}
+
+/* Said once, of the first; the counters tell how many there are. */
+static void tell_silent(struct storm_verbs *v, const struct verbs_peer *p,
+			const char *why)
+{
+	const uint8_t *ip = p->addr.ip + 12;
+
+	storm_log(v->told_silent ? STORM_LOG_DEBUG : STORM_LOG_WARN,
+		  "%u.%u.%u.%u:%u cannot be reached by verbs (%s)%s", ip[0],
+		  ip[1], ip[2], ip[3], p->addr.port, why,
+		  v->set.transport_fallback ? ": UDP is used, also for others "
+		  "of the kind" : "");
+	v->told_silent = true;
+}
+
+static void silent(struct storm_verbs *v, struct verbs_peer *p,
+		   const char *why)
+{
+	asked(v, p);
+	forget_place(p);
+	if (p->state != VERBS_SILENT) {
+		v->stats.peers_by_udp++;
+		tell_silent(v, p, why);
+	}
+	p->state = VERBS_SILENT;
+	p->retry = p->retry ? p->retry * 2 : VERBS_RETRY_MIN;
+	if (p->retry > VERBS_RETRY_MAX)
+		p->retry = VERBS_RETRY_MAX;
+	p->ask_at = v->now + p->retry;
+	send_pending(v, p);
+}
+
+/* The next step; false: it failed. */
+static bool step(struct storm_verbs *v, struct verbs_ask *a,
+		 enum rdma_cm_event_type type)
+{
+	uint8_t hello[VERBS_HELLO_LEN];
+	struct rdma_conn_param p = {
+		.private_data = hello, .private_data_len = sizeof(hello),
+		.qp_num = v->send[STORM_CONTROL].qp->qp_num,
+	};
+
+	if (type == RDMA_CM_EVENT_ADDR_RESOLVED)
+		return !rdma_resolve_route(a->id, RESOLVE_TIME);
+	storm_verbs_hello(v, hello);
+	return type == RDMA_CM_EVENT_ROUTE_RESOLVED && !rdma_connect(a->id, &p);
+}
+
+void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
+{
+	struct verbs_ask *a = e->id->context;
+	struct verbs_peer *p = a->peer;
+	enum rdma_cm_event_type type = e->event;
+	struct rdma_ud_param ud = e->param.ud;
+	struct verbs_hello h;
+	bool ok = type == RDMA_CM_EVENT_ESTABLISHED &&
+		  unpack(ud.private_data, ud.private_data_len, &h);
+
+	rdma_ack_cm_event(e);
+	if (ok) {
+		asked(v, p);
+		known(v, p, &h, &ud);
+		return;
+	}
+	if (step(v, a, type))
+		return;
+	/* refused, or it can't be reached: others that wait won't fare better */
+	silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
+			     "nobody listens there" : rdma_event_str(type));
+}
+
+/* ------------------------------------------------------------- the peers */
+
+static struct verbs_peer *find(struct storm_verbs *v,
+			       const struct storm_addr *to)
+{
+	struct verbs_peer *p;
+
+	LIST_FOREACH(p, &v->by_addr[addr_bucket(to)], same_addr)
+		if (same_addr(&p->addr, to))
+			break;
+	return p;
+}
+
+static struct verbs_peer *add(struct storm_verbs *v,
+			      const struct storm_addr *to)
+{
+	struct verbs_peer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->addr = *to;
+	LIST_INIT(&p->asks);
+	TAILQ_INIT(&p->pending);
+	LIST_INSERT_HEAD(&v->peers, p, all);
+	LIST_INSERT_HEAD(&v->by_addr[addr_bucket(to)], p, same_addr);
+	v->stats.peers++;
+	ask(v, p);
+	return p;
+}
+
+struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
+				    const struct storm_addr *to)
+{
+	struct verbs_peer *p = find(v, to);
+
+	if (!p)
+		p = add(v, to);
+	if (!p)
+		return NULL;
+	p->used = v->now;
+	if (p->asking_since)
+		return p;
+	if (p->state == VERBS_KNOWN ? v->now > p->heard + VERBS_DOUBT :
+				      v->now >= p->ask_at)
+		ask(v, p);
+	return p;
+}
+
+void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to)
+{
+	struct verbs_peer *p = find(v, to);
+
+	if (!p)
+		p = add(v, to);
+	if (!p)
+		return;
+	p->used = v->now;
+	if (!p->asking_since)
+		ask(v, p);
+}
+
+void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
+			    const union ibv_gid *gid, uint16_t lid)
+{
+	struct verbs_peer *p;
+
+	LIST_FOREACH(p, &v->by_qpn[class][qpn % VERBS_BUCKETS],
+		     same_qpn[class])
+		if (p->hello.qpn[class] == qpn &&
+		    (v->port.ethernet ? !memcmp(&p->gid, gid, sizeof(*gid)) :
+					p->lid == lid))
+			p->heard = v->now;
+}
+
+int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,
+			  enum storm_class c, const void *buf, size_t len,
+			  size_t seg)
+{
+	size_t most = VERBS_PENDING_CONTROL;
+	struct verbs_rest *r;
+
+	if (c == STORM_BULK && v->role == STORM_ROLE_NODE)
+		most = v->set.window;
+	if (p->pending_bytes + len > most)
+		return -ENOBUFS;
+	r = malloc(sizeof(*r) + len);
+	if (!r)
+		return -ENOMEM;
+	r->to = p->addr;
+	r->class = c;
+	r->seg = seg;
+	r->len = len;
+	memcpy(r->bytes, buf, len);
+	TAILQ_INSERT_TAIL(&p->pending, r, link);
+	p->pending_bytes += len;
+	return 0;
+}
+
+static void free_peer(struct storm_verbs *v, struct verbs_peer *p)
+{
+	struct verbs_rest *r;
+
+	asked(v, p);
+	forget_place(p);
+	while ((r = TAILQ_FIRST(&p->pending))) {
+		TAILQ_REMOVE(&p->pending, r, link);
+		free(r);
+	}
+	LIST_REMOVE(p, all);
+	LIST_REMOVE(p, same_addr);
+	v->stats.peers--;
+	v->stats.peers_by_udp -= p->state == VERBS_SILENT;
+	free(p);
+}
+
+/* How long a question may go unanswered.  No longer than a node may be silent,
+ * or it is lost before UDP is tried. */
+static uint64_t patience(const struct storm_verbs *v)
+{
+	uint64_t half = v->set.dead_timeout / 2;
+
+	return half < VERBS_ASK_GIVE_UP ? half : VERBS_ASK_GIVE_UP;
+}
+
+void storm_verbs_peers_tick(struct storm_verbs *v)
+{
+	struct verbs_peer *p, *next;
+
+	for (p = LIST_FIRST(&v->peers); p && !v->broken; p = next) {
+		next = LIST_NEXT(p, all);
+		if (!p->asking_since) {
+			if (v->now > p->used + VERBS_PEER_IDLE)
+				free_peer(v, p);
+		} else if (v->now > p->asking_since + patience(v)) {
+			silent(v, p, "no answer");
+		} else if (v->now >= p->ask_at && p->nasks < VERBS_ASKS) {
+			ask(v, p);
+		}
+	}
+}
+
+void storm_verbs_peers_close(struct storm_verbs *v)
+{
+	struct verbs_peer *p;
+
+	while ((p = LIST_FIRST(&v->peers)))
+		free_peer(v, p);
+}
