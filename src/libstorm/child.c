@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "child.h"
+#include "clock.h"
 
 struct storm_child *storm_child_find(struct storm_child *child,
 				     uint32_t count, uint32_t node)
@@ -49,6 +50,7 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 			c[i].rx = old->rx;	/* complete: no longer so */
 			memset(&old->rx, 0, sizeof(old->rx));
 			c[i].invited = old->invited;
+			c[i].detector = old->detector;
 		}
 		c[i].node = kids[i];
 		/* who has been silent for long does not begin anew: of two that
@@ -77,6 +79,25 @@ int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 	c->status = st;
 	c->heard = true;
 	return 1;
+}
+
+void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
+		       uint64_t heartbeat, uint64_t now)
+{
+	storm_detector_heard(&c->detector, now - c->last_heard, dead_timeout,
+			     heartbeat);
+	c->last_heard = now;
+	c->silent = false;
+}
+
+uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
+			   uint64_t heartbeat, uint64_t now)
+{
+	storm_detector_check(&c->detector, now - c->last_heard, dead_timeout,
+			     heartbeat);
+	return c->detector.overdue ? STORM_NEVER :
+	       c->last_heard + storm_detector_patience(&c->detector,
+						       dead_timeout, heartbeat);
 }
 
 void storm_children_asked(struct storm_child *child, uint32_t count,

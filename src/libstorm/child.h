@@ -6,6 +6,7 @@
 #ifndef STORM_CHILD_H
 #define STORM_CHILD_H
 
+#include "detector.h"
 #include "reports.h"
 #include "status.h"
 
@@ -15,6 +16,7 @@ struct storm_child {
 	bool invited;			/* OPEN was sent to it */
 	bool silent;			/* was asked, and did not answer */
 	uint64_t last_heard;
+	struct storm_detector detector;
 	struct storm_status status;	/* its latest */
 	struct storm_report_rx rx;
 	uint8_t complete;		/* kinds that its subtree has told all of */
@@ -30,6 +32,12 @@ void storm_children_free(struct storm_child *child, uint32_t count);
  * known; -1: malformed. */
 int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 		     uint32_t count);
+/* Something came from it. */
+void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
+		       uint64_t heartbeat, uint64_t now);
+/* Who is overdue from now on is marked; when to look again, or STORM_NEVER. */
+uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
+			   uint64_t heartbeat, uint64_t now);
 /* They are asked now, and were before at asked: who has said nothing since is
  * silent. */
 void storm_children_asked(struct storm_child *child, uint32_t count,

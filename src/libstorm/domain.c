@@ -16,8 +16,9 @@
 
 struct note {			/* a callback, to be made without the lock */
 	struct note *next;
-	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED } kind;
-	struct storm_fault fault;	/* of JOINED: the node */
+	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED, NOTE_OVERDUE,
+	       NOTE_BACK } kind;
+	struct storm_fault fault;	/* of the last three: the node */
 	struct storm_report report;
 };
 
@@ -127,10 +128,21 @@ static void on_joined(void *arg, uint32_t node)
 	}
 }
 
+static void on_overdue(void *arg, uint32_t node, bool back)
+{
+	storm_domain_t *d = arg;
+	struct note *n = d->conf.on_overdue ? note_add(d) : NULL;
+
+	if (n) {
+		n->kind = back ? NOTE_BACK : NOTE_OVERDUE;
+		n->fault.node = node;
+	}
+}
+
 static const struct storm_owner_ops owner_ops = {
 	.opened = on_opened, .xfer_done = on_xfer_done,
 	.compare_done = on_compare_done, .report = on_report,
-	.fault = on_fault, .joined = on_joined,
+	.fault = on_fault, .joined = on_joined, .overdue = on_overdue,
 };
 
 static void datagrams(void *arg, struct storm_rx *rx, size_t n)
@@ -168,6 +180,9 @@ static void call_notes(storm_domain_t *d, struct note *n)
 			d->conf.on_fault(d->conf.arg, &n->fault);
 		else if (n->kind == NOTE_JOINED)
 			d->conf.on_joined(d->conf.arg, n->fault.node);
+		else if (n->kind == NOTE_OVERDUE || n->kind == NOTE_BACK)
+			d->conf.on_overdue(d->conf.arg, n->fault.node,
+					   n->kind == NOTE_BACK);
 		else
 			d->conf.on_report(d->conf.arg, &n->report);
 		storm_idset_clear(&n->report.ids);

@@ -147,6 +147,10 @@ static void sum_up(const struct nm_session *s, struct storm_status *st,
 		storm_status_merge(st, &a, &s->tree, s->child[i].node,
 				   s->child[i].heard ? &s->child[i].status :
 						       NULL);
+	for (uint32_t i = 0; i < s->children; i++)
+		if (s->child[i].detector.overdue)
+			storm_idset_add(&st->overdue, s->child[i].node,
+					s->child[i].node);
 }
 
 /* Nodes that nobody waits for: below a child that is silent, or late where all
@@ -779,10 +783,9 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		return;
 	if (!owner)
 		c = child_of(s, h->sender);
-	if (c) {
-		c->last_heard = now;
-		c->silent = false;
-	}
+	if (c)
+		storm_child_alive(c, s->open->dead_timeout, s->open->heartbeat,
+				  now);
 	switch ((enum storm_msg) h->type) {
 	case STORM_MSG_CAST:
 		if (!owner)
@@ -893,6 +896,9 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		if ((!c->heard && s->link.epoch == s->open->epoch) ||
 		    gone(s, c->node))
 			continue;
+		t = storm_child_check(c, s->open->dead_timeout,
+				      s->open->heartbeat, now);
+		next = t < next ? t : next;	/* told with the next STATUS */
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
 			next = t < next ? t : next;
@@ -904,15 +910,6 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 	}
 	s->ticked = now;
 	return next;
-}
-
-/* Twenty signs of life in the time after which silence counts as death: where
- * three datagrams in ten are lost, chance takes all of them once in 10^10. */
-static uint64_t sign_every(const struct nm_session *s)
-{
-	uint64_t often = s->open->dead_timeout / 20;
-
-	return often < s->open->heartbeat / 2 ? often : s->open->heartbeat / 2;
 }
 
 /* Without multicast the owner is heard through those above, and of several
@@ -927,6 +924,8 @@ static uint64_t owner_silence(const struct nm_session *s)
 
 static uint64_t session_tick(struct nm_session *s, uint64_t now)
 {
+	uint64_t sign_every = storm_sign_every(s->open->dead_timeout,
+					       s->open->heartbeat);
 	uint64_t next = s->owner_heard + owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
@@ -945,10 +944,10 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	next = t < next ? t : next;
 	t = silent_children(s, now);
 	next = t < next ? t : next;
-	t = s->out_epoch ? STORM_NEVER : s->status_at + sign_every(s);
+	t = s->out_epoch ? STORM_NEVER : s->status_at + sign_every;
 	if (now >= t) {
 		nm_status(s, true, now);
-		t = now + sign_every(s);
+		t = now + sign_every;
 	}
 	next = t < next ? t : next;
 	t = nm_xfer_tick(s, now);

@@ -457,6 +457,7 @@ static void advance(struct storm_owner *o, uint64_t now)
 				i = UINT32_MAX;
 		}
 	}
+	owner_overdue(o, now);
 	owner_compare_advance(o, now);
 	owner_xfer_advance(o, now);
 }
@@ -631,10 +632,9 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 	c = storm_child_find(o->child, o->children, h.sender);
 	if (!c && h.type == STORM_MSG_STATUS)
 		c = owner_round_find(o, h.sender);
-	if (c) {
-		c->last_heard = now;
-		c->silent = false;
-	}
+	if (c)
+		storm_child_alive(c, o->conf.set.dead_timeout,
+				  o->conf.set.heartbeat, now);
 	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
 	    owner_is_cluster(o))
 		behind_the_times(o, h.sender, p.body, p.len);
@@ -804,7 +804,8 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		owner_compare_end_all(o);
 		return STORM_NEVER;
 	}
-	next = owner_xfer_tick(o, now);
+	next = owner_overdue(o, now);
+	next = min64(next, owner_xfer_tick(o, now));
 	next = min64(next, owner_compare_tick(o, now));
 	if (o->cmp || o->xfer) {
 		bool busy = o->xfer && o->xfer->state == XFER_SENDING &&
@@ -973,6 +974,12 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	    conf->set.radix < 2 || conf->set.radix > 64 ||
 	    !conf->set.groups || conf->set.groups > 64)
 		return NULL;
+	if (conf->set.dead_timeout < 2 * conf->set.heartbeat) {
+		storm_log(STORM_LOG_ERROR, "dead_timeout (%lu ms) must be at least twice heartbeat (%lu ms), or a single lost datagram looks like death",
+			  (unsigned long) (conf->set.dead_timeout / STORM_MS),
+			  (unsigned long) (conf->set.heartbeat / STORM_MS));
+		return NULL;
+	}
 	*err = STORM_ENOMEM;
 	o = calloc(1, sizeof(*o));
 	op = calloc(1, sizeof(*op));
@@ -1054,6 +1061,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_reports_clear(&o->reports);
 	storm_cast_free(&o->cast);
 	storm_idset_clear(&o->joining);
+	storm_idset_clear(&o->overdue);
 	owner_round_end(o);
 	free(o->heir);
 	free(o->faults.f);

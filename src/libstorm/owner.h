@@ -24,6 +24,9 @@ struct storm_owner_ops {
 	void (*fault)(void *arg, const struct storm_fault *f);
 	/* cluster domain: a node is a member again; NULL: not asked for */
 	void (*joined)(void *arg, uint32_t node);
+	/* A member is silent for longer than it used to be (see detector.h), or
+	 * is back; NULL: not asked for. */
+	void (*overdue)(void *arg, uint32_t node, bool back);
 };
 
 /* conf is copied; t must outlive the owner. */

@@ -96,6 +96,7 @@ static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
 	storm_idset_clear(&o->cast.excluded);
 	o->cast.excluded = *excluded;
 	o->link.epoch++;
+	o->epoch_at = now;
 	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
 			      now);
 	owner_round_end(o);

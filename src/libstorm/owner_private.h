@@ -115,6 +115,8 @@ struct storm_owner {
 	struct storm_idset joining;	/* nodes outside that want in */
 	bool joining_deaf;		/* one of them has heard no multicast */
 	uint32_t invited;		/* one past the last of them invited */
+	struct storm_idset overdue;	/* as told */
+	uint64_t epoch_at;		/* when this epoch began */
 	uint32_t chunk, batch;		/* bytes; datagrams in one send */
 	struct owner_compare *cmp, **cmp_tail;	/* the first is under way */
 	uint64_t cmp_at;
@@ -196,6 +198,10 @@ void owner_try_multicast(struct storm_owner *o);
 void owner_welcome(struct storm_owner *o, uint32_t node);
 /* Who has asked to join is let in; between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now);
+
+/* owner_overdue.c: who is overdue now, or no longer, is told; when to look again at
+ * the latest. */
+uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 
 /* owner_request.c */
 /* A node asks for an operation, by its own number. */

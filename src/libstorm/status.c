@@ -6,9 +6,11 @@
 #include "idset.h"
 #include "status.h"
 
-/* bytes of a STATUS: without ranges and faults; of a range, of a fault */
-#define FIXED 97
+/* bytes of a STATUS: without ranges and faults; of a range, of one of a short
+ * set at most, of a fault */
+#define FIXED 98
 #define RANGE 8
+#define SHORT 10
 #define FAULT 9
 
 void storm_status_free(struct storm_status *s)
@@ -16,12 +18,13 @@ void storm_status_free(struct storm_status *s)
 	storm_idset_clear(&s->behind);
 	storm_idset_clear(&s->unanswered);
 	storm_idset_clear(&s->fresh);
+	storm_idset_clear(&s->overdue);
 	memset(s, 0, sizeof(*s));
 }
 
 /* How many of each there is room for: some of each, for with none left all
  * would look well. */
-struct room { uint32_t behind, unanswered, fresh, faults; };
+struct room { uint32_t behind, unanswered, fresh, faults, overdue; };
 
 static bool make_room(struct room *r, size_t max)
 {
@@ -33,9 +36,12 @@ static bool make_room(struct room *r, size_t max)
 			most = &r->fresh;
 		if (FIXED + RANGE * ((size_t) r->behind + r->unanswered +
 				     r->fresh) +
-		    FAULT * (size_t) r->faults <= max)
+		    FAULT * (size_t) r->faults + SHORT * (size_t) r->overdue <=
+		    max)
 			return true;
-		if (*most > 1 && (r->faults <= 1 ||
+		if (r->overdue)	/* nothing follows from that */
+			r->overdue--;
+		else if (*most > 1 && (r->faults <= 1 ||
 				  RANGE * *most >= FAULT * r->faults))
 			--*most;
 		else if (r->faults > 1)
@@ -74,10 +80,14 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 		s->fresh.count < STORM_BEHIND_KEPT ? s->fresh.count :
 						     STORM_BEHIND_KEPT,
 		s->nfaults,
+		s->overdue.count < STORM_OVERDUE_KEPT ? s->overdue.count :
+							STORM_OVERDUE_KEPT,
 	};
+	struct storm_idset overdue = s->overdue;
 
 	if (!make_room(&r, max))
 		return 0;
+	overdue.count = r.overdue;
 	storm_put64(&o, s->version);
 	storm_put64(&o, s->last);
 	storm_put64(&o, s->op);
@@ -101,6 +111,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 		storm_put8(&o, (uint8_t) s->faults[i].why);
 		storm_put32(&o, (uint32_t) s->faults[i].sys);
 	}
+	storm_put_set(&o, &overdue);
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
@@ -141,6 +152,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 		    s->faults[k].why >= STORM_ERANGE_)
 			goto bad;
 	}
+	storm_get_set(&i, &s->overdue, count - 1);
 	if (storm_in_done(&i))
 		return STORM_OK;
 bad:
@@ -307,6 +319,7 @@ void storm_status_merge(struct storm_status *into,
 	/* with one of them left out the claim would be too much */
 	if (storm_idset_union(&into->fresh, &child->fresh))
 		into->phase = STORM_PHASE_NONE;
+	storm_idset_union(&into->overdue, &child->overdue);
 	if (child->mtu < into->mtu)
 		into->mtu = child->mtu;
 	into->repaired += child->repaired;

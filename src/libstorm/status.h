@@ -29,6 +29,7 @@ enum storm_phase {
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_BEHIND_KEPT 32		/* ranges */
+#define STORM_OVERDUE_KEPT 8
 
 /* What the owner's state asks for, here and now. */
 struct storm_asked {
@@ -60,6 +61,8 @@ struct storm_status {
 	struct storm_idset behind;	/* of the operation */
 	struct storm_idset unanswered;	/* of the comparison */
 	struct storm_idset fresh;	/* remember nothing of the domain */
+	struct storm_idset overdue;	/* silent, see detector.h; not all, if they
+					   are many */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };

@@ -247,6 +247,13 @@ struct storm_domain_conf {
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void (*on_joined)(void *arg, uint32_t node);	/* it is back */
+	/*
+	 * A member is overdue: it was not heard for far longer than it used
+	 * to be, which its signs so far decide, at least a fifth and at most
+	 * three quarters of dead_timeout.  Once; and once that it is back.
+	 * It stays a member: who is dead is in on_fault.
+	 */
+	void (*on_overdue)(void *arg, uint32_t node, bool back);
 	void *arg;
 };
 

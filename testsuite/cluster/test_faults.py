@@ -97,6 +97,21 @@ def test_agent_stopped_during_the_broadcast(fresh):
         until(lambda: fresh.litter() == [], "a clean /tmp", 60)
 
 
+def test_agent_stopped_for_a_while(fresh):
+    """Slow is not dead: said once, and once when it is back; nothing else."""
+    s = running(fresh, "-v -N4 -n8 {do} touch up.%t wait {dir}/go say end "
+                "@5 exit 6")
+    fresh.lab.kill("n2", "agent", signal.SIGSTOP)
+    until(lambda: "node n2 is overdue" in s.err(), "n2 to be missed")
+    fresh.lab.kill("n2", "agent", signal.SIGCONT)
+    until(lambda: "node n2 is back" in s.err(), "n2 to be back")
+    (s.dir / "go").touch()
+    run = s.finish()
+    assert run.code == 6 and run.out == "end\n" * 8, str(run)
+    assert run.err.count("is overdue") == run.err.count("is back") == 1, \
+        str(run)
+
+
 def test_slurmd_killed_while_tasks_run(fresh):
     """slurmstepd and the agent do without it."""
     s = running(fresh)

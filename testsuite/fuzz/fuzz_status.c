@@ -22,6 +22,7 @@ static void must_be_status(const struct storm_status *s, uint32_t count)
 	must_be_set(&s->behind, count - 1);
 	must_be_set(&s->unanswered, count - 1);
 	must_be_set(&s->fresh, count - 1);
+	must_be_set(&s->overdue, count - 1);
 	for (uint32_t i = 0; i < s->nfaults; i++) {
 		must(s->faults[i].node < count);
 		must(s->faults[i].why > STORM_OK &&
@@ -62,6 +63,11 @@ static void same_again(const struct storm_status *s, size_t room,
 	same_or_more(&s->behind, &t.behind, room);
 	same_or_more(&s->unanswered, &t.unanswered, room);
 	same_or_more(&s->fresh, &t.fresh, room);
+	/* of these there may be less, as nothing follows from it */
+	must(storm_idset_covers(&s->overdue, &t.overdue));
+	must(room < STORM_DATAGRAM_MAX ||
+	     s->overdue.count > STORM_OVERDUE_KEPT ||
+	     same_set(&s->overdue, &t.overdue));
 	must(!s->nfaults == !t.nfaults);
 	if (room == STORM_DATAGRAM_MAX)
 		must(t.nfaults == s->nfaults);

@@ -264,6 +264,7 @@ static void status(void)
 	status_put(&b);
 	end("status", "two");
 	b.behind = set_of(out, 2);
+	b.overdue = set_of(out, 1);
 	for (uint32_t i = 8; i < 14; i++)
 		storm_status_fault(&b, i, i % 2 ? STORM_ELOST : STORM_ESYS, 5);
 	b.cmp = 3;

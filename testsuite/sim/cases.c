@@ -18,6 +18,8 @@ struct told {			/* what the owner said */
 	struct storm_idset named;
 	struct storm_outcome out;
 	uint32_t ended;
+	struct storm_idset overdue;
+	uint32_t times, backs;	/* somebody was overdue, was back */
 };
 
 #define CHECK(cond, ...) do {						\
@@ -70,9 +72,29 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	storm_idset_add(&t->named, f->node, f->node);
 }
 
+static void on_overdue(void *arg, uint32_t node, bool back)
+{
+	struct told *t = arg;
+	struct storm_idset one = { 0 }, rest = { 0 };
+
+	CHECK(storm_idset_has(&t->overdue, node) == back,
+	      "n%u: told twice, back %d", node + 1, back);
+	t->times += !back;
+	t->backs += back;
+	storm_idset_add(&one, node, node);
+	if (back && !storm_idset_minus(&t->overdue, &one, &rest)) {
+		storm_idset_clear(&t->overdue);
+		t->overdue = rest;
+	} else if (!back) {
+		storm_idset_union(&t->overdue, &one);
+	}
+	storm_idset_clear(&one);
+}
+
 static const struct storm_owner_ops ops = {
 	.opened = on_opened, .xfer_done = on_done,
 	.compare_done = on_compared, .fault = on_fault,
+	.overdue = on_overdue,
 };
 
 static bool is_opened(void *arg) { return ((struct told *) arg)->opened; }
@@ -104,6 +126,7 @@ static void close_domain(struct storm_sim *sim)
 static void end(struct storm_sim *sim, struct told *t)
 {
 	storm_idset_clear(&t->named);
+	storm_idset_clear(&t->overdue);
 	storm_outcome_clear(&t->out);
 	storm_sim_destroy(sim);
 }
@@ -129,7 +152,70 @@ static void idle(bool multicast)
 	for (uint32_t i = 0; i < c.nodes; i++)
 		CHECK(storm_sim_session(sim, i), "n%u closed its session",
 		      i + 1);
+	/* 12 nodes give some 170,000 signs in an hour: chance takes four in a
+	 * row of them a thousand times */
+	CHECK(t.times < 250, "%u times somebody was called overdue", t.times);
+	CHECK(t.times - t.backs == storm_idset_size(&t.overdue), "%u, %u",
+	      t.times, t.backs);
 	end(sim, &t);
+}
+
+static bool some_overdue(void *arg) { return ((struct told *) arg)->times; }
+static bool some_back(void *arg) { return ((struct told *) arg)->backs; }
+static bool some_named(void *arg)
+{
+	return storm_idset_size(&((struct told *) arg)->named);
+}
+
+/* A node that does not run for three seconds is overdue, once, and back, once; for
+ * half a second, nothing; and for ever, it is overdue and then lost. */
+static void overdue(uint32_t node, bool multicast)
+{
+	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	sim = begin(&c, &t);
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, &t) && t.open_ok,
+	      "OPEN failed");
+	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
+	storm_sim_pause(sim, node, STORM_SEC / 2);
+	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
+	CHECK(!t.times, "n%u: half a second is nothing", node + 1);
+	storm_sim_pause(sim, node, 3 * STORM_SEC);
+	CHECK(storm_sim_run(sim, 3 * STORM_SEC, some_overdue, &t),
+	      "n%u is not missed", node + 1);
+	CHECK(!t.backs, "n%u is back too early", node + 1);
+	CHECK(storm_sim_run(sim, 10 * STORM_SEC, some_back, &t),
+	      "n%u is not back", node + 1);
+	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
+	CHECK(t.times == 1 && t.backs == 1, "n%u: told %u, %u times",
+	      node + 1, t.times, t.backs);
+	CHECK(!storm_idset_size(&t.named), "n%u: somebody is lost", node + 1);
+	storm_sim_crash(sim, node);
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, some_named, &t),
+	      "n%u is not lost", node + 1);
+	CHECK(t.times == 2, "n%u: lost before it was overdue", node + 1);
+	storm_sim_run(sim, 20 * STORM_SEC, NULL, NULL);
+	CHECK(t.times == 2 && t.backs == 1, "n%u: told %u, %u times of the dead",
+	      node + 1, t.times, t.backs);
+	CHECK(storm_idset_size(&t.named) == 1 &&
+	      storm_idset_has(&t.named, node), "others than n%u are lost",
+	      node + 1);
+	end(sim, &t);
+}
+
+void case_overdue(void)
+{
+	for (uint32_t node = 0; node < 12; node++) {
+		overdue(node, true);
+		overdue(node, false);
+	}
 }
 
 void case_idle(void)

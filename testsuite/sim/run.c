@@ -28,7 +28,11 @@ struct mine {			/* an operation's token */
 	uint8_t *data;
 };
 
-struct by { struct run *run; uint32_t owner; };	/* who tells */
+struct by {			/* who tells */
+	struct run *run;
+	uint32_t owner;
+	struct storm_idset overdue;	/* as told */
+};
 
 struct run {
 	struct schedule *s;
@@ -177,9 +181,34 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	ADD(r, .kind = HISTORY_NAMED, .node = f->node, .what = (int) f->why);
 }
 
+/* Once, and once that it is back; and by then it has not been lost. */
+static void on_overdue(void *arg, uint32_t node, bool back)
+{
+	struct by *by = arg;
+	struct storm_range r = { node, node };
+	const struct storm_idset one = { &r, 1, 1 };
+	struct storm_idset rest = { 0 };
+	const struct storm_owner *o = storm_sim_owner(by->run->sim);
+
+	if (storm_idset_has(&by->overdue, node) != back)
+		fail(by->run, back ? "is back, and was not overdue" :
+				     "is overdue twice", node);
+	if (o && by->owner == by->run->owner &&
+	    !storm_tree_member(&o->tree, node))
+		fail(by->run, "is lost, and something else is told of it",
+		     node);
+	if (!back) {
+		storm_idset_add(&by->overdue, node, node);
+	} else if (!storm_idset_minus(&by->overdue, &one, &rest)) {
+		storm_idset_clear(&by->overdue);
+		by->overdue = rest;
+	}
+}
+
 static const struct storm_owner_ops ops = {
 	.opened = on_opened, .xfer_done = on_done,
 	.compare_done = on_compared, .report = on_report, .fault = on_fault,
+	.overdue = on_overdue,
 };
 
 /* ---------------------------------------------------------------------- time --- */
@@ -786,7 +815,7 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 
 	why[0] = '\0';
 	for (uint32_t i = 0; i < STORM_SIM_OWNERS; i++)
-		r->by[i] = (struct by) { r, i };
+		r->by[i] = (struct by) { .run = r, .owner = i };
 	r->sim = storm_sim_create(&s->conf, &ops, &r->by[0]);
 	r->mine = calloc(s->steps + LAST_TRIES, sizeof(*r->mine));
 	r->node_sent = calloc(s->conf.nodes, sizeof(*r->node_sent));
@@ -810,6 +839,8 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 	if (verbose)
 		history_print(&r->rec.h, SIZE_MAX);
 	storm_sim_destroy(r->sim);
+	for (uint32_t i = 0; i < STORM_SIM_OWNERS; i++)
+		storm_idset_clear(&r->by[i].overdue);
 	recorder_free(&r->rec);
 	for (uint32_t i = 0; i < r->last; i++)
 		free(r->mine[i].data);

@@ -135,6 +135,7 @@ int main(int argc, char **argv)
 		well = one(first, argc > 3);
 	} else {
 		case_idle();
+		case_overdue();
 		case_orphaned();
 		case_two_dead();
 		well = share(n, first);

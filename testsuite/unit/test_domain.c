@@ -89,6 +89,30 @@ static void *bytes(void)
 	return p;
 }
 
+static char said[200];
+
+static void keep_line(enum storm_log_level level, const char *msg)
+{
+	if (level == STORM_LOG_ERROR)
+		snprintf(said, sizeof(said), "%s", msg);
+}
+
+/* Thresholds that contradict each other are refused, both being named. */
+START_TEST(test_thresholds)
+{
+	struct storm_domain_conf conf = { .nodes = &node, .count = 1,
+					  .set = set };
+	int err = STORM_OK;
+
+	conf.set.heartbeat = 3 * STORM_SEC;
+	storm_log_set(keep_line);
+	must(!storm_domain_create(&conf, &err) && err == STORM_EINVAL);
+	storm_log_set(NULL);
+	must(strstr(said, "dead_timeout (5000 ms)") &&
+	     strstr(said, "heartbeat (3000 ms)"));
+}
+END_TEST
+
 static void is_aborted(storm_event_t *e)
 {
 	struct storm_outcome out = { 0 };
@@ -253,6 +277,7 @@ int main(void)
 
 	tcase_set_timeout(t, 20);
 	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_thresholds);
 	tcase_add_test(t, test_before_open);
 	tcase_add_test(t, test_while_opening);
 	tcase_add_test(t, test_open_failed);

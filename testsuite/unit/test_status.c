@@ -10,7 +10,7 @@
 #include "unit.h"
 
 #define COUNT 200	/* nodes in the domain */
-#define FIXED 97	/* bytes without ranges and faults */
+#define FIXED 98	/* bytes without ranges and faults */
 #define ROOM 1400
 
 static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
@@ -49,6 +49,8 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 	for (uint32_t n = below(r, 8); n; n--) {
 		uint32_t node = below(r, COUNT - 5);
 
+		if (!below(r, 3))
+			must(!storm_idset_add(&s->overdue, node, node));
 		must(!storm_idset_add(n % 3 == 2 ? &s->fresh :
 				      n % 3 ? &s->behind : &s->unanswered,
 				      node, node + below(r, 5)));
@@ -79,6 +81,7 @@ START_TEST(test_golden)
 
 	must(!storm_idset_add(&s.behind, 8, 9));
 	must(!storm_idset_add(&s.unanswered, 5, 5));
+	must(!storm_idset_add(&s.overdue, 9, 9));
 	storm_status_fault(&s, 11, STORM_ESYS, 28);
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	same_hex(buf, len, "0000000000000005" "0000000000000004" "0000000000000003"
@@ -87,7 +90,7 @@ START_TEST(test_golden)
 		 "0000000000000006" "0000000000000011" "0000000000000004"
 		 "00000001" "00000008" "00000009"
 		 "00000001" "00000005" "00000005" "00000000"
-		 "00000001" "0001" "0000000b" "03" "0000001c");
+		 "00000001" "0001" "0000000b" "03" "0000001c" "01" "0900");
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
 	ck_assert_uint_eq(t.version, 5);
 	ck_assert_uint_eq(t.op, 3);
@@ -103,6 +106,8 @@ START_TEST(test_golden)
 	ck_assert_uint_eq(t.last, 4);
 	ck_assert_uint_eq(t.floor, 4096);
 	ck_assert_uint_eq(t.fresh.count, 0);
+	ck_assert_uint_eq(t.overdue.count, 1);
+	ck_assert_uint_eq(t.overdue.r[0].first, 9);
 	ck_assert_uint_eq(t.behind.count, 1);
 	ck_assert_uint_eq(t.behind.r[0].last, 9);
 	ck_assert_uint_eq(t.unanswered.count, 1);
@@ -118,6 +123,16 @@ START_TEST(test_golden)
 }
 END_TEST
 
+/* Bytes of it, its count among them. */
+static size_t short_set(const struct storm_idset *s)
+{
+	uint8_t buf[ROOM];
+	struct storm_out o = { buf, buf + sizeof(buf), false };
+
+	storm_put_set(&o, s);
+	return (size_t) (o.p - buf);
+}
+
 START_TEST(test_random)
 {
 	struct rnd r = rnd_of(_i);
@@ -130,7 +145,8 @@ START_TEST(test_random)
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	must(len == FIXED + 8 * (size_t) s.behind.count +
 		    8 * (size_t) s.unanswered.count +
-		    8 * (size_t) s.fresh.count + 9 * (size_t) s.nfaults);
+		    8 * (size_t) s.fresh.count + 9 * (size_t) s.nfaults +
+		    short_set(&s.overdue) - 1);
 	must(unpack(&t, buf, len, COUNT) == STORM_OK);
 	must(storm_status_pack(&t, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
@@ -154,6 +170,7 @@ START_TEST(test_small)
 		must(!storm_idset_add(&s.behind, 2 * i, 2 * i));
 		must(!storm_idset_add(&s.unanswered, 3 * i, 3 * i));
 		must(!storm_idset_add(&s.fresh, 4 * i, 4 * i));
+		must(!storm_idset_add(&s.overdue, 5 * i, 5 * i));
 		storm_status_fault(&s, 100 + i, STORM_ELOST, 0);
 	}
 	ck_assert_uint_eq(s.nfaults, STORM_FAULTS_KEPT);
@@ -173,6 +190,8 @@ START_TEST(test_small)
 		must(storm_idset_covers(&t.behind, &s.behind) &&
 		     storm_idset_covers(&t.unanswered, &s.unanswered) &&
 		     storm_idset_covers(&t.fresh, &s.fresh));
+		/* of these there may be too few, never too many */
+		must(storm_idset_covers(&s.overdue, &t.overdue));
 		must(storm_idset_size(&t.behind) < 80 &&
 		     storm_idset_size(&t.unanswered) < 120);
 		if (max >= 508)		/* as on a link of 576 bytes */
@@ -180,7 +199,8 @@ START_TEST(test_small)
 		storm_status_free(&t);
 	}
 	must(storm_status_pack(&s, buf, sizeof(buf)) ==
-	     FIXED + 24 * STORM_BEHIND_KEPT + 9 * STORM_FAULTS_KEPT);
+	     FIXED + 24 * STORM_BEHIND_KEPT + 9 * STORM_FAULTS_KEPT +
+	     2 * STORM_OVERDUE_KEPT);
 	storm_status_free(&s);
 }
 END_TEST

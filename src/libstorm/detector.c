@@ -1,0 +1,67 @@
+/*
+ * detector.c - see detector.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "detector.h"
+
+/* Twenty signs of life in the time after which silence counts as death: where
+ * three datagrams in ten are lost, chance takes all of them once in 10^10. */
+#define SIGNS 20
+/* In regular silence four signs are missed, before a node is called overdue;
+ * chance takes those once in a hundred times there, so who is heard irregularly
+ * is given more: eight deviations. */
+#define REGULAR 4
+#define DEVIATIONS 8
+/* So many signs are remembered: with TCP's 4 a few regular ones would make it
+ * forget that datagrams are lost. */
+#define MEMORY 32
+
+uint64_t storm_sign_every(uint64_t dead_timeout, uint64_t heartbeat)
+{
+	uint64_t often = dead_timeout / SIGNS;
+
+	return often < heartbeat / 2 ? often : heartbeat / 2;
+}
+
+/* Between missing signs and death: what is overdue is known well before. */
+uint64_t storm_detector_patience(const struct storm_detector *d,
+				 uint64_t dead_timeout, uint64_t heartbeat)
+{
+	uint64_t least = REGULAR * storm_sign_every(dead_timeout, heartbeat);
+	uint64_t most = dead_timeout / 4 * 3;
+	uint64_t usual = d->mean + DEVIATIONS * d->deviation;
+
+	return usual < least ? least : usual > most ? most : usual;
+}
+
+bool storm_detector_heard(struct storm_detector *d, uint64_t silence,
+			  uint64_t dead_timeout, uint64_t heartbeat)
+{
+	uint64_t most = storm_detector_patience(d, dead_timeout, heartbeat);
+	bool back = d->overdue;
+	uint64_t away;
+
+	/* one long absence is not how it usually is */
+	if (silence > most)
+		silence = most;
+	away = silence > d->mean ? silence - d->mean : d->mean - silence;
+	if (!d->mean) {
+		d->mean = silence;
+		d->deviation = silence / 2;
+	} else {
+		d->mean = ((MEMORY - 1) * d->mean + silence) / MEMORY;
+		d->deviation = ((MEMORY - 1) * d->deviation + away) / MEMORY;
+	}
+	d->overdue = false;
+	return back;
+}
+
+bool storm_detector_check(struct storm_detector *d, uint64_t silence,
+			  uint64_t dead_timeout, uint64_t heartbeat)
+{
+	if (d->overdue || silence < storm_detector_patience(d, dead_timeout,
+							    heartbeat))
+		return false;
+	return d->overdue = true;
+}

@@ -1,0 +1,93 @@
+/*
+ * owner_overdue.c - members that are slow (paper section 2.4.3: the master finds who
+ * missed a heartbeat).  Every node watches its children (detector.h) and names in
+ * its STATUS who is overdue; here each is told once, and once that it is back.
+ * Nothing else follows: dead is who is excluded.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "idset.h"
+#include "owner_private.h"
+
+static void tell(struct storm_owner *o, const struct storm_idset *nodes,
+		 bool back)
+{
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last;
+		     n++) {
+			storm_log(STORM_LOG_INFO, back ?
+				  "node %s is back" :
+				  "node %s is overdue: its agent has not been heard for longer than usual",
+				  o->open->nodes[n].name);
+			if (o->ops.overdue)
+				o->ops.overdue(o->arg, n, back);
+		}
+}
+
+/* In a new epoch nodes have new parents, and those know only after a while who of
+ * their children is silent: until then nobody is said to be back. */
+static bool settled(const struct storm_owner *o, uint64_t now)
+{
+	const struct storm_settings *set = &o->conf.set;
+	const struct storm_detector unknown = { 0 };
+
+	return !o->epoch_at ||
+	       now >= o->epoch_at +
+		      storm_detector_patience(&unknown, set->dead_timeout,
+					      set->heartbeat) +
+		      2 * storm_sign_every(set->dead_timeout, set->heartbeat);
+}
+
+/* Who is overdue by now: as the subtrees say, and of our own children. */
+static uint64_t overdue_now(struct storm_owner *o, struct storm_idset *is,
+			    uint64_t now)
+{
+	const struct storm_settings *set = &o->conf.set;
+	uint64_t next = STORM_NEVER;
+
+	for (uint32_t i = 0; i < o->children; i++) {
+		struct storm_child *c = &o->child[i];
+		uint64_t t = storm_child_check(c, set->dead_timeout,
+					       set->heartbeat, now);
+
+		next = t < next ? t : next;
+		if (c->detector.overdue)
+			storm_idset_add(is, c->node, c->node);
+		if (c->heard)
+			storm_idset_union(is, &c->status.overdue);
+	}
+	return next;
+}
+
+uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset all = { 0 }, is = { 0 }, had = { 0 }, on = { 0 },
+			   off = { 0 };
+	uint64_t next = overdue_now(o, &all, now);
+
+	/* nobody is, as a rule */
+	if (!all.count && !o->overdue.count)
+		return next;
+	if (storm_idset_minus(&all, &o->cast.excluded, &is) ||
+	    storm_idset_minus(&o->overdue, &o->cast.excluded, &had) ||
+	    storm_idset_minus(&is, &had, &on) ||
+	    storm_idset_minus(&had, &is, &off))
+		goto out;	/* no memory: told when there is some */
+	if (!settled(o, now)) {
+		storm_idset_clear(&off);
+		if (storm_idset_union(&is, &had))
+			goto out;
+	}
+	storm_idset_clear(&o->overdue);
+	o->overdue = is;
+	memset(&is, 0, sizeof(is));
+	tell(o, &on, false);
+	tell(o, &off, true);
+out:
+	storm_idset_clear(&all);
+	storm_idset_clear(&is);
+	storm_idset_clear(&had);
+	storm_idset_clear(&on);
+	storm_idset_clear(&off);
+	return next;
+}
