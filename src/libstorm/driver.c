@@ -53,10 +53,20 @@ static void poll_net(struct storm_net *net)
 	storm_udp_poll((struct storm_udp *) net);
 }
 
+static void drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
+{
+	storm_udp_drop((struct storm_udp *) net, ppm, seed);
+}
+
+static void counters(const struct storm_net *net, char *buf, size_t size)
+{
+	storm_udp_counters((const struct storm_udp *) net, buf, size);
+}
+
 const struct storm_driver storm_driver_udp = {
 	.name = "udp", .create = create, .destroy = destroy,
-	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
-	.poll = poll_net,
+	.transport = transport, .self = self, .dropped = dropped,
+	.drop = drop, .counters = counters, .fd = fd, .poll = poll_net,
 };
 
 #ifndef STORM_HAVE_VERBS
@@ -78,8 +88,8 @@ static struct storm_net *absent(const struct storm_settings *set,
 
 const struct storm_driver storm_driver_verbs = {
 	.name = "udp", .create = absent, .destroy = destroy,
-	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
-	.poll = poll_net,
+	.transport = transport, .self = self, .dropped = dropped,
+	.drop = drop, .counters = counters, .fd = fd, .poll = poll_net,
 };
 #endif
 

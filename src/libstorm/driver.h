@@ -10,6 +10,8 @@
 
 #include "transport.h"
 
+#define STORM_NET_COUNTERS_MAX 4096
+
 struct storm_net;		/* an end's place in the network: its driver's */
 struct storm_runner;
 
@@ -27,6 +29,11 @@ struct storm_driver {
 	void (*self)(const struct storm_net *net, struct storm_addr *out);
 	/* Datagrams that were dropped because the settings said so. */
 	uint64_t (*dropped)(const struct storm_net *net);
+	/* Not in a simulation: drop so many of a million received from now on
+	 * (tests); its counters, as members of an object in JSON, which fit
+	 * into STORM_NET_COUNTERS_MAX bytes. */
+	void (*drop)(struct storm_net *net, uint32_t ppm, uint64_t seed);
+	void (*counters)(const struct storm_net *net, char *buf, size_t size);
 
 	/* Real time: a descriptor that is readable when poll() has work. */
 	int (*fd)(const struct storm_net *net);

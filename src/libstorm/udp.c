@@ -18,8 +18,10 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/sock_diag.h>
 #include <netinet/udp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -558,4 +560,21 @@ void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out)
 	out->socket_overflows = overflows(u->tx[STORM_CONTROL].src.fd);
 	for (i = 0; i < u->groups; i++)
 		out->socket_overflows += overflows(u->group[i].fd);
+}
+
+void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
+{
+	struct storm_udp_stats s;
+
+	storm_udp_stats(u, &s);
+#define F "\"%s\": %" PRIu64
+#define U(field) #field, s.field
+	snprintf(buf, size, "\"udp\": {" F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F ", " F "}",
+		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
+		 U(rx_bytes), U(rx_calls), U(eagain), U(send_errors),
+		 U(dropped_by_test), U(socket_overflows), U(streams_in),
+		 U(streams_refused));
+#undef U
+#undef F
 }

@@ -52,6 +52,8 @@ void storm_udp_fragments(struct storm_udp *u);
 /* Seeded loss on receipt, before unsealing (tests, stormlab). */
 void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 
+/* The same as a member of an object in JSON: "udp": { ... } */
+void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size);
 void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out);
 
 #endif

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -707,6 +708,46 @@ static uint64_t dropped(const struct storm_net *net)
 	return s.dropped_by_test;
 }
 
+static void drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
+{
+	struct storm_verbs *v = (struct storm_verbs *) net;
+
+	v->drop.ppm = ppm;
+	v->drop.state = seed;
+	storm_udp_drop(v->udp, ppm, seed);
+}
+
+static void counters(const struct storm_net *net, char *buf, size_t size)
+{
+	const struct storm_verbs *v = (const struct storm_verbs *) net;
+	struct storm_verbs_stats s;
+	size_t n;
+
+	storm_verbs_stats(v, &s);
+	storm_udp_counters(v->udp, buf, size);
+	n = strlen(buf);
+#define F "\"%s\": %" PRIu64
+#define V(field) #field, s.field
+#define Q(field) #field, s.queue[STORM_CONTROL].field, \
+	s.queue[STORM_BULK].field
+#define F2 "\"%s\": [%" PRIu64 ", %" PRIu64 "]"
+	snprintf(buf + n, size - n,
+		 ",\n \"verbs\": {\"working\": %s, " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
+		 "  " F2 ", " F2 ", " F2 ", " F2 "}",
+		 s.working ? "true" : "false", V(tx_datagrams), V(tx_bytes),
+		 V(tx_group), V(rx_datagrams), V(rx_bytes), V(rx_group),
+		 V(tx_copied), V(udp_tx_datagrams), V(udp_rx_datagrams),
+		 V(receives), V(receive_empty), V(own_copies), V(send_errors),
+		 V(asked), V(answered), s.peers, s.peers_by_udp,
+		 Q(sends), Q(completed), Q(full), Q(kept));
+#undef F2
+#undef Q
+#undef V
+#undef F
+}
+
 static int fd(const struct storm_net *net)
 {
 	return storm_verbs_fd((const struct storm_verbs *) net);
@@ -719,6 +760,6 @@ static void poll_net(struct storm_net *net)
 
 const struct storm_driver storm_driver_verbs = {
 	.name = "verbs", .create = create, .destroy = destroy,
-	.transport = transport, .self = self, .dropped = dropped, .fd = fd,
-	.poll = poll_net,
+	.transport = transport, .self = self, .dropped = dropped,
+	.drop = drop, .counters = counters, .fd = fd, .poll = poll_net,
 };

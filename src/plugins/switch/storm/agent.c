@@ -265,11 +265,11 @@ static void _stream_failed(void *arg, uint64_t session, uint32_t node,
 	storm_nm_stream_failed(a->nm, session, node, why, sys, storm_now());
 }
 
-static void _udp_ready(struct agent *a, struct agent_io *io, uint32_t events)
+static void _net_ready(struct agent *a, struct agent_io *io, uint32_t events)
 {
 	(void) io;
 	(void) events;
-	storm_udp_poll(a->udp);
+	a->driver->poll(a->net);
 }
 
 static void _signal_ready(struct agent *a, struct agent_io *io,
@@ -292,12 +292,11 @@ static void _signal_ready(struct agent *a, struct agent_io *io,
 void agent_stats(struct agent *a, char *buf, size_t size)
 {
 	struct storm_nm_stats n;
-	struct storm_udp_stats u;
+	char net[STORM_NET_COUNTERS_MAX];
 
 	storm_nm_stats(a->nm, &n);
-	storm_udp_stats(a->udp, &u);
+	a->driver->counters(a->net, net, sizeof(net));
 #define N(field) #field, n.field
-#define U(field) #field, u.field
 #define C(field) #field, a->count.field
 #define F "\"%s\": %" PRIu64
 	snprintf(buf, size,
@@ -308,8 +307,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
 		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F "},\n"
-		 " \"udp\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F ", " F "}}\n",
+		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
 		 a->lifelines ? "true" : "false",
 		 C(files), C(files_failed), C(bytes), C(launches),
@@ -318,13 +316,8 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
 		 N(bad_seal), N(bad_wire), N(bad_session), N(replayed),
-		 N(fenced), N(opens_refused),
-		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
-		 U(rx_bytes), U(rx_calls), U(eagain), U(send_errors),
-		 U(dropped_by_test), U(socket_overflows), U(streams_in),
-		 U(streams_refused));
+		 N(fenced), N(opens_refused), net);
 #undef N
-#undef U
 #undef C
 #undef F
 }
@@ -447,25 +440,23 @@ static int _start(struct agent *a)
 	};
 	int err, rc;
 
-	a->udp = storm_udp_create(&a->conf.set, STORM_ROLE_NODE, NULL, &h,
-				  &err);
-	if (!a->udp) {
+	a->driver = storm_driver_of(&a->conf.set);
+	a->net = a->driver->create(&a->conf.set, STORM_ROLE_NODE, NULL, &h,
+				   &err);
+	if (!a->net) {
 		error("cannot use port %u: %s: %m", a->conf.set.port,
 		      storm_strerror(err));
 		return -1;
 	}
-	if (a->conf.set.drop_ppm)
-		storm_udp_drop(a->udp, a->conf.set.drop_ppm,
-			       a->conf.set.drop_seed);
-	a->nm = storm_nm_create(&a->conf.set, storm_udp_transport(a->udp),
+	a->nm = storm_nm_create(&a->conf.set, a->driver->transport(a->net),
 				&nm_ops, a, &err);
 	if (!a->nm) {
 		error("cannot start: %s", storm_strerror(err));
 		return -1;
 	}
-	a->udp_io.fd = storm_udp_fd(a->udp);
-	a->udp_io.ready = _udp_ready;
-	if (agent_io_add(a, &a->udp_io, EPOLLIN)) {
+	a->net_io.fd = a->driver->fd(a->net);
+	a->net_io.ready = _net_ready;
+	if (agent_io_add(a, &a->net_io, EPOLLIN)) {
 		error("epoll: %m");
 		return -1;
 	}
@@ -488,7 +479,8 @@ static void _stop(struct agent *a)
 	agent_worker_stop(a, &a->controller);
 	agent_local_stop(a);
 	_bury(a);
-	storm_udp_destroy(a->udp);
+	if (a->net)
+		a->driver->destroy(a->net);
 	close(a->nursery);
 }
 

@@ -27,8 +27,8 @@
 #include "file_child.h"
 #include "local.h"
 #include "src/common/storm_conf.h"
+#include "src/libstorm/driver.h"
 #include "src/libstorm/nm.h"
-#include "src/libstorm/udp.h"
 #include "src/libstorm/worker.h"
 
 struct agent;
@@ -111,9 +111,10 @@ struct agent {
 	struct storm_conf conf;
 	char conf_stamp[STORM_CONF_STAMP_MAX];
 	struct storm_nm *nm;
-	struct storm_udp *udp;
+	const struct storm_driver *driver;	/* UDP or verbs */
+	struct storm_net *net;
 	int epoll, nursery;
-	struct agent_io udp_io, signal_io, listen_io;
+	struct agent_io net_io, signal_io, listen_io;
 	struct agent_io *dead;
 	struct agent_worker auth, controller;
 	struct agent_session *sessions;

@@ -166,7 +166,7 @@ static void _drop(struct agent *a, struct agent_conn *c)
 		return;
 	}
 	info("test: %u of a million datagrams are dropped from now on", ppm);
-	storm_udp_drop(a->udp, ppm, seed);
+	a->driver->drop(a->net, ppm, seed);
 	local_begin(&frame, LOCAL_DROP_IS);
 	if (local_send(c->io.fd, &frame, -1))
 		_close(a, c);
