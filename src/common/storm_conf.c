@@ -129,6 +129,7 @@ INTEGER(_radix, radix, 2, 64)
 INTEGER(_max_sessions, sessions_max, 1, 65536)
 INTEGER(_drop_seed, drop_seed, 0, 18446744073709551615U)
 TIME(_open_timeout, set.open_timeout, 100, 600000)
+TIME(_multicast_timeout, set.multicast_timeout, 10, 60000)
 TIME(_dead_timeout, set.dead_timeout, 100, 600000)
 TIME(_op_timeout, set.op_timeout, 100, 3600000)
 TIME(_heartbeat, set.heartbeat, 10, 60000)
@@ -352,6 +353,7 @@ static const struct {
 	{ "SocketBuffer", _socket_buffer },
 	{ "MTU", _mtu },
 	{ "OpenTimeout", _open_timeout },
+	{ "MulticastTimeout", _multicast_timeout },
 	{ "DeadTimeout", _dead_timeout },
 	{ "OpTimeout", _op_timeout },
 	{ "Heartbeat", _heartbeat },

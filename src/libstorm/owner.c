@@ -14,7 +14,6 @@
 #define ASK_FIRST (50 * STORM_MS)	/* until answers were timed */
 #define ASK_MIN (20 * STORM_MS)
 #define ASK_MAX (250 * STORM_MS)
-#define PROBE_TIME (60 * STORM_MS)
 #define PROBE_EVERY (12 * STORM_MS)
 #define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
@@ -781,7 +780,7 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		return min64(t, o->ask_at);
 	}
 	if (o->phase == OWNER_PROBING) {
-		t = o->phase_at + PROBE_TIME;
+		t = o->phase_at + o->conf.set.multicast_timeout;
 		if (now >= t) {
 			storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
 			opened(o, now);

@@ -19,6 +19,7 @@ void storm_settings_default(struct storm_settings *set)
 	set->recv_depth = set->strobe_recv_depth = 1024;
 	set->port = 8383;
 	set->multicast = true;
+	set->multicast_timeout = 60 * STORM_MS;
 	/* 239.192.0.0/14 is the organization-local scope (RFC 2365) */
 	memset(set->group.ip + 10, 0xff, 2);
 	set->group.ip[12] = 239;

@@ -147,6 +147,8 @@ struct storm_settings {
 	char interface[16];	/* "": the interface of the default route */
 	uint16_t port;		/* UDP and TCP port of every agent */
 	bool multicast;		/* false: pipelined relay only */
+	uint64_t multicast_timeout;	/* ns after OPEN until multicast that
+					   comes not to all is done without */
 	struct storm_addr group;	/* first group of the pool */
 	uint32_t groups;	/* size of the pool, 1 to 64 */
 	uint8_t ttl;		/* multicast TTL */

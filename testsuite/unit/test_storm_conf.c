@@ -82,6 +82,7 @@ START_TEST(test_every_key)
 	     "GroupCount=4\nTTL=3\nDSCP=10\nControlDSCP=40\nRadix=4\n"
 	     "Window=1M\nRate=2g\nSocketBuffer=128k\nMTU=9000\n"
 	     "OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
+	     "MulticastTimeout=2s\n"
 	     "Heartbeat=300\nMaxSessions=5\nFallback=NEVER\nAgentLinger=0\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
 	ck_assert_str_eq(conf.set.interface, "eth1");
@@ -94,6 +95,7 @@ START_TEST(test_every_key)
 	must(conf.set.rate == 2ULL << 30);
 	must(conf.set.socket_buffer == 128 << 10 && conf.set.mtu == 9000);
 	must(conf.set.open_timeout == 2 * STORM_SEC);
+	must(conf.set.multicast_timeout == 2 * STORM_SEC);
 	must(conf.set.dead_timeout == 700 * STORM_MS);
 	must(conf.set.op_timeout == 900 * STORM_MS);
 	must(conf.set.heartbeat == 300 * STORM_MS);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""The machines, booted once for all tests, and what the tests are written in.
+
+Environment:
+  STORM_BUILD=DIR        where the programs were built        [_build]
+  STORM_VERBS_SECONDS=N  limit of everything that takes long  [300]
+"""
+import os
+import pathlib
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import vm  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
+SECONDS = float(os.environ.get("STORM_VERBS_SECONDS") or 300)
+CORES = len(os.sched_getaffinity(0))
+#: no more than there are processors: an emulated one is busy when it polls
+COUNT = min(4, max(2, CORES))
+
+
+def program(folder, name):
+    path = BUILD / "testsuite" / folder / name
+    if not path.exists():
+        pytest.fail(f"{path} is not built: 'testsuite/run verbs' does that, "
+                    "or STORM_BUILD says where it is")
+    return path
+
+
+def has_verbs(path):
+    return b"ibv_" in path.read_bytes()
+
+
+def until(condition, what, timeout=SECONDS):
+    """Wait for condition() to be true, and return what it returned."""
+    end = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        time.sleep(0.02)
+    return value
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: long; set STORM_LONG=1"))
+
+
+def pytest_report_header():
+    few = "" if COUNT == 4 else f" (4 where there are 4 processors, not {CORES})"
+    return f"{COUNT} machines{few}"
+
+
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory):
+    """Up, each with one processor."""
+    try:
+        m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"))
+        with m:
+            m.boot(timeout=SECONDS)
+            yield m
+    except vm.Trouble as e:
+        pytest.exit(f"no machines: {e}", 1)
+
+
+@pytest.fixture(params=["udp", "verbs"])
+def transport(request):
+    if request.param == "verbs" and not has_verbs(program("verbs", "across")):
+        pytest.skip("SKIP: libstorm was built without verbs: install "
+                    "libibverbs-dev and librdmacm-dev, and build again")
+    return request.param
