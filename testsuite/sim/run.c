@@ -173,21 +173,32 @@ static void on_report(void *arg, const struct storm_report *rep)
 			    .value = rep->kind == TASK_EXITED ? k : ~0ULL);
 }
 
+static void no_longer_overdue(struct by *by, uint32_t node)
+{
+	struct storm_range r = { node, node };
+	const struct storm_idset one = { &r, 1, 1 };
+	struct storm_idset rest = { 0 };
+
+	if (storm_idset_minus(&by->overdue, &one, &rest))
+		abort();
+	storm_idset_clear(&by->overdue);
+	by->overdue = rest;
+}
+
 static void on_fault(void *arg, const struct storm_fault *f)
 {
-	struct run *r = ((const struct by *) arg)->run;
+	struct by *by = arg;
+	struct run *r = by->run;
 
+	no_longer_overdue(by, f->node);	/* lost */
 	note_lost(r);
 	ADD(r, .kind = HISTORY_NAMED, .node = f->node, .what = (int) f->why);
 }
 
-/* Once, and once that it is back; and by then it has not been lost. */
+/* Once, and once that it is back; and of a member. */
 static void on_overdue(void *arg, uint32_t node, bool back)
 {
 	struct by *by = arg;
-	struct storm_range r = { node, node };
-	const struct storm_idset one = { &r, 1, 1 };
-	struct storm_idset rest = { 0 };
 	const struct storm_owner *o = storm_sim_owner(by->run->sim);
 
 	if (storm_idset_has(&by->overdue, node) != back)
@@ -197,12 +208,10 @@ static void on_overdue(void *arg, uint32_t node, bool back)
 	    !storm_tree_member(&o->tree, node))
 		fail(by->run, "is lost, and something else is told of it",
 		     node);
-	if (!back) {
-		storm_idset_add(&by->overdue, node, node);
-	} else if (!storm_idset_minus(&by->overdue, &one, &rest)) {
-		storm_idset_clear(&by->overdue);
-		by->overdue = rest;
-	}
+	if (back)
+		no_longer_overdue(by, node);
+	else if (storm_idset_add(&by->overdue, node, node))
+		abort();
 }
 
 static const struct storm_owner_ops ops = {
