@@ -3,7 +3,9 @@
 
 Environment:
   STORM_BUILD=DIR        where the programs were built        [_build]
+  STORM_STAGE=DIR        where the plugins are                [_stage]
   STORM_VERBS_SECONDS=N  limit of everything that takes long  [300]
+  STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
 """
 import os
 import pathlib
@@ -20,7 +22,8 @@ BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
 SECONDS = float(os.environ.get("STORM_VERBS_SECONDS") or 300)
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
-COUNT = min(4, max(2, CORES))
+COUNT = int(os.environ.get("STORM_VERBS_MACHINES")
+            or min(4, max(2, CORES)))
 
 
 def program(folder, name):
@@ -56,7 +59,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_report_header():
-    few = "" if COUNT == 4 else f" (4 where there are 4 processors, not {CORES})"
+    few = "" if COUNT >= 4 else f", not 4: processors here: {CORES}"
     return f"{COUNT} machines{few}"
 
 
@@ -66,6 +69,7 @@ def machines(tmp_path_factory):
     try:
         m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"))
         with m:
+            os.chmod(m.dir, 0o755)  # srun is an ordinary user
             m.boot(timeout=SECONDS)
             yield m
     except vm.Trouble as e:
