@@ -4,6 +4,7 @@
 Environment:
   STORM_BUILD=DIR        where the programs were built        [_build]
   STORM_STAGE=DIR        where the plugins are                [_stage]
+  STORM_DEVICE=NAME      this RDMA device of this host, no machines
   STORM_VERBS_SECONDS=N  limit of everything that takes long  [300]
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
 """
@@ -24,6 +25,9 @@ CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
 COUNT = int(os.environ.get("STORM_VERBS_MACHINES")
             or min(4, max(2, CORES)))
+
+
+DEVICE = os.environ.get("STORM_DEVICE")
 
 
 def program(folder, name):
@@ -49,6 +53,7 @@ def until(condition, what, timeout=SECONDS):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: only with STORM_LONG=1")
+    config.addinivalue_line("markers", "one_host: also on a device of a host")
 
 
 def pytest_collection_modifyitems(items):
@@ -56,17 +61,26 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: long; set STORM_LONG=1"))
+        if DEVICE and not item.get_closest_marker("one_host"):
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: needs several hosts; without --device it runs "
+                "in machines"))
 
 
 def pytest_report_header():
+    if DEVICE:
+        return f"RDMA device {DEVICE} of this host"
     few = "" if COUNT >= 4 else f", not 4: processors here: {CORES}"
     return f"{COUNT} machines{few}"
 
 
 @pytest.fixture(scope="session")
 def machines(tmp_path_factory):
-    """Up, each with one processor."""
+    """Up, each with one processor; or this host, with --device."""
     try:
+        if DEVICE:
+            yield vm.Here(DEVICE, tmp_path_factory.mktemp("machines"))
+            return
         m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"))
         with m:
             os.chmod(m.dir, 0o755)  # srun is an ordinary user

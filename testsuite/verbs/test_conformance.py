@@ -12,17 +12,21 @@ CASES = {
 }
 
 
+@pytest.mark.one_host
 def test_conformance(machines):
     suite = program("unit", "test_conformance")
     cases = [(t, c) for t in CASES for c in CASES[t]
              if t != "verbs" or has_verbs(suite)]
-    commands = [machines.start(
-        i % machines.count,
-        f"CK_RUN_CASE='{case}' STORM_TRANSPORT={transport} {suite}")
-        for i, (transport, case) in enumerate(cases)]
+    # one after the other where there are fewer machines than cases
+    lines = [""] * machines.count
+    for i, (transport, case) in enumerate(cases):
+        lines[i % machines.count] += (
+            f"CK_RUN_CASE='{case}' STORM_TRANSPORT={transport} {suite} && ")
+    commands = [machines.start(i, line + "true")
+                for i, line in enumerate(lines)]
     machines.wait(commands, 3 * SECONDS)
     bad = [c for c in commands if c.code != 0 or "100%: Checks: " not in c.out
-           or "Checks: 0" in c.out]
+           or "Checks: 0," in c.out]
     assert not bad, "\n".join(map(str, bad))
     if not has_verbs(suite):
         pytest.skip("SKIP: libstorm was built without verbs: install "

@@ -2,6 +2,8 @@
 """The machines themselves: what is tested in them rests on this."""
 import re
 
+import pytest
+
 import vm
 
 
@@ -11,6 +13,7 @@ def good(commands):
     return commands
 
 
+@pytest.mark.one_host
 def test_a_device_each(machines):
     for c in good(machines.run("ibv_devinfo -d $RXE_DEV")):
         assert re.search(r"state:\s+PORT_ACTIVE", c.out), str(c)

@@ -35,7 +35,7 @@ class Transfer:
             until(lambda: "ready" in n.out or n.code is not None, "a node")
             assert n.code is None, str(n)
         self.owner = machines.start(
-            0, f"{self.across} owner /machines/payload {self.words}")
+            0, f"{self.across} owner {machines.inside}/payload {self.words}")
 
     def finish(self):
         """The owner's and the nodes' ends."""

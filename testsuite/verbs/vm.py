@@ -244,6 +244,8 @@ class Machines:
     second serial line each is told which commands to run, and says when one
     has ended; the commands and what they print lie in the directory."""
 
+    inside = "/machines"        # the directory, as the machines see it
+
     def __init__(self, count, directory, smp=1, memory=512, mtu=1500,
                  cwd=None, env=None):
         check_needed()
@@ -433,3 +435,60 @@ class Machines:
             said = c._text("rc").strip()    # rxe-die
             c.code = int(said) if said else DIED
         self.pending[i] = {}
+
+
+class Here:
+    """This host and its RDMA device, where no machines are wanted: the same,
+    as far as one host can do it."""
+
+    count = 1
+
+    def __init__(self, device, directory):
+        if not os.path.exists(f"/sys/class/infiniband/{device}"):
+            raise Trouble(f"there is no RDMA device {device} here: "
+                          "ibv_devices shows which there are")
+        self.dir = pathlib.Path(directory)
+        self.inside = str(self.dir)
+        self.number = 0
+        (self.dir / "vm0").mkdir()
+        self.env = {**os.environ, "RXE_INDEX": "0", "RXE_COUNT": "1",
+                    "RXE_DEV": device, "RXE_ADDR": self._address(device),
+                    "RXE_DIR": self.inside, "RXE_VMDIR": f"{self.dir}/vm0"}
+
+    @staticmethod
+    def _address(device):
+        for port in sorted(glob.glob(f"/sys/class/infiniband/{device}/ports"
+                                     "/*/gid_attrs/ndevs/0")):
+            interface = pathlib.Path(port).read_text().strip()
+            said = subprocess.run(["ip", "-4", "-o", "addr", "show", "dev",
+                                   interface], capture_output=True, text=True)
+            found = re.search(r"inet ([0-9.]+)", said.stdout)
+            if found:
+                return found[1]
+        raise Trouble(f"{device} has no network interface with an IPv4 "
+                      "address, which peers are found by")
+
+    def start(self, _, words):
+        self.number += 1
+        c = Command(0, words, f"{self.dir}/vm0/{self.number}.")
+        with open(f"{c.files}stdout", "wb") as out, \
+                open(f"{c.files}stderr", "wb") as err:
+            c.process = subprocess.Popen(
+                [*WITH_US, "bash", "-c", words], env=self.env,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        return c
+
+    def wait(self, commands, timeout=120):
+        end = time.monotonic() + timeout
+        for c in commands:
+            try:
+                c.code = c.process.wait(max(0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                c.process.kill()
+                return False
+        return True
+
+    def run(self, words, where=(0,), timeout=120):
+        c = self.start(0, words)
+        assert self.wait([c], timeout), f"not done after {timeout} s: {c}"
+        return [c]
