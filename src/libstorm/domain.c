@@ -449,3 +449,10 @@ void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
 	out->dropped_by_test = d->driver->dropped(d->net);
 	pthread_mutex_unlock(&d->sh->lock);
 }
+
+void domain_counters(storm_domain_t *d, char *buf, size_t size)
+{
+	pthread_mutex_lock(&d->sh->lock);
+	d->driver->counters(d->net, buf, size);
+	pthread_mutex_unlock(&d->sh->lock);
+}

@@ -23,6 +23,9 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
 
+/* Its network's counters (driver.h). */
+void domain_counters(storm_domain_t *d, char *buf, size_t size);
+
 /* The domain's time, and some of it passes. */
 uint64_t domain_now(const storm_domain_t *d);
 void domain_sleep(const storm_domain_t *d, uint64_t ns);

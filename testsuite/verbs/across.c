@@ -6,7 +6,7 @@
  *
  * Each says what happens, a line each: "ready", "open", "quarter" (of the file is
  * on all nodes), "outcome STATE", "fault NODE SENTENCE", "lost NODE", "strobe
- * NUMBER", "stat NAME NUMBER".  A node ends with its domain.  After an outcome
+ * NUMBER", "stat NAME NUMBER", "counters JSON".  A node ends with its domain.  After an outcome
  * that is not done, an owner with again=1 sends the file to whoever is left.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "domain_private.h"	/* and counters */
+#include "driver.h"
+#include "node_private.h"
 #include "sim_private.h"	/* its credentials: no MUNGE */
 #include "storm.h"
 
@@ -118,6 +121,15 @@ static void stat_number(const char *name, uint64_t number)
 	printf("stat %s %" PRIu64 "\n", name, number);
 }
 
+/* They go over several lines. */
+static void tell_counters(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	printf("counters {%s}\n", text);
+}
+
 static uint64_t cpu_us(void)
 {
 	struct rusage u;
@@ -146,8 +158,10 @@ static int node(void)
 		.name = name, .set = set, .owner_uid = OWNER_UID, .root = root,
 		.on_strobe = on_strobe,
 	};
+	char counters[STORM_NET_COUNTERS_MAX];
 	storm_member_t *m;
 	storm_node_t *n;
+	uint64_t cpu;
 	int err;
 
 	snprintf(name, sizeof(name), "rx%s", env("RXE_INDEX"));
@@ -156,9 +170,14 @@ static int node(void)
 	puts("ready");
 	m = storm_node_accept(n, true, 0);
 	need(m, "accept");
+	cpu = cpu_us();
 	/* nobody signals this one: it is over */
 	storm_member_test_event(m, STORM_EVENTS - 1, true, 0);
-	stat_number("cpu_us", cpu_us());
+	stat_number("cpu_us", cpu_us() - cpu);
+	pthread_mutex_lock(&n->sh->lock);
+	n->driver->counters(n->net, counters, sizeof(counters));
+	pthread_mutex_unlock(&n->sh->lock);
+	tell_counters(counters);
 	storm_member_release(m);
 	storm_node_destroy(n);
 	return 0;
@@ -250,6 +269,7 @@ static int owner(const char *path)
 {
 	storm_domain_t *d = open_domain();
 	uint64_t cpu = cpu_us(), then = storm_now();
+	char counters[STORM_NET_COUNTERS_MAX];
 	struct storm_stats s;
 	enum storm_state state;
 
@@ -267,6 +287,8 @@ static int owner(const char *path)
 	stat_number("nacks", s.nacks);
 	stat_number("repaired", s.repaired);
 	stat_number("multicast", s.multicast);
+	domain_counters(d, counters, sizeof(counters));
+	tell_counters(counters);
 	storm_domain_destroy(d);
 	return state == STORM_DONE ? 0 : 3;
 }

@@ -9,18 +9,15 @@ Environment:
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
 """
 import os
-import pathlib
 import sys
-import time
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import vm  # noqa: E402
+from transfer import SECONDS, has_verbs, program  # noqa: E402
 
-BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
-SECONDS = float(os.environ.get("STORM_VERBS_SECONDS") or 300)
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
 COUNT = int(os.environ.get("STORM_VERBS_MACHINES")
@@ -28,27 +25,6 @@ COUNT = int(os.environ.get("STORM_VERBS_MACHINES")
 
 
 DEVICE = os.environ.get("STORM_DEVICE")
-
-
-def program(folder, name):
-    path = BUILD / "testsuite" / folder / name
-    if not path.exists():
-        pytest.fail(f"{path} is not built: 'testsuite/run verbs' does that, "
-                    "or STORM_BUILD says where it is")
-    return path
-
-
-def has_verbs(path):
-    return b"ibv_" in path.read_bytes()
-
-
-def until(condition, what, timeout=SECONDS):
-    """Wait for condition() to be true, and return what it returned."""
-    end = time.monotonic() + timeout
-    while not (value := condition()):
-        assert time.monotonic() < end, f"waited {timeout} s for {what}"
-        time.sleep(0.02)
-    return value
 
 
 def pytest_configure(config):

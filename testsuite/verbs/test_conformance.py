@@ -3,7 +3,7 @@
 otherwise than here: a case of the suite in each machine, all at once."""
 import pytest
 
-from conftest import SECONDS, has_verbs, program
+from transfer import SECONDS, has_verbs, program
 
 CASES = {
     "udp": ["udp", "udp, three in a hundred lost"],

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import vm
-from conftest import SECONDS, has_verbs, program, until
+from transfer import SECONDS, has_verbs, program, until
 
 sys.path.insert(0, str(vm.TOP / "contribs" / "stormlab"))
 

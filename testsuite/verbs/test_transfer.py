@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """A file to all machines by libstorm: whole, over a network that loses, with
 little room for what comes in, and with a machine that dies."""
-import hashlib
 import os
 
 import pytest
 
-from conftest import SECONDS, program, until
+from transfer import SECONDS, Transfer, counters, until
 
 SIZE = 12_000_000
 
@@ -19,52 +18,6 @@ def payload(machines):
     return path
 
 
-class Transfer:
-    """Nodes on all machines, and an owner on the first of them."""
-
-    def __init__(self, machines, transport, **settings):
-        self.machines = machines
-        self.across = program("verbs", "across")
-        words = {"transport": transport, "fallback": 0, **settings}
-        self.words = " ".join(f"{k}={v}" for k, v in words.items())
-        self.nodes = [machines.start(
-            i, f"rm -rf /tmp/across; mkdir /tmp/across; "
-            f"{self.across} node {self.words} root=/tmp/across")
-            for i in range(machines.count)]
-        for n in self.nodes:
-            until(lambda: "ready" in n.out or n.code is not None, "a node")
-            assert n.code is None, str(n)
-        self.owner = machines.start(
-            0, f"{self.across} owner {machines.inside}/payload {self.words}")
-
-    def finish(self):
-        """The owner's and the nodes' ends."""
-        assert self.machines.wait([self.owner], SECONDS), str(self.owner)
-        alive = [n for n in self.nodes if self.machines.up[n.machine]]
-        assert self.machines.wait(alive, SECONDS), str(alive[0])
-        for n in alive:
-            assert n.code == 0, str(n)
-        return self
-
-    def lines(self, word):
-        return [l.split(maxsplit=1)[1] for l in self.owner.out.splitlines()
-                if l.startswith(word + " ")]
-
-    def stat(self, name):
-        return dict(s.split() for s in self.lines("stat"))[name]
-
-    def digests(self):
-        """SHA-256 of the file by machine, "" where there is none."""
-        where = [i for i in range(self.machines.count) if self.machines.up[i]]
-        return {c.machine: c.out[:64] for c in self.machines.run(
-            "sha256sum </tmp/across/f 2>/dev/null", where)}
-
-    def all_have(self, payload, but=()):
-        whole = hashlib.sha256(payload.read_bytes()).hexdigest()
-        assert self.digests() == {i: whole for i in range(self.machines.count)
-                                  if i not in but}
-
-
 def done(t, payload):
     t.finish()
     assert t.owner.code == 0 and t.lines("outcome") == ["done"], str(t.owner)
@@ -73,9 +26,23 @@ def done(t, payload):
     return t
 
 
+def by_transport(command, transport):
+    """All of it went by this one, and it says so."""
+    c = counters(command)
+    if transport == "udp":
+        assert "verbs" not in c and c["udp"]["tx_datagrams"] > 0, str(command)
+    else:
+        assert c["verbs"]["working"], str(command)
+        assert c["verbs"]["tx_datagrams"] > 0, str(command)
+        assert c["udp"]["tx_datagrams"] == 0, str(command)
+        assert c["udp"]["rx_datagrams"] == 0, str(command)
+
+
 def test_whole(machines, transport, payload):
     t = done(Transfer(machines, transport), payload)
-    assert t.stat("multicast") == "1", str(t.owner)
+    assert t.stat("multicast") == 1, str(t.owner)
+    for command in (t.owner, *t.nodes):
+        by_transport(command, transport)
 
 
 @pytest.fixture
@@ -94,7 +61,7 @@ def losses(machines):
 def test_losses(machines, transport, payload, losses, percent):
     losses(percent)
     t = done(Transfer(machines, transport, dead_ms=30000), payload)
-    assert int(t.stat("tx_repair")) > 0, str(t.owner)
+    assert t.stat("tx_repair") > 0, str(t.owner)
 
 
 def test_little_room(machines, transport, payload):

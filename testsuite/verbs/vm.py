@@ -321,7 +321,12 @@ class Machines:
         share = f"local,security_model=none,id=share,path={self.dir}"
         root = ("local,security_model=none,id=root,path=/,readonly=on,"
                 "multidevs=remap")
-        network = "socket,id=n0,mcast=239.77.0.1:7777,localaddr=127.0.0.1"
+        cards = []
+        for k in range(2):
+            cards += ["-netdev", f"socket,id=n{k},mcast=239.77.0.{k + 1}:"
+                                 f"{7777 + k},localaddr=127.0.0.1",
+                      "-device", f"virtio-net-pci,netdev=n{k},romfile=,"
+                                 f"mac=52:54:00:77:0{k}:{i + 1:02x}"]
         return [
             "qemu-system-x86_64", "-M", "q35", "-cpu", "max",
             "-accel", "tcg,thread=multi,tb-size=128",
@@ -338,10 +343,7 @@ class Machines:
             "-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot",
             "-fsdev", share,
             "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
-            "-netdev", network,
-            "-device", "virtio-net-pci,netdev=n0,romfile=,"
-                       f"mac=52:54:00:77:00:{i + 1:02x}",
-            "-device", "virtio-rng-pci",
+            *cards, "-device", "virtio-rng-pci",
         ]
 
     def kill(self, i):

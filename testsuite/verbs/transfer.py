@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Files across the machines by across.c, for tests and for the bench."""
+import hashlib
+import json
+import os
+import pathlib
+import time
+
+import vm
+
+BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
+SECONDS = float(os.environ.get("STORM_VERBS_SECONDS") or 300)
+
+
+def program(folder, name):
+    path = BUILD / "testsuite" / folder / name
+    assert path.exists(), (f"{path} is not built: 'testsuite/run verbs' does "
+                           "that, or STORM_BUILD says where it is")
+    return path
+
+
+def has_verbs(path):
+    return b"ibv_" in path.read_bytes()
+
+
+def until(condition, what, timeout=SECONDS):
+    """Wait for condition() to be true, and return what it returned."""
+    end = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        time.sleep(0.02)
+    return value
+
+
+def lines(command, word):
+    """What follows this word, where lines of its output begin with it."""
+    return [l.split(maxsplit=1)[1] for l in command.out.splitlines()
+            if l.startswith(word + " ")]
+
+
+def stat(command, name):
+    return int(dict(s.split() for s in lines(command, "stat"))[name])
+
+
+def counters(command):
+    """Its transport's: {"udp": {...}, "verbs": {...}}"""
+    return json.loads(lines(command, "counters")[0])
+
+
+class Transfer:
+    """Nodes on all machines, and an owner on the first of them."""
+
+    def __init__(self, machines, transport, **settings):
+        self.machines = machines
+        self.across = program("verbs", "across")
+        words = {"transport": transport, "fallback": 0, **settings}
+        self.words = " ".join(f"{k}={v}" for k, v in words.items())
+        self.nodes = [machines.start(
+            i, f"rm -rf /tmp/across; mkdir /tmp/across; "
+            f"{self.across} node {self.words} root=/tmp/across")
+            for i in range(machines.count)]
+        for n in self.nodes:
+            until(lambda: "ready" in n.out or n.code is not None, "a node")
+            assert n.code is None, str(n)
+        self.owner = machines.start(
+            0, f"{self.across} owner {machines.inside}/payload {self.words}")
+
+    def finish(self):
+        """The owner's and the nodes' ends."""
+        assert self.machines.wait([self.owner], SECONDS), str(self.owner)
+        alive = [n for n in self.nodes if self.machines.up[n.machine]]
+        assert self.machines.wait(alive, SECONDS), str(alive[0])
+        for n in alive:
+            assert n.code == 0, str(n)
+        return self
+
+    def lines(self, word):
+        return lines(self.owner, word)
+
+    def stat(self, name):
+        return stat(self.owner, name)
+
+    def digests(self):
+        """SHA-256 of the file by machine, "" where there is none."""
+        where = [i for i in range(self.machines.count) if self.machines.up[i]]
+        return {c.machine: c.out[:64] for c in self.machines.run(
+            "sha256sum </tmp/across/f 2>/dev/null", where)}
+
+    def all_have(self, payload, but=()):
+        whole = hashlib.sha256(payload.read_bytes()).hexdigest()
+        assert self.digests() == {i: whole for i in range(self.machines.count)
+                                  if i not in but}
