@@ -104,6 +104,29 @@ int storm_verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 	return rc;
 }
 
+/* By a reliable pair, as far as there is one that has room: the bytes.  None,
+ * where the rest would have no room: a send is taken whole or not at all. */
+static size_t send_pair(struct storm_verbs *v, enum storm_class c,
+			struct verbs_peer *p, const void *buf, size_t len,
+			size_t seg)
+{
+	size_t datagrams = (len + seg - 1) / seg, room;
+	ssize_t n;
+
+	if (!v->rc || !p)
+		return 0;
+	room = storm_rc_room(v->rc, c, &p->addr);
+	if (room && room < datagrams &&
+	    !storm_verbs_has_room(v, c, datagrams - room))
+		return 0;
+	n = storm_rc_send(v->rc, c, &p->addr, buf, len, seg);
+	if (n <= 0)
+		return 0;
+	/* were there nobody any more, the pair would tell */
+	p->heard = v->now;
+	return (size_t) n;
+}
+
 /* Where it goes by verbs: 0, or -EAGAIN where that is not known yet, or
  * -EHOSTUNREACH: not by verbs. */
 static int find_dest(struct storm_verbs *v, enum storm_class c,
@@ -135,6 +158,7 @@ static int send_now(struct storm_verbs *v, enum storm_class c,
 {
 	struct verbs_peer *peer;
 	struct verbs_dest d;
+	size_t taken;
 	int rc = find_dest(v, c, to, seg, &d, &peer);
 
 	if (rc == -EHOSTUNREACH)
@@ -145,7 +169,11 @@ static int send_now(struct storm_verbs *v, enum storm_class c,
 			return rc;
 		return storm_verbs_peer_keep(v, peer, c, buf, len, seg);
 	}
-	rc = storm_verbs_post(v, c, &d, buf, len, seg);
+	taken = send_pair(v, c, peer, buf, len, seg);
+	if (taken == len)
+		return 0;
+	rc = storm_verbs_post(v, c, &d, (const uint8_t *) buf + taken,
+			      len - taken, seg);
 	if (!rc && storm_verbs_is_group(to))
 		v->stats.tx_group += (len + seg - 1) / seg;
 	return rc;
@@ -305,12 +333,57 @@ static void udp_stream_failed(void *arg, uint64_t session, uint32_t node,
 	v->h.stream_failed(v->h.arg, session, node, why, sys);
 }
 
+/* --------------------------------------------------- pairs to neighbours */
+
+/* Reliable as they are: whoever tests with loss wants it here, too. */
+static void pair_datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	struct storm_verbs *v = arg;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!storm_drop(&v->drop))
+			rx[kept++] = rx[i];
+	if (kept)
+		v->h.datagrams(v->h.arg, rx, kept);
+}
+
+/* Without them everything is sent as single datagrams, so it is no failure. */
+static void open_pairs(struct storm_verbs *v)
+{
+	const struct storm_net_handler h = { .datagrams = pair_datagrams,
+					     .arg = v };
+	uint16_t pkey = ntohs(v->listener->route.addr.addr.ibaddr.pkey);
+	struct storm_rc_conf conf;
+	int err;
+
+	/* the manager has pairs in the interface's partition alone */
+	if (!v->port.ethernet && v->set.pkey &&
+	    (v->set.pkey & 0x7fff) != (pkey & 0x7fff))
+		return;
+	storm_rc_default(&conf);
+	conf.self = v->self;
+	conf.slot = v->port.mtu;
+	conf.tos[STORM_CONTROL] = (uint8_t) (v->set.dscp_control << 2);
+	conf.tos[STORM_BULK] = (uint8_t) (v->set.dscp << 2);
+	/* before the silent one counts as lost above */
+	if (conf.dead_after > v->set.dead_timeout / 2)
+		conf.dead_after = v->set.dead_timeout / 2;
+	v->rc = storm_rc_create(&conf, &h, &err);
+	if (!v->rc || !storm_verbs_watch(v, storm_rc_fd(v->rc), VERBS_FD_RC))
+		return;
+	storm_rc_destroy(v->rc);
+	v->rc = NULL;
+}
+
 /* ---------------------------------------------------------- up and down */
 
 static void down(struct storm_verbs *v)
 {
 	struct verbs_rest *r;
 
+	storm_rc_destroy(v->rc);
+	v->rc = NULL;
 	storm_verbs_peers_close(v);
 	storm_verbs_groups_close(v);
 	storm_verbs_cm_close(v);
@@ -340,9 +413,11 @@ static int up(struct storm_verbs *v)
 		down(v);
 	errno = keep_errno;
 	v->up = !rc;
-	if (!rc)
-		storm_verbs_timer(v);
-	return rc;
+	if (rc)
+		return rc;
+	open_pairs(v);
+	storm_verbs_timer(v);
+	return STORM_OK;
 }
 
 /* An agent begins when its groups are joined, or it is clear that they won't
@@ -444,6 +519,9 @@ static void serve(struct storm_verbs *v, enum verbs_fd which)
 		break;
 	case VERBS_FD_TIMER:
 		tick(v);
+		break;
+	case VERBS_FD_RC:
+		storm_rc_poll(v->rc);
 		break;
 	case VERBS_FD_AGAIN:
 		v->again_on = read(v->again, &n, sizeof(n)) < 0;
@@ -673,6 +751,8 @@ void storm_verbs_stats(const struct storm_verbs *v,
 	*out = v->stats;
 	out->dropped_by_test = v->drop.dropped + u.dropped_by_test;
 	out->working = working(v);
+	if (v->rc)
+		storm_rc_stats(v->rc, &out->rc);
 }
 
 /* --------------------------------------------------------------- the driver */
@@ -728,6 +808,7 @@ static void counters(const struct storm_net *net, char *buf, size_t size)
 	n = strlen(buf);
 #define F "\"%s\": %" PRIu64
 #define V(field) #field, s.field
+#define P(field) #field, s.rc.field
 #define Q(field) #field, s.queue[STORM_CONTROL].field, \
 	s.queue[STORM_BULK].field
 #define F2 "\"%s\": [%" PRIu64 ", %" PRIu64 "]"
@@ -735,13 +816,19 @@ static void counters(const struct storm_net *net, char *buf, size_t size)
 		 ",\n \"verbs\": {\"working\": %s, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
-		 "  " F2 ", " F2 ", " F2 ", " F2 "}",
+		 "  " F2 ", " F2 ", " F2 ", " F2 ",\n"
+		 "  \"pairs\": {\"out\": %u, \"in\": %u, " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}}",
 		 s.working ? "true" : "false", V(tx_datagrams), V(tx_bytes),
 		 V(tx_group), V(rx_datagrams), V(rx_bytes), V(rx_group),
 		 V(tx_copied), V(udp_tx_datagrams), V(udp_rx_datagrams),
 		 V(receives), V(receive_empty), V(own_copies), V(send_errors),
 		 V(asked), V(answered), s.peers, s.peers_by_udp,
-		 Q(sends), Q(completed), Q(full), Q(kept));
+		 Q(sends), Q(completed), Q(full), Q(kept), s.rc.out, s.rc.in,
+		 P(tx_datagrams), P(tx_bytes), P(rx_datagrams), P(rx_bytes),
+		 P(no_slot), P(connected), P(accepted), P(refused), P(failed),
+		 P(evicted), P(bad));
+#undef P
 #undef F2
 #undef Q
 #undef V

@@ -9,7 +9,7 @@
 #ifndef STORM_VERBS_H
 #define STORM_VERBS_H
 
-#include "transport.h"
+#include "verbs_rc.h"
 
 struct storm_verbs;
 
@@ -35,6 +35,8 @@ struct storm_verbs_stats {
 	uint32_t peers, peers_by_udp;
 	bool working;			/* false: everything goes by UDP */
 	struct storm_verbs_queue_stats queue[2];	/* by class */
+	struct storm_rc_stats rc;	/* by reliable queue pairs, to neighbours;
+					   none of the above */
 };
 
 /* As storm_udp_create().  Where there is no device that works, it fails, or

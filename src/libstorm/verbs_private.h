@@ -6,6 +6,7 @@
  *   verbs_cm.c      the connection manager's events; who asks where we are
  *   verbs_peer.c    where others are
  *   verbs_group.c   multicast groups
+ *   verbs_rc*.c     reliable queue pairs to neighbours, a part by itself
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -47,7 +48,7 @@
 
 enum verbs_fd {
 	VERBS_FD_CHANNEL, VERBS_FD_CM, VERBS_FD_ASYNC, VERBS_FD_UDP,
-	VERBS_FD_TIMER, VERBS_FD_AGAIN
+	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_RC
 };
 
 struct verbs_memory {
@@ -195,6 +196,7 @@ struct storm_verbs {
 	bool told_silent;
 	struct verbs_group *group;
 	uint32_t groups, joins;	/* joins: under way */
+	struct storm_rc *rc;	/* NULL: datagrams only */
 	bool group_failed;	/* joins are to be tried again */
 	uint64_t join_at;
 
@@ -238,6 +240,7 @@ void storm_verbs_queues_close(struct storm_verbs *v);
 struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, uint32_t qkey);
 int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey);
 /* 0 or -EAGAIN: there is no room for all of it, and none was taken. */
+bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n);
 int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 		     const struct verbs_dest *d, const uint8_t *buf,
 		     size_t len, size_t seg);

@@ -34,7 +34,8 @@ void storm_rc_default(struct storm_rc_conf *conf)
 {
 	memset(conf, 0, sizeof(*conf));
 	conf->slot = 4096;
-	conf->slots = 64;
+	conf->slots[STORM_CONTROL] = 64;
+	conf->slots[STORM_BULK] = 128;
 	conf->out_max = 64;
 	conf->in_max = 64;
 	conf->connecting_max = 8;
@@ -46,12 +47,13 @@ void storm_rc_default(struct storm_rc_conf *conf)
 
 /* ----------------------------------------------------------------- pairs */
 
-struct rc_pair *storm_rc_find(struct storm_rc *rc, const struct storm_addr *to)
+struct rc_pair *storm_rc_find(struct storm_rc *rc, enum storm_class c,
+			      const struct storm_addr *to)
 {
 	struct rc_pair *p;
 
-	LIST_FOREACH(p, &rc->bucket[storm_rc_hash(to) % RC_BUCKETS], same)
-		if (storm_rc_same(&p->peer, to))
+	LIST_FOREACH(p, &rc->bucket[storm_rc_hash(c, to) % RC_BUCKETS], same)
+		if (p->class == c && storm_rc_same(&p->peer, to))
 			break;
 	return p;
 }
@@ -242,17 +244,29 @@ static ssize_t send_by(struct storm_rc *rc, struct rc_pair *p,
 	return done ? (ssize_t) done : -EAGAIN;
 }
 
-ssize_t storm_rc_send(struct storm_rc *rc, const struct storm_addr *to,
-		      const void *buf, size_t len, size_t seg)
+uint32_t storm_rc_room(struct storm_rc *rc, enum storm_class c,
+		       const struct storm_addr *to)
+{
+	struct rc_pair *p;
+	uint32_t slots;
+
+	reap(rc);
+	p = storm_rc_find(rc, c, to);
+	return p && p->state == RC_UP && room(p, &slots) ? slots : 0;
+}
+
+ssize_t storm_rc_send(struct storm_rc *rc, enum storm_class c,
+		      const struct storm_addr *to, const void *buf, size_t len,
+		      size_t seg)
 {
 	struct rc_pair *p;
 
 	if (!len || !seg || !to->port)
 		return -EINVAL;
 	reap(rc);	/* may end a pair */
-	p = storm_rc_find(rc, to);
+	p = storm_rc_find(rc, c, to);
 	if (!p)
-		storm_rc_consider(rc, to);
+		storm_rc_consider(rc, c, to);
 	if (!p || p->state != RC_UP)
 		return -ENOTCONN;
 	if ((len < seg ? len : seg) > p->slot)
@@ -411,11 +425,15 @@ void storm_rc_stats(const struct storm_rc *rc, struct storm_rc_stats *out)
 
 /* ------------------------------------------------------- create, destroy */
 
+static bool sane_slots(uint32_t n)
+{
+	return n >= 4 && n <= SLOTS_MAX && !(n & (n - 1));
+}
+
 static bool sane(const struct storm_rc_conf *c)
 {
-	return c->slot && c->slot <= SLOT_MAX && c->slots >= 4 &&
-		c->slots <= SLOTS_MAX && !(c->slots & (c->slots - 1)) &&
-		c->out_max && c->out_max <= 4096 && c->in_max &&
+	return c->slot && c->slot <= SLOT_MAX && sane_slots(c->slots[0]) &&
+		sane_slots(c->slots[1]) && c->out_max && c->out_max <= 4096 && c->in_max &&
 		c->in_max <= 4096 && c->connecting_max && c->busy &&
 		c->retries && c->retries <= 6 && c->dead_after >= 10 * STORM_MS;
 }
@@ -431,23 +449,24 @@ static int watch(struct storm_rc *rc, int fd)
 static int make_cqs(struct storm_rc *rc)
 {
 	struct storm_rc_conf *c = &rc->conf;
+	uint32_t slots = c->slots[0] > c->slots[1] ? c->slots[0] : c->slots[1];
 	struct ibv_device_attr dev;
 
 	if (ibv_query_device(rc->verbs, &dev))
 		return -1;
 	while (c->in_max > 1 &&
-	       (int) ((c->in_max + 1) * c->slots) > dev.max_cqe)
+	       (int) ((c->in_max + 1) * slots) > dev.max_cqe)
 		c->in_max /= 2;
-	while (c->out_max > 1 && (int) ((c->out_max + 1) * c->slots +
+	while (c->out_max > 1 && (int) ((c->out_max + 1) * slots +
 				  c->in_max * TELL_MAX) > dev.max_cqe)
 		c->out_max /= 2;
 	rc->comp = ibv_create_comp_channel(rc->verbs);
 	if (!rc->comp)
 		return -1;
 	/* one more pair each: what one that is gone has left behind */
-	rc->rcq = ibv_create_cq(rc->verbs, (c->in_max + 1) * c->slots, NULL,
+	rc->rcq = ibv_create_cq(rc->verbs, (c->in_max + 1) * slots, NULL,
 				rc->comp, 0);
-	rc->scq = ibv_create_cq(rc->verbs, (c->out_max + 1) * c->slots +
+	rc->scq = ibv_create_cq(rc->verbs, (c->out_max + 1) * slots +
 				c->in_max * TELL_MAX, NULL, NULL, 0);
 	if (!rc->rcq || !rc->scq)
 		return -1;
@@ -462,7 +481,7 @@ static int open_all(struct storm_rc *rc)
 	rc->timerfd = timerfd_create(CLOCK_MONOTONIC,
 				     TFD_NONBLOCK | TFD_CLOEXEC);
 	if (rc->epfd < 0 || rc->timerfd < 0 || watch(rc, rc->timerfd)) {
-		storm_log(STORM_LOG_ERROR, "cannot create an epoll or timer "
+		storm_log(STORM_LOG_WARN, "cannot create an epoll or timer "
 			  "descriptor: %m");
 		return STORM_ESYS;
 	}
@@ -470,7 +489,7 @@ static int open_all(struct storm_rc *rc)
 	if (rc_listen)
 		return rc_listen;
 	if (make_cqs(rc) || watch(rc, rc->cm->fd) || watch(rc, rc->comp->fd)) {
-		storm_log(STORM_LOG_ERROR, "cannot create the completion "
+		storm_log(STORM_LOG_WARN, "cannot create the completion "
 			  "queues for reliable queue pairs on %s: %m",
 			  ibv_get_device_name(rc->verbs->device));
 		return STORM_ESYS;
@@ -488,9 +507,10 @@ struct storm_rc *storm_rc_create(const struct storm_rc_conf *conf,
 	int failed;
 
 	if (!sane(conf)) {
-		storm_log(STORM_LOG_ERROR, "reliable queue pairs: %u slots of "
-			  "%zu bytes, %u and %u pairs, %u retries make no sense",
-			  conf->slots, conf->slot, conf->out_max, conf->in_max,
+		storm_log(STORM_LOG_WARN, "reliable queue pairs: %u and %u "
+			  "slots of %zu bytes, %u and %u pairs, %u retries make "
+			  "no sense", conf->slots[0], conf->slots[1],
+			  conf->slot, conf->out_max, conf->in_max,
 			  conf->retries);
 		errno = EINVAL;
 		*err = STORM_EINVAL;

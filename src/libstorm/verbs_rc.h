@@ -28,13 +28,13 @@ struct storm_rc_conf {
 	struct storm_addr self;	/* IPv4, of the RDMA device; and where to
 				   listen, as others address this end */
 	size_t slot;		/* the largest datagram, at most 65536 */
-	uint32_t slots;		/* of a pair, a power of 2, 4 to 1024 */
+	uint32_t slots[2];	/* of a pair, by class: a power of 2, 4 to 1024 */
 	uint32_t out_max;	/* pairs that this end connects, at most; */
 	uint32_t in_max;	/* and that it accepts; 1 to 4096 */
 	uint32_t connecting_max;	/* at the same time */
-	uint32_t busy;		/* datagrams to an end in a second that make it
-				   worth a pair; 1: the first does */
-	uint8_t tos;		/* traffic class, DSCP << 2 */
+	uint32_t busy;		/* sends to an end in a second that make it worth
+				   a pair; 1: the first does */
+	uint8_t tos[2];		/* traffic class, DSCP << 2 */
 	uint8_t retries;	/* of a packet, 1 to 6 */
 	uint64_t dead_after;	/* ns until an end that is gone is known to be,
 				   about: from 10 ms */
@@ -67,10 +67,15 @@ void storm_rc_destroy(struct storm_rc *rc);
  * As a transport's send(), never blocking: how many bytes of it were taken, whole
  * segments from the front; the rest is for the caller to send otherwise.  -EAGAIN:
  * no slot is free; -ENOTCONN: there is no pair, though there may be one soon.
- * What was taken arrives in order, unless the pair or its other end fails.
+ * What was taken arrives in order, unless the pair or its other end fails.  Each
+ * class has pairs of its own, so that control never stands behind bulk data.
  */
-ssize_t storm_rc_send(struct storm_rc *rc, const struct storm_addr *to,
-		      const void *buf, size_t len, size_t seg);
+ssize_t storm_rc_send(struct storm_rc *rc, enum storm_class c,
+		      const struct storm_addr *to, const void *buf, size_t len,
+		      size_t seg);
+/* How many datagrams it would take; asking does not make it worth a pair. */
+uint32_t storm_rc_room(struct storm_rc *rc, enum storm_class c,
+		       const struct storm_addr *to);
 
 /* Readable when poll() has work; bounded work a call. */
 int storm_rc_fd(const struct storm_rc *rc);

@@ -4,8 +4,8 @@
  * By rdma_cm, at the same address and port number that datagrams go to.  Each
  * side tells the other 24 bytes (private data) about memory that it may write to:
  *
- *	 0       4         5   6       8      12     16
- *	| "STRC" | version | 0 | slots | slot | rkey | address |
+ *	 0       4         5       6       8      12     16
+ *	| "STRC" | version | class | slots | slot | rkey | address |
  *
  * big-endian.  The one that connects tells of the word for free slots and what
  * ring it would like; the one that accepts tells of the ring that it has made,
@@ -40,6 +40,7 @@
 #define IN_USE (2 * STORM_SEC)
 
 struct told {
+	uint8_t class;
 	uint32_t slots, slot, rkey;
 	uint64_t addr;
 };
@@ -52,7 +53,7 @@ static void told_pack(const struct told *t, uint8_t *p)
 
 	memcpy(p, "STRC", 4);
 	p[4] = VERSION;
-	p[5] = 0;
+	p[5] = t->class;
 	memcpy(p + 6, &slots, 2);
 	memcpy(p + 8, &slot, 4);
 	memcpy(p + 12, &rkey, 4);
@@ -70,11 +71,12 @@ static bool told_unpack(const uint8_t *p, size_t len, struct told *t)
 	memcpy(&t->slot, p + 8, 4);
 	memcpy(&t->rkey, p + 12, 4);
 	memcpy(&t->addr, p + 16, 8);
+	t->class = p[5];
 	t->slots = be16toh(slots);
 	t->slot = be32toh(t->slot);
 	t->rkey = be32toh(t->rkey);
 	t->addr = be64toh(t->addr);
-	return t->slot && t->slots >= 4 && !(t->slots & (t->slots - 1));
+	return t->class <= STORM_BULK && t->slot && t->slots >= 4 && !(t->slots & (t->slots - 1));
 }
 
 static void sockaddr_of(const struct storm_addr *a, uint16_t port,
@@ -178,14 +180,15 @@ static uint8_t ack_timeout(const struct storm_rc_conf *c)
 }
 
 /* Older kernels lack one or the other, and do without. */
-static void options(struct storm_rc *rc, struct rdma_cm_id *id)
+static void options(struct storm_rc *rc, struct rc_pair *p)
 {
 	uint8_t ack = ack_timeout(&rc->conf);
+	struct rdma_cm_id *id = p->id;
 
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack,
 			sizeof(ack));
-	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &rc->conf.tos,
-			sizeof(rc->conf.tos));
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &rc->conf.tos[p->class],
+			sizeof(rc->conf.tos[0]));
 }
 
 static struct rdma_conn_param params(struct storm_rc *rc, const uint8_t *told)
@@ -201,6 +204,7 @@ static struct rdma_conn_param params(struct storm_rc *rc, const uint8_t *told)
 /* ------------------------------------------------------------ come and go */
 
 static struct rc_pair *pair_new(struct storm_rc *rc, bool out,
+				enum storm_class c,
 				const struct storm_addr *peer)
 {
 	uint32_t first = out ? 0 : rc->conf.out_max, i = first;
@@ -214,14 +218,15 @@ static struct rc_pair *pair_new(struct storm_rc *rc, bool out,
 	p->index = i;
 	p->serial = ++rc->serials;
 	p->out = out;
+	p->class = c;
 	p->peer = *peer;
-	p->slots = rc->conf.slots;
+	p->slots = rc->conf.slots[c];
 	p->slot = (uint32_t) rc->conf.slot;
 	p->since = p->used = storm_now();
 	TAILQ_INSERT_TAIL(out ? &rc->out : &rc->in, p, link);
 	if (out) {
-		LIST_INSERT_HEAD(&rc->bucket[storm_rc_hash(peer) % RC_BUCKETS],
-				 p, same);
+		LIST_INSERT_HEAD(&rc->bucket[storm_rc_hash(c, peer) %
+					     RC_BUCKETS], p, same);
 		rc->out_count++;
 		rc->waiting++;
 	} else {
@@ -282,13 +287,15 @@ static struct rc_pair *idle(const struct rc_pairs *list)
 	return p;
 }
 
-static struct rc_known *known(struct storm_rc *rc, const struct storm_addr *a)
+static struct rc_known *known(struct storm_rc *rc, enum storm_class c,
+			      const struct storm_addr *a)
 {
-	struct rc_known *k = &rc->known[storm_rc_hash(a) % RC_KNOWN];
+	struct rc_known *k = &rc->known[storm_rc_hash(c, a) % RC_KNOWN];
 
-	if (!storm_rc_same(&k->addr, a)) {
+	if (k->class != c || !storm_rc_same(&k->addr, a)) {
 		memset(k, 0, sizeof(*k));
 		k->addr = *a;
+		k->class = c;
 	}
 	return k;
 }
@@ -300,7 +307,7 @@ void storm_rc_fail(struct storm_rc *rc, struct rc_pair *p, const char *why)
 	struct rc_known *k;
 
 	if (p->out) {
-		k = known(rc, &p->peer);
+		k = known(rc, p->class, &p->peer);
 		if (k->failures < 6)
 			pause <<= k->failures++;
 		else
@@ -336,7 +343,7 @@ static void start(struct storm_rc *rc, struct rc_pair *p)
 		storm_rc_fail(rc, p, strerror(errno));
 		return;
 	}
-	options(rc, p->id);
+	options(rc, p);
 	if (rdma_resolve_addr(p->id, (struct sockaddr *) &from,
 			      (struct sockaddr *) &to, ms))
 		storm_rc_fail(rc, p, strerror(errno));
@@ -355,9 +362,10 @@ static void start_more(struct storm_rc *rc)
 	}
 }
 
-void storm_rc_consider(struct storm_rc *rc, const struct storm_addr *to)
+void storm_rc_consider(struct storm_rc *rc, enum storm_class c,
+		       const struct storm_addr *to)
 {
-	struct rc_known *k = known(rc, to);
+	struct rc_known *k = known(rc, c, to);
 	uint64_t now = storm_now();
 	struct rc_pair *p;
 
@@ -376,7 +384,7 @@ void storm_rc_consider(struct storm_rc *rc, const struct storm_addr *to)
 		rc->stats.evicted++;
 		storm_rc_drop(rc, p);
 	}
-	if (pair_new(rc, true, to))
+	if (pair_new(rc, true, c, to))
 		start_more(rc);
 	storm_rc_timer(rc);
 }
@@ -400,12 +408,12 @@ static void on_route(struct storm_rc *rc, struct rc_pair *p)
 
 	p->state = RC_CONNECTING;
 	if (build(rc, p)) {
-		known(rc, &p->peer)->failures = 6;	/* a long pause */
+		known(rc, p->class, &p->peer)->failures = 6;	/* a long pause */
 		storm_rc_fail(rc, p, "no memory");
 		return;
 	}
 	told_pack(&(struct told) {
-		.slots = p->slots, .slot = p->slot, .rkey = p->word->rkey,
+		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->word->rkey,
 		.addr = (uintptr_t) p->word->addr }, told);
 	param = params(rc, told);
 	if (rdma_connect(p->id, &param))
@@ -436,7 +444,7 @@ static void on_established(struct storm_rc *rc, struct rc_pair *p,
 	p->rkey = t.rkey;
 	p->used = storm_now();
 	rc->stats.connected++;
-	k = known(rc, &p->peer);
+	k = known(rc, p->class, &p->peer);
 	storm_log(k->failures ? STORM_LOG_INFO : STORM_LOG_DEBUG,
 		  "a queue pair to %s port %u: %u slots of %u bytes",
 		  text_of(&p->peer, text), p->peer.port, p->slots, p->slot);
@@ -493,11 +501,11 @@ static int accept_pair(struct storm_rc *rc, struct rc_pair *p)
 	struct rdma_conn_param param;
 	uint8_t told[PRIVATE_LEN];
 
-	options(rc, p->id);
+	options(rc, p);
 	if (build(rc, p) || storm_rc_post_receives(p, p->slots))
 		return -1;
 	told_pack(&(struct told) {
-		.slots = p->slots, .slot = p->slot, .rkey = p->ring->rkey,
+		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->ring->rkey,
 		.addr = (uintptr_t) p->mem }, told);
 	param = params(rc, told);
 	return rdma_accept(p->id, &param);
@@ -516,7 +524,7 @@ static void on_request(struct storm_rc *rc, struct rdma_cm_id *id,
 	if (!told_unpack(private, len, &t) || id->verbs != rc->verbs ||
 	    !in_room(rc))
 		goto refuse;
-	p = pair_new(rc, false, &peer);
+	p = pair_new(rc, false, (enum storm_class) t.class, &peer);
 	if (!p)
 		goto refuse;
 	p->state = RC_UP;	/* it may write before we hear that it may */
@@ -544,8 +552,8 @@ static void on_removal(struct storm_rc *rc)
 {
 	struct rc_pair *p;
 
-	storm_log(STORM_LOG_WARN, "the RDMA device %s was removed: no queue "
-		  "pairs any more", ibv_get_device_name(rc->verbs->device));
+	storm_log(STORM_LOG_DEBUG, "RDMA device %s was removed: no queue pairs "
+		  "any more", ibv_get_device_name(rc->verbs->device));
 	while ((p = TAILQ_FIRST(&rc->out)))
 		storm_rc_drop(rc, p);
 	while ((p = TAILQ_FIRST(&rc->in)))
@@ -659,14 +667,14 @@ int storm_rc_listen(struct storm_rc *rc)
 	rc->cm = rdma_create_event_channel();
 	if (!rc->cm || fcntl(rc->cm->fd, F_SETFL, O_NONBLOCK) ||
 	    rdma_create_id(rc->cm, &rc->listener, NULL, RDMA_PS_TCP)) {
-		storm_log(STORM_LOG_ERROR, "cannot use /dev/infiniband/rdma_cm "
+		storm_log(STORM_LOG_WARN, "cannot use /dev/infiniband/rdma_cm "
 			  "(%m): load the module rdma_ucm, and let it be read "
 			  "and written by all");
 		return STORM_ESYS;
 	}
 	if (rdma_bind_addr(rc->listener, (struct sockaddr *) &at) ||
 	    !rc->listener->verbs) {
-		storm_log(STORM_LOG_ERROR, errno == EADDRINUSE ?
+		storm_log(STORM_LOG_WARN, errno == EADDRINUSE ?
 			  "RDMA port %s:%u is in use (%m): is another agent "
 			  "running? Otherwise set Port in storm.conf" :
 			  "no RDMA device has the address %s (port %u, %m): set "
@@ -676,7 +684,7 @@ int storm_rc_listen(struct storm_rc *rc)
 	}
 	rc->verbs = rc->listener->verbs;
 	if (rdma_listen(rc->listener, BACKLOG)) {
-		storm_log(STORM_LOG_ERROR, "cannot listen on RDMA port %s:%u: "
+		storm_log(STORM_LOG_WARN, "cannot listen on RDMA port %s:%u: "
 			  "%m", text, rc->conf.self.port);
 		return STORM_ESYS;
 	}

@@ -30,6 +30,7 @@ struct rc_pair {
 					   up by use, the last one used most */
 	LIST_ENTRY(rc_pair) same;	/* out: in its bucket */
 	bool out;
+	enum storm_class class;
 	enum rc_state state;
 	uint32_t index, serial;		/* for the completions, see wr_id */
 	struct storm_addr peer;		/* in: port 0 */
@@ -54,7 +55,8 @@ LIST_HEAD(rc_bucket, rc_pair);
  * takes its place. */
 struct rc_known {
 	struct storm_addr addr;
-	uint32_t count;		/* datagrams since */
+	enum storm_class class;
+	uint32_t count;		/* sends since */
 	uint64_t since;
 	uint64_t not_before;	/* failed: try no sooner */
 	uint32_t failures;	/* in a row */
@@ -96,9 +98,10 @@ static inline uint64_t storm_rc_wr_id(const struct rc_pair *p)
 }
 
 /* Not the sum of its bytes: the addresses of a cluster differ in the last. */
-static inline uint32_t storm_rc_hash(const struct storm_addr *a)
+static inline uint32_t storm_rc_hash(enum storm_class c,
+				     const struct storm_addr *a)
 {
-	uint32_t h = 2166136261u ^ a->port;
+	uint32_t h = 2166136261u ^ a->port ^ (uint32_t) c << 16;
 
 	for (int i = 0; i < STORM_ADDR_LEN; i++)
 		h = (h ^ a->ip[i]) * 16777619u;
@@ -112,14 +115,16 @@ static inline bool storm_rc_same(const struct storm_addr *a,
 }
 
 /* verbs_rc.c */
-struct rc_pair *storm_rc_find(struct storm_rc *rc, const struct storm_addr *to);
+struct rc_pair *storm_rc_find(struct storm_rc *rc, enum storm_class c,
+			      const struct storm_addr *to);
 int storm_rc_post_receives(struct rc_pair *p, uint32_t n);
 void storm_rc_timer(struct storm_rc *rc);	/* let it tick as needed */
 
 /* verbs_rc_cm.c */
 int storm_rc_listen(struct storm_rc *rc);	/* STORM_OK, or logged */
 /* A datagram is for an end without a pair: should it have one? */
-void storm_rc_consider(struct storm_rc *rc, const struct storm_addr *to);
+void storm_rc_consider(struct storm_rc *rc, enum storm_class c,
+		       const struct storm_addr *to);
 void storm_rc_cm_events(struct storm_rc *rc);
 void storm_rc_cm_tick(struct storm_rc *rc, uint64_t now);
 /* It has failed, and is freed.  why: a static string. */

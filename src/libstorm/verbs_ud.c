@@ -276,21 +276,30 @@ static int post_sends(struct storm_verbs *v, enum storm_class c,
 	return 0;
 }
 
+bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n)
+{
+	struct verbs_send *s = &v->send[c];
+
+	if (s->used + n > s->depth)
+		storm_verbs_sent(v);
+	return s->used + n <= s->depth;
+}
+
 int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 		     const struct verbs_dest *d, const uint8_t *buf,
 		     size_t len, size_t seg)
 {
 	struct verbs_send *s = &v->send[c];
 	size_t n = (len + seg - 1) / seg, part = VERBS_POST_MAX * seg, size;
+	bool room;
 	int rc;
 
 	if (n > s->depth)
 		return -EMSGSIZE;
-	if (s->used + n > s->depth)
-		storm_verbs_sent(v);
+	room = storm_verbs_has_room(v, c, n);
 	if (v->broken)
 		return -ENETDOWN;
-	if (s->used + n > s->depth) {
+	if (!room) {
 		v->stats.queue[c].full++;
 		return -EAGAIN;
 	}

@@ -67,7 +67,7 @@ static void send_for_ever(struct peer *p, const char *address)
 		exit(2);
 	for (;;) {
 		memcpy(buf, &number, sizeof(number));
-		if (storm_rc_send(p->rc, &to, buf, LEN, LEN) == LEN)
+		if (storm_rc_send(p->rc, STORM_CONTROL, &to, buf, LEN, LEN) == LEN)
 			number++;
 		storm_rc_stats(p->rc, &s);
 		if (connected && !s.out) {

@@ -58,7 +58,7 @@ static struct storm_rc_conf conf_at(uint16_t port)
 	storm_rc_default(&conf);
 	must(!storm_addr_set(&conf.self, address, port));
 	conf.slot = SLOT;
-	conf.slots = SLOTS;
+	conf.slots[STORM_CONTROL] = conf.slots[STORM_BULK] = SLOTS;
 	conf.busy = 1;
 	return conf;
 }
@@ -115,7 +115,7 @@ static void connect_to(struct end *a, struct end *b)
 
 	numbered(buf, sizeof(buf), 0);
 	while (stats(a).connected == was) {
-		must(storm_rc_send(a->rc, &b->at, buf, 4, 4) == -ENOTCONN);
+		must(storm_rc_send(a->rc, STORM_CONTROL, &b->at, buf, 4, 4) == -ENOTCONN);
 		turn(both, 2);
 	}
 }
@@ -147,7 +147,7 @@ START_TEST(test_order)
 			len += l;
 		}
 		for (off = 0; off < len; ) {
-			taken = storm_rc_send(a.rc, &b.at, buf + off,
+			taken = storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf + off,
 					      len - off, seg);
 			if (taken == -EAGAIN) {
 				turn(both, 2);
@@ -192,7 +192,7 @@ START_TEST(test_credits)
 		b.hold = true;
 		while (n < 2 * SLOTS) {
 			numbered(buf, sizeof(buf), number);
-			r = storm_rc_send(a.rc, &b.at, buf, sizeof(buf),
+			r = storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, sizeof(buf),
 					  sizeof(buf));
 			if (r < 0)
 				break;
@@ -211,7 +211,7 @@ START_TEST(test_credits)
 			uint64_t was = stats(&a).tx_datagrams;
 
 			numbered(buf, sizeof(buf), number);
-			if (storm_rc_send(a.rc, &b.at, buf, sizeof(buf),
+			if (storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, sizeof(buf),
 					  sizeof(buf)) > 0)
 				number++;
 			turn(both, 2);
@@ -240,11 +240,11 @@ START_TEST(test_both_ways)
 	end_at(&b, 7002);
 	while (to_a < 500 || to_b < 500) {
 		numbered(buf, sizeof(buf), to_b);
-		if (to_b < 500 && storm_rc_send(a.rc, &b.at, buf, sizeof(buf),
+		if (to_b < 500 && storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, sizeof(buf),
 						sizeof(buf)) > 0)
 			to_b++;
 		numbered(buf, sizeof(buf), to_a);
-		if (to_a < 500 && storm_rc_send(b.rc, &a.at, buf, sizeof(buf),
+		if (to_a < 500 && storm_rc_send(b.rc, STORM_CONTROL, &a.at, buf, sizeof(buf),
 						sizeof(buf)) > 0)
 			to_a++;
 		turn(both, 2);
@@ -271,10 +271,10 @@ START_TEST(test_reconnect)
 	while (stats(&a).out)
 		turn(both, 1);
 	numbered(buf, 4, 0);
-	must(storm_rc_send(a.rc, &b.at, buf, 4, 4) == -ENOTCONN);
+	must(storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, 4, 4) == -ENOTCONN);
 	end_at(&b, 7002);
 	connect_to(&a, &b);
-	must(storm_rc_send(a.rc, &b.at, buf, 4, 4) == 4);
+	must(storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, 4, 4) == 4);
 	while (b.next < 1)
 		turn(both, 2);
 	storm_rc_destroy(a.rc);
@@ -292,11 +292,11 @@ START_TEST(test_nobody)
 	end_at(&a, 7001);
 	must(!storm_addr_set(&to, address, 7999));
 	while (!stats(&a).failed) {
-		must(storm_rc_send(a.rc, &to, buf, 4, 4) == -ENOTCONN);
+		must(storm_rc_send(a.rc, STORM_CONTROL, &to, buf, 4, 4) == -ENOTCONN);
 		turn(one, 1);
 	}
 	for (int i = 0; i < 100; i++) {
-		must(storm_rc_send(a.rc, &to, buf, 4, 4) == -ENOTCONN);
+		must(storm_rc_send(a.rc, STORM_CONTROL, &to, buf, 4, 4) == -ENOTCONN);
 		must(stats(&a).out == 0);
 	}
 	storm_rc_destroy(a.rc);
@@ -318,14 +318,14 @@ START_TEST(test_caps)
 	connect_to(&a, &b[0]);
 	connect_to(&a, &b[1]);
 	numbered(buf, 4, 0);
-	must(storm_rc_send(a.rc, &b[2].at, buf, 4, 4) == -ENOTCONN);
+	must(storm_rc_send(a.rc, STORM_CONTROL, &b[2].at, buf, 4, 4) == -ENOTCONN);
 	must(stats(&a).out == 2 && stats(&a).evicted == 0);
 	/* in time the one that is used least is given up, not the other one */
 	while (stats(&a).connected < 3) {
 		numbered(buf, 4, b[1].next);
-		must(storm_rc_send(a.rc, &b[1].at, buf, 4, 4) == 4);
+		must(storm_rc_send(a.rc, STORM_CONTROL, &b[1].at, buf, 4, 4) == 4);
 		numbered(buf, 4, 0);
-		storm_rc_send(a.rc, &b[2].at, buf, 4, 4);
+		storm_rc_send(a.rc, STORM_CONTROL, &b[2].at, buf, 4, 4);
 		for (uint32_t had = b[1].next; b[1].next == had; )
 			turn(all, 4);
 	}
@@ -354,8 +354,8 @@ START_TEST(test_refused)
 	numbered(buf, 4, 0);
 	while (!stats(&c).failed) {
 		numbered(buf, 4, a.next);
-		must(storm_rc_send(b.rc, &a.at, buf, 4, 4) == 4);
-		storm_rc_send(c.rc, &a.at, buf, 4, 4);
+		must(storm_rc_send(b.rc, STORM_CONTROL, &a.at, buf, 4, 4) == 4);
+		storm_rc_send(c.rc, STORM_CONTROL, &a.at, buf, 4, 4);
 		for (uint32_t had = a.next; a.next == had; )
 			turn(all, 3);
 	}
@@ -586,11 +586,11 @@ START_TEST(test_memlock)
 	storm_log_set(listen_to);
 	numbered(buf, 4, 0);
 	while (!stats(&a).failed) {
-		must(storm_rc_send(a.rc, &b.at, buf, 4, 4) == -ENOTCONN);
+		must(storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, 4, 4) == -ENOTCONN);
 		turn(both, 2);
 	}
 	must(strstr(said, "ulimit -l") && strstr(said, "4 KiB"));
-	must(storm_rc_send(a.rc, &b.at, buf, 4, 4) == -ENOTCONN);
+	must(storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, 4, 4) == -ENOTCONN);
 	storm_rc_destroy(a.rc);
 	storm_rc_destroy(b.rc);
 }
