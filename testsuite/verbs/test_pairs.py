@@ -14,7 +14,7 @@ def built():
 
 
 def test_in_one_machine(machines):
-    [c] = machines.run(program("verbs", "test_rc"), [0], 3 * SECONDS)
+    [c] = machines.run(str(program("verbs", "test_rc")), [0], 3 * SECONDS)
     assert c.code == 0 and "100%: Checks: " in c.out, str(c)
 
 
