@@ -3,7 +3,7 @@
 machine that dies, is started again, kills its program, or has no cable."""
 import pytest
 
-from conftest import BUILD, SECONDS, program, until
+from transfer import BUILD, SECONDS, program, until
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +13,7 @@ def built():
                     "libibverbs-dev and librdmacm-dev, and build again")
 
 
+@pytest.mark.one_host
 def test_in_one_machine(machines):
     [c] = machines.run(str(program("verbs", "test_rc")), [0], 3 * SECONDS)
     assert c.code == 0 and "100%: Checks: " in c.out, str(c)
