@@ -446,8 +446,8 @@ END_TEST
 /* Who is said to have a heartbeat has it, and with it its data. */
 START_TEST(test_heartbeat)
 {
-	bool lossy = world == WORLD_UDP_LOSS || world == WORLD_SIM_LOSS ||
-		     world == WORLD_SIM_CHAIN;
+	bool lossy = world == WORLD_UDP_LOSS || world == WORLD_VERBS_LOSS ||
+		     world == WORLD_SIM_LOSS || world == WORLD_SIM_CHAIN;
 	struct storm_idset missed, P = some(1, 3);
 	uint32_t all = 0, times = 40;
 	uint64_t number, before = 0, v;

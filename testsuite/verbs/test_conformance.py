@@ -21,7 +21,8 @@ def test_conformance(machines):
     lines = [""] * machines.count
     for i, (transport, case) in enumerate(cases):
         lines[i % machines.count] += (
-            f"CK_RUN_CASE='{case}' STORM_TRANSPORT={transport} {suite} && ")
+            f"CK_TIMEOUT_MULTIPLIER=4 CK_RUN_CASE='{case}' "
+            f"STORM_TRANSPORT={transport} {suite} && ")
     commands = [machines.start(i, line + "true")
                 for i, line in enumerate(lines)]
     machines.wait(commands, 3 * SECONDS)
