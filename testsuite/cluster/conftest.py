@@ -94,3 +94,4 @@ def _leave_clean(request):
     yield
     for c in clusters:
         c.clean()
+        c.assert_sane()

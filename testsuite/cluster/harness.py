@@ -186,7 +186,10 @@ class Cluster:
 
     def down(self):
         self.end_all()
-        self.lab.down()
+        try:
+            self.assert_sane()
+        finally:
+            self.lab.down()
 
     # -- runs ---------------------------------------------------------------
 
@@ -334,6 +337,14 @@ class Cluster:
             self.cancel(self.job)
             self.job = self.allocate(self.nodes, "--ntasks-per-node=4")
         return left
+
+    def assert_sane(self):
+        """Nothing that the sanitizers have said, if they are there."""
+        found = self.lab.sanitizer_reports()
+        for path in found:          # the next test is not to blame
+            os.unlink(path)
+        assert not found, "the sanitizers report\n" + "\n".join(
+            f"--- {path}\n{text[:20000]}" for path, text in found.items())
 
     # -- files of the nodes ---------------------------------------------------
 

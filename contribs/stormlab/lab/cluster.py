@@ -23,7 +23,7 @@ import time
 import typing
 
 from . import host as hosts
-from . import cgroups, net, slurmconf
+from . import cgroups, net, sanitized, slurmconf
 from .sysdep import (LabError, boot_id, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
                      wait_process)
@@ -57,6 +57,7 @@ class Plan(typing.NamedTuple):
     storm_conf: list
     visible: list            # paths to show in hosts although private
     cgroups: list            # top groups, if Slurm is to use groups
+    instead: dict            # files of ours in place of the machine's
 
 
 def base_dirs():
@@ -348,7 +349,7 @@ class Lab:
                         slurm_plugins=slurm_plugin_dir(), conf=conf,
                         storm_conf=storm_conf,
                         visible=[top_dir()] + ([stage] if stage else []),
-                        cgroups=[])
+                        cgroups=[], instead={})
             with self._locked():
                 self._start(plan, timeout)
         except BaseException:
@@ -393,6 +394,8 @@ class Lab:
     def _start(self, plan, timeout):
         slurmconf.write_etc(plan)
         os.mkdir(plan.dir + "/root")
+        plan = plan._replace(
+            instead=sanitized.prepare(plan, slurmconf.STAGE))
         self._record = {
             "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
@@ -597,6 +600,11 @@ class Lab:
                 return f.read()
         except FileNotFoundError:
             return ""
+
+    def sanitizer_reports(self):
+        """{file: text} of what the sanitizers have found so far, where the
+        plugins were built with them."""
+        return sanitized.reports(self.dir)
 
     # -- Slurm's state -----------------------------------------------------
 

@@ -100,6 +100,10 @@ def _build_root(plan, host, groups):
         if hidden(path) and not os.path.exists(root + path):
             os.makedirs(root + path)
             _show(path, root + path)
+    for path, source in plan.instead.items():
+        if not os.path.exists(root + path):
+            os.makedirs(root + path)
+        _show(source, root + path)
     _mount_sys(root, groups)
     pivot_root(root)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Plugins that were built with the address and undefined behaviour sanitizers
+(configure --enable-sanitizers), in Slurm's programs that were not.
+
+The sanitizers' runtime must be the first library of a process. By LD_PRELOAD it
+would reach the tasks, too, whose environment the tests compare; so the hosts
+see copies of Slurm's programs that name it among their libraries. A small
+library before it has the options: nobody's environment can lose them.
+
+What the sanitizers say goes to files in /home/sanitizer, which all hosts have in
+common: srun's stderr is the tests', and a daemon has none.
+"""
+import glob
+import os
+import shutil
+import subprocess
+
+from .sysdep import LabError
+
+#: as the hosts see the library of options
+INSIDE = "/run/stormlab/sanitized"
+REPORTS = "/home/sanitizer"
+
+#: of Slurm's programs those that load our plugins
+PROGRAMS = ("slurmctld", "slurmd", "slurmstepd", "srun", "salloc", "sbatch",
+            "sattach", "scontrol", "sbcast")
+#: of the stage
+OURS = ("bin/sbcast_storm", "libexec/slurm-storm/storm_agent")
+
+#: Slurm's programs do not free all that they have when they end. A size that
+#: nobody has memory for is refused, as without the sanitizers.
+OPTIONS = ("verify_asan_link_order=0:detect_leaks=0:"
+           "allocator_may_return_null=1:abort_on_error=0:log_exe_name=1:"
+           f"log_path={REPORTS}/report")
+
+#: beside the options the remedy for a fault of the runtime: whoever forks while
+#: another thread allocates has, in the child, an allocator locked for good, as
+#: Slurm's slurmstepd finds when it goes on to allocate. So nobody forks then.
+SOURCE = f"""\
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+const char *__asan_default_options(void) {{ return "{OPTIONS}"; }}
+const char *__ubsan_default_options(void)
+{{
+	return "print_stacktrace=1:log_exe_name=1:log_path={REPORTS}/report";
+}}
+
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+
+static void fork_alone(void)
+{{
+	pthread_rwlock_wrlock(&gate);
+}}
+
+static void forked(void)
+{{
+	pthread_rwlock_unlock(&gate);
+}}
+
+static void is_child(void)
+{{
+	gate = (pthread_rwlock_t) PTHREAD_RWLOCK_INITIALIZER;
+}}
+
+__attribute__((constructor)) static void first(void)
+{{
+	pthread_atfork(fork_alone, forked, is_child);
+}}
+
+#define BESIDE(result, name, args, values) \\
+result __interceptor_##name args; \\
+result name args \\
+{{ \\
+	result r; \\
+\\
+	pthread_rwlock_rdlock(&gate); \\
+	r = __interceptor_##name values; \\
+	pthread_rwlock_unlock(&gate); \\
+	return r; \\
+}}
+BESIDE(void *, malloc, (size_t n), (n))
+BESIDE(void *, calloc, (size_t n, size_t size), (n, size))
+BESIDE(void *, realloc, (void *p, size_t n), (p, n))
+BESIDE(void *, reallocarray, (void *p, size_t n, size_t size), (p, n, size))
+BESIDE(int, posix_memalign, (void **p, size_t a, size_t n), (p, a, n))
+BESIDE(void *, aligned_alloc, (size_t a, size_t n), (a, n))
+BESIDE(char *, strdup, (const char *s), (s))
+BESIDE(char *, __strdup, (const char *s), (s))
+BESIDE(char *, strndup, (const char *s, size_t n), (s, n))
+
+void __interceptor_free(void *p);
+void free(void *p)
+{{
+	pthread_rwlock_rdlock(&gate);
+	__interceptor_free(p);
+	pthread_rwlock_unlock(&gate);
+}}
+"""
+
+
+def libraries(path):
+    """The names of the libraries that a program or plugin asks for."""
+    done = subprocess.run(["readelf", "-d", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    return [line.split("[")[1].rstrip("]") for line in done.stdout.split("\n")
+            if "(NEEDED)" in line]
+
+
+def runtimes(stage):
+    """The sanitizers' libraries that the plugins ask for, if any: the one
+    that must be first is."""
+    asked = libraries(stage + "/lib/slurm-storm/switch_storm.so")
+    return [name for kind in ("libasan", "libubsan")
+            for name in asked if name.startswith(kind + ".")]
+
+
+def _run(argv):
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(argv)}: {done.stdout.strip()}")
+
+
+def _copy(source, target, names):
+    shutil.copy2(source, target)
+    there = libraries(target)
+    for name in reversed(names):   # each goes before all the others
+        if name not in there:
+            _run(["patchelf", "--add-needed", name, target])
+
+
+def prepare(plan, stage_inside):
+    """Make the copies in the lab's directory, where the plugins need them.
+    Returns {path in the hosts: what is to be seen there}."""
+    names = runtimes(plan.stage) if plan.stage else []
+    if not names:
+        return {}
+    if not shutil.which("patchelf"):
+        raise LabError("the plugins are built with sanitizers, for which "
+                       "Slurm's programs must be changed: install patchelf")
+    directory = plan.dir + "/sanitized"
+    os.mkdir(directory)
+    os.mkdir(plan.dir + REPORTS)
+    os.chmod(plan.dir + REPORTS, 0o1777)
+    with open(directory + "/options.c", "w") as f:
+        f.write(SOURCE)
+    _run(["cc", "-w", "-O2", "-shared", "-fPIC", "-fno-builtin", "-o", directory + "/options.so",
+          directory + "/options.c"])
+    shown = {}
+    for program in PROGRAMS:
+        real = os.path.realpath(shutil.which(
+            program, path="/usr/sbin:/usr/bin"))
+        shown[real] = f"{directory}/{program}"
+        _copy(real, shown[real], [INSIDE + "/options.so"] + names)
+    for program in OURS:
+        copy = f"{directory}/{os.path.basename(program)}"
+        _copy(f"{plan.stage}/{program}", copy, [INSIDE + "/options.so"])
+        # the agent's path is the one that configure was told
+        shown[f"{stage_inside}/{program}"] = copy
+        shown[f"{plan.stage}/{program}"] = copy
+    shown[INSIDE] = directory
+    return shown
+
+
+def reports(lab_dir):
+    """{file: text} of what the sanitizers have said so far."""
+    found = {}
+    for path in sorted(glob.glob(lab_dir + REPORTS + "/report.*")):
+        with open(path, errors="replace") as f:
+            found[path] = f.read()
+    return found
+
