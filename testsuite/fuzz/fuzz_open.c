@@ -17,7 +17,7 @@
 #define KNOWN "fuzz"
 #define PAYLOAD 0x2
 #define VERSION 0x4
-#define FIXED (STORM_NONCE_LEN + 89)		/* bytes of a body before the BEGIN's length */
+#define FIXED (STORM_NONCE_LEN + 101)		/* bytes of a body before the BEGIN's length */
 #define ENOUGH 128		/* nodes */
 
 static uint8_t payload_is[256];
@@ -53,6 +53,17 @@ static void quiet(enum storm_log_level level, const char *msg)
 	(void) msg;
 }
 
+/* How many nodes it says it has: fuzz_nodelist sees to long lists. */
+static uint32_t nodes_named(const uint8_t *body, size_t len)
+{
+	struct storm_in i = { body, body + len, false };
+
+	storm_get(&i, FIXED);
+	storm_get(&i, storm_get16(&i));
+	storm_get(&i, storm_get32(&i));
+	return storm_get32(&i);
+}
+
 static void must_be_open(const struct storm_open *o)
 {
 	struct storm_open_info info;
@@ -62,6 +73,7 @@ static void must_be_open(const struct storm_open *o)
 	must(o->mtu >= STORM_MTU_MIN && o->mtu <= STORM_DATAGRAM_MAX);
 	must(!o->has_begin == !o->begin.op);
 	must(!o->authority == !o->authority_len);
+	must(nodes_named(o->body, o->body_len) == o->count);
 	storm_open_info(o, &info);
 	must(*info.self_name && strlen(info.self_name) <= STORM_NAME_MAX);
 	for (uint32_t i = 0; i < o->count; i++)
@@ -152,17 +164,6 @@ static int stream(const uint8_t *data, size_t size)
 	same_again(o);
 	storm_open_free(o);
 	return STORM_OK;
-}
-
-/* How many nodes it says it has: fuzz_nodelist sees to long lists. */
-static uint32_t nodes_named(const uint8_t *body, size_t len)
-{
-	struct storm_in i = { body, body + len, false };
-
-	storm_get(&i, FIXED);
-	storm_get(&i, storm_get16(&i));
-	storm_get(&i, storm_get32(&i));
-	return storm_get32(&i);
 }
 
 static void raw(const uint8_t *buf, size_t len)
