@@ -19,7 +19,6 @@
 
 /* what HELLO brings becomes the agent's stderr: ours is the fuzzer's */
 #define dup3(from, to, flags) ((void) (from), (void) (to), (void) (flags))
-#define storm_udp_drop(u, ppm, seed) ((void) (u), (void) (ppm), (void) (seed))
 #include "src/plugins/switch/storm/agent_local.c"
 #undef dup3
 
@@ -67,6 +66,15 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 	must(a);
 	snprintf(buf, size, "{}");
 }
+
+static void net_drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
+{
+	(void) net;
+	(void) seed;
+	must(ppm <= 1000000);
+}
+
+static const struct storm_driver driver = { .name = "fuzz", .drop = net_drop };
 
 /* What the agent answers is a frame, too. */
 static void drain(int sock)
@@ -185,6 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world_start(&w, &h);
 	memset(&agent, 0, sizeof(agent));
 	agent.nm = w.nm;
+	agent.driver = &driver;
 	session = (struct agent_session) { .a = &agent, .id = w.session,
 					   .job_id = 7 };
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
