@@ -161,8 +161,8 @@ AC_DEFUN([STORM_CHECK_FUZZER], [
 AC_DEFUN([STORM_CHOOSE_SANITIZERS], [
 	AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers],
 		[build with the address and undefined behaviour sanitizers, for
-		 the unit tests and the simulator: Slurm cannot load such
-		 plugins])],
+		 the tests: outside of stormlab's clusters Slurm cannot load
+		 such plugins])],
 		[], [enable_sanitizers=${enable_sanitizers:-no}])
 	SAN_CFLAGS=
 	AS_IF([test "$enable_sanitizers" = yes],

@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "namespace.h"
 #include "udp_private.h"
+#include "unit.h"
 
 #define SEG 1424
 #define PATIENCE (8 * STORM_SEC)	/* less than UDP_STREAM_IN_TIME */
@@ -523,6 +524,8 @@ START_TEST(test_back_pressure)
 
 	if (!own_namespace)
 		SKIP("needs a network namespace of its own");
+	if (unit_by_valgrind())
+		SKIP("valgrind is slower than the interface");
 	if (!run("tc qdisc replace dev lo root tbf rate 200mbit burst 128kb "
 		 "latency 50ms 2>/dev/null"))
 		SKIP("no tc, or no tbf in the kernel");
@@ -716,6 +719,8 @@ START_TEST(test_accept_no_descriptor)
 {
 	struct rlimit old, none;
 
+	if (unit_by_valgrind())
+		SKIP("valgrind has limits of its own");
 	getrlimit(RLIMIT_NOFILE, &old);
 	none = old;
 	none.rlim_cur = 0;

@@ -55,6 +55,13 @@ static inline void rnd_fill(struct rnd *r, void *buf, size_t len)
 		*p = (uint8_t) rnd64(r);
 }
 
+/* Many times as slow, in one process, and with descriptors of its own: see
+ * check-valgrind. */
+static inline bool unit_by_valgrind(void)
+{
+	return getenv("STORM_VALGRIND");
+}
+
 static inline int unit_runs(int n)
 {
 	return getenv("STORM_LONG") ? n * 20 : n;
