@@ -267,7 +267,7 @@ static int verbs_send(struct storm_transport *t, enum storm_class c,
 	if (memcmp(to->ip, v4, sizeof(v4)))
 		return -EAFNOSUPPORT;
 	v->now = storm_now();
-	return send_or_keep(v, c, to, buf, len, seg);
+	return send_or_keep(v, c, to, buf, len, seg < len ? seg : len);
 }
 
 /* ---------------------------------------------------------- by TCP and UDP */
@@ -417,6 +417,7 @@ static int up(struct storm_verbs *v)
 		return rc;
 	open_pairs(v);
 	storm_verbs_timer(v);
+	again(v);	/* nobody has armed the queues yet */
 	return STORM_OK;
 }
 
@@ -637,6 +638,16 @@ static int open_both(struct storm_verbs *v, const struct storm_addr *peer)
 	return rc;
 }
 
+/* The rail may be named by the network interface that belongs to it. */
+static void interface_for_device(struct storm_verbs *v)
+{
+	if (strlen(v->set.device) >= IF_NAMESIZE ||
+	    !if_nametoindex(v->set.device))
+		return;
+	strcpy(v->set.interface, v->set.device);
+	v->set.device[0] = 0;
+}
+
 static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
 {
 	int rc;
@@ -651,6 +662,7 @@ static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
 			  "event descriptor: %m");
 		return STORM_ESYS;
 	}
+	interface_for_device(v);
 	/* an owner is on the rail that leads to its nodes */
 	if (!v->set.interface[0] && (v->set.device[0] || !peer)) {
 		rc = storm_verbs_choose(v);

@@ -31,6 +31,7 @@ struct storm_verbs_stats {
 	uint64_t own_copies;		/* came back to us, discarded */
 	uint64_t send_errors;		/* and datagrams lost by us */
 	uint64_t asked, answered;	/* where peers are */
+	uint64_t ask_longest;		/* ns until one was known */
 	uint64_t dropped_by_test;
 	uint32_t peers, peers_by_udp;
 	bool working;			/* false: everything goes by UDP */

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs_private.h"
 #include "wire.h"
@@ -46,7 +47,7 @@ void storm_verbs_hello(const struct storm_verbs *v,
 
 static int no_cm(struct storm_verbs *v)
 {
-	if (errno == ENOENT || errno == ENODEV)
+	if (access("/dev/infiniband/rdma_cm", F_OK))
 		storm_verbs_say(v, "/dev/infiniband/rdma_cm is missing: load "
 				"the module rdma_ucm (package rdma-core), or "
 				"set Transport=udp in storm.conf");
@@ -70,7 +71,7 @@ static int bind_id(struct storm_verbs *v, struct rdma_cm_id **id, uint16_t port)
 			errno = ENODEV;
 		return storm_verbs_refused(v, "the rail's interface is no RDMA "
 					   "device's (`rdma link` shows those "
-					   "that are: set Interface or Device)");
+					   "that are: set DataRail or Interface)");
 	}
 	if ((*id)->verbs)
 		return STORM_OK;

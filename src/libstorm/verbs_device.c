@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,25 @@ static const char *locked_memory(char *buf, size_t size)
 	return buf;
 }
 
+/* The library has another errno for it. */
+static bool not_permitted(char *buf, size_t size)
+{
+	glob_t g = { .gl_pathc = 0 };
+	bool found = false;
+
+	glob("/dev/infiniband/uverbs*", 0, NULL, &g);
+	glob("/dev/infiniband/rdma_cm", GLOB_APPEND, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && !found; i++) {
+		found = access(g.gl_pathv[i], R_OK | W_OK);
+		if (found)
+			snprintf(buf, size, "%s must be readable and writable "
+				 "for everybody: package rdma-core has udev "
+				 "rules for that", g.gl_pathv[i]);
+	}
+	globfree(&g);
+	return found;
+}
+
 int storm_verbs_refused(struct storm_verbs *v, const char *what)
 {
 	char why[192] = "";
@@ -48,13 +68,12 @@ int storm_verbs_refused(struct storm_verbs *v, const char *what)
 
 	if (err == ENOMEM)
 		locked_memory(why, sizeof(why));
-	else if (err == EACCES || err == EPERM)
-		strcpy(why, "/dev/infiniband/uverbs* and rdma_cm must be "
-			    "readable and writable: the udev rules of package "
-			    "rdma-core make them so");
+	else if (not_permitted(why, sizeof(why)))
+		err = EACCES;
 	errno = err;
 	storm_verbs_say(v, "%s (RDMA device %s, port %u): %m%s%s", what,
-			v->port.device[0] ? v->port.device : "not found yet",
+			v->port.device[0] ? v->port.device :
+			v->set.device[0] ? v->set.device : "any",
 			v->port.number, why[0] ? ": " : "", why);
 	errno = err;
 	return STORM_ESYS;
@@ -64,7 +83,7 @@ static int no_device(struct storm_verbs *v)
 {
 	if (v->set.device[0])
 		storm_verbs_say(v, "there is no RDMA device %s: `rdma link` "
-				"shows those that there are; correct Device "
+				"shows those that there are; correct DataRail "
 				"in storm.conf", v->set.device);
 	else
 		storm_verbs_say(v, "there is no RDMA device: load its driver "
@@ -226,7 +245,7 @@ static int find_gid(struct storm_verbs *v)
 		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid))
 			return STORM_OK;
 		errno = EINVAL;
-		return storm_verbs_refused(v, "no such GIDIndex");
+		return storm_verbs_refused(v, "no such GidIndex");
 	}
 	n = ibv_query_gid_table(p->ctx, g, GIDS, 0);
 	for (ssize_t i = 0; i < n; i++) {
@@ -299,7 +318,7 @@ static int check_settings(struct storm_verbs *v)
 
 	if (v->set.device[0] && strcmp(v->set.device, p->device)) {
 		storm_verbs_say(v, "interface %s belongs to RDMA device %s, "
-				"not to %s: Interface and Device in storm.conf "
+				"not to %s: Interface and DataRail in storm.conf "
 				"contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
@@ -307,7 +326,7 @@ static int check_settings(struct storm_verbs *v)
 	} else if (v->set.ib_port && v->set.ib_port != p->number) {
 		storm_verbs_say(v, "interface %s belongs to port %u of RDMA "
 				"device %s, not to port %u: Interface and "
-				"Device in storm.conf contradict each other",
+				"DataRail in storm.conf contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
 				p->number, p->device, v->set.ib_port);

@@ -17,6 +17,7 @@
 #include "wire.h"
 
 #define RESOLVE_TIME 2000	/* ms, of each step */
+#define NOBODY "nobody listens there"
 
 /* One question; its id's context. */
 struct verbs_ask {
@@ -177,18 +178,20 @@ static void known(struct storm_verbs *v, struct verbs_peer *p,
 	send_pending(v, p);
 }
 
-/* Said once, of the first; the counters tell how many there are. */
+/* Said once, of the first; the counters tell how many there are.  An agent that
+ * has ended is no news of ours. */
 static void tell_silent(struct storm_verbs *v, const struct verbs_peer *p,
 			const char *why)
 {
+	bool ended = p->state == VERBS_KNOWN && !strcmp(why, NOBODY);
 	const uint8_t *ip = p->addr.ip + 12;
 
-	storm_log(v->told_silent ? STORM_LOG_DEBUG : STORM_LOG_WARN,
+	storm_log(v->told_silent || ended ? STORM_LOG_DEBUG : STORM_LOG_WARN,
 		  "%u.%u.%u.%u:%u cannot be reached by verbs (%s)%s", ip[0],
 		  ip[1], ip[2], ip[3], p->addr.port, why,
 		  v->set.transport_fallback ? ": UDP is used, also for others "
 		  "of the kind" : "");
-	v->told_silent = true;
+	v->told_silent |= !ended;
 }
 
 static void silent(struct storm_verbs *v, struct verbs_peer *p,
@@ -236,6 +239,12 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 
 	rdma_ack_cm_event(e);
 	if (ok) {
+		uint64_t took = v->now - p->asking_since;
+
+		if (took > v->stats.ask_longest)
+			v->stats.ask_longest = took;
+		storm_log(STORM_LOG_DEBUG, "a peer took %llu us to find",
+			  (unsigned long long) took / 1000);
 		asked(v, p);
 		known(v, p, &h, &ud);
 		return;
@@ -244,7 +253,7 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 		return;
 	/* refused, or it can't be reached: others that wait won't fare better */
 	silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
-			     "nobody listens there" : rdma_event_str(type));
+			     NOBODY : rdma_event_str(type));
 }
 
 /* ------------------------------------------------------------- the peers */

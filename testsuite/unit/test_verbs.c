@@ -1,0 +1,590 @@
+/*
+ * test_verbs.c - the transport over RDMA verbs, between ends in one process on one
+ * device: STORM_DEVICE with STORM_TRANSPORT=verbs, or what the machines of
+ * testsuite/verbs have.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "udp.h"
+#include "unit.h"
+#include "verbs_private.h"
+
+#define PORT 18500
+#define PATIENCE (20 * STORM_SEC)
+#define NOBODY 65534
+
+static const char *device;
+
+/* ------------------------------------------------------------------- ends */
+
+struct end {
+	struct storm_verbs *v;
+	struct storm_udp *u;	/* or */
+	struct storm_transport *t;
+	struct storm_addr self;
+	size_t count, in_group, bytes;
+	uint8_t last[4096];
+	size_t last_len;
+	uint32_t order;		/* number that is expected */
+	bool disorder;
+};
+
+static struct end node, other, owner;
+static struct storm_settings set;
+static char log_text[4096];
+
+static void keep_log(enum storm_log_level level, const char *msg)
+{
+	size_t n = strlen(log_text);
+
+	if (getenv("STORM_TEST_LOG"))
+		fprintf(stderr, "%d: %s\n", level, msg);
+	if (level <= STORM_LOG_INFO)
+		snprintf(log_text + n, sizeof(log_text) - n, "%s\n", msg);
+}
+
+static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	struct end *e = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = 0;
+
+		must(rx[i].len <= sizeof(e->last));
+		memcpy(e->last, rx[i].buf, rx[i].len);
+		memcpy(&number, e->last, sizeof(number));
+		e->disorder |= number != e->order++;
+		e->last_len = rx[i].len;
+		e->bytes += rx[i].len;
+		e->in_group += rx[i].group;
+		e->count++;
+	}
+}
+
+static void on_stream(void *arg, uint64_t stream, const void *buf, size_t len)
+{
+	struct end *e = arg;
+
+	(void) buf;
+	(void) len;
+	e->t->ops->end_stream(e->t, stream, STORM_OK);
+}
+
+static void on_failed(void *arg, uint64_t session, uint32_t n,
+		      enum storm_err why, int sys)
+{
+	(void) arg;
+	(void) session;
+	(void) n;
+	(void) why;
+	(void) sys;
+}
+
+static int open_end(struct end *e, enum storm_role role, uint16_t port)
+{
+	struct storm_net_handler h = {
+		.datagrams = on_datagrams, .stream = on_stream,
+		.stream_failed = on_failed, .arg = e,
+	};
+	int err = STORM_OK;
+
+	memset(e, 0, sizeof(*e));
+	set.port = port;
+	e->v = storm_verbs_create(&set, role, NULL, &h, &err);
+	if (!e->v)
+		return err;
+	e->t = storm_verbs_transport(e->v);
+	storm_verbs_self(e->v, &e->self);
+	return STORM_OK;
+}
+
+static void close_end(struct end *e)
+{
+	storm_verbs_destroy(e->v);
+	storm_udp_destroy(e->u);
+	memset(e, 0, sizeof(*e));
+}
+
+static void setup(void)
+{
+	storm_log_set(keep_log);
+	storm_settings_default(&set);
+	set.transport = STORM_TRANSPORT_VERBS;
+	set.transport_fallback = false;
+	snprintf(set.device, sizeof(set.device), "%s", device);
+	set.groups = 2;
+	set.recv_depth = 256;
+}
+
+static void teardown(void)
+{
+	close_end(&node);
+	close_end(&other);
+	close_end(&owner);
+}
+
+static void serve(struct end *e)
+{
+	struct pollfd p = { .fd = e->v ? storm_verbs_fd(e->v) :
+				  e->u ? storm_udp_fd(e->u) : -1,
+			    .events = POLLIN };
+
+	if (p.fd < 0 || poll(&p, 1, 0) <= 0)
+		return;
+	if (e->v)
+		storm_verbs_poll(e->v);
+	else
+		storm_udp_poll(e->u);
+}
+
+static void serve_all(void)
+{
+	serve(&node);
+	serve(&other);
+	serve(&owner);
+}
+
+#define until(cond) ({ \
+	uint64_t give_up_ = storm_now() + PATIENCE; \
+	bool holds_; \
+	while (!(holds_ = (cond)) && storm_now() < give_up_) \
+		serve_all(); \
+	holds_; })
+
+/* What was sent before has arrived, as far as it will. */
+static void settle(void)
+{
+	uint64_t end = storm_now() + 300 * STORM_MS;
+
+	while (storm_now() < end)
+		serve_all();
+}
+
+static struct storm_verbs_stats stats_of(const struct end *e)
+{
+	struct storm_verbs_stats s;
+
+	storm_verbs_stats(e->v, &s);
+	return s;
+}
+
+static int say(struct end *from, const struct storm_addr *to, const char *text)
+{
+	return from->t->ops->send(from->t, STORM_CONTROL, to, text,
+				  strlen(text), 4096);
+}
+
+/* As if the device were that slow: the last of its places are taken, or not. */
+static void hold(struct end *e, bool on)
+{
+	struct verbs_send *s = &e->v->send[STORM_BULK];
+
+	s->used += on ? s->depth : -s->depth;
+}
+
+static void open_both(void)
+{
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+}
+
+static struct storm_addr group(uint32_t i)
+{
+	struct storm_addr a = set.group;
+
+	a.ip[15] = (uint8_t) (a.ip[15] + i);
+	return a;
+}
+
+/* ----------------------------------------------------------------- unicast */
+
+START_TEST(test_unicast)
+{
+	size_t mtu;
+	uint8_t buf[4096];
+
+	open_both();
+	mtu = owner.t->ops->mtu(owner.t);
+	must(mtu >= 256 && mtu <= sizeof(buf));
+	for (size_t len = 1; len <= mtu; len += len < 70 ? 1 : 149) {
+		enum storm_class c = len & 1 ? STORM_CONTROL : STORM_BULK;
+		size_t n = node.count;
+
+		memset(buf, (int) len, sizeof(buf));
+		must(until(owner.t->ops->send(owner.t, c, &node.self, buf, len,
+					      mtu) != -EAGAIN));
+		must(until(node.count == n + 1));
+		must(node.last_len == len && node.last[len - 1] == buf[0]);
+	}
+	must(!say(&node, &owner.self, "back"));
+	must(until(owner.count == 1) && owner.last_len == 4);
+	must(owner.t->ops->send(owner.t, STORM_BULK, &node.self, buf, mtu + 1,
+				mtu + 1) < 0);
+	must(!stats_of(&owner).udp_tx_datagrams &&
+	     !stats_of(&node).udp_rx_datagrams);
+	must(!node.in_group);
+}
+END_TEST
+
+/* A send in segments: each a datagram, in order, whole or not at all. */
+START_TEST(test_segments)
+{
+	enum { N = 44, SEG = 1000 };
+	static uint8_t buf[N * SEG];
+
+	open_both();
+	for (uint32_t i = 0; i < N; i++)
+		memcpy(buf + i * SEG, &i, sizeof(i));
+	must(until(owner.t->ops->send(owner.t, STORM_BULK, &node.self, buf,
+				      sizeof(buf) - 10, SEG) != -EAGAIN));
+	must(until(node.count == N));
+	must(!node.disorder && node.last_len == SEG - 10 &&
+	     node.bytes == sizeof(buf) - 10);
+}
+END_TEST
+
+/* The send queue has an end: never more work than it takes, and control has its
+ * own. */
+START_TEST(test_full)
+{
+	static uint8_t buf[44 * 1000];
+	struct storm_verbs_stats s, before;
+
+	open_both();
+	must(!say(&owner, &node.self, "?") && until(node.count == 1));
+	for (int i = 0; i < 100; i++) {
+		must(!owner.t->ops->send(owner.t, STORM_BULK, &node.self, buf,
+					 sizeof(buf), 1000));
+		s = stats_of(&owner);
+		must(s.queue[STORM_BULK].sends -
+		     s.queue[STORM_BULK].completed <= VERBS_BULK_SENDS);
+	}
+	hold(&owner, true);
+	before = stats_of(&owner);
+	ck_assert_int_eq(owner.t->ops->send(owner.t, STORM_BULK, &node.self,
+					    buf, sizeof(buf), 1000), -EAGAIN);
+	must(!say(&owner, &node.self, "control"));
+	s = stats_of(&owner);
+	must(s.queue[STORM_BULK].full > before.queue[STORM_BULK].full);
+	must(s.queue[STORM_BULK].sends == before.queue[STORM_BULK].sends);
+	must(s.queue[STORM_CONTROL].sends ==
+	     before.queue[STORM_CONTROL].sends + 1);
+	hold(&owner, false);
+	must(until(!owner.t->ops->send(owner.t, STORM_BULK, &node.self, buf,
+				       sizeof(buf), 1000)));
+}
+END_TEST
+
+/* A node that relays keeps what its queue has no room for. */
+START_TEST(test_keeps)
+{
+	enum { N = 60 };
+	static uint8_t buf[44 * 1000];
+	struct storm_verbs_stats s;
+
+	set.recv_depth = N * 44 + 1;
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	ck_assert_int_eq(open_end(&other, STORM_ROLE_NODE, PORT + 1), STORM_OK);
+	must(!say(&node, &other.self, "?") && until(other.count == 1));
+	other.order = 0;
+	other.disorder = false;
+	for (uint32_t i = 0; i < N; i++) {
+		if (i == 5)
+			hold(&node, true);
+		for (uint32_t k = 0; k < 44; k++) {
+			uint32_t number = i * 44 + k;
+
+			memcpy(buf + k * 1000, &number, sizeof(number));
+		}
+		must(!node.t->ops->send(node.t, STORM_BULK, &other.self, buf,
+					sizeof(buf), 1000));
+	}
+	settle();
+	must(other.count == 1 + 5 * 44);
+	hold(&node, false);
+	say(&other, &node.self, "wake");	/* as a completion would */
+	must(until(other.count == 1 + N * 44));
+	must(!other.disorder);
+	s = stats_of(&node);
+	must(s.queue[STORM_BULK].kept == N - 5);
+}
+END_TEST
+
+/* One that ends and begins anew is found again. */
+START_TEST(test_reborn)
+{
+	struct storm_addr at;
+
+	open_both();
+	at = node.self;
+	must(!say(&owner, &at, "one") && until(node.count == 1));
+	close_end(&node);
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(!memcmp(&at, &node.self, sizeof(at)));
+	must(until(({ say(&owner, &at, "two"); usleep(20000);
+		      node.count; })));
+	must(stats_of(&owner).asked >= 2);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ groups */
+
+START_TEST(test_group)
+{
+	struct storm_addr g = group(1);
+
+	open_both();
+	ck_assert_int_eq(open_end(&other, STORM_ROLE_NODE, PORT + 1), STORM_OK);
+	owner.t->ops->group(owner.t, &g, 77, true);
+	node.t->ops->group(node.t, &g, 77, true);
+	other.t->ops->group(other.t, &g, 78, true);	/* another session */
+	other.t->ops->group(other.t, &g, 77, true);	/* waits */
+	must(!say(&owner, &g, "hear"));
+	must(until(node.count == 1));
+	must(node.in_group == 1 && node.last_len == 4);
+	settle();
+	must(!other.count && node.count == 1);
+	other.t->ops->group(other.t, &g, 78, false);
+	must(!say(&owner, &g, "again"));
+	must(until(node.count == 2 && other.count == 1));
+	node.t->ops->group(node.t, &g, 77, false);
+	must(!say(&owner, &g, "more"));
+	must(until(other.count == 2));
+	settle();
+	must(node.count == 2);
+	must(stats_of(&owner).tx_group == 3 &&
+	     !stats_of(&owner).udp_tx_datagrams);
+}
+END_TEST
+
+/* What comes back to whoever sent it is nothing that was received. */
+START_TEST(test_own_copies)
+{
+	struct storm_addr g = group(0);
+
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	ck_assert_int_eq(open_end(&other, STORM_ROLE_NODE, PORT + 1), STORM_OK);
+	node.t->ops->group(node.t, &g, 5, true);
+	other.t->ops->group(other.t, &g, 5, true);
+	must(!say(&node, &g, "all but me"));
+	must(until(other.count == 1 && stats_of(&node).own_copies == 1));
+	must(!node.count && !stats_of(&other).own_copies);
+}
+END_TEST
+
+/* -------------------------------------------------------------- the way on */
+
+/* Whoever is not there by verbs is spoken to by UDP, and UDP alone. */
+START_TEST(test_fallback)
+{
+	struct storm_net_handler h = {
+		.datagrams = on_datagrams, .stream = on_stream,
+		.stream_failed = on_failed, .arg = &other,
+	};
+	int err;
+
+	set.transport_fallback = true;
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	set.port = PORT + 1;
+	other.u = storm_udp_create(&set, STORM_ROLE_NODE, &owner.self, &h,
+				   &err);
+	must(other.u);
+	other.t = storm_udp_transport(other.u);
+	storm_udp_self(other.u, &other.self);
+	must(!say(&owner, &other.self, "whatever way"));
+	must(until(other.count == 1));
+	must(stats_of(&owner).udp_tx_datagrams == 1);
+	must(stats_of(&owner).peers_by_udp == 1);
+	must(strstr(log_text, "UDP is used"));
+	log_text[0] = 0;
+	must(!say(&owner, &other.self, "again") && until(other.count == 2));
+	must(!log_text[0]);
+	must(!say(&other, &owner.self, "back") && until(owner.count == 1));
+	must(stats_of(&owner).udp_rx_datagrams == 1);
+}
+END_TEST
+
+START_TEST(test_no_fallback)
+{
+	struct storm_addr nobody;
+
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	nobody = owner.self;
+	nobody.port = PORT + 1;
+	must(!say(&owner, &nobody, "hello"));	/* it waits */
+	must(until(say(&owner, &nobody, "hello") < 0));
+	must(!stats_of(&owner).udp_tx_datagrams);
+}
+END_TEST
+
+START_TEST(test_no_device)
+{
+	strcpy(set.device, "nosuch0");
+	strcpy(set.interface, "lo");
+	ck_assert_int_ne(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(!node.v);
+	set.interface[0] = 0;
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_ESYS);
+	must(strstr(log_text, "there is no RDMA device nosuch0"));
+	/* and now it may go on without */
+	set.transport_fallback = true;
+	set.device[0] = 0;
+	strcpy(set.interface, "lo");
+	log_text[0] = 0;
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(strstr(log_text, "verbs do not work here: UDP is used"));
+	must(!stats_of(&node).working);
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(!say(&owner, &node.self, "by UDP") && until(node.count == 1));
+}
+END_TEST
+
+/* ----------------------------------------------------------- a user's rights */
+
+/* As another user: true if it holds there. */
+static bool as_nobody(bool (*fn)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (!pid) {
+		if (setgid(NOBODY) || setuid(NOBODY))
+			_exit(2);
+		_exit(fn() ? 0 : 1);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool user_is_owner(void)
+{
+	struct storm_addr g = group(0);
+
+	if (open_end(&owner, STORM_ROLE_OWNER, 0))
+		return false;
+	owner.t->ops->group(owner.t, &g, 9, true);
+	return !say(&owner, &g, "by a user") && !say(&owner, &node.self, "!") &&
+	       until(stats_of(&owner).tx_datagrams == 2) &&
+	       (settle(), true);
+}
+
+/* An owner needs no privilege. */
+START_TEST(test_user)
+{
+	struct storm_addr g = group(0);
+
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	node.t->ops->group(node.t, &g, 9, true);
+	/* our own end is the parent's: the child must not touch it */
+	{
+		struct end mine = node;
+		bool ok;
+		pid_t pid;
+		int status;
+
+		pid = fork();
+		must(pid >= 0);
+		if (!pid) {
+			node.v = NULL;
+			if (setgid(NOBODY) || setuid(NOBODY))
+				_exit(2);
+			_exit(user_is_owner() ? 0 : 1);
+		}
+		ok = until(node.count == 2);
+		must(waitpid(pid, &status, 0) == pid);
+		must(ok && WIFEXITED(status) && !WEXITSTATUS(status));
+		must(mine.v == node.v);
+	}
+}
+END_TEST
+
+static bool refused_memory(void)
+{
+	struct rlimit lim = { 64 * 1024, 64 * 1024 };
+
+	return !setrlimit(RLIMIT_MEMLOCK, &lim) &&
+	       open_end(&owner, STORM_ROLE_OWNER, 0) == STORM_ESYS &&
+	       strstr(log_text, "locked memory is limited to 64 KiB") &&
+	       strstr(log_text, device);
+}
+
+START_TEST(test_locked_memory)
+{
+	must(as_nobody(refused_memory));
+}
+END_TEST
+
+static bool refused_device(void)
+{
+	return open_end(&owner, STORM_ROLE_OWNER, 0) == STORM_ESYS &&
+	       strstr(log_text, "/dev/infiniband/");
+}
+
+static void permit(mode_t mode)
+{
+	glob_t g;
+
+	must(!glob("/dev/infiniband/*", 0, NULL, &g));
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		must(!chmod(g.gl_pathv[i], mode));
+	globfree(&g);
+}
+
+START_TEST(test_permission)
+{
+	bool ok;
+
+	permit(0600);
+	ok = as_nobody(refused_device);
+	permit(0666);
+	must(ok);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("verbs");
+	TCase *t = tcase_create("verbs");
+	const char *transport = getenv("STORM_TRANSPORT");
+
+	device = getenv("STORM_DEVICE");
+	if (!device)
+		device = getenv("RXE_DEV");
+	if (!device || !transport || strcmp(transport, "verbs")) {
+		fprintf(stderr, "SKIP: no RDMA device (STORM_TRANSPORT=verbs, "
+			"STORM_DEVICE): testsuite/verbs has some\n");
+		return 77;
+	}
+	tcase_set_timeout(t, 120);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_unicast);
+	tcase_add_test(t, test_segments);
+	tcase_add_test(t, test_full);
+	tcase_add_test(t, test_keeps);
+	tcase_add_test(t, test_reborn);
+	tcase_add_test(t, test_group);
+	tcase_add_test(t, test_own_copies);
+	tcase_add_test(t, test_fallback);
+	tcase_add_test(t, test_no_fallback);
+	tcase_add_test(t, test_no_device);
+	if (!getuid()) {
+		tcase_add_test(t, test_user);
+		tcase_add_test(t, test_locked_memory);
+		tcase_add_test(t, test_permission);
+	} else {
+		fprintf(stderr, "SKIP: what another user may do: not root\n");
+	}
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
