@@ -244,7 +244,7 @@ static enum storm_state send_file(storm_domain_t *d, const char *path)
 				   .mode = 0600 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-	uint64_t next = storm_now(), strobes = 0;
+	uint64_t next = storm_now(), strobes = 0, number;
 	storm_event_t *e;
 	bool told = false;
 
@@ -257,8 +257,10 @@ static enum storm_state send_file(storm_domain_t *d, const char *path)
 			told = true;
 			puts("quarter");
 		}
-		if (strobe_ms && storm_strobe(d, "x", 1))
+		if (strobe_ms && (number = storm_strobe(d, "x", 1))) {
+			printf("strobe %" PRIu64 "\n", number);
 			strobes++;
+		}
 	}
 	stat_number("strobes", strobes);
 	close(fd);

@@ -110,7 +110,8 @@ class Slurm:
                           "|| true", timeout=SECONDS)
 
 
-@pytest.fixture(scope="module", params=["udp", "verbs"])
+@pytest.fixture(scope="module", params=[
+    "verbs", pytest.param("udp", marks=pytest.mark.long)])
 def slurm(machines, request):
     if request.param == "verbs" and not has_verbs(program("verbs", "across")):
         pytest.skip("SKIP: libstorm was built without verbs: install "

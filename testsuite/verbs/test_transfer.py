@@ -5,9 +5,16 @@ import os
 
 import pytest
 
-from transfer import SECONDS, Transfer, counters, until
+from transfer import SECONDS, Transfer, counters, lines, until
 
 SIZE = 12_000_000
+
+
+def over(**marks):
+    """By verbs, and by udp with this mark, or (None) not."""
+    return pytest.mark.parametrize("transport", [
+        pytest.param(t, marks=marks.get(t, ())) for t in ("udp", "verbs")
+        if marks.get(t, ()) is not None], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +65,20 @@ def losses(machines):
 
 
 @pytest.mark.parametrize("percent", [1, 5])
+@over(udp=pytest.mark.long)
 def test_losses(machines, transport, payload, losses, percent):
     losses(percent)
     t = done(Transfer(machines, transport, dead_ms=30000), payload)
     assert t.stat("tx_repair") > 0, str(t.owner)
 
 
+@over(udp=None)
 def test_little_room(machines, transport, payload):
     """What does not fit into the receive queue is lost, and found to be."""
-    if transport == "udp":
-        pytest.skip("SKIP: only verbs has receive queues of a given depth")
     done(Transfer(machines, transport, depth=64), payload)
 
 
+@over(udp=pytest.mark.long)
 @pytest.mark.parametrize("again", [0, 1], ids=["roll back", "finish"])
 def test_one_dies(machines, transport, payload, again):
     """It is named; the others have nothing, or, asked again, everything."""
@@ -93,3 +101,17 @@ def test_one_dies(machines, transport, payload, again):
             assert not any(t.digests().values()), str(t.owner)
     finally:
         machines.boot([last], timeout=SECONDS)
+
+
+@over(udp=None)
+def test_strobes(machines, transport, payload):
+    """While bulk data fill their queue no strobe waits in ours."""
+    t = done(Transfer(machines, transport, strobe_ms=20), payload)
+    told = t.lines("strobe")
+    assert len(told) == t.stat("strobes") > 0, str(t.owner)
+    c = counters(t.owner)["verbs"]
+    control, bulk = range(2)
+    assert c["full"][control] == c["kept"][control] == 0, str(t.owner)
+    assert c["sends"][bulk] > 0, str(t.owner)
+    for n in t.nodes:
+        assert lines(n, "strobe") == told, f"{t.owner}{n}"
