@@ -258,6 +258,7 @@ static void session_open(void *host, uint64_t session,
 	*ctx = malloc(1);	/* the sanitizers see it kept or used too long */
 	must(*ctx);
 	w->sessions++;
+	w->strobe = 0;
 }
 
 static void session_close(void *host, void *ctx)
@@ -348,6 +349,17 @@ static void event(void *host, void *ctx, uint64_t session, uint32_t number,
 	free(copy);
 }
 
+static void strobe(void *host, void *ctx, uint64_t session, uint64_t number,
+		   const void *buf, size_t len)
+{
+	struct world *w = host;
+	uint8_t *copy = exact(buf, len);
+
+	must(ctx && session && len <= STORM_STROBE_MAX && number > w->strobe);
+	w->strobe = number;
+	free(copy);
+}
+
 static void acked(void *host, void *ctx, uint8_t kind,
 		  const struct storm_idset *ids)
 {
@@ -372,7 +384,7 @@ static const struct storm_nm_ops host_ops = {
 	.file_begin = file_begin, .file_write = file_write,
 	.file_read = file_read, .file_stage = file_stage,
 	.file_commit = file_commit, .file_end = file_end,
-	.event = event, .acked = acked, .requested = requested,
+	.event = event, .strobe = strobe, .acked = acked, .requested = requested,
 };
 
 /* What was asked last is answered first, which is no order to rely on. */

@@ -157,6 +157,7 @@ struct world {
 	int received;
 	uint64_t sent;			/* sends */
 	int asked;			/* operations, not ended */
+	uint64_t strobe;		/* the latest one's number */
 };
 
 /* A Node Manager without a session; its end, with what it has. */
