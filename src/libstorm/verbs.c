@@ -31,7 +31,7 @@
 
 void storm_verbs_say(struct storm_verbs *v, const char *fmt, ...)
 {
-	enum storm_log_level level = v->set.transport_fallback ?
+	enum storm_log_level level = v->set.transport_fallback || v->data ?
 				     STORM_LOG_WARN : STORM_LOG_ERROR;
 	char msg[768];
 	va_list ap;
@@ -54,7 +54,7 @@ int storm_verbs_watch(struct storm_verbs *v, int fd, enum verbs_fd which)
 	return epoll_ctl(v->epfd, EPOLL_CTL_ADD, fd, &ev);
 }
 
-static bool working(const struct storm_verbs *v)
+bool storm_verbs_working(const struct storm_verbs *v)
 {
 	return v->up && !v->port_down && !v->broken;
 }
@@ -94,6 +94,8 @@ int storm_verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 {
 	int rc;
 
+	if (v->data)
+		return -EHOSTUNREACH;	/* the data rail goes on with it */
 	if (!v->set.transport_fallback) {
 		v->stats.send_errors++;
 		return -EHOSTUNREACH;
@@ -115,11 +117,11 @@ static size_t send_pair(struct storm_verbs *v, enum storm_class c,
 
 	if (!v->rc || !p)
 		return 0;
-	room = storm_rc_room(v->rc, c, &p->addr);
+	room = storm_rc_room(v->rc, c, &p->at);
 	if (room && room < datagrams &&
 	    !storm_verbs_has_room(v, c, datagrams - room))
 		return 0;
-	n = storm_rc_send(v->rc, c, &p->addr, buf, len, seg);
+	n = storm_rc_send(v->rc, c, &p->at, buf, len, seg);
 	if (n <= 0)
 		return 0;
 	/* were there nobody any more, the pair would tell */
@@ -136,7 +138,7 @@ static int find_dest(struct storm_verbs *v, enum storm_class c,
 	struct verbs_peer *p;
 
 	*peer = NULL;
-	if (!working(v) || seg > v->port.mtu)
+	if (!storm_verbs_working(v) || seg > v->port.mtu)
 		return -EHOSTUNREACH;
 	if (storm_verbs_is_group(to))
 		return storm_verbs_group_dest(v, to, c, d) ? 0 : -EHOSTUNREACH;
@@ -210,7 +212,7 @@ static int keep(struct storm_verbs *v, enum storm_class c,
 	return 0;
 }
 
-static int send_or_keep(struct storm_verbs *v, enum storm_class c,
+int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
 			const struct storm_addr *to, const void *buf,
 			size_t len, size_t seg)
 {
@@ -229,7 +231,8 @@ static int send_or_keep(struct storm_verbs *v, enum storm_class c,
 
 int storm_verbs_send_rest(struct storm_verbs *v, struct verbs_rest *r)
 {
-	return send_or_keep(v, r->class, &r->to, r->bytes, r->len, r->seg);
+	return storm_verbs_send_by(v, r->class, &r->to, r->bytes, r->len,
+				   r->seg);
 }
 
 static void forget(struct verbs_send *s, struct verbs_rest *r)
@@ -259,6 +262,7 @@ static int verbs_send(struct storm_transport *t, enum storm_class c,
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
 	struct storm_verbs *v = (struct storm_verbs *) t;
+	int rc = -EHOSTUNREACH;
 
 	if (!len || !seg || !to->port)
 		return -EINVAL;
@@ -267,7 +271,12 @@ static int verbs_send(struct storm_transport *t, enum storm_class c,
 	if (memcmp(to->ip, v4, sizeof(v4)))
 		return -EAFNOSUPPORT;
 	v->now = storm_now();
-	return send_or_keep(v, c, to, buf, len, seg < len ? seg : len);
+	if (seg > len)
+		seg = len;
+	if (c == STORM_CONTROL)
+		rc = storm_verbs_rail_send(v, to, buf, len, seg);
+	return rc == -EHOSTUNREACH ?
+	       storm_verbs_send_by(v, c, to, buf, len, seg) : rc;
 }
 
 /* ---------------------------------------------------------- by TCP and UDP */
@@ -280,8 +289,13 @@ static int verbs_send_stream(struct storm_transport *t,
 
 	/* it will be spoken to soon, and may be one that has begun anew */
 	v->now = storm_now();
-	if (working(v))
+	if (v->strobe)
+		v->strobe->now = v->now;
+	if (storm_verbs_working(v))
 		storm_verbs_peer_doubt(v, to);
+	if (v->strobe && storm_verbs_working(v->strobe) &&
+	    storm_verbs_peer_find(v->strobe, to))
+		storm_verbs_peer_doubt(v->strobe, to);
 	return v->by_udp->ops->send_stream(v->by_udp, to, session, node, buf,
 					   len);
 }
@@ -396,7 +410,7 @@ static void down(struct storm_verbs *v)
 }
 
 /* All of it, or nothing: STORM_OK; STORM_EBUSY: somebody else has our port. */
-static int up(struct storm_verbs *v)
+int storm_verbs_up(struct storm_verbs *v)
 {
 	int rc = storm_verbs_cm_open(v), keep_errno;
 
@@ -421,9 +435,7 @@ static int up(struct storm_verbs *v)
 	return STORM_OK;
 }
 
-/* An agent begins when its groups are joined, or it is clear that they won't
- * be. */
-static void wait_for_joins(struct storm_verbs *v)
+void storm_verbs_wait_for_joins(struct storm_verbs *v)
 {
 	uint64_t end = storm_now() + VERBS_JOIN_TIME;
 	struct pollfd p = { .events = POLLIN };
@@ -440,10 +452,13 @@ static void wait_for_joins(struct storm_verbs *v)
 }
 
 /* Say once how it goes on. */
-static void without(struct storm_verbs *v)
+void storm_verbs_without(struct storm_verbs *v)
 {
 	v->up_again = v->now + VERBS_UP_AGAIN;
-	if (!v->retrying)
+	if (!v->retrying && v->data)
+		storm_log(STORM_LOG_WARN, "the strobe rail does not work here: "
+			  "all goes by the data rail");
+	else if (!v->retrying)
 		storm_log(STORM_LOG_WARN, "verbs do not work here: %s",
 			  v->set.transport_fallback ? "UDP is used" :
 			  "nothing is sent until they do");
@@ -455,8 +470,8 @@ static void try_again(struct storm_verbs *v)
 {
 	if (v->up || !v->up_again || v->now < v->up_again)
 		return;
-	if (up(v)) {
-		without(v);
+	if (storm_verbs_up(v)) {
+		storm_verbs_without(v);
 		return;
 	}
 	v->retrying = false;
@@ -521,6 +536,9 @@ static void serve(struct storm_verbs *v, enum verbs_fd which)
 	case VERBS_FD_TIMER:
 		tick(v);
 		break;
+	case VERBS_FD_STROBE:
+		storm_verbs_poll(v->strobe);
+		break;
 	case VERBS_FD_RC:
 		storm_rc_poll(v->rc);
 		break;
@@ -558,7 +576,7 @@ void storm_verbs_poll(struct storm_verbs *v)
 		again(v);
 	if (v->broken) {
 		down(v);
-		without(v);
+		storm_verbs_without(v);
 	}
 }
 
@@ -621,7 +639,7 @@ static int open_both(struct storm_verbs *v, const struct storm_addr *peer)
 		rc = open_udp(v, peer);
 		if (rc)
 			return rc;
-		rc = up(v);
+		rc = storm_verbs_up(v);
 		if (rc != STORM_EBUSY || v->role == STORM_ROLE_NODE)
 			break;
 		storm_udp_destroy(v->udp);
@@ -632,14 +650,13 @@ static int open_both(struct storm_verbs *v, const struct storm_addr *peer)
 				"use: is another agent running? Otherwise set "
 				"Port in storm.conf", v->self.port);
 	if (rc && v->udp && v->set.transport_fallback) {
-		without(v);
+		storm_verbs_without(v);
 		rc = STORM_OK;
 	}
 	return rc;
 }
 
-/* The rail may be named by the network interface that belongs to it. */
-static void interface_for_device(struct storm_verbs *v)
+void storm_verbs_interface_for_device(struct storm_verbs *v)
 {
 	if (strlen(v->set.device) >= IF_NAMESIZE ||
 	    !if_nametoindex(v->set.device))
@@ -648,10 +665,8 @@ static void interface_for_device(struct storm_verbs *v)
 	v->set.device[0] = 0;
 }
 
-static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
+int storm_verbs_open_fds(struct storm_verbs *v)
 {
-	int rc;
-
 	v->epfd = epoll_create1(EPOLL_CLOEXEC);
 	v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	v->again = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -662,7 +677,16 @@ static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
 			  "event descriptor: %m");
 		return STORM_ESYS;
 	}
-	interface_for_device(v);
+	return STORM_OK;
+}
+
+static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
+{
+	int rc = storm_verbs_open_fds(v);
+
+	if (rc)
+		return rc;
+	storm_verbs_interface_for_device(v);
 	/* an owner is on the rail that leads to its nodes */
 	if (!v->set.interface[0] && (v->set.device[0] || !peer)) {
 		rc = storm_verbs_choose(v);
@@ -675,19 +699,14 @@ static int open_all(struct storm_verbs *v, const struct storm_addr *peer)
 	return rc;
 }
 
-struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
-				       enum storm_role role,
-				       const struct storm_addr *peer,
-				       const struct storm_net_handler *h,
-				       int *err)
+struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
+				      enum storm_role role,
+				      const struct storm_net_handler *h)
 {
 	struct storm_verbs *v = calloc(1, sizeof(*v));
-	int rc;
 
-	if (!v) {
-		*err = STORM_ENOMEM;
+	if (!v)
 		return NULL;
-	}
 	v->transport.ops = &verbs_ops;
 	v->set = *set;
 	v->role = role;
@@ -701,17 +720,31 @@ struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
 	/* an agent that relays can't ask its sender to wait */
 	if (role == STORM_ROLE_NODE)
 		v->send[STORM_BULK].room = set->window;
-	rc = storm_random(&v->qkey, sizeof(v->qkey));
+	if (storm_random(&v->qkey, sizeof(v->qkey))) {
+		free(v);
+		return NULL;
+	}
 	v->qkey &= 0x7fffffff;	/* the others take privileges */
-	if (!rc)
-		rc = open_all(v, peer);
+	return v;
+}
+
+struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
+				       enum storm_role role,
+				       const struct storm_addr *peer,
+				       const struct storm_net_handler *h,
+				       int *err)
+{
+	struct storm_verbs *v = storm_verbs_alloc(set, role, h);
+	int rc = v ? open_all(v, peer) : STORM_ENOMEM;
+
 	if (rc) {
 		storm_verbs_destroy(v);
 		*err = rc;
 		return NULL;
 	}
+	storm_verbs_rail_open(v);
 	if (role == STORM_ROLE_NODE)
-		wait_for_joins(v);
+		storm_verbs_wait_for_joins(v);
 	return v;
 }
 
@@ -727,6 +760,7 @@ void storm_verbs_destroy(struct storm_verbs *v)
 
 	if (!v)
 		return;
+	storm_verbs_destroy(v->strobe);
 	down(v);
 	storm_verbs_groups_free(v);
 	storm_udp_destroy(v->udp);
@@ -757,14 +791,23 @@ int storm_verbs_fd(const struct storm_verbs *v)
 void storm_verbs_stats(const struct storm_verbs *v,
 		       struct storm_verbs_stats *out)
 {
-	struct storm_udp_stats u;
+	struct storm_udp_stats u = { .dropped_by_test = 0 };
 
-	storm_udp_stats(v->udp, &u);
+	if (v->udp)
+		storm_udp_stats(v->udp, &u);
 	*out = v->stats;
 	out->dropped_by_test = v->drop.dropped + u.dropped_by_test;
-	out->working = working(v);
+	out->working = storm_verbs_working(v);
 	if (v->rc)
 		storm_rc_stats(v->rc, &out->rc);
+}
+
+bool storm_verbs_strobe_stats(const struct storm_verbs *v,
+			      struct storm_verbs_stats *out)
+{
+	if (v->strobe)
+		storm_verbs_stats(v->strobe, out);
+	return v->strobe;
 }
 
 /* --------------------------------------------------------------- the driver */
@@ -796,8 +839,10 @@ static uint64_t dropped(const struct storm_net *net)
 {
 	struct storm_verbs_stats s;
 
-	storm_verbs_stats((const struct storm_verbs *) net, &s);
-	return s.dropped_by_test;
+	const struct storm_verbs *v = (const struct storm_verbs *) net;
+
+	storm_verbs_stats(v, &s);
+	return s.dropped_by_test + (v->strobe ? v->strobe->drop.dropped : 0);
 }
 
 static void drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
@@ -807,17 +852,20 @@ static void drop(struct storm_net *net, uint32_t ppm, uint64_t seed)
 	v->drop.ppm = ppm;
 	v->drop.state = seed;
 	storm_udp_drop(v->udp, ppm, seed);
+	if (v->strobe) {
+		v->strobe->drop.ppm = ppm;
+		v->strobe->drop.state = ~seed;
+	}
 }
 
-static void counters(const struct storm_net *net, char *buf, size_t size)
+/* Of a rail, behind what is there. */
+static void rail_counters(const char *name, const struct storm_verbs *v,
+			  char *buf, size_t size)
 {
-	const struct storm_verbs *v = (const struct storm_verbs *) net;
 	struct storm_verbs_stats s;
-	size_t n;
+	size_t n = strlen(buf);
 
 	storm_verbs_stats(v, &s);
-	storm_udp_counters(v->udp, buf, size);
-	n = strlen(buf);
 #define F "\"%s\": %" PRIu64
 #define V(field) #field, s.field
 #define P(field) #field, s.rc.field
@@ -825,13 +873,13 @@ static void counters(const struct storm_net *net, char *buf, size_t size)
 	s.queue[STORM_BULK].field
 #define F2 "\"%s\": [%" PRIu64 ", %" PRIu64 "]"
 	snprintf(buf + n, size - n,
-		 ",\n \"verbs\": {\"working\": %s, " F ", " F ", " F ", " F
+		 ",\n \"%s\": {\"working\": %s, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
 		 "  " F2 ", " F2 ", " F2 ", " F2 ",\n"
 		 "  \"pairs\": {\"out\": %u, \"in\": %u, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}}",
-		 s.working ? "true" : "false", V(tx_datagrams), V(tx_bytes),
+		 name, s.working ? "true" : "false", V(tx_datagrams), V(tx_bytes),
 		 V(tx_group), V(rx_datagrams), V(rx_bytes), V(rx_group),
 		 V(tx_copied), V(udp_tx_datagrams), V(udp_rx_datagrams),
 		 V(receives), V(receive_empty), V(own_copies), V(send_errors),
@@ -845,6 +893,16 @@ static void counters(const struct storm_net *net, char *buf, size_t size)
 #undef Q
 #undef V
 #undef F
+}
+
+static void counters(const struct storm_net *net, char *buf, size_t size)
+{
+	const struct storm_verbs *v = (const struct storm_verbs *) net;
+
+	storm_udp_counters(v->udp, buf, size);
+	rail_counters("verbs", v, buf, size);
+	if (v->strobe)
+		rail_counters("strobe_rail", v->strobe, buf, size);
 }
 
 static int fd(const struct storm_net *net)

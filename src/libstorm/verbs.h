@@ -61,5 +61,9 @@ int storm_verbs_fd(const struct storm_verbs *v);
 void storm_verbs_poll(struct storm_verbs *v);
 void storm_verbs_stats(const struct storm_verbs *v,
 		       struct storm_verbs_stats *out);
+/* Of the strobe rail, where there is one: what went and came by it is in none of
+ * the above.  False: there is none. */
+bool storm_verbs_strobe_stats(const struct storm_verbs *v,
+			      struct storm_verbs_stats *out);
 
 #endif

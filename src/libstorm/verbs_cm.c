@@ -41,6 +41,10 @@ void storm_verbs_hello(const struct storm_verbs *v,
 	storm_put32(&o, v->qkey);
 	storm_put32(&o, v->send[STORM_CONTROL].qp->qp_num);
 	storm_put32(&o, v->send[STORM_BULK].qp->qp_num);
+	if (v->strobe && storm_verbs_working(v->strobe))
+		storm_put(&o, v->strobe->self.ip + 12, 4);
+	else
+		storm_put32(&o, 0);
 }
 
 /* ---------------------------------------------------------- open and close */

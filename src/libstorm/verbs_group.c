@@ -310,4 +310,6 @@ void storm_verbs_group_use(struct storm_transport *t,
 		use(g, qkey);
 	else if (g)
 		release(g, qkey);
+	if (v->strobe)
+		storm_verbs_group_use(&v->strobe->transport, group, qkey, on);
 }

@@ -62,7 +62,7 @@ static void drop_asks(struct verbs_peer *p)
 static void ask(struct storm_verbs *v, struct verbs_peer *p)
 {
 	struct sockaddr_in from = storm_verbs_sockaddr(&v->self),
-			   to = storm_verbs_sockaddr(&p->addr);
+			   to = storm_verbs_sockaddr(&p->at);
 	struct verbs_ask *a = calloc(1, sizeof(*a));
 
 	p->ask_at = v->now + VERBS_ASK_AGAIN;
@@ -130,6 +130,7 @@ static bool unpack(const void *buf, size_t len, struct verbs_hello *out)
 	out->qkey = storm_get32(&i);
 	out->qpn[STORM_CONTROL] = storm_get32(&i);
 	out->qpn[STORM_BULK] = storm_get32(&i);
+	out->strobe = storm_get32(&i);
 	return !i.bad && magic == STORM_WIRE_MAGIC + STORM_WIRE_VERSION &&
 	       out->mtu >= STORM_MTU_MIN;
 }
@@ -187,10 +188,12 @@ static void tell_silent(struct storm_verbs *v, const struct verbs_peer *p,
 	const uint8_t *ip = p->addr.ip + 12;
 
 	storm_log(v->told_silent || ended ? STORM_LOG_DEBUG : STORM_LOG_WARN,
-		  "%u.%u.%u.%u:%u cannot be reached by verbs (%s)%s", ip[0],
-		  ip[1], ip[2], ip[3], p->addr.port, why,
-		  v->set.transport_fallback ? ": UDP is used, also for others "
-		  "of the kind" : "");
+		  "%u.%u.%u.%u:%u cannot be reached by %s (%s)%s", ip[0],
+		  ip[1], ip[2], ip[3], p->addr.port,
+		  v->data ? "the strobe rail" : "verbs", why,
+		  v->data ? ": the data rail is used, also for others of the "
+		  "kind" : v->set.transport_fallback ? ": UDP is used, also "
+		  "for others of the kind" : "");
 	v->told_silent |= !ended;
 }
 
@@ -258,8 +261,8 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 
 /* ------------------------------------------------------------- the peers */
 
-static struct verbs_peer *find(struct storm_verbs *v,
-			       const struct storm_addr *to)
+struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
+					 const struct storm_addr *to)
 {
 	struct verbs_peer *p;
 
@@ -270,13 +273,15 @@ static struct verbs_peer *find(struct storm_verbs *v,
 }
 
 static struct verbs_peer *add(struct storm_verbs *v,
-			      const struct storm_addr *to)
+			      const struct storm_addr *to,
+			      const struct storm_addr *at)
 {
 	struct verbs_peer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->addr = *to;
+	p->at = *at;
 	LIST_INIT(&p->asks);
 	TAILQ_INIT(&p->pending);
 	LIST_INSERT_HEAD(&v->peers, p, all);
@@ -289,10 +294,17 @@ static struct verbs_peer *add(struct storm_verbs *v,
 struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
 				    const struct storm_addr *to)
 {
-	struct verbs_peer *p = find(v, to);
+	return storm_verbs_peer_at(v, to, to);
+}
+
+struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
+				       const struct storm_addr *to,
+				       const struct storm_addr *at)
+{
+	struct verbs_peer *p = storm_verbs_peer_find(v, to);
 
 	if (!p)
-		p = add(v, to);
+		p = add(v, to, at);
 	if (!p)
 		return NULL;
 	p->used = v->now;
@@ -306,10 +318,10 @@ struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
 
 void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to)
 {
-	struct verbs_peer *p = find(v, to);
+	struct verbs_peer *p = storm_verbs_peer_find(v, to);
 
 	if (!p)
-		p = add(v, to);
+		p = add(v, to, to);
 	if (!p)
 		return;
 	p->used = v->now;

@@ -7,6 +7,7 @@
  *   verbs_peer.c    where others are
  *   verbs_group.c   multicast groups
  *   verbs_rc*.c     reliable queue pairs to neighbours, a part by itself
+ *   verbs_rail.c    the strobe rail
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -48,7 +49,7 @@
 
 enum verbs_fd {
 	VERBS_FD_CHANNEL, VERBS_FD_CM, VERBS_FD_ASYNC, VERBS_FD_UDP,
-	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_RC
+	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_RC, VERBS_FD_STROBE
 };
 
 struct verbs_memory {
@@ -113,9 +114,10 @@ struct verbs_dest {
 };
 
 /* What both sides of a question tell each other. */
-#define VERBS_HELLO_LEN 20
+#define VERBS_HELLO_LEN 24
 struct verbs_hello {
 	uint32_t mtu, qkey, qpn[2];	/* by class */
+	uint32_t strobe;	/* IPv4 address of its strobe rail; 0: none */
 };
 
 enum verbs_peer_state {
@@ -129,7 +131,9 @@ struct verbs_ask;
 struct verbs_peer {
 	LIST_ENTRY(verbs_peer) all, same_addr;
 	LIST_ENTRY(verbs_peer) same_qpn[2];
-	struct storm_addr addr;
+	struct storm_addr addr;	/* what it is known by */
+	struct storm_addr at;	/* where it is asked; the same, but on a strobe
+				   rail */
 	enum verbs_peer_state state;
 	struct verbs_hello hello;
 	union ibv_gid gid;
@@ -197,6 +201,9 @@ struct storm_verbs {
 	struct verbs_group *group;
 	uint32_t groups, joins;	/* joins: under way */
 	struct storm_rc *rc;	/* NULL: datagrams only */
+
+	struct storm_verbs *strobe;	/* the rail for control; NULL: this one */
+	struct storm_verbs *data;	/* for a strobe rail: whose it is */
 	bool group_failed;	/* joins are to be tried again */
 	uint64_t join_at;
 
@@ -217,6 +224,32 @@ int storm_verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 			 const struct storm_addr *to, const void *buf,
 			 size_t len, size_t seg);
 void storm_verbs_timer(struct storm_verbs *v);	/* there is something to time */
+
+/* STORM_OK, or down again; storm_verbs_timer() tries again. */
+int storm_verbs_up(struct storm_verbs *v);
+void storm_verbs_without(struct storm_verbs *v);
+bool storm_verbs_working(const struct storm_verbs *v);
+/* What both rails begin with.  NULL: no memory, no random numbers. */
+struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
+				      enum storm_role role,
+				      const struct storm_net_handler *h);
+int storm_verbs_open_fds(struct storm_verbs *v);
+/* A rail may be named by the network interface that belongs to it. */
+void storm_verbs_interface_for_device(struct storm_verbs *v);
+/* An agent begins when its groups are joined, or it is clear that they won't
+ * be. */
+void storm_verbs_wait_for_joins(struct storm_verbs *v);
+/* As the transport's send(), -EHOSTUNREACH: not by this rail. */
+int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
+			const struct storm_addr *to, const void *buf,
+			size_t len, size_t seg);
+
+/* verbs_rail.c */
+/* Have one, if the settings name it: nothing depends on it. */
+void storm_verbs_rail_open(struct storm_verbs *v);
+/* A control datagram; -EHOSTUNREACH: by the data rail. */
+int storm_verbs_rail_send(struct storm_verbs *v, const struct storm_addr *to,
+			  const void *buf, size_t len, size_t seg);
 
 /* verbs_device.c: STORM_OK, or an error that has been logged. */
 /* The interface, where the settings say none: of the device that they name, or
@@ -265,6 +298,13 @@ void storm_verbs_hello(const struct storm_verbs *v,
 /* The one at this address, which may have to be asked for.  NULL: no memory. */
 struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
 				    const struct storm_addr *to);
+/* The same, if it is known already; asks nobody. */
+struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
+					 const struct storm_addr *to);
+/* One that is known by the one address and asked at the other. */
+struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
+				       const struct storm_addr *to,
+				       const struct storm_addr *at);
 /* It may be another one now. */
 void storm_verbs_peer_doubt(struct storm_verbs *v,
 			    const struct storm_addr *to);

@@ -431,8 +431,11 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 {
 	uint32_t sends = VERBS_CONTROL_SENDS + VERBS_BULK_SENDS;
 	bool node = v->role == STORM_ROLE_NODE;
+	uint32_t bulk_depth = v->set.recv_depth;
 	int rc;
 
+	if (!node || v->data)	/* none comes */
+		bulk_depth = VERBS_OWNER_BULK;
 	v->send_cq = ibv_create_cq(v->port.ctx, (int) sends, NULL,
 				   v->port.channel, 0);
 	if (!v->send_cq)
@@ -441,8 +444,7 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 	rc = open_class(v, STORM_CONTROL, VERBS_CONTROL_SENDS,
 			v->set.recv_depth);
 	if (!rc)
-		rc = open_class(v, STORM_BULK, VERBS_BULK_SENDS,
-				node ? v->set.recv_depth : VERBS_OWNER_BULK);
+		rc = open_class(v, STORM_BULK, VERBS_BULK_SENDS, bulk_depth);
 	if (!rc && node && v->set.multicast)
 		rc = open_groups_recv(v);
 	return rc;
