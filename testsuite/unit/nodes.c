@@ -164,6 +164,9 @@ void nodes_setup(void)
 	strcpy(set.interface, "lo");
 	set.multicast = world == WORLD_SIM || world == WORLD_SIM_LOSS;
 	set.radix = 2;
+	set.open_timeout *= unit_slower();
+	set.dead_timeout *= unit_slower();
+	set.op_timeout *= unit_slower();
 	if (world == WORLD_UDP_LOSS || world == WORLD_VERBS_LOSS)
 		set.drop_ppm = 30000;
 	if (world >= WORLD_VERBS && world <= WORLD_VERBS_CHAIN)

@@ -17,7 +17,7 @@
 #define OWNER_UID 1000		/* as the simulator's credentials say */
 #define SIZE 4096
 /* long enough for an emulated processor that others use, too */
-#define PATIENCE (nodes_now() + (unit_by_valgrind() ? 300 : 60) * STORM_SEC)
+#define PATIENCE (nodes_now() + 60 * STORM_SEC * unit_slower())
 
 /* Where they are: set before nodes_setup(). */
 enum world {

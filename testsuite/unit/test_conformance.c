@@ -508,7 +508,7 @@ START_TEST(test_heartbeat_of_the_dead)
 
 	nodes_seed(_i);
 	set.heartbeat = 50 * STORM_MS;
-	set.dead_timeout = 1000 * STORM_MS;
+	set.dead_timeout = 1000 * STORM_MS * unit_slower();
 	nodes_open();
 	storm_node_destroy(host[dead]);
 	host[dead] = NULL;
@@ -607,7 +607,8 @@ START_TEST(test_node_dies)
 	nodes_seed(_i);
 	set.heartbeat = 50 * STORM_MS;
 	/* an emulated machine may show no life for a second */
-	set.dead_timeout = (nodes_device() ? 8000 : 1000) * STORM_MS;
+	set.dead_timeout = (nodes_device() ? 8000 : 1000) * STORM_MS *
+			   unit_slower();
 	conf = (struct storm_domain_conf) { .nodes = list, .count = NODES,
 					    .set = set, .on_fault = on_fault };
 	domain = storm_domain_create(&conf, &err);
@@ -749,7 +750,7 @@ static void found(void)
 {
 	joined = UINT32_MAX;
 	set.heartbeat = 50 * STORM_MS;
-	set.dead_timeout = 1000 * STORM_MS;
+	set.dead_timeout = 1000 * STORM_MS * unit_slower();
 	domain = next_owner();
 	for (uint32_t i = 0; i < NODES; i++) {
 		member[i] = storm_node_accept(host[i], true, PATIENCE);

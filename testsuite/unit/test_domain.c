@@ -42,6 +42,7 @@ static void setup(void)
 	storm_settings_default(&set);
 	strcpy(set.interface, "lo");
 	set.multicast = false;
+	set.open_timeout *= unit_slower();
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	must(!bind(listener, (struct sockaddr *) &sin, sizeof(sin)) &&

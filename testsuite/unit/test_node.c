@@ -249,7 +249,7 @@ START_TEST(test_node_ends)
 	struct storm_idset P = some(0, 3);
 	struct storm_outcome out = { 0 };
 
-	set.dead_timeout = 300 * STORM_MS;
+	set.dead_timeout = 300 * STORM_MS * unit_slower();
 	set.heartbeat = 50 * STORM_MS;
 	nodes_open();
 	storm_node_destroy(host[4]);
@@ -444,7 +444,7 @@ START_TEST(test_termination_lost)
 	struct storm_idset P = some(3, 3);
 	struct storm_outcome out = { 0 };
 
-	set.dead_timeout = 300 * STORM_MS;
+	set.dead_timeout = 300 * STORM_MS * unit_slower();
 	set.heartbeat = 50 * STORM_MS;
 	nodes_open();
 	storm_node_destroy(host[3]);

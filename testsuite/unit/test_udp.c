@@ -518,7 +518,7 @@ static void check_all_once(const uint8_t *p, size_t total)
 START_TEST(test_back_pressure)
 {
 	size_t total = 4 << 20, sent = 0, eagain = 0, chunk, woken = 0;
-	uint8_t *p = pattern(total);
+	uint8_t *p;
 	uint32_t k;
 	int rc;
 
@@ -529,6 +529,7 @@ START_TEST(test_back_pressure)
 	if (!run("tc qdisc replace dev lo root tbf rate 200mbit burst 128kb "
 		 "latency 50ms 2>/dev/null"))
 		SKIP("no tc, or no tbf in the kernel");
+	p = pattern(total);
 	for (k = 0; k * SEG < total; k++)
 		memcpy(p + k * SEG, &k, sizeof(k));
 	owner.u->gso = _i & 1;

@@ -62,6 +62,12 @@ static inline bool unit_by_valgrind(void)
 	return getenv("STORM_VALGRIND");
 }
 
+/* How much longer to wait for others. */
+static inline uint64_t unit_slower(void)
+{
+	return unit_by_valgrind() ? 20 : 1;
+}
+
 static inline int unit_runs(int n)
 {
 	return getenv("STORM_LONG") ? n * 20 : n;
