@@ -37,6 +37,16 @@ def test_exit_codes_and_outputs(machines):
                                           f"out {c.machine}\n", "err\n")
 
 
+def test_the_check_command(machines):
+    """Nothing is missing here; and what is taken away is named."""
+    check = vm.TOP / "contribs/verbs/storm_check_verbs"
+    good(machines.run(f"{check} -d $RXE_DEV"))
+    [c] = machines.run("ip link set eth1 down; "
+                       f"{check} -d rxe1; code=$?; ip link set eth1 up; "
+                       "exit $code", [machines.count - 1])
+    assert c.code == 1 and "rxe1" in c.out + c.err, str(c)
+
+
 def test_one_dies(machines):
     last = machines.count - 1
     waits = machines.start(last, "sleep 1000")
