@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import vm  # noqa: E402
-from transfer import SECONDS, has_verbs, program  # noqa: E402
+from transfer import SECONDS, has_verbs, program, sanitized  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
@@ -57,7 +57,9 @@ def machines(tmp_path_factory):
         if DEVICE:
             yield vm.Here(DEVICE, tmp_path_factory.mktemp("machines"))
             return
-        m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"))
+        big = sanitized(program("verbs", "across"))
+        m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"),
+                        memory=1500 if big else 512)
         with m:
             os.chmod(m.dir, 0o755)  # srun is an ordinary user
             m.boot(timeout=SECONDS)

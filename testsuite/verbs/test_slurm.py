@@ -13,7 +13,8 @@ import sys
 import pytest
 
 import vm
-from transfer import SECONDS, has_verbs, program, until
+from transfer import (SECONDS, has_verbs, program, sanitized,
+                      until)
 
 sys.path.insert(0, str(vm.TOP / "contribs" / "stormlab"))
 
@@ -116,6 +117,9 @@ def slurm(machines, request):
     if request.param == "verbs" and not has_verbs(program("verbs", "across")):
         pytest.skip("SKIP: libstorm was built without verbs: install "
                     "libibverbs-dev and librdmacm-dev, and build again")
+    if sanitized(program("verbs", "across")):
+        pytest.skip("SKIP: Slurm's programs take sanitized plugins in the "
+                    "cluster tests alone")
     s = Slurm(machines, request.param)
     yield s
     s.stop()

@@ -23,6 +23,10 @@ def has_verbs(path):
     return b"ibv_" in path.read_bytes()
 
 
+def sanitized(path):
+    return b"__asan_init" in path.read_bytes()
+
+
 def until(condition, what, timeout=SECONDS):
     """Wait for condition() to be true, and return what it returned."""
     end = time.monotonic() + timeout
