@@ -606,9 +606,7 @@ START_TEST(test_node_dies)
 
 	nodes_seed(_i);
 	set.heartbeat = 50 * STORM_MS;
-	/* an emulated machine may show no life for a second */
-	set.dead_timeout = (nodes_device() ? 8000 : 1000) * STORM_MS *
-			   unit_slower();
+	set.dead_timeout = 1000 * STORM_MS * unit_slower();
 	conf = (struct storm_domain_conf) { .nodes = list, .count = NODES,
 					    .set = set, .on_fault = on_fault };
 	domain = storm_domain_create(&conf, &err);
