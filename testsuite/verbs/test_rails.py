@@ -4,7 +4,7 @@ stands behind bulk data in a queue of ours, which is shown by counts."""
 import pytest
 
 from test_transfer import done, payload  # noqa: F401
-from transfer import Transfer, counters, has_verbs, lines, program
+from transfer import Transfer, counters, has_verbs, lines, program, until
 
 CONTROL, BULK = 0, 1
 
@@ -45,3 +45,26 @@ def test_strobe_rail_that_is_none(machines, payload):
     assert "strobe_rail" not in counters(t.owner)
     assert counters(t.owner)["verbs"]["sends"][CONTROL] >= sent
     assert "StrobeRail rxe7" in t.owner.err, str(t.owner)
+
+
+@pytest.mark.parametrize("where", ["owner", "node"])
+def test_strobe_rail_goes_down(machines, payload, where):
+    """In the middle of it: what it would have carried goes by the data rail."""
+    if not has_verbs(program("verbs", "across")):
+        pytest.skip("SKIP: libstorm was built without verbs")
+    machine = 0 if where == "owner" else machines.count - 1
+    t = Transfer(machines, "verbs", strobe_device="rxe1", strobe_ms=50,
+                 dead_ms=60000)
+    try:
+        until(lambda: "quarter" in t.owner.out or t.owner.code is not None,
+              "a quarter of the file")
+        assert t.owner.code is None, str(t.owner)
+        machines.run("ip link set eth1 down", [machine])
+        done(t, payload)
+        assert counters(t.owner)["verbs"]["working"]
+        said = t.owner if where == "owner" else t.nodes[machine]
+        assert "of RDMA device rxe1 is down" in said.err, str(said)
+        assert not counters(said)["strobe_rail"]["working"]
+    finally:
+        machines.run("ip link set eth1 up; ip route replace 10.78.0.0/24 dev "
+                     "eth1", [machine])
