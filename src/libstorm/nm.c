@@ -721,7 +721,9 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
 		   size_t len)
 {
-	if (s->outside || s->out_epoch || number <= s->var[STORM_VAR_HEARTBEAT])
+	/* nor has a host that did not let him in anything to tell it to */
+	if (!s->ready || s->outside || s->out_epoch ||
+	    number <= s->var[STORM_VAR_HEARTBEAT])
 		return;
 	s->var[STORM_VAR_HEARTBEAT] = number;
 	if (s->nm->ops.strobe)

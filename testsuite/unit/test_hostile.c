@@ -523,6 +523,29 @@ START_TEST(test_asked_for_nothing)
 }
 END_TEST
 
+/* Whom the host does not let in has no strobes either; who is let in does. */
+START_TEST(test_strobe_refused)
+{
+	struct hostile t;
+
+	begin(&t, 1);
+	t.open = open_random(&t);
+	must(!world_open(&t.w, t.open, 1, STORM_EACCES) && !t.w.sessions);
+	send_as(&t, NODES, STORM_MSG_STROBE, 1, 5, "x", 1);
+	must(!t.w.strobe);
+	owner_goes(&t);
+	world_destroy(&t.w);
+	world_create(&t.w);
+	owner_opens(&t, false);
+	send_as(&t, NODES, STORM_MSG_STROBE, 1, 5, "x", 1);
+	must(t.w.strobe == 5);
+	send_as(&t, NODES, STORM_MSG_STROBE, 1, 4, "x", 1);
+	must(t.w.strobe == 5);
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 			 int err)
 {
@@ -591,6 +614,7 @@ int main(void)
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
 	tcase_add_test(t, test_asked_for_nothing);
+	tcase_add_test(t, test_strobe_refused);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));
 	suite_add_tcase(s, t);
