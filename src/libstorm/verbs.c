@@ -470,6 +470,7 @@ static void try_again(struct storm_verbs *v)
 {
 	if (v->up || !v->up_again || v->now < v->up_again)
 		return;
+	storm_verbs_cm_forget();
 	if (storm_verbs_up(v)) {
 		storm_verbs_without(v);
 		return;

@@ -115,6 +115,14 @@ void storm_verbs_cm_close(struct storm_verbs *v)
 	v->cm = NULL;
 }
 
+void storm_verbs_cm_forget(void)
+{
+	struct ibv_context **all = rdma_get_devices(NULL);
+
+	if (all)
+		rdma_free_devices(all);
+}
+
 /* ----------------------------------------------------------------- events */
 
 /* Somebody asks where we are.  On another device we are not. */
@@ -145,10 +153,8 @@ static void dispatch(struct storm_verbs *v, struct rdma_cm_event *e)
 	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		rdma_ack_cm_event(e);
 		if (!v->broken)
-			storm_verbs_say(v, "RDMA device %s was removed%s",
-					v->port.device,
-					v->set.transport_fallback ?
-					": UDP is used" : "");
+			storm_verbs_say(v, "RDMA device %s was removed",
+					v->port.device);
 		storm_verbs_break(v);
 	} else if (e->id == v->listener || e->listen_id == v->listener) {
 		answer(v, e);

@@ -432,10 +432,8 @@ void storm_verbs_port_event(struct storm_verbs *v)
 		case IBV_EVENT_PKEY_CHANGE:
 			break;
 		default:
-			storm_verbs_say(v, "RDMA device %s: %s%s",
-					v->port.device, text,
-					v->set.transport_fallback ?
-					": UDP is used" : "");
+			storm_verbs_say(v, "RDMA device %s: %s",
+					v->port.device, text);
 			storm_verbs_break(v);
 		}
 		ibv_ack_async_event(&e);

@@ -65,7 +65,7 @@ static void ask(struct storm_verbs *v, struct verbs_peer *p)
 			   to = storm_verbs_sockaddr(&p->at);
 	struct verbs_ask *a = calloc(1, sizeof(*a));
 
-	p->ask_at = v->now + VERBS_ASK_AGAIN;
+	p->ask_at = v->now + (VERBS_ASK_AGAIN << p->nasks);
 	if (!p->asking_since) {
 		p->asking_since = v->now;
 		v->asking++;
@@ -151,9 +151,27 @@ static void send_pending(struct storm_verbs *v, struct verbs_peer *p)
 	}
 }
 
+/* It is where it was.  One that is spoken to and has nothing to say need not be
+ * asked often. */
+static bool unchanged(struct storm_verbs *v, struct verbs_peer *p,
+		      const struct verbs_hello *h,
+		      const struct rdma_ud_param *ud)
+{
+	if (p->state != VERBS_KNOWN || memcmp(&p->hello, h, sizeof(*h)) ||
+	    memcmp(&p->gid, &ud->ah_attr.grh.dgid, sizeof(p->gid)) ||
+	    p->lid != ud->ah_attr.dlid)
+		return false;
+	p->heard = v->now;
+	if (p->doubt < VERBS_DOUBT_MAX)
+		p->doubt *= 2;
+	return true;
+}
+
 static void known(struct storm_verbs *v, struct verbs_peer *p,
 		  const struct verbs_hello *h, const struct rdma_ud_param *ud)
 {
+	if (unchanged(v, p, h, ud))
+		return;
 	if (p->state == VERBS_SILENT) {
 		v->stats.peers_by_udp--;
 		storm_log(STORM_LOG_DEBUG, "a peer answers by verbs again");
@@ -175,6 +193,7 @@ static void known(struct storm_verbs *v, struct verbs_peer *p,
 	}
 	p->state = VERBS_KNOWN;
 	p->heard = v->now;
+	p->doubt = VERBS_DOUBT;
 	p->retry = 0;
 	send_pending(v, p);
 }
@@ -310,7 +329,7 @@ struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 	p->used = v->now;
 	if (p->asking_since)
 		return p;
-	if (p->state == VERBS_KNOWN ? v->now > p->heard + VERBS_DOUBT :
+	if (p->state == VERBS_KNOWN ? v->now > p->heard + p->doubt :
 				      v->now >= p->ask_at)
 		ask(v, p);
 	return p;

@@ -38,11 +38,12 @@
 #define VERBS_ASKS 8			/* of one peer at a time */
 /* Nothing was heard for so long: is it still where it was? */
 #define VERBS_DOUBT 1000000000ull
+#define VERBS_DOUBT_MAX 16000000000ull	/* it was, each time */
 #define VERBS_RETRY_MIN 1000000000ull	/* one that did not answer */
 #define VERBS_RETRY_MAX 10000000000ull
 #define VERBS_PEER_IDLE 60000000000ull	/* forgotten */
 #define VERBS_JOIN_TIME 5000000000ull	/* an agent waits so long, once */
-#define VERBS_UP_AGAIN 10000000000ull	/* the device is tried again */
+#define VERBS_UP_AGAIN 5000000000ull	/* the device is tried again */
 
 #define VERBS_GRH 40		/* before each datagram received */
 #define VERBS_LEAD 64		/* so that what it is before begins a line */
@@ -144,6 +145,7 @@ struct verbs_peer {
 	uint64_t used, heard;	/* sent to, received from */
 	uint64_t asking_since;	/* 0: nothing is being asked */
 	uint64_t ask_at;	/* again */
+	uint64_t doubt;		/* ns of silence until it is asked again */
 	uint64_t retry;		/* silent: ns until then */
 	struct verbs_rests pending;
 	size_t pending_bytes;
@@ -290,6 +292,9 @@ int storm_verbs_cm_open(struct storm_verbs *v);	/* as far as a bound id */
 int storm_verbs_cm_listen(struct storm_verbs *v);
 void storm_verbs_cm_close(struct storm_verbs *v);
 void storm_verbs_cm_events(struct storm_verbs *v);
+/* The manager has had all devices open; one that is gone, or that its driver wants
+ * to let go, it closes when it looks which ones there are. */
+void storm_verbs_cm_forget(void);
 struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a);
 void storm_verbs_hello(const struct storm_verbs *v,
 		       uint8_t out[VERBS_HELLO_LEN]);
