@@ -109,7 +109,7 @@ static void settings(int argc, char **argv)
 	/* emulation is slow, and its processor may be somebody else's */
 	set.multicast_timeout = 20 * STORM_SEC;
 	set.open_timeout = 60 * STORM_SEC;
-	set.dead_timeout = 10 * STORM_SEC;
+	set.dead_timeout = 30 * STORM_SEC;
 	set.op_timeout = 60 * STORM_SEC;
 	set.port = PORT;
 	for (int i = 0; i < argc; i++)

@@ -50,7 +50,7 @@ class Slurm:
         slurmconf.write_etc(Plan(
             name="machines", dir=str(root), nodes=machines.count, cpus=2,
             mtu=1500, switch="storm", stage=self.stage,
-            slurm_plugins=slurm_plugin_dir(), visible=[], cgroups=[],
+            slurm_plugins=slurm_plugin_dir(), visible=[], cgroups=[], instead={},
             conf=SLURM_CONF + [("NodeName", f"{nodes} CPUs=2 RealMemory=400 "
                                             "State=UNKNOWN"),
                                ("NodeName", "login NodeAddr=10.77.0.1 CPUs=1 "

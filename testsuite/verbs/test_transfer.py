@@ -68,7 +68,7 @@ def losses(machines):
 @over(udp=pytest.mark.long)
 def test_losses(machines, transport, payload, losses, percent):
     losses(percent)
-    t = done(Transfer(machines, transport, dead_ms=30000), payload)
+    t = done(Transfer(machines, transport), payload)
     assert t.stat("tx_repair") > 0, str(t.owner)
 
 
@@ -83,7 +83,8 @@ def test_little_room(machines, transport, payload):
 def test_one_dies(machines, transport, payload, again):
     """It is named; the others have nothing, or, asked again, everything."""
     last = machines.count - 1
-    t = Transfer(machines, transport, again=again, rate=2_000_000)
+    t = Transfer(machines, transport, again=again, rate=2_000_000,
+                 dead_ms=10000)
     try:
         until(lambda: "quarter" in t.owner.out or t.owner.code is not None,
               "a quarter of the file")

@@ -57,10 +57,12 @@ class Transfer:
     def __init__(self, machines, transport, **settings):
         self.machines = machines
         self.across = program("verbs", "across")
+        # what a test that failed has left
+        machines.run("pkill -9 -x across; rm -rf /tmp/across")
         words = {"transport": transport, "fallback": 0, **settings}
         self.words = " ".join(f"{k}={v}" for k, v in words.items())
         self.nodes = [machines.start(
-            i, f"rm -rf /tmp/across; mkdir /tmp/across; "
+            i, f"mkdir /tmp/across; "
             f"{self.across} node {self.words} root=/tmp/across")
             for i in range(machines.count)]
         for n in self.nodes:
