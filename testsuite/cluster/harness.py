@@ -338,11 +338,16 @@ class Cluster:
             self.job = self.allocate(self.nodes, "--ntasks-per-node=4")
         return left
 
+    def forget_reports(self):
+        """What the sanitizers have said so far is not ours."""
+        found = self.lab.sanitizer_reports()
+        for path in found:
+            os.unlink(path)
+        return found
+
     def assert_sane(self):
         """Nothing that the sanitizers have said, if they are there."""
-        found = self.lab.sanitizer_reports()
-        for path in found:          # the next test is not to blame
-            os.unlink(path)
+        found = self.forget_reports()       # the next test is not to blame
         assert not found, "the sanitizers report\n" + "\n".join(
             f"--- {path}\n{text[:20000]}" for path, text in found.items())
 

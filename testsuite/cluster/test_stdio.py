@@ -98,7 +98,7 @@ def test_input_file_each_its_own(cluster):
     srun sends them besides, the end of its own input, kills slurmstepd if it
     comes before the task's end; srun then waits for ever.)"""
     same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0,
-         tries=(20, 1), timeout=5,
+         tries=(20, 1), timeout=5, between=cluster.forget_reports,
          given={f"in.{i}": f"input of {i}\n" for i in range(4)})
 
 
