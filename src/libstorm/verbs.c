@@ -708,6 +708,9 @@ struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 
 	if (!v)
 		return NULL;
+	/* an agent forks, and Linux before 5.12 would give it copies of what
+	 * the device writes; later, or where it is too late, it does nothing */
+	ibv_fork_init();
 	v->transport.ops = &verbs_ops;
 	v->set = *set;
 	v->role = role;

@@ -165,7 +165,7 @@ int storm_verbs_groups_open(struct storm_verbs *v)
 		struct verbs_group *g = &v->group[i];
 		struct verbs_user *u = TAILQ_FIRST(&g->users);
 
-		if (v->role != STORM_ROLE_NODE)
+		if (!v->recv[VERBS_RECV_GROUP].srq)
 			continue;
 		g->qp = storm_verbs_group_qp(v, u ? u->qkey : random_qkey());
 		if (!g->qp)

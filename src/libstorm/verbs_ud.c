@@ -414,6 +414,11 @@ static int open_groups_recv(struct storm_verbs *v)
 	struct ibv_srq_init_attr a = { .attr.max_sge = 1 };
 	int rc;
 
+	if (v->port.limits.max_srq <= 0) {
+		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared receive "
+			  "queues: data come along the chain", v->port.device);
+		return STORM_OK;
+	}
 	r->group = true;
 	rc = open_recv(v, r, least(v->set.recv_depth,
 				   v->port.limits.max_srq_wr));

@@ -301,6 +301,21 @@ START_TEST(test_replay_edges)
 }
 END_TEST
 
+/* What tells sessions' multicast apart: by another implementation, too. */
+START_TEST(test_group_key)
+{
+	uint8_t other[STORM_KEY_LEN];
+
+	ck_assert_uint_eq(storm_group_key(key, SESSION), 0x7365e5bf);
+	must(storm_group_key(key, SESSION + 1) != 0x7365e5bf);
+	memcpy(other, key, sizeof(other));
+	other[0] ^= 1;
+	must(storm_group_key(other, SESSION) != 0x7365e5bf);
+	for (uint64_t i = 0; i < 100; i++)
+		must(!(storm_group_key(key, i) >> 31));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("seal");
@@ -313,6 +328,7 @@ int main(void)
 	tcase_add_test(t, test_subkeys);
 	tcase_add_test(t, test_memo);
 	tcase_add_test(t, test_digest_and_random);
+	tcase_add_test(t, test_group_key);
 	suite_add_tcase(s, t);
 	t = tcase_create("replay");
 	tcase_add_loop_test(t, test_replay_random, 0, unit_runs(50));
