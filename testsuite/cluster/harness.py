@@ -22,6 +22,7 @@ sys.path.insert(0, str(TOP / "contribs" / "stormlab"))
 
 from lab import Lab, LabError  # noqa: E402, F401
 from lab.cluster import stage_dir  # noqa: E402
+from lab.sanitized import runtimes  # noqa: E402
 from lab.sysdep import wait_process  # noqa: E402
 
 LONG = bool(os.environ.get("STORM_LONG"))
@@ -163,6 +164,8 @@ class Cluster:
         storm_conf = dict(options.pop("storm_conf", {}))
         if mode == "relay":
             storm_conf["Multicast"] = "no"
+        if runtimes(stage_dir()):           # many times as slow
+            storm_conf.setdefault("MulticastTimeout", "2s")
         self.lab.down()
         try:
             if STOCK:
