@@ -110,6 +110,8 @@ static int memory(struct storm_rc *rc, struct rc_pair *p)
 		p->mem = NULL;
 		return -1;
 	}
+	/* a child's copy on write would part us from the device */
+	madvise(p->mem, p->mem_len, MADV_DONTFORK);
 	p->pd = ibv_alloc_pd(rc->verbs);
 	if (!p->pd)
 		return -1;
