@@ -22,6 +22,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/common/node_addr.h"
 #include "src/common/step_protocol.h"
 #include "step_domain.h"
 
@@ -45,28 +46,6 @@ static void log_line(enum storm_log_level level, const char *msg)
 void step_domain_log(void)
 {
 	storm_log_set(log_line);
-}
-
-/* Slurm's address into libstorm's; false for a family that we do not know. */
-static bool to_storm_addr(const slurm_addr_t *in, uint16_t port,
-			  struct storm_addr *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->port = port;
-	if (in->ss_family == AF_INET) {
-		const struct sockaddr_in *v4 = (const void *) in;
-
-		out->ip[10] = out->ip[11] = 0xff;
-		memcpy(out->ip + 12, &v4->sin_addr, 4);
-		return true;
-	}
-	if (in->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *v6 = (const void *) in;
-
-		memcpy(out->ip, &v6->sin6_addr, 16);
-		return true;
-	}
-	return false;
 }
 
 /* "storm port 10.0.0.13:8383" */
@@ -100,16 +79,12 @@ static char *take_nodes(struct step_domain *sd, const char *nodelist,
 	sd->names = xcalloc(n + 1, sizeof(*sd->names));
 	sd->nodes = xcalloc(n + 1, sizeof(*sd->nodes));
 	while (!why && (name = hostlist_shift(hl))) {
-		slurm_addr_t addr;
 		uint32_t i = sd->count;
 
 		sd->names[i] = xstrdup(name);
 		free(name);
 		sd->count++;
-		/* BcastAddr, where a site has one, is the faster network. */
-		if (slurm_conf_get_addr(sd->names[i], &addr,
-					USE_BCAST_NETWORK) ||
-		    !to_storm_addr(&addr, port, &sd->nodes[i].addr))
+		if (!node_addr(sd->names[i], port, &sd->nodes[i].addr))
 			why = xstrdup_printf("node %s: its address is not known",
 					     sd->names[i]);
 		sd->nodes[i].name = sd->names[i];
