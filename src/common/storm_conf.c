@@ -23,6 +23,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "gang_map.h"
 #include "storm_conf.h"
 #include "src/libstorm/clock.h"
 
@@ -323,6 +324,128 @@ static const char *_drop_percent(struct storm_conf *c, const char *v)
 	return NULL;
 }
 
+static const char *_base(struct storm_conf *c, const char *v)
+{
+	if (!strcasecmp(v, "backfill"))
+		c->gang.base = BASE_BACKFILL;
+	else if (!strcasecmp(v, "builtin"))
+		c->gang.base = BASE_BUILTIN;
+	else
+		return "backfill or builtin";
+	return NULL;
+}
+
+static const char *_packing(struct storm_conf *c, const char *v)
+{
+	if (!strcasecmp(v, "first-fit"))
+		c->gang.packing = PACKING_FIRST_FIT;
+	else if (!strcasecmp(v, "buddy"))
+		c->gang.packing = PACKING_BUDDY;
+	else
+		return "first-fit or buddy";
+	return NULL;
+}
+
+/* As _time(), and "500us", "100000ns" too. */
+static bool _fine_time(const char *s, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	static const struct { const char *unit; uint64_t ns; } units[] = {
+		{ "", STORM_MS }, { "ms", STORM_MS }, { "us", STORM_US },
+		{ "s", STORM_SEC }, { "ns", 1 } };
+	const char *end;
+	uint64_t n;
+
+	if (!_number(s, &n, &end))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcasecmp(end, units[i].unit))
+			continue;
+		if (n > max / units[i].ns || n * units[i].ns < min)
+			return false;
+		*ns = n * units[i].ns;
+		return true;
+	}
+	return false;
+}
+
+static bool _quantum_of(const char *v, uint64_t *ns)
+{
+	return _fine_time(v, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX, ns);
+}
+
+#define QUANTA "100us to 600s; a number alone is of milliseconds"
+
+static const char *_quantum(struct storm_conf *c, const char *v)
+{
+	return _quantum_of(v, &c->gang.quantum) ? NULL : QUANTA;
+}
+
+/* The entry of that name, a new one where there is none; NULL: no room. */
+static struct storm_conf_partition *_entry(struct storm_conf *c,
+					       const char *name)
+{
+	struct storm_gang_conf *g = &c->gang;
+	struct storm_conf_partition *p = g->partition;
+
+	for (uint32_t i = 0; i < g->partitions; i++, p++)
+		if (!strcmp(p->name, name))
+			return p;
+	if (!*name || strlen(name) >= sizeof(p->name) ||
+	    g->partitions == STORM_CONF_PARTITIONS)
+		return NULL;
+	g->partitions++;
+	strcpy(p->name, name);
+	return p;
+}
+
+static const char *_partition_quantum(struct storm_conf *c, const char *v)
+{
+	static const char allowed[] = "PARTITION:QUANTUM, several with commas between, at most 32; quanta as in Quantum, "
+		QUANTA;
+	struct storm_conf_partition *p;
+	char *copy = xstrdup(v), *save = NULL, *colon;
+	const char *why = NULL;
+
+	for (char *s = strtok_r(copy, ",", &save); s && !why;
+	     s = strtok_r(NULL, ",", &save)) {
+		colon = strchr(s, ':');
+		if (colon)
+			*colon = '\0';
+		p = colon ? _entry(c, s) : NULL;
+		if (!p || !_quantum_of(colon + 1, &p->quantum))
+			why = allowed;
+	}
+	xfree(copy);
+	return why;
+}
+
+static const char *_local_partitions(struct storm_conf *c, const char *v)
+{
+	struct storm_conf_partition *p;
+	char *copy = xstrdup(v), *save = NULL;
+	const char *why = NULL;
+
+	for (char *s = strtok_r(copy, ",", &save); s && !why;
+	     s = strtok_r(NULL, ",", &save)) {
+		p = _entry(c, s);
+		if (p)
+			p->local = true;
+		else
+			why = "names of partitions, at most 32, with commas between";
+	}
+	xfree(copy);
+	return why;
+}
+
+const struct storm_conf_partition *
+storm_conf_partition(const struct storm_gang_conf *g, const char *name)
+{
+	for (uint32_t i = 0; i < g->partitions; i++)
+		if (!strcmp(g->partition[i].name, name))
+			return &g->partition[i];
+	return NULL;
+}
+
 static const struct {
 	const char *key;
 	value_fn set;
@@ -360,6 +483,11 @@ static const struct {
 	{ "MaxSessions", _max_sessions },
 	{ "Fallback", _fallback },
 	{ "AgentLinger", _agent_linger },
+	{ "Base", _base },
+	{ "Packing", _packing },
+	{ "Quantum", _quantum },
+	{ "PartitionQuantum", _partition_quantum },
+	{ "LocalPartitions", _local_partitions },
 	{ "DropPercent", _drop_percent },
 	{ "DropSeed", _drop_seed },
 };
@@ -371,6 +499,7 @@ void storm_conf_default(struct storm_conf *out)
 	storm_settings_default(&out->set);
 	out->fallback = FALLBACK_WARN;
 	out->agent_linger = 30 * STORM_SEC;
+	out->gang.quantum = 50 * STORM_MS;
 }
 
 /* Does "Key = value" begin here?  value NULL: whatever it is. */

@@ -16,11 +16,32 @@ enum storm_fallback {
 	FALLBACK_NEVER		/* an error */
 };
 
+/* Which of Slurm's schedulers sched/storm runs, and how it packs. */
+enum storm_base { BASE_BACKFILL, BASE_BUILTIN };
+enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
+
+/* Partitions that are named. */
+#define STORM_CONF_PARTITIONS 32
+struct storm_conf_partition {
+	char name[64];
+	uint64_t quantum;	/* 0: not given */
+	bool local;		/* no gang scheduling, whatever it shares */
+};
+
+struct storm_gang_conf {
+	enum storm_base base;
+	enum storm_packing packing;
+	uint64_t quantum;	/* ns, where a partition has none of its own */
+	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];
+	uint32_t partitions;
+};
+
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
 	/* ns that an agent whose slurmd is gone waits for the next one */
 	uint64_t agent_linger;
+	struct storm_gang_conf gang;
 };
 
 /*
@@ -37,6 +58,10 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 			 char **error);
 
 void storm_conf_default(struct storm_conf *out);
+
+/* NULL: storm.conf does not name it. */
+const struct storm_conf_partition *
+storm_conf_partition(const struct storm_gang_conf *g, const char *name);
 
 /* Which storm.conf it is, as a short string: it differs once the file has
  * changed. */

@@ -1,0 +1,727 @@
+/*
+ * matrix.c - the Ousterhout matrix: see matrix.h.
+ *
+ * A job that is added takes its row at once, by the chosen packing.
+ * matrix_settle() then looks at each group: one that takes more rows than its
+ * fullest column has jobs is packed anew.  That is to colour a graph: a greedy
+ * pass by the jobs' first columns is the best there is where columns are
+ * contiguous; another by size often is; a search with a budget ends the matter
+ * for small groups.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "matrix.h"
+
+#define BUDGET 20000	/* tries of one search */
+#define NO_ROW UINT32_MAX
+
+struct job {
+	uint64_t id;
+	struct storm_idset columns;
+	struct storm_idset slots;	/* of the cycle, when it was settled */
+	uint32_t row;			/* its own, in its group */
+	uint32_t round;			/* rows of its group; 0: not settled */
+};
+
+struct matrix {
+	uint32_t columns;
+	enum matrix_packing packing;
+	struct job *jobs;		/* ascending by id */
+	uint32_t njobs, room;
+	uint64_t **busy;		/* per row, a bit for each column */
+	uint32_t nbusy;
+	uint32_t rows, cycle;
+};
+
+/* -------------------------------------------------- rows of busy columns --- */
+
+static size_t words(const struct matrix *m)
+{
+	return (m->columns + 63) / 64;
+}
+
+static uint64_t mask(uint32_t first, uint32_t last, uint32_t word)
+{
+	uint64_t bits = ~0ULL;
+
+	if (first / 64 == word)
+		bits &= ~0ULL << first % 64;
+	if (last / 64 == word)
+		bits &= ~0ULL >> (63 - last % 64);
+	return bits;
+}
+
+static bool range_free(const uint64_t *row, uint32_t first, uint32_t last)
+{
+	for (uint32_t w = first / 64; w <= last / 64; w++)
+		if (row[w] & mask(first, last, w))
+			return false;
+	return true;
+}
+
+static bool row_fits(const uint64_t *row, const struct storm_idset *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (!range_free(row, s->r[i].first, s->r[i].last))
+			return false;
+	return true;
+}
+
+/* Columns of s that are free become busy and the other way round. */
+static void row_flip(uint64_t *row, const struct storm_idset *s)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t first = s->r[i].first, last = s->r[i].last;
+
+		for (uint32_t w = first / 64; w <= last / 64; w++)
+			row[w] ^= mask(first, last, w);
+	}
+}
+
+/* Rows for at least n; STORM_OK or STORM_ENOMEM. */
+static int rows_make(struct matrix *m, uint32_t n)
+{
+	uint64_t **p;
+
+	if (n <= m->nbusy)
+		return STORM_OK;
+	p = realloc(m->busy, n * sizeof(*p));
+	if (!p)
+		return STORM_ENOMEM;
+	m->busy = p;
+	while (m->nbusy < n) {
+		p[m->nbusy] = calloc(words(m) + 1, sizeof(**p));
+		if (!p[m->nbusy])
+			return STORM_ENOMEM;
+		m->nbusy++;
+	}
+	return STORM_OK;
+}
+
+/* -------------------------------------------------------- begin and end --- */
+
+struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing)
+{
+	struct matrix *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->columns = columns;
+	m->packing = packing;
+	m->cycle = 1;
+	return m;
+}
+
+static void job_clear(struct job *j)
+{
+	storm_idset_clear(&j->columns);
+	storm_idset_clear(&j->slots);
+}
+
+void matrix_destroy(struct matrix *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->njobs; i++)
+		job_clear(&m->jobs[i]);
+	for (uint32_t i = 0; i < m->nbusy; i++)
+		free(m->busy[i]);
+	free(m->busy);
+	free(m->jobs);
+	free(m);
+}
+
+/* ------------------------------------------------------- choice of a row --- */
+
+/* The smallest aligned block of 2^n columns around the set. */
+static uint32_t buddy_block(const struct storm_idset *s)
+{
+	uint32_t first = s->r[0].first, last = s->r[s->count - 1].last;
+	uint32_t log = 0;
+
+	while (log < 31 && first >> log != last >> log)
+		log++;
+	return log;
+}
+
+/* How large is the free block around that column?  -1: not even this one. */
+static int buddy_free(const struct matrix *m, const uint64_t *row,
+		      uint32_t column, uint32_t log)
+{
+	int best = -1;
+
+	for (; log < 32; log++) {
+		uint64_t first = (uint64_t) (column >> log) << log;
+		uint64_t last = first + (1ULL << log) - 1;
+
+		if (last >= m->columns)
+			last = m->columns - 1;
+		if (!range_free(row, (uint32_t) first, (uint32_t) last))
+			break;
+		best = (int) log;
+		if (!first && last == m->columns - 1)
+			break;
+	}
+	return best;
+}
+
+static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
+{
+	uint32_t log = buddy_block(s), best = NO_ROW, first = NO_ROW;
+	int least = INT32_MAX;
+
+	for (uint32_t r = 0; r < m->nbusy; r++) {
+		int block;
+
+		if (!row_fits(m->busy[r], s))
+			continue;
+		if (m->packing == MATRIX_FIRST_FIT)
+			return r;
+		if (first == NO_ROW)
+			first = r;
+		block = buddy_free(m, m->busy[r], s->r[0].first, log);
+		if (block >= 0 && block < least) {
+			least = block;
+			best = r;
+		}
+	}
+	return best != NO_ROW ? best : first;
+}
+
+/* Where it is, or would be. */
+static uint32_t find(const struct matrix *m, uint64_t id)
+{
+	uint32_t lo = 0, hi = m->njobs;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->jobs[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct job *lookup(const struct matrix *m, uint64_t id)
+{
+	uint32_t i = find(m, id);
+
+	return i < m->njobs && m->jobs[i].id == id ? &m->jobs[i] : NULL;
+}
+
+static int copy_set(struct storm_idset *to, const struct storm_idset *from)
+{
+	for (uint32_t i = 0; i < from->count; i++)
+		if (storm_idset_add(to, from->r[i].first, from->r[i].last))
+			return STORM_ENOMEM;
+	return STORM_OK;
+}
+
+static int make_room(struct matrix *m)
+{
+	uint32_t room = m->room ? m->room * 2 : 16;
+	void *p;
+
+	if (m->njobs < m->room)
+		return STORM_OK;
+	p = realloc(m->jobs, room * sizeof(*m->jobs));
+	if (!p)
+		return STORM_ENOMEM;
+	m->jobs = p;
+	m->room = room;
+	return STORM_OK;
+}
+
+int matrix_add(struct matrix *m, uint64_t job,
+	       const struct storm_idset *columns)
+{
+	struct job j = { .id = job };
+	uint32_t at = find(m, job);
+
+	if (!columns->count ||
+	    columns->r[columns->count - 1].last >= m->columns)
+		return STORM_EINVAL;
+	if (at < m->njobs && m->jobs[at].id == job)
+		return STORM_EEXIST;
+	j.row = choose_row(m, columns);
+	if (j.row == NO_ROW)
+		j.row = m->nbusy;
+	if (make_room(m) || rows_make(m, j.row + 1) ||
+	    copy_set(&j.columns, columns)) {
+		job_clear(&j);
+		return STORM_ENOMEM;
+	}
+	row_flip(m->busy[j.row], columns);
+	memmove(m->jobs + at + 1, m->jobs + at,
+		(m->njobs - at) * sizeof(*m->jobs));
+	m->jobs[at] = j;
+	m->njobs++;
+	return STORM_OK;
+}
+
+int matrix_remove(struct matrix *m, uint64_t job)
+{
+	struct job *j = lookup(m, job);
+
+	if (!j)
+		return STORM_ENOENT;
+	row_flip(m->busy[j->row], &j->columns);
+	job_clear(j);
+	m->njobs--;
+	memmove(j, j + 1, (size_t) (m->jobs + m->njobs - j) * sizeof(*j));
+	return STORM_OK;
+}
+
+/* ---------------------------------------------------------------- groups --- */
+
+/* What matrix_settle() works with: one group at a time, and the whole result
+ * until it is complete. */
+struct settle {
+	const struct matrix *m;
+	uint32_t *parent;	/* per column: of which group (union-find) */
+	uint32_t *load;		/* per column: jobs on it */
+	uint32_t *all;		/* the jobs' indices, group by group */
+	/* the group: n jobs, here by their place in it */
+	const uint32_t *g;
+	uint32_t n;
+	uint32_t *order;	/* in which they are placed */
+	uint32_t *row, *used;	/* where they are, at the moment; see search() */
+	uint64_t **busy;	/* rows of the group: clean between uses */
+	uint32_t nbusy;
+	/* the result, per job */
+	uint32_t *own, *round, *given;
+	struct storm_idset *in;		/* the group's rows that it runs in */
+	uint32_t rows, cycle;
+};
+
+static const struct storm_idset *columns_of(const struct settle *s, uint32_t k)
+{
+	return &s->m->jobs[s->g[k]].columns;
+}
+
+static uint32_t root(uint32_t *parent, uint32_t c)
+{
+	while (parent[c] != c)
+		c = parent[c] = parent[parent[c]];
+	return c;
+}
+
+static void unite(struct settle *s)
+{
+	for (uint32_t c = 0; c < s->m->columns; c++)
+		s->parent[c] = c;
+	for (uint32_t i = 0; i < s->m->njobs; i++) {
+		const struct storm_idset *set = &s->m->jobs[i].columns;
+		uint32_t a = root(s->parent, set->r[0].first);
+
+		for (uint32_t k = 0; k < set->count; k++) {
+			for (uint32_t c = set->r[k].first;
+			     c <= set->r[k].last; c++) {
+				s->load[c]++;
+				s->parent[root(s->parent, c)] = a;
+			}
+		}
+	}
+}
+
+static uint32_t group_of(const struct settle *s, uint32_t job)
+{
+	return root(s->parent, s->m->jobs[job].columns.r[0].first);
+}
+
+static int by_group(const void *a, const void *b, void *arg)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+	uint32_t p = group_of(arg, x), q = group_of(arg, y);
+
+	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
+}
+
+/* The next group in s->all, after the one that there is; false: none. */
+static bool next_group(struct settle *s)
+{
+	uint32_t left;
+
+	s->g += s->n;
+	left = s->m->njobs - (uint32_t) (s->g - s->all);
+	for (s->n = 0; s->n < left; s->n++)
+		if (group_of(s, s->g[s->n]) != group_of(s, s->g[0]))
+			break;
+	return s->n;
+}
+
+/* The most jobs on one of its columns. */
+static uint32_t group_load(const struct settle *s)
+{
+	uint32_t most = 0;
+
+	for (uint32_t k = 0; k < s->n; k++) {
+		const struct storm_idset *set = columns_of(s, k);
+
+		for (uint32_t i = 0; i < set->count; i++)
+			for (uint32_t c = set->r[i].first;
+			     c <= set->r[i].last; c++)
+				if (s->load[c] > most)
+					most = s->load[c];
+	}
+	return most;
+}
+
+/* --------------------------------------------------------------- packing --- */
+
+static int scratch_rows(struct settle *s, uint32_t n)
+{
+	uint64_t **p;
+
+	if (n <= s->nbusy)
+		return STORM_OK;
+	p = realloc(s->busy, n * sizeof(*p));
+	if (!p)
+		return STORM_ENOMEM;
+	s->busy = p;
+	while (s->nbusy < n) {
+		p[s->nbusy] = calloc(words(s->m) + 1, sizeof(**p));
+		if (!p[s->nbusy])
+			return STORM_ENOMEM;
+		s->nbusy++;
+	}
+	return STORM_OK;
+}
+
+/* Put it into a row of the scratch rows, or take it out again. */
+static void flip(struct settle *s, uint32_t k, uint32_t row)
+{
+	row_flip(s->busy[row], columns_of(s, k));
+}
+
+/* The first row, of those from `from` to before `end`, where it fits. */
+static uint32_t first_row(const struct settle *s, uint32_t k, uint32_t from,
+			  uint32_t end)
+{
+	for (uint32_t r = from; r < end; r++)
+		if (row_fits(s->busy[r], columns_of(s, k)))
+			return r;
+	return NO_ROW;
+}
+
+/* The first n of the order. */
+static void take_out(struct settle *s, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		flip(s, s->order[i], s->row[s->order[i]]);
+}
+
+/* In this order, each into the first row where it fits.  Have all found one of
+ * these rows? */
+static bool greedy(struct settle *s, uint32_t rows)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		uint32_t k = s->order[i];
+
+		s->row[k] = first_row(s, k, 0, rows);
+		if (s->row[k] == NO_ROW)
+			break;
+		flip(s, k, s->row[k]);
+	}
+	take_out(s, i);
+	return i == s->n;
+}
+
+/*
+ * Depth first: each job in turn into each row where it fits, of the empty ones
+ * only into the first.  False: there is no way, or the budget is used up.
+ */
+static bool search(struct settle *s, uint32_t rows)
+{
+	uint32_t i = 0, from = 0, budget = BUDGET;
+
+	s->used[0] = 0;		/* rows that the jobs before take */
+	while (i < s->n && budget--) {
+		uint32_t k = s->order[i], end = s->used[i] + 1;
+
+		s->row[k] = first_row(s, k, from, end < rows ? end : rows);
+		if (s->row[k] != NO_ROW) {
+			flip(s, k, s->row[k]);
+			s->used[i + 1] = s->used[i] +
+				(s->row[k] == s->used[i]);
+			i++;
+			from = 0;
+			continue;
+		}
+		if (!i)
+			return false;
+		k = s->order[--i];
+		flip(s, k, s->row[k]);
+		from = s->row[k] + 1;
+	}
+	take_out(s, i);
+	return i == s->n;
+}
+
+static int by_first_column(const void *a, const void *b, void *arg)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+	uint32_t p = columns_of(arg, x)->r[0].first;
+	uint32_t q = columns_of(arg, y)->r[0].first;
+
+	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
+}
+
+static int by_size(const void *a, const void *b, void *arg)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+	uint64_t p = storm_idset_size(columns_of(arg, x));
+	uint64_t q = storm_idset_size(columns_of(arg, y));
+
+	return p != q ? (p > q ? -1 : 1) : (x < y ? -1 : x > y);
+}
+
+static void sort(struct settle *s,
+		 int (*by)(const void *a, const void *b, void *arg))
+{
+	for (uint32_t k = 0; k < s->n; k++)
+		s->order[k] = k;
+	qsort_r(s->order, s->n, sizeof(*s->order), by, s);
+}
+
+/* Into so many rows, or fewer: s->row. */
+static bool pack(struct settle *s, uint32_t rows)
+{
+	sort(s, by_first_column);
+	if (greedy(s, rows))
+		return true;
+	sort(s, by_size);
+	return greedy(s, rows) || search(s, rows);
+}
+
+/* The rows that the jobs have, in their order, without empty ones between: how
+ * many. */
+static uint32_t squeeze(struct settle *s)
+{
+	uint32_t rows = 0;
+
+	memset(s->used, 0, (s->m->nbusy + 1) * sizeof(*s->used));
+	for (uint32_t k = 0; k < s->n; k++)
+		s->used[s->m->jobs[s->g[k]].row] = 1;
+	for (uint32_t r = 0; r < s->m->nbusy; r++)
+		if (s->used[r])
+			s->used[r] = rows++;
+	for (uint32_t k = 0; k < s->n; k++)
+		s->own[s->g[k]] = s->used[s->m->jobs[s->g[k]].row];
+	return rows;
+}
+
+/* --------------------------------------------- idle columns, and the cycle --- */
+
+static int by_given(const void *a, const void *b, void *arg)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+	const struct settle *s = arg;
+	uint32_t p = s->given[s->g[x]], q = s->given[s->g[y]];
+
+	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
+}
+
+static int give(struct settle *s, uint32_t k, uint32_t row)
+{
+	flip(s, k, 0);
+	s->row[k] = row;
+	s->given[s->g[k]]++;
+	return storm_idset_add(&s->in[s->g[k]], row, row);
+}
+
+/* One row: those whose own it is, then whoever fits, first who has least. */
+static int fill_row(struct settle *s, uint32_t row)
+{
+	int err = STORM_OK;
+
+	for (uint32_t k = 0; k < s->n; k++) {
+		s->row[k] = NO_ROW;
+		if (s->own[s->g[k]] == row)
+			err |= give(s, k, row);
+	}
+	sort(s, by_given);
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t k = s->order[i];
+
+		if (s->row[k] == NO_ROW &&
+		    row_fits(s->busy[0], columns_of(s, k)))
+			err |= give(s, k, row);
+	}
+	for (uint32_t k = 0; k < s->n; k++)
+		if (s->row[k] == row)
+			flip(s, k, 0);
+	return err ? STORM_ENOMEM : STORM_OK;
+}
+
+static uint32_t common_multiple(uint32_t a, uint32_t b)
+{
+	uint32_t x = a, y = b;
+
+	while (y) {
+		uint32_t rest = x % y;
+
+		x = y;
+		y = rest;
+	}
+	return a / x * b;
+}
+
+static int settle_group(struct settle *s)
+{
+	uint32_t rows = squeeze(s), least = group_load(s);
+
+	if (scratch_rows(s, rows))
+		return STORM_ENOMEM;
+	while (rows > least && pack(s, rows - 1)) {
+		rows = 0;
+		for (uint32_t k = 0; k < s->n; k++) {
+			s->own[s->g[k]] = s->row[k];
+			if (s->row[k] >= rows)
+				rows = s->row[k] + 1;
+		}
+	}
+	if (rows > MATRIX_ROWS_MAX)
+		return STORM_OK;
+	for (uint32_t k = 0; k < s->n; k++)
+		s->round[s->g[k]] = rows;
+	for (uint32_t r = 0; r < rows; r++)
+		if (fill_row(s, r))
+			return STORM_ENOMEM;
+	if (rows > s->rows)
+		s->rows = rows;
+	if (s->cycle <= MATRIX_CYCLE)
+		s->cycle = common_multiple(s->cycle, rows);
+	return STORM_OK;
+}
+
+/* From the rows of its group that a job runs in, in s->in, to its slots. */
+static int unroll(struct settle *s, uint32_t job)
+{
+	struct storm_idset slots = { 0 };
+
+	for (uint32_t t = 0; s->round[job] && t < s->cycle; t++) {
+		if (!storm_idset_has(&s->in[job], t % s->round[job]))
+			continue;
+		if (storm_idset_add(&slots, t, t)) {
+			storm_idset_clear(&slots);
+			return STORM_ENOMEM;
+		}
+	}
+	storm_idset_clear(&s->in[job]);
+	s->in[job] = slots;
+	return STORM_OK;
+}
+
+static int settle_all(struct settle *s)
+{
+	unite(s);
+	for (uint32_t i = 0; i < s->m->njobs; i++)
+		s->all[i] = i;
+	qsort_r(s->all, s->m->njobs, sizeof(*s->all), by_group, s);
+	s->g = s->all;
+	s->cycle = 1;
+	while (next_group(s))
+		if (settle_group(s))
+			return STORM_ENOMEM;
+	if (s->cycle > MATRIX_CYCLE)
+		s->cycle = s->rows > MATRIX_CYCLE ? s->rows : MATRIX_CYCLE;
+	for (uint32_t i = 0; i < s->m->njobs; i++)
+		if (unroll(s, i))
+			return STORM_ENOMEM;
+	return STORM_OK;
+}
+
+/* Nothing can fail any more. */
+static void commit(struct matrix *m, struct settle *s)
+{
+	for (uint32_t r = 0; r < m->nbusy; r++)
+		memset(m->busy[r], 0, words(m) * sizeof(**m->busy));
+	for (uint32_t i = 0; i < m->njobs; i++) {
+		struct job *j = &m->jobs[i];
+		struct storm_idset old = j->slots;
+
+		j->row = s->own[i];
+		j->round = s->round[i];
+		j->slots = s->in[i];
+		s->in[i] = old;
+		row_flip(m->busy[j->row], &j->columns);
+	}
+	m->rows = s->rows;
+	m->cycle = s->cycle;
+}
+
+int matrix_settle(struct matrix *m)
+{
+	size_t n = m->njobs + 1;
+	struct settle s = {
+		.m = m,
+		.parent = calloc(m->columns + 1, sizeof(*s.parent)),
+		.load = calloc(m->columns + 1, sizeof(*s.load)),
+		.all = calloc(n, sizeof(*s.all)),
+		.order = calloc(n, sizeof(*s.order)),
+		.row = calloc(n, sizeof(*s.row)),
+		.used = calloc(n + m->nbusy, sizeof(*s.used)),
+		.own = calloc(n, sizeof(*s.own)),
+		.round = calloc(n, sizeof(*s.round)),
+		.given = calloc(n, sizeof(*s.given)),
+		.in = calloc(n, sizeof(*s.in)),
+	};
+	void *const memory[] = { s.parent, s.load, s.all, s.order, s.row,
+				 s.used, s.own, s.round, s.given, s.in };
+	int err = STORM_OK;
+
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (!memory[i])
+			err = STORM_ENOMEM;
+	if (!err)
+		err = settle_all(&s);
+	if (!err)
+		commit(m, &s);
+	for (uint32_t i = 0; s.in && i < m->njobs; i++)
+		storm_idset_clear(&s.in[i]);
+	for (uint32_t i = 0; i < s.nbusy; i++)
+		free(s.busy[i]);
+	free(s.busy);
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+		free(memory[i]);
+	return err;
+}
+
+/* ----------------------------------------------------------- what it says --- */
+
+uint32_t matrix_jobs(const struct matrix *m)
+{
+	return m->njobs;
+}
+
+uint32_t matrix_rows(const struct matrix *m)
+{
+	return m->rows;
+}
+
+uint32_t matrix_cycle(const struct matrix *m)
+{
+	return m->cycle;
+}
+
+const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job)
+{
+	const struct job *j = lookup(m, job);
+
+	return j && j->slots.count ? &j->slots : NULL;
+}
+
+uint32_t matrix_round(const struct matrix *m, uint64_t job)
+{
+	const struct job *j = lookup(m, job);
+
+	return j ? j->round : 0;
+}

@@ -1,0 +1,77 @@
+/*
+ * strober.h - what slurmctld's plugin and its child, the strober, say to each
+ * other, along a stream socket that both were born with: the child's standard
+ * input.  Integers in host byte order: both are one build on one machine.
+ *
+ * A frame is struct strober_frame and its body.  When the socket ends, the other
+ * side is gone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STROBER_H
+#define STORM_STROBER_H
+
+#include <stdint.h>
+
+#include "src/libstorm/clock.h"
+
+enum strober_verb {
+	/* plugin: the nodes of the domain, in its order: their names, each with
+	 * a NUL at its end.  Slurm's configuration is read anew. */
+	STROBER_NODES = 1,
+	/* plugin: gang_map_pack()'s, of those nodes */
+	STROBER_MAP = 2,
+	/* plugin, every STROBER_PULSE_EVERY: I am alive.  Without it for
+	 * STROBER_PULSE_LIMIT everything runs. */
+	STROBER_PULSE = 3,
+	/* strober, every STROBER_TELL_EVERY while something is shared: struct
+	 * strober_state, then struct strober_given for each job of the map */
+	STROBER_STATE = 4,
+};
+
+#define STROBER_PULSE_EVERY (100 * STORM_MS)
+#define STROBER_PULSE_LIMIT (400 * STORM_MS)
+#define STROBER_TELL_EVERY STORM_SEC
+
+struct strober_frame {
+	uint32_t verb;
+	uint32_t len;		/* of the body */
+};
+#define STROBER_BODY_MAX (32u << 20)
+
+struct strober_state {
+	uint64_t version;	/* of the map */
+	uint64_t switches, repeats, late;
+	uint64_t latest;	/* ns that the worst strobe came after its time */
+	uint32_t outside;	/* nodes that are not members */
+	uint32_t njobs;
+};
+
+struct strober_given {
+	uint32_t job_id;
+	uint32_t pad;
+	uint64_t ns;		/* for which it had its slots */
+};
+
+/* Exit status: no use to hurry with the next one. */
+#define STROBER_EXIT_CONF 3
+
+/* --------------------------------------------------------------- its state --- */
+
+/* What is saved of the cluster domain (storm.h: struct storm_domain_conf). */
+struct strober_saved {
+	uint32_t epoch;		/* 0: nothing was saved */
+	char **excluded;	/* names of nodes */
+	uint32_t nexcluded;
+};
+
+/* 0: *out is filled (no file: all zeroes); or -1, and the reason was logged. */
+int strober_load(const char *path, struct strober_saved *out);
+void strober_saved_clear(struct strober_saved *s);
+
+/* Replace what is there, if its epoch is still `was`; on disk when it returns.
+ * Of several processes one succeeds.  0, or -1, and the reason was logged. */
+int strober_save(const char *path, uint32_t was,
+		 const struct strober_saved *now);
+
+#endif

@@ -1,0 +1,457 @@
+/*
+ * strober_watch.c - a thread of slurmctld's that runs the strober, watches it
+ * by pidfd, starts it again when it dies, passes its messages on to slurmctld's
+ * log, and gives it a sign of life ten times a second (architecture: the house,
+ * 6).
+ *
+ * It takes none of slurmctld's locks: the pulse stops with the process, not with
+ * a lock that somebody holds for long.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE		/* closefrom for posix_spawn, pipe2 */
+#endif
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/env.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "strober_watch.h"
+#include "src/libstorm/clock.h"
+
+#define BACKOFF_MIN (100 * STORM_MS)
+#define BACKOFF_MAX (60 * STORM_SEC)
+#define LIVED_WELL (60 * STORM_SEC)	/* then it is started again at once */
+#define STOP_LIMIT 2000			/* ms */
+#define STATE_FILE "storm_gang"
+
+struct bytes {
+	char *p;
+	size_t len;
+};
+
+/* What others ask for and are told, under the lock. */
+static struct {
+	pthread_mutex_t lock;
+	struct bytes names, map;
+	bool new_names, new_map;
+	struct strober_state state;
+	struct strober_given *given;
+	uint64_t heard;			/* when */
+} box = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The thread's own. */
+static struct {
+	pthread_t thread;
+	bool running;
+	int wake;			/* eventfd: look into the box, or end */
+	bool end;
+	int log, sock, pidfd;
+	pid_t pid;
+	char line[1024];		/* an unfinished line of its messages */
+	size_t line_len;
+	struct bytes out;		/* to be written, from at on */
+	size_t at;
+	char *in;			/* a frame that is coming */
+	size_t have;
+	uint64_t started, pulse_at, start_at, backoff;
+} w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
+
+/* ---------------------------------------------------------- its messages --- */
+
+static void _log_line(const char *s)
+{
+	static const char name[] = "storm_strober: ";
+
+	if (!strncmp(s, name, sizeof(name) - 1))
+		s += sizeof(name) - 1;
+	if (!strncmp(s, "error: ", 7) || !strncmp(s, "fatal: ", 7))
+		error("storm_strober: %s", s + 7);
+	else if (!strncmp(s, "debug", 5) && strchr(s, ':'))
+		debug("storm_strober: %s", s + strcspn(s, ":") + 3);
+	else if (*s)
+		info("storm_strober: %s", s);
+}
+
+static void _log_drain(void)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(w.log, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] != '\n' &&
+			    w.line_len < sizeof(w.line) - 1) {
+				w.line[w.line_len++] = buf[i];
+				continue;
+			}
+			w.line[w.line_len] = '\0';
+			w.line_len = 0;
+			_log_line(w.line);
+		}
+	}
+}
+
+/* ------------------------------------------------------------ start and end --- */
+
+static int _spawn_with(int sock, int log)
+{
+	char *state = NULL;
+	char *argv[] = { "storm_strober", "--state", NULL, NULL };
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	char **env = env_array_copy((const char **) environ);
+	sigset_t none, all;
+	int rc;
+
+	xstrfmtcat(state, "%s/%s", slurm_conf.state_save_location, STATE_FILE);
+	argv[2] = state;
+	if (slurm_conf.slurm_conf)
+		env_array_overwrite(&env, "SLURM_CONF", slurm_conf.slurm_conf);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
+				 POSIX_SPAWN_SETSIGMASK |
+				 POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_adddup2(&fa, sock, 0);
+	posix_spawn_file_actions_adddup2(&fa, log, 1);
+	posix_spawn_file_actions_adddup2(&fa, log, 2);
+	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+	posix_spawn_file_actions_addchdir_np(&fa, "/");
+	rc = posix_spawn(&w.pid, STORM_STROBER_PATH, &fa, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&fa);
+	posix_spawnattr_destroy(&attr);
+	env_array_free(env);
+	xfree(state);
+	if (rc) {
+		error("storm: cannot run %s: %s", STORM_STROBER_PATH,
+		      strerror(rc));
+		w.pid = 0;
+	}
+	return rc;
+}
+
+/* Everything has to be said anew to a new one. */
+static void _all_is_new(void)
+{
+	slurm_mutex_lock(&box.lock);
+	box.new_names = box.names.p;
+	box.new_map = box.map.p;
+	slurm_mutex_unlock(&box.lock);
+}
+
+static void _spawn(uint64_t now)
+{
+	int pair[2], log[2];
+
+	w.start_at = now + w.backoff;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		error("storm: socketpair: %m");
+		return;
+	}
+	if (pipe2(log, O_CLOEXEC)) {
+		error("storm: pipe: %m");
+		close(pair[0]);
+		close(pair[1]);
+		return;
+	}
+	if (!_spawn_with(pair[1], log[1])) {
+		w.sock = pair[0];
+		w.log = log[0];
+		w.pidfd = pidfd_open(w.pid, 0);
+		w.started = now;
+		fcntl(w.sock, F_SETFL, O_NONBLOCK);
+		fcntl(w.log, F_SETFL, O_NONBLOCK);
+		_all_is_new();
+	} else {
+		close(pair[0]);
+		close(log[0]);
+	}
+	close(pair[1]);
+	close(log[1]);
+}
+
+static void _close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The socket's end tells it to end. */
+static void _bury(void)
+{
+	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+	siginfo_t si = { 0 };
+
+	_close(&w.sock);
+	if (p.fd >= 0 && !poll(&p, 1, STOP_LIMIT))
+		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+	if (waitid(P_PID, w.pid, &si, WEXITED))
+		si.si_code = CLD_EXITED;
+	_log_drain();
+	if (!w.end && si.si_code != CLD_EXITED)
+		error("storm: the strober (pid %d) was killed by signal %d",
+		      w.pid, si.si_status);
+	else if (!w.end)
+		error("storm: the strober (pid %d) ended with status %d",
+		      w.pid, si.si_status);
+	if (storm_now() - w.started > LIVED_WELL)
+		w.backoff = BACKOFF_MIN;
+	if (si.si_code == CLD_EXITED && si.si_status == STROBER_EXIT_CONF)
+		w.backoff = BACKOFF_MAX;
+	w.start_at = storm_now() + w.backoff;
+	w.backoff = w.backoff * 2 > BACKOFF_MAX ? BACKOFF_MAX : w.backoff * 2;
+	_close(&w.log);
+	_close(&w.pidfd);
+	w.pid = 0;
+	w.have = w.line_len = 0;
+	xfree(w.in);
+	xfree(w.out.p);
+	w.out.len = w.at = 0;
+}
+
+/* -------------------------------------------------------- what it is told --- */
+
+static void _append(uint32_t verb, const void *body, size_t len)
+{
+	struct strober_frame f = { .verb = verb, .len = len };
+
+	xrealloc(w.out.p, w.out.len + sizeof(f) + len);
+	memcpy(w.out.p + w.out.len, &f, sizeof(f));
+	if (len)
+		memcpy(w.out.p + w.out.len + sizeof(f), body, len);
+	w.out.len += sizeof(f) + len;
+}
+
+/* The next frames, when those before are written. */
+static void _refill(uint64_t now)
+{
+	slurm_mutex_lock(&box.lock);
+	if (box.new_names)
+		_append(STROBER_NODES, box.names.p, box.names.len);
+	if (box.new_map)
+		_append(STROBER_MAP, box.map.p, box.map.len);
+	box.new_names = box.new_map = false;
+	slurm_mutex_unlock(&box.lock);
+	if (now >= w.pulse_at) {
+		_append(STROBER_PULSE, NULL, 0);
+		w.pulse_at = now + STROBER_PULSE_EVERY;
+	}
+}
+
+/* False: it is gone. */
+static bool _write(uint64_t now)
+{
+	while (true) {
+		ssize_t n;
+
+		if (w.at == w.out.len) {
+			xfree(w.out.p);
+			w.at = w.out.len = 0;
+			_refill(now);
+		}
+		if (w.at == w.out.len)
+			return true;
+		n = send(w.sock, w.out.p + w.at, w.out.len - w.at,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		w.at += n;
+	}
+}
+
+/* --------------------------------------------------------- what it tells --- */
+
+static void _take_state(const char *body, size_t len)
+{
+	struct strober_state st;
+
+	if (len < sizeof(st))
+		return;
+	memcpy(&st, body, sizeof(st));
+	if (len != sizeof(st) + (size_t) st.njobs *
+	    sizeof(struct strober_given))
+		return;
+	slurm_mutex_lock(&box.lock);
+	box.state = st;
+	xfree(box.given);
+	box.given = xmalloc(len);
+	memcpy(box.given, body + sizeof(st), len - sizeof(st));
+	box.heard = storm_now();
+	slurm_mutex_unlock(&box.lock);
+}
+
+/* False: it is gone, or talks nonsense. */
+static bool _read(void)
+{
+	struct strober_frame f;
+	ssize_t n;
+
+	while (true) {
+		size_t want = sizeof(f);
+
+		if (w.have >= sizeof(f)) {
+			memcpy(&f, w.in, sizeof(f));
+			if (f.len > STROBER_BODY_MAX)
+				return false;
+			want += f.len;
+		}
+		xrealloc(w.in, want);
+		if (w.have == want && w.have >= sizeof(f)) {
+			if (f.verb == STROBER_STATE)
+				_take_state(w.in + sizeof(f), f.len);
+			w.have = 0;
+			continue;
+		}
+		n = recv(w.sock, w.in + w.have, want - w.have, MSG_DONTWAIT);
+		if (n <= 0)
+			return n < 0 && (errno == EAGAIN || errno == EINTR);
+		w.have += n;
+	}
+}
+
+/* ------------------------------------------------------------- the thread --- */
+
+static void _turn(void)
+{
+	struct pollfd p[4] = {
+		{ .fd = w.wake, .events = POLLIN },
+		{ .fd = w.log, .events = POLLIN },
+		{ .fd = w.pidfd, .events = POLLIN },
+		{ .fd = w.sock, .events = POLLIN },
+	};
+	uint64_t now = storm_now(), n;
+	uint64_t next = w.pid ? w.pulse_at : w.start_at;
+
+	if (w.out.len)
+		p[3].events |= POLLOUT;
+	if (poll(p, 4, next > now ? (next - now) / STORM_MS + 1 : 0) < 0 &&
+	    errno != EINTR)
+		error("storm: poll: %m");
+	if (p[0].revents && read(w.wake, &n, sizeof(n)) < 0)
+		debug("storm: eventfd: %m");
+	if (w.log >= 0)
+		_log_drain();
+	now = storm_now();
+	if (w.pid && (p[2].revents || !_read() || !_write(now)))
+		_bury();
+	if (!w.pid && !w.end && now >= w.start_at)
+		_spawn(now);
+}
+
+static void *_watch(void *arg)
+{
+	(void) arg;
+	while (!__atomic_load_n(&w.end, __ATOMIC_ACQUIRE))
+		_turn();
+	if (w.pid)
+		_bury();
+	return NULL;
+}
+
+static void _wake(void)
+{
+	const uint64_t one = 1;
+
+	if (write(w.wake, &one, sizeof(one)) != sizeof(one))
+		error("storm: eventfd: %m");
+}
+
+int strober_watch_start(void)
+{
+	int rc;
+
+	w.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w.wake < 0) {
+		error("storm: eventfd: %m");
+		return SLURM_ERROR;
+	}
+	w.end = false;
+	w.backoff = BACKOFF_MIN;
+	w.start_at = 0;
+	rc = pthread_create(&w.thread, NULL, _watch, NULL);
+	if (rc) {
+		error("storm: pthread_create: %s", strerror(rc));
+		_close(&w.wake);
+		return SLURM_ERROR;
+	}
+	w.running = true;
+	return SLURM_SUCCESS;
+}
+
+void strober_watch_stop(void)
+{
+	if (!w.running)
+		return;
+	__atomic_store_n(&w.end, true, __ATOMIC_RELEASE);
+	_wake();
+	pthread_join(w.thread, NULL);
+	w.running = false;
+	_close(&w.wake);
+	xfree(box.names.p);
+	xfree(box.map.p);
+	xfree(box.given);
+	memset(&box.names, 0, sizeof(box.names));
+	memset(&box.map, 0, sizeof(box.map));
+	box.heard = 0;
+}
+
+void strober_watch_tell(char *names, size_t names_len, void *map,
+			size_t map_len)
+{
+	slurm_mutex_lock(&box.lock);
+	if (names) {
+		xfree(box.names.p);
+		box.names = (struct bytes) { names, names_len };
+		box.new_names = true;
+	}
+	xfree(box.map.p);
+	box.map = (struct bytes) { map, map_len };
+	box.new_map = true;
+	slurm_mutex_unlock(&box.lock);
+	_wake();
+}
+
+bool strober_watch_state(struct strober_state *out,
+			 struct strober_given **given)
+{
+	bool fresh;
+
+	slurm_mutex_lock(&box.lock);
+	fresh = box.heard &&
+		storm_now() - box.heard < 3 * STROBER_TELL_EVERY;
+	if (fresh) {
+		size_t len = box.state.njobs * sizeof(**given);
+
+		*out = box.state;
+		*given = xmalloc(len + 1);
+		memcpy(*given, box.given, len);
+	}
+	slurm_mutex_unlock(&box.lock);
+	return fresh;
+}

@@ -1,0 +1,398 @@
+/*
+ * test_matrix.c - the Ousterhout matrix: what matrix.h promises, after every
+ * step of random sequences of starts, ends, suspends and resumes.
+ *
+ * The model knows the jobs and counts; the least number of rows it finds by
+ * trying everything.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/plugins/sched/storm/matrix.h"
+#include "unit.h"
+
+#define COLUMNS 200
+#define JOBS 40
+
+enum shape { CONTIGUOUS, NODES, ANY };
+
+struct model {
+	struct matrix *m;
+	uint32_t columns, mpl;
+	enum shape shape;
+	struct model_job {
+		uint64_t id;		/* 0: none */
+		bool suspended;
+		bool col[COLUMNS];
+	} job[JOBS];
+	uint64_t next;
+	bool resumed;			/* some core may have more than MPL */
+};
+
+static bool runs(const struct model_job *j)
+{
+	return j->id && !j->suspended;
+}
+
+static void columns_of(const struct model_job *j, uint32_t n,
+		       struct storm_idset *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (uint32_t c = 0; c < n; c++)
+		if (j->col[c])
+			must(storm_idset_add(s, c, c) == STORM_OK);
+}
+
+static bool share(const struct model_job *a, const struct model_job *b)
+{
+	for (uint32_t c = 0; c < COLUMNS; c++)
+		if (a->col[c] && b->col[c])
+			return true;
+	return false;
+}
+
+static uint32_t load(const struct model *w, uint32_t column)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < JOBS; i++)
+		n += runs(&w->job[i]) && w->job[i].col[column];
+	return n;
+}
+
+static uint32_t most_load(const struct model *w)
+{
+	uint32_t most = 0;
+
+	for (uint32_t c = 0; c < w->columns; c++)
+		if (load(w, c) > most)
+			most = load(w, c);
+	return most;
+}
+
+/* Can the running jobs from i on be put into so many rows? */
+static bool colourable(const struct model *w, uint32_t i, uint32_t rows,
+		       uint32_t *row, uint32_t used)
+{
+	while (i < JOBS && !runs(&w->job[i]))
+		i++;
+	if (i == JOBS)
+		return true;
+	for (uint32_t r = 0; r < rows && r <= used; r++) {
+		bool fits = true;
+
+		for (uint32_t k = 0; k < i && fits; k++)
+			fits = !runs(&w->job[k]) || row[k] != r ||
+				!share(&w->job[k], &w->job[i]);
+		row[i] = r;
+		if (fits && colourable(w, i + 1, rows, row,
+				       r == used ? used + 1 : used))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t least_rows(const struct model *w)
+{
+	uint32_t row[JOBS], rows = most_load(w);
+
+	while (!colourable(w, 0, rows, row, 0))
+		rows++;
+	return rows;
+}
+
+/* Who runs on each column in slot t: at most one. */
+static void fill_slot(const struct model *w, uint32_t t, bool *busy)
+{
+	memset(busy, 0, COLUMNS * sizeof(*busy));
+	for (uint32_t i = 0; i < JOBS; i++) {
+		const struct model_job *j = &w->job[i];
+
+		if (!runs(j) || !storm_idset_has(matrix_slots(w->m, j->id), t))
+			continue;
+		for (uint32_t c = 0; c < w->columns; c++) {
+			must(!j->col[c] || !busy[c]);
+			busy[c] |= j->col[c];
+		}
+	}
+}
+
+/* Nobody who does not run could. */
+static void nobody_fits(const struct model *w, uint32_t t, const bool *busy)
+{
+	for (uint32_t i = 0; i < JOBS; i++) {
+		const struct model_job *j = &w->job[i];
+		bool fits = true;
+
+		if (!runs(j) || storm_idset_has(matrix_slots(w->m, j->id), t))
+			continue;
+		for (uint32_t c = 0; c < w->columns && fits; c++)
+			fits = !j->col[c] || !busy[c];
+		must(!fits);
+	}
+}
+
+/* Within any round of its group, and all the time where it is alone. */
+static void no_starvation(const struct model *w, const struct model_job *j)
+{
+	const struct storm_idset *s = matrix_slots(w->m, j->id);
+	uint32_t round = matrix_round(w->m, j->id), since = 0;
+	uint32_t cycle = matrix_cycle(w->m);
+	bool alone = true;
+
+	must(s && round && round <= cycle);
+	for (uint32_t t = 0; t < cycle; t++) {
+		since = storm_idset_has(s, t) ? 0 : since + 1;
+		must(since < round);
+	}
+	for (uint32_t i = 0; i < JOBS && alone; i++)
+		alone = &w->job[i] == j || !runs(&w->job[i]) ||
+			!share(&w->job[i], j);
+	must(alone == (storm_idset_size(s) == cycle));
+	must(!alone || round == 1);
+}
+
+static void check(const struct model *w)
+{
+	bool busy[COLUMNS];
+	uint32_t n = 0;
+
+	for (uint32_t t = 0; t < matrix_cycle(w->m); t++) {
+		fill_slot(w, t, busy);
+		nobody_fits(w, t, busy);
+	}
+	for (uint32_t i = 0; i < JOBS; i++) {
+		if (runs(&w->job[i])) {
+			no_starvation(w, &w->job[i]);
+			n++;
+		} else if (w->job[i].id) {
+			must(!matrix_slots(w->m, w->job[i].id));
+			must(!matrix_round(w->m, w->job[i].id));
+		}
+	}
+	must(matrix_jobs(w->m) == n);
+	must(matrix_rows(w->m) >= most_load(w));
+	must(matrix_shared(w->m) == (most_load(w) > 1));
+	if (w->shape == CONTIGUOUS) {
+		must(matrix_rows(w->m) == most_load(w));
+		must(w->resumed || matrix_rows(w->m) <= w->mpl);
+	}
+	if (n <= 10)
+		must(matrix_rows(w->m) == least_rows(w));
+}
+
+/* Columns of the model's shape. */
+static void random_columns(struct model *w, struct rnd *r, bool *col)
+{
+	uint32_t first = below(r, w->columns);
+	uint32_t n = 1 + below(r, w->columns);
+	uint32_t sparse = 1 + below(r, 6);
+
+	memset(col, 0, COLUMNS * sizeof(*col));
+	for (uint32_t c = 0; c < w->columns; c++) {
+		if (w->shape == CONTIGUOUS)
+			col[c] = c >= first && c < first + n;
+		else if (w->shape == NODES && c % 4)
+			col[c] = col[c - 1];	/* 4 cores each */
+		else
+			col[c] = !below(r, sparse);
+	}
+	col[first] = true;
+}
+
+static void start(struct model *w, struct model_job *j)
+{
+	struct storm_idset s;
+
+	columns_of(j, w->columns, &s);
+	must(matrix_add(w->m, j->id, &s) == STORM_OK);
+	must(matrix_add(w->m, j->id, &s) == STORM_EEXIST);
+	storm_idset_clear(&s);
+}
+
+/* As select does under FORCE:M: only where fewer than M are on every core;
+ * those that are suspended do not count. */
+static void submit(struct model *w, struct rnd *r, struct model_job *j)
+{
+	random_columns(w, r, j->col);
+	for (uint32_t c = 0; c < w->columns; c++)
+		if (j->col[c] && load(w, c) >= w->mpl)
+			return;
+	/* ids need not rise: a requeued job keeps its own */
+	j->id = below(r, 2) ? ++w->next : UINT64_MAX - ++w->next;
+	j->suspended = false;
+	start(w, j);
+}
+
+static void step(struct model *w, struct rnd *r)
+{
+	struct model_job *j = &w->job[below(r, JOBS)];
+
+	if (!j->id) {
+		submit(w, r, j);
+	} else if (j->suspended) {
+		j->suspended = false;
+		w->resumed = true;
+		start(w, j);
+	} else {
+		must(matrix_remove(w->m, j->id) == STORM_OK);
+		must(matrix_remove(w->m, j->id) == STORM_ENOENT);
+		if (below(r, 4))
+			j->id = 0;
+		else
+			j->suspended = true;
+	}
+}
+
+START_TEST(test_random)
+{
+	static const uint32_t sizes[] = { 4, 8, 31, 64, 65, 128, COLUMNS };
+	struct rnd r = rnd_of(_i);
+	struct model w = { .columns = sizes[below(&r, 7)],
+			   .mpl = 1 + below(&r, 5), .shape = _i % 3 };
+
+	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY :
+					       MATRIX_FIRST_FIT);
+	must(w.m);
+	must(matrix_settle(w.m) == STORM_OK);
+	must(matrix_cycle(w.m) == 1 && !matrix_rows(w.m));
+	for (int n = 0; n < 60; n++) {
+		/* several changes may come at a time */
+		for (uint32_t k = 1 + below(&r, 3); k--;)
+			step(&w, &r);
+		must(matrix_settle(w.m) == STORM_OK);
+		check(&w);
+	}
+	matrix_destroy(w.m);
+}
+END_TEST
+
+static void add(struct matrix *m, uint64_t id, uint32_t first, uint32_t last)
+{
+	struct storm_idset s = { 0 };
+
+	must(storm_idset_add(&s, first, last) == STORM_OK);
+	must(matrix_add(m, id, &s) == STORM_OK);
+	storm_idset_clear(&s);
+}
+
+/* Where two rows have become one after an end, everybody gets more. */
+START_TEST(test_unification)
+{
+	struct matrix *m = matrix_create(8, MATRIX_FIRST_FIT);
+
+	must(m);
+	add(m, 1, 0, 7);
+	add(m, 2, 0, 3);
+	add(m, 3, 0, 7);
+	add(m, 4, 4, 7);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), 3);
+	must(matrix_remove(m, 1) == STORM_OK);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), 2);
+	must(matrix_remove(m, 3) == STORM_OK);
+	must(matrix_settle(m) == STORM_OK);
+	must(!matrix_shared(m));
+	ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 4)), 1);
+	matrix_destroy(m);
+}
+END_TEST
+
+/* Two who share and three who share elsewhere: halves and thirds. */
+START_TEST(test_groups)
+{
+	struct matrix *m = matrix_create(10, MATRIX_FIRST_FIT);
+
+	must(m);
+	for (uint64_t id = 1; id <= 5; id++)
+		add(m, id, id <= 2 ? 0 : 5, id <= 2 ? 4 : 9);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), 3);
+	ck_assert_uint_eq(matrix_cycle(m), 6);
+	for (uint64_t id = 1; id <= 5; id++)
+		ck_assert_uint_eq(storm_idset_size(matrix_slots(m, id)),
+				  id <= 2 ? 3 : 2);
+	matrix_destroy(m);
+}
+END_TEST
+
+/* A small job, 4: first fit takes the first row with a hole, the buddy tree the
+ * one where no larger block is broken up for it. */
+START_TEST(test_buddy)
+{
+	for (int buddy = 0; buddy < 2; buddy++) {
+		struct matrix *m = matrix_create(8, buddy ? MATRIX_BUDDY :
+							MATRIX_FIRST_FIT);
+
+		must(m);
+		add(m, 1, 0, 7);
+		add(m, 2, 0, 3);	/* 4 to 7 are free beside it */
+		add(m, 3, 0, 4);	/* 5 to 7 */
+		add(m, 4, 5, 5);
+		add(m, 5, 5, 5);
+		must(matrix_settle(m) == STORM_OK);
+		ck_assert_uint_eq(matrix_rows(m), 3);
+		must(storm_idset_has(matrix_slots(m, 4), buddy ? 2 : 1));
+		must(storm_idset_has(matrix_slots(m, 5), buddy ? 1 : 2));
+		ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 4)), 1);
+		matrix_destroy(m);
+	}
+}
+END_TEST
+
+START_TEST(test_arguments)
+{
+	struct matrix *m = matrix_create(8, MATRIX_BUDDY);
+	struct storm_idset s = { 0 };
+
+	must(m);
+	must(matrix_add(m, 1, &s) == STORM_EINVAL);
+	must(storm_idset_add(&s, 7, 8) == STORM_OK);
+	must(matrix_add(m, 1, &s) == STORM_EINVAL);
+	must(matrix_remove(m, 1) == STORM_ENOENT);
+	must(!matrix_slots(m, 1) && !matrix_round(m, 1) && !matrix_jobs(m));
+	storm_idset_clear(&s);
+	matrix_destroy(m);
+	matrix_destroy(NULL);
+}
+END_TEST
+
+/* More than the map can say share a core: those are let run, others not. */
+START_TEST(test_too_many)
+{
+	struct matrix *m = matrix_create(2, MATRIX_FIRST_FIT);
+
+	must(m);
+	for (uint64_t id = 1; id <= MATRIX_ROWS_MAX + 1; id++)
+		add(m, id, 0, 0);
+	add(m, 1000, 1, 1);
+	add(m, 1001, 1, 1);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), 2);
+	must(!matrix_slots(m, 1) && matrix_slots(m, 1000));
+	must(matrix_remove(m, 7) == STORM_OK);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), MATRIX_ROWS_MAX);
+	ck_assert_uint_eq(matrix_cycle(m), MATRIX_ROWS_MAX);
+	ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 1)), 1);
+	ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 1000)),
+			  MATRIX_ROWS_MAX / 2);
+	matrix_destroy(m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("matrix");
+	TCase *t = tcase_create("matrix");
+
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, test_random, 0, unit_runs(60));
+	tcase_add_test(t, test_unification);
+	tcase_add_test(t, test_groups);
+	tcase_add_test(t, test_buddy);
+	tcase_add_test(t, test_arguments);
+	tcase_add_test(t, test_too_many);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
