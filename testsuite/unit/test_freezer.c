@@ -1,0 +1,368 @@
+/*
+ * test_freezer.c - real processes, stopped and continued by every mechanism that
+ * this host has.  The step is a tree as slurmstepd has it: a root that is never
+ * touched, a task that counts, and what the task makes: a child, a child with
+ * a session of its own, an orphan.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/freezer.h"
+#include "unit.h"
+
+enum { TASK, CHILD, SESSION, ORPHAN, LATE, PLACES };
+
+/* What the processes and the test tell each other. */
+static volatile struct shared {
+	uint64_t count[PLACES];
+	pid_t pid[PLACES];
+	uint64_t root;		/* the root's own count */
+	bool over;		/* all are to end */
+	bool more;		/* the task is to make LATE */
+	bool caught;		/* SIGTERM had come to its handler */
+} *sh;
+
+static struct freezer_host host;
+static char group[PATH_MAX];
+static pid_t root, test;
+static char comm[17];
+static struct freezer *f;
+
+static void nap(void)
+{
+	usleep(1000);
+}
+
+#define eventually(cond) do { \
+	for (int i_ = 0; !(cond); i_++) { \
+		if (i_ == 5000) \
+			ck_abort_msg("never: %s", #cond); \
+		nap(); \
+	} \
+} while (0)
+
+/* A test that failed cleans up nothing. */
+static bool go_on(void)
+{
+	return !sh->over && !kill(test, 0);
+}
+
+static void spin(int place)
+{
+	sh->pid[place] = getpid();
+	while (go_on()) {
+		sh->count[place]++;
+		sched_yield();
+	}
+	_exit(0);
+}
+
+static void caught(int sig)
+{
+	(void) sig;
+	sh->caught = true;
+}
+
+static void task(void)
+{
+	signal(SIGTERM, caught);
+	must(!freezer_group_enter(group));
+	if (!fork())
+		spin(CHILD);
+	if (!fork()) {
+		setsid();
+		spin(SESSION);
+	}
+	if (!fork()) {		/* the parent of an orphan */
+		if (!fork())
+			spin(ORPHAN);
+		while (go_on() && !sh->count[LATE])
+			nap();
+		_exit(0);
+	}
+	sh->pid[TASK] = getpid();
+	while (go_on()) {
+		sh->count[TASK]++;
+		if (sh->more) {
+			sh->more = false;
+			if (!fork())
+				spin(LATE);
+		}
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		sched_yield();
+	}
+	_exit(0);
+}
+
+/* As slurmstepd: its children are the step. */
+static void be_root(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!fork())
+		task();
+	for (;;) {
+		sh->root++;
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		nap();
+	}
+}
+
+static bool all_run(int last)
+{
+	uint64_t was[PLACES];
+
+	for (int i = 0; i <= last; i++)
+		was[i] = sh->count[i];
+	for (int n = 0; n < 20000; n++) {
+		bool all = true;
+
+		for (int i = 0; i <= last; i++)
+			all &= sh->count[i] != was[i];
+		if (all)
+			return true;
+		nap();
+	}
+	return false;
+}
+
+/* For as long as this process sees time go by, and the root does. */
+static bool all_stand(int last)
+{
+	uint64_t was[PLACES], root_was = sh->root;
+
+	for (int i = 0; i <= last; i++)
+		was[i] = sh->count[i];
+	eventually(sh->root >= root_was + 20);
+	for (int i = 0; i <= last; i++)
+		if (sh->count[i] != was[i])
+			return false;
+	return true;
+}
+
+static bool begin(enum freezer_kind kind)
+{
+	int err = freezer_host_find(&host, kind, "storm-test-node");
+	char name[32];
+
+	if (err) {
+		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
+		return false;
+	}
+	must(host.kind == kind);
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(sh != MAP_FAILED);
+	test = getpid();
+	prctl(PR_GET_NAME, comm);
+	snprintf(name, sizeof(name), "7.0.%d", test);
+	err = freezer_group_make(&host, name, group);
+	if (err) {	/* not root */
+		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
+		return false;
+	}
+	root = fork();
+	if (!root)
+		be_root();
+	for (int i = 0; i <= ORPHAN; i++)
+		eventually(sh->pid[i]);
+	f = freezer_open(kind, group, root);
+	must(f);
+	return true;
+}
+
+static void end(void)
+{
+	sh->over = true;
+	freezer_close(f);
+	kill(root, SIGKILL);
+	waitpid(root, NULL, 0);
+	eventually(!freezer_group_remove(group));
+	if (*host.base) {
+		rmdir(host.base);
+		/* another's may be in there */
+		*strrchr(host.base, '/') = '\0';
+		rmdir(host.base);
+	}
+}
+
+static bool stopped(int last)
+{
+	must(!freezer_stop(f, false));
+	must(freezer_stopped(f));
+	eventually(freezer_settled(f));
+	return all_stand(last);
+}
+
+START_TEST(test_stop_and_continue)
+{
+	if (!begin(_i))
+		return;
+	must(all_run(ORPHAN));
+	must(stopped(ORPHAN));
+	must(!freezer_continue(f, false));
+	must(!freezer_stopped(f));
+	must(all_run(ORPHAN));
+	/* a process that comes later, and one whose parent is gone by then */
+	sh->more = true;
+	eventually(sh->pid[LATE]);
+	must(stopped(LATE));
+	for (int i = 0; i < 50; i++) {
+		must(!freezer_continue(f, false));
+		must(!freezer_stop(f, false));
+	}
+	eventually(freezer_settled(f));
+	must(all_stand(LATE));
+	/* closing lets all of it go on */
+	freezer_close(f);
+	f = NULL;
+	must(all_run(LATE));
+	end();
+}
+END_TEST
+
+START_TEST(test_who_is_in_it)
+{
+	pid_t *pids;
+	size_t n;
+	int found = 0;
+
+	if (!begin(_i))
+		return;
+	must(!freezer_pids(f, &pids, &n));
+	for (size_t i = 0; i < n; i++) {
+		must(pids[i] != root);
+		for (int k = 0; k <= ORPHAN; k++)
+			found += pids[i] == sh->pid[k];
+	}
+	free(pids);
+	must(found == ORPHAN + 1);
+	must(freezer_has(f, comm));
+	must(!freezer_has(f, "srun"));
+	end();
+}
+END_TEST
+
+START_TEST(test_signals_wait)
+{
+	if (!begin(_i))
+		return;
+	must(stopped(ORPHAN));
+	must(!freezer_pending(f));
+	must(!kill(sh->pid[TASK], SIGTERM));
+	eventually(freezer_pending(f));
+	must(!sh->caught);
+	must(!freezer_continue(f, false));
+	eventually(sh->caught);
+	must(!freezer_pending(f));
+	end();
+}
+END_TEST
+
+START_TEST(test_killed_while_stopped)
+{
+	if (!begin(_i))
+		return;
+	must(stopped(ORPHAN));
+	must(!kill(sh->pid[CHILD], SIGKILL));
+	if (_i == FREEZER_V1) {
+		/* seen by whoever looks, and then it is let go */
+		eventually(freezer_pending(f));
+		must(!freezer_continue(f, false));
+	}
+	/* its parent may stand still: no more than a zombie is left */
+	eventually(!freezer_has(f, comm) || ({
+		char path[64], line[256] = "";
+		FILE *s;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", sh->pid[CHILD]);
+		s = fopen(path, "r");
+		if (s) {
+			must(fgets(line, sizeof(line), s));
+			fclose(s);
+		}
+		!s || strstr(line, ") Z");
+	}));
+	end();
+}
+END_TEST
+
+/* Who lost track, as one that has just begun: it continues what another had
+ * stopped. */
+START_TEST(test_another_continues)
+{
+	struct freezer *other;
+
+	if (!begin(_i))
+		return;
+	must(stopped(ORPHAN));
+	other = freezer_open(_i, group, root);
+	must(other);
+	must(!freezer_stopped(other));
+	must(!freezer_continue(other, true));
+	freezer_drop(other);
+	must(all_run(SESSION));
+	end();
+}
+END_TEST
+
+START_TEST(test_a_stopped_group_is_used_again)
+{
+	char path[PATH_MAX];
+
+	if (!begin(_i))
+		return;
+	must(stopped(ORPHAN));
+	must(!freezer_group_make(&host, strrchr(*group ? group : "/x", '/') + 1,
+				 path));
+	must(!strcmp(path, group));
+	if (_i == FREEZER_SIGNALS)
+		must(!freezer_continue(f, true));
+	must(all_run(ORPHAN));
+	end();
+}
+END_TEST
+
+START_TEST(test_names)
+{
+	struct freezer_host h;
+
+	for (int i = FREEZER_V2; i < FREEZER_KINDS; i++)
+		must(freezer_kind_of(freezer_name(i)) == (enum freezer_kind) i);
+	must(freezer_kind_of("sleep") == FREEZER_NONE);
+	must(!freezer_name(FREEZER_NONE));
+	must(!freezer_name(FREEZER_KINDS));
+	must(freezer_host_find(&h, FREEZER_NONE, "a/b") == EINVAL);
+	must(freezer_host_find(&h, FREEZER_NONE, "..") == EINVAL);
+	must(freezer_host_find(&h, FREEZER_NONE, "") == EINVAL);
+	must(!freezer_open(FREEZER_V2, "/nowhere", 1) && errno == ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("freezer");
+	TCase *t = tcase_create("freezer");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, test_names);
+#define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
+	ALL(test_stop_and_continue);
+	ALL(test_who_is_in_it);
+	ALL(test_signals_wait);
+	ALL(test_killed_while_stopped);
+	ALL(test_another_continues);
+	ALL(test_a_stopped_group_is_used_again);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
