@@ -1,0 +1,212 @@
+/*
+ * gang_step.c - see gang_step.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gang_step.h"
+#include "local.h"
+
+#define RECORD_MAX (PATH_MAX + 128)
+#define FORMAT "storm step 1"
+
+void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
+{
+	snprintf(out, GANG_STEP_NAME, "%u.%u.%d", s->job, s->step, s->root);
+}
+
+uint64_t gang_step_started(pid_t pid)
+{
+	char path[32], buf[1024], *p;
+	uint64_t when = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	/* field 22; the name, which may hold blanks, is the second */
+	p = strrchr(buf, ')');
+	for (int i = 2; p && i < 22; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		when = strtoull(p, NULL, 10);
+	return when;
+}
+
+bool gang_step_alive(const struct gang_step *s)
+{
+	return gang_step_started(s->root) == s->started;
+}
+
+int gang_step_dir(const char *rundir, const char *node, bool make,
+		  char out[PATH_MAX])
+{
+	int n;
+
+	if (make) {
+		int err = local_make_dir(rundir, node);
+
+		if (err)
+			return err;
+	}
+	n = snprintf(out, PATH_MAX, "%s/%s/steps",
+		     rundir ? rundir : STORM_RUNDIR, node);
+	if (n < 0 || n >= PATH_MAX)
+		return ENAMETOOLONG;
+	return make && mkdir(out, 0755) && errno != EEXIST ? errno : 0;
+}
+
+/* ---------------------------------------------------------------- records --- */
+
+static int below(char out[PATH_MAX], const char *dir, const char *prefix,
+		 const char *name)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
+
+	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+		      O_NOFOLLOW, 0600);
+	size_t len = strlen(text);
+	ssize_t n;
+	int err;
+
+	if (fd < 0)
+		return errno;
+	n = write(fd, text, len);
+	err = n < 0 ? errno : (size_t) n < len ? ENOSPC : 0;
+	close(fd);
+	return err;
+}
+
+int gang_step_write(const char *dir, const struct gang_step *s)
+{
+	char name[GANG_STEP_NAME], path[PATH_MAX], new[PATH_MAX];
+	char text[RECORD_MAX];
+	int err;
+
+	gang_step_name(s, name);
+	err = below(path, dir, "", name);
+	if (!err)
+		err = below(new, dir, ".", name);
+	if (err)
+		return err;
+	snprintf(text, sizeof(text), FORMAT " %u %u %u %d %" PRIu64 " %s %s\n",
+		 s->job, s->step, s->script, s->root, s->started,
+		 freezer_name(s->kind), *s->group ? s->group : "-");
+	err = write_file(new, text);
+	if (!err && rename(new, path))
+		err = errno;
+	if (err)
+		unlink(new);
+	return err;
+}
+
+static int parse(const char *text, struct gang_step *s)
+{
+	char kind[16], group[PATH_MAX];
+	unsigned int script;
+
+	if (sscanf(text, FORMAT " %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
+		   " %15s %4095s", &s->job, &s->step, &script, &s->root,
+		   &s->started, kind, group) != 7)
+		return EBADMSG;
+	s->kind = freezer_kind_of(kind);
+	s->script = script;
+	strcpy(s->group, strcmp(group, "-") ? group : "");
+	if (s->kind == FREEZER_NONE || s->root <= 1)
+		return EBADMSG;
+	return 0;
+}
+
+int gang_step_read(const char *dir, const char *name, struct gang_step *out)
+{
+	char path[PATH_MAX], text[RECORD_MAX];
+	struct gang_step s;
+	int err = below(path, dir, "", name), fd;
+	ssize_t n;
+
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	err = parse(text, &s);
+	if (!err)
+		*out = s;
+	return err;
+}
+
+void gang_step_remove(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (!below(path, dir, "", name))
+		unlink(path);
+}
+
+unsigned int gang_step_each(const char *dir,
+			    void (*f)(void *arg, const char *name,
+				      const struct gang_step *s), void *arg)
+{
+	DIR *d = opendir(dir);
+	struct gang_step s;
+	struct dirent *e;
+	unsigned int n = 0;
+
+	if (!d)
+		return 0;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || gang_step_read(dir, e->d_name, &s))
+			continue;
+		n++;
+		f(arg, e->d_name, &s);
+	}
+	closedir(d);
+	return n;
+}
+
+static void thaw(void *arg, const char *name, const struct gang_step *s)
+{
+	void (*warn)(const char *, int) = *(void (**)(const char *, int)) arg;
+	struct freezer *f;
+	int err;
+
+	/* with signals a pid may be another's by now; a group is the step's */
+	if (s->kind == FREEZER_SIGNALS && !gang_step_alive(s))
+		return;
+	f = freezer_open(s->kind, s->group, s->root);
+	err = f ? freezer_continue(f, true) : errno;
+	freezer_drop(f);
+	if (err && err != ENOENT && warn)
+		warn(name, err);
+}
+
+unsigned int gang_step_thaw_all(const char *dir,
+				void (*warn)(const char *name, int err))
+{
+	return gang_step_each(dir, thaw, &warn);
+}
