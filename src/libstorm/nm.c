@@ -1038,6 +1038,16 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 	return STORM_OK;
 }
 
+int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	*self = s->self;
+	return STORM_OK;
+}
+
 int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		      uint64_t *value)
 {

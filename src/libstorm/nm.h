@@ -25,6 +25,7 @@ struct storm_open;
 struct storm_open_info {
 	uint32_t uid, gid;		/* who: from the credential */
 	uint32_t job_id, step_id, step_het;
+	uint64_t cluster;		/* 0: a step domain */
 	const void *authority;		/* owned by the OPEN */
 	size_t authority_len;
 	uint32_t count;			/* nodes in the domain */
@@ -147,6 +148,10 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
  * to it is under way.  STORM_EINVAL: segment is out of range. */
 int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		     size_t len);
+
+/* This node's number in the session's domain, which another owner may have
+ * changed.  STORM_ENOENT. */
+int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);
 
 /* A variable as this node has it: its own one, or its copy of a global one as
  * far as it has heard. */

@@ -504,7 +504,7 @@ void storm_open_info(const struct storm_open *o, struct storm_open_info *out)
 	*out = (struct storm_open_info) {
 		.uid = o->uid, .gid = o->gid,
 		.job_id = o->job_id, .step_id = o->step_id,
-		.step_het = o->step_het,
+		.step_het = o->step_het, .cluster = o->cluster,
 		.authority = o->authority, .authority_len = o->authority_len,
 		.count = o->count, .self = o->self,
 		.self_name = o->nodes[o->self].name,

@@ -1,5 +1,6 @@
 /*
- * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc.
+ * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc; in
+ * slurmstepd, the hooks of gang scheduling (step_gang.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen per command, so that
  * a site need not change LaunchType.  In srun the option sets
@@ -19,6 +20,11 @@
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
+#include "src/plugins/switch/storm/step_gang.h"
+#include "src/slurmd/slurmd/slurmd.h"
+
+/* slurmstepd's; this object is also loaded where there is none */
+#pragma weak conf
 
 #define LAUNCH_ENV "SLURM_STORM_LAUNCH"
 
@@ -33,8 +39,12 @@ const char plugin_type[] = "spank";
 const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 const unsigned int spank_plugin_version = 1;
 
-__attribute__((visibility("default")))
+#pragma GCC visibility push(default)
 int slurm_spank_init(spank_t sp, int ac, char **av);
+int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av);
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
+int slurm_spank_exit(spank_t sp, int ac, char **av);
+#pragma GCC visibility pop
 
 static bool known(const char *type)
 {
@@ -72,6 +82,49 @@ static struct spank_option option = {
 	.cb = opt_launch,
 };
 
+/* ------------------------------------------------- gang scheduling --- */
+
+static void say(const char *text)
+{
+	slurm_info("storm: %s", text);
+}
+
+static void begin_step(spank_t sp)
+{
+	uint32_t job, step, tasks;
+
+	if (!&conf || !conf || !conf->node_name ||
+	    spank_get_item(sp, S_JOB_ID, &job) ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) ||
+	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) ||
+	    step == SLURM_EXTERN_CONT)
+		return;
+	step_gang_begin(conf->node_name, job, step,
+			step == SLURM_BATCH_SCRIPT ||
+			step == SLURM_INTERACTIVE_STEP, tasks, say);
+}
+
+int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
+{
+	step_gang_enter();
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
+{
+	step_gang_forked();
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_exit(spank_t sp, int ac, char **av)
+{
+	if (spank_context() == S_CTX_REMOTE)
+		step_gang_end();
+	return ESPANK_SUCCESS;
+}
+
+/* ------------------------------------------------------- the option --- */
+
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	const char *type;
@@ -88,8 +141,10 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		}
 		choose(type);
 		break;
-	case S_CTX_ALLOCATOR:
 	case S_CTX_REMOTE:
+		begin_step(sp);
+		break;
+	case S_CTX_ALLOCATOR:
 		break;
 	default:
 		return ESPANK_SUCCESS;

@@ -30,6 +30,7 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "gang_page.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
@@ -164,6 +165,7 @@ static void _session_open(void *host, uint64_t session,
 	s->step_id = info->step_id;
 	s->step_het = info->step_het;
 	s->self = info->self;
+	s->cluster = info->cluster;
 	s->creds = a->admitting;
 	a->admitting = NULL;
 	s->next = a->sessions;
@@ -172,6 +174,8 @@ static void _session_open(void *host, uint64_t session,
 	debug("session %016" PRIx64 " of uid %u for step %u.%u is open, node %u of %u",
 	      session, info->uid, info->job_id, info->step_id, info->self,
 	      info->count);
+	if (s->cluster)
+		agent_gang_session_open(s);
 }
 
 static void _session_close(void *host, void *ctx)
@@ -182,6 +186,7 @@ static void _session_close(void *host, void *ctx)
 	if (!s)
 		return;
 	debug("session %016" PRIx64 " is closed", s->id);
+	agent_gang_session_close(s);
 	agent_launch_session_close(s);
 	agent_local_session_close(s);
 	agent_file_session_close(s);
@@ -213,11 +218,20 @@ static void _event(void *host, void *ctx, uint64_t session,
 	struct agent_session *s = ctx;
 
 	(void) host;
-	if (remote_event == STEP_EVENT_LAUNCH)
+	if (s->cluster)
+		agent_gang_event(s, remote_event, buf, len);
+	else if (remote_event == STEP_EVENT_LAUNCH)
 		agent_launch(s, buf, len, storm_now());
 	else
 		debug("session %016" PRIx64 ": event %u means nothing here",
 		      session, remote_event);
+}
+
+static void _strobe(void *host, void *ctx, uint64_t session, uint64_t number,
+		    const void *buf, size_t len)
+{
+	(void) session;
+	agent_gang_strobe(host, ctx, number, buf, len);
 }
 
 static void _acked(void *host, void *ctx, uint8_t kind,
@@ -238,6 +252,7 @@ static const struct storm_nm_ops nm_ops = {
 	.file_commit = agent_file_commit,
 	.file_end = agent_file_end,
 	.event = _event,
+	.strobe = _strobe,
 	.acked = _acked,
 };
 
@@ -304,6 +319,8 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 "\"slurmd_attached\": %s,\n"
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F "},\n"
+		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
+		 "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
 		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F "},\n"
@@ -312,6 +329,8 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 a->lifelines ? "true" : "false",
 		 C(files), C(files_failed), C(bytes), C(launches),
 		 C(launches_failed), C(steps), C(reports), C(opens_bad),
+		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),
+		 C(gang_slots), C(gang_stops), C(gang_opened),
 		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
@@ -333,6 +352,9 @@ static uint64_t _tick(struct agent *a)
 	if (t < next)
 		next = t;
 	t = agent_libdir_tick(a, now);
+	if (t < next)
+		next = t;
+	t = agent_gang_tick(a, now);
 	if (t < next)
 		next = t;
 	if (!a->lifelines) {
@@ -468,6 +490,8 @@ static int _start(struct agent *a)
 		return -1;
 	}
 	agent_libdir_load(a);
+	if (agent_gang_start(a))
+		return -1;
 	/* last: who can connect is served */
 	return agent_local_start(a);
 }
@@ -476,6 +500,7 @@ static void _stop(struct agent *a)
 {
 	agent_auth_stop(a);
 	storm_nm_destroy(a->nm);	/* closes every session */
+	agent_gang_stop(a);
 	agent_worker_stop(a, &a->controller);
 	agent_local_stop(a);
 	_bury(a);
@@ -529,12 +554,15 @@ static int _run(const char *node, uint16_t slurmd_port)
 /* ----------------------------------------------------- the command's face --- */
 
 static const char usage[] =
-"Usage: storm_agent [--node NAME] --stats | --drop PERCENT [SEED] | --version\n"
+"Usage: storm_agent [--node NAME] --stats | --trace | --drop PERCENT [SEED]\n"
+"       storm_agent --version\n"
 "       storm_agent --node NAME --run [--slurmd-port PORT]\n"
 "\n"
 "The node agent of STORM for Slurm.  slurmd runs it (--run); these ask a\n"
 "running one:\n"
 "  --stats                 print its counters as JSON\n"
+"  --trace                 print what gang scheduling did on the node, one JSON\n"
+"                          object on each line; also when no agent runs\n"
 "  --drop PERCENT [SEED]   tests: drop this share of the datagrams that it\n"
 "                          receives\n"
 "  --node NAME             which one; may be left out if there is one only\n"
@@ -626,14 +654,56 @@ static int _stats(const char *node)
 	return _ask(node, &f, LOCAL_STATS_IS);
 }
 
+static void _print_event(uint64_t i, const struct gang_event *e)
+{
+	const char *what = gang_what_name(e->what);
+
+	printf("{\"n\": %" PRIu64 ", \"at\": %" PRIu64 ", \"what\": \"%s\"",
+	       i, e->at, what ? what : "unknown");
+	if (e->slot != UINT32_MAX)
+		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
+		       PRIu64, e->slot, e->version, e->sequence);
+	if (e->job)
+		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
+	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
+		printf(", \"why\": \"%s\"", gang_why_name(e->a) ? : "unknown");
+	else
+		printf(", \"a\": %u, \"b\": %u", e->a, e->b);
+	puts("}");
+}
+
+static int _print_trace(const char *node)
+{
+	const struct gang_trace *t;
+	struct gang_event e;
+	uint64_t end;
+
+	if (!node)
+		node = _only_node();
+	t = node ? gang_trace_open(NULL, node) : NULL;
+	if (!t) {
+		fprintf(stderr, "storm_agent: no trace of node %s: %s\n",
+			node ? node : "(which --node?)", strerror(errno));
+		return 1;
+	}
+	end = t->count;
+	for (uint64_t i = end < GANG_TRACE_EVENTS ? 0 : end - GANG_TRACE_EVENTS;
+	     i < end; i++)
+		if (gang_trace_get(t, i, &e))
+			_print_event(i, &e);
+	gang_trace_close(t);
+	return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
-	enum { NODE = 1, RUN, PORT, STATS, DROP, VERSION_, HELP };
+	enum { NODE = 1, RUN, PORT, STATS, TRACE, DROP, VERSION_, HELP };
 	static const struct option options[] = {
 		{ "node", required_argument, NULL, NODE },
 		{ "run", no_argument, NULL, RUN },
 		{ "slurmd-port", required_argument, NULL, PORT },
 		{ "stats", no_argument, NULL, STATS },
+		{ "trace", no_argument, NULL, TRACE },
 		{ "drop", required_argument, NULL, DROP },
 		{ "version", no_argument, NULL, VERSION_ },
 		{ "help", no_argument, NULL, HELP },
@@ -656,6 +726,7 @@ int main(int argc, char **argv)
 			/* fall through */
 		case RUN:
 		case STATS:
+		case TRACE:
 			verb = opt;
 			break;
 		case VERSION_:
@@ -673,6 +744,8 @@ int main(int argc, char **argv)
 		return _run(node, port);
 	if (verb == STATS && optind == argc)
 		return _stats(node);
+	if (verb == TRACE && optind == argc)
+		return _print_trace(node);
 	if (verb == DROP && argc - optind <= 1)
 		return _drop(node, percent, argv[optind]);
 	fputs(usage, stderr);

@@ -13,6 +13,7 @@
  *	agent_local.c	the local socket
  *	agent_container.c	the job's namespace, for its files
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
+ *	agent_gang.c	gang scheduling: steps stop and continue on strobes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -81,6 +82,7 @@ struct agent_session {
 	struct agent *a;
 	uint64_t id;
 	uint32_t uid, job_id, step_id, step_het, self;
+	uint64_t cluster;		/* 0: a step's */
 	struct agent_creds *creds;	/* NULL: it may not send files */
 	bool launched;			/* a LAUNCH has come */
 	struct agent_child *child;	/* the process for its files */
@@ -104,6 +106,7 @@ void agent_answer(struct agent *a, enum agent_answer_kind kind,
 struct agent_answer_item;
 struct agent_libdir;
 struct agent_conn;
+struct agent_gang;
 
 struct agent {
 	const char *node;
@@ -122,6 +125,7 @@ struct agent {
 	struct agent_creds *admitting;	/* for session_open, during admit */
 	struct agent_conn *conns;
 	struct agent_libdir *libdirs;
+	struct agent_gang *gang;	/* NULL: no gang scheduling here */
 	bool libdir_asking;
 	uint64_t libdir_at;
 	unsigned int lifelines;		/* slurmds that hold us */
@@ -130,6 +134,8 @@ struct agent {
 	struct {
 		uint64_t files, files_failed, bytes, launches, launches_failed;
 		uint64_t steps, reports, opens_bad;
+		uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
+		uint64_t gang_slots, gang_stops, gang_opened;
 	} count;
 };
 
@@ -173,6 +179,21 @@ void agent_local_stop(struct agent *a);
 void agent_local_acked(struct agent_session *s, uint8_t kind,
 		       const struct storm_idset *ids);
 void agent_local_session_close(struct agent_session *s);
+
+/* agent_gang.c */
+int agent_gang_start(struct agent *a);
+void agent_gang_stop(struct agent *a);
+/* May this owner open a cluster domain with us?  Any thread. */
+bool agent_gang_admits(const struct agent *a,
+		       const struct storm_open_info *info);
+void agent_gang_session_open(struct agent_session *s);
+void agent_gang_session_close(struct agent_session *s);
+void agent_gang_event(struct agent_session *s, uint32_t event,
+		      const void *buf, size_t len);
+void agent_gang_strobe(struct agent *a, struct agent_session *s,
+		       uint64_t number, const void *buf, size_t len);
+void agent_gang_no_slurmd(struct agent *a);
+uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
 /* agent.c: as JSON, into buf */
 void agent_stats(struct agent *a, char *buf, size_t size);

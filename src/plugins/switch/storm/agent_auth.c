@@ -168,6 +168,12 @@ static void _work(struct storm_job *j)
 		o->err = STORM_EAUTH;
 		return;
 	}
+	if (info.cluster && !agent_gang_admits(o->a, &info)) {
+		error("uid %u opens a cluster domain, which SlurmUser and root alone may, and of this cluster alone",
+		      info.uid);
+		o->err = STORM_EACCES;
+		return;
+	}
 	o->err = _authority(o->a, &info, &o->creds);
 }
 

@@ -55,6 +55,7 @@ static void _close(struct agent *a, struct agent_conn *c)
 	c->s = NULL;
 	if (c->lifeline && !--a->lifelines) {
 		a->orphan_until = 0;
+		agent_gang_no_slurmd(a);
 		if (!a->stop)
 			info("slurmd is gone, waiting for the next one");
 	}

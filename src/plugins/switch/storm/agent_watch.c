@@ -36,6 +36,7 @@
 #include "src/slurmd/slurmd/slurmd.h"
 
 #include "agent_watch.h"
+#include "gang_guard.h"
 #include "local.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/clock.h"
@@ -295,9 +296,10 @@ static int _live(bool *end, int backoff)
 	int status;
 
 	while (!*end && !gone)
-		*end = _wait(-1, &gone);
+		*end = _wait(gang_guard_look(conf->node_name, false), &gone);
 	if (*end)
 		return 0;
+	gang_guard_look(conf->node_name, true);
 	if (storm_now() - w.started > LIVED_WELL)
 		backoff = BACKOFF_MIN;
 	/* it may have closed its socket alone: then it's of no use */
@@ -344,6 +346,7 @@ static void *_watch(void *arg)
 				    NULL);
 	}
 	/* the agent stays; closing the socket tells it */
+	gang_guard_end();
 	_forget();
 	return NULL;
 }

@@ -227,6 +227,13 @@ static int _make_dirs(const struct sockaddr_un *sa)
 	return _own_dir(dir);
 }
 
+int local_make_dir(const char *rundir, const char *node)
+{
+	struct sockaddr_un sa;
+
+	return _address(rundir, node, &sa) || _make_dirs(&sa) ? errno : 0;
+}
+
 static int _socket(int flags)
 {
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);

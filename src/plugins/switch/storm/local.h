@@ -86,6 +86,10 @@ bool local_end(const struct local_frame *f);
  * STORM_RUNDIR. */
 int local_path(const char *rundir, const char *node, char *out, size_t size);
 
+/* Makes the directory of a node (root's, 0755), refuses one that others could
+ * write; 0 or an errno. */
+int local_make_dir(const char *rundir, const char *node);
+
 /*
  * Listen: makes the directory (root's, 0755) and refuses one that others could
  * write.  A socket that nobody serves is replaced, one that somebody serves

@@ -1,0 +1,26 @@
+/*
+ * step_gang.h - slurmstepd's side of gang scheduling: it puts the tasks of a step
+ * where the agent can stop them, and leaves the record of it (gang_step.h).
+ * Called by SPANK's hooks, which batch and interactive steps have too.  All of it
+ * does nothing where this node does no gang scheduling; what fails is said in
+ * one message and leaves the step running all the time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STEP_GANG_H
+#define STORM_STEP_GANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As root, before tasks are made; say(text) tells what went wrong. */
+void step_gang_begin(const char *node, uint32_t job, uint32_t step,
+		     bool script, uint32_t tasks, void (*say)(const char *));
+/* As root, in each task before exec. */
+void step_gang_enter(void);
+/* In slurmstepd, after each task was made: after the last the step is complete. */
+void step_gang_forked(void);
+/* Its processes have ended. */
+void step_gang_end(void);
+
+#endif
