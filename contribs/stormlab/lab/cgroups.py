@@ -66,10 +66,14 @@ def _make(path):
                 g.write(f.read())
 
 
-def prepare(lab):
-    """The top group of a lab in each hierarchy; yields their paths."""
+def prepare(lab, all_of_them=True):
+    """The top group of a lab in each hierarchy, or in that of version 2 alone,
+    for where a group has its share of real time there is none for its children;
+    yields their paths."""
     tops = []
-    for _, _, _, own in hierarchies():
+    for _, kind, _, own in hierarchies():
+        if not all_of_them and kind != "cgroup2":
+            continue
         top = f"{own}/stormlab.{lab}"
         tops.append(top)
         _make(top)

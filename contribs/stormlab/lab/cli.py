@@ -83,8 +83,14 @@ When anything fails or you interrupt it, nothing is left behind.
     p.add_argument("--storm-conf", action="append", default=[],
                    metavar="KEY=VALUE",
                    help="a line for storm.conf; may be repeated")
-    p.add_argument("--cpus", type=_count, default=4, metavar="C",
-                   help="CPUs of every node (default: 4)")
+    p.add_argument("--cpus", type=_count, metavar="C",
+                   help="CPUs of every node (default: 4, with --gang 1)")
+    p.add_argument("--gang", type=_count, metavar="M",
+                   help="SchedulerType=sched/storm and a partition gang in "
+                   "which up to M jobs take turns on every CPU; each node "
+                   "is bound to a core of its own, as far as there are some")
+    p.add_argument("--quantum", type=float, metavar="MS",
+                   help="with --gang: how long a turn is, in milliseconds")
     p.add_argument("--mtu", type=int, default=1500, metavar="M",
                    help="MTU of the network (default: 1500)")
     which = p.add_mutually_exclusive_group()
@@ -226,9 +232,18 @@ def _up(args):
     if args.stock and storm:
         raise LabError("--storm-conf makes no sense with --stock")
     stage = None if args.stock else args.plugins or cluster.stage_dir()
+    cpus = args.cpus or (1 if args.gang else 4)
+    if args.gang and args.stock:
+        raise LabError("--gang makes no sense with --stock")
+    if args.gang:
+        conf += slurmconf.gang_lines(args.nodes, cpus, args.gang, conf)
+    if args.quantum and not args.gang:
+        raise LabError("--quantum makes no sense without --gang")
+    if args.quantum:
+        storm.append(("Quantum", f"{args.quantum:g}"))
     seconds = lab.create(
         args.nodes, "none" if args.stock else args.switch, conf, storm,
-        args.cpus, args.mtu, stage)
+        cpus, args.mtu, stage, gang=args.gang or 0)
     print(f"lab '{lab.name}': {args.nodes} nodes idle after "
           f"{seconds:.2f} s")
 

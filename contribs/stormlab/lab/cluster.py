@@ -58,6 +58,7 @@ class Plan(typing.NamedTuple):
     visible: list            # paths to show in hosts although private
     cgroups: list            # top groups, if Slurm is to use groups
     instead: dict            # files of ours in place of the machine's
+    gang: int = 0            # jobs that share a core in partition gang; 0: no
 
 
 def base_dirs():
@@ -302,7 +303,8 @@ class Lab:
     # -- up and down -------------------------------------------------------
 
     def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
-           mtu=1500, stage=None, stock=False, timeout=120):
+           mtu=1500, stage=None, stock=False, timeout=120, gang=0,
+           quantum=None):
         """Make the lab, by a stormlab process of its own (the caller may
         have threads, which a fork does not survive). conf and storm_conf are
         dicts or lists of 'Key=Value'."""
@@ -316,6 +318,8 @@ class Lab:
                 self.name, "--cpus", str(cpus), "--mtu", str(mtu)]
         argv += ["--stock"] if stock else ["--switch", switch]
         argv += ["--plugins", stage] if stage and not stock else []
+        argv += ["--gang", str(gang)] if gang else []
+        argv += ["--quantum", str(quantum)] if quantum else []
         for option, given in (("--conf", conf), ("--storm-conf", storm_conf)):
             for pair in pairs(given):
                 argv += [option, pair]
@@ -328,7 +332,7 @@ class Lab:
         return self
 
     def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
-               timeout=60):
+               timeout=60, gang=0):
         """Make the lab in this process; stage None is Slurm alone. Whatever
         interrupts it, nothing is left behind. Returns the seconds until all
         nodes were idle."""
@@ -349,7 +353,7 @@ class Lab:
                         slurm_plugins=slurm_plugin_dir(), conf=conf,
                         storm_conf=storm_conf,
                         visible=[top_dir()] + ([stage] if stage else []),
-                        cgroups=[], instead={})
+                        cgroups=[], instead={}, gang=gang)
             with self._locked():
                 self._start(plan, timeout)
         except BaseException:
@@ -402,9 +406,12 @@ class Lab:
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
             "cgroups": [], "shape": None, "drop": None, "multicast": True}
         self._save()
-        if cgroups.wanted(plan.conf):
+        # the groups that the agents freeze have the names of nodes, too
+        by_slurm = cgroups.wanted(plan.conf)
+        if by_slurm or plan.gang:
             with no_interrupts():
-                plan = plan._replace(cgroups=cgroups.prepare(plan.name))
+                plan = plan._replace(
+                    cgroups=cgroups.prepare(plan.name, by_slurm))
                 self._record["cgroups"] = plan.cgroups
                 self._save()
         names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)

@@ -165,6 +165,20 @@ def _raise_limits():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _pin(plan, host):
+    """Gangs: every node has a core of its own, as far as there are some; the
+    first is ctl's and login's, if there are enough."""
+    cores = sorted(os.sched_getaffinity(0))
+    nodes = slurmconf.node_names(plan.nodes)
+    if host not in nodes:
+        return
+    if len(cores) > plan.nodes:
+        cores = cores[1:]
+    first = nodes.index(host) * plan.cpus
+    os.sched_setaffinity(0, {cores[(first + i) % len(cores)]
+                             for i in range(plan.cpus)})
+
+
 def _await(go, byte):
     """Wait for the starter's word. Should the starter die, the host does:
     nobody could have recorded it."""
@@ -203,6 +217,8 @@ def _init(plan, host, go, say):
         _make_state_dirs(host)
         _install_munge_key(key)
         _raise_limits()
+        if plan.gang:
+            _pin(plan, host)
         net.disable_ipv6()
         _await(go, b"n")
         net.configure_host(slurmconf.address_of(host))

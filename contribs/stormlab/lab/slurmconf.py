@@ -132,6 +132,21 @@ def merge(text, overrides):
     return "\n".join(out) + "\n"
 
 
+def gang_lines(nodes, cpus, jobs, given):
+    """What a gang partition for so many jobs on a core needs of slurm.conf, but
+    for the keys that were given."""
+    names = f"n[1-{nodes}]" if nodes > 1 else "n1"
+    lines = [("SchedulerType", "sched/storm"),
+             ("SelectTypeParameters", "CR_CPU_Memory"),
+             ("PreemptMode", "OFF"),
+             ("PartitionName",
+              f"gang Nodes={names} MaxTime=INFINITE State=UP "
+              f"OverSubscribe=FORCE:{jobs} "
+              f"DefMemPerCPU={1000 // cpus // jobs}")]
+    taken = {key.lower() for key, _ in given} - {"partitionname"}
+    return [l for l in lines if l[0].lower() not in taken]
+
+
 def write(path, text, mode=0o644):
     """A whole new file or the old one, never half of one. Not for files that
     are bind-mounted one by one: those would keep showing the old inode."""

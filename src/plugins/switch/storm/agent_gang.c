@@ -517,7 +517,8 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		g->now = k;
 		g->slot = st.slot;
 		a->count.gang_slots++;
-		_trace(g, GANG_SLOT, NULL, 0, 0);
+		if (g->steps)
+			_trace(g, GANG_SLOT, NULL, 0, 0);
 	}
 	_apply(g);
 }
