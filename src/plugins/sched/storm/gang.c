@@ -308,15 +308,17 @@ static void _say_zones(const struct snapshot *s)
 static void _scan(struct gang *g, bool new_conf)
 {
 	struct snapshot s;
-	bool anew;
+	bool nodes, layout, anew;
 
 	if (!snapshot_take(&g->conf, &s)) {
 		error("storm: no memory to look at the jobs");
 		return;
 	}
-	anew = new_conf || !g->told || !snapshot_same_layout(&g->now, &s);
-	if (anew)
+	nodes = !g->told || !snapshot_same_nodes(&g->now, &s);
+	layout = !g->told || !snapshot_same_layout(&g->now, &s);
+	if (layout)
 		_say_zones(&s);
+	anew = layout || new_conf;
 	if (!_update(g, &s, anew)) {
 		error("storm: no memory for the matrix");
 		g->told = false;
@@ -324,7 +326,7 @@ static void _scan(struct gang *g, bool new_conf)
 	}
 	/* without a zone there never has to be a strober */
 	if (g->now.nzones || g->told)
-		_tell(g, anew);
+		_tell(g, nodes);
 	g->told = true;
 }
 
@@ -427,8 +429,9 @@ void gang_post(void)
 void gang_reconfig(const struct storm_gang_conf *conf)
 {
 	slurm_mutex_lock(&t.lock);
+	t.new_conf = memcmp(&t.conf, conf, sizeof(*conf)) != 0 || t.new_conf;
 	t.conf = *conf;
-	t.new_conf = t.posted = true;
+	t.posted = true;
 	slurm_cond_signal(&t.cond);
 	slurm_mutex_unlock(&t.lock);
 }

@@ -55,7 +55,9 @@ struct snapshot {
 /* Takes slurmctld's read locks for a moment.  False: no memory, *out is empty. */
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 void snapshot_clear(struct snapshot *s);
-/* Have they the same zones and nodes? */
+/* Have they the same nodes, in the same order? */
+bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
+/* And the same zones, cores and quanta? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
 /* ------------------------------------------------------------ the thread --- */

@@ -178,7 +178,6 @@ int init(void)
 		return SLURM_ERROR;
 	}
 	_hook();
-	_warn();
 	info("storm: gang scheduling runs %s",
 	     conf.gang.base == BASE_BUILTIN ? "sched/builtin" :
 					      "sched/backfill");
@@ -195,7 +194,8 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
-/* Under slurmctld's write locks. */
+/* Under slurmctld's write locks; it comes after init(), too, when partitions and
+ * jobs are complete. */
 int sched_p_reconfig(void)
 {
 	struct storm_conf new;

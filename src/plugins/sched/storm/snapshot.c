@@ -57,9 +57,19 @@ static bool _same_set(const struct storm_idset *a, const struct storm_idset *b)
 		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
+bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
+{
+	if (a->nnodes != b->nnodes)
+		return false;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
+			return false;
+	return true;
+}
+
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
 {
-	if (a->nzones != b->nzones || a->nnodes != b->nnodes)
+	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
 		return false;
 	for (uint32_t i = 0; i < a->nzones; i++)
 		if (a->zones[i].quantum != b->zones[i].quantum ||
@@ -69,8 +79,7 @@ bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
 	for (uint32_t i = 0; i < a->nnodes; i++)
 		if (a->nodes[i].zone != b->nodes[i].zone ||
 		    a->nodes[i].column != b->nodes[i].column ||
-		    a->nodes[i].cores != b->nodes[i].cores ||
-		    xstrcmp(a->nodes[i].name, b->nodes[i].name))
+		    a->nodes[i].cores != b->nodes[i].cores)
 			return false;
 	return true;
 }

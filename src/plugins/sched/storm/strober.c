@@ -196,8 +196,10 @@ static void be_real_time(void)
 	getrlimit(RLIMIT_MEMLOCK, &r);
 	if (!geteuid() || r.rlim_cur == RLIM_INFINITY)
 		flags |= MCL_FUTURE;
-	if (mlockall(flags) || !(flags & MCL_FUTURE))
-		info("memory cannot be locked, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit");
+	if (mlockall(flags))
+		info("memory cannot be locked (%m), strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit");
+	else if (!(flags & MCL_FUTURE))
+		info("memory can be locked in part alone, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit");
 	/* threads that are made from now on inherit it */
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return;
