@@ -310,6 +310,21 @@ static const char *_fallback(struct storm_conf *c, const char *v)
 	return NULL;
 }
 
+static const char *_freezer(struct storm_conf *c, const char *v)
+{
+	static const char *const known[] = {
+		"auto", "cgroup2", "signals", "freezer"
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcasecmp(v, known[i]))
+			continue;
+		strcpy(c->freezer, i ? known[i] : "");
+		return NULL;
+	}
+	return "auto, cgroup2, signals or freezer";
+}
+
 static const char *_drop_percent(struct storm_conf *c, const char *v)
 {
 	char *end;
@@ -488,6 +503,7 @@ static const struct {
 	{ "Quantum", _quantum },
 	{ "PartitionQuantum", _partition_quantum },
 	{ "LocalPartitions", _local_partitions },
+	{ "Freezer", _freezer },
 	{ "DropPercent", _drop_percent },
 	{ "DropSeed", _drop_seed },
 };

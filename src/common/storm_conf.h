@@ -39,6 +39,9 @@ struct storm_gang_conf {
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
+	/* how steps are stopped: "cgroup2", "signals" or "freezer"; "": as the
+	 * node can */
+	char freezer[16];
 	/* ns that an agent whose slurmd is gone waits for the next one */
 	uint64_t agent_linger;
 	struct storm_gang_conf gang;

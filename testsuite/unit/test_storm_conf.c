@@ -84,6 +84,7 @@ START_TEST(test_every_key)
 	     "OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
 	     "MulticastTimeout=2s\n"
 	     "Heartbeat=300\nMaxSessions=5\nFallback=NEVER\nAgentLinger=0\n"
+	     "Freezer=Signals\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
 	ck_assert_str_eq(conf.set.interface, "eth1");
 	must(conf.set.port == 9000 && !conf.set.multicast);
@@ -100,7 +101,7 @@ START_TEST(test_every_key)
 	must(conf.set.op_timeout == 900 * STORM_MS);
 	must(conf.set.heartbeat == 300 * STORM_MS);
 	must(conf.set.sessions_max == 5 && conf.fallback == FALLBACK_NEVER);
-	must(conf.agent_linger == 0);
+	must(conf.agent_linger == 0 && !strcmp(conf.freezer, "signals"));
 	must(conf.set.drop_ppm == 25000 && conf.set.drop_seed == UINT64_MAX);
 }
 END_TEST
@@ -162,7 +163,7 @@ START_TEST(test_wrong_values)
 		{ "OpenTimeout", "0" }, { "DeadTimeout", "5m" },
 		{ "OpTimeout", "99999999999999999s" }, { "Heartbeat", "1" },
 		{ "MaxSessions", "0" }, { "Fallback", "always" },
-		{ "AgentLinger", "-1" }, { "DropPercent", "100.1" },
+		{ "AgentLinger", "-1" }, { "Freezer", "ice" }, { "DropPercent", "100.1" },
 		{ "DropPercent", "nan" }, { "DropSeed", "x" },
 	};
 

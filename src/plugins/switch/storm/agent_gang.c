@@ -56,6 +56,7 @@ struct gang_local {			/* a step on this node */
 	struct freezer *f;
 	bool granted;			/* it runs until its slot is over */
 	bool has_srun;
+	bool starting;			/* not all tasks are past exec */
 	bool listed;			/* in the look under way */
 	bool told;			/* that it cannot be stopped */
 };
@@ -202,6 +203,9 @@ static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 	}
 	if (l->granted)
 		return GANG_WHY_SIGNAL;
+	/* Slurm sends no signal to what is still slurmstepd */
+	if (l->starting && (l->starting = freezer_starting(l->f)))
+		return GANG_WHY_STARTING;
 	/* srun carries the output of the job's steps */
 	if (l->step.script &&
 	    (l->has_srun || _job_has_steps(g, l->step.job)))
@@ -284,6 +288,7 @@ static void _add(struct agent_gang *g, const char *name,
 	strlcpy(l->name, name, sizeof(l->name));
 	l->step = *s;
 	l->listed = true;
+	l->starting = s->kind != FREEZER_SIGNALS;
 	l->io.ready = _stepd_gone;
 	l->io.release = _release;
 	l->f = freezer_open(s->kind, s->group, s->root);
@@ -557,7 +562,9 @@ static int _begin(struct agent *a)
 
 	g->a = a;
 	if (!err)
-		err = freezer_host_find(&g->host, FREEZER_NONE, a->node);
+		err = freezer_host_find(&g->host,
+					freezer_kind_of(a->conf.freezer),
+					a->node);
 	/* its own groups are there, and Slurm wants its processes in them */
 	if (!err && !xstrcmp(slurm_conf.proctrack_type, "proctrack/cgroup") &&
 	    !xstrncmp(g->host.base, PURE_V2, sizeof(PURE_V2) - 1))

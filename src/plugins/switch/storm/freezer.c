@@ -249,6 +249,31 @@ static bool is_named(pid_t pid, const char *comm)
 	return !strncmp(buf, comm, NAME_LEN - 1);
 }
 
+/* The file that it runs; false: it is gone, or a kernel thread. */
+static bool program_of(pid_t pid, struct stat *out)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !stat(path, out);
+}
+
+/* Users may call their programs as they like; these are the system's. */
+static bool is_the(pid_t pid, const char *comm)
+{
+	struct stat st;
+
+	return is_named(pid, comm) && program_of(pid, &st) && !st.st_uid;
+}
+
+static bool same_program(pid_t a, pid_t b)
+{
+	struct stat sa, sb;
+
+	return program_of(a, &sa) && program_of(b, &sb) &&
+		sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 /* The state letter; 0: no such process. */
 static char state_of(pid_t pid)
 {
@@ -326,7 +351,7 @@ static int remember(struct freezer *f, pid_t pid)
 /* slurmstepd and srun carry the step's output and its exits: never. */
 static bool exempt(pid_t pid)
 {
-	return is_named(pid, "slurmstepd") || is_named(pid, "srun");
+	return is_the(pid, "slurmstepd") || is_the(pid, "srun");
 }
 
 /* Take in the children that one thread has made.  *news counts new ones. */
@@ -627,8 +652,8 @@ int freezer_pids(struct freezer *f, pid_t **out, size_t *count)
 	return 0;
 }
 
-static bool any(struct freezer *f, bool (*is)(pid_t pid, const char *what),
-		const char *what)
+static bool any(struct freezer *f, bool (*is)(pid_t pid, const void *what),
+		const void *what)
 {
 	pid_t *pids;
 	size_t n;
@@ -642,7 +667,7 @@ static bool any(struct freezer *f, bool (*is)(pid_t pid, const char *what),
 	return yes;
 }
 
-static bool pending(pid_t pid, const char *unused)
+static bool pending(pid_t pid, const void *unused)
 {
 	(void) unused;
 	return has_pending(pid);
@@ -653,7 +678,22 @@ bool freezer_pending(struct freezer *f)
 	return any(f, pending, NULL);
 }
 
+static bool named(pid_t pid, const void *comm)
+{
+	return is_the(pid, comm);
+}
+
 bool freezer_has(struct freezer *f, const char *comm)
 {
-	return any(f, is_named, comm);
+	return any(f, named, comm);
+}
+
+static bool starting(pid_t pid, const void *root)
+{
+	return same_program(pid, *(const pid_t *) root);
+}
+
+bool freezer_starting(struct freezer *f)
+{
+	return any(f, starting, &f->root);
 }

@@ -93,7 +93,11 @@ int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 
 /* Is a signal waiting for one of the processes, which it does not block? */
 bool freezer_pending(struct freezer *f);
-/* Is there a process of this name in it, say "srun"? */
+/* Is there a process of this name in it, say "srun", whose program belongs to the
+ * super-user: not just something of the user's that is called so? */
 bool freezer_has(struct freezer *f, const char *comm);
+/* Is there one that runs the root's program: it has not yet become what the step
+ * is to run? */
+bool freezer_starting(struct freezer *f);
 
 #endif

@@ -76,6 +76,7 @@ enum gang_why {
 	GANG_WHY_ALL = 9,	/* the strobe says so */
 	GANG_WHY_SCRIPT = 10,	/* a step of its job has begun, or it holds a
 				   srun */
+	GANG_WHY_STARTING = 11,	/* not all of its tasks are past exec */
 };
 
 struct gang_event {
