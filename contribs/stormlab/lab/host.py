@@ -160,6 +160,18 @@ def _slurmctld_listens():
     return False
 
 
+def _allow_real_time():
+    """For the strober, as a unit's LimitRTPRIO and LimitMEMLOCK would; who may
+    not give that away does without."""
+    endless = resource.RLIM_INFINITY
+    for what, limit in ((resource.RLIMIT_RTPRIO, 99),
+                        (resource.RLIMIT_MEMLOCK, endless)):
+        try:
+            resource.setrlimit(what, (limit, limit))
+        except (OSError, ValueError):
+            pass
+
+
 def _raise_limits():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -219,6 +231,8 @@ def _init(plan, host, go, say):
         _raise_limits()
         if plan.gang:
             _pin(plan, host)
+        if plan.gang and host == "ctl":
+            _allow_real_time()
         net.disable_ipv6()
         _await(go, b"n")
         net.configure_host(slurmconf.address_of(host))

@@ -30,6 +30,7 @@
 #include "src/libstorm/idset.h"
 
 #define SCAN 100		/* ms */
+#define COMMENT (5 * STORM_SEC)	/* how often users hear of their shares */
 
 static struct {
 	pthread_mutex_t lock;
@@ -48,6 +49,8 @@ struct gang {
 	uint64_t version;
 	uint64_t digest;		/* of the last map, but for its version */
 	bool unpackable;		/* it was said that a map is too large */
+	struct storm_idset commented;	/* jobs with a comment of ours */
+	uint64_t comment_at;
 };
 
 /* -------------------------------------------------------- into matrices --- */
@@ -292,6 +295,71 @@ static void _tell(struct gang *g, bool new_nodes)
 	gang_map_clear(&m);
 }
 
+/* -------------------------------------------------------- what users hear --- */
+
+static uint64_t _given(const struct strober_given *given, uint32_t n,
+		       uint32_t job_id)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (given[mid].job_id < job_id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && given[lo].job_id == job_id ? given[lo].ns : 0;
+}
+
+/* Those that take turns now, and those that did when we last wrote. */
+static uint32_t _shares(struct gang *g, struct job_share *out)
+{
+	struct strober_given *given = NULL;
+	struct strober_state st = { 0 };
+	struct storm_idset now = { 0 };
+	uint32_t n = 0;
+
+	strober_watch_state(&st, &given);
+	for (uint32_t i = 0; i < g->now.njobs; i++) {
+		const struct snapshot_job *j = &g->now.jobs[i];
+		const struct matrix *m = g->matrix[j->zone];
+		const struct storm_idset *slots = matrix_slots(m, j->gang);
+		bool turns = slots && matrix_round(m, j->gang) > 1;
+
+		if (!turns && !storm_idset_has(&g->commented, j->job_id))
+			continue;
+		out[n].job_id = j->job_id;
+		out[n].cycle = turns ? matrix_cycle(m) : 1;
+		out[n].slots = turns ? storm_idset_size(slots) : 1;
+		out[n].quantum = g->now.zones[j->zone].quantum;
+		out[n++].given = _given(given, st.njobs, j->job_id);
+		if (turns)
+			storm_idset_add(&now, j->job_id, j->job_id);
+	}
+	storm_idset_clear(&g->commented);
+	g->commented = now;
+	xfree(given);
+	return n;
+}
+
+static void _comment(struct gang *g)
+{
+	struct job_share *shares;
+	uint64_t now = storm_now();
+	uint32_t n;
+
+	if (now < g->comment_at)
+		return;
+	g->comment_at = now + COMMENT;
+	shares = xcalloc(g->now.njobs + 1, sizeof(*shares));
+	n = _shares(g, shares);
+	if (n)
+		snapshot_comment(shares, n);
+	xfree(shares);
+}
+
 /* -------------------------------------------------------------- the thread --- */
 
 static void _say_zones(const struct snapshot *s)
@@ -363,6 +431,7 @@ static void *_gang(void *arg)
 	bool new_conf = false;
 	time_t last = 0;
 
+	sched_storm_pose();
 	/* higher than that of any slurmctld before */
 	g->version = (uint64_t) time(NULL) << 24;
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
@@ -372,11 +441,14 @@ static void *_gang(void *arg)
 			break;
 		_scan(g, new_conf);
 		last = now;
-		while (!_wait(g, last, &new_conf) &&
-		       !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE))
-			;
+		do {
+			if (g->told)
+				_comment(g);
+		} while (!_wait(g, last, &new_conf) &&
+			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
 	}
 	_matrices_free(g);
+	storm_idset_clear(&g->commented);
 	snapshot_clear(&g->now);
 	xfree(g);
 	return NULL;

@@ -2,7 +2,7 @@
  * gang.h - gang scheduling in slurmctld: a thread that looks at the running jobs,
  * keeps a matrix for each zone, and hands a map to the strober when it changes.
  *
- *	snapshot.c	what slurmctld knows, under its read locks
+ *	snapshot.c	what slurmctld knows, and is told, under its locks
  *	gang.c		the thread: snapshots into matrices, matrices into maps
  *	matrix.c	which jobs run together
  *	strober_watch.c	the child that strobes
@@ -60,6 +60,18 @@ bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 /* And the same zones, cores and quanta? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
+/* What users read in SystemComment of a job that takes turns. */
+struct job_share {
+	uint32_t job_id;
+	uint32_t slots, cycle;		/* so many of so many; the same: it does
+					   not share any more */
+	uint64_t quantum;		/* ns */
+	uint64_t given;			/* ns that it has had while it shared */
+};
+
+/* Takes slurmctld's job write lock for a moment. */
+void snapshot_comment(const struct job_share *shares, uint32_t count);
+
 /* ------------------------------------------------------------ the thread --- */
 
 /* SLURM_SUCCESS or SLURM_ERROR.  conf is copied. */
@@ -67,6 +79,8 @@ int gang_start(const struct storm_gang_conf *conf);
 void gang_stop(void);
 /* Something has changed: look soon.  Any thread, under any lock. */
 void gang_post(void);
+/* sched_storm.c: when slurmctld has come up, for its thread. */
+void sched_storm_pose(void);
 /* storm.conf or slurm.conf was read anew. */
 void gang_reconfig(const struct storm_gang_conf *conf);
 

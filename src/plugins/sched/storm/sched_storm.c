@@ -15,6 +15,7 @@
 #include "src/common/plugin.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
+#include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/slurmctld_plugstack.h"
 
@@ -137,6 +138,36 @@ static void _unhook(void)
 	hooked = false;
 }
 
+/* ------------------------------------------------------------------ name --- */
+
+/*
+ * slurmctld refuses heterogeneous jobs unless SchedulerType is, to the letter,
+ * sched/backfill.  It is backfill that runs, so that is the name that slurmctld
+ * has in memory from its start on.  On reconfigure, which comes with the file's
+ * name, it must find the old one again, or it says that the type cannot change.
+ */
+static bool renamed;
+
+static void _rename(const char *from, const char *to)
+{
+	if (xstrcmp(slurm_conf.schedtype, from))
+		return;
+	xfree(slurm_conf.schedtype);
+	slurm_conf.schedtype = xstrdup(to);
+}
+
+void sched_storm_pose(void)
+{
+	slurmctld_lock_t locks = { .conf = WRITE_LOCK };
+
+	if (conf.gang.base != BASE_BACKFILL)
+		return;
+	lock_slurmctld(locks);
+	_rename(plugin_type, "sched/backfill");
+	renamed = true;
+	unlock_slurmctld(locks);
+}
+
 /* ---------------------------------------------------------------- plugin --- */
 
 static int _load_base(void)
@@ -188,6 +219,9 @@ void fini(void)
 {
 	_unhook();
 	gang_stop();
+	if (renamed)
+		_rename("sched/backfill", plugin_type);
+	renamed = false;
 	if (base != PLUGIN_INVALID_HANDLE)
 		plugin_unload(base);
 	base = PLUGIN_INVALID_HANDLE;
@@ -201,6 +235,8 @@ int sched_p_reconfig(void)
 	struct storm_conf new;
 	char *why = NULL;
 
+	if (renamed)
+		_rename(plugin_type, "sched/backfill");
 	if (storm_conf_load(&new, &why)) {
 		error("storm: sched/storm goes on as it was: %s", why);
 		xfree(why);

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,6 +33,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -185,25 +187,35 @@ static void strober_stop(void)
 	pthread_join(clk.thread, NULL);
 }
 
-/* A good strober is worth some trouble; one without is still a strober. */
+/* May as much memory be locked as there is? */
+static bool may_lock(void)
+{
+	struct __user_cap_header_struct h = {
+		.version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct rlimit r = { 0 };
+
+	if (!syscall(SYS_capget, &h, d) &&
+	    d[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &
+	    CAP_TO_MASK(CAP_IPC_LOCK))
+		return true;
+	return !getrlimit(RLIMIT_MEMLOCK, &r) && r.rlim_cur == RLIM_INFINITY;
+}
+
+/* Better with it; without, a strober is still a strober. */
 static void be_real_time(void)
 {
 	struct sched_param p = { .sched_priority = PRIORITY };
-	struct rlimit r = { 0 };
-	int flags = MCL_CURRENT | MCL_ONFAULT;
 
 	/* under a limit, memory that is asked for later would be refused */
-	getrlimit(RLIMIT_MEMLOCK, &r);
-	if (!geteuid() || r.rlim_cur == RLIM_INFINITY)
-		flags |= MCL_FUTURE;
-	if (mlockall(flags))
-		info("memory cannot be locked (%m), strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit");
-	else if (!(flags & MCL_FUTURE))
-		info("memory can be locked in part alone, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit");
+	if (!may_lock())
+		info("memory cannot be locked, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit, or CAP_IPC_LOCK, see storm(7)");
+	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		info("memory cannot be locked (%m), strobes may come late");
 	/* threads that are made from now on inherit it */
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return;
-	info("no real-time priority (%m), strobes may come late; remedy: CAP_SYS_NICE, or LimitRTPRIO=%d in slurmctld's unit; where its cgroup has cpu.rt_runtime_us, that must not be 0",
+	info("no real-time priority (%m), strobes may come late; remedy: LimitRTPRIO=%d in slurmctld's unit, or CAP_SYS_NICE, see storm(7)",
 	     PRIORITY);
 	if (setpriority(PRIO_PROCESS, 0, -20))
 		debug("no better nice value either: %m");
