@@ -361,23 +361,27 @@ static const char *_packing(struct storm_conf *c, const char *v)
 	return NULL;
 }
 
-/* As _time(), and "500us", "100000ns" too. */
+/* As _time(), and "500us", "0.3ms" too. */
 static bool _fine_time(const char *s, uint64_t min, uint64_t max, uint64_t *ns)
 {
-	static const struct { const char *unit; uint64_t ns; } units[] = {
+	static const struct { const char *unit; double ns; } units[] = {
 		{ "", STORM_MS }, { "ms", STORM_MS }, { "us", STORM_US },
-		{ "s", STORM_SEC }, { "ns", 1 } };
-	const char *end;
-	uint64_t n;
+		{ "s", STORM_SEC } };
+	size_t digits = strspn(s, "0123456789.");
+	double n;
+	char *end;
 
-	if (!_number(s, &n, &end))
+	/* no sign, no exponent, no hexadecimal */
+	n = strtod(s, &end);
+	if (!isdigit((unsigned char) *s) || end != s + digits)
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcasecmp(end, units[i].unit))
 			continue;
-		if (n > max / units[i].ns || n * units[i].ns < min)
+		n *= units[i].ns;
+		if (!(n >= min && n <= max))
 			return false;
-		*ns = n * units[i].ns;
+		*ns = n + 0.5;
 		return true;
 	}
 	return false;

@@ -192,15 +192,12 @@ int init(void)
 	const char *refusal = _refusal();
 	char *why = NULL;
 
-	if (refusal) {
-		error("storm: sched/storm cannot run: %s", refusal);
-		return SLURM_ERROR;
-	}
-	if (storm_conf_load(&conf, &why)) {
-		error("storm: sched/storm cannot run: %s", why);
-		xfree(why);
-		return SLURM_ERROR;
-	}
+	/* slurmctld ends without a scheduler in any case, but with a message
+	 * that does not say why */
+	if (refusal)
+		fatal("storm: sched/storm cannot run: %s", refusal);
+	if (storm_conf_load(&conf, &why))
+		fatal("storm: sched/storm cannot run: %s", why);
 	if (_load_base())
 		return SLURM_ERROR;
 	if (gang_start(&conf.gang)) {

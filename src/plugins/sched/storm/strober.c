@@ -110,10 +110,23 @@ static void strobe_all(uint64_t now)
 	}
 }
 
+/* Where it is us who come late, what slurmctld said is still to be read: for
+ * a while that counts, too. */
+static bool is_silent(uint64_t now)
+{
+	struct pollfd p = { .fd = PIPE, .events = POLLIN };
+	uint64_t silence = now - clk.pulse;
+
+	return silence > STROBER_PULSE_LIMIT &&
+		(silence > STROBER_PULSE_LIMIT + STROBER_PULSE_GRACE ||
+		 poll(&p, 1, 0) <= 0);
+}
+
 /* Locked.  Is slurmctld alive?  When to look again. */
 static uint64_t listen_to_pulse(uint64_t now)
 {
-	bool deaf = now - clk.pulse > STROBER_PULSE_LIMIT;
+	uint64_t limit = clk.pulse + STROBER_PULSE_LIMIT + 1;
+	bool deaf = is_silent(now);
 
 	if (deaf && !clk.deaf) {
 		info("slurmctld gives no sign of life, everything runs");
@@ -123,7 +136,9 @@ static uint64_t listen_to_pulse(uint64_t now)
 		rota_continue(clk.rota, now);
 	}
 	clk.deaf = deaf;
-	return deaf ? STORM_NEVER : clk.pulse + STROBER_PULSE_LIMIT + 1;
+	if (deaf)
+		return STORM_NEVER;
+	return limit > now ? limit : now + STROBER_PULSE_EVERY / 2;
 }
 
 static void wait_until(uint64_t due)

@@ -31,6 +31,7 @@ enum strober_verb {
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
+#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* while some is unread */
 #define STROBER_TELL_EVERY STORM_SEC
 
 struct strober_frame {
