@@ -49,12 +49,12 @@ def lab_name(what):
     return f"test{os.getpid()}-{what}"
 
 
-def make(what, nodes, **options):
+def make(what, nodes, kind=Cluster, **options):
     if os.geteuid() != 0:
         pytest.exit("the cluster tests must be run by root: they make "
                     "network namespaces", 1)
     try:
-        return Cluster(lab_name(what), nodes, **options)
+        return kind(lab_name(what), nodes, **options)
     except LabError as e:
         pytest.exit(f"no lab: {e}", 1)
 

@@ -148,9 +148,11 @@ class Started:
 
 
 class Cluster:
-    """A lab, with a standing job of half its CPUs for the steps of tests."""
+    """A lab, with a standing job of half its CPUs for the steps of tests (or
+    without, for tests of what jobs do)."""
 
-    def __init__(self, name, nodes, mode="multicast", cpus=8, **options):
+    def __init__(self, name, nodes, mode="multicast", cpus=8, standing=True,
+                 **options):
         self.lab = Lab(name)
         self.nodes, self.mode = nodes, mode
         self.names = [f"n{i}" for i in range(1, nodes + 1)]
@@ -182,7 +184,8 @@ class Cluster:
             self.bin.mkdir()
             build_programs(self.bin)
             pad(self.bin / "taskdo", self.bin / "big")
-            self.job = self.allocate(nodes, "--ntasks-per-node=4")
+            self.job = self.allocate(nodes, "--ntasks-per-node=4") \
+                if standing else None
         except BaseException:
             self.lab.down()
             raise

@@ -383,6 +383,18 @@ static int do_prio(char **a)
 	return 0;
 }
 
+/* Compute, until that took so many milliseconds of CPU time. */
+static int do_spin(char **a)
+{
+	long ms = atol(a[0]);
+	struct timespec ts;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	while (ts.tv_sec * 1000 + ts.tv_nsec / 1000000 < ms);
+	return 1;
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -398,6 +410,7 @@ static const struct {
 	{ "lines", 2, do_lines }, { "mode", 1, do_mode },
 	{ "node", 0, do_node }, { "pid", 1, do_pid }, { "prio", 0, do_prio },
 	{ "say", 1, do_say }, { "sigs", 0, do_sigs }, { "sleep", 1, do_sleep },
+	{ "spin", 1, do_spin },
 	{ "sum", 0, do_sum }, { "touch", 1, do_touch }, { "tty", 0, do_tty },
 	{ "umask", 0, do_umask }, { "wait", 1, do_wait },
 };

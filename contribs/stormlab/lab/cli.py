@@ -87,7 +87,8 @@ When anything fails or you interrupt it, nothing is left behind.
                    help="CPUs of every node (default: 4, with --gang 1)")
     p.add_argument("--gang", type=_count, metavar="M",
                    help="SchedulerType=sched/storm and a partition gang in "
-                   "which up to M jobs take turns on every CPU; each node "
+                   "which up to M jobs take turns on every CPU; in the "
+                   "partition shared the kernel alone sees to that. Each node "
                    "is bound to a core of its own, as far as there are some")
     p.add_argument("--quantum", type=float, metavar="MS",
                    help="with --gang: how long a turn is, in milliseconds")
@@ -239,6 +240,8 @@ def _up(args):
         conf += slurmconf.gang_lines(args.nodes, cpus, args.gang, conf)
     if args.quantum and not args.gang:
         raise LabError("--quantum makes no sense without --gang")
+    if args.gang:
+        storm.append(("LocalPartitions", "shared"))
     if args.quantum:
         storm.append(("Quantum", f"{args.quantum:g}"))
     seconds = lab.create(

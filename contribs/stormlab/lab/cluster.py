@@ -728,6 +728,16 @@ class Lab:
             raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
         return json.loads(done.stdout)
 
+    def gang_trace(self, host):
+        """What its agent did for gang scheduling: a list of dicts
+        (storm_agent --trace)."""
+        done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
+                         "--node", host, "--trace"], host=host, cwd="/",
+                        timeout=30)
+        if done.returncode:
+            raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
     # -- faults ------------------------------------------------------------
 
     def pids(self, host, name):

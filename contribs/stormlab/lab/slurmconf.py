@@ -140,6 +140,10 @@ def gang_lines(nodes, cpus, jobs, given):
              ("SelectTypeParameters", "CR_CPU_Memory"),
              ("PreemptMode", "OFF"),
              ("PartitionName",
+              f"shared Nodes={names} MaxTime=INFINITE State=UP "
+              f"OverSubscribe=FORCE:4 "
+              f"DefMemPerCPU={1000 // cpus // 4}"),
+             ("PartitionName",
               f"gang Nodes={names} MaxTime=INFINITE State=UP "
               f"OverSubscribe=FORCE:{jobs} "
               f"DefMemPerCPU={1000 // cpus // jobs}")]

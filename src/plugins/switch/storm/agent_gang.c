@@ -80,6 +80,8 @@ struct agent_gang {
 	struct gang_known known[2];	/* the newest is the first */
 	const struct gang_known *now;	/* the last strobe's; NULL: none */
 	uint32_t slot;
+	uint64_t told_version;		/* in the trace, with the slot */
+	uint32_t told_slot;
 	uint64_t number, heard;		/* of the last strobe */
 	uint64_t look_at;
 	uint32_t freed;			/* of the page, as last seen */
@@ -213,6 +215,17 @@ static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 	return 0;
 }
 
+/* A node without steps has nothing to tell of slots. */
+static void _tell_slot(struct agent_gang *g)
+{
+	if (!g->steps || (g->told_version == g->now->map.version &&
+			  g->told_slot == g->slot))
+		return;
+	g->told_version = g->now->map.version;
+	g->told_slot = g->slot;
+	_trace(g, GANG_SLOT, NULL, 0, 0);
+}
+
 /* Bring all steps where the last strobe wants them: first the old ones stop,
  * then the new ones go on, so that they do not meet. */
 static void _apply(struct agent_gang *g)
@@ -227,6 +240,7 @@ static void _apply(struct agent_gang *g)
 	}
 	if (!g->now)
 		return;
+	_tell_slot(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)
 		if (!_runs(g, l))
 			_stop(g, l, again);
@@ -522,8 +536,6 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		g->now = k;
 		g->slot = st.slot;
 		a->count.gang_slots++;
-		if (g->steps)
-			_trace(g, GANG_SLOT, NULL, 0, 0);
 	}
 	_apply(g);
 }

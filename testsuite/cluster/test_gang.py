@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Gang scheduling as a whole: jobs that share nodes take turns, all nodes at
+once, and whatever dies, everything runs.
+
+What happened is read from the traces of the nodes (doc/gang-trace.md), which
+have every stop and continue in order: nothing here depends on how long a thing
+took.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import time
+
+import pytest
+
+from conftest import make
+from harness import Cluster, STOCK, until
+
+pytestmark = pytest.mark.storm_only
+
+NODES = 2
+BATCH = 0xfffffffb
+
+
+class Gang(Cluster):
+    """A lab with a gang partition and no standing job."""
+
+    def __init__(self, name, nodes=NODES, gang=2, quantum=10, **options):
+        super().__init__(name, nodes, cpus=1, standing=False, gang=gang,
+                         quantum=quantum, **options)
+
+    def begin(self, verbs, nodes=NODES, **options):
+        """Start a job of one task on each node; its Started."""
+        return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
+                          **options)
+
+    def jobs(self):
+        return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
+
+    def trace(self, node, since=0):
+        return [e for e in self.lab.gang_trace(node) if e["n"] >= since]
+
+    def mark(self, node):
+        """Where the trace is now: what comes later has at least this n."""
+        return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
+
+    def groups(self, node):
+        """{step: does it stand still?} by the kernel's word"""
+        base = self.lab.path(node, "/sys/fs/cgroup/unified/slurm-storm")
+        found = {}
+        for path in pathlib.Path(base).glob(f"{node}/*/cgroup.freeze"):
+            try:
+                found[path.parent.name] = path.read_text().strip() == "1"
+            except OSError:     # it has just ended
+                pass
+        return found
+
+    def stand(self, node):
+        return [s for s, still in self.groups(node).items() if still]
+
+    def all_run(self):
+        return not any(self.stand(n) for n in self.names)
+
+    def alternate(self, since=None, times=5, job_count=2):
+        """Wait until so many jobs were stopped and continued on all nodes."""
+        since = since or {n: self.mark(n) for n in self.names}
+
+        def enough():
+            for node in self.names:
+                turns = {}
+                for e in self.trace(node, since[node]):
+                    if e["what"] == "continue" and e["why"] == "slot":
+                        turns[e["job"]] = turns.get(e["job"], 0) + 1
+                if len([j for j in turns if turns[j] >= times]) < job_count:
+                    return False
+            return True
+
+        until(enough, "jobs to take turns on all nodes", interval=0.1)
+
+    def nothing_left(self):
+        """No step, no group, nothing that stands still."""
+        for node in self.names:
+            until(lambda: not self.groups(node), f"{node} to be empty")
+            steps = self.lab.path(node, f"/run/slurm-storm/{node}/steps")
+            until(lambda: not os.listdir(steps), f"no record on {node}")
+            check(self.trace(node))
+
+    def end_jobs(self):
+        self.end_all()
+        self.root("scancel -p gang")
+        until(lambda: not self.root("squeue -h"), "the jobs' end")
+        self.nothing_left()
+
+
+def check(trace):
+    """What must hold in any trace of an agent that was not killed: who stands
+    still was stopped because another slot than its own was named, every gang
+    goes on in its slot, and in the end nobody stands. Returns
+    {(version, slot): jobs that had their turn in it}."""
+    turns, standing, slot = {}, set(), None
+    for e in trace:
+        step = (e.get("job"), e.get("step"))
+        if e["what"] == "begin":
+            standing.clear()    # slurmd's plugin or the new agent freed them
+        elif e["what"] == "slot":
+            slot = (e["version"], e["slot"])
+        elif e["what"] == "stop":
+            assert step not in standing, e
+            assert slot == (e["version"], e["slot"]), e
+            standing.add(step)
+        elif e["what"] == "continue":
+            assert step in standing, e
+            standing.discard(step)
+            if e["why"] == "slot":
+                turns.setdefault(slot, set()).add(e["job"])
+        elif e["what"] == "gone":
+            assert step not in standing, e
+        elif e["what"] == "open":
+            assert not standing or e["why"] == "freed", e
+    assert not standing, standing
+    return turns
+
+
+def together(cluster, jobs):
+    """In each slot the same jobs had their turn on all nodes, and of jobs that
+    share all nodes only one."""
+    by_node = [check(cluster.trace(n)) for n in cluster.names]
+    for key in set().union(*by_node):
+        had = [turns[key] & jobs for turns in by_node if key in turns]
+        assert len(set().union(*had)) <= 1, (key, had)
+
+
+@pytest.fixture(scope="module")
+def gang():
+    c = make_gang("gang")
+    yield c
+    c.down()
+
+
+def make_gang(what, **options):
+    return make(what, options.pop("nodes", NODES), kind=Gang, **options)
+
+
+@pytest.fixture(autouse=True)
+def _named(request):
+    if "gang" not in request.fixturenames:
+        yield
+        return
+    c = request.getfixturevalue("gang")
+    c.current = re.sub(r"\W+", "_", request.node.name)[:60]
+    yield
+    c.end_jobs()
+
+
+@pytest.fixture
+def two(gang):
+    """Two jobs that take turns on all nodes and would go on for ever."""
+    runs = [gang.begin("{do} block") for _ in range(2)]
+    until(lambda: len(gang.jobs()) == 2, "two jobs")
+    gang.alternate()
+    return runs
+
+
+def finish(cluster, verbs="{do} spin 1500 say bye"):
+    runs = [cluster.begin(verbs) for _ in range(2)]
+    until(lambda: len(cluster.jobs()) == 2 or
+          not all(r.running() for r in runs), "two jobs")
+    jobs = set(cluster.jobs())
+    for run in runs:
+        done = run.finish()
+        assert done.code == 0, str(done)
+        assert sorted(done.out.split()) == ["bye"] * NODES, str(done)
+    cluster.nothing_left()
+    return jobs
+
+
+def test_two_jobs_take_turns(gang):
+    since = {n: gang.mark(n) for n in gang.names}
+    jobs = finish(gang)
+    assert len(jobs) == 2
+    for node in gang.names:
+        stops = [e["job"] for e in gang.trace(node, since[node])
+                 if e["what"] == "stop"]
+        for job in jobs:
+            assert stops.count(job) >= 5, f"{node}: job {job}: {stops}"
+    together(gang, jobs)
+
+
+@pytest.mark.parametrize("how", ["signals"])
+def test_without_control_groups(how):
+    c = make_gang("gang-" + how, storm_conf={"Freezer": how})
+    try:
+        jobs = finish(c)
+        together(c, jobs)
+        for node in c.names:
+            kinds = {e["a"] for e in c.trace(node) if e["what"] == "step"}
+            assert kinds == {2}
+    finally:
+        c.down()
+
+
+def test_one_job_alone_is_never_stopped(gang):
+    since = {n: gang.mark(n) for n in gang.names}
+    done = gang.begin("{do} spin 300 say bye").finish()
+    assert done.code == 0, str(done)
+    for node in gang.names:
+        assert not [e for e in gang.trace(node, since[node])
+                    if e["what"] == "stop"]
+
+
+def test_mpi(gang):
+    if not shutil.which("mpicc"):
+        pytest.skip("SKIP: no mpicc")
+    runs = [gang.start(f"srun -pgang -N{NODES} --mpi=pmi2 --launch=storm "
+                       "{bin}/mpi_sum") for _ in range(2)]
+    for run in runs:
+        done = run.finish()
+        assert done.code == 0, str(done)
+        assert len(done.out.splitlines()) == NODES
+
+
+def test_batch_scripts_with_steps(gang):
+    script = ("#!/bin/sh\nsrun --launch=storm /home/user/bin/taskdo spin 300 "
+              "say step\n/home/user/bin/taskdo spin 300 say script\n")
+    runs = [gang.start(f"sbatch -W -Q -pgang -N{NODES} -o {{dir}}/out script",
+                       given={"script": script}) for _ in range(2)]
+    for run in runs:
+        done = run.finish()
+        assert done.code == 0, str(done)
+        out = (done.dir / "out").read_text().split()
+        assert sorted(out) == ["script"] + ["step"] * NODES, out
+    gang.nothing_left()
+    stopped = {e["step"] for e in gang.trace("n1") if e["what"] == "stop"}
+    assert BATCH in stopped, "a script that is alone takes turns, too"
+
+
+# -- whatever dies, everything runs -------------------------------------------
+
+def test_agent_killed(gang, two):
+    since = {n: gang.mark(n) for n in gang.names}
+    gang.lab.kill("n1", "agent")
+    until(lambda: re.search(r"the agent is gone, 2 steps go on",
+                            gang.lab.log("n1", "slurmd")),
+          "slurmd to let them go on")
+    # and with the next agent they take turns again
+    until(lambda: [e for e in gang.trace("n1", since["n1"])
+                   if e["what"] == "begin"], "a new agent")
+    gang.alternate()
+
+
+def test_agent_stopped(gang, two):
+    gang.lab.kill("n1", "agent", signal.SIGSTOP)
+    try:
+        until(lambda: not gang.stand("n1"), "all of n1 to run")
+        until(lambda: "gives no sign of life" in gang.lab.log("n1", "slurmd"),
+              "slurmd to say so")
+        for _ in range(20):
+            assert not gang.stand("n1")
+            time.sleep(0.01)
+    finally:
+        gang.lab.kill("n1", "agent", signal.SIGCONT)
+    gang.alternate()
+
+
+def test_slurmd_killed(gang, two):
+    gang.lab.kill("n2", "slurmd")
+    until(lambda: not gang.stand("n2"), "all of n2 to run")
+    for _ in range(20):
+        assert not gang.stand("n2")
+        time.sleep(0.01)
+    gang.lab.restart("n2", "slurmd")
+    gang.alternate()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
+def test_strober(gang, two, sig):
+    since = {n: gang.mark(n) for n in gang.names}
+    pids = gang.lab.kill("ctl", "storm_strober", sig)
+    for node in gang.names:
+        until(lambda: [e for e in gang.trace(node, since[node])
+                       if e["what"] == "open"], f"all of {node} to run")
+    if sig == signal.SIGSTOP:
+        # slurmctld may have given up on it meanwhile
+        if set(pids) & set(gang.lab.pids("ctl", "storm_strober")):
+            gang.lab.kill("ctl", "storm_strober", signal.SIGCONT)
+    gang.alternate()
+
+
+def test_slurmctld_killed(gang, two):
+    gang.lab.kill("ctl", "slurmctld")
+    until(gang.all_run, "everything to run")
+    for _ in range(20):
+        assert gang.all_run()
+        time.sleep(0.01)
+    gang.lab.restart("ctl", "slurmctld")
+    gang.alternate()
+
+
+# -- out of its turn -----------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def slow():
+    """Turns of minutes: who stands still does so as long as a test takes."""
+    c = make_gang("gang-slow", quantum=300000)
+    yield c
+    c.down()
+
+
+@pytest.fixture
+def still(slow, request):
+    """Two jobs; the second one's tasks, which catch SIGTERM, stand still.
+    (its Started, its id)"""
+    slow.current = re.sub(r"\W+", "_", request.node.name)[:60]
+    verbs = "{do} catch 15 say ready await 15 say caught exit 3"
+    runs = [slow.begin(verbs) for _ in range(2)]
+    until(lambda: len(slow.jobs()) == 2, "two jobs")
+
+    def stopped():
+        jobs = [{int(s.split(".")[0]) for s in slow.stand(n)}
+                for n in slow.names]
+        return jobs[0] if jobs[0] and jobs[0] == jobs[1] else None
+
+    job, = until(stopped, "a job to stand still on all nodes")
+    ids = {int(re.search(r"job (\d+)", r.err())[1]): r for r in runs
+           if re.search(r"job (\d+)", r.err())}
+    yield ids.get(job), job
+    slow.end_jobs()
+
+
+def gone(cluster, job):
+    until(lambda: not cluster.root(f"squeue -h -t R,CG -j {job}").strip(),
+          f"the end of job {job}")
+
+
+def test_signal_with_a_handler(slow, still):
+    _, job = still
+    slow.root(f"scancel -s TERM {job}")
+    gone(slow, job)
+    texts = [p.read_text() for p in slow.home.glob(f"t/{slow.current}*/stdout")]
+    assert sorted(t.count("caught") for t in texts) == [0, NODES], texts
+
+
+@pytest.mark.parametrize("sig", ["KILL", "INT", None])
+def test_cancelled(slow, still, sig):
+    _, job = still
+    slow.root(f"scancel {'-s ' + sig if sig else ''} {job}")
+    gone(slow, job)
+
+
+def test_the_other_one_ends(slow, still):
+    """Its turn comes early."""
+    _, job = still
+    other, = set(slow.jobs()) - {job}
+    slow.root(f"scancel {other}")
+    until(slow.all_run, "the one that is left to run")
+
+
+def test_held_back_by_slurm(slow, still):
+    """scontrol suspend: Slurm's word counts, and ours no more."""
+    _, job = still
+    slow.root(f"scontrol suspend {job}")
+    until(slow.all_run, "nothing of ours to stand still")
+    slow.root(f"scontrol resume {job}")
+    until(lambda: len(slow.jobs()) == 2, "both to run")
