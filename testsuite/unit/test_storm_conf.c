@@ -129,6 +129,50 @@ START_TEST(test_rails)
 }
 END_TEST
 
+START_TEST(test_gang)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} times[] = {
+		{ "100us", 100 * STORM_US }, { "0.1", 100 * STORM_US },
+		{ "2", 2 * STORM_MS }, { "2.5ms", 2500 * STORM_US },
+		{ "600s", 600 * STORM_SEC }, { "0.5S", STORM_SEC / 2 },
+	};
+	const struct storm_conf_partition *p;
+	char text[32 * 10 + 64] = "LocalPartitions=";
+
+	good("\n");
+	must(conf.gang.base == BASE_BACKFILL && !conf.gang.partitions);
+	must(conf.gang.packing == PACKING_FIRST_FIT);
+	must(conf.gang.quantum == 50 * STORM_MS);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		char line[32];
+
+		snprintf(line, sizeof(line), "Quantum=%s\n", times[i].text);
+		good(line);
+		ck_assert_uint_eq(conf.gang.quantum, times[i].ns);
+	}
+	good("Base=Builtin\nPacking=buddy\nLocalPartitions=c,a\n"
+	     "PartitionQuantum=a:1,b:2s\n");
+	must(conf.gang.base == BASE_BUILTIN);
+	must(conf.gang.packing == PACKING_BUDDY);
+	p = storm_conf_partition(&conf.gang, "a");
+	must(p && p->local && p->quantum == STORM_MS);
+	p = storm_conf_partition(&conf.gang, "b");
+	must(p && !p->local && p->quantum == 2 * STORM_SEC);
+	p = storm_conf_partition(&conf.gang, "c");
+	must(p && p->local && !p->quantum);
+	must(!storm_conf_partition(&conf.gang, "d"));
+	for (int i = 0; i < STORM_CONF_PARTITIONS; i++)
+		sprintf(text + strlen(text), "%sp%d", i ? "," : "", i);
+	good(text);
+	must(conf.gang.partitions == STORM_CONF_PARTITIONS);
+	strcat(text, ",more");
+	must(load(text) == SLURM_ERROR);
+}
+END_TEST
+
 /* The message names the file, the key, the value and what is allowed. */
 START_TEST(test_wrong_values)
 {
@@ -165,6 +209,16 @@ START_TEST(test_wrong_values)
 		{ "MaxSessions", "0" }, { "Fallback", "always" },
 		{ "AgentLinger", "-1" }, { "Freezer", "ice" }, { "DropPercent", "100.1" },
 		{ "DropPercent", "nan" }, { "DropSeed", "x" },
+		{ "Base", "slurm" }, { "Packing", "first" },
+		{ "Quantum", "0" }, { "Quantum", "99us" },
+		{ "Quantum", "601s" }, { "Quantum", "5m" },
+		{ "Quantum", "-1" }, { "Quantum", "1e3" },
+		{ "Quantum", "1.2.3" }, { "Quantum", "0x1" },
+		{ "Quantum", "nan" }, { "Quantum", ".5" },
+		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
+		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
+		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
+			"partition_of_any_site_will_have" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -241,6 +295,7 @@ int main(void)
 	tcase_add_test(c, test_defaults);
 	tcase_add_test(c, test_every_key);
 	tcase_add_test(c, test_rails);
+	tcase_add_test(c, test_gang);
 	tcase_add_test(c, test_wrong_values);
 	tcase_add_test(c, test_line);
 	tcase_add_test(c, test_unknown_key);
