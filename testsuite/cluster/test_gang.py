@@ -16,7 +16,8 @@ import time
 import pytest
 
 from conftest import make
-from harness import Cluster, STOCK, until
+from harness import Cluster, until
+from lab import slurmconf
 
 pytestmark = pytest.mark.storm_only
 
@@ -86,6 +87,12 @@ class Gang(Cluster):
             steps = self.lab.path(node, f"/run/slurm-storm/{node}/steps")
             until(lambda: not os.listdir(steps), f"no record on {node}")
             check(self.trace(node))
+
+    def set_quantum(self, ms):
+        pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
+                 if p[0] != "Quantum"]
+        slurmconf.write_storm_conf(self.lab.dir, pairs + [("Quantum", ms)])
+        self.root("scontrol reconfigure")
 
     def end_jobs(self):
         self.end_all()
@@ -289,6 +296,11 @@ def test_strober(gang, two, sig):
 
 
 def test_slurmctld_killed(gang, two):
+    # it saves its jobs every few seconds; those that it has not are lost
+    state = gang.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
+    begun = time.time()
+    until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
+          "slurmctld to save its jobs")
     gang.lab.kill("ctl", "slurmctld")
     until(gang.all_run, "everything to run")
     for _ in range(20):
@@ -300,33 +312,29 @@ def test_slurmctld_killed(gang, two):
 
 # -- out of its turn -----------------------------------------------------------
 
-@pytest.fixture(scope="module")
-def slow():
-    """Turns of minutes: who stands still does so as long as a test takes."""
-    c = make_gang("gang-slow", quantum=300000)
-    yield c
-    c.down()
-
-
 @pytest.fixture
-def still(slow, request):
-    """Two jobs; the second one's tasks, which catch SIGTERM, stand still.
-    (its Started, its id)"""
-    slow.current = re.sub(r"\W+", "_", request.node.name)[:60]
+def still(gang):
+    """Two jobs whose tasks catch SIGTERM; then turns become minutes long, so
+    that one of them stands still as long as a test takes. Its id."""
     verbs = "{do} catch 15 say ready await 15 say caught exit 3"
-    runs = [slow.begin(verbs) for _ in range(2)]
-    until(lambda: len(slow.jobs()) == 2, "two jobs")
+    runs = [gang.begin(verbs) for _ in range(2)]
+    until(lambda: all(r.out().count("ready") == NODES for r in runs),
+          "two jobs to be ready")
+    gang.set_quantum(300000)
+    seen = []
 
-    def stopped():
-        jobs = [{int(s.split(".")[0]) for s in slow.stand(n)}
-                for n in slow.names]
-        return jobs[0] if jobs[0] and jobs[0] == jobs[1] else None
+    def stands():
+        jobs = [{int(s.split(".")[0]) for s in gang.stand(n)}
+                for n in gang.names]
+        if not jobs[0] or jobs != [jobs[0]] * NODES or seen[-1:] != jobs[:1]:
+            seen.clear()
+        seen.append(jobs[0])
+        return len(seen) > 20
 
-    job, = until(stopped, "a job to stand still on all nodes")
-    ids = {int(re.search(r"job (\d+)", r.err())[1]): r for r in runs
-           if re.search(r"job (\d+)", r.err())}
-    yield ids.get(job), job
-    slow.end_jobs()
+    until(stands, "a job to stand still on all nodes")
+    job, = seen[-1]
+    yield job
+    gang.set_quantum(10)
 
 
 def gone(cluster, job):
@@ -334,33 +342,29 @@ def gone(cluster, job):
           f"the end of job {job}")
 
 
-def test_signal_with_a_handler(slow, still):
-    _, job = still
-    slow.root(f"scancel -s TERM {job}")
-    gone(slow, job)
-    texts = [p.read_text() for p in slow.home.glob(f"t/{slow.current}*/stdout")]
+def test_signal_with_a_handler(gang, still):
+    gang.root(f"scancel -s TERM {still}")
+    gone(gang, still)
+    texts = [p.read_text() for p in gang.home.glob(f"t/{gang.current}*/stdout")]
     assert sorted(t.count("caught") for t in texts) == [0, NODES], texts
 
 
 @pytest.mark.parametrize("sig", ["KILL", "INT", None])
-def test_cancelled(slow, still, sig):
-    _, job = still
-    slow.root(f"scancel {'-s ' + sig if sig else ''} {job}")
-    gone(slow, job)
+def test_cancelled(gang, still, sig):
+    gang.root(f"scancel {'-s ' + sig if sig else ''} {still}")
+    gone(gang, still)
 
 
-def test_the_other_one_ends(slow, still):
+def test_the_other_one_ends(gang, still):
     """Its turn comes early."""
-    _, job = still
-    other, = set(slow.jobs()) - {job}
-    slow.root(f"scancel {other}")
-    until(slow.all_run, "the one that is left to run")
+    other, = set(gang.jobs()) - {still}
+    gang.root(f"scancel {other}")
+    until(gang.all_run, "the one that is left to run")
 
 
-def test_held_back_by_slurm(slow, still):
+def test_held_back_by_slurm(gang, still):
     """scontrol suspend: Slurm's word counts, and ours no more."""
-    _, job = still
-    slow.root(f"scontrol suspend {job}")
-    until(slow.all_run, "nothing of ours to stand still")
-    slow.root(f"scontrol resume {job}")
-    until(lambda: len(slow.jobs()) == 2, "both to run")
+    gang.root(f"scontrol suspend {still}")
+    until(gang.all_run, "nothing of ours to stand still")
+    gang.root(f"scontrol resume {still}")
+    until(lambda: len(gang.jobs()) == 2, "both to run")

@@ -415,6 +415,24 @@ START_TEST(test_roundtrip)
 }
 END_TEST
 
+/* Who comes later gets the same session with another credential. */
+START_TEST(test_renew)
+{
+	struct storm_open *o = known(), *got;
+	uint8_t *p;
+	size_t len;
+
+	must(!storm_open_seal(o, AGENT_UID) && !storm_open_renew(o, AGENT_UID));
+	must(o->session == SESSION);
+	p = storm_open_stream(o, 1, &len);
+	must(p && !verify(p, len, &got));
+	must(same_open(o, got));
+	storm_open_free(got);
+	storm_open_free(o);
+	free(p);
+}
+END_TEST
+
 /* One that was verified serves other nodes too, whoever goes first. */
 START_TEST(test_share)
 {
@@ -920,6 +938,7 @@ int main(void)
 	tcase_add_test(t, test_golden);
 	tcase_add_loop_test(t, test_roundtrip, 0, unit_runs(50));
 	tcase_add_loop_test(t, test_share, 0, unit_runs(20));
+	tcase_add_test(t, test_renew);
 	tcase_add_test(t, test_keys);
 	tcase_add_test(t, test_truncated);
 	tcase_add_test(t, test_tampered);

@@ -6,8 +6,8 @@
  *
  * Whoever has to know the steps reads the directory: the agent, also a new one;
  * slurmd's plugin when the agent is dead.  So nobody's death loses a step.  A
- * record is there from the moment that all tasks are made: a step that is not
- * complete is not stopped.  One whose slurmstepd has ended is void.
+ * record is there from the moment that all tasks are in the group: a step that is
+ * not complete is not stopped.  One whose slurmstepd has ended is void.
  *
  * The directory is root's.  Nothing here knows of Slurm.
  *

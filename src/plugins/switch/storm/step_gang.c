@@ -7,8 +7,10 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "gang_page.h"
@@ -16,8 +18,9 @@
 #include "step_gang.h"
 
 static struct {
-	bool on, written;
-	uint32_t tasks;		/* that are still to be made */
+	bool on;
+	_Atomic uint32_t *missing;	/* tasks that are not there yet: common
+					   to all of them */
 	struct gang_step step;
 	char dir[PATH_MAX];
 	void (*say)(const char *);
@@ -46,7 +49,6 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 			_off("its agent cannot be understood", errno);
 		return;
 	}
-	g.tasks = tasks;
 	g.step = (struct gang_step) {
 		.job = job, .step = step, .script = script, .root = getpid(),
 		.started = gang_step_started(getpid()),
@@ -58,40 +60,47 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 		err = gang_step_dir(NULL, node, false, g.dir);
 	gang_page_close(page);
 	g.on = true;
-	if (err)
+	if (err) {
 		_off("it has no control group", err);
+		return;
+	}
+	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g.missing == MAP_FAILED)
+		_off("there is no memory", errno);
+	else
+		*g.missing = tasks;
 }
 
+/* The record is the last task's: slurmstepd cannot know when all of them are in
+ * the group, and none of them must be stopped as slurmstepd. */
 void step_gang_enter(void)
-{
-	int err = g.on ? freezer_group_enter(g.step.group) : 0;
-
-	if (err)
-		_off("a task does not get into its control group", err);
-}
-
-void step_gang_forked(void)
 {
 	int err;
 
-	if (!g.on || !g.tasks || --g.tasks)
+	if (!g.on)
+		return;
+	err = freezer_group_enter(g.step.group);
+	if (err) {
+		_off("a task does not get into its control group", err);
+		return;
+	}
+	if (--*g.missing)
 		return;
 	err = gang_step_write(g.dir, &g.step);
 	if (err)
 		_off("there is no record of it", err);
-	g.written = !err;
 }
 
 void step_gang_end(void)
 {
 	char name[GANG_STEP_NAME];
 
-	if (g.written) {
-		gang_step_name(&g.step, name);
-		gang_step_remove(g.dir, name);
-	}
+	if (!g.on)
+		return;
+	gang_step_name(&g.step, name);
+	gang_step_remove(g.dir, name);
 	/* processes may be left: then the agent does it */
-	if (g.on)
-		freezer_group_remove(g.step.group);
-	g.on = g.written = false;
+	freezer_group_remove(g.step.group);
+	g.on = false;
 }

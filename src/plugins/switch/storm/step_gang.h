@@ -16,10 +16,8 @@
 /* As root, before tasks are made; say(text) tells what went wrong. */
 void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 		     bool script, uint32_t tasks, void (*say)(const char *));
-/* As root, in each task before exec. */
+/* As root, in each task before exec; after the last the step is complete. */
 void step_gang_enter(void);
-/* In slurmstepd, after each task was made: after the last the step is complete. */
-void step_gang_forked(void);
 /* Its processes have ended. */
 void step_gang_end(void);
 
