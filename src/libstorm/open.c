@@ -235,22 +235,36 @@ static uint64_t session_of(const uint8_t *body, size_t len, uint8_t sha[32])
 	return storm_get64(&i);
 }
 
-int storm_open_seal(struct storm_open *o, uint32_t agent_uid)
+static int make_cred(struct storm_open *o, uint32_t agent_uid)
 {
 	uint8_t payload[STORM_KEY_LEN + 32];
+	char *cred;
+	int err;
+
+	memcpy(payload, o->key, STORM_KEY_LEN);
+	o->session = session_of(o->body, o->body_len, payload + STORM_KEY_LEN);
+	err = storm_credential_encode(agent_uid, payload, sizeof(payload),
+				      &cred);
+	OPENSSL_cleanse(payload, sizeof(payload));
+	if (err)
+		return err;
+	free(o->cred);
+	o->cred = cred;
+	return STORM_OK;
+}
+
+int storm_open_seal(struct storm_open *o, uint32_t agent_uid)
+{
 	int err = body_pack(o);
 
-	if (err)
-		return err;
-	o->session = session_of(o->body, o->body_len, payload + STORM_KEY_LEN);
-	err = storm_random(o->key, sizeof(o->key));
-	if (err)
-		return err;
-	memcpy(payload, o->key, STORM_KEY_LEN);
-	err = storm_credential_encode(agent_uid, payload, sizeof(payload),
-				      &o->cred);
-	OPENSSL_cleanse(payload, sizeof(payload));
-	return err;
+	if (!err)
+		err = storm_random(o->key, sizeof(o->key));
+	return err ? err : make_cred(o, agent_uid);
+}
+
+int storm_open_renew(struct storm_open *o, uint32_t agent_uid)
+{
+	return make_cred(o, agent_uid);
 }
 
 uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,

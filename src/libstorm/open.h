@@ -94,6 +94,10 @@ struct storm_open *storm_open_share(struct storm_open *o, uint32_t node);
 /* Owner: pack the body, make the key's credential; fills session, key, cred,
  * body.  0 or an error. */
 int storm_open_seal(struct storm_open *o, uint32_t agent_uid);
+/* Another credential for the same key: one that was decoded on a node is a replay
+ * there, also to the agent that comes after, and none is good for ever.  0 or an
+ * error: the one before stays. */
+int storm_open_renew(struct storm_open *o, uint32_t agent_uid);
 /* The stream for one node; malloc()ed. NULL: no memory. */
 uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 			   size_t *len);

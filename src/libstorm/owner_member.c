@@ -242,6 +242,8 @@ void owner_invite_some(struct storm_owner *o)
 {
 	const struct storm_idset *out = &o->cast.excluded;
 
+	if (out->count)
+		storm_open_renew(o->open, o->conf.agent_uid);
 	for (int n = 0; out->count && n < INVITED_AT_A_TIME; n++) {
 		uint32_t node = STORM_NO_NODE;
 

@@ -160,19 +160,21 @@ def _slurmctld_listens():
     return False
 
 
-def _raise_limits(plan):
+def _allow_real_time():
+    """For the strober, as a unit's LimitRTPRIO and LimitMEMLOCK would; who may
+    not give that away does without."""
+    endless = resource.RLIM_INFINITY
+    for what, limit in ((resource.RLIMIT_RTPRIO, 99),
+                        (resource.RLIMIT_MEMLOCK, endless)):
+        try:
+            resource.setrlimit(what, (limit, limit))
+        except (OSError, ValueError):
+            pass
+
+
+def _raise_limits():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if not plan.gang:
-        return
-    # What a site's unit file has for the strober.
-    everything = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    for which, limit in ((resource.RLIMIT_RTPRIO, (99, 99)),
-                         (resource.RLIMIT_MEMLOCK, everything)):
-        try:
-            resource.setrlimit(which, limit)
-        except (ValueError, OSError):
-            pass            # not even root may, in some containers
 
 
 def _pin(plan, host):
@@ -226,9 +228,11 @@ def _init(plan, host, go, say):
         _build_root(plan, host, groups)
         _make_state_dirs(host)
         _install_munge_key(key)
-        _raise_limits(plan)
+        _raise_limits()
         if plan.gang:
             _pin(plan, host)
+        if plan.gang and host == "ctl":
+            _allow_real_time()
         net.disable_ipv6()
         _await(go, b"n")
         net.configure_host(slurmconf.address_of(host))

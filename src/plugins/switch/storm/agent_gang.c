@@ -498,8 +498,8 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 {
 	uint64_t missed = number - g->number - 1;
 
-	/* the first one, or a new owner's: nobody knows */
-	if (g->number && missed && missed < UINT32_MAX && g->now) {
+	/* the first one, or the first of an epoch: nobody knows */
+	if (g->now && missed && number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
 		_trace(g, GANG_MISSED, NULL, missed, 0);
