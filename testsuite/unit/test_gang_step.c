@@ -1,0 +1,295 @@
+/*
+ * test_gang_step.c - the records of steps, the agent's sign of life and the ring
+ * of its trace, in a run directory of the test's own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/gang_page.h"
+#include "src/plugins/switch/storm/gang_step.h"
+#include "unit.h"
+
+static char run[64], dir[PATH_MAX];
+
+static void setup(void)
+{
+	strcpy(run, "/tmp/storm-test-gang-XXXXXX");
+	must(mkdtemp(run));
+	must(!gang_step_dir(run, "n1", true, dir));
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", run);
+	must(!system(cmd));
+}
+
+static struct gang_step one(uint32_t job)
+{
+	struct gang_step s = {
+		.job = job, .step = 3, .script = true, .root = getpid(),
+		.started = gang_step_started(getpid()),
+		.kind = FREEZER_V2, .group = "/sys/fs/cgroup/x/n1/7.3.1",
+	};
+
+	return s;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[PATH_MAX + 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	must(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+START_TEST(test_record)
+{
+	struct gang_step s = one(7), t;
+	char name[GANG_STEP_NAME], said[64];
+
+	gang_step_name(&s, name);
+	snprintf(said, sizeof(said), "7.3.%d", getpid());
+	ck_assert_str_eq(name, said);
+	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
+	must(t.job == 7 && t.step == 3 && t.script && t.root == s.root);
+	must(t.started == s.started && t.kind == FREEZER_V2);
+	ck_assert_str_eq(t.group, s.group);
+	s.kind = FREEZER_SIGNALS;
+	s.group[0] = '\0';
+	s.script = false;
+	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
+	must(t.kind == FREEZER_SIGNALS && !*t.group && !t.script);
+	gang_step_remove(dir, name);
+	must(gang_step_read(dir, name, &t) == ENOENT);
+	must(gang_step_write("/nowhere", &s) == ENOENT);
+}
+END_TEST
+
+START_TEST(test_no_record)
+{
+	static const char *const bad[] = {
+		"", "storm step 2 7 3 0 99 1 cgroup2 /x\n",
+		"storm step 1 7 3 0 99 1 ice /x\n",
+		"storm step 1 7 3 0 1 1 cgroup2 /x\n",
+		"storm step 1 7 3 0 0 1 signals -\n",
+		"storm step 1 7 3 0 99 1 cgroup2\n",
+	};
+	struct gang_step t;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		put("bad", bad[i]);
+		must(gang_step_read(dir, "bad", &t) == EBADMSG);
+	}
+}
+END_TEST
+
+static void note(void *arg, const char *name, const struct gang_step *s)
+{
+	*(uint32_t *) arg |= 1u << s->job;
+	must(*name != '.');
+}
+
+/* Half a record and what is none are no steps. */
+START_TEST(test_each)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t job = 1; job < 4; job++) {
+		struct gang_step s = one(job);
+
+		must(!gang_step_write(dir, &s));
+	}
+	put(".9.0.1", "storm step 1 9 0 0 99 1 cgroup2 /x\n");
+	put("junk", "junk\n");
+	must(gang_step_each(dir, note, &seen) == 3);
+	must(seen == (1u << 1 | 1u << 2 | 1u << 3));
+	must(gang_step_each("/nowhere", note, &seen) == 0);
+}
+END_TEST
+
+START_TEST(test_alive)
+{
+	struct gang_step s = one(1);
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	must(gang_step_alive(&s));
+	s.started++;		/* the pid is another process's by now */
+	must(!gang_step_alive(&s));
+	s.root = pid;
+	s.started = gang_step_started(pid);
+	must(s.started && gang_step_alive(&s));
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+	must(!gang_step_alive(&s) && !gang_step_started(pid));
+}
+END_TEST
+
+static char state(pid_t pid)
+{
+	char path[64], line[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f || !fgets(line, sizeof(line), f))
+		*line = '\0';
+	if (f)
+		fclose(f);
+	return *line ? strrchr(line, ')')[2] : 0;
+}
+
+static int warned;
+
+static void warn(const char *name, int err)
+{
+	(void) name;
+	(void) err;
+	warned++;
+}
+
+/* What slurmd's plugin does when the agent is dead. */
+START_TEST(test_thaw_all)
+{
+	struct gang_step s = one(1);
+	struct freezer *f;
+	pid_t pid;
+
+	s.kind = FREEZER_SIGNALS;
+	s.group[0] = '\0';
+	must(!gang_step_write(dir, &s));
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	f = freezer_open(FREEZER_SIGNALS, "", getpid());
+	must(f && !freezer_stop(f, false));
+	while (state(pid) != 'T')
+		usleep(1000);
+	freezer_drop(f);
+	must(gang_step_thaw_all(dir, warn) == 1 && !warned);
+	while (state(pid) == 'T')
+		usleep(1000);
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+	/* a group that is gone is no step's any more; what cannot be opened for
+	 * another reason is told */
+	s = one(2);
+	must(!gang_step_write(dir, &s) && gang_step_thaw_all(dir, warn) == 2);
+	must(!warned);
+	snprintf(s.group, sizeof(s.group), "%s/n1/steps/junk", run);
+	put("junk", "");
+	must(!gang_step_write(dir, &s) && gang_step_thaw_all(dir, warn) == 2);
+	must(warned == 1);
+}
+END_TEST
+
+START_TEST(test_page)
+{
+	struct freezer_host h = { .kind = FREEZER_V1, .base = "/x/y" };
+	struct gang_page *p, *q;
+
+	must(!gang_page_open(run, "n1") && errno == ENOENT);
+	p = gang_page_create(run, "n1", &h);
+	q = gang_page_open(run, "n1");
+	must(p && q && q->host.kind == FREEZER_V1);
+	ck_assert_str_eq(q->host.base, "/x/y");
+	p->alive = 1000;
+	p->limit = 100;
+	must(!gang_page_late(q, 5000));		/* nobody stands still */
+	p->stopped = 1;
+	must(gang_page_late(q, 1101) && !gang_page_late(q, 1100));
+	must(!gang_page_late(q, 900));		/* written meanwhile */
+	q->freed++;
+	must(p->freed == 1);
+	gang_page_close(p);
+	/* the next agent's is another: who holds this one sees no life in it */
+	p = gang_page_create(run, "n1", &h);
+	must(p && !p->freed && q->freed == 1);
+	p->stopped = 7;
+	must(q->stopped == 1);
+	gang_page_close(p);
+	gang_page_close(q);
+	gang_page_remove(run, "n1");
+	must(!gang_page_open(run, "n1"));
+	gang_page_close(NULL);
+}
+END_TEST
+
+START_TEST(test_trace)
+{
+	struct gang_trace *t = gang_trace_create(run, "n1");
+	const struct gang_trace *r = gang_trace_open(run, "n1");
+	struct gang_event e = { .what = GANG_STOP }, got;
+	uint64_t n = GANG_TRACE_EVENTS + 5;
+
+	must(t && r && !gang_trace_get(r, 0, &got));
+	for (e.sequence = 0; e.sequence < n; e.sequence++)
+		gang_trace_add(t, &e);
+	must(r->count == n && !gang_trace_get(r, n, &got));
+	/* the place of the oldest may be being written */
+	for (uint64_t i = 0; i < n; i++) {
+		must(gang_trace_get(r, i, &got) == (i > 5));
+		must(i <= 5 || got.sequence == i);
+	}
+	gang_trace_close(t);
+	/* the next agent goes on in it */
+	t = gang_trace_create(run, "n1");
+	must(t && t->count == n);
+	gang_trace_close(t);
+	gang_trace_close(r);
+	ck_assert_str_eq(gang_what_name(GANG_STOP), "stop");
+	ck_assert_str_eq(gang_why_name(GANG_WHY_SILENCE), "silence");
+	must(!gang_what_name(0) && !gang_what_name(10));
+	must(!gang_why_name(0) && !gang_why_name(99));
+}
+END_TEST
+
+/* Files that are too short, or another's. */
+START_TEST(test_not_ours)
+{
+	char path[PATH_MAX + 64];
+
+	put("../gang", "short");
+	put("../trace", "short");
+	must(!gang_page_open(run, "n1") && errno == EBADMSG);
+	must(!gang_trace_open(run, "n1") && errno == EBADMSG);
+	snprintf(path, sizeof(path), "%s/n1/gang", run);
+	must(!truncate(path, sizeof(struct gang_page)));
+	snprintf(path, sizeof(path), "%s/n1/trace", run);
+	must(!truncate(path, sizeof(struct gang_trace)));
+	must(!gang_page_open(run, "n1") && errno == EBADMSG);
+	must(!gang_trace_open(run, "n1") && errno == EBADMSG);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("gang_step");
+	TCase *t = tcase_create("gang_step");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_record);
+	tcase_add_test(t, test_no_record);
+	tcase_add_test(t, test_each);
+	tcase_add_test(t, test_alive);
+	tcase_add_test(t, test_thaw_all);
+	tcase_add_test(t, test_page);
+	tcase_add_test(t, test_trace);
+	tcase_add_test(t, test_not_ours);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
