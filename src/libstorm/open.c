@@ -259,6 +259,7 @@ int storm_open_seal(struct storm_open *o, uint32_t agent_uid)
 
 	if (!err)
 		err = storm_random(o->key, sizeof(o->key));
+	o->cred = NULL;
 	return err ? err : make_cred(o, agent_uid);
 }
 
