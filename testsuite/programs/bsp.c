@@ -1,0 +1,62 @@
+/*
+ * bsp - bulk synchronous steps: every rank computes for about a hundred
+ * microseconds, then all meet in an allreduce, ITERATIONS times.  What gang
+ * scheduling is for: a rank that does not run keeps all others waiting.
+ *
+ *	bsp ITERATIONS GO
+ *
+ * begins when the file GO is there, and rank 0 says when it began and ended, in
+ * CLOCK_MONOTONIC nanoseconds.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNITS 48000	/* about 100 microseconds */
+
+static volatile double sink;
+
+static long long now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void compute(void)
+{
+	double x = 1.000001;
+
+	for (int i = 0; i < UNITS; i++)
+		x = x * 1.0000001;
+	sink = x;
+}
+
+int main(int argc, char **argv)
+{
+	double a = 1, sum;
+	long long begun;
+	int rank;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (argc != 3)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	while (access(argv[2], F_OK))
+		usleep(1000);
+	MPI_Barrier(MPI_COMM_WORLD);
+	begun = now();
+	for (long i = atol(argv[1]); i; i--) {
+		compute();
+		MPI_Allreduce(&a, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	}
+	if (!rank)
+		printf("%lld %lld\n", begun, now());
+	MPI_Finalize();
+	return 0;
+}
