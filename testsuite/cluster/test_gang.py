@@ -304,6 +304,7 @@ def test_slurmctld_killed(gang, two):
     # it saves its jobs every few seconds; those that it has not are lost
     state = gang.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
     begun = time.time()
+    gang.root(f"scontrol update jobid={gang.jobs()[0]} comment=saved")
     until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
           "slurmctld to save its jobs")
     gang.lab.kill("ctl", "slurmctld")
