@@ -204,6 +204,8 @@ def test_slurmctld_dies(lab):
     first, second = submit(lab), submit(lab)
     running(lab, first, second)
     saved = os.stat(state_file).st_mtime_ns
+    # it saves when something changes
+    command(lab, "scontrol", "update", f"JobId={first}", "Comment=new")
     until(lambda: os.stat(state_file).st_mtime_ns > saved, "slurmctld to save")
     strobed(lab)
     lab.kill("ctl", "slurmctld")
