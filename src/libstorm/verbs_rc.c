@@ -122,17 +122,25 @@ static int tell_if_due(struct storm_rc *rc, struct rc_pair *p)
 	return tell(rc, p);
 }
 
-static void completed(struct storm_rc *rc, const struct ibv_wc *wc)
+/* Whose work it was; NULL: of none that there is, or it has failed with it. */
+static struct rc_pair *working_pair(struct storm_rc *rc,
+				    const struct ibv_wc *wc)
 {
 	struct rc_pair *p = pair_of(rc, wc);
 
+	if (!p || !wc->status)
+		return p;
+	storm_rc_fail(rc, p, wc->status == IBV_WC_WR_FLUSH_ERR ?
+		      NULL : ibv_wc_status_str(wc->status));
+	return NULL;
+}
+
+static void completed(struct storm_rc *rc, const struct ibv_wc *wc)
+{
+	struct rc_pair *p = working_pair(rc, wc);
+
 	if (!p)
 		return;
-	if (wc->status) {
-		storm_rc_fail(rc, p, wc->status == IBV_WC_WR_FLUSH_ERR ?
-			      NULL : ibv_wc_status_str(wc->status));
-		return;
-	}
 	rc->unacked--;
 	if (p->out) {
 		p->done++;
@@ -318,15 +326,10 @@ static bool take_slot(struct storm_rc *rc, struct rc_pair *p,
 
 static void received(struct storm_rc *rc, const struct ibv_wc *wc)
 {
-	struct rc_pair *p = pair_of(rc, wc);
+	struct rc_pair *p = working_pair(rc, wc);
 
 	if (!p)
 		return;
-	if (wc->status) {
-		storm_rc_fail(rc, p, wc->status == IBV_WC_WR_FLUSH_ERR ?
-			      NULL : ibv_wc_status_str(wc->status));
-		return;
-	}
 	if (!take_slot(rc, p, wc)) {
 		rc->stats.bad++;
 		storm_rc_fail(rc, p, "what it writes is not in its turn");

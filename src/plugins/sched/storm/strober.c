@@ -46,6 +46,7 @@
 #include "rota.h"
 #include "storm_config.h"
 #include "strober.h"
+#include "src/common/child_log.h"
 #include "src/common/gang_map.h"
 #include "src/common/node_addr.h"
 #include "src/common/storm_conf.h"
@@ -775,22 +776,6 @@ static void farewell(void)
 	}
 }
 
-static void log_line(enum storm_log_level level, const char *msg)
-{
-	switch (level) {
-	case STORM_LOG_ERROR:
-		error("%s", msg);
-		break;
-	case STORM_LOG_WARN:
-	case STORM_LOG_INFO:
-		info("%s", msg);
-		break;
-	case STORM_LOG_DEBUG:
-		debug("%s", msg);
-		break;
-	}
-}
-
 static int descriptors(void)
 {
 	sigset_t set;
@@ -819,7 +804,7 @@ static int run(void)
 		opts.stderr_level = slurm_conf.slurmctld_debug;
 		log_alter(opts, 0, NULL);
 	}
-	storm_log_set(log_line);
+	storm_log_set(child_log);
 	/* the domain's key is in here */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (storm_conf_load(&s.conf, &why)) {

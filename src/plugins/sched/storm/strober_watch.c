@@ -36,13 +36,15 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "strober_watch.h"
+#include "src/common/child_log.h"
 #include "src/libstorm/clock.h"
+#include "strober_watch.h"
 
 #define BACKOFF_MIN (100 * STORM_MS)
 #define BACKOFF_MAX (60 * STORM_SEC)
 #define LIVED_WELL (60 * STORM_SEC)	/* then it is started again at once */
 #define STOP_LIMIT 2000			/* ms */
+#define STROBER "storm_strober"
 #define STATE_FILE "storm_gang"
 
 struct bytes {
@@ -68,8 +70,7 @@ static struct {
 	bool end;
 	int log, sock, pidfd;
 	pid_t pid;
-	char line[1024];		/* an unfinished line of its messages */
-	size_t line_len;
+	struct child_log says;
 	struct bytes out;		/* to be written, from at on */
 	size_t at;
 	char *in;			/* a frame that is coming */
@@ -77,47 +78,12 @@ static struct {
 	uint64_t started, pulse_at, start_at, backoff;
 } w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
 
-/* ---------------------------------------------------------- its messages --- */
-
-static void _log_line(const char *s)
-{
-	static const char name[] = "storm_strober: ";
-
-	if (!strncmp(s, name, sizeof(name) - 1))
-		s += sizeof(name) - 1;
-	if (!strncmp(s, "error: ", 7) || !strncmp(s, "fatal: ", 7))
-		error("storm_strober: %s", s + 7);
-	else if (!strncmp(s, "debug", 5) && strchr(s, ':'))
-		debug("storm_strober: %s", s + strcspn(s, ":") + 3);
-	else if (*s)
-		info("storm_strober: %s", s);
-}
-
-static void _log_drain(void)
-{
-	char buf[4096];
-	ssize_t n;
-
-	while ((n = read(w.log, buf, sizeof(buf))) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			if (buf[i] != '\n' &&
-			    w.line_len < sizeof(w.line) - 1) {
-				w.line[w.line_len++] = buf[i];
-				continue;
-			}
-			w.line[w.line_len] = '\0';
-			w.line_len = 0;
-			_log_line(w.line);
-		}
-	}
-}
-
 /* ------------------------------------------------------------ start and end --- */
 
 static int _spawn_with(int sock, int log)
 {
 	char *state = NULL;
-	char *argv[] = { "storm_strober", "--state", NULL, NULL };
+	char *argv[] = { STROBER, "--state", NULL, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	char **env = env_array_copy((const char **) environ);
@@ -213,7 +179,7 @@ static void _bury(void)
 		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 	if (waitid(P_PID, w.pid, &si, WEXITED))
 		si.si_code = CLD_EXITED;
-	_log_drain();
+	child_log_drain(&w.says, w.log, STROBER);
 	if (!w.end && si.si_code != CLD_EXITED)
 		error("storm: the strober (pid %d) was killed by signal %d",
 		      w.pid, si.si_status);
@@ -229,7 +195,7 @@ static void _bury(void)
 	_close(&w.log);
 	_close(&w.pidfd);
 	w.pid = 0;
-	w.have = w.line_len = 0;
+	w.have = w.says.len = 0;
 	xfree(w.in);
 	xfree(w.out.p);
 	w.out.len = w.at = 0;
@@ -356,7 +322,7 @@ static void _turn(void)
 	if (p[0].revents && read(w.wake, &n, sizeof(n)) < 0)
 		debug("storm: eventfd: %m");
 	if (w.log >= 0)
-		_log_drain();
+		child_log_drain(&w.says, w.log, STROBER);
 	now = storm_now();
 	if (w.pid && (p[2].revents || !_read() || !_write(now)))
 		_bury();

@@ -31,6 +31,7 @@
 
 #include "agent.h"
 #include "gang_page.h"
+#include "src/common/child_log.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
@@ -423,22 +424,6 @@ static int _signals(struct agent *a)
 	return agent_io_add(a, &a->signal_io, EPOLLIN);
 }
 
-static void _log(enum storm_log_level level, const char *msg)
-{
-	switch (level) {
-	case STORM_LOG_ERROR:
-		error("%s", msg);
-		break;
-	case STORM_LOG_WARN:
-	case STORM_LOG_INFO:
-		info("%s", msg);
-		break;
-	case STORM_LOG_DEBUG:
-		debug("%s", msg);
-		break;
-	}
-}
-
 static void _limits(void)
 {
 	struct rlimit r;
@@ -532,7 +517,7 @@ static int _run(const char *node, uint16_t slurmd_port)
 		opts.stderr_level = slurm_conf.slurmd_debug;
 		log_alter(opts, 0, NULL);
 	}
-	storm_log_set(_log);
+	storm_log_set(child_log);
 	storm_conf_stamp(a.conf_stamp);
 	if (storm_conf_load(&a.conf, &why)) {
 		error("%s", why);

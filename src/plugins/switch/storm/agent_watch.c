@@ -38,6 +38,7 @@
 #include "agent_watch.h"
 #include "gang_guard.h"
 #include "local.h"
+#include "src/common/child_log.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/clock.h"
 
@@ -50,57 +51,20 @@
 #define LIVED_WELL (60 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
 #define STOP_LIMIT 5000		/* ms */
+#define AGENT "storm_agent"
 
 static struct {
 	pthread_t thread;
 	bool running;
 	int wake;		/* eventfd: end */
 	int log_read, log_write;
-	char line[1024];	/* an unfinished line of the agent's */
-	size_t line_len;
+	struct child_log log;	/* the agent's */
 	pid_t pid;
 	int pidfd, sock;
 	bool child;		/* ours to wait for; else adopted */
 	uint64_t started;
 } w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1,
 	.sock = -1 };
-
-/* -------------------------------------------------------------- its messages --- */
-
-static void _log_line(const char *s)
-{
-	static const char name[] = "storm_agent: ";
-
-	if (!strncmp(s, name, sizeof(name) - 1))
-		s += sizeof(name) - 1;
-	if (!strncmp(s, "error: ", 7))
-		error("storm_agent: %s", s + 7);
-	else if (!strncmp(s, "fatal: ", 7))
-		error("storm_agent: %s", s + 7);
-	else if (!strncmp(s, "debug", 5) && strchr(s, ':'))
-		debug("storm_agent: %s", s + strcspn(s, ":") + 3);
-	else if (*s)
-		info("storm_agent: %s", s);
-}
-
-static void _log_drain(void)
-{
-	char buf[4096];
-	ssize_t n;
-
-	while ((n = read(w.log_read, buf, sizeof(buf))) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			if (buf[i] != '\n' &&
-			    w.line_len < sizeof(w.line) - 1) {
-				w.line[w.line_len++] = buf[i];
-				continue;
-			}
-			w.line[w.line_len] = '\0';
-			w.line_len = 0;
-			_log_line(w.line);
-		}
-	}
-}
 
 /* Wait for what is readable, at most ms; true if it's time to end. */
 static bool _wait(int ms, bool *agent_gone)
@@ -117,7 +81,7 @@ static bool _wait(int ms, bool *agent_gone)
 		return true;
 	}
 	if (p[1].revents)
-		_log_drain();
+		child_log_drain(&w.log, w.log_read, AGENT);
 	if (agent_gone)
 		*agent_gone = p[2].revents || p[3].revents;
 	return p[0].revents;
@@ -189,7 +153,7 @@ static int _reap(void)
 
 	if (!w.child || waitid(P_PID, w.pid, &si, WEXITED))
 		return -1;
-	_log_drain();
+	child_log_drain(&w.log, w.log_read, AGENT);
 	if (si.si_code == CLD_EXITED)
 		return si.si_status;
 	error("storm: the agent (pid %d) was killed by signal %d", w.pid,
