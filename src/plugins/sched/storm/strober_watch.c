@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* closefrom for posix_spawn, pipe2 */
+#define _GNU_SOURCE		/* pipe2 */
 #endif
 #include "config.h"
 
@@ -19,7 +19,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -30,13 +29,13 @@
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
-#include "src/common/env.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
 #include "src/common/child_log.h"
+#include "src/common/child_spawn.h"
 #include "src/libstorm/clock.h"
 #include "strober_watch.h"
 
@@ -84,40 +83,15 @@ static int _spawn_with(int sock, int log)
 {
 	char *state = NULL;
 	char *argv[] = { STROBER, "--state", NULL, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	char **env = env_array_copy((const char **) environ);
-	sigset_t none, all;
 	int rc;
 
 	xstrfmtcat(state, "%s/%s", slurm_conf.state_save_location, STATE_FILE);
 	argv[2] = state;
-	if (slurm_conf.slurm_conf)
-		env_array_overwrite(&env, "SLURM_CONF", slurm_conf.slurm_conf);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-				 POSIX_SPAWN_SETSIGMASK |
-				 POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_adddup2(&fa, sock, 0);
-	posix_spawn_file_actions_adddup2(&fa, log, 1);
-	posix_spawn_file_actions_adddup2(&fa, log, 2);
-	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
-	posix_spawn_file_actions_addchdir_np(&fa, "/");
-	rc = posix_spawn(&w.pid, STORM_STROBER_PATH, &fa, &attr, argv, env);
-	posix_spawn_file_actions_destroy(&fa);
-	posix_spawnattr_destroy(&attr);
-	env_array_free(env);
+	rc = child_spawn(STORM_STROBER_PATH, argv, slurm_conf.slurm_conf, sock,
+			 log, &w.pid);
 	xfree(state);
-	if (rc) {
-		error("storm: cannot run %s: %s", STORM_STROBER_PATH,
-		      strerror(rc));
+	if (rc)
 		w.pid = 0;
-	}
 	return rc;
 }
 

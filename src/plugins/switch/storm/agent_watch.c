@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* closefrom for posix_spawn, pipe2, P_PIDFD */
+#define _GNU_SOURCE		/* pipe2, P_PIDFD */
 #endif
 #include "config.h"
 
@@ -16,7 +16,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,6 @@
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
-#include "src/common/env.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
@@ -39,6 +37,7 @@
 #include "gang_guard.h"
 #include "local.h"
 #include "src/common/child_log.h"
+#include "src/common/child_spawn.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/clock.h"
 
@@ -104,40 +103,13 @@ static int _spawn(void)
 {
 	char *argv[] = { "storm_agent", "--node", conf->node_name, "--run",
 			 "--slurmd-port", NULL, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	char **env = env_array_copy((const char **) environ);
 	char port[8];
-	sigset_t none, all;
-	int rc;
 
 	snprintf(port, sizeof(port), "%u", conf->port);
 	argv[5] = port;
-	if (conf->conffile)
-		env_array_overwrite(&env, "SLURM_CONF", conf->conffile);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-				 POSIX_SPAWN_SETSIGMASK |
-				 POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&fa, w.log_write, 1);
-	posix_spawn_file_actions_adddup2(&fa, w.log_write, 2);
-	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
-	posix_spawn_file_actions_addchdir_np(&fa, "/");
-	rc = posix_spawn(&w.pid, STORM_AGENT_PATH, &fa, &attr, argv, env);
-	posix_spawn_file_actions_destroy(&fa);
-	posix_spawnattr_destroy(&attr);
-	env_array_free(env);
-	if (rc) {
-		error("storm: cannot run %s: %s", STORM_AGENT_PATH,
-		      strerror(rc));
+	if (child_spawn(STORM_AGENT_PATH, argv, conf->conffile, -1, w.log_write,
+			&w.pid))
 		return SLURM_ERROR;
-	}
 	w.child = true;
 	w.started = storm_now();
 	w.pidfd = pidfd_open(w.pid, 0);
