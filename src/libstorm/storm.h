@@ -251,9 +251,11 @@ struct storm_domain_conf {
 	void (*on_joined)(void *arg, uint32_t node);	/* it is back */
 	/*
 	 * A member is overdue: it was not heard for far longer than it used
-	 * to be, which its signs so far decide, at least a fifth and at most
-	 * three quarters of dead_timeout.  Once; and once that it is back.
-	 * It stays a member: who is dead is in on_fault.
+	 * to be, which its signs so far decide; at least four of its signs are
+	 * missing (it gives twenty in dead_timeout and two in heartbeat, at
+	 * least), and at most three quarters of dead_timeout are past.  Once;
+	 * and once that it is back.  It stays a member: who is dead is in
+	 * on_fault.
 	 */
 	void (*on_overdue)(void *arg, uint32_t node, bool back);
 	void *arg;
