@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A cluster whose jobs take turns, and what must hold in the traces of its nodes
+(doc/gang-trace.md).
+"""
+import os
+import pathlib
+
+from harness import Cluster, until
+from lab import slurmconf
+
+NODES = 2
+
+
+class Gang(Cluster):
+    """A lab with a gang partition and no standing job."""
+
+    def __init__(self, name, nodes=NODES, gang=2, quantum=10, **options):
+        super().__init__(name, nodes, cpus=1, standing=False, gang=gang,
+                         quantum=quantum, **options)
+
+    def begin(self, verbs, nodes=NODES, **options):
+        """Start a job of one task on each node; its Started."""
+        return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
+                          **options)
+
+    def jobs(self):
+        return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
+
+    def trace(self, node, since=0):
+        return [e for e in self.lab.gang_trace(node) if e["n"] >= since]
+
+    def mark(self, node):
+        """Where the trace is now: what comes later has at least this n."""
+        return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
+
+    def groups(self, node):
+        """{step: does it stand still?} by the kernel's word"""
+        base = self.lab.path(node, "/sys/fs/cgroup")
+        found = {}
+        for path in [p for tree in ("", "unified/") for p in pathlib.Path(
+                base).glob(f"{tree}slurm-storm/{node}/*/cgroup.freeze")]:
+            try:
+                found[path.parent.name] = path.read_text().strip() == "1"
+            except OSError:     # it has just ended
+                pass
+        return found
+
+    def stand(self, node):
+        return [s for s, still in self.groups(node).items() if still]
+
+    def all_run(self):
+        return not any(self.stand(n) for n in self.names)
+
+    def alternate(self, since=None, times=5, job_count=2):
+        """Wait until so many jobs were stopped and continued on all nodes."""
+        since = since or {n: self.mark(n) for n in self.names}
+
+        def enough():
+            for node in self.names:
+                turns = {}
+                for e in self.trace(node, since[node]):
+                    if e["what"] == "continue" and e["why"] == "slot":
+                        turns[e["job"]] = turns.get(e["job"], 0) + 1
+                if len([j for j in turns if turns[j] >= times]) < job_count:
+                    return False
+            return True
+
+        until(enough, "jobs to take turns on all nodes", interval=0.1)
+
+    def nothing_left(self):
+        """No step, no group, nothing that stands still."""
+        for node in self.names:
+            until(lambda: not self.groups(node), f"{node} to be empty")
+            steps = self.lab.path(node, f"/run/slurm-storm/{node}/steps")
+            until(lambda: not os.listdir(steps), f"no record on {node}")
+            check(self.trace(node))
+
+    def set_quantum(self, ms):
+        pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
+                 if p[0] != "Quantum"]
+        slurmconf.write_storm_conf(self.lab.dir, pairs + [("Quantum", ms)])
+        self.root("scontrol reconfigure")
+
+    def end_jobs(self):
+        self.end_all()
+        self.root("scancel -p gang")
+        until(lambda: not self.root("squeue -h"), "the jobs' end")
+        self.nothing_left()
+
+
+def check(trace):
+    """What must hold in any trace of an agent that was not killed: who stands
+    still was stopped because another slot than its own was named, every gang
+    goes on in its slot, and in the end nobody stands. Returns
+    {(version, slot): jobs that had their turn in it}."""
+    turns, standing, slot = {}, set(), None
+    for e in trace:
+        step = (e.get("job"), e.get("step"))
+        if e["what"] == "begin":
+            standing.clear()    # slurmd's plugin or the new agent freed them
+        elif e["what"] == "slot":
+            slot = (e["version"], e["slot"])
+        elif e["what"] == "stop":
+            assert step not in standing, e
+            assert slot == (e["version"], e["slot"]), e
+            standing.add(step)
+        elif e["what"] == "continue":
+            assert step in standing, e
+            standing.discard(step)
+            if e["why"] == "slot":
+                turns.setdefault(slot, set()).add(e["job"])
+        elif e["what"] == "gone":
+            assert step not in standing, e
+        elif e["what"] == "open":
+            assert not standing or e["why"] == "freed", e
+    assert not standing, standing
+    return turns
+
+
+def together(cluster, jobs):
+    """In each slot the same jobs had their turn on all nodes, and of jobs that
+    share all nodes only one."""
+    by_node = [check(cluster.trace(n)) for n in cluster.names]
+    for key in set().union(*by_node):
+        had = [turns[key] & jobs for turns in by_node if key in turns]
+        assert len(set().union(*had)) <= 1, (key, had)
