@@ -5,7 +5,7 @@ Environment:
   STORM_BUILD=DIR        where the programs were built        [_build]
   STORM_STAGE=DIR        where the plugins are                [_stage]
   STORM_DEVICE=NAME      this RDMA device of this host, no machines
-  STORM_VERBS_SECONDS=N  limit of everything that takes long  [300]
+  STORM_MACHINES_SECONDS=N limit of everything that takes long  [300]
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
 """
 import os
@@ -13,7 +13,8 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
 
 import vm  # noqa: E402
 from transfer import SECONDS, has_verbs, program, sanitized  # noqa: E402

@@ -4,12 +4,11 @@ import hashlib
 import json
 import os
 import pathlib
-import time
 
 import vm
+from vm import SECONDS, until
 
 BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
-SECONDS = float(os.environ.get("STORM_VERBS_SECONDS") or 300)
 
 
 def program(folder, name):
@@ -25,15 +24,6 @@ def has_verbs(path):
 
 def sanitized(path):
     return b"__asan_init" in path.read_bytes()
-
-
-def until(condition, what, timeout=SECONDS):
-    """Wait for condition() to be true, and return what it returned."""
-    end = time.monotonic() + timeout
-    while not (value := condition()):
-        assert time.monotonic() < end, f"waited {timeout} s for {what}"
-        time.sleep(0.02)
-    return value
 
 
 def lines(command, word):

@@ -39,10 +39,21 @@ NEEDED = {
 EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
 #: the exit status of a command whose machine died
 DIED = 125
+#: limit of everything that takes long
+SECONDS = float(os.environ.get("STORM_MACHINES_SECONDS") or 300)
 
 
 class Trouble(Exception):
     """There can be no machines here; what to do about it."""
+
+
+def until(condition, what, timeout=SECONDS):
+    """Wait for condition() to be true, and return what it returned."""
+    end = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        time.sleep(0.02)
+    return value
 
 
 # ---------------------------------------------------------------- the kernel ---
