@@ -34,6 +34,11 @@ TIMEOUT = 120 if LONG else 60
 PROGRAMS = ["taskdo", "chain", "mpi_sum", "uselib"]
 
 
+def sanitized():
+    """The plugins of this stage are built with the sanitizers."""
+    return bool(runtimes(stage_dir()))
+
+
 def until(condition, what, timeout=30, interval=0.01):
     """Wait for condition() to be true, and return what it returned."""
     end = time.monotonic() + timeout
@@ -166,7 +171,7 @@ class Cluster:
         storm_conf = dict(options.pop("storm_conf", {}))
         if mode == "relay":
             storm_conf["Multicast"] = "no"
-        if runtimes(stage_dir()):           # many times as slow
+        if sanitized():                     # many times as slow
             storm_conf.setdefault("MulticastTimeout", "2s")
         self.lab.down()
         try:

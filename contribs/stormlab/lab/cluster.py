@@ -651,9 +651,12 @@ class Lab:
         port = int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
             self.dir)).get("port", slurmconf.STORM_PORT))
         for node in nodes or self.nodes:
-            wait_for(lambda: net.listening(port, self.pid(node)), timeout,
-                     f"{node}: no agent listens on port {port}:\n"
-                     + self._tail(node), 0.005)
+            try:
+                wait_for(lambda: net.listening(port, self.pid(node)), timeout,
+                         f"{node}: no agent listens on port {port}", 0.005)
+            except LabError as e:
+                # Its log as it is now, not as it was when the wait began.
+                raise LabError(f"{e}:\n" + self._tail(node)) from None
 
     def _tail(self, host, lines=5):
         daemon = "slurmctld" if host == "ctl" else "slurmd"
