@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "leave_mpi.h"
+
 #define UNITS 48000	/* about 100 microseconds */
 
 static volatile double sink;
@@ -57,6 +59,5 @@ int main(int argc, char **argv)
 	}
 	if (!rank)
 		printf("%lld %lld\n", begun, now());
-	MPI_Finalize();
-	return 0;
+	leave_mpi();
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "leave_mpi.h"
+
 int main(int argc, char **argv)
 {
 	int rank, size, sum = 0, token = 0;
@@ -30,7 +32,5 @@ int main(int argc, char **argv)
 	printf("rank %d of %d sum %d token %d\n", rank, size, sum, token);
 	if (argc > 2 && rank == atoi(argv[1]))
 		MPI_Abort(MPI_COMM_WORLD, atoi(argv[2]));
-	MPI_Barrier(MPI_COMM_WORLD);
-	MPI_Finalize();
-	return 0;
+	leave_mpi();
 }
