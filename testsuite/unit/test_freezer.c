@@ -354,6 +354,8 @@ int main(void)
 	Suite *s = suite_create("freezer");
 	TCase *t = tcase_create("freezer");
 
+	if (!unit_has_pidfd())
+		return unit_skip(s, "there is no pidfd_open(2) here");
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_names);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)

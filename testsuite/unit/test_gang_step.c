@@ -280,6 +280,8 @@ int main(void)
 	Suite *s = suite_create("gang_step");
 	TCase *t = tcase_create("gang_step");
 
+	if (!unit_has_pidfd())
+		return unit_skip(s, "there is no pidfd_open(2) here");
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_record);

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
 
 /* Like ck_assert, but free where it holds: Check tells its parent about every
  * assertion, which is too slow for loops. */
@@ -60,6 +62,24 @@ static inline void rnd_fill(struct rnd *r, void *buf, size_t len)
 static inline bool unit_by_valgrind(void)
 {
 	return getenv("STORM_VALGRIND");
+}
+
+/* What main() returns where a suite cannot be run: "make check" knows the number. */
+static inline int unit_skip(Suite *s, const char *why)
+{
+	printf("SKIP: %s\n", why);
+	srunner_free(srunner_create(s));
+	return 77;
+}
+
+/* Valgrind before 3.20, Debian 12's too, knows no pidfd_open(2). */
+static inline bool unit_has_pidfd(void)
+{
+	int fd = pidfd_open(getpid(), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* How much longer to wait for others: in an emulated machine among busy ones a
