@@ -332,3 +332,24 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 	l->stats->rx_bytes += rx->len;
 	return STORM_OK;
 }
+
+bool storm_link_knows(const struct storm_link *l, const struct storm_header *h)
+{
+	uint32_t at = peer_at(l, h->sender);
+
+	return at < l->npeers && l->peers[at].sender == h->sender &&
+		!memcmp(l->peers[at].incarnation, h->incarnation,
+			sizeof(h->incarnation));
+}
+
+int storm_link_hear(struct storm_link *l, const struct storm_header *h,
+		    const struct storm_rx *rx, struct storm_plain *out)
+{
+	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
+						 l->session, h->sender,
+						 STORM_LANE_CONTROL);
+	int err = opened(l, s, h, rx, out);
+
+	storm_seal_destroy(s);
+	return err;
+}

@@ -105,4 +105,12 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		    bool member, const struct storm_rx *rx,
 		    struct storm_plain *out);
 
+/* Is that the life of its sender that is known here? */
+bool storm_link_knows(const struct storm_link *l,
+		      const struct storm_header *h);
+/* As storm_link_open(), of any life of a sender: it is heard, and nothing of it
+ * remembered.  It may have been said long ago. */
+int storm_link_hear(struct storm_link *l, const struct storm_header *h,
+		    const struct storm_rx *rx, struct storm_plain *out);
+
 #endif

@@ -980,7 +980,7 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now)
 {
-	uint64_t next = STORM_NEVER;
+	uint64_t next = nm_return_tick(nm, now);
 
 	for (struct nm_session *s = nm->sessions; s; s = s->next) {
 		if (!s->closing) {
@@ -1020,6 +1020,7 @@ void storm_nm_destroy(struct storm_nm *nm)
 	for (struct nm_session *s = nm->sessions; s; s = s->next)
 		s->closing = true;
 	end_sessions(nm);
+	nm_return_end(nm);
 	while (nm->pending) {
 		struct pending *p = nm->pending;
 

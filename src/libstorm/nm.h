@@ -174,6 +174,19 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 		     enum storm_relation rel, uint64_t value,
 		     const struct storm_assign *write, void *token);
 
+/*
+ * For a node's next life, should it die: a note of the cluster domain of this
+ * session, to be kept where that finds it and only who may know the domain's key.
+ * Changes when another owner takes over.  Its length; 0: none is to be kept.
+ */
+#define STORM_NOTE_MAX 128
+size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
+		     uint8_t buf[STORM_NOTE_MAX]);
+/* The next life has found it: for a while ask the owner to be let in, which else
+ * takes as long as the owner needs to miss a node.  STORM_EINVAL: it is no note. */
+int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,
+		    uint64_t now);
+
 /* Raise an own variable; a lower value changes nothing. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
 		     enum storm_own_var var, uint64_t value);

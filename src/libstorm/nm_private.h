@@ -116,6 +116,7 @@ struct storm_nm {
 	void *host;
 	struct nm_session *sessions;
 	struct pending *pending;
+	struct nm_return *back;	/* asks for an OPEN; NULL: no need */
 	uint64_t tickets;
 	struct nm_segment { void *base; size_t len; } segment[STORM_SEGMENTS];
 	uint64_t recent[256];	/* sessions that are over: no second life */
@@ -182,6 +183,10 @@ void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
 void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 			uint32_t epoch);
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
+
+/* nm_return.c */
+uint64_t nm_return_tick(struct storm_nm *nm, uint64_t now);
+void nm_return_end(struct storm_nm *nm);
 
 /* nm_report.c */
 void nm_report_part(struct nm_session *s, struct storm_child *c,

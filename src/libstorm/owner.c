@@ -622,6 +622,8 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		o->link_stats.bad_session++;
 		return;
 	}
+	if (owner_newborn(o, &h, rx, now))
+		return;
 	if (!storm_tree_member(&o->tree, h.sender)) {
 		outsider(o, &h, rx, now);
 		return;
@@ -825,12 +827,13 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 			acknowledge(o, now);
 		next = min64(next, o->acks_at);
 	}
+	next = min64(next, owner_invite_returned(o, now));
 	if (now >= o->beat_at) {
 		owner_cast(o, 0);
 		o->beat_at = now + o->conf.set.heartbeat;
 		if (owner_is_cluster(o)) {
 			owner_try_multicast(o);
-			owner_invite_some(o);
+			owner_invite_some(o, now);
 		}
 	}
 	return min64(next, o->beat_at);
@@ -1060,6 +1063,8 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_reports_clear(&o->reports);
 	storm_cast_free(&o->cast);
 	storm_idset_clear(&o->joining);
+	storm_idset_clear(&o->returned);
+	storm_idset_clear(&o->answered);
 	storm_idset_clear(&o->overdue);
 	owner_round_end(o);
 	free(o->heir);

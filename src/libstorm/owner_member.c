@@ -18,6 +18,9 @@
 
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define INVITED_AT_A_TIME 8
+#define INVITED_EVERY (100 * STORM_MS)	/* ... of those that ask for it */
+/* All wait while MUNGE makes a credential: not more often than is of use. */
+#define RENEW_EVERY (10 * STORM_SEC)
 
 bool owner_is_cluster(const struct storm_owner *o)
 {
@@ -63,6 +66,24 @@ int owner_begin_epoch(struct storm_owner *o)
 	return err;
 }
 
+/* Send OPEN to a node; 0 or a negative errno.  late: there was a time when it might
+ * have been a member. */
+static int invite(struct storm_owner *o, uint32_t node, bool late)
+{
+	size_t len;
+	uint8_t *buf;
+	int rc;
+
+	o->open->late = late || o->link.epoch > o->open->epoch;
+	buf = storm_open_stream(o->open, node, &len);
+	rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
+					      o->open->session, node, buf, len)
+		     : -ENOMEM;
+
+	free(buf);
+	return rc;
+}
+
 /* OPEN goes to every child that has not had it: in the cluster domain a node
  * may come under another parent before it has heard of the domain at all. */
 void owner_open_children(struct storm_owner *o)
@@ -74,7 +95,7 @@ void owner_open_children(struct storm_owner *o)
 		if (c->invited)
 			continue;
 		c->invited = true;
-		rc = owner_invite(o, c->node);
+		rc = invite(o, c->node, false);
 		if (rc)
 			fault_add(&o->faults, c->node, STORM_ELOST, -rc);
 	}
@@ -221,29 +242,22 @@ void owner_superseded(struct storm_owner *o, uint64_t now)
 
 /* ------------------------------------------------------------------- JOIN --- */
 
-int owner_invite(struct storm_owner *o, uint32_t node)
+static void renew(struct storm_owner *o, uint64_t every, uint64_t now)
 {
-	size_t len;
-	uint8_t *buf;
-	int rc;
-
-	o->open->late = o->link.epoch > o->open->epoch;
-	buf = storm_open_stream(o->open, node, &len);
-	rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
-					      o->open->session, node, buf, len)
-		     : -ENOMEM;
-
-	free(buf);
-	return rc;
+	if (!o->renewed_at || now >= o->renewed_at + every) {
+		storm_open_renew(o->open, o->conf.agent_uid);
+		o->renewed_at = now;
+	}
 }
 
 /* At every heartbeat some of those outside, in turn. */
-void owner_invite_some(struct storm_owner *o)
+void owner_invite_some(struct storm_owner *o, uint64_t now)
 {
 	const struct storm_idset *out = &o->cast.excluded;
 
+	storm_idset_clear(&o->answered);
 	if (out->count)
-		storm_open_renew(o->open, o->conf.agent_uid);
+		renew(o, RENEW_EVERY, now);
 	for (int n = 0; out->count && n < INVITED_AT_A_TIME; n++) {
 		uint32_t node = STORM_NO_NODE;
 
@@ -257,9 +271,68 @@ void owner_invite_some(struct storm_owner *o)
 			o->invited = 0;
 			return;
 		}
-		owner_invite(o, node);
+		invite(o, node, true);
 		o->invited = node + 1;
 	}
+}
+
+bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
+		   const struct storm_rx *rx, uint64_t now)
+{
+	bool member = storm_tree_member(&o->tree, h->sender), asks, fresh;
+	struct storm_status st;
+	struct storm_plain p;
+
+	if (o->phase != OWNER_OPEN || !owner_is_cluster(o) ||
+	    h->type != STORM_MSG_STATUS || (h->epoch && !member) ||
+	    storm_link_knows(&o->link, h))
+		return false;
+	if (storm_link_hear(&o->link, h, rx, &p))
+		return true;
+	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return true;
+	}
+	asks = !h->epoch && st.flags & STORM_STATUS_JOIN;
+	fresh = h->epoch && storm_idset_has(&st.fresh, h->sender);
+	storm_status_free(&st);
+	/* this may be old: no reason to exclude anybody, nor to do more than that
+	 * with every heartbeat */
+	if (asks && !storm_idset_has(&o->answered, h->sender))
+		storm_idset_add(&o->returned, h->sender, h->sender);
+	/* and this not: who joins after having been outside does so in an epoch of
+	 * its own, so in this one it was never in */
+	else if (fresh && h->epoch == o->link.epoch)
+		owner_exclude_one(o, h->sender, STORM_ELOST, 0, now);
+	else if (fresh)
+		owner_tell(o, h->sender);
+	return asks || fresh;
+}
+
+uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset done = { 0 }, rest = { 0 };
+	int n = 0;
+
+	if (!o->returned.count || now < o->return_at)
+		return o->returned.count ? o->return_at : STORM_NEVER;
+	/* the one before it may have used: a replay */
+	renew(o, 0, now);
+	for (uint32_t i = 0; i < o->returned.count; i++)
+		for (uint32_t k = o->returned.r[i].first;
+		     k <= o->returned.r[i].last && n < INVITED_AT_A_TIME;
+		     k++, n++) {
+			invite(o, k, true);
+			storm_idset_add(&done, k, k);
+		}
+	storm_idset_union(&o->answered, &done);
+	if (!storm_idset_minus(&o->returned, &done, &rest)) {
+		storm_idset_clear(&o->returned);
+		o->returned = rest;
+	}
+	storm_idset_clear(&done);
+	o->return_at = now + INVITED_EVERY;
+	return o->returned.count ? o->return_at : STORM_NEVER;
 }
 
 void owner_welcome(struct storm_owner *o, uint32_t node)

@@ -115,6 +115,10 @@ struct storm_owner {
 	struct storm_idset joining;	/* nodes outside that want in */
 	bool joining_deaf;		/* one of them has heard no multicast */
 	uint32_t invited;		/* one past the last of them invited */
+	struct storm_idset returned;	/* nodes that ask for an OPEN, */
+	struct storm_idset answered;	/* ... and have got it lately */
+	uint64_t return_at;		/* ... then it is sent at the earliest */
+	uint64_t renewed_at;		/* OPEN's credential */
 	struct storm_idset overdue;	/* as told */
 	uint64_t epoch_at;		/* when this epoch began */
 	uint32_t chunk, batch;		/* bytes; datagrams in one send */
@@ -177,8 +181,12 @@ bool owner_is_cluster(const struct storm_owner *o);
 /* Where an owner begins, this one having been saved last. */
 uint32_t owner_first_epoch(uint32_t saved);
 int owner_begin_epoch(struct storm_owner *o);
-/* Send OPEN to a node; 0 or a negative errno. */
-int owner_invite(struct storm_owner *o, uint32_t node);
+/* A STATUS in a life of its sender that is not known here: of a node that died and
+ * is there again?  True: there is no more to it. */
+bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
+		   const struct storm_rx *rx, uint64_t now);
+/* Those that ask for it get OPEN; when to look again. */
+uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now);
 void owner_open_children(struct storm_owner *o);
 /* OPENING the cluster domain: who cannot be had stays outside. */
 void owner_opening(struct storm_owner *o, uint64_t now);
@@ -192,7 +200,7 @@ int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 void owner_superseded(struct storm_owner *o, uint64_t now);
 /* Those that say that they have forgotten. */
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
-void owner_invite_some(struct storm_owner *o);
+void owner_invite_some(struct storm_owner *o, uint64_t now);
 void owner_try_multicast(struct storm_owner *o);
 /* It is a member: it has to hear that from the owner, and it does not. */
 void owner_welcome(struct storm_owner *o, uint32_t node);

@@ -28,6 +28,10 @@ void storm_sim_crash(struct storm_sim *sim, uint32_t node)
 
 	if (ep->down)
 		return;
+	/* now and then the host dies, and not just the program */
+	if (ep->nm)
+		ep->note_len = ep->life % 4 == 3 ? 0 :
+			storm_nm_note(ep->nm, ep->session, ep->note);
 	down(ep);
 	storm_owner_destroy(ep->owner);
 	ep->owner = NULL;
@@ -43,6 +47,10 @@ void storm_sim_restart(struct storm_sim *sim, uint32_t node)
 		return;
 	ep->down = false;
 	storm_sim_node_start(ep);
+	if (!ep->note_len)
+		return;
+	storm_nm_return(ep->nm, ep->note, ep->note_len, sim->now);
+	storm_sim_wake(ep);
 }
 
 void storm_sim_foreign(struct storm_sim *sim, uint32_t node)

@@ -77,6 +77,8 @@ struct endpoint {
 	struct storm_net_handler handler;
 	struct storm_runner *runner;	/* once it runs */
 	uint64_t session;
+	uint8_t note[STORM_NOTE_MAX];	/* for its next life */
+	size_t note_len;
 	struct storm_sim_file *files;
 	uint32_t nfiles;
 	uint32_t temporaries;

@@ -34,6 +34,8 @@ def gang():
 
 
 def make_gang(what, **options):
+    # so long that whoever had to wait for it would fail
+    options.setdefault("storm_conf", {}).setdefault("DeadTimeout", "60s")
     return make(what, options.pop("nodes", NODES), kind=Gang, **options)
 
 

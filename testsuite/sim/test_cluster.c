@@ -12,6 +12,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "idset.h"
@@ -429,6 +430,64 @@ static void nobody_is_left(bool multicast)
 	storm_sim_destroy(r->sim);
 }
 
+static bool is_back(void *arg)
+{
+	const struct storm_idset *out;
+	struct run *r = arg;
+
+	/* from epoch 1 on: one without it, one with it */
+	return (storm_sim_saved(r->sim, &out) & 0xffff) >= 2 && !out->count;
+}
+
+/* A node whose program dies and is started again is in again long before it would
+ * be missed, wherever it stands in the tree, and as often as it dies. */
+static void killed_and_started(bool multicast)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 20, .cluster = 77, .mtu = 1472,
+				    .multicast = multicast,
+				    .bandwidth = 125e6,
+				    .latency = 50 * STORM_US };
+	static const uint32_t victim[] = { 0, 7, 19, 7 };
+	uint64_t began;
+
+	r->nodes = c.nodes;
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	c.set.multicast = multicast;
+	r->seen = calloc(c.nodes, sizeof(*r->seen));
+	for (unsigned int i = 0; i < sizeof(victim) / sizeof(*victim); i++) {
+		r->last = r->owner;
+		*r->last = (struct owner) { 0 };
+		r->ops = 0;
+		memset(r->op, 0, sizeof(r->op));
+		memset(r->seen, 0, c.nodes * sizeof(*r->seen));
+		when = r->sim = storm_sim_create(&c, &ops, r->last);
+		CHECK(r->sim && r->seen, "no simulation");
+		begin_owner(r);
+		CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
+		      "OPEN never ended");
+		storm_sim_crash(r->sim, victim[i]);
+		storm_sim_restart(r->sim, victim[i]);
+		began = storm_sim_now(r->sim);
+		CHECK(storm_sim_run(r->sim, STORM_SEC, is_back, r),
+		      "n%u, %s multicast: not back in a second", victim[i] + 1,
+		      multicast ? "with" : "without");
+		if (getenv("STORM_VERBOSE"))
+			fprintf(stderr, "n%u is back after %.1f ms\n",
+				victim[i] + 1, (double)
+				(storm_sim_now(r->sim) - began) / 1e6);
+		write_one(r);
+		CHECK(storm_sim_run(r->sim, 30 * STORM_SEC, last_done, r),
+		      "the operation never ended");
+		look(r);
+		CHECK(r->op[1].state == STORM_DONE && r->seen[victim[i]] == 1,
+		      "n%u has no part in it", victim[i] + 1);
+		storm_sim_destroy(r->sim);
+	}
+	free(r->seen);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -445,6 +504,8 @@ int main(int argc, char **argv)
 	storm_log_set(quiet);
 	nobody_is_left(true);
 	nobody_is_left(false);
+	killed_and_started(true);
+	killed_and_started(false);
 	for (uint64_t seed = first; seed < first + n; seed++)
 		schedule(seed);
 	printf("%llu schedules of the cluster domain, no violation\n",

@@ -14,6 +14,7 @@
  *	agent_container.c	the job's namespace, for its files
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *	agent_gang.c	gang scheduling: steps stop and continue on strobes
+ *	agent_note.c	how the next agent gets into the domain at once
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -194,6 +195,13 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len);
 void agent_gang_no_slurmd(struct agent *a);
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
+
+/* agent_note.c: of the cluster domain of this session, for the next agent, if it
+ * is not the one that is kept already */
+void agent_note_keep(struct agent *a, uint64_t session);
+/* The agent before has left one: ask to be let in again. */
+void agent_note_find(struct agent *a);
+void agent_note_forget(const struct agent *a);
 
 /* agent.c: as JSON, into buf */
 void agent_stats(struct agent *a, char *buf, size_t size);

@@ -463,6 +463,8 @@ static void _map(struct agent_gang *g, const void *buf, size_t len)
 		error("gang: the map is of no use: %s", storm_strerror(err));
 		return;		/* strobes will name one that is not here */
 	}
+	/* it may be another owner's */
+	agent_note_keep(g->a, g->session->id);
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
 	if (k[1].there)
@@ -621,9 +623,11 @@ int agent_gang_start(struct agent *a)
 	char dir[PATH_MAX];
 
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
-		_begin(a);
-		return 0;	/* a node without it is a stock node */
+		if (!_begin(a))	/* a node without it is a stock node */
+			agent_note_find(a);
+		return 0;
 	}
+	agent_note_forget(a);
 	/* what it was before: nothing may be left standing */
 	if (!gang_step_dir(NULL, a->node, false, dir))
 		gang_step_thaw_all(dir, NULL);
@@ -662,6 +666,7 @@ void agent_gang_session_open(struct agent_session *s)
 	if (!s->a->gang && _begin(s->a))
 		return;
 	s->a->gang->session = s;
+	agent_note_keep(s->a, s->id);
 	info("gang scheduling: in the cluster's domain");
 }
 

@@ -47,7 +47,7 @@
 #define BACKOFF_MIN 100		/* ms */
 #define BACKOFF_MAX 60000
 /* an agent that lived this long is started again at once */
-#define LIVED_WELL (60 * STORM_SEC)
+#define LIVED_WELL (5 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
 #define STOP_LIMIT 5000		/* ms */
 #define AGENT "storm_agent"
