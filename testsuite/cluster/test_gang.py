@@ -171,6 +171,30 @@ def test_slurmd_killed(gang, two):
 
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
+def test_agent_and_slurmd(gang, two, sig):
+    """At once: slurmstepd is left, even of steps that are older than the
+    agent."""
+    gang.lab.kill("n1", "agent")
+    until(lambda: not gang.stand("n1"), "all of n1 to run")
+    gang.alternate()
+    pids = [p for what in ("slurmd", "agent") for p in gang.lab.pids("n1", what)]
+    for pid in pids:
+        os.kill(pid, sig)
+    begun = time.monotonic()
+    until(lambda: not gang.stand("n1"), "all of n1 to run", interval=0.002)
+    print(f"{sig.name}: all run after {(time.monotonic() - begun) * 1e3:.0f} ms")
+    for _ in range(20):
+        assert not gang.stand("n1")
+        time.sleep(0.01)
+    if sig == signal.SIGKILL:
+        gang.lab.restart("n1", "slurmd")
+    else:
+        for pid in reversed(pids):
+            os.kill(pid, signal.SIGCONT)
+    gang.alternate()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
 def test_strober(gang, two, sig):
     since = {n: gang.mark(n) for n in gang.names}
     pids = gang.lab.kill("ctl", "storm_strober", sig)

@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/libstorm/clock.h"
 #include "src/plugins/switch/storm/gang_page.h"
 #include "src/plugins/switch/storm/gang_step.h"
+#include "src/plugins/switch/storm/step_guard.h"
 #include "unit.h"
 
 static char run[64], dir[PATH_MAX];
@@ -196,6 +198,158 @@ START_TEST(test_thaw_all)
 }
 END_TEST
 
+/* ------------------------------------------------- slurmstepd's guard --- */
+
+/* An agent that has stopped a step, shares, and does not get on. */
+static pid_t begin_agent(uint64_t alive, struct gang_page **page)
+{
+	static const struct freezer_host h = { .kind = FREEZER_SIGNALS };
+	pid_t pid = fork();
+	uint32_t had = *page ? (*page)->agent : 0;
+
+	if (!pid) {
+		struct gang_page *p = gang_page_create(run, "n1", &h);
+
+		p->limit = 1;
+		p->alive = alive;
+		p->stopped = 1;
+		for (;;)
+			pause();
+	}
+	gang_page_close(*page);
+	while (!(*page = gang_page_open(run, "n1")) ||
+	       (*page)->agent == (pid_t) had || !(*page)->stopped) {
+		gang_page_close(*page);
+		usleep(1000);
+	}
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+}
+
+static void stop(pid_t pid)
+{
+	must(!kill(pid, SIGSTOP));
+	while (state(pid) != 'T')
+		usleep(1000);
+}
+
+static void await_running(pid_t pid)
+{
+	while (state(pid) == 'T')
+		usleep(1000);
+}
+
+static _Atomic int said;
+
+static void say(const char *text)
+{
+	must(strstr(text, "this step goes on"));
+	said++;
+}
+
+static pid_t guarded_task(struct gang_step *s)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	*s = one(1);
+	s->kind = FREEZER_SIGNALS;
+	s->group[0] = '\0';
+	said = 0;
+	return pid;
+}
+
+/* Of whatever agent: one that was there, and one that came later. */
+START_TEST(test_guard_death)
+{
+	struct gang_page *page = NULL;
+	pid_t agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page), task;
+	struct gang_step s;
+
+	task = guarded_task(&s);
+	must(!step_guard_start(run, "n1", &s, say));
+	for (int i = 1; i < 4; i++) {
+		stop(task);
+		end(agent);
+		await_running(task);
+		while (said < i)
+			usleep(1000);
+		must(page->freed == 1);
+		agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
+	}
+	stop(task);
+	/* one that says that nothing of its stands still: another has stopped it,
+	 * by a signal just like ours */
+	page->stopped = 0;
+	end(agent);
+	agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
+	usleep(20000);
+	must(state(task) == 'T' && said == 3);
+	step_guard_stop();
+	step_guard_stop();
+	end(agent);
+	end(task);
+	gang_page_close(page);
+}
+END_TEST
+
+START_TEST(test_guard_died_before)
+{
+	struct gang_page *page = NULL;
+	struct gang_step s;
+	pid_t task = guarded_task(&s);
+
+	end(begin_agent(storm_now(), &page));
+	stop(task);
+	must(!step_guard_start(run, "n1", &s, say));
+	await_running(task);
+	step_guard_stop();
+	must(said == 1);
+	end(task);
+	gang_page_close(page);
+}
+END_TEST
+
+/* It lives, and does nothing: found once jobs share. */
+START_TEST(test_guard_silence)
+{
+	struct gang_page *page = NULL;
+	pid_t agent = begin_agent(storm_now(), &page), task;
+	struct gang_step s;
+
+	task = guarded_task(&s);
+	must(!step_guard_start(run, "n1", &s, say));
+	stop(task);
+	gang_page_share(page, run, "n1", true);
+	await_running(task);
+	/* once for each silence: it may be stopped for another reason */
+	stop(task);
+	usleep(20000);
+	must(state(task) == 'T');
+	page->alive = storm_now() - STORM_SEC;
+	await_running(task);
+	while (said < 2)
+		usleep(1000);
+	must(page->freed == 2);
+	/* slurmd has seen it, too, and told */
+	page->freed++;
+	stop(task);
+	page->alive = storm_now() - STORM_SEC;
+	await_running(task);
+	step_guard_stop();
+	must(said == 2);
+	end(agent);
+	end(task);
+	gang_page_close(page);
+}
+END_TEST
+
 START_TEST(test_page)
 {
 	struct freezer_host h = { .kind = FREEZER_V1, .base = "/x/y" };
@@ -289,6 +443,9 @@ int main(void)
 	tcase_add_test(t, test_each);
 	tcase_add_test(t, test_alive);
 	tcase_add_test(t, test_thaw_all);
+	tcase_add_test(t, test_guard_death);
+	tcase_add_test(t, test_guard_died_before);
+	tcase_add_test(t, test_guard_silence);
 	tcase_add_test(t, test_page);
 	tcase_add_test(t, test_trace);
 	tcase_add_test(t, test_not_ours);

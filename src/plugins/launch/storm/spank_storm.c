@@ -42,6 +42,7 @@ const unsigned int spank_plugin_version = 1;
 #pragma GCC visibility push(default)
 int slurm_spank_init(spank_t sp, int ac, char **av);
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av);
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
 int slurm_spank_exit(spank_t sp, int ac, char **av);
 #pragma GCC visibility pop
 
@@ -106,6 +107,13 @@ static void begin_step(spank_t sp)
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
 {
 	step_gang_enter();
+	return ESPANK_SUCCESS;
+}
+
+/* From now on slurmstepd may have a thread of ours: it makes no more tasks. */
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
+{
+	step_gang_forked();
 	return ESPANK_SUCCESS;
 }
 

@@ -412,7 +412,7 @@ static void _realtime(struct agent_gang *g, bool on)
 {
 	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
 
-	g->page->sharing = on;
+	gang_page_share(g->page, NULL, g->a->node, on);
 	if (on == g->realtime)
 		return;
 	g->realtime = on;

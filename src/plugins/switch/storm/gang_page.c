@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "gang_page.h"
+#include "gang_step.h"
 #include "local.h"
 
 #define PAGE_MAGIC 0x53474147u		/* "SGAG" */
-#define PAGE_VERSION 1
+#define PAGE_VERSION 2
+#define PAGE_NEW ".gang"		/* until it is whole */
 #define TRACE_MAGIC 0x53475452u		/* "SGTR" */
 #define TRACE_VERSION 1
 
@@ -76,24 +78,45 @@ static void *map_of(const char *rundir, const char *node, const char *name,
 struct gang_page *gang_page_create(const char *rundir, const char *node,
 				   const struct freezer_host *host)
 {
+	char new[PATH_MAX], path[PATH_MAX];
 	struct gang_page *p;
 
-	/* who still looks at the one before keeps it */
-	gang_page_remove(rundir, node);
-	p = map_of(rundir, node, "gang", sizeof(*p), true, true);
+	if ((errno = path_of(rundir, node, PAGE_NEW, new)) ||
+	    (errno = path_of(rundir, node, GANG_PAGE_NAME, path)))
+		return NULL;
+	unlink(new);
+	p = map(new, sizeof(*p), true, true);
 	if (!p)
 		return NULL;
 	p->host = *host;
+	p->agent = getpid();
+	p->started = gang_step_started(p->agent);
 	p->version = PAGE_VERSION;
-	atomic_thread_fence(memory_order_release);
 	p->magic = PAGE_MAGIC;
+	/* who still looks at the one before keeps it */
+	if (rename(new, path)) {
+		gang_page_close(p);
+		return NULL;
+	}
 	return p;
+}
+
+void gang_page_share(struct gang_page *p, const char *rundir,
+		     const char *node, bool sharing)
+{
+	char path[PATH_MAX];
+
+	if (p->sharing == sharing)
+		return;
+	p->sharing = sharing;
+	if (!path_of(rundir, node, GANG_PAGE_NAME, path))
+		utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 struct gang_page *gang_page_open(const char *rundir, const char *node)
 {
-	struct gang_page *p = map_of(rundir, node, "gang", sizeof(*p), true,
-				     false);
+	struct gang_page *p = map_of(rundir, node, GANG_PAGE_NAME, sizeof(*p),
+				     true, false);
 
 	if (p && (p->magic != PAGE_MAGIC || p->version != PAGE_VERSION)) {
 		munmap(p, sizeof(*p));
@@ -113,7 +136,7 @@ void gang_page_remove(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
 
-	if (!path_of(rundir, node, "gang", path))
+	if (!path_of(rundir, node, GANG_PAGE_NAME, path))
 		unlink(path);
 }
 

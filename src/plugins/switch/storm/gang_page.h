@@ -3,9 +3,10 @@
  * runs and after it was killed: two files in the node's run directory, mapped
  * by whoever looks.
  *
- *	STORM_RUNDIR/NODE/gang	 how steps are stopped here, and the agent's sign of
- *				 life: slurmd's plugin lets all steps go on when
- *				 it becomes old while some are stopped
+ *	STORM_RUNDIR/NODE/gang	 how steps are stopped here, who does it, and its
+ *				 sign of life: slurmd's plugin lets all steps go
+ *				 on when it becomes old while some are stopped,
+ *				 and each slurmstepd its own
  *	STORM_RUNDIR/NODE/trace  a ring of what was done (doc/gang-trace.md)
  *
  * The first is there as long as the node may take part in gang scheduling: new
@@ -26,6 +27,8 @@
 
 struct gang_page {
 	uint32_t magic, version;
+	pid_t agent;			/* who writes it */
+	uint64_t started;		/* when that began: gang_step_started() */
 	struct freezer_host host;
 	_Atomic uint64_t alive;		/* CLOCK_MONOTONIC ns */
 	_Atomic uint64_t limit;		/* older than so many ns is dead */
@@ -34,14 +37,20 @@ struct gang_page {
 	_Atomic uint32_t freed;		/* times another let all steps go on */
 };
 
-/* The agent's: made anew.  NULL and errno. */
+/* The calling agent's: made anew, and there as a whole at once (a name moved to
+ * the directory, for those who wait for it).  NULL and errno. */
 struct gang_page *gang_page_create(const char *rundir, const char *node,
 				   const struct freezer_host *host);
-/* A plugin's, for reading and for `freed`; NULL and errno (ENOENT: this node does
+/* Whether jobs share the node now; whoever watches the directory is told of a
+ * change (IN_ATTRIB). */
+void gang_page_share(struct gang_page *p, const char *rundir,
+		     const char *node, bool sharing);
+/* Another's, for reading and for `freed`; NULL and errno (ENOENT: this node does
  * no gang scheduling). */
 struct gang_page *gang_page_open(const char *rundir, const char *node);
 void gang_page_close(struct gang_page *p);	/* NULL is fine */
 void gang_page_remove(const char *rundir, const char *node);
+#define GANG_PAGE_NAME "gang"
 
 /* Is its writer late, with steps standing still? */
 bool gang_page_late(const struct gang_page *p, uint64_t now);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +17,15 @@
 #include "gang_page.h"
 #include "gang_step.h"
 #include "step_gang.h"
+#include "step_guard.h"
 
 static struct {
 	bool on;
 	_Atomic uint32_t *missing;	/* tasks that are not there yet: common
 					   to all of them */
 	struct gang_step step;
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], node[NAME_MAX + 1];
+	bool guarded;
 	void (*say)(const char *);
 } g;
 
@@ -44,6 +47,7 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 	int err;
 
 	g.say = say;
+	snprintf(g.node, sizeof(g.node), "%s", node);
 	if (!page) {
 		if (errno != ENOENT)
 			_off("its agent cannot be understood", errno);
@@ -92,10 +96,27 @@ void step_gang_enter(void)
 		_off("there is no record of it", err);
 }
 
+void step_gang_forked(void)
+{
+	char text[128];
+	int err;
+
+	if (!g.on || g.guarded)
+		return;
+	g.guarded = true;
+	err = step_guard_start(NULL, g.node, &g.step, g.say);
+	if (!err)
+		return;
+	snprintf(text, sizeof(text), "gang: slurmstepd does not watch the agent: %s",
+		 strerror(err));
+	g.say(text);
+}
+
 void step_gang_end(void)
 {
 	char name[GANG_STEP_NAME];
 
+	step_guard_stop();
 	if (!g.on)
 		return;
 	gang_step_name(&g.step, name);

@@ -1,0 +1,262 @@
+/*
+ * step_guard.c - see step_guard.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "gang_page.h"
+#include "local.h"
+#include "src/libstorm/clock.h"
+#include "step_guard.h"
+
+/* slurmd looks more often.  This is for when it does not look at all: rarely, for
+ * every look takes time from a program that waits for all of its nodes. */
+#define LATE (800 * STORM_MS)
+#define LOOK_AGAIN 1000			/* ms; where nothing tells of a change */
+#define TRY_AGAIN 20			/* ms; slurmstepd is the user for now */
+
+static struct {
+	pthread_t thread;
+	bool running;
+	const char *rundir, *node;
+	struct gang_step step;
+	struct freezer *f;
+	void (*say)(const char *);
+	int wake, notify;
+	struct gang_page *page;		/* the agent's; NULL: none known */
+	int agent;			/* its pidfd; -1 */
+	uint64_t freed_at;		/* its sign of life when it was late */
+	uint32_t freed;			/* of the page, as last seen */
+	bool retry;
+} g = { .wake = -1, .notify = -1, .agent = -1 };
+
+static void let_go_on(const char *why, bool tell)
+{
+	char text[256];
+	int err;
+
+	/* by signals, one that Slurm has suspended would go on, too */
+	if (g.page && g.step.kind == FREEZER_SIGNALS && !g.page->stopped)
+		return;
+	/* before: an agent that is late must not think that it stands */
+	if (g.page)
+		g.page->freed++;
+	err = freezer_continue(g.f, true);
+	if (tell || err) {
+		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
+			 err ? "but this step does not go on: " :
+			 "this step goes on", err ? strerror(err) : "");
+		g.say(text);
+	}
+}
+
+static void forget_agent(void)
+{
+	gang_page_close(g.page);
+	g.page = NULL;
+	if (g.agent >= 0)
+		close(g.agent);
+	g.agent = -1;
+}
+
+/* Not everybody who has this pid is the agent. */
+static int watch(const struct gang_page *p)
+{
+	int fd = pidfd_open(p->agent, 0);
+
+	if (fd >= 0 && gang_step_started(p->agent) != p->started) {
+		close(fd);
+		errno = ESRCH;
+		return -1;
+	}
+	return fd;
+}
+
+/* There may be another agent, or none any more. */
+static void look_for_agent(void)
+{
+	struct gang_page *p = gang_page_open(g.rundir, g.node);
+
+	g.retry = !p && errno == EACCES;
+	if (g.retry)
+		return;
+	if (p && g.page && p->agent == g.page->agent &&
+	    p->started == g.page->started) {
+		gang_page_close(p);	/* it tells whether it shares */
+		return;
+	}
+	if (g.page && !p)
+		let_go_on("takes no part any more", false);
+	forget_agent();
+	if (!p)
+		return;
+	g.page = p;
+	g.freed = p->freed;
+	g.agent = watch(p);
+	if (g.agent < 0) {
+		let_go_on("is gone", true);
+		forget_agent();
+	}
+}
+
+static void drain(void)
+{
+	char buf[4096]
+		__attribute__((aligned(_Alignof(struct inotify_event))));
+	const struct inotify_event *e;
+	bool changed = false;
+	ssize_t n;
+
+	while ((n = read(g.notify, buf, sizeof(buf))) > 0)
+		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
+			e = (const void *) p;
+			changed |= e->mask & IN_Q_OVERFLOW ||
+				(e->len && !strcmp(e->name, GANG_PAGE_NAME));
+		}
+	if (changed)
+		look_for_agent();
+}
+
+static uint64_t late_at(void)
+{
+	uint64_t limit = g.page->limit;
+
+	return g.page->alive + (limit > LATE ? limit : LATE);
+}
+
+static void look_at_agent(void)
+{
+	uint64_t alive = g.page->alive, now = storm_now();
+	bool slurmd_did = g.page->freed != g.freed;
+
+	if (!g.page->stopped || now < late_at() || alive == g.freed_at)
+		return;
+	g.freed_at = alive;
+	let_go_on("gives no sign of life", !slurmd_did);
+	g.freed = g.page->freed;
+}
+
+/* How long to wait, in ms; -1: for ever. */
+static int wait_time(void)
+{
+	uint64_t now = storm_now(), at;
+
+	if (g.retry)
+		return TRY_AGAIN;
+	if (!g.page || !g.page->sharing)
+		return g.notify < 0 ? LOOK_AGAIN : -1;
+	at = late_at();
+	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
+}
+
+static void *guard(void *arg)
+{
+	(void) arg;
+	look_for_agent();
+	for (;;) {
+		struct pollfd p[3] = {
+			{ .fd = g.wake, .events = POLLIN },
+			{ .fd = g.agent, .events = POLLIN },
+			{ .fd = g.notify, .events = POLLIN },
+		};
+
+		if (poll(p, 3, wait_time()) < 0 && errno != EINTR)
+			return NULL;
+		if (p[0].revents)
+			return NULL;
+		if (p[1].revents) {
+			let_go_on("is gone", true);
+			forget_agent();
+		}
+		if (p[2].revents)
+			drain();
+		else if (g.retry || (!g.page && g.notify < 0))
+			look_for_agent();
+		if (g.page)
+			look_at_agent();
+	}
+}
+
+/* Without it, which is scarce, we look for the agent now and then. */
+static void notify_begin(void)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s",
+			 g.rundir ? g.rundir : STORM_RUNDIR, g.node);
+
+	g.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (g.notify >= 0 && n < (int) sizeof(path) &&
+	    inotify_add_watch(g.notify, path,
+			      IN_MOVED_TO | IN_ATTRIB | IN_DELETE) >= 0)
+		return;
+	if (g.notify >= 0)
+		close(g.notify);
+	g.notify = -1;
+}
+
+static void release(void)
+{
+	forget_agent();
+	freezer_drop(g.f);
+	g.f = NULL;
+	if (g.notify >= 0)
+		close(g.notify);
+	if (g.wake >= 0)
+		close(g.wake);
+	g.notify = g.wake = -1;
+	g.running = false;
+}
+
+int step_guard_start(const char *rundir, const char *node,
+		     const struct gang_step *step, void (*say)(const char *))
+{
+	sigset_t all, before;
+	int err;
+
+	g.rundir = rundir;
+	g.node = node;
+	g.step = *step;
+	g.say = say;
+	/* slurmstepd is not always root */
+	g.f = freezer_open(step->kind, step->group, step->root);
+	g.wake = eventfd(0, EFD_CLOEXEC);
+	if (!g.f || g.wake < 0) {
+		err = errno;
+		release();
+		return err;
+	}
+	notify_begin();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&g.thread, NULL, guard, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	g.running = !err;
+	if (err)
+		release();
+	return err;
+}
+
+void step_guard_stop(void)
+{
+	const uint64_t one = 1;
+
+	if (!g.running)
+		return;
+	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
+		return;		/* cannot be; then it ends with the process */
+	pthread_join(g.thread, NULL);
+	release();
+}
