@@ -6,6 +6,7 @@ What happened is read from the traces of the nodes (doc/gang-trace.md), which
 have every stop and continue in order: nothing here depends on how long a thing
 took.
 """
+import ctypes
 import os
 import pathlib
 import re
@@ -93,6 +94,7 @@ def test_without_control_groups(how):
         for node in c.names:
             kinds = {e["a"] for e in c.trace(node) if e["what"] == "step"}
             assert kinds == {2}
+        debugger_left_alone(c)
     finally:
         c.down()
 
@@ -130,6 +132,55 @@ def test_batch_scripts_with_steps(gang):
     gang.nothing_left()
     stopped = {e["step"] for e in gang.trace("n1") if e["what"] == "stop"}
     assert BATCH in stopped, "a script that is alone takes turns, too"
+
+
+# -- debuggers ----------------------------------------------------------------
+
+def states(cluster, job):
+    """The state letters of the tasks of a job, on all nodes."""
+    found = []
+    for node in cluster.names:
+        for pid in cluster.lab.pids(node, "taskdo"):
+            try:
+                proc = pathlib.Path(f"/proc/{pid}")
+                if f"SLURM_JOB_ID={job}\0" in (proc / "environ").read_text():
+                    stat = (proc / "stat").read_text()
+                    found.append(stat[stat.rindex(")") + 2])
+            except OSError:
+                pass
+    return found
+
+
+def debugger_left_alone(cluster):
+    """The tasks of a step that a debugger starts are stopped, for it alone to
+    let them go, while another job has its turns."""
+    since = {n: cluster.mark(n) for n in cluster.names}
+    cluster.start(f"srun -pgang -N{NODES} --debugger-test {{do}} say ran block")
+    job, = until(cluster.jobs, "the debugger's job")
+    until(lambda: states(cluster, job) == ["T"] * NODES, "its tasks to stop")
+    cluster.begin("{do} block")
+    cluster.alternate(job_count=1)
+    assert states(cluster, job) == ["T"] * NODES
+    for node in cluster.names:
+        assert not [e for e in cluster.trace(node, since[node])
+                    if e.get("job") == job]
+    cluster.end_jobs()
+
+
+def test_started_by_a_debugger(gang):
+    debugger_left_alone(gang)
+
+
+def seize(pid):
+    """Trace a process as a debugger does that attaches; returns the tracer."""
+    tracer = os.fork()
+    if not tracer:
+        libc = ctypes.CDLL(None, use_errno=True)
+        PTRACE_SEIZE = 0x4206
+        if not libc.ptrace(PTRACE_SEIZE, pid, None, None):
+            signal.pause()
+        os._exit(1)
+    return tracer
 
 
 # -- whatever dies, everything runs -------------------------------------------
@@ -267,6 +318,20 @@ def test_signal_with_a_handler(gang, still):
 def test_cancelled(gang, still, sig):
     gang.root(f"scancel {'-s ' + sig if sig else ''} {still}")
     gone(gang, still)
+
+
+def test_debugger_attaches(gang, still):
+    """It need not wait for a turn; when it goes, turns are as before."""
+    pid = [p for p in gang.lab.pids("n1", "taskdo") if f"SLURM_JOB_ID={still}\0"
+           in pathlib.Path(f"/proc/{p}/environ").read_text()][0]
+    tracer = seize(pid)
+    try:
+        until(lambda: not gang.stand("n1"), "the one that is traced to run")
+        assert [e for e in gang.trace("n1") if e.get("why") == "debugger"]
+    finally:
+        os.kill(tracer, signal.SIGKILL)
+        os.waitpid(tracer, 0)
+    until(lambda: gang.stand("n1"), "it to stand still again")
 
 
 def test_the_other_one_ends(gang, still):

@@ -258,13 +258,13 @@ START_TEST(test_signals_wait)
 	if (!begin(_i))
 		return;
 	must(stopped(ORPHAN));
-	must(!freezer_pending(f));
+	must(!freezer_wants(f));
 	must(!kill(sh->pid[TASK], SIGTERM));
-	eventually(freezer_pending(f));
+	eventually(freezer_wants(f) == FREEZER_SIGNALLED);
 	must(!sh->caught);
 	must(!freezer_continue(f, false));
 	eventually(sh->caught);
-	must(!freezer_pending(f));
+	must(!freezer_wants(f));
 	end();
 }
 END_TEST
@@ -277,7 +277,7 @@ START_TEST(test_killed_while_stopped)
 	must(!kill(sh->pid[CHILD], SIGKILL));
 	if (_i == FREEZER_V1) {
 		/* seen by whoever looks, and then it is let go */
-		eventually(freezer_pending(f));
+		eventually(freezer_wants(f) == FREEZER_SIGNALLED);
 		must(!freezer_continue(f, false));
 	}
 	/* its parent may stand still: no more than a zombie is left */

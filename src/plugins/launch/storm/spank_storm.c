@@ -22,6 +22,7 @@
 #include "src/common/xstring.h"
 #include "src/plugins/switch/storm/step_gang.h"
 #include "src/slurmd/slurmd/slurmd.h"
+#include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 /* slurmstepd's; this object is also loaded where there is none */
 #pragma weak conf
@@ -89,6 +90,29 @@ static void say(const char *text)
 	slurm_info("storm: %s", text);
 }
 
+/*
+ * Does a debugger start it?  It finds all tasks stopped, and to continue or to
+ * stop them is its affair.  SPANK has no item for a step's flags; but its handle
+ * begins like this (Slurm's plugstack.c), and has the step.
+ */
+static bool debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
+{
+	const struct {
+		int magic;
+		void *plugin;
+		int phase;
+		const stepd_step_rec_t *job;
+	} *handle = (const void *) sp;
+
+	if (handle->magic != 0x00a5a500 || !handle->job ||
+	    handle->job->step_id.job_id != job_id ||
+	    handle->job->step_id.step_id != step_id) {
+		slurm_error("storm: SPANK is not as it was, debuggers cannot be seen");
+		return false;
+	}
+	return handle->job->flags & LAUNCH_PARALLEL_DEBUG;
+}
+
 static void begin_step(spank_t sp)
 {
 	uint32_t job, step, tasks;
@@ -99,6 +123,10 @@ static void begin_step(spank_t sp)
 	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) ||
 	    step == SLURM_EXTERN_CONT)
 		return;
+	if (debugged(sp, job, step)) {
+		say("gang scheduling leaves a debugger's step alone");
+		return;
+	}
 	step_gang_begin(conf->node_name, job, step,
 			step == SLURM_BATCH_SCRIPT ||
 			step == SLURM_INTERACTIVE_STEP, tasks, say);

@@ -55,6 +55,7 @@ struct gang_local {			/* a step on this node */
 	struct gang_step step;
 	struct freezer *f;
 	bool granted;			/* it runs until its slot is over */
+	bool traced;			/* a debugger has hold of it */
 	bool has_srun;
 	bool starting;			/* not all tasks are past exec */
 	bool listed;			/* in the look under way */
@@ -205,6 +206,8 @@ static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 	}
 	if (l->granted)
 		return GANG_WHY_SIGNAL;
+	if (l->traced)
+		return GANG_WHY_DEBUGGER;
 	/* Slurm sends no signal to what is still slurmstepd */
 	if (l->starting && (l->starting = freezer_starting(l->f)))
 		return GANG_WHY_STARTING;
@@ -385,21 +388,31 @@ static void _clear_groups(struct agent_gang *g)
 		closedir(d);
 }
 
-/* While steps stand still: a signal waits for one, a srun has begun in a
- * script, and with signals somebody may have come late. */
+/* One that stands still and should not. */
+static void _look_at(struct agent_gang *g, struct gang_local *l)
+{
+	unsigned int wants = freezer_wants(l->f);
+
+	l->granted |= wants & FREEZER_SIGNALLED;
+	l->traced = wants & FREEZER_TRACED;
+	if (wants)
+		_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
+			  GANG_WHY_SIGNAL, false);
+	else if (l->step.kind == FREEZER_SIGNALS)
+		_stop(g, l, true);	/* somebody may have come late */
+}
+
+/* While steps stand still: a signal waits for one, a debugger comes or goes, a
+ * srun has begun in a script. */
 static void _look(struct agent_gang *g)
 {
 	for (struct gang_local *l = g->steps; l; l = l->next) {
 		if (l->step.script)
 			l->has_srun = freezer_has(l->f, "srun");
-		if (!freezer_stopped(l->f))
-			continue;
-		if (freezer_pending(l->f)) {
-			l->granted = true;
-			_continue(g, l, GANG_WHY_SIGNAL, false);
-		} else if (l->step.kind == FREEZER_SIGNALS) {
-			_stop(g, l, true);
-		}
+		if (freezer_stopped(l->f))
+			_look_at(g, l);
+		else if (l->traced)
+			l->traced = freezer_wants(l->f) & FREEZER_TRACED;
 	}
 	_apply(g);
 }

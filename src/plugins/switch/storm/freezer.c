@@ -292,21 +292,24 @@ static uint64_t mask_in(const char *status, const char *key)
 	return p ? strtoull(p + strlen(key), NULL, 16) : 0;
 }
 
-/* A signal waits that is not blocked.  Those that stop are not meant: with
- * signals they are our own. */
-static bool has_pending(pid_t pid)
+/* FREEZER_SIGNALLED and so on.  Signals that stop are not meant: with signals they
+ * are our own. */
+static unsigned int wants(pid_t pid)
 {
 	const uint64_t own = 1ull << (SIGSTOP - 1) | 1ull << (SIGCONT - 1) |
 		1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
 		1ull << (SIGTTOU - 1);
 	char buf[4096];
+	const char *tracer;
 	uint64_t waiting;
 
 	if (read_proc(pid, "status", buf, sizeof(buf)) < 0)
-		return false;
+		return 0;
+	tracer = strstr(buf, "\nTracerPid:\t");
 	waiting = (mask_in(buf, "\nSigPnd:\t") | mask_in(buf, "\nShdPnd:\t")) &
 		~mask_in(buf, "\nSigBlk:\t");
-	return waiting & ~own;
+	return (waiting & ~own ? FREEZER_SIGNALLED : 0) |
+		(tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
 }
 
 /* ----------------------------------------------------- a step by its tree --- */
@@ -667,17 +670,6 @@ static bool any(struct freezer *f, bool (*is)(pid_t pid, const void *what),
 	return yes;
 }
 
-static bool pending(pid_t pid, const void *unused)
-{
-	(void) unused;
-	return has_pending(pid);
-}
-
-bool freezer_pending(struct freezer *f)
-{
-	return any(f, pending, NULL);
-}
-
 static bool named(pid_t pid, const void *comm)
 {
 	return is_the(pid, comm);
@@ -691,6 +683,20 @@ bool freezer_has(struct freezer *f, const char *comm)
 static bool starting(pid_t pid, const void *root)
 {
 	return same_program(pid, *(const pid_t *) root);
+}
+
+unsigned int freezer_wants(struct freezer *f)
+{
+	unsigned int all = 0;
+	pid_t *pids;
+	size_t n;
+
+	if (freezer_pids(f, &pids, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		all |= wants(pids[i]);
+	free(pids);
+	return all;
 }
 
 bool freezer_starting(struct freezer *f)

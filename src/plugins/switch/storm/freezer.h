@@ -91,8 +91,11 @@ bool freezer_settled(struct freezer *f);
 /* What the step consists of now: *pids is to be freed.  0 or an errno. */
 int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 
-/* Is a signal waiting for one of the processes, which it does not block? */
-bool freezer_pending(struct freezer *f);
+/* Why a step that stands still should not: a signal waits for one of its processes,
+ * which that does not block; a debugger has hold of one. */
+#define FREEZER_SIGNALLED 0x1u
+#define FREEZER_TRACED 0x2u
+unsigned int freezer_wants(struct freezer *f);
 /* Is there a process of this name in it, say "srun", whose program belongs to the
  * super-user: not just something of the user's that is called so? */
 bool freezer_has(struct freezer *f, const char *comm);

@@ -86,6 +86,7 @@ enum gang_why {
 	GANG_WHY_SCRIPT = 10,	/* a step of its job has begun, or it holds a
 				   srun */
 	GANG_WHY_STARTING = 11,	/* not all of its tasks are past exec */
+	GANG_WHY_DEBUGGER = 12,	/* one traces it */
 };
 
 struct gang_event {
