@@ -211,6 +211,20 @@ def test_agent_stopped(gang, two):
     gang.alternate()
 
 
+def test_slurmd_stopped(gang, two):
+    since = gang.mark("n2")
+    gang.lab.kill("n2", "slurmd", signal.SIGSTOP)
+    try:
+        until(lambda: [e for e in gang.trace("n2", since)
+                       if e.get("why") == "no-slurmd"], "all of n2 to run")
+        for _ in range(20):
+            assert not gang.stand("n2")
+            time.sleep(0.01)
+    finally:
+        gang.lab.kill("n2", "slurmd", signal.SIGCONT)
+    gang.alternate()
+
+
 def test_slurmd_killed(gang, two):
     gang.lab.kill("n2", "slurmd")
     until(lambda: not gang.stand("n2"), "all of n2 to run")

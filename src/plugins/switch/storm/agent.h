@@ -130,6 +130,7 @@ struct agent {
 	bool libdir_asking;
 	uint64_t libdir_at;
 	unsigned int lifelines;		/* slurmds that hold us */
+	pid_t slurmd;			/* ... the latest */
 	uint64_t orphan_until;		/* without one: when to give up */
 	bool stop;
 	struct {

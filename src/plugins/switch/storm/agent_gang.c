@@ -44,6 +44,9 @@
 #include "src/libstorm/clock.h"
 
 #define LOOK_EVERY (50 * STORM_MS)	/* for signals, at steps that stand */
+#define SLURMD_EVERY (25 * STORM_MS)	/* whether it has been stopped */
+/* slurmd looks for our sign of life so often, and acts */
+#define GUARD_TIME (30 * STORM_MS)
 #define PRIORITY 50			/* of SCHED_FIFO, while jobs share */
 #define NOBODY UINT32_MAX
 #define PURE_V2 "/sys/fs/cgroup/slurm-storm/"
@@ -84,7 +87,9 @@ struct agent_gang {
 	uint64_t told_version;		/* in the trace, with the slot */
 	uint32_t told_slot;
 	uint64_t number, heard;		/* of the last strobe */
-	uint64_t look_at;
+	uint64_t silence;		/* so long without one: none holds */
+	uint64_t look_at, slurmd_at;
+	bool slurmd_stands;
 	uint32_t freed;			/* of the page, as last seen */
 	bool realtime, refused;
 };
@@ -523,6 +528,16 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 	g->a->count.gang_strobes++;
 }
 
+/* A slurmd that was stopped is as good as none. */
+static bool _slurmd_is_there(struct agent_gang *g, uint64_t now)
+{
+	if (now >= g->slurmd_at) {
+		g->slurmd_stands = freezer_is_stopped(g->a->slurmd);
+		g->slurmd_at = now + SLURMD_EVERY;
+	}
+	return g->a->lifelines && !g->slurmd_stands;
+}
+
 void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len)
 {
@@ -538,7 +553,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		_open(g, GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
-	if (st.zone != k->zone || !a->lifelines)
+	if (st.zone != k->zone || !_slurmd_is_there(g, storm_now()))
 		return;
 	g->heard = storm_now();
 	if (st.slot >= k->map.zones[k->zone].rows) {
@@ -546,7 +561,8 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		      GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
-	g->page->limit = gang_silence(k->map.zones[k->zone].quantum);
+	g->silence = gang_silence(k->map.zones[k->zone].quantum);
+	g->page->limit = g->silence - GUARD_TIME;
 	if (g->now != k || g->slot != st.slot) {
 		g->now = k;
 		g->slot = st.slot;
@@ -558,25 +574,27 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
-	uint64_t until;
+	uint64_t next;
 
 	if (!g)
 		return STORM_NEVER;
 	g->page->alive = now;
 	if (!g->page->stopped && !g->now)
 		return STORM_NEVER;
-	until = g->heard + g->page->limit;
-	if (now >= until) {
-		_open(g, GANG_WHY_SILENCE);
+	next = g->heard + g->silence;
+	if (now >= next || !_slurmd_is_there(g, now)) {
+		_open(g, now >= next ? GANG_WHY_SILENCE :
+		      GANG_WHY_NO_SLURMD);
 		return STORM_NEVER;
 	}
 	if (!g->page->stopped)
-		return until;
+		return next;
 	if (now >= g->look_at) {
 		_look(g);
 		g->look_at = now + LOOK_EVERY;
 	}
-	return g->look_at < until ? g->look_at : until;
+	next = g->look_at < next ? g->look_at : next;
+	return g->slurmd_at < next ? g->slurmd_at : next;
 }
 
 /* ------------------------------------------------------------ the session --- */

@@ -66,6 +66,7 @@ static void _hello(struct agent *a, struct agent_conn *c)
 {
 	uint32_t port = local_get32(&frame);
 	int log = frame.fd;
+	uid_t uid;
 
 	if (!local_end(&frame) || port > 65535) {
 		_close(a, c);
@@ -79,6 +80,7 @@ static void _hello(struct agent *a, struct agent_conn *c)
 	if (port)
 		a->slurmd_port = port;
 	if (!c->lifeline) {
+		local_peer(c->io.fd, &uid, &a->slurmd);
 		c->lifeline = true;
 		a->lifelines++;
 		a->orphan_until = 0;

@@ -16,7 +16,7 @@
 #include "gang_step.h"
 #include "src/libstorm/clock.h"
 
-#define LOOK_SHARING 25		/* ms: dead for 100 ms is noticed by 125 */
+#define LOOK_SHARING 25		/* ms: the agent's limit is as much shorter */
 #define LOOK_IDLE 500
 
 static struct gang_page *page;	/* the agent's; NULL: none known */
