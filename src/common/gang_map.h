@@ -26,6 +26,8 @@
 
 /* The remote event of a map; not one of step_protocol.h's. */
 #define GANG_EVENT_MAP 2
+/* A node's own variable: strobes that it has missed, since its agent began. */
+#define GANG_VAR_MISSED STORM_VAR_USER
 
 /* The number of the cluster domain, from slurm.conf's ClusterName: the same for
  * all controllers of the cluster, and for its agents to recognize.  Never 0. */

@@ -43,6 +43,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "missed.h"
 #include "rota.h"
 #include "storm_config.h"
 #include "strober.h"
@@ -362,6 +363,17 @@ static struct storm_node *addresses(void)
 	return nodes;
 }
 
+/* Are strobes sent? */
+static bool is_strobing(void)
+{
+	bool yes;
+
+	pthread_mutex_lock(&clk.lock);
+	yes = clk.domain && clk.rota && rota_due(clk.rota) != STORM_NEVER;
+	pthread_mutex_unlock(&clk.lock);
+	return yes;
+}
+
 static void domain_open(void)
 {
 	struct storm_idset excluded = { 0 };
@@ -380,6 +392,8 @@ static void domain_open(void)
 		return;
 	info("the cluster domain is open: %u nodes", s.nodes);
 	xfree(s.failed);
+	if (missed_start(d, s.nodes, is_strobing))
+		error("who misses strobes will not be known: no memory, or no thread");
 	pthread_mutex_lock(&clk.lock);
 	clk.domain = d;
 	pthread_mutex_unlock(&clk.lock);
@@ -403,6 +417,7 @@ static void domain_close(void)
 	rota_destroy(clk.rota);
 	clk.rota = NULL;
 	pthread_mutex_unlock(&clk.lock);
+	missed_stop();
 	storm_domain_destroy(d);
 	blob_clear(&s.wanted);
 	blob_clear(&s.shown);

@@ -467,6 +467,13 @@ static void _forget_maps(struct agent_gang *g)
 	g->now = NULL;
 }
 
+/* The strober asks for it (src/plugins/sched/storm/missed.h). */
+static void _tell_missed(struct agent_gang *g)
+{
+	storm_nm_own_set(g->a->nm, g->session->id, GANG_VAR_MISSED,
+			 g->a->count.gang_missed);
+}
+
 static void _map(struct agent_gang *g, const void *buf, size_t len)
 {
 	struct gang_known *k = g->known, fresh = { .there = true };
@@ -481,8 +488,9 @@ static void _map(struct agent_gang *g, const void *buf, size_t len)
 		error("gang: the map is of no use: %s", storm_strerror(err));
 		return;		/* strobes will name one that is not here */
 	}
-	/* it may be another owner's */
+	/* it may be another owner's; who was outside has no variables left */
 	agent_note_keep(g->a, g->session->id);
+	_tell_missed(g);
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
 	if (k[1].there)
@@ -522,6 +530,7 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 	if (g->now && missed && number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
+		_tell_missed(g);
 		_trace(g, GANG_MISSED, NULL, missed, 0);
 	}
 	g->number = number;
