@@ -6,12 +6,12 @@ What happened is read from the traces of the nodes (doc/gang-trace.md), which
 have every stop and continue in order: nothing here depends on how long a thing
 took.
 """
-import ctypes
 import os
 import pathlib
 import re
 import shutil
 import signal
+import sys
 import time
 
 import pytest
@@ -171,16 +171,17 @@ def test_started_by_a_debugger(gang):
     debugger_left_alone(gang)
 
 
-def seize(pid):
-    """Trace a process as a debugger does that attaches; returns the tracer."""
-    tracer = os.fork()
-    if not tracer:
-        libc = ctypes.CDLL(None, use_errno=True)
-        PTRACE_SEIZE = 0x4206
-        if not libc.ptrace(PTRACE_SEIZE, pid, None, None):
+#: argv: a job. Traces a task of it here, as a debugger does that attaches.
+TRACER = """
+import ctypes, pathlib, signal, sys
+PTRACE_SEIZE = 0x4206
+for proc in pathlib.Path("/proc").glob("[0-9]*"):
+    if ((proc / "comm").read_text() == "taskdo\\n" and
+            f"SLURM_JOB_ID={sys.argv[1]}\\0" in (proc / "environ").read_text()):
+        if not ctypes.CDLL(None).ptrace(PTRACE_SEIZE, int(proc.name), 0, 0):
+            print("traced", flush=True)
             signal.pause()
-        os._exit(1)
-    return tracer
+"""
 
 
 # -- whatever dies, everything runs -------------------------------------------
@@ -336,15 +337,12 @@ def test_cancelled(gang, still, sig):
 
 def test_debugger_attaches(gang, still):
     """It need not wait for a turn; when it goes, turns are as before."""
-    pid = [p for p in gang.lab.pids("n1", "taskdo") if f"SLURM_JOB_ID={still}\0"
-           in pathlib.Path(f"/proc/{p}/environ").read_text()][0]
-    tracer = seize(pid)
-    try:
-        until(lambda: not gang.stand("n1"), "the one that is traced to run")
-        assert [e for e in gang.trace("n1") if e.get("why") == "debugger"]
-    finally:
-        os.kill(tracer, signal.SIGKILL)
-        os.waitpid(tracer, 0)
+    tracer = gang.start([sys.executable, "-c", TRACER, str(still)], user="root",
+                        host="n1")
+    until(lambda: "traced" in tracer.out(), "a tracer")
+    until(lambda: not gang.stand("n1"), "the one that is traced to run")
+    assert [e for e in gang.trace("n1") if e.get("why") == "debugger"]
+    tracer.signal(signal.SIGKILL)
     until(lambda: gang.stand("n1"), "it to stand still again")
 
 

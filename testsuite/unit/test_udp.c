@@ -282,6 +282,55 @@ START_TEST(test_multicast)
 }
 END_TEST
 
+/* The code point that a datagram carries; its class's socket has a priority of its
+ * own here, and no bulk data stand in it before strobes. */
+static void leaves_as(enum storm_class c, int dscp, int priority)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char buf[16];
+	struct iovec iov = { buf, sizeof(buf) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1, has = -1;
+	socklen_t len = sizeof(sin), intlen = sizeof(has);
+	struct storm_addr to;
+
+	must(!bind(fd, (struct sockaddr *) &sin, len));
+	must(!getsockname(fd, (struct sockaddr *) &sin, &len));
+	must(!setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)));
+	storm_udp_addr(&to, sin.sin_addr, ntohs(sin.sin_port));
+	ck_assert_int_eq(send_to(&owner, c, &to, "strobe", 6, 6), 0);
+	ck_assert_int_eq(recvmsg(fd, &msg, 0), 6);
+	must(CMSG_FIRSTHDR(&msg) &&
+	     CMSG_FIRSTHDR(&msg)->cmsg_type == IP_TOS);
+	ck_assert_int_eq(*CMSG_DATA(CMSG_FIRSTHDR(&msg)), dscp << 2);
+	must(!getsockopt(owner.u->tx[c].src.fd, SOL_SOCKET, SO_PRIORITY, &has,
+			 &intlen));
+	ck_assert_int_eq(has, priority);
+	close(fd);
+}
+
+START_TEST(test_priorities)
+{
+	int err;
+
+	leaves_as(STORM_CONTROL, 48, 6);
+	leaves_as(STORM_BULK, 8, 2);
+	close_end(&owner);
+	set.dscp_control = 46;
+	set.dscp = 0;
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
+	leaves_as(STORM_CONTROL, 46, 6);
+	leaves_as(STORM_BULK, 0, 2);
+}
+END_TEST
+
 START_TEST(test_bulk_unicast)
 {
 	send_lengths(&agent.self, false);
@@ -1253,6 +1302,7 @@ static Suite *udp_suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_unicast_both_ways);
 	tcase_add_test(t, test_multicast);
+	tcase_add_test(t, test_priorities);
 	tcase_add_test(t, test_bulk_unicast);
 	tcase_add_test(t, test_without_gso);
 	tcase_add_test(t, test_gso_refused);
