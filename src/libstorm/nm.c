@@ -726,6 +726,7 @@ static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
 	    number <= s->var[STORM_VAR_HEARTBEAT])
 		return;
 	s->var[STORM_VAR_HEARTBEAT] = number;
+	s->nm->stats.strobes++;
 	if (s->nm->ops.strobe)
 		s->nm->ops.strobe(s->nm->host, s->ctx, s->host_session, number,
 				  body, len);

@@ -136,13 +136,14 @@ def gang_lines(nodes, cpus, jobs, given):
     """What a gang partition for so many jobs on a core needs of slurm.conf, but
     for the keys that were given."""
     names = f"n[1-{nodes}]" if nodes > 1 else "n1"
+    local = max(jobs, 4)
     lines = [("SchedulerType", "sched/storm"),
              ("SelectTypeParameters", "CR_CPU_Memory"),
              ("PreemptMode", "OFF"),
              ("PartitionName",
               f"shared Nodes={names} MaxTime=INFINITE State=UP "
-              f"OverSubscribe=FORCE:4 "
-              f"DefMemPerCPU={1000 // cpus // 4}"),
+              f"OverSubscribe=FORCE:{local} "
+              f"DefMemPerCPU={1000 // cpus // local}"),
              ("PartitionName",
               f"gang Nodes={names} MaxTime=INFINITE State=UP "
               f"OverSubscribe=FORCE:{jobs} "

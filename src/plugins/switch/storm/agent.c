@@ -324,7 +324,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
 		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F "},\n"
+		 ", " F ", " F ", " F "},\n"
 		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
 		 a->lifelines ? "true" : "false",
@@ -335,8 +335,8 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
-		 N(bad_seal), N(bad_wire), N(bad_session), N(replayed),
-		 N(fenced), N(opens_refused), net);
+		 N(strobes), N(bad_seal), N(bad_wire), N(bad_session),
+		 N(replayed), N(fenced), N(opens_refused), net);
 #undef N
 #undef C
 #undef F
