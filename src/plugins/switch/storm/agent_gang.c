@@ -90,6 +90,7 @@ struct agent_gang {
 	uint64_t silence;		/* so long without one: none holds */
 	uint64_t look_at, slurmd_at;
 	bool slurmd_stands;
+	bool traced;			/* some step is */
 	uint32_t freed;			/* of the page, as last seen */
 	bool realtime, refused;
 };
@@ -411,6 +412,7 @@ static void _look_at(struct agent_gang *g, struct gang_local *l)
  * srun has begun in a script. */
 static void _look(struct agent_gang *g)
 {
+	g->traced = false;
 	for (struct gang_local *l = g->steps; l; l = l->next) {
 		if (l->step.script)
 			l->has_srun = freezer_has(l->f, "srun");
@@ -418,6 +420,7 @@ static void _look(struct agent_gang *g)
 			_look_at(g, l);
 		else if (l->traced)
 			l->traced = freezer_wants(l->f) & FREEZER_TRACED;
+		g->traced |= l->traced;
 	}
 	_apply(g);
 }
@@ -596,7 +599,7 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 		      GANG_WHY_NO_SLURMD);
 		return STORM_NEVER;
 	}
-	if (!g->page->stopped)
+	if (!g->page->stopped && !g->traced)
 		return next;
 	if (now >= g->look_at) {
 		_look(g);
