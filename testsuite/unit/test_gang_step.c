@@ -434,8 +434,6 @@ int main(void)
 	Suite *s = suite_create("gang_step");
 	TCase *t = tcase_create("gang_step");
 
-	if (!unit_has_pidfd())
-		return unit_skip(s, "there is no pidfd_open(2) here");
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_record);
@@ -450,5 +448,6 @@ int main(void)
 	tcase_add_test(t, test_trace);
 	tcase_add_test(t, test_not_ours);
 	suite_add_tcase(s, t);
-	return unit_main(s);
+	return unit_has_pidfd() ? unit_main(s) :
+				  unit_skip(s, "there is no pidfd_open(2) here");
 }
