@@ -14,8 +14,9 @@ NODES = 2
 class Gang(Cluster):
     """A lab with a gang partition and no standing job."""
 
-    def __init__(self, name, nodes=NODES, gang=2, quantum=10, **options):
-        super().__init__(name, nodes, cpus=1, standing=False, gang=gang,
+    def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
+                 **options):
+        super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
                          quantum=quantum, **options)
 
     def begin(self, verbs, nodes=NODES, **options):
@@ -27,26 +28,58 @@ class Gang(Cluster):
         return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
 
     def trace(self, node, since=0):
-        return [e for e in self.lab.gang_trace(node) if e["n"] >= since]
+        return self.lab.gang_trace(node, since)
 
     def mark(self, node):
         """Where the trace is now: what comes later has at least this n."""
         return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
 
+    def group_paths(self, node):
+        """The control groups of its steps"""
+        base = pathlib.Path(self.lab.path(node, "/sys/fs/cgroup"))
+        return [p.parent for tree in ("", "unified/") for p in base.glob(
+            f"{tree}slurm-storm/{node}/*/cgroup.freeze")]
+
     def groups(self, node):
         """{step: does it stand still?} by the kernel's word"""
-        base = self.lab.path(node, "/sys/fs/cgroup")
         found = {}
-        for path in [p for tree in ("", "unified/") for p in pathlib.Path(
-                base).glob(f"{tree}slurm-storm/{node}/*/cgroup.freeze")]:
+        for path in self.group_paths(node):
             try:
-                found[path.parent.name] = path.read_text().strip() == "1"
+                text = (path / "cgroup.freeze").read_text()
+                found[path.name] = text.strip() == "1"
             except OSError:     # it has just ended
                 pass
         return found
 
     def stand(self, node):
         return [s for s, still in self.groups(node).items() if still]
+
+    def frozen(self):
+        """Control groups of the lab that stand still, whoever made them."""
+        found = []
+        for top in self.lab.record["cgroups"]:
+            for path in pathlib.Path(top).rglob("cgroup.freeze"):
+                try:
+                    if path.read_text().strip() == "1":
+                        found.append(str(path.parent.relative_to(top)))
+                except OSError:     # it has just ended
+                    pass
+        return found
+
+    def stopped_processes(self):
+        """(pid, name) of the lab's processes that are stopped, or traced"""
+        spaces = {os.stat(f"/proc/{self.lab.pid(h)}/ns/pid").st_ino
+                  for h in self.lab.hosts}
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                if stat.rsplit(")", 1)[1].split()[0] in "Tt" and \
+                        os.stat(f"/proc/{pid}/ns/pid").st_ino in spaces:
+                    found.append((int(pid), stat.split()[1]))
+            except OSError:
+                pass
+        return found
 
     def all_run(self):
         return not any(self.stand(n) for n in self.names)

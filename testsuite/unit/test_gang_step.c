@@ -406,7 +406,7 @@ START_TEST(test_trace)
 	gang_trace_close(r);
 	ck_assert_str_eq(gang_what_name(GANG_STOP), "stop");
 	ck_assert_str_eq(gang_why_name(GANG_WHY_SILENCE), "silence");
-	must(!gang_what_name(0) && !gang_what_name(10));
+	must(!gang_what_name(0) && !gang_what_name(99));
 	must(!gang_why_name(0) && !gang_why_name(99));
 }
 END_TEST

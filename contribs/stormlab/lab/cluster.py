@@ -731,12 +731,12 @@ class Lab:
             raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
         return json.loads(done.stdout)
 
-    def gang_trace(self, host):
-        """What its agent did for gang scheduling: a list of dicts
-        (storm_agent --trace)."""
+    def gang_trace(self, host, since=0):
+        """What its agent did for gang scheduling, from event `since` on: a
+        list of dicts (storm_agent --trace)."""
         done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
-                         "--node", host, "--trace"], host=host, cwd="/",
-                        timeout=30)
+                         "--node", host, "--trace", str(since)], host=host,
+                        cwd="/", timeout=30)
         if done.returncode:
             raise LabError(f"{host}: {done.stdout}{done.stderr}".strip())
         return [json.loads(line) for line in done.stdout.splitlines()]

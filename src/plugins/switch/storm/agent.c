@@ -539,15 +539,17 @@ static int _run(const char *node, uint16_t slurmd_port)
 /* ----------------------------------------------------- the command's face --- */
 
 static const char usage[] =
-"Usage: storm_agent [--node NAME] --stats | --trace | --drop PERCENT [SEED]\n"
+"Usage: storm_agent [--node NAME] --stats | --trace [FROM] |\n"
+"                   --drop PERCENT [SEED]\n"
 "       storm_agent --version\n"
 "       storm_agent --node NAME --run [--slurmd-port PORT]\n"
 "\n"
 "The node agent of STORM for Slurm.  slurmd runs it (--run); these ask a\n"
 "running one:\n"
 "  --stats                 print its counters as JSON\n"
-"  --trace                 print what gang scheduling did on the node, one JSON\n"
-"                          object on each line; also when no agent runs\n"
+"  --trace [FROM]          print what gang scheduling did on the node, one JSON\n"
+"                          object on each line, from event number FROM on;\n"
+"                          also when no agent runs\n"
 "  --drop PERCENT [SEED]   tests: drop this share of the datagrams that it\n"
 "                          receives\n"
 "  --node NAME             which one; may be left out if there is one only\n"
@@ -648,7 +650,11 @@ static void _print_event(uint64_t i, const struct gang_event *e)
 	if (e->slot != UINT32_MAX)
 		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
 		       PRIu64, e->slot, e->version, e->sequence);
-	if (e->job)
+	else if (e->what == GANG_MAP || e->what == GANG_JOB)
+		printf(", \"version\": %" PRIu64, e->version);
+	if (e->what == GANG_JOB)
+		printf(", \"job\": %u", e->job);
+	else if (e->job)
 		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
 	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
 		printf(", \"why\": \"%s\"", gang_why_name(e->a) ? : "unknown");
@@ -657,12 +663,22 @@ static void _print_event(uint64_t i, const struct gang_event *e)
 	puts("}");
 }
 
-static int _print_trace(const char *node)
+static int _print_trace(const char *node, const char *from)
 {
 	const struct gang_trace *t;
 	struct gang_event e;
-	uint64_t end;
+	uint64_t i = 0, end;
+	char *rest;
 
+	if (from) {
+		errno = 0;
+		i = strtoull(from, &rest, 10);
+		if (*rest || errno || !*from || *from == '-') {
+			fprintf(stderr, "storm_agent: event %s: allowed is a number\n",
+				from);
+			return 2;
+		}
+	}
 	if (!node)
 		node = _only_node();
 	t = node ? gang_trace_open(NULL, node) : NULL;
@@ -672,8 +688,9 @@ static int _print_trace(const char *node)
 		return 1;
 	}
 	end = t->count;
-	for (uint64_t i = end < GANG_TRACE_EVENTS ? 0 : end - GANG_TRACE_EVENTS;
-	     i < end; i++)
+	if (end > GANG_TRACE_EVENTS && i < end - GANG_TRACE_EVENTS)
+		i = end - GANG_TRACE_EVENTS;
+	for (; i < end; i++)
 		if (gang_trace_get(t, i, &e))
 			_print_event(i, &e);
 	gang_trace_close(t);
@@ -729,8 +746,8 @@ int main(int argc, char **argv)
 		return _run(node, port);
 	if (verb == STATS && optind == argc)
 		return _stats(node);
-	if (verb == TRACE && optind == argc)
-		return _print_trace(node);
+	if (verb == TRACE && argc - optind <= 1)
+		return _print_trace(node, argv[optind]);
 	if (verb == DROP && argc - optind <= 1)
 		return _drop(node, percent, argv[optind]);
 	fputs(usage, stderr);

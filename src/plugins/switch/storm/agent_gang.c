@@ -185,6 +185,11 @@ static bool _job_has_steps(const struct agent_gang *g, uint32_t job)
 	return false;
 }
 
+static bool _is_here(const struct gang_known *k, const struct gang_job *j)
+{
+	return j->zone == k->zone && storm_idset_has(&j->nodes, k->self);
+}
+
 /* In this map, and so the cluster's to stop here? */
 static const struct gang_job *_job_in(const struct gang_known *k,
 				      uint32_t job_id)
@@ -194,9 +199,7 @@ static const struct gang_job *_job_in(const struct gang_known *k,
 	if (!k->there)
 		return NULL;
 	j = gang_map_job(&k->map, job_id);
-	if (!j || j->zone != k->zone || !storm_idset_has(&j->nodes, k->self))
-		return NULL;
-	return j;
+	return j && _is_here(k, j) ? j : NULL;
 }
 
 /* Why it may run; 0: it may not. */
@@ -455,9 +458,35 @@ static uint32_t _jobs_here(const struct gang_known *k)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < k->map.njobs; i++)
-		n += k->map.jobs[i].zone == k->zone &&
-			storm_idset_has(&k->map.jobs[i].nodes, k->self);
+		n += _is_here(k, &k->map.jobs[i]);
 	return n;
+}
+
+/* Whoever reads the trace is to know whose slots they are. */
+static void _trace_map(struct agent_gang *g, const struct gang_known *k,
+		       uint32_t jobs)
+{
+	struct gang_event e = {
+		.at = storm_now(), .what = GANG_MAP, .sequence = g->number,
+		.slot = g->now ? g->slot : GANG_SLOT_ALL,
+		.version = k->map.version, .b = jobs,
+		.a = k->zone == NOBODY ? 0 : k->map.zones[k->zone].rows,
+	};
+
+	gang_trace_add(g->trace, &e);
+	e.what = GANG_JOB;
+	for (uint32_t i = 0; i < k->map.njobs; i++) {
+		const struct gang_job *j = &k->map.jobs[i];
+
+		if (!_is_here(k, j))
+			continue;
+		e.job = j->job_id;
+		e.a = e.b = 0;
+		for (uint32_t row = 0; row < 64; row++)
+			if (storm_idset_has(&j->rows, row))
+				*(row < 32 ? &e.a : &e.b) |= 1u << (row % 32);
+		gang_trace_add(g->trace, &e);
+	}
 }
 
 static void _forget_maps(struct agent_gang *g)
@@ -505,8 +534,7 @@ static void _map(struct agent_gang *g, const void *buf, size_t len)
 		g->now = g->now == &k[0] ? &k[1] : NULL;
 	jobs = _jobs_here(&k[0]);
 	g->a->count.gang_maps++;
-	_trace(g, GANG_MAP, NULL, fresh.zone == NOBODY ? 0 :
-	       k[0].map.zones[fresh.zone].rows, jobs);
+	_trace_map(g, &k[0], jobs);
 	_realtime(g, jobs > 0);
 	if (!g->now)
 		_open(g, GANG_WHY_UNKNOWN_MAP);

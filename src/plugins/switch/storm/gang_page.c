@@ -215,7 +215,7 @@ const char *gang_what_name(uint32_t what)
 		[GANG_SLOT] = "slot", [GANG_STOP] = "stop",
 		[GANG_CONTINUE] = "continue", [GANG_OPEN] = "open",
 		[GANG_STEP] = "step", [GANG_GONE] = "gone",
-		[GANG_MISSED] = "missed",
+		[GANG_MISSED] = "missed", [GANG_JOB] = "job",
 	};
 
 	return what < sizeof(name) / sizeof(*name) ? name[what] : NULL;

@@ -60,8 +60,8 @@ bool gang_page_late(const struct gang_page *p, uint64_t now);
 /* The numbers are the file's format: doc/gang-trace.md. */
 enum gang_what {
 	GANG_BEGIN = 1,		/* the agent; a: its pid */
-	GANG_MAP = 2,		/* a map came; version; a: its rows here, b: its
-				   jobs here */
+	GANG_MAP = 2,		/* a map came; version: its own; a: its rows
+				   here, b: its jobs here */
 	GANG_SLOT = 3,		/* a strobe that changed the slot; version, slot,
 				   sequence */
 	GANG_STOP = 4,		/* step; slot, sequence */
@@ -71,6 +71,9 @@ enum gang_what {
 	GANG_GONE = 8,		/* step; it has ended */
 	GANG_MISSED = 9,	/* strobes; sequence: the one that came; a: how
 				   many before it did not */
+	GANG_JOB = 10,		/* of the map that has just come, version: its
+				   own; a, b: its rows below 32, below 64, as
+				   bits */
 };
 
 enum gang_why {
