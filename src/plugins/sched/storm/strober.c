@@ -50,12 +50,14 @@
 #include "src/common/child_log.h"
 #include "src/common/gang_map.h"
 #include "src/common/node_addr.h"
+#include "src/common/proc_state.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/clock.h"
 
 #define PRIORITY 20		/* SCHED_FIFO */
 #define RETRY (100 * STORM_MS)	/* of a map that was not taken */
 #define TEST_EVERY (20 * STORM_MS)
+#define LOOK_EVERY (25 * STORM_MS)	/* whether slurmctld is stopped */
 #define PIPE 0			/* the socket to slurmctld */
 
 static struct {
@@ -91,7 +93,9 @@ static struct {
 	storm_domain_t *domain;		/* NULL: none that is open */
 	struct rota *rota;		/* NULL: no map yet */
 	uint64_t pulse;			/* slurmctld's last sign of life */
-	bool deaf;			/* too long ago */
+	bool deaf;			/* too long ago, or it is stopped */
+	bool stopped;			/* as of the last look */
+	uint64_t look_at;
 	uint64_t latest;
 } clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -124,23 +128,31 @@ static bool is_silent(uint64_t now)
 		 poll(&p, 1, 0) <= 0);
 }
 
+/* Locked.  The kernel's word: at once, where silence takes its time. */
+static bool is_stopped(uint64_t now)
+{
+	if (now < clk.look_at)
+		return clk.stopped;
+	clk.look_at = now + LOOK_EVERY;
+	return clk.stopped = proc_stopped(getppid());
+}
+
 /* Locked.  Is slurmctld alive?  When to look again. */
 static uint64_t listen_to_pulse(uint64_t now)
 {
-	uint64_t limit = clk.pulse + STROBER_PULSE_LIMIT + 1;
-	bool deaf = is_silent(now);
+	bool stopped = is_stopped(now), deaf = stopped || is_silent(now);
 
 	if (deaf && !clk.deaf) {
-		info("slurmctld gives no sign of life, everything runs");
+		info("slurmctld %s, everything runs", stopped ? "is stopped" :
+		     "gives no sign of life");
 		rota_pause(clk.rota, now);
 	} else if (!deaf && clk.deaf) {
 		info("slurmctld is back");
 		rota_continue(clk.rota, now);
 	}
 	clk.deaf = deaf;
-	if (deaf)
-		return STORM_NEVER;
-	return limit > now ? limit : now + STROBER_PULSE_EVERY / 2;
+	/* its next pulse will wake us */
+	return deaf ? STORM_NEVER : clk.look_at;
 }
 
 static void wait_until(uint64_t due)
@@ -577,8 +589,10 @@ static void take_pulse(void)
 {
 	pthread_mutex_lock(&clk.lock);
 	clk.pulse = storm_now();
-	if (clk.deaf)
+	if (clk.deaf) {
+		clk.look_at = 0;
 		pthread_cond_signal(&clk.cond);
+	}
 	pthread_mutex_unlock(&clk.lock);
 }
 

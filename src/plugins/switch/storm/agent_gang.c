@@ -41,6 +41,7 @@
 #include "gang_page.h"
 #include "gang_step.h"
 #include "src/common/gang_map.h"
+#include "src/common/proc_state.h"
 #include "src/libstorm/clock.h"
 
 #define LOOK_EVERY (50 * STORM_MS)	/* for signals, at steps that stand */
@@ -572,7 +573,7 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 static bool _slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
 	if (now >= g->slurmd_at) {
-		g->slurmd_stands = freezer_is_stopped(g->a->slurmd);
+		g->slurmd_stands = proc_stopped(g->a->slurmd);
 		g->slurmd_at = now + SLURMD_EVERY;
 	}
 	return g->a->lifelines && !g->slurmd_stands;

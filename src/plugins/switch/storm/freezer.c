@@ -285,13 +285,6 @@ static char state_of(pid_t pid)
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 
-bool freezer_is_stopped(pid_t pid)
-{
-	char state = state_of(pid);
-
-	return state == 'T' || state == 't';
-}
-
 static uint64_t mask_in(const char *status, const char *key)
 {
 	const char *p = strstr(status, key);

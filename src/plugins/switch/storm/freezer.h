@@ -103,7 +103,4 @@ bool freezer_has(struct freezer *f, const char *comm);
  * is to run? */
 bool freezer_starting(struct freezer *f);
 
-/* Any process: does it stand still because of a signal, or of a debugger? */
-bool freezer_is_stopped(pid_t pid);
-
 #endif
