@@ -607,6 +607,7 @@ static void behind_the_times(struct storm_owner *o, uint32_t node,
 
 static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 {
+	uint32_t epoch = o->link.epoch;
 	struct storm_plain p;
 	struct storm_child *c;
 	struct storm_header h;
@@ -622,8 +623,11 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		o->link_stats.bad_session++;
 		return;
 	}
-	if (owner_newborn(o, &h, rx, now))
+	if (owner_newborn(o, &h, rx, now)) {
+		if (o->link.epoch != epoch)	/* whoever waits for it */
+			advance(o, now);
 		return;
+	}
 	if (!storm_tree_member(&o->tree, h.sender)) {
 		outsider(o, &h, rx, now);
 		return;
