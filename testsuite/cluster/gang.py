@@ -115,9 +115,10 @@ class Gang(Cluster):
         self.root("scontrol reconfigure")
 
     def end_jobs(self):
-        self.end_all()
+        # with their sruns: for one that is gone slurmstepd waits 10 s
         self.root("scancel -p gang")
         until(lambda: not self.root("squeue -h"), "the jobs' end")
+        self.end_all()
         self.nothing_left()
 
 

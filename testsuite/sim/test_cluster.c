@@ -439,6 +439,23 @@ static bool is_back(void *arg)
 	return (storm_sim_saved(r->sim, &out) & 0xffff) >= 2 && !out->count;
 }
 
+/* What is not a whole note is none, and does no harm. */
+static void half_notes(struct run *r)
+{
+	struct storm_nm *nm = storm_sim_nm(r->sim, 1);
+	uint8_t note[STORM_NOTE_MAX + 1];
+	size_t len = storm_nm_note(nm, storm_sim_session(r->sim, 1), note);
+
+	CHECK(len && !storm_nm_note(nm, 4711, note), "no note");
+	for (size_t n = 0; n <= STORM_NOTE_MAX; n++)
+		CHECK(n == len || storm_nm_return(nm, note, n,
+						  storm_sim_now(r->sim)) ==
+		      STORM_EINVAL, "%zu of %zu bytes are a note", n, len);
+	note[0]++;
+	CHECK(storm_nm_return(nm, note, len, storm_sim_now(r->sim)) ==
+	      STORM_EINVAL, "of another version");
+}
+
 /* A node whose program dies and is started again is in again long before it would
  * be missed, wherever it stands in the tree, and as often as it dies. */
 static void killed_and_started(bool multicast)
@@ -467,6 +484,7 @@ static void killed_and_started(bool multicast)
 		begin_owner(r);
 		CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
 		      "OPEN never ended");
+		half_notes(r);
 		storm_sim_crash(r->sim, victim[i]);
 		storm_sim_restart(r->sim, victim[i]);
 		began = storm_sim_now(r->sim);
