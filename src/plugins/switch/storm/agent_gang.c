@@ -42,6 +42,7 @@
 #include "gang_step.h"
 #include "src/common/gang_map.h"
 #include "src/common/proc_state.h"
+#include "src/common/proc_state.h"
 #include "src/libstorm/clock.h"
 
 #define LOOK_EVERY (50 * STORM_MS)	/* for signals, at steps that stand */
