@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""What must hold in the traces of gang scheduling (doc/gang-trace.md), whatever
+happened meanwhile.
+
+	on a node	who stands still has no turn in this slot, and who runs has
+			one, or a reason that the trace tells; jobs of one slot
+			share no core; every slot of a map comes in every round;
+			strobes rise
+	between nodes	one strobe names one slot, and one map is the same
+
+Nothing here depends on how long a thing took, but for a step that begins: it is
+a while before it may be stopped, which is counted in slots.
+"""
+import collections
+
+#: jobs run out of their turn for these; "starting" has its own limit
+REASONS = ("signal", "script", "debugger")
+SHOWN = 3
+
+
+class Step:
+    def __init__(self, script):
+        self.script = script
+        self.stands = False
+        self.why = "starting"       # it runs
+        self.age = 0                # slots since it was complete to us
+        self.outside = 0            # slots of which no map had its job
+
+
+class NodeTrace:
+    """The trace of one node, judged; `faults` are what is wrong with it."""
+
+    def __init__(self, node, trace, cores, free, grace):
+        self.node, self.cores, self.free = node, cores, free
+        self.grace = grace
+        self.faults = []
+        self.maps = {}              # version: {job: slots as bits}
+        self.rows = {}              # version: how many slots
+        self.newest = None
+        self.steps = {}
+        self.now = None             # (version, slot); None: everything runs
+        self.last = -1              # strobe
+        self.round = []             # slots of one version, one after the other
+        self.loose = False          # who stands is not known for a while
+        self.heard = -1             # strobe that an event before this one knew
+        self.meant = {}             # strobe: (version, slot)
+        self.obeyed = {}            # strobe: when
+        self.switches = 0
+        self.turns = collections.Counter()      # of jobs, when they were given
+        for e in trace:
+            self.event(e)
+        self.settled({"n": "end"})
+        for key, step in self.steps.items():
+            self.expect(not step.stands, {"n": "end"}, f"{key} stands still")
+
+    def expect(self, good, e, what):
+        if not good:
+            self.faults.append(f"{self.node}: event {e['n']}: {what}")
+        return good
+
+    # -- a state that lasted --------------------------------------------------
+
+    def has_turn(self, job):
+        """None: it is not in the map, or about to leave it."""
+        version, slot = self.now
+        slots = self.maps[version].get(job)
+        if slots is None or job not in self.maps.get(self.newest, {}):
+            return None
+        return bool(slots >> slot & 1)
+
+    def settled(self, e):
+        """Before the next strobe does something: is all as the last one wanted?
+        """
+        if self.loose:
+            self.loose = False
+        elif not self.now:
+            for key, step in self.steps.items():
+                self.expect(not step.stands, e, f"{key} stands though all "
+                            "should run")
+        elif self.now[0] in self.maps:
+            for key, step in self.steps.items():
+                self.step_settled(e, key, step, self.has_turn(key[0]))
+
+    def step_settled(self, e, key, step, turn):
+        if step.stands:
+            self.expect(turn is False, e, f"{key} stands, slot {self.now}, "
+                        f"turn {turn}")
+        elif turn is False and not step.script:
+            excused = step.why in REASONS or \
+                step.why == "starting" and step.age < self.grace
+            self.expect(excused, e, f"{key} runs out of its turn, slot "
+                        f"{self.now}, why {step.why}")
+        if turn is None and key[0] not in self.free:
+            step.outside += 1
+            self.expect(step.outside != self.grace, e, f"{key}: {self.grace} slots and "
+                        "its job is in no map")
+        step.age += 1
+
+    # -- events -----------------------------------------------------------------
+
+    def event(self, e):
+        if e["what"] in ("slot", "missed"):
+            self.settled(e)
+        handler = getattr(self, "on_" + e["what"], None)
+        if handler:
+            handler(e)
+        if e["what"] == "open":
+            self.now = None
+            # some were let go by others, and are stopped again only with the
+            # next slot
+            self.loose = e["why"] == "freed"
+        elif e["what"] not in ("map", "job"):
+            # a slot that is told late, for there was no step, was not new
+            self.heard = max(self.heard, e.get("strobe", -1))
+            self.now = (e["version"], e["slot"]) if "slot" in e else None
+
+    def on_begin(self, e):
+        """An agent: whatever stood was freed when the one before died."""
+        self.steps.clear()
+        self.forget_maps()
+
+    def forget_maps(self):
+        self.maps.clear()
+        self.newest = None
+        self.round.clear()
+
+    def on_map(self, e):
+        self.newest = e["version"]
+        self.maps[self.newest] = {}
+        self.rows[self.newest] = e["a"]
+
+    def on_job(self, e):
+        slots = e["a"] | e["b"] << 32
+        self.expect(slots, e, f"job {e['job']} has no slot")
+        self.expect(not slots >> self.rows[self.newest], e,
+                    f"job {e['job']} has slots that there are not")
+        others = self.maps[self.newest]
+        for job, other in others.items():
+            self.expect(not slots & other or self.apart(job, e["job"]), e,
+                        f"jobs {job} and {e['job']} share cores and a slot")
+        others[e["job"]] = slots
+
+    def apart(self, a, b):
+        """Can they have been on other cores? (A job that was requeued may have
+        had several sets, or none that was seen.)"""
+        sets = self.cores.get(a), self.cores.get(b)
+        return not all(sets) or any(not x & y for x in sets[0]
+                                    for y in sets[1])
+
+    def on_slot(self, e):
+        self.expect(e["strobe"] > self.last, e, f"strobe {e['strobe']} after "
+                    f"{self.last}")
+        # what runs when the map changes goes on to the end of its quantum, then
+        # comes who has waited longest, and from there on one after the other
+        fresh = e["strobe"] >> 32 != self.last >> 32 or self.now is None or \
+            self.now[0] != e["version"]
+        self.last = e["strobe"]
+        self.meant[e["strobe"]] = (e["version"], e["slot"])
+        if e["strobe"] > self.heard:
+            self.obeyed[e["strobe"]] = e["at"]
+        self.switches += 1
+        rows = self.rows.get(e["version"], 0)
+        self.expect(e["slot"] < rows or not rows, e, "no such slot")
+        if fresh:
+            self.round.clear()
+        else:
+            self.round.append(e["slot"])
+        recent = self.round[-rows:] if rows else []
+        self.expect(len(set(recent)) == len(recent), e,
+                    f"of {rows} slots some come more often: {recent}")
+
+    def on_missed(self, e):
+        self.round.clear()
+
+    def on_step(self, e):
+        self.steps[(e["job"], e["step"])] = Step(e["b"])
+
+    def on_stop(self, e):
+        step = self.steps.get((e["job"], e["step"]))
+        if self.expect(step and not step.stands, e, "stops, but does not run"):
+            step.stands = True
+
+    def known(self, e):
+        return self.steps.get((e["job"], e["step"]))
+
+    def named(self, e):
+        return (e["job"], e["step"])
+
+    def on_gone(self, e):
+        step = self.steps.pop(self.named(e), None)
+        self.expect(step and not step.stands, e, "is gone, but did not run")
+        if not self.steps:          # slots are not told now
+            self.round.clear()
+
+    def on_open(self, e):
+        self.round.clear()
+        for key, step in self.steps.items():
+            self.expect(not step.stands or e["why"] == "freed", e,
+                        f"{key} stands still, though all go on")
+        if e["why"] == "closed":
+            self.forget_maps()
+
+    def on_continue(self, e):
+        step = self.known(e)
+        if not self.expect(step and step.stands, e, "goes on, but runs"):
+            return
+        step.stands = False
+        step.why = e["why"]
+        if e["why"] == "slot":
+            self.turns[e["job"]] += 1
+
+
+def between(nodes):
+    """Faults that two traces show together."""
+    faults, strobes, maps = [], {}, {}
+    for t in nodes:
+        for strobe, slot in t.meant.items():
+            node, other = strobes.setdefault(strobe, (t.node, slot))
+            if other != slot:
+                faults.append(f"strobe {strobe}: {node} has {other}, "
+                              f"{t.node} {slot}")
+        for version, jobs in t.maps.items():
+            for job, slots in jobs.items():
+                node, other = maps.setdefault((version, job), (t.node, slots))
+                if other != slots:
+                    faults.append(f"map {version}, job {job}: slots {other:x} "
+                                  f"on {node}, {slots:x} on {t.node}")
+    return faults
+
+
+def skews(nodes):
+    """Nanoseconds from the first to the last node that changed to a slot, for
+    each strobe that several obeyed (they have one clock here)."""
+    at = collections.defaultdict(list)
+    for t in nodes:
+        for strobe, when in t.obeyed.items():
+            at[strobe].append(when)
+    return sorted(max(v) - min(v) for v in at.values() if len(v) > 1)
+
+
+def judge(traces, cores=None, free=(), grace=250):
+    """{node: its trace} -> (the NodeTraces, what is wrong with them).
+    cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs that
+    may have steps while no map knows them, for Slurm suspends or ends them;
+    grace: slots after which a step that begins is complete, and its job in a
+    map."""
+    nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace)
+             for n, t in traces.items()]
+    faults = [f for t in nodes for f in t.faults[:SHOWN]]
+    return nodes, faults + between(nodes)[:SHOWN]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Random mixes of jobs and faults under gang scheduling (mix_plan.py), ten here
+and any number by `testsuite/cluster/mixes --seeds A-B`; and that the rules which
+their traces are judged by (gang_rules.py) see what is wrong.
+"""
+import copy
+import os
+import pathlib
+
+import pytest
+
+import gang_rules
+import mix_plan
+import mix_play
+from conftest import make
+from gang import Gang
+from harness import LONG
+
+pytestmark = pytest.mark.storm_only
+
+SEEDS = range(200 if LONG else 10)
+
+
+@pytest.fixture(scope="module")
+def labs():
+    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
+        pytest.skip("SKIP: no control groups of version 2 here")
+    labs = mix_play.Labs(lambda nodes, **shape: make(
+        "mixes", nodes, kind=Gang, **shape))
+    yield labs
+    labs.down()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mix(labs, seed):
+    plan = mix_plan.make_plan(seed, mix_plan.shape(seed))
+    _, faults, _ = mix_play.play(labs.of(seed), plan)
+    assert not faults, "\n".join(
+        [str(plan), *faults, "again: testsuite/cluster/mixes --seeds "
+         f"{seed}"])
+
+
+# -- the rules ------------------------------------------------------------------
+
+def events(*rows):
+    """Short for a trace: (what, strobe or None, slot, then by name)"""
+    out = []
+    for n, (what, strobe, slot, given) in enumerate(rows):
+        e = {"n": n, "at": 1000 * n, "what": what, **given}
+        if slot is not None:
+            e.update(slot=slot, version=given.get("version", 7),
+                     strobe=strobe)
+        out.append(e)
+    return out
+
+
+def good():
+    """Two jobs take turns, one ends."""
+    one, two = {"job": 1, "step": 0}, {"job": 2, "step": 0}
+    rows = [("begin", None, None, {"a": 9, "b": 0}),
+            ("step", None, None, {**one, "a": 1, "b": 0}),
+            ("step", None, None, {**two, "a": 1, "b": 0}),
+            ("map", None, None, {"version": 7, "a": 2, "b": 2}),
+            ("job", None, None, {"version": 7, "job": 1, "a": 1, "b": 0}),
+            ("job", None, None, {"version": 7, "job": 2, "a": 2, "b": 0}),
+            ("slot", 11, 0, {}), ("stop", 11, 0, two)]
+    for i in range(4):
+        goes, comes = (one, two) if i % 2 == 0 else (two, one)
+        rows += [("slot", 12 + i, 1 - i % 2, {}),
+                 ("stop", 12 + i, 1 - i % 2, goes),
+                 ("continue", 12 + i, 1 - i % 2, {**comes, "why": "slot"})]
+    # now it is job 1's turn, and job 2 stands
+    rows += [("continue", 15, 0, {**two, "why": "silence"}),
+             ("open", 15, 0, {"why": "silence"}),
+             ("gone", None, None, one), ("gone", None, None, two)]
+    return events(*rows)
+
+
+def faults_of(trace, cores=((1, {0}), (2, {0}))):
+    return gang_rules.judge(
+        {"n1": trace}, {"n1": {job: [set] for job, set in cores}},
+        grace=3)[1]
+
+
+def find(trace, what, nth=0):
+    return [i for i, e in enumerate(trace) if e["what"] == what][nth]
+
+
+def test_rules_are_kept():
+    assert not faults_of(good())
+
+
+def drop(what, nth):
+    def change(trace):
+        del trace[find(trace, what, nth)]
+    return change
+
+
+def put(what, nth, **values):
+    def change(trace):
+        trace[find(trace, what, nth)].update(values)
+    return change
+
+
+@pytest.mark.parametrize("change, says", [
+    (drop("stop", 2), "out of its turn"),
+    (drop("continue", 1), "stands"),
+    (drop("continue", -1), "though all go on"),
+    (put("slot", 2, strobe=12), "strobe 12 after 12"),
+    (put("slot", 2, slot=1), "more often"),
+    (put("job", 1, a=1), "share cores and a slot"),
+    (put("job", 1, a=0), "no slot"),
+    (put("job", 1, a=4), "slots that there are not"),
+    (drop("step", 0), "does not run"),
+])
+def test_rules_that_are_broken(change, says):
+    trace = good()
+    change(trace)
+    assert [f for f in faults_of(trace) if says in f], faults_of(trace)
+
+
+def test_jobs_on_other_cores_may_share_a_slot():
+    trace = good()[:6]
+    put("job", 1, a=1)(trace)
+    assert not faults_of(trace, [(1, {0}), (2, {1})])
+
+
+def test_nodes_that_disagree():
+    a, b = good(), copy.deepcopy(good())
+    assert not gang_rules.judge({"n1": a, "n2": b})[1]
+    put("slot", 1, slot=0)(b)
+    assert [f for f in gang_rules.judge({"n1": a, "n2": b})[1]
+            if "strobe 12" in f]
+    b = good()
+    put("job", 0, a=3)(b)
+    assert [f for f in gang_rules.judge({"n1": a, "n2": b})[1]
+            if "map 7, job 1" in f]
+
+
+def test_a_seed_is_a_plan():
+    lab = mix_plan.shape(3)
+    assert str(mix_plan.make_plan(3, lab)) == str(mix_plan.make_plan(3, lab))
+    assert os.linesep in str(mix_plan.make_plan(4, lab))
