@@ -29,6 +29,7 @@
 static int rank, argc_all;
 static char **argv_all;
 static volatile sig_atomic_t caught[65];
+static long long began;
 
 static void die(const char *what)
 {
@@ -395,12 +396,21 @@ static int do_spin(char **a)
 	return 1;
 }
 
+/* CLOCK_MONOTONIC of main's first line, ns */
+static int do_began(char **a)
+{
+	(void) a;
+	printf("%lld\n", began);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int args;
 	int (*fn)(char **a);
 } verbs[] = {
 	{ "args", 0, do_args }, { "await", 1, do_await },
+	{ "began", 0, do_began },
 	{ "block", 0, do_block }, { "cat", 0, do_cat },
 	{ "catch", 1, do_catch }, { "cwd", 0, do_cwd },
 	{ "env", 1, do_env }, { "err", 1, do_err }, { "exit", 1, do_exit },
@@ -419,7 +429,10 @@ int main(int argc, char **argv)
 {
 	const char *id = getenv("SLURM_PROCID");
 	bool mine = true;
+	struct timespec ts;
 
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	began = ts.tv_sec * 1000000000LL + ts.tv_nsec;
 	argc_all = argc;
 	argv_all = argv;
 	rank = id ? atoi(id) : -1;

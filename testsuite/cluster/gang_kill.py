@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A daemon is killed or stopped at a random moment while jobs take turns: how
+long until everything runs, and until they take turns again.
+
+Two jobs share a core of each node, so at most one of them may run at a time: when
+both do, everything runs. What is asked is cgroup.freeze, which says what was
+ordered: no task need run for it, so a busy machine does not falsify it.
+"""
+import os
+import random
+import signal
+import time
+
+from harness import until
+from lab.sysdep import kill_process, start_time
+
+#: kind: (the daemons, each "HOST daemon" with n for a node; is a site's systemd
+#: needed to start it again?)
+KINDS = {
+    "agent": (["n agent"], None),
+    "slurmd": (["n slurmd"], "n slurmd"),
+    "slurmd+agent": (["n slurmd", "n agent"], "n slurmd"),
+    "strober": (["ctl storm_strober"], None),
+    "slurmctld": (["ctl slurmctld"], "ctl slurmctld"),
+}
+#: Who starts a child again and again waits longer each time; started anew, it
+#: has its patience back.
+PATIENCE = {"agent": "n slurmd", "strober": "ctl slurmctld"}
+SIGNALS = {"KILL": signal.SIGKILL, "STOP": signal.SIGSTOP}
+#: all of it that there is
+ALL = [(kind, sig) for kind in KINDS for sig in SIGNALS]
+GIVE_UP = 3.0           # seconds: nothing of ours would come now
+
+
+class Steps:
+    """What was ordered for the steps of each node, as files that stay open."""
+
+    def __init__(self, cluster, nodes):
+        self.fds = {}
+        for node in nodes:
+            paths = cluster.group_paths(node)
+            assert len(paths) == 2, f"{node} has {sorted(paths)}"
+            self.fds[node] = [os.open(f"{p}/cgroup.freeze", os.O_RDONLY)
+                              for p in paths]
+
+    def close(self):
+        for fds in self.fds.values():
+            for fd in fds:
+                os.close(fd)
+
+    def all_run(self, node):
+        """Twice: between two looks at one of them it may have been the other's
+        turn."""
+        fds = self.fds[node]
+        return all(os.pread(fd, 1, 0) == b"0" for fd in fds + fds)
+
+    def wait(self, condition, limit=GIVE_UP):
+        """{node: when it first held there}"""
+        found, end = {}, time.monotonic() + limit
+        while len(found) < len(self.fds):
+            for node in self.fds:
+                if node not in found and condition(node):
+                    found[node] = time.monotonic()
+            if time.monotonic() > end:
+                break
+            time.sleep(0.0003)
+        return found
+
+
+def hurry():
+    """Who measures must not wait for those that compute."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))
+    except OSError:
+        os.nice(-20)
+
+
+def calm():
+    try:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except OSError:
+        pass
+
+
+class Kills:
+    """On a Gang cluster; begin() before the first one."""
+
+    def __init__(self, cluster, seed):
+        self.c = cluster
+        self.random = random.Random(seed)
+
+    def begin(self):
+        """Two jobs that compute for ever, and that slurmctld has saved: it is to
+        find them again."""
+        c = self.c
+        for _ in range(2):
+            c.begin("{do} spin 100000000", nodes=c.nodes)
+        until(lambda: len(c.jobs()) == 2, "two jobs")
+        c.alternate()
+        state = c.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
+        begun = time.time()
+        c.root(f"scontrol update jobid={c.jobs()[0]} comment=saved")
+        until(lambda: os.path.exists(state) and
+              os.stat(state).st_mtime > begun, "slurmctld to save its jobs")
+
+    def once(self, kind, sig):
+        """{"open", "turns": seconds, None for never; "back": seconds from when
+        the daemon was there again until they take turns}"""
+        c, (names, service) = self.c, KINDS[kind]
+        node = self.random.choice(c.names)
+
+        def place(name):
+            return name.replace("n ", node + " ").split()
+
+        if kind in PATIENCE and sig == "KILL":
+            c.lab.restart(*place(PATIENCE[kind]))
+        where = [place(n) for n in names]
+        nodes = c.names if where[0][0] == "ctl" else [node]
+        c.alternate(times=2)
+        found = [(p, start_time(p)) for host, daemon in where
+                 for p in c.lab.pids(host, daemon)]
+        assert len(found) == len(where), (where, found)
+        steps = Steps(c, nodes)
+        try:
+            result = self.measure(
+                steps, found, SIGNALS[sig], lambda: self.repair(
+                    found, sig, service and place(service)))
+        finally:
+            steps.close()
+        c.alternate(times=2)
+        return result
+
+    def measure(self, steps, found, sig, repair):
+        time.sleep(self.random.uniform(0, 0.1))
+        hurry()
+        try:
+            begun = time.monotonic()
+            ends = [kill_process(p, started, sig) for p, started in found]
+            runs = steps.wait(steps.all_run)
+        finally:
+            calm()
+        for fd in ends:
+            os.close(fd)
+        repair()
+        back = time.monotonic()
+        turns = steps.wait(lambda node: not steps.all_run(node), 60)
+        count = len(steps.fds)
+        last = max(turns.values()) if len(turns) == count else None
+        return {"open": max(runs.values()) - begun
+                if len(runs) == count else None,
+                "turns": last and last - begun,
+                "back": last and max(0, last - back)}
+
+    def repair(self, found, sig, service):
+        if sig == "STOP":
+            for pid, started in found:
+                fd = kill_process(pid, started, signal.SIGCONT)
+                if fd is not None:
+                    os.close(fd)
+        elif service:
+            self.c.lab.restart(*service)

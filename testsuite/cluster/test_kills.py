@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Daemons that are killed or stopped at random moments under gang load: all steps
+run while they are away, and gangs take turns again afterwards. How soon is a
+figure of contribs/bench/gang_kills, which does this a hundred times.
+"""
+import pathlib
+
+import pytest
+
+import gang_kill
+from conftest import make
+from gang import Gang
+from harness import LONG
+
+pytestmark = pytest.mark.storm_only
+
+TIMES = 20 if LONG else 1
+
+
+@pytest.fixture(scope="module")
+def kills():
+    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
+        pytest.skip("SKIP: no control groups of version 2 here")
+    c = make("kills", 2, kind=Gang, quantum=20)
+    try:
+        k = gang_kill.Kills(c, seed=1)
+        k.begin()
+        yield k
+    finally:
+        c.down()
+
+
+@pytest.mark.parametrize("kind, sig", gang_kill.ALL)
+def test_everything_runs(kills, kind, sig):
+    for _ in range(TIMES):
+        result = kills.once(kind, sig)
+        assert result["open"] is not None, "something stood still"
+        assert result["turns"] is not None, "they take turns no more"
