@@ -456,6 +456,24 @@ static const char *_local_partitions(struct storm_conf *c, const char *v)
 	return why;
 }
 
+static const char *_gang_allow(struct storm_conf *c, const char *v)
+{
+	char *copy = xstrdup(v), *save = NULL;
+	const char *why = NULL;
+
+	for (char *s = strtok_r(copy, ",", &save); s && !why;
+	     s = strtok_r(NULL, ",", &save)) {
+		if (!strcasecmp(s, "gpus"))
+			c->gang.allow_gpus = true;
+		else if (!strcasecmp(s, "licenses"))
+			c->gang.allow_licenses = true;
+		else
+			why = "gpus, licenses, or both with a comma between";
+	}
+	xfree(copy);
+	return why;
+}
+
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 {
@@ -507,6 +525,7 @@ static const struct {
 	{ "Quantum", _quantum },
 	{ "PartitionQuantum", _partition_quantum },
 	{ "LocalPartitions", _local_partitions },
+	{ "GangAllow", _gang_allow },
 	{ "Freezer", _freezer },
 	{ "DropPercent", _drop_percent },
 	{ "DropSeed", _drop_seed },

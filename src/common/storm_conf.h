@@ -32,6 +32,8 @@ struct storm_gang_conf {
 	enum storm_base base;
 	enum storm_packing packing;
 	uint64_t quantum;	/* ns, where a partition has none of its own */
+	/* what jobs hold out of turn, too: whoever names it, knows */
+	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];
 	uint32_t partitions;
 };

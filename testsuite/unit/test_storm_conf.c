@@ -153,6 +153,11 @@ START_TEST(test_gang)
 		good(line);
 		ck_assert_uint_eq(conf.gang.quantum, times[i].ns);
 	}
+	must(!conf.gang.allow_gpus && !conf.gang.allow_licenses);
+	good("GangAllow=Licenses\n");
+	must(!conf.gang.allow_gpus && conf.gang.allow_licenses);
+	good("GangAllow=gpus,licenses\n");
+	must(conf.gang.allow_gpus && conf.gang.allow_licenses);
 	good("Base=Builtin\nPacking=buddy\nLocalPartitions=c,a\n"
 	     "PartitionQuantum=a:1,b:2s\n");
 	must(conf.gang.base == BASE_BUILTIN);
@@ -217,6 +222,7 @@ START_TEST(test_wrong_values)
 		{ "Quantum", "nan" }, { "Quantum", ".5" },
 		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
 		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
+		{ "GangAllow", "memory" }, { "GangAllow", "gpus licenses" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
 			"partition_of_any_site_will_have" },
 	};

@@ -23,9 +23,8 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "gang.h"
-#include "matrix.h"
+#include "plan.h"
 #include "strober_watch.h"
-#include "src/common/gang_map.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
 
@@ -43,8 +42,7 @@ static struct {
 /* The thread's own. */
 struct gang {
 	struct storm_gang_conf conf;
-	struct snapshot now;		/* what the matrices are of */
-	struct matrix **matrix;		/* one for each zone */
+	struct plan plan;
 	bool told;			/* the strober has had nodes and map */
 	uint64_t version;
 	uint64_t digest;		/* of the last map, but for its version */
@@ -53,182 +51,7 @@ struct gang {
 	uint64_t comment_at;
 };
 
-/* -------------------------------------------------------- into matrices --- */
-
-static void _matrices_free(struct gang *g)
-{
-	for (uint32_t i = 0; i < g->now.nzones; i++)
-		matrix_destroy(g->matrix[i]);
-	xfree(g->matrix);
-}
-
-static bool _matrices_make(struct gang *g, uint32_t zones,
-			   const struct snapshot *s)
-{
-	enum matrix_packing packing = g->conf.packing == PACKING_BUDDY ?
-		MATRIX_BUDDY : MATRIX_FIRST_FIT;
-	bool good = true;
-
-	g->matrix = xcalloc(zones + 1, sizeof(*g->matrix));
-	for (uint32_t i = 0; i < zones; i++) {
-		g->matrix[i] = matrix_create(s->zones[i].columns, packing);
-		good &= g->matrix[i] != NULL;
-	}
-	return good;
-}
-
-/* A gang in a zone: the jobs of a heterogeneous one together. */
-struct gang_columns {
-	uint64_t gang;
-	struct storm_idset columns;
-};
-
-static int _by_gang(const void *a, const void *b)
-{
-	const struct gang_columns *x = a, *y = b;
-
-	return x->gang < y->gang ? -1 : x->gang > y->gang;
-}
-
-/* Those of one zone, ascending; the caller frees it. */
-static struct gang_columns *_gangs(const struct snapshot *s, uint32_t zone,
-				   uint32_t *count)
-{
-	struct gang_columns *all = xcalloc(s->njobs + 1, sizeof(*all));
-	uint32_t n = 0, kept = 0;
-
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (s->jobs[i].zone != zone)
-			continue;
-		all[n].gang = s->jobs[i].gang;
-		storm_idset_union(&all[n++].columns, &s->jobs[i].columns);
-	}
-	qsort(all, n, sizeof(*all), _by_gang);
-	for (uint32_t i = 0; i < n; i++) {
-		if (kept && all[kept - 1].gang == all[i].gang) {
-			storm_idset_union(&all[kept - 1].columns,
-					  &all[i].columns);
-			storm_idset_clear(&all[i].columns);
-		} else if (kept != i) {
-			all[kept++] = all[i];
-			memset(&all[i], 0, sizeof(all[i]));
-		} else {
-			kept++;
-		}
-	}
-	*count = kept;
-	return all;
-}
-
-static void _gangs_free(struct gang_columns *all, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		storm_idset_clear(&all[i].columns);
-	xfree(all);
-}
-
-static bool _same_set(const struct storm_idset *a, const struct storm_idset *b)
-{
-	return a->count == b->count &&
-		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
-}
-
-/* Only what has changed: who stays keeps his row. */
-static bool _update_zone(struct matrix *m, uint32_t zone,
-			 const struct snapshot *was, const struct snapshot *now)
-{
-	uint32_t nold, nnew, i = 0, k = 0;
-	struct gang_columns *old = _gangs(was, zone, &nold);
-	struct gang_columns *new = _gangs(now, zone, &nnew);
-	int err = 0;
-
-	/* ends first: their rows are free for those that start */
-	for (i = 0; i < nold; i++) {
-		while (k < nnew && new[k].gang < old[i].gang)
-			k++;
-		if (k < nnew && new[k].gang == old[i].gang &&
-		    _same_set(&new[k].columns, &old[i].columns))
-			continue;
-		matrix_remove(m, old[i].gang);
-	}
-	for (i = 0; i < nnew; i++) {
-		int rc = matrix_add(m, new[i].gang, &new[i].columns);
-
-		if (rc != STORM_EEXIST)
-			err |= rc;
-	}
-	err |= matrix_settle(m);
-	_gangs_free(old, nold);
-	_gangs_free(new, nnew);
-	return !err;
-}
-
-/* s becomes g->now.  False: no memory, and there are no matrices. */
-static bool _update(struct gang *g, struct snapshot *s, bool anew)
-{
-	bool good = true;
-
-	if (anew) {
-		_matrices_free(g);
-		snapshot_clear(&g->now);
-		good = _matrices_make(g, s->nzones, s);
-	}
-	for (uint32_t i = 0; i < s->nzones && good; i++)
-		good = _update_zone(g->matrix[i], i, &g->now, s);
-	if (!anew)
-		snapshot_clear(&g->now);
-	g->now = *s;
-	memset(s, 0, sizeof(*s));
-	return good;
-}
-
 /* --------------------------------------------------------------- into maps --- */
-
-static bool _zone_map(const struct gang *g, uint32_t i, struct gang_zone *z)
-{
-	const struct snapshot_zone *s = &g->now.zones[i];
-
-	z->quantum = s->quantum;
-	z->rows = matrix_shared(g->matrix[i]) ? matrix_cycle(g->matrix[i]) : 1;
-	return !storm_idset_union(&z->nodes, &s->nodes);
-}
-
-/* Jobs that always run need not be in the map. */
-static bool _job_map(const struct gang *g, const struct snapshot_job *s,
-		     struct gang_map *m)
-{
-	const struct matrix *x = g->matrix[s->zone];
-	const struct storm_idset *slots = matrix_slots(x, s->gang);
-	struct gang_job *j = &m->jobs[m->njobs];
-
-	if (!slots || matrix_round(x, s->gang) <= 1)
-		return true;
-	j->job_id = s->job_id;
-	j->zone = s->zone;
-	m->njobs++;
-	return !storm_idset_union(&j->rows, slots) &&
-		!storm_idset_union(&j->nodes, &s->nodes);
-}
-
-static bool _make_map(const struct gang *g, struct gang_map *m)
-{
-	bool good;
-
-	memset(m, 0, sizeof(*m));
-	m->nodes = g->now.nnodes;
-	m->zones = calloc(g->now.nzones + 1, sizeof(*m->zones));
-	m->jobs = calloc(g->now.njobs + 1, sizeof(*m->jobs));
-	good = m->zones && m->jobs;
-	for (uint32_t i = 0; i < g->now.nzones && good; i++) {
-		m->nzones++;
-		good = _zone_map(g, i, &m->zones[i]);
-	}
-	for (uint32_t i = 0; i < g->now.njobs && good; i++)
-		good = _job_map(g, &g->now.jobs[i], m);
-	if (!good)
-		gang_map_clear(m);
-	return good;
-}
 
 static char *_names(const struct snapshot *s, size_t *len)
 {
@@ -275,7 +98,7 @@ static void _tell(struct gang *g, bool new_nodes)
 	uint64_t digest;
 	void *buf;
 
-	if (!_make_map(g, &m))
+	if (!plan_map(&g->plan, &m))
 		return;
 	buf = _pack(g, &m, &len);
 	digest = buf ? gang_map_digest(buf, len) : 0;
@@ -284,7 +107,7 @@ static void _tell(struct gang *g, bool new_nodes)
 		m.version = ++g->version;
 		buf = _pack(g, &m, &len);
 		if (new_nodes)
-			names = _names(&g->now, &names_len);
+			names = _names(&g->plan.now, &names_len);
 		debug("storm: map %lu: %u zones, %u jobs take turns",
 		      (unsigned long) m.version, m.nzones, m.njobs);
 		g->digest = digest;
@@ -322,20 +145,19 @@ static uint32_t _shares(struct gang *g, struct job_share *out)
 	uint32_t n = 0;
 
 	strober_watch_state(&st, &given);
-	for (uint32_t i = 0; i < g->now.njobs; i++) {
-		const struct snapshot_job *j = &g->now.jobs[i];
-		const struct matrix *m = g->matrix[j->zone];
-		const struct storm_idset *slots = matrix_slots(m, j->gang);
-		bool turns = slots && matrix_round(m, j->gang) > 1;
+	for (uint32_t i = 0; i < g->plan.now.njobs; i++) {
+		const struct snapshot_job *j = &g->plan.now.jobs[i];
+		const struct storm_idset *slots = plan_slots(&g->plan, j);
 
-		if (!turns && !storm_idset_has(&g->commented, j->job_id))
+		if (!slots && !storm_idset_has(&g->commented, j->job_id))
 			continue;
 		out[n].job_id = j->job_id;
-		out[n].cycle = turns ? matrix_cycle(m) : 1;
-		out[n].slots = turns ? storm_idset_size(slots) : 1;
-		out[n].quantum = g->now.zones[j->zone].quantum;
+		out[n].cycle = slots ?
+			matrix_cycle(g->plan.matrix[j->zone]) : 1;
+		out[n].slots = slots ? storm_idset_size(slots) : 1;
+		out[n].quantum = g->plan.now.zones[j->zone].quantum;
 		out[n++].given = _given(given, st.njobs, j->job_id);
-		if (turns)
+		if (slots)
 			storm_idset_add(&now, j->job_id, j->job_id);
 	}
 	storm_idset_clear(&g->commented);
@@ -353,7 +175,7 @@ static void _comment(struct gang *g)
 	if (now < g->comment_at)
 		return;
 	g->comment_at = now + COMMENT;
-	shares = xcalloc(g->now.njobs + 1, sizeof(*shares));
+	shares = xcalloc(g->plan.now.njobs + 1, sizeof(*shares));
 	n = _shares(g, shares);
 	if (n)
 		snapshot_comment(shares, n);
@@ -382,18 +204,19 @@ static void _scan(struct gang *g, bool new_conf)
 		error("storm: no memory to look at the jobs");
 		return;
 	}
-	nodes = !g->told || !snapshot_same_nodes(&g->now, &s);
-	layout = !g->told || !snapshot_same_layout(&g->now, &s);
+	nodes = !g->told || !snapshot_same_nodes(&g->plan.now, &s);
+	layout = !g->told || !snapshot_same_layout(&g->plan.now, &s);
 	if (layout)
 		_say_zones(&s);
 	anew = layout || new_conf;
-	if (!_update(g, &s, anew)) {
+	if (!plan_update(&g->plan, &s, anew, g->conf.packing == PACKING_BUDDY ?
+			 MATRIX_BUDDY : MATRIX_FIRST_FIT)) {
 		error("storm: no memory for the matrix");
 		g->told = false;
 		return;
 	}
 	/* without a zone there never has to be a strober */
-	if (g->now.nzones || g->told)
+	if (g->plan.now.nzones || g->told)
 		_tell(g, nodes);
 	g->told = true;
 }
@@ -437,8 +260,6 @@ static void *_gang(void *arg)
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
 		time_t now = time(NULL);
 
-		if (slurmctld_config.shutdown_time)
-			break;
 		_scan(g, new_conf);
 		last = now;
 		do {
@@ -447,9 +268,8 @@ static void *_gang(void *arg)
 		} while (!_wait(g, last, &new_conf) &&
 			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
 	}
-	_matrices_free(g);
+	plan_clear(&g->plan);
 	storm_idset_clear(&g->commented);
-	snapshot_clear(&g->now);
 	xfree(g);
 	return NULL;
 }

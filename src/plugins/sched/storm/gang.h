@@ -3,7 +3,8 @@
  * keeps a matrix for each zone, and hands a map to the strober when it changes.
  *
  *	snapshot.c	what slurmctld knows, and is told, under its locks
- *	gang.c		the thread: snapshots into matrices, matrices into maps
+ *	plan.c		snapshots into matrices, matrices into maps
+ *	gang.c		the thread
  *	matrix.c	which jobs run together
  *	strober_watch.c	the child that strobes
  *

@@ -9,9 +9,7 @@
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
-#include "src/common/list.h"
 #include "src/common/log.h"
-#include "src/common/node_conf.h"
 #include "src/common/plugin.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
@@ -19,6 +17,7 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/slurmctld_plugstack.h"
 
+#include "checks.h"
 #include "gang.h"
 #include "sched_storm.h"
 
@@ -26,79 +25,11 @@ const char plugin_name[] = "STORM gang scheduling over Slurm's scheduler";
 const char plugin_type[] = "sched/storm";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* What a switch costs for each task of a node, stopped and continued: see
- * storm.conf(5), Quantum. */
-#define SWITCH_COST (7 * STORM_US)
-#define SWITCH_SHARE 10		/* of a quantum, at most one part in so many */
-
 static plugin_handle_t base = PLUGIN_INVALID_HANDLE;
 static int (*base_reconfig)(void);
 static slurm_nonstop_ops_t before;	/* whose hooks ours stand before */
 static bool hooked;
 static struct storm_conf conf;
-
-/* ---------------------------------------------------------------- checks --- */
-
-/* What makes gang scheduling impossible: NULL, or why and what to do. */
-static const char *_refusal(void)
-{
-	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
-		return "PreemptMode has GANG: Slurm's own gang scheduler would suspend jobs that sched/storm runs; remove GANG from PreemptMode in slurm.conf";
-	return NULL;
-}
-
-static bool _is_gang(const part_record_t *part)
-{
-	const struct storm_conf_partition *p =
-		storm_conf_partition(&conf.gang, part->name);
-
-	return (part->max_share & SHARED_FORCE) &&
-		(part->max_share & ~SHARED_FORCE) > 1 && !(p && p->local);
-}
-
-static void _warn_memory(const part_record_t *part)
-{
-	uint16_t cr = slurm_conf.select_type_param | part->cr_type;
-
-	if (!(cr & CR_MEMORY))
-		error("storm: partition %s shares its cores, but SelectTypeParameters has no memory: nothing keeps jobs from asking for more than there is; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
-		      part->name);
-	else if (!part->def_mem_per_cpu && !slurm_conf.def_mem_per_cpu)
-		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that asks for no memory gets all of a node's, and nothing shares with it; set DefMemPerCPU to RealMemory / CPUs / %u or less",
-		      part->name, part->max_share & ~SHARED_FORCE);
-}
-
-static void _warn_quantum(const part_record_t *part)
-{
-	const struct storm_conf_partition *p =
-		storm_conf_partition(&conf.gang, part->name);
-	uint64_t quantum = p && p->quantum ? p->quantum : conf.gang.quantum;
-	uint64_t cost = part->max_core_cnt * SWITCH_COST;
-
-	if (cost * SWITCH_SHARE > quantum)
-		error("storm: partition %s: a switch of %u tasks takes a node some %lu us, of a quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
-		      part->name, part->max_core_cnt,
-		      (unsigned long) (cost / STORM_US),
-		      (unsigned long) (quantum / STORM_US),
-		      (unsigned long) (cost * SWITCH_SHARE / STORM_US));
-}
-
-static void _warn(void)
-{
-	ListIterator it;
-	part_record_t *part;
-
-	if (!part_list)
-		return;
-	it = list_iterator_create(part_list);
-	while ((part = list_next(it))) {
-		if (!_is_gang(part))
-			continue;
-		_warn_memory(part);
-		_warn_quantum(part);
-	}
-	list_iterator_destroy(it);
-}
 
 /* ----------------------------------------------------------------- hooks --- */
 
@@ -189,7 +120,7 @@ static int _load_base(void)
 
 int init(void)
 {
-	const char *refusal = _refusal();
+	const char *refusal = checks_refusal();
 	char *why = NULL;
 
 	/* slurmctld ends without a scheduler in any case, but with a message
@@ -240,7 +171,7 @@ int sched_p_reconfig(void)
 	} else {
 		new.gang.base = conf.gang.base;	/* until the next start */
 		conf = new;
-		_warn();
+		checks_warn(&conf.gang);
 		gang_reconfig(&conf.gang);
 	}
 	return base_reconfig ? base_reconfig() : SLURM_SUCCESS;

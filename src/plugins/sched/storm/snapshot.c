@@ -1,7 +1,8 @@
 /*
  * snapshot.c - what gang scheduling wants to know of slurmctld, copied under its
  * read locks: gang partitions, their nodes and cores, and the jobs that run
- * there; and what it writes there for users to read.  This file and sched_storm.c are all that knows slurmctld from within.
+ * there; and what it writes there for users to read.  This file, checks.c and
+ * sched_storm.c are all that knows slurmctld from within.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,6 +21,7 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "checks.h"
 #include "gang.h"
 
 #define NOWHERE UINT32_MAX
@@ -33,69 +35,7 @@ struct making {
 	bool failed;
 };
 
-void snapshot_clear(struct snapshot *s)
-{
-	for (uint32_t i = 0; i < s->nzones; i++) {
-		storm_idset_clear(&s->zones[i].nodes);
-		xfree(s->zones[i].partitions);
-	}
-	for (uint32_t i = 0; i < s->nnodes; i++)
-		xfree(s->nodes[i].name);
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		storm_idset_clear(&s->jobs[i].columns);
-		storm_idset_clear(&s->jobs[i].nodes);
-	}
-	xfree(s->zones);
-	xfree(s->nodes);
-	xfree(s->jobs);
-	memset(s, 0, sizeof(*s));
-}
-
-static bool _same_set(const struct storm_idset *a, const struct storm_idset *b)
-{
-	return a->count == b->count &&
-		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
-}
-
-bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
-{
-	if (a->nnodes != b->nnodes)
-		return false;
-	for (uint32_t i = 0; i < a->nnodes; i++)
-		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
-			return false;
-	return true;
-}
-
-bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
-{
-	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
-		return false;
-	for (uint32_t i = 0; i < a->nzones; i++)
-		if (a->zones[i].quantum != b->zones[i].quantum ||
-		    a->zones[i].columns != b->zones[i].columns ||
-		    !_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
-			return false;
-	for (uint32_t i = 0; i < a->nnodes; i++)
-		if (a->nodes[i].zone != b->nodes[i].zone ||
-		    a->nodes[i].column != b->nodes[i].column ||
-		    a->nodes[i].cores != b->nodes[i].cores)
-			return false;
-	return true;
-}
-
 /* ----------------------------------------------------------------- zones --- */
-
-static bool _is_gang(const struct storm_gang_conf *conf,
-		     const part_record_t *part)
-{
-	const struct storm_conf_partition *p =
-		storm_conf_partition(conf, part->name);
-
-	return (part->max_share & SHARED_FORCE) &&
-		(part->max_share & ~SHARED_FORCE) > 1 && part->node_bitmap &&
-		!(p && p->local);
-}
 
 static uint64_t _quantum(const struct storm_gang_conf *conf, const char *name)
 {
@@ -212,7 +152,7 @@ static void _take_zones(struct making *m)
 
 	memset(zone, 0xff, m->nodes * sizeof(*zone));
 	while ((part = list_next(it)))
-		if (_is_gang(m->conf, part))
+		if (checks_is_gang(m->conf, part))
 			_add_partition(m, part, zone);
 	list_iterator_destroy(it);
 	_drop_empty_zones(m, zone);
@@ -267,7 +207,7 @@ static bool _takes_turns(const struct making *m, const job_record_t *job)
 {
 	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
 		!IS_JOB_CONFIGURING(job) && job->part_ptr &&
-		_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
+		checks_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
 		job->job_resrcs->node_bitmap;
 }
 

@@ -1,0 +1,148 @@
+/*
+ * checks.c - what slurm.conf must be like for gang scheduling: see checks.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "slurm/slurm.h"
+#include "src/common/bitstring.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/node_conf.h"
+#include "src/common/read_config.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "checks.h"
+#include "src/libstorm/clock.h"
+
+/* What a switch costs for each task of a node, stopped and continued: see
+ * storm.conf(5), Quantum. */
+#define SWITCH_COST (7 * STORM_US)
+#define SWITCH_SHARE 10		/* of a quantum, at most one part in so many */
+
+const char *checks_refusal(void)
+{
+	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
+		return "PreemptMode has GANG: Slurm's own gang scheduler would suspend jobs that sched/storm runs; remove GANG from PreemptMode in slurm.conf";
+	return NULL;
+}
+
+bool checks_is_gang(const struct storm_gang_conf *conf,
+		    const part_record_t *part)
+{
+	const struct storm_conf_partition *p =
+		storm_conf_partition(conf, part->name);
+
+	return (part->max_share & SHARED_FORCE) &&
+		(part->max_share & ~SHARED_FORCE) > 1 && part->node_bitmap &&
+		!(p && p->local);
+}
+
+static void _memory(const part_record_t *part)
+{
+	uint16_t cr = slurm_conf.select_type_param | part->cr_type;
+
+	if (!(cr & CR_MEMORY))
+		error("storm: partition %s shares its cores, but SelectTypeParameters has no memory: nothing keeps jobs from asking for more than there is; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
+		      part->name);
+	else if (!part->def_mem_per_cpu && !slurm_conf.def_mem_per_cpu)
+		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that asks for no memory gets all of a node's, and nothing shares with it; set DefMemPerCPU to RealMemory / CPUs / %u or less",
+		      part->name, part->max_share & ~SHARED_FORCE);
+}
+
+static void _quantum(const struct storm_gang_conf *conf,
+		     const part_record_t *part)
+{
+	const struct storm_conf_partition *p =
+		storm_conf_partition(conf, part->name);
+	uint64_t quantum = p && p->quantum ? p->quantum : conf->quantum;
+	uint64_t cost = part->max_core_cnt * SWITCH_COST;
+
+	if (cost * SWITCH_SHARE > quantum)
+		error("storm: partition %s: a switch of %u tasks takes a node some %lu us, of a quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
+		      part->name, part->max_core_cnt,
+		      (unsigned long) (cost / STORM_US),
+		      (unsigned long) (quantum / STORM_US),
+		      (unsigned long) (cost * SWITCH_SHARE / STORM_US));
+}
+
+/* Of "gpu:tesla:2,nic:1": is there one of that name? */
+static bool _has_gres(const char *gres, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = gres; p; p = strchr(p, ',')) {
+		p += *p == ',';
+		if (!strncasecmp(p, name, len) &&
+		    (!p[len] || p[len] == ':' || p[len] == ',' ||
+		     p[len] == '('))
+			return true;
+	}
+	return false;
+}
+
+/* A node of the partition with GPUs; NULL: none has. */
+static const char *_with_gpus(const part_record_t *part)
+{
+	for (int i = 0; i < node_record_count; i++) {
+		const node_record_t *n = node_record_table_ptr[i];
+
+		if (n && i < bit_size(part->node_bitmap) &&
+		    bit_test(part->node_bitmap, i) && n->config_ptr &&
+		    _has_gres(n->config_ptr->gres, "gpu"))
+			return n->name;
+	}
+	return NULL;
+}
+
+/* What is held out of turn helps nobody. */
+static void _held(const struct storm_gang_conf *conf,
+		  const part_record_t *part)
+{
+	const char *node = conf->allow_gpus ? NULL : _with_gpus(part);
+
+	if (node)
+		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps them while it is not its turn, what it has begun there goes on, and nobody else can use them; take such nodes out of the partition, name it in LocalPartitions, or say GangAllow=gpus in storm.conf",
+		      part->name, node);
+	if (slurm_conf.licenses && slurm_conf.licenses[0] &&
+	    !conf->allow_licenses)
+		error("storm: partition %s shares its cores, and there are licenses (%s): a job keeps those that it asks for while it is not its turn; name the partition in LocalPartitions, or say GangAllow=licenses in storm.conf",
+		      part->name, slurm_conf.licenses);
+}
+
+/*
+ * Without GANG nobody suspends: slurmctld accepts the word in a partition, and
+ * kills (preempt.c, slurm_job_preempt).
+ */
+static void _preemption(const part_record_t *part)
+{
+	if (part->preempt_mode != PREEMPT_MODE_SUSPEND ||
+	    xstrcmp(slurm_conf.preempt_type, "preempt/partition_prio"))
+		return;
+	error("storm: partition %s has PreemptMode=SUSPEND, which Slurm does by its own gang scheduler alone: without GANG it kills jobs that are preempted; use REQUEUE, CANCEL or OFF",
+	      part->name);
+}
+
+void checks_warn(const struct storm_gang_conf *conf)
+{
+	ListIterator it;
+	part_record_t *part;
+
+	if (!part_list)
+		return;
+	it = list_iterator_create(part_list);
+	while ((part = list_next(it))) {
+		_preemption(part);
+		if (!checks_is_gang(conf, part))
+			continue;
+		_memory(part);
+		_quantum(conf, part);
+		_held(conf, part);
+	}
+	list_iterator_destroy(it);
+}

@@ -1,0 +1,245 @@
+/*
+ * plan.c - from one look at slurmctld's jobs to the next: see plan.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "plan.h"
+#include "src/libstorm/idset.h"
+
+/* ------------------------------------------------------------- snapshots --- */
+
+void snapshot_clear(struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nzones; i++) {
+		storm_idset_clear(&s->zones[i].nodes);
+		xfree(s->zones[i].partitions);
+	}
+	for (uint32_t i = 0; i < s->nnodes; i++)
+		xfree(s->nodes[i].name);
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		storm_idset_clear(&s->jobs[i].columns);
+		storm_idset_clear(&s->jobs[i].nodes);
+	}
+	xfree(s->zones);
+	xfree(s->nodes);
+	xfree(s->jobs);
+	memset(s, 0, sizeof(*s));
+}
+
+static bool _same_set(const struct storm_idset *a, const struct storm_idset *b)
+{
+	return a->count == b->count &&
+		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
+}
+
+bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
+{
+	if (a->nnodes != b->nnodes)
+		return false;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
+			return false;
+	return true;
+}
+
+bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
+{
+	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
+		return false;
+	for (uint32_t i = 0; i < a->nzones; i++)
+		if (a->zones[i].quantum != b->zones[i].quantum ||
+		    a->zones[i].columns != b->zones[i].columns ||
+		    !_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
+			return false;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		if (a->nodes[i].zone != b->nodes[i].zone ||
+		    a->nodes[i].column != b->nodes[i].column ||
+		    a->nodes[i].cores != b->nodes[i].cores)
+			return false;
+	return true;
+}
+
+/* -------------------------------------------------------- into matrices --- */
+
+void plan_clear(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->now.nzones; i++)
+		matrix_destroy(p->matrix[i]);
+	xfree(p->matrix);
+	snapshot_clear(&p->now);
+}
+
+static bool _matrices_make(struct plan *p, const struct snapshot *s,
+			   enum matrix_packing packing)
+{
+	bool good = true;
+
+	p->matrix = xcalloc(s->nzones + 1, sizeof(*p->matrix));
+	for (uint32_t i = 0; i < s->nzones; i++) {
+		p->matrix[i] = matrix_create(s->zones[i].columns, packing);
+		good &= p->matrix[i] != NULL;
+	}
+	return good;
+}
+
+/* A gang in a zone: the jobs of a heterogeneous one together. */
+struct gang_columns {
+	uint64_t gang;
+	struct storm_idset columns;
+};
+
+static int _by_gang(const void *a, const void *b)
+{
+	const struct gang_columns *x = a, *y = b;
+
+	return x->gang < y->gang ? -1 : x->gang > y->gang;
+}
+
+/* Those of one zone, ascending; the caller frees it. */
+static struct gang_columns *_gangs(const struct snapshot *s, uint32_t zone,
+				   uint32_t *count)
+{
+	struct gang_columns *all = xcalloc(s->njobs + 1, sizeof(*all));
+	uint32_t n = 0, kept = 0;
+
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		if (s->jobs[i].zone != zone)
+			continue;
+		all[n].gang = s->jobs[i].gang;
+		storm_idset_union(&all[n++].columns, &s->jobs[i].columns);
+	}
+	qsort(all, n, sizeof(*all), _by_gang);
+	for (uint32_t i = 0; i < n; i++) {
+		if (kept && all[kept - 1].gang == all[i].gang) {
+			storm_idset_union(&all[kept - 1].columns,
+					  &all[i].columns);
+			storm_idset_clear(&all[i].columns);
+		} else if (kept != i) {
+			all[kept++] = all[i];
+			memset(&all[i], 0, sizeof(all[i]));
+		} else {
+			kept++;
+		}
+	}
+	*count = kept;
+	return all;
+}
+
+static void _gangs_free(struct gang_columns *all, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		storm_idset_clear(&all[i].columns);
+	xfree(all);
+}
+
+/* Only what has changed: who stays keeps his row. */
+static bool _update_zone(struct matrix *m, uint32_t zone,
+			 const struct snapshot *was, const struct snapshot *now)
+{
+	uint32_t nold, nnew, i = 0, k = 0;
+	struct gang_columns *old = _gangs(was, zone, &nold);
+	struct gang_columns *new = _gangs(now, zone, &nnew);
+	int err = 0;
+
+	/* ends first: their rows are free for those that start */
+	for (i = 0; i < nold; i++) {
+		while (k < nnew && new[k].gang < old[i].gang)
+			k++;
+		if (k < nnew && new[k].gang == old[i].gang &&
+		    _same_set(&new[k].columns, &old[i].columns))
+			continue;
+		matrix_remove(m, old[i].gang);
+	}
+	for (i = 0; i < nnew; i++) {
+		int rc = matrix_add(m, new[i].gang, &new[i].columns);
+
+		if (rc != STORM_EEXIST)
+			err |= rc;
+	}
+	err |= matrix_settle(m);
+	_gangs_free(old, nold);
+	_gangs_free(new, nnew);
+	return !err;
+}
+
+bool plan_update(struct plan *p, struct snapshot *s, bool anew,
+		 enum matrix_packing packing)
+{
+	bool good = true;
+
+	if (anew) {
+		plan_clear(p);
+		good = _matrices_make(p, s, packing);
+	}
+	for (uint32_t i = 0; i < s->nzones && good; i++)
+		good = _update_zone(p->matrix[i], i, &p->now, s);
+	if (!anew)
+		snapshot_clear(&p->now);
+	p->now = *s;
+	memset(s, 0, sizeof(*s));
+	return good;
+}
+
+/* --------------------------------------------------------------- into maps --- */
+
+static bool _zone_map(const struct plan *p, uint32_t i, struct gang_zone *z)
+{
+	const struct snapshot_zone *s = &p->now.zones[i];
+
+	z->quantum = s->quantum;
+	z->rows = matrix_shared(p->matrix[i]) ? matrix_cycle(p->matrix[i]) : 1;
+	return !storm_idset_union(&z->nodes, &s->nodes);
+}
+
+const struct storm_idset *plan_slots(const struct plan *p,
+				     const struct snapshot_job *j)
+{
+	const struct matrix *m = p->matrix[j->zone];
+
+	return matrix_round(m, j->gang) > 1 ? matrix_slots(m, j->gang) : NULL;
+}
+
+static bool _job_map(const struct plan *p, const struct snapshot_job *s,
+		     struct gang_map *m)
+{
+	const struct storm_idset *slots = plan_slots(p, s);
+	struct gang_job *j = &m->jobs[m->njobs];
+
+	if (!slots)
+		return true;
+	j->job_id = s->job_id;
+	j->zone = s->zone;
+	m->njobs++;
+	return !storm_idset_union(&j->rows, slots) &&
+		!storm_idset_union(&j->nodes, &s->nodes);
+}
+
+bool plan_map(const struct plan *p, struct gang_map *m)
+{
+	bool good;
+
+	memset(m, 0, sizeof(*m));
+	m->nodes = p->now.nnodes;
+	m->zones = calloc(p->now.nzones + 1, sizeof(*m->zones));
+	m->jobs = calloc(p->now.njobs + 1, sizeof(*m->jobs));
+	good = m->zones && m->jobs;
+	for (uint32_t i = 0; i < p->now.nzones && good; i++) {
+		m->nzones++;
+		good = _zone_map(p, i, &m->zones[i]);
+	}
+	for (uint32_t i = 0; i < p->now.njobs && good; i++)
+		good = _job_map(p, &p->now.jobs[i], m);
+	if (!good)
+		gang_map_clear(m);
+	return good;
+}
+
