@@ -14,6 +14,7 @@
 #include "src/common/slurm_protocol_common.h"
 #include "src/common/slurm_protocol_defs.h"
 
+#include "src/common/gang_map.h"
 #include "src/libstorm/cast.h"
 #include "src/libstorm/nodelist.h"
 #include "src/libstorm/reports.h"
@@ -1071,6 +1072,9 @@ static void conf(void)
 		"StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"
 		"StrobePKey=2\nServiceLevel=1\nStrobeServiceLevel=2\n"
 		"ReceiveQueue=64\nStrobeReceiveQueue=32768\n",
+		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
+		"licenses\nPartitionQuantum=a:100us,b:3s\n"
+		"LocalPartitions=a,c\nFreezer=signals\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};
 	char name[] = "0";
@@ -1081,6 +1085,65 @@ static void conf(void)
 		name[0] = (char) ('1' + i);
 		end("storm_conf", name);
 	}
+}
+
+/* ---------------------------------------------------------- gang scheduling --- */
+
+static void gang_strobes(void)
+{
+	struct gang_strobe s = { .zone = 1, .slot = 3, .version = 5,
+				 .digest = 0xa1a2a3a4a5a6a7a8 };
+
+	for (int all = 0; all < 2; all++) {
+		begin();
+		storm_put8(&o, 1);
+		must(room() >= GANG_STROBE_LEN);
+		gang_strobe_pack(&s, o.p);
+		room_used(GANG_STROBE_LEN);
+		end("gang", all ? "strobe-all" : "strobe");
+		s.slot = GANG_SLOT_ALL;
+	}
+}
+
+static void gang(void)
+{
+	static const uint32_t left[] = { 0, 7 }, right[] = { 8, 9, 12, 15 };
+	static const uint32_t rows[] = { 0, 0, 2, 2 };
+	struct gang_zone z[2] = {
+		{ .rows = 3, .quantum = GANG_QUANTUM_MIN,
+		  .nodes = set_of(left, 1) },
+		{ .rows = 2, .quantum = GANG_QUANTUM_MAX,
+		  .nodes = set_of(right, 2) } };
+	struct gang_job j[3] = {
+		{ .job_id = 1, .rows = set_of(rows, 2),
+		  .nodes = set_of(left, 1) },
+		{ .job_id = 7, .rows = set_of(rows, 1),
+		  .nodes = set_of(left, 1) },
+		{ .job_id = 0x01020304, .zone = 1, .rows = set_of(rows, 1),
+		  .nodes = set_of(right, 2) } };
+	struct gang_map m = { .version = 5, .nodes = 16, .zones = z,
+			      .nzones = 2, .jobs = j, .njobs = 3 };
+	void *packed;
+	size_t len;
+
+	for (; m.njobs; m.njobs--) {
+		char name[] = "map0";
+
+		must(!gang_map_pack(&m, &packed, &len));
+		begin();
+		storm_put8(&o, 0);
+		storm_put(&o, packed, len);
+		free(packed);
+		name[3] = (char) ('0' + m.njobs);
+		end("gang", name);
+	}
+	gang_strobes();
+	for (size_t i = 0; i < 3; i++) {
+		storm_idset_clear(&j[i].rows);
+		storm_idset_clear(&j[i].nodes);
+	}
+	storm_idset_clear(&z[0].nodes);
+	storm_idset_clear(&z[1].nodes);
 }
 
 /* ----------------------------------------------------------------- the seal --- */
@@ -1197,6 +1260,7 @@ int main(int argc, char **argv)
 	locals();
 	launch();
 	conf();
+	gang();
 	seal();
 	streams();
 	requests();
