@@ -3,6 +3,7 @@
 them when Slurm suspends, requeues, resizes or restarts, and what is refused.
 What nodes do at each turn is test_gang.py's."""
 import os
+import pathlib
 import re
 
 import pytest
@@ -20,8 +21,12 @@ def new_lab(name, nodes=2, **options):
 
 @pytest.fixture(scope="module")
 def shared():
-    """Two nodes of a core each, two jobs on a core."""
-    made = new_lab("shared")
+    """Two nodes of a core each, two jobs on a core; and a partition whose jobs
+    do not share, and push others out."""
+    made = new_lab("shared", conf=[
+        "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
+        "PartitionName=urgent Nodes=n[1-2] PriorityTier=10 PreemptMode=OFF "
+        "OverSubscribe=NO DefMemPerCPU=100 State=UP"])
     try:
         yield made
     finally:
@@ -31,7 +36,8 @@ def shared():
 @pytest.fixture
 def lab(shared):
     yield shared
-    command(shared, "scancel", "--partition=gang")
+    for partition in ("urgent", "gang"):
+        command(shared, "scancel", f"--partition={partition}")
     until(lambda: not command(shared, "squeue", "-h"), "jobs to end")
 
 
@@ -80,6 +86,14 @@ def turns(lab, part, *jobs):
 
 def strobes(lab, host="n1"):
     return lab.agent_stats(host)["gang"]["gang_strobes"]
+
+
+def standing(lab, host):
+    """Steps that stand still there, by the kernel's word."""
+    base = pathlib.Path(lab.path(host, "/sys/fs/cgroup"))
+    return [str(path) for tree in ("", "unified/")
+            for path in base.glob(f"{tree}slurm-storm/{host}/*/cgroup.events")
+            if "frozen 1" in path.read_text()]
 
 
 def strobed(lab, host="n1"):
@@ -139,6 +153,90 @@ def test_third_pends(lab):
     command(lab, "scancel", jobs[0])
     running(lab, jobs[2])
     turns(lab, "1/2", *jobs[1:])
+
+
+def test_reservation(lab):
+    """Those who have reserved a node share it with each other alone."""
+    command(lab, "scontrol", "create", "reservation", "ReservationName=mine",
+            "Users=root", "StartTime=now", "Duration=10", "Nodes=n1",
+            "PartitionName=gang")
+    try:
+        inside = [submit(lab, "--reservation=mine", nodes=1) for _ in "12"]
+        running(lab, *inside)
+        outside = [submit(lab, nodes=1) for _ in "12"]
+        running(lab, *outside)
+        turns(lab, "1/2", *inside, *outside)
+        assert {field(lab, j, "NodeList") for j in inside} == {"n1"}
+        assert {field(lab, j, "NodeList") for j in outside} == {"n2"}
+        command(lab, "scancel", *inside, *outside)
+        until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+    finally:
+        command(lab, "scontrol", "delete", "ReservationName=mine")
+
+
+def test_resized(lab):
+    """A job that gives a node back leaves it to the one that it shared with,
+    and whoever comes there then."""
+    wide = submit(lab, line="sleep 600")
+    running(lab, wide)
+    right = submit(lab, "-w", "n2", nodes=1)
+    running(lab, right)
+    turns(lab, "1/2", wide, right)
+    command(lab, "scontrol", "update", f"JobId={wide}", "NumNodes=1")
+    assert field(lab, wide, "NodeList") == "n1"
+    turns(lab, "1/1", wide, right)
+    left = submit(lab, "-w", "n1", nodes=1)
+    running(lab, left)
+    turns(lab, "1/2", wide, left)
+    assert share(lab, right)[0] == "1/1"
+    second = submit(lab, "-w", "n2", nodes=1)
+    running(lab, second)
+    turns(lab, "1/2", right, second)
+
+
+def test_preempted(lab):
+    """Both of a node's jobs are put back for one that may push them out, and
+    share again when it is gone."""
+    pair = [submit(lab, "--requeue") for _ in "12"]
+    running(lab, *pair)
+    turns(lab, "1/2", *pair)
+    urgent = submit(lab, "--partition=urgent")
+    running(lab, urgent)
+    assert {state(lab, j) for j in pair} == {"PENDING"}
+    assert share(lab, urgent) is None
+    command(lab, "scancel", urgent)
+    for job in pair:
+        # or they wait for two minutes
+        command(lab, "scontrol", "update", f"JobId={job}", "StartTime=now")
+    running(lab, *pair)
+    strobed(lab)
+    assert all(share(lab, j)[0] == "1/2" for j in pair)
+
+
+def test_node_drained_then_down(lab):
+    """A node that drains keeps its gangs; one that is down takes its own with
+    it, and nobody else's."""
+    left = [submit(lab, "-w", "n1", nodes=1) for _ in "12"]
+    right = [submit(lab, "-w", "n2", "--no-requeue", nodes=1) for _ in "12"]
+    running(lab, *left, *right)
+    turns(lab, "1/2", *left, *right)
+    try:
+        command(lab, "scontrol", "update", "NodeName=n1,n2", "State=DRAIN",
+                "Reason=test")
+        strobed(lab, "n1")
+        strobed(lab, "n2")
+        command(lab, "scontrol", "update", "NodeName=n2", "State=DOWN",
+                "Reason=test")
+        for job in right:
+            until(lambda: state(lab, job) == "NODE_FAIL", f"{job} to fail")
+        strobed(lab, "n1")
+        assert {share(lab, j)[0] for j in left} == {"1/2"}
+    finally:
+        command(lab, "scontrol", "update", "NodeName=n1,n2", "State=RESUME")
+    right = [submit(lab, "-w", "n2", nodes=1) for _ in "12"]
+    running(lab, *right)
+    turns(lab, "1/2", *left, *right)
+    strobed(lab, "n2")
 
 
 def test_requeue_and_hold(lab):
@@ -246,41 +344,158 @@ def test_slurms_gang_is_refused():
         new_lab("refused", 1, conf=["PreemptMode=GANG"])
 
 
+def edit(lab, path, *changes):
+    """Change slurmctld's configuration: (old, new), or a line to be added."""
+    path = lab.path("ctl", "/etc/slurm/" + path)
+    with open(path) as f:
+        text = f.read()
+    for change in changes:
+        if isinstance(change, str):
+            text += change + "\n"
+        else:
+            assert change[0] in text
+            text = text.replace(*change)
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def said_anew(lab, action, last):
+    """What slurmctld's log has more after `action` than before, up to the
+    message `last`."""
+    before = len(lab.log("ctl", "slurmctld"))
+    action()
+    return until(lambda: (last in lab.log("ctl", "slurmctld")[before:]
+                          and lab.log("ctl", "slurmctld")[before:]),
+                 f"slurmctld to say {last!r}")
+
+
 def test_builtin_and_warnings():
     """First come first served, and a configuration in which nothing would ever
-    share: it is said."""
+    share, or jobs keep from others what they cannot use: it is said."""
     made = new_lab("builtin", 1, quantum=0.1, cpus=4,
-                   conf=["SelectTypeParameters=CR_CPU"],
+                   conf=["SelectTypeParameters=CR_CPU", "Licenses=solver:2"],
                    storm_conf=["Base=builtin", "Packing=buddy"])
+    cores = "has no memory: nothing keeps jobs from asking for more"
+    memory = "partition gang shares its cores, but without DefMemPerCPU"
+    quantum = "a switch of 4 tasks takes a node some 28 us"
+    gpus = "partition gang shares its cores, and its node n1 has GPUs"
+    licenses = "gang shares its cores, and there are licenses (solver:2)"
+    killed = "partition all has PreemptMode=SUSPEND"
+
+    def only(log, *given):
+        for text in (cores, memory, quantum, gpus, licenses, killed):
+            assert (text in log) == (text in given), text
+
     try:
         log = made.log("ctl", "slurmctld")
         assert "gang scheduling runs sched/builtin" in log
-        assert "SelectTypeParameters has no memory" in log
-        assert "a switch of 4 tasks takes a node some 28 us" in log
+        only(log, cores, quantum, licenses)
         job = submit(made, nodes=1, line="srun true")
         until(lambda: state(made, job) == "COMPLETED", "the job to end")
+        # the memory is there, but a job has all of it
+        edit(made, "storm.conf", "GangAllow=licenses", "Quantum=300us")
+        edit(made, "slurm.conf", (" DefMemPerCPU=125", ""),
+             ("CR_CPU\n", "CR_CPU_Memory\n"),
+             ("RealMemory=1000", "RealMemory=1000 Gres=nic:1,gpu:1"),
+             ("PreemptMode=OFF",
+              "GresTypes=nic,gpu\nPreemptMode=REQUEUE\n"
+              "PreemptType=preempt/partition_prio"),
+             ("PartitionName=all", "PartitionName=all PreemptMode=SUSPEND"))
+        only(said_anew(made, lambda: made.restart("ctl", "slurmctld"), gpus),
+             memory, gpus, killed)
+        edit(made, "storm.conf", "GangAllow=gpus,licenses")
+        only(said_anew(made, lambda: command(made, "scontrol", "reconfigure"),
+                       memory), memory, killed)
     finally:
         made.down()
 
 
+def wait_for_go(lab, *options):
+    """A job that ends, well, when go() is called."""
+    return submit(lab, *options, line="srun sh -c "
+                  "'until test -e /home/go; do sleep 0.1; done'")
+
+
+def go(lab):
+    with open(os.path.join(lab.dir, "home", "go"), "w"):
+        pass
+
+
 def test_back_to_stock():
-    """SchedulerType back and a restart: a stock system, its jobs included."""
+    """SchedulerType back and a restart: a stock system again, its jobs included;
+    and the other way round."""
     made = new_lab("back")
+    storm, stock = "SchedulerType=sched/storm", "SchedulerType=sched/backfill"
     try:
-        first, second = submit(made), submit(made)
+        first, second = wait_for_go(made), wait_for_go(made)
         running(made, first, second)
+        turns(made, "1/2", first, second)
         strobed(made)
-        conf = made.path("ctl", "/etc/slurm/slurm.conf")
-        with open(conf) as f:
-            text = f.read()
-        with open(conf, "w") as f:
-            f.write(text.replace("SchedulerType=sched/storm",
-                                 "SchedulerType=sched/backfill"))
+        edit(made, "slurm.conf", (storm, stock))
         made.restart("ctl", "slurmctld")
         assert not made.pids("ctl", "storm_strober")
-        third = submit(made)
+        third = wait_for_go(made)
         assert state(made, first) == state(made, second) == "RUNNING"
+        for host in ("n1", "n2"):
+            until(lambda: not standing(made, host), f"{host} to be free")
+        quiet = [strobes(made, h) for h in ("n1", "n2")]
         command(made, "scancel", first)
         running(made, third)
+        go(made)
+        for job in (second, third):
+            until(lambda: state(made, job) == "COMPLETED", f"{job} to end")
+        assert [strobes(made, h) for h in ("n1", "n2")] == quiet
+        edit(made, "slurm.conf", (stock, storm))
+        made.restart("ctl", "slurmctld")
+        first, second = submit(made), submit(made)
+        running(made, first, second)
+        turns(made, "1/2", first, second)
+        strobed(made, "n1")
+        strobed(made, "n2")
+    finally:
+        made.down()
+
+
+def test_backup_takes_over():
+    """Another slurmctld goes on with the same gangs, by a strober of its own in a
+    new epoch; and gives them back when the first one has returned."""
+    made = new_lab("backup", conf=[
+        "SlurmctldHost=ctl(10.83.0.1)", "SlurmctldHost=login(10.83.0.2)",
+        "StateSaveLocation=/home/slurmctld", "SlurmctldTimeout=10"],
+        storm_conf=["Base=builtin"])
+
+    def epoch():
+        return int(re.search(r"epoch (\d+)", command(
+            made, "cat", "/home/slurmctld/storm_gang"))[1])
+
+    def goes_on(host, other, was):
+        until(lambda: made.pids(host, "storm_strober"), f"{host}'s strober",
+              60)
+        until(lambda: epoch() > was, "a new epoch")
+        for node in ("n1", "n2"):
+            strobed(made, node)
+        assert not made.pids(other, "storm_strober")
+        assert {state(made, j) for j in pair} == {"RUNNING"}
+
+    try:
+        command(made, "chown", "slurm", "/run/slurm", "/var/log/slurm")
+        command(made, "slurmctld")
+        pair = [submit(made) for _ in "12"]
+        running(made, *pair)
+        strobed(made)
+        saved = os.stat(made.dir + "/home/slurmctld/job_state").st_mtime_ns
+        command(made, "scontrol", "update", f"JobId={pair[0]}", "Comment=new")
+        until(lambda: os.stat(made.dir + "/home/slurmctld/job_state")
+              .st_mtime_ns > saved, "slurmctld to save")
+        was = epoch()
+        made.kill("ctl", "slurmctld")
+        command(made, "scontrol", "takeover")
+        goes_on("login", "ctl", was)
+        turns(made, "1/2", *pair)
+        was = epoch()
+        made.restart("ctl", "slurmctld")
+        goes_on("ctl", "login", was)
+        command(made, "scancel", *pair)
+        until(lambda: not command(made, "squeue", "-h"), "jobs to end")
     finally:
         made.down()

@@ -119,14 +119,16 @@ def _mount_sys(root, groups):
         _bind("/sys/fs/cgroup", root + "/sys/fs/cgroup")
 
 
-def _make_state_dirs(host):
+def _make_state_dirs(plan, host):
     for path in ("/run/munge", "/run/slurm", "/run/lock",
                  "/var/log/munge", "/var/log/slurm"):
         os.makedirs(path, exist_ok=True)
     if host == "ctl":
-        os.mkdir("/var/lib/slurm/slurmctld", 0o755)
-        for path in ("/run/slurm", "/var/log/slurm",
-                     "/var/lib/slurm/slurmctld"):
+        # below /home it is shared with a second slurmctld on another host
+        state = dict(plan.conf).get("StateSaveLocation",
+                                    "/var/lib/slurm/slurmctld")
+        os.makedirs(state, 0o755, exist_ok=True)
+        for path in ("/run/slurm", "/var/log/slurm", state):
             shutil.chown(path, "slurm", "slurm")
     elif host != "login":
         os.mkdir("/var/lib/slurm/slurmd", 0o755)
@@ -226,7 +228,7 @@ def _init(plan, host, go, say):
             key = f.read()
         groups = cgroups.enter(plan.cgroups, host) if plan.cgroups else []
         _build_root(plan, host, groups)
-        _make_state_dirs(host)
+        _make_state_dirs(plan, host)
         _install_munge_key(key)
         _raise_limits()
         if plan.gang:
