@@ -120,6 +120,56 @@ def test_two_share(lab):
     until(silent, "strobes to end", interval=0.3)
 
 
+def told(text):
+    """{key: value} of our word in a line of scontrol's, or None"""
+    found = re.search(r"\bstorm:(\S*)", text)
+    return found and dict(p.split("=") for p in found[1].split(","))
+
+
+def show(lab, what, name):
+    return command(lab, "scontrol", "-o", "show", what, name)
+
+
+def test_users_are_told(lab):
+    """Slot, share, quantum, misses, of jobs and nodes, beside what others have
+    written there; and what a job has had, also when it is over."""
+    command(lab, "scontrol", "update", "NodeName=n1", "Extra=rack 7")
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    words = [told(show(lab, "job", j)) for j in jobs]
+    assert {w["slot"] for w in words} == {"0/2", "1/2"}
+    assert {w["quantum"] for w in words} == {"20ms"}
+    assert all(w["missed"].isdigit() for w in words)
+    for host in ("n1", "n2"):
+        word = until(lambda: told(show(lab, "node", host)), f"{host}'s word")
+        assert (word["jobs"], word["slots"], word["quantum"]) == \
+            ("2", "2", "20ms")
+        assert word["missed"].isdigit()
+    assert "Extra=rack 7 storm:" in show(lab, "node", "n1")
+
+    def had(job):
+        return float(told(show(lab, "job", job))["had"].rstrip("s"))
+
+    until(lambda: had(jobs[0]) > 0 and had(jobs[1]) > 0, "shares to be had")
+    command(lab, "scancel", jobs[0])
+    until(lambda: not told(show(lab, "node", "n1")), "n1's word to go")
+    assert "Extra=rack 7 " in show(lab, "node", "n1") + " "
+    over = told(show(lab, "job", jobs[0]))
+    assert over["turns"] == "0/1" and float(over["had"].rstrip("s")) > 0
+    before = had(jobs[1])
+    command(lab, "scontrol", "suspend", jobs[1])
+    until(lambda: told(show(lab, "job", jobs[1]))["turns"] == "0/1",
+          "the suspended one to have no turn")
+    command(lab, "scontrol", "resume", jobs[1])
+    turns(lab, "1/1", jobs[1])
+    # what it had is not forgotten when it shares again
+    other = submit(lab)
+    turns(lab, "1/2", jobs[1], other)
+    until(lambda: had(jobs[1]) > before, "more to be had")
+    command(lab, "scontrol", "update", "NodeName=n1", "Extra=")
+
+
 def test_alone_on_its_cores(lab):
     """Jobs on other cores than those that share are not touched."""
     pair = [submit(lab, "-w", "n1", nodes=1) for _ in range(2)]

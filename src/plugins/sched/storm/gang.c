@@ -24,12 +24,13 @@
 
 #include "gang.h"
 #include "plan.h"
+#include "shares.h"
 #include "strober_watch.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
 
 #define SCAN 100		/* ms */
-#define COMMENT (5 * STORM_SEC)	/* how often users hear of their shares */
+#define COMMENT (2 * STORM_SEC)	/* how often users hear of their shares */
 
 static struct {
 	pthread_mutex_t lock;
@@ -47,7 +48,7 @@ struct gang {
 	uint64_t version;
 	uint64_t digest;		/* of the last map, but for its version */
 	bool unpackable;		/* it was said that a map is too large */
-	struct storm_idset commented;	/* jobs with a comment of ours */
+	struct shares shares;
 	uint64_t comment_at;
 };
 
@@ -120,66 +121,26 @@ static void _tell(struct gang *g, bool new_nodes)
 
 /* -------------------------------------------------------- what users hear --- */
 
-static uint64_t _given(const struct strober_given *given, uint32_t n,
-		       uint32_t job_id)
-{
-	uint32_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (given[mid].job_id < job_id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && given[lo].job_id == job_id ? given[lo].ns : 0;
-}
-
-/* Those that take turns now, and those that did when we last wrote. */
-static uint32_t _shares(struct gang *g, struct job_share *out)
-{
-	struct strober_given *given = NULL;
-	struct strober_state st = { 0 };
-	struct storm_idset now = { 0 };
-	uint32_t n = 0;
-
-	strober_watch_state(&st, &given);
-	for (uint32_t i = 0; i < g->plan.now.njobs; i++) {
-		const struct snapshot_job *j = &g->plan.now.jobs[i];
-		const struct storm_idset *slots = plan_slots(&g->plan, j);
-
-		if (!slots && !storm_idset_has(&g->commented, j->job_id))
-			continue;
-		out[n].job_id = j->job_id;
-		out[n].cycle = slots ?
-			matrix_cycle(g->plan.matrix[j->zone]) : 1;
-		out[n].slots = slots ? storm_idset_size(slots) : 1;
-		out[n].quantum = g->plan.now.zones[j->zone].quantum;
-		out[n++].given = _given(given, st.njobs, j->job_id);
-		if (slots)
-			storm_idset_add(&now, j->job_id, j->job_id);
-	}
-	storm_idset_clear(&g->commented);
-	g->commented = now;
-	xfree(given);
-	return n;
-}
-
+/* At human rates. */
 static void _comment(struct gang *g)
 {
-	struct job_share *shares;
-	uint64_t now = storm_now();
+	struct strober_given *given = NULL;
+	uint64_t now = storm_now(), *missed;
 	uint32_t n;
 
 	if (now < g->comment_at)
 		return;
 	g->comment_at = now + COMMENT;
-	shares = xcalloc(g->plan.now.njobs + 1, sizeof(*shares));
-	n = _shares(g, shares);
-	if (n)
-		snapshot_comment(shares, n);
-	xfree(shares);
+	n = strober_watch_given(&given);
+	shares_update(&g->shares, &g->plan, given, n);
+	missed = xcalloc(g->plan.now.nnodes + 1, sizeof(*missed));
+	if (strober_watch_missed(missed, g->plan.now.nnodes))
+		shares_missed(&g->shares, &g->plan, missed,
+			      g->plan.now.nnodes);
+	shares_write(&g->shares, &g->plan);
+	shares_forget(&g->shares);
+	xfree(missed);
+	xfree(given);
 }
 
 /* -------------------------------------------------------------- the thread --- */
@@ -269,7 +230,7 @@ static void *_gang(void *arg)
 			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
 	}
 	plan_clear(&g->plan);
-	storm_idset_clear(&g->commented);
+	shares_clear(&g->shares);
 	xfree(g);
 	return NULL;
 }

@@ -4,6 +4,8 @@
  *
  *	snapshot.c	what slurmctld knows, and is told, under its locks
  *	plan.c		snapshots into matrices, matrices into maps
+ *	shares.c	what each job has had
+ *	comments.c	... and where users read it
  *	gang.c		the thread
  *	matrix.c	which jobs run together
  *	strober_watch.c	the child that strobes
@@ -60,18 +62,6 @@ void snapshot_clear(struct snapshot *s);
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 /* And the same zones, cores and quanta? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
-
-/* What users read in SystemComment of a job that takes turns. */
-struct job_share {
-	uint32_t job_id;
-	uint32_t slots, cycle;		/* so many of so many; the same: it does
-					   not share any more */
-	uint64_t quantum;		/* ns */
-	uint64_t given;			/* ns that it has had while it shared */
-};
-
-/* Takes slurmctld's job write lock for a moment. */
-void snapshot_comment(const struct job_share *shares, uint32_t count);
 
 /* ------------------------------------------------------------ the thread --- */
 

@@ -1,8 +1,8 @@
 /*
  * snapshot.c - what gang scheduling wants to know of slurmctld, copied under its
  * read locks: gang partitions, their nodes and cores, and the jobs that run
- * there; and what it writes there for users to read.  This file, checks.c and
- * sched_storm.c are all that knows slurmctld from within.
+ * there.  This file, checks.c, comments.c
+ * and sched_storm.c are all that knows slurmctld from within.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -267,57 +267,4 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
 	if (m.failed)
 		snapshot_clear(out);
 	return !m.failed;
-}
-
-/* ------------------------------------------------------- for users to read --- */
-
-#define TAG "storm:"
-
-static char *_share_text(const struct job_share *s)
-{
-	uint32_t a = s->slots, b = s->cycle;
-
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return xstrdup_printf(TAG "turns=%u/%u,quantum=%gms,had=%.1fs",
-			      a ? s->slots / a : 0, a ? s->cycle / a : 0,
-			      s->quantum / 1e6, s->given / 1e9);
-}
-
-/* In place of what we have written there before, behind what others have. */
-static void _set_comment(job_record_t *job, const struct job_share *s)
-{
-	char *text = _share_text(s), *old = xstrstr(job->system_comment, TAG);
-
-	if (old) {
-		char *end = strchr(old, ' ');
-		char *rest = xstrdup(end ? end + 1 : "");
-
-		*old = '\0';
-		xstrcat(job->system_comment, rest);
-		xfree(rest);
-	}
-	if (job->system_comment && job->system_comment[0] &&
-	    job->system_comment[strlen(job->system_comment) - 1] != ' ')
-		xstrcat(job->system_comment, " ");
-	xstrcat(job->system_comment, text);
-	xfree(text);
-}
-
-void snapshot_comment(const struct job_share *shares, uint32_t count)
-{
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-
-	lock_slurmctld(locks);
-	for (uint32_t i = 0; i < count; i++) {
-		job_record_t *job = find_job_record(shares[i].job_id);
-
-		if (job && IS_JOB_RUNNING(job))
-			_set_comment(job, &shares[i]);
-	}
-	unlock_slurmctld(locks);
 }

@@ -446,6 +446,8 @@ static bool is_shared(const struct gang_map *m)
 	return false;
 }
 
+static void tell(void);
+
 /* What is in b is the time now. */
 static void map_begin(struct blob *b)
 {
@@ -455,6 +457,7 @@ static void map_begin(struct blob *b)
 
 	if (gang_map_unpack(b->buf, b->len, &m))
 		return;
+	tell();			/* the last word on those that have ended */
 	pthread_mutex_lock(&clk.lock);
 	r = rota_create(&m, gang_map_digest(b->buf, b->len), clk.rota, now);
 	if (r) {
@@ -696,10 +699,9 @@ static void *state_frame(size_t *len)
 
 /* Not to be waited for: when slurmctld does not read, it does without; but half
  * a frame must be followed by its other half. */
-static void tell(void)
+static void say(const char *f, size_t len)
 {
-	size_t len = 0, at = 0;
-	char *f = state_frame(&len);
+	size_t at = 0;
 
 	while (f && at < len) {
 		ssize_t n = send(PIPE, f + at, len - at,
@@ -718,6 +720,14 @@ static void tell(void)
 			}
 		}
 	}
+}
+
+static void tell(void)
+{
+	size_t len = 0;
+	char *f = state_frame(&len);
+
+	say(f, len);
 	free(f);
 }
 

@@ -27,6 +27,8 @@ enum strober_verb {
 	/* strober, every STROBER_TELL_EVERY while something is shared: struct
 	 * strober_state, then struct strober_given for each job of the map */
 	STROBER_STATE = 4,
+	/* strober: struct strober_missed of each node that has missed strobes */
+	STROBER_MISSED = 5,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
@@ -52,6 +54,12 @@ struct strober_given {
 	uint32_t job_id;
 	uint32_t pad;
 	uint64_t ns;		/* for which it had its slots */
+};
+
+struct strober_missed {
+	uint32_t node;		/* its number in the domain */
+	uint32_t pad;
+	uint64_t strobes;	/* since its agent began */
 };
 
 /* Exit status: no use to hurry with the next one. */

@@ -56,9 +56,9 @@ static struct {
 	pthread_mutex_t lock;
 	struct bytes names, map;
 	bool new_names, new_map;
-	struct strober_state state;
-	struct strober_given *given;
-	uint64_t heard;			/* when */
+	struct strober_given *given;	/* since somebody has asked */
+	uint32_t ngiven;
+	struct bytes missed;		/* struct strober_missed */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
@@ -227,23 +227,65 @@ static bool _write(uint64_t now)
 
 /* --------------------------------------------------------- what it tells --- */
 
+/* Both ascend: what is new replaces what was said of the same job. */
+static void _merge(const struct strober_given *new, uint32_t n)
+{
+	struct strober_given *all =
+		xcalloc(n + box.ngiven + 1, sizeof(*all));
+	uint32_t count = 0, i = 0, k = 0;
+
+	while (i < n || k < box.ngiven) {
+		if (i < n && k < box.ngiven &&
+		    new[i].job_id == box.given[k].job_id)
+			k++;
+		if (i < n && (k == box.ngiven ||
+			      new[i].job_id < box.given[k].job_id))
+			all[count++] = new[i++];
+		else
+			all[count++] = box.given[k++];
+	}
+	xfree(box.given);
+	box.given = all;
+	box.ngiven = count;
+}
+
 static void _take_state(const char *body, size_t len)
 {
+	struct strober_given *given;
 	struct strober_state st;
 
 	if (len < sizeof(st))
 		return;
 	memcpy(&st, body, sizeof(st));
-	if (len != sizeof(st) + (size_t) st.njobs *
-	    sizeof(struct strober_given))
+	len -= sizeof(st);
+	if (len != (size_t) st.njobs * sizeof(*given))
+		return;
+	given = xmalloc(len + 1);
+	memcpy(given, body + sizeof(st), len);
+	slurm_mutex_lock(&box.lock);
+	_merge(given, st.njobs);
+	slurm_mutex_unlock(&box.lock);
+	xfree(given);
+}
+
+static void _take_missed(const char *body, size_t len)
+{
+	if (len % sizeof(struct strober_missed))
 		return;
 	slurm_mutex_lock(&box.lock);
-	box.state = st;
-	xfree(box.given);
-	box.given = xmalloc(len);
-	memcpy(box.given, body + sizeof(st), len - sizeof(st));
-	box.heard = storm_now();
+	xfree(box.missed.p);
+	box.missed.p = xmalloc(len + 1);
+	memcpy(box.missed.p, body, len);
+	box.missed.len = len;
 	slurm_mutex_unlock(&box.lock);
+}
+
+static void _take(const struct strober_frame *f, const char *body)
+{
+	if (f->verb == STROBER_STATE)
+		_take_state(body, f->len);
+	else if (f->verb == STROBER_MISSED)
+		_take_missed(body, f->len);
 }
 
 /* False: it is gone, or talks nonsense. */
@@ -263,8 +305,7 @@ static bool _read(void)
 		}
 		xrealloc(w.in, want);
 		if (w.have == want && w.have >= sizeof(f)) {
-			if (f.verb == STROBER_STATE)
-				_take_state(w.in + sizeof(f), f.len);
+			_take(&f, w.in + sizeof(f));
 			w.have = 0;
 			continue;
 		}
@@ -356,9 +397,11 @@ void strober_watch_stop(void)
 	xfree(box.names.p);
 	xfree(box.map.p);
 	xfree(box.given);
+	xfree(box.missed.p);
 	memset(&box.names, 0, sizeof(box.names));
 	memset(&box.map, 0, sizeof(box.map));
-	box.heard = 0;
+	memset(&box.missed, 0, sizeof(box.missed));
+	box.ngiven = 0;
 }
 
 void strober_watch_tell(char *names, size_t names_len, void *map,
@@ -369,6 +412,9 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 		xfree(box.names.p);
 		box.names = (struct bytes) { names, names_len };
 		box.new_names = true;
+		/* by their numbers before */
+		xfree(box.missed.p);
+		box.missed.len = 0;
 	}
 	xfree(box.map.p);
 	box.map = (struct bytes) { map, map_len };
@@ -377,21 +423,32 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 	_wake();
 }
 
-bool strober_watch_state(struct strober_state *out,
-			 struct strober_given **given)
+uint32_t strober_watch_given(struct strober_given **given)
 {
-	bool fresh;
+	uint32_t n;
 
 	slurm_mutex_lock(&box.lock);
-	fresh = box.heard &&
-		storm_now() - box.heard < 3 * STROBER_TELL_EVERY;
-	if (fresh) {
-		size_t len = box.state.njobs * sizeof(**given);
+	*given = box.given;
+	n = box.ngiven;
+	box.given = NULL;
+	box.ngiven = 0;
+	slurm_mutex_unlock(&box.lock);
+	return n;
+}
 
-		*out = box.state;
-		*given = xmalloc(len + 1);
-		memcpy(*given, box.given, len);
+bool strober_watch_missed(uint64_t *out, uint32_t nodes)
+{
+	bool said;
+
+	slurm_mutex_lock(&box.lock);
+	said = box.missed.p;
+	for (size_t i = 0; i < box.missed.len; i += sizeof(struct strober_missed)) {
+		struct strober_missed m;
+
+		memcpy(&m, box.missed.p + i, sizeof(m));
+		if (m.node < nodes)
+			out[m.node] = m.strobes;
 	}
 	slurm_mutex_unlock(&box.lock);
-	return fresh;
+	return said;
 }

@@ -25,9 +25,11 @@ void strober_watch_stop(void);
 void strober_watch_tell(char *names, size_t names_len, void *map,
 			size_t map_len);
 
-/* What it said last; given (xmalloc()ed, the caller's) has njobs of them.
- * False: nothing within the last seconds, so nothing is shared. */
-bool strober_watch_state(struct strober_state *out,
-			 struct strober_given **given);
+/* What it has said since the last call of each job's account, also of those that
+ * have left the map since; ascending, to be xfree()d.  How many. */
+uint32_t strober_watch_given(struct strober_given **given);
+
+/* What each node has missed since its agent began.  False: nobody has said. */
+bool strober_watch_missed(uint64_t *out, uint32_t nodes);
 
 #endif

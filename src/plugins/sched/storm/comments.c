@@ -1,0 +1,147 @@
+/*
+ * comments.c - what users read with scontrol: a job's share in its SystemComment
+ * (which slurmdbd keeps, too), a node's in its Extra.  Others may have written
+ * there; ours is one word behind what they have.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/node_conf.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "shares.h"
+
+#define TAG "storm:"
+
+/* Ours in there, up to a blank or the end; NULL: none. */
+static char *_ours(char *text)
+{
+	char *p = xstrstr(text, TAG);
+
+	while (p && p != text && p[-1] != ' ')
+		p = strstr(p + 1, TAG);
+	return p;
+}
+
+/* In place of what we have written there before; NULL: nothing.  Has anything
+ * changed? */
+static bool _put(char **where, const char *word)
+{
+	char *old = _ours(*where), *end, *rest;
+
+	if (!old && !word)
+		return false;
+	if (old && word && !strncmp(old, word, strlen(word)) &&
+	    (!old[strlen(word)] || old[strlen(word)] == ' '))
+		return false;
+	if (old) {
+		end = strchr(old, ' ');
+		rest = xstrdup(end ? end + 1 : "");
+		*old = '\0';
+		xstrcat(*where, rest);
+		xfree(rest);
+		xstrtrim(*where);
+	}
+	if (word)
+		xstrfmtcat(*where, "%s%s", *where && **where ? " " : "", word);
+	if (*where && !**where)
+		xfree(*where);
+	return true;
+}
+
+static char *_job_word(const struct share *s)
+{
+	uint32_t a = s->slots, b = s->cycle;
+
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return xstrdup_printf(TAG "turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu",
+			      s->slots / a, s->cycle / a, s->quantum / 1e6,
+			      s->had / 1e9, s->slot, s->round,
+			      (unsigned long) s->missed);
+}
+
+/* What a slurmctld before us has written goes on. */
+static void _read_back(struct share *s, char *text)
+{
+	char *had, *missed;
+
+	text = _ours(text);
+	had = xstrstr(text, ",had=");
+	missed = xstrstr(text, ",missed=");
+	if (had)
+		s->had_before += (uint64_t) (strtod(had + 5, NULL) * 1e9);
+	if (missed)
+		s->missed += strtoull(missed + 8, NULL, 10);
+	s->had = s->had_before + s->counted;
+	s->fresh = false;
+}
+
+static void _write_job(struct share *s)
+{
+	job_record_t *job = find_job_record(s->job_id);
+	char *word;
+
+	/* what was requeued begins anew */
+	if (!job || IS_JOB_PENDING(job)) {
+		if (job)
+			_put(&job->system_comment, NULL);
+		s->gone = true;
+		return;
+	}
+	if (s->fresh)
+		_read_back(s, job->system_comment);
+	word = _job_word(s);
+	_put(&job->system_comment, word);
+	xfree(word);
+	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
+}
+
+/* True: it is written. */
+static bool _write_node(const struct node_share *s, const struct plan *p,
+			uint32_t n)
+{
+	node_record_t *node = find_node_record(p->now.nodes[n].name);
+	uint32_t zone = p->now.nodes[n].zone;
+	char *word = NULL;
+
+	if (!node)
+		return false;
+	if (s->jobs)
+		xstrfmtcat(word, TAG "jobs=%u,slots=%u,quantum=%gms,missed=%lu",
+			   s->jobs, matrix_cycle(p->matrix[zone]),
+			   p->now.zones[zone].quantum / 1e6,
+			   (unsigned long) s->missed);
+	if (_put(&node->extra, word))
+		last_node_update = time(NULL);
+	xfree(word);
+	return s->jobs;
+}
+
+void shares_write(struct shares *s, const struct plan *p)
+{
+	slurmctld_lock_t locks = { .job = WRITE_LOCK, .node = WRITE_LOCK };
+	bool shown = false;
+
+	if (!s->njobs && !s->shown)
+		return;
+	lock_slurmctld(locks);
+	for (uint32_t i = 0; i < s->njobs; i++)
+		_write_job(&s->job[i]);
+	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
+		shown |= _write_node(&s->node[i], p, i);
+	unlock_slurmctld(locks);
+	s->shown = shown;
+}

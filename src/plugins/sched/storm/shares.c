@@ -1,0 +1,159 @@
+/*
+ * shares.c - what each job has had: see shares.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/xmalloc.h"
+
+#include "shares.h"
+#include "src/libstorm/idset.h"
+
+void shares_clear(struct shares *s)
+{
+	xfree(s->job);
+	xfree(s->node);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Where it is, or would be. */
+static uint32_t _find(const struct shares *s, uint32_t job_id)
+{
+	uint32_t lo = 0, hi = s->njobs;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->job[mid].job_id < job_id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct share *_lookup(const struct shares *s, uint32_t job_id)
+{
+	uint32_t i = _find(s, job_id);
+
+	return i < s->njobs && s->job[i].job_id == job_id ? &s->job[i] : NULL;
+}
+
+static struct share *_insert(struct shares *s, uint32_t job_id)
+{
+	uint32_t at = _find(s, job_id);
+
+	if (s->njobs == s->room) {
+		s->room = s->room * 2 + 64;
+		xrecalloc(s->job, s->room, sizeof(*s->job));
+	}
+	memmove(s->job + at + 1, s->job + at,
+		(s->njobs - at) * sizeof(*s->job));
+	s->njobs++;
+	s->job[at] = (struct share) { .job_id = job_id, .fresh = true };
+	return &s->job[at];
+}
+
+static void _take_job(struct shares *s, const struct plan *p,
+		      const struct snapshot_job *j)
+{
+	const struct matrix *m = p->matrix[j->zone];
+	const struct storm_idset *slots = plan_slots(p, j);
+	struct share *x = _lookup(s, j->job_id);
+
+	if (!x && !slots)
+		return;
+	if (!x)
+		x = _insert(s, j->job_id);
+	x->slots = slots ? (uint32_t) storm_idset_size(slots) : 1;
+	x->cycle = slots ? matrix_cycle(m) : 1;
+	x->slot = slots ? slots->r[0].first : 0;
+	x->round = slots ? matrix_round(m, j->gang) : 1;
+	x->quantum = p->now.zones[j->zone].quantum;
+	for (uint32_t i = 0; slots && i < j->nodes.count; i++)
+		for (uint32_t n = j->nodes.r[i].first;
+		     n <= j->nodes.r[i].last; n++)
+			s->node[n].jobs++;
+}
+
+/* Other nodes: what they have missed begins anew. */
+static void _take_nodes(struct shares *s, const struct plan *p)
+{
+	if (s->nnodes != p->now.nnodes) {
+		xfree(s->node);
+		s->nnodes = p->now.nnodes;
+		s->node = xcalloc(s->nnodes + 1, sizeof(*s->node));
+	}
+	for (uint32_t i = 0; i < s->nnodes; i++)
+		s->node[i].jobs = 0;
+}
+
+/* The strober counts from when a job comes into its map: after a suspend, or
+ * where there is another strober, it begins anew. */
+static void _account(struct share *x, uint64_t ns)
+{
+	if (ns < x->counted)
+		x->had_before += x->counted;
+	x->counted = ns;
+	x->had = x->had_before + ns;
+}
+
+void shares_update(struct shares *s, const struct plan *p,
+		   const struct strober_given *given, uint32_t n)
+{
+	_take_nodes(s, p);
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		s->job[i].slots = s->job[i].slot = 0;
+		s->job[i].cycle = s->job[i].round = 1;
+	}
+	for (uint32_t i = 0; i < p->now.njobs; i++)
+		_take_job(s, p, &p->now.jobs[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct share *x = _lookup(s, given[i].job_id);
+
+		if (x)
+			_account(x, given[i].ns);
+	}
+}
+
+/* Since we heard of it before.  Less than then: another agent. */
+static uint64_t _more(const struct node_share *s, uint64_t missed)
+{
+	if (!s->known)
+		return 0;
+	return missed < s->missed ? missed : missed - s->missed;
+}
+
+void shares_missed(struct shares *s, const struct plan *p,
+		   const uint64_t *missed, uint32_t nodes)
+{
+	if (nodes != s->nnodes)
+		return;
+	for (uint32_t i = 0; i < p->now.njobs; i++) {
+		const struct snapshot_job *j = &p->now.jobs[i];
+		struct share *x = _lookup(s, j->job_id);
+
+		for (uint32_t k = 0; x && k < j->nodes.count; k++)
+			for (uint32_t n = j->nodes.r[k].first;
+			     n <= j->nodes.r[k].last; n++)
+				x->missed += _more(&s->node[n], missed[n]);
+	}
+	for (uint32_t n = 0; n < nodes; n++) {
+		s->node[n].missed = missed[n];
+		s->node[n].known = true;
+	}
+}
+
+void shares_forget(struct shares *s)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->njobs; i++)
+		if (!s->job[i].gone)
+			s->job[kept++] = s->job[i];
+	s->njobs = kept;
+}

@@ -1,0 +1,136 @@
+/*
+ * test_shares.c - the account of what each job has had: shares.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+#include "slurm/slurm.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "src/plugins/sched/storm/shares.h"
+#include "unit.h"
+
+/* Two nodes of a core each; the jobs given, each on both nodes but 9, which is
+ * on the second alone. */
+static void look(struct plan *p, const uint32_t *ids, uint32_t n)
+{
+	struct snapshot s = { .nzones = 1, .nnodes = 2, .njobs = n };
+
+	s.zones = xcalloc(1, sizeof(*s.zones));
+	s.nodes = xcalloc(2, sizeof(*s.nodes));
+	s.jobs = xcalloc(n + 1, sizeof(*s.jobs));
+	s.zones[0].quantum = 20 * STORM_MS;
+	s.zones[0].columns = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		s.nodes[i].name = xstrdup(i ? "n2" : "n1");
+		s.nodes[i].column = i;
+		s.nodes[i].cores = 1;
+	}
+	must(!storm_idset_add(&s.zones[0].nodes, 0, 1));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t first = ids[i] == 9;
+
+		s.jobs[i].job_id = ids[i];
+		s.jobs[i].gang = ids[i];
+		must(!storm_idset_add(&s.jobs[i].nodes, first, 1));
+		must(!storm_idset_add(&s.jobs[i].columns, first, 1));
+	}
+	must(plan_update(p, &s, !p->matrix, MATRIX_FIRST_FIT));
+}
+
+static const struct share *of(const struct shares *s, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < s->njobs; i++)
+		if (s->job[i].job_id == job_id)
+			return &s->job[i];
+	return NULL;
+}
+
+START_TEST(test_life)
+{
+	static const uint32_t alone[] = { 5 }, both[] = { 5, 7 };
+	struct strober_given given[2] = { { .job_id = 5, .ns = 100 },
+					  { .job_id = 7, .ns = 40 } };
+	struct shares s = { 0 };
+	struct plan p = { 0 };
+
+	look(&p, alone, 1);
+	shares_update(&s, &p, NULL, 0);
+	must(!s.njobs && !s.node[0].jobs);	/* nothing is shared */
+	look(&p, both, 2);
+	shares_update(&s, &p, given, 2);
+	must(s.njobs == 2 && s.node[0].jobs == 2 && s.node[1].jobs == 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct share *x = of(&s, both[i]);
+
+		must(x->slots == 1 && x->cycle == 2 && x->round == 2);
+		must(x->quantum == 20 * STORM_MS && x->fresh);
+		must(x->had == given[i].ns);
+	}
+	must(of(&s, 5)->slot != of(&s, 7)->slot);
+	/* 7 is suspended, and then the strober counts from nothing */
+	look(&p, alone, 1);
+	given[1].ns = 50;
+	shares_update(&s, &p, given, 2);
+	must(of(&s, 5)->slots == 1 && of(&s, 5)->cycle == 1);
+	must(!of(&s, 7)->slots && of(&s, 7)->had == 50);
+	must(!s.node[0].jobs);
+	look(&p, both, 2);
+	given[0].ns = 0;
+	given[1].ns = 3;
+	shares_update(&s, &p, given, 2);
+	must(of(&s, 5)->had == 100 && of(&s, 7)->had == 53);
+	given[1].ns = 10;
+	shares_update(&s, &p, given, 2);
+	must(of(&s, 7)->had == 60);
+	s.job[0].gone = true;
+	shares_forget(&s);
+	must(s.njobs == 1 && !of(&s, 5) && of(&s, 7)->had == 60);
+	shares_clear(&s);
+	plan_clear(&p);
+}
+END_TEST
+
+/* Each job has what its own nodes have missed while it shared. */
+START_TEST(test_missed)
+{
+	static const uint32_t jobs[] = { 5, 7, 9 };
+	uint64_t missed[2] = { 10, 20 };
+	struct shares s = { 0 };
+	struct plan p = { 0 };
+
+	look(&p, jobs, 2);
+	shares_update(&s, &p, NULL, 0);
+	shares_missed(&s, &p, missed, 2);
+	must(!of(&s, 5)->missed);	/* not theirs */
+	missed[0] += 30;
+	shares_missed(&s, &p, missed, 2);
+	must(of(&s, 5)->missed == 30);
+	look(&p, jobs, 3);
+	shares_update(&s, &p, NULL, 0);
+	missed[0]++;
+	missed[1] += 2;
+	shares_missed(&s, &p, missed, 2);
+	must(of(&s, 5)->missed == 33 && of(&s, 9)->missed == 2);
+	must(s.node[0].missed == 41 && s.node[1].missed == 22);
+	missed[1] = 1;			/* another agent */
+	shares_missed(&s, &p, missed, 2);
+	must(of(&s, 9)->missed == 3 && s.node[1].missed == 1);
+	shares_missed(&s, &p, missed, 1);	/* of another domain */
+	must(s.node[1].missed == 1);
+	shares_clear(&s);
+	plan_clear(&p);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("shares");
+	TCase *t = tcase_create("shares");
+
+	tcase_add_test(t, test_life);
+	tcase_add_test(t, test_missed);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
