@@ -731,6 +731,29 @@ static void tell(void)
 	free(f);
 }
 
+/* Of all nodes that have missed some; nothing where nobody knows. */
+static void tell_missed(void)
+{
+	uint64_t *count = xcalloc(s.nodes + 1, sizeof(*count));
+	struct strober_frame *f;
+	struct strober_missed *m;
+	uint32_t n = 0;
+
+	f = xmalloc(sizeof(*f) + s.nodes * sizeof(*m));
+	m = (void *) (f + 1);
+	if (missed_get(count, s.nodes)) {
+		for (uint32_t i = 0; i < s.nodes; i++)
+			if (count[i])
+				m[n++] = (struct strober_missed) {
+					.node = i, .strobes = count[i] };
+		f->verb = STROBER_MISSED;
+		f->len = n * sizeof(*m);
+		say((char *) f, sizeof(*f) + f->len);
+	}
+	xfree(count);
+	xfree(f);
+}
+
 /* -------------------------------------------------------------- main loop --- */
 
 static void act(uint64_t now)
@@ -746,6 +769,7 @@ static void act(uint64_t now)
 		map_send();
 	if (now >= s.tell_at) {
 		tell();
+		tell_missed();
 		s.tell_at = now + STROBER_TELL_EVERY;
 	}
 }
