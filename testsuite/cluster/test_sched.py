@@ -25,9 +25,14 @@ def shared():
     do not share, and push others out."""
     made = new_lab("shared", conf=[
         "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
+        "Epilog=/home/epilog",
         "PartitionName=urgent Nodes=n[1-2] PriorityTier=10 PreemptMode=OFF "
         "OverSubscribe=NO DefMemPerCPU=100 State=UP"])
     try:
+        epilog = made.dir + "/home/epilog"
+        with open(epilog, "w") as f:
+            f.write("#!/bin/sh\n>/home/over.$SLURM_JOB_ID.$SLURMD_NODENAME\n")
+        os.chmod(epilog, 0o755)
         yield made
     finally:
         made.down()
@@ -96,6 +101,12 @@ def standing(lab, host):
             if "frozen 1" in path.read_text()]
 
 
+def epilog_ran(lab, job, *hosts):
+    for host in hosts:
+        until(lambda: os.path.exists(f"{lab.dir}/home/over.{job}.{host}"),
+              f"{host}'s epilog of job {job}")
+
+
 def strobed(lab, host="n1"):
     before = strobes(lab, host)
     until(lambda: strobes(lab, host) > before + 5, "strobes")
@@ -153,6 +164,7 @@ def test_users_are_told(lab):
 
     until(lambda: had(jobs[0]) > 0 and had(jobs[1]) > 0, "shares to be had")
     command(lab, "scancel", jobs[0])
+    epilog_ran(lab, jobs[0], "n1", "n2")
     until(lambda: not told(show(lab, "node", "n1")), "n1's word to go")
     assert "Extra=rack 7 " in show(lab, "node", "n1") + " "
     over = told(show(lab, "job", jobs[0]))
@@ -383,6 +395,32 @@ def test_reconfigure(lab):
         command(lab, "scontrol", "reconfigure")
         assert "goes on as it was" in lab.log("ctl", "slurmctld")
         strobed(lab)
+    finally:
+        with open(conf, "w") as f:
+            f.write(was)
+        command(lab, "scontrol", "reconfigure")
+
+
+@pytest.mark.long
+def test_time_limit_out_of_turn(lab):
+    """It counts while others have their turn, and ends the job at once, with
+    its epilog.  (slurmctld looks every 30 s.)"""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    conf = lab.path("ctl", "/etc/slurm/storm.conf")
+    with open(conf) as f:
+        was = f.read()
+    try:
+        edit(lab, "storm.conf", "PartitionQuantum=gang:300s")
+        command(lab, "scontrol", "reconfigure")
+        still = int(until(lambda: re.search(
+            r"/(\d+)\.[^/]*/cgroup.events", " ".join(standing(lab, "n1"))),
+            "a job to stand still")[1])
+        command(lab, "scontrol", "update", f"JobId={still}", "EndTime=now")
+        until(lambda: state(lab, still) == "TIMEOUT", "its end", 60)
+        epilog_ran(lab, still, "n1", "n2")
+        assert all(state(lab, j) == "RUNNING" for j in jobs if j != still)
     finally:
         with open(conf, "w") as f:
             f.write(was)
