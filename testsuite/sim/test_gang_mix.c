@@ -50,7 +50,8 @@ struct job {
 	uint64_t left;			/* ns that it still has to run */
 	struct storm_idset nodes, columns;	/* of the cluster, of the zone */
 	uint64_t had;			/* ns with its slots, as rota counts */
-	uint64_t ran;			/* when it last had a turn, or began */
+	uint64_t waited;		/* since its last turn, quanta x 1000 */
+	uint32_t row;			/* select's */
 	bool mapped;			/* takes turns, as nodes know it */
 	bool on;			/* runs at the moment */
 	bool requeued;
@@ -81,7 +82,6 @@ static struct {
 	struct rota *rota;
 	uint32_t slot[ZONES];		/* the last strobe's */
 	bool frozen[ZONES];		/* ... and it was not "everything runs" */
-	bool resumed[ZONES];		/* beyond MPL, perhaps */
 	/* of a check */
 	uint64_t **busy;
 	/* what is told */
@@ -156,38 +156,53 @@ static bool in_row(const uint64_t *row, uint32_t column)
 	return row[column / 64] >> column % 64 & 1;
 }
 
+static void set_row(const struct job *j, uint64_t *row)
+{
+	for (uint32_t i = 0; i < j->columns.count; i++)
+		for (uint32_t c = j->columns.r[i].first;
+		     c <= j->columns.r[i].last; c++)
+			row[c / 64] |= 1ULL << c % 64;
+}
+
+static bool fits_row(const struct job *j, const uint64_t *row)
+{
+	for (uint32_t i = 0; i < j->columns.count; i++)
+		for (uint32_t c = j->columns.r[i].first;
+		     c <= j->columns.r[i].last; c++)
+			if (in_row(row, c))
+				return false;
+	return true;
+}
+
 /*
- * Slurm's select looks for room in one row of the partition after the other,
- * where rows are packings of the jobs that run; so do we, with rows of our own:
- * those of the matrix would do it too easily.
+ * Slurm's select looks for room in one row of the partition after the other; so
+ * do we, with rows of our own: to pack all jobs into MPL rows is then possible,
+ * and the matrix has to find out how.
  */
 static uint64_t *select_rows(uint32_t zone)
 {
 	size_t words = columns_of_zone(zone) / 64 + 1;
 	uint64_t *rows = fresh(words * ROWS, sizeof(*rows));
 
-	for (uint32_t i = 0; i < w.nlive; i++) {
-		const struct job *j = w.live[i];
-		uint32_t r = 0;
-		bool fits = false;
-
-		if (j->zone != zone || j->state != RUNNING)
-			continue;
-		for (; r < ROWS && !fits; r++) {
-			fits = true;
-			for (uint32_t k = 0; k < j->columns.count && fits; k++)
-				for (uint32_t c = j->columns.r[k].first;
-				     c <= j->columns.r[k].last && fits; c++)
-					fits = !in_row(rows + r * words, c);
-		}
-		must(fits);
-		r--;
-		for (uint32_t k = 0; k < j->columns.count; k++)
-			for (uint32_t c = j->columns.r[k].first;
-			     c <= j->columns.r[k].last; c++)
-				rows[r * words + c / 64] |= 1ULL << c % 64;
-	}
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->zone == zone && w.live[i]->state == RUNNING)
+			set_row(w.live[i], rows + w.live[i]->row * words);
 	return rows;
+}
+
+/* What is resumed is where it is, beyond MPL if need be. */
+static uint32_t row_of_resumed(const struct job *j)
+{
+	size_t words = columns_of_zone(j->zone) / 64 + 1;
+	uint64_t *rows = select_rows(j->zone);
+	uint32_t r = 0;
+
+	while (!fits_row(j, rows + r * words)) {
+		r++;
+		must(r < ROWS);
+	}
+	free(rows);
+	return r;
 }
 
 /* So many of the node's cores that are free in the row, the first ones; false:
@@ -222,6 +237,7 @@ static bool place(struct job *j)
 		     i < zone_end(j->zone) && n < j->want; i++)
 			n += !w.node[i].back &&
 				take_cores(j, i, rows + r * words);
+		j->row = r;
 		if (n == j->want)
 			break;
 		storm_idset_clear(&j->nodes);
@@ -236,7 +252,7 @@ static bool place(struct job *j)
 static void start(struct job *j)
 {
 	j->state = RUNNING;
-	j->ran = w.now;
+	j->waited = 0;
 	j->had = 0;
 	j->mapped = false;
 	occupy(j, 1);
@@ -313,11 +329,11 @@ static void suspend(struct job *j)
 
 static void resume(struct job *j)
 {
+	j->row = row_of_resumed(j);
 	j->state = RUNNING;
 	occupy(j, 1);
-	j->ran = w.now;
+	j->waited = 0;
 	j->had = 0;
-	w.resumed[j->zone] = true;
 }
 
 /* What scontrol update NumNodes does: the last ones are given back. */
@@ -569,18 +585,25 @@ static uint32_t most_load(uint32_t zone)
 	return most;
 }
 
+static uint32_t select_needs(uint32_t zone)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->zone == zone && w.live[i]->state == RUNNING &&
+		    w.live[i]->row >= rows)
+			rows = w.live[i]->row + 1;
+	return rows;
+}
+
 static void check_rows(uint32_t zone)
 {
 	const struct matrix *m = w.plan.matrix[zone];
-	uint32_t most = most_load(zone);
 
-	must(matrix_rows(m) >= most);
-	if (most <= w.mpl && !any_live(SUSPENDED))
-		w.resumed[zone] = w.resumed[zone] && matrix_rows(m) > w.mpl;
+	must(matrix_rows(m) >= most_load(zone));
 	if (matrix_rows(m) > w.rows_most)
 		w.rows_most = matrix_rows(m);
-	if (!w.resumed[zone] && matrix_rows(m) > w.mpl)
-		w.over++;
+	w.over += matrix_rows(m) > w.mpl && select_needs(zone) <= w.mpl;
 }
 
 static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
@@ -659,12 +682,8 @@ static void check(void)
 
 /* -------------------------------------------------------------- time goes on --- */
 
-/* Nobody waits longer than for so many turns of the others: each of those that
- * have waited longer has at most one before. */
-static uint64_t starved(const struct job *j)
-{
-	return (2 * ROWS + 2) * w.quantum[j->zone];
-}
+/* Each of those that have waited longer has at most one turn before. */
+#define STARVED ((uint64_t) 3 * (w.rows_most + 2) * 1000)
 
 /* Who runs, from now on. */
 static void switch_jobs(void)
@@ -683,30 +702,27 @@ static void switch_jobs(void)
 	}
 }
 
+static void job_goes(struct job *j, uint64_t ns)
+{
+	if (!j->on) {
+		j->waited += ns * 1000 / w.quantum[j->zone];
+		if (j->waited > w.turns_waited)
+			w.turns_waited = j->waited;
+		must(j->waited <= STARVED);
+		return;
+	}
+	must(j->left >= ns);
+	j->left -= ns;
+	j->waited = 0;
+	if (j->mapped)
+		j->had += ns;
+}
+
 static void time_goes(uint64_t until)
 {
-	for (uint32_t i = 0; i < w.nlive; i++) {
-		struct job *j = w.live[i];
-		uint64_t waited = w.now - j->ran;
-
-		if (j->state != RUNNING)
-			continue;
-		if (j->on) {
-			uint64_t ns = until - w.now;
-
-			must(j->left >= ns);
-			j->left -= ns;
-			if (waited * 1000 / w.quantum[j->zone] >
-			    w.turns_waited)
-				w.turns_waited = waited * 1000 /
-					w.quantum[j->zone];
-			j->ran = until;
-			if (j->mapped)
-				j->had += ns;
-		} else {
-			must(until - j->ran <= starved(j));
-		}
-	}
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->state == RUNNING)
+			job_goes(w.live[i], until - w.now);
 	w.now = until;
 }
 

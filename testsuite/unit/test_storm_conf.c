@@ -222,7 +222,7 @@ START_TEST(test_wrong_values)
 		{ "Quantum", "nan" }, { "Quantum", ".5" },
 		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
 		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
-		{ "GangAllow", "memory" }, { "GangAllow", "gpus licenses" },
+		{ "GangAllow", "memory" }, { "GangAllow", "gpus;licenses" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
 			"partition_of_any_site_will_have" },
 	};

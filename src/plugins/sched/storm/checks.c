@@ -15,6 +15,7 @@
 #include "src/common/node_conf.h"
 #include "src/common/read_config.h"
 #include "src/common/xstring.h"
+#include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "checks.h"
@@ -128,21 +129,30 @@ static void _preemption(const part_record_t *part)
 	      part->name);
 }
 
+static void _partition(const struct storm_gang_conf *conf,
+		       const part_record_t *part)
+{
+	_preemption(part);
+	if (!checks_is_gang(conf, part))
+		return;
+	_memory(part);
+	_quantum(conf, part);
+	_held(conf, part);
+}
+
 void checks_warn(const struct storm_gang_conf *conf)
 {
+	slurmctld_lock_t locks = { .conf = READ_LOCK, .node = READ_LOCK,
+				   .part = READ_LOCK };
 	ListIterator it;
 	part_record_t *part;
 
-	if (!part_list)
-		return;
-	it = list_iterator_create(part_list);
-	while ((part = list_next(it))) {
-		_preemption(part);
-		if (!checks_is_gang(conf, part))
-			continue;
-		_memory(part);
-		_quantum(conf, part);
-		_held(conf, part);
+	lock_slurmctld(locks);
+	if (part_list) {
+		it = list_iterator_create(part_list);
+		while ((part = list_next(it)))
+			_partition(conf, part);
+		list_iterator_destroy(it);
 	}
-	list_iterator_destroy(it);
+	unlock_slurmctld(locks);
 }

@@ -16,11 +16,11 @@
 /* What makes gang scheduling impossible: NULL, or why and what to do. */
 const char *checks_refusal(void);
 
-/* Log what is wrong with each gang partition, and the remedy.  Under slurmctld's
- * locks of configuration, nodes and partitions. */
+/* Log what is wrong with each gang partition, and the remedy.  Takes slurmctld's
+ * read locks. */
 void checks_warn(const struct storm_gang_conf *conf);
 
-/* Do its jobs take turns?  Under the lock of partitions. */
+/* Do its jobs take turns?  Under the lock of partitions, when nodes are known. */
 bool checks_is_gang(const struct storm_gang_conf *conf,
 		    const part_record_t *part);
 

@@ -22,6 +22,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "checks.h"
 #include "gang.h"
 #include "plan.h"
 #include "shares.h"
@@ -36,7 +37,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
-	bool running, stop, posted, new_conf;
+	bool running, stop, posted, new_conf, check;
 	struct storm_gang_conf conf;	/* the next scan's */
 } t = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -182,6 +183,19 @@ static void _scan(struct gang *g, bool new_conf)
 	g->told = true;
 }
 
+/* After each reading of the configuration. */
+static void _check(const struct gang *g)
+{
+	bool check;
+
+	slurm_mutex_lock(&t.lock);
+	check = t.check;
+	t.check = false;
+	slurm_mutex_unlock(&t.lock);
+	if (check)
+		checks_warn(&g->conf);
+}
+
 /* True: to scan.  *new_conf: with other options. */
 static bool _wait(struct gang *g, time_t last, bool *new_conf)
 {
@@ -221,6 +235,7 @@ static void *_gang(void *arg)
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
 		time_t now = time(NULL);
 
+		_check(g);
 		_scan(g, new_conf);
 		last = now;
 		do {
@@ -241,7 +256,7 @@ int gang_start(const struct storm_gang_conf *conf)
 	int rc;
 
 	g->conf = t.conf = *conf;
-	t.stop = t.posted = t.new_conf = false;
+	t.stop = t.posted = t.new_conf = t.check = false;
 	slurm_cond_init(&t.cond, NULL);
 	if (strober_watch_start()) {
 		xfree(g);
@@ -284,7 +299,7 @@ void gang_reconfig(const struct storm_gang_conf *conf)
 	slurm_mutex_lock(&t.lock);
 	t.new_conf = memcmp(&t.conf, conf, sizeof(*conf)) != 0 || t.new_conf;
 	t.conf = *conf;
-	t.posted = true;
+	t.posted = t.check = true;
 	slurm_cond_signal(&t.cond);
 	slurm_mutex_unlock(&t.lock);
 }

@@ -72,7 +72,8 @@ void gang_stop(void);
 void gang_post(void);
 /* sched_storm.c: when slurmctld has come up, for its thread. */
 void sched_storm_pose(void);
-/* storm.conf or slurm.conf was read anew. */
+/* storm.conf and slurm.conf were read, perhaps anew: the thread says what is wrong
+ * with them, when nodes and partitions are complete. */
 void gang_reconfig(const struct storm_gang_conf *conf);
 
 #endif

@@ -156,8 +156,7 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
-/* Under slurmctld's write locks; it comes after init(), too, when partitions and
- * jobs are complete. */
+/* Under slurmctld's write locks; it comes after init(), too. */
 int sched_p_reconfig(void)
 {
 	struct storm_conf new;
@@ -171,7 +170,6 @@ int sched_p_reconfig(void)
 	} else {
 		new.gang.base = conf.gang.base;	/* until the next start */
 		conf = new;
-		checks_warn(&conf.gang);
 		gang_reconfig(&conf.gang);
 	}
 	return base_reconfig ? base_reconfig() : SLURM_SUCCESS;
