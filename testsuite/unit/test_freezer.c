@@ -333,6 +333,60 @@ START_TEST(test_a_stopped_group_is_used_again)
 }
 END_TEST
 
+static void move_to(const char *dir, pid_t pid)
+{
+	char path[PATH_MAX + 32];
+	FILE *s;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	s = fopen(path, "w");
+	must(s && fprintf(s, "%d", pid) > 0 && !fclose(s));
+}
+
+/* As Slurm has it: processes are in groups below the step's, one for each task,
+ * and its slurmstepd in another beside it. */
+START_TEST(test_borrowed)
+{
+	char below[2][PATH_MAX + 16], beside[PATH_MAX];
+	struct freezer_host h;
+	pid_t *pids, pid;
+	size_t n;
+	int status;
+
+	if (!begin(FREEZER_V2))
+		return;
+	snprintf(below[0], sizeof(below[0]), "%s/user", group);
+	snprintf(below[1], sizeof(below[1]), "%s/slurm", group);
+	for (int i = 0; i < 2; i++)
+		must(!mkdir(below[i], 0755));
+	move_to(below[0], sh->pid[CHILD]);
+	must(!freezer_pids(f, &pids, &n) && n >= ORPHAN + 1);
+	free(pids);
+	must(stopped(ORPHAN));
+	must(!kill(sh->pid[CHILD], SIGKILL));	/* in a group of version 2 it dies */
+	must(!freezer_continue(f, false));
+	pid = fork();
+	if (!pid) {
+		must(!freezer_group_enter(below[1]));
+		must(!freezer_group_beside("slurm", "user", beside));
+		must(!strcmp(beside, below[0]));
+		must(freezer_group_beside("user", "slurm", beside) == ENOENT);
+		must(!*beside);
+		must(freezer_group_beside("slurm", "none", beside) == ENOENT);
+		must(!*beside);
+		must(!freezer_host_borrow(&h));
+		must(h.kind == FREEZER_V2 && !*h.base);
+		/* such a host makes no groups */
+		must(!freezer_group_make(&h, "7.0.1", beside) && !*beside);
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid && !status);
+	for (int i = 0; i < 2; i++)
+		eventually(!rmdir(below[i]));
+	end();
+}
+END_TEST
+
 START_TEST(test_names)
 {
 	struct freezer_host h;
@@ -363,6 +417,7 @@ int main(void)
 	ALL(test_killed_while_stopped);
 	ALL(test_another_continues);
 	ALL(test_a_stopped_group_is_used_again);
+	tcase_add_test(t, test_borrowed);
 	suite_add_tcase(s, t);
 	return unit_has_pidfd() ? unit_main(s) :
 				  unit_skip(s, "there is no pidfd_open(2) here");

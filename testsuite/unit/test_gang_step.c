@@ -140,6 +140,29 @@ START_TEST(test_alive)
 }
 END_TEST
 
+/* What Slurm keeps standing is nobody's of ours. */
+START_TEST(test_held)
+{
+	struct gang_step s = one(1), t;
+	char name[GANG_STEP_NAME];
+	uint32_t seen = 0;
+
+	gang_step_name(&s, name);
+	must(gang_step_hold(dir, name, true) == ENOENT);
+	must(gang_step_hold(dir, name, false) == ENOENT);
+	must(!gang_step_write(dir, &s) && !gang_step_held(dir, name));
+	must(!gang_step_hold(dir, name, true) && gang_step_held(dir, name));
+	must(gang_step_each(dir, note, &seen) == 0);
+	must(gang_step_thaw_all(dir, NULL) == 0);
+	must(!gang_step_hold(dir, name, false) && !gang_step_held(dir, name));
+	must(!gang_step_read(dir, name, &t) && t.job == 1);
+	must(!gang_step_hold(dir, name, true));
+	gang_step_remove(dir, name);
+	must(!gang_step_held(dir, name));
+	must(gang_step_hold(dir, name, false) == ENOENT);
+}
+END_TEST
+
 static char state(pid_t pid)
 {
 	char path[64], line[256] = "";
@@ -440,6 +463,7 @@ int main(void)
 	tcase_add_test(t, test_no_record);
 	tcase_add_test(t, test_each);
 	tcase_add_test(t, test_alive);
+	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_thaw_all);
 	tcase_add_test(t, test_guard_death);
 	tcase_add_test(t, test_guard_died_before);

@@ -51,7 +51,6 @@
 #define GUARD_TIME (30 * STORM_MS)
 #define PRIORITY 50			/* of SCHED_FIFO, while jobs share */
 #define NOBODY UINT32_MAX
-#define PURE_V2 "/sys/fs/cgroup/slurm-storm/"
 
 struct gang_local {			/* a step on this node */
 	struct agent_io io;		/* pidfd of its slurmstepd */
@@ -285,6 +284,13 @@ static void _forget(struct agent_gang *g, struct gang_local *l)
 	agent_io_close(g->a, &l->io);
 }
 
+/* Processes that outlive slurmstepd keep it; a borrowed one is not ours. */
+static void _remove_group(struct agent_gang *g, const char *group)
+{
+	if (*g->host.base)
+		freezer_group_remove(group);
+}
+
 static void _stepd_gone(struct agent *a, struct agent_io *io, uint32_t events)
 {
 	struct gang_local *l = (struct gang_local *) io;
@@ -294,8 +300,7 @@ static void _stepd_gone(struct agent *a, struct agent_io *io, uint32_t events)
 	strcpy(group, l->step.group);
 	gang_step_remove(a->gang->dir, l->name);
 	_forget(a->gang, l);
-	/* processes that outlive slurmstepd keep it */
-	freezer_group_remove(group);
+	_remove_group(a->gang, group);
 	_apply(a->gang);
 }
 
@@ -332,7 +337,7 @@ static void _add(struct agent_gang *g, const char *name,
 		freezer_close(l->f);
 		if (l->io.fd >= 0)
 			close(l->io.fd);
-		freezer_group_remove(s->group);
+		_remove_group(g, s->group);
 		xfree(l);
 		return;
 	}
@@ -641,6 +646,26 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 
 /* ------------------------------------------------------------ the session --- */
 
+/* Do steps have groups of Slurm's own? */
+static bool _slurm_has_groups(void)
+{
+	return xstrstr(slurm_conf.proctrack_type, "cgroup") ||
+		xstrstr(slurm_conf.task_plugin, "cgroup") ||
+		xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
+}
+
+/* Where all groups are of version 2 a process cannot be in one of Slurm's and in
+ * one of ours. */
+static int _find_host(struct agent *a, struct freezer_host *h)
+{
+	enum freezer_kind wish = freezer_kind_of(a->conf.freezer);
+
+	if ((wish == FREEZER_NONE || wish == FREEZER_V2) &&
+	    freezer_host_pure() && _slurm_has_groups())
+		return freezer_host_borrow(h);
+	return freezer_host_find(h, wish, a->node);
+}
+
 /* This node takes part from now on: new steps leave records. */
 static int _begin(struct agent *a)
 {
@@ -649,13 +674,7 @@ static int _begin(struct agent *a)
 
 	g->a = a;
 	if (!err)
-		err = freezer_host_find(&g->host,
-					freezer_kind_of(a->conf.freezer),
-					a->node);
-	/* its own groups are there, and Slurm wants its processes in them */
-	if (!err && !xstrcmp(slurm_conf.proctrack_type, "proctrack/cgroup") &&
-	    !xstrncmp(g->host.base, PURE_V2, sizeof(PURE_V2) - 1))
-		err = freezer_host_find(&g->host, FREEZER_SIGNALS, a->node);
+		err = _find_host(a, &g->host);
 	if (err)
 		goto fail;
 	gang_step_thaw_all(g->dir, NULL);
@@ -675,7 +694,8 @@ static int _begin(struct agent *a)
 	_trace(g, GANG_BEGIN, NULL, getpid(), 0);
 	_list(g);
 	info("gang scheduling: steps are stopped by %s%s%s",
-	     freezer_name(g->host.kind), *g->host.base ? " below " : "",
+	     freezer_name(g->host.kind), *g->host.base ? " below " :
+	     g->host.kind == FREEZER_V2 ? ", in Slurm's own groups" : "",
 	     g->host.base);
 	return 0;
 fail_open:

@@ -162,6 +162,53 @@ int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 	return 0;
 }
 
+/* This process's own group: the path of its directory. */
+static int own_group(char out[PATH_MAX])
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char *line = NULL, point[PATH_MAX];
+	size_t room = 0;
+	int err = ENOENT;
+
+	mount_of(FREEZER_V2, point);
+	while (f && *point && err == ENOENT && getline(&line, &room, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::/", 4))
+			err = join(out, point, line + 4);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return err;
+}
+
+/* Version 2 is the last one in the list. */
+bool freezer_host_pure(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	bool pure = f && getc(f) == '0';
+
+	if (f)
+		fclose(f);
+	return pure;
+}
+
+int freezer_host_borrow(struct freezer_host *h)
+{
+	char own[PATH_MAX], file[PATH_MAX];
+	int err = own_group(own);
+
+	if (!err)
+		err = join(file, own, state_file(FREEZER_V2));
+	if (!err && access(file, W_OK))
+		err = errno;
+	if (err)
+		return err;
+	h->kind = FREEZER_V2;
+	h->base[0] = '\0';
+	return 0;
+}
+
 /* --------------------------------------------------------------- groups --- */
 
 static int write_at(int dir, const char *file, const char *text)
@@ -195,7 +242,7 @@ int freezer_group_make(const struct freezer_host *h, const char *name,
 	int err;
 
 	*group = '\0';
-	if (h->kind == FREEZER_SIGNALS)
+	if (!*h->base)
 		return 0;
 	if (!plain(name))
 		return EINVAL;
@@ -205,6 +252,27 @@ int freezer_group_make(const struct freezer_host *h, const char *name,
 	if (!err)
 		err = write_below(group, state_file(h->kind),
 				  h->kind == FREEZER_V2 ? "0" : "THAWED");
+	if (err)
+		*group = '\0';
+	return err;
+}
+
+int freezer_group_beside(const char *own, const char *name,
+			 char group[PATH_MAX])
+{
+	char dir[PATH_MAX], *last;
+	int err = own_group(dir);
+
+	*group = '\0';
+	if (err)
+		return err;
+	last = strrchr(dir, '/');
+	if (strcmp(last + 1, own))
+		return ENOENT;
+	*last = '\0';
+	err = join(group, dir, name);
+	if (!err && access(group, F_OK))
+		err = errno;
 	if (err)
 		*group = '\0';
 	return err;
@@ -592,10 +660,30 @@ bool freezer_settled(struct freezer *f)
 
 /* ------------------------------------------------------------ who is in it --- */
 
-static int group_pids(struct freezer *f, pid_t **pids, size_t *n)
+struct pids {
+	pid_t *pid;
+	size_t n, room;
+};
+
+static int note_pid(struct pids *p, pid_t pid)
 {
-	int fd = openat(f->dir, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;
-	size_t room = 0;
+	pid_t *more;
+
+	if (p->n == p->room) {
+		p->room = p->room ? 2 * p->room : 64;
+		more = realloc(p->pid, p->room * sizeof(*more));
+		if (!more)
+			return ENOMEM;
+		p->pid = more;
+	}
+	p->pid[p->n++] = pid;
+	return 0;
+}
+
+/* Those of one group, without the groups below it. */
+static int direct_pids(int dir, struct pids *p)
+{
+	int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;
 	FILE *file;
 	int err = 0;
 
@@ -606,52 +694,63 @@ static int group_pids(struct freezer *f, pid_t **pids, size_t *n)
 			close(fd);
 		return err;
 	}
-	while (!err && fscanf(file, "%d", &pid) == 1) {
-		if (*n == room) {
-			pid_t *more;
-
-			room = room ? 2 * room : 64;
-			more = realloc(*pids, room * sizeof(**pids));
-			if (!more) {
-				err = ENOMEM;
-				break;
-			}
-			*pids = more;
-		}
-		(*pids)[(*n)++] = pid;
-	}
+	while (!err && fscanf(file, "%d", &pid) == 1)
+		err = note_pid(p, pid);
 	fclose(file);
 	return err;
 }
 
-static int tree_pids(struct freezer *f, pid_t **pids, size_t *n)
+/* A borrowed group has groups below it, say one for each task.  They come and go
+ * meanwhile: what is gone has no processes. */
+static int group_pids(int dir, struct pids *p)
+{
+	int err = direct_pids(dir, p), fd, below;
+	struct dirent *e;
+	DIR *d = NULL;
+
+	if (err)
+		return err;
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !(d = fdopendir(fd)))
+		close(fd);
+	while (d && !err && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		below = openat(dir, e->d_name,
+			       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (below < 0)
+			continue;
+		err = group_pids(below, p);
+		if (err == ENODEV || err == ENOENT)
+			err = 0;
+		close(below);
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
+static int tree_pids(struct freezer *f, struct pids *p)
 {
 	size_t news;
 	int err = walk(f, &news);
 
-	if (err || !f->members)
-		return err;
-	*pids = calloc(f->members, sizeof(**pids));
-	if (!*pids)
-		return ENOMEM;
-	for (; *n < f->members; (*n)++)
-		(*pids)[*n] = f->member[*n].pid;
-	return 0;
+	for (size_t i = 0; !err && i < f->members; i++)
+		err = note_pid(p, f->member[i].pid);
+	return err;
 }
 
 int freezer_pids(struct freezer *f, pid_t **out, size_t *count)
 {
-	pid_t *pids = NULL;
-	size_t n = 0;
-	int err = by_signals(f) ? tree_pids(f, &pids, &n) :
-		group_pids(f, &pids, &n);
+	struct pids p = { .n = 0 };
+	int err = by_signals(f) ? tree_pids(f, &p) : group_pids(f->dir, &p);
 
 	if (err) {
-		free(pids);
+		free(p.pid);
 		return err;
 	}
-	*out = pids;
-	*count = n;
+	*out = p.pid;
+	*count = p.n;
 	return 0;
 }
 

@@ -40,7 +40,8 @@ enum freezer_kind freezer_kind_of(const char *name);
 /* How a host does it. */
 struct freezer_host {
 	enum freezer_kind kind;
-	char base[PATH_MAX];	/* below it are the groups; "" with signals */
+	char base[PATH_MAX];	/* below it are the groups; "" with signals, and
+				   where steps have groups of another's */
 };
 
 /*
@@ -51,7 +52,23 @@ int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 		      const char *node);
 
 /*
- * The group of a step: its directory, made; "" with signals.  name is one
+ * Another has a v2 group for the processes of each step, in which they must stay:
+ * there are no groups of ours.  0, or an errno: such groups cannot be frozen.
+ */
+int freezer_host_borrow(struct freezer_host *h);
+
+/* Are all of this host's groups of version 2? */
+bool freezer_host_pure(void);
+
+/*
+ * A borrowed group: the one called name beside this process's own, which is called
+ * own.  0 or an errno, ENOENT: there are no such groups.
+ */
+int freezer_group_beside(const char *own, const char *name,
+			 char group[PATH_MAX]);
+
+/*
+ * The group of a step: its directory, made; "" with a host whose base is "".  name is one
  * component.  The group of the same name that an earlier step left is emptied
  * of its frozen state and used.  0 or an errno.
  */

@@ -21,6 +21,7 @@
 
 #define RECORD_MAX (PATH_MAX + 128)
 #define FORMAT "storm step 1"
+#define HELD ".held."			/* in front of a name: no record */
 
 void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
 {
@@ -166,6 +167,27 @@ void gang_step_remove(const char *dir, const char *name)
 
 	if (!below(path, dir, "", name))
 		unlink(path);
+	if (!below(path, dir, HELD, name))
+		unlink(path);
+}
+
+int gang_step_hold(const char *dir, const char *name, bool hold)
+{
+	char seen[PATH_MAX], hidden[PATH_MAX];
+	int err = below(seen, dir, "", name);
+
+	if (!err)
+		err = below(hidden, dir, HELD, name);
+	if (!err && rename(hold ? seen : hidden, hold ? hidden : seen))
+		err = errno;
+	return err;
+}
+
+bool gang_step_held(const char *dir, const char *name)
+{
+	char hidden[PATH_MAX];
+
+	return !below(hidden, dir, HELD, name) && !access(hidden, F_OK);
 }
 
 unsigned int gang_step_each(const char *dir,

@@ -7,7 +7,9 @@
  * Whoever has to know the steps reads the directory: the agent, also a new one;
  * slurmd's plugin when the agent is dead.  So nobody's death loses a step.  A
  * record is there from the moment that all tasks are in the group: a step that is
- * not complete is not stopped.  One whose slurmstepd has ended is void.
+ * not complete is not stopped.  One whose slurmstepd has ended is void.  While
+ * Slurm itself keeps the step standing the record is hidden: nobody of ours may
+ * let it go on, and it may be by the same group.
  *
  * The directory is root's.  Nothing here knows of Slurm.
  *
@@ -48,12 +50,16 @@ int gang_step_dir(const char *rundir, const char *node, bool make,
 int gang_step_write(const char *dir, const struct gang_step *s);
 /* 0 or an errno; EBADMSG: it is no record. */
 int gang_step_read(const char *dir, const char *name, struct gang_step *out);
-void gang_step_remove(const char *dir, const char *name);
+void gang_step_remove(const char *dir, const char *name);	/* hidden or not */
 
 /* For each record; the return value is how many there were. */
 unsigned int gang_step_each(const char *dir,
 			    void (*f)(void *arg, const char *name,
 				      const struct gang_step *s), void *arg);
+
+/* Hide a record, or show it again; 0 or an errno, ENOENT: there is none. */
+int gang_step_hold(const char *dir, const char *name, bool hold);
+bool gang_step_held(const char *dir, const char *name);
 
 /*
  * Let all steps of a node go on, whoever has stopped them.  Returns how many

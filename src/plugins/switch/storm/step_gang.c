@@ -19,8 +19,14 @@
 #include "step_gang.h"
 #include "step_guard.h"
 
+/* Of Slurm's cgroup/v2: its own group of a step, and the tasks' beside it. */
+#define SLURMS "slurm"
+#define TASKS "user"
+
 static struct {
 	bool on;
+	bool borrowed;		/* the tasks stay in Slurm's groups */
+	uint32_t unplaced;	/* then: tasks that are not there yet */
 	_Atomic uint32_t *missing;	/* tasks that are not there yet: common
 					   to all of them */
 	struct gang_step step;
@@ -59,6 +65,8 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 		.kind = page->host.kind,
 	};
 	gang_step_name(&g.step, name);
+	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
+	g.unplaced = tasks;
 	err = freezer_group_make(&page->host, name, g.step.group);
 	if (!err)
 		err = gang_step_dir(NULL, node, false, g.dir);
@@ -76,24 +84,37 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 		*g.missing = tasks;
 }
 
+static void _write(void)
+{
+	int err = gang_step_write(g.dir, &g.step);
+
+	if (err)
+		_off("there is no record of it", err);
+}
+
 /* The record is the last task's: slurmstepd cannot know when all of them are in
  * the group, and none of them must be stopped as slurmstepd. */
 void step_gang_enter(void)
 {
 	int err;
 
-	if (!g.on)
+	if (!g.on || g.borrowed)
 		return;
 	err = freezer_group_enter(g.step.group);
 	if (err) {
 		_off("a task does not get into its control group", err);
 		return;
 	}
-	if (--*g.missing)
-		return;
-	err = gang_step_write(g.dir, &g.step);
-	if (err)
-		_off("there is no record of it", err);
+	if (!--*g.missing)
+		_write();
+}
+
+static void _placed(void)
+{
+	/* without them it is stopped all the same */
+	if (freezer_group_beside(SLURMS, TASKS, g.step.group))
+		g.step.kind = FREEZER_SIGNALS;
+	_write();
 }
 
 void step_gang_forked(void)
@@ -103,6 +124,11 @@ void step_gang_forked(void)
 
 	if (!g.on || g.guarded)
 		return;
+	if (g.borrowed) {
+		if (--g.unplaced)
+			return;
+		_placed();
+	}
 	g.guarded = true;
 	err = step_guard_start(NULL, g.node, &g.step, g.say);
 	if (!err)
@@ -122,6 +148,7 @@ void step_gang_end(void)
 	gang_step_name(&g.step, name);
 	gang_step_remove(g.dir, name);
 	/* processes may be left: then the agent does it */
-	freezer_group_remove(g.step.group);
+	if (!g.borrowed)
+		freezer_group_remove(g.step.group);
 	g.on = false;
 }

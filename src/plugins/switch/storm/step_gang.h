@@ -18,8 +18,10 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 		     bool script, uint32_t tasks, void (*say)(const char *));
 /* As root, in each task before exec; after the last the step is complete. */
 void step_gang_enter(void);
-/* As root, in slurmstepd, after tasks were forked: from now on it sees to it that
- * they do not stand still for nobody (step_guard.h). */
+/* As root, in slurmstepd, for each task when all were forked and Slurm has put this
+ * one where it belongs.  Where it belongs into a group of Slurm's own the step is
+ * complete after the last.  From then on slurmstepd sees to it that they do not
+ * stand still for nobody (step_guard.h). */
 void step_gang_forked(void);
 /* Its processes have ended. */
 void step_gang_end(void);

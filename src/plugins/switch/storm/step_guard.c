@@ -43,11 +43,23 @@ static struct {
 	bool retry;
 } g = { .wake = -1, .notify = -1, .agent = -1 };
 
+/* Slurm has suspended it, maybe by the same group. */
+static bool held(void)
+{
+	char dir[PATH_MAX], name[GANG_STEP_NAME];
+
+	gang_step_name(&g.step, name);
+	return !gang_step_dir(g.rundir, g.node, false, dir) &&
+		gang_step_held(dir, name);
+}
+
 static void let_go_on(const char *why, bool tell)
 {
 	char text[256];
 	int err;
 
+	if (held())
+		return;
 	/* by signals, one that Slurm has suspended would go on, too */
 	if (g.page && g.step.kind == FREEZER_SIGNALS && !g.page->stopped)
 		return;

@@ -10,8 +10,11 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
@@ -20,11 +23,16 @@
 #include "src/common/run_in_daemon.h"
 #include "src/common/switch.h"
 #include "src/common/xmalloc.h"
+#include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 #include "agent_watch.h"
+#include "gang_step.h"
 #include "step_relay.h"
 #include "switch_storm.h"
+
+/* slurmstepd's; other programs have none. */
+#pragma weak conf
 
 const char plugin_name[] = "switch STORM plugin";
 const char plugin_type[] = "switch/storm";
@@ -205,9 +213,28 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 	return SLURM_SUCCESS;
 }
 
+/* What Slurm keeps standing is not gang scheduling's: where all groups are of
+ * version 2 it is done by the same file. */
+static void _hold(const stepd_step_rec_t *job, bool hold)
+{
+	struct gang_step s = {
+		.job = job->step_id.job_id, .step = job->step_id.step_id,
+		.root = getpid(),
+	};
+	char dir[PATH_MAX], name[GANG_STEP_NAME];
+	int err = gang_step_dir(NULL, conf->node_name, false, dir);
+
+	gang_step_name(&s, name);
+	if (!err)
+		err = gang_step_hold(dir, name, hold);
+	if (err && err != ENOENT)	/* no gang scheduling here */
+		error("storm: gang scheduling cannot be told of %ps: %s",
+		      &job->step_id, strerror(err));
+}
+
 int switch_p_job_step_pre_suspend(stepd_step_rec_t *job)
 {
-	(void) job;
+	_hold(job, true);
 	return SLURM_SUCCESS;
 }
 
@@ -225,7 +252,7 @@ int switch_p_job_step_pre_resume(stepd_step_rec_t *job)
 
 int switch_p_job_step_post_resume(stepd_step_rec_t *job)
 {
-	(void) job;
+	_hold(job, false);
 	return SLURM_SUCCESS;
 }
 
