@@ -249,16 +249,44 @@ static const char *_strobe_pkey(struct storm_conf *c, const char *v)
 	return _partition(v, &c->set.strobe_pkey);
 }
 
+static const char *_group(const char *v, struct in_addr *a)
+{
+	if (inet_pton(AF_INET, v, a) != 1 || !IN_MULTICAST(ntohl(a->s_addr)))
+		return "an IPv4 multicast address, 224.0.0.0 to "
+			"239.255.255.255";
+	return NULL;
+}
+
 static const char *_group_base(struct storm_conf *c, const char *v)
 {
 	struct in_addr a;
+	const char *allowed = _group(v, &a);
 
-	if (inet_pton(AF_INET, v, &a) != 1 || !IN_MULTICAST(ntohl(a.s_addr)))
-		return "an IPv4 multicast address, 224.0.0.0 to "
-			"239.255.255.255";
+	if (allowed)
+		return allowed;
 	memset(c->set.group.ip, 0, 10);
 	memset(c->set.group.ip + 10, 0xff, 2);
 	memcpy(c->set.group.ip + 12, &a, 4);
+	return NULL;
+}
+
+static const char *_context_group_base(struct storm_conf *c, const char *v)
+{
+	struct in_addr a;
+	const char *allowed = _group(v, &a);
+
+	if (!allowed)
+		c->context.group = ntohl(a.s_addr);
+	return allowed;
+}
+
+static const char *_context_count(struct storm_conf *c, const char *v)
+{
+	uint64_t n;
+
+	if (!_integer(v, 0, STORM_CONTEXTS_MAX, &n))
+		return "a number from 0, for no contexts, to 1048576";
+	c->context.count = n;
 	return NULL;
 }
 
@@ -504,6 +532,8 @@ static const struct {
 	{ "Multicast", _multicast },
 	{ "GroupBase", _group_base },
 	{ "GroupCount", _group_count },
+	{ "ContextCount", _context_count },
+	{ "ContextGroupBase", _context_group_base },
 	{ "TTL", _ttl },
 	{ "DSCP", _dscp },
 	{ "ControlDSCP", _control_dscp },
@@ -532,6 +562,12 @@ static const struct {
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
+/* The groups of the steps, where storm.conf does not name them: beside those of the
+ * agents (settings.c) in the same scope, or where the site has put these there,
+ * before. */
+#define CONTEXT_GROUPS 0xefc30000	/* 239.195.0.0 */
+#define CONTEXT_GROUPS_ELSE 0xefc20000	/* 239.194.0.0 */
+
 void storm_conf_default(struct storm_conf *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -539,6 +575,8 @@ void storm_conf_default(struct storm_conf *out)
 	out->fallback = FALLBACK_WARN;
 	out->agent_linger = 30 * STORM_SEC;
 	out->gang.quantum = 50 * STORM_MS;
+	out->context.group = CONTEXT_GROUPS;
+	out->context.count = 65536;
 }
 
 /* Does "Key = value" begin here?  value NULL: whatever it is. */
@@ -596,17 +634,49 @@ static char *_check_rails(const struct storm_settings *s, const char *path)
 	return NULL;
 }
 
-/* What no single value can be wrong about. */
-static char *_cross_check(const struct storm_conf *c, const char *path)
+static uint32_t _agents_group(const struct storm_settings *s)
+{
+	return (uint32_t) s->group.ip[12] << 24 | s->group.ip[13] << 16 |
+		s->group.ip[14] << 8 | s->group.ip[15];
+}
+
+/* All nodes have joined the agents' groups: what steps send is not for them. */
+static bool _overlap(const struct storm_conf *c, uint32_t steps)
+{
+	uint32_t agents = _agents_group(&c->set);
+
+	return agents < steps + c->context.count &&
+		steps < agents + c->set.groups;
+}
+
+static char *_check_groups(const struct storm_conf *c, const char *path)
 {
 	const struct storm_settings *s = &c->set;
-	uint32_t base = (uint32_t) s->group.ip[12] << 24 |
-		s->group.ip[13] << 16 | s->group.ip[14] << 8 |
-		s->group.ip[15];
+	const struct storm_context_conf *x = &c->context;
+	uint32_t base = _agents_group(s);
 
 	if (!IN_MULTICAST(base + s->groups - 1))
 		return xstrdup_printf("%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses",
 				      path, s->groups);
+	if (!x->count)
+		return NULL;
+	if (!IN_MULTICAST(x->group + x->count - 1))
+		return xstrdup_printf("%s: ContextCount=%u groups from ContextGroupBase reach beyond the multicast addresses",
+				      path, x->count);
+	if (_overlap(c, x->group))
+		return xstrdup_printf("%s: the groups of steps (ContextCount=%u from ContextGroupBase) and those of the agents (GroupCount=%u from GroupBase) overlap",
+				      path, x->count, s->groups);
+	return NULL;
+}
+
+/* What no single value can be wrong about. */
+static char *_cross_check(const struct storm_conf *c, const char *path)
+{
+	const struct storm_settings *s = &c->set;
+	char *why = _check_groups(c, path);
+
+	if (why)
+		return why;
 	if (s->dead_timeout < 2 * s->heartbeat)
 		return xstrdup_printf("%s: DeadTimeout (%lu ms) must be at least twice Heartbeat (%lu ms), or a single lost datagram looks like death",
 				      path,
@@ -640,6 +710,7 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 		return SLURM_ERROR;
 	}
 	storm_conf_default(&conf);
+	conf.context.group = 0;		/* not given */
 	for (size_t i = 0; i < KEYS; i++) {
 		options[i].key = (char *) keys[i].key;
 		options[i].type = S_P_STRING;
@@ -661,6 +732,9 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 	}
 	s_p_hashtbl_destroy(table);
 	conf.set.group.port = conf.set.port;
+	if (!conf.context.group)
+		conf.context.group = _overlap(&conf, CONTEXT_GROUPS) ?
+			CONTEXT_GROUPS_ELSE : CONTEXT_GROUPS;
 	if (!why)
 		why = _cross_check(&conf, path);
 	if (why) {

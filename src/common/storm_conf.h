@@ -38,6 +38,13 @@ struct storm_gang_conf {
 	uint32_t partitions;
 };
 
+/* Network contexts of steps. */
+#define STORM_CONTEXTS_MAX 1048576
+struct storm_context_conf {
+	uint32_t count;		/* 0: there are none */
+	uint32_t group;		/* of the first one; IPv4, in the host's order */
+};
+
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
@@ -47,6 +54,7 @@ struct storm_conf {
 	/* ns that an agent whose slurmd is gone waits for the next one */
 	uint64_t agent_linger;
 	struct storm_gang_conf gang;
+	struct storm_context_conf context;
 };
 
 /*

@@ -98,6 +98,10 @@ static void must_be_conf(const struct storm_conf *c)
 	must(s->port && s->group.port == s->port);
 	must(s->groups >= 1 && s->groups <= 64);
 	must(s->group.ip[12] >= 224 && s->group.ip[12] < 240);
+	must(c->context.group >> 28 == 0xe);
+	must(c->context.count <= STORM_CONTEXTS_MAX);
+	must(!c->context.count ||
+	     (c->context.group + c->context.count - 1) >> 28 == 0xe);
 	must(s->dscp < 64 && s->dscp_control < 64);
 	must(s->radix >= 2 && s->radix <= 64);
 	must(s->window >= 65536 && s->window <= 1 << 30);

@@ -20,6 +20,8 @@
 #include "src/libstorm/reports.h"
 #include "src/libstorm/request.h"
 #include "src/libstorm/status.h"
+#include "src/libstorm/credential.h"
+#include "src/plugins/switch/storm/context.h"
 #include "src/plugins/switch/storm/local.h"
 #include "world.h"
 
@@ -1058,6 +1060,43 @@ static void launch(void)
 	end("launch", "one");
 }
 
+/* In the place of MUNGE: what a credential would be made of becomes its part of
+ * the seed. */
+static int into_seed(uint32_t uid, const void *payload, size_t len, char **cred)
+{
+	must(uid == 7);
+	storm_put16(&o, (uint16_t) len);
+	storm_put(&o, payload, len);
+	*cred = strdup("MUNGE:as it said:");
+	return STORM_OK;
+}
+
+/* The last one: there is no MUNGE after it. */
+static void context(void)
+{
+	static const struct storm_credential_ops ops = { into_seed, NULL };
+	struct context c = {
+		.job = 12, .step = 3, .het = 0xfffffffe, .uid = 1000,
+		.holder = { 12, 3, 0 }, .id = 258, .serial = 4711,
+		.group = 0xefc30101, .key = { 1, 2, 3 },
+	};
+	uint8_t bytes[CONTEXT_BYTES_MAX];
+	char *cred;
+
+	storm_credential_use(&ops);
+	begin();
+	storm_put8(&o, 64);
+	cred = context_sign(&c, "zeta", 7);
+	storm_put(&o, bytes, context_pack(&c, cred, bytes));
+	end("context", "good");
+	begin();
+	storm_put8(&o, 0);
+	storm_put16(&o, 0);
+	storm_put(&o, bytes, context_pack(&c, NULL, bytes));
+	end("context", "saved");
+	free(cred);
+}
+
 static void conf(void)
 {
 	static const char *const text[] = {
@@ -1075,6 +1114,7 @@ static void conf(void)
 		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
 		"licenses\nPartitionQuantum=a:100us,b:3s\n"
 		"LocalPartitions=a,c\nFreezer=signals\n",
+		"ContextCount=1000\nContextGroupBase=239.7.0.0\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};
 	char name[] = "0";
@@ -1264,5 +1304,6 @@ int main(int argc, char **argv)
 	seal();
 	streams();
 	requests();
+	context();
 	return 0;
 }

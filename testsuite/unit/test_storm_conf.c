@@ -179,6 +179,33 @@ START_TEST(test_gang)
 END_TEST
 
 /* The message names the file, the key, the value and what is allowed. */
+/* The groups of steps are not those of agents, and nobody who has put the latter
+ * where ours would be is refused. */
+START_TEST(test_contexts)
+{
+	good("\n");
+	must(conf.context.count == 65536 && conf.context.group == 0xefc30000);
+	good("ContextCount=0\nContextGroupBase=239.192.83.0\n");
+	must(!conf.context.count);
+	good("ContextCount=1048576\nContextGroupBase=224.0.0.0\n");
+	must(conf.context.count == 1048576);
+	must(conf.context.group == 0xe0000000);
+	good("GroupBase=239.195.255.240\n");
+	must(conf.context.group == 0xefc20000);
+	good("GroupBase=239.196.0.0\n");
+	must(conf.context.group == 0xefc30000);
+	must(load("GroupBase=239.195.255.240\nContextGroupBase=239.195.0.0\n") ==
+	     SLURM_ERROR);
+	must(strstr(why, "overlap"));
+	must(load("ContextGroupBase=239.192.83.15\n") == SLURM_ERROR);
+	must(strstr(why, "overlap"));
+	good("ContextGroupBase=239.192.83.16\n");
+	must(load("ContextGroupBase=239.255.0.1\n") == SLURM_ERROR);
+	must(strstr(why, "ContextCount=65536"));
+	good("ContextGroupBase=239.255.0.0\n");
+}
+END_TEST
+
 START_TEST(test_wrong_values)
 {
 	static const struct {
@@ -201,6 +228,9 @@ START_TEST(test_wrong_values)
 		{ "Port", "-1" }, { "Port", "80x" },
 		{ "Port", "99999999999999999999" },
 		{ "Multicast", "maybe" },
+		{ "ContextCount", "1048577" }, { "ContextCount", "-1" },
+		{ "ContextGroupBase", "10.0.0.0" },
+		{ "ContextGroupBase", "239.1.0.0/16" },
 		{ "GroupBase", "10.1.2.3" }, { "GroupBase", "239.1.2" },
 		{ "GroupCount", "0" }, { "GroupCount", "65" },
 		{ "TTL", "256" }, { "DSCP", "64" }, { "ControlDSCP", "64" },
@@ -302,6 +332,7 @@ int main(void)
 	tcase_add_test(c, test_every_key);
 	tcase_add_test(c, test_rails);
 	tcase_add_test(c, test_gang);
+	tcase_add_test(c, test_contexts);
 	tcase_add_test(c, test_wrong_values);
 	tcase_add_test(c, test_line);
 	tcase_add_test(c, test_unknown_key);

@@ -1,7 +1,7 @@
 /*
  * switch_storm.c - the switch plugin: the node agent in slurmd, the relay of
- * starts and exits in slurmstepd, a step's network context (nothing yet) in
- * slurmctld and srun.
+ * starts and exits in slurmstepd, and a step's network context, which comes from
+ * slurmctld and goes through srun and slurmd to slurmstepd.
  *
  * Every slurmd and srun loads all switch plugins, whatever SwitchType says, so
  * the agent runs in any case; the hooks of steps need SwitchType=switch/storm.
@@ -27,7 +27,10 @@
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 #include "agent_watch.h"
+#include "context_ctld.h"
+#include "context_step.h"
 #include "gang_step.h"
+#include "src/common/child_log.h"
 #include "step_relay.h"
 #include "switch_storm.h"
 
@@ -40,19 +43,27 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* unique among switch plugins, and above 100 */
 const uint32_t plugin_id = 831;
 
-#define CONTEXT_VERSION 1
+/* The step's network context as it travels: a version and that version's bytes.
+ * Version 1 had none; those of a later one are carried unread. */
+#define CONTEXT_NONE 1
+#define CONTEXT_VERSION 2
 
-/* The step's network context as it travels: a version and that version's
- * bytes, none so far; bytes of a later version are carried unread. */
 struct switch_jobinfo {
 	uint16_t version;
 	uint32_t len;
-	char *bytes;
+	char *bytes;		/* as they came */
+	/* in slurmctld what the step has leased, in slurmstepd what is proved to
+	 * be; elsewhere it is for others to know */
+	bool known;
+	struct context context;
+	bool leaves;		/* slurmctld: for srun, and so to be signed */
 };
 
 int init(void)
 {
 	debug("%s loaded", plugin_name);
+	if (running_in_slurmctld() || running_in_slurmstepd())
+		storm_log_set(child_log);
 	if (running_in_slurmd())
 		agent_watch_start();	/* says itself what is wrong */
 	return SLURM_SUCCESS;
@@ -61,11 +72,14 @@ int init(void)
 int fini(void)
 {
 	agent_watch_stop();
+	context_ctld_stop();
 	return SLURM_SUCCESS;
 }
 
 int switch_p_reconfig(void)
 {
+	if (running_in_slurmctld())
+		context_ctld_reconfig();
 	return SLURM_SUCCESS;
 }
 
@@ -73,14 +87,16 @@ int switch_p_reconfig(void)
 
 int switch_p_libstate_save(char *dir_name)
 {
-	(void) dir_name;
+	(void) dir_name;	/* each lease was saved when it began */
+	context_ctld_stop();
 	return SLURM_SUCCESS;
 }
 
+/* Also where slurmctld is to forget its jobs: their tasks may not have ended. */
 int switch_p_libstate_restore(char *dir_name, bool recover)
 {
-	(void) dir_name;
 	(void) recover;
+	context_ctld_start(dir_name);
 	return SLURM_SUCCESS;
 }
 
@@ -98,7 +114,7 @@ int switch_p_alloc_jobinfo(switch_jobinfo_t **out, uint32_t job_id,
 
 	(void) job_id;
 	(void) step_id;
-	j->version = CONTEXT_VERSION;
+	j->version = CONTEXT_NONE;
 	*out = j;
 	return SLURM_SUCCESS;
 }
@@ -106,22 +122,36 @@ int switch_p_alloc_jobinfo(switch_jobinfo_t **out, uint32_t job_id,
 int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 			   step_record_t *step)
 {
-	(void) j;
+	int rc;
+
 	(void) layout;
-	(void) step;
+	if (!step || !running_in_slurmctld())	/* srun --no-allocate */
+		return SLURM_SUCCESS;
+	rc = context_ctld_lease(step, &j->context);
+	if (rc < 0) {	/* srun says so, waits and tries again */
+		slurm_seterrno(ESLURM_INTERCONNECT_BUSY);
+		return SLURM_ERROR;
+	}
+	j->known = rc;
+	j->version = rc ? CONTEXT_VERSION : CONTEXT_NONE;
 	return SLURM_SUCCESS;
 }
 
+/* slurmctld makes copies for its answers to srun alone. */
 int switch_p_duplicate_jobinfo(switch_jobinfo_t *from, switch_jobinfo_t **out)
 {
 	switch_jobinfo_t *j = xmalloc(sizeof(*j));
 
-	j->version = from ? from->version : CONTEXT_VERSION;
-	if (from && from->len) {	/* of nothing xmalloc makes NULL */
-		j->len = from->len;
-		j->bytes = xmalloc(from->len);
-		memcpy(j->bytes, from->bytes, from->len);
+	j->version = CONTEXT_NONE;
+	if (from) {
+		*j = *from;
+		j->bytes = NULL;
 	}
+	if (j->len) {	/* of nothing xmalloc makes NULL */
+		j->bytes = xmalloc(j->len);
+		memcpy(j->bytes, from->bytes, j->len);
+	}
+	j->leaves = true;
 	*out = j;
 	return SLURM_SUCCESS;
 }
@@ -131,17 +161,46 @@ void switch_p_free_jobinfo(switch_jobinfo_t *j)
 	if (!j)
 		return;
 	xfree(j->bytes);
+	explicit_bzero(&j->context, sizeof(j->context));
 	xfree(j);
+}
+
+/* From slurmctld: into its saved state what tells it who holds what, and to srun the
+ * credential, too, for which no lock is held any more. */
+static void _pack_lease(const switch_jobinfo_t *j, buf_t *buffer)
+{
+	uint8_t bytes[CONTEXT_BYTES_MAX];
+	char *cred = j->leaves ? context_ctld_sign(&j->context) : NULL;
+
+	pack16(CONTEXT_VERSION, buffer);
+	packmem((char *) bytes, context_pack(&j->context, cred, bytes), buffer);
+	free(cred);
 }
 
 int switch_p_pack_jobinfo(switch_jobinfo_t *j, buf_t *buffer,
 			  uint16_t protocol_version)
 {
 	(void) protocol_version;
+	if (j && j->known && running_in_slurmctld()) {
+		_pack_lease(j, buffer);
+		return SLURM_SUCCESS;
+	}
 	/* Slurm packs contexts that were never allocated, too */
-	pack16(j ? j->version : CONTEXT_VERSION, buffer);
+	pack16(j ? j->version : CONTEXT_NONE, buffer);
 	packmem(j ? j->bytes : NULL, j ? j->len : 0, buffer);
 	return SLURM_SUCCESS;
+}
+
+/* slurmctld's own, which it has saved. */
+static void _recover(switch_jobinfo_t *j)
+{
+	char cred[CONTEXT_CRED_MAX + 1];
+
+	if (j->version != CONTEXT_VERSION || !j->len)
+		return;
+	j->known = context_unpack(j->bytes, j->len, &j->context, cred);
+	if (!j->known)
+		error("storm: a network context that slurmctld has saved cannot be read");
 }
 
 int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
@@ -152,6 +211,8 @@ int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
 	(void) protocol_version;
 	safe_unpack16(&j->version, buffer);
 	safe_unpackmem_xmalloc(&j->bytes, &j->len, buffer);
+	if (running_in_slurmctld())
+		_recover(j);
 	*out = j;
 	return SLURM_SUCCESS;
 unpack_error:
@@ -171,10 +232,21 @@ int switch_p_get_jobinfo(switch_jobinfo_t *j, int key, void *data)
 
 /* --------------------------------------------------------- in slurmstepd --- */
 
+/* A step without a context is one from before there were any, or where storm.conf
+ * wants none. */
 int switch_p_job_preinit(stepd_step_rec_t *job)
 {
-	(void) job;
-	return SLURM_SUCCESS;
+	switch_jobinfo_t *j = job->switch_job ? job->switch_job->data : NULL;
+
+	if (!j || j->version == CONTEXT_NONE)
+		return SLURM_SUCCESS;
+	if (j->version != CONTEXT_VERSION) {
+		info("storm: %ps has a network context of version %u, which this node does not know yet: its tasks are not told",
+		     &job->step_id, j->version);
+		return SLURM_SUCCESS;
+	}
+	j->known = context_step_verify(job, j->bytes, j->len, &j->context);
+	return j->known ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
 int switch_p_job_init(stepd_step_rec_t *job)
@@ -187,8 +259,7 @@ int switch_p_job_attach(switch_jobinfo_t *j, char ***env, uint32_t nodeid,
 			uint32_t procid, uint32_t nnodes, uint32_t nprocs,
 			uint32_t rank)
 {
-	(void) j;
-	(void) env;
+	context_step_export(j && j->known ? &j->context : NULL, env);
 	(void) nodeid;
 	(void) procid;
 	(void) nnodes;
@@ -306,17 +377,21 @@ int switch_p_job_resume(void *suspend_info, int max_wait)
 	return SLURM_SUCCESS;
 }
 
+/* On all of its nodes, with the job's end at the latest: nothing of it is left. */
 int switch_p_job_step_complete(switch_jobinfo_t *j, char *nodelist)
 {
-	(void) j;
 	(void) nodelist;
+	if (j && j->known && running_in_slurmctld())
+		context_ctld_return(&j->context);
 	return SLURM_SUCCESS;
 }
 
+/* slurmctld has recovered a step. */
 int switch_p_job_step_allocated(switch_jobinfo_t *j, char *nodelist)
 {
-	(void) j;
 	(void) nodelist;
+	if (j && j->known && running_in_slurmctld())
+		context_ctld_claim(&j->context);
 	return SLURM_SUCCESS;
 }
 

@@ -1,0 +1,338 @@
+/*
+ * context_ctld.c - see context_ctld.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/srun_comm.h"
+
+#include "context_ctld.h"
+#include "context_file.h"
+#include "src/common/storm_conf.h"
+#include "src/libstorm/clock.h"
+
+/* slurmctld's own, and the plugin is loaded by others, too */
+#pragma weak find_job_record
+#pragma weak srun_step_signal
+#pragma weak srun_user_message
+
+#define SWEEP (10 * STORM_SEC)	/* least time between two */
+#define COMPLAINT (60 * STORM_SEC)
+#define WAITING 64		/* sruns that are woken; others try again
+				   by themselves, once a minute */
+
+/* A srun that waits for a context. */
+struct waiting {
+	slurm_step_id_t step;
+	char *host;
+	uint16_t port, protocol;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct context_table *table;	/* NULL: we are not in charge */
+	int fd;				/* -1: nothing can be saved */
+	uint64_t started, swept, complained;
+	uint32_t refused;		/* since the last complaint */
+	struct waiting waiting[WAITING];
+	uint32_t nwaiting;
+} c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+
+/* False: storm.conf is refused, *out is as without one. */
+static bool _conf(struct storm_context_conf *out)
+{
+	struct storm_conf conf;
+	char *why = NULL;
+	bool good = !storm_conf_load(&conf, &why);
+
+	if (!good) {
+		error("storm: network contexts: %s", why);
+		xfree(why);
+		storm_conf_default(&conf);
+	}
+	*out = conf.context;
+	return good;
+}
+
+static void _save(const struct context_lease *l)
+{
+	if (c.fd >= 0 && context_file_put(c.fd, l))
+		error("storm: the lease of network context %u is not saved, so that it may be given twice if slurmctld is killed now: %m",
+		      l->id);
+}
+
+static void _open(const char *state_dir)
+{
+	char *path = xstrdup_printf("%s/storm_contexts", state_dir);
+	uint32_t damaged;
+
+	c.fd = context_file_open(path, c.table, &damaged);
+	if (c.fd < 0)
+		error("storm: %s: %m: a network context may be given twice if slurmctld is killed",
+		      path);
+	if (damaged)
+		error("storm: %s: %u records are damaged; what steps hold is known from the steps that slurmctld has saved",
+		      path, damaged);
+	context_table_loaded(c.table);
+	xfree(path);
+}
+
+static void _stop(void)
+{
+	context_table_free(c.table);
+	c.table = NULL;
+	if (c.fd >= 0)
+		close(c.fd);
+	c.fd = -1;
+	for (uint32_t i = 0; i < c.nwaiting; i++)
+		xfree(c.waiting[i].host);
+	c.nwaiting = 0;
+}
+
+void context_ctld_start(const char *state_dir)
+{
+	struct storm_context_conf conf;
+
+	_conf(&conf);
+	pthread_mutex_lock(&c.lock);
+	_stop();
+	c.table = context_table_new(conf.count, conf.group);
+	if (c.table)
+		_open(state_dir);
+	else
+		error("storm: no memory for %u network contexts", conf.count);
+	c.started = storm_now();
+	c.swept = c.complained = 0;
+	c.refused = 0;
+	pthread_mutex_unlock(&c.lock);
+}
+
+void context_ctld_stop(void)
+{
+	pthread_mutex_lock(&c.lock);
+	_stop();
+	pthread_mutex_unlock(&c.lock);
+}
+
+/* ------------------------------------------- leases that nobody has claimed --- */
+
+/* Can nothing of the job be running any more?  What slurmctld does not know the
+ * nodes are told to kill when they register, or else they are DOWN. */
+static bool _gone(void *arg, uint32_t job)
+{
+	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
+	uint64_t patience = slurm_conf.slurmd_timeout ?
+		slurm_conf.slurmd_timeout * STORM_SEC : 300 * STORM_SEC;
+
+	(void) arg;
+	if (!j)
+		return storm_now() - c.started > patience;
+	return !IS_JOB_RUNNING(j) && !IS_JOB_SUSPENDED(j) &&
+		!IS_JOB_COMPLETING(j);
+}
+
+static void _swept(void *arg, const struct context_lease *l)
+{
+	(void) arg;
+	_save(l);
+}
+
+static void _sweep(bool now)
+{
+	uint64_t t = storm_now();
+
+	if (!context_table_figures(c.table).unclaimed ||
+	    (!now && c.swept && t - c.swept < SWEEP))
+		return;
+	c.swept = t;
+	context_table_sweep(c.table, _gone, _swept, NULL);
+}
+
+/* ------------------------------------------------------------ none is left --- */
+
+/* srun waits for somebody to knock at its port, and then tries again. */
+static void _wait(const step_record_t *step)
+{
+	struct waiting *w = &c.waiting[c.nwaiting];
+
+	if (c.nwaiting == WAITING || !step->host || !step->port)
+		return;
+	w->step = step->step_id;
+	w->host = xstrdup(step->host);
+	w->port = step->port;
+	w->protocol = step->start_protocol_ver;
+	c.nwaiting++;
+}
+
+static void _wake(void)
+{
+	for (uint32_t i = 0; i < c.nwaiting; i++) {
+		struct waiting *w = &c.waiting[i];
+		step_record_t step = {
+			.step_id = w->step, .host = w->host, .port = w->port,
+			.start_protocol_ver = w->protocol,
+			.job_ptr = find_job_record(w->step.job_id),
+		};
+
+		if (step.job_ptr)
+			srun_step_signal(&step, 0);
+		xfree(w->host);
+	}
+	c.nwaiting = 0;
+}
+
+static void _refuse(const step_record_t *step)
+{
+	struct context_figures f = context_table_figures(c.table);
+	uint64_t now = storm_now();
+	char *text;
+
+	c.refused++;
+	if (!c.complained || now - c.complained >= COMPLAINT) {
+		error("storm: %ps waits for a network context: all %u are leased (%u of them to steps that slurmctld no longer knows), %u steps were refused since the last message. ContextCount in storm.conf and \"scontrol reconfigure\" make more",
+		      &step->step_id, f.count, f.unclaimed, c.refused);
+		c.complained = now;
+		c.refused = 0;
+	}
+	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
+			      f.count);
+	if (step->job_ptr && srun_user_message)
+		srun_user_message(step->job_ptr, text);
+	xfree(text);
+	_wait(step);
+}
+
+void context_ctld_reconfig(void)
+{
+	struct storm_context_conf conf;
+
+	if (!_conf(&conf))
+		return;			/* it stays as it was */
+	pthread_mutex_lock(&c.lock);
+	if (c.table && context_table_resize(c.table, conf.count, conf.group))
+		error("storm: no memory for %u network contexts", conf.count);
+	if (c.table)
+		_wake();		/* there may be more now */
+	pthread_mutex_unlock(&c.lock);
+}
+
+/* -------------------------------------------------------------- the steps --- */
+
+/* Whose lease it is. True: other parts of the step share it. */
+static bool _holder(const step_record_t *step, struct context_holder *h)
+{
+	const job_record_t *job = step->job_ptr;
+	const slurm_step_id_t *id = &step->step_id;
+	bool joint = true;
+
+	*h = (struct context_holder) { id->job_id, id->step_id, 0 };
+	if (job->het_job_id) {
+		h->job = job->het_job_id;
+		h->part = job->het_job_offset;
+	} else if (id->step_het_comp != NO_VAL) {
+		h->part = id->step_het_comp;
+	} else {
+		joint = false;
+	}
+	if (h->part < CONTEXT_PARTS)
+		return joint;
+	*h = (struct context_holder) { id->job_id, id->step_id, 0 };
+	return false;
+}
+
+static void _show(step_record_t *step, const struct context *x)
+{
+	char group[CONTEXT_GROUP_TEXT];
+
+	context_group_text(x->group, group);
+	xstrfmtcat(step->network, "%sstorm:context=%u,group=%s",
+		   step->network && step->network[0] ? "," : "", x->id, group);
+}
+
+static int _lease(step_record_t *step, struct context *x)
+{
+	uint8_t key[CONTEXT_KEY_LEN];
+	bool joint = _holder(step, &x->holder);
+	const struct context_lease *l;
+
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+		error("storm: no random key for a network context: %m");
+		return -1;
+	}
+	_sweep(false);
+	l = context_table_lease(c.table, &x->holder, joint, key);
+	if (!l) {
+		_sweep(true);
+		l = context_table_lease(c.table, &x->holder, joint, key);
+	}
+	if (!l) {
+		_refuse(step);
+		return -1;
+	}
+	_save(l);
+	x->job = step->step_id.job_id;
+	x->step = step->step_id.step_id;
+	x->het = step->step_id.step_het_comp;
+	x->uid = step->job_ptr->user_id;
+	x->id = l->id;
+	x->serial = l->serial;
+	x->group = l->group;
+	memcpy(x->key, l->key, CONTEXT_KEY_LEN);
+	_show(step, x);
+	debug("storm: %ps has network context %u", &step->step_id, x->id);
+	return 1;
+}
+
+int context_ctld_lease(step_record_t *step, struct context *x)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&c.lock);
+	if (c.table && context_table_figures(c.table).count)
+		rc = _lease(step, x);
+	pthread_mutex_unlock(&c.lock);
+	return rc;
+}
+
+void context_ctld_return(const struct context *x)
+{
+	const struct context_lease *l;
+
+	pthread_mutex_lock(&c.lock);
+	l = c.table ? context_table_return(c.table, x->id, x->serial,
+					     &x->holder) : NULL;
+	if (l) {
+		_save(l);
+		debug("storm: network context %u comes back from step %u.%u",
+		      x->id, x->job, x->step);
+	}
+	if (l && !l->job)
+		_wake();
+	pthread_mutex_unlock(&c.lock);
+}
+
+void context_ctld_claim(const struct context *x)
+{
+	pthread_mutex_lock(&c.lock);
+	if (c.table && !context_table_claim(c.table, x->id, x->serial,
+					    x->group, &x->holder))
+		info("storm: step %u.%u had ended when slurmctld did: its network context %u is another step's now",
+		     x->job, x->step, x->id);
+	pthread_mutex_unlock(&c.lock);
+}
+
+char *context_ctld_sign(const struct context *x)
+{
+	return context_sign(x, slurm_conf.cluster_name,
+			    slurm_conf.slurmd_user_id);
+}

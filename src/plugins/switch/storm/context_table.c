@@ -1,0 +1,323 @@
+/*
+ * context_table.c - see context_table.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "context_table.h"
+
+#define WORDS (CONTEXT_PARTS / 64)
+
+struct slot {
+	struct context_lease l;		/* .id 0: was never touched */
+	uint64_t known[WORDS];		/* of l.held: by steps that there are */
+};
+
+struct context_table {
+	uint32_t count, group;
+	struct slot *slot;		/* [id - 1] */
+	uint32_t room;			/* >= count */
+	uint32_t next;			/* where to look first, less one */
+	uint32_t leased, unclaimed;
+	uint32_t strange;		/* leased, with a group of another pool */
+	uint64_t serial;
+};
+
+static bool _any(const uint64_t *set)
+{
+	return set[0] || set[1];
+}
+
+static bool _has(const uint64_t *set, uint32_t part)
+{
+	return set[part / 64] >> part % 64 & 1;
+}
+
+static void _add(uint64_t *set, uint32_t part)
+{
+	set[part / 64] |= 1ULL << part % 64;
+}
+
+static void _drop(uint64_t *set, uint32_t part)
+{
+	set[part / 64] &= ~(1ULL << part % 64);
+}
+
+static uint32_t _group_of(const struct context_table *t, uint32_t id)
+{
+	return t->group + id - 1;
+}
+
+static bool _is_unclaimed(const struct slot *s)
+{
+	return s->l.held[0] & ~s->known[0] || s->l.held[1] & ~s->known[1];
+}
+
+static bool _is_strange(const struct context_table *t, const struct slot *s)
+{
+	return s->l.job && (s->l.id > t->count ||
+			    s->l.group != _group_of(t, s->l.id));
+}
+
+/* What the table counts of a slot, before and after it changes. */
+static void _count(struct context_table *t, const struct slot *s, int sign)
+{
+	t->leased += s->l.job ? sign : 0;
+	t->unclaimed += _is_unclaimed(s) ? sign : 0;
+	t->strange += _is_strange(t, s) ? sign : 0;
+}
+
+static int _make_room(struct context_table *t, uint32_t count)
+{
+	struct slot *p;
+
+	if (count <= t->room)
+		return 0;
+	p = realloc(t->slot, count * sizeof(*p));
+	if (!p)
+		return -1;
+	memset(p + t->room, 0, (count - t->room) * sizeof(*p));
+	t->slot = p;
+	t->room = count;
+	return 0;
+}
+
+struct context_table *context_table_new(uint32_t count, uint32_t group)
+{
+	struct context_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	/* not touched, and so not there, before it is needed */
+	t->slot = calloc(count ? count : 1, sizeof(*t->slot));
+	t->room = count ? count : 1;
+	t->count = count;
+	t->group = group;
+	if (t->slot)
+		return t;
+	free(t);
+	return NULL;
+}
+
+void context_table_free(struct context_table *t)
+{
+	if (t)
+		free(t->slot);
+	free(t);
+}
+
+int context_table_resize(struct context_table *t, uint32_t count,
+			 uint32_t group)
+{
+	if (_make_room(t, count))
+		return -1;
+	t->count = count;
+	t->group = group;
+	t->strange = 0;
+	for (uint32_t i = 0; i < t->room; i++)
+		t->strange += _is_strange(t, &t->slot[i]);
+	if (t->next >= count)
+		t->next = 0;
+	return 0;
+}
+
+/* What the other parts of the step have. */
+static struct slot *_open_lease(struct context_table *t,
+				const struct context_holder *h)
+{
+	uint32_t left = t->leased;
+
+	for (uint32_t i = 0; i < t->room && left; i++) {
+		struct slot *s = &t->slot[i];
+
+		left -= s->l.job != 0;
+		if (s->l.job == h->job && s->l.step == h->step &&
+		    !s->l.closed && !_has(s->l.held, h->part) &&
+		    !_is_unclaimed(s))
+			return s;
+	}
+	return NULL;
+}
+
+/* Does a lease from before the pool was changed have this group? */
+static bool _group_taken(const struct context_table *t, uint32_t group)
+{
+	for (uint32_t i = 0; t->strange && i < t->room; i++)
+		if (t->slot[i].l.job && t->slot[i].l.group == group)
+			return true;
+	return false;
+}
+
+static struct slot *_free_slot(struct context_table *t)
+{
+	/* without a look at all of them */
+	if (t->leased - t->strange >= t->count)
+		return NULL;
+	for (uint32_t n = 0; n < t->count; n++) {
+		uint32_t i = (t->next + n) % t->count;
+
+		if (t->slot[i].l.job || _group_taken(t, _group_of(t, i + 1)))
+			continue;
+		t->next = (i + 1) % t->count;
+		t->slot[i].l.id = i + 1;
+		return &t->slot[i];
+	}
+	return NULL;
+}
+
+const struct context_lease *
+context_table_lease(struct context_table *t, const struct context_holder *h,
+		    bool joint, const uint8_t key[CONTEXT_KEY_LEN])
+{
+	struct slot *s = joint ? _open_lease(t, h) : NULL;
+
+	if (!s) {
+		s = _free_slot(t);
+		if (!s)
+			return NULL;
+		s->l.job = h->job;
+		s->l.step = h->step;
+		s->l.group = _group_of(t, s->l.id);
+		s->l.closed = false;
+		s->l.serial = ++t->serial;
+		memcpy(s->l.key, key, CONTEXT_KEY_LEN);
+		_count(t, s, 1);
+	}
+	_add(s->l.held, h->part);
+	_add(s->known, h->part);
+	return &s->l;
+}
+
+/* Nobody has it any more; when it was leased stays known. */
+static void _wipe(struct slot *s)
+{
+	uint32_t id = s->l.id;
+	uint64_t serial = s->l.serial;
+
+	memset(s, 0, sizeof(*s));
+	s->l.id = id;
+	s->l.serial = serial;
+}
+
+static bool _is_lease(const struct slot *s, uint64_t serial,
+		      const struct context_holder *h)
+{
+	return s->l.job == h->job && s->l.step == h->step &&
+		s->l.serial == serial;
+}
+
+static struct slot *_held_by(struct context_table *t, uint32_t id,
+			     uint64_t serial, const struct context_holder *h)
+{
+	struct slot *s;
+
+	if (!id || id > t->room || !h->job || h->part >= CONTEXT_PARTS)
+		return NULL;
+	s = &t->slot[id - 1];
+	return _is_lease(s, serial, h) && _has(s->l.held, h->part) ? s : NULL;
+}
+
+const struct context_lease *
+context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
+		     const struct context_holder *h)
+{
+	struct slot *s = _held_by(t, id, serial, h);
+
+	if (!s || !_has(s->known, h->part))
+		return NULL;
+	_count(t, s, -1);
+	_drop(s->l.held, h->part);
+	_drop(s->known, h->part);
+	s->l.closed = true;
+	if (!_any(s->l.held))
+		_wipe(s);
+	_count(t, s, 1);
+	return &s->l;
+}
+
+int context_table_load(struct context_table *t, const struct context_lease *l)
+{
+	struct slot *s;
+
+	if (!l->id || l->id > CONTEXT_COUNT_MAX || !l->job != !_any(l->held) ||
+	    _make_room(t, l->id))
+		return -1;
+	s = &t->slot[l->id - 1];
+	if (s->l.id)
+		return -1;
+	s->l = *l;
+	_count(t, s, 1);
+	return 0;
+}
+
+/* The latest lease decides who is next; a crash of the whole host may have lost
+ * what was leased just after it, so these wait until the others have been. */
+void context_table_loaded(struct context_table *t)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < t->room; i++) {
+		if (t->slot[i].l.serial <= t->serial)
+			continue;
+		t->serial = t->slot[i].l.serial;
+		last = i + 1;
+	}
+	if (t->count && t->serial)
+		t->next = (last + t->count / 8) % t->count;
+}
+
+bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
+			 uint32_t group, const struct context_holder *h)
+{
+	struct slot *s;
+
+	if (!id || id > CONTEXT_COUNT_MAX || h->part >= CONTEXT_PARTS ||
+	    !h->job || _make_room(t, id))
+		return false;
+	s = &t->slot[id - 1];
+	if (s->l.job && !_is_lease(s, serial, h))
+		return false;
+	_count(t, s, -1);
+	if (!s->l.job) {	/* its record was lost, and its key */
+		s->l.id = id;
+		s->l.job = h->job;
+		s->l.step = h->step;
+		s->l.group = group;
+		s->l.serial = serial;
+		s->l.closed = true;
+		if (serial > t->serial)
+			t->serial = serial;
+	}
+	_add(s->l.held, h->part);
+	_add(s->known, h->part);
+	_count(t, s, 1);
+	return true;
+}
+
+void context_table_sweep(struct context_table *t, context_gone_fn gone,
+			 context_changed_fn changed, void *arg)
+{
+	for (uint32_t i = 0; i < t->room && t->unclaimed; i++) {
+		struct slot *s = &t->slot[i];
+
+		if (!_is_unclaimed(s) || !gone(arg, s->l.job))
+			continue;
+		_count(t, s, -1);
+		for (int w = 0; w < WORDS; w++)
+			s->l.held[w] &= s->known[w];
+		s->l.closed = true;
+		if (!_any(s->l.held))
+			_wipe(s);
+		_count(t, s, 1);
+		changed(arg, &s->l);
+	}
+}
+
+struct context_figures context_table_figures(const struct context_table *t)
+{
+	return (struct context_figures) {
+		t->count, t->leased, t->unclaimed
+	};
+}

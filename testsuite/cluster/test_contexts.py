@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Network contexts: what tasks find, that no two steps have one, whatever becomes
+of slurmctld, and that nodes believe slurmctld alone."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from harness import HERE, Lab, stage_dir, until
+
+pytestmark = pytest.mark.storm_only
+
+COUNT = 4
+SHOW = "echo $STORM_CONTEXT $STORM_CONTEXT_GROUP $STORM_CONTEXT_KEY"
+
+
+@pytest.fixture(scope="module")
+def lab():
+    made = Lab(f"contexts{os.getpid()}")
+    made.up(2, storm_conf={"ContextCount": COUNT}, cpus=8)
+    try:
+        yield made
+    finally:
+        made.down()
+
+
+@pytest.fixture(autouse=True)
+def _all_back(lab):
+    """Whatever a test did: in the end all contexts are there again."""
+    yield
+    command(lab, "scancel", "-u", "user")
+    until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+    ids = set()
+    for _ in range(COUNT):
+        ids.add(context(srun(lab, "-n1")[0])[0])
+    assert ids == set(range(1, COUNT + 1))
+
+
+def command(lab, *argv, **options):
+    done = lab.run([str(a) for a in argv], **options)
+    assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
+    return done.stdout.strip()
+
+
+def srun(lab, *options, line=SHOW, **more):
+    """The lines of the tasks' output."""
+    return command(lab, "srun", *options, "sh", "-c", line, user="user",
+                   **more).splitlines()
+
+
+def context(line):
+    """(id, group, key), which must look like such"""
+    found = re.fullmatch(r"(\d+) (239\.195\.0\.(\d+)) ([0-9a-f]{64})",
+                         line.strip())
+    assert found, line
+    assert int(found[3]) == int(found[1]) - 1
+    return int(found[1]), found[2], found[4]
+
+
+class Step:
+    """A step that runs until it is told to end."""
+
+    def __init__(self, lab, name, *options, line=SHOW):
+        self.lab, self.name = lab, name
+        home = pathlib.Path(lab.dir) / "home" / "user"
+        self.out, self.go = home / f"{name}.out", home / f"{name}.go"
+        for path in (self.out, self.go):
+            path.unlink(missing_ok=True)
+        self.process = lab.popen(
+                ["srun", "-J", name, *options, "sh", "-c",
+                 f"({line}) > {name}.new && mv {name}.new {name}.out; "
+                 f"while [ ! -e {name}.go ]; do sleep 0.05; done"],
+                user="user", cwd="/home/user", stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=open(self.err, "w"))
+
+    @property
+    def err(self):
+        return str(self.go) + ".err"
+
+    def said(self):
+        return pathlib.Path(self.err).read_text()
+
+    def context(self):
+        until(self.out.exists, f"step {self.name} to run")
+        return context(self.out.read_text())
+
+    def end(self):
+        self.go.touch()
+        assert self.process.wait(60) == 0, self.said()
+
+
+def shown(lab, name):
+    """What scontrol says of the step of that name."""
+    for text in command(lab, "scontrol", "-o", "show", "step").splitlines():
+        if f" Name={name} " in text:
+            return text
+    raise AssertionError(f"no step {name}")
+
+
+@pytest.mark.parametrize("launch", ["slurm", "storm"])
+def test_one_for_a_step(lab, launch):
+    """All tasks have the same, another step another one, also where the first
+    one's is in srun's environment."""
+    lines = srun(lab, f"--launch={launch}", "-N2", "-n6")
+    first = context(lines[0])
+    assert len(lines) == 6 and set(lines) == {lines[0]}
+    other = context(srun(lab, f"--launch={launch}", "-n1",
+                         env=dict(zip(("STORM_CONTEXT", "STORM_CONTEXT_GROUP",
+                                       "STORM_CONTEXT_KEY"),
+                                      map(str, first))))[0])
+    assert not set(first) & set(other)
+
+
+def test_beside_each_other(lab):
+    """Steps that run at once have different ones; users see which, but not the
+    key; what came back is given again, and the batch script has none."""
+    steps = [Step(lab, f"beside{i}", "-n1") for i in range(3)]
+    got = [s.context() for s in steps]
+    for values in zip(*got):
+        assert len(set(values)) == 3
+    for step, (number, group, key) in zip(steps, got):
+        text = shown(lab, step.name)
+        assert f"Network=storm:context={number},group={group} " in text
+        assert key not in text
+    assert command(lab, "sbatch", "-W", "-o", "batch.out", "--wrap",
+                   "env | grep ^STORM_CONTEXT || echo none", user="user",
+                   cwd="/home/user")
+    assert command(lab, "cat", "/home/user/batch.out") == "none"
+    for step in steps:
+        step.end()
+
+
+def test_parts(lab):
+    """The components of a heterogeneous step are one application."""
+    command(lab, "sbatch", "-W", "-o", "parts.out", "-n1", "--wrap",
+            f"srun --het-group=0,1 sh -c '{SHOW}'; srun sh -c '{SHOW}'",
+            ":", "-n1", user="user", cwd="/home/user")
+    lines = command(lab, "cat", "/home/user/parts.out").splitlines()
+    assert len(lines) == 3 and lines[0] == lines[1], lines
+    assert context(lines[0])[0] != context(lines[2])[0]
+    lines = command(lab, "salloc", "-Q", "-N2", "srun", "-n1", "--overlap", "sh",
+                    "-c", SHOW, ":", "-n1", "--overlap", "sh", "-c", SHOW, user="user").splitlines()
+    assert len(lines) == 2 and lines[0] == lines[1], lines
+    context(lines[0])
+
+
+def test_none_left(lab):
+    """A step for which none is left waits, or is refused if it may not wait, and
+    the user and the log are told why; one that comes back wakes it."""
+    steps = [Step(lab, f"all{i}", "-n1") for i in range(COUNT)]
+    got = [s.context() for s in steps]
+    done = lab.run(["srun", "--immediate", "-n1", "true"], user="user")
+    assert done.returncode != 0
+    assert "Unable to create step" in done.stderr
+    late = Step(lab, "late", "-n1")
+    until(lambda: f"storm: all {COUNT} network contexts are leased to other "
+          "steps" in late.said() and "ContextCount" in late.said(),
+          "the user to be told")
+    until(lambda: "retrying (Switch resources" in late.said(),
+          "srun to say that it waits")
+    assert not late.out.exists()
+    log = lab.log("ctl", "slurmctld")
+    assert re.search(rf"waits for a network context: all {COUNT} are leased.*"
+                     "ContextCount", log)
+    steps[1].end()
+    again = late.context()
+    assert again[0] == got[1][0] and again[2] != got[1][2]
+    for step in steps[2:] + [steps[0], late]:
+        step.end()
+
+
+def test_more(lab):
+    """ContextCount is raised while steps wait."""
+    steps = [Step(lab, f"more{i}", "-n1") for i in range(COUNT)]
+    for step in steps:
+        step.context()
+    late = Step(lab, "more", "-n1")
+    until(lambda: "retrying" in late.said(), "srun to wait")
+    conf = pathlib.Path(lab.dir) / "etc" / "slurm" / "storm.conf"
+    text = conf.read_text()
+    try:
+        conf.write_text(text.replace(f"={COUNT}", f"={COUNT + 1}"))
+        command(lab, "scontrol", "reconfigure")
+        assert late.context()[0] == COUNT + 1
+    finally:
+        conf.write_text(text)
+        command(lab, "scontrol", "reconfigure")
+    for step in steps + [late]:
+        step.end()
+
+
+def restart(lab):
+    lab.kill("ctl", "slurmctld")
+    lab.restart("ctl", "slurmctld")
+    until(lambda: lab.run(["scontrol", "ping"]).stdout.count("UP"),
+          "slurmctld to answer")
+
+
+def test_slurmctld_killed(lab):
+    """Whether slurmctld has saved a step or not before it is killed: as long as
+    the step runs, its context is given to nobody."""
+    job = command(lab, "salloc", "--no-shell", "-Q", "-N1", "-n8", "-Jkilled",
+                  user="user", cwd="/") or command(
+                          lab, "squeue", "-h", "-n", "killed", "-o", "%i")
+    steps = [Step(lab, f"killed{i}", f"--jobid={job}", "-n1", "--exact")
+             for i in range(2)]
+    got = [s.context() for s in steps]
+    restart(lab)
+    known = command(lab, "squeue", "-h", "-s", "-o", "%j").split()
+    taken = {number for number, _, _ in got}
+    for _ in range(COUNT):
+        number = context(srun(lab, f"--jobid={job}", "-n1", "--exact")[0])[0]
+        assert number not in taken, f"slurmctld knew of {known}"
+    for step in steps:
+        step.end()
+
+
+def test_requeue_and_down(lab):
+    """The context of a job that is requeued, or whose node is lost, comes back
+    once its processes are gone."""
+    out = pathlib.Path(lab.dir) / "home" / "user" / "requeue.out"
+    job = command(lab, "sbatch", "--parsable", "--requeue", "-n1", "-o",
+                  "/dev/null", "--wrap",
+                  f"srun sh -c '{SHOW} >> requeue.out; sleep 600'",
+                  user="user", cwd="/home/user")
+
+    def runs(n):
+        return out.exists() and len(out.read_text().splitlines()) == n
+
+    until(lambda: runs(1), "the first run")
+    command(lab, "scontrol", "requeue", job)
+    command(lab, "scontrol", "update", f"jobid={job}", "StartTime=now")
+    until(lambda: runs(2), "the second run", timeout=60)
+    first, second = map(context, out.read_text().splitlines())
+    assert first[0] != second[0] and first[2] != second[2]
+    node = command(lab, "squeue", "-h", "-j", job, "-o", "%N")
+    command(lab, "scontrol", "update", f"node={node}", "state=down",
+            "reason=test")
+    command(lab, "scancel", job)
+    command(lab, "scontrol", "update", f"node={node}", "state=resume")
+
+
+# ------------------------------------------------------------- forged contexts
+
+@pytest.fixture(scope="module")
+def forger(lab):
+    """The environment of a user with a switch plugin of his own."""
+    home = pathlib.Path(lab.dir) / "home" / "user"
+    mine = home / "forger"
+    mine.mkdir()
+    real = pathlib.Path(stage_dir()) / "lib/slurm-storm/switch_storm.so"
+    # under another name, so that ours can be linked to it
+    data = real.read_bytes()
+    assert b"\0switch_storm.so\0" in data
+    (mine / "switch_storx.so").write_bytes(data.replace(
+            b"\0switch_storm.so\0", b"\0switch_storx.so\0"))
+    os.chmod(mine / "switch_storx.so", 0o755)
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
+                    "-shared", "-fPIC", HERE.parent / "programs" / "forger.c",
+                    "-o", mine / "switch_storm.so", "-L", mine,
+                    "-l:switch_storx.so", "-Wl,-rpath,/home/user/forger",
+                    "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"],
+                   check=True)
+    conf = (pathlib.Path(lab.dir) / "etc" / "slurm" / "slurm.conf").read_text()
+    conf = re.sub("(?m)^PluginDir=", "PluginDir=/home/user/forger:", conf)
+    (mine / "slurm.conf").write_text(conf)
+    for name in ("plugstack.conf", "storm.conf", "cgroup.conf"):
+        (mine / name).write_text((pathlib.Path(lab.dir) / "etc" / "slurm" /
+                                  name).read_text())
+    return {"SLURM_CONF": "/home/user/forger/slurm.conf",
+            "FORGE_FILE": "/home/user/forger/kept"}
+
+
+def forge(lab, forger, how, *options):
+    return lab.run(["srun", "-N1", "-n1", *options, "sh", "-c",
+                    f"{SHOW}; env | grep -c ^STORM_CONTEXT"],
+                   user="user", env={**forger, "FORGE": how}, cwd="/home/user")
+
+
+def refusals(lab):
+    return [line for node in ("n1", "n2")
+            for line in lab.log(node, "slurmd").splitlines()
+            if "network context of" in line]
+
+
+@pytest.mark.parametrize("how,why", [
+    ("flip:27", "was changed on its way"),     # the id
+    ("flip:51", "was changed on its way"),     # the group
+    ("flip:3", "was changed on its way"),      # the job
+    ("flip:-20", "MUNGE does not vouch for it"),
+    ("cut:40", "malformed"),
+    ("cut:0", "malformed"),
+    ("swap", "was given to step"),
+])
+def test_forged(lab, forger, how, why):
+    """A context that is not what slurmctld gave to this step fails it, and the
+    node's log says why."""
+    done = forge(lab, forger, "keep")
+    assert done.returncode == 0, done.stderr
+    context(done.stdout.splitlines()[0])
+    before = len(refusals(lab))
+    done = forge(lab, forger, how)
+    assert done.returncode != 0 and not done.stdout, done.stdout
+    assert "Error configuring interconnect" in done.stderr, done.stderr
+    said = refusals(lab)[before:]
+    assert said and all(why in line for line in said), said
+
+
+@pytest.mark.parametrize("how", ["none", "later"])
+def test_other_version(lab, forger, how):
+    """A step from before there were contexts, or from a slurmctld of a later
+    release, runs without one."""
+    done = forge(lab, forger, how)
+    assert done.returncode == 1, done.stderr     # grep counts none
+    assert done.stdout.split() == ["0"]
