@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -158,8 +159,6 @@ def test_none_left(lab):
     until(lambda: f"storm: all {COUNT} network contexts are leased to other "
           "steps" in late.said() and "ContextCount" in late.said(),
           "the user to be told")
-    until(lambda: "retrying (Switch resources" in late.said(),
-          "srun to say that it waits")
     assert not late.out.exists()
     log = lab.log("ctl", "slurmctld")
     assert re.search(rf"waits for a network context: all {COUNT} are leased.*"
@@ -167,6 +166,7 @@ def test_none_left(lab):
     steps[1].end()
     again = late.context()
     assert again[0] == got[1][0] and again[2] != got[1][2]
+    assert "retrying (Switch resources" in late.said()
     for step in steps[2:] + [steps[0], late]:
         step.end()
 
@@ -177,7 +177,8 @@ def test_more(lab):
     for step in steps:
         step.context()
     late = Step(lab, "more", "-n1")
-    until(lambda: "retrying" in late.said(), "srun to wait")
+    until(lambda: "network contexts are leased" in late.said(),
+          "the user to be told")
     conf = pathlib.Path(lab.dir) / "etc" / "slurm" / "storm.conf"
     text = conf.read_text()
     try:
@@ -191,55 +192,65 @@ def test_more(lab):
         step.end()
 
 
-def restart(lab):
-    lab.kill("ctl", "slurmctld")
-    lab.restart("ctl", "slurmctld")
-    until(lambda: lab.run(["scontrol", "ping"]).stdout.count("UP"),
-          "slurmctld to answer")
+def saved(lab, job):
+    """Make slurmctld save its jobs; it does not again for five seconds."""
+    state = lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
+    begun = time.time()
+    command(lab, "scontrol", "update", f"jobid={job}", "comment=saved")
+    until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
+          "slurmctld to save its jobs")
 
 
 def test_slurmctld_killed(lab):
-    """Whether slurmctld has saved a step or not before it is killed: as long as
-    the step runs, its context is given to nobody."""
-    job = command(lab, "salloc", "--no-shell", "-Q", "-N1", "-n8", "-Jkilled",
-                  user="user", cwd="/") or command(
-                          lab, "squeue", "-h", "-n", "killed", "-o", "%i")
-    steps = [Step(lab, f"killed{i}", f"--jobid={job}", "-n1", "--exact")
-             for i in range(2)]
-    got = [s.context() for s in steps]
-    restart(lab)
+    """Whether slurmctld has saved a step before it is killed or not: as long as
+    it runs, its context is given to nobody, and then it comes back."""
+    command(lab, "salloc", "--no-shell", "-Q", "-N1", "-n8", "-Jkilled",
+            user="user", cwd="/")
+    job = command(lab, "squeue", "-h", "-n", "killed", "-o", "%i")
+    steps = [Step(lab, "known", f"--jobid={job}", "-n1", "--exact")]
+    got = [steps[0].context()]
+    saved(lab, job)
+    steps.append(Step(lab, "unknown", f"--jobid={job}", "-n1", "--exact"))
+    got.append(steps[1].context())
+    lab.kill("ctl", "slurmctld")
+    lab.restart("ctl", "slurmctld")
     known = command(lab, "squeue", "-h", "-s", "-o", "%j").split()
-    taken = {number for number, _, _ in got}
+    assert "known" in known
     for _ in range(COUNT):
-        number = context(srun(lab, f"--jobid={job}", "-n1", "--exact")[0])[0]
-        assert number not in taken, f"slurmctld knew of {known}"
-    for step in steps:
+        number, group, key = context(srun(lab, "-n1")[0])
+        assert all(number != g[0] and group != g[1] and key != g[2]
+                   for g in got), f"slurmctld knew of {known}"
+    for step, one in zip(steps, got):
         step.end()
-
-
-def test_requeue_and_down(lab):
-    """The context of a job that is requeued, or whose node is lost, comes back
-    once its processes are gone."""
-    out = pathlib.Path(lab.dir) / "home" / "user" / "requeue.out"
-    job = command(lab, "sbatch", "--parsable", "--requeue", "-n1", "-o",
-                  "/dev/null", "--wrap",
-                  f"srun sh -c '{SHOW} >> requeue.out; sleep 600'",
-                  user="user", cwd="/home/user")
-
-    def runs(n):
-        return out.exists() and len(out.read_text().splitlines()) == n
-
-    until(lambda: runs(1), "the first run")
-    command(lab, "scontrol", "requeue", job)
-    command(lab, "scontrol", "update", f"jobid={job}", "StartTime=now")
-    until(lambda: runs(2), "the second run", timeout=60)
-    first, second = map(context, out.read_text().splitlines())
-    assert first[0] != second[0] and first[2] != second[2]
-    node = command(lab, "squeue", "-h", "-j", job, "-o", "%N")
-    command(lab, "scontrol", "update", f"node={node}", "state=down",
-            "reason=test")
+        assert step.context() == one
     command(lab, "scancel", job)
-    command(lab, "scontrol", "update", f"node={node}", "state=resume")
+
+
+def test_requeued_and_down(lab):
+    """The context of a job that is requeued, or whose node is lost, comes back
+    with the job's end (_all_back sees to it)."""
+    for name in "requeued", "down":
+        job = command(lab, "sbatch", "--parsable", "-o", "/dev/null", "-n1",
+                      "--wrap", f"srun sh -c '{SHOW} > {name}; sleep 600'",
+                      user="user", cwd="/home/user")
+        out = pathlib.Path(lab.dir) / "home" / "user" / name
+        until(lambda: out.exists() and out.read_text(), "the job to run")
+        number, _, _ = context(out.read_text())
+        assert f"context={number}," in command(lab, "scontrol", "-o", "show",
+                                               "step", job + ".0")
+        if name == "requeued":
+            command(lab, "scontrol", "requeuehold", job)
+            until(lambda: "JobState=REQUEUE_HOLD" in command(
+                    lab, "scontrol", "show", "job", job) or
+                    "JobState=PENDING" in command(
+                    lab, "scontrol", "show", "job", job),
+                  "the job to be requeued")
+        else:
+            node = command(lab, "squeue", "-h", "-j", job, "-o", "%N")
+            command(lab, "scontrol", "update", f"node={node}", "state=down",
+                    "reason=test")
+            command(lab, "scontrol", "update", f"node={node}", "state=resume")
+        command(lab, "scancel", job)
 
 
 # ------------------------------------------------------------- forged contexts
@@ -254,13 +265,13 @@ def forger(lab):
     # under another name, so that ours can be linked to it
     data = real.read_bytes()
     assert b"\0switch_storm.so\0" in data
-    (mine / "switch_storx.so").write_bytes(data.replace(
-            b"\0switch_storm.so\0", b"\0switch_storx.so\0"))
-    os.chmod(mine / "switch_storx.so", 0o755)
+    (mine / "normal_storm.so").write_bytes(data.replace(
+            b"\0switch_storm.so\0", b"\0normal_storm.so\0"))
+    os.chmod(mine / "normal_storm.so", 0o755)
     subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
                     "-shared", "-fPIC", HERE.parent / "programs" / "forger.c",
                     "-o", mine / "switch_storm.so", "-L", mine,
-                    "-l:switch_storx.so", "-Wl,-rpath,/home/user/forger",
+                    "-l:normal_storm.so", "-Wl,-rpath,/home/user/forger",
                     "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"],
                    check=True)
     conf = (pathlib.Path(lab.dir) / "etc" / "slurm" / "slurm.conf").read_text()
