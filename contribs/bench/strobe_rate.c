@@ -5,7 +5,8 @@
  *
  * An owner opens a domain over these nodes, whose agents must be running, and
  * strobes it at absolute times, with real-time priority where that is allowed.
- * Prints "SENT LATEST", how many and by how many microseconds the latest was late.
+ * Prints "SENT LATEST LAST", how many and by how many microseconds the latest was
+ * late, and the last one.
  * How many have come the agents tell (storm_agent --stats); strobe_bench asks them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -43,7 +44,7 @@ static int strobe(storm_domain_t *d, uint64_t rate, uint64_t seconds)
 {
 	const struct sched_param p = { .sched_priority = 20 };
 	const uint8_t body[BODY] = { 0 };
-	uint64_t start, due, late, latest = 0, n = rate * seconds;
+	uint64_t start, due, late = 0, latest = 0, n = rate * seconds;
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	sched_setscheduler(0, SCHED_FIFO, &p);
@@ -56,7 +57,8 @@ static int strobe(storm_domain_t *d, uint64_t rate, uint64_t seconds)
 		late = storm_now() - due;
 		latest = late > latest ? late : latest;
 	}
-	printf("%" PRIu64 " %.1f\n", n, (double) latest / 1e3);
+	printf("%" PRIu64 " %.1f %.1f\n", n, (double) latest / 1e3,
+	       (double) late / 1e3);
 	return 0;
 }
 
