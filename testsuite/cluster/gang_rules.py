@@ -92,8 +92,8 @@ class NodeTrace:
                         f"{self.now}, why {step.why}")
         if turn is None and key[0] not in self.free:
             step.outside += 1
-            self.expect(step.outside != self.grace, e, f"{key}: {self.grace} slots and "
-                        "its job is in no map")
+            self.expect(step.outside != self.grace, e, f"{key}: its job is in "
+                        f"no map for {self.grace} slots")
         step.age += 1
 
     # -- events -----------------------------------------------------------------

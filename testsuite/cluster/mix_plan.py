@@ -57,6 +57,7 @@ class Shape:
     cpus: int
     jobs: int           # that share a core at most
     quantum: float      # ms
+    lossy: bool         # 5 % of all datagrams do not arrive
 
 
 @dataclasses.dataclass
@@ -77,7 +78,8 @@ BLOCK = 10
 def shape(seed):
     r = random.Random(f"shape {seed // BLOCK}")
     return Shape(nodes=r.randint(4, 6), cpus=r.choice([1, 2, 2]),
-                 jobs=r.randint(2, 4), quantum=r.choice([10, 20, 20, 40]))
+                 jobs=r.randint(2, 4), quantum=r.choice([10, 20, 20, 40]),
+                 lossy=r.random() < 0.25)
 
 
 def choose(r, weights):

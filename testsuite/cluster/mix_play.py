@@ -8,7 +8,6 @@
 """
 import collections
 import os
-import pathlib
 import re
 import shlex
 import signal
@@ -67,6 +66,12 @@ class Playing:
         self.done = set()           # what was done to it
         self.broken = False         # a fault may have ended it
         self.hurried = -9
+
+    def client_runs(self):
+        return bool(self.client) and self.client.running()
+
+    def over(self):
+        return self.id and self.state in ENDED and not self.client_runs()
 
     def marks(self, directory, what):
         return len(list(directory.glob(f"{self.name}.{what}.*")))
@@ -263,9 +268,8 @@ class Play:
         for job in [j for j in self.waiting if j.plan.arrival <= now]:
             self.waiting.remove(job)
             self.submit(job)
-            for _, what, hold in job.plan.deeds:
-                if what == "hold":
-                    job.done.add(what)
+            if any(what == "hold" for _, what, _ in job.plan.deeds):
+                job.done.add("hold")
         for job in self.jobs:
             if not job.begun and job.id and job.marks(
                     self.dir, "begun") == job.plan.nodes * job.plan.tasks:
@@ -282,9 +286,14 @@ class Play:
             item[1](*item[2])
 
     def over(self):
-        return not self.waiting and not self.todo and not self.undo and all(
-            j.id and j.state in ENDED and
-            not (j.client and j.client.running()) for j in self.jobs)
+        return not self.waiting and not self.todo and not self.undo and \
+            all(j.over() for j in self.jobs)
+
+    def unfinished(self):
+        return ", ".join(
+            f"{j.name} ({j.id}) is {j.state} ({j.reason}), its client "
+            + ("runs" if j.client_runs() else "has ended")
+            for j in self.jobs if not j.over())
 
     def play(self):
         self.c.current = self.dir.name
@@ -293,11 +302,7 @@ class Play:
         polled = -1
         while not self.over():
             if self.now() > LIMIT:
-                self.fault("not over after %d s: %s" % (LIMIT, ", ".join(
-                    f"{j.name} ({j.id}) is {j.state} ({j.reason}), its "
-                    f"client {'runs' if j.client and j.client.running() else 'has ended'}"
-                    for j in self.jobs if j.state not in ENDED or
-                    j.client and j.client.running())))
+                self.fault(f"not over after {LIMIT} s: {self.unfinished()}")
                 break
             self.due()
             if self.now() - polled > POLL:
@@ -418,7 +423,8 @@ class Labs:
         if not self.lab:
             self.lab = self.make(nodes=shape.nodes, cpus=shape.cpus,
                                  gang=shape.jobs, quantum=shape.quantum,
-                                 conf=[SOON])
+                                 conf=[SOON],
+                                 mode="drop" if shape.lossy else "multicast")
             self.shape = shape
         return self.lab
 
