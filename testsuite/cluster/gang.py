@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A cluster whose jobs take turns, and what must hold in the traces of its nodes
-(doc/gang-trace.md).
-"""
+"""A cluster whose jobs take turns."""
 import os
 import pathlib
 
+import gang_rules
 from harness import Cluster, until
 from lab import slurmconf
 
@@ -18,6 +17,7 @@ class Gang(Cluster):
                  **options):
         super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
                          quantum=quantum, **options)
+        self.empty = {}         # node: where its trace was when nothing ran
 
     def begin(self, verbs, nodes=NODES, **options):
         """Start a job of one task on each node; its Started."""
@@ -100,13 +100,19 @@ class Gang(Cluster):
 
         until(enough, "jobs to take turns on all nodes", interval=0.1)
 
-    def nothing_left(self):
-        """No step, no group, nothing that stands still."""
+    def nothing_left(self, jobs=()):
+        """No step, no group, nothing that stands still, and nothing wrong in
+        the traces since it was so before; `jobs` are known to have shared all
+        their cores."""
         for node in self.names:
             until(lambda: not self.groups(node), f"{node} to be empty")
             steps = self.lab.path(node, f"/run/slurm-storm/{node}/steps")
             until(lambda: not os.listdir(steps), f"no record on {node}")
-            check(self.trace(node))
+        cores = {n: {j: [{0}] for j in jobs} for n in self.names}
+        traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
+        _, faults = gang_rules.judge(traces, cores, free=None)
+        assert not faults, faults
+        self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
 
     def set_quantum(self, ms):
         pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
@@ -120,41 +126,3 @@ class Gang(Cluster):
         until(lambda: not self.root("squeue -h"), "the jobs' end")
         self.end_all()
         self.nothing_left()
-
-
-def check(trace):
-    """What must hold in any trace of an agent that was not killed: who stands
-    still was stopped because another slot than its own was named, every gang
-    goes on in its slot, and in the end nobody stands. Returns
-    {(version, slot): jobs that had their turn in it}."""
-    turns, standing, slot = {}, set(), None
-    for e in trace:
-        step = (e.get("job"), e.get("step"))
-        if e["what"] == "begin":
-            standing.clear()    # slurmd's plugin or the new agent freed them
-        elif e["what"] == "slot":
-            slot = (e["version"], e["slot"])
-        elif e["what"] == "stop":
-            assert step not in standing, e
-            assert slot == (e["version"], e["slot"]), e
-            standing.add(step)
-        elif e["what"] == "continue":
-            assert step in standing, e
-            standing.discard(step)
-            if e["why"] == "slot":
-                turns.setdefault(slot, set()).add(e["job"])
-        elif e["what"] == "gone":
-            assert step not in standing, e
-        elif e["what"] == "open":
-            assert not standing or e["why"] == "freed", e
-    assert not standing, standing
-    return turns
-
-
-def together(cluster, jobs):
-    """In each slot the same jobs had their turn on all nodes, and of jobs that
-    share all nodes only one."""
-    by_node = [check(cluster.trace(n)) for n in cluster.names]
-    for key in set().union(*by_node):
-        had = [turns[key] & jobs for turns in by_node if key in turns]
-        assert len(set().union(*had)) <= 1, (key, had)

@@ -58,6 +58,9 @@ class NodeTrace:
             self.faults.append(f"{self.node}: event {e['n']}: {what}")
         return good
 
+    def is_free(self, job):
+        return self.free is None or job in self.free
+
     # -- a state that lasted --------------------------------------------------
 
     def has_turn(self, job):
@@ -90,7 +93,7 @@ class NodeTrace:
                 step.why == "starting" and step.age < self.grace
             self.expect(excused, e, f"{key} runs out of its turn, slot "
                         f"{self.now}, why {step.why}")
-        if turn is None and key[0] not in self.free:
+        if turn is None and not self.is_free(key[0]):
             step.outside += 1
             self.expect(step.outside != self.grace, e, f"{key}: its job is in "
                         f"no map for {self.grace} slots")
@@ -188,7 +191,8 @@ class NodeTrace:
 
     def on_gone(self, e):
         step = self.steps.pop(self.named(e), None)
-        self.expect(step and not step.stands, e, "is gone, but did not run")
+        self.expect(not step or not step.stands, e,
+                    "is gone, but did not run")
         if not self.steps:          # slots are not told now
             self.round.clear()
 
@@ -241,7 +245,8 @@ def skews(nodes):
 def judge(traces, cores=None, free=(), grace=250):
     """{node: its trace} -> (the NodeTraces, what is wrong with them).
     cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs that
-    may have steps while no map knows them, for Slurm suspends or ends them;
+    may have steps while no map knows them, for Slurm suspends or ends them
+    (None: any);
     grace: slots after which a step that begins is complete, and its job in a
     map."""
     nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace)

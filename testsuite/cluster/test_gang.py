@@ -17,7 +17,7 @@ import time
 import pytest
 
 from conftest import make
-from gang import NODES, Gang, together
+from gang import NODES, Gang
 from harness import until
 
 pytestmark = pytest.mark.storm_only
@@ -69,7 +69,7 @@ def finish(cluster, verbs="{do} spin 1500 say bye"):
         done = run.finish()
         assert done.code == 0, str(done)
         assert sorted(done.out.split()) == ["bye"] * NODES, str(done)
-    cluster.nothing_left()
+    cluster.nothing_left(jobs)
     return jobs
 
 
@@ -82,15 +82,13 @@ def test_two_jobs_take_turns(gang):
                  if e["what"] == "stop"]
         for job in jobs:
             assert stops.count(job) >= 5, f"{node}: job {job}: {stops}"
-    together(gang, jobs)
 
 
 @pytest.mark.parametrize("how", ["signals"])
 def test_without_control_groups(how):
     c = make_gang("gang-" + how, storm_conf={"Freezer": how})
     try:
-        jobs = finish(c)
-        together(c, jobs)
+        finish(c)
         for node in c.names:
             kinds = {e["a"] for e in c.trace(node) if e["what"] == "step"}
             assert kinds == {2}
