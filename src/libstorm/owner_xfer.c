@@ -415,7 +415,7 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 		n = last - x->sent + 1;
 		/* AWAIT-SPACE, against the lower bound that is at hand */
 		if (x->sent * o->chunk + n * o->chunk >
-		    x->progress + o->conf.set.window)
+		    x->progress + o->open->window)
 			return STORM_NEVER;
 		if (!tokens(o, n * o->chunk, now))
 			return now + STORM_MS;

@@ -29,6 +29,7 @@ struct storm_sim_conf {
 	uint64_t late;
 	bool multicast;			/* does the network carry it? */
 	uint32_t mtu;			/* largest datagram */
+	uint64_t room;			/* of a receiver, bytes; 0: no limit */
 	/* What is sent at once arrives at once, as a frame with a mask of what
 	 * was lost of it: no reordering within one, but a thousand nodes more. */
 	bool frames;

@@ -327,6 +327,13 @@ static size_t sim_mtu(struct storm_transport *t)
 	return ((struct endpoint *) t)->sim->conf.mtu;
 }
 
+static size_t sim_room(struct storm_transport *t)
+{
+	uint64_t room = ((struct endpoint *) t)->sim->conf.room;
+
+	return room ? room : SIZE_MAX;
+}
+
 static struct storm_memo *sim_memo(struct storm_transport *t,
 				   const uint8_t *buf)
 {
@@ -340,5 +347,5 @@ const struct storm_transport_ops storm_sim_transport_ops = {
 	.name = "sim", .send = sim_send, .send_stream = sim_stream,
 	.end_stream = sim_end_stream, .stream_waits = sim_stream_waits,
 	.drop_streams = sim_drop_streams, .mtu = sim_mtu,
-	.memo = sim_memo,
+	.room = sim_room, .memo = sim_memo,
 };

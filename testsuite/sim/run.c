@@ -804,7 +804,8 @@ static bool judge(struct run *r)
 	const struct storm_sim_conf *c = &r->s->conf;
 	struct oracle_limits lim = {
 		.bound = END_BOUND + r->s->steps * STEP_BOUND,
-		.window = c->set.window,
+		.window = c->room && c->room < c->set.window ? c->room :
+							  c->set.window,
 		.owner_cost = r->multicast ? 40 : 24 + 8 * c->set.radix,
 		.node_cost = 24 + 8 * c->set.radix,
 		.dead = !r->open_ok || !storm_sim_owner(r->sim),

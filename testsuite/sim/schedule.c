@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "idset.h"
+#include "open.h"
 #include "schedule.h"
 
 /* Most domains are small, so that there can be many of them. */
@@ -46,6 +47,7 @@ static void make_network(struct schedule *s, struct chance *c)
 	conf->disk_jitter = chance_below(c, STORM_MS);
 	conf->multicast = chance_in(c, 85);
 	conf->mtu = 1472;
+	conf->room = STORM_WINDOW_MIN << s->seed % 3;
 	if (chance_in(c, 40))
 		conf->cluster = s->seed + 1;
 }
