@@ -207,24 +207,37 @@ void storm_sha256(const void *buf, size_t len, uint8_t out[32])
 	EVP_Digest(buf, len, out, NULL, EVP_sha256(), NULL);
 }
 
+static uint64_t *replay_word(struct storm_replay *w, uint64_t sequence)
+{
+	return &w->seen[sequence % STORM_REPLAY_WINDOW / 64];
+}
+
+static uint64_t replay_bit(uint64_t sequence)
+{
+	return 1ULL << sequence % 64;
+}
+
 bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence)
 {
 	if (sequence > w->top)
 		return true;
-	if (w->top - sequence >= 64)
+	if (w->top - sequence >= STORM_REPLAY_WINDOW)
 		return false;
-	return !(w->seen >> (w->top - sequence) & 1);
+	return !(w->seen[sequence % STORM_REPLAY_WINDOW / 64] &
+		 replay_bit(sequence));
 }
 
 void storm_replay_accept(struct storm_replay *w, uint64_t sequence)
 {
-	if (sequence > w->top) {
-		uint64_t by = sequence - w->top;
-
-		w->seen = by >= 64 ? 0 : w->seen << by;
-		w->seen |= 1;
+	if (sequence <= w->top && w->top - sequence >= STORM_REPLAY_WINDOW)
+		return;
+	/* the places of those between were older ones' */
+	if (sequence > w->top && sequence - w->top >= STORM_REPLAY_WINDOW)
+		memset(w->seen, 0, sizeof(w->seen));
+	else
+		for (uint64_t s = w->top; s < sequence; s++)
+			*replay_word(w, s + 1) &= ~replay_bit(s + 1);
+	*replay_word(w, sequence) |= replay_bit(sequence);
+	if (sequence > w->top)
 		w->top = sequence;
-	} else if (w->top - sequence < 64) {
-		w->seen |= 1ULL << (w->top - sequence);
-	}
 }

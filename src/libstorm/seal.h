@@ -62,8 +62,16 @@ uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session);
 int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 
-/* RFC 4303 style window over control sequences: true once per sequence. */
-struct storm_replay { uint64_t top, seen; };
+/*
+ * RFC 4303 style window over control sequences: true once per sequence.  As wide as
+ * a receive queue is deep: what comes by one queue, to one node, may overtake
+ * all that waits in another, sent to all.
+ */
+#define STORM_REPLAY_WINDOW 1024
+struct storm_replay {
+	uint64_t top;
+	uint64_t seen[STORM_REPLAY_WINDOW / 64];	/* rings of bits */
+};
 bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence);
 void storm_replay_accept(struct storm_replay *w, uint64_t sequence);
 

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "src/libstorm/seal.h"
 
-#define WINDOW 64
+#define WINDOW STORM_REPLAY_WINDOW
 #define SEQUENCES 256
 
 static struct storm_seal *mine, *other;
@@ -38,7 +38,7 @@ static uint64_t sequence_next(uint64_t top, uint8_t how)
 	case 1:
 		return top - by;
 	case 2:
-		return top - 32 - by;
+		return top - (WINDOW - 32) - by;
 	default:
 		return top + (by << (by * 3 / 4));
 	}

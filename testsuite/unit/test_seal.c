@@ -240,7 +240,8 @@ END_TEST
 
 /* -------------------------------------------------------------- window --- */
 
-#define SEQS 4096
+#define SEQS 16384
+#define WINDOW STORM_REPLAY_WINDOW
 
 /* Against a list of all that was ever seen. */
 START_TEST(test_replay_random)
@@ -256,12 +257,14 @@ START_TEST(test_replay_random)
 		bool fresh;
 
 		/* reordered, repeated, now and then far ahead */
-		seq = at + below(&r, 100);
+		seq = at + below(&r, below(&r, 9) ? 100 : 3 * WINDOW);
 		seq = seq > 50 ? seq - 50 : 1;
+		if (!below(&r, 9))
+			seq = 1 + below(&r, (uint32_t) at);
 		at += below(&r, 100) ? below(&r, 3) : below(&r, 120);
 		if (seq >= SEQS)
 			break;
-		fresh = !seen[seq] && seq + 64 > top;
+		fresh = !seen[seq] && seq + WINDOW > top;
 		must(storm_replay_fresh(&w, seq) == fresh);
 		/* asking changes nothing: a forged one must not */
 		must(storm_replay_fresh(&w, seq) == fresh);
@@ -281,20 +284,23 @@ START_TEST(test_replay_edges)
 {
 	struct storm_replay w = { 0 };
 
-	storm_replay_accept(&w, 100);
-	for (uint64_t s = 0; s <= 200; s++)
-		must(storm_replay_fresh(&w, s) == (s > 36 && s != 100));
+	storm_replay_accept(&w, WINDOW + 36);
+	for (uint64_t s = 0; s <= 2 * WINDOW; s++)
+		must(storm_replay_fresh(&w, s) == (s > 36 && s != WINDOW + 36));
 	storm_replay_accept(&w, 37);
 	must(!storm_replay_fresh(&w, 37));
-	storm_replay_accept(&w, 163);	/* moves 100 to the last place */
-	must(!storm_replay_fresh(&w, 100) && storm_replay_fresh(&w, 101));
-	storm_replay_accept(&w, 163 + 64);
-	must(!storm_replay_fresh(&w, 163) && storm_replay_fresh(&w, 164));
+	/* moves that one to the last place */
+	storm_replay_accept(&w, 2 * WINDOW + 35);
+	must(!storm_replay_fresh(&w, WINDOW + 36) &&
+	     storm_replay_fresh(&w, WINDOW + 37));
+	storm_replay_accept(&w, 3 * WINDOW + 35);
+	must(!storm_replay_fresh(&w, 2 * WINDOW + 35) &&
+	     storm_replay_fresh(&w, 2 * WINDOW + 36));
 	storm_replay_accept(&w, UINT64_MAX);
 	must(!storm_replay_fresh(&w, UINT64_MAX));
 	must(!storm_replay_fresh(&w, 1));
-	must(storm_replay_fresh(&w, UINT64_MAX - 63));
-	must(!storm_replay_fresh(&w, UINT64_MAX - 64));
+	must(storm_replay_fresh(&w, UINT64_MAX - (WINDOW - 1)));
+	must(!storm_replay_fresh(&w, UINT64_MAX - WINDOW));
 	/* too old to be remembered: no harm */
 	storm_replay_accept(&w, 5);
 	must(!storm_replay_fresh(&w, 5) && w.top == UINT64_MAX);
