@@ -640,13 +640,20 @@ static uint32_t _agents_group(const struct storm_settings *s)
 		s->group.ip[14] << 8 | s->group.ip[15];
 }
 
+/* With verbs each has a second one, for bulk data. */
+static uint32_t _agents_groups(const struct storm_settings *s)
+{
+	return s->transport == STORM_TRANSPORT_VERBS ? 2 * s->groups :
+						       s->groups;
+}
+
 /* All nodes have joined the agents' groups: what steps send is not for them. */
 static bool _overlap(const struct storm_conf *c, uint32_t steps)
 {
 	uint32_t agents = _agents_group(&c->set);
 
 	return agents < steps + c->context.count &&
-		steps < agents + c->set.groups;
+		steps < agents + _agents_groups(&c->set);
 }
 
 static char *_check_groups(const struct storm_conf *c, const char *path)
@@ -655,7 +662,7 @@ static char *_check_groups(const struct storm_conf *c, const char *path)
 	const struct storm_context_conf *x = &c->context;
 	uint32_t base = _agents_group(s);
 
-	if (!IN_MULTICAST(base + s->groups - 1))
+	if (!IN_MULTICAST(base + _agents_groups(s) - 1))
 		return xstrdup_printf("%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses",
 				      path, s->groups);
 	if (!x->count)

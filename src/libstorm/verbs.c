@@ -553,16 +553,10 @@ static void serve(struct storm_verbs *v, enum verbs_fd which)
  * to say so. */
 static bool work(struct storm_verbs *v)
 {
-	bool more = false;
-
 	storm_verbs_sent(v);
 	for (int c = 0; c < 2; c++)
 		flush(v, &v->send[c]);
-	more |= storm_verbs_receive(v, &v->recv[STORM_CONTROL]);
-	if (v->recv[VERBS_RECV_GROUP].cq)
-		more |= storm_verbs_receive(v, &v->recv[VERBS_RECV_GROUP]);
-	more |= storm_verbs_receive(v, &v->recv[STORM_BULK]);
-	return more || storm_verbs_arm(v);
+	return storm_verbs_receive(v) || storm_verbs_arm(v);
 }
 
 void storm_verbs_poll(struct storm_verbs *v)
@@ -590,7 +584,7 @@ static size_t verbs_mtu(struct storm_transport *t)
 	return v->up ? v->port.mtu : v->by_udp->ops->mtu(v->by_udp);
 }
 
-/* What is under way must have room where it arrives; control shares it. */
+/* What is under way must have room where it arrives; sessions share it. */
 static size_t verbs_room(struct storm_transport *t)
 {
 	struct storm_verbs *v = (struct storm_verbs *) t;
@@ -879,16 +873,17 @@ static void rail_counters(const char *name, const struct storm_verbs *v,
 	snprintf(buf + n, size - n,
 		 ",\n \"%s\": {\"working\": %s, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
-		 "  " F2 ", " F2 ", " F2 ", " F2 ",\n"
+		 ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
+		 "  " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ",\n"
 		 "  \"pairs\": {\"out\": %u, \"in\": %u, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}}",
 		 name, s.working ? "true" : "false", V(tx_datagrams), V(tx_bytes),
 		 V(tx_group), V(rx_datagrams), V(rx_bytes), V(rx_group),
 		 V(tx_copied), V(udp_tx_datagrams), V(udp_rx_datagrams),
-		 V(receives), V(receive_empty), V(own_copies), V(send_errors),
+		 V(receives), V(own_copies), V(send_errors),
 		 V(asked), V(answered), s.peers, s.peers_by_udp,
-		 Q(sends), Q(completed), Q(full), Q(kept), s.rc.out, s.rc.in,
+		 Q(sends), Q(completed), Q(full), Q(kept), Q(received), Q(group),
+		 Q(empty), s.rc.out, s.rc.in,
 		 P(tx_datagrams), P(tx_bytes), P(rx_datagrams), P(rx_bytes),
 		 P(no_slot), P(connected), P(accepted), P(refused), P(failed),
 		 P(evicted), P(bad));

@@ -19,6 +19,9 @@ struct storm_verbs_queue_stats {
 	uint64_t sends, completed;	/* datagrams: completed <= sends */
 	uint64_t full;			/* times that there was no room */
 	uint64_t kept;			/* sends that waited in memory */
+	uint64_t received, group;	/* datagrams, and those by multicast */
+	uint64_t empty;			/* times that no receive was left: more
+					   may have come */
 };
 
 struct storm_verbs_stats {
@@ -27,7 +30,6 @@ struct storm_verbs_stats {
 	uint64_t tx_copied;		/* bytes, into registered memory */
 	uint64_t udp_tx_datagrams, udp_rx_datagrams;	/* failed over */
 	uint64_t receives;		/* posted */
-	uint64_t receive_empty;		/* times that none was left */
 	uint64_t own_copies;		/* came back to us, discarded */
 	uint64_t send_errors;		/* and datagrams lost by us */
 	uint64_t asked, answered;	/* where peers are */

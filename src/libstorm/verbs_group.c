@@ -1,6 +1,11 @@
 /*
  * verbs_group.c - the pool of multicast groups.
  *
+ * A session's group is two: one for control, which is the one that is agreed upon,
+ * and another for bulk data, as many addresses further on.  So each has queue
+ * pairs and a receive queue of its own, and what is sent to one costs the adapter
+ * nothing at the other.
+ *
  * A join takes up to a third of a second, so an agent joins all of the pool when
  * it starts, and no launch waits for one.  A group's queue pair hears only who
  * uses its Q_Key: random as long as nobody uses the group, then that of the
@@ -43,16 +48,17 @@ static struct verbs_group *find(struct storm_verbs *v,
 				const struct storm_addr *a)
 {
 	for (uint32_t i = 0; i < v->groups; i++)
-		if (!memcmp(v->group[i].addr.ip, a->ip, sizeof(a->ip)))
+		if (!memcmp(v->group[i].by[STORM_CONTROL].addr.ip, a->ip,
+			    sizeof(a->ip)))
 			return &v->group[i];
 	return NULL;
 }
 
 /* ------------------------------------------------------------------ joins */
 
-static void join(struct storm_verbs *v, struct verbs_group *g)
+static void join(struct storm_verbs *v, struct verbs_member *m)
 {
-	struct sockaddr_in sin = storm_verbs_sockaddr(&g->addr);
+	struct sockaddr_in sin = storm_verbs_sockaddr(&m->addr);
 	struct rdma_cm_join_mc_attr_ex a = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
 			     RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
@@ -63,9 +69,9 @@ static void join(struct storm_verbs *v, struct verbs_group *g)
 
 	sin.sin_port = 0;
 	rc = v->role == STORM_ROLE_NODE ?
-	     rdma_join_multicast(v->joiner, (struct sockaddr *) &sin, g) :
-	     rdma_join_multicast_ex(v->joiner, &a, g);
-	g->asked = !rc;
+	     rdma_join_multicast(v->joiner, (struct sockaddr *) &sin, m) :
+	     rdma_join_multicast_ex(v->joiner, &a, m);
+	m->asked = !rc;
 	if (!rc) {
 		v->joins++;
 		return;
@@ -77,46 +83,47 @@ static void join(struct storm_verbs *v, struct verbs_group *g)
 }
 
 /* The last part of a join: the queue pair is attached. */
-static void attach(struct storm_verbs *v, struct verbs_group *g)
+static void attach(struct storm_verbs *v, struct verbs_member *m)
 {
-	if (!g->qp)
+	if (!m->qp)
 		return;
-	errno = ibv_attach_mcast(g->qp, &g->gid, g->lid);
-	g->attached = !errno;
+	errno = ibv_attach_mcast(m->qp, &m->gid, m->lid);
+	m->attached = !errno;
 	if (errno)
 		storm_verbs_refused(v, "cannot attach a queue pair to a "
 				       "multicast group");
 }
 
-static void leave(struct storm_verbs *v, struct verbs_group *g)
+static void leave(struct storm_verbs *v, struct verbs_member *m)
 {
-	struct sockaddr_in sin = storm_verbs_sockaddr(&g->addr);
+	struct sockaddr_in sin = storm_verbs_sockaddr(&m->addr);
 
 	sin.sin_port = 0;
-	if (g->attached)
-		ibv_detach_mcast(g->qp, &g->gid, g->lid);
-	if (g->asked)
+	if (m->attached)
+		ibv_detach_mcast(m->qp, &m->gid, m->lid);
+	if (m->asked)
 		rdma_leave_multicast(v->joiner, (struct sockaddr *) &sin);
-	g->attached = g->asked = g->joined = false;
+	m->attached = m->asked = m->joined = false;
 }
 
 void storm_verbs_group_event(struct storm_verbs *v,
 			     const struct rdma_cm_event *e)
 {
-	struct verbs_group *g = (struct verbs_group *) e->param.ud.private_data;
+	struct verbs_member *m =
+		(struct verbs_member *) e->param.ud.private_data;
 
 	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
 		v->joins--;
-		g->joined = true;
-		g->gid = e->param.ud.ah_attr.grh.dgid;
-		g->lid = e->param.ud.ah_attr.dlid;
-		attach(v, g);
+		m->joined = true;
+		m->gid = e->param.ud.ah_attr.grh.dgid;
+		m->lid = e->param.ud.ah_attr.dlid;
+		attach(v, m);
 	} else if (e->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
-		v->joins -= !g->joined;
+		v->joins -= !m->joined;
 		storm_log(STORM_LOG_INFO, "RDMA device %s left a multicast "
 			  "group (%d): joining again", v->port.device,
 			  e->status);
-		leave(v, g);
+		leave(v, m);
 		v->group_failed = true;
 		v->join_at = v->now + JOIN_AGAIN;
 		storm_verbs_timer(v);
@@ -128,13 +135,19 @@ void storm_verbs_groups_tick(struct storm_verbs *v)
 	if (!v->group_failed || v->now < v->join_at)
 		return;
 	v->group_failed = false;
-	for (uint32_t i = 0; i < v->groups; i++)
-		if (!v->group[i].asked)
-			join(v, &v->group[i]);
+	for (uint32_t i = 0; i < 2 * v->groups; i++) {
+		struct verbs_group *g = &v->group[i / 2];
+		struct verbs_member *m = &g->by[i % 2];
+
+		if (!m->asked && (v->role == STORM_ROLE_NODE ? m->qp != NULL :
+				  !TAILQ_EMPTY(&g->users)))
+			join(v, m);
+	}
 }
 
 /* ---------------------------------------------------------- open and close */
 
+/* Those for control, and then as many for bulk. */
 static int make_pool(struct storm_verbs *v)
 {
 	uint32_t first;
@@ -145,15 +158,31 @@ static int make_pool(struct storm_verbs *v)
 	if (!v->group)
 		return STORM_ENOMEM;
 	memcpy(&first, v->set.group.ip + 12, sizeof(first));
-	for (uint32_t i = 0; i < v->set.groups; i++) {
+	for (uint32_t i = 0; i < 2 * v->set.groups; i++) {
+		struct verbs_group *g = &v->group[i % v->set.groups];
+		enum storm_class c = i < v->set.groups ? STORM_CONTROL :
+							 STORM_BULK;
 		uint32_t ip = htonl(ntohl(first) + i);
-		struct verbs_group *g = &v->group[i];
 
-		g->addr = v->set.group;
-		memcpy(g->addr.ip + 12, &ip, sizeof(ip));
+		g->by[c].class = c;
+		g->by[c].addr = v->set.group;
+		memcpy(g->by[c].addr.ip + 12, &ip, sizeof(ip));
 		TAILQ_INIT(&g->users);
 	}
 	v->groups = v->set.groups;
+	return STORM_OK;
+}
+
+/* A node hears it: where there is a queue for its class. */
+static int open_member(struct storm_verbs *v, struct verbs_member *m,
+		       const struct verbs_user *u)
+{
+	if (!v->recv[VERBS_RECV_GROUP + (int) m->class].srq)
+		return STORM_OK;
+	m->qp = storm_verbs_group_qp(v, m->class, u ? u->qkey : random_qkey());
+	if (!m->qp)
+		return STORM_ESYS;
+	join(v, m);
 	return STORM_OK;
 }
 
@@ -161,35 +190,30 @@ int storm_verbs_groups_open(struct storm_verbs *v)
 {
 	int rc = v->set.multicast ? make_pool(v) : STORM_OK;
 
-	for (uint32_t i = 0; i < v->groups && !rc; i++) {
-		struct verbs_group *g = &v->group[i];
-		struct verbs_user *u = TAILQ_FIRST(&g->users);
+	for (uint32_t i = 0; i < 2 * v->groups && !rc; i++) {
+		struct verbs_group *g = &v->group[i / 2];
 
-		if (!v->recv[VERBS_RECV_GROUP].srq)
-			continue;
-		g->qp = storm_verbs_group_qp(v, u ? u->qkey : random_qkey());
-		if (!g->qp)
-			return STORM_ESYS;
-		join(v, g);
+		rc = open_member(v, &g->by[i % 2], TAILQ_FIRST(&g->users));
 	}
 	return rc;
 }
 
+static void close_member(struct storm_verbs *v, struct verbs_member *m)
+{
+	if (v->joiner)
+		leave(v, m);
+	if (m->ah)
+		ibv_destroy_ah(m->ah);
+	if (m->qp)
+		ibv_destroy_qp(m->qp);
+	m->ah = NULL;
+	m->qp = NULL;
+}
+
 void storm_verbs_groups_close(struct storm_verbs *v)
 {
-	for (uint32_t i = 0; i < v->groups; i++) {
-		struct verbs_group *g = &v->group[i];
-
-		if (v->joiner)
-			leave(v, g);
-		for (int c = 0; c < 2; c++)
-			if (g->ah[c])
-				ibv_destroy_ah(g->ah[c]);
-		if (g->qp)
-			ibv_destroy_qp(g->qp);
-		g->ah[0] = g->ah[1] = NULL;
-		g->qp = NULL;
-	}
+	for (uint32_t i = 0; i < 2 * v->groups; i++)
+		close_member(v, &v->group[i / 2].by[i % 2]);
 	v->joins = 0;
 	v->group_failed = false;
 }
@@ -211,27 +235,26 @@ void storm_verbs_groups_free(struct storm_verbs *v)
 /* ----------------------------------------------------------------- sending */
 
 /* On RoCE v2 the group's GID is its IPv4 address, mapped. */
-static bool make_ah(struct storm_verbs *v, struct verbs_group *g,
-		    enum storm_class c)
+static bool make_ah(struct storm_verbs *v, struct verbs_member *m)
 {
-	bool bulk = c == STORM_BULK;
+	bool bulk = m->class == STORM_BULK;
 	struct ibv_ah_attr a = {
-		.is_global = 1, .port_num = v->port.number, .dlid = g->lid,
+		.is_global = 1, .port_num = v->port.number, .dlid = m->lid,
 		.sl = bulk ? v->set.service_level :
 			     v->set.service_level_control,
 		.grh = {
-			.dgid = g->gid, .hop_limit = v->set.ttl,
+			.dgid = m->gid, .hop_limit = v->set.ttl,
 			.sgid_index = (uint8_t) v->port.gid_index,
 			.traffic_class = (uint8_t) ((bulk ? v->set.dscp :
 					  v->set.dscp_control) << 2),
 		},
 	};
 
-	g->ah[c] = ibv_create_ah(v->port.pd, &a);
-	if (!g->ah[c])
+	m->ah = ibv_create_ah(v->port.pd, &a);
+	if (!m->ah)
 		storm_verbs_refused(v, "cannot create a group's address "
 				       "handle");
-	return g->ah[c];
+	return m->ah;
 }
 
 bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
@@ -239,18 +262,20 @@ bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 {
 	struct verbs_group *g = find(v, to);
 	struct verbs_user *u = g ? TAILQ_FIRST(&g->users) : NULL;
+	struct verbs_member *m;
 
 	if (!u)
 		return false;
+	m = &g->by[c];
 	if (v->port.ethernet)
-		memcpy(g->gid.raw, g->addr.ip, sizeof(g->gid.raw));
-	else if (!g->asked)
-		join(v, g);
-	if (!v->port.ethernet && !g->joined)
+		memcpy(m->gid.raw, m->addr.ip, sizeof(m->gid.raw));
+	else if (!m->asked)
+		join(v, m);
+	if (!v->port.ethernet && !m->joined)
 		return false;
-	if (!g->ah[c] && !make_ah(v, g, c))
+	if (!m->ah && !make_ah(v, m))
 		return false;
-	*out = (struct verbs_dest) { .ah = g->ah[c], .qpn = MULTICAST_QPN,
+	*out = (struct verbs_dest) { .ah = m->ah, .qpn = MULTICAST_QPN,
 				     .qkey = u->qkey };
 	return true;
 }
@@ -260,10 +285,13 @@ bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 static void set_qkey(struct verbs_group *g)
 {
 	struct verbs_user *u = TAILQ_FIRST(&g->users);
+	uint32_t qkey = u ? u->qkey : random_qkey();
 
-	if (g->qp && storm_verbs_set_qkey(g->qp, u ? u->qkey : random_qkey()))
-		storm_log(STORM_LOG_WARN, "cannot set the Q_Key of a "
-			  "multicast group: data for it go along the chain");
+	for (int c = 0; c < 2; c++)
+		if (g->by[c].qp && storm_verbs_set_qkey(g->by[c].qp, qkey))
+			storm_log(STORM_LOG_WARN, "cannot set the Q_Key of a "
+				  "multicast group: data for it go along the "
+				  "chain");
 }
 
 static void use(struct verbs_group *g, uint32_t qkey)

@@ -28,7 +28,7 @@
 #define VERBS_CONTROL_SENDS 256		/* places of the send queues */
 #define VERBS_BULK_SENDS 512
 #define VERBS_OWNER_BULK 64		/* receives: nobody sends an owner much */
-#define VERBS_RECEIVE_BUDGET 512	/* of a queue, each poll */
+#define VERBS_RECEIVE_BUDGET 512	/* of all queues, each poll */
 
 /* A peer that is not known yet: what waits for it, in bytes. */
 #define VERBS_PENDING_CONTROL (64 * 1024)
@@ -82,12 +82,15 @@ struct verbs_recv {
 	struct verbs_memory mem;
 	uint32_t slot, depth;
 	uint32_t posted;	/* not completed yet */
+	struct ibv_wc *wc;	/* completions: depth of them, from next to got */
+	uint32_t next, got;
+	enum storm_class class;
 	bool armed;		/* the channel will tell */
 	bool group;
 };
-/* Unicast of each class, and what groups get. */
+/* Of each class: unicast, and what groups get. */
 #define VERBS_RECV_GROUP 2
-#define VERBS_RECVS 3
+#define VERBS_RECVS 4
 
 /* Datagrams that wait: for room in a queue, or for a peer. */
 struct verbs_rest {
@@ -159,13 +162,20 @@ struct verbs_user {
 	uint32_t qkey;
 };
 
-struct verbs_group {
+/* Of a session's group there are two, one for each class. */
+struct verbs_member {
 	struct storm_addr addr;
+	enum storm_class class;
 	struct ibv_qp *qp;	/* nodes: receives */
 	bool asked, joined, attached;
 	union ibv_gid gid;
 	uint16_t lid;
-	struct ibv_ah *ah[2];	/* owners, by class */
+	struct ibv_ah *ah;	/* owners */
+};
+
+struct verbs_group {
+	struct verbs_member by[2];	/* class; control's is the one that
+					   sessions know */
 	TAILQ_HEAD(, verbs_user) users;	/* the first one has it */
 };
 
@@ -271,8 +281,10 @@ void storm_verbs_memory_free(struct verbs_memory *m);
 /* verbs_ud.c */
 int storm_verbs_queues_open(struct storm_verbs *v);
 void storm_verbs_queues_close(struct storm_verbs *v);
-/* A queue pair that receives by the shared queue of groups.  NULL: logged. */
-struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, uint32_t qkey);
+/* A queue pair that receives by the class's shared queue of groups.  NULL:
+ * logged. */
+struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, enum storm_class c,
+				    uint32_t qkey);
 int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey);
 /* 0 or -EAGAIN: there is no room for all of it, and none was taken. */
 bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n);
@@ -282,8 +294,9 @@ int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 /* Take what was sent off the queues; where room is waited for, be woken. */
 void storm_verbs_sent(struct storm_verbs *v);
 void storm_verbs_await_room(struct storm_verbs *v);
-/* Bounded; true: there may be more. */
-bool storm_verbs_receive(struct storm_verbs *v, struct verbs_recv *r);
+/* From all queues in turn, so that control waits for two batches of bulk at most.
+ * Bounded; true: there may be more. */
+bool storm_verbs_receive(struct storm_verbs *v);
 /* Be woken by what comes from now on.  True: something came meanwhile. */
 bool storm_verbs_arm(struct storm_verbs *v);
 

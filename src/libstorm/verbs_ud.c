@@ -3,9 +3,10 @@
  *
  * XFER-AND-SIGNAL (paper section 2.4.1) by the fabric's own multicast.  What is
  * lost here is lost where a receive queue is empty, so they are deep, and what
- * a sender has under way is bounded by what they hold (storm_verbs_window()).
- * Control and bulk have queue pairs of their own, so that no control datagram
- * waits behind bulk in a queue of ours.
+ * a sender has under way is bounded by what they hold (the transport's room()).
+ * Control and bulk have queue pairs of their own, at both ends and in groups
+ * too, so that no control datagram waits behind bulk in a queue of ours, or is
+ * lost because bulk has filled it.
  *
  * Work is posted in lists, one completion for each; queues are polled as long as
  * there is something in them, and the completion channel is armed when there is
@@ -14,6 +15,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "verbs_private.h"
@@ -112,6 +114,7 @@ static bool is_own(const struct storm_verbs *v, const struct ibv_wc *wc,
 static bool take(struct storm_verbs *v, struct verbs_recv *r,
 		 const struct ibv_wc *wc, struct storm_rx *out)
 {
+	struct storm_verbs_queue_stats *stats = &v->stats.queue[r->class];
 	uint8_t *slot = r->mem.at + (size_t) wc->wr_id * r->slot;
 	union ibv_gid gid = { .raw = { 0 } };
 
@@ -124,60 +127,78 @@ static bool take(struct storm_verbs *v, struct verbs_recv *r,
 		return false;
 	}
 	if (!r->group)
-		storm_verbs_peer_heard(v, r == &v->recv[STORM_BULK],
-				       wc->src_qp, &gid, wc->slid);
+		storm_verbs_peer_heard(v, (int) r->class, wc->src_qp, &gid,
+				       wc->slid);
 	out->buf = slot + VERBS_LEAD;
 	out->len = wc->byte_len - VERBS_GRH;
 	out->group = r->group;
+	stats->received++;
+	stats->group += r->group;
 	v->stats.rx_datagrams++;
 	v->stats.rx_group += r->group;
 	v->stats.rx_bytes += out->len;
 	return !storm_drop(&v->drop);
 }
 
-/* Completions of one call of poll: how many. */
-static uint32_t receive_some(struct storm_verbs *v, struct verbs_recv *r)
+/* All completions at once: that the queue has been empty is seen by their
+ * number. */
+static void look(struct storm_verbs *v, struct verbs_recv *r)
 {
-	struct ibv_wc wc[POLL_BATCH];
-	struct storm_rx rx[POLL_BATCH];
-	uint32_t place[POLL_BATCH], used = 0;
-	size_t got = 0;
-	int n = ibv_poll_cq(r->cq, POLL_BATCH, wc);
+	int n = ibv_poll_cq(r->cq, (int) r->depth, r->wc);
 
 	if (n < 0)
 		storm_verbs_break(v);
 	if (n <= 0)
-		return 0;
-	for (int i = 0; i < n; i++) {
+		return;
+	r->next = 0;
+	r->got = (uint32_t) n;
+	r->posted -= r->got;
+	v->stats.queue[r->class].empty += !r->posted;
+}
+
+/* A batch of a queue: how many. */
+static uint32_t receive_some(struct storm_verbs *v, struct verbs_recv *r)
+{
+	struct storm_rx rx[POLL_BATCH];
+	uint32_t place[POLL_BATCH], n, used = 0;
+	size_t got = 0;
+
+	if (r->next == r->got)
+		look(v, r);
+	for (n = 0; n < POLL_BATCH && r->next < r->got; n++) {
+		const struct ibv_wc *wc = &r->wc[r->next++];
+
 		/* the queue pair is in error: it takes no more */
-		if (wc[i].status == IBV_WC_WR_FLUSH_ERR) {
+		if (wc->status == IBV_WC_WR_FLUSH_ERR) {
 			storm_verbs_break(v);
 			continue;
 		}
-		place[used++] = (uint32_t) wc[i].wr_id;
-		got += take(v, r, &wc[i], &rx[got]);
+		place[used++] = (uint32_t) wc->wr_id;
+		got += take(v, r, wc, &rx[got]);
 	}
-	r->posted -= (uint32_t) n;
-	v->stats.receive_empty += !r->posted;
 	if (got)
 		v->h.datagrams(v->h.arg, rx, got);
 	if (used && post_receives(v, r, place, used))
 		storm_verbs_break(v);
-	return (uint32_t) n;
+	return n;
 }
 
-bool storm_verbs_receive(struct storm_verbs *v, struct verbs_recv *r)
+bool storm_verbs_receive(struct storm_verbs *v)
 {
-	uint32_t n;
+	static const int order[VERBS_RECVS] = {
+		STORM_CONTROL, VERBS_RECV_GROUP + STORM_CONTROL,
+		VERBS_RECV_GROUP + STORM_BULK, STORM_BULK,
+	};
+	uint32_t all = 0, n;
 
-	for (uint32_t all = 0; !v->broken; all += n) {
-		if (all >= VERBS_RECEIVE_BUDGET)
-			return true;
-		n = receive_some(v, r);
-		if (!n)
-			break;
-	}
-	return false;
+	do {
+		n = 0;
+		for (int i = 0; i < VERBS_RECVS && !v->broken; i++)
+			if (v->recv[order[i]].cq)
+				n += receive_some(v, &v->recv[order[i]]);
+		all += n;
+	} while (n && all < VERBS_RECEIVE_BUDGET && !v->broken);
+	return n;
 }
 
 static bool arm(struct ibv_cq *cq, bool *armed)
@@ -368,17 +389,24 @@ static struct ibv_qp *make_qp(struct storm_verbs *v, struct verbs_recv *r,
 	return NULL;
 }
 
-struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, uint32_t qkey)
+struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, enum storm_class c,
+				    uint32_t qkey)
 {
-	return make_qp(v, &v->recv[VERBS_RECV_GROUP], 1, qkey);
+	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP + (int) c];
+
+	return r->srq ? make_qp(v, r, 1, qkey) : NULL;
 }
 
 static int open_recv(struct storm_verbs *v, struct verbs_recv *r,
-		     uint32_t depth)
+		     enum storm_class c, uint32_t depth)
 {
+	r->class = c;
 	r->slot = line_up(VERBS_LEAD + v->port.mtu);
 	r->depth = least(least(depth, v->port.limits.max_qp_wr),
 			 v->port.limits.max_cqe);
+	r->wc = calloc(r->depth, sizeof(*r->wc));
+	if (!r->wc)
+		return STORM_ENOMEM;
 	r->cq = ibv_create_cq(v->port.ctx, (int) r->depth, NULL,
 			      v->port.channel, 0);
 	if (!r->cq)
@@ -393,7 +421,7 @@ static int open_class(struct storm_verbs *v, enum storm_class c,
 {
 	struct verbs_recv *r = &v->recv[c];
 	struct verbs_send *s = &v->send[c];
-	int rc = open_recv(v, r, receives);
+	int rc = open_recv(v, r, c, receives);
 
 	if (rc)
 		return rc;
@@ -406,21 +434,16 @@ static int open_class(struct storm_verbs *v, enum storm_class c,
 	return s->qp ? fill(v, r) : STORM_ESYS;
 }
 
-/* One queue for all groups: which ones are used changes, how much comes does
- * not. */
-static int open_groups_recv(struct storm_verbs *v)
+/* One queue of a class for all groups: which ones are used changes, how much
+ * comes does not. */
+static int open_groups_recv(struct storm_verbs *v, enum storm_class c)
 {
-	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP];
+	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP + (int) c];
 	struct ibv_srq_init_attr a = { .attr.max_sge = 1 };
 	int rc;
 
-	if (v->port.limits.max_srq <= 0) {
-		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared receive "
-			  "queues: data come along the chain", v->port.device);
-		return STORM_OK;
-	}
 	r->group = true;
-	rc = open_recv(v, r, least(v->set.recv_depth,
+	rc = open_recv(v, r, c, least(v->set.recv_depth,
 				   v->port.limits.max_srq_wr));
 	if (rc)
 		return rc;
@@ -450,9 +473,15 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 			v->set.recv_depth);
 	if (!rc)
 		rc = open_class(v, STORM_BULK, VERBS_BULK_SENDS, bulk_depth);
-	if (!rc && node && v->set.multicast)
-		rc = open_groups_recv(v);
-	return rc;
+	if (rc || !node || !v->set.multicast)
+		return rc;
+	if (v->port.limits.max_srq < 2) {
+		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared receive "
+			  "queues: data come along the chain", v->port.device);
+		return STORM_OK;
+	}
+	rc = open_groups_recv(v, STORM_CONTROL);
+	return rc || v->data ? rc : open_groups_recv(v, STORM_BULK);
 }
 
 static void close_recv(struct verbs_recv *r)
@@ -464,6 +493,7 @@ static void close_recv(struct verbs_recv *r)
 	if (r->cq)
 		ibv_destroy_cq(r->cq);
 	storm_verbs_memory_free(&r->mem);
+	free(r->wc);
 	memset(r, 0, sizeof(*r));
 }
 

@@ -6,6 +6,7 @@
         for done in m.run("ibv_devinfo"):
             print(done.machine, done.code, done.out)
 """
+import ctypes
 import fcntl
 import glob
 import lzma
@@ -37,6 +38,8 @@ NEEDED = {
 }
 #: what finds the root file system; all other modules the machine takes from it
 EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
+#: network cards of a machine, each on a network of its own: a UDP port
+CARDS, PORT = 2, 7777
 #: the exit status of a command whose machine died
 DIED = 125
 #: limit of everything that takes long
@@ -222,6 +225,59 @@ class Network:
         self.process.stdout.close()
 
 
+class Cable:
+    """The host's end of a network card: a UDP socket of QEMU's.  What comes
+    while the machine is not running waits there; what has no room is lost, and
+    the kernel counts it."""
+
+    ROOM = 16 << 20
+    SYS_PIDFD_GETFD, SO_RCVBUFFORCE = 438, 33
+
+    def __init__(self, pid, port):
+        self.pid, self.port = pid, port
+        self.inode = None
+        links = {}
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                links[os.readlink(f"/proc/{pid}/fd/{fd}")] = int(fd)
+            except FileNotFoundError:
+                pass
+        for inode, _ in self._sockets():
+            fd = links.get(f"socket:[{inode}]")
+            if fd is not None:
+                self.inode = inode
+                self._widen(fd)
+
+    def _sockets(self):
+        """(inode, datagrams dropped) of all on this network."""
+        text = pathlib.Path(f"/proc/{self.pid}/net/udp").read_text()
+        for words in map(str.split, text.splitlines()[1:]):
+            if int(words[1].split(":")[1], 16) == self.port:
+                yield words[9], int(words[12])
+
+    def _widen(self, fd):
+        """More room, as far as we may: QEMU asks for none."""
+        try:
+            pidfd = os.pidfd_open(self.pid)
+            ours = ctypes.CDLL(None).syscall(self.SYS_PIDFD_GETFD, pidfd, fd,
+                                             0)
+            os.close(pidfd)
+            if ours < 0:
+                return
+            with socket.socket(fileno=ours) as s:
+                try:
+                    s.setsockopt(socket.SOL_SOCKET, self.SO_RCVBUFFORCE,
+                                 self.ROOM)
+                except PermissionError:
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
+                                 self.ROOM)
+        except (AttributeError, OSError):
+            pass
+
+    def dropped(self):
+        return next(n for i, n in self._sockets() if i == self.inode)
+
+
 class Command:
     """One that was started in a machine: code is None until it ended."""
 
@@ -271,6 +327,7 @@ class Machines:
         self.lines = [None] * count         # our ends of the serial lines
         self.heard = [b""] * count          # half a line
         self.up = [False] * count
+        self.cables = [None] * count        # of each: a list, by card
         self.pending = [{} for _ in range(count)]
         self.number = 0
         self.network = None
@@ -320,6 +377,13 @@ class Machines:
                     f"rx{(dead or late)[0]} "
                     f"{'died' if dead else 'was not up in time'}: "
                     + self.console((dead or late)[0]))
+        for i in which:
+            self.cables[i] = [Cable(self.processes[i].pid, PORT + k)
+                              for k in range(CARDS)]
+
+    def dropped(self, i, card=0):
+        """Datagrams for a machine that this host has lost, since it booted."""
+        return self.cables[i][card].dropped()
 
     def _qemu(self, i, line):
         words = [
@@ -333,9 +397,9 @@ class Machines:
         root = ("local,security_model=none,id=root,path=/,readonly=on,"
                 "multidevs=remap")
         cards = []
-        for k in range(2):
+        for k in range(CARDS):
             cards += ["-netdev", f"socket,id=n{k},mcast=239.77.0.{k + 1}:"
-                                 f"{7777 + k},localaddr=127.0.0.1",
+                                 f"{PORT + k},localaddr=127.0.0.1",
                       "-device", f"virtio-net-pci,netdev=n{k},romfile=,"
                                  f"mac=52:54:00:77:0{k}:{i + 1:02x}"]
         return [

@@ -303,6 +303,8 @@ START_TEST(test_cross_checks)
 	must(load("GroupBase=239.255.255.250\n") == SLURM_ERROR);
 	must(strstr(why, "GroupCount"));
 	good("GroupBase=239.255.255.250\nGroupCount=6\n");
+	must(load("GroupBase=239.255.255.250\nGroupCount=4\nTransport=verbs\n")
+	     == SLURM_ERROR);
 	must(load("DeadTimeout=1500\n") == SLURM_ERROR);
 	must(strstr(why, "DeadTimeout") && strstr(why, "Heartbeat"));
 	good("DeadTimeout=2000\n");

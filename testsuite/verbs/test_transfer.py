@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from transfer import SECONDS, Transfer, counters, lines, until
+from transfer import SECONDS, Transfer, counters, until
 
 SIZE = 12_000_000
 
@@ -108,18 +108,13 @@ def test_one_dies(machines, transport, payload, again):
 def test_strobes(machines, transport, payload):
     """While bulk data fill their queue no strobe waits in ours."""
     t = done(Transfer(machines, transport, strobe_ms=20), payload)
-    told = t.lines("strobe")
-    assert len(told) == t.stat("strobes") > 0, str(t.owner)
+    told = t.strobes_shown()
     c = counters(t.owner)["verbs"]
     control, bulk = range(2)
     assert c["full"][control] == c["kept"][control] == 0, str(t.owner)
-    assert c["sends"][bulk] > 0, str(t.owner)
+    assert c["sends"][bulk] >= t.stat("tx_data"), str(t.owner)
+    assert c["sends"][control] >= len(told), str(t.owner)
     for n in t.nodes:
-        came = lines(n, "strobe")
-        # in order; a node takes none that was overtaken
-        assert came == [s for s in told if s in came], f"{t.owner}{n}"
         c = counters(n)["verbs"]
-        assert c["receive_empty"] == 0, str(n)
-        # where the network lost none of the data, no strobe either
-        if not t.stat("tx_repair"):
-            assert c["rx_group"] >= t.stat("tx_data") + len(told), str(n)
+        # no queue of ours has lost any, the data neither
+        assert c["empty"] == [0, 0], str(n)

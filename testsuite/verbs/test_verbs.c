@@ -35,6 +35,7 @@ struct end {
 	size_t count, in_group, bytes;
 	uint8_t last[4096];
 	size_t last_len;
+	size_t control_at;	/* when "control" came: its number */
 	uint32_t order;		/* number that is expected */
 	bool disorder;
 };
@@ -68,6 +69,8 @@ static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
 		e->bytes += rx[i].len;
 		e->in_group += rx[i].group;
 		e->count++;
+		if (rx[i].len == 7 && !memcmp(rx[i].buf, "control", 7))
+			e->control_at = e->count;
 	}
 }
 
@@ -154,12 +157,13 @@ static void serve_all(void)
 	serve(&owner);
 }
 
-#define until(cond) ({ \
+#define untilx(cond, meanwhile) ({ \
 	uint64_t give_up_ = storm_now() + PATIENCE; \
 	bool holds_; \
 	while (!(holds_ = (cond)) && storm_now() < give_up_) \
-		serve_all(); \
+		meanwhile; \
 	holds_; })
+#define until(cond) untilx(cond, serve_all())
 
 /* What was sent before has arrived, as far as it will. */
 static void settle(void)
@@ -372,6 +376,41 @@ START_TEST(test_group)
 	must(node.count == 2);
 	must(stats_of(&owner).tx_group == 3 &&
 	     !stats_of(&owner).udp_tx_datagrams);
+}
+END_TEST
+
+/* More bulk than a node that is busy has room for: control, sent last, is not
+ * lost with it, and is behind no more than two batches of it. */
+START_TEST(test_group_full)
+{
+	enum { DEPTH = 64, N = 4, EACH = 44 };
+	static uint8_t buf[EACH * 1000];
+	struct storm_verbs_stats s;
+	struct storm_addr g = group(1);
+
+	set.recv_depth = DEPTH;
+	open_both();
+	node.t->ops->group(node.t, &g, 77, true);
+	owner.t->ops->group(owner.t, &g, 77, true);
+	for (int i = 0; i < N; i++)
+		must(!owner.t->ops->send(owner.t, STORM_BULK, &g, buf,
+					 sizeof(buf), 1000));
+	/* sent is received: it is the same device */
+	must(untilx(stats_of(&owner).queue[STORM_BULK].completed == N * EACH,
+		    serve(&owner)));
+	must(!say(&owner, &g, "control"));
+	must(untilx(stats_of(&owner).queue[STORM_CONTROL].completed == 1,
+		    serve(&owner)));
+	usleep(100000);		/* and software's is there soon */
+	must(until(node.control_at));
+	must(node.control_at <= 2 * 32 + 1);
+	settle();
+	s = stats_of(&node);
+	must(node.count == DEPTH + 1 && node.in_group == node.count);
+	must(s.queue[STORM_BULK].empty == 1 &&
+	     s.queue[STORM_CONTROL].empty == 0);
+	must(s.queue[STORM_CONTROL].group == 1 &&
+	     s.queue[STORM_BULK].group == DEPTH);
 }
 END_TEST
 
@@ -642,6 +681,7 @@ int main(void)
 	tcase_add_test(t, test_keeps);
 	tcase_add_test(t, test_reborn);
 	tcase_add_test(t, test_group);
+	tcase_add_test(t, test_group_full);
 	tcase_add_test(t, test_own_copies);
 	tcase_add_test(t, test_fallback);
 	tcase_add_test(t, test_no_fallback);

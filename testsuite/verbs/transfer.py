@@ -46,6 +46,8 @@ class Transfer:
 
     def __init__(self, machines, transport, **settings):
         self.machines = machines
+        self.dropped = [[machines.dropped(i, k) for k in range(vm.CARDS)]
+                        for i in range(machines.count)]
         self.across = program("verbs", "across")
         # what a test that failed has left
         machines.run("pkill -9 -x across; rm -rf /tmp/across")
@@ -69,6 +71,20 @@ class Transfer:
         for n in alive:
             assert n.code == 0, str(n)
         return self
+
+    def strobes_shown(self, card=0):
+        """On all nodes all that were sent, in order; but no more may lack than
+        datagrams were lost by this host, on its network card."""
+        told = self.lines("strobe")
+        assert len(told) == self.stat("strobes") > 0, str(self.owner)
+        for n in self.nodes:
+            came = lines(n, "strobe")
+            assert came == [s for s in told if s in came], f"{self.owner}{n}"
+            lost = (self.machines.dropped(n.machine, card)
+                    - self.dropped[n.machine][card])
+            assert len(told) - len(came) <= lost, \
+                f"{lost} datagrams were lost by this host\n{self.owner}{n}"
+        return told
 
     def lines(self, word):
         return lines(self.owner, word)
