@@ -26,16 +26,21 @@
 #pragma weak srun_step_signal
 #pragma weak srun_user_message
 
-#define SWEEP (10 * STORM_SEC)	/* least time between two */
+#define SWEEP (10 * STORM_SEC)	/* least time between two, while no job ends */
 #define COMPLAINT (60 * STORM_SEC)
 #define WAITING 64		/* sruns that are woken; others try again
 				   by themselves, once a minute */
+#define KNOCKS 4		/* for each context: some may have given up */
+#define FORGOTTEN (400 * STORM_SEC)	/* it would have tried again */
 
 /* A srun that waits for a context. */
 struct waiting {
 	slurm_step_id_t step;
-	char *host;
+	char *host;			/* NULL: no entry */
+	uint32_t pid;			/* there */
 	uint16_t port, protocol;
+	uint64_t since, seen;		/* when it was refused first, and last */
+	bool woken;
 };
 
 static struct {
@@ -45,7 +50,6 @@ static struct {
 	uint64_t started, swept, complained;
 	uint32_t refused;		/* since the last complaint */
 	struct waiting waiting[WAITING];
-	uint32_t nwaiting;
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 /* False: storm.conf is refused, *out is as without one. */
@@ -94,9 +98,8 @@ static void _stop(void)
 	if (c.fd >= 0)
 		close(c.fd);
 	c.fd = -1;
-	for (uint32_t i = 0; i < c.nwaiting; i++)
+	for (uint32_t i = 0; i < WAITING; i++)
 		xfree(c.waiting[i].host);
-	c.nwaiting = 0;
 }
 
 void context_ctld_start(const char *state_dir)
@@ -158,37 +161,92 @@ static void _sweep(bool now)
 	context_table_sweep(c.table, _gone, _swept, NULL);
 }
 
-/* ------------------------------------------------------------ none is left --- */
-
-/* srun waits for somebody to knock at its port, and then tries again. */
-static void _wait(const step_record_t *step)
+void context_ctld_job_ends(void)
 {
-	struct waiting *w = &c.waiting[c.nwaiting];
-
-	if (c.nwaiting == WAITING || !step->host || !step->port)
-		return;
-	w->step = step->step_id;
-	w->host = xstrdup(step->host);
-	w->port = step->port;
-	w->protocol = step->start_protocol_ver;
-	c.nwaiting++;
+	pthread_mutex_lock(&c.lock);
+	c.swept = 0;
+	pthread_mutex_unlock(&c.lock);
 }
 
-static void _wake(void)
-{
-	for (uint32_t i = 0; i < c.nwaiting; i++) {
-		struct waiting *w = &c.waiting[i];
-		step_record_t step = {
-			.step_id = w->step, .host = w->host, .port = w->port,
-			.start_protocol_ver = w->protocol,
-			.job_ptr = find_job_record(w->step.job_id),
-		};
+/* ------------------------------------------------------------ none is left --- */
 
-		if (step.job_ptr)
-			srun_step_signal(&step, 0);
-		xfree(w->host);
+/* That step's srun. NULL: it does not wait. */
+static struct waiting *_waiting(const step_record_t *step)
+{
+	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
+		if (w->host && w->pid == step->srun_pid &&
+		    !xstrcmp(w->host, step->host))
+			return w;
+	return NULL;
+}
+
+/* A free entry, or that of a srun which is no longer there. */
+static struct waiting *_entry(uint64_t now)
+{
+	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
+		if (!w->host || now - w->seen > FORGOTTEN) {
+			xfree(w->host);
+			return w;
+		}
+	return NULL;
+}
+
+/* srun waits for somebody to knock at its port, and then tries again. True: it has
+ * waited before. */
+static bool _wait(const step_record_t *step, uint64_t now)
+{
+	struct waiting *w = _waiting(step);
+	bool before = w;
+
+	if (!w)
+		w = _entry(now);
+	if (!w || !step->host || !step->port)
+		return before;
+	if (!before) {
+		w->host = xstrdup(step->host);
+		w->since = now;
 	}
-	c.nwaiting = 0;
+	w->pid = step->srun_pid;
+	w->step = step->step_id;
+	w->port = step->port;
+	w->protocol = step->start_protocol_ver;
+	w->seen = now;
+	w->woken = false;
+	return before;
+}
+
+static void _knock(struct waiting *w)
+{
+	step_record_t step = {
+		.step_id = w->step, .host = w->host, .port = w->port,
+		.start_protocol_ver = w->protocol,
+		.job_ptr = find_job_record(w->step.job_id),
+	};
+
+	w->woken = true;
+	if (step.job_ptr)
+		srun_step_signal(&step, 0);
+	else
+		xfree(w->host);
+}
+
+/* So many, who has waited longest first. */
+static void _wake(uint32_t knocks)
+{
+	while (knocks--) {
+		struct waiting *first = NULL;
+
+		for (uint32_t i = 0; i < WAITING; i++) {
+			struct waiting *w = &c.waiting[i];
+
+			if (w->host && !w->woken &&
+			    (!first || w->since < first->since))
+				first = w;
+		}
+		if (!first)
+			return;
+		_knock(first);
+	}
 }
 
 static void _refuse(const step_record_t *step)
@@ -204,12 +262,13 @@ static void _refuse(const step_record_t *step)
 		c.complained = now;
 		c.refused = 0;
 	}
+	if (_wait(step, now))
+		return;			/* its user was told */
 	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
 			      f.count);
 	if (step->job_ptr && srun_user_message)
 		srun_user_message(step->job_ptr, text);
 	xfree(text);
-	_wait(step);
 }
 
 void context_ctld_reconfig(void)
@@ -222,7 +281,7 @@ void context_ctld_reconfig(void)
 	if (c.table && context_table_resize(c.table, conf.count, conf.group))
 		error("storm: no memory for %u network contexts", conf.count);
 	if (c.table)
-		_wake();		/* there may be more now */
+		_wake(WAITING);		/* there may be more now */
 	pthread_mutex_unlock(&c.lock);
 }
 
@@ -264,6 +323,7 @@ static int _lease(step_record_t *step, struct context *x)
 	uint8_t key[CONTEXT_KEY_LEN];
 	bool joint = _holder(step, &x->holder);
 	const struct context_lease *l;
+	struct waiting *waits;
 
 	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
 		error("storm: no random key for a network context: %m");
@@ -280,6 +340,9 @@ static int _lease(step_record_t *step, struct context *x)
 		return -1;
 	}
 	_save(l);
+	waits = _waiting(step);
+	if (waits)
+		xfree(waits->host);
 	x->job = step->step_id.job_id;
 	x->step = step->step_id.step_id;
 	x->het = step->step_id.step_het_comp;
@@ -317,7 +380,7 @@ void context_ctld_return(const struct context *x)
 		      x->id, x->job, x->step);
 	}
 	if (l && !l->job)
-		_wake();
+		_wake(KNOCKS);
 	pthread_mutex_unlock(&c.lock);
 }
 

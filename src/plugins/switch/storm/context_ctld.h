@@ -28,6 +28,9 @@ void context_ctld_return(const struct context *c);
 /* slurmctld has found a step with this context in what it saved. */
 void context_ctld_claim(const struct context *c);
 
+/* A job is about to end: steps of it that nobody has claimed may soon be gone. */
+void context_ctld_job_ends(void);
+
 /* What slurmstepd wants to see. NULL: MUNGE refuses, of which the log was told. */
 char *context_ctld_sign(const struct context *c);
 

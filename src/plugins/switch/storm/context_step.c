@@ -16,6 +16,11 @@
 #define GROUP_ENV "STORM_CONTEXT_GROUP"
 #define KEY_ENV "STORM_CONTEXT_KEY"
 
+static struct {
+	slurm_step_id_t step;
+	char why[CONTEXT_WHY_MAX];
+} refused;
+
 bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 			 size_t len, struct context *c)
 {
@@ -25,13 +30,18 @@ bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 		.ctld_uid = slurm_conf.slurm_user_id,
 		.cluster = slurm_conf.cluster_name,
 	};
-	char why[CONTEXT_WHY_MAX];
 
-	if (context_verify(bytes, len, &e, c, why))
+	if (context_verify(bytes, len, &e, c, refused.why))
 		return true;
-	error("storm: the network context of %ps is refused: %s", &job->step_id,
-	      why);
+	refused.step = job->step_id;
+	context_step_refusal();
 	return false;
+}
+
+void context_step_refusal(void)
+{
+	error("storm: the network context of %ps is refused: %s", &refused.step,
+	      refused.why);
 }
 
 void context_step_export(const struct context *c, char ***env)

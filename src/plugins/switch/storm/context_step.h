@@ -15,6 +15,9 @@
 bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 			 size_t len, struct context *c);
 
+/* In a task's process, whose messages the user sees: why it was refused. */
+void context_step_refusal(void);
+
 /* In a task's process.  c NULL: the step has none, and what the environment says
  * of the step that srun ran in is removed. */
 void context_step_export(const struct context *c, char ***env);

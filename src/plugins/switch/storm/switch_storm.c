@@ -55,6 +55,7 @@ struct switch_jobinfo {
 	/* in slurmctld what the step has leased, in slurmstepd what is proved to
 	 * be; elsewhere it is for others to know */
 	bool known;
+	bool refused;		/* slurmstepd: it is not slurmctld's */
 	struct context context;
 	bool leaves;		/* slurmctld: for srun, and so to be signed */
 };
@@ -246,7 +247,9 @@ int switch_p_job_preinit(stepd_step_rec_t *job)
 		return SLURM_SUCCESS;
 	}
 	j->known = context_step_verify(job, j->bytes, j->len, &j->context);
-	return j->known ? SLURM_SUCCESS : SLURM_ERROR;
+	j->refused = !j->known;
+	/* its tasks say so: srun would take an error for a step without any */
+	return SLURM_SUCCESS;
 }
 
 int switch_p_job_init(stepd_step_rec_t *job)
@@ -259,9 +262,14 @@ int switch_p_job_attach(switch_jobinfo_t *j, char ***env, uint32_t nodeid,
 			uint32_t procid, uint32_t nnodes, uint32_t nprocs,
 			uint32_t rank)
 {
+	if (j && j->refused) {
+		if (!procid)	/* here it is the number on this node */
+			context_step_refusal();
+		slurm_seterrno(ESLURM_INTERCONNECT_FAILURE);
+		return SLURM_ERROR;
+	}
 	context_step_export(j && j->known ? &j->context : NULL, env);
 	(void) nodeid;
-	(void) procid;
 	(void) nnodes;
 	(void) nprocs;
 	(void) rank;
@@ -398,4 +406,6 @@ int switch_p_job_step_allocated(switch_jobinfo_t *j, char *nodelist)
 void switch_p_job_complete(uint32_t job_id)
 {
 	(void) job_id;
+	if (running_in_slurmctld())
+		context_ctld_job_ends();
 }
