@@ -3,20 +3,23 @@
  *
  * A job that is added takes its row at once, by the chosen packing.
  * matrix_settle() then looks at each group: one that takes more rows than its
- * fullest column has jobs has to spare some, by exchanges between its rows, or is
- * packed anew.  That is to colour a graph: a greedy pass by the jobs' first columns is the best there is where columns are
- * contiguous; another by size often is; a search with a budget ends the matter
- * for small groups.
+ * fullest column has jobs has to spare some, by exchanges between its rows
+ * (exchange.c), so that most jobs stay in theirs, or is packed anew.  That is to
+ * colour a graph: a greedy pass by the jobs' first columns is the best there is
+ * where columns are contiguous; another by size often is; a search with a budget
+ * ends the matter for small groups.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "matrix.h"
 
 #define BUDGET 20000	/* tries of one search */
-#define EXCHANGES 200000	/* looks at two jobs, to spare a row */
+#define EXCHANGES 50000	/* steps of exchanges, to spare a row */
+#define EXCHANGE_MAX 4096	/* jobs */
 #define NO_ROW UINT32_MAX
 
 struct job {
@@ -492,8 +495,6 @@ static void sort(struct settle *s,
 	qsort_r(s->order, s->n, sizeof(*s->order), by, s);
 }
 
-/* ------------------------------------------------------- exchange of rows --- */
-
 static bool overlap(const struct storm_idset *a, const struct storm_idset *b)
 {
 	uint32_t i = 0, k = 0;
@@ -509,110 +510,33 @@ static bool overlap(const struct storm_idset *a, const struct storm_idset *b)
 	return false;
 }
 
-/* Mark those of a row that overlap a job and are not marked yet: they have to
- * leave it.  How many are marked now, in s->order. */
-static uint32_t mark(struct settle *s, uint32_t k, uint32_t row, uint32_t marked,
-		     uint32_t *budget)
+/* Who cannot be in whose row; NULL: no memory, or far too many. */
+static uint64_t *neighbours(const struct settle *s)
 {
-	for (uint32_t j = 0; j < s->n && *budget; j++) {
-		if (s->row[j] != row || s->used[j])
-			continue;
-		(*budget)--;
-		if (!overlap(columns_of(s, k), columns_of(s, j)))
-			continue;
-		s->used[j] = 1;
-		s->order[marked++] = j;
-	}
-	return marked;
-}
+	uint32_t words = exchange_words(s->n);
+	uint64_t *beside = s->n > EXCHANGE_MAX ? NULL :
+		calloc((size_t) s->n * words + 1, sizeof(*beside));
 
-/*
- * Make room for a job in row a, by an exchange with row b: those that are in its
- * way go there, those that are in their way come here, and so on (a Kempe chain).
- * False: one of these would be in its way, too, or the budget is used up.
- */
-static bool exchange(struct settle *s, uint32_t k, uint32_t a, uint32_t b,
-		     uint32_t *budget)
-{
-	uint32_t marked;
-
-	memset(s->used, 0, s->n * sizeof(*s->used));
-	marked = mark(s, k, a, 0, budget);
-	for (uint32_t i = 0; i < marked; i++) {
-		uint32_t j = s->order[i];
-
-		if (s->row[j] == b &&
-		    overlap(columns_of(s, k), columns_of(s, j)))
-			return false;
-		marked = mark(s, j, s->row[j] == a ? b : a, marked, budget);
-	}
-	if (!*budget)
-		return false;
-	take_out(s, marked);
-	for (uint32_t i = 0; i < marked; i++) {
-		uint32_t j = s->order[i];
-
-		s->row[j] = s->row[j] == a ? b : a;
-	}
-	take_out(s, marked);		/* that is, in */
-	return true;
-}
-
-/* Another row than `not` for a job; false: there is none. */
-static bool move(struct settle *s, uint32_t k, uint32_t not, uint32_t rows,
-		 uint32_t *budget)
-{
-	for (uint32_t a = 0; a < rows; a++) {
-		if (a == not || !row_fits(s->busy[a], columns_of(s, k)))
-			continue;
-		s->row[k] = a;
-		flip(s, k, a);
-		return true;
-	}
-	for (uint32_t a = 0; a < rows; a++)
-		for (uint32_t b = 0; b < rows && *budget; b++) {
-			if (a == b || a == not || b == not ||
-			    !exchange(s, k, a, b, budget))
-				continue;
-			s->row[k] = a;
-			flip(s, k, a);
-			return true;
-		}
-	return false;
-}
-
-/* All jobs of a row into others.  False: it cannot be done like this, and s->row
- * means nothing. */
-static bool vacate(struct settle *s, uint32_t row, uint32_t rows,
-		   uint32_t *budget)
-{
-	bool good = true;
-
-	for (uint32_t k = 0; k < s->n; k++) {
-		s->row[k] = s->own[s->g[k]];
-		if (s->row[k] != row)
-			flip(s, k, s->row[k]);
-	}
-	for (uint32_t k = 0; k < s->n && good; k++)
-		good = s->row[k] != row || move(s, k, row, rows, budget);
-	for (uint32_t k = 0; k < s->n; k++) {
-		if (s->row[k] != row)
-			flip(s, k, s->row[k]);
-		if (s->row[k] > row)
-			s->row[k]--;
-	}
-	return good;
+	for (uint32_t k = 0; beside && k < s->n; k++)
+		for (uint32_t j = 0; j < k; j++)
+			if (overlap(columns_of(s, k), columns_of(s, j))) {
+				beside[k * words + j / 64] |= 1ULL << j % 64;
+				beside[j * words + k / 64] |= 1ULL << k % 64;
+			}
+	return beside;
 }
 
 /* One row less, and most jobs stay where they are: s->row. */
 static bool spare_row(struct settle *s, uint32_t rows)
 {
-	uint32_t budget = EXCHANGES;
+	uint64_t *beside = neighbours(s);
+	bool good;
 
-	for (uint32_t r = rows; r--;)
-		if (vacate(s, r, rows, &budget))
-			return true;
-	return false;
+	for (uint32_t k = 0; k < s->n; k++)
+		s->row[k] = s->own[s->g[k]];
+	good = beside && exchange_spare(s->n, beside, s->row, rows, EXCHANGES);
+	free(beside);
+	return good;
 }
 
 /* Into so many rows, or fewer: s->row. */
