@@ -11,7 +11,8 @@
  *     which a job could have all of its cores (alternate scheduling);
  *   - every job runs in each round of its group;
  *   - rows are no more than the multiprogramming level, unless Slurm has resumed
- *     jobs beyond it;
+ *     jobs beyond it (and, as nobody knows how to find the least for certain, but
+ *     for one change in a hundred);
  *   - the map, unpacked from its bytes, says of each node what the matrix says;
  * and while time goes on:
  *   - at each strobe nodes run by their map what the matrix has in that slot;
@@ -899,6 +900,7 @@ static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
 static void finish(void)
 {
 	must(!w.nlive && !w.map.njobs);
+	must(w.over * 100 <= w.changes);
 	for (uint32_t z = 0; z < w.zones; z++)
 		must(!matrix_jobs(w.plan.matrix[z]) && !most_load(z));
 	while (rota_due(w.rota) != STORM_NEVER) {

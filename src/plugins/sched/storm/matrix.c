@@ -18,7 +18,7 @@
 #include "matrix.h"
 
 #define BUDGET 20000	/* tries of one search */
-#define EXCHANGES 50000	/* steps of exchanges, to spare a row */
+#define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
 #define NO_ROW UINT32_MAX
 
@@ -534,7 +534,8 @@ static bool spare_row(struct settle *s, uint32_t rows)
 
 	for (uint32_t k = 0; k < s->n; k++)
 		s->row[k] = s->own[s->g[k]];
-	good = beside && exchange_spare(s->n, beside, s->row, rows, EXCHANGES);
+	good = beside && exchange_spare(s->n, beside, s->row, rows,
+					(uint64_t) EXCHANGES * s->n);
 	free(beside);
 	return good;
 }
