@@ -269,14 +269,15 @@ def test_preempted(lab):
     command(lab, "scancel", urgent)
 
     def back(job):
-        # as soon as it has ended, or it waits for two minutes
-        if state(lab, job) == "PENDING":
+        # it would wait for two minutes from when its old self had ended
+        if field(lab, job, "Reason") == "BeginTime":
             command(lab, "scontrol", "update", f"JobId={job}",
                     "StartTime=now")
         return state(lab, job) == "RUNNING"
 
     for job in pair:
-        until(lambda: back(job), f"job {job} to run again", interval=0.5)
+        until(lambda: back(job), f"job {job} to run again, not "
+              + show(lab, "job", job), interval=0.5)
     turns(lab, "1/2", *pair)
     strobed(lab)
 
