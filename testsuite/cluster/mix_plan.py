@@ -11,6 +11,9 @@ TO_JOBS = {"cancel": 3, "usr1": 2, "term": 1, "kill": 1, "suspend": 2,
 FAULTS = {"agent killed": 3, "agent stopped": 2, "slurmd killed": 3,
           "strober killed": 2, "strober stopped": 1, "node down": 2,
           "node drained": 1, "reconfigure": 1, "slurmctld restarted": 1}
+#: for how long. Slurm takes two seconds to suspend a job; a resume that comes
+#: meanwhile may overtake it on a node, where the job then stands for ever.
+HOLD = {"suspend": (2.5, 4), "hold": (0.2, 3)}
 NEED_SCRIPT = {"requeue", "hold"}
 NEED_STEP = {"usr1", "term"}
 
@@ -104,7 +107,9 @@ def make_deeds(r, job):
         if (what in NEED_SCRIPT and job.kind == "srun") or \
                 (what in NEED_STEP and job.kind == "script"):
             continue
-        hold = r.uniform(0.2, 3) if what in ("suspend", "hold") else 0
+        hold = r.uniform(*HOLD[what]) if what in HOLD else 0
+        if what in [d[1] for d in job.deeds]:
+            continue
         job.deeds.append((r.uniform(0, 0.8), what, hold))
 
 
