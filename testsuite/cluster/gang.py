@@ -10,29 +10,85 @@ from lab import slurmconf
 NODES = 2
 
 
-class Gang(Cluster):
+class Turns:
+    """What is asked of any cluster with a gang partition.  It must have names
+    (of its nodes), root(command), trace(node, since), groups(node), {step: does
+    it stand still?}, and records(node), the steps' names."""
+
+    patience = 30   # seconds
+
+    def __init__(self, *args, **options):
+        self.empty = {}         # node: where its trace was when nothing ran
+        super().__init__(*args, **options)
+
+    def until(self, condition, what, interval=0.02):
+        return until(condition, what, self.patience, interval)
+
+    def jobs(self):
+        return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
+
+    def mark(self, node):
+        """Where the trace is now: what comes later has at least this n."""
+        return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
+
+    def stand(self, node):
+        return [s for s, still in self.groups(node).items() if still]
+
+    def all_run(self):
+        return not any(self.stand(n) for n in self.names)
+
+    def alternate(self, since=None, times=5, job_count=2):
+        """Wait until so many jobs were stopped and continued on all nodes."""
+        since = since or {n: self.mark(n) for n in self.names}
+
+        def enough():
+            for node in self.names:
+                turns = {}
+                for e in self.trace(node, since[node]):
+                    if e["what"] == "continue" and e["why"] == "slot":
+                        turns[e["job"]] = turns.get(e["job"], 0) + 1
+                if len([j for j in turns if turns[j] >= times]) < job_count:
+                    return False
+            return True
+
+        self.until(enough, "jobs to take turns on all nodes", 0.1)
+
+    def wait_until_empty(self):
+        for node in self.names:
+            self.until(lambda: not self.groups(node), f"{node} to be empty")
+            self.until(lambda: not self.records(node), f"no record on {node}")
+
+    def nothing_left(self, jobs=()):
+        """No step, no group, nothing that stands still, and nothing wrong in
+        the traces since it was so before; `jobs` are known to have shared all
+        their cores."""
+        self.wait_until_empty()
+        cores = {n: {j: [{0}] for j in jobs} for n in self.names}
+        traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
+        _, faults = gang_rules.judge(traces, cores, free=None)
+        assert not faults, faults
+        self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
+
+
+class Gang(Turns, Cluster):
     """A lab with a gang partition and no standing job."""
 
     def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
                  **options):
         super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
                          quantum=quantum, **options)
-        self.empty = {}         # node: where its trace was when nothing ran
 
     def begin(self, verbs, nodes=NODES, **options):
         """Start a job of one task on each node; its Started."""
         return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
                           **options)
 
-    def jobs(self):
-        return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
-
     def trace(self, node, since=0):
         return self.lab.gang_trace(node, since)
 
-    def mark(self, node):
-        """Where the trace is now: what comes later has at least this n."""
-        return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
+    def records(self, node):
+        return os.listdir(
+            self.lab.path(node, f"/run/slurm-storm/{node}/steps"))
 
     def group_paths(self, node):
         """The control groups of its steps"""
@@ -50,9 +106,6 @@ class Gang(Cluster):
             except OSError:     # it has just ended
                 pass
         return found
-
-    def stand(self, node):
-        return [s for s, still in self.groups(node).items() if still]
 
     def frozen(self):
         """Control groups of the lab that stand still, whoever made them."""
@@ -80,39 +133,6 @@ class Gang(Cluster):
             except OSError:
                 pass
         return found
-
-    def all_run(self):
-        return not any(self.stand(n) for n in self.names)
-
-    def alternate(self, since=None, times=5, job_count=2):
-        """Wait until so many jobs were stopped and continued on all nodes."""
-        since = since or {n: self.mark(n) for n in self.names}
-
-        def enough():
-            for node in self.names:
-                turns = {}
-                for e in self.trace(node, since[node]):
-                    if e["what"] == "continue" and e["why"] == "slot":
-                        turns[e["job"]] = turns.get(e["job"], 0) + 1
-                if len([j for j in turns if turns[j] >= times]) < job_count:
-                    return False
-            return True
-
-        until(enough, "jobs to take turns on all nodes", interval=0.1)
-
-    def nothing_left(self, jobs=()):
-        """No step, no group, nothing that stands still, and nothing wrong in
-        the traces since it was so before; `jobs` are known to have shared all
-        their cores."""
-        for node in self.names:
-            until(lambda: not self.groups(node), f"{node} to be empty")
-            steps = self.lab.path(node, f"/run/slurm-storm/{node}/steps")
-            until(lambda: not os.listdir(steps), f"no record on {node}")
-        cores = {n: {j: [{0}] for j in jobs} for n in self.names}
-        traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
-        _, faults = gang_rules.judge(traces, cores, free=None)
-        assert not faults, faults
-        self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
 
     def set_quantum(self, ms):
         pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
