@@ -30,12 +30,21 @@ STORM_CONF = [
 AS_USER = "setpriv --reuid 20001 --regid 20001 --clear-groups --inh-caps=-all"
 
 
+def write_units(directory):
+    """For systemd, before the machines boot: what storm(7) says that the strober
+    wants."""
+    drop_in = directory / "units/slurmctld.service.d"
+    drop_in.mkdir(parents=True)
+    (drop_in / "storm.conf").write_text(
+        "[Service]\nLimitRTPRIO=20\nLimitMEMLOCK=infinity\n")
+
+
 class Slurm:
     """Configured, started and idle.  conf, storm_conf: pairs beside those
-    above; cgroup_conf: lines."""
+    above."""
 
     def __init__(self, machines, directory, conf=(), storm_conf=(), cpus=2,
-                 cgroup_conf=None):
+                 memory=400):
         self.machines, self.directory = machines, directory
         self.names = [f"n{i + 1}" for i in range(machines.count)]
         self.stage = os.path.realpath(stage_dir())
@@ -47,12 +56,10 @@ class Slurm:
             slurm_plugins=slurm_plugin_dir(), visible=[], cgroups=[],
             instead={},
             conf=SLURM_CONF + [("NodeName", f"{nodes} CPUs={cpus} "
-                                            "RealMemory=400 State=UNKNOWN"),
+                                            f"RealMemory={memory} State=UNKNOWN"),
                                ("NodeName", "login NodeAddr=10.77.0.1 CPUs=1 "
                                             "State=FUTURE")] + list(conf),
-            storm_conf=STORM_CONF + list(storm_conf)))
-        if cgroup_conf:
-            (root / "etc/slurm/cgroup.conf").write_text(cgroup_conf)
+            storm_conf=list({**dict(STORM_CONF), **dict(storm_conf)}.items())))
         (root / "etc/hosts").write_text(
             "127.0.0.1 localhost\n" + "".join(
                 f"10.77.0.{i + 1} rx{i} n{i + 1}\n"

@@ -36,6 +36,11 @@ NEEDED = {
     "rdma": "iproute2",
     "unshare": "util-linux",
 }
+#: and where systemd is process 1
+NEEDED_BY_SYSTEMD = {
+    "/lib/systemd/systemd": "systemd",
+    "dbus-daemon": "dbus",
+}
 #: what finds the root file system; all other modules the machine takes from it
 EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
 #: network cards of a machine, each on a network of its own: a UDP port
@@ -75,9 +80,10 @@ class Kernel:
                 and any(self.modules.glob("**/rdma_rxe.ko*")))
 
 
-def check_needed():
+def check_needed(systemd=False):
+    needed = {**NEEDED, **(NEEDED_BY_SYSTEMD if systemd else {})}
+    missing = {p for c, p in needed.items() if not shutil.which(c)}
     # busybox must be the static one: at first there is no library beside it
-    missing = {p for c, p in NEEDED.items() if not shutil.which(c)}
     if shutil.which("busybox") and b"ld-linux" in pathlib.Path(
             shutil.which("busybox")).read_bytes()[:4096]:
         missing.add("busybox-static")
@@ -314,11 +320,17 @@ class Machines:
     inside = "/machines"        # the directory, as the machines see it
 
     def __init__(self, count, directory, smp=1, memory=512, mtu=1500,
-                 cwd=None, env=None):
-        check_needed()
+                 cwd=None, env=None, systemd=None, rdma=True):
+        """systemd: it is process 1, and these are words for it on the kernel's
+        command line (units: its directory "units", if it has one when they
+        boot, is /etc/systemd/system); rdma: there are to be RDMA devices"""
+        check_needed(systemd is not None)
         self.kernel = find_kernel()
         self.image = prepared(self.kernel)
         self.count, self.smp, self.memory, self.mtu = count, smp, memory, mtu
+        self.words = [] if rdma else ["rxe.rdma=no"]
+        if systemd is not None:
+            self.words += ["rxe.init=systemd", *systemd]
         self.cwd = cwd or os.getcwd()
         self.dir = pathlib.Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
@@ -392,7 +404,7 @@ class Machines:
             "cryptomgr.notests", "tsc=reliable", "random.trust_cpu=on",
             "net.ifnames=0", f"rxe.i={i}", f"rxe.n={self.count}",
             f"rxe.mtu={self.mtu}", f"rxe.cwd={self.cwd}",
-            f"rxe.modules={self.kernel.modules.resolve()}"]
+            f"rxe.modules={self.kernel.modules.resolve()}", *self.words]
         share = f"local,security_model=none,id=share,path={self.dir}"
         root = ("local,security_model=none,id=root,path=/,readonly=on,"
                 "multidevs=remap")
