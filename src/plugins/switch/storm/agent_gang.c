@@ -654,15 +654,23 @@ static bool _slurm_has_groups(void)
 		xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
 }
 
-/* Where all groups are of version 2 a process cannot be in one of Slurm's and in
- * one of ours. */
+/* A process cannot be in a group of Slurm's and in one of ours, where both are of
+ * the same version; and in its freezers of version 1 slurmstepd is, too. */
 static int _find_host(struct agent *a, struct freezer_host *h)
 {
 	enum freezer_kind wish = freezer_kind_of(a->conf.freezer);
 
 	if ((wish == FREEZER_NONE || wish == FREEZER_V2) &&
-	    freezer_host_pure() && _slurm_has_groups())
-		return freezer_host_borrow(h);
+	    freezer_host_pure() && _slurm_has_groups()) {
+		int err = freezer_host_borrow(h);
+
+		if (!err || wish == FREEZER_V2)
+			return err;
+		wish = FREEZER_SIGNALS;
+	}
+	if (wish == FREEZER_V1 &&
+	    !xstrcmp(slurm_conf.proctrack_type, "proctrack/cgroup"))
+		wish = FREEZER_SIGNALS;
 	return freezer_host_find(h, wish, a->node);
 }
 
