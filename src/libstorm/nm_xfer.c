@@ -19,6 +19,7 @@
 
 #define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
 #define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
+#define NACK_LOOK STORM_MS		/* for what is there already */
 #define NACK_RTO_FIRST (40 * STORM_MS)	/* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
 #define NACK_RTO_MAX (400 * STORM_MS)
@@ -608,15 +609,39 @@ static uint64_t rto(const struct nm_xfer *x)
 	       t > NACK_RTO_MAX ? NACK_RTO_MAX : t;
 }
 
+/* Longer than repairs take here: what the owner has sent but nothing behind it has
+ * come is lost, it is not on its way any more. */
+static bool silent(const struct nm_xfer *x, uint64_t now)
+{
+	uint64_t tail = 2 * x->nack_rtt;
+
+	if (tail < NACK_TAIL)
+		tail = NACK_TAIL;
+	if (tail > NACK_RTO_MAX)
+		tail = NACK_RTO_MAX;
+	return now >= x->data_at + tail;
+}
+
+/* A host that did not run for a while finds its time over and the data waiting in
+ * its queues: those are looked at before anybody is asked. */
+static bool looks_first(struct nm_xfer *x, uint64_t now)
+{
+	if (!silent(x, now) || x->silent_have == x->map.have + 1)
+		return false;
+	x->silent_have = x->map.have + 1;
+	x->nack_at = now + NACK_LOOK;
+	return true;
+}
+
 /* All that is missing, once more; from farther up if it did not help. */
 static void nack_again(struct nm_session *s, uint64_t now)
 {
 	struct nm_xfer *x = &s->x;
 	uint64_t below = x->map.high;
 
-	/* what the owner has sent but nothing behind it has come may still be
-	 * on its way; only silence makes it lost */
-	if (now >= x->data_at + NACK_TAIL)
+	if (looks_first(x, now))
+		return;
+	if (silent(x, now))
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
 	else if (below > x->nack_old)
 		below = x->nack_old;	/* the newer ones were asked for just now */

@@ -153,7 +153,8 @@ static void dispatch(struct storm_verbs *v, struct rdma_cm_event *e)
 	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		rdma_ack_cm_event(e);
 		if (!v->broken)
-			storm_verbs_say(v, "RDMA device %s was removed",
+			storm_verbs_say(v, "RDMA device %s was removed: it is "
+					"used again when it is back",
 					v->port.device);
 		storm_verbs_break(v);
 	} else if (e->id == v->listener || e->listen_id == v->listener) {

@@ -42,6 +42,17 @@ static const char *locked_memory(char *buf, size_t size)
 	return buf;
 }
 
+const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
+			    const char *strobe)
+{
+	return v->data ? strobe : data;
+}
+
+static const char *rail(const struct storm_verbs *v)
+{
+	return storm_verbs_key(v, "DataRail", "StrobeRail");
+}
+
 /* The library has another errno for it. */
 static bool not_permitted(char *buf, size_t size)
 {
@@ -83,8 +94,8 @@ static int no_device(struct storm_verbs *v)
 {
 	if (v->set.device[0])
 		storm_verbs_say(v, "there is no RDMA device %s: `rdma link` "
-				"shows those that there are; correct DataRail "
-				"in storm.conf", v->set.device);
+				"shows those that there are; correct %s in "
+				"storm.conf", v->set.device, rail(v));
 	else
 		storm_verbs_say(v, "there is no RDMA device: load its driver "
 				"(`rdma link` shows it then), or set "
@@ -244,8 +255,14 @@ static int find_gid(struct storm_verbs *v)
 		p->gid_index = v->set.gid_index >= 0 ? v->set.gid_index : 0;
 		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid))
 			return STORM_OK;
+		storm_verbs_say(v, "RDMA device %s, port %u has no GID %d: "
+				"`ibv_devinfo -v` shows those that there are; "
+				"correct %s in storm.conf, or leave it out",
+				p->device, p->number, v->set.gid_index,
+				storm_verbs_key(v, "GidIndex",
+						"StrobeGidIndex"));
 		errno = EINVAL;
-		return storm_verbs_refused(v, "no such GidIndex");
+		return STORM_ESYS;
 	}
 	n = ibv_query_gid_table(p->ctx, g, GIDS, 0);
 	for (ssize_t i = 0; i < n; i++) {
@@ -284,8 +301,8 @@ static int find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 	}
 	storm_verbs_say(v, "P_Key 0x%04x is not in the table of RDMA device "
 			"%s, port %u: have the subnet manager add it, or "
-			"correct PKey in storm.conf", want, p->device,
-			p->number);
+			"correct %s in storm.conf", want, p->device,
+			p->number, storm_verbs_key(v, "PKey", "StrobePKey"));
 	errno = EINVAL;
 	return STORM_ESYS;
 }
@@ -318,18 +335,18 @@ static int check_settings(struct storm_verbs *v)
 
 	if (v->set.device[0] && strcmp(v->set.device, p->device)) {
 		storm_verbs_say(v, "interface %s belongs to RDMA device %s, "
-				"not to %s: Interface and DataRail in storm.conf "
+				"not to %s: Interface and %s in storm.conf "
 				"contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
-				p->device, v->set.device);
+				p->device, v->set.device, rail(v));
 	} else if (v->set.ib_port && v->set.ib_port != p->number) {
 		storm_verbs_say(v, "interface %s belongs to port %u of RDMA "
 				"device %s, not to port %u: Interface and "
-				"DataRail in storm.conf contradict each other",
+				"%s in storm.conf contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
-				p->number, p->device, v->set.ib_port);
+				p->number, p->device, v->set.ib_port, rail(v));
 	} else {
 		return STORM_OK;
 	}
@@ -386,9 +403,12 @@ static void port_down(struct storm_verbs *v, const char *why)
 	if (v->port_down)
 		return;
 	v->port_down = true;
-	storm_verbs_say(v, "port %u of RDMA device %s is down (%s)%s",
+	storm_verbs_say(v, "port %u of RDMA device %s is down (%s), see its cable "
+			"and switch: until it is up %s",
 			v->port.number, v->port.device, why,
-			v->set.transport_fallback ? ": UDP is used" : "");
+			v->data ? "all goes by the data rail" :
+			v->set.transport_fallback ? "UDP is used" :
+			"nothing is sent");
 }
 
 static void port_up(struct storm_verbs *v)

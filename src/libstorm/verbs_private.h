@@ -200,6 +200,7 @@ struct storm_verbs {
 	struct verbs_port port;
 	uint32_t qkey;		/* of unicast */
 	struct verbs_recv recv[VERBS_RECVS];
+	bool told_empty;
 	struct verbs_send send[2];
 	struct ibv_cq *send_cq;
 	bool send_armed;
@@ -272,6 +273,9 @@ int storm_verbs_port_open(struct storm_verbs *v,
 			  const struct rdma_cm_id *id);
 void storm_verbs_port_close(struct storm_verbs *v);
 void storm_verbs_port_event(struct storm_verbs *v);
+/* A key of storm.conf as it is called for this rail, of two names. */
+const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
+			    const char *strobe);
 /* Log what could not be had, errno saying why: STORM_ESYS. */
 int storm_verbs_refused(struct storm_verbs *v, const char *what);
 int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,

@@ -140,6 +140,18 @@ static bool take(struct storm_verbs *v, struct verbs_recv *r,
 	return !storm_drop(&v->drop);
 }
 
+static void was_empty(struct storm_verbs *v, const struct verbs_recv *r)
+{
+	v->stats.queue[r->class].empty++;
+	if (!v->told_empty)
+		storm_log(STORM_LOG_WARN, "a receive queue of RDMA device %s was "
+			  "full (%u datagrams): what comes then is lost, and "
+			  "sent again; raise %s in storm.conf", v->port.device,
+			  r->depth, storm_verbs_key(v, "ReceiveQueue",
+						    "StrobeReceiveQueue"));
+	v->told_empty = true;
+}
+
 /* All completions at once: that the queue has been empty is seen by their
  * number. */
 static void look(struct storm_verbs *v, struct verbs_recv *r)
@@ -153,7 +165,8 @@ static void look(struct storm_verbs *v, struct verbs_recv *r)
 	r->next = 0;
 	r->got = (uint32_t) n;
 	r->posted -= r->got;
-	v->stats.queue[r->class].empty += !r->posted;
+	if (!r->posted)
+		was_empty(v, r);
 }
 
 /* A batch of a queue: how many. */

@@ -7,6 +7,7 @@ Environment:
   STORM_DEVICE=NAME      this RDMA device of this host, no machines
   STORM_MACHINES_SECONDS=N limit of everything that takes long  [300]
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
+  STORM_VALGRIND=1       the programs that test one host, by valgrind; no others
 """
 import os
 import sys
@@ -17,7 +18,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
 
 import vm  # noqa: E402
-from transfer import SECONDS, has_verbs, program, sanitized  # noqa: E402
+import alone as alone_module  # noqa: E402
+from transfer import SECONDS, VALGRIND, has_verbs, program, sanitized  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
@@ -31,6 +33,7 @@ DEVICE = os.environ.get("STORM_DEVICE")
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: only with STORM_LONG=1")
     config.addinivalue_line("markers", "one_host: also on a device of a host")
+    config.addinivalue_line("markers", "alone(NAME): its program, see alone.py")
 
 
 def pytest_collection_modifyitems(items):
@@ -38,6 +41,9 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: long; set STORM_LONG=1"))
+        if VALGRIND and not item.get_closest_marker("alone"):
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: not by valgrind, which is slow in machines"))
         if DEVICE and not item.get_closest_marker("one_host"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: needs several hosts; without --device it runs "
@@ -58,7 +64,7 @@ def machines(tmp_path_factory):
         if DEVICE:
             yield vm.Here(DEVICE, tmp_path_factory.mktemp("machines"))
             return
-        big = sanitized(program("verbs", "across"))
+        big = VALGRIND or sanitized(program("verbs", "across"))
         m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"),
                         memory=1500 if big else 512)
         with m:
@@ -75,3 +81,12 @@ def transport(request):
         pytest.skip("SKIP: libstorm was built without verbs: install "
                     "libibverbs-dev and librdmacm-dev, and build again")
     return request.param
+
+
+@pytest.fixture(scope="session")
+def alone(machines, request):
+    """NAME -> the jobs of that name, done: all that this run's tests want."""
+    marks = [item.get_closest_marker("alone") for item in request.session.items
+             if not any(m.name == "skip" for m in item.iter_markers())]
+    done = alone_module.run(machines, {m.args[0] for m in marks if m})
+    return lambda name: [j for j in done if j.name.startswith(name)]

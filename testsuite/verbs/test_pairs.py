@@ -14,9 +14,10 @@ def built():
 
 
 @pytest.mark.one_host
-def test_in_one_machine(machines):
-    [c] = machines.run(str(program("verbs", "test_rc")), [0], 3 * SECONDS)
-    assert c.code == 0 and "100%: Checks: " in c.out, str(c)
+@pytest.mark.alone("pairs")
+def test_in_one_machine(alone):
+    [job] = alone("pairs")
+    assert job.code == 0 and "100%: Checks: " in job.out, str(job)
 
 
 class Sender:

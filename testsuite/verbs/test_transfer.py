@@ -75,7 +75,10 @@ def test_losses(machines, transport, payload, losses, percent):
 @over(udp=None)
 def test_little_room(machines, transport, payload):
     """What does not fit into the receive queue is lost, and found to be."""
-    done(Transfer(machines, transport, depth=64), payload)
+    t = done(Transfer(machines, transport, depth=64), payload)
+    for n in t.nodes:
+        bulk = counters(n)["verbs"]["empty"][1]
+        assert (bulk > 0) == ("raise ReceiveQueue" in n.err), str(n)
 
 
 @over(udp=pytest.mark.long)

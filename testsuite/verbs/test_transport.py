@@ -4,14 +4,14 @@ that are full, what is missing on a host, a port and a device that go and come
 back."""
 import pytest
 
-from transfer import BUILD, SECONDS, program
+from transfer import BUILD
 
 
 @pytest.mark.one_host
-def test_transport(machines):
+@pytest.mark.alone("transport")
+def test_transport(request):
     if not (BUILD / "testsuite/verbs/test_verbs").exists():
         pytest.skip("SKIP: libstorm was built without verbs: install "
                     "libibverbs-dev and librdmacm-dev, and build again")
-    [c] = machines.run(f"CK_TIMEOUT_MULTIPLIER=4 "
-                       f"{program('verbs', 'test_verbs')}", [0], 3 * SECONDS)
-    assert c.code == 0 and "100%: Checks: " in c.out, str(c)
+    [job] = request.getfixturevalue("alone")("transport")
+    assert job.code == 0 and "100%: Checks: " in job.out, str(job)

@@ -397,10 +397,10 @@ START_TEST(test_group_full)
 					 sizeof(buf), 1000));
 	/* sent is received: it is the same device */
 	must(untilx(stats_of(&owner).queue[STORM_BULK].completed == N * EACH,
-		    serve(&owner)));
+		    storm_verbs_poll(owner.v)));
 	must(!say(&owner, &g, "control"));
 	must(untilx(stats_of(&owner).queue[STORM_CONTROL].completed == 1,
-		    serve(&owner)));
+		    storm_verbs_poll(owner.v)));
 	usleep(100000);		/* and software's is there soon */
 	must(until(node.control_at));
 	must(node.control_at <= 2 * 32 + 1);
@@ -409,6 +409,8 @@ START_TEST(test_group_full)
 	must(node.count == DEPTH + 1 && node.in_group == node.count);
 	must(s.queue[STORM_BULK].empty == 1 &&
 	     s.queue[STORM_CONTROL].empty == 0);
+	must(strstr(log_text, "full (64 datagrams)") &&
+	     strstr(log_text, "raise ReceiveQueue in storm.conf"));
 	must(s.queue[STORM_CONTROL].group == 1 &&
 	     s.queue[STORM_BULK].group == DEPTH);
 }
@@ -482,7 +484,8 @@ START_TEST(test_no_device)
 	must(!node.v);
 	set.interface[0] = 0;
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_ESYS);
-	must(strstr(log_text, "there is no RDMA device nosuch0"));
+	must(strstr(log_text, "there is no RDMA device nosuch0") &&
+	     strstr(log_text, "correct DataRail in storm.conf"));
 	/* and now it may go on without */
 	set.transport_fallback = true;
 	set.device[0] = 0;
@@ -599,6 +602,38 @@ START_TEST(test_permission)
 }
 END_TEST
 
+/* The kernel has no connection manager. */
+START_TEST(test_no_manager)
+{
+	int rc;
+
+	must(!rename("/dev/infiniband/rdma_cm", "/dev/infiniband/away"));
+	rc = open_end(&owner, STORM_ROLE_OWNER, 0);
+	must(!rename("/dev/infiniband/away", "/dev/infiniband/rdma_cm"));
+	ck_assert_int_ne(rc, STORM_OK);
+	must(strstr(log_text, "/dev/infiniband/rdma_cm is missing") &&
+	     strstr(log_text, "rdma_ucm"));
+}
+END_TEST
+
+START_TEST(test_wrong_settings)
+{
+	set.gid_index = 99;
+	ck_assert_int_ne(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(strstr(log_text, "has no GID 99") &&
+	     strstr(log_text, "correct GidIndex in storm.conf"));
+	set.gid_index = -1;
+	set.pkey = 0x8123;
+	ck_assert_int_ne(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(strstr(log_text, "P_Key 0x8123") &&
+	     strstr(log_text, "correct PKey in storm.conf"));
+	set.pkey = 0;
+	set.ib_port = 9;
+	ck_assert_int_ne(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(strstr(log_text, device));
+}
+END_TEST
+
 /* ------------------------------------------------- what befalls a device */
 
 static void command(const char *text)
@@ -621,7 +656,9 @@ START_TEST(test_port_down)
 	must(!say(&owner, &node.self, "one") && until(node.count == 1));
 	cable(false);
 	must(until(!stats_of(&owner).working && !stats_of(&node).working));
-	must(strstr(log_text, "is down") && strstr(log_text, "UDP is used"));
+	must(strstr(log_text, "port 1 of RDMA device ") &&
+	     strstr(log_text, "is down") && strstr(log_text, "cable") &&
+	     strstr(log_text, "UDP is used"));
 	cable(true);
 	must(until(stats_of(&owner).working && stats_of(&node).working));
 	must(strstr(log_text, "is active again"));
@@ -645,7 +682,8 @@ START_TEST(test_removal)
 	/* it waits for those that have the device open */
 	command("rdma link del rxe0 &");
 	must(until(!stats_of(&owner).working && !stats_of(&node).working));
-	must(strstr(log_text, "UDP is used"));
+	must(strstr(log_text, "was removed") && strstr(log_text, "is back") &&
+	     strstr(log_text, "UDP is used"));
 	must(!say(&owner, &node.self, "two") && until(node.count == 3));
 	must(stats_of(&owner).udp_tx_datagrams == 1);
 	command("(until rdma link add rxe0 type rxe netdev eth0 2>/dev/null; "
@@ -686,6 +724,7 @@ int main(void)
 	tcase_add_test(t, test_fallback);
 	tcase_add_test(t, test_no_fallback);
 	tcase_add_test(t, test_no_device);
+	tcase_add_test(t, test_wrong_settings);
 	if (!getuid()) {
 		tcase_add_test(t, test_user);
 		tcase_add_test(t, test_locked_memory);
@@ -694,7 +733,8 @@ int main(void)
 		fprintf(stderr, "SKIP: what another user may do: not root\n");
 	}
 	/* in a machine of ours alone */
-	if (getenv("RXE_DEV")) {
+	if (getenv("RXE_DEV") && !getenv("STORM_DEVICE")) {
+		tcase_add_test(t, test_no_manager);
 		tcase_add_test(t, test_port_down);
 		tcase_add_test(t, test_removal);
 	}
