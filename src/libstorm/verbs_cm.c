@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "verbs_private.h"
-#include "wire.h"
 
 #define BACKLOG 256
 #define EVENTS_PER_POLL 64
@@ -34,17 +33,19 @@ struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a)
 void storm_verbs_hello(const struct storm_verbs *v,
 		       uint8_t out[VERBS_HELLO_LEN])
 {
-	struct storm_out o = { out, out + VERBS_HELLO_LEN, false };
+	struct verbs_hello h = {
+		.mtu = v->port.mtu, .qkey = v->qkey,
+		.qpn = { v->send[STORM_CONTROL].qp->qp_num,
+			 v->send[STORM_BULK].qp->qp_num },
+	};
+	const uint8_t *ip;
 
-	storm_put32(&o, STORM_WIRE_MAGIC + STORM_WIRE_VERSION);
-	storm_put32(&o, v->port.mtu);
-	storm_put32(&o, v->qkey);
-	storm_put32(&o, v->send[STORM_CONTROL].qp->qp_num);
-	storm_put32(&o, v->send[STORM_BULK].qp->qp_num);
-	if (v->strobe && storm_verbs_working(v->strobe))
-		storm_put(&o, v->strobe->self.ip + 12, 4);
-	else
-		storm_put32(&o, 0);
+	if (v->strobe && storm_verbs_working(v->strobe)) {
+		ip = v->strobe->self.ip + 12;
+		h.strobe = (uint32_t) ip[0] << 24 | (uint32_t) ip[1] << 16 |
+			   (uint32_t) ip[2] << 8 | ip[3];
+	}
+	storm_verbs_hello_pack(&h, out);
 }
 
 /* ---------------------------------------------------------- open and close */

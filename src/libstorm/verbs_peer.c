@@ -14,7 +14,6 @@
 
 #include "clock.h"
 #include "verbs_private.h"
-#include "wire.h"
 
 #define RESOLVE_TIME 2000	/* ms, of each step */
 #define NOBODY "nobody listens there"
@@ -118,21 +117,6 @@ static struct ibv_ah *make_ah(struct storm_verbs *v, struct ibv_ah_attr a,
 						  v->set.dscp_control) << 2);
 	}
 	return ibv_create_ah(v->port.pd, &a);
-}
-
-static bool unpack(const void *buf, size_t len, struct verbs_hello *out)
-{
-	/* the manager says how much room there was for it, not what was said */
-	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
-	uint32_t magic = storm_get32(&i);
-
-	out->mtu = storm_get32(&i);
-	out->qkey = storm_get32(&i);
-	out->qpn[STORM_CONTROL] = storm_get32(&i);
-	out->qpn[STORM_BULK] = storm_get32(&i);
-	out->strobe = storm_get32(&i);
-	return !i.bad && magic == STORM_WIRE_MAGIC + STORM_WIRE_VERSION &&
-	       out->mtu >= STORM_MTU_MIN;
 }
 
 static void send_pending(struct storm_verbs *v, struct verbs_peer *p)
@@ -257,7 +241,8 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 	struct rdma_ud_param ud = e->param.ud;
 	struct verbs_hello h;
 	bool ok = type == RDMA_CM_EVENT_ESTABLISHED &&
-		  unpack(ud.private_data, ud.private_data_len, &h);
+		  storm_verbs_hello_unpack(ud.private_data,
+					   ud.private_data_len, &h);
 
 	rdma_ack_cm_event(e);
 	if (ok) {

@@ -22,6 +22,7 @@
 #include "drop.h"
 #include "udp.h"
 #include "verbs.h"
+#include "verbs_wire.h"
 
 #define VERBS_SEND_MAX (256 * 1024)	/* of one send(), as with UDP */
 #define VERBS_POST_MAX 64		/* datagrams posted at once */
@@ -115,13 +116,6 @@ struct verbs_send {
 struct verbs_dest {
 	struct ibv_ah *ah;
 	uint32_t qpn, qkey;
-};
-
-/* What both sides of a question tell each other. */
-#define VERBS_HELLO_LEN 24
-struct verbs_hello {
-	uint32_t mtu, qkey, qpn[2];	/* by class */
-	uint32_t strobe;	/* IPv4 address of its strobe rail; 0: none */
 };
 
 enum verbs_peer_state {

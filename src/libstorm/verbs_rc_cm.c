@@ -2,19 +2,13 @@
  * verbs_rc_cm.c - reliable pairs: how they come and go.
  *
  * By rdma_cm, at the same address and port number that datagrams go to.  Each
- * side tells the other 24 bytes (private data) about memory that it may write to:
- *
- *	 0       4         5       6       8      12     16
- *	| "STRC" | version | class | slots | slot | rkey | address |
- *
- * big-endian.  The one that connects tells of the word for free slots and what
- * ring it would like; the one that accepts tells of the ring that it has made,
- * which is no larger.
+ * side tells the other about memory that it may write to (verbs_wire.h).  The one
+ * that connects tells of the word for free slots and what ring it would like;
+ * the one that accepts tells of the ring that it has made, which is no larger.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <arpa/inet.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,9 +18,8 @@
 
 #include "clock.h"
 #include "verbs_rc_private.h"
+#include "verbs_wire.h"
 
-#define VERSION 1
-#define PRIVATE_LEN 24
 #define INLINE_WISH 192
 #define TELL_MAX 8		/* as in verbs_rc.c */
 #define EVENTS_PER_POLL 64
@@ -38,46 +31,6 @@
 #define PAUSE_MEMORY (60 * STORM_SEC)
 /* What was used less long ago is in use. */
 #define IN_USE (2 * STORM_SEC)
-
-struct told {
-	uint8_t class;
-	uint32_t slots, slot, rkey;
-	uint64_t addr;
-};
-
-static void told_pack(const struct told *t, uint8_t *p)
-{
-	uint16_t slots = htobe16((uint16_t) t->slots);
-	uint32_t slot = htobe32(t->slot), rkey = htobe32(t->rkey);
-	uint64_t addr = htobe64(t->addr);
-
-	memcpy(p, "STRC", 4);
-	p[4] = VERSION;
-	p[5] = t->class;
-	memcpy(p + 6, &slots, 2);
-	memcpy(p + 8, &slot, 4);
-	memcpy(p + 12, &rkey, 4);
-	memcpy(p + 16, &addr, 8);
-}
-
-/* rdma_cm pads with zeroes, so more is allowed. */
-static bool told_unpack(const uint8_t *p, size_t len, struct told *t)
-{
-	uint16_t slots;
-
-	if (len < PRIVATE_LEN || memcmp(p, "STRC", 4) || p[4] != VERSION)
-		return false;
-	memcpy(&slots, p + 6, 2);
-	memcpy(&t->slot, p + 8, 4);
-	memcpy(&t->rkey, p + 12, 4);
-	memcpy(&t->addr, p + 16, 8);
-	t->class = p[5];
-	t->slots = be16toh(slots);
-	t->slot = be32toh(t->slot);
-	t->rkey = be32toh(t->rkey);
-	t->addr = be64toh(t->addr);
-	return t->class <= STORM_BULK && t->slot && t->slots >= 4 && !(t->slots & (t->slots - 1));
-}
 
 static void sockaddr_of(const struct storm_addr *a, uint16_t port,
 			struct sockaddr_in *sin)
@@ -196,7 +149,7 @@ static void options(struct storm_rc *rc, struct rc_pair *p)
 static struct rdma_conn_param params(struct storm_rc *rc, const uint8_t *told)
 {
 	return (struct rdma_conn_param) {
-		.private_data = told, .private_data_len = PRIVATE_LEN,
+		.private_data = told, .private_data_len = VERBS_RING_LEN,
 		.responder_resources = 1, .initiator_depth = 1,
 		.flow_control = 1, .retry_count = rc->conf.retries,
 		.rnr_retry_count = 6,
@@ -406,7 +359,7 @@ static void on_addr(struct storm_rc *rc, struct rc_pair *p)
 static void on_route(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct rdma_conn_param param;
-	uint8_t told[PRIVATE_LEN];
+	uint8_t told[VERBS_RING_LEN];
 
 	p->state = RC_CONNECTING;
 	if (build(rc, p)) {
@@ -414,7 +367,7 @@ static void on_route(struct storm_rc *rc, struct rc_pair *p)
 		storm_rc_fail(rc, p, "no memory");
 		return;
 	}
-	told_pack(&(struct told) {
+	storm_verbs_ring_pack(&(struct verbs_ring) {
 		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->word->rkey,
 		.addr = (uintptr_t) p->word->addr }, told);
 	param = params(rc, told);
@@ -428,11 +381,11 @@ static void on_established(struct storm_rc *rc, struct rc_pair *p,
 {
 	char text[INET_ADDRSTRLEN];
 	struct rc_known *k;
-	struct told t;
+	struct verbs_ring t;
 
 	if (!p->out)
 		return;
-	if (!told_unpack(private, len, &t) || t.slots > p->slots ||
+	if (!storm_verbs_ring_unpack(private, len, &t) || t.slots > p->slots ||
 	    t.slot > p->slot) {
 		rc->stats.bad++;
 		storm_rc_fail(rc, p, "it speaks another version");
@@ -488,7 +441,7 @@ static bool in_room(struct storm_rc *rc)
 	return true;
 }
 
-static void ring_as_wished(struct rc_pair *p, const struct told *t)
+static void ring_as_wished(struct rc_pair *p, const struct verbs_ring *t)
 {
 	if (t->slots < p->slots)
 		p->slots = t->slots;
@@ -501,12 +454,12 @@ static void ring_as_wished(struct rc_pair *p, const struct told *t)
 static int accept_pair(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct rdma_conn_param param;
-	uint8_t told[PRIVATE_LEN];
+	uint8_t told[VERBS_RING_LEN];
 
 	options(rc, p);
 	if (build(rc, p) || storm_rc_post_receives(p, p->slots))
 		return -1;
-	told_pack(&(struct told) {
+	storm_verbs_ring_pack(&(struct verbs_ring) {
 		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->ring->rkey,
 		.addr = (uintptr_t) p->mem }, told);
 	param = params(rc, told);
@@ -520,10 +473,10 @@ static void on_request(struct storm_rc *rc, struct rdma_cm_id *id,
 		(const struct sockaddr_in *) rdma_get_peer_addr(id);
 	struct storm_addr peer = { .ip = { [10] = 0xff, 0xff } };
 	struct rc_pair *p;
-	struct told t;
+	struct verbs_ring t;
 
 	memcpy(peer.ip + 12, &from->sin_addr, 4);
-	if (!told_unpack(private, len, &t) || id->verbs != rc->verbs ||
+	if (!storm_verbs_ring_unpack(private, len, &t) || id->verbs != rc->verbs ||
 	    !in_room(rc))
 		goto refuse;
 	p = pair_new(rc, false, (enum storm_class) t.class, &peer);
@@ -612,7 +565,7 @@ static void on_event(struct storm_rc *rc, struct rdma_cm_event *ev)
 	enum rdma_cm_event_type event = ev->event;
 	size_t len = ev->param.conn.private_data_len;
 	struct rdma_cm_id *id = ev->id;
-	uint8_t private[PRIVATE_LEN];
+	uint8_t private[VERBS_RING_LEN];
 	int status = ev->status;
 
 	if (event != RDMA_CM_EVENT_CONNECT_REQUEST &&

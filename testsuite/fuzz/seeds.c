@@ -20,6 +20,7 @@
 #include "src/libstorm/reports.h"
 #include "src/libstorm/request.h"
 #include "src/libstorm/status.h"
+#include "src/libstorm/verbs_wire.h"
 #include "src/libstorm/credential.h"
 #include "src/plugins/switch/storm/context.h"
 #include "src/plugins/switch/storm/local.h"
@@ -132,6 +133,22 @@ static void wire(void)
 	storm_refusal_pack(STORM_EBUSY, o.p);
 	room_used(STORM_REFUSAL_LEN);
 	end("wire", "refusal-busy");
+}
+
+static void verbs(void)
+{
+	const struct verbs_hello hello = { 4096, 0x1234567, { 17, 18 },
+					   0x0a4e0001 };
+	const struct verbs_ring ring = { 1, 128, 4096, 0x1234, 0x7f0000001000 };
+
+	begin();
+	storm_verbs_hello_pack(&hello, o.p);
+	room_used(VERBS_HELLO_LEN);
+	end("verbs", "hello");
+	begin();
+	storm_verbs_ring_pack(&ring, o.p);
+	room_used(VERBS_RING_LEN);
+	end("verbs", "ring");
 }
 
 static void idset(void)
@@ -1287,6 +1304,7 @@ int main(int argc, char **argv)
 	make(top);
 	world_init();
 	wire();
+	verbs();
 	idset();
 	nodelist();
 	cast();

@@ -1,0 +1,38 @@
+/*
+ * verbs_wire.h - what ends over verbs tell each other while they connect (private
+ * data of the connection manager).  Whoever may reach the port can send it, so it
+ * is taken apart by itself, without verbs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_VERBS_WIRE_H
+#define STORM_VERBS_WIRE_H
+
+#include "storm.h"
+
+/* What both sides of a question tell each other. */
+#define VERBS_HELLO_LEN 24
+struct verbs_hello {
+	uint32_t mtu, qkey, qpn[2];	/* by class */
+	uint32_t strobe;	/* IPv4 address of its strobe rail; 0: none */
+};
+void storm_verbs_hello_pack(const struct verbs_hello *h,
+			    uint8_t out[VERBS_HELLO_LEN]);
+/* len is the room that there was for it, not what was said: more is allowed. */
+bool storm_verbs_hello_unpack(const void *buf, size_t len,
+			      struct verbs_hello *out);
+
+/* Memory that the other end of a reliable pair may write to: a ring of slots, a
+ * power of two of them, or the word for those that are free. */
+#define VERBS_RING_LEN 24
+struct verbs_ring {
+	uint8_t class;
+	uint32_t slots, slot, rkey;
+	uint64_t addr;
+};
+void storm_verbs_ring_pack(const struct verbs_ring *r,
+			   uint8_t out[VERBS_RING_LEN]);
+bool storm_verbs_ring_unpack(const void *buf, size_t len,
+			     struct verbs_ring *out);
+
+#endif
