@@ -247,13 +247,16 @@ int storm_verbs_choose(struct storm_verbs *v)
 /* The entry of our address, RoCE v2's; InfiniBand: the first one. */
 static int find_gid(struct storm_verbs *v)
 {
+	static const union ibv_gid none;
 	struct verbs_port *p = &v->port;
 	struct ibv_gid_entry g[GIDS];
 	ssize_t n;
 
 	if (v->set.gid_index >= 0 || !p->ethernet) {
 		p->gid_index = v->set.gid_index >= 0 ? v->set.gid_index : 0;
-		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid))
+		/* places of the table that are free are zero */
+		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid) &&
+		    memcmp(&p->gid, &none, sizeof(none)))
 			return STORM_OK;
 		storm_verbs_say(v, "RDMA device %s, port %u has no GID %d: "
 				"`ibv_devinfo -v` shows those that there are; "
