@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Programs that test one host by itself: those that the tests of this run want
 run at once, each machine taking the next one when it is done with one."""
-from transfer import BUILD, SECONDS, VALGRIND, has_verbs, program
+from transfer import BUILD, SECONDS, has_verbs, program
 
 #: cases of the library's suite, the longest first
 CASES = {
@@ -11,12 +11,6 @@ CASES = {
 }
 #: without verbs they are not built
 PROGRAMS = {"pairs": "test_rc", "transport": "test_verbs"}
-BY_VALGRIND = (
-    "STORM_VALGRIND=1 CK_FORK=no valgrind --quiet --error-exitcode=9 "
-    "--child-silent-after-fork=yes --leak-check=full "
-    "--show-leak-kinds=definite,indirect "
-    "--errors-for-leak-kinds=definite,indirect "
-    "--gen-suppressions=all --suppressions={} ")
 
 
 class Job:
@@ -31,9 +25,7 @@ class Job:
 
 
 def single(name):
-    path = program("verbs", name)
-    by = BY_VALGRIND.format(path.parent / "valgrind.supp") if VALGRIND else ""
-    return f"CK_TIMEOUT_MULTIPLIER=4 {by}{path}"
+    return f"CK_TIMEOUT_MULTIPLIER=4 {program('verbs', name)}"
 
 
 def jobs(names):
@@ -41,7 +33,7 @@ def jobs(names):
     made = []
     names = {n for n in names if n not in PROGRAMS
              or (BUILD / "testsuite/verbs" / PROGRAMS[n]).exists()}
-    if "conformance" in names and not VALGRIND:
+    if "conformance" in names:
         suite = program("unit", "test_conformance")
         made += [Job(f"conformance: {case}",
                      f"CK_TIMEOUT_MULTIPLIER=4 CK_RUN_CASE='{case}' "
@@ -63,7 +55,7 @@ def run(machines, names):
         for i, job in enumerate(made))
     machines.wait([machines.start(i, script + "true")
                    for i in range(machines.count)],
-                  3 * SECONDS * (10 if VALGRIND else 1))
+                  3 * SECONDS)
     for i, job in enumerate(made):
         there = machines.dir / f"job{i}"
         if (there / "out").exists():

@@ -7,7 +7,6 @@ Environment:
   STORM_DEVICE=NAME      this RDMA device of this host, no machines
   STORM_MACHINES_SECONDS=N limit of everything that takes long  [300]
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
-  STORM_VALGRIND=1       the programs that test one host, by valgrind; no others
 """
 import os
 import sys
@@ -19,7 +18,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
 
 import vm  # noqa: E402
 import alone as alone_module  # noqa: E402
-from transfer import SECONDS, VALGRIND, has_verbs, program, sanitized  # noqa: E402
+from transfer import SECONDS, has_verbs, program, sanitized  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
@@ -41,9 +40,6 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: long; set STORM_LONG=1"))
-        if VALGRIND and not item.get_closest_marker("alone"):
-            item.add_marker(pytest.mark.skip(
-                reason="SKIP: not by valgrind, which is slow in machines"))
         if DEVICE and not item.get_closest_marker("one_host"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: needs several hosts; without --device it runs "
@@ -64,7 +60,7 @@ def machines(tmp_path_factory):
         if DEVICE:
             yield vm.Here(DEVICE, tmp_path_factory.mktemp("machines"))
             return
-        big = VALGRIND or sanitized(program("verbs", "across"))
+        big = sanitized(program("verbs", "across"))
         m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"),
                         memory=1500 if big else 512)
         with m:

@@ -3,13 +3,11 @@
 otherwise than here: a case of the suite in each machine, all at once."""
 import pytest
 
-from transfer import VALGRIND, has_verbs, program
+from transfer import has_verbs, program
 
 
 @pytest.mark.one_host
 @pytest.mark.alone("conformance")
-@pytest.mark.skipif(VALGRIND is not None,
-                    reason="SKIP: by valgrind it is a test of the group unit")
 def test_conformance(alone):
     bad = [j for j in alone("conformance") if j.code != 0
            or "100%: Checks: " not in j.out or "Checks: 0," in j.out]

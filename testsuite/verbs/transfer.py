@@ -8,7 +8,6 @@ import pathlib
 import vm
 from vm import SECONDS, until
 
-VALGRIND = os.environ.get("STORM_VALGRIND")
 BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
 
 
