@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Two machines with systemd, booted once for the tests of a module, which names
+the layout of their control groups.
+
+Environment:
+  STORM_STAGE=DIR           where the plugins are                   [_stage]
+  STORM_MACHINES_SECONDS=N  limit of everything that takes long     [300]
+"""
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE] + [os.path.join(os.path.dirname(HERE), d)
+                         for d in ("machines", "cluster")]
+
+import vm  # noqa: E402
+from slurm_machines import write_units  # noqa: E402
+from turns import LAYOUTS, NODES, Hosts  # noqa: E402
+
+CORES = len(os.sched_getaffinity(0))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: long; set STORM_LONG=1"))
+
+
+@pytest.fixture(scope="module")
+def hosts(request, tmp_path_factory):
+    module = request.module
+    try:
+        machines = vm.Machines(
+            NODES, tmp_path_factory.mktemp("hosts"), rdma=False, memory=640,
+            smp=max(1, min(2, CORES // NODES)), systemd=LAYOUTS[module.LAYOUT])
+    except vm.Trouble as e:
+        pytest.skip(f"SKIP: {e}")
+    os.chmod(machines.dir, 0o755)       # srun is an ordinary user
+    write_units(machines.dir)
+    with machines:
+        try:
+            machines.boot(timeout=vm.SECONDS)
+        except vm.Trouble as e:
+            pytest.exit(f"no machines: {e}", 1)
+        h = Hosts(machines, module.CONF, module.STORM_CONF)
+        yield h
+        h.end_jobs()
+
+
+@pytest.fixture(autouse=True)
+def _clear(request):
+    """Nothing of the test before; but two jobs that take turns are for all
+    tests that want such."""
+    if "two" not in request.fixturenames:
+        request.getfixturevalue("hosts").end_jobs()
+
+
+@pytest.fixture
+def two(hosts):
+    """Two jobs that take turns on all nodes and would go on for ever."""
+    hosts.two_jobs()
