@@ -16,10 +16,6 @@ from vm import SECONDS
 #: line
 LAYOUTS = {
     "v2": ["systemd.unified_cgroup_hierarchy=1"],
-    "hybrid": ["systemd.unified_cgroup_hierarchy=0",
-               "systemd.legacy_systemd_cgroup_controller=0"],
-    "v1": ["systemd.unified_cgroup_hierarchy=0",
-           "systemd.legacy_systemd_cgroup_controller=1"],
 }
 
 NODES = 2
