@@ -47,8 +47,10 @@
 
 #define LOOK_EVERY (50 * STORM_MS)	/* for signals, at steps that stand */
 #define SLURMD_EVERY (25 * STORM_MS)	/* whether it has been stopped */
-/* slurmd looks for our sign of life so often, and acts */
-#define GUARD_TIME (30 * STORM_MS)
+/* So much before a silence is too long: to wake up, and to let all go on. */
+#define WAKE_TIME (15 * STORM_MS)
+/* The same of slurmd, who looks for our sign of life now and then. */
+#define GUARD_TIME (35 * STORM_MS)
 #define PRIORITY 50			/* of SCHED_FIFO, while jobs share */
 #define NOBODY UINT32_MAX
 
@@ -591,6 +593,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	struct agent_gang *g = a->gang;
 	const struct gang_known *k;
 	struct gang_strobe st;
+	uint64_t limit;
 
 	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len))
 		return;
@@ -608,8 +611,9 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		      GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
-	g->silence = gang_silence(k->map.zones[k->zone].quantum);
-	g->page->limit = g->silence - GUARD_TIME;
+	limit = gang_silence(k->map.zones[k->zone].quantum);
+	g->silence = limit - WAKE_TIME;
+	g->page->limit = limit - GUARD_TIME;
 	if (g->now != k || g->slot != st.slot) {
 		g->now = k;
 		g->slot = st.slot;
