@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "node_arg.h"
 #include "storm.h"
 
 #define PORT 8391
@@ -135,20 +136,6 @@ static int owner(uint32_t radix, uint32_t times,
 	     measure(d, compare_and_write, times);
 	storm_domain_destroy(d);
 	return ok ? 0 : fail("a comparison was not TRUE");
-}
-
-/* NAME=ADDRESS; the string is taken apart. */
-static bool node_of(char *arg, uint16_t port, struct storm_node *n)
-{
-	char *ip = strchr(arg, '=');
-
-	if (!ip)
-		return false;
-	*ip++ = 0;
-	n->name = arg;
-	n->addr.ip[10] = n->addr.ip[11] = 0xff;
-	n->addr.port = port;
-	return inet_pton(AF_INET, ip, n->addr.ip + 12) == 1;
 }
 
 static int owner_of(const char *radix, const char *times, int count,

@@ -11,7 +11,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "node_arg.h"
 #include "storm.h"
 
 #define BODY 24			/* of a strobe of gang scheduling */
@@ -60,20 +60,6 @@ static int strobe(storm_domain_t *d, uint64_t rate, uint64_t seconds)
 	printf("%" PRIu64 " %.1f %.1f\n", n, (double) latest / 1e3,
 	       (double) late / 1e3);
 	return 0;
-}
-
-/* NAME=ADDRESS; the string is taken apart. */
-static bool node_of(char *arg, uint16_t port, struct storm_node *n)
-{
-	char *ip = strchr(arg, '=');
-
-	if (!ip)
-		return false;
-	*ip++ = 0;
-	n->name = arg;
-	n->addr.ip[10] = n->addr.ip[11] = 0xff;
-	n->addr.port = port;
-	return inet_pton(AF_INET, ip, n->addr.ip + 12) == 1;
 }
 
 static int run(uint64_t rate, uint64_t seconds, struct storm_domain_conf *conf)

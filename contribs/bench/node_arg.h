@@ -1,0 +1,29 @@
+/*
+ * node_arg.h - a node as the benchmarks' programs are told of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef BENCH_NODE_ARG_H
+#define BENCH_NODE_ARG_H
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "storm.h"
+
+/* NAME=ADDRESS; the string is taken apart, and the name stays in it. */
+static inline bool node_of(char *arg, uint16_t port, struct storm_node *n)
+{
+	char *ip = strchr(arg, '=');
+
+	if (!ip)
+		return false;
+	*ip++ = 0;
+	n->name = arg;
+	n->addr.ip[10] = n->addr.ip[11] = 0xff;
+	n->addr.port = port;
+	return inet_pton(AF_INET, ip, n->addr.ip + 12) == 1;
+}
+
+#endif
