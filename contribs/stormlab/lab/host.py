@@ -34,11 +34,29 @@ DAEMON_ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 MUNGED = ["munged", "--key-file=/etc/munge/munge.key", "--num-threads=4"]
 
 
+#: capabilities(7)
+REAL_TIME = {"sys_nice": 23, "ipc_lock": 14}
+
+
+def _with_real_time(argv):
+    """For the strober, as User=slurm and AmbientCapabilities= of a unit would.
+    (LimitRTPRIO= would do, too, but who may have a lab may not always raise a
+    limit.) Who cannot give that away does without."""
+    with open("/proc/self/status") as f:
+        bound = next(int(line.split()[1], 16) for line in f
+                     if line.startswith("CapBnd:"))
+    if not all(bound >> bit & 1 for bit in REAL_TIME.values()):
+        return argv
+    caps = ",".join(f"+{name}" for name in REAL_TIME)
+    return ["setpriv", "--reuid=slurm", "--regid=slurm", "--init-groups",
+            f"--inh-caps={caps}", f"--ambient-caps={caps}", *argv]
+
+
 def daemon_command(host, daemon):
     if daemon == "munged":
         return MUNGED
     if daemon == "slurmctld" and host == "ctl":
-        return ["slurmctld"]
+        return _with_real_time(["slurmctld"])
     if daemon == "slurmd" and host not in ("ctl", "login"):
         return ["slurmd", "-N", host]
     return None
@@ -162,18 +180,6 @@ def _slurmctld_listens():
     return False
 
 
-def _allow_real_time():
-    """For the strober, as a unit's LimitRTPRIO and LimitMEMLOCK would; who may
-    not give that away does without."""
-    endless = resource.RLIM_INFINITY
-    for what, limit in ((resource.RLIMIT_RTPRIO, 99),
-                        (resource.RLIMIT_MEMLOCK, endless)):
-        try:
-            resource.setrlimit(what, (limit, limit))
-        except (OSError, ValueError):
-            pass
-
-
 def _raise_limits():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -233,8 +239,6 @@ def _init(plan, host, go, say):
         _raise_limits()
         if plan.gang:
             _pin(plan, host)
-        if plan.gang and host == "ctl":
-            _allow_real_time()
         net.disable_ipv6()
         _await(go, b"n")
         net.configure_host(slurmconf.address_of(host))

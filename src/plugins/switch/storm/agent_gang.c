@@ -42,11 +42,17 @@
 #include "gang_step.h"
 #include "src/common/gang_map.h"
 #include "src/common/proc_state.h"
-#include "src/common/proc_state.h"
 #include "src/libstorm/clock.h"
 
-#define LOOK_EVERY (50 * STORM_MS)	/* for signals, at steps that stand */
-#define SLURMD_EVERY (25 * STORM_MS)	/* whether it has been stopped */
+/* What is read of /proc takes its time from the program whose turn it is, and all
+ * its other nodes wait for this one: a step that stands for less than this is not
+ * looked at, its slot is near and a signal is handled there. */
+#define LOOK_EVERY (50 * STORM_MS)
+#define LOOK_RARELY (1000 * STORM_MS)	/* at those, for debuggers */
+/* Older than this is a sign of life of slurmd, who gives it at every look at our
+ * page, that we ask whether it has been stopped; and so often then. */
+#define SLURMD_SIGN (40 * STORM_MS)
+#define SLURMD_EVERY (25 * STORM_MS)
 /* So much before a silence is too long: to wake up, and to let all go on. */
 #define WAKE_TIME (15 * STORM_MS)
 /* The same of slurmd, who looks for our sign of life now and then. */
@@ -60,6 +66,7 @@ struct gang_local {			/* a step on this node */
 	char name[GANG_STEP_NAME];
 	struct gang_step step;
 	struct freezer *f;
+	uint64_t stopped, looked;	/* when last */
 	bool granted;			/* it runs until its slot is over */
 	bool traced;			/* a debugger has hold of it */
 	bool has_srun;
@@ -91,7 +98,7 @@ struct agent_gang {
 	uint32_t told_slot;
 	uint64_t number, heard;		/* of the last strobe */
 	uint64_t silence;		/* so long without one: none holds */
-	uint64_t look_at, slurmd_at;
+	uint64_t slurmd_at;
 	bool slurmd_stands;
 	bool traced;			/* some step is */
 	uint32_t freed;			/* of the page, as last seen */
@@ -142,6 +149,7 @@ static void _stop(struct agent_gang *g, struct gang_local *l, bool again)
 	if (err)
 		_failed(l, "stopped", err);
 	if (!was) {
+		l->stopped = storm_now();
 		g->a->count.gang_stops++;
 		_trace(g, GANG_STOP, l, 0, 0);
 	}
@@ -420,21 +428,57 @@ static void _look_at(struct agent_gang *g, struct gang_local *l)
 		_stop(g, l, true);	/* somebody may have come late */
 }
 
-/* While steps stand still: a signal waits for one, a debugger comes or goes, a
- * srun has begun in a script. */
-static void _look(struct agent_gang *g)
+/* When to look at a step: a script may have begun a srun; a debugger that has hold
+ * of one may leave it. */
+static uint64_t _look_due(const struct agent_gang *g,
+			  const struct gang_local *l)
 {
+	uint64_t soon = l->looked + LOOK_EVERY;
+	uint64_t rarely = l->looked + LOOK_RARELY;
+	uint64_t stands = l->stopped + LOOK_EVERY;
+
+	if (l->traced ||
+	    (l->step.script && !_job_has_steps(g, l->step.job)))
+		return soon;
+	if (!freezer_stopped(l->f))
+		return STORM_NEVER;
+	if (stands < soon)
+		stands = soon;
+	return stands < rarely ? stands : rarely;
+}
+
+static void _look(struct agent_gang *g, struct gang_local *l, uint64_t now)
+{
+	l->looked = now;
+	if (l->step.script)
+		l->has_srun = freezer_has(l->f, "srun");
+	if (freezer_stopped(l->f))
+		_look_at(g, l);
+	else if (l->traced)
+		l->traced = freezer_wants(l->f) & FREEZER_TRACED;
+}
+
+/* While steps stand still: a signal waits for one, a debugger comes or goes, a
+ * srun has begun in a script.  When to look again. */
+static uint64_t _look_around(struct agent_gang *g, uint64_t now)
+{
+	uint64_t next = STORM_NEVER, due;
+	bool any = false;
+
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if (now >= _look_due(g, l)) {
+			_look(g, l, now);
+			any = true;
+		}
 	g->traced = false;
-	for (struct gang_local *l = g->steps; l; l = l->next) {
-		if (l->step.script)
-			l->has_srun = freezer_has(l->f, "srun");
-		if (freezer_stopped(l->f))
-			_look_at(g, l);
-		else if (l->traced)
-			l->traced = freezer_wants(l->f) & FREEZER_TRACED;
+	for (struct gang_local *l = g->steps; l; l = l->next)
 		g->traced |= l->traced;
-	}
-	_apply(g);
+	if (any)
+		_apply(g);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if ((due = _look_due(g, l)) < next)
+			next = due;
+	return next;
 }
 
 /* ------------------------------------------------------------- real time --- */
@@ -577,12 +621,22 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 	g->a->count.gang_strobes++;
 }
 
+/* When it is to be asked whether it has been stopped. */
+static uint64_t _slurmd_due(const struct agent_gang *g)
+{
+	uint64_t due = g->page->watched + SLURMD_SIGN;
+
+	return due > g->slurmd_at ? due : g->slurmd_at;
+}
+
 /* A slurmd that was stopped is as good as none. */
 static bool _slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
-	if (now >= g->slurmd_at) {
+	if (now >= _slurmd_due(g)) {
 		g->slurmd_stands = proc_stopped(g->a->slurmd);
 		g->slurmd_at = now + SLURMD_EVERY;
+	} else if (now < g->page->watched + SLURMD_SIGN) {
+		g->slurmd_stands = false;
 	}
 	return g->a->lifelines && !g->slurmd_stands;
 }
@@ -625,7 +679,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
-	uint64_t next;
+	uint64_t next, due;
 
 	if (!g)
 		return STORM_NEVER;
@@ -640,12 +694,10 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 	}
 	if (!g->page->stopped && !g->traced)
 		return next;
-	if (now >= g->look_at) {
-		_look(g);
-		g->look_at = now + LOOK_EVERY;
-	}
-	next = g->look_at < next ? g->look_at : next;
-	return g->slurmd_at < next ? g->slurmd_at : next;
+	due = _look_around(g, now);
+	next = due < next ? due : next;
+	due = _slurmd_due(g);
+	return due < next ? due : next;
 }
 
 /* ------------------------------------------------------------ the session --- */

@@ -16,7 +16,7 @@
 #include "gang_step.h"
 #include "src/libstorm/clock.h"
 
-#define LOOK_SHARING 25		/* ms: the agent's limit is as much shorter */
+#define LOOK_SHARING 25		/* ms: the agent's limits are as much shorter */
 #define LOOK_IDLE 500
 
 static struct gang_page *page;	/* the agent's; NULL: none known */
@@ -51,6 +51,7 @@ int gang_guard_look(const char *node, bool agent_gone)
 		gang_guard_end();	/* the next one makes its own */
 		return LOOK_IDLE;
 	}
+	page->watched = storm_now();
 	if (gang_page_late(page, storm_now()) && page->alive != freed_at) {
 		freed_at = page->alive;
 		_free_all(node, "gives no sign of life");

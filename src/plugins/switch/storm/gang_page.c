@@ -19,7 +19,7 @@
 #include "local.h"
 
 #define PAGE_MAGIC 0x53474147u		/* "SGAG" */
-#define PAGE_VERSION 2
+#define PAGE_VERSION 3
 #define PAGE_NEW ".gang"		/* until it is whole */
 #define TRACE_MAGIC 0x53475452u		/* "SGTR" */
 #define TRACE_VERSION 1

@@ -32,6 +32,7 @@ struct gang_page {
 	struct freezer_host host;
 	_Atomic uint64_t alive;		/* CLOCK_MONOTONIC ns */
 	_Atomic uint64_t limit;		/* older than so many ns is dead */
+	_Atomic uint64_t watched;	/* slurmd's plugin has looked; the same clock */
 	_Atomic uint32_t stopped;	/* steps that stand still */
 	_Atomic uint32_t sharing;	/* there is a map with jobs of ours */
 	_Atomic uint32_t freed;		/* times another let all steps go on */
