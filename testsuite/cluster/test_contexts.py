@@ -9,12 +9,12 @@ import time
 
 import pytest
 
+from contexts import SHOW, Step, apart, command, context, srun
 from harness import HERE, Lab, stage_dir, until
 
 pytestmark = pytest.mark.storm_only
 
 COUNT = 4
-SHOW = "echo $STORM_CONTEXT $STORM_CONTEXT_GROUP $STORM_CONTEXT_KEY"
 
 
 @pytest.fixture(scope="module")
@@ -40,59 +40,6 @@ def _all_back(lab):
         return ids == set(range(1, COUNT + 1))
 
     until(all_seen, f"all contexts, not {ids} alone")
-
-
-def command(lab, *argv, **options):
-    done = lab.run([str(a) for a in argv], **options)
-    assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
-    return done.stdout.strip()
-
-
-def srun(lab, *options, line=SHOW, **more):
-    """The lines of the tasks' output."""
-    return command(lab, "srun", *options, "sh", "-c", line, user="user",
-                   **more).splitlines()
-
-
-def context(line):
-    """(id, group, key), which must look like such"""
-    found = re.fullmatch(r"(\d+) (239\.195\.0\.(\d+)) ([0-9a-f]{64})",
-                         line.strip())
-    assert found, line
-    assert int(found[3]) == int(found[1]) - 1
-    return int(found[1]), found[2], found[4]
-
-
-class Step:
-    """A step that runs until it is told to end."""
-
-    def __init__(self, lab, name, *options, line=SHOW):
-        self.lab, self.name = lab, name
-        home = pathlib.Path(lab.dir) / "home" / "user"
-        self.out, self.go = home / f"{name}.out", home / f"{name}.go"
-        for path in (self.out, self.go):
-            path.unlink(missing_ok=True)
-        self.process = lab.popen(
-                ["srun", "-J", name, *options, "sh", "-c",
-                 f"({line}) > {name}.new && mv {name}.new {name}.out; "
-                 f"while [ ! -e {name}.go ]; do sleep 0.05; done"],
-                user="user", cwd="/home/user", stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=open(self.err, "w"))
-
-    @property
-    def err(self):
-        return str(self.go) + ".err"
-
-    def said(self):
-        return pathlib.Path(self.err).read_text()
-
-    def context(self):
-        until(self.out.exists, f"step {self.name} to run")
-        return context(self.out.read_text())
-
-    def end(self):
-        self.go.touch()
-        assert self.process.wait(60) == 0, self.said()
 
 
 def shown(lab, name):
@@ -222,9 +169,8 @@ def test_slurmctld_killed(lab):
     known = command(lab, "squeue", "-h", "-s", "-o", "%j").split()
     assert "known" in known
     for _ in range(COUNT):
-        number, group, key = context(srun(lab, "-n1")[0])
-        assert all(number != g[0] and group != g[1] and key != g[2]
-                   for g in got), f"slurmctld knew of {known}"
+        assert apart(context(srun(lab, "-n1")[0]), got), \
+            f"slurmctld knew of {known}"
     for step, one in zip(steps, got):
         step.end()
         assert step.context() == one

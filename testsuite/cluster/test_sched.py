@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import contexts
 from harness import Lab, LabError, until
 
 pytestmark = pytest.mark.storm_only
@@ -553,11 +554,15 @@ def test_back_to_stock():
 
 def test_backup_takes_over():
     """Another slurmctld goes on with the same gangs, by a strober of its own in a
-    new epoch; and gives them back when the first one has returned."""
+    new epoch, and with the same contexts: what a step has it gives to nobody
+    else, whether it knows the step or not.  Then it gives back both to the
+    first one that has returned."""
+    count = 4
     made = new_lab("backup", conf=[
         "SlurmctldHost=ctl(10.83.0.1)", "SlurmctldHost=login(10.83.0.2)",
         "StateSaveLocation=/home/slurmctld", "SlurmctldTimeout=10"],
-        storm_conf=["Base=builtin"])
+        storm_conf=["Base=builtin", f"ContextCount={count}"])
+    state_file = made.dir + "/home/slurmctld/job_state"
 
     def epoch():
         return int(re.search(r"epoch (\d+)", command(
@@ -572,25 +577,64 @@ def test_backup_takes_over():
         assert not made.pids(other, "storm_strober")
         assert {state(made, j) for j in pair} == {"RUNNING"}
 
+    def step(name):
+        """One more of the first job's"""
+        return contexts.Step(made, name, f"--jobid={pair[0]}", "-N1", "-n1",
+                             "--overlap", "--mem=10", user="root")
+
+    def leased_to_others(got):
+        """A new step has a context that is apart from these; it runs."""
+        one = step(f"new{len(got)}")
+        assert contexts.apart(one.context(), got)
+        return one
+
+    def none_left():
+        done = made.run(["srun", f"--jobid={pair[0]}", "-N1", "-n1",
+                         "--overlap", "--mem=10", "--immediate", "true"])
+        assert done.returncode and "Unable to create step" in done.stderr
+
     try:
         command(made, "chown", "slurm", "/run/slurm", "/var/log/slurm")
         command(made, "slurmctld")
         pair = [submit(made) for _ in "12"]
         running(made, *pair)
         strobed(made)
-        saved = os.stat(made.dir + "/home/slurmctld/job_state").st_mtime_ns
+        saved = os.stat(state_file).st_mtime_ns
         command(made, "scontrol", "update", f"JobId={pair[0]}", "Comment=new")
-        until(lambda: os.stat(made.dir + "/home/slurmctld/job_state")
-              .st_mtime_ns > saved, "slurmctld to save")
+        until(lambda: os.stat(state_file).st_mtime_ns > saved,
+              "slurmctld to save")
+        # it does not save again for some seconds
+        steps = [step("unsaved")]
+        got = [s.context() for s in steps]
         was = epoch()
         made.kill("ctl", "slurmctld")
         command(made, "scontrol", "takeover")
         goes_on("login", "ctl", was)
         turns(made, "1/2", *pair)
+        # three of four are of the pair's steps and the one it may not know
+        steps.append(leased_to_others(got))
+        got.append(steps[1].context())
+        none_left()
+        steps.pop().end()
+        steps.append(leased_to_others(got))
+        got.append(steps[1].context())
+        assert got[2][0] == got[1][0]
         was = epoch()
         made.restart("ctl", "slurmctld")
         goes_on("ctl", "login", was)
+        none_left()
+        for one in steps:
+            one.end()
         command(made, "scancel", *pair)
+        until(lambda: not command(made, "squeue", "-h"), "jobs to end")
+        # all are back with the end of the jobs
+        job = submit(made, line="sleep 600")
+        running(made, job)
+        seen = {contexts.context(contexts.srun(
+            made, f"--jobid={job}", "-N1", "-n1", user="root")[0])[0]
+            for _ in range(2 * count)}
+        assert seen == set(range(1, count + 1))
+        command(made, "scancel", job)
         until(lambda: not command(made, "squeue", "-h"), "jobs to end")
     finally:
         made.down()

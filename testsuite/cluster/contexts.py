@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Network contexts as tasks and users see them, on any Lab."""
+import pathlib
+import re
+import subprocess
+
+from harness import until
+
+SHOW = "echo $STORM_CONTEXT $STORM_CONTEXT_GROUP $STORM_CONTEXT_KEY"
+
+
+def command(lab, *argv, **options):
+    done = lab.run([str(a) for a in argv], **options)
+    assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
+    return done.stdout.strip()
+
+
+def srun(lab, *options, line=SHOW, user="user", **more):
+    """The lines of the tasks' output."""
+    return command(lab, "srun", *options, "sh", "-c", line, user=user,
+                   **more).splitlines()
+
+
+def context(line):
+    """(id, group, key), which must look like such"""
+    found = re.fullmatch(r"(\d+) (239\.195\.0\.(\d+)) ([0-9a-f]{64})",
+                         line.strip())
+    assert found, line
+    assert int(found[3]) == int(found[1]) - 1
+    return int(found[1]), found[2], found[4]
+
+
+def apart(one, others):
+    """Nothing of this context is in one of the others."""
+    return not any(set(one) & set(other) for other in others)
+
+
+class Step:
+    """A step that runs until it is told to end."""
+
+    def __init__(self, lab, name, *options, line=SHOW, user="user"):
+        self.lab, self.name = lab, name
+        home = pathlib.Path(lab.dir) / "home" / "user"
+        self.out, self.go = home / f"{name}.out", home / f"{name}.go"
+        for path in (self.out, self.go):
+            path.unlink(missing_ok=True)
+        self.process = lab.popen(
+                ["srun", "-J", name, *options, "sh", "-c",
+                 f"({line}) > {name}.new && mv {name}.new {name}.out; "
+                 f"while [ ! -e {name}.go ]; do sleep 0.05; done"],
+                user=user, cwd="/home/user", stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=open(self.err, "w"))
+
+    @property
+    def err(self):
+        return str(self.go) + ".err"
+
+    def said(self):
+        return pathlib.Path(self.err).read_text()
+
+    def context(self):
+        until(self.out.exists, f"step {self.name} to run")
+        return context(self.out.read_text())
+
+    def end(self):
+        self.go.touch()
+        assert self.process.wait(60) == 0, self.said()
