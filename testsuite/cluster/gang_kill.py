@@ -54,6 +54,29 @@ class Steps:
         fds = self.fds[node]
         return all(os.pread(fd, 1, 0) == b"0" for fd in fds + fds)
 
+    def some_stand(self, node):
+        return not self.all_run(node)
+
+    def which(self, node):
+        """Who runs there now, as far as one is alone in it; or None"""
+        run = [os.pread(fd, 1, 0) == b"0" for fd in self.fds[node]]
+        return run.index(True) if run.count(True) == 1 else None
+
+    def take_turns(self, times=4, limit=60):
+        """Wait until it was another's turn so many times, on all nodes."""
+        left = {node: times for node in self.fds}
+        last = {node: None for node in self.fds}
+
+        def done(node):
+            now = self.which(node)
+            if now is not None and now != last[node]:
+                last[node] = now
+                left[node] -= 1
+            return left[node] <= 0
+
+        found = self.wait(done, limit)
+        assert len(found) == len(self.fds), f"no turns but on {sorted(found)}"
+
     def wait(self, condition, limit=GIVE_UP):
         """{node: when it first held there}"""
         found, end = {}, time.monotonic() + limit
@@ -116,19 +139,26 @@ class Kills:
             c.lab.restart(*place(PATIENCE[kind]))
         where = [place(n) for n in names]
         nodes = c.names if where[0][0] == "ctl" else [node]
-        c.alternate(times=2)
+        everywhere = Steps(c, c.names)
+        try:
+            everywhere.take_turns()
+            result = self.strike(where, nodes, sig, service and place(service))
+            everywhere.take_turns()
+            return result
+        finally:
+            everywhere.close()
+
+    def strike(self, where, nodes, sig, service):
+        c = self.c
         found = [(p, start_time(p)) for host, daemon in where
                  for p in c.lab.pids(host, daemon)]
         assert len(found) == len(where), (where, found)
         steps = Steps(c, nodes)
         try:
-            result = self.measure(
-                steps, found, SIGNALS[sig], lambda: self.repair(
-                    found, sig, service and place(service)))
+            return self.measure(steps, found, SIGNALS[sig], lambda:
+                                self.repair(found, sig, service))
         finally:
             steps.close()
-        c.alternate(times=2)
-        return result
 
     def measure(self, steps, found, sig, repair):
         time.sleep(self.random.uniform(0, 0.1))
@@ -143,7 +173,7 @@ class Kills:
             os.close(fd)
         repair()
         back = time.monotonic()
-        turns = steps.wait(lambda node: not steps.all_run(node), 60)
+        turns = steps.wait(steps.some_stand, 60)
         count = len(steps.fds)
         last = max(turns.values()) if len(turns) == count else None
         return {"open": max(runs.values()) - begun
