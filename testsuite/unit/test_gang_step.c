@@ -6,12 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/libstorm/clock.h"
+#include "src/plugins/switch/storm/gang_guard.h"
 #include "src/plugins/switch/storm/gang_page.h"
 #include "src/plugins/switch/storm/gang_step.h"
 #include "src/plugins/switch/storm/step_guard.h"
@@ -373,6 +376,85 @@ START_TEST(test_guard_silence)
 }
 END_TEST
 
+/* ---------------------------------------------------- slurmd's guard --- */
+
+static void guard_says(bool bad, const char *text)
+{
+	must(!bad && strstr(text, "go on"));
+	said++;
+}
+
+static bool guard_is_told(void)
+{
+	struct pollfd p = { .fd = gang_guard_fd(), .events = POLLIN };
+
+	return p.fd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+/* It looks rarely until jobs share, which it is told of at once; and then in
+ * time. */
+START_TEST(test_guard_looks)
+{
+	struct freezer_host h = { .kind = FREEZER_SIGNALS };
+	const uint64_t limit = 20 * STORM_SEC;
+	struct gang_page *p, *q;
+
+	said = 0;
+	gang_guard_begin(run, "n1", guard_says);
+	must(gang_guard_look(false) >= 500 && !guard_is_told());
+	p = gang_page_create(run, "n1", &h);
+	must(p && guard_is_told());
+	must(gang_guard_look(false) >= 500 && !guard_is_told());
+	gang_page_share(p, run, "n1", true);
+	must(guard_is_told());
+	must(gang_guard_look(false) <= 25 && !guard_is_told());
+	p->limit = limit;
+	must(gang_guard_look(false) == 40 && p->watched > 0);
+	p->stopped = 1;
+	p->alive = storm_now() - limit + 20 * STORM_MS;
+	must(gang_guard_look(false) <= 21);
+	said = p->freed = 0;
+	p->alive = storm_now() - limit - 1;
+	must(gang_guard_look(false) == 40 && p->freed == 1 && said == 1);
+	/* once for each silence */
+	must(gang_guard_look(false) == 40 && p->freed == 1);
+	p->alive++;
+	gang_guard_look(false);
+	must(p->freed == 2);
+	/* another agent */
+	q = gang_page_create(run, "n1", &h);
+	must(q && guard_is_told() && gang_guard_look(false) >= 500);
+	gang_guard_look(true);
+	must(q->freed == 1 && p->freed == 2 && said == 3);
+	must(gang_guard_fd() < 0);
+	gang_guard_end();
+	must(!(sched_getscheduler(0) & ~SCHED_RESET_ON_FORK));
+	gang_page_close(p);
+	gang_page_close(q);
+}
+END_TEST
+
+/* The agent of before had a page, too. */
+START_TEST(test_guard_of_the_next)
+{
+	struct freezer_host h = { .kind = FREEZER_SIGNALS };
+	struct gang_page *p = gang_page_create(run, "n1", &h), *q;
+
+	said = 0;
+	gang_guard_begin(run, "n1", guard_says);
+	gang_guard_look(false);
+	q = gang_page_create(run, "n1", &h);
+	must(p && q && guard_is_told());
+	gang_page_share(q, run, "n1", true);
+	q->alive = q->stopped = q->limit = 1;
+	gang_guard_look(false);
+	must(q->freed == 1 && said == 1 && !p->freed);
+	gang_guard_end();
+	gang_page_close(p);
+	gang_page_close(q);
+}
+END_TEST
+
 START_TEST(test_page)
 {
 	struct freezer_host h = { .kind = FREEZER_V1, .base = "/x/y" };
@@ -468,6 +550,8 @@ int main(void)
 	tcase_add_test(t, test_guard_death);
 	tcase_add_test(t, test_guard_died_before);
 	tcase_add_test(t, test_guard_silence);
+	tcase_add_test(t, test_guard_looks);
+	tcase_add_test(t, test_guard_of_the_next);
 	tcase_add_test(t, test_page);
 	tcase_add_test(t, test_trace);
 	tcase_add_test(t, test_not_ours);

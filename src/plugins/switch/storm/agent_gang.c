@@ -51,7 +51,7 @@
 #define LOOK_RARELY (1000 * STORM_MS)	/* at those, for debuggers */
 /* Older than this is a sign of life of slurmd, who gives it at every look at our
  * page, that we ask whether it has been stopped; and so often then. */
-#define SLURMD_SIGN (40 * STORM_MS)
+#define SLURMD_SIGN (50 * STORM_MS)
 #define SLURMD_EVERY (25 * STORM_MS)
 /* So much before a silence is too long: to wake up, and to let all go on. */
 #define WAKE_TIME (15 * STORM_MS)

@@ -68,14 +68,15 @@ static struct {
 /* Wait for what is readable, at most ms; true if it's time to end. */
 static bool _wait(int ms, bool *agent_gone)
 {
-	struct pollfd p[4] = {
+	struct pollfd p[5] = {
 		{ .fd = w.wake, .events = POLLIN },
 		{ .fd = w.log_read, .events = POLLIN },
 		{ .fd = w.pidfd, .events = POLLIN },
 		{ .fd = w.sock, .events = POLLIN },
+		{ .fd = gang_guard_fd(), .events = POLLIN },
 	};
 
-	if (poll(p, 4, ms) < 0 && errno != EINTR) {
+	if (poll(p, 5, ms) < 0 && errno != EINTR) {
 		error("storm: poll: %m");
 		return true;
 	}
@@ -225,6 +226,14 @@ static bool _greet(bool *end)
 
 /* ----------------------------------------------------------------- the thread --- */
 
+static void _say(bool bad, const char *text)
+{
+	if (bad)
+		error("storm: %s", text);
+	else
+		info("storm: %s", text);
+}
+
 /* Live with the agent until it ends; how long to wait before the next. */
 static int _live(bool *end, int backoff)
 {
@@ -232,10 +241,10 @@ static int _live(bool *end, int backoff)
 	int status;
 
 	while (!*end && !gone)
-		*end = _wait(gang_guard_look(conf->node_name, false), &gone);
+		*end = _wait(gang_guard_look(false), &gone);
 	if (*end)
 		return 0;
-	gang_guard_look(conf->node_name, true);
+	gang_guard_look(true);
 	if (storm_now() - w.started > LIVED_WELL)
 		backoff = BACKOFF_MIN;
 	/* it may have closed its socket alone: then it's of no use */
@@ -261,6 +270,7 @@ static void *_watch(void *arg)
 	bool end = false;
 
 	(void) arg;
+	gang_guard_begin(NULL, conf->node_name, _say);
 	while (!end) {
 		if (!_adopt() && _spawn() == SLURM_SUCCESS && !_greet(&end) &&
 		    !end) {

@@ -3,64 +3,184 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "config.h"
-
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-
-#include "slurm/slurm.h"
-#include "src/common/log.h"
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "gang_guard.h"
 #include "gang_page.h"
 #include "gang_step.h"
+#include "local.h"
 #include "src/libstorm/clock.h"
 
-#define LOOK_SHARING 25		/* ms: the agent's limits are as much shorter */
-#define LOOK_IDLE 500
+#define LOOK_IDLE 500		/* ms */
+#define LOOK_FIRST 25		/* no strobe has come yet */
+#define LOOK_MAX 40		/* the agent waits for our own sign of life */
+#define PRIORITY 10		/* of SCHED_FIFO: the agent goes before us */
 
-static struct gang_page *page;	/* the agent's; NULL: none known */
-static uint64_t freed_at;	/* its sign of life when it was found late */
+static struct {
+	const char *rundir, *node;
+	void (*say)(bool bad, const char *text);
+	struct gang_page *page;		/* the agent's; NULL: none known */
+	uint64_t freed_at;	/* its sign of life when it was found late */
+	int notify;
+	bool hurries;
+} g = { .notify = -1 };
 
-static void _warn(const char *name, int err)
+void gang_guard_begin(const char *rundir, const char *node,
+		      void (*say)(bool bad, const char *text))
 {
-	error("storm: gang: step %s does not go on: %s", name, strerror(err));
+	g.rundir = rundir;
+	g.node = node;
+	g.say = say;
 }
 
-static void _free_all(const char *node, const char *why)
+static void warn(const char *name, int err)
 {
-	char dir[PATH_MAX];
+	char text[256];
+
+	snprintf(text, sizeof(text), "gang: step %s does not go on: %s", name,
+		 strerror(err));
+	g.say(true, text);
+}
+
+static void free_all(const char *why)
+{
+	char dir[PATH_MAX], text[128];
 	unsigned int n = 0;
 
 	/* before: an agent that is late must not think that they stand */
-	page->freed++;
-	if (!gang_step_dir(NULL, node, false, dir))
-		n = gang_step_thaw_all(dir, _warn);
-	info("storm: gang: the agent %s, %u steps go on", why, n);
+	g.page->freed++;
+	if (!gang_step_dir(g.rundir, g.node, false, dir))
+		n = gang_step_thaw_all(dir, warn);
+	snprintf(text, sizeof(text), "gang: the agent %s, %u steps go on", why,
+		 n);
+	g.say(false, text);
 }
 
-int gang_guard_look(const char *node, bool agent_gone)
+/* Whoever has to look in time must not wait for those that compute. */
+static void hurry(bool yes)
 {
-	if (!page)
-		page = gang_page_open(NULL, node);
-	if (!page)
+	struct sched_param p = { .sched_priority = yes ? PRIORITY : 0 };
+
+	if (yes == g.hurries)
+		return;
+	g.hurries = yes;
+	/* where that is refused the agent says so */
+	sched_setscheduler(0, (yes ? SCHED_FIFO : SCHED_OTHER) |
+			   SCHED_RESET_ON_FORK, &p);
+}
+
+/* Before anything is read that it would tell of. */
+static void notify_begin(void)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s",
+			 g.rundir ? g.rundir : STORM_RUNDIR, g.node);
+
+	g.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (g.notify >= 0 && n < (int) sizeof(path) &&
+	    inotify_add_watch(g.notify, path, IN_MOVED_TO | IN_ATTRIB) >= 0)
+		return;
+	if (g.notify >= 0)
+		close(g.notify);
+	g.notify = -1;
+}
+
+/* True: there may be another agent's page. */
+static bool drain(void)
+{
+	char buf[4096]
+		__attribute__((aligned(_Alignof(struct inotify_event))));
+	const struct inotify_event *e;
+	bool moved = false;
+	ssize_t n;
+
+	while (g.notify >= 0 && (n = read(g.notify, buf, sizeof(buf))) > 0)
+		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
+			e = (const void *) p;
+			moved |= e->mask & IN_Q_OVERFLOW ||
+				(e->mask & IN_MOVED_TO &&
+				 !strcmp(e->name, GANG_PAGE_NAME));
+		}
+	return moved;
+}
+
+/* False: this node takes no part. */
+static bool find_page(void)
+{
+	if (g.notify < 0)
+		notify_begin();
+	if (drain()) {
+		gang_page_close(g.page);
+		g.page = NULL;
+	}
+	if (!g.page)
+		g.page = gang_page_open(g.rundir, g.node);
+	return g.page;
+}
+
+/* When it would be late, if it gave no sign of life any more. */
+static int wait_time(uint64_t now)
+{
+	uint64_t limit = g.page->limit, alive = g.page->alive, at;
+
+	if (!g.page->sharing)
 		return LOOK_IDLE;
+	if (!limit)
+		return LOOK_FIRST;
+	if (!g.page->stopped || alive > now || alive == g.freed_at)
+		alive = now;
+	at = alive + limit;
+	if (at <= now)
+		return 1;
+	at = (at - now) / STORM_MS + 1;
+	return at > LOOK_MAX ? LOOK_MAX : (int) at;
+}
+
+int gang_guard_look(bool agent_gone)
+{
+	uint64_t now;
+
+	if (!find_page()) {
+		hurry(false);
+		return LOOK_IDLE;
+	}
 	if (agent_gone) {
 		/* whatever it says of itself: it may have died in between */
-		_free_all(node, "is gone");
+		free_all("is gone");
 		gang_guard_end();	/* the next one makes its own */
 		return LOOK_IDLE;
 	}
-	page->watched = storm_now();
-	if (gang_page_late(page, storm_now()) && page->alive != freed_at) {
-		freed_at = page->alive;
-		_free_all(node, "gives no sign of life");
+	hurry(g.page->sharing);
+	now = storm_now();
+	g.page->watched = now;
+	if (gang_page_late(g.page, now) && g.page->alive != g.freed_at) {
+		g.freed_at = g.page->alive;
+		free_all("gives no sign of life");
 	}
-	return page->sharing ? LOOK_SHARING : LOOK_IDLE;
+	return wait_time(now);
+}
+
+int gang_guard_fd(void)
+{
+	return g.notify;
 }
 
 void gang_guard_end(void)
 {
-	gang_page_close(page);
-	page = NULL;
+	gang_page_close(g.page);
+	g.page = NULL;
+	if (g.notify >= 0)
+		close(g.notify);
+	g.notify = -1;
+	hurry(false);
 }
