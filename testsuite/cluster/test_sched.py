@@ -582,11 +582,11 @@ def test_backup_takes_over():
         return contexts.Step(made, name, f"--jobid={pair[0]}", "-N1", "-n1",
                              "--overlap", "--mem=10", user="root")
 
-    def leased_to_others(got):
-        """A new step has a context that is apart from these; it runs."""
-        one = step(f"new{len(got)}")
-        assert contexts.apart(one.context(), got)
-        return one
+    def one_more(name):
+        """It has a context that none of those that run has."""
+        one = step(name)
+        assert contexts.apart(one.context(), [s.context() for s in steps])
+        steps.append(one)
 
     def none_left():
         done = made.run(["srun", f"--jobid={pair[0]}", "-N1", "-n1",
@@ -605,20 +605,19 @@ def test_backup_takes_over():
               "slurmctld to save")
         # it does not save again for some seconds
         steps = [step("unsaved")]
-        got = [s.context() for s in steps]
+        steps[0].context()
         was = epoch()
         made.kill("ctl", "slurmctld")
         command(made, "scontrol", "takeover")
         goes_on("login", "ctl", was)
         turns(made, "1/2", *pair)
         # three of four are of the pair's steps and the one it may not know
-        steps.append(leased_to_others(got))
-        got.append(steps[1].context())
+        one_more("first")
         none_left()
-        steps.pop().end()
-        steps.append(leased_to_others(got))
-        got.append(steps[1].context())
-        assert got[2][0] == got[1][0]
+        was_first = steps.pop()
+        was_first.end()
+        one_more("second")
+        assert steps[1].context()[0] == was_first.context()[0]
         was = epoch()
         made.restart("ctl", "slurmctld")
         goes_on("ctl", "login", was)
