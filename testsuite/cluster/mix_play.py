@@ -66,6 +66,7 @@ class Playing:
         self.done = set()           # what was done to it
         self.broken = False         # a fault may have ended it
         self.hurried = -9
+        self.runs_since = None
 
     def client_runs(self):
         return bool(self.client) and self.client.running()
@@ -181,6 +182,24 @@ class Play:
                         sets.append(members(ids))
             if job.state == "PENDING" and job.reason != "None":
                 self.hurry(job)
+            self.launch_lost(job)
+
+    def launch_lost(self, job):
+        """What slurmctld was about to send when it ended it never sends: a
+        script that it has started is on no node. By itself it would see so when
+        the node registers next, which can take many minutes."""
+        if job.state != "RUNNING":
+            job.runs_since = None
+            return
+        if job.runs_since is None:
+            job.runs_since = self.now()
+        if "slurmctld restarted" in self.disturbed and \
+                job.plan.kind != "srun" and not job.begun and \
+                self.now() > job.runs_since + 20 and not any(
+                    step.startswith(f"{job.id}.") for node in job.nodes
+                    for step in self.c.groups(node)):
+            job.runs_since = None
+            self.command("scontrol", "requeue", job.id)
 
     def poll(self):
         done = self.c.lab.run(["scontrol", "-o", "-d", "show", "jobs"],
