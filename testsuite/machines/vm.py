@@ -45,6 +45,9 @@ NEEDED_BY_SYSTEMD = {
 EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
 #: network cards of a machine, each on a network of its own: a UDP port
 CARDS, PORT = 2, 7777
+#: a processor without what QEMU emulates slowly, and the kernel would use: copying
+#: byte by byte, and products of polynomials
+CPU = "max,-erms,-pclmulqdq"
 #: the exit status of a command whose machine died
 DIED = 125
 #: limit of everything that takes long
@@ -415,7 +418,7 @@ class Machines:
                       "-device", f"virtio-net-pci,netdev=n{k},romfile=,"
                                  f"mac=52:54:00:77:0{k}:{i + 1:02x}"]
         return [
-            "qemu-system-x86_64", "-M", "q35", "-cpu", "max",
+            "qemu-system-x86_64", "-M", "q35", "-cpu", CPU,
             "-accel", "tcg,thread=multi,tb-size=128",
             "-smp", str(self.smp), "-m", str(self.memory),
             "-nodefaults", "-no-user-config", "-no-reboot",
