@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from harness import LONG, STOCK, Cluster, LabError
+from harness import LONG, STOCK, Cluster, Lab, LabError
 
 MODES = ["multicast", "relay", "deaf", "drop"]
 
@@ -42,6 +42,29 @@ def pytest_generate_tests(metafunc):
             modes = [m for m in modes if m in ("multicast", "drop")]
         metafunc.parametrize("cluster", modes, indirect=True,
                              scope="session")
+
+
+def last_words(lab):
+    """(title, text): the ends of the logs that tell why a test has failed."""
+    for host in ["ctl", *lab.nodes[:4]]:
+        daemon = "slurmctld" if host == "ctl" else "slurmd"
+        lines = lab.log(host, daemon).splitlines()
+        yield (f"{daemon} of {lab.name}, {host}",
+               "\n".join(lines[-80 if host == "ctl" else -40:]))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """The labs are gone when somebody reads of a failure."""
+    report = (yield).get_result()
+    if not report.failed:
+        return
+    used = [getattr(v, "lab", v) for v in item.funcargs.values()]
+    for lab in {v.name: v for v in used if isinstance(v, Lab)}.values():
+        try:
+            report.sections += last_words(lab)
+        except LabError:        # the test has taken it down
+            pass
 
 
 def lab_name(what):

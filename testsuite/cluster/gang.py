@@ -15,7 +15,7 @@ class Turns:
     (of its nodes), root(command), trace(node, since), groups(node), {step: does
     it stand still?}, and records(node), the steps' names."""
 
-    patience = 30   # seconds
+    patience = 120  # seconds
 
     def __init__(self, *args, **options):
         self.empty = {}         # node: where its trace was when nothing ran

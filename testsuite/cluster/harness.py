@@ -39,15 +39,18 @@ def sanitized():
     return bool(runtimes(stage_dir()))
 
 
-def until(condition, what, timeout=30, interval=0.01):
-    """Wait for condition() to be true, and return what it returned."""
+def until(condition, what, timeout=120, interval=0.01):
+    """Wait for condition() to be true, and return what it returned. `what` is
+    a text, or a function that tells it when the wait was in vain: what things
+    are like then, not at its beginning. A wait that ends well costs nothing
+    for being allowed to be long, and a busy machine can take that long."""
     end = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} s for "
+                                 f"{what() if callable(what) else what}")
         time.sleep(interval)
+    return value
 
 
 def build_programs(to):

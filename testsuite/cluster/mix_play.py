@@ -153,7 +153,9 @@ class Play:
             self.command("scontrol", "requeue", job.id)
 
     def hurry(self, job):
-        """Slurm lets what was requeued wait for two minutes."""
+        """Slurm lets what was requeued wait for two minutes. (At once would be
+        too soon: nodes refuse a credential of the second in which they have
+        ended the job, and then it has failed.)"""
         if self.now() < job.hurried + 4:
             return
         job.hurried = self.now()

@@ -90,7 +90,7 @@ def attack(cluster, program, *args):
     """Started by the user `other` on the host ctl."""
     p = cluster.start(["python3", "-c", program, *args], host="ctl",
                       user="other", cwd="/tmp", label="attack")
-    until(lambda: "ready" in p.out(), f"the attacker: {p.err()}")
+    until(lambda: "ready" in p.out(), lambda: f"the attacker: {p.err()}")
     return p
 
 

@@ -59,10 +59,13 @@ class Trouble(Exception):
 
 
 def until(condition, what, timeout=SECONDS):
-    """Wait for condition() to be true, and return what it returned."""
+    """Wait for condition() to be true, and return what it returned; `what`, or
+    what it returns, says for what."""
     end = time.monotonic() + timeout
     while not (value := condition()):
-        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} s for "
+                                 f"{what() if callable(what) else what}")
         time.sleep(0.02)
     return value
 
