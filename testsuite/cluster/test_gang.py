@@ -93,6 +93,7 @@ def test_without_control_groups(how):
             kinds = {e["a"] for e in c.trace(node) if e["what"] == "step"}
             assert kinds == {2}
         debugger_left_alone(c)
+        suspended_script_stays(c)
     finally:
         c.down()
 
@@ -162,6 +163,36 @@ def debugger_left_alone(cluster):
     for node in cluster.names:
         assert not [e for e in cluster.trace(node, since[node])
                     if e.get("job") == job and "step" in e]
+    cluster.end_jobs()
+
+
+def suspended_script_stays(cluster):
+    """Whatever dies.  Slurm suspends a script by the very signals that we use,
+    and tells nobody on the node."""
+    cluster.start("sbatch -Q -pgang -N1 -w n1 -o /dev/null script", given={
+        "script": "#!/bin/sh\nexec /home/user/bin/taskdo block\n"})
+    script, = until(cluster.jobs, "the script")
+    cluster.begin("{do} block")
+    until(lambda: len(cluster.jobs()) == 2, "the other job")
+    since = cluster.mark("n1")
+
+    def last():
+        return [e["what"] for e in cluster.trace("n1", since)
+                if e.get("job") == script and e["what"] != "job"][-1:]
+
+    until(lambda: last() == ["stop"], "the script's turns")
+    cluster.root(f"scontrol suspend {script}")
+    until(lambda: last() == ["continue"] and states(cluster, script) == ["T"],
+          "nobody but Slurm to stop it")
+    since = cluster.mark("n1")
+    cluster.lab.kill("n1", "agent")
+    until(lambda: [e for e in cluster.trace("n1", since)
+                   if e["what"] == "begin"], "a new agent")
+    for _ in range(20):
+        assert states(cluster, script) == ["T"]
+        time.sleep(0.01)
+    cluster.root(f"scontrol resume {script}")
+    until(lambda: last() == ["stop"], "the script's turns")
     cluster.end_jobs()
 
 

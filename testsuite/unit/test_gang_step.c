@@ -68,7 +68,7 @@ START_TEST(test_record)
 	ck_assert_str_eq(name, said);
 	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
 	must(t.job == 7 && t.step == 3 && t.script && t.root == s.root);
-	must(t.started == s.started && t.kind == FREEZER_V2);
+	must(t.started == s.started && t.kind == FREEZER_V2 && !t.marked);
 	ck_assert_str_eq(t.group, s.group);
 	s.kind = FREEZER_SIGNALS;
 	s.group[0] = '\0';
@@ -84,11 +84,12 @@ END_TEST
 START_TEST(test_no_record)
 {
 	static const char *const bad[] = {
-		"", "storm step 2 7 3 0 99 1 cgroup2 /x\n",
-		"storm step 1 7 3 0 99 1 ice /x\n",
-		"storm step 1 7 3 0 1 1 cgroup2 /x\n",
-		"storm step 1 7 3 0 0 1 signals -\n",
-		"storm step 1 7 3 0 99 1 cgroup2\n",
+		"", "storm step 1 7 3 0 99 1 cgroup2 /x\n",
+		"storm step 3 0 7 3 0 99 1 cgroup2 /x\n",
+		"storm step 2 0 7 3 0 99 1 ice /x\n",
+		"storm step 2 0 7 3 0 1 1 cgroup2 /x\n",
+		"storm step 2 0 7 3 0 0 1 signals -\n",
+		"storm step 2 0 7 3 0 99 1 cgroup2\n",
 	};
 	struct gang_step t;
 
@@ -115,7 +116,7 @@ START_TEST(test_each)
 
 		must(!gang_step_write(dir, &s));
 	}
-	put(".9.0.1", "storm step 1 9 0 0 99 1 cgroup2 /x\n");
+	put(".9.0.1", "storm step 2 0 9 0 0 99 1 cgroup2 /x\n");
 	put("junk", "junk\n");
 	must(gang_step_each(dir, note, &seen) == 3);
 	must(seen == (1u << 1 | 1u << 2 | 1u << 3));
@@ -156,13 +157,39 @@ START_TEST(test_held)
 	must(!gang_step_write(dir, &s) && !gang_step_held(dir, name));
 	must(!gang_step_hold(dir, name, true) && gang_step_held(dir, name));
 	must(gang_step_each(dir, note, &seen) == 0);
-	must(gang_step_thaw_all(dir, NULL) == 0);
+	must(gang_step_thaw_all(dir, true, NULL) == 0);
 	must(!gang_step_hold(dir, name, false) && !gang_step_held(dir, name));
 	must(!gang_step_read(dir, name, &t) && t.job == 1);
 	must(!gang_step_hold(dir, name, true));
 	gang_step_remove(dir, name);
 	must(!gang_step_held(dir, name));
 	must(gang_step_hold(dir, name, false) == ENOENT);
+}
+END_TEST
+
+START_TEST(test_mark)
+{
+	struct gang_step s = one(1), t;
+	char name[GANG_STEP_NAME];
+	struct gang_mark *m;
+
+	gang_step_name(&s, name);
+	must(!gang_mark_open(dir, name) && errno == ENOENT);
+	must(!gang_step_write(dir, &s) && (m = gang_mark_open(dir, name)));
+	gang_mark_set(m, true);
+	must(!gang_step_read(dir, name, &t) && t.marked && t.job == 1);
+	ck_assert_str_eq(t.group, s.group);
+	/* it goes with the record, whatever that is called */
+	must(!gang_step_hold(dir, name, true));
+	gang_mark_set(m, false);
+	must(!gang_step_hold(dir, name, false));
+	must(!gang_step_read(dir, name, &t) && !t.marked);
+	gang_step_remove(dir, name);
+	gang_mark_set(m, true);
+	gang_mark_close(m);
+	gang_mark_close(NULL);
+	put("short", "storm step");
+	must(!gang_mark_open(dir, "short") && errno == EBADMSG);
 }
 END_TEST
 
@@ -180,6 +207,19 @@ static char state(pid_t pid)
 	return *line ? strrchr(line, ')')[2] : 0;
 }
 
+static void stop(pid_t pid)
+{
+	must(!kill(pid, SIGSTOP));
+	while (state(pid) != 'T')
+		usleep(1000);
+}
+
+static void await_running(pid_t pid)
+{
+	while (state(pid) == 'T')
+		usleep(1000);
+}
+
 static int warned;
 
 static void warn(const char *name, int err)
@@ -189,38 +229,46 @@ static void warn(const char *name, int err)
 	warned++;
 }
 
-/* What slurmd's plugin does when the agent is dead. */
+/* What slurmd's plugin does when the agent is silent, or dead. */
 START_TEST(test_thaw_all)
 {
+	char name[GANG_STEP_NAME];
 	struct gang_step s = one(1);
-	struct freezer *f;
 	pid_t pid;
 
 	s.kind = FREEZER_SIGNALS;
 	s.group[0] = '\0';
+	s.marked = true;
+	gang_step_name(&s, name);
 	must(!gang_step_write(dir, &s));
 	pid = fork();
 	if (!pid)
 		for (;;)
 			pause();
-	f = freezer_open(FREEZER_SIGNALS, "", getpid());
-	must(f && !freezer_stop(f, false));
-	while (state(pid) != 'T')
-		usleep(1000);
-	freezer_drop(f);
-	must(gang_step_thaw_all(dir, warn) == 1 && !warned);
-	while (state(pid) == 'T')
-		usleep(1000);
+	stop(pid);
+	must(gang_step_thaw_all(dir, false, warn) == 1 && !warned);
+	await_running(pid);
+	must(!gang_step_read(dir, name, &s) && s.marked);
+	stop(pid);
+	must(gang_step_thaw_all(dir, true, warn) == 1 && !warned);
+	await_running(pid);
+	/* what has no mark Slurm may have stopped */
+	must(!gang_step_read(dir, name, &s) && !s.marked);
+	stop(pid);
+	must(gang_step_thaw_all(dir, true, warn) == 1 && !warned);
+	must(state(pid) == 'T');
 	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
 	/* a group that is gone is no step's any more; what cannot be opened for
 	 * another reason is told */
 	s = one(2);
-	must(!gang_step_write(dir, &s) && gang_step_thaw_all(dir, warn) == 2);
-	must(!warned);
+	s.marked = true;
+	must(!gang_step_write(dir, &s));
+	must(gang_step_thaw_all(dir, false, warn) == 2 && !warned);
 	snprintf(s.group, sizeof(s.group), "%s/n1/steps/junk", run);
 	put("junk", "");
-	must(!gang_step_write(dir, &s) && gang_step_thaw_all(dir, warn) == 2);
-	must(warned == 1);
+	must(!gang_step_write(dir, &s));
+	must(gang_step_thaw_all(dir, true, warn) == 2 && warned == 1);
+	must(!gang_step_read(dir, name, &s));
 }
 END_TEST
 
@@ -256,19 +304,6 @@ static void end(pid_t pid)
 	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
 }
 
-static void stop(pid_t pid)
-{
-	must(!kill(pid, SIGSTOP));
-	while (state(pid) != 'T')
-		usleep(1000);
-}
-
-static void await_running(pid_t pid)
-{
-	while (state(pid) == 'T')
-		usleep(1000);
-}
-
 static _Atomic int said;
 
 static void say(const char *text)
@@ -287,6 +322,8 @@ static pid_t guarded_task(struct gang_step *s)
 	*s = one(1);
 	s->kind = FREEZER_SIGNALS;
 	s->group[0] = '\0';
+	s->marked = true;
+	must(!gang_step_write(dir, s));
 	said = 0;
 	return pid;
 }
@@ -296,6 +333,7 @@ START_TEST(test_guard_death)
 {
 	struct gang_page *page = NULL;
 	pid_t agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page), task;
+	char name[GANG_STEP_NAME];
 	struct gang_step s;
 
 	task = guarded_task(&s);
@@ -310,13 +348,19 @@ START_TEST(test_guard_death)
 		agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
 	}
 	stop(task);
-	/* one that says that nothing of its stands still: another has stopped it,
-	 * by a signal just like ours */
-	page->stopped = 0;
+	/* without a mark another has stopped it, by a signal just like ours */
+	s.marked = false;
+	must(!gang_step_write(dir, &s));
 	end(agent);
 	agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
 	usleep(20000);
 	must(state(task) == 'T' && said == 3);
+	/* and where that is not to be known it goes on */
+	gang_step_name(&s, name);
+	gang_step_remove(dir, name);
+	end(agent);
+	agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
+	await_running(task);
 	step_guard_stop();
 	step_guard_stop();
 	end(agent);
@@ -546,6 +590,7 @@ int main(void)
 	tcase_add_test(t, test_each);
 	tcase_add_test(t, test_alive);
 	tcase_add_test(t, test_held);
+	tcase_add_test(t, test_mark);
 	tcase_add_test(t, test_thaw_all);
 	tcase_add_test(t, test_guard_death);
 	tcase_add_test(t, test_guard_died_before);

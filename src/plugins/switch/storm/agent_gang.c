@@ -66,6 +66,7 @@ struct gang_local {			/* a step on this node */
 	char name[GANG_STEP_NAME];
 	struct gang_step step;
 	struct freezer *f;
+	struct gang_mark *mark;
 	uint64_t stopped, looked;	/* when last */
 	bool granted;			/* it runs until its slot is over */
 	bool traced;			/* a debugger has hold of it */
@@ -145,6 +146,7 @@ static void _stop(struct agent_gang *g, struct gang_local *l, bool again)
 	/* before: whoever finds us dead or late lets it go on */
 	if (!was)
 		g->page->stopped++;
+	gang_mark_set(l->mark, true);
 	err = freezer_stop(l->f, again);
 	if (err)
 		_failed(l, "stopped", err);
@@ -155,21 +157,21 @@ static void _stop(struct agent_gang *g, struct gang_local *l, bool again)
 	}
 }
 
+/* What is not stopped by us may be by Slurm. */
 static void _continue(struct agent_gang *g, struct gang_local *l,
-		      enum gang_why why, bool again)
+		      enum gang_why why)
 {
-	bool was = freezer_stopped(l->f);
 	int err;
 
-	if (!was && !again)
+	if (!freezer_stopped(l->f))
 		return;
-	err = freezer_continue(l->f, again);
+	err = freezer_continue(l->f, false);
 	if (err)
 		_failed(l, "continued", err);
-	if (was) {
-		g->page->stopped--;
-		_trace(g, GANG_CONTINUE, l, why, 0);
-	}
+	else
+		gang_mark_set(l->mark, false);
+	g->page->stopped--;
+	_trace(g, GANG_CONTINUE, l, why, 0);
 }
 
 /* Everything goes on; until the next strobe nothing stops. */
@@ -179,7 +181,7 @@ static void _open(struct agent_gang *g, enum gang_why why)
 
 	for (struct gang_local *l = g->steps; l; l = l->next) {
 		any |= freezer_stopped(l->f);
-		_continue(g, l, why, freezer_stopped(l->f));
+		_continue(g, l, why);
 	}
 	if (g->now || any) {
 		g->a->count.gang_opened++;
@@ -269,7 +271,7 @@ static void _apply(struct agent_gang *g)
 			_stop(g, l, again);
 	for (struct gang_local *l = g->steps; l; l = l->next)
 		if ((why = _runs(g, l)))
-			_continue(g, l, why, again);
+			_continue(g, l, why);
 	g->page->alive = storm_now();
 }
 
@@ -288,8 +290,9 @@ static void _forget(struct agent_gang *g, struct gang_local *l)
 	for (p = &g->steps; *p != l; p = &(*p)->next)
 		;
 	*p = l->next;
-	_continue(g, l, GANG_WHY_NOT_IN_MAP, false);
+	_continue(g, l, GANG_WHY_NOT_IN_MAP);
 	freezer_drop(l->f);
+	gang_mark_close(l->mark);
 	_trace(g, GANG_GONE, l, 0, 0);
 	agent_io_close(g->a, &l->io);
 }
@@ -335,7 +338,8 @@ static void _add(struct agent_gang *g, const char *name,
 	l->io.ready = _stepd_gone;
 	l->io.release = _release;
 	l->f = freezer_open(s->kind, s->group, s->root);
-	l->io.fd = l->f ? pidfd_open(s->root, 0) : -1;
+	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
+	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
 	/* asked after pidfd_open(): it is this process, or the pid is another's */
 	if (l->io.fd < 0 || !gang_step_alive(s) ||
 	    agent_io_add(g->a, &l->io, EPOLLIN)) {
@@ -345,6 +349,7 @@ static void _add(struct agent_gang *g, const char *name,
 		else
 			gang_step_remove(g->dir, name);
 		freezer_close(l->f);
+		gang_mark_close(l->mark);
 		if (l->io.fd >= 0)
 			close(l->io.fd);
 		_remove_group(g, s->group);
@@ -423,7 +428,7 @@ static void _look_at(struct agent_gang *g, struct gang_local *l)
 	l->traced = wants & FREEZER_TRACED;
 	if (wants)
 		_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
-			  GANG_WHY_SIGNAL, false);
+			  GANG_WHY_SIGNAL);
 	else if (l->step.kind == FREEZER_SIGNALS)
 		_stop(g, l, true);	/* somebody may have come late */
 }
@@ -741,7 +746,7 @@ static int _begin(struct agent *a)
 		err = _find_host(a, &g->host);
 	if (err)
 		goto fail;
-	gang_step_thaw_all(g->dir, NULL);
+	gang_step_thaw_all(g->dir, true, NULL);
 	_clear_groups(g);
 	g->page = gang_page_create(NULL, a->node, &g->host);
 	g->trace = gang_trace_create(NULL, a->node);
@@ -787,7 +792,7 @@ int agent_gang_start(struct agent *a)
 	agent_note_forget(a);
 	/* what it was before: nothing may be left standing */
 	if (!gang_step_dir(NULL, a->node, false, dir))
-		gang_step_thaw_all(dir, NULL);
+		gang_step_thaw_all(dir, true, NULL);
 	gang_page_remove(NULL, a->node);
 	return 0;
 }

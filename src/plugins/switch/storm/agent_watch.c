@@ -134,6 +134,13 @@ static int _reap(void)
 	return 128 + si.si_status;
 }
 
+static bool _is_dead(void)
+{
+	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static void _end_agent(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
@@ -255,6 +262,8 @@ static int _live(bool *end, int backoff)
 		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 	}
 	status = _reap();
+	if (_is_dead())
+		gang_guard_dead();
 	if (status >= 0 && status < 128)
 		error("storm: the agent (pid %d) ended with status %d", w.pid,
 		      status);
@@ -275,9 +284,7 @@ static void *_watch(void *arg)
 		if (!_adopt() && _spawn() == SLURM_SUCCESS && !_greet(&end) &&
 		    !end) {
 			/* it ended by itself, or is no good */
-			struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
-
-			if (poll(&p, 1, 0) != 1)
+			if (!_is_dead())
 				pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 		}
 		if (end)

@@ -60,7 +60,7 @@ static void free_all(const char *why)
 	/* before: an agent that is late must not think that they stand */
 	g.page->freed++;
 	if (!gang_step_dir(g.rundir, g.node, false, dir))
-		n = gang_step_thaw_all(dir, warn);
+		n = gang_step_thaw_all(dir, false, warn);
 	snprintf(text, sizeof(text), "gang: the agent %s, %u steps go on", why,
 		 n);
 	g.say(false, text);
@@ -168,6 +168,14 @@ int gang_guard_look(bool agent_gone)
 		free_all("gives no sign of life");
 	}
 	return wait_time(now);
+}
+
+void gang_guard_dead(void)
+{
+	char dir[PATH_MAX];
+
+	if (!gang_step_dir(g.rundir, g.node, false, dir))
+		gang_step_thaw_all(dir, true, warn);
 }
 
 int gang_guard_fd(void)

@@ -22,6 +22,10 @@ void gang_guard_begin(const char *rundir, const char *node,
  */
 int gang_guard_look(bool agent_gone);
 
+/* The agent that was gone is dead, and none is there: what it had stopped and now
+ * goes on is nobody's to let go on again. */
+void gang_guard_dead(void);
+
 /* Is readable when there is something to look at before that time, namely that
  * jobs share the node from now on.  -1: nothing tells. */
 int gang_guard_fd(void);

@@ -11,8 +11,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +22,8 @@
 #include "local.h"
 
 #define RECORD_MAX (PATH_MAX + 128)
-#define FORMAT "storm step 1"
+#define FORMAT "storm step 2"
+#define MARK_AT sizeof(FORMAT)		/* after it and a blank */
 #define HELD ".held."			/* in front of a name: no record */
 
 void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
@@ -112,7 +115,8 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 		err = below(new, dir, ".", name);
 	if (err)
 		return err;
-	snprintf(text, sizeof(text), FORMAT " %u %u %u %d %" PRIu64 " %s %s\n",
+	snprintf(text, sizeof(text),
+		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s\n", s->marked,
 		 s->job, s->step, s->script, s->root, s->started,
 		 freezer_name(s->kind), *s->group ? s->group : "-");
 	err = write_file(new, text);
@@ -126,14 +130,15 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 static int parse(const char *text, struct gang_step *s)
 {
 	char kind[16], group[PATH_MAX];
-	unsigned int script;
+	unsigned int script, marked;
 
-	if (sscanf(text, FORMAT " %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
-		   " %15s %4095s", &s->job, &s->step, &script, &s->root,
-		   &s->started, kind, group) != 7)
+	if (sscanf(text, FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
+		   " %15s %4095s", &marked, &s->job, &s->step, &script,
+		   &s->root, &s->started, kind, group) != 8)
 		return EBADMSG;
 	s->kind = freezer_kind_of(kind);
 	s->script = script;
+	s->marked = marked;
 	strcpy(s->group, strcmp(group, "-") ? group : "");
 	if (s->kind == FREEZER_NONE || s->root <= 1)
 		return EBADMSG;
@@ -211,24 +216,97 @@ unsigned int gang_step_each(const char *dir,
 	return n;
 }
 
+/* ------------------------------------------------------------------ marks --- */
+
+/* A digit of the record's text, where that is mapped. */
+struct gang_mark {
+	_Atomic char digit;
+};
+
+static void *map_record(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	void *map = MAP_FAILED;
+	int err = below(path, dir, "", name), fd;
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st)) {
+		errno = EBADMSG;
+		if (st.st_size > (off_t) MARK_AT)
+			map = mmap(NULL, MARK_AT + 1, PROT_READ | PROT_WRITE,
+				   MAP_SHARED, fd, 0);
+	}
+	err = errno;
+	close(fd);
+	errno = err;
+	return map == MAP_FAILED ? NULL : map;
+}
+
+struct gang_mark *gang_mark_open(const char *dir, const char *name)
+{
+	char *map = map_record(dir, name);
+
+	return map ? (struct gang_mark *) (map + MARK_AT) : NULL;
+}
+
+void gang_mark_set(struct gang_mark *m, bool marked)
+{
+	m->digit = marked ? '1' : '0';
+}
+
+void gang_mark_close(struct gang_mark *m)
+{
+	if (m)
+		munmap((char *) m - MARK_AT, MARK_AT + 1);
+}
+
+static void clear_mark(const char *dir, const char *name)
+{
+	struct gang_mark *m = gang_mark_open(dir, name);
+
+	if (!m)		/* the step has ended */
+		return;
+	gang_mark_set(m, false);
+	gang_mark_close(m);
+}
+
+struct thaw {
+	const char *dir;
+	bool dead;
+	void (*warn)(const char *name, int err);
+};
+
 static void thaw(void *arg, const char *name, const struct gang_step *s)
 {
-	void (*warn)(const char *, int) = *(void (**)(const char *, int)) arg;
+	const struct thaw *t = arg;
 	struct freezer *f;
 	int err;
 
+	if (!s->marked)
+		return;
 	/* with signals a pid may be another's by now; a group is the step's */
 	if (s->kind == FREEZER_SIGNALS && !gang_step_alive(s))
 		return;
 	f = freezer_open(s->kind, s->group, s->root);
 	err = f ? freezer_continue(f, true) : errno;
 	freezer_drop(f);
-	if (err && err != ENOENT && warn)
-		warn(name, err);
+	if (!err && t->dead)
+		clear_mark(t->dir, name);
+	if (err && err != ENOENT && t->warn)
+		t->warn(name, err);
 }
 
-unsigned int gang_step_thaw_all(const char *dir,
+unsigned int gang_step_thaw_all(const char *dir, bool dead,
 				void (*warn)(const char *name, int err))
 {
-	return gang_step_each(dir, thaw, &warn);
+	struct thaw t = { .dir = dir, .dead = dead, .warn = warn };
+
+	return gang_step_each(dir, thaw, &t);
 }

@@ -9,7 +9,9 @@
  * record is there from the moment that all tasks are in the group: a step that is
  * not complete is not stopped.  One whose slurmstepd has ended is void.  While
  * Slurm itself keeps the step standing the record is hidden: nobody of ours may
- * let it go on, and it may be by the same group.
+ * let it go on, and it may be by the same group.  Of scripts nobody tells us that:
+ * so each record has a mark, set while gang scheduling keeps the step standing,
+ * and what has none is left as it is.
  *
  * The directory is root's.  Nothing here knows of Slurm.
  *
@@ -31,6 +33,7 @@ struct gang_step {
 	pid_t root;		/* its slurmstepd */
 	uint64_t started;	/* when that began, for pids are used again */
 	enum freezer_kind kind;
+	bool marked;
 	char group[PATH_MAX];	/* "" with signals */
 };
 
@@ -62,10 +65,21 @@ int gang_step_hold(const char *dir, const char *name, bool hold);
 bool gang_step_held(const char *dir, const char *name);
 
 /*
- * Let all steps of a node go on, whoever has stopped them.  Returns how many
- * there were; what fails is told by warn (NULL: not at all).
+ * The mark of a record, for the agent, who sets it before it stops the step and
+ * clears it when that goes on again: thousands of times a second, so it is mapped.
+ * NULL and errno.
  */
-unsigned int gang_step_thaw_all(const char *dir,
+struct gang_mark;
+struct gang_mark *gang_mark_open(const char *dir, const char *name);
+void gang_mark_set(struct gang_mark *m, bool marked);
+void gang_mark_close(struct gang_mark *m);	/* NULL is fine */
+
+/*
+ * Let all steps of a node go on that have a mark.  dead: there is certainly no
+ * agent, and the marks are cleared; else it may be about to stop one.  Returns how
+ * many steps there are; what fails is told by warn (NULL: not at all).
+ */
+unsigned int gang_step_thaw_all(const char *dir, bool dead,
 				void (*warn)(const char *name, int err));
 
 #endif

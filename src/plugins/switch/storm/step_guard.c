@@ -43,14 +43,19 @@ static struct {
 	bool retry;
 } g = { .wake = -1, .notify = -1, .agent = -1 };
 
-/* Slurm has suspended it, maybe by the same group. */
-static bool held(void)
+/* Or is it Slurm that has suspended it, maybe by the same group?  If in doubt it is
+ * not to stand still. */
+static bool stands_by_us(void)
 {
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
+	struct gang_step s;
 
 	gang_step_name(&g.step, name);
-	return !gang_step_dir(g.rundir, g.node, false, dir) &&
-		gang_step_held(dir, name);
+	if (gang_step_dir(g.rundir, g.node, false, dir))
+		return true;
+	if (gang_step_held(dir, name))
+		return false;
+	return gang_step_read(dir, name, &s) || s.marked;
 }
 
 static void let_go_on(const char *why, bool tell)
@@ -58,10 +63,7 @@ static void let_go_on(const char *why, bool tell)
 	char text[256];
 	int err;
 
-	if (held())
-		return;
-	/* by signals, one that Slurm has suspended would go on, too */
-	if (g.page && g.step.kind == FREEZER_SIGNALS && !g.page->stopped)
+	if (!stands_by_us())
 		return;
 	/* before: an agent that is late must not think that it stands */
 	if (g.page)
