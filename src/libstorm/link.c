@@ -77,6 +77,7 @@ void storm_link_free(struct storm_link *l)
 		peer_free(&l->peers[i]);
 	free(l->peers);
 	free(l->batch);
+	storm_pace_end(&l->pace);
 	OPENSSL_cleanse(l->key, sizeof(l->key));
 	memset(l, 0, sizeof(*l));
 }
@@ -130,7 +131,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 {
 	size_t seg = STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + chunk +
 		     STORM_TAG_LEN;
-	uint64_t seq;
+	struct storm_piece piece[STORM_BATCH];
 	uint8_t *p;
 	int rc;
 
@@ -153,12 +154,18 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 		rc = get(arg, off, body + STORM_DATA_HEADER_LEN, n);
 		if (rc)
 			return rc;
-		header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p, &seq);
-		if (storm_seal_seal(l->tx[STORM_LANE_DATA], p, seq, body,
-				    STORM_DATA_HEADER_LEN + n, body))
-			return -EIO;
+		piece[i - first] = (struct storm_piece) {
+			.hdr = p, .body = body, .out = body,
+			.len = STORM_DATA_HEADER_LEN + n,
+		};
+		header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p,
+		       &piece[i - first].sequence);
 		p = body + STORM_DATA_HEADER_LEN + n + STORM_TAG_LEN;
 	}
+	if (storm_pace_seal(&l->pace, l->t->ops->speed ?
+			    l->t->ops->speed(l->t) : 0, l->tx[STORM_LANE_DATA],
+			    piece, (size_t) (last - first) + 1))
+		return -EIO;
 	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch,
 			     (size_t) (p - l->batch), seg);
 	if (rc == 0) {
@@ -240,7 +247,7 @@ static int opened(struct storm_link *l, struct storm_seal *s,
 
 	out->body = !s ? NULL :
 		    storm_seal_open_memo(s, rx->buf, h->sequence, body, n,
-					 out->room, memo);
+					 out->to ? out->to : out->room, memo);
 	if (!out->body) {
 		l->stats->bad_seal++;
 		return STORM_EAUTH;

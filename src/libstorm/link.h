@@ -7,7 +7,7 @@
 #ifndef STORM_LINK_H
 #define STORM_LINK_H
 
-#include "seal.h"
+#include "pace.h"
 #include "transport.h"
 
 struct storm_link_stats {
@@ -40,6 +40,7 @@ struct storm_link {
 	struct storm_peer *peers;	/* by sender */
 	uint32_t npeers, room;
 	uint8_t *batch;			/* DATA being sealed */
+	struct storm_pace pace;
 	struct storm_addr group;	/* the transport's, as long as key */
 	uint32_t group_key;		/* is not 0 */
 };
@@ -85,9 +86,11 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t last, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
 
-/* What was sealed; body points into room, or to the same in a memo of the
- * transport's, which holds as long as the datagram. */
+/* What was sealed; body points to where it is wanted, or into room where `to` is
+ * NULL, or to the same in a memo of the transport's, which holds as long as the
+ * datagram. */
 struct storm_plain {
+	uint8_t *to;		/* the caller's: as much as the datagram has */
 	const uint8_t *body;
 	size_t len;
 	uint8_t room[STORM_DATAGRAM_MAX];

@@ -782,6 +782,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
+	p.to = NULL;
 	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)

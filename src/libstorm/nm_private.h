@@ -124,8 +124,9 @@ struct storm_nm {
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
-	/* a run of decrypted chunks of one file, not yet written; the memory is
-	 * here only as long as datagrams are being taken */
+	/* a run of decrypted chunks of one file, not yet written, behind room
+	 * for a chunk's header; the memory is here only as long as datagrams
+	 * are being taken */
 	uint8_t *stage;
 	size_t stage_len;
 	uint64_t stage_off;

@@ -377,6 +377,38 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 
 /* ------------------------------------------------------------- receive --- */
 
+/* The run that was gathered; before it a datagram's own header has room. */
+static uint8_t *staged(const struct storm_nm *nm)
+{
+	return nm->stage + STORM_DATA_HEADER_LEN;
+}
+
+/*
+ * Unseal to where it belongs if it goes on with the run, so that nobody has to
+ * copy it there: only what is sealed says where that is.  Its header comes over
+ * the end of the run, which is put back.
+ */
+static int unseal(struct nm_session *s, const struct storm_header *h,
+		  const struct storm_rx *rx, struct storm_plain *out,
+		  uint64_t *off, struct storm_in *in)
+{
+	struct storm_nm *nm = s->nm;
+	size_t had = nm->stage_of ? nm->stage_len : 0;
+	uint8_t kept[STORM_DATA_HEADER_LEN];
+	int err;
+
+	out->to = had + rx->len > STAGE_SIZE ? NULL : nm->stage + had;
+	memcpy(kept, nm->stage + had, sizeof(kept));
+	err = storm_link_open(&s->link, h, true, rx, out);
+	if (!err) {
+		*in = (struct storm_in) { out->body, out->body + out->len,
+					  false };
+		*off = storm_get64(in);
+	}
+	memcpy(nm->stage + had, kept, sizeof(kept));
+	return err;
+}
+
 static int put(struct nm_session *s, uint64_t off, const void *buf, size_t len)
 {
 	struct nm_xfer *x = &s->x;
@@ -400,7 +432,7 @@ void nm_xfer_flush(struct storm_nm *nm, uint64_t now)
 		return;
 	nm->stage_of = NULL;
 	x = &s->x;
-	sys = put(s, nm->stage_off, nm->stage, nm->stage_len);
+	sys = put(s, nm->stage_off, staged(nm), nm->stage_len);
 	if (sys) {
 		/* chunks stay unset: nobody is offered what is not there */
 		fail(s, STORM_ESYS, sys);
@@ -496,10 +528,11 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->link_stats.fenced++;
 		return;
 	}
-	if (storm_link_open(&s->link, h, true, rx, &plain))
+	if (!nm->stage)
+		nm->stage = malloc(STORM_DATA_HEADER_LEN + STAGE_SIZE);
+	/* without, it is as if it had been lost */
+	if (!nm->stage || unseal(s, h, rx, &plain, &off, &in))
 		return;
-	in = (struct storm_in) { plain.body, plain.body + plain.len, false };
-	off = storm_get64(&in);
 	len = (size_t) (in.end - in.p);
 	/* whoever missed the state that tells the chunk sees it here */
 	if (!x->mapped && !in.bad && off < x->begin.size &&
@@ -520,10 +553,6 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->stats.data_dup++;
 		return;
 	}
-	if (!nm->stage)
-		nm->stage = malloc(STAGE_SIZE);
-	if (!nm->stage)
-		return;		/* as if it had been lost */
 	x->data_at = now;
 	nm->stats.data_new++;
 	/* whoever sends again is not the owner, or sends to one node */
@@ -543,7 +572,8 @@ void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
 		nm->stage_off = off;
 		nm->stage_len = 0;
 	}
-	memcpy(nm->stage + nm->stage_len, in.p, len);
+	if (in.p != staged(nm) + nm->stage_len)
+		memmove(staged(nm) + nm->stage_len, in.p, len);
 	nm->stage_len += len;
 }
 

@@ -8,16 +8,19 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "crew.h"
 #include "seal.h"
 
 /* A sender's own is for sealing, a receiver's for opening, so the cipher's
  * state, of a kilobyte or more, is made when it is first asked for. */
 struct storm_seal {
 	uint8_t sub[STORM_KEY_LEN];
-	EVP_CIPHER_CTX *enc, *dec;	/* keyed; only the nonce changes */
+	/* keyed; only the nonce changes; of each of a crew, the caller first */
+	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec;
 };
 
 static int derive(const uint8_t *key, const uint8_t *info, size_t info_len,
@@ -69,7 +72,8 @@ void storm_seal_destroy(struct storm_seal *s)
 {
 	if (!s)
 		return;
-	EVP_CIPHER_CTX_free(s->enc);
+	for (int i = 0; i < STORM_CREW_MAX; i++)
+		EVP_CIPHER_CTX_free(s->enc[i]);
 	EVP_CIPHER_CTX_free(s->dec);
 	OPENSSL_cleanse(s->sub, sizeof(s->sub));
 	free(s);
@@ -97,23 +101,59 @@ static void nonce(uint64_t sequence, uint8_t iv[12])
 	storm_put64(&o, sequence);
 }
 
+static bool seal_by(struct storm_seal *s, unsigned int who,
+		    const struct storm_piece *p)
+{
+	uint8_t iv[12];
+	EVP_CIPHER_CTX *c;
+	int n, fin;
+
+	nonce(p->sequence, iv);
+	if (!keyed(&s->enc[who], s->sub, 1))
+		return false;
+	c = s->enc[who];
+	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_EncryptUpdate(c, NULL, &n, p->hdr, STORM_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(c, p->out, &n, p->body, (int) p->len) == 1 &&
+	       EVP_EncryptFinal_ex(c, p->out + n, &fin) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
+				   p->out + p->len) == 1;
+}
+
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
 {
-	uint8_t iv[12];
-	int n, fin;
+	struct storm_piece p = { .hdr = hdr, .body = body, .sequence = sequence,
+				 .len = len, .out = out };
 
-	nonce(sequence, iv);
-	if (!keyed(&s->enc, s->sub, 1) ||
-	    EVP_EncryptInit_ex(s->enc, NULL, NULL, NULL, iv) != 1 ||
-	    EVP_EncryptUpdate(s->enc, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
-	    EVP_EncryptUpdate(s->enc, out, &n, body, (int) len) != 1 ||
-	    EVP_EncryptFinal_ex(s->enc, out + n, &fin) != 1 ||
-	    EVP_CIPHER_CTX_ctrl(s->enc, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
-				out + len) != 1)
-		return STORM_ESYS;
-	return STORM_OK;
+	return seal_by(s, 0, &p) ? STORM_OK : STORM_ESYS;
+}
+
+struct sealing {
+	struct storm_seal *seal;
+	const struct storm_piece *piece;
+	atomic_bool failed;
+};
+
+static void seal_one(void *arg, unsigned int who, size_t i)
+{
+	struct sealing *x = arg;
+
+	if (!seal_by(x->seal, who, &x->piece[i]))
+		atomic_store(&x->failed, true);
+}
+
+int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
+		   size_t n, struct storm_crew *crew)
+{
+	struct sealing x = { .seal = s, .piece = piece };
+
+	if (crew)
+		storm_crew_run(crew, seal_one, &x, n);
+	for (size_t i = 0; !crew && i < n; i++)
+		seal_one(&x, 0, i);
+	return atomic_load(&x.failed) ? STORM_ESYS : STORM_OK;
 }
 
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],

@@ -31,6 +31,17 @@ void storm_seal_destroy(struct storm_seal *s);
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
+/* Datagrams of one sender, each as above; in place is fine. */
+struct storm_piece {
+	const uint8_t *hdr, *body;
+	uint64_t sequence;
+	size_t len;
+	uint8_t *out;
+};
+/* All of them, by the crew if there is one: 0 or ESYS. */
+struct storm_crew;
+int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
+		   size_t n, struct storm_crew *crew);
 /* len includes the tag; out gets len - STORM_TAG_LEN bytes. 0 or EAUTH; then
  * out holds garbage. */
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],

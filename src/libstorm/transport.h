@@ -60,6 +60,11 @@ struct storm_transport_ops {
 	 */
 	size_t (*room)(struct storm_transport *t);
 	/*
+	 * NULL, or how many bytes a second the network takes; 0: who knows.
+	 * Sealing has to keep up.
+	 */
+	uint64_t (*speed)(struct storm_transport *t);
+	/*
 	 * NULL, or: a session uses this group from now on, or no more.  An
 	 * owner sends to it, a node hears it, with this key, which tells
 	 * sessions apart before anything is unsealed.

@@ -6,7 +6,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "seal.h"
+#include <sched.h>
+
+#include "crew.h"
+#include "pace.h"
 #include "unit.h"
 
 #define SESSION 0x0123456789abcdefULL
@@ -307,6 +310,101 @@ START_TEST(test_replay_edges)
 }
 END_TEST
 
+#define MANY 44
+#define LARGE 4096
+
+static struct run {
+	uint8_t hdr[STORM_HEADER_LEN], body[LARGE], sealed[LARGE];
+	uint8_t alone[LARGE];
+} run[MANY];
+
+/* Sealed in place of a copy, that all can be compared. */
+static size_t random_run(struct rnd *r, struct storm_piece *piece)
+{
+	size_t n = 1 + below(r, MANY);
+
+	for (size_t i = 0; i < n; i++) {
+		struct run *x = &run[i];
+		size_t len = below(r, LARGE - STORM_TAG_LEN);
+
+		rnd_fill(r, x->hdr, sizeof(x->hdr));
+		rnd_fill(r, x->body, len);
+		piece[i] = (struct storm_piece) {
+			.hdr = x->hdr, .body = x->body, .out = x->sealed,
+			.sequence = rnd64(r), .len = len,
+		};
+	}
+	return n;
+}
+
+static void same_as_alone(struct storm_seal *s, const struct storm_piece *piece,
+			  size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		must(!storm_seal_seal(s, piece[i].hdr, piece[i].sequence,
+				      piece[i].body, piece[i].len,
+				      run[i].alone));
+		must(!memcmp(run[i].alone, run[i].sealed,
+			     piece[i].len + STORM_TAG_LEN));
+	}
+}
+
+/* Whoever of a crew seals, it is the same. */
+START_TEST(test_crew)
+{
+	struct storm_crew *crew = _i ? storm_crew_start(1 + (unsigned int) _i) :
+				       NULL;
+	struct storm_seal *s = seal_of(STORM_LANE_DATA);
+	struct storm_piece piece[MANY];
+	struct rnd r = rnd_of(_i);
+
+	must(s && (crew || !_i));
+	for (int k = 0; k < 20; k++) {
+		size_t n = random_run(&r, piece);
+
+		must(!storm_seal_all(s, piece, n, crew));
+		same_as_alone(s, piece, n);
+	}
+	storm_seal_destroy(s);
+	storm_crew_stop(crew);
+}
+END_TEST
+
+/* Others help where the network takes more than one core seals, and only there. */
+START_TEST(test_pace)
+{
+	static const uint64_t speeds[] = { 0, 1, UINT64_MAX };
+	uint64_t speed = speeds[_i];
+	struct storm_seal *s = seal_of(STORM_LANE_DATA);
+	struct storm_piece piece[MANY];
+	struct storm_pace p = { 0 };
+	struct rnd r = rnd_of(_i);
+	cpu_set_t set;
+	int k = 0;
+
+	must(s && !sched_getaffinity(0, sizeof(set), &set));
+	for (; k < 1000 && !p.alone && (speed || k < 5); k++) {
+		size_t n = random_run(&r, piece);
+
+		must(!p.crew && !storm_pace_seal(&p, speed, s, piece, n));
+		same_as_alone(s, piece, n);
+	}
+	must((p.alone != 0) == (speed != 0));
+	must(!p.crew == (speed != UINT64_MAX || CPU_COUNT(&set) < 3));
+	/* and then it is known whether they do */
+	for (k = 0; k < 1000 && (k < 20 || p.crew) && !p.tried; k++) {
+		size_t n = random_run(&r, piece);
+
+		must(!storm_pace_seal(&p, speed, s, piece, n));
+		same_as_alone(s, piece, n);
+	}
+	must(p.tried == (speed != 0));
+	storm_pace_end(&p);
+	must(!p.crew);
+	storm_seal_destroy(s);
+}
+END_TEST
+
 /* What tells sessions' multicast apart: by another implementation, too. */
 START_TEST(test_group_key)
 {
@@ -333,6 +431,8 @@ int main(void)
 	tcase_add_test(t, test_tampered);
 	tcase_add_test(t, test_subkeys);
 	tcase_add_test(t, test_memo);
+	tcase_add_loop_test(t, test_crew, 0, 4);
+	tcase_add_loop_test(t, test_pace, 0, 3);
 	tcase_add_test(t, test_digest_and_random);
 	tcase_add_test(t, test_group_key);
 	suite_add_tcase(s, t);
