@@ -317,14 +317,24 @@ static const char *_socket_buffer(struct storm_conf *c, const char *v)
 	return NULL;
 }
 
-static const char *_mtu(struct storm_conf *c, const char *v)
+static const char *_bytes_of_packet(const char *v, uint32_t *to)
 {
 	uint64_t n;
 
 	if (!_integer(v, 0, 65535, &n) || (n && n < 576))
 		return "576 to 65535, or 0 for the interface's";
-	c->set.mtu = n;
+	*to = n;
 	return NULL;
+}
+
+static const char *_mtu(struct storm_conf *c, const char *v)
+{
+	return _bytes_of_packet(v, &c->set.mtu);
+}
+
+static const char *_strobe_mtu(struct storm_conf *c, const char *v)
+{
+	return _bytes_of_packet(v, &c->set.strobe_mtu);
 }
 
 static const char *_fallback(struct storm_conf *c, const char *v)
@@ -527,6 +537,7 @@ static const struct {
 	{ "StrobeServiceLevel", _strobe_service_level },
 	{ "ReceiveQueue", _receive_queue },
 	{ "StrobeReceiveQueue", _strobe_receive_queue },
+	{ "StrobeMTU", _strobe_mtu },
 	{ "Interface", _interface },
 	{ "Port", _port },
 	{ "Multicast", _multicast },
@@ -631,6 +642,8 @@ static char *_check_rails(const struct storm_settings *s, const char *path)
 		return _no_strobe_rail("StrobeGidIndex", path);
 	if (s->strobe_pkey)
 		return _no_strobe_rail("StrobePKey", path);
+	if (s->strobe_mtu)
+		return _no_strobe_rail("StrobeMTU", path);
 	return NULL;
 }
 

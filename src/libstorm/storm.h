@@ -143,6 +143,7 @@ struct storm_settings {
 	int strobe_gid_index;
 	uint16_t strobe_pkey;
 	uint32_t strobe_recv_depth;
+	uint32_t strobe_mtu;	/* 0: mtu */
 	/* all */
 	char interface[16];	/* "": the interface of the default route */
 	uint16_t port;		/* UDP and TCP port of every agent */

@@ -28,6 +28,8 @@ static struct storm_settings rail_settings(const struct storm_settings *set)
 	s.gid_index = set->strobe_gid_index;
 	s.pkey = set->strobe_pkey;
 	s.recv_depth = set->strobe_recv_depth;
+	if (set->strobe_mtu)
+		s.mtu = set->strobe_mtu;
 	s.drop_seed = ~set->drop_seed;
 	return s;
 }

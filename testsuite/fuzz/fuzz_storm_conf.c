@@ -89,7 +89,9 @@ static void must_be_conf(const struct storm_conf *c)
 	must(!strchr(s->device, '/') && !strchr(s->strobe_device, '/'));
 	must(s->gid_index >= -1 && s->gid_index <= 65535);
 	must(s->strobe_device[0] || (s->strobe_gid_index == -1 &&
-				     !s->strobe_pkey));
+				     !s->strobe_pkey && !s->strobe_mtu));
+	must(!s->strobe_mtu || (s->strobe_mtu >= 576 &&
+				s->strobe_mtu <= 65535));
 	must(s->service_level < 16 && s->service_level_control < 16);
 	must(s->recv_depth >= 16 && s->recv_depth <= 32768);
 	must(s->strobe_recv_depth >= 16 && s->strobe_recv_depth <= 32768);

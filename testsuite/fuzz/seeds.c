@@ -1127,7 +1127,7 @@ static void conf(void)
 		"Transport=verbs\nTransportFallback=no\nDataRail=mlx5_0:1\n"
 		"StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"
 		"StrobePKey=2\nServiceLevel=1\nStrobeServiceLevel=2\n"
-		"ReceiveQueue=64\nStrobeReceiveQueue=32768\n",
+		"ReceiveQueue=64\nStrobeReceiveQueue=32768\nStrobeMTU=2048\n",
 		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
 		"licenses\nPartitionQuantum=a:100us,b:3s\n"
 		"LocalPartitions=a,c\nFreezer=signals\n",

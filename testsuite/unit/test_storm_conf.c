@@ -111,7 +111,9 @@ START_TEST(test_rails)
 	good("Transport=Verbs\nTransportFallback=no\nDataRail=mlx5_0:2\n"
 	     "StrobeRail=ib1\nGidIndex=3\nStrobeGidIndex=0\nPKey=0x8001\n"
 	     "StrobePKey=32767\nServiceLevel=1\nStrobeServiceLevel=15\n"
-	     "ReceiveQueue=64\nStrobeReceiveQueue=32768\n");
+	     "ReceiveQueue=64\nStrobeReceiveQueue=32768\n"
+	     "MTU=4096\nStrobeMTU=2048\n");
+	must(conf.set.mtu == 4096 && conf.set.strobe_mtu == 2048);
 	must(conf.set.transport == STORM_TRANSPORT_VERBS);
 	must(!conf.set.transport_fallback);
 	ck_assert_str_eq(conf.set.device, "mlx5_0");
@@ -224,6 +226,7 @@ START_TEST(test_wrong_values)
 		{ "PKey", "0x10000" }, { "PKey", "-1" }, { "PKey", "7fff" },
 		{ "ServiceLevel", "16" }, { "StrobeServiceLevel", "16" },
 		{ "ReceiveQueue", "15" }, { "StrobeReceiveQueue", "32769" },
+		{ "StrobeMTU", "500" },
 		{ "Port", "0" }, { "Port", "65536" }, { "Port", "x" },
 		{ "Port", "-1" }, { "Port", "80x" },
 		{ "Port", "99999999999999999999" },
@@ -312,6 +315,8 @@ START_TEST(test_cross_checks)
 	must(strstr(why, ":2: StrobePKey") && strstr(why, "StrobeRail"));
 	must(load("StrobeGidIndex=1\n") == SLURM_ERROR);
 	must(strstr(why, ":1: StrobeGidIndex"));
+	must(load("StrobeMTU=2048\n") == SLURM_ERROR);
+	must(strstr(why, ":1: StrobeMTU"));
 	good("StrobeRail=mlx5_1\nStrobePKey=0x8001\nStrobeGidIndex=1\n");
 }
 END_TEST
