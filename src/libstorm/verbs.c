@@ -593,6 +593,14 @@ static size_t verbs_room(struct storm_transport *t)
 		       SIZE_MAX;
 }
 
+static uint64_t verbs_speed(struct storm_transport *t)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+	uint64_t speed = v->up ? v->port.speed : 0;
+
+	return v->set.rate && v->set.rate < speed ? v->set.rate : speed;
+}
+
 static const struct storm_transport_ops verbs_ops = {
 	.name = "verbs",
 	.send = verbs_send,
@@ -602,6 +610,7 @@ static const struct storm_transport_ops verbs_ops = {
 	.drop_streams = verbs_drop_streams,
 	.mtu = verbs_mtu,
 	.room = verbs_room,
+	.speed = verbs_speed,
 	.group = storm_verbs_group_use,
 };
 
@@ -651,10 +660,20 @@ static int open_both(struct storm_verbs *v, const struct storm_addr *peer)
 	return rc;
 }
 
+/* Not by if_nametoindex(): for a name that is none the kernel runs modprobe, twice. */
+static bool is_interface(const char *name)
+{
+	char path[sizeof("/sys/class/net/") + IF_NAMESIZE];
+
+	if (!name[0] || strlen(name) >= IF_NAMESIZE || strchr(name, '/'))
+		return false;
+	snprintf(path, sizeof(path), "/sys/class/net/%s", name);
+	return !access(path, F_OK);
+}
+
 void storm_verbs_interface_for_device(struct storm_verbs *v)
 {
-	if (strlen(v->set.device) >= IF_NAMESIZE ||
-	    !if_nametoindex(v->set.device))
+	if (!is_interface(v->set.device))
 		return;
 	strcpy(v->set.interface, v->set.device);
 	v->set.device[0] = 0;

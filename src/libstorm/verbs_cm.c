@@ -72,16 +72,16 @@ static int bind_id(struct storm_verbs *v, struct rdma_cm_id **id, uint16_t port)
 	if (rdma_bind_addr(*id, (struct sockaddr *) &sin)) {
 		if (errno == EADDRINUSE)
 			return STORM_EBUSY;
-		if (errno == ENODEV || errno == EADDRNOTAVAIL)
+		if (errno == EADDRNOTAVAIL)
 			errno = ENODEV;
-		return storm_verbs_refused(v, "the rail's interface is no RDMA "
-					   "device's (`rdma link` shows those "
-					   "that are: set DataRail or Interface)");
-	}
-	if ((*id)->verbs)
+	} else if ((*id)->verbs) {
 		return STORM_OK;
-	errno = ENODEV;
-	return storm_verbs_refused(v, "the rail's interface is no RDMA device's");
+	} else {
+		errno = ENODEV;
+	}
+	return storm_verbs_refused(v, "the rail's interface is no RDMA device's "
+				      "(`rdma link` shows those that are: set "
+				      "DataRail or Interface)");
 }
 
 int storm_verbs_cm_open(struct storm_verbs *v)

@@ -81,11 +81,13 @@ int storm_verbs_refused(struct storm_verbs *v, const char *what)
 		locked_memory(why, sizeof(why));
 	else if (not_permitted(why, sizeof(why)))
 		err = EACCES;
+	else
+		strcpy(why, "storm_check_verbs(1) tells what is missing here");
 	errno = err;
-	storm_verbs_say(v, "%s (RDMA device %s, port %u): %m%s%s", what,
+	storm_verbs_say(v, "%s (RDMA device %s, port %u): %m: %s", what,
 			v->port.device[0] ? v->port.device :
 			v->set.device[0] ? v->set.device : "any",
-			v->port.number, why[0] ? ": " : "", why);
+			v->port.number, why);
 	errno = err;
 	return STORM_ESYS;
 }
@@ -162,19 +164,25 @@ static bool interface_of(struct ibv_context *ctx, unsigned int port,
 	return false;
 }
 
-/* Grows with the data rate. */
-static uint32_t rate(const struct ibv_port_attr *a)
+/* Bytes a second: of a lane, in units of 2.5 Gb/s, times lanes. */
+static uint64_t port_speed(const struct ibv_port_attr *a)
 {
 	uint32_t lanes = a->active_width == 1 ? 1 : a->active_width == 16 ? 2 :
 			 a->active_width == 2 ? 4 : a->active_width == 4 ? 8 :
 						    12;
+	uint32_t lane = !a->active_speed ? 1 :
+			a->active_speed <= 4 ? a->active_speed :
+			a->active_speed == 8 ? 4 :	/* FDR10 */
+			a->active_speed == 16 ? 6 :	/* FDR */
+			a->active_speed == 32 ? 10 :	/* EDR */
+			a->active_speed == 64 ? 20 : 40;	/* HDR, NDR */
 
-	return lanes * a->active_speed;
+	return (uint64_t) lanes * lane * 312500000;
 }
 
 struct choice {
 	char interface[IF_NAMESIZE];
-	uint32_t rate;
+	uint64_t speed;
 	bool device, inactive;	/* was there such, or one that is down? */
 	int err;
 };
@@ -200,8 +208,8 @@ static void look_at(const struct storm_verbs *v, struct ibv_device *dev,
 			best->inactive = true;
 		else if (interface_of(ctx, p, a.link_layer ==
 				      IBV_LINK_LAYER_ETHERNET, name) &&
-			 rate(&a) > best->rate) {
-			best->rate = rate(&a);
+			 port_speed(&a) > best->speed) {
+			best->speed = port_speed(&a);
 			strcpy(best->interface, name);
 		}
 	}
@@ -211,7 +219,7 @@ static void look_at(const struct storm_verbs *v, struct ibv_device *dev,
 
 int storm_verbs_choose(struct storm_verbs *v)
 {
-	struct choice best = { .rate = 0 };
+	struct choice best = { .speed = 0 };
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	for (struct ibv_device **d = list; d && *d; d++)
@@ -220,7 +228,7 @@ int storm_verbs_choose(struct storm_verbs *v)
 			look_at(v, *d, &best);
 	if (list)
 		ibv_free_device_list(list);
-	if (best.rate) {
+	if (best.speed) {
 		strcpy(v->set.interface, best.interface);
 		return STORM_OK;
 	}
@@ -321,10 +329,12 @@ static int check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 		return storm_verbs_refused(v, "cannot ask for the port");
 	if (a.state != IBV_PORT_ACTIVE) {
 		errno = ENETDOWN;
-		return storm_verbs_refused(v, "the port is not active");
+		return storm_verbs_refused(v, "the port is not active, see its cable "
+					      "and switch");
 	}
 	p->ethernet = a.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p->mtu = 128u << a.active_mtu;
+	p->speed = port_speed(&a);
 	if (v->set.mtu && v->set.mtu < p->mtu)
 		p->mtu = v->set.mtu;
 	rc = find_gid(v);
@@ -357,6 +367,13 @@ static int check_settings(struct storm_verbs *v)
 	return STORM_EINVAL;
 }
 
+/* Both may change under us: see as_opened(). */
+static void remember_pkey(struct verbs_port *p)
+{
+	if (ibv_query_pkey(p->ctx, p->number, p->pkey_index, &p->pkey))
+		p->pkey = 0;
+}
+
 /* A context of our own, not the connection manager's: what befalls the device is
  * told to each once. */
 int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
@@ -376,6 +393,7 @@ int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
 	rc = check_port(v, id);
 	if (rc)
 		return rc;
+	remember_pkey(p);
 	p->pd = ibv_alloc_pd(p->ctx);
 	p->channel = p->pd ? ibv_create_comp_channel(p->ctx) : NULL;
 	if (!p->channel)
@@ -423,42 +441,99 @@ static void port_up(struct storm_verbs *v)
 		  v->port.number, v->port.device);
 }
 
+/* Its GID and partition are where they were: an address that is taken from the
+ * interface takes its GID along, and comes back at another place. */
+static bool as_opened(const struct verbs_port *p)
+{
+	union ibv_gid gid;
+	__be16 pkey = 0;
+
+	return !ibv_query_gid(p->ctx, p->number, p->gid_index, &gid) &&
+	       !memcmp(&gid, &p->gid, sizeof(gid)) &&
+	       (!p->pkey || (!ibv_query_pkey(p->ctx, p->number, p->pkey_index,
+					     &pkey) && pkey == p->pkey));
+}
+
+static void table_changed(struct storm_verbs *v, const char *what)
+{
+	if (as_opened(&v->port))
+		return;
+	storm_verbs_say(v, "port %u of RDMA device %s: %s, and what was used is "
+			"gone: see its interface's address and the subnet "
+			"manager's partitions; it is opened again",
+			v->port.number, v->port.device, what);
+	storm_verbs_break(v);
+}
+
+/* Places in the fabric may be others' now.  Multicast groups tell by themselves
+ * that they are to be joined again: storm_verbs_group_event(). */
+static void subnet_changed(struct storm_verbs *v, const char *what)
+{
+	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: everybody is "
+		  "asked again where he is", v->port.number, v->port.device,
+		  what);
+	storm_verbs_peers_doubt(v);
+}
+
+/* All that is not a port's is a device's, and is its end. */
+static bool is_port_event(enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void storm_verbs_befell(struct storm_verbs *v, enum ibv_event_type type,
+			int port)
+{
+	const char *text = ibv_event_type_str(type);
+
+	if (is_port_event(type) && port != v->port.number)
+		return;
+	switch (type) {
+	case IBV_EVENT_PORT_ERR:
+		port_down(v, text);
+		break;
+	case IBV_EVENT_PORT_ACTIVE:
+		port_up(v);
+		break;
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+		subnet_changed(v, text);
+		break;
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+		table_changed(v, text);
+		break;
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		break;
+	default:
+		storm_verbs_say(v, "RDMA device %s: %s: it is opened again; the "
+				"kernel's log may say why", v->port.device,
+				text);
+		storm_verbs_break(v);
+	}
+}
+
 void storm_verbs_port_event(struct storm_verbs *v)
 {
 	struct ibv_async_event e;
-	const char *text;
 
 	while (!v->broken && !ibv_get_async_event(v->port.ctx, &e)) {
-		text = ibv_event_type_str(e.event_type);
-		switch (e.event_type) {
-		case IBV_EVENT_PORT_ERR:
-			if (e.element.port_num == v->port.number)
-				port_down(v, text);
-			break;
-		case IBV_EVENT_PORT_ACTIVE:
-			if (e.element.port_num == v->port.number)
-				port_up(v);
-			break;
-		case IBV_EVENT_SM_CHANGE:
-		case IBV_EVENT_LID_CHANGE:
-		case IBV_EVENT_CLIENT_REREGISTER:
-			/* whoever we speak with may be elsewhere now, and will
-			 * be asked; groups tell by themselves */
-			storm_log(STORM_LOG_INFO, "RDMA device %s: %s",
-				  v->port.device, text);
-			break;
-		case IBV_EVENT_COMM_EST:
-		case IBV_EVENT_SQ_DRAINED:
-		case IBV_EVENT_QP_LAST_WQE_REACHED:
-		case IBV_EVENT_SRQ_LIMIT_REACHED:
-		case IBV_EVENT_GID_CHANGE:
-		case IBV_EVENT_PKEY_CHANGE:
-			break;
-		default:
-			storm_verbs_say(v, "RDMA device %s: %s",
-					v->port.device, text);
-			storm_verbs_break(v);
-		}
+		storm_verbs_befell(v, e.event_type, e.element.port_num);
 		ibv_ack_async_event(&e);
 	}
 }

@@ -101,9 +101,13 @@ static void leave(struct storm_verbs *v, struct verbs_member *m)
 	sin.sin_port = 0;
 	if (m->attached)
 		ibv_detach_mcast(m->qp, &m->gid, m->lid);
-	if (m->asked)
+	if (m->asked && v->joiner)
 		rdma_leave_multicast(v->joiner, (struct sockaddr *) &sin);
 	m->attached = m->asked = m->joined = false;
+	/* joined again, it may be elsewhere */
+	if (m->ah)
+		ibv_destroy_ah(m->ah);
+	m->ah = NULL;
 }
 
 void storm_verbs_group_event(struct storm_verbs *v,
@@ -200,13 +204,9 @@ int storm_verbs_groups_open(struct storm_verbs *v)
 
 static void close_member(struct storm_verbs *v, struct verbs_member *m)
 {
-	if (v->joiner)
-		leave(v, m);
-	if (m->ah)
-		ibv_destroy_ah(m->ah);
+	leave(v, m);
 	if (m->qp)
 		ibv_destroy_qp(m->qp);
-	m->ah = NULL;
 	m->qp = NULL;
 }
 

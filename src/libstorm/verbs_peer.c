@@ -333,6 +333,18 @@ void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to)
 		ask(v, p);
 }
 
+void storm_verbs_peers_doubt(struct storm_verbs *v)
+{
+	struct verbs_peer *p;
+
+	LIST_FOREACH(p, &v->peers, all) {
+		p->doubt = VERBS_DOUBT;
+		p->heard = 0;
+		if (!p->asking_since)
+			p->ask_at = 0;
+	}
+}
+
 void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 			    const union ibv_gid *gid, uint16_t lid)
 {
@@ -388,12 +400,13 @@ static void free_peer(struct storm_verbs *v, struct verbs_peer *p)
 }
 
 /* How long a question may go unanswered.  No longer than a node may be silent,
- * or it is lost before UDP is tried. */
+ * or it is lost before another way is tried; and no shorter, where there is none. */
 static uint64_t patience(const struct storm_verbs *v)
 {
 	uint64_t half = v->set.dead_timeout / 2;
+	bool way_on = v->set.transport_fallback || v->data;
 
-	return half < VERBS_ASK_GIVE_UP ? half : VERBS_ASK_GIVE_UP;
+	return way_on && half > VERBS_ASK_GIVE_UP ? VERBS_ASK_GIVE_UP : half;
 }
 
 void storm_verbs_peers_tick(struct storm_verbs *v)

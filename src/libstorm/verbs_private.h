@@ -71,7 +71,9 @@ struct verbs_port {
 	union ibv_gid gid;
 	int gid_index;
 	uint16_t pkey_index;
+	__be16 pkey;		/* there; 0: it has none */
 	uint32_t mtu;
+	uint64_t speed;		/* bytes/s */
 	struct ibv_device_attr limits;
 };
 
@@ -267,6 +269,9 @@ int storm_verbs_port_open(struct storm_verbs *v,
 			  const struct rdma_cm_id *id);
 void storm_verbs_port_close(struct storm_verbs *v);
 void storm_verbs_port_event(struct storm_verbs *v);
+/* What one such event does; port: of those that are a port's. */
+void storm_verbs_befell(struct storm_verbs *v, enum ibv_event_type type,
+			int port);
 /* A key of storm.conf as it is called for this rail, of two names. */
 const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
 			    const char *strobe);
@@ -321,6 +326,8 @@ struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
 struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 				       const struct storm_addr *to,
 				       const struct storm_addr *at);
+/* All that are known may be elsewhere now: each is asked when it is spoken to. */
+void storm_verbs_peers_doubt(struct storm_verbs *v);
 /* It may be another one now. */
 void storm_verbs_peer_doubt(struct storm_verbs *v,
 			    const struct storm_addr *to);

@@ -337,15 +337,67 @@ END_TEST
 START_TEST(test_reborn)
 {
 	struct storm_addr at;
+	uint32_t qkey;
 
 	open_both();
 	at = node.self;
+	qkey = node.v->qkey;
 	must(!say(&owner, &at, "one") && until(node.count == 1));
 	close_end(&node);
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(node.v->qkey != qkey);	/* what was sent to the one before */
 	must(!memcmp(&at, &node.self, sizeof(at)));
 	must(until(({ say(&owner, &at, "two"); usleep(20000);
 		      node.count; })));
+}
+END_TEST
+
+static int wait_for(const struct end *e)
+{
+	struct pollfd p = { .fd = storm_verbs_fd(e->v), .events = POLLIN };
+
+	return poll(&p, 1, (int) (PATIENCE / STORM_MS));
+}
+
+static bool is_armed(const struct end *e)
+{
+	for (int i = 0; i < VERBS_RECVS; i++)
+		if (e->v->recv[i].cq && !e->v->recv[i].armed)
+			return false;
+	return true;
+}
+
+/* Who has nothing to do sleeps, and the device wakes him; who has much looks by
+ * himself, and is not woken for each. */
+START_TEST(test_idle_and_busy)
+{
+	enum { N = 20, EACH = 44 };
+	static uint8_t buf[EACH * 1000];
+	struct pollfd p = { .events = POLLIN };
+
+	set.recv_depth = N * EACH + 64;
+	open_both();
+	without_pairs(&owner);
+	must(!say(&owner, &node.self, "one") && until(node.count == 1));
+	p.fd = storm_verbs_fd(node.v);
+	must(until(is_armed(&node) && !poll(&p, 1, 0)));
+	must(!say(&owner, &node.self, "two"));
+	while (node.count < 2) {
+		must(wait_for(&node) == 1);
+		storm_verbs_poll(node.v);
+	}
+	for (int i = 0; i < N; i++)
+		must(untilx(!owner.t->ops->send(owner.t, STORM_BULK, &node.self,
+						buf, sizeof(buf), 1000),
+			    storm_verbs_poll(owner.v)));
+	must(untilx(stats_of(&owner).queue[STORM_BULK].completed == N * EACH,
+		    storm_verbs_poll(owner.v)));
+	usleep(200000);		/* software's is there soon */
+	storm_verbs_poll(node.v);
+	must(node.count < 2 + N * EACH && node.v->again_on);
+	must(!node.v->recv[STORM_BULK].armed);
+	must(until(node.count == 2 + N * EACH));
+	must(until(is_armed(&node)));
 }
 END_TEST
 
@@ -431,6 +483,99 @@ START_TEST(test_own_copies)
 }
 END_TEST
 
+/* As on InfiniBand, where an owner asks for the group as one that only sends: it
+ * has no queue pair in it, hears nothing, and needs no privilege. */
+START_TEST(test_send_only)
+{
+	struct verbs_member *m;
+	struct storm_addr g = group(0);
+
+	open_both();
+	owner.v->port.ethernet = false;
+	node.t->ops->group(node.t, &g, 5, true);
+	owner.t->ops->group(owner.t, &g, 5, true);
+	must(say(&owner, &g, "not yet") < 0);
+	m = &owner.v->group[0].by[STORM_CONTROL];
+	must(m->asked && !m->joined && !m->qp);
+	must(until(m->joined) && !m->attached);
+	must(!say(&owner, &g, "to all") && until(node.in_group == 1));
+	must(!owner.count && m->ah);
+}
+END_TEST
+
+/* ------------------------------------------------- what befalls a subnet */
+
+/* As the manager tells of a group that is gone, when another subnet manager has
+ * taken over. */
+static void group_is_lost(struct end *e, struct verbs_member *m)
+{
+	struct rdma_cm_event ev = {
+		.id = e->v->joiner, .event = RDMA_CM_EVENT_MULTICAST_ERROR,
+		.status = -ENETRESET, .param.ud.private_data = m,
+	};
+
+	must(m->joined);
+	storm_verbs_group_event(e->v, &ev);
+	must(!m->joined && !m->attached && !m->ah);
+}
+
+/* No software adapter has a subnet manager: the events are made up, all that
+ * follows from them is real. */
+START_TEST(test_subnet_manager)
+{
+	static const enum ibv_event_type types[] = {
+		IBV_EVENT_SM_CHANGE, IBV_EVENT_CLIENT_REREGISTER,
+		IBV_EVENT_LID_CHANGE,
+	};
+	struct storm_addr g = group(0);
+	struct verbs_group *theirs;
+	uint64_t asked;
+
+	open_both();
+	without_pairs(&owner);
+	node.t->ops->group(node.t, &g, 5, true);
+	owner.t->ops->group(owner.t, &g, 5, true);
+	must(!say(&owner, &node.self, "one") && until(node.count == 1));
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		asked = stats_of(&owner).asked;
+		log_text[0] = 0;
+		storm_verbs_befell(owner.v, types[i], owner.v->port.number + 1);
+		must(!log_text[0]);	/* another port's */
+		storm_verbs_befell(owner.v, types[i], owner.v->port.number);
+		must(strstr(log_text, ibv_event_type_str(types[i])) &&
+		     strstr(log_text, "asked again"));
+		must(!say(&owner, &node.self, "two"));
+		must(stats_of(&owner).asked == asked + 1);
+		must(until(node.count == 2 + i && !owner.v->asking));
+	}
+	must(stats_of(&owner).working);
+	theirs = &node.v->group[0];
+	for (int c = 0; c < 2; c++)
+		group_is_lost(&node, &theirs->by[c]);
+	must(strstr(log_text, "joining again"));
+	must(until(theirs->by[0].attached && theirs->by[1].attached));
+	must(!say(&owner, &g, "to all") && until(node.in_group == 1));
+}
+END_TEST
+
+/* Events that change nothing of what is used are no news. */
+START_TEST(test_tables)
+{
+	open_both();
+	log_text[0] = 0;
+	storm_verbs_befell(owner.v, IBV_EVENT_GID_CHANGE, owner.v->port.number);
+	storm_verbs_befell(owner.v, IBV_EVENT_PKEY_CHANGE,
+			   owner.v->port.number);
+	must(!log_text[0] && stats_of(&owner).working);
+	owner.v->port.gid.raw[15] ^= 1;	/* it was another one then */
+	storm_verbs_befell(owner.v, IBV_EVENT_GID_CHANGE, owner.v->port.number);
+	must(strstr(log_text, "it is opened again"));
+	must(!stats_of(&owner).working);
+	must(until(stats_of(&owner).working));
+	must(!say(&owner, &node.self, "one") && until(node.count == 1));
+}
+END_TEST
+
 /* -------------------------------------------------------------- the way on */
 
 /* Whoever is not there by verbs is spoken to by UDP, and UDP alone. */
@@ -476,6 +621,27 @@ START_TEST(test_no_fallback)
 }
 END_TEST
 
+static int said(const char *what)
+{
+	int n = 0;
+
+	for (const char *p = log_text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* It is tried again, and that has nothing new to say. */
+static void tries_again(struct end *e)
+{
+	uint64_t was;
+
+	for (int i = 0; i < 2; i++) {
+		was = e->v->up_again;
+		e->v->up_again = 1;
+		must(was && until(e->v->up_again > was));
+	}
+}
+
 START_TEST(test_no_device)
 {
 	strcpy(set.device, "nosuch0");
@@ -493,6 +659,10 @@ START_TEST(test_no_device)
 	log_text[0] = 0;
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
 	must(strstr(log_text, "verbs do not work here: UDP is used"));
+	must(said("set DataRail or Interface") == 1);
+	tries_again(&node);
+	must(said("verbs do not work here") == 1 &&
+	     said("set DataRail or Interface") == 1);
 	must(!stats_of(&node).working);
 	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
 	must(!say(&owner, &node.self, "by UDP") && until(node.count == 1));
@@ -644,10 +814,28 @@ static void command(const char *text)
 /* What machines begin with, and a cable takes along. */
 static void cable(bool in)
 {
-	command(in ? "ip link set eth0 up && "
-		     "ip route replace 224.0.0.0/4 dev eth0" :
-		     "ip link set eth0 down");
+	command(in ? "ip -batch /run/network" : "ip link set eth0 down");
 }
+
+/* Before anything was opened.  Who names no port gets one that works. */
+START_TEST(test_port_inactive)
+{
+	const char *second = getenv("RXE_DEV2");
+	int rc;
+
+	must(second);
+	cable(false);
+	rc = open_end(&owner, STORM_ROLE_OWNER, 0);
+	set.device[0] = 0;
+	if (open_end(&node, STORM_ROLE_NODE, PORT))
+		node.v = NULL;
+	cable(true);
+	must(node.v && !strcmp(node.v->port.device, second));
+	ck_assert_int_eq(rc, STORM_ESYS);
+	must(strstr(log_text, "is active: `rdma link` shows") &&
+	     strstr(log_text, device));
+}
+END_TEST
 
 START_TEST(test_port_down)
 {
@@ -665,6 +853,25 @@ START_TEST(test_port_down)
 	must(until(({ say(&owner, &node.self, "two"); usleep(20000);
 		      node.count > 1; })));
 	must(!stats_of(&owner).udp_tx_datagrams);
+}
+END_TEST
+
+/* With the address its place in the GID table goes. */
+START_TEST(test_address)
+{
+	set.transport_fallback = true;
+	open_both();
+	must(!say(&owner, &node.self, "one") && until(node.count == 1));
+	command("ip addr del $RXE_ADDR/24 dev eth0");
+	must(until(!stats_of(&owner).working && !stats_of(&node).working));
+	must(strstr(log_text, "interface's address") &&
+	     strstr(log_text, "UDP is used"));
+	tries_again(&node);
+	must(said("UDP is used") == 2);		/* each end once */
+	cable(true);
+	must(until(stats_of(&owner).working && stats_of(&node).working));
+	must(until(({ say(&owner, &node.self, "two"); usleep(20000);
+		      node.count > 1; })));
 }
 END_TEST
 
@@ -687,7 +894,7 @@ START_TEST(test_removal)
 	must(!say(&owner, &node.self, "two") && until(node.count == 3));
 	must(stats_of(&owner).udp_tx_datagrams == 1);
 	command("(until rdma link add rxe0 type rxe netdev eth0 2>/dev/null; "
-		"do sleep 0.2; done) &");
+		"do sleep 0.2; done; chmod 666 /dev/infiniband/*) &");
 	must(until(stats_of(&owner).working && stats_of(&node).working));
 	must(until(({ say(&owner, &node.self, "three"); usleep(20000);
 		      node.count > 3; })));
@@ -718,9 +925,13 @@ int main(void)
 	tcase_add_test(t, test_full);
 	tcase_add_test(t, test_keeps);
 	tcase_add_test(t, test_reborn);
+	tcase_add_test(t, test_idle_and_busy);
 	tcase_add_test(t, test_group);
 	tcase_add_test(t, test_group_full);
 	tcase_add_test(t, test_own_copies);
+	tcase_add_test(t, test_send_only);
+	tcase_add_test(t, test_subnet_manager);
+	tcase_add_test(t, test_tables);
 	tcase_add_test(t, test_fallback);
 	tcase_add_test(t, test_no_fallback);
 	tcase_add_test(t, test_no_device);
@@ -735,7 +946,9 @@ int main(void)
 	/* in a machine of ours alone */
 	if (getenv("RXE_DEV") && !getenv("STORM_DEVICE")) {
 		tcase_add_test(t, test_no_manager);
+		tcase_add_test(t, test_port_inactive);
 		tcase_add_test(t, test_port_down);
+		tcase_add_test(t, test_address);
 		tcase_add_test(t, test_removal);
 	}
 	suite_add_tcase(s, t);
