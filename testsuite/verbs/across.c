@@ -7,7 +7,8 @@
  * Each says what happens, a line each: "ready", "open", "quarter" (of the file is
  * on all nodes), "outcome STATE", "fault NODE SENTENCE", "lost NODE", "strobe
  * NUMBER", "stat NAME NUMBER", "counters JSON".  A node ends with its domain.  After an outcome
- * that is not done, an owner with again=1 sends the file to whoever is left.
+ * that is not done, an owner with again=FILE waits until this is there, and sends to
+ * whoever is left.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,7 +35,7 @@
 static struct storm_settings set;
 static const char *root = "/tmp";
 static uint64_t strobe_ms;
-static bool again;
+static const char *again;
 
 static void need(bool ok, const char *what)
 {
@@ -80,6 +81,8 @@ static void set_word(const char *word)
 	else if (IS("strobe_device"))
 		snprintf(set.strobe_device, sizeof(set.strobe_device), "%s",
 			 value + 1);
+	else if (IS("mtu"))
+		set.mtu = (uint32_t) number;
 	else if (IS("multicast"))
 		set.multicast = number;
 	else if (IS("rate"))
@@ -89,7 +92,7 @@ static void set_word(const char *word)
 	else if (IS("strobe_ms"))
 		strobe_ms = number;
 	else if (IS("again"))
-		again = number;
+		again = value + 1;
 	else if (IS("root"))
 		root = value + 1;
 	else {
@@ -276,8 +279,11 @@ static int owner(const char *path)
 	enum storm_state state;
 
 	state = send_file(d, path);
-	if (state != STORM_DONE && again)
+	if (state != STORM_DONE && again) {
+		while (access(again, F_OK))
+			usleep(20000);
 		state = send_file(d, path);
+	}
 	stat_number("cpu_us", cpu_us() - cpu);
 	stat_number("elapsed_us", (storm_now() - then) / STORM_US);
 	storm_domain_stats(d, &s);

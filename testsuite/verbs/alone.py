@@ -1,69 +1,98 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Programs that test one host by itself: those that the tests of this run want
 run at once, each machine taking the next one when it is done with one."""
-from transfer import BUILD, SECONDS, has_verbs, program
+import os
+import sys
 
-#: cases of the library's suite, the longest first
+from transfer import BUILD, SECONDS, VALGRIND, has_verbs, program, sanitized
+
+#: cases of the library's suite; over UDP it is one of the unit tests, too
 CASES = {
     "verbs": ["verbs", "verbs, three in a hundred lost",
               "verbs, along the chain"],
     "udp": ["udp", "udp, three in a hundred lost"],
 }
+#: of each case, so that machines share them evenly
+PARTS = 3
 #: without verbs they are not built
 PROGRAMS = {"pairs": "test_rc", "transport": "test_verbs"}
+#: each test's own process would have to begin valgrind anew
+BY_VALGRIND = (
+    "STORM_VALGRIND=1 CK_FORK=no valgrind --quiet --error-exitcode=9 "
+    "--child-silent-after-fork=yes --leak-check=full "
+    "--show-leak-kinds=definite,indirect "
+    "--errors-for-leak-kinds=definite,indirect --suppressions={}/valgrind.supp ")
+HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 class Job:
     """A command, and when it has run its end and what it said."""
 
     def __init__(self, name, words):
-        self.name, self.words = name, words
-        self.code, self.out = None, ""
+        self.name = name
+        by = BY_VALGRIND.format(HERE) if VALGRIND else ""
+        *env, path = map(str, words)
+        self.words = " ".join(("CK_TIMEOUT_MULTIPLIER=4", *env, by + path))
+        self.code, self.out, self.seconds = None, "", 0
 
     def __str__(self):
-        return f"{self.name}: {self.words}\n-> {self.code}\n{self.out[-8000:]}"
+        return (f"{self.name}: {self.words}\n-> {self.code}, "
+                f"{self.seconds} s\n{self.out[-8000:]}")
 
 
-def single(name):
-    return f"CK_TIMEOUT_MULTIPLIER=4 {program('verbs', name)}"
+def conformance():
+    suite = program("unit", "test_conformance")
+    transports, seeds = ["verbs"] if has_verbs(suite) else [], "1"
+    if os.environ.get("STORM_LONG"):
+        transports.append("udp")
+        seeds = "100"
+    for transport in transports:
+        for case in CASES[transport]:
+            for part in range(PARTS):
+                yield Job(f"conformance: {case}, {part}",
+                          (f"CK_RUN_CASE='{case}'",
+                           f"STORM_PART={part}/{PARTS}",
+                           f"STORM_SEEDS={seeds}",
+                           f"STORM_TRANSPORT={transport}", suite))
+
+
+def device():
+    """As on a host that has one."""
+    return Job("device", (
+        "STORM_DEVICE=$RXE_DEV", f"STORM_BUILD={BUILD}", sys.executable,
+        "-m pytest -q -p no:cacheprovider "
+        f"{HERE}/test_machines.py {HERE}/test_pairs.py"))
 
 
 def jobs(names):
-    """Those of these tests: transport, pairs, conformance."""
+    """Those of these tests, the longest first."""
     made = []
-    names = {n for n in names if n not in PROGRAMS
-             or (BUILD / "testsuite/verbs" / PROGRAMS[n]).exists()}
-    if "conformance" in names:
-        suite = program("unit", "test_conformance")
-        made += [Job(f"conformance: {case}",
-                     f"CK_TIMEOUT_MULTIPLIER=4 CK_RUN_CASE='{case}' "
-                     f"STORM_TRANSPORT={transport} {suite}")
-                 for transport, cases in CASES.items() for case in cases
-                 if transport != "verbs" or has_verbs(suite)]
-    return made + [Job(n, single(PROGRAMS[n])) for n in sorted(PROGRAMS)
-                   if n in names]
+    if (BUILD / "testsuite/verbs/test_rc").exists():
+        made = [Job(n, (program("verbs", p),)) for n, p in PROGRAMS.items()
+                if n in names]
+        if "device" in names:
+            made.insert(0, device())
+    return made + (list(conformance()) if "conformance" in names else [])
 
 
 def run(machines, names):
-    """[Job], done.  What had its cable out begins anew."""
+    """[Job], done."""
     made = jobs(names)
     script = "".join(
         f"mkdir {machines.inside}/job{i} 2>/dev/null && "
-        f"{{ echo $RXE_INDEX >{machines.inside}/job{i}/where; "
-        f"{{ {job.words}; }} >{machines.inside}/job{i}/out 2>&1; "
-        f"echo $? >{machines.inside}/job{i}/code; }}\n"
+        f"{{ began=$SECONDS; {{ {job.words}; }} "
+        f">{machines.inside}/job{i}/out 2>&1; code=$?; "
+        f"echo $((SECONDS - began)) >{machines.inside}/job{i}/seconds; "
+        f"echo $code >{machines.inside}/job{i}/code; }}\n"
         for i, job in enumerate(made))
+    slower = 10 if VALGRIND or sanitized(program("verbs", "across")) else 3
     machines.wait([machines.start(i, script + "true")
-                   for i in range(machines.count)],
-                  3 * SECONDS)
+                   for i in range(machines.count)], slower * SECONDS)
     for i, job in enumerate(made):
         there = machines.dir / f"job{i}"
         if (there / "out").exists():
             job.out = (there / "out").read_text(errors="replace")
         if (there / "code").exists():
             job.code = int((there / "code").read_text())
-        if job.name == "transport" and hasattr(machines, "kill"):
-            where = int((there / "where").read_text())
-            machines.kill(where)
-            machines.boot([where], timeout=SECONDS)
+            job.seconds = int((there / "seconds").read_text())
     return made

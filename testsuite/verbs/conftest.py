@@ -7,6 +7,7 @@ Environment:
   STORM_DEVICE=NAME      this RDMA device of this host, no machines
   STORM_MACHINES_SECONDS=N limit of everything that takes long  [300]
   STORM_VERBS_MACHINES=N how many                  [4, or a processor each]
+  STORM_VALGRIND=1       the programs that test one host, by valgrind; no others
 """
 import os
 import sys
@@ -18,7 +19,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
 
 import vm  # noqa: E402
 import alone as alone_module  # noqa: E402
-from transfer import SECONDS, has_verbs, program, sanitized  # noqa: E402
+from transfer import SECONDS, VALGRIND, has_verbs, program, sanitized  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
@@ -44,6 +45,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: needs several hosts; without --device it runs "
                 "in machines"))
+        alone = item.get_closest_marker("alone")
+        if VALGRIND and not (alone and alone.args[0] in alone_module.PROGRAMS):
+            item.add_marker(pytest.mark.skip(
+                reason="SKIP: by valgrind the programs that test one host"))
 
 
 def pytest_report_header():
@@ -60,8 +65,9 @@ def machines(tmp_path_factory):
         if DEVICE:
             yield vm.Here(DEVICE, tmp_path_factory.mktemp("machines"))
             return
-        big = sanitized(program("verbs", "across"))
-        m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"),
+        big = VALGRIND or sanitized(program("verbs", "across"))
+        # a network on which RoCE has its 4096
+        m = vm.Machines(COUNT, tmp_path_factory.mktemp("machines"), mtu=4300,
                         memory=1500 if big else 512)
         with m:
             os.chmod(m.dir, 0o755)  # srun is an ordinary user

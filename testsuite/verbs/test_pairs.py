@@ -40,8 +40,8 @@ class Sender:
 
     def arrives(self):
         """And in order, or the listener would have ended."""
-        until(lambda: "got 1000" in self.listener.out or
-              self.listener.code is not None, "a thousand datagrams")
+        until(lambda: "got 100" in self.listener.out or
+              self.listener.code is not None, "a hundred datagrams")
         assert self.listener.code is None, str(self.listener)
 
     def goes_on(self, times):
@@ -64,15 +64,10 @@ def test_the_other_end_goes(machines):
         s.goes_on(3)
         machines.run("ip link set eth0 down", [0])
         s.has("lost", 3)
-        last = machines.count
-        machines.run("ip link set eth0 up; ip route replace 224.0.0.0/4 dev "
-                     f"eth0; ip neigh replace 10.77.0.{last} dev eth0 lladdr "
-                     f"52:54:00:77:00:{last:02x}", [0])
+        machines.run("ip -batch /run/network", [0])
         s.has("connected", 4)
     finally:
         if not machines.up[0]:
             machines.boot([0], timeout=SECONDS)
-        # it has lost its neighbours with its cable
-        machines.kill(0)
-        machines.run("pkill -9 rc_peer", [machines.count - 1])
-        machines.boot([0], timeout=SECONDS)
+        machines.run("ip -batch /run/network; pkill -9 rc_peer",
+                     {0, machines.count - 1})

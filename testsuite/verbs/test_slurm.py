@@ -11,7 +11,7 @@ import pytest
 from slurm_machines import Slurm
 from transfer import SECONDS, has_verbs, program, sanitized
 
-SIZE = 12_000_000
+SIZE = 4_000_000
 
 
 class OverTransport(Slurm):
@@ -60,7 +60,7 @@ def test_launch(slurm):
 
 
 def test_bcast(slurm):
-    """A program of 12 MB to all nodes, and run there."""
+    """A program to all nodes, and run there."""
     n = slurm.machines.count
     shell = pathlib.Path("/bin/busybox").read_bytes()
     big = slurm.machines.dir / "big"

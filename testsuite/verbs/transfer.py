@@ -8,6 +8,7 @@ import pathlib
 import vm
 from vm import SECONDS, until
 
+VALGRIND = bool(os.environ.get("STORM_VALGRIND"))
 BUILD = pathlib.Path(os.environ.get("STORM_BUILD") or vm.TOP / "_build")
 
 
