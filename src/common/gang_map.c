@@ -17,6 +17,7 @@
 
 #include "gang_map.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/sorted.h"
 #include "src/libstorm/wire.h"
 
 #define MAGIC 0x47414e47u
@@ -254,21 +255,18 @@ uint64_t gang_cluster_number(const char *name)
 	return h ? h : 1;
 }
 
+static uint64_t id_of(const void *job)
+{
+	return ((const struct gang_job *) job)->job_id;
+}
+
 const struct gang_job *gang_map_job(const struct gang_map *m, uint32_t job_id)
 {
-	uint32_t lo = 0, hi = m->njobs;
+	uint32_t at = storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs),
+				      job_id, id_of);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->jobs[mid].job_id == job_id)
-			return &m->jobs[mid];
-		if (m->jobs[mid].job_id < job_id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < m->njobs && m->jobs[at].job_id == job_id ? &m->jobs[at] :
+							       NULL;
 }
 
 uint32_t gang_map_zone(const struct gang_map *m, uint32_t node)

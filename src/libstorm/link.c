@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "link.h"
+#include "sorted.h"
 
 int storm_link_init(struct storm_link *l, struct storm_transport *t,
 		    struct storm_link_stats *stats,
@@ -175,20 +176,15 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 	return rc;
 }
 
-/* The peers are sorted: where this one is, or would be. */
+static uint64_t sender_of(const void *peer)
+{
+	return ((const struct storm_peer *) peer)->sender;
+}
+
 static uint32_t peer_at(const struct storm_link *l, uint32_t sender)
 {
-	uint32_t lo = 0, hi = l->npeers;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->peers[mid].sender < sender)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return storm_sorted_at(l->peers, l->npeers, sizeof(*l->peers), sender,
+			       sender_of);
 }
 
 static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)

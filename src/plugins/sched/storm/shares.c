@@ -12,6 +12,7 @@
 
 #include "shares.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/sorted.h"
 
 void shares_clear(struct shares *s)
 {
@@ -20,20 +21,16 @@ void shares_clear(struct shares *s)
 	memset(s, 0, sizeof(*s));
 }
 
+static uint64_t _id_of(const void *share)
+{
+	return ((const struct share *) share)->job_id;
+}
+
 /* Where it is, or would be. */
 static uint32_t _find(const struct shares *s, uint32_t job_id)
 {
-	uint32_t lo = 0, hi = s->njobs;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->job[mid].job_id < job_id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return storm_sorted_at(s->job, s->njobs, sizeof(*s->job), job_id,
+			       _id_of);
 }
 
 static struct share *_lookup(const struct shares *s, uint32_t job_id)

@@ -9,39 +9,23 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 
 #include "agent.h"
+#include "src/common/whole_file.h"
 #include "src/libstorm/clock.h"
 
 #define NOTE "domain"
 
-static int _path(const struct agent *a, const char *prefix, char out[PATH_MAX])
+static int _dir(const struct agent *a, char out[PATH_MAX])
 {
-	int n = snprintf(out, PATH_MAX, "%s/%s/%s" NOTE, STORM_RUNDIR, a->node,
-			 prefix);
+	int n = snprintf(out, PATH_MAX, "%s/%s", STORM_RUNDIR, a->node);
 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
-}
-
-static int _write(const char *path, const void *buf, size_t len)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-		      O_NOFOLLOW, 0600), err;
-	ssize_t n;
-
-	if (fd < 0)
-		return errno;
-	n = write(fd, buf, len);
-	err = n < 0 ? errno : (size_t) n < len ? ENOSPC : 0;
-	close(fd);
-	return err;
 }
 
 void agent_note_keep(struct agent *a, uint64_t session)
@@ -49,19 +33,15 @@ void agent_note_keep(struct agent *a, uint64_t session)
 	static uint8_t kept[STORM_NOTE_MAX];
 	static size_t kept_len;
 	uint8_t note[STORM_NOTE_MAX];
-	char path[PATH_MAX], new[PATH_MAX];
+	char dir[PATH_MAX];
 	size_t len = storm_nm_note(a->nm, session, note);
 	int err;
 
 	if (!len || (len == kept_len && !memcmp(note, kept, len)))
 		return;
-	err = _path(a, "", path);
+	err = _dir(a, dir);
 	if (!err)
-		err = _path(a, ".", new);
-	if (!err)
-		err = _write(new, note, len);
-	if (!err && rename(new, path))
-		err = errno;
+		err = whole_file_write(dir, NOTE, note, len);
 	if (err) {
 		info("gang: no note for the next agent: %s", strerror(err));
 		return;
@@ -73,25 +53,20 @@ void agent_note_keep(struct agent *a, uint64_t session)
 void agent_note_find(struct agent *a)
 {
 	uint8_t note[STORM_NOTE_MAX];
-	char path[PATH_MAX];
+	char dir[PATH_MAX];
 	ssize_t n;
-	int fd;
 
-	if (_path(a, "", path))
+	if (_dir(a, dir))
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	n = read(fd, note, sizeof(note));
-	close(fd);
+	n = whole_file_read(dir, NOTE, note, sizeof(note));
 	if (n > 0 && storm_nm_return(a->nm, note, n, storm_now()))
 		debug("the note of the agent before is of no use");
 }
 
 void agent_note_forget(const struct agent *a)
 {
-	char path[PATH_MAX];
+	char dir[PATH_MAX];
 
-	if (!_path(a, "", path))
-		unlink(path);
+	if (!_dir(a, dir))
+		whole_file_remove(dir, NOTE);
 }

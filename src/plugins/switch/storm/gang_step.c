@@ -20,6 +20,7 @@
 
 #include "gang_step.h"
 #include "local.h"
+#include "src/common/whole_file.h"
 
 #define RECORD_MAX (PATH_MAX + 128)
 #define FORMAT "storm step 2"
@@ -87,44 +88,16 @@ static int below(char out[PATH_MAX], const char *dir, const char *prefix,
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-		      O_NOFOLLOW, 0600);
-	size_t len = strlen(text);
-	ssize_t n;
-	int err;
-
-	if (fd < 0)
-		return errno;
-	n = write(fd, text, len);
-	err = n < 0 ? errno : (size_t) n < len ? ENOSPC : 0;
-	close(fd);
-	return err;
-}
-
 int gang_step_write(const char *dir, const struct gang_step *s)
 {
-	char name[GANG_STEP_NAME], path[PATH_MAX], new[PATH_MAX];
-	char text[RECORD_MAX];
-	int err;
+	char name[GANG_STEP_NAME], text[RECORD_MAX];
 
 	gang_step_name(s, name);
-	err = below(path, dir, "", name);
-	if (!err)
-		err = below(new, dir, ".", name);
-	if (err)
-		return err;
 	snprintf(text, sizeof(text),
 		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s\n", s->marked,
 		 s->job, s->step, s->script, s->root, s->started,
 		 freezer_name(s->kind), *s->group ? s->group : "-");
-	err = write_file(new, text);
-	if (!err && rename(new, path))
-		err = errno;
-	if (err)
-		unlink(new);
-	return err;
+	return whole_file_write(dir, name, text, strlen(text));
 }
 
 static int parse(const char *text, struct gang_step *s)
@@ -147,19 +120,14 @@ static int parse(const char *text, struct gang_step *s)
 
 int gang_step_read(const char *dir, const char *name, struct gang_step *out)
 {
-	char path[PATH_MAX], text[RECORD_MAX];
+	char text[RECORD_MAX];
 	struct gang_step s;
-	int err = below(path, dir, "", name), fd;
-	ssize_t n;
+	ssize_t n = whole_file_read(dir, name, text, sizeof(text) - 1);
+	int err;
 
-	if (err)
-		return err;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	if (n < 0)
 		return errno;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = '\0';
+	text[n] = '\0';
 	err = parse(text, &s);
 	if (!err)
 		*out = s;

@@ -1,0 +1,31 @@
+/*
+ * sorted.h - where a number is in an array of things that ascend by one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SORTED_H
+#define STORM_SORTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many of the n things of so many bytes come before the key: the place where it
+ * is, or would be. */
+static inline uint32_t storm_sorted_at(const void *array, uint32_t n,
+				       size_t size, uint64_t key,
+				       uint64_t (*key_of)(const void *thing))
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (key_of((const char *) array + mid * size) < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * test_whole_file.c - files that are there as a whole or not at all: whole_file.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/common/whole_file.h"
+#include "unit.h"
+
+#define SIZE 3000
+
+static char dir[64];
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/storm-test-whole-XXXXXX");
+	must(mkdtemp(dir));
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	must(!system(cmd));
+}
+
+static char *below_dir(const char *name)
+{
+	static char path[2][128];
+	static int i;
+
+	i = !i;
+	snprintf(path[i], sizeof(path[i]), "%s/%s", dir, name);
+	return path[i];
+}
+
+START_TEST(test_life)
+{
+	char buf[64] = "";
+	struct stat st;
+
+	must(whole_file_read(dir, "a", buf, sizeof(buf)) < 0);
+	must(errno == ENOENT);
+	must(!whole_file_write(dir, "a", "first", 5));
+	must(whole_file_read(dir, "a", buf, sizeof(buf)) == 5);
+	must(!memcmp(buf, "first", 5));
+	must(!stat(below_dir("a"), &st) && (st.st_mode & 07777) == 0600);
+	must(!whole_file_write(dir, "a", "no", 2));
+	must(whole_file_read(dir, "a", buf, sizeof(buf)) == 2);
+	must(whole_file_read(dir, "a", buf, 1) == 1);
+	must(!whole_file_write(dir, "a", NULL, 0));
+	must(!whole_file_read(dir, "a", buf, sizeof(buf)));
+	must(access(below_dir(".a"), F_OK) && errno == ENOENT);
+	whole_file_remove(dir, "a");
+	must(access(below_dir("a"), F_OK) && errno == ENOENT);
+	whole_file_remove(dir, "a");
+}
+END_TEST
+
+/* What cannot be done leaves what was there, and nothing beside it. */
+START_TEST(test_refused)
+{
+	char name[5000], buf[8];
+
+	must(!whole_file_write(dir, "a", "old", 3));
+	must(whole_file_write("/nowhere", "a", "x", 1) == ENOENT);
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	must(whole_file_write(dir, name, "x", 1) == ENAMETOOLONG);
+	must(whole_file_read(dir, name, buf, 1) < 0 && errno == ENAMETOOLONG);
+	/* nobody's link is followed, neither to write nor to read */
+	must(!symlink(below_dir("b"), below_dir(".a")));
+	must(whole_file_write(dir, "a", "new", 3) == ELOOP);
+	must(access(below_dir("b"), F_OK));
+	must(whole_file_read(dir, "a", buf, sizeof(buf)) == 3);
+	must(!memcmp(buf, "old", 3));
+	must(!symlink("/etc/passwd", below_dir("c")));
+	must(whole_file_read(dir, "c", buf, sizeof(buf)) < 0 && errno == ELOOP);
+	must(!mkdir(below_dir("d"), 0700));
+	must(whole_file_write(dir, "d", "x", 1) == EISDIR);
+	must(access(below_dir(".d"), F_OK) && errno == ENOENT);
+}
+END_TEST
+
+/* However fast it is written again, who reads it sees one writing or another. */
+START_TEST(test_whole)
+{
+	uint8_t buf[SIZE];
+	pid_t pid;
+
+	memset(buf, 0, SIZE);
+	must(!whole_file_write(dir, "a", buf, SIZE));
+	pid = fork();
+	must(pid >= 0);
+	for (uint8_t i = 0; !pid; i++) {
+		memset(buf, i, SIZE);
+		if (whole_file_write(dir, "a", buf, SIZE))
+			_exit(1);
+	}
+	for (int n = 0; n < 2000; n++) {
+		must(whole_file_read(dir, "a", buf, SIZE) == SIZE);
+		must(buf[0] == buf[SIZE - 1] && buf[0] == buf[SIZE / 2]);
+	}
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("whole_file");
+	TCase *t = tcase_create("whole_file");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_life);
+	tcase_add_test(t, test_refused);
+	tcase_add_test(t, test_whole);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
