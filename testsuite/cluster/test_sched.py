@@ -280,6 +280,34 @@ def test_resized(lab):
     turns(lab, "1/2", right, second)
 
 
+def test_partition_loses_a_node(lab):
+    """It is another partition's from now on, and the jobs that run there go on
+    with the turns that they have on the node that is left."""
+    jobs = [submit(lab), submit(lab)]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    command(lab, "scontrol", "update", "PartitionName=gang", "Nodes=n1")
+    command(lab, "scontrol", "create", "PartitionName=other", "Nodes=n2",
+            "OverSubscribe=FORCE:3", "DefMemPerCPU=100", "State=UP")
+    try:
+        third = submit(lab, "--partition=other", nodes=1)
+        until(lambda: "gang scheduling in partition other: 1 nodes" in
+              lab.log("ctl", "slurmctld"), "two zones")
+        strobed(lab)
+        # a change that nodes hear of: the map can still be made
+        command(lab, "scontrol", "suspend", jobs[0])
+        turns(lab, "1/1", jobs[1])
+        command(lab, "scontrol", "resume", jobs[0])
+        turns(lab, "1/2", *jobs)
+        assert "no gang scheduling: the map" not in lab.log("ctl", "slurmctld")
+    finally:
+        command(lab, "scancel", *jobs, third)
+        until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+        command(lab, "scontrol", "delete", "PartitionName=other")
+        command(lab, "scontrol", "update", "PartitionName=gang",
+                "Nodes=n[1-2]")
+
+
 def test_preempted(lab):
     """Both of a node's jobs are put back for one that may push them out, and
     share again when it is gone."""

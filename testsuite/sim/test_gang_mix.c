@@ -6,13 +6,16 @@
  *
  *   test_gang_mix [--nodes N] [--jobs N] [SEED...]
  *
+ * The same seed is the same mix, to the last strobe: each says in the end what its
+ * trace sums up to.
+ *
  * After every change, before time goes on:
  *   - at most one job runs on a core in a slot, and no core is idle in a slot in
  *     which a job could have all of its cores (alternate scheduling);
  *   - every job runs in each round of its group;
  *   - rows are no more than the multiprogramming level, unless Slurm has resumed
  *     jobs beyond it (and, as nobody knows how to find the least for certain, but
- *     for one change in a hundred);
+ *     for one change in a thousand: matrix.h);
  *   - the map, unpacked from its bytes, says of each node what the matrix says;
  * and while time goes on:
  *   - at each strobe nodes run by their map what the matrix has in that slot;
@@ -87,6 +90,7 @@ static struct {
 	uint64_t **busy;
 	/* what is told */
 	uint64_t changes, strobes, cancels, suspends, failures, resizes;
+	uint64_t trace;			/* a sum over all maps and strobes */
 	uint64_t turns_waited;		/* the longest, in quanta x 1000 */
 	uint64_t most_at_once;
 	uint32_t rows_most, over;
@@ -122,6 +126,18 @@ static uint64_t cpu_ns(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec;
+}
+
+/* What has happened now (FNV-1a). */
+static void trace(const void *buf, size_t len)
+{
+	const uint8_t *p = buf;
+
+	for (int i = 0; i < 8; i++)
+		w.trace = (w.trace ^ (w.now >> 8 * i & 255)) *
+			0x100000001b3ULL;
+	while (len--)
+		w.trace = (w.trace ^ *p++) * 0x100000001b3ULL;
 }
 
 /* ----------------------------------------------------------- the cluster --- */
@@ -506,6 +522,7 @@ static void look(void)
 		w.controller_most = begun;
 	w.anew = false;
 	w.changes++;
+	trace(buf, len);
 	gang_map_clear(&m);
 	map_begins(buf, len);
 	free(buf);
@@ -746,6 +763,7 @@ static void strobe(void)
 		struct gang_strobe got;
 
 		gang_strobe_pack(&g, bytes);
+		trace(bytes, sizeof(bytes));
 		must(!gang_strobe_unpack(&got, bytes, sizeof(bytes)));
 		must(got.version == w.map.version && got.zone < w.zones);
 		w.frozen[got.zone] = got.slot != GANG_SLOT_ALL;
@@ -900,7 +918,7 @@ static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
 static void finish(void)
 {
 	must(!w.nlive && !w.map.njobs);
-	must(w.over * 100 <= w.changes);
+	must(w.over * 1000 <= w.changes);
 	for (uint32_t z = 0; z < w.zones; z++)
 		must(!matrix_jobs(w.plan.matrix[z]) && !most_load(z));
 	while (rota_due(w.rota) != STORM_NEVER) {
@@ -921,7 +939,8 @@ static void finish(void)
 	free(w.node);
 }
 
-static void one(uint64_t seed, uint32_t nodes, uint32_t njobs)
+/* The trace's sum. */
+static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs)
 {
 	begin(seed, nodes, njobs);
 	printf("seed %lu: %u nodes, %u cores each, %u zones, MPL %u, %s\n",
@@ -930,14 +949,23 @@ static void one(uint64_t seed, uint32_t nodes, uint32_t njobs)
 	fflush(stdout);
 	run();
 	finish();
-	printf("  %u jobs in %.1f s, %lu at once: %lu changes, %lu strobes, %lu cancels, %lu suspends, %lu resizes, %lu nodes failed; most rows %u (%u times beyond MPL), longest wait %.1f quanta\n",
+	printf("  %u jobs in %.1f s, %lu at once: %lu changes, %lu strobes, %lu cancels, %lu suspends, %lu resizes, %lu nodes failed; most rows %u (%u times beyond MPL), longest wait %.1f quanta; trace %016lx\n",
 	       w.njobs, w.now / 1e9, w.most_at_once, w.changes, w.strobes, w.cancels,
 	       w.suspends, w.resizes, w.failures, w.rows_most, w.over,
-	       w.turns_waited / 1e3);
+	       w.turns_waited / 1e3, w.trace);
 	printf("  a change takes slurmctld %.0f us (at most %.0f), the strober %.0f us (at most %.0f)\n",
 	       w.controller / 1e3 / w.changes, w.controller_most / 1e3,
 	       w.strober / 1e3 / w.changes, w.strober_most / 1e3);
 	fflush(stdout);
+	return w.trace;
+}
+
+/* Another seed is another mix. */
+static void same_again(void)
+{
+	uint64_t first = one(4, 64, 60);
+
+	must(one(4, 64, 60) == first && one(5, 64, 60) != first);
 }
 
 int main(int argc, char **argv)
@@ -960,6 +988,8 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
+	if (i == argc)
+		same_again();
 	if (i == argc)
 		for (uint64_t seed = 1; seed <= (longer ? 20 : 3); seed++)
 			one(seed, nodes, njobs);

@@ -113,6 +113,34 @@ START_TEST(test_random)
 }
 END_TEST
 
+/* Where two rows suffice they are found, for certain. */
+START_TEST(test_two_sides)
+{
+	struct rnd r = rnd_of(_i);
+	uint32_t n = 2 + below(&r, 190), dense = 1 + below(&r, 30);
+	uint32_t *order = shuffled(&r, n), row[200], rows = 0;
+	uint64_t *b = graph(n);
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (i % 2 != j % 2 && below(&r, 100) < dense)
+				part(b, n, order[i], order[j]);
+	for (uint32_t i = 0; i < n; i++) {	/* first fit */
+		row[i] = 0;
+		for (uint32_t j = 0; j < i; j++)
+			if (row[j] == row[i] && beside(b, n, i, j)) {
+				row[i]++;
+				j = UINT32_MAX;
+			}
+		if (row[i] + 1 > rows)
+			rows = row[i] + 1;
+	}
+	must(spare_all(b, n, row, rows) <= 2);
+	free(order);
+	free(b);
+}
+END_TEST
+
 START_TEST(test_little)
 {
 	uint64_t none[1] = { 0 };
@@ -134,6 +162,7 @@ int main(void)
 	tcase_add_test(t, test_crown);
 	tcase_add_test(t, test_clique);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(30));
+	tcase_add_loop_test(t, test_two_sides, 0, unit_runs(30));
 	tcase_add_test(t, test_little);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -340,6 +340,31 @@ START_TEST(test_buddy)
 }
 END_TEST
 
+/* Two on each column, and each in the way of both others: three rows, and all get
+ * their turns. */
+START_TEST(test_triangle)
+{
+	static const uint32_t columns[3][2] = { { 0, 2 }, { 2, 4 }, { 0, 4 } };
+	struct matrix *m = matrix_create(6, MATRIX_FIRST_FIT);
+
+	must(m);
+	for (uint64_t id = 0; id < 3; id++) {
+		struct storm_idset s = { 0 };
+
+		for (int i = 0; i < 2; i++)
+			must(storm_idset_add(&s, columns[id][i],
+					     columns[id][i]) == STORM_OK);
+		must(matrix_add(m, id, &s) == STORM_OK);
+		storm_idset_clear(&s);
+	}
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_rows(m), 3);
+	for (uint64_t id = 0; id < 3; id++)
+		ck_assert_uint_eq(storm_idset_size(matrix_slots(m, id)), 1);
+	matrix_destroy(m);
+}
+END_TEST
+
 START_TEST(test_arguments)
 {
 	struct matrix *m = matrix_create(8, MATRIX_BUDDY);
@@ -391,6 +416,7 @@ int main(void)
 	tcase_add_test(t, test_unification);
 	tcase_add_test(t, test_groups);
 	tcase_add_test(t, test_buddy);
+	tcase_add_test(t, test_triangle);
 	tcase_add_test(t, test_arguments);
 	tcase_add_test(t, test_too_many);
 	suite_add_tcase(s, t);

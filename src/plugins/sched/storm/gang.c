@@ -44,6 +44,7 @@ static struct {
 /* The thread's own. */
 struct gang {
 	struct storm_gang_conf conf;
+	void (*up)(void);
 	struct plan plan;
 	bool told;			/* the strober has had nodes and map */
 	uint64_t version;
@@ -229,7 +230,7 @@ static void *_gang(void *arg)
 	bool new_conf = false;
 	time_t last = 0;
 
-	sched_storm_pose();
+	g->up();
 	/* higher than that of any slurmctld before */
 	g->version = (uint64_t) time(NULL) << 24;
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
@@ -250,12 +251,13 @@ static void *_gang(void *arg)
 	return NULL;
 }
 
-int gang_start(const struct storm_gang_conf *conf)
+int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 {
 	struct gang *g = xmalloc(sizeof(*g));
 	int rc;
 
 	g->conf = t.conf = *conf;
+	g->up = up;
 	t.stop = t.posted = t.new_conf = t.check = false;
 	slurm_cond_init(&t.cond, NULL);
 	if (strober_watch_start()) {

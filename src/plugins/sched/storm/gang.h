@@ -65,13 +65,12 @@ bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
 /* ------------------------------------------------------------ the thread --- */
 
-/* SLURM_SUCCESS or SLURM_ERROR.  conf is copied. */
-int gang_start(const struct storm_gang_conf *conf);
+/* SLURM_SUCCESS or SLURM_ERROR.  conf is copied; up() is called once, by the thread,
+ * when slurmctld has come up. */
+int gang_start(const struct storm_gang_conf *conf, void (*up)(void));
 void gang_stop(void);
 /* Something has changed: look soon.  Any thread, under any lock. */
 void gang_post(void);
-/* sched_storm.c: when slurmctld has come up, for its thread. */
-void sched_storm_pose(void);
 /* storm.conf and slurm.conf were read, perhaps anew: the thread says what is wrong
  * with them, when nodes and partitions are complete. */
 void gang_reconfig(const struct storm_gang_conf *conf);

@@ -16,10 +16,13 @@
 
 #include "exchange.h"
 #include "matrix.h"
+#include "tabu.h"
+#include "src/libstorm/sorted.h"
 
 #define BUDGET 20000	/* tries of one search */
 #define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
+#define MOVES 20000	/* of a tabu search, where exchanges do not do */
 #define NO_ROW UINT32_MAX
 
 struct job {
@@ -195,20 +198,15 @@ static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
 	return best != NO_ROW ? best : first;
 }
 
+static uint64_t id_of(const void *job)
+{
+	return ((const struct job *) job)->id;
+}
+
 /* Where it is, or would be. */
 static uint32_t find(const struct matrix *m, uint64_t id)
 {
-	uint32_t lo = 0, hi = m->njobs;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->jobs[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id, id_of);
 }
 
 static struct job *lookup(const struct matrix *m, uint64_t id)
@@ -526,7 +524,7 @@ static uint64_t *neighbours(const struct settle *s)
 	return beside;
 }
 
-/* One row less, and most jobs stay where they are: s->row. */
+/* One row less, and if possible most jobs stay where they are: s->row. */
 static bool spare_row(struct settle *s, uint32_t rows)
 {
 	uint64_t *beside = neighbours(s);
@@ -534,8 +532,10 @@ static bool spare_row(struct settle *s, uint32_t rows)
 
 	for (uint32_t k = 0; k < s->n; k++)
 		s->row[k] = s->own[s->g[k]];
-	good = beside && exchange_spare(s->n, beside, s->row, rows,
-					(uint64_t) EXCHANGES * s->n);
+	good = beside &&
+		(exchange_spare(s->n, beside, s->row, rows,
+				(uint64_t) EXCHANGES * s->n) ||
+		 tabu_pack(s->n, beside, s->row, rows - 1, MOVES));
 	free(beside);
 	return good;
 }

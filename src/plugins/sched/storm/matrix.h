@@ -17,11 +17,16 @@
  *  - no column is idle in a slot in which some job could run on it, with all of
  *    that job's columns (alternate scheduling);
  *  - a group takes as few rows as possible.  No fewer than the most jobs on one
- *    of its columns, and no more where its jobs hold contiguous columns; of
- *    other shapes some need more than that, whoever packs them.  The least is
- *    found for groups of a dozen jobs or so and approximated for larger ones.
- *    So rows <= MPL wherever that is possible, unless jobs that Slurm has
- *    resumed make more than MPL on a core.
+ *    of its columns, and no more where its jobs hold contiguous columns.
+ *
+ * And rows <= MPL?  Of some shapes three jobs, two on each column, need three rows,
+ * whoever packs them.  But Slurm's select has M rows of its own for a partition with
+ * FORCE:M, and starts a job only where it finds room in one of them: so M rows
+ * suffice for jobs that it has started there.  (Not for those that were resumed, nor
+ * always for heterogeneous jobs, which are one gang here.)  To find such rows is to
+ * colour a graph.  That is certain for contiguous columns, for a dozen jobs or so,
+ * and where two rows suffice; else it is a search, which may end in vain: then there
+ * is a row more, as a job that was started cannot be refused.
  *
  * Pure: no Slurm type, no clock, no thread.  Not thread-safe.  The same calls
  * in the same order give the same matrix.

@@ -87,7 +87,7 @@ static void _rename(const char *from, const char *to)
 	slurm_conf.schedtype = xstrdup(to);
 }
 
-void sched_storm_pose(void)
+static void _pose(void)
 {
 	slurmctld_lock_t locks = { .conf = WRITE_LOCK };
 
@@ -131,7 +131,7 @@ int init(void)
 		fatal("storm: sched/storm cannot run: %s", why);
 	if (_load_base())
 		return SLURM_ERROR;
-	if (gang_start(&conf.gang)) {
+	if (gang_start(&conf.gang, _pose)) {
 		plugin_unload(base);
 		base = PLUGIN_INVALID_HANDLE;
 		return SLURM_ERROR;

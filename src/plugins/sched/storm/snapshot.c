@@ -1,8 +1,8 @@
 /*
  * snapshot.c - what gang scheduling wants to know of slurmctld, copied under its
  * read locks: gang partitions, their nodes and cores, and the jobs that run
- * there.  This file, checks.c, comments.c
- * and sched_storm.c are all that knows slurmctld from within.
+ * there.  This file, checks.c, comments.c and sched_storm.c are all that knows
+ * slurmctld from within.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -177,9 +177,13 @@ static void _take_cores(struct making *m, struct snapshot_job *j,
 	}
 }
 
-/* select's bits are of the job's own nodes, one after the other. */
+/*
+ * select's bits are of the job's own nodes, one after the other.  A node that was
+ * taken out of the partition meanwhile is in another zone, or in none: there the
+ * job is not among those that take turns.
+ */
 static void _take_columns(struct making *m, struct snapshot_job *j,
-			  const job_resources_t *r)
+			  const job_resources_t *r, bitstr_t *part)
 {
 	uint32_t bit = 0;
 
@@ -188,7 +192,8 @@ static void _take_columns(struct making *m, struct snapshot_job *j,
 
 		if (!bit_test(r->node_bitmap, i))
 			continue;
-		if (m->number[i] != NOWHERE) {
+		if (m->number[i] != NOWHERE && i < bit_size(part) &&
+		    bit_test(part, i)) {
 			n = &m->s->nodes[m->number[i]];
 			j->zone = n->zone;
 			_take_cores(m, j, r, n, bit);
@@ -236,7 +241,8 @@ static void _take_jobs(struct making *m)
 		j = &m->s->jobs[m->s->njobs++];
 		j->job_id = job->job_id;
 		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
-		_take_columns(m, j, job->job_resrcs);
+		_take_columns(m, j, job->job_resrcs,
+			      job->part_ptr->node_bitmap);
 		if (j->columns.count)
 			continue;
 		storm_idset_clear(&j->nodes);

@@ -43,6 +43,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "maps.h"
 #include "missed.h"
 #include "rota.h"
 #include "storm_config.h"
@@ -75,13 +76,11 @@ static struct {
 	uint32_t epoch;			/* that was saved last, by us or before */
 	char *failed;			/* why there is no domain, said once */
 	uint64_t open_at;		/* when to try again */
-	/* the newest map, not transferred yet; the one that nodes have; the one
-	 * that is on its way */
-	struct blob { void *buf; size_t len; } wanted, shown, moving;
-	storm_event_t *event;
+	struct maps maps;
+	storm_event_t *event;		/* of the one that is on its way */
 	uint64_t retry_at, tell_at;
 	bool refused;			/* the last transfer was, said once */
-	bool again;			/* somebody has joined: once more */
+	bool joined;			/* somebody has */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
 /* What both threads use. */
@@ -297,7 +296,7 @@ static void on_joined(void *arg, uint32_t node)
 	(void) arg;
 	if (node < s.nodes)
 		info("node %s is in gang scheduling", s.name[node]);
-	__atomic_store_n(&s.again, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&s.joined, true, __ATOMIC_RELEASE);
 	poke();
 }
 
@@ -411,12 +410,6 @@ static void domain_open(void)
 	pthread_mutex_unlock(&clk.lock);
 }
 
-static void blob_clear(struct blob *b)
-{
-	free(b->buf);
-	memset(b, 0, sizeof(*b));
-}
-
 static void domain_close(void)
 {
 	storm_domain_t *d;
@@ -431,9 +424,7 @@ static void domain_close(void)
 	pthread_mutex_unlock(&clk.lock);
 	missed_stop();
 	storm_domain_destroy(d);
-	blob_clear(&s.wanted);
-	blob_clear(&s.shown);
-	blob_clear(&s.moving);
+	maps_clear(&s.maps);
 }
 
 /* ------------------------------------------------------------------ maps --- */
@@ -448,15 +439,17 @@ static bool is_shared(const struct gang_map *m)
 
 static void tell(void);
 
-/* What is in b is the time now. */
-static void map_begin(struct blob *b)
+/* This map counts from now on. */
+static void map_counts(const struct map_bytes *b)
 {
 	struct gang_map m;
 	struct rota *r;
 	uint64_t now = storm_now();
 
-	if (gang_map_unpack(b->buf, b->len, &m))
+	if (gang_map_unpack(b->buf, b->len, &m)) {
+		error("no memory for a map");
 		return;
+	}
 	tell();			/* the last word on those that have ended */
 	pthread_mutex_lock(&clk.lock);
 	r = rota_create(&m, gang_map_digest(b->buf, b->len), clk.rota, now);
@@ -472,43 +465,43 @@ static void map_begin(struct blob *b)
 	}
 }
 
-/* The map is transferred only if somebody will have to know it. */
+/* Does somebody have to know it?  -1: nobody can, it makes no sense. */
+static int is_needed(const struct map_bytes *b)
+{
+	struct gang_map m;
+	int needed;
+
+	if (gang_map_unpack(b->buf, b->len, &m)) {
+		error("slurmctld's map makes no sense, it is ignored");
+		return -1;
+	}
+	needed = m.nodes == s.nodes ? is_shared(&m) : -1;
+	if (needed < 0)
+		error("slurmctld's map is of %u nodes, the domain of %u: it is ignored",
+		      m.nodes, s.nodes);
+	gang_map_clear(&m);
+	return needed;
+}
+
 static void map_send(void)
 {
 	const struct storm_target to = { .kind = STORM_TARGET_MEMORY,
 					 .remote_event = GANG_EVENT_MAP };
-	struct gang_map m;
-	bool shared;
+	const struct map_bytes *b = maps_begin(&s.maps);
+	int needed = is_needed(b);
 
-	if (gang_map_unpack(s.wanted.buf, s.wanted.len, &m)) {
-		error("slurmctld's map makes no sense, it is ignored");
-		blob_clear(&s.wanted);
-		return;
-	}
-	shared = is_shared(&m);
-	if (m.nodes != s.nodes) {
-		error("slurmctld's map is of %u nodes, the domain of %u: it is ignored",
-		      m.nodes, s.nodes);
-		blob_clear(&s.wanted);
-	}
-	gang_map_clear(&m);
-	if (!s.wanted.buf)
-		return;
-	s.moving = s.wanted;
-	memset(&s.wanted, 0, sizeof(s.wanted));
-	if (shared) {
-		s.event = storm_xfer_and_signal(clk.domain, NULL, &to,
-						s.moving.buf, s.moving.len);
+	if (needed > 0) {
+		s.event = storm_xfer_and_signal(clk.domain, NULL, &to, b->buf,
+						b->len);
 		if (s.event)
 			return;
-		s.wanted = s.moving;
-		memset(&s.moving, 0, sizeof(s.moving));
+		maps_refused(&s.maps);
 		s.retry_at = storm_now() + RETRY;
 		return;
 	}
-	map_begin(&s.moving);
-	blob_clear(&s.shown);
-	blob_clear(&s.moving);
+	if (!needed)
+		map_counts(b);
+	maps_unneeded(&s.maps);
 }
 
 static void map_refused(const struct storm_outcome *out)
@@ -518,13 +511,7 @@ static void map_refused(const struct storm_outcome *out)
 		     out->nfaults ? ": " : "",
 		     out->nfaults ? storm_strerror(out->faults[0].why) : "");
 	s.refused = true;
-	/* a newer one may be there */
-	if (s.wanted.buf) {
-		blob_clear(&s.moving);
-	} else {
-		s.wanted = s.moving;
-		memset(&s.moving, 0, sizeof(s.moving));
-	}
+	maps_refused(&s.maps);
 	s.retry_at = storm_now() + RETRY;
 }
 
@@ -538,24 +525,12 @@ static void map_sent(void)
 	s.event = NULL;
 	if (out.state == STORM_DONE) {
 		s.refused = false;
-		map_begin(&s.moving);
-		blob_clear(&s.shown);
-		s.shown = s.moving;
-		memset(&s.moving, 0, sizeof(s.moving));
+		map_counts(&s.maps.moving);
+		maps_done(&s.maps);
 	} else {
 		map_refused(&out);
 	}
 	storm_outcome_clear(&out);
-}
-
-/* Those who have joined lack the map that the others have. */
-static void map_again(void)
-{
-	if (!__atomic_exchange_n(&s.again, false, __ATOMIC_ACQ_REL) ||
-	    s.wanted.buf || !s.shown.buf)
-		return;
-	s.wanted = s.shown;
-	memset(&s.shown, 0, sizeof(s.shown));
 }
 
 /* ----------------------------------------------------- slurmctld's frames --- */
@@ -579,12 +554,14 @@ static void take_nodes(const char *body, size_t len)
 
 static void take_map(const void *body, size_t len)
 {
-	blob_clear(&s.wanted);
-	s.wanted.buf = malloc(len + 1);
-	if (!s.wanted.buf)
+	void *buf = malloc(len + 1);
+
+	if (!buf) {
+		error("no memory for a map");
 		return;
-	memcpy(s.wanted.buf, body, len);
-	s.wanted.len = len;
+	}
+	memcpy(buf, body, len);
+	maps_take(&s.maps, buf, len);
 	s.retry_at = 0;
 }
 
@@ -764,8 +741,9 @@ static void act(uint64_t now)
 		map_sent();
 	if (!clk.domain)
 		return;
-	map_again();
-	if (!s.event && s.wanted.buf && now >= s.retry_at)
+	if (__atomic_exchange_n(&s.joined, false, __ATOMIC_ACQ_REL))
+		maps_join(&s.maps);
+	if (maps_due(&s.maps) && now >= s.retry_at)
 		map_send();
 	if (now >= s.tell_at) {
 		tell();
@@ -780,7 +758,7 @@ static int next_ms(uint64_t now)
 
 	if (s.event)
 		return 0;		/* map_sent() waits */
-	if (clk.domain && s.wanted.buf && s.retry_at < next)
+	if (clk.domain && maps_due(&s.maps) && s.retry_at < next)
 		next = s.retry_at;
 	if (!clk.domain && s.nodes && s.open_at < next)
 		next = s.open_at;

@@ -96,7 +96,11 @@ static int write_all(int fd, const struct strober_saved *now)
 	int rc;
 
 	if (!f) {
-		close(copy);
+		int e = errno;
+
+		if (copy >= 0)
+			close(copy);
+		errno = e;
 		return -1;
 	}
 	fprintf(f, HEAD "epoch %" PRIu32 "\n", now->epoch);

@@ -149,8 +149,9 @@ static void _bury(void)
 	siginfo_t si = { 0 };
 
 	_close(&w.sock);
-	if (p.fd >= 0 && !poll(&p, 1, STOP_LIMIT))
-		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+	/* it is our child: until we have waited for it the pid is its own */
+	if (p.fd < 0 || !poll(&p, 1, STOP_LIMIT))
+		kill(w.pid, SIGKILL);
 	if (waitid(P_PID, w.pid, &si, WEXITED))
 		si.si_code = CLD_EXITED;
 	child_log_drain(&w.says, w.log, STROBER);
@@ -318,6 +319,17 @@ static bool _read(void)
 
 /* ------------------------------------------------------------- the thread --- */
 
+/* How long to wait for news, in ms; -1: for ever.  What the strober does not read, as
+ * it is stopped, keeps the next pulse waiting, too. */
+static int _wait_time(uint64_t now)
+{
+	uint64_t next = w.pid ? w.pulse_at : w.start_at;
+
+	if (w.out.len)
+		return -1;
+	return next > now ? (int) ((next - now) / STORM_MS) + 1 : 0;
+}
+
 static void _turn(void)
 {
 	struct pollfd p[4] = {
@@ -326,13 +338,11 @@ static void _turn(void)
 		{ .fd = w.pidfd, .events = POLLIN },
 		{ .fd = w.sock, .events = POLLIN },
 	};
-	uint64_t now = storm_now(), n;
-	uint64_t next = w.pid ? w.pulse_at : w.start_at;
+	uint64_t now, n;
 
 	if (w.out.len)
 		p[3].events |= POLLOUT;
-	if (poll(p, 4, next > now ? (next - now) / STORM_MS + 1 : 0) < 0 &&
-	    errno != EINTR)
+	if (poll(p, 4, _wait_time(storm_now())) < 0 && errno != EINTR)
 		error("storm: poll: %m");
 	if (p[0].revents && read(w.wake, &n, sizeof(n)) < 0)
 		debug("storm: eventfd: %m");

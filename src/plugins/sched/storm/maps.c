@@ -1,0 +1,78 @@
+/*
+ * maps.c - see maps.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps.h"
+
+static void drop(struct map_bytes *b)
+{
+	free(b->buf);
+	memset(b, 0, sizeof(*b));
+}
+
+static void move(struct map_bytes *to, struct map_bytes *from)
+{
+	drop(to);
+	*to = *from;
+	memset(from, 0, sizeof(*from));
+}
+
+void maps_clear(struct maps *m)
+{
+	drop(&m->wanted);
+	drop(&m->moving);
+	drop(&m->shown);
+	m->joined = false;
+}
+
+void maps_take(struct maps *m, void *buf, size_t len)
+{
+	struct map_bytes b = { buf, len };
+
+	move(&m->wanted, &b);
+}
+
+void maps_join(struct maps *m)
+{
+	m->joined = true;
+}
+
+bool maps_due(const struct maps *m)
+{
+	return !m->moving.buf &&
+		(m->wanted.buf || (m->joined && m->shown.buf));
+}
+
+/* Whichever it is goes to those who have joined, too; who joins later may come too
+ * late for it. */
+const struct map_bytes *maps_begin(struct maps *m)
+{
+	if (!maps_due(m))
+		return NULL;
+	move(&m->moving, m->wanted.buf ? &m->wanted : &m->shown);
+	m->joined = false;
+	return &m->moving;
+}
+
+void maps_done(struct maps *m)
+{
+	move(&m->shown, &m->moving);
+}
+
+void maps_refused(struct maps *m)
+{
+	if (m->wanted.buf)
+		drop(&m->moving);
+	else
+		move(&m->wanted, &m->moving);
+}
+
+void maps_unneeded(struct maps *m)
+{
+	drop(&m->moving);
+	drop(&m->shown);
+}

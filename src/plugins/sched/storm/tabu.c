@@ -1,0 +1,148 @@
+/*
+ * tabu.c - see tabu.h.
+ *
+ * All jobs are in some row, also where they are in each other's way.  With each move
+ * one of those goes where it is in the fewest others' way, and does not come back for
+ * a while, so that the search leaves what is best only nearby.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange.h"
+#include "tabu.h"
+
+struct search {
+	uint32_t n, rows;
+	const uint64_t *beside;
+	uint32_t *row;
+	/* of each job and row */
+	uint32_t *met;		/* those there that it is beside */
+	uint64_t *until;	/* the move before which it does not go there */
+	uint32_t conflicts, least;	/* pairs that are in a row and must not */
+	uint64_t move, chance;
+};
+
+/* One job to one row: what that changes. */
+struct step {
+	uint32_t job, row;
+	int64_t gain;
+};
+
+static uint32_t draw(struct search *s, uint32_t below)
+{
+	s->chance = s->chance * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t) ((s->chance >> 33) % below);
+}
+
+static uint32_t *met(const struct search *s, uint32_t job, uint32_t row)
+{
+	return &s->met[(size_t) job * s->rows + row];
+}
+
+static uint64_t *until(const struct search *s, uint32_t job, uint32_t row)
+{
+	return &s->until[(size_t) job * s->rows + row];
+}
+
+/* Those that it is beside hear of it: it is in their row, or no more. */
+static void tell(struct search *s, uint32_t job, uint32_t row, int by)
+{
+	uint32_t words = exchange_words(s->n);
+	const uint64_t *set = s->beside + (size_t) job * words;
+
+	for (uint32_t w = 0; w < words; w++)
+		for (uint64_t bits = set[w]; bits; bits &= bits - 1)
+			*met(s, w * 64 + (uint32_t) __builtin_ctzll(bits),
+			     row) += (uint32_t) by;
+}
+
+static void begin(struct search *s)
+{
+	uint32_t twice = 0;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		if (s->row[k] >= s->rows)
+			s->row[k] = draw(s, s->rows);
+	for (uint32_t k = 0; k < s->n; k++)
+		tell(s, k, s->row[k], 1);
+	for (uint32_t k = 0; k < s->n; k++)
+		twice += *met(s, k, s->row[k]);
+	s->conflicts = s->least = twice / 2;
+}
+
+/* Of equals any. */
+static void consider(struct search *s, struct step *best, uint32_t *equals,
+		     uint32_t job, uint32_t row)
+{
+	int64_t gain = (int64_t) *met(s, job, s->row[job]) - *met(s, job, row);
+
+	if (row == s->row[job])
+		return;
+	/* what is better than all before is always allowed */
+	if (*until(s, job, row) > s->move &&
+	    (int64_t) s->conflicts - gain >= s->least)
+		return;
+	if (*equals && gain < best->gain)
+		return;
+	if (!*equals || gain > best->gain)
+		*equals = 0;
+	if (!draw(s, ++*equals))
+		*best = (struct step) { job, row, gain };
+}
+
+static void go(struct search *s, const struct step *best)
+{
+	uint32_t from = s->row[best->job];
+
+	tell(s, best->job, from, -1);
+	tell(s, best->job, best->row, 1);
+	s->row[best->job] = best->row;
+	s->conflicts = (uint32_t) (s->conflicts - best->gain);
+	if (s->conflicts < s->least)
+		s->least = s->conflicts;
+	*until(s, best->job, from) = s->move + s->conflicts * 3 / 5 +
+		1 + draw(s, 10);
+}
+
+static bool search(struct search *s, uint64_t moves)
+{
+	begin(s);
+	for (; s->conflicts && s->move < moves; s->move++) {
+		struct step best = { 0 };
+		uint32_t equals = 0;
+
+		for (uint32_t k = 0; k < s->n; k++)
+			for (uint32_t r = 0; r < s->rows &&
+			     *met(s, k, s->row[k]); r++)
+				consider(s, &best, &equals, k, r);
+		if (equals)
+			go(s, &best);
+	}
+	return !s->conflicts;
+}
+
+bool tabu_pack(uint32_t n, const uint64_t *beside, uint32_t *row,
+	       uint32_t rows, uint64_t moves)
+{
+	size_t places = (size_t) n * rows;
+	struct search s = {
+		.n = n, .rows = rows, .beside = beside, .chance = n,
+		.row = malloc((n + 1) * sizeof(*s.row)),
+		.met = calloc(places + 1, sizeof(*s.met)),
+		.until = calloc(places + 1, sizeof(*s.until)),
+	};
+	bool good = false;
+
+	if (rows && s.row && s.met && s.until) {
+		memcpy(s.row, row, n * sizeof(*row));
+		good = search(&s, moves);
+	}
+	if (good)
+		memcpy(row, s.row, n * sizeof(*row));
+	free(s.row);
+	free(s.met);
+	free(s.until);
+	return good;
+}

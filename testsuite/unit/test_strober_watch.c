@@ -1,0 +1,192 @@
+/*
+ * test_strober_watch.c - slurmctld's side of the strober, with strobers that are
+ * scripts: strober_watch.h.  (Real ones die and stop in testsuite/cluster.)
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char strober[PATH_MAX];		/* the script */
+static _Atomic uint64_t polls;		/* of the thread */
+
+static int counted_poll(struct pollfd *p, nfds_t n, int ms)
+{
+	polls++;
+	return poll(p, n, ms);
+}
+
+#define STORM_STROBER_PATH strober
+#define poll counted_poll
+#include "src/plugins/sched/storm/strober_watch.c"
+#undef poll
+
+#include "unit.h"
+
+static char dir[64];
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/storm-test-watch-XXXXXX");
+	must(mkdtemp(dir));
+	slurm_conf.state_save_location = dir;
+	slurm_conf.slurm_conf = NULL;
+	polls = 0;
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	must(!system(cmd));
+}
+
+/* What the script leaves in dir/NAME. */
+static char *text_of(const char *name)
+{
+	static char path[128], text[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	if (!f)
+		return NULL;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+static void run(const char *script)
+{
+	FILE *f;
+
+	snprintf(strober, sizeof(strober), "%s/strober", dir);
+	f = fopen(strober, "w");
+	must(f && fprintf(f, "#!/bin/sh\ncd %s\n%s\n", dir, script) > 0);
+	must(!fclose(f) && !chmod(strober, 0755));
+	must(strober_watch_start() == SLURM_SUCCESS);
+}
+
+static void tell(size_t len)
+{
+	strober_watch_tell(xstrdup("n1"), 3, xcalloc(len, 1), len);
+}
+
+#define eventually(cond) do { \
+	for (int i_ = 0; !(cond); i_++) { \
+		if (i_ == 120000) \
+			ck_abort_msg("never: %s", #cond); \
+		usleep(1000); \
+	} \
+} while (0)
+
+/* More than the socket holds, to one who does not read: whoever waits for that must
+ * not do so by asking again and again. */
+START_TEST(test_one_that_stands)
+{
+	uint64_t before;
+
+	run("echo >there; exec sleep 1000");
+	tell(8 << 20);
+	eventually(text_of("there"));
+	usleep(100000);
+	before = polls;
+	for (int i = 0; i < 10; i++) {
+		tell(8 << 20);
+		usleep(50000);
+	}
+	/* ten a second for pulses, and one each time that it is told more */
+	must(polls - before < 100);
+	strober_watch_stop();
+}
+END_TEST
+
+/* One that dies is followed by another, who is told everything again. */
+START_TEST(test_one_that_dies)
+{
+	run("n=$(ls | grep -c run); echo $* >run.$n\n"
+	    "head -c 22 >heard.$n; mv heard.$n got.$n; test $n = 2 && exec cat >/dev/null");
+	tell(3);
+	eventually(text_of("got.2"));
+	for (int i = 0; i < 3; i++) {
+		struct strober_frame f;
+		char name[16], *got;
+
+		snprintf(name, sizeof(name), "got.%d", i);
+		got = text_of(name);
+		must(got);
+		memcpy(&f, got, sizeof(f));
+		must(f.verb == STROBER_NODES && f.len == 3);
+		must(!memcmp(got + sizeof(f), "n1", 3));
+		memcpy(&f, got + sizeof(f) + 3, sizeof(f));
+		must(f.verb == STROBER_MAP && f.len == 3);
+	}
+	must(strstr(text_of("run.0"), "--state /tmp/storm-test-watch-"));
+	strober_watch_stop();
+}
+END_TEST
+
+/* Accounts of jobs are kept until somebody asks; nonsense is not listened to. */
+START_TEST(test_what_it_tells)
+{
+	struct strober_given *given;
+	uint64_t missed[3] = { 0 };
+	uint32_t n;
+
+	/* frames, as in strober.h: two jobs' accounts, then one of these and
+	 * another, then the strobes that node 1 has missed */
+	run("exec 1>&0\n"
+	    "p() { printf \"$1\\\\0\\\\0\\\\0\"; }\n"
+	    "z() { head -c $1 /dev/zero; }\n"
+	    "p '\\004'; p '\\120'; z 44; p '\\002'; "
+	    "p '\\005'; z 4; p '\\007'; z 4; p '\\006'; z 4; p '\\010'; z 4\n"
+	    "p '\\004'; p '\\120'; z 44; p '\\002'; "
+	    "p '\\006'; z 4; p '\\011'; z 4; p '\\012'; z 4; p '\\013'; z 4\n"
+	    "p '\\004'; p '\\004'; z 4\n"
+	    "p '\\005'; p '\\020'; p '\\001'; z 4; p '\\015'; z 4\n"
+	    "exec cat >/dev/null");
+	tell(3);
+	eventually(strober_watch_missed(missed, 3));
+	must(!missed[0] && missed[1] == 13 && !missed[2]);
+	n = strober_watch_given(&given);
+	must(n == 3);
+	must(given[0].job_id == 5 && given[0].ns == 7);
+	must(given[1].job_id == 6 && given[1].ns == 9);
+	must(given[2].job_id == 10 && given[2].ns == 11);
+	xfree(given);
+	must(!strober_watch_given(&given) && !given);
+	/* other nodes: nobody has said of them */
+	tell(3);
+	must(!strober_watch_missed(missed, 3));
+	strober_watch_stop();
+}
+END_TEST
+
+/* A frame longer than there can be: it is killed. */
+START_TEST(test_one_that_talks_nonsense)
+{
+	run("echo >>there; exec 1>&0; head -c 8 /dev/zero | tr '\\0' '\\377'; exec sleep 1000");
+	eventually(text_of("there") && strlen(text_of("there")) > 1);
+	strober_watch_stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("strober_watch");
+	TCase *t = tcase_create("strober_watch");
+
+	tcase_set_timeout(t, 300);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_one_that_stands);
+	tcase_add_test(t, test_one_that_dies);
+	tcase_add_test(t, test_what_it_tells);
+	tcase_add_test(t, test_one_that_talks_nonsense);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
