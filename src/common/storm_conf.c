@@ -363,6 +363,11 @@ static const char *_freezer(struct storm_conf *c, const char *v)
 	return "auto, cgroup2, signals or freezer";
 }
 
+static const char *_gang_debug(struct storm_conf *c, const char *v)
+{
+	return _yes_no(v, &c->gang_debug);
+}
+
 static const char *_drop_percent(struct storm_conf *c, const char *v)
 {
 	char *end;
@@ -568,6 +573,7 @@ static const struct {
 	{ "LocalPartitions", _local_partitions },
 	{ "GangAllow", _gang_allow },
 	{ "Freezer", _freezer },
+	{ "GangDebug", _gang_debug },
 	{ "DropPercent", _drop_percent },
 	{ "DropSeed", _drop_seed },
 };
@@ -586,6 +592,7 @@ void storm_conf_default(struct storm_conf *out)
 	out->fallback = FALLBACK_WARN;
 	out->agent_linger = 30 * STORM_SEC;
 	out->gang.quantum = 50 * STORM_MS;
+	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;
 	out->context.count = 65536;
 }

@@ -51,6 +51,8 @@ struct storm_conf {
 	/* how steps are stopped: "cgroup2", "signals" or "freezer"; "": as the
 	 * node can */
 	char freezer[16];
+	/* do steps that a debugger has hold of run all the time? */
+	bool gang_debug;
 	/* ns that an agent whose slurmd is gone waits for the next one */
 	uint64_t agent_linger;
 	struct storm_gang_conf gang;

@@ -19,6 +19,7 @@ import pytest
 from conftest import make
 from gang import NODES, Gang
 from harness import until
+from lab import slurmconf
 
 pytestmark = pytest.mark.storm_only
 
@@ -212,6 +213,47 @@ for proc in pathlib.Path("/proc").glob("[0-9]*"):
             print("traced", flush=True)
             signal.pause()
 """
+
+
+@pytest.fixture
+def no_debug(gang):
+    """GangDebug=no: agents that begin hence take debuggers for nothing special."""
+    set_debug(gang, "no")
+    yield
+    set_debug(gang, "yes")
+
+
+def set_debug(cluster, value):
+    pairs = [p for p in slurmconf.read_storm_conf(cluster.lab.dir)
+             if p[0] != "GangDebug"]
+    slurmconf.write_storm_conf(cluster.lab.dir, pairs + [("GangDebug", value)])
+    for node in cluster.names:
+        mark = cluster.mark(node)
+        cluster.lab.kill(node, "agent")
+        until(lambda: [e for e in cluster.trace(node, mark)
+                       if e["what"] == "begin"], f"{node}'s new agent", 120)
+
+
+def test_debuggers_take_turns_too(gang, no_debug):
+    """A step that a debugger starts is one like others; so is one that is
+    traced, which stands still until its turn comes."""
+    since = {n: gang.mark(n) for n in gang.names}
+    run = gang.start(f"srun -pgang -N{NODES} --debugger-test {{do}} block")
+    job, = until(gang.jobs, "the debugger's job")
+    for node in gang.names:
+        until(lambda: [e for e in gang.trace(node, since[node])
+                       if e.get("job") == job and e["what"] == "step"],
+              f"its step on {node}")
+    gang.begin("{do} block")
+    gang.alternate()
+    tracer = gang.start([sys.executable, "-c", TRACER, str(job)], user="root",
+                        host="n1")
+    until(lambda: "traced" in tracer.out(), "a tracer")
+    mark = gang.mark("n1")
+    gang.alternate()
+    assert not [e for e in gang.trace("n1", mark)
+                if e.get("why") == "debugger"]
+    tracer.signal(signal.SIGKILL)
 
 
 # -- whatever dies, everything runs -------------------------------------------

@@ -8,9 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,13 +30,16 @@ static volatile struct shared {
 	uint64_t root;		/* the root's own count */
 	bool over;		/* all are to end */
 	bool more;		/* the task is to make LATE */
+	bool launch;		/* ... and to run this */
+	char srun[64];
+	pid_t launched;
 	bool caught;		/* SIGTERM had come to its handler */
 } *sh;
 
 static struct freezer_host host;
 static char group[PATH_MAX];
 static pid_t root, test;
-static char comm[17];
+static char program[PATH_MAX];	/* this test's own, without its folder */
 static struct freezer *f;
 
 static void nap(void)
@@ -56,8 +61,10 @@ static bool go_on(void)
 	return !sh->over && !kill(test, 0);
 }
 
+/* To be called like one of those that are never stopped helps nobody. */
 static void spin(int place)
 {
+	prctl(PR_SET_NAME, place == CHILD ? "srun" : "slurmstepd");
 	sh->pid[place] = getpid();
 	while (go_on()) {
 		sh->count[place]++;
@@ -70,6 +77,14 @@ static void caught(int sig)
 {
 	(void) sig;
 	sh->caught = true;
+}
+
+static void launch(void)
+{
+	sh->launched = getpid();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execl((char *) sh->srun, "srun", "100", (char *) NULL);
+	_exit(1);
 }
 
 static void task(void)
@@ -96,6 +111,11 @@ static void task(void)
 			sh->more = false;
 			if (!fork())
 				spin(LATE);
+		}
+		if (sh->launch) {
+			sh->launch = false;
+			if (!fork())
+				launch();
 		}
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -150,11 +170,63 @@ static bool all_stand(int last)
 	return true;
 }
 
+static void remove_groups(void)
+{
+	if (!*host.base)
+		return;
+	rmdir(host.base);
+	/* another's may be in there */
+	*strrchr(host.base, '/') = '\0';
+	rmdir(host.base);
+}
+
+/* A test that is killed, or fails, leaves nothing behind: this process outlives it. */
+static void guard(void)
+{
+	struct pollfd p = { .fd = pidfd_open(test, 0), .events = POLLIN };
+	char path[PATH_MAX];
+
+	setsid();
+	while (poll(&p, 1, -1) < 0)
+		;
+	if (sh->over)
+		_exit(0);
+	for (int i = 0; i < PLACES; i++)
+		if (sh->pid[i])
+			kill(sh->pid[i], SIGKILL);
+	if (*group)		/* in one of version 1 that has to wait */
+		freezer_group_make(&host, strrchr(group, '/') + 1, path);
+	for (int i = 0; i < 5000 && freezer_group_remove(group); i++)
+		nap();
+	remove_groups();
+	_exit(0);
+}
+
+static void guard_start(void)
+{
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (!pid) {
+		if (!fork())
+			guard();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 static bool begin(enum freezer_kind kind)
 {
-	int err = freezer_host_find(&host, kind, "storm-test-node");
-	char name[32];
+	char name[32], node[32], *slash;
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	int err;
 
+	must(n > 0);
+	program[n] = '\0';
+	slash = strrchr(program, '/');
+	memmove(program, slash + 1, strlen(slash));
+	snprintf(node, sizeof(node), "storm-test-%d", getpid());
+	err = freezer_host_find(&host, kind, node);
 	if (err) {
 		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
 		return false;
@@ -164,13 +236,13 @@ static bool begin(enum freezer_kind kind)
 		  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(sh != MAP_FAILED);
 	test = getpid();
-	prctl(PR_GET_NAME, comm);
 	snprintf(name, sizeof(name), "7.0.%d", test);
 	err = freezer_group_make(&host, name, group);
 	if (err) {	/* not root */
 		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
 		return false;
 	}
+	guard_start();
 	root = fork();
 	if (!root)
 		be_root();
@@ -188,12 +260,7 @@ static void end(void)
 	kill(root, SIGKILL);
 	waitpid(root, NULL, 0);
 	eventually(!freezer_group_remove(group));
-	if (*host.base) {
-		rmdir(host.base);
-		/* another's may be in there */
-		*strrchr(host.base, '/') = '\0';
-		rmdir(host.base);
-	}
+	remove_groups();
 }
 
 static bool stopped(int last)
@@ -247,8 +314,45 @@ START_TEST(test_who_is_in_it)
 	}
 	free(pids);
 	must(found == ORPHAN + 1);
-	must(freezer_has(f, comm));
+	must(freezer_has(f, program));
 	must(!freezer_has(f, "srun"));
+	end();
+}
+END_TEST
+
+static bool is_srun(pid_t pid)
+{
+	char path[32], file[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, file, sizeof(file) - 1) > 0 &&
+		!strcmp(file, (char *) sh->srun);
+}
+
+/* A program of that name which is the super-user's: with signals it is left alone, in
+ * a group it is seen. */
+START_TEST(test_srun)
+{
+	char dir[] = "/tmp/storm-test-XXXXXX", cmd[128];
+	pid_t *pids;
+	size_t n;
+	bool in = false;
+
+	if (!begin(_i))
+		return;
+	must(mkdtemp(dir));
+	snprintf((char *) sh->srun, sizeof(sh->srun), "%s/srun", dir);
+	snprintf(cmd, sizeof(cmd), "cp /bin/sleep %s", sh->srun);
+	must(!system(cmd));
+	sh->launch = true;
+	eventually(sh->launched && is_srun(sh->launched));
+	must(!freezer_pids(f, &pids, &n));
+	for (size_t i = 0; i < n; i++)
+		in |= pids[i] == sh->launched;
+	free(pids);
+	must(in == (_i != FREEZER_SIGNALS));
+	must(freezer_has(f, "srun") == in);
+	must(!unlink((char *) sh->srun) && !rmdir(dir));
 	end();
 }
 END_TEST
@@ -281,7 +385,7 @@ START_TEST(test_killed_while_stopped)
 		must(!freezer_continue(f, false));
 	}
 	/* its parent may stand still: no more than a zombie is left */
-	eventually(!freezer_has(f, comm) || ({
+	eventually(!freezer_has(f, program) || ({
 		char path[64], line[256] = "";
 		FILE *s;
 
@@ -413,6 +517,7 @@ int main(void)
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);
 	ALL(test_who_is_in_it);
+	ALL(test_srun);
 	ALL(test_signals_wait);
 	ALL(test_killed_while_stopped);
 	ALL(test_another_continues);

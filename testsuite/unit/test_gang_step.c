@@ -282,7 +282,7 @@ static pid_t begin_agent(uint64_t alive, struct gang_page **page)
 	uint32_t had = *page ? (*page)->agent : 0;
 
 	if (!pid) {
-		struct gang_page *p = gang_page_create(run, "n1", &h);
+		struct gang_page *p = gang_page_create(run, "n1", &h, true);
 
 		p->limit = 1;
 		p->alive = alive;
@@ -446,7 +446,7 @@ START_TEST(test_guard_looks)
 	said = 0;
 	gang_guard_begin(run, "n1", guard_says);
 	must(gang_guard_look(false) >= 500 && !guard_is_told());
-	p = gang_page_create(run, "n1", &h);
+	p = gang_page_create(run, "n1", &h, true);
 	must(p && guard_is_told());
 	must(gang_guard_look(false) >= 500 && !guard_is_told());
 	gang_page_share(p, run, "n1", true);
@@ -466,7 +466,7 @@ START_TEST(test_guard_looks)
 	gang_guard_look(false);
 	must(p->freed == 2);
 	/* another agent */
-	q = gang_page_create(run, "n1", &h);
+	q = gang_page_create(run, "n1", &h, true);
 	must(q && guard_is_told() && gang_guard_look(false) >= 500);
 	gang_guard_look(true);
 	must(q->freed == 1 && p->freed == 2 && said == 3);
@@ -482,12 +482,12 @@ END_TEST
 START_TEST(test_guard_of_the_next)
 {
 	struct freezer_host h = { .kind = FREEZER_SIGNALS };
-	struct gang_page *p = gang_page_create(run, "n1", &h), *q;
+	struct gang_page *p = gang_page_create(run, "n1", &h, true), *q;
 
 	said = 0;
 	gang_guard_begin(run, "n1", guard_says);
 	gang_guard_look(false);
-	q = gang_page_create(run, "n1", &h);
+	q = gang_page_create(run, "n1", &h, true);
 	must(p && q && guard_is_told());
 	gang_page_share(q, run, "n1", true);
 	q->alive = q->stopped = q->limit = 1;
@@ -505,9 +505,9 @@ START_TEST(test_page)
 	struct gang_page *p, *q;
 
 	must(!gang_page_open(run, "n1") && errno == ENOENT);
-	p = gang_page_create(run, "n1", &h);
+	p = gang_page_create(run, "n1", &h, true);
 	q = gang_page_open(run, "n1");
-	must(p && q && q->host.kind == FREEZER_V1);
+	must(p && q && q->host.kind == FREEZER_V1 && q->debug);
 	ck_assert_str_eq(q->host.base, "/x/y");
 	p->alive = 1000;
 	p->limit = 100;
@@ -519,8 +519,8 @@ START_TEST(test_page)
 	must(p->freed == 1);
 	gang_page_close(p);
 	/* the next agent's is another: who holds this one sees no life in it */
-	p = gang_page_create(run, "n1", &h);
-	must(p && !p->freed && q->freed == 1);
+	p = gang_page_create(run, "n1", &h, false);
+	must(p && !p->debug && !p->freed && q->freed == 1);
 	p->stopped = 7;
 	must(q->stopped == 1);
 	gang_page_close(p);

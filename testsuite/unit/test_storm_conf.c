@@ -160,6 +160,9 @@ START_TEST(test_gang)
 	must(!conf.gang.allow_gpus && conf.gang.allow_licenses);
 	good("GangAllow=gpus,licenses\n");
 	must(conf.gang.allow_gpus && conf.gang.allow_licenses);
+	must(conf.gang_debug);
+	good("GangDebug=No\n");
+	must(!conf.gang_debug);
 	good("Base=Builtin\nPacking=buddy\nLocalPartitions=c,a\n"
 	     "PartitionQuantum=a:1,b:2s\n");
 	must(conf.gang.base == BASE_BUILTIN);
@@ -255,7 +258,7 @@ START_TEST(test_wrong_values)
 		{ "Quantum", "nan" }, { "Quantum", ".5" },
 		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
 		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
-		{ "GangAllow", "memory" }, { "GangAllow", "gpus;licenses" },
+		{ "GangDebug", "perhaps" }, { "GangAllow", "memory" }, { "GangAllow", "gpus;licenses" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
 			"partition_of_any_site_will_have" },
 	};

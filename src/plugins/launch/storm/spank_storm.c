@@ -115,21 +115,18 @@ static bool debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 
 static void begin_step(spank_t sp)
 {
-	uint32_t job, step, tasks;
+	struct step_gang s;
 
 	if (!&conf || !conf || !conf->node_name ||
-	    spank_get_item(sp, S_JOB_ID, &job) ||
-	    spank_get_item(sp, S_JOB_STEPID, &step) ||
-	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) ||
-	    step == SLURM_EXTERN_CONT)
+	    spank_get_item(sp, S_JOB_ID, &s.job) ||
+	    spank_get_item(sp, S_JOB_STEPID, &s.step) ||
+	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &s.tasks) ||
+	    s.step == SLURM_EXTERN_CONT)
 		return;
-	if (debugged(sp, job, step)) {
-		say("gang scheduling leaves a debugger's step alone");
-		return;
-	}
-	step_gang_begin(conf->node_name, job, step,
-			step == SLURM_BATCH_SCRIPT ||
-			step == SLURM_INTERACTIVE_STEP, tasks, say);
+	s.script = s.step == SLURM_BATCH_SCRIPT ||
+		s.step == SLURM_INTERACTIVE_STEP;
+	s.debugged = debugged(sp, s.job, s.step);
+	step_gang_begin(conf->node_name, &s, say);
 }
 
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)

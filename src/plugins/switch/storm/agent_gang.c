@@ -74,6 +74,7 @@ struct gang_local {			/* a step on this node */
 	bool starting;			/* not all tasks are past exec */
 	bool listed;			/* in the look under way */
 	bool told;			/* that it cannot be stopped */
+	bool told_traced;
 };
 
 struct gang_known {			/* a map, as it came */
@@ -419,13 +420,27 @@ static void _clear_groups(struct agent_gang *g)
 		closedir(d);
 }
 
-/* One that stands still and should not. */
-static void _look_at(struct agent_gang *g, struct gang_local *l)
+/* Why it should not stand still: of freezer.h's reasons those that count here. */
+static unsigned int _wants(const struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants = freezer_wants(l->f);
 
-	l->granted |= wants & FREEZER_SIGNALLED;
+	if (!g->a->conf.gang_debug)
+		wants &= ~FREEZER_TRACED;
 	l->traced = wants & FREEZER_TRACED;
+	if (l->traced && !l->told_traced)
+		info("gang: a debugger has hold of step %s, which runs all the time meanwhile (GangDebug in storm.conf)",
+		     l->name);
+	l->told_traced |= l->traced;
+	return wants;
+}
+
+/* One that stands still and should not. */
+static void _look_at(struct agent_gang *g, struct gang_local *l)
+{
+	unsigned int wants = _wants(g, l);
+
+	l->granted |= wants & FREEZER_SIGNALLED;
 	if (wants)
 		_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
 			  GANG_WHY_SIGNAL);
@@ -460,7 +475,7 @@ static void _look(struct agent_gang *g, struct gang_local *l, uint64_t now)
 	if (freezer_stopped(l->f))
 		_look_at(g, l);
 	else if (l->traced)
-		l->traced = freezer_wants(l->f) & FREEZER_TRACED;
+		_wants(g, l);
 }
 
 /* While steps stand still: a signal waits for one, a debugger comes or goes, a
@@ -748,7 +763,8 @@ static int _begin(struct agent *a)
 		goto fail;
 	gang_step_thaw_all(g->dir, true, NULL);
 	_clear_groups(g);
-	g->page = gang_page_create(NULL, a->node, &g->host);
+	g->page = gang_page_create(NULL, a->node, &g->host,
+				   a->conf.gang_debug);
 	g->trace = gang_trace_create(NULL, a->node);
 	g->notify.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	g->notify.ready = _changed;

@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #include "freezer.h"
 
 #define TREE "slurm-storm"	/* all our groups are below it */
-#define NAME_LEN 16		/* of a command, as the kernel keeps it */
 
 /* With signals: a process of the step. */
 struct member {
@@ -307,16 +307,6 @@ static ssize_t read_proc(pid_t pid, const char *file, char *buf, size_t size)
 	return n;
 }
 
-static bool is_named(pid_t pid, const char *comm)
-{
-	char buf[NAME_LEN + 2];
-
-	if (read_proc(pid, "comm", buf, sizeof(buf)) < 0)
-		return false;
-	buf[strcspn(buf, "\n")] = '\0';
-	return !strncmp(buf, comm, NAME_LEN - 1);
-}
-
 /* The file that it runs; false: it is gone, or a kernel thread. */
 static bool program_of(pid_t pid, struct stat *out)
 {
@@ -326,12 +316,28 @@ static bool program_of(pid_t pid, struct stat *out)
 	return !stat(path, out);
 }
 
-/* Users may call their programs as they like; these are the system's. */
-static bool is_the(pid_t pid, const char *comm)
+/*
+ * Does it run the system's program of this name?  By the file itself, for users may
+ * give their processes any name, and any name to a link to a program of the
+ * system's.  Behind the name there may be more, as in slurmstepd-wlm, or in
+ * "srun (deleted)" after an update.
+ */
+static bool is_the(pid_t pid, const char *name)
 {
+	char path[32], file[PATH_MAX], *last;
+	size_t len = strlen(name);
 	struct stat st;
+	ssize_t n;
 
-	return is_named(pid, comm) && program_of(pid, &st) && !st.st_uid;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, file, sizeof(file) - 1);
+	if (n <= 0)
+		return false;
+	file[n] = '\0';
+	last = strrchr(file, '/');
+	return last && !strncmp(last + 1, name, len) &&
+		!isalnum((unsigned char) last[1 + len]) &&
+		program_of(pid, &st) && !st.st_uid;
 }
 
 static bool same_program(pid_t a, pid_t b)
@@ -769,14 +775,14 @@ static bool any(struct freezer *f, bool (*is)(pid_t pid, const void *what),
 	return yes;
 }
 
-static bool named(pid_t pid, const void *comm)
+static bool is_program(pid_t pid, const void *name)
 {
-	return is_the(pid, comm);
+	return is_the(pid, name);
 }
 
-bool freezer_has(struct freezer *f, const char *comm)
+bool freezer_has(struct freezer *f, const char *name)
 {
-	return any(f, named, comm);
+	return any(f, is_program, name);
 }
 
 static bool starting(pid_t pid, const void *root)

@@ -113,9 +113,9 @@ int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 #define FREEZER_SIGNALLED 0x1u
 #define FREEZER_TRACED 0x2u
 unsigned int freezer_wants(struct freezer *f);
-/* Is there a process of this name in it, say "srun", whose program belongs to the
- * super-user: not just something of the user's that is called so? */
-bool freezer_has(struct freezer *f, const char *comm);
+/* Does one of its processes run a program of this name, say "srun", that belongs to
+ * the super-user: not just something of the user's that is called so? */
+bool freezer_has(struct freezer *f, const char *name);
 /* Is there one that runs the root's program: it has not yet become what the step
  * is to run? */
 bool freezer_starting(struct freezer *f);

@@ -76,7 +76,7 @@ static void *map_of(const char *rundir, const char *node, const char *name,
 /* ------------------------------------------------------------------ page --- */
 
 struct gang_page *gang_page_create(const char *rundir, const char *node,
-				   const struct freezer_host *host)
+				   const struct freezer_host *host, bool debug)
 {
 	char new[PATH_MAX], path[PATH_MAX];
 	struct gang_page *p;
@@ -89,6 +89,7 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	if (!p)
 		return NULL;
 	p->host = *host;
+	p->debug = debug;
 	p->agent = getpid();
 	p->started = gang_step_started(p->agent);
 	p->version = PAGE_VERSION;

@@ -30,6 +30,8 @@ struct gang_page {
 	pid_t agent;			/* who writes it */
 	uint64_t started;		/* when that began: gang_step_started() */
 	struct freezer_host host;
+	bool debug;			/* what a debugger has started is left
+					   alone */
 	_Atomic uint64_t alive;		/* CLOCK_MONOTONIC ns */
 	_Atomic uint64_t limit;		/* older than so many ns is dead */
 	_Atomic uint64_t watched;	/* slurmd's plugin has looked; the same clock */
@@ -41,7 +43,7 @@ struct gang_page {
 /* The calling agent's: made anew, and there as a whole at once (a name moved to
  * the directory, for those who wait for it).  NULL and errno. */
 struct gang_page *gang_page_create(const char *rundir, const char *node,
-				   const struct freezer_host *host);
+				   const struct freezer_host *host, bool debug);
 /* Whether jobs share the node now; whoever watches the directory is told of a
  * change (IN_ATTRIB). */
 void gang_page_share(struct gang_page *p, const char *rundir,

@@ -45,11 +45,30 @@ static void _off(const char *what, int err)
 	g.on = false;
 }
 
-void step_gang_begin(const char *node, uint32_t job, uint32_t step,
-		     bool script, uint32_t tasks, void (*say)(const char *))
+/* 0 or an errno. */
+static int _take_place(const struct gang_page *page, const struct step_gang *s)
+{
+	char name[GANG_STEP_NAME];
+	int err;
+
+	g.step = (struct gang_step) {
+		.job = s->job, .step = s->step, .script = s->script,
+		.root = getpid(), .started = gang_step_started(getpid()),
+		.kind = page->host.kind,
+	};
+	gang_step_name(&g.step, name);
+	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
+	g.unplaced = s->tasks;
+	err = freezer_group_make(&page->host, name, g.step.group);
+	if (!err)
+		err = gang_step_dir(NULL, g.node, false, g.dir);
+	return err;
+}
+
+void step_gang_begin(const char *node, const struct step_gang *s,
+		     void (*say)(const char *))
 {
 	struct gang_page *page = gang_page_open(NULL, node);
-	char name[GANG_STEP_NAME];
 	int err;
 
 	g.say = say;
@@ -59,17 +78,12 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 			_off("its agent cannot be understood", errno);
 		return;
 	}
-	g.step = (struct gang_step) {
-		.job = job, .step = step, .script = script, .root = getpid(),
-		.started = gang_step_started(getpid()),
-		.kind = page->host.kind,
-	};
-	gang_step_name(&g.step, name);
-	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
-	g.unplaced = tasks;
-	err = freezer_group_make(&page->host, name, g.step.group);
-	if (!err)
-		err = gang_step_dir(NULL, node, false, g.dir);
+	if (s->debugged && page->debug) {
+		gang_page_close(page);
+		say("gang scheduling leaves a debugger's step alone (GangDebug in storm.conf)");
+		return;
+	}
+	err = _take_place(page, s);
 	gang_page_close(page);
 	g.on = true;
 	if (err) {
@@ -81,7 +95,7 @@ void step_gang_begin(const char *node, uint32_t job, uint32_t step,
 	if (g.missing == MAP_FAILED)
 		_off("there is no memory", errno);
 	else
-		*g.missing = tasks;
+		*g.missing = s->tasks;
 }
 
 static void _write(void)

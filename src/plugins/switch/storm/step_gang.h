@@ -13,9 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What SPANK knows of a step. */
+struct step_gang {
+	uint32_t job, step;
+	bool script;		/* batch or interactive: sruns may be in it */
+	bool debugged;		/* a debugger starts it: its tasks stand still for
+				   that alone to let them go on */
+	uint32_t tasks;
+};
+
 /* As root, before tasks are made; say(text) tells what went wrong. */
-void step_gang_begin(const char *node, uint32_t job, uint32_t step,
-		     bool script, uint32_t tasks, void (*say)(const char *));
+void step_gang_begin(const char *node, const struct step_gang *s,
+		     void (*say)(const char *));
 /* As root, in each task before exec; after the last the step is complete. */
 void step_gang_enter(void);
 /* As root, in slurmstepd, for each task when all were forked and Slurm has put this
