@@ -19,6 +19,9 @@ MASKS = [
     # the nodes of the run before may still be completing
     (r"^srun: job \d+ (queued and waiting for|has been allocated) "
      r"resources\n", ""),
+    # whether any task is left to wait for then is chance
+    (r"^(srun: Job step aborted): Waiting up to \d+ seconds for job step to "
+     r"finish\.$", r"\1"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?", "TIME"),
     (r"launch/(slurm|storm)", "launch/X"),
     (r"StepId=\d+\+\d+\.\d+", "StepId=J+H.S"),

@@ -7,10 +7,12 @@ from harness import SIZE, TIMEOUT, sanitized
 
 QUIET = "-inone -onone -enone"
 KEYS = ("tx_bytes", "rx_bytes", "accepted")
-#: from 8 to 32 nodes. Until all is there a report comes each tenth of a second from
-#: each of the owner's children: with sanitizers a step on 32 nodes takes longer than
-#: that. Stock's grows to 3.8.
+#: from 8 to 32 nodes; stock's grows to 3.8
 GROWTH = 2 if sanitized() else 1.2
+#: bytes. Until all is there a report comes each tenth of a second from each of the
+#: owner's children (1.7 kB from all of them): where processors are short, a step on
+#: 32 nodes takes longer than one on 8.
+A_SECOND = 17_000
 
 
 def counted(big, args, launch="storm", times=3):
@@ -25,8 +27,8 @@ def counted(big, args, launch="storm", times=3):
         if launch == "storm":
             big.by_storm(run)
         cost = {k: after[k] - before[k] for k in KEYS}
-        if not best or sum(cost.values()) < sum(best.values()):
-            best = cost
+        if not best or sum(cost.values()) < sum(best[k] for k in KEYS):
+            best = {**cost, "seconds": run.seconds}
     print(f"login, {launch}, srun {args}: {best}")      # for pytest -s
     return best
 
@@ -38,13 +40,10 @@ def costs(big):
 
 
 @pytest.mark.storm_only
-def test_bytes_out_do_not_grow(costs):
-    assert costs[32]["tx_bytes"] <= GROWTH * costs[8]["tx_bytes"], costs
-
-
-@pytest.mark.storm_only
-def test_bytes_in_do_not_grow(costs):
-    assert costs[32]["rx_bytes"] <= GROWTH * costs[8]["rx_bytes"], costs
+@pytest.mark.parametrize("key", ["tx_bytes", "rx_bytes"])
+def test_bytes_do_not_grow(costs, key):
+    longer = max(0, costs[32]["seconds"] - costs[8]["seconds"])
+    assert costs[32][key] <= GROWTH * costs[8][key] + longer * A_SECOND, costs
 
 
 @pytest.mark.storm_only
