@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Two machines with systemd, booted once for the tests of a module, which names
-the layout of their control groups.
+"""Two machines with systemd, booted once for each layout of control groups.
 
 Environment:
   STORM_STAGE=DIR           where the plugins are                   [_stage]
@@ -33,13 +32,15 @@ def pytest_collection_modifyitems(items):
                 reason="SKIP: long; set STORM_LONG=1"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[
+    "v2", pytest.param("hybrid", marks=pytest.mark.long),
+    pytest.param("v1", marks=pytest.mark.long)])
 def hosts(request, tmp_path_factory):
-    module = request.module
+    layout = LAYOUTS[request.param]
     try:
         machines = vm.Machines(
             NODES, tmp_path_factory.mktemp("hosts"), rdma=False, memory=640,
-            smp=max(1, min(2, CORES // NODES)), systemd=LAYOUTS[module.LAYOUT])
+            smp=max(1, min(2, CORES // NODES)), systemd=layout.words)
     except vm.Trouble as e:
         pytest.skip(f"SKIP: {e}")
     os.chmod(machines.dir, 0o755)       # srun is an ordinary user
@@ -49,7 +50,7 @@ def hosts(request, tmp_path_factory):
             machines.boot(timeout=vm.SECONDS)
         except vm.Trouble as e:
             pytest.exit(f"no machines: {e}", 1)
-        h = Hosts(machines, module.CONF, module.STORM_CONF)
+        h = Hosts(machines, layout)
         yield h
         h.end_jobs()
 

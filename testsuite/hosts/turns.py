@@ -5,32 +5,48 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import typing
 
 import vm
 from gang import Turns
 from slurm_machines import AGENT, Slurm, slurmconf
 from vm import SECONDS
 
-#: what systemd makes of the control groups, by words on the kernel's command
-#: line
-LAYOUTS = {
-    "v2": ["systemd.unified_cgroup_hierarchy=1"],
-}
+class Layout(typing.NamedTuple):
+    """Of a host's control groups."""
+    words: list         # that make systemd make it, on the kernel's command line
+    mounted: str        # by what_is_mounted()
+    mechanism: str      # by which steps are stopped: its number in the trace,
+    kind: int           # too,
+    says: str           # and the agent's words
 
+
+LAYOUTS = {
+    "v2": Layout(
+        ["systemd.unified_cgroup_hierarchy=1"], "cgroup2fs",
+        "cgroup2", 1, "stopped by cgroup2, in Slurm's own groups"),
+    "hybrid": Layout(
+        ["systemd.unified_cgroup_hierarchy=0"], "tmpfs unified",
+        "cgroup2", 1, "stopped by cgroup2 below "
+                      "/sys/fs/cgroup/unified/slurm-storm/"),
+    "v1": Layout(
+        ["systemd.unified_cgroup_hierarchy=0",
+         "systemd.legacy_systemd_cgroup_controller=1"], "tmpfs",
+        "signals", 2, "stopped by signals"),
+}
+MOUNTED = ("stat -fc %T /sys/fs/cgroup; cd /sys/fs/cgroup; "
+           "[ ! -d unified ] || echo unified")
+
+HERE = pathlib.Path(__file__).resolve().parent
 NODES = 2
 MEMORY = 1000   # of a node, by slurm.conf
 QUANTUM = 200   # ms: emulated machines do nothing in time
 
-#: the groups of Slurm's cgroup/v2 and those of ours, wherever v2 is mounted
-GROUPS = ("shopt -s nullglob; for f in /sys/fs/cgroup/system.slice/"
-          "*_slurmstepd.scope/job_*/step_*/user/cgroup.freeze "
-          "/sys/fs/cgroup/{,unified/}slurm-storm/*/*/cgroup.freeze "
-          "/sys/fs/cgroup/freezer/slurm-storm/*/*/freezer.state; do "
-          '{ echo "$f $(<"$f")"; } 2>/dev/null; done')
-LEFT = f"{GROUPS}; echo /run/slurm-storm/*/steps/*"
-OF_SLURM = re.compile(r"/job_(\d+)/step_(\w+)/user/cgroup.freeze (\d)")
-OF_OURS = re.compile(r"/(\d+)\.(\d+)\.\d+/[a-z.]+ (\w+)")
+STEPS = "/machines/steps-here"
+LEFT = f"shopt -s nullglob; {STEPS}; echo /run/slurm-storm/*/steps/*"
+OF_STEPS = re.compile(r"(turn|slurm) (\S+) (\w+ |)([01])$", re.M)
 
 
 class Hosts(Turns, Slurm):
@@ -38,14 +54,17 @@ class Hosts(Turns, Slurm):
 
     patience = SECONDS
 
-    def __init__(self, machines, conf=(), storm_conf=()):
+    def __init__(self, machines, layout, conf=(), storm_conf=()):
+        self.layout = layout
         conf = [*{"ProctrackType": "proctrack/cgroup",
                   "TaskPlugin": "task/cgroup",
-                  "Epilog": "/machines/epilog", **dict(conf)}.items()]
+                  "Epilog": "/machines/epilog",
+                  "SlurmdDebug": "verbose", **dict(conf)}.items()]
         gang = slurmconf.gang_lines(machines.count, 1, 2, conf)
         self.known = {f"n{i + 1}": [] for i in range(NODES)}    # of the traces
         self.taskdo = build(machines.dir)
         write_epilog(machines.dir)
+        shutil.copy(HERE / "steps-here", machines.dir)
         # a node that is gone is to be missed soon
         super().__init__(machines, "slurm", conf + gang,
                          [("Quantum", QUANTUM), ("DeadTimeout", "10s"),
@@ -74,12 +93,14 @@ class Hosts(Turns, Slurm):
             node, f"{AGENT} --node {node} --trace {begin}").splitlines()]
         return [e for e in known if e["n"] >= since]
 
-    def groups(self, node):
-        """By the kernel's word."""
-        return parse_groups(self.on(node, GROUPS))
+    def groups(self, node, whose="turn"):
+        """By the kernel's word.  turn: that take turns; slurm: that Slurm may
+        keep standing."""
+        return parse_steps(self.on(node, STEPS), whose)
 
-    def all_groups(self):
-        return {n: parse_groups(t) for n, t in self.everywhere(GROUPS).items()}
+    def all_groups(self, whose="turn"):
+        return {n: parse_steps(t, whose)
+                for n, t in self.everywhere(STEPS).items()}
 
     def wait_until_empty(self):
         self.until(lambda: all(not t.strip() for t in
@@ -121,9 +142,9 @@ class Hosts(Turns, Slurm):
         return self.on(node, "cat /var/log/slurm/slurmd.log")
 
 
-def parse_groups(text):
-    return {f"{job}.{step}": still in ("1", "FROZEN") for pattern in
-            (OF_SLURM, OF_OURS) for job, step, still in pattern.findall(text)}
+def parse_steps(text, whose):
+    return {step: still == "1" for which, step, _, still in
+            OF_STEPS.findall(text) if which == whose}
 
 
 def build(to):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Hosts as Debian makes them: systemd, control groups of version 2 and nothing
-else, Slurm's daemons as units with groups of Slurm's own for every step.  Jobs
-take turns in those, whatever dies everything runs, and what comes to a job out
-of its turn reaches it."""
+"""Hosts as distributions make them: systemd with one of the three layouts of
+control groups, Slurm's daemons as units, proctrack/cgroup and task/cgroup.  Jobs
+take turns, whatever dies everything runs, and what comes to a job out of its turn
+reaches it."""
 import hashlib
 import os
 import pathlib
@@ -10,11 +10,9 @@ import re
 
 import pytest
 
-from turns import NODES, QUANTUM
+from turns import LAYOUTS, MOUNTED, NODES, QUANTUM
 
-LAYOUT, CONF, STORM_CONF = "v2", [], []
 BATCH = 0xfffffffb
-CGROUP_V2 = 1       # doc/gang-trace.md
 
 
 def marks(hosts):
@@ -30,20 +28,24 @@ def all_run_there(hosts, node):
 
 
 def test_what_these_hosts_are(hosts):
-    assert set(hosts.everywhere("cat /proc/1/comm").values()) == {"systemd\n"}
-    assert set(hosts.everywhere("stat -fc %T /sys/fs/cgroup; cat /proc/$(pgrep"
-                                " -x slurmd)/cgroup").values()) == {
-        "cgroup2fs\n0::/system.slice/slurmd.service\n"}
+    said = hosts.everywhere(f"cat /proc/1/comm; {MOUNTED}")
+    assert {" ".join(s.split()) for s in said.values()} == {
+        f"systemd {hosts.layout.mounted}"}
+    for groups in hosts.everywhere(
+            "cat /proc/$(pgrep -x slurmd)/cgroup").values():
+        assert re.search(r":/system.slice/slurmd.service$", groups, re.M)
     for log in hosts.everywhere("cat /var/log/slurm/slurmd.log").values():
-        assert "stopped by cgroup2, in Slurm's own groups" in log, log
+        assert hosts.layout.says in log, log
 
 
+@pytest.mark.long
 def test_launch(hosts):
     run = hosts.srun(f"-N{NODES} -l hostname")
     hosts.by_storm(run)
     assert sorted(run.out.splitlines()) == [f"{i}: rx{i}" for i in range(NODES)]
 
 
+@pytest.mark.long
 def test_bcast(hosts):
     shell = pathlib.Path("/bin/busybox").read_bytes()
     big = hosts.machines.dir / "big"
@@ -71,11 +73,13 @@ def test_two_jobs_take_turns(hosts):
         stops = [e["job"] for e in trace if e["what"] == "stop"]
         for job in jobs:
             assert stops.count(job) >= 2, f"{node}: job {job}: {stops}"
-        assert {e["a"] for e in trace if e["what"] == "step"} == {CGROUP_V2}
+        assert {e["a"] for e in trace if e["what"] == "step"} == {
+            hosts.layout.kind}
         # no group of ours beside Slurm's
         assert "slurm-storm" not in hosts.on(node, "ls /sys/fs/cgroup")
 
 
+@pytest.mark.long
 def test_batch_scripts_with_steps(hosts):
     script = hosts.machines.dir / "script"
     script.write_text(f"#!/bin/sh\nsrun --launch=storm {hosts.taskdo} spin 200 "
@@ -94,6 +98,7 @@ def test_batch_scripts_with_steps(hosts):
 
 # -- whatever dies, everything runs -------------------------------------------
 
+@pytest.mark.long
 def test_agent_killed(hosts, two):
     since = marks(hosts)
     hosts.on("n1", "pkill -KILL -x storm_agent")
@@ -105,6 +110,7 @@ def test_agent_killed(hosts, two):
     hosts.alternate(times=2)
 
 
+@pytest.mark.long
 def test_slurmd_killed(hosts, two):
     hosts.on("n2", "systemctl kill --kill-whom=main -s KILL slurmd")
     all_run_there(hosts, "n2")
@@ -112,14 +118,18 @@ def test_slurmd_killed(hosts, two):
     hosts.alternate(times=2)
 
 
-def test_slurmd_and_all_of_its_unit_killed(hosts, two):
-    """The agent is in it; the steps are not."""
-    hosts.on("n2", "systemctl kill --kill-whom=all -s KILL slurmd")
+def test_slurmd_and_agent_killed(hosts, two):
+    """At once: slurmstepd is left.  With version 2 it is in no group of slurmd's
+    unit; else who kills all of that kills the steps, with or without us."""
+    hosts.on("n2", "systemctl kill --kill-whom=all -s KILL slurmd"
+             if hosts.layout is LAYOUTS["v2"] else
+             "pkill -KILL '^(slurmd|storm_agent)$'")
     all_run_there(hosts, "n2")
     hosts.on("n2", "systemctl start slurmd")
     hosts.alternate(times=2)
 
 
+@pytest.mark.long
 def test_slurmd_stopped_and_started(hosts, two):
     hosts.on("n2", "systemctl stop slurmd")
     all_run_there(hosts, "n2")
@@ -134,6 +144,7 @@ def test_slurmd_restarted(hosts, two):
     assert len(hosts.jobs()) == 2
 
 
+@pytest.mark.long
 def test_strober_killed(hosts, two):
     since = marks(hosts)
     hosts.on("n1", "pkill -KILL -x storm_strober")
@@ -143,6 +154,7 @@ def test_strober_killed(hosts, two):
     hosts.alternate(times=2)
 
 
+@pytest.mark.long
 def test_slurmctld_restarted(hosts, two):
     hosts.root("systemctl restart slurmctld")
     hosts.alternate(times=2)
@@ -188,6 +200,7 @@ def gone(hosts, job):
                 "its groups to be gone")
 
 
+@pytest.mark.long
 def test_cancelled(hosts, still):
     job, _ = still
     hosts.root(f"scancel {job}")
@@ -195,13 +208,13 @@ def test_cancelled(hosts, still):
 
 
 def test_held_back_by_slurm_and_signalled(hosts, still):
-    """scontrol suspend writes into the very file that we do; its word counts,
+    """scontrol suspend may write into the very file that we do; its word counts,
     and ours no more.  And once that is over a signal is answered."""
     job, runs = still
 
     def stands():
         return all(groups.get(f"{job}.0")
-                   for groups in hosts.all_groups().values())
+                   for groups in hosts.all_groups("slurm").values())
 
     since = hosts.mark("n1")
     hosts.root(f"scontrol suspend {job}")
@@ -221,3 +234,31 @@ def test_held_back_by_slurm_and_signalled(hosts, still):
     gone(hosts, job)
     assert sorted(r.out.count("caught") for r in runs) == [0, NODES], \
         str(runs[0])
+
+
+def test_script_held_back_by_slurm(hosts):
+    """Of a script that it suspends Slurm tells nobody on the node."""
+    script = hosts.machines.dir / "script"
+    script.write_text(f"#!/bin/sh\nexec {hosts.taskdo} block\n")
+    job = int(hosts.root("sbatch --parsable --uid=20001 -pgang -N1 -w n1 "
+                         "-o /dev/null /machines/script"))
+    hosts.begin("block")
+    hosts.until(lambda: len(hosts.jobs()) == 2, "two jobs")
+    since = hosts.mark("n1")
+
+    def turn():
+        return [e for e in hosts.trace("n1", since)
+                if e["what"] == "stop" and e["job"] == job]
+
+    hosts.until(turn, "the script's turns")
+    hosts.root(f"scontrol suspend {job}")
+    hosts.until(lambda: f"Suspended StepId={job}.batch" in
+                hosts.slurmd_log("n1"), "Slurm to suspend it")
+    since = hosts.mark("n1")
+    hosts.on("n1", "pkill -KILL -x storm_agent")
+    hosts.until(lambda: [e for e in hosts.trace("n1", since)
+                         if e["what"] == "begin"], "a new agent")
+    for _ in range(3):
+        assert hosts.groups("n1", "slurm")[f"{job}.batch"]
+    hosts.root(f"scontrol resume {job}")
+    hosts.until(turn, "the script's turns")
