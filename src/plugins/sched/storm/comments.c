@@ -1,7 +1,7 @@
 /*
  * comments.c - what users read with scontrol: a job's share in its SystemComment
- * (which slurmdbd keeps, too), a node's in its Extra.  Others may have written
- * there; ours is one word behind what they have.
+ * (and for slurmdbd in its AdminComment), a node's in its Extra.  Others may have
+ * written there; ours is one word behind what they have.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,6 +12,7 @@
 
 #include "slurm/slurm.h"
 #include "src/common/node_conf.h"
+#include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/locks.h"
@@ -89,6 +90,16 @@ static void _read_back(struct share *s, char *text)
 	s->fresh = false;
 }
 
+/* Of what users read with scontrol Slurm 22.05's slurmctld sends nothing to slurmdbd;
+ * of comments it sends the administrators' alone. */
+static void _put_job(job_record_t *job, const char *word)
+{
+	_put(&job->system_comment, word);
+	if (!xstrcmp(slurm_conf.accounting_storage_type,
+		     "accounting_storage/slurmdbd"))
+		_put(&job->admin_comment, word);
+}
+
 static void _write_job(struct share *s)
 {
 	job_record_t *job = find_job_record(s->job_id);
@@ -97,14 +108,14 @@ static void _write_job(struct share *s)
 	/* what was requeued begins anew */
 	if (!job || IS_JOB_PENDING(job)) {
 		if (job)
-			_put(&job->system_comment, NULL);
+			_put_job(job, NULL);
 		s->gone = true;
 		return;
 	}
 	if (s->fresh)
 		_read_back(s, job->system_comment);
 	word = _job_word(s);
-	_put(&job->system_comment, word);
+	_put_job(job, word);
 	xfree(word);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
 }
