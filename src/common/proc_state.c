@@ -6,15 +6,41 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "proc_state.h"
 
+/* Of the fields behind the name, from 0: */
+#define STATE 0
+#define FLAGS 6
+#define PENDING 28
+
+#define EXITING 0x4ul			/* in FLAGS */
+#define KILLED (1ul << (SIGKILL - 1))	/* in PENDING */
+
+/* The text of a field; NULL: there are not so many. */
+static const char *field(const char *p, int n)
+{
+	while (p && n--) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	return p;
+}
+
+static bool has_bit(const char *number, unsigned long bit)
+{
+	return number && strtoul(number, NULL, 10) & bit;
+}
+
 bool proc_stopped(pid_t pid)
 {
-	char path[32], buf[128], *end;
+	char path[32], buf[1024], *end;
+	const char *f;
 	ssize_t n = -1;
 	int fd;
 
@@ -29,5 +55,9 @@ bool proc_stopped(pid_t pid)
 	buf[n] = 0;
 	/* the name before it may have blanks and parentheses itself */
 	end = strrchr(buf, ')');
-	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+	if (!end || end[1] != ' ')
+		return false;
+	f = end + 2;
+	return strchr("TtZX", f[STATE]) || has_bit(field(f, FLAGS), EXITING) ||
+		has_bit(field(f, PENDING), KILLED);
 }

@@ -1,5 +1,5 @@
 /*
- * test_proc_state.c - a process that is stopped, goes on, and ends.
+ * test_proc_state.c - a process that is stopped, goes on, is killed, and ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -49,12 +49,26 @@ START_TEST(test_stopped)
 }
 END_TEST
 
+/* Nobody has waited for it yet. */
+START_TEST(test_killed)
+{
+	pid_t pid = child("killed");
+	siginfo_t si;
+
+	must(pid > 0 && !kill(pid, SIGKILL));
+	must(!waitid(P_PID, (id_t) pid, &si, WEXITED | WNOWAIT));
+	must(proc_stopped(pid));
+	must(waitpid(pid, NULL, 0) == pid && !proc_stopped(pid));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("proc_state");
 	TCase *t = tcase_create("proc_state");
 
 	tcase_add_loop_test(t, test_stopped, 0, 3);
+	tcase_add_test(t, test_killed);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
