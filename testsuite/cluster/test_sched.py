@@ -477,9 +477,14 @@ def test_time_limit_out_of_turn(lab):
         command(lab, "scontrol", "reconfigure")
 
 
-def test_slurms_gang_is_refused():
-    with pytest.raises(LabError, match="remove GANG from PreemptMode"):
-        new_lab("refused", 1, conf=["PreemptMode=GANG"])
+@pytest.mark.parametrize("what, says", [
+    (dict(conf=["PreemptMode=GANG"]), "remove GANG from PreemptMode"),
+    (dict(storm_conf=["Packing=tight"]),
+     "sched/storm cannot run: .*Packing=tight is refused, allowed: first-fit"),
+])
+def test_refused_at_start(what, says):
+    with pytest.raises(LabError, match=says):
+        new_lab("refused", 1, **what)
 
 
 def edit(lab, path, *changes):
