@@ -85,6 +85,8 @@ static void set_word(const char *word)
 		set.mtu = (uint32_t) number;
 	else if (IS("multicast"))
 		set.multicast = number;
+	else if (IS("groups"))
+		set.groups = (uint32_t) number;
 	else if (IS("rate"))
 		set.rate = number;
 	else if (IS("dead_ms"))

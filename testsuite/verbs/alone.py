@@ -18,7 +18,7 @@ PARTS = 3
 PROGRAMS = {"pairs": "test_rc", "transport": "test_verbs"}
 #: each test's own process would have to begin valgrind anew
 BY_VALGRIND = (
-    "STORM_VALGRIND=1 CK_FORK=no valgrind --quiet --error-exitcode=9 "
+    "STORM_VALGRIND=1 CK_FORK=no valgrind --quiet --vgdb=no --error-exitcode=9 "
     "--child-silent-after-fork=yes --leak-check=full "
     "--show-leak-kinds=definite,indirect "
     "--errors-for-leak-kinds=definite,indirect --suppressions={}/valgrind.supp ")

@@ -394,8 +394,10 @@ START_TEST(test_idle_and_busy)
 		    storm_verbs_poll(owner.v)));
 	usleep(200000);		/* software's is there soon */
 	storm_verbs_poll(node.v);
-	must(node.count < 2 + N * EACH && node.v->again_on);
-	must(!node.v->recv[STORM_BULK].armed);
+	must(node.count < 2 + N * EACH);
+	/* as much as it takes at once, if so much has come by now */
+	must(node.count - 2 < VERBS_RECEIVE_BUDGET ||
+	     (node.v->again_on && !node.v->recv[STORM_BULK].armed));
 	must(until(node.count == 2 + N * EACH));
 	must(until(is_armed(&node)));
 }
