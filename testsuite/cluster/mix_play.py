@@ -141,6 +141,10 @@ class Play:
             given={"script": f"#!/bin/sh\nexec {line}\n"})
 
     def do(self, job, what, hold):
+        # scancel tries again, and may come when the job has begun anew and its
+        # tasks do not catch signals yet
+        if what == "usr1" and "requeue" in job.done:
+            return
         job.done.add(what)
         if what == "cancel":
             self.command("scancel", job.id)
