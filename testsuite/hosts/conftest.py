@@ -15,21 +15,12 @@ sys.path[:0] = [HERE] + [os.path.join(os.path.dirname(HERE), d)
                          for d in ("machines", "cluster")]
 
 import vm  # noqa: E402
+from long_rule import (  # noqa: E402, F401
+    pytest_collection_modifyitems, pytest_configure)
 from slurm_machines import write_units  # noqa: E402
 from turns import LAYOUTS, NODES, Hosts  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
-            item.add_marker(pytest.mark.skip(
-                reason="SKIP: long; set STORM_LONG=1"))
 
 
 @pytest.fixture(scope="module", params=[

@@ -207,58 +207,84 @@ def test_cancelled(hosts, still):
     gone(hosts, job)
 
 
-def test_held_back_by_slurm_and_signalled(hosts, still):
-    """scontrol suspend may write into the very file that we do; its word counts,
-    and ours no more.  And once that is over a signal is answered."""
+@pytest.mark.long
+def test_signalled(hosts, still):
     job, runs = still
-
-    def stands():
-        return all(groups.get(f"{job}.0")
-                   for groups in hosts.all_groups("slurm").values())
-
-    since = hosts.mark("n1")
-    hosts.root(f"scontrol suspend {job}")
-    hosts.until(lambda: [e for e in hosts.trace("n1", since)
-                         if e["what"] == "gone" and e["job"] == job],
-                "its agent to leave it to Slurm")
-    hosts.until(stands, "Slurm to stop it, 2 s after SIGTSTP")
-    # whoever lets go what is ours leaves it alone
-    hosts.on("n1", "pkill -KILL -x storm_agent")
-    hosts.until(lambda: [e for e in hosts.trace("n1", since)
-                         if e["what"] == "begin"], "a new agent")
-    for _ in range(3):
-        assert stands()
-    hosts.root(f"scontrol resume {job}")
-    hosts.until(lambda: len(hosts.jobs()) == 2, "both to run")
     hosts.root(f"scancel -s TERM {job}")
     gone(hosts, job)
     assert sorted(r.out.count("caught") for r in runs) == [0, NODES], \
         str(runs[0])
 
 
-def test_script_held_back_by_slurm(hosts):
-    """Of a script that it suspends Slurm tells nobody on the node."""
-    script = hosts.machines.dir / "script"
-    script.write_text(f"#!/bin/sh\nexec {hosts.taskdo} block\n")
-    job = int(hosts.root("sbatch --parsable --uid=20001 -pgang -N1 -w n1 "
-                         "-o /dev/null /machines/script"))
-    hosts.begin("block")
-    hosts.until(lambda: len(hosts.jobs()) == 2, "two jobs")
+def batch(hosts, nodes, line):
+    """Submit a script of one line, whose output is in /machines/out; the job."""
+    (hosts.machines.dir / "script").write_text(f"#!/bin/sh\n{line}\n")
+    out = hosts.machines.dir / "out"
+    out.write_text("")
+    os.chmod(out, 0o666)
+    return int(hosts.root(f"sbatch --parsable --uid=20001 -pgang -N{nodes} "
+                          "-w n1 -o /machines/out /machines/script"))
+
+
+def held_back(hosts, job, *steps):
+    """scontrol suspend may write into the very file that we do; its word counts,
+    and ours no more, whatever dies.  Of a script that it suspends Slurm tells
+    nobody on the node."""
     since = hosts.mark("n1")
-
-    def turn():
-        return [e for e in hosts.trace("n1", since)
-                if e["what"] == "stop" and e["job"] == job]
-
-    hosts.until(turn, "the script's turns")
+    hosts.until(lambda: [e for e in hosts.trace("n1", since) if e["what"] ==
+                         "stop" and e["job"] == job], "its turns")
     hosts.root(f"scontrol suspend {job}")
-    hosts.until(lambda: f"Suspended StepId={job}.batch" in
-                hosts.slurmd_log("n1"), "Slurm to suspend it")
+    hosts.until(lambda: all(f"Suspended StepId={job}.{s}" in
+                            hosts.slurmd_log("n1") for s in steps),
+                "Slurm to suspend it")
     since = hosts.mark("n1")
     hosts.on("n1", "pkill -KILL -x storm_agent")
     hosts.until(lambda: [e for e in hosts.trace("n1", since)
                          if e["what"] == "begin"], "a new agent")
     for _ in range(3):
-        assert hosts.groups("n1", "slurm")[f"{job}.batch"]
+        groups = hosts.groups("n1", "slurm")
+        assert all(groups[f"{job}.{s}"] for s in steps), groups
     hosts.root(f"scontrol resume {job}")
-    hosts.until(turn, "the script's turns")
+    hosts.until(lambda: len(hosts.jobs()) == 2, "both to run")
+
+
+def test_held_back_by_slurm(hosts):
+    """A script and its step; and then that answers a signal."""
+    job = batch(hosts, NODES, f"srun --launch=storm {hosts.taskdo} catch 15 "
+                              "say ready await 15 say caught exit 3")
+    hosts.begin("block")
+    out = hosts.machines.dir / "out"
+    hosts.until(lambda: out.read_text().count("ready") == NODES,
+                "its tasks to be ready")
+    held_back(hosts, job, "batch", "0")
+    hosts.root(f"scancel -s TERM {job}")
+    gone(hosts, job)
+    assert out.read_text().count("caught") == NODES
+
+
+@pytest.mark.long
+def test_script_held_back_by_slurm(hosts):
+    """One that is alone, and so had turns itself."""
+    job = batch(hosts, NODES, f"exec {hosts.taskdo} block")
+    hosts.begin("block")
+    held_back(hosts, job, "batch")
+
+
+# -- without it ----------------------------------------------------------------
+
+@pytest.mark.long
+def test_configured_away(hosts, two):
+    """While jobs take turns: another scheduler, and all daemons begin anew."""
+    def scheduler(name):
+        hosts.everywhere("sed -i 's,^SchedulerType=.*,SchedulerType=sched/"
+                         f"{name},' /etc/slurm/slurm.conf")
+        hosts.root("systemctl restart slurmctld")
+        hosts.everywhere("systemctl restart slurmd")
+
+    scheduler("backfill")
+    for node in hosts.names:
+        all_run_there(hosts, node)
+    assert len(hosts.jobs()) == 2
+    scheduler("storm")
+    hosts.alternate(times=2)
+    assert len(hosts.jobs()) == 2

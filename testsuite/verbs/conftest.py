@@ -17,6 +17,7 @@ import pytest
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
 
+import long_rule  # noqa: E402
 import vm  # noqa: E402
 import alone as alone_module  # noqa: E402
 from transfer import SECONDS, VALGRIND, has_verbs, program, sanitized  # noqa: E402
@@ -31,16 +32,14 @@ DEVICE = os.environ.get("STORM_DEVICE")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
+    long_rule.pytest_configure(config)
     config.addinivalue_line("markers", "one_host: also on a device of a host")
     config.addinivalue_line("markers", "alone(NAME): its program, see alone.py")
 
 
 def pytest_collection_modifyitems(items):
+    long_rule.pytest_collection_modifyitems(items)
     for item in items:
-        if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
-            item.add_marker(pytest.mark.skip(
-                reason="SKIP: long; set STORM_LONG=1"))
         if DEVICE and not item.get_closest_marker("one_host"):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: needs several hosts; without --device it runs "
