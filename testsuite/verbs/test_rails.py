@@ -58,8 +58,9 @@ def test_strobe_rail_goes_down(machines, payload, where):
     if not has_verbs(program("verbs", "across")):
         pytest.skip("SKIP: libstorm was built without verbs")
     machine = 0 if where == "owner" else machines.count - 1
+    # it takes 8 s: the rail is down for most of it
     t = Transfer(machines, "verbs", strobe_device="rxe1", strobe_ms=50,
-                 dead_ms=60000)
+                 dead_ms=60000, rate=SIZE // 8)
     try:
         until(lambda: "quarter" in t.owner.out or t.owner.code is not None,
               "a quarter of the file")
