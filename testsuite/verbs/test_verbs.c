@@ -121,6 +121,7 @@ static void close_end(struct end *e)
 static void setup(void)
 {
 	storm_log_set(keep_log);
+	log_text[0] = 0;	/* of the test before, by valgrind */
 	storm_settings_default(&set);
 	set.transport = STORM_TRANSPORT_VERBS;
 	set.transport_fallback = false;
