@@ -29,7 +29,7 @@ LONG = bool(os.environ.get("STORM_LONG"))
 #: both runs by stock Slurm, on a lab without our plugins: tests the tests
 STOCK = bool(os.environ.get("STORM_TEST_STOCK"))
 SIZE = 12_000_000
-TIMEOUT = 120 if LONG else 60
+TIMEOUT = 120
 
 PROGRAMS = ["taskdo", "chain", "mpi_sum", "uselib"]
 

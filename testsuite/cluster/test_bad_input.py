@@ -267,7 +267,7 @@ def test_agent_absent_and_fallback_never(fresh):
         assert run.code != 0 and "ran" not in run.out, str(run)
         assert "n3" in run.err, str(run)
         fresh.clean()
-    until(lambda: fresh.litter() == [], "a clean /tmp", 15)
+    until(lambda: fresh.litter() == [], "a clean /tmp")
 
 
 def of_version(tmp_path, version):

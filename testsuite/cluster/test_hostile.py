@@ -134,7 +134,7 @@ def captured(cluster):
 
 def stop(p):
     p.signal(9)
-    p.process.wait(10)
+    p.process.wait(60)
 
 
 @pytest.mark.every_mode

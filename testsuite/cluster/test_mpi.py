@@ -60,7 +60,7 @@ def test_mpir_proctable(cluster):
                 for line in s.err().splitlines() if "pid:" in line]
         assert all(int(p) > 0 for p in pids), s.err()
         s.signal(9)
-        s.process.wait(10)
+        s.process.wait(60)
         cluster.clean()
     assert tables[0] == tables[1] and len(tables[1]) == 8, tables
 

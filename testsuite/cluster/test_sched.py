@@ -468,7 +468,7 @@ def test_time_limit_out_of_turn(lab):
             r"/(\d+)\.[^/]*/cgroup.events", " ".join(standing(lab, "n1"))),
             "a job to stand still")[1])
         command(lab, "scontrol", "update", f"JobId={still}", "EndTime=now")
-        until(lambda: state(lab, still) == "TIMEOUT", "its end", 60)
+        until(lambda: state(lab, still) == "TIMEOUT", "its end")
         epilog_ran(lab, still, "n1", "n2")
         assert all(state(lab, j) == "RUNNING" for j in jobs if j != still)
     finally:

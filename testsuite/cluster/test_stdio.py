@@ -266,7 +266,7 @@ class Terminal:
             return bool(data)
         return None
 
-    def expect(self, pattern, timeout=30):
+    def expect(self, pattern, timeout=120):
         end = time.monotonic() + timeout
         while not re.search(pattern, self.text):
             assert time.monotonic() < end and self.read() is not False, \
@@ -276,7 +276,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def finish(self):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while self.proc.running() and time.monotonic() < end:
             self.read(0.02)
         while self.read(0):

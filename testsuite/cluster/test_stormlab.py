@@ -8,11 +8,10 @@ import pty
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
-from harness import TOP, Lab, LabError
+from harness import TOP, Lab, LabError, until
 
 PROGRAM = str(TOP / "contribs" / "stormlab" / "stormlab")
 
@@ -21,13 +20,6 @@ def stormlab(*args, **options):
     return subprocess.run([PROGRAM, *map(str, args)], text=True,
                           stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=120, **options)
-
-
-def until(condition, what, timeout=30):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.005)
 
 
 def recorded(lab):

@@ -643,7 +643,7 @@ class Lab:
                 f"{e}: " + ", ".join(f"{h} is {states[h]}" for h in odd[:8])
                 + f"\n{odd[0]}: " + self._tail(odd[0])) from None
 
-    def wait_agents(self, nodes=None, timeout=10):
+    def wait_agents(self, nodes=None, timeout=60):
         """Wait until the agents of these nodes (all) take requests: a slurmd
         starts its agent without waiting for it. Nothing without plugins."""
         if not self.record["stage"]:

@@ -249,7 +249,7 @@ def _init(plan, host, go, say):
             start_daemon(daemon_command(host, daemon))
         if host == "ctl":
             # A slurmd that comes too early tries again after a second.
-            wait_for(_slurmctld_listens, 30,
+            wait_for(_slurmctld_listens, 60,
                      "slurmctld does not listen", 0.005)
         say("ready")
     _await(go, b"r")
