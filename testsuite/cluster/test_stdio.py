@@ -357,6 +357,9 @@ def test_sattach(cluster):
     for run, attached in runs:
         assert run.code == 0 and attached.code == 0, f"{run}\n{attached}"
         assert sorted(attached.out.split()) == [f"seen{i}" for i in range(4)]
+        # a busy node tells sattach of exits when it has gone, and srun of that
+        run.err = re.sub(r"^slurmstepd-n\d+: error: Failed to send "
+                         r"MESSAGE_TASK_EXIT: .*\n", "", run.err, flags=re.M)
     compare(runs[0][0], runs[1][0])
     cluster.by_storm(runs[1][0])
 
