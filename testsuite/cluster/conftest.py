@@ -7,6 +7,7 @@ drops multicast, and with 5 % of all datagrams lost at every receiver.
 """
 import os
 import re
+import signal
 
 import pytest
 
@@ -16,6 +17,10 @@ MODES = ["multicast", "relay", "deaf", "drop"]
 
 
 def pytest_configure(config):
+    # what nohup ignores would be ignored by each srun that a test starts, too;
+    # what is caught is not
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     config.addinivalue_line("markers", "every_mode: run in all modes")
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")

@@ -384,7 +384,7 @@ def test_agent_comes_back(fresh):
     """slurmd starts an agent that died, and storm serves again."""
     fresh.lab.kill("n2", "agent")
     until(lambda: fresh.lab.pids("n2", "agent"), "a new agent")
-    until(lambda: fresh.lab.agent_stats("n2"), "its answer")
+    fresh.lab.wait_agents(["n2"])
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0, str(run)
     fresh.by_storm(run)
