@@ -18,7 +18,6 @@
 #include "gang_guard.h"
 #include "gang_page.h"
 #include "gang_step.h"
-#include "local.h"
 #include "src/libstorm/clock.h"
 
 #define LOOK_IDLE 500		/* ms */
@@ -79,47 +78,13 @@ static void hurry(bool yes)
 			   SCHED_RESET_ON_FORK, &p);
 }
 
-/* Before anything is read that it would tell of. */
-static void notify_begin(void)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s",
-			 g.rundir ? g.rundir : STORM_RUNDIR, g.node);
-
-	g.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (g.notify >= 0 && n < (int) sizeof(path) &&
-	    inotify_add_watch(g.notify, path, IN_MOVED_TO | IN_ATTRIB) >= 0)
-		return;
-	if (g.notify >= 0)
-		close(g.notify);
-	g.notify = -1;
-}
-
-/* True: there may be another agent's page. */
-static bool drain(void)
-{
-	char buf[4096]
-		__attribute__((aligned(_Alignof(struct inotify_event))));
-	const struct inotify_event *e;
-	bool moved = false;
-	ssize_t n;
-
-	while (g.notify >= 0 && (n = read(g.notify, buf, sizeof(buf))) > 0)
-		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
-			e = (const void *) p;
-			moved |= e->mask & IN_Q_OVERFLOW ||
-				(e->mask & IN_MOVED_TO &&
-				 !strcmp(e->name, GANG_PAGE_NAME));
-		}
-	return moved;
-}
-
 /* False: this node takes no part. */
 static bool find_page(void)
 {
+	/* before anything is read that it would tell of */
 	if (g.notify < 0)
-		notify_begin();
-	if (drain()) {
+		g.notify = gang_page_notify(g.rundir, g.node);
+	if (gang_page_notified(g.notify) & (IN_MOVED_TO | IN_Q_OVERFLOW)) {
 		gang_page_close(g.page);
 		g.page = NULL;
 	}

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -139,6 +140,40 @@ void gang_page_remove(const char *rundir, const char *node)
 
 	if (!path_of(rundir, node, GANG_PAGE_NAME, path))
 		unlink(path);
+}
+
+int gang_page_notify(const char *rundir, const char *node)
+{
+	char path[PATH_MAX];
+	int err = path_of(rundir, node, "", path);
+	int fd = err ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	if (fd >= 0 && inotify_add_watch(fd, path, IN_MOVED_TO | IN_ATTRIB |
+					 IN_DELETE) >= 0)
+		return fd;
+	err = err ? err : errno;
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return -1;
+}
+
+uint32_t gang_page_notified(int fd)
+{
+	char buf[4096]
+		__attribute__((aligned(_Alignof(struct inotify_event))));
+	const struct inotify_event *e;
+	uint32_t all = 0;
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
+		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
+			e = (const void *) p;
+			if (e->mask & IN_Q_OVERFLOW ||
+			    (e->len && !strcmp(e->name, GANG_PAGE_NAME)))
+				all |= e->mask;
+		}
+	return all;
 }
 
 bool gang_page_late(const struct gang_page *p, uint64_t now)

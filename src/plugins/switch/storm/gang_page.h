@@ -55,6 +55,14 @@ void gang_page_close(struct gang_page *p);	/* NULL is fine */
 void gang_page_remove(const char *rundir, const char *node);
 #define GANG_PAGE_NAME "gang"
 
+/* To be told of what befalls the page: an inotify(7) descriptor, not blocking, of the
+ * node's directory; -1 and errno. */
+int gang_page_notify(const char *rundir, const char *node);
+/* What has befallen it since, all at once: IN_MOVED_TO (there may be another one),
+ * IN_ATTRIB (jobs begin or end to share), IN_DELETE, IN_Q_OVERFLOW (any of them); 0:
+ * nothing.  fd -1 is fine. */
+uint32_t gang_page_notified(int fd);
+
 /* Is its writer late, with steps standing still? */
 bool gang_page_late(const struct gang_page *p, uint64_t now);
 

@@ -14,12 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "gang_page.h"
-#include "local.h"
 #include "src/libstorm/clock.h"
 #include "step_guard.h"
 
@@ -128,24 +126,6 @@ static void look_for_agent(void)
 	}
 }
 
-static void drain(void)
-{
-	char buf[4096]
-		__attribute__((aligned(_Alignof(struct inotify_event))));
-	const struct inotify_event *e;
-	bool changed = false;
-	ssize_t n;
-
-	while ((n = read(g.notify, buf, sizeof(buf))) > 0)
-		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
-			e = (const void *) p;
-			changed |= e->mask & IN_Q_OVERFLOW ||
-				(e->len && !strcmp(e->name, GANG_PAGE_NAME));
-		}
-	if (changed)
-		look_for_agent();
-}
-
 static uint64_t late_at(void)
 {
 	uint64_t limit = g.page->limit;
@@ -207,30 +187,15 @@ static void *guard(void *arg)
 			let_go_on("is gone", true);
 			forget_agent();
 		}
-		if (p[2].revents)
-			drain();
-		else if (g.retry || (!g.page && g.notify < 0))
+		if (p[2].revents) {
+			if (gang_page_notified(g.notify))
+				look_for_agent();
+		} else if (g.retry || (!g.page && g.notify < 0)) {
 			look_for_agent();
+		}
 		if (g.page)
 			look_at_agent();
 	}
-}
-
-/* Without it, which is scarce, we look for the agent now and then. */
-static void notify_begin(void)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s",
-			 g.rundir ? g.rundir : STORM_RUNDIR, g.node);
-
-	g.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (g.notify >= 0 && n < (int) sizeof(path) &&
-	    inotify_add_watch(g.notify, path,
-			      IN_MOVED_TO | IN_ATTRIB | IN_DELETE) >= 0)
-		return;
-	if (g.notify >= 0)
-		close(g.notify);
-	g.notify = -1;
 }
 
 static void release(void)
@@ -264,7 +229,8 @@ int step_guard_start(const char *rundir, const char *node,
 		release();
 		return err;
 	}
-	notify_begin();
+	/* without it, which is scarce, we look for the agent now and then */
+	g.notify = gang_page_notify(g.rundir, g.node);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&g.thread, NULL, guard, NULL);
