@@ -29,11 +29,12 @@ static void form(struct storm_pace *p, uint64_t speed)
 	uint64_t want = speed / p->alone + 1;
 	unsigned int have = cores();
 
-	p->tried = want < 2 || have < 2;
+	if (want >= 2 && have >= 2)
+		p->crew = storm_crew_start(want < have ? (unsigned int) want :
+					   have);
+	p->tried = !p->crew;
 	if (p->tried)
 		return;
-	p->crew = storm_crew_start(want < have ? (unsigned int) want : have);
-	p->tried = !p->crew;
 	storm_log(STORM_LOG_DEBUG, "one core seals %llu MB/s, the network takes "
 		  "%llu: sealing is spread over %llu of %u",
 		  (unsigned long long) p->alone / 1000000,
