@@ -6,11 +6,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "config.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +367,32 @@ static const char *_freezer(struct storm_conf *c, const char *v)
 	return "auto, cgroup2, signals or freezer";
 }
 
+/* Numbers of CPUs and ranges of them. */
+static bool _cpus(const char *s, cpu_set_t *out)
+{
+	uint64_t first, last;
+
+	CPU_ZERO(out);
+	do {
+		if (!_number(s, &first, &s))
+			return false;
+		last = first;
+		if (*s == '-' && !_number(s + 1, &last, &s))
+			return false;
+		if (first > last || last >= CPU_SETSIZE)
+			return false;
+		for (; first <= last; first++)
+			CPU_SET(first, out);
+	} while (*s++ == ',');
+	return !s[-1];
+}
+
+static const char *_agent_cpus(struct storm_conf *c, const char *v)
+{
+	return _cpus(v, &c->agent_cpus) ? NULL :
+		"numbers of CPUs from 0 to 1023, as in 0,2-3";
+}
+
 static const char *_gang_debug(struct storm_conf *c, const char *v)
 {
 	return _yes_no(v, &c->gang_debug);
@@ -565,6 +595,7 @@ static const struct {
 	{ "Heartbeat", _heartbeat },
 	{ "MaxSessions", _max_sessions },
 	{ "Fallback", _fallback },
+	{ "AgentCPUs", _agent_cpus },
 	{ "AgentLinger", _agent_linger },
 	{ "Base", _base },
 	{ "Packing", _packing },

@@ -7,6 +7,8 @@
 #ifndef STORM_CONF_H
 #define STORM_CONF_H
 
+#include <sched.h>
+
 #include "src/libstorm/storm.h"
 
 /* What srun does when storm cannot serve a step, before the first byte of the
@@ -53,6 +55,9 @@ struct storm_conf {
 	char freezer[16];
 	/* do steps that a debugger has hold of run all the time? */
 	bool gang_debug;
+	/* CPUs that no job is given, to which the agent is bound; none: it runs
+	 * where slurmd does */
+	cpu_set_t agent_cpus;
 	/* ns that an agent whose slurmd is gone waits for the next one */
 	uint64_t agent_linger;
 	struct storm_gang_conf gang;

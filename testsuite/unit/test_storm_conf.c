@@ -3,6 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <arpa/inet.h>
 #include <unistd.h>
 
@@ -160,6 +163,10 @@ START_TEST(test_gang)
 	must(!conf.gang.allow_gpus && conf.gang.allow_licenses);
 	good("GangAllow=gpus,licenses\n");
 	must(conf.gang.allow_gpus && conf.gang.allow_licenses);
+	must(!CPU_COUNT(&conf.agent_cpus));
+	good("AgentCPUs=0,2-3\n");
+	must(CPU_COUNT(&conf.agent_cpus) == 3 && CPU_ISSET(0, &conf.agent_cpus) &&
+	     CPU_ISSET(2, &conf.agent_cpus) && CPU_ISSET(3, &conf.agent_cpus));
 	must(conf.gang_debug);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug);
@@ -248,6 +255,8 @@ START_TEST(test_wrong_values)
 		{ "OpenTimeout", "0" }, { "DeadTimeout", "5m" },
 		{ "OpTimeout", "99999999999999999s" }, { "Heartbeat", "1" },
 		{ "MaxSessions", "0" }, { "Fallback", "always" },
+		{ "AgentCPUs", "some" }, { "AgentCPUs", "1024" },
+		{ "AgentCPUs", "3-1" }, { "AgentCPUs", "-" }, { "AgentCPUs", "2-" }, { "AgentCPUs", "1,,2" },
 		{ "AgentLinger", "-1" }, { "Freezer", "ice" }, { "DropPercent", "100.1" },
 		{ "DropPercent", "nan" }, { "DropSeed", "x" },
 		{ "Base", "slurm" }, { "Packing", "first" },

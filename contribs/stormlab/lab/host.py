@@ -187,16 +187,18 @@ def _raise_limits():
 
 def _pin(plan, host):
     """Gangs: every node has a core of its own, as far as there are some; the
-    first is ctl's and login's, if there are enough."""
+    first one, and what the nodes leave, is for ctl and login."""
     cores = sorted(os.sched_getaffinity(0))
-    nodes = slurmconf.node_names(plan.nodes)
-    if host not in nodes:
-        return
     if len(cores) > plan.nodes:
+        others = cores[:1] + cores[1 + plan.nodes * plan.cpus:]
         cores = cores[1:]
-    first = nodes.index(host) * plan.cpus
-    os.sched_setaffinity(0, {cores[(first + i) % len(cores)]
-                             for i in range(plan.cpus)})
+    else:
+        others = cores
+    nodes = slurmconf.node_names(plan.nodes)
+    if host in nodes:
+        first = nodes.index(host) * plan.cpus
+        others = {cores[(first + i) % len(cores)] for i in range(plan.cpus)}
+    os.sched_setaffinity(0, others)
 
 
 def _await(go, byte):

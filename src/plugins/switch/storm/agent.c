@@ -321,7 +321,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 "},\n"
+		 ", " F "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
 		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F "},\n"
@@ -332,6 +332,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 C(launches_failed), C(steps), C(reports), C(opens_bad),
 		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),
 		 C(gang_slots), C(gang_stops), C(gang_opened),
+		 C(gang_awake),
 		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
@@ -488,6 +489,7 @@ static void _stop(struct agent *a)
 	agent_gang_stop(a);
 	agent_worker_stop(a, &a->controller);
 	agent_local_stop(a);
+	agent_poll_stop(a);
 	_bury(a);
 	if (a->net)
 		a->driver->destroy(a->net);
@@ -526,6 +528,7 @@ static int _run(const char *node, uint16_t slurmd_port)
 	if (!a.slurmd_port)
 		a.slurmd_port = slurm_conf_get_port(node);
 	_limits();
+	agent_poll_start(&a);
 	if (_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
 			AGENT_EXIT_FAILED;

@@ -14,6 +14,7 @@
  *	agent_container.c	the job's namespace, for its files
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *	agent_gang.c	gang scheduling: steps stop and continue on strobes
+ *	agent_poll.c	on CPUs of its own it waits for strobes awake
  *	agent_note.c	how the next agent gets into the domain at once
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -108,6 +109,7 @@ struct agent_answer_item;
 struct agent_libdir;
 struct agent_conn;
 struct agent_gang;
+struct agent_poll;
 
 struct agent {
 	const char *node;
@@ -127,6 +129,7 @@ struct agent {
 	struct agent_conn *conns;
 	struct agent_libdir *libdirs;
 	struct agent_gang *gang;	/* NULL: no gang scheduling here */
+	struct agent_poll *poll;	/* NULL: no CPUs of its own */
 	bool libdir_asking;
 	uint64_t libdir_at;
 	unsigned int lifelines;		/* slurmds that hold us */
@@ -137,7 +140,7 @@ struct agent {
 		uint64_t files, files_failed, bytes, launches, launches_failed;
 		uint64_t steps, reports, opens_bad;
 		uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
-		uint64_t gang_slots, gang_stops, gang_opened;
+		uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
 	} count;
 };
 
@@ -196,6 +199,12 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len);
 void agent_gang_no_slurmd(struct agent *a);
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
+
+/* agent_poll.c: bind to AgentCPUs, and wait awake for the strobe that is due then
+ * (storm_now()).  Without AgentCPUs nothing is done. */
+void agent_poll_start(struct agent *a);
+void agent_poll_stop(struct agent *a);
+void agent_poll_expect(struct agent *a, uint64_t due);
 
 /* agent_note.c: of the cluster domain of this session, for the next agent, if it
  * is not the one that is kept already */
