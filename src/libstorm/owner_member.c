@@ -19,6 +19,8 @@
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define INVITED_AT_A_TIME 8
 #define INVITED_EVERY (100 * STORM_MS)	/* ... of those that ask for it */
+/* Who asks again so soon may not have had the last one yet, or is a replay. */
+#define INVITED_AGAIN (200 * STORM_MS)
 /* All wait while MUNGE makes a credential: not more often than is of use. */
 #define RENEW_EVERY (10 * STORM_SEC)
 
@@ -298,7 +300,9 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	fresh = h->epoch && storm_idset_has(&st.fresh, h->sender);
 	storm_status_free(&st);
 	/* this may be old: no reason to exclude anybody, nor to do more than that
-	 * with every heartbeat */
+	 * now and then */
+	if (now >= o->answered_at + INVITED_AGAIN)
+		storm_idset_clear(&o->answered);
 	if (asks && !storm_idset_has(&o->answered, h->sender))
 		storm_idset_add(&o->returned, h->sender, h->sender);
 	/* and this not: who joins after having been outside does so in an epoch of
@@ -326,6 +330,8 @@ uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 			invite(o, k, true);
 			storm_idset_add(&done, k, k);
 		}
+	if (!o->answered.count)
+		o->answered_at = now;
 	storm_idset_union(&o->answered, &done);
 	if (!storm_idset_minus(&o->returned, &done, &rest)) {
 		storm_idset_clear(&o->returned);

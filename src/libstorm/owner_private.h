@@ -116,7 +116,8 @@ struct storm_owner {
 	bool joining_deaf;		/* one of them has heard no multicast */
 	uint32_t invited;		/* one past the last of them invited */
 	struct storm_idset returned;	/* nodes that ask for an OPEN, */
-	struct storm_idset answered;	/* ... and have got it lately */
+	struct storm_idset answered;	/* ... and have got it lately, */
+	uint64_t answered_at;		/* ... the first of them then */
 	uint64_t return_at;		/* ... then it is sent at the earliest */
 	uint64_t renewed_at;		/* OPEN's credential */
 	struct storm_idset overdue;	/* as told */

@@ -36,6 +36,7 @@ struct run {
 	uint32_t asks;
 	uint64_t *seen;			/* by node: what it showed last */
 	uint32_t *life;			/* how often it forgot */
+	uint32_t deaths;		/* of one node that is to be back */
 };
 
 static struct storm_sim *when;	/* whose time messages tell */
@@ -435,8 +436,9 @@ static bool is_back(void *arg)
 	const struct storm_idset *out;
 	struct run *r = arg;
 
-	/* from epoch 1 on: one without it, one with it */
-	return (storm_sim_saved(r->sim, &out) & 0xffff) >= 2 && !out->count;
+	/* from epoch 1 on: each time one without it, one with it */
+	return (storm_sim_saved(r->sim, &out) & 0xffff) >= 2 * r->deaths &&
+		!out->count;
 }
 
 /* What is not a whole note is none, and does no harm. */
@@ -477,6 +479,7 @@ static void killed_and_started(bool multicast)
 		r->last = r->owner;
 		*r->last = (struct owner) { 0 };
 		r->ops = 0;
+		r->deaths = 1;
 		memset(r->op, 0, sizeof(r->op));
 		memset(r->seen, 0, c.nodes * sizeof(*r->seen));
 		when = r->sim = storm_sim_create(&c, &ops, r->last);
@@ -506,6 +509,32 @@ static void killed_and_started(bool multicast)
 	free(r->seen);
 }
 
+/* The owner answers one node more than once in a heartbeat. (The fourth time the
+ * simulated host dies, which leaves no note.) */
+static void killed_again_and_again(void)
+{
+	struct run run = { .random = 1 }, *r = &run;
+	struct storm_sim_conf c = { .nodes = 8, .cluster = 77, .mtu = 1472,
+				    .multicast = true, .bandwidth = 125e6,
+				    .latency = 50 * STORM_US };
+
+	r->nodes = c.nodes;
+	storm_settings_default(&c.set);
+	r->last = r->owner;
+	when = r->sim = storm_sim_create(&c, &ops, r->last);
+	CHECK(r->sim, "no simulation");
+	begin_owner(r);
+	CHECK(storm_sim_run(r->sim, 20 * STORM_SEC, is_opened, r),
+	      "OPEN never ended");
+	for (r->deaths = 1; r->deaths <= 3; r->deaths++) {
+		storm_sim_crash(r->sim, 3);
+		storm_sim_restart(r->sim, 3);
+		CHECK(storm_sim_run(r->sim, c.set.heartbeat / 2, is_back, r),
+		      "not back in half a heartbeat, death %u", r->deaths);
+	}
+	storm_sim_destroy(r->sim);
+}
+
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
@@ -524,6 +553,7 @@ int main(int argc, char **argv)
 	nobody_is_left(false);
 	killed_and_started(true);
 	killed_and_started(false);
+	killed_again_and_again();
 	for (uint64_t seed = first; seed < first + n; seed++)
 		schedule(seed);
 	printf("%llu schedules of the cluster domain, no violation\n",
