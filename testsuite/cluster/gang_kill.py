@@ -108,8 +108,9 @@ def calm():
 class Kills:
     """On a Gang cluster; begin() before the first one."""
 
-    def __init__(self, cluster, seed):
+    def __init__(self, cluster, seed, noise=None):
         self.c = cluster
+        self.noise = noise      # reset(), worst(): of the machine
         self.random = random.Random(seed)
 
     def begin(self):
@@ -128,7 +129,8 @@ class Kills:
 
     def once(self, kind, sig):
         """{"open", "turns": seconds, None for never; "back": seconds from when
-        the daemon was there again until they take turns}"""
+        the daemon was there again until they take turns; "begun": when;
+        "noise": if it is measured, until they all ran}"""
         c, (names, service) = self.c, KINDS[kind]
         node = self.random.choice(c.names)
 
@@ -163,6 +165,8 @@ class Kills:
     def measure(self, steps, found, sig, repair):
         time.sleep(self.random.uniform(0, 0.1))
         hurry()
+        if self.noise:
+            self.noise.reset()
         try:
             begun = time.monotonic()
             ends = [kill_process(p, started, sig) for p, started in found]
@@ -171,6 +175,7 @@ class Kills:
             calm()
         for fd in ends:
             os.close(fd)
+        noise = {"noise": self.noise.worst()} if self.noise else {}
         repair()
         back = time.monotonic()
         turns = steps.wait(steps.some_stand, 60)
@@ -179,7 +184,7 @@ class Kills:
         return {"open": max(runs.values()) - begun
                 if len(runs) == count else None,
                 "turns": last and last - begun,
-                "back": last and max(0, last - back)}
+                "back": last and max(0, last - back), "begun": begun, **noise}
 
     def repair(self, found, sig, service):
         if sig == "STOP":
