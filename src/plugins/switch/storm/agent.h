@@ -200,11 +200,11 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 void agent_gang_no_slurmd(struct agent *a);
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
-/* agent_poll.c: bind to AgentCPUs, and wait awake for the strobe that is due then
- * (storm_now()).  Without AgentCPUs nothing is done. */
+/* agent_poll.c: bind to AgentCPUs, and wait awake for the strobe that is due a quantum
+ * (ns) after that one was heard (storm_now()).  Without AgentCPUs nothing is done. */
 void agent_poll_start(struct agent *a);
 void agent_poll_stop(struct agent *a);
-void agent_poll_expect(struct agent *a, uint64_t due);
+void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum);
 
 /* agent_note.c: of the cluster domain of this session, for the next agent, if it
  * is not the one that is kept already */

@@ -694,7 +694,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		a->count.gang_slots++;
 	}
 	_apply(g);
-	agent_poll_expect(a, g->heard + k->map.zones[k->zone].quantum);
+	agent_poll_expect(a, g->heard, k->map.zones[k->zone].quantum);
 }
 
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)

@@ -26,7 +26,9 @@
 #include "src/libstorm/clock.h"
 
 /* A strobe is looked for from so long before it is due, which is more than a CPU
- * takes to wake up and clocks drift apart, to so long after. */
+ * takes to wake up and clocks drift apart, to so long after.  But for half of a
+ * quantum at the most: who never sleeps at a real-time priority is made to, for 50 ms
+ * in each second (sched_rt_runtime_us). */
 #define POLL_BEFORE (500 * STORM_US)
 #define POLL_AFTER (200 * STORM_US)
 
@@ -86,9 +88,11 @@ void agent_poll_stop(struct agent *a)
 	a->poll = NULL;
 }
 
-void agent_poll_expect(struct agent *a, uint64_t due)
+void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum)
 {
-	uint64_t from = due - POLL_BEFORE;
+	uint64_t due = heard + quantum;
+	uint64_t from = due - (quantum / 2 < POLL_BEFORE ? quantum / 2 :
+			       POLL_BEFORE);
 	const struct itimerspec t = { .it_value = {
 		.tv_sec = from / STORM_SEC, .tv_nsec = from % STORM_SEC } };
 
