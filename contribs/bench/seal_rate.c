@@ -1,7 +1,7 @@
 /*
  * seal_rate.c - what it costs to unseal a datagram, by suite: the measurement
- * behind the choice in seal.c; and how many bytes a second one core seals, and
- * several (pace.h).
+ * behind the choice in seal.c; and how many bytes a second one core seals and
+ * unseals, and several (pace.h).
  *
  *	seal_rate [BODY_BYTES]
  *
@@ -99,37 +99,68 @@ static bool measure(const char *suite, int len)
 	return ok;
 }
 
+struct runs {
+	struct storm_seal *seal;
+	struct storm_crew *crew;
+	struct storm_piece piece[RUN];
+	struct storm_sealed sealed[RUN];
+	bool ok;
+};
+
+static void seal_run(struct runs *x)
+{
+	x->ok = x->ok && !storm_seal_all(x->seal, x->piece, RUN, x->crew);
+}
+
+static void open_run(struct runs *x)
+{
+	storm_seal_open_all(x->seal, x->sealed, RUN, x->crew);
+	for (size_t i = 0; i < RUN; i++)
+		x->ok = x->ok && x->sealed[i].opened;
+}
+
+static void measure_runs(struct runs *x, void (*run)(struct runs *x),
+			 const char *does, unsigned int size, int len)
+{
+	double ns[ROUNDS];
+
+	for (int r = 0; r < ROUNDS; r++) {
+		uint64_t start = storm_now();
+
+		for (int i = 0; x->ok && i < RUNS; i++)
+			run(x);
+		ns[r] = (double) (storm_now() - start) / RUNS / RUN;
+	}
+	qsort(ns, ROUNDS, sizeof(ns[0]), ascending);
+	if (x->ok)
+		printf("%-6s by %u %15.0f ns  %5.2f GB/s\n", does, size,
+		       ns[ROUNDS / 2], len / ns[ROUNDS / 2]);
+}
+
 static bool by_crew(unsigned int size, int len)
 {
 	static const uint8_t key[STORM_KEY_LEN], inc[STORM_INCARNATION_LEN];
-	static uint8_t out[RUN][BODY_MAX + STORM_TAG_LEN];
-	struct storm_crew *crew = size > 1 ? storm_crew_start(size) : NULL;
-	struct storm_seal *s = storm_seal_create(key, inc, 1, 1,
-						 STORM_LANE_DATA);
-	struct storm_piece piece[RUN];
-	double ns[ROUNDS];
-	bool ok = s && (crew || size == 1);
+	static uint8_t out[RUN][BODY_MAX + STORM_TAG_LEN], back[RUN][BODY_MAX];
+	static struct runs x;
 
-	for (size_t i = 0; i < RUN; i++)
-		piece[i] = (struct storm_piece) {
+	x.crew = size > 1 ? storm_crew_start(size) : NULL;
+	x.seal = storm_seal_create(key, inc, 1, 1, STORM_LANE_DATA);
+	x.ok = x.seal && (x.crew || size == 1);
+	for (size_t i = 0; i < RUN; i++) {
+		x.piece[i] = (struct storm_piece) {
 			.hdr = header, .body = plain, .sequence = i,
 			.len = (size_t) len, .out = out[i],
 		};
-	for (int r = 0; ok && r < ROUNDS; r++) {
-		uint64_t start = storm_now();
-
-		for (int i = 0; ok && i < RUNS; i++)
-			ok = !storm_seal_all(s, piece, RUN, crew);
-		ns[r] = (double) (storm_now() - start) / RUNS / RUN;
+		x.sealed[i] = (struct storm_sealed) {
+			.hdr = header, .body = out[i], .sequence = i,
+			.len = (size_t) len + STORM_TAG_LEN, .out = back[i],
+		};
 	}
-	if (ok) {
-		qsort(ns, ROUNDS, sizeof(ns[0]), ascending);
-		printf("%u of a crew %11.0f ns  %5.2f GB/s\n", size,
-		       ns[ROUNDS / 2], len / ns[ROUNDS / 2]);
-	}
-	storm_crew_stop(crew);
-	storm_seal_destroy(s);
-	return ok;
+	measure_runs(&x, seal_run, "seal", size, len);
+	measure_runs(&x, open_run, "unseal", size, len);
+	storm_crew_stop(x.crew);
+	storm_seal_destroy(x.seal);
+	return x.ok;
 }
 
 int main(int argc, char **argv)
@@ -137,15 +168,16 @@ int main(int argc, char **argv)
 	int len = argc > 1 ? atoi(argv[1]) : 1396;
 	bool ok = true;
 
-	if (argc > 2 || len < 1 || len > BODY_MAX) {
-		fprintf(stderr, "usage: seal_rate [BODY_BYTES], 1 to %d\n",
-			BODY_MAX);
+	if (argc > 2 || len < STORM_DATA_HEADER_LEN || len > BODY_MAX) {
+		fprintf(stderr, "usage: seal_rate [BODY_BYTES], %d to %d\n",
+			STORM_DATA_HEADER_LEN, BODY_MAX);
 		return 2;
 	}
 	printf("unseal %d bytes:\n", len);
 	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
 		ok = measure(suites[i], len) && ok;
-	printf("seal %d bytes, AES-256-GCM:\n", len);
+	printf("%d bytes, %d at once, AES-256-GCM, by so many cores:\n", len,
+	       RUN);
 	for (unsigned int size = 1; size <= 4; size *= 2)
 		ok = by_crew(size, len) && ok;
 	return !ok;

@@ -15,12 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "clock.h"
 #include "crew.h"
 
 #define LOOKS_FOR (100 * STORM_US)	/* without work, before sleep */
 #define LOOKS 64			/* between two looks at the clock */
+#define RESTS_AFTER 1000		/* looks for who is not done yet */
 
 struct storm_crew {
 	unsigned int size;
@@ -105,6 +107,19 @@ static void wake(struct storm_crew *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Whose thread has real-time priority rests: else he might keep the one whom he
+ * waits for from the core. */
+static void await_rest(struct storm_crew *c, size_t n)
+{
+	const struct timespec rest = { .tv_nsec = 50000 };
+
+	for (int looks = 0; atomic_load(&c->done) < n; looks++)
+		if (looks < RESTS_AFTER)
+			sched_yield();
+		else
+			nanosleep(&rest, NULL);
+}
+
 void storm_crew_run(struct storm_crew *c,
 		    void (*work)(void *arg, unsigned int who, size_t i),
 		    void *arg, size_t n)
@@ -117,8 +132,7 @@ void storm_crew_run(struct storm_crew *c,
 	atomic_store(&c->claims, (uint64_t) run << 32 | (uint32_t) n);
 	wake(c);
 	take_part(c, 0, run);
-	while (atomic_load(&c->done) < n)
-		sched_yield();
+	await_rest(c, n);
 }
 
 /* No signal is theirs. */

@@ -1,6 +1,6 @@
 /*
  * crew.h - threads that share out equal pieces of work, where one core is too
- * slow for it: sealing at the rate of a fast adapter.
+ * slow for it: sealing and unsealing at the rate of a fast adapter.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -78,7 +78,8 @@ void storm_link_free(struct storm_link *l)
 		peer_free(&l->peers[i]);
 	free(l->peers);
 	free(l->batch);
-	storm_pace_end(&l->pace);
+	storm_pace_end(&l->sealing);
+	storm_pace_end(&l->opening);
 	OPENSSL_cleanse(l->key, sizeof(l->key));
 	memset(l, 0, sizeof(*l));
 }
@@ -125,6 +126,12 @@ int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
 	return rc;
 }
 
+/* Bytes a second; 0: who knows. */
+static uint64_t speed(const struct storm_link *l)
+{
+	return l->t->ops->speed ? l->t->ops->speed(l->t) : 0;
+}
+
 int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t size, uint32_t chunk, uint64_t first,
 			 uint64_t last, storm_chunk_fn get, void *arg,
@@ -163,8 +170,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 		       &piece[i - first].sequence);
 		p = body + STORM_DATA_HEADER_LEN + n + STORM_TAG_LEN;
 	}
-	if (storm_pace_seal(&l->pace, l->t->ops->speed ?
-			    l->t->ops->speed(l->t) : 0, l->tx[STORM_LANE_DATA],
+	if (storm_pace_seal(&l->sealing, speed(l), l->tx[STORM_LANE_DATA],
 			    piece, (size_t) (last - first) + 1))
 		return -EIO;
 	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch,
@@ -232,23 +238,37 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 	return p;
 }
 
+/* The transport's, of what is being given now; NULL: it has none. */
+static struct storm_memo *memo_of(struct storm_link *l, const uint8_t *buf)
+{
+	return l->t->ops->memo ? l->t->ops->memo(l->t, buf) : NULL;
+}
+
+static const uint8_t *body_of(struct storm_link *l, struct storm_seal *s,
+			      const struct storm_header *h,
+			      const struct storm_rx *rx,
+			      struct storm_plain *out)
+{
+	if (out->ahead)
+		return out->ahead->opened ? out->ahead->out : NULL;
+	return storm_seal_open_memo(s, rx->buf, h->sequence,
+				    rx->buf + STORM_HEADER_LEN,
+				    rx->len - STORM_HEADER_LEN, out->room,
+				    memo_of(l, rx->buf));
+}
+
 static int opened(struct storm_link *l, struct storm_seal *s,
 		  const struct storm_header *h, const struct storm_rx *rx,
 		  struct storm_plain *out)
 {
-	const uint8_t *body = rx->buf + STORM_HEADER_LEN;
-	size_t n = rx->len - STORM_HEADER_LEN;
-	struct storm_memo *memo = l->t->ops->memo ?
-				  l->t->ops->memo(l->t, rx->buf) : NULL;
-
-	out->body = !s ? NULL :
-		    storm_seal_open_memo(s, rx->buf, h->sequence, body, n,
-					 out->to ? out->to : out->room, memo);
+	out->body = s ? body_of(l, s, h, rx, out) : NULL;
 	if (!out->body) {
 		l->stats->bad_seal++;
 		return STORM_EAUTH;
 	}
-	out->len = n - STORM_TAG_LEN;
+	out->len = rx->len - STORM_HEADER_LEN - STORM_TAG_LEN;
+	if (out->ahead)
+		out->len -= sizeof(out->ahead->head);
 	return STORM_OK;
 }
 
@@ -287,6 +307,15 @@ static int first_of(struct storm_link *l, struct storm_peer *p,
 	return STORM_OK;
 }
 
+static struct storm_seal *seal_of(struct storm_link *l, struct storm_peer *p,
+				  enum storm_lane lane)
+{
+	if (!p->seal[lane])
+		p->seal[lane] = storm_seal_create(l->key, p->incarnation,
+						  l->session, p->sender, lane);
+	return p->seal[lane];
+}
+
 static int next_of(struct storm_link *l, struct storm_peer *p,
 		   enum storm_lane lane, const struct storm_header *h,
 		   const struct storm_rx *rx, struct storm_plain *out)
@@ -296,10 +325,7 @@ static int next_of(struct storm_link *l, struct storm_peer *p,
 		l->stats->replayed++;
 		return STORM_EACCES;
 	}
-	if (!p->seal[lane])
-		p->seal[lane] = storm_seal_create(l->key, p->incarnation,
-						  l->session, h->sender, lane);
-	return opened(l, p->seal[lane], h, rx, out);
+	return opened(l, seal_of(l, p, lane), h, rx, out);
 }
 
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
@@ -320,6 +346,8 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		l->stats->fenced++;
 		return STORM_EACCES;
 	}
+	if (!same)
+		out->ahead = NULL;	/* that was with another key */
 	err = same ? next_of(l, p, lane, h, rx, out) :
 		     first_of(l, p, lane, h, rx, out);
 	if (err)
@@ -343,6 +371,24 @@ bool storm_link_knows(const struct storm_link *l, const struct storm_header *h)
 	return at < l->npeers && l->peers[at].sender == h->sender &&
 		!memcmp(l->peers[at].incarnation, h->incarnation,
 			sizeof(h->incarnation));
+}
+
+bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
+			  const struct storm_rx *rx)
+{
+	struct storm_peer *p = storm_link_knows(l, h) ?
+			       peer_find(l, h->sender) : NULL;
+
+	return p && !memo_of(l, rx->buf) && seal_of(l, p, STORM_LANE_DATA);
+}
+
+void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
+		      struct storm_sealed *d, size_t n)
+{
+	struct storm_peer *p = peer_find(l, h->sender);
+
+	storm_pace_open(&l->opening, speed(l), seal_of(l, p, STORM_LANE_DATA),
+			d, n);
 }
 
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,

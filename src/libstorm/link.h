@@ -40,7 +40,7 @@ struct storm_link {
 	struct storm_peer *peers;	/* by sender */
 	uint32_t npeers, room;
 	uint8_t *batch;			/* DATA being sealed */
-	struct storm_pace pace;
+	struct storm_pace sealing, opening;	/* of DATA */
 	struct storm_addr group;	/* the transport's, as long as key */
 	uint32_t group_key;		/* is not 0 */
 };
@@ -86,11 +86,11 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t last, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
 
-/* What was sealed; body points to where it is wanted, or into room where `to` is
- * NULL, or to the same in a memo of the transport's, which holds as long as the
- * datagram. */
+/* What was sealed; body points into room, or to the same in a memo of the
+ * transport's, which holds as long as the datagram; or it was opened ahead: head
+ * is there, and body what follows it. */
 struct storm_plain {
-	uint8_t *to;		/* the caller's: as much as the datagram has */
+	const struct storm_sealed *ahead;	/* the caller's; NULL: it was not */
 	const uint8_t *body;
 	size_t len;
 	uint8_t room[STORM_DATAGRAM_MAX];
@@ -107,6 +107,19 @@ struct storm_plain {
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		    bool member, const struct storm_rx *rx,
 		    struct storm_plain *out);
+
+/*
+ * DATA of one life of a sender, the one that h, of the first of them, names: opened
+ * together, by as many cores as it takes to keep up with the network.  Nothing is
+ * believed or counted yet: each goes to storm_link_open() then.  False: they go
+ * there as they are, because their sender is not known here, or the transport may
+ * have opened them.
+ */
+bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
+			  const struct storm_rx *rx);
+/* ... where that is true of the first. */
+void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
+		      struct storm_sealed *d, size_t n);
 
 /* Is that the life of its sender that is known here? */
 bool storm_link_knows(const struct storm_link *l,

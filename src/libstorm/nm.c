@@ -478,8 +478,8 @@ static void take(struct nm_session *s, struct nm_session *before, uint64_t now)
 	struct storm_open_info info;
 
 	if (before) {
-		nm_xfer_flush(nm, now);
-		nm_xfer_pass(nm);
+		nm_data_flush(nm, now);
+		nm_data_pass(nm);
 	}
 	nm_cluster_take(s, before);
 	if (s->open->cluster && !storm_tree_member(&s->tree, s->self))
@@ -782,7 +782,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	p.to = NULL;
+	p.ahead = NULL;
 	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)
@@ -866,12 +866,11 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			continue;
 		}
 		if (h.type == STORM_MSG_DATA)
-			nm_xfer_data(s, &h, &rx[i], now);
+			nm_data(s, &h, &rx[i], n - i, now);
 		else
 			control(s, &h, &rx[i], now);
 	}
-	nm_xfer_pass(nm);
-	nm_xfer_unstage(nm, now);
+	nm_data_end(nm, now);
 }
 
 /* ------------------------------------------------------------------ timers --- */

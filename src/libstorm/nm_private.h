@@ -1,6 +1,7 @@
 /*
  * nm_private.h - the Node Manager's parts: nm.c keeps sessions and answers
- * the owner, nm_xfer.c receives transfers, nm_report.c carries reports up.
+ * the owner, nm_xfer.c has transfers, nm_data.c their data, nm_report.c carries
+ * reports up.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,10 +17,10 @@
 #include "reports.h"
 #include "status.h"
 
-#define STAGE_SIZE (256u << 10)		/* bytes gathered for one write */
 #define RADIX_MAX 64
 #define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	/* a transfer to memory */
+#define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
 
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
 struct nm_xfer {
@@ -124,10 +125,9 @@ struct storm_nm {
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
-	/* a run of decrypted chunks of one file, not yet written, behind room
-	 * for a chunk's header; the memory is here only as long as datagrams
-	 * are being taken */
-	uint8_t *stage;
+	/* a run of decrypted chunks of one file, not yet written; the memory is
+	 * here only as long as datagrams are being taken */
+	struct nm_stage *stage;
 	size_t stage_len;
 	uint64_t stage_off;
 	struct nm_session *stage_of;
@@ -152,20 +152,30 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
 void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 		  uint64_t now);
 void nm_xfer_cast(struct nm_session *s, uint64_t now);
-void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
-		  struct storm_rx *rx, uint64_t now);
 void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
 		    const uint8_t *body, size_t len);
-void nm_xfer_flush(struct storm_nm *nm, uint64_t now);
-/* ... and give its memory back. */
-void nm_xfer_unstage(struct storm_nm *nm, uint64_t now);
-void nm_xfer_pass(struct storm_nm *nm);
 uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);
 /* ... and its number too. */
 void nm_xfer_forget(struct nm_session *s);
 /* This node has no part in op, which is over for it. */
 void nm_xfer_skip(struct nm_session *s, uint64_t op);
+/* It is this node's fault: the first one counts. */
+void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys);
+/* So many bytes are in a datagram. */
+void nm_xfer_map(struct nm_session *s, uint32_t chunk);
+/* Go on if all is there. */
+void nm_xfer_check_full(struct nm_session *s, uint64_t now);
+
+/* nm_data.c */
+/* The first of n datagrams, which was sent as h says; the others may be anything. */
+void nm_data(struct nm_session *s, const struct storm_header *h,
+	     const struct storm_rx *rx, size_t n, uint64_t now);
+/* Write what has been gathered; pass on what is to be. */
+void nm_data_flush(struct storm_nm *nm, uint64_t now);
+void nm_data_pass(struct storm_nm *nm);
+/* No more datagrams for now: both, and the memory is given back. */
+void nm_data_end(struct storm_nm *nm, uint64_t now);
 
 /* nm_request.c */
 uint64_t nm_request_tick(struct nm_session *s, uint64_t now);

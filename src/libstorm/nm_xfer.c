@@ -2,9 +2,7 @@
  * nm_xfer.c - XFER-AND-SIGNAL at a node (Algorithm 10), and the slave's side
  * of the file transfer (Algorithm 7).  Data are staged: into memory, or into
  * a temporary file; they are shown, and the remote event signalled, only after
- * the owner's decision.  Where the paper's queue of chunks has slots and an
- * order, here every chunk is written at its offset as it comes, whole runs at
- * a time, and the temporary file is the queue: a late chunk delays nothing.
+ * the owner's decision.  How they come in is nm_data.c's.
  *
  * What is lost is asked for again from the tree parent, then the grandparent,
  * then the owner; whoever has it reads it back from its own temporary.
@@ -17,8 +15,6 @@
 #include "idset.h"
 #include "nm_private.h"
 
-#define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
-#define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
 #define NACK_LOOK STORM_MS		/* for what is there already */
 #define NACK_RTO_FIRST (40 * STORM_MS)	/* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
@@ -27,7 +23,7 @@
 #define NACK_BYTES (512u << 10)		/* asked for at a time */
 #define SERVE_BYTES (1u << 20)		/* repaired for one NACK */
 
-static void fail(struct nm_session *s, enum storm_err err, int sys)
+void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys)
 {
 	if (!s->x.err) {
 		s->x.err = err;
@@ -72,17 +68,17 @@ static void begin_memory(struct nm_session *s)
 		const struct nm_segment *g = &s->nm->segment[to->segment];
 
 		if (!g->base)
-			fail(s, STORM_ENOENT, 0);
+			nm_xfer_fail(s, STORM_ENOENT, 0);
 		else if (to->offset > g->len || size > g->len - to->offset)
-			fail(s, STORM_ETOOBIG, 0);
+			nm_xfer_fail(s, STORM_ETOOBIG, 0);
 	}
 	if (size > MEMORY_MAX)
-		fail(s, STORM_ETOOBIG, 0);
+		nm_xfer_fail(s, STORM_ETOOBIG, 0);
 	if (x->err)
 		return;
 	x->mem = malloc(size + 1);
 	if (!x->mem)
-		fail(s, STORM_ENOMEM, 0);
+		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
 		x->phase = STORM_PHASE_BEGUN;
 }
@@ -148,7 +144,7 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	if (!storm_begin_names(&x->begin, s->self))
 		x->phase = STORM_PHASE_ENDED;	/* it goes on without us */
 	else if (s->refused)
-		fail(s, s->refused, 0);
+		nm_xfer_fail(s, s->refused, 0);
 	else
 		begin(s);
 	nm_xfer_cast(s, now);
@@ -223,7 +219,7 @@ void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
 		return;
 	s->x.opening = false;
 	if (err)
-		fail(s, err, sys);
+		nm_xfer_fail(s, err, sys);
 	else
 		s->x.phase = STORM_PHASE_BEGUN;
 	if (s->x.decision == STORM_ABORT) {
@@ -243,7 +239,7 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 		return;
 	s->x.staging = false;
 	if (err)
-		fail(s, err, sys);
+		nm_xfer_fail(s, err, sys);
 	else
 		s->x.phase = STORM_PHASE_STAGED;
 	if (s->x.decision == STORM_ABORT)
@@ -298,7 +294,7 @@ void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		return;
 	s->x.committing = false;
 	if (err)
-		fail(s, err, sys);
+		nm_xfer_fail(s, err, sys);
 	else if (s->x.begin.to.remote_event)
 		signal_event(s, NULL, 0);
 	ended(s, now);
@@ -322,7 +318,7 @@ static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
 	}
 }
 
-static void check_full(struct nm_session *s, uint64_t now)
+void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 {
 	struct nm_xfer *x = &s->x;
 
@@ -340,10 +336,10 @@ static void check_full(struct nm_session *s, uint64_t now)
 	}
 }
 
-static void map(struct nm_session *s, uint32_t chunk)
+void nm_xfer_map(struct nm_session *s, uint32_t chunk)
 {
 	if (storm_chunkmap_init(&s->x.map, s->x.begin.size, chunk))
-		fail(s, STORM_ENOMEM, 0);
+		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
 		s->x.mapped = true;
 }
@@ -364,217 +360,15 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 		return;
 	if (c->chunk && !x->mapped && x->phase == STORM_PHASE_BEGUN &&
 	    c->size == x->begin.size)
-		map(s, c->chunk);
+		nm_xfer_map(s, c->chunk);
 	if (x->mapped && c->sent > x->sent) {
 		x->sent = c->sent;
 		if (!storm_chunkmap_full(&x->map) && x->nack_at > now + NACK_TAIL)
 			x->nack_at = now + NACK_TAIL;
 	}
-	check_full(s, now);
+	nm_xfer_check_full(s, now);
 	if (c->decision)
 		decide(s, c->decision, now);
-}
-
-/* ------------------------------------------------------------- receive --- */
-
-/* The run that was gathered; before it a datagram's own header has room. */
-static uint8_t *staged(const struct storm_nm *nm)
-{
-	return nm->stage + STORM_DATA_HEADER_LEN;
-}
-
-/*
- * Unseal to where it belongs if it goes on with the run, so that nobody has to
- * copy it there: only what is sealed says where that is.  Its header comes over
- * the end of the run, which is put back.
- */
-static int unseal(struct nm_session *s, const struct storm_header *h,
-		  const struct storm_rx *rx, struct storm_plain *out,
-		  uint64_t *off, struct storm_in *in)
-{
-	struct storm_nm *nm = s->nm;
-	size_t had = nm->stage_of ? nm->stage_len : 0;
-	uint8_t kept[STORM_DATA_HEADER_LEN];
-	int err;
-
-	out->to = had + rx->len > STAGE_SIZE ? NULL : nm->stage + had;
-	memcpy(kept, nm->stage + had, sizeof(kept));
-	err = storm_link_open(&s->link, h, true, rx, out);
-	if (!err) {
-		*in = (struct storm_in) { out->body, out->body + out->len,
-					  false };
-		*off = storm_get64(in);
-	}
-	memcpy(nm->stage + had, kept, sizeof(kept));
-	return err;
-}
-
-static int put(struct nm_session *s, uint64_t off, const void *buf, size_t len)
-{
-	struct nm_xfer *x = &s->x;
-
-	if (x->mem) {
-		memcpy(x->mem + off, buf, len);
-		return 0;
-	}
-	return s->nm->ops.file_write(s->nm->host, x->file, off, buf, len);
-}
-
-/* Write the run that was gathered. */
-void nm_xfer_flush(struct storm_nm *nm, uint64_t now)
-{
-	struct nm_session *s = nm->stage_of;
-	struct nm_xfer *x;
-	uint64_t done;
-	int sys;
-
-	if (!s)
-		return;
-	nm->stage_of = NULL;
-	x = &s->x;
-	sys = put(s, nm->stage_off, staged(nm), nm->stage_len);
-	if (sys) {
-		/* chunks stay unset: nobody is offered what is not there */
-		fail(s, STORM_ESYS, sys);
-		nm_status(s, false, now);
-		return;
-	}
-	done = nm->stage_off + nm->stage_len;
-	for (uint64_t off = nm->stage_off; off < done; off += x->map.chunk)
-		if (!storm_chunkmap_has(&x->map, off / x->map.chunk))
-			storm_chunkmap_set(&x->map, off / x->map.chunk);
-	if (!storm_chunkmap_full(&x->map)) {
-		if (x->nack_at == STORM_NEVER)
-			x->nack_at = now + NACK_TAIL;
-		if (x->gap_at == STORM_NEVER && x->map.prefix < x->map.high &&
-		    x->map.high > x->nack_high)
-			x->gap_at = now + NACK_DELAY;
-	}
-	check_full(s, now);
-	nm_status(s, false, now);
-}
-
-void nm_xfer_unstage(struct storm_nm *nm, uint64_t now)
-{
-	nm_xfer_flush(nm, now);
-	free(nm->stage);
-	nm->stage = NULL;
-}
-
-/* Repairs queue behind bulk data on their way: who asks again before they can
- * be here gets everything twice. */
-static void repair_came(struct nm_xfer *x, uint64_t now)
-{
-	uint64_t rtt = now - x->nack_sent;
-
-	if (!x->nack_sent)
-		return;
-	x->nack_sent = 0;
-	x->nack_rtt = x->nack_rtt ? (3 * x->nack_rtt + rtt) / 4 : rtt;
-}
-
-/* Hand the run of datagrams on, as they came, sealed by whoever sent them. */
-void nm_xfer_pass(struct storm_nm *nm)
-{
-	struct nm_session *s = nm->pass_of;
-	uint32_t next;
-
-	if (!s)
-		return;
-	nm->pass_of = NULL;
-	next = storm_tree_successor(&s->tree, s->self, &s->x.begin.p);
-	if (next != STORM_NO_NODE &&
-	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
-			      nm->pass_len, nm->pass_seg))
-		nm->stats.relayed += (nm->pass_len + nm->pass_seg - 1) /
-				     nm->pass_seg;
-}
-
-static void pass(struct nm_session *s, const struct storm_rx *rx)
-{
-	struct storm_nm *nm = s->nm;
-
-	if (nm->pass_of == s && rx->buf == nm->pass + nm->pass_len &&
-	    nm->pass_last == nm->pass_seg && rx->len <= nm->pass_seg &&
-	    nm->pass_len / nm->pass_seg < STORM_BATCH) {
-		nm->pass_len += rx->len;
-		nm->pass_last = rx->len;
-		return;
-	}
-	nm_xfer_pass(nm);
-	nm->pass_of = s;
-	nm->pass = rx->buf;
-	nm->pass_len = nm->pass_seg = nm->pass_last = rx->len;
-}
-
-void nm_xfer_data(struct nm_session *s, const struct storm_header *h,
-		  struct storm_rx *rx, uint64_t now)
-{
-	struct storm_nm *nm = s->nm;
-	struct nm_xfer *x = &s->x;
-	struct storm_plain plain;
-	struct storm_in in;
-	uint64_t off, i;
-	size_t len;
-	bool run;
-
-	if (h->op != x->op || x->phase != STORM_PHASE_BEGUN || x->err ||
-	    x->staging) {
-		nm->stats.data_dup++;
-		return;
-	}
-	if (h->sender != STORM_NO_NODE &&
-	    !storm_tree_member(&s->tree, h->sender)) {
-		nm->link_stats.fenced++;
-		return;
-	}
-	if (!nm->stage)
-		nm->stage = malloc(STORM_DATA_HEADER_LEN + STAGE_SIZE);
-	/* without, it is as if it had been lost */
-	if (!nm->stage || unseal(s, h, rx, &plain, &off, &in))
-		return;
-	len = (size_t) (in.end - in.p);
-	/* whoever missed the state that tells the chunk sees it here */
-	if (!x->mapped && !in.bad && off < x->begin.size &&
-	    len >= STORM_CHUNK_MIN && len < x->begin.size - off)
-		map(s, (uint32_t) len);
-	if (!x->mapped)
-		return;
-	if (in.bad || (i = storm_chunkmap_index(&x->map, off, len)) ==
-		      x->map.count) {
-		nm->link_stats.bad_wire++;
-		return;
-	}
-	run = nm->stage_of == s && off == nm->stage_off + nm->stage_len &&
-	      nm->stage_len + len <= STAGE_SIZE;
-	if (storm_chunkmap_has(&x->map, i) ||
-	    (nm->stage_of == s && off >= nm->stage_off && !run &&
-	     off < nm->stage_off + nm->stage_len)) {
-		nm->stats.data_dup++;
-		return;
-	}
-	x->data_at = now;
-	nm->stats.data_new++;
-	/* whoever sends again is not the owner, or sends to one node */
-	if (i < x->nack_high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
-		x->repaired++;
-		nm->stats.repaired++;
-		repair_came(x, now);
-	}
-	if (!rx->group &&
-	    (h->flags & STORM_HDR_RELAY || s->cast.flags & STORM_CAST_CHAIN))
-		pass(s, rx);
-	if (!run) {
-		nm_xfer_flush(nm, now);
-		if (x->err || x->staging)
-			return;
-		nm->stage_of = s;
-		nm->stage_off = off;
-		nm->stage_len = 0;
-	}
-	if (in.p != staged(nm) + nm->stage_len)
-		memmove(staged(nm) + nm->stage_len, in.p, len);
-	nm->stage_len += len;
 }
 
 /* -------------------------------------------------------------- repair --- */

@@ -572,7 +572,7 @@ static void outsider(struct storm_owner *o, const struct storm_header *h,
 		o->link_stats.fenced++;
 		return;
 	}
-	p.to = NULL;
+	p.ahead = NULL;
 	if (storm_link_open(&o->link, h, false, rx, &p))
 		return;
 	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
@@ -633,7 +633,7 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 		outsider(o, &h, rx, now);
 		return;
 	}
-	p.to = NULL;
+	p.ahead = NULL;
 	if (storm_link_open(&o->link, &h, true, rx, &p))
 		return;
 	c = storm_child_find(o->child, o->children, h.sender);

@@ -289,7 +289,7 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	    h->type != STORM_MSG_STATUS || (h->epoch && !member) ||
 	    storm_link_knows(&o->link, h))
 		return false;
-	p.to = NULL;
+	p.ahead = NULL;
 	if (storm_link_hear(&o->link, h, rx, &p))
 		return true;
 	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {

@@ -1,6 +1,7 @@
 /*
- * pace.h - datagrams sealed as fast as the network takes them: by one core as long
- * as that keeps up, by several where it is seen not to, and several are faster.
+ * pace.h - datagrams sealed, or opened, as fast as the network takes and brings
+ * them: by one core as long as that keeps up, by several where it is seen not to,
+ * and several are faster.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,7 +10,7 @@
 
 #include "seal.h"
 
-/* All zeroes to begin with. */
+/* Of one of the two.  All zeroes to begin with. */
 struct storm_pace {
 	uint64_t bytes, ns;	/* what is being measured */
 	uint64_t alone;		/* bytes/s of one core; 0: not known yet */
@@ -21,6 +22,9 @@ struct storm_pace {
  * known, and one core has to do. */
 int storm_pace_seal(struct storm_pace *p, uint64_t speed, struct storm_seal *s,
 		    const struct storm_piece *piece, size_t n);
+/* As storm_seal_open_all(), likewise. */
+void storm_pace_open(struct storm_pace *p, uint64_t speed, struct storm_seal *s,
+		     struct storm_sealed *d, size_t n);
 void storm_pace_end(struct storm_pace *p);
 
 #endif

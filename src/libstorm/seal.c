@@ -20,7 +20,7 @@
 struct storm_seal {
 	uint8_t sub[STORM_KEY_LEN];
 	/* keyed; only the nonce changes; of each of a crew, the caller first */
-	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec;
+	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec[STORM_CREW_MAX];
 };
 
 static int derive(const uint8_t *key, const uint8_t *info, size_t info_len,
@@ -72,9 +72,10 @@ void storm_seal_destroy(struct storm_seal *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < STORM_CREW_MAX; i++)
+	for (int i = 0; i < STORM_CREW_MAX; i++) {
 		EVP_CIPHER_CTX_free(s->enc[i]);
-	EVP_CIPHER_CTX_free(s->dec);
+		EVP_CIPHER_CTX_free(s->dec[i]);
+	}
 	OPENSSL_cleanse(s->sub, sizeof(s->sub));
 	free(s);
 }
@@ -156,27 +157,65 @@ int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
 	return atomic_load(&x.failed) ? STORM_ESYS : STORM_OK;
 }
 
+/* The first bytes of the body, as many as head, to there. */
+static bool open_by(struct storm_seal *s, unsigned int who,
+		    const struct storm_sealed *d, uint8_t *to, size_t head)
+{
+	uint8_t iv[12], tag[STORM_TAG_LEN];
+	size_t len = d->len - STORM_TAG_LEN;
+	EVP_CIPHER_CTX *c;
+	int n, fin;
+
+	memcpy(tag, d->body + len, STORM_TAG_LEN);
+	nonce(d->sequence, iv);
+	if (!keyed(&s->dec[who], s->sub, 0))
+		return false;
+	c = s->dec[who];
+	return EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_DecryptUpdate(c, NULL, &n, d->hdr, STORM_HEADER_LEN) == 1 &&
+	       (!head || EVP_DecryptUpdate(c, to, &n, d->body,
+					   (int) head) == 1) &&
+	       EVP_DecryptUpdate(c, d->out, &n, d->body + head,
+				 (int) (len - head)) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
+				   tag) == 1 &&
+	       EVP_DecryptFinal_ex(c, d->out + n, &fin) == 1;
+}
+
+struct opening {
+	struct storm_seal *seal;
+	struct storm_sealed *sealed;
+};
+
+static void open_one(void *arg, unsigned int who, size_t i)
+{
+	struct opening *x = arg;
+	struct storm_sealed *d = &x->sealed[i];
+
+	d->opened = open_by(x->seal, who, d, d->head, sizeof(d->head));
+}
+
+void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
+			 struct storm_crew *crew)
+{
+	struct opening x = { s, d };
+
+	if (crew)
+		storm_crew_run(crew, open_one, &x, n);
+	for (size_t i = 0; !crew && i < n; i++)
+		open_one(&x, 0, i);
+}
+
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
 {
-	uint8_t iv[12], tag[STORM_TAG_LEN];
-	int n, fin;
+	struct storm_sealed d = { .hdr = hdr, .body = body,
+				  .sequence = sequence, .len = len,
+				  .out = out };
 
-	if (len < STORM_TAG_LEN)
-		return STORM_EAUTH;
-	len -= STORM_TAG_LEN;
-	memcpy(tag, body + len, STORM_TAG_LEN);
-	nonce(sequence, iv);
-	if (!keyed(&s->dec, s->sub, 0) ||
-	    EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) != 1 ||
-	    EVP_DecryptUpdate(s->dec, NULL, &n, hdr, STORM_HEADER_LEN) != 1 ||
-	    EVP_DecryptUpdate(s->dec, out, &n, body, (int) len) != 1 ||
-	    EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
-				tag) != 1 ||
-	    EVP_DecryptFinal_ex(s->dec, out + n, &fin) != 1)
-		return STORM_EAUTH;
-	return STORM_OK;
+	return len >= STORM_TAG_LEN && open_by(s, 0, &d, NULL, 0) ?
+	       STORM_OK : STORM_EAUTH;
 }
 
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,

@@ -42,6 +42,19 @@ struct storm_piece {
 struct storm_crew;
 int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
 		   size_t n, struct storm_crew *crew);
+/* DATA of one sender, to be opened: what says where they belong is kept apart, so
+ * that what one writes is next to, and never over, what another one does. */
+struct storm_sealed {
+	const uint8_t *hdr, *body;
+	uint64_t sequence;
+	size_t len;		/* with the tag, and at least that and head */
+	uint8_t head[STORM_DATA_HEADER_LEN];
+	uint8_t *out;		/* the rest */
+	bool opened;		/* if not, head and out hold garbage */
+};
+/* All of them, by the crew if there is one. */
+void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
+			 struct storm_crew *crew);
 /* len includes the tag; out gets len - STORM_TAG_LEN bytes. 0 or EAUTH; then
  * out holds garbage. */
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],

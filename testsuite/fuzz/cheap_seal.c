@@ -13,6 +13,7 @@
 #define storm_seal_seal real_seal_seal
 #define storm_seal_all real_seal_all
 #define storm_seal_open real_seal_open
+#define storm_seal_open_all real_seal_open_all
 #define storm_seal_open_memo real_seal_open_memo
 #define storm_seal real_seal
 #define storm_sha256 real_sha256
@@ -22,6 +23,7 @@
 #undef storm_seal_seal
 #undef storm_seal_all
 #undef storm_seal_open
+#undef storm_seal_open_all
 #undef storm_seal_open_memo
 #undef storm_seal
 #undef storm_sha256
@@ -42,6 +44,8 @@ int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
+void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
+			 struct storm_crew *crew);
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,
 				    const uint8_t hdr[STORM_HEADER_LEN],
 				    uint64_t sequence, const uint8_t *body,
@@ -136,6 +140,25 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	}
 	memmove(out, body, len);
 	return STORM_OK;
+}
+
+void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
+			 struct storm_crew *crew)
+{
+	uint8_t plain[STORM_DATAGRAM_MAX];
+
+	(void) crew;
+	for (; n--; d++) {
+		size_t len = d->len - STORM_TAG_LEN;
+
+		if (len > sizeof(plain) || len < sizeof(d->head))
+			abort();
+		d->opened = !storm_seal_open(s, d->hdr, d->sequence, d->body,
+					     d->len, plain);
+		memcpy(d->head, plain, sizeof(d->head));
+		memcpy(d->out, plain + sizeof(d->head),
+		       len - sizeof(d->head));
+	}
 }
 
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,

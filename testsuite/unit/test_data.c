@@ -1,0 +1,284 @@
+/*
+ * test_data.c - DATA at a Node Manager, batch after batch as a network brings them:
+ * in order and not, twice, from several who send them, forged, and with anything
+ * in between.  What was said to be there is, and is what was sent.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "cast.h"
+#include "crew.h"
+#include "nm_private.h"
+#include "unit.h"
+
+#include "testsuite/fuzz/world.h"
+
+#define BATCH 100		/* more than are unsealed at once */
+#define SELF 5
+#define PARENT 1		/* with a radix of 4 */
+#define OP 1
+#define OWNER WORLD_NODES
+
+static struct world w;
+static struct nm_session *session;
+static struct rnd r;
+static uint8_t *file;		/* what is sent */
+static uint64_t size, chunks;
+static uint32_t chunk;
+static bool *sent;
+/* not handed over yet */
+static struct storm_rx rx[BATCH];
+static size_t count;
+static uint64_t forged, foreign;
+
+static void open_session(void)
+{
+	struct storm_open *o = calloc(1, sizeof(*o));
+
+	must(o);
+	o->job_id = 1;
+	o->owner.port = 8383;
+	o->radix = 4;
+	o->mtu = STORM_DATAGRAM_MAX;
+	o->window = 1 << 24;
+	o->dead_timeout = o->heartbeat = 1000 * STORM_SEC;
+	o->epoch = 1;
+	o->count = WORLD_NODES;
+	o->nodes = calloc(WORLD_NODES, sizeof(*o->nodes));
+	must(o->nodes);
+	for (uint32_t i = 0; i < WORLD_NODES; i++) {
+		o->nodes[i].name = strdup("n");
+		o->nodes[i].addr.port = 8383;
+	}
+	o->has_begin = true;
+	o->begin.op = OP;
+	o->begin.size = size;
+	o->begin.to.kind = STORM_TARGET_MEMORY;
+	must(!storm_open_seal(o, 0));
+	must(!world_open(&w, o, SELF, STORM_OK));
+	storm_open_free(o);
+	session = w.nm->sessions;
+	must(session && session->x.mem);
+}
+
+/* As many cores as that unseal: on the network of a test one would do. */
+static void spread(unsigned int cores)
+{
+	if (cores < 2)
+		return;
+	session->link.opening.tried = true;
+	session->link.opening.crew = storm_crew_start(cores);
+	must(session->link.opening.crew);
+}
+
+static void begin(int seed)
+{
+	r = rnd_of(seed);
+	chunk = 256 + below(&r, below(&r, 2) ? 1200 : 8600);
+	size = 1 + below(&r, 1 << 20);
+	chunks = (size + chunk - 1) / chunk;
+	file = malloc(size);
+	sent = calloc(chunks, sizeof(*sent));
+	must(file && sent);
+	rnd_fill(&r, file, size);
+	forged = foreign = 0;
+	memset(&w, 0, sizeof(w));
+	world_create(&w);
+	w.epoch = 1;
+	open_session();
+	spread((unsigned int) seed % 4);
+}
+
+static void end(void)
+{
+	world_destroy(&w);
+	free(file);
+	free(sent);
+}
+
+/* What is there, and nothing else, is said to be. */
+static void check(void)
+{
+	const struct nm_xfer *x = &session->x;
+
+	for (uint64_t i = 0; i < chunks; i++) {
+		uint64_t off = i * chunk;
+
+		must((x->mapped && storm_chunkmap_has(&x->map, i)) == sent[i]);
+		must(!sent[i] ||
+		     !memcmp(x->mem + off, file + off,
+			     size - off < chunk ? size - off : chunk));
+	}
+	ck_assert_uint_eq(w.nm->link_stats.bad_seal, forged);
+	ck_assert_uint_eq(w.nm->link_stats.bad_session, foreign);
+}
+
+static void hand_over(void)
+{
+	storm_nm_datagrams(w.nm, rx, count, w.now);
+	while (count)
+		free(rx[--count].buf);
+}
+
+static struct storm_rx *put_rx(uint32_t sender, uint8_t type, uint64_t op,
+			       const void *body, size_t len)
+{
+	struct storm_header h = { .type = type, .epoch = 1, .op = op };
+
+	if (count == BATCH)
+		hand_over();
+	sealer_make(w.sealer, sender, HOW_GROUP, &h, body, len, &rx[count]);
+	return &rx[count++];
+}
+
+static size_t chunk_body(uint64_t i, uint8_t *body)
+{
+	struct storm_out o = { body, body + STORM_DATAGRAM_MAX, false };
+	uint64_t off = i * chunk;
+	size_t len = size - off < chunk ? size - off : chunk;
+
+	storm_put64(&o, off);
+	storm_put(&o, file + off, len);
+	return (size_t) (o.p - body);
+}
+
+static void put_chunk(uint64_t i, uint32_t sender)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+
+	put_rx(sender, STORM_MSG_DATA, OP, body, chunk_body(i, body));
+	sent[i] = true;
+}
+
+/* One bit is another one, not of what says whose it is. */
+static void put_forged(uint64_t i, uint32_t sender)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_rx *d = put_rx(sender, STORM_MSG_DATA, OP, body,
+				    chunk_body(i, body));
+
+	d->buf[STORM_HEADER_LEN + below(&r, (uint32_t) (d->len -
+							STORM_HEADER_LEN))] ^=
+		(uint8_t) (1 << below(&r, 8));
+	forged++;
+}
+
+/* Sealed, and still nothing that belongs here. */
+static void put_strange(uint32_t sender)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	uint64_t i = below(&r, (uint32_t) chunks);
+	size_t len = chunk_body(i, body);
+	struct storm_rx *d;
+
+	switch (below(&r, 5)) {
+	case 0:			/* another offset */
+		body[7] ^= 1;
+		put_rx(sender, STORM_MSG_DATA, OP, body, len);
+		break;
+	case 1:			/* no chunk at all */
+		put_rx(sender, STORM_MSG_DATA, OP, body, below(&r, 9));
+		break;
+	case 2:			/* the last one's transfer, or the next one's */
+		put_rx(sender, STORM_MSG_DATA, OP + 1, body, len);
+		break;
+	case 3:			/* of another session */
+		d = put_rx(sender, STORM_MSG_DATA, OP, body, len);
+		d->buf[8] ^= 1;
+		foreign++;
+		break;
+	default:		/* something else in between */
+		put_rx(PARENT, STORM_MSG_NACK, OP, body, 3);
+	}
+}
+
+static void say_chunk(void)
+{
+	struct storm_cast c = { .version = 1, .op = OP, .size = size,
+				.chunk = chunk, .sent = size };
+	uint8_t body[200];
+	size_t len = storm_cast_pack(&c, body, sizeof(body));
+
+	must(len);
+	put_rx(OWNER, STORM_MSG_CAST, OP, body, len);
+	hand_over();
+	must(session->x.mapped);
+}
+
+/* From the owner, now and then from the parent, who repairs. */
+static uint32_t somebody(void)
+{
+	return below(&r, 10) ? OWNER : PARENT;
+}
+
+START_TEST(test_batches)
+{
+	uint64_t at = 0;
+
+	begin(_i);
+	say_chunk();
+	for (int k = 0; k < 40 && !storm_chunkmap_full(&session->x.map); k++) {
+		for (uint32_t n = below(&r, 2 * BATCH); n; n--) {
+			uint64_t i = below(&r, 20) ? at++ :
+				     below(&r, (uint32_t) chunks);
+
+			i %= chunks;
+			if (!below(&r, 12))
+				put_forged(i, somebody());
+			else if (!below(&r, 12))
+				put_strange(somebody());
+			else if (below(&r, 12))
+				put_chunk(i, somebody());
+			/* or it was lost */
+		}
+		hand_over();
+		if (storm_chunkmap_full(&session->x.map))
+			break;
+		check();
+	}
+	for (uint64_t i = 0; i < chunks; i++)
+		if (!sent[i])
+			put_chunk(i, OWNER);
+	hand_over();
+	must(storm_chunkmap_full(&session->x.map));
+	ck_assert_int_eq(session->x.phase, STORM_PHASE_STAGED);
+	must(!memcmp(session->x.mem, file, size));
+	end();
+}
+END_TEST
+
+/* The whole of a batch but its first and last, whoever unseals: nothing of what
+ * was forged is there, and those two are. */
+START_TEST(test_forged_in_the_middle)
+{
+	enum { N = 32 };
+
+	begin(_i);
+	if (chunks > N) {
+		say_chunk();
+		put_chunk(0, OWNER);	/* whoever is known is opened ahead */
+		hand_over();
+		memset(session->x.mem + chunk, 0xab, size - chunk);
+		put_chunk(1, OWNER);
+		for (uint64_t i = 2; i < N - 1; i++)
+			put_forged(i, OWNER);
+		put_chunk(N - 1, OWNER);
+		hand_over();
+		check();
+		for (uint64_t at = 2 * chunk; at < (N - 1) * chunk; at++)
+			must(session->x.mem[at] == 0xab);
+	}
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("data");
+	TCase *t = tcase_create("data");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, test_batches, 0, unit_runs(40));
+	tcase_add_loop_test(t, test_forged_in_the_middle, 0, 16);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
