@@ -141,11 +141,16 @@ struct storm_nm {
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 /* By the number that the host knows. */
 struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
+const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+
+/* nm_status.c */
+#define PROGRESS_EVERY (20 * STORM_MS)	/* while data come, at the most */
 /* JOIN, to the owner itself; or just a sign that asks for its state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
 /* Tell the parent: now, if there is news or asked is set. */
 void nm_status(struct nm_session *s, bool asked, uint64_t now);
-const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+/* Has it been told of this node that it is lost? */
+bool nm_gone(const struct nm_session *s, uint32_t node);
 
 /* nm_xfer.c */
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);

@@ -1,0 +1,266 @@
+/*
+ * nm_status.c - what a Node Manager answers: its own state and that of all of its
+ * subtree, when there is news, or when the owner asks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "idset.h"
+#include "nm_private.h"
+
+#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
+
+static bool holds(const struct nm_session *s)
+{
+	const struct storm_cast *c = &s->cast;
+
+	return (c->cmp_p.count && !storm_idset_has(&c->cmp_p, s->self)) ||
+	       storm_relation_holds(s->var[c->cmp_var], c->cmp_rel,
+				    c->cmp_value);
+}
+
+static uint8_t own_phase(const struct nm_xfer *x)
+{
+	/* a node that failed holds nobody up; its fault tells */
+	return x->err && x->phase < STORM_PHASE_STAGED ? STORM_PHASE_STAGED :
+							 x->phase;
+}
+
+static uint64_t own_progress(const struct nm_xfer *x)
+{
+	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
+	       x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+}
+
+/* Is this node asked, and has it not come that far? */
+static bool own_behind(const struct nm_session *s, const struct storm_asked *a)
+{
+	const struct nm_xfer *x = &s->x;
+
+	if (a->p->count && !storm_idset_has(a->p, s->self))
+		return false;
+	return x->op < a->op || own_phase(x) < a->phase ||
+	       own_progress(x) < a->floor;
+}
+
+/* This node's own state, for its subtree to be merged into. */
+static void own_status(const struct nm_session *s, struct storm_status *out,
+		       const struct storm_asked *a, uint64_t now)
+{
+	const struct nm_xfer *x = &s->x;
+	size_t mtu = s->link.t->ops->mtu(s->link.t);
+	bool behind = own_behind(s, a);
+
+	storm_status_init(out, a, (uint32_t) (mtu < s->open->mtu ? mtu :
+							s->open->mtu));
+	if (behind) {		/* the claim is without it */
+		if (storm_idset_add(&out->behind, s->self, s->self))
+			out->phase = STORM_PHASE_NONE;
+	} else if (x->op == a->op) {
+		out->phase = own_phase(x);
+	}
+	if (x->op == a->op || behind)
+		out->progress = x->op == a->op ? own_progress(x) : 0;
+	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
+		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
+		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
+		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
+	out->cmp_false = out->cmp && !holds(s);
+	out->last = x->op;
+	if (x->decision == STORM_COMMIT)
+		out->flags |= STORM_STATUS_COMMITTED;
+	if (s->outside && storm_idset_add(&out->fresh, s->self, s->self))
+		out->phase = STORM_PHASE_NONE;
+	/* it has no say in a comparison */
+	if (s->outside && storm_idset_add(&out->unanswered, s->self, s->self))
+		out->cmp = 0;
+	out->seen = s->cast.version;
+	out->repaired = x->repaired;
+	out->lost = x->lost;
+	if (x->err && x->op == a->op)
+		storm_status_fault(out, s->self, x->err, x->sys);
+	else if (s->refused)
+		storm_status_fault(out, s->self, s->refused, 0);
+	for (uint32_t i = 0; i < s->nfaults; i++)
+		storm_status_fault(out, s->fault[i].node, s->fault[i].why,
+				   s->fault[i].sys);
+}
+
+bool nm_gone(const struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->nfaults; i++)
+		if (s->fault[i].node == node)
+			return true;
+	return false;
+}
+
+/* What all of the subtree says, and who of it is late. */
+static void sum_up(const struct nm_session *s, struct storm_status *st,
+		   uint64_t now)
+{
+	struct storm_asked a;
+
+	/* an owner that takes over asks who is there; that some have not heard
+	 * of the last operation of the one before makes them no later */
+	storm_asked_of(&a, &s->cast,
+		       !s->cast.op && s->x.op == s->taken ? 0 : s->x.op);
+	own_status(s, st, &a, now);
+	for (uint32_t i = 0; i < s->children; i++)
+		storm_status_merge(st, &a, &s->tree, s->child[i].node,
+				   s->child[i].heard ? &s->child[i].status :
+						       NULL);
+	for (uint32_t i = 0; i < s->children; i++)
+		if (s->child[i].detector.overdue)
+			storm_idset_add(&st->overdue, s->child[i].node,
+					s->child[i].node);
+}
+
+/* Nodes that nobody waits for: below a child that is silent, or late where all
+ * who are late are. */
+static void mute(const struct nm_session *s, struct storm_idset *out)
+{
+	for (uint32_t i = 0; i < s->children; i++) {
+		const struct storm_child *c = &s->child[i];
+
+		if (c->silent) {
+			storm_tree_subtree(&s->tree, c->node, out);
+		} else if (c->status.flags & STORM_STATUS_SILENT) {
+			storm_idset_union(out, &c->status.behind);
+			storm_idset_union(out, &c->status.unanswered);
+		}
+	}
+}
+
+/* The status as if those were not asked; only its sets are copies. */
+static struct storm_status without(const struct storm_status *st,
+				   const struct storm_idset *nodes)
+{
+	struct storm_status s = *st;
+
+	memset(&s.behind, 0, sizeof(s.behind));
+	memset(&s.unanswered, 0, sizeof(s.unanswered));
+	if (storm_idset_minus(&st->behind, nodes, &s.behind))
+		s.phase = STORM_PHASE_NONE;
+	if (storm_idset_minus(&st->unanswered, nodes, &s.unanswered))
+		s.cmp = 0;
+	return s;
+}
+
+/* Does it tell the parent what it needs to know? */
+static bool tells(const struct nm_session *s, const struct storm_status *st,
+		  struct storm_status was)
+{
+
+	/* to memory it is sent at once, and nobody waits for the beginning */
+	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE &&
+	    !was.behind.count) {
+		was.op = st->op;
+		was.phase = STORM_PHASE_BEGUN;
+	}
+	return storm_status_news(&was, st);
+}
+
+static bool news(const struct nm_session *s, struct storm_status *st)
+{
+	struct storm_idset nodes = { 0 };
+	struct storm_status was, is;
+	bool yes, late = st->behind.count || st->unanswered.count;
+
+	mute(s, &nodes);
+	if (!nodes.count)
+		return tells(s, st, s->sent);
+	is = without(st, &nodes);
+	was = without(&s->sent, &nodes);
+	if (late && !is.behind.count && !is.unanswered.count)
+		st->flags |= STORM_STATUS_SILENT;
+	yes = tells(s, &is, was);
+	storm_idset_clear(&is.behind);
+	storm_idset_clear(&is.unanswered);
+	storm_idset_clear(&was.behind);
+	storm_idset_clear(&was.unanswered);
+	storm_idset_clear(&nodes);
+	return yes;
+}
+
+/* Progress goes up in steps of the window, or at a pace. */
+static bool moved(const struct nm_session *s, const struct storm_status *st,
+		  uint64_t now)
+{
+	uint64_t had = s->sent.progress;
+
+	return st->progress != UINT64_MAX && st->progress > had &&
+	       (st->progress - had >= s->open->window / 8 ||
+		now >= s->status_at + PROGRESS_EVERY);
+}
+
+/* Whoever asked heard who is late: he hears, once, of those that are so no more.
+ * When nobody is late any more he hears it at once in any case. */
+static bool refines(struct nm_session *s, const struct storm_status *st,
+		    uint64_t now)
+{
+	/* at the opening it is asked often enough */
+	if (!s->answering || (!s->cast.op && !s->cast.cmp) ||
+	    !storm_status_caught_up(&s->sent, st))
+		return false;
+	if (now < s->asked_at + REFINE_AFTER) {
+		s->refine_at = s->asked_at + REFINE_AFTER;
+		return false;
+	}
+	s->answering = false;
+	return true;
+}
+
+static void say_status(struct nm_session *s, struct storm_status *st,
+		       uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
+							     sizeof(body));
+	struct storm_addr to[2] = { *nm_addr(s, s->parent), s->open->owner };
+	size_t n;
+
+	st->version = ++s->status_version;
+	n = storm_status_pack(st, body, max);
+	if (n)
+		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
+				to, now < s->direct_until &&
+				    s->parent != STORM_NO_NODE ? 2 : 1);
+	s->status_at = now;
+	s->refine_at = STORM_NEVER;
+	storm_status_free(&s->sent);
+	s->sent = *st;
+}
+
+void nm_status(struct nm_session *s, bool asked, uint64_t now)
+{
+	struct storm_status st;
+
+	sum_up(s, &st, now);
+	if (news(s, &st) || asked || moved(s, &st, now) ||
+	    refines(s, &st, now))
+		say_status(s, &st, now);
+	else
+		storm_status_free(&st);
+	if (!s->sent.behind.count && !s->sent.unanswered.count)
+		s->answering = false;
+}
+
+void nm_status_join(struct nm_session *s, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_asked a;
+	struct storm_status st;
+	size_t n;
+
+	storm_asked_of(&a, &s->cast, s->x.op);
+	own_status(s, &st, &a, now);
+	st.version = ++s->status_version;
+	/* only who knows to be outside can know when it is in */
+	if (s->out_epoch)
+		st.flags |= STORM_STATUS_JOIN;
+	n = storm_status_pack(&st, body, storm_body_max(st.mtu));
+	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,
+			&s->open->owner, 1);
+	storm_status_free(&st);
+}
