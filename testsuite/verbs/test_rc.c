@@ -282,6 +282,22 @@ START_TEST(test_reconnect)
 }
 END_TEST
 
+static char said[2048];
+
+static void listen_to(enum storm_log_level level, const char *msg)
+{
+	size_t n = strlen(said);
+
+	if (level <= STORM_LOG_INFO)
+		snprintf(said + n, sizeof(said) - n, "%s\n", msg);
+}
+
+static void keep_log(void)
+{
+	said[0] = 0;
+	storm_log_set(listen_to);
+}
+
 /* Where nobody listens there is no pair, and no try after each datagram. */
 START_TEST(test_nobody)
 {
@@ -291,6 +307,7 @@ START_TEST(test_nobody)
 
 	end_at(&a, 7001);
 	must(!storm_addr_set(&to, address, 7999));
+	keep_log();
 	while (!stats(&a).failed) {
 		must(storm_rc_send(a.rc, STORM_CONTROL, &to, buf, 4, 4) == -ENOTCONN);
 		turn(one, 1);
@@ -299,6 +316,8 @@ START_TEST(test_nobody)
 		must(storm_rc_send(a.rc, STORM_CONTROL, &to, buf, 4, 4) == -ENOTCONN);
 		must(stats(&a).out == 0);
 	}
+	must(strstr(said, "no queue pair to") && strstr(said, "port 7999") &&
+	     strstr(said, "single datagrams"));
 	storm_rc_destroy(a.rc);
 }
 END_TEST
@@ -564,14 +583,6 @@ END_TEST
 
 /* -------------------------------------------------------------- no memory */
 
-static char said[2048];
-
-static void listen_to(enum storm_log_level level, const char *msg)
-{
-	if (level <= STORM_LOG_WARN)
-		snprintf(said, sizeof(said), "%s", msg);
-}
-
 /* A user who may lock nothing is told so, once, and goes on without. */
 START_TEST(test_memlock)
 {
@@ -583,7 +594,7 @@ START_TEST(test_memlock)
 	end_at(&a, 7001);
 	end_at(&b, 7002);
 	must(!setrlimit(RLIMIT_MEMLOCK, &none));
-	storm_log_set(listen_to);
+	keep_log();
 	numbered(buf, 4, 0);
 	while (!stats(&a).failed) {
 		must(storm_rc_send(a.rc, STORM_CONTROL, &b.at, buf, 4, 4) == -ENOTCONN);
@@ -605,7 +616,7 @@ START_TEST(test_create_fails)
 	int err = 0;
 
 	end_at(&a, 7001);
-	storm_log_set(listen_to);
+	keep_log();
 	must(!storm_rc_create(&conf, &h, &err) && err == STORM_ESYS);
 	must(strstr(said, "in use") && strstr(said, "7001"));
 	must(!storm_addr_set(&conf.self, "127.0.0.1", 7001));
@@ -614,6 +625,7 @@ START_TEST(test_create_fails)
 	conf = conf_at(7003);
 	conf.retries = 7;
 	must(!storm_rc_create(&conf, &h, &err) && err == STORM_EINVAL);
+	must(strstr(said, "7 retries make no sense"));
 	storm_rc_destroy(a.rc);
 }
 END_TEST

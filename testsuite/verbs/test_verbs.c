@@ -561,6 +561,17 @@ START_TEST(test_subnet_manager)
 }
 END_TEST
 
+/* It is opened anew, and goes on. */
+static void again(struct end *e)
+{
+	must(!stats_of(e).working);
+	must(until(stats_of(e).working));
+	must(until(({ say(e, &node.self, "one"); usleep(20000);
+		      node.count; })));
+	node.count = 0;
+	log_text[0] = 0;
+}
+
 /* Events that change nothing of what is used are no news. */
 START_TEST(test_tables)
 {
@@ -573,9 +584,54 @@ START_TEST(test_tables)
 	owner.v->port.gid.raw[15] ^= 1;	/* it was another one then */
 	storm_verbs_befell(owner.v, IBV_EVENT_GID_CHANGE, owner.v->port.number);
 	must(strstr(log_text, "it is opened again"));
-	must(!stats_of(&owner).working);
-	must(until(stats_of(&owner).working));
+	again(&owner);
+	owner.v->port.pkey ^= 1;
+	storm_verbs_befell(owner.v, IBV_EVENT_PKEY_CHANGE,
+			   owner.v->port.number);
+	must(strstr(log_text, "the subnet manager's partitions"));
+	again(&owner);
+}
+END_TEST
+
+/* What no software adapter does: the event is made up, the rest is real. */
+START_TEST(test_fatal)
+{
+	open_both();
+	log_text[0] = 0;
+	storm_verbs_befell(owner.v, IBV_EVENT_DEVICE_FATAL, 0);
+	must(strstr(log_text, device) &&
+	     strstr(log_text, "the kernel's log may say why"));
+	again(&owner);
+}
+END_TEST
+
+/* A queue pair that is in error, as after what the adapter does not like. */
+START_TEST(test_queue_pair_fails)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
+
+	set.transport_fallback = true;
+	open_both();
 	must(!say(&owner, &node.self, "one") && until(node.count == 1));
+	node.count = 0;
+	must(!ibv_modify_qp(owner.v->send[STORM_CONTROL].qp, &a, IBV_QP_STATE));
+	must(!say(&owner, &node.self, "two"));
+	must(until(!stats_of(&owner).working));
+	must(strstr(log_text, "verbs do not work here: UDP is used"));
+	again(&owner);
+}
+END_TEST
+
+/* Nobody answers a join: said once, and the agent goes on. */
+START_TEST(test_joins_are_late)
+{
+	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(!node.v->joins);
+	node.v->joins = 2;
+	storm_verbs_wait_for_joins(node.v);
+	must(strstr(log_text, "2 multicast groups are not joined yet") &&
+	     strstr(log_text, "subnet manager"));
+	node.v->joins = 0;
 }
 END_TEST
 
@@ -807,6 +863,66 @@ START_TEST(test_wrong_settings)
 }
 END_TEST
 
+/* Another program's port of the connection manager. */
+START_TEST(test_manager_port)
+{
+	struct rdma_event_channel *cm = rdma_create_event_channel();
+	struct sockaddr_in at;
+	struct rdma_cm_id *id;
+
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	at = storm_verbs_sockaddr(&owner.self);
+	at.sin_port = htons(PORT);
+	must(cm && !rdma_create_id(cm, &id, NULL, RDMA_PS_UDP));
+	must(!rdma_bind_addr(id, (struct sockaddr *) &at));
+	ck_assert_int_ne(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
+	must(strstr(log_text, "of the connection manager is in use") &&
+	     strstr(log_text, "set Port in storm.conf"));
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(cm);
+}
+END_TEST
+
+/* Interface and DataRail that are not the same; with two devices. */
+START_TEST(test_contradictions)
+{
+	strcpy(set.interface, "eth1");
+	ck_assert_int_ne(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(strstr(log_text, "interface eth1 belongs to RDMA device") &&
+	     strstr(log_text, "contradict each other"));
+	strcpy(set.interface, "eth0");
+	set.ib_port = 2;
+	log_text[0] = 0;
+	ck_assert_int_ne(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(strstr(log_text, "belongs to port 1") &&
+	     strstr(log_text, "not to port 2"));
+}
+END_TEST
+
+/* Strobe rails that are none: the data rail is all there is. */
+START_TEST(test_no_strobe_rail)
+{
+	const char *second = getenv("RXE_DEV2");
+
+	must(second);
+	strcpy(set.strobe_device, device);
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(!owner.v->strobe && strstr(log_text, "is the data rail"));
+	close_end(&owner);
+	strcpy(set.strobe_device, "nosuch0");
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(!owner.v->strobe && strstr(log_text, "correct StrobeRail") &&
+	     strstr(log_text, "StrobeRail nosuch0 in storm.conf cannot be used"));
+	close_end(&owner);
+	strcpy(set.strobe_device, second);
+	set.strobe_pkey = 0x8123;
+	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
+	must(owner.v->strobe && strstr(log_text, "StrobePKey") &&
+	     strstr(log_text, "the strobe rail does not work here: all goes by "
+		    "the data rail"));
+}
+END_TEST
+
 /* ------------------------------------------------- what befalls a device */
 
 static void command(const char *text)
@@ -837,6 +953,23 @@ START_TEST(test_port_inactive)
 	ck_assert_int_eq(rc, STORM_ESYS);
 	must(strstr(log_text, "is active: `rdma link` shows") &&
 	     strstr(log_text, device));
+}
+END_TEST
+
+/* Rails are named by addresses. */
+START_TEST(test_no_address)
+{
+	const char *second = getenv("RXE_DEV2");
+	int rc;
+
+	must(second);
+	strcpy(set.device, second);
+	command("ip addr flush dev eth1");
+	rc = open_end(&owner, STORM_ROLE_OWNER, 0);
+	cable(true);
+	ck_assert_int_eq(rc, STORM_ESYS);
+	must(strstr(log_text, "has an interface with an IPv4 address: give it "
+		    "one"));
 }
 END_TEST
 
@@ -935,6 +1068,10 @@ int main(void)
 	tcase_add_test(t, test_send_only);
 	tcase_add_test(t, test_subnet_manager);
 	tcase_add_test(t, test_tables);
+	tcase_add_test(t, test_fatal);
+	tcase_add_test(t, test_queue_pair_fails);
+	tcase_add_test(t, test_joins_are_late);
+	tcase_add_test(t, test_manager_port);
 	tcase_add_test(t, test_fallback);
 	tcase_add_test(t, test_no_fallback);
 	tcase_add_test(t, test_no_device);
@@ -951,6 +1088,9 @@ int main(void)
 	/* in a machine of ours alone */
 	if (getenv("RXE_DEV") && !getenv("STORM_DEVICE")) {
 		tcase_add_test(t, test_no_manager);
+		tcase_add_test(t, test_contradictions);
+		tcase_add_test(t, test_no_strobe_rail);
+		tcase_add_test(t, test_no_address);
 		tcase_add_test(t, test_port_inactive);
 		tcase_add_test(t, test_port_down);
 		tcase_add_test(t, test_address);
