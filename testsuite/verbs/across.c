@@ -166,12 +166,13 @@ static int node(void)
 	char counters[STORM_NET_COUNTERS_MAX];
 	storm_member_t *m;
 	storm_node_t *n;
-	uint64_t cpu;
+	uint64_t cpu, began = storm_now();
 	int err;
 
 	snprintf(name, sizeof(name), "rx%s", env("RXE_INDEX"));
 	n = storm_node_create(&conf, &err);
 	need(n, storm_strerror(err));
+	stat_number("start_us", (storm_now() - began) / STORM_US);
 	puts("ready");
 	m = storm_node_accept(n, true, 0);
 	need(m, "accept");
