@@ -86,7 +86,9 @@ static inline bool unit_has_pidfd(void)
  * node may show no life for seconds. */
 static inline uint64_t unit_slower(void)
 {
-	return unit_by_valgrind() ? 20 : getenv("RXE_DEV") ? 5 : 1;
+	if (getenv("RXE_DEV"))
+		return unit_by_valgrind() ? 40 : 5;
+	return unit_by_valgrind() ? 20 : 1;
 }
 
 static inline int unit_runs(int n)

@@ -12,17 +12,21 @@ CASES = {
               "verbs, along the chain"],
     "udp": ["udp", "udp, three in a hundred lost"],
 }
-#: of each case, so that machines share them evenly
-PARTS = 3
+#: of each case, so that machines share them evenly; by valgrind each scenario is
+#: one by itself
+PARTS = 16 if VALGRIND else 3
 #: without verbs they are not built
 PROGRAMS = {"pairs": "test_rc", "transport": "test_verbs"}
-#: each test's own process would have to begin valgrind anew
+#: each test's own process would have to begin valgrind anew; it runs one thread at
+#: a time, which is to be each one's turn
 BY_VALGRIND = (
-    "STORM_VALGRIND=1 CK_FORK=no valgrind --quiet --vgdb=no --error-exitcode=9 "
+    "STORM_VALGRIND=1 CK_FORK=no timeout 1500 valgrind --quiet --vgdb=no "
+    "--fair-sched=try --error-exitcode=9 "
     "--child-silent-after-fork=yes --leak-check=full "
     "--show-leak-kinds=definite,indirect "
     "--errors-for-leak-kinds=definite,indirect --suppressions={}/valgrind.supp ")
 HERE = os.path.dirname(os.path.realpath(__file__))
+LONG = bool(os.environ.get("STORM_LONG"))
 
 
 class Job:
@@ -43,7 +47,7 @@ class Job:
 def conformance():
     suite = program("unit", "test_conformance")
     transports, seeds = ["verbs"] if has_verbs(suite) else [], "1"
-    if os.environ.get("STORM_LONG"):
+    if LONG and not VALGRIND:
         transports.append("udp")
         seeds = "100"
     for transport in transports:
@@ -85,7 +89,8 @@ def run(machines, names):
         f"echo $((SECONDS - began)) >{machines.inside}/job{i}/seconds; "
         f"echo $code >{machines.inside}/job{i}/code; }}\n"
         for i, job in enumerate(made))
-    slower = 10 if VALGRIND or sanitized(program("verbs", "across")) else 3
+    slower = 10 if (VALGRIND or LONG or
+                    sanitized(program("verbs", "across"))) else 3
     machines.wait([machines.start(i, script + "true")
                    for i in range(machines.count)], slower * SECONDS)
     for i, job in enumerate(made):

@@ -45,7 +45,8 @@ def pytest_collection_modifyitems(items):
                 reason="SKIP: needs several hosts; without --device it runs "
                 "in machines"))
         alone = item.get_closest_marker("alone")
-        if VALGRIND and not (alone and alone.args[0] in alone_module.PROGRAMS):
+        if VALGRIND and not (alone and alone.args[0] in
+                             ("conformance", *alone_module.PROGRAMS)):
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: by valgrind the programs that test one host"))
 
