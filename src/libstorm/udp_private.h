@@ -40,7 +40,8 @@
 
 #define UDP_STREAM_MAX (4 * 1024 * 1024)	/* as STORM_OPEN_MAX */
 #define UDP_STREAMS_IN 64		/* half-read at the same time */
-#define UDP_STREAM_IN_TIME 10000000000ull	/* ns for one of them */
+/* ns for one of them: its sender has given up by then */
+#define UDP_STREAM_IN_TIME(u) (2 * (u)->set.open_timeout)
 /* When there are so many, one goes: the oldest of the host that has most, once
  * it is that old; of a host that has many, soon. */
 #define UDP_STREAM_IN_GRACE 1000000000ull

@@ -582,7 +582,7 @@ void storm_udp_stream_timer(struct storm_udp *u)
 		return;
 	/* Oldest first, and all have the same time. */
 	while ((in = TAILQ_FIRST(&u->in)) &&
-	       in->since + UDP_STREAM_IN_TIME <= now)
+	       in->since + UDP_STREAM_IN_TIME(u) <= now)
 		in_refuse(u, in);
 	listener_pause(u, false);	/* or pause again, if nothing changed */
 	/* What a handler adds goes to the end and is not due yet. */

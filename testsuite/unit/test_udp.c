@@ -1041,7 +1041,7 @@ START_TEST(test_half_streams)
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, 1);
 	/* Their time is over. */
 	TAILQ_FOREACH(s, &agent.u->in, link)
-		s->since = storm_now() - UDP_STREAM_IN_TIME;
+		s->since = storm_now() - UDP_STREAM_IN_TIME(agent.u);
 	ck_assert(until(agent.u->in_count == 0));
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, UDP_STREAMS_IN);
 	for (int i = 0; i < UDP_STREAMS_IN; i++)
