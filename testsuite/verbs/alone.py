@@ -6,12 +6,15 @@ import sys
 
 from transfer import BUILD, SECONDS, VALGRIND, has_verbs, program, sanitized
 
+LONG = bool(os.environ.get("STORM_LONG"))
 #: cases of the library's suite; over UDP it is one of the unit tests, too
 CASES = {
     "verbs": ["verbs", "verbs, three in a hundred lost",
               "verbs, along the chain"],
     "udp": ["udp", "udp, three in a hundred lost"],
 }
+if VALGRIND and not LONG:
+    CASES["verbs"] = ["verbs"]
 #: of each case, so that machines share them evenly; by valgrind each scenario is
 #: one by itself
 PARTS = 16 if VALGRIND else 3
@@ -26,7 +29,6 @@ BY_VALGRIND = (
     "--show-leak-kinds=definite,indirect "
     "--errors-for-leak-kinds=definite,indirect --suppressions={}/valgrind.supp ")
 HERE = os.path.dirname(os.path.realpath(__file__))
-LONG = bool(os.environ.get("STORM_LONG"))
 
 
 class Job:
