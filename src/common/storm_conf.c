@@ -839,10 +839,10 @@ void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX])
 	struct stat st;
 
 	if (stat(path, &st))
-		snprintf(out, STORM_CONF_STAMP_MAX, "absent");
-	else
-		snprintf(out, STORM_CONF_STAMP_MAX, "%lld.%09ld-%lld",
-			 (long long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-			 (long long) st.st_size);
+		memset(&st, 0, sizeof(st));
+	snprintf(out, STORM_CONF_STAMP_MAX, "%lld.%09ld-%lld %s",
+		 (long long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+		 (long long) st.st_size,
+		 slurm_conf.schedtype ? slurm_conf.schedtype : "");
 	xfree(path);
 }

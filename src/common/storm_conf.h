@@ -83,9 +83,9 @@ void storm_conf_default(struct storm_conf *out);
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name);
 
-/* Which storm.conf it is, as a short string: it differs once the file has
- * changed. */
-#define STORM_CONF_STAMP_MAX 64
+/* What an agent goes by, as a short string: it differs once storm.conf has changed, or
+ * slurm.conf's SchedulerType. */
+#define STORM_CONF_STAMP_MAX 96
 void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX]);
 
 #endif

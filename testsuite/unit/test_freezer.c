@@ -170,16 +170,6 @@ static bool all_stand(int last)
 	return true;
 }
 
-static void remove_groups(void)
-{
-	if (!*host.base)
-		return;
-	rmdir(host.base);
-	/* another's may be in there */
-	*strrchr(host.base, '/') = '\0';
-	rmdir(host.base);
-}
-
 /* A test that is killed, or fails, leaves nothing behind: this process outlives it. */
 static void guard(void)
 {
@@ -198,7 +188,7 @@ static void guard(void)
 		freezer_group_make(&host, strrchr(group, '/') + 1, path);
 	for (int i = 0; i < 5000 && freezer_group_remove(group); i++)
 		nap();
-	remove_groups();
+	freezer_host_remove(host.base);
 	_exit(0);
 }
 
@@ -259,8 +249,11 @@ static void end(void)
 	freezer_close(f);
 	kill(root, SIGKILL);
 	waitpid(root, NULL, 0);
+	freezer_host_remove(host.base);		/* too soon */
+	must(!*group || !access(group, F_OK));
 	eventually(!freezer_group_remove(group));
-	remove_groups();
+	freezer_host_remove(host.base);
+	must(!*group || access(host.base, F_OK));
 }
 
 static bool stopped(int last)
@@ -491,6 +484,21 @@ START_TEST(test_borrowed)
 }
 END_TEST
 
+/* A step that begins when the last one of another has just removed all. */
+START_TEST(test_groups_are_made_again)
+{
+	char path[PATH_MAX];
+
+	if (!begin(_i))
+		return;
+	end();
+	must(!freezer_group_make(&host, "7.0.1", path));
+	must(!access(path, F_OK) || _i == FREEZER_SIGNALS);
+	must(!freezer_group_remove(path));
+	freezer_host_remove(host.base);
+}
+END_TEST
+
 START_TEST(test_names)
 {
 	struct freezer_host h;
@@ -522,6 +530,7 @@ int main(void)
 	ALL(test_killed_while_stopped);
 	ALL(test_another_continues);
 	ALL(test_a_stopped_group_is_used_again);
+	ALL(test_groups_are_made_again);
 	tcase_add_test(t, test_borrowed);
 	suite_add_tcase(s, t);
 	return unit_has_pidfd() ? unit_main(s) :

@@ -66,13 +66,20 @@ def _make(path):
                 g.write(f.read())
 
 
-def prepare(lab, all_of_them=True):
-    """The top group of a lab in each hierarchy, or in that of version 2 alone,
-    for where a group has its share of real time there is none for its children;
-    yields their paths."""
+def freezer_wanted(storm_conf):
+    """Do agents stop steps by groups of version 1?"""
+    return any(key.lower() == "freezer" and value.lower() == "freezer"
+               for key, value in storm_conf)
+
+
+def prepare(lab, all_of_them=True, freezer=False):
+    """The top group of a lab in each hierarchy, or in that of version 2 (and the
+    freezer) alone, for where a group has its share of real time there is none
+    for its children; yields their paths."""
     tops = []
-    for _, kind, _, own in hierarchies():
-        if not all_of_them and kind != "cgroup2":
+    for _, kind, controllers, own in hierarchies():
+        if not (all_of_them or kind == "cgroup2" or
+                freezer and controllers == "freezer"):
             continue
         top = f"{own}/stormlab.{lab}"
         tops.append(top)

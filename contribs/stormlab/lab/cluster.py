@@ -181,6 +181,12 @@ class LabProcess(subprocess.Popen):
         except ProcessLookupError:
             pass
 
+    def ended(self, timeout):
+        """Wait for its end; whether it came. (Popen.wait() with a limit sleeps
+        up to 50 ms longer.)"""
+        return self.poll() is not None or \
+            wait_process(os.pidfd_open(self.pid), timeout)
+
 
 class Lab:
     """A lab by its name. The methods are the commands of stormlab(1); those
@@ -411,7 +417,9 @@ class Lab:
         if by_slurm or plan.gang:
             with no_interrupts():
                 plan = plan._replace(
-                    cgroups=cgroups.prepare(plan.name, by_slurm))
+                    cgroups=cgroups.prepare(
+                        plan.name, by_slurm,
+                        cgroups.freezer_wanted(plan.storm_conf)))
                 self._record["cgroups"] = plan.cgroups
                 self._save()
         names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)

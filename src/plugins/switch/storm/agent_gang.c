@@ -402,18 +402,18 @@ static void _changed(struct agent *a, struct agent_io *io, uint32_t events)
 }
 
 /* Groups of steps that never became complete, or whose slurmstepd was killed. */
-static void _clear_groups(struct agent_gang *g)
+static void _clear_groups(const char *base)
 {
 	char path[PATH_MAX];
 	struct dirent *e;
 	int pid;
-	DIR *d = *g->host.base ? opendir(g->host.base) : NULL;
+	DIR *d = *base ? opendir(base) : NULL;
 
 	while (d && (e = readdir(d))) {
 		if (sscanf(e->d_name, "%*u.%*u.%d", &pid) == 1 &&
 		    !gang_step_started(pid) &&
-		    snprintf(path, sizeof(path), "%s/%s", g->host.base,
-			     e->d_name) < (int) sizeof(path))
+		    snprintf(path, sizeof(path), "%s/%s", base, e->d_name) <
+		    (int) sizeof(path))
 			freezer_group_remove(path);
 	}
 	if (d)
@@ -763,7 +763,7 @@ static int _begin(struct agent *a)
 	if (err)
 		goto fail;
 	gang_step_thaw_all(g->dir, true, NULL);
-	_clear_groups(g);
+	_clear_groups(g->host.base);
 	g->page = gang_page_create(NULL, a->node, &g->host,
 				   a->conf.gang_debug);
 	g->trace = gang_trace_create(NULL, a->node);
@@ -797,9 +797,25 @@ fail:
 	return err;
 }
 
+/* What it was before: nothing may be left standing, nor empty. */
+static void _never_again(struct agent *a)
+{
+	struct gang_page *page = gang_page_open(NULL, a->node);
+	char dir[PATH_MAX];
+
+	if (!gang_step_dir(NULL, a->node, false, dir))
+		gang_step_thaw_all(dir, true, NULL);
+	gang_page_remove(NULL, a->node);
+	if (!page)
+		return;
+	/* steps that run on keep theirs, and the last one removes all */
+	_clear_groups(page->host.base);
+	freezer_host_remove(page->host.base);
+	gang_page_close(page);
+}
+
 int agent_gang_start(struct agent *a)
 {
-	char dir[PATH_MAX];
 
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
 		if (!_begin(a))	/* a node without it is a stock node */
@@ -807,10 +823,7 @@ int agent_gang_start(struct agent *a)
 		return 0;
 	}
 	agent_note_forget(a);
-	/* what it was before: nothing may be left standing */
-	if (!gang_step_dir(NULL, a->node, false, dir))
-		gang_step_thaw_all(dir, true, NULL);
-	gang_page_remove(NULL, a->node);
+	_never_again(a);
 	return 0;
 }
 

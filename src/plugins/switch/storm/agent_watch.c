@@ -183,7 +183,7 @@ static bool _hello(void)
 	}
 	storm_conf_stamp(now);
 	if (strcmp(stamp, now)) {
-		info("storm: storm.conf has changed, the agent (pid %d) is replaced",
+		info("storm: storm.conf or SchedulerType has changed, the agent (pid %d) is replaced",
 		     w.pid);
 		return false;
 	}

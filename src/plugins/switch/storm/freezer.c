@@ -118,6 +118,22 @@ static bool plain(const char *name)
 	return *name && *name != '.' && !strchr(name, '/');
 }
 
+/* Another's last step may be removing the upper one, which is empty. */
+static int make_base(const char *base)
+{
+	char tree[PATH_MAX];
+	int err = ENOENT;
+
+	strcpy(tree, base);
+	*strrchr(tree, '/') = '\0';
+	for (int i = 0; i < 3 && err == ENOENT; i++) {
+		err = make_dir(tree);
+		if (!err)
+			err = make_dir(base);
+	}
+	return err;
+}
+
 static int find_groups(struct freezer_host *h, enum freezer_kind kind,
 		       const char *node)
 {
@@ -129,11 +145,9 @@ static int find_groups(struct freezer_host *h, enum freezer_kind kind,
 		return ENOENT;
 	err = join(tree, point, TREE);
 	if (!err)
-		err = make_dir(tree);
-	if (!err)
 		err = join(h->base, tree, node);
 	if (!err)
-		err = make_dir(h->base);
+		err = make_base(h->base);
 	if (!err)
 		err = join(file, h->base, state_file(kind));
 	/* a kernel before 5.2 cannot freeze a v2 group */
@@ -160,6 +174,17 @@ int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 	h->kind = FREEZER_SIGNALS;
 	h->base[0] = '\0';
 	return 0;
+}
+
+void freezer_host_remove(const char *base)
+{
+	char tree[PATH_MAX];
+
+	strcpy(tree, base);
+	if (*base && !rmdir(base)) {
+		*strrchr(tree, '/') = '\0';
+		rmdir(tree);
+	}
 }
 
 /* This process's own group: the path of its directory. */
@@ -247,6 +272,8 @@ int freezer_group_make(const struct freezer_host *h, const char *name,
 	if (!plain(name))
 		return EINVAL;
 	err = join(group, h->base, name);
+	if (!err)
+		err = make_base(h->base);
 	if (!err)
 		err = make_dir(group);
 	if (!err)

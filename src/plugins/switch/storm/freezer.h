@@ -51,6 +51,11 @@ struct freezer_host {
 int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 		      const char *node);
 
+/* The host does it no more: remove the directories that freezer_host_find() has made,
+ * if no step is left; base is freezer_host's.  freezer_group_make() would make
+ * them anew. */
+void freezer_host_remove(const char *base);
+
 /*
  * Another has a v2 group for the processes of each step, in which they must stay:
  * there are no groups of ours.  0, or an errno: such groups cannot be frozen.

@@ -152,6 +152,19 @@ void step_gang_forked(void)
 	g.say(text);
 }
 
+/* The last one of a node that takes no part any more. */
+static void _remove_groups(void)
+{
+	struct gang_page *page = gang_page_open(NULL, g.node);
+	char *last = strrchr(g.step.group, '/');
+
+	if (!page && errno == ENOENT && last) {
+		*last = '\0';
+		freezer_host_remove(g.step.group);
+	}
+	gang_page_close(page);
+}
+
 void step_gang_end(void)
 {
 	char name[GANG_STEP_NAME];
@@ -162,7 +175,7 @@ void step_gang_end(void)
 	gang_step_name(&g.step, name);
 	gang_step_remove(g.dir, name);
 	/* processes may be left: then the agent does it */
-	if (!g.borrowed)
-		freezer_group_remove(g.step.group);
+	if (!g.borrowed && !freezer_group_remove(g.step.group))
+		_remove_groups();
 	g.on = false;
 }
