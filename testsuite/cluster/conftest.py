@@ -11,12 +11,17 @@ import signal
 
 import pytest
 
-from harness import LONG, STOCK, Cluster, Lab, LabError
+pytest.register_assert_rewrite("gang_tests", "sched_tests")
+
+from harness import LONG, STOCK, Cluster, LabError
+import long_rule
+from last_words import pytest_runtest_makereport  # noqa: F401
 
 MODES = ["multicast", "relay", "deaf", "drop"]
 
 
 def pytest_configure(config):
+    long_rule.pytest_configure(config)
     # what nohup ignores would be ignored by each srun that a test starts, too;
     # what is caught is not
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
@@ -24,15 +29,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "every_mode: run in all modes")
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")
-    config.addinivalue_line("markers", "long: only with STORM_LONG=1")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
 
 
 def pytest_collection_modifyitems(items):
+    long_rule.pytest_collection_modifyitems(items)
     for item in items:
-        if item.get_closest_marker("long") and not LONG:
-            item.add_marker(pytest.mark.skip(
-                reason="SKIP: long; set STORM_LONG=1"))
         if item.get_closest_marker("storm_only") and STOCK:
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: STORM_TEST_STOCK runs stock Slurm alone"))
@@ -47,29 +49,6 @@ def pytest_generate_tests(metafunc):
             modes = [m for m in modes if m in ("multicast", "drop")]
         metafunc.parametrize("cluster", modes, indirect=True,
                              scope="session")
-
-
-def last_words(lab):
-    """(title, text): the ends of the logs that tell why a test has failed."""
-    for host in ["ctl", *lab.nodes[:4]]:
-        daemon = "slurmctld" if host == "ctl" else "slurmd"
-        lines = lab.log(host, daemon).splitlines()
-        yield (f"{daemon} of {lab.name}, {host}",
-               "\n".join(lines[-80 if host == "ctl" else -40:]))
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item):
-    """The labs are gone when somebody reads of a failure."""
-    report = (yield).get_result()
-    if not report.failed:
-        return
-    used = [getattr(v, "lab", v) for v in item.funcargs.values()]
-    for lab in {v.name: v for v in used if isinstance(v, Lab)}.values():
-        try:
-            report.sections += last_words(lab)
-        except LabError:        # the test has taken it down
-            pass
 
 
 def lab_name(what):

@@ -2,24 +2,41 @@
 """A cluster whose jobs take turns."""
 import os
 import pathlib
+import re
 
 import gang_rules
-from harness import Cluster, until
+from harness import Cluster, epilog_ran, until, write_epilog
 from lab import slurmconf
 
 NODES = 2
 
 
-class Turns:
-    """What is asked of any cluster with a gang partition.  It must have names
-    (of its nodes), root(command), trace(node, since), groups(node), {step: does
-    it stand still?}, and records(node), the steps' names."""
+class Gang(Cluster):
+    """A lab with a gang partition and no standing job."""
 
-    patience = 120  # seconds
+    patience = 120      # seconds
+    enough = 5          # turns of a job that show that it has turns
+    looks = 20          # that show that nothing changes any more
+    by_groups = True    # steps are stopped, not by signals
+    epilog = False      # each job leaves something
 
-    def __init__(self, *args, **options):
+    def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
+                 **options):
         self.empty = {}         # node: where its trace was when nothing ran
-        super().__init__(*args, **options)
+        self.quantum = quantum
+        super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
+                         quantum=quantum, **options)
+
+    def begin(self, verbs, nodes=NODES, **options):
+        """Start a job of one task on each node; its Started."""
+        return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
+                          **options)
+
+    def on(self, node, command):
+        """What a command of root's, for a shell, prints on a node."""
+        done = self.lab.run(["sh", "-c", command], host=node, cwd="/")
+        assert done.returncode == 0, f"{node}: {command}: {done.stderr}"
+        return done.stdout
 
     def until(self, condition, what, interval=0.02):
         return until(condition, what, self.patience, interval)
@@ -34,11 +51,67 @@ class Turns:
     def stand(self, node):
         return [s for s, still in self.groups(node).items() if still]
 
+    def said(self, host, daemon, text):
+        """Is it in its log?  slurmd's is slurmstepd's, too: now and then one's line
+        is cut in two by another's."""
+        cut = r"(?:\[\d{4}-[^\n]*\n)?"
+        return re.search(cut.join(map(re.escape, text)),
+                         self.lab.log(host, daemon))
+
+    def goes_on(self, node):
+        """Wait until all of a node runs, and see that it is no moment between
+        two turns."""
+        seen = []
+
+        def runs():
+            if self.stand(node):
+                seen.clear()
+            seen.append(node)
+            return len(seen) > 3
+
+        self.until(runs, f"all of {node} to run")
+        for _ in range(self.looks):
+            groups = self.groups(node)
+            assert groups and not any(groups.values()), groups
+
     def all_run(self):
         return not any(self.stand(n) for n in self.names)
 
-    def alternate(self, since=None, times=5, job_count=2):
+    def task_states(self, job):
+        """The letters of /proc of a job's tasks (taskdo), on all nodes."""
+        return [letter for node in self.names for letter in self.on(
+            node, "for p in $(pgrep -x taskdo); do "
+            f"! grep -zqx SLURM_JOB_ID={job} /proc/$p/environ || "
+            r"sed 's/.*) \(.\).*/\1/' /proc/$p/stat; done 2>/dev/null"
+            ).split()]
+
+    def signal_all(self, node, daemons, sig):
+        """Send it to all of them at once."""
+        for pid in [p for d in daemons for p in self.lab.pids(node, d)]:
+            os.kill(pid, sig)
+
+    def two_jobs(self):
+        """That take turns on all nodes and would go on for ever."""
+        for _ in range(2):
+            self.begin("{do} block")
+        self.until(lambda: len(self.jobs()) == 2, "two jobs")
+        self.alternate()
+
+    def gone(self, job):
+        """Wait for its end, of which nothing is left."""
+        self.until(lambda: not self.root(
+            f"squeue -h -t R,CG -j {job}").strip(), f"the end of job {job}")
+        if self.epilog:
+            epilog_ran(self.lab, job, *self.names)
+
+    def with_epilog(self):
+        """It is in slurm.conf."""
+        write_epilog(self.lab)
+        self.epilog = True
+
+    def alternate(self, since=None, times=None, job_count=2):
         """Wait until so many jobs were stopped and continued on all nodes."""
+        times = times or self.enough
         since = since or {n: self.mark(n) for n in self.names}
 
         def enough():
@@ -68,20 +141,6 @@ class Turns:
         _, faults = gang_rules.judge(traces, cores, free=None)
         assert not faults, faults
         self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
-
-
-class Gang(Turns, Cluster):
-    """A lab with a gang partition and no standing job."""
-
-    def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
-                 **options):
-        super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
-                         quantum=quantum, **options)
-
-    def begin(self, verbs, nodes=NODES, **options):
-        """Start a job of one task on each node; its Started."""
-        return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
-                          **options)
 
     def trace(self, node, since=0):
         return self.lab.gang_trace(node, since)

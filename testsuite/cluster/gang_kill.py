@@ -11,7 +11,7 @@ import random
 import signal
 import time
 
-from harness import until
+from harness import save_jobs, until
 from lab.sysdep import kill_process, start_time
 
 #: kind: (the daemons, each "HOST daemon" with n for a node; is a site's systemd
@@ -121,11 +121,7 @@ class Kills:
             c.begin("{do} spin 100000000", nodes=c.nodes)
         until(lambda: len(c.jobs()) == 2, "two jobs")
         c.alternate()
-        state = c.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
-        begun = time.time()
-        c.root(f"scontrol update jobid={c.jobs()[0]} comment=saved")
-        until(lambda: os.path.exists(state) and
-              os.stat(state).st_mtime > begun, "slurmctld to save its jobs")
+        save_jobs(c.lab, c.jobs()[0])
 
     def once(self, kind, sig):
         """{"open", "turns": seconds, None for never; "back": seconds from when

@@ -18,14 +18,13 @@ import normal
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
-sys.path.insert(0, str(TOP / "contribs" / "stormlab"))
+sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
 from lab import Lab, LabError  # noqa: E402, F401
 from lab.cluster import stage_dir  # noqa: E402
 from lab.sanitized import runtimes  # noqa: E402
-from lab.sysdep import wait_process  # noqa: E402
+from long_rule import LONG  # noqa: E402, F401
 
-LONG = bool(os.environ.get("STORM_LONG"))
 #: both runs by stock Slurm, on a lab without our plugins: tests the tests
 STOCK = bool(os.environ.get("STORM_TEST_STOCK"))
 SIZE = 12_000_000
@@ -51,6 +50,38 @@ def until(condition, what, timeout=120, interval=0.01):
                                  f"{what() if callable(what) else what}")
         time.sleep(interval)
     return value
+
+
+def save_jobs(lab, job,
+              state="/var/lib/slurm/slurmctld/job_state"):
+    """Make slurmctld save its jobs, this one at least; it does not again for some
+    seconds."""
+    def saved():
+        return lab.run(["stat", "-c", "%.9Y", state], host="ctl",
+                       cwd="/").stdout
+
+    before = saved()
+    done = lab.run(["scontrol", "update", f"JobId={job}",
+                    f"Comment=saved {before}"], cwd="/")
+    assert done.returncode == 0, done.stderr
+    until(lambda: saved() != before, "slurmctld to save its jobs")
+
+
+#: leaves a file in the directory that all hosts have
+EPILOG = "/home/epilog"
+
+
+def write_epilog(lab):
+    path = lab.dir + EPILOG
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\n>/home/over.$SLURM_JOB_ID.$SLURMD_NODENAME\n")
+    os.chmod(path, 0o755)
+
+
+def epilog_ran(lab, job, *hosts):
+    for host in hosts:
+        until(lambda: os.path.exists(f"{lab.dir}/home/over.{job}.{host}"),
+              f"{host}'s epilog of job {job}")
 
 
 def build_programs(to):
@@ -141,9 +172,7 @@ class Started:
         return self.process.poll() is None
 
     def finish(self, timeout=TIMEOUT):
-        # by its pidfd: Popen.wait() with a limit sleeps up to 50 ms longer
-        if self.running() and not wait_process(
-                os.pidfd_open(self.process.pid), timeout):
+        if not self.process.ended(timeout):
             self.signal(signal.SIGKILL)
             self.process.wait(10)
             raise AssertionError(
@@ -161,16 +190,7 @@ class Cluster:
 
     def __init__(self, name, nodes, mode="multicast", cpus=8, standing=True,
                  **options):
-        self.lab = Lab(name)
-        self.nodes, self.mode = nodes, mode
-        self.names = [f"n{i}" for i in range(1, nodes + 1)]
-        self.count = 0
-        self.started = []
-        self.repairs = 0
-        self.current = "x"
-        #: of the machine's /tmp: where the sources or the stage are there
-        self.shown = {p.parts[2] for p in (TOP, pathlib.Path(stage_dir()))
-                      if p.is_relative_to("/tmp")}
+        self.begin_with(Lab(name), nodes, mode)
         storm_conf = dict(options.pop("storm_conf", {}))
         if mode == "relay":
             storm_conf["Multicast"] = "no"
@@ -187,16 +207,34 @@ class Cluster:
                     self.lab.multicast(False)
                 if mode == "drop":
                     self.lab.drop(5, seed=7)
-            self.home = pathlib.Path(self.lab.dir) / "home" / "user"
-            self.bin = self.home / "bin"
-            self.bin.mkdir()
-            build_programs(self.bin)
-            pad(self.bin / "taskdo", self.bin / "big")
+            self.furnish()
             self.job = self.allocate(nodes, "--ntasks-per-node=4") \
                 if standing else None
         except BaseException:
             self.lab.down()
             raise
+
+    def begin_with(self, lab, nodes, mode="multicast"):
+        """A lab that is not up yet."""
+        self.lab = lab
+        self.nodes, self.mode = nodes, mode
+        self.names = [f"n{i}" for i in range(1, nodes + 1)]
+        self.job = None
+        self.count = 0
+        self.started = []
+        self.repairs = 0
+        self.current = "x"
+        #: of the machine's /tmp: where the sources or the stage are there
+        self.shown = {p.parts[2] for p in (TOP, pathlib.Path(stage_dir()))
+                      if p.is_relative_to("/tmp")}
+
+    def furnish(self):
+        """What tests run, in the home directory that all hosts have."""
+        self.home = pathlib.Path(self.lab.dir) / "home" / "user"
+        self.bin = self.home / "bin"
+        self.bin.mkdir()
+        build_programs(self.bin)
+        pad(self.bin / "taskdo", self.bin / "big")
 
     def down(self):
         self.end_all()

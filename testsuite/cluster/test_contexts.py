@@ -5,12 +5,11 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 
 import pytest
 
 from contexts import SHOW, Step, apart, command, context, srun
-from harness import HERE, Lab, stage_dir, until
+from harness import HERE, Lab, save_jobs, stage_dir, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -144,15 +143,6 @@ def test_more(lab):
         step.end()
 
 
-def saved(lab, job):
-    """Make slurmctld save its jobs; it does not again for five seconds."""
-    state = lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
-    begun = time.time()
-    command(lab, "scontrol", "update", f"jobid={job}", "comment=saved")
-    until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
-          "slurmctld to save its jobs")
-
-
 def test_slurmctld_killed(lab):
     """Whether slurmctld has saved a step before it is killed or not: as long as
     it runs, its context is given to nobody, and then it comes back."""
@@ -161,7 +151,7 @@ def test_slurmctld_killed(lab):
     job = command(lab, "squeue", "-h", "-n", "killed", "-o", "%i")
     steps = [Step(lab, "known", f"--jobid={job}", "-n1", "--exact")]
     got = [steps[0].context()]
-    saved(lab, job)
+    save_jobs(lab, job)
     steps.append(Step(lab, "unknown", f"--jobid={job}", "-n1", "--exact"))
     got.append(steps[1].context())
     lab.kill("ctl", "slurmctld")

@@ -6,24 +6,28 @@ Environment:
   STORM_MACHINES_SECONDS=N  limit of everything that takes long     [300]
 """
 import os
+import re
 import sys
 
 import pytest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE] + [os.path.join(os.path.dirname(HERE), d)
-                         for d in ("machines", "cluster")]
+TESTSUITE = os.path.dirname(HERE)
+sys.path[:0] = [HERE, TESTSUITE] + [os.path.join(TESTSUITE, d)
+                                    for d in ("machines", "cluster")]
+pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
 import vm  # noqa: E402
 from long_rule import (  # noqa: E402, F401
     pytest_collection_modifyitems, pytest_configure)
+from last_words import pytest_runtest_makereport  # noqa: E402, F401
 from slurm_machines import write_units  # noqa: E402
 from turns import LAYOUTS, NODES, Hosts  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 
 
-@pytest.fixture(scope="module", params=[
+@pytest.fixture(scope="session", params=[
     "v2", pytest.param("hybrid", marks=pytest.mark.long),
     pytest.param("v1", marks=pytest.mark.long)])
 def hosts(request, tmp_path_factory):
@@ -46,12 +50,20 @@ def hosts(request, tmp_path_factory):
         h.end_jobs()
 
 
+@pytest.fixture
+def gang(hosts):
+    """As gang_tests.py calls it."""
+    return hosts
+
+
 @pytest.fixture(autouse=True)
 def _clear(request):
     """Nothing of the test before; but two jobs that take turns are for all
     tests that want such."""
+    h = request.getfixturevalue("hosts")
+    h.current = re.sub(r"\W+", "_", request.node.name)[:60]
     if "two" not in request.fixturenames:
-        request.getfixturevalue("hosts").end_jobs()
+        h.end_jobs()
 
 
 @pytest.fixture

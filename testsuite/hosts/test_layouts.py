@@ -1,30 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Hosts as distributions make them: systemd with one of the three layouts of
-control groups, Slurm's daemons as units, proctrack/cgroup and task/cgroup.  Jobs
-take turns, whatever dies everything runs, and what comes to a job out of its turn
-reaches it."""
-import hashlib
+control groups, Slurm's daemons as units, proctrack/cgroup and task/cgroup.  What
+is theirs alone; what any cluster does is test_gang.py's."""
 import os
-import pathlib
 import re
 
 import pytest
 
-from turns import LAYOUTS, MOUNTED, NODES, QUANTUM
+from turns import LAYOUTS, MOUNTED, NODES
 
-BATCH = 0xfffffffb
-
-
-def marks(hosts):
-    return {n: hosts.mark(n) for n in hosts.names}
-
-
-def all_run_there(hosts, node):
-    """By and by, and from then on."""
-    hosts.until(lambda: not hosts.stand(node), f"all of {node} to run")
-    for _ in range(3):
-        assert not hosts.stand(node)
-    assert len(hosts.groups(node)) == 2
+DO = "/home/user/bin/taskdo"
 
 
 def test_what_these_hosts_are(hosts):
@@ -40,83 +25,26 @@ def test_what_these_hosts_are(hosts):
 
 @pytest.mark.long
 def test_launch(hosts):
-    run = hosts.srun(f"-N{NODES} -l hostname")
-    hosts.by_storm(run)
+    run = hosts.slurm.srun(f"-N{NODES} -l hostname")
+    hosts.slurm.by_storm(run)
     assert sorted(run.out.splitlines()) == [f"{i}: rx{i}" for i in range(NODES)]
 
 
 @pytest.mark.long
 def test_bcast(hosts):
-    shell = pathlib.Path("/bin/busybox").read_bytes()
-    big = hosts.machines.dir / "big"
-    big.write_bytes(shell + os.urandom(4_000_000 - len(shell)))
-    os.chmod(big, 0o755)
-    run = hosts.srun(f"-N{NODES} -l --bcast=/tmp/busybox /machines/big "
-                     "sha256sum /tmp/busybox")
-    hosts.by_storm(run)
-    whole = hashlib.sha256(big.read_bytes()).hexdigest()
-    assert sorted(run.out.splitlines()) == [
-        f"{i}: {whole}  /tmp/busybox" for i in range(NODES)], str(run)
+    hosts.slurm.bcast()
 
 
-def test_two_jobs_take_turns(hosts):
-    since = marks(hosts)
-    runs = [hosts.begin("spin 2000 say bye") for _ in range(2)]
-    hosts.until(lambda: len(hosts.jobs()) == 2, "two jobs")
-    jobs = set(hosts.jobs())
-    hosts.finish(*runs)
-    for run in runs:
-        assert run.out.split() == ["bye"] * NODES, str(run)
-    hosts.nothing_left(jobs)
+def test_how_steps_are_stopped(hosts, two):
     for node in hosts.names:
-        trace = hosts.trace(node, since[node])
-        stops = [e["job"] for e in trace if e["what"] == "stop"]
-        for job in jobs:
-            assert stops.count(job) >= 2, f"{node}: job {job}: {stops}"
-        assert {e["a"] for e in trace if e["what"] == "step"} == {
+        assert {e["a"] for e in hosts.trace(node) if e["what"] == "step"} == {
             hosts.layout.kind}
-        # no group of ours beside Slurm's
-        assert "slurm-storm" not in hosts.on(node, "ls /sys/fs/cgroup")
-
-
-@pytest.mark.long
-def test_batch_scripts_with_steps(hosts):
-    script = hosts.machines.dir / "script"
-    script.write_text(f"#!/bin/sh\nsrun --launch=storm {hosts.taskdo} spin 200 "
-                      f"say step\n{hosts.taskdo} spin 1500 say script\n")
-    for i in range(2):
-        hosts.finish(hosts.start(f"sbatch -Q -pgang -N{NODES} -o /tmp/out{i} "
-                                 "/machines/script"))
-    hosts.until(lambda: not hosts.root("squeue -h"), "the scripts' ends")
-    for i in range(2):
-        out = hosts.root(f"cat /tmp/out{i}").split()
-        assert sorted(out) == ["script"] + ["step"] * NODES, out
-    hosts.nothing_left()
-    stopped = {e["step"] for e in hosts.trace("n1") if e["what"] == "stop"}
-    assert BATCH in stopped, "a script that is alone takes turns, too"
+        if hosts.layout is LAYOUTS["v2"]:
+            # no group of ours beside Slurm's
+            assert "slurm-storm" not in hosts.on(node, "ls /sys/fs/cgroup")
 
 
 # -- whatever dies, everything runs -------------------------------------------
-
-@pytest.mark.long
-def test_agent_killed(hosts, two):
-    since = marks(hosts)
-    hosts.on("n1", "pkill -KILL -x storm_agent")
-    hosts.until(lambda: re.search(r"the agent is gone, 2 steps go on",
-                                  hosts.slurmd_log("n1")),
-                "slurmd to let them go on")
-    hosts.until(lambda: [e for e in hosts.trace("n1", since["n1"])
-                         if e["what"] == "begin"], "a new agent")
-    hosts.alternate(times=2)
-
-
-@pytest.mark.long
-def test_slurmd_killed(hosts, two):
-    hosts.on("n2", "systemctl kill --kill-whom=main -s KILL slurmd")
-    all_run_there(hosts, "n2")
-    hosts.on("n2", "systemctl start slurmd")
-    hosts.alternate(times=2)
-
 
 def test_slurmd_and_agent_killed(hosts, two):
     """At once: slurmstepd is left.  With version 2 it is in no group of slurmd's
@@ -124,97 +52,34 @@ def test_slurmd_and_agent_killed(hosts, two):
     hosts.on("n2", "systemctl kill --kill-whom=all -s KILL slurmd"
              if hosts.layout is LAYOUTS["v2"] else
              "pkill -KILL '^(slurmd|storm_agent)$'")
-    all_run_there(hosts, "n2")
+    hosts.goes_on("n2")
     hosts.on("n2", "systemctl start slurmd")
-    hosts.alternate(times=2)
+    hosts.alternate()
 
 
 @pytest.mark.long
 def test_slurmd_stopped_and_started(hosts, two):
     hosts.on("n2", "systemctl stop slurmd")
-    all_run_there(hosts, "n2")
+    hosts.goes_on("n2")
     assert len(hosts.jobs()) == 2
     hosts.on("n2", "systemctl start slurmd")
-    hosts.alternate(times=2)
+    hosts.alternate()
 
 
 def test_slurmd_restarted(hosts, two):
     hosts.everywhere("systemctl restart slurmd")
-    hosts.alternate(times=2)
+    hosts.alternate()
     assert len(hosts.jobs()) == 2
-
-
-@pytest.mark.long
-def test_strober_killed(hosts, two):
-    since = marks(hosts)
-    hosts.on("n1", "pkill -KILL -x storm_strober")
-    for node in hosts.names:
-        hosts.until(lambda: [e for e in hosts.trace(node, since[node])
-                             if e["what"] == "open"], f"all of {node} to run")
-    hosts.alternate(times=2)
 
 
 @pytest.mark.long
 def test_slurmctld_restarted(hosts, two):
-    hosts.root("systemctl restart slurmctld")
-    hosts.alternate(times=2)
+    hosts.on("n1", "systemctl restart slurmctld")
+    hosts.alternate()
     assert len(hosts.jobs()) == 2
 
 
 # -- out of its turn -----------------------------------------------------------
-
-@pytest.fixture
-def still(hosts):
-    """Two jobs whose tasks catch SIGTERM; then turns become minutes long, so
-    that one of them stands still as long as a test takes.  Its id, and the
-    two."""
-    runs = [hosts.begin("catch 15 say ready await 15 say caught exit 3")
-            for _ in range(2)]
-    hosts.until(lambda: all(r.out.count("ready") == NODES for r in runs),
-                "two jobs to be ready")
-    hosts.set_quantum(600000)
-    seen = []
-
-    def stands():
-        jobs = [{int(s.split(".")[0]) for s in groups if groups[s]}
-                for groups in hosts.all_groups().values()]
-        if not jobs[0] or jobs != [jobs[0]] * NODES or seen[-1:] != jobs[:1]:
-            seen.clear()
-        seen.append(jobs[0])
-        return len(seen) > 4
-
-    hosts.until(stands, "a job to stand still on all nodes")
-    job, = seen[-1]
-    yield job, runs
-    hosts.set_quantum(QUANTUM)
-
-
-def gone(hosts, job):
-    hosts.until(lambda: not hosts.root(f"squeue -h -t R,CG -j {job}").strip(),
-                f"the end of job {job}")
-    for node in hosts.names:
-        hosts.until((hosts.machines.dir / f"epilog.{job}.{node}").exists,
-                    "the epilog")
-    hosts.until(lambda: not [s for groups in hosts.all_groups().values()
-                             for s in groups if s.startswith(f"{job}.")],
-                "its groups to be gone")
-
-
-@pytest.mark.long
-def test_cancelled(hosts, still):
-    job, _ = still
-    hosts.root(f"scancel {job}")
-    gone(hosts, job)
-
-
-@pytest.mark.long
-def test_signalled(hosts, still):
-    job, runs = still
-    hosts.root(f"scancel -s TERM {job}")
-    gone(hosts, job)
-    assert sorted(r.out.count("caught") for r in runs) == [0, NODES], \
-        str(runs[0])
-
 
 def batch(hosts, nodes, line):
     """Submit a script of one line, whose output is in /machines/out; the job."""
@@ -234,9 +99,9 @@ def held_back(hosts, job, *steps):
     hosts.until(lambda: [e for e in hosts.trace("n1", since) if e["what"] ==
                          "stop" and e["job"] == job], "its turns")
     hosts.root(f"scontrol suspend {job}")
-    hosts.until(lambda: all(f"Suspended StepId={job}.{s}" in
-                            hosts.slurmd_log("n1") for s in steps),
-                "Slurm to suspend it")
+    hosts.until(lambda: all(hosts.said("n1", "slurmd",
+                                       f"Suspended StepId={job}.{s}")
+                            for s in steps), "Slurm to suspend it")
     since = hosts.mark("n1")
     hosts.on("n1", "pkill -KILL -x storm_agent")
     hosts.until(lambda: [e for e in hosts.trace("n1", since)
@@ -250,41 +115,66 @@ def held_back(hosts, job, *steps):
 
 def test_held_back_by_slurm(hosts):
     """A script and its step; and then that answers a signal."""
-    job = batch(hosts, NODES, f"srun --launch=storm {hosts.taskdo} catch 15 "
+    job = batch(hosts, NODES, f"srun --launch=storm {DO} catch 15 "
                               "say ready await 15 say caught exit 3")
-    hosts.begin("block")
+    hosts.begin("{do} block")
     out = hosts.machines.dir / "out"
     hosts.until(lambda: out.read_text().count("ready") == NODES,
                 "its tasks to be ready")
     held_back(hosts, job, "batch", "0")
     hosts.root(f"scancel -s TERM {job}")
-    gone(hosts, job)
+    hosts.gone(job)
     assert out.read_text().count("caught") == NODES
 
 
 @pytest.mark.long
 def test_script_held_back_by_slurm(hosts):
     """One that is alone, and so had turns itself."""
-    job = batch(hosts, NODES, f"exec {hosts.taskdo} block")
-    hosts.begin("block")
+    job = batch(hosts, NODES, f"exec {DO} block")
+    hosts.begin("{do} block")
     held_back(hosts, job, "batch")
 
 
 # -- without it ----------------------------------------------------------------
 
+def scheduler(hosts, name):
+    """Another one, and all daemons begin anew."""
+    hosts.on("n1", "sed -i 's,^SchedulerType=.*,SchedulerType=sched/"
+             f"{name},' /etc/slurm/slurm.conf; systemctl restart slurmctld")
+    hosts.everywhere("systemctl restart slurmd")
+
+
 @pytest.mark.long
 def test_configured_away(hosts, two):
-    """While jobs take turns: another scheduler, and all daemons begin anew."""
-    def scheduler(name):
-        hosts.everywhere("sed -i 's,^SchedulerType=.*,SchedulerType=sched/"
-                         f"{name},' /etc/slurm/slurm.conf")
-        hosts.root("systemctl restart slurmctld")
-        hosts.everywhere("systemctl restart slurmd")
-
-    scheduler("backfill")
+    """While jobs take turns, and back again."""
+    scheduler(hosts, "backfill")
     for node in hosts.names:
-        all_run_there(hosts, node)
+        hosts.goes_on(node)
     assert len(hosts.jobs()) == 2
-    scheduler("storm")
-    hosts.alternate(times=2)
+    scheduler(hosts, "storm")
+    hosts.alternate()
     assert len(hosts.jobs()) == 2
+
+
+OURS = "/run/slurm-storm/*/gang /sys/fs/cgroup/{,unified/,freezer/}slurm-storm"
+
+
+@pytest.mark.long
+def test_a_stock_system_again(hosts, two):
+    """When those have ended that took turns nothing is left, and others run."""
+    scheduler(hosts, "backfill")
+    for node in hosts.names:
+        hosts.goes_on(node)
+    try:
+        hosts.end_jobs()
+        hosts.until(lambda: not any(t.strip() for t in hosts.everywhere(
+            f"shopt -s nullglob; ls -d {OURS} /dev/null | grep -v null"
+            "|| true").values()), "nothing of ours to be left")
+        assert not hosts.lab.pids("ctl", "storm_strober")
+        for launch in ("slurm", "storm"):
+            done = hosts.start(f"srun -pgang -N{NODES} --launch={launch} "
+                               "{do} say bye").finish()
+            assert done.code == 0, str(done)
+            assert done.out.split() == ["bye"] * NODES
+    finally:
+        scheduler(hosts, "storm")

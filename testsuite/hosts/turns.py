@@ -2,17 +2,16 @@
 """What the tests are written in: a Slurm cluster of two machines with systemd,
 whose daemons are units, with a gang partition."""
 import json
-import os
 import pathlib
-import re
 import shutil
-import subprocess
 import typing
 
-import vm
-from gang import Turns
+import gang
+import sched_tests
+from host_lab import STEPS, HostLab, parse_steps
 from slurm_machines import AGENT, Slurm, slurmconf
 from vm import SECONDS
+
 
 class Layout(typing.NamedTuple):
     """Of a host's control groups."""
@@ -40,50 +39,48 @@ MOUNTED = ("stat -fc %T /sys/fs/cgroup; cd /sys/fs/cgroup; "
            "[ ! -d unified ] || echo unified")
 
 HERE = pathlib.Path(__file__).resolve().parent
-NODES = 2
+NODES = gang.NODES
 MEMORY = 1000   # of a node, by slurm.conf
 QUANTUM = 200   # ms: emulated machines do nothing in time
 
-STEPS = "/machines/steps-here"
 LEFT = f"shopt -s nullglob; {STEPS}; echo /run/slurm-storm/*/steps/*"
-OF_STEPS = re.compile(r"(turn|slurm) (\S+) (\w+ |)([01])$", re.M)
 
 
-class Hosts(Turns, Slurm):
-    """The cluster.  A job is known by its command (vm.Command)."""
+class Hosts(gang.Gang):
+    """The cluster: as one of a lab, but for how it is looked into."""
 
     patience = SECONDS
+    enough = 2
+    looks = 4
 
     def __init__(self, machines, layout, conf=(), storm_conf=()):
-        self.layout = layout
-        conf = [*{"ProctrackType": "proctrack/cgroup",
-                  "TaskPlugin": "task/cgroup",
-                  "Epilog": "/machines/epilog",
-                  "SlurmdDebug": "verbose", **dict(conf)}.items()]
-        gang = slurmconf.gang_lines(machines.count, 1, 2, conf)
-        self.known = {f"n{i + 1}": [] for i in range(NODES)}    # of the traces
-        self.taskdo = build(machines.dir)
-        write_epilog(machines.dir)
+        self.machines, self.layout = machines, layout
+        self.by_groups = layout.mechanism != "signals"
+        self.quantum = QUANTUM
+        self.empty = {}
+        conf = [("ProctrackType", "proctrack/cgroup"),
+                ("TaskPlugin", "task/cgroup"), ("SlurmdDebug", "verbose"),
+                *sched_tests.CONF, *conf]
         shutil.copy(HERE / "steps-here", machines.dir)
         # a node that is gone is to be missed soon
-        super().__init__(machines, "slurm", conf + gang,
-                         [("Quantum", QUANTUM), ("DeadTimeout", "10s"),
-                          *storm_conf], cpus=1, memory=MEMORY)
+        self.slurm = Slurm(
+            machines, "slurm",
+            conf + slurmconf.gang_lines(machines.count, 1, 2, conf),
+            [("Quantum", QUANTUM), ("DeadTimeout", "10s"), *storm_conf],
+            cpus=1, memory=MEMORY)
+        self.begin_with(HostLab(self.slurm), machines.count)
+        self.furnish()
+        self.with_epilog()
+        self.known = {n: [] for n in self.names}        # of the traces
 
-    # -- what Turns wants ------------------------------------------------------
-
-    def root(self, command):
-        return self.on("n1", command)
+    # -- looked into -----------------------------------------------------------
 
     def on(self, node, command):
-        """What a command of root's prints on a node."""
-        [c] = self.machines.run(command, [self.names.index(node)], SECONDS)
-        assert c.code == 0, str(c)
-        return c.out
+        return self.lab.shell(node, command)
 
     def everywhere(self, command):
         """What it prints, by node; at once on all of them."""
-        return {n: c.out for n, c in zip(self.names, self.good(
+        return {n: c.out for n, c in zip(self.names, self.slurm.good(
             self.machines.run(command, timeout=SECONDS)))}
 
     def trace(self, node, since=0):
@@ -96,7 +93,7 @@ class Hosts(Turns, Slurm):
     def groups(self, node, whose="turn"):
         """By the kernel's word.  turn: that take turns; slurm: that Slurm may
         keep standing."""
-        return parse_steps(self.on(node, STEPS), whose)
+        return self.lab.steps(node, whose)
 
     def all_groups(self, whose="turn"):
         return {n: parse_steps(t, whose)
@@ -109,54 +106,23 @@ class Hosts(Turns, Slurm):
 
     # -- jobs --------------------------------------------------------------------
 
-    def begin(self, verbs):
-        """A job of one task on each node."""
-        return self.start(f"srun -pgang -N{NODES} --launch=storm "
-                          f"{self.taskdo} {verbs}")
-
-    def finish(self, *runs):
-        assert self.machines.wait(runs, SECONDS), str(runs[0])
-        for run in runs:
-            assert run.code == 0, f"{run}\n{self.log()}"
+    def signal_all(self, node, daemons, sig):
+        self.lab.signal_all(node, daemons, sig)
 
     def two_jobs(self):
-        if len(self.jobs()) == 2:
-            return
-        self.end_jobs()
-        for _ in range(2):
-            self.begin("block")
-        self.until(lambda: len(self.jobs()) == 2, "two jobs")
-        self.alternate(times=2)
+        """Those of the test before, if they are left."""
+        if len(self.jobs()) != 2:
+            self.end_jobs()
+            super().two_jobs()
 
-    def set_quantum(self, ms):
-        self.everywhere(f"sed -i 's/^Quantum=.*/Quantum={ms}/' "
-                        "/etc/slurm/storm.conf")
-        self.root("scontrol reconfigure")
+    def gone(self, job):
+        super().gone(job)
+        self.until(lambda: not [s for groups in self.all_groups().values()
+                                for s in groups if s.startswith(f"{job}.")],
+                   "its groups to be gone")
 
     def end_jobs(self):
-        self.root("scancel -p gang; while [ -n \"$(squeue -h)\" ]; do "
-                  "sleep 0.1; done")
+        self.on("n1", "scancel -p gang; scancel -p urgent; "
+                "while [ -n \"$(squeue -h)\" ]; do sleep 0.1; done")
+        self.end_all()
         self.nothing_left()
-
-    def slurmd_log(self, node):
-        return self.on(node, "cat /var/log/slurm/slurmd.log")
-
-
-def parse_steps(text, whose):
-    return {step: still == "1" for which, step, _, still in
-            OF_STEPS.findall(text) if which == whose}
-
-
-def build(to):
-    """The test's program, seen from all machines."""
-    source = vm.TOP / "testsuite" / "programs" / "taskdo.c"
-    subprocess.run(["cc", "-std=gnu11", "-O2", source, "-o", to / "taskdo"],
-                   check=True)
-    return "/machines/taskdo"
-
-
-def write_epilog(to):
-    path = pathlib.Path(to) / "epilog"
-    path.write_text("#!/bin/sh\n"
-                    ": >/machines/epilog.$SLURM_JOB_ID.$SLURMD_NODENAME\n")
-    os.chmod(path, 0o755)

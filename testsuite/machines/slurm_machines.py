@@ -2,8 +2,10 @@
 """A whole Slurm cluster inside the machines, the plugins from the stage:
 slurmctld in the first, slurmd and storm's agent in all of them, as n1, n2, ...
 """
+import hashlib
 import json
 import os
+import pathlib
 import re
 import sys
 
@@ -93,6 +95,23 @@ class Slurm:
         run = self.start(f"srun --launch=storm {args}", env)
         assert self.machines.wait([run], timeout), (
             f"not done after {timeout} s: {run}")
+        return run
+
+    def bcast(self, size=4_000_000):
+        """A program of that size to all machines by srun, and run there: it is the
+        same everywhere.  The finished command."""
+        shell = pathlib.Path("/bin/busybox").read_bytes()
+        big = self.machines.dir / "big"
+        big.write_bytes(shell + os.urandom(size - len(shell)))
+        os.chmod(big, 0o755)
+        count = self.machines.count
+        run = self.srun(f"-N{count} -l --bcast=/tmp/busybox /machines/big "
+                        "sha256sum /tmp/busybox")
+        self.by_storm(run)
+        whole = hashlib.sha256(big.read_bytes()).hexdigest()
+        assert sorted(run.out.splitlines()) == [
+            f"{i}: {whole}  /tmp/busybox" for i in range(count)], str(run)
+        self.good(self.machines.run("rm /tmp/busybox"))
         return run
 
     def timeline(self):

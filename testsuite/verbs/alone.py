@@ -4,6 +4,7 @@ run at once, each machine taking the next one when it is done with one."""
 import os
 import sys
 
+from long_rule import LONG
 from transfer import BUILD, SECONDS, VALGRIND, has_verbs, program, sanitized
 
 LONG = bool(os.environ.get("STORM_LONG"))

@@ -15,7 +15,8 @@ import sys
 import pytest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "machines")]
+TESTSUITE = os.path.dirname(HERE)
+sys.path[:0] = [HERE, os.path.join(TESTSUITE, "machines"), TESTSUITE]
 
 import long_rule  # noqa: E402
 import vm  # noqa: E402

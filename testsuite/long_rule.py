@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Of tests in machines, those that are marked "long" run with STORM_LONG=1 only:
-hooks for a conftest.py."""
+"""Tests that are marked "long" run with STORM_LONG=1 only: what it means, and
+hooks for the conftest.py of a group."""
 import os
 
 import pytest
+
+LONG = bool(os.environ.get("STORM_LONG"))
 
 
 def pytest_configure(config):
@@ -12,6 +14,6 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.get_closest_marker("long") and not os.environ.get("STORM_LONG"):
+        if item.get_closest_marker("long") and not LONG:
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: long; set STORM_LONG=1"))

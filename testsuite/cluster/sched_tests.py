@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""sched/storm as slurmctld's scheduler: which jobs take turns, and what becomes of
+them when Slurm suspends, requeues, resizes or restarts.  For any cluster with two
+nodes of a core each, two jobs on a core, and CONF: the fixture `lab`, which ends
+their jobs; test_sched.py has a lab, ../hosts/test_sched.py hosts with systemd.
+What nodes do at each turn is gang_tests.py's."""
+import pathlib
+import re
+import time
+
+import pytest
+
+from harness import EPILOG, epilog_ran, save_jobs, until
+from lab import slurmconf
+
+#: beside the gang partition another, whose jobs do not share, and push others out
+CONF = [
+    ("PreemptType", "preempt/partition_prio"), ("PreemptMode", "REQUEUE"),
+    ("Epilog", EPILOG),
+    ("PartitionName", "urgent Nodes=n[1-2] PriorityTier=10 PreemptMode=OFF "
+                      "OverSubscribe=NO DefMemPerCPU=100 State=UP")]
+
+
+def command(lab, *argv):
+    done = lab.run([str(a) for a in argv])
+    assert done.returncode == 0, f"{argv}: {done.stderr}"
+    return done.stdout.strip()
+
+
+def submit(lab, *options, nodes=2, line="srun sleep 600"):
+    out = command(lab, "sbatch", "--parsable", "--partition=gang", "-D",
+                  "/home", "-o", "/dev/null", f"-N{nodes}", f"-n{nodes}",
+                  "--mem=100",
+                  *options, "--wrap", line)
+    return int(out)
+
+
+def field(lab, job, name):
+    text = command(lab, "scontrol", "-o", "show", "job", job)
+    found = re.search(rf"\b{name}=(\S*)", text)
+    return found and found[1]
+
+
+def state(lab, job):
+    return field(lab, job, "JobState")
+
+
+def share(lab, job):
+    """("1/2", "20ms") from SystemComment, or None"""
+    text = command(lab, "scontrol", "-o", "show", "job", job)
+    found = re.search(r"storm:turns=([0-9/]+),quantum=(\w+),had=", text)
+    return found and (found[1], found[2])
+
+
+def quantum(lab):
+    return dict(slurmconf.read_storm_conf(lab.dir))["Quantum"] + "ms"
+
+
+def running(lab, *jobs):
+    for job in jobs:
+        until(lambda: state(lab, job) == "RUNNING", f"job {job} to run")
+
+
+def run_again(lab, *jobs):
+    """Slurm lets what was requeued wait for two minutes: shorter here, but not
+    to nothing, for nodes refuse a credential of the very second in which they
+    have ended the job, and slurmctld then gives the job up as failed."""
+    asked = dict.fromkeys(jobs, -60)
+
+    def back(job):
+        now = state(lab, job)
+        assert now != "FAILED", show(lab, "job", job)
+        # Slurm may set its two minutes after us; each time is a new wait
+        if time.monotonic() > asked[job] + 10 and \
+                field(lab, job, "Reason") == "BeginTime":
+            asked[job] = time.monotonic()
+            command(lab, "scontrol", "update", f"JobId={job}",
+                    "StartTime=now+2")
+        return now == "RUNNING"
+
+    until(lambda: all([back(j) for j in jobs]),
+          lambda: "jobs to run again: " + "\n".join(
+              show(lab, "job", j) for j in jobs), interval=0.2)
+
+
+def turns(lab, part, *jobs):
+    for job in jobs:
+        until(lambda: (share(lab, job) or [None])[0] == part,
+              lambda: f"job {job} to have {part} of the turns, not "
+              f"{share(lab, job)}")
+
+
+def strobes(lab, host="n1"):
+    return lab.agent_stats(host)["gang"]["gang_strobes"]
+
+
+def standing(lab, host):
+    """The jobs whose steps stand still there, by the kernel's word."""
+    if hasattr(lab, "standing"):
+        return lab.standing(host)
+    base = pathlib.Path(lab.path(host, "/sys/fs/cgroup"))
+    return [int(path.parent.name.split(".")[0]) for tree in ("", "unified/")
+            for path in base.glob(f"{tree}slurm-storm/{host}/*/cgroup.events")
+            if "frozen 1" in path.read_text()]
+
+
+def strobed(lab, host="n1"):
+    before = strobes(lab, host)
+    until(lambda: strobes(lab, host) > before + 5, "strobes")
+
+
+def edit(lab, path, *changes):
+    """Change slurmctld's configuration: (old, new), or a line to be added."""
+    path = lab.path("ctl", "/etc/slurm/" + path)
+    with open(path) as f:
+        text = f.read()
+    for change in changes:
+        if isinstance(change, str):
+            text += change + "\n"
+        else:
+            assert change[0] in text
+            text = text.replace(*change)
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def test_two_share(lab):
+    """Users see who takes turns, nodes hear whose turn it is, and when one of
+    the two ends the other runs on without strobes."""
+    first, second = submit(lab), submit(lab)
+    running(lab, first, second)
+    turns(lab, "1/2", first, second)
+    assert share(lab, first)[1] == quantum(lab)
+    strobed(lab)
+    command(lab, "scancel", second)
+    turns(lab, "1/1", first)
+    quiet = [strobes(lab)]
+
+    def silent():
+        quiet.append(strobes(lab))
+        return quiet[-1] == quiet[-2]
+
+    until(silent, "strobes to end", interval=0.3)
+
+
+def told(text):
+    """{key: value} of our word in a line of scontrol's, or None"""
+    found = re.search(r"\bstorm:(\S*)", text)
+    return found and dict(p.split("=") for p in found[1].split(","))
+
+
+def show(lab, what, name):
+    return command(lab, "scontrol", "-o", "show", what, name)
+
+
+def test_users_are_told(lab):
+    """Slot, share, quantum, misses, of jobs and nodes, beside what others have
+    written there; and what a job has had, also when it is over."""
+    command(lab, "scontrol", "update", "NodeName=n1", "Extra=rack 7")
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    words = [told(show(lab, "job", j)) for j in jobs]
+    assert {w["slot"] for w in words} == {"0/2", "1/2"}
+    assert {w["quantum"] for w in words} == {quantum(lab)}
+    assert all(w["missed"].isdigit() for w in words)
+    for host in ("n1", "n2"):
+        word = until(lambda: told(show(lab, "node", host)), f"{host}'s word")
+        assert (word["jobs"], word["slots"], word["quantum"]) == \
+            ("2", "2", quantum(lab))
+        assert word["missed"].isdigit()
+    assert "Extra=rack 7 storm:" in show(lab, "node", "n1")
+
+    def had(job):
+        return float(told(show(lab, "job", job))["had"].rstrip("s"))
+
+    until(lambda: had(jobs[0]) > 0 and had(jobs[1]) > 0, "shares to be had")
+    command(lab, "scancel", jobs[0])
+    epilog_ran(lab, jobs[0], "n1", "n2")
+    until(lambda: not told(show(lab, "node", "n1")), "n1's word to go")
+    assert "Extra=rack 7 " in show(lab, "node", "n1") + " "
+    over = told(show(lab, "job", jobs[0]))
+    assert over["turns"] == "0/1" and float(over["had"].rstrip("s")) > 0
+    before = had(jobs[1])
+    command(lab, "scontrol", "suspend", jobs[1])
+    until(lambda: told(show(lab, "job", jobs[1]))["turns"] == "0/1",
+          "the suspended one to have no turn")
+    command(lab, "scontrol", "resume", jobs[1])
+    turns(lab, "1/1", jobs[1])
+    # what it had is not forgotten when it shares again
+    other = submit(lab)
+    turns(lab, "1/2", jobs[1], other)
+    until(lambda: had(jobs[1]) > before, "more to be had")
+    command(lab, "scontrol", "update", "NodeName=n1", "Extra=")
+
+
+def test_alone_on_its_cores(lab):
+    """Jobs on other cores than those that share are not touched."""
+    pair = [submit(lab, "-w", "n1", nodes=1) for _ in range(2)]
+    alone = submit(lab, "-w", "n2", nodes=1)
+    running(lab, alone, *pair)
+    turns(lab, "1/2", *pair)
+    assert share(lab, alone) is None
+
+
+def test_suspended_is_out(lab):
+    """What Slurm suspends is not in the matrix; what it resumes may be one more
+    than share a core otherwise."""
+    first, second = submit(lab), submit(lab)
+    running(lab, first, second)
+    turns(lab, "1/2", first, second)
+    command(lab, "scontrol", "suspend", first)
+    assert state(lab, first) == "SUSPENDED"
+    turns(lab, "1/1", second)
+    third = submit(lab)
+    running(lab, third)
+    turns(lab, "1/2", second, third)
+    command(lab, "scontrol", "resume", first)
+    turns(lab, "1/3", first, second, third)
+
+
+def test_third_pends(lab):
+    jobs = [submit(lab) for _ in range(3)]
+    running(lab, *jobs[:2])
+    turns(lab, "1/2", *jobs[:2])
+    assert state(lab, jobs[2]) == "PENDING"
+    command(lab, "scancel", jobs[0])
+    running(lab, jobs[2])
+    turns(lab, "1/2", *jobs[1:])
+
+
+def test_reservation(lab):
+    """Those who have reserved a node share it with each other alone."""
+    command(lab, "scontrol", "create", "reservation", "ReservationName=mine",
+            "Users=root", "StartTime=now", "Duration=10", "Nodes=n1",
+            "PartitionName=gang")
+    try:
+        inside = [submit(lab, "--reservation=mine", nodes=1) for _ in "12"]
+        running(lab, *inside)
+        outside = [submit(lab, nodes=1) for _ in "12"]
+        running(lab, *outside)
+        turns(lab, "1/2", *inside, *outside)
+        assert {field(lab, j, "NodeList") for j in inside} == {"n1"}
+        assert {field(lab, j, "NodeList") for j in outside} == {"n2"}
+        command(lab, "scancel", *inside, *outside)
+        until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+    finally:
+        command(lab, "scontrol", "delete", "ReservationName=mine")
+
+
+def test_resized(lab):
+    """A job that gives a node back leaves it to the one that it shared with,
+    and whoever comes there then."""
+    wide = submit(lab, line="sleep 600")
+    running(lab, wide)
+    right = submit(lab, "-w", "n2", nodes=1)
+    running(lab, right)
+    turns(lab, "1/2", wide, right)
+    command(lab, "scontrol", "update", f"JobId={wide}", "NumNodes=1")
+    assert field(lab, wide, "NodeList") == "n1"
+    turns(lab, "1/1", wide, right)
+    left = submit(lab, "-w", "n1", nodes=1)
+    running(lab, left)
+    turns(lab, "1/2", wide, left)
+    assert share(lab, right)[0] == "1/1"
+    second = submit(lab, "-w", "n2", nodes=1)
+    running(lab, second)
+    turns(lab, "1/2", right, second)
+
+
+def test_partition_loses_a_node(lab):
+    """It is another partition's from now on, and the jobs that run there go on
+    with the turns that they have on the node that is left."""
+    jobs = [submit(lab), submit(lab)]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    command(lab, "scontrol", "update", "PartitionName=gang", "Nodes=n1")
+    command(lab, "scontrol", "create", "PartitionName=other", "Nodes=n2",
+            "OverSubscribe=FORCE:3", "DefMemPerCPU=100", "State=UP")
+    try:
+        third = submit(lab, "--partition=other", nodes=1)
+        until(lambda: "gang scheduling in partition other: 1 nodes" in
+              lab.log("ctl", "slurmctld"), "two zones")
+        strobed(lab)
+        # a change that nodes hear of: the map can still be made
+        command(lab, "scontrol", "suspend", jobs[0])
+        turns(lab, "1/1", jobs[1])
+        command(lab, "scontrol", "resume", jobs[0])
+        turns(lab, "1/2", *jobs)
+        assert "no gang scheduling: the map" not in lab.log("ctl", "slurmctld")
+    finally:
+        command(lab, "scancel", *jobs, third)
+        until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+        command(lab, "scontrol", "delete", "PartitionName=other")
+        command(lab, "scontrol", "update", "PartitionName=gang",
+                "Nodes=n[1-2]")
+
+
+def test_preempted(lab):
+    """Both of a node's jobs are put back for one that may push them out, and
+    share again when it is gone."""
+    pair = [submit(lab, "--requeue") for _ in "12"]
+    running(lab, *pair)
+    turns(lab, "1/2", *pair)
+    urgent = submit(lab, "--partition=urgent")
+    running(lab, urgent)
+    assert {state(lab, j) for j in pair} == {"PENDING"}
+    assert share(lab, urgent) is None
+    command(lab, "scancel", urgent)
+
+    run_again(lab, *pair)
+    turns(lab, "1/2", *pair)
+    strobed(lab)
+
+
+def test_node_drained_then_down(lab):
+    """A node that drains keeps its gangs; one that is down takes its own with
+    it, and nobody else's."""
+    left = [submit(lab, "-w", "n1", nodes=1) for _ in "12"]
+    right = [submit(lab, "-w", "n2", "--no-requeue", nodes=1) for _ in "12"]
+    running(lab, *left, *right)
+    turns(lab, "1/2", *left, *right)
+    try:
+        command(lab, "scontrol", "update", "NodeName=n1,n2", "State=DRAIN",
+                "Reason=test")
+        strobed(lab, "n1")
+        strobed(lab, "n2")
+        command(lab, "scontrol", "update", "NodeName=n2", "State=DOWN",
+                "Reason=test")
+        for job in right:
+            until(lambda: state(lab, job) == "NODE_FAIL", f"{job} to fail")
+        strobed(lab, "n1")
+        assert {share(lab, j)[0] for j in left} == {"1/2"}
+    finally:
+        command(lab, "scontrol", "update", "NodeName=n1,n2", "State=RESUME")
+    right = [submit(lab, "-w", "n2", nodes=1) for _ in "12"]
+    running(lab, *right)
+    turns(lab, "1/2", *left, *right)
+    strobed(lab, "n2")
+
+
+def test_requeue_and_hold(lab):
+    first, second = submit(lab, "--requeue"), submit(lab)
+    running(lab, first, second)
+    turns(lab, "1/2", first, second)
+    command(lab, "scontrol", "requeuehold", first)
+    turns(lab, "1/1", second)
+
+
+def test_array(lab):
+    """More tasks than may share: all of them end."""
+    job = submit(lab, "--array=1-5", "-W", line="srun sleep 0.3")
+    until(lambda: not command(lab, "squeue", "-h", "-j", job),
+          "the array to end")
+
+
+def test_het_job(lab):
+    """Slurm refuses these where another than backfill schedules."""
+    other = submit(lab)
+    done = lab.run(["srun", "--partition=gang", "-N1", "-n1", "hostname", ":",
+                    "--partition=gang", "-N1", "-n1", "hostname"])
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == ["n1", "n2"]
+    assert state(lab, other) == "RUNNING"
+
+
+def test_het_components_are_one_gang(lab):
+    """They share with jobs of one node each, and have the same turns."""
+    pair = [submit(lab, "-w", n, nodes=1) for n in ("n1", "n2")]
+    running(lab, *pair)
+    het = lab.popen(["srun", "--partition=gang", "-N1", "-n1", "sleep", "600",
+                     ":", "--partition=gang", "-N1", "-n1", "sleep", "600"])
+    try:
+        turns(lab, "1/2", *pair)
+        ids = until(lambda: [int(j) for j in command(
+            lab, "squeue", "-h", "-t", "R", "-n", "sleep", "-o", "%A").split()],
+            "the heterogeneous job")
+        assert len(ids) == 2
+        turns(lab, "1/2", *ids)
+    finally:
+        command(lab, "scancel", "-n", "sleep")
+        het.wait(30)
+
+
+def test_strober_dies(lab):
+    first, second = submit(lab), submit(lab)
+    running(lab, first, second)
+    strobed(lab)
+    old = lab.pids("ctl", "storm_strober")
+    assert len(old) == 1
+    lab.kill("ctl", "storm_strober")
+    until(lambda: lab.pids("ctl", "storm_strober") not in ([], old),
+          "another strober")
+    strobed(lab, "n1")
+    strobed(lab, "n2")
+    assert state(lab, first) == state(lab, second) == "RUNNING"
+
+
+def test_slurmctld_dies(lab):
+    """Its strober goes with it; the next one's takes the domain over."""
+    first, second = submit(lab), submit(lab)
+    running(lab, first, second)
+    save_jobs(lab, first)
+    strobed(lab)
+    lab.kill("ctl", "slurmctld")
+    until(lambda: not lab.pids("ctl", "storm_strober"), "the strober to end")
+    lab.restart("ctl", "slurmctld")
+    strobed(lab, "n1")
+    strobed(lab, "n2")
+    turns(lab, "1/2", first, second)
+
+
+def test_reconfigure(lab):
+    """A new quantum counts at once, and the type of the scheduler stays."""
+    first, second = submit(lab), submit(lab)
+    running(lab, first, second)
+    turns(lab, "1/2", first, second)
+    conf = lab.path("ctl", "/etc/slurm/storm.conf")
+    with open(conf) as f:
+        was = f.read()
+    try:
+        with open(conf, "a") as f:
+            f.write("PartitionQuantum=gang:7,shared:9\n")
+        command(lab, "scontrol", "reconfigure")
+        until(lambda: share(lab, first)[1] == "7ms", "the new quantum")
+        strobed(lab)
+        with open(conf, "a") as f:
+            f.write("Packing=none\n")
+        command(lab, "scontrol", "reconfigure")
+        assert "goes on as it was" in lab.log("ctl", "slurmctld")
+        strobed(lab)
+    finally:
+        with open(conf, "w") as f:
+            f.write(was)
+        command(lab, "scontrol", "reconfigure")
+
+
+@pytest.mark.long
+def test_time_limit_out_of_turn(lab):
+    """It counts while others have their turn, and ends the job at once, with
+    its epilog.  (slurmctld looks every 30 s.)"""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    conf = lab.path("ctl", "/etc/slurm/storm.conf")
+    with open(conf) as f:
+        was = f.read()
+    try:
+        edit(lab, "storm.conf", "PartitionQuantum=gang:300s")
+        command(lab, "scontrol", "reconfigure")
+        still = until(lambda: standing(lab, "n1"), "a job to stand still")[0]
+        command(lab, "scontrol", "update", f"JobId={still}", "EndTime=now")
+        until(lambda: state(lab, still) == "TIMEOUT", "its end")
+        epilog_ran(lab, still, "n1", "n2")
+        assert all(state(lab, j) == "RUNNING" for j in jobs if j != still)
+    finally:
+        with open(conf, "w") as f:
+            f.write(was)
+        command(lab, "scontrol", "reconfigure")
