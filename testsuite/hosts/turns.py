@@ -58,6 +58,7 @@ class Hosts(gang.Gang):
         self.by_groups = layout.mechanism != "signals"
         self.quantum = QUANTUM
         self.empty = {}
+        self.pair = set()       # the jobs of two_jobs()
         conf = [("ProctrackType", "proctrack/cgroup"),
                 ("TaskPlugin", "task/cgroup"), ("SlurmdDebug", "verbose"),
                 *sched_tests.CONF, *conf]
@@ -111,9 +112,10 @@ class Hosts(gang.Gang):
 
     def two_jobs(self):
         """Those of the test before, if they are left."""
-        if len(self.jobs()) != 2:
+        if not self.pair or set(self.jobs()) != self.pair:
             self.end_jobs()
             super().two_jobs()
+            self.pair = set(self.jobs())
 
     def gone(self, job):
         super().gone(job)
