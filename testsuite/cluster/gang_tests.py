@@ -27,8 +27,10 @@ def two(gang):
     gang.two_jobs()
 
 
-def finish(cluster, verbs="{do} spin 1500 say bye"):
-    runs = [cluster.begin(verbs) for _ in range(2)]
+def finish(cluster):
+    """Two jobs that compute for some turns."""
+    ms = max(1500, 10 * cluster.quantum)
+    runs = [cluster.begin(f"{{do}} spin {ms} say bye") for _ in range(2)]
     cluster.until(lambda: len(cluster.jobs()) == 2 or
                   not all(r.running() for r in runs), "two jobs")
     jobs = set(cluster.jobs())
@@ -73,7 +75,7 @@ def test_mpi(gang):
 
 
 def test_batch_scripts_with_steps(gang):
-    ms = max(300, 7 * gang.quantum)
+    ms = max(300, 10 * gang.quantum)
     script = ("#!/bin/sh\nsrun --launch=storm /home/user/bin/taskdo spin 300 "
               f"say step\n/home/user/bin/taskdo spin {ms} say script\n")
     runs = [gang.start(f"sbatch -W -Q -pgang -N{NODES} -o {{dir}}/out script",
