@@ -69,6 +69,8 @@ static struct {
 	bool end;
 	int log, sock, pidfd;
 	pid_t pid;
+	char *state, *conf;		/* slurm.conf is nobody's to read without
+					   locks while it is read anew */
 	struct child_log says;
 	struct bytes out;		/* to be written, from at on */
 	size_t at;
@@ -81,15 +83,10 @@ static struct {
 
 static int _spawn_with(int sock, int log)
 {
-	char *state = NULL;
-	char *argv[] = { STROBER, "--state", NULL, NULL };
-	int rc;
+	char *argv[] = { STROBER, "--state", w.state, NULL };
+	int rc = child_spawn(STORM_STROBER_PATH, argv, w.conf, sock, log,
+			     &w.pid);
 
-	xstrfmtcat(state, "%s/%s", slurm_conf.state_save_location, STATE_FILE);
-	argv[2] = state;
-	rc = child_spawn(STORM_STROBER_PATH, argv, slurm_conf.slurm_conf, sock,
-			 log, &w.pid);
-	xfree(state);
 	if (rc)
 		w.pid = 0;
 	return rc;
@@ -382,6 +379,9 @@ int strober_watch_start(void)
 		error("storm: eventfd: %m");
 		return SLURM_ERROR;
 	}
+	w.state = xstrdup_printf("%s/%s", slurm_conf.state_save_location,
+				 STATE_FILE);
+	w.conf = xstrdup(slurm_conf.slurm_conf);
 	w.end = false;
 	w.backoff = BACKOFF_MIN;
 	w.start_at = 0;
@@ -389,6 +389,8 @@ int strober_watch_start(void)
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
 		_close(&w.wake);
+		xfree(w.state);
+		xfree(w.conf);
 		return SLURM_ERROR;
 	}
 	w.running = true;
@@ -404,6 +406,8 @@ void strober_watch_stop(void)
 	pthread_join(w.thread, NULL);
 	w.running = false;
 	_close(&w.wake);
+	xfree(w.state);
+	xfree(w.conf);
 	xfree(box.names.p);
 	xfree(box.map.p);
 	xfree(box.given);

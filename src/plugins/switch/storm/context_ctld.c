@@ -49,6 +49,10 @@ static struct {
 	int fd;				/* -1: nothing can be saved */
 	uint64_t started, swept, complained;
 	uint32_t refused;		/* since the last complaint */
+	/* what signing takes of slurm.conf: that is nobody's to read without
+	 * slurmctld's locks, for reconfiguring it takes all of it away first */
+	char *cluster;
+	uid_t node_uid;
 	struct waiting waiting[WAITING];
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
@@ -98,6 +102,7 @@ static void _stop(void)
 	if (c.fd >= 0)
 		close(c.fd);
 	c.fd = -1;
+	xfree(c.cluster);
 	for (uint32_t i = 0; i < WAITING; i++)
 		xfree(c.waiting[i].host);
 }
@@ -114,6 +119,8 @@ void context_ctld_start(const char *state_dir)
 		_open(state_dir);
 	else
 		error("storm: no memory for %u network contexts", conf.count);
+	c.cluster = xstrdup(slurm_conf.cluster_name);
+	c.node_uid = slurm_conf.slurmd_user_id;
 	c.started = storm_now();
 	c.swept = c.complained = 0;
 	c.refused = 0;
@@ -396,6 +403,14 @@ void context_ctld_claim(const struct context *x)
 
 char *context_ctld_sign(const struct context *x)
 {
-	return context_sign(x, slurm_conf.cluster_name,
-			    slurm_conf.slurmd_user_id);
+	char *cluster, *cred;
+	uid_t node_uid;
+
+	pthread_mutex_lock(&c.lock);
+	cluster = xstrdup(c.cluster);
+	node_uid = c.node_uid;
+	pthread_mutex_unlock(&c.lock);
+	cred = cluster ? context_sign(x, cluster, node_uid) : NULL;
+	xfree(cluster);
+	return cred;
 }
