@@ -38,6 +38,7 @@ class NodeTrace:
         self.rows = {}              # version: how many slots
         self.newest = None
         self.steps = {}
+        self.twins = {}             # of one name: {its key: how many are left}
         self.now = None             # (version, slot); None: everything runs
         self.last = -1              # strobe
         self.round = []             # slots of one version, one after the other
@@ -120,6 +121,7 @@ class NodeTrace:
     def on_begin(self, e):
         """An agent: whatever stood was freed when the one before died."""
         self.steps.clear()
+        self.twins.clear()
         self.forget_maps()
 
     def forget_maps(self):
@@ -176,9 +178,17 @@ class NodeTrace:
         self.round.clear()
 
     def on_step(self, e):
-        self.steps[(e["job"], e["step"])] = Step(e["b"])
+        # of a job that was requeued the step before may still be there, and the
+        # trace does not tell which of the two it is that stops or goes on
+        key = self.named(e)
+        if key in self.twins or self.steps.pop(key, None):
+            self.twins[key] = self.twins.get(key, 1) + 1
+        else:
+            self.steps[key] = Step(e["b"])
 
     def on_stop(self, e):
+        if self.named(e) in self.twins:
+            return
         step = self.steps.get((e["job"], e["step"]))
         if self.expect(step and not step.stands, e, "stops, but does not run"):
             step.stands = True
@@ -190,6 +200,12 @@ class NodeTrace:
         return (e["job"], e["step"])
 
     def on_gone(self, e):
+        key = self.named(e)
+        if key in self.twins:
+            self.twins[key] -= 1
+            if not self.twins[key]:
+                del self.twins[key]
+            return
         step = self.steps.pop(self.named(e), None)
         self.expect(not step or not step.stands, e,
                     "is gone, but did not run")
@@ -205,6 +221,8 @@ class NodeTrace:
             self.forget_maps()
 
     def on_continue(self, e):
+        if self.named(e) in self.twins:
+            return
         step = self.known(e)
         if not self.expect(step and step.stands, e, "goes on, but runs"):
             return

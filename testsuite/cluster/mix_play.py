@@ -259,6 +259,17 @@ class Play:
                     job.state not in ENDED:
                 self.do(job, "kill", 0)
 
+    def set_node(self, node, state):
+        """Waited for: two commands that run at the same time may come in any
+        order. While slurmctld is away it is said again."""
+        why = [] if state == "resume" else ["Reason=mix"]
+        done = self.c.lab.run(["scontrol", "update", f"NodeName={node}",
+                               f"State={state}", *why], cwd="/")
+        back = state == "resume" and not re.search(
+            "down|drain", self.c.lab.node_states().get(node, "down"))
+        if done.returncode and not back:
+            self.later(0.5, self.set_node, node, state)
+
     def strike(self, f):
         self.disturbed.add(f.what)
         self.poll()
@@ -276,11 +287,8 @@ class Play:
             pids = self.kill(*which, signal.SIGSTOP)
             self.later(f.hold, self.let_go, *which, pids)
         elif f.what in ("node down", "node drained"):
-            state = f.what.split()[1].removesuffix("ed")
-            self.command("scontrol", "update", f"NodeName={f.node}",
-                         f"State={state}", "Reason=mix")
-            self.later(f.hold, self.command, "scontrol", "update",
-                       f"NodeName={f.node}", "State=resume")
+            self.set_node(f.node, f.what.split()[1].removesuffix("ed"))
+            self.later(f.hold, self.set_node, f.node, "resume")
         elif f.what == "reconfigure":
             self.command("scontrol", "reconfigure")
         elif f.what == "slurmctld restarted":
@@ -327,7 +335,8 @@ class Play:
         polled = -1
         while not self.over():
             if self.now() > LIMIT:
-                self.fault(f"not over after {LIMIT} s: {self.unfinished()}")
+                self.fault(f"not over after {LIMIT} s: {self.unfinished()}; "
+                           + self.c.root("sinfo -h -N -o '%N %T %E'"))
                 break
             self.due()
             if self.now() - polled > POLL:
@@ -419,7 +428,8 @@ class Play:
     def figures(self, nodes):
         skews = gang_rules.skews(nodes)
         return {
-            "jobs": collections.Counter(j.state for j in self.jobs),
+            "jobs": collections.Counter(j.state or "UNKNOWN"
+                                        for j in self.jobs),
             "switches": sum(t.switches for t in nodes),
             "turns": sum(sum(t.turns.values()) for t in nodes),
             "skews": skews, "seconds": self.now(),

@@ -125,6 +125,14 @@ def test_jobs_on_other_cores_may_share_a_slot():
     assert not faults_of(trace, [(1, {0}), (2, {1})])
 
 
+def test_a_step_whose_job_was_requeued_has_two_of_its_name():
+    trace = good()
+    for after, what in ((("step", 0), "step"), (("gone", 0), "gone")):
+        i = find(trace, *after)
+        trace.insert(i + 1, {**trace[i], "what": what})
+    assert not faults_of(trace)
+
+
 def test_nodes_that_disagree():
     a, b = good(), copy.deepcopy(good())
     assert not gang_rules.judge({"n1": a, "n2": b})[1]
