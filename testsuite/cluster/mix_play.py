@@ -90,6 +90,7 @@ class Play:
         self.faults = []
         self.traces = {}
         self.disturbed = set()      # kinds of faults so far
+        self.undrained = 0          # when it was last looked for
         self.dir = cluster.home / f"mix{plan.seed}"
         self.dir.mkdir()
         os.chown(self.dir, 20001, 20001)
@@ -213,6 +214,18 @@ class Play:
         if not done.returncode:
             self.see(done.stdout)
             self.lost()
+        if BREAK & self.disturbed and self.now() > self.undrained + 5:
+            self.undrained = self.now()
+            self.undrain()
+
+    def undrain(self):
+        """Slurm drains a node that is given a job again, after it was down, while
+        it still has what the job left there."""
+        text = self.c.lab.run(["sinfo", "-h", "-N", "-o", "%N|%T|%E"],
+                              cwd="/").stdout
+        for node in sorted({line.split("|")[0] for line in text.splitlines()
+                            if "drain" in line and "Duplicate jobid" in line}):
+            self.set_node(node, "resume")
 
     def lost(self):
         """Clients that failed before there was a job: again, if slurmctld was
