@@ -222,6 +222,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 		.datagrams = datagrams, .stream = stream,
 		.stream_failed = stream_failed,
 	};
+	struct storm_settings set;
 	storm_domain_t *d;
 
 	*err = STORM_EINVAL;
@@ -243,7 +244,11 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 		goto no_runner;
 	}
 	h.arg = d;
-	d->net = d->driver->create(&conf->set, STORM_ROLE_OWNER,
+	set = conf->set;
+	/* by UDP it has multicasts alone, and file data are not for it */
+	if (!conf->cluster && set.transport == STORM_TRANSPORT_UDP)
+		set.strobe_device[0] = '\0';
+	d->net = d->driver->create(&set, STORM_ROLE_OWNER,
 				   &conf->nodes[0].addr, &h, err);
 	if (!d->net)
 		goto no_net;
@@ -297,6 +302,20 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 					      STORM_ECLOSED;
 	outcome_give(out, &d->opened);
 	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
+int storm_domain_confirm(storm_domain_t *d)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ?
+	      storm_owner_confirm(d->owner, storm_shared_now(d->sh)) :
+	      STORM_ECLOSED;
+	pthread_mutex_unlock(&d->sh->lock);
+	if (!err)
+		storm_runner_wake(&d->runner);
 	return err;
 }
 

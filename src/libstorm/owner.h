@@ -60,6 +60,8 @@ int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
  * domain is not open, or len is more than STORM_STROBE_MAX. */
 uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 			    size_t len);
+/* See storm_domain_confirm(). */
+int storm_owner_confirm(struct storm_owner *o, uint64_t now);
 /* Says CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 

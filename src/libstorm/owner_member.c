@@ -233,13 +233,24 @@ void owner_opening(struct storm_owner *o, uint64_t now)
 }
 
 /* Somebody says so whom nobody vouches for: saving an epoch tells. */
-void owner_superseded(struct storm_owner *o, uint64_t now)
+int owner_superseded(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset same = { 0 };
+	int err = storm_idset_union(&same, &o->cast.excluded) ? STORM_ENOMEM :
+		  next_epoch(o, &same, now);
 
-	if (!storm_idset_union(&same, &o->cast.excluded) &&
-	    !next_epoch(o, &same, now))
+	if (!err)
 		tell(o, now);
+	return err;
+}
+
+int storm_owner_confirm(struct storm_owner *o, uint64_t now)
+{
+	if (o->phase == OWNER_FAILED)
+		return STORM_ESUPERSEDED;
+	if (o->phase != OWNER_OPEN || !owner_is_cluster(o))
+		return STORM_ECLOSED;
+	return owner_superseded(o, now);
 }
 
 /* ------------------------------------------------------------------- JOIN --- */

@@ -197,8 +197,9 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		  enum storm_err why, int sys, uint64_t now);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
-/* A node has refused OPEN: it serves another owner. */
-void owner_superseded(struct storm_owner *o, uint64_t now);
+/* A node has refused OPEN, as it serves another owner: a new epoch, or the domain is
+ * lost (ESUPERSEDED). */
+int owner_superseded(struct storm_owner *o, uint64_t now);
 /* Those that say that they have forgotten. */
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
 void owner_invite_some(struct storm_owner *o, uint64_t now);

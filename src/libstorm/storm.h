@@ -137,6 +137,7 @@ struct storm_settings {
 	uint8_t service_level_control;	/* of everything else */
 	uint32_t recv_depth;	/* datagrams that a receive queue has room for */
 	/* verbs, a device or port of its own for what is not bulk data; as above.
+	   UDP: an interface of its own for the cluster domain's multicasts.
 	   strobe_device "": there is none */
 	char strobe_device[STORM_DEVICE_MAX + 1];
 	uint8_t strobe_ib_port;
@@ -278,6 +279,15 @@ int storm_domain_open(storm_domain_t *d);
  * members (in the cluster domain: all who answered); otherwise the first fault's error, out (may be NULL) has all of them and
  * the domain is good for storm_domain_destroy() alone. */
 int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out);
+
+/*
+ * Is it still ours?  For an owner of the cluster domain that has stood still, while
+ * another may have taken over: the next epoch begins, with the same members, and what
+ * was sent before it counts no more where it is heard.  STORM_OK; STORM_ESUPERSEDED:
+ * another owns the domain, or nothing can be saved: this one says nothing any more;
+ * STORM_ECLOSED: it is not open, or no cluster's; STORM_ENOMEM.  Any thread.
+ */
+int storm_domain_confirm(storm_domain_t *d);
 
 /*
  * CLOSE: tell the nodes, wait for the thread, free everything (NULL is fine).

@@ -841,6 +841,52 @@ START_TEST(test_superseded)
 }
 END_TEST
 
+/* One may be lost, and the next one is not. */
+static void strobe_comes(uint64_t above, const char *text)
+{
+	for (uint32_t i = 0; i < NODES; i++)
+		while (heard[i].strobe < above) {
+			must(storm_strobe(domain, text, strlen(text)) >= above);
+			nodes_pass(20 * STORM_MS);
+		}
+}
+
+/* An owner that has stood still asks whether the domain is still its own: if so it
+ * goes on in a new epoch, if not it is silent. */
+START_TEST(test_confirm)
+{
+	uint32_t epoch;
+	uint64_t last;
+	storm_domain_t *old = nodes_domain();
+
+	nodes_seed(_i);
+	ck_assert_int_eq(storm_domain_confirm(old), STORM_ECLOSED);
+	storm_domain_destroy(old);
+	found();
+	epoch = saved.epoch;
+	last = storm_strobe(domain, "before", 6);
+	must(last);
+	ck_assert_int_eq(storm_domain_confirm(domain), STORM_OK);
+	must(saved.epoch == epoch + 1 && !storm_idset_size(&saved.excluded));
+	must(last >> 32 == epoch);
+	last = (uint64_t) saved.epoch << 32;
+	strobe_comes(last, "after");
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_HEARTBEAT, STORM_GE,
+				     last, NULL, NULL) == STORM_TRUE);
+
+	old = domain;
+	domain = next_owner();
+	epoch = saved.epoch;
+	ck_assert_int_eq(storm_domain_confirm(old), STORM_ESUPERSEDED);
+	ck_assert_int_eq(storm_domain_confirm(old), STORM_ESUPERSEDED);
+	must(saved.epoch == epoch && !storm_strobe(old, "old", 3));
+	strobe_comes((uint64_t) epoch << 32, "new");
+	for (uint32_t i = 0; i < NODES; i++)
+		must(until(!strcmp(heard[i].said, "new")));
+	storm_domain_destroy(old);
+}
+END_TEST
+
 /* A node that starts anew has forgotten all: it is excluded, joins, and is a
  * member as the others are. */
 START_TEST(test_join)
@@ -983,6 +1029,7 @@ static void world_case(Suite *s, const char *name, void (*setup)(void), int n)
 	add(t, test_owner_ends, 0, seeds(4 * n));
 	add(t, test_take_over, 0, seeds(4 * n));
 	add(t, test_superseded, 0, unit_runs(n));
+	add(t, test_confirm, 0, unit_runs(n));
 	add(t, test_join, 0, n);
 	suite_add_tcase(s, t);
 }
