@@ -8,7 +8,9 @@
  * priority where that is allowed; it never waits but for time.
  *
  * Fail open: when slurmctld dies or stops, the nodes are told that everything
- * runs; when this process does, they notice the silence.
+ * runs; when this process does, they notice the silence.  When it goes on after it
+ * has stood still, another slurmctld's strober may have taken over: before it says
+ * anything it begins a new epoch, which one alone of them can.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -59,6 +61,7 @@
 #define RETRY (100 * STORM_MS)	/* of a map that was not taken */
 #define TEST_EVERY (20 * STORM_MS)
 #define LOOK_EVERY (25 * STORM_MS)	/* whether slurmctld is stopped */
+#define AWAY (100 * STORM_MS)	/* so late only who was kept from running */
 #define PIPE 0			/* the socket to slurmctld */
 
 static struct {
@@ -92,11 +95,21 @@ static struct {
 	storm_domain_t *domain;		/* NULL: none that is open */
 	struct rota *rota;		/* NULL: no map yet */
 	uint64_t pulse;			/* slurmctld's last sign of life */
+	bool away;			/* we were: is the domain still ours? */
 	bool deaf;			/* too long ago, or it is stopped */
 	bool stopped;			/* as of the last look */
 	uint64_t look_at;
 	uint64_t latest;
 } clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Wake the first thread. */
+static void poke(void)
+{
+	const uint64_t one = 1;
+
+	if (write(s.wake, &one, sizeof(one)) != sizeof(one))
+		error("eventfd: %m");
+}
 
 /* ------------------------------------------------------------- strobes --- */
 
@@ -136,6 +149,19 @@ static bool is_stopped(uint64_t now)
 	return clk.stopped = proc_stopped(getppid());
 }
 
+/* Locked.  Not woken when it had to be: until the first thread has asked, nothing is
+ * said. */
+static void notice_absence(uint64_t due, uint64_t now)
+{
+	if (due == STORM_NEVER || now <= due + AWAY || clk.away || !clk.rota ||
+	    !clk.domain)
+		return;
+	info("this process stood still for %.1f s", (now - due) / 1e9);
+	clk.away = true;
+	rota_pause(clk.rota, due);
+	poke();
+}
+
 /* Locked.  Is slurmctld alive?  When to look again. */
 static uint64_t listen_to_pulse(uint64_t now)
 {
@@ -167,13 +193,17 @@ static void wait_until(uint64_t due)
 
 static void *strober(void *arg)
 {
+	uint64_t due = STORM_NEVER;
+
 	(void) arg;
 	prctl(PR_SET_TIMERSLACK, 1);
 	pthread_mutex_lock(&clk.lock);
 	while (!clk.stop) {
-		uint64_t now = storm_now(), due = STORM_NEVER, look;
+		uint64_t now = storm_now(), look;
 
-		if (clk.rota && clk.domain) {
+		notice_absence(due, now);
+		due = STORM_NEVER;
+		if (clk.rota && clk.domain && !clk.away) {
 			look = listen_to_pulse(now);
 			strobe_all(now);
 			due = rota_due(clk.rota);
@@ -271,14 +301,6 @@ static int save(void *arg, uint32_t was, uint32_t epoch,
 	if (!rc)
 		s.epoch = epoch;
 	return rc;
-}
-
-static void poke(void)
-{
-	const uint64_t one = 1;
-
-	if (write(s.wake, &one, sizeof(one)) != sizeof(one))
-		error("eventfd: %m");
 }
 
 static void on_fault(void *arg, const struct storm_fault *f)
@@ -407,6 +429,31 @@ static void domain_open(void)
 		error("who misses strobes will not be known: no memory, or no thread");
 	pthread_mutex_lock(&clk.lock);
 	clk.domain = d;
+	clk.away = false;
+	pthread_mutex_unlock(&clk.lock);
+}
+
+/* We have stood still, and what slurmctld said meanwhile is read. */
+static void domain_confirm(void)
+{
+	uint64_t now = storm_now();
+	int err;
+
+	pthread_mutex_lock(&clk.lock);
+	err = clk.away ? STORM_OK : STORM_EINVAL;
+	pthread_mutex_unlock(&clk.lock);
+	if (err)
+		return;
+	err = storm_domain_confirm(clk.domain);
+	if (err) {
+		complain(storm_strerror(err));
+		return;
+	}
+	pthread_mutex_lock(&clk.lock);
+	clk.away = false;
+	if (!clk.deaf)
+		rota_continue(clk.rota, now);
+	pthread_cond_signal(&clk.cond);
 	pthread_mutex_unlock(&clk.lock);
 }
 
@@ -565,10 +612,15 @@ static void take_map(const void *body, size_t len)
 	s.retry_at = 0;
 }
 
-static void take_pulse(void)
+static void take_pulse(const void *body, size_t len)
 {
+	uint64_t when;
+
+	if (len != sizeof(when))
+		return;
+	memcpy(&when, body, len);
 	pthread_mutex_lock(&clk.lock);
-	clk.pulse = storm_now();
+	clk.pulse = when;
 	if (clk.deaf) {
 		clk.look_at = 0;
 		pthread_cond_signal(&clk.cond);
@@ -586,7 +638,7 @@ static void take(const struct strober_frame *f, const void *body)
 		take_map(body, f->len);
 		break;
 	case STROBER_PULSE:
-		take_pulse();
+		take_pulse(body, f->len);
 		break;
 	default:
 		error("slurmctld says %u, which means nothing here", f->verb);
@@ -741,6 +793,7 @@ static void act(uint64_t now)
 		map_sent();
 	if (!clk.domain)
 		return;
+	domain_confirm();
 	if (__atomic_exchange_n(&s.joined, false, __ATOMIC_ACQ_REL))
 		maps_join(&s.maps);
 	if (maps_due(&s.maps) && now >= s.retry_at)
@@ -809,7 +862,7 @@ static void farewell(void)
 	pthread_mutex_unlock(&clk.lock);
 	for (int i = 0; i < 20 && !said; i++) {
 		pthread_mutex_lock(&clk.lock);
-		said = !clk.domain || !clk.rota ||
+		said = !clk.domain || !clk.rota || clk.away ||
 			rota_due(clk.rota) == STORM_NEVER;
 		pthread_mutex_unlock(&clk.lock);
 		if (!said)

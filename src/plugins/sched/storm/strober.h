@@ -21,8 +21,9 @@ enum strober_verb {
 	STROBER_NODES = 1,
 	/* plugin: gang_map_pack()'s, of those nodes */
 	STROBER_MAP = 2,
-	/* plugin, every STROBER_PULSE_EVERY: I am alive.  Without it for
-	 * STROBER_PULSE_LIMIT everything runs. */
+	/* plugin, every STROBER_PULSE_EVERY: I am alive, and the time of that
+	 * (uint64_t, CLOCK_MONOTONIC), for it may wait to be read.  Without it
+	 * for STROBER_PULSE_LIMIT everything runs. */
 	STROBER_PULSE = 3,
 	/* strober, every STROBER_TELL_EVERY while something is shared: struct
 	 * strober_state, then struct strober_given for each job of the map */

@@ -197,7 +197,7 @@ static void _refill(uint64_t now)
 	box.new_names = box.new_map = false;
 	slurm_mutex_unlock(&box.lock);
 	if (now >= w.pulse_at) {
-		_append(STROBER_PULSE, NULL, 0);
+		_append(STROBER_PULSE, &now, sizeof(now));
 		w.pulse_at = now + STROBER_PULSE_EVERY;
 	}
 }

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
+
+#define AWAY (100 * STORM_MS)	/* so late only who was kept from running */
+#define OLD_AFTER STORM_SEC
 
 /* ------------------------------------------------------------ descriptors --- */
 
@@ -345,11 +349,10 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 
 /* -------------------------------------------------------------- main loop --- */
 
-static uint64_t _tick(struct agent *a)
+static uint64_t _tick(struct agent *a, uint64_t now)
 {
-	uint64_t now = storm_now(), next, t;
+	uint64_t next = storm_nm_tick(a->nm, now), t;
 
-	next = storm_nm_tick(a->nm, now);
 	t = agent_launch_tick(a, now);
 	if (t < next)
 		next = t;
@@ -375,25 +378,57 @@ static uint64_t _tick(struct agent *a)
 	return next;
 }
 
+/*
+ * What waits to be read when this process has stood still was sent meanwhile: all
+ * of it is read, and no strobe of it is acted upon.  Where data come so fast that
+ * there is no end of it, what is read a second later is new.
+ */
+static void _read_old(struct agent *a, uint64_t now)
+{
+	struct pollfd p = { .fd = a->net_io.fd, .events = POLLIN };
+	sig_atomic_t returns = a->returns;
+
+	if (!a->back_at)
+		a->back_at = now;
+	agent_gang_returned(a);
+	a->driver->poll(a->net);
+	if (poll(&p, 1, 0) > 0 && now < a->back_at + OLD_AFTER)
+		return;
+	a->returned = returns;
+	a->back_at = 0;
+}
+
 static void _loop(struct agent *a)
 {
 	struct epoll_event ev[32];
+	uint64_t due = STORM_NEVER - AWAY;
 
 	while (!a->stop) {
-		uint64_t next = _tick(a), now = storm_now();
+		uint64_t now = storm_now(), next;
 		int ms, n;
 
+		/* the host was, or this process, by whatever */
+		if (now > due + AWAY)
+			a->returns++;
+		if (agent_is_back(a))
+			_read_old(a, now);
+		next = _tick(a, now);
+		now = storm_now();
 		if (next <= now)
 			ms = 0;
 		else if (next - now > 3600 * STORM_SEC)
 			ms = 3600000;
 		else
 			ms = (next - now + STORM_MS - 1) / STORM_MS;
+		due = now + ms * STORM_MS;
 		n = epoll_wait(a->epoll, ev, 32, ms);
 		if (n < 0 && errno != EINTR) {
 			error("epoll_wait: %m");
 			return;
 		}
+		/* a group of processes that is frozen is not told by SIGCONT */
+		if (n < 0)
+			a->returns++;
 		for (int i = 0; i < n; i++) {
 			struct agent_io *io = ev[i].data.ptr;
 
@@ -405,12 +440,39 @@ static void _loop(struct agent *a)
 	}
 }
 
+/* Whom it is to be told to. */
+static struct agent *continued;
+
+static void _continued(int sig)
+{
+	(void) sig;
+	continued->returns++;
+}
+
+/* To the main loop's thread, and to no other: so it is the first thing that happens
+ * there after a stop. */
+static void _hear_of_stops(struct agent *a)
+{
+	struct sigaction act = { .sa_handler = _continued,
+				 .sa_flags = SA_RESTART };
+	sigset_t set;
+
+	continued = a;
+	sigaction(SIGCONT, &act, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int _signals(struct agent *a)
 {
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);	/* _hear_of_stops() */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -534,6 +596,7 @@ static int _run(const char *node, uint16_t slurmd_port)
 			AGENT_EXIT_FAILED;
 	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
 	     a.conf.set.port, getpid());
+	_hear_of_stops(&a);
 	_loop(&a);
 	_stop(&a);
 	return 0;

@@ -22,6 +22,7 @@
 #ifndef STORM_AGENT_H
 #define STORM_AGENT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -136,6 +137,11 @@ struct agent {
 	pid_t slurmd;			/* ... the latest */
 	uint64_t orphan_until;		/* without one: when to give up */
 	bool stop;
+	/* times this process went on after it had stood still; those after which
+	 * all is read that was sent meanwhile; since when it is being read */
+	volatile sig_atomic_t returns;
+	sig_atomic_t returned;
+	uint64_t back_at;
 	struct {
 		uint64_t files, files_failed, bytes, launches, launches_failed;
 		uint64_t steps, reports, opens_bad;
@@ -143,6 +149,12 @@ struct agent {
 		uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
 	} count;
 };
+
+/* Is what comes now old, as this process has stood still? */
+static inline bool agent_is_back(const struct agent *a)
+{
+	return a->returns != a->returned;
+}
 
 /* agent_auth.c */
 int agent_auth_start(struct agent *a);
@@ -198,6 +210,8 @@ void agent_gang_event(struct agent_session *s, uint32_t event,
 void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len);
 void agent_gang_no_slurmd(struct agent *a);
+/* This process has stood still. */
+void agent_gang_returned(struct agent *a);
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
 /* agent_poll.c: bind to AgentCPUs, and wait awake for the strobe that is due a quantum

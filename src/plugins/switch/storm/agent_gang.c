@@ -7,7 +7,8 @@
  * strobe is younger than the limit and names a map that is here, and the job
  * is in that map and in the newest one.  Otherwise it runs ("fail open").  If
  * this process dies or stands still itself, slurmd's plugin sees to that
- * (agent_watch.c).
+ * (agent_watch.c); and when it goes on, nothing stands still until a strobe comes
+ * that was sent after that.
  *
  * A signal that waits for a step that stands still is an order to it, say to
  * end: it runs until its slot is over.
@@ -102,6 +103,7 @@ struct agent_gang {
 	uint64_t silence;		/* so long without one: none holds */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
+	bool was_away;			/* all strobes since are missed */
 	bool traced;			/* some step is */
 	uint32_t freed;			/* of the page, as last seen */
 	bool realtime, refused;
@@ -216,6 +218,15 @@ static const struct gang_job *_job_in(const struct gang_known *k,
 	return j && _is_here(k, j) ? j : NULL;
 }
 
+/* srun carries the output of the job's steps; and whoever speaks with Slurm from a
+ * script must not keep it waiting for so long that it gives up. */
+static bool _script_runs(const struct agent_gang *g, const struct gang_local *l)
+{
+	return l->has_srun || _job_has_steps(g, l->step.job) ||
+		g->now->map.zones[g->now->zone].quantum >=
+			slurm_conf.msg_timeout * STORM_SEC / 4;
+}
+
 /* Why it may run; 0: it may not. */
 static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 {
@@ -234,9 +245,7 @@ static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 	/* Slurm sends no signal to what is still slurmstepd */
 	if (l->starting && (l->starting = freezer_starting(l->f)))
 		return GANG_WHY_STARTING;
-	/* srun carries the output of the job's steps */
-	if (l->step.script &&
-	    (l->has_srun || _job_has_steps(g, l->step.job)))
+	if (l->step.script && _script_runs(g, l))
 		return GANG_WHY_SCRIPT;
 	return 0;
 }
@@ -631,13 +640,14 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 	uint64_t missed = number - g->number - 1;
 
 	/* the first one, or the first of an epoch: nobody knows */
-	if (g->now && missed && number >> 32 == g->number >> 32) {
+	if ((g->now || g->was_away) && missed && number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
 		_tell_missed(g);
 		_trace(g, GANG_MISSED, NULL, missed, 0);
 	}
 	g->number = number;
+	g->was_away = false;
 	g->a->count.gang_strobes++;
 }
 
@@ -669,7 +679,8 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	struct gang_strobe st;
 	uint64_t limit;
 
-	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len))
+	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len) ||
+	    agent_is_back(a))
 		return;
 	_count_missed(g, number);
 	k = _meant(g, &st);
@@ -873,6 +884,7 @@ void agent_gang_session_close(struct agent_session *s)
 	_forget_maps(g);
 	_realtime(g, false);
 	g->number = 0;
+	g->was_away = false;
 }
 
 void agent_gang_event(struct agent_session *s, uint32_t event,
@@ -890,4 +902,12 @@ void agent_gang_no_slurmd(struct agent *a)
 {
 	if (a->gang)
 		_open(a->gang, GANG_WHY_NO_SLURMD);
+}
+
+void agent_gang_returned(struct agent *a)
+{
+	if (!a->gang)
+		return;
+	a->gang->was_away |= a->gang->now != NULL;
+	_open(a->gang, GANG_WHY_RETURNED);
 }

@@ -272,6 +272,7 @@ const char *gang_why_name(uint32_t why)
 		[GANG_WHY_SCRIPT] = "script",
 		[GANG_WHY_STARTING] = "starting",
 		[GANG_WHY_DEBUGGER] = "debugger",
+		[GANG_WHY_RETURNED] = "returned",
 	};
 
 	return why < sizeof(name) / sizeof(*name) ? name[why] : NULL;

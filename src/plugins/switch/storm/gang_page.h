@@ -101,6 +101,7 @@ enum gang_why {
 				   srun */
 	GANG_WHY_STARTING = 11,	/* not all of its tasks are past exec */
 	GANG_WHY_DEBUGGER = 12,	/* one traces it */
+	GANG_WHY_RETURNED = 13,	/* the agent had itself stood still */
 };
 
 struct gang_event {

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Agents and strobers that were stopped (SIGSTOP) and go on: what was said before
+that is old, and changes nothing.
+
+While the strober is stopped, or dead, nobody says anything new.  So whatever a step
+is told meanwhile is by what an agent found in its queues, or by what a strober says
+that nobody has asked.
+"""
+import os
+import pathlib
+import re
+import signal
+import time
+
+import pytest
+
+from conftest import make
+from gang import Gang
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+
+#: obeying a strobe looks like this
+OBEYED = ("slot", "stop", "continue")
+STROBES = 40            # that wait in a queue
+
+
+@pytest.fixture(scope="module")
+def gang():
+    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
+        pytest.skip("SKIP: no control groups of version 2 here")
+    # so patient that nobody is excluded for having stood still
+    c = make("epochs", 2, kind=Gang, storm_conf={"DeadTimeout": "60s"})
+    yield c
+    c.down()
+
+
+def save_jobs(cluster):
+    """slurmctld does so every few seconds; those that it has not are lost with
+    it."""
+    state = cluster.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
+    begun = time.time()
+    cluster.root(f"scontrol update jobid={cluster.jobs()[0]} comment=saved")
+    until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
+          "slurmctld to save its jobs")
+
+
+@pytest.fixture
+def two(gang):
+    """Two jobs that take turns on all nodes, and that slurmctld has saved."""
+    since = marks(gang)
+    if not gang.jobs():
+        for _ in range(2):
+            gang.begin("{do} block")
+        until(lambda: len(gang.jobs()) == 2, "two jobs")
+        save_jobs(gang)
+    gang.alternate(since)
+
+
+def has_passed(cluster, node, since, strobes):
+    """So many strobes that named another slot."""
+    slots = [e for e in cluster.trace(node, since) if e["what"] == "slot"]
+    return len(slots) >= strobes
+
+
+def stop(cluster, host, what):
+    pid, = cluster.lab.kill(host, what, signal.SIGSTOP)
+    until(lambda: "T" == pathlib.Path(f"/proc/{pid}/stat").read_text()
+          .rsplit(")", 1)[1].split()[0], f"{what} to stop")
+
+
+def go_on(cluster, host, what):
+    cluster.lab.kill(host, what, signal.SIGCONT)
+
+
+def returned(cluster, node, since):
+    return [e for e in cluster.trace(node, since)
+            if e["what"] == "open" and e["why"] == "returned"]
+
+
+def stop_agent(cluster, node="n1", other="n2"):
+    """Stop it until many strobes wait in its queue; where its trace is then."""
+    since = cluster.mark(other)
+    stop(cluster, node, "agent")
+    mark = cluster.mark(node)
+    until(lambda: has_passed(cluster, other, since, STROBES), "strobes to pass")
+    return mark
+
+
+def test_agent_reads_what_waited(gang, two):
+    """Nobody strobes when it goes on: all that it reads is of the strober's life
+    before."""
+    received = gang.agent("n1", "strobes")
+    mark = stop_agent(gang)
+    stop(gang, "ctl", "storm_strober")
+    go_on(gang, "n1", "agent")
+    until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
+    until(lambda: gang.agent("n1", "strobes") >= received + STROBES,
+          "it to read what waited")
+    assert not gang.stand("n1")
+    found = gang.trace("n1", mark)
+    first = found.index(returned(gang, "n1", mark)[0])
+    assert not [e for e in found[first:] if e["what"] in OBEYED], found
+    go_on(gang, "ctl", "storm_strober")
+    gang.alternate()
+
+
+def test_agent_goes_on_with_what_comes(gang, two):
+    """The strober has never stopped: the agent takes part with the next strobe, and
+    has missed those that waited."""
+    before = gang.agent("n1", "gang_missed")
+    mark = stop_agent(gang)
+    go_on(gang, "n1", "agent")
+    until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
+    gang.alternate()
+    # but for those that came before it stood
+    assert gang.agent("n1", "gang_missed") >= before + STROBES / 2
+    missed = [e for e in gang.trace("n1", mark) if e["what"] == "missed"]
+    assert missed and missed[0]["a"] >= STROBES / 2, missed
+
+
+def test_agent_finds_another_epoch(gang, two):
+    """Another strober has begun meanwhile, and is stopped, too: neither what the
+    one before has said nor its absence keeps anything still."""
+    mark = stop_agent(gang)
+    old, = gang.lab.kill("ctl", "storm_strober")
+    until(lambda: set(gang.lab.pids("ctl", "storm_strober")) - {old},
+          "another strober")
+    go_on(gang, "n1", "agent")
+    until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
+    since = gang.mark("n1")
+    gang.alternate()
+    epochs = {e["strobe"] >> 32 for e in gang.trace("n1", since)
+              if e["what"] == "slot"}
+    old_epochs = {e["strobe"] >> 32 for e in gang.trace("n1")
+                  if e["n"] < mark and e["what"] == "slot"}
+    assert max(epochs) > max(old_epochs) and not epochs & old_epochs
+
+
+def strobes(cluster, since):
+    """What strobes said to the nodes since."""
+    return {n: [e for e in cluster.trace(n, since[n]) if e["what"] in OBEYED or
+                e["what"] == "open" and e["why"] == "all"]
+            for n in cluster.names}
+
+
+def marks(cluster):
+    return {n: cluster.mark(n) for n in cluster.names}
+
+
+def await_silence(cluster, since):
+    for node in cluster.names:
+        until(lambda: [e for e in cluster.trace(node, since[node])
+                       if e["what"] == "open"], f"all of {node} to run")
+
+
+def test_strober_of_a_dead_slurmctld(gang, two):
+    """It was stopped when its slurmctld died, with the last signs of life unread: it
+    takes these for old, and ends without a word."""
+    since = marks(gang)
+    pid, = gang.lab.pids("ctl", "storm_strober")
+    stop(gang, "ctl", "storm_strober")
+    await_silence(gang, since)
+    gang.lab.kill("ctl", "slurmctld")
+    until(lambda: not gang.lab.pids("ctl", "slurmctld"), "slurmctld's end")
+    since = marks(gang)
+    go_on(gang, "ctl", "storm_strober")
+    until(lambda: pid not in gang.lab.pids("ctl", "storm_strober"), "its end")
+    said = strobes(gang, since)
+    gang.lab.restart("ctl", "slurmctld")
+    assert not any(said.values()), said
+
+
+def test_strober_begins_an_epoch(gang, two):
+    """One that goes on under a slurmctld that lives does so in a new epoch."""
+    def epoch():
+        return max(e["strobe"] >> 32 for e in gang.trace("n1")
+                   if e["what"] == "slot")
+
+    before, since = epoch(), marks(gang)
+    pid, = gang.lab.pids("ctl", "storm_strober")
+    stop(gang, "ctl", "storm_strober")
+    await_silence(gang, since)
+    go_on(gang, "ctl", "storm_strober")
+    gang.alternate()
+    assert gang.lab.pids("ctl", "storm_strober") == [pid]
+    assert epoch() > before
+
+
+def owner(cluster):
+    """Whose epochs the saved one is among."""
+    state = cluster.lab.path("ctl", "/var/lib/slurm/slurmctld/storm_gang")
+    return int(re.search(r"epoch (\d+)", pathlib.Path(state).read_text())[1]) >> 16
+
+
+def test_strober_of_another_slurmctld(gang, two):
+    """Two of them, after a kill and a restart: the older one goes on, and nodes do
+    what the newer one says, and nothing else."""
+    first = owner(gang)
+    pid, = gang.lab.pids("ctl", "storm_strober")
+    since = marks(gang)
+    stop(gang, "ctl", "storm_strober")
+    gang.lab.kill("ctl", "slurmctld")
+    await_silence(gang, since)
+    gang.lab.restart("ctl", "slurmctld")
+    until(lambda: set(gang.lab.pids("ctl", "storm_strober")) - {pid},
+          "another strober")
+    gang.alternate()
+    second, since = owner(gang), marks(gang)
+    assert second > first
+    assert pid in gang.lab.pids("ctl", "storm_strober")
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: pid not in gang.lab.pids("ctl", "storm_strober"), "its end")
+    gang.alternate(since)
+    for node in gang.names:
+        events = gang.trace(node, since[node])
+        assert not [e for e in events if e["what"] == "slot" and
+                    e["strobe"] >> 48 != second], events
+        assert not [e for e in events if e["what"] == "open" and
+                    e["why"] in ("all", "closed")], events
+    assert owner(gang) == second

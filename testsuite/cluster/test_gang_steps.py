@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Of all that a job is on a node: what takes turns, and what never does.  And a
+partition in which jobs share without turns.
+"""
+import pathlib
+
+import pytest
+
+from conftest import make
+from gang import Gang
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+
+BATCH, INTERACTIVE, EXTERN = 0xfffffffb, 0xfffffffa, 0xfffffffc
+SCRIPT = "#!/bin/sh\nexec /home/user/bin/taskdo block\n"
+
+
+@pytest.fixture(scope="module")
+def gang():
+    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
+        pytest.skip("SKIP: no control groups of version 2 here")
+    c = make("steps", 1, kind=Gang, conf=[
+        "MessageTimeout=10", "PrologFlags=Contain", "LaunchParameters=use_interactive_step",
+        'InteractiveStepOptions="--interactive --preserve-env '
+        '/home/user/bin/taskdo block"'])
+    yield c
+    c.down()
+
+
+@pytest.fixture(autouse=True)
+def _end(gang):
+    yield
+    gang.end_jobs()
+
+
+def begin_script(cluster):
+    cluster.start("sbatch -Q -pgang -N1 -o /dev/null script",
+                  given={"script": SCRIPT})
+
+
+def stops(cluster, since, step=None):
+    return [e for e in cluster.trace("n1", since)
+            if e["what"] == "stop" and step in (None, e["step"])]
+
+
+def beside_another(cluster, since, step=None):
+    """Another job comes, and has its turns: those, too, of that step."""
+    cluster.begin("{do} block", nodes=1)
+    until(lambda: len(cluster.jobs()) == 2, "another job")
+    until(lambda: len(stops(cluster, since, 0)) > 5, "its turns")
+    if step:
+        until(lambda: len(stops(cluster, since, step)) > 5, "the step's turns")
+
+
+def test_extern_steps_never(gang):
+    """Nobody knows of them: they hold what users bring to the node by themselves."""
+    since = gang.mark("n1")
+    gang.begin("{do} block", nodes=1)
+    beside_another(gang, since)
+    listed = [s for s in gang.root("squeue -h -s -o %i").split()]
+    assert len([s for s in listed if s.endswith(".extern")]) == 2, listed
+    assert not [r for r in gang.records("n1") if str(EXTERN) in r]
+    assert not [e for e in gang.trace("n1", since) if e.get("step") == EXTERN]
+
+
+def test_interactive_steps_do(gang):
+    """salloc's shell on the node, while its job has no other step."""
+    since = gang.mark("n1")
+    gang.start("salloc -Q -pgang -N1")
+    until(lambda: [e for e in gang.trace("n1", since)
+                   if e["what"] == "step" and e["step"] == INTERACTIVE and
+                   e["b"]], "its step")
+    beside_another(gang, since, INTERACTIVE)
+
+
+def test_scripts_do_not_in_long_quanta(gang):
+    """What they may have asked slurmctld would be answered to nobody."""
+    since = gang.mark("n1")
+    begin_script(gang)
+    until(gang.jobs, "the script")
+    beside_another(gang, since, BATCH)
+    since = gang.mark("n1")
+    gang.set_quantum(2500)          # a quarter of MessageTimeout
+    try:
+        until(lambda: [e for e in gang.trace("n1", since)
+                       if e["what"] == "map"], "the new quantum")
+        # from the next turn on
+        until(lambda: stops(gang, since, 0), "the other one's turn to end")
+        since = gang.mark("n1")
+        until(lambda: stops(gang, since, 0), "another one's end")
+        assert not stops(gang, since, BATCH)
+    finally:
+        gang.set_quantum(10)
+
+
+def cpu_time(pid):
+    """In ticks"""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(stat[11]) + int(stat[12])
+
+
+def test_local_partition(gang):
+    """LocalPartitions: jobs share their cores as the kernel sees fit."""
+    since = gang.mark("n1")
+    for _ in range(2):
+        gang.start("srun -pshared -N1 --launch=storm {do} spin 1000000")
+    until(lambda: len(gang.jobs()) == 2, "two jobs")
+    tasks = until(lambda: [p for p in [gang.lab.pids("n1", "taskdo")]
+                           if len(p) == 2], "their tasks")[0]
+    until(lambda: min(cpu_time(p) for p in tasks) > 30, "both to compute")
+    for job in gang.jobs():
+        assert "storm:turns" not in gang.root(f"scontrol show job {job}")
+    gang.root("scancel -p shared")
+    until(lambda: not gang.root("squeue -h"), "the jobs' end")
+    said = {e["what"] for e in gang.trace("n1", since)}
+    assert said <= {"step", "gone"}, said
