@@ -672,10 +672,24 @@ static char *_no_strobe_rail(const char *key, const char *path)
 	return why;
 }
 
+/* By UDP a strobe rail is a network interface, and nothing else. */
+static char *_check_udp_rail(const struct storm_settings *s, const char *path)
+{
+	char *where, *why;
+
+	if (s->transport != STORM_TRANSPORT_UDP || !s->strobe_ib_port)
+		return NULL;
+	where = _where(path, "StrobeRail", NULL);
+	why = xstrdup_printf("%s: StrobeRail=%s:%u has a port, which only RDMA devices have: name a network interface, or set Transport=verbs",
+			     where, s->strobe_device, s->strobe_ib_port);
+	xfree(where);
+	return why;
+}
+
 static char *_check_rails(const struct storm_settings *s, const char *path)
 {
 	if (s->strobe_device[0])
-		return NULL;
+		return _check_udp_rail(s, path);
 	if (s->strobe_gid_index >= 0)
 		return _no_strobe_rail("StrobeGidIndex", path);
 	if (s->strobe_pkey)

@@ -79,8 +79,12 @@ static struct storm_net *absent(const struct storm_settings *set,
 		  "this libstorm was built without verbs (configure found no "
 		  "libibverbs-dev and librdmacm-dev)%s",
 		  set->transport_fallback ? ": UDP is used" : "");
-	if (set->transport_fallback)
-		return create(set, role, peer, h, err);
+	if (set->transport_fallback) {
+		struct storm_settings udp = *set;
+
+		udp.strobe_device[0] = 0;	/* a device, not an interface */
+		return create(&udp, role, peer, h, err);
+	}
 	*err = STORM_ESYS;
 	errno = ENOSYS;
 	return NULL;

@@ -6,9 +6,12 @@
  *	*:port		UDP	unicast in, control out
  *	*:any		UDP	bulk out
  *	group:port	UDP	one for each group of the pool, data in
+ *	group:port	UDP	the same on the strobe rail, if there is one
  *	*:port		TCP	OPENs in
  *
- * and an owner the first two, on ports that the kernel chooses.  Bulk goes out
+ * and an owner the first two, on ports that the kernel chooses.  The strobe rail is
+ * an interface that an owner sends its multicasts by; what is for one node goes by
+ * the interface that leads there.  Bulk goes out
  * by a socket of its own because a send buffer full of it would otherwise
  * delay control.  A data socket is bound to its group, so it gets nothing else,
  * and the kernel can tell by it that super-packets are welcome.
@@ -146,8 +149,9 @@ static int udp_socket(void)
 
 static int prepare_sender(struct storm_udp *u, int fd, int dscp, int priority)
 {
-	struct ip_mreqn from = { .imr_address = u->iface.addr,
-				 .imr_ifindex = u->iface.index };
+	const struct udp_iface *by = u->has_rail ? &u->rail : &u->iface;
+	struct ip_mreqn from = { .imr_address = by->addr,
+				 .imr_ifindex = by->index };
 
 	/* IP_TOS sets a priority of its own, so it comes first. */
 	if (set_int(fd, IPPROTO_IP, IP_TOS, dscp << 2) ||
@@ -227,15 +231,15 @@ static int open_bulk(struct storm_udp *u)
 }
 
 static int open_group(struct storm_udp *u, struct udp_src *src,
-		      struct in_addr group)
+		      const struct udp_iface *at, struct in_addr group)
 {
 	struct ip_mreqn join = { .imr_multiaddr = group,
-				 .imr_address = u->iface.addr,
-				 .imr_ifindex = u->iface.index };
+				 .imr_address = at->addr,
+				 .imr_ifindex = at->index };
 	char text[INET_ADDRSTRLEN];
 	int fd = udp_socket();
 
-	src->kind = UDP_GROUP;
+	src->kind = at == &u->rail ? UDP_RAIL : UDP_GROUP;
 	src->fd = fd;
 	if (fd < 0)
 		return refuse(u, "cannot create a UDP socket");
@@ -246,10 +250,11 @@ static int open_group(struct storm_udp *u, struct udp_src *src,
 	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join,
 		       sizeof(join))) {
 		storm_log(STORM_LOG_ERROR, "cannot join group %s on interface "
-			  "%s (%m): set Multicast=no, or another Interface, in "
+			  "%s (%m): set Multicast=no, or another %s, in "
 			  "storm.conf",
 			  inet_ntop(AF_INET, &group, text, sizeof(text)),
-			  u->iface.name);
+			  at->name, at == &u->rail ? "StrobeRail" :
+						     "Interface");
 		return STORM_ESYS;
 	}
 	set_int(fd, SOL_UDP, UDP_GRO, 1);
@@ -259,27 +264,56 @@ static int open_group(struct storm_udp *u, struct udp_src *src,
 	return STORM_OK;
 }
 
-static int open_groups(struct storm_udp *u)
+static int open_groups_at(struct storm_udp *u, const struct udp_iface *at)
 {
-	int control = u->tx[STORM_CONTROL].src.fd, rc = STORM_OK;
 	struct in_addr group;
-	uint32_t first, i;
+	uint32_t first, end = u->groups + u->set.groups;
+	int rc = STORM_OK;
 
 	memcpy(&first, u->set.group.ip + 12, 4);
 	first = ntohl(first);
-	u->group = calloc(u->set.groups, sizeof(*u->group));
+	for (; !rc && u->groups < end; first++) {
+		group.s_addr = htonl(first);
+		rc = open_group(u, &u->group[u->groups++], at, group);
+	}
+	return rc;
+}
+
+static int open_groups(struct storm_udp *u)
+{
+	int control = u->tx[STORM_CONTROL].src.fd, rc;
+	uint32_t i;
+
+	u->group = calloc(2 * u->set.groups, sizeof(*u->group));
 	if (!u->group)
 		return STORM_ENOMEM;
 	set_int(control, SOL_SOCKET, SO_REUSEADDR, 1);
-	while (!rc && u->groups < u->set.groups) {
-		group.s_addr = htonl(first + u->groups);
-		rc = open_group(u, &u->group[u->groups++], group);
-	}
+	rc = open_groups_at(u, &u->iface);
+	if (!rc && u->has_rail)
+		rc = open_groups_at(u, &u->rail);
 	/* From here on nobody else can bind the port. */
 	set_int(control, SOL_SOCKET, SO_REUSEADDR, 0);
 	for (i = 0; i < u->groups; i++)
 		set_int(u->group[i].fd, SOL_SOCKET, SO_REUSEADDR, 0);
 	return rc;
+}
+
+/* Without one all goes by the interface.  A node that is not on it is not reached by
+ * multicast, and the owner notices. */
+static void find_rail(struct storm_udp *u)
+{
+	if (!u->set.strobe_device[0] || !u->set.multicast)
+		return;
+	if (storm_udp_iface_named(&u->set, u->set.strobe_device, "StrobeRail",
+				  &u->rail)) {
+		storm_log(STORM_LOG_WARN, "StrobeRail %s in storm.conf cannot "
+			  "be used here", u->set.strobe_device);
+		return;
+	}
+	u->has_rail = u->rail.index != u->iface.index;
+	if (!u->has_rail)
+		storm_log(STORM_LOG_INFO, "StrobeRail %s is the interface of "
+			  "all else: there is one rail", u->rail.name);
 }
 
 /* ------------------------------------------------------ create, destroy */
@@ -340,8 +374,10 @@ static int open_all(struct storm_udp *u, const struct storm_addr *peer)
 	if (storm_udp_rx_init(u))
 		return STORM_ENOMEM;
 	rc = storm_udp_iface(&u->set, peer, &u->iface);
-	if (!rc)
+	if (!rc) {
+		find_rail(u);
 		rc = open_control(u);
+	}
 	if (!rc)
 		rc = open_bulk(u);
 	if (!rc && u->role == STORM_ROLE_NODE && u->set.multicast)
@@ -358,6 +394,13 @@ static size_t udp_mtu(struct storm_transport *t)
 
 	if (u->set.mtu && u->set.mtu < mtu)
 		mtu = u->set.mtu;
+	/* an owner's multicasts take the rail */
+	if (u->has_rail && u->role == STORM_ROLE_OWNER) {
+		if (u->rail.mtu < mtu)
+			mtu = u->rail.mtu;
+		if (u->set.strobe_mtu && u->set.strobe_mtu < mtu)
+			mtu = u->set.strobe_mtu;
+	}
 	mtu -= UDP_IP_HEADERS;
 	return mtu < UDP_PAYLOAD_MAX ? mtu : UDP_PAYLOAD_MAX;
 }
@@ -488,6 +531,8 @@ static void clear_error(int fd)
 
 static void serve(struct storm_udp *u, struct udp_src *src, uint32_t events)
 {
+	uint64_t before;
+
 	switch (src->kind) {
 	case UDP_TX_BULK:
 	case UDP_CONTROL:
@@ -498,10 +543,14 @@ static void serve(struct storm_udp *u, struct udp_src *src, uint32_t events)
 		if (events & EPOLLIN)
 			storm_udp_receive(u, src->fd, false);
 		break;
+	case UDP_RAIL:
 	case UDP_GROUP:
 		if (events & EPOLLERR)
 			clear_error(src->fd);
+		before = u->stats.rx_datagrams;
 		storm_udp_receive(u, src->fd, true);
+		if (src->kind == UDP_RAIL)
+			u->stats.rx_rail += u->stats.rx_datagrams - before;
 		break;
 	case UDP_STREAM_OUT:
 		storm_udp_stream_out(u, (struct udp_stream_out *) src);
@@ -570,9 +619,9 @@ void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
 #define F "\"%s\": %" PRIu64
 #define U(field) #field, s.field
 	snprintf(buf, size, "\"udp\": {" F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F ", " F ", " F "}",
+		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}",
 		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
-		 U(rx_bytes), U(rx_calls), U(eagain), U(send_errors),
+		 U(rx_bytes), U(rx_calls), U(rx_rail), U(eagain), U(send_errors),
 		 U(dropped_by_test), U(socket_overflows), U(streams_in),
 		 U(streams_refused));
 #undef U

@@ -14,6 +14,7 @@ struct storm_udp;
 struct storm_udp_stats {
 	uint64_t tx_datagrams, tx_bytes, tx_calls;
 	uint64_t rx_datagrams, rx_bytes, rx_calls;
+	uint64_t rx_rail;	/* datagrams, by the strobe rail */
 	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
 	uint64_t streams_in, streams_refused;
 };

@@ -138,6 +138,24 @@ static bool default_route(char name[IF_NAMESIZE])
 	return found;
 }
 
+/* The one that key of storm.conf names. */
+static const struct ifaddrs *named(const struct ifaddrs *all, const char *name,
+				   const char *key, const struct in_addr *peer)
+{
+	const struct ifaddrs *i = by_name(all, name, peer);
+
+	if (i)
+		return i;
+	if (if_nametoindex(name))
+		storm_log(STORM_LOG_ERROR, "interface %s has no IPv4 address: "
+			  "give it one, or name another by %s in storm.conf",
+			  name, key);
+	else
+		storm_log(STORM_LOG_ERROR, "there is no interface %s: correct "
+			  "%s in storm.conf", name, key);
+	return NULL;
+}
+
 static const struct ifaddrs *choose(const struct storm_settings *set,
 				    const struct in_addr *peer,
 				    const struct ifaddrs *all)
@@ -146,20 +164,8 @@ static const struct ifaddrs *choose(const struct storm_settings *set,
 	char text[INET_ADDRSTRLEN], name[IF_NAMESIZE];
 	struct in_addr source;
 
-	if (set->interface[0]) {
-		i = by_name(all, set->interface, peer);
-		if (i)
-			return i;
-		if (if_nametoindex(set->interface))
-			storm_log(STORM_LOG_ERROR, "interface %s has no IPv4 "
-				  "address: give it one, or name another by "
-				  "Interface in storm.conf", set->interface);
-		else
-			storm_log(STORM_LOG_ERROR, "there is no interface %s: "
-				  "correct Interface in storm.conf",
-				  set->interface);
-		return NULL;
-	}
+	if (set->interface[0])
+		return named(all, set->interface, "Interface", peer);
 	if (peer) {
 		inet_ntop(AF_INET, peer, text, sizeof(text));
 		if (!route_source(*peer, &source)) {
@@ -190,39 +196,26 @@ static const struct ifaddrs *choose(const struct storm_settings *set,
 	return i;
 }
 
-int storm_udp_iface(const struct storm_settings *set,
-		    const struct storm_addr *peer, struct udp_iface *out)
+/* What there is to know of it. */
+static int take(const struct storm_settings *set, const struct ifaddrs *i,
+		const char *key, struct udp_iface *out)
 {
-	const struct ifaddrs *i;
-	struct ifaddrs *all;
-	struct in_addr ip;
-	struct ifreq req;
 	int fd, rc = STORM_ESYS;
+	struct ifreq req;
 
-	if (peer)
-		memcpy(&ip, peer->ip + 12, sizeof(ip));
-	if (getifaddrs(&all)) {
-		storm_log(STORM_LOG_ERROR, "cannot list interfaces: %m");
-		return STORM_ESYS;
-	}
-	i = choose(set, peer ? &ip : NULL, all);
-	if (!i) {
-		errno = ENODEV;
-		goto free_all;
-	}
 	memset(&req, 0, sizeof(req));
 	memcpy(req.ifr_name, i->ifa_name, strcspn(i->ifa_name, ":"));
 	if (!(i->ifa_flags & IFF_UP)) {
 		storm_log(STORM_LOG_ERROR, "interface %s is down: bring it up, "
-			  "or name another by Interface in storm.conf",
-			  req.ifr_name);
+			  "or name another by %s in storm.conf",
+			  req.ifr_name, key);
 		errno = ENETDOWN;
-		goto free_all;
+		return rc;
 	}
 	if (set->multicast && !(i->ifa_flags & (IFF_MULTICAST | IFF_LOOPBACK)))
 		storm_log(STORM_LOG_WARN, "interface %s has no multicast: set "
-			  "Multicast=no, or another Interface, in storm.conf",
-			  req.ifr_name);
+			  "Multicast=no, or another %s, in storm.conf",
+			  req.ifr_name, key);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCGIFMTU, &req)) {
 		storm_log(STORM_LOG_ERROR, "cannot ask for the MTU of "
@@ -236,7 +229,52 @@ int storm_udp_iface(const struct storm_settings *set,
 	}
 	if (fd >= 0)
 		close(fd);
-free_all:
+	return rc;
+}
+
+static struct ifaddrs *list(void)
+{
+	struct ifaddrs *all;
+
+	if (!getifaddrs(&all))
+		return all;
+	storm_log(STORM_LOG_ERROR, "cannot list interfaces: %m");
+	return NULL;
+}
+
+static int take_or_not(const struct storm_settings *set,
+		       const struct ifaddrs *i, const char *key,
+		       struct ifaddrs *all, struct udp_iface *out)
+{
+	int rc = STORM_ESYS;
+
+	if (i)
+		rc = take(set, i, key, out);
+	else
+		errno = ENODEV;
 	freeifaddrs(all);
 	return rc;
+}
+
+int storm_udp_iface(const struct storm_settings *set,
+		    const struct storm_addr *peer, struct udp_iface *out)
+{
+	struct ifaddrs *all = list();
+	struct in_addr ip;
+
+	if (!all)
+		return STORM_ESYS;
+	if (peer)
+		memcpy(&ip, peer->ip + 12, sizeof(ip));
+	return take_or_not(set, choose(set, peer ? &ip : NULL, all),
+			   "Interface", all, out);
+}
+
+int storm_udp_iface_named(const struct storm_settings *set, const char *name,
+			  const char *key, struct udp_iface *out)
+{
+	struct ifaddrs *all = list();
+
+	return all ? take_or_not(set, named(all, name, key, NULL), key, all,
+				 out) : STORM_ESYS;
 }

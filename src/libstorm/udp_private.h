@@ -58,7 +58,7 @@
  * control first; the timer last, because it frees streams that another event
  * of the same batch may be about. */
 enum udp_kind {
-	UDP_TX_BULK, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT, UDP_STREAM_IN,
+	UDP_TX_BULK, UDP_RAIL, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT, UDP_STREAM_IN,
 	UDP_LISTENER, UDP_TIMER, UDP_KINDS
 };
 
@@ -131,12 +131,13 @@ struct storm_udp {
 	struct storm_settings set;
 	enum storm_role role;
 	struct storm_net_handler h;
-	struct udp_iface iface;
+	struct udp_iface iface, rail;
+	bool has_rail;
 	uint16_t port;
 	int epfd;
 	/* By class.  The control class's socket also receives all unicast. */
 	struct udp_tx tx[2];
-	struct udp_src *group;
+	struct udp_src *group;	/* of the interface, then of the rail */
 	uint32_t groups;
 	bool gso;
 	bool told_family, told_buffer, told_size, told_send;	/* logged once */
@@ -168,6 +169,9 @@ void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port);
 /* udp_iface.c: STORM_OK, or an error that has been logged. */
 int storm_udp_iface(const struct storm_settings *set,
 		    const struct storm_addr *peer, struct udp_iface *out);
+/* The one of this name, which stands behind that key of storm.conf. */
+int storm_udp_iface_named(const struct storm_settings *set, const char *name,
+			  const char *key, struct udp_iface *out);
 
 /* udp_datagram.c */
 int storm_udp_rx_init(struct storm_udp *u);	/* 0 or an errno */

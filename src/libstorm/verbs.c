@@ -624,6 +624,7 @@ static int open_udp(struct storm_verbs *v, const struct storm_addr *peer)
 	int err;
 
 	set.multicast &= set.transport_fallback;
+	set.strobe_device[0] = 0;	/* ours */
 	v->udp = storm_udp_create(&set, v->role, peer, &h, &err);
 	if (!v->udp)
 		return err;

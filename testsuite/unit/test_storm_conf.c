@@ -330,6 +330,10 @@ START_TEST(test_cross_checks)
 	must(load("StrobeMTU=2048\n") == SLURM_ERROR);
 	must(strstr(why, ":1: StrobeMTU"));
 	good("StrobeRail=mlx5_1\nStrobePKey=0x8001\nStrobeGidIndex=1\n");
+	good("StrobeRail=eth1\n");
+	must(load("StrobeRail=mlx5_1:2\n") == SLURM_ERROR);
+	must(strstr(why, ":1: StrobeRail=mlx5_1:2"));
+	good("Transport=verbs\nStrobeRail=mlx5_1:2\n");
 }
 END_TEST
 

@@ -1291,6 +1291,54 @@ START_TEST(test_interface)
 }
 END_TEST
 
+/* An owner's multicasts go by the strobe rail, to those that are on it, and what is
+ * for one node does not. */
+START_TEST(test_strobe_rail)
+{
+	uint64_t by_rail;
+	int err;
+
+	if (!own_namespace)
+		SKIP("needs a network namespace of its own");
+	if (!run("ip link add sa type veth peer name sb 2>/dev/null && "
+		 "ip addr add 10.8.0.1/24 dev sb && "
+		 "ip link set sa up && ip link set sb up mtu 1480"))
+		SKIP("no ip, or no veth in the kernel");
+	teardown();
+	strcpy(set.strobe_device, "sb");
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
+	ck_assert_str_eq(owner.u->iface.name, "lo");
+	ck_assert_uint_eq(owner.t->ops->mtu(owner.t), 1452);
+	ck_assert_uint_gt(agent.t->ops->mtu(agent.t), 1452);
+	send_lengths(&group, true);
+	by_rail = stats_of(&agent).rx_rail;
+	ck_assert_uint_gt(by_rail, 0);
+	/* ... but for the fences */
+	ck_assert_uint_eq(stats_of(&agent).rx_datagrams - by_rail,
+			  sizeof(lengths) / sizeof(*lengths));
+	send_lengths(&agent.self, false);
+	ck_assert_uint_eq(stats_of(&agent).rx_rail, by_rail);
+
+	/* one that is not on it hears none of it, and all else */
+	close_end(&agent);
+	strcpy(set.strobe_device, "nosuch0");
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+	ck_assert_ptr_nonnull(strstr(last_log, "nosuch0"));
+	send_to(&owner, STORM_CONTROL, &group, "x", 1, 1);
+	fence(&owner, &agent);
+	ck_assert_uint_eq(agent.count, 1);
+
+	/* who has none goes by the interface, as others do */
+	close_end(&owner);
+	strcpy(set.strobe_device, "lo");
+	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));
+	send_lengths(&group, true);
+	ck_assert_uint_eq(stats_of(&agent).rx_rail, 0);
+	run("ip link del sa");
+}
+END_TEST
+
 /* ------------------------------------------------------------------- main */
 
 static Suite *udp_suite(void)
@@ -1346,6 +1394,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_bad_settings);
 	tcase_add_test(t, test_owner_beside_agent);
 	tcase_add_test(t, test_interface);
+	tcase_add_test(t, test_strobe_rail);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -94,6 +94,9 @@ When anything fails or you interrupt it, nothing is left behind.
                    help="with --gang: how long a turn is, in milliseconds")
     p.add_argument("--mtu", type=int, default=1500, metavar="M",
                    help="MTU of the network (default: 1500)")
+    p.add_argument("--networks", type=int, choices=(1, 2), default=1,
+                   help="2: every host has a second interface, eth1, in a "
+                   "network of its own, say for StrobeRail=eth1")
     which = p.add_mutually_exclusive_group()
     which.add_argument("--plugins", metavar="DIR",
                        help="where our plugins were installed, the prefix "
@@ -246,7 +249,7 @@ def _up(args):
         storm.append(("Quantum", f"{args.quantum:g}"))
     seconds = lab.create(
         args.nodes, "none" if args.stock else args.switch, conf, storm,
-        cpus, args.mtu, stage, gang=args.gang or 0)
+        cpus, args.mtu, stage, gang=args.gang or 0, networks=args.networks)
     print(f"lab '{lab.name}': {args.nodes} nodes idle after "
           f"{seconds:.2f} s")
 

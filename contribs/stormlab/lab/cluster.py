@@ -59,6 +59,7 @@ class Plan(typing.NamedTuple):
     cgroups: list            # top groups, if Slurm is to use groups
     instead: dict            # files of ours in place of the machine's
     gang: int = 0            # jobs that share a core in partition gang; 0: no
+    networks: int = 1        # interfaces of every host
 
 
 def base_dirs():
@@ -310,7 +311,7 @@ class Lab:
 
     def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
            mtu=1500, stage=None, stock=False, timeout=120, gang=0,
-           quantum=None):
+           quantum=None, networks=1):
         """Make the lab, by a stormlab process of its own (the caller may
         have threads, which a fork does not survive). conf and storm_conf are
         dicts or lists of 'Key=Value'."""
@@ -326,6 +327,7 @@ class Lab:
         argv += ["--plugins", stage] if stage and not stock else []
         argv += ["--gang", str(gang)] if gang else []
         argv += ["--quantum", str(quantum)] if quantum else []
+        argv += ["--networks", str(networks)] if networks > 1 else []
         for option, given in (("--conf", conf), ("--storm-conf", storm_conf)):
             for pair in pairs(given):
                 argv += [option, pair]
@@ -338,7 +340,7 @@ class Lab:
         return self
 
     def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
-               timeout=60, gang=0):
+               timeout=60, gang=0, networks=1):
         """Make the lab in this process; stage None is Slurm alone. Whatever
         interrupts it, nothing is left behind. Returns the seconds until all
         nodes were idle."""
@@ -359,7 +361,8 @@ class Lab:
                         slurm_plugins=slurm_plugin_dir(), conf=conf,
                         storm_conf=storm_conf,
                         visible=[top_dir()] + ([stage] if stage else []),
-                        cgroups=[], instead={}, gang=gang)
+                        cgroups=[], instead={}, gang=gang,
+                        networks=networks)
             with self._locked():
                 self._start(plan, timeout)
         except BaseException:
@@ -447,7 +450,7 @@ class Lab:
         """Plug the wires in, start slurmctld, then every slurmd."""
         pids = {h: p for h, (p, _) in self._record["pids"].items()}
         switch = pids.pop(SWITCH)
-        net.plug_in(switch, pids, plan.mtu)
+        net.plug_in(switch, pids, plan.mtu, plan.networks)
         for name in go:
             os.write(go[name], b"n")
         waiting = {"up": set(go), "ready": set(go)}

@@ -243,7 +243,7 @@ def _init(plan, host, go, say):
             _pin(plan, host)
         net.disable_ipv6()
         _await(go, b"n")
-        net.configure_host(slurmconf.address_of(host))
+        net.configure_host(slurmconf.address_of(host), plan.networks)
         start_daemon(MUNGED)
         say("up")
         _await(go, b"s")

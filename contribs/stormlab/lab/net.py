@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """The lab's network: one bridge in the namespace of the host `sw`, one veth
 pair to each host, which calls its end eth0. The bridge's port of a host bears
-the host's name."""
+the host's name. A lab may have a second network, just the same: eth1, and ports
+with "-1" behind the host's name."""
 import re
 import subprocess
 
@@ -23,17 +24,19 @@ def _batch(argv, lines):
         raise LabError(f"{' '.join(argv[-3:])}: " + done.stderr.strip())
 
 
-def plug_in(switch_pid, pids, mtu):
-    """Make the bridge and a wire to each of pids, {host: pid}."""
-    lines = ["link set lo up",
-             f"link add br0 mtu {mtu} type bridge mcast_snooping 0 "
-             "forward_delay 0",
-             "link set br0 up"]
-    for host, pid in pids.items():
-        lines += [f"link add {host} mtu {mtu} type veth "
-                  f"peer name eth0 mtu {mtu} netns {pid}",
-                  f"link set {host} master br0",
-                  f"link set {host} up"]
+def plug_in(switch_pid, pids, mtu, networks=1):
+    """Make the bridges and a wire of each to each of pids, {host: pid}."""
+    lines = ["link set lo up"]
+    for k in range(networks):
+        lines += [f"link add br{k} mtu {mtu} type bridge mcast_snooping 0 "
+                  "forward_delay 0",
+                  f"link set br{k} up"]
+        for host, pid in pids.items():
+            port = f"{host}-{k}" if k else host
+            lines += [f"link add {port} mtu {mtu} type veth "
+                      f"peer name eth{k} mtu {mtu} netns {pid}",
+                      f"link set {port} master br{k}",
+                      f"link set {port} up"]
     _batch(enter(switch_pid, ["ip", "-batch", "-"]), lines)
 
 
@@ -49,15 +52,17 @@ def disable_ipv6():
             pass            # a kernel without IPv6
 
 
-def configure_host(address):
+def configure_host(address, networks=1):
     """In the host itself. There is no router; the default route is there
     because whoever looks for the interface of the default route should
-    find one, as on a real host."""
-    _batch(["ip", "-batch", "-"],
-           ["link set lo up", "link set eth0 up",
-            f"addr add {address}/16 brd + dev eth0",
-            "route add default via 10.83.0.1"
-            if address != "10.83.0.1" else "route add default dev eth0"])
+    find one, as on a real host. The second network has 10.84 for 10.83."""
+    lines = ["link set lo up"]
+    for k in range(networks):
+        own = address.replace("10.83.", f"10.{83 + k}.", 1)
+        lines += [f"link set eth{k} up", f"addr add {own}/16 brd + dev eth{k}"]
+    lines += ["route add default via 10.83.0.1"
+              if address != "10.83.0.1" else "route add default dev eth0"]
+    _batch(["ip", "-batch", "-"], lines)
 
 
 def valid_rate(rate):
@@ -105,14 +110,14 @@ def listening(port, pid="self"):
                for s in sockets)
 
 
-def counters(pid):
-    """What went through a host's eth0, and its TCP connections, since the
+def counters(pid, device="eth0"):
+    """What went through a host's interface, and its TCP connections, since the
     host began: rx_bytes, rx_packets, tx_bytes, tx_packets, accepted,
     opened, tcp_in_segments, tcp_out_segments, udp_in, udp_out."""
     with open(f"/proc/{pid}/net/dev") as f:
         for line in f:
             name, _, rest = line.partition(":")
-            if name.strip() == "eth0":
+            if name.strip() == device:
                 field = [int(x) for x in rest.split()]
     snmp = {}
     with open(f"/proc/{pid}/net/snmp") as f:
