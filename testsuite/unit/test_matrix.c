@@ -266,6 +266,124 @@ START_TEST(test_random)
 }
 END_TEST
 
+/* ------------------------------------------------------------- rows <= MPL --- */
+
+/* Jobs of any shape, as a select that has MPL rows of its own takes them: the first
+ * row in which all of their columns are free, and none else; what is resumed goes
+ * where it fits, beyond MPL if need be. */
+struct chosen {
+	uint32_t row[JOBS];
+	bool busy[JOBS][COLUMNS];	/* rows */
+};
+
+static uint32_t row_for(const struct model *w, const struct chosen *c,
+			const struct model_job *j)
+{
+	uint32_t r = 0;
+
+	for (uint32_t k = 0; k < w->columns; k++)
+		if (j->col[k] && c->busy[r][k]) {
+			r++;
+			k = UINT32_MAX;		/* from the first one */
+		}
+	return r;
+}
+
+static void sit(const struct model *w, struct chosen *c, uint32_t i, bool on)
+{
+	for (uint32_t k = 0; k < w->columns; k++)
+		if (w->job[i].col[k])
+			c->busy[c->row[i]][k] = on;
+}
+
+static void come(struct model *w, struct chosen *c, uint32_t i)
+{
+	c->row[i] = row_for(w, c, &w->job[i]);
+	sit(w, c, i, true);
+	w->job[i].suspended = false;
+	start(w, &w->job[i]);
+}
+
+/* It keeps its first column. */
+static void shrink(struct model *w, struct chosen *c, struct rnd *r, uint32_t i)
+{
+	struct model_job *j = &w->job[i];
+	struct storm_idset s;
+	uint32_t k = 0;
+	bool left = true;
+
+	while (!j->col[k])
+		k++;
+	sit(w, c, i, false);
+	for (k++; k < w->columns; k++) {
+		left = below(r, 8) && (left || w->shape != CONTIGUOUS);
+		j->col[k] &= left;
+	}
+	sit(w, c, i, true);
+	columns_of(j, w->columns, &s);
+	must(matrix_shrink(w->m, j->id, &s) == STORM_OK);
+	storm_idset_clear(&s);
+}
+
+static void change(struct model *w, struct chosen *c, struct rnd *r)
+{
+	uint32_t i = below(r, JOBS), what = below(r, 8);
+	struct model_job *j = &w->job[i];
+
+	if (!j->id) {
+		random_columns(w, r, j->col);
+		if (row_for(w, c, j) >= w->mpl)
+			return;			/* select has no room */
+		j->id = ++w->next;
+		come(w, c, i);
+	} else if (j->suspended) {
+		come(w, c, i);
+	} else if (what == 0) {
+		shrink(w, c, r, i);
+	} else if (what < 4) {
+		sit(w, c, i, false);
+		must(matrix_remove(w->m, j->id) == STORM_OK);
+		j->suspended = what == 1;
+		if (!j->suspended)
+			j->id = 0;
+	}
+}
+
+static bool resumed_beyond(const struct model *w, const struct chosen *c)
+{
+	for (uint32_t i = 0; i < JOBS; i++)
+		if (runs(&w->job[i]) && c->row[i] >= w->mpl)
+			return true;
+	return false;
+}
+
+/* New ones keep rows <= MPL, for certain; only what was resumed has more. */
+START_TEST(test_new_ones_keep_to_mpl)
+{
+	static const uint32_t sizes[] = { 8, 31, 64, 128, COLUMNS };
+	struct rnd r = rnd_of(_i);
+	struct model w = { .columns = sizes[below(&r, 5)],
+			   .mpl = 2 + below(&r, 5), .shape = _i % 3 };
+	static struct chosen c;
+	bool beyond;
+
+	memset(&c, 0, sizeof(c));
+	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY :
+					       MATRIX_FIRST_FIT);
+	must(w.m);
+	matrix_promise(w.m, w.mpl);
+	for (int n = 0; n < 100; n++) {
+		change(&w, &c, &r);
+		must(matrix_settle(w.m) == STORM_OK);
+		beyond = resumed_beyond(&w, &c);
+		must(beyond || matrix_rows(w.m) <= w.mpl);
+		w.resumed = beyond;
+		check(&w);
+	}
+	matrix_destroy(w.m);
+}
+END_TEST
+
 static void add(struct matrix *m, uint64_t id, uint32_t first, uint32_t last)
 {
 	struct storm_idset s = { 0 };
@@ -375,6 +493,12 @@ START_TEST(test_arguments)
 	must(storm_idset_add(&s, 7, 8) == STORM_OK);
 	must(matrix_add(m, 1, &s) == STORM_EINVAL);
 	must(matrix_remove(m, 1) == STORM_ENOENT);
+	must(matrix_shrink(m, 1, &s) == STORM_ENOENT);
+	add(m, 2, 0, 3);
+	must(matrix_shrink(m, 2, &s) == STORM_EINVAL);
+	storm_idset_clear(&s);
+	must(matrix_shrink(m, 2, &s) == STORM_EINVAL);
+	must(matrix_remove(m, 2) == STORM_OK);
 	must(!matrix_slots(m, 1) && !matrix_round(m, 1) && !matrix_jobs(m));
 	storm_idset_clear(&s);
 	matrix_destroy(m);
@@ -413,6 +537,7 @@ int main(void)
 
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(60));
+	tcase_add_loop_test(t, test_new_ones_keep_to_mpl, 0, unit_runs(21));
 	tcase_add_test(t, test_unification);
 	tcase_add_test(t, test_groups);
 	tcase_add_test(t, test_buddy);

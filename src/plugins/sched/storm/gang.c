@@ -169,7 +169,7 @@ static void _scan(struct gang *g, bool new_conf)
 	}
 	nodes = !g->told || !snapshot_same_nodes(&g->plan.now, &s);
 	layout = !g->told || !snapshot_same_layout(&g->plan.now, &s);
-	if (layout)
+	if (layout || !snapshot_same_quanta(&g->plan.now, &s))
 		_say_zones(&s);
 	anew = layout || new_conf;
 	if (!plan_update(&g->plan, &s, anew, g->conf.packing == PACKING_BUDDY ?

@@ -26,6 +26,8 @@
 struct snapshot_zone {
 	uint64_t quantum;
 	uint32_t columns;		/* cores of its nodes */
+	uint32_t level;			/* jobs that may share a core: of all its
+					   partitions together */
 	struct storm_idset nodes;	/* numbers in the domain */
 	char *partitions;		/* names, for messages */
 };
@@ -60,7 +62,8 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 void snapshot_clear(struct snapshot *s);
 /* Have they the same nodes, in the same order? */
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
-/* And the same zones, cores and quanta? */
+bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b);
+/* Have they the same nodes, zones and cores? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
 /* ------------------------------------------------------------ the thread --- */

@@ -7,7 +7,9 @@
  * (exchange.c), so that most jobs stay in theirs, or is packed anew.  That is to
  * colour a graph: a greedy pass by the jobs' first columns is the best there is
  * where columns are contiguous; another by size often is; a search with a budget
- * ends the matter for small groups.
+ * ends the matter for small groups.  Where more rows are left than are known to do,
+ * jobs go where each had found room when it came, if that is so few rows, or there is
+ * a longer search.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,12 +19,14 @@
 #include "exchange.h"
 #include "matrix.h"
 #include "tabu.h"
+#include "src/libstorm/idset.h"
 #include "src/libstorm/sorted.h"
 
 #define BUDGET 20000	/* tries of one search */
 #define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
 #define MOVES 20000	/* of a tabu search, where exchanges do not do */
+#define MOVES_PROMISED 1000000	/* ... where so many rows are known to do */
 #define NO_ROW UINT32_MAX
 
 struct job {
@@ -30,7 +34,11 @@ struct job {
 	struct storm_idset columns;
 	struct storm_idset slots;	/* of the cycle, when it was settled */
 	uint32_t row;			/* its own, in its group */
+	uint32_t seat;			/* first fit when it came, and for ever */
 	uint32_t round;			/* rows of its group; 0: not settled */
+	/* the last search in vain for rows as promised, and how many there were in
+	 * it: as long as all of them are there another one is in vain, too */
+	uint32_t vain, with;
 };
 
 struct matrix {
@@ -39,8 +47,10 @@ struct matrix {
 	struct job *jobs;		/* ascending by id */
 	uint32_t njobs, room;
 	uint64_t **busy;		/* per row, a bit for each column */
-	uint32_t nbusy;
+	uint64_t **seat;		/* the same of the seats */
+	uint32_t nbusy, nseat;
 	uint32_t rows, cycle;
+	uint32_t promised, searches;	/* rows; searches in vain for them */
 };
 
 /* -------------------------------------------------- rows of busy columns --- */
@@ -89,23 +99,31 @@ static void row_flip(uint64_t *row, const struct storm_idset *s)
 }
 
 /* Rows for at least n; STORM_OK or STORM_ENOMEM. */
-static int rows_make(struct matrix *m, uint32_t n)
+static int rows_make(const struct matrix *m, uint64_t ***rows, uint32_t *have,
+		     uint32_t n)
 {
 	uint64_t **p;
 
-	if (n <= m->nbusy)
+	if (n <= *have)
 		return STORM_OK;
-	p = realloc(m->busy, n * sizeof(*p));
+	p = realloc(*rows, n * sizeof(*p));
 	if (!p)
 		return STORM_ENOMEM;
-	m->busy = p;
-	while (m->nbusy < n) {
-		p[m->nbusy] = calloc(words(m) + 1, sizeof(**p));
-		if (!p[m->nbusy])
+	*rows = p;
+	while (*have < n) {
+		p[*have] = calloc(words(m) + 1, sizeof(**p));
+		if (!p[*have])
 			return STORM_ENOMEM;
-		m->nbusy++;
+		++*have;
 	}
 	return STORM_OK;
+}
+
+static void rows_free(uint64_t **rows, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		free(rows[i]);
+	free(rows);
 }
 
 /* -------------------------------------------------------- begin and end --- */
@@ -134,9 +152,8 @@ void matrix_destroy(struct matrix *m)
 		return;
 	for (uint32_t i = 0; i < m->njobs; i++)
 		job_clear(&m->jobs[i]);
-	for (uint32_t i = 0; i < m->nbusy; i++)
-		free(m->busy[i]);
-	free(m->busy);
+	rows_free(m->busy, m->nbusy);
+	rows_free(m->seat, m->nseat);
 	free(m->jobs);
 	free(m);
 }
@@ -198,6 +215,15 @@ static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
 	return best != NO_ROW ? best : first;
 }
 
+static uint32_t choose_seat(const struct matrix *m, const struct storm_idset *s)
+{
+	uint32_t r = 0;
+
+	while (r < m->nseat && !row_fits(m->seat[r], s))
+		r++;
+	return r;
+}
+
 static uint64_t id_of(const void *job)
 {
 	return ((const struct job *) job)->id;
@@ -253,17 +279,52 @@ int matrix_add(struct matrix *m, uint64_t job,
 	j.row = choose_row(m, columns);
 	if (j.row == NO_ROW)
 		j.row = m->nbusy;
-	if (make_room(m) || rows_make(m, j.row + 1) ||
+	j.seat = choose_seat(m, columns);
+	if (make_room(m) || rows_make(m, &m->busy, &m->nbusy, j.row + 1) ||
+	    rows_make(m, &m->seat, &m->nseat, j.seat + 1) ||
 	    copy_set(&j.columns, columns)) {
 		job_clear(&j);
 		return STORM_ENOMEM;
 	}
 	row_flip(m->busy[j.row], columns);
+	row_flip(m->seat[j.seat], columns);
 	memmove(m->jobs + at + 1, m->jobs + at,
 		(m->njobs - at) * sizeof(*m->jobs));
 	m->jobs[at] = j;
 	m->njobs++;
 	return STORM_OK;
+}
+
+int matrix_shrink(struct matrix *m, uint64_t job,
+		  const struct storm_idset *columns)
+{
+	struct storm_idset left = { 0 }, others = { 0 };
+	struct job *j = lookup(m, job);
+	int err = STORM_ENOENT;
+
+	if (!j)
+		return err;
+	err = storm_idset_minus(columns, &j->columns, &others) ||
+	      copy_set(&left, columns) ? STORM_ENOMEM : STORM_OK;
+	if (!err && (others.count || !left.count))
+		err = STORM_EINVAL;
+	storm_idset_clear(&others);
+	if (err) {
+		storm_idset_clear(&left);
+		return err;
+	}
+	row_flip(m->busy[j->row], &j->columns);
+	row_flip(m->busy[j->row], &left);
+	row_flip(m->seat[j->seat], &j->columns);
+	row_flip(m->seat[j->seat], &left);
+	storm_idset_clear(&j->columns);
+	j->columns = left;
+	return STORM_OK;
+}
+
+void matrix_promise(struct matrix *m, uint32_t rows)
+{
+	m->promised = rows;
 }
 
 int matrix_remove(struct matrix *m, uint64_t job)
@@ -273,6 +334,7 @@ int matrix_remove(struct matrix *m, uint64_t job)
 	if (!j)
 		return STORM_ENOENT;
 	row_flip(m->busy[j->row], &j->columns);
+	row_flip(m->seat[j->seat], &j->columns);
 	job_clear(j);
 	m->njobs--;
 	memmove(j, j + 1, (size_t) (m->jobs + m->njobs - j) * sizeof(*j));
@@ -295,8 +357,9 @@ struct settle {
 	uint32_t *row, *used;	/* where they are, at the moment; see search() */
 	uint64_t **busy;	/* rows of the group: clean between uses */
 	uint32_t nbusy;
+	uint32_t searches;
 	/* the result, per job */
-	uint32_t *own, *round, *given;
+	uint32_t *own, *round, *given, *vain, *with;
 	struct storm_idset *in;		/* the group's rows that it runs in */
 	uint32_t rows, cycle;
 };
@@ -375,25 +438,6 @@ static uint32_t group_load(const struct settle *s)
 }
 
 /* --------------------------------------------------------------- packing --- */
-
-static int scratch_rows(struct settle *s, uint32_t n)
-{
-	uint64_t **p;
-
-	if (n <= s->nbusy)
-		return STORM_OK;
-	p = realloc(s->busy, n * sizeof(*p));
-	if (!p)
-		return STORM_ENOMEM;
-	s->busy = p;
-	while (s->nbusy < n) {
-		p[s->nbusy] = calloc(words(s->m) + 1, sizeof(**p));
-		if (!p[s->nbusy])
-			return STORM_ENOMEM;
-		s->nbusy++;
-	}
-	return STORM_OK;
-}
 
 /* Put it into a row of the scratch rows, or take it out again. */
 static void flip(struct settle *s, uint32_t k, uint32_t row)
@@ -550,6 +594,63 @@ static bool pack(struct settle *s, uint32_t rows)
 	return greedy(s, rows) || search(s, rows);
 }
 
+/* Are all still there with whom the last search was in vain? */
+static bool was_in_vain(const struct settle *s)
+{
+	uint32_t last = 0, there = 0, of = 0;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		if (s->vain[s->g[k]] > last) {
+			last = s->vain[s->g[k]];
+			of = s->with[s->g[k]];
+		}
+	for (uint32_t k = 0; k < s->n; k++)
+		there += s->vain[s->g[k]] == last;
+	return last && there == of;
+}
+
+/* Where they would be if nobody had ever changed his row, and so probably where
+ * whoever chose the columns has them: are these so few rows?  s->row. */
+static bool take_seats(struct settle *s, uint32_t rows)
+{
+	bool few = true;
+
+	for (uint32_t k = 0; k < s->n; k++) {
+		s->row[k] = s->m->jobs[s->g[k]].seat;
+		few &= s->row[k] < rows;
+	}
+	return few;
+}
+
+/* Into as many rows as are known to do, if it has too many: s->row. */
+static bool keep_promise(struct settle *s, uint32_t rows, uint32_t least)
+{
+	uint32_t promised = s->m->promised;
+	uint64_t *beside;
+	bool good;
+
+	if (rows <= promised || least > promised)
+		return false;
+	if (take_seats(s, promised))
+		return true;
+	if (was_in_vain(s))
+		return false;
+	for (uint32_t k = 0; k < s->n; k++)
+		s->row[k] = s->own[s->g[k]];
+	beside = neighbours(s);
+	good = beside && tabu_pack(s->n, beside, s->row, promised,
+				   MOVES_PROMISED);
+	free(beside);
+	if (good)
+		return true;
+	s->searches++;
+	for (uint32_t k = 0; k < s->n; k++) {
+		s->vain[s->g[k]] = s->searches;
+		s->with[s->g[k]] = s->n;
+	}
+	return false;
+}
+
 /* The rows that the jobs have, in their order, without empty ones between: how
  * many. */
 static uint32_t squeeze(struct settle *s)
@@ -623,20 +724,29 @@ static uint32_t common_multiple(uint32_t a, uint32_t b)
 	return a / x * b;
 }
 
+/* As s->row has it: how many rows. */
+static uint32_t move_in(struct settle *s)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t k = 0; k < s->n; k++) {
+		s->own[s->g[k]] = s->row[k];
+		if (s->row[k] >= rows)
+			rows = s->row[k] + 1;
+	}
+	return rows;
+}
+
 static int settle_group(struct settle *s)
 {
 	uint32_t rows = squeeze(s), least = group_load(s);
 
-	if (scratch_rows(s, rows))
+	if (rows_make(s->m, &s->busy, &s->nbusy, rows))
 		return STORM_ENOMEM;
-	while (rows > least && (spare_row(s, rows) || pack(s, rows - 1))) {
-		rows = 0;
-		for (uint32_t k = 0; k < s->n; k++) {
-			s->own[s->g[k]] = s->row[k];
-			if (s->row[k] >= rows)
-				rows = s->row[k] + 1;
-		}
-	}
+	while (rows > least && (spare_row(s, rows) || pack(s, rows - 1)))
+		rows = move_in(s);
+	if (keep_promise(s, rows, least))
+		rows = move_in(s);
 	if (rows > MATRIX_ROWS_MAX)
 		return STORM_OK;
 	for (uint32_t k = 0; k < s->n; k++)
@@ -672,8 +782,11 @@ static int unroll(struct settle *s, uint32_t job)
 static int settle_all(struct settle *s)
 {
 	unite(s);
-	for (uint32_t i = 0; i < s->m->njobs; i++)
+	for (uint32_t i = 0; i < s->m->njobs; i++) {
 		s->all[i] = i;
+		s->vain[i] = s->m->jobs[i].vain;
+		s->with[i] = s->m->jobs[i].with;
+	}
 	qsort_r(s->all, s->m->njobs, sizeof(*s->all), by_group, s);
 	s->g = s->all;
 	s->cycle = 1;
@@ -699,12 +812,15 @@ static void commit(struct matrix *m, struct settle *s)
 
 		j->row = s->own[i];
 		j->round = s->round[i];
+		j->vain = s->vain[i];
+		j->with = s->with[i];
 		j->slots = s->in[i];
 		s->in[i] = old;
 		row_flip(m->busy[j->row], &j->columns);
 	}
 	m->rows = s->rows;
 	m->cycle = s->cycle;
+	m->searches = s->searches;
 }
 
 int matrix_settle(struct matrix *m)
@@ -721,10 +837,14 @@ int matrix_settle(struct matrix *m)
 		.own = calloc(n, sizeof(*s.own)),
 		.round = calloc(n, sizeof(*s.round)),
 		.given = calloc(n, sizeof(*s.given)),
+		.vain = calloc(n, sizeof(*s.vain)),
+		.with = calloc(n, sizeof(*s.with)),
 		.in = calloc(n, sizeof(*s.in)),
+		.searches = m->searches,
 	};
 	void *const memory[] = { s.parent, s.load, s.all, s.order, s.row,
-				 s.used, s.own, s.round, s.given, s.in };
+				 s.used, s.own, s.round, s.given, s.vain,
+				 s.with, s.in };
 	int err = STORM_OK;
 
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
@@ -736,9 +856,7 @@ int matrix_settle(struct matrix *m)
 		commit(m, &s);
 	for (uint32_t i = 0; s.in && i < m->njobs; i++)
 		storm_idset_clear(&s.in[i]);
-	for (uint32_t i = 0; i < s.nbusy; i++)
-		free(s.busy[i]);
-	free(s.busy);
+	rows_free(s.busy, s.nbusy);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
 		free(memory[i]);
 	return err;

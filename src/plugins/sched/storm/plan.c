@@ -51,13 +51,22 @@ bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
 	return true;
 }
 
+bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b)
+{
+	if (a->nzones != b->nzones)
+		return false;
+	for (uint32_t i = 0; i < a->nzones; i++)
+		if (a->zones[i].quantum != b->zones[i].quantum)
+			return false;
+	return true;
+}
+
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
 {
 	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
 		return false;
 	for (uint32_t i = 0; i < a->nzones; i++)
-		if (a->zones[i].quantum != b->zones[i].quantum ||
-		    a->zones[i].columns != b->zones[i].columns ||
+		if (a->zones[i].columns != b->zones[i].columns ||
 		    !_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
 			return false;
 	for (uint32_t i = 0; i < a->nnodes; i++)
@@ -155,7 +164,8 @@ static bool _update_zone(struct matrix *m, uint32_t zone,
 		while (k < nnew && new[k].gang < old[i].gang)
 			k++;
 		if (k < nnew && new[k].gang == old[i].gang &&
-		    _same_set(&new[k].columns, &old[i].columns))
+		    (_same_set(&new[k].columns, &old[i].columns) ||
+		     !matrix_shrink(m, new[k].gang, &new[k].columns)))
 			continue;
 		matrix_remove(m, old[i].gang);
 	}
@@ -165,6 +175,7 @@ static bool _update_zone(struct matrix *m, uint32_t zone,
 		if (rc != STORM_EEXIST)
 			err |= rc;
 	}
+	matrix_promise(m, now->zones[zone].level);
 	err |= matrix_settle(m);
 	_gangs_free(old, nold);
 	_gangs_free(new, nnew);
