@@ -26,7 +26,7 @@
 #define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
 #define MOVES 20000	/* of a tabu search, where exchanges do not do */
-#define MOVES_PROMISED 1000000	/* ... where so many rows are known to do */
+#define MOVES_PROMISED 200000	/* ... where so many rows are known to do */
 #define NO_ROW UINT32_MAX
 
 struct job {

@@ -27,7 +27,7 @@
  * colour a graph.  That is certain for contiguous columns, for a dozen jobs or so,
  * and where two rows suffice; else it is a search, which may end in vain: then there
  * is a row more, as a job that was started cannot be refused.  How many rows suffice
- * can be told by matrix_promise(): for those the search is a hundred times as long, and
+ * can be told by matrix_promise(): for those the search is ten times as long, and
  * where whoever chose the columns has done so by first fit, and told of each change in
  * its order, they are found for certain.
  *
@@ -72,7 +72,7 @@ int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns);
 
 /* So many rows suffice for jobs that were not resumed: rather than a row more they are
- * worth up to a second of search.  0, as at first: nobody knows. */
+ * worth a tenth of a second of search.  0, as at first: nobody knows. */
 void matrix_promise(struct matrix *m, uint32_t rows);
 
 /* It has given some of its columns back: these are left.  STORM_ENOENT; STORM_EINVAL:
