@@ -100,6 +100,7 @@ static int open_end(struct end *e, enum storm_role role, uint16_t port)
 		.stream_failed = on_failed, .arg = e,
 	};
 	int err = STORM_OK;
+	uint64_t end;
 
 	memset(e, 0, sizeof(*e));
 	set.port = port;
@@ -108,6 +109,10 @@ static int open_end(struct end *e, enum storm_role role, uint16_t port)
 		return err;
 	e->t = storm_verbs_transport(e->v);
 	storm_verbs_self(e->v, &e->self);
+	/* what is sent to a group before would be lost */
+	end = storm_now() + PATIENCE;
+	while (e->v->joins && storm_now() < end)
+		storm_verbs_poll(e->v);
 	return STORM_OK;
 }
 
