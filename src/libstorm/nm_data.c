@@ -5,10 +5,13 @@
  * runs at a time, and the temporary file is the queue: a late chunk delays nothing.
  *
  * What came at once, from one sender, is unsealed at once, by several cores where
- * one does not keep up, each datagram to where it goes if it goes on with the run
- * that is being gathered: only what is sealed says whether it does.  Then one by
- * one, in the order they came, they are believed or not.  One that was forged is
- * left out, and what is behind it moves up.
+ * one does not keep up, each datagram to where it goes if it goes on with the one
+ * before: only what is sealed says whether it does.  Then one by one, in the order
+ * they came, they are believed or not.  One that was forged is left out.  Of a file
+ * what is behind it moves up in the run that is gathered.  Memory is unsealed to
+ * where it stays, over nothing that is there already; once one did not go on with
+ * the one before, whose places those behind it have is open, so these are unsealed
+ * anew, one by one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,21 +29,21 @@ struct nm_stage {
 	const struct storm_rx *first;
 	size_t count;
 	struct storm_sealed ahead[AHEAD_MAX];
-	/* the run, and behind it what was unsealed ahead */
+	bool alone;		/* nothing is, for the rest of what was given */
+	/* of a file: the run, and behind it what was unsealed ahead */
 	uint8_t run[STAGE_SIZE];
 };
 
 /* --------------------------------------------------------------- the run --- */
 
-static int put(struct nm_session *s, uint64_t off, const void *buf, size_t len)
+/* What was gathered; of memory it is where it belongs. */
+static int put(struct nm_session *s)
 {
-	struct nm_xfer *x = &s->x;
+	struct storm_nm *nm = s->nm;
 
-	if (x->mem) {
-		memcpy(x->mem + off, buf, len);
-		return 0;
-	}
-	return s->nm->ops.file_write(s->nm->host, x->file, off, buf, len);
+	return s->x.mem ? 0 : nm->ops.file_write(nm->host, s->x.file,
+						 nm->stage_off, nm->stage->run,
+						 nm->stage_len);
 }
 
 /* Write the run that was gathered. */
@@ -55,7 +58,7 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 		return;
 	nm->stage_of = NULL;
 	x = &s->x;
-	sys = put(s, nm->stage_off, nm->stage->run, nm->stage_len);
+	sys = put(s);
 	if (sys) {
 		/* chunks stay unset: nobody is offered what is not there */
 		nm_xfer_fail(s, STORM_ESYS, sys);
@@ -93,6 +96,7 @@ static bool have_stage(struct storm_nm *nm)
 	if (nm->stage) {
 		nm->stage->first = NULL;
 		nm->stage->count = 0;
+		nm->stage->alone = false;
 	}
 	return nm->stage;
 }
@@ -111,32 +115,54 @@ static bool goes_with(const struct nm_session *s,
 		       sizeof(h->incarnation));
 }
 
+/* Where it starts that goes on with what is there: in the run, or in memory. */
+static uint64_t guess(const struct nm_session *s)
+{
+	if (s->x.mem)
+		return s->x.data_end;
+	return s->nm->stage_of ? s->nm->stage_len : 0;
+}
+
+/* Room for it there; NULL: none, or it would be no chunk, or is one that is there. */
+static uint8_t *room_at(struct nm_session *s, uint64_t at, size_t len)
+{
+	const struct nm_xfer *x = &s->x;
+	uint64_t i;
+
+	if (!x->mem)
+		return at + len <= STAGE_SIZE ? s->nm->stage->run + at : NULL;
+	i = x->mapped ? storm_chunkmap_index(&x->map, at, len) : x->map.count;
+	return i < x->map.count && !storm_chunkmap_has(&x->map, i) ?
+	       x->mem + at : NULL;
+}
+
 /* This one, and of those behind it as many as go with it and have room. */
 static void unseal_ahead(struct nm_session *s, const struct storm_header *first,
 			 const struct storm_rx *rx, size_t n)
 {
 	struct storm_nm *nm = s->nm;
 	struct nm_stage *g = nm->stage;
-	size_t end = nm->stage_of ? nm->stage_len : 0;
+	uint64_t at = guess(s);
 	struct storm_header h;
 
 	g->first = rx;
 	g->count = 0;
-	if (!storm_link_can_ahead(&s->link, first, rx))
+	if (g->alone || !storm_link_can_ahead(&s->link, first, rx))
 		return;
 	if (n > AHEAD_MAX)
 		n = AHEAD_MAX;
 	for (size_t i = 0; i < n && goes_with(s, first, &rx[i], &h); i++) {
 		size_t len = rx[i].len - EXTRA;
+		uint8_t *room = room_at(s, at, len);
 
-		if (end + len > STAGE_SIZE)
+		if (!room)
 			break;
 		g->ahead[g->count++] = (struct storm_sealed) {
 			.hdr = rx[i].buf, .body = rx[i].buf + STORM_HEADER_LEN,
 			.len = rx[i].len - STORM_HEADER_LEN,
-			.sequence = h.sequence, .out = g->run + end,
+			.sequence = h.sequence, .out = room,
 		};
-		end += len;
+		at += len;
 	}
 	if (g->count)
 		storm_link_ahead(&s->link, first, g->ahead, g->count);
@@ -265,6 +291,25 @@ static bool number_of(struct nm_session *s, const struct chunk *c, uint64_t *i)
 	return *i < x->map.count;
 }
 
+/* Where it belongs, if it is not there: what was unsealed ahead is there, or behind
+ * it in the run, never before.  Of memory its place may be what those behind it were
+ * unsealed to. */
+static void settle(struct nm_session *s, const struct chunk *c)
+{
+	struct nm_stage *g = s->nm->stage;
+	uint8_t *to = s->x.mem ? s->x.mem + c->off : g->run + s->nm->stage_len;
+
+	if (c->at == to)
+		return;
+	memmove(to, c->at, c->len);
+	s->nm->stats.data_moved += c->len;
+	if (s->x.mem) {
+		g->alone |= g->count > 0;
+		g->first = NULL;
+		g->count = 0;
+	}
+}
+
 /* To the end of the run, or the first of another one. */
 static void gather(struct nm_session *s, const struct chunk *c, bool run,
 		   uint64_t now)
@@ -279,10 +324,9 @@ static void gather(struct nm_session *s, const struct chunk *c, bool run,
 		nm->stage_off = c->off;
 		nm->stage_len = 0;
 	}
-	/* what was unsealed ahead is there, or behind it: never before */
-	if (c->at != nm->stage->run + nm->stage_len)
-		memmove(nm->stage->run + nm->stage_len, c->at, c->len);
+	settle(s, c);
 	nm->stage_len += c->len;
+	s->x.data_end = c->off + c->len;
 }
 
 void nm_data(struct nm_session *s, const struct storm_header *h,

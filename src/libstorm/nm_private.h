@@ -49,6 +49,7 @@ struct nm_xfer {
 	uint64_t nack_rtt;	/* smoothed, asked -> repaired */
 	uint32_t tries;		/* in a row that brought nothing */
 	uint64_t data_at;	/* last DATA */
+	uint64_t data_end;	/* ... ended there in the transfer */
 	uint64_t silent_have;	/* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost;
 };
