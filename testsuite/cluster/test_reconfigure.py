@@ -17,16 +17,24 @@ def test_while_steps_begin():
     try:
         before = lab.pids("ctl", "slurmctld")
 
-        def some():
-            for _ in range(4):
-                lab.run(["srun", "-n1", "true"], user="user", cwd="/")
+        done = threading.Event()
 
-        threads = [threading.Thread(target=some, daemon=True)
-                   for _ in range(4)]
+        def steps():
+            # one whose message is lost in a reconfiguration may wait for ever
+            while not done.is_set():
+                lab.run(["timeout", "-k1", "10", "srun", "-n1", "true"],
+                        user="user", cwd="/")
+
+        threads = [threading.Thread(target=steps) for _ in range(4)]
         for t in threads:
             t.start()
-        while any(t.is_alive() for t in threads):
-            lab.run(["scontrol", "reconfigure"], cwd="/")
-            assert lab.pids("ctl", "slurmctld") == before
+        try:
+            for _ in range(30):
+                lab.run(["scontrol", "reconfigure"], cwd="/")
+                assert lab.pids("ctl", "slurmctld") == before
+        finally:
+            done.set()
+            for t in threads:
+                t.join()
     finally:
         lab.down()
