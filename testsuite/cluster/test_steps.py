@@ -179,6 +179,8 @@ def test_het_step_in_het_allocation(cluster):
             "squeue -h -n hetero -t R,CG").strip(), "the end of the job")
 
 
+# messages name nodes, and those of the run before may still be completing
+SAME_NODES = ("-N4", "-wn[1-4]")
 SCRIPT = """\
 srun {do} say one
 srun -N2 -n2 {do} @1 exit 4 say two
@@ -192,7 +194,8 @@ def test_sbatch(cluster):
     for launch in ("slurm", "storm"):
         runs.append(cluster.run(
             ["sbatch", "-W", *([] if STOCK else [f"--launch={launch}"]),
-             "-N4", "--ntasks-per-node=2", "-o", "{dir}/log", "job.sh"],
+             *SAME_NODES, "--ntasks-per-node=2", "-o", "{dir}/log",
+             "job.sh"],
             given={"job.sh": "#!/bin/sh\n" + SCRIPT.replace(
                 "{do}", "/home/user/bin/taskdo")}, label=launch))
     logs = [normal.stderr(r.files()["log"]) for r in runs]
@@ -207,7 +210,7 @@ def test_salloc(cluster):
     for launch in ("slurm", "storm"):
         runs.append(cluster.run(
             ["salloc", "-Q", *([] if STOCK else [f"--launch={launch}"]),
-             "-N4", "--ntasks-per-node=2", "sh", "-c",
+             *SAME_NODES, "--ntasks-per-node=2", "sh", "-c",
              SCRIPT.replace("{do}", "/home/user/bin/taskdo")],
             label=launch))
     compare(*runs, code=0)
