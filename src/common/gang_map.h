@@ -39,6 +39,9 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_MAP_BYTES_MAX (16u << 20)	/* what a node takes in one transfer */
 #define GANG_QUANTUM_MIN (100 * STORM_US)
 #define GANG_QUANTUM_MAX (600 * STORM_SEC)
+/* So late for a strobe, who sends it or who hears it, is only who was kept from
+ * running; what it knows is old then. */
+#define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
 	uint32_t rows;			/* at most one: nothing is shared */

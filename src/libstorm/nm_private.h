@@ -1,7 +1,7 @@
 /*
- * nm_private.h - the Node Manager's parts: nm.c keeps sessions and answers
- * the owner, nm_xfer.c has transfers, nm_data.c their data, nm_report.c carries
- * reports up.
+ * nm_private.h - the Node Manager's parts: nm.c keeps sessions, nm_xfer.c has
+ * transfers, nm_data.c their data, nm_report.c carries reports up, nm_status.c
+ * answers the owner.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -189,12 +189,12 @@ class NodeTrace:
     def on_stop(self, e):
         if self.named(e) in self.twins:
             return
-        step = self.steps.get((e["job"], e["step"]))
+        step = self.known(e)
         if self.expect(step and not step.stands, e, "stops, but does not run"):
             step.stands = True
 
     def known(self, e):
-        return self.steps.get((e["job"], e["step"]))
+        return self.steps.get(self.named(e))
 
     def named(self, e):
         return (e["job"], e["step"])

@@ -14,9 +14,9 @@ import time
 
 import pytest
 
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import Gang
-from harness import until
+from harness import save_jobs, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -27,22 +27,11 @@ STROBES = 40            # that wait in a queue
 
 @pytest.fixture(scope="module")
 def gang():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     # so patient that nobody is excluded for having stood still
     c = make("epochs", 2, kind=Gang, storm_conf={"DeadTimeout": "60s"})
     yield c
     c.down()
-
-
-def save_jobs(cluster):
-    """slurmctld does so every few seconds; those that it has not are lost with
-    it."""
-    state = cluster.lab.path("ctl", "/var/lib/slurm/slurmctld/job_state")
-    begun = time.time()
-    cluster.root(f"scontrol update jobid={cluster.jobs()[0]} comment=saved")
-    until(lambda: os.path.exists(state) and os.stat(state).st_mtime > begun,
-          "slurmctld to save its jobs")
 
 
 @pytest.fixture
@@ -53,7 +42,7 @@ def two(gang):
         for _ in range(2):
             gang.begin("{do} block")
         until(lambda: len(gang.jobs()) == 2, "two jobs")
-        save_jobs(gang)
+        save_jobs(gang.lab, gang.jobs()[0])
     gang.alternate(since)
 
 

@@ -2,13 +2,12 @@
 """Gang scheduling on a lab: gang_tests.py, and where steps are stopped by
 something else."""
 import glob
-import pathlib
 import re
 
 import pytest
 
 import gang_tests
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import NODES, Gang
 from gang_tests import *  # noqa: F401, F403
 from harness import EPILOG, LONG
@@ -24,8 +23,7 @@ def make_gang(what, **options):
 
 @pytest.fixture(scope="module")
 def gang():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     c = make_gang("gang", conf=[f"Epilog={EPILOG}"])
     c.with_epilog()
     yield c

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import Gang
 from harness import until
 
@@ -18,8 +18,7 @@ SCRIPT = "#!/bin/sh\nexec /home/user/bin/taskdo block\n"
 
 @pytest.fixture(scope="module")
 def gang():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     c = make("steps", 1, kind=Gang, conf=[
         "MessageTimeout=10", "PrologFlags=Contain", "LaunchParameters=use_interactive_step",
         'InteractiveStepOptions="--interactive --preserve-env '

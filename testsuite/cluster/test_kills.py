@@ -3,12 +3,11 @@
 run while they are away, and gangs take turns again afterwards. How soon is a
 figure of contribs/bench/gang_kills, which does this a hundred times.
 """
-import pathlib
 
 import pytest
 
 import gang_kill
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import Gang
 from harness import LONG
 
@@ -19,8 +18,7 @@ TIMES = 20 if LONG else 1
 
 @pytest.fixture(scope="module")
 def kills():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     c = make("kills", 2, kind=Gang, quantum=20)
     try:
         k = gang_kill.Kills(c, seed=1)

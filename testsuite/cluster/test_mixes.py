@@ -5,14 +5,13 @@ their traces are judged by (gang_rules.py) see what is wrong.
 """
 import copy
 import os
-import pathlib
 
 import pytest
 
 import gang_rules
 import mix_plan
 import mix_play
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import Gang
 from harness import LONG
 
@@ -23,8 +22,7 @@ SEEDS = range(200 if LONG else 10)
 
 @pytest.fixture(scope="module")
 def labs():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     labs = mix_play.Labs(lambda nodes, **shape: make(
         "mixes", nodes, kind=Gang, **shape))
     yield labs

@@ -2,11 +2,10 @@
 """Strobes by a network of their own: StrobeRail over UDP, in a lab whose hosts have
 two interfaces.
 """
-import pathlib
 
 import pytest
 
-from conftest import make
+from conftest import make, need_cgroup2
 from gang import Gang
 from harness import until
 from lab import net
@@ -18,8 +17,7 @@ STROBES = 100
 
 @pytest.fixture
 def gang():
-    if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
-        pytest.skip("SKIP: no control groups of version 2 here")
+    need_cgroup2()
     c = make("rail", 2, kind=Gang, networks=2, storm_conf={
         "StrobeRail": "eth1", "DeadTimeout": "60s"})
     yield c

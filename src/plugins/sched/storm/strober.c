@@ -61,7 +61,6 @@
 #define RETRY (100 * STORM_MS)	/* of a map that was not taken */
 #define TEST_EVERY (20 * STORM_MS)
 #define LOOK_EVERY (25 * STORM_MS)	/* whether slurmctld is stopped */
-#define AWAY (100 * STORM_MS)	/* so late only who was kept from running */
 #define PIPE 0			/* the socket to slurmctld */
 
 static struct {
@@ -153,7 +152,7 @@ static bool is_stopped(uint64_t now)
  * said. */
 static void notice_absence(uint64_t due, uint64_t now)
 {
-	if (due == STORM_NEVER || now <= due + AWAY || clk.away || !clk.rota ||
+	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
 	    !clk.domain)
 		return;
 	info("this process stood still for %.1f s", (now - due) / 1e9);
@@ -437,12 +436,13 @@ static void domain_open(void)
 static void domain_confirm(void)
 {
 	uint64_t now = storm_now();
+	bool away;
 	int err;
 
 	pthread_mutex_lock(&clk.lock);
-	err = clk.away ? STORM_OK : STORM_EINVAL;
+	away = clk.away;
 	pthread_mutex_unlock(&clk.lock);
-	if (err)
+	if (!away)
 		return;
 	err = storm_domain_confirm(clk.domain);
 	if (err) {

@@ -33,11 +33,11 @@
 #include "agent.h"
 #include "gang_page.h"
 #include "src/common/child_log.h"
+#include "src/common/gang_map.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
 
-#define AWAY (100 * STORM_MS)	/* so late only who was kept from running */
 #define OLD_AFTER STORM_SEC
 
 /* ------------------------------------------------------------ descriptors --- */
@@ -402,14 +402,14 @@ static void _read_old(struct agent *a, uint64_t now)
 static void _loop(struct agent *a)
 {
 	struct epoll_event ev[32];
-	uint64_t due = STORM_NEVER - AWAY;
+	uint64_t due = STORM_NEVER - GANG_AWAY;
 
 	while (!a->stop) {
 		uint64_t now = storm_now(), next;
 		int ms, n;
 
 		/* the host was, or this process, by whatever */
-		if (now > due + AWAY)
+		if (now > due + GANG_AWAY)
 			a->returns++;
 		if (agent_is_back(a))
 			_read_old(a, now);

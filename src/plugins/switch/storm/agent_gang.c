@@ -827,7 +827,6 @@ static void _never_again(struct agent *a)
 
 int agent_gang_start(struct agent *a)
 {
-
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
 		if (!_begin(a))	/* a node without it is a stock node */
 			agent_note_find(a);

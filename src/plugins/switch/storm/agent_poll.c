@@ -90,14 +90,14 @@ void agent_poll_stop(struct agent *a)
 
 void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum)
 {
-	uint64_t due = heard + quantum;
-	uint64_t from = due - (quantum / 2 < POLL_BEFORE ? quantum / 2 :
-			       POLL_BEFORE);
-	const struct itimerspec t = { .it_value = {
-		.tv_sec = from / STORM_SEC, .tv_nsec = from % STORM_SEC } };
+	uint64_t due = heard + quantum, from;
+	struct itimerspec t = { 0 };
 
 	if (!a->poll)
 		return;
+	from = due - (quantum / 2 < POLL_BEFORE ? quantum / 2 : POLL_BEFORE);
+	t.it_value.tv_sec = from / STORM_SEC;
+	t.it_value.tv_nsec = from % STORM_SEC;
 	a->poll->due = due;
 	timerfd_settime(a->poll->io.fd, TFD_TIMER_ABSTIME, &t, NULL);
 }

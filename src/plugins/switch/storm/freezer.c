@@ -273,8 +273,8 @@ int freezer_group_make(const struct freezer_host *h, const char *name,
 		return EINVAL;
 	err = join(group, h->base, name);
 	if (!err)
-		err = make_base(h->base);
-	if (!err)
+		err = make_dir(group);
+	if (err == ENOENT && !(err = make_base(h->base)))
 		err = make_dir(group);
 	if (!err)
 		err = write_below(group, state_file(h->kind),
