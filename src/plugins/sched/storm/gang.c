@@ -2,8 +2,9 @@
  * gang.c - the thread that turns what slurmctld knows into maps: see gang.h.
  *
  * Starts are posted by a hook and looked at at once; everything else, ends that
- * no hook tells of, suspends, resizes, nodes that come and go, is seen by
- * looking every SCAN while slurmctld says that its jobs have changed.
+ * no hook tells of (all but those with exit code 0), suspends, resizes, nodes that
+ * come and go, is seen by looking while slurmctld says that its jobs have changed:
+ * every LOOK_MIN, or so seldom that it takes a twentieth of the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,7 +31,11 @@
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
 
-#define SCAN 100		/* ms */
+/* how often is looked, if that is quick, and if it is not; when no job has a turn to
+ * give up there is no haste */
+#define LOOK_MIN (20 * STORM_MS)
+#define LOOK_MAX (100 * STORM_MS)
+#define LOOK_PART 20	/* of the time a look may take one part: it has locks */
 #define COMMENT (2 * STORM_SEC)	/* how often users hear of their shares */
 
 static struct {
@@ -47,6 +52,7 @@ struct gang {
 	void (*up)(void);
 	struct plan plan;
 	bool told;			/* the strober has had nodes and map */
+	uint64_t took;			/* the last look at the jobs, ns */
 	uint64_t version;
 	uint64_t digest;		/* of the last map, but for its version */
 	bool unpackable;		/* it was said that a map is too large */
@@ -160,10 +166,13 @@ static void _say_zones(const struct snapshot *s)
 
 static void _scan(struct gang *g, bool new_conf)
 {
+	uint64_t begun = storm_now();
 	struct snapshot s;
-	bool nodes, layout, anew;
+	bool nodes, layout, anew, seen;
 
-	if (!snapshot_take(&g->conf, &s)) {
+	seen = snapshot_take(&g->conf, &s);
+	g->took = storm_now() - begun;
+	if (!seen) {
 		error("storm: no memory to look at the jobs");
 		return;
 	}
@@ -197,6 +206,15 @@ static void _check(const struct gang *g)
 		checks_warn(&g->conf);
 }
 
+static uint64_t _next_look(const struct gang *g)
+{
+	uint64_t wait = g->took * LOOK_PART;
+
+	if (!g->plan.now.njobs || wait > LOOK_MAX)
+		return LOOK_MAX;
+	return wait < LOOK_MIN ? LOOK_MIN : wait;
+}
+
 /* True: to scan.  *new_conf: with other options. */
 static bool _wait(struct gang *g, time_t last, bool *new_conf)
 {
@@ -204,10 +222,10 @@ static bool _wait(struct gang *g, time_t last, bool *new_conf)
 	bool scan;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += SCAN * 1000000;
-	if (until.tv_nsec >= 1000000000) {
+	until.tv_nsec += _next_look(g);
+	if (until.tv_nsec >= (long) STORM_SEC) {
 		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
+		until.tv_nsec -= STORM_SEC;
 	}
 	slurm_mutex_lock(&t.lock);
 	while (!t.posted && !t.stop)
