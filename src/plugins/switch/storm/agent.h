@@ -13,7 +13,10 @@
  *	agent_local.c	the local socket
  *	agent_container.c	the job's namespace, for its files
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
- *	agent_gang.c	gang scheduling: steps stop and continue on strobes
+ *	agent_gang.c	gang scheduling: this node takes part
+ *	agent_gang_turns.c	... steps stop and continue on strobes
+ *	agent_gang_steps.c	... which steps are here
+ *	agent_gang_maps.c	... which jobs share this node
  *	agent_poll.c	on CPUs of its own it waits for strobes awake
  *	agent_note.c	how the next agent gets into the domain at once
  *
@@ -207,12 +210,14 @@ void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
 void agent_gang_event(struct agent_session *s, uint32_t event,
 		      const void *buf, size_t len);
+uint64_t agent_gang_tick(struct agent *a, uint64_t now);
+
+/* agent_gang_turns.c */
 void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len);
 void agent_gang_no_slurmd(struct agent *a);
 /* This process has stood still. */
 void agent_gang_returned(struct agent *a);
-uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
 /* agent_poll.c: bind to AgentCPUs, and wait awake for the strobe that is due a quantum
  * (ns) after that one was heard (storm_now()).  Without AgentCPUs nothing is done. */
