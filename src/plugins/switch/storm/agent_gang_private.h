@@ -49,7 +49,7 @@ struct agent_gang {
 	char dir[PATH_MAX];		/* of the records */
 	struct agent_session *session;	/* the cluster domain */
 	/* agent_gang_steps.c */
-	struct agent_io notify;
+	struct agent_io *notify;	/* of changes of the records */
 	struct gang_local *steps;
 	bool traced;			/* some step is */
 	/* agent_gang_maps.c */

@@ -159,18 +159,22 @@ static void _changed(struct agent *a, struct agent_io *io, uint32_t events)
 
 int agent_gang_steps_watch(struct agent_gang *g)
 {
+	struct agent_io *io = xmalloc(sizeof(*io));	/* it outlives g */
 	int err;
 
-	g->notify.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	g->notify.ready = _changed;
-	if (g->notify.fd < 0)
-		return -1;
-	if (inotify_add_watch(g->notify.fd, g->dir,
-			      IN_MOVED_TO | IN_DELETE) >= 0 &&
-	    !agent_io_add(g->a, &g->notify, EPOLLIN))
+	io->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	io->ready = _changed;
+	io->release = _release;
+	if (io->fd >= 0 &&
+	    inotify_add_watch(io->fd, g->dir, IN_MOVED_TO | IN_DELETE) >= 0 &&
+	    !agent_io_add(g->a, io, EPOLLIN)) {
+		g->notify = io;
 		return 0;
+	}
 	err = errno;
-	close(g->notify.fd);
+	if (io->fd >= 0)
+		close(io->fd);
+	xfree(io);
 	errno = err;
 	return -1;
 }
@@ -179,7 +183,7 @@ void agent_gang_steps_end(struct agent_gang *g)
 {
 	while (g->steps)
 		_forget(g, g->steps);
-	agent_io_close(g->a, &g->notify);
+	agent_io_close(g->a, g->notify);
 }
 
 void agent_gang_groups_clear(const char *base)
