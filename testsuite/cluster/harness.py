@@ -240,6 +240,8 @@ class Cluster:
     def down(self):
         self.end_all()
         try:
+            if sanitized():
+                self.end_daemons()
             self.assert_sane()
         finally:
             self.lab.down()
@@ -397,6 +399,13 @@ class Cluster:
         for path in found:
             os.unlink(path)
         return found
+
+    def end_daemons(self):
+        """What they do at their end is to be seen, too."""
+        for host, what in [("ctl", "slurmctld"), ("login", "slurmctld"),
+                           *((n, w) for w in ("slurmd", "agent")
+                             for n in self.names)]:
+            self.lab.end(host, what)
 
     def assert_sane(self):
         """Nothing that the sanitizers have said, if they are there."""

@@ -780,6 +780,13 @@ class Lab:
                 raise LabError(f"{host}: {daemon} does not die")
         return [p for p, _ in found]
 
+    def end(self, host, daemon, timeout=60):
+        """Stop a daemon in its usual way, if it runs."""
+        old = [(p, start_time(p)) for p in self.pids(host, daemon)]
+        for fd in [kill_process(p, s, signal.SIGTERM) for p, s in old]:
+            if fd is not None and not wait_process(fd, timeout):
+                raise LabError(f"{host}: {daemon} does not end")
+
     def restart(self, host, daemon, timeout=60):
         """Stop a daemon in its usual way, if it runs, and start it. (An
         agent is started by its slurmd, as soon as that misses it.)"""
@@ -788,10 +795,7 @@ class Lab:
         if argv is None and not (
                 agent and hosts.daemon_command(host, "slurmd")):
             raise LabError(f"{daemon} is no daemon of host {host}")
-        old = [(p, start_time(p)) for p in self.pids(host, daemon)]
-        for fd in [kill_process(p, s, signal.SIGTERM) for p, s in old]:
-            if fd is not None and not wait_process(fd, timeout):
-                raise LabError(f"{host}: {daemon} does not end")
+        self.end(host, daemon, timeout)
         if agent:
             wait_for(lambda: self.pids(host, "agent"), timeout,
                      f"{host}: no new agent")
