@@ -7,7 +7,8 @@
  *	shares.c	what each job has had
  *	comments.c	... and where users read it
  *	gang.c		the thread
- *	matrix.c	which jobs run together
+ *	matrix.c	which jobs run together: who is there, in which row
+ *	matrix_settle.c	... in as few rows as possible, and with no idle columns
  *	strober_watch.c	the child that strobes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

@@ -1,0 +1,38 @@
+/*
+ * matrix_private.h - what the matrix's two files share:
+ *   matrix.c         the books: jobs, their columns and the rows that they take
+ *   matrix_settle.c  what becomes of them: matrix_settle()
+ * Neither calls the other.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_MATRIX_PRIVATE_H
+#define STORM_MATRIX_PRIVATE_H
+
+#include "matrix.h"
+
+struct matrix_job {
+	uint64_t id;
+	struct storm_idset columns;
+	struct storm_idset slots;	/* of the cycle, when it was settled */
+	uint32_t row;			/* its own, in its group */
+	uint32_t seat;			/* first fit when it came, and for ever */
+	uint32_t round;			/* rows of its group; 0: not settled */
+	/* the last search in vain for rows as promised, and how many there were in
+	 * it: as long as all of them are there another one is in vain, too */
+	uint32_t vain, with;
+};
+
+struct matrix {
+	uint32_t columns;
+	enum matrix_packing packing;
+	struct matrix_job *jobs;	/* ascending by id */
+	uint32_t njobs, room;
+	uint64_t **busy;		/* the rows that jobs have (rows.h) */
+	uint64_t **seat;		/* ... and their seats */
+	uint32_t nbusy, nseat;
+	uint32_t rows, cycle;
+	uint32_t promised, searches;	/* rows; searches in vain for them */
+};
+
+#endif
