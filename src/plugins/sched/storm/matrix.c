@@ -181,6 +181,7 @@ int matrix_add(struct matrix *m, uint64_t job,
 		(m->njobs - at) * sizeof(*m->jobs));
 	m->jobs[at] = j;
 	m->njobs++;
+	m->changed = true;
 	return STORM_OK;
 }
 
@@ -208,11 +209,13 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 	row_flip(m->seat[j->seat], &left);
 	storm_idset_clear(&j->columns);
 	j->columns = left;
+	m->changed = true;
 	return STORM_OK;
 }
 
 void matrix_promise(struct matrix *m, uint32_t rows)
 {
+	m->changed |= m->promised != rows;
 	m->promised = rows;
 }
 
@@ -227,6 +230,7 @@ int matrix_remove(struct matrix *m, uint64_t job)
 	job_clear(j);
 	m->njobs--;
 	memmove(j, j + 1, (size_t) (m->jobs + m->njobs - j) * sizeof(*j));
+	m->changed = true;
 	return STORM_OK;
 }
 

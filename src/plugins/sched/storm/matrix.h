@@ -84,9 +84,9 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 int matrix_remove(struct matrix *m, uint64_t job);
 
 /*
- * After adds and removes: unify slots, re-pack, fill idle columns.  Before it,
- * what can be asked below is as it was, but for jobs that are gone and new ones.
- * STORM_ENOMEM: it stays so.
+ * After changes: unify slots, re-pack, fill idle columns.  Before it, what can be
+ * asked below is as it was, but for jobs that are gone and new ones; it stays so
+ * where nothing has changed, and with STORM_ENOMEM.
  */
 int matrix_settle(struct matrix *m);
 

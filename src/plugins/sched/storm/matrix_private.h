@@ -32,6 +32,7 @@ struct matrix {
 	uint64_t **seat;		/* ... and their seats */
 	uint32_t nbusy, nseat;
 	uint32_t rows, cycle;
+	bool changed;			/* since it was settled */
 	uint32_t promised, searches;	/* rows; searches in vain for them */
 };
 

@@ -510,9 +510,10 @@ static void commit(struct matrix *m, struct settle *s)
 	m->rows = s->rows;
 	m->cycle = s->cycle;
 	m->searches = s->searches;
+	m->changed = false;
 }
 
-int matrix_settle(struct matrix *m)
+static int settle(struct matrix *m)
 {
 	size_t n = m->njobs + 1;
 	struct settle s = {
@@ -549,4 +550,9 @@ int matrix_settle(struct matrix *m)
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
 		free(memory[i]);
 	return err;
+}
+
+int matrix_settle(struct matrix *m)
+{
+	return m->changed ? settle(m) : STORM_OK;
 }
