@@ -20,6 +20,7 @@ struct search {
 	/* of each job and row */
 	uint32_t *met;		/* those there that it is beside */
 	uint64_t *until;	/* the move before which it does not go there */
+	uint64_t *crossed;	/* a bit for each job that is beside one in its row */
 	uint32_t conflicts, least;	/* pairs that are in a row and must not */
 	uint64_t move, chance;
 };
@@ -46,6 +47,16 @@ static uint64_t *until(const struct search *s, uint32_t job, uint32_t row)
 	return &s->until[(size_t) job * s->rows + row];
 }
 
+static void look(struct search *s, uint32_t job)
+{
+	uint64_t bit = 1ULL << job % 64;
+
+	if (*met(s, job, s->row[job]))
+		s->crossed[job / 64] |= bit;
+	else
+		s->crossed[job / 64] &= ~bit;
+}
+
 /* Those that it is beside hear of it: it is in their row, or no more. */
 static void tell(struct search *s, uint32_t job, uint32_t row, int by)
 {
@@ -53,9 +64,13 @@ static void tell(struct search *s, uint32_t job, uint32_t row, int by)
 	const uint64_t *set = s->beside + (size_t) job * words;
 
 	for (uint32_t w = 0; w < words; w++)
-		for (uint64_t bits = set[w]; bits; bits &= bits - 1)
-			*met(s, w * 64 + (uint32_t) __builtin_ctzll(bits),
-			     row) += (uint32_t) by;
+		for (uint64_t bits = set[w]; bits; bits &= bits - 1) {
+			uint32_t k = w * 64 + (uint32_t) __builtin_ctzll(bits);
+
+			*met(s, k, row) += (uint32_t) by;
+			if (s->row[k] == row)
+				look(s, k);
+		}
 }
 
 static void begin(struct search *s)
@@ -99,11 +114,23 @@ static void go(struct search *s, const struct step *best)
 	tell(s, best->job, from, -1);
 	tell(s, best->job, best->row, 1);
 	s->row[best->job] = best->row;
+	look(s, best->job);
 	s->conflicts = (uint32_t) (s->conflicts - best->gain);
 	if (s->conflicts < s->least)
 		s->least = s->conflicts;
 	*until(s, best->job, from) = s->move + s->conflicts * 3 / 5 +
 		1 + draw(s, 10);
+}
+
+static void consider_all(struct search *s, struct step *best, uint32_t *equals)
+{
+	for (uint32_t w = 0; w < exchange_words(s->n); w++)
+		for (uint64_t bits = s->crossed[w]; bits; bits &= bits - 1) {
+			uint32_t k = w * 64 + (uint32_t) __builtin_ctzll(bits);
+
+			for (uint32_t r = 0; r < s->rows; r++)
+				consider(s, best, equals, k, r);
+		}
 }
 
 static bool search(struct search *s, uint64_t moves)
@@ -113,10 +140,7 @@ static bool search(struct search *s, uint64_t moves)
 		struct step best = { 0 };
 		uint32_t equals = 0;
 
-		for (uint32_t k = 0; k < s->n; k++)
-			for (uint32_t r = 0; r < s->rows &&
-			     *met(s, k, s->row[k]); r++)
-				consider(s, &best, &equals, k, r);
+		consider_all(s, &best, &equals);
 		if (equals)
 			go(s, &best);
 	}
@@ -132,10 +156,11 @@ bool tabu_pack(uint32_t n, const uint64_t *beside, uint32_t *row,
 		.row = malloc((n + 1) * sizeof(*s.row)),
 		.met = calloc(places + 1, sizeof(*s.met)),
 		.until = calloc(places + 1, sizeof(*s.until)),
+		.crossed = calloc(exchange_words(n) + 1, sizeof(*s.crossed)),
 	};
 	bool good = false;
 
-	if (rows && s.row && s.met && s.until) {
+	if (rows && s.row && s.met && s.until && s.crossed) {
 		memcpy(s.row, row, n * sizeof(*row));
 		good = search(&s, moves);
 	}
@@ -144,5 +169,6 @@ bool tabu_pack(uint32_t n, const uint64_t *beside, uint32_t *row,
 	free(s.row);
 	free(s.met);
 	free(s.until);
+	free(s.crossed);
 	return good;
 }
