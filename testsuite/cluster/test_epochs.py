@@ -17,6 +17,7 @@ import pytest
 from conftest import make, need_cgroup2
 from gang import Gang
 from harness import save_jobs, until
+from sched_tests import show, told
 
 pytestmark = pytest.mark.storm_only
 
@@ -76,6 +77,25 @@ def stop_agent(cluster, node="n1", other="n2"):
     return mark
 
 
+def users_missed(cluster, what, name):
+    """As scontrol shows it; nothing yet is less than 0."""
+    word = told(show(cluster.lab, what, name))
+    return int(word["missed"]) if word else -1
+
+
+def await_word(cluster, jobs):
+    """Wait until slurmctld knows what nodes had missed before: a job's misses are
+    counted from there.  The strober tells of both, misses last."""
+    def had(job):
+        word = told(show(cluster.lab, "job", job))
+        return float(word["had"].rstrip("s")) if word else 0
+
+    for _ in range(2):
+        before = {j: had(j) for j in jobs}
+        until(lambda: all(had(j) > before[j] for j in jobs),
+              "users to be told of what the jobs have had")
+
+
 def test_agent_reads_what_waited(gang, two):
     """Nobody strobes when it goes on: all that it reads is of the strober's life
     before."""
@@ -88,16 +108,19 @@ def test_agent_reads_what_waited(gang, two):
           "it to read what waited")
     assert not gang.stand("n1")
     found = gang.trace("n1", mark)
-    first = found.index(returned(gang, "n1", mark)[0])
-    assert not [e for e in found[first:] if e["what"] in OBEYED], found
+    first = returned(gang, "n1", mark)[0]["n"]
+    assert not [e for e in found if e["n"] > first and e["what"] in OBEYED], found
     go_on(gang, "ctl", "storm_strober")
     gang.alternate()
 
 
 def test_agent_goes_on_with_what_comes(gang, two):
     """The strober has never stopped: the agent takes part with the next strobe, and
-    has missed those that waited."""
+    has missed those that waited.  Users hear of it, of the node and of its jobs."""
+    jobs = gang.jobs()
+    await_word(gang, jobs)
     before = gang.agent("n1", "gang_missed")
+    told_before = {j: users_missed(gang, "job", j) for j in jobs}
     mark = stop_agent(gang)
     go_on(gang, "n1", "agent")
     until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
@@ -106,6 +129,12 @@ def test_agent_goes_on_with_what_comes(gang, two):
     assert gang.agent("n1", "gang_missed") >= before + STROBES / 2
     missed = [e for e in gang.trace("n1", mark) if e["what"] == "missed"]
     assert missed and missed[0]["a"] >= STROBES / 2, missed
+    until(lambda: users_missed(gang, "node", "n1") >= before + STROBES / 2,
+          lambda: "n1's misses: " + show(gang.lab, "node", "n1"))
+    for job in jobs:
+        until(lambda: users_missed(gang, "job", job) >=
+              told_before[job] + STROBES / 2,
+              lambda: f"job {job}'s misses: " + show(gang.lab, "job", job))
 
 
 def test_agent_finds_another_epoch(gang, two):
