@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Gang scheduling on a lab: gang_tests.py, and where steps are stopped by
 something else."""
+import datetime
 import glob
 import re
+import time
 
 import pytest
 
@@ -72,3 +74,24 @@ def test_held_back_by_slurm(gang, still):  # noqa: F811
     gang.until(gang.all_run, "nothing of ours to stand still")
     gang.root(f"scontrol resume {still}")
     gang.until(lambda: len(gang.jobs()) == 2, "both to run")
+
+
+def test_trace_tells_the_time(gang):
+    """By the wall's clock, of each event."""
+    since = gang.mark("n1")
+    begun = time.time()
+    gang.begin("{do} say bye").finish()
+    gang.until(lambda: [e for e in gang.trace("n1", since)
+                        if e["what"] == "gone"], "its end")
+    events = gang.trace("n1", since)
+    ended = time.time()
+    times = [datetime.datetime.fromisoformat(e["time"]) for e in events]
+    # they are cut to microseconds
+    assert begun - 1e-5 <= times[0].timestamp(), (begun, events)
+    assert times[-1].timestamp() <= ended, (ended, events)
+    assert times == sorted(times)
+    assert all(t.utcoffset() == t.astimezone().utcoffset() for t in times)
+    for e, t in zip(events, times):
+        off = (e["at"] - events[0]["at"]) / 1e9 - \
+            (t - times[0]).total_seconds()
+        assert abs(off) < 1e-5, (events[0], e)

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -708,12 +709,39 @@ static int _stats(const char *node)
 	return _ask(node, &f, LOCAL_STATS_IS);
 }
 
-static void _print_event(uint64_t i, const struct gang_event *e)
+/* The wall's clock less the trace's.  Asked in this order, it is never too little:
+ * nothing seems to have been before its time. */
+static uint64_t _wall_ahead(void)
+{
+	uint64_t at = storm_now();
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec - at;
+}
+
+/* As in Slurm's logs, with what that is off UTC. */
+static void _print_time(uint64_t wall)
+{
+	uint64_t us = wall % STORM_SEC / STORM_US;
+	time_t sec = wall / STORM_SEC;
+	char date[32], zone[8];
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm))
+		return;
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	strftime(zone, sizeof(zone), "%z", &tm);
+	printf(", \"time\": \"%s.%06" PRIu64 "%s\"", date, us, zone);
+}
+
+static void _print_event(uint64_t i, const struct gang_event *e, uint64_t ahead)
 {
 	const char *what = gang_what_name(e->what);
 
-	printf("{\"n\": %" PRIu64 ", \"at\": %" PRIu64 ", \"what\": \"%s\"",
-	       i, e->at, what ? what : "unknown");
+	printf("{\"n\": %" PRIu64 ", \"at\": %" PRIu64, i, e->at);
+	_print_time(e->at + ahead);
+	printf(", \"what\": \"%s\"", what ? what : "unknown");
 	if (e->slot != UINT32_MAX)
 		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
 		       PRIu64, e->slot, e->version, e->sequence);
@@ -734,7 +762,7 @@ static int _print_trace(const char *node, const char *from)
 {
 	const struct gang_trace *t;
 	struct gang_event e;
-	uint64_t i = 0, end;
+	uint64_t i = 0, end, ahead;
 	char *rest;
 
 	if (from) {
@@ -755,11 +783,12 @@ static int _print_trace(const char *node, const char *from)
 		return 1;
 	}
 	end = t->count;
+	ahead = _wall_ahead();
 	if (end > GANG_TRACE_EVENTS && i < end - GANG_TRACE_EVENTS)
 		i = end - GANG_TRACE_EVENTS;
 	for (; i < end; i++)
 		if (gang_trace_get(t, i, &e))
-			_print_event(i, &e);
+			_print_event(i, &e, ahead);
 	gang_trace_close(t);
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }
