@@ -68,6 +68,20 @@ def test_other_ways(how, kind):
                 if not re.search(others, p)]
 
 
+def test_without_switch():
+    """SwitchType is Slurm's own: the site has gone from the fourth step of README's
+    to the seventh."""
+    c = make_gang("gang-none", switch="none", conf=["SlurmdDebug=verbose"])
+    try:
+        assert "switch/none" in c.root("scontrol show config")
+        gang_tests.test_two_jobs_take_turns(c)
+        gang_tests.suspended_script_stays(c)
+        c.two_jobs()
+        c.end_jobs()
+    finally:
+        c.down()
+
+
 def test_held_back_by_slurm(gang, still):  # noqa: F811
     """scontrol suspend: Slurm's word counts, and ours no more."""
     gang.root(f"scontrol suspend {still}")
