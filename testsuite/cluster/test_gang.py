@@ -84,10 +84,20 @@ def test_without_switch():
 
 def test_held_back_by_slurm(gang, still):  # noqa: F811
     """scontrol suspend: Slurm's word counts, and ours no more."""
+    def states():
+        return gang.task_states(still)
+
     gang.root(f"scontrol suspend {still}")
     gang.until(gang.all_run, "nothing of ours to stand still")
+    gang.until(lambda: states() == ["T"] * NODES, "Slurm to stop its tasks")
+    for _ in range(gang.looks):
+        assert states() == ["T"] * NODES
     gang.root(f"scontrol resume {still}")
     gang.until(lambda: len(gang.jobs()) == 2, "both to run")
+    gang.until(lambda: "T" not in states(), "Slurm to let it go on")
+    for _ in range(gang.looks):
+        now = states()
+        assert len(now) == NODES and "T" not in now, now
 
 
 def test_trace_tells_the_time(gang):
