@@ -291,36 +291,46 @@ def test_slurmctld_killed(gang, two):
 
 # -- out of its turn -----------------------------------------------------------
 
-@pytest.fixture
-def still(gang):
+def stand_still(cluster, standing):
     """Two jobs whose tasks catch SIGTERM; then turns become minutes long, so
-    that one of them stands still as long as a test takes. Its id."""
+    that one of them stands still as long as a test takes. Its id.  `standing` tells
+    the jobs that do on a node."""
     verbs = "{do} catch 15 say ready await 15 say caught exit 3"
-    runs = [gang.begin(verbs) for _ in range(2)]
-    gang.until(lambda: all(r.out().count("ready") == NODES for r in runs),
-               "two jobs to be ready")
-    gang.set_quantum(300000)
+    runs = [cluster.begin(verbs) for _ in range(2)]
+    cluster.until(lambda: all(r.out().count("ready") == NODES for r in runs),
+                  "two jobs to be ready")
+    cluster.set_quantum(300000)
     seen = []
 
     def stands():
-        jobs = [{int(s.split(".")[0]) for s in gang.stand(n)}
-                for n in gang.names]
+        jobs = [standing(n) for n in cluster.names]
         if not jobs[0] or jobs != [jobs[0]] * NODES or seen[-1:] != jobs[:1]:
             seen.clear()
         seen.append(jobs[0])
-        return len(seen) > gang.looks
+        return len(seen) > cluster.looks
 
-    gang.until(stands, "a job to stand still on all nodes")
+    cluster.until(stands, "a job to stand still on all nodes")
     job, = seen[-1]
-    yield job
+    return job
+
+
+@pytest.fixture
+def still(gang):
+    yield stand_still(gang, lambda n: {int(s.split(".")[0])
+                                       for s in gang.stand(n)})
     gang.set_quantum(gang.quantum)
+
+
+def caught_by_one(cluster):
+    """Of the last two jobs' tasks, that had the signal."""
+    texts = [one.out() for one in cluster.started[-2:]]
+    assert sorted(t.count("caught") for t in texts) == [0, NODES], texts
 
 
 def test_signal_with_a_handler(gang, still):
     gang.root(f"scancel -s TERM {still}")
     gang.gone(still)
-    texts = [one.out() for one in gang.started]
-    assert sorted(t.count("caught") for t in texts) == [0, NODES], texts
+    caught_by_one(gang)
 
 
 @pytest.mark.parametrize("sig", ["KILL", "INT", None])

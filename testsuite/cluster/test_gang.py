@@ -43,6 +43,27 @@ def _named(request):
     c.end_jobs()
 
 
+def out_of_turn(cluster, node):
+    """The jobs that stand still by the agent's word, and by the kernel's of their
+    tasks on all nodes: without groups of version 2 there is no other."""
+    last = {(e["job"], e["step"]): e["what"] for e in cluster.trace(node)
+            if e["what"] in ("stop", "continue", "gone")}
+    return {job for (job, _), what in last.items() if what == "stop" and
+            set(cluster.task_states(job)) in ({"T"}, {"D"})}
+
+
+def signals_out_of_turn(cluster):
+    """They do their work at once, as where groups of version 2 stop steps."""
+    for sig in ("TERM", "KILL"):
+        job = gang_tests.stand_still(cluster, lambda n: out_of_turn(cluster, n))
+        cluster.root(f"scancel -s {sig} {job}")
+        cluster.gone(job)
+        if sig == "TERM":
+            gang_tests.caught_by_one(cluster)
+        cluster.set_quantum(cluster.quantum)
+        cluster.end_jobs()
+
+
 @pytest.mark.parametrize("how, kind", [("signals", 2), ("freezer", 3)])
 def test_other_ways(how, kind):
     """And nothing is left of them."""
@@ -57,6 +78,7 @@ def test_other_ways(how, kind):
         for node in c.names:
             kinds = {e["a"] for e in c.trace(node) if e["what"] == "step"}
             assert kinds == {kind}
+        signals_out_of_turn(c)
         if how == "signals" or LONG:
             gang_tests.debugger_left_alone(c)
             gang_tests.suspended_script_stays(c)
