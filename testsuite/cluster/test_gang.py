@@ -3,6 +3,8 @@
 something else."""
 import datetime
 import glob
+import os
+import pathlib
 import re
 import time
 
@@ -120,6 +122,31 @@ def test_held_back_by_slurm(gang, still):  # noqa: F811
     for _ in range(gang.looks):
         now = states()
         assert len(now) == NODES and "T" not in now, now
+
+
+def policies(pid):
+    """How the kernel schedules a process's threads."""
+    return {os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK
+            for t in os.listdir(f"/proc/{pid}/task")}
+
+
+def locked(pid):
+    """Has it memory that is locked?"""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmLck:\s*(\d+)", status)[1]) > 0
+
+
+def test_real_time(gang, two):  # noqa: F811
+    """Who makes the turns goes before those who have them, and waits for no page."""
+    agents = [gang.lab.pids(n, "agent") for n in gang.names]
+    strober, = gang.lab.pids("ctl", "storm_strober")
+    if os.sched_getscheduler(strober) == os.SCHED_OTHER and \
+            gang.said("ctl", "slurmctld", "no real-time priority"):
+        pytest.skip("SKIP: this machine gives no real-time priority")
+    assert policies(strober) == {os.SCHED_FIFO} and locked(strober)
+    for pid, in agents:
+        assert os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK == \
+            os.SCHED_FIFO and locked(pid)
 
 
 def test_trace_tells_the_time(gang):
