@@ -391,6 +391,35 @@ def test_agents_are_there_after_up_kill_and_restart(name):
 
 
 @pytest.mark.storm_only
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_gang(name, nodes):
+    """The quantum is the one that was asked for, and nodes have cores of their own
+    where there are more than nodes."""
+    done = stormlab("up", nodes, "--gang", 2, "--quantum", 5, "--name", name)
+    assert done.returncode == 0, done.stderr
+    lab = Lab(name)
+    conf = lab.exec("n1", "cat /etc/slurm/storm.conf").stdout
+    assert "Quantum=5" in conf.splitlines()
+    part = lab.run(["scontrol", "show", "partition", "gang"]).stdout
+    assert "OverSubscribe=FORCE:2" in part
+
+    def cores(host, daemon):
+        pid, = lab.pids(host, daemon)
+        return os.sched_getaffinity(pid)
+
+    here = os.sched_getaffinity(0)
+    own = [cores(n, "slurmd") for n in lab.nodes]
+    others = cores("ctl", "slurmctld")
+    assert all(len(c) == 1 and c <= here for c in own), own
+    if len(here) >= nodes:
+        assert len(set.union(*own)) == nodes, own
+    if len(here) > nodes:
+        assert others and not others & set.union(*own), (own, others)
+    else:
+        assert others == here
+
+
+@pytest.mark.storm_only
 def test_drop(name, tmp_path):
     """Every receiver loses its own datagrams; 0 ends it."""
     lab = Lab(name).up(3)
@@ -445,6 +474,8 @@ def test_demo(name):
     (["up", "2", "--stock", "--conf", "SelectType=select/foo"],
      "plugin for select/foo"),
     (["up", "2", "--stock", "--mtu", "100"], "must be from 576"),
+    (["up", "2", "--stock", "--gang", "2"], "--gang makes no sense with --stock"),
+    (["up", "2", "--quantum", "5"], "--quantum makes no sense without --gang"),
     (["run", "true"], "there is no lab"),
     (["status"], "there is no lab"),
     (["kill", "n1", "slurmd", "--signal", "FOO"], "no signal 'FOO'"),
