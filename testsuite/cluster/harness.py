@@ -401,11 +401,13 @@ class Cluster:
         return found
 
     def end_daemons(self):
-        """What they do at their end is to be seen, too."""
-        for host, what in [("ctl", "slurmctld"), ("login", "slurmctld"),
-                           *((n, w) for w in ("slurmd", "agent")
-                             for n in self.names)]:
-            self.lab.end(host, what)
+        """What they do at their end is to be seen, too. slurmctld is last:
+        slurmds wait for steps' ends, which want to tell it."""
+        for what in ("slurmd", "agent"):
+            for node in self.names:
+                self.lab.end(node, what)
+        for host in ("login", "ctl"):
+            self.lab.end(host, "slurmctld")
 
     def assert_sane(self):
         """Nothing that the sanitizers have said, if they are there."""
