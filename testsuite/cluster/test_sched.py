@@ -73,9 +73,13 @@ def test_builtin_and_warnings():
     gpus = "partition gang shares its cores, and its node n1 has GPUs"
     licenses = "gang shares its cores, and there are licenses (solver:2)"
     killed = "partition all has PreemptMode=SUSPEND"
+    gang = "suspend jobs that sched/storm runs; remove GANG from PreemptMode"
+
+    def read():
+        command(made, "scontrol", "reconfigure")
 
     def only(log, *given):
-        for text in (cores, memory, quantum, gpus, licenses, killed):
+        for text in (cores, memory, quantum, gpus, licenses, killed, gang):
             assert (text in log) == (text in given), text
 
     try:
@@ -96,8 +100,14 @@ def test_builtin_and_warnings():
         only(said_anew(made, lambda: made.restart("ctl", "slurmctld"), gpus),
              memory, gpus, killed)
         edit(made, "storm.conf", "GangAllow=gpus,licenses")
-        only(said_anew(made, lambda: command(made, "scontrol", "reconfigure"),
-                       memory), memory, killed)
+        only(said_anew(made, read, memory), memory, killed)
+        # which slurmctld accepts, and starts its own gang scheduler
+        edit(made, "slurm.conf",
+             ("PreemptMode=REQUEUE", "PreemptMode=SUSPEND,GANG"))
+        only(said_anew(made, read, memory), memory, killed, gang)
+        edit(made, "slurm.conf",
+             ("PreemptMode=SUSPEND,GANG", "PreemptMode=REQUEUE"))
+        only(said_anew(made, read, memory), memory, killed)
     finally:
         made.down()
 

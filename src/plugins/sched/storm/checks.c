@@ -144,10 +144,15 @@ void checks_warn(const struct storm_gang_conf *conf)
 {
 	slurmctld_lock_t locks = { .conf = READ_LOCK, .node = READ_LOCK,
 				   .part = READ_LOCK };
+	const char *refusal;
 	ListIterator it;
 	part_record_t *part;
 
 	lock_slurmctld(locks);
+	/* slurmctld starts its own gang scheduler on reconfigure, too */
+	refusal = checks_refusal();
+	if (refusal)
+		error("storm: %s", refusal);
 	if (part_list) {
 		it = list_iterator_create(part_list);
 		while ((part = list_next(it)))

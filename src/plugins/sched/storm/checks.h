@@ -16,8 +16,9 @@
 /* What makes gang scheduling impossible: NULL, or why and what to do. */
 const char *checks_refusal(void);
 
-/* Log what is wrong with each gang partition, and the remedy.  Takes slurmctld's
- * read locks. */
+/* Log what a new configuration has that sched/storm would not have started
+ * with, what is wrong with each gang partition, and the remedies.  Takes
+ * slurmctld's read locks. */
 void checks_warn(const struct storm_gang_conf *conf);
 
 /* Do its jobs take turns?  Under the lock of partitions, when nodes are known. */
