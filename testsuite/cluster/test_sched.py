@@ -65,7 +65,10 @@ def test_builtin_and_warnings():
     """First come first served, and a configuration in which nothing would ever
     share, or jobs keep from others what they cannot use: it is said."""
     made = new_lab("builtin", 1, quantum=0.1, cpus=4,
-                   conf=["SelectTypeParameters=CR_CPU", "Licenses=solver:2"],
+                   conf=["SelectTypeParameters=CR_CPU", "Licenses=solver:2",
+                         # two cores with two threads each
+                         "NodeName=n1 CPUs=4 Sockets=1 CoresPerSocket=2 "
+                         "ThreadsPerCore=2 RealMemory=1000 State=UNKNOWN"],
                    storm_conf=["Base=builtin", "Packing=buddy"])
     cores = "has no memory: nothing keeps jobs from asking for more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"

@@ -62,11 +62,12 @@ static void _quantum(const struct storm_gang_conf *conf,
 	const struct storm_conf_partition *p =
 		storm_conf_partition(conf, part->name);
 	uint64_t quantum = p && p->quantum ? p->quantum : conf->quantum;
-	uint64_t cost = part->max_core_cnt * SWITCH_COST;
+	/* a task for each CPU: hyperthreads are some */
+	uint64_t cost = part->max_cpu_cnt * SWITCH_COST;
 
 	if (cost * SWITCH_SHARE > quantum)
 		error("storm: partition %s: a switch of %u tasks takes a node some %lu us, of a quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
-		      part->name, part->max_core_cnt,
+		      part->name, part->max_cpu_cnt,
 		      (unsigned long) (cost / STORM_US),
 		      (unsigned long) (quantum / STORM_US),
 		      (unsigned long) (cost * SWITCH_SHARE / STORM_US));
