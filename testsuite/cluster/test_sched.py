@@ -72,18 +72,32 @@ def test_builtin_and_warnings():
                    storm_conf=["Base=builtin", "Packing=buddy"])
     cores = "has no memory: nothing keeps jobs from asking for more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"
-    quantum = "a switch of 4 tasks takes a node some 28 us"
+    quantum = "partition gang: a switch of 4 tasks takes a node some 28 us"
     gpus = "partition gang shares its cores, and its node n1 has GPUs"
     licenses = "gang shares its cores, and there are licenses (solver:2)"
     killed = "partition all has PreemptMode=SUSPEND"
-    gang = "suspend jobs that sched/storm runs; remove GANG from PreemptMode"
+    gang = "PreemptMode has GANG: Slurm's own gang scheduler would suspend"
+    remedies = {
+        cores: "use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
+        memory: "set DefMemPerCPU to RealMemory / CPUs / 2 or less",
+        quantum: "set Quantum or PartitionQuantum in storm.conf to 280 us or "
+                 "more",
+        gpus: "take such nodes out of the partition, name it in "
+              "LocalPartitions, or say GangAllow=gpus in storm.conf",
+        licenses: "name the partition in LocalPartitions, or say "
+                  "GangAllow=licenses in storm.conf",
+        killed: "use REQUEUE, CANCEL or OFF",
+        gang: "remove GANG from PreemptMode in slurm.conf",
+    }
 
     def read():
         command(made, "scontrol", "reconfigure")
 
     def only(log, *given):
-        for text in (cores, memory, quantum, gpus, licenses, killed, gang):
-            assert (text in log) == (text in given), text
+        for text, remedy in remedies.items():
+            lines = [l for l in log.splitlines() if text in l]
+            assert bool(lines) == (text in given), text
+            assert all(l.endswith("; " + remedy) for l in lines), lines
 
     try:
         log = made.log("ctl", "slurmctld")
