@@ -72,6 +72,10 @@ def test_builtin_and_warnings():
                    storm_conf=["Base=builtin", "Packing=buddy"])
     cores = "has no memory: nothing keeps jobs from asking for more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"
+    too_much = "partition gang shares its cores, but with DefMemPer%s the " \
+        "memory of node n1 is too small for 2 jobs"
+    per_cpu, per_node = too_much % "CPU=113", too_much % "Node=451"
+    nothing = "gang shares its cores, but its node n1 has less than 1 MB"
     quantum = "partition gang: a switch of 4 tasks takes a node some 28 us"
     gpus = "partition gang shares its cores, and its node n1 has GPUs"
     licenses = "gang shares its cores, and there are licenses (solver:2)"
@@ -80,6 +84,9 @@ def test_builtin_and_warnings():
     remedies = {
         cores: "use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
         memory: "set DefMemPerCPU to RealMemory / CPUs / 2 or less",
+        per_cpu: "set DefMemPerCPU to 112 or less",
+        per_node: "set DefMemPerNode to 450 or less",
+        nothing: "set its RealMemory",
         quantum: "set Quantum or PartitionQuantum in storm.conf to 280 us or "
                  "more",
         gpus: "take such nodes out of the partition, name it in "
@@ -109,7 +116,8 @@ def test_builtin_and_warnings():
         edit(made, "storm.conf", "GangAllow=licenses", "Quantum=300us")
         edit(made, "slurm.conf", (" DefMemPerCPU=125", ""),
              ("CR_CPU\n", "CR_CPU_Memory\n"),
-             ("RealMemory=1000", "RealMemory=1000 Gres=nic:1,gpu:1"),
+             ("RealMemory=1000",
+              "RealMemory=1000 MemSpecLimit=100 Gres=nic:1,gpu:1"),
              ("PreemptMode=OFF",
               "GresTypes=nic,gpu\nPreemptMode=REQUEUE\n"
               "PreemptType=preempt/partition_prio"),
@@ -125,6 +133,20 @@ def test_builtin_and_warnings():
         edit(made, "slurm.conf",
              ("PreemptMode=SUSPEND,GANG", "PreemptMode=REQUEUE"))
         only(said_anew(made, read, memory), memory, killed)
+        # too much for all that may share, of the whole cluster or the partition's;
+        # what is said of licenses is the last
+        edit(made, "storm.conf", "GangAllow=gpus")
+        for change, said in (
+                ("DefMemPerCPU=113", {per_cpu}),
+                (("DefMemPerCPU=113", "DefMemPerCPU=112"), set()),
+                (("PartitionName=gang", "PartitionName=gang DefMemPerNode=451"),
+                 {per_node}),
+                (("DefMemPerNode=451", "DefMemPerNode=450"), set())):
+            edit(made, "slurm.conf", change)
+            only(said_anew(made, read, licenses), killed, licenses, *said)
+        edit(made, "slurm.conf", ("RealMemory=1000", "RealMemory=101"))
+        only(said_anew(made, lambda: made.restart("ctl", "slurmctld"),
+                       licenses), killed, licenses, nothing)
     finally:
         made.down()
 

@@ -44,16 +44,65 @@ bool checks_is_gang(const struct storm_gang_conf *conf,
 		!(p && p->local);
 }
 
+/* The node of that number, if the partition has it; else NULL. */
+static const node_record_t *_node(const part_record_t *part, int i)
+{
+	return i < bit_size(part->node_bitmap) &&
+		bit_test(part->node_bitmap, i) ? node_record_table_ptr[i] :
+						 NULL;
+}
+
+/* What each of as many as share may have of a node's memory, if all of them are
+ * on all of its CPUs: in MB, of the node, or of each CPU. */
+static uint64_t _may_have(const node_record_t *n, uint64_t sharers,
+			  bool per_cpu)
+{
+	uint64_t mem = n->real_memory > n->mem_spec_limit ?
+		       n->real_memory - n->mem_spec_limit : 0;
+
+	return mem / (sharers * (per_cpu ? MAX(n->cpus_efctv, 1) : 1));
+}
+
+/* Do those who ask for no memory find room beside each other? */
+static void _default_memory(const part_record_t *part, uint64_t def)
+{
+	bool per_cpu = def & MEM_PER_CPU;
+	uint32_t sharers = part->max_share & ~SHARED_FORCE;
+	const node_record_t *least = NULL;
+	uint64_t most = def & ~MEM_PER_CPU;
+	const char *unit = per_cpu ? "CPU" : "Node";
+
+	for (int i = 0; i < node_record_count; i++) {
+		const node_record_t *n = _node(part, i);
+
+		if (!n || _may_have(n, sharers, per_cpu) >= most)
+			continue;
+		least = n;
+		most = _may_have(n, sharers, per_cpu);
+	}
+	if (least && !most)
+		error("storm: partition %s shares its cores, but its node %s has less than 1 MB for each that shares; set its RealMemory",
+		      part->name, least->name);
+	else if (least)
+		error("storm: partition %s shares its cores, but with DefMemPer%s=%lu the memory of node %s is too small for %u jobs on all of its CPUs; set DefMemPer%s to %lu or less",
+		      part->name, unit, (unsigned long) (def & ~MEM_PER_CPU),
+		      least->name, sharers, unit, (unsigned long) most);
+}
+
 static void _memory(const part_record_t *part)
 {
 	uint16_t cr = slurm_conf.select_type_param | part->cr_type;
+	uint64_t def = part->def_mem_per_cpu ? part->def_mem_per_cpu :
+					       slurm_conf.def_mem_per_cpu;
 
 	if (!(cr & CR_MEMORY))
 		error("storm: partition %s shares its cores, but SelectTypeParameters has no memory: nothing keeps jobs from asking for more than there is; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
 		      part->name);
-	else if (!part->def_mem_per_cpu && !slurm_conf.def_mem_per_cpu)
+	else if (!def)
 		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that asks for no memory gets all of a node's, and nothing shares with it; set DefMemPerCPU to RealMemory / CPUs / %u or less",
 		      part->name, part->max_share & ~SHARED_FORCE);
+	else
+		_default_memory(part, def);
 }
 
 static void _quantum(const struct storm_gang_conf *conf,
@@ -92,11 +141,9 @@ static bool _has_gres(const char *gres, const char *name)
 static const char *_with_gpus(const part_record_t *part)
 {
 	for (int i = 0; i < node_record_count; i++) {
-		const node_record_t *n = node_record_table_ptr[i];
+		const node_record_t *n = _node(part, i);
 
-		if (n && i < bit_size(part->node_bitmap) &&
-		    bit_test(part->node_bitmap, i) && n->config_ptr &&
-		    _has_gres(n->config_ptr->gres, "gpu"))
+		if (n && n->config_ptr && _has_gres(n->config_ptr->gres, "gpu"))
 			return n->name;
 	}
 	return NULL;
