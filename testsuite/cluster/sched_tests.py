@@ -365,18 +365,25 @@ def test_het_job(lab):
 
 
 def test_het_components_are_one_gang(lab):
-    """They share with jobs of one node each, and have the same turns."""
-    pair = [submit(lab, "-w", n, nodes=1) for n in ("n1", "n2")]
-    running(lab, *pair)
-    het = lab.popen(["srun", "--partition=gang", "-N1", "-n1", "sleep", "600",
-                     ":", "--partition=gang", "-N1", "-n1", "sleep", "600"])
+    """They have the same turns on each node, and those whom they share with have
+    the others: also where a component, taken for itself, could have had another."""
+    left = submit(lab, "-w", "n1", nodes=1)
+    running(lab, left)
+    het = lab.popen(["srun", "--partition=gang", "-w", "n2", "-N1", "-n1",
+                     "sleep", "600", ":", "--partition=gang", "-w", "n1",
+                     "-N1", "-n1", "sleep", "600"])
     try:
-        turns(lab, "1/2", *pair)
+        turns(lab, "1/2", left)
         ids = until(lambda: [int(j) for j in command(
             lab, "squeue", "-h", "-t", "R", "-n", "sleep", "-o", "%A").split()],
             "the heterogeneous job")
         assert len(ids) == 2
-        turns(lab, "1/2", *ids)
+        right = submit(lab, "-w", "n2", nodes=1)
+        running(lab, right)
+        turns(lab, "1/2", left, right, *ids)
+
+        slots = [told(show(lab, "job", j))["slot"] for j in (*ids, left, right)]
+        assert slots[0] == slots[1] != slots[2] == slots[3], slots
     finally:
         command(lab, "scancel", "-n", "sleep")
         het.wait(30)
