@@ -340,15 +340,28 @@ def test_node_drained_then_down(lab):
 
 
 def test_requeue_and_hold(lab):
+    """It gives its turns back, and has them again when it is released."""
     first, second = submit(lab, "--requeue"), submit(lab)
     running(lab, first, second)
     turns(lab, "1/2", first, second)
     command(lab, "scontrol", "requeuehold", first)
     turns(lab, "1/1", second)
+    assert state(lab, first) == "PENDING"
+    command(lab, "scontrol", "release", first)
+    run_again(lab, first)
+    turns(lab, "1/2", first, second)
+    strobed(lab)
 
 
 def test_array(lab):
-    """More tasks than may share: all of them end."""
+    """Its tasks share with each other; where there are more than may share, all
+    of them end."""
+    array = submit(lab, "--array=1-2")
+    pair = [f"{array}_{i}" for i in (1, 2)]
+    running(lab, *pair)
+    turns(lab, "1/2", *pair)
+    assert {told(show(lab, "job", j))["slot"] for j in pair} == {"0/2", "1/2"}
+    command(lab, "scancel", array)
     job = submit(lab, "--array=1-5", "-W", line="srun sleep 0.3")
     until(lambda: not command(lab, "squeue", "-h", "-j", job),
           "the array to end")
