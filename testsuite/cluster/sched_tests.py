@@ -455,6 +455,53 @@ def test_reconfigure(lab):
         command(lab, "scontrol", "reconfigure")
 
 
+def test_overlapping_partitions(lab):
+    """Partitions that a third one joins are one, which goes by the shortest of
+    their quanta."""
+    conf = lab.path("ctl", "/etc/slurm/storm.conf")
+    with open(conf) as f:
+        was = f.read()
+
+    def create(name, nodes):
+        command(lab, "scontrol", "create", f"PartitionName={name}",
+                f"Nodes={nodes}", "OverSubscribe=FORCE:2", "DefMemPerCPU=100",
+                "State=UP")
+
+    def apart(quanta):
+        with open(conf, "w") as f:
+            f.write(was + f"PartitionQuantum={quanta}\n")
+        # which forgets the partitions that are not in slurm.conf
+        command(lab, "scontrol", "reconfigure")
+        command(lab, "scontrol", "update", "PartitionName=gang", "Nodes=n1")
+        create("other", "n2")
+
+    def told_all(word):
+        for what, name in [("node", "n1"), *(("job", j) for j in jobs)]:
+            until(lambda: (told(show(lab, what, name)) or {}).get("quantum")
+                  == word, lambda: f"{word} in {show(lab, what, name)}")
+
+    try:
+        apart("over:5")
+        jobs = [submit(lab, nodes=1) for _ in "12"]
+        running(lab, *jobs)
+        told_all(quantum(lab))
+        create("over", "n[1-2]")
+        told_all("5ms")
+        strobed(lab)
+        # the shortest is that of a partition on other nodes
+        apart("over:5,other:3")
+        told_all(quantum(lab))
+        create("over", "n[1-2]")
+        told_all("3ms")
+        strobed(lab)
+    finally:
+        command(lab, "scancel", "--partition=gang")
+        until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
+        with open(conf, "w") as f:
+            f.write(was)
+        command(lab, "scontrol", "reconfigure")
+
+
 @pytest.mark.long
 def test_time_limit_out_of_turn(lab):
     """It counts while others have their turn, and ends the job at once, with
