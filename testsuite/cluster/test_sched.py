@@ -212,12 +212,14 @@ def test_backup_takes_over():
     """Another slurmctld goes on with the same gangs, by a strober of its own in a
     new epoch, and with the same contexts: what a step has it gives to nobody
     else, whether it knows the step or not.  Then it gives back both to the
-    first one that has returned."""
+    first one that has returned.  Both start heterogeneous jobs, which backfill
+    alone does, and only under its own name."""
     count = 4
-    made = new_lab("backup", conf=[
+    # one place on each node is left for others than the pair
+    made = new_lab("backup", gang=3, conf=[
         "SlurmctldHost=ctl(10.83.0.1)", "SlurmctldHost=login(10.83.0.2)",
         "StateSaveLocation=/home/slurmctld", "SlurmctldTimeout=10"],
-        storm_conf=["Base=builtin", f"ContextCount={count}"])
+        storm_conf=[f"ContextCount={count}"])
 
     def epoch():
         return int(re.search(r"epoch (\d+)", command(
@@ -231,6 +233,12 @@ def test_backup_takes_over():
             strobed(made, node)
         assert not made.pids(other, "storm_strober")
         assert {state(made, j) for j in pair} == {"RUNNING"}
+
+    def het():
+        one = ["--partition=gang", "-N1", "-n1", "--mem=100", "hostname"]
+        done = made.run(["srun", *one, ":", *one])
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.split()) == ["n1", "n2"]
 
     def step(name):
         """One more of the first job's"""
@@ -263,6 +271,8 @@ def test_backup_takes_over():
         command(made, "scontrol", "takeover")
         goes_on("login", "ctl", was)
         turns(made, "1/2", *pair)
+        het()
+        turns(made, "1/2", *pair)
         # three of four are of the pair's steps and the one it may not know
         one_more("first")
         none_left()
@@ -278,6 +288,7 @@ def test_backup_takes_over():
             one.end()
         command(made, "scancel", *pair)
         until(lambda: not command(made, "squeue", "-h"), "jobs to end")
+        het()
         # all are back with the end of the jobs
         job = submit(made, line="sleep 600")
         running(made, job)
