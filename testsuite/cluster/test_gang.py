@@ -150,7 +150,8 @@ def need_real_time():
 
 
 def test_real_time(gang, two):  # noqa: F811
-    """Who makes the turns goes before those who have them, and waits for no page."""
+    """Who makes the turns goes before those who have them, and waits for no page;
+    an agent only while there are turns."""
     need_real_time()
     agents = [gang.lab.pids(n, "agent") for n in gang.names]
     strober, = gang.lab.pids("ctl", "storm_strober")
@@ -158,6 +159,14 @@ def test_real_time(gang, two):  # noqa: F811
     for pid, in agents:
         assert os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK == \
             os.SCHED_FIFO and locked(pid)
+    gang.end_jobs()
+    for pid, in agents:
+        gang.until(lambda: policies(pid) == {os.SCHED_OTHER} and
+                   not locked(pid), "an agent like others again")
+    gang.two_jobs()
+    for pid, in agents:
+        gang.until(lambda: os.SCHED_FIFO in policies(pid) and locked(pid),
+                   "it to go first again")
 
 
 def test_trace_tells_the_time(gang):

@@ -179,6 +179,7 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 
 	if (!g)
 		return STORM_NEVER;
+	agent_gang_maps_bind(g);
 	next = agent_gang_until(g, now);
 	if (next == STORM_NEVER || (!g->page->stopped && !g->traced))
 		return next;

@@ -83,8 +83,17 @@ static void _trace_map(struct agent_gang *g, const struct gang_known *k,
 	}
 }
 
+void agent_gang_maps_bind(struct agent_gang *g)
+{
+	bool on = g->shared && !g->alone;
+
+	if (on != g->realtime)
+		_realtime(g, on);
+}
+
 void agent_gang_maps_end(struct agent_gang *g)
 {
+	g->shared = false;
 	_realtime(g, false);
 	for (int i = 0; i < 2; i++) {
 		if (g->known[i].there)
@@ -123,7 +132,9 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	jobs = _jobs_here(&k[0]);
 	g->a->count.gang_maps++;
 	_trace_map(g, &k[0], jobs);
-	_realtime(g, jobs > 0);
+	g->shared = jobs > 0;
+	g->alone = false;
+	_realtime(g, g->shared);
 	if (!g->now)
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 	agent_gang_apply(g);

@@ -54,9 +54,11 @@ struct agent_gang {
 	bool traced;			/* some step is */
 	/* agent_gang_maps.c */
 	struct gang_known known[2];	/* the newest is the first */
+	bool shared;			/* by the newest, jobs share this node */
 	bool realtime, refused;
 	/* agent_gang_turns.c */
 	const struct gang_known *now;	/* the last strobe's; NULL: none */
+	bool alone;			/* by the last strobe, nobody shares */
 	uint32_t slot;
 	uint64_t told_version;		/* in the trace, with the slot */
 	uint32_t told_slot;
@@ -114,6 +116,9 @@ void agent_gang_groups_clear(const char *base);
 /* agent_gang_maps.c */
 /* One has come. */
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len);
+/* A strobe may have said that nobody shares any more, of which no map comes, or that
+ * they do again. */
+void agent_gang_maps_bind(struct agent_gang *g);
 /* Nobody shares this node any more. */
 void agent_gang_maps_end(struct agent_gang *g);
 

@@ -276,12 +276,15 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	_count_missed(g, number);
 	k = _meant(g, &st);
 	if (!k) {
+		/* a map by which nobody shares is not sent */
+		g->alone |= st.slot == GANG_SLOT_ALL;
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
 	if (st.zone != k->zone || !_slurmd_is_there(g, storm_now()))
 		return;
 	g->heard = storm_now();
+	g->alone = st.slot == GANG_SLOT_ALL;
 	if (st.slot >= k->map.zones[k->zone].rows) {
 		agent_gang_open(g, st.slot == GANG_SLOT_ALL ? GANG_WHY_ALL :
 				GANG_WHY_UNKNOWN_MAP);
@@ -295,6 +298,8 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		g->slot = st.slot;
 		a->count.gang_slots++;
 	}
+	/* before anything stops, those who watch us must know */
+	gang_page_share(g->page, NULL, a->node, g->shared);
 	agent_gang_apply(g);
 	agent_poll_expect(a, g->heard, k->map.zones[k->zone].quantum);
 }
