@@ -161,6 +161,41 @@ START_TEST(test_change)
 }
 END_TEST
 
+/* 11 has slot 0, 22 has 1 and 2, 33 has 2. */
+static struct rota *two_slots(struct rota *before, uint64_t now)
+{
+	struct gang_map m;
+	struct rota *r;
+
+	make_map(&m, 1, 3, 10 * MS, three, 3);
+	must(!storm_idset_add(&m.jobs[1].rows, 2, 2));
+	r = rota_create(&m, 1, before, now);
+	must(r);
+	rota_destroy(before);
+	return r;
+}
+
+/* A map that comes again, for a node that is back, in the second slot of a job: the
+ * first one would take their turn from those that it shares the second with. */
+START_TEST(test_change_in_the_second_slot)
+{
+	static const uint32_t turns[] = { 0, 1, 2 };
+	struct rota *r = two_slots(NULL, START);
+	struct gang_strobe s;
+
+	for (uint32_t i = 0; i < 3; i++)
+		must(rota_next(r, START + 10 * MS * i, &s) && s.slot == i);
+	r = two_slots(r, START + 24 * MS);
+	must(rota_next(r, START + 24 * MS, &s) && s.slot == 2);
+	for (uint32_t i = 0; i < 3; i++) {
+		must(rota_due(r) == START + (30 + 10 * i) * MS);
+		must(rota_next(r, START + (30 + 10 * i) * MS, &s));
+		must(s.slot == turns[i]);
+	}
+	rota_destroy(r);
+}
+END_TEST
+
 START_TEST(test_pause)
 {
 	struct rota *r = next_rota(NULL, 1, 2, 10 * MS, three, 2, START);
@@ -291,6 +326,7 @@ int main(void)
 	tcase_add_test(t, test_repeats);
 	tcase_add_test(t, test_nothing_shared);
 	tcase_add_test(t, test_change);
+	tcase_add_test(t, test_change_in_the_second_slot);
 	tcase_add_test(t, test_pause);
 	tcase_add_test(t, test_permuted);
 	tcase_add_loop_test(t, test_no_starvation, 0, unit_runs(40));

@@ -16,6 +16,7 @@
 struct slot {
 	uint64_t given;		/* ns, without the turn it has now */
 	uint64_t last;		/* when it had a turn; 0: not in this map */
+	uint32_t runs;		/* jobs in it that have the turn as the map comes */
 };
 
 struct zone {
@@ -96,22 +97,39 @@ static bool job_runs(const struct rota *r, uint32_t i)
 		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
-/* A slot in which a job goes on that has the turn now, and until when. */
+/* The slots in which a job goes on that has the turn now, and until when. */
 static void carry_on(struct rota *r, const struct rota *before, uint32_t i,
 		     uint32_t old, uint64_t now)
 {
 	const struct gang_job *j = &r->map.jobs[i];
 	struct zone *z = &r->zones[j->zone];
-	const struct zone *was = &before->zones[before->map.jobs[old].zone];
-	uint64_t end = was->end;
+	uint64_t end = before->zones[before->map.jobs[old].zone].end;
 
-	if (!shared(r, j->zone) || !job_runs(before, old) || was->end <= now ||
-	    z->now != NO_SLOT)
+	if (!shared(r, j->zone) || !job_runs(before, old) || end <= now)
+		return;
+	for (uint32_t k = 0; k < j->rows.count; k++)
+		for (uint32_t s = j->rows.r[k].first; s <= j->rows.r[k].last;
+		     s++)
+			z->slots[s].runs++;
+	if (z->end)
 		return;
 	if (end > now + r->map.zones[j->zone].quantum)
 		end = now + r->map.zones[j->zone].quantum;
-	z->now = j->rows.r[0].first;
 	z->end = end;
+}
+
+/* One in which most of those go on that have the turn; NO_SLOT: nobody has it. */
+static uint32_t slot_to_keep(const struct rota *r, uint32_t zone)
+{
+	const struct slot *slots = r->zones[zone].slots;
+	uint32_t most = 0, best = NO_SLOT;
+
+	for (uint32_t s = 0; s < r->map.zones[zone].rows; s++)
+		if (slots[s].runs > most) {
+			most = slots[s].runs;
+			best = s;
+		}
+	return best;
 }
 
 static void inherit(struct rota *r, const struct rota *before, uint64_t now)
@@ -169,6 +187,7 @@ static void zone_begin(struct rota *r, uint32_t i, const struct rota *before,
 		z->all = may_be_frozen(before) ? ALL_TIMES : 0;
 		return;
 	}
+	z->now = slot_to_keep(r, i);
 	choose_next(r, i);
 	if (z->now == NO_SLOT)
 		z->end = now;		/* rota_next() takes z->next */
