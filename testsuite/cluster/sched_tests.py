@@ -346,7 +346,7 @@ def test_requeue_and_hold(lab):
     turns(lab, "1/2", first, second)
     command(lab, "scontrol", "requeuehold", first)
     turns(lab, "1/1", second)
-    assert state(lab, first) == "PENDING"
+    until(lambda: state(lab, first) == "PENDING", "it to have ended")
     command(lab, "scontrol", "release", first)
     run_again(lab, first)
     turns(lab, "1/2", first, second)
@@ -370,8 +370,8 @@ def test_array(lab):
 def test_het_job(lab):
     """Slurm refuses these where another than backfill schedules."""
     other = submit(lab)
-    done = lab.run(["srun", "--partition=gang", "-N1", "-n1", "hostname", ":",
-                    "--partition=gang", "-N1", "-n1", "hostname"])
+    one = ["--partition=gang", "-N1", "-n1", "printenv", "SLURMD_NODENAME"]
+    done = lab.run(["srun", *one, ":", *one])
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == ["n1", "n2"]
     assert state(lab, other) == "RUNNING"

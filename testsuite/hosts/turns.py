@@ -67,7 +67,8 @@ class Hosts(gang.Gang):
         self.slurm = Slurm(
             machines, "slurm",
             conf + slurmconf.gang_lines(machines.count, 1, 2, conf),
-            [("Quantum", QUANTUM), ("DeadTimeout", "10s"), *storm_conf],
+            [("Quantum", QUANTUM), ("DeadTimeout", "10s"),
+             ("LocalPartitions", "shared"), *storm_conf],
             cpus=1, memory=MEMORY)
         self.begin_with(HostLab(self.slurm), machines.count)
         self.furnish()
