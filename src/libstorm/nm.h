@@ -17,22 +17,8 @@
 #include "transport.h"
 
 struct storm_nm;
-
-/* An authenticated OPEN.  Filled by storm_open_verify(); storm_open_free(). */
-struct storm_open;
-
-/* What a host may ask of an OPEN or of a session made from it. */
-struct storm_open_info {
-	uint32_t uid, gid;		/* who: from the credential */
-	uint32_t job_id, step_id, step_het;
-	uint64_t cluster;		/* 0: a step domain */
-	const void *authority;		/* owned by the OPEN */
-	size_t authority_len;
-	uint32_t count;			/* nodes in the domain */
-	uint32_t self;			/* which one is this node */
-	const char *self_name;
-};
-void storm_open_info(const struct storm_open *o, struct storm_open_info *out);
+struct storm_open;		/* open.h */
+struct storm_open_info;
 
 struct storm_nm_ops {
 	/*
@@ -110,11 +96,6 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 			    uint64_t now);
 /* Run timers; returns when to call again at the latest (monotonic ns). */
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
-
-/* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
- * or an error; EVERSION: authentic, but of another version. */
-int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
-void storm_open_free(struct storm_open *o);
 
 /* Answers to the asynchronous operations.  admit takes o, which with err is
  * NULL (who sent it gets to know EVERSION, and nothing else), or authentic

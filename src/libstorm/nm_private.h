@@ -13,6 +13,7 @@
 #include "chunkmap.h"
 #include "clock.h"
 #include "link.h"
+#include "nm.h"
 #include "open.h"
 #include "reports.h"
 #include "status.h"

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "event.h"
 #include "node_private.h"
+#include "open.h"
 
 /* A file in hand, and the answer that the Manager waits for: it is given from
  * the loop, not from inside the question. */

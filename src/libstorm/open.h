@@ -7,7 +7,6 @@
 #define STORM_OPEN_H
 
 #include "idset.h"
-#include "nm.h"
 #include "seal.h"
 
 #define STORM_OPEN_MAX (4u << 20)	/* 65536 nodes with names of 40 bytes */
@@ -51,6 +50,8 @@ int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
 		       uint32_t count);
 void storm_begin_free(struct storm_begin *b);
 
+/* An OPEN: of storm_open_verify(), or as its owner has filled it for
+ * storm_open_seal().  storm_open_free(). */
 struct storm_open {
 	/* from the credential */
 	uint32_t uid, gid;
@@ -108,5 +109,23 @@ int storm_open_peek(const void *buf, size_t len, uint64_t *session);
  * they are for. */
 #define STORM_OPEN_SAME 12
 uint32_t storm_open_node(const void *buf);
+
+/* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
+ * or an error; EVERSION: authentic, but of another version. */
+int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
+void storm_open_free(struct storm_open *o);
+
+/* What a host may ask of an OPEN or of a session made from it. */
+struct storm_open_info {
+	uint32_t uid, gid;		/* who: from the credential */
+	uint32_t job_id, step_id, step_het;
+	uint64_t cluster;		/* 0: a step domain */
+	const void *authority;		/* owned by the OPEN */
+	size_t authority_len;
+	uint32_t count;			/* nodes in the domain */
+	uint32_t self;			/* which one is this node */
+	const char *self_name;
+};
+void storm_open_info(const struct storm_open *o, struct storm_open_info *out);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/nm.h"
 #include "src/libstorm/open.h"
 #include "src/libstorm/seal.h"
 

@@ -36,6 +36,7 @@
 #include "src/common/storm_conf.h"
 #include "src/libstorm/driver.h"
 #include "src/libstorm/nm.h"
+#include "src/libstorm/open.h"
 #include "src/libstorm/worker.h"
 
 struct agent;
