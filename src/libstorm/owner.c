@@ -21,50 +21,6 @@
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
 #define ACK_AGAIN (20 * STORM_MS)
 
-/* ------------------------------------------------------------------ faults --- */
-
-bool fault_has(const struct fault_list *l, uint32_t node)
-{
-	for (uint32_t i = 0; i < l->count; i++)
-		if (l->f[i].node == node)
-			return true;
-	return false;
-}
-
-void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
-	       int sys)
-{
-	if (fault_has(l, node))
-		return;
-	if (l->count == l->room) {
-		uint32_t room = l->room ? l->room * 2 : 4;
-		void *p = realloc(l->f, room * sizeof(*l->f));
-
-		if (!p)
-			return;
-		l->f = p;
-		l->room = room;
-	}
-	l->f[l->count++] = (struct storm_fault) { node, why, sys };
-}
-
-void fault_outcome(struct fault_list *l, enum storm_state state,
-		   struct storm_outcome *out)
-{
-	out->state = state;
-	out->faults = l->f;
-	out->nfaults = out->faults_kept = l->count;
-	memset(l, 0, sizeof(*l));
-}
-
-void storm_outcome_clear(struct storm_outcome *out)
-{
-	if (!out)
-		return;
-	free(out->faults);
-	memset(out, 0, sizeof(*out));
-}
-
 /* ------------------------------------------------------------------- casts --- */
 
 const struct storm_addr *owner_data_addr(const struct storm_owner *o)

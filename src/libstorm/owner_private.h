@@ -10,6 +10,7 @@
 #include "cast.h"
 #include "child.h"
 #include "clock.h"
+#include "faults.h"
 #include "link.h"
 #include "open.h"
 #include "owner.h"
@@ -21,19 +22,6 @@ enum owner_phase {
 	OWNER_NEW, OWNER_OPENING, OWNER_PROBING, OWNER_OPEN, OWNER_FAILED,
 	OWNER_CLOSED
 };
-
-/* A set of faults that grows; what becomes an outcome. */
-struct fault_list {
-	struct storm_fault *f;
-	uint32_t count, room;
-};
-/* The first reason given for a node stays. */
-void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
-	       int sys);
-bool fault_has(const struct fault_list *l, uint32_t node);
-/* Moves the list into an outcome. */
-void fault_outcome(struct fault_list *l, enum storm_state state,
-		   struct storm_outcome *out);
 
 enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
 		  XFER_DECIDED };

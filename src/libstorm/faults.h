@@ -1,0 +1,28 @@
+/*
+ * faults.h - nodes and what is wrong with them: a list that grows, and becomes
+ * the outcome of an operation (struct storm_outcome).  storm_outcome_clear(), of
+ * storm.h, is here too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_FAULTS_H
+#define STORM_FAULTS_H
+
+#include "storm.h"
+
+/* All zeroes: empty. */
+struct fault_list {
+	struct storm_fault *f;
+	uint32_t count, room;
+};
+
+/* One fault for each node: the first reason given stays.  Without memory for
+ * more the list stays as it is. */
+void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
+	       int sys);
+/* Moves the list into an outcome, which is the caller's to clear; l is empty
+ * then. */
+void fault_outcome(struct fault_list *l, enum storm_state state,
+		   struct storm_outcome *out);
+
+#endif
