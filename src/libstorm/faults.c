@@ -8,7 +8,7 @@
 
 #include "faults.h"
 
-static bool fault_has(const struct fault_list *l, uint32_t node)
+static bool faults_have(const struct storm_faults *l, uint32_t node)
 {
 	for (uint32_t i = 0; i < l->count; i++)
 		if (l->f[i].node == node)
@@ -16,10 +16,10 @@ static bool fault_has(const struct fault_list *l, uint32_t node)
 	return false;
 }
 
-void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
-	       int sys)
+void storm_faults_add(struct storm_faults *l, uint32_t node, enum storm_err why,
+		      int sys)
 {
-	if (fault_has(l, node))
+	if (faults_have(l, node))
 		return;
 	if (l->count == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 4;
@@ -33,8 +33,8 @@ void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
 	l->f[l->count++] = (struct storm_fault) { node, why, sys };
 }
 
-void fault_outcome(struct fault_list *l, enum storm_state state,
-		   struct storm_outcome *out)
+void storm_faults_outcome(struct storm_faults *l, enum storm_state state,
+			  struct storm_outcome *out)
 {
 	out->state = state;
 	out->faults = l->f;

@@ -11,18 +11,18 @@
 #include "storm.h"
 
 /* All zeroes: empty. */
-struct fault_list {
+struct storm_faults {
 	struct storm_fault *f;
 	uint32_t count, room;
 };
 
 /* One fault for each node: the first reason given stays.  Without memory for
  * more the list stays as it is. */
-void fault_add(struct fault_list *l, uint32_t node, enum storm_err why,
-	       int sys);
+void storm_faults_add(struct storm_faults *l, uint32_t node, enum storm_err why,
+		      int sys);
 /* Moves the list into an outcome, which is the caller's to clear; l is empty
  * then. */
-void fault_outcome(struct fault_list *l, enum storm_state state,
-		   struct storm_outcome *out);
+void storm_faults_outcome(struct storm_faults *l, enum storm_state state,
+			  struct storm_outcome *out);
 
 #endif

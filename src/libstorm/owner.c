@@ -301,22 +301,22 @@ void owner_put(struct storm_owner *o, uint64_t now)
 	owner_ask_soon(o, now);
 }
 
-void owner_blame(const struct storm_idset *late, struct fault_list *l)
+void owner_blame(const struct storm_idset *late, struct storm_faults *l)
 {
 	for (uint32_t i = 0; i < late->count; i++)
 		for (uint32_t k = late->r[i].first; k <= late->r[i].last; k++)
-			fault_add(l, k, STORM_ETIME, 0);
+			storm_faults_add(l, k, STORM_ETIME, 0);
 }
 
 void owner_blame_outside(const struct storm_owner *o,
-			 const struct storm_idset *p, struct fault_list *l)
+			 const struct storm_idset *p, struct storm_faults *l)
 {
 	const struct storm_idset *out = &o->cast.excluded;
 
 	for (uint32_t i = 0; p->count && i < out->count; i++)
 		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
 			if (storm_idset_has(p, n))
-				fault_add(l, n, STORM_ELOST, 0);
+				storm_faults_add(l, n, STORM_ELOST, 0);
 }
 
 void owner_ask_all(struct storm_owner *o, uint64_t now)
@@ -332,7 +332,7 @@ void owner_open_failed(struct storm_owner *o)
 	struct storm_outcome out;
 
 	o->phase = OWNER_FAILED;
-	fault_outcome(&o->faults, STORM_ABORTED, &out);
+	storm_faults_outcome(&o->faults, STORM_ABORTED, &out);
 	o->ops.opened(o->arg, &out);
 	owner_xfer_end_all(o);
 }
@@ -380,9 +380,10 @@ static void advance(struct storm_owner *o, uint64_t now)
 			if (storm_fault_of_session(o->sum.faults[i].why) &&
 			    storm_tree_member(&o->tree,
 					      o->sum.faults[i].node))
-				fault_add(&o->faults, o->sum.faults[i].node,
-					  o->sum.faults[i].why,
-					  o->sum.faults[i].sys);
+				storm_faults_add(&o->faults,
+						 o->sum.faults[i].node,
+						 o->sum.faults[i].why,
+						 o->sum.faults[i].sys);
 		if (owner_is_cluster(o))
 			owner_opening(o, now);
 		else if (o->faults.count)
@@ -635,7 +636,7 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
 	    c->heard)
 		return;
-	fault_add(&o->faults, node, why, sys);
+	storm_faults_add(&o->faults, node, why, sys);
 	/* told from the tick: the others' failures come along */
 }
 
@@ -653,7 +654,7 @@ static void blame_silent(struct storm_owner *o, struct storm_idset *late,
 		if (!c->heard ||
 		    now < c->last_heard + o->conf.set.open_timeout / 2)
 			continue;
-		fault_add(&o->faults, c->node, STORM_ELOST, 0);
+		storm_faults_add(&o->faults, c->node, STORM_ELOST, 0);
 		if (!storm_tree_subtree(&o->tree, c->node, &below) &&
 		    !storm_idset_minus(late, &below, &rest)) {
 			storm_idset_clear(late);

@@ -16,7 +16,7 @@
 #include "owner_private.h"
 
 static void done(struct storm_owner *o, enum storm_compare result,
-		 enum storm_state state, struct fault_list *faults)
+		 enum storm_state state, struct storm_faults *faults)
 {
 	struct owner_compare *c = o->cmp;
 	struct storm_outcome out;
@@ -25,7 +25,7 @@ static void done(struct storm_owner *o, enum storm_compare result,
 	if (!o->cmp)
 		o->cmp_tail = &o->cmp;
 	o->cmp_at = 0;
-	fault_outcome(faults, state, &out);
+	storm_faults_outcome(faults, state, &out);
 	o->ops.compare_done(o->arg, c->token, result, &out);
 	storm_idset_clear(&c->p);
 	free(c);
@@ -54,7 +54,7 @@ static bool answered(const struct storm_owner *o)
 void owner_compare_advance(struct storm_owner *o, uint64_t now)
 {
 	while (o->phase == OWNER_OPEN && o->cmp) {
-		struct fault_list l = { 0 };
+		struct storm_faults l = { 0 };
 
 		owner_blame_outside(o, &o->cmp->p, &l);
 		if (l.count) {
@@ -74,7 +74,7 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 {
-	struct fault_list l = { 0 };
+	struct storm_faults l = { 0 };
 	uint64_t late = o->cmp_at + o->conf.set.op_timeout;
 
 	if (!o->cmp || now < late)
@@ -89,7 +89,7 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 void owner_compare_end_all(struct storm_owner *o)
 {
 	while (o->cmp) {
-		struct fault_list none = { 0 };
+		struct storm_faults none = { 0 };
 
 		done(o, STORM_FAILED, STORM_ABORTED, &none);
 	}

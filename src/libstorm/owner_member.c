@@ -41,7 +41,8 @@ static void lost(struct storm_owner *o)
 	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
 		  o->link.epoch + 1);
 	if (o->phase < OWNER_OPEN) {
-		fault_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED, 0);
+		storm_faults_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED,
+				 0);
 		owner_open_failed(o);
 		return;
 	}
@@ -99,7 +100,7 @@ void owner_open_children(struct storm_owner *o)
 		c->invited = true;
 		rc = invite(o, c->node, false);
 		if (rc)
-			fault_add(&o->faults, c->node, STORM_ELOST, -rc);
+			storm_faults_add(&o->faults, c->node, STORM_ELOST, -rc);
 	}
 }
 

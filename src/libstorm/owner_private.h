@@ -34,7 +34,7 @@ struct owner_xfer {
 	bool requested;		/* by a node: the token is its owner_request */
 	enum xfer_state state;
 	enum storm_decision decision;
-	struct fault_list faults;
+	struct storm_faults faults;
 	uint64_t sent;		/* chunks */
 	uint64_t chunks;
 	uint64_t progress;	/* bytes written everywhere */
@@ -76,7 +76,7 @@ struct storm_owner {
 	uint32_t children;
 	struct storm_cast cast;		/* what is said to all */
 	bool multicast;			/* confirmed by all */
-	struct fault_list faults;	/* of the opening */
+	struct storm_faults faults;	/* of the opening */
 	uint64_t phase_at;		/* when this phase began */
 	uint64_t ask_at, ask_every;
 	uint64_t asked_at, answer_time;	/* 0: not measured */
@@ -145,10 +145,10 @@ void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
 /* Something new is asked of all: tell them, and wait for their answers. */
 void owner_put(struct storm_owner *o, uint64_t now);
 /* Time is up: these are to blame. */
-void owner_blame(const struct storm_idset *late, struct fault_list *l);
+void owner_blame(const struct storm_idset *late, struct storm_faults *l);
 /* Nodes of p (empty: all members) that are no members: they cannot be asked. */
 void owner_blame_outside(const struct storm_owner *o,
-			 const struct storm_idset *p, struct fault_list *l);
+			 const struct storm_idset *p, struct storm_faults *l);
 /* Something new was said: the answers are due from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
 /* ... and all are there: how long that takes is remembered. */

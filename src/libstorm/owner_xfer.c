@@ -134,7 +134,7 @@ static void done(struct storm_owner *o, enum storm_state state)
 	/* a FALSE is as good an end as any */
 	if (state == STORM_ABORTED && x->no)
 		state = STORM_DONE;
-	fault_outcome(&x->faults, state, &out);
+	storm_faults_outcome(&x->faults, state, &out);
 	result = state != STORM_DONE ? STORM_FAILED :
 		 x->no ? STORM_FALSE : STORM_TRUE;
 	if (x->requested)
@@ -205,7 +205,7 @@ static bool beyond_members(struct storm_owner *o)
 	struct owner_xfer *x = o->xfer;
 
 	if (!o->tree.members)
-		fault_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
 	owner_blame_outside(o, &x->begin.p, &x->faults);
 	return x->faults.count;
 }
@@ -216,8 +216,9 @@ static void take_faults(struct storm_owner *o)
 
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
 		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
-			fault_add(&x->faults, o->sum.faults[i].node,
-				  o->sum.faults[i].why, o->sum.faults[i].sys);
+			storm_faults_add(&x->faults, o->sum.faults[i].node,
+					 o->sum.faults[i].why,
+					 o->sum.faults[i].sys);
 }
 
 /* More was written, or less nodes are behind. */
@@ -347,7 +348,7 @@ void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 {
 	if (o->xfer && o->xfer->state != XFER_QUEUED &&
 	    storm_begin_names(&o->xfer->begin, node))
-		fault_add(&o->xfer->faults, node, why, sys);
+		storm_faults_add(&o->xfer->faults, node, why, sys);
 }
 
 /* ------------------------------------------------------------------- data --- */
@@ -519,7 +520,8 @@ uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
 		owner_sum_up(o);
 		owner_blame(&o->sum.behind, &x->faults);
 		if (!x->faults.count)	/* they took all that we could send */
-			fault_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
+			storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME,
+					 0);
 		if (x->state < XFER_DECIDED)
 			decide(o, STORM_ABORT, now);
 		else if (!give_up(o, now))
