@@ -15,30 +15,6 @@
 #define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
 
-struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
-{
-	struct nm_session *s = nm->sessions;
-
-	while (s && s->link.session != session)
-		s = s->next;
-	return s;
-}
-
-struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session)
-{
-	struct nm_session *s = nm->sessions;
-
-	while (s && (s->host_session != session || s->closing))
-		s = s->next;
-	return s;
-}
-
-const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node)
-{
-	return node == STORM_NO_NODE ? &s->open->owner :
-				       &s->open->nodes[node].addr;
-}
-
 static struct storm_child *child_of(struct nm_session *s, uint32_t node)
 {
 	return storm_child_find(s->child, s->children, node);
@@ -780,55 +756,6 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		return STORM_EINVAL;
 	nm->segment[segment] = (struct nm_segment) { base, base ? len : 0 };
 	return STORM_OK;
-}
-
-int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)
-{
-	struct nm_session *s = nm_find_host(nm, session);
-
-	if (!s)
-		return STORM_ENOENT;
-	*self = s->self;
-	return STORM_OK;
-}
-
-int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
-		      uint64_t *value)
-{
-	struct nm_session *s = nm_find_host(nm, session);
-
-	if (!s)
-		return STORM_ENOENT;
-	if (!storm_var_known(var))
-		return STORM_EINVAL;
-	*value = var < STORM_VARS ? s->var[var] :
-				    s->global[var - STORM_GLOBAL(0)];
-	return STORM_OK;
-}
-
-int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
-		     enum storm_own_var var, uint64_t value)
-{
-	struct nm_session *s = nm_find_host(nm, session);
-
-	if (!s)
-		return STORM_ENOENT;
-	if (var >= STORM_VARS)
-		return STORM_EINVAL;
-	if (value > s->var[var])
-		s->var[var] = value;
-	return STORM_OK;
-}
-
-uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
-			    uint32_t step_id, uint32_t step_het)
-{
-	for (struct nm_session *s = nm->sessions; s; s = s->next)
-		if (s->ready && !s->closing && s->open->job_id == job_id &&
-		    s->open->step_id == step_id &&
-		    s->open->step_het == step_het)
-			return s->host_session;
-	return 0;
 }
 
 void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out)

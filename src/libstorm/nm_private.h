@@ -1,7 +1,11 @@
 /*
- * nm_private.h - the Node Manager's parts: nm.c keeps sessions, nm_xfer.c has
- * transfers, nm_data.c their data, nm_report.c carries reports up, nm_status.c
- * answers the owner.
+ * nm_private.h - the Node Manager's parts.  nm.c begins and ends sessions and
+ * hands each part its input.  nm_session.c looks sessions up.  nm_xfer.c has the
+ * transfer under way, nm_data.c its data.  nm_status.c answers the owner,
+ * nm_report.c carries reports up, nm_request.c asks the owner for operations.
+ * nm_cluster.c keeps what a cluster domain has from one owner to the next,
+ * nm_return.c brings a node back that has died.  Calls go from nm.c down to
+ * nm_session.c: no part calls nm.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -139,10 +143,11 @@ struct storm_nm {
 	size_t pass_len, pass_seg, pass_last;
 };
 
-/* nm.c */
+/* nm_session.c */
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 /* By the number that the host knows. */
 struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
+/* Of a node, or of the owner (STORM_NO_NODE). */
 const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
 
 /* nm_status.c */
