@@ -1,6 +1,7 @@
 /*
  * domain.c - the public interface of storm.h: an owner, a network and a thread
- * that runs them (runner.h).
+ * that runs them (runner.h).  An event is destroyed here: the owner has to
+ * forget one that is pending.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -364,15 +365,36 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 	return e;
 }
 
-void domain_forget(storm_domain_t *d, storm_event_t *e)
+void storm_event_destroy(storm_event_t *e)
 {
-	storm_owner_forget(d->owner, e, storm_shared_now(d->sh));
-	storm_runner_wake(&d->runner);
+	struct storm_shared *sh;
+
+	if (!e)
+		return;
+	sh = e->sh;
+	pthread_mutex_lock(&sh->lock);
+	if (e->out.state == STORM_PENDING && !e->domain) {
+		e->forgotten = true;	/* by now it is the owner's affair */
+		pthread_mutex_unlock(&sh->lock);
+		return;
+	}
+	if (e->out.state == STORM_PENDING) {
+		storm_owner_forget(e->domain->owner, e, storm_shared_now(sh));
+		storm_runner_wake(&e->domain->runner);
+	}
+	storm_shared_leave(sh);
+	storm_event_free(e);
 }
 
-uint64_t domain_progress(storm_domain_t *d, const storm_event_t *e)
+uint64_t storm_event_progress(storm_event_t *e)
 {
-	return storm_owner_progress(d->owner, e);
+	uint64_t n = e->len;
+
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->out.state == STORM_PENDING)
+		n = e->domain ? storm_owner_progress(e->domain->owner, e) : 0;
+	pthread_mutex_unlock(&e->sh->lock);
+	return n;
 }
 
 uint64_t domain_now(const storm_domain_t *d)

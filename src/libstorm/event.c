@@ -21,7 +21,7 @@ storm_event_t *event_new(struct storm_shared *sh, uint64_t len)
 	return e;
 }
 
-static void event_free(storm_event_t *e)
+void storm_event_free(storm_event_t *e)
 {
 	storm_outcome_clear(&e->out);
 	if (e->map)
@@ -32,7 +32,7 @@ static void event_free(storm_event_t *e)
 void event_drop(storm_event_t *e)
 {
 	e->sh->users--;		/* the end is one of them, too */
-	event_free(e);
+	storm_event_free(e);
 }
 
 void event_ended(storm_event_t *e, const struct storm_outcome *out)
@@ -74,34 +74,4 @@ bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
 		outcome_give(out, &e->out);
 	pthread_mutex_unlock(&sh->lock);
 	return done;
-}
-
-void storm_event_destroy(storm_event_t *e)
-{
-	struct storm_shared *sh;
-
-	if (!e)
-		return;
-	sh = e->sh;
-	pthread_mutex_lock(&sh->lock);
-	if (e->out.state == STORM_PENDING && !e->domain) {
-		e->forgotten = true;	/* by now it is the owner's affair */
-		pthread_mutex_unlock(&sh->lock);
-		return;
-	}
-	if (e->out.state == STORM_PENDING)
-		domain_forget(e->domain, e);
-	storm_shared_leave(sh);
-	event_free(e);
-}
-
-uint64_t storm_event_progress(storm_event_t *e)
-{
-	uint64_t n = e->len;
-
-	pthread_mutex_lock(&e->sh->lock);
-	if (e->out.state == STORM_PENDING)
-		n = e->domain ? domain_progress(e->domain, e) : 0;
-	pthread_mutex_unlock(&e->sh->lock);
-	return n;
 }
