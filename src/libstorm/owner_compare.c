@@ -114,6 +114,12 @@ static int queue_unordered(struct storm_owner *o, struct storm_idset *p,
 	return STORM_OK;
 }
 
+static void compare_ended(struct storm_owner *o, void *token,
+			  enum storm_compare result, struct storm_outcome *out)
+{
+	o->ops.compare_done(o->arg, token, result, out);
+}
+
 int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
@@ -140,5 +146,5 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, NULL, token, false, now);
+	return owner_xfer_queue(o, &b, NULL, token, compare_ended, now);
 }

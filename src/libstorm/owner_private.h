@@ -26,12 +26,17 @@ enum owner_phase {
 enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
 		  XFER_DECIDED };
 
+/* An operation has ended; out is the callee's to clear. */
+typedef void (*owner_ended_fn)(struct storm_owner *o, void *token,
+			       enum storm_compare result,
+			       struct storm_outcome *out);
+
 struct owner_xfer {
 	struct owner_xfer *next;
 	struct storm_begin begin;
 	const uint8_t *buf;	/* NULL: forgotten, or of no bytes */
 	void *token;		/* NULL: forgotten */
-	bool requested;		/* by a node: the token is its owner_request */
+	owner_ended_fn ended;	/* reports the end, unless it is forgotten */
 	enum xfer_state state;
 	enum storm_decision decision;
 	struct storm_faults faults;
@@ -205,9 +210,6 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 /* A node asks for an operation, by its own number. */
 void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 		   const uint8_t *body, size_t len, uint64_t now);
-void owner_request_done(struct storm_owner *o, struct owner_request *r,
-			enum storm_compare result,
-			const struct storm_outcome *out);
 void owner_request_forget(struct storm_owner *o, uint32_t node);
 void owner_request_end_all(struct storm_owner *o);
 
@@ -223,7 +225,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
 /* Queue what b announces (taken over). */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, bool requested,
+		     const void *buf, void *token, owner_ended_fn ended,
 		     uint64_t now);
 /* The operation that the owner before may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);

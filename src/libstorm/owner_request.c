@@ -41,12 +41,14 @@ static void refuse(struct storm_owner *o, struct owner_request *r,
 	answer(o, r);
 }
 
-void owner_request_done(struct storm_owner *o, struct owner_request *r,
-			enum storm_compare result,
-			const struct storm_outcome *out)
+static void request_ended(struct storm_owner *o, void *token,
+			  enum storm_compare result, struct storm_outcome *out)
 {
+	struct owner_request *r = token;
+
 	r->result_len = storm_result_pack(result, out, r->result,
 					  sizeof(r->result));
+	storm_outcome_clear(out);
 	free(r->data);
 	r->data = NULL;
 	r->busy = false;
@@ -91,7 +93,7 @@ static void begin(struct storm_owner *o, struct owner_request *r,
 	memcpy(r->data, data, n);
 	r->busy = true;
 	b.op = 0;
-	err = owner_xfer_queue(o, &b, r->data, r, true, now);
+	err = owner_xfer_queue(o, &b, r->data, r, request_ended, now);
 	if (err) {
 		r->busy = false;
 		free(r->data);

@@ -35,7 +35,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, bool requested,
+		     const void *buf, void *token, owner_ended_fn ended,
 		     uint64_t now)
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
@@ -47,12 +47,19 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	x->begin = *b;
 	x->buf = buf;
 	x->token = token;
-	x->requested = requested;
+	x->ended = ended;
 	*o->xfer_tail = x;
 	o->xfer_tail = &x->next;
 	if (o->phase == OWNER_OPEN)
 		owner_xfer_advance(o, now);
 	return STORM_OK;
+}
+
+static void xfer_ended(struct storm_owner *o, void *token,
+		       enum storm_compare result, struct storm_outcome *out)
+{
+	(void) result;
+	o->ops.xfer_done(o->arg, token, out);
 }
 
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
@@ -82,7 +89,7 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, buf, token, false, now);
+	return owner_xfer_queue(o, &b, buf, token, xfer_ended, now);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -125,7 +132,6 @@ static void done(struct storm_owner *o, enum storm_state state)
 {
 	struct owner_xfer *x = o->xfer;
 	enum storm_compare result;
-	bool compares = x->begin.to.kind == STORM_KIND_COMPARE;
 	struct storm_outcome out;
 
 	o->xfer = x->next;
@@ -137,14 +143,10 @@ static void done(struct storm_owner *o, enum storm_state state)
 	storm_faults_outcome(&x->faults, state, &out);
 	result = state != STORM_DONE ? STORM_FAILED :
 		 x->no ? STORM_FALSE : STORM_TRUE;
-	if (x->requested)
-		owner_request_done(o, x->token, result, &out);
-	if (!x->token || x->requested)
-		storm_outcome_clear(&out);
-	else if (compares)
-		o->ops.compare_done(o->arg, x->token, result, &out);
+	if (x->token)
+		x->ended(o, x->token, result, &out);
 	else
-		o->ops.xfer_done(o->arg, x->token, &out);
+		storm_outcome_clear(&out);
 	storm_begin_free(&x->begin);
 	free(x);
 }
