@@ -1,7 +1,6 @@
 /*
- * owner.c - a domain's owner: OPEN, the state that it says to all, and the
- * master's side of termination detection (Algorithm 8): reports come in,
- * each is acknowledged end to end.
+ * owner.c - the life of a domain's owner: it opens, takes what comes in, keeps
+ * its timers, and closes.  It calls the parts; no part calls it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,321 +10,12 @@
 #include "idset.h"
 #include "owner_private.h"
 
-#define ASK_FIRST (50 * STORM_MS)	/* until answers were timed */
-#define ASK_MIN (20 * STORM_MS)
-#define ASK_MAX (250 * STORM_MS)
 #define PROBE_EVERY (12 * STORM_MS)
 #define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
-#define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
-#define ACK_AGAIN (20 * STORM_MS)
 
-/* ------------------------------------------------------------------- casts --- */
-
-const struct storm_addr *owner_data_addr(const struct storm_owner *o)
-{
-	return o->multicast ? &o->open->group :
-	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
-						    &o->xfer->begin.p)].addr;
-}
-
-/* As long as it is not known whether multicast reaches all, it is tried too. */
-static bool by_group(const struct storm_owner *o)
-{
-	return o->multicast || (o->conf.set.multicast &&
-				o->phase != OWNER_OPEN);
-}
-
-/* Down the tree, from these children on. */
-static void relay(struct storm_owner *o, uint8_t type, uint64_t op,
-		  const uint8_t *body, size_t len,
-		  bool (*to_child)(const struct storm_owner *o,
-				   const struct storm_child *c))
-{
-	struct storm_addr to[64 + ADOPTED_MAX];
-	size_t n = to_child ? 0 : owner_round_addrs(o, to);
-
-	for (uint32_t i = 0; i < o->children; i++)
-		if (!to_child || to_child(o, &o->child[i]))
-			to[n++] = o->open->nodes[o->child[i].node].addr;
-	if (n)
-		storm_link_send(&o->link, type, STORM_HDR_RELAY, op, body, len,
-				to, n);
-}
-
-static void say(struct storm_owner *o, uint8_t type, uint64_t op,
-		const uint8_t *body, size_t len)
-{
-	if (by_group(o))
-		storm_link_send(&o->link, type, 0, op, body, len,
-				&o->open->group, 1);
-	else
-		relay(o, type, op, body, len, NULL);
-}
-
-void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
-		     size_t len)
-{
-	say(o, STORM_MSG_CAST, op, body, len);
-}
-
-/* The state as it is now, with these flags; 0: it does not fit. */
-static size_t state(struct storm_owner *o, uint8_t flags,
-		    uint8_t body[STORM_DATAGRAM_MAX])
-{
-	size_t max = storm_body_max(o->open->mtu), len;
-
-	o->cast.version++;
-	o->said_at = o->ticked;
-	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
-	len = storm_cast_pack(&o->cast, body, max < STORM_DATAGRAM_MAX ? max :
-						     STORM_DATAGRAM_MAX);
-	if (!len)
-		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
-	return len;
-}
-
-void owner_cast(struct storm_owner *o, uint8_t flags)
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t len = state(o, flags, body);
-
-	if (len)
-		owner_cast_body(o, o->cast.op, body, len);
-}
-
-/* Down the tree, whatever the network does with multicast. */
-static void relay_state(struct storm_owner *o, uint8_t flags,
-			bool (*to_child)(const struct storm_owner *o,
-					 const struct storm_child *c))
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t len = state(o, flags, body);
-
-	if (len)
-		relay(o, STORM_MSG_CAST, o->cast.op, body, len, to_child);
-}
-
-void owner_ask_soon(struct storm_owner *o, uint64_t now)
-{
-	o->ask_every = o->answer_time ? 2 * o->answer_time : ASK_FIRST;
-	if (o->ask_every < ASK_MIN)
-		o->ask_every = ASK_MIN;
-	if (o->ask_every > ASK_MAX)
-		o->ask_every = ASK_MAX;
-	o->ask_at = now + o->ask_every;
-	o->asked_at = now;
-}
-
-void owner_answered(struct storm_owner *o, uint64_t now)
-{
-	uint64_t t = now - o->asked_at;
-
-	if (o->asked_at)
-		o->answer_time = o->answer_time ? (3 * o->answer_time + t) / 4 :
-						  t;
-	o->asked_at = 0;
-}
-
-/* What the owner waits for now. */
-static void asked(const struct storm_owner *o, struct storm_asked *a)
-{
-	/* the first transfer is begun by OPEN, before it is said in a state */
-	storm_asked_of(a, &o->cast, o->phase < OWNER_OPEN &&
-		       o->open->has_begin ? o->open->begin.op : o->cast.op);
-}
-
-/* Is the answer of this child's subtree outstanding? */
-static bool owes(const struct storm_owner *o, const struct storm_child *c)
-{
-	struct storm_status st;
-	struct storm_asked a;
-	bool late;
-
-	asked(o, &a);
-	storm_status_init(&st, &a, o->open->mtu);
-	storm_status_merge(&st, &a, &o->tree, c->node,
-			   c->heard ? &c->status : NULL);
-	late = (o->cmp && st.unanswered.count) ||
-	       ((o->xfer || o->phase < OWNER_OPEN) && st.behind.count) ||
-	       (o->phase == OWNER_PROBING && !(st.flags & STORM_STATUS_MCAST));
-	storm_status_free(&st);
-	return late;
-}
-
-/* Those below silent ones: with all below them, and to answer past those. */
-static void ask_adopted(struct storm_owner *o)
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	struct storm_addr to[ADOPTED_MAX];
-	size_t n = owner_round_addrs(o, to);
-	size_t len = state(o, STORM_CAST_ASK, body);
-
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
-				o->cast.op, body, len, to, n);
-	len = state(o, STORM_CAST_ASK | STORM_CAST_DIRECT, body);
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, 0, o->cast.op, body,
-				len, to, n);
-}
-
-/* Only those are asked that have not answered: no news of the others is good
- * news. */
-static void ask(struct storm_owner *o, uint64_t now)
-{
-	if (o->phase == OWNER_OPEN)
-		owner_xfer_ask(o);
-	if (by_group(o))
-		owner_cast(o, 0);
-	for (uint32_t i = 0; i < o->children; i++)
-		if (owes(o, &o->child[i]))
-			storm_children_asked(&o->child[i], 1, o->round_at);
-	relay_state(o, STORM_CAST_ASK, owes);
-	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
-		ask_adopted(o);
-	o->asked_at = 0;	/* what it takes now is not measured */
-	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
-							o->ask_every * 8 / 5;
-	o->ask_at = now + o->ask_every;
-}
-
-/* The state as it was said last. */
-static void say_again(struct storm_owner *o, uint16_t flags,
-		      const struct storm_addr *to)
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(o->open->mtu), len;
-
-	o->cast.flags &= STORM_CAST_CHAIN;
-	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
-								   sizeof(body));
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
-				body, len, to, 1);
-}
-
-/* A child has missed the state.  A heartbeat is the only one in a second, and
- * who misses all for some seconds takes us for dead, with its subtree. */
-void owner_tell(struct storm_owner *o, uint32_t node)
-{
-	/* by multicast those below have heard it themselves */
-	say_again(o, by_group(o) ? 0 : STORM_HDR_RELAY,
-		  &o->open->nodes[node].addr);
-}
-
-void owner_say_to_group(struct storm_owner *o)
-{
-	say_again(o, 0, &o->open->group);
-}
-
-static void send_acks(struct storm_owner *o, bool down_the_tree)
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(o->open->mtu);
-	uint32_t most = (uint32_t) ((max - 6) / 8);
-
-	for (uint8_t kind = 0; kind < STORM_REPORT_KINDS; kind++) {
-		struct storm_idset ids = { 0 };
-
-		if (!(o->acks >> kind & 1))
-			continue;
-		storm_reports_of(&o->reports, kind, &ids);
-		/* every part is good by itself */
-		for (uint32_t at = 0; at < ids.count; at += most) {
-			uint32_t n = ids.count - at < most ? ids.count - at :
-							     most;
-			struct storm_idset part = { ids.r + at, n, n };
-			struct storm_out b = { body, body + sizeof(body),
-					       false };
-
-			storm_put8(&b, STORM_CAST_ACKED);
-			storm_put8(&b, kind);
-			storm_put_idset(&b, &part);
-			if (down_the_tree)
-				relay(o, STORM_MSG_CAST, 0, body,
-				      (size_t) (b.p - body), NULL);
-			else
-				owner_cast_body(o, 0, body,
-						(size_t) (b.p - body));
-		}
-		storm_idset_clear(&ids);
-	}
-}
-
-/* --------------------------------------------------------------- membership --- */
-
-void owner_sum_up(struct storm_owner *o)
-{
-	struct storm_status st;
-	struct storm_asked a;
-
-	asked(o, &a);
-	storm_status_init(&st, &a, o->open->mtu);
-	for (uint32_t i = 0; i < o->children; i++)
-		storm_status_merge(&st, &a, &o->tree, o->child[i].node,
-				   o->child[i].heard ? &o->child[i].status :
-						       NULL);
-	owner_round_merge(o, &st, &a);
-	storm_status_free(&o->sum);
-	o->sum = st;
-}
-
-/* Along the tree, those below a dead node have heard nothing since it died, and
- * may hear nothing for as long again, if their next parent is dead, too. */
-void owner_tell_orphans(struct storm_owner *o, const struct storm_idset *node)
-{
-	uint8_t body[STORM_DATAGRAM_MAX];
-	struct storm_addr to[64];
-	size_t len, n = 0;
-
-	if (by_group(o) || !o->tree.members)
-		return;
-	for (uint32_t i = 0; i < node->count; i++)
-		for (uint32_t k = node->r[i].first;
-		     k <= node->r[i].last && n < 64; k++)
-			if (storm_tree_member(&o->tree, k))
-				to[n++] = o->open->nodes[k].addr;
-	len = n ? state(o, STORM_CAST_ASK, body) : 0;
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
-				o->cast.op, body, len, to, n);
-}
-
-/* Something new is asked of all. */
-void owner_put(struct storm_owner *o, uint64_t now)
-{
-	owner_cast(o, 0);
-	owner_sum_up(o);
-	owner_ask_soon(o, now);
-}
-
-void owner_blame(const struct storm_idset *late, struct storm_faults *l)
-{
-	for (uint32_t i = 0; i < late->count; i++)
-		for (uint32_t k = late->r[i].first; k <= late->r[i].last; k++)
-			storm_faults_add(l, k, STORM_ETIME, 0);
-}
-
-void owner_blame_outside(const struct storm_owner *o,
-			 const struct storm_idset *p, struct storm_faults *l)
-{
-	const struct storm_idset *out = &o->cast.excluded;
-
-	for (uint32_t i = 0; p->count && i < out->count; i++)
-		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
-			if (storm_idset_has(p, n))
-				storm_faults_add(l, n, STORM_ELOST, 0);
-}
-
-void owner_ask_all(struct storm_owner *o, uint64_t now)
-{
-	if (by_group(o))
-		owner_cast(o, 0);
-	relay_state(o, STORM_CAST_ASK, NULL);
-	owner_ask_soon(o, now);
-}
+/* ------------------------------------------------------------------ opening --- */
 
 void owner_open_failed(struct storm_owner *o)
 {
@@ -355,7 +45,7 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 {
 	uint32_t seg = o->sum.mtu;
 
-	owner_answered(o, now);
+	owner_ask_answered(o, now);
 	o->chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
 		   STORM_TAG_LEN;
 	o->batch = SUPER_PACKET / seg < STORM_BATCH ? SUPER_PACKET / seg :
@@ -363,7 +53,7 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
 		o->phase = OWNER_PROBING;
-		owner_cast(o, 0);
+		owner_cast_state(o, 0);
 		o->ask_at = now + PROBE_EVERY;
 		return;
 	}
@@ -374,16 +64,15 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 /* An answer came in, or a member went: what follows? */
 static void advance(struct storm_owner *o, uint64_t now)
 {
-	owner_sum_up(o);
+	owner_ask_sum(o);
 	if (o->phase == OWNER_OPENING) {
 		for (uint32_t i = 0; i < o->sum.nfaults; i++)
 			if (storm_fault_of_session(o->sum.faults[i].why) &&
 			    storm_tree_member(&o->tree,
 					      o->sum.faults[i].node))
-				storm_faults_add(&o->faults,
-						 o->sum.faults[i].node,
-						 o->sum.faults[i].why,
-						 o->sum.faults[i].sys);
+				storm_faults_add(&o->faults, o->sum.faults[i].node,
+					  o->sum.faults[i].why,
+					  o->sum.faults[i].sys);
 		if (owner_is_cluster(o))
 			owner_opening(o, now);
 		else if (o->faults.count)
@@ -420,78 +109,6 @@ static void advance(struct storm_owner *o, uint64_t now)
 
 /* ------------------------------------------------------------------- input --- */
 
-static void reported(void *arg, uint8_t kind, uint32_t code,
-		     const struct storm_idset *ids)
-{
-	struct storm_owner *o = arg;
-	struct storm_report r = { .kind = kind, .code = code };
-
-	if (kind >= STORM_REPORT_KINDS) {
-		o->link_stats.bad_wire++;
-		return;
-	}
-	storm_reports_add(&o->reports, kind, code, ids, &r.ids);
-	if (r.ids.count && o->ops.report)
-		o->ops.report(o->arg, &r);
-	if (r.ids.count) {
-		o->acks |= (uint8_t) (1u << kind);
-		o->acks_said = false;
-	}
-	storm_idset_clear(&r.ids);
-}
-
-/* Where datagrams are lost it is said twice: a node that misses it waits long,
- * and its step with it. */
-static void acknowledge(struct storm_owner *o, uint64_t now)
-{
-	bool missed = o->acks == 0xff;
-
-	send_acks(o, missed);
-	o->acks_said = o->lossy && !missed && !o->acks_said;
-	if (!o->acks_said)
-		o->acks = 0;
-	o->acks_at = o->acks_said ? now + ACK_AGAIN : STORM_NEVER;
-}
-
-/* A part of a kind is acknowledged with what follows soon, all of it now. */
-static void acks_due(struct storm_owner *o, uint64_t now)
-{
-	uint8_t whole = o->acks;
-
-	if (o->acks_said)
-		return;
-	for (uint32_t i = 0; i < o->children; i++)
-		whole &= o->child[i].complete;
-	if (whole)
-		o->acks_at = now;
-	else if (o->acks && o->acks_at > now + ACK_DELAY)
-		o->acks_at = now + ACK_DELAY;
-}
-
-static void report_part(struct storm_owner *o, struct storm_child *c,
-			const uint8_t *body, size_t len, uint64_t now)
-{
-	uint8_t ack[8];
-	struct storm_out b = { ack, ack + sizeof(ack), false };
-	size_t total = 0;
-	int got = storm_report_rx_part(&c->rx, body, len, &total);
-
-	if (got < 0)
-		o->link_stats.bad_wire++;
-	if (got <= 0)
-		return;
-	if (got == 1) {
-		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
-					 reported, o))
-			o->link_stats.bad_wire++;
-		storm_report_rx_done(&c->rx);
-		acks_due(o, now);
-	}
-	storm_put64(&b, c->rx.done);
-	storm_link_send(&o->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
-			&o->open->nodes[c->node].addr, 1);
-}
-
 static void child_status(struct storm_owner *o, struct storm_child *c,
 			 const uint8_t *body, size_t len, uint64_t now)
 {
@@ -501,17 +118,14 @@ static void child_status(struct storm_owner *o, struct storm_child *c,
 		o->link_stats.bad_wire++;
 	if (heard <= 0)
 		return;
-	if (c->status.flags & STORM_STATUS_UNACKED) {
-		o->acks = 0xff;		/* a datagram of ours was lost there */
-		o->lossy = true;
-		o->acks_at = now;
-	}
+	if (c->status.flags & STORM_STATUS_UNACKED)
+		owner_report_unacked(o, now);
 	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
 	    now >= o->said_at + SAID_AGAIN)
-		owner_tell(o, c->node);
-	if (o->phase == OWNER_OPEN && owes(o, c) &&
+		owner_cast_again_node(o, c->node);
+	if (o->phase == OWNER_OPEN && owner_ask_owes(o, c) &&
 	    owner_round_heard(o, c, now))
-		ask_adopted(o);
+		owner_ask_adopted(o);
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
 			    o->sum.repaired : o->stats.repaired;
 	advance(o, now);
@@ -540,7 +154,7 @@ static void outsider(struct storm_owner *o, const struct storm_header *h,
 		storm_idset_add(&o->joining, h->sender, h->sender);
 		o->joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
 	} else {
-		owner_tell(o, h->sender);
+		owner_cast_again_node(o, h->sender);
 	}
 	storm_status_free(&st);
 	owner_xfer_advance(o, now);
@@ -559,7 +173,7 @@ static void behind_the_times(struct storm_owner *o, uint32_t node,
 	}
 	if (st.flags & STORM_STATUS_JOIN)
 		owner_welcome(o, node);
-	owner_tell(o, node);
+	owner_cast_again_node(o, node);
 	storm_status_free(&st);
 }
 
@@ -609,7 +223,7 @@ static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
 	else if (h.type == STORM_MSG_REQUEST)
 		owner_request(o, h.sender, h.op, p.body, p.len, now);
 	else if (c && h.type == STORM_MSG_REPORT)
-		report_part(o, c, p.body, p.len, now);
+		owner_report_part(o, c, p.body, p.len, now);
 }
 
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
@@ -693,7 +307,7 @@ static void open_late(struct storm_owner *o, uint64_t now)
 	blame_silent(o, &late, now);
 	if (owner_is_cluster(o))
 		keep_topmost(o, &late);
-	owner_blame(&late, &o->faults);
+	owner_blame_late(&late, &o->faults);
 	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
 		owner_opening(o, now);
@@ -740,7 +354,7 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		if (o->phase != OWNER_OPENING)
 			return o->phase == OWNER_FAILED ? STORM_NEVER : now;
 		if (now >= o->ask_at)
-			ask(o, now);
+			owner_ask_late(o, now);
 		o->ticked = now;
 		return min64(t, o->ask_at);
 	}
@@ -750,7 +364,7 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 			storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
 			opened(o, now);
 		} else if (now >= o->ask_at) {
-			ask(o, now);
+			owner_ask_late(o, now);
 			o->ask_at = now + PROBE_EVERY;
 		}
 		o->ticked = now;
@@ -777,22 +391,19 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 
 		if (now >= o->ask_at) {
 			if (busy) {	/* tell how far it is, no more */
-				owner_cast(o, 0);
+				owner_cast_state(o, 0);
 				o->ask_at = now + STATE_EVERY;
 			} else {
-				ask(o, now);
+				owner_xfer_ask(o);
+				owner_ask_late(o, now);
 			}
 		}
 		next = min64(next, o->ask_at);
 	}
-	if (o->acks) {
-		if (now >= o->acks_at)
-			acknowledge(o, now);
-		next = min64(next, o->acks_at);
-	}
+	next = min64(next, owner_report_tick(o, now));
 	next = min64(next, owner_invite_returned(o, now));
 	if (now >= o->beat_at) {
-		owner_cast(o, 0);
+		owner_cast_state(o, 0);
 		o->beat_at = now + o->conf.set.heartbeat;
 		if (owner_is_cluster(o)) {
 			owner_try_multicast(o);
@@ -809,22 +420,6 @@ int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 {
 	return P ? owner_set_copy(o, P, out) :
 		   storm_tree_subtree(&o->tree, STORM_NO_NODE, out);
-}
-
-/* Said once, whether heard or not: the next one says what is true then.  Numbers
- * begin anew with each epoch, above those of the one before, and so does every
- * owner. */
-uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
-			    size_t len)
-{
-	uint64_t first = (uint64_t) o->link.epoch << 32;
-
-	if (o->phase != OWNER_OPEN || len > STORM_STROBE_MAX)
-		return 0;
-	if (++o->strobe < first)
-		o->strobe = first;
-	say(o, STORM_MSG_STROBE, o->strobe, body, len);
-	return o->strobe;
 }
 
 int storm_owner_open(struct storm_owner *o, uint64_t now)
@@ -870,7 +465,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 	o->phase_at = o->tl.open_sent = o->ticked = now;
 	o->beat_at = now + o->conf.set.heartbeat;
 	owner_open_children(o);
-	owner_sum_up(o);
+	owner_ask_sum(o);
 	owner_ask_soon(o, now);
 	return STORM_OK;
 }
@@ -886,8 +481,8 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 			o->cast.decision = STORM_ABORT;
 		/* who has not let us in yet finds its stream gone ... */
 		o->t->ops->drop_streams(o->t, o->link.session);
-		owner_cast(o, STORM_CAST_CLOSING);
-		relay_state(o, STORM_CAST_CLOSING, NULL);
+		owner_cast_state(o, STORM_CAST_CLOSING);
+		owner_cast_state_relay(o, STORM_CAST_CLOSING, NULL);
 		/* ... and a node that misses both its owner silent */
 	}
 	o->phase = OWNER_CLOSED;

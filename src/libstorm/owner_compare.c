@@ -43,7 +43,7 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->cast.cmp_value = c->c.value;
 	storm_idset_clear(&o->cast.cmp_p);
 	storm_idset_union(&o->cast.cmp_p, &c->p);
-	owner_put(o, now);
+	owner_ask_new(o, now);
 }
 
 static bool answered(const struct storm_owner *o)
@@ -63,7 +63,7 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 			start(o, now);
 			continue;
 		} else if (answered(o)) {
-			owner_answered(o, now);
+			owner_ask_answered(o, now);
 			done(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE,
 			     STORM_DONE, &l);
 		} else {
@@ -79,8 +79,8 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 
 	if (!o->cmp || now < late)
 		return o->cmp ? late : STORM_NEVER;
-	owner_sum_up(o);
-	owner_blame(&o->sum.unanswered, &l);
+	owner_ask_sum(o);
+	owner_blame_late(&o->sum.unanswered, &l);
 	done(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
 	return o->cmp ? now + o->conf.set.op_timeout : STORM_NEVER;

@@ -134,7 +134,7 @@ static void tell(struct storm_owner *o, uint64_t now)
 {
 	if (o->tree.members)
 		owner_ask_all(o, now);
-	owner_sum_up(o);
+	owner_ask_sum(o);
 }
 
 /* Whose parents these are. */
@@ -178,7 +178,7 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 				o->ops.fault(o->arg, &f);
 		}
 	if (!err && fresh.count) {
-		owner_tell_orphans(o, &orphans);
+		owner_ask_orphans(o, &orphans);
 		tell(o, now);
 	}
 	storm_idset_clear(&fresh);
@@ -322,7 +322,7 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	else if (fresh && h->epoch == o->link.epoch)
 		owner_exclude_one(o, h->sender, STORM_ELOST, 0, now);
 	else if (fresh)
-		owner_tell(o, h->sender);
+		owner_cast_again_node(o, h->sender);
 	return asks || fresh;
 }
 
@@ -408,5 +408,5 @@ void owner_try_multicast(struct storm_owner *o)
 	if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST && !o->xfer)
 		o->multicast = true;
 	else
-		owner_say_to_group(o);
+		owner_cast_again_group(o);
 }

@@ -125,13 +125,6 @@ struct storm_owner {
 	struct storm_stats stats;
 };
 
-/* owner.c */
-/* Say the state, or anything else, to all: by multicast or down the tree. */
-void owner_cast(struct storm_owner *o, uint8_t flags);
-void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
-		     size_t len);
-/* What the subtrees say of the operation under way, together. */
-void owner_sum_up(struct storm_owner *o);
 /* owner_round.c: past nodes that are silent to their children. */
 /* Those who are late are being asked; false: none of those below silent ones. */
 bool owner_round_ask(struct storm_owner *o, uint64_t now);
@@ -147,28 +140,64 @@ struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node);
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to);
 void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
 
-/* Something new is asked of all: tell them, and wait for their answers. */
-void owner_put(struct storm_owner *o, uint64_t now);
+/* owner_cast.c */
+typedef bool (*owner_child_fn)(const struct storm_owner *o,
+			       const struct storm_child *c);
+bool owner_cast_by_group(const struct storm_owner *o);
+/* Send the state, or anything else, to all: by multicast or down the tree. */
+void owner_cast_state(struct storm_owner *o, uint8_t flags);
+void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
+		     size_t len);
+/* ... down the tree, whatever the network does with multicast: from those
+ * children on that to_child chooses; NULL: all, and those adopted. */
+void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
+			    owner_child_fn to_child);
+void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
+			   const uint8_t *body, size_t len);
+/* The state as it is now, a new version with these flags; 0: it does not fit. */
+size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
+		       uint8_t body[STORM_DATAGRAM_MAX]);
+/* Retransmit the latest version: to a node, be it a member or not, */
+void owner_cast_again_node(struct storm_owner *o, uint32_t node);
+/* ... or to the group, even if it is not known to reach all. */
+void owner_cast_again_group(struct storm_owner *o);
+
+/* owner_ask.c */
+/* Something new is asked: the answers are due from now on. */
+void owner_ask_soon(struct storm_owner *o, uint64_t now);
+/* ... and all are there: how long that takes is remembered. */
+void owner_ask_answered(struct storm_owner *o, uint64_t now);
+/* Is the answer of this child's subtree outstanding? */
+bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c);
+/* The answers of all subtrees, together, into o->sum. */
+void owner_ask_sum(struct storm_owner *o);
+/* Something new is asked of all: send it, and wait for their answers. */
+void owner_ask_new(struct storm_owner *o, uint64_t now);
+/* All are to answer, whatever they have. */
+void owner_ask_all(struct storm_owner *o, uint64_t now);
+/* Time to ask again those whose answers are outstanding. */
+void owner_ask_late(struct storm_owner *o, uint64_t now);
+/* Ask those below silent nodes: with all below them, and to answer past those. */
+void owner_ask_adopted(struct storm_owner *o);
+/* Ask these, which have lost their parents. */
+void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node);
 /* Time is up: these are to blame. */
-void owner_blame(const struct storm_idset *late, struct storm_faults *l);
+void owner_blame_late(const struct storm_idset *late, struct storm_faults *l);
 /* Nodes of p (empty: all members) that are no members: they cannot be asked. */
 void owner_blame_outside(const struct storm_owner *o,
 			 const struct storm_idset *p, struct storm_faults *l);
-/* Something new was said: the answers are due from now on. */
-void owner_ask_soon(struct storm_owner *o, uint64_t now);
-/* ... and all are there: how long that takes is remembered. */
-void owner_answered(struct storm_owner *o, uint64_t now);
-const struct storm_addr *owner_data_addr(const struct storm_owner *o);
 
+/* owner_report.c */
+/* A part of a report of this child's subtree. */
+void owner_report_part(struct storm_owner *o, struct storm_child *c,
+		       const uint8_t *body, size_t len, uint64_t now);
+/* Some node has missed an acknowledgement. */
+void owner_report_unacked(struct storm_owner *o, uint64_t now);
+/* Acknowledges what is due; when to call again, or STORM_NEVER. */
+uint64_t owner_report_tick(struct storm_owner *o, uint64_t now);
+
+/* owner.c */
 void owner_open_failed(struct storm_owner *o);
-/* Say the state and ask for everybody's answer. */
-void owner_ask_all(struct storm_owner *o, uint64_t now);
-/* Say it to these, which their parents have left without. */
-void owner_tell_orphans(struct storm_owner *o, const struct storm_idset *node);
-/* Say the state to the group, whatever is known of it. */
-void owner_say_to_group(struct storm_owner *o);
-/* Say the state to one node, whatever it is. */
-void owner_tell(struct storm_owner *o, uint32_t node);
 
 /* owner_member.c */
 bool owner_is_cluster(const struct storm_owner *o);

@@ -161,7 +161,7 @@ static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
 	o->cast.decision = d;
 	o->tl.decided = now;
 	x->behind = UINT64_MAX;
-	owner_put(o, now);
+	owner_ask_new(o, now);
 }
 
 /* Was it announced in the OPEN? */
@@ -193,7 +193,7 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->tokens = BURST;
 	if (!rode(o, x))
 		announce(o);
-	owner_put(o, now);
+	owner_ask_new(o, now);
 	/* a file is opened first: nothing is sent that nobody can take */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
 		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
@@ -285,7 +285,7 @@ void owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		if (x->state == XFER_DECIDED &&
 		    o->sum.phase == STORM_PHASE_ENDED) {
 			o->tl.applied = now;
-			owner_answered(o, now);
+			owner_ask_answered(o, now);
 			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
 							      STORM_ABORTED);
 			continue;
@@ -402,6 +402,14 @@ static bool tokens(struct storm_owner *o, uint64_t bytes, uint64_t now)
 	return true;
 }
 
+/* By multicast, or to the head of the chain. */
+static const struct storm_addr *xfer_data_addr(const struct storm_owner *o)
+{
+	return o->multicast ? &o->open->group :
+	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
+						    &o->xfer->begin.p)].addr;
+}
+
 /* Send what window, pace and socket take; when to come back. */
 static uint64_t pump(struct storm_owner *o, uint64_t now)
 {
@@ -424,7 +432,7 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 			return now + STORM_MS;
 		rc = storm_link_send_data(&o->link, flags, x->begin.op,
 					  x->begin.size, o->chunk, x->sent,
-					  last, get, x, owner_data_addr(o));
+					  last, get, x, xfer_data_addr(o));
 		if (rc == -EAGAIN)
 			return now + STORM_MS;
 		if (!o->tl.first_byte)
@@ -440,7 +448,7 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 	o->tl.last_byte = now;
 	x->state = XFER_STAGING;
 	x->behind = UINT64_MAX;
-	owner_put(o, now);	/* tells the end: a lost tail is missed */
+	owner_ask_new(o, now);	/* tells the end: a lost tail is missed */
 	owner_xfer_advance(o, now);
 	return now;
 }
@@ -519,8 +527,8 @@ uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
 		return now;
 	late = x->moved_at + o->conf.set.op_timeout;
 	if (now >= late) {
-		owner_sum_up(o);
-		owner_blame(&o->sum.behind, &x->faults);
+		owner_ask_sum(o);
+		owner_blame_late(&o->sum.behind, &x->faults);
 		if (!x->faults.count)	/* they took all that we could send */
 			storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME,
 					 0);
