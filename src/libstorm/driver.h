@@ -3,6 +3,9 @@
  * storm_node_t): a network, and with the simulator's also a clock and turns in
  * place of threads.  Everything above is the same whatever the driver is.
  *
+ * udp_transport.c, verbs_transport.c and the simulator implement the interface;
+ * drivers.h chooses one.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_DRIVER_H
@@ -12,7 +15,7 @@
 
 #define STORM_NET_COUNTERS_MAX 4096
 
-struct storm_net;		/* an end's place in the network: its driver's */
+struct storm_net;		/* an end's place in the network; the driver's own type */
 struct storm_runner;
 
 struct storm_driver {
@@ -47,13 +50,5 @@ struct storm_driver {
 	void (*attach)(struct storm_net *net, struct storm_runner *r);
 	void (*wake)(struct storm_net *net);
 };
-
-extern const struct storm_driver storm_driver_udp, storm_driver_verbs;
-
-/* Which one all ends that are created from now on have, whatever their settings
- * say; NULL: they say it.  Not thread-safe. */
-extern const struct storm_driver *storm_driver;
-/* The one that an end with these settings is to have. */
-const struct storm_driver *storm_driver_of(const struct storm_settings *set);
 
 #endif

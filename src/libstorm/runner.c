@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "drivers.h"
 #include "runner.h"
 
 struct storm_shared *storm_shared_create(const struct storm_settings *set)

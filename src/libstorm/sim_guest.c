@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "clock.h"
-#include "driver.h"
+#include "drivers.h"
 #include "runner.h"
 #include "sim_private.h"
 

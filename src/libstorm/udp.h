@@ -7,7 +7,9 @@
 #ifndef STORM_UDP_H
 #define STORM_UDP_H
 
-#include "transport.h"
+#include "driver.h"
+
+extern const struct storm_driver storm_driver_udp;
 
 struct storm_udp;
 

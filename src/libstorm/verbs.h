@@ -9,7 +9,10 @@
 #ifndef STORM_VERBS_H
 #define STORM_VERBS_H
 
+#include "driver.h"
 #include "verbs_rc.h"
+
+extern const struct storm_driver storm_driver_verbs;
 
 struct storm_verbs;
 

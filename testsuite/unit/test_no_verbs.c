@@ -1,11 +1,11 @@
 /*
  * test_no_verbs.c - Transport=verbs by a libstorm that was built without: what is
- * missing is named, and UDP is used where it may be.  This program has driver.c as
+ * missing is named, and UDP is used where it may be.  This program has drivers.c as
  * it is where configure has found no libibverbs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "../../src/libstorm/driver.c"
+#include "../../src/libstorm/drivers.c"
 
 #include "storm.h"
 #include "unit.h"

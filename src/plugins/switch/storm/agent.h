@@ -34,7 +34,7 @@
 #include "file_child.h"
 #include "local.h"
 #include "src/common/storm_conf.h"
-#include "src/libstorm/driver.h"
+#include "src/libstorm/drivers.h"
 #include "src/libstorm/nm.h"
 #include "src/libstorm/open.h"
 #include "src/libstorm/worker.h"
