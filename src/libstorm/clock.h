@@ -1,6 +1,6 @@
 /*
- * clock.h - the one clock of the programs around the protocol; the protocol
- * itself is told the time.
+ * clock.h - the one clock of the programs around the protocol.  The protocol
+ * itself is given the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

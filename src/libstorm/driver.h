@@ -30,7 +30,7 @@ struct storm_driver {
 	struct storm_transport *(*transport)(struct storm_net *net);
 	/* The address that others reach it at. */
 	void (*self)(const struct storm_net *net, struct storm_addr *out);
-	/* Datagrams that were dropped because the settings said so. */
+	/* Datagrams that were dropped because the settings ask for it. */
 	uint64_t (*dropped)(const struct storm_net *net);
 	/* Not in a simulation: drop so many of a million received from now on
 	 * (tests); its counters, as members of an object in JSON, which fit
@@ -42,9 +42,11 @@ struct storm_driver {
 	int (*fd)(const struct storm_net *net);
 	void (*poll)(struct storm_net *net);
 
-	/* Simulated time, NULL otherwise: what time it is; let something happen,
-	 * false if nothing does by the deadline (0: ever), which it is then; run
-	 * this end in its turns (NULL: no more), and soon. */
+	/* Simulated time, NULL otherwise.
+	 * now: what time it is.
+	 * turn: let something happen.  False if nothing does by the deadline (0:
+	 * ever); then it is that time.
+	 * attach: run this end in its turns, NULL: no more.  wake: run it soon. */
 	uint64_t (*now)(void);
 	bool (*turn)(uint64_t deadline);
 	void (*attach)(struct storm_net *net, struct storm_runner *r);

@@ -1,5 +1,5 @@
 /*
- * settings.c - what a LAN needs when storm.conf says nothing.
+ * settings.c - the defaults of storm.conf, for a LAN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

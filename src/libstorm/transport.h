@@ -3,7 +3,8 @@
  *
  * The protocol code (owner.c, nm.c and the files they are made of) does no
  * I/O: it is given datagrams and the time, and gives datagrams back through
- * these operations.  udp.c, verbs.c and sim.c implement them.
+ * these operations.  udp_transport.c, verbs_transport.c and sim_net.c implement
+ * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -31,26 +32,25 @@ struct storm_transport_ops {
 		    const struct storm_addr *to,
 		    const void *buf, size_t len, size_t seg);
 	/*
-	 * Send one OPEN, of any size, reliably.  Never blocks; a failure that
-	 * is found later (nobody listens, no route, refused) is told to the
-	 * caller's side by storm_owner_stream_failed() or
-	 * storm_nm_stream_failed() with the same session and node.
+	 * Send one OPEN, of any size, reliably.  Never blocks.  A failure that
+	 * is found later (no listener, no route, refused) is reported by the
+	 * handler's stream_failed() with the same session and node.
 	 */
 	int (*send_stream)(struct storm_transport *t,
 			   const struct storm_addr *to, uint64_t session,
 			   uint32_t node, const void *buf, size_t len);
 	/*
-	 * How an OPEN that came in was taken; once for each stream that
-	 * storm_nm_stream() was given.  STORM_OK: it is in good hands.
-	 * STORM_EAUTH: nobody knows who sent it, so he is told nothing.
-	 * Anything else is told to the sender.
+	 * The verdict on an OPEN that came in; once for each stream that
+	 * the handler's stream() was given.  STORM_OK: accepted.  STORM_EAUTH:
+	 * sender not authenticated; send no reply.  Anything else is reported
+	 * to the sender.
 	 */
 	void (*end_stream)(struct storm_transport *t, uint64_t stream,
 			   enum storm_err err);
-	/* Does its sender still wait, or has he given up? */
+	/* Does its sender still wait, or has it given up? */
 	bool (*stream_waits)(struct storm_transport *t, uint64_t stream);
-	/* Give up what was sent for a session, as far as nobody has taken it;
-	 * no failure is told. */
+	/* Give up what was sent for a session and is not accepted yet; no
+	 * failure is reported. */
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);
 	/* Largest datagram (UDP payload) that the interface takes. */
 	size_t (*mtu)(struct storm_transport *t);
@@ -60,14 +60,14 @@ struct storm_transport_ops {
 	 */
 	size_t (*room)(struct storm_transport *t);
 	/*
-	 * NULL, or how many bytes a second the network takes; 0: who knows.
+	 * NULL, or how many bytes a second the network takes; 0: unknown.
 	 * Sealing has to keep up.
 	 */
 	uint64_t (*speed)(struct storm_transport *t);
 	/*
 	 * NULL, or: a session uses this group from now on, or no more.  An
-	 * owner sends to it, a node hears it, with this key, which tells
-	 * sessions apart before anything is unsealed.
+	 * owner sends to it and a node receives from it, with this key, which
+	 * separates sessions before anything is unsealed.
 	 */
 	void (*group)(struct storm_transport *t, const struct storm_addr *group,
 		      uint32_t key, bool on);
@@ -92,7 +92,7 @@ struct storm_rx {
 	bool group;		/* came by multicast */
 };
 
-/* ------------------------------------------------- for whoever runs one --- */
+/* ---------------------------------------- for the program that runs one --- */
 
 /* Which end of the protocol a transport is for. */
 enum storm_role {
@@ -100,10 +100,10 @@ enum storm_role {
 	STORM_ROLE_NODE		/* at a known address, in all groups of the pool */
 };
 
-/* What a transport tells its user. */
+/* What a transport reports to its user. */
 struct storm_net_handler {
 	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
-	/* Its sender waits until end_stream(stream) of the transport. */
+	/* Its sender waits until the transport's end_stream(stream). */
 	void (*stream)(void *arg, uint64_t stream, const void *buf,
 		       size_t len);
 	/* sys: an errno; with STORM_EVERSION the node's version; or 0 */

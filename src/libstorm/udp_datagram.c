@@ -21,9 +21,9 @@
 
 /* --------------------------------------------------------------- sending */
 
-static ssize_t send_super(struct storm_udp *u, int fd,
-			  const struct sockaddr_in *to, const uint8_t *buf,
-			  size_t len, size_t seg)
+static ssize_t udp_send_super(struct storm_udp *u, int fd,
+			      const struct sockaddr_in *to, const uint8_t *buf,
+			      size_t len, size_t seg)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(uint16_t))];
@@ -47,10 +47,10 @@ static ssize_t send_super(struct storm_udp *u, int fd,
 	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* As send_super(), one packet for each segment; the bytes taken, or -1. */
-static ssize_t send_plain(struct storm_udp *u, int fd,
-			  const struct sockaddr_in *to, const uint8_t *buf,
-			  size_t len, size_t seg)
+/* As udp_send_super(), one packet for each segment; the bytes taken, or -1. */
+static ssize_t udp_send_plain(struct storm_udp *u, int fd,
+			      const struct sockaddr_in *to, const uint8_t *buf,
+			      size_t len, size_t seg)
 {
 	struct mmsghdr hdr[UDP_SUPER_SEGS];
 	struct iovec iov[UDP_SUPER_SEGS];
@@ -74,15 +74,16 @@ static ssize_t send_plain(struct storm_udp *u, int fd,
 	return taken < len ? taken : len;
 }
 
-/* Errors by which kernels or devices say that they cannot segment. */
-static bool gso_refused(int err)
+/* Errors by which kernels or devices report that they cannot segment. */
+static bool udp_gso_refused(int err)
 {
 	return err == EIO || err == EINVAL || err == EOPNOTSUPP;
 }
 
 /* Hand over as much as the socket takes: 0, or an errno with *done short. */
-static int push(struct storm_udp *u, int fd, const struct sockaddr_in *to,
-		const uint8_t *buf, size_t len, size_t seg, size_t *done)
+static int udp_push_segments(struct storm_udp *u, int fd,
+			     const struct sockaddr_in *to, const uint8_t *buf,
+			     size_t len, size_t seg, size_t *done)
 {
 	size_t segs = UDP_SUPER_MAX / seg, n;
 	bool gso = u->gso && segs > 1;
@@ -95,21 +96,21 @@ static int push(struct storm_udp *u, int fd, const struct sockaddr_in *to,
 		if (gso && n > seg) {
 			if (n > segs * seg)
 				n = segs * seg;
-			r = send_super(u, fd, to, buf + *done, n, seg);
-			if (r < 0 && gso_refused(errno)) {
+			r = udp_send_super(u, fd, to, buf + *done, n, seg);
+			if (r < 0 && udp_gso_refused(errno)) {
 				gso = false;
 				r = 0;
 				continue;
 			}
 		} else {
-			r = send_plain(u, fd, to, buf + *done, n, seg);
+			r = udp_send_plain(u, fd, to, buf + *done, n, seg);
 		}
 		if (r < 0)
 			return errno;
 		u->stats.tx_datagrams += (r + seg - 1) / seg;
 		u->stats.tx_bytes += r;
 	}
-	/* The same bytes went without it, so it was to blame. */
+	/* The same bytes went without it, so it was the cause. */
 	if (u->gso && segs > 1 && !gso) {
 		storm_log(STORM_LOG_INFO, "interface %s does not segment UDP "
 			  "(no checksum offload?): sending packet by packet",
@@ -119,7 +120,7 @@ static int push(struct storm_udp *u, int fd, const struct sockaddr_in *to,
 	return 0;
 }
 
-static void arm(struct storm_udp *u, struct udp_tx *tx, bool on)
+static void udp_tx_arm(struct storm_udp *u, struct udp_tx *tx, bool on)
 {
 	uint32_t events = tx->src.kind == UDP_CONTROL ? EPOLLIN : 0;
 
@@ -130,17 +131,17 @@ static void arm(struct storm_udp *u, struct udp_tx *tx, bool on)
 		tx->armed = on;
 }
 
-/* Count a failed send, and say once what an administrator can mend. */
-static void failed(struct storm_udp *u, const struct sockaddr_in *to,
-		   size_t seg, int err)
+/* Count a failed send, and log once what an administrator can mend. */
+static void udp_send_failed(struct storm_udp *u, const struct sockaddr_in *to,
+			    size_t seg, int err)
 {
 	char text[INET_ADDRSTRLEN];
-	bool *told = err == EMSGSIZE ? &u->told_size : &u->told_send;
+	bool *logged = err == EMSGSIZE ? &u->logged_size : &u->logged_send;
 
 	u->stats.send_errors++;
-	if (*told)
+	if (*logged)
 		return;
-	*told = true;
+	*logged = true;
 	inet_ntop(AF_INET, &to->sin_addr, text, sizeof(text));
 	if (err == EMSGSIZE)
 		storm_log(STORM_LOG_WARN, "%zu bytes do not fit in a packet to "
@@ -152,8 +153,8 @@ static void failed(struct storm_udp *u, const struct sockaddr_in *to,
 }
 
 /* Keep what the socket did not take, behind what it did not take before. */
-static int keep(struct udp_tx *tx, const struct sockaddr_in *to,
-		const uint8_t *buf, size_t len, size_t seg)
+static int udp_rest_keep(struct udp_tx *tx, const struct sockaddr_in *to,
+			 const uint8_t *buf, size_t len, size_t seg)
 {
 	struct udp_rest *r = malloc(sizeof(*r) + len);
 
@@ -169,7 +170,7 @@ static int keep(struct udp_tx *tx, const struct sockaddr_in *to,
 	return 0;
 }
 
-static void forget(struct udp_tx *tx, struct udp_rest *r)
+static void udp_rest_free(struct udp_tx *tx, struct udp_rest *r)
 {
 	TAILQ_REMOVE(&tx->rests, r, link);
 	tx->kept -= r->len;
@@ -177,22 +178,23 @@ static void forget(struct udp_tx *tx, struct udp_rest *r)
 }
 
 /* Send what was kept; true when nothing is left. */
-static bool flush(struct storm_udp *u, struct udp_tx *tx)
+static bool udp_tx_flush(struct storm_udp *u, struct udp_tx *tx)
 {
 	struct udp_rest *r;
 	size_t done;
 	int err;
 
 	while ((r = TAILQ_FIRST(&tx->rests))) {
-		err = push(u, tx->src.fd, &r->to, r->bytes + r->off,
-			   r->len - r->off, r->seg, &done);
+		err = udp_push_segments(u, tx->src.fd, &r->to,
+					r->bytes + r->off, r->len - r->off,
+					r->seg, &done);
 		if (err == EAGAIN) {
 			r->off += done;
 			return false;
 		}
 		if (err)
-			failed(u, &r->to, r->seg, err);
-		forget(tx, r);
+			udp_send_failed(u, &r->to, r->seg, err);
+		udp_rest_free(tx, r);
 	}
 	return true;
 }
@@ -214,25 +216,27 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 	if (!storm_udp_sockaddr(u, to, &sin))
 		return -EAFNOSUPPORT;
 	/* While EPOLLOUT is awaited a try would only cost a system call. */
-	if (!tx->armed && flush(u, tx))
-		err = push(u, tx->src.fd, &sin, buf, len, seg, &done);
+	if (!tx->armed && udp_tx_flush(u, tx))
+		err = udp_push_segments(u, tx->src.fd, &sin, buf, len, seg,
+					&done);
 	if (err == EAGAIN) {
-		arm(u, tx, true);
+		udp_tx_arm(u, tx, true);
 		if (done || tx->kept + len <= tx->room)
-			return keep(tx, &sin, (const uint8_t *) buf + done,
-				    len - done, seg);
+			return udp_rest_keep(tx, &sin,
+					     (const uint8_t *) buf + done,
+					     len - done, seg);
 		u->stats.eagain++;
 		return -EAGAIN;
 	}
 	if (err)
-		failed(u, &sin, seg, err);
+		udp_send_failed(u, &sin, seg, err);
 	return -err;
 }
 
 void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx)
 {
-	if (flush(u, tx))
-		arm(u, tx, false);
+	if (udp_tx_flush(u, tx))
+		udp_tx_arm(u, tx, false);
 }
 
 void storm_udp_tx_fini(struct udp_tx *tx)
@@ -240,7 +244,7 @@ void storm_udp_tx_fini(struct udp_tx *tx)
 	struct udp_rest *r;
 
 	while ((r = TAILQ_FIRST(&tx->rests)))
-		forget(tx, r);
+		udp_rest_free(tx, r);
 }
 
 /* ------------------------------------------------------------- receiving */
@@ -286,8 +290,8 @@ void storm_udp_rx_fini(struct storm_udp *u)
 	free(u->rx);
 }
 
-/* Segment size of what came in one receive: the whole, if nothing is said. */
-static size_t segment_size(struct msghdr *msg, size_t len)
+/* Segment size of what came in one receive; the whole, if the kernel names none. */
+static size_t udp_segment_size(struct msghdr *msg, size_t len)
 {
 	struct cmsghdr *c;
 	int size;
@@ -302,7 +306,7 @@ static size_t segment_size(struct msghdr *msg, size_t len)
 	return len;
 }
 
-static void deliver(struct storm_udp *u)
+static void udp_rx_deliver(struct storm_udp *u)
 {
 	size_t n = u->rx->count;
 
@@ -311,8 +315,8 @@ static void deliver(struct storm_udp *u)
 		u->h.datagrams(u->h.arg, u->rx->batch, n);
 }
 
-static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
-		  bool group)
+static void udp_rx_split(struct storm_udp *u, uint8_t *buf, size_t len,
+			 size_t seg, bool group)
 {
 	struct storm_rx *r;
 	size_t off, n;
@@ -328,7 +332,7 @@ static void split(struct storm_udp *u, uint8_t *buf, size_t len, size_t seg,
 		r->len = n;
 		r->group = group;
 		if (u->rx->count == UDP_RX_BATCH)
-			deliver(u);
+			udp_rx_deliver(u);
 	}
 }
 
@@ -347,10 +351,11 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 		u->stats.rx_calls++;
 		for (i = 0; i < n; i++) {
 			msg = &rx->hdr[i].msg_hdr;
-			split(u, rx->bufs[i], rx->hdr[i].msg_len,
-			      segment_size(msg, rx->hdr[i].msg_len), group);
+			udp_rx_split(u, rx->bufs[i], rx->hdr[i].msg_len,
+				     udp_segment_size(msg, rx->hdr[i].msg_len),
+				     group);
 		}
-		deliver(u);	/* before the buffers are used again */
+		udp_rx_deliver(u);	/* before the buffers are used again */
 		if (n < UDP_RX_BUFS)
 			return;
 	}

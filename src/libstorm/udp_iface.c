@@ -1,8 +1,8 @@
 /*
  * udp_iface.c - which network interface the UDP transport uses.
  *
- * A node may have several networks; the group joins, the multicast sends and
- * the address that the owner tells to its nodes must all name the same one
+ * A node may have several networks.  The group joins, the multicast sends and
+ * the address that the owner sends to its nodes must all name the same one
  * (paper section 2.4: the primitives run on one rail).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -18,45 +18,45 @@
 
 #include "udp_private.h"
 
-static struct in_addr addr_of(const struct ifaddrs *i)
+static struct in_addr ifaddr_ipv4(const struct ifaddrs *i)
 {
 	return ((const struct sockaddr_in *) i->ifa_addr)->sin_addr;
 }
 
-static bool is_ipv4(const struct ifaddrs *i)
+static bool ifaddr_is_ipv4(const struct ifaddrs *i)
 {
 	return i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
 }
 
 /* Additional addresses may be labelled "eth0:1". */
-static bool is_named(const struct ifaddrs *i, const char *name)
+static bool ifaddr_is_named(const struct ifaddrs *i, const char *name)
 {
 	size_t n = strcspn(i->ifa_name, ":");
 
 	return n == strlen(name) && !strncmp(i->ifa_name, name, n);
 }
 
-static bool same_net(const struct ifaddrs *i, struct in_addr peer)
+static bool ifaddr_same_net(const struct ifaddrs *i, struct in_addr peer)
 {
 	in_addr_t mask;
 
 	if (!i->ifa_netmask)
 		return false;
 	mask = ((const struct sockaddr_in *) i->ifa_netmask)->sin_addr.s_addr;
-	return !((addr_of(i).s_addr ^ peer.s_addr) & mask);
+	return !((ifaddr_ipv4(i).s_addr ^ peer.s_addr) & mask);
 }
 
 /* The interface's address in the peer's network, or else its first one. */
-static const struct ifaddrs *by_name(const struct ifaddrs *all,
-				     const char *name,
-				     const struct in_addr *peer)
+static const struct ifaddrs *ifaddrs_by_name(const struct ifaddrs *all,
+					     const char *name,
+					     const struct in_addr *peer)
 {
 	const struct ifaddrs *i, *first = NULL;
 
 	for (i = all; i; i = i->ifa_next) {
-		if (!is_ipv4(i) || !is_named(i, name))
+		if (!ifaddr_is_ipv4(i) || !ifaddr_is_named(i, name))
 			continue;
-		if (peer && same_net(i, *peer))
+		if (peer && ifaddr_same_net(i, *peer))
 			return i;
 		if (!first)
 			first = i;
@@ -64,25 +64,25 @@ static const struct ifaddrs *by_name(const struct ifaddrs *all,
 	return first;
 }
 
-static const struct ifaddrs *by_addr(const struct ifaddrs *all,
-				     struct in_addr addr)
+static const struct ifaddrs *ifaddrs_by_addr(const struct ifaddrs *all,
+					     struct in_addr addr)
 {
 	const struct ifaddrs *i;
 
 	for (i = all; i; i = i->ifa_next)
-		if (is_ipv4(i) && addr_of(i).s_addr == addr.s_addr)
+		if (ifaddr_is_ipv4(i) && ifaddr_ipv4(i).s_addr == addr.s_addr)
 			return i;
 	return NULL;
 }
 
 /* The only one beside loopback: a cluster's node need not have a default
  * route. */
-static const struct ifaddrs *the_only_one(const struct ifaddrs *all)
+static const struct ifaddrs *ifaddrs_only_one(const struct ifaddrs *all)
 {
 	const struct ifaddrs *i, *only = NULL;
 
 	for (i = all; i; i = i->ifa_next) {
-		if (!is_ipv4(i) || !(i->ifa_flags & IFF_UP) ||
+		if (!ifaddr_is_ipv4(i) || !(i->ifa_flags & IFF_UP) ||
 		    (i->ifa_flags & IFF_LOOPBACK))
 			continue;
 		if (!only)
@@ -93,8 +93,8 @@ static const struct ifaddrs *the_only_one(const struct ifaddrs *all)
 	return only;
 }
 
-/* Let the kernel's routing say which of our addresses a peer would see. */
-static bool route_source(struct in_addr peer, struct in_addr *out)
+/* Ask the kernel's routing which of our addresses a peer would see. */
+static bool iface_route_source(struct in_addr peer, struct in_addr *out)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(9), .sin_addr = peer };
@@ -113,7 +113,7 @@ static bool route_source(struct in_addr peer, struct in_addr *out)
 }
 
 /* The default route with the lowest metric. */
-static bool default_route(char name[IF_NAMESIZE])
+static bool iface_default_route(char name[IF_NAMESIZE])
 {
 	char line[256], dev[IF_NAMESIZE];
 	unsigned int dest, flags, metric, mask, best = 0;
@@ -138,11 +138,13 @@ static bool default_route(char name[IF_NAMESIZE])
 	return found;
 }
 
-/* The one that key of storm.conf names. */
-static const struct ifaddrs *named(const struct ifaddrs *all, const char *name,
-				   const char *key, const struct in_addr *peer)
+/* The one that a key of storm.conf names. */
+static const struct ifaddrs *iface_find_named(const struct ifaddrs *all,
+					      const char *name,
+					      const char *key,
+					      const struct in_addr *peer)
 {
-	const struct ifaddrs *i = by_name(all, name, peer);
+	const struct ifaddrs *i = ifaddrs_by_name(all, name, peer);
 
 	if (i)
 		return i;
@@ -156,49 +158,49 @@ static const struct ifaddrs *named(const struct ifaddrs *all, const char *name,
 	return NULL;
 }
 
-static const struct ifaddrs *choose(const struct storm_settings *set,
-				    const struct in_addr *peer,
-				    const struct ifaddrs *all)
+static const struct ifaddrs *iface_choose(const struct storm_settings *set,
+					  const struct in_addr *peer,
+					  const struct ifaddrs *all)
 {
 	const struct ifaddrs *i;
 	char text[INET_ADDRSTRLEN], name[IF_NAMESIZE];
 	struct in_addr source;
 
 	if (set->interface[0])
-		return named(all, set->interface, "Interface", peer);
+		return iface_find_named(all, set->interface, "Interface", peer);
 	if (peer) {
 		inet_ntop(AF_INET, peer, text, sizeof(text));
-		if (!route_source(*peer, &source)) {
+		if (!iface_route_source(*peer, &source)) {
 			storm_log(STORM_LOG_ERROR, "no route to %s (%m): "
 				  "correct the routes, or set Interface in "
 				  "storm.conf", text);
 			return NULL;
 		}
-		i = by_addr(all, source);
+		i = ifaddrs_by_addr(all, source);
 		if (!i)
 			storm_log(STORM_LOG_ERROR, "no interface has the "
 				  "address that %s is reached from: set "
 				  "Interface in storm.conf", text);
 		return i;
 	}
-	if (default_route(name)) {
-		i = by_name(all, name, NULL);
+	if (iface_default_route(name)) {
+		i = ifaddrs_by_name(all, name, NULL);
 		if (!i)
 			storm_log(STORM_LOG_ERROR, "interface %s of the "
 				  "default route has no IPv4 address: set "
 				  "Interface in storm.conf", name);
 		return i;
 	}
-	i = the_only_one(all);
+	i = ifaddrs_only_one(all);
 	if (!i)
 		storm_log(STORM_LOG_ERROR, "no default route shows which "
 			  "interface to use: set Interface in storm.conf");
 	return i;
 }
 
-/* What there is to know of it. */
-static int take(const struct storm_settings *set, const struct ifaddrs *i,
-		const char *key, struct udp_iface *out)
+/* Its name, address, index and MTU. */
+static int iface_read(const struct storm_settings *set, const struct ifaddrs *i,
+		      const char *key, struct udp_iface *out)
 {
 	int fd, rc = STORM_ESYS;
 	struct ifreq req;
@@ -223,7 +225,7 @@ static int take(const struct storm_settings *set, const struct ifaddrs *i,
 	} else {
 		memcpy(out->name, req.ifr_name, sizeof(out->name));
 		out->mtu = req.ifr_mtu;
-		out->addr = addr_of(i);
+		out->addr = ifaddr_ipv4(i);
 		out->index = if_nametoindex(out->name);
 		rc = STORM_OK;
 	}
@@ -232,7 +234,7 @@ static int take(const struct storm_settings *set, const struct ifaddrs *i,
 	return rc;
 }
 
-static struct ifaddrs *list(void)
+static struct ifaddrs *ifaddrs_list(void)
 {
 	struct ifaddrs *all;
 
@@ -242,14 +244,15 @@ static struct ifaddrs *list(void)
 	return NULL;
 }
 
-static int take_or_not(const struct storm_settings *set,
-		       const struct ifaddrs *i, const char *key,
-		       struct ifaddrs *all, struct udp_iface *out)
+/* i may be NULL: the reason was logged.  Frees all. */
+static int iface_read_or_fail(const struct storm_settings *set,
+			      const struct ifaddrs *i, const char *key,
+			      struct ifaddrs *all, struct udp_iface *out)
 {
 	int rc = STORM_ESYS;
 
 	if (i)
-		rc = take(set, i, key, out);
+		rc = iface_read(set, i, key, out);
 	else
 		errno = ENODEV;
 	freeifaddrs(all);
@@ -259,22 +262,25 @@ static int take_or_not(const struct storm_settings *set,
 int storm_udp_iface(const struct storm_settings *set,
 		    const struct storm_addr *peer, struct udp_iface *out)
 {
-	struct ifaddrs *all = list();
+	struct ifaddrs *all = ifaddrs_list();
 	struct in_addr ip;
 
 	if (!all)
 		return STORM_ESYS;
 	if (peer)
 		memcpy(&ip, peer->ip + 12, sizeof(ip));
-	return take_or_not(set, choose(set, peer ? &ip : NULL, all),
-			   "Interface", all, out);
+	return iface_read_or_fail(set,
+				  iface_choose(set, peer ? &ip : NULL, all),
+				  "Interface", all, out);
 }
 
 int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 			  const char *key, struct udp_iface *out)
 {
-	struct ifaddrs *all = list();
+	struct ifaddrs *all = ifaddrs_list();
 
-	return all ? take_or_not(set, named(all, name, key, NULL), key, all,
-				 out) : STORM_ESYS;
+	if (!all)
+		return STORM_ESYS;
+	return iface_read_or_fail(set, iface_find_named(all, name, key, NULL),
+				  key, all, out);
 }

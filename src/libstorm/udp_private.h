@@ -1,9 +1,11 @@
 /*
  * udp_private.h - what the files of the UDP transport share:
- *   udp.c          sockets, their set-up, and the poll loop
- *   udp_iface.c    which interface, which address
- *   udp_datagram.c sending and receiving datagrams
- *   udp_stream.c   OPENs over TCP
+ *   udp_iface.c     which interface, which address
+ *   udp.c           addresses, sockets, and their set-up
+ *   udp_datagram.c  sending and receiving datagrams
+ *   udp_stream.c    OPENs over TCP
+ *   udp_transport.c the transport as a whole: create, poll, operations, driver
+ * A file calls those above it, never one below.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -54,7 +56,7 @@
 #define UDP_STREAMS_WAITING 1024	/* behind those */
 #define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
 
-/* What an epoll event is about, in the order in which poll() serves them:
+/* What an epoll event is about, in the order in which storm_udp_poll() serves them:
  * control first; the timer last, because it frees streams that another event
  * of the same batch may be about. */
 enum udp_kind {
@@ -116,7 +118,7 @@ struct udp_stream_out {
 	uint64_t session;
 	uint32_t node;
 	bool connected;
-	int err;		/* failed: to be told by the timer */
+	int err;		/* failed: the timer reports it */
 	uint8_t answer[STORM_REFUSAL_LEN + 1];	/* more is none */
 	size_t answered;
 	size_t len, off;
@@ -140,7 +142,7 @@ struct storm_udp {
 	struct udp_src *group;	/* of the interface, then of the rail */
 	uint32_t groups;
 	bool gso;
-	bool told_family, told_buffer, told_size, told_send;	/* logged once */
+	bool logged_family, logged_buffer, logged_size, logged_send;	/* logged once */
 
 	struct udp_rx *rx;	/* receive buffers */
 	struct storm_drop drop;
@@ -161,10 +163,19 @@ struct storm_udp {
 /* Add to, change in or (events 0, for ADD'ed ones) mute in the epoll. */
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events);
+bool storm_udp_is_v4(const struct storm_addr *a);
 /* False, and a log once, for anything but IPv4. */
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin);
 void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port);
+/* The strobe rail, if the settings name one.  Without it everything uses the
+ * interface.  Multicast does not reach a node that is not on the rail, and the owner
+ * notices. */
+void storm_udp_find_rail(struct storm_udp *u);
+/* The sockets, in this order.  STORM_OK, or an error that has been logged. */
+int storm_udp_open_control(struct storm_udp *u);
+int storm_udp_open_bulk(struct storm_udp *u);
+int storm_udp_open_groups(struct storm_udp *u);
 
 /* udp_iface.c: STORM_OK, or an error that has been logged. */
 int storm_udp_iface(const struct storm_settings *set,

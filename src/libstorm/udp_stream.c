@@ -10,12 +10,14 @@
  *	| length | length bytes             |	length: network order, 1 to 4 MiB
  *	+--------+--------------------------+
  *
- * One such frame a connection.  The receiver closes when it has taken it; a
- * reset instead says that it has not, and to a sender whom it knows by then it
- * says why in STORM_REFUSAL_LEN bytes.  Nobody else gets a byte back.
- * Whoever can reach the port may send anything, so what a peer makes us hold
- * is bounded: so many connections, for so long, memory only for bytes that did
- * arrive, and in all of it no host can leave nothing to the others.
+ * A connection carries one such frame.  The receiver closes it when it has
+ * accepted the OPEN, and resets it when it has not.  A sender that it has
+ * authenticated by then gets the reason first, in STORM_REFUSAL_LEN bytes; no other
+ * gets a byte back.
+ *
+ * Any host that can reach the port may send anything, so what it makes us hold is
+ * bounded: the number of connections, their time, and memory, which is allocated
+ * only for bytes that have arrived.  No host can use up what the others need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -38,7 +40,7 @@
 #define ACCEPTS_PER_POLL 32
 #define TIMER_PERIOD 100000000		/* ns */
 
-static void put32(uint8_t *p, uint32_t v)
+static void stream_head_pack(uint8_t *p, uint32_t v)
 {
 	p[0] = v >> 24;
 	p[1] = v >> 16;
@@ -46,7 +48,7 @@ static void put32(uint8_t *p, uint32_t v)
 	p[3] = v;
 }
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t stream_head_unpack(const uint8_t *p)
 {
 	return (uint32_t) p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
@@ -54,7 +56,7 @@ static uint32_t get32(const uint8_t *p)
 /* ----------------------------------------------------------------- timer */
 
 /* Tick while there are streams; at once, when one has failed already. */
-static void timer_start(struct storm_udp *u, bool at_once)
+static void stream_timer_start(struct storm_udp *u, bool at_once)
 {
 	struct itimerspec when = {
 		.it_value.tv_nsec = at_once ? 1 : TIMER_PERIOD,
@@ -66,7 +68,7 @@ static void timer_start(struct storm_udp *u, bool at_once)
 	u->timer_on = !timerfd_settime(u->timer.fd, 0, &when, NULL);
 }
 
-static void timer_stop(struct storm_udp *u)
+static void stream_timer_stop(struct storm_udp *u)
 {
 	struct itimerspec never = { .it_value.tv_nsec = 0 };
 
@@ -76,7 +78,7 @@ static void timer_stop(struct storm_udp *u)
 
 /* -------------------------------------------------------------- incoming */
 
-static void listener_pause(struct storm_udp *u, bool pause)
+static void stream_listener_pause(struct storm_udp *u, bool pause)
 {
 	if (u->listener_paused == pause)
 		return;
@@ -85,7 +87,7 @@ static void listener_pause(struct storm_udp *u, bool pause)
 		u->listener_paused = pause;
 }
 
-static void in_free(struct storm_udp *u, struct udp_stream_in *s)
+static void stream_in_free(struct storm_udp *u, struct udp_stream_in *s)
 {
 	close(s->src.fd);
 	TAILQ_REMOVE(&u->in, s, link);
@@ -94,25 +96,25 @@ static void in_free(struct storm_udp *u, struct udp_stream_in *s)
 		u->held_bytes -= s->len;
 	} else {
 		u->in_count--;
-		listener_pause(u, false);
+		stream_listener_pause(u, false);
 	}
 	free(s->buf);
 	free(s);
 }
 
 /* Close so that the sender sees an error, not a success. */
-static void in_refuse(struct storm_udp *u, struct udp_stream_in *s)
+static void stream_in_refuse(struct storm_udp *u, struct udp_stream_in *s)
 {
 	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 
 	setsockopt(s->src.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	u->stats.streams_refused++;
-	in_free(u, s);
+	stream_in_free(u, s);
 }
 
 /* Can one more wait for its verdict, beside those of other hosts? */
-static bool in_can_hold(const struct storm_udp *u,
-			const struct udp_stream_in *s)
+static bool stream_in_can_hold(const struct storm_udp *u,
+			       const struct udp_stream_in *s)
 {
 	const struct udp_stream_in *other;
 	uint32_t count = 1;
@@ -131,16 +133,16 @@ static bool in_can_hold(const struct storm_udp *u,
 	       bytes <= UDP_STREAMS_HELD_BYTES / 2;
 }
 
-/* All has come: what the sender has to say is said.  It waits for ours. */
-static void in_whole(struct storm_udp *u, struct udp_stream_in *s)
+/* The OPEN is complete.  Its sender waits for the verdict. */
+static void stream_in_whole(struct storm_udp *u, struct udp_stream_in *s)
 {
 	uint8_t *buf = s->buf;
 
-	if (!in_can_hold(u, s)) {
-		in_refuse(u, s);
+	if (!stream_in_can_hold(u, s)) {
+		stream_in_refuse(u, s);
 		return;
 	}
-	/* or its hanging up would wake us again and again */
+	/* or the end of the connection would wake us again and again */
 	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
 	s->number = ++u->in_numbers;
 	s->buf = NULL;
@@ -148,13 +150,14 @@ static void in_whole(struct storm_udp *u, struct udp_stream_in *s)
 	u->held_count++;
 	u->held_bytes += s->len;
 	u->stats.streams_in++;
-	listener_pause(u, false);
+	stream_listener_pause(u, false);
 	u->h.stream(u->h.arg, s->number, buf, s->len);
 	free(buf);		/* s may be gone */
 }
 
-/* Half-read ones of a host. */
-static uint32_t in_from(const struct storm_udp *u, struct in_addr from)
+/* Half-read streams of a host. */
+static uint32_t stream_in_count_from(const struct storm_udp *u,
+				     struct in_addr from)
 {
 	const struct udp_stream_in *s;
 	uint32_t n = 0;
@@ -164,18 +167,18 @@ static uint32_t in_from(const struct storm_udp *u, struct in_addr from)
 	return n;
 }
 
-/* All places are taken: whose should be free?  False: nobody's yet. */
-static bool in_evict(struct storm_udp *u)
+/* All places are taken: free one.  False: none may be freed yet. */
+static bool stream_in_evict(struct storm_udp *u)
 {
 	struct pollfd p = { .fd = u->listener.fd, .events = POLLIN };
 	struct udp_stream_in *s, *victim = NULL;
 	uint32_t most = 0, n;
 
 	if (poll(&p, 1, 0) != 1)
-		return false;		/* for nobody */
+		return false;		/* no connection waits for it */
 	/* oldest first, so the first of those that have most is the one */
 	TAILQ_FOREACH(s, &u->in, link) {
-		n = s->number ? 0 : in_from(u, s->from);
+		n = s->number ? 0 : stream_in_count_from(u, s->from);
 		if (n <= most)
 			continue;
 		most = n;
@@ -185,11 +188,11 @@ static bool in_evict(struct storm_udp *u)
 	    (most >= UDP_STREAMS_MANY ? UDP_STREAM_IN_GRACE_MANY :
 					UDP_STREAM_IN_GRACE))
 		return false;
-	in_refuse(u, victim);
+	stream_in_refuse(u, victim);
 	return true;
 }
 
-static void in_add(struct storm_udp *u, int fd, struct in_addr from)
+static void stream_in_add(struct storm_udp *u, int fd, struct in_addr from)
 {
 	struct udp_stream_in *s = calloc(1, sizeof(*s));
 
@@ -205,9 +208,9 @@ static void in_add(struct storm_udp *u, int fd, struct in_addr from)
 	TAILQ_INSERT_TAIL(&u->in, s, link);
 	u->in_count++;
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
-		in_refuse(u, s);
+		stream_in_refuse(u, s);
 	else
-		timer_start(u, false);
+		stream_timer_start(u, false);
 }
 
 void storm_udp_accept(struct storm_udp *u)
@@ -220,14 +223,14 @@ void storm_udp_accept(struct storm_udp *u)
 
 		/* The others wait in the kernel's queue.  (None that could be
 		 * evicted has an event left: listeners come after streams.) */
-		if (u->in_count >= UDP_STREAMS_IN && !in_evict(u)) {
-			listener_pause(u, true);
+		if (u->in_count >= UDP_STREAMS_IN && !stream_in_evict(u)) {
+			stream_listener_pause(u, true);
 			return;
 		}
 		fd = accept4(u->listener.fd, (struct sockaddr *) &from, &len,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
-			in_add(u, fd, from.sin_addr);
+			stream_in_add(u, fd, from.sin_addr);
 			continue;
 		}
 		if (errno == EAGAIN)
@@ -236,8 +239,8 @@ void storm_udp_accept(struct storm_udp *u)
 		 * leave it until the timer comes round. */
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM) {
-			listener_pause(u, true);
-			timer_start(u, false);
+			stream_listener_pause(u, true);
+			stream_timer_start(u, false);
 			return;
 		}
 		/* Anything else is about a connection that is gone. */
@@ -245,9 +248,10 @@ void storm_udp_accept(struct storm_udp *u)
 }
 
 /* Memory for what comes next; false: refuse. */
-static bool in_room(struct udp_stream_in *s)
+static bool stream_in_room(struct udp_stream_in *s)
 {
-	uint32_t have = s->got - HEAD, room = s->room ? s->room * 2 : FIRST_ROOM;
+	uint32_t room = s->room ? s->room * 2 : FIRST_ROOM;
+	uint32_t have = s->got - HEAD;
 	uint8_t *p;
 
 	if (have < s->room)
@@ -263,7 +267,7 @@ static bool in_room(struct udp_stream_in *s)
 }
 
 /* One read: what it gave, as read(). */
-static ssize_t in_read(struct udp_stream_in *s)
+static ssize_t stream_in_read(struct udp_stream_in *s)
 {
 	ssize_t r;
 
@@ -283,30 +287,31 @@ void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s)
 	ssize_t r;
 
 	while (budget) {
-		if (s->got >= HEAD && !in_room(s))
+		if (s->got >= HEAD && !stream_in_room(s))
 			goto refuse;
-		r = in_read(s);
+		r = stream_in_read(s);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (r <= 0)
 			goto refuse;
 		budget -= (size_t) r < budget ? (size_t) r : budget;
 		if (s->got == HEAD) {
-			s->len = get32(s->head);
+			s->len = stream_head_unpack(s->head);
 			if (!s->len || s->len > UDP_STREAM_MAX)
 				goto refuse;
 		}
 		if (s->got > HEAD && s->got - HEAD == s->len) {
-			in_whole(u, s);
+			stream_in_whole(u, s);
 			return;
 		}
 	}
 	return;
 refuse:
-	in_refuse(u, s);
+	stream_in_refuse(u, s);
 }
 
-static struct udp_stream_in *in_find(struct storm_udp *u, uint64_t number)
+static struct udp_stream_in *stream_in_find(struct storm_udp *u,
+					    uint64_t number)
 {
 	struct udp_stream_in *s;
 
@@ -319,7 +324,7 @@ static struct udp_stream_in *in_find(struct storm_udp *u, uint64_t number)
 bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream)
 {
 	struct storm_udp *u = (struct storm_udp *) t;
-	struct udp_stream_in *s = in_find(u, stream);
+	struct udp_stream_in *s = stream_in_find(u, stream);
 	ssize_t r;
 	char c;
 
@@ -333,13 +338,13 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 			  enum storm_err err)
 {
 	struct storm_udp *u = (struct storm_udp *) t;
-	struct udp_stream_in *s = in_find(u, stream);
+	struct udp_stream_in *s = stream_in_find(u, stream);
 	uint8_t why[STORM_REFUSAL_LEN];
 
 	if (!s)			/* its time was over */
 		return;
 	if (err == STORM_EAUTH) {
-		in_refuse(u, s);
+		stream_in_refuse(u, s);
 		return;
 	}
 	if (err) {
@@ -349,7 +354,7 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 		if (send(s->src.fd, why, sizeof(why), MSG_NOSIGNAL) < 0)
 			u->stats.send_errors++;
 	}
-	in_free(u, s);
+	stream_in_free(u, s);
 }
 
 int storm_udp_listen(struct storm_udp *u)
@@ -380,8 +385,8 @@ int storm_udp_listen(struct storm_udp *u)
 
 /* -------------------------------------------------------------- outgoing */
 
-/* Connect; what goes wrong is told by the timer, as the contract wants it. */
-static void out_start(struct storm_udp *u, struct udp_stream_out *s)
+/* Connect; the timer reports what fails, as the contract asks for. */
+static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 {
 	int one = 1, tos = u->set.dscp_control << 2;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -397,14 +402,14 @@ static void out_start(struct storm_udp *u, struct udp_stream_out *s)
 		goto fail;
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLOUT))
 		goto fail;
-	timer_start(u, false);
+	stream_timer_start(u, false);
 	return;
 fail:
 	s->err = errno;
-	timer_start(u, true);
+	stream_timer_start(u, true);
 }
 
-static void out_free(struct storm_udp *u, struct udp_stream_out *s)
+static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 {
 	if (s->src.fd >= 0)
 		close(s->src.fd);
@@ -413,9 +418,9 @@ static void out_free(struct storm_udp *u, struct udp_stream_out *s)
 	free(s);
 }
 
-/* One is over: tell it if it failed, and let the next one begin. */
-static void out_end(struct storm_udp *u, struct udp_stream_out *s,
-		    enum storm_err why, int sys)
+/* One is over: report it if it failed, and start the next one. */
+static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
+			   enum storm_err why, int sys)
 {
 	uint64_t session = s->session;
 	uint32_t node = s->node;
@@ -425,26 +430,28 @@ static void out_end(struct storm_udp *u, struct udp_stream_out *s,
 		u->out_active--;
 	else
 		u->out_waiting--;
-	out_free(u, s);
+	stream_out_free(u, s);
 	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
 		TAILQ_FOREACH(next, &u->out, link)
 			if (next->src.fd < 0 && !next->err)
 				break;
 		u->out_waiting--;
-		out_start(u, next);
+		stream_out_start(u, next);
 	}
 	if (why && sys != ECANCELED)
 		u->h.stream_failed(u->h.arg, session, node, why, sys);
 }
 
 /* A system call failed about it. */
-static void out_failed(struct storm_udp *u, struct udp_stream_out *s, int sys)
+static void stream_out_failed(struct storm_udp *u, struct udp_stream_out *s,
+			      int sys)
 {
-	out_end(u, s, sys == ECONNREFUSED ? STORM_ENOAGENT : STORM_ELOST, sys);
+	stream_out_end(u, s, sys == ECONNREFUSED ? STORM_ENOAGENT : STORM_ELOST,
+		       sys);
 }
 
-/* The peer has closed: without a word, all is well. */
-static void out_closed(struct storm_udp *u, struct udp_stream_out *s)
+/* The peer has closed.  No answer means success. */
+static void stream_out_closed(struct storm_udp *u, struct udp_stream_out *s)
 {
 	enum storm_err why = STORM_OK;
 	int sys = 0;
@@ -454,10 +461,10 @@ static void out_closed(struct storm_udp *u, struct udp_stream_out *s)
 		why = STORM_ENOAGENT;
 		sys = EPROTO;
 	}
-	out_end(u, s, why, sys);
+	stream_out_end(u, s, why, sys);
 }
 
-static void out_read(struct storm_udp *u, struct udp_stream_out *s)
+static void stream_out_read(struct storm_udp *u, struct udp_stream_out *s)
 {
 	while (s->answered < sizeof(s->answer)) {
 		ssize_t r = recv(s->src.fd, s->answer + s->answered,
@@ -466,14 +473,14 @@ static void out_read(struct storm_udp *u, struct udp_stream_out *s)
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (r < 0) {
-			out_failed(u, s, errno);
+			stream_out_failed(u, s, errno);
 			return;
 		}
 		if (!r)
 			break;
 		s->answered += (size_t) r;
 	}
-	out_closed(u, s);
+	stream_out_closed(u, s);
 }
 
 int storm_udp_send_stream(struct storm_transport *t,
@@ -504,12 +511,12 @@ int storm_udp_send_stream(struct storm_transport *t,
 	s->session = session;
 	s->node = node;
 	s->len = HEAD + len;
-	put32(s->buf, len);
+	stream_head_pack(s->buf, len);
 	memcpy(s->buf + HEAD, buf, len);
 	u->out_bytes += s->len;
 	TAILQ_INSERT_TAIL(&u->out, s, link);
 	if (u->out_active < UDP_STREAMS_OUT)
-		out_start(u, s);
+		stream_out_start(u, s);
 	else
 		u->out_waiting++;
 	return 0;
@@ -527,7 +534,7 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		if (getsockopt(s->src.fd, SOL_SOCKET, SO_ERROR, &err, &size))
 			err = errno;
 		if (err) {
-			out_failed(u, s, err);
+			stream_out_failed(u, s, err);
 			return;
 		}
 		s->connected = true;
@@ -538,7 +545,7 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (r < 0) {
-			out_failed(u, s, errno);
+			stream_out_failed(u, s, errno);
 			return;
 		}
 		s->off += r;
@@ -546,10 +553,10 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 			continue;
 		/* Written is not received: wait for the peer to close. */
 		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN))
-			out_failed(u, s, errno);
+			stream_out_failed(u, s, errno);
 		return;
 	}
-	out_read(u, s);
+	stream_out_read(u, s);
 }
 
 void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
@@ -566,7 +573,7 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 			u->out_active++;
 		}
 		s->err = ECANCELED;
-		timer_start(u, true);
+		stream_timer_start(u, true);
 	}
 }
 
@@ -583,18 +590,19 @@ void storm_udp_stream_timer(struct storm_udp *u)
 	/* Oldest first, and all have the same time. */
 	while ((in = TAILQ_FIRST(&u->in)) &&
 	       in->since + UDP_STREAM_IN_TIME(u) <= now)
-		in_refuse(u, in);
-	listener_pause(u, false);	/* or pause again, if nothing changed */
+		stream_in_refuse(u, in);
+	/* it pauses again, if nothing changed */
+	stream_listener_pause(u, false);
 	/* What a handler adds goes to the end and is not due yet. */
 	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
 		out_next = TAILQ_NEXT(out, link);
 		if (out->err)
-			out_failed(u, out, out->err);
+			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
-			out_failed(u, out, ETIMEDOUT);
+			stream_out_failed(u, out, ETIMEDOUT);
 	}
 	if (TAILQ_EMPTY(&u->in) && TAILQ_EMPTY(&u->out))
-		timer_stop(u);
+		stream_timer_stop(u);
 }
 
 void storm_udp_streams_fini(struct storm_udp *u)
@@ -609,5 +617,5 @@ void storm_udp_streams_fini(struct storm_udp *u)
 		free(in);
 	}
 	while ((out = TAILQ_FIRST(&u->out)))
-		out_free(u, out);
+		stream_out_free(u, out);
 }

@@ -434,7 +434,7 @@ static APART bool ready(const struct sock *s)
 	return s->events & EPOLLOUT ? s->takes > 0 : left(s) || s->fin;
 }
 
-/* What is ready, then each in udp.c's order.  False: nothing is. */
+/* What is ready, then each in udp_transport.c's order.  False: nothing is. */
 static APART bool serve(void)
 {
 	bool listens = w.queued && !w.u.listener_paused;
@@ -545,7 +545,7 @@ static void frame(struct sock *s, uint32_t len, uint8_t part)
 	if (!s || !s->open || s->fin || s->reset)
 		return;
 	if (!s->count) {
-		put32(head, len);
+		stream_head_pack(head, len);
 		comes_in(s, head, sizeof(head));
 	}
 	len = len < MORE_MAX ? len : MORE_MAX;
