@@ -1,7 +1,7 @@
 /*
  * sim_fault.c - what goes wrong in a simulation: nodes and owners that stop or
- * forget, networks that carry one way only, what waits in the socket of a node
- * that is stopped, slow disks, and strangers who send what nobody sealed.
+ * forget, what waits in the socket of a node that is stopped, slow disks, and
+ * strangers that send what nobody sealed.  (sim_net.c cuts the network.)
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------- nodes, owner --- */
 
-static void down(struct endpoint *ep)
+static void sim_endpoint_down(struct endpoint *ep)
 {
 	ep->down = true;
 	ep->life++;
@@ -32,7 +32,7 @@ void storm_sim_crash(struct storm_sim *sim, uint32_t node)
 	if (ep->nm)
 		ep->note_len = ep->life % 4 == 3 ? 0 :
 			storm_nm_note(ep->nm, ep->session, ep->note);
-	down(ep);
+	sim_endpoint_down(ep);
 	storm_owner_destroy(ep->owner);
 	ep->owner = NULL;
 	storm_nm_destroy(ep->nm);
@@ -89,68 +89,10 @@ void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns)
 	sim->ep[node].disk_slow = ns;
 }
 
-/* ------------------------------------------------------------------ network --- */
-
-void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm)
-{
-	sim->conf.loss_ppm = loss_ppm;
-}
-
-void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
-		   const struct storm_idset *to, uint64_t ns)
-{
-	struct cut *c = calloc(1, sizeof(*c));
-
-	if (!c || storm_idset_union(&c->from, from) ||
-	    storm_idset_union(&c->to, to))
-		abort();
-	c->until = sim->now + ns;
-	c->next = sim->cuts;
-	sim->cuts = c;
-}
-
-static void cut_free(struct cut *c)
-{
-	storm_idset_clear(&c->from);
-	storm_idset_clear(&c->to);
-	free(c);
-}
-
-void storm_sim_heal(struct storm_sim *sim)
-{
-	while (sim->cuts) {
-		struct cut *c = sim->cuts;
-
-		sim->cuts = c->next;
-		cut_free(c);
-	}
-}
-
-uint64_t storm_sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to)
-{
-	struct cut **p = &sim->cuts;
-	uint64_t until = 0;
-
-	while (*p) {
-		struct cut *c = *p;
-
-		if (c->until <= sim->now) {
-			*p = c->next;
-			cut_free(c);
-			continue;
-		}
-		if (c->until > until && storm_idset_has(&c->from, from) &&
-		    storm_idset_has(&c->to, to))
-			until = c->until;
-		p = &c->next;
-	}
-	return until;
-}
-
 /* ---------------------------------------------------------------- strangers --- */
 
 /* Any datagram that is under way, copied by somebody who listens. */
-static struct frame *overheard(struct storm_sim *sim)
+static struct frame *sim_forge_overheard(struct storm_sim *sim)
 {
 	for (int i = 0; i < 16 && sim->count; i++) {
 		size_t at = storm_sim_chance(sim) % sim->count;
@@ -170,7 +112,7 @@ static struct frame *overheard(struct storm_sim *sim)
 	return NULL;
 }
 
-static struct frame *noise(struct storm_sim *sim)
+static struct frame *sim_forge_noise(struct storm_sim *sim)
 {
 	uint8_t buf[256];
 	size_t len = storm_sim_chance(sim) % sizeof(buf) + 1;
@@ -182,8 +124,8 @@ static struct frame *noise(struct storm_sim *sim)
 	return storm_sim_frame_new(buf, len, len);
 }
 
-static void forge_stream(struct storm_sim *sim, struct endpoint *to,
-			 const struct frame *f)
+static void sim_forge_stream(struct storm_sim *sim, struct endpoint *to,
+			     const struct frame *f)
 {
 	struct event e = { .at = sim->now, .kind = EV_STREAM, .to = to->index,
 			   .life = to->life, .len = f->len, .from = STORM_SIM_NOBODY };
@@ -201,18 +143,18 @@ void storm_sim_forge(struct storm_sim *sim, uint32_t node)
 {
 	struct endpoint *to = storm_sim_endpoint(sim, node);
 	bool copy = storm_sim_chance(sim) % 4;
-	struct frame *f = copy ? overheard(sim) : NULL;
+	struct frame *f = copy ? sim_forge_overheard(sim) : NULL;
 
 	if (f) {
 		size_t bit = storm_sim_chance(sim) % (8 * f->len);
 
 		f->bytes[bit / 8] ^= (uint8_t) (1u << bit % 8);
 	} else {
-		f = noise(sim);
+		f = sim_forge_noise(sim);
 	}
 	f->from = STORM_SIM_NOBODY;
 	if (!copy && to->nm && !to->down && storm_sim_chance(sim) % 2) {
-		forge_stream(sim, to, f);
+		sim_forge_stream(sim, to, f);
 		storm_sim_frame_put(f);
 		return;
 	}

@@ -13,13 +13,13 @@
 
 static struct storm_sim *world;
 
-static struct endpoint *of(const struct storm_net *net)
+static struct endpoint *sim_guest_of(const struct storm_net *net)
 {
 	return (struct endpoint *) net;
 }
 
 /* Nodes are at ports 1 to n, owners come one after the other. */
-static struct endpoint *place(enum storm_role role, uint16_t port)
+static struct endpoint *sim_guest_place(enum storm_role role, uint16_t port)
 {
 	uint32_t n = world->conf.nodes;
 
@@ -30,12 +30,13 @@ static struct endpoint *place(enum storm_role role, uint16_t port)
 	       &world->ep[port - 1] : NULL;
 }
 
-static struct storm_net *create(const struct storm_settings *set,
-				enum storm_role role,
-				const struct storm_addr *peer,
-				const struct storm_net_handler *h, int *err)
+static struct storm_net *sim_driver_create(const struct storm_settings *set,
+					   enum storm_role role,
+					   const struct storm_addr *peer,
+					   const struct storm_net_handler *h,
+					   int *err)
 {
-	struct endpoint *ep = place(role, set->port);
+	struct endpoint *ep = sim_guest_place(role, set->port);
 
 	(void) peer;
 	*err = ep ? STORM_OK : STORM_ESYS;
@@ -48,9 +49,9 @@ static struct storm_net *create(const struct storm_settings *set,
 }
 
 /* What is on its way to it has come too late. */
-static void destroy(struct storm_net *net)
+static void sim_driver_destroy(struct storm_net *net)
 {
-	struct endpoint *ep = of(net);
+	struct endpoint *ep = sim_guest_of(net);
 
 	ep->guest = NULL;
 	ep->runner = NULL;
@@ -58,85 +59,59 @@ static void destroy(struct storm_net *net)
 	ep->life++;
 }
 
-static struct storm_transport *transport(struct storm_net *net)
+static struct storm_transport *sim_driver_transport(struct storm_net *net)
 {
-	return &of(net)->t;
+	return &sim_guest_of(net)->t;
 }
 
-static void self(const struct storm_net *net, struct storm_addr *out)
+static void sim_driver_self(const struct storm_net *net, struct storm_addr *out)
 {
-	storm_sim_address(of(net)->index, out);
+	storm_sim_address(sim_guest_of(net)->index, out);
 }
 
-static uint64_t dropped(const struct storm_net *net)
+static uint64_t sim_driver_dropped(const struct storm_net *net)
 {
 	(void) net;		/* losses are the simulator's settings */
 	return 0;
 }
 
-static uint64_t now(void)
+static uint64_t sim_driver_now(void)
 {
 	return world->now;
 }
 
-static bool turn(uint64_t deadline)
+static bool sim_driver_turn(uint64_t deadline)
 {
 	return storm_sim_step(world, deadline ? deadline : STORM_NEVER);
 }
 
-static void attach(struct storm_net *net, struct storm_runner *r)
+static void sim_driver_attach(struct storm_net *net, struct storm_runner *r)
 {
-	of(net)->runner = r;
+	sim_guest_of(net)->runner = r;
 	if (r)
-		storm_sim_wake(of(net));
+		storm_sim_wake(sim_guest_of(net));
 }
 
-static void wake(struct storm_net *net)
+static void sim_driver_wake(struct storm_net *net)
 {
-	storm_sim_wake(of(net));
+	storm_sim_wake(sim_guest_of(net));
 }
 
 static const struct storm_driver driver_sim = {
-	.name = "sim", .create = create, .destroy = destroy,
-	.transport = transport, .self = self, .dropped = dropped, .now = now,
-	.turn = turn, .attach = attach, .wake = wake,
+	.name = "sim",
+	.create = sim_driver_create,
+	.destroy = sim_driver_destroy,
+	.transport = sim_driver_transport,
+	.self = sim_driver_self,
+	.dropped = sim_driver_dropped,
+	.now = sim_driver_now,
+	.turn = sim_driver_turn,
+	.attach = sim_driver_attach,
+	.wake = sim_driver_wake,
 };
 
 void storm_sim_drive(struct storm_sim *sim)
 {
 	world = sim;
 	storm_driver = sim ? &driver_sim : NULL;
-}
-
-/* An end is given its input with its lock held, as its own thread would. */
-void storm_sim_guest_datagrams(struct endpoint *ep, struct storm_rx *rx,
-			       size_t n)
-{
-	struct storm_shared *sh = ep->runner ? ep->runner->sh : NULL;
-
-	if (!sh)
-		return;
-	pthread_mutex_lock(&sh->lock);
-	ep->handler.datagrams(ep->handler.arg, rx, n);
-	pthread_mutex_unlock(&sh->lock);
-}
-
-void storm_sim_guest_input(struct endpoint *ep, const struct event *e)
-{
-	struct storm_shared *sh = ep->runner ? ep->runner->sh : NULL;
-
-	if (!sh)
-		return;
-	pthread_mutex_lock(&sh->lock);
-	if (e->kind == EV_STREAM)
-		ep->handler.stream(ep->handler.arg, e->ticket, e->buf, e->len);
-	else
-		ep->handler.stream_failed(ep->handler.arg, e->session, e->node,
-					  (enum storm_err) e->err, e->sys);
-	pthread_mutex_unlock(&sh->lock);
-}
-
-uint64_t storm_sim_guest_tick(struct endpoint *ep)
-{
-	return ep->runner ? storm_runner_turn(ep->runner) : STORM_NEVER;
 }

@@ -30,7 +30,8 @@ struct file {
 /* Nothing is kept secret here; but what strangers make up is found out. */
 #define PROOF 8
 
-static void prove(const uint8_t *payload, size_t len, uint8_t proof[PROOF])
+static void sim_cred_prove(const uint8_t *payload, size_t len,
+			   uint8_t proof[PROOF])
 {
 	uint8_t sum[32];
 
@@ -38,8 +39,8 @@ static void prove(const uint8_t *payload, size_t len, uint8_t proof[PROOF])
 	memcpy(proof, sum, PROOF);
 }
 
-static int hex_encode(uint32_t agent_uid, const void *payload, size_t len,
-		      char **cred)
+static int sim_cred_encode(uint32_t agent_uid, const void *payload, size_t len,
+			   char **cred)
 {
 	uint8_t proof[PROOF];
 	char *p;
@@ -48,14 +49,14 @@ static int hex_encode(uint32_t agent_uid, const void *payload, size_t len,
 	*cred = p = malloc(2 * (len + PROOF) + 1);
 	if (!p)
 		return STORM_ENOMEM;
-	prove(payload, len, proof);
+	sim_cred_prove(payload, len, proof);
 	for (size_t i = 0; i < len + PROOF; i++, p += 2)
 		sprintf(p, "%02x", i < len ? ((const uint8_t *) payload)[i] :
 					     proof[i - len]);
 	return STORM_OK;
 }
 
-static bool hex_to_bytes(const char *hex, uint8_t *out, size_t n)
+static bool sim_cred_unhex(const char *hex, uint8_t *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned int b;
@@ -67,16 +68,16 @@ static bool hex_to_bytes(const char *hex, uint8_t *out, size_t n)
 	return true;
 }
 
-static int hex_decode(const char *cred, void **payload, size_t *len,
-		      uint32_t *uid, uint32_t *gid)
+static int sim_cred_decode(const char *cred, void **payload, size_t *len,
+			   uint32_t *uid, uint32_t *gid)
 {
 	size_t n = strlen(cred) / 2;
 	uint8_t *p = malloc(n + 1), proof[PROOF];
 
 	if (!p)
 		return STORM_ENOMEM;
-	if (n >= PROOF && hex_to_bytes(cred, p, n)) {
-		prove(p, n - PROOF, proof);
+	if (n >= PROOF && sim_cred_unhex(cred, p, n)) {
+		sim_cred_prove(p, n - PROOF, proof);
 		if (!memcmp(proof, p + n - PROOF, PROOF)) {
 			*payload = p;
 			*len = n - PROOF;
@@ -89,7 +90,7 @@ static int hex_decode(const char *cred, void **payload, size_t *len,
 }
 
 const struct storm_credential_ops storm_sim_credential = {
-	hex_encode, hex_decode
+	sim_cred_encode, sim_cred_decode
 };
 
 /* -------------------------------------------------------------- nodes' hosts --- */
@@ -129,7 +130,7 @@ int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 	return STORM_OK;
 }
 
-static void later(struct endpoint *ep, struct event e)
+static void sim_host_later(struct endpoint *ep, struct event e)
 {
 	e.at = ep->sim->now +
 	       storm_sim_upto(ep->sim, ep->sim->conf.disk_jitter) +
@@ -140,15 +141,16 @@ static void later(struct endpoint *ep, struct event e)
 	storm_sim_push(ep->sim, e);
 }
 
-static void host_authenticate(void *host, uint64_t ticket, void *buf,
-			      size_t len)
+static void sim_host_authenticate(void *host, uint64_t ticket, void *buf,
+				  size_t len)
 {
-	later(host, (struct event) { .kind = EV_AUTH, .ticket = ticket,
-				     .buf = buf, .len = len });
+	sim_host_later(host, (struct event) { .kind = EV_AUTH, .ticket = ticket,
+					      .buf = buf, .len = len });
 }
 
-static void host_session_open(void *host, uint64_t session,
-			      const struct storm_open_info *info, void **ctx)
+static void sim_host_session_open(void *host, uint64_t session,
+				  const struct storm_open_info *info,
+				  void **ctx)
 {
 	struct endpoint *ep = host;
 
@@ -157,14 +159,14 @@ static void host_session_open(void *host, uint64_t session,
 	*ctx = NULL;
 }
 
-static void host_session_close(void *host, void *ctx)
+static void sim_host_session_close(void *host, void *ctx)
 {
 	(void) ctx;
 	((struct endpoint *) host)->session = 0;
 }
 
 /* Give it data of its own. */
-static void materialise(struct file *f)
+static void sim_file_materialise(struct file *f)
 {
 	f->data = malloc(f->size + 1);
 	if (!f->data)
@@ -180,9 +182,9 @@ static void materialise(struct file *f)
 	f->source = NULL;
 }
 
-static void host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
-		       const struct storm_target *to, uint64_t size,
-		       void **out)
+static void sim_host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+			   const struct storm_target *to, uint64_t size,
+			   void **out)
 {
 	struct endpoint *ep = host;
 	struct file *f = calloc(1, sizeof(*f));
@@ -197,15 +199,16 @@ static void host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	if (size == ep->sim->source_size && size < UINT32_MAX)
 		f->source = ep->sim->source;
 	if (!f->source)
-		materialise(f);
+		sim_file_materialise(f);
 	ep->temporaries++;
 	*out = f;
-	later(ep, (struct event) { .kind = EV_BEGUN, .session = session,
-				   .op = op });
+	sim_host_later(ep, (struct event) { .kind = EV_BEGUN,
+					    .session = session,
+					    .op = op });
 }
 
-static int host_write(void *host, void *file, uint64_t off, const void *buf,
-		      size_t len)
+static int sim_host_write(void *host, void *file, uint64_t off, const void *buf,
+			  size_t len)
 {
 	struct endpoint *ep = host;
 	struct file *f = file;
@@ -221,13 +224,13 @@ static int host_write(void *host, void *file, uint64_t off, const void *buf,
 		return 0;
 	}
 	if (f->source)
-		materialise(f);
+		sim_file_materialise(f);
 	memcpy(f->data + off, buf, len);
 	return 0;
 }
 
-static int host_read(void *host, void *file, uint64_t off, void *buf,
-		     size_t len)
+static int sim_host_read(void *host, void *file, uint64_t off, void *buf,
+			 size_t len)
 {
 	struct file *f = file;
 
@@ -236,19 +239,22 @@ static int host_read(void *host, void *file, uint64_t off, void *buf,
 
 	(void) host;
 	if (f->source && len && !storm_idset_covers(&f->written, &want))
-		materialise(f);
+		sim_file_materialise(f);
 	memcpy(buf, (f->source ? f->source : f->data) + off, len);
 	return 0;
 }
 
-static void host_stage(void *host, void *file, uint64_t session, uint64_t op)
+static void sim_host_stage(void *host, void *file, uint64_t session,
+			   uint64_t op)
 {
 	(void) file;
-	later(host, (struct event) { .kind = EV_STAGED, .session = session,
-				     .op = op });
+	sim_host_later(host, (struct event) { .kind = EV_STAGED,
+					      .session = session,
+					      .op = op });
 }
 
-static void host_commit(void *host, void *file, uint64_t session, uint64_t op)
+static void sim_host_commit(void *host, void *file, uint64_t session,
+			    uint64_t op)
 {
 	struct endpoint *ep = host;
 	struct file *f = file;
@@ -261,7 +267,7 @@ static void host_commit(void *host, void *file, uint64_t session, uint64_t op)
 	s->path = strdup(f->path);
 	s->size = f->size;
 	if (f->source && storm_idset_size(&f->written) < f->size)
-		materialise(f);
+		sim_file_materialise(f);
 	s->shared = f->source != NULL;
 	if (s->shared) {
 		s->data = f->source;
@@ -273,11 +279,12 @@ static void host_commit(void *host, void *file, uint64_t session, uint64_t op)
 		memcpy(copy, f->data, f->size);
 		s->data = copy;
 	}
-	later(ep, (struct event) { .kind = EV_APPLIED, .session = session,
-				   .op = op });
+	sim_host_later(ep, (struct event) { .kind = EV_APPLIED,
+					    .session = session,
+					    .op = op });
 }
 
-static void host_end(void *host, void *file)
+static void sim_host_end(void *host, void *file)
 {
 	struct endpoint *ep = host;
 	struct file *f = file;
@@ -289,8 +296,8 @@ static void host_end(void *host, void *file)
 	free(f);
 }
 
-static void host_event(void *host, void *ctx, uint64_t session, uint32_t event,
-		       const void *buf, size_t len)
+static void sim_host_event(void *host, void *ctx, uint64_t session,
+			   uint32_t event, const void *buf, size_t len)
 {
 	struct endpoint *ep = host;
 	struct storm_sim_seen *s;
@@ -308,9 +315,9 @@ static void host_event(void *host, void *ctx, uint64_t session, uint32_t event,
 		memcpy(s->data, buf, len);
 }
 
-static void host_requested(void *host, void *ctx, void *token,
-			   enum storm_compare result,
-			   struct storm_outcome *out)
+static void sim_host_requested(void *host, void *ctx, void *token,
+			       enum storm_compare result,
+			       struct storm_outcome *out)
 {
 	struct endpoint *ep = host;
 	const struct storm_sim_watch *w = &ep->sim->watch;
@@ -321,8 +328,8 @@ static void host_requested(void *host, void *ctx, void *token,
 	storm_outcome_clear(out);
 }
 
-static void host_acked(void *host, void *ctx, uint8_t kind,
-		       const struct storm_idset *ids)
+static void sim_host_acked(void *host, void *ctx, uint8_t kind,
+			   const struct storm_idset *ids)
 {
 	struct endpoint *ep = host;
 
@@ -330,15 +337,30 @@ static void host_acked(void *host, void *ctx, uint8_t kind,
 	storm_idset_union(&ep->acked[kind], ids);
 }
 
-const struct storm_nm_ops storm_sim_host_ops = {
-	.authenticate = host_authenticate,
-	.session_open = host_session_open,
-	.session_close = host_session_close,
-	.file_begin = host_begin, .file_write = host_write,
-	.file_read = host_read, .file_stage = host_stage,
-	.file_commit = host_commit, .file_end = host_end,
-	.event = host_event, .acked = host_acked, .requested = host_requested,
+static const struct storm_nm_ops sim_host_ops = {
+	.authenticate = sim_host_authenticate,
+	.session_open = sim_host_session_open,
+	.session_close = sim_host_session_close,
+	.file_begin = sim_host_begin,
+	.file_write = sim_host_write,
+	.file_read = sim_host_read,
+	.file_stage = sim_host_stage,
+	.file_commit = sim_host_commit,
+	.file_end = sim_host_end,
+	.event = sim_host_event,
+	.acked = sim_host_acked,
+	.requested = sim_host_requested,
 };
+
+void storm_sim_node_start(struct endpoint *ep)
+{
+	int err;
+
+	ep->nm = storm_nm_create(&ep->sim->conf.set, &ep->t,
+				 &sim_host_ops, ep, &err);
+	if (!ep->nm)
+		abort();
+}
 
 void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size)
 {

@@ -18,13 +18,13 @@
 #define SEND_BUFFER (208 << 10)
 
 /* Packets that are not full take as long as full ones. */
-static double packets(const struct storm_sim *sim, size_t len)
+static double sim_line_packets(const struct storm_sim *sim, size_t len)
 {
 	return ceil((double) len / sim->conf.net->packet_size);
 }
 
 /* Height of the smallest tree that holds both. */
-static int level(const struct storm_sim *sim, uint32_t a, uint32_t b)
+static int sim_line_level(const struct storm_sim *sim, uint32_t a, uint32_t b)
 {
 	uint32_t arity = (uint32_t) sim->conf.net->arity;
 	int l = 0;
@@ -38,13 +38,14 @@ static int level(const struct storm_sim *sim, uint32_t a, uint32_t b)
 	return l;
 }
 
-static double round_trip(const struct storm_sim *sim, uint32_t a, uint32_t b)
+static double sim_line_round_trip(const struct storm_sim *sim, uint32_t a,
+				  uint32_t b)
 {
-	return sim->round_trip[level(sim, a, b)];
+	return sim->round_trip[sim_line_level(sim, a, b)];
 }
 
 /* From one packet's start to the next one's. */
-static double packet_time(const struct storm_sim *sim, double trip)
+static double sim_line_packet_time(const struct storm_sim *sim, double trip)
 {
 	const struct storm_model_net *net = sim->conf.net;
 	double t = fmax(net->t_packet, trip / net->window);
@@ -80,7 +81,7 @@ uint64_t storm_sim_latency(const struct storm_sim *sim, uint32_t from,
 
 	if (!sim->conf.net)
 		return sim->conf.latency;
-	t = round_trip(sim, from, to) / 2;
+	t = sim_line_round_trip(sim, from, to) / 2;
 	if (sim->conf.bus > 0)	/* the receiver's */
 		t += sim->conf.net->packet_size * 1e9 / sim->conf.bus;
 	return (uint64_t) t;
@@ -94,8 +95,9 @@ uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len)
 	if (ep->busy_until < sim->now)
 		ep->busy_until = sim->now;
 	if (sim->conf.net)
-		t = packets(sim, len) *
-		    packet_time(sim, round_trip(sim, ep->index, to));
+		t = sim_line_packets(sim, len) *
+		    sim_line_packet_time(sim, sim_line_round_trip(sim,
+							ep->index, to));
 	else if (sim->conf.bandwidth > 0)
 		t = (double) len * 1e9 / sim->conf.bandwidth;
 	ep->busy_until += (uint64_t) t;
@@ -108,8 +110,9 @@ bool storm_sim_line_room(struct endpoint *ep)
 	uint64_t full;
 
 	if (sim->conf.net)
-		full = (uint64_t) (packets(sim, SEND_BUFFER) *
-				   packet_time(sim, sim->round_trip[sim->levels]));
+		full = (uint64_t) (sim_line_packets(sim, SEND_BUFFER) *
+				   sim_line_packet_time(sim,
+						sim->round_trip[sim->levels]));
 	else if (sim->conf.bandwidth > 0)
 		full = (uint64_t) (SEND_BUFFER * 1e9 / sim->conf.bandwidth);
 	else

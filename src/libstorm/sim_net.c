@@ -1,5 +1,5 @@
 /*
- * sim_net.c - the simulator's network: chance, addresses, datagrams, streams.
+ * sim_net.c - the simulator's network: datagrams, streams, and what cuts it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,74 +11,77 @@
 #include "sim_private.h"
 #include "wire.h"
 
-/* ------------------------------------------------------------------- chance --- */
+/* --------------------------------------------------------------------- cuts --- */
 
-uint64_t storm_sim_chance(struct storm_sim *sim)
+void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm)
 {
-	uint64_t z = sim->random += 0x9e3779b97f4a7c15ULL;	/* splitmix64 */
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	sim->conf.loss_ppm = loss_ppm;
 }
 
-bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm)
+void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
+		   const struct storm_idset *to, uint64_t ns)
 {
-	return ppm && storm_sim_chance(sim) % 1000000 < ppm;
+	struct cut *c = calloc(1, sizeof(*c));
+
+	if (!c || storm_idset_union(&c->from, from) ||
+	    storm_idset_union(&c->to, to))
+		abort();
+	c->until = sim->now + ns;
+	c->next = sim->cuts;
+	sim->cuts = c;
 }
 
-uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns)
+static void sim_cut_free(struct cut *c)
 {
-	return ns ? storm_sim_chance(sim) % (ns + 1) : 0;
+	storm_idset_clear(&c->from);
+	storm_idset_clear(&c->to);
+	free(c);
 }
 
-/* ------------------------------------------------------------------ network --- */
-
-void storm_sim_address(uint32_t index, struct storm_addr *a)
+void storm_sim_heal(struct storm_sim *sim)
 {
-	memset(a, 0, sizeof(*a));
-	a->ip[0] = 0xfd;
-	for (int i = 0; i < 4; i++)
-		a->ip[15 - i] = (uint8_t) (index >> 8 * i);
-	a->port = 1;
+	while (sim->cuts) {
+		struct cut *c = sim->cuts;
+
+		sim->cuts = c->next;
+		sim_cut_free(c);
+	}
 }
 
-static uint32_t index_of(const struct storm_addr *a)
+static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to)
+{
+	struct cut **p = &sim->cuts;
+	uint64_t until = 0;
+
+	while (*p) {
+		struct cut *c = *p;
+
+		if (c->until <= sim->now) {
+			*p = c->next;
+			sim_cut_free(c);
+			continue;
+		}
+		if (c->until > until && storm_idset_has(&c->from, from) &&
+		    storm_idset_has(&c->to, to))
+			until = c->until;
+		p = &c->next;
+	}
+	return until;
+}
+
+/* ---------------------------------------------------------------- datagrams --- */
+
+static uint32_t sim_address_index(const struct storm_addr *a)
 {
 	return (uint32_t) a->ip[12] << 24 | (uint32_t) a->ip[13] << 16 |
 	       (uint32_t) a->ip[14] << 8 | a->ip[15];
-}
-
-struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg)
-{
-	struct frame *f = malloc(sizeof(*f) + len);
-
-	if (!f || len > 64 * seg)
-		abort();
-	memcpy(f->bytes, buf, len);
-	f->refs = 1;
-	f->count = (uint32_t) ((len + seg - 1) / seg);
-	f->len = len;
-	f->seg = seg;
-	f->memo = NULL;
-	return f;
-}
-
-void storm_sim_frame_put(struct frame *f)
-{
-	if (!f || --f->refs)
-		return;
-	for (uint32_t i = 0; f->memo && i < f->count; i++)
-		storm_memo_free(&f->memo[i]);
-	free(f->memo);
-	free(f);
 }
 
 /* The copy of a datagram comes this much later: when it does no good. */
 #define DUP_LATE (50 * STORM_MS)
 
 /* Those of a mask to which it happens. */
-static uint64_t some(struct storm_sim *sim, uint64_t mask, uint32_t ppm)
+static uint64_t sim_net_some(struct storm_sim *sim, uint64_t mask, uint32_t ppm)
 {
 	uint64_t hit = 0;
 
@@ -88,8 +91,8 @@ static uint64_t some(struct storm_sim *sim, uint64_t mask, uint32_t ppm)
 	return hit;
 }
 
-static void arrives(struct storm_sim *sim, uint32_t to, bool group,
-		    struct frame *f, uint64_t mask, uint64_t at)
+static void sim_net_arrives(struct storm_sim *sim, uint32_t to, bool group,
+			    struct frame *f, uint64_t mask, uint64_t at)
 {
 	if (!mask)
 		return;
@@ -101,26 +104,28 @@ static void arrives(struct storm_sim *sim, uint32_t to, bool group,
 }
 
 /* What of these datagrams is not lost on its way arrives; some of it twice. */
-static void deliver(struct storm_sim *sim, uint32_t to, bool group,
-		    struct frame *f, uint64_t mask, uint64_t at)
+static void sim_net_deliver(struct storm_sim *sim, uint32_t to, bool group,
+			    struct frame *f, uint64_t mask, uint64_t at)
 {
 	uint64_t late;
 
-	if (sim->cuts && storm_sim_cut_until(sim, f->from, to))
+	if (sim->cuts && sim_cut_until(sim, f->from, to))
 		return;
-	mask &= ~some(sim, mask, sim->conf.loss_ppm);
-	arrives(sim, to, group, f, some(sim, mask, sim->conf.dup_ppm),
-		at + storm_sim_upto(sim, DUP_LATE));
-	late = some(sim, mask, sim->conf.late_ppm);
+	mask &= ~sim_net_some(sim, mask, sim->conf.loss_ppm);
+	sim_net_arrives(sim, to, group, f,
+			sim_net_some(sim, mask, sim->conf.dup_ppm),
+			at + storm_sim_upto(sim, DUP_LATE));
+	late = sim_net_some(sim, mask, sim->conf.late_ppm);
 	mask &= ~late;
-	arrives(sim, to, group, f, late,
-		at + storm_sim_upto(sim, sim->conf.late));
-	arrives(sim, to, group, f, mask,
-		at + storm_sim_upto(sim, sim->conf.jitter));
+	sim_net_arrives(sim, to, group, f, late,
+			at + storm_sim_upto(sim, sim->conf.late));
+	sim_net_arrives(sim, to, group, f, mask,
+			at + storm_sim_upto(sim, sim->conf.jitter));
 }
 
 /* Every node has joined the groups of the pool, and no others. */
-static bool joined(const struct storm_sim *sim, const struct storm_addr *to)
+static bool sim_net_joined(const struct storm_sim *sim,
+			   const struct storm_addr *to)
 {
 	struct storm_in base = { sim->conf.set.group.ip + 12,
 				 sim->conf.set.group.ip + 16, false };
@@ -130,8 +135,8 @@ static bool joined(const struct storm_sim *sim, const struct storm_addr *to)
 	return storm_get32(&group) - first < sim->conf.set.groups;
 }
 
-static void to_all(struct endpoint *from, struct frame *f, uint64_t mask,
-		   uint64_t at)
+static void sim_net_to_all(struct endpoint *from, struct frame *f,
+			   uint64_t mask, uint64_t at)
 {
 	struct storm_sim *sim = from->sim;
 
@@ -141,24 +146,26 @@ static void to_all(struct endpoint *from, struct frame *f, uint64_t mask,
 		abort();
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		if (i != from->index)
-			deliver(sim, i, true, f, mask,
-				at + storm_sim_latency(sim, from->index, i));
+			sim_net_deliver(sim, i, true, f, mask,
+					at + storm_sim_latency(sim, from->index,
+							       i));
 }
 
 /* They have left the sender at this time. */
-static void send_some(struct endpoint *ep, const struct storm_addr *to,
-		      struct frame *f, uint64_t mask, uint64_t at)
+static void sim_net_send(struct endpoint *ep, const struct storm_addr *to,
+			 struct frame *f, uint64_t mask, uint64_t at)
 {
 	struct storm_sim *sim = ep->sim;
 
 	if (to->ip[0] != 0) {
-		uint32_t i = index_of(to);
+		uint32_t i = sim_address_index(to);
 
 		if (i < sim->conf.nodes + sim->owners)
-			deliver(sim, i, false, f, mask,
-				at + storm_sim_latency(sim, ep->index, i));
-	} else if (sim->conf.multicast && joined(sim, to)) {
-		to_all(ep, f, mask, at);	/* v4-mapped: a group */
+			sim_net_deliver(sim, i, false, f, mask,
+					at + storm_sim_latency(sim, ep->index,
+							       i));
+	} else if (sim->conf.multicast && sim_net_joined(sim, to)) {
+		sim_net_to_all(ep, f, mask, at);	/* v4-mapped: a group */
 	}
 }
 
@@ -171,7 +178,7 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	struct storm_sim_count *count = c == STORM_BULK ? &ep->traffic.tx_bulk :
 							  &ep->traffic.tx_control;
 	/* what goes to all goes as far as it can */
-	uint32_t far = to->ip[0] ? index_of(to) : sim->conf.nodes;
+	uint32_t far = to->ip[0] ? sim_address_index(to) : sim->conf.nodes;
 	struct frame *f;
 	uint64_t at = 0;
 
@@ -187,15 +194,17 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 
 		at = storm_sim_transmit(ep, far, left < seg ? left : seg);
 		if (!sim->conf.frames)
-			send_some(ep, to, f, 1ULL << i, at);
+			sim_net_send(ep, to, f, 1ULL << i, at);
 	}
 	if (sim->conf.frames)
-		send_some(ep, to, f, ~0ULL >> (64 - f->count), at);
+		sim_net_send(ep, to, f, ~0ULL >> (64 - f->count), at);
 	storm_sim_frame_put(f);
 	count->datagrams += (len + seg - 1) / seg;
 	count->bytes += len;
 	return 0;
 }
+
+/* ------------------------------------------------------------------ streams --- */
 
 /* One that is over gives its number away. */
 uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
@@ -220,7 +229,7 @@ uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
 	return number;
 }
 
-static void stream_free(struct storm_sim *sim, uint32_t number)
+static void sim_stream_free(struct storm_sim *sim, uint32_t number)
 {
 	uint32_t *p = &sim->ep[sim->stream[number - 1].from].streams;
 
@@ -237,7 +246,7 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 {
 	struct endpoint *ep = (struct endpoint *) t;
 	struct storm_sim *sim = ep->sim;
-	uint32_t i = index_of(to);
+	uint32_t i = sim_address_index(to);
 	struct event e = {
 		/* one round trip to connect */
 		.at = storm_sim_transmit(ep, i, len) +
@@ -247,11 +256,11 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		.len = len, .session = session, .node = node,
 		.from = ep->index,
 	};
-	uint64_t cut = storm_sim_cut_until(sim, ep->index, i);
+	uint64_t cut = sim_cut_until(sim, ep->index, i);
 
 	/* either way: nothing is acknowledged, and sent again later */
-	if (cut < storm_sim_cut_until(sim, i, ep->index))
-		cut = storm_sim_cut_until(sim, i, ep->index);
+	if (cut < sim_cut_until(sim, i, ep->index))
+		cut = sim_cut_until(sim, i, ep->index);
 	if (cut)
 		e.at += cut - sim->now;
 	if (sim->ep[i].down) {
@@ -290,7 +299,7 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	e.node = s->node;
 	if (s->forged && err && err != STORM_EAUTH)
 		sim->answers += STORM_REFUSAL_LEN;
-	stream_free(sim, (uint32_t) number);
+	sim_stream_free(sim, (uint32_t) number);
 	if (!err || s->forged)
 		return;
 	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
@@ -321,6 +330,8 @@ static void sim_drop_streams(struct storm_transport *t, uint64_t session)
 			s->over = true;
 	}
 }
+
+/* ---------------------------------------------------------------- transport --- */
 
 static size_t sim_mtu(struct storm_transport *t)
 {

@@ -1,6 +1,14 @@
 /*
- * sim_private.h - what the parts of the simulator share: sim.c runs it,
- * sim_net.c is the network between nodes, sim_host.c what is inside a node.
+ * sim_private.h - what the parts of the simulator share.  Each calls only those
+ * above it in this list:
+ *	sim_queue.c	chance, endpoints, frames, the queue of events
+ *	sim_line.c	how long the network takes
+ *	sim_net.c	the network between endpoints
+ *	sim_host.c	what is inside a node
+ *	sim_fault.c	what goes wrong
+ *	sim_turn.c	the next event happens
+ *	sim_guest.c	the ends of programs as endpoints
+ *	sim.c		a simulation as a whole
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -127,35 +135,23 @@ struct storm_sim {
 	struct storm_sim_watch watch;
 };
 
-/* STORM_NO_NODE: the owner that began last. */
-struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node);
-
-/* sim.c: an event happens in its turn; its buf is the simulator's from here */
-void storm_sim_push(struct storm_sim *sim, struct event e);
-void storm_sim_node_start(struct endpoint *ep);
-/* The next event that is due by then happens; false: there is none, and it is that
- * time. */
-bool storm_sim_step(struct storm_sim *sim, uint64_t end);
-/* Its timers are looked at now. */
-void storm_sim_wake(struct endpoint *ep);
-
-/* sim_guest.c */
-void storm_sim_guest_datagrams(struct endpoint *ep, struct storm_rx *rx,
-			       size_t n);
-void storm_sim_guest_input(struct endpoint *ep, const struct event *e);
-uint64_t storm_sim_guest_tick(struct endpoint *ep);
-
-/* sim_net.c: what the seed says: any number, a chance in a million, 0..ns */
+/* sim_queue.c: what the seed says: any number, a chance in a million, 0..ns */
 uint64_t storm_sim_chance(struct storm_sim *sim);
 bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm);
 uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns);
-extern const struct storm_transport_ops storm_sim_transport_ops;
+void storm_sim_address(uint32_t index, struct storm_addr *a);
+/* STORM_NO_NODE: the owner that began last. */
+struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node);
 struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg);
 void storm_sim_frame_put(struct frame *f);
-/* Its number. */
-uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
-			      uint32_t node);
-void storm_sim_address(uint32_t index, struct storm_addr *a);
+/* An event happens in its turn; its buf is the simulator's from here. */
+void storm_sim_push(struct storm_sim *sim, struct event e);
+/* The first event of the queue, which is not empty.  The caller frees it. */
+struct event storm_sim_pop(struct storm_sim *sim);
+void storm_sim_event_free(struct event *e);
+/* An endpoint's timers are looked at then, or now. */
+void storm_sim_wake_at(struct endpoint *ep, uint64_t at);
+void storm_sim_wake(struct endpoint *ep);
 
 /* sim_line.c */
 void storm_sim_line_init(struct storm_sim *sim);
@@ -167,19 +163,26 @@ uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len);
 /* Is there room in the owner's socket?  If not it is called when there is. */
 bool storm_sim_line_room(struct endpoint *ep);
 
-/* sim_fault.c: until when nothing gets from one endpoint to another; 0: it
- * does */
-uint64_t storm_sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to);
-/* Does the socket of a node that is stopped keep this for it? */
-bool storm_sim_hold(struct endpoint *ep, struct event *e);
+/* sim_net.c */
+extern const struct storm_transport_ops storm_sim_transport_ops;
+/* A stream's number. */
+uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
+			      uint32_t node);
 
 /* sim_host.c */
-extern const struct storm_nm_ops storm_sim_host_ops;
 extern const struct storm_credential_ops storm_sim_credential;
+void storm_sim_node_start(struct endpoint *ep);
 void storm_sim_host_clear(struct endpoint *ep);
 /* storm_open_verify(); what is the same for all nodes is verified once. */
 int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 		     struct storm_open **out);
 void storm_sim_forget_open(struct storm_sim *sim);
+
+/* sim_fault.c: does the socket of a node that is stopped keep this for it? */
+bool storm_sim_hold(struct endpoint *ep, struct event *e);
+
+/* sim_turn.c: the next event that is due by then happens; false: there is none,
+ * and it is that time. */
+bool storm_sim_step(struct storm_sim *sim, uint64_t end);
 
 #endif
