@@ -10,7 +10,8 @@
 
 #include "run_private.h"
 
-static const struct storm_sim_traffic *traffic(const struct run *r, uint32_t i)
+static const struct storm_sim_traffic *figures_traffic(const struct run *r,
+						       uint32_t i)
 {
 	return storm_sim_traffic(r->sim, i < r->n ? i : STORM_NO_NODE);
 }
@@ -19,29 +20,32 @@ void figures_begin(struct run *r)
 {
 	r->op_start = storm_sim_now(r->sim);
 	for (uint32_t i = 0; i <= r->n; i++)
-		r->before[i] = *traffic(r, i);
+		r->before[i] = *figures_traffic(r, i);
 }
 
-static struct storm_sim_count more(struct storm_sim_count now,
-				   struct storm_sim_count was)
+static struct storm_sim_count figures_more(struct storm_sim_count now,
+					   struct storm_sim_count was)
 {
 	return (struct storm_sim_count) { now.datagrams - was.datagrams,
 					  now.bytes - was.bytes };
 }
 
 /* What an endpoint did since figures_begin(). */
-static struct storm_sim_traffic since(const struct run *r, uint32_t i)
+static struct storm_sim_traffic figures_since(const struct run *r, uint32_t i)
 {
-	const struct storm_sim_traffic *t = traffic(r, i), *b = &r->before[i];
+	const struct storm_sim_traffic *t = figures_traffic(r, i);
+	const struct storm_sim_traffic *b = &r->before[i];
 
 	return (struct storm_sim_traffic) {
-		more(t->tx_control, b->tx_control), more(t->tx_bulk, b->tx_bulk),
-		more(t->rx_control, b->rx_control), more(t->rx_bulk, b->rx_bulk),
+		figures_more(t->tx_control, b->tx_control),
+		figures_more(t->tx_bulk, b->tx_bulk),
+		figures_more(t->rx_control, b->rx_control),
+		figures_more(t->rx_bulk, b->rx_bulk),
 	};
 }
 
 /* As people write it. */
-static json_object *real(double v)
+static json_object *figures_real(double v)
 {
 	json_object *o;
 	char text[32];
@@ -51,31 +55,33 @@ static json_object *real(double v)
 	return o;
 }
 
-static void add_count(json_object *o, const char *name,
-		      struct storm_sim_count c, double nodes)
+static void figures_add_count(json_object *o, const char *name,
+			      struct storm_sim_count c, double nodes)
 {
 	json_object *two = json_object_new_object();
 
 	json_object_object_add(two, "datagrams",
-			       real((double) c.datagrams / nodes));
-	json_object_object_add(two, "bytes", real((double) c.bytes / nodes));
+			       figures_real((double) c.datagrams / nodes));
+	json_object_object_add(two, "bytes",
+			       figures_real((double) c.bytes / nodes));
 	json_object_object_add(o, name, two);
 }
 
-static json_object *traffic_json(const struct storm_sim_traffic *t,
-				 double nodes)
+static json_object *figures_traffic_json(const struct storm_sim_traffic *t,
+					 double nodes)
 {
 	json_object *o = json_object_new_object();
 
-	add_count(o, "control_sent", t->tx_control, nodes);
-	add_count(o, "control_received", t->rx_control, nodes);
-	add_count(o, "bulk_sent", t->tx_bulk, nodes);
-	add_count(o, "bulk_received", t->rx_bulk, nodes);
+	figures_add_count(o, "control_sent", t->tx_control, nodes);
+	figures_add_count(o, "control_received", t->rx_control, nodes);
+	figures_add_count(o, "bulk_sent", t->tx_bulk, nodes);
+	figures_add_count(o, "bulk_received", t->rx_bulk, nodes);
 	return o;
 }
 
-static void max_and_sum(struct storm_sim_count c, struct storm_sim_count *max,
-			struct storm_sim_count *sum)
+static void figures_max_and_sum(struct storm_sim_count c,
+				struct storm_sim_count *max,
+				struct storm_sim_count *sum)
 {
 	if (c.datagrams > max->datagrams)
 		max->datagrams = c.datagrams;
@@ -85,52 +91,57 @@ static void max_and_sum(struct storm_sim_count c, struct storm_sim_count *max,
 	sum->bytes += c.bytes;
 }
 
-static void add_traffic(struct run *r, const struct op *op, json_object *o)
+static void figures_add_traffic(struct run *r, const struct op *op,
+				json_object *o)
 {
 	struct storm_sim_traffic max = { 0 }, sum = { 0 };
-	struct storm_sim_traffic owner = since(r, r->n);
+	struct storm_sim_traffic owner = figures_since(r, r->n);
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct storm_sim_traffic t = since(r, i);
+		struct storm_sim_traffic t = figures_since(r, i);
 
-		max_and_sum(t.tx_control, &max.tx_control, &sum.tx_control);
-		max_and_sum(t.rx_control, &max.rx_control, &sum.rx_control);
-		max_and_sum(t.tx_bulk, &max.tx_bulk, &sum.tx_bulk);
-		max_and_sum(t.rx_bulk, &max.rx_bulk, &sum.rx_bulk);
+		figures_max_and_sum(t.tx_control, &max.tx_control,
+				    &sum.tx_control);
+		figures_max_and_sum(t.rx_control, &max.rx_control,
+				    &sum.rx_control);
+		figures_max_and_sum(t.tx_bulk, &max.tx_bulk, &sum.tx_bulk);
+		figures_max_and_sum(t.rx_bulk, &max.rx_bulk, &sum.rx_bulk);
 	}
-	json_object_object_add(o, "owner", traffic_json(&owner, 1));
-	json_object_object_add(o, "node_most", traffic_json(&max, 1));
-	json_object_object_add(o, "node_mean", traffic_json(&sum, r->n));
+	json_object_object_add(o, "owner", figures_traffic_json(&owner, 1));
+	json_object_object_add(o, "node_most", figures_traffic_json(&max, 1));
+	json_object_object_add(o, "node_mean",
+			       figures_traffic_json(&sum, r->n));
 	if (op->owner_datagrams > 0 &&
 	    (double) owner.tx_control.datagrams > op->owner_datagrams)
-		violated(r, "the owner sent %llu control datagrams for one operation: more than %.0f",
-			 (unsigned long long) owner.tx_control.datagrams,
-			 op->owner_datagrams);
+		run_violated(r, "the owner sent %llu control datagrams for one operation: more than %.0f",
+			     (unsigned long long) owner.tx_control.datagrams,
+			     op->owner_datagrams);
 	if (op->node_datagrams > 0 &&
 	    (double) max.tx_control.datagrams > op->node_datagrams)
-		violated(r, "a node sent %llu control datagrams for one operation: more than %.0f",
-			 (unsigned long long) max.tx_control.datagrams,
-			 op->node_datagrams);
+		run_violated(r, "a node sent %llu control datagrams for one operation: more than %.0f",
+			     (unsigned long long) max.tx_control.datagrams,
+			     op->node_datagrams);
 }
 
 /* Against size / BW_transfer(nodes), equations (6) to (9). */
-static void add_model(struct run *r, const struct op *op, double seconds,
-		      json_object *o)
+static void figures_add_model(struct run *r, const struct op *op,
+			      double seconds, json_object *o)
 {
 	const struct scenario *s = r->s;
 	double model = op->size / storm_model_transfer(s->net, s->nodes,
 			s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS);
 	double error = seconds / model - 1;
 
-	json_object_object_add(o, "model_seconds", real(model));
-	json_object_object_add(o, "model_error", real(error));
+	json_object_object_add(o, "model_seconds", figures_real(model));
+	json_object_object_add(o, "model_error", figures_real(error));
 	if (op->model_error > 0 &&
 	    (error > op->model_error || error < -op->model_error))
-		violated(r, "%u nodes: a transfer took %.6f s, and %.6f by the model: %.1f %% more",
-			 s->nodes, seconds, model, error * 100);
+		run_violated(r, "%u nodes: a transfer took %.6f s, and %.6f by the model: %.1f %% more",
+			     s->nodes, seconds, model, error * 100);
 }
 
-static void add_result(struct run *r, const struct op *op, json_object *o)
+static void figures_add_result(struct run *r, const struct op *op,
+			       json_object *o)
 {
 	static const char *const states[] = { "pending", "done", "aborted",
 					      "unknown" };
@@ -153,19 +164,19 @@ void figures_end(struct run *r, const struct op *op)
 
 	json_object_object_add(o, "do",
 			       json_object_new_string(op_name(op->kind)));
-	json_object_object_add(o, "start", real(
+	json_object_object_add(o, "start", figures_real(
 			(double) (r->op_start - r->start) / 1e9));
-	json_object_object_add(o, "seconds", real(seconds));
+	json_object_object_add(o, "seconds", figures_real(seconds));
 	if (op->kind == OP_LAUNCH && r->reported_at)
 		json_object_object_add(o, "delivered_seconds",
-			real(
+			figures_real(
 			(double) (r->reported_at - r->op_start) / 1e9));
 	if (op->kind <= OP_LAUNCH)
-		add_result(r, op, o);
+		figures_add_result(r, op, o);
 	if (op->kind == OP_TRANSFER && r->s->net && op->size > 0 &&
 	    r->out.state == STORM_DONE)
-		add_model(r, op, seconds, o);
-	add_traffic(r, op, o);
+		figures_add_model(r, op, seconds, o);
+	figures_add_traffic(r, op, o);
 	json_object_array_add(r->ops, o);
 }
 
@@ -183,10 +194,10 @@ json_object *figures_whole(struct run *r, double wall)
 	json_object_object_add(o, "network", json_object_new_string(
 			r->s->net ? r->s->net->name : "latency, bandwidth"));
 	json_object_object_add(o, "operations", r->ops);
-	json_object_object_add(o, "simulated_seconds", real(
+	json_object_object_add(o, "simulated_seconds", figures_real(
 		(double) (storm_sim_now(r->sim) - r->start) / 1e9));
-	json_object_object_add(o, "wall_seconds", real(wall));
-	json_object_object_add(o, "cpu_seconds", real(
+	json_object_object_add(o, "wall_seconds", figures_real(wall));
+	json_object_object_add(o, "cpu_seconds", figures_real(
 		(double) (use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 		(double) (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6));
 	json_object_object_add(o, "peak_memory_bytes", json_object_new_int64(

@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------ what is shown --- */
 
-static struct sent *by_path(struct run *r, const char *path)
+static struct sent *judge_by_path(struct run *r, const char *path)
 {
 	for (uint32_t i = r->nsent; i--;)
 		if (r->sent[i].file && !strcmp(r->sent[i].path, path))
@@ -22,64 +22,65 @@ static struct sent *by_path(struct run *r, const char *path)
 }
 
 /* Of an operation that has ended, or has not. */
-static void shows(struct run *r, uint32_t node, const struct sent *x,
-		  const char *what)
+static void judge_shown(struct run *r, uint32_t node, const struct sent *x,
+			const char *what)
 {
 	if (x->state == STORM_ABORTED)
-		violated(r, "%s of an aborted transfer on n%u", what, node + 1);
+		run_violated(r, "%s of an aborted transfer on n%u", what,
+			     node + 1);
 	if (!in_set(r, x->op, node))
-		violated(r, "%s on n%u, which it was not sent to", what,
-			 node + 1);
+		run_violated(r, "%s on n%u, which it was not sent to", what,
+			     node + 1);
 }
 
-static void new_file(struct run *r, uint32_t node,
-		     const struct storm_sim_file *f)
+static void judge_new_file(struct run *r, uint32_t node,
+			   const struct storm_sim_file *f)
 {
-	struct sent *x = by_path(r, f->path);
+	struct sent *x = judge_by_path(r, f->path);
 
 	if (!x) {
-		violated(r, "n%u shows %s, which nobody sent", node + 1,
-			 f->path);
+		run_violated(r, "n%u shows %s, which nobody sent", node + 1,
+			     f->path);
 		return;
 	}
-	shows(r, node, x, "a file");
+	judge_shown(r, node, x, "a file");
 	if (x->shown[node]++)
-		violated(r, "n%u shows %s twice", node + 1, f->path);
+		run_violated(r, "n%u shows %s twice", node + 1, f->path);
 	/* shared: every byte of it was compared as it was written */
 	if (f->size != x->size ||
 	    (!(f->shared && f->data == x->buf) &&
 	     memcmp(f->data, x->buf, x->size)))
-		violated(r, "%s differs on n%u", f->path, node + 1);
+		run_violated(r, "%s differs on n%u", f->path, node + 1);
 }
 
-static void new_event(struct run *r, uint32_t node,
-		      const struct storm_sim_seen *e)
+static void judge_new_event(struct run *r, uint32_t node,
+			    const struct storm_sim_seen *e)
 {
 	struct sent *x;
 
 	if (e->event < FIRST_EVENT || e->event - FIRST_EVENT >= r->nsent) {
-		violated(r, "n%u was signalled event %u, which nobody sent",
-			 node + 1, e->event);
+		run_violated(r, "n%u was signalled event %u, which nobody sent",
+			     node + 1, e->event);
 		return;
 	}
 	x = &r->sent[e->event - FIRST_EVENT];
-	shows(r, node, x, "an event");
+	judge_shown(r, node, x, "an event");
 	if (x->signalled[node]++)
-		violated(r, "n%u was signalled event %u twice", node + 1,
-			 e->event);
+		run_violated(r, "n%u was signalled event %u twice", node + 1,
+			     e->event);
 	if (x->file && !x->shown[node])
-		violated(r, "n%u was signalled event %u before its data",
-			 node + 1, e->event);
+		run_violated(r, "n%u was signalled event %u before its data",
+			     node + 1, e->event);
 	if (!x->file && (e->len != x->size || memcmp(e->data, x->buf, e->len)))
-		violated(r, "event %u has other data on n%u", e->event,
-			 node + 1);
+		run_violated(r, "event %u has other data on n%u", e->event,
+			     node + 1);
 	if (!x->file)
 		x->shown[node]++;
 	if (x->launch)		/* its processes end some time later */
-		act(r, (struct action) {
+		action_add(r, (struct action) {
 			.at = storm_sim_now(r->sim) + ns_of(x->op->seconds) +
 			      (x->op->jitter > 0 ?
-			       draw(r) % ns_of(x->op->jitter) : 0),
+			       run_draw(r) % ns_of(x->op->jitter) : 0),
 			.what = DO_REPORT, .number = node,
 			.sent = (uint32_t) (x - r->sent) });
 }
@@ -96,10 +97,10 @@ void judge_watch(void *arg, uint32_t node, uint32_t from)
 		return;
 	f = storm_sim_files(r->sim, node, &n);
 	for (; r->files[node] < n; r->files[node]++)
-		new_file(r, node, &f[r->files[node]]);
+		judge_new_file(r, node, &f[r->files[node]]);
 	e = storm_sim_events(r->sim, node, &n);
 	for (; r->events[node] < n; r->events[node]++)
-		new_event(r, node, &e[r->events[node]]);
+		judge_new_event(r, node, &e[r->events[node]]);
 }
 
 /* ---------------------------------------------------------------- outcomes --- */
@@ -107,14 +108,14 @@ void judge_watch(void *arg, uint32_t node, uint32_t from)
 void judge_named(struct run *r, uint32_t node, enum storm_err why)
 {
 	if (node == STORM_NO_NODE) {
-		violated(r, "an operation failed, and nobody is named: %s",
-			 storm_strerror(why));
+		run_violated(r, "an operation failed, and nobody is named: %s",
+			     storm_strerror(why));
 		return;
 	}
 	if (!storm_idset_has(&r->broken, node) &&
 	    !storm_idset_has(&r->disturbed, node))
-		violated(r, "n%u is named (%s), but nothing has happened to it",
-			 node + 1, storm_strerror(why));
+		run_violated(r, "n%u is named (%s), but nothing has happened to it",
+			     node + 1, storm_strerror(why));
 	storm_idset_add(&r->named, node, node);
 }
 
@@ -123,37 +124,38 @@ void judge_outcome(struct run *r, const struct storm_outcome *out)
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		judge_named(r, out->faults[i].node, out->faults[i].why);
 	if (out->state == STORM_ABORTED && !out->nfaults)
-		violated(r, "an operation was aborted, and nobody is named");
+		run_violated(r,
+			     "an operation was aborted, and nobody is named");
 	if (out->state == STORM_UNKNOWN)
-		violated(r, "an operation is UNKNOWN, though the owner has its domain");
+		run_violated(r, "an operation is UNKNOWN, though the owner has its domain");
 }
 
 void judge_transfer(struct run *r, const struct sent *x)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (x->state == STORM_ABORTED && x->shown[i])
-			violated(r, "aborted, but n%u shows it", i + 1);
+			run_violated(r, "aborted, but n%u shows it", i + 1);
 		if (x->state == STORM_DONE && in_set(r, x->op, i) &&
 		    !x->shown[i] && !storm_idset_has(&r->named, i))
-			violated(r, "done, but n%u, which is not named, does not show it",
-				 i + 1);
+			run_violated(r, "done, but n%u, which is not named, does not show it",
+				     i + 1);
 	}
 }
 
-static uint64_t *variable(struct run *r, uint32_t node, uint32_t var)
+static uint64_t *judge_variable(struct run *r, uint32_t node, uint32_t var)
 {
 	return var >= STORM_GLOBAL(0) ?
 		&r->global[node][var - STORM_GLOBAL(0)] : &r->own[node][var];
 }
 
-static bool holds(uint64_t a, int rel, uint64_t b)
+static bool judge_holds(uint64_t a, int rel, uint64_t b)
 {
 	return rel == STORM_GE ? a >= b : rel == STORM_LT ? a < b :
 	       rel == STORM_EQ ? a == b : a != b;
 }
 
 /* What was to be written must be there, by now. */
-static void written(struct run *r, const struct op *o)
+static void judge_written(struct run *r, const struct op *o)
 {
 	uint64_t v;
 
@@ -162,13 +164,14 @@ static void written(struct run *r, const struct op *o)
 
 		if (!in_set(r, o, i))
 			continue;
-		*variable(r, i, o->write_variable) = (uint64_t) o->write_value;
+		*judge_variable(r, i, o->write_variable) =
+			(uint64_t) o->write_value;
 		if (!s || storm_idset_has(&r->named, i))
 			continue;
 		if (storm_nm_variable(storm_sim_nm(r->sim, i), s,
 				    o->write_variable, &v) ||
 		    v != (uint64_t) o->write_value)
-			violated(r, "true, but n%u has not written", i + 1);
+			run_violated(r, "true, but n%u has not written", i + 1);
 	}
 }
 
@@ -178,18 +181,20 @@ void judge_compare(struct run *r, const struct op *o)
 
 	for (uint32_t i = 0; i < r->n; i++)
 		if (in_set(r, o, i) && !storm_idset_has(&r->named, i))
-			*(holds(*variable(r, i, o->variable), o->relation,
-				(uint64_t) o->value) ? &yes : &no) += 1;
+			*(judge_holds(*judge_variable(r, i, o->variable),
+				      o->relation, (uint64_t) o->value) ?
+			  &yes : &no) += 1;
 	if (r->compare == STORM_TRUE && no)
-		violated(r, "a comparison is true, but not on %u nodes", no);
+		run_violated(r, "a comparison is true, but not on %u nodes",
+			     no);
 	/* one that is named by now may have said it */
 	if (r->compare == STORM_FALSE && !no && !storm_idset_size(&r->named))
-		violated(r, "a comparison is false, but holds on all %u nodes",
-			 yes);
+		run_violated(r, "a comparison is false, but holds on all %u nodes",
+			     yes);
 	if (r->compare == STORM_FAILED && !storm_idset_size(&r->named))
-		violated(r, "a comparison failed, and nobody is named");
+		run_violated(r, "a comparison failed, and nobody is named");
 	if (r->compare == STORM_TRUE && o->write)
-		written(r, o);
+		judge_written(r, o);
 }
 
 /* ------------------------------------------------------------------- at last --- */
@@ -205,12 +210,12 @@ void judge_reports(struct run *r)
 			    storm_idset_has(&r->named, i))
 				continue;
 			if (!storm_idset_has(&x->heard, i))
-				violated(r, "n%u's report was never heard",
-					 i + 1);
+				run_violated(r, "n%u's report was never heard",
+					     i + 1);
 			else if (!storm_idset_has(storm_sim_acked(r->sim, i,
 							x->kind), i))
-				violated(r, "n%u's report was never acknowledged",
-					 i + 1);
+				run_violated(r, "n%u's report was never acknowledged",
+					     i + 1);
 		}
 	}
 }
@@ -231,14 +236,14 @@ void judge_end(struct run *r)
 		if (!storm_sim_nm(r->sim, i))
 			continue;
 		if (storm_sim_session(r->sim, i))
-			violated(r, "n%u kept its session", i + 1);
+			run_violated(r, "n%u kept its session", i + 1);
 		if (storm_sim_temporaries(r->sim, i))
-			violated(r, "n%u kept a temporary file", i + 1);
+			run_violated(r, "n%u kept a temporary file", i + 1);
 	}
 	for (uint32_t k = 0; k < r->nsent; k++)
 		if (r->sent[k].state == STORM_ABORTED)
 			judge_transfer(r, &r->sent[k]);
 	if (storm_sim_answers(r->sim))
-		violated(r, "%llu bytes were sent upon what nobody had sealed",
-			 (unsigned long long) storm_sim_answers(r->sim));
+		run_violated(r, "%llu bytes were sent upon what nobody had sealed",
+			     (unsigned long long) storm_sim_answers(r->sim));
 }

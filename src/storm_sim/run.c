@@ -4,90 +4,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run_private.h"
 
-void violated(struct run *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (r->bad)
-		return;
-	r->bad = true;
-	va_start(ap, fmt);
-	vsnprintf(r->why, RUN_WHY, fmt, ap);
-	va_end(ap);
-}
-
-uint64_t draw(struct run *r)
-{
-	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
-static void *more(void *p, uint32_t *room, uint32_t count, size_t size)
-{
-	if (count < *room)
-		return p;
-	*room = *room ? 2 * *room : 64;
-	p = realloc(p, *room * size);
-	if (!p)
-		abort();
-	return p;
-}
-
-/* ------------------------------------------------------------------ actions --- */
-
-static bool earlier(const struct action *a, const struct action *b)
-{
-	return a->at != b->at ? a->at < b->at : a->order < b->order;
-}
-
-void act(struct run *r, struct action a)
-{
-	uint32_t i = r->actions++;
-
-	r->action = more(r->action, &r->action_room, i, sizeof(a));
-	a.order = r->order++;
-	for (; i && earlier(&a, &r->action[(i - 1) / 2]); i = (i - 1) / 2)
-		r->action[i] = r->action[(i - 1) / 2];
-	r->action[i] = a;
-}
-
-static struct action take(struct run *r)
-{
-	struct action top = r->action[0], last = r->action[--r->actions];
-	uint32_t i = 0, c;
-
-	while ((c = 2 * i + 1) < r->actions) {
-		if (c + 1 < r->actions &&
-		    earlier(&r->action[c + 1], &r->action[c]))
-			c++;
-		if (!earlier(&r->action[c], &last))
-			break;
-		r->action[i] = r->action[c];
-		i = c;
-	}
-	if (r->actions)
-		r->action[i] = last;
-	return top;
-}
-
-static uint64_t next_action(const struct run *r)
-{
-	return r->actions ? r->action[0].at : STORM_NEVER;
-}
-
 /* -------------------------------------------------------------------- faults --- */
 
-static void may_be_named(struct run *r, uint32_t node)
+static void fault_may_name(struct run *r, uint32_t node)
 {
 	if (node != STORM_NO_NODE)
 		storm_idset_add(&r->disturbed, node, node);
@@ -95,7 +20,7 @@ static void may_be_named(struct run *r, uint32_t node)
 		storm_idset_add(&r->disturbed, 0, r->n - 1);
 }
 
-static void calm_after(struct run *r, const struct fault *f)
+static void fault_calm_after(struct run *r, const struct fault *f)
 {
 	uint64_t end = storm_sim_now(r->sim) + ns_of(f->seconds);
 
@@ -103,7 +28,7 @@ static void calm_after(struct run *r, const struct fault *f)
 		r->calm_at = end;
 }
 
-static void crash(struct run *r, const struct fault *f, uint32_t number)
+static void fault_crash(struct run *r, const struct fault *f, uint32_t number)
 {
 	/* what it says as it dies is heard by nobody */
 	r->dying = f->node == STORM_NO_NODE;
@@ -114,12 +39,12 @@ static void crash(struct run *r, const struct fault *f, uint32_t number)
 	}
 	storm_idset_add(&r->broken, f->node, f->node);
 	if (f->seconds > 0)
-		act(r, (struct action) {
+		action_add(r, (struct action) {
 			.at = storm_sim_now(r->sim) + ns_of(f->seconds),
 			.what = DO_RESTART, .number = number });
 }
 
-static void cut(struct run *r, const struct fault *f)
+static void fault_cut(struct run *r, const struct fault *f)
 {
 	struct storm_idset one = { 0 }, others = { 0 };
 
@@ -135,7 +60,7 @@ static void cut(struct run *r, const struct fault *f)
 	storm_idset_clear(&others);
 }
 
-static void make_fault(struct run *r, uint32_t number)
+static void fault_make(struct run *r, uint32_t number)
 {
 	const struct fault *f = &r->s->fault[number];
 	/* who is away for less is nobody's business */
@@ -144,41 +69,41 @@ static void make_fault(struct run *r, uint32_t number)
 	r->faulted = true;
 	switch ((enum fault_kind) f->kind) {
 	case FAULT_CRASH:
-		crash(r, f, number);
+		fault_crash(r, f, number);
 		break;
 	case FAULT_PAUSE:
 		storm_sim_pause(r->sim, f->node, ns_of(f->seconds));
-		calm_after(r, f);
+		fault_calm_after(r, f);
 		if (long_one)
-			may_be_named(r, f->node);
+			fault_may_name(r, f->node);
 		break;
 	case FAULT_DISK:
 		storm_sim_disk(r->sim, f->node, ENOSPC);
-		may_be_named(r, f->node);
+		fault_may_name(r, f->node);
 		break;
 	case FAULT_SLOW:
 		storm_sim_slow(r->sim, f->node, ns_of(f->seconds));
 		if (ns_of(f->seconds) >= r->s->set.op_timeout / 4)
-			may_be_named(r, f->node);
+			fault_may_name(r, f->node);
 		break;
 	case FAULT_LOSS:
 		storm_sim_loss(r->sim, (uint32_t) (f->fraction * 1e6));
 		if (f->seconds > 0)
-			act(r, (struct action) {
+			action_add(r, (struct action) {
 				.at = storm_sim_now(r->sim) + ns_of(f->seconds),
 				.what = DO_CALM });
 		if (f->fraction > 0.4)
-			may_be_named(r, STORM_NO_NODE);
+			fault_may_name(r, STORM_NO_NODE);
 		break;
 	case FAULT_CUT:
-		cut(r, f);
-		calm_after(r, f);
+		fault_cut(r, f);
+		fault_calm_after(r, f);
 		if (long_one)
-			may_be_named(r, f->node);
+			fault_may_name(r, f->node);
 		break;
 	case FAULT_VERSION:
 		storm_sim_foreign(r->sim, f->node);
-		may_be_named(r, f->node);
+		fault_may_name(r, f->node);
 		break;
 	case FAULT_FORGE:
 		storm_sim_forge(r->sim, f->node);
@@ -187,7 +112,7 @@ static void make_fault(struct run *r, uint32_t number)
 }
 
 /* The processes that a launch started here have ended. */
-static void report(struct run *r, uint32_t node, struct sent *x)
+static void run_report(struct run *r, uint32_t node, struct sent *x)
 {
 	uint64_t s = storm_sim_session(r->sim, node);
 	struct storm_range one = { node, node };
@@ -203,14 +128,14 @@ static void report(struct run *r, uint32_t node, struct sent *x)
 	storm_sim_called(r->sim, node);
 }
 
-static void due(struct run *r)
+static void run_due(struct run *r)
 {
-	while (next_action(r) <= storm_sim_now(r->sim)) {
-		struct action a = take(r);
+	while (action_next(r) <= storm_sim_now(r->sim)) {
+		struct action a = action_take(r);
 
 		switch (a.what) {
 		case DO_FAULT:
-			make_fault(r, a.number);
+			fault_make(r, a.number);
 			break;
 		case DO_RESTART:
 			storm_sim_restart(r->sim, r->s->fault[a.number].node);
@@ -219,7 +144,7 @@ static void due(struct run *r)
 			storm_sim_loss(r->sim, (uint32_t) (r->s->loss * 1e6));
 			break;
 		case DO_REPORT:
-			report(r, a.number, &r->sent[a.sent]);
+			run_report(r, a.number, &r->sent[a.sent]);
 			break;
 		}
 	}
@@ -227,7 +152,7 @@ static void due(struct run *r)
 
 /* --------------------------------------------------------------------- owner --- */
 
-static void on_opened(void *arg, struct storm_outcome *out)
+static void run_on_opened(void *arg, struct storm_outcome *out)
 {
 	struct run *r = arg;
 
@@ -241,7 +166,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	r->out = *out;
 }
 
-static void on_done(void *arg, void *token, struct storm_outcome *out)
+static void run_on_done(void *arg, void *token, struct storm_outcome *out)
 {
 	struct run *r = arg;
 	struct sent *x = &r->sent[(uintptr_t) token - 1];
@@ -252,7 +177,7 @@ static void on_done(void *arg, void *token, struct storm_outcome *out)
 		return;
 	}
 	if (x->state != STORM_PENDING)
-		violated(r, "a transfer ended twice");
+		run_violated(r, "a transfer ended twice");
 	x->state = out->state;
 	r->reported_at = storm_sim_now(r->sim);
 	judge_outcome(r, out);
@@ -265,8 +190,8 @@ static void on_done(void *arg, void *token, struct storm_outcome *out)
 	}
 }
 
-static void on_compared(void *arg, void *token, enum storm_compare result,
-			struct storm_outcome *out)
+static void run_on_compared(void *arg, void *token, enum storm_compare result,
+			    struct storm_outcome *out)
 {
 	struct run *r = arg;
 
@@ -283,7 +208,7 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 	r->out = *out;
 }
 
-static void on_report(void *arg, const struct storm_report *rep)
+static void run_on_report(void *arg, const struct storm_report *rep)
 {
 	struct run *r = arg;
 	struct sent *x = NULL;
@@ -292,30 +217,32 @@ static void on_report(void *arg, const struct storm_report *rep)
 		if (r->sent[i].launch && r->sent[i].kind == rep->kind)
 			x = &r->sent[i];
 	if (!x || rep->code) {
-		violated(r, "a report of kind %u, code %u, that nobody made",
-			 rep->kind, rep->code);
+		run_violated(r,
+			     "a report of kind %u, code %u, that nobody made",
+			     rep->kind, rep->code);
 		return;
 	}
 	for (uint32_t i = 0; i < rep->ids.count; i++)
 		for (uint64_t k = rep->ids.r[i].first;
 		     k <= rep->ids.r[i].last; k++)
 			if (k >= r->n || !x->signalled[k])
-				violated(r, "a report of n%llu, which made none",
-					 (unsigned long long) k + 1);
+				run_violated(r, "a report of n%llu, which made none",
+					     (unsigned long long) k + 1);
 			else if (storm_idset_has(&x->heard, (uint32_t) k))
-				violated(r, "n%llu's report was heard twice",
-					 (unsigned long long) k + 1);
+				run_violated(r,
+					     "n%llu's report was heard twice",
+					     (unsigned long long) k + 1);
 	storm_idset_union(&x->heard, &rep->ids);
 }
 
-static void on_fault(void *arg, const struct storm_fault *f)
+static void run_on_fault(void *arg, const struct storm_fault *f)
 {
 	judge_named(arg, f->node, f->why);
 }
 
 /* ---------------------------------------------------------------- operations --- */
 
-static bool reports_heard(const struct run *r, const struct sent *x)
+static bool run_reports_heard(const struct run *r, const struct sent *x)
 {
 	struct storm_idset all = { 0 };
 	bool yes = true;
@@ -333,30 +260,30 @@ static bool reports_heard(const struct run *r, const struct sent *x)
 }
 
 /* Asked before every event, so it is cheap but at the end. */
-static bool finished(void *arg)
+static bool op_finished(void *arg)
 {
 	struct run *r = arg;
 
-	return r->bad || !r->owner || next_action(r) <= storm_sim_now(r->sim) ||
+	return r->bad || !r->owner || action_next(r) <= storm_sim_now(r->sim) ||
 	       (r->ended && (!r->nsent ||
-			     reports_heard(r, &r->sent[r->nsent - 1])));
+			     run_reports_heard(r, &r->sent[r->nsent - 1])));
 }
 
 static void run_until(struct run *r, uint64_t end)
 {
 	while (!r->bad && storm_sim_now(r->sim) < end) {
-		uint64_t next = next_action(r) < end ? next_action(r) : end;
+		uint64_t next = action_next(r) < end ? action_next(r) : end;
 
 		if (next > storm_sim_now(r->sim))
 			storm_sim_run(r->sim, next - storm_sim_now(r->sim),
-				      finished, r);
-		if (next_action(r) > storm_sim_now(r->sim) && finished(r))
+				      op_finished, r);
+		if (action_next(r) > storm_sim_now(r->sim) && op_finished(r))
 			return;
-		due(r);
+		run_due(r);
 	}
 }
 
-static double within(const struct scenario *s, const struct op *o)
+static double op_within(const struct scenario *s, const struct op *o)
 {
 	double ns = (double) (o->kind == OP_OPEN ? s->set.open_timeout :
 			      2 * s->set.op_timeout + 2 * s->set.dead_timeout);
@@ -365,7 +292,7 @@ static double within(const struct scenario *s, const struct op *o)
 	       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
 }
 
-static struct sent *new_sent(struct run *r, const struct op *o)
+static struct sent *run_sent_new(struct run *r, const struct op *o)
 {
 	struct sent *x = &r->sent[r->nsent];
 
@@ -380,7 +307,7 @@ static struct sent *new_sent(struct run *r, const struct op *o)
 	if (!x->buf || !x->shown || !x->signalled)
 		abort();
 	for (uint64_t i = 0; i < x->size; i += 8) {
-		uint64_t v = draw(r);
+		uint64_t v = run_draw(r);
 
 		memcpy(x->buf + i, &v, 8);
 	}
@@ -390,7 +317,7 @@ static struct sent *new_sent(struct run *r, const struct op *o)
 }
 
 /* P, NULL: all; one range needs no memory of its own. */
-static const struct storm_idset *set_of(const struct run *r,
+static const struct storm_idset *op_set(const struct run *r,
 					const struct op *o,
 					struct storm_range *range,
 					struct storm_idset *set)
@@ -403,9 +330,9 @@ static const struct storm_idset *set_of(const struct run *r,
 	return set;
 }
 
-static int issue_transfer(struct run *r, const struct op *o)
+static int op_issue_transfer(struct run *r, const struct op *o)
 {
-	struct sent *x = new_sent(r, o);
+	struct sent *x = run_sent_new(r, o);
 	struct storm_target to = {
 		.kind = x->file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY,
 		.remote_event = FIRST_EVENT + r->nsent - 1,
@@ -416,27 +343,27 @@ static int issue_transfer(struct run *r, const struct op *o)
 
 	if (x->file)
 		storm_sim_source(r->sim, x->buf, x->size);
-	return storm_owner_xfer(r->owner, set_of(r, o, &range, &set), &to,
+	return storm_owner_xfer(r->owner, op_set(r, o, &range, &set), &to,
 				x->buf, x->size,
 				(void *) (uintptr_t) r->nsent,
 				storm_sim_now(r->sim));
 }
 
-static int issue_compare(struct run *r, const struct op *o)
+static int op_issue_compare(struct run *r, const struct op *o)
 {
 	struct storm_assign w = { o->write_variable,
 				  (uint64_t) o->write_value };
 	struct storm_range range;
 	struct storm_idset set;
 
-	return storm_owner_compare(r->owner, set_of(r, o, &range, &set),
+	return storm_owner_compare(r->owner, op_set(r, o, &range, &set),
 				   o->variable,
 				   (enum storm_relation) o->relation,
 				   (uint64_t) o->value, o->write ? &w : NULL,
 				   r, storm_sim_now(r->sim));
 }
 
-static void set_own(struct run *r, const struct op *o)
+static void op_set_own(struct run *r, const struct op *o)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint64_t s = storm_sim_session(r->sim, i);
@@ -452,7 +379,7 @@ static void set_own(struct run *r, const struct op *o)
 	}
 }
 
-static void issue(struct run *r, const struct op *o)
+static void op_issue(struct run *r, const struct op *o)
 {
 	int err = STORM_OK;
 
@@ -461,64 +388,67 @@ static void issue(struct run *r, const struct op *o)
 		err = storm_owner_open(r->owner, storm_sim_now(r->sim));
 		break;
 	case OP_COMPARE:
-		err = issue_compare(r, o);
+		err = op_issue_compare(r, o);
 		break;
 	case OP_TRANSFER:
 	case OP_LAUNCH:
-		err = issue_transfer(r, o);
+		err = op_issue_transfer(r, o);
 		break;
 	case OP_SET:
-		set_own(r, o);
+		op_set_own(r, o);
 		r->ended = true;
 		break;
 	case OP_WAIT:
 		break;
 	}
 	if (err)
-		violated(r, "the owner refuses \"%s\": %s", op_name(o->kind),
-			 storm_strerror(err));
+		run_violated(r, "the owner refuses \"%s\": %s",
+			     op_name(o->kind), storm_strerror(err));
 	if (r->owner)
 		storm_sim_called(r->sim, STORM_NO_NODE);
 }
 
-static void judge(struct run *r, const struct op *o)
+static void op_judge(struct run *r, const struct op *o)
 {
 	if (o->kind == OP_COMPARE)
 		judge_compare(r, o);
 	if (o->kind == OP_TRANSFER || o->kind == OP_LAUNCH)
 		judge_transfer(r, &r->sent[r->nsent - 1]);
 	if (o->kind == OP_OPEN && r->out.state != STORM_DONE && !r->faulted)
-		violated(r, "the domain does not open");
+		run_violated(r, "the domain does not open");
 }
 
-static void operate(struct run *r, const struct op *o)
+static void op_run(struct run *r, const struct op *o)
 {
-	double limit = o->kind == OP_WAIT ? o->seconds : within(r->s, o);
+	double limit = o->kind == OP_WAIT ? o->seconds : op_within(r->s, o);
 
 	r->ended = false;
 	r->reported_at = 0;
 	storm_outcome_clear(&r->out);
 	figures_begin(r);
-	issue(r, o);
+	op_issue(r, o);
 	run_until(r, r->op_start + ns_of(limit));
 	if (!r->owner)
 		return;
-	if (o->kind != OP_WAIT && !finished(r))
-		violated(r, "\"%s\" has not ended after %g s",
-			 op_name(o->kind), limit);
+	if (o->kind != OP_WAIT && !op_finished(r))
+		run_violated(r, "\"%s\" has not ended after %g s",
+			     op_name(o->kind), limit);
 	if (!r->bad)
-		judge(r, o);
+		op_judge(r, o);
 	figures_end(r, o);
 }
 
 /* --------------------------------------------------------------------- whole --- */
 
 static const struct storm_owner_ops owner_ops = {
-	.opened = on_opened, .xfer_done = on_done,
-	.compare_done = on_compared, .report = on_report, .fault = on_fault,
+	.opened = run_on_opened,
+	.xfer_done = run_on_done,
+	.compare_done = run_on_compared,
+	.report = run_on_report,
+	.fault = run_on_fault,
 };
 
-static void start(struct run *r)
+static void run_start(struct run *r)
 {
 	const struct scenario *s = r->s;
 	struct storm_sim_conf c = {
@@ -554,15 +484,15 @@ static void start(struct run *r)
 	r->owner = storm_sim_owner(r->sim);
 	r->start = storm_sim_now(r->sim);
 	for (uint32_t i = 0; i < s->faults; i++)
-		act(r, (struct action) {
+		action_add(r, (struct action) {
 			.at = r->start + ns_of(s->fault[i].at),
 			.what = DO_FAULT, .number = i });
-	due(r);
+	run_due(r);
 }
 
 /* Long enough for whoever is lost to be missed, and for a node that hears of
  * its owner through others to miss it, one time-out for each of them. */
-static uint64_t patience(const struct run *r)
+static uint64_t run_patience(const struct run *r)
 {
 	uint64_t now = storm_sim_now(r->sim);
 	uint64_t calm = r->calm_at > now ? r->calm_at : now;
@@ -574,15 +504,16 @@ static uint64_t patience(const struct run *r)
 	       8 * r->s->set.heartbeat;
 }
 
-static void let_pass(struct run *r, uint64_t end, bool (*done)(const struct run *r))
+static void run_let_pass(struct run *r, uint64_t end,
+			 bool (*done)(const struct run *r))
 {
 	while (!r->bad && storm_sim_now(r->sim) < end && !(done && done(r))) {
 		storm_sim_run(r->sim, 50 * STORM_MS, NULL, NULL);
-		due(r);
+		run_due(r);
 	}
 }
 
-static bool all_said(const struct run *r)
+static bool run_all_said(const struct run *r)
 {
 	struct storm_idset owed = { 0 };
 	bool yes = !storm_idset_minus(&r->broken, &r->named, &owed) &&
@@ -599,27 +530,27 @@ static bool all_said(const struct run *r)
 }
 
 /* Faults that were still to come do not. */
-static void finish(struct run *r)
+static void run_finish(struct run *r)
 {
 	r->actions = 0;
 	if (r->owner && r->opened && r->out.state == STORM_DONE) {
-		let_pass(r, patience(r), all_said);
+		run_let_pass(r, run_patience(r), run_all_said);
 		judge_reports(r);
 		for (uint32_t i = 0; i < r->n; i++)
 			if (storm_idset_has(&r->broken, i) &&
 			    !storm_idset_has(&r->named, i))
-				violated(r, "n%u has crashed, and is never named",
-					 i + 1);
+				run_violated(r, "n%u has crashed, and is never named",
+					     i + 1);
 	}
 	if (r->owner) {
 		storm_owner_close(r->owner, storm_sim_now(r->sim));
 		storm_sim_called(r->sim, STORM_NO_NODE);
 	}
-	let_pass(r, patience(r), judge_all_closed);
+	run_let_pass(r, run_patience(r), judge_all_closed);
 	judge_end(r);
 }
 
-static void release(struct run *r)
+static void run_release(struct run *r)
 {
 	storm_sim_destroy(r->sim);
 	for (uint32_t i = 0; i < r->nsent; i++) {
@@ -649,21 +580,21 @@ bool run_scenario(const struct scenario *s, json_object **figures,
 	bool opened = true;
 
 	*why = 0;
-	start(r);
+	run_start(r);
 	for (uint32_t i = 0; i < s->ops && opened; i++)
 		for (uint32_t k = 0; k < s->op[i].repeat; k++) {
 			if (r->bad || !r->owner)
 				break;
-			operate(r, &s->op[i]);
+			op_run(r, &s->op[i]);
 			if (s->op[i].kind == OP_OPEN)
 				opened = r->out.state == STORM_DONE;
 		}
 	if (!r->bad) {
 		if (opened)	/* what came last does not count any more */
 			r->out.state = STORM_DONE;
-		finish(r);
+		run_finish(r);
 	}
 	*figures = figures_whole(r, (double) (storm_now() - began) / 1e9);
-	release(r);
+	run_release(r);
 	return !r->bad;
 }

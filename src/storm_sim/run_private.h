@@ -1,6 +1,7 @@
 /*
  * run_private.h - the parts of a run: run.c goes through the operations and
- * makes the faults, judge.c looks at what nodes show, figures.c counts.
+ * makes the faults, judge.c looks at what nodes show, figures.c counts;
+ * run_state.c is below them all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -68,11 +69,14 @@ struct run {
 	uint64_t op_start;
 };
 
-/* run.c: the first one counts. */
-void violated(struct run *r, const char *fmt, ...)
+/* run_state.c: the first violation counts. */
+void run_violated(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void act(struct run *r, struct action a);
-uint64_t draw(struct run *r);
+uint64_t run_draw(struct run *r);		/* any number, by the seed */
+void action_add(struct run *r, struct action a);
+struct action action_take(struct run *r); /* the first one; there is one */
+/* When the first one is due; STORM_NEVER: there is none. */
+uint64_t action_next(const struct run *r);
 static inline uint64_t ns_of(double seconds)
 {
 	return (uint64_t) (seconds * STORM_SEC + 0.5);

@@ -125,8 +125,8 @@ struct reader {
 
 /* Where: "operations[2].size", or as much of it as is known. */
 __attribute__((format(printf, 4, 5)))
-static void bad(struct reader *r, const char *where, const char *key,
-		const char *fmt, ...)
+static void scenario_bad(struct reader *r, const char *where, const char *key,
+			 const char *fmt, ...)
 {
 	va_list ap;
 
@@ -141,26 +141,27 @@ static void bad(struct reader *r, const char *where, const char *key,
 	fputc('\n', stderr);
 }
 
-static bool number(struct reader *r, const char *where, const char *key,
-		   json_object *v, double min, double max, bool whole,
-		   double *out)
+static bool scenario_number(struct reader *r, const char *where,
+			    const char *key, json_object *v, double min,
+			    double max, bool whole, double *out)
 {
 	double d = json_object_get_double(v);
 
 	if ((!json_object_is_type(v, json_type_int) &&
 	     !json_object_is_type(v, json_type_double)) ||
 	    !(d >= min && d <= max) || (whole && d != floor(d))) {
-		bad(r, where, key, "is %s: give %s from %.10g to %.10g",
-		    json_object_to_json_string(v),
-		    whole ? "a whole number" : "a number", min, max);
+		scenario_bad(r, where, key,
+			     "is %s: give %s from %.10g to %.10g",
+			     json_object_to_json_string(v),
+			     whole ? "a whole number" : "a number", min, max);
 		return false;
 	}
 	*out = d;
 	return true;
 }
 
-static void get_word(struct reader *r, const char *where, const struct key *k,
-		     json_object *v, int *out)
+static void scenario_get_word(struct reader *r, const char *where,
+			      const struct key *k, json_object *v, int *out)
 {
 	const char *s = json_object_get_string(v);
 	char list[256] = "";
@@ -175,32 +176,33 @@ static void get_word(struct reader *r, const char *where, const struct key *k,
 				 sizeof(list) - strlen(list), "%s\"%s\"",
 				 *list ? ", " : "", k->words[i]);
 	}
-	bad(r, where, k->name, "is %s: give one of %s",
-	    json_object_to_json_string(v), list);
+	scenario_bad(r, where, k->name, "is %s: give one of %s",
+		     json_object_to_json_string(v), list);
 }
 
-static void get_key(struct reader *r, const char *where, const struct key *k,
-		    json_object *v, void *base)
+static void scenario_get_key(struct reader *r, const char *where,
+			     const struct key *k, json_object *v, void *base)
 {
 	void *p = (char *) base + k->at;
 	double d;
 
 	switch (k->type) {
 	case KEY_WORD:
-		get_word(r, where, k, v, p);
+		scenario_get_word(r, where, k, v, p);
 		return;
 	case KEY_BOOL:
 		if (json_object_is_type(v, json_type_boolean))
 			*(bool *) p = json_object_get_boolean(v);
 		else
-			bad(r, where, k->name, "is %s: give true or false",
-			    json_object_to_json_string(v));
+			scenario_bad(r, where, k->name, "is %s: give true or false",
+				     json_object_to_json_string(v));
 		return;
 	default:
 		break;
 	}
-	if (!number(r, where, k->name, v, k->min, k->max,
-		    k->type == KEY_COUNT || k->type == KEY_COUNT64, &d))
+	if (!scenario_number(r, where, k->name, v, k->min, k->max,
+			     k->type == KEY_COUNT || k->type == KEY_COUNT64,
+			     &d))
 		return;
 	if (k->type == KEY_NUMBER)
 		*(double *) p = d;
@@ -213,15 +215,17 @@ static void get_key(struct reader *r, const char *where, const struct key *k,
 }
 
 /* Keys of an object by its table; others are asked for by special(). */
-static void get_object(struct reader *r, const char *where, json_object *o,
-		       const struct key *keys, void *base,
-		       bool (*special)(struct reader *r, const char *where,
-				       const char *key, json_object *v,
-				       void *base))
+static void scenario_get_object(struct reader *r, const char *where,
+				json_object *o, const struct key *keys,
+				void *base,
+				bool (*special)(struct reader *r,
+						const char *where,
+						const char *key, json_object *v,
+						void *base))
 {
 	if (!json_object_is_type(o, json_type_object)) {
-		bad(r, where, "", "is %s: give an object, {...}",
-		    json_object_to_json_string(o));
+		scenario_bad(r, where, "", "is %s: give an object, {...}",
+			     json_object_to_json_string(o));
 		return;
 	}
 	json_object_object_foreach(o, name, v) {
@@ -230,10 +234,10 @@ static void get_object(struct reader *r, const char *where, json_object *o,
 		while (k->name && strcmp(k->name, name))
 			k++;
 		if (k->name)
-			get_key(r, where, k, v, base);
+			scenario_get_key(r, where, k, v, base);
 		else if (*name != '#' &&
 			 (!special || !special(r, where, name, v, base)))
-			bad(r, where, name, "is no key that is known here: see storm_sim(1), or begin it with # to make it a remark");
+			scenario_bad(r, where, name, "is no key that is known here: see storm_sim(1), or begin it with # to make it a remark");
 	}
 }
 
@@ -247,14 +251,15 @@ static bool network_special(struct reader *r, const char *where,
 		return false;
 	s->net = name ? storm_model_net(name) : NULL;
 	if (!s->net)
-		bad(r, where, key, "is %s: give one of \"qsnet\", \"gbe\", \"100gbe\", \"ndr\", or latency and bandwidth instead",
-		    json_object_to_json_string(v));
+		scenario_bad(r, where, key, "is %s: give one of \"qsnet\", \"gbe\", \"100gbe\", \"ndr\", or latency and bandwidth instead",
+			     json_object_to_json_string(v));
 	return true;
 }
 
 /* {"own": 2} or {"global": 5} */
-static void variable(struct reader *r, const char *where, const char *key,
-		     json_object *v, bool own_too, uint32_t *out)
+static void scenario_variable(struct reader *r, const char *where,
+			      const char *key, json_object *v, bool own_too,
+			      uint32_t *out)
 {
 	double d;
 
@@ -262,39 +267,39 @@ static void variable(struct reader *r, const char *where, const char *key,
 	    json_object_object_length(v) == 1) {
 		json_object_object_foreach(v, kind, i) {
 			if (!strcmp(kind, "global") &&
-			    number(r, where, key, i, 0, STORM_GLOBALS - 1, true,
-				   &d)) {
+			    scenario_number(r, where, key, i, 0,
+					    STORM_GLOBALS - 1, true, &d)) {
 				*out = STORM_GLOBAL(d);
 				return;
 			}
 			if (own_too && !strcmp(kind, "own") &&
-			    number(r, where, key, i, 0, STORM_VARS - 1, true,
-				   &d)) {
+			    scenario_number(r, where, key, i, 0, STORM_VARS - 1,
+					    true, &d)) {
 				*out = (uint32_t) d;
 				return;
 			}
 		}
 	}
-	bad(r, where, key, "is %s: give {\"global\": NUMBER}%s",
-	    json_object_to_json_string(v),
-	    own_too ? " or {\"own\": NUMBER}" : "");
+	scenario_bad(r, where, key, "is %s: give {\"global\": NUMBER}%s",
+		     json_object_to_json_string(v),
+		     own_too ? " or {\"own\": NUMBER}" : "");
 }
 
 /* [FROM, TO], both from min to max */
-static bool pair(struct reader *r, const char *where, const char *key,
-		 json_object *v, double min, double max, bool whole,
-		 double out[2])
+static bool scenario_pair(struct reader *r, const char *where, const char *key,
+			  json_object *v, double min, double max, bool whole,
+			  double out[2])
 {
 	if (!json_object_is_type(v, json_type_array) ||
 	    json_object_array_length(v) != 2) {
-		bad(r, where, key, "is %s: give [FROM, TO]",
-		    json_object_to_json_string(v));
+		scenario_bad(r, where, key, "is %s: give [FROM, TO]",
+			     json_object_to_json_string(v));
 		return false;
 	}
-	return number(r, where, key, json_object_array_get_idx(v, 0), min, max,
-		      whole, &out[0]) &&
-	       number(r, where, key, json_object_array_get_idx(v, 1), out[0],
-		      max, whole, &out[1]);
+	return scenario_number(r, where, key, json_object_array_get_idx(v, 0),
+			       min, max, whole, &out[0]) &&
+	       scenario_number(r, where, key, json_object_array_get_idx(v, 1),
+			       out[0], max, whole, &out[1]);
 }
 
 static bool op_special(struct reader *r, const char *where, const char *key,
@@ -304,12 +309,13 @@ static bool op_special(struct reader *r, const char *where, const char *key,
 	double d[2];
 
 	if (!strcmp(key, "variable")) {
-		variable(r, where, key, v, true, &o->variable);
+		scenario_variable(r, where, key, v, true, &o->variable);
 	} else if (!strcmp(key, "write")) {
-		variable(r, where, key, v, false, &o->write_variable);
+		scenario_variable(r, where, key, v, false, &o->write_variable);
 		o->write = true;
 	} else if (!strcmp(key, "nodes")) {
-		if (pair(r, where, key, v, 1, STORM_NODES_MAX, true, d)) {
+		if (scenario_pair(r, where, key, v, 1, STORM_NODES_MAX, true,
+				  d)) {
 			o->first = (uint32_t) d[0] - 1;
 			o->last = (uint32_t) d[1] - 1;
 		}
@@ -331,9 +337,10 @@ static void fault_node(struct reader *r, const char *where, json_object *v,
 		else if (!strcmp(word, "owner"))
 			f->node = STORM_NO_NODE;
 		else
-			bad(r, where, "node", "is \"%s\": give a number, \"random\" or \"owner\"",
-			    word);
-	} else if (number(r, where, "node", v, 1, STORM_NODES_MAX, true, &d)) {
+			scenario_bad(r, where, "node", "is \"%s\": give a number, \"random\" or \"owner\"",
+				     word);
+	} else if (scenario_number(r, where, "node", v, 1, STORM_NODES_MAX,
+				   true, &d)) {
 		f->node = (uint32_t) d - 1;
 	}
 }
@@ -349,25 +356,25 @@ static bool fault_special(struct reader *r, const char *where, const char *key,
 	} else if (strcmp(key, "at")) {
 		return false;
 	} else if (json_object_is_type(v, json_type_array)) {
-		if (pair(r, where, key, v, 0, LONG, false, d)) {
+		if (scenario_pair(r, where, key, v, 0, LONG, false, d)) {
 			f->at = d[0];
 			f->until = d[1];
 		}
-	} else if (number(r, where, key, v, 0, LONG, false, &d[0])) {
+	} else if (scenario_number(r, where, key, v, 0, LONG, false, &d[0])) {
 		f->at = f->until = d[0];
 	}
 	return true;
 }
 
-static void *get_array(struct reader *r, const char *where, json_object *a,
-		       size_t size, uint32_t *count)
+static void *scenario_get_array(struct reader *r, const char *where,
+				json_object *a, size_t size, uint32_t *count)
 {
 	void *p;
 
 	*count = 0;
 	if (!json_object_is_type(a, json_type_array)) {
-		bad(r, where, "", "is %s: give a list, [...]",
-		    json_object_to_json_string(a));
+		scenario_bad(r, where, "", "is %s: give a list, [...]",
+			     json_object_to_json_string(a));
 		return NULL;
 	}
 	p = calloc(json_object_array_length(a) + 1, size);
@@ -377,10 +384,11 @@ static void *get_array(struct reader *r, const char *where, json_object *a,
 	return p;
 }
 
-static void get_ops(struct reader *r, json_object *a, struct scenario *s)
+static void scenario_get_ops(struct reader *r, json_object *a,
+			     struct scenario *s)
 {
 	free(s->op);
-	s->op = get_array(r, "operations", a, sizeof(*s->op), &s->ops);
+	s->op = scenario_get_array(r, "operations", a, sizeof(*s->op), &s->ops);
 	for (uint32_t i = 0; i < s->ops; i++) {
 		struct op *o = &s->op[i];
 		char where[64];
@@ -388,27 +396,29 @@ static void get_ops(struct reader *r, json_object *a, struct scenario *s)
 		snprintf(where, sizeof(where), "operations[%u]", i);
 		*o = (struct op) { .kind = -1, .last = UINT32_MAX, .repeat = 1,
 				   .target = STORM_TARGET_FILE };
-		get_object(r, where, json_object_array_get_idx(a, i), op_keys,
-			   o, op_special);
+		scenario_get_object(r, where, json_object_array_get_idx(a, i),
+				    op_keys, o, op_special);
 		if (o->kind < 0)
-			bad(r, where, "do", "is missing: give one of \"open\", \"compare\", \"transfer\", \"launch\", \"set\", \"wait\"");
+			scenario_bad(r, where, "do", "is missing: give one of \"open\", \"compare\", \"transfer\", \"launch\", \"set\", \"wait\"");
 		if ((o->kind == OP_OPEN) != (i == 0))
-			bad(r, where, "do", "%s", i ? "is \"open\": there is one, the first one" :
-			    "is not \"open\": the first one must be");
+			scenario_bad(r, where, "do", "%s", i ? "is \"open\": there is one, the first one" :
+				     "is not \"open\": the first one must be");
 	}
 	if (!s->ops)
-		bad(r, "operations", "", "is empty: give at least {\"do\": \"open\"}");
+		scenario_bad(r, "operations", "", "is empty: give at least {\"do\": \"open\"}");
 }
 
-static bool needs_node(int kind)
+static bool fault_needs_node(int kind)
 {
 	return kind != FAULT_LOSS;
 }
 
-static void get_faults(struct reader *r, json_object *a, struct scenario *s)
+static void scenario_get_faults(struct reader *r, json_object *a,
+				struct scenario *s)
 {
 	free(s->fault);
-	s->fault = get_array(r, "faults", a, sizeof(*s->fault), &s->faults);
+	s->fault = scenario_get_array(r, "faults", a, sizeof(*s->fault),
+				      &s->faults);
 	for (uint32_t i = 0; i < s->faults; i++) {
 		struct fault *f = &s->fault[i];
 		char where[64];
@@ -416,15 +426,15 @@ static void get_faults(struct reader *r, json_object *a, struct scenario *s)
 		snprintf(where, sizeof(where), "faults[%u]", i);
 		*f = (struct fault) { .kind = -1, .at = ANY_TIME,
 				      .node = NODE_RANDOM };
-		get_object(r, where, json_object_array_get_idx(a, i),
-			   fault_keys, f, fault_special);
+		scenario_get_object(r, where, json_object_array_get_idx(a, i),
+				    fault_keys, f, fault_special);
 		if (f->kind < 0)
-			bad(r, where, "do", "is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\"");
+			scenario_bad(r, where, "do", "is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\"");
 		if (f->at < 0)
-			bad(r, where, "at", "is missing: give seconds from the start, or [FROM, TO]");
+			scenario_bad(r, where, "at", "is missing: give seconds from the start, or [FROM, TO]");
 		if (f->node == STORM_NO_NODE && f->kind != FAULT_CRASH &&
 		    f->kind != FAULT_PAUSE)
-			bad(r, where, "node", "is \"owner\": that may only \"crash\" or \"pause\"");
+			scenario_bad(r, where, "node", "is \"owner\": that may only \"crash\" or \"pause\"");
 	}
 }
 
@@ -438,13 +448,14 @@ static bool scenario_special(struct reader *r, const char *where,
 		free(s->name);
 		s->name = strdup(json_object_get_string(v));
 	} else if (!strcmp(key, "settings")) {
-		get_object(r, key, v, settings_keys, s, NULL);
+		scenario_get_object(r, key, v, settings_keys, s, NULL);
 	} else if (!strcmp(key, "network")) {
-		get_object(r, key, v, network_keys, s, network_special);
+		scenario_get_object(r, key, v, network_keys, s,
+				    network_special);
 	} else if (!strcmp(key, "operations")) {
-		get_ops(r, v, s);
+		scenario_get_ops(r, v, s);
 	} else if (!strcmp(key, "faults")) {
-		get_faults(r, v, s);
+		scenario_get_faults(r, v, s);
 	} else {
 		return false;
 	}
@@ -452,7 +463,7 @@ static bool scenario_special(struct reader *r, const char *where,
 }
 
 /* One packet of the network; where packets are small as many as fit. */
-static uint32_t datagram_of(const struct storm_model_net *net)
+static uint32_t scenario_datagram(const struct storm_model_net *net)
 {
 	uint32_t packet;
 
@@ -463,16 +474,16 @@ static uint32_t datagram_of(const struct storm_model_net *net)
 	       STORM_DATAGRAM_MAX / packet * packet;
 }
 
-static void check_whole(struct reader *r, const struct scenario *s)
+static void scenario_check(struct reader *r, const struct scenario *s)
 {
 	uint32_t launches = 0;
 
 	if (!s->nodes)
-		bad(r, "nodes", "", "is missing: give how many there are");
+		scenario_bad(r, "nodes", "", "is missing: give how many there are");
 	if (!s->ops)
-		bad(r, "operations", "", "is missing: give at least [{\"do\": \"open\"}]");
+		scenario_bad(r, "operations", "", "is missing: give at least [{\"do\": \"open\"}]");
 	if (!s->net && s->bandwidth <= 0 && !s->latency)
-		bad(r, "network", "", "is missing: give a name, or latency and bandwidth");
+		scenario_bad(r, "network", "", "is missing: give a name, or latency and bandwidth");
 	for (uint32_t i = 0; i < s->ops; i++) {
 		const struct op *o = &s->op[i];
 		char where[64];
@@ -481,26 +492,26 @@ static void check_whole(struct reader *r, const struct scenario *s)
 		launches += o->kind == OP_LAUNCH ? o->repeat : 0;
 		if (o->first >= s->nodes ||
 		    (o->last >= s->nodes && o->last != UINT32_MAX))
-			bad(r, where, "nodes", "goes beyond node %u: give [FROM, TO] within it",
-			    s->nodes);
+			scenario_bad(r, where, "nodes", "goes beyond node %u: give [FROM, TO] within it",
+				     s->nodes);
 		if (o->model_error > 0 && !s->net)
-			bad(r, where, "model_error", "needs a network of a name: give network.name");
+			scenario_bad(r, where, "model_error", "needs a network of a name: give network.name");
 	}
 	if (launches > SCENARIO_LAUNCHES)
-		bad(r, "operations", "", "have %u launches: give at most %u",
-		    launches, SCENARIO_LAUNCHES);
+		scenario_bad(r, "operations", "", "have %u launches: give at most %u",
+			     launches, SCENARIO_LAUNCHES);
 	for (uint32_t i = 0; i < s->faults; i++) {
 		char where[64];
 
 		snprintf(where, sizeof(where), "faults[%u]", i);
 		if (s->fault[i].node < NODE_RANDOM &&
 		    s->fault[i].node >= s->nodes)
-			bad(r, where, "node", "is %u, but there are %u nodes: give one of them",
-			    s->fault[i].node + 1, s->nodes);
+			scenario_bad(r, where, "node", "is %u, but there are %u nodes: give one of them",
+				     s->fault[i].node + 1, s->nodes);
 	}
 }
 
-static json_object *parse(const char *file)
+static json_object *scenario_parse(const char *file)
 {
 	json_object *o = NULL;
 	char *text = NULL;
@@ -539,7 +550,7 @@ out:
 struct scenario *scenario_load(const char *file)
 {
 	struct reader r = { file, false };
-	json_object *o = parse(file);
+	json_object *o = scenario_parse(file);
 	struct scenario *s;
 
 	if (!o)
@@ -551,12 +562,12 @@ struct scenario *scenario_load(const char *file)
 	s->seed = 1;
 	s->carries_multicast = true;
 	s->name = strdup(file);
-	get_object(&r, "", o, scenario_keys, s, scenario_special);
+	scenario_get_object(&r, "", o, scenario_keys, s, scenario_special);
 	json_object_put(o);
 	if (!s->datagram)
-		s->datagram = datagram_of(s->net);
+		s->datagram = scenario_datagram(s->net);
 	if (!r.bad)
-		check_whole(&r, s);
+		scenario_check(&r, s);
 	if (r.bad) {
 		scenario_free(s);
 		return NULL;
@@ -603,7 +614,7 @@ void scenario_settle(struct scenario *s)
 
 		/* drawn for each, so that one less changes no other's */
 		random = (random ^ random >> 27) * 0x94d049bb133111ebULL + i;
-		if (f->node == NODE_RANDOM && needs_node(f->kind))
+		if (f->node == NODE_RANDOM && fault_needs_node(f->kind))
 			f->node = (uint32_t) (random >> 33) % s->nodes;
 		else if (f->node < NODE_RANDOM)
 			f->node %= s->nodes;
@@ -622,7 +633,7 @@ void scenario_settle(struct scenario *s)
 
 /* ------------------------------------------------------------------ writing --- */
 
-static json_object *value_of(const struct key *k, const void *base)
+static json_object *scenario_put_value(const struct key *k, const void *base)
 {
 	const void *p = (const char *) base + k->at;
 
@@ -646,12 +657,13 @@ static json_object *value_of(const struct key *k, const void *base)
 }
 
 /* What is 0 is left out. */
-static json_object *object_of(const struct key *keys, const void *base)
+static json_object *scenario_put_object(const struct key *keys,
+					const void *base)
 {
 	json_object *o = json_object_new_object();
 
 	for (const struct key *k = keys; k->name; k++) {
-		json_object *v = value_of(k, base);
+		json_object *v = scenario_put_value(k, base);
 
 		if (v)
 			json_object_object_add(o, k->name, v);
@@ -659,7 +671,7 @@ static json_object *object_of(const struct key *keys, const void *base)
 	return o;
 }
 
-static json_object *variable_of(uint32_t var)
+static json_object *scenario_put_variable(uint32_t var)
 {
 	json_object *o = json_object_new_object();
 
@@ -671,14 +683,15 @@ static json_object *variable_of(uint32_t var)
 	return o;
 }
 
-static json_object *op_of(const struct op *op)
+static json_object *scenario_put_op(const struct op *op)
 {
-	json_object *o = object_of(op_keys, op);
+	json_object *o = scenario_put_object(op_keys, op);
 
-	json_object_object_add(o, "variable", variable_of(op->variable));
+	json_object_object_add(o, "variable",
+			       scenario_put_variable(op->variable));
 	if (op->write)
-		json_object_object_add(o, "write",
-				       variable_of(op->write_variable));
+		json_object_object_add(o, "write", scenario_put_variable(
+					       op->write_variable));
 	if (op->last != UINT32_MAX) {
 		json_object *p = json_object_new_array();
 
@@ -690,9 +703,9 @@ static json_object *op_of(const struct op *op)
 	return o;
 }
 
-static json_object *fault_of(const struct fault *f)
+static json_object *scenario_put_fault(const struct fault *f)
 {
-	json_object *o = object_of(fault_keys, f);
+	json_object *o = scenario_put_object(fault_keys, f);
 
 	json_object_object_add(o, "at", json_object_new_double(f->at));
 	if (f->node == STORM_NO_NODE)
@@ -706,8 +719,8 @@ static json_object *fault_of(const struct fault *f)
 
 json_object *scenario_json(const struct scenario *s)
 {
-	json_object *o = object_of(scenario_keys, s);
-	json_object *net = object_of(network_keys, s);
+	json_object *o = scenario_put_object(scenario_keys, s);
+	json_object *net = scenario_put_object(network_keys, s);
 	json_object *ops = json_object_new_array();
 	json_object *faults = json_object_new_array();
 
@@ -715,12 +728,13 @@ json_object *scenario_json(const struct scenario *s)
 	if (s->net)
 		json_object_object_add(net, "name",
 				       json_object_new_string(s->net->name));
-	json_object_object_add(o, "settings", object_of(settings_keys, s));
+	json_object_object_add(o, "settings",
+			       scenario_put_object(settings_keys, s));
 	json_object_object_add(o, "network", net);
 	for (uint32_t i = 0; i < s->ops; i++)
-		json_object_array_add(ops, op_of(&s->op[i]));
+		json_object_array_add(ops, scenario_put_op(&s->op[i]));
 	for (uint32_t i = 0; i < s->faults; i++)
-		json_object_array_add(faults, fault_of(&s->fault[i]));
+		json_object_array_add(faults, scenario_put_fault(&s->fault[i]));
 	json_object_object_add(o, "operations", ops);
 	json_object_object_add(o, "faults", faults);
 	return o;

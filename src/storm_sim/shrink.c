@@ -10,19 +10,19 @@
 
 /* Faults and operations are one list, in which the first operation, the OPEN,
  * has no place: it always stays. */
-static uint32_t length(const struct scenario *s)
+static uint32_t shrink_length(const struct scenario *s)
 {
 	return s->faults + s->ops - 1;
 }
 
 /* Those [from, from + n) are left out. */
-static struct scenario *without(const struct scenario *s, uint32_t from,
-				uint32_t n)
+static struct scenario *shrink_without(const struct scenario *s, uint32_t from,
+				       uint32_t n)
 {
 	struct scenario *c = scenario_copy(s);
 	uint32_t faults = 0, ops = 1;
 
-	for (uint32_t i = 0; i < length(s); i++) {
+	for (uint32_t i = 0; i < shrink_length(s); i++) {
 		if (i >= from && i < from + n)
 			continue;
 		if (i < s->faults)
@@ -36,8 +36,8 @@ static struct scenario *without(const struct scenario *s, uint32_t from,
 }
 
 /* *s becomes c if that fails, too. */
-static bool replace(struct scenario **s, struct scenario *c,
-		    shrink_fails fails, void *arg)
+static bool shrink_replace(struct scenario **s, struct scenario *c,
+			   shrink_fails fails, void *arg)
 {
 	if (!fails(c, arg)) {
 		scenario_free(c);
@@ -50,19 +50,20 @@ static bool replace(struct scenario **s, struct scenario *c,
 
 static void shrink_list(struct scenario **s, shrink_fails fails, void *arg)
 {
-	uint32_t part = length(*s);
+	uint32_t part = shrink_length(*s);
 
 	while (part) {
 		bool less = false;
 
-		for (uint32_t at = 0; at < length(*s);) {
-			if (replace(s, without(*s, at, part), fails, arg))
+		for (uint32_t at = 0; at < shrink_length(*s);) {
+			if (shrink_replace(s, shrink_without(*s, at, part),
+					   fails, arg))
 				less = true;
 			else
 				at += part;
 		}
-		if (part > length(*s))
-			part = length(*s);
+		if (part > shrink_length(*s))
+			part = shrink_length(*s);
 		else if (!less || part > 1)
 			part = less && part == 1 ? 1 : part / 2;
 	}
@@ -75,19 +76,19 @@ static void shrink_repeats(struct scenario **s, shrink_fails fails, void *arg)
 			struct scenario *c = scenario_copy(*s);
 
 			c->op[i].repeat /= 2;
-			if (!replace(s, c, fails, arg))
+			if (!shrink_replace(s, c, fails, arg))
 				break;
 		}
 }
 
-static bool fewer(struct scenario **s, uint32_t nodes, shrink_fails fails,
-		  void *arg)
+static bool shrink_to_nodes(struct scenario **s, uint32_t nodes,
+			    shrink_fails fails, void *arg)
 {
 	struct scenario *c = scenario_copy(*s);
 
 	c->nodes = nodes;
 	scenario_settle(c);
-	return replace(s, c, fails, arg);
+	return shrink_replace(s, c, fails, arg);
 }
 
 static void shrink_nodes(struct scenario **s, shrink_fails fails, void *arg)
@@ -96,13 +97,13 @@ static void shrink_nodes(struct scenario **s, shrink_fails fails, void *arg)
 
 	while (less) {
 		if ((*s)->nodes <= less ||
-		    !fewer(s, (*s)->nodes - less, fails, arg))
+		    !shrink_to_nodes(s, (*s)->nodes - less, fails, arg))
 			less /= 2;
 	}
 }
 
-struct scenario *shrink(const struct scenario *s, shrink_fails fails,
-			void *arg)
+struct scenario *shrink_scenario(const struct scenario *s, shrink_fails fails,
+				 void *arg)
 {
 	struct scenario *c = scenario_copy(s);
 

@@ -16,7 +16,7 @@
 typedef bool (*shrink_fails)(const struct scenario *s, void *arg);
 
 /* s fails and is settled.  A new one, that fails as well. */
-struct scenario *shrink(const struct scenario *s, shrink_fails fails,
-			void *arg);
+struct scenario *shrink_scenario(const struct scenario *s, shrink_fails fails,
+				 void *arg);
 
 #endif

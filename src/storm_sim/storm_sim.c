@@ -28,7 +28,7 @@ static struct {
 	bool keep, brief, messages;
 } opt = { .seeds = 1 };
 
-static void usage(FILE *f)
+static void storm_sim_usage(FILE *f)
 {
 	fputs("Usage: storm_sim [OPTION]... SCENARIO...\n"
 "Run scenarios of STORM's protocol in a simulator, and judge what is seen.\n"
@@ -48,7 +48,7 @@ static void usage(FILE *f)
 "violation, 2 if a scenario or an option is wrong.\n", f);
 }
 
-static void quiet(enum storm_log_level level, const char *msg)
+static void storm_sim_log_nothing(enum storm_log_level level, const char *msg)
 {
 	(void) level;
 	(void) msg;
@@ -62,13 +62,13 @@ struct verdict {
 	char *figures;		/* malloc()ed; NULL: it died */
 };
 
-static void child(const struct scenario *s, FILE *out)
+static void run_in_child(const struct scenario *s, FILE *out)
 {
 	json_object *figures;
 	char why[RUN_WHY];
 
 	if (!opt.messages)
-		storm_log_set(quiet);
+		storm_log_set(storm_sim_log_nothing);
 	if (opt.limit)
 		alarm(opt.limit);
 	fputc(run_scenario(s, &figures, why) ? '+' : '-', out);
@@ -78,7 +78,7 @@ static void child(const struct scenario *s, FILE *out)
 	fclose(out);
 }
 
-static void died(struct verdict *v, int status)
+static void verdict_of_death(struct verdict *v, int status)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		snprintf(v->why, sizeof(v->why), "not finished after %u s",
@@ -91,13 +91,13 @@ static void died(struct verdict *v, int status)
 			 WEXITSTATUS(status));
 }
 
-static void fatal(const char *what)
+static void storm_sim_fatal(const char *what)
 {
 	fprintf(stderr, "storm_sim: %s: %s\n", what, strerror(errno));
 	exit(2);
 }
 
-static struct verdict try(const struct scenario *s)
+static struct verdict verdict_of_run(const struct scenario *s)
 {
 	struct verdict v = { .ok = false };
 	char *text = NULL, *line;
@@ -108,13 +108,13 @@ static struct verdict try(const struct scenario *s)
 
 	fflush(NULL);
 	if (pipe(fd))
-		fatal("pipe");
+		storm_sim_fatal("pipe");
 	pid = fork();
 	if (pid < 0)
-		fatal("fork");
+		storm_sim_fatal("fork");
 	if (!pid) {
 		close(fd[0]);
-		child(s, fdopen(fd[1], "w"));
+		run_in_child(s, fdopen(fd[1], "w"));
 		exit(0);	/* the sanitizers have a last word, too */
 	}
 	close(fd[1]);
@@ -124,7 +124,7 @@ static struct verdict try(const struct scenario *s)
 	if (in)
 		fclose(in);
 	if (waitpid(pid, &status, 0) < 0)
-		fatal("waitpid");
+		storm_sim_fatal("waitpid");
 	line = room ? strchr(text, '\n') : NULL;
 	if (line) {
 		*line = 0;
@@ -134,15 +134,15 @@ static struct verdict try(const struct scenario *s)
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !line) {
 		v.ok = false;
-		died(&v, status);
+		verdict_of_death(&v, status);
 	}
 	free(text);
 	return v;
 }
 
-static bool fails(const struct scenario *s, void *arg)
+static bool verdict_fails(const struct scenario *s, void *arg)
 {
-	struct verdict v = try(s);
+	struct verdict v = verdict_of_run(s);
 
 	(void) arg;
 	free(v.figures);
@@ -150,12 +150,12 @@ static bool fails(const struct scenario *s, void *arg)
 }
 
 /* A violation is told with what is needed to see it again. */
-static void tell(const struct scenario *s, const struct verdict *v,
-		 const char *file)
+static void verdict_print(const struct scenario *s, const struct verdict *v,
+			  const char *file)
 {
 	struct scenario *less = opt.keep ? scenario_copy(s) :
-					   shrink(s, fails, NULL);
-	struct verdict again = try(less);
+				shrink_scenario(s, verdict_fails, NULL);
+	struct verdict again = verdict_of_run(less);
 	json_object *o = scenario_json(less);
 
 	fprintf(stderr, "storm_sim: %s: seed %llu, %u nodes: %s\n", file,
@@ -172,7 +172,7 @@ static void tell(const struct scenario *s, const struct verdict *v,
 
 static bool run_one(const struct scenario *s, const char *file, bool *first)
 {
-	struct verdict v = try(s);
+	struct verdict v = verdict_of_run(s);
 
 	if (opt.brief)
 		printf("%s: seed %llu, %u nodes: %s\n", file,
@@ -183,7 +183,7 @@ static bool run_one(const struct scenario *s, const char *file, bool *first)
 	if (!opt.brief && v.figures)
 		*first = false;
 	if (!v.ok)
-		tell(s, &v, file);
+		verdict_print(s, &v, file);
 	free(v.figures);
 	return v.ok;
 }
@@ -208,8 +208,8 @@ static bool run_file(const struct scenario *s, const char *file, bool *first)
 
 /* ------------------------------------------------------------------- options --- */
 
-static uint64_t number(const char *what, const char *s, const char *more,
-		       uint64_t max, char **end)
+static uint64_t option_number(const char *what, const char *s, const char *more,
+			      uint64_t max, char **end)
 {
 	unsigned long long v;
 
@@ -224,14 +224,13 @@ static uint64_t number(const char *what, const char *s, const char *more,
 	return v;
 }
 
-static void nodes(char *list)
+static void option_nodes(char *list)
 {
 	char *end = list;
 
 	for (opt.nnodes = 0; opt.nnodes < NODES_MAX; list = end + 1) {
-		opt.nodes[opt.nnodes++] = (uint32_t) number("nodes", list, ",",
-							    STORM_NODES_MAX,
-							    &end);
+		opt.nodes[opt.nnodes++] = (uint32_t) option_number(
+			"nodes", list, ",", STORM_NODES_MAX, &end);
 		if (!*end)
 			return;
 	}
@@ -239,7 +238,7 @@ static void nodes(char *list)
 	exit(2);
 }
 
-static void options(int argc, char **argv)
+static void option_parse(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "brief", no_argument, NULL, 'b' },
@@ -262,19 +261,20 @@ static void options(int argc, char **argv)
 		case 'b': opt.brief = true; break;
 		case 'k': opt.keep = true; break;
 		case 'l':
-			opt.limit = (uint32_t) number("limit", optarg, "",
-						      1000000, &end);
+			opt.limit = (uint32_t) option_number("limit", optarg,
+							     "", 1000000, &end);
 			break;
 		case 'm': opt.messages = true; break;
-		case 'n': nodes(optarg); break;
+		case 'n': option_nodes(optarg); break;
 		case 's':
-			opt.seed = number("seed", optarg, "", 1ULL << 52, &end);
+			opt.seed = option_number("seed", optarg, "", 1ULL << 52,
+						 &end);
 			break;
 		case 'S':
-			opt.seeds = number("seeds", optarg, "", 1ULL << 32,
-					   &end);
+			opt.seeds = option_number("seeds", optarg, "",
+						  1ULL << 32, &end);
 			break;
-		case 'h': usage(stdout); exit(0);
+		case 'h': storm_sim_usage(stdout); exit(0);
 		case 'V': puts("storm_sim " STORM_VERSION); exit(0);
 		default:
 			fputs("storm_sim --help says what there is.\n", stderr);
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 {
 	bool ok = true, first = true;
 
-	options(argc, argv);
+	option_parse(argc, argv);
 	for (int i = optind; i < argc; i++) {
 		struct scenario *s = scenario_load(argv[i]);
 
