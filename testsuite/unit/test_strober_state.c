@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"
-#include "src/plugins/sched/storm/strober.h"
+#include "src/plugins/sched/storm/strober_state.h"
 #include "unit.h"
 
 static char dir[64], path[96];
@@ -49,22 +49,22 @@ START_TEST(test_round_trip)
 	struct strober_saved now = { .epoch = 5, .excluded = names,
 				     .nexcluded = 2 }, s;
 
-	must(!strober_load(path, &s));
+	must(!strober_state_load(path, &s));
 	must(!s.epoch && !s.nexcluded && !s.excluded);
-	must(strober_save(path, 4, &now) == -1);
-	must(!strober_save(path, 0, &now));
-	must(!strober_load(path, &s));
+	must(strober_state_save(path, 4, &now) == -1);
+	must(!strober_state_save(path, 0, &now));
+	must(!strober_state_load(path, &s));
 	must(s.epoch == 5 && s.nexcluded == 2);
 	ck_assert_str_eq(s.excluded[0], names[0]);
 	ck_assert_str_eq(s.excluded[1], names[1]);
-	strober_saved_clear(&s);
+	strober_state_clear(&s);
 	now.epoch = UINT32_MAX;
 	now.nexcluded = 0;
-	must(strober_save(path, 0, &now) == -1);
-	must(!strober_save(path, 5, &now));
-	must(!strober_load(path, &s));
+	must(strober_state_save(path, 0, &now) == -1);
+	must(!strober_state_save(path, 5, &now));
+	must(!strober_state_load(path, &s));
 	must(s.epoch == UINT32_MAX && !s.nexcluded);
-	strober_saved_clear(&s);
+	strober_state_clear(&s);
 }
 END_TEST
 
@@ -82,19 +82,19 @@ START_TEST(test_damaged)
 	struct strober_saved s, now = { .epoch = 8 };
 
 	put(good, sizeof(good) - 1);
-	must(!strober_load(path, &s) && s.epoch == 7 && s.nexcluded == 2);
-	strober_saved_clear(&s);
+	must(!strober_state_load(path, &s) && s.epoch == 7 && s.nexcluded == 2);
+	strober_state_clear(&s);
 	for (size_t n = 0; n < sizeof(good) - 1; n++) {
 		put(good, n);
-		must(strober_load(path, &s) == -1);
+		must(strober_state_load(path, &s) == -1);
 		must(!s.epoch && !s.excluded);
-		must(strober_save(path, 0, &now) == -1);
-		must(strober_save(path, 7, &now) == -1);
+		must(strober_state_save(path, 0, &now) == -1);
+		must(strober_state_save(path, 7, &now) == -1);
 	}
 	put("storm gang 2\nepoch 7\nend\n", 26);
-	must(strober_load(path, &s) == -1);
+	must(strober_state_load(path, &s) == -1);
 	put("storm gang 1\nepoch x\nend\n", 26);
-	must(strober_load(path, &s) == -1);
+	must(strober_state_load(path, &s) == -1);
 }
 END_TEST
 
@@ -110,7 +110,7 @@ START_TEST(test_one_wins)
 		for (uint32_t e = 0; e < EPOCHS; e++) {
 			struct strober_saved now = { .epoch = e + 1 };
 
-			won += !strober_save(path, e, &now);
+			won += !strober_state_save(path, e, &now);
 		}
 		_exit((int) won);
 	}

@@ -15,68 +15,6 @@
 #include "plan.h"
 #include "src/libstorm/idset.h"
 
-/* ------------------------------------------------------------- snapshots --- */
-
-void snapshot_clear(struct snapshot *s)
-{
-	for (uint32_t i = 0; i < s->nzones; i++) {
-		storm_idset_clear(&s->zones[i].nodes);
-		xfree(s->zones[i].partitions);
-	}
-	for (uint32_t i = 0; i < s->nnodes; i++)
-		xfree(s->nodes[i].name);
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		storm_idset_clear(&s->jobs[i].columns);
-		storm_idset_clear(&s->jobs[i].nodes);
-	}
-	xfree(s->zones);
-	xfree(s->nodes);
-	xfree(s->jobs);
-	memset(s, 0, sizeof(*s));
-}
-
-static bool _same_set(const struct storm_idset *a, const struct storm_idset *b)
-{
-	return a->count == b->count &&
-		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
-}
-
-bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
-{
-	if (a->nnodes != b->nnodes)
-		return false;
-	for (uint32_t i = 0; i < a->nnodes; i++)
-		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
-			return false;
-	return true;
-}
-
-bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b)
-{
-	if (a->nzones != b->nzones)
-		return false;
-	for (uint32_t i = 0; i < a->nzones; i++)
-		if (a->zones[i].quantum != b->zones[i].quantum)
-			return false;
-	return true;
-}
-
-bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
-{
-	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
-		return false;
-	for (uint32_t i = 0; i < a->nzones; i++)
-		if (a->zones[i].columns != b->zones[i].columns ||
-		    !_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
-			return false;
-	for (uint32_t i = 0; i < a->nnodes; i++)
-		if (a->nodes[i].zone != b->nodes[i].zone ||
-		    a->nodes[i].column != b->nodes[i].column ||
-		    a->nodes[i].cores != b->nodes[i].cores)
-			return false;
-	return true;
-}
-
 /* -------------------------------------------------------- into matrices --- */
 
 void plan_clear(struct plan *p)
@@ -164,7 +102,7 @@ static bool _update_zone(struct matrix *m, uint32_t zone,
 		while (k < nnew && new[k].gang < old[i].gang)
 			k++;
 		if (k < nnew && new[k].gang == old[i].gang &&
-		    (_same_set(&new[k].columns, &old[i].columns) ||
+		    (snapshot_same_set(&new[k].columns, &old[i].columns) ||
 		     !matrix_shrink(m, new[k].gang, &new[k].columns)))
 			continue;
 		matrix_remove(m, old[i].gang);

@@ -10,8 +10,8 @@
 #ifndef STORM_PLAN_H
 #define STORM_PLAN_H
 
-#include "gang.h"
 #include "matrix.h"
+#include "snapshot.h"
 #include "src/common/gang_map.h"
 
 /* All zeroes: the one before the first look. */

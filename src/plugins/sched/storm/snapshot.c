@@ -1,278 +1,76 @@
 /*
- * snapshot.c - what gang scheduling wants to know of slurmctld, copied under its
- * read locks: gang partitions, their nodes and cores, and the jobs that run
- * there.  This file, checks.c, comments.c and sched_storm.c are all that knows
- * slurmctld from within.
+ * snapshot.c - what of two snapshots is the same: see snapshot.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "slurm/slurm.h"
-#include "src/common/bitstring.h"
-#include "src/common/job_resources.h"
-#include "src/common/list.h"
-#include "src/common/node_conf.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/slurmctld/locks.h"
-#include "src/slurmctld/slurmctld.h"
 
-#include "checks.h"
-#include "gang.h"
+#include "snapshot.h"
+#include "src/libstorm/idset.h"
 
-#define NOWHERE UINT32_MAX
-
-/* While it is being made. */
-struct making {
-	const struct storm_gang_conf *conf;
-	struct snapshot *s;
-	uint32_t *number;	/* per node of slurmctld: in the domain */
-	int nodes;		/* of slurmctld */
-	bool failed;
-};
-
-/* ----------------------------------------------------------------- zones --- */
-
-static uint64_t _quantum(const struct storm_gang_conf *conf, const char *name)
+void snapshot_clear(struct snapshot *s)
 {
-	const struct storm_conf_partition *p = storm_conf_partition(conf, name);
-
-	return p && p->quantum ? p->quantum : conf->quantum;
-}
-
-/* The zone of any node of the bitmap so far. */
-static uint32_t _zone_of(const struct making *m, const bitstr_t *nodes,
-			 const uint32_t *zone)
-{
-	for (int i = 0; i < m->nodes && i < bit_size((bitstr_t *) nodes); i++)
-		if (zone[i] != NOWHERE && bit_test((bitstr_t *) nodes, i))
-			return zone[i];
-	return NOWHERE;
-}
-
-/* Partitions that overlap are one zone: all zones that this one touches become
- * its own. */
-static void _add_partition(struct making *m, const part_record_t *part,
-			   uint32_t *zone)
-{
-	bitstr_t *nodes = part->node_bitmap;
-	uint32_t mine = _zone_of(m, nodes, zone);
-	uint64_t quantum = _quantum(m->conf, part->name);
-	struct snapshot_zone *z;
-
-	if (bit_ffs(nodes) < 0)
-		return;
-	if (mine == NOWHERE) {
-		mine = m->s->nzones++;
-		xrecalloc(m->s->zones, m->s->nzones, sizeof(*z));
-		m->s->zones[mine].quantum = quantum;
+	for (uint32_t i = 0; i < s->nzones; i++) {
+		storm_idset_clear(&s->zones[i].nodes);
+		xfree(s->zones[i].partitions);
 	}
-	z = &m->s->zones[mine];
-	z->level += part->max_share & ~SHARED_FORCE;
-	for (int i = 0; i < m->nodes && i < bit_size(nodes); i++) {
-		uint32_t other = zone[i];
-
-		if (!bit_test(nodes, i) || other == mine)
-			continue;
-		zone[i] = mine;
-		if (other == NOWHERE)
-			continue;
-		for (int k = 0; k < m->nodes; k++)
-			if (zone[k] == other)
-				zone[k] = mine;
-		if (m->s->zones[other].quantum < z->quantum)
-			z->quantum = m->s->zones[other].quantum;
-		z->level += m->s->zones[other].level;
-		xstrfmtcat(z->partitions, ",%s",
-			   m->s->zones[other].partitions);
+	for (uint32_t i = 0; i < s->nnodes; i++)
+		xfree(s->nodes[i].name);
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		storm_idset_clear(&s->jobs[i].columns);
+		storm_idset_clear(&s->jobs[i].nodes);
 	}
-	/* the shortest of theirs */
-	if (quantum < z->quantum)
-		z->quantum = quantum;
-	xstrfmtcat(z->partitions, "%s%s", z->partitions ? "," : "", part->name);
+	xfree(s->zones);
+	xfree(s->nodes);
+	xfree(s->jobs);
+	memset(s, 0, sizeof(*s));
 }
 
-/* Those that were swallowed by others go. */
-static void _drop_empty_zones(struct making *m, uint32_t *zone)
+bool snapshot_same_set(const struct storm_idset *a,
+		       const struct storm_idset *b)
 {
-	uint32_t kept = 0;
-
-	for (uint32_t z = 0; z < m->s->nzones; z++) {
-		bool used = false;
-
-		for (int i = 0; i < m->nodes; i++) {
-			if (zone[i] != z)
-				continue;
-			zone[i] = kept;
-			used = true;
-		}
-		if (!used) {
-			xfree(m->s->zones[z].partitions);
-			continue;
-		}
-		m->s->zones[kept] = m->s->zones[z];
-		kept++;
-	}
-	m->s->nzones = kept;
+	return a->count == b->count &&
+		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
-/* Numbers and columns, in slurmctld's order. */
-static void _number_nodes(struct making *m, const uint32_t *zone)
+bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
 {
-	struct snapshot *s = m->s;
-
-	s->nodes = xcalloc(m->nodes + 1, sizeof(*s->nodes));
-	for (int i = 0; i < m->nodes; i++) {
-		const node_record_t *n = node_record_table_ptr[i];
-		struct snapshot_node *node = &s->nodes[s->nnodes];
-		struct snapshot_zone *z;
-
-		m->number[i] = NOWHERE;
-		if (!n || zone[i] == NOWHERE)
-			continue;
-		z = &s->zones[zone[i]];
-		node->name = xstrdup(n->name);
-		node->zone = zone[i];
-		node->column = z->columns;
-		node->cores = n->tot_cores ? n->tot_cores : 1;
-		z->columns += node->cores;
-		if (storm_idset_add(&z->nodes, s->nnodes, s->nnodes))
-			m->failed = true;
-		m->number[i] = s->nnodes++;
-	}
+	if (a->nnodes != b->nnodes)
+		return false;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
+			return false;
+	return true;
 }
 
-static void _take_zones(struct making *m)
+bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b)
 {
-	uint32_t *zone = xcalloc(m->nodes + 1, sizeof(*zone));
-	ListIterator it = list_iterator_create(part_list);
-	part_record_t *part;
-
-	memset(zone, 0xff, m->nodes * sizeof(*zone));
-	while ((part = list_next(it)))
-		if (checks_is_gang(m->conf, part))
-			_add_partition(m, part, zone);
-	list_iterator_destroy(it);
-	_drop_empty_zones(m, zone);
-	_number_nodes(m, zone);
-	xfree(zone);
+	if (a->nzones != b->nzones)
+		return false;
+	for (uint32_t i = 0; i < a->nzones; i++)
+		if (a->zones[i].quantum != b->zones[i].quantum)
+			return false;
+	return true;
 }
 
-/* ------------------------------------------------------------------ jobs --- */
-
-static void _take_cores(struct making *m, struct snapshot_job *j,
-			const job_resources_t *r, const struct snapshot_node *n,
-			uint32_t first_bit)
+bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
 {
-	for (uint32_t c = 0; c < n->cores; c++) {
-		/* a plugin that knows no cores gives whole nodes */
-		if (r->core_bitmap &&
-		    (first_bit + c >= bit_size(r->core_bitmap) ||
-		     !bit_test(r->core_bitmap, first_bit + c)))
-			continue;
-		if (storm_idset_add(&j->columns, n->column + c, n->column + c))
-			m->failed = true;
-	}
-}
-
-/*
- * select's bits are of the job's own nodes, one after the other.  A node that was
- * taken out of the partition meanwhile is in another zone, or in none: there the
- * job is not among those that take turns.
- */
-static void _take_columns(struct making *m, struct snapshot_job *j,
-			  const job_resources_t *r, bitstr_t *part)
-{
-	uint32_t bit = 0;
-
-	for (int i = 0; i < m->nodes && i < bit_size(r->node_bitmap); i++) {
-		const struct snapshot_node *n;
-
-		if (!bit_test(r->node_bitmap, i))
-			continue;
-		if (m->number[i] != NOWHERE && i < bit_size(part) &&
-		    bit_test(part, i)) {
-			n = &m->s->nodes[m->number[i]];
-			j->zone = n->zone;
-			_take_cores(m, j, r, n, bit);
-			if (storm_idset_add(&j->nodes, m->number[i],
-					    m->number[i]))
-				m->failed = true;
-		}
-		if (node_record_table_ptr[i])
-			bit += node_record_table_ptr[i]->tot_cores;
-	}
-}
-
-/* Jobs that Slurm has suspended are its own affair, those that end are to get
- * on with it, and those whose nodes still boot have nothing to run. */
-static bool _takes_turns(const struct making *m, const job_record_t *job)
-{
-	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
-		!IS_JOB_CONFIGURING(job) && job->part_ptr &&
-		checks_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
-		job->job_resrcs->node_bitmap;
-}
-
-static int _by_id(const void *a, const void *b)
-{
-	const struct snapshot_job *x = a, *y = b;
-
-	return x->job_id < y->job_id ? -1 : x->job_id > y->job_id;
-}
-
-static void _take_jobs(struct making *m)
-{
-	ListIterator it = list_iterator_create(job_list);
-	job_record_t *job;
-	uint32_t room = 0;
-
-	while ((job = list_next(it))) {
-		struct snapshot_job *j;
-
-		if (!_takes_turns(m, job))
-			continue;
-		if (m->s->njobs == room) {
-			room = room * 2 + 64;
-			xrecalloc(m->s->jobs, room, sizeof(*j));
-		}
-		j = &m->s->jobs[m->s->njobs++];
-		j->job_id = job->job_id;
-		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
-		_take_columns(m, j, job->job_resrcs,
-			      job->part_ptr->node_bitmap);
-		if (j->columns.count)
-			continue;
-		storm_idset_clear(&j->nodes);
-		memset(j, 0, sizeof(*j));
-		m->s->njobs--;
-	}
-	list_iterator_destroy(it);
-	if (m->s->njobs)
-		qsort(m->s->jobs, m->s->njobs, sizeof(*m->s->jobs), _by_id);
-}
-
-bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
-{
-	slurmctld_lock_t locks = { .conf = READ_LOCK, .job = READ_LOCK,
-				   .node = READ_LOCK, .part = READ_LOCK };
-	struct making m = { .conf = conf, .s = out };
-
-	memset(out, 0, sizeof(*out));
-	lock_slurmctld(locks);
-	m.nodes = node_record_count;
-	m.number = xcalloc(m.nodes + 1, sizeof(*m.number));
-	if (part_list && job_list) {
-		_take_zones(&m);
-		_take_jobs(&m);
-	}
-	unlock_slurmctld(locks);
-	xfree(m.number);
-	if (m.failed)
-		snapshot_clear(out);
-	return !m.failed;
+	if (a->nzones != b->nzones || !snapshot_same_nodes(a, b))
+		return false;
+	for (uint32_t i = 0; i < a->nzones; i++)
+		if (a->zones[i].columns != b->zones[i].columns ||
+		    !snapshot_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
+			return false;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		if (a->nodes[i].zone != b->nodes[i].zone ||
+		    a->nodes[i].column != b->nodes[i].column ||
+		    a->nodes[i].cores != b->nodes[i].cores)
+			return false;
+	return true;
 }

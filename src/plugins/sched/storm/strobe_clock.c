@@ -322,10 +322,10 @@ bool strobe_clock_is_away(void)
 	return away;
 }
 
-struct strober_frame *strobe_clock_state(void)
+struct strober_frame *strobe_clock_report(void)
 {
 	struct strober_frame *f = NULL;
-	struct strober_state *st;
+	struct strober_report *st;
 	struct strober_given *g;
 	struct rota_stats rs;
 	const struct gang_map *m;
@@ -339,7 +339,7 @@ struct strober_frame *strobe_clock_state(void)
 		f = calloc(1, len);
 	}
 	if (f) {
-		f->verb = STROBER_STATE;
+		f->verb = STROBER_REPORT;
 		f->len = len - sizeof(*f);
 		st = (void *) (f + 1);
 		g = (void *) (st + 1);

@@ -65,8 +65,8 @@ bool strobe_clock_is_away(void);
  * Jobs take turns again from `now` on, or from when slurmctld is back. */
 void strobe_clock_resume(uint64_t now);
 
-/* STROBER_STATE, header and body, as of now; "latest" is since the last call.  To be
+/* STROBER_REPORT, header and body, as of now; "latest" is since the last call.  To be
  * free()d.  NULL: nothing is shared, or there is no memory. */
-struct strober_frame *strobe_clock_state(void);
+struct strober_frame *strobe_clock_report(void);
 
 #endif

@@ -301,7 +301,7 @@ static void say(const struct strober_frame *f)
 
 static void tell(void)
 {
-	struct strober_frame *f = strobe_clock_state();
+	struct strober_frame *f = strobe_clock_report();
 
 	if (f)
 		say(f);
@@ -349,13 +349,13 @@ static void act(uint64_t now)
 	if (now >= s.tell_at) {
 		tell();
 		tell_missed();
-		s.tell_at = now + STROBER_TELL_EVERY;
+		s.tell_at = now + STROBER_REPORT_EVERY;
 	}
 }
 
 static int next_ms(uint64_t now)
 {
-	uint64_t next = now + STROBER_TELL_EVERY;
+	uint64_t next = now + STROBER_REPORT_EVERY;
 
 	if (s.event)
 		return 0;		/* map_sent() waits */

@@ -25,9 +25,9 @@ enum strober_verb {
 	 * (uint64_t, CLOCK_MONOTONIC), for it may wait to be read.  Without it
 	 * for STROBER_PULSE_LIMIT everything runs. */
 	STROBER_PULSE = 3,
-	/* strober, every STROBER_TELL_EVERY while something is shared: struct
-	 * strober_state, then struct strober_given for each job of the map */
-	STROBER_STATE = 4,
+	/* strober, every STROBER_REPORT_EVERY while something is shared: struct
+	 * strober_report, then struct strober_given for each job of the map */
+	STROBER_REPORT = 4,
 	/* strober: struct strober_missed of each node that has missed strobes */
 	STROBER_MISSED = 5,
 };
@@ -35,7 +35,7 @@ enum strober_verb {
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
 #define STROBER_PULSE_GRACE (200 * STORM_MS)	/* while some is unread */
-#define STROBER_TELL_EVERY STORM_SEC
+#define STROBER_REPORT_EVERY STORM_SEC
 
 struct strober_frame {
 	uint32_t verb;
@@ -43,7 +43,7 @@ struct strober_frame {
 };
 #define STROBER_BODY_MAX (32u << 20)
 
-struct strober_state {
+struct strober_report {
 	uint64_t version;	/* of the map */
 	uint64_t switches, repeats, late;
 	uint64_t latest;	/* ns that the worst strobe came after its time */
@@ -65,23 +65,5 @@ struct strober_missed {
 
 /* Exit status: no use to hurry with the next one. */
 #define STROBER_EXIT_CONF 3
-
-/* --------------------------------------------------------------- its state --- */
-
-/* What is saved of the cluster domain (storm.h: struct storm_domain_conf). */
-struct strober_saved {
-	uint32_t epoch;		/* 0: nothing was saved */
-	char **excluded;	/* names of nodes */
-	uint32_t nexcluded;
-};
-
-/* 0: *out is filled (no file: all zeroes); or -1, and the reason was logged. */
-int strober_load(const char *path, struct strober_saved *out);
-void strober_saved_clear(struct strober_saved *s);
-
-/* Replace what is there, if its epoch is still `was`; on disk when it returns.
- * Of several processes one succeeds.  0, or -1, and the reason was logged. */
-int strober_save(const char *path, uint32_t was,
-		 const struct strober_saved *now);
 
 #endif

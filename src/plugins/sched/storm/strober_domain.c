@@ -19,8 +19,8 @@
 
 #include "missed.h"
 #include "strobe_clock.h"
-#include "strober.h"
 #include "strober_domain.h"
+#include "strober_state.h"
 #include "src/common/gang_map.h"
 #include "src/common/node_addr.h"
 #include "src/libstorm/clock.h"
@@ -96,7 +96,7 @@ static int save(void *arg, uint32_t was, uint32_t epoch,
 		for (uint32_t k = excluded->r[i].first;
 		     k <= excluded->r[i].last && k < dom.nodes; k++)
 			now.excluded[now.nexcluded++] = dom.name[k];
-	rc = strober_save(dom.state, was, &now);
+	rc = strober_state_save(dom.state, was, &now);
 	free(now.excluded);
 	if (!rc)
 		dom.epoch = epoch;
@@ -138,7 +138,7 @@ static void complain(const char *why)
 static int load(struct storm_idset *excluded)
 {
 	struct strober_saved saved;
-	int rc = strober_load(dom.state, &saved);
+	int rc = strober_state_load(dom.state, &saved);
 
 	if (rc)
 		return rc;
@@ -147,7 +147,7 @@ static int load(struct storm_idset *excluded)
 		for (uint32_t k = 0; k < saved.nexcluded; k++)
 			if (!strcmp(dom.name[i], saved.excluded[k]))
 				rc |= storm_idset_add(excluded, i, i);
-	strober_saved_clear(&saved);
+	strober_state_clear(&saved);
 	return rc;
 }
 

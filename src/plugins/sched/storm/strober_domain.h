@@ -21,7 +21,7 @@
 
 /*
  * Before anything else, when slurm.conf has been read; nothing is opened yet.  state:
- * the file with the epoch (strober_save()); the pointer is kept, set is copied.
+ * the file with the epoch (strober_state.h); the pointer is kept, set is copied.
  * wake() means that the caller's thread should ask strober_domain_joined(); a thread
  * of the domain's calls it, so it must neither wait nor call anything here.
  */

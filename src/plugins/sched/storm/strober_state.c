@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"
-#include "strober.h"
+#include "strober_state.h"
 
 #define HEAD "storm gang 1\n"
 
-void strober_saved_clear(struct strober_saved *s)
+void strober_state_clear(struct strober_saved *s)
 {
 	for (uint32_t i = 0; i < s->nexcluded; i++)
 		free(s->excluded[i]);
@@ -48,7 +48,7 @@ static int add_excluded(struct strober_saved *s, const char *name)
 	return 0;
 }
 
-/* 0, or -1: that is not what strober_save() writes. */
+/* 0, or -1: that is not what strober_state_save() writes. */
 static int parse(FILE *f, struct strober_saved *out)
 {
 	char line[STORM_NAME_MAX + 16], name[STORM_NAME_MAX + 1];
@@ -67,7 +67,7 @@ static int parse(FILE *f, struct strober_saved *out)
 	return -1;
 }
 
-int strober_load(const char *path, struct strober_saved *out)
+int strober_state_load(const char *path, struct strober_saved *out)
 {
 	FILE *f = fopen(path, "re");
 	int rc;
@@ -85,7 +85,7 @@ int strober_load(const char *path, struct strober_saved *out)
 		return 0;
 	storm_log(STORM_LOG_ERROR, "%s is damaged: to begin anew, stop slurmctld, remove the file and restart slurmd on all nodes",
 		  path);
-	strober_saved_clear(out);
+	strober_state_clear(out);
 	return -1;
 }
 
@@ -174,7 +174,7 @@ static int lock(const char *path)
 	return fd;
 }
 
-int strober_save(const char *path, uint32_t was,
+int strober_state_save(const char *path, uint32_t was,
 		 const struct strober_saved *now)
 {
 	struct strober_saved there;
@@ -184,13 +184,13 @@ int strober_save(const char *path, uint32_t was,
 		storm_log(STORM_LOG_ERROR, "%s.lock: %m", path);
 		return -1;
 	}
-	if (!strober_load(path, &there)) {
+	if (!strober_state_load(path, &there)) {
 		if (there.epoch != was)
 			storm_log(STORM_LOG_ERROR, "%s: epoch %u is saved there and not our %u: another slurmctld of this cluster has taken over",
 				  path, there.epoch, was);
 		else if ((rc = replace(path, now)))
 			storm_log(STORM_LOG_ERROR, "%s: %m", path);
-		strober_saved_clear(&there);
+		strober_state_clear(&there);
 	}
 	close(fd);
 	return rc;

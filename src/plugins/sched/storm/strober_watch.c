@@ -247,10 +247,10 @@ static void _merge(const struct strober_given *new, uint32_t n)
 	box.ngiven = count;
 }
 
-static void _take_state(const char *body, size_t len)
+static void _take_report(const char *body, size_t len)
 {
 	struct strober_given *given;
-	struct strober_state st;
+	struct strober_report st;
 
 	if (len < sizeof(st))
 		return;
@@ -280,8 +280,8 @@ static void _take_missed(const char *body, size_t len)
 
 static void _take(const struct strober_frame *f, const char *body)
 {
-	if (f->verb == STROBER_STATE)
-		_take_state(body, f->len);
+	if (f->verb == STROBER_REPORT)
+		_take_report(body, f->len);
 	else if (f->verb == STROBER_MISSED)
 		_take_missed(body, f->len);
 }
