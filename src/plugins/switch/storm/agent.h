@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent_watch.h"
+#include "agent_contract.h"
 #include "file_child.h"
 #include "local.h"
 #include "src/common/storm_conf.h"

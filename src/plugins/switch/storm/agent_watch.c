@@ -33,6 +33,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
+#include "agent_contract.h"
 #include "agent_watch.h"
 #include "gang_guard.h"
 #include "local.h"
