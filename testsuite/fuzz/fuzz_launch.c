@@ -16,19 +16,19 @@
 
 static struct agent_io *dead;
 
-int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events)
+int agent_io_add(struct agent_ios *s, struct agent_io *io, uint32_t events)
 {
-	return a && io && events ? 0 : -1;
+	return s && io && events ? 0 : -1;
 }
 
-void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events)
+void agent_io_change(struct agent_ios *s, struct agent_io *io, uint32_t events)
 {
-	must(a && io && events);
+	must(s && io && events);
 }
 
-void agent_io_close(struct agent *a, struct agent_io *io)
+void agent_io_close(struct agent_ios *s, struct agent_io *io)
 {
-	must(a && io->fd >= 0 && !dead);
+	must(s && io->fd >= 0 && !dead);
 	close(io->fd);
 	io->fd = -1;
 	dead = io;

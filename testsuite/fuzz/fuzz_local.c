@@ -31,24 +31,19 @@
 static struct agent agent;
 static struct agent_session session;
 
-int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events)
+int agent_io_add(struct agent_ios *s, struct agent_io *io, uint32_t events)
 {
-	return a && io && events ? 0 : -1;
-}
-
-void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events)
-{
-	must(a && io && events);
+	return s && io && events ? 0 : -1;
 }
 
 /* As the agent: released after the round. */
-void agent_io_close(struct agent *a, struct agent_io *io)
+void agent_io_close(struct agent_ios *s, struct agent_io *io)
 {
 	must(io->fd >= 0);
 	close(io->fd);
 	io->fd = -1;
-	io->next_dead = a->dead;
-	a->dead = io;
+	io->next_dead = s->dead;
+	s->dead = io;
 }
 
 struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
@@ -117,10 +112,10 @@ static void drain(int sock)
 
 static void release(void)
 {
-	while (agent.dead) {
-		struct agent_io *io = agent.dead;
+	while (agent.ios.dead) {
+		struct agent_io *io = agent.ios.dead;
 
-		agent.dead = io->next_dead;
+		agent.ios.dead = io->next_dead;
 		if (io->release)
 			io->release(io);
 	}

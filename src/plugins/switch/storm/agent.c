@@ -41,121 +41,6 @@
 
 #define OLD_AFTER STORM_SEC
 
-/* ------------------------------------------------------------ descriptors --- */
-
-int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events)
-{
-	struct epoll_event ev = { .events = events, .data.ptr = io };
-
-	return epoll_ctl(a->epoll, EPOLL_CTL_ADD, io->fd, &ev);
-}
-
-void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events)
-{
-	struct epoll_event ev = { .events = events, .data.ptr = io };
-
-	if (epoll_ctl(a->epoll, EPOLL_CTL_MOD, io->fd, &ev))
-		error("epoll_ctl: %m");
-}
-
-void agent_io_close(struct agent *a, struct agent_io *io)
-{
-	if (io->fd < 0)
-		return;
-	epoll_ctl(a->epoll, EPOLL_CTL_DEL, io->fd, NULL);
-	close(io->fd);
-	io->fd = -1;
-	io->next_dead = a->dead;
-	a->dead = io;
-}
-
-static void _bury(struct agent *a)
-{
-	struct agent_io *io;
-
-	while ((io = a->dead)) {
-		a->dead = io->next_dead;
-		if (io->release)
-			io->release(io);
-	}
-}
-
-/* ---------------------------------------------------------------- workers --- */
-
-static void _results(struct agent *a, struct agent_io *io, uint32_t events)
-{
-	(void) events;
-	storm_worker_finish(&((struct agent_worker *) io)->w, a);
-}
-
-int agent_worker_start(struct agent *a, struct agent_worker *w,
-		       const char *name, unsigned int limit)
-{
-	int rc = storm_worker_start(&w->w, name, limit);
-
-	if (rc)
-		return rc;
-	w->io.ready = _results;
-	w->io.fd = w->w.fd;
-	return agent_io_add(a, &w->io, EPOLLIN) ? errno : 0;
-}
-
-void agent_worker_stop(struct agent *a, struct agent_worker *w)
-{
-	storm_worker_stop(&w->w, a);	/* closes the descriptor */
-	w->io.fd = -1;
-}
-
-/* ---------------------------------------------------------------- answers --- */
-
-struct agent_answer_item {
-	struct agent_answer_item *next;
-	enum agent_answer_kind kind;
-	uint64_t session, op;
-	int err, sys;
-};
-
-void agent_answer(struct agent *a, enum agent_answer_kind kind,
-		  uint64_t session, uint64_t op, int err, int sys)
-{
-	struct agent_answer_item *i = xmalloc(sizeof(*i));
-
-	i->kind = kind;
-	i->session = session;
-	i->op = op;
-	i->err = err;
-	i->sys = sys;
-	*a->answers_end = i;
-	a->answers_end = &i->next;
-}
-
-static void _give_answers(struct agent *a)
-{
-	struct agent_answer_item *i;
-	uint64_t now = storm_now();
-
-	while ((i = a->answers)) {
-		a->answers = i->next;
-		if (!a->answers)
-			a->answers_end = &a->answers;
-		switch (i->kind) {
-		case ANSWER_BEGUN:
-			storm_nm_begun(a->nm, i->session, i->op, i->err,
-				       i->sys, now);
-			break;
-		case ANSWER_STAGED:
-			storm_nm_staged(a->nm, i->session, i->op, i->err,
-					i->sys, now);
-			break;
-		case ANSWER_APPLIED:
-			storm_nm_applied(a->nm, i->session, i->op, i->err,
-					 i->sys, now);
-			break;
-		}
-		xfree(i);
-	}
-}
-
 /* --------------------------------------------------------------- sessions --- */
 
 static void _session_open(void *host, uint64_t session,
@@ -375,7 +260,7 @@ static uint64_t _tick(struct agent *a, uint64_t now)
 		if (a->orphan_until < next)
 			next = a->orphan_until;
 	}
-	if (a->answers)
+	if (a->answers.first)
 		next = 0;
 	return next;
 }
@@ -402,12 +287,11 @@ static void _read_old(struct agent *a, uint64_t now)
 
 static void _loop(struct agent *a)
 {
-	struct epoll_event ev[32];
 	uint64_t due = STORM_NEVER - GANG_AWAY;
 
 	while (!a->stop) {
 		uint64_t now = storm_now(), next;
-		int ms, n;
+		int ms;
 
 		/* the host was, or this process, by whatever */
 		if (now > due + GANG_AWAY)
@@ -423,22 +307,16 @@ static void _loop(struct agent *a)
 		else
 			ms = (next - now + STORM_MS - 1) / STORM_MS;
 		due = now + ms * STORM_MS;
-		n = epoll_wait(a->epoll, ev, 32, ms);
-		if (n < 0 && errno != EINTR) {
-			error("epoll_wait: %m");
-			return;
-		}
-		/* a group of processes that is frozen is not told by SIGCONT */
-		if (n < 0)
+		/* a frozen group of processes gets no SIGCONT */
+		if (agent_io_serve(&a->ios, a, ms)) {
+			if (errno != EINTR) {
+				error("epoll_wait: %m");
+				return;
+			}
 			a->returns++;
-		for (int i = 0; i < n; i++) {
-			struct agent_io *io = ev[i].data.ptr;
-
-			if (io->fd >= 0)
-				io->ready(a, io, ev[i].events);
 		}
-		_give_answers(a);
-		_bury(a);
+		agent_answer_give(&a->answers, a->nm);
+		agent_io_bury(&a->ios);
 	}
 }
 
@@ -486,7 +364,7 @@ static int _signals(struct agent *a)
 	a->signal_io.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (a->signal_io.fd < 0)
 		return -1;
-	return agent_io_add(a, &a->signal_io, EPOLLIN);
+	return agent_io_add(&a->ios, &a->signal_io, EPOLLIN);
 }
 
 static void _limits(void)
@@ -528,13 +406,13 @@ static int _start(struct agent *a)
 	}
 	a->net_io.fd = a->driver->fd(a->net);
 	a->net_io.ready = _net_ready;
-	if (agent_io_add(a, &a->net_io, EPOLLIN)) {
+	if (agent_io_add(&a->ios, &a->net_io, EPOLLIN)) {
 		error("epoll: %m");
 		return -1;
 	}
 	if (agent_auth_start(a))
 		return -1;
-	rc = agent_worker_start(a, &a->controller, "storm_ctl", 16);
+	rc = agent_worker_start(&a->controller, &a->ios, "storm_ctl", 16);
 	if (rc) {
 		error("cannot start a thread: %s", strerror(rc));
 		return -1;
@@ -551,10 +429,10 @@ static void _stop(struct agent *a)
 	agent_auth_stop(a);
 	storm_nm_destroy(a->nm);	/* closes every session */
 	agent_gang_stop(a);
-	agent_worker_stop(a, &a->controller);
+	agent_worker_stop(&a->controller, a);
 	agent_local_stop(a);
 	agent_poll_stop(a);
-	_bury(a);
+	agent_io_bury(&a->ios);
 	if (a->net)
 		a->driver->destroy(a->net);
 	close(a->nursery);
@@ -568,14 +446,14 @@ static int _run(const char *node, uint16_t slurmd_port)
 
 	a.node = node;
 	a.slurmd_port = slurmd_port;
-	a.answers_end = &a.answers;
-	a.epoll = epoll_create1(EPOLL_CLOEXEC);
+	agent_answer_init(&a.answers);
+	agent_io_init(&a.ios);
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
 	agent_container_init(node);
 	/* before there is anything that it should not inherit */
 	a.nursery = file_nursery_start(agent_container_join);
-	if (a.epoll < 0 || a.nursery < 0 || _signals(&a)) {
+	if (a.ios.epoll < 0 || a.nursery < 0 || _signals(&a)) {
 		error("cannot start: %m");
 		return AGENT_EXIT_FAILED;
 	}

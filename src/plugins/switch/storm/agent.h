@@ -7,6 +7,9 @@
  * that hand their result back to it.
  *
  *	agent.c		the main loop, sessions, statistics
+ *	agent_io.c	descriptors
+ *	agent_worker.c	threads for what may block
+ *	agent_answer.c	answers to the Node Manager
  *	agent_auth.c	an OPEN's credential and authority
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_launch.c	the launch message, to this node's slurmd
@@ -30,46 +33,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent_answer.h"
 #include "agent_contract.h"
+#include "agent_io.h"
+#include "agent_worker.h"
 #include "file_child.h"
 #include "local.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/drivers.h"
 #include "src/libstorm/nm.h"
 #include "src/libstorm/open.h"
-#include "src/libstorm/worker.h"
 
 struct agent;
-
-/* ------------------------------------------------------------ descriptors --- */
-
-/* Embedded first in what is served by a descriptor. */
-struct agent_io {
-	int fd;				/* -1: closed */
-	void (*ready)(struct agent *a, struct agent_io *io, uint32_t events);
-	/* called once all events of a round are served, after a close; NULL:
-	 * not on the heap */
-	void (*release)(struct agent_io *io);
-	struct agent_io *next_dead;
-};
-
-/* 0, or -1 and errno (the descriptor is still the caller's). */
-int agent_io_add(struct agent *a, struct agent_io *io, uint32_t events);
-void agent_io_change(struct agent *a, struct agent_io *io, uint32_t events);
-/* Stop serving it, close the descriptor, release it later. */
-void agent_io_close(struct agent *a, struct agent_io *io);
-
-/* ---------------------------------------------------------------- workers --- */
-
-struct agent_worker {
-	struct agent_io io;		/* results are there */
-	struct storm_worker w;
-};
-
-/* 0 or an errno. */
-int agent_worker_start(struct agent *a, struct agent_worker *w,
-		       const char *name, unsigned int limit);
-void agent_worker_stop(struct agent *a, struct agent_worker *w);
 
 /* --------------------------------------------------------------- sessions --- */
 
@@ -102,15 +77,8 @@ struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
 					    uint32_t step_id,
 					    uint32_t step_het, uint32_t uid);
 
-/* An answer that the Node Manager gets from the main loop rather than from
- * inside the question. */
-enum agent_answer_kind { ANSWER_BEGUN, ANSWER_STAGED, ANSWER_APPLIED };
-void agent_answer(struct agent *a, enum agent_answer_kind kind,
-		  uint64_t session, uint64_t op, int err, int sys);
-
 /* ------------------------------------------------------------------ agent --- */
 
-struct agent_answer_item;
 struct agent_libdir;
 struct agent_conn;
 struct agent_gang;
@@ -124,12 +92,12 @@ struct agent {
 	struct storm_nm *nm;
 	const struct storm_driver *driver;	/* UDP or verbs */
 	struct storm_net *net;
-	int epoll, nursery;
+	struct agent_ios ios;
+	int nursery;
 	struct agent_io net_io, signal_io, listen_io;
-	struct agent_io *dead;
 	struct agent_worker auth, controller;
 	struct agent_session *sessions;
-	struct agent_answer_item *answers, **answers_end;
+	struct agent_answers answers;
 	struct agent_creds *admitting;	/* for session_open, during admit */
 	struct agent_conn *conns;
 	struct agent_libdir *libdirs;

@@ -225,7 +225,7 @@ int agent_auth_start(struct agent *a)
 		error("cannot verify Slurm's credentials");
 		return -1;
 	}
-	rc = agent_worker_start(a, &a->auth, "storm_auth", OPENS_WAITING);
+	rc = agent_worker_start(&a->auth, &a->ios, "storm_auth", OPENS_WAITING);
 	if (rc)
 		error("cannot start a thread: %s", strerror(rc));
 	return rc ? -1 : 0;
@@ -233,7 +233,7 @@ int agent_auth_start(struct agent *a)
 
 void agent_auth_stop(struct agent *a)
 {
-	agent_worker_stop(a, &a->auth);
+	agent_worker_stop(&a->auth, a);
 	slurm_cred_ctx_destroy(verifier);
 	slurm_cred_fini();
 }

@@ -56,7 +56,8 @@ static void _answer(struct agent_file *f, int err, int sys)
 		a->count.files_failed++;
 	else if (f->waiting == FILE_COMMIT)
 		a->count.files++;
-	agent_answer(a, _answer_to(f->waiting), f->s->id, f->op, err, sys);
+	agent_answer_add(&a->answers, _answer_to(f->waiting), f->s->id, f->op,
+			 err, sys);
 	f->waiting = 0;
 }
 
@@ -72,7 +73,7 @@ static void _child_close(struct agent_session *s)
 	if (!s->child)
 		return;
 	s->child->s = NULL;
-	agent_io_close(a, &s->child->io);
+	agent_io_close(&a->ios, &s->child->io);
 	s->child = NULL;
 }
 
@@ -149,7 +150,7 @@ static int _child_start(struct agent_session *s)
 	c->io.ready = _child_ready;
 	c->io.release = _child_release;
 	c->s = s;
-	if (agent_io_add(s->a, &c->io, EPOLLIN)) {
+	if (agent_io_add(&s->a->ios, &c->io, EPOLLIN)) {
 		int err = errno;
 
 		close(fd);

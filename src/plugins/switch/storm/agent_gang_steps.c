@@ -52,7 +52,7 @@ static void _forget(struct agent_gang *g, struct gang_local *l)
 	freezer_drop(l->f);
 	gang_mark_close(l->mark);
 	agent_gang_trace(g, GANG_GONE, l, 0, 0);
-	agent_io_close(g->a, &l->io);
+	agent_io_close(&g->a->ios, &l->io);
 }
 
 /* Processes that outlive slurmstepd keep it; a borrowed one is not ours. */
@@ -100,7 +100,7 @@ static void _add(struct agent_gang *g, const char *name,
 	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
 	/* asked after pidfd_open(): it is this process, or the pid is another's */
 	if (l->io.fd < 0 || !gang_step_alive(s) ||
-	    agent_io_add(g->a, &l->io, EPOLLIN)) {
+	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
 		if (gang_step_alive(s))
 			error("gang: step %s cannot be watched, it runs all the time: %m",
 			      name);
@@ -167,7 +167,7 @@ int agent_gang_steps_watch(struct agent_gang *g)
 	io->release = _release;
 	if (io->fd >= 0 &&
 	    inotify_add_watch(io->fd, g->dir, IN_MOVED_TO | IN_DELETE) >= 0 &&
-	    !agent_io_add(g->a, io, EPOLLIN)) {
+	    !agent_io_add(&g->a->ios, io, EPOLLIN)) {
 		g->notify = io;
 		return 0;
 	}
@@ -183,7 +183,7 @@ void agent_gang_steps_end(struct agent_gang *g)
 {
 	while (g->steps)
 		_forget(g, g->steps);
-	agent_io_close(g->a, g->notify);
+	agent_io_close(&g->a->ios, g->notify);
 }
 
 void agent_gang_groups_clear(const char *base)

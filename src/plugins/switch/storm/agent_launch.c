@@ -68,7 +68,7 @@ static void _end(struct agent *a, struct agent_launch *l)
 		l->s = NULL;
 	}
 	if (l->io.fd >= 0)
-		agent_io_close(a, &l->io);
+		agent_io_close(&a->ios, &l->io);
 	else
 		_release(&l->io);
 }
@@ -126,7 +126,7 @@ static bool _connect(struct agent *a, struct agent_launch *l)
 		return false;
 	}
 	l->io.fd = fd;
-	if (agent_io_add(a, &l->io, EPOLLIN | EPOLLOUT)) {
+	if (agent_io_add(&a->ios, &l->io, EPOLLIN | EPOLLOUT)) {
 		close(fd);
 		l->io.fd = -1;
 		return false;
@@ -161,7 +161,7 @@ static void _again(struct agent *a, struct agent_launch *l)
 		;
 	*p = n;
 	l->s = NULL;
-	agent_io_close(a, &l->io);
+	agent_io_close(&a->ios, &l->io);
 	n->io.fd = -1;
 	n->retry_at = storm_now() + SLURMD_RETRY;
 }
@@ -194,7 +194,7 @@ static bool _write(struct agent *a, struct agent_launch *l)
 		}
 		l->written += n;
 	}
-	agent_io_change(a, &l->io, EPOLLIN);
+	agent_io_change(&a->ios, &l->io, EPOLLIN);
 	return true;
 }
 

@@ -192,7 +192,7 @@ static void _removed(struct agent *a, struct agent_io *io, uint32_t events)
 		     rep.sys ? ": " : "", rep.sys ? strerror(rep.sys) : "");
 	else if (rc)
 		debug("%s is removed", r->path);
-	agent_io_close(a, io);
+	agent_io_close(&a->ios, io);
 }
 
 /* As the user: that it is his is checked by nobody else. */
@@ -214,11 +214,11 @@ static void _remove(struct agent *a, const struct agent_libdir *d)
 	memset(&req, 0, sizeof(req));
 	req.verb = FILE_RMDIR;
 	strncpy(req.path, d->path, sizeof(req.path) - 1);
-	if (agent_io_add(a, &r->io, EPOLLIN)) {
+	if (agent_io_add(&a->ios, &r->io, EPOLLIN)) {
 		close(fd);
 		_removal_release(&r->io);
 	} else if (file_child_send(fd, &req)) {
-		agent_io_close(a, &r->io);
+		agent_io_close(&a->ios, &r->io);
 	}
 }
 

@@ -59,7 +59,7 @@ static void _close(struct agent *a, struct agent_conn *c)
 		if (!a->stop)
 			info("slurmd is gone, waiting for the next one");
 	}
-	agent_io_close(a, &c->io);
+	agent_io_close(&a->ios, &c->io);
 }
 
 static void _hello(struct agent *a, struct agent_conn *c)
@@ -241,7 +241,7 @@ static void _accept(struct agent *a, struct agent_io *io, uint32_t events)
 		c->io.fd = fd;
 		c->io.ready = _ready;
 		c->io.release = _release;
-		if (agent_io_add(a, &c->io, EPOLLIN)) {
+		if (agent_io_add(&a->ios, &c->io, EPOLLIN)) {
 			error("epoll: %m");
 			close(fd);
 			xfree(c);
@@ -315,7 +315,7 @@ int agent_local_start(struct agent *a)
 		error("cannot listen in %s/%s: %m", STORM_RUNDIR, a->node);
 		return -1;
 	}
-	if (agent_io_add(a, &a->listen_io, EPOLLIN)) {
+	if (agent_io_add(&a->ios, &a->listen_io, EPOLLIN)) {
 		error("epoll: %m");
 		return -1;
 	}
@@ -328,7 +328,7 @@ void agent_local_stop(struct agent *a)
 
 	while (a->conns)
 		_close(a, a->conns);
-	agent_io_close(a, &a->listen_io);
+	agent_io_close(&a->ios, &a->listen_io);
 	if (!local_path(NULL, a->node, path, sizeof(path)))
 		unlink(path);
 }

@@ -70,7 +70,7 @@ void agent_poll_start(struct agent *a)
 	p->io.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	p->io.ready = _poll;
 	p->io.release = _release;
-	if (p->io.fd < 0 || agent_io_add(a, &p->io, EPOLLIN)) {
+	if (p->io.fd < 0 || agent_io_add(&a->ios, &p->io, EPOLLIN)) {
 		error("no timer, strobes are not waited for awake: %m");
 		if (p->io.fd >= 0)
 			close(p->io.fd);
@@ -84,7 +84,7 @@ void agent_poll_stop(struct agent *a)
 {
 	if (!a->poll)
 		return;
-	agent_io_close(a, &a->poll->io);
+	agent_io_close(&a->ios, &a->poll->io);
 	a->poll = NULL;
 }
 
