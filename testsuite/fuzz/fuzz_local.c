@@ -46,14 +46,11 @@ void agent_io_close(struct agent_ios *s, struct agent_io *io)
 	s->dead = io;
 }
 
-struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
-					    uint32_t step_id,
-					    uint32_t step_het, uint32_t uid)
+struct agent_session *agent_session_of_step(struct agent *a,
+					    const struct agent_step *step)
 {
-	(void) step_id;
-	(void) step_het;
-	(void) uid;
-	return a == session.a && job_id == session.job_id ? &session : NULL;
+	return a == session.a && step->job_id == session.step.job_id ?
+		&session : NULL;
 }
 
 void agent_gang_no_slurmd(struct agent *a)
@@ -195,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	agent.nm = w.nm;
 	agent.driver = &driver;
 	session = (struct agent_session) { .a = &agent, .id = w.session,
-					   .job_id = 7 };
+					   .step.job_id = 7 };
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
 	c->io.fd = pair[0];
 	c->io.release = _release;

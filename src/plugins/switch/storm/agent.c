@@ -29,7 +29,6 @@
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 #include "src/common/slurm_auth.h"
-#include "src/common/xmalloc.h"
 
 #include "agent.h"
 #include "gang_page.h"
@@ -47,20 +46,10 @@ static void _session_open(void *host, uint64_t session,
 			  const struct storm_open_info *info, void **ctx)
 {
 	struct agent *a = host;
-	struct agent_session *s = xmalloc(sizeof(*s));
+	struct agent_session *s = agent_session_create(a, session, info,
+						       a->admitting);
 
-	s->a = a;
-	s->id = session;
-	s->uid = info->uid;
-	s->job_id = info->job_id;
-	s->step_id = info->step_id;
-	s->step_het = info->step_het;
-	s->self = info->self;
-	s->cluster = info->cluster;
-	s->creds = a->admitting;
 	a->admitting = NULL;
-	s->next = a->sessions;
-	a->sessions = s;
 	*ctx = s;
 	debug("session %016" PRIx64 " of uid %u for step %u.%u is open, node %u of %u",
 	      session, info->uid, info->job_id, info->step_id, info->self,
@@ -71,9 +60,9 @@ static void _session_open(void *host, uint64_t session,
 
 static void _session_close(void *host, void *ctx)
 {
-	struct agent *a = host;
-	struct agent_session *s = ctx, **p;
+	struct agent_session *s = ctx;
 
+	(void) host;
 	if (!s)
 		return;
 	debug("session %016" PRIx64 " is closed", s->id);
@@ -81,26 +70,7 @@ static void _session_close(void *host, void *ctx)
 	agent_launch_session_close(s);
 	agent_local_session_close(s);
 	agent_file_session_close(s);
-	for (p = &a->sessions; *p != s; p = &(*p)->next)
-		;
-	*p = s->next;
-	agent_creds_free(s->creds);
-	xfree(s);
-}
-
-struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
-					    uint32_t step_id,
-					    uint32_t step_het, uint32_t uid)
-{
-	for (struct agent_session *s = a->sessions; s; s = s->next) {
-		/* the ids are the owner's word; that of another user may not
-		 * hear of this step, nor hide the real session */
-		if (s->launched && s->job_id == job_id &&
-		    s->step_id == step_id && s->step_het == step_het &&
-		    s->uid == uid)
-			return s;
-	}
-	return NULL;
+	agent_session_destroy(s);
 }
 
 static void _event(void *host, void *ctx, uint64_t session,

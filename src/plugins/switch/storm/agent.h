@@ -7,6 +7,7 @@
  * that hand their result back to it.
  *
  *	agent.c		the main loop, sessions, statistics
+ *	agent_session.c	sessions
  *	agent_io.c	descriptors
  *	agent_worker.c	threads for what may block
  *	agent_answer.c	answers to the Node Manager
@@ -36,8 +37,8 @@
 #include "agent_answer.h"
 #include "agent_contract.h"
 #include "agent_io.h"
+#include "agent_session.h"
 #include "agent_worker.h"
-#include "file_child.h"
 #include "local.h"
 #include "src/common/storm_conf.h"
 #include "src/libstorm/drivers.h"
@@ -45,37 +46,6 @@
 #include "src/libstorm/open.h"
 
 struct agent;
-
-/* --------------------------------------------------------------- sessions --- */
-
-/* What an authority allows: files, as this user. */
-struct agent_creds {
-	struct file_user user;		/* gids belong to us */
-	uint32_t job_id, step_id;
-};
-void agent_creds_free(struct agent_creds *c);
-
-struct agent_file;
-struct agent_child;
-struct agent_launch;
-
-struct agent_session {
-	struct agent_session *next;
-	struct agent *a;
-	uint64_t id;
-	uint32_t uid, job_id, step_id, step_het, self;
-	uint64_t cluster;		/* 0: a step's */
-	struct agent_creds *creds;	/* NULL: it may not send files */
-	bool launched;			/* a LAUNCH has come */
-	struct agent_child *child;	/* the process for its files */
-	struct agent_file *files;
-	struct agent_launch *launches;
-};
-
-/* The step's session, if storm launched it for this user. */
-struct agent_session *agent_session_of_step(struct agent *a, uint32_t job_id,
-					    uint32_t step_id,
-					    uint32_t step_het, uint32_t uid);
 
 /* ------------------------------------------------------------------ agent --- */
 
@@ -172,9 +142,6 @@ void agent_local_session_close(struct agent_session *s);
 /* agent_gang.c */
 int agent_gang_start(struct agent *a);
 void agent_gang_stop(struct agent *a);
-/* May this owner open a cluster domain with us?  Any thread. */
-bool agent_gang_admits(const struct agent *a,
-		       const struct storm_open_info *info);
 void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
 void agent_gang_event(struct agent_session *s, uint32_t event,

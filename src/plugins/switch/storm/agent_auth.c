@@ -17,12 +17,15 @@
 #include "src/common/hostlist.h"
 #include "src/common/log.h"
 #include "src/common/pack.h"
+#include "src/common/read_config.h"
 #include "src/common/slurm_cred.h"
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "src/common/gang_map.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/open.h"
 
 /* OPENs waiting for their turn: more are refused, so that a flood of them
  * costs the flooder his answers and not the node its memory. */
@@ -41,14 +44,6 @@ struct auth_job {
 
 /* Slurm's context for verifying; the worker's alone. */
 static slurm_cred_ctx_t verifier;
-
-void agent_creds_free(struct agent_creds *c)
-{
-	if (!c)
-		return;
-	xfree(c->user.gids);
-	xfree(c);
-}
 
 static bool _names_us(const char *nodes, const char *node)
 {
@@ -151,6 +146,13 @@ static int _authority(const struct agent *a,
 	return err;
 }
 
+/* May this user open a cluster domain with us? */
+static bool _may_own_cluster(const struct storm_open_info *info)
+{
+	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
+		info->cluster == gang_cluster_number(slurm_conf.cluster_name);
+}
+
 static void _work(struct storm_job *j)
 {
 	struct auth_job *o = (struct auth_job *) j;
@@ -168,7 +170,7 @@ static void _work(struct storm_job *j)
 		o->err = STORM_EAUTH;
 		return;
 	}
-	if (info.cluster && !agent_gang_admits(o->a, &info)) {
+	if (info.cluster && !_may_own_cluster(&info)) {
 		error("uid %u opens a cluster domain, which SlurmUser and root alone may, and of this cluster alone",
 		      info.uid);
 		o->err = STORM_EACCES;

@@ -80,7 +80,7 @@ static void _child_close(struct agent_session *s)
 static void _child_gone(struct agent_session *s)
 {
 	error("the process for the files of uid %u, step %u.%u is gone",
-	      s->uid, s->job_id, s->step_id);
+	      s->step.uid, s->step.job_id, s->step.step_id);
 	_child_close(s);
 	for (struct agent_file *f = s->files; f; f = f->next) {
 		if (f->waiting)

@@ -131,14 +131,6 @@ void agent_gang_stop(struct agent *a)
 	xfree(g);
 }
 
-bool agent_gang_admits(const struct agent *a,
-		       const struct storm_open_info *info)
-{
-	(void) a;
-	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
-		info->cluster == gang_cluster_number(slurm_conf.cluster_name);
-}
-
 void agent_gang_session_open(struct agent_session *s)
 {
 	if (!s->a->gang && _begin(s->a))

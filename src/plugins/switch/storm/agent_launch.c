@@ -81,14 +81,14 @@ static void _report(struct agent *a, struct agent_launch *l, uint32_t code)
 	a->count.launches++;
 	if (code) {
 		a->count.launches_failed++;
-		info("launch of step %u.%u by uid %u: %s", s->job_id,
-		     s->step_id, s->uid, slurm_strerror(code));
+		info("launch of step %u.%u by uid %u: %s", s->step.job_id,
+		     s->step.step_id, s->step.uid, slurm_strerror(code));
 	}
 	if (storm_idset_add(&ids, s->self, s->self) ||
 	    storm_nm_report(a->nm, s->id, STEP_REPORT_DELIVERED, code, &ids,
 			    storm_now()))
-		error("cannot report the launch of step %u.%u", s->job_id,
-		      s->step_id);
+		error("cannot report the launch of step %u.%u", s->step.job_id,
+		      s->step.step_id);
 	storm_idset_clear(&ids);
 	_end(a, l);
 }
@@ -138,7 +138,7 @@ static void _try(struct agent *a, struct agent_launch *l, uint64_t now)
 {
 	if (!l->len) {
 		error("what uid %u sends for step %u.%u is no launch message",
-		      l->s->uid, l->s->job_id, l->s->step_id);
+		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
 		_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
 	} else if (_connect(a, l)) {
 		l->retry_at = 0;
@@ -172,8 +172,8 @@ static void _failed(struct agent *a, struct agent_launch *l, int sys)
 		_again(a, l);
 		return;
 	}
-	error("slurmd broke off the launch of step %u.%u: %s", l->s->job_id,
-	      l->s->step_id, sys ? strerror(sys) : "end of file");
+	error("slurmd broke off the launch of step %u.%u: %s", l->s->step.job_id,
+	      l->s->step.step_id, sys ? strerror(sys) : "end of file");
 	_report(a, l, !l->written ? SLURM_COMMUNICATIONS_CONNECTION_ERROR :
 		l->written < l->len ? SLURM_COMMUNICATIONS_SEND_ERROR :
 		SLURM_COMMUNICATIONS_RECEIVE_ERROR);

@@ -94,15 +94,19 @@ static void _hello(struct agent *a, struct agent_conn *c)
 
 static void _step(struct agent *a, struct agent_conn *c)
 {
-	uint32_t job = local_get32(&frame), step = local_get32(&frame);
-	uint32_t het = local_get32(&frame), uid = local_get32(&frame);
-	uint32_t tasks = local_get32(&frame);
+	struct agent_step step;
+	uint32_t tasks;
 
+	step.job_id = local_get32(&frame);
+	step.step_id = local_get32(&frame);
+	step.het = local_get32(&frame);
+	step.uid = local_get32(&frame);
+	tasks = local_get32(&frame);
 	if (!local_end(&frame)) {
 		_close(a, c);
 		return;
 	}
-	c->s = agent_session_of_step(a, job, step, het, uid);
+	c->s = agent_session_of_step(a, &step);
 	if (c->s) {
 		a->count.steps++;
 		storm_nm_expect(a->nm, c->s->id, STEP_REPORT_STARTED, tasks);
@@ -144,8 +148,8 @@ refuse:
 static void _ended(struct agent *a, struct agent_conn *c)
 {
 	if (c->s && storm_nm_own_set(a->nm, c->s->id, STORM_VAR_TERMINATED, 1))
-		debug("session of step %u.%u is over already", c->s->job_id,
-		      c->s->step_id);
+		debug("session of step %u.%u is over already", c->s->step.job_id,
+		      c->s->step.step_id);
 }
 
 static void _stats(struct agent *a, struct agent_conn *c)
