@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,7 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -31,7 +29,7 @@
 #include "src/common/slurm_auth.h"
 
 #include "agent.h"
-#include "gang_page.h"
+#include "agent_ask.h"
 #include "src/common/child_log.h"
 #include "src/common/gang_map.h"
 #include "src/common/step_protocol.h"
@@ -161,47 +159,6 @@ static void _signal_ready(struct agent *a, struct agent_io *io,
 		     si.ssi_pid);
 		a->stop = true;
 	}
-}
-
-/* ------------------------------------------------------------- statistics --- */
-
-void agent_stats(struct agent *a, char *buf, size_t size)
-{
-	struct storm_nm_stats n;
-	char net[STORM_NET_COUNTERS_MAX];
-
-	storm_nm_stats(a->nm, &n);
-	a->driver->counters(a->net, net, sizeof(net));
-#define N(field) #field, n.field
-#define C(field) #field, a->count.field
-#define F "\"%s\": %" PRIu64
-	snprintf(buf, size,
-		 "{\"node\": \"%s\", \"version\": \"%s\", \"pid\": %d, "
-		 "\"slurmd_attached\": %s,\n"
-		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F "},\n"
-		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F "},\n"
-		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
-		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F "},\n"
-		 " %s}\n",
-		 a->node, AGENT_BUILD, getpid(),
-		 a->lifelines ? "true" : "false",
-		 C(files), C(files_failed), C(bytes), C(launches),
-		 C(launches_failed), C(steps), C(reports), C(opens_bad),
-		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),
-		 C(gang_slots), C(gang_stops), C(gang_opened),
-		 C(gang_awake),
-		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
-		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
-		 N(data_moved),
-		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
-		 N(strobes), N(bad_seal), N(bad_wire), N(bad_session),
-		 N(replayed), N(fenced), N(opens_refused), net);
-#undef N
-#undef C
-#undef F
 }
 
 /* -------------------------------------------------------------- main loop --- */
@@ -471,176 +428,6 @@ static const char usage[] =
 "  --node NAME             which one; may be left out if there is one only\n"
 "  --version               print the version\n";
 
-/* The only node that has a directory here. */
-static const char *_only_node(void)
-{
-	static char node[NAME_MAX + 1];
-	bool found = false;
-	glob_t g;
-
-	if (!glob(STORM_RUNDIR "/*/agent.sock", 0, NULL, &g)) {
-		found = g.gl_pathc == 1 &&
-			sscanf(g.gl_pathv[0], STORM_RUNDIR "/%255[^/]",
-			       node) == 1;
-		globfree(&g);
-	}
-	return found ? node : NULL;
-}
-
-/* Send f, print what answers. */
-static int _ask(const char *node, struct local_frame *f,
-		enum local_type expected)
-{
-	static char text[LOCAL_FRAME_MAX];
-	enum local_type type;
-	int sock;
-
-	if (!node)
-		node = _only_node();
-	if (!node) {
-		fprintf(stderr, "storm_agent: no agent, or several, under %s: which --node?\n",
-			STORM_RUNDIR);
-		return 1;
-	}
-	sock = local_connect(NULL, node, NULL);
-	if (sock < 0) {
-		fprintf(stderr, "storm_agent: no agent answers for node %s: %s\n",
-			node, strerror(errno));
-		return 1;
-	}
-	if (local_send(sock, f, -1) || local_recv(sock, f, &type) != 1 ||
-	    type != expected) {
-		fprintf(stderr, "storm_agent: the agent of node %s gave no answer: %s\n",
-			node, strerror(errno));
-		return 1;
-	}
-	if (expected == LOCAL_STATS_IS) {
-		local_get_str(f, text, sizeof(text));
-		fputs(text, stdout);
-	}
-	close(sock);
-	return local_end(f) ? 0 : 1;
-}
-
-static int _drop(const char *node, const char *percent, const char *seed)
-{
-	static struct local_frame f;
-	char *end;
-	double d = strtod(percent, &end);
-	uint64_t n = 1;
-
-	if (*end || !(d >= 0 && d <= 100)) {
-		fprintf(stderr, "storm_agent: --drop %s: allowed is 0 to 100\n",
-			percent);
-		return 2;
-	}
-	if (seed) {
-		errno = 0;
-		n = strtoull(seed, &end, 10);
-		if (*end || errno || *seed == '-') {
-			fprintf(stderr, "storm_agent: seed %s: allowed is a number\n",
-				seed);
-			return 2;
-		}
-	}
-	local_begin(&f, LOCAL_DROP);
-	local_put32(&f, d * 10000 + 0.5);
-	local_put64(&f, n);
-	return _ask(node, &f, LOCAL_DROP_IS);
-}
-
-static int _stats(const char *node)
-{
-	static struct local_frame f;
-
-	local_begin(&f, LOCAL_STATS);
-	return _ask(node, &f, LOCAL_STATS_IS);
-}
-
-/* The wall's clock less the trace's.  Asked in this order, it is never too little:
- * nothing seems to have been before its time. */
-static uint64_t _wall_ahead(void)
-{
-	uint64_t at = storm_now();
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec - at;
-}
-
-/* As in Slurm's logs, with what that is off UTC. */
-static void _print_time(uint64_t wall)
-{
-	uint64_t us = wall % STORM_SEC / STORM_US;
-	time_t sec = wall / STORM_SEC;
-	char date[32], zone[8];
-	struct tm tm;
-
-	if (!localtime_r(&sec, &tm))
-		return;
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	strftime(zone, sizeof(zone), "%z", &tm);
-	printf(", \"time\": \"%s.%06" PRIu64 "%s\"", date, us, zone);
-}
-
-static void _print_event(uint64_t i, const struct gang_event *e, uint64_t ahead)
-{
-	const char *what = gang_what_name(e->what);
-
-	printf("{\"n\": %" PRIu64 ", \"at\": %" PRIu64, i, e->at);
-	_print_time(e->at + ahead);
-	printf(", \"what\": \"%s\"", what ? what : "unknown");
-	if (e->slot != UINT32_MAX)
-		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
-		       PRIu64, e->slot, e->version, e->sequence);
-	else if (e->what == GANG_MAP || e->what == GANG_JOB)
-		printf(", \"version\": %" PRIu64, e->version);
-	if (e->what == GANG_JOB)
-		printf(", \"job\": %u", e->job);
-	else if (e->job)
-		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
-	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
-		printf(", \"why\": \"%s\"", gang_why_name(e->a) ? : "unknown");
-	else
-		printf(", \"a\": %u, \"b\": %u", e->a, e->b);
-	puts("}");
-}
-
-static int _print_trace(const char *node, const char *from)
-{
-	const struct gang_trace *t;
-	struct gang_event e;
-	uint64_t i = 0, end, ahead;
-	char *rest;
-
-	if (from) {
-		errno = 0;
-		i = strtoull(from, &rest, 10);
-		if (*rest || errno || !*from || *from == '-') {
-			fprintf(stderr, "storm_agent: event %s: allowed is a number\n",
-				from);
-			return 2;
-		}
-	}
-	if (!node)
-		node = _only_node();
-	t = node ? gang_trace_open(NULL, node) : NULL;
-	if (!t) {
-		fprintf(stderr, "storm_agent: no trace of node %s: %s\n",
-			node ? node : "(which --node?)", strerror(errno));
-		return 1;
-	}
-	end = t->count;
-	ahead = _wall_ahead();
-	if (end > GANG_TRACE_EVENTS && i < end - GANG_TRACE_EVENTS)
-		i = end - GANG_TRACE_EVENTS;
-	for (; i < end; i++)
-		if (gang_trace_get(t, i, &e))
-			_print_event(i, &e, ahead);
-	gang_trace_close(t);
-	return ferror(stdout) || fflush(stdout) ? 1 : 0;
-}
-
 int main(int argc, char **argv)
 {
 	enum { NODE = 1, RUN, PORT, STATS, TRACE, DROP, VERSION_, HELP };
@@ -689,11 +476,11 @@ int main(int argc, char **argv)
 	if (verb == RUN && node && optind == argc && port < 65536)
 		return _run(node, port);
 	if (verb == STATS && optind == argc)
-		return _stats(node);
+		return agent_ask_stats(node);
 	if (verb == TRACE && argc - optind <= 1)
-		return _print_trace(node, argv[optind]);
+		return agent_ask_trace(node, argv[optind]);
 	if (verb == DROP && argc - optind <= 1)
-		return _drop(node, percent, argv[optind]);
+		return agent_ask_drop(node, percent, argv[optind]);
 	fputs(usage, stderr);
 	return 2;
 }

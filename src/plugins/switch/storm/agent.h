@@ -6,7 +6,8 @@
  * what may block (MUNGE, name services, the controller) is done by workers
  * that hand their result back to it.
  *
- *	agent.c		the main loop, sessions, statistics
+ *	agent.c		the main loop
+ *	agent_stats.c	the counters as JSON
  *	agent_session.c	sessions
  *	agent_io.c	descriptors
  *	agent_worker.c	threads for what may block
@@ -167,8 +168,5 @@ void agent_note_keep(struct agent *a, uint64_t session);
 /* The agent before has left one: ask to be let in again. */
 void agent_note_find(struct agent *a);
 void agent_note_forget(const struct agent *a);
-
-/* agent.c: as JSON, into buf */
-void agent_stats(struct agent *a, char *buf, size_t size);
 
 #endif

@@ -20,6 +20,7 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "agent_stats.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"

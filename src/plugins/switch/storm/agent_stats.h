@@ -1,0 +1,16 @@
+/*
+ * agent_stats.h - the agent's counters.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_STATS_H
+#define STORM_AGENT_STATS_H
+
+#include <stddef.h>
+
+struct agent;
+
+/* As JSON, into buf. */
+void agent_stats(struct agent *a, char *buf, size_t size);
+
+#endif
