@@ -6,7 +6,10 @@
  * what may block (MUNGE, name services, the controller) is done by workers
  * that hand their result back to it.
  *
- *	agent.c		the main loop
+ *	storm_agent.c	the program
+ *	agent_loop.c	the main loop
+ *	agent_nm.c	what the Node Manager asks for, and the network
+ *	agent_ask.c	--stats and --trace
  *	agent_stats.c	the counters as JSON
  *	agent_session.c	sessions
  *	agent_io.c	descriptors
