@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/agent.h"
 #include "world.h"
 
 /* what HELLO brings becomes the agent's stderr: ours is the fuzzer's */
@@ -190,18 +189,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world_start(&w, &h);
 	memset(&agent, 0, sizeof(agent));
 	agent.nm = w.nm;
-	agent.driver = &driver;
+	agent.net.driver = &driver;
 	session = (struct agent_session) { .a = &agent, .id = w.session,
 					   .step.job_id = 7 };
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
 	c->io.fd = pair[0];
 	c->io.release = _release;
-	agent.conns = c;
+	agent.local.conns = c;
 	converse(pair[1], c, &i, null);
 	close(pair[1]);
-	if (agent.conns)
-		_close(&agent, agent.conns);
-	must(!agent.conns && !agent.lifelines);
+	if (agent.local.conns)
+		_close(&agent, agent.local.conns);
+	must(!agent.local.conns && !agent.slurmd.lifelines);
 	release();
 	world_end(&w);
 	return 0;

@@ -22,9 +22,12 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "agent_auth.h"
+#include "agent_session.h"
 #include "src/common/gang_map.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/nm.h"
 #include "src/libstorm/open.h"
 
 /* OPENs waiting for their turn: more are refused, so that a flood of them
@@ -190,11 +193,11 @@ static void _done(void *host, struct storm_job *j)
 		a->count.opens_bad++;
 		debug("OPEN refused: %s", storm_strerror(o->err));
 	}
-	a->admitting = o->creds;
+	a->auth.admitting = o->creds;
 	storm_nm_admit(a->nm, o->ticket, o->open, o->err, storm_now());
 	/* a session has taken them */
-	agent_creds_free(a->admitting);
-	a->admitting = NULL;
+	agent_creds_free(a->auth.admitting);
+	a->auth.admitting = NULL;
 	free(o->buf);
 	xfree(o);
 }
@@ -210,7 +213,7 @@ void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
 	o->ticket = ticket;
 	o->buf = buf;
 	o->len = len;
-	if (!storm_worker_add(&a->auth.w, &o->job)) {
+	if (!storm_worker_add(&a->auth.worker.w, &o->job)) {
 		error("%u OPENs are waiting for their check already, one more is refused",
 		      OPENS_WAITING);
 		_done(a, &o->job);
@@ -227,7 +230,8 @@ int agent_auth_start(struct agent *a)
 		error("cannot verify Slurm's credentials");
 		return -1;
 	}
-	rc = agent_worker_start(&a->auth, &a->ios, "storm_auth", OPENS_WAITING);
+	rc = agent_worker_start(&a->auth.worker, &a->ios, "storm_auth",
+				OPENS_WAITING);
 	if (rc)
 		error("cannot start a thread: %s", strerror(rc));
 	return rc ? -1 : 0;
@@ -235,7 +239,7 @@ int agent_auth_start(struct agent *a)
 
 void agent_auth_stop(struct agent *a)
 {
-	agent_worker_stop(&a->auth, a);
+	agent_worker_stop(&a->auth.worker, a);
 	slurm_cred_ctx_destroy(verifier);
 	slurm_cred_fini();
 }

@@ -18,7 +18,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
-#include "agent.h"
+#include "agent_container.h"
 
 /* These plugins are slurmd's and look for the node's name in slurmd's own
  * variable; this one stands in for it, so it must be seen from outside. */

@@ -18,6 +18,10 @@
 #include "src/common/xstring.h"
 
 #include "agent.h"
+#include "agent_file.h"
+#include "agent_libdir.h"
+#include "agent_session.h"
+#include "file_child.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/staged.h"
 
@@ -142,7 +146,7 @@ static int _child_start(struct agent_session *s)
 
 	if (s->child)
 		return 0;
-	fd = file_child_start(s->a->nursery, &s->creds->user);
+	fd = file_child_start(s->a->file.nursery, &s->creds->user);
 	if (fd < 0)
 		return -1;
 	c = xmalloc(sizeof(*c));

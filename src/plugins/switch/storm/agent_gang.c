@@ -17,7 +17,10 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "agent_gang.h"
 #include "agent_gang_private.h"
+#include "agent_note.h"
+#include "agent_session.h"
 #include "src/libstorm/clock.h"
 
 /* Do steps have groups of Slurm's own? */

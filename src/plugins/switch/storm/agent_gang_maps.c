@@ -17,7 +17,10 @@
 #include "src/common/log.h"
 
 #include "agent_gang_private.h"
+#include "agent_note.h"
+#include "agent_session.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/nm.h"
 
 /* Of SCHED_FIFO, while jobs share: after the strober's, which would else be kept from
  * sending to the other nodes where it is on the same processor, and before the guards'. */

@@ -26,9 +26,13 @@
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 
+#include "agent_gang.h"
 #include "agent_gang_private.h"
+#include "agent_poll.h"
+#include "agent_session.h"
 #include "src/common/proc_state.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/nm.h"
 
 /* Older than this is a sign of life of slurmd, who gives it at every look at our
  * page, that we ask whether it has been stopped; and so often then. */
@@ -254,12 +258,12 @@ uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
 static bool _slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
 	if (now >= agent_gang_slurmd_due(g)) {
-		g->slurmd_stands = proc_stopped(g->a->slurmd);
+		g->slurmd_stands = proc_stopped(g->a->slurmd.pid);
 		g->slurmd_at = now + SLURMD_EVERY;
 	} else if (now < g->page->watched + SLURMD_SIGN) {
 		g->slurmd_stands = false;
 	}
-	return g->a->lifelines && !g->slurmd_stands;
+	return g->a->slurmd.lifelines && !g->slurmd_stands;
 }
 
 void agent_gang_strobe(struct agent *a, struct agent_session *s,

@@ -27,9 +27,12 @@
 #include "src/common/xstring.h"
 
 #include "agent.h"
+#include "agent_launch.h"
+#include "agent_session.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/nm.h"
 
 /* a slurmd that is being restarted is back by then */
 #define SLURMD_WAIT (5 * STORM_SEC)
@@ -114,7 +117,7 @@ static bool _connect(struct agent *a, struct agent_launch *l)
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	}
 	/* the port is in the same place for both families */
-	in->sin_port = htons(a->slurmd_port);
+	in->sin_port = htons(a->slurmd.port);
 	fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		    0);
 	if (fd < 0)
@@ -143,7 +146,7 @@ static void _try(struct agent *a, struct agent_launch *l, uint64_t now)
 	} else if (_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
-		error("slurmd does not listen on port %u", a->slurmd_port);
+		error("slurmd does not listen on port %u", a->slurmd.port);
 		_report(a, l, SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	} else {
 		l->retry_at = now + SLURMD_RETRY;
@@ -172,8 +175,9 @@ static void _failed(struct agent *a, struct agent_launch *l, int sys)
 		_again(a, l);
 		return;
 	}
-	error("slurmd broke off the launch of step %u.%u: %s", l->s->step.job_id,
-	      l->s->step.step_id, sys ? strerror(sys) : "end of file");
+	error("slurmd broke off the launch of step %u.%u: %s",
+	      l->s->step.job_id, l->s->step.step_id,
+	      sys ? strerror(sys) : "end of file");
 	_report(a, l, !l->written ? SLURM_COMMUNICATIONS_CONNECTION_ERROR :
 		l->written < l->len ? SLURM_COMMUNICATIONS_SEND_ERROR :
 		SLURM_COMMUNICATIONS_RECEIVE_ERROR);

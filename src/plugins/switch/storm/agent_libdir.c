@@ -28,6 +28,10 @@
 #include "src/common/xstring.h"
 
 #include "agent.h"
+#include "agent_libdir.h"
+#include "agent_session.h"
+#include "file_child.h"
+#include "local.h"
 #include "src/libstorm/clock.h"
 
 #define LOOK (15 * STORM_SEC)		/* for slurmstepds of the jobs */
@@ -76,7 +80,7 @@ static void _save(const struct agent *a)
 		error("%s: %m", temp);
 		goto out;
 	}
-	for (struct agent_libdir *d = a->libdirs; d; d = d->next) {
+	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
 		fprintf(f, "%u %u %u %d", d->job_id, d->user.uid, d->user.gid,
 			d->user.ngids);
 		for (int i = 0; i < d->user.ngids; i++)
@@ -127,9 +131,9 @@ static void _insert(struct agent *a, struct agent_libdir *d, uint64_t now)
 	d->user.job_id = d->job_id;
 	d->ask_after = ASK_FIRST;
 	d->ask_at = now + d->ask_after;
-	d->next = a->libdirs;
-	a->libdirs = d;
-	a->libdir_at = now + LOOK;
+	d->next = a->libdir.first;
+	a->libdir.first = d;
+	a->libdir.look_at = now + LOOK;
 }
 
 void agent_libdir_load(struct agent *a)
@@ -152,7 +156,7 @@ void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 	struct agent_libdir *d;
 	gid_t *gids;
 
-	for (d = a->libdirs; d; d = d->next) {
+	for (d = a->libdir.first; d; d = d->next) {
 		if (d->job_id == c->job_id && d->user.uid == c->user.uid &&
 		    !strcmp(d->path, path))
 			return;
@@ -200,7 +204,7 @@ static void _remove(struct agent *a, const struct agent_libdir *d)
 {
 	static struct file_request req;
 	struct removal *r;
-	int fd = file_child_start(a->nursery, &d->user);
+	int fd = file_child_start(a->file.nursery, &d->user);
 
 	if (fd < 0) {
 		error("cannot remove %s: %m", d->path);
@@ -224,7 +228,7 @@ static void _remove(struct agent *a, const struct agent_libdir *d)
 
 static void _job_over(struct agent *a, uint32_t job_id)
 {
-	struct agent_libdir **p = &a->libdirs, *d;
+	struct agent_libdir **p = &a->libdir.first, *d;
 
 	while ((d = *p)) {
 		if (d->job_id != job_id) {
@@ -266,7 +270,7 @@ static void _ask_done(void *host, struct storm_job *j)
 	struct agent *a = host;
 	struct ask *q = (struct ask *) j;
 
-	a->libdir_asking = false;
+	a->libdir.asking = false;
 	if (j->worked && q->over)
 		_job_over(a, q->job_id);
 	xfree(q);
@@ -280,7 +284,7 @@ static void _ask(struct agent *a, uint32_t job_id)
 	q->job.done = _ask_done;
 	q->job_id = job_id;
 	if (storm_worker_add(&a->controller.w, &q->job))
-		a->libdir_asking = true;
+		a->libdir.asking = true;
 	else
 		xfree(q);
 }
@@ -303,16 +307,16 @@ static bool _has_stepd(const struct agent *a, uint32_t job_id)
 
 uint64_t agent_libdir_tick(struct agent *a, uint64_t now)
 {
-	if (!a->libdirs)
+	if (!a->libdir.first)
 		return STORM_NEVER;
-	if (now < a->libdir_at)
-		return a->libdir_at;
-	a->libdir_at = now + LOOK;
-	for (struct agent_libdir *d = a->libdirs; d; d = d->next) {
+	if (now < a->libdir.look_at)
+		return a->libdir.look_at;
+	a->libdir.look_at = now + LOOK;
+	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
 		if (_has_stepd(a, d->job_id)) {
 			d->ask_after = ASK_FIRST;
 			d->ask_at = now + d->ask_after;
-		} else if (now >= d->ask_at && !a->libdir_asking) {
+		} else if (now >= d->ask_at && !a->libdir.asking) {
 			d->ask_after *= 2;
 			if (d->ask_after > ASK_RARELY)
 				d->ask_after = ASK_RARELY;
@@ -320,5 +324,5 @@ uint64_t agent_libdir_tick(struct agent *a, uint64_t now)
 			_ask(a, d->job_id);
 		}
 	}
-	return a->libdir_at;
+	return a->libdir.look_at;
 }

@@ -20,10 +20,17 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "agent_contract.h"
+#include "agent_gang.h"
+#include "agent_local.h"
+#include "agent_session.h"
 #include "agent_stats.h"
+#include "local.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/driver.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/nm.h"
 
 #define KINDS (STEP_REPORT_EXITED + 1)
 
@@ -50,12 +57,12 @@ static void _close(struct agent *a, struct agent_conn *c)
 {
 	struct agent_conn **p;
 
-	for (p = &a->conns; *p != c; p = &(*p)->next)
+	for (p = &a->local.conns; *p != c; p = &(*p)->next)
 		;
 	*p = c->next;
 	c->s = NULL;
-	if (c->lifeline && !--a->lifelines) {
-		a->orphan_until = 0;
+	if (c->lifeline && !--a->slurmd.lifelines) {
+		a->slurmd.orphan_until = 0;
 		agent_gang_no_slurmd(a);
 		if (!a->stop)
 			info("slurmd is gone, waiting for the next one");
@@ -79,12 +86,12 @@ static void _hello(struct agent *a, struct agent_conn *c)
 		close(log);
 	}
 	if (port)
-		a->slurmd_port = port;
+		a->slurmd.port = port;
 	if (!c->lifeline) {
-		local_peer(c->io.fd, &uid, &a->slurmd);
+		local_peer(c->io.fd, &uid, &a->slurmd.pid);
 		c->lifeline = true;
-		a->lifelines++;
-		a->orphan_until = 0;
+		a->slurmd.lifelines++;
+		a->slurmd.orphan_until = 0;
 	}
 	local_begin(&frame, LOCAL_HELLO_IS);
 	local_put_str(&frame, AGENT_BUILD);
@@ -174,7 +181,7 @@ static void _drop(struct agent *a, struct agent_conn *c)
 		return;
 	}
 	info("test: %u of a million datagrams are dropped from now on", ppm);
-	a->driver->drop(a->net, ppm, seed);
+	a->net.driver->drop(a->net.net, ppm, seed);
 	local_begin(&frame, LOCAL_DROP_IS);
 	if (local_send(c->io.fd, &frame, -1))
 		_close(a, c);
@@ -252,8 +259,8 @@ static void _accept(struct agent *a, struct agent_io *io, uint32_t events)
 			xfree(c);
 			continue;
 		}
-		c->next = a->conns;
-		a->conns = c;
+		c->next = a->local.conns;
+		a->local.conns = c;
 	}
 }
 
@@ -290,7 +297,7 @@ void agent_local_acked(struct agent_session *s, uint8_t kind,
 
 	if (kind >= KINDS)
 		return;
-	for (c = s->a->conns; c; c = next) {
+	for (c = s->a->local.conns; c; c = next) {
 		next = c->next;
 		if (c->s == s)
 			_ack(s->a, c, kind, ids);
@@ -301,7 +308,7 @@ void agent_local_session_close(struct agent_session *s)
 {
 	struct agent_conn *c, *next;
 
-	for (c = s->a->conns; c; c = next) {
+	for (c = s->a->local.conns; c; c = next) {
 		next = c->next;
 		if (c->s != s)
 			continue;
@@ -314,13 +321,13 @@ void agent_local_session_close(struct agent_session *s)
 
 int agent_local_start(struct agent *a)
 {
-	a->listen_io.ready = _accept;
-	a->listen_io.fd = local_listen(NULL, a->node);
-	if (a->listen_io.fd < 0) {
+	a->local.io.ready = _accept;
+	a->local.io.fd = local_listen(NULL, a->node);
+	if (a->local.io.fd < 0) {
 		error("cannot listen in %s/%s: %m", STORM_RUNDIR, a->node);
 		return -1;
 	}
-	if (agent_io_add(&a->ios, &a->listen_io, EPOLLIN)) {
+	if (agent_io_add(&a->ios, &a->local.io, EPOLLIN)) {
 		error("epoll: %m");
 		return -1;
 	}
@@ -331,9 +338,9 @@ void agent_local_stop(struct agent *a)
 {
 	char path[PATH_MAX];
 
-	while (a->conns)
-		_close(a, a->conns);
-	agent_io_close(&a->ios, &a->listen_io);
+	while (a->local.conns)
+		_close(a, a->local.conns);
+	agent_io_close(&a->ios, &a->local.io);
 	if (!local_path(NULL, a->node, path, sizeof(path)))
 		unlink(path);
 }

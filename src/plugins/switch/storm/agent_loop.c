@@ -17,9 +17,14 @@
 #include "src/common/log.h"
 
 #include "agent.h"
+#include "agent_gang.h"
+#include "agent_launch.h"
+#include "agent_libdir.h"
 #include "agent_loop.h"
 #include "src/common/gang_map.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/driver.h"
+#include "src/libstorm/nm.h"
 
 #define OLD_AFTER STORM_SEC
 #define WAIT_MAX (3600 * STORM_SEC)
@@ -67,7 +72,7 @@ static struct agent *agent_loop_self;
 static void agent_loop_continued(int sig)
 {
 	(void) sig;
-	agent_loop_self->returns++;
+	agent_loop_self->away.returns++;
 }
 
 /* SIGCONT goes to the main loop's thread and to no other, so that the handler runs
@@ -90,16 +95,16 @@ static void agent_loop_hear_stops(struct agent *a)
 /* When to give up, as no slurmd is there. */
 static uint64_t agent_loop_orphan_tick(struct agent *a, uint64_t now)
 {
-	if (a->lifelines)
+	if (a->slurmd.lifelines)
 		return STORM_NEVER;
-	if (!a->orphan_until)
-		a->orphan_until = now + a->conf.agent_linger;
-	if (now >= a->orphan_until) {
+	if (!a->slurmd.orphan_until)
+		a->slurmd.orphan_until = now + a->conf.agent_linger;
+	if (now >= a->slurmd.orphan_until) {
 		info("no slurmd for %.1f s, ending",
 		     a->conf.agent_linger / 1e9);
 		a->stop = true;
 	}
-	return a->orphan_until;
+	return a->slurmd.orphan_until;
 }
 
 /* Let time pass for all parts; when the next of them is due. */
@@ -128,17 +133,17 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
  */
 static void agent_loop_read_old(struct agent *a, uint64_t now)
 {
-	struct pollfd p = { .fd = a->net_io.fd, .events = POLLIN };
-	sig_atomic_t returns = a->returns;
+	struct pollfd p = { .fd = a->net.io.fd, .events = POLLIN };
+	sig_atomic_t returns = a->away.returns;
 
-	if (!a->back_at)
-		a->back_at = now;
+	if (!a->away.since)
+		a->away.since = now;
 	agent_gang_returned(a);
-	a->driver->poll(a->net);
-	if (poll(&p, 1, 0) > 0 && now < a->back_at + OLD_AFTER)
+	a->net.driver->poll(a->net.net);
+	if (poll(&p, 1, 0) > 0 && now < a->away.since + OLD_AFTER)
 		return;
-	a->returned = returns;
-	a->back_at = 0;
+	a->away.returned = returns;
+	a->away.since = 0;
 }
 
 /* So many ms, rounded up. */
@@ -162,7 +167,7 @@ void agent_loop_run(struct agent *a)
 
 		/* this process stood still, or the whole host did */
 		if (now > due + GANG_AWAY)
-			a->returns++;
+			a->away.returns++;
 		if (agent_is_back(a))
 			agent_loop_read_old(a, now);
 		next = agent_loop_tick(a, now);
@@ -175,7 +180,7 @@ void agent_loop_run(struct agent *a)
 				return;
 			}
 			/* a frozen group of processes gets no SIGCONT */
-			a->returns++;
+			a->away.returns++;
 		}
 		agent_answer_give(&a->answers, a->nm);
 		agent_io_bury(&a->ios);

@@ -12,10 +12,19 @@
 #include "src/common/log.h"
 
 #include "agent.h"
+#include "agent_auth.h"
+#include "agent_file.h"
+#include "agent_gang.h"
+#include "agent_launch.h"
+#include "agent_local.h"
 #include "agent_nm.h"
+#include "agent_session.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/drivers.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/nm.h"
+#include "src/libstorm/open.h"
 
 /* --------------------------------------------------------------- sessions --- */
 
@@ -25,9 +34,9 @@ static void agent_nm_session_open(void *host, uint64_t session,
 {
 	struct agent *a = host;
 	struct agent_session *s = agent_session_create(a, session, info,
-						       a->admitting);
+						       a->auth.admitting);
 
-	a->admitting = NULL;
+	a->auth.admitting = NULL;
 	*ctx = s;
 	debug("session %016" PRIx64 " of uid %u for step %u.%u is open, node %u of %u",
 	      session, info->uid, info->job_id, info->step_id, info->self,
@@ -125,7 +134,7 @@ static void agent_nm_net_ready(struct agent *a, struct agent_io *io,
 {
 	(void) io;
 	(void) events;
-	a->driver->poll(a->net);
+	a->net.driver->poll(a->net.net);
 }
 
 /* ---------------------------------------------------------- start and end --- */
@@ -136,25 +145,27 @@ int agent_nm_start(struct agent *a)
 		.datagrams = agent_nm_datagrams, .stream = agent_nm_stream,
 		.stream_failed = agent_nm_stream_failed, .arg = a
 	};
+	const struct storm_driver *driver = storm_driver_of(&a->conf.set);
+	struct storm_net *net;
 	int err;
 
-	a->driver = storm_driver_of(&a->conf.set);
-	a->net = a->driver->create(&a->conf.set, STORM_ROLE_NODE, NULL, &h,
-				   &err);
-	if (!a->net) {
+	net = driver->create(&a->conf.set, STORM_ROLE_NODE, NULL, &h, &err);
+	if (!net) {
 		error("cannot use port %u: %s: %m", a->conf.set.port,
 		      storm_strerror(err));
 		return -1;
 	}
-	a->nm = storm_nm_create(&a->conf.set, a->driver->transport(a->net),
+	a->net.driver = driver;
+	a->net.net = net;
+	a->nm = storm_nm_create(&a->conf.set, driver->transport(net),
 				&agent_nm_ops, a, &err);
 	if (!a->nm) {
 		error("cannot start: %s", storm_strerror(err));
 		return -1;
 	}
-	a->net_io.fd = a->driver->fd(a->net);
-	a->net_io.ready = agent_nm_net_ready;
-	if (agent_io_add(&a->ios, &a->net_io, EPOLLIN)) {
+	a->net.io.fd = driver->fd(net);
+	a->net.io.ready = agent_nm_net_ready;
+	if (agent_io_add(&a->ios, &a->net.io, EPOLLIN)) {
 		error("epoll: %m");
 		return -1;
 	}
@@ -168,6 +179,6 @@ void agent_nm_stop(struct agent *a)
 
 void agent_nm_close(struct agent *a)
 {
-	if (a->net)
-		a->driver->destroy(a->net);
+	if (a->net.net)
+		a->net.driver->destroy(a->net.net);
 }

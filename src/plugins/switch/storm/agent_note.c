@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +17,11 @@
 #include "src/common/log.h"
 
 #include "agent.h"
+#include "agent_note.h"
+#include "local.h"
 #include "src/common/whole_file.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/nm.h"
 
 #define NOTE "domain"
 

@@ -23,7 +23,9 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "agent_poll.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/driver.h"
 
 /* A strobe is looked for from so long before it is due, which is more than a CPU
  * takes to wake up and clocks drift apart, to so long after.  But for half of a
@@ -47,7 +49,7 @@ static void _poll(struct agent *a, struct agent_io *io, uint32_t events)
 		return;
 	while (a->count.gang_strobes == strobes &&
 	       storm_now() < p->due + POLL_AFTER)
-		a->driver->poll(a->net);
+		a->net.driver->poll(a->net.net);
 	a->count.gang_awake += a->count.gang_strobes != strobes;
 }
 

@@ -21,7 +21,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 	char net[STORM_NET_COUNTERS_MAX];
 
 	storm_nm_stats(a->nm, &n);
-	a->driver->counters(a->net, net, sizeof(net));
+	a->net.driver->counters(a->net.net, net, sizeof(net));
 #define N(field) #field, n.field
 #define C(field) #field, a->count.field
 #define F "\"%s\": %" PRIu64
@@ -37,7 +37,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 ", " F ", " F ", " F ", " F "},\n"
 		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
-		 a->lifelines ? "true" : "false",
+		 a->slurmd.lifelines ? "true" : "false",
 		 C(files), C(files_failed), C(bytes), C(launches),
 		 C(launches_failed), C(steps), C(reports), C(opens_bad),
 		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),

@@ -21,8 +21,16 @@
 
 #include "agent.h"
 #include "agent_ask.h"
+#include "agent_auth.h"
+#include "agent_container.h"
+#include "agent_contract.h"
+#include "agent_gang.h"
+#include "agent_libdir.h"
+#include "agent_local.h"
 #include "agent_loop.h"
 #include "agent_nm.h"
+#include "agent_poll.h"
+#include "file_child.h"
 #include "src/common/child_log.h"
 
 /* ------------------------------------------------------------ start and stop --- */
@@ -70,7 +78,7 @@ static void storm_agent_stop(struct agent *a)
 	agent_poll_stop(a);
 	agent_io_bury(&a->ios);
 	agent_nm_close(a);
-	close(a->nursery);
+	close(a->file.nursery);
 }
 
 static int storm_agent_run(const char *node, uint16_t slurmd_port)
@@ -80,15 +88,15 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 	char *why = NULL;
 
 	a.node = node;
-	a.slurmd_port = slurmd_port;
+	a.slurmd.port = slurmd_port;
 	agent_answer_init(&a.answers);
 	agent_io_init(&a.ios);
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
 	agent_container_init(node);
 	/* before there is anything that it should not inherit */
-	a.nursery = file_nursery_start(agent_container_join);
-	if (a.ios.epoll < 0 || a.nursery < 0 || agent_loop_signals(&a)) {
+	a.file.nursery = file_nursery_start(agent_container_join);
+	if (a.ios.epoll < 0 || a.file.nursery < 0 || agent_loop_signals(&a)) {
 		error("cannot start: %m");
 		return AGENT_EXIT_FAILED;
 	}
@@ -102,8 +110,8 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 		error("%s", why);
 		return AGENT_EXIT_CONF;
 	}
-	if (!a.slurmd_port)
-		a.slurmd_port = slurm_conf_get_port(node);
+	if (!a.slurmd.port)
+		a.slurmd.port = slurm_conf_get_port(node);
 	storm_agent_limits();
 	agent_poll_start(&a);
 	if (storm_agent_start(&a))

@@ -1,0 +1,29 @@
+/*
+ * agent_file.h - files, through the session's child (file_child.h).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_FILE_H
+#define STORM_AGENT_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent_session;
+struct storm_target;
+
+/* struct storm_nm_ops */
+void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
+		      const struct storm_target *to, uint64_t size,
+		      void **file);
+int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
+		     size_t len);
+int agent_file_read(void *host, void *file, uint64_t off, void *buf,
+		    size_t len);
+void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
+void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
+void agent_file_end(void *host, void *file);
+
+void agent_file_session_close(struct agent_session *s);
+
+#endif

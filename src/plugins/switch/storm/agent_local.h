@@ -1,0 +1,24 @@
+/*
+ * agent_local.h - the agent's side of the local socket (local.h).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_LOCAL_H
+#define STORM_AGENT_LOCAL_H
+
+#include <stdint.h>
+
+struct agent;
+struct agent_session;
+struct storm_idset;
+
+/* Connections are served from now on.  0, or -1, errno, and the reason was logged. */
+int agent_local_start(struct agent *a);
+void agent_local_stop(struct agent *a);
+
+/* The owner has these reports: those that sent them are notified. */
+void agent_local_acked(struct agent_session *s, uint8_t kind,
+		       const struct storm_idset *ids);
+void agent_local_session_close(struct agent_session *s);
+
+#endif
