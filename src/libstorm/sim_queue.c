@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "clock.h"
 #include "sim_private.h"
 
@@ -14,16 +15,12 @@
 
 uint64_t storm_sim_chance(struct storm_sim *sim)
 {
-	uint64_t z = sim->random += 0x9e3779b97f4a7c15ULL;	/* splitmix64 */
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	return storm_chance(&sim->random);
 }
 
 bool storm_sim_happens(struct storm_sim *sim, uint32_t ppm)
 {
-	return ppm && storm_sim_chance(sim) % 1000000 < ppm;
+	return storm_chance_ppm(&sim->random, ppm);
 }
 
 uint64_t storm_sim_upto(struct storm_sim *sim, uint64_t ns)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "run_private.h"
+#include "src/libstorm/chance.h"
 
 void run_violated(struct run *r, const char *fmt, ...)
 {
@@ -24,11 +25,7 @@ void run_violated(struct run *r, const char *fmt, ...)
 
 uint64_t run_draw(struct run *r)
 {
-	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	return storm_chance(&r->random);
 }
 
 static void *action_grow(void *p, uint32_t *room, uint32_t count, size_t size)

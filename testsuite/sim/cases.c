@@ -295,24 +295,24 @@ void case_two_dead(void)
 /* One node cannot be opened, wherever it stands in the tree. */
 void case_refused(uint64_t seed)
 {
-	struct chance c = { seed * 7919 + 1 };
+	uint64_t c = seed * 7919 + 1;
 	struct storm_sim_conf conf = { .seed = seed };
-	bool version = chance_in(&c, 50);
+	bool version = storm_chance_percent(&c, 50);
 	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/tmp/app",
 				   .mode = 0755 };
 	struct told t = { 0 };
 	struct storm_sim *sim;
 	uint32_t victim;
 
-	conf.nodes = (uint32_t) (1 + chance_below(&c, 100));
-	victim = (uint32_t) chance_below(&c, conf.nodes);
+	conf.nodes = (uint32_t) (1 + storm_chance_below(&c, 100));
+	victim = (uint32_t) storm_chance_below(&c, conf.nodes);
 	storm_settings_default(&conf.set);
-	conf.set.radix = (uint32_t) (2 + chance_below(&c, 8));
-	conf.latency = 20 * STORM_US + chance_below(&c, 300 * STORM_US);
-	conf.jitter = chance_below(&c, 500 * STORM_US);
-	conf.multicast = chance_in(&c, 50);
+	conf.set.radix = (uint32_t) (2 + storm_chance_below(&c, 8));
+	conf.latency = 20 * STORM_US + storm_chance_below(&c, 300 * STORM_US);
+	conf.jitter = storm_chance_below(&c, 500 * STORM_US);
+	conf.multicast = storm_chance_percent(&c, 50);
 	conf.mtu = 1472;
-	conf.loss_ppm = chance_in(&c, 50) ? 50000 : 0;
+	conf.loss_ppm = storm_chance_percent(&c, 50) ? 50000 : 0;
 	sim = begin(&conf, &t);
 	if (version)
 		storm_sim_foreign(sim, victim);

@@ -51,29 +51,31 @@ uint64_t faults_due(const struct faults *f)
 /* ------------------------------------------------------------------- making --- */
 
 /* Mostly short, seldom long. */
-static uint64_t span(struct chance *c, uint64_t longest)
+static uint64_t span(uint64_t *c, uint64_t longest)
 {
-	return chance_below(c, longest >> chance_below(c, 8)) + STORM_MS;
+	longest >>= storm_chance_below(c, 8);
+	return storm_chance_below(c, longest) + STORM_MS;
 }
 
-static uint32_t any_node(struct chance *c, uint32_t nodes)
+static uint32_t any_node(uint64_t *c, uint32_t nodes)
 {
 	/* those that have children are near the top */
-	return (uint32_t) chance_below(c, chance_in(c, 50) ? nodes :
-					  nodes / 8 + 1);
+	uint32_t n = storm_chance_percent(c, 50) ? nodes : nodes / 8 + 1;
+
+	return (uint32_t) storm_chance_below(c, n);
 }
 
-static void side(struct chance *c, uint32_t nodes, struct storm_idset *s)
+static void side(uint64_t *c, uint32_t nodes, struct storm_idset *s)
 {
-	uint32_t percent = (uint32_t) chance_below(c, 60) + 1;
+	uint32_t percent = (uint32_t) storm_chance_below(c, 60) + 1;
 
-	if (chance_in(c, 30))
+	if (storm_chance_percent(c, 30))
 		storm_idset_add(s, nodes, nodes);	/* the owner */
 	for (uint32_t i = 0; i < nodes; i++)
-		if (chance_in(c, percent))
+		if (storm_chance_percent(c, percent))
 			storm_idset_add(s, i, i);
 	if (!s->count) {
-		uint32_t one = (uint32_t) chance_below(c, nodes + 1);
+		uint32_t one = (uint32_t) storm_chance_below(c, nodes + 1);
 
 		storm_idset_add(s, one, one);
 	}
@@ -81,7 +83,7 @@ static void side(struct chance *c, uint32_t nodes, struct storm_idset *s)
 
 struct maker {
 	struct faults *f;
-	struct chance *c;
+	uint64_t *c;
 	const struct storm_sim_conf *conf;
 	uint64_t ns;
 	uint32_t crashes;
@@ -96,38 +98,40 @@ static void make_crash(struct maker *m, struct fault *one)
 	    m->crashes >= m->conf->nodes)
 		return;
 	faults_add(m->f, one);
-	if (!chance_in(m->c, 50))
+	if (!storm_chance_percent(m->c, 50))
 		return;
-	back.at = one->at + (chance_in(m->c, 30) ? 0 :
+	back.at = one->at + (storm_chance_percent(m->c, 30) ? 0 :
 			     span(m->c, 2 * m->conf->set.dead_timeout));
 	faults_add(m->f, &back);
 }
 
 static void make(struct maker *m, enum fault_kind kind)
 {
-	struct chance *c = m->c;
+	uint64_t *c = m->c;
 	uint32_t nodes = m->conf->nodes;
 	uint64_t dead = m->conf->set.dead_timeout;
-	struct fault one = { .kind = kind, .at = chance_below(c, m->ns),
+	struct fault one = { .kind = kind, .at = storm_chance_below(c, m->ns),
 			     .node = any_node(c, nodes) };
 
 	switch (kind) {
 	case FAULT_LOSS:	/* for a while: it gets worse, or better */
-		one.ppm = (uint32_t) chance_below(c, 300001);
+		one.ppm = (uint32_t) storm_chance_below(c, 300001);
 		break;
 	case FAULT_BURST:
 		one.ns = span(c, 60 * STORM_MS);
 		break;
 	case FAULT_PAUSE:
-		one.ns = span(c, chance_in(c, 80) ? dead / 2 : 3 * dead / 2);
+		one.ns = span(c, storm_chance_percent(c, 80) ? dead / 2 :
+							     3 * dead / 2);
 		/* the owner's own absence is nobody's fault, but a step's end
 		 * if it is long */
-		if (one.ns < dead / 2 && chance_in(c, 20))
+		if (one.ns < dead / 2 && storm_chance_percent(c, 20))
 			one.node = STORM_NO_NODE;
 		break;
 	case FAULT_CUT:
 		one.node = STORM_NO_NODE;
-		one.ns = span(c, chance_in(c, 80) ? dead / 2 : 3 * dead);
+		one.ns = span(c, storm_chance_percent(c, 80) ? dead / 2 :
+							     3 * dead);
 		side(c, nodes, &one.from);
 		side(c, nodes, &one.to);
 		break;
@@ -135,18 +139,18 @@ static void make(struct maker *m, enum fault_kind kind)
 		one.ns = span(c, 400 * STORM_MS);
 		break;
 	case FAULT_DISK:
-		one.sys = chance_in(c, 50) ? ENOSPC : EIO;
+		one.sys = storm_chance_percent(c, 50) ? ENOSPC : EIO;
 		break;
 	case FAULT_CRASH:
 		make_crash(m, &one);
 		return;
 	case FAULT_FORGE:
-		one.count = 1 + (uint32_t) chance_below(c, 20);
-		if (chance_in(c, 30))
+		one.count = 1 + (uint32_t) storm_chance_below(c, 20);
+		if (storm_chance_percent(c, 30))
 			one.node = STORM_NO_NODE;
 		break;
 	case FAULT_OWNER_CRASH:
-		if (!m->conf->cluster && !chance_in(c, 10))
+		if (!m->conf->cluster && !storm_chance_percent(c, 10))
 			return;
 		break;
 	case FAULT_SUCCEED:	/* the one before may be alive, and not know */
@@ -187,23 +191,24 @@ static void who_may_be_named(struct faults *f,
 	}
 }
 
-void faults_make(struct faults *f, struct chance *c,
+void faults_make(struct faults *f, uint64_t *c,
 		 struct storm_sim_conf *conf, uint64_t ns)
 {
 	struct maker m = { .f = f, .c = c, .conf = conf, .ns = ns };
 
 	memset(f, 0, sizeof(*f));
-	if (chance_in(c, 60))
-		conf->loss_ppm = (uint32_t) chance_below(c, chance_in(c, 50) ?
-							 50000 : 300001);
-	if (chance_in(c, 30))
-		conf->dup_ppm = (uint32_t) chance_below(c, 100000);
-	if (chance_in(c, 30)) {
-		conf->late_ppm = (uint32_t) chance_below(c, 100000);
+	if (storm_chance_percent(c, 60))
+		conf->loss_ppm = (uint32_t) storm_chance_below(c,
+				storm_chance_percent(c, 50) ? 50000 : 300001);
+	if (storm_chance_percent(c, 30))
+		conf->dup_ppm = (uint32_t) storm_chance_below(c, 100000);
+	if (storm_chance_percent(c, 30)) {
+		conf->late_ppm = (uint32_t) storm_chance_below(c, 100000);
 		conf->late = span(c, 200 * STORM_MS);
 	}
 	for (int k = 0; k < FAULT_KINDS; k++)
-		for (uint32_t more = 25; chance_in(c, more); more = 40)
+		for (uint32_t more = 25; storm_chance_percent(c, more);
+		     more = 40)
 			make(&m, (enum fault_kind) k);
 	who_may_be_named(f, conf);
 }

@@ -46,7 +46,7 @@ struct faults {
 
 /* For a domain of so many nodes, within ns, as that configuration bears it;
  * sets what of the network is bad all the time. */
-void faults_make(struct faults *f, struct chance *c,
+void faults_make(struct faults *f, uint64_t *c,
 		 struct storm_sim_conf *conf, uint64_t ns);
 void faults_add(struct faults *f, const struct fault *one);
 void faults_free(struct faults *f);

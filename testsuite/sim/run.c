@@ -352,7 +352,7 @@ static uint8_t *make_data(struct run *r, uint64_t size)
 	if (!p)
 		abort();
 	for (uint64_t i = 0; i < size; i += 8) {
-		uint64_t word = chance64(&r->s->chance);
+		uint64_t word = storm_chance(&r->s->chance);
 
 		memcpy(p + i, &word, 8);
 	}
@@ -485,7 +485,7 @@ static void raise_own(struct run *r)
 {
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
 		uint64_t session = storm_sim_session(r->sim, i);
-		uint64_t v = chance_below(&r->s->chance, 10);
+		uint64_t v = storm_chance_below(&r->s->chance, 10);
 
 		if (!session || !recorder_member(&r->rec, i))
 			continue;
@@ -515,21 +515,21 @@ static void report(struct run *r)
 				i % 3 == 0, &ids, storm_sim_now(r->sim));
 		storm_sim_called(r->sim, i);
 		storm_idset_clear(&ids);
-		pass(r, chance_below(&r->s->chance, STORM_MS / 2), never);
+		pass(r, storm_chance_below(&r->s->chance, STORM_MS / 2), never);
 	}
 }
 
 static void read_some(struct run *r)
 {
 	for (int k = r->s->small ? 1 : 3; k; k--) {
-		uint32_t i = (uint32_t) chance_below(&r->s->chance,
+		uint32_t i = (uint32_t) storm_chance_below(&r->s->chance,
 						     r->s->conf.nodes);
-		uint32_t place = (uint32_t) chance_below(&r->s->chance,
+		uint32_t place = (uint32_t) storm_chance_below(&r->s->chance,
 							 PLACE_OWN);
 		uint64_t value;
 
 		if (r->s->small)
-			place = (uint32_t) chance_below(&r->s->chance, 3);
+			place = (uint32_t) storm_chance_below(&r->s->chance, 3);
 		if (!recorder_member(&r->rec, i))
 			continue;
 		value = recorder_read(&r->rec, i, r->s->small && place == 2 ?
@@ -665,7 +665,7 @@ static void calm_down(struct run *r)
 	storm_sim_heal(r->sim);
 	if (r->s->conf.cluster && !storm_sim_owner(r->sim))
 		succeed(r);
-	if (chance_in(&r->s->chance, 50))
+	if (storm_chance_percent(&r->s->chance, 50))
 		storm_sim_loss(r->sim, 0);
 	ADD(r, .kind = HISTORY_CALM);
 	pass(r, 3 * OPEN_BOUND, has_owner);

@@ -13,128 +13,131 @@
 #include "schedule.h"
 
 /* Most domains are small, so that there can be many of them. */
-static uint32_t how_many_nodes(struct chance *c)
+static uint32_t how_many_nodes(uint64_t *c)
 {
-	uint64_t kind = chance_below(c, 100);
+	uint64_t kind = storm_chance_below(c, 100);
 
 	if (kind < 55)
-		return (uint32_t) (2 + chance_below(c, 8));
+		return (uint32_t) (2 + storm_chance_below(c, 8));
 	if (kind < 85)
-		return (uint32_t) (2 + chance_below(c, 40));
+		return (uint32_t) (2 + storm_chance_below(c, 40));
 	if (kind < 97)
-		return (uint32_t) (2 + chance_below(c, 100));
-	return (uint32_t) (2 + chance_below(c, 255));
+		return (uint32_t) (2 + storm_chance_below(c, 100));
+	return (uint32_t) (2 + storm_chance_below(c, 255));
 }
 
-static void make_network(struct schedule *s, struct chance *c)
+static void make_network(struct schedule *s, uint64_t *c)
 {
 	struct storm_sim_conf *conf = &s->conf;
 
 	conf->seed = s->seed;
-	conf->nodes = s->small ? (uint32_t) (2 + chance_below(c, 3)) :
+	conf->nodes = s->small ? (uint32_t) (2 + storm_chance_below(c, 3)) :
 				 how_many_nodes(c);
 	storm_settings_default(&conf->set);
-	conf->set.radix = (uint32_t) (2 + chance_below(c, 8));
-	conf->set.window = 64u << (10 + chance_below(c, 3));
-	conf->set.dead_timeout = (2 + 2 * chance_below(c, 2)) * STORM_SEC;
+	conf->set.radix = (uint32_t) (2 + storm_chance_below(c, 8));
+	conf->set.window = 64u << (10 + storm_chance_below(c, 3));
+	conf->set.dead_timeout = (2 + 2 * storm_chance_below(c, 2)) * STORM_SEC;
 	conf->set.heartbeat = STORM_SEC / 2;
-	conf->set.multicast = chance_in(c, 75);
+	conf->set.multicast = storm_chance_percent(c, 75);
 	conf->set.group.ip[15] = (uint8_t) s->seed;
-	conf->set.socket_buffer = 4096u << chance_below(c, 10);
-	conf->latency = 20 * STORM_US + chance_below(c, 300 * STORM_US);
-	conf->jitter = chance_below(c, 500 * STORM_US);
+	conf->set.socket_buffer = 4096u << storm_chance_below(c, 10);
+	conf->latency = 20 * STORM_US + storm_chance_below(c, 300 * STORM_US);
+	conf->jitter = storm_chance_below(c, 500 * STORM_US);
 	conf->bandwidth = 125e6;
-	conf->disk_jitter = chance_below(c, STORM_MS);
-	conf->multicast = chance_in(c, 85);
+	conf->disk_jitter = storm_chance_below(c, STORM_MS);
+	conf->multicast = storm_chance_percent(c, 85);
 	conf->mtu = 1472;
 	conf->room = STORM_WINDOW_MIN << s->seed % 3;
-	if (chance_in(c, 40))
+	if (storm_chance_percent(c, 40))
 		conf->cluster = s->seed + 1;
 }
 
 /* Some nodes; mostly all. */
-static void choose_nodes(struct schedule *s, struct chance *c,
+static void choose_nodes(struct schedule *s, uint64_t *c,
 			 struct storm_idset *to)
 {
 	uint32_t n = s->conf.nodes, first;
 
-	if (chance_in(c, 40))
+	if (storm_chance_percent(c, 40))
 		return;
-	first = (uint32_t) chance_below(c, n);
+	first = (uint32_t) storm_chance_below(c, n);
 	storm_idset_add(to, first, first +
-			(uint32_t) chance_below(c, n - first));
+			(uint32_t) storm_chance_below(c, n - first));
 	/* a second range: sets travel with each state that is said */
-	first = (uint32_t) chance_below(c, n);
-	if (chance_in(c, 50))
+	first = (uint32_t) storm_chance_below(c, n);
+	if (storm_chance_percent(c, 50))
 		storm_idset_add(to, first, first);
 }
 
-static uint64_t how_big(struct chance *c, bool file)
+static uint64_t how_big(uint64_t *c, bool file)
 {
-	if (chance_in(c, 10))
-		return chance_below(c, 3);
-	if (chance_in(c, 60))
-		return chance_below(c, 3000);
-	return chance_below(c, file ? 300000 : 40000);
+	if (storm_chance_percent(c, 10))
+		return storm_chance_below(c, 3);
+	if (storm_chance_percent(c, 60))
+		return storm_chance_below(c, 3000);
+	return storm_chance_below(c, file ? 300000 : 40000);
 }
 
-static void make_step(struct schedule *s, struct chance *c, struct step *t)
+static void make_step(struct schedule *s, uint64_t *c, struct step *t)
 {
 	static const enum step_kind some[] = {
 		STEP_SEGMENT, STEP_COMPARE, STEP_READ, STEP_COMPARE, STEP_READ,
 	};
 
-	t->kind = s->small ? some[chance_below(c, 5)] :
-			     (enum step_kind) chance_below(c, STEP_KINDS);
+	t->kind = s->small ? some[storm_chance_below(c, 5)] :
+			     (enum step_kind) storm_chance_below(c, STEP_KINDS);
 	/* reports are a step's */
 	if (s->conf.cluster && t->kind == STEP_REPORT)
 		t->kind = STEP_READ;
-	t->after = chance_below(c, 3 * STORM_MS << chance_below(c, 8));
-	t->wait = chance_in(c, 40);
+	t->after = storm_chance_below(c, 3 * STORM_MS <<
+					 storm_chance_below(c, 8));
+	t->wait = storm_chance_percent(c, 40);
 	switch (t->kind) {
 	case STEP_FILE:
 	case STEP_MESSAGE:
 		t->size = how_big(c, t->kind == STEP_FILE);
 		break;
 	case STEP_SEGMENT:
-		t->target = (uint32_t) chance_below(c, s->small ? 1 :
+		t->target = (uint32_t) storm_chance_below(c, s->small ? 1 :
 						    RECORDER_SEGMENTS);
 		t->size = recorder_segment_len(t->target);
 		break;
 	case STEP_COMPARE:
 	case STEP_COMPARE_OWN:
 	case STEP_OWN_TO_GLOBAL:
-		t->var = (uint32_t) chance_below(c, s->small ? 2 :
+		t->var = (uint32_t) storm_chance_below(c, s->small ? 2 :
 						 RECORDER_GLOBALS);
-		t->target = (uint32_t) chance_below(c, s->small ? 2 :
+		t->target = (uint32_t) storm_chance_below(c, s->small ? 2 :
 						    RECORDER_GLOBALS);
-		t->rel = (enum storm_relation) chance_below(c, 4);
-		t->operand = chance_below(c, 10);
+		t->rel = (enum storm_relation) storm_chance_below(c, 4);
+		t->operand = storm_chance_below(c, 10);
 		t->writes = t->kind == STEP_OWN_TO_GLOBAL ||
-			    (t->kind == STEP_COMPARE && chance_in(c, 75));
+			    (t->kind == STEP_COMPARE &&
+			     storm_chance_percent(c, 75));
 		break;
 	default:
 		break;
 	}
 	if (t->kind < STEP_RAISE)
 		choose_nodes(s, c, &t->to);
-	t->forget = t->kind <= STEP_SEGMENT && !s->small && chance_in(c, 8);
-	t->forget_after = chance_below(c, 15 * STORM_MS);
+	t->forget = t->kind <= STEP_SEGMENT && !s->small &&
+		    storm_chance_percent(c, 8);
+	t->forget_after = storm_chance_below(c, 15 * STORM_MS);
 }
 
 void schedule_make(struct schedule *s, uint64_t seed)
 {
-	struct chance *c = &s->chance;
+	uint64_t *c = &s->chance;
 	uint64_t during = 0;
 
 	memset(s, 0, sizeof(*s));
 	s->seed = seed;
-	c->state = seed * 7919 + 1;
-	s->small = chance_in(c, 25);
+	*c = seed * 7919 + 1;
+	s->small = storm_chance_percent(c, 25);
 	make_network(s, c);
-	s->rides = chance_in(c, 30);
-	s->steps = s->small ? 3 + (uint32_t) chance_below(c, 6) :
-			      3 + (uint32_t) chance_below(c, 14);
+	s->rides = storm_chance_percent(c, 30);
+	s->steps = s->small ? 3 + (uint32_t) storm_chance_below(c, 6) :
+			      3 + (uint32_t) storm_chance_below(c, 14);
 	s->step = calloc(s->steps, sizeof(*s->step));
 	if (!s->step)
 		abort();
@@ -144,14 +147,14 @@ void schedule_make(struct schedule *s, uint64_t seed)
 	}
 	if (s->rides && s->step[0].kind <= STEP_MESSAGE)
 		s->step[0].forget = false;
-	s->early = chance_in(c, 10);
+	s->early = storm_chance_percent(c, 10);
 	/* some are left in peace: there messages are counted */
-	if (chance_in(c, 50))
+	if (storm_chance_percent(c, 50))
 		s->conf.jitter = 0;
-	if (!chance_in(c, 12))
+	if (!storm_chance_percent(c, 12))
 		faults_make(&s->faults, c, &s->conf,
 			    during + 30 * STORM_MS +
-			    chance_below(c, 500 * STORM_MS));
+			    storm_chance_below(c, 500 * STORM_MS));
 }
 
 void schedule_free(struct schedule *s)

@@ -41,7 +41,7 @@ struct step {
 struct schedule {
 	uint64_t seed;
 	struct storm_sim_conf conf;
-	struct chance chance;	/* for what is left open */
+	uint64_t chance;	/* for what is left open */
 	bool early;		/* faults may come before all is OPEN */
 	bool rides;		/* the first transfer goes with OPEN */
 	bool small;		/* few and short enough for the black box */

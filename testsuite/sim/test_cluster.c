@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "clock.h"
 #include "idset.h"
 #include "sim.h"
@@ -53,11 +54,7 @@ static struct storm_sim *when;	/* whose time messages tell */
 
 static uint64_t chance(struct run *r)
 {
-	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	return storm_chance(&r->random);
 }
 
 static void on_opened(void *arg, struct storm_outcome *out)

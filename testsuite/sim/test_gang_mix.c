@@ -67,7 +67,7 @@ struct node {
 
 static struct {
 	uint64_t seed;
-	struct chance c;
+	uint64_t c;
 	uint32_t nodes, cores, zones, mpl, njobs;
 	enum matrix_packing packing;
 	uint64_t quantum[ZONES];
@@ -108,7 +108,7 @@ static struct {
 
 static uint64_t below(uint64_t n)
 {
-	return chance_below(&w.c, n);
+	return storm_chance_below(&w.c, n);
 }
 
 static void *fresh(size_t n, size_t size)
@@ -889,7 +889,7 @@ static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
 	uint64_t at = 0;
 
 	memset(&w, 0, sizeof(w));
-	w.seed = w.c.state = seed;
+	w.seed = w.c = seed;
 	w.nodes = nodes;
 	w.njobs = njobs;
 	w.cores = 1u << below(3);

@@ -18,6 +18,8 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "src/libstorm/chance.h"
+
 /* Like ck_assert, but free where it holds: Check tells its parent about every
  * assertion, which is too slow for loops. */
 #define must(cond) do { \
@@ -25,16 +27,11 @@
 		ck_abort_msg("does not hold: %s", #cond); \
 } while (0)
 
-/* SplitMix64 */
 struct rnd { uint64_t state; };
 
 static inline uint64_t rnd64(struct rnd *r)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
+	return storm_chance(&r->state);
 }
 
 /* 0 ... n - 1 */

@@ -1,0 +1,42 @@
+/*
+ * chance.h - numbers from a seed: the same seed gives the same ones, so that
+ * what they decide can be repeated (SplitMix64).  Not for secrets: see
+ * storm_random().
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CHANCE_H
+#define STORM_CHANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The next number.  *state is the seed at first; any value is a good one. */
+static inline uint64_t storm_chance(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* 0 ... n - 1 */
+static inline uint64_t storm_chance_below(uint64_t *state, uint64_t n)
+{
+	return storm_chance(state) % n;
+}
+
+static inline bool storm_chance_percent(uint64_t *state, uint32_t percent)
+{
+	return storm_chance_below(state, 100) < percent;
+}
+
+/* Does what happens so often, in parts of a million, happen now?  What never
+ * happens takes no number. */
+static inline bool storm_chance_ppm(uint64_t *state, uint32_t ppm)
+{
+	return ppm && storm_chance_below(state, 1000000) < ppm;
+}
+
+#endif
