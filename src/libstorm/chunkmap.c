@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chunkmap.h"
+#include "minmax.h"
 
 int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size,
 			uint32_t chunk)
@@ -27,9 +28,7 @@ void storm_chunkmap_free(struct storm_chunkmap *m)
 
 size_t storm_chunkmap_len(const struct storm_chunkmap *m, uint64_t i)
 {
-	uint64_t left = m->size - i * m->chunk;
-
-	return left < m->chunk ? (size_t) left : m->chunk;
+	return storm_min(m->size - i * m->chunk, m->chunk);
 }
 
 uint64_t storm_chunkmap_index(const struct storm_chunkmap *m, uint64_t off,
@@ -80,7 +79,7 @@ uint64_t storm_chunkmap_progress(const struct storm_chunkmap *m)
 bool storm_chunkmap_gap(const struct storm_chunkmap *m, uint64_t *from,
 			uint64_t below, uint64_t *first, uint64_t *last)
 {
-	uint64_t i = *from > m->prefix ? *from : m->prefix;
+	uint64_t i = storm_max(*from, m->prefix);
 
 	if (below > m->count)
 		below = m->count;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "link.h"
+#include "minmax.h"
 #include "sorted.h"
 
 int storm_link_init(struct storm_link *l, struct storm_transport *t,
@@ -153,7 +154,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 	p = l->batch;
 	for (uint64_t i = first; i <= last; i++) {
 		uint64_t off = i * chunk;
-		size_t n = size - off < chunk ? (size_t) (size - off) : chunk;
+		size_t n = storm_min(size - off, chunk);
 		uint8_t *body = p + STORM_HEADER_LEN;
 		struct storm_out o = { body, body + STORM_DATA_HEADER_LEN,
 				       false };

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "clock.h"
+#include "minmax.h"
 #include "sim_private.h"
 
 #define SEND_BUFFER (208 << 10)
@@ -62,8 +63,7 @@ void storm_sim_line_init(struct storm_sim *sim)
 	if (!net)
 		return;
 	for (int l = 0; l < STORM_SIM_LEVELS; l++, leaves *= net->arity) {
-		uint32_t n = leaves < sim->conf.nodes ? (uint32_t) leaves :
-							sim->conf.nodes;
+		uint32_t n = storm_min(leaves, sim->conf.nodes);
 
 		sim->levels = l;
 		sim->round_trip[l] = storm_model_round_trip(net,

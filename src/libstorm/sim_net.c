@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "minmax.h"
 #include "sim_private.h"
 #include "wire.h"
 
@@ -190,9 +191,8 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	f = storm_sim_frame_new(buf, len, seg);
 	f->from = ep->index;
 	for (uint32_t i = 0; i < f->count; i++) {
-		size_t left = len - i * seg;
-
-		at = storm_sim_transmit(ep, far, left < seg ? left : seg);
+		at = storm_sim_transmit(ep, far,
+					storm_min(len - i * seg, seg));
 		if (!sim->conf.frames)
 			sim_net_send(ep, to, f, 1ULL << i, at);
 	}

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "idset.h"
+#include "minmax.h"
 #include "status.h"
 
 /* bytes of a STATUS: without ranges and faults; of a range, of one of a short
@@ -73,15 +74,11 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 {
 	struct storm_out o = { buf, buf + max, false };
 	struct room r = {
-		s->behind.count < STORM_BEHIND_KEPT ? s->behind.count :
-						      STORM_BEHIND_KEPT,
-		s->unanswered.count < STORM_BEHIND_KEPT ?
-				s->unanswered.count : STORM_BEHIND_KEPT,
-		s->fresh.count < STORM_BEHIND_KEPT ? s->fresh.count :
-						     STORM_BEHIND_KEPT,
+		storm_min(s->behind.count, STORM_BEHIND_KEPT),
+		storm_min(s->unanswered.count, STORM_BEHIND_KEPT),
+		storm_min(s->fresh.count, STORM_BEHIND_KEPT),
 		s->nfaults,
-		s->overdue.count < STORM_OVERDUE_KEPT ? s->overdue.count :
-							STORM_OVERDUE_KEPT,
+		storm_min(s->overdue.count, STORM_OVERDUE_KEPT),
 	};
 	struct storm_idset overdue = s->overdue;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "tree.h"
 
 /* Positions and nodes differ by the excluded ones before them: few, or there
@@ -116,7 +117,7 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 	}
 	while (lo <= t->members) {
 		int err = add(t, s, node_of(t, lo),
-			      node_of(t, hi < t->members ? hi : t->members));
+			      node_of(t, storm_min(hi, t->members)));
 		if (err)
 			return err;
 		lo = lo * t->radix + 1;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "minmax.h"
 #include "udp_private.h"
 
 /* --------------------------------------------------------------- sending */
@@ -54,12 +55,12 @@ static ssize_t udp_send_plain(struct storm_udp *u, int fd,
 {
 	struct mmsghdr hdr[UDP_SUPER_SEGS];
 	struct iovec iov[UDP_SUPER_SEGS];
-	size_t off, taken;
+	size_t off;
 	int n, r;
 
 	for (n = 0, off = 0; n < UDP_SUPER_SEGS && off < len; n++, off += seg) {
 		iov[n].iov_base = (void *) (buf + off);
-		iov[n].iov_len = len - off < seg ? len - off : seg;
+		iov[n].iov_len = storm_min(len - off, seg);
 		memset(&hdr[n], 0, sizeof(hdr[n]));
 		hdr[n].msg_hdr.msg_name = (void *) to;
 		hdr[n].msg_hdr.msg_namelen = sizeof(*to);
@@ -70,8 +71,7 @@ static ssize_t udp_send_plain(struct storm_udp *u, int fd,
 	r = sendmmsg(fd, hdr, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (r < 0)
 		return -1;
-	taken = r * seg;
-	return taken < len ? taken : len;
+	return storm_min(r * seg, len);
 }
 
 /* Errors by which kernels or devices report that they cannot segment. */
@@ -322,7 +322,7 @@ static void udp_rx_split(struct storm_udp *u, uint8_t *buf, size_t len,
 	size_t off, n;
 
 	for (off = 0; off < len; off += seg) {
-		n = len - off < seg ? len - off : seg;
+		n = storm_min(len - off, seg);
 		u->stats.rx_datagrams++;
 		u->stats.rx_bytes += n;
 		if (storm_drop(&u->drop))

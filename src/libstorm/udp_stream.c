@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "minmax.h"
 #include "udp_private.h"
 
 #define HEAD 4
@@ -294,7 +295,7 @@ void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s)
 			return;
 		if (r <= 0)
 			goto refuse;
-		budget -= (size_t) r < budget ? (size_t) r : budget;
+		budget -= storm_min((size_t) r, budget);
 		if (s->got == HEAD) {
 			s->len = stream_head_unpack(s->head);
 			if (!s->len || s->len > UDP_STREAM_MAX)

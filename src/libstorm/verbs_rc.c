@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "minmax.h"
 #include "verbs_rc_private.h"
 
 #define LENGTH_BITS 20
@@ -173,7 +174,7 @@ static bool room(const struct rc_pair *p, uint32_t *slots)
 
 	if (there > p->slots)
 		return false;
-	*slots = p->slots - (uint32_t) (there > here ? there : here);
+	*slots = p->slots - storm_max(there, here);
 	return true;
 }
 
@@ -210,7 +211,7 @@ static ssize_t post(struct storm_rc *rc, struct rc_pair *p, const uint8_t *buf,
 	uint32_t i;
 
 	for (i = 0; i < RC_BATCH && i < slots && off < len; i++, off += n) {
-		n = len - off < seg ? len - off : seg;
+		n = storm_min(len - off, seg);
 		prepare(p, &wr[i], &sge[i], buf + off, n);
 		if (i)
 			wr[i - 1].next = &wr[i];
@@ -277,7 +278,7 @@ ssize_t storm_rc_send(struct storm_rc *rc, enum storm_class c,
 		storm_rc_consider(rc, c, to);
 	if (!p || p->state != RC_UP)
 		return -ENOTCONN;
-	if ((len < seg ? len : seg) > p->slot)
+	if (storm_min(len, seg) > p->slot)
 		return -EMSGSIZE;
 	return send_by(rc, p, buf, len, seg);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "run_private.h"
+#include "src/libstorm/minmax.h"
 
 /* -------------------------------------------------------------------- faults --- */
 
@@ -272,7 +273,7 @@ static bool op_finished(void *arg)
 static void run_until(struct run *r, uint64_t end)
 {
 	while (!r->bad && storm_sim_now(r->sim) < end) {
-		uint64_t next = action_next(r) < end ? action_next(r) : end;
+		uint64_t next = storm_min(action_next(r), end);
 
 		if (next > storm_sim_now(r->sim))
 			storm_sim_run(r->sim, next - storm_sim_now(r->sim),
@@ -324,8 +325,8 @@ static const struct storm_idset *op_set(const struct run *r,
 {
 	if (!o->first && o->last == UINT32_MAX)
 		return NULL;
-	*range = (struct storm_range) { o->first, o->last < r->n ? o->last :
-							       r->n - 1 };
+	*range = (struct storm_range) { o->first,
+					storm_min(o->last, r->n - 1) };
 	*set = (struct storm_idset) { range, 1, 1 };
 	return set;
 }
@@ -495,7 +496,7 @@ static void run_start(struct run *r)
 static uint64_t run_patience(const struct run *r)
 {
 	uint64_t now = storm_sim_now(r->sim);
-	uint64_t calm = r->calm_at > now ? r->calm_at : now;
+	uint64_t calm = storm_max(r->calm_at, now);
 	uint64_t height = 1;
 
 	for (uint64_t n = r->s->set.radix; n < r->n; n *= r->s->set.radix)

@@ -18,6 +18,7 @@
 
 #include "cast.h"
 #include "idset.h"
+#include "minmax.h"
 #include "oracle.h"
 
 struct op_state {
@@ -333,7 +334,7 @@ static void failed(struct judge *j, const struct history_entry *e)
 static void late(struct judge *j, const struct op_state *s, uint32_t op,
 		 uint64_t now)
 {
-	uint64_t from = s->issued_at > j->calm_at ? s->issued_at : j->calm_at;
+	uint64_t from = storm_max(s->issued_at, j->calm_at);
 
 	if (j->lim->bound && now > from + j->lim->bound)
 		wrong(j, "op %u took %.3f s of quiet", op,

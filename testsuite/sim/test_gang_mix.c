@@ -36,6 +36,7 @@
 #include "src/common/xstring.h"
 
 #include "chance.h"
+#include "minmax.h"
 #include "src/libstorm/idset.h"
 #include "src/plugins/sched/storm/plan.h"
 #include "src/plugins/sched/storm/rota.h"
@@ -798,11 +799,6 @@ static bool ends(void)
 	return any;
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool arrivals(void)
 {
 	bool any = false;
@@ -830,15 +826,15 @@ static void run(void)
 	uint64_t mishap_at = STORM_SEC, stop = 0;
 
 	while (w.done < w.njobs) {
-		uint64_t next = least_of(rota_due(w.rota), next_end());
+		uint64_t next = storm_min(rota_due(w.rota), next_end());
 		bool changed;
 
 		if (w.arrived < w.njobs)
-			next = least_of(next, w.job[w.arrived].arrives);
+			next = storm_min(next, w.job[w.arrived].arrives);
 		else if (!stop)
 			stop = w.now + 60 * STORM_SEC;
-		next = least_of(next, mishap_at);
-		time_goes(next > w.now ? next : w.now);
+		next = storm_min(next, mishap_at);
+		time_goes(storm_max(next, w.now));
 		changed = ends();
 		changed |= arrivals();
 		changed |= nodes_come_back();

@@ -8,6 +8,7 @@
 
 #include "rota.h"
 #include "src/libstorm/idset.h"
+#include "src/libstorm/minmax.h"
 
 #define ALL_TIMES 3		/* how often "everything runs" is said */
 #define ALL_EVERY (10 * STORM_MS)
@@ -260,7 +261,7 @@ static uint64_t zone_due(const struct rota *r, uint32_t i)
 
 	if (!shared(r, i))
 		return z->all ? z->again : STORM_NEVER;
-	return z->again < z->end ? z->again : z->end;
+	return storm_min(z->again, z->end);
 }
 
 uint64_t rota_due(const struct rota *r)

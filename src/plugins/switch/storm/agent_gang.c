@@ -22,6 +22,7 @@
 #include "agent_note.h"
 #include "agent_session.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/minmax.h"
 
 /* Do steps have groups of Slurm's own? */
 static bool _slurm_has_groups(void)
@@ -170,7 +171,7 @@ void agent_gang_event(struct agent_session *s, uint32_t event,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
-	uint64_t next, due;
+	uint64_t next;
 
 	if (!g)
 		return STORM_NEVER;
@@ -178,8 +179,6 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 	next = agent_gang_until(g, now);
 	if (next == STORM_NEVER || (!g->page->stopped && !g->traced))
 		return next;
-	due = agent_gang_steps_look(g, now);
-	next = due < next ? due : next;
-	due = agent_gang_slurmd_due(g);
-	return due < next ? due : next;
+	next = storm_min(next, agent_gang_steps_look(g, now));
+	return storm_min(next, agent_gang_slurmd_due(g));
 }

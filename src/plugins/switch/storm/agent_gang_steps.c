@@ -26,6 +26,7 @@
 
 #include "agent_gang_private.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/minmax.h"
 
 /* What is read of /proc takes its time from the program whose turn it is, and all
  * its other nodes wait for this one: a step that stands for less than this is not
@@ -248,9 +249,7 @@ static uint64_t _look_due(const struct agent_gang *g,
 		return soon;
 	if (!freezer_stopped(l->f))
 		return STORM_NEVER;
-	if (stands < soon)
-		stands = soon;
-	return stands < rarely ? stands : rarely;
+	return storm_min(storm_max(stands, soon), rarely);
 }
 
 static void _look(struct agent_gang *g, struct gang_local *l, uint64_t now)

@@ -32,6 +32,7 @@
 #include "agent_session.h"
 #include "src/common/proc_state.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/minmax.h"
 #include "src/libstorm/nm.h"
 
 /* Older than this is a sign of life of slurmd, who gives it at every look at our
@@ -249,9 +250,7 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
 {
-	uint64_t due = g->page->watched + SLURMD_SIGN;
-
-	return due > g->slurmd_at ? due : g->slurmd_at;
+	return storm_max(g->page->watched + SLURMD_SIGN, g->slurmd_at);
 }
 
 /* A slurmd that was stopped is as good as none. */

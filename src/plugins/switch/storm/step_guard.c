@@ -19,6 +19,7 @@
 
 #include "gang_page.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/minmax.h"
 #include "step_guard.h"
 
 /* slurmd looks more often.  This is for when it does not look at all: rarely, for
@@ -128,9 +129,7 @@ static void look_for_agent(void)
 
 static uint64_t late_at(void)
 {
-	uint64_t limit = g.page->limit;
-
-	return g.page->alive + (limit > LATE ? limit : LATE);
+	return g.page->alive + storm_max(g.page->limit, LATE);
 }
 
 static void look_at_agent(void)

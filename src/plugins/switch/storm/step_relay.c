@@ -59,6 +59,7 @@
 #include "local.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
+#include "src/libstorm/minmax.h"
 #include "step_relay.h"
 #include "step_stdio.h"
 
@@ -396,9 +397,7 @@ out:
  * MessageTimeout long. */
 static uint64_t _patience(void)
 {
-	uint64_t half = slurm_conf.msg_timeout * STORM_SEC / 2;
-
-	return half < ACK_LIMIT ? half : ACK_LIMIT;
+	return storm_min(slurm_conf.msg_timeout * STORM_SEC / 2, ACK_LIMIT);
 }
 
 static void _take(int fd)
