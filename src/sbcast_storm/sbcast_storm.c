@@ -1,7 +1,7 @@
 /*
  * sbcast_storm.c - send a file to the nodes of a job: sbcast, its options,
- * variables, messages and exit codes, with the data sent by storm (paper,
- * section 3.1, the "send" phase of a launch, for a file of any kind).
+ * variables, messages and exit codes, with the data sent by storm (paper
+ * section 4.2.1, the "send" phase of a launch, for a file of any kind).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

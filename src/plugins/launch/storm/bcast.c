@@ -1,6 +1,6 @@
 /*
- * bcast.c - send a file to the nodes of a step by XFER-AND-SIGNAL (paper,
- * section 3.1: the binary is multicast, then the launch command).
+ * bcast.c - send a file to the nodes of a step by XFER-AND-SIGNAL (paper
+ * section 2.3: the Machine Manager multicasts the binary in chunks).
  *
  * Slurm's file_bcast.c does everything around the data: it opens and maps the
  * source, asks slurmctld for the credential, finds libraries, prints what it

@@ -1,7 +1,7 @@
 /*
- * fanout.c - one launch message for all nodes (paper, section 3.1, "execute":
- * the launch command is multicast), where Slurm's own launcher sends one to
- * each through slurm_send_recv_msgs().
+ * fanout.c - one launch message for all nodes (paper section 2.3: the Machine
+ * Manager multicasts the job's information), where Slurm's own launcher sends
+ * one to each through slurm_send_recv_msgs().
  *
  * The message is packed once, exactly as slurmd would read it from a socket,
  * and cast to the agents; each hands it to its own slurmd and reports the

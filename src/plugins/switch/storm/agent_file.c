@@ -1,5 +1,5 @@
 /*
- * agent_file.c - the Node Manager's file operations (paper Algorithm 5,
+ * agent_file.c - the Node Manager's file operations (paper Algorithm 7,
  * receiving side): names are the business of the session's child, bytes are
  * written and read back here, through the descriptor that it passed.
  *

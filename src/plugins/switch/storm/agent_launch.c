@@ -1,9 +1,9 @@
 /*
- * agent_launch.c - the launch message's last hop (paper Algorithm 6): the
- * bytes that the domain's owner cast are written to this node's own slurmd, so
- * that every check that Slurm makes of a launch is made by Slurm.  slurmd's
- * answer is for the job's user alone; the return code stands at its end, in
- * clear.
+ * agent_launch.c - the launch message's last hop (paper Algorithm 5,
+ * LAUNCH-JOB): the bytes that the domain's owner cast are written to this node's
+ * own slurmd, so that every check that Slurm makes of a launch is made by Slurm.
+ * slurmd's answer is for the job's user alone; the return code stands at its
+ * end, in clear.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -2,7 +2,7 @@
  * file_child.h - files opened as the user: one process per session that has
  * dropped to the user's ids does everything that names a path; the agent only
  * ever holds the descriptor of the temporary file (architecture: Trust,
- * Files; paper Algorithm 5, the receiving side of the file broadcast).
+ * Files; paper Algorithm 7, the receiving side of the file broadcast).
  *
  * A temporary lives no longer than its session: when the agent closes the
  * child's socket, or dies in whatever way, the child removes what was not
