@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "idset.h"
@@ -12,22 +11,17 @@
 
 #define PROBE_EVERY (12 * STORM_MS)
 #define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
+#define CAST_AGAIN (5 * STORM_MS)	/* a child with an older state missed this */
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
-#define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* ------------------------------------------------------------------ opening --- */
 
-void owner_open_failed(struct storm_owner *o)
-{
-	struct storm_outcome out;
-
-	o->phase = OWNER_FAILED;
-	storm_faults_outcome(&o->faults, STORM_ABORTED, &out);
-	o->ops.opened(o->arg, &out);
-	owner_xfer_end_all(o);
-}
-
-static void opened(struct storm_owner *o, uint64_t now)
+static void open_done(struct storm_owner *o, uint64_t now)
 {
 	struct storm_outcome out = { .state = STORM_DONE };
 
@@ -38,10 +32,10 @@ static void opened(struct storm_owner *o, uint64_t now)
 	o->ops.opened(o->arg, &out);
 	if (owner_is_cluster(o))
 		owner_xfer_inherit(o, now);
-	owner_xfer_advance(o, now);
 }
 
-static void all_answered(struct storm_owner *o, uint64_t now)
+/* All nodes have answered; true: the domain is open. */
+static bool open_answered(struct storm_owner *o, uint64_t now)
 {
 	uint32_t seg = o->sum.mtu;
 
@@ -55,211 +49,77 @@ static void all_answered(struct storm_owner *o, uint64_t now)
 		o->phase = OWNER_PROBING;
 		owner_cast_state(o, 0);
 		o->ask_at = now + PROBE_EVERY;
-		return;
+		return false;
 	}
 	o->multicast = o->conf.set.multicast && o->tree.members;
-	opened(o, now);
+	open_done(o, now);
+	return true;
 }
 
-/* An answer came in, or a member went: what follows? */
-static void advance(struct storm_owner *o, uint64_t now)
+/* Exclude the nodes that refuse, cannot be reached or do not answer in time, and
+ * those that have forgotten: all of one reason at a time.  Each time the others
+ * are asked anew, over the tree that is left. */
+static void open_exclude(struct storm_owner *o, uint64_t now)
 {
-	owner_ask_sum(o);
-	if (o->phase == OWNER_OPENING) {
-		for (uint32_t i = 0; i < o->sum.nfaults; i++)
-			if (storm_fault_of_session(o->sum.faults[i].why) &&
-			    storm_tree_member(&o->tree,
-					      o->sum.faults[i].node))
-				storm_faults_add(&o->faults, o->sum.faults[i].node,
-					  o->sum.faults[i].why,
-					  o->sum.faults[i].sys);
-		if (owner_is_cluster(o))
-			owner_opening(o, now);
-		else if (o->faults.count)
-			owner_open_failed(o);
-		if (o->phase == OWNER_OPENING && !o->sum.behind.count &&
-		    !o->faults.count)
-			all_answered(o, now);
-		return;
+	struct storm_idset out = { 0 };
+	enum storm_err why = STORM_ELOST;
+	int sys = 0;
+
+	if (o->faults.count) {
+		why = o->faults.f[0].why;
+		sys = o->faults.f[0].sys;
 	}
-	if (o->phase == OWNER_PROBING &&
-	    o->sum.flags & STORM_STATUS_MCAST) {
-		o->multicast = true;
-		opened(o, now);
-	}
-	if (o->phase != OWNER_OPEN)
-		return;
-	if (o->sum.fresh.count)		/* it came back before it was missed */
+	for (uint32_t i = 0; i < o->faults.count; i++)
+		if (o->faults.f[i].why == why && o->faults.f[i].sys == sys)
+			storm_idset_add(&out, o->faults.f[i].node,
+					o->faults.f[i].node);
+	if (!o->faults.count && o->sum.fresh.count) {
+		o->phase_at = now;
 		owner_exclude_fresh(o, now);
+	}
+	o->faults.count = 0;
+	if (out.count) {
+		o->phase_at = now;
+		owner_exclude(o, &out, why, sys, now);
+	}
+	storm_idset_clear(&out);
+}
+
+static void open_take_faults(struct storm_owner *o)
+{
 	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
-		struct storm_fault f = o->sum.faults[i];
+		const struct storm_fault *f = &o->sum.faults[i];
 
-		if (storm_fault_of_session(f.why) &&
-		    storm_tree_member(&o->tree, f.node)) {
-			owner_exclude_one(o, f.node, f.why, f.sys, now);
-			/* the sum is a new one, unless memory is short */
-			if (!storm_tree_member(&o->tree, f.node))
-				i = UINT32_MAX;
-		}
+		if (storm_fault_of_session(f->why) &&
+		    storm_tree_member(&o->tree, f->node))
+			storm_faults_add(&o->faults, f->node, f->why, f->sys);
 	}
-	owner_overdue(o, now);
-	owner_compare_advance(o, now);
-	owner_xfer_advance(o, now);
 }
 
-/* ------------------------------------------------------------------- input --- */
-
-static void child_status(struct storm_owner *o, struct storm_child *c,
-			 const uint8_t *body, size_t len, uint64_t now)
+bool owner_open_advance(struct storm_owner *o, uint64_t now)
 {
-	int heard = storm_child_hear(c, body, len, o->conf.count);
-
-	if (heard < 0)
-		o->link_stats.bad_wire++;
-	if (heard <= 0)
-		return;
-	if (c->status.flags & STORM_STATUS_UNACKED)
-		owner_report_unacked(o, now);
-	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
-	    now >= o->said_at + SAID_AGAIN)
-		owner_cast_again_node(o, c->node);
-	if (o->phase == OWNER_OPEN && owner_ask_owes(o, c) &&
-	    owner_round_heard(o, c, now))
-		owner_ask_adopted(o);
-	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
-			    o->sum.repaired : o->stats.repaired;
-	advance(o, now);
+	if (o->phase == OWNER_PROBING && o->sum.flags & STORM_STATUS_MCAST) {
+		o->multicast = true;
+		open_done(o, now);
+		return true;
+	}
+	if (o->phase != OWNER_OPENING)
+		return false;
+	open_take_faults(o);
+	if (owner_is_cluster(o))
+		open_exclude(o, now);
+	else if (o->faults.count)
+		owner_fail(o);
+	return o->phase == OWNER_OPENING && !o->sum.behind.count &&
+	       !o->faults.count && open_answered(o, now);
 }
 
-/* Of who is no member only one thing is heard, and only in the epoch that he is
- * outside of now: then it is no message of a life before. */
-static void outsider(struct storm_owner *o, const struct storm_header *h,
-		     const struct storm_rx *rx, uint64_t now)
-{
-	struct storm_plain p;
-	struct storm_status st;
+/* ------------------------------------------------------------------- timers --- */
 
-	if (!owner_is_cluster(o) || h->type != STORM_MSG_STATUS) {
-		o->link_stats.fenced++;
-		return;
-	}
-	p.ahead = NULL;
-	if (storm_link_open(&o->link, h, false, rx, &p))
-		return;
-	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
-		o->link_stats.bad_wire++;
-		return;
-	}
-	if (st.flags & STORM_STATUS_JOIN && h->epoch == o->link.epoch) {
-		storm_idset_add(&o->joining, h->sender, h->sender);
-		o->joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
-	} else {
-		owner_cast_again_node(o, h->sender);
-	}
-	storm_status_free(&st);
-	owner_xfer_advance(o, now);
-}
-
-/* A member speaks in an epoch that is over: it has missed that there is another,
- * and perhaps that it is in. */
-static void behind_the_times(struct storm_owner *o, uint32_t node,
-			     const uint8_t *body, size_t len)
-{
-	struct storm_status st;
-
-	if (storm_status_unpack(&st, body, len, o->conf.count)) {
-		o->link_stats.bad_wire++;
-		return;
-	}
-	if (st.flags & STORM_STATUS_JOIN)
-		owner_welcome(o, node);
-	owner_cast_again_node(o, node);
-	storm_status_free(&st);
-}
-
-static void datagram(struct storm_owner *o, struct storm_rx *rx, uint64_t now)
-{
-	uint32_t epoch = o->link.epoch;
-	struct storm_plain p;
-	struct storm_child *c;
-	struct storm_header h;
-
-	if (storm_header_unpack(&h, rx->buf, rx->len) ||
-	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
-	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK ||
-	    h.type == STORM_MSG_RESULT || h.type == STORM_MSG_STROBE) {
-		o->link_stats.bad_wire++;
-		return;
-	}
-	if (h.session != o->link.session) {
-		o->link_stats.bad_session++;
-		return;
-	}
-	if (owner_newborn(o, &h, rx, now)) {
-		if (o->link.epoch != epoch)	/* whoever waits for it */
-			advance(o, now);
-		return;
-	}
-	if (!storm_tree_member(&o->tree, h.sender)) {
-		outsider(o, &h, rx, now);
-		return;
-	}
-	p.ahead = NULL;
-	if (storm_link_open(&o->link, &h, true, rx, &p))
-		return;
-	c = storm_child_find(o->child, o->children, h.sender);
-	if (!c && h.type == STORM_MSG_STATUS)
-		c = owner_round_find(o, h.sender);
-	if (c)
-		storm_child_alive(c, o->conf.set.dead_timeout,
-				  o->conf.set.heartbeat, now);
-	if (h.type == STORM_MSG_STATUS && h.epoch < o->link.epoch &&
-	    owner_is_cluster(o))
-		behind_the_times(o, h.sender, p.body, p.len);
-	if (h.type == STORM_MSG_NACK)
-		owner_xfer_nacked(o, &h, p.body, p.len, now);
-	else if (c && h.type == STORM_MSG_STATUS && h.epoch == o->link.epoch)
-		child_status(o, c, p.body, p.len, now);
-	else if (h.type == STORM_MSG_REQUEST)
-		owner_request(o, h.sender, h.op, p.body, p.len, now);
-	else if (c && h.type == STORM_MSG_REPORT)
-		owner_report_part(o, c, p.body, p.len, now);
-}
-
-void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
-			   size_t n, uint64_t now)
-{
-	for (size_t i = 0; i < n; i++)
-		if (o->phase > OWNER_NEW && o->phase < OWNER_FAILED)
-			datagram(o, &rx[i], now);
-}
-
-void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
-			       uint32_t node, enum storm_err why, int sys,
-			       uint64_t now)
-{
-	struct storm_child *c = storm_child_find(o->child, o->children, node);
-
-	if (session == o->link.session && why == STORM_ESUPERSEDED &&
-	    owner_is_cluster(o) && o->phase > OWNER_NEW &&
-	    o->phase < OWNER_FAILED) {
-		owner_superseded(o, now);
-		return;
-	}
-	/* heard from: it has taken the OPEN, whatever came of the stream */
-	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
-	    c->heard)
-		return;
-	storm_faults_add(&o->faults, node, why, sys);
-	/* told from the tick: the others' failures come along */
-}
-
-/* ------------------------------------------------------------------ timers --- */
-
-/* Children that were heard and are silent since: it is they who are missing, and
- * not those below, of whom nobody tells any more. */
-static void blame_silent(struct storm_owner *o, struct storm_idset *late,
-			 uint64_t now)
+/* Children that were heard and are silent since: they are missing, and not those
+ * below, of which nobody reports any more. */
+static void open_blame_silent(struct storm_owner *o, struct storm_idset *late,
+			      uint64_t now)
 {
 	for (uint32_t i = 0; i < o->children; i++) {
 		const struct storm_child *c = &o->child[i];
@@ -282,7 +142,8 @@ static void blame_silent(struct storm_owner *o, struct storm_idset *late,
 
 /* The cluster's domain goes on without them: first without those that have
  * nobody late above them, for the others may just not have been reached. */
-static void keep_topmost(const struct storm_owner *o, struct storm_idset *late)
+static void open_keep_topmost(const struct storm_owner *o,
+			      struct storm_idset *late)
 {
 	struct storm_idset top = { 0 };
 
@@ -304,28 +165,303 @@ static void open_late(struct storm_owner *o, uint64_t now)
 
 	if (storm_idset_union(&late, &o->sum.behind))
 		return;		/* no memory: at the next tick */
-	blame_silent(o, &late, now);
+	open_blame_silent(o, &late, now);
 	if (owner_is_cluster(o))
-		keep_topmost(o, &late);
+		open_keep_topmost(o, &late);
 	owner_blame_late(&late, &o->faults);
 	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
-		owner_opening(o, now);
+		open_exclude(o, now);
 	else
-		owner_open_failed(o);
+		owner_fail(o);
 }
 
-static uint64_t min64(uint64_t a, uint64_t b)
+static uint64_t open_tick_opening(struct storm_owner *o, uint64_t now)
 {
-	return a < b ? a : b;
+	uint64_t timeout = o->conf.set.open_timeout;
+
+	if (o->faults.count) {
+		owner_ask_sum(o);
+		owner_open_advance(o, now);
+	}
+	if (o->phase == OWNER_OPENING && now >= o->phase_at + timeout) {
+		open_late(o, now);
+		owner_ask_sum(o);
+		owner_open_advance(o, now);
+	}
+	if (o->phase != OWNER_OPENING)
+		return now;
+	if (now >= o->ask_at)
+		owner_ask_late(o, now);
+	return o->phase_at + timeout < o->ask_at ? o->phase_at + timeout :
+						   o->ask_at;
 }
 
-static void silent_children(struct storm_owner *o, uint64_t now)
+static uint64_t open_tick_probing(struct storm_owner *o, uint64_t now)
+{
+	uint64_t end = o->phase_at + o->conf.set.multicast_timeout;
+
+	if (now >= end) {
+		storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
+		open_done(o, now);
+	} else if (now >= o->ask_at) {
+		owner_ask_late(o, now);
+		o->ask_at = now + PROBE_EVERY;
+	}
+	return end < o->ask_at ? end : o->ask_at;
+}
+
+uint64_t owner_open_tick(struct storm_owner *o, uint64_t now)
+{
+	return o->phase == OWNER_OPENING ? open_tick_opening(o, now) :
+	       o->phase == OWNER_PROBING ? open_tick_probing(o, now) :
+					   STORM_NEVER;
+}
+
+/* --------------------------------------------------------------- operations --- */
+
+void owner_advance_operations(struct storm_owner *o, uint64_t now)
+{
+	while (o->phase == OWNER_OPEN && owner_xfer_advance(o, now)) {
+		owner_admit(o, now);
+		if (o->phase != OWNER_OPEN || !owner_xfer_begin(o, now))
+			return;
+	}
+}
+
+int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
+		     const struct storm_target *to, const void *buf,
+		     uint64_t len, void *token, uint64_t now)
+{
+	int err = owner_xfer_queue_target(o, P, to, buf, len, token);
+
+	if (!err)
+		owner_advance_operations(o, now);
+	return err;
+}
+
+int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write, void *token,
+			uint64_t now)
+{
+	int err = owner_compare_queue(o, P, var, rel, value, write, token);
+
+	if (err)
+		return err;
+	if (owner_compare_ordered(var, write))
+		owner_advance_operations(o, now);
+	else
+		owner_compare_advance(o, now);
+	return STORM_OK;
+}
+
+int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
+		      struct storm_idset *out)
+{
+	return P ? owner_set_copy(o, P, out) :
+		   storm_tree_subtree(&o->tree, STORM_NO_NODE, out);
+}
+
+/* ------------------------------------------------------------------ answers --- */
+
+/* Nodes that died and are there again, before they were missed, and those that a
+ * fault has lost to the domain. */
+static void owner_exclude_lost(struct storm_owner *o, uint64_t now)
+{
+	if (o->sum.fresh.count)
+		owner_exclude_fresh(o, now);
+	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
+		struct storm_fault f = o->sum.faults[i];
+
+		if (storm_fault_of_session(f.why) &&
+		    storm_tree_member(&o->tree, f.node)) {
+			owner_exclude_one(o, f.node, f.why, f.sys, now);
+			/* the sum is a new one, unless memory is short */
+			if (!storm_tree_member(&o->tree, f.node))
+				i = UINT32_MAX;
+		}
+	}
+}
+
+void owner_advance(struct storm_owner *o, uint64_t now)
+{
+	bool opening = o->phase == OWNER_OPENING;
+
+	owner_ask_sum(o);
+	if (owner_open_advance(o, now))
+		owner_advance_operations(o, now);
+	if (opening || o->phase != OWNER_OPEN)
+		return;
+	owner_exclude_lost(o, now);
+	owner_overdue(o, now);
+	owner_compare_advance(o, now);
+	owner_advance_operations(o, now);
+}
+
+/* ------------------------------------------------------------------- input --- */
+
+static void input_status(struct storm_owner *o, struct storm_child *c,
+			 const uint8_t *body, size_t len, uint64_t now)
+{
+	int heard = storm_child_hear(c, body, len, o->conf.count);
+
+	if (heard < 0)
+		o->link_stats.bad_wire++;
+	if (heard <= 0)
+		return;
+	if (c->status.flags & STORM_STATUS_UNACKED)
+		owner_report_unacked(o, now);
+	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
+	    now >= o->said_at + CAST_AGAIN)
+		owner_cast_again_node(o, c->node);
+	if (o->phase == OWNER_OPEN && owner_ask_owes(o, c) &&
+	    owner_round_heard(o, c, now))
+		owner_ask_adopted(o);
+	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
+			    o->sum.repaired : o->stats.repaired;
+	owner_advance(o, now);
+}
+
+/* From a non-member accept only JOIN, and only in the current epoch: an older one
+ * may come from a previous incarnation. */
+static void input_outsider(struct storm_owner *o, const struct storm_header *h,
+			   const struct storm_rx *rx, uint64_t now)
+{
+	struct storm_plain p;
+	struct storm_status st;
+
+	if (!owner_is_cluster(o) || h->type != STORM_MSG_STATUS) {
+		o->link_stats.fenced++;
+		return;
+	}
+	p.ahead = NULL;
+	if (storm_link_open(&o->link, h, false, rx, &p))
+		return;
+	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (st.flags & STORM_STATUS_JOIN && h->epoch == o->link.epoch) {
+		storm_idset_add(&o->joining, h->sender, h->sender);
+		o->joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
+	} else {
+		owner_cast_again_node(o, h->sender);
+	}
+	storm_status_free(&st);
+	owner_advance_operations(o, now);
+}
+
+/* A member sends in an epoch that is over: it has missed that there is another,
+ * and perhaps that it is in. */
+static void input_old_epoch(struct storm_owner *o, uint32_t node,
+			    const uint8_t *body, size_t len)
+{
+	struct storm_status st;
+
+	if (storm_status_unpack(&st, body, len, o->conf.count)) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (st.flags & STORM_STATUS_JOIN)
+		owner_welcome(o, node);
+	owner_cast_again_node(o, node);
+	storm_status_free(&st);
+}
+
+static void input_member(struct storm_owner *o, const struct storm_header *h,
+			 const struct storm_rx *rx, uint64_t now)
+{
+	struct storm_plain p;
+	struct storm_child *c;
+
+	p.ahead = NULL;
+	if (storm_link_open(&o->link, h, true, rx, &p))
+		return;
+	c = storm_child_find(o->child, o->children, h->sender);
+	if (!c && h->type == STORM_MSG_STATUS)
+		c = owner_round_find(o, h->sender);
+	if (c)
+		storm_child_alive(c, o->conf.set.dead_timeout,
+				  o->conf.set.heartbeat, now);
+	if (h->type == STORM_MSG_STATUS && h->epoch < o->link.epoch &&
+	    owner_is_cluster(o))
+		input_old_epoch(o, h->sender, p.body, p.len);
+	if (h->type == STORM_MSG_NACK)
+		owner_xfer_nacked(o, h, p.body, p.len, now);
+	else if (c && h->type == STORM_MSG_STATUS && h->epoch == o->link.epoch)
+		input_status(o, c, p.body, p.len, now);
+	else if (h->type == STORM_MSG_REQUEST &&
+		 owner_request(o, h->sender, h->op, p.body, p.len))
+		owner_advance_operations(o, now);
+	else if (c && h->type == STORM_MSG_REPORT)
+		owner_report_part(o, c, p.body, p.len, now);
+}
+
+static void input_datagram(struct storm_owner *o, struct storm_rx *rx,
+			   uint64_t now)
+{
+	uint32_t epoch = o->link.epoch;
+	struct storm_header h;
+
+	if (storm_header_unpack(&h, rx->buf, rx->len) ||
+	    h.sender >= o->conf.count || h.type == STORM_MSG_DATA ||
+	    h.type == STORM_MSG_CAST || h.type == STORM_MSG_REPORT_ACK ||
+	    h.type == STORM_MSG_RESULT || h.type == STORM_MSG_STROBE) {
+		o->link_stats.bad_wire++;
+		return;
+	}
+	if (h.session != o->link.session) {
+		o->link_stats.bad_session++;
+		return;
+	}
+	if (owner_newborn(o, &h, rx, now)) {
+		if (o->link.epoch != epoch)	/* operations may wait for it */
+			owner_advance(o, now);
+		return;
+	}
+	if (storm_tree_member(&o->tree, h.sender))
+		input_member(o, &h, rx, now);
+	else
+		input_outsider(o, &h, rx, now);
+}
+
+void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
+			   size_t n, uint64_t now)
+{
+	for (size_t i = 0; i < n; i++)
+		if (o->phase > OWNER_NEW && o->phase < OWNER_FAILED)
+			input_datagram(o, &rx[i], now);
+}
+
+void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
+			       uint32_t node, enum storm_err why, int sys,
+			       uint64_t now)
+{
+	struct storm_child *c = storm_child_find(o->child, o->children, node);
+
+	if (session == o->link.session && why == STORM_ESUPERSEDED &&
+	    owner_is_cluster(o) && o->phase > OWNER_NEW &&
+	    o->phase < OWNER_FAILED) {
+		owner_superseded(o, now);
+		return;
+	}
+	/* heard from: it has taken the OPEN, whatever came of the stream */
+	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
+	    c->heard)
+		return;
+	storm_faults_add(&o->faults, node, why, sys);
+	/* acted on by the tick: the others' failures come along */
+}
+
+/* ------------------------------------------------------------------- timers --- */
+
+static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
 {
 	uint64_t due = o->ticked + o->conf.set.heartbeat;
 
-	/* While we were stopped (ctrl-Z), or had to wait for a processor, it
-	 * is we who were silent. */
+	/* While this process was stopped (ctrl-Z), or had to wait for a
+	 * processor, the silence was its own. */
 	for (uint32_t i = 0; now > due && i < o->children; i++)
 		o->child[i].last_heard =
 			min64(now, o->child[i].last_heard + now - due);
@@ -333,47 +469,77 @@ static void silent_children(struct storm_owner *o, uint64_t now)
 		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
 			continue;
 		owner_exclude_one(o, o->child[i].node, STORM_ELOST, 0, now);
-		advance(o, now);
+		owner_advance(o, now);
 		return;		/* the others at the next tick */
 	}
 }
 
-uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
+/* An operation is decided, and nodes do not show it in time: they are no members
+ * any more, or what comes next would come to them before this. */
+static void owner_exclude_late(struct storm_owner *o, uint64_t now)
 {
-	uint64_t next = STORM_NEVER, t;
+	struct storm_idset late = { 0 };
 
-	if (o->phase == OWNER_OPENING) {
-		if (o->faults.count)
-			advance(o, now);
-		t = o->phase_at + o->conf.set.open_timeout;
-		if (o->phase == OWNER_OPENING && now >= t) {
-			open_late(o, now);
-			advance(o, now);
-			t = o->phase_at + o->conf.set.open_timeout;
-		}
-		if (o->phase != OWNER_OPENING)
-			return o->phase == OWNER_FAILED ? STORM_NEVER : now;
-		if (now >= o->ask_at)
-			owner_ask_late(o, now);
-		o->ticked = now;
-		return min64(t, o->ask_at);
-	}
-	if (o->phase == OWNER_PROBING) {
-		t = o->phase_at + o->conf.set.multicast_timeout;
-		if (now >= t) {
-			storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
-			opened(o, now);
-		} else if (now >= o->ask_at) {
-			owner_ask_late(o, now);
-			o->ask_at = now + PROBE_EVERY;
-		}
-		o->ticked = now;
-		if (o->phase == OWNER_PROBING)
-			return min64(t, o->ask_at);
-	}
-	if (o->phase != OWNER_OPEN)
+	if (!storm_idset_union(&late, &o->sum.behind) && late.count)
+		owner_exclude(o, &late, STORM_ETIME, 0, now);
+	storm_idset_clear(&late);
+}
+
+static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+	uint64_t next;
+
+	if (!x || o->phase != OWNER_OPEN)
 		return STORM_NEVER;
-	silent_children(o, now);
+	if (owner_xfer_send(o, &next, now))
+		owner_advance_operations(o, now);
+	if (o->xfer == x && owner_xfer_late(o, now)) {
+		owner_exclude_late(o, now);
+		if (o->xfer == x)
+			x->moved_at = now;
+		owner_advance_operations(o, now);
+	}
+	return o->xfer == x ? min64(next, x->moved_at +
+					  o->conf.set.op_timeout) : now;
+}
+
+/* While data flow, the state has how far they are, and answers come unasked. */
+static uint64_t owner_tick_ask(struct storm_owner *o, uint64_t now)
+{
+	if (!o->cmp && !o->xfer)
+		return STORM_NEVER;
+	if (now < o->ask_at)
+		return o->ask_at;
+	if (o->xfer && o->xfer->state == XFER_SENDING &&
+	    now < o->xfer->moved_at + STATE_EVERY) {
+		owner_cast_state(o, 0);
+		o->ask_at = now + STATE_EVERY;
+	} else {
+		owner_xfer_ask(o);
+		owner_ask_late(o, now);
+	}
+	return o->ask_at;
+}
+
+static uint64_t owner_tick_beat(struct storm_owner *o, uint64_t now)
+{
+	if (now < o->beat_at)
+		return o->beat_at;
+	owner_cast_state(o, 0);
+	o->beat_at = now + o->conf.set.heartbeat;
+	if (owner_is_cluster(o)) {
+		owner_try_multicast(o);
+		owner_invite_some(o, now);
+	}
+	return o->beat_at;
+}
+
+static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
+{
+	uint64_t next;
+
+	owner_exclude_silent(o, now);
 	o->ticked = now;
 	if (o->phase != OWNER_OPEN)
 		return STORM_NEVER;
@@ -383,44 +549,32 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	}
 	next = owner_overdue(o, now);
-	next = min64(next, owner_xfer_tick(o, now));
+	next = min64(next, owner_tick_xfer(o, now));
 	next = min64(next, owner_compare_tick(o, now));
-	if (o->cmp || o->xfer) {
-		bool busy = o->xfer && o->xfer->state == XFER_SENDING &&
-			    now < o->xfer->moved_at + STATE_EVERY;
-
-		if (now >= o->ask_at) {
-			if (busy) {	/* tell how far it is, no more */
-				owner_cast_state(o, 0);
-				o->ask_at = now + STATE_EVERY;
-			} else {
-				owner_xfer_ask(o);
-				owner_ask_late(o, now);
-			}
-		}
-		next = min64(next, o->ask_at);
-	}
+	next = min64(next, owner_tick_ask(o, now));
 	next = min64(next, owner_report_tick(o, now));
 	next = min64(next, owner_invite_returned(o, now));
-	if (now >= o->beat_at) {
-		owner_cast_state(o, 0);
-		o->beat_at = now + o->conf.set.heartbeat;
-		if (owner_is_cluster(o)) {
-			owner_try_multicast(o);
-			owner_invite_some(o, now);
-		}
-	}
-	return min64(next, o->beat_at);
+	return min64(next, owner_tick_beat(o, now));
 }
 
-/* --------------------------------------------------------------- operations --- */
-
-int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
-		      struct storm_idset *out)
+uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 {
-	return P ? owner_set_copy(o, P, out) :
-		   storm_tree_subtree(&o->tree, STORM_NO_NODE, out);
+	enum owner_phase was = o->phase;
+	uint64_t next = owner_open_tick(o, now);
+
+	if (was == OWNER_OPENING || was == OWNER_PROBING) {
+		if (o->phase == OWNER_OPEN)
+			owner_advance_operations(o, now);
+		if (was == OWNER_OPENING && o->phase != was)
+			return o->phase == OWNER_FAILED ? STORM_NEVER : now;
+		o->ticked = now;
+		if (o->phase == was)
+			return next;
+	}
+	return o->phase == OWNER_OPEN ? owner_tick_open(o, now) : STORM_NEVER;
 }
+
+/* --------------------------------------------------------------------- life --- */
 
 int storm_owner_open(struct storm_owner *o, uint64_t now)
 {
@@ -464,7 +618,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 	o->phase = OWNER_OPENING;
 	o->phase_at = o->tl.open_sent = o->ticked = now;
 	o->beat_at = now + o->conf.set.heartbeat;
-	owner_open_children(o);
+	owner_invite_children(o);
 	owner_ask_sum(o);
 	owner_ask_soon(o, now);
 	return STORM_OK;
@@ -473,13 +627,13 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 void storm_owner_close(struct storm_owner *o, uint64_t now)
 {
 	(void) now;
-	/* nodes of the cluster domain wait for the next owner */
+	/* nodes of the cluster domain await the next owner */
 	if (o->phase > OWNER_NEW && o->phase < OWNER_CLOSED &&
 	    o->link.session && !owner_is_cluster(o)) {
 		if (o->xfer && !o->xfer->decision &&
 		    o->xfer->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
-		/* who has not let us in yet finds its stream gone ... */
+		/* a node that has not answered yet finds its stream gone ... */
 		o->t->ops->drop_streams(o->t, o->link.session);
 		owner_cast_state(o, STORM_CAST_CLOSING);
 		owner_cast_state_relay(o, STORM_CAST_CLOSING, NULL);

@@ -95,9 +95,9 @@ void owner_compare_end_all(struct storm_owner *o)
 	}
 }
 
-static int queue_unordered(struct storm_owner *o, struct storm_idset *p,
-			   const struct storm_comparison *c, void *token,
-			   uint64_t now)
+static int compare_queue_unordered(struct storm_owner *o, struct storm_idset *p,
+				   const struct storm_comparison *c,
+				   void *token)
 {
 	struct owner_compare *q = calloc(1, sizeof(*q));
 
@@ -110,7 +110,6 @@ static int queue_unordered(struct storm_owner *o, struct storm_idset *p,
 	q->token = token;
 	*o->cmp_tail = q;
 	o->cmp_tail = &q->next;
-	owner_compare_advance(o, now);
 	return STORM_OK;
 }
 
@@ -120,10 +119,14 @@ static void compare_ended(struct storm_owner *o, void *token,
 	o->ops.compare_done(o->arg, token, result, out);
 }
 
-int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
+bool owner_compare_ordered(uint32_t var, const struct storm_assign *write)
+{
+	return var >= STORM_VARS || write;
+}
+
+int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
-			const struct storm_assign *write, void *token,
-			uint64_t now)
+			const struct storm_assign *write, void *token)
 {
 	struct storm_begin b = {
 		.to = { .kind = (enum storm_target_kind) STORM_KIND_COMPARE },
@@ -140,11 +143,11 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 	err = owner_set_copy(o, P, &b.p);
 	if (err)
 		return err;
-	if (var < STORM_VARS && !write)
-		return queue_unordered(o, &b.p, &b.cmp, token, now);
+	if (!owner_compare_ordered(var, write))
+		return compare_queue_unordered(o, &b.p, &b.cmp, token);
 	if (write) {
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, NULL, token, compare_ended, now);
+	return owner_xfer_queue(o, &b, NULL, token, compare_ended);
 }

@@ -34,21 +34,29 @@ uint32_t owner_first_epoch(uint32_t saved)
 	return (saved | EPOCHS_OF_AN_OWNER) + 1;
 }
 
-/* Somebody else owns the domain, or nothing can be saved any more: nothing that
- * this owner says from now on would be right. */
+void owner_fail(struct storm_owner *o)
+{
+	bool opening = o->phase < OWNER_OPEN;
+	struct storm_outcome out;
+
+	o->phase = OWNER_FAILED;
+	if (opening) {
+		storm_faults_outcome(&o->faults, STORM_ABORTED, &out);
+		o->ops.opened(o->arg, &out);
+	}
+	owner_xfer_end_all(o);
+	owner_compare_end_all(o);
+}
+
+/* Another owner has the domain now, or nothing can be saved any more: nothing that
+ * this owner sends from now on would be right. */
 static void lost(struct storm_owner *o)
 {
 	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
 		  o->link.epoch + 1);
-	if (o->phase < OWNER_OPEN) {
-		storm_faults_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED,
-				 0);
-		owner_open_failed(o);
-		return;
-	}
-	o->phase = OWNER_FAILED;
-	owner_xfer_end_all(o);
-	owner_compare_end_all(o);
+	if (o->phase < OWNER_OPEN)
+		storm_faults_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED, 0);
+	owner_fail(o);
 }
 
 static int save(struct storm_owner *o, uint32_t was, uint32_t epoch,
@@ -89,7 +97,7 @@ static int invite(struct storm_owner *o, uint32_t node, bool late)
 
 /* OPEN goes to every child that has not had it: in the cluster domain a node
  * may come under another parent before it has heard of the domain at all. */
-void owner_open_children(struct storm_owner *o)
+void owner_invite_children(struct storm_owner *o)
 {
 	for (uint32_t i = 0; i < o->children; i++) {
 		struct storm_child *c = &o->child[i];
@@ -125,7 +133,7 @@ static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
 			      now);
 	owner_round_end(o);
 	if (owner_is_cluster(o))
-		owner_open_children(o);
+		owner_invite_children(o);
 	return STORM_OK;
 }
 
@@ -202,35 +210,6 @@ void owner_exclude_fresh(struct storm_owner *o, uint64_t now)
 	if (!storm_idset_union(&fresh, &o->sum.fresh))
 		owner_exclude(o, &fresh, STORM_ELOST, 0, now);
 	storm_idset_clear(&fresh);
-}
-
-/* Nodes that refuse, cannot be reached or do not answer in time, and those that
- * have forgotten: all of one reason at a time, each time asking the others anew
- * over the tree that is left. */
-void owner_opening(struct storm_owner *o, uint64_t now)
-{
-	struct storm_idset out = { 0 };
-	enum storm_err why = STORM_ELOST;
-	int sys = 0;
-
-	if (o->faults.count) {
-		why = o->faults.f[0].why;
-		sys = o->faults.f[0].sys;
-	}
-	for (uint32_t i = 0; i < o->faults.count; i++)
-		if (o->faults.f[i].why == why && o->faults.f[i].sys == sys)
-			storm_idset_add(&out, o->faults.f[i].node,
-					o->faults.f[i].node);
-	if (!o->faults.count && o->sum.fresh.count) {
-		o->phase_at = now;
-		owner_exclude_fresh(o, now);
-	}
-	o->faults.count = 0;
-	if (out.count) {
-		o->phase_at = now;
-		owner_exclude(o, &out, why, sys, now);
-	}
-	storm_idset_clear(&out);
 }
 
 /* Somebody says so whom nobody vouches for: saving an epoch tells. */

@@ -196,9 +196,6 @@ void owner_report_unacked(struct storm_owner *o, uint64_t now);
 /* Acknowledges what is due; when to call again, or STORM_NEVER. */
 uint64_t owner_report_tick(struct storm_owner *o, uint64_t now);
 
-/* owner.c */
-void owner_open_failed(struct storm_owner *o);
-
 /* owner_member.c */
 bool owner_is_cluster(const struct storm_owner *o);
 /* Where an owner begins, this one having been saved last. */
@@ -210,9 +207,11 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 		   const struct storm_rx *rx, uint64_t now);
 /* Those that ask for it get OPEN; when to look again. */
 uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now);
-void owner_open_children(struct storm_owner *o);
-/* OPENING the cluster domain: who cannot be had stays outside. */
-void owner_opening(struct storm_owner *o, uint64_t now);
+/* OPEN goes to every child that has not had it. */
+void owner_invite_children(struct storm_owner *o);
+/* The domain is lost: its OPEN has failed, if it is not open yet, and so have all
+ * operations. */
+void owner_fail(struct storm_owner *o);
 /* The next epoch begins without these nodes.  An error: they are still in, or
  * (ESUPERSEDED) the domain is lost. */
 int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
@@ -236,13 +235,19 @@ void owner_admit(struct storm_owner *o, uint64_t now);
 uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 
 /* owner_request.c */
-/* A node asks for an operation, by its own number. */
-void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
-		   const uint8_t *body, size_t len, uint64_t now);
+/* A node asks for an operation, by its own number.  True: it is in the queue. */
+bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
+		   const uint8_t *body, size_t len);
 void owner_request_forget(struct storm_owner *o, uint32_t node);
 void owner_request_end_all(struct storm_owner *o);
 
 /* owner_compare.c */
+/* See storm_owner_compare(); nothing is begun. */
+int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write, void *token);
+/* Is such a comparison queued with the transfers? */
+bool owner_compare_ordered(uint32_t var, const struct storm_assign *write);
 void owner_compare_advance(struct storm_owner *o, uint64_t now);
 /* When the one under way is late; NEVER. */
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
@@ -252,14 +257,27 @@ void owner_compare_end_all(struct storm_owner *o);
 /* P for an operation: NULL makes an empty set, all members. */
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
-/* Queue what b announces (taken over). */
+/* Queue what b announces (taken over); nothing is begun. */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, owner_ended_fn ended,
-		     uint64_t now);
+		     const void *buf, void *token, owner_ended_fn ended);
+/* ... or a transfer, see storm_owner_xfer(). */
+int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
+			    const struct storm_target *to, const void *buf,
+			    uint64_t len, void *token);
 /* The operation that the owner before may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
-void owner_xfer_advance(struct storm_owner *o, uint64_t now);
-uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now);
+/* The sum of the subtrees has changed: the operation under way goes on.  True: it
+ * has ended, or there was none: nodes may join, and the next one may begin. */
+bool owner_xfer_advance(struct storm_owner *o, uint64_t now);
+/* None is under way: the first in the queue begins, or ends, if it names nodes that
+ * are no members.  False: none waits. */
+bool owner_xfer_begin(struct storm_owner *o, uint64_t now);
+/* Of the operation under way: sends what window, pace and network take, and when
+ * to call again.  True: that was all of it, and the answers may be there already. */
+bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now);
+/* Aborts the operation under way, if it is late.  True: it is decided already, and
+ * the nodes behind (o->sum) have not confirmed that: it is up to the caller. */
+bool owner_xfer_late(struct storm_owner *o, uint64_t now);
 /* Those that are late are about to be asked. */
 void owner_xfer_ask(struct storm_owner *o);
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
@@ -267,5 +285,16 @@ void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 		       const uint8_t *body, size_t len, uint64_t now);
 void owner_xfer_end_all(struct storm_owner *o);
+
+/* owner.c */
+/* The sum of the subtrees has changed.  True: the domain is open, just now. */
+bool owner_open_advance(struct storm_owner *o, uint64_t now);
+/* As long as the domain is not open; when to call again. */
+uint64_t owner_open_tick(struct storm_owner *o, uint64_t now);
+
+/* An answer came in, or a member went: go on with all that waits for it. */
+void owner_advance(struct storm_owner *o, uint64_t now);
+/* Go on with operations; between two of them nodes that have asked for it join. */
+void owner_advance_operations(struct storm_owner *o, uint64_t now);
 
 #endif

@@ -70,8 +70,9 @@ static enum storm_err check(const struct storm_owner *o,
 	return o->phase == OWNER_OPEN ? STORM_OK : STORM_ECLOSED;
 }
 
-static void begin(struct storm_owner *o, struct owner_request *r,
-		  const uint8_t *body, size_t len, uint64_t now)
+/* True: the operation waits in the queue. */
+static bool request_queue(struct storm_owner *o, struct owner_request *r,
+			  const uint8_t *body, size_t len)
 {
 	struct storm_begin b;
 	const uint8_t *data;
@@ -81,36 +82,37 @@ static void begin(struct storm_owner *o, struct owner_request *r,
 	if (storm_request_unpack(&b, &data, &n, body, len, o->conf.count)) {
 		o->link_stats.bad_wire++;
 		refuse(o, r, STORM_EINVAL);
-		return;
+		return false;
 	}
 	err = check(o, &b, n);
 	r->data = err ? NULL : malloc(n + 1);
 	if (!r->data) {
 		storm_begin_free(&b);
 		refuse(o, r, err ? err : STORM_ENOMEM);
-		return;
+		return false;
 	}
 	memcpy(r->data, data, n);
 	r->busy = true;
 	b.op = 0;
-	err = owner_xfer_queue(o, &b, r->data, r, request_ended, now);
+	err = owner_xfer_queue(o, &b, r->data, r, request_ended);
 	if (err) {
 		r->busy = false;
 		free(r->data);
 		r->data = NULL;
 		refuse(o, r, err);
 	}
+	return !err;
 }
 
-void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
-		   const uint8_t *body, size_t len, uint64_t now)
+bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
+		   const uint8_t *body, size_t len)
 {
 	struct owner_request *r = find(o, node);
 
 	if (!r) {
 		r = calloc(1, sizeof(*r));
 		if (!r)
-			return;		/* it asks again */
+			return false;	/* it asks again */
 		r->node = node;
 		r->next = o->requests;
 		o->requests = r;
@@ -118,10 +120,10 @@ void owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 	if (id == r->id)
 		answer(o, r);
 	if (id <= r->id || r->busy)
-		return;
+		return false;
 	r->id = id;
 	r->result_len = 0;
-	begin(o, r, body, len, now);
+	return request_queue(o, r, body, len);
 }
 
 /* It left; what it asked for goes on, but nobody hears of it. */

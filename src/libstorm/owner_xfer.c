@@ -35,8 +35,7 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, owner_ended_fn ended,
-		     uint64_t now)
+		     const void *buf, void *token, owner_ended_fn ended)
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
 
@@ -50,8 +49,6 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	x->ended = ended;
 	*o->xfer_tail = x;
 	o->xfer_tail = &x->next;
-	if (o->phase == OWNER_OPEN)
-		owner_xfer_advance(o, now);
 	return STORM_OK;
 }
 
@@ -62,9 +59,9 @@ static void xfer_ended(struct storm_owner *o, void *token,
 	o->ops.xfer_done(o->arg, token, out);
 }
 
-int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
-		     const struct storm_target *to, const void *buf,
-		     uint64_t len, void *token, uint64_t now)
+int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
+			    const struct storm_target *to, const void *buf,
+			    uint64_t len, void *token)
 {
 	struct storm_begin b = { .size = len, .to = *to };
 	int err;
@@ -89,7 +86,7 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, buf, token, xfer_ended, now);
+	return owner_xfer_queue(o, &b, buf, token, xfer_ended);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -219,8 +216,7 @@ static void take_faults(struct storm_owner *o)
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
 		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
 			storm_faults_add(&x->faults, o->sum.faults[i].node,
-					 o->sum.faults[i].why,
-					 o->sum.faults[i].sys);
+				  o->sum.faults[i].why, o->sum.faults[i].sys);
 }
 
 /* More was written, or less nodes are behind. */
@@ -241,57 +237,53 @@ static void moved(struct storm_owner *o, uint64_t now)
 		o->tl.written = now;
 }
 
-/* The sum of the subtrees has changed: can the first transfer go on? */
-void owner_xfer_advance(struct storm_owner *o, uint64_t now)
+bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 {
-	while (o->phase == OWNER_OPEN) {
-		struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->xfer;
 
-		if (!x || x->state == XFER_QUEUED)
-			owner_admit(o, now);
-		if (!x || o->phase != OWNER_OPEN)
-			return;
-		if (x->state == XFER_QUEUED && beyond_members(o)) {
-			done(o, STORM_ABORTED);
-			continue;
-		}
-		if (x->state == XFER_QUEUED) {
-			start(o, now);
-			if (!x->token)
-				decide(o, STORM_ABORT, now);
-			continue;
-		}
-		take_faults(o);
-		moved(o, now);
-		if (x->faults.count && x->state < XFER_DECIDED) {
-			decide(o, STORM_ABORT, now);
-			return;
-		}
-		if (o->sum.behind.count)
-			return;
-		if (x->state == XFER_BEGINNING &&
-		    o->sum.phase >= STORM_PHASE_BEGUN) {
-			x->state = XFER_SENDING;
-			continue;
-		}
-		if (x->state == XFER_STAGING &&
-		    o->sum.phase >= STORM_PHASE_STAGED) {
-			o->tl.staged = now;
-			x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
-				o->sum.flags & STORM_STATUS_NO;
-			decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
-			return;
-		}
-		if (x->state == XFER_DECIDED &&
-		    o->sum.phase == STORM_PHASE_ENDED) {
-			o->tl.applied = now;
-			owner_ask_answered(o, now);
-			done(o, x->decision == STORM_COMMIT ? STORM_DONE :
-							      STORM_ABORTED);
-			continue;
-		}
-		return;
+	if (!x || x->state == XFER_QUEUED)
+		return true;
+	take_faults(o);
+	moved(o, now);
+	if (x->faults.count && x->state < XFER_DECIDED) {
+		decide(o, STORM_ABORT, now);
+		return false;
 	}
+	if (o->sum.behind.count)
+		return false;
+	if (x->state == XFER_BEGINNING && o->sum.phase >= STORM_PHASE_BEGUN) {
+		x->state = XFER_SENDING;
+	} else if (x->state == XFER_STAGING &&
+		   o->sum.phase >= STORM_PHASE_STAGED) {
+		o->tl.staged = now;
+		x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
+			o->sum.flags & STORM_STATUS_NO;
+		decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
+	} else if (x->state == XFER_DECIDED &&
+		   o->sum.phase == STORM_PHASE_ENDED) {
+		o->tl.applied = now;
+		owner_ask_answered(o, now);
+		done(o, x->decision == STORM_COMMIT ? STORM_DONE :
+						      STORM_ABORTED);
+		return true;
+	}
+	return false;
+}
+
+bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+
+	if (!x || x->state != XFER_QUEUED)
+		return x;
+	if (beyond_members(o)) {
+		done(o, STORM_ABORTED);
+		return true;
+	}
+	start(o, now);
+	if (!x->token)
+		decide(o, STORM_ABORT, now);
+	return true;
 }
 
 /* "If any member applied the undecided operation all do, else it aborts": who
@@ -443,14 +435,24 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 		o->cast.sent = x->sent == x->chunks ? x->begin.size :
 						      x->sent * o->chunk;
 	}
+	return now;
+}
+
+bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
+{
+	struct owner_xfer *x = o->xfer;
+
+	*next = STORM_NEVER;
+	if (x->state != XFER_SENDING)
+		return false;
+	*next = pump(o, now);
 	if (x->sent < x->chunks)
-		return now;
+		return false;
 	o->tl.last_byte = now;
 	x->state = XFER_STAGING;
 	x->behind = UINT64_MAX;
-	owner_ask_new(o, now);	/* tells the end: a lost tail is missed */
-	owner_xfer_advance(o, now);
-	return now;
+	owner_ask_new(o, now);	/* has the end: a lost tail is missed */
+	return true;
 }
 
 void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
@@ -498,47 +500,20 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 	}
 }
 
-/* It is decided, and somebody does not say that he shows it: he is no member any
- * more, or what comes next would come to him before this.  False: x is gone. */
-static bool give_up(struct storm_owner *o, uint64_t now)
+bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->xfer;
-	struct storm_idset late = { 0 };
 
-	if (!storm_idset_union(&late, &o->sum.behind) && late.count)
-		owner_exclude(o, &late, STORM_ETIME, 0, now);
-	storm_idset_clear(&late);
-	if (o->xfer == x)
-		x->moved_at = now;
-	owner_xfer_advance(o, now);
-	return o->xfer == x;
-}
-
-uint64_t owner_xfer_tick(struct storm_owner *o, uint64_t now)
-{
-	struct owner_xfer *x = o->xfer;
-	uint64_t late, next = STORM_NEVER;
-
-	if (!x || o->phase != OWNER_OPEN)
-		return STORM_NEVER;
-	if (x->state == XFER_SENDING)
-		next = pump(o, now);
-	if (o->xfer != x)
-		return now;
-	late = x->moved_at + o->conf.set.op_timeout;
-	if (now >= late) {
-		owner_ask_sum(o);
-		owner_blame_late(&o->sum.behind, &x->faults);
-		if (!x->faults.count)	/* they took all that we could send */
-			storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME,
-					 0);
-		if (x->state < XFER_DECIDED)
-			decide(o, STORM_ABORT, now);
-		else if (!give_up(o, now))
-			return now;
-		late = x->moved_at + o->conf.set.op_timeout;
-	}
-	return next < late ? next : late;
+	if (now < x->moved_at + o->conf.set.op_timeout)
+		return false;
+	owner_ask_sum(o);
+	owner_blame_late(&o->sum.behind, &x->faults);
+	if (!x->faults.count)	/* they took all that we could send */
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
+	if (x->state == XFER_DECIDED)
+		return true;
+	decide(o, STORM_ABORT, now);
+	return false;
 }
 
 void owner_xfer_end_all(struct storm_owner *o)
