@@ -1,6 +1,6 @@
 /*
- * owner_private.h - the owner's parts: owner.c keeps the domain, its epochs
- * and comparisons; owner_xfer.c runs transfers.
+ * owner_private.h - the owner's state, and what its parts offer to those above
+ * them; owner.c lists the parts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -286,12 +286,13 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 		       const uint8_t *body, size_t len, uint64_t now);
 void owner_xfer_end_all(struct storm_owner *o);
 
-/* owner.c */
+/* owner_open.c */
 /* The sum of the subtrees has changed.  True: the domain is open, just now. */
 bool owner_open_advance(struct storm_owner *o, uint64_t now);
 /* As long as the domain is not open; when to call again. */
 uint64_t owner_open_tick(struct storm_owner *o, uint64_t now);
 
+/* owner.c */
 /* An answer came in, or a member went: go on with all that waits for it. */
 void owner_advance(struct storm_owner *o, uint64_t now);
 /* Go on with operations; between two of them nodes that have asked for it join. */
