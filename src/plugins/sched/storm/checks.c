@@ -45,7 +45,7 @@ bool checks_is_gang(const struct storm_gang_conf *conf,
 }
 
 /* The node of that number, if the partition has it; else NULL. */
-static const node_record_t *_node(const part_record_t *part, int i)
+static const node_record_t *checks_node(const part_record_t *part, int i)
 {
 	return i < bit_size(part->node_bitmap) &&
 		bit_test(part->node_bitmap, i) ? node_record_table_ptr[i] :
@@ -54,8 +54,8 @@ static const node_record_t *_node(const part_record_t *part, int i)
 
 /* What each of as many as share may have of a node's memory, if all of them are
  * on all of its CPUs: in MB, of the node, or of each CPU. */
-static uint64_t _may_have(const node_record_t *n, uint64_t sharers,
-			  bool per_cpu)
+static uint64_t checks_may_have(const node_record_t *n, uint64_t sharers,
+				bool per_cpu)
 {
 	uint64_t mem = n->real_memory > n->mem_spec_limit ?
 		       n->real_memory - n->mem_spec_limit : 0;
@@ -64,7 +64,7 @@ static uint64_t _may_have(const node_record_t *n, uint64_t sharers,
 }
 
 /* Do those who ask for no memory find room beside each other? */
-static void _default_memory(const part_record_t *part, uint64_t def)
+static void checks_default_memory(const part_record_t *part, uint64_t def)
 {
 	bool per_cpu = def & MEM_PER_CPU;
 	uint32_t sharers = part->max_share & ~SHARED_FORCE;
@@ -73,12 +73,12 @@ static void _default_memory(const part_record_t *part, uint64_t def)
 	const char *unit = per_cpu ? "CPU" : "Node";
 
 	for (int i = 0; i < node_record_count; i++) {
-		const node_record_t *n = _node(part, i);
+		const node_record_t *n = checks_node(part, i);
 
-		if (!n || _may_have(n, sharers, per_cpu) >= most)
+		if (!n || checks_may_have(n, sharers, per_cpu) >= most)
 			continue;
 		least = n;
-		most = _may_have(n, sharers, per_cpu);
+		most = checks_may_have(n, sharers, per_cpu);
 	}
 	if (least && !most)
 		error("storm: partition %s shares its cores, but its node %s has less than 1 MB for each that shares; set its RealMemory",
@@ -89,7 +89,7 @@ static void _default_memory(const part_record_t *part, uint64_t def)
 		      least->name, sharers, unit, (unsigned long) most);
 }
 
-static void _memory(const part_record_t *part)
+static void checks_memory(const part_record_t *part)
 {
 	uint16_t cr = slurm_conf.select_type_param | part->cr_type;
 	uint64_t def = part->def_mem_per_cpu ? part->def_mem_per_cpu :
@@ -102,11 +102,11 @@ static void _memory(const part_record_t *part)
 		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that asks for no memory gets all of a node's, and nothing shares with it; set DefMemPerCPU to RealMemory / CPUs / %u or less",
 		      part->name, part->max_share & ~SHARED_FORCE);
 	else
-		_default_memory(part, def);
+		checks_default_memory(part, def);
 }
 
-static void _quantum(const struct storm_gang_conf *conf,
-		     const part_record_t *part)
+static void checks_quantum(const struct storm_gang_conf *conf,
+			   const part_record_t *part)
 {
 	const struct storm_conf_partition *p =
 		storm_conf_partition(conf, part->name);
@@ -123,7 +123,7 @@ static void _quantum(const struct storm_gang_conf *conf,
 }
 
 /* Of "gpu:tesla:2,nic:1": is there one of that name? */
-static bool _has_gres(const char *gres, const char *name)
+static bool checks_has_gres(const char *gres, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -138,22 +138,22 @@ static bool _has_gres(const char *gres, const char *name)
 }
 
 /* A node of the partition with GPUs; NULL: none has. */
-static const char *_with_gpus(const part_record_t *part)
+static const char *checks_with_gpus(const part_record_t *part)
 {
 	for (int i = 0; i < node_record_count; i++) {
-		const node_record_t *n = _node(part, i);
+		const node_record_t *n = checks_node(part, i);
 
-		if (n && n->config_ptr && _has_gres(n->config_ptr->gres, "gpu"))
+		if (n && n->config_ptr && checks_has_gres(n->config_ptr->gres, "gpu"))
 			return n->name;
 	}
 	return NULL;
 }
 
 /* What is held out of turn helps nobody. */
-static void _held(const struct storm_gang_conf *conf,
-		  const part_record_t *part)
+static void checks_held_memory(const struct storm_gang_conf *conf,
+			       const part_record_t *part)
 {
-	const char *node = conf->allow_gpus ? NULL : _with_gpus(part);
+	const char *node = conf->allow_gpus ? NULL : checks_with_gpus(part);
 
 	if (node)
 		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps them while it is not its turn, what it has begun there goes on, and nobody else can use them; take such nodes out of the partition, name it in LocalPartitions, or say GangAllow=gpus in storm.conf",
@@ -168,7 +168,7 @@ static void _held(const struct storm_gang_conf *conf,
  * Without GANG nobody suspends: slurmctld accepts the word in a partition, and
  * kills (preempt.c, slurm_job_preempt).
  */
-static void _preemption(const part_record_t *part)
+static void checks_preemption(const part_record_t *part)
 {
 	if (part->preempt_mode != PREEMPT_MODE_SUSPEND ||
 	    xstrcmp(slurm_conf.preempt_type, "preempt/partition_prio"))
@@ -177,15 +177,15 @@ static void _preemption(const part_record_t *part)
 	      part->name);
 }
 
-static void _partition(const struct storm_gang_conf *conf,
-		       const part_record_t *part)
+static void checks_partition(const struct storm_gang_conf *conf,
+			     const part_record_t *part)
 {
-	_preemption(part);
+	checks_preemption(part);
 	if (!checks_is_gang(conf, part))
 		return;
-	_memory(part);
-	_quantum(conf, part);
-	_held(conf, part);
+	checks_memory(part);
+	checks_quantum(conf, part);
+	checks_held_memory(conf, part);
 }
 
 void checks_warn(const struct storm_gang_conf *conf)
@@ -204,7 +204,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 	if (part_list) {
 		it = list_iterator_create(part_list);
 		while ((part = list_next(it)))
-			_partition(conf, part);
+			checks_partition(conf, part);
 		list_iterator_destroy(it);
 	}
 	unlock_slurmctld(locks);

@@ -23,7 +23,7 @@
 #define TAG "storm:"
 
 /* Ours in there, up to a blank or the end; NULL: none. */
-static char *_ours(char *text)
+static char *comments_is_ours(char *text)
 {
 	char *p = xstrstr(text, TAG);
 
@@ -34,9 +34,9 @@ static char *_ours(char *text)
 
 /* In place of what we have written there before; NULL: nothing.  Has anything
  * changed? */
-static bool _put(char **where, const char *word)
+static bool comments_put(char **where, const char *word)
 {
-	char *old = _ours(*where), *end, *rest;
+	char *old = comments_is_ours(*where), *end, *rest;
 
 	if (!old && !word)
 		return false;
@@ -58,7 +58,7 @@ static bool _put(char **where, const char *word)
 	return true;
 }
 
-static char *_job_word(const struct share *s)
+static char *comments_job_word(const struct share *s)
 {
 	uint32_t a = s->slots, b = s->cycle;
 
@@ -75,11 +75,11 @@ static char *_job_word(const struct share *s)
 }
 
 /* What a slurmctld before us has written goes on. */
-static void _read_back(struct share *s, char *text)
+static void comments_read_back(struct share *s, char *text)
 {
 	char *had, *missed;
 
-	text = _ours(text);
+	text = comments_is_ours(text);
 	had = xstrstr(text, ",had=");
 	missed = xstrstr(text, ",missed=");
 	if (had)
@@ -92,15 +92,15 @@ static void _read_back(struct share *s, char *text)
 
 /* Of what users read with scontrol Slurm 22.05's slurmctld sends nothing to slurmdbd;
  * of comments it sends the administrators' alone. */
-static void _put_job(job_record_t *job, const char *word)
+static void comments_put_job(job_record_t *job, const char *word)
 {
-	_put(&job->system_comment, word);
+	comments_put(&job->system_comment, word);
 	if (!xstrcmp(slurm_conf.accounting_storage_type,
 		     "accounting_storage/slurmdbd"))
-		_put(&job->admin_comment, word);
+		comments_put(&job->admin_comment, word);
 }
 
-static void _write_job(struct share *s)
+static void comments_write_job(struct share *s)
 {
 	job_record_t *job = find_job_record(s->job_id);
 	char *word;
@@ -108,21 +108,21 @@ static void _write_job(struct share *s)
 	/* what was requeued begins anew */
 	if (!job || IS_JOB_PENDING(job)) {
 		if (job)
-			_put_job(job, NULL);
+			comments_put_job(job, NULL);
 		s->gone = true;
 		return;
 	}
 	if (s->fresh)
-		_read_back(s, job->system_comment);
-	word = _job_word(s);
-	_put_job(job, word);
+		comments_read_back(s, job->system_comment);
+	word = comments_job_word(s);
+	comments_put_job(job, word);
 	xfree(word);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
 }
 
 /* True: it is written. */
-static bool _write_node(const struct node_share *s, const struct plan *p,
-			uint32_t n)
+static bool comments_write_node(const struct node_share *s,
+				const struct plan *p, uint32_t n)
 {
 	node_record_t *node = find_node_record(p->now.nodes[n].name);
 	uint32_t zone = p->now.nodes[n].zone;
@@ -135,7 +135,7 @@ static bool _write_node(const struct node_share *s, const struct plan *p,
 			   s->jobs, matrix_cycle(p->matrix[zone]),
 			   p->now.zones[zone].quantum / 1e6,
 			   (unsigned long) s->missed);
-	if (_put(&node->extra, word))
+	if (comments_put(&node->extra, word))
 		last_node_update = time(NULL);
 	xfree(word);
 	return s->jobs;
@@ -150,9 +150,9 @@ void shares_write(struct shares *s, const struct plan *p)
 		return;
 	lock_slurmctld(locks);
 	for (uint32_t i = 0; i < s->njobs; i++)
-		_write_job(&s->job[i]);
+		comments_write_job(&s->job[i]);
 	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
-		shown |= _write_node(&s->node[i], p, i);
+		shown |= comments_write_node(&s->node[i], p, i);
 	unlock_slurmctld(locks);
 	s->shown = shown;
 }

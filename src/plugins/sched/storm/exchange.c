@@ -25,42 +25,42 @@ struct graph {
 	uint64_t chance;
 };
 
-static const uint64_t *beside(const struct graph *g, uint32_t k)
+static const uint64_t *exchange_beside(const struct graph *g, uint32_t k)
 {
 	return g->beside + (size_t) k * g->words;
 }
 
-static void step(struct graph *g)
+static void exchange_step(struct graph *g)
 {
 	g->steps -= g->steps > 0;
 }
 
-static uint64_t *row_set(const struct graph *g, uint32_t row)
+static uint64_t *exchange_row(const struct graph *g, uint32_t row)
 {
 	return g->in + (size_t) row * g->words;
 }
 
-static bool has(const uint64_t *set, uint32_t k)
+static bool exchange_has(const uint64_t *set, uint32_t k)
 {
 	return set[k / 64] >> k % 64 & 1;
 }
 
-static void flip(uint64_t *set, uint32_t k)
+static void exchange_flip(uint64_t *set, uint32_t k)
 {
 	set[k / 64] ^= 1ULL << k % 64;
 }
 
-static void put(struct graph *g, uint32_t k, uint32_t row)
+static void exchange_put(struct graph *g, uint32_t k, uint32_t row)
 {
 	if (g->row[k] != NONE)
-		flip(row_set(g, g->row[k]), k);
+		exchange_flip(exchange_row(g, g->row[k]), k);
 	g->row[k] = row;
-	flip(row_set(g, row), k);
+	exchange_flip(exchange_row(g, row), k);
 }
 
-static bool fits(const struct graph *g, uint32_t k, uint32_t row)
+static bool exchange_fits(const struct graph *g, uint32_t k, uint32_t row)
 {
-	const uint64_t *a = beside(g, k), *b = row_set(g, row);
+	const uint64_t *a = exchange_beside(g, k), *b = exchange_row(g, row);
 
 	for (uint32_t w = 0; w < g->words; w++)
 		if (a[w] & b[w])
@@ -69,9 +69,10 @@ static bool fits(const struct graph *g, uint32_t k, uint32_t row)
 }
 
 /* Those of a row that are beside a job have to leave it. */
-static uint32_t mark(struct graph *g, uint32_t k, uint32_t row, uint32_t count)
+static uint32_t exchange_mark(struct graph *g, uint32_t k, uint32_t row,
+			      uint32_t count)
 {
-	const uint64_t *a = beside(g, k), *b = row_set(g, row);
+	const uint64_t *a = exchange_beside(g, k), *b = exchange_row(g, row);
 
 	for (uint32_t w = 0; w < g->words; w++) {
 		uint64_t new = a[w] & b[w] & ~g->marked[w];
@@ -81,19 +82,22 @@ static uint32_t mark(struct graph *g, uint32_t k, uint32_t row, uint32_t count)
 			g->chain[count++] = w * 64 +
 				(uint32_t) __builtin_ctzll(new);
 	}
-	step(g);
+	exchange_step(g);
 	return count;
 }
 
-static uint32_t other(const struct graph *g, uint32_t k, uint32_t a, uint32_t b)
+static uint32_t exchange_other(const struct graph *g, uint32_t k, uint32_t a,
+			       uint32_t b)
 {
 	return g->row[k] == a ? b : a;
 }
 
-static void swap_chain(struct graph *g, uint32_t count, uint32_t a, uint32_t b)
+static void exchange_swap_chain(struct graph *g, uint32_t count, uint32_t a,
+				uint32_t b)
 {
 	for (uint32_t i = 0; i < count; i++)
-		put(g, g->chain[i], other(g, g->chain[i], a, b));
+		exchange_put(g, g->chain[i],
+			     exchange_other(g, g->chain[i], a, b));
 }
 
 /*
@@ -101,110 +105,114 @@ static void swap_chain(struct graph *g, uint32_t count, uint32_t a, uint32_t b)
  * way go there, those that are in their way come here, and so on.  False: one of
  * these would be in its way, too.
  */
-static bool make_room(struct graph *g, uint32_t k, uint32_t a, uint32_t b)
+static bool exchange_make_room(struct graph *g, uint32_t k, uint32_t a,
+			       uint32_t b)
 {
 	uint32_t count;
 
 	memset(g->marked, 0, g->words * sizeof(*g->marked));
-	count = mark(g, k, a, 0);
+	count = exchange_mark(g, k, a, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t j = g->chain[i];
 
-		if (g->row[j] == b && has(beside(g, k), j))
+		if (g->row[j] == b && exchange_has(exchange_beside(g, k), j))
 			return false;
-		count = mark(g, j, other(g, j, a, b), count);
+		count = exchange_mark(g, j, exchange_other(g, j, a, b), count);
 	}
-	swap_chain(g, count, a, b);
+	exchange_swap_chain(g, count, a, b);
 	return true;
 }
 
 /* Out of its row, if it can be. */
-static void leave(struct graph *g, uint32_t k)
+static void exchange_leave(struct graph *g, uint32_t k)
 {
 	uint32_t from = g->row[k];
 
-	step(g);
+	exchange_step(g);
 	for (uint32_t a = 0; a < g->rows; a++)
-		if (a != from && fits(g, k, a)) {
-			put(g, k, a);
+		if (a != from && exchange_fits(g, k, a)) {
+			exchange_put(g, k, a);
 			return;
 		}
 	for (uint32_t a = 0; a < g->rows; a++)
 		for (uint32_t b = 0; b < g->rows && g->steps; b++)
 			if (a != b && a != from && b != from &&
-			    make_room(g, k, a, b)) {
-				put(g, k, a);
+			    exchange_make_room(g, k, a, b)) {
+				exchange_put(g, k, a);
 				return;
 			}
 }
 
-static uint32_t draw(struct graph *g, uint32_t below)
+static uint32_t exchange_draw(struct graph *g, uint32_t below)
 {
 	g->chance = g->chance * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t) ((g->chance >> 33) % below);
 }
 
 /* A job, and with it its chain, to another row; but none to the victim. */
-static void shake(struct graph *g, uint32_t victim)
+static void exchange_shake(struct graph *g, uint32_t victim)
 {
-	uint32_t k = draw(g, g->n), a = g->row[k], b = draw(g, g->rows), count;
+	uint32_t k = exchange_draw(g, g->n), a = g->row[k];
+	uint32_t b = exchange_draw(g, g->rows), count;
 
-	step(g);
+	exchange_step(g);
 	if (a == b || a == victim || b == victim)
 		return;
 	memset(g->marked, 0, g->words * sizeof(*g->marked));
-	flip(g->marked, k);
+	exchange_flip(g->marked, k);
 	g->chain[0] = k;
 	count = 1;
 	for (uint32_t i = 0; i < count; i++)
-		count = mark(g, g->chain[i], other(g, g->chain[i], a, b),
-			     count);
-	swap_chain(g, count, a, b);
+		count = exchange_mark(g, g->chain[i],
+				      exchange_other(g, g->chain[i], a, b),
+				      count);
+	exchange_swap_chain(g, count, a, b);
 }
 
-static uint32_t jobs_in(const struct graph *g, uint32_t row)
+static uint32_t exchange_jobs_in(const struct graph *g, uint32_t row)
 {
 	uint32_t count = 0;
 
 	for (uint32_t w = 0; w < g->words; w++)
-		count += (uint32_t) __builtin_popcountll(row_set(g, row)[w]);
+		count += (uint32_t)
+			__builtin_popcountll(exchange_row(g, row)[w]);
 	return count;
 }
 
 /* Of those with the fewest jobs the last. */
-static uint32_t smallest(const struct graph *g)
+static uint32_t exchange_smallest(const struct graph *g)
 {
 	uint32_t best = 0;
 
 	for (uint32_t r = 1; r < g->rows; r++)
-		if (jobs_in(g, r) <= jobs_in(g, best))
+		if (exchange_jobs_in(g, r) <= exchange_jobs_in(g, best))
 			best = r;
 	return best;
 }
 
-static bool vacate(struct graph *g, uint32_t victim)
+static bool exchange_vacate(struct graph *g, uint32_t victim)
 {
 	for (uint32_t k = 0; k < g->n; k++)
 		if (g->row[k] == victim)
-			leave(g, k);
-	return !jobs_in(g, victim);
+			exchange_leave(g, k);
+	return !exchange_jobs_in(g, victim);
 }
 
 /* The row that has become empty, or NONE. */
-static uint32_t search(struct graph *g)
+static uint32_t exchange_search(struct graph *g)
 {
 	while (g->steps) {
-		uint32_t victim = smallest(g);
+		uint32_t victim = exchange_smallest(g);
 
 		for (int round = 0; round < 8 && g->steps; round++) {
-			if (vacate(g, victim))
+			if (exchange_vacate(g, victim))
 				return victim;
 			for (uint32_t i = 0; i < g->n / 4 + 1; i++)
-				shake(g, victim);
+				exchange_shake(g, victim);
 		}
 		/* any row, in the end */
-		victim = draw(g, g->rows);
-		if (vacate(g, victim))
+		victim = exchange_draw(g, g->rows);
+		if (exchange_vacate(g, victim))
 			return victim;
 	}
 	return NONE;
@@ -226,9 +234,9 @@ bool exchange_spare(uint32_t n, const uint64_t *beside, uint32_t *row,
 	if (g.row && g.in && g.marked && g.chain && rows > 1) {
 		for (uint32_t k = 0; k < n; k++) {
 			g.row[k] = NONE;
-			put(&g, k, row[k]);
+			exchange_put(&g, k, row[k]);
 		}
-		empty = search(&g);
+		empty = exchange_search(&g);
 	}
 	for (uint32_t k = 0; k < n && empty != NONE; k++)
 		row[k] = g.row[k] - (g.row[k] > empty);

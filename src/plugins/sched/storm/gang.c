@@ -62,7 +62,7 @@ struct gang {
 
 /* --------------------------------------------------------------- into maps --- */
 
-static char *_names(const struct snapshot *s, size_t *len)
+static char *gang_node_names(const struct snapshot *s, size_t *len)
 {
 	char *buf;
 
@@ -79,7 +79,7 @@ static char *_names(const struct snapshot *s, size_t *len)
 }
 
 /* Packed into Slurm's memory; NULL: it cannot be. */
-static void *_pack(struct gang *g, const struct gang_map *m, size_t *len)
+static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 {
 	void *packed, *copy;
 	int err = gang_map_pack(m, &packed, len);
@@ -99,7 +99,7 @@ static void *_pack(struct gang *g, const struct gang_map *m, size_t *len)
 }
 
 /* The strober hears of what is new alone. */
-static void _tell(struct gang *g, bool new_nodes)
+static void gang_send_map(struct gang *g, bool new_nodes)
 {
 	struct gang_map m;
 	size_t len, names_len = 0;
@@ -109,14 +109,14 @@ static void _tell(struct gang *g, bool new_nodes)
 
 	if (!plan_map(&g->plan, &m))
 		return;
-	buf = _pack(g, &m, &len);
+	buf = gang_pack(g, &m, &len);
 	digest = buf ? gang_map_digest(buf, len) : 0;
 	if (buf && (new_nodes || digest != g->digest)) {
 		xfree(buf);
 		m.version = ++g->version;
-		buf = _pack(g, &m, &len);
+		buf = gang_pack(g, &m, &len);
 		if (new_nodes)
-			names = _names(&g->plan.now, &names_len);
+			names = gang_node_names(&g->plan.now, &names_len);
 		debug("storm: map %lu: %u zones, %u jobs take turns",
 		      (unsigned long) m.version, m.nzones, m.njobs);
 		g->digest = digest;
@@ -130,7 +130,7 @@ static void _tell(struct gang *g, bool new_nodes)
 /* -------------------------------------------------------- what users hear --- */
 
 /* At human rates. */
-static void _comment(struct gang *g)
+static void gang_comment(struct gang *g)
 {
 	struct strober_given *given = NULL;
 	uint64_t now = storm_now(), *missed;
@@ -153,7 +153,7 @@ static void _comment(struct gang *g)
 
 /* -------------------------------------------------------------- the thread --- */
 
-static void _say_zones(const struct snapshot *s)
+static void gang_log_zones(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nzones; i++)
 		info("storm: gang scheduling in partition %s: %lu nodes, quantum %g ms",
@@ -164,7 +164,7 @@ static void _say_zones(const struct snapshot *s)
 		info("storm: no partition has OverSubscribe=FORCE:M, M > 1: nothing is gang scheduled");
 }
 
-static void _scan(struct gang *g, bool new_conf)
+static void gang_scan(struct gang *g, bool new_conf)
 {
 	uint64_t begun = storm_now();
 	struct snapshot s;
@@ -179,7 +179,7 @@ static void _scan(struct gang *g, bool new_conf)
 	nodes = !g->told || !snapshot_same_nodes(&g->plan.now, &s);
 	layout = !g->told || !snapshot_same_layout(&g->plan.now, &s);
 	if (layout || !snapshot_same_quanta(&g->plan.now, &s))
-		_say_zones(&s);
+		gang_log_zones(&s);
 	anew = layout || new_conf;
 	if (!plan_update(&g->plan, &s, anew, g->conf.packing == PACKING_BUDDY ?
 			 MATRIX_BUDDY : MATRIX_FIRST_FIT)) {
@@ -189,12 +189,12 @@ static void _scan(struct gang *g, bool new_conf)
 	}
 	/* without a zone there never has to be a strober */
 	if (g->plan.now.nzones || g->told)
-		_tell(g, nodes);
+		gang_send_map(g, nodes);
 	g->told = true;
 }
 
 /* After each reading of the configuration. */
-static void _check(const struct gang *g)
+static void gang_check_conf(const struct gang *g)
 {
 	bool check;
 
@@ -206,7 +206,7 @@ static void _check(const struct gang *g)
 		checks_warn(&g->conf);
 }
 
-static uint64_t _next_look(const struct gang *g)
+static uint64_t gang_next_look(const struct gang *g)
 {
 	uint64_t wait = g->took * LOOK_PART;
 
@@ -216,13 +216,13 @@ static uint64_t _next_look(const struct gang *g)
 }
 
 /* True: to scan.  *new_conf: with other options. */
-static bool _wait(struct gang *g, time_t last, bool *new_conf)
+static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 {
 	struct timespec until;
 	bool scan;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += _next_look(g);
+	until.tv_nsec += gang_next_look(g);
 	if (until.tv_nsec >= (long) STORM_SEC) {
 		until.tv_sec++;
 		until.tv_nsec -= STORM_SEC;
@@ -242,7 +242,7 @@ static bool _wait(struct gang *g, time_t last, bool *new_conf)
 	return scan;
 }
 
-static void *_gang(void *arg)
+static void *gang_thread(void *arg)
 {
 	struct gang *g = arg;
 	bool new_conf = false;
@@ -254,13 +254,13 @@ static void *_gang(void *arg)
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
 		time_t now = time(NULL);
 
-		_check(g);
-		_scan(g, new_conf);
+		gang_check_conf(g);
+		gang_scan(g, new_conf);
 		last = now;
 		do {
 			if (g->told)
-				_comment(g);
-		} while (!_wait(g, last, &new_conf) &&
+				gang_comment(g);
+		} while (!gang_wait(g, last, &new_conf) &&
 			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
 	}
 	plan_clear(&g->plan);
@@ -282,7 +282,7 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 		xfree(g);
 		return SLURM_ERROR;
 	}
-	rc = pthread_create(&t.thread, NULL, _gang, g);
+	rc = pthread_create(&t.thread, NULL, gang_thread, g);
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
 		strober_watch_stop();

@@ -8,24 +8,24 @@
 
 #include "maps.h"
 
-static void drop(struct map_bytes *b)
+static void maps_drop(struct map_bytes *b)
 {
 	free(b->buf);
 	memset(b, 0, sizeof(*b));
 }
 
-static void move(struct map_bytes *to, struct map_bytes *from)
+static void maps_move(struct map_bytes *to, struct map_bytes *from)
 {
-	drop(to);
+	maps_drop(to);
 	*to = *from;
 	memset(from, 0, sizeof(*from));
 }
 
 void maps_clear(struct maps *m)
 {
-	drop(&m->wanted);
-	drop(&m->moving);
-	drop(&m->shown);
+	maps_drop(&m->wanted);
+	maps_drop(&m->moving);
+	maps_drop(&m->shown);
 	m->joined = false;
 }
 
@@ -33,7 +33,7 @@ void maps_take(struct maps *m, void *buf, size_t len)
 {
 	struct map_bytes b = { buf, len };
 
-	move(&m->wanted, &b);
+	maps_move(&m->wanted, &b);
 }
 
 void maps_join(struct maps *m)
@@ -53,26 +53,26 @@ const struct map_bytes *maps_begin(struct maps *m)
 {
 	if (!maps_due(m))
 		return NULL;
-	move(&m->moving, m->wanted.buf ? &m->wanted : &m->shown);
+	maps_move(&m->moving, m->wanted.buf ? &m->wanted : &m->shown);
 	m->joined = false;
 	return &m->moving;
 }
 
 void maps_done(struct maps *m)
 {
-	move(&m->shown, &m->moving);
+	maps_move(&m->shown, &m->moving);
 }
 
 void maps_refused(struct maps *m)
 {
 	if (m->wanted.buf)
-		drop(&m->moving);
+		maps_drop(&m->moving);
 	else
-		move(&m->wanted, &m->moving);
+		maps_move(&m->wanted, &m->moving);
 }
 
 void maps_unneeded(struct maps *m)
 {
-	drop(&m->moving);
-	drop(&m->shown);
+	maps_drop(&m->moving);
+	maps_drop(&m->shown);
 }

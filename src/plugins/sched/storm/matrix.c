@@ -28,7 +28,7 @@ struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing)
 	return m;
 }
 
-static void job_clear(struct matrix_job *j)
+static void matrix_job_clear(struct matrix_job *j)
 {
 	storm_idset_clear(&j->columns);
 	storm_idset_clear(&j->slots);
@@ -39,7 +39,7 @@ void matrix_destroy(struct matrix *m)
 	if (!m)
 		return;
 	for (uint32_t i = 0; i < m->njobs; i++)
-		job_clear(&m->jobs[i]);
+		matrix_job_clear(&m->jobs[i]);
 	rows_free(m->busy, m->nbusy);
 	rows_free(m->seat, m->nseat);
 	free(m->jobs);
@@ -49,7 +49,7 @@ void matrix_destroy(struct matrix *m)
 /* ------------------------------------------------------- choice of a row --- */
 
 /* The smallest aligned block of 2^n columns around the set. */
-static uint32_t buddy_block(const struct storm_idset *s)
+static uint32_t matrix_buddy_block(const struct storm_idset *s)
 {
 	uint32_t first = s->r[0].first, last = s->r[s->count - 1].last;
 	uint32_t log = 0;
@@ -60,8 +60,8 @@ static uint32_t buddy_block(const struct storm_idset *s)
 }
 
 /* How large is the free block around that column?  -1: not even this one. */
-static int buddy_free(const struct matrix *m, const uint64_t *row,
-		      uint32_t column, uint32_t log)
+static int matrix_buddy_free(const struct matrix *m, const uint64_t *row,
+			     uint32_t column, uint32_t log)
 {
 	int best = -1;
 
@@ -80,9 +80,10 @@ static int buddy_free(const struct matrix *m, const uint64_t *row,
 	return best;
 }
 
-static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
+static uint32_t matrix_choose_row(const struct matrix *m,
+				  const struct storm_idset *s)
 {
-	uint32_t log = buddy_block(s), best = NO_ROW, first = NO_ROW;
+	uint32_t log = matrix_buddy_block(s), best = NO_ROW, first = NO_ROW;
 	int least = INT32_MAX;
 
 	for (uint32_t r = 0; r < m->nbusy; r++) {
@@ -94,7 +95,7 @@ static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
 			return r;
 		if (first == NO_ROW)
 			first = r;
-		block = buddy_free(m, m->busy[r], s->r[0].first, log);
+		block = matrix_buddy_free(m, m->busy[r], s->r[0].first, log);
 		if (block >= 0 && block < least) {
 			least = block;
 			best = r;
@@ -103,7 +104,8 @@ static uint32_t choose_row(const struct matrix *m, const struct storm_idset *s)
 	return best != NO_ROW ? best : first;
 }
 
-static uint32_t choose_seat(const struct matrix *m, const struct storm_idset *s)
+static uint32_t matrix_choose_seat(const struct matrix *m,
+				   const struct storm_idset *s)
 {
 	uint32_t r = 0;
 
@@ -112,25 +114,27 @@ static uint32_t choose_seat(const struct matrix *m, const struct storm_idset *s)
 	return r;
 }
 
-static uint64_t id_of(const void *job)
+static uint64_t matrix_job_id(const void *job)
 {
 	return ((const struct matrix_job *) job)->id;
 }
 
 /* Where it is, or would be. */
-static uint32_t find(const struct matrix *m, uint64_t id)
+static uint32_t matrix_find(const struct matrix *m, uint64_t id)
 {
-	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id, id_of);
+	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id,
+			       matrix_job_id);
 }
 
-static struct matrix_job *lookup(const struct matrix *m, uint64_t id)
+static struct matrix_job *matrix_lookup(const struct matrix *m, uint64_t id)
 {
-	uint32_t i = find(m, id);
+	uint32_t i = matrix_find(m, id);
 
 	return i < m->njobs && m->jobs[i].id == id ? &m->jobs[i] : NULL;
 }
 
-static int copy_set(struct storm_idset *to, const struct storm_idset *from)
+static int matrix_copy_set(struct storm_idset *to,
+			   const struct storm_idset *from)
 {
 	for (uint32_t i = 0; i < from->count; i++)
 		if (storm_idset_add(to, from->r[i].first, from->r[i].last))
@@ -138,7 +142,7 @@ static int copy_set(struct storm_idset *to, const struct storm_idset *from)
 	return STORM_OK;
 }
 
-static int make_room(struct matrix *m)
+static int matrix_make_room(struct matrix *m)
 {
 	uint32_t room = m->room ? m->room * 2 : 16;
 	void *p;
@@ -157,22 +161,22 @@ int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns)
 {
 	struct matrix_job j = { .id = job };
-	uint32_t at = find(m, job);
+	uint32_t at = matrix_find(m, job);
 
 	if (!columns->count ||
 	    columns->r[columns->count - 1].last >= m->columns)
 		return STORM_EINVAL;
 	if (at < m->njobs && m->jobs[at].id == job)
 		return STORM_EEXIST;
-	j.row = choose_row(m, columns);
+	j.row = matrix_choose_row(m, columns);
 	if (j.row == NO_ROW)
 		j.row = m->nbusy;
-	j.seat = choose_seat(m, columns);
-	if (make_room(m) ||
+	j.seat = matrix_choose_seat(m, columns);
+	if (matrix_make_room(m) ||
 	    rows_make(&m->busy, &m->nbusy, j.row + 1, m->columns) ||
 	    rows_make(&m->seat, &m->nseat, j.seat + 1, m->columns) ||
-	    copy_set(&j.columns, columns)) {
-		job_clear(&j);
+	    matrix_copy_set(&j.columns, columns)) {
+		matrix_job_clear(&j);
 		return STORM_ENOMEM;
 	}
 	row_flip(m->busy[j.row], columns);
@@ -189,13 +193,13 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 		  const struct storm_idset *columns)
 {
 	struct storm_idset left = { 0 }, others = { 0 };
-	struct matrix_job *j = lookup(m, job);
+	struct matrix_job *j = matrix_lookup(m, job);
 	int err = STORM_ENOENT;
 
 	if (!j)
 		return err;
 	err = storm_idset_minus(columns, &j->columns, &others) ||
-	      copy_set(&left, columns) ? STORM_ENOMEM : STORM_OK;
+	      matrix_copy_set(&left, columns) ? STORM_ENOMEM : STORM_OK;
 	if (!err && (others.count || !left.count))
 		err = STORM_EINVAL;
 	storm_idset_clear(&others);
@@ -221,13 +225,13 @@ void matrix_promise(struct matrix *m, uint32_t rows)
 
 int matrix_remove(struct matrix *m, uint64_t job)
 {
-	struct matrix_job *j = lookup(m, job);
+	struct matrix_job *j = matrix_lookup(m, job);
 
 	if (!j)
 		return STORM_ENOENT;
 	row_flip(m->busy[j->row], &j->columns);
 	row_flip(m->seat[j->seat], &j->columns);
-	job_clear(j);
+	matrix_job_clear(j);
 	m->njobs--;
 	memmove(j, j + 1, (size_t) (m->jobs + m->njobs - j) * sizeof(*j));
 	m->changed = true;
@@ -253,14 +257,14 @@ uint32_t matrix_cycle(const struct matrix *m)
 
 const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job)
 {
-	const struct matrix_job *j = lookup(m, job);
+	const struct matrix_job *j = matrix_lookup(m, job);
 
 	return j && j->slots.count ? &j->slots : NULL;
 }
 
 uint32_t matrix_round(const struct matrix *m, uint64_t job)
 {
-	const struct matrix_job *j = lookup(m, job);
+	const struct matrix_job *j = matrix_lookup(m, job);
 
 	return j ? j->round : 0;
 }

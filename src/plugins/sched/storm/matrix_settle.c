@@ -41,7 +41,8 @@ struct settle {
 	const uint32_t *g;
 	uint32_t n;
 	uint32_t *order;	/* in which they are placed */
-	uint32_t *row, *used;	/* where they are, at the moment; see search() */
+	/* where they are, at the moment; see settle_search() */
+	uint32_t *row, *used;
 	uint64_t **busy;	/* rows of the group: clean between uses */
 	uint32_t nbusy;
 	uint32_t searches;
@@ -51,69 +52,71 @@ struct settle {
 	uint32_t rows, cycle;
 };
 
-static const struct storm_idset *columns_of(const struct settle *s, uint32_t k)
+static const struct storm_idset *settle_columns(const struct settle *s,
+						uint32_t k)
 {
 	return &s->m->jobs[s->g[k]].columns;
 }
 
-static uint32_t root(uint32_t *parent, uint32_t c)
+static uint32_t settle_root(uint32_t *parent, uint32_t c)
 {
 	while (parent[c] != c)
 		c = parent[c] = parent[parent[c]];
 	return c;
 }
 
-static void unite(struct settle *s)
+static void settle_unite(struct settle *s)
 {
 	for (uint32_t c = 0; c < s->m->columns; c++)
 		s->parent[c] = c;
 	for (uint32_t i = 0; i < s->m->njobs; i++) {
 		const struct storm_idset *set = &s->m->jobs[i].columns;
-		uint32_t a = root(s->parent, set->r[0].first);
+		uint32_t a = settle_root(s->parent, set->r[0].first);
 
 		for (uint32_t k = 0; k < set->count; k++) {
 			for (uint32_t c = set->r[k].first;
 			     c <= set->r[k].last; c++) {
 				s->load[c]++;
-				s->parent[root(s->parent, c)] = a;
+				s->parent[settle_root(s->parent, c)] = a;
 			}
 		}
 	}
 }
 
-static uint32_t group_of(const struct settle *s, uint32_t job)
+static uint32_t settle_group_of(const struct settle *s, uint32_t job)
 {
-	return root(s->parent, s->m->jobs[job].columns.r[0].first);
+	return settle_root(s->parent, s->m->jobs[job].columns.r[0].first);
 }
 
-static int by_group(const void *a, const void *b, void *arg)
+static int settle_by_group(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-	uint32_t p = group_of(arg, x), q = group_of(arg, y);
+	uint32_t p = settle_group_of(arg, x), q = settle_group_of(arg, y);
 
 	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
 /* The next group in s->all, after the one that there is; false: none. */
-static bool next_group(struct settle *s)
+static bool settle_next_group(struct settle *s)
 {
 	uint32_t left;
 
 	s->g += s->n;
 	left = s->m->njobs - (uint32_t) (s->g - s->all);
 	for (s->n = 0; s->n < left; s->n++)
-		if (group_of(s, s->g[s->n]) != group_of(s, s->g[0]))
+		if (settle_group_of(s, s->g[s->n]) !=
+		    settle_group_of(s, s->g[0]))
 			break;
 	return s->n;
 }
 
 /* The most jobs on one of its columns. */
-static uint32_t group_load(const struct settle *s)
+static uint32_t settle_group_load(const struct settle *s)
 {
 	uint32_t most = 0;
 
 	for (uint32_t k = 0; k < s->n; k++) {
-		const struct storm_idset *set = columns_of(s, k);
+		const struct storm_idset *set = settle_columns(s, k);
 
 		for (uint32_t i = 0; i < set->count; i++)
 			for (uint32_t c = set->r[i].first;
@@ -127,43 +130,43 @@ static uint32_t group_load(const struct settle *s)
 /* --------------------------------------------------------------- packing --- */
 
 /* Put it into a row of the scratch rows, or take it out again. */
-static void flip(struct settle *s, uint32_t k, uint32_t row)
+static void settle_flip(struct settle *s, uint32_t k, uint32_t row)
 {
-	row_flip(s->busy[row], columns_of(s, k));
+	row_flip(s->busy[row], settle_columns(s, k));
 }
 
 /* The first row, of those from `from` to before `end`, where it fits. */
-static uint32_t first_row(const struct settle *s, uint32_t k, uint32_t from,
-			  uint32_t end)
+static uint32_t settle_first_row(const struct settle *s, uint32_t k,
+				 uint32_t from, uint32_t end)
 {
 	for (uint32_t r = from; r < end; r++)
-		if (row_fits(s->busy[r], columns_of(s, k)))
+		if (row_fits(s->busy[r], settle_columns(s, k)))
 			return r;
 	return NO_ROW;
 }
 
 /* The first n of the order. */
-static void take_out(struct settle *s, uint32_t n)
+static void settle_take_out(struct settle *s, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		flip(s, s->order[i], s->row[s->order[i]]);
+		settle_flip(s, s->order[i], s->row[s->order[i]]);
 }
 
 /* In this order, each into the first row where it fits.  Have all found one of
  * these rows? */
-static bool greedy(struct settle *s, uint32_t rows)
+static bool settle_greedy(struct settle *s, uint32_t rows)
 {
 	uint32_t i;
 
 	for (i = 0; i < s->n; i++) {
 		uint32_t k = s->order[i];
 
-		s->row[k] = first_row(s, k, 0, rows);
+		s->row[k] = settle_first_row(s, k, 0, rows);
 		if (s->row[k] == NO_ROW)
 			break;
-		flip(s, k, s->row[k]);
+		settle_flip(s, k, s->row[k]);
 	}
-	take_out(s, i);
+	settle_take_out(s, i);
 	return i == s->n;
 }
 
@@ -171,7 +174,7 @@ static bool greedy(struct settle *s, uint32_t rows)
  * Depth first: each job in turn into each row where it fits, of the empty ones
  * only into the first.  False: there is no way, or the budget is used up.
  */
-static bool search(struct settle *s, uint32_t rows)
+static bool settle_search(struct settle *s, uint32_t rows)
 {
 	uint32_t i = 0, from = 0, budget = BUDGET;
 
@@ -179,9 +182,10 @@ static bool search(struct settle *s, uint32_t rows)
 	while (i < s->n && budget--) {
 		uint32_t k = s->order[i], end = s->used[i] + 1;
 
-		s->row[k] = first_row(s, k, from, end < rows ? end : rows);
+		s->row[k] = settle_first_row(s, k, from,
+					     end < rows ? end : rows);
 		if (s->row[k] != NO_ROW) {
-			flip(s, k, s->row[k]);
+			settle_flip(s, k, s->row[k]);
 			s->used[i + 1] = s->used[i] +
 				(s->row[k] == s->used[i]);
 			i++;
@@ -191,40 +195,41 @@ static bool search(struct settle *s, uint32_t rows)
 		if (!i)
 			return false;
 		k = s->order[--i];
-		flip(s, k, s->row[k]);
+		settle_flip(s, k, s->row[k]);
 		from = s->row[k] + 1;
 	}
-	take_out(s, i);
+	settle_take_out(s, i);
 	return i == s->n;
 }
 
-static int by_first_column(const void *a, const void *b, void *arg)
+static int settle_by_first_column(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-	uint32_t p = columns_of(arg, x)->r[0].first;
-	uint32_t q = columns_of(arg, y)->r[0].first;
+	uint32_t p = settle_columns(arg, x)->r[0].first;
+	uint32_t q = settle_columns(arg, y)->r[0].first;
 
 	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-static int by_size(const void *a, const void *b, void *arg)
+static int settle_by_size(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-	uint64_t p = storm_idset_size(columns_of(arg, x));
-	uint64_t q = storm_idset_size(columns_of(arg, y));
+	uint64_t p = storm_idset_size(settle_columns(arg, x));
+	uint64_t q = storm_idset_size(settle_columns(arg, y));
 
 	return p != q ? (p > q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-static void sort(struct settle *s,
-		 int (*by)(const void *a, const void *b, void *arg))
+static void settle_sort(struct settle *s,
+			int (*by)(const void *a, const void *b, void *arg))
 {
 	for (uint32_t k = 0; k < s->n; k++)
 		s->order[k] = k;
 	qsort_r(s->order, s->n, sizeof(*s->order), by, s);
 }
 
-static bool overlap(const struct storm_idset *a, const struct storm_idset *b)
+static bool settle_overlap(const struct storm_idset *a,
+			   const struct storm_idset *b)
 {
 	uint32_t i = 0, k = 0;
 
@@ -240,7 +245,7 @@ static bool overlap(const struct storm_idset *a, const struct storm_idset *b)
 }
 
 /* Who cannot be in whose row; NULL: no memory, or far too many. */
-static uint64_t *neighbours(const struct settle *s)
+static uint64_t *settle_neighbours(const struct settle *s)
 {
 	uint32_t words = exchange_words(s->n);
 	uint64_t *beside = s->n > EXCHANGE_MAX ? NULL :
@@ -248,7 +253,8 @@ static uint64_t *neighbours(const struct settle *s)
 
 	for (uint32_t k = 0; beside && k < s->n; k++)
 		for (uint32_t j = 0; j < k; j++)
-			if (overlap(columns_of(s, k), columns_of(s, j))) {
+			if (settle_overlap(settle_columns(s, k),
+					   settle_columns(s, j))) {
 				beside[k * words + j / 64] |= 1ULL << j % 64;
 				beside[j * words + k / 64] |= 1ULL << k % 64;
 			}
@@ -256,9 +262,9 @@ static uint64_t *neighbours(const struct settle *s)
 }
 
 /* One row less, and if possible most jobs stay where they are: s->row. */
-static bool spare_row(struct settle *s, uint32_t rows)
+static bool settle_spare_row(struct settle *s, uint32_t rows)
 {
-	uint64_t *beside = neighbours(s);
+	uint64_t *beside = settle_neighbours(s);
 	bool good;
 
 	for (uint32_t k = 0; k < s->n; k++)
@@ -272,17 +278,17 @@ static bool spare_row(struct settle *s, uint32_t rows)
 }
 
 /* Into so many rows, or fewer: s->row. */
-static bool pack(struct settle *s, uint32_t rows)
+static bool settle_pack(struct settle *s, uint32_t rows)
 {
-	sort(s, by_first_column);
-	if (greedy(s, rows))
+	settle_sort(s, settle_by_first_column);
+	if (settle_greedy(s, rows))
 		return true;
-	sort(s, by_size);
-	return greedy(s, rows) || search(s, rows);
+	settle_sort(s, settle_by_size);
+	return settle_greedy(s, rows) || settle_search(s, rows);
 }
 
 /* Are all still there with whom the last search was in vain? */
-static bool was_in_vain(const struct settle *s)
+static bool settle_was_in_vain(const struct settle *s)
 {
 	uint32_t last = 0, there = 0, of = 0;
 
@@ -298,7 +304,7 @@ static bool was_in_vain(const struct settle *s)
 
 /* Where they would be if nobody had ever changed his row, and so probably where
  * whoever chose the columns has them: are these so few rows?  s->row. */
-static bool take_seats(struct settle *s, uint32_t rows)
+static bool settle_take_seats(struct settle *s, uint32_t rows)
 {
 	bool few = true;
 
@@ -310,7 +316,7 @@ static bool take_seats(struct settle *s, uint32_t rows)
 }
 
 /* Into as many rows as are known to do, if it has too many: s->row. */
-static bool keep_promise(struct settle *s, uint32_t rows, uint32_t least)
+static bool settle_keep_promise(struct settle *s, uint32_t rows, uint32_t least)
 {
 	uint32_t promised = s->m->promised;
 	uint64_t *beside;
@@ -318,13 +324,13 @@ static bool keep_promise(struct settle *s, uint32_t rows, uint32_t least)
 
 	if (rows <= promised || least > promised)
 		return false;
-	if (take_seats(s, promised))
+	if (settle_take_seats(s, promised))
 		return true;
-	if (was_in_vain(s))
+	if (settle_was_in_vain(s))
 		return false;
 	for (uint32_t k = 0; k < s->n; k++)
 		s->row[k] = s->own[s->g[k]];
-	beside = neighbours(s);
+	beside = settle_neighbours(s);
 	good = beside && tabu_pack(s->n, beside, s->row, promised,
 				   MOVES_PROMISED);
 	free(beside);
@@ -340,7 +346,7 @@ static bool keep_promise(struct settle *s, uint32_t rows, uint32_t least)
 
 /* The rows that the jobs have, in their order, without empty ones between: how
  * many. */
-static uint32_t squeeze(struct settle *s)
+static uint32_t settle_squeeze(struct settle *s)
 {
 	uint32_t rows = 0;
 
@@ -357,7 +363,7 @@ static uint32_t squeeze(struct settle *s)
 
 /* --------------------------------------------- idle columns, and the cycle --- */
 
-static int by_given(const void *a, const void *b, void *arg)
+static int settle_by_given(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
 	const struct settle *s = arg;
@@ -366,39 +372,39 @@ static int by_given(const void *a, const void *b, void *arg)
 	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-static int give(struct settle *s, uint32_t k, uint32_t row)
+static int settle_give(struct settle *s, uint32_t k, uint32_t row)
 {
-	flip(s, k, 0);
+	settle_flip(s, k, 0);
 	s->row[k] = row;
 	s->given[s->g[k]]++;
 	return storm_idset_add(&s->in[s->g[k]], row, row);
 }
 
 /* One row: those whose own it is, then whoever fits, first who has least. */
-static int fill_row(struct settle *s, uint32_t row)
+static int settle_fill_row(struct settle *s, uint32_t row)
 {
 	int err = STORM_OK;
 
 	for (uint32_t k = 0; k < s->n; k++) {
 		s->row[k] = NO_ROW;
 		if (s->own[s->g[k]] == row)
-			err |= give(s, k, row);
+			err |= settle_give(s, k, row);
 	}
-	sort(s, by_given);
+	settle_sort(s, settle_by_given);
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t k = s->order[i];
 
 		if (s->row[k] == NO_ROW &&
-		    row_fits(s->busy[0], columns_of(s, k)))
-			err |= give(s, k, row);
+		    row_fits(s->busy[0], settle_columns(s, k)))
+			err |= settle_give(s, k, row);
 	}
 	for (uint32_t k = 0; k < s->n; k++)
 		if (s->row[k] == row)
-			flip(s, k, 0);
+			settle_flip(s, k, 0);
 	return err ? STORM_ENOMEM : STORM_OK;
 }
 
-static uint32_t common_multiple(uint32_t a, uint32_t b)
+static uint32_t settle_common_multiple(uint32_t a, uint32_t b)
 {
 	uint32_t x = a, y = b;
 
@@ -412,7 +418,7 @@ static uint32_t common_multiple(uint32_t a, uint32_t b)
 }
 
 /* As s->row has it: how many rows. */
-static uint32_t move_in(struct settle *s)
+static uint32_t settle_move_in(struct settle *s)
 {
 	uint32_t rows = 0;
 
@@ -426,30 +432,31 @@ static uint32_t move_in(struct settle *s)
 
 static int settle_group(struct settle *s)
 {
-	uint32_t rows = squeeze(s), least = group_load(s);
+	uint32_t rows = settle_squeeze(s), least = settle_group_load(s);
 
 	if (rows_make(&s->busy, &s->nbusy, rows, s->m->columns))
 		return STORM_ENOMEM;
-	while (rows > least && (spare_row(s, rows) || pack(s, rows - 1)))
-		rows = move_in(s);
-	if (keep_promise(s, rows, least))
-		rows = move_in(s);
+	while (rows > least &&
+	       (settle_spare_row(s, rows) || settle_pack(s, rows - 1)))
+		rows = settle_move_in(s);
+	if (settle_keep_promise(s, rows, least))
+		rows = settle_move_in(s);
 	if (rows > MATRIX_ROWS_MAX)
 		return STORM_OK;
 	for (uint32_t k = 0; k < s->n; k++)
 		s->round[s->g[k]] = rows;
 	for (uint32_t r = 0; r < rows; r++)
-		if (fill_row(s, r))
+		if (settle_fill_row(s, r))
 			return STORM_ENOMEM;
 	if (rows > s->rows)
 		s->rows = rows;
 	if (s->cycle <= MATRIX_CYCLE)
-		s->cycle = common_multiple(s->cycle, rows);
+		s->cycle = settle_common_multiple(s->cycle, rows);
 	return STORM_OK;
 }
 
 /* From the rows of its group that a job runs in, in s->in, to its slots. */
-static int unroll(struct settle *s, uint32_t job)
+static int settle_unroll(struct settle *s, uint32_t job)
 {
 	struct storm_idset slots = { 0 };
 
@@ -468,30 +475,30 @@ static int unroll(struct settle *s, uint32_t job)
 
 /* ------------------------------------------------------------ all groups --- */
 
-static int settle_all(struct settle *s)
+static int settle_groups(struct settle *s)
 {
-	unite(s);
+	settle_unite(s);
 	for (uint32_t i = 0; i < s->m->njobs; i++) {
 		s->all[i] = i;
 		s->vain[i] = s->m->jobs[i].vain;
 		s->with[i] = s->m->jobs[i].with;
 	}
-	qsort_r(s->all, s->m->njobs, sizeof(*s->all), by_group, s);
+	qsort_r(s->all, s->m->njobs, sizeof(*s->all), settle_by_group, s);
 	s->g = s->all;
 	s->cycle = 1;
-	while (next_group(s))
+	while (settle_next_group(s))
 		if (settle_group(s))
 			return STORM_ENOMEM;
 	if (s->cycle > MATRIX_CYCLE)
 		s->cycle = s->rows > MATRIX_CYCLE ? s->rows : MATRIX_CYCLE;
 	for (uint32_t i = 0; i < s->m->njobs; i++)
-		if (unroll(s, i))
+		if (settle_unroll(s, i))
 			return STORM_ENOMEM;
 	return STORM_OK;
 }
 
 /* Nothing can fail any more. */
-static void commit(struct matrix *m, struct settle *s)
+static void settle_commit(struct matrix *m, struct settle *s)
 {
 	for (uint32_t r = 0; r < m->nbusy; r++)
 		memset(m->busy[r], 0, row_words(m->columns) * sizeof(**m->busy));
@@ -513,7 +520,7 @@ static void commit(struct matrix *m, struct settle *s)
 	m->changed = false;
 }
 
-static int settle(struct matrix *m)
+static int settle_matrix(struct matrix *m)
 {
 	size_t n = m->njobs + 1;
 	struct settle s = {
@@ -541,9 +548,9 @@ static int settle(struct matrix *m)
 		if (!memory[i])
 			err = STORM_ENOMEM;
 	if (!err)
-		err = settle_all(&s);
+		err = settle_groups(&s);
 	if (!err)
-		commit(m, &s);
+		settle_commit(m, &s);
 	for (uint32_t i = 0; s.in && i < m->njobs; i++)
 		storm_idset_clear(&s.in[i]);
 	rows_free(s.busy, s.nbusy);
@@ -554,5 +561,5 @@ static int settle(struct matrix *m)
 
 int matrix_settle(struct matrix *m)
 {
-	return m->changed ? settle(m) : STORM_OK;
+	return m->changed ? settle_matrix(m) : STORM_OK;
 }

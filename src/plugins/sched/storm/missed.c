@@ -27,8 +27,8 @@ struct round {
 };
 
 /* Is it so at all of P?  1, 0; -1: nobody is left to be asked. */
-static int is(struct round *r, struct storm_idset *P, enum storm_relation rel,
-	      uint64_t value)
+static int missed_is_so(struct round *r, struct storm_idset *P,
+			enum storm_relation rel, uint64_t value)
 {
 	while (P->count && r->left) {
 		struct storm_outcome out = { 0 };
@@ -56,11 +56,11 @@ static int is(struct round *r, struct storm_idset *P, enum storm_relation rel,
 	return -1;
 }
 
-static int at_least(struct round *r, uint32_t node, uint64_t value)
+static int missed_at_least(struct round *r, uint32_t node, uint64_t value)
 {
 	struct storm_idset one = { 0 };
 	int yes = storm_idset_add(&one, node, node) ? -1 :
-		  is(r, &one, STORM_GE, value);
+		  missed_is_so(r, &one, STORM_GE, value);
 
 	storm_idset_clear(&one);
 	return yes;
@@ -68,13 +68,13 @@ static int at_least(struct round *r, uint32_t node, uint64_t value)
 
 /* A node's count is another than was known: what is it?  Mostly a little more; or
  * less than before, where its agent is a new one. */
-static void find_count(struct round *r, uint32_t node)
+static void missed_find_count(struct round *r, uint32_t node)
 {
 	uint64_t was = r->count[node], low = was + 1, step = 1, high;
-	int yes = at_least(r, node, low);
+	int yes = missed_at_least(r, node, low);
 
 	if (yes > 0) {
-		while ((yes = at_least(r, node, low + step)) > 0) {
+		while ((yes = missed_at_least(r, node, low + step)) > 0) {
 			low += step;
 			step *= 2;
 		}
@@ -86,7 +86,7 @@ static void find_count(struct round *r, uint32_t node)
 	while (yes >= 0 && low < high) {
 		uint64_t mid = low + (high - low + 1) / 2;
 
-		yes = at_least(r, node, mid);
+		yes = missed_at_least(r, node, mid);
 		if (yes > 0)
 			low = mid;
 		else
@@ -97,7 +97,8 @@ static void find_count(struct round *r, uint32_t node)
 }
 
 /* Every other one of P, or the rest. */
-static int half(const struct storm_idset *P, bool odd, struct storm_idset *out)
+static int missed_half(const struct storm_idset *P, bool odd,
+		       struct storm_idset *out)
 {
 	uint64_t size = storm_idset_size(P), n = 0;
 	int err = 0;
@@ -111,28 +112,28 @@ static int half(const struct storm_idset *P, bool odd, struct storm_idset *out)
 }
 
 /* Of those, whose counts were the same, some may be so no more. */
-static void find_changed(struct round *r, struct storm_idset *P,
-			 uint64_t value)
+static void missed_find_changed(struct round *r, struct storm_idset *P,
+				uint64_t value)
 {
 	struct storm_idset part = { 0 };
-	int yes = is(r, P, STORM_EQ, value);
+	int yes = missed_is_so(r, P, STORM_EQ, value);
 
 	if (yes)
 		return;
 	if (storm_idset_size(P) == 1) {
-		find_count(r, P->r[0].first);
+		missed_find_count(r, P->r[0].first);
 		return;
 	}
 	for (int odd = 0; odd < 2; odd++) {
-		if (!half(P, odd, &part))
-			find_changed(r, &part, value);
+		if (!missed_half(P, odd, &part))
+			missed_find_changed(r, &part, value);
 		storm_idset_clear(&part);
 	}
 }
 
 /* Those with the count of this one. */
-static int alike(const struct round *r, uint32_t node,
-		 const struct storm_idset *seen, struct storm_idset *out)
+static int missed_alike(const struct round *r, uint32_t node,
+			const struct storm_idset *seen, struct storm_idset *out)
 {
 	int err = 0;
 
@@ -158,13 +159,13 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 
 		if (storm_idset_has(&seen, n))
 			continue;
-		err = alike(&r, n, &seen, &some);
+		err = missed_alike(&r, n, &seen, &some);
 		if (!err)
 			err = storm_idset_union(&seen, &some);
 		if (!err)
 			err = storm_idset_minus(&some, &r.mute, &P);
 		if (!err)
-			find_changed(&r, &P, value);
+			missed_find_changed(&r, &P, value);
 		storm_idset_clear(&some);
 		storm_idset_clear(&P);
 	}
@@ -190,7 +191,7 @@ static struct {
 	uint64_t *work;		/* the thread's */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool is_stopped(void)
+static bool missed_is_stopped(void)
 {
 	bool stop;
 
@@ -200,19 +201,21 @@ static bool is_stopped(void)
 	return stop;
 }
 
-static enum storm_compare ask_domain(void *arg, const struct storm_idset *P,
-				     enum storm_relation rel, uint64_t value,
-				     struct storm_outcome *out)
+static enum storm_compare missed_ask_domain(void *arg,
+					    const struct storm_idset *P,
+					    enum storm_relation rel,
+					    uint64_t value,
+					    struct storm_outcome *out)
 {
 	(void) arg;
-	if (is_stopped())
+	if (missed_is_stopped())
 		return STORM_FAILED;
 	return storm_compare_and_write(g.domain, P, GANG_VAR_MISSED, rel, value,
 				       NULL, out);
 }
 
 /* False: it is time to end. */
-static bool pause_a_while(void)
+static bool missed_pause(void)
 {
 	uint64_t until = storm_now() + EVERY;
 	const struct timespec ts = { .tv_sec = until / STORM_SEC,
@@ -228,14 +231,14 @@ static bool pause_a_while(void)
 	return go;
 }
 
-static void *watch(void *arg)
+static void *missed_thread(void *arg)
 {
 	(void) arg;
-	while (pause_a_while()) {
+	while (missed_pause()) {
 		if (!g.shared())
 			continue;
-		missed_round(g.work, g.nodes, &g.first, QUESTIONS, ask_domain,
-			     NULL);
+		missed_round(g.work, g.nodes, &g.first, QUESTIONS,
+			     missed_ask_domain, NULL);
 		pthread_mutex_lock(&g.lock);
 		memcpy(g.count, g.work, g.nodes * sizeof(*g.work));
 		pthread_mutex_unlock(&g.lock);
@@ -243,7 +246,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void release(void)
+static void missed_release(void)
 {
 	free(g.count);
 	free(g.work);
@@ -263,7 +266,7 @@ int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void))
 	g.count = calloc(nodes + 1, sizeof(*g.count));
 	g.work = calloc(nodes + 1, sizeof(*g.work));
 	if (!g.count || !g.work) {
-		release();
+		missed_release();
 		return ENOMEM;
 	}
 	g.nodes = nodes;
@@ -271,10 +274,10 @@ int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void))
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&g.cond, &attr);
 	pthread_condattr_destroy(&attr);
-	err = pthread_create(&g.thread, NULL, watch, NULL);
+	err = pthread_create(&g.thread, NULL, missed_thread, NULL);
 	g.running = !err;
 	if (err)
-		release();
+		missed_release();
 	return err;
 }
 
@@ -289,7 +292,7 @@ void missed_stop(void)
 	pthread_join(g.thread, NULL);
 	pthread_cond_destroy(&g.cond);
 	pthread_mutex_lock(&g.lock);
-	release();
+	missed_release();
 	pthread_mutex_unlock(&g.lock);
 }
 

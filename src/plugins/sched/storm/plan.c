@@ -25,8 +25,8 @@ void plan_clear(struct plan *p)
 	snapshot_clear(&p->now);
 }
 
-static bool _matrices_make(struct plan *p, const struct snapshot *s,
-			   enum matrix_packing packing)
+static bool plan_make_matrices(struct plan *p, const struct snapshot *s,
+			       enum matrix_packing packing)
 {
 	bool good = true;
 
@@ -44,7 +44,7 @@ struct gang_columns {
 	struct storm_idset columns;
 };
 
-static int _by_gang(const void *a, const void *b)
+static int plan_by_gang(const void *a, const void *b)
 {
 	const struct gang_columns *x = a, *y = b;
 
@@ -52,8 +52,8 @@ static int _by_gang(const void *a, const void *b)
 }
 
 /* Those of one zone, ascending; the caller frees it. */
-static struct gang_columns *_gangs(const struct snapshot *s, uint32_t zone,
-				   uint32_t *count)
+static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
+				       uint32_t *count)
 {
 	struct gang_columns *all = xcalloc(s->njobs + 1, sizeof(*all));
 	uint32_t n = 0, kept = 0;
@@ -64,7 +64,7 @@ static struct gang_columns *_gangs(const struct snapshot *s, uint32_t zone,
 		all[n].gang = s->jobs[i].gang;
 		storm_idset_union(&all[n++].columns, &s->jobs[i].columns);
 	}
-	qsort(all, n, sizeof(*all), _by_gang);
+	qsort(all, n, sizeof(*all), plan_by_gang);
 	for (uint32_t i = 0; i < n; i++) {
 		if (kept && all[kept - 1].gang == all[i].gang) {
 			storm_idset_union(&all[kept - 1].columns,
@@ -81,7 +81,7 @@ static struct gang_columns *_gangs(const struct snapshot *s, uint32_t zone,
 	return all;
 }
 
-static void _gangs_free(struct gang_columns *all, uint32_t n)
+static void plan_gangs_free(struct gang_columns *all, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		storm_idset_clear(&all[i].columns);
@@ -89,12 +89,13 @@ static void _gangs_free(struct gang_columns *all, uint32_t n)
 }
 
 /* Only what has changed: who stays keeps his row. */
-static bool _update_zone(struct matrix *m, uint32_t zone,
-			 const struct snapshot *was, const struct snapshot *now)
+static bool plan_update_zone(struct matrix *m, uint32_t zone,
+			     const struct snapshot *was,
+			     const struct snapshot *now)
 {
 	uint32_t nold, nnew, i = 0, k = 0;
-	struct gang_columns *old = _gangs(was, zone, &nold);
-	struct gang_columns *new = _gangs(now, zone, &nnew);
+	struct gang_columns *old = plan_gangs(was, zone, &nold);
+	struct gang_columns *new = plan_gangs(now, zone, &nnew);
 	int err = 0;
 
 	/* ends first: their rows are free for those that start */
@@ -115,8 +116,8 @@ static bool _update_zone(struct matrix *m, uint32_t zone,
 	}
 	matrix_promise(m, now->zones[zone].level);
 	err |= matrix_settle(m);
-	_gangs_free(old, nold);
-	_gangs_free(new, nnew);
+	plan_gangs_free(old, nold);
+	plan_gangs_free(new, nnew);
 	return !err;
 }
 
@@ -127,10 +128,10 @@ bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 
 	if (anew) {
 		plan_clear(p);
-		good = _matrices_make(p, s, packing);
+		good = plan_make_matrices(p, s, packing);
 	}
 	for (uint32_t i = 0; i < s->nzones && good; i++)
-		good = _update_zone(p->matrix[i], i, &p->now, s);
+		good = plan_update_zone(p->matrix[i], i, &p->now, s);
 	if (!anew)
 		snapshot_clear(&p->now);
 	p->now = *s;
@@ -140,7 +141,7 @@ bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 
 /* --------------------------------------------------------------- into maps --- */
 
-static bool _zone_map(const struct plan *p, uint32_t i, struct gang_zone *z)
+static bool plan_map_zone(const struct plan *p, uint32_t i, struct gang_zone *z)
 {
 	const struct snapshot_zone *s = &p->now.zones[i];
 
@@ -157,8 +158,8 @@ const struct storm_idset *plan_slots(const struct plan *p,
 	return matrix_round(m, j->gang) > 1 ? matrix_slots(m, j->gang) : NULL;
 }
 
-static bool _job_map(const struct plan *p, const struct snapshot_job *s,
-		     struct gang_map *m)
+static bool plan_map_job(const struct plan *p, const struct snapshot_job *s,
+			 struct gang_map *m)
 {
 	const struct storm_idset *slots = plan_slots(p, s);
 	struct gang_job *j = &m->jobs[m->njobs];
@@ -183,10 +184,10 @@ bool plan_map(const struct plan *p, struct gang_map *m)
 	good = m->zones && m->jobs;
 	for (uint32_t i = 0; i < p->now.nzones && good; i++) {
 		m->nzones++;
-		good = _zone_map(p, i, &m->zones[i]);
+		good = plan_map_zone(p, i, &m->zones[i]);
 	}
 	for (uint32_t i = 0; i < p->now.njobs && good; i++)
-		good = _job_map(p, &p->now.jobs[i], m);
+		good = plan_map_job(p, &p->now.jobs[i], m);
 	if (!good)
 		gang_map_clear(m);
 	return good;

@@ -44,18 +44,18 @@ struct rota {
 	bool paused;
 };
 
-static bool shared(const struct rota *r, uint32_t zone)
+static bool rota_shared(const struct rota *r, uint32_t zone)
 {
 	return !r->paused && r->map.zones[zone].rows > 1;
 }
 
-static uint64_t job_last(const struct rota *r, uint32_t i, uint64_t now)
+static uint64_t rota_job_last(const struct rota *r, uint32_t i, uint64_t now)
 {
 	const struct gang_job *j = &r->map.jobs[i];
 	const struct zone *z = &r->zones[j->zone];
 	uint64_t last = r->jobs[i].last;
 
-	if (!shared(r, j->zone) || storm_idset_has(&j->rows, z->now))
+	if (!rota_shared(r, j->zone) || storm_idset_has(&j->rows, z->now))
 		return now;
 	for (uint32_t k = 0; k < j->rows.count; k++)
 		for (uint32_t s = j->rows.r[k].first; s <= j->rows.r[k].last;
@@ -75,7 +75,7 @@ uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now)
 		for (uint32_t s = j->rows.r[k].first; s <= j->rows.r[k].last;
 		     s++)
 			ns += z->slots[s].given;
-	if (!shared(r, j->zone) || storm_idset_has(&j->rows, z->now))
+	if (!rota_shared(r, j->zone) || storm_idset_has(&j->rows, z->now))
 		ns += now - z->since;
 	return ns;
 }
@@ -83,30 +83,31 @@ uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now)
 /* ------------------------------------------------ from one map to the next --- */
 
 /* Where it is in the map, or NO_SLOT. */
-static uint32_t job_index(const struct gang_map *m, uint32_t job_id)
+static uint32_t rota_job_index(const struct gang_map *m, uint32_t job_id)
 {
 	const struct gang_job *j = gang_map_job(m, job_id);
 
 	return j ? (uint32_t) (j - m->jobs) : NO_SLOT;
 }
 
-static bool job_runs(const struct rota *r, uint32_t i)
+static bool rota_job_runs(const struct rota *r, uint32_t i)
 {
 	uint32_t zone = r->map.jobs[i].zone;
 
-	return shared(r, zone) &&
+	return rota_shared(r, zone) &&
 		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
 /* The slots in which a job goes on that has the turn now, and until when. */
-static void carry_on(struct rota *r, const struct rota *before, uint32_t i,
-		     uint32_t old, uint64_t now)
+static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
+			  uint32_t old, uint64_t now)
 {
 	const struct gang_job *j = &r->map.jobs[i];
 	struct zone *z = &r->zones[j->zone];
 	uint64_t end = before->zones[before->map.jobs[old].zone].end;
 
-	if (!shared(r, j->zone) || !job_runs(before, old) || end <= now)
+	if (!rota_shared(r, j->zone) || !rota_job_runs(before, old) ||
+	    end <= now)
 		return;
 	for (uint32_t k = 0; k < j->rows.count; k++)
 		for (uint32_t s = j->rows.r[k].first; s <= j->rows.r[k].last;
@@ -120,7 +121,7 @@ static void carry_on(struct rota *r, const struct rota *before, uint32_t i,
 }
 
 /* One in which most of those go on that have the turn; NO_SLOT: nobody has it. */
-static uint32_t slot_to_keep(const struct rota *r, uint32_t zone)
+static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
 	const struct slot *slots = r->zones[zone].slots;
 	uint32_t most = 0, best = NO_SLOT;
@@ -133,24 +134,26 @@ static uint32_t slot_to_keep(const struct rota *r, uint32_t zone)
 	return best;
 }
 
-static void inherit(struct rota *r, const struct rota *before, uint64_t now)
+static void rota_inherit(struct rota *r, const struct rota *before,
+			 uint64_t now)
 {
 	for (uint32_t i = 0; i < r->map.njobs; i++) {
-		uint32_t old = job_index(&before->map, r->map.jobs[i].job_id);
+		uint32_t old = rota_job_index(&before->map,
+					      r->map.jobs[i].job_id);
 
 		r->jobs[i].last = now;	/* a new one: it waits from now on */
 		if (old == NO_SLOT)
 			continue;
 		r->jobs[i].given = rota_given(before, old, now);
-		r->jobs[i].last = job_last(before, old, now);
-		carry_on(r, before, i, old, now);
+		r->jobs[i].last = rota_job_last(before, old, now);
+		rota_carry_on(r, before, i, old, now);
 	}
 	r->stats = before->stats;
 }
 
 /* The slot of the job that has waited longest; which of its slots does not
  * matter to it. */
-static void choose_next(struct rota *r, uint32_t zone)
+static void rota_choose_next(struct rota *r, uint32_t zone)
 {
 	struct zone *z = &r->zones[zone];
 	uint64_t longest = STORM_NEVER;
@@ -168,35 +171,35 @@ static void choose_next(struct rota *r, uint32_t zone)
 }
 
 /* Do nodes still have to be told that everything runs? */
-static bool may_be_frozen(const struct rota *before)
+static bool rota_may_be_frozen(const struct rota *before)
 {
 	for (uint32_t i = 0; before && i < before->map.nzones; i++)
-		if (shared(before, i) || before->zones[i].all)
+		if (rota_shared(before, i) || before->zones[i].all)
 			return true;
 	return false;
 }
 
-static void zone_begin(struct rota *r, uint32_t i, const struct rota *before,
-		       uint64_t now)
+static void rota_zone_begin(struct rota *r, uint32_t i,
+			    const struct rota *before, uint64_t now)
 {
 	struct zone *z = &r->zones[i];
 
 	z->since = now;
 	z->again = now;
-	if (!shared(r, i)) {
+	if (!rota_shared(r, i)) {
 		z->now = NO_SLOT;
-		z->all = may_be_frozen(before) ? ALL_TIMES : 0;
+		z->all = rota_may_be_frozen(before) ? ALL_TIMES : 0;
 		return;
 	}
-	z->now = slot_to_keep(r, i);
-	choose_next(r, i);
+	z->now = rota_slot_to_keep(r, i);
+	rota_choose_next(r, i);
 	if (z->now == NO_SLOT)
 		z->end = now;		/* rota_next() takes z->next */
 	else
 		z->fresh = true;
 }
 
-static int zones_make(struct rota *r)
+static int rota_zones_make(struct rota *r)
 {
 	r->zones = calloc(r->map.nzones + 1, sizeof(*r->zones));
 	r->jobs = calloc(r->map.njobs + 1, sizeof(*r->jobs));
@@ -221,7 +224,7 @@ struct rota *rota_create(struct gang_map *map, uint64_t digest,
 		return NULL;
 	r->map = *map;
 	r->digest = digest;
-	if (zones_make(r)) {
+	if (rota_zones_make(r)) {
 		memset(&r->map, 0, sizeof(r->map));	/* still the caller's */
 		rota_destroy(r);
 		return NULL;
@@ -229,10 +232,10 @@ struct rota *rota_create(struct gang_map *map, uint64_t digest,
 	memset(map, 0, sizeof(*map));
 	if (before) {
 		r->paused = before->paused;
-		inherit(r, before, now);
+		rota_inherit(r, before, now);
 	}
 	for (uint32_t i = 0; i < r->map.nzones; i++)
-		zone_begin(r, i, before, now);
+		rota_zone_begin(r, i, before, now);
 	return r;
 }
 
@@ -255,11 +258,11 @@ const struct gang_map *rota_map(const struct rota *r)
 
 /* ----------------------------------------------------------------- in time --- */
 
-static uint64_t zone_due(const struct rota *r, uint32_t i)
+static uint64_t rota_zone_due(const struct rota *r, uint32_t i)
 {
 	const struct zone *z = &r->zones[i];
 
-	if (!shared(r, i))
+	if (!rota_shared(r, i))
 		return z->all ? z->again : STORM_NEVER;
 	return storm_min(z->again, z->end);
 }
@@ -269,12 +272,12 @@ uint64_t rota_due(const struct rota *r)
 	uint64_t due = STORM_NEVER;
 
 	for (uint32_t i = 0; i < r->map.nzones; i++)
-		if (zone_due(r, i) < due)
-			due = zone_due(r, i);
+		if (rota_zone_due(r, i) < due)
+			due = rota_zone_due(r, i);
 	return due;
 }
 
-static void turn_ends(struct zone *z, uint64_t now)
+static void rota_turn_ends(struct zone *z, uint64_t now)
 {
 	if (z->now != NO_SLOT) {
 		z->slots[z->now].given += now - z->since;
@@ -284,12 +287,12 @@ static void turn_ends(struct zone *z, uint64_t now)
 }
 
 /* The next slot begins. */
-static void turn_begins(struct rota *r, uint32_t i, uint64_t now)
+static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 {
 	struct zone *z = &r->zones[i];
 	uint64_t quantum = r->map.zones[i].quantum;
 
-	turn_ends(z, now);
+	rota_turn_ends(z, now);
 	if (z->next != NO_SLOT)
 		z->now = z->next;
 	else
@@ -304,8 +307,8 @@ static void turn_begins(struct rota *r, uint32_t i, uint64_t now)
 	r->stats.switches++;
 }
 
-static void say(const struct rota *r, uint32_t zone, uint32_t slot,
-		struct gang_strobe *out)
+static void rota_strobe(const struct rota *r, uint32_t zone, uint32_t slot,
+			struct gang_strobe *out)
 {
 	*out = (struct gang_strobe) { .zone = (uint16_t) zone, .slot = slot,
 				      .version = r->map.version,
@@ -317,21 +320,21 @@ bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out)
 	for (uint32_t i = 0; i < r->map.nzones; i++) {
 		struct zone *z = &r->zones[i];
 
-		if (zone_due(r, i) > now)
+		if (rota_zone_due(r, i) > now)
 			continue;
-		if (!shared(r, i)) {
+		if (!rota_shared(r, i)) {
 			z->all--;
 			z->again = now + ALL_EVERY;
-			say(r, i, GANG_SLOT_ALL, out);
+			rota_strobe(r, i, GANG_SLOT_ALL, out);
 			return true;
 		}
 		if (now >= z->end)
-			turn_begins(r, i, now);
+			rota_turn_begins(r, i, now);
 		else if (!z->fresh)
 			r->stats.repeats++;
 		z->fresh = false;
 		z->again = now + gang_repeat(r->map.zones[i].quantum);
-		say(r, i, z->now, out);
+		rota_strobe(r, i, z->now, out);
 		return true;
 	}
 	return false;
@@ -344,8 +347,8 @@ void rota_pause(struct rota *r, uint64_t now)
 	for (uint32_t i = 0; i < r->map.nzones; i++) {
 		struct zone *z = &r->zones[i];
 
-		if (shared(r, i)) {
-			turn_ends(z, now);
+		if (rota_shared(r, i)) {
+			rota_turn_ends(z, now);
 			z->all = ALL_TIMES;
 			z->again = now;
 		}

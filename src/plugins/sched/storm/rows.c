@@ -7,7 +7,7 @@
 
 #include "rows.h"
 
-static uint64_t mask(uint32_t first, uint32_t last, uint32_t word)
+static uint64_t row_mask(uint32_t first, uint32_t last, uint32_t word)
 {
 	uint64_t bits = ~0ULL;
 
@@ -21,7 +21,7 @@ static uint64_t mask(uint32_t first, uint32_t last, uint32_t word)
 bool row_range_free(const uint64_t *row, uint32_t first, uint32_t last)
 {
 	for (uint32_t w = first / 64; w <= last / 64; w++)
-		if (row[w] & mask(first, last, w))
+		if (row[w] & row_mask(first, last, w))
 			return false;
 	return true;
 }
@@ -40,7 +40,7 @@ void row_flip(uint64_t *row, const struct storm_idset *s)
 		uint32_t first = s->r[i].first, last = s->r[i].last;
 
 		for (uint32_t w = first / 64; w <= last / 64; w++)
-			row[w] ^= mask(first, last, w);
+			row[w] ^= row_mask(first, last, w);
 	}
 }
 

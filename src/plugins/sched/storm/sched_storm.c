@@ -34,37 +34,37 @@ static struct storm_conf conf;
 /* ----------------------------------------------------------------- hooks --- */
 
 /* Under slurmctld's locks: they post, and nothing else. */
-static void _job_begin(job_record_t *job)
+static void sched_storm_job_begin(job_record_t *job)
 {
 	if (before.job_begin)
 		before.job_begin(job);
 	gang_post();
 }
 
-static void _job_fini(job_record_t *job)
+static void sched_storm_job_fini(job_record_t *job)
 {
 	if (before.job_fini)
 		before.job_fini(job);
 	gang_post();
 }
 
-static void _hook(void)
+static void sched_storm_hook(void)
 {
 	before = nonstop_ops;
-	nonstop_ops.job_begin = _job_begin;
-	nonstop_ops.job_fini = _job_fini;
+	nonstop_ops.job_begin = sched_storm_job_begin;
+	nonstop_ops.job_fini = sched_storm_job_fini;
 	hooked = true;
 }
 
 /* Who has hooked in after us keeps his place; ours are then left, and dead with
  * the process: slurmctld unloads us when it ends. */
-static void _unhook(void)
+static void sched_storm_unhook(void)
 {
 	if (!hooked)
 		return;
-	if (nonstop_ops.job_begin == _job_begin)
+	if (nonstop_ops.job_begin == sched_storm_job_begin)
 		nonstop_ops.job_begin = before.job_begin;
-	if (nonstop_ops.job_fini == _job_fini)
+	if (nonstop_ops.job_fini == sched_storm_job_fini)
 		nonstop_ops.job_fini = before.job_fini;
 	hooked = false;
 }
@@ -79,7 +79,7 @@ static void _unhook(void)
  */
 static bool renamed;
 
-static void _rename(const char *from, const char *to)
+static void sched_storm_rename(const char *from, const char *to)
 {
 	if (xstrcmp(slurm_conf.schedtype, from))
 		return;
@@ -87,21 +87,21 @@ static void _rename(const char *from, const char *to)
 	slurm_conf.schedtype = xstrdup(to);
 }
 
-static void _pose(void)
+static void sched_storm_pose(void)
 {
 	slurmctld_lock_t locks = { .conf = WRITE_LOCK };
 
 	if (conf.gang.base != BASE_BACKFILL)
 		return;
 	lock_slurmctld(locks);
-	_rename(plugin_type, "sched/backfill");
+	sched_storm_rename(plugin_type, "sched/backfill");
 	renamed = true;
 	unlock_slurmctld(locks);
 }
 
 /* ---------------------------------------------------------------- plugin --- */
 
-static int _load_base(void)
+static int sched_storm_load_base(void)
 {
 	const char *type = conf.gang.base == BASE_BUILTIN ? "sched/builtin" :
 							    "sched/backfill";
@@ -129,14 +129,14 @@ int init(void)
 		fatal("storm: sched/storm cannot run: %s", refusal);
 	if (storm_conf_load(&conf, &why))
 		fatal("storm: sched/storm cannot run: %s", why);
-	if (_load_base())
+	if (sched_storm_load_base())
 		return SLURM_ERROR;
-	if (gang_start(&conf.gang, _pose)) {
+	if (gang_start(&conf.gang, sched_storm_pose)) {
 		plugin_unload(base);
 		base = PLUGIN_INVALID_HANDLE;
 		return SLURM_ERROR;
 	}
-	_hook();
+	sched_storm_hook();
 	info("storm: gang scheduling runs %s",
 	     conf.gang.base == BASE_BUILTIN ? "sched/builtin" :
 					      "sched/backfill");
@@ -145,10 +145,10 @@ int init(void)
 
 void fini(void)
 {
-	_unhook();
+	sched_storm_unhook();
 	gang_stop();
 	if (renamed)
-		_rename("sched/backfill", plugin_type);
+		sched_storm_rename("sched/backfill", plugin_type);
 	renamed = false;
 	if (base != PLUGIN_INVALID_HANDLE)
 		plugin_unload(base);
@@ -163,7 +163,7 @@ int sched_p_reconfig(void)
 	char *why = NULL;
 
 	if (renamed)
-		_rename(plugin_type, "sched/backfill");
+		sched_storm_rename(plugin_type, "sched/backfill");
 	if (storm_conf_load(&new, &why)) {
 		error("storm: sched/storm goes on as it was: %s", why);
 		xfree(why);

@@ -21,28 +21,28 @@ void shares_clear(struct shares *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static uint64_t _id_of(const void *share)
+static uint64_t shares_job_id(const void *share)
 {
 	return ((const struct share *) share)->job_id;
 }
 
 /* Where it is, or would be. */
-static uint32_t _find(const struct shares *s, uint32_t job_id)
+static uint32_t shares_find(const struct shares *s, uint32_t job_id)
 {
 	return storm_sorted_at(s->job, s->njobs, sizeof(*s->job), job_id,
-			       _id_of);
+			       shares_job_id);
 }
 
-static struct share *_lookup(const struct shares *s, uint32_t job_id)
+static struct share *shares_lookup(const struct shares *s, uint32_t job_id)
 {
-	uint32_t i = _find(s, job_id);
+	uint32_t i = shares_find(s, job_id);
 
 	return i < s->njobs && s->job[i].job_id == job_id ? &s->job[i] : NULL;
 }
 
-static struct share *_insert(struct shares *s, uint32_t job_id)
+static struct share *shares_insert(struct shares *s, uint32_t job_id)
 {
-	uint32_t at = _find(s, job_id);
+	uint32_t at = shares_find(s, job_id);
 
 	if (s->njobs == s->room) {
 		s->room = s->room * 2 + 64;
@@ -55,17 +55,17 @@ static struct share *_insert(struct shares *s, uint32_t job_id)
 	return &s->job[at];
 }
 
-static void _take_job(struct shares *s, const struct plan *p,
-		      const struct snapshot_job *j)
+static void shares_take_job(struct shares *s, const struct plan *p,
+			    const struct snapshot_job *j)
 {
 	const struct matrix *m = p->matrix[j->zone];
 	const struct storm_idset *slots = plan_slots(p, j);
-	struct share *x = _lookup(s, j->job_id);
+	struct share *x = shares_lookup(s, j->job_id);
 
 	if (!x && !slots)
 		return;
 	if (!x)
-		x = _insert(s, j->job_id);
+		x = shares_insert(s, j->job_id);
 	x->slots = slots ? (uint32_t) storm_idset_size(slots) : 1;
 	x->cycle = slots ? matrix_cycle(m) : 1;
 	x->slot = slots ? slots->r[0].first : 0;
@@ -78,7 +78,7 @@ static void _take_job(struct shares *s, const struct plan *p,
 }
 
 /* Other nodes: what they have missed begins anew. */
-static void _take_nodes(struct shares *s, const struct plan *p)
+static void shares_take_nodes(struct shares *s, const struct plan *p)
 {
 	if (s->nnodes != p->now.nnodes) {
 		xfree(s->node);
@@ -91,7 +91,7 @@ static void _take_nodes(struct shares *s, const struct plan *p)
 
 /* The strober counts from when a job comes into its map: after a suspend, or
  * where there is another strober, it begins anew. */
-static void _account(struct share *x, uint64_t ns)
+static void shares_account(struct share *x, uint64_t ns)
 {
 	if (ns < x->counted)
 		x->had_before += x->counted;
@@ -102,23 +102,23 @@ static void _account(struct share *x, uint64_t ns)
 void shares_update(struct shares *s, const struct plan *p,
 		   const struct strober_given *given, uint32_t n)
 {
-	_take_nodes(s, p);
+	shares_take_nodes(s, p);
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		s->job[i].slots = s->job[i].slot = 0;
 		s->job[i].cycle = s->job[i].round = 1;
 	}
 	for (uint32_t i = 0; i < p->now.njobs; i++)
-		_take_job(s, p, &p->now.jobs[i]);
+		shares_take_job(s, p, &p->now.jobs[i]);
 	for (uint32_t i = 0; i < n; i++) {
-		struct share *x = _lookup(s, given[i].job_id);
+		struct share *x = shares_lookup(s, given[i].job_id);
 
 		if (x)
-			_account(x, given[i].ns);
+			shares_account(x, given[i].ns);
 	}
 }
 
 /* Since we heard of it before.  Less than then: another agent. */
-static uint64_t _more(const struct node_share *s, uint64_t missed)
+static uint64_t shares_missed_more(const struct node_share *s, uint64_t missed)
 {
 	if (!s->known)
 		return 0;
@@ -132,12 +132,13 @@ void shares_missed(struct shares *s, const struct plan *p,
 		return;
 	for (uint32_t i = 0; i < p->now.njobs; i++) {
 		const struct snapshot_job *j = &p->now.jobs[i];
-		struct share *x = _lookup(s, j->job_id);
+		struct share *x = shares_lookup(s, j->job_id);
 
 		for (uint32_t k = 0; x && k < j->nodes.count; k++)
 			for (uint32_t n = j->nodes.r[k].first;
 			     n <= j->nodes.r[k].last; n++)
-				x->missed += _more(&s->node[n], missed[n]);
+				x->missed += shares_missed_more(&s->node[n],
+								missed[n]);
 	}
 	for (uint32_t n = 0; n < nodes; n++) {
 		s->node[n].missed = missed[n];

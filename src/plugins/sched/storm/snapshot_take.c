@@ -37,7 +37,8 @@ struct making {
 
 /* ----------------------------------------------------------------- zones --- */
 
-static uint64_t _quantum(const struct storm_gang_conf *conf, const char *name)
+static uint64_t snapshot_quantum(const struct storm_gang_conf *conf,
+				 const char *name)
 {
 	const struct storm_conf_partition *p = storm_conf_partition(conf, name);
 
@@ -45,8 +46,8 @@ static uint64_t _quantum(const struct storm_gang_conf *conf, const char *name)
 }
 
 /* The zone of any node of the bitmap so far. */
-static uint32_t _zone_of(const struct making *m, const bitstr_t *nodes,
-			 const uint32_t *zone)
+static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
+				 const uint32_t *zone)
 {
 	for (int i = 0; i < m->nodes && i < bit_size((bitstr_t *) nodes); i++)
 		if (zone[i] != NOWHERE && bit_test((bitstr_t *) nodes, i))
@@ -56,12 +57,12 @@ static uint32_t _zone_of(const struct making *m, const bitstr_t *nodes,
 
 /* Partitions that overlap are one zone: all zones that this one touches become
  * its own. */
-static void _add_partition(struct making *m, const part_record_t *part,
-			   uint32_t *zone)
+static void snapshot_add_partition(struct making *m, const part_record_t *part,
+				   uint32_t *zone)
 {
 	bitstr_t *nodes = part->node_bitmap;
-	uint32_t mine = _zone_of(m, nodes, zone);
-	uint64_t quantum = _quantum(m->conf, part->name);
+	uint32_t mine = snapshot_zone_of(m, nodes, zone);
+	uint64_t quantum = snapshot_quantum(m->conf, part->name);
 	struct snapshot_zone *z;
 
 	if (bit_ffs(nodes) < 0)
@@ -97,7 +98,7 @@ static void _add_partition(struct making *m, const part_record_t *part,
 }
 
 /* Those that were swallowed by others go. */
-static void _drop_empty_zones(struct making *m, uint32_t *zone)
+static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 {
 	uint32_t kept = 0;
 
@@ -121,7 +122,7 @@ static void _drop_empty_zones(struct making *m, uint32_t *zone)
 }
 
 /* Numbers and columns, in slurmctld's order. */
-static void _number_nodes(struct making *m, const uint32_t *zone)
+static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 {
 	struct snapshot *s = m->s;
 
@@ -146,7 +147,7 @@ static void _number_nodes(struct making *m, const uint32_t *zone)
 	}
 }
 
-static void _take_zones(struct making *m)
+static void snapshot_take_zones(struct making *m)
 {
 	uint32_t *zone = xcalloc(m->nodes + 1, sizeof(*zone));
 	ListIterator it = list_iterator_create(part_list);
@@ -155,18 +156,19 @@ static void _take_zones(struct making *m)
 	memset(zone, 0xff, m->nodes * sizeof(*zone));
 	while ((part = list_next(it)))
 		if (checks_is_gang(m->conf, part))
-			_add_partition(m, part, zone);
+			snapshot_add_partition(m, part, zone);
 	list_iterator_destroy(it);
-	_drop_empty_zones(m, zone);
-	_number_nodes(m, zone);
+	snapshot_drop_empty_zones(m, zone);
+	snapshot_number_nodes(m, zone);
 	xfree(zone);
 }
 
 /* ------------------------------------------------------------------ jobs --- */
 
-static void _take_cores(struct making *m, struct snapshot_job *j,
-			const job_resources_t *r, const struct snapshot_node *n,
-			uint32_t first_bit)
+static void snapshot_take_cores(struct making *m, struct snapshot_job *j,
+				const job_resources_t *r,
+				const struct snapshot_node *n,
+				uint32_t first_bit)
 {
 	for (uint32_t c = 0; c < n->cores; c++) {
 		/* a plugin that knows no cores gives whole nodes */
@@ -184,8 +186,8 @@ static void _take_cores(struct making *m, struct snapshot_job *j,
  * taken out of the partition meanwhile is in another zone, or in none: there the
  * job is not among those that take turns.
  */
-static void _take_columns(struct making *m, struct snapshot_job *j,
-			  const job_resources_t *r, bitstr_t *part)
+static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
+				  const job_resources_t *r, bitstr_t *part)
 {
 	uint32_t bit = 0;
 
@@ -198,7 +200,7 @@ static void _take_columns(struct making *m, struct snapshot_job *j,
 		    bit_test(part, i)) {
 			n = &m->s->nodes[m->number[i]];
 			j->zone = n->zone;
-			_take_cores(m, j, r, n, bit);
+			snapshot_take_cores(m, j, r, n, bit);
 			if (storm_idset_add(&j->nodes, m->number[i],
 					    m->number[i]))
 				m->failed = true;
@@ -210,7 +212,8 @@ static void _take_columns(struct making *m, struct snapshot_job *j,
 
 /* Jobs that Slurm has suspended are its own affair, those that end are to get
  * on with it, and those whose nodes still boot have nothing to run. */
-static bool _takes_turns(const struct making *m, const job_record_t *job)
+static bool snapshot_takes_turns(const struct making *m,
+				 const job_record_t *job)
 {
 	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
 		!IS_JOB_CONFIGURING(job) && job->part_ptr &&
@@ -218,14 +221,14 @@ static bool _takes_turns(const struct making *m, const job_record_t *job)
 		job->job_resrcs->node_bitmap;
 }
 
-static int _by_id(const void *a, const void *b)
+static int snapshot_by_id(const void *a, const void *b)
 {
 	const struct snapshot_job *x = a, *y = b;
 
 	return x->job_id < y->job_id ? -1 : x->job_id > y->job_id;
 }
 
-static void _take_jobs(struct making *m)
+static void snapshot_take_jobs(struct making *m)
 {
 	ListIterator it = list_iterator_create(job_list);
 	job_record_t *job;
@@ -234,7 +237,7 @@ static void _take_jobs(struct making *m)
 	while ((job = list_next(it))) {
 		struct snapshot_job *j;
 
-		if (!_takes_turns(m, job))
+		if (!snapshot_takes_turns(m, job))
 			continue;
 		if (m->s->njobs == room) {
 			room = room * 2 + 64;
@@ -243,8 +246,8 @@ static void _take_jobs(struct making *m)
 		j = &m->s->jobs[m->s->njobs++];
 		j->job_id = job->job_id;
 		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
-		_take_columns(m, j, job->job_resrcs,
-			      job->part_ptr->node_bitmap);
+		snapshot_take_columns(m, j, job->job_resrcs,
+				      job->part_ptr->node_bitmap);
 		if (j->columns.count)
 			continue;
 		storm_idset_clear(&j->nodes);
@@ -253,7 +256,8 @@ static void _take_jobs(struct making *m)
 	}
 	list_iterator_destroy(it);
 	if (m->s->njobs)
-		qsort(m->s->jobs, m->s->njobs, sizeof(*m->s->jobs), _by_id);
+		qsort(m->s->jobs, m->s->njobs, sizeof(*m->s->jobs),
+		      snapshot_by_id);
 }
 
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
@@ -267,8 +271,8 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
 	m.nodes = node_record_count;
 	m.number = xcalloc(m.nodes + 1, sizeof(*m.number));
 	if (part_list && job_list) {
-		_take_zones(&m);
-		_take_jobs(&m);
+		snapshot_take_zones(&m);
+		snapshot_take_jobs(&m);
 	}
 	unlock_slurmctld(locks);
 	xfree(m.number);

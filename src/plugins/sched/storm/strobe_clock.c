@@ -51,7 +51,7 @@ static struct {
 /* ---------------------------------------------------------- the thread --- */
 
 /* Locked.  Everything that is due. */
-static void strobe_all(uint64_t now)
+static void strobe_all_due(uint64_t now)
 {
 	uint8_t body[GANG_STROBE_LEN];
 	uint64_t due = rota_due(clk.rota);
@@ -67,7 +67,7 @@ static void strobe_all(uint64_t now)
 
 /* Where it is us who come late, what slurmctld said is still to be read: for
  * a while that counts, too. */
-static bool is_silent(uint64_t now)
+static bool strobe_is_silent(uint64_t now)
 {
 	struct pollfd p = { .fd = clk.fd, .events = POLLIN };
 	uint64_t silence = now - clk.pulse;
@@ -78,7 +78,7 @@ static bool is_silent(uint64_t now)
 }
 
 /* Locked.  The kernel's word: at once, where silence takes its time. */
-static bool is_stopped(uint64_t now)
+static bool strobe_is_stopped(uint64_t now)
 {
 	if (now < clk.look_at)
 		return clk.stopped;
@@ -88,7 +88,7 @@ static bool is_stopped(uint64_t now)
 
 /* Locked.  Not woken when it had to be: until the first thread has asked, nothing is
  * said. */
-static void notice_absence(uint64_t due, uint64_t now)
+static void strobe_notice_absence(uint64_t due, uint64_t now)
 {
 	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
 	    !clk.domain)
@@ -100,9 +100,10 @@ static void notice_absence(uint64_t due, uint64_t now)
 }
 
 /* Locked.  Is slurmctld alive?  When to look again. */
-static uint64_t listen_to_pulse(uint64_t now)
+static uint64_t strobe_listen_to_pulse(uint64_t now)
 {
-	bool stopped = is_stopped(now), deaf = stopped || is_silent(now);
+	bool stopped = strobe_is_stopped(now);
+	bool deaf = stopped || strobe_is_silent(now);
 
 	if (deaf && !clk.deaf) {
 		info("slurmctld %s, everything runs", stopped ? "is stopped" :
@@ -117,7 +118,7 @@ static uint64_t listen_to_pulse(uint64_t now)
 	return deaf ? STORM_NEVER : clk.look_at;
 }
 
-static void wait_until(uint64_t due)
+static void strobe_wait_until(uint64_t due)
 {
 	struct timespec ts = { .tv_sec = due / STORM_SEC,
 			       .tv_nsec = due % STORM_SEC };
@@ -128,7 +129,7 @@ static void wait_until(uint64_t due)
 		pthread_cond_timedwait(&clk.cond, &clk.lock, &ts);
 }
 
-static void *keep_time(void *arg)
+static void *strobe_thread(void *arg)
 {
 	uint64_t due = STORM_NEVER;
 
@@ -138,17 +139,17 @@ static void *keep_time(void *arg)
 	while (!clk.stop) {
 		uint64_t now = storm_now(), look;
 
-		notice_absence(due, now);
+		strobe_notice_absence(due, now);
 		due = STORM_NEVER;
 		if (clk.rota && clk.domain && !clk.away) {
-			look = listen_to_pulse(now);
-			strobe_all(now);
+			look = strobe_listen_to_pulse(now);
+			strobe_all_due(now);
 			due = rota_due(clk.rota);
 			/* nobody asks for a pulse where nothing is shared */
 			if (due != STORM_NEVER && look < due)
 				due = look;
 		}
-		wait_until(due);
+		strobe_wait_until(due);
 	}
 	pthread_mutex_unlock(&clk.lock);
 	return NULL;
@@ -157,7 +158,7 @@ static void *keep_time(void *arg)
 /* -------------------------------------------------------- start and end --- */
 
 /* May as much memory be locked as there is? */
-static bool may_lock(void)
+static bool strobe_may_lock(void)
 {
 	struct __user_cap_header_struct h = {
 		.version = _LINUX_CAPABILITY_VERSION_3 };
@@ -172,12 +173,12 @@ static bool may_lock(void)
 }
 
 /* Better with it; without, a strober is still a strober. */
-static void be_real_time(void)
+static void strobe_be_real_time(void)
 {
 	struct sched_param p = { .sched_priority = PRIORITY };
 
 	/* under a limit, memory that is asked for later would be refused */
-	if (!may_lock())
+	if (!strobe_may_lock())
 		info("memory cannot be locked, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit, or CAP_IPC_LOCK, see storm(7)");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		info("memory cannot be locked (%m), strobes may come late");
@@ -197,13 +198,13 @@ int strobe_clock_start(int fd, void (*wake)(void))
 
 	clk.fd = fd;
 	clk.wake = wake;
-	be_real_time();
+	strobe_be_real_time();
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&clk.cond, &attr);
 	pthread_condattr_destroy(&attr);
 	clk.pulse = storm_now();
-	rc = pthread_create(&clk.thread, NULL, keep_time, NULL);
+	rc = pthread_create(&clk.thread, NULL, strobe_thread, NULL);
 	if (rc)
 		error("cannot start a thread: %s", strerror(rc));
 	clk.running = !rc;
@@ -211,7 +212,7 @@ int strobe_clock_start(int fd, void (*wake)(void))
 }
 
 /* Nodes need not wait for silence: all of them are told. */
-static void farewell(void)
+static void strobe_farewell(void)
 {
 	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
 	bool said = false;
@@ -237,7 +238,7 @@ void strobe_clock_stop(void)
 {
 	if (!clk.running)
 		return;
-	farewell();
+	strobe_farewell();
 	pthread_mutex_lock(&clk.lock);
 	clk.stop = true;
 	pthread_cond_signal(&clk.cond);

@@ -68,7 +68,7 @@ static struct {
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
 /* Any thread: the main loop has something to do. */
-static void poke(void)
+static void strober_poke(void)
 {
 	const uint64_t one = 1;
 
@@ -77,7 +77,7 @@ static void poke(void)
 }
 
 /* Nothing is known of nodes and maps. */
-static void leave(void)
+static void strober_leave(void)
 {
 	storm_event_destroy(s.event);
 	s.event = NULL;
@@ -87,7 +87,7 @@ static void leave(void)
 
 /* ------------------------------------------------------------------ maps --- */
 
-static bool is_shared(const struct gang_map *m)
+static bool strober_is_shared(const struct gang_map *m)
 {
 	for (uint32_t i = 0; i < m->nzones; i++)
 		if (m->zones[i].rows > 1)
@@ -95,10 +95,10 @@ static bool is_shared(const struct gang_map *m)
 	return false;
 }
 
-static void tell(void);
+static void strober_send_report(void);
 
 /* This map counts from now on. */
-static void map_counts(const struct map_bytes *b)
+static void strober_map_counts(const struct map_bytes *b)
 {
 	struct gang_map m;
 	uint64_t now = storm_now();
@@ -107,7 +107,7 @@ static void map_counts(const struct map_bytes *b)
 		error("no memory for a map");
 		return;
 	}
-	tell();			/* the last word on those that have ended */
+	strober_send_report();	/* the last word on those that have ended */
 	if (strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
 		gang_map_clear(&m);
 		error("no memory for a map");
@@ -115,7 +115,7 @@ static void map_counts(const struct map_bytes *b)
 }
 
 /* Does somebody have to know it?  -1: nobody can, it makes no sense. */
-static int is_needed(const struct map_bytes *b)
+static int strober_is_needed(const struct map_bytes *b)
 {
 	struct gang_map m;
 	int needed;
@@ -124,7 +124,7 @@ static int is_needed(const struct map_bytes *b)
 		error("slurmctld's map makes no sense, it is ignored");
 		return -1;
 	}
-	needed = m.nodes == strober_domain_count() ? is_shared(&m) : -1;
+	needed = m.nodes == strober_domain_count() ? strober_is_shared(&m) : -1;
 	if (needed < 0)
 		error("slurmctld's map is of %u nodes, the domain of %u: it is ignored",
 		      m.nodes, strober_domain_count());
@@ -132,12 +132,12 @@ static int is_needed(const struct map_bytes *b)
 	return needed;
 }
 
-static void map_send(void)
+static void strober_map_send(void)
 {
 	const struct storm_target to = { .kind = STORM_TARGET_MEMORY,
 					 .remote_event = GANG_EVENT_MAP };
 	const struct map_bytes *b = maps_begin(&s.maps);
-	int needed = is_needed(b);
+	int needed = strober_is_needed(b);
 
 	if (needed > 0) {
 		s.event = storm_xfer_and_signal(strober_domain_get(), NULL, &to,
@@ -149,11 +149,11 @@ static void map_send(void)
 		return;
 	}
 	if (!needed)
-		map_counts(b);
+		strober_map_counts(b);
 	maps_unneeded(&s.maps);
 }
 
-static void map_refused(const struct storm_outcome *out)
+static void strober_map_refused(const struct storm_outcome *out)
 {
 	if (!s.refused)
 		info("a map was not taken%s%s: it is sent again",
@@ -164,7 +164,7 @@ static void map_refused(const struct storm_outcome *out)
 	s.retry_at = storm_now() + RETRY;
 }
 
-static void map_sent(void)
+static void strober_map_sent(void)
 {
 	struct storm_outcome out = { 0 };
 
@@ -174,23 +174,23 @@ static void map_sent(void)
 	s.event = NULL;
 	if (out.state == STORM_DONE) {
 		s.refused = false;
-		map_counts(&s.maps.moving);
+		strober_map_counts(&s.maps.moving);
 		maps_done(&s.maps);
 	} else {
-		map_refused(&out);
+		strober_map_refused(&out);
 	}
 	storm_outcome_clear(&out);
 }
 
 /* ----------------------------------------------------- slurmctld's frames --- */
 
-static void take_nodes(const char *body, size_t len)
+static void strober_take_nodes(const char *body, size_t len)
 {
-	leave();
+	strober_leave();
 	strober_domain_nodes(body, len);
 }
 
-static void take_map(const void *body, size_t len)
+static void strober_take_map(const void *body, size_t len)
 {
 	void *buf = malloc(len + 1);
 
@@ -203,7 +203,7 @@ static void take_map(const void *body, size_t len)
 	s.retry_at = 0;
 }
 
-static void take_pulse(const void *body, size_t len)
+static void strober_take_pulse(const void *body, size_t len)
 {
 	uint64_t when;
 
@@ -213,17 +213,17 @@ static void take_pulse(const void *body, size_t len)
 	strobe_clock_pulse(when);
 }
 
-static void take(const struct strober_frame *f, const void *body)
+static void strober_take(const struct strober_frame *f, const void *body)
 {
 	switch (f->verb) {
 	case STROBER_NODES:
-		take_nodes(body, f->len);
+		strober_take_nodes(body, f->len);
 		break;
 	case STROBER_MAP:
-		take_map(body, f->len);
+		strober_take_map(body, f->len);
 		break;
 	case STROBER_PULSE:
-		take_pulse(body, f->len);
+		strober_take_pulse(body, f->len);
 		break;
 	default:
 		error("slurmctld says %u, which means nothing here", f->verb);
@@ -231,7 +231,7 @@ static void take(const struct strober_frame *f, const void *body)
 }
 
 /* All frames that are complete; the rest is kept. */
-static void take_frames(void)
+static void strober_take_frames(void)
 {
 	struct strober_frame f;
 	size_t at = 0;
@@ -245,7 +245,7 @@ static void take_frames(void)
 		}
 		if (s.have - at < sizeof(f) + f.len)
 			break;
-		take(&f, s.in + at + sizeof(f));
+		strober_take(&f, s.in + at + sizeof(f));
 		at += sizeof(f) + f.len;
 	}
 	memmove(s.in, s.in + at, s.have - at);
@@ -253,7 +253,7 @@ static void take_frames(void)
 }
 
 /* False: slurmctld has gone. */
-static bool hear(void)
+static bool strober_hear(void)
 {
 	ssize_t n;
 
@@ -266,7 +266,7 @@ static bool hear(void)
 		if (n <= 0)
 			break;
 		s.have += n;
-		take_frames();
+		strober_take_frames();
 	}
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
@@ -275,7 +275,7 @@ static bool hear(void)
 
 /* Not to be waited for: when slurmctld does not read, it does without; but half
  * a frame must be followed by its other half. */
-static void say(const struct strober_frame *f)
+static void strober_send(const struct strober_frame *f)
 {
 	const char *p = (const char *) f;
 	size_t len = sizeof(*f) + f->len, at = 0;
@@ -299,17 +299,17 @@ static void say(const struct strober_frame *f)
 	}
 }
 
-static void tell(void)
+static void strober_send_report(void)
 {
 	struct strober_frame *f = strobe_clock_report();
 
 	if (f)
-		say(f);
+		strober_send(f);
 	free(f);
 }
 
 /* Of all nodes that have missed some; nothing where nobody knows. */
-static void tell_missed(void)
+static void strober_send_missed(void)
 {
 	uint32_t nodes = strober_domain_count(), n = 0;
 	uint64_t *count = xcalloc(nodes + 1, sizeof(*count));
@@ -325,7 +325,7 @@ static void tell_missed(void)
 					.node = i, .strobes = count[i] };
 		f->verb = STROBER_MISSED;
 		f->len = n * sizeof(*m);
-		say(f);
+		strober_send(f);
 	}
 	xfree(count);
 	xfree(f);
@@ -333,32 +333,32 @@ static void tell_missed(void)
 
 /* -------------------------------------------------------------- main loop --- */
 
-static void act(uint64_t now)
+static void strober_act(uint64_t now)
 {
 	if (now >= strober_domain_due())
 		strober_domain_open();
 	if (s.event)
-		map_sent();
+		strober_map_sent();
 	if (!strober_domain_get())
 		return;
 	strober_domain_confirm();
 	if (strober_domain_joined())
 		maps_join(&s.maps);
 	if (maps_due(&s.maps) && now >= s.retry_at)
-		map_send();
+		strober_map_send();
 	if (now >= s.tell_at) {
-		tell();
-		tell_missed();
+		strober_send_report();
+		strober_send_missed();
 		s.tell_at = now + STROBER_REPORT_EVERY;
 	}
 }
 
-static int next_ms(uint64_t now)
+static int strober_next_ms(uint64_t now)
 {
 	uint64_t next = now + STROBER_REPORT_EVERY;
 
 	if (s.event)
-		return 0;		/* map_sent() waits */
+		return 0;		/* strober_map_sent() waits */
 	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
 		next = s.retry_at;
 	if (strober_domain_due() < next)
@@ -366,7 +366,7 @@ static int next_ms(uint64_t now)
 	return next <= now ? 0 : (next - now) / STORM_MS + 1;
 }
 
-static void turn(void)
+static void strober_turn(void)
 {
 	struct pollfd p[4] = {
 		{ .fd = PIPE, .events = POLLIN },
@@ -376,14 +376,14 @@ static void turn(void)
 	};
 	uint64_t n;
 
-	if (poll(p, 4, next_ms(storm_now())) < 0 && errno != EINTR) {
+	if (poll(p, 4, strober_next_ms(storm_now())) < 0 && errno != EINTR) {
 		error("poll: %m");
 		s.stop = true;
 		return;
 	}
 	if (p[1].revents && read(s.wake, &n, sizeof(n)) < 0)
 		debug("eventfd: %m");
-	if ((p[0].revents && !hear()) || p[3].revents) {
+	if ((p[0].revents && !strober_hear()) || p[3].revents) {
 		info("slurmctld is gone, ending");
 		s.stop = true;
 	}
@@ -392,10 +392,10 @@ static void turn(void)
 		s.stop = true;
 	}
 	if (!s.stop)
-		act(storm_now());
+		strober_act(storm_now());
 }
 
-static int descriptors(void)
+static int strober_descriptors(void)
 {
 	sigset_t set;
 
@@ -412,7 +412,7 @@ static int descriptors(void)
 	return fcntl(PIPE, F_SETFL, O_NONBLOCK);
 }
 
-static int run(void)
+static int strober_run(void)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct storm_conf conf;
@@ -431,17 +431,17 @@ static int run(void)
 		error("%s", why);
 		return STROBER_EXIT_CONF;
 	}
-	strober_domain_init(s.state, &conf.set, poke);
-	if (descriptors()) {
+	strober_domain_init(s.state, &conf.set, strober_poke);
+	if (strober_descriptors()) {
 		error("cannot start: %m");
 		return 1;
 	}
-	if (strobe_clock_start(PIPE, poke))
+	if (strobe_clock_start(PIPE, strober_poke))
 		return 1;
 	while (!s.stop)
-		turn();
+		strober_turn();
 	strobe_clock_stop();
-	leave();
+	strober_leave();
 	return 0;
 }
 
@@ -484,5 +484,5 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	return run();
+	return strober_run();
 }

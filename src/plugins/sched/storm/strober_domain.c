@@ -1,8 +1,9 @@
 /*
  * strober_domain.c - see strober_domain.h.
  *
- * save() and on_...() may be called by other threads while there is a domain.  What
- * they read is changed only while there is none, and `joined` is atomic.
+ * strober_domain_save() and strober_domain_on_...() may be called by other threads
+ * while there is a domain.  What they read is changed only while there is none, and
+ * `joined` is atomic.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -81,8 +82,8 @@ bool strober_domain_joined(void)
 
 /* ------------------------------------------------- what the domain says --- */
 
-static int save(void *arg, uint32_t was, uint32_t epoch,
-		const struct storm_idset *excluded)
+static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
+			       const struct storm_idset *excluded)
 {
 	struct strober_saved now = { .epoch = epoch };
 	uint64_t n = storm_idset_size(excluded);
@@ -103,7 +104,7 @@ static int save(void *arg, uint32_t was, uint32_t epoch,
 	return rc;
 }
 
-static void on_fault(void *arg, const struct storm_fault *f)
+static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	(void) arg;
 	if (f->node < dom.nodes)
@@ -113,7 +114,7 @@ static void on_fault(void *arg, const struct storm_fault *f)
 		     f->sys && f->why == STORM_ESYS ? strerror(f->sys) : "");
 }
 
-static void on_joined(void *arg, uint32_t node)
+static void strober_domain_on_joined(void *arg, uint32_t node)
 {
 	(void) arg;
 	if (node < dom.nodes)
@@ -125,7 +126,7 @@ static void on_joined(void *arg, uint32_t node)
 /* -------------------------------------------------------------- open --- */
 
 /* Log it, unless it is what was logged last. */
-static void complain(const char *why)
+static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
 		error("no gang scheduling: %s", why);
@@ -135,7 +136,7 @@ static void complain(const char *why)
 }
 
 /* Of the excluded that were saved, those that are still in the list. */
-static int load(struct storm_idset *excluded)
+static int strober_domain_load(struct storm_idset *excluded)
 {
 	struct strober_saved saved;
 	int rc = strober_state_load(dom.state, &saved);
@@ -151,22 +152,24 @@ static int load(struct storm_idset *excluded)
 	return rc;
 }
 
-static storm_domain_t *create(const struct storm_node *nodes,
-			      const struct storm_idset *excluded)
+static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
+					     const struct storm_idset *excluded)
 {
 	struct storm_domain_conf dc = {
 		.nodes = nodes, .count = dom.nodes, .set = dom.set,
 		.agent_uid = slurm_conf.slurmd_user_id,
 		.cluster = dom.cluster, .epoch = dom.epoch,
 		.excluded = excluded,
-		.save = save, .on_fault = on_fault, .on_joined = on_joined,
+		.save = strober_domain_save,
+		.on_fault = strober_domain_on_fault,
+		.on_joined = strober_domain_on_joined,
 	};
 	storm_domain_t *d;
 	int err;
 
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
-		complain(storm_strerror(err));
+		strober_domain_complain(storm_strerror(err));
 		return NULL;
 	}
 	err = storm_domain_open(d);
@@ -174,12 +177,12 @@ static storm_domain_t *create(const struct storm_node *nodes,
 		err = storm_domain_wait_open(d, NULL);
 	if (!err)
 		return d;
-	complain(storm_strerror(err));
+	strober_domain_complain(storm_strerror(err));
 	storm_domain_destroy(d);
 	return NULL;
 }
 
-static struct storm_node *addresses(void)
+static struct storm_node *strober_domain_addresses(void)
 {
 	struct storm_node *nodes = xcalloc(dom.nodes + 1, sizeof(*nodes));
 
@@ -190,7 +193,7 @@ static struct storm_node *addresses(void)
 
 			xstrfmtcat(why, "the address of node %s is not known",
 				   dom.name[i]);
-			complain(why);
+			strober_domain_complain(why);
 			xfree(why);
 			xfree(nodes);
 			return NULL;
@@ -207,15 +210,15 @@ uint64_t strober_domain_due(void)
 void strober_domain_open(void)
 {
 	struct storm_idset excluded = { 0 };
-	struct storm_node *nodes = addresses();
+	struct storm_node *nodes = strober_domain_addresses();
 	storm_domain_t *d = NULL;
 
 	if (!nodes)
 		return;
-	if (load(&excluded))
-		complain("its state cannot be read");
+	if (strober_domain_load(&excluded))
+		strober_domain_complain("its state cannot be read");
 	else
-		d = create(nodes, &excluded);
+		d = strober_domain_create(nodes, &excluded);
 	storm_idset_clear(&excluded);
 	xfree(nodes);
 	if (!d)
@@ -237,7 +240,7 @@ void strober_domain_confirm(void)
 		return;
 	err = storm_domain_confirm(dom.open);
 	if (err) {
-		complain(storm_strerror(err));
+		strober_domain_complain(storm_strerror(err));
 		return;
 	}
 	strobe_clock_resume(now);

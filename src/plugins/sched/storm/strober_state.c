@@ -34,7 +34,7 @@ void strober_state_clear(struct strober_saved *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static int add_excluded(struct strober_saved *s, const char *name)
+static int strober_state_add(struct strober_saved *s, const char *name)
 {
 	char **p = realloc(s->excluded, (s->nexcluded + 1) * sizeof(*p));
 
@@ -49,7 +49,7 @@ static int add_excluded(struct strober_saved *s, const char *name)
 }
 
 /* 0, or -1: that is not what strober_state_save() writes. */
-static int parse(FILE *f, struct strober_saved *out)
+static int strober_state_parse(FILE *f, struct strober_saved *out)
 {
 	char line[STORM_NAME_MAX + 16], name[STORM_NAME_MAX + 1];
 
@@ -61,7 +61,7 @@ static int parse(FILE *f, struct strober_saved *out)
 		if (!strcmp(line, "end\n"))
 			return 0;
 		if (sscanf(line, "excluded %255s\n", name) != 1 ||
-		    add_excluded(out, name))
+		    strober_state_add(out, name))
 			return -1;
 	}
 	return -1;
@@ -79,7 +79,7 @@ int strober_state_load(const char *path, struct strober_saved *out)
 		storm_log(STORM_LOG_ERROR, "%s: %m", path);
 		return -1;
 	}
-	rc = parse(f, out);
+	rc = strober_state_parse(f, out);
 	fclose(f);
 	if (!rc)
 		return 0;
@@ -89,7 +89,7 @@ int strober_state_load(const char *path, struct strober_saved *out)
 	return -1;
 }
 
-static int write_all(int fd, const struct strober_saved *now)
+static int strober_state_write(int fd, const struct strober_saved *now)
 {
 	int copy = dup(fd);
 	FILE *f = copy < 0 ? NULL : fdopen(copy, "w");
@@ -112,7 +112,7 @@ static int write_all(int fd, const struct strober_saved *now)
 }
 
 /* So that the new name is on disk, too. */
-static int sync_directory(const char *path)
+static int strober_state_sync(const char *path)
 {
 	char dir[PATH_MAX];
 	char *slash;
@@ -131,7 +131,8 @@ static int sync_directory(const char *path)
 	return rc;
 }
 
-static int replace(const char *path, const struct strober_saved *now)
+static int strober_state_replace(const char *path,
+				 const struct strober_saved *now)
 {
 	char tmp[PATH_MAX];
 	int fd, rc;
@@ -144,7 +145,7 @@ static int replace(const char *path, const struct strober_saved *now)
 		  0600);
 	if (fd < 0)
 		return -1;
-	rc = write_all(fd, now);
+	rc = strober_state_write(fd, now);
 	close(fd);
 	if (rc || rename(tmp, path)) {
 		int e = errno;
@@ -153,10 +154,10 @@ static int replace(const char *path, const struct strober_saved *now)
 		errno = e;
 		return -1;
 	}
-	return sync_directory(path);
+	return strober_state_sync(path);
 }
 
-static int lock(const char *path)
+static int strober_state_lock(const char *path)
 {
 	char name[PATH_MAX];
 	int fd;
@@ -178,7 +179,7 @@ int strober_state_save(const char *path, uint32_t was,
 		 const struct strober_saved *now)
 {
 	struct strober_saved there;
-	int fd = lock(path), rc = -1;
+	int fd = strober_state_lock(path), rc = -1;
 
 	if (fd < 0) {
 		storm_log(STORM_LOG_ERROR, "%s.lock: %m", path);
@@ -188,7 +189,7 @@ int strober_state_save(const char *path, uint32_t was,
 		if (there.epoch != was)
 			storm_log(STORM_LOG_ERROR, "%s: epoch %u is saved there and not our %u: another slurmctld of this cluster has taken over",
 				  path, there.epoch, was);
-		else if ((rc = replace(path, now)))
+		else if ((rc = strober_state_replace(path, now)))
 			storm_log(STORM_LOG_ERROR, "%s: %m", path);
 		strober_state_clear(&there);
 	}

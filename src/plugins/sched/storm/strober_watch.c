@@ -81,7 +81,7 @@ static struct {
 
 /* ------------------------------------------------------------ start and end --- */
 
-static int _spawn_with(int sock, int log)
+static int strober_watch_spawn_with(int sock, int log)
 {
 	char *argv[] = { STROBER, "--state", w.state, NULL };
 	int rc = child_spawn(STORM_STROBER_PATH, argv, w.conf, sock, log,
@@ -93,7 +93,7 @@ static int _spawn_with(int sock, int log)
 }
 
 /* Everything has to be said anew to a new one. */
-static void _all_is_new(void)
+static void strober_watch_all_is_new(void)
 {
 	slurm_mutex_lock(&box.lock);
 	box.new_names = box.names.p;
@@ -101,7 +101,7 @@ static void _all_is_new(void)
 	slurm_mutex_unlock(&box.lock);
 }
 
-static void _spawn(uint64_t now)
+static void strober_watch_spawn(uint64_t now)
 {
 	int pair[2], log[2];
 
@@ -116,14 +116,14 @@ static void _spawn(uint64_t now)
 		close(pair[1]);
 		return;
 	}
-	if (!_spawn_with(pair[1], log[1])) {
+	if (!strober_watch_spawn_with(pair[1], log[1])) {
 		w.sock = pair[0];
 		w.log = log[0];
 		w.pidfd = pidfd_open(w.pid, 0);
 		w.started = now;
 		fcntl(w.sock, F_SETFL, O_NONBLOCK);
 		fcntl(w.log, F_SETFL, O_NONBLOCK);
-		_all_is_new();
+		strober_watch_all_is_new();
 	} else {
 		close(pair[0]);
 		close(log[0]);
@@ -132,7 +132,7 @@ static void _spawn(uint64_t now)
 	close(log[1]);
 }
 
-static void _close(int *fd)
+static void strober_watch_close(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -140,12 +140,12 @@ static void _close(int *fd)
 }
 
 /* The socket's end tells it to end. */
-static void _bury(void)
+static void strober_watch_bury(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 	siginfo_t si = { 0 };
 
-	_close(&w.sock);
+	strober_watch_close(&w.sock);
 	/* it is our child: until we have waited for it the pid is its own */
 	if (p.fd < 0 || !poll(&p, 1, STOP_LIMIT))
 		kill(w.pid, SIGKILL);
@@ -164,8 +164,8 @@ static void _bury(void)
 		w.backoff = BACKOFF_MAX;
 	w.start_at = storm_now() + w.backoff;
 	w.backoff = w.backoff * 2 > BACKOFF_MAX ? BACKOFF_MAX : w.backoff * 2;
-	_close(&w.log);
-	_close(&w.pidfd);
+	strober_watch_close(&w.log);
+	strober_watch_close(&w.pidfd);
 	w.pid = 0;
 	w.have = w.says.len = 0;
 	xfree(w.in);
@@ -175,7 +175,7 @@ static void _bury(void)
 
 /* -------------------------------------------------------- what it is told --- */
 
-static void _append(uint32_t verb, const void *body, size_t len)
+static void strober_watch_append(uint32_t verb, const void *body, size_t len)
 {
 	struct strober_frame f = { .verb = verb, .len = len };
 
@@ -187,23 +187,23 @@ static void _append(uint32_t verb, const void *body, size_t len)
 }
 
 /* The next frames, when those before are written. */
-static void _refill(uint64_t now)
+static void strober_watch_refill(uint64_t now)
 {
 	slurm_mutex_lock(&box.lock);
 	if (box.new_names)
-		_append(STROBER_NODES, box.names.p, box.names.len);
+		strober_watch_append(STROBER_NODES, box.names.p, box.names.len);
 	if (box.new_map)
-		_append(STROBER_MAP, box.map.p, box.map.len);
+		strober_watch_append(STROBER_MAP, box.map.p, box.map.len);
 	box.new_names = box.new_map = false;
 	slurm_mutex_unlock(&box.lock);
 	if (now >= w.pulse_at) {
-		_append(STROBER_PULSE, &now, sizeof(now));
+		strober_watch_append(STROBER_PULSE, &now, sizeof(now));
 		w.pulse_at = now + STROBER_PULSE_EVERY;
 	}
 }
 
 /* False: it is gone. */
-static bool _write(uint64_t now)
+static bool strober_watch_write(uint64_t now)
 {
 	while (true) {
 		ssize_t n;
@@ -211,7 +211,7 @@ static bool _write(uint64_t now)
 		if (w.at == w.out.len) {
 			xfree(w.out.p);
 			w.at = w.out.len = 0;
-			_refill(now);
+			strober_watch_refill(now);
 		}
 		if (w.at == w.out.len)
 			return true;
@@ -226,7 +226,7 @@ static bool _write(uint64_t now)
 /* --------------------------------------------------------- what it tells --- */
 
 /* Both ascend: what is new replaces what was said of the same job. */
-static void _merge(const struct strober_given *new, uint32_t n)
+static void strober_watch_merge(const struct strober_given *new, uint32_t n)
 {
 	struct strober_given *all =
 		xcalloc(n + box.ngiven + 1, sizeof(*all));
@@ -247,7 +247,7 @@ static void _merge(const struct strober_given *new, uint32_t n)
 	box.ngiven = count;
 }
 
-static void _take_report(const char *body, size_t len)
+static void strober_watch_take_report(const char *body, size_t len)
 {
 	struct strober_given *given;
 	struct strober_report st;
@@ -261,12 +261,12 @@ static void _take_report(const char *body, size_t len)
 	given = xmalloc(len + 1);
 	memcpy(given, body + sizeof(st), len);
 	slurm_mutex_lock(&box.lock);
-	_merge(given, st.njobs);
+	strober_watch_merge(given, st.njobs);
 	slurm_mutex_unlock(&box.lock);
 	xfree(given);
 }
 
-static void _take_missed(const char *body, size_t len)
+static void strober_watch_take_missed(const char *body, size_t len)
 {
 	if (len % sizeof(struct strober_missed))
 		return;
@@ -278,16 +278,16 @@ static void _take_missed(const char *body, size_t len)
 	slurm_mutex_unlock(&box.lock);
 }
 
-static void _take(const struct strober_frame *f, const char *body)
+static void strober_watch_take(const struct strober_frame *f, const char *body)
 {
 	if (f->verb == STROBER_REPORT)
-		_take_report(body, f->len);
+		strober_watch_take_report(body, f->len);
 	else if (f->verb == STROBER_MISSED)
-		_take_missed(body, f->len);
+		strober_watch_take_missed(body, f->len);
 }
 
 /* False: it is gone, or talks nonsense. */
-static bool _read(void)
+static bool strober_watch_read(void)
 {
 	struct strober_frame f;
 	ssize_t n;
@@ -303,7 +303,7 @@ static bool _read(void)
 		}
 		xrealloc(w.in, want);
 		if (w.have == want && w.have >= sizeof(f)) {
-			_take(&f, w.in + sizeof(f));
+			strober_watch_take(&f, w.in + sizeof(f));
 			w.have = 0;
 			continue;
 		}
@@ -318,7 +318,7 @@ static bool _read(void)
 
 /* How long to wait for news, in ms; -1: for ever.  What the strober does not read, as
  * it is stopped, keeps the next pulse waiting, too. */
-static int _wait_time(uint64_t now)
+static int strober_watch_wait_time(uint64_t now)
 {
 	uint64_t next = w.pid ? w.pulse_at : w.start_at;
 
@@ -327,7 +327,7 @@ static int _wait_time(uint64_t now)
 	return next > now ? (int) ((next - now) / STORM_MS) + 1 : 0;
 }
 
-static void _turn(void)
+static void strober_watch_turn(void)
 {
 	struct pollfd p[4] = {
 		{ .fd = w.wake, .events = POLLIN },
@@ -339,30 +339,32 @@ static void _turn(void)
 
 	if (w.out.len)
 		p[3].events |= POLLOUT;
-	if (poll(p, 4, _wait_time(storm_now())) < 0 && errno != EINTR)
+	if (poll(p, 4, strober_watch_wait_time(storm_now())) < 0 &&
+	    errno != EINTR)
 		error("storm: poll: %m");
 	if (p[0].revents && read(w.wake, &n, sizeof(n)) < 0)
 		debug("storm: eventfd: %m");
 	if (w.log >= 0)
 		child_log_drain(&w.says, w.log, STROBER);
 	now = storm_now();
-	if (w.pid && (p[2].revents || !_read() || !_write(now)))
-		_bury();
+	if (w.pid && (p[2].revents || !strober_watch_read() ||
+		      !strober_watch_write(now)))
+		strober_watch_bury();
 	if (!w.pid && !w.end && now >= w.start_at)
-		_spawn(now);
+		strober_watch_spawn(now);
 }
 
-static void *_watch(void *arg)
+static void *strober_watch_thread(void *arg)
 {
 	(void) arg;
 	while (!__atomic_load_n(&w.end, __ATOMIC_ACQUIRE))
-		_turn();
+		strober_watch_turn();
 	if (w.pid)
-		_bury();
+		strober_watch_bury();
 	return NULL;
 }
 
-static void _wake(void)
+static void strober_watch_wake(void)
 {
 	const uint64_t one = 1;
 
@@ -385,10 +387,10 @@ int strober_watch_start(void)
 	w.end = false;
 	w.backoff = BACKOFF_MIN;
 	w.start_at = 0;
-	rc = pthread_create(&w.thread, NULL, _watch, NULL);
+	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
-		_close(&w.wake);
+		strober_watch_close(&w.wake);
 		xfree(w.state);
 		xfree(w.conf);
 		return SLURM_ERROR;
@@ -402,10 +404,10 @@ void strober_watch_stop(void)
 	if (!w.running)
 		return;
 	__atomic_store_n(&w.end, true, __ATOMIC_RELEASE);
-	_wake();
+	strober_watch_wake();
 	pthread_join(w.thread, NULL);
 	w.running = false;
-	_close(&w.wake);
+	strober_watch_close(&w.wake);
 	xfree(w.state);
 	xfree(w.conf);
 	xfree(box.names.p);
@@ -434,7 +436,7 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 	box.map = (struct bytes) { map, map_len };
 	box.new_map = true;
 	slurm_mutex_unlock(&box.lock);
-	_wake();
+	strober_watch_wake();
 }
 
 uint32_t strober_watch_given(struct strober_given **given)

@@ -31,34 +31,34 @@ struct step {
 	int64_t gain;
 };
 
-static uint32_t draw(struct search *s, uint32_t below)
+static uint32_t tabu_draw(struct search *s, uint32_t below)
 {
 	s->chance = s->chance * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t) ((s->chance >> 33) % below);
 }
 
-static uint32_t *met(const struct search *s, uint32_t job, uint32_t row)
+static uint32_t *tabu_met(const struct search *s, uint32_t job, uint32_t row)
 {
 	return &s->met[(size_t) job * s->rows + row];
 }
 
-static uint64_t *until(const struct search *s, uint32_t job, uint32_t row)
+static uint64_t *tabu_until(const struct search *s, uint32_t job, uint32_t row)
 {
 	return &s->until[(size_t) job * s->rows + row];
 }
 
-static void look(struct search *s, uint32_t job)
+static void tabu_look(struct search *s, uint32_t job)
 {
 	uint64_t bit = 1ULL << job % 64;
 
-	if (*met(s, job, s->row[job]))
+	if (*tabu_met(s, job, s->row[job]))
 		s->crossed[job / 64] |= bit;
 	else
 		s->crossed[job / 64] &= ~bit;
 }
 
-/* Those that it is beside hear of it: it is in their row, or no more. */
-static void tell(struct search *s, uint32_t job, uint32_t row, int by)
+/* Count for those that it is beside: it is in their row, or no more. */
+static void tabu_notify(struct search *s, uint32_t job, uint32_t row, int by)
 {
 	uint32_t words = exchange_words(s->n);
 	const uint64_t *set = s->beside + (size_t) job * words;
@@ -67,82 +67,84 @@ static void tell(struct search *s, uint32_t job, uint32_t row, int by)
 		for (uint64_t bits = set[w]; bits; bits &= bits - 1) {
 			uint32_t k = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
-			*met(s, k, row) += (uint32_t) by;
+			*tabu_met(s, k, row) += (uint32_t) by;
 			if (s->row[k] == row)
-				look(s, k);
+				tabu_look(s, k);
 		}
 }
 
-static void begin(struct search *s)
+static void tabu_begin(struct search *s)
 {
 	uint32_t twice = 0;
 
 	for (uint32_t k = 0; k < s->n; k++)
 		if (s->row[k] >= s->rows)
-			s->row[k] = draw(s, s->rows);
+			s->row[k] = tabu_draw(s, s->rows);
 	for (uint32_t k = 0; k < s->n; k++)
-		tell(s, k, s->row[k], 1);
+		tabu_notify(s, k, s->row[k], 1);
 	for (uint32_t k = 0; k < s->n; k++)
-		twice += *met(s, k, s->row[k]);
+		twice += *tabu_met(s, k, s->row[k]);
 	s->conflicts = s->least = twice / 2;
 }
 
 /* Of equals any. */
-static void consider(struct search *s, struct step *best, uint32_t *equals,
-		     uint32_t job, uint32_t row)
+static void tabu_consider(struct search *s, struct step *best, uint32_t *equals,
+			  uint32_t job, uint32_t row)
 {
-	int64_t gain = (int64_t) *met(s, job, s->row[job]) - *met(s, job, row);
+	int64_t gain = (int64_t) *tabu_met(s, job, s->row[job]) -
+		       *tabu_met(s, job, row);
 
 	if (row == s->row[job])
 		return;
 	/* what is better than all before is always allowed */
-	if (*until(s, job, row) > s->move &&
+	if (*tabu_until(s, job, row) > s->move &&
 	    (int64_t) s->conflicts - gain >= s->least)
 		return;
 	if (*equals && gain < best->gain)
 		return;
 	if (!*equals || gain > best->gain)
 		*equals = 0;
-	if (!draw(s, ++*equals))
+	if (!tabu_draw(s, ++*equals))
 		*best = (struct step) { job, row, gain };
 }
 
-static void go(struct search *s, const struct step *best)
+static void tabu_go(struct search *s, const struct step *best)
 {
 	uint32_t from = s->row[best->job];
 
-	tell(s, best->job, from, -1);
-	tell(s, best->job, best->row, 1);
+	tabu_notify(s, best->job, from, -1);
+	tabu_notify(s, best->job, best->row, 1);
 	s->row[best->job] = best->row;
-	look(s, best->job);
+	tabu_look(s, best->job);
 	s->conflicts = (uint32_t) (s->conflicts - best->gain);
 	if (s->conflicts < s->least)
 		s->least = s->conflicts;
-	*until(s, best->job, from) = s->move + s->conflicts * 3 / 5 +
-		1 + draw(s, 10);
+	*tabu_until(s, best->job, from) = s->move + s->conflicts * 3 / 5 +
+		     1 + tabu_draw(s, 10);
 }
 
-static void consider_all(struct search *s, struct step *best, uint32_t *equals)
+static void tabu_consider_all(struct search *s, struct step *best,
+			      uint32_t *equals)
 {
 	for (uint32_t w = 0; w < exchange_words(s->n); w++)
 		for (uint64_t bits = s->crossed[w]; bits; bits &= bits - 1) {
 			uint32_t k = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
 			for (uint32_t r = 0; r < s->rows; r++)
-				consider(s, best, equals, k, r);
+				tabu_consider(s, best, equals, k, r);
 		}
 }
 
-static bool search(struct search *s, uint64_t moves)
+static bool tabu_search(struct search *s, uint64_t moves)
 {
-	begin(s);
+	tabu_begin(s);
 	for (; s->conflicts && s->move < moves; s->move++) {
 		struct step best = { 0 };
 		uint32_t equals = 0;
 
-		consider_all(s, &best, &equals);
+		tabu_consider_all(s, &best, &equals);
 		if (equals)
-			go(s, &best);
+			tabu_go(s, &best);
 	}
 	return !s->conflicts;
 }
@@ -162,7 +164,7 @@ bool tabu_pack(uint32_t n, const uint64_t *beside, uint32_t *row,
 
 	if (rows && s.row && s.met && s.until && s.crossed) {
 		memcpy(s.row, row, n * sizeof(*row));
-		good = search(&s, moves);
+		good = tabu_search(&s, moves);
 	}
 	if (good)
 		memcpy(row, s.row, n * sizeof(*row));
