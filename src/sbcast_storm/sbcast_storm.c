@@ -9,7 +9,6 @@
 
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,38 +25,15 @@
 #include "src/sbcast/sbcast.h"
 
 #include "src/plugins/launch/storm/bcast.h"
-#include "sbcast_storm.h"
 
 #define NAME "sbcast_storm"
-
-struct bcast_parameters params;	/* of Slurm's opts.c */
 
 static volatile sig_atomic_t signalled;
 static bool give_up;
 static bool bar;		/* stderr is a terminal that nobody logs to */
 static bool bar_shown;
 
-void sbcast_text(FILE *to, const char *fmt, ...)
-{
-	va_list ap;
-	char *text, *at;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	if (!text)
-		return;
-	at = strstr(text, "sbcast ");
-	if (at)
-		fprintf(to, "%.*s" NAME "%s", (int) (at - text), text,
-			at + strlen("sbcast"));
-	else
-		fputs(text, to);
-	free(text);
-}
-
-static void progress(const char *path, uint64_t done, uint64_t size)
+static void sbcast_progress(const char *path, uint64_t done, uint64_t size)
 {
 	enum { WIDTH = 40 };
 	static const char full[WIDTH + 1] =
@@ -74,7 +50,7 @@ static void progress(const char *path, uint64_t done, uint64_t size)
 }
 
 /* The nodes should hear of it now, not miss us later. */
-static void on_signal(int sig)
+static void sbcast_on_signal(int sig)
 {
 	signalled = sig;
 	give_up = true;
@@ -85,10 +61,10 @@ int main(int argc, char **argv)
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct step_cast cast = {
 		.otherwise = "the file goes by Slurm's own broadcast",
-		.progress = progress,
+		.progress = sbcast_progress,
 		.abort = &give_up,
 	};
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = sbcast_on_signal };
 	struct storm_conf conf;
 	struct storm_record rec;
 	char *aliases, *why = NULL, *line;

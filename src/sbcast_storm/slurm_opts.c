@@ -3,6 +3,8 @@
  * tree that configure was given: sbcast's options and SBCAST_* variables.
  * Only what it prints passes through us, to name this command.
  *
+ * Slurm's sbcast.h gives the names: parse_command_line() fills `params`.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
@@ -10,6 +12,7 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +24,32 @@
 #include "src/common/xstring.h"
 #include "src/sbcast/sbcast.h"
 
-#include "sbcast_storm.h"
+struct bcast_parameters params;
 
-#define printf(...) sbcast_text(stdout, __VA_ARGS__)
-#define fprintf(...) sbcast_text(__VA_ARGS__)
+/* It prints "sbcast" where this command's name should stand. */
+__attribute__((format(printf, 2, 3)))
+static void opts_print(FILE *to, const char *fmt, ...)
+{
+	va_list ap;
+	char *text, *at;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!text)
+		return;
+	at = strstr(text, "sbcast ");
+	if (at)
+		fprintf(to, "%.*ssbcast_storm%s", (int) (at - text), text,
+			at + strlen("sbcast"));
+	else
+		fputs(text, to);
+	free(text);
+}
+
+#define printf(...) opts_print(stdout, __VA_ARGS__)
+#define fprintf(...) opts_print(__VA_ARGS__)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
