@@ -25,7 +25,7 @@
 #include "src/libstorm/minmax.h"
 
 /* Do steps have groups of Slurm's own? */
-static bool _slurm_has_groups(void)
+static bool agent_gang_slurm_has_groups(void)
 {
 	return xstrstr(slurm_conf.proctrack_type, "cgroup") ||
 		xstrstr(slurm_conf.task_plugin, "cgroup") ||
@@ -34,12 +34,12 @@ static bool _slurm_has_groups(void)
 
 /* A process cannot be in a group of Slurm's and in one of ours, where both are of
  * the same version; and in its freezers of version 1 slurmstepd is, too. */
-static int _find_host(struct agent *a, struct freezer_host *h)
+static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 {
 	enum freezer_kind wish = freezer_kind_of(a->conf.freezer);
 
 	if ((wish == FREEZER_NONE || wish == FREEZER_V2) &&
-	    freezer_host_pure() && _slurm_has_groups()) {
+	    freezer_host_pure() && agent_gang_slurm_has_groups()) {
 		int err = freezer_host_borrow(h);
 
 		if (!err || wish == FREEZER_V2)
@@ -53,14 +53,14 @@ static int _find_host(struct agent *a, struct freezer_host *h)
 }
 
 /* This node takes part from now on: new steps leave records. */
-static int _begin(struct agent *a)
+static int agent_gang_begin(struct agent *a)
 {
 	struct agent_gang *g = xmalloc(sizeof(*g));
 	int err = gang_step_dir(NULL, a->node, true, g->dir);
 
 	g->a = a;
 	if (!err)
-		err = _find_host(a, &g->host);
+		err = agent_gang_find_host(a, &g->host);
 	if (err)
 		goto fail;
 	gang_step_thaw_all(g->dir, true, NULL);
@@ -92,7 +92,7 @@ fail:
 }
 
 /* What it was before: nothing may be left standing, nor empty. */
-static void _never_again(struct agent *a)
+static void agent_gang_clean_up(struct agent *a)
 {
 	struct gang_page *page = gang_page_open(NULL, a->node);
 	char dir[PATH_MAX];
@@ -111,12 +111,13 @@ static void _never_again(struct agent *a)
 int agent_gang_start(struct agent *a)
 {
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
-		if (!_begin(a))	/* a node without it is a stock node */
+		/* a node without it is a stock node */
+		if (!agent_gang_begin(a))
 			agent_note_find(a);
 		return 0;
 	}
 	agent_note_forget(a);
-	_never_again(a);
+	agent_gang_clean_up(a);
 	return 0;
 }
 
@@ -137,7 +138,7 @@ void agent_gang_stop(struct agent *a)
 
 void agent_gang_session_open(struct agent_session *s)
 {
-	if (!s->a->gang && _begin(s->a))
+	if (!s->a->gang && agent_gang_begin(s->a))
 		return;
 	s->a->gang->session = s;
 	agent_note_keep(s->a, s->id);

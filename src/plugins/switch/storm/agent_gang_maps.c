@@ -31,7 +31,7 @@
 
 /* Memory and priority are bound while jobs share this node: a strobe must not
  * wait for the step that it is to stop. */
-static void _realtime(struct agent_gang *g, bool on)
+static void agent_gang_realtime(struct agent_gang *g, bool on)
 {
 	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
 
@@ -52,7 +52,7 @@ static void _realtime(struct agent_gang *g, bool on)
 
 /* ------------------------------------------------------------------ maps --- */
 
-static uint32_t _jobs_here(const struct gang_known *k)
+static uint32_t agent_gang_jobs_here(const struct gang_known *k)
 {
 	uint32_t n = 0;
 
@@ -62,8 +62,8 @@ static uint32_t _jobs_here(const struct gang_known *k)
 }
 
 /* Whoever reads the trace is to know whose slots they are. */
-static void _trace_map(struct agent_gang *g, const struct gang_known *k,
-		       uint32_t jobs)
+static void agent_gang_trace_map(struct agent_gang *g,
+				 const struct gang_known *k, uint32_t jobs)
 {
 	struct gang_event e = {
 		.at = storm_now(), .what = GANG_MAP, .sequence = g->number,
@@ -93,13 +93,13 @@ void agent_gang_maps_bind(struct agent_gang *g)
 	bool on = g->shared && !g->alone;
 
 	if (on != g->realtime)
-		_realtime(g, on);
+		agent_gang_realtime(g, on);
 }
 
 void agent_gang_maps_end(struct agent_gang *g)
 {
 	g->shared = false;
-	_realtime(g, false);
+	agent_gang_realtime(g, false);
 	for (int i = 0; i < 2; i++) {
 		if (g->known[i].there)
 			gang_map_clear(&g->known[i].map);
@@ -124,7 +124,7 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	}
 	/* it may be another owner's; who was outside has no variables left */
 	agent_note_keep(g->a, g->session->id);
-	agent_gang_tell_missed(g);
+	agent_gang_report_missed(g);
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
 	if (k[1].there)
@@ -134,12 +134,12 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	/* the strobes that come now still name the one before */
 	if (g->now)
 		g->now = g->now == &k[0] ? &k[1] : NULL;
-	jobs = _jobs_here(&k[0]);
+	jobs = agent_gang_jobs_here(&k[0]);
 	g->a->count.gang_maps++;
-	_trace_map(g, &k[0], jobs);
+	agent_gang_trace_map(g, &k[0], jobs);
 	g->shared = jobs > 0;
 	g->alone = false;
-	_realtime(g, g->shared);
+	agent_gang_realtime(g, g->shared);
 	if (!g->now)
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 	agent_gang_apply(g);

@@ -92,7 +92,7 @@ void agent_gang_open(struct agent_gang *g, enum gang_why why);
 void agent_gang_apply(struct agent_gang *g);
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
 /* The strober asks for it (src/plugins/sched/storm/missed.h). */
-void agent_gang_tell_missed(struct agent_gang *g);
+void agent_gang_report_missed(struct agent_gang *g);
 /* A sign of life is given.  Until when the last strobe counts; NEVER: none does, and
  * everything runs. */
 uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);

@@ -36,13 +36,13 @@
 
 /* ----------------------------------------------------------- come and go --- */
 
-static void _release(struct agent_io *io)
+static void agent_gang_io_release(struct agent_io *io)
 {
 	xfree(io);
 }
 
 /* It ends, or has ended: nothing of it may be left standing. */
-static void _forget(struct agent_gang *g, struct gang_local *l)
+static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 {
 	struct gang_local **p;
 
@@ -57,13 +57,14 @@ static void _forget(struct agent_gang *g, struct gang_local *l)
 }
 
 /* Processes that outlive slurmstepd keep it; a borrowed one is not ours. */
-static void _remove_group(struct agent_gang *g, const char *group)
+static void agent_gang_group_remove(struct agent_gang *g, const char *group)
 {
 	if (*g->host.base)
 		freezer_group_remove(group);
 }
 
-static void _stepd_gone(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
+				  uint32_t events)
 {
 	struct gang_local *l = (struct gang_local *) io;
 	char group[PATH_MAX];
@@ -71,12 +72,13 @@ static void _stepd_gone(struct agent *a, struct agent_io *io, uint32_t events)
 	(void) events;
 	strcpy(group, l->step.group);
 	gang_step_remove(a->gang->dir, l->name);
-	_forget(a->gang, l);
-	_remove_group(a->gang, group);
+	agent_gang_step_forget(a->gang, l);
+	agent_gang_group_remove(a->gang, group);
 	agent_gang_apply(a->gang);
 }
 
-static struct gang_local *_find(struct agent_gang *g, const char *name)
+static struct gang_local *agent_gang_step_find(struct agent_gang *g,
+					       const char *name)
 {
 	struct gang_local *l = g->steps;
 
@@ -85,8 +87,8 @@ static struct gang_local *_find(struct agent_gang *g, const char *name)
 	return l;
 }
 
-static void _add(struct agent_gang *g, const char *name,
-		 const struct gang_step *s)
+static void agent_gang_step_add(struct agent_gang *g, const char *name,
+				const struct gang_step *s)
 {
 	struct gang_local *l = xmalloc(sizeof(*l));
 
@@ -94,8 +96,8 @@ static void _add(struct agent_gang *g, const char *name,
 	l->step = *s;
 	l->listed = true;
 	l->starting = s->kind != FREEZER_SIGNALS;
-	l->io.ready = _stepd_gone;
-	l->io.release = _release;
+	l->io.ready = agent_gang_stepd_gone;
+	l->io.release = agent_gang_io_release;
 	l->f = freezer_open(s->kind, s->group, s->root);
 	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
 	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
@@ -111,7 +113,7 @@ static void _add(struct agent_gang *g, const char *name,
 		gang_mark_close(l->mark);
 		if (l->io.fd >= 0)
 			close(l->io.fd);
-		_remove_group(g, s->group);
+		agent_gang_group_remove(g, s->group);
 		xfree(l);
 		return;
 	}
@@ -122,15 +124,16 @@ static void _add(struct agent_gang *g, const char *name,
 	agent_gang_trace(g, GANG_STEP, l, s->kind, s->script);
 }
 
-static void _listed(void *arg, const char *name, const struct gang_step *s)
+static void agent_gang_step_listed(void *arg, const char *name,
+				   const struct gang_step *s)
 {
 	struct agent_gang *g = arg;
-	struct gang_local *l = _find(g, name);
+	struct gang_local *l = agent_gang_step_find(g, name);
 
 	if (l)
 		l->listed = true;
 	else if (strlen(name) < GANG_STEP_NAME)
-		_add(g, name, s);
+		agent_gang_step_add(g, name, s);
 }
 
 void agent_gang_steps_list(struct agent_gang *g)
@@ -139,16 +142,17 @@ void agent_gang_steps_list(struct agent_gang *g)
 
 	for (l = g->steps; l; l = l->next)
 		l->listed = false;
-	gang_step_each(g->dir, _listed, g);
+	gang_step_each(g->dir, agent_gang_step_listed, g);
 	for (l = g->steps; l; l = next) {
 		next = l->next;
 		if (!l->listed)
-			_forget(g, l);
+			agent_gang_step_forget(g, l);
 	}
 	agent_gang_apply(g);
 }
 
-static void _changed(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_gang_steps_changed(struct agent *a, struct agent_io *io,
+				     uint32_t events)
 {
 	char buf[4096];
 
@@ -164,8 +168,8 @@ int agent_gang_steps_watch(struct agent_gang *g)
 	int err;
 
 	io->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	io->ready = _changed;
-	io->release = _release;
+	io->ready = agent_gang_steps_changed;
+	io->release = agent_gang_io_release;
 	if (io->fd >= 0 &&
 	    inotify_add_watch(io->fd, g->dir, IN_MOVED_TO | IN_DELETE) >= 0 &&
 	    !agent_io_add(&g->a->ios, io, EPOLLIN)) {
@@ -183,7 +187,7 @@ int agent_gang_steps_watch(struct agent_gang *g)
 void agent_gang_steps_end(struct agent_gang *g)
 {
 	while (g->steps)
-		_forget(g, g->steps);
+		agent_gang_step_forget(g, g->steps);
 	agent_io_close(&g->a->ios, g->notify);
 }
 
@@ -208,7 +212,8 @@ void agent_gang_groups_clear(const char *base)
 /* ------------------------------------------------------------------ look --- */
 
 /* Why it should not stand still: of freezer.h's reasons those that count here. */
-static unsigned int _wants(const struct agent_gang *g, struct gang_local *l)
+static unsigned int agent_gang_step_wants(const struct agent_gang *g,
+					  struct gang_local *l)
 {
 	unsigned int wants = freezer_wants(l->f);
 
@@ -223,9 +228,9 @@ static unsigned int _wants(const struct agent_gang *g, struct gang_local *l)
 }
 
 /* One that stands still and should not. */
-static void _look_at(struct agent_gang *g, struct gang_local *l)
+static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
-	unsigned int wants = _wants(g, l);
+	unsigned int wants = agent_gang_step_wants(g, l);
 
 	l->granted |= wants & FREEZER_SIGNALLED;
 	if (wants)
@@ -237,8 +242,8 @@ static void _look_at(struct agent_gang *g, struct gang_local *l)
 
 /* When to look at a step: a script may have begun a srun; a debugger that has hold
  * of one may leave it. */
-static uint64_t _look_due(const struct agent_gang *g,
-			  const struct gang_local *l)
+static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
+					 const struct gang_local *l)
 {
 	uint64_t soon = l->looked + LOOK_EVERY;
 	uint64_t rarely = l->looked + LOOK_RARELY;
@@ -252,15 +257,16 @@ static uint64_t _look_due(const struct agent_gang *g,
 	return storm_min(storm_max(stands, soon), rarely);
 }
 
-static void _look(struct agent_gang *g, struct gang_local *l, uint64_t now)
+static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
+				 uint64_t now)
 {
 	l->looked = now;
 	if (l->step.script)
 		l->has_srun = freezer_has(l->f, "srun");
 	if (freezer_stopped(l->f))
-		_look_at(g, l);
+		agent_gang_step_look_at(g, l);
 	else if (l->traced)
-		_wants(g, l);
+		agent_gang_step_wants(g, l);
 }
 
 uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
@@ -269,8 +275,8 @@ uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
 	bool any = false;
 
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if (now >= _look_due(g, l)) {
-			_look(g, l, now);
+		if (now >= agent_gang_step_look_due(g, l)) {
+			agent_gang_step_look(g, l, now);
 			any = true;
 		}
 	g->traced = false;
@@ -279,7 +285,7 @@ uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
 	if (any)
 		agent_gang_apply(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if ((due = _look_due(g, l)) < next)
+		if ((due = agent_gang_step_look_due(g, l)) < next)
 			next = due;
 	return next;
 }

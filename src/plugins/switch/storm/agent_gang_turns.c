@@ -65,7 +65,8 @@ void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 
 /* ------------------------------------------------------- stop and continue --- */
 
-static void _failed(struct gang_local *l, const char *what, int err)
+static void agent_gang_step_failed(struct gang_local *l, const char *what,
+				   int err)
 {
 	/* of one that ends meanwhile the group may be gone */
 	if (l->told || err == ENODEV || err == ENOENT)
@@ -88,7 +89,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	gang_mark_set(l->mark, true);
 	err = freezer_stop(l->f, again);
 	if (err)
-		_failed(l, "stopped", err);
+		agent_gang_step_failed(l, "stopped", err);
 	if (!was) {
 		l->stopped = storm_now();
 		g->a->count.gang_stops++;
@@ -106,7 +107,7 @@ void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 		return;
 	err = freezer_continue(l->f, false);
 	if (err)
-		_failed(l, "continued", err);
+		agent_gang_step_failed(l, "continued", err);
 	else
 		gang_mark_set(l->mark, false);
 	g->page->stopped--;
@@ -137,8 +138,8 @@ bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job)
 }
 
 /* In this map, and so the cluster's to stop here? */
-static const struct gang_job *_job_in(const struct gang_known *k,
-				      uint32_t job_id)
+static const struct gang_job *agent_gang_job_in(const struct gang_known *k,
+						uint32_t job_id)
 {
 	const struct gang_job *j;
 
@@ -150,7 +151,8 @@ static const struct gang_job *_job_in(const struct gang_known *k,
 
 /* srun carries the output of the job's steps; and whoever speaks with Slurm from a
  * script must not keep it waiting for so long that it gives up. */
-static bool _script_runs(const struct agent_gang *g, const struct gang_local *l)
+static bool agent_gang_script_runs(const struct agent_gang *g,
+				   const struct gang_local *l)
 {
 	return l->has_srun || agent_gang_job_has_steps(g, l->step.job) ||
 		g->now->map.zones[g->now->zone].quantum >=
@@ -158,11 +160,12 @@ static bool _script_runs(const struct agent_gang *g, const struct gang_local *l)
 }
 
 /* Why it may run; 0: it may not. */
-static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
+static enum gang_why agent_gang_step_runs(struct agent_gang *g,
+					  struct gang_local *l)
 {
-	const struct gang_job *j = _job_in(g->now, l->step.job);
+	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
 
-	if (!j || !_job_in(&g->known[0], l->step.job))
+	if (!j || !agent_gang_job_in(&g->known[0], l->step.job))
 		return GANG_WHY_NOT_IN_MAP;
 	if (storm_idset_has(&j->rows, g->slot)) {
 		l->granted = false;
@@ -175,13 +178,13 @@ static enum gang_why _runs(struct agent_gang *g, struct gang_local *l)
 	/* Slurm sends no signal to what is still slurmstepd */
 	if (l->starting && (l->starting = freezer_starting(l->f)))
 		return GANG_WHY_STARTING;
-	if (l->step.script && _script_runs(g, l))
+	if (l->step.script && agent_gang_script_runs(g, l))
 		return GANG_WHY_SCRIPT;
 	return 0;
 }
 
 /* A node without steps has nothing to tell of slots. */
-static void _tell_slot(struct agent_gang *g)
+static void agent_gang_trace_slot(struct agent_gang *g)
 {
 	if (!g->steps || (g->told_version == g->now->map.version &&
 			  g->told_slot == g->slot))
@@ -204,26 +207,26 @@ void agent_gang_apply(struct agent_gang *g)
 	}
 	if (!g->now)
 		return;
-	_tell_slot(g);
+	agent_gang_trace_slot(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if (!_runs(g, l))
+		if (!agent_gang_step_runs(g, l))
 			agent_gang_step_stop(g, l, again);
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if ((why = _runs(g, l)))
+		if ((why = agent_gang_step_runs(g, l)))
 			agent_gang_step_continue(g, l, why);
 	g->page->alive = storm_now();
 }
 
 /* --------------------------------------------------------------- strobes --- */
 
-void agent_gang_tell_missed(struct agent_gang *g)
+void agent_gang_report_missed(struct agent_gang *g)
 {
 	storm_nm_own_set(g->a->nm, g->session->id, GANG_VAR_MISSED,
 			 g->a->count.gang_missed);
 }
 
-static const struct gang_known *_meant(const struct agent_gang *g,
-				       const struct gang_strobe *s)
+static const struct gang_known *
+agent_gang_map_meant(const struct agent_gang *g, const struct gang_strobe *s)
 {
 	for (int i = 0; i < 2; i++)
 		if (g->known[i].there && g->known[i].digest == s->digest &&
@@ -232,7 +235,7 @@ static const struct gang_known *_meant(const struct agent_gang *g,
 	return NULL;
 }
 
-static void _count_missed(struct agent_gang *g, uint64_t number)
+static void agent_gang_count_missed(struct agent_gang *g, uint64_t number)
 {
 	uint64_t missed = number - g->number - 1;
 
@@ -240,7 +243,7 @@ static void _count_missed(struct agent_gang *g, uint64_t number)
 	if ((g->now || g->was_away) && missed && number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
-		agent_gang_tell_missed(g);
+		agent_gang_report_missed(g);
 		agent_gang_trace(g, GANG_MISSED, NULL, missed, 0);
 	}
 	g->number = number;
@@ -254,7 +257,7 @@ uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
 }
 
 /* A slurmd that was stopped is as good as none. */
-static bool _slurmd_is_there(struct agent_gang *g, uint64_t now)
+static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
 	if (now >= agent_gang_slurmd_due(g)) {
 		g->slurmd_stands = proc_stopped(g->a->slurmd.pid);
@@ -276,15 +279,15 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len) ||
 	    agent_is_back(a))
 		return;
-	_count_missed(g, number);
-	k = _meant(g, &st);
+	agent_gang_count_missed(g, number);
+	k = agent_gang_map_meant(g, &st);
 	if (!k) {
 		/* a map by which nobody shares is not sent */
 		g->alone |= st.slot == GANG_SLOT_ALL;
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
-	if (st.zone != k->zone || !_slurmd_is_there(g, storm_now()))
+	if (st.zone != k->zone || !agent_gang_slurmd_is_there(g, storm_now()))
 		return;
 	g->heard = storm_now();
 	g->alone = st.slot == GANG_SLOT_ALL;
@@ -315,7 +318,7 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now)
 	if (!g->page->stopped && !g->now)
 		return STORM_NEVER;
 	end = g->heard + g->silence;
-	if (now < end && _slurmd_is_there(g, now))
+	if (now < end && agent_gang_slurmd_is_there(g, now))
 		return end;
 	agent_gang_open(g, now >= end ? GANG_WHY_SILENCE : GANG_WHY_NO_SLURMD);
 	return STORM_NEVER;
