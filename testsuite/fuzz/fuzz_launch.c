@@ -67,13 +67,13 @@ static void answer(struct agent *a, struct agent_launch *l,
 	for (size_t at = 0; at < len && !dead; at += piece) {
 		must(send(pair[1], buf + at, len - at < piece ? len - at :
 			  piece, MSG_NOSIGNAL) > 0);
-		_ready(a, &l->io, EPOLLIN);
+		agent_launch_ready(a, &l->io, EPOLLIN);
 	}
 	close(pair[1]);
 	for (int i = 0; i < 2 && !dead; i++)
-		_ready(a, &l->io, EPOLLIN);
+		agent_launch_ready(a, &l->io, EPOLLIN);
 	must(dead == &l->io);
-	_release(dead);
+	agent_launch_release(dead);
 	dead = NULL;
 }
 
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		must(!s.launches->len);
 		agent_launch_tick(&a, w.now);	/* sessions: none here */
-		_try(&a, s.launches, w.now);
+		agent_launch_try(&a, s.launches, w.now);
 		must(a.count.launches_failed == 1);
 	}
 	must(!s.launches && a.count.launches == 1);

@@ -165,7 +165,7 @@ static void converse(int sock, struct agent_conn *c, struct storm_in *i,
 		else
 			send_raw(sock, i);
 		if (c->io.fd >= 0)
-			_ready(&agent, &c->io, EPOLLIN);
+			agent_local_ready(&agent, &c->io, EPOLLIN);
 		drain(sock);
 	}
 }
@@ -194,12 +194,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					   .step.job_id = 7 };
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
 	c->io.fd = pair[0];
-	c->io.release = _release;
+	c->io.release = agent_local_release;
 	agent.local.conns = c;
 	converse(pair[1], c, &i, null);
 	close(pair[1]);
 	if (agent.local.conns)
-		_close(&agent, agent.local.conns);
+		agent_local_close(&agent, agent.local.conns);
 	must(!agent.local.conns && !agent.slurmd.lifelines);
 	release();
 	world_end(&w);

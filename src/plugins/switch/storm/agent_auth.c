@@ -48,7 +48,7 @@ struct auth_job {
 /* Slurm's context for verifying; the worker's alone. */
 static slurm_cred_ctx_t verifier;
 
-static bool _names_us(const char *nodes, const char *node)
+static bool agent_auth_names_node(const char *nodes, const char *node)
 {
 	hostset_t set = hostset_create(nodes);
 	bool yes = set && hostset_within(set, node);
@@ -59,8 +59,9 @@ static bool _names_us(const char *nodes, const char *node)
 }
 
 /* Both say which user and job; slurmctld's word must be the owner's. */
-static int _compare(const struct agent *a, const struct storm_open_info *info,
-		    const sbcast_cred_arg_t *arg)
+static int agent_auth_compare(const struct agent *a,
+			      const struct storm_open_info *info,
+			      const sbcast_cred_arg_t *arg)
 {
 	if (info->uid && arg->uid != info->uid) {
 		error("uid %u shows the sbcast credential of uid %u",
@@ -72,7 +73,7 @@ static int _compare(const struct agent *a, const struct storm_open_info *info,
 		      info->uid, arg->job_id, info->job_id);
 		return STORM_EACCES;
 	}
-	if (!_names_us(arg->nodes, a->node)) {
+	if (!agent_auth_names_node(arg->nodes, a->node)) {
 		error("the sbcast credential of uid %u is for %s, not for this node",
 		      info->uid, arg->nodes);
 		return STORM_EACCES;
@@ -80,7 +81,7 @@ static int _compare(const struct agent *a, const struct storm_open_info *info,
 	return STORM_OK;
 }
 
-static struct agent_creds *_creds(const sbcast_cred_arg_t *arg)
+static struct agent_creds *agent_creds_create(const sbcast_cred_arg_t *arg)
 {
 	struct agent_creds *c = xmalloc(sizeof(*c));
 	gid_t *gids = NULL;
@@ -103,7 +104,7 @@ static struct agent_creds *_creds(const sbcast_cred_arg_t *arg)
 }
 
 /* A signed and unexpired credential, or NULL. */
-static sbcast_cred_arg_t *_extract(const struct storm_open_info *info)
+static sbcast_cred_arg_t *agent_auth_extract(const struct storm_open_info *info)
 {
 	uint32_t len = info->authority_len - STEP_AUTHORITY_HEAD;
 	sbcast_cred_arg_t *arg = NULL;
@@ -125,9 +126,9 @@ static sbcast_cred_arg_t *_extract(const struct storm_open_info *info)
 	return arg;
 }
 
-static int _authority(const struct agent *a,
-		      const struct storm_open_info *info,
-		      struct agent_creds **creds)
+static int agent_auth_authority(const struct agent *a,
+				const struct storm_open_info *info,
+				struct agent_creds **creds)
 {
 	sbcast_cred_arg_t *arg;
 	int err;
@@ -136,27 +137,27 @@ static int _authority(const struct agent *a,
 		return STORM_OK;	/* may launch, may send no file */
 	if (info->authority_len <= STEP_AUTHORITY_HEAD)
 		return STORM_EINVAL;
-	arg = _extract(info);
+	arg = agent_auth_extract(info);
 	if (!arg) {
 		error("the sbcast credential that uid %u shows for job %u is not valid",
 		      info->uid, info->job_id);
 		return STORM_EAUTH;
 	}
-	err = _compare(a, info, arg);
+	err = agent_auth_compare(a, info, arg);
 	if (!err)
-		*creds = _creds(arg);
+		*creds = agent_creds_create(arg);
 	sbcast_cred_arg_free(arg);
 	return err;
 }
 
 /* May this user open a cluster domain with us? */
-static bool _may_own_cluster(const struct storm_open_info *info)
+static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 {
 	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
 		info->cluster == gang_cluster_number(slurm_conf.cluster_name);
 }
 
-static void _work(struct storm_job *j)
+static void agent_auth_work(struct storm_job *j)
 {
 	struct auth_job *o = (struct auth_job *) j;
 	struct storm_open_info info;
@@ -173,16 +174,16 @@ static void _work(struct storm_job *j)
 		o->err = STORM_EAUTH;
 		return;
 	}
-	if (info.cluster && !_may_own_cluster(&info)) {
+	if (info.cluster && !agent_auth_may_own_cluster(&info)) {
 		error("uid %u opens a cluster domain, which SlurmUser and root alone may, and of this cluster alone",
 		      info.uid);
 		o->err = STORM_EACCES;
 		return;
 	}
-	o->err = _authority(o->a, &info, &o->creds);
+	o->err = agent_auth_authority(o->a, &info, &o->creds);
 }
 
-static void _done(void *host, struct storm_job *j)
+static void agent_auth_done(void *host, struct storm_job *j)
 {
 	struct agent *a = host;
 	struct auth_job *o = (struct auth_job *) j;
@@ -196,7 +197,7 @@ static void _done(void *host, struct storm_job *j)
 	a->auth.admitting = o->creds;
 	storm_nm_admit(a->nm, o->ticket, o->open, o->err, storm_now());
 	/* a session has taken them */
-	agent_creds_free(a->auth.admitting);
+	agent_creds_destroy(a->auth.admitting);
 	a->auth.admitting = NULL;
 	free(o->buf);
 	xfree(o);
@@ -207,8 +208,8 @@ void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
 	struct agent *a = host;
 	struct auth_job *o = xmalloc(sizeof(*o));
 
-	o->job.work = _work;
-	o->job.done = _done;
+	o->job.work = agent_auth_work;
+	o->job.done = agent_auth_done;
 	o->a = a;
 	o->ticket = ticket;
 	o->buf = buf;
@@ -216,7 +217,7 @@ void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
 	if (!storm_worker_add(&a->auth.worker.w, &o->job)) {
 		error("%u OPENs are waiting for their check already, one more is refused",
 		      OPENS_WAITING);
-		_done(a, &o->job);
+		agent_auth_done(a, &o->job);
 	}
 }
 

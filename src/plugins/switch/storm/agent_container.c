@@ -30,7 +30,8 @@ void agent_container_init(const char *node)
 	conf->node_name = xstrdup(node);
 }
 
-static int _join_one(const char *type, uint32_t job_id, uid_t uid)
+static int agent_container_join_one(const char *type, uint32_t job_id,
+				    uid_t uid)
 {
 	const char *names[] = { "container_p_join" };
 	int (*join)(uint32_t job_id, uid_t uid) = NULL;
@@ -62,7 +63,7 @@ int agent_container_join(uint32_t job_id, uid_t uid)
 			xstrdup_printf("job_container/%s", one) :
 			xstrdup(one);
 
-		rc = _join_one(type, job_id, uid);
+		rc = agent_container_join_one(type, job_id, uid);
 		xfree(type);
 	}
 	xfree(list);

@@ -40,7 +40,7 @@ struct agent_child {
 	struct agent_session *s;
 };
 
-static enum agent_answer_kind _answer_to(uint32_t verb)
+static enum agent_answer_kind agent_file_answer_kind(uint32_t verb)
 {
 	switch (verb) {
 	case FILE_BEGIN:
@@ -52,7 +52,7 @@ static enum agent_answer_kind _answer_to(uint32_t verb)
 	}
 }
 
-static void _answer(struct agent_file *f, int err, int sys)
+static void agent_file_answer(struct agent_file *f, int err, int sys)
 {
 	struct agent *a = f->s->a;
 
@@ -60,17 +60,17 @@ static void _answer(struct agent_file *f, int err, int sys)
 		a->count.files_failed++;
 	else if (f->waiting == FILE_COMMIT)
 		a->count.files++;
-	agent_answer_add(&a->answers, _answer_to(f->waiting), f->s->id, f->op,
-			 err, sys);
+	agent_answer_add(&a->answers, agent_file_answer_kind(f->waiting),
+			 f->s->id, f->op, err, sys);
 	f->waiting = 0;
 }
 
-static void _child_release(struct agent_io *io)
+static void agent_file_child_release(struct agent_io *io)
 {
 	xfree(io);
 }
 
-static void _child_close(struct agent_session *s)
+static void agent_file_child_close(struct agent_session *s)
 {
 	struct agent *a = s->a;
 
@@ -81,19 +81,19 @@ static void _child_close(struct agent_session *s)
 	s->child = NULL;
 }
 
-static void _child_gone(struct agent_session *s)
+static void agent_file_child_gone(struct agent_session *s)
 {
 	error("the process for the files of uid %u, step %u.%u is gone",
 	      s->step.uid, s->step.job_id, s->step.step_id);
-	_child_close(s);
+	agent_file_child_close(s);
 	for (struct agent_file *f = s->files; f; f = f->next) {
 		if (f->waiting)
-			_answer(f, STORM_ESYS, ECHILD);
+			agent_file_answer(f, STORM_ESYS, ECHILD);
 	}
 }
 
-static void _reply(struct agent_session *s, const struct file_reply *rep,
-		   int fd)
+static void agent_file_reply(struct agent_session *s,
+			     const struct file_reply *rep, int fd)
 {
 	struct agent_file *f;
 
@@ -119,11 +119,11 @@ static void _reply(struct agent_session *s, const struct file_reply *rep,
 		info("%s of uid %u: %s%s%s", f->path, s->creds->user.uid,
 		     storm_strerror(rep->err), rep->sys ? ": " : "",
 		     rep->sys ? strerror(rep->sys) : "");
-	_answer(f, rep->err, rep->sys);
+	agent_file_answer(f, rep->err, rep->sys);
 }
 
-static void _child_ready(struct agent *a, struct agent_io *io,
-			 uint32_t events)
+static void agent_file_child_ready(struct agent *a, struct agent_io *io,
+				   uint32_t events)
 {
 	struct agent_child *c = (struct agent_child *) io;
 	struct file_reply rep;
@@ -133,13 +133,13 @@ static void _child_ready(struct agent *a, struct agent_io *io,
 	(void) events;
 	while (c->s && (rc = file_child_recv(io->fd, &rep, &fd)) != -1) {
 		if (!rc)
-			_child_gone(c->s);
+			agent_file_child_gone(c->s);
 		else
-			_reply(c->s, &rep, fd);
+			agent_file_reply(c->s, &rep, fd);
 	}
 }
 
-static int _child_start(struct agent_session *s)
+static int agent_file_child_start(struct agent_session *s)
 {
 	struct agent_child *c;
 	int fd;
@@ -151,8 +151,8 @@ static int _child_start(struct agent_session *s)
 		return -1;
 	c = xmalloc(sizeof(*c));
 	c->io.fd = fd;
-	c->io.ready = _child_ready;
-	c->io.release = _child_release;
+	c->io.ready = agent_file_child_ready;
+	c->io.release = agent_file_child_release;
 	c->s = s;
 	if (agent_io_add(&s->a->ios, &c->io, EPOLLIN)) {
 		int err = errno;
@@ -167,19 +167,19 @@ static int _child_start(struct agent_session *s)
 }
 
 /* Ask the child; its answer, or what is wrong now, goes to the Manager. */
-static void _ask(struct agent_file *f, struct file_request *req)
+static void agent_file_ask(struct agent_file *f, struct file_request *req)
 {
 	f->waiting = req->verb;
 	req->op = f->op;
 	if (!f->s->child)
-		_answer(f, STORM_ESYS, ECHILD);
+		agent_file_answer(f, STORM_ESYS, ECHILD);
 	else if (file_child_send(f->s->child->io.fd, req))
-		_answer(f, STORM_ESYS, errno);
+		agent_file_answer(f, STORM_ESYS, errno);
 }
 
 /* As slurmd does where srun was given a directory. */
-static char *_full_path(const struct agent_session *s, const char *path,
-			uint32_t flags)
+static char *agent_file_full_path(const struct agent_session *s,
+				  const char *path, uint32_t flags)
 {
 	char *full = xstrdup(path);
 	size_t len = strlen(path);
@@ -208,17 +208,17 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	s->files = f;
 	*file = f;
 	if (!s->creds) {
-		_answer(f, STORM_EACCES, 0);
+		agent_file_answer(f, STORM_EACCES, 0);
 		return;
 	}
-	f->path = _full_path(s, to->path, to->flags);
+	f->path = agent_file_full_path(s, to->path, to->flags);
 	f->libdir = to->flags & STORM_FILE_LIBDIR;
 	if (strlen(f->path) >= sizeof(req.path)) {
-		_answer(f, STORM_EPATH, ENAMETOOLONG);
+		agent_file_answer(f, STORM_EPATH, ENAMETOOLONG);
 		return;
 	}
-	if (_child_start(s)) {
-		_answer(f, STORM_ESYS, errno);
+	if (agent_file_child_start(s)) {
+		agent_file_answer(f, STORM_ESYS, errno);
 		return;
 	}
 	memset(&req, 0, sizeof(req));
@@ -229,7 +229,7 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	req.atime = to->atime;
 	req.mtime = to->mtime;
 	strcpy(req.path, f->path);
-	_ask(f, &req);
+	agent_file_ask(f, &req);
 }
 
 int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
@@ -255,13 +255,13 @@ int agent_file_read(void *host, void *file, uint64_t off, void *buf,
 	return storm_staged_read(f->fd, off, buf, len);
 }
 
-static void _request(struct agent_file *f, enum file_verb verb)
+static void agent_file_request(struct agent_file *f, enum file_verb verb)
 {
 	static struct file_request req;
 
 	memset(&req, 0, sizeof(req));
 	req.verb = verb;
-	_ask(f, &req);
+	agent_file_ask(f, &req);
 }
 
 void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op)
@@ -269,7 +269,7 @@ void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op)
 	(void) host;
 	(void) session;
 	(void) op;
-	_request(file, FILE_STAGE);
+	agent_file_request(file, FILE_STAGE);
 }
 
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op)
@@ -277,7 +277,7 @@ void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op)
 	(void) host;
 	(void) session;
 	(void) op;
-	_request(file, FILE_COMMIT);
+	agent_file_request(file, FILE_COMMIT);
 }
 
 void agent_file_end(void *host, void *file)
@@ -298,7 +298,7 @@ void agent_file_end(void *host, void *file)
 			req.op = f->op;
 			/* were it not to arrive: the child's end cleans up */
 			if (file_child_send(f->s->child->io.fd, &req))
-				_child_gone(f->s);
+				agent_file_child_gone(f->s);
 		}
 	}
 	if (f->fd >= 0)
@@ -312,5 +312,5 @@ void agent_file_session_close(struct agent_session *s)
 	for (struct agent_file *f = s->files; f; f = f->next)
 		f->s = NULL;
 	s->files = NULL;
-	_child_close(s);
+	agent_file_child_close(s);
 }

@@ -50,7 +50,7 @@ struct agent_launch {
 	uint64_t give_up, retry_at;	/* retry_at 0: connected */
 };
 
-static void _release(struct agent_io *io)
+static void agent_launch_release(struct agent_io *io)
 {
 	struct agent_launch *l = (struct agent_launch *) io;
 
@@ -60,7 +60,7 @@ static void _release(struct agent_io *io)
 }
 
 /* Off the session, and away. */
-static void _end(struct agent *a, struct agent_launch *l)
+static void agent_launch_end(struct agent *a, struct agent_launch *l)
 {
 	struct agent_launch **p;
 
@@ -73,10 +73,11 @@ static void _end(struct agent *a, struct agent_launch *l)
 	if (l->io.fd >= 0)
 		agent_io_close(&a->ios, &l->io);
 	else
-		_release(&l->io);
+		agent_launch_release(&l->io);
 }
 
-static void _report(struct agent *a, struct agent_launch *l, uint32_t code)
+static void agent_launch_report(struct agent *a, struct agent_launch *l,
+				uint32_t code)
 {
 	struct storm_idset ids = { 0 };
 	struct agent_session *s = l->s;
@@ -93,13 +94,11 @@ static void _report(struct agent *a, struct agent_launch *l, uint32_t code)
 		error("cannot report the launch of step %u.%u", s->step.job_id,
 		      s->step.step_id);
 	storm_idset_clear(&ids);
-	_end(a, l);
+	agent_launch_end(a, l);
 }
 
-static void _ready(struct agent *a, struct agent_io *io, uint32_t events);
-
 /* False: nobody listens now. */
-static bool _connect(struct agent *a, struct agent_launch *l)
+static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 {
 	struct sockaddr_storage addr = { 0 };
 	struct sockaddr_in *in = (struct sockaddr_in *) &addr;
@@ -137,24 +136,26 @@ static bool _connect(struct agent *a, struct agent_launch *l)
 	return true;
 }
 
-static void _try(struct agent *a, struct agent_launch *l, uint64_t now)
+static void agent_launch_try(struct agent *a, struct agent_launch *l,
+			     uint64_t now)
 {
 	if (!l->len) {
 		error("what uid %u sends for step %u.%u is no launch message",
 		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
-		_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
-	} else if (_connect(a, l)) {
+		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
+	} else if (agent_launch_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
 		error("slurmd does not listen on port %u", a->slurmd.port);
-		_report(a, l, SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		agent_launch_report(a, l,
+				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	} else {
 		l->retry_at = now + SLURMD_RETRY;
 	}
 }
 
 /* Connecting failed before a byte had left: with a new descriptor, later. */
-static void _again(struct agent *a, struct agent_launch *l)
+static void agent_launch_again(struct agent *a, struct agent_launch *l)
 {
 	struct agent_launch *n = xmalloc(sizeof(*n)), **p;
 
@@ -169,22 +170,27 @@ static void _again(struct agent *a, struct agent_launch *l)
 	n->retry_at = storm_now() + SLURMD_RETRY;
 }
 
-static void _failed(struct agent *a, struct agent_launch *l, int sys)
+static void agent_launch_failed(struct agent *a, struct agent_launch *l,
+				int sys)
 {
+	uint32_t code = SLURM_COMMUNICATIONS_RECEIVE_ERROR;
+
 	if (!l->written && storm_now() < l->give_up) {
-		_again(a, l);
+		agent_launch_again(a, l);
 		return;
 	}
 	error("slurmd broke off the launch of step %u.%u: %s",
 	      l->s->step.job_id, l->s->step.step_id,
 	      sys ? strerror(sys) : "end of file");
-	_report(a, l, !l->written ? SLURM_COMMUNICATIONS_CONNECTION_ERROR :
-		l->written < l->len ? SLURM_COMMUNICATIONS_SEND_ERROR :
-		SLURM_COMMUNICATIONS_RECEIVE_ERROR);
+	if (!l->written)
+		code = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
+	else if (l->written < l->len)
+		code = SLURM_COMMUNICATIONS_SEND_ERROR;
+	agent_launch_report(a, l, code);
 }
 
 /* False: it is over, one way or the other. */
-static bool _write(struct agent *a, struct agent_launch *l)
+static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 {
 	while (l->written < l->len) {
 		ssize_t n = send(l->io.fd, l->msg + l->written,
@@ -193,7 +199,7 @@ static bool _write(struct agent *a, struct agent_launch *l)
 		if (n < 0) {
 			if (errno == EAGAIN || errno == EINTR)
 				return true;
-			_failed(a, l, errno);
+			agent_launch_failed(a, l, errno);
 			return false;
 		}
 		l->written += n;
@@ -202,7 +208,7 @@ static bool _write(struct agent *a, struct agent_launch *l)
 	return true;
 }
 
-static void _read(struct agent *a, struct agent_launch *l)
+static void agent_launch_read(struct agent *a, struct agent_launch *l)
 {
 	uint32_t len, rc;
 	ssize_t n;
@@ -211,7 +217,7 @@ static void _read(struct agent *a, struct agent_launch *l)
 	if (n <= 0) {
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		_failed(a, l, n ? errno : 0);
+		agent_launch_failed(a, l, n ? errno : 0);
 		return;
 	}
 	l->have += n;
@@ -220,16 +226,17 @@ static void _read(struct agent *a, struct agent_launch *l)
 	memcpy(&len, l->answer, sizeof(len));
 	len = ntohl(len);
 	if (len < sizeof(rc) || len > ANSWER_MAX - sizeof(len)) {
-		_failed(a, l, EPROTO);
+		agent_launch_failed(a, l, EPROTO);
 		return;
 	}
 	if (l->have < sizeof(len) + len)
 		return;
 	memcpy(&rc, l->answer + len, sizeof(rc));
-	_report(a, l, ntohl(rc));
+	agent_launch_report(a, l, ntohl(rc));
 }
 
-static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_launch_ready(struct agent *a, struct agent_io *io,
+			       uint32_t events)
 {
 	struct agent_launch *l = (struct agent_launch *) io;
 	int err = 0;
@@ -237,13 +244,13 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
 
 	if (!l->written &&
 	    (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &err, &size) || err)) {
-		_failed(a, l, err);
+		agent_launch_failed(a, l, err);
 		return;
 	}
-	if (l->written < l->len && !_write(a, l))
+	if (l->written < l->len && !agent_launch_write(a, l))
 		return;
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		_read(a, l);
+		agent_launch_read(a, l);
 }
 
 /*
@@ -251,7 +258,7 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
  * As Slurm writes it: {u32 length of what follows, u16 protocol version, u16
  * flags, u16 type, u32 length of the body, u16 nodes to forward to ...}.
  */
-static bool _is_launch(const uint8_t *msg, size_t len)
+static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
 {
 	uint32_t size;
 	uint16_t version, type, forward;
@@ -275,8 +282,8 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	struct agent_launch *l = xmalloc(sizeof(*l));
 
 	l->io.fd = -1;
-	l->io.ready = _ready;
-	l->io.release = _release;
+	l->io.ready = agent_launch_ready;
+	l->io.release = agent_launch_release;
 	l->s = s;
 	l->next = s->launches;
 	s->launches = l;
@@ -284,7 +291,7 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	s->launched = true;
 	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
 	if (len > STEP_LAUNCH_HEAD &&
-	    _is_launch(msg, len - STEP_LAUNCH_HEAD)) {
+	    agent_launch_is_launch(msg, len - STEP_LAUNCH_HEAD)) {
 		l->len = len - STEP_LAUNCH_HEAD;
 		l->msg = xmalloc(l->len);
 		memcpy(l->msg, msg, l->len);
@@ -305,7 +312,7 @@ uint64_t agent_launch_tick(struct agent *a, uint64_t now)
 		for (l = s->launches; l; l = after) {
 			after = l->next;
 			if (l->retry_at && l->retry_at <= now)
-				_try(a, l, now);
+				agent_launch_try(a, l, now);
 		}
 		for (l = s->launches; l; l = l->next) {
 			if (l->retry_at && l->retry_at < next)
@@ -318,5 +325,5 @@ uint64_t agent_launch_tick(struct agent *a, uint64_t now)
 void agent_launch_session_close(struct agent_session *s)
 {
 	while (s->launches)
-		_end(s->a, s->launches);
+		agent_launch_end(s->a, s->launches);
 }

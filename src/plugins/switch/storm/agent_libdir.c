@@ -57,7 +57,7 @@ struct removal {
 	char *path;
 };
 
-static void _free(struct agent_libdir *d)
+static void agent_libdir_free(struct agent_libdir *d)
 {
 	xfree(d->user.gids);
 	xfree(d->path);
@@ -66,14 +66,14 @@ static void _free(struct agent_libdir *d)
 
 /* ------------------------------------------------------------ the list's file --- */
 
-static char *_file(const struct agent *a)
+static char *agent_libdir_file(const struct agent *a)
 {
 	return xstrdup_printf("%s/%s/libdirs", STORM_RUNDIR, a->node);
 }
 
-static void _save(const struct agent *a)
+static void agent_libdir_save(const struct agent *a)
 {
-	char *path = _file(a), *temp = xstrdup_printf("%s.new", path);
+	char *path = agent_libdir_file(a), *temp = xstrdup_printf("%s.new", path);
 	FILE *f = fopen(temp, "we");
 
 	if (!f) {
@@ -96,7 +96,7 @@ out:
 }
 
 /* One entry, or NULL at the end or at nonsense. */
-static struct agent_libdir *_read_one(FILE *f)
+static struct agent_libdir *agent_libdir_read_one(FILE *f)
 {
 	struct agent_libdir *d = xmalloc(sizeof(*d));
 	gid_t *gids = NULL;
@@ -120,11 +120,12 @@ static struct agent_libdir *_read_one(FILE *f)
 		goto bad;
 	return d;
 bad:
-	_free(d);
+	agent_libdir_free(d);
 	return NULL;
 }
 
-static void _insert(struct agent *a, struct agent_libdir *d, uint64_t now)
+static void agent_libdir_insert(struct agent *a, struct agent_libdir *d,
+				uint64_t now)
 {
 	/* where jobs have file systems of their own, they end with the job,
 	 * and the same path outside is not ours */
@@ -138,13 +139,13 @@ static void _insert(struct agent *a, struct agent_libdir *d, uint64_t now)
 
 void agent_libdir_load(struct agent *a)
 {
-	char *path = _file(a);
+	char *path = agent_libdir_file(a);
 	FILE *f = fopen(path, "re");
 	struct agent_libdir *d;
 
 	if (f) {
-		while ((d = _read_one(f)))
-			_insert(a, d, storm_now());
+		while ((d = agent_libdir_read_one(f)))
+			agent_libdir_insert(a, d, storm_now());
 		fclose(f);
 	}
 	xfree(path);
@@ -168,13 +169,13 @@ void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 	d->user.gids = gids;
 	d->job_id = c->job_id;
 	d->path = xstrdup(path);
-	_insert(a, d, storm_now());
-	_save(a);
+	agent_libdir_insert(a, d, storm_now());
+	agent_libdir_save(a);
 }
 
 /* ---------------------------------------------------------------- removal --- */
 
-static void _removal_release(struct agent_io *io)
+static void agent_libdir_removal_release(struct agent_io *io)
 {
 	struct removal *r = (struct removal *) io;
 
@@ -182,7 +183,8 @@ static void _removal_release(struct agent_io *io)
 	xfree(r);
 }
 
-static void _removed(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_libdir_removed(struct agent *a, struct agent_io *io,
+				 uint32_t events)
 {
 	struct removal *r = (struct removal *) io;
 	struct file_reply rep;
@@ -200,7 +202,7 @@ static void _removed(struct agent *a, struct agent_io *io, uint32_t events)
 }
 
 /* As the user: that it is his is checked by nobody else. */
-static void _remove(struct agent *a, const struct agent_libdir *d)
+static void agent_libdir_remove(struct agent *a, const struct agent_libdir *d)
 {
 	static struct file_request req;
 	struct removal *r;
@@ -212,21 +214,21 @@ static void _remove(struct agent *a, const struct agent_libdir *d)
 	}
 	r = xmalloc(sizeof(*r));
 	r->io.fd = fd;
-	r->io.ready = _removed;
-	r->io.release = _removal_release;
+	r->io.ready = agent_libdir_removed;
+	r->io.release = agent_libdir_removal_release;
 	r->path = xstrdup(d->path);
 	memset(&req, 0, sizeof(req));
 	req.verb = FILE_RMDIR;
 	strncpy(req.path, d->path, sizeof(req.path) - 1);
 	if (agent_io_add(&a->ios, &r->io, EPOLLIN)) {
 		close(fd);
-		_removal_release(&r->io);
+		agent_libdir_removal_release(&r->io);
 	} else if (file_child_send(fd, &req)) {
 		agent_io_close(&a->ios, &r->io);
 	}
 }
 
-static void _job_over(struct agent *a, uint32_t job_id)
+static void agent_libdir_job_over(struct agent *a, uint32_t job_id)
 {
 	struct agent_libdir **p = &a->libdir.first, *d;
 
@@ -236,15 +238,15 @@ static void _job_over(struct agent *a, uint32_t job_id)
 			continue;
 		}
 		*p = d->next;
-		_remove(a, d);
-		_free(d);
+		agent_libdir_remove(a, d);
+		agent_libdir_free(d);
 	}
-	_save(a);
+	agent_libdir_save(a);
 }
 
 /* ------------------------------------------------------------ is it over? --- */
 
-static void _ask_work(struct storm_job *j)
+static void agent_libdir_ask_work(struct storm_job *j)
 {
 	struct ask *q = (struct ask *) j;
 	job_info_msg_t *msg = NULL;
@@ -265,23 +267,23 @@ static void _ask_work(struct storm_job *j)
 	slurm_free_job_info_msg(msg);
 }
 
-static void _ask_done(void *host, struct storm_job *j)
+static void agent_libdir_ask_done(void *host, struct storm_job *j)
 {
 	struct agent *a = host;
 	struct ask *q = (struct ask *) j;
 
 	a->libdir.asking = false;
 	if (j->worked && q->over)
-		_job_over(a, q->job_id);
+		agent_libdir_job_over(a, q->job_id);
 	xfree(q);
 }
 
-static void _ask(struct agent *a, uint32_t job_id)
+static void agent_libdir_ask(struct agent *a, uint32_t job_id)
 {
 	struct ask *q = xmalloc(sizeof(*q));
 
-	q->job.work = _ask_work;
-	q->job.done = _ask_done;
+	q->job.work = agent_libdir_ask_work;
+	q->job.done = agent_libdir_ask_done;
 	q->job_id = job_id;
 	if (storm_worker_add(&a->controller.w, &q->job))
 		a->libdir.asking = true;
@@ -290,7 +292,7 @@ static void _ask(struct agent *a, uint32_t job_id)
 }
 
 /* slurmstepd's socket in slurmd's directory: <node>_<job>.<step>[.<het>] */
-static bool _has_stepd(const struct agent *a, uint32_t job_id)
+static bool agent_libdir_has_stepd(const struct agent *a, uint32_t job_id)
 {
 	char *spool = slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
 						    a->node, NULL);
@@ -313,7 +315,7 @@ uint64_t agent_libdir_tick(struct agent *a, uint64_t now)
 		return a->libdir.look_at;
 	a->libdir.look_at = now + LOOK;
 	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
-		if (_has_stepd(a, d->job_id)) {
+		if (agent_libdir_has_stepd(a, d->job_id)) {
 			d->ask_after = ASK_FIRST;
 			d->ask_at = now + d->ask_after;
 		} else if (now >= d->ask_at && !a->libdir.asking) {
@@ -321,7 +323,7 @@ uint64_t agent_libdir_tick(struct agent *a, uint64_t now)
 			if (d->ask_after > ASK_RARELY)
 				d->ask_after = ASK_RARELY;
 			d->ask_at = now + d->ask_after;
-			_ask(a, d->job_id);
+			agent_libdir_ask(a, d->job_id);
 		}
 	}
 	return a->libdir.look_at;

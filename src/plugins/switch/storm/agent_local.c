@@ -44,7 +44,7 @@ struct agent_conn {
 
 static struct local_frame frame;	/* large; one thread */
 
-static void _release(struct agent_io *io)
+static void agent_local_release(struct agent_io *io)
 {
 	struct agent_conn *c = (struct agent_conn *) io;
 
@@ -53,7 +53,7 @@ static void _release(struct agent_io *io)
 	xfree(c);
 }
 
-static void _close(struct agent *a, struct agent_conn *c)
+static void agent_local_close(struct agent *a, struct agent_conn *c)
 {
 	struct agent_conn **p;
 
@@ -70,14 +70,14 @@ static void _close(struct agent *a, struct agent_conn *c)
 	agent_io_close(&a->ios, &c->io);
 }
 
-static void _hello(struct agent *a, struct agent_conn *c)
+static void agent_local_hello(struct agent *a, struct agent_conn *c)
 {
 	uint32_t port = local_get32(&frame);
 	int log = frame.fd;
 	uid_t uid;
 
 	if (!local_end(&frame) || port > 65535) {
-		_close(a, c);
+		agent_local_close(a, c);
 		return;
 	}
 	frame.fd = -1;
@@ -97,10 +97,10 @@ static void _hello(struct agent *a, struct agent_conn *c)
 	local_put_str(&frame, AGENT_BUILD);
 	local_put_str(&frame, a->conf_stamp);
 	if (local_send(c->io.fd, &frame, -1))
-		_close(a, c);
+		agent_local_close(a, c);
 }
 
-static void _step(struct agent *a, struct agent_conn *c)
+static void agent_local_step(struct agent *a, struct agent_conn *c)
 {
 	struct agent_step step;
 	uint32_t tasks;
@@ -111,7 +111,7 @@ static void _step(struct agent *a, struct agent_conn *c)
 	step.uid = local_get32(&frame);
 	tasks = local_get32(&frame);
 	if (!local_end(&frame)) {
-		_close(a, c);
+		agent_local_close(a, c);
 		return;
 	}
 	c->s = agent_session_of_step(a, &step);
@@ -123,10 +123,10 @@ static void _step(struct agent *a, struct agent_conn *c)
 	local_begin(&frame, LOCAL_STEP_IS);
 	local_put64(&frame, c->s ? c->s->id : 0);
 	if (local_send(c->io.fd, &frame, -1))
-		_close(a, c);
+		agent_local_close(a, c);
 }
 
-static void _report(struct agent *a, struct agent_conn *c)
+static void agent_local_report(struct agent *a, struct agent_conn *c)
 {
 	uint8_t kind = local_get8(&frame);
 	uint32_t code = local_get32(&frame), n = local_get32(&frame);
@@ -150,17 +150,17 @@ static void _report(struct agent *a, struct agent_conn *c)
 refuse:
 	/* slurmstepd then sends Slurm's own message */
 	storm_idset_clear(&ids);
-	_close(a, c);
+	agent_local_close(a, c);
 }
 
-static void _ended(struct agent *a, struct agent_conn *c)
+static void agent_local_ended(struct agent *a, struct agent_conn *c)
 {
 	if (c->s && storm_nm_own_set(a->nm, c->s->id, STORM_VAR_TERMINATED, 1))
 		debug("session of step %u.%u is over already", c->s->step.job_id,
 		      c->s->step.step_id);
 }
 
-static void _stats(struct agent *a, struct agent_conn *c)
+static void agent_local_stats(struct agent *a, struct agent_conn *c)
 {
 	static char text[LOCAL_FRAME_MAX / 2];
 
@@ -168,26 +168,27 @@ static void _stats(struct agent *a, struct agent_conn *c)
 	local_begin(&frame, LOCAL_STATS_IS);
 	local_put_str(&frame, text);
 	if (local_send(c->io.fd, &frame, -1))
-		_close(a, c);
+		agent_local_close(a, c);
 }
 
-static void _drop(struct agent *a, struct agent_conn *c)
+static void agent_local_drop(struct agent *a, struct agent_conn *c)
 {
 	uint32_t ppm = local_get32(&frame);
 	uint64_t seed = local_get64(&frame);
 
 	if (!local_end(&frame) || ppm > 1000000) {
-		_close(a, c);
+		agent_local_close(a, c);
 		return;
 	}
 	info("test: %u of a million datagrams are dropped from now on", ppm);
 	a->net.driver->drop(a->net.net, ppm, seed);
 	local_begin(&frame, LOCAL_DROP_IS);
 	if (local_send(c->io.fd, &frame, -1))
-		_close(a, c);
+		agent_local_close(a, c);
 }
 
-static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_local_ready(struct agent *a, struct agent_io *io,
+			      uint32_t events)
 {
 	struct agent_conn *c = (struct agent_conn *) io;
 	enum local_type type;
@@ -202,30 +203,30 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
 			/* slurmstepd may end without reading the last word */
 			if (rc && errno != ECONNRESET)
 				error("local socket: %m");
-			_close(a, c);
+			agent_local_close(a, c);
 			return;
 		}
 		switch (type) {
 		case LOCAL_HELLO:
-			_hello(a, c);
+			agent_local_hello(a, c);
 			break;
 		case LOCAL_STEP:
-			_step(a, c);
+			agent_local_step(a, c);
 			break;
 		case LOCAL_REPORT:
-			_report(a, c);
+			agent_local_report(a, c);
 			break;
 		case LOCAL_ENDED:
-			_ended(a, c);
+			agent_local_ended(a, c);
 			break;
 		case LOCAL_STATS:
-			_stats(a, c);
+			agent_local_stats(a, c);
 			break;
 		case LOCAL_DROP:
-			_drop(a, c);
+			agent_local_drop(a, c);
 			break;
 		default:
-			_close(a, c);
+			agent_local_close(a, c);
 		}
 		if (frame.fd >= 0)
 			close(frame.fd);
@@ -233,7 +234,8 @@ static void _ready(struct agent *a, struct agent_io *io, uint32_t events)
 	}
 }
 
-static void _accept(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_local_accept(struct agent *a, struct agent_io *io,
+			       uint32_t events)
 {
 	struct agent_conn *c;
 	uid_t uid;
@@ -251,8 +253,8 @@ static void _accept(struct agent *a, struct agent_io *io, uint32_t events)
 		}
 		c = xmalloc(sizeof(*c));
 		c->io.fd = fd;
-		c->io.ready = _ready;
-		c->io.release = _release;
+		c->io.ready = agent_local_ready;
+		c->io.release = agent_local_release;
 		if (agent_io_add(&a->ios, &c->io, EPOLLIN)) {
 			error("epoll: %m");
 			close(fd);
@@ -265,8 +267,8 @@ static void _accept(struct agent *a, struct agent_io *io, uint32_t events)
 }
 
 /* Tell one slurmstepd which of its ids the owner has. */
-static void _ack(struct agent *a, struct agent_conn *c, uint8_t kind,
-		 const struct storm_idset *ids)
+static void agent_local_ack(struct agent *a, struct agent_conn *c, uint8_t kind,
+			    const struct storm_idset *ids)
 {
 	uint32_t id[LOCAL_IDS_MAX], n = 0;
 	struct storm_idset *told = &c->told[kind];
@@ -287,7 +289,7 @@ static void _ack(struct agent *a, struct agent_conn *c, uint8_t kind,
 		local_put32(&frame, id[i]);
 	/* one that does not listen sends by itself what it has */
 	if (local_send(c->io.fd, &frame, -1))
-		_close(a, c);
+		agent_local_close(a, c);
 }
 
 void agent_local_acked(struct agent_session *s, uint8_t kind,
@@ -300,7 +302,7 @@ void agent_local_acked(struct agent_session *s, uint8_t kind,
 	for (c = s->a->local.conns; c; c = next) {
 		next = c->next;
 		if (c->s == s)
-			_ack(s->a, c, kind, ids);
+			agent_local_ack(s->a, c, kind, ids);
 	}
 }
 
@@ -315,13 +317,13 @@ void agent_local_session_close(struct agent_session *s)
 		c->s = NULL;
 		local_begin(&frame, LOCAL_CLOSED);
 		if (local_send(c->io.fd, &frame, -1))
-			_close(s->a, c);
+			agent_local_close(s->a, c);
 	}
 }
 
 int agent_local_start(struct agent *a)
 {
-	a->local.io.ready = _accept;
+	a->local.io.ready = agent_local_accept;
 	a->local.io.fd = local_listen(NULL, a->node);
 	if (a->local.io.fd < 0) {
 		error("cannot listen in %s/%s: %m", STORM_RUNDIR, a->node);
@@ -339,7 +341,7 @@ void agent_local_stop(struct agent *a)
 	char path[PATH_MAX];
 
 	while (a->local.conns)
-		_close(a, a->local.conns);
+		agent_local_close(a, a->local.conns);
 	agent_io_close(&a->ios, &a->local.io);
 	if (!local_path(NULL, a->node, path, sizeof(path)))
 		unlink(path);

@@ -25,7 +25,7 @@
 
 #define NOTE "domain"
 
-static int _dir(const struct agent *a, char out[PATH_MAX])
+static int agent_note_dir(const struct agent *a, char out[PATH_MAX])
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s", STORM_RUNDIR, a->node);
 
@@ -43,7 +43,7 @@ void agent_note_keep(struct agent *a, uint64_t session)
 
 	if (!len || (len == kept_len && !memcmp(note, kept, len)))
 		return;
-	err = _dir(a, dir);
+	err = agent_note_dir(a, dir);
 	if (!err)
 		err = whole_file_write(dir, NOTE, note, len);
 	if (err) {
@@ -60,7 +60,7 @@ void agent_note_find(struct agent *a)
 	char dir[PATH_MAX];
 	ssize_t n;
 
-	if (_dir(a, dir))
+	if (agent_note_dir(a, dir))
 		return;
 	n = whole_file_read(dir, NOTE, note, sizeof(note));
 	if (n > 0 && storm_nm_return(a->nm, note, n, storm_now()))
@@ -71,6 +71,6 @@ void agent_note_forget(const struct agent *a)
 {
 	char dir[PATH_MAX];
 
-	if (!_dir(a, dir))
+	if (!agent_note_dir(a, dir))
 		whole_file_remove(dir, NOTE);
 }

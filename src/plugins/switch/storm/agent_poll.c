@@ -39,7 +39,8 @@ struct agent_poll {
 	uint64_t due;
 };
 
-static void _poll(struct agent *a, struct agent_io *io, uint32_t events)
+static void agent_poll_ready(struct agent *a, struct agent_io *io,
+			     uint32_t events)
 {
 	struct agent_poll *p = (struct agent_poll *) io;
 	uint64_t strobes = a->count.gang_strobes, expired;
@@ -53,7 +54,7 @@ static void _poll(struct agent *a, struct agent_io *io, uint32_t events)
 	a->count.gang_awake += a->count.gang_strobes != strobes;
 }
 
-static void _release(struct agent_io *io)
+static void agent_poll_release(struct agent_io *io)
 {
 	xfree(io);
 }
@@ -70,8 +71,8 @@ void agent_poll_start(struct agent *a)
 	}
 	p = xmalloc(sizeof(*p));
 	p->io.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	p->io.ready = _poll;
-	p->io.release = _release;
+	p->io.ready = agent_poll_ready;
+	p->io.release = agent_poll_release;
 	if (p->io.fd < 0 || agent_io_add(&a->ios, &p->io, EPOLLIN)) {
 		error("no timer, strobes are not waited for awake: %m");
 		if (p->io.fd >= 0)

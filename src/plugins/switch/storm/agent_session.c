@@ -12,7 +12,7 @@
 #include "agent_session.h"
 #include "src/libstorm/open.h"
 
-void agent_creds_free(struct agent_creds *c)
+void agent_creds_destroy(struct agent_creds *c)
 {
 	if (!c)
 		return;
@@ -47,7 +47,7 @@ void agent_session_destroy(struct agent_session *s)
 	for (p = &s->a->sessions; *p != s; p = &(*p)->next)
 		;
 	*p = s->next;
-	agent_creds_free(s->creds);
+	agent_creds_destroy(s->creds);
 	xfree(s);
 }
 

@@ -23,7 +23,7 @@ struct agent_creds {
 	struct file_user user;		/* gids belong to us */
 	uint32_t job_id, step_id;
 };
-void agent_creds_free(struct agent_creds *c);	/* NULL is fine */
+void agent_creds_destroy(struct agent_creds *c);	/* NULL is fine */
 
 /* Whose it is, by the owner's OPEN; its uid is authentic. */
 struct agent_step {

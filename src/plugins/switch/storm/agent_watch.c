@@ -67,7 +67,7 @@ static struct {
 	.sock = -1 };
 
 /* Wait for what is readable, at most ms; true if it's time to end. */
-static bool _wait(int ms, bool *agent_gone)
+static bool agent_watch_wait(int ms, bool *agent_gone)
 {
 	struct pollfd p[5] = {
 		{ .fd = w.wake, .events = POLLIN },
@@ -90,7 +90,7 @@ static bool _wait(int ms, bool *agent_gone)
 
 /* ------------------------------------------------------------ start and end --- */
 
-static void _forget(void)
+static void agent_watch_forget(void)
 {
 	if (w.pidfd >= 0)
 		close(w.pidfd);
@@ -101,7 +101,7 @@ static void _forget(void)
 	w.child = false;
 }
 
-static int _spawn(void)
+static int agent_watch_spawn(void)
 {
 	char *argv[] = { "storm_agent", "--node", conf->node_name, "--run",
 			 "--slurmd-port", NULL, NULL };
@@ -121,7 +121,7 @@ static int _spawn(void)
 }
 
 /* Its exit status if it was ours, -1 if not. */
-static int _reap(void)
+static int agent_watch_reap(void)
 {
 	siginfo_t si = { 0 };
 
@@ -135,14 +135,14 @@ static int _reap(void)
 	return 128 + si.si_status;
 }
 
-static bool _is_dead(void)
+static bool agent_watch_is_dead(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 
 	return poll(&p, 1, 0) == 1;
 }
 
-static void _end_agent(void)
+static void agent_watch_end_agent(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 
@@ -153,14 +153,14 @@ static void _end_agent(void)
 		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 		poll(&p, 1, STOP_LIMIT);
 	}
-	_reap();
-	_forget();
+	agent_watch_reap();
+	agent_watch_forget();
 }
 
 /* ---------------------------------------------------------------- adoption --- */
 
 /* HELLO on the open socket; false: not one of ours, or it doesn't answer. */
-static bool _hello(void)
+static bool agent_watch_hello(void)
 {
 	static struct local_frame f;
 	char build[128], stamp[STORM_CONF_STAMP_MAX];
@@ -192,7 +192,7 @@ static bool _hello(void)
 }
 
 /* True: an agent is there and ours now.  False: none, w is empty. */
-static bool _adopt(void)
+static bool agent_watch_adopt(void)
 {
 	w.sock = local_connect(NULL, conf->node_name, &w.pid);
 	if (w.sock < 0) {
@@ -203,20 +203,20 @@ static bool _adopt(void)
 	}
 	w.pidfd = pidfd_open(w.pid, 0);
 	if (w.pidfd < 0) {
-		_forget();
+		agent_watch_forget();
 		return false;
 	}
 	w.started = storm_now();
-	if (_hello()) {
+	if (agent_watch_hello()) {
 		info("storm: adopted the agent, pid %d", w.pid);
 		return true;
 	}
-	_end_agent();
+	agent_watch_end_agent();
 	return false;
 }
 
 /* Our new child listens after a moment. */
-static bool _greet(bool *end)
+static bool agent_watch_greet(bool *end)
 {
 	uint64_t limit = storm_now() + START_LIMIT;
 	bool gone = false;
@@ -224,8 +224,8 @@ static bool _greet(bool *end)
 	while (!gone && !*end && storm_now() < limit) {
 		w.sock = local_connect(NULL, conf->node_name, NULL);
 		if (w.sock >= 0)
-			return _hello();
-		*end = _wait(20, &gone);
+			return agent_watch_hello();
+		*end = agent_watch_wait(20, &gone);
 	}
 	if (!gone && !*end)
 		error("storm: the agent (pid %d) does not come up", w.pid);
@@ -234,7 +234,7 @@ static bool _greet(bool *end)
 
 /* ----------------------------------------------------------------- the thread --- */
 
-static void _say(bool bad, const char *text)
+static void agent_watch_log(bool bad, const char *text)
 {
 	if (bad)
 		error("storm: %s", text);
@@ -243,13 +243,13 @@ static void _say(bool bad, const char *text)
 }
 
 /* Live with the agent until it ends; how long to wait before the next. */
-static int _live(bool *end, int backoff)
+static int agent_watch_live(bool *end, int backoff)
 {
 	bool gone = false;
 	int status;
 
 	while (!*end && !gone)
-		*end = _wait(gang_guard_look(false), &gone);
+		*end = agent_watch_wait(gang_guard_look(false), &gone);
 	if (*end)
 		return 0;
 	gang_guard_look(true);
@@ -262,50 +262,51 @@ static int _live(bool *end, int backoff)
 		poll(&p, 1, STOP_LIMIT);
 		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 	}
-	status = _reap();
-	if (_is_dead())
+	status = agent_watch_reap();
+	if (agent_watch_is_dead())
 		gang_guard_dead();
 	if (status >= 0 && status < 128)
 		error("storm: the agent (pid %d) ended with status %d", w.pid,
 		      status);
 	else if (status < 0)
 		error("storm: the adopted agent (pid %d) is gone", w.pid);
-	_forget();
+	agent_watch_forget();
 	return status == AGENT_EXIT_CONF ? BACKOFF_MAX : backoff;
 }
 
-static void *_watch(void *arg)
+static void *agent_watch_thread(void *arg)
 {
 	int backoff = BACKOFF_MIN, pause;
 	bool end = false;
 
 	(void) arg;
-	gang_guard_begin(NULL, conf->node_name, _say);
+	gang_guard_begin(NULL, conf->node_name, agent_watch_log);
 	while (!end) {
-		if (!_adopt() && _spawn() == SLURM_SUCCESS && !_greet(&end) &&
-		    !end) {
+		if (!agent_watch_adopt() &&
+		    agent_watch_spawn() == SLURM_SUCCESS &&
+		    !agent_watch_greet(&end) && !end) {
 			/* it ended by itself, or is no good */
-			if (!_is_dead())
+			if (!agent_watch_is_dead())
 				pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 		}
 		if (end)
 			break;
-		pause = w.pid ? _live(&end, backoff) : backoff;
+		pause = w.pid ? agent_watch_live(&end, backoff) : backoff;
 		if (end)
 			break;
 		backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX : pause * 2;
 		for (uint64_t until = storm_now() + pause * STORM_MS;
 		     !end && storm_now() < until;)
-			end = _wait((until - storm_now()) / STORM_MS + 1,
-				    NULL);
+			end = agent_watch_wait((until - storm_now()) /
+					       STORM_MS + 1, NULL);
 	}
 	/* the agent stays; closing the socket tells it */
 	gang_guard_end();
-	_forget();
+	agent_watch_forget();
 	return NULL;
 }
 
-static void _close_all(void)
+static void agent_watch_close_all(void)
 {
 	int *fds[] = { &w.wake, &w.log_read, &w.log_write };
 
@@ -334,13 +335,13 @@ int agent_watch_start(void)
 	w.wake = eventfd(0, EFD_CLOEXEC);
 	if (w.wake < 0) {
 		error("storm: eventfd: %m");
-		_close_all();
+		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
-	rc = pthread_create(&w.thread, NULL, _watch, NULL);
+	rc = pthread_create(&w.thread, NULL, agent_watch_thread, NULL);
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
-		_close_all();
+		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
 	w.running = true;
@@ -357,5 +358,5 @@ void agent_watch_stop(void)
 		error("storm: eventfd: %m");
 	pthread_join(w.thread, NULL);
 	w.running = false;
-	_close_all();
+	agent_watch_close_all();
 }

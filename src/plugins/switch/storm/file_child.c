@@ -47,19 +47,19 @@ struct child {
 
 /* -------------------------------------------------------------- the child --- */
 
-static void _fail(struct file_reply *rep, enum storm_err err, int sys)
+static void file_child_fail(struct file_reply *rep, enum storm_err err, int sys)
 {
 	rep->err = err;
 	rep->sys = sys;
 }
 
-static void _drop(struct file *f)
+static void file_child_drop(struct file *f)
 {
 	storm_staged_drop(&f->f);
 	f->used = false;
 }
 
-static struct file *_find(struct child *c, uint64_t op)
+static struct file *file_child_find(struct child *c, uint64_t op)
 {
 	for (int i = 0; i < FILES_MAX; i++) {
 		if (c->files[i].used && c->files[i].op == op)
@@ -68,7 +68,7 @@ static struct file *_find(struct child *c, uint64_t op)
 	return NULL;
 }
 
-static struct file *_new(struct child *c, uint64_t op)
+static struct file *file_child_add(struct child *c, uint64_t op)
 {
 	for (int i = 0; i < FILES_MAX; i++) {
 		struct file *f = &c->files[i];
@@ -82,10 +82,11 @@ static struct file *_new(struct child *c, uint64_t op)
 	return NULL;
 }
 
-static void _begin(struct child *c, const struct file_request *req,
-		   struct file_reply *rep)
+static void file_child_begin(struct child *c, const struct file_request *req,
+			     struct file_reply *rep)
 {
-	struct file *f = _find(c, req->op) ? NULL : _new(c, req->op);
+	struct file *f = file_child_find(c, req->op) ? NULL :
+		file_child_add(c, req->op);
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE, .path = req->path,
 		.flags = req->flags, .mode = req->mode, .atime = req->atime,
@@ -93,7 +94,7 @@ static void _begin(struct child *c, const struct file_request *req,
 	};
 
 	if (!f) {
-		_fail(rep, STORM_EINVAL, 0);
+		file_child_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
 	rep->err = storm_staged_begin(&f->f, &c->staging, &to, req->size,
@@ -102,24 +103,24 @@ static void _begin(struct child *c, const struct file_request *req,
 		f->used = false;
 }
 
-static void _stage(struct child *c, const struct file_request *req,
-		   struct file_reply *rep)
+static void file_child_stage(struct child *c, const struct file_request *req,
+			     struct file_reply *rep)
 {
-	struct file *f = _find(c, req->op);
+	struct file *f = file_child_find(c, req->op);
 
 	if (!f)
-		_fail(rep, STORM_ENOENT, 0);
+		file_child_fail(rep, STORM_ENOENT, 0);
 	else
 		rep->err = storm_staged_check(&f->f, &rep->sys);
 }
 
-static void _commit(struct child *c, const struct file_request *req,
-		    struct file_reply *rep)
+static void file_child_commit(struct child *c, const struct file_request *req,
+			      struct file_reply *rep)
 {
-	struct file *f = _find(c, req->op);
+	struct file *f = file_child_find(c, req->op);
 
 	if (!f) {
-		_fail(rep, STORM_ENOENT, 0);
+		file_child_fail(rep, STORM_ENOENT, 0);
 		return;
 	}
 	rep->err = storm_staged_commit(&f->f, &rep->sys);
@@ -128,7 +129,8 @@ static void _commit(struct child *c, const struct file_request *req,
 
 /* The directory itself and plain names in it: what we put there, and nothing
  * below.  A directory with more in it stays. */
-static void _rmdir(const struct file_request *req, struct file_reply *rep)
+static void file_child_rmdir(const struct file_request *req,
+			     struct file_reply *rep)
 {
 	char name[NAME_MAX + 1];
 	struct dirent *d;
@@ -143,7 +145,7 @@ static void _rmdir(const struct file_request *req, struct file_reply *rep)
 	list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list) {
 		if (errno != ENOENT)
-			_fail(rep, storm_staged_error(errno), errno);
+			file_child_fail(rep, storm_staged_error(errno), errno);
 		if (fd >= 0)
 			close(fd);
 		close(dir);
@@ -153,40 +155,40 @@ static void _rmdir(const struct file_request *req, struct file_reply *rep)
 		unlinkat(fd, d->d_name, 0);
 	closedir(list);
 	if (unlinkat(dir, name, AT_REMOVEDIR) && errno != ENOENT)
-		_fail(rep, storm_staged_error(errno), errno);
+		file_child_fail(rep, storm_staged_error(errno), errno);
 	close(dir);
 }
 
 /* False: no answer is due. */
-static bool _handle(struct child *c, const struct file_request *req,
-		    struct file_reply *rep)
+static bool file_child_handle(struct child *c, const struct file_request *req,
+			      struct file_reply *rep)
 {
 	struct file *f;
 
 	switch (req->verb) {
 	case FILE_BEGIN:
-		_begin(c, req, rep);
+		file_child_begin(c, req, rep);
 		return true;
 	case FILE_STAGE:
-		_stage(c, req, rep);
+		file_child_stage(c, req, rep);
 		return true;
 	case FILE_COMMIT:
-		_commit(c, req, rep);
+		file_child_commit(c, req, rep);
 		return true;
 	case FILE_ABORT:
-		f = _find(c, req->op);
+		f = file_child_find(c, req->op);
 		if (f)
-			_drop(f);
+			file_child_drop(f);
 		return false;
 	case FILE_RMDIR:
-		_rmdir(req, rep);
+		file_child_rmdir(req, rep);
 		return true;
 	}
-	_fail(rep, STORM_EINVAL, 0);
+	file_child_fail(rep, STORM_EINVAL, 0);
 	return true;
 }
 
-static void _serve(int sock)
+static void file_child_serve(int sock)
 {
 	static struct file_request req;	/* large */
 	static struct child child;	/* this process is it */
@@ -206,22 +208,22 @@ static void _serve(int sock)
 			break;
 		rep.verb = req.verb;
 		rep.op = req.op;
-		if (!_handle(c, &req, &rep))
+		if (!file_child_handle(c, &req, &rep))
 			continue;
-		f = req.verb == FILE_BEGIN && !rep.err ? _find(c, req.op) :
-			NULL;
+		f = req.verb == FILE_BEGIN && !rep.err ?
+			file_child_find(c, req.op) : NULL;
 		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
 			break;
 	}
 	/* closed, or the agent died: leave nothing half done */
 	for (int i = 0; i < FILES_MAX; i++) {
 		if (c->files[i].used)
-			_drop(&c->files[i]);
+			file_child_drop(&c->files[i]);
 	}
 }
 
 /* For good, with all ids; 0 or -1. */
-static int _become(const struct file_user *u)
+static int file_child_become(const struct file_user *u)
 {
 	/* an unprivileged test cannot and need not change */
 	if (geteuid() && u->uid == geteuid() && u->gid == getegid())
@@ -235,8 +237,8 @@ static int _become(const struct file_user *u)
 
 /* ------------------------------------------------------------ the nursery --- */
 
-static void _spawn(int nursery, int sock, const struct spawn *s,
-		   const gid_t *gids, file_join_fn join)
+static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
+			       const gid_t *gids, file_join_fn join)
 {
 	struct file_user u = { .uid = s->uid, .gid = s->gid, .gids = gids,
 			       .ngids = s->ngids };
@@ -257,16 +259,16 @@ static void _spawn(int nursery, int sock, const struct spawn *s,
 			s->job_id);
 		_exit(1);
 	}
-	if (_become(&u)) {
+	if (file_child_become(&u)) {
 		fprintf(stderr, "error: cannot become uid %u: %s\n", s->uid,
 			strerror(errno));
 		_exit(1);
 	}
-	_serve(sock);
+	file_child_serve(sock);
 	_exit(0);
 }
 
-static void _nursery(int sock, file_join_fn join)
+static void file_nursery_serve(int sock, file_join_fn join)
 {
 	static union {
 		struct spawn s;
@@ -285,15 +287,16 @@ static void _nursery(int sock, file_join_fn join)
 		if (fd >= 0 && n >= (ssize_t) sizeof(req.s) &&
 		    n == (ssize_t) (sizeof(req.s) +
 				    req.s.ngids * sizeof(gid_t)))
-			_spawn(sock, fd, &req.s,
-			       (gid_t *) (req.room + sizeof(req.s)), join);
+			file_nursery_spawn(sock, fd, &req.s,
+					   (gid_t *) (req.room +
+						      sizeof(req.s)), join);
 		if (fd >= 0)
 			close(fd);
 	}
 	_exit(0);
 }
 
-static void _big_buffer(int sock)
+static void file_nursery_big_buffer(int sock)
 {
 	int size = 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t));
 
@@ -309,7 +312,7 @@ int file_nursery_start(file_join_fn join)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -1;
-	_big_buffer(pair[0]);
+	file_nursery_big_buffer(pair[0]);
 	pid = fork();
 	if (pid < 0) {
 		int err = errno;
@@ -323,7 +326,7 @@ int file_nursery_start(file_join_fn join)
 		/* only stdio and our socket: 3 */
 		dup2(pair[1], 3);
 		close_range(4, ~0U, 0);
-		_nursery(3, join);
+		file_nursery_serve(3, join);
 	}
 	close(pair[1]);
 	return pair[0];
