@@ -63,7 +63,7 @@ static bool give_back(struct context_table *t, uint32_t id, uint32_t job)
 
 START_TEST(test_life)
 {
-	struct context_table *t = context_table_new(3, GROUPS);
+	struct context_table *t = context_table_create(3, GROUPS);
 	struct context_holder h = of(1, 0, 0);
 	const struct context_lease *l;
 
@@ -83,38 +83,38 @@ START_TEST(test_life)
 	must(!give_back(t, 1, 1));		/* twice */
 	must(lease(t, 5) == 1 && !lease(t, 6));
 	must(!give_back(t, 1, 1) && give_back(t, 1, 5));
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
 /* What came back is given again last. */
 START_TEST(test_late)
 {
-	struct context_table *t = context_table_new(4, GROUPS);
+	struct context_table *t = context_table_create(4, GROUPS);
 
 	for (uint32_t n = 0; n < 10; n++) {
 		must(lease(t, 7) == n % 4 + 1);
 		must(give_back(t, n % 4 + 1, 7));
 	}
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
 START_TEST(test_none)
 {
-	struct context_table *t = context_table_new(0, GROUPS);
+	struct context_table *t = context_table_create(0, GROUPS);
 
 	must(!lease(t, 1));
 	must(!context_table_resize(t, 1, GROUPS));
 	must(lease(t, 1) == 1);
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
 /* The parts of a step have one context, until the last of them is gone. */
 START_TEST(test_parts)
 {
-	struct context_table *t = context_table_new(9, GROUPS);
+	struct context_table *t = context_table_create(9, GROUPS);
 	struct context_holder a = of(1, 0, 0), b = of(1, 0, 127), c = of(1, 0, 5);
 	const struct context_lease *l;
 	uint32_t id;
@@ -136,14 +136,14 @@ START_TEST(test_parts)
 	must(context_table_lease(t, &c, true, key_b)->id != id);
 	l = context_table_return(t, id, n, &b);
 	must(l && !l->job);
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
 /* Another pool, while leases of the one before live: no group twice. */
 START_TEST(test_other_pool)
 {
-	struct context_table *t = context_table_new(8, GROUPS);
+	struct context_table *t = context_table_create(8, GROUPS);
 	uint32_t ids = 0;
 
 	for (uint32_t job = 1; job <= 8; job++)
@@ -168,7 +168,7 @@ START_TEST(test_other_pool)
 	must(!context_table_resize(t, 1, GROUPS));
 	must(context_table_figures(t).leased == 6);
 	must(give_back(t, 9, 9) && context_table_figures(t).leased == 5);
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
@@ -176,7 +176,7 @@ END_TEST
 
 static struct context_table *reopen(uint32_t count, int *fd)
 {
-	struct context_table *t = context_table_new(count, GROUPS);
+	struct context_table *t = context_table_create(count, GROUPS);
 	uint32_t damaged;
 
 	*fd = context_file_open(path, t, &damaged);
@@ -208,7 +208,7 @@ START_TEST(test_restart)
 						       key_a)));
 	must(!context_file_put(fd, context_table_lease(t, &lost, false,
 						       key_b)));
-	context_table_free(t);
+	context_table_destroy(t);
 	close(fd);
 	t = reopen(3, &fd);
 	must(context_table_figures(t).leased == 2);
@@ -231,7 +231,7 @@ START_TEST(test_restart)
 	must(context_table_figures(t).leased == 2);
 	must(!context_table_figures(t).unclaimed);
 	must(context_table_return(t, 1, 1, &known));
-	context_table_free(t);
+	context_table_destroy(t);
 	close(fd);
 }
 END_TEST
@@ -239,7 +239,7 @@ END_TEST
 /* The file is gone: what steps say counts. */
 START_TEST(test_lost_file)
 {
-	struct context_table *t = context_table_new(3, GROUPS);
+	struct context_table *t = context_table_create(3, GROUPS);
 	struct context_holder h = of(1, 0, 4), g = of(1, 0, 5);
 
 	context_table_loaded(t);
@@ -252,7 +252,7 @@ START_TEST(test_lost_file)
 	must(context_table_return(t, 2, 9, &h));
 	must(context_table_return(t, 2, 9, &g));
 	must(lease(t, 5) == 2 && serial[2] == 12);
-	context_table_free(t);
+	context_table_destroy(t);
 }
 END_TEST
 
@@ -278,32 +278,32 @@ START_TEST(test_damaged)
 		must(!context_file_put(fd, context_table_lease(t, &h, false,
 							       key_a)));
 	}
-	context_table_free(t);
+	context_table_destroy(t);
 	must(!fstat(fd, &st) && (st.st_mode & 07777) == 0600);
 	must(!ftruncate(fd, st.st_size - 1));
 	close(fd);
 	scribble(5 * 128 + 60, "x");
-	t = context_table_new(600, GROUPS);
+	t = context_table_create(600, GROUPS);
 	fd = context_file_open(path, t, &damaged);
 	must(fd >= 0 && damaged == 2);
 	must(context_table_figures(t).leased == 598);
 	close(fd);
-	context_table_free(t);
+	context_table_destroy(t);
 	/* none of ours */
 	scribble(0, "STORM network contexts 2");
-	t = context_table_new(600, GROUPS);
+	t = context_table_create(600, GROUPS);
 	fd = context_file_open(path, t, &damaged);
 	must(fd >= 0 && damaged == 1 && !context_table_figures(t).leased);
 	close(fd);
-	context_table_free(t);
+	context_table_destroy(t);
 	t = reopen(600, &fd);		/* begun anew */
 	must(!context_table_figures(t).leased);
 	close(fd);
-	context_table_free(t);
+	context_table_destroy(t);
 	must(!unlink(path) && !mkdir(path, 0700));
-	t = context_table_new(1, GROUPS);
+	t = context_table_create(1, GROUPS);
 	must(context_file_open(path, t, &damaged) < 0);
-	context_table_free(t);
+	context_table_destroy(t);
 	must(!rmdir(path));
 }
 END_TEST
@@ -409,7 +409,7 @@ static void save(void *arg, const struct context_lease *l)
 static struct context_table *killed(struct context_table *t, int *fd,
 				    struct rnd *r, uint32_t count)
 {
-	context_table_free(t);
+	context_table_destroy(t);
 	close(*fd);
 	t = reopen(count, fd);
 	for (int i = 0; i < APPS; i++) {
@@ -473,11 +473,11 @@ START_TEST(test_random)
 	context_table_sweep(t, nothing_runs, save, &fd);
 	must(!context_table_figures(t).leased);
 	must(!context_table_figures(t).unclaimed);
-	context_table_free(t);
+	context_table_destroy(t);
 	close(fd);
 	t = reopen(count, &fd);
 	must(!context_table_figures(t).leased);
-	context_table_free(t);
+	context_table_destroy(t);
 	close(fd);
 }
 END_TEST

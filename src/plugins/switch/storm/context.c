@@ -29,7 +29,7 @@
 #define CLUSTER_MAX 255
 #define PAYLOAD_MAX (128 + CLUSTER_MAX)
 
-static void _put(struct storm_out *o, const struct context *c)
+static void context_put(struct storm_out *o, const struct context *c)
 {
 	struct storm_addr group;
 	char text[CONTEXT_GROUP_TEXT];
@@ -47,7 +47,7 @@ static void _put(struct storm_out *o, const struct context *c)
 	storm_put_addr(o, &group);
 }
 
-static void _get(struct storm_in *i, struct context *c)
+static void context_get(struct storm_in *i, struct context *c)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct storm_addr group;
@@ -79,7 +79,7 @@ size_t context_pack(const struct context *c, const char *cred,
 
 	if (len > CONTEXT_CRED_MAX)
 		return 0;
-	_put(&o, c);
+	context_put(&o, c);
 	storm_put16(&o, (uint16_t) len);
 	storm_put(&o, cred, len);
 	return o.bad ? 0 : (size_t) (o.p - out);
@@ -92,7 +92,7 @@ bool context_unpack(const void *bytes, size_t len, struct context *c,
 	const uint8_t *p;
 	size_t n;
 
-	_get(&i, c);
+	context_get(&i, c);
 	n = storm_get16(&i);
 	if (n > CONTEXT_CRED_MAX)
 		return false;
@@ -117,7 +117,7 @@ char *context_sign(const struct context *c, const char *cluster,
 	storm_put32(&o, MAGIC);
 	storm_put32(&o, (uint32_t) FORMAT << 24);
 	storm_put32(&o, c->uid);
-	_put(&o, c);
+	context_put(&o, c);
 	storm_put(&o, c->key, CONTEXT_KEY_LEN);
 	storm_put8(&o, (uint8_t) len);
 	storm_put(&o, cluster, len);
@@ -128,8 +128,9 @@ char *context_sign(const struct context *c, const char *cluster,
 	return cred;
 }
 
-static bool _read_payload(const void *payload, size_t len, struct context *c,
-			  char cluster[CLUSTER_MAX + 1])
+static bool context_read_payload(const void *payload, size_t len,
+				 struct context *c,
+				 char cluster[CLUSTER_MAX + 1])
 {
 	struct storm_in i = { payload, (const uint8_t *) payload + len, false };
 	const uint8_t *key, *name;
@@ -139,7 +140,7 @@ static bool _read_payload(const void *payload, size_t len, struct context *c,
 	if (storm_get32(&i) != MAGIC || storm_get32(&i) != FORMAT << 24)
 		return false;
 	uid = storm_get32(&i);
-	_get(&i, c);
+	context_get(&i, c);
 	c->uid = uid;
 	key = storm_get(&i, CONTEXT_KEY_LEN);
 	n = storm_get8(&i);
@@ -152,7 +153,8 @@ static bool _read_payload(const void *payload, size_t len, struct context *c,
 	return true;
 }
 
-static bool _same_in_the_open(const struct context *a, const struct context *b)
+static bool context_same_in_open(const struct context *a,
+				 const struct context *b)
 {
 	return a->job == b->job && a->step == b->step && a->het == b->het &&
 		a->holder.job == b->holder.job &&
@@ -162,29 +164,29 @@ static bool _same_in_the_open(const struct context *a, const struct context *b)
 		a->group == b->group;
 }
 
-static bool _for_this_step(const struct context *c, const char *cluster,
-			   const struct context_expected *e)
+static bool context_is_for_step(const struct context *c, const char *cluster,
+				const struct context_expected *e)
 {
 	return c->job == e->job && c->step == e->step && c->het == e->het &&
 		c->uid == e->uid && !strcmp(cluster, e->cluster);
 }
 
-static bool _judge(const void *payload, size_t len, uint32_t maker,
-		   const struct context *open,
-		   const struct context_expected *e, struct context *c,
-		   char why[CONTEXT_WHY_MAX])
+static bool context_judge(const void *payload, size_t len, uint32_t maker,
+			  const struct context *open,
+			  const struct context_expected *e, struct context *c,
+			  char why[CONTEXT_WHY_MAX])
 {
 	char cluster[CLUSTER_MAX + 1];
 
 	if (maker != e->ctld_uid && maker != 0)
 		snprintf(why, CONTEXT_WHY_MAX, "uid %u has made its credential, and not slurmctld, which is uid %u",
 			 maker, e->ctld_uid);
-	else if (!_read_payload(payload, len, c, cluster))
+	else if (!context_read_payload(payload, len, c, cluster))
 		snprintf(why, CONTEXT_WHY_MAX, "its credential is for something else");
-	else if (!_for_this_step(c, cluster, e))
+	else if (!context_is_for_step(c, cluster, e))
 		snprintf(why, CONTEXT_WHY_MAX, "it was given to step %u.%u of uid %u on cluster %.64s",
 			 c->job, c->step, c->uid, cluster);
-	else if (!_same_in_the_open(c, open))
+	else if (!context_same_in_open(c, open))
 		snprintf(why, CONTEXT_WHY_MAX, "it was changed on its way");
 	else
 		return true;
@@ -209,7 +211,7 @@ bool context_verify(const void *bytes, size_t len,
 						 &gid)) {
 		snprintf(why, CONTEXT_WHY_MAX, "MUNGE does not vouch for it");
 	} else {
-		good = _judge(payload, len, uid, &open, e, c, why);
+		good = context_judge(payload, len, uid, &open, e, c, why);
 		OPENSSL_cleanse(payload, len);
 		free(payload);
 	}

@@ -57,7 +57,7 @@ static struct {
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 /* False: storm.conf is refused, *out is as without one. */
-static bool _conf(struct storm_context_conf *out)
+static bool context_ctld_conf(struct storm_context_conf *out)
 {
 	struct storm_conf conf;
 	char *why = NULL;
@@ -72,14 +72,14 @@ static bool _conf(struct storm_context_conf *out)
 	return good;
 }
 
-static void _save(const struct context_lease *l)
+static void context_ctld_save(const struct context_lease *l)
 {
 	if (c.fd >= 0 && context_file_put(c.fd, l))
 		error("storm: the lease of network context %u is not saved, so that it may be given twice if slurmctld is killed now: %m",
 		      l->id);
 }
 
-static void _open(const char *state_dir)
+static void context_ctld_open(const char *state_dir)
 {
 	char *path = xstrdup_printf("%s/storm_contexts", state_dir);
 	uint32_t damaged;
@@ -95,9 +95,9 @@ static void _open(const char *state_dir)
 	xfree(path);
 }
 
-static void _stop(void)
+static void context_ctld_stop_locked(void)
 {
-	context_table_free(c.table);
+	context_table_destroy(c.table);
 	c.table = NULL;
 	if (c.fd >= 0)
 		close(c.fd);
@@ -111,12 +111,12 @@ void context_ctld_start(const char *state_dir)
 {
 	struct storm_context_conf conf;
 
-	_conf(&conf);
+	context_ctld_conf(&conf);
 	pthread_mutex_lock(&c.lock);
-	_stop();
-	c.table = context_table_new(conf.count, conf.group);
+	context_ctld_stop_locked();
+	c.table = context_table_create(conf.count, conf.group);
 	if (c.table)
-		_open(state_dir);
+		context_ctld_open(state_dir);
 	else
 		error("storm: no memory for %u network contexts", conf.count);
 	c.cluster = xstrdup(slurm_conf.cluster_name);
@@ -130,7 +130,7 @@ void context_ctld_start(const char *state_dir)
 void context_ctld_stop(void)
 {
 	pthread_mutex_lock(&c.lock);
-	_stop();
+	context_ctld_stop_locked();
 	pthread_mutex_unlock(&c.lock);
 }
 
@@ -138,7 +138,7 @@ void context_ctld_stop(void)
 
 /* Can nothing of the job be running any more?  What slurmctld does not know the
  * nodes are told to kill when they register, or else they are DOWN. */
-static bool _gone(void *arg, uint32_t job)
+static bool context_ctld_job_gone(void *arg, uint32_t job)
 {
 	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
 	uint64_t patience = slurm_conf.slurmd_timeout ?
@@ -151,13 +151,13 @@ static bool _gone(void *arg, uint32_t job)
 		!IS_JOB_COMPLETING(j);
 }
 
-static void _swept(void *arg, const struct context_lease *l)
+static void context_ctld_swept(void *arg, const struct context_lease *l)
 {
 	(void) arg;
-	_save(l);
+	context_ctld_save(l);
 }
 
-static void _sweep(bool now)
+static void context_ctld_sweep(bool now)
 {
 	uint64_t t = storm_now();
 
@@ -165,7 +165,8 @@ static void _sweep(bool now)
 	    (!now && c.swept && t - c.swept < SWEEP))
 		return;
 	c.swept = t;
-	context_table_sweep(c.table, _gone, _swept, NULL);
+	context_table_sweep(c.table, context_ctld_job_gone, context_ctld_swept,
+			    NULL);
 }
 
 void context_ctld_job_ends(void)
@@ -178,7 +179,7 @@ void context_ctld_job_ends(void)
 /* ------------------------------------------------------------ none is left --- */
 
 /* That step's srun. NULL: it does not wait. */
-static struct waiting *_waiting(const step_record_t *step)
+static struct waiting *context_ctld_waiting(const step_record_t *step)
 {
 	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
 		if (w->host && w->pid == step->srun_pid &&
@@ -188,7 +189,7 @@ static struct waiting *_waiting(const step_record_t *step)
 }
 
 /* A free entry, or that of a srun which is no longer there. */
-static struct waiting *_entry(uint64_t now)
+static struct waiting *context_ctld_entry(uint64_t now)
 {
 	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
 		if (!w->host || now - w->seen > FORGOTTEN) {
@@ -200,13 +201,13 @@ static struct waiting *_entry(uint64_t now)
 
 /* srun waits for somebody to knock at its port, and then tries again. True: it has
  * waited before. */
-static bool _wait(const step_record_t *step, uint64_t now)
+static bool context_ctld_wait(const step_record_t *step, uint64_t now)
 {
-	struct waiting *w = _waiting(step);
+	struct waiting *w = context_ctld_waiting(step);
 	bool before = w;
 
 	if (!w)
-		w = _entry(now);
+		w = context_ctld_entry(now);
 	if (!w || !step->host || !step->port)
 		return before;
 	if (!before) {
@@ -222,7 +223,7 @@ static bool _wait(const step_record_t *step, uint64_t now)
 	return before;
 }
 
-static void _knock(struct waiting *w)
+static void context_ctld_knock(struct waiting *w)
 {
 	step_record_t step = {
 		.step_id = w->step, .host = w->host, .port = w->port,
@@ -238,7 +239,7 @@ static void _knock(struct waiting *w)
 }
 
 /* So many, who has waited longest first. */
-static void _wake(uint32_t knocks)
+static void context_ctld_wake(uint32_t knocks)
 {
 	while (knocks--) {
 		struct waiting *first = NULL;
@@ -252,11 +253,11 @@ static void _wake(uint32_t knocks)
 		}
 		if (!first)
 			return;
-		_knock(first);
+		context_ctld_knock(first);
 	}
 }
 
-static void _refuse(const step_record_t *step)
+static void context_ctld_refuse(const step_record_t *step)
 {
 	struct context_figures f = context_table_figures(c.table);
 	uint64_t now = storm_now();
@@ -269,7 +270,7 @@ static void _refuse(const step_record_t *step)
 		c.complained = now;
 		c.refused = 0;
 	}
-	if (_wait(step, now))
+	if (context_ctld_wait(step, now))
 		return;			/* its user was told */
 	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
 			      f.count);
@@ -282,20 +283,21 @@ void context_ctld_reconfig(void)
 {
 	struct storm_context_conf conf;
 
-	if (!_conf(&conf))
+	if (!context_ctld_conf(&conf))
 		return;			/* it stays as it was */
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_resize(c.table, conf.count, conf.group))
 		error("storm: no memory for %u network contexts", conf.count);
 	if (c.table)
-		_wake(WAITING);		/* there may be more now */
+		context_ctld_wake(WAITING);	/* there may be more now */
 	pthread_mutex_unlock(&c.lock);
 }
 
 /* -------------------------------------------------------------- the steps --- */
 
 /* Whose lease it is. True: other parts of the step share it. */
-static bool _holder(const step_record_t *step, struct context_holder *h)
+static bool context_ctld_holder(const step_record_t *step,
+				struct context_holder *h)
 {
 	const job_record_t *job = step->job_ptr;
 	const slurm_step_id_t *id = &step->step_id;
@@ -316,7 +318,7 @@ static bool _holder(const step_record_t *step, struct context_holder *h)
 	return false;
 }
 
-static void _show(step_record_t *step, const struct context *x)
+static void context_ctld_show(step_record_t *step, const struct context *x)
 {
 	char group[CONTEXT_GROUP_TEXT];
 
@@ -325,10 +327,10 @@ static void _show(step_record_t *step, const struct context *x)
 		   step->network && step->network[0] ? "," : "", x->id, group);
 }
 
-static int _lease(step_record_t *step, struct context *x)
+static int context_ctld_lease_locked(step_record_t *step, struct context *x)
 {
 	uint8_t key[CONTEXT_KEY_LEN];
-	bool joint = _holder(step, &x->holder);
+	bool joint = context_ctld_holder(step, &x->holder);
 	const struct context_lease *l;
 	struct waiting *waits;
 
@@ -336,18 +338,18 @@ static int _lease(step_record_t *step, struct context *x)
 		error("storm: no random key for a network context: %m");
 		return -1;
 	}
-	_sweep(false);
+	context_ctld_sweep(false);
 	l = context_table_lease(c.table, &x->holder, joint, key);
 	if (!l) {
-		_sweep(true);
+		context_ctld_sweep(true);
 		l = context_table_lease(c.table, &x->holder, joint, key);
 	}
 	if (!l) {
-		_refuse(step);
+		context_ctld_refuse(step);
 		return -1;
 	}
-	_save(l);
-	waits = _waiting(step);
+	context_ctld_save(l);
+	waits = context_ctld_waiting(step);
 	if (waits)
 		xfree(waits->host);
 	x->job = step->step_id.job_id;
@@ -358,7 +360,7 @@ static int _lease(step_record_t *step, struct context *x)
 	x->serial = l->serial;
 	x->group = l->group;
 	memcpy(x->key, l->key, CONTEXT_KEY_LEN);
-	_show(step, x);
+	context_ctld_show(step, x);
 	debug("storm: %ps has network context %u", &step->step_id, x->id);
 	return 1;
 }
@@ -369,7 +371,7 @@ int context_ctld_lease(step_record_t *step, struct context *x)
 
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_figures(c.table).count)
-		rc = _lease(step, x);
+		rc = context_ctld_lease_locked(step, x);
 	pthread_mutex_unlock(&c.lock);
 	return rc;
 }
@@ -382,12 +384,12 @@ void context_ctld_return(const struct context *x)
 	l = c.table ? context_table_return(c.table, x->id, x->serial,
 					     &x->holder) : NULL;
 	if (l) {
-		_save(l);
+		context_ctld_save(l);
 		debug("storm: network context %u comes back from step %u.%u",
 		      x->id, x->job, x->step);
 	}
 	if (l && !l->job)
-		_wake(KNOCKS);
+		context_ctld_wake(KNOCKS);
 	pthread_mutex_unlock(&c.lock);
 }
 

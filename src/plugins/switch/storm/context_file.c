@@ -26,7 +26,8 @@
 #define AT_ONCE 512		/* records that are read with one call */
 #define HEAD "STORM network contexts 1\n"
 
-static void _check(const uint8_t *buf, size_t len, uint8_t out[CHECK])
+static void context_file_check(const uint8_t *buf, size_t len,
+			       uint8_t out[CHECK])
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 
@@ -34,7 +35,8 @@ static void _check(const uint8_t *buf, size_t len, uint8_t out[CHECK])
 	memcpy(out, digest, CHECK);
 }
 
-static void _pack(const struct context_lease *l, uint8_t buf[RECORD])
+static void context_file_pack(const struct context_lease *l,
+			      uint8_t buf[RECORD])
 {
 	struct storm_out o = { buf, buf + RECORD, false };
 
@@ -48,10 +50,10 @@ static void _pack(const struct context_lease *l, uint8_t buf[RECORD])
 	storm_put8(&o, l->closed);
 	storm_put64(&o, l->serial);
 	storm_put(&o, l->key, CONTEXT_KEY_LEN);
-	_check(buf, (size_t) (o.p - buf), o.p);
+	context_file_check(buf, (size_t) (o.p - buf), o.p);
 }
 
-static bool _unpack(const uint8_t *buf, struct context_lease *l)
+static bool context_file_unpack(const uint8_t *buf, struct context_lease *l)
 {
 	struct storm_in i = { buf, buf + RECORD, false };
 	uint8_t check[CHECK];
@@ -65,32 +67,33 @@ static bool _unpack(const uint8_t *buf, struct context_lease *l)
 	l->closed = storm_get8(&i);
 	l->serial = storm_get64(&i);
 	memcpy(l->key, storm_get(&i, CONTEXT_KEY_LEN), CONTEXT_KEY_LEN);
-	_check(buf, (size_t) (i.p - buf), check);
+	context_file_check(buf, (size_t) (i.p - buf), check);
 	return !memcmp(check, i.p, CHECK);
 }
 
-static bool _is_empty(const uint8_t *buf)
+static bool context_file_is_empty(const uint8_t *buf)
 {
 	static const uint8_t zeroes[RECORD];
 
 	return !memcmp(buf, zeroes, RECORD);
 }
 
-static void _load(const uint8_t *buf, size_t records, uint32_t first,
-		  struct context_table *t, uint32_t *damaged)
+static void context_file_load(const uint8_t *buf, size_t records,
+			      uint32_t first, struct context_table *t,
+			      uint32_t *damaged)
 {
 	for (uint32_t n = 0; n < records; n++, buf += RECORD) {
 		struct context_lease l;
 
-		if (_is_empty(buf))	/* a hole: never leased */
+		if (context_file_is_empty(buf))	/* a hole: never leased */
 			continue;
-		if (!_unpack(buf, &l) || l.id != first + n ||
+		if (!context_file_unpack(buf, &l) || l.id != first + n ||
 		    context_table_load(t, &l))
 			++*damaged;
 	}
 }
 
-static bool _head_right(int fd)
+static bool context_file_head_right(int fd)
 {
 	uint8_t is[RECORD], shall[RECORD] = HEAD;
 
@@ -98,7 +101,7 @@ static bool _head_right(int fd)
 }
 
 /* What is no file of ours holds nothing that we could use. */
-static int _begin(int fd)
+static int context_file_begin(int fd)
 {
 	uint8_t head[RECORD] = HEAD;
 
@@ -107,7 +110,8 @@ static int _begin(int fd)
 	return 0;
 }
 
-static int _load_all(int fd, struct context_table *t, uint32_t *damaged)
+static int context_file_load_all(int fd, struct context_table *t,
+				 uint32_t *damaged)
 {
 	uint8_t buf[AT_ONCE * RECORD];
 	uint32_t id = 1;
@@ -117,7 +121,7 @@ static int _load_all(int fd, struct context_table *t, uint32_t *damaged)
 		size_t records = (size_t) n / RECORD;
 
 		*damaged += n % RECORD != 0;	/* the last one is cut off */
-		_load(buf, records, id, t, damaged);
+		context_file_load(buf, records, id, t, damaged);
 		if (n % RECORD)
 			break;
 		id += (uint32_t) records;
@@ -136,12 +140,12 @@ int context_file_open(const char *path, struct context_table *t,
 	if (fd < 0)
 		return -1;
 	err = fstat(fd, &st);
-	if (!err && !_head_right(fd)) {
+	if (!err && !context_file_head_right(fd)) {
 		*damaged = st.st_size != 0;
-		err = _begin(fd);
+		err = context_file_begin(fd);
 	}
 	if (!err)
-		err = _load_all(fd, t, damaged);
+		err = context_file_load_all(fd, t, damaged);
 	if (!err)
 		return fd;
 	err = errno;
@@ -155,7 +159,7 @@ int context_file_put(int fd, const struct context_lease *l)
 	uint8_t buf[RECORD];
 	ssize_t n;
 
-	_pack(l, buf);
+	context_file_pack(l, buf);
 	n = pwrite(fd, buf, RECORD, (off_t) l->id * RECORD);
 	if (n >= 0 && n != RECORD)
 		errno = ENOSPC;

@@ -25,51 +25,54 @@ struct context_table {
 	uint64_t serial;
 };
 
-static bool _any(const uint64_t *set)
+static bool context_parts_any(const uint64_t *set)
 {
 	return set[0] || set[1];
 }
 
-static bool _has(const uint64_t *set, uint32_t part)
+static bool context_parts_have(const uint64_t *set, uint32_t part)
 {
 	return set[part / 64] >> part % 64 & 1;
 }
 
-static void _add(uint64_t *set, uint32_t part)
+static void context_parts_add(uint64_t *set, uint32_t part)
 {
 	set[part / 64] |= 1ULL << part % 64;
 }
 
-static void _drop(uint64_t *set, uint32_t part)
+static void context_parts_drop(uint64_t *set, uint32_t part)
 {
 	set[part / 64] &= ~(1ULL << part % 64);
 }
 
-static uint32_t _group_of(const struct context_table *t, uint32_t id)
+static uint32_t context_table_group_of(const struct context_table *t,
+				       uint32_t id)
 {
 	return t->group + id - 1;
 }
 
-static bool _is_unclaimed(const struct slot *s)
+static bool context_slot_is_unclaimed(const struct slot *s)
 {
 	return s->l.held[0] & ~s->known[0] || s->l.held[1] & ~s->known[1];
 }
 
-static bool _is_strange(const struct context_table *t, const struct slot *s)
+static bool context_slot_is_strange(const struct context_table *t,
+				    const struct slot *s)
 {
 	return s->l.job && (s->l.id > t->count ||
-			    s->l.group != _group_of(t, s->l.id));
+			    s->l.group != context_table_group_of(t, s->l.id));
 }
 
 /* What the table counts of a slot, before and after it changes. */
-static void _count(struct context_table *t, const struct slot *s, int sign)
+static void context_table_count(struct context_table *t, const struct slot *s,
+				int sign)
 {
 	t->leased += s->l.job ? sign : 0;
-	t->unclaimed += _is_unclaimed(s) ? sign : 0;
-	t->strange += _is_strange(t, s) ? sign : 0;
+	t->unclaimed += context_slot_is_unclaimed(s) ? sign : 0;
+	t->strange += context_slot_is_strange(t, s) ? sign : 0;
 }
 
-static int _make_room(struct context_table *t, uint32_t count)
+static int context_table_make_room(struct context_table *t, uint32_t count)
 {
 	struct slot *p;
 
@@ -84,7 +87,7 @@ static int _make_room(struct context_table *t, uint32_t count)
 	return 0;
 }
 
-struct context_table *context_table_new(uint32_t count, uint32_t group)
+struct context_table *context_table_create(uint32_t count, uint32_t group)
 {
 	struct context_table *t = calloc(1, sizeof(*t));
 
@@ -101,7 +104,7 @@ struct context_table *context_table_new(uint32_t count, uint32_t group)
 	return NULL;
 }
 
-void context_table_free(struct context_table *t)
+void context_table_destroy(struct context_table *t)
 {
 	if (t)
 		free(t->slot);
@@ -111,21 +114,21 @@ void context_table_free(struct context_table *t)
 int context_table_resize(struct context_table *t, uint32_t count,
 			 uint32_t group)
 {
-	if (_make_room(t, count))
+	if (context_table_make_room(t, count))
 		return -1;
 	t->count = count;
 	t->group = group;
 	t->strange = 0;
 	for (uint32_t i = 0; i < t->room; i++)
-		t->strange += _is_strange(t, &t->slot[i]);
+		t->strange += context_slot_is_strange(t, &t->slot[i]);
 	if (t->next >= count)
 		t->next = 0;
 	return 0;
 }
 
 /* What the other parts of the step have. */
-static struct slot *_open_lease(struct context_table *t,
-				const struct context_holder *h)
+static struct slot *context_table_find_open(struct context_table *t,
+					    const struct context_holder *h)
 {
 	uint32_t left = t->leased;
 
@@ -134,15 +137,16 @@ static struct slot *_open_lease(struct context_table *t,
 
 		left -= s->l.job != 0;
 		if (s->l.job == h->job && s->l.step == h->step &&
-		    !s->l.closed && !_has(s->l.held, h->part) &&
-		    !_is_unclaimed(s))
+		    !s->l.closed && !context_parts_have(s->l.held, h->part) &&
+		    !context_slot_is_unclaimed(s))
 			return s;
 	}
 	return NULL;
 }
 
 /* Does a lease from before the pool was changed have this group? */
-static bool _group_taken(const struct context_table *t, uint32_t group)
+static bool context_table_group_taken(const struct context_table *t,
+				      uint32_t group)
 {
 	for (uint32_t i = 0; t->strange && i < t->room; i++)
 		if (t->slot[i].l.job && t->slot[i].l.group == group)
@@ -150,15 +154,16 @@ static bool _group_taken(const struct context_table *t, uint32_t group)
 	return false;
 }
 
-static struct slot *_free_slot(struct context_table *t)
+static struct slot *context_table_find_free(struct context_table *t)
 {
 	/* without a look at all of them */
 	if (t->leased - t->strange >= t->count)
 		return NULL;
 	for (uint32_t n = 0; n < t->count; n++) {
 		uint32_t i = (t->next + n) % t->count;
+		uint32_t group = context_table_group_of(t, i + 1);
 
-		if (t->slot[i].l.job || _group_taken(t, _group_of(t, i + 1)))
+		if (t->slot[i].l.job || context_table_group_taken(t, group))
 			continue;
 		t->next = (i + 1) % t->count;
 		t->slot[i].l.id = i + 1;
@@ -171,27 +176,27 @@ const struct context_lease *
 context_table_lease(struct context_table *t, const struct context_holder *h,
 		    bool joint, const uint8_t key[CONTEXT_KEY_LEN])
 {
-	struct slot *s = joint ? _open_lease(t, h) : NULL;
+	struct slot *s = joint ? context_table_find_open(t, h) : NULL;
 
 	if (!s) {
-		s = _free_slot(t);
+		s = context_table_find_free(t);
 		if (!s)
 			return NULL;
 		s->l.job = h->job;
 		s->l.step = h->step;
-		s->l.group = _group_of(t, s->l.id);
+		s->l.group = context_table_group_of(t, s->l.id);
 		s->l.closed = false;
 		s->l.serial = ++t->serial;
 		memcpy(s->l.key, key, CONTEXT_KEY_LEN);
-		_count(t, s, 1);
+		context_table_count(t, s, 1);
 	}
-	_add(s->l.held, h->part);
-	_add(s->known, h->part);
+	context_parts_add(s->l.held, h->part);
+	context_parts_add(s->known, h->part);
 	return &s->l;
 }
 
 /* Nobody has it any more; when it was leased stays known. */
-static void _wipe(struct slot *s)
+static void context_slot_wipe(struct slot *s)
 {
 	uint32_t id = s->l.id;
 	uint64_t serial = s->l.serial;
@@ -201,39 +206,41 @@ static void _wipe(struct slot *s)
 	s->l.serial = serial;
 }
 
-static bool _is_lease(const struct slot *s, uint64_t serial,
-		      const struct context_holder *h)
+static bool context_slot_is_lease(const struct slot *s, uint64_t serial,
+				  const struct context_holder *h)
 {
 	return s->l.job == h->job && s->l.step == h->step &&
 		s->l.serial == serial;
 }
 
-static struct slot *_held_by(struct context_table *t, uint32_t id,
-			     uint64_t serial, const struct context_holder *h)
+static struct slot *context_table_held_by(struct context_table *t, uint32_t id,
+					  uint64_t serial,
+					  const struct context_holder *h)
 {
 	struct slot *s;
 
 	if (!id || id > t->room || !h->job || h->part >= CONTEXT_PARTS)
 		return NULL;
 	s = &t->slot[id - 1];
-	return _is_lease(s, serial, h) && _has(s->l.held, h->part) ? s : NULL;
+	return context_slot_is_lease(s, serial, h) &&
+		context_parts_have(s->l.held, h->part) ? s : NULL;
 }
 
 const struct context_lease *
 context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
 		     const struct context_holder *h)
 {
-	struct slot *s = _held_by(t, id, serial, h);
+	struct slot *s = context_table_held_by(t, id, serial, h);
 
-	if (!s || !_has(s->known, h->part))
+	if (!s || !context_parts_have(s->known, h->part))
 		return NULL;
-	_count(t, s, -1);
-	_drop(s->l.held, h->part);
-	_drop(s->known, h->part);
+	context_table_count(t, s, -1);
+	context_parts_drop(s->l.held, h->part);
+	context_parts_drop(s->known, h->part);
 	s->l.closed = true;
-	if (!_any(s->l.held))
-		_wipe(s);
-	_count(t, s, 1);
+	if (!context_parts_any(s->l.held))
+		context_slot_wipe(s);
+	context_table_count(t, s, 1);
 	return &s->l;
 }
 
@@ -241,14 +248,15 @@ int context_table_load(struct context_table *t, const struct context_lease *l)
 {
 	struct slot *s;
 
-	if (!l->id || l->id > CONTEXT_COUNT_MAX || !l->job != !_any(l->held) ||
-	    _make_room(t, l->id))
+	if (!l->id || l->id > CONTEXT_COUNT_MAX ||
+	    !l->job != !context_parts_any(l->held) ||
+	    context_table_make_room(t, l->id))
 		return -1;
 	s = &t->slot[l->id - 1];
 	if (s->l.id)
 		return -1;
 	s->l = *l;
-	_count(t, s, 1);
+	context_table_count(t, s, 1);
 	return 0;
 }
 
@@ -274,12 +282,12 @@ bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
 	struct slot *s;
 
 	if (!id || id > CONTEXT_COUNT_MAX || h->part >= CONTEXT_PARTS ||
-	    !h->job || _make_room(t, id))
+	    !h->job || context_table_make_room(t, id))
 		return false;
 	s = &t->slot[id - 1];
-	if (s->l.job && !_is_lease(s, serial, h))
+	if (s->l.job && !context_slot_is_lease(s, serial, h))
 		return false;
-	_count(t, s, -1);
+	context_table_count(t, s, -1);
 	if (!s->l.job) {	/* its record was lost, and its key */
 		s->l.id = id;
 		s->l.job = h->job;
@@ -290,9 +298,9 @@ bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
 		if (serial > t->serial)
 			t->serial = serial;
 	}
-	_add(s->l.held, h->part);
-	_add(s->known, h->part);
-	_count(t, s, 1);
+	context_parts_add(s->l.held, h->part);
+	context_parts_add(s->known, h->part);
+	context_table_count(t, s, 1);
 	return true;
 }
 
@@ -302,15 +310,15 @@ void context_table_sweep(struct context_table *t, context_gone_fn gone,
 	for (uint32_t i = 0; i < t->room && t->unclaimed; i++) {
 		struct slot *s = &t->slot[i];
 
-		if (!_is_unclaimed(s) || !gone(arg, s->l.job))
+		if (!context_slot_is_unclaimed(s) || !gone(arg, s->l.job))
 			continue;
-		_count(t, s, -1);
+		context_table_count(t, s, -1);
 		for (int w = 0; w < WORDS; w++)
 			s->l.held[w] &= s->known[w];
 		s->l.closed = true;
-		if (!_any(s->l.held))
-			_wipe(s);
-		_count(t, s, 1);
+		if (!context_parts_any(s->l.held))
+			context_slot_wipe(s);
+		context_table_count(t, s, 1);
 		changed(arg, &s->l);
 	}
 }

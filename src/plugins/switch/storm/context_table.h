@@ -46,8 +46,8 @@ struct context_lease {
 struct context_table;
 
 /* count contexts, whose groups begin at group. NULL: no memory. */
-struct context_table *context_table_new(uint32_t count, uint32_t group);
-void context_table_free(struct context_table *t);
+struct context_table *context_table_create(uint32_t count, uint32_t group);
+void context_table_destroy(struct context_table *t);
 
 /* Another number, or other groups, from now on: leases stay as they are.  0, or
  * -1: no memory, and nothing has changed. */
