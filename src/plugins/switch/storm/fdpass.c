@@ -40,7 +40,7 @@ int fdpass_send(int sock, const void *buf, size_t len, int fd)
 }
 
 /* CMSG_SPACE() rounds up, so two may fit where one was expected. */
-static int take(struct msghdr *m)
+static int fdpass_take(struct msghdr *m)
 {
 	int fd = -1, got;
 
@@ -74,7 +74,7 @@ ssize_t fdpass_recv(int sock, void *buf, size_t size, int *fd)
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n;
-	*fd = take(&m);
+	*fd = fdpass_take(&m);
 	if (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		if (*fd >= 0)
 			close(*fd);

@@ -42,7 +42,7 @@ void gang_guard_begin(const char *rundir, const char *node,
 	g.say = say;
 }
 
-static void warn(const char *name, int err)
+static void gang_guard_warn(const char *name, int err)
 {
 	char text[256];
 
@@ -51,7 +51,7 @@ static void warn(const char *name, int err)
 	g.say(true, text);
 }
 
-static void free_all(const char *why)
+static void gang_guard_free_all(const char *why)
 {
 	char dir[PATH_MAX], text[128];
 	unsigned int n = 0;
@@ -59,14 +59,14 @@ static void free_all(const char *why)
 	/* before: an agent that is late must not think that they stand */
 	g.page->freed++;
 	if (!gang_step_dir(g.rundir, g.node, false, dir))
-		n = gang_step_thaw_all(dir, false, warn);
+		n = gang_step_thaw_all(dir, false, gang_guard_warn);
 	snprintf(text, sizeof(text), "gang: the agent %s, %u steps go on", why,
 		 n);
 	g.say(false, text);
 }
 
 /* Whoever has to look in time must not wait for those that compute. */
-static void hurry(bool yes)
+static void gang_guard_hurry(bool yes)
 {
 	struct sched_param p = { .sched_priority = yes ? PRIORITY : 0 };
 
@@ -79,7 +79,7 @@ static void hurry(bool yes)
 }
 
 /* False: this node takes no part. */
-static bool find_page(void)
+static bool gang_guard_find_page(void)
 {
 	/* before anything is read that it would tell of */
 	if (g.notify < 0)
@@ -94,7 +94,7 @@ static bool find_page(void)
 }
 
 /* When it would be late, if it gave no sign of life any more. */
-static int wait_time(uint64_t now)
+static int gang_guard_wait_time(uint64_t now)
 {
 	uint64_t limit = g.page->limit, alive = g.page->alive, at;
 
@@ -115,24 +115,24 @@ int gang_guard_look(bool agent_gone)
 {
 	uint64_t now;
 
-	if (!find_page()) {
-		hurry(false);
+	if (!gang_guard_find_page()) {
+		gang_guard_hurry(false);
 		return LOOK_IDLE;
 	}
 	if (agent_gone) {
 		/* whatever it says of itself: it may have died in between */
-		free_all("is gone");
+		gang_guard_free_all("is gone");
 		gang_guard_end();	/* the next one makes its own */
 		return LOOK_IDLE;
 	}
-	hurry(g.page->sharing);
+	gang_guard_hurry(g.page->sharing);
 	now = storm_now();
 	g.page->watched = now;
 	if (gang_page_late(g.page, now) && g.page->alive != g.freed_at) {
 		g.freed_at = g.page->alive;
-		free_all("gives no sign of life");
+		gang_guard_free_all("gives no sign of life");
 	}
-	return wait_time(now);
+	return gang_guard_wait_time(now);
 }
 
 void gang_guard_dead(void)
@@ -140,7 +140,7 @@ void gang_guard_dead(void)
 	char dir[PATH_MAX];
 
 	if (!gang_step_dir(g.rundir, g.node, false, dir))
-		gang_step_thaw_all(dir, true, warn);
+		gang_step_thaw_all(dir, true, gang_guard_warn);
 }
 
 int gang_guard_fd(void)
@@ -155,5 +155,5 @@ void gang_guard_end(void)
 	if (g.notify >= 0)
 		close(g.notify);
 	g.notify = -1;
-	hurry(false);
+	gang_guard_hurry(false);
 }

@@ -25,8 +25,8 @@
 #define TRACE_MAGIC 0x53475452u		/* "SGTR" */
 #define TRACE_VERSION 1
 
-static int path_of(const char *rundir, const char *node, const char *name,
-		   char out[PATH_MAX])
+static int gang_file_path(const char *rundir, const char *node,
+			  const char *name, char out[PATH_MAX])
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s/%s",
 			 rundir ? rundir : STORM_RUNDIR, node, name);
@@ -35,7 +35,8 @@ static int path_of(const char *rundir, const char *node, const char *name,
 }
 
 /* size: what it must have; make: it is made so. */
-static void *map(const char *path, size_t size, bool write, bool make)
+static void *gang_file_map_path(const char *path, size_t size, bool write,
+				bool make)
 {
 	int flags = (write ? O_RDWR : O_RDONLY) | (make ? O_CREAT : 0);
 	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600), err;
@@ -61,17 +62,17 @@ out:
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void *map_of(const char *rundir, const char *node, const char *name,
-		    size_t size, bool write, bool make)
+static void *gang_file_map(const char *rundir, const char *node,
+			   const char *name, size_t size, bool write, bool make)
 {
 	char path[PATH_MAX];
-	int err = path_of(rundir, node, name, path);
+	int err = gang_file_path(rundir, node, name, path);
 
 	if (err) {
 		errno = err;
 		return NULL;
 	}
-	return map(path, size, write, make);
+	return gang_file_map_path(path, size, write, make);
 }
 
 /* ------------------------------------------------------------------ page --- */
@@ -82,11 +83,11 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	char new[PATH_MAX], path[PATH_MAX];
 	struct gang_page *p;
 
-	if ((errno = path_of(rundir, node, PAGE_NEW, new)) ||
-	    (errno = path_of(rundir, node, GANG_PAGE_NAME, path)))
+	if ((errno = gang_file_path(rundir, node, PAGE_NEW, new)) ||
+	    (errno = gang_file_path(rundir, node, GANG_PAGE_NAME, path)))
 		return NULL;
 	unlink(new);
-	p = map(new, sizeof(*p), true, true);
+	p = gang_file_map_path(new, sizeof(*p), true, true);
 	if (!p)
 		return NULL;
 	p->host = *host;
@@ -111,14 +112,14 @@ void gang_page_share(struct gang_page *p, const char *rundir,
 	if (p->sharing == sharing)
 		return;
 	p->sharing = sharing;
-	if (!path_of(rundir, node, GANG_PAGE_NAME, path))
+	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
 		utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 struct gang_page *gang_page_open(const char *rundir, const char *node)
 {
-	struct gang_page *p = map_of(rundir, node, GANG_PAGE_NAME, sizeof(*p),
-				     true, false);
+	struct gang_page *p = gang_file_map(rundir, node, GANG_PAGE_NAME,
+					    sizeof(*p), true, false);
 
 	if (p && (p->magic != PAGE_MAGIC || p->version != PAGE_VERSION)) {
 		munmap(p, sizeof(*p));
@@ -138,14 +139,14 @@ void gang_page_remove(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
 
-	if (!path_of(rundir, node, GANG_PAGE_NAME, path))
+	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
 		unlink(path);
 }
 
 int gang_page_notify(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
-	int err = path_of(rundir, node, "", path);
+	int err = gang_file_path(rundir, node, "", path);
 	int fd = err ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
 	if (fd >= 0 && inotify_add_watch(fd, path, IN_MOVED_TO | IN_ATTRIB |
@@ -187,8 +188,8 @@ bool gang_page_late(const struct gang_page *p, uint64_t now)
 
 struct gang_trace *gang_trace_create(const char *rundir, const char *node)
 {
-	struct gang_trace *t = map_of(rundir, node, "trace", sizeof(*t), true,
-				      true);
+	struct gang_trace *t = gang_file_map(rundir, node, "trace", sizeof(*t),
+					     true, true);
 
 	if (!t)
 		return NULL;
@@ -206,8 +207,8 @@ struct gang_trace *gang_trace_create(const char *rundir, const char *node)
 
 const struct gang_trace *gang_trace_open(const char *rundir, const char *node)
 {
-	const struct gang_trace *t = map_of(rundir, node, "trace", sizeof(*t),
-					    false, false);
+	const struct gang_trace *t = gang_file_map(rundir, node, "trace",
+						   sizeof(*t), false, false);
 
 	if (t && (t->magic != TRACE_MAGIC || t->version != TRACE_VERSION ||
 		  t->room != GANG_TRACE_EVENTS)) {

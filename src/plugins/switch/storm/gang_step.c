@@ -80,8 +80,8 @@ int gang_step_dir(const char *rundir, const char *node, bool make,
 
 /* ---------------------------------------------------------------- records --- */
 
-static int below(char out[PATH_MAX], const char *dir, const char *prefix,
-		 const char *name)
+static int gang_step_path(char out[PATH_MAX], const char *dir,
+			  const char *prefix, const char *name)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
 
@@ -100,7 +100,7 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 	return whole_file_write(dir, name, text, strlen(text));
 }
 
-static int parse(const char *text, struct gang_step *s)
+static int gang_step_parse(const char *text, struct gang_step *s)
 {
 	char kind[16], group[PATH_MAX];
 	unsigned int script, marked;
@@ -128,7 +128,7 @@ int gang_step_read(const char *dir, const char *name, struct gang_step *out)
 	if (n < 0)
 		return errno;
 	text[n] = '\0';
-	err = parse(text, &s);
+	err = gang_step_parse(text, &s);
 	if (!err)
 		*out = s;
 	return err;
@@ -138,19 +138,19 @@ void gang_step_remove(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (!below(path, dir, "", name))
+	if (!gang_step_path(path, dir, "", name))
 		unlink(path);
-	if (!below(path, dir, HELD, name))
+	if (!gang_step_path(path, dir, HELD, name))
 		unlink(path);
 }
 
 int gang_step_hold(const char *dir, const char *name, bool hold)
 {
 	char seen[PATH_MAX], hidden[PATH_MAX];
-	int err = below(seen, dir, "", name);
+	int err = gang_step_path(seen, dir, "", name);
 
 	if (!err)
-		err = below(hidden, dir, HELD, name);
+		err = gang_step_path(hidden, dir, HELD, name);
 	if (!err && rename(hold ? seen : hidden, hold ? hidden : seen))
 		err = errno;
 	return err;
@@ -160,7 +160,8 @@ bool gang_step_held(const char *dir, const char *name)
 {
 	char hidden[PATH_MAX];
 
-	return !below(hidden, dir, HELD, name) && !access(hidden, F_OK);
+	return !gang_step_path(hidden, dir, HELD, name) &&
+		!access(hidden, F_OK);
 }
 
 unsigned int gang_step_each(const char *dir,
@@ -191,12 +192,12 @@ struct gang_mark {
 	_Atomic char digit;
 };
 
-static void *map_record(const char *dir, const char *name)
+static void *gang_mark_map(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	void *map = MAP_FAILED;
-	int err = below(path, dir, "", name), fd;
+	int err = gang_step_path(path, dir, "", name), fd;
 
 	if (err) {
 		errno = err;
@@ -219,7 +220,7 @@ static void *map_record(const char *dir, const char *name)
 
 struct gang_mark *gang_mark_open(const char *dir, const char *name)
 {
-	char *map = map_record(dir, name);
+	char *map = gang_mark_map(dir, name);
 
 	return map ? (struct gang_mark *) (map + MARK_AT) : NULL;
 }
@@ -235,7 +236,7 @@ void gang_mark_close(struct gang_mark *m)
 		munmap((char *) m - MARK_AT, MARK_AT + 1);
 }
 
-static void clear_mark(const char *dir, const char *name)
+static void gang_mark_clear(const char *dir, const char *name)
 {
 	struct gang_mark *m = gang_mark_open(dir, name);
 
@@ -251,7 +252,8 @@ struct thaw {
 	void (*warn)(const char *name, int err);
 };
 
-static void thaw(void *arg, const char *name, const struct gang_step *s)
+static void gang_step_thaw(void *arg, const char *name,
+			   const struct gang_step *s)
 {
 	const struct thaw *t = arg;
 	struct freezer *f;
@@ -266,7 +268,7 @@ static void thaw(void *arg, const char *name, const struct gang_step *s)
 	err = f ? freezer_continue(f, true) : errno;
 	freezer_drop(f);
 	if (!err && t->dead)
-		clear_mark(t->dir, name);
+		gang_mark_clear(t->dir, name);
 	if (err && err != ENOENT && t->warn)
 		t->warn(name, err);
 }
@@ -276,5 +278,5 @@ unsigned int gang_step_thaw_all(const char *dir, bool dead,
 {
 	struct thaw t = { .dir = dir, .dead = dead, .warn = warn };
 
-	return gang_step_each(dir, thaw, &t);
+	return gang_step_each(dir, gang_step_thaw, &t);
 }

@@ -26,7 +26,7 @@ struct head {
 	uint32_t len;
 };
 
-static void _put(struct local_frame *f, const void *v, size_t n)
+static void local_put(struct local_frame *f, const void *v, size_t n)
 {
 	if (f->bad || n > sizeof(f->buf) - f->len) {
 		f->bad = true;
@@ -36,7 +36,7 @@ static void _put(struct local_frame *f, const void *v, size_t n)
 	f->len += n;
 }
 
-static void _get(struct local_frame *f, void *v, size_t n)
+static void local_get(struct local_frame *f, void *v, size_t n)
 {
 	if (f->bad || n > f->len - f->pos) {
 		f->bad = true;
@@ -55,22 +55,22 @@ void local_begin(struct local_frame *f, enum local_type type)
 	f->len = f->pos = 0;
 	f->bad = false;
 	f->fd = -1;
-	_put(f, &h, sizeof(h));
+	local_put(f, &h, sizeof(h));
 }
 
 void local_put8(struct local_frame *f, uint8_t v)
 {
-	_put(f, &v, sizeof(v));
+	local_put(f, &v, sizeof(v));
 }
 
 void local_put32(struct local_frame *f, uint32_t v)
 {
-	_put(f, &v, sizeof(v));
+	local_put(f, &v, sizeof(v));
 }
 
 void local_put64(struct local_frame *f, uint64_t v)
 {
-	_put(f, &v, sizeof(v));
+	local_put(f, &v, sizeof(v));
 }
 
 void local_put_str(struct local_frame *f, const char *s)
@@ -78,7 +78,7 @@ void local_put_str(struct local_frame *f, const char *s)
 	size_t n = strlen(s);
 
 	local_put32(f, n);
-	_put(f, s, n);
+	local_put(f, s, n);
 }
 
 int local_send(int sock, struct local_frame *f, int fd)
@@ -93,7 +93,7 @@ int local_send(int sock, struct local_frame *f, int fd)
 	return fdpass_send(sock, f->buf, f->len, fd);
 }
 
-static bool _head_ok(const struct local_frame *f, const struct head *h)
+static bool local_head_ok(const struct local_frame *f, const struct head *h)
 {
 	return !f->bad && h->magic == LOCAL_MAGIC &&
 		h->version == LOCAL_VERSION && h->len == f->len;
@@ -109,8 +109,8 @@ int local_recv(int sock, struct local_frame *f, enum local_type *type)
 	f->len = n;
 	f->pos = 0;
 	f->bad = false;
-	_get(f, &h, sizeof(h));
-	if (!_head_ok(f, &h)) {
+	local_get(f, &h, sizeof(h));
+	if (!local_head_ok(f, &h)) {
 		if (f->fd >= 0)
 			close(f->fd);
 		f->fd = -1;
@@ -125,7 +125,7 @@ uint8_t local_get8(struct local_frame *f)
 {
 	uint8_t v;
 
-	_get(f, &v, sizeof(v));
+	local_get(f, &v, sizeof(v));
 	return v;
 }
 
@@ -133,7 +133,7 @@ uint32_t local_get32(struct local_frame *f)
 {
 	uint32_t v;
 
-	_get(f, &v, sizeof(v));
+	local_get(f, &v, sizeof(v));
 	return v;
 }
 
@@ -141,7 +141,7 @@ uint64_t local_get64(struct local_frame *f)
 {
 	uint64_t v;
 
-	_get(f, &v, sizeof(v));
+	local_get(f, &v, sizeof(v));
 	return v;
 }
 
@@ -155,7 +155,7 @@ void local_get_str(struct local_frame *f, char *out, size_t size)
 		*out = '\0';
 		return;
 	}
-	_get(f, out, n);
+	local_get(f, out, n);
 	out[n] = '\0';
 }
 
@@ -176,8 +176,8 @@ int local_path(const char *rundir, const char *node, char *out, size_t size)
 	return n < 0 || (size_t) n >= size ? ENAMETOOLONG : 0;
 }
 
-static int _address(const char *rundir, const char *node,
-		    struct sockaddr_un *sa)
+static int local_address(const char *rundir, const char *node,
+			 struct sockaddr_un *sa)
 {
 	int err;
 
@@ -192,7 +192,7 @@ static int _address(const char *rundir, const char *node,
 }
 
 /* The directory is ours and nobody else can write it. */
-static int _own_dir(const char *path)
+static int local_own_dir(const char *path)
 {
 	struct stat st;
 
@@ -211,7 +211,7 @@ static int _own_dir(const char *path)
 	return 0;
 }
 
-static int _make_dirs(const struct sockaddr_un *sa)
+static int local_make_dirs(const struct sockaddr_un *sa)
 {
 	char dir[sizeof(sa->sun_path)];
 	char *node_end, *base_end;
@@ -221,20 +221,22 @@ static int _make_dirs(const struct sockaddr_un *sa)
 	*node_end = '\0';
 	base_end = strrchr(dir, '/');
 	*base_end = '\0';
-	if (_own_dir(dir))
+	if (local_own_dir(dir))
 		return -1;
 	*base_end = '/';
-	return _own_dir(dir);
+	return local_own_dir(dir);
 }
 
 int local_make_dir(const char *rundir, const char *node)
 {
 	struct sockaddr_un sa;
 
-	return _address(rundir, node, &sa) || _make_dirs(&sa) ? errno : 0;
+	if (local_address(rundir, node, &sa) || local_make_dirs(&sa))
+		return errno;
+	return 0;
 }
 
-static int _socket(int flags)
+static int local_socket(int flags)
 {
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
@@ -244,7 +246,7 @@ int local_listen(const char *rundir, const char *node)
 	struct sockaddr_un sa;
 	int sock, old;
 
-	if (_address(rundir, node, &sa) || _make_dirs(&sa))
+	if (local_address(rundir, node, &sa) || local_make_dirs(&sa))
 		return -1;
 	old = local_connect(rundir, node, NULL);
 	if (old >= 0) {
@@ -254,7 +256,7 @@ int local_listen(const char *rundir, const char *node)
 	}
 	if (unlink(sa.sun_path) && errno != ENOENT)
 		return -1;
-	sock = _socket(SOCK_NONBLOCK);
+	sock = local_socket(SOCK_NONBLOCK);
 	if (sock < 0)
 		return -1;
 	if (bind(sock, (struct sockaddr *) &sa, sizeof(sa)) ||
@@ -276,9 +278,9 @@ int local_connect(const char *rundir, const char *node, pid_t *pid)
 	pid_t server;
 	int sock, err;
 
-	if (_address(rundir, node, &sa))
+	if (local_address(rundir, node, &sa))
 		return -1;
-	sock = _socket(0);
+	sock = local_socket(0);
 	if (sock < 0)
 		return -1;
 	/* an agent that hangs must not hang slurmstepd */

@@ -35,7 +35,7 @@ static struct {
 	void (*say)(const char *);
 } g;
 
-static void _off(const char *what, int err)
+static void step_gang_off(const char *what, int err)
 {
 	char text[256];
 
@@ -46,7 +46,8 @@ static void _off(const char *what, int err)
 }
 
 /* 0 or an errno. */
-static int _take_place(const struct gang_page *page, const struct step_gang *s)
+static int step_gang_take_place(const struct gang_page *page,
+				const struct step_gang *s)
 {
 	char name[GANG_STEP_NAME];
 	int err;
@@ -75,7 +76,7 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	snprintf(g.node, sizeof(g.node), "%s", node);
 	if (!page) {
 		if (errno != ENOENT)
-			_off("its agent cannot be understood", errno);
+			step_gang_off("its agent cannot be understood", errno);
 		return;
 	}
 	if (s->debugged && page->debug) {
@@ -83,27 +84,27 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 		say("gang scheduling leaves a debugger's step alone (GangDebug in storm.conf)");
 		return;
 	}
-	err = _take_place(page, s);
+	err = step_gang_take_place(page, s);
 	gang_page_close(page);
 	g.on = true;
 	if (err) {
-		_off("it has no control group", err);
+		step_gang_off("it has no control group", err);
 		return;
 	}
 	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (g.missing == MAP_FAILED)
-		_off("there is no memory", errno);
+		step_gang_off("there is no memory", errno);
 	else
 		*g.missing = s->tasks;
 }
 
-static void _write(void)
+static void step_gang_write(void)
 {
 	int err = gang_step_write(g.dir, &g.step);
 
 	if (err)
-		_off("there is no record of it", err);
+		step_gang_off("there is no record of it", err);
 }
 
 /* The record is the last task's: slurmstepd cannot know when all of them are in
@@ -116,19 +117,19 @@ void step_gang_enter(void)
 		return;
 	err = freezer_group_enter(g.step.group);
 	if (err) {
-		_off("a task does not get into its control group", err);
+		step_gang_off("a task does not get into its control group", err);
 		return;
 	}
 	if (!--*g.missing)
-		_write();
+		step_gang_write();
 }
 
-static void _placed(void)
+static void step_gang_placed(void)
 {
 	/* without them it is stopped all the same */
 	if (freezer_group_beside(SLURMS, TASKS, g.step.group))
 		g.step.kind = FREEZER_SIGNALS;
-	_write();
+	step_gang_write();
 }
 
 void step_gang_forked(void)
@@ -141,7 +142,7 @@ void step_gang_forked(void)
 	if (g.borrowed) {
 		if (--g.unplaced)
 			return;
-		_placed();
+		step_gang_placed();
 	}
 	g.guarded = true;
 	err = step_guard_start(NULL, g.node, &g.step, g.say);
@@ -153,7 +154,7 @@ void step_gang_forked(void)
 }
 
 /* The last one of a node that takes no part any more. */
-static void _remove_groups(void)
+static void step_gang_remove_groups(void)
 {
 	struct gang_page *page = gang_page_open(NULL, g.node);
 	char *last = strrchr(g.step.group, '/');
@@ -176,6 +177,6 @@ void step_gang_end(void)
 	gang_step_remove(g.dir, name);
 	/* processes may be left: then the agent does it */
 	if (!g.borrowed && !freezer_group_remove(g.step.group))
-		_remove_groups();
+		step_gang_remove_groups();
 	g.on = false;
 }

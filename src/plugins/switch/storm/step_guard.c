@@ -46,7 +46,7 @@ static struct {
 
 /* Or is it Slurm that has suspended it, maybe by the same group?  If in doubt it is
  * not to stand still. */
-static bool stands_by_us(void)
+static bool step_guard_stands_by_us(void)
 {
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
 	struct gang_step s;
@@ -59,12 +59,12 @@ static bool stands_by_us(void)
 	return gang_step_read(dir, name, &s) || s.marked;
 }
 
-static void let_go_on(const char *why, bool tell)
+static void step_guard_let_go_on(const char *why, bool tell)
 {
 	char text[256];
 	int err;
 
-	if (!stands_by_us())
+	if (!step_guard_stands_by_us())
 		return;
 	/* before: an agent that is late must not think that it stands */
 	if (g.page)
@@ -78,7 +78,7 @@ static void let_go_on(const char *why, bool tell)
 	}
 }
 
-static void forget_agent(void)
+static void step_guard_forget_agent(void)
 {
 	gang_page_close(g.page);
 	g.page = NULL;
@@ -88,7 +88,7 @@ static void forget_agent(void)
 }
 
 /* Not everybody who has this pid is the agent. */
-static int watch(const struct gang_page *p)
+static int step_guard_watch(const struct gang_page *p)
 {
 	int fd = pidfd_open(p->agent, 0);
 
@@ -101,7 +101,7 @@ static int watch(const struct gang_page *p)
 }
 
 /* There may be another agent, or none any more. */
-static void look_for_agent(void)
+static void step_guard_find_agent(void)
 {
 	struct gang_page *p = gang_page_open(g.rundir, g.node);
 
@@ -114,38 +114,39 @@ static void look_for_agent(void)
 		return;
 	}
 	if (g.page && !p)
-		let_go_on("takes no part any more", false);
-	forget_agent();
+		step_guard_let_go_on("takes no part any more", false);
+	step_guard_forget_agent();
 	if (!p)
 		return;
 	g.page = p;
 	g.freed = p->freed;
-	g.agent = watch(p);
+	g.agent = step_guard_watch(p);
 	if (g.agent < 0) {
-		let_go_on("is gone", true);
-		forget_agent();
+		step_guard_let_go_on("is gone", true);
+		step_guard_forget_agent();
 	}
 }
 
-static uint64_t late_at(void)
+static uint64_t step_guard_late_at(void)
 {
 	return g.page->alive + storm_max(g.page->limit, LATE);
 }
 
-static void look_at_agent(void)
+static void step_guard_look_at_agent(void)
 {
 	uint64_t alive = g.page->alive, now = storm_now();
 	bool slurmd_did = g.page->freed != g.freed;
 
-	if (!g.page->stopped || now < late_at() || alive == g.freed_at)
+	if (!g.page->stopped || now < step_guard_late_at() ||
+	    alive == g.freed_at)
 		return;
 	g.freed_at = alive;
-	let_go_on("gives no sign of life", !slurmd_did);
+	step_guard_let_go_on("gives no sign of life", !slurmd_did);
 	g.freed = g.page->freed;
 }
 
 /* How long to wait, in ms; -1: for ever. */
-static int wait_time(void)
+static int step_guard_wait_time(void)
 {
 	uint64_t now = storm_now(), at;
 
@@ -153,24 +154,24 @@ static int wait_time(void)
 		return TRY_AGAIN;
 	if (!g.page || !g.page->sharing)
 		return g.notify < 0 ? LOOK_AGAIN : -1;
-	at = late_at();
+	at = step_guard_late_at();
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
 }
 
 /* It waits for the day on which nobody else lets the step go on: then not also for
  * those that compute.  Where that is refused the agent says so. */
-static void hurry(void)
+static void step_guard_hurry(void)
 {
 	const struct sched_param p = { .sched_priority = PRIORITY };
 
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
 }
 
-static void *guard(void *arg)
+static void *step_guard_thread(void *arg)
 {
 	(void) arg;
-	hurry();
-	look_for_agent();
+	step_guard_hurry();
+	step_guard_find_agent();
 	for (;;) {
 		struct pollfd p[3] = {
 			{ .fd = g.wake, .events = POLLIN },
@@ -178,28 +179,28 @@ static void *guard(void *arg)
 			{ .fd = g.notify, .events = POLLIN },
 		};
 
-		if (poll(p, 3, wait_time()) < 0 && errno != EINTR)
+		if (poll(p, 3, step_guard_wait_time()) < 0 && errno != EINTR)
 			return NULL;
 		if (p[0].revents)
 			return NULL;
 		if (p[1].revents) {
-			let_go_on("is gone", true);
-			forget_agent();
+			step_guard_let_go_on("is gone", true);
+			step_guard_forget_agent();
 		}
 		if (p[2].revents) {
 			if (gang_page_notified(g.notify))
-				look_for_agent();
+				step_guard_find_agent();
 		} else if (g.retry || (!g.page && g.notify < 0)) {
-			look_for_agent();
+			step_guard_find_agent();
 		}
 		if (g.page)
-			look_at_agent();
+			step_guard_look_at_agent();
 	}
 }
 
-static void release(void)
+static void step_guard_release(void)
 {
-	forget_agent();
+	step_guard_forget_agent();
 	freezer_drop(g.f);
 	g.f = NULL;
 	if (g.notify >= 0)
@@ -225,18 +226,18 @@ int step_guard_start(const char *rundir, const char *node,
 	g.wake = eventfd(0, EFD_CLOEXEC);
 	if (!g.f || g.wake < 0) {
 		err = errno;
-		release();
+		step_guard_release();
 		return err;
 	}
 	/* without it, which is scarce, we look for the agent now and then */
 	g.notify = gang_page_notify(g.rundir, g.node);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&g.thread, NULL, guard, NULL);
+	err = pthread_create(&g.thread, NULL, step_guard_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	g.running = !err;
 	if (err)
-		release();
+		step_guard_release();
 	return err;
 }
 
@@ -249,5 +250,5 @@ void step_guard_stop(void)
 	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
 		return;		/* cannot be; then it ends with the process */
 	pthread_join(g.thread, NULL);
-	release();
+	step_guard_release();
 }

@@ -41,7 +41,7 @@
 #define ROOM_POLL 5		/* ms */
 
 /* The connection that slurmstepd opened to srun itself, not a sattach's. */
-static int _is_sruns(void *x, void *arg)
+static int step_stdio_is_sruns(void *x, void *arg)
 {
 	const eio_obj_t *obj = x;
 	const srun_info_t *srun = arg;
@@ -54,7 +54,7 @@ static int _is_sruns(void *x, void *arg)
 			(slurm_addr_t *) &srun->ioaddr);
 }
 
-static int _sruns_socket(const stepd_step_rec_t *job)
+static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 {
 	srun_info_t *srun = list_peek(job->sruns);
 	eio_obj_t *obj = NULL;
@@ -64,13 +64,13 @@ static int _sruns_socket(const stepd_step_rec_t *job)
 	    (!(job->stdout_eio_objs && list_count(job->stdout_eio_objs)) &&
 	     !(job->stderr_eio_objs && list_count(job->stderr_eio_objs))))
 		return -1;
-	obj = list_find_first(job->clients, _is_sruns, srun);
+	obj = list_find_first(job->clients, step_stdio_is_sruns, srun);
 	return obj ? obj->fd : -1;
 }
 
 /* slurmstepd has shut its side for reading, so the end of file that recv()
  * and poll() tell is its own: only the state says what srun did. */
-static bool _closed(int fd)
+static bool step_stdio_closed(int fd)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
@@ -81,7 +81,7 @@ static bool _closed(int fd)
 }
 
 /* Read what nobody wants; true if there was something. */
-static bool _discard_input(int fd)
+static bool step_stdio_discard_input(int fd)
 {
 	char buf[16384];
 	bool any = false;
@@ -101,7 +101,7 @@ static bool _discard_input(int fd)
  * test that it has not sent.  False: not now, for output is on its way and a
  * part of a message would be worse.
  */
-static bool _tell_room(int fd)
+static bool step_stdio_wake_peer(int fd)
 {
 	io_hdr_t header = { .type = SLURM_IO_CONNECTION_TEST };
 	buf_t *msg;
@@ -118,15 +118,15 @@ static bool _tell_room(int fd)
 	return true;
 }
 
-static void _wait_closed(int fd, int ep, uint64_t limit)
+static void step_stdio_wait_closed(int fd, int ep, uint64_t limit)
 {
 	struct epoll_event event;
 	bool room = false;
 	uint64_t now;
 
-	while (!_closed(fd) && (now = storm_now()) < limit) {
-		room |= _discard_input(fd);
-		if (room && _tell_room(fd))
+	while (!step_stdio_closed(fd) && (now = storm_now()) < limit) {
+		room |= step_stdio_discard_input(fd);
+		if (room && step_stdio_wake_peer(fd))
 			room = false;
 		/* nothing wakes us when the last output has arrived */
 		epoll_wait(ep, &event, 1, room ? ROOM_POLL :
@@ -139,7 +139,7 @@ void step_stdio_linger(const stepd_step_rec_t *job)
 	uint64_t limit = storm_now() + STEP_STDIO_WAIT;
 	/* By edges: after the shutdown it is always ready. */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
-	int fd = _sruns_socket(job), ep;
+	int fd = step_stdio_sruns_socket(job), ep;
 
 	if (fd < 0)
 		return;
@@ -147,9 +147,9 @@ void step_stdio_linger(const stepd_step_rec_t *job)
 	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
 		debug("storm: epoll: %m");
 	else
-		_wait_closed(fd, ep, limit);
-	if (!_closed(fd)) {
-		_discard_input(fd);
+		step_stdio_wait_closed(fd, ep, limit);
+	if (!step_stdio_closed(fd)) {
+		step_stdio_discard_input(fd);
 		debug("storm: srun does not read the output of %ps",
 		      &job->step_id);
 	}

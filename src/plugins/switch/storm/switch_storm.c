@@ -168,7 +168,7 @@ void switch_p_free_jobinfo(switch_jobinfo_t *j)
 
 /* From slurmctld: into its saved state what tells it who holds what, and to srun the
  * credential, too, for which no lock is held any more. */
-static void _pack_lease(const switch_jobinfo_t *j, buf_t *buffer)
+static void switch_storm_pack_lease(const switch_jobinfo_t *j, buf_t *buffer)
 {
 	uint8_t bytes[CONTEXT_BYTES_MAX];
 	char *cred = j->leaves ? context_ctld_sign(&j->context) : NULL;
@@ -183,7 +183,7 @@ int switch_p_pack_jobinfo(switch_jobinfo_t *j, buf_t *buffer,
 {
 	(void) protocol_version;
 	if (j && j->known && running_in_slurmctld()) {
-		_pack_lease(j, buffer);
+		switch_storm_pack_lease(j, buffer);
 		return SLURM_SUCCESS;
 	}
 	/* Slurm packs contexts that were never allocated, too */
@@ -193,7 +193,7 @@ int switch_p_pack_jobinfo(switch_jobinfo_t *j, buf_t *buffer,
 }
 
 /* slurmctld's own, which it has saved. */
-static void _recover(switch_jobinfo_t *j)
+static void switch_storm_recover(switch_jobinfo_t *j)
 {
 	char cred[CONTEXT_CRED_MAX + 1];
 
@@ -213,7 +213,7 @@ int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
 	safe_unpack16(&j->version, buffer);
 	safe_unpackmem_xmalloc(&j->bytes, &j->len, buffer);
 	if (running_in_slurmctld())
-		_recover(j);
+		switch_storm_recover(j);
 	*out = j;
 	return SLURM_SUCCESS;
 unpack_error:
@@ -294,7 +294,7 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 
 /* What Slurm keeps standing is not gang scheduling's: where all groups are of
  * version 2 it is done by the same file. */
-static void _hold(const stepd_step_rec_t *job, bool hold)
+static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 {
 	struct gang_step s = {
 		.job = job->step_id.job_id, .step = job->step_id.step_id,
@@ -313,7 +313,7 @@ static void _hold(const stepd_step_rec_t *job, bool hold)
 
 int switch_p_job_step_pre_suspend(stepd_step_rec_t *job)
 {
-	_hold(job, true);
+	switch_storm_hold(job, true);
 	return SLURM_SUCCESS;
 }
 
@@ -331,7 +331,7 @@ int switch_p_job_step_pre_resume(stepd_step_rec_t *job)
 
 int switch_p_job_step_post_resume(stepd_step_rec_t *job)
 {
-	_hold(job, false);
+	switch_storm_hold(job, false);
 	return SLURM_SUCCESS;
 }
 
