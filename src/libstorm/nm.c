@@ -17,7 +17,19 @@
 
 static struct storm_child *child_of(struct nm_session *s, uint32_t node)
 {
-	return storm_child_find(s->child, s->children, node);
+	return storm_child_find(s->tree.child, s->tree.children, node);
+}
+
+/* False: there is no room to name one more. */
+static bool child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
+		       int sys)
+{
+	struct nm_tree *t = &s->tree;
+
+	if (t->nfaults == RADIX_MAX)
+		return false;
+	t->fault[t->nfaults++] = (struct storm_fault) { node, why, sys };
+	return true;
 }
 
 /* --------------------------------------------------------------- sessions --- */
@@ -25,8 +37,8 @@ static struct storm_child *child_of(struct nm_session *s, uint32_t node)
 /* OPEN goes to every child that has not had it from here. */
 static void open_children(struct nm_session *s)
 {
-	for (uint32_t i = 0; i < s->children; i++) {
-		struct storm_child *c = &s->child[i];
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
 		size_t len;
 		uint8_t *buf;
 		int rc;
@@ -40,21 +52,21 @@ static void open_children(struct nm_session *s)
 				nm_addr(s, c->node), s->link.session, c->node,
 				buf, len) : -1;
 		free(buf);
-		if (rc && s->nfaults < RADIX_MAX)
-			s->fault[s->nfaults++] = (struct storm_fault) {
-				c->node, STORM_ELOST, -rc };
+		if (rc)
+			child_lost(s, c->node, STORM_ELOST, -rc);
 	}
 }
 
 static int rewire(struct nm_session *s, uint64_t now)
 {
-	uint32_t parent = storm_tree_parent(&s->tree, s->self);
+	struct nm_tree *t = &s->tree;
+	uint32_t parent = storm_tree_parent(&t->shape, s->self);
 
-	if (parent != s->parent) {
-		s->parent = parent;
+	if (parent != t->parent) {
+		t->parent = parent;
 		nm_report_reset(s, now);
 	}
-	return storm_children_update(&s->child, &s->children, &s->tree,
+	return storm_children_update(&t->child, &t->children, &t->shape,
 				     s->self, now);
 }
 
@@ -65,21 +77,21 @@ static void session_free(struct nm_session *s)
 	nm_request_end_all(s);
 	nm_xfer_drop(s);
 	nm->t->ops->drop_streams(nm->t, s->link.session);
-	if (s->ready)
-		nm->ops.session_close(nm->host, s->ctx);
-	storm_children_free(s->child, s->children);
-	free(s->said.buf);
-	free(s->begin.buf);
+	if (s->host.ready)
+		nm->ops.session_close(nm->host, s->host.ctx);
+	storm_children_free(s->tree.child, s->tree.children);
+	free(s->heard.state.buf);
+	free(s->heard.begin.buf);
 	for (int i = 0; i < STORM_REPORT_KINDS; i++)
-		free(s->ack[i].buf);
+		free(s->heard.ack[i].buf);
 	for (int i = 0; i < STORM_REPORT_KINDS; i++)
-		storm_idset_clear(&s->acked[i]);
-	storm_reports_clear(&s->all);
-	storm_reports_clear(&s->mine);
-	storm_status_free(&s->sent);
-	storm_cast_free(&s->cast);
+		storm_idset_clear(&s->report.acked[i]);
+	storm_reports_clear(&s->report.all);
+	storm_reports_clear(&s->report.mine);
+	storm_status_free(&s->status.sent);
+	storm_cast_free(&s->heard.cast);
 	nm->recent[nm->recent_at++ % 256] = s->link.session;
-	storm_tree_free(&s->tree);
+	storm_tree_free(&s->tree.shape);
 	storm_link_free(&s->link);
 	storm_open_free(s->open);
 	free(s);
@@ -200,15 +212,15 @@ static void take(struct nm_session *s, struct nm_session *before, uint64_t now)
 		nm_data_pass(nm);
 	}
 	nm_cluster_take(s, before);
-	if (s->open->cluster && !storm_tree_member(&s->tree, s->self))
+	if (s->open->cluster && !storm_tree_member(&s->tree.shape, s->self))
 		nm_cluster_excluded(s, s->link.epoch, now);
-	if (s->refused) {
+	if (s->host.refused) {
 		nm->stats.opens_refused++;
-	} else if (!s->ready) {
+	} else if (!s->host.ready) {
 		storm_open_info(s->open, &info);
-		nm->ops.session_open(nm->host, s->host_session, &info,
-				     &s->ctx);
-		s->ready = true;
+		nm->ops.session_open(nm->host, s->host.session, &info,
+				     &s->host.ctx);
+		s->host.ready = true;
 	}
 }
 
@@ -252,14 +264,14 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->nm = nm;
 	s->open = o;
 	s->self = o->self;
-	s->host_session = o->session;
-	s->parent = STORM_NO_NODE;
-	s->report_at = s->refine_at = STORM_NEVER;
-	s->report_hold = HOLD_HASTE;
-	s->request_tail = &s->request;
-	s->x.nack_at = STORM_NEVER;
-	s->owner_heard = s->ticked = s->status_at = now;
-	s->refused = err;	/* known to the owner: it is told why */
+	s->host.session = o->session;
+	s->tree.parent = STORM_NO_NODE;
+	s->report.due_at = s->status.refine_at = STORM_NEVER;
+	s->report.hold = HOLD_HASTE;
+	s->request.tail = &s->request.first;
+	s->xfer.nack_at = STORM_NEVER;
+	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
+	s->host.refused = err;	/* known to the owner: it is told why */
 	if (storm_random(inc, sizeof(inc)) ||
 	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
 			    o->session, o->self, inc))
@@ -267,13 +279,13 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->link.epoch = o->epoch;
 	if (o->multicast)
 		storm_link_group(&s->link, &o->group);
-	storm_tree_init(&s->tree, o->count, o->radix);
-	if (storm_tree_exclude(&s->tree, &o->excluded))
+	storm_tree_init(&s->tree.shape, o->count, o->radix);
+	if (storm_tree_exclude(&s->tree.shape, &o->excluded))
 		goto no_tree;
 	/* the last of the list is the lowest */
-	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->height++)
-		up = storm_tree_parent(&s->tree, up);
-	if (storm_tree_member(&s->tree, s->self) && rewire(s, now))
+	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->tree.height++)
+		up = storm_tree_parent(&s->tree.shape, up);
+	if (storm_tree_member(&s->tree.shape, s->self) && rewire(s, now))
 		goto no_tree;
 	s->next = nm->sessions;
 	nm->sessions = s;
@@ -288,7 +300,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
 	return;
 no_tree:
-	storm_tree_free(&s->tree);
+	storm_tree_free(&s->tree.shape);
 	storm_link_free(&s->link);
 no_link:
 	free(s);
@@ -305,10 +317,10 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 	struct storm_child *c = s ? child_of(s, node) : NULL;
 
 	/* heard from: it has taken the OPEN, whatever came of the stream */
-	if (!c || c->heard || nm_gone(s, node) || s->nfaults == RADIX_MAX)
+	if (!c || c->heard || nm_gone(s, node))
 		return;
-	s->fault[s->nfaults++] = (struct storm_fault) { node, why, sys };
-	nm_status(s, false, now);
+	if (child_lost(s, node, why, sys))
+		nm_status(s, false, now);
 }
 
 /* ------------------------------------------------------------ from the owner --- */
@@ -323,13 +335,15 @@ static void fenced(struct nm_session *s)
 /* The owner asks: who has not answered since it did so before is silent. */
 static void being_asked(struct nm_session *s, bool directly, uint64_t now)
 {
-	s->answering = true;
+	struct nm_answer *a = &s->status;
+
+	a->answering = true;
 	if (directly)
-		s->direct_until = now + DIRECT_TIME;
-	if (now < s->asked_at + SAID_AGAIN)	/* it comes twice */
+		a->direct_until = now + DIRECT_TIME;
+	if (now < a->asked_at + SAID_AGAIN)	/* it comes twice */
 		return;
-	storm_children_asked(s->child, s->children, s->asked_at);
-	s->asked_at = now;
+	storm_children_asked(s->tree.child, s->tree.children, a->asked_at);
+	a->asked_at = now;
 }
 
 static void cast_state(struct nm_session *s, struct storm_cast *c,
@@ -337,21 +351,22 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 {
 	bool asked = c->flags & STORM_CAST_ASK;
 
-	if (c->version < s->cast.version) {
+	if (c->version < s->heard.cast.version) {
 		storm_cast_free(c);
 		return;
 	}
-	storm_cast_free(&s->cast);
-	s->cast = *c;
+	storm_cast_free(&s->heard.cast);
+	s->heard.cast = *c;
 	if (c->flags & STORM_CAST_CLOSING) {
 		/* decided is decided; a file's rename would come too late */
-		if (s->x.begin.to.kind != STORM_TARGET_FILE && !s->outside)
+		if (s->xfer.begin.to.kind != STORM_TARGET_FILE &&
+		    !s->member.outside)
 			nm_xfer_cast(s, now);
 		nm_report_release(s);
 		s->closing = true;
 		return;
 	}
-	s->orphan = false;
+	s->member.orphan = false;
 	if (storm_idset_has(&c->excluded, s->self)) {
 		if (s->open->cluster)
 			nm_cluster_excluded(s, epoch, now);
@@ -359,12 +374,13 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 			fenced(s);
 		return;
 	}
-	if (s->out_epoch)	/* it waits to be welcome */
+	if (s->member.out_epoch)	/* it waits to be welcome */
 		return;
 	if (epoch > s->link.epoch) {
 		s->link.epoch = epoch;
-		s->nfaults = 0;
-		if (storm_tree_exclude(&s->tree, &s->cast.excluded) ||
+		s->tree.nfaults = 0;
+		if (storm_tree_exclude(&s->tree.shape,
+				       &s->heard.cast.excluded) ||
 		    rewire(s, now)) {
 			fenced(s);
 			return;
@@ -375,7 +391,7 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 	}
 	if (asked)
 		being_asked(s, c->flags & STORM_CAST_DIRECT, now);
-	if (!s->outside)
+	if (!s->member.outside)
 		nm_xfer_cast(s, now);
 	nm_status(s, asked, now);
 }
@@ -413,19 +429,20 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
 				      s->open->count))
 			break;
-		if (s->children && c.version >= s->cast.version &&
+		if (s->tree.children && c.version >= s->heard.cast.version &&
 		    !(c.flags & STORM_CAST_DIRECT))
-			keep(&s->said, rx, now);
+			keep(&s->heard.state, rx, now);
 		cast_state(s, &c, h->epoch, now);
 		return;
 	case STORM_CAST_BEGIN:
-		if (s->children && h->op > s->x.op)
-			keep(&s->begin, rx, now);
+		if (s->tree.children && h->op > s->xfer.op)
+			keep(&s->heard.begin, rx, now);
 		nm_xfer_part(s, h->op, &in, now);
 		return;
 	case STORM_CAST_ACKED:
-		if (s->children && in.p < in.end && *in.p < STORM_REPORT_KINDS)
-			keep(&s->ack[*in.p], rx, now);
+		if (s->tree.children && in.p < in.end &&
+		    *in.p < STORM_REPORT_KINDS)
+			keep(&s->heard.ack[*in.p], rx, now);
 		nm_report_acked(s, &in);
 		return;
 	case STORM_CAST_WELCOME:
@@ -440,23 +457,23 @@ static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
 		   size_t len)
 {
 	/* nor has a host that did not let him in anything to tell it to */
-	if (!s->ready || s->outside || s->out_epoch ||
-	    number <= s->var[STORM_VAR_HEARTBEAT])
+	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
+	    number <= s->var.own[STORM_VAR_HEARTBEAT])
 		return;
-	s->var[STORM_VAR_HEARTBEAT] = number;
+	s->var.own[STORM_VAR_HEARTBEAT] = number;
 	s->nm->stats.strobes++;
 	if (s->nm->ops.strobe)
-		s->nm->ops.strobe(s->nm->host, s->ctx, s->host_session, number,
-				  body, len);
+		s->nm->ops.strobe(s->nm->host, s->host.ctx, s->host.session,
+				  number, body, len);
 }
 
 /* Same sealed bytes to all children: only the owner's key made them. */
 static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 {
-	for (uint32_t i = 0; i < s->children; i++)
+	for (uint32_t i = 0; i < s->tree.children; i++)
 		if (!s->link.t->ops->send(s->link.t, STORM_CONTROL,
-					  nm_addr(s, s->child[i].node), buf,
-					  len, len))
+					  nm_addr(s, s->tree.child[i].node),
+					  buf, len, len))
 			s->nm->stats.relayed++;
 }
 
@@ -474,14 +491,14 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 		return;
 	/* it has missed what the owner said, or some of its way down: that
 	 * goes down hop by hop until every child has it */
-	if (st->op < s->x.op ||
-	    (st->op == s->x.op && st->flags & STORM_STATUS_LACKS))
-		say_again(s, &s->begin, c->node, now);
+	if (st->op < s->xfer.op ||
+	    (st->op == s->xfer.op && st->flags & STORM_STATUS_LACKS))
+		say_again(s, &s->heard.begin, c->node, now);
 	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
 	     k < STORM_REPORT_KINDS; k++)
-		say_again(s, &s->ack[k], c->node, now);
-	if (st->seen < s->cast.version)
-		say_again(s, &s->said, c->node, now);
+		say_again(s, &s->heard.ack[k], c->node, now);
+	if (st->seen < s->heard.cast.version)
+		say_again(s, &s->heard.state, c->node, now);
 	nm_status(s, false, now);
 }
 
@@ -492,11 +509,12 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	bool owner = h->sender == STORM_NO_NODE;
 	struct storm_child *c = NULL;
 
-	if (!owner && !storm_tree_member(&s->tree, h->sender)) {
+	if (!owner && !storm_tree_member(&s->tree.shape, h->sender)) {
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	if (owner && (h->epoch < s->link.epoch || h->epoch < s->in_epoch)) {
+	if (owner && (h->epoch < s->link.epoch ||
+		      h->epoch < s->member.in_epoch)) {
 		s->nm->link_stats.fenced++;
 		return;
 	}
@@ -512,9 +530,9 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_CAST:
 		if (!owner)
 			break;
-		s->owner_heard = now;
+		s->heard.at = now;
 		if (rx->group)
-			s->mcast_heard = true;
+			s->heard.multicast = true;
 		/* first the state, then on: an epoch brings its own tree */
 		cast(s, h, rx, p.body, p.len, now);
 		/* The end is passed on in any case: to a child that had just
@@ -529,7 +547,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_STROBE:
 		if (!owner || p.len > STORM_STROBE_MAX)
 			break;
-		s->owner_heard = now;
+		s->heard.at = now;
 		if (h->flags & STORM_HDR_RELAY)	/* they are waiting, too */
 			relay_down(s, rx->buf, rx->len);
 		strobe(s, h->op, p.body, p.len);
@@ -539,7 +557,8 @@ static void control(struct nm_session *s, const struct storm_header *h,
 			child_status(s, c, p.body, p.len, now);
 		return;		/* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
-		if (!owner && storm_tree_above(&s->tree, s->self, h->sender)) {
+		if (!owner &&
+		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
 			nm_xfer_nacked(s, h, p.body, p.len);
 			return;
 		}
@@ -553,7 +572,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 			nm_request_result(s, h->op, p.body, p.len);
 		return;
 	case STORM_MSG_REPORT_ACK:
-		if (h->sender == s->parent)
+		if (h->sender == s->tree.parent)
 			nm_report_hop_acked(s, p.body, p.len);
 		return;
 	default:
@@ -598,13 +617,13 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
  * nothing of them. */
 static uint64_t silent_children(struct nm_session *s, uint64_t now)
 {
-	uint64_t due = s->ticked + s->open->heartbeat;
-	bool deaf = now > s->owner_heard + s->open->dead_timeout / 2 &&
-		    now > s->owner_heard + 2 * s->open->heartbeat;
+	uint64_t due = s->tree.checked_at + s->open->heartbeat;
+	bool deaf = now > s->heard.at + s->open->dead_timeout / 2 &&
+		    now > s->heard.at + 2 * s->open->heartbeat;
 	uint64_t next = STORM_NEVER;
 
-	for (uint32_t i = 0; i < s->children; i++) {
-		struct storm_child *c = &s->child[i];
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
 		uint64_t t;
 
 		if (now > due)
@@ -623,13 +642,11 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
 			next = t < next ? t : next;
-		} else if (s->nfaults < RADIX_MAX) {
-			s->fault[s->nfaults++] = (struct storm_fault) {
-				c->node, STORM_ELOST, 0 };
+		} else if (child_lost(s, c->node, STORM_ELOST, 0)) {
 			nm_status(s, false, now);
 		}
 	}
-	s->ticked = now;
+	s->tree.checked_at = now;
 	return next;
 }
 
@@ -637,9 +654,9 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
  * that are dead one below another each is found after the one above it. */
 static uint64_t owner_silence(const struct nm_session *s)
 {
-	bool relayed = s->cast.flags & STORM_CAST_CHAIN;
+	bool relayed = s->heard.cast.flags & STORM_CAST_CHAIN;
 
-	return (relayed ? s->height : 1) * s->open->dead_timeout +
+	return (relayed ? s->tree.height : 1) * s->open->dead_timeout +
 	       3 * s->open->heartbeat;
 }
 
@@ -647,7 +664,7 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 {
 	uint64_t sign_every = storm_sign_every(s->open->dead_timeout,
 					       s->open->heartbeat);
-	uint64_t next = s->owner_heard + owner_silence(s), t;
+	uint64_t next = s->heard.at + owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
 		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
@@ -656,16 +673,16 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 		return now;
 	}
 	if (now >= next) {	/* what it knows is kept for the next owner */
-		if (!s->orphan)
+		if (!s->member.orphan)
 			storm_log(STORM_LOG_INFO, "cluster domain: its owner is silent");
-		s->orphan = true;
+		s->member.orphan = true;
 		next = STORM_NEVER;
 	}
 	t = nm_cluster_tick(s, now);
 	next = t < next ? t : next;
 	t = silent_children(s, now);
 	next = t < next ? t : next;
-	t = s->out_epoch ? STORM_NEVER : s->status_at + sign_every;
+	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
 	if (now >= t) {
 		nm_status(s, true, now);
 		t = now + sign_every;
@@ -679,17 +696,17 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	next = t < next ? t : next;
 	t = nm_report_overdue(s);
 	if (now >= t) {
-		t = s->status_at + UNACKED_EVERY;
+		t = s->status.sent_at + UNACKED_EVERY;
 		if (now >= t) {
 			nm_status(s, true, now);
 			t = now + UNACKED_EVERY;
 		}
 	}
 	next = t < next ? t : next;
-	if (now >= s->refine_at)
+	if (now >= s->status.refine_at)
 		nm_status(s, false, now);
-	next = s->refine_at < next ? s->refine_at : next;
-	if (s->x.mapped && s->x.phase == STORM_PHASE_BEGUN) {
+	next = s->status.refine_at < next ? s->status.refine_at : next;
+	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
 		nm_status(s, false, now);
 		t = now + PROGRESS_EVERY;
 		next = t < next ? t : next;

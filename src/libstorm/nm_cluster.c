@@ -37,21 +37,20 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 	if (!from) {
 		/* When a domain is founded there is nothing to remember; but
 		 * who is told of it later than at first may have been in it. */
-		s->outside = s->open->cluster &&
+		s->member.outside = s->open->cluster &&
 			     (!s->open->founding || s->open->late);
 		return;
 	}
-	s->host_session = from->host_session;
-	s->ctx = from->ctx;
-	s->ready = from->ready;
-	from->ready = false;
+	s->host.session = from->host.session;
+	s->host.ctx = from->host.ctx;
+	s->host.ready = from->host.ready;
+	from->host.ready = false;
 	nm_request_end_all(from);
-	memcpy(s->var, from->var, sizeof(s->var));
-	memcpy(s->global, from->global, sizeof(s->global));
-	s->outside = from->outside;
-	s->x = from->x;
-	s->taken = s->x.op;
-	memset(&from->x, 0, sizeof(from->x));
+	s->var = from->var;
+	s->member.outside = from->member.outside;
+	s->xfer = from->xfer;
+	s->member.taken = s->xfer.op;
+	memset(&from->xfer, 0, sizeof(from->xfer));
 	from->closing = true;
 }
 
@@ -62,14 +61,13 @@ static void leave(struct nm_session *s)
 	uint8_t inc[STORM_INCARNATION_LEN];
 
 	nm_request_end_all(s);
-	s->requests = 0;
+	s->request.last_id = 0;
 	nm_xfer_forget(s);
-	memset(s->var, 0, sizeof(s->var));
-	memset(s->global, 0, sizeof(s->global));
+	memset(&s->var, 0, sizeof(s->var));
 	for (int i = 0; i < STORM_SEGMENTS; i++)
 		if (nm->segment[i].base)
 			memset(nm->segment[i].base, 0, nm->segment[i].len);
-	s->outside = true;
+	s->member.outside = true;
 	if (storm_random(inc, sizeof(inc)) ||
 	    storm_link_reborn(&s->link, inc)) {
 		storm_log(STORM_LOG_ERROR, "cluster domain: no new incarnation for this node, it stays outside until the next owner");
@@ -79,17 +77,17 @@ static void leave(struct nm_session *s)
 
 void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now)
 {
-	if (!s->outside) {
+	if (!s->member.outside) {
 		storm_log(STORM_LOG_WARN, "cluster domain: this node was excluded in epoch %u, it asks to join again",
 			  epoch);
 		leave(s);
 	}
-	storm_children_free(s->child, s->children);
-	s->child = NULL;
-	s->children = 0;
+	storm_children_free(s->tree.child, s->tree.children);
+	s->tree.child = NULL;
+	s->tree.children = 0;
 	s->link.epoch = epoch;
-	s->out_epoch = epoch;
-	s->join_at = now;
+	s->member.out_epoch = epoch;
+	s->member.join_at = now;
 }
 
 void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
@@ -103,14 +101,15 @@ void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 		s->nm->link_stats.bad_wire++;
 		return;
 	}
-	if (!s->out_epoch || epoch <= s->out_epoch || node != s->self ||
+	if (!s->member.out_epoch || epoch <= s->member.out_epoch ||
+	    node != s->self ||
 	    memcmp(inc, s->link.incarnation, STORM_INCARNATION_LEN))
 		return;
 	storm_log(STORM_LOG_INFO, "cluster domain: this node has joined in epoch %u",
 		  epoch);
-	s->outside = false;
-	s->out_epoch = 0;
-	s->in_epoch = epoch;
+	s->member.outside = false;
+	s->member.out_epoch = 0;
+	s->member.in_epoch = epoch;
 	nm_xfer_skip(s, op);
 }
 
@@ -118,12 +117,12 @@ uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now)
 {
 	/* where there is no multicast nobody tells the excluded: who hears
 	 * nothing any more asks, too */
-	if (!s->outside && !s->orphan)
+	if (!s->member.outside && !s->member.orphan)
 		return STORM_NEVER;
-	if (now >= s->join_at) {
+	if (now >= s->member.join_at) {
 		nm_status_join(s, now);
-		s->join_at = now + (s->outside ? JOIN_EVERY :
-						 s->open->heartbeat);
+		s->member.join_at = now + (s->member.outside ?
+					   JOIN_EVERY : s->open->heartbeat);
 	}
-	return s->join_at;
+	return s->member.join_at;
 }

@@ -41,9 +41,9 @@ static int put(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
-	return s->x.mem ? 0 : nm->ops.file_write(nm->host, s->x.file,
-						 nm->stage_off, nm->stage->run,
-						 nm->stage_len);
+	return s->xfer.mem ? 0 :
+	       nm->ops.file_write(nm->host, s->xfer.file, nm->stage_off,
+				  nm->stage->run, nm->stage_len);
 }
 
 /* Write the run that was gathered. */
@@ -57,7 +57,7 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 	if (!s)
 		return;
 	nm->stage_of = NULL;
-	x = &s->x;
+	x = &s->xfer;
 	sys = put(s);
 	if (sys) {
 		/* chunks stay unset: nobody is offered what is not there */
@@ -109,7 +109,7 @@ static bool goes_with(const struct nm_session *s,
 		      const struct storm_rx *rx, struct storm_header *h)
 {
 	return !storm_header_unpack(h, rx->buf, rx->len) && rx->len >= EXTRA &&
-	       h->type == STORM_MSG_DATA && h->op == s->x.op &&
+	       h->type == STORM_MSG_DATA && h->op == s->xfer.op &&
 	       h->session == first->session && h->sender == first->sender &&
 	       !memcmp(h->incarnation, first->incarnation,
 		       sizeof(h->incarnation));
@@ -118,15 +118,15 @@ static bool goes_with(const struct nm_session *s,
 /* Where it starts that goes on with what is there: in the run, or in memory. */
 static uint64_t guess(const struct nm_session *s)
 {
-	if (s->x.mem)
-		return s->x.data_end;
+	if (s->xfer.mem)
+		return s->xfer.data_end;
 	return s->nm->stage_of ? s->nm->stage_len : 0;
 }
 
 /* Room for it there; NULL: none, or it would be no chunk, or is one that is there. */
 static uint8_t *room_at(struct nm_session *s, uint64_t at, size_t len)
 {
-	const struct nm_xfer *x = &s->x;
+	const struct nm_xfer *x = &s->xfer;
 	uint64_t i;
 
 	if (!x->mem)
@@ -216,7 +216,7 @@ void nm_data_pass(struct storm_nm *nm)
 	if (!s)
 		return;
 	nm->pass_of = NULL;
-	next = storm_tree_successor(&s->tree, s->self, &s->x.begin.p);
+	next = storm_tree_successor(&s->tree.shape, s->self, &s->xfer.begin.p);
 	if (next != STORM_NO_NODE &&
 	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
 			      nm->pass_len, nm->pass_seg))
@@ -258,7 +258,7 @@ static void repair_came(struct nm_xfer *x, uint64_t now)
 /* Is it for what is under way, and from one who may send it? */
 static bool is_wanted(struct nm_session *s, const struct storm_header *h)
 {
-	const struct nm_xfer *x = &s->x;
+	const struct nm_xfer *x = &s->xfer;
 
 	if (h->op != x->op || x->phase != STORM_PHASE_BEGUN || x->err ||
 	    x->staging) {
@@ -266,7 +266,7 @@ static bool is_wanted(struct nm_session *s, const struct storm_header *h)
 		return false;
 	}
 	if (h->sender != STORM_NO_NODE &&
-	    !storm_tree_member(&s->tree, h->sender)) {
+	    !storm_tree_member(&s->tree.shape, h->sender)) {
 		s->nm->link_stats.fenced++;
 		return false;
 	}
@@ -276,7 +276,7 @@ static bool is_wanted(struct nm_session *s, const struct storm_header *h)
 /* Its number; what is no chunk of the transfer has none. */
 static bool number_of(struct nm_session *s, const struct chunk *c, uint64_t *i)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	/* whoever missed the state that tells the chunk sees it here */
 	if (!x->mapped && !c->bad && c->off < x->begin.size &&
@@ -297,13 +297,14 @@ static bool number_of(struct nm_session *s, const struct chunk *c, uint64_t *i)
 static void settle(struct nm_session *s, const struct chunk *c)
 {
 	struct nm_stage *g = s->nm->stage;
-	uint8_t *to = s->x.mem ? s->x.mem + c->off : g->run + s->nm->stage_len;
+	uint8_t *to = s->xfer.mem ? s->xfer.mem + c->off :
+				    g->run + s->nm->stage_len;
 
 	if (c->at == to)
 		return;
 	memmove(to, c->at, c->len);
 	s->nm->stats.data_moved += c->len;
-	if (s->x.mem) {
+	if (s->xfer.mem) {
 		g->alone |= g->count > 0;
 		g->first = NULL;
 		g->count = 0;
@@ -318,7 +319,7 @@ static void gather(struct nm_session *s, const struct chunk *c, bool run,
 
 	if (!run) {
 		nm_data_flush(nm, now);
-		if (s->x.err || s->x.staging)
+		if (s->xfer.err || s->xfer.staging)
 			return;
 		nm->stage_of = s;
 		nm->stage_off = c->off;
@@ -326,14 +327,14 @@ static void gather(struct nm_session *s, const struct chunk *c, bool run,
 	}
 	settle(s, c);
 	nm->stage_len += c->len;
-	s->x.data_end = c->off + c->len;
+	s->xfer.data_end = c->off + c->len;
 }
 
 void nm_data(struct nm_session *s, const struct storm_header *h,
 	     const struct storm_rx *rx, size_t n, uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	struct storm_plain plain;
 	struct chunk c;
 	uint64_t i;
@@ -365,7 +366,8 @@ void nm_data(struct nm_session *s, const struct storm_header *h,
 		repair_came(x, now);
 	}
 	if (!rx->group &&
-	    (h->flags & STORM_HDR_RELAY || s->cast.flags & STORM_CAST_CHAIN))
+	    (h->flags & STORM_HDR_RELAY ||
+	     s->heard.cast.flags & STORM_CAST_CHAIN))
 		pass(s, rx);
 	gather(s, &c, run, now);
 }

@@ -59,56 +59,101 @@ struct nm_xfer {
 	uint64_t repaired, lost;
 };
 
+/* A session as the host knows it. */
+struct nm_guest {
+	void *ctx;		/* the host's own */
+	uint64_t session;	/* its number there: the first owner's */
+	bool ready;		/* the host was given it, and has it still */
+	int refused;		/* enum storm_err; the host did not admit it */
+};
+
+/* The node's place in the combining tree. */
+struct nm_tree {
+	struct storm_tree shape;
+	uint32_t parent;
+	uint32_t height;	/* of the whole tree; the owner's is 0 */
+	struct storm_child *child;
+	uint32_t children;
+	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
+	uint32_t nfaults;
+	uint64_t checked_at;	/* the last look for silent children */
+};
+
+/* Membership in the cluster domain, see nm_cluster.c. */
+struct nm_member {
+	bool outside;
+	bool orphan;		/* the owner is silent */
+	uint32_t out_epoch;	/* this node saw itself excluded in it; 0: it
+				   did not yet */
+	uint32_t in_epoch;	/* it joined in this one: an earlier datagram
+				   is about an earlier incarnation */
+	uint64_t join_at;	/* the next JOIN */
+	uint64_t taken;		/* the last operation of the owner before */
+};
+
+/* What the owner has sent. */
+struct nm_heard {
+	uint64_t at;			/* the last of it */
+	bool multicast;			/* some of it came by the group */
+	struct storm_cast cast;		/* the owner's latest state */
+	/* Datagrams as they came, for children that missed them: the owner's
+	 * state, the BEGIN of the transfer under way, and the latest
+	 * acknowledgement of each kind. */
+	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } state, begin,
+		ack[STORM_REPORT_KINDS];
+};
+
+struct nm_variables {
+	uint64_t own[STORM_VARS];
+	uint64_t global[STORM_GLOBALS];
+};
+
+/* STATUS, which goes to the parent; see nm_status.c. */
+struct nm_answer {
+	struct storm_status sent;	/* the last one */
+	uint64_t version, sent_at;	/* of it */
+	bool answering;			/* the owner asked who is late ... */
+	uint64_t asked_at;		/* ... last at this time; 0: never */
+	uint64_t direct_until;		/* the parent is silent: send it to the
+					   owner, too */
+	uint64_t refine_at;		/* fewer nodes are late: send it then */
+};
+
+/* REPORT, which goes to the parent; see nm_report.c. */
+struct nm_report {
+	struct storm_reports all;	/* of the subtree */
+	struct storm_reports mine;	/* of this node */
+	uint64_t mine_at;		/* the last one of this node */
+	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node, in all */
+	struct storm_idset acked[STORM_REPORT_KINDS];	/* the owner has them */
+	uint8_t complete;		/* kinds, a bit each, that lack nothing */
+	uint64_t version;		/* of all ... */
+	uint64_t hop_acked;		/* ... and the one that the parent has */
+	uint64_t due_at, sent_at, rto, hold;
+};
+
+/* Operations that this node asks the owner for; see nm_request.c. */
+struct nm_requests {
+	struct nm_request *first, **tail;	/* the first is under way */
+	uint64_t last_id, due_at, rto;
+};
+
 struct nm_session {
 	struct nm_session *next;
 	struct storm_nm *nm;
-	void *ctx;
 	struct storm_open *open;
 	struct storm_link link;
-	struct storm_tree tree;
-	uint32_t self, parent;
-	struct storm_child *child;
-	uint32_t children;
-	bool ready;		/* admitted by the host, not refused */
-	int refused;		/* enum storm_err */
-	bool mcast_heard;
+	uint32_t self;		/* this node's number in the domain */
 	bool closing;
-	/* in the cluster domain, see nm_cluster.c */
-	bool outside, orphan;
-	uint32_t out_epoch;	/* saw itself excluded then; 0: did not yet */
-	uint32_t in_epoch;	/* was let in then: what was said before, and
-				   comes late, is not about this life of it */
-	uint64_t join_at;
-	uint64_t taken;		/* the last operation of the owner before */
-	uint64_t host_session;	/* its number at the host: the first owner's */
-	struct nm_request *request, **request_tail;	/* the first is sent */
-	uint64_t requests, request_at, request_rto;
-	struct storm_cast cast;	/* the owner's latest state */
-	uint64_t owner_heard, ticked;
-	/* the owner's datagrams as they came, for children that missed them:
-	 * its state, the BEGIN of the transfer under way, and what it
-	 * acknowledged of each kind */
-	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } said, begin,
-		ack[STORM_REPORT_KINDS];
-	uint64_t var[STORM_VARS];
-	uint64_t global[STORM_GLOBALS];
-	struct nm_xfer x;
-	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
-	uint32_t nfaults;
-	struct storm_status sent;	/* as last told to the parent */
-	uint64_t status_version, status_at;
-	bool answering;			/* the owner asked who is late */
-	uint64_t asked_at;		/* ... last, 0: never */
-	uint64_t direct_until;		/* it hears us past a silent parent */
-	uint64_t refine_at;		/* less of them are: tell it then */
-	struct storm_reports all, mine;
-	struct storm_idset acked[STORM_REPORT_KINDS];
-	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node's, in all */
-	uint8_t complete;		/* kinds that were told whole */
-	uint64_t mine_at;		/* last report of this node's */
-	uint32_t height;		/* of the tree, the owner's is 0 */
-	uint64_t report_version, report_acked;
-	uint64_t report_at, report_rto, report_sent, report_hold;
+	struct nm_guest host;
+	struct nm_tree tree;
+	struct nm_member member;
+	struct nm_heard heard;
+	struct nm_variables var;
+	struct nm_xfer xfer;
+	struct nm_answer status;
+	struct nm_report report;
+	struct nm_requests request;
 };
 
 struct pending {		/* an OPEN that the host authenticates */
@@ -149,6 +194,8 @@ struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
 /* Of a node, or of the owner (STORM_NO_NODE). */
 const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+/* Of a known one (storm_var_known()). */
+uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 
 /* nm_status.c */
 #define PROGRESS_EVERY (20 * STORM_MS)	/* while data come, at the most */

@@ -22,41 +22,43 @@
 /* The kinds of which every id expected below and here is known, a bit each. */
 static uint8_t complete(const struct nm_session *s)
 {
+	const struct nm_report *r = &s->report;
 	uint8_t kinds = 0;
 
 	for (uint8_t k = 0; k < STORM_REPORT_KINDS; k++) {
 		uint64_t have = 0;
 
-		for (uint32_t i = 0; i < s->mine.count; i++)
-			if (s->mine.e[i].kind == k)
-				have += storm_idset_size(&s->mine.e[i].ids);
-		if (s->expect[k] && have >= s->expect[k])
+		for (uint32_t i = 0; i < r->mine.count; i++)
+			if (r->mine.e[i].kind == k)
+				have += storm_idset_size(&r->mine.e[i].ids);
+		if (r->expect[k] && have >= r->expect[k])
 			kinds |= (uint8_t) (1u << k);
 	}
-	for (uint32_t i = 0; i < s->children; i++)
-		kinds &= s->child[i].complete;
+	for (uint32_t i = 0; i < s->tree.children; i++)
+		kinds &= s->tree.child[i].complete;
 	return kinds;
 }
 
 /* There is more to tell: when? */
 static void changed(struct nm_session *s, bool haste, uint64_t now)
 {
-	uint8_t was = s->complete;
+	struct nm_report *r = &s->report;
+	uint8_t was = r->complete;
 	uint64_t hold = HOLD_WELL;
 
-	s->complete = complete(s);
-	s->report_version++;
-	s->report_rto = RTO_FIRST;
-	if (s->complete & ~was) {
+	r->complete = complete(s);
+	r->version++;
+	r->rto = RTO_FIRST;
+	if (r->complete & ~was) {
 		hold = 0;
 	} else if (haste) {
 		/* failures that come one by one come less and less often */
-		if (now > s->report_sent + 2 * HOLD_WELL)
-			s->report_hold = HOLD_HASTE;
-		hold = s->report_hold;
+		if (now > r->sent_at + 2 * HOLD_WELL)
+			r->hold = HOLD_HASTE;
+		hold = r->hold;
 	}
-	if (s->report_at > now + hold)
-		s->report_at = now + hold;
+	if (r->due_at > now + hold)
+		r->due_at = now + hold;
 }
 
 static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
@@ -64,7 +66,7 @@ static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
 {
 	struct storm_idset fresh = { 0 };
 
-	storm_reports_add(&s->all, kind, code, ids, &fresh);
+	storm_reports_add(&s->report.all, kind, code, ids, &fresh);
 	if (fresh.count) {
 		*news = true;
 		*haste |= code != 0;
@@ -81,7 +83,7 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		return STORM_ENOENT;
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
-	s->expect[kind] = count;
+	s->report.expect[kind] = count;
 	return STORM_OK;
 }
 
@@ -96,10 +98,10 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		return STORM_ENOENT;
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
-	err = storm_reports_add(&s->mine, kind, code, ids, NULL);
+	err = storm_reports_add(&s->report.mine, kind, code, ids, NULL);
 	if (err)
 		return err;
-	s->mine_at = now;
+	s->report.mine_at = now;
 	merge(s, kind, code, ids, &news, &haste);
 	if (news)
 		changed(s, haste, now);
@@ -139,7 +141,7 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 					 from_child, &f))
 			s->nm->link_stats.bad_wire++;
 		storm_report_rx_done(&c->rx);
-		if (f.news || complete(s) & ~s->complete)
+		if (f.news || complete(s) & ~s->report.complete)
 			changed(s, f.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
@@ -149,20 +151,30 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
 {
+	struct nm_report *r = &s->report;
 	struct storm_in i = { body, body + len, false };
 	uint64_t v = storm_get64(&i);
 
-	if (!storm_in_done(&i) || v > s->report_version) {
+	if (!storm_in_done(&i) || v > r->version) {
 		s->nm->link_stats.bad_wire++;
 		return;
 	}
-	if (v > s->report_acked)
-		s->report_acked = v;
-	if (s->report_acked == s->report_version)
-		s->report_at = STORM_NEVER;
+	if (v > r->hop_acked)
+		r->hop_acked = v;
+	if (r->hop_acked == r->version)
+		r->due_at = STORM_NEVER;
 }
 
-/* The owner has these: end to end, so whoever waits for it may go on. */
+/* The owner has these ids: end to end, so the host may let go of them. */
+static void owner_has(struct nm_session *s, uint8_t kind,
+		      const struct storm_idset *ids)
+{
+	struct storm_idset *acked = &s->report.acked[kind];
+
+	if (!storm_idset_union(acked, ids) && s->host.ready)
+		s->nm->ops.acked(s->nm->host, s->host.ctx, kind, acked);
+}
+
 void nm_report_acked(struct nm_session *s, struct storm_in *in)
 {
 	uint8_t kind = storm_get8(in);
@@ -171,55 +183,56 @@ void nm_report_acked(struct nm_session *s, struct storm_in *in)
 	storm_get_idset(in, &ids, UINT32_MAX - 1);
 	if (!storm_in_done(in) || kind >= STORM_REPORT_KINDS)
 		s->nm->link_stats.bad_wire++;
-	else if (!storm_idset_union(&s->acked[kind], &ids) && s->ready)
-		s->nm->ops.acked(s->nm->host, s->ctx, kind, &s->acked[kind]);
+	else
+		owner_has(s, kind, &ids);
 	storm_idset_clear(&ids);
 }
 
 void nm_report_release(struct nm_session *s)
 {
-	for (uint32_t i = 0; i < s->mine.count; i++) {
-		const struct storm_report_entry *e = &s->mine.e[i];
+	const struct storm_reports *mine = &s->report.mine;
 
-		if (!storm_idset_union(&s->acked[e->kind], &e->ids) && s->ready)
-			s->nm->ops.acked(s->nm->host, s->ctx, e->kind,
-					 &s->acked[e->kind]);
-	}
+	for (uint32_t i = 0; i < mine->count; i++)
+		owner_has(s, mine->e[i].kind, &mine->e[i].ids);
 }
 
 uint64_t nm_report_overdue(const struct nm_session *s)
 {
-	for (uint32_t i = 0; i < s->mine.count; i++)
-		if (!storm_idset_covers(&s->acked[s->mine.e[i].kind],
-					&s->mine.e[i].ids))
-			return s->mine_at + OVERDUE + s->height * HOLD_WELL;
+	const struct nm_report *r = &s->report;
+
+	for (uint32_t i = 0; i < r->mine.count; i++)
+		if (!storm_idset_covers(&r->acked[r->mine.e[i].kind],
+					&r->mine.e[i].ids))
+			return r->mine_at + OVERDUE +
+			       s->tree.height * HOLD_WELL;
 	return STORM_NEVER;
 }
 
 /* A new parent has heard nothing. */
 void nm_report_reset(struct nm_session *s, uint64_t now)
 {
-	s->report_acked = 0;
-	if (s->report_version)
+	s->report.hop_acked = 0;
+	if (s->report.version)
 		changed(s, true, now);
 }
 
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 {
+	struct nm_report *r = &s->report;
 	size_t max = storm_body_max(s->open->mtu) - STORM_REPORT_PART_HEADER;
 	uint8_t body[STORM_DATAGRAM_MAX], *buf;
 	size_t len = 0;
 	uint32_t parts;
 
-	if (s->report_acked == s->report_version)
+	if (r->hop_acked == r->version)
 		return STORM_NEVER;
-	if (now < s->report_at)
-		return s->report_at;
-	buf = storm_reports_pack(&s->all, s->complete, &len);
+	if (now < r->due_at)
+		return r->due_at;
+	buf = storm_reports_pack(&r->all, r->complete, &len);
 	if (!buf) {
 		storm_log(STORM_LOG_ERROR, "step %u.%u: reports do not fit",
 			  s->open->job_id, s->open->step_id);
-		s->report_acked = s->report_version;
+		r->hop_acked = r->version;
 		return STORM_NEVER;
 	}
 	if (max > sizeof(body) - STORM_REPORT_PART_HEADER)
@@ -230,21 +243,19 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		size_t n = len - off < max ? len - off : max;
 		struct storm_out o = { body, body + sizeof(body), false };
 
-		storm_put64(&o, s->report_version);
+		storm_put64(&o, r->version);
 		storm_put16(&o, (uint16_t) p);
 		storm_put16(&o, (uint16_t) parts);
 		storm_put32(&o, (uint32_t) max);
 		storm_put(&o, buf + off, n);
 		storm_link_send(&s->link, STORM_MSG_REPORT, 0, 0, body,
-				(size_t) (o.p - body), nm_addr(s, s->parent),
-				1);
+				(size_t) (o.p - body),
+				nm_addr(s, s->tree.parent), 1);
 	}
 	free(buf);
-	s->report_sent = now;
-	s->report_hold = s->report_hold * 2 > HOLD_WELL ? HOLD_WELL :
-							  s->report_hold * 2;
-	s->report_at = now + s->report_rto;
-	s->report_rto = s->report_rto * 2 > RTO_MAX ? RTO_MAX :
-						       s->report_rto * 2;
-	return s->report_at;
+	r->sent_at = now;
+	r->hold = r->hold * 2 > HOLD_WELL ? HOLD_WELL : r->hold * 2;
+	r->due_at = now + r->rto;
+	r->rto = r->rto * 2 > RTO_MAX ? RTO_MAX : r->rto * 2;
+	return r->due_at;
 }

@@ -26,36 +26,38 @@ struct nm_request {
 static void ended(struct nm_session *s, enum storm_compare result,
 		  struct storm_outcome *out)
 {
-	struct nm_request *r = s->request;
+	struct nm_requests *q = &s->request;
+	struct nm_request *r = q->first;
 
-	s->request = r->next;
-	if (!s->request)
-		s->request_tail = &s->request;
-	s->request_at = STORM_NEVER;
-	s->nm->ops.requested(s->nm->host, s->ctx, r->token, result, out);
+	q->first = r->next;
+	if (!q->first)
+		q->tail = &q->first;
+	q->due_at = STORM_NEVER;
+	s->nm->ops.requested(s->nm->host, s->host.ctx, r->token, result, out);
 	free(r);
 }
 
 /* The first of the queue, if it is time. */
 uint64_t nm_request_tick(struct nm_session *s, uint64_t now)
 {
-	struct nm_request *r = s->request;
+	struct nm_requests *q = &s->request;
+	struct nm_request *r = q->first;
 
-	if (!r || s->outside)
+	if (!r || s->member.outside)
 		return STORM_NEVER;
 	if (!r->id) {
-		r->id = ++s->requests;
-		s->request_at = now;
-		s->request_rto = RETRY_FIRST;
+		r->id = ++q->last_id;
+		q->due_at = now;
+		q->rto = RETRY_FIRST;
 	}
-	if (now >= s->request_at) {
+	if (now >= q->due_at) {
 		storm_link_send(&s->link, STORM_MSG_REQUEST, 0, r->id, r->body,
 				r->len, &s->open->owner, 1);
-		s->request_at = now + s->request_rto;
-		if (s->request_rto < RETRY_MAX)
-			s->request_rto *= 2;
+		q->due_at = now + q->rto;
+		if (q->rto < RETRY_MAX)
+			q->rto *= 2;
 	}
-	return s->request_at;
+	return q->due_at;
 }
 
 void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
@@ -64,7 +66,7 @@ void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
 	enum storm_compare result;
 	struct storm_outcome out;
 
-	if (!s->request || s->request->id != id)
+	if (!s->request.first || s->request.first->id != id)
 		return;
 	if (storm_result_unpack(&result, &out, body, len)) {
 		s->nm->link_stats.bad_wire++;
@@ -75,9 +77,11 @@ void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
 
 void nm_request_end_all(struct nm_session *s)
 {
-	while (s->request) {
+	const struct nm_request *r;
+
+	while ((r = s->request.first)) {
 		struct storm_outcome out = {
-			.state = s->request->id ? STORM_UNKNOWN : STORM_ABORTED
+			.state = r->id ? STORM_UNKNOWN : STORM_ABORTED
 		};
 
 		ended(s, STORM_FAILED, &out);
@@ -100,8 +104,8 @@ static int queue(struct nm_session *s, struct storm_begin *b, const void *buf,
 	r->token = token;
 	r->len = n;
 	memcpy(r->body, body, n);
-	*s->request_tail = r;
-	s->request_tail = &r->next;
+	*s->request.tail = r;
+	s->request.tail = &r->next;
 	return STORM_OK;
 }
 
@@ -111,8 +115,8 @@ static struct nm_session *asking(struct storm_nm *nm, uint64_t session,
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
-	*err = !s || !s->ready ? STORM_ENOENT :
-	       s->outside ? STORM_ECLOSED : STORM_OK;
+	*err = !s || !s->host.ready ? STORM_ENOENT :
+	       s->member.outside ? STORM_ECLOSED : STORM_OK;
 	return s;
 }
 

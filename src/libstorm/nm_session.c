@@ -19,7 +19,7 @@ struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session)
 {
 	struct nm_session *s = nm->sessions;
 
-	while (s && (s->host_session != session || s->closing))
+	while (s && (s->host.session != session || s->closing))
 		s = s->next;
 	return s;
 }
@@ -40,6 +40,12 @@ int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)
 	return STORM_OK;
 }
 
+uint64_t nm_variable(const struct nm_session *s, uint32_t var)
+{
+	return var < STORM_VARS ? s->var.own[var] :
+				  s->var.global[var - STORM_GLOBAL(0)];
+}
+
 int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		      uint64_t *value)
 {
@@ -49,8 +55,7 @@ int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
 		return STORM_ENOENT;
 	if (!storm_var_known(var))
 		return STORM_EINVAL;
-	*value = var < STORM_VARS ? s->var[var] :
-				    s->global[var - STORM_GLOBAL(0)];
+	*value = nm_variable(s, var);
 	return STORM_OK;
 }
 
@@ -63,8 +68,8 @@ int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
 		return STORM_ENOENT;
 	if (var >= STORM_VARS)
 		return STORM_EINVAL;
-	if (value > s->var[var])
-		s->var[var] = value;
+	if (value > s->var.own[var])
+		s->var.own[var] = value;
 	return STORM_OK;
 }
 
@@ -72,9 +77,9 @@ uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
 			    uint32_t step_id, uint32_t step_het)
 {
 	for (struct nm_session *s = nm->sessions; s; s = s->next)
-		if (s->ready && !s->closing && s->open->job_id == job_id &&
+		if (s->host.ready && !s->closing && s->open->job_id == job_id &&
 		    s->open->step_id == step_id &&
 		    s->open->step_het == step_het)
-			return s->host_session;
+			return s->host.session;
 	return 0;
 }

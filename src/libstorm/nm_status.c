@@ -13,10 +13,10 @@
 
 static bool holds(const struct nm_session *s)
 {
-	const struct storm_cast *c = &s->cast;
+	const struct storm_cast *c = &s->heard.cast;
 
 	return (c->cmp_p.count && !storm_idset_has(&c->cmp_p, s->self)) ||
-	       storm_relation_holds(s->var[c->cmp_var], c->cmp_rel,
+	       storm_relation_holds(s->var.own[c->cmp_var], c->cmp_rel,
 				    c->cmp_value);
 }
 
@@ -36,7 +36,7 @@ static uint64_t own_progress(const struct nm_xfer *x)
 /* Is this node asked, and has it not come that far? */
 static bool own_behind(const struct nm_session *s, const struct storm_asked *a)
 {
-	const struct nm_xfer *x = &s->x;
+	const struct nm_xfer *x = &s->xfer;
 
 	if (a->p->count && !storm_idset_has(a->p, s->self))
 		return false;
@@ -48,7 +48,7 @@ static bool own_behind(const struct nm_session *s, const struct storm_asked *a)
 static void own_status(const struct nm_session *s, struct storm_status *out,
 		       const struct storm_asked *a, uint64_t now)
 {
-	const struct nm_xfer *x = &s->x;
+	const struct nm_xfer *x = &s->xfer;
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
 	bool behind = own_behind(s, a);
 
@@ -62,7 +62,7 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	}
 	if (x->op == a->op || behind)
 		out->progress = x->op == a->op ? own_progress(x) : 0;
-	out->flags = (s->mcast_heard ? STORM_STATUS_MCAST : 0) |
+	out->flags = (s->heard.multicast ? STORM_STATUS_MCAST : 0) |
 		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
 		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
@@ -70,27 +70,30 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	out->last = x->op;
 	if (x->decision == STORM_COMMIT)
 		out->flags |= STORM_STATUS_COMMITTED;
-	if (s->outside && storm_idset_add(&out->fresh, s->self, s->self))
+	if (s->member.outside && storm_idset_add(&out->fresh, s->self, s->self))
 		out->phase = STORM_PHASE_NONE;
 	/* it has no say in a comparison */
-	if (s->outside && storm_idset_add(&out->unanswered, s->self, s->self))
+	if (s->member.outside &&
+	    storm_idset_add(&out->unanswered, s->self, s->self))
 		out->cmp = 0;
-	out->seen = s->cast.version;
+	out->seen = s->heard.cast.version;
 	out->repaired = x->repaired;
 	out->lost = x->lost;
 	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
-	else if (s->refused)
-		storm_status_fault(out, s->self, s->refused, 0);
-	for (uint32_t i = 0; i < s->nfaults; i++)
-		storm_status_fault(out, s->fault[i].node, s->fault[i].why,
-				   s->fault[i].sys);
+	else if (s->host.refused)
+		storm_status_fault(out, s->self, s->host.refused, 0);
+	for (uint32_t i = 0; i < s->tree.nfaults; i++) {
+		const struct storm_fault *f = &s->tree.fault[i];
+
+		storm_status_fault(out, f->node, f->why, f->sys);
+	}
 }
 
 bool nm_gone(const struct nm_session *s, uint32_t node)
 {
-	for (uint32_t i = 0; i < s->nfaults; i++)
-		if (s->fault[i].node == node)
+	for (uint32_t i = 0; i < s->tree.nfaults; i++)
+		if (s->tree.fault[i].node == node)
 			return true;
 	return false;
 }
@@ -99,32 +102,32 @@ bool nm_gone(const struct nm_session *s, uint32_t node)
 static void sum_up(const struct nm_session *s, struct storm_status *st,
 		   uint64_t now)
 {
+	/* An owner that takes over asks who is there.  A node that has not heard
+	 * of the last operation of the owner before is not late for that. */
+	bool taken = !s->heard.cast.op && s->xfer.op == s->member.taken;
 	struct storm_asked a;
 
-	/* an owner that takes over asks who is there; that some have not heard
-	 * of the last operation of the one before makes them no later */
-	storm_asked_of(&a, &s->cast,
-		       !s->cast.op && s->x.op == s->taken ? 0 : s->x.op);
+	storm_asked_of(&a, &s->heard.cast, taken ? 0 : s->xfer.op);
 	own_status(s, st, &a, now);
-	for (uint32_t i = 0; i < s->children; i++)
-		storm_status_merge(st, &a, &s->tree, s->child[i].node,
-				   s->child[i].heard ? &s->child[i].status :
-						       NULL);
-	for (uint32_t i = 0; i < s->children; i++)
-		if (s->child[i].detector.overdue)
-			storm_idset_add(&st->overdue, s->child[i].node,
-					s->child[i].node);
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		const struct storm_child *c = &s->tree.child[i];
+
+		storm_status_merge(st, &a, &s->tree.shape, c->node,
+				   c->heard ? &c->status : NULL);
+		if (c->detector.overdue)
+			storm_idset_add(&st->overdue, c->node, c->node);
+	}
 }
 
 /* Nodes that nobody waits for: below a child that is silent, or late where all
  * who are late are. */
 static void mute(const struct nm_session *s, struct storm_idset *out)
 {
-	for (uint32_t i = 0; i < s->children; i++) {
-		const struct storm_child *c = &s->child[i];
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		const struct storm_child *c = &s->tree.child[i];
 
 		if (c->silent) {
-			storm_tree_subtree(&s->tree, c->node, out);
+			storm_tree_subtree(&s->tree.shape, c->node, out);
 		} else if (c->status.flags & STORM_STATUS_SILENT) {
 			storm_idset_union(out, &c->status.behind);
 			storm_idset_union(out, &c->status.unanswered);
@@ -153,7 +156,7 @@ static bool tells(const struct nm_session *s, const struct storm_status *st,
 {
 
 	/* to memory it is sent at once, and nobody waits for the beginning */
-	if (st->op != was.op && s->x.begin.to.kind != STORM_TARGET_FILE &&
+	if (st->op != was.op && s->xfer.begin.to.kind != STORM_TARGET_FILE &&
 	    !was.behind.count) {
 		was.op = st->op;
 		was.phase = STORM_PHASE_BEGUN;
@@ -169,9 +172,9 @@ static bool news(const struct nm_session *s, struct storm_status *st)
 
 	mute(s, &nodes);
 	if (!nodes.count)
-		return tells(s, st, s->sent);
+		return tells(s, st, s->status.sent);
 	is = without(st, &nodes);
-	was = without(&s->sent, &nodes);
+	was = without(&s->status.sent, &nodes);
 	if (late && !is.behind.count && !is.unanswered.count)
 		st->flags |= STORM_STATUS_SILENT;
 	yes = tells(s, &is, was);
@@ -187,11 +190,11 @@ static bool news(const struct nm_session *s, struct storm_status *st)
 static bool moved(const struct nm_session *s, const struct storm_status *st,
 		  uint64_t now)
 {
-	uint64_t had = s->sent.progress;
+	uint64_t had = s->status.sent.progress;
 
 	return st->progress != UINT64_MAX && st->progress > had &&
 	       (st->progress - had >= s->open->window / 8 ||
-		now >= s->status_at + PROGRESS_EVERY);
+		now >= s->status.sent_at + PROGRESS_EVERY);
 }
 
 /* Whoever asked heard who is late: he hears, once, of those that are so no more.
@@ -200,14 +203,14 @@ static bool refines(struct nm_session *s, const struct storm_status *st,
 		    uint64_t now)
 {
 	/* at the opening it is asked often enough */
-	if (!s->answering || (!s->cast.op && !s->cast.cmp) ||
-	    !storm_status_caught_up(&s->sent, st))
+	if (!s->status.answering || (!s->heard.cast.op && !s->heard.cast.cmp) ||
+	    !storm_status_caught_up(&s->status.sent, st))
 		return false;
-	if (now < s->asked_at + REFINE_AFTER) {
-		s->refine_at = s->asked_at + REFINE_AFTER;
+	if (now < s->status.asked_at + REFINE_AFTER) {
+		s->status.refine_at = s->status.asked_at + REFINE_AFTER;
 		return false;
 	}
-	s->answering = false;
+	s->status.answering = false;
 	return true;
 }
 
@@ -217,19 +220,20 @@ static void say_status(struct nm_session *s, struct storm_status *st,
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
 							     sizeof(body));
-	struct storm_addr to[2] = { *nm_addr(s, s->parent), s->open->owner };
+	struct storm_addr to[2] = { *nm_addr(s, s->tree.parent),
+				    s->open->owner };
 	size_t n;
 
-	st->version = ++s->status_version;
+	st->version = ++s->status.version;
 	n = storm_status_pack(st, body, max);
 	if (n)
 		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
-				to, now < s->direct_until &&
-				    s->parent != STORM_NO_NODE ? 2 : 1);
-	s->status_at = now;
-	s->refine_at = STORM_NEVER;
-	storm_status_free(&s->sent);
-	s->sent = *st;
+				to, now < s->status.direct_until &&
+				    s->tree.parent != STORM_NO_NODE ? 2 : 1);
+	s->status.sent_at = now;
+	s->status.refine_at = STORM_NEVER;
+	storm_status_free(&s->status.sent);
+	s->status.sent = *st;
 }
 
 void nm_status(struct nm_session *s, bool asked, uint64_t now)
@@ -242,8 +246,8 @@ void nm_status(struct nm_session *s, bool asked, uint64_t now)
 		say_status(s, &st, now);
 	else
 		storm_status_free(&st);
-	if (!s->sent.behind.count && !s->sent.unanswered.count)
-		s->answering = false;
+	if (!s->status.sent.behind.count && !s->status.sent.unanswered.count)
+		s->status.answering = false;
 }
 
 void nm_status_join(struct nm_session *s, uint64_t now)
@@ -253,11 +257,11 @@ void nm_status_join(struct nm_session *s, uint64_t now)
 	struct storm_status st;
 	size_t n;
 
-	storm_asked_of(&a, &s->cast, s->x.op);
+	storm_asked_of(&a, &s->heard.cast, s->xfer.op);
 	own_status(s, &st, &a, now);
-	st.version = ++s->status_version;
+	st.version = ++s->status.version;
 	/* only who knows to be outside can know when it is in */
-	if (s->out_epoch)
+	if (s->member.out_epoch)
 		st.flags |= STORM_STATUS_JOIN;
 	n = storm_status_pack(&st, body, storm_body_max(st.mtu));
 	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,

@@ -25,16 +25,16 @@
 
 void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys)
 {
-	if (!s->x.err) {
-		s->x.err = err;
-		s->x.sys = sys;
+	if (!s->xfer.err) {
+		s->xfer.err = err;
+		s->xfer.sys = sys;
 	}
 }
 
 /* Let go of what the transfer holds; its number and end stay known. */
 void nm_xfer_drop(struct nm_session *s)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	if (s->nm->stage_of == s)
 		s->nm->stage_of = NULL;
@@ -53,14 +53,14 @@ void nm_xfer_drop(struct nm_session *s)
 
 static void ended(struct nm_session *s, uint64_t now)
 {
-	s->x.phase = STORM_PHASE_ENDED;
+	s->xfer.phase = STORM_PHASE_ENDED;
 	nm_xfer_drop(s);
 	nm_status(s, false, now);
 }
 
 static void begin_memory(struct nm_session *s)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	const struct storm_target *to = &x->begin.to;
 	uint64_t size = x->begin.size;
 
@@ -86,22 +86,21 @@ static void begin_memory(struct nm_session *s)
 /* There is nothing to wait for: the answer is all that is staged. */
 static void begin_compare(struct nm_session *s)
 {
-	const struct storm_comparison *c = &s->x.begin.cmp;
-	uint64_t v = c->var < STORM_VARS ? s->var[c->var] :
-					   s->global[c->var - STORM_GLOBAL(0)];
+	const struct storm_comparison *c = &s->xfer.begin.cmp;
 
-	s->x.no = !storm_relation_holds(v, c->rel, c->value);
-	s->x.phase = STORM_PHASE_STAGED;
+	s->xfer.no = !storm_relation_holds(nm_variable(s, c->var), c->rel,
+					   c->value);
+	s->xfer.phase = STORM_PHASE_STAGED;
 }
 
 static void begin(struct nm_session *s)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	switch ((int) x->begin.to.kind) {
 	case STORM_TARGET_FILE:
 		x->opening = true;
-		s->nm->ops.file_begin(s->nm->host, s->ctx, s->host_session,
+		s->nm->ops.file_begin(s->nm->host, s->host.ctx, s->host.session,
 				      x->op, &x->begin.to, x->begin.size,
 				      &x->file);
 		break;
@@ -116,23 +115,23 @@ static void begin(struct nm_session *s)
 void nm_xfer_forget(struct nm_session *s)
 {
 	nm_xfer_drop(s);
-	memset(&s->x, 0, sizeof(s->x));
-	s->x.nack_at = s->x.gap_at = STORM_NEVER;
+	memset(&s->xfer, 0, sizeof(s->xfer));
+	s->xfer.nack_at = s->xfer.gap_at = STORM_NEVER;
 }
 
 void nm_xfer_skip(struct nm_session *s, uint64_t op)
 {
 	nm_xfer_forget(s);
-	s->x.op = op;
-	s->x.phase = STORM_PHASE_ENDED;
+	s->xfer.op = op;
+	s->xfer.phase = STORM_PHASE_ENDED;
 }
 
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	/* a retry is answered, never done again */
-	if (b->op <= x->op || s->outside) {
+	if (b->op <= x->op || s->member.outside) {
 		storm_begin_free(b);
 		return;
 	}
@@ -143,8 +142,8 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	x->nack_rto = NACK_RTO_FIRST;
 	if (!storm_begin_names(&x->begin, s->self))
 		x->phase = STORM_PHASE_ENDED;	/* it goes on without us */
-	else if (s->refused)
-		nm_xfer_fail(s, s->refused, 0);
+	else if (s->host.refused)
+		nm_xfer_fail(s, s->host.refused, 0);
 	else
 		begin(s);
 	nm_xfer_cast(s, now);
@@ -156,7 +155,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 {
 	uint16_t part = storm_get16(in), parts = storm_get16(in);
 	size_t n = (size_t) (in->end - in->p);
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	struct storm_begin b;
 	int err;
 
@@ -215,14 +214,14 @@ void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
-	if (!s || s->x.op != op || !s->x.opening)
+	if (!s || s->xfer.op != op || !s->xfer.opening)
 		return;
-	s->x.opening = false;
+	s->xfer.opening = false;
 	if (err)
 		nm_xfer_fail(s, err, sys);
 	else
-		s->x.phase = STORM_PHASE_BEGUN;
-	if (s->x.decision == STORM_ABORT) {
+		s->xfer.phase = STORM_PHASE_BEGUN;
+	if (s->xfer.decision == STORM_ABORT) {
 		ended(s, now);
 		return;
 	}
@@ -235,14 +234,14 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
-	if (!s || s->x.op != op || !s->x.staging)
+	if (!s || s->xfer.op != op || !s->xfer.staging)
 		return;
-	s->x.staging = false;
+	s->xfer.staging = false;
 	if (err)
 		nm_xfer_fail(s, err, sys);
 	else
-		s->x.phase = STORM_PHASE_STAGED;
-	if (s->x.decision == STORM_ABORT)
+		s->xfer.phase = STORM_PHASE_STAGED;
+	if (s->xfer.decision == STORM_ABORT)
 		ended(s, now);
 	else
 		nm_status(s, false, now);
@@ -250,14 +249,14 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 
 static void signal_event(struct nm_session *s, const void *buf, size_t len)
 {
-	s->nm->ops.event(s->nm->host, s->ctx, s->host_session,
-			 s->x.begin.to.remote_event, buf, len);
+	s->nm->ops.event(s->nm->host, s->host.ctx, s->host.session,
+			 s->xfer.begin.to.remote_event, buf, len);
 }
 
 /* The decision is COMMIT: what is staged is shown, and then signalled. */
 static void show(struct nm_session *s, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	const struct storm_target *to = &x->begin.to;
 	const struct storm_comparison *c = &x->begin.cmp;
 	const struct nm_segment *g = &s->nm->segment[to->segment];
@@ -266,12 +265,12 @@ static void show(struct nm_session *s, uint64_t now)
 	switch ((int) x->begin.to.kind) {
 	case STORM_TARGET_FILE:
 		x->committing = true;
-		s->nm->ops.file_commit(s->nm->host, x->file, s->host_session,
+		s->nm->ops.file_commit(s->nm->host, x->file, s->host.session,
 				       x->op);
 		return;		/* and ended by storm_nm_applied() */
 	case STORM_KIND_COMPARE:
 		if (c->writes)
-			s->global[c->write.var - STORM_GLOBAL(0)] =
+			s->var.global[c->write.var - STORM_GLOBAL(0)] =
 				c->write.value;
 		break;
 	case STORM_TARGET_SEGMENT:
@@ -290,19 +289,19 @@ void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
-	if (!s || s->x.op != op || !s->x.committing)
+	if (!s || s->xfer.op != op || !s->xfer.committing)
 		return;
-	s->x.committing = false;
+	s->xfer.committing = false;
 	if (err)
 		nm_xfer_fail(s, err, sys);
-	else if (s->x.begin.to.remote_event)
+	else if (s->xfer.begin.to.remote_event)
 		signal_event(s, NULL, 0);
 	ended(s, now);
 }
 
 static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	if (x->phase == STORM_PHASE_ENDED || x->decision)
 		return;
@@ -320,7 +319,7 @@ static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
 
 void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	if (!x->mapped || !storm_chunkmap_full(&x->map) || x->err ||
 	    x->phase != STORM_PHASE_BEGUN || x->staging || x->decision)
@@ -328,7 +327,7 @@ void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 	x->nack_at = x->gap_at = STORM_NEVER;
 	if (x->begin.to.kind == STORM_TARGET_FILE) {
 		x->staging = true;
-		s->nm->ops.file_stage(s->nm->host, x->file, s->host_session,
+		s->nm->ops.file_stage(s->nm->host, x->file, s->host.session,
 				      x->op);
 	} else {
 		x->phase = STORM_PHASE_STAGED;
@@ -338,17 +337,17 @@ void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 
 void nm_xfer_map(struct nm_session *s, uint32_t chunk)
 {
-	if (storm_chunkmap_init(&s->x.map, s->x.begin.size, chunk))
+	if (storm_chunkmap_init(&s->xfer.map, s->xfer.begin.size, chunk))
 		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
-		s->x.mapped = true;
+		s->xfer.mapped = true;
 }
 
 /* The owner's state has changed, or was said again. */
 void nm_xfer_cast(struct nm_session *s, uint64_t now)
 {
-	const struct storm_cast *c = &s->cast;
-	struct nm_xfer *x = &s->x;
+	const struct storm_cast *c = &s->heard.cast;
+	struct nm_xfer *x = &s->xfer;
 
 	/* Decided, and never heard of here: with COMMIT all that it was for have
 	 * it staged, so it was not for this node; with ABORT it shall not begin
@@ -363,7 +362,8 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 		nm_xfer_map(s, c->chunk);
 	if (x->mapped && c->sent > x->sent) {
 		x->sent = c->sent;
-		if (!storm_chunkmap_full(&x->map) && x->nack_at > now + NACK_TAIL)
+		if (!storm_chunkmap_full(&x->map) &&
+		    x->nack_at > now + NACK_TAIL)
 			x->nack_at = now + NACK_TAIL;
 	}
 	nm_xfer_check_full(s, now);
@@ -377,8 +377,8 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 static uint32_t taker(const struct nm_session *s, uint32_t node)
 {
 	while (node != STORM_NO_NODE &&
-	       !storm_begin_names(&s->x.begin, node))
-		node = storm_tree_parent(&s->tree, node);
+	       !storm_begin_names(&s->xfer.begin, node))
+		node = storm_tree_parent(&s->tree.shape, node);
 	return node;
 }
 
@@ -386,14 +386,14 @@ static uint32_t taker(const struct nm_session *s, uint32_t node)
 static void nack(struct nm_session *s, uint64_t from, uint64_t below,
 		 uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	uint8_t body[4 + NACK_RANGES * 16];
 	struct storm_out o = { body + 4, body + sizeof(body), false };
 	struct storm_out head = { body, body + 4, false };
 	size_t max = storm_body_max(s->open->mtu);
 	uint64_t most = NACK_BYTES / x->map.chunk + 1;
 	uint64_t first, last, asked = 0;
-	uint32_t n = 0, to = s->parent;
+	uint32_t n = 0, to = s->tree.parent;
 
 	while (n < NACK_RANGES && 4 + (n + 1) * 16 <= max && asked < most &&
 	       storm_chunkmap_gap(&x->map, &from, below, &first, &last)) {
@@ -412,8 +412,9 @@ static void nack(struct nm_session *s, uint64_t from, uint64_t below,
 		return;
 	storm_put32(&head, n);
 	to = taker(s, to);
-	if ((x->tries > 2 || now < s->direct_until) && to != STORM_NO_NODE)
-		to = taker(s, storm_tree_parent(&s->tree, to));
+	if ((x->tries > 2 || now < s->status.direct_until) &&
+	    to != STORM_NO_NODE)
+		to = taker(s, storm_tree_parent(&s->tree.shape, to));
 	if (x->tries > 5)
 		to = STORM_NO_NODE;
 	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,
@@ -460,7 +461,7 @@ static bool looks_first(struct nm_xfer *x, uint64_t now)
 /* All that is missing, once more; from farther up if it did not help. */
 static void nack_again(struct nm_session *s, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	uint64_t below = x->map.high;
 
 	if (looks_first(x, now))
@@ -487,18 +488,18 @@ static int get(void *arg, uint64_t off, void *buf, size_t len)
 {
 	struct nm_session *s = arg;
 
-	if (s->x.mem) {
-		memcpy(buf, s->x.mem + off, len);
+	if (s->xfer.mem) {
+		memcpy(buf, s->xfer.mem + off, len);
 		return 0;
 	}
-	return s->nm->ops.file_read(s->nm->host, s->x.file, off, buf, len);
+	return s->nm->ops.file_read(s->nm->host, s->xfer.file, off, buf, len);
 }
 
 /* A node below asks for chunks: give those that are here. */
 void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
 		    const uint8_t *body, size_t len)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 	struct storm_in in = { body, body + len, false };
 	uint32_t n = storm_get32(&in);
 	uint64_t left;
@@ -543,7 +544,7 @@ void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
 
 uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now)
 {
-	struct nm_xfer *x = &s->x;
+	struct nm_xfer *x = &s->xfer;
 
 	if (!x->mapped || x->err || x->decision ||
 	    x->phase != STORM_PHASE_BEGUN)
@@ -556,7 +557,7 @@ uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now)
 		x->gap_at = STORM_NEVER;
 		/* along a chain those before us come first: they ask too */
 		if (x->nack_at > now + x->nack_rto ||
-		    s->cast.flags & STORM_CAST_CHAIN)
+		    s->heard.cast.flags & STORM_CAST_CHAIN)
 			x->nack_at = now + x->nack_rto;
 	}
 	return x->gap_at < x->nack_at ? x->gap_at : x->nack_at;

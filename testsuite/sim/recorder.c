@@ -83,14 +83,14 @@ static const struct nm_session *session(const struct recorder *r, uint32_t i)
 
 	while (s && s->closing)
 		s = s->next;
-	return s && s->ready ? s : NULL;
+	return s && s->host.ready ? s : NULL;
 }
 
 bool recorder_member(const struct recorder *r, uint32_t node)
 {
 	const struct nm_session *s = session(r, node);
 
-	return s && !s->outside;
+	return s && !s->member.outside;
 }
 
 /* It has heard that it is out, and has forgotten. */
@@ -99,13 +99,13 @@ static void left(struct recorder *r, uint32_t i)
 	struct recorder_node *n = &r->node[i];
 	const struct nm_session *s = session(r, i);
 
-	if (n->member && s && s->outside) {
+	if (n->member && s && s->member.outside) {
 		memset(n->global, 0, sizeof(n->global));
 		memset(n->segment, 0, sizeof(n->segment));
 		ADD(r, .kind = HISTORY_LEFT, .node = i);
 	}
 	if (s)
-		n->member = !s->outside;
+		n->member = !s->member.outside;
 }
 
 static void files(struct recorder *r, uint32_t i)
@@ -157,8 +157,8 @@ static void memory(struct recorder *r, uint32_t i)
 	const struct nm_session *s = session(r, i);
 
 	for (uint32_t v = 0; s && v < RECORDER_GLOBALS; v++)
-		if (s->global[v] != n->global[v]) {
-			n->global[v] = s->global[v];
+		if (s->var.global[v] != n->global[v]) {
+			n->global[v] = s->var.global[v];
 			changed(r, i, PLACE_GLOBAL + v, n->global[v]);
 		}
 	for (uint32_t g = 0; g < RECORDER_SEGMENTS; g++) {
@@ -213,18 +213,18 @@ static void staged(struct recorder *r, uint32_t i)
 		n->epoch = s->link.epoch;
 		ADD(r, .kind = HISTORY_EPOCH, .node = i, .epoch = n->epoch);
 	}
-	if (s->x.op == n->op && s->x.phase <= n->phase)
+	if (s->xfer.op == n->op && s->xfer.phase <= n->phase)
 		return;
 	/* on the way to ENDED it was STAGED, if it was committed */
-	if (s->x.phase >= STORM_PHASE_STAGED &&
-	    (s->x.op != n->op || n->phase < STORM_PHASE_STAGED) &&
-	    s->x.decision != STORM_ABORT && !s->x.err) {
-		op = numbered(r, s->x.op);
+	if (s->xfer.phase >= STORM_PHASE_STAGED &&
+	    (s->xfer.op != n->op || n->phase < STORM_PHASE_STAGED) &&
+	    s->xfer.decision != STORM_ABORT && !s->xfer.err) {
+		op = numbered(r, s->xfer.op);
 		if (op)
 			ADD(r, .kind = HISTORY_STAGED, .node = i, .op = op);
 	}
-	n->op = s->x.op;
-	n->phase = s->x.phase;
+	n->op = s->xfer.op;
+	n->phase = s->xfer.phase;
 }
 
 static void acked(struct recorder *r, uint32_t i)
@@ -401,7 +401,7 @@ uint64_t recorder_read(struct recorder *r, uint32_t node, uint32_t place)
 	uint64_t value = 0;
 
 	if (place < PLACE_SEGMENT)
-		value = s ? s->global[place - PLACE_GLOBAL] : 0;
+		value = s ? s->var.global[place - PLACE_GLOBAL] : 0;
 	else if (place < PLACE_OWN)
 		value = digest(r->node[node].memory[place - PLACE_SEGMENT],
 			       recorder_segment_len(place - PLACE_SEGMENT));

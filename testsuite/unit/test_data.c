@@ -57,7 +57,7 @@ static void open_session(void)
 	must(!world_open(&w, o, SELF, STORM_OK));
 	storm_open_free(o);
 	session = w.nm->sessions;
-	must(session && session->x.mem);
+	must(session && session->xfer.mem);
 }
 
 /* As many cores as that unseal: on the network of a test one would do. */
@@ -98,7 +98,7 @@ static void end(void)
 /* What is there, and nothing else, is said to be. */
 static void check(void)
 {
-	const struct nm_xfer *x = &session->x;
+	const struct nm_xfer *x = &session->xfer;
 
 	for (uint64_t i = 0; i < chunks; i++) {
 		uint64_t off = i * chunk;
@@ -201,7 +201,7 @@ static void say_chunk(void)
 	must(len);
 	put_rx(OWNER, STORM_MSG_CAST, OP, body, len);
 	hand_over();
-	must(session->x.mapped);
+	must(session->xfer.mapped);
 }
 
 /* From the owner, now and then from the parent, who repairs. */
@@ -216,7 +216,8 @@ START_TEST(test_batches)
 
 	begin(_i);
 	say_chunk();
-	for (int k = 0; k < 40 && !storm_chunkmap_full(&session->x.map); k++) {
+	for (int k = 0; k < 40 && !storm_chunkmap_full(&session->xfer.map);
+	     k++) {
 		for (uint32_t n = below(&r, 2 * BATCH); n; n--) {
 			uint64_t i = below(&r, 20) ? at++ :
 				     below(&r, (uint32_t) chunks);
@@ -231,7 +232,7 @@ START_TEST(test_batches)
 			/* or it was lost */
 		}
 		hand_over();
-		if (storm_chunkmap_full(&session->x.map))
+		if (storm_chunkmap_full(&session->xfer.map))
 			break;
 		check();
 	}
@@ -239,9 +240,9 @@ START_TEST(test_batches)
 		if (!sent[i])
 			put_chunk(i, OWNER);
 	hand_over();
-	must(storm_chunkmap_full(&session->x.map));
-	ck_assert_int_eq(session->x.phase, STORM_PHASE_STAGED);
-	must(!memcmp(session->x.mem, file, size));
+	must(storm_chunkmap_full(&session->xfer.map));
+	ck_assert_int_eq(session->xfer.phase, STORM_PHASE_STAGED);
+	must(!memcmp(session->xfer.mem, file, size));
 	end();
 }
 END_TEST
@@ -279,8 +280,8 @@ START_TEST(test_in_order)
 	for (uint64_t i = 0; i < chunks; i++)
 		put_chunk(i, OWNER);
 	hand_over();
-	must(storm_chunkmap_full(&session->x.map));
-	must(!memcmp(session->x.mem, file, size));
+	must(storm_chunkmap_full(&session->xfer.map));
+	must(!memcmp(session->xfer.mem, file, size));
 	ck_assert_uint_le(w.nm->stats.data_moved, chunk);
 	end();
 }
