@@ -269,7 +269,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->report.due_at = s->status.refine_at = STORM_NEVER;
 	s->report.hold = HOLD_HASTE;
 	s->request.tail = &s->request.first;
-	s->xfer.nack_at = STORM_NEVER;
+	nm_repair_reset(&s->xfer);
 	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
 	s->host.refused = err;	/* known to the owner: it is told why */
 	if (storm_random(inc, sizeof(inc)) ||
@@ -559,7 +559,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_NACK:
 		if (!owner &&
 		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
-			nm_xfer_nacked(s, h, p.body, p.len);
+			nm_repair_nacked(s, h, p.body, p.len);
 			return;
 		}
 		break;
@@ -688,7 +688,7 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 		t = now + sign_every;
 	}
 	next = t < next ? t : next;
-	t = nm_xfer_tick(s, now);
+	t = nm_repair_tick(s, now);
 	next = t < next ? t : next;
 	t = nm_request_tick(s, now);
 	next = t < next ? t : next;

@@ -19,7 +19,6 @@
 
 #include "nm_private.h"
 
-#define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
 #define STAGE_SIZE (256u << 10)		/* bytes gathered for one write */
 #define AHEAD_MAX 64			/* datagrams unsealed at once */
 #define EXTRA (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_TAG_LEN)
@@ -69,13 +68,7 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 	for (uint64_t off = nm->stage_off; off < done; off += x->map.chunk)
 		if (!storm_chunkmap_has(&x->map, off / x->map.chunk))
 			storm_chunkmap_set(&x->map, off / x->map.chunk);
-	if (!storm_chunkmap_full(&x->map)) {
-		if (x->nack_at == STORM_NEVER)
-			x->nack_at = now + NACK_TAIL;
-		if (x->gap_at == STORM_NEVER && x->map.prefix < x->map.high &&
-		    x->map.high > x->nack_high)
-			x->gap_at = now + NACK_DELAY;
-	}
+	nm_repair_written(x, now);
 	nm_xfer_check_full(s, now);
 	nm_status(s, false, now);
 }
@@ -243,18 +236,6 @@ static void pass(struct nm_session *s, const struct storm_rx *rx)
 
 /* ---------------------------------------------------------------- receiving --- */
 
-/* Repairs queue behind bulk data on their way: who asks again before they can
- * be here gets everything twice. */
-static void repair_came(struct nm_xfer *x, uint64_t now)
-{
-	uint64_t rtt = now - x->nack_sent;
-
-	if (!x->nack_sent)
-		return;
-	x->nack_sent = 0;
-	x->nack_rtt = x->nack_rtt ? (3 * x->nack_rtt + rtt) / 4 : rtt;
-}
-
 /* Is it for what is under way, and from one who may send it? */
 static bool is_wanted(struct nm_session *s, const struct storm_header *h)
 {
@@ -360,10 +341,9 @@ void nm_data(struct nm_session *s, const struct storm_header *h,
 	x->data_at = now;
 	nm->stats.data_new++;
 	/* whoever sends again is not the owner, or sends to one node */
-	if (i < x->nack_high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
-		x->repaired++;
+	if (i < x->repair.high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
 		nm->stats.repaired++;
-		repair_came(x, now);
+		nm_repair_came(x, now);
 	}
 	if (!rx->group &&
 	    (h->flags & STORM_HDR_RELAY ||

@@ -1,7 +1,7 @@
 /*
  * nm_private.h - the Node Manager's parts.  nm.c begins and ends sessions and
  * hands each part its input.  nm_session.c looks sessions up.  nm_xfer.c has the
- * transfer under way, nm_data.c its data.  nm_status.c answers the owner,
+ * transfer under way, nm_data.c its data, nm_repair.c what is missing of them.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
  * nm_cluster.c keeps what a cluster domain has from one owner to the next,
  * nm_return.c brings a node back that has died.  Calls go from nm.c down to
@@ -25,17 +25,36 @@
 #define RADIX_MAX 64
 #define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	/* a transfer to memory */
-#define NACK_TAIL (20 * STORM_MS)	/* silence before the tail counts as lost */
+
+/* A BEGIN that comes in several datagrams. */
+struct nm_parts {
+	uint8_t *buf;		/* the last part stands behind all others */
+	uint64_t op;
+	uint32_t have;		/* a bit each */
+	uint32_t len, last_len;
+	uint16_t count;
+};
+
+/* What is missing of a transfer, see nm_repair.c. */
+struct nm_repair {
+	uint64_t gap_at;	/* new gaps are asked for then */
+	uint64_t all_at;	/* all that is missing is asked for again */
+	uint64_t high;		/* chunks below were asked for */
+	uint64_t old;		/* ... and these longer ago than a round trip */
+	uint64_t have;		/* chunks, when it was asked for last */
+	uint64_t sent_at;	/* awaits its first repair; 0: none does */
+	uint64_t rtt, rto;	/* rtt: smoothed, asked -> repaired */
+	uint32_t tries;		/* in a row that brought nothing */
+	uint64_t silent_have;	/* chunks + 1, when silence was seen first */
+	uint64_t repaired, lost;	/* chunks, for STATUS */
+};
 
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
 struct nm_xfer {
 	uint64_t op;		/* 0: none yet */
 	uint8_t phase;		/* enum storm_phase */
 	struct storm_begin begin;
-	uint8_t *part;		/* BEGIN being assembled */
-	uint64_t part_op;
-	uint32_t part_have, part_len, part_last;
-	uint16_t parts;
+	struct nm_parts part;
 	uint8_t *mem;
 	void *file;
 	bool opening, staging, committing;	/* the host is at it */
@@ -45,18 +64,9 @@ struct nm_xfer {
 	enum storm_decision decision;
 	int err, sys;		/* this node's fault */
 	bool no;		/* the relation does not hold here */
-	uint64_t gap_at;	/* new gaps are asked for then */
-	uint64_t nack_at;	/* all that is missing is asked for again */
-	uint64_t nack_high;	/* chunks below were asked for */
-	uint64_t nack_old;	/* ... and these longer ago than a round trip */
-	uint64_t nack_rto, have_at_nack;
-	uint64_t nack_sent;	/* awaits its first repair; 0: none does */
-	uint64_t nack_rtt;	/* smoothed, asked -> repaired */
-	uint32_t tries;		/* in a row that brought nothing */
-	uint64_t data_at;	/* last DATA */
-	uint64_t data_end;	/* ... ended there in the transfer */
-	uint64_t silent_have;	/* chunks + 1, when silence was seen first */
-	uint64_t repaired, lost;
+	uint64_t data_at;	/* the last DATA came */
+	uint64_t data_end;	/* ... and ended there in the transfer */
+	struct nm_repair repair;
 };
 
 /* A session as the host knows it. */
@@ -211,9 +221,6 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
 void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 		  uint64_t now);
 void nm_xfer_cast(struct nm_session *s, uint64_t now);
-void nm_xfer_nacked(struct nm_session *s, const struct storm_header *h,
-		    const uint8_t *body, size_t len);
-uint64_t nm_xfer_tick(struct nm_session *s, uint64_t now);
 void nm_xfer_drop(struct nm_session *s);
 /* ... and its number too. */
 void nm_xfer_forget(struct nm_session *s);
@@ -225,6 +232,20 @@ void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys);
 void nm_xfer_map(struct nm_session *s, uint32_t chunk);
 /* Go on if all is there. */
 void nm_xfer_check_full(struct nm_session *s, uint64_t now);
+
+/* nm_repair.c */
+void nm_repair_reset(struct nm_xfer *x);	/* another transfer, or none */
+void nm_repair_end(struct nm_xfer *x);		/* nothing is missing */
+/* The owner has sent more. */
+void nm_repair_sent(struct nm_xfer *x, uint64_t now);
+/* Chunks were written. */
+void nm_repair_written(struct nm_xfer *x, uint64_t now);
+/* A chunk has come that was asked for. */
+void nm_repair_came(struct nm_xfer *x, uint64_t now);
+uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
+/* A node below asks for chunks. */
+void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
+		      const uint8_t *body, size_t len);
 
 /* nm_data.c */
 /* The first of n datagrams, which was sent as h says; the others may be anything. */

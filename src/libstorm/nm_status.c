@@ -77,8 +77,8 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	    storm_idset_add(&out->unanswered, s->self, s->self))
 		out->cmp = 0;
 	out->seen = s->heard.cast.version;
-	out->repaired = x->repaired;
-	out->lost = x->lost;
+	out->repaired = x->repair.repaired;
+	out->lost = x->repair.lost;
 	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
 	else if (s->host.refused)
