@@ -15,12 +15,13 @@
 
 #define STORM_NET_COUNTERS_MAX 4096
 
-struct storm_net;		/* an end's place in the network; the driver's own type */
+struct storm_net;	/* an end's place in the network; the driver's own type */
 struct storm_runner;
 
 struct storm_driver {
 	const char *name;
-	/* peer: see storm_udp_create().  NULL and *err; the reason was logged. */
+	/* peer: see storm_udp_create().  NULL and *err; the reason was
+	 * logged. */
 	struct storm_net *(*create)(const struct storm_settings *set,
 				    enum storm_role role,
 				    const struct storm_addr *peer,
@@ -42,11 +43,10 @@ struct storm_driver {
 	int (*fd)(const struct storm_net *net);
 	void (*poll)(struct storm_net *net);
 
-	/* Simulated time, NULL otherwise.
-	 * now: what time it is.
-	 * turn: let something happen.  False if nothing does by the deadline (0:
-	 * ever); then it is that time.
-	 * attach: run this end in its turns, NULL: no more.  wake: run it soon. */
+	/* Simulated time, NULL otherwise.  now: what time it is.  turn: let
+	 * something happen.  False if nothing does by the deadline (0: ever);
+	 * then it is that time.  attach: run this end in its turns, NULL: no
+	 * more.  wake: run it soon. */
 	uint64_t (*now)(void);
 	bool (*turn)(uint64_t deadline);
 	void (*attach)(struct storm_net *net, struct storm_runner *r);

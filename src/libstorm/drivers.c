@@ -1,8 +1,8 @@
 /*
  * drivers.c - which driver an end has: see drivers.h.
  *
- * A libstorm that was built without verbs has a driver for them all the same.  It
- * reports what is missing, and uses UDP if the settings allow that.
+ * A libstorm that was built without verbs has a driver for them all the same.
+ * It reports what is missing, and uses UDP if the settings allow that.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,6 @@
 /*
- * udp.c - the transport over UDP: addresses, its sockets, and what they are set to.
+ * udp.c - the transport over UDP: addresses, its sockets, and what they are
+ * set to.
  *
  * It carries the primitives of paper section 2.4.1 over a LAN.  An agent has
  *
@@ -9,11 +10,12 @@
  *	group:port	UDP	the same on the strobe rail, if there is one
  *	*:port		TCP	OPENs in (udp_stream.c)
  *
- * and an owner the first two, on ports that the kernel chooses.  An owner sends its
- * multicasts by the strobe rail; datagrams for one node use the interface that
- * leads there.  Bulk has a socket of its own, because a send buffer full of it
- * would delay control.  A data socket is bound to its group, so it receives nothing
- * else, and the kernel knows that it accepts super-packets.
+ * and an owner the first two, on ports that the kernel chooses.  An owner
+ * sends its multicasts by the strobe rail; datagrams for one node use the
+ * interface that leads there.  Bulk has a socket of its own, because a send
+ * buffer full of it would delay control.  A data socket is bound to its group,
+ * so it receives nothing else, and the kernel knows that it accepts
+ * super-packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -33,9 +35,9 @@
 
 /*
  * What fills a send buffer waits in the interface's queue, and a queue that
- * overflows drops silently.  So this is what Linux gives any user by default.  It
- * keeps the wire always busy (1 and 5 Gbit/s shaped), and is milliseconds of queue
- * at 1 Gbit/s.  With 8 MiB a quarter of the datagrams was lost there.
+ * overflows drops silently.  So this is what Linux gives any user by default.
+ * It keeps the wire always busy (1 and 5 Gbit/s shaped), and is milliseconds
+ * of queue at 1 Gbit/s.  With 8 MiB a quarter of the datagrams was lost there.
  */
 #define SEND_BUFFER (208 * 1024)
 

@@ -21,9 +21,9 @@ struct storm_udp_stats {
 	uint64_t streams_in, streams_refused;
 };
 
-/* peer: an address.  Its route gives the owner's interface when the settings name
- * none (NULL: the default route).  On failure NULL and *err (enum storm_err; errno
- * is kept, the reason was logged). */
+/* peer: an address.  Its route gives the owner's interface when the settings
+ * name none (NULL: the default route).  On failure NULL and *err (enum
+ * storm_err; errno is kept, the reason was logged). */
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   enum storm_role role,
 				   const struct storm_addr *peer,
@@ -35,8 +35,9 @@ void storm_udp_destroy(struct storm_udp *u);
  * For storm_owner/storm_nm.  One send() is at most 256 KiB (-EMSGSIZE beyond).
  * The kernel takes 64 segments or 65280 bytes at once, whichever is less: cut
  * bulk there, at whole segments, or every second packet is a small one.  An
- * agent relays, so it keeps up to settings.window of bulk that its link cannot take
- * yet, and returns -EAGAIN beyond that.  An owner returns -EAGAIN at once.
+ * agent relays, so it keeps up to settings.window of bulk that its link cannot
+ * take yet, and returns -EAGAIN beyond that.  An owner returns -EAGAIN at
+ * once.
  */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
 

@@ -290,7 +290,8 @@ void storm_udp_rx_fini(struct storm_udp *u)
 	free(u->rx);
 }
 
-/* Segment size of what came in one receive; the whole, if the kernel names none. */
+/* Segment size of what came in one receive; the whole, if the kernel names
+ * none. */
 static size_t udp_segment_size(struct msghdr *msg, size_t len)
 {
 	struct cmsghdr *c;

@@ -56,12 +56,12 @@
 #define UDP_STREAMS_WAITING 1024	/* behind those */
 #define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
 
-/* What an epoll event is about, in the order in which storm_udp_poll() serves them:
- * control first; the timer last, because it frees streams that another event
- * of the same batch may be about. */
+/* What an epoll event is about, in the order in which storm_udp_poll() serves
+ * them: control first; the timer last, because it frees streams that another
+ * event of the same batch may be about. */
 enum udp_kind {
-	UDP_TX_BULK, UDP_RAIL, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT, UDP_STREAM_IN,
-	UDP_LISTENER, UDP_TIMER, UDP_KINDS
+	UDP_TX_BULK, UDP_RAIL, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT,
+	UDP_STREAM_IN, UDP_LISTENER, UDP_TIMER, UDP_KINDS
 };
 
 struct udp_src {
@@ -142,7 +142,8 @@ struct storm_udp {
 	struct udp_src *group;	/* of the interface, then of the rail */
 	uint32_t groups;
 	bool gso;
-	bool logged_family, logged_buffer, logged_size, logged_send;	/* logged once */
+	/* each is logged once */
+	bool logged_family, logged_buffer, logged_size, logged_send;
 
 	struct udp_rx *rx;	/* receive buffers */
 	struct storm_drop drop;
@@ -169,8 +170,8 @@ bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin);
 void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port);
 /* The strobe rail, if the settings name one.  Without it everything uses the
- * interface.  Multicast does not reach a node that is not on the rail, and the owner
- * notices. */
+ * interface.  Multicast does not reach a node that is not on the rail, and the
+ * owner notices. */
 void storm_udp_find_rail(struct storm_udp *u);
 /* The sockets, in this order.  STORM_OK, or an error that has been logged. */
 int storm_udp_open_control(struct storm_udp *u);

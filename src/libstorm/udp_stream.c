@@ -12,12 +12,13 @@
  *
  * A connection carries one such frame.  The receiver closes it when it has
  * accepted the OPEN, and resets it when it has not.  A sender that it has
- * authenticated by then gets the reason first, in STORM_REFUSAL_LEN bytes; no other
- * gets a byte back.
+ * authenticated by then gets the reason first, in STORM_REFUSAL_LEN bytes; no
+ * other gets a byte back.
  *
- * Any host that can reach the port may send anything, so what it makes us hold is
- * bounded: the number of connections, their time, and memory, which is allocated
- * only for bytes that have arrived.  No host can use up what the others need.
+ * Any host that can reach the port may send anything, so what it makes us hold
+ * is bounded: the number of connections, their time, and memory, which is
+ * allocated only for bytes that have arrived.  No host can use up what the
+ * others need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

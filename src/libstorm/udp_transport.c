@@ -321,9 +321,9 @@ void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
 	snprintf(buf, size, "\"udp\": {" F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}",
 		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
-		 U(rx_bytes), U(rx_calls), U(rx_rail), U(eagain), U(send_errors),
-		 U(dropped_by_test), U(socket_overflows), U(streams_in),
-		 U(streams_refused));
+		 U(rx_bytes), U(rx_calls), U(rx_rail), U(eagain),
+		 U(send_errors), U(dropped_by_test), U(socket_overflows),
+		 U(streams_in), U(streams_refused));
 #undef U
 #undef F
 }

@@ -1,8 +1,8 @@
 /*
  * verbs.h - the transport over RDMA verbs (InfiniBand, RoCE): unreliable
- * datagrams, multicast by the fabric.  OPENs go over TCP, and to and from whom
- * verbs do not reach, datagrams by UDP where the settings allow it: it contains
- * a UDP transport (udp.h), with which it shares address and port.
+ * datagrams, multicast by the fabric.  It contains a UDP transport (udp.h),
+ * and shares address and port with it.  That one carries OPENs, over TCP, and
+ * datagrams for peers that verbs do not reach, where the settings allow it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,8 +16,8 @@ extern const struct storm_driver storm_driver_verbs;
 
 struct storm_verbs;
 
-/* Work is counted when it is posted: what a queue of ours holds can be told
- * from these without a clock. */
+/* Work is counted when it is posted, so these show what a queue holds without a
+ * clock. */
 struct storm_verbs_queue_stats {
 	uint64_t sends, completed;	/* datagrams: completed <= sends */
 	uint64_t full;			/* times that there was no room */
@@ -39,14 +39,14 @@ struct storm_verbs_stats {
 	uint64_t ask_longest;		/* ns until one was known */
 	uint64_t dropped_by_test;
 	uint32_t peers, peers_by_udp;
-	bool working;			/* false: everything goes by UDP */
+	bool working;			/* false: everything uses UDP */
 	struct storm_verbs_queue_stats queue[2];	/* by class */
 	struct storm_rc_stats rc;	/* by reliable queue pairs, to neighbours;
 					   none of the above */
 };
 
-/* As storm_udp_create().  Where there is no device that works, it fails, or
- * begins by UDP, as the settings say; it goes over to verbs when it can. */
+/* As storm_udp_create().  Without a device that works it fails, or begins with
+ * UDP and changes to verbs when it can, as the settings ask for. */
 struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
 				       enum storm_role role,
 				       const struct storm_addr *peer,
@@ -55,10 +55,10 @@ struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
 void storm_verbs_destroy(struct storm_verbs *v);
 
 /*
- * One send() is at most 256 KiB.  It takes as many places of a send queue as
- * there are datagrams; where they are not free an agent keeps up to
- * settings.window of bulk, anybody else is told -EAGAIN, and the descriptor is
- * readable when there is room again.
+ * One send() is at most 256 KiB.  It takes a place of a send queue for each
+ * datagram.  Where they are not free an agent keeps up to settings.window of
+ * bulk.  Everything else returns -EAGAIN, and the descriptor is readable when
+ * there is room again.
  */
 struct storm_transport *storm_verbs_transport(struct storm_verbs *v);
 void storm_verbs_self(const struct storm_verbs *v, struct storm_addr *self);
@@ -66,8 +66,8 @@ int storm_verbs_fd(const struct storm_verbs *v);
 void storm_verbs_poll(struct storm_verbs *v);
 void storm_verbs_stats(const struct storm_verbs *v,
 		       struct storm_verbs_stats *out);
-/* Of the strobe rail, where there is one: what went and came by it is in none of
- * the above.  False: there is none. */
+/* Of the strobe rail, where there is one: what went and came by it is in none
+ * of the above.  False: there is none. */
 bool storm_verbs_strobe_stats(const struct storm_verbs *v,
 			      struct storm_verbs_stats *out);
 

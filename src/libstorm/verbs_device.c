@@ -2,9 +2,9 @@
  * verbs_device.c - the RDMA device and port that a rail is on.
  *
  * The connection manager finds peers by IP addresses, so a device is known by
- * the network interface that belongs to it: RoCE's own, or IPoIB's.  Everything
- * that can be missing on a host is found here; each message says what, where,
- * and what helps.
+ * the network interface that belongs to it: RoCE's own, or IPoIB's.
+ * Everything that can be missing on a host is found here.  Each message names
+ * what is missing, where, and what helps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,82 +24,19 @@
 
 #define GIDS 64			/* of a device, looked at */
 
-/* --------------------------------------------------------------- failures */
-
-static const char *locked_memory(char *buf, size_t size)
-{
-	struct rlimit lim = { 0 };
-
-	getrlimit(RLIMIT_MEMLOCK, &lim);
-	if (lim.rlim_cur == RLIM_INFINITY)
-		snprintf(buf, size, "it has no more such objects, or the host "
-			 "no memory");
-	else
-		snprintf(buf, size, "locked memory is limited to %llu KiB: "
-			 "raise ulimit -l (/etc/security/limits.conf for "
-			 "users, LimitMEMLOCK= of slurmd's unit)",
-			 (unsigned long long) lim.rlim_cur / 1024);
-	return buf;
-}
-
-const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
-			    const char *strobe)
-{
-	return v->data ? strobe : data;
-}
-
-static const char *rail(const struct storm_verbs *v)
+static const char *verbs_rail_key(const struct storm_verbs *v)
 {
 	return storm_verbs_key(v, "DataRail", "StrobeRail");
 }
 
-/* The library has another errno for it. */
-static bool not_permitted(char *buf, size_t size)
-{
-	glob_t g = { .gl_pathc = 0 };
-	bool found = false;
-
-	glob("/dev/infiniband/uverbs*", 0, NULL, &g);
-	glob("/dev/infiniband/rdma_cm", GLOB_APPEND, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc && !found; i++) {
-		found = access(g.gl_pathv[i], R_OK | W_OK);
-		if (found)
-			snprintf(buf, size, "%s must be readable and writable "
-				 "for everybody: package rdma-core has udev "
-				 "rules for that", g.gl_pathv[i]);
-	}
-	globfree(&g);
-	return found;
-}
-
-int storm_verbs_refused(struct storm_verbs *v, const char *what)
-{
-	char why[192] = "";
-	int err = errno;
-
-	if (err == ENOMEM)
-		locked_memory(why, sizeof(why));
-	else if (not_permitted(why, sizeof(why)))
-		err = EACCES;
-	else
-		strcpy(why, "storm_check_verbs(1) tells what is missing here");
-	errno = err;
-	storm_verbs_say(v, "%s (RDMA device %s, port %u): %m: %s", what,
-			v->port.device[0] ? v->port.device :
-			v->set.device[0] ? v->set.device : "any",
-			v->port.number, why);
-	errno = err;
-	return STORM_ESYS;
-}
-
-static int no_device(struct storm_verbs *v)
+static int verbs_no_device(struct storm_verbs *v)
 {
 	if (v->set.device[0])
-		storm_verbs_say(v, "there is no RDMA device %s: `rdma link` "
+		storm_verbs_log(v, "there is no RDMA device %s: `rdma link` "
 				"shows those that there are; correct %s in "
-				"storm.conf", v->set.device, rail(v));
+				"storm.conf", v->set.device, verbs_rail_key(v));
 	else
-		storm_verbs_say(v, "there is no RDMA device: load its driver "
+		storm_verbs_log(v, "there is no RDMA device: load its driver "
 				"(`rdma link` shows it then), or set "
 				"Transport=udp in storm.conf");
 	errno = ENODEV;
@@ -108,7 +45,7 @@ static int no_device(struct storm_verbs *v)
 
 /* ------------------------------------------------------------ which port */
 
-/* Of an IPoIB interface: its device's directory names it. */
+/* The IPoIB interface of a port: its device's directory names it. */
 static bool ipoib_name(const char *device, unsigned int port, char *name)
 {
 	char path[320];
@@ -139,7 +76,7 @@ static bool ipoib_name(const char *device, unsigned int port, char *name)
 	return found;
 }
 
-static bool is_mapped(const union ibv_gid *g)
+static bool gid_is_mapped(const union ibv_gid *g)
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -147,8 +84,8 @@ static bool is_mapped(const union ibv_gid *g)
 }
 
 /* The interface of a port, which must have an IPv4 address. */
-static bool interface_of(struct ibv_context *ctx, unsigned int port,
-			 bool ethernet, char *name)
+static bool port_interface(struct ibv_context *ctx, unsigned int port,
+			   bool ethernet, char *name)
 {
 	struct ibv_gid_entry g[GIDS];
 	ssize_t n;
@@ -158,7 +95,7 @@ static bool interface_of(struct ibv_context *ctx, unsigned int port,
 				  name);
 	n = ibv_query_gid_table(ctx, g, GIDS, 0);
 	for (ssize_t i = 0; i < n; i++)
-		if (g[i].port_num == port && is_mapped(&g[i].gid) &&
+		if (g[i].port_num == port && gid_is_mapped(&g[i].gid) &&
 		    if_indextoname(g[i].ndev_ifindex, name))
 			return true;
 	return false;
@@ -183,12 +120,12 @@ static uint64_t port_speed(const struct ibv_port_attr *a)
 struct choice {
 	char interface[IF_NAMESIZE];
 	uint64_t speed;
-	bool device, inactive;	/* was there such, or one that is down? */
+	bool device, inactive;	/* seen one, or a port that is down? */
 	int err;
 };
 
-static void look_at(const struct storm_verbs *v, struct ibv_device *dev,
-		    struct choice *best)
+static void verbs_look_at_device(const struct storm_verbs *v,
+				 struct ibv_device *dev, struct choice *best)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
 	struct ibv_device_attr d;
@@ -206,8 +143,8 @@ static void look_at(const struct storm_verbs *v, struct ibv_device *dev,
 			continue;
 		if (a.state != IBV_PORT_ACTIVE)
 			best->inactive = true;
-		else if (interface_of(ctx, p, a.link_layer ==
-				      IBV_LINK_LAYER_ETHERNET, name) &&
+		else if (port_interface(ctx, p, a.link_layer ==
+					IBV_LINK_LAYER_ETHERNET, name) &&
 			 port_speed(&a) > best->speed) {
 			best->speed = port_speed(&a);
 			strcpy(best->interface, name);
@@ -225,7 +162,7 @@ int storm_verbs_choose(struct storm_verbs *v)
 	for (struct ibv_device **d = list; d && *d; d++)
 		if (!v->set.device[0] ||
 		    !strcmp(v->set.device, ibv_get_device_name(*d)))
-			look_at(v, *d, &best);
+			verbs_look_at_device(v, *d, &best);
 	if (list)
 		ibv_free_device_list(list);
 	if (best.speed) {
@@ -233,11 +170,11 @@ int storm_verbs_choose(struct storm_verbs *v)
 		return STORM_OK;
 	}
 	if (!best.device)
-		return no_device(v);
+		return verbs_no_device(v);
 	errno = best.err ? best.err : ENETDOWN;
 	if (best.err)
-		return storm_verbs_refused(v, "cannot open the RDMA device");
-	storm_verbs_say(v, "no port of %s%s %s: %s",
+		return storm_verbs_fail(v, "cannot open the RDMA device");
+	storm_verbs_log(v, "no port of %s%s %s: %s",
 			v->set.device[0] ? "RDMA device " : "an RDMA device",
 			v->set.device,
 			best.inactive ? "is active" :
@@ -253,7 +190,7 @@ int storm_verbs_choose(struct storm_verbs *v)
 /* --------------------------------------------------------------- the port */
 
 /* The entry of our address, RoCE v2's; InfiniBand: the first one. */
-static int find_gid(struct storm_verbs *v)
+static int verbs_find_gid(struct storm_verbs *v)
 {
 	static const union ibv_gid none;
 	struct verbs_port *p = &v->port;
@@ -266,7 +203,7 @@ static int find_gid(struct storm_verbs *v)
 		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid) &&
 		    memcmp(&p->gid, &none, sizeof(none)))
 			return STORM_OK;
-		storm_verbs_say(v, "RDMA device %s, port %u has no GID %d: "
+		storm_verbs_log(v, "RDMA device %s, port %u has no GID %d: "
 				"`ibv_devinfo -v` shows those that there are; "
 				"correct %s in storm.conf, or leave it out",
 				p->device, p->number, v->set.gid_index,
@@ -286,12 +223,12 @@ static int find_gid(struct storm_verbs *v)
 		return STORM_OK;
 	}
 	errno = EADDRNOTAVAIL;
-	return storm_verbs_refused(v, "the GID table has no RoCE v2 entry "
-				      "of the interface's address");
+	return storm_verbs_fail(v, "the GID table has no RoCE v2 entry "
+				   "of the interface's address");
 }
 
-static int find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
-		     const struct ibv_port_attr *a)
+static int verbs_find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
+			   const struct ibv_port_attr *a)
 {
 	uint16_t want = v->set.pkey ? v->set.pkey :
 			ntohs(id->route.addr.addr.ibaddr.pkey);
@@ -299,18 +236,18 @@ static int find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 	__be16 pkey;
 
 	p->pkey_index = 0;
-	/* RoCE has but the one */
+	/* RoCE has only the one */
 	if (!want || (p->ethernet && !v->set.pkey))
 		return STORM_OK;
 	for (uint16_t i = 0; i < a->pkey_tbl_len; i++) {
-		/* full and limited members talk to each other */
+		/* full and limited members can reach each other */
 		if (ibv_query_pkey(p->ctx, p->number, i, &pkey) ||
 		    (ntohs(pkey) & 0x7fff) != (want & 0x7fff))
 			continue;
 		p->pkey_index = i;
 		return STORM_OK;
 	}
-	storm_verbs_say(v, "P_Key 0x%04x is not in the table of RDMA device "
+	storm_verbs_log(v, "P_Key 0x%04x is not in the table of RDMA device "
 			"%s, port %u: have the subnet manager add it, or "
 			"correct %s in storm.conf", want, p->device,
 			p->number, storm_verbs_key(v, "PKey", "StrobePKey"));
@@ -318,7 +255,7 @@ static int find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 	return STORM_ESYS;
 }
 
-static int check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
+static int verbs_check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 {
 	struct verbs_port *p = &v->port;
 	struct ibv_port_attr a;
@@ -326,40 +263,42 @@ static int check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 
 	if (ibv_query_device(p->ctx, &p->limits) ||
 	    ibv_query_port(p->ctx, p->number, &a))
-		return storm_verbs_refused(v, "cannot ask for the port");
+		return storm_verbs_fail(v, "cannot ask for the port");
 	if (a.state != IBV_PORT_ACTIVE) {
 		errno = ENETDOWN;
-		return storm_verbs_refused(v, "the port is not active, see its cable "
-					      "and switch");
+		return storm_verbs_fail(v, "the port is not active, see its "
+					   "cable and switch");
 	}
 	p->ethernet = a.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p->mtu = 128u << a.active_mtu;
 	p->speed = port_speed(&a);
 	if (v->set.mtu && v->set.mtu < p->mtu)
 		p->mtu = v->set.mtu;
-	rc = find_gid(v);
-	return rc ? rc : find_pkey(v, id, &a);
+	rc = verbs_find_gid(v);
+	return rc ? rc : verbs_find_pkey(v, id, &a);
 }
 
-/* The settings may name what the address does not belong to. */
-static int check_settings(struct storm_verbs *v)
+/* The settings may name a device or port that the address does not belong
+ * to. */
+static int verbs_check_settings(struct storm_verbs *v)
 {
 	const struct verbs_port *p = &v->port;
 
 	if (v->set.device[0] && strcmp(v->set.device, p->device)) {
-		storm_verbs_say(v, "interface %s belongs to RDMA device %s, "
+		storm_verbs_log(v, "interface %s belongs to RDMA device %s, "
 				"not to %s: Interface and %s in storm.conf "
 				"contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
-				p->device, v->set.device, rail(v));
+				p->device, v->set.device, verbs_rail_key(v));
 	} else if (v->set.ib_port && v->set.ib_port != p->number) {
-		storm_verbs_say(v, "interface %s belongs to port %u of RDMA "
+		storm_verbs_log(v, "interface %s belongs to port %u of RDMA "
 				"device %s, not to port %u: Interface and "
 				"%s in storm.conf contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
-				p->number, p->device, v->set.ib_port, rail(v));
+				p->number, p->device, v->set.ib_port,
+				verbs_rail_key(v));
 	} else {
 		return STORM_OK;
 	}
@@ -367,15 +306,15 @@ static int check_settings(struct storm_verbs *v)
 	return STORM_EINVAL;
 }
 
-/* Both may change under us: see as_opened(). */
-static void remember_pkey(struct verbs_port *p)
+/* It may change while the port is open: see verbs_port_is_as_opened(). */
+static void verbs_remember_pkey(struct verbs_port *p)
 {
 	if (ibv_query_pkey(p->ctx, p->number, p->pkey_index, &p->pkey))
 		p->pkey = 0;
 }
 
-/* A context of our own, not the connection manager's: what befalls the device is
- * told to each once. */
+/* A context of our own, not the connection manager's: each event of the device
+ * is reported to each context once. */
 int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
 {
 	struct verbs_port *p = &v->port;
@@ -384,25 +323,25 @@ int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
 	snprintf(p->device, sizeof(p->device), "%s",
 		 ibv_get_device_name(id->verbs->device));
 	p->number = id->port_num;
-	rc = check_settings(v);
+	rc = verbs_check_settings(v);
 	if (rc)
 		return rc;
 	p->ctx = ibv_open_device(id->verbs->device);
 	if (!p->ctx)
-		return storm_verbs_refused(v, "cannot open the device");
-	rc = check_port(v, id);
+		return storm_verbs_fail(v, "cannot open the device");
+	rc = verbs_check_port(v, id);
 	if (rc)
 		return rc;
-	remember_pkey(p);
+	verbs_remember_pkey(p);
 	p->pd = ibv_alloc_pd(p->ctx);
 	p->channel = p->pd ? ibv_create_comp_channel(p->ctx) : NULL;
 	if (!p->channel)
-		return storm_verbs_refused(v, "cannot use the device");
+		return storm_verbs_fail(v, "cannot use the device");
 	if (fcntl(p->ctx->async_fd, F_SETFL, O_NONBLOCK) ||
 	    fcntl(p->channel->fd, F_SETFL, O_NONBLOCK) ||
 	    storm_verbs_watch(v, p->ctx->async_fd, VERBS_FD_ASYNC) ||
 	    storm_verbs_watch(v, p->channel->fd, VERBS_FD_CHANNEL))
-		return storm_verbs_refused(v, "cannot watch the device");
+		return storm_verbs_fail(v, "cannot watch the device");
 	return STORM_OK;
 }
 
@@ -419,129 +358,10 @@ void storm_verbs_port_close(struct storm_verbs *v)
 	memset(p, 0, sizeof(*p));
 }
 
-static void port_down(struct storm_verbs *v, const char *why)
-{
-	if (v->port_down)
-		return;
-	v->port_down = true;
-	storm_verbs_say(v, "port %u of RDMA device %s is down (%s), see its cable "
-			"and switch: until it is up %s",
-			v->port.number, v->port.device, why,
-			v->data ? "all goes by the data rail" :
-			v->set.transport_fallback ? "UDP is used" :
-			"nothing is sent");
-}
-
-static void port_up(struct storm_verbs *v)
-{
-	if (!v->port_down)
-		return;
-	v->port_down = false;
-	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s is active again",
-		  v->port.number, v->port.device);
-}
-
-/* Its GID and partition are where they were: an address that is taken from the
- * interface takes its GID along, and comes back at another place. */
-static bool as_opened(const struct verbs_port *p)
-{
-	union ibv_gid gid;
-	__be16 pkey = 0;
-
-	return !ibv_query_gid(p->ctx, p->number, p->gid_index, &gid) &&
-	       !memcmp(&gid, &p->gid, sizeof(gid)) &&
-	       (!p->pkey || (!ibv_query_pkey(p->ctx, p->number, p->pkey_index,
-					     &pkey) && pkey == p->pkey));
-}
-
-static void table_changed(struct storm_verbs *v, const char *what)
-{
-	if (as_opened(&v->port))
-		return;
-	storm_verbs_say(v, "port %u of RDMA device %s: %s, and what was used is "
-			"gone: see its interface's address and the subnet "
-			"manager's partitions; it is opened again",
-			v->port.number, v->port.device, what);
-	storm_verbs_break(v);
-}
-
-/* Places in the fabric may be others' now.  Multicast groups tell by themselves
- * that they are to be joined again: storm_verbs_group_event(). */
-static void subnet_changed(struct storm_verbs *v, const char *what)
-{
-	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: everybody is "
-		  "asked again where he is", v->port.number, v->port.device,
-		  what);
-	storm_verbs_peers_doubt(v);
-}
-
-/* All that is not a port's is a device's, and is its end. */
-static bool is_port_event(enum ibv_event_type type)
-{
-	switch (type) {
-	case IBV_EVENT_PORT_ERR:
-	case IBV_EVENT_PORT_ACTIVE:
-	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-	case IBV_EVENT_GID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-		return true;
-	default:
-		return false;
-	}
-}
-
-void storm_verbs_befell(struct storm_verbs *v, enum ibv_event_type type,
-			int port)
-{
-	const char *text = ibv_event_type_str(type);
-
-	if (is_port_event(type) && port != v->port.number)
-		return;
-	switch (type) {
-	case IBV_EVENT_PORT_ERR:
-		port_down(v, text);
-		break;
-	case IBV_EVENT_PORT_ACTIVE:
-		port_up(v);
-		break;
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-		subnet_changed(v, text);
-		break;
-	case IBV_EVENT_GID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-		table_changed(v, text);
-		break;
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		break;
-	default:
-		storm_verbs_say(v, "RDMA device %s: %s: it is opened again; the "
-				"kernel's log may say why", v->port.device,
-				text);
-		storm_verbs_break(v);
-	}
-}
-
-void storm_verbs_port_event(struct storm_verbs *v)
-{
-	struct ibv_async_event e;
-
-	while (!v->broken && !ibv_get_async_event(v->port.ctx, &e)) {
-		storm_verbs_befell(v, e.event_type, e.element.port_num);
-		ibv_ack_async_event(&e);
-	}
-}
-
 /* ----------------------------------------------------------------- memory */
 
-/* Pages that the device writes must not be copied by a fork of ours, so children
- * do not have them at all. */
+/* A fork must not copy pages that the device writes, so children do not have
+ * them at all. */
 int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,
 		       size_t len)
 {
@@ -561,7 +381,7 @@ int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,
 		return STORM_OK;
 	snprintf(what, sizeof(what), "cannot register %zu KiB of memory",
 		 m->len / 1024);
-	return storm_verbs_refused(v, what);
+	return storm_verbs_fail(v, what);
 }
 
 void storm_verbs_memory_free(struct verbs_memory *m)

@@ -1,22 +1,23 @@
 /*
  * verbs_group.c - the pool of multicast groups.
  *
- * A session's group is two: one for control, which is the one that is agreed upon,
- * and another for bulk data, as many addresses further on.  So each has queue
- * pairs and a receive queue of its own, and what is sent to one costs the adapter
- * nothing at the other.
+ * A session's group is two: one for control, which is the one that is agreed
+ * upon, and another for bulk data, the size of the pool further on.  So each
+ * has queue pairs and a receive queue of its own, and what is sent to one
+ * costs the adapter nothing at the other.
  *
- * A join takes up to a third of a second, so an agent joins all of the pool when
- * it starts, and no launch waits for one.  A group's queue pair hears only who
- * uses its Q_Key: random as long as nobody uses the group, then that of the
- * first session that does, which both sides derive from the session's key
- * (seal.h).  What others send to the group is dropped by the device.  A second
- * session on the same group is deaf to multicast, goes by the relay, and gets
- * the group when the first one leaves it.
+ * A join takes up to a third of a second, so an agent joins all of the pool
+ * when it starts, and no launch waits for one.  A group's queue pair receives
+ * only datagrams with its Q_Key.  That is random as long as no session uses
+ * the group, and then the key of the first session that does.  Both sides
+ * derive it from the session's key (seal.h).  The device drops what others
+ * send to the group.  A second session on the same group does not receive
+ * multicast and uses the relay; it gets the group when the first one leaves
+ * it.
  *
- * An owner joins nothing on RoCE, where a group's address says it all, and so
- * needs neither time nor rights; on InfiniBand it asks the subnet manager for the
- * group as one that only sends.
+ * An owner joins nothing on RoCE, where a group's address is all that it
+ * needs, so it waits for nothing and needs no rights.  On InfiniBand it asks
+ * the subnet manager for the group as a member that only sends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -36,7 +37,7 @@ bool storm_verbs_is_group(const struct storm_addr *a)
 	return a->ip[12] >= 224 && a->ip[12] < 240;
 }
 
-static uint32_t random_qkey(void)
+static uint32_t verbs_group_random_qkey(void)
 {
 	uint32_t key;
 
@@ -44,8 +45,8 @@ static uint32_t random_qkey(void)
 	return storm_random(&key, sizeof(key)) ? 1 : key & 0x7fffffff;
 }
 
-static struct verbs_group *find(struct storm_verbs *v,
-				const struct storm_addr *a)
+static struct verbs_group *verbs_group_find(struct storm_verbs *v,
+					    const struct storm_addr *a)
 {
 	for (uint32_t i = 0; i < v->groups; i++)
 		if (!memcmp(v->group[i].by[STORM_CONTROL].addr.ip, a->ip,
@@ -56,7 +57,7 @@ static struct verbs_group *find(struct storm_verbs *v,
 
 /* ------------------------------------------------------------------ joins */
 
-static void join(struct storm_verbs *v, struct verbs_member *m)
+static void verbs_group_join(struct storm_verbs *v, struct verbs_member *m)
 {
 	struct sockaddr_in sin = storm_verbs_sockaddr(&m->addr);
 	struct rdma_cm_join_mc_attr_ex a = {
@@ -76,25 +77,25 @@ static void join(struct storm_verbs *v, struct verbs_member *m)
 		v->joins++;
 		return;
 	}
-	storm_verbs_refused(v, "cannot join a multicast group");
+	storm_verbs_fail(v, "cannot join a multicast group");
 	v->group_failed = true;
 	v->join_at = v->now + JOIN_AGAIN;
 	storm_verbs_timer(v);
 }
 
 /* The last part of a join: the queue pair is attached. */
-static void attach(struct storm_verbs *v, struct verbs_member *m)
+static void verbs_group_attach(struct storm_verbs *v, struct verbs_member *m)
 {
 	if (!m->qp)
 		return;
 	errno = ibv_attach_mcast(m->qp, &m->gid, m->lid);
 	m->attached = !errno;
 	if (errno)
-		storm_verbs_refused(v, "cannot attach a queue pair to a "
-				       "multicast group");
+		storm_verbs_fail(v, "cannot attach a queue pair to a "
+				    "multicast group");
 }
 
-static void leave(struct storm_verbs *v, struct verbs_member *m)
+static void verbs_group_leave(struct storm_verbs *v, struct verbs_member *m)
 {
 	struct sockaddr_in sin = storm_verbs_sockaddr(&m->addr);
 
@@ -121,13 +122,13 @@ void storm_verbs_group_event(struct storm_verbs *v,
 		m->joined = true;
 		m->gid = e->param.ud.ah_attr.grh.dgid;
 		m->lid = e->param.ud.ah_attr.dlid;
-		attach(v, m);
+		verbs_group_attach(v, m);
 	} else if (e->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
 		v->joins -= !m->joined;
 		storm_log(STORM_LOG_INFO, "RDMA device %s left a multicast "
 			  "group (%d): joining again", v->port.device,
 			  e->status);
-		leave(v, m);
+		verbs_group_leave(v, m);
 		v->group_failed = true;
 		v->join_at = v->now + JOIN_AGAIN;
 		storm_verbs_timer(v);
@@ -145,14 +146,14 @@ void storm_verbs_groups_tick(struct storm_verbs *v)
 
 		if (!m->asked && (v->role == STORM_ROLE_NODE ? m->qp != NULL :
 				  !TAILQ_EMPTY(&g->users)))
-			join(v, m);
+			verbs_group_join(v, m);
 	}
 }
 
 /* ---------------------------------------------------------- open and close */
 
 /* Those for control, and then as many for bulk. */
-static int make_pool(struct storm_verbs *v)
+static int verbs_group_make_pool(struct storm_verbs *v)
 {
 	uint32_t first;
 
@@ -177,34 +178,38 @@ static int make_pool(struct storm_verbs *v)
 	return STORM_OK;
 }
 
-/* A node hears it: where there is a queue for its class. */
-static int open_member(struct storm_verbs *v, struct verbs_member *m,
-		       const struct verbs_user *u)
+/* A node receives from it, if there is a queue for its class. */
+static int verbs_group_open_member(struct storm_verbs *v,
+				   struct verbs_member *m,
+				   const struct verbs_user *u)
 {
 	if (!v->recv[VERBS_RECV_GROUP + (int) m->class].srq)
 		return STORM_OK;
-	m->qp = storm_verbs_group_qp(v, m->class, u ? u->qkey : random_qkey());
+	m->qp = storm_verbs_group_qp(v, m->class,
+				     u ? u->qkey : verbs_group_random_qkey());
 	if (!m->qp)
 		return STORM_ESYS;
-	join(v, m);
+	verbs_group_join(v, m);
 	return STORM_OK;
 }
 
 int storm_verbs_groups_open(struct storm_verbs *v)
 {
-	int rc = v->set.multicast ? make_pool(v) : STORM_OK;
+	int rc = v->set.multicast ? verbs_group_make_pool(v) : STORM_OK;
 
 	for (uint32_t i = 0; i < 2 * v->groups && !rc; i++) {
 		struct verbs_group *g = &v->group[i / 2];
 
-		rc = open_member(v, &g->by[i % 2], TAILQ_FIRST(&g->users));
+		rc = verbs_group_open_member(v, &g->by[i % 2],
+					     TAILQ_FIRST(&g->users));
 	}
 	return rc;
 }
 
-static void close_member(struct storm_verbs *v, struct verbs_member *m)
+static void verbs_group_close_member(struct storm_verbs *v,
+				     struct verbs_member *m)
 {
-	leave(v, m);
+	verbs_group_leave(v, m);
 	if (m->qp)
 		ibv_destroy_qp(m->qp);
 	m->qp = NULL;
@@ -213,7 +218,7 @@ static void close_member(struct storm_verbs *v, struct verbs_member *m)
 void storm_verbs_groups_close(struct storm_verbs *v)
 {
 	for (uint32_t i = 0; i < 2 * v->groups; i++)
-		close_member(v, &v->group[i / 2].by[i % 2]);
+		verbs_group_close_member(v, &v->group[i / 2].by[i % 2]);
 	v->joins = 0;
 	v->group_failed = false;
 }
@@ -235,7 +240,7 @@ void storm_verbs_groups_free(struct storm_verbs *v)
 /* ----------------------------------------------------------------- sending */
 
 /* On RoCE v2 the group's GID is its IPv4 address, mapped. */
-static bool make_ah(struct storm_verbs *v, struct verbs_member *m)
+static bool verbs_group_make_ah(struct storm_verbs *v, struct verbs_member *m)
 {
 	bool bulk = m->class == STORM_BULK;
 	struct ibv_ah_attr a = {
@@ -252,15 +257,15 @@ static bool make_ah(struct storm_verbs *v, struct verbs_member *m)
 
 	m->ah = ibv_create_ah(v->port.pd, &a);
 	if (!m->ah)
-		storm_verbs_refused(v, "cannot create a group's address "
-				       "handle");
+		storm_verbs_fail(v, "cannot create a group's address "
+				    "handle");
 	return m->ah;
 }
 
 bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 			    enum storm_class c, struct verbs_dest *out)
 {
-	struct verbs_group *g = find(v, to);
+	struct verbs_group *g = verbs_group_find(v, to);
 	struct verbs_user *u = g ? TAILQ_FIRST(&g->users) : NULL;
 	struct verbs_member *m;
 
@@ -270,10 +275,10 @@ bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 	if (v->port.ethernet)
 		memcpy(m->gid.raw, m->addr.ip, sizeof(m->gid.raw));
 	else if (!m->asked)
-		join(v, m);
+		verbs_group_join(v, m);
 	if (!v->port.ethernet && !m->joined)
 		return false;
-	if (!m->ah && !make_ah(v, m))
+	if (!m->ah && !verbs_group_make_ah(v, m))
 		return false;
 	*out = (struct verbs_dest) { .ah = m->ah, .qpn = MULTICAST_QPN,
 				     .qkey = u->qkey };
@@ -282,10 +287,10 @@ bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 
 /* --------------------------------------------------------------- sessions */
 
-static void set_qkey(struct verbs_group *g)
+static void verbs_group_set_qkey(struct verbs_group *g)
 {
 	struct verbs_user *u = TAILQ_FIRST(&g->users);
-	uint32_t qkey = u ? u->qkey : random_qkey();
+	uint32_t qkey = u ? u->qkey : verbs_group_random_qkey();
 
 	for (int c = 0; c < 2; c++)
 		if (g->by[c].qp && storm_verbs_set_qkey(g->by[c].qp, qkey))
@@ -294,19 +299,19 @@ static void set_qkey(struct verbs_group *g)
 				  "chain");
 }
 
-static void use(struct verbs_group *g, uint32_t qkey)
+static void verbs_group_add_user(struct verbs_group *g, uint32_t qkey)
 {
 	struct verbs_user *u = malloc(sizeof(*u));
 
 	if (!u)
-		return;		/* it is deaf to multicast */
+		return;		/* it does not receive multicast */
 	u->qkey = qkey;
 	TAILQ_INSERT_TAIL(&g->users, u, link);
 	if (u == TAILQ_FIRST(&g->users))
-		set_qkey(g);
+		verbs_group_set_qkey(g);
 }
 
-static void release(struct verbs_group *g, uint32_t qkey)
+static void verbs_group_drop_user(struct verbs_group *g, uint32_t qkey)
 {
 	struct verbs_user *u;
 	bool first;
@@ -320,7 +325,7 @@ static void release(struct verbs_group *g, uint32_t qkey)
 	TAILQ_REMOVE(&g->users, u, link);
 	free(u);
 	if (first)
-		set_qkey(g);
+		verbs_group_set_qkey(g);
 }
 
 void storm_verbs_group_use(struct storm_transport *t,
@@ -331,13 +336,13 @@ void storm_verbs_group_use(struct storm_transport *t,
 	struct verbs_group *g;
 
 	/* also while there is no device: there may be one later */
-	if (!v->set.multicast || make_pool(v))
+	if (!v->set.multicast || verbs_group_make_pool(v))
 		return;
-	g = find(v, group);
+	g = verbs_group_find(v, group);
 	if (g && on)
-		use(g, qkey);
+		verbs_group_add_user(g, qkey);
 	else if (g)
-		release(g, qkey);
+		verbs_group_drop_user(g, qkey);
 	if (v->strobe)
 		storm_verbs_group_use(&v->strobe->transport, group, qkey, on);
 }

@@ -1,10 +1,11 @@
 /*
  * verbs_peer.c - where others are: queue pairs and Q_Key behind an address.
  *
- * A peer is asked for by the first datagram to it, which waits.  UD says nothing
- * of a peer that is no more, or has begun anew with other queue pairs: one that
- * is spoken to and says nothing is asked again.  Who does not answer is silent,
- * and spoken to by UDP where that is allowed.
+ * The first datagram to a peer asks where the peer is, and waits for the
+ * answer.  UD does not report a peer that has gone, or has restarted with
+ * other queue pairs.  So a peer that gets datagrams and sends none is asked
+ * again.  One that does not answer is silent: it is sent datagrams by UDP,
+ * where that is allowed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,7 +17,7 @@
 #include "verbs_private.h"
 
 #define RESOLVE_TIME 2000	/* ms, of each step */
-#define NOBODY "nobody listens there"
+#define NO_LISTENER "nothing listens there"
 
 /* One question; its id's context. */
 struct verbs_ask {
@@ -25,7 +26,7 @@ struct verbs_ask {
 	struct verbs_peer *peer;
 };
 
-static uint32_t addr_bucket(const struct storm_addr *a)
+static uint32_t verbs_peer_bucket(const struct storm_addr *a)
 {
 	uint32_t h = a->port;
 
@@ -34,14 +35,15 @@ static uint32_t addr_bucket(const struct storm_addr *a)
 	return h % VERBS_BUCKETS;
 }
 
-static bool same_addr(const struct storm_addr *a, const struct storm_addr *b)
+static bool verbs_peer_same_addr(const struct storm_addr *a,
+				 const struct storm_addr *b)
 {
 	return a->port == b->port && !memcmp(a->ip, b->ip, sizeof(a->ip));
 }
 
 /* ------------------------------------------------------------- questions */
 
-static void drop_ask(struct verbs_ask *a)
+static void verbs_peer_drop_ask(struct verbs_ask *a)
 {
 	LIST_REMOVE(a, link);
 	a->peer->nasks--;
@@ -50,15 +52,15 @@ static void drop_ask(struct verbs_ask *a)
 	free(a);
 }
 
-static void drop_asks(struct verbs_peer *p)
+static void verbs_peer_drop_asks(struct verbs_peer *p)
 {
 	struct verbs_ask *a;
 
 	while ((a = LIST_FIRST(&p->asks)))
-		drop_ask(a);
+		verbs_peer_drop_ask(a);
 }
 
-static void ask(struct storm_verbs *v, struct verbs_peer *p)
+static void verbs_peer_ask(struct storm_verbs *v, struct verbs_peer *p)
 {
 	struct sockaddr_in from = storm_verbs_sockaddr(&v->self),
 			   to = storm_verbs_sockaddr(&p->at);
@@ -80,12 +82,12 @@ static void ask(struct storm_verbs *v, struct verbs_peer *p)
 	if (rdma_create_id(v->cm, &a->id, a, RDMA_PS_UDP) ||
 	    rdma_resolve_addr(a->id, (struct sockaddr *) &from,
 			      (struct sockaddr *) &to, RESOLVE_TIME))
-		drop_ask(a);	/* and again, in a while */
+		verbs_peer_drop_ask(a);	/* and again, in a while */
 }
 
-static void asked(struct storm_verbs *v, struct verbs_peer *p)
+static void verbs_peer_asked(struct storm_verbs *v, struct verbs_peer *p)
 {
-	drop_asks(p);
+	verbs_peer_drop_asks(p);
 	if (p->asking_since)
 		v->asking--;
 	p->asking_since = 0;
@@ -93,7 +95,7 @@ static void asked(struct storm_verbs *v, struct verbs_peer *p)
 
 /* -------------------------------------------------------------- answers */
 
-static void forget_place(struct verbs_peer *p)
+static void verbs_peer_forget_place(struct verbs_peer *p)
 {
 	for (int c = 0; c < 2; c++) {
 		if (!p->ah[c])
@@ -104,8 +106,9 @@ static void forget_place(struct verbs_peer *p)
 	}
 }
 
-static struct ibv_ah *make_ah(struct storm_verbs *v, struct ibv_ah_attr a,
-			      enum storm_class c)
+static struct ibv_ah *verbs_peer_make_ah(struct storm_verbs *v,
+					 struct ibv_ah_attr a,
+					 enum storm_class c)
 {
 	bool bulk = c == STORM_BULK;
 
@@ -119,27 +122,19 @@ static struct ibv_ah *make_ah(struct storm_verbs *v, struct ibv_ah_attr a,
 	return ibv_create_ah(v->port.pd, &a);
 }
 
-static void send_pending(struct storm_verbs *v, struct verbs_peer *p)
+/* It is known, or silent: the poll sends what waited for it. */
+static void verbs_peer_pending_ready(struct storm_verbs *v,
+				     struct verbs_peer *p)
 {
-	struct verbs_rests rests;
-	struct verbs_rest *r;
-
-	TAILQ_INIT(&rests);
-	TAILQ_CONCAT(&rests, &p->pending, link);
+	TAILQ_CONCAT(&v->ready, &p->pending, link);
 	p->pending_bytes = 0;
-	while ((r = TAILQ_FIRST(&rests))) {
-		TAILQ_REMOVE(&rests, r, link);
-		if (storm_verbs_send_rest(v, r))
-			v->stats.send_errors++;
-		free(r);
-	}
 }
 
-/* It is where it was.  One that is spoken to and has nothing to say need not be
- * asked often. */
-static bool unchanged(struct storm_verbs *v, struct verbs_peer *p,
-		      const struct verbs_hello *h,
-		      const struct rdma_ud_param *ud)
+/* It is where it was.  A peer that has nothing to send need not be asked
+ * often. */
+static bool verbs_peer_unchanged(struct storm_verbs *v, struct verbs_peer *p,
+				 const struct verbs_hello *h,
+				 const struct rdma_ud_param *ud)
 {
 	if (p->state != VERBS_KNOWN || memcmp(&p->hello, h, sizeof(*h)) ||
 	    memcmp(&p->gid, &ud->ah_attr.grh.dgid, sizeof(p->gid)) ||
@@ -151,24 +146,26 @@ static bool unchanged(struct storm_verbs *v, struct verbs_peer *p,
 	return true;
 }
 
-static void known(struct storm_verbs *v, struct verbs_peer *p,
-		  const struct verbs_hello *h, const struct rdma_ud_param *ud)
+static void verbs_peer_known(struct storm_verbs *v, struct verbs_peer *p,
+			     const struct verbs_hello *h,
+			     const struct rdma_ud_param *ud)
 {
-	if (unchanged(v, p, h, ud))
+	if (verbs_peer_unchanged(v, p, h, ud))
 		return;
 	if (p->state == VERBS_SILENT) {
 		v->stats.peers_by_udp--;
 		storm_log(STORM_LOG_DEBUG, "a peer answers by verbs again");
 	}
-	forget_place(p);
+	verbs_peer_forget_place(p);
 	p->hello = *h;
 	p->gid = ud->ah_attr.grh.dgid;
 	p->lid = ud->ah_attr.dlid;
 	for (int c = 0; c < 2; c++) {
-		p->ah[c] = make_ah(v, ud->ah_attr, (enum storm_class) c);
+		p->ah[c] = verbs_peer_make_ah(v, ud->ah_attr,
+					      (enum storm_class) c);
 		if (!p->ah[c]) {
-			storm_verbs_refused(v, "cannot create an address "
-					       "handle");
+			storm_verbs_fail(v, "cannot create an address "
+					    "handle");
 			storm_verbs_break(v);
 			return;
 		}
@@ -179,47 +176,47 @@ static void known(struct storm_verbs *v, struct verbs_peer *p,
 	p->heard = v->now;
 	p->doubt = VERBS_DOUBT;
 	p->retry = 0;
-	send_pending(v, p);
+	verbs_peer_pending_ready(v, p);
 }
 
-/* Said once, of the first; the counters tell how many there are.  An agent that
- * has ended is no news of ours. */
-static void tell_silent(struct storm_verbs *v, const struct verbs_peer *p,
-			const char *why)
+/* Logged once, for the first one; the counters have their number.  That an
+ * agent has ended is not for this log. */
+static void verbs_peer_log_silent(struct storm_verbs *v,
+				  const struct verbs_peer *p, const char *why)
 {
-	bool ended = p->state == VERBS_KNOWN && !strcmp(why, NOBODY);
+	bool ended = p->state == VERBS_KNOWN && !strcmp(why, NO_LISTENER);
 	const uint8_t *ip = p->addr.ip + 12;
 
-	storm_log(v->told_silent || ended ? STORM_LOG_DEBUG : STORM_LOG_WARN,
+	storm_log(v->logged_silent || ended ? STORM_LOG_DEBUG : STORM_LOG_WARN,
 		  "%u.%u.%u.%u:%u cannot be reached by %s (%s)%s", ip[0],
 		  ip[1], ip[2], ip[3], p->addr.port,
 		  v->data ? "the strobe rail" : "verbs", why,
 		  v->data ? ": the data rail is used, also for others of the "
 		  "kind" : v->set.transport_fallback ? ": UDP is used, also "
 		  "for others of the kind" : "");
-	v->told_silent |= !ended;
+	v->logged_silent |= !ended;
 }
 
-static void silent(struct storm_verbs *v, struct verbs_peer *p,
-		   const char *why)
+static void verbs_peer_silent(struct storm_verbs *v, struct verbs_peer *p,
+			      const char *why)
 {
-	asked(v, p);
-	forget_place(p);
+	verbs_peer_asked(v, p);
+	verbs_peer_forget_place(p);
 	if (p->state != VERBS_SILENT) {
 		v->stats.peers_by_udp++;
-		tell_silent(v, p, why);
+		verbs_peer_log_silent(v, p, why);
 	}
 	p->state = VERBS_SILENT;
 	p->retry = p->retry ? p->retry * 2 : VERBS_RETRY_MIN;
 	if (p->retry > VERBS_RETRY_MAX)
 		p->retry = VERBS_RETRY_MAX;
 	p->ask_at = v->now + p->retry;
-	send_pending(v, p);
+	verbs_peer_pending_ready(v, p);
 }
 
 /* The next step; false: it failed. */
-static bool step(struct storm_verbs *v, struct verbs_ask *a,
-		 enum rdma_cm_event_type type)
+static bool verbs_peer_ask_step(struct storm_verbs *v, struct verbs_ask *a,
+				enum rdma_cm_event_type type)
 {
 	uint8_t hello[VERBS_HELLO_LEN];
 	struct rdma_conn_param p = {
@@ -252,15 +249,15 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 			v->stats.ask_longest = took;
 		storm_log(STORM_LOG_DEBUG, "a peer took %llu us to find",
 			  (unsigned long long) took / 1000);
-		asked(v, p);
-		known(v, p, &h, &ud);
+		verbs_peer_asked(v, p);
+		verbs_peer_known(v, p, &h, &ud);
 		return;
 	}
-	if (step(v, a, type))
+	if (verbs_peer_ask_step(v, a, type))
 		return;
-	/* refused, or it can't be reached: others that wait won't fare better */
-	silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
-			     NOBODY : rdma_event_str(type));
+	/* refused, or unreachable: so will the other questions be */
+	verbs_peer_silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
+					NO_LISTENER : rdma_event_str(type));
 }
 
 /* ------------------------------------------------------------- the peers */
@@ -270,15 +267,15 @@ struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
 {
 	struct verbs_peer *p;
 
-	LIST_FOREACH(p, &v->by_addr[addr_bucket(to)], same_addr)
-		if (same_addr(&p->addr, to))
+	LIST_FOREACH(p, &v->by_addr[verbs_peer_bucket(to)], same_addr)
+		if (verbs_peer_same_addr(&p->addr, to))
 			break;
 	return p;
 }
 
-static struct verbs_peer *add(struct storm_verbs *v,
-			      const struct storm_addr *to,
-			      const struct storm_addr *at)
+static struct verbs_peer *verbs_peer_add(struct storm_verbs *v,
+					 const struct storm_addr *to,
+					 const struct storm_addr *at)
 {
 	struct verbs_peer *p = calloc(1, sizeof(*p));
 
@@ -289,9 +286,9 @@ static struct verbs_peer *add(struct storm_verbs *v,
 	LIST_INIT(&p->asks);
 	TAILQ_INIT(&p->pending);
 	LIST_INSERT_HEAD(&v->peers, p, all);
-	LIST_INSERT_HEAD(&v->by_addr[addr_bucket(to)], p, same_addr);
+	LIST_INSERT_HEAD(&v->by_addr[verbs_peer_bucket(to)], p, same_addr);
 	v->stats.peers++;
-	ask(v, p);
+	verbs_peer_ask(v, p);
 	return p;
 }
 
@@ -308,7 +305,7 @@ struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 	struct verbs_peer *p = storm_verbs_peer_find(v, to);
 
 	if (!p)
-		p = add(v, to, at);
+		p = verbs_peer_add(v, to, at);
 	if (!p)
 		return NULL;
 	p->used = v->now;
@@ -316,7 +313,7 @@ struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 		return p;
 	if (p->state == VERBS_KNOWN ? v->now > p->heard + p->doubt :
 				      v->now >= p->ask_at)
-		ask(v, p);
+		verbs_peer_ask(v, p);
 	return p;
 }
 
@@ -325,12 +322,12 @@ void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to)
 	struct verbs_peer *p = storm_verbs_peer_find(v, to);
 
 	if (!p)
-		p = add(v, to, to);
+		p = verbs_peer_add(v, to, to);
 	if (!p)
 		return;
 	p->used = v->now;
 	if (!p->asking_since)
-		ask(v, p);
+		verbs_peer_ask(v, p);
 }
 
 void storm_verbs_peers_doubt(struct storm_verbs *v)
@@ -382,12 +379,12 @@ int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,
 	return 0;
 }
 
-static void free_peer(struct storm_verbs *v, struct verbs_peer *p)
+static void verbs_peer_free(struct storm_verbs *v, struct verbs_peer *p)
 {
 	struct verbs_rest *r;
 
-	asked(v, p);
-	forget_place(p);
+	verbs_peer_asked(v, p);
+	verbs_peer_forget_place(p);
 	while ((r = TAILQ_FIRST(&p->pending))) {
 		TAILQ_REMOVE(&p->pending, r, link);
 		free(r);
@@ -399,9 +396,10 @@ static void free_peer(struct storm_verbs *v, struct verbs_peer *p)
 	free(p);
 }
 
-/* How long a question may go unanswered.  No longer than a node may be silent,
- * or it is lost before another way is tried; and no shorter, where there is none. */
-static uint64_t patience(const struct storm_verbs *v)
+/* How long a question may go unanswered.  Not as long as a node may be silent,
+ * or the node is lost before another way is tried; but half of it, where there
+ * is no other way. */
+static uint64_t verbs_peer_patience(const struct storm_verbs *v)
 {
 	uint64_t half = v->set.dead_timeout / 2;
 	bool way_on = v->set.transport_fallback || v->data;
@@ -417,11 +415,11 @@ void storm_verbs_peers_tick(struct storm_verbs *v)
 		next = LIST_NEXT(p, all);
 		if (!p->asking_since) {
 			if (v->now > p->used + VERBS_PEER_IDLE)
-				free_peer(v, p);
-		} else if (v->now > p->asking_since + patience(v)) {
-			silent(v, p, "no answer");
+				verbs_peer_free(v, p);
+		} else if (v->now > p->asking_since + verbs_peer_patience(v)) {
+			verbs_peer_silent(v, p, "no answer");
 		} else if (v->now >= p->ask_at && p->nasks < VERBS_ASKS) {
-			ask(v, p);
+			verbs_peer_ask(v, p);
 		}
 	}
 }
@@ -431,5 +429,5 @@ void storm_verbs_peers_close(struct storm_verbs *v)
 	struct verbs_peer *p;
 
 	while ((p = LIST_FIRST(&v->peers)))
-		free_peer(v, p);
+		verbs_peer_free(v, p);
 }

@@ -1,130 +1,240 @@
 /*
- * verbs_rail.c - the strobe rail: a device, or a port, that carries what is not
- * bulk data.
- *
- * It is a verbs transport within the verbs transport, with queues, groups and
- * peers of its own, and an address in its own network, which the data rail's
- * answer to "where are you?" names.  Peers are known by the address of the data
- * rail here, too.  What it cannot carry, to whom it does not reach or as long as
- * it does not work, goes by the data rail: nobody but the counters notices.
+ * verbs_rail.c - a rail: how it is made, comes up, goes down, and is tried
+ * again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
-#include "udp_private.h"
+#include "clock.h"
+#include "seal.h"
 #include "verbs_private.h"
 
-/* ------------------------------------------------------------------- open */
+/* ----------------------------------------------------- pairs to neighbours */
 
-static struct storm_settings rail_settings(const struct storm_settings *set)
+/* Pairs are reliable, but a test with loss asks for loss here, too. */
+static void verbs_pair_datagrams(void *arg, struct storm_rx *rx, size_t n)
 {
-	struct storm_settings s = *set;
+	struct storm_verbs *v = arg;
+	size_t kept = 0;
 
-	memcpy(s.device, set->strobe_device, sizeof(s.device));
-	s.strobe_device[0] = s.interface[0] = 0;
-	s.ib_port = set->strobe_ib_port;
-	s.gid_index = set->strobe_gid_index;
-	s.pkey = set->strobe_pkey;
-	s.recv_depth = set->strobe_recv_depth;
-	if (set->strobe_mtu)
-		s.mtu = set->strobe_mtu;
-	s.drop_seed = ~set->drop_seed;
-	return s;
+	for (size_t i = 0; i < n; i++)
+		if (!storm_drop(&v->drop))
+			rx[kept++] = rx[i];
+	if (kept)
+		v->h.datagrams(v->h.arg, rx, kept);
 }
 
-/* Its own address, and the port that others know us by. */
-static int find_self(struct storm_verbs *s)
+/* Without them everything is sent as single datagrams, so it is no failure. */
+static void verbs_open_pairs(struct storm_verbs *v)
 {
-	struct udp_iface iface;
-	int rc = STORM_OK;
+	const struct storm_net_handler h = { .datagrams = verbs_pair_datagrams,
+					     .arg = v };
+	uint16_t pkey = ntohs(v->listener->route.addr.addr.ibaddr.pkey);
+	struct storm_rc_conf conf;
+	int err;
 
-	storm_verbs_interface_for_device(s);
-	if (!s->set.interface[0])
-		rc = storm_verbs_choose(s);
-	if (!rc)
-		rc = storm_udp_iface(&s->set, NULL, &iface);
-	if (!rc)
-		storm_udp_addr(&s->self, iface.addr, s->data->self.port);
-	return rc;
+	/* the manager makes pairs in the interface's partition alone */
+	if (!v->port.ethernet && v->set.pkey &&
+	    (v->set.pkey & 0x7fff) != (pkey & 0x7fff))
+		return;
+	storm_rc_default(&conf);
+	conf.self = v->self;
+	conf.slot = v->port.mtu;
+	conf.tos[STORM_CONTROL] = (uint8_t) (v->set.dscp_control << 2);
+	conf.tos[STORM_BULK] = (uint8_t) (v->set.dscp << 2);
+	/* before the protocol counts a silent node as lost */
+	if (conf.dead_after > v->set.dead_timeout / 2)
+		conf.dead_after = v->set.dead_timeout / 2;
+	v->rc = storm_rc_create(&conf, &h, &err);
+	if (!v->rc || !storm_verbs_watch(v, storm_rc_fd(v->rc), VERBS_FD_RC))
+		return;
+	storm_rc_destroy(v->rc);
+	v->rc = NULL;
 }
 
-static int open_rail(struct storm_verbs *s)
+/* ------------------------------------------------------------- up and down */
+
+void storm_verbs_down(struct storm_verbs *v)
 {
-	int rc = storm_verbs_open_fds(s);
+	storm_rc_destroy(v->rc);
+	v->rc = NULL;
+	storm_verbs_peers_close(v);
+	storm_verbs_groups_close(v);
+	storm_verbs_cm_close(v);
+	storm_verbs_queues_close(v);
+	storm_verbs_port_close(v);
+	storm_verbs_drop_waiting(v);
+	v->up = v->broken = v->port_down = false;
+}
+
+int storm_verbs_up(struct storm_verbs *v)
+{
+	int rc = storm_verbs_cm_open(v), keep_errno;
 
 	if (!rc)
-		rc = find_self(s);
-	if (!rc && !memcmp(s->self.ip, s->data->self.ip, sizeof(s->self.ip))) {
-		storm_log(STORM_LOG_INFO, "StrobeRail %s is the data rail: "
-			  "there is one", s->data->set.strobe_device);
-		return STORM_EINVAL;
-	}
-	if (!rc && storm_verbs_watch(s->data, s->epfd, VERBS_FD_STROBE))
-		rc = STORM_ESYS;
-	if (rc) {
-		storm_log(STORM_LOG_WARN, "StrobeRail %s in storm.conf cannot "
-			  "be used: all goes by the data rail",
-			  s->data->set.strobe_device);
+		rc = storm_verbs_port_open(v, v->listener);
+	if (!rc)
+		rc = storm_verbs_queues_open(v);
+	if (!rc)
+		rc = storm_verbs_cm_listen(v);
+	if (!rc)
+		rc = storm_verbs_groups_open(v);
+	keep_errno = errno;
+	if (rc)
+		storm_verbs_down(v);
+	errno = keep_errno;
+	v->up = !rc;
+	if (rc)
 		return rc;
-	}
-	/* it may come up later */
-	if (storm_verbs_up(s))
-		storm_verbs_without(s);
-	else if (s->role == STORM_ROLE_NODE)
-		storm_verbs_wait_for_joins(s);
+	verbs_open_pairs(v);
+	storm_verbs_timer(v);
+	storm_verbs_again(v);	/* the queues are not armed yet */
 	return STORM_OK;
 }
 
-void storm_verbs_rail_open(struct storm_verbs *v)
+void storm_verbs_wait_for_joins(struct storm_verbs *v)
 {
-	struct storm_settings set = rail_settings(&v->set);
+	uint64_t end = storm_now() + VERBS_JOIN_TIME;
+	struct pollfd p = { .events = POLLIN };
 
-	if (!set.device[0])
+	while (v->joins && !v->broken && (v->now = storm_now()) < end) {
+		p.fd = v->cm->fd;
+		if (poll(&p, 1, 100) > 0)
+			storm_verbs_cm_events(v);
+	}
+	if (v->joins)
+		storm_log(STORM_LOG_WARN, "%u multicast groups are not joined "
+			  "yet on RDMA device %s: is there a subnet manager?",
+			  v->joins, v->port.device);
+}
+
+void storm_verbs_without(struct storm_verbs *v)
+{
+	v->up_again = v->now + VERBS_UP_AGAIN;
+	if (!v->retrying && v->data)
+		storm_log(STORM_LOG_WARN, "the strobe rail does not work here: "
+			  "all goes by the data rail");
+	else if (!v->retrying)
+		storm_log(STORM_LOG_WARN, "verbs do not work here: %s",
+			  v->set.transport_fallback ? "UDP is used" :
+			  "nothing is sent until they do");
+	v->retrying = true;
+	storm_verbs_timer(v);
+}
+
+void storm_verbs_try_again(struct storm_verbs *v)
+{
+	if (v->up || !v->up_again || v->now < v->up_again)
 		return;
-	v->strobe = storm_verbs_alloc(&set, v->role, &v->h);
-	if (!v->strobe)
+	storm_verbs_cm_forget();
+	if (storm_verbs_up(v)) {
+		storm_verbs_without(v);
 		return;
-	v->strobe->data = v;
-	if (!open_rail(v->strobe))
+	}
+	v->retrying = false;
+	v->up_again = 0;
+	storm_log(STORM_LOG_INFO, "RDMA device %s works: verbs are used",
+		  v->port.device);
+}
+
+/* --------------------------------------------------------- create, destroy */
+
+/* Not by if_nametoindex(): for a name that is none the kernel runs modprobe
+ * twice. */
+static bool verbs_is_interface(const char *name)
+{
+	char path[sizeof("/sys/class/net/") + IF_NAMESIZE];
+
+	if (!name[0] || strlen(name) >= IF_NAMESIZE || strchr(name, '/'))
+		return false;
+	snprintf(path, sizeof(path), "/sys/class/net/%s", name);
+	return !access(path, F_OK);
+}
+
+void storm_verbs_interface_for_device(struct storm_verbs *v)
+{
+	if (!verbs_is_interface(v->set.device))
+		return;
+	strcpy(v->set.interface, v->set.device);
+	v->set.device[0] = 0;
+}
+
+int storm_verbs_open_fds(struct storm_verbs *v)
+{
+	v->epfd = epoll_create1(EPOLL_CLOEXEC);
+	v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	v->again = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (v->epfd < 0 || v->timer < 0 || v->again < 0 ||
+	    storm_verbs_watch(v, v->timer, VERBS_FD_TIMER) ||
+	    storm_verbs_watch(v, v->again, VERBS_FD_AGAIN)) {
+		storm_log(STORM_LOG_ERROR, "cannot create an epoll, timer or "
+			  "event descriptor: %m");
+		return STORM_ESYS;
+	}
+	return STORM_OK;
+}
+
+struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
+				      enum storm_role role,
+				      const struct storm_net_handler *h)
+{
+	struct storm_verbs *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	/* An agent forks, and Linux before 5.12 would give it copies of what
+	 * the device writes.  Later kernels do not need the call, and where it
+	 * is too late it does nothing. */
+	ibv_fork_init();
+	v->set = *set;
+	v->role = role;
+	v->h = *h;
+	v->epfd = v->timer = v->again = -1;
+	v->now = storm_now();
+	v->drop = (struct storm_drop) { .ppm = set->drop_ppm,
+					.state = set->drop_seed };
+	TAILQ_INIT(&v->ready);
+	TAILQ_INIT(&v->send[STORM_CONTROL].rests);
+	TAILQ_INIT(&v->send[STORM_BULK].rests);
+	/* an agent that relays can't ask its sender to wait */
+	if (role == STORM_ROLE_NODE)
+		v->send[STORM_BULK].room = set->window;
+	if (storm_random(&v->qkey, sizeof(v->qkey))) {
+		free(v);
+		return NULL;
+	}
+	v->qkey &= 0x7fffffff;	/* the others take privileges */
+	return v;
+}
+
+static void verbs_close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void storm_verbs_destroy(struct storm_verbs *v)
+{
+	int keep_errno = errno;
+
+	if (!v)
 		return;
 	storm_verbs_destroy(v->strobe);
-	v->strobe = NULL;
-}
-
-/* ------------------------------------------------------------------- send */
-
-/* Is it known where he is on this rail?  If not, he is asked meanwhile. */
-static bool reaches(struct storm_verbs *v, const struct storm_addr *to)
-{
-	struct verbs_peer *p, *q = storm_verbs_peer_find(v->strobe, to);
-	struct storm_addr at = *to;
-
-	if (!q) {
-		p = storm_verbs_peer(v, to);
-		if (!p || p->state != VERBS_KNOWN || !p->hello.strobe)
-			return false;
-		at.ip[12] = (uint8_t) (p->hello.strobe >> 24);
-		at.ip[13] = (uint8_t) (p->hello.strobe >> 16);
-		at.ip[14] = (uint8_t) (p->hello.strobe >> 8);
-		at.ip[15] = (uint8_t) p->hello.strobe;
-		q = storm_verbs_peer_at(v->strobe, to, &at);
-	} else {
-		q = storm_verbs_peer(v->strobe, to);
-	}
-	return q && q->state == VERBS_KNOWN;
-}
-
-int storm_verbs_rail_send(struct storm_verbs *v, const struct storm_addr *to,
-			  const void *buf, size_t len, size_t seg)
-{
-	struct storm_verbs *s = v->strobe;
-
-	if (!s || !storm_verbs_working(s))
-		return -EHOSTUNREACH;
-	s->now = v->now;
-	if (!storm_verbs_is_group(to) && !reaches(v, to))
-		return -EHOSTUNREACH;
-	return storm_verbs_send_by(s, STORM_CONTROL, to, buf, len, seg);
+	storm_verbs_down(v);
+	storm_verbs_groups_free(v);
+	storm_udp_destroy(v->udp);
+	verbs_close_fd(v->again);
+	verbs_close_fd(v->timer);
+	verbs_close_fd(v->epfd);
+	free(v);
+	errno = keep_errno;
 }

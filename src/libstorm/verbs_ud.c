@@ -1,16 +1,16 @@
 /*
  * verbs_ud.c - queues of unreliable datagrams.
  *
- * XFER-AND-SIGNAL (paper section 2.4.1) by the fabric's own multicast.  What is
- * lost here is lost where a receive queue is empty, so they are deep, and what
- * a sender has under way is bounded by what they hold (the transport's room()).
+ * XFER-AND-SIGNAL (paper section 2.4.1) by the fabric's own multicast.
+ * Datagrams are lost where a receive queue is empty.  So the queues are deep,
+ * and a sender has no more under way than they hold (the transport's room()).
  * Control and bulk have queue pairs of their own, at both ends and in groups
- * too, so that no control datagram waits behind bulk in a queue of ours, or is
+ * too.  So no control datagram waits behind bulk in a queue of ours, or is
  * lost because bulk has filled it.
  *
- * Work is posted in lists, one completion for each; queues are polled as long as
- * there is something in them, and the completion channel is armed when there is
- * not.
+ * Work is posted in lists, with one completion for each list.  Queues are
+ * polled as long as there is something in them; then the completion channel is
+ * armed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,24 +18,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "minmax.h"
 #include "verbs_private.h"
 
 #define POLL_BATCH 32
 
-static uint32_t line_up(uint32_t n)
+static uint32_t ud_line_up(uint32_t n)
 {
 	return (n + 63) / 64 * 64;
 }
 
-static uint32_t least(uint32_t a, int b)
+static uint32_t ud_least(uint32_t a, int b)
 {
 	return b > 0 && (uint32_t) b < a ? (uint32_t) b : a;
 }
 
 /* ------------------------------------------------------------- receiving */
 
-static int post_list(struct verbs_recv *r, struct ibv_recv_wr *list)
+static int ud_post_list(struct verbs_recv *r, struct ibv_recv_wr *list)
 {
 	struct ibv_recv_wr *bad;
 
@@ -44,8 +43,8 @@ static int post_list(struct verbs_recv *r, struct ibv_recv_wr *list)
 }
 
 /* Give these places to the device (again). */
-static int post_receives(struct storm_verbs *v, struct verbs_recv *r,
-			 const uint32_t *place, uint32_t n)
+static int ud_post_receives(struct storm_verbs *v, struct verbs_recv *r,
+			    const uint32_t *place, uint32_t n)
 {
 	struct ibv_recv_wr wr[POLL_BATCH];
 	struct ibv_sge sge[POLL_BATCH];
@@ -63,15 +62,15 @@ static int post_receives(struct storm_verbs *v, struct verbs_recv *r,
 			.next = i + 1 < n ? &wr[i + 1] : NULL,
 		};
 	}
-	errno = post_list(r, wr);
+	errno = ud_post_list(r, wr);
 	if (errno)
-		return storm_verbs_refused(v, "cannot post receives");
+		return storm_verbs_fail(v, "cannot post receives");
 	r->posted += n;
 	v->stats.receives += n;
 	return STORM_OK;
 }
 
-static int fill(struct storm_verbs *v, struct verbs_recv *r)
+static int ud_recv_fill(struct storm_verbs *v, struct verbs_recv *r)
 {
 	uint32_t place[POLL_BATCH], n = 0;
 	int rc = STORM_OK;
@@ -80,15 +79,15 @@ static int fill(struct storm_verbs *v, struct verbs_recv *r)
 		place[n++] = i;
 		if (n < POLL_BATCH && i + 1 < r->depth)
 			continue;
-		rc = post_receives(v, r, place, n);
+		rc = ud_post_receives(v, r, place, n);
 		n = 0;
 	}
 	return rc;
 }
 
 /* On RoCE with IPv4 the last 20 bytes of the GRH's room hold an IPv4 header. */
-static void sender_gid(const struct storm_verbs *v, const uint8_t *slot,
-		       union ibv_gid *out)
+static void ud_sender_gid(const struct storm_verbs *v, const uint8_t *slot,
+			  union ibv_gid *out)
 {
 	const uint8_t *grh = slot + VERBS_LEAD - VERBS_GRH;
 
@@ -101,19 +100,19 @@ static void sender_gid(const struct storm_verbs *v, const uint8_t *slot,
 	}
 }
 
-/* Multicast comes back to whoever sent it.  Others on this host may have the
- * same GID, others elsewhere the same number. */
-static bool is_own(const struct storm_verbs *v, const struct ibv_wc *wc,
-		   const union ibv_gid *gid)
+/* Multicast comes back to its sender.  Others on this host may have the same
+ * GID, others elsewhere the same number. */
+static bool ud_is_own(const struct storm_verbs *v, const struct ibv_wc *wc,
+		      const union ibv_gid *gid)
 {
 	return (wc->src_qp == v->send[STORM_CONTROL].qp->qp_num ||
 		wc->src_qp == v->send[STORM_BULK].qp->qp_num) &&
 	       !memcmp(gid, &v->port.gid, sizeof(*gid));
 }
 
-/* One that came; false: there is nothing to pass on. */
-static bool take(struct storm_verbs *v, struct verbs_recv *r,
-		 const struct ibv_wc *wc, struct storm_rx *out)
+/* A datagram that came; false: there is nothing to pass on. */
+static bool ud_recv_take(struct storm_verbs *v, struct verbs_recv *r,
+			 const struct ibv_wc *wc, struct storm_rx *out)
 {
 	struct storm_verbs_queue_stats *stats = &v->stats.queue[r->class];
 	uint8_t *slot = r->mem.at + (size_t) wc->wr_id * r->slot;
@@ -122,8 +121,8 @@ static bool take(struct storm_verbs *v, struct verbs_recv *r,
 	if (wc->status != IBV_WC_SUCCESS || wc->byte_len <= VERBS_GRH)
 		return false;
 	if (wc->wc_flags & IBV_WC_GRH)
-		sender_gid(v, slot, &gid);
-	if (r->group && is_own(v, wc, &gid)) {
+		ud_sender_gid(v, slot, &gid);
+	if (r->group && ud_is_own(v, wc, &gid)) {
 		v->stats.own_copies++;
 		return false;
 	}
@@ -141,21 +140,22 @@ static bool take(struct storm_verbs *v, struct verbs_recv *r,
 	return !storm_drop(&v->drop);
 }
 
-static void was_empty(struct storm_verbs *v, const struct verbs_recv *r)
+static void ud_recv_was_empty(struct storm_verbs *v, const struct verbs_recv *r)
 {
 	v->stats.queue[r->class].empty++;
-	if (!v->told_empty)
-		storm_log(STORM_LOG_WARN, "a receive queue of RDMA device %s was "
-			  "full (%u datagrams): what comes then is lost, and "
-			  "sent again; raise %s in storm.conf", v->port.device,
+	if (!v->logged_empty)
+		storm_log(STORM_LOG_WARN, "a receive queue of RDMA device %s "
+			  "was full (%u datagrams): what comes then is lost, "
+			  "and sent again; raise %s in storm.conf",
+			  v->port.device,
 			  r->depth, storm_verbs_key(v, "ReceiveQueue",
 						    "StrobeReceiveQueue"));
-	v->told_empty = true;
+	v->logged_empty = true;
 }
 
 /* All completions at once: that the queue has been empty is seen by their
  * number. */
-static void look(struct storm_verbs *v, struct verbs_recv *r)
+static void ud_recv_look(struct storm_verbs *v, struct verbs_recv *r)
 {
 	int n = ibv_poll_cq(r->cq, (int) r->depth, r->wc);
 
@@ -167,18 +167,18 @@ static void look(struct storm_verbs *v, struct verbs_recv *r)
 	r->got = (uint32_t) n;
 	r->posted -= r->got;
 	if (!r->posted)
-		was_empty(v, r);
+		ud_recv_was_empty(v, r);
 }
 
 /* A batch of a queue: how many. */
-static uint32_t receive_some(struct storm_verbs *v, struct verbs_recv *r)
+static uint32_t ud_recv_some(struct storm_verbs *v, struct verbs_recv *r)
 {
 	struct storm_rx rx[POLL_BATCH];
 	uint32_t place[POLL_BATCH], n, used = 0;
 	size_t got = 0;
 
 	if (r->next == r->got)
-		look(v, r);
+		ud_recv_look(v, r);
 	for (n = 0; n < POLL_BATCH && r->next < r->got; n++) {
 		const struct ibv_wc *wc = &r->wc[r->next++];
 
@@ -188,11 +188,11 @@ static uint32_t receive_some(struct storm_verbs *v, struct verbs_recv *r)
 			continue;
 		}
 		place[used++] = (uint32_t) wc->wr_id;
-		got += take(v, r, wc, &rx[got]);
+		got += ud_recv_take(v, r, wc, &rx[got]);
 	}
 	if (got)
 		v->h.datagrams(v->h.arg, rx, got);
-	if (used && post_receives(v, r, place, used))
+	if (used && ud_post_receives(v, r, place, used))
 		storm_verbs_break(v);
 	return n;
 }
@@ -209,13 +209,13 @@ bool storm_verbs_receive(struct storm_verbs *v)
 		n = 0;
 		for (int i = 0; i < VERBS_RECVS && !v->broken; i++)
 			if (v->recv[order[i]].cq)
-				n += receive_some(v, &v->recv[order[i]]);
+				n += ud_recv_some(v, &v->recv[order[i]]);
 		all += n;
 	} while (n && all < VERBS_RECEIVE_BUDGET && !v->broken);
 	return n;
 }
 
-static bool arm(struct ibv_cq *cq, bool *armed)
+static bool ud_cq_arm(struct ibv_cq *cq, bool *armed)
 {
 	if (*armed)
 		return false;
@@ -230,9 +230,9 @@ bool storm_verbs_arm(struct storm_verbs *v)
 	for (int i = 0; i < VERBS_RECVS && !v->broken; i++) {
 		struct verbs_recv *r = &v->recv[i];
 
-		/* between the last look and this one it says nothing of */
-		if (r->cq && arm(r->cq, &r->armed))
-			more |= receive_some(v, r);
+		/* what came before it was armed is not reported */
+		if (r->cq && ud_cq_arm(r->cq, &r->armed))
+			more |= ud_recv_some(v, r);
 	}
 	return more;
 }
@@ -250,9 +250,9 @@ void storm_verbs_sent(struct storm_verbs *v)
 
 			if (wc[i].status != IBV_WC_SUCCESS) {
 				v->stats.send_errors++;
-				storm_verbs_say(v, "sending by RDMA device %s "
-						"failed: %s", v->port.device,
-						ibv_wc_status_str(wc[i].status));
+				storm_verbs_log(v, "sending by RDMA device %s "
+					"failed: %s", v->port.device,
+					ibv_wc_status_str(wc[i].status));
 				storm_verbs_break(v);
 				return;
 			}
@@ -266,14 +266,14 @@ void storm_verbs_sent(struct storm_verbs *v)
 
 void storm_verbs_await_room(struct storm_verbs *v)
 {
-	if (arm(v->send_cq, &v->send_armed))
+	if (ud_cq_arm(v->send_cq, &v->send_armed))
 		storm_verbs_sent(v);
 }
 
-/* A list of at most VERBS_POST_MAX; the last one's completion tells of all. */
-static int post_sends(struct storm_verbs *v, enum storm_class c,
-		      const struct verbs_dest *d, const uint8_t *buf,
-		      size_t len, size_t seg)
+/* A list of at most VERBS_POST_MAX; the last one's completion is for all. */
+static int ud_post_sends(struct storm_verbs *v, enum storm_class c,
+			 const struct verbs_dest *d, const uint8_t *buf,
+			 size_t len, size_t seg)
 {
 	struct ibv_send_wr wr[VERBS_POST_MAX], *bad;
 	struct ibv_sge sge[VERBS_POST_MAX];
@@ -281,7 +281,7 @@ static int post_sends(struct storm_verbs *v, enum storm_class c,
 	uint32_t n = 0;
 
 	for (size_t off = 0; off < len; off += seg, n++) {
-		size_t size = storm_min(len - off, seg);
+		size_t size = len - off < seg ? len - off : seg;
 		uint8_t *at = s->mem.at +
 			      (size_t) ((s->next + n) % s->depth) * s->slot;
 
@@ -339,8 +339,8 @@ int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 		return -EAGAIN;
 	}
 	for (; len; buf += size, len -= size) {
-		size = storm_min(len, part);
-		rc = post_sends(v, c, d, buf, size, seg);
+		size = len < part ? len : part;
+		rc = ud_post_sends(v, c, d, buf, size, seg);
 		if (rc) {
 			v->stats.send_errors++;
 			storm_verbs_break(v);
@@ -360,7 +360,8 @@ int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey)
 }
 
 /* Through its states: ready to send. */
-static int make_ready(struct storm_verbs *v, struct ibv_qp *qp, uint32_t qkey)
+static int ud_qp_make_ready(struct storm_verbs *v, struct ibv_qp *qp,
+			    uint32_t qkey)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT, .pkey_index = v->port.pkey_index,
@@ -379,8 +380,8 @@ static int make_ready(struct storm_verbs *v, struct ibv_qp *qp, uint32_t qkey)
 	return rc;
 }
 
-static struct ibv_qp *make_qp(struct storm_verbs *v, struct verbs_recv *r,
-			      uint32_t sends, uint32_t qkey)
+static struct ibv_qp *ud_qp_create(struct storm_verbs *v, struct verbs_recv *r,
+				   uint32_t sends, uint32_t qkey)
 {
 	struct ibv_qp_init_attr a = {
 		.send_cq = v->send_cq, .recv_cq = r->cq, .srq = r->srq,
@@ -392,13 +393,13 @@ static struct ibv_qp *make_qp(struct storm_verbs *v, struct verbs_recv *r,
 	struct ibv_qp *qp = ibv_create_qp(v->port.pd, &a);
 
 	if (!qp) {
-		storm_verbs_refused(v, "cannot create a queue pair");
+		storm_verbs_fail(v, "cannot create a queue pair");
 		return NULL;
 	}
-	errno = make_ready(v, qp, qkey);
+	errno = ud_qp_make_ready(v, qp, qkey);
 	if (!errno)
 		return qp;
-	storm_verbs_refused(v, "cannot make a queue pair ready");
+	storm_verbs_fail(v, "cannot make a queue pair ready");
 	ibv_destroy_qp(qp);
 	return NULL;
 }
@@ -408,65 +409,65 @@ struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, enum storm_class c,
 {
 	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP + (int) c];
 
-	return r->srq ? make_qp(v, r, 1, qkey) : NULL;
+	return r->srq ? ud_qp_create(v, r, 1, qkey) : NULL;
 }
 
-static int open_recv(struct storm_verbs *v, struct verbs_recv *r,
-		     enum storm_class c, uint32_t depth)
+static int ud_recv_open(struct storm_verbs *v, struct verbs_recv *r,
+			enum storm_class c, uint32_t depth)
 {
 	r->class = c;
-	r->slot = line_up(VERBS_LEAD + v->port.mtu);
-	r->depth = least(least(depth, v->port.limits.max_qp_wr),
-			 v->port.limits.max_cqe);
+	r->slot = ud_line_up(VERBS_LEAD + v->port.mtu);
+	r->depth = ud_least(ud_least(depth, v->port.limits.max_qp_wr),
+			    v->port.limits.max_cqe);
 	r->wc = calloc(r->depth, sizeof(*r->wc));
 	if (!r->wc)
 		return STORM_ENOMEM;
 	r->cq = ibv_create_cq(v->port.ctx, (int) r->depth, NULL,
 			      v->port.channel, 0);
 	if (!r->cq)
-		return storm_verbs_refused(v, "cannot create a completion "
-					      "queue");
+		return storm_verbs_fail(v, "cannot create a completion "
+					   "queue");
 	return storm_verbs_memory(v, &r->mem, (size_t) r->depth * r->slot);
 }
 
 /* A queue pair, both ways. */
-static int open_class(struct storm_verbs *v, enum storm_class c,
-		      uint32_t sends, uint32_t receives)
+static int ud_class_open(struct storm_verbs *v, enum storm_class c,
+			 uint32_t sends, uint32_t receives)
 {
 	struct verbs_recv *r = &v->recv[c];
 	struct verbs_send *s = &v->send[c];
-	int rc = open_recv(v, r, c, receives);
+	int rc = ud_recv_open(v, r, c, receives);
 
 	if (rc)
 		return rc;
-	s->slot = line_up(v->port.mtu);
-	s->depth = least(sends, v->port.limits.max_qp_wr);
+	s->slot = ud_line_up(v->port.mtu);
+	s->depth = ud_least(sends, v->port.limits.max_qp_wr);
 	rc = storm_verbs_memory(v, &s->mem, (size_t) s->depth * s->slot);
 	if (rc)
 		return rc;
-	s->qp = r->qp = make_qp(v, r, s->depth, v->qkey);
-	return s->qp ? fill(v, r) : STORM_ESYS;
+	s->qp = r->qp = ud_qp_create(v, r, s->depth, v->qkey);
+	return s->qp ? ud_recv_fill(v, r) : STORM_ESYS;
 }
 
 /* One queue of a class for all groups: which ones are used changes, how much
  * comes does not. */
-static int open_groups_recv(struct storm_verbs *v, enum storm_class c)
+static int ud_groups_open(struct storm_verbs *v, enum storm_class c)
 {
 	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP + (int) c];
 	struct ibv_srq_init_attr a = { .attr.max_sge = 1 };
 	int rc;
 
 	r->group = true;
-	rc = open_recv(v, r, c, least(v->set.recv_depth,
-				   v->port.limits.max_srq_wr));
+	rc = ud_recv_open(v, r, c, ud_least(v->set.recv_depth,
+				      v->port.limits.max_srq_wr));
 	if (rc)
 		return rc;
 	a.attr.max_wr = r->depth;
 	r->srq = ibv_create_srq(v->port.pd, &a);
 	if (!r->srq)
-		return storm_verbs_refused(v, "cannot create a shared receive "
-					      "queue");
-	return fill(v, r);
+		return storm_verbs_fail(v, "cannot create a shared receive "
+					   "queue");
+	return ud_recv_fill(v, r);
 }
 
 int storm_verbs_queues_open(struct storm_verbs *v)
@@ -481,24 +482,25 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 	v->send_cq = ibv_create_cq(v->port.ctx, (int) sends, NULL,
 				   v->port.channel, 0);
 	if (!v->send_cq)
-		return storm_verbs_refused(v, "cannot create a completion "
-					      "queue");
-	rc = open_class(v, STORM_CONTROL, VERBS_CONTROL_SENDS,
-			v->set.recv_depth);
+		return storm_verbs_fail(v, "cannot create a completion "
+					   "queue");
+	rc = ud_class_open(v, STORM_CONTROL, VERBS_CONTROL_SENDS,
+			   v->set.recv_depth);
 	if (!rc)
-		rc = open_class(v, STORM_BULK, VERBS_BULK_SENDS, bulk_depth);
+		rc = ud_class_open(v, STORM_BULK, VERBS_BULK_SENDS, bulk_depth);
 	if (rc || !node || !v->set.multicast)
 		return rc;
 	if (v->port.limits.max_srq < 2) {
-		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared receive "
-			  "queues: data come along the chain", v->port.device);
+		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared "
+			  "receive queues: data come along the chain",
+			  v->port.device);
 		return STORM_OK;
 	}
-	rc = open_groups_recv(v, STORM_CONTROL);
-	return rc || v->data ? rc : open_groups_recv(v, STORM_BULK);
+	rc = ud_groups_open(v, STORM_CONTROL);
+	return rc || v->data ? rc : ud_groups_open(v, STORM_BULK);
 }
 
-static void close_recv(struct verbs_recv *r)
+static void ud_recv_close(struct verbs_recv *r)
 {
 	if (r->qp)
 		ibv_destroy_qp(r->qp);
@@ -514,7 +516,7 @@ static void close_recv(struct verbs_recv *r)
 void storm_verbs_queues_close(struct storm_verbs *v)
 {
 	for (int i = 0; i < VERBS_RECVS; i++)
-		close_recv(&v->recv[i]);
+		ud_recv_close(&v->recv[i]);
 	for (int c = 0; c < 2; c++) {
 		struct verbs_send *s = &v->send[c];
 

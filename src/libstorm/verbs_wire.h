@@ -1,7 +1,7 @@
 /*
- * verbs_wire.h - what ends over verbs tell each other while they connect (private
- * data of the connection manager).  Whoever may reach the port can send it, so it
- * is taken apart by itself, without verbs.
+ * verbs_wire.h - what two ends over verbs send each other while they connect
+ * (private data of the connection manager).  Any program that can reach the
+ * port may send it, so it is unpacked here, without verbs, and fuzzed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,7 +10,7 @@
 
 #include "storm.h"
 
-/* What both sides of a question tell each other. */
+/* Where an end is: in a question, and in its answer. */
 #define VERBS_HELLO_LEN 24
 struct verbs_hello {
 	uint32_t mtu, qkey, qpn[2];	/* by class */
@@ -18,7 +18,7 @@ struct verbs_hello {
 };
 void storm_verbs_hello_pack(const struct verbs_hello *h,
 			    uint8_t out[VERBS_HELLO_LEN]);
-/* len is the room that there was for it, not what was said: more is allowed. */
+/* len is the room for it, and may be more than was sent. */
 bool storm_verbs_hello_unpack(const void *buf, size_t len,
 			      struct verbs_hello *out);
 

@@ -547,9 +547,11 @@ START_TEST(test_subnet_manager)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		asked = stats_of(&owner).asked;
 		log_text[0] = 0;
-		storm_verbs_befell(owner.v, types[i], owner.v->port.number + 1);
+		storm_verbs_device_event(owner.v, types[i],
+					 owner.v->port.number + 1);
 		must(!log_text[0]);	/* another port's */
-		storm_verbs_befell(owner.v, types[i], owner.v->port.number);
+		storm_verbs_device_event(owner.v, types[i],
+					 owner.v->port.number);
 		must(strstr(log_text, ibv_event_type_str(types[i])) &&
 		     strstr(log_text, "asked again"));
 		must(!say(&owner, &node.self, "two"));
@@ -582,17 +584,19 @@ START_TEST(test_tables)
 {
 	open_both();
 	log_text[0] = 0;
-	storm_verbs_befell(owner.v, IBV_EVENT_GID_CHANGE, owner.v->port.number);
-	storm_verbs_befell(owner.v, IBV_EVENT_PKEY_CHANGE,
-			   owner.v->port.number);
+	storm_verbs_device_event(owner.v, IBV_EVENT_GID_CHANGE,
+				 owner.v->port.number);
+	storm_verbs_device_event(owner.v, IBV_EVENT_PKEY_CHANGE,
+				 owner.v->port.number);
 	must(!log_text[0] && stats_of(&owner).working);
 	owner.v->port.gid.raw[15] ^= 1;	/* it was another one then */
-	storm_verbs_befell(owner.v, IBV_EVENT_GID_CHANGE, owner.v->port.number);
+	storm_verbs_device_event(owner.v, IBV_EVENT_GID_CHANGE,
+				 owner.v->port.number);
 	must(strstr(log_text, "it is opened again"));
 	again(&owner);
 	owner.v->port.pkey ^= 1;
-	storm_verbs_befell(owner.v, IBV_EVENT_PKEY_CHANGE,
-			   owner.v->port.number);
+	storm_verbs_device_event(owner.v, IBV_EVENT_PKEY_CHANGE,
+				 owner.v->port.number);
 	must(strstr(log_text, "the subnet manager's partitions"));
 	again(&owner);
 }
@@ -603,7 +607,7 @@ START_TEST(test_fatal)
 {
 	open_both();
 	log_text[0] = 0;
-	storm_verbs_befell(owner.v, IBV_EVENT_DEVICE_FATAL, 0);
+	storm_verbs_device_event(owner.v, IBV_EVENT_DEVICE_FATAL, 0);
 	must(strstr(log_text, device) &&
 	     strstr(log_text, "the kernel's log may say why"));
 	again(&owner);
