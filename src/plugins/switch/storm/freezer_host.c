@@ -1,0 +1,220 @@
+/*
+ * freezer_host.c - how a host stops processes, and where it has control groups.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "freezer_private.h"
+
+#define TREE "slurm-storm"	/* all our groups are below it */
+
+/* ----------------------------------------------------------------- names --- */
+
+static const char *const freezer_names[FREEZER_KINDS] = {
+	[FREEZER_V2] = "cgroup2",
+	[FREEZER_SIGNALS] = "signals",
+	[FREEZER_V1] = "freezer",
+};
+
+const char *freezer_name(enum freezer_kind kind)
+{
+	return (unsigned int) kind < FREEZER_KINDS ? freezer_names[kind] : NULL;
+}
+
+enum freezer_kind freezer_kind_of(const char *name)
+{
+	for (int i = FREEZER_V2; i < FREEZER_KINDS; i++)
+		if (!strcmp(name, freezer_names[i]))
+			return i;
+	return FREEZER_NONE;
+}
+
+const struct freezer_words *freezer_words_of(enum freezer_kind kind)
+{
+	static const struct freezer_words v1 = {
+		"freezer.state", "FROZEN", "THAWED"
+	}, v2 = {
+		"cgroup.freeze", "1", "0"
+	};
+
+	return kind == FREEZER_V2 ? &v2 : &v1;
+}
+
+/* ----------------------------------------------------------------- paths --- */
+
+int freezer_path(char out[PATH_MAX], const char *dir, const char *name)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s", dir, name);
+
+	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+bool freezer_name_is_plain(const char *name)
+{
+	return *name && *name != '.' && !strchr(name, '/');
+}
+
+int freezer_dir_make(const char *path)
+{
+	return mkdir(path, 0755) && errno != EEXIST ? errno : 0;
+}
+
+/* Another's last step may be removing the upper one, which is empty. */
+int freezer_base_make(const char *base)
+{
+	char tree[PATH_MAX];
+	int err = ENOENT;
+
+	strcpy(tree, base);
+	*strrchr(tree, '/') = '\0';
+	for (int i = 0; i < 3 && err == ENOENT; i++) {
+		err = freezer_dir_make(tree);
+		if (!err)
+			err = freezer_dir_make(base);
+	}
+	return err;
+}
+
+/* Is word one of those in a list with commas? */
+static bool freezer_list_has(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = list; (p = strstr(p, word)); p += len)
+		if ((p == list || p[-1] == ',') &&
+		    (!p[len] || p[len] == ',' || p[len] == '\n'))
+			return true;
+	return false;
+}
+
+/* Where that kind of groups is mounted; "" where it is not. */
+static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, point[PATH_MAX], type[32], super[1024], *rest;
+	size_t room = 0;
+
+	*out = '\0';
+	while (f && !*out && getline(&line, &room, f) > 0) {
+		rest = strstr(line, " - ");
+		if (!rest ||
+		    sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 ||
+		    sscanf(rest, " - %31s %*s %1023s", type, super) != 2)
+			continue;
+		if (kind == FREEZER_V2 ? !strcmp(type, "cgroup2") :
+		    !strcmp(type, "cgroup") &&
+		    freezer_list_has(super, "freezer"))
+			strcpy(out, point);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+int freezer_own_group(char out[PATH_MAX])
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char *line = NULL, point[PATH_MAX];
+	size_t room = 0;
+	int err = ENOENT;
+
+	freezer_mount_of(FREEZER_V2, point);
+	while (f && *point && err == ENOENT && getline(&line, &room, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::/", 4))
+			err = freezer_path(out, point, line + 4);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return err;
+}
+
+/* -------------------------------------------------------------- the host --- */
+
+static int freezer_host_find_groups(struct freezer_host *h,
+				    enum freezer_kind kind, const char *node)
+{
+	char point[PATH_MAX], tree[PATH_MAX], file[PATH_MAX];
+	int err;
+
+	freezer_mount_of(kind, point);
+	if (!*point)
+		return ENOENT;
+	err = freezer_path(tree, point, TREE);
+	if (!err)
+		err = freezer_path(h->base, tree, node);
+	if (!err)
+		err = freezer_base_make(h->base);
+	if (!err)
+		err = freezer_path(file, h->base, freezer_words_of(kind)->file);
+	/* a kernel before 5.2 cannot freeze a v2 group */
+	if (!err && access(file, W_OK))
+		err = errno;
+	if (!err)
+		h->kind = kind;
+	return err;
+}
+
+int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
+		      const char *node)
+{
+	int err;
+
+	if (!freezer_name_is_plain(node))
+		return EINVAL;
+	if (wish != FREEZER_SIGNALS) {
+		err = freezer_host_find_groups(h, wish == FREEZER_V1 ?
+					       FREEZER_V1 : FREEZER_V2, node);
+		if (!err || wish != FREEZER_NONE)
+			return err;
+	}
+	h->kind = FREEZER_SIGNALS;
+	h->base[0] = '\0';
+	return 0;
+}
+
+void freezer_host_remove(const char *base)
+{
+	char tree[PATH_MAX];
+
+	strcpy(tree, base);
+	if (*base && !rmdir(base)) {
+		*strrchr(tree, '/') = '\0';
+		rmdir(tree);
+	}
+}
+
+/* Version 2 is the last one in the list. */
+bool freezer_host_pure(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	bool pure = f && getc(f) == '0';
+
+	if (f)
+		fclose(f);
+	return pure;
+}
+
+int freezer_host_borrow(struct freezer_host *h)
+{
+	char own[PATH_MAX], file[PATH_MAX];
+	int err = freezer_own_group(own);
+
+	if (!err)
+		err = freezer_path(file, own,
+				   freezer_words_of(FREEZER_V2)->file);
+	if (!err && access(file, W_OK))
+		err = errno;
+	if (err)
+		return err;
+	h->kind = FREEZER_V2;
+	h->base[0] = '\0';
+	return 0;
+}

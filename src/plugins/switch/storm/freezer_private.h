@@ -1,0 +1,87 @@
+/*
+ * freezer_private.h - the parts of the freezer (freezer.h), each on those below it:
+ *
+ *	freezer.c	a step, whatever stops it
+ *	freezer_group.c	... by its control group, of either version
+ *	freezer_tree.c	... by signals to the tree of its processes
+ *	freezer_host.c	where a host has control groups
+ *	freezer_proc.c	processes, and what /proc tells of one
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_FREEZER_PRIVATE_H
+#define STORM_FREEZER_PRIVATE_H
+
+#include "freezer.h"
+
+/* ------------------------------------------------------------------- a step --- */
+
+/* Processes, as they are found. */
+struct freezer_pid_list {
+	pid_t *pid;
+	size_t n, room;
+};
+
+/* A mechanism.  What returns int returns 0 or an errno. */
+struct freezer_ops {
+	int (*open)(struct freezer *f, const char *group);
+	/* also what open has failed half-way with */
+	void (*close)(struct freezer *f);
+	int (*stop)(struct freezer *f);
+	int (*cont)(struct freezer *f);
+	bool (*settled)(struct freezer *f);
+	int (*pids)(struct freezer *f, struct freezer_pid_list *out);
+};
+extern const struct freezer_ops freezer_v1_ops, freezer_v2_ops;
+extern const struct freezer_ops freezer_signals_ops;
+
+struct freezer_member;
+
+struct freezer {
+	const struct freezer_ops *ops;
+	enum freezer_kind kind;
+	bool stopped;
+	pid_t root;
+	/* freezer_group.c */
+	int dir;		/* the group; -1 */
+	int state;		/* what is written to; -1 */
+	/* freezer_tree.c */
+	struct freezer_member *member;
+	size_t members, room;
+};
+
+/* ------------------------------------------------------------ control groups --- */
+
+/* How the kernel calls it in either version. */
+struct freezer_words {
+	const char *file, *stop, *cont;
+};
+const struct freezer_words *freezer_words_of(enum freezer_kind kind);
+
+/* dir/name; 0 or ENAMETOOLONG. */
+int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
+/* One component of a path, which does not lead elsewhere? */
+bool freezer_name_is_plain(const char *name);
+/* 0 or an errno; it may be there. */
+int freezer_dir_make(const char *path);
+/* The directory of this node's groups, and that above it.  0 or an errno. */
+int freezer_base_make(const char *base);
+/* This process's own group of version 2: the path of its directory.  0 or an
+ * errno. */
+int freezer_own_group(char out[PATH_MAX]);
+
+/* --------------------------------------------------------------- processes --- */
+
+/* 0 or ENOMEM. */
+int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);
+
+/* Does it run the system's program of this name? */
+bool freezer_proc_runs(pid_t pid, const char *name);
+/* Do they run the same file? */
+bool freezer_proc_same(pid_t a, pid_t b);
+/* Does it stand still, or is it gone? */
+bool freezer_proc_stands(pid_t pid);
+/* FREEZER_SIGNALLED and so on. */
+unsigned int freezer_proc_wants(pid_t pid);
+
+#endif

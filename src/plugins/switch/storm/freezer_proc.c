@@ -1,0 +1,126 @@
+/*
+ * freezer_proc.c - processes, and what /proc tells of one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "freezer_private.h"
+
+int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid)
+{
+	pid_t *more;
+
+	if (p->n == p->room) {
+		p->room = p->room ? 2 * p->room : 64;
+		more = realloc(p->pid, p->room * sizeof(*more));
+		if (!more)
+			return ENOMEM;
+		p->pid = more;
+	}
+	p->pid[p->n++] = pid;
+	return 0;
+}
+
+/* Reads /proc/PID/file; the length, or -1. */
+static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
+				 size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+/* The file that it runs; false: it is gone, or a kernel thread. */
+static bool freezer_proc_program(pid_t pid, struct stat *out)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !stat(path, out);
+}
+
+/*
+ * By the file itself: users may give their processes any name, and any name to a
+ * link to a program of the system's.  Behind the name there may be more, as in
+ * slurmstepd-wlm, or in "srun (deleted)" after an update.
+ */
+bool freezer_proc_runs(pid_t pid, const char *name)
+{
+	char path[32], file[PATH_MAX], *last;
+	size_t len = strlen(name);
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, file, sizeof(file) - 1);
+	if (n <= 0)
+		return false;
+	file[n] = '\0';
+	last = strrchr(file, '/');
+	return last && !strncmp(last + 1, name, len) &&
+		!isalnum((unsigned char) last[1 + len]) &&
+		freezer_proc_program(pid, &st) && !st.st_uid;
+}
+
+bool freezer_proc_same(pid_t a, pid_t b)
+{
+	struct stat sa, sb;
+
+	return freezer_proc_program(a, &sa) && freezer_proc_program(b, &sb) &&
+		sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+bool freezer_proc_stands(pid_t pid)
+{
+	char buf[256], *end;
+
+	if (freezer_proc_read(pid, "stat", buf, sizeof(buf)) < 0)
+		return true;
+	end = strrchr(buf, ')');	/* the name may hold anything */
+	return !end || end[1] != ' ' || !end[2] || strchr("TtZX", end[2]);
+}
+
+static uint64_t freezer_proc_mask(const char *status, const char *key)
+{
+	const char *p = strstr(status, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 16) : 0;
+}
+
+/* Signals that stop do not count: with signals they are our own. */
+unsigned int freezer_proc_wants(pid_t pid)
+{
+	const uint64_t own = 1ull << (SIGSTOP - 1) | 1ull << (SIGCONT - 1) |
+		1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
+		1ull << (SIGTTOU - 1);
+	char buf[4096];
+	const char *tracer;
+	uint64_t waiting;
+
+	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
+		return 0;
+	tracer = strstr(buf, "\nTracerPid:\t");
+	waiting = (freezer_proc_mask(buf, "\nSigPnd:\t") |
+		   freezer_proc_mask(buf, "\nShdPnd:\t")) &
+		~freezer_proc_mask(buf, "\nSigBlk:\t");
+	return (waiting & ~own ? FREEZER_SIGNALLED : 0) |
+		(tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
+}

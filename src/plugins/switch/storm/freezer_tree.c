@@ -1,0 +1,231 @@
+/*
+ * freezer_tree.c - a step by the tree of its processes, which gets signals: every
+ * descendant of its slurmstepd, those that have made sessions of their own and
+ * those whose parent has died included.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "freezer_private.h"
+
+/* A process of the step. */
+struct freezer_member {
+	pid_t pid;
+	int pidfd;
+};
+
+/* --------------------------------------------------------------- members --- */
+
+static void freezer_tree_forget(struct freezer *f, size_t i)
+{
+	close(f->member[i].pidfd);
+	f->member[i] = f->member[--f->members];
+}
+
+static bool freezer_tree_knows(const struct freezer *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->members; i++)
+		if (f->member[i].pid == pid)
+			return true;
+	return false;
+}
+
+static int freezer_tree_add(struct freezer *f, pid_t pid)
+{
+	struct freezer_member *m;
+
+	if (f->members == f->room) {
+		size_t room = f->room ? 2 * f->room : 16;
+
+		m = realloc(f->member, room * sizeof(*m));
+		if (!m)
+			return ENOMEM;
+		f->member = m;
+		f->room = room;
+	}
+	m = &f->member[f->members];
+	m->pid = pid;
+	m->pidfd = pidfd_open(pid, 0);
+	if (m->pidfd < 0)
+		return errno == ESRCH ? 0 : errno;
+	f->members++;
+	return 0;
+}
+
+/* Those that are gone, and whose number may mean another process by now. */
+static void freezer_tree_forget_dead(struct freezer *f)
+{
+	for (size_t i = f->members; i--;)
+		if (pidfd_send_signal(f->member[i].pidfd, 0, NULL, 0) &&
+		    errno == ESRCH)
+			freezer_tree_forget(f, i);
+}
+
+/* ------------------------------------------------------------------ walk --- */
+
+/* slurmstepd and srun carry the step's output and its exits: never. */
+static bool freezer_tree_exempts(pid_t pid)
+{
+	return freezer_proc_runs(pid, "slurmstepd") ||
+		freezer_proc_runs(pid, "srun");
+}
+
+/* Take in the children that one thread has made.  *news counts new ones. */
+static int freezer_tree_take_thread(struct freezer *f, pid_t pid,
+				    const char *thread, size_t *news)
+{
+	char path[64], *line = NULL, *p, *end;
+	size_t room = 0;
+	int err = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid,
+		 thread);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (getline(&line, &room, file) > 0) {
+		for (p = line; !err; p = end) {
+			pid_t child = strtol(p, &end, 10);
+
+			if (end == p)
+				break;
+			if (freezer_tree_knows(f, child) ||
+			    freezer_tree_exempts(child))
+				continue;
+			err = freezer_tree_add(f, child);
+			(*news)++;
+		}
+	}
+	free(line);
+	fclose(file);
+	return err;
+}
+
+static int freezer_tree_take_children(struct freezer *f, pid_t pid,
+				      size_t *news)
+{
+	char path[32];
+	struct dirent *e;
+	DIR *d;
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return 0;	/* it has ended */
+	while (!err && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			err = freezer_tree_take_thread(f, pid, e->d_name, news);
+	closedir(d);
+	return err;
+}
+
+/*
+ * Find processes that are not known yet, from the root and from every known
+ * one: a process whose parent has died is nobody's child in the step, but it
+ * is still known, and so are its children.
+ */
+static int freezer_tree_walk(struct freezer *f, size_t *news)
+{
+	int err;
+
+	*news = 0;
+	freezer_tree_forget_dead(f);
+	err = freezer_tree_take_children(f, f->root, news);
+	/* the list grows meanwhile */
+	for (size_t i = 0; !err && i < f->members; i++)
+		err = freezer_tree_take_children(f, f->member[i].pid, news);
+	return err;
+}
+
+/* ------------------------------------------------------------ operations --- */
+
+static int freezer_tree_open(struct freezer *f, const char *group)
+{
+	(void) f;
+	(void) group;
+	return 0;
+}
+
+static void freezer_tree_close(struct freezer *f)
+{
+	while (f->members)
+		freezer_tree_forget(f, f->members - 1);
+	free(f->member);
+}
+
+static void freezer_tree_signal(struct freezer *f, int sig)
+{
+	for (size_t i = 0; i < f->members; i++)
+		pidfd_send_signal(f->member[i].pidfd, sig, NULL, 0);
+}
+
+/* What is stopped makes no more children: so first those that are known, then
+ * their children, until there are no new ones. */
+static int freezer_tree_stop(struct freezer *f)
+{
+	size_t news;
+	int err;
+
+	freezer_tree_signal(f, SIGSTOP);
+	do {
+		err = freezer_tree_walk(f, &news);
+		if (news)
+			freezer_tree_signal(f, SIGSTOP);
+	} while (!err && news);
+	return err;
+}
+
+static int freezer_tree_continue(struct freezer *f)
+{
+	size_t news;
+	int err = 0;
+
+	/* nothing is known without a walk: another has stopped them */
+	if (!f->members)
+		err = freezer_tree_walk(f, &news);
+	freezer_tree_signal(f, SIGCONT);
+	return err;
+}
+
+static bool freezer_tree_settled(struct freezer *f)
+{
+	size_t news = 0;
+
+	if (freezer_tree_walk(f, &news) || news)
+		return false;
+	for (size_t i = 0; i < f->members; i++)
+		if (!freezer_proc_stands(f->member[i].pid))
+			return false;
+	return true;
+}
+
+static int freezer_tree_pids(struct freezer *f, struct freezer_pid_list *p)
+{
+	size_t news;
+	int err = freezer_tree_walk(f, &news);
+
+	for (size_t i = 0; !err && i < f->members; i++)
+		err = freezer_pid_list_add(p, f->member[i].pid);
+	return err;
+}
+
+const struct freezer_ops freezer_signals_ops = {
+	.open = freezer_tree_open,
+	.close = freezer_tree_close,
+	.stop = freezer_tree_stop,
+	.cont = freezer_tree_continue,
+	.settled = freezer_tree_settled,
+	.pids = freezer_tree_pids,
+};
