@@ -16,10 +16,9 @@
  * switch_p_job_postfini on a message is answered, and slurmstepd waits for the
  * answer, only once srun has it.
  *
- * The messages' credentials are for srun's user alone, so they cannot be
- * checked here, and need not be: a connection is accepted only if its other
- * end is a socket of this very process.  Messages here are no errors: an error
- * of slurmstepd goes to the terminal of the user, for whom nothing is wrong.
+ * A connection is accepted only if its other end is a socket of this very process.
+ * Messages here are no errors: an error of slurmstepd goes to the terminal of the
+ * user, for whom nothing is wrong.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -29,57 +28,33 @@
 #include "config.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
-#include "slurm/slurm_errno.h"
-#include "src/common/forward.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
-#include "src/common/pack.h"
 #include "src/common/read_config.h"
-#include "src/common/slurm_auth.h"
 #include "src/common/slurm_protocol_api.h"
-#include "src/common/slurm_protocol_pack.h"
 #include "src/common/slurm_protocol_util.h"
-#include "src/common/xmalloc.h"
 
 #include "local.h"
 #include "src/common/step_protocol.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/minmax.h"
+#include "step_message.h"
+#include "step_peer.h"
 #include "step_relay.h"
 #include "step_stdio.h"
 
 #define ACK_LIMIT (10 * STORM_SEC)
-#define PEER_LIMIT 5		/* s, our own process writes at once */
-#define FORWARD_TRIES 5
-#define MESSAGE_MAX (64 << 20)
-
-/* A message on its way. */
-struct record {
-	struct record *next;
-	char *bytes;		/* with Slurm's length in front */
-	size_t len;
-	uint8_t kind;
-	uint32_t code, n, unacked;
-	uint32_t *ids;		/* NO_VAL once acknowledged */
-	uint64_t deadline;
-	slurm_msg_t msg;	/* what an answer needs of it */
-	int fd;			/* slurmstepd waits there, or -1 */
-};
 
 static struct {
 	pthread_t thread;
@@ -87,7 +62,7 @@ static struct {
 	int agent;		/* -1: gone, everything is forwarded */
 	int listener, wake;
 	slurm_addr_t self, real;
-	struct record *records, **end;
+	struct step_message *messages, **end;
 	const stepd_step_rec_t *job;
 	bool late;		/* the thread's: answers wait */
 	bool lingered;		/* and srun has all of the output */
@@ -98,7 +73,7 @@ static struct local_frame frame;	/* the thread's, once it runs */
 
 /* ---------------------------------------------------------------- to the agent --- */
 
-static bool _report(const struct record *m)
+static bool step_relay_report(const struct step_message *m)
 {
 	for (uint32_t i = 0; i < m->n; i += LOCAL_IDS_MAX) {
 		uint32_t n = m->n - i;
@@ -119,121 +94,10 @@ static bool _report(const struct record *m)
 	return true;
 }
 
-/* slurmstepd has handed its message over. */
-static void _answer(struct record *m)
-{
-	m->msg.conn_fd = m->fd;
-	m->msg.auth_uid = getuid();
-	m->msg.auth_uid_set = true;
-	if (slurm_send_rc_msg(&m->msg, SLURM_SUCCESS) < 0)
-		debug("storm: no answer to slurmstepd: %m");
-	close(m->fd);
-	m->fd = -1;
-}
-
-static void _free(struct record *m)
-{
-	if (m->fd >= 0)
-		close(m->fd);
-	xfree(m->bytes);
-	xfree(m->ids);
-	xfree(m);
-}
-
-/* ----------------------------------------------------------- to srun directly --- */
-
-static bool _write_all(int fd, const char *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = send(fd, buf, len, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		buf += n;
-		len -= n;
-	}
-	return true;
-}
-
-static bool _read_all(int fd, void *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = recv(fd, buf, len, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		buf = (char *) buf + n;
-		len -= n;
-	}
-	return true;
-}
-
-static void _limit(int fd, int seconds)
-{
-	struct timeval t = { .tv_sec = seconds };
-
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
-}
-
-/* The whole message with its length in front, or NULL. */
-static char *_read_message(int fd, size_t *len)
-{
-	uint32_t n;
-	char *buf;
-
-	if (!_read_all(fd, &n, sizeof(n)) || ntohl(n) > MESSAGE_MAX)
-		return NULL;
-	*len = sizeof(n) + ntohl(n);
-	buf = xmalloc(*len);
-	memcpy(buf, &n, sizeof(n));
-	if (!_read_all(fd, buf + sizeof(n), ntohl(n)))
-		xfree(buf);
-	return buf;
-}
-
-/* What slurmstepd would have done.  srun's answer only says that it is
- * there. */
-static bool _forward_once(const struct record *m)
-{
-	char *answer = NULL;
-	size_t len;
-	int fd = slurm_open_msg_conn(&r.real);
-
-	if (fd < 0)
-		return false;
-	_limit(fd, slurm_conf.msg_timeout);
-	if (_write_all(fd, m->bytes, m->len))
-		answer = _read_message(fd, &len);
-	close(fd);
-	xfree(answer);
-	return true;
-}
-
-static void _forward(const struct record *m)
-{
-	useconds_t delay = 100000;
-
-	for (int i = 0; i < FORWARD_TRIES; i++) {
-		if (_forward_once(m))
-			return;
-		/* a refusal is final: srun has gone */
-		if (errno == ECONNREFUSED)
-			break;
-		usleep(delay);
-		delay *= 2;
-	}
-	info("storm: srun cannot be reached at %pA: %m", &r.real);
-}
-
 /* Out with what is overdue, or with everything once the agent is gone. */
-static void _forward_due(void)
+static void step_relay_forward_due(void)
 {
-	struct record **p = &r.records, *m;
+	struct step_message **p = &r.messages, *m;
 
 	while ((m = *p)) {
 		if (m->unacked && r.agent >= 0 && m->deadline > storm_now()) {
@@ -249,15 +113,15 @@ static void _forward_due(void)
 		if (m->unacked) {
 			if (r.agent >= 0)
 				info("storm: no acknowledgement in time, told srun directly");
-			_forward(m);
+			step_message_forward(m, &r.real);
 		}
 		if (m->fd >= 0)
-			_answer(m);
-		_free(m);
+			step_message_answer(m);
+		step_message_destroy(m);
 	}
 }
 
-static void _agent_gone(const char *why)
+static void step_relay_agent_gone(const char *why)
 {
 	debug("storm: %s", why);
 	close(r.agent);
@@ -266,157 +130,25 @@ static void _agent_gone(const char *why)
 
 /* ---------------------------------------------------------- from slurmstepd --- */
 
-/* The inode of the local socket whose ends are these; 0: none. */
-static unsigned long _inode_of(const struct sockaddr_in *from,
-			       const struct sockaddr_in *to)
-{
-	FILE *f = fopen("/proc/self/net/tcp", "re");
-	unsigned long inode = 0;
-	char line[512];
-
-	if (!f)
-		return 0;
-	while (!inode && fgets(line, sizeof(line), f)) {
-		unsigned int la, lp, ra, rp;
-		unsigned long i;
-
-		if (sscanf(line,
-			   " %*u: %8X:%4X %8X:%4X %*X %*X:%*X %*X:%*X %*X %*u %*u %lu",
-			   &la, &lp, &ra, &rp, &i) == 5 &&
-		    la == from->sin_addr.s_addr && lp == ntohs(from->sin_port) &&
-		    ra == to->sin_addr.s_addr && rp == ntohs(to->sin_port))
-			inode = i;
-	}
-	fclose(f);
-	return inode;
-}
-
-/* A descriptor of this process is that socket. */
-static bool _is_ours(unsigned long inode)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *d;
-	char want[64], is[64];
-	bool found = false;
-
-	if (!dir)
-		return false;
-	snprintf(want, sizeof(want), "socket:[%lu]", inode);
-	while (!found && (d = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), d->d_name, is,
-				       sizeof(is) - 1);
-
-		if (n <= 0)
-			continue;
-		is[n] = '\0';
-		found = !strcmp(is, want);
-	}
-	closedir(dir);
-	return found;
-}
-
-static bool _from_ourselves(const struct sockaddr_in *peer)
-{
-	unsigned long inode = _inode_of(peer,
-					(struct sockaddr_in *) &r.self);
-
-	return inode && _is_ours(inode);
-}
-
-static uint32_t *_copy_ids(const uint32_t *ids, uint32_t n)
-{
-	uint32_t *copy = xcalloc(n, sizeof(*copy));
-
-	if (n)		/* else both are NULL */
-		memcpy(copy, ids, n * sizeof(*copy));
-	return copy;
-}
-
-/* What the message says goes into m; a kind of 0: not for storm. */
-static void _interpret(struct record *m, slurm_msg_t *msg)
-{
-	launch_tasks_response_msg_t *start;
-	task_exit_msg_t *exited;
-
-	switch (msg->msg_type) {
-	case RESPONSE_LAUNCH_TASKS:
-		start = msg->data;
-		m->n = start->task_ids ? start->count_of_pids : 0;
-		m->kind = m->n ? STEP_REPORT_STARTED : 0;
-		m->code = start->return_code;
-		m->ids = _copy_ids(start->task_ids, m->n);
-		break;
-	case MESSAGE_TASK_EXIT:
-		exited = msg->data;
-		m->n = exited->task_id_list ? exited->num_tasks : 0;
-		m->kind = m->n ? STEP_REPORT_EXITED : 0;
-		m->code = exited->return_code;
-		m->ids = _copy_ids(exited->task_id_list, m->n);
-		break;
-	}
-	m->unacked = m->n;
-}
-
-/* Unpack without a check of the credential, which is not for us. */
-static bool _parse(struct record *m, slurm_msg_t *msg)
-{
-	/* the buffer's owner is pack.c from here on */
-	char *copy = xmalloc(m->len - sizeof(uint32_t));
-	buf_t *buf;
-	header_t header;
-	void *cred;
-	bool ok = false;
-
-	memcpy(copy, m->bytes + sizeof(uint32_t), m->len - sizeof(uint32_t));
-	buf = create_buf(copy, m->len - sizeof(uint32_t));
-	memset(&header, 0, sizeof(header));
-	if (unpack_header(&header, buf))
-		goto out;
-	cred = auth_g_unpack(buf, header.version);
-	if (!cred)
-		goto out;
-	msg->auth_index = slurm_auth_index(cred);
-	auth_g_destroy(cred);
-	msg->protocol_version = header.version;
-	msg->msg_type = header.msg_type;
-	msg->flags = header.flags;
-	if (unpack_msg(msg, buf))
-		goto out;
-	_interpret(m, msg);
-	slurm_free_msg_data(msg->msg_type, msg->data);
-	msg->data = NULL;
-	ok = true;
-out:
-	FREE_NULL_LIST(header.ret_list);
-	destroy_forward(&header.forward);
-	free_buf(buf);
-	return ok;
-}
-
 /* How long an acknowledgement may take: slurmstepd itself waits for an answer
  * MessageTimeout long. */
-static uint64_t _patience(void)
+static uint64_t step_relay_patience(void)
 {
 	return storm_min(slurm_conf.msg_timeout * STORM_SEC / 2, ACK_LIMIT);
 }
 
-static void _take(int fd)
+static void step_relay_take(int fd)
 {
-	struct record *m = xmalloc(sizeof(*m));
+	struct step_message *m = step_message_read(fd);
 
-	slurm_msg_t_init(&m->msg);
-	m->fd = fd;
-	_limit(fd, PEER_LIMIT);
-	m->bytes = _read_message(fd, &m->len);
-	if (!m->bytes || !_parse(m, &m->msg)) {
+	if (!m) {
 		info("storm: a message of our own is not understood");
-		_free(m);
 		return;
 	}
 	*r.end = m;
 	r.end = &m->next;
 	if (!r.late) {
-		_answer(m);
+		step_message_answer(m);
 	} else if (!r.lingered) {
 		/* slurmstepd's stdio has ended before this message, and it
 		 * does nothing until we answer */
@@ -428,12 +160,12 @@ static void _take(int fd)
 		m->deadline = 0;
 		return;
 	}
-	m->deadline = storm_now() + _patience();
-	if (r.agent >= 0 && !_report(m))
-		_agent_gone("reports go to srun directly");
+	m->deadline = storm_now() + step_relay_patience();
+	if (r.agent >= 0 && !step_relay_report(m))
+		step_relay_agent_gone("reports go to srun directly");
 }
 
-static void _accept(void)
+static void step_relay_accept(void)
 {
 	struct sockaddr_in peer;
 	socklen_t len = sizeof(peer);
@@ -442,8 +174,8 @@ static void _accept(void)
 
 	if (fd < 0)
 		return;
-	if (_from_ourselves(&peer)) {
-		_take(fd);
+	if (step_peer_is_self(&peer, (struct sockaddr_in *) &r.self)) {
+		step_relay_take(fd);
 		return;
 	}
 	info("storm: a connection from port %u is not slurmstepd's, closed",
@@ -453,21 +185,7 @@ static void _accept(void)
 
 /* ------------------------------------------------------------- from the agent --- */
 
-static void _acked(uint8_t kind, uint32_t id)
-{
-	for (struct record *m = r.records; m; m = m->next) {
-		if (m->kind != kind)
-			continue;
-		for (uint32_t i = 0; i < m->n; i++) {
-			if (m->ids[i] == id) {
-				m->ids[i] = NO_VAL;
-				m->unacked--;
-			}
-		}
-	}
-}
-
-static void _from_agent(void)
+static void step_relay_from_agent(void)
 {
 	enum local_type type;
 	uint8_t kind;
@@ -477,13 +195,13 @@ static void _from_agent(void)
 	if (rc < 0 && errno == EAGAIN)
 		return;
 	if (rc <= 0) {
-		_agent_gone("the agent is gone");
+		step_relay_agent_gone("the agent is gone");
 		return;
 	}
 	if (frame.fd >= 0)
 		close(frame.fd);
 	if (type == LOCAL_CLOSED) {
-		_agent_gone("the session is over");
+		step_relay_agent_gone("the session is over");
 		return;
 	}
 	if (type != LOCAL_ACK)
@@ -493,18 +211,20 @@ static void _from_agent(void)
 	for (uint32_t i = 0; i < n && !frame.bad; i++) {
 		uint32_t id = local_get32(&frame);
 
-		if (!frame.bad)
-			_acked(kind, id);
+		if (frame.bad)
+			break;
+		for (struct step_message *m = r.messages; m; m = m->next)
+			step_message_acked(m, kind, id);
 	}
 }
 
 /* ------------------------------------------------------------------ the thread --- */
 
-static int _timeout(void)
+static int step_relay_timeout(void)
 {
 	uint64_t now = storm_now(), next = STORM_NEVER;
 
-	for (struct record *m = r.records; m; m = m->next) {
+	for (struct step_message *m = r.messages; m; m = m->next) {
 		if (m->deadline < next)
 			next = m->deadline;
 	}
@@ -514,7 +234,7 @@ static int _timeout(void)
 }
 
 /* switch_p_job_postfini: no process of the step is left here. */
-static void _ended(void)
+static void step_relay_ended(void)
 {
 	uint64_t n;
 
@@ -523,11 +243,11 @@ static void _ended(void)
 	r.late = true;
 	local_begin(&frame, LOCAL_ENDED);
 	if (r.agent >= 0 && local_send(r.agent, &frame, -1))
-		_agent_gone("the agent is gone");
+		step_relay_agent_gone("the agent is gone");
 }
 
 /* Ends with slurmstepd. */
-static void *_relay(void *arg)
+static void *step_relay_thread(void *arg)
 {
 	bool told = false;
 
@@ -539,22 +259,22 @@ static void *_relay(void *arg)
 			{ .fd = r.wake, .events = POLLIN },
 		};
 
-		_forward_due();
-		if (r.late && !told && !r.records) {
+		step_relay_forward_due();
+		if (r.late && !told && !r.messages) {
 			told = true;
 			sem_post(&r.drained);
 		}
-		if (poll(p, 3, _timeout()) < 0) {
+		if (poll(p, 3, step_relay_timeout()) < 0) {
 			if (errno != EINTR)
 				usleep(100000);	/* memory is short */
 			continue;
 		}
 		if (p[1].revents)
-			_from_agent();
+			step_relay_from_agent();
 		if (p[0].revents)
-			_accept();
+			step_relay_accept();
 		if (p[2].revents)
-			_ended();
+			step_relay_ended();
 	}
 	return NULL;
 }
@@ -562,7 +282,7 @@ static void *_relay(void *arg)
 /* ---------------------------------------------------------------- start and end --- */
 
 /* Did storm launch this step? */
-static bool _ask_agent(const stepd_step_rec_t *job)
+static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 {
 	enum local_type type;
 	uint64_t session = 0;
@@ -580,7 +300,7 @@ static bool _ask_agent(const stepd_step_rec_t *job)
 	return local_end(&frame) && session;
 }
 
-static bool _listen(void)
+static bool step_relay_listen(void)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *) &r.self;
 	socklen_t len = sizeof(*in);
@@ -596,7 +316,7 @@ static bool _listen(void)
 		!getsockname(r.listener, (struct sockaddr *) in, &len);
 }
 
-static void _close(void)
+static void step_relay_close(void)
 {
 	int *fds[] = { &r.agent, &r.listener, &r.wake };
 
@@ -607,7 +327,7 @@ static void _close(void)
 	}
 }
 
-static bool _start_thread(void)
+static bool step_relay_start_thread(void)
 {
 	sigset_t all, old;
 	int rc;
@@ -615,7 +335,7 @@ static bool _start_thread(void)
 	/* signals are slurmstepd's */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&r.thread, NULL, _relay, NULL);
+	rc = pthread_create(&r.thread, NULL, step_relay_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return !rc;
 }
@@ -632,17 +352,17 @@ void step_relay_start(stepd_step_rec_t *job)
 		debug("storm: no agent here: %m");
 		return;
 	}
-	if (!_ask_agent(job)) {
+	if (!step_relay_ask_agent(job)) {
 		debug("storm: %ps was not launched by storm", &job->step_id);
-		_close();
+		step_relay_close();
 		return;
 	}
-	r.end = &r.records;
+	r.end = &r.messages;
 	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sem_init(&r.drained, 0, 0);
-	if (r.wake < 0 || !_listen() || !_start_thread()) {
+	if (r.wake < 0 || !step_relay_listen() || !step_relay_start_thread()) {
 		info("storm: no relay, srun is told directly: %m");
-		_close();
+		step_relay_close();
 		return;
 	}
 	r.running = true;
