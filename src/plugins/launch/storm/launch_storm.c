@@ -99,8 +99,8 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	if (rc || srun_opt->no_alloc)
 		return rc;
 	s = storm_session_create(&job->step_ctx->step_req->step_id);
-	s->rec.phase[STORM_PHASE_STEP_CREATE].start = start;
-	s->rec.phase[STORM_PHASE_STEP_CREATE].end = storm_now();
+	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
+	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
 	/* srun would send the file itself, next.  Not cleared earlier: it is
 	 * what makes srun look for the full path of the program. */
 	s->bcast = srun_opt->bcast_flag && !s->fallback;

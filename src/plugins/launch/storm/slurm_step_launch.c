@@ -64,7 +64,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->sls = ctx->launch_state;
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
-		s->rec.phase[STORM_PHASE_EXEC].start = storm_now();
+		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
 		/* A signal that came before Slurm's launcher knew of the
 		 * step. */
 		if (s->abort)
@@ -92,9 +92,9 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 		storm_session_await_starts();
 	rc = slurm_step_launch_wait_start(ctx);
 	if (s) {
-		s->rec.phase[STORM_PHASE_EXEC].end = storm_now();
-		s->rec.phase[STORM_PHASE_RUN].start =
-			s->rec.phase[STORM_PHASE_EXEC].end;
+		s->rec.phase[LAUNCH_PHASE_EXEC].end = storm_now();
+		s->rec.phase[LAUNCH_PHASE_RUN].start =
+			s->rec.phase[LAUNCH_PHASE_EXEC].end;
 	}
 	return rc;
 }
@@ -107,14 +107,14 @@ static void tell_timeline(struct storm_session *s)
 	char *line;
 
 	slurm_mutex_lock(&s->lock);
-	if (phase[STORM_PHASE_RUN].start) {
+	if (phase[LAUNCH_PHASE_RUN].start) {
 		/* Slurm's own exit messages are not seen one by one. */
-		phase[STORM_PHASE_RUN].end = s->last_exit ?
-			MAX(s->last_exit, phase[STORM_PHASE_RUN].start) : now;
-		phase[STORM_PHASE_EXIT].start = phase[STORM_PHASE_RUN].end;
-		phase[STORM_PHASE_EXIT].end = now;
-	} else if (!phase[STORM_PHASE_EXEC].end) {
-		phase[STORM_PHASE_EXEC].end = now;
+		phase[LAUNCH_PHASE_RUN].end = s->last_exit ?
+			MAX(s->last_exit, phase[LAUNCH_PHASE_RUN].start) : now;
+		phase[LAUNCH_PHASE_EXIT].start = phase[LAUNCH_PHASE_RUN].end;
+		phase[LAUNCH_PHASE_EXIT].end = now;
+	} else if (!phase[LAUNCH_PHASE_EXEC].end) {
+		phase[LAUNCH_PHASE_EXEC].end = now;
 	}
 	slurm_mutex_unlock(&s->lock);
 	xfree(s->rec.fallback);

@@ -42,16 +42,16 @@ struct storm_transfer {
 	struct storm_timeline t;
 };
 
-static const char *const phase_name[STORM_PHASES] = {
-	[STORM_PHASE_STEP_CREATE] = "step_create",
-	[STORM_PHASE_OPEN] = "open",
-	[STORM_PHASE_SEND] = "send",
-	[STORM_PHASE_REPAIR] = "repair",
-	[STORM_PHASE_WRITE] = "write",
-	[STORM_PHASE_VERIFY] = "verify",
-	[STORM_PHASE_EXEC] = "exec",
-	[STORM_PHASE_RUN] = "run",
-	[STORM_PHASE_EXIT] = "exit",
+static const char *const phase_name[LAUNCH_PHASES] = {
+	[LAUNCH_PHASE_STEP_CREATE] = "step_create",
+	[LAUNCH_PHASE_OPEN] = "open",
+	[LAUNCH_PHASE_SEND] = "send",
+	[LAUNCH_PHASE_REPAIR] = "repair",
+	[LAUNCH_PHASE_WRITE] = "write",
+	[LAUNCH_PHASE_VERIFY] = "verify",
+	[LAUNCH_PHASE_EXEC] = "exec",
+	[LAUNCH_PHASE_RUN] = "run",
+	[LAUNCH_PHASE_EXIT] = "exit",
 };
 
 void storm_record_init(struct storm_record *rec, const char *command)
@@ -88,15 +88,15 @@ static struct storm_span span(uint64_t start, uint64_t end)
 
 /* The phases that one transfer has. */
 static void transfer_phases(const struct storm_timeline *t,
-			    struct storm_span phase[STORM_PHASES])
+			    struct storm_span phase[LAUNCH_PHASES])
 {
-	phase[STORM_PHASE_OPEN] = span(t->open_sent, t->opened);
-	phase[STORM_PHASE_SEND] = span(t->first_byte, t->last_byte);
-	phase[STORM_PHASE_REPAIR] = span(t->repair_first, t->repair_last);
-	phase[STORM_PHASE_WRITE] = span(t->first_byte, t->written);
+	phase[LAUNCH_PHASE_OPEN] = span(t->open_sent, t->opened);
+	phase[LAUNCH_PHASE_SEND] = span(t->first_byte, t->last_byte);
+	phase[LAUNCH_PHASE_REPAIR] = span(t->repair_first, t->repair_last);
+	phase[LAUNCH_PHASE_WRITE] = span(t->first_byte, t->written);
 	/* An empty file has nothing to write, yet it is verified. */
-	phase[STORM_PHASE_VERIFY] = span(t->written ? t->written : t->opened,
-					 t->applied);
+	phase[LAUNCH_PHASE_VERIFY] = span(t->written ? t->written : t->opened,
+					  t->applied);
 }
 
 void storm_record_transfer(struct storm_record *rec, const char *path,
@@ -111,8 +111,8 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 		transfer_phases(&t->t, rec->phase);
 		/* The phases follow one another: a launch message of its own
 		 * is sent before anything is executed. */
-		if (!path && rec->phase[STORM_PHASE_EXEC].start)
-			rec->phase[STORM_PHASE_EXEC].start = t->t.applied;
+		if (!path && rec->phase[LAUNCH_PHASE_EXEC].start)
+			rec->phase[LAUNCH_PHASE_EXEC].start = t->t.applied;
 	}
 	*rec->transfers_end = t;
 	rec->transfers_end = &t->next;
@@ -154,7 +154,7 @@ char *storm_record_line(const struct storm_record *rec)
 	char *line = NULL;
 	int i;
 
-	for (i = 0; i < STORM_PHASES; i++) {
+	for (i = 0; i < LAUNCH_PHASES; i++) {
 		const struct storm_span *s = &rec->phase[i];
 		char name[16], *c;
 
@@ -242,7 +242,7 @@ static json_object *json_record(const struct storm_record *rec)
 	uint64_t t0 = 0;
 	int i;
 
-	for (i = 0; i < STORM_PHASES; i++)
+	for (i = 0; i < LAUNCH_PHASES; i++)
 		if (rec->phase[i].start && (!t0 || rec->phase[i].start < t0))
 			t0 = rec->phase[i].start;
 
@@ -260,13 +260,13 @@ static json_object *json_record(const struct storm_record *rec)
 	json_object_object_add(o, "resent", json_object_new_int64(rec->resent));
 	json_object_object_add(o, "phases",
 			       json_phases(rec->phase, t0, 0,
-					   STORM_PHASES - 1));
+					   LAUNCH_PHASES - 1));
 	for (t = rec->transfers; t; t = t->next) {
-		struct storm_span phase[STORM_PHASES] = { { 0, 0 } };
+		struct storm_span phase[LAUNCH_PHASES] = { { 0, 0 } };
 
 		transfer_phases(&t->t, phase);
-		e = json_phases(phase, t0, STORM_PHASE_SEND,
-				STORM_PHASE_VERIFY);
+		e = json_phases(phase, t0, LAUNCH_PHASE_SEND,
+				LAUNCH_PHASE_VERIFY);
 		json_object_object_add(e, "path", json_string(t->path));
 		json_object_object_add(e, "bytes",
 				       json_object_new_int64(t->bytes));

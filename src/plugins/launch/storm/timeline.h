@@ -13,11 +13,11 @@
 #include "src/libstorm/storm.h"
 
 /* In the order in which they are told. */
-enum storm_phase {
-	STORM_PHASE_STEP_CREATE, STORM_PHASE_OPEN, STORM_PHASE_SEND,
-	STORM_PHASE_REPAIR, STORM_PHASE_WRITE, STORM_PHASE_VERIFY,
-	STORM_PHASE_EXEC, STORM_PHASE_RUN, STORM_PHASE_EXIT,
-	STORM_PHASES
+enum launch_phase {
+	LAUNCH_PHASE_STEP_CREATE, LAUNCH_PHASE_OPEN, LAUNCH_PHASE_SEND,
+	LAUNCH_PHASE_REPAIR, LAUNCH_PHASE_WRITE, LAUNCH_PHASE_VERIFY,
+	LAUNCH_PHASE_EXEC, LAUNCH_PHASE_RUN, LAUNCH_PHASE_EXIT,
+	LAUNCH_PHASES
 };
 
 /* ns, CLOCK_MONOTONIC; a start of 0: the phase did not happen. */
@@ -30,7 +30,7 @@ struct storm_record {
 	const char *command;		/* "srun", "sbcast"; not owned */
 	uint32_t job_id, step_id, step_het;
 	uint32_t nodes, tasks;
-	struct storm_span phase[STORM_PHASES];
+	struct storm_span phase[LAUNCH_PHASES];
 	struct storm_transfer *transfers, **transfers_end;
 	bool launched;			/* the tasks were launched by storm */
 	char *fallback;			/* why not storm; NULL: storm */
