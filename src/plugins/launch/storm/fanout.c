@@ -36,7 +36,8 @@
 
 #include "src/common/step_protocol.h"
 #include "bcast.h"
-#include "session.h"
+#include "fanout.h"
+#include "report.h"
 
 #define OTHERWISE "this step goes by Slurm's own launch"
 #define POLL_NS 100000000	/* an abort is looked for this often */
@@ -322,7 +323,7 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 		storm_session_drop_domain(s);
 	fresh = !s->domain;
 	if (fresh) {
-		storm_session_domain_conf(s, &sdc);
+		task_reports_conf(s, &sdc);
 		s->domain = step_domain_create(nodelist, &sdc, &why);
 		if (!s->domain)
 			return why;
@@ -332,7 +333,7 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 	if (!(*buf = pack_launch(&msg, &self, len)))
 		return xstrdup("cannot pack the launch message");
 	storm_session_expect(s, s->domain->count);
-	if (storm_reports_begin(s))
+	if (task_reports_start(s))
 		return xstrdup("cannot listen to reports");
 	*event = storm_xfer_and_signal(s->domain->d, NULL, &to, *buf, *len);
 	if (!*event)

@@ -26,7 +26,7 @@
 #include "src/srun/libsrun/launch.h"
 
 #include "bcast.h"
-#include "session.h"
+#include "report.h"
 #include "stock_launch.h"
 
 /* Everything else is built with hidden visibility. */
@@ -158,7 +158,7 @@ static void bcast(struct storm_session *s, srun_job_t *job,
 	params.dst_fname = bcast_target(opt_local);
 	if (srun_opt->send_libs)
 		params.flags |= BCAST_FLAG_SEND_LIBS;
-	storm_session_domain_conf(s, &cast.sdc);
+	task_reports_conf(s, &cast.sdc);
 
 	rc = storm_bcast(&cast, &params);
 	s->domain = cast.domain;

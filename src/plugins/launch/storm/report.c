@@ -26,7 +26,8 @@
 #include "src/common/xstring.h"
 
 #include "src/common/step_protocol.h"
-#include "session.h"
+#include "report.h"
+#include "step_launch.h"
 
 struct item {
 	struct item *next;
@@ -36,7 +37,7 @@ struct item {
 	struct storm_range r[];
 };
 
-struct storm_report_queue {
+struct task_reports {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
@@ -67,7 +68,7 @@ static bool first_end(struct storm_session *s, uint32_t task)
 	return true;
 }
 
-bool storm_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
+bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 {
 	uint32_t i, n = 0;
 
@@ -165,7 +166,7 @@ static void tell(struct storm_session *s, const struct item *it)
 static void *reporter(void *arg)
 {
 	struct storm_session *s = arg;
-	struct storm_report_queue *q = s->reports;
+	struct task_reports *q = s->reports;
 	struct item *it;
 
 	slurm_mutex_lock(&q->lock);
@@ -185,10 +186,10 @@ static void *reporter(void *arg)
 	return NULL;
 }
 
-int storm_reports_begin(struct storm_session *s)
+int task_reports_start(struct storm_session *s)
 {
 	const slurm_step_layout_t *layout = s->sls->layout;
-	struct storm_report_queue *q = xmalloc(sizeof(*q));
+	struct task_reports *q = xmalloc(sizeof(*q));
 	hostlist_t hl = hostlist_create(layout->node_list);
 	uint32_t n;
 	char *name;
@@ -227,29 +228,9 @@ int storm_reports_begin(struct storm_session *s)
 	return SLURM_SUCCESS;
 }
 
-void storm_reports_push(struct storm_session *s, const struct storm_report *r)
+void task_reports_stop(struct storm_session *s)
 {
-	struct storm_report_queue *q = s->reports;
-	struct item *it;
-
-	if (!q || (r->kind != STEP_REPORT_STARTED &&
-		   r->kind != STEP_REPORT_EXITED))
-		return;
-	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
-	it->kind = r->kind;
-	it->code = r->code;
-	it->count = r->ids.count;
-	memcpy(it->r, r->ids.r, r->ids.count * sizeof(it->r[0]));
-	slurm_mutex_lock(&q->lock);
-	*q->tail = it;
-	q->tail = &it->next;
-	slurm_cond_signal(&q->cond);
-	slurm_mutex_unlock(&q->lock);
-}
-
-void storm_reports_end(struct storm_session *s)
-{
-	struct storm_report_queue *q = s->reports;
+	struct task_reports *q = s->reports;
 	struct item *it;
 	uint32_t n;
 
@@ -272,4 +253,51 @@ void storm_reports_end(struct storm_session *s)
 	slurm_cond_destroy(&q->cond);
 	xfree(q);
 	s->reports = NULL;
+}
+
+/* ------------------------------------------------------- the domain's thread --- */
+
+static void push(struct storm_session *s, const struct storm_report *r)
+{
+	struct task_reports *q = s->reports;
+	struct item *it;
+
+	if (!q || (r->kind != STEP_REPORT_STARTED &&
+		   r->kind != STEP_REPORT_EXITED))
+		return;
+	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
+	it->kind = r->kind;
+	it->code = r->code;
+	it->count = r->ids.count;
+	memcpy(it->r, r->ids.r, r->ids.count * sizeof(it->r[0]));
+	slurm_mutex_lock(&q->lock);
+	*q->tail = it;
+	q->tail = &it->next;
+	slurm_cond_signal(&q->cond);
+	slurm_mutex_unlock(&q->lock);
+}
+
+static void on_report(void *arg, const struct storm_report *r)
+{
+	struct storm_session *s = arg;
+
+	if (r->kind == STEP_REPORT_DELIVERED)
+		storm_session_delivered(s, r);
+	else
+		push(s, r);
+}
+
+static void on_fault(void *arg, const struct storm_fault *f)
+{
+	storm_session_fault(arg, f);
+}
+
+void task_reports_conf(struct storm_session *s, struct step_domain_conf *sdc)
+{
+	memset(sdc, 0, sizeof(*sdc));
+	sdc->set = s->conf->set;
+	sdc->step_id = s->step_id;
+	sdc->on_report = on_report;
+	sdc->on_fault = on_fault;
+	sdc->arg = s;
 }

@@ -11,13 +11,13 @@
 #include <time.h>
 
 #include "src/common/slurm_xlator.h"
+#include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/macros.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/common/step_protocol.h"
 #include "bcast.h"
 #include "session.h"
 
@@ -130,12 +130,23 @@ void storm_session_abort_all(void)
 	slurm_mutex_unlock(&sessions_lock);
 }
 
+/* Are there tasks of whose start nothing was heard? */
+static bool awaits_starts(struct step_launch_state *sls)
+{
+	bool yes;
+
+	slurm_mutex_lock(&sls->lock);
+	yes = bit_set_count(sls->tasks_started) < sls->tasks_requested;
+	slurm_mutex_unlock(&sls->lock);
+	return yes;
+}
+
 static int is_starting(void *x, void *arg)
 {
 	const struct storm_session *s = x;
 
 	(void) arg;
-	return s->sls && !s->fallback && storm_step_is_starting(s->sls);
+	return s->sls && !s->fallback && awaits_starts(s->sls);
 }
 
 void storm_session_await_starts(void)
@@ -170,8 +181,7 @@ void storm_session_close(struct storm_session *s)
 	list_remove_first(sessions, is_same, s);
 	slurm_mutex_unlock(&sessions_lock);
 
-	storm_session_drop_domain(s);	/* after it nothing is reported */
-	storm_reports_end(s);
+	storm_session_drop_domain(s);
 	storm_record_clear(&s->rec);
 	xfree(s->libdir);
 	xfree(s->fallback);
@@ -211,8 +221,8 @@ static void settle(struct storm_session *s, uint32_t node,
 	s->answer_rc[node] = rc;
 }
 
-/* slurmd's answers to the launch message, as the agents report them. */
-static void delivered(struct storm_session *s, const struct storm_report *r)
+void storm_session_delivered(struct storm_session *s,
+			     const struct storm_report *r)
 {
 	uint32_t i, n;
 
@@ -225,19 +235,8 @@ static void delivered(struct storm_session *s, const struct storm_report *r)
 	slurm_mutex_unlock(&s->lock);
 }
 
-static void on_report(void *arg, const struct storm_report *r)
+void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 {
-	struct storm_session *s = arg;
-
-	if (r->kind == STEP_REPORT_DELIVERED)
-		delivered(s, r);
-	else
-		storm_reports_push(s, r);
-}
-
-static void on_fault(void *arg, const struct storm_fault *f)
-{
-	struct storm_session *s = arg;
 	bool running = false;
 	char *text;
 
@@ -259,17 +258,6 @@ static void on_fault(void *arg, const struct storm_fault *f)
 		     text);
 		xfree(text);
 	}
-}
-
-void storm_session_domain_conf(struct storm_session *s,
-			       struct step_domain_conf *sdc)
-{
-	memset(sdc, 0, sizeof(*sdc));
-	sdc->set = s->conf->set;
-	sdc->step_id = s->step_id;
-	sdc->on_report = on_report;
-	sdc->on_fault = on_fault;
-	sdc->arg = s;
 }
 
 void storm_session_expect(struct storm_session *s, uint32_t nodes)

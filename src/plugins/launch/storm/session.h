@@ -14,7 +14,7 @@
 #include "step_domain.h"
 #include "timeline.h"
 
-struct storm_report_queue;
+struct task_reports;
 
 /*
  * From launch_p_create_job_step() to the end of slurm_step_launch_wait_finish().
@@ -49,7 +49,7 @@ struct storm_session {
 	uint32_t *task_node;	/* node of the step's layout, by task */
 	bitstr_t *exited;	/* tasks whose end was told */
 	uint64_t last_exit;	/* when the last one was */
-	struct storm_report_queue *reports;
+	struct task_reports *reports;
 };
 
 enum storm_answer { ANSWER_NONE, ANSWER_CAME, ANSWER_LOST };
@@ -57,7 +57,8 @@ enum storm_answer { ANSWER_NONE, ANSWER_CAME, ANSWER_LOST };
 /* The process's storm.conf; NULL and *why (not owned) if it is unusable. */
 const struct storm_conf *storm_session_conf(const char **why);
 
-/* NULL is an answer that find gives; close takes it too. */
+/* NULL is an answer that find gives; close takes it too.  Reports have ended
+ * before it (report.h). */
 struct storm_session *storm_session_create(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find_sls(const void *sls);
@@ -74,41 +75,14 @@ void storm_session_abort_all(void);
  */
 void storm_session_await_starts(void);
 
-/* Fill a step_domain_conf that reports to this session. */
-void storm_session_domain_conf(struct storm_session *s,
-			       struct step_domain_conf *sdc);
+/* Of the domain's thread: slurmd's answers to the launch message, as the agents
+ * report them; a node is lost. */
+void storm_session_delivered(struct storm_session *s,
+			     const struct storm_report *r);
+void storm_session_fault(struct storm_session *s, const struct storm_fault *f);
 /* Before the launch message is given to libstorm. */
 void storm_session_expect(struct storm_session *s, uint32_t nodes);
 /* Count the domain, close and forget it. */
 void storm_session_drop_domain(struct storm_session *s);
-
-/* report.c: starts and exits, from the domain's thread to srun's handlers. */
-int storm_reports_begin(struct storm_session *s);
-void storm_reports_push(struct storm_session *s, const struct storm_report *r);
-void storm_reports_end(struct storm_session *s);
-/* An exit message that came by Slurm's own way: leave in it the tasks whose
- * end was not told yet, and count them as told.  False: none is left. */
-bool storm_reports_filter(struct storm_session *s, task_exit_msg_t *msg);
-
-/* fanout.c: stands in for slurm_send_recv_msgs() in step_launch.c. */
-List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout);
-
-/* slurm_step_launch.c: Slurm's step_launch.c and its handlers. */
-int storm_step_launch(slurm_step_ctx_t *ctx,
-		      const slurm_step_launch_params_t *params,
-		      const slurm_step_launch_callbacks_t *callbacks);
-int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
-			  const slurm_step_launch_params_t *params,
-			  char *node_list);
-int storm_step_launch_wait_start(slurm_step_ctx_t *ctx);
-void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx);
-void storm_step_launch_abort(slurm_step_ctx_t *ctx);
-void storm_step_launch_fwd_signal(slurm_step_ctx_t *ctx, int signo);
-void storm_step_launch_params_init(slurm_step_launch_params_t *params);
-void storm_step_started(struct step_launch_state *sls,
-			launch_tasks_response_msg_t *msg);
-void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg);
-/* Are there tasks of whose start nothing was heard? */
-bool storm_step_is_starting(struct step_launch_state *sls);
 
 #endif

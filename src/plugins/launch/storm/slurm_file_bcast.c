@@ -5,6 +5,10 @@
  * Its global variables (src, fd, ...) exist in srun too; all our objects are
  * built with hidden visibility, so these here stay our own.
  *
+ * This file and bcast.c are a circle, which is wanted: bcast.c calls Slurm's
+ * bcast_file(), which sends each block through bcast.c, which asks here for what
+ * Slurm has mapped.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"

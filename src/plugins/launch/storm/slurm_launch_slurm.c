@@ -20,7 +20,7 @@
 #include "src/srun/libsrun/launch.h"
 #include "src/srun/libsrun/multi_prog.h"
 
-#include "session.h"
+#include "step_launch.h"
 #include "stock_launch.h"
 
 #define plugin_name stock_plugin_name

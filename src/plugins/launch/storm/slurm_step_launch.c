@@ -5,14 +5,19 @@
  * Being in the same translation unit we can call its handlers, so that what
  * the nodes report (paper, Algorithms 8 and 9) reaches srun by the very code
  * that Slurm's messages reach it by; and we can stand before its message
- * handler, because a task's end may be told twice.
+ * handler, because a task's end may be reported twice.
+ *
+ * So this file, fanout.c and report.c are a circle, which is wanted: Slurm's source
+ * sends through fanout.c, which starts report.c, which calls the handlers here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
 
 #include "src/common/slurm_protocol_api.h"
-#include "session.h"
+#include "fanout.h"
+#include "report.h"
+#include "step_launch.h"
 
 #define slurm_send_recv_msgs storm_send_recv_msgs
 
@@ -41,7 +46,7 @@ static void handle_msg(void *arg, slurm_msg_t *msg)
 		uid = auth_g_get_uid(msg->auth_cred);
 		if ((uid == slurm_conf.slurm_user_id || uid == 0 ||
 		     uid == getuid()) &&
-		    !storm_reports_filter(s, msg->data)) {
+		    !task_reports_filter(s, msg->data)) {
 			debug("storm: duplicate task exit message");
 			slurm_send_rc_msg(msg, SLURM_SUCCESS);
 			return;
@@ -143,8 +148,9 @@ void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 	slurm_step_launch_wait_finish(ctx);
 	if (!s)
 		return;
-	storm_session_drop_domain(s);
+	storm_session_drop_domain(s);	/* after it nothing is reported */
 	tell_timeline(s);
+	task_reports_stop(s);
 	storm_session_close(s);
 }
 
@@ -170,16 +176,6 @@ void storm_step_started(struct step_launch_state *sls,
 				 .data = msg };
 
 	_launch_handler(sls, &envelope);
-}
-
-bool storm_step_is_starting(struct step_launch_state *sls)
-{
-	bool yes;
-
-	slurm_mutex_lock(&sls->lock);
-	yes = bit_set_count(sls->tasks_started) < sls->tasks_requested;
-	slurm_mutex_unlock(&sls->lock);
-	return yes;
 }
 
 void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg)
