@@ -90,7 +90,7 @@ List storm_answer(List list, const char *node, int rc)
 
 /* What slurmd would have returned: the errno of an open that failed, but
  * SLURM_ERROR for a write. */
-static int slurmd_rc(const struct storm_fault *f)
+static int bcast_slurmd_rc(const struct storm_fault *f)
 {
 	switch (f->why) {
 	case STORM_ESYS:
@@ -124,8 +124,8 @@ static int slurmd_rc(const struct storm_fault *f)
 	}
 }
 
-static List answers(const struct step_domain *sd,
-		    const struct storm_outcome *out)
+static List bcast_answers(const struct step_domain *sd,
+			  const struct storm_outcome *out)
 {
 	List list = NULL;
 	uint32_t i;
@@ -135,15 +135,15 @@ static List answers(const struct step_domain *sd,
 
 		list = storm_answer(list, f->node < sd->count ?
 				    sd->names[f->node] : "this host",
-				    slurmd_rc(f));
+				    bcast_slurmd_rc(f));
 	}
 	return list ? list : storm_answer(NULL, sd->names[0], SLURM_ERROR);
 }
 
 /* Start the transfer; NULL, or why storm cannot (xfree). */
-static char *start(struct step_cast *c, const char *nodelist,
-		   const file_bcast_msg_t *msg,
-		   int timeout)
+static char *bcast_start(struct step_cast *c, const char *nodelist,
+			 const file_bcast_msg_t *msg,
+			 int timeout)
 {
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE,
@@ -194,7 +194,7 @@ static char *start(struct step_cast *c, const char *nodelist,
 }
 
 /* Wait for the outcome and answer for the nodes. */
-static List finish(struct step_cast *c)
+static List bcast_finish(struct step_cast *c)
 {
 	const uint64_t size = stock_bcast_size();
 	struct storm_outcome out = { 0 };
@@ -229,17 +229,17 @@ static List finish(struct step_cast *c)
 		if (text)
 			error("storm: %s is not on all nodes: %s", now.path,
 			      text);
-		list = text ? answers(c->domain, &out) :
+		list = text ? bcast_answers(c->domain, &out) :
 			      list_create(destroy_data_info);
 		break;
 	case STORM_ABORTED:
 		error("storm: %s: %s", now.path, text ? text : "aborted");
-		list = answers(c->domain, &out);
+		list = bcast_answers(c->domain, &out);
 		break;
 	default:
 		error("storm: %s: the nodes were lost before they answered%s%s",
 		      now.path, text ? ": " : "", text ? text : "");
-		list = answers(c->domain, &out);
+		list = bcast_answers(c->domain, &out);
 	}
 	xfree(text);
 	storm_outcome_clear(&out);
@@ -259,7 +259,7 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	if (c->fallback && !now.gave_up)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (block->block_no == 1 &&
-	    (why = start(c, nodelist, block, timeout))) {
+	    (why = bcast_start(c, nodelist, block, timeout))) {
 		if (storm_fall_back(c->conf->fallback, c->otherwise, why,
 				    &c->fallback))
 			return slurm_send_recv_msgs(nodelist, msg, timeout);
@@ -268,7 +268,7 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	}
 	if (block->flags & FILE_BCAST_LAST_BLOCK)
-		return finish(c);
+		return bcast_finish(c);
 	return list_create(destroy_data_info);
 }
 

@@ -51,8 +51,8 @@ struct launch {
 	uint16_t no_port;
 };
 
-static void launch_init_from(struct launch *l, struct storm_session *s,
-			     const slurm_msg_t *msg)
+static void fanout_launch_init(struct launch *l, struct storm_session *s,
+			       const slurm_msg_t *msg)
 {
 	const char *path;
 	char *value;
@@ -81,14 +81,14 @@ static void launch_init_from(struct launch *l, struct storm_session *s,
 	}
 }
 
-static void launch_clear(struct launch *l)
+static void fanout_launch_clear(struct launch *l)
 {
 	if (l->env)
 		env_array_free(l->env);
 }
 
 /* Why storm does not serve the step at all; NULL: it does. */
-static const char *not_for_storm(const launch_tasks_request_msg_t *req)
+static const char *fanout_not_served(const launch_tasks_request_msg_t *req)
 {
 	if (req->flags & LAUNCH_PTY)
 		return "--pty";
@@ -107,7 +107,7 @@ struct sink {
 	size_t len, room;
 };
 
-static void *drain(void *arg)
+static void *fanout_drain(void *arg)
 {
 	struct sink *k = arg;
 	ssize_t n;
@@ -131,7 +131,7 @@ static void *drain(void *arg)
  * STEP_LAUNCH_HEAD zero bytes.  self: who gets the replies; without it slurmd
  * would answer its own agent.  xmalloc()ed; NULL: Slurm logged why.
  */
-static uint8_t *pack_launch(slurm_msg_t *msg, const struct storm_addr *self,
+static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 			    size_t *len)
 {
 	struct sink k = { .room = 65536, .len = STEP_LAUNCH_HEAD };
@@ -158,7 +158,7 @@ static uint8_t *pack_launch(slurm_msg_t *msg, const struct storm_addr *self,
 	}
 	k.fd = fd[1];
 	k.buf = xmalloc(k.room);
-	if ((rc = pthread_create(&thread, NULL, drain, &k))) {
+	if ((rc = pthread_create(&thread, NULL, fanout_drain, &k))) {
 		error("storm: cannot start a thread: %s", strerror(rc));
 		close(fd[0]);
 		close(fd[1]);
@@ -181,7 +181,7 @@ static uint8_t *pack_launch(slurm_msg_t *msg, const struct storm_addr *self,
 /* ------------------------------------------------------------- answers --- */
 
 /* Every node failed: nothing was sent and nothing else is allowed. */
-static List refuse_all(const char *nodelist)
+static List fanout_refuse_all(const char *nodelist)
 {
 	List list = list_create(destroy_data_info);
 	hostlist_t hl = hostlist_create(nodelist);
@@ -199,7 +199,7 @@ static List refuse_all(const char *nodelist)
 
 /* Did the agent get no answer from its slurmd, or not ask it?  (It refuses a
  * message of another release, which slurmd may well take.) */
-static bool no_answer(uint32_t rc)
+static bool fanout_no_answer(uint32_t rc)
 {
 	return rc == SLURM_UNEXPECTED_MSG_ERROR ||
 	       rc == SLURM_COMMUNICATIONS_CONNECTION_ERROR ||
@@ -210,20 +210,20 @@ static bool no_answer(uint32_t rc)
 
 /* A launch that goes well is finished first, also when the user gave up:
  * Slurm's launcher then kills what runs.  One that hangs is not waited for. */
-static bool gave_up(const struct storm_session *s)
+static bool fanout_gave_up(const struct storm_session *s)
 {
 	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
 }
 
 /* Wait until all nodes answered or are lost; false: time is up or the user
  * gave up. */
-static bool wait_answers(struct storm_session *s, uint64_t deadline)
+static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 {
 	struct timespec ts;
 	bool done;
 
 	slurm_mutex_lock(&s->lock);
-	while (s->pending && !gave_up(s) && storm_now() < deadline) {
+	while (s->pending && !fanout_gave_up(s) && storm_now() < deadline) {
 		/* The condition's clock is the wall's; a short wait keeps a
 		 * step of it harmless. */
 		clock_gettime(CLOCK_REALTIME, &ts);
@@ -240,7 +240,7 @@ static bool wait_answers(struct storm_session *s, uint64_t deadline)
 }
 
 /* Tell, once for each reason, why nodes get Slurm's own message. */
-static void tell_resend(struct storm_session *s, const char *nodes)
+static void fanout_log_resend(struct storm_session *s, const char *nodes)
 {
 	struct storm_outcome out = { 0 };
 	char *text;
@@ -256,7 +256,8 @@ static void tell_resend(struct storm_session *s, const char *nodes)
 }
 
 /* The nodes' answers, asking those again by TCP that gave none. */
-static List collect(struct storm_session *s, slurm_msg_t *msg, int timeout)
+static List fanout_collect(struct storm_session *s, slurm_msg_t *msg,
+			   int timeout)
 {
 	List list = list_create(destroy_data_info), more;
 	hostlist_t again = hostlist_create(NULL);
@@ -267,22 +268,23 @@ static List collect(struct storm_session *s, slurm_msg_t *msg, int timeout)
 
 	slurm_mutex_lock(&s->lock);
 	for (n = 0; n < s->domain->count; n++) {
-		if (s->answer[n] == ANSWER_CAME && !no_answer(s->answer_rc[n]))
+		if (s->answer[n] == ANSWER_CAME &&
+		    !fanout_no_answer(s->answer_rc[n]))
 			storm_answer(list, s->domain->names[n],
 				     s->answer_rc[n]);
 		else
 			hostlist_push_host(again, s->domain->names[n]);
 	}
 	slurm_mutex_unlock(&s->lock);
-	if (!(s->rec.resent = hostlist_count(again)) || gave_up(s))
+	if (!(s->rec.resent = hostlist_count(again)) || fanout_gave_up(s))
 		goto done;
 
 	nodes = hostlist_ranged_string_xmalloc(again);
-	tell_resend(s, nodes);
+	fanout_log_resend(s, nodes);
 	more = slurm_send_recv_msgs(nodes, msg, timeout);
 	if (!more) {
 		error("storm: slurm_send_recv_msgs: %m");
-		more = refuse_all(nodes);
+		more = fanout_refuse_all(nodes);
 	}
 	itr = list_iterator_create(more);
 	while ((info = list_next(itr))) {
@@ -304,7 +306,7 @@ done:
 /* ------------------------------------------------------------- the cast --- */
 
 /* An open domain and the message under way on it; NULL, or why not. */
-static char *send_launch(struct storm_session *s, const char *nodelist,
+static char *fanout_send(struct storm_session *s, const char *nodelist,
 			 struct launch *l, uint8_t **buf, size_t *len,
 			 storm_event_t **event)
 {
@@ -330,7 +332,7 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 	}
 	storm_domain_self(s->domain->d, &self);
 	msg = l->msg;
-	if (!(*buf = pack_launch(&msg, &self, len)))
+	if (!(*buf = fanout_pack(&msg, &self, len)))
 		return xstrdup("cannot pack the launch message");
 	storm_session_expect(s, s->domain->count);
 	if (task_reports_start(s))
@@ -343,15 +345,15 @@ static char *send_launch(struct storm_session *s, const char *nodelist,
 
 /* Wait for the cast's outcome.  NULL: it is decided that every node gets the
  * message, or the user gave up; otherwise no node has it, and why. */
-static char *wait_cast(struct storm_session *s, storm_event_t *event,
-		       size_t len, bool *unknown, bool *given_up)
+static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
+			      size_t len, bool *unknown, bool *given_up)
 {
 	struct storm_outcome out = { 0 };
 	char *why = NULL;
 
 	/* Bounded: an operation without progress ends by op_timeout. */
 	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
-		if (gave_up(s)) {
+		if (fanout_gave_up(s)) {
 			*given_up = true;
 			return NULL;
 		}
@@ -373,7 +375,7 @@ static char *wait_cast(struct storm_session *s, storm_event_t *event,
 	return why;
 }
 
-static List launch_by_storm(struct storm_session *s, const char *nodelist,
+static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 			    struct launch *l, int timeout)
 {
 	uint64_t deadline = storm_now() + (uint64_t) timeout * 1000000;
@@ -384,9 +386,9 @@ static List launch_by_storm(struct storm_session *s, const char *nodelist,
 	size_t len = 0;
 	char *why;
 
-	why = send_launch(s, nodelist, l, &buf, &len, &event);
+	why = fanout_send(s, nodelist, l, &buf, &len, &event);
 	if (!why)
-		why = wait_cast(s, event, len, &unknown, &given_up);
+		why = fanout_wait_cast(s, event, len, &unknown, &given_up);
 	storm_event_destroy(event);
 	if (given_up || why)
 		storm_session_drop_domain(s);
@@ -396,12 +398,12 @@ static List launch_by_storm(struct storm_session *s, const char *nodelist,
 			list = slurm_send_recv_msgs(nodelist, &l->msg,
 						    timeout);
 		else
-			list = refuse_all(nodelist);
+			list = fanout_refuse_all(nodelist);
 	} else {
 		s->rec.launched = true;
 		if (s->domain && !unknown)
-			wait_answers(s, deadline);
-		list = s->domain ? collect(s, &l->msg, timeout) :
+			fanout_wait_answers(s, deadline);
+		list = s->domain ? fanout_collect(s, &l->msg, timeout) :
 				   list_create(destroy_data_info);
 	}
 	xfree(buf);
@@ -422,17 +424,17 @@ List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout)
 	if (!(s = storm_session_find(&req->step_id)))
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 
-	if (!s->fallback && (why = not_for_storm(req))) {
+	if (!s->fallback && (why = fanout_not_served(req))) {
 		verbose("storm: does not serve %s; " OTHERWISE, why);
 		s->fallback = xstrdup(why);
 	}
-	launch_init_from(&l, s, msg);
+	fanout_launch_init(&l, s, msg);
 	if (s->fallback) {
 		storm_session_drop_domain(s);
 		list = slurm_send_recv_msgs(nodelist, &l.msg, timeout);
 	} else {
-		list = launch_by_storm(s, nodelist, &l, timeout);
+		list = fanout_by_storm(s, nodelist, &l, timeout);
 	}
-	launch_clear(&l);
+	fanout_launch_clear(&l);
 	return list;
 }

@@ -110,7 +110,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 }
 
 /* Where the program goes: what --bcast, BcastParameters and --chdir say. */
-static char *bcast_target(const slurm_opt_t *opt_local)
+static char *launch_bcast_target(const slurm_opt_t *opt_local)
 {
 	const char *file = opt_local->srun_opt->bcast_file, *dir;
 	int len;
@@ -128,8 +128,8 @@ static char *bcast_target(const slurm_opt_t *opt_local)
 }
 
 /* What srun itself does for --bcast; does not come back from a failure. */
-static void bcast(struct storm_session *s, srun_job_t *job,
-		  slurm_opt_t *opt_local)
+static void launch_bcast(struct storm_session *s, srun_job_t *job,
+			 slurm_opt_t *opt_local)
 {
 	srun_opt_t *srun_opt = opt_local->srun_opt;
 	slurm_selected_step_t step = {
@@ -155,7 +155,7 @@ static void bcast(struct storm_session *s, srun_job_t *job,
 	if (!srun_opt->argc || !srun_opt->argv[0])
 		fatal("No command name to broadcast");
 	params.src_fname = xstrdup(srun_opt->argv[0]);
-	params.dst_fname = bcast_target(opt_local);
+	params.dst_fname = launch_bcast_target(opt_local);
 	if (srun_opt->send_libs)
 		params.flags |= BCAST_FLAG_SEND_LIBS;
 	task_reports_conf(s, &cast.sdc);
@@ -183,15 +183,16 @@ static void bcast(struct storm_session *s, srun_job_t *job,
  * and sends them what it reads, at the least the end of it.  Slurm's slurmstepd
  * has no place for that and dies of it.
  */
-static void no_stdin_twice(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
-			   const slurm_opt_t *opt_local)
+static void launch_no_stdin_twice(const srun_job_t *job,
+				  slurm_step_io_fds_t *cio_fds,
+				  const slurm_opt_t *opt_local)
 {
 	if (!opt_local->srun_opt->pty && job->ifname &&
 	    job->ifname->type == IO_PER_TASK)
 		cio_fds->input.fd = -1;
 }
 
-static bool is_null(const fname_t *f)
+static bool launch_is_null(const fname_t *f)
 {
 	return f && !xstrcmp(f->name, "/dev/null");
 }
@@ -205,11 +206,12 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 		storm_session_find(&job->step_ctx->step_req->step_id);
 
 	if (s)
-		s->no_stdio = is_null(job->ifname) && is_null(job->ofname) &&
-			      is_null(job->efname);
+		s->no_stdio = launch_is_null(job->ifname) &&
+			      launch_is_null(job->ofname) &&
+			      launch_is_null(job->efname);
 	if (s && s->bcast)
-		bcast(s, job, opt_local);
-	no_stdin_twice(job, cio_fds, opt_local);
+		launch_bcast(s, job, opt_local);
+	launch_no_stdin_twice(job, cio_fds, opt_local);
 	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,
 				 opt_local);
 }

@@ -49,7 +49,7 @@ struct task_reports {
 
 struct task_ref { uint32_t node, task; };
 
-static int by_node(const void *va, const void *vb)
+static int task_reports_by_node(const void *va, const void *vb)
 {
 	const struct task_ref *a = va, *b = vb;
 
@@ -59,7 +59,7 @@ static int by_node(const void *va, const void *vb)
 }
 
 /* Count the task's end as told; false if it was.  Under the session's lock. */
-static bool first_end(struct storm_session *s, uint32_t task)
+static bool task_reports_first_end(struct storm_session *s, uint32_t task)
 {
 	if (task >= s->tasks || bit_test(s->exited, task))
 		return false;
@@ -74,7 +74,7 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 
 	slurm_mutex_lock(&s->lock);
 	for (i = 0; i < msg->num_tasks; i++)
-		if (first_end(s, msg->task_id_list[i]))
+		if (task_reports_first_end(s, msg->task_id_list[i]))
 			msg->task_id_list[n++] = msg->task_id_list[i];
 	slurm_mutex_unlock(&s->lock);
 	msg->num_tasks = n;
@@ -82,8 +82,9 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 }
 
 /* The item's tasks that were not told before. */
-static struct task_ref *fresh_tasks(struct storm_session *s,
-				    const struct item *it, uint32_t *count)
+static struct task_ref *task_reports_fresh(struct storm_session *s,
+					   const struct item *it,
+					   uint32_t *count)
 {
 	struct task_ref *refs;
 	uint32_t i, t, n = 0, room = 0;
@@ -97,21 +98,22 @@ static struct task_ref *fresh_tasks(struct storm_session *s,
 	for (i = 0; i < it->count; i++) {
 		for (t = it->r[i].first;
 		     t <= it->r[i].last && t < s->tasks; t++) {
-			if (it->kind == STEP_REPORT_EXITED && !first_end(s, t))
+			if (it->kind == STEP_REPORT_EXITED &&
+			    !task_reports_first_end(s, t))
 				continue;
 			refs[n].node = s->task_node[t];
 			refs[n++].task = t;
 		}
 	}
 	slurm_mutex_unlock(&s->lock);
-	qsort(refs, n, sizeof(*refs), by_node);
+	qsort(refs, n, sizeof(*refs), task_reports_by_node);
 	*count = n;
 	return refs;
 }
 
-static void tell_started(struct storm_session *s, uint32_t node,
-			 uint32_t *ids, uint32_t *pids, uint32_t count,
-			 uint32_t code)
+static void task_reports_started(struct storm_session *s, uint32_t node,
+				 uint32_t *ids, uint32_t *pids, uint32_t count,
+				 uint32_t code)
 {
 	launch_tasks_response_msg_t msg = {
 		.step_id = s->step_id,
@@ -125,8 +127,8 @@ static void tell_started(struct storm_session *s, uint32_t node,
 	storm_step_started(s->sls, &msg);
 }
 
-static void tell_exited(struct storm_session *s, uint32_t *ids,
-			uint32_t count, uint32_t code)
+static void task_reports_exited(struct storm_session *s, uint32_t *ids,
+				uint32_t count, uint32_t code)
 {
 	task_exit_msg_t msg = {
 		.step_id = s->step_id,
@@ -138,13 +140,13 @@ static void tell_exited(struct storm_session *s, uint32_t *ids,
 	storm_step_exited(s->sls, &msg);
 }
 
-static void tell(struct storm_session *s, const struct item *it)
+static void task_reports_handle(struct storm_session *s, const struct item *it)
 {
 	/* Nothing is printed for tasks that end well: one call does. */
 	bool together = it->kind == STEP_REPORT_EXITED && !it->code &&
 			get_log_level() < LOG_LEVEL_VERBOSE;
 	uint32_t count, i, j, *ids, *no_pids;
-	struct task_ref *refs = fresh_tasks(s, it, &count);
+	struct task_ref *refs = task_reports_fresh(s, it, &count);
 
 	ids = xcalloc(count + 1, sizeof(*ids));
 	no_pids = xcalloc(count + 1, sizeof(*no_pids));
@@ -153,17 +155,17 @@ static void tell(struct storm_session *s, const struct item *it)
 					  refs[j].node == refs[i].node); j++)
 			ids[j - i] = refs[j].task;
 		if (it->kind == STEP_REPORT_STARTED)
-			tell_started(s, refs[i].node, ids, no_pids, j - i,
-				     it->code);
+			task_reports_started(s, refs[i].node, ids, no_pids,
+					     j - i, it->code);
 		else
-			tell_exited(s, ids, j - i, it->code);
+			task_reports_exited(s, ids, j - i, it->code);
 	}
 	xfree(ids);
 	xfree(no_pids);
 	xfree(refs);
 }
 
-static void *reporter(void *arg)
+static void *task_reports_thread(void *arg)
 {
 	struct storm_session *s = arg;
 	struct task_reports *q = s->reports;
@@ -178,7 +180,7 @@ static void *reporter(void *arg)
 		if (!(q->head = it->next))
 			q->tail = &q->head;
 		slurm_mutex_unlock(&q->lock);
-		tell(s, it);
+		task_reports_handle(s, it);
 		xfree(it);
 		slurm_mutex_lock(&q->lock);
 	}
@@ -220,7 +222,7 @@ int task_reports_start(struct storm_session *s)
 			if (layout->tids[n][i] < s->tasks)
 				s->task_node[layout->tids[n][i]] = n;
 	s->reports = q;
-	if (pthread_create(&q->thread, NULL, reporter, s)) {
+	if (pthread_create(&q->thread, NULL, task_reports_thread, s)) {
 		error("storm: cannot start a thread: %m");
 		return SLURM_ERROR;
 	}
@@ -257,7 +259,8 @@ void task_reports_stop(struct storm_session *s)
 
 /* ------------------------------------------------------- the domain's thread --- */
 
-static void push(struct storm_session *s, const struct storm_report *r)
+static void task_reports_push(struct storm_session *s,
+			      const struct storm_report *r)
 {
 	struct task_reports *q = s->reports;
 	struct item *it;
@@ -277,17 +280,17 @@ static void push(struct storm_session *s, const struct storm_report *r)
 	slurm_mutex_unlock(&q->lock);
 }
 
-static void on_report(void *arg, const struct storm_report *r)
+static void task_reports_on_report(void *arg, const struct storm_report *r)
 {
 	struct storm_session *s = arg;
 
 	if (r->kind == STEP_REPORT_DELIVERED)
 		storm_session_delivered(s, r);
 	else
-		push(s, r);
+		task_reports_push(s, r);
 }
 
-static void on_fault(void *arg, const struct storm_fault *f)
+static void task_reports_on_fault(void *arg, const struct storm_fault *f)
 {
 	storm_session_fault(arg, f);
 }
@@ -297,7 +300,7 @@ void task_reports_conf(struct storm_session *s, struct step_domain_conf *sdc)
 	memset(sdc, 0, sizeof(*sdc));
 	sdc->set = s->conf->set;
 	sdc->step_id = s->step_id;
-	sdc->on_report = on_report;
-	sdc->on_fault = on_fault;
+	sdc->on_report = task_reports_on_report;
+	sdc->on_fault = task_reports_on_fault;
 	sdc->arg = s;
 }

@@ -73,7 +73,7 @@ struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
 	return s;
 }
 
-static int has_step(void *x, void *key)
+static int session_has_step(void *x, void *key)
 {
 	const struct storm_session *s = x;
 	const slurm_step_id_t *id = key;
@@ -83,12 +83,12 @@ static int has_step(void *x, void *key)
 	       s->step_id.step_het_comp == id->step_het_comp;
 }
 
-static int has_sls(void *x, void *key)
+static int session_has_sls(void *x, void *key)
 {
 	return ((const struct storm_session *) x)->sls == key;
 }
 
-static struct storm_session *find(ListFindF match, const void *key)
+static struct storm_session *session_lookup(ListFindF match, const void *key)
 {
 	struct storm_session *s = NULL;
 
@@ -101,15 +101,15 @@ static struct storm_session *find(ListFindF match, const void *key)
 
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
 {
-	return find(has_step, step_id);
+	return session_lookup(session_has_step, step_id);
 }
 
 struct storm_session *storm_session_find_sls(const void *sls)
 {
-	return sls ? find(has_sls, sls) : NULL;
+	return sls ? session_lookup(session_has_sls, sls) : NULL;
 }
 
-static int raise_abort(void *x, void *arg)
+static int session_raise_abort(void *x, void *arg)
 {
 	struct storm_session *s = x;
 
@@ -126,12 +126,12 @@ void storm_session_abort_all(void)
 {
 	slurm_mutex_lock(&sessions_lock);
 	if (sessions)
-		list_for_each(sessions, raise_abort, NULL);
+		list_for_each(sessions, session_raise_abort, NULL);
 	slurm_mutex_unlock(&sessions_lock);
 }
 
 /* Are there tasks of whose start nothing was heard? */
-static bool awaits_starts(struct step_launch_state *sls)
+static bool session_awaits_starts(struct step_launch_state *sls)
 {
 	bool yes;
 
@@ -141,12 +141,12 @@ static bool awaits_starts(struct step_launch_state *sls)
 	return yes;
 }
 
-static int is_starting(void *x, void *arg)
+static int session_is_starting(void *x, void *arg)
 {
 	const struct storm_session *s = x;
 
 	(void) arg;
-	return s->sls && !s->fallback && awaits_starts(s->sls);
+	return s->sls && !s->fallback && session_awaits_starts(s->sls);
 }
 
 void storm_session_await_starts(void)
@@ -160,7 +160,7 @@ void storm_session_await_starts(void)
 	while (storm_now() < end) {
 		slurm_mutex_lock(&sessions_lock);
 		starting = sessions &&
-			list_find_first(sessions, is_starting, NULL);
+			list_find_first(sessions, session_is_starting, NULL);
 		slurm_mutex_unlock(&sessions_lock);
 		if (!starting)
 			break;
@@ -168,7 +168,7 @@ void storm_session_await_starts(void)
 	}
 }
 
-static int is_same(void *x, void *key)
+static int session_is_same(void *x, void *key)
 {
 	return x == key;
 }
@@ -178,7 +178,7 @@ void storm_session_close(struct storm_session *s)
 	if (!s)
 		return;
 	slurm_mutex_lock(&sessions_lock);
-	list_remove_first(sessions, is_same, s);
+	list_remove_first(sessions, session_is_same, s);
 	slurm_mutex_unlock(&sessions_lock);
 
 	storm_session_drop_domain(s);
@@ -210,8 +210,8 @@ void storm_session_drop_domain(struct storm_session *s)
 }
 
 /* Under the lock. */
-static void settle(struct storm_session *s, uint32_t node,
-		   enum storm_answer how, uint32_t rc)
+static void session_settle(struct storm_session *s, uint32_t node,
+			   enum storm_answer how, uint32_t rc)
 {
 	if (node >= s->nanswers)
 		return;
@@ -230,7 +230,7 @@ void storm_session_delivered(struct storm_session *s,
 	for (i = 0; i < r->ids.count; i++)
 		for (n = r->ids.r[i].first;
 		     n <= r->ids.r[i].last && n < s->nanswers; n++)
-			settle(s, n, ANSWER_CAME, r->code);
+			session_settle(s, n, ANSWER_CAME, r->code);
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
 }
@@ -245,7 +245,7 @@ void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 	s->faults[s->nfaults++] = *f;
 	if (f->node < s->nanswers) {
 		if (s->answer[f->node] == ANSWER_NONE)
-			settle(s, f->node, ANSWER_LOST, 0);
+			session_settle(s, f->node, ANSWER_LOST, 0);
 		else
 			running = s->answer[f->node] == ANSWER_CAME;
 	}
@@ -273,6 +273,6 @@ void storm_session_expect(struct storm_session *s, uint32_t nodes)
 	/* The domain may have lost nodes since the broadcast. */
 	for (i = 0; i < s->nfaults; i++)
 		if (s->faults[i].node < nodes)
-			settle(s, s->faults[i].node, ANSWER_LOST, 0);
+			session_settle(s, s->faults[i].node, ANSWER_LOST, 0);
 	slurm_mutex_unlock(&s->lock);
 }

@@ -35,7 +35,7 @@
  * message too.  _launch_handler() knows duplicates, _exit_handler() does not:
  * it would print the task's line again.
  */
-static void handle_msg(void *arg, slurm_msg_t *msg)
+static void step_handle_msg(void *arg, slurm_msg_t *msg)
 {
 	struct storm_session *s;
 	uid_t uid;
@@ -64,7 +64,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 	struct storm_session *s =
 		storm_session_find(&ctx->step_req->step_id);
 
-	message_socket_ops.handle_msg = handle_msg;
+	message_socket_ops.handle_msg = step_handle_msg;
 	if (s) {
 		s->sls = ctx->launch_state;
 		s->rec.nodes = s->sls->layout->node_cnt;
@@ -105,7 +105,7 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 }
 
 /* The times of a step that is over, for whoever wants them. */
-static void tell_timeline(struct storm_session *s)
+static void step_log_timeline(struct storm_session *s)
 {
 	struct storm_span *phase = s->rec.phase;
 	uint64_t now = storm_now();
@@ -149,7 +149,7 @@ void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 	if (!s)
 		return;
 	storm_session_drop_domain(s);	/* after it nothing is reported */
-	tell_timeline(s);
+	step_log_timeline(s);
 	task_reports_stop(s);
 	storm_session_close(s);
 }

@@ -47,29 +47,29 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
 int slurm_spank_exit(spank_t sp, int ac, char **av);
 #pragma GCC visibility pop
 
-static bool known(const char *type)
+static bool spank_knows_type(const char *type)
 {
 	return !xstrcmp(type, "storm") || !xstrcmp(type, "slurm");
 }
 
-static void choose(const char *type)
+static void spank_choose_type(const char *type)
 {
 	xfree(slurm_conf.launch_type);
 	slurm_conf.launch_type = xstrdup_printf("launch/%s", type);
 }
 
-static int opt_launch(int val, const char *type, int remote)
+static int spank_opt_launch(int val, const char *type, int remote)
 {
 	/* Also called in slurmstepd, with the value that srun was given. */
 	if (remote)
 		return ESPANK_SUCCESS;
-	if (!known(type)) {
+	if (!spank_knows_type(type)) {
 		slurm_error("storm: --launch=%s: allowed values are storm and slurm",
 			    type ? type : "");
 		return ESPANK_BAD_ARG;
 	}
 	if (spank_context() == S_CTX_LOCAL)
-		choose(type);
+		spank_choose_type(type);
 	else if (setenv(LAUNCH_ENV, type, 1))
 		return ESPANK_ERROR;
 	return ESPANK_SUCCESS;
@@ -80,12 +80,12 @@ static struct spank_option option = {
 	.arginfo = "TYPE",
 	.usage = "launch steps by storm (multicast) or slurm",
 	.has_arg = 1,
-	.cb = opt_launch,
+	.cb = spank_opt_launch,
 };
 
 /* ------------------------------------------------- gang scheduling --- */
 
-static void say(const char *text)
+static void spank_log_info(const char *text)
 {
 	slurm_info("storm: %s", text);
 }
@@ -95,7 +95,7 @@ static void say(const char *text)
  * stop them is its affair.  SPANK has no item for a step's flags; but its handle
  * begins like this (Slurm's plugstack.c), and has the step.
  */
-static bool debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
+static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 {
 	const struct {
 		int magic;
@@ -113,7 +113,7 @@ static bool debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 	return handle->job->flags & LAUNCH_PARALLEL_DEBUG;
 }
 
-static void begin_step(spank_t sp)
+static void spank_begin_step(spank_t sp)
 {
 	struct step_gang s;
 
@@ -125,8 +125,8 @@ static void begin_step(spank_t sp)
 		return;
 	s.script = s.step == SLURM_BATCH_SCRIPT ||
 		s.step == SLURM_INTERACTIVE_STEP;
-	s.debugged = debugged(sp, s.job, s.step);
-	step_gang_begin(conf->node_name, &s, say);
+	s.debugged = spank_is_debugged(sp, s.job, s.step);
+	step_gang_begin(conf->node_name, &s, spank_log_info);
 }
 
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
@@ -160,15 +160,15 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		/* Set by sbatch, salloc or the user; the option beats it. */
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
 			break;
-		if (!known(type)) {
+		if (!spank_knows_type(type)) {
 			slurm_error("storm: %s=%s: allowed values are storm and slurm",
 				    LAUNCH_ENV, type);
 			return ESPANK_BAD_ARG;
 		}
-		choose(type);
+		spank_choose_type(type);
 		break;
 	case S_CTX_REMOTE:
-		begin_step(sp);
+		spank_begin_step(sp);
 		break;
 	case S_CTX_ALLOCATOR:
 		break;

@@ -26,7 +26,7 @@
 #include "src/common/step_protocol.h"
 #include "step_domain.h"
 
-static void log_line(enum storm_log_level level, const char *msg)
+static void step_domain_log_line(enum storm_log_level level, const char *msg)
 {
 	switch (level) {
 	case STORM_LOG_ERROR:
@@ -45,11 +45,12 @@ static void log_line(enum storm_log_level level, const char *msg)
 
 void step_domain_log(void)
 {
-	storm_log_set(log_line);
+	storm_log_set(step_domain_log_line);
 }
 
 /* "storm port 10.0.0.13:8383" */
-static void addr_text(const struct storm_addr *a, char *buf, size_t len)
+static void step_domain_addr_text(const struct storm_addr *a, char *buf,
+				  size_t len)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	char ip[INET6_ADDRSTRLEN] = "?";
@@ -64,8 +65,8 @@ static void addr_text(const struct storm_addr *a, char *buf, size_t len)
 }
 
 /* Names and addresses.  NULL, or why not. */
-static char *take_nodes(struct step_domain *sd, const char *nodelist,
-			uint16_t port)
+static char *step_domain_take_nodes(struct step_domain *sd,
+				    const char *nodelist, uint16_t port)
 {
 	hostlist_t hl = hostlist_create(nodelist);
 	char *name, *why = NULL;
@@ -95,7 +96,7 @@ static char *take_nodes(struct step_domain *sd, const char *nodelist,
 	return why;
 }
 
-static buf_t *pack_authority(sbcast_cred_t *cred)
+static buf_t *step_domain_pack_authority(sbcast_cred_t *cred)
 {
 	buf_t *buf = init_buf(1024);
 
@@ -114,7 +115,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	int err = 0;
 
 	sd->nodelist = xstrdup(nodelist);
-	if ((*why = take_nodes(sd, nodelist, sdc->set.port)))
+	if ((*why = step_domain_take_nodes(sd, nodelist, sdc->set.port)))
 		goto free_sd;
 	dc.nodes = sd->nodes;
 	dc.count = sd->count;
@@ -127,7 +128,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	dc.on_fault = sdc->on_fault;
 	dc.arg = sdc->arg;
 	if (sdc->sbcast_cred) {
-		authority = pack_authority(sdc->sbcast_cred);
+		authority = step_domain_pack_authority(sdc->sbcast_cred);
 		dc.authority = get_buf_data(authority);
 		dc.authority_len = get_buf_offset(authority);
 	}
@@ -203,7 +204,7 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 }
 
 /* What is wrong with a path: the words of an errno can mislead. */
-static const char *path_text(int sys)
+static const char *step_domain_path_text(int sys)
 {
 	switch (sys) {
 	case EINVAL:
@@ -219,13 +220,13 @@ static const char *path_text(int sys)
 
 /* What went wrong, without the node.  together: it holds for other nodes too,
  * so this one's address is left out. */
-static char *cause(const struct step_domain *sd, const struct storm_fault *f,
-		   bool together)
+static char *step_domain_cause(const struct step_domain *sd,
+			       const struct storm_fault *f, bool together)
 {
 	char at[INET6_ADDRSTRLEN + 24];
 
 	if (f->why == STORM_ENOAGENT && f->node < sd->count) {
-		addr_text(&sd->nodes[f->node].addr, at, sizeof(at));
+		step_domain_addr_text(&sd->nodes[f->node].addr, at, sizeof(at));
 		if (together)
 			snprintf(at, sizeof(at), "storm port %u",
 				 sd->nodes[f->node].addr.port);
@@ -245,7 +246,7 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 		return xstrdup(strerror(f->sys));
 	if (f->why == STORM_EPATH)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
-				      path_text(f->sys));
+				      step_domain_path_text(f->sys));
 	if (f->sys && f->why != STORM_EEXIST)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));
@@ -255,7 +256,7 @@ static char *cause(const struct step_domain *sd, const struct storm_fault *f,
 char *step_domain_fault(const struct step_domain *sd,
 			const struct storm_fault *f)
 {
-	char *what = cause(sd, f, false), *text;
+	char *what = step_domain_cause(sd, f, false), *text;
 
 	if (f->node < sd->count)
 		text = xstrdup_printf("node %s: %s", sd->names[f->node], what);
@@ -265,8 +266,8 @@ char *step_domain_fault(const struct step_domain *sd,
 	return text;
 }
 
-static bool same_fault(const struct storm_fault *a,
-		       const struct storm_fault *b)
+static bool step_domain_same_fault(const struct storm_fault *a,
+				   const struct storm_fault *b)
 {
 	return a->why == b->why && a->sys == b->sys &&
 	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE;
@@ -284,7 +285,8 @@ char *step_domain_faults(const struct step_domain *sd,
 		hostlist_t hl;
 
 		/* Told already, together with an earlier one? */
-		for (j = 0; j < i && !same_fault(&out->faults[j], f); j++)
+		for (j = 0;
+		     j < i && !step_domain_same_fault(&out->faults[j], f); j++)
 			;
 		if (j < i)
 			continue;
@@ -293,12 +295,13 @@ char *step_domain_faults(const struct step_domain *sd,
 		} else {
 			hl = hostlist_create(NULL);
 			for (j = i; j < out->faults_kept; j++)
-				if (j == i || same_fault(f, &out->faults[j]))
+				if (j == i ||
+				    step_domain_same_fault(f, &out->faults[j]))
 					hostlist_push_host(hl, sd->names[
 						out->faults[j].node]);
 			hostlist_sort(hl);
 			list = hostlist_ranged_string_xmalloc(hl);
-			what = cause(sd, f, hostlist_count(hl) > 1);
+			what = step_domain_cause(sd, f, hostlist_count(hl) > 1);
 			one = xstrdup_printf("%s %s: %s",
 					     hostlist_count(hl) > 1 ?
 					     "nodes" : "node", list, what);

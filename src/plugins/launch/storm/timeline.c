@@ -75,7 +75,7 @@ void storm_record_clear(struct storm_record *rec)
 	xfree(rec->fallback);
 }
 
-static struct storm_span span(uint64_t start, uint64_t end)
+static struct storm_span timeline_span(uint64_t start, uint64_t end)
 {
 	struct storm_span s = { 0, 0 };
 
@@ -87,16 +87,17 @@ static struct storm_span span(uint64_t start, uint64_t end)
 }
 
 /* The phases that one transfer has. */
-static void transfer_phases(const struct storm_timeline *t,
-			    struct storm_span phase[LAUNCH_PHASES])
+static void timeline_transfer_phases(const struct storm_timeline *t,
+				     struct storm_span phase[LAUNCH_PHASES])
 {
-	phase[LAUNCH_PHASE_OPEN] = span(t->open_sent, t->opened);
-	phase[LAUNCH_PHASE_SEND] = span(t->first_byte, t->last_byte);
-	phase[LAUNCH_PHASE_REPAIR] = span(t->repair_first, t->repair_last);
-	phase[LAUNCH_PHASE_WRITE] = span(t->first_byte, t->written);
+	phase[LAUNCH_PHASE_OPEN] = timeline_span(t->open_sent, t->opened);
+	phase[LAUNCH_PHASE_SEND] = timeline_span(t->first_byte, t->last_byte);
+	phase[LAUNCH_PHASE_REPAIR] = timeline_span(t->repair_first,
+						   t->repair_last);
+	phase[LAUNCH_PHASE_WRITE] = timeline_span(t->first_byte, t->written);
 	/* An empty file has nothing to write, yet it is verified. */
-	phase[LAUNCH_PHASE_VERIFY] = span(t->written ? t->written : t->opened,
-					  t->applied);
+	phase[LAUNCH_PHASE_VERIFY] =
+		timeline_span(t->written ? t->written : t->opened, t->applied);
 }
 
 void storm_record_transfer(struct storm_record *rec, const char *path,
@@ -108,7 +109,7 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 	t->bytes = bytes;
 	storm_domain_timeline((storm_domain_t *) d, &t->t);
 	if (!rec->transfers) {
-		transfer_phases(&t->t, rec->phase);
+		timeline_transfer_phases(&t->t, rec->phase);
 		/* The phases follow one another: a launch message of its own
 		 * is sent before anything is executed. */
 		if (!path && rec->phase[LAUNCH_PHASE_EXEC].start)
@@ -144,7 +145,7 @@ void storm_record_domain(struct storm_record *rec, const storm_domain_t *d)
 	sum->multicast = s.multicast;
 }
 
-static double ms(uint64_t ns)
+static double timeline_ms(uint64_t ns)
 {
 	return ns / 1e6;
 }
@@ -164,14 +165,14 @@ char *storm_record_line(const struct storm_record *rec)
 		if ((c = strchr(name, '_')))
 			*c = ' ';
 		xstrfmtcat(line, "%s%s %.1f", line ? ", " : "", name,
-			   ms(s->end - s->start));
+			   timeline_ms(s->end - s->start));
 	}
 	if (line)
 		xstrcat(line, " ms");
 	return line;
 }
 
-static json_object *json_ms(double v)
+static json_object *timeline_json_ms(double v)
 {
 	char s[32];
 
@@ -179,8 +180,8 @@ static json_object *json_ms(double v)
 	return json_object_new_double_s(v, s);
 }
 
-static json_object *json_phases(const struct storm_span *phase, uint64_t t0,
-				int first, int last)
+static json_object *timeline_json_phases(const struct storm_span *phase,
+					 uint64_t t0, int first, int last)
 {
 	json_object *o = json_object_new_object(), *p;
 	int i;
@@ -188,28 +189,31 @@ static json_object *json_phases(const struct storm_span *phase, uint64_t t0,
 	for (i = first; i <= last; i++) {
 		p = NULL;
 		if (phase[i].start) {
+			uint64_t ns = phase[i].end - phase[i].start;
+			double start = ((double) phase[i].start - t0) / 1e6;
+
 			p = json_object_new_object();
 			json_object_object_add(p, "start",
-				json_ms(((double) phase[i].start - t0) / 1e6));
-			json_object_object_add(p, "ms",
-				json_ms(ms(phase[i].end - phase[i].start)));
+					       timeline_json_ms(start));
+			json_object_object_add(p, "ms", timeline_json_ms(
+						       timeline_ms(ns)));
 		}
 		json_object_object_add(o, phase_name[i], p);
 	}
 	return o;
 }
 
-static json_object *json_string(const char *s)
+static json_object *timeline_json_string(const char *s)
 {
 	return s ? json_object_new_string(s) : NULL;
 }
 
-static json_object *json_id(uint32_t id)
+static json_object *timeline_json_id(uint32_t id)
 {
 	return id == NO_VAL ? NULL : json_object_new_int64(id);
 }
 
-static json_object *json_counters(const struct storm_stats *s)
+static json_object *timeline_json_counters(const struct storm_stats *s)
 {
 	json_object *o = json_object_new_object();
 
@@ -234,7 +238,7 @@ static json_object *json_counters(const struct storm_stats *s)
 	return o;
 }
 
-static json_object *json_record(const struct storm_record *rec)
+static json_object *timeline_json_record(const struct storm_record *rec)
 {
 	json_object *o = json_object_new_object();
 	json_object *list = json_object_new_array(), *e;
@@ -246,34 +250,39 @@ static json_object *json_record(const struct storm_record *rec)
 		if (rec->phase[i].start && (!t0 || rec->phase[i].start < t0))
 			t0 = rec->phase[i].start;
 
-	json_object_object_add(o, "command", json_string(rec->command));
+	json_object_object_add(o, "command",
+			       timeline_json_string(rec->command));
 	json_object_object_add(o, "job", json_object_new_int64(rec->job_id));
-	json_object_object_add(o, "step", json_id(rec->step_id));
-	json_object_object_add(o, "step_het", json_id(rec->step_het));
+	json_object_object_add(o, "step", timeline_json_id(rec->step_id));
+	json_object_object_add(o, "step_het", timeline_json_id(rec->step_het));
 	json_object_object_add(o, "nodes", json_object_new_int64(rec->nodes));
 	json_object_object_add(o, "tasks", json_object_new_int64(rec->tasks));
 	json_object_object_add(o, "launch", !rec->tasks ? NULL :
-			       json_string(rec->launched ? "storm" : "slurm"));
-	json_object_object_add(o, "fallback", json_string(rec->fallback));
+			       timeline_json_string(rec->launched ?
+						    "storm" : "slurm"));
+	json_object_object_add(o, "fallback",
+			       timeline_json_string(rec->fallback));
 	json_object_object_add(o, "multicast", !rec->any_domain ? NULL :
 			       json_object_new_boolean(rec->stats.multicast));
 	json_object_object_add(o, "resent", json_object_new_int64(rec->resent));
 	json_object_object_add(o, "phases",
-			       json_phases(rec->phase, t0, 0,
-					   LAUNCH_PHASES - 1));
+			       timeline_json_phases(rec->phase, t0, 0,
+						    LAUNCH_PHASES - 1));
 	for (t = rec->transfers; t; t = t->next) {
 		struct storm_span phase[LAUNCH_PHASES] = { { 0, 0 } };
 
-		transfer_phases(&t->t, phase);
-		e = json_phases(phase, t0, LAUNCH_PHASE_SEND,
-				LAUNCH_PHASE_VERIFY);
-		json_object_object_add(e, "path", json_string(t->path));
+		timeline_transfer_phases(&t->t, phase);
+		e = timeline_json_phases(phase, t0, LAUNCH_PHASE_SEND,
+					 LAUNCH_PHASE_VERIFY);
+		json_object_object_add(e, "path",
+				       timeline_json_string(t->path));
 		json_object_object_add(e, "bytes",
 				       json_object_new_int64(t->bytes));
 		json_object_array_add(list, e);
 	}
 	json_object_object_add(o, "transfers", list);
-	json_object_object_add(o, "counters", json_counters(&rec->stats));
+	json_object_object_add(o, "counters",
+			       timeline_json_counters(&rec->stats));
 	return o;
 }
 
@@ -289,7 +298,7 @@ void storm_record_write(const struct storm_record *rec)
 	slurm_mutex_lock(&lock);
 	if (!steps)
 		steps = json_object_new_array();
-	json_object_array_add(steps, json_record(rec));
+	json_object_array_add(steps, timeline_json_record(rec));
 	if (json_object_array_length(steps) == 1) {
 		o = json_object_get(json_object_array_get_idx(steps, 0));
 	} else {
