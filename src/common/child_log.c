@@ -29,7 +29,7 @@ void child_log(enum storm_log_level level, const char *msg)
 	}
 }
 
-static void _line(const char *s, const char *name)
+static void child_log_line(const char *s, const char *name)
 {
 	size_t n = strlen(name);
 	const char *text;
@@ -57,7 +57,7 @@ void child_log_drain(struct child_log *l, int fd, const char *name)
 			}
 			l->line[l->len] = '\0';
 			l->len = 0;
-			_line(l->line, name);
+			child_log_line(l->line, name);
 		}
 	}
 }

@@ -43,13 +43,13 @@ void gang_map_clear(struct gang_map *m)
 }
 
 /* Not empty, and below n? */
-static bool within(const struct storm_idset *s, uint32_t n)
+static bool gang_map_set_within(const struct storm_idset *s, uint32_t n)
 {
 	return s->count && s->r[s->count - 1].last < n;
 }
 
 /* Zones share no node: together they have as many as each for itself. */
-static int check_zones(const struct gang_map *m)
+static int gang_map_check_zones(const struct gang_map *m)
 {
 	struct storm_idset all = { 0 };
 	uint64_t sum = 0;
@@ -58,8 +58,8 @@ static int check_zones(const struct gang_map *m)
 	for (uint32_t i = 0; i < m->nzones && !err; i++) {
 		const struct gang_zone *z = &m->zones[i];
 
-		if (!within(&z->nodes, m->nodes) || z->rows > GANG_ROWS_MAX ||
-		    z->quantum < GANG_QUANTUM_MIN ||
+		if (!gang_map_set_within(&z->nodes, m->nodes) ||
+		    z->rows > GANG_ROWS_MAX || z->quantum < GANG_QUANTUM_MIN ||
 		    z->quantum > GANG_QUANTUM_MAX)
 			err = STORM_EINVAL;
 		else
@@ -72,15 +72,17 @@ static int check_zones(const struct gang_map *m)
 	return err;
 }
 
-static bool job_fits(const struct gang_map *m, const struct gang_job *j)
+static bool gang_map_job_fits(const struct gang_map *m,
+			      const struct gang_job *j)
 {
 	const struct gang_zone *z;
 
 	if (j->zone >= m->nzones)
 		return false;
 	z = &m->zones[j->zone];
-	return within(&j->rows, z->rows) && within(&j->nodes, m->nodes) &&
-		storm_idset_covers(&z->nodes, &j->nodes);
+	return gang_map_set_within(&j->rows, z->rows) &&
+	       gang_map_set_within(&j->nodes, m->nodes) &&
+	       storm_idset_covers(&z->nodes, &j->nodes);
 }
 
 int gang_map_check(const struct gang_map *m)
@@ -89,15 +91,15 @@ int gang_map_check(const struct gang_map *m)
 	    m->njobs > GANG_JOBS_MAX)
 		return STORM_EINVAL;
 	for (uint32_t i = 0; i < m->njobs; i++) {
-		if (!job_fits(m, &m->jobs[i]) ||
+		if (!gang_map_job_fits(m, &m->jobs[i]) ||
 		    (i && m->jobs[i].job_id <= m->jobs[i - 1].job_id))
 			return STORM_EINVAL;
 	}
-	return check_zones(m);
+	return gang_map_check_zones(m);
 }
 
 /* No less than it takes. */
-static size_t room(const struct gang_map *m)
+static size_t gang_map_room(const struct gang_map *m)
 {
 	size_t n = HEAD;
 
@@ -108,7 +110,7 @@ static size_t room(const struct gang_map *m)
 	return n;
 }
 
-static void put_head(struct storm_out *o, const struct gang_map *m)
+static void gang_map_put_head(struct storm_out *o, const struct gang_map *m)
 {
 	storm_put32(o, MAGIC);
 	storm_put8(o, FORMAT);
@@ -129,12 +131,12 @@ int gang_map_pack(const struct gang_map *m, void **buf, size_t *len)
 
 	if (err)
 		return err;
-	n = room(m);
+	n = gang_map_room(m);
 	p = malloc(n);
 	if (!p)
 		return STORM_ENOMEM;
 	o = (struct storm_out) { p, p + n, false };
-	put_head(&o, m);
+	gang_map_put_head(&o, m);
 	for (uint32_t i = 0; i < m->nzones; i++) {
 		storm_put32(&o, m->zones[i].rows);
 		storm_put64(&o, m->zones[i].quantum);
@@ -156,8 +158,8 @@ int gang_map_pack(const struct gang_map *m, void **buf, size_t *len)
 	return STORM_OK;
 }
 
-static int get_head(struct storm_in *in, struct gang_map *m, uint32_t *zones,
-		    uint32_t *jobs)
+static int gang_map_get_head(struct storm_in *in, struct gang_map *m,
+			     uint32_t *zones, uint32_t *jobs)
 {
 	uint8_t zero = 0;
 
@@ -180,7 +182,8 @@ static int get_head(struct storm_in *in, struct gang_map *m, uint32_t *zones,
 	return STORM_OK;
 }
 
-static void get_zones(struct storm_in *in, struct gang_map *m, uint32_t n)
+static void gang_map_get_zones(struct storm_in *in, struct gang_map *m,
+			       uint32_t n)
 {
 	for (; m->nzones < n && !in->bad; m->nzones++) {
 		struct gang_zone *z = &m->zones[m->nzones];
@@ -191,7 +194,8 @@ static void get_zones(struct storm_in *in, struct gang_map *m, uint32_t n)
 	}
 }
 
-static void get_jobs(struct storm_in *in, struct gang_map *m, uint32_t n)
+static void gang_map_get_jobs(struct storm_in *in, struct gang_map *m,
+			      uint32_t n)
 {
 	for (; m->njobs < n && !in->bad; m->njobs++) {
 		struct gang_job *j = &m->jobs[m->njobs];
@@ -212,7 +216,7 @@ int gang_map_unpack(const void *buf, size_t len, struct gang_map *out)
 
 	if (len > GANG_MAP_BYTES_MAX)
 		return STORM_EINVAL;
-	err = get_head(&in, &m, &zones, &jobs);
+	err = gang_map_get_head(&in, &m, &zones, &jobs);
 	if (err)
 		return err;
 	m.zones = calloc(zones + 1, sizeof(*m.zones));
@@ -220,8 +224,8 @@ int gang_map_unpack(const void *buf, size_t len, struct gang_map *out)
 	if (!m.zones || !m.jobs) {
 		err = STORM_ENOMEM;
 	} else {
-		get_zones(&in, &m, zones);
-		get_jobs(&in, &m, jobs);
+		gang_map_get_zones(&in, &m, zones);
+		gang_map_get_jobs(&in, &m, jobs);
 		err = storm_in_done(&in) ? gang_map_check(&m) : STORM_EINVAL;
 	}
 	if (err)
@@ -232,7 +236,7 @@ int gang_map_unpack(const void *buf, size_t len, struct gang_map *out)
 }
 
 /* FNV-1a */
-static uint64_t hash(uint64_t h, const void *buf, size_t len)
+static uint64_t gang_map_hash(uint64_t h, const void *buf, size_t len)
 {
 	for (const uint8_t *p = buf; len--; p++)
 		h = (h ^ *p) * 0x100000001b3ULL;
@@ -243,19 +247,19 @@ static uint64_t hash(uint64_t h, const void *buf, size_t len)
 
 uint64_t gang_map_digest(const void *buf, size_t len)
 {
-	return hash(HASH_BEGIN, buf, len);
+	return gang_map_hash(HASH_BEGIN, buf, len);
 }
 
 uint64_t gang_cluster_number(const char *name)
 {
 	static const char kind[] = "storm gang/";
-	uint64_t h = hash(HASH_BEGIN, kind, sizeof(kind) - 1);
+	uint64_t h = gang_map_hash(HASH_BEGIN, kind, sizeof(kind) - 1);
 
-	h = hash(h, name, strlen(name));
+	h = gang_map_hash(h, name, strlen(name));
 	return h ? h : 1;
 }
 
-static uint64_t id_of(const void *job)
+static uint64_t gang_map_job_id(const void *job)
 {
 	return ((const struct gang_job *) job)->job_id;
 }
@@ -263,7 +267,7 @@ static uint64_t id_of(const void *job)
 const struct gang_job *gang_map_job(const struct gang_map *m, uint32_t job_id)
 {
 	uint32_t at = storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs),
-				      job_id, id_of);
+				      job_id, gang_map_job_id);
 
 	return at < m->njobs && m->jobs[at].job_id == job_id ? &m->jobs[at] :
 							       NULL;

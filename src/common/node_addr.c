@@ -13,7 +13,7 @@
 
 #include "node_addr.h"
 
-static bool _convert(const slurm_addr_t *in, struct storm_addr *out)
+static bool node_addr_convert(const slurm_addr_t *in, struct storm_addr *out)
 {
 	if (in->ss_family == AF_INET) {
 		const struct sockaddr_in *v4 = (const void *) in;
@@ -37,7 +37,7 @@ bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 	slurm_addr_t addr;
 
 	if (slurm_conf_get_addr((char *) name, &addr, USE_BCAST_NETWORK) ||
-	    !_convert(&addr, &a))
+	    !node_addr_convert(&addr, &a))
 		return false;
 	*out = a;
 	return true;

@@ -23,7 +23,7 @@
 #define KILLED (1ul << (SIGKILL - 1))	/* in PENDING */
 
 /* The text of a field; NULL: there are not so many. */
-static const char *field(const char *p, int n)
+static const char *proc_state_field(const char *p, int n)
 {
 	while (p && n--) {
 		p = strchr(p, ' ');
@@ -32,7 +32,7 @@ static const char *field(const char *p, int n)
 	return p;
 }
 
-static bool has_bit(const char *number, unsigned long bit)
+static bool proc_state_has_bit(const char *number, unsigned long bit)
 {
 	return number && strtoul(number, NULL, 10) & bit;
 }
@@ -58,6 +58,7 @@ bool proc_stopped(pid_t pid)
 	if (!end || end[1] != ' ')
 		return false;
 	f = end + 2;
-	return strchr("TtZX", f[STATE]) || has_bit(field(f, FLAGS), EXITING) ||
-		has_bit(field(f, PENDING), KILLED);
+	return strchr("TtZX", f[STATE]) ||
+	       proc_state_has_bit(proc_state_field(f, FLAGS), EXITING) ||
+	       proc_state_has_bit(proc_state_field(f, PENDING), KILLED);
 }

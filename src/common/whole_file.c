@@ -11,15 +11,15 @@
 
 #include "whole_file.h"
 
-static int path_of(char out[PATH_MAX], const char *dir, const char *prefix,
-		   const char *name)
+static int whole_file_path(char out[PATH_MAX], const char *dir,
+			   const char *prefix, const char *name)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-static int write_new(const char *path, const void *buf, size_t len)
+static int whole_file_write_new(const char *path, const void *buf, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
 		      O_NOFOLLOW, 0600), err;
@@ -38,13 +38,13 @@ int whole_file_write(const char *dir, const char *name, const void *buf,
 		     size_t len)
 {
 	char path[PATH_MAX], new[PATH_MAX];
-	int err = path_of(path, dir, "", name);
+	int err = whole_file_path(path, dir, "", name);
 
 	if (!err)
-		err = path_of(new, dir, ".", name);
+		err = whole_file_path(new, dir, ".", name);
 	if (err)
 		return err;
-	err = write_new(new, buf, len);
+	err = whole_file_write_new(new, buf, len);
 	if (!err && rename(new, path))
 		err = errno;
 	if (err)
@@ -59,7 +59,7 @@ ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 	ssize_t n;
 	int fd;
 
-	errno = path_of(path, dir, "", name);
+	errno = whole_file_path(path, dir, "", name);
 	if (errno)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -74,6 +74,6 @@ void whole_file_remove(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (!path_of(path, dir, "", name))
+	if (!whole_file_path(path, dir, "", name))
 		unlink(path);
 }
