@@ -143,39 +143,40 @@ static void owner_exclude_late(struct storm_owner *o, uint64_t now)
 
 static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 	uint64_t next;
 
 	if (!x || o->phase != OWNER_OPEN)
 		return STORM_NEVER;
 	if (owner_xfer_send(o, &next, now))
 		owner_advance_operations(o, now);
-	if (o->xfer == x && owner_xfer_late(o, now)) {
+	if (o->operations.first == x && owner_xfer_late(o, now)) {
 		owner_exclude_late(o, now);
-		if (o->xfer == x)
+		if (o->operations.first == x)
 			x->moved_at = now;
 		owner_advance_operations(o, now);
 	}
-	return o->xfer == x ? min64(next, x->moved_at +
-					  o->conf.set.op_timeout) : now;
+	return o->operations.first != x ? now :
+	       min64(next, x->moved_at + o->conf.set.op_timeout);
 }
 
 /* While data flow, the state has how far they are, and answers come unasked. */
 static uint64_t owner_tick_ask(struct storm_owner *o, uint64_t now)
 {
-	if (!o->cmp && !o->xfer)
+	const struct owner_xfer *x = o->operations.first;
+
+	if (!o->comparisons.first && !x)
 		return STORM_NEVER;
-	if (now < o->ask_at)
-		return o->ask_at;
-	if (o->xfer && o->xfer->state == XFER_SENDING &&
-	    now < o->xfer->moved_at + STATE_EVERY) {
+	if (now < o->ask.at)
+		return o->ask.at;
+	if (x && x->state == XFER_SENDING && now < x->moved_at + STATE_EVERY) {
 		owner_cast_state(o, 0);
-		o->ask_at = now + STATE_EVERY;
+		o->ask.at = now + STATE_EVERY;
 	} else {
 		owner_xfer_ask(o);
 		owner_ask_late(o, now);
 	}
-	return o->ask_at;
+	return o->ask.at;
 }
 
 static uint64_t owner_tick_beat(struct storm_owner *o, uint64_t now)
@@ -234,19 +235,20 @@ uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
 
 int storm_owner_open(struct storm_owner *o, uint64_t now)
 {
+	struct owner_xfer *x = o->operations.first;
 	struct storm_open *op = o->open;
 	int err;
 
 	if (o->phase != OWNER_NEW)
 		return STORM_EINVAL;
 	if (owner_is_cluster(o)) {
-		o->heir = calloc(1, sizeof(*o->heir));
-		if (!o->heir)
+		o->operations.heir = calloc(1, sizeof(*o->operations.heir));
+		if (!o->operations.heir)
 			return STORM_ENOMEM;
-	} else if (o->xfer) {
-		o->xfer->begin.op = ++o->ops_made;
+	} else if (x) {
+		x->begin.op = ++o->operations.made;
 		op->has_begin = true;
-		op->begin = o->xfer->begin;	/* shares path and set */
+		op->begin = x->begin;	/* shares path and set */
 	}
 	err = storm_open_seal(op, o->conf.agent_uid);
 	if (err)
@@ -282,12 +284,13 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 
 void storm_owner_close(struct storm_owner *o, uint64_t now)
 {
+	const struct owner_xfer *x = o->operations.first;
+
 	(void) now;
 	/* nodes of the cluster domain await the next owner */
 	if (o->phase > OWNER_NEW && o->phase < OWNER_CLOSED &&
 	    o->link.session && !owner_is_cluster(o)) {
-		if (o->xfer && !o->xfer->decision &&
-		    o->xfer->state != XFER_QUEUED)
+		if (x && !x->decision && x->state != XFER_QUEUED)
 			o->cast.decision = STORM_ABORT;
 		/* a node that has not answered yet finds its stream gone ... */
 		o->t->ops->drop_streams(o->t, o->link.session);
@@ -360,10 +363,10 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	o->t = t;
 	o->ops = *ops;
 	o->arg = arg;
-	o->xfer_tail = &o->xfer;
-	o->cmp_tail = &o->cmp;
-	o->acks_at = STORM_NEVER;
-	o->rate = (double) conf->set.rate;
+	o->operations.tail = &o->operations.first;
+	o->comparisons.tail = &o->comparisons.first;
+	o->reports.acks_at = STORM_NEVER;
+	o->data.rate = (double) conf->set.rate;
 	op->job_id = conf->job_id;
 	op->step_id = conf->step_id;
 	op->step_het = conf->step_het;
@@ -428,14 +431,14 @@ void storm_owner_destroy(struct storm_owner *o)
 	owner_request_end_all(o);
 	storm_children_free(o->child, o->children);
 	storm_status_free(&o->sum);
-	storm_reports_clear(&o->reports);
+	storm_reports_clear(&o->reports.got);
 	storm_cast_free(&o->cast);
-	storm_idset_clear(&o->joining);
-	storm_idset_clear(&o->returned);
-	storm_idset_clear(&o->answered);
-	storm_idset_clear(&o->overdue);
+	storm_idset_clear(&o->members.joining);
+	storm_idset_clear(&o->returning.nodes);
+	storm_idset_clear(&o->returning.answered);
+	storm_idset_clear(&o->members.overdue);
 	owner_round_end(o);
-	free(o->heir);
+	free(o->operations.heir);
 	free(o->faults.f);
 	storm_tree_free(&o->tree);
 	storm_link_free(&o->link);

@@ -13,23 +13,26 @@
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
 {
-	o->ask_every = o->answer_time ? 2 * o->answer_time : ASK_FIRST;
-	if (o->ask_every < ASK_MIN)
-		o->ask_every = ASK_MIN;
-	if (o->ask_every > ASK_MAX)
-		o->ask_every = ASK_MAX;
-	o->ask_at = now + o->ask_every;
-	o->asked_at = now;
+	struct owner_ask *a = &o->ask;
+
+	a->every = a->answer_time ? 2 * a->answer_time : ASK_FIRST;
+	if (a->every < ASK_MIN)
+		a->every = ASK_MIN;
+	if (a->every > ASK_MAX)
+		a->every = ASK_MAX;
+	a->at = now + a->every;
+	a->asked_at = now;
 }
 
 void owner_ask_answered(struct storm_owner *o, uint64_t now)
 {
-	uint64_t t = now - o->asked_at;
+	struct owner_ask *a = &o->ask;
+	uint64_t t = now - a->asked_at;
 
-	if (o->asked_at)
-		o->answer_time = o->answer_time ? (3 * o->answer_time + t) / 4 :
+	if (a->asked_at)
+		a->answer_time = a->answer_time ? (3 * a->answer_time + t) / 4 :
 						  t;
-	o->asked_at = 0;
+	a->asked_at = 0;
 }
 
 /* What the owner waits for now. */
@@ -50,8 +53,9 @@ bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c)
 	storm_status_init(&st, &a, o->open->mtu);
 	storm_status_merge(&st, &a, &o->tree, c->node,
 			   c->heard ? &c->status : NULL);
-	late = (o->cmp && st.unanswered.count) ||
-	       ((o->xfer || o->phase < OWNER_OPEN) && st.behind.count) ||
+	late = (o->comparisons.first && st.unanswered.count) ||
+	       ((o->operations.first || o->phase < OWNER_OPEN) &&
+		st.behind.count) ||
 	       (o->phase == OWNER_PROBING && !(st.flags & STORM_STATUS_MCAST));
 	storm_status_free(&st);
 	return late;
@@ -99,14 +103,14 @@ void owner_ask_late(struct storm_owner *o, uint64_t now)
 		owner_cast_state(o, 0);
 	for (uint32_t i = 0; i < o->children; i++)
 		if (owner_ask_owes(o, &o->child[i]))
-			storm_children_asked(&o->child[i], 1, o->round_at);
+			storm_children_asked(&o->child[i], 1, o->round.at);
 	owner_cast_state_relay(o, STORM_CAST_ASK, owner_ask_owes);
 	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
 		owner_ask_adopted(o);
-	o->asked_at = 0;	/* what it takes now is not measured */
-	o->ask_every = o->ask_every * 8 / 5 > ASK_MAX ? ASK_MAX :
-							o->ask_every * 8 / 5;
-	o->ask_at = now + o->ask_every;
+	o->ask.asked_at = 0;	/* what it takes now is not measured */
+	o->ask.every = o->ask.every * 8 / 5 > ASK_MAX ? ASK_MAX :
+							o->ask.every * 8 / 5;
+	o->ask.at = now + o->ask.every;
 }
 
 void owner_ask_new(struct storm_owner *o, uint64_t now)

@@ -11,7 +11,7 @@
 /* As long as it is not known whether multicast reaches all, it is tried too. */
 bool owner_cast_by_group(const struct storm_owner *o)
 {
-	return o->multicast || (o->conf.set.multicast &&
+	return o->send.multicast || (o->conf.set.multicast &&
 				o->phase != OWNER_OPEN);
 }
 
@@ -58,8 +58,8 @@ size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
 	size_t max = storm_body_max(o->open->mtu), len;
 
 	o->cast.version++;
-	o->said_at = o->ticked;
-	o->cast.flags = flags | (o->multicast ? 0 : STORM_CAST_CHAIN);
+	o->send.state_at = o->ticked;
+	o->cast.flags = flags | (o->send.multicast ? 0 : STORM_CAST_CHAIN);
 	len = storm_cast_pack(&o->cast, body, max < STORM_DATAGRAM_MAX ? max :
 						     STORM_DATAGRAM_MAX);
 	if (!len)
@@ -125,8 +125,8 @@ uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 
 	if (o->phase != OWNER_OPEN || len > STORM_STROBE_MAX)
 		return 0;
-	if (++o->strobe < first)
-		o->strobe = first;
-	cast_send(o, STORM_MSG_STROBE, o->strobe, body, len);
-	return o->strobe;
+	if (++o->send.strobe < first)
+		o->send.strobe = first;
+	cast_send(o, STORM_MSG_STROBE, o->send.strobe, body, len);
+	return o->send.strobe;
 }

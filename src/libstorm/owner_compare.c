@@ -18,13 +18,14 @@
 static void done(struct storm_owner *o, enum storm_compare result,
 		 enum storm_state state, struct storm_faults *faults)
 {
-	struct owner_compare *c = o->cmp;
+	struct owner_comparisons *q = &o->comparisons;
+	struct owner_compare *c = q->first;
 	struct storm_outcome out;
 
-	o->cmp = c->next;
-	if (!o->cmp)
-		o->cmp_tail = &o->cmp;
-	o->cmp_at = 0;
+	q->first = c->next;
+	if (!q->first)
+		q->tail = &q->first;
+	q->asked_at = 0;
 	storm_faults_outcome(faults, state, &out);
 	o->ops.compare_done(o->arg, c->token, result, &out);
 	storm_idset_clear(&c->p);
@@ -34,9 +35,9 @@ static void done(struct storm_owner *o, enum storm_compare result,
 /* The first of the queue is asked. */
 static void start(struct storm_owner *o, uint64_t now)
 {
-	const struct owner_compare *c = o->cmp;
+	const struct owner_compare *c = o->comparisons.first;
 
-	o->cmp_at = now;
+	o->comparisons.asked_at = now;
 	o->cast.cmp++;
 	o->cast.cmp_var = (uint8_t) c->c.var;
 	o->cast.cmp_rel = (uint8_t) c->c.rel;
@@ -53,13 +54,13 @@ static bool answered(const struct storm_owner *o)
 
 void owner_compare_advance(struct storm_owner *o, uint64_t now)
 {
-	while (o->phase == OWNER_OPEN && o->cmp) {
+	while (o->phase == OWNER_OPEN && o->comparisons.first) {
 		struct storm_faults l = { 0 };
 
-		owner_blame_outside(o, &o->cmp->p, &l);
+		owner_blame_outside(o, &o->comparisons.first->p, &l);
 		if (l.count) {
 			done(o, STORM_FAILED, STORM_ABORTED, &l);
-		} else if (!o->cmp_at) {
+		} else if (!o->comparisons.asked_at) {
 			start(o, now);
 			continue;
 		} else if (answered(o)) {
@@ -74,21 +75,22 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 {
+	const struct owner_comparisons *q = &o->comparisons;
 	struct storm_faults l = { 0 };
-	uint64_t late = o->cmp_at + o->conf.set.op_timeout;
+	uint64_t late = q->asked_at + o->conf.set.op_timeout;
 
-	if (!o->cmp || now < late)
-		return o->cmp ? late : STORM_NEVER;
+	if (!q->first || now < late)
+		return q->first ? late : STORM_NEVER;
 	owner_ask_sum(o);
 	owner_blame_late(&o->sum.unanswered, &l);
 	done(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
-	return o->cmp ? now + o->conf.set.op_timeout : STORM_NEVER;
+	return q->first ? now + o->conf.set.op_timeout : STORM_NEVER;
 }
 
 void owner_compare_end_all(struct storm_owner *o)
 {
-	while (o->cmp) {
+	while (o->comparisons.first) {
 		struct storm_faults none = { 0 };
 
 		done(o, STORM_FAILED, STORM_ABORTED, &none);
@@ -108,8 +110,8 @@ static int compare_queue_unordered(struct storm_owner *o, struct storm_idset *p,
 	q->p = *p;
 	q->c = *c;
 	q->token = token;
-	*o->cmp_tail = q;
-	o->cmp_tail = &q->next;
+	*o->comparisons.tail = q;
+	o->comparisons.tail = &q->next;
 	return STORM_OK;
 }
 

@@ -21,7 +21,7 @@ static void input_status(struct storm_owner *o, struct storm_child *c,
 	if (c->status.flags & STORM_STATUS_UNACKED)
 		owner_report_unacked(o, now);
 	if (o->phase == OWNER_OPEN && c->status.seen < o->cast.version &&
-	    now >= o->said_at + CAST_AGAIN)
+	    now >= o->send.state_at + CAST_AGAIN)
 		owner_cast_again_node(o, c->node);
 	if (o->phase == OWNER_OPEN && owner_ask_owes(o, c) &&
 	    owner_round_heard(o, c, now))
@@ -51,8 +51,8 @@ static void input_outsider(struct storm_owner *o, const struct storm_header *h,
 		return;
 	}
 	if (st.flags & STORM_STATUS_JOIN && h->epoch == o->link.epoch) {
-		storm_idset_add(&o->joining, h->sender, h->sender);
-		o->joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
+		storm_idset_add(&o->members.joining, h->sender, h->sender);
+		o->members.joining_deaf |= !(st.flags & STORM_STATUS_MCAST);
 	} else {
 		owner_cast_again_node(o, h->sender);
 	}

@@ -128,7 +128,7 @@ static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
 	storm_idset_clear(&o->cast.excluded);
 	o->cast.excluded = *excluded;
 	o->link.epoch++;
-	o->epoch_at = now;
+	o->members.epoch_at = now;
 	storm_children_update(&o->child, &o->children, &o->tree, STORM_NO_NODE,
 			      now);
 	owner_round_end(o);
@@ -237,41 +237,43 @@ int storm_owner_confirm(struct storm_owner *o, uint64_t now)
 
 static void renew(struct storm_owner *o, uint64_t every, uint64_t now)
 {
-	if (!o->renewed_at || now >= o->renewed_at + every) {
+	if (!o->members.renewed_at || now >= o->members.renewed_at + every) {
 		storm_open_renew(o->open, o->conf.agent_uid);
-		o->renewed_at = now;
+		o->members.renewed_at = now;
 	}
 }
 
 /* At every heartbeat some of those outside, in turn. */
 void owner_invite_some(struct storm_owner *o, uint64_t now)
 {
+	struct owner_members *m = &o->members;
 	const struct storm_idset *out = &o->cast.excluded;
 
-	storm_idset_clear(&o->answered);
+	storm_idset_clear(&o->returning.answered);
 	if (out->count)
 		renew(o, RENEW_EVERY, now);
 	for (int n = 0; out->count && n < INVITED_AT_A_TIME; n++) {
 		uint32_t node = STORM_NO_NODE;
 
 		for (uint32_t i = 0; i < out->count; i++)
-			if (out->r[i].last >= o->invited) {
-				node = out->r[i].first > o->invited ?
-				       out->r[i].first : o->invited;
+			if (out->r[i].last >= m->invited) {
+				node = out->r[i].first > m->invited ?
+				       out->r[i].first : m->invited;
 				break;
 			}
 		if (node == STORM_NO_NODE) {
-			o->invited = 0;
+			m->invited = 0;
 			return;
 		}
 		invite(o, node, true);
-		o->invited = node + 1;
+		m->invited = node + 1;
 	}
 }
 
 bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 		   const struct storm_rx *rx, uint64_t now)
 {
+	struct owner_returning *r = &o->returning;
 	bool member = storm_tree_member(&o->tree, h->sender), asks, fresh;
 	struct storm_status st;
 	struct storm_plain p;
@@ -292,10 +294,10 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	storm_status_free(&st);
 	/* this may be old: no reason to exclude anybody, nor to do more than that
 	 * now and then */
-	if (now >= o->answered_at + INVITED_AGAIN)
-		storm_idset_clear(&o->answered);
-	if (asks && !storm_idset_has(&o->answered, h->sender))
-		storm_idset_add(&o->returned, h->sender, h->sender);
+	if (now >= r->answered_at + INVITED_AGAIN)
+		storm_idset_clear(&r->answered);
+	if (asks && !storm_idset_has(&r->answered, h->sender))
+		storm_idset_add(&r->nodes, h->sender, h->sender);
 	/* and this not: who joins after having been outside does so in an epoch of
 	 * its own, so in this one it was never in */
 	else if (fresh && h->epoch == o->link.epoch)
@@ -307,30 +309,31 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 
 uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 {
+	struct owner_returning *r = &o->returning;
 	struct storm_idset done = { 0 }, rest = { 0 };
 	int n = 0;
 
-	if (!o->returned.count || now < o->return_at)
-		return o->returned.count ? o->return_at : STORM_NEVER;
+	if (!r->nodes.count || now < r->answer_at)
+		return r->nodes.count ? r->answer_at : STORM_NEVER;
 	/* the one before it may have used: a replay */
 	renew(o, 0, now);
-	for (uint32_t i = 0; i < o->returned.count; i++)
-		for (uint32_t k = o->returned.r[i].first;
-		     k <= o->returned.r[i].last && n < INVITED_AT_A_TIME;
+	for (uint32_t i = 0; i < r->nodes.count; i++)
+		for (uint32_t k = r->nodes.r[i].first;
+		     k <= r->nodes.r[i].last && n < INVITED_AT_A_TIME;
 		     k++, n++) {
 			invite(o, k, true);
 			storm_idset_add(&done, k, k);
 		}
-	if (!o->answered.count)
-		o->answered_at = now;
-	storm_idset_union(&o->answered, &done);
-	if (!storm_idset_minus(&o->returned, &done, &rest)) {
-		storm_idset_clear(&o->returned);
-		o->returned = rest;
+	if (!r->answered.count)
+		r->answered_at = now;
+	storm_idset_union(&r->answered, &done);
+	if (!storm_idset_minus(&r->nodes, &done, &rest)) {
+		storm_idset_clear(&r->nodes);
+		r->nodes = rest;
 	}
 	storm_idset_clear(&done);
-	o->return_at = now + INVITED_EVERY;
-	return o->returned.count ? o->return_at : STORM_NEVER;
+	r->answer_at = now + INVITED_EVERY;
+	return r->nodes.count ? r->answer_at : STORM_NEVER;
 }
 
 void owner_welcome(struct storm_owner *o, uint32_t node)
@@ -338,7 +341,8 @@ void owner_welcome(struct storm_owner *o, uint32_t node)
 	const uint8_t *inc = storm_link_incarnation(&o->link, node);
 	uint8_t body[64];
 	struct storm_out b = { body, body + sizeof(body), false };
-	bool busy = o->xfer && o->xfer->state != XFER_QUEUED;
+	const struct owner_xfer *x = o->operations.first;
+	bool busy = x && x->state != XFER_QUEUED;
 
 	if (!inc)
 		return;
@@ -362,30 +366,32 @@ static void joined(struct storm_owner *o, uint32_t node)
 /* Between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now)
 {
+	struct owner_members *m = &o->members;
 	struct storm_idset out = { 0 };
 
-	if (!o->joining.count ||
-	    storm_idset_minus(&o->cast.excluded, &o->joining, &out))
+	if (!m->joining.count ||
+	    storm_idset_minus(&o->cast.excluded, &m->joining, &out))
 		return;
 	if (!next_epoch(o, &out, now)) {
-		for (uint32_t i = 0; i < o->joining.count; i++)
-			for (uint32_t n = o->joining.r[i].first;
-			     n <= o->joining.r[i].last; n++)
+		for (uint32_t i = 0; i < m->joining.count; i++)
+			for (uint32_t n = m->joining.r[i].first;
+			     n <= m->joining.r[i].last; n++)
 				joined(o, n);
-		o->multicast &= !o->joining_deaf;
+		o->send.multicast &= !m->joining_deaf;
 		tell(o, now);
 	}
-	o->joining_deaf = false;
-	storm_idset_clear(&o->joining);
+	m->joining_deaf = false;
+	storm_idset_clear(&m->joining);
 }
 
 /* Multicast that did not reach all is tried again with every heartbeat. */
 void owner_try_multicast(struct storm_owner *o)
 {
-	if (!o->conf.set.multicast || o->multicast)
+	if (!o->conf.set.multicast || o->send.multicast)
 		return;
-	if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST && !o->xfer)
-		o->multicast = true;
+	if (o->tree.members && o->sum.flags & STORM_STATUS_MCAST &&
+	    !o->operations.first)
+		o->send.multicast = true;
 	else
 		owner_cast_again_group(o);
 }

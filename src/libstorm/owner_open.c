@@ -19,7 +19,7 @@ static void open_done(struct storm_owner *o, uint64_t now)
 	o->phase = OWNER_OPEN;
 	o->phase_at = now;
 	o->tl.opened = now;
-	o->stats.multicast = o->multicast;
+	o->stats.multicast = o->send.multicast;
 	o->ops.opened(o->arg, &out);
 	if (owner_is_cluster(o))
 		owner_xfer_inherit(o, now);
@@ -31,18 +31,18 @@ static bool open_answered(struct storm_owner *o, uint64_t now)
 	uint32_t seg = o->sum.mtu;
 
 	owner_ask_answered(o, now);
-	o->chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
+	o->data.chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
 		   STORM_TAG_LEN;
-	o->batch = SUPER_PACKET / seg < STORM_BATCH ? SUPER_PACKET / seg :
+	o->data.batch = SUPER_PACKET / seg < STORM_BATCH ? SUPER_PACKET / seg :
 							   STORM_BATCH;
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
 		o->phase = OWNER_PROBING;
 		owner_cast_state(o, 0);
-		o->ask_at = now + PROBE_EVERY;
+		o->ask.at = now + PROBE_EVERY;
 		return false;
 	}
-	o->multicast = o->conf.set.multicast && o->tree.members;
+	o->send.multicast = o->conf.set.multicast && o->tree.members;
 	open_done(o, now);
 	return true;
 }
@@ -90,7 +90,7 @@ static void open_take_faults(struct storm_owner *o)
 bool owner_open_advance(struct storm_owner *o, uint64_t now)
 {
 	if (o->phase == OWNER_PROBING && o->sum.flags & STORM_STATUS_MCAST) {
-		o->multicast = true;
+		o->send.multicast = true;
 		open_done(o, now);
 		return true;
 	}
@@ -182,10 +182,10 @@ static uint64_t open_tick_opening(struct storm_owner *o, uint64_t now)
 	}
 	if (o->phase != OWNER_OPENING)
 		return now;
-	if (now >= o->ask_at)
+	if (now >= o->ask.at)
 		owner_ask_late(o, now);
-	return o->phase_at + timeout < o->ask_at ? o->phase_at + timeout :
-						   o->ask_at;
+	return o->phase_at + timeout < o->ask.at ? o->phase_at + timeout :
+						   o->ask.at;
 }
 
 static uint64_t open_tick_probing(struct storm_owner *o, uint64_t now)
@@ -195,11 +195,11 @@ static uint64_t open_tick_probing(struct storm_owner *o, uint64_t now)
 	if (now >= end) {
 		storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
 		open_done(o, now);
-	} else if (now >= o->ask_at) {
+	} else if (now >= o->ask.at) {
 		owner_ask_late(o, now);
-		o->ask_at = now + PROBE_EVERY;
+		o->ask.at = now + PROBE_EVERY;
 	}
-	return end < o->ask_at ? end : o->ask_at;
+	return end < o->ask.at ? end : o->ask.at;
 }
 
 uint64_t owner_open_tick(struct storm_owner *o, uint64_t now)

@@ -31,8 +31,8 @@ static bool settled(const struct storm_owner *o, uint64_t now)
 	const struct storm_settings *set = &o->conf.set;
 	const struct storm_detector unknown = { 0 };
 
-	return !o->epoch_at ||
-	       now >= o->epoch_at +
+	return !o->members.epoch_at ||
+	       now >= o->members.epoch_at +
 		      storm_detector_patience(&unknown, set->dead_timeout,
 					      set->heartbeat) +
 		      2 * storm_sign_every(set->dead_timeout, set->heartbeat);
@@ -66,10 +66,10 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 	uint64_t next = overdue_now(o, &all, now);
 
 	/* nobody is, as a rule */
-	if (!all.count && !o->overdue.count)
+	if (!all.count && !o->members.overdue.count)
 		return next;
 	if (storm_idset_minus(&all, &o->cast.excluded, &is) ||
-	    storm_idset_minus(&o->overdue, &o->cast.excluded, &had) ||
+	    storm_idset_minus(&o->members.overdue, &o->cast.excluded, &had) ||
 	    storm_idset_minus(&is, &had, &on) ||
 	    storm_idset_minus(&had, &is, &off))
 		goto out;	/* no memory: told when there is some */
@@ -78,8 +78,8 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 		if (storm_idset_union(&is, &had))
 			goto out;
 	}
-	storm_idset_clear(&o->overdue);
-	o->overdue = is;
+	storm_idset_clear(&o->members.overdue);
+	o->members.overdue = is;
 	memset(&is, 0, sizeof(is));
 	tell(o, &on, false);
 	tell(o, &off, true);

@@ -67,60 +67,105 @@ struct owner_compare {
 	void *token;
 };
 
+/* Children of silent nodes, which are heard directly meanwhile: owner_round.c. */
+struct owner_round {
+	struct owner_adopted {
+		struct storm_child c;
+		uint32_t of;		/* the silent one */
+	} adopted[ADOPTED_MAX];
+	uint32_t count;
+	uint64_t at;		/* when those that are late were asked last */
+};
+
+/* How the owner reaches all nodes: owner_cast.c. */
+struct owner_send {
+	bool multicast;		/* confirmed by all */
+	bool lossy;		/* a datagram of the owner's was lost */
+	uint64_t state_at;	/* the state was sent; or a little earlier */
+	uint64_t strobe;	/* number of the last one */
+};
+
+/* When the nodes are asked again: owner_ask.c. */
+struct owner_ask {
+	uint64_t at, every;
+	uint64_t asked_at;	/* 0: what it takes is not measured */
+	uint64_t answer_time;	/* 0: not measured yet */
+};
+
+/* Reports of termination: owner_report.c. */
+struct owner_reports {
+	struct storm_reports got;
+	uint64_t acks_at;	/* ACKED is due */
+	uint8_t acks;		/* its kinds, a bit each */
+	bool acked_once;	/* they are sent once more */
+};
+
+/* In the order in which they are executed: owner_xfer.c. */
+struct owner_operations {
+	struct owner_xfer *first, **tail;	/* the first is under way */
+	struct owner_xfer *heir;	/* room for what the owner before left */
+	uint64_t made;			/* number of the last one */
+};
+
+/* DATA of the operation under way.  A token bucket paces them, which receivers'
+ * losses slow down: owner_xfer.c. */
+struct owner_data {
+	uint32_t chunk, batch;	/* bytes; datagrams in one send */
+	double rate, tokens;
+	uint64_t tokens_at, rate_at, rate_sent, rate_lost;
+};
+
+/* The unordered ones: owner_compare.c. */
+struct owner_comparisons {
+	struct owner_compare *first, **tail;	/* the first is under way */
+	uint64_t asked_at;		/* 0: it is not */
+};
+
+/* Changes of who is a member: owner_member.c. */
+struct owner_members {
+	uint64_t epoch_at;		/* when this epoch began */
+	uint64_t renewed_at;		/* OPEN's credential */
+	uint32_t invited;		/* one past the last node invited */
+	struct storm_idset joining;	/* nodes outside that want in */
+	bool joining_deaf;		/* one of them has heard no multicast */
+	struct storm_idset overdue;	/* as reported: owner_overdue.c */
+};
+
+/* Nodes that died and are there again: owner_member.c. */
+struct owner_returning {
+	struct storm_idset nodes;	/* which ask for an OPEN */
+	uint64_t answer_at;		/* then it is sent at the earliest */
+	struct storm_idset answered;	/* ... and was lately, to these, */
+	uint64_t answered_at;		/* ... to the first of them then */
+};
+
 struct storm_owner {
 	struct storm_domain_conf conf;
 	struct storm_transport *t;
 	struct storm_owner_ops ops;
 	void *arg;
 	enum owner_phase phase;
+	uint64_t phase_at;		/* when this phase began */
+	uint64_t ticked, beat_at;
 	struct storm_open *open;
+	struct storm_faults faults;	/* of the opening */
 	struct storm_link link;
 	struct storm_link_stats link_stats;
 	struct storm_tree tree;
 	struct storm_child *child;
 	uint32_t children;
-	struct storm_cast cast;		/* what is said to all */
-	bool multicast;			/* confirmed by all */
-	struct storm_faults faults;	/* of the opening */
-	uint64_t phase_at;		/* when this phase began */
-	uint64_t ask_at, ask_every;
-	uint64_t asked_at, answer_time;	/* 0: not measured */
-	uint64_t beat_at, ticked;
-	uint64_t strobe;		/* number of the last one */
-	uint64_t said_at;		/* the state; or a little earlier */
-	uint64_t acks_at;		/* ACKED is due */
-	uint8_t acks;			/* kinds, a bit each */
-	bool acks_said;			/* once; they go again */
-	bool lossy;			/* a datagram of ours was lost */
-	/* children of nodes that are silent, heard directly meanwhile */
-	struct owner_adopted {
-		struct storm_child c;
-		uint32_t of;		/* the silent one */
-	} adopted[ADOPTED_MAX];
-	uint32_t nadopted;
-	uint64_t round_at;	/* when those who are late were asked last */
-	struct storm_reports reports;
-	struct storm_status sum;	/* of all subtrees */
-	struct owner_xfer *xfer, **xfer_tail;	/* the first is under way */
-	struct owner_xfer *heir;	/* room for what the owner before left */
-	uint64_t ops_made;
+	struct storm_cast cast;		/* the state, as all are to know it */
+	struct storm_status sum;	/* what all subtrees have answered */
+	struct owner_round round;
+	struct owner_send send;
+	struct owner_ask ask;
+	struct owner_reports reports;
+	struct owner_operations operations;
+	struct owner_data data;
+	struct owner_comparisons comparisons;
 	struct owner_request *requests;
-	struct storm_idset joining;	/* nodes outside that want in */
-	bool joining_deaf;		/* one of them has heard no multicast */
-	uint32_t invited;		/* one past the last of them invited */
-	struct storm_idset returned;	/* nodes that ask for an OPEN, */
-	struct storm_idset answered;	/* ... and have got it lately, */
-	uint64_t answered_at;		/* ... the first of them then */
-	uint64_t return_at;		/* ... then it is sent at the earliest */
-	uint64_t renewed_at;		/* OPEN's credential */
-	struct storm_idset overdue;	/* as told */
-	uint64_t epoch_at;		/* when this epoch began */
-	uint32_t chunk, batch;		/* bytes; datagrams in one send */
-	struct owner_compare *cmp, **cmp_tail;	/* the first is under way */
-	uint64_t cmp_at;
-	/* pacing: a token bucket, slowed down by what receivers lose */
-	double rate, tokens;
-	uint64_t tokens_at, rate_at, rate_sent, rate_lost;
+	struct owner_members members;
+	struct owner_returning returning;
 	struct storm_timeline tl;
 	struct storm_stats stats;
 };

@@ -21,12 +21,12 @@ static void report_taken(void *arg, uint8_t kind, uint32_t code,
 		o->link_stats.bad_wire++;
 		return;
 	}
-	storm_reports_add(&o->reports, kind, code, ids, &r.ids);
+	storm_reports_add(&o->reports.got, kind, code, ids, &r.ids);
 	if (r.ids.count && o->ops.report)
 		o->ops.report(o->arg, &r);
 	if (r.ids.count) {
-		o->acks |= (uint8_t) (1u << kind);
-		o->acks_said = false;
+		o->reports.acks |= (uint8_t) (1u << kind);
+		o->reports.acked_once = false;
 	}
 	storm_idset_clear(&r.ids);
 }
@@ -34,16 +34,17 @@ static void report_taken(void *arg, uint8_t kind, uint32_t code,
 /* A part of a kind is acknowledged with what follows soon, all of it now. */
 static void report_acks_due(struct storm_owner *o, uint64_t now)
 {
-	uint8_t whole = o->acks;
+	struct owner_reports *r = &o->reports;
+	uint8_t whole = r->acks;
 
-	if (o->acks_said)
+	if (r->acked_once)
 		return;
 	for (uint32_t i = 0; i < o->children; i++)
 		whole &= o->child[i].complete;
 	if (whole)
-		o->acks_at = now;
-	else if (o->acks && o->acks_at > now + ACK_DELAY)
-		o->acks_at = now + ACK_DELAY;
+		r->acks_at = now;
+	else if (r->acks && r->acks_at > now + ACK_DELAY)
+		r->acks_at = now + ACK_DELAY;
 }
 
 void owner_report_part(struct storm_owner *o, struct storm_child *c,
@@ -72,9 +73,9 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 
 void owner_report_unacked(struct storm_owner *o, uint64_t now)
 {
-	o->acks = 0xff;
-	o->lossy = true;
-	o->acks_at = now;
+	o->reports.acks = 0xff;
+	o->send.lossy = true;
+	o->reports.acks_at = now;
 }
 
 static void report_ack_body(struct storm_owner *o, const uint8_t *body,
@@ -95,9 +96,9 @@ static void report_ack_all(struct storm_owner *o, bool relay)
 	for (uint8_t kind = 0; kind < STORM_REPORT_KINDS; kind++) {
 		struct storm_idset ids = { 0 };
 
-		if (!(o->acks >> kind & 1))
+		if (!(o->reports.acks >> kind & 1))
 			continue;
-		storm_reports_of(&o->reports, kind, &ids);
+		storm_reports_of(&o->reports.got, kind, &ids);
 		/* every part is good by itself */
 		for (uint32_t at = 0; at < ids.count; at += most) {
 			uint32_t n = ids.count - at < most ? ids.count - at :
@@ -119,16 +120,17 @@ static void report_ack_all(struct storm_owner *o, bool relay)
  * it waits long, and its step with it. */
 uint64_t owner_report_tick(struct storm_owner *o, uint64_t now)
 {
-	bool missed = o->acks == 0xff;
+	struct owner_reports *r = &o->reports;
+	bool missed = r->acks == 0xff;
 
-	if (!o->acks)
+	if (!r->acks)
 		return STORM_NEVER;
-	if (now < o->acks_at)
-		return o->acks_at;
+	if (now < r->acks_at)
+		return r->acks_at;
 	report_ack_all(o, missed);
-	o->acks_said = o->lossy && !missed && !o->acks_said;
-	if (!o->acks_said)
-		o->acks = 0;
-	o->acks_at = o->acks_said ? now + ACK_AGAIN : STORM_NEVER;
-	return o->acks_at;
+	r->acked_once = o->send.lossy && !missed && !r->acked_once;
+	if (!r->acked_once)
+		r->acks = 0;
+	r->acks_at = r->acked_once ? now + ACK_AGAIN : STORM_NEVER;
+	return r->acks_at;
 }

@@ -15,36 +15,36 @@
 
 struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node)
 {
-	for (uint32_t i = 0; i < o->nadopted; i++)
-		if (o->adopted[i].c.node == node)
-			return &o->adopted[i].c;
+	for (uint32_t i = 0; i < o->round.count; i++)
+		if (o->round.adopted[i].c.node == node)
+			return &o->round.adopted[i].c;
 	return NULL;
 }
 
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to)
 {
-	for (uint32_t i = 0; i < o->nadopted; i++)
-		to[i] = o->open->nodes[o->adopted[i].c.node].addr;
-	return o->nadopted;
+	for (uint32_t i = 0; i < o->round.count; i++)
+		to[i] = o->open->nodes[o->round.adopted[i].c.node].addr;
+	return o->round.count;
 }
 
 static void drop(struct storm_owner *o, uint32_t i)
 {
-	storm_status_free(&o->adopted[i].c.status);
-	o->adopted[i] = o->adopted[--o->nadopted];
+	storm_status_free(&o->round.adopted[i].c.status);
+	o->round.adopted[i] = o->round.adopted[--o->round.count];
 }
 
 void owner_round_end(struct storm_owner *o)
 {
-	while (o->nadopted)
+	while (o->round.count)
 		drop(o, 0);
 }
 
 static void adopt(struct storm_owner *o, uint32_t node, uint32_t of,
 		  uint64_t now)
 {
-	if (o->nadopted < ADOPTED_MAX && !owner_round_find(o, node))
-		o->adopted[o->nadopted++] = (struct owner_adopted) {
+	if (o->round.count < ADOPTED_MAX && !owner_round_find(o, node))
+		o->round.adopted[o->round.count++] = (struct owner_adopted) {
 			.c = { .node = node, .last_heard = now }, .of = of };
 }
 
@@ -75,7 +75,7 @@ static void go_round_late(struct storm_owner *o, uint32_t teller,
 {
 	for (uint32_t i = 0; i < late->count; i++)
 		for (uint32_t k = late->r[i].first; k <= late->r[i].last &&
-		     o->nadopted < ADOPTED_MAX; k++)
+		     o->round.count < ADOPTED_MAX; k++)
 			/* of a set that was joined some are not its own */
 			if (storm_tree_member(&o->tree, k) && k != teller &&
 			    storm_tree_above(&o->tree, teller, k) &&
@@ -96,7 +96,7 @@ static void go_round_below(struct storm_owner *o, const struct storm_child *c,
 
 bool owner_round_ask(struct storm_owner *o, uint64_t now)
 {
-	uint32_t known = o->nadopted;
+	uint32_t known = o->round.count;
 
 	for (uint32_t i = 0; i < o->children; i++)
 		if (o->child[i].silent)
@@ -104,23 +104,23 @@ bool owner_round_ask(struct storm_owner *o, uint64_t now)
 		else
 			go_round_below(o, &o->child[i], now);
 	for (uint32_t i = 0; i < known; i++) {	/* it grows behind them */
-		storm_children_asked(&o->adopted[i].c, 1, o->round_at);
-		if (o->adopted[i].c.silent)
-			go_round(o, o->adopted[i].c.node, now);
+		storm_children_asked(&o->round.adopted[i].c, 1, o->round.at);
+		if (o->round.adopted[i].c.silent)
+			go_round(o, o->round.adopted[i].c.node, now);
 		else
-			go_round_below(o, &o->adopted[i].c, now);
+			go_round_below(o, &o->round.adopted[i].c, now);
 	}
-	o->round_at = now;
-	return o->nadopted;
+	o->round.at = now;
+	return o->round.count;
 }
 
 bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
 		       uint64_t now)
 {
-	uint32_t known = o->nadopted;
+	uint32_t known = o->round.count;
 
 	go_round_below(o, c, now);
-	return o->nadopted > known;
+	return o->round.count > known;
 }
 
 /* Does the tree's own word leave anybody below it out? */
@@ -143,12 +143,12 @@ static bool silences(const struct storm_owner *o, uint32_t node,
 void owner_round_merge(struct storm_owner *o, struct storm_status *st,
 		       const struct storm_asked *a)
 {
-	for (uint32_t i = o->nadopted; i-- > 0;)
-		if (!silences(o, o->adopted[i].of, st))
+	for (uint32_t i = o->round.count; i-- > 0;)
+		if (!silences(o, o->round.adopted[i].of, st))
 			drop(o, i);
-	for (uint32_t i = 0; i < o->nadopted; i++)
-		if (o->adopted[i].c.heard)
+	for (uint32_t i = 0; i < o->round.count; i++)
+		if (o->round.adopted[i].c.heard)
 			storm_status_merge_round(st, a, &o->tree,
-						 o->adopted[i].c.node,
-						 &o->adopted[i].c.status);
+						 o->round.adopted[i].c.node,
+						 &o->round.adopted[i].c.status);
 }

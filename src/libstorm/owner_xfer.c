@@ -47,8 +47,8 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	x->buf = buf;
 	x->token = token;
 	x->ended = ended;
-	*o->xfer_tail = x;
-	o->xfer_tail = &x->next;
+	*o->operations.tail = x;
+	o->operations.tail = &x->next;
 	return STORM_OK;
 }
 
@@ -92,7 +92,7 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 /* BEGIN, in as many parts as the path needs. */
 static void announce(struct storm_owner *o)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
 	size_t len = storm_begin_pack(&x->begin, whole, sizeof(whole));
 	size_t max = storm_body_max(o->open->mtu) - 5, parts;
@@ -114,7 +114,7 @@ static void announce(struct storm_owner *o)
 
 void owner_xfer_ask(struct storm_owner *o)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	if (!x || x->state == XFER_QUEUED)
 		return;
@@ -127,13 +127,14 @@ void owner_xfer_ask(struct storm_owner *o)
 
 static void done(struct storm_owner *o, enum storm_state state)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_operations *q = &o->operations;
+	struct owner_xfer *x = q->first;
 	enum storm_compare result;
 	struct storm_outcome out;
 
-	o->xfer = x->next;
-	if (!o->xfer)
-		o->xfer_tail = &o->xfer;
+	q->first = x->next;
+	if (!q->first)
+		q->tail = &q->first;
 	/* a FALSE is as good an end as any */
 	if (state == STORM_ABORTED && x->no)
 		state = STORM_DONE;
@@ -150,7 +151,7 @@ static void done(struct storm_owner *o, enum storm_state state)
 
 static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	x->decision = d;
 	x->state = XFER_DECIDED;
@@ -169,25 +170,26 @@ static bool rode(const struct storm_owner *o, const struct owner_xfer *x)
 
 static void start(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
+	struct owner_data *d = &o->data;
 
 	if (!x->begin.op)
-		x->begin.op = ++o->ops_made;
-	x->chunks = x->begin.size / o->chunk + (x->begin.size % o->chunk != 0);
+		x->begin.op = ++o->operations.made;
+	x->chunks = x->begin.size / d->chunk + (x->begin.size % d->chunk != 0);
 	x->moved_at = now;
 	o->cast.op = x->begin.op;
 	o->cast.size = x->begin.size;
 	storm_idset_clear(&o->cast.p);
 	storm_idset_union(&o->cast.p, &x->begin.p);
-	o->cast.chunk = o->chunk;
+	o->cast.chunk = d->chunk;
 	o->cast.sent = o->cast.floor = 0;
 	o->cast.decision = STORM_UNDECIDED;
 	o->tl.first_byte = o->tl.last_byte = 0;
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
-	o->rate_sent = o->rate_lost = 0;
-	o->tokens_at = o->rate_at = now;
-	o->tokens = BURST;
+	d->rate_sent = d->rate_lost = 0;
+	d->tokens_at = d->rate_at = now;
+	d->tokens = BURST;
 	if (!rode(o, x))
 		announce(o);
 	owner_ask_new(o, now);
@@ -201,7 +203,7 @@ static void start(struct storm_owner *o, uint64_t now)
  * will anybody where all of the cluster domain are outside. */
 static bool beyond_members(struct storm_owner *o)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	if (!o->tree.members)
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
@@ -211,7 +213,7 @@ static bool beyond_members(struct storm_owner *o)
 
 static void take_faults(struct storm_owner *o)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
 		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
@@ -222,7 +224,7 @@ static void take_faults(struct storm_owner *o)
 /* More was written, or less nodes are behind. */
 static void moved(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 	uint64_t progress = o->sum.progress, behind;
 
 	if (progress > x->begin.size)
@@ -239,7 +241,7 @@ static void moved(struct storm_owner *o, uint64_t now)
 
 bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	if (!x || x->state == XFER_QUEUED)
 		return true;
@@ -272,7 +274,7 @@ bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 
 bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	if (!x || x->state != XFER_QUEUED)
 		return x;
@@ -291,17 +293,18 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
  * that knew all of P to be STAGED. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->heir;
+	struct owner_operations *q = &o->operations;
+	struct owner_xfer *x = q->heir;
 
-	o->ops_made = o->sum.last;
+	q->made = o->sum.last;
 	if (!o->sum.last)
 		return;
-	o->heir = NULL;
+	q->heir = NULL;
 	x->begin.op = o->cast.op = o->sum.last;
-	x->next = o->xfer;
-	if (!o->xfer)
-		o->xfer_tail = &x->next;
-	o->xfer = x;
+	x->next = q->first;
+	if (!q->first)
+		q->tail = &x->next;
+	q->first = x;
 	decide(o, o->sum.flags & STORM_STATUS_COMMITTED ? STORM_COMMIT :
 							   STORM_ABORT, now);
 }
@@ -313,14 +316,14 @@ static void unqueue(struct storm_owner *o, struct owner_xfer **p)
 
 	*p = x->next;
 	if (!*p)
-		o->xfer_tail = p;
+		o->operations.tail = p;
 	storm_begin_free(&x->begin);
 	free(x);
 }
 
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 {
-	struct owner_xfer **p = &o->xfer, *x;
+	struct owner_xfer **p = &o->operations.first, *x;
 
 	while (*p && (*p)->token != token)
 		p = &(*p)->next;
@@ -340,9 +343,10 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys)
 {
-	if (o->xfer && o->xfer->state != XFER_QUEUED &&
-	    storm_begin_names(&o->xfer->begin, node))
-		storm_faults_add(&o->xfer->faults, node, why, sys);
+	struct owner_xfer *x = o->operations.first;
+
+	if (x && x->state != XFER_QUEUED && storm_begin_names(&x->begin, node))
+		storm_faults_add(&x->faults, node, why, sys);
 }
 
 /* ------------------------------------------------------------------- data --- */
@@ -357,73 +361,78 @@ static int get(void *arg, uint64_t off, void *buf, size_t len)
  * repaired, not a sign of a rate too high. */
 static void pace(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
-	uint64_t sent = x->sent - o->rate_sent;
-	uint64_t lost = o->sum.lost > o->rate_lost ?
-			o->sum.lost - o->rate_lost : 0;
-	double seconds = (double) (now - o->rate_at) / 1e9;
+	struct owner_data *d = &o->data;
+	struct owner_xfer *x = o->operations.first;
+	uint64_t sent = x->sent - d->rate_sent;
+	uint64_t lost = o->sum.lost > d->rate_lost ?
+			o->sum.lost - d->rate_lost : 0;
+	double seconds = (double) (now - d->rate_at) / 1e9;
 	double cap = (double) o->conf.set.rate;
 
-	if (now < o->rate_at + RATE_EVERY)
+	if (now < d->rate_at + RATE_EVERY)
 		return;
 	if (sent >= 64 && lost * 100 > sent * 15) {
-		o->rate = (double) (sent * o->chunk) / seconds * 0.6;
-		if (o->rate < RATE_FLOOR)
-			o->rate = RATE_FLOOR;
-	} else if (o->rate > 0 && lost * 100 < sent * 2) {
-		o->rate *= 1.15;
+		d->rate = (double) (sent * d->chunk) / seconds * 0.6;
+		if (d->rate < RATE_FLOOR)
+			d->rate = RATE_FLOOR;
+	} else if (d->rate > 0 && lost * 100 < sent * 2) {
+		d->rate *= 1.15;
 	}
-	if (cap > 0 && (o->rate <= 0 || o->rate > cap))
-		o->rate = cap;
-	o->rate_at = now;
-	o->rate_sent = x->sent;
-	o->rate_lost = o->sum.lost;
+	if (cap > 0 && (d->rate <= 0 || d->rate > cap))
+		d->rate = cap;
+	d->rate_at = now;
+	d->rate_sent = x->sent;
+	d->rate_lost = o->sum.lost;
 }
 
 static bool tokens(struct storm_owner *o, uint64_t bytes, uint64_t now)
 {
-	if (o->rate <= 0)
+	struct owner_data *d = &o->data;
+
+	if (d->rate <= 0)
 		return true;
-	o->tokens += o->rate * (double) (now - o->tokens_at) / 1e9;
-	o->tokens_at = now;
-	if (o->tokens > BURST)
-		o->tokens = BURST;
-	if (o->tokens < (double) bytes)
+	d->tokens += d->rate * (double) (now - d->tokens_at) / 1e9;
+	d->tokens_at = now;
+	if (d->tokens > BURST)
+		d->tokens = BURST;
+	if (d->tokens < (double) bytes)
 		return false;
-	o->tokens -= (double) bytes;
+	d->tokens -= (double) bytes;
 	return true;
 }
 
 /* By multicast, or to the head of the chain. */
 static const struct storm_addr *xfer_data_addr(const struct storm_owner *o)
 {
-	return o->multicast ? &o->open->group :
+	const struct storm_idset *p = &o->operations.first->begin.p;
+
+	return o->send.multicast ? &o->open->group :
 	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
-						    &o->xfer->begin.p)].addr;
+						    p)].addr;
 }
 
 /* Send what window, pace and socket take; when to come back. */
 static uint64_t pump(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
-	uint16_t flags = o->multicast ? 0 : STORM_HDR_RELAY;
+	struct owner_xfer *x = o->operations.first;
+	uint16_t flags = o->send.multicast ? 0 : STORM_HDR_RELAY;
 
 	pace(o, now);
 	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
-		uint64_t last = x->sent + o->batch - 1, n;
+		uint64_t last = x->sent + o->data.batch - 1, n;
 		int rc;
 
 		if (last >= x->chunks)
 			last = x->chunks - 1;
 		n = last - x->sent + 1;
 		/* AWAIT-SPACE, against the lower bound that is at hand */
-		if (x->sent * o->chunk + n * o->chunk >
+		if (x->sent * o->data.chunk + n * o->data.chunk >
 		    x->progress + o->open->window)
 			return STORM_NEVER;
-		if (!tokens(o, n * o->chunk, now))
+		if (!tokens(o, n * o->data.chunk, now))
 			return now + STORM_MS;
 		rc = storm_link_send_data(&o->link, flags, x->begin.op,
-					  x->begin.size, o->chunk, x->sent,
+					  x->begin.size, o->data.chunk, x->sent,
 					  last, get, x, xfer_data_addr(o));
 		if (rc == -EAGAIN)
 			return now + STORM_MS;
@@ -433,14 +442,14 @@ static uint64_t pump(struct storm_owner *o, uint64_t now)
 		x->sent = last + 1;
 		x->moved_at = now;
 		o->cast.sent = x->sent == x->chunks ? x->begin.size :
-						      x->sent * o->chunk;
+						      x->sent * o->data.chunk;
 	}
 	return now;
 }
 
 bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	*next = STORM_NEVER;
 	if (x->state != XFER_SENDING)
@@ -458,18 +467,18 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 		       const uint8_t *body, size_t len, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 	struct storm_in in = { body, body + len, false };
 	uint32_t n = storm_get32(&in);
 	uint64_t left;
 
 	o->stats.nacks++;
-	o->lossy = true;
+	o->send.lossy = true;
 	/* once it is decided nobody needs more */
 	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
 	    x->state == XFER_DECIDED)
 		return;
-	left = SERVE_BYTES / o->chunk;
+	left = SERVE_BYTES / o->data.chunk;
 	for (; n && left; n--) {
 		uint64_t first = storm_get64(&in), last = storm_get64(&in);
 
@@ -480,15 +489,16 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 		if (last >= x->sent)
 			last = x->sent - 1;
 		for (uint64_t i = first; i <= last && x->sent && left;) {
-			uint64_t end = i + o->batch - 1;
+			uint64_t end = i + o->data.batch - 1;
 
 			if (end > last)
 				end = last;
 			if (end - i + 1 > left)
 				end = i + left - 1;
 			if (storm_link_send_data(&o->link, 0, x->begin.op,
-					x->begin.size, o->chunk, i, end, get,
-					x, &o->open->nodes[h->sender].addr))
+					x->begin.size, o->data.chunk, i, end,
+					get, x,
+					&o->open->nodes[h->sender].addr))
 				return;
 			if (!o->tl.repair_first)
 				o->tl.repair_first = now;
@@ -502,7 +512,7 @@ void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
 
 bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 {
-	struct owner_xfer *x = o->xfer;
+	struct owner_xfer *x = o->operations.first;
 
 	if (now < x->moved_at + o->conf.set.op_timeout)
 		return false;
@@ -518,15 +528,17 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 
 void owner_xfer_end_all(struct storm_owner *o)
 {
-	while (o->xfer)
-		done(o, o->xfer->state == XFER_DECIDED &&
-			o->xfer->decision == STORM_COMMIT ? STORM_UNKNOWN :
-							    STORM_ABORTED);
+	const struct owner_xfer *x;
+
+	while ((x = o->operations.first))
+		done(o, x->state == XFER_DECIDED &&
+			x->decision == STORM_COMMIT ? STORM_UNKNOWN :
+						      STORM_ABORTED);
 }
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
 {
-	for (const struct owner_xfer *x = o->xfer; x; x = x->next)
+	for (const struct owner_xfer *x = o->operations.first; x; x = x->next)
 		if (x->token == token)
 			return x->progress;
 	return 0;

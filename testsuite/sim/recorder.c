@@ -281,9 +281,9 @@ static void members(struct recorder *r)
 /* What all have written they have, even if some are asked anew. */
 static void window(struct recorder *r, uint32_t k, const struct storm_owner *o)
 {
-	const struct owner_xfer *x = o->xfer;
+	const struct owner_xfer *x = o->operations.first;
 	struct recorder_owner *mine = &r->owner[k];
-	uint64_t sent = x->sent * o->chunk;
+	uint64_t sent = x->sent * o->data.chunk;
 
 	if (x->begin.op != mine->sending)
 		mine->written = 0;
@@ -319,7 +319,7 @@ static void decided(struct recorder *r, uint32_t k, const struct storm_owner *o)
 static void one_owner(struct recorder *r, uint32_t k)
 {
 	const struct storm_owner *o = owner_at(r, k);
-	const struct owner_xfer *x = o ? o->xfer : NULL;
+	const struct owner_xfer *x = o ? o->operations.first : NULL;
 
 	if (!o)
 		return;

@@ -268,7 +268,7 @@ static bool is_quiet(void *arg)
 	const struct run *r = arg;
 	const struct storm_owner *o = storm_sim_owner(r->sim);
 
-	return !r->pending && (!o || !o->xfer);
+	return !r->pending && (!o || !o->operations.first);
 }
 
 /* The owner's process ends: nobody is left to be told of anything. */
@@ -625,7 +625,7 @@ static bool open_domain(struct run *r)
 	if (!r->open_ok && !s->early)
 		return fail(r, "OPEN failed without a fault", STORM_NO_NODE);
 	o = storm_sim_owner(r->sim);
-	r->multicast = o && o->multicast;
+	r->multicast = o && o->send.multicast;
 	r->open_ok |= !o && s->conf.cluster;	/* by another, later */
 	return true;
 }
