@@ -9,6 +9,7 @@
  *			is slow
  * owner_compare.c	comparisons; owner_request.c: operations that nodes ask for
  * owner_xfer.c		the operation under way, and those that wait for it
+ * owner_data.c		DATA of it: window, pace and repair
  * owner_report.c	reports of termination, and their acknowledgement
  * owner_ask.c		what is asked of all nodes, and the sum of their answers
  * owner_cast.c		what is sent to all nodes; owner_round.c: past silent ones

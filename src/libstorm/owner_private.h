@@ -108,7 +108,7 @@ struct owner_operations {
 };
 
 /* DATA of the operation under way.  A token bucket paces them, which receivers'
- * losses slow down: owner_xfer.c. */
+ * losses slow down: owner_data.c. */
 struct owner_data {
 	uint32_t chunk, batch;	/* bytes; datagrams in one send */
 	double rate, tokens;
@@ -298,6 +298,15 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now);
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
 void owner_compare_end_all(struct storm_owner *o);
 
+/* owner_data.c */
+/* DATA of another operation are sent from now on. */
+void owner_data_begin(struct storm_owner *o, uint64_t now);
+/* Sends what window, pace and network take; when to call again. */
+uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
+/* A node lacks some: it gets them. */
+void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
+		       const uint8_t *body, size_t len, uint64_t now);
+
 /* owner_xfer.c */
 /* P for an operation: NULL makes an empty set, all members. */
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
@@ -327,8 +336,6 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now);
 void owner_xfer_ask(struct storm_owner *o);
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys);
-void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
-		       const uint8_t *body, size_t len, uint64_t now);
 void owner_xfer_end_all(struct storm_owner *o);
 
 /* owner_open.c */

@@ -1,26 +1,14 @@
 /*
- * owner_xfer.c - XFER-AND-SIGNAL at its initiator (Algorithm 10) and the
- * master's side of the file transfer (Algorithm 6).  The paper overlaps the
- * reading of one chunk with the sending of the one before and waits for space
- * in every slave's queue (AWAIT-SPACE, Algorithm 1).  Here the queue is a
- * window: what was sent less what every node has written, a lower bound that
- * the combining tree keeps up to date, so that a slow answer never stops the
- * pipe and memory stays bounded.  All or nothing is kept by one decision: it
- * may be COMMIT once every member is STAGED.
+ * owner_xfer.c - XFER-AND-SIGNAL at its initiator (Algorithm 10): the queue of
+ * operations, and the one under way from its announcement to its end.  All or
+ * nothing is kept by one decision: it may be COMMIT once every member is STAGED.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "idset.h"
 #include "owner_private.h"
-
-#define BURST (256u << 10)		/* token bucket */
-#define BATCHES_PER_TICK 16
-#define RATE_EVERY (20 * STORM_MS)
-#define RATE_FLOOR 8e6			/* bytes/s */
-#define SERVE_BYTES (1u << 20)
 
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out)
@@ -171,25 +159,23 @@ static bool rode(const struct storm_owner *o, const struct owner_xfer *x)
 static void start(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
-	struct owner_data *d = &o->data;
+	uint32_t chunk = o->data.chunk;
 
 	if (!x->begin.op)
 		x->begin.op = ++o->operations.made;
-	x->chunks = x->begin.size / d->chunk + (x->begin.size % d->chunk != 0);
+	x->chunks = x->begin.size / chunk + (x->begin.size % chunk != 0);
 	x->moved_at = now;
 	o->cast.op = x->begin.op;
 	o->cast.size = x->begin.size;
 	storm_idset_clear(&o->cast.p);
 	storm_idset_union(&o->cast.p, &x->begin.p);
-	o->cast.chunk = d->chunk;
+	o->cast.chunk = chunk;
 	o->cast.sent = o->cast.floor = 0;
 	o->cast.decision = STORM_UNDECIDED;
 	o->tl.first_byte = o->tl.last_byte = 0;
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
-	d->rate_sent = d->rate_lost = 0;
-	d->tokens_at = d->rate_at = now;
-	d->tokens = BURST;
+	owner_data_begin(o, now);
 	if (!rode(o, x))
 		announce(o);
 	owner_ask_new(o, now);
@@ -349,104 +335,6 @@ void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		storm_faults_add(&x->faults, node, why, sys);
 }
 
-/* ------------------------------------------------------------------- data --- */
-
-static int get(void *arg, uint64_t off, void *buf, size_t len)
-{
-	memcpy(buf, ((struct owner_xfer *) arg)->buf + off, len);
-	return 0;
-}
-
-/* Slow down where receivers lose much; random loss of a few per cent is
- * repaired, not a sign of a rate too high. */
-static void pace(struct storm_owner *o, uint64_t now)
-{
-	struct owner_data *d = &o->data;
-	struct owner_xfer *x = o->operations.first;
-	uint64_t sent = x->sent - d->rate_sent;
-	uint64_t lost = o->sum.lost > d->rate_lost ?
-			o->sum.lost - d->rate_lost : 0;
-	double seconds = (double) (now - d->rate_at) / 1e9;
-	double cap = (double) o->conf.set.rate;
-
-	if (now < d->rate_at + RATE_EVERY)
-		return;
-	if (sent >= 64 && lost * 100 > sent * 15) {
-		d->rate = (double) (sent * d->chunk) / seconds * 0.6;
-		if (d->rate < RATE_FLOOR)
-			d->rate = RATE_FLOOR;
-	} else if (d->rate > 0 && lost * 100 < sent * 2) {
-		d->rate *= 1.15;
-	}
-	if (cap > 0 && (d->rate <= 0 || d->rate > cap))
-		d->rate = cap;
-	d->rate_at = now;
-	d->rate_sent = x->sent;
-	d->rate_lost = o->sum.lost;
-}
-
-static bool tokens(struct storm_owner *o, uint64_t bytes, uint64_t now)
-{
-	struct owner_data *d = &o->data;
-
-	if (d->rate <= 0)
-		return true;
-	d->tokens += d->rate * (double) (now - d->tokens_at) / 1e9;
-	d->tokens_at = now;
-	if (d->tokens > BURST)
-		d->tokens = BURST;
-	if (d->tokens < (double) bytes)
-		return false;
-	d->tokens -= (double) bytes;
-	return true;
-}
-
-/* By multicast, or to the head of the chain. */
-static const struct storm_addr *xfer_data_addr(const struct storm_owner *o)
-{
-	const struct storm_idset *p = &o->operations.first->begin.p;
-
-	return o->send.multicast ? &o->open->group :
-	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
-						    p)].addr;
-}
-
-/* Send what window, pace and socket take; when to come back. */
-static uint64_t pump(struct storm_owner *o, uint64_t now)
-{
-	struct owner_xfer *x = o->operations.first;
-	uint16_t flags = o->send.multicast ? 0 : STORM_HDR_RELAY;
-
-	pace(o, now);
-	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
-		uint64_t last = x->sent + o->data.batch - 1, n;
-		int rc;
-
-		if (last >= x->chunks)
-			last = x->chunks - 1;
-		n = last - x->sent + 1;
-		/* AWAIT-SPACE, against the lower bound that is at hand */
-		if (x->sent * o->data.chunk + n * o->data.chunk >
-		    x->progress + o->open->window)
-			return STORM_NEVER;
-		if (!tokens(o, n * o->data.chunk, now))
-			return now + STORM_MS;
-		rc = storm_link_send_data(&o->link, flags, x->begin.op,
-					  x->begin.size, o->data.chunk, x->sent,
-					  last, get, x, xfer_data_addr(o));
-		if (rc == -EAGAIN)
-			return now + STORM_MS;
-		if (!o->tl.first_byte)
-			o->tl.first_byte = now;
-		o->stats.tx_data += n;
-		x->sent = last + 1;
-		x->moved_at = now;
-		o->cast.sent = x->sent == x->chunks ? x->begin.size :
-						      x->sent * o->data.chunk;
-	}
-	return now;
-}
-
 bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -454,7 +342,7 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	*next = STORM_NEVER;
 	if (x->state != XFER_SENDING)
 		return false;
-	*next = pump(o, now);
+	*next = owner_data_send(o, now);
 	if (x->sent < x->chunks)
 		return false;
 	o->tl.last_byte = now;
@@ -462,52 +350,6 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	x->behind = UINT64_MAX;
 	owner_ask_new(o, now);	/* has the end: a lost tail is missed */
 	return true;
-}
-
-void owner_xfer_nacked(struct storm_owner *o, const struct storm_header *h,
-		       const uint8_t *body, size_t len, uint64_t now)
-{
-	struct owner_xfer *x = o->operations.first;
-	struct storm_in in = { body, body + len, false };
-	uint32_t n = storm_get32(&in);
-	uint64_t left;
-
-	o->stats.nacks++;
-	o->send.lossy = true;
-	/* once it is decided nobody needs more */
-	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
-	    x->state == XFER_DECIDED)
-		return;
-	left = SERVE_BYTES / o->data.chunk;
-	for (; n && left; n--) {
-		uint64_t first = storm_get64(&in), last = storm_get64(&in);
-
-		if (in.bad || last < first || last >= x->chunks) {
-			o->link_stats.bad_wire++;
-			return;
-		}
-		if (last >= x->sent)
-			last = x->sent - 1;
-		for (uint64_t i = first; i <= last && x->sent && left;) {
-			uint64_t end = i + o->data.batch - 1;
-
-			if (end > last)
-				end = last;
-			if (end - i + 1 > left)
-				end = i + left - 1;
-			if (storm_link_send_data(&o->link, 0, x->begin.op,
-					x->begin.size, o->data.chunk, i, end,
-					get, x,
-					&o->open->nodes[h->sender].addr))
-				return;
-			if (!o->tl.repair_first)
-				o->tl.repair_first = now;
-			o->tl.repair_last = now;
-			o->stats.tx_repair += end - i + 1;
-			left -= end - i + 1;
-			i = end + 1;
-		}
-	}
 }
 
 bool owner_xfer_late(struct storm_owner *o, uint64_t now)

@@ -1,0 +1,171 @@
+/*
+ * owner_data.c - DATA of the operation under way: the master's side of the file
+ * transfer (Algorithm 6).  The paper overlaps the reading of one chunk with the
+ * sending of the one before and waits for space in every slave's queue
+ * (AWAIT-SPACE, Algorithm 1).  Here the queue is a window: what was sent less what
+ * every node has written, a lower bound that the combining tree keeps up to date,
+ * so that a slow answer never stops the pipe and memory stays bounded.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+
+#include "owner_private.h"
+
+#define BURST (256u << 10)		/* token bucket */
+#define BATCHES_PER_TICK 16
+#define RATE_EVERY (20 * STORM_MS)
+#define RATE_FLOOR 8e6			/* bytes/s */
+#define SERVE_BYTES (1u << 20)
+
+static int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	memcpy(buf, ((struct owner_xfer *) arg)->buf + off, len);
+	return 0;
+}
+
+/* Slow down where receivers lose much; random loss of a few per cent is
+ * repaired, not a sign of a rate too high. */
+static void owner_data_pace(struct storm_owner *o, uint64_t now)
+{
+	struct owner_data *d = &o->data;
+	struct owner_xfer *x = o->operations.first;
+	uint64_t sent = x->sent - d->rate_sent;
+	uint64_t lost = o->sum.lost > d->rate_lost ?
+			o->sum.lost - d->rate_lost : 0;
+	double seconds = (double) (now - d->rate_at) / 1e9;
+	double cap = (double) o->conf.set.rate;
+
+	if (now < d->rate_at + RATE_EVERY)
+		return;
+	if (sent >= 64 && lost * 100 > sent * 15) {
+		d->rate = (double) (sent * d->chunk) / seconds * 0.6;
+		if (d->rate < RATE_FLOOR)
+			d->rate = RATE_FLOOR;
+	} else if (d->rate > 0 && lost * 100 < sent * 2) {
+		d->rate *= 1.15;
+	}
+	if (cap > 0 && (d->rate <= 0 || d->rate > cap))
+		d->rate = cap;
+	d->rate_at = now;
+	d->rate_sent = x->sent;
+	d->rate_lost = o->sum.lost;
+}
+
+/* May so many bytes go now? */
+static bool owner_data_pay(struct storm_owner *o, uint64_t bytes, uint64_t now)
+{
+	struct owner_data *d = &o->data;
+
+	if (d->rate <= 0)
+		return true;
+	d->tokens += d->rate * (double) (now - d->tokens_at) / 1e9;
+	d->tokens_at = now;
+	if (d->tokens > BURST)
+		d->tokens = BURST;
+	if (d->tokens < (double) bytes)
+		return false;
+	d->tokens -= (double) bytes;
+	return true;
+}
+
+/* By multicast, or to the head of the chain. */
+static const struct storm_addr *owner_data_addr(const struct storm_owner *o)
+{
+	const struct storm_idset *p = &o->operations.first->begin.p;
+
+	return o->send.multicast ? &o->open->group :
+	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
+						    p)].addr;
+}
+
+void owner_data_begin(struct storm_owner *o, uint64_t now)
+{
+	struct owner_data *d = &o->data;
+
+	d->rate_sent = d->rate_lost = 0;
+	d->tokens_at = d->rate_at = now;
+	d->tokens = BURST;
+}
+
+uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint16_t flags = o->send.multicast ? 0 : STORM_HDR_RELAY;
+
+	owner_data_pace(o, now);
+	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
+		uint64_t last = x->sent + o->data.batch - 1, n;
+		int rc;
+
+		if (last >= x->chunks)
+			last = x->chunks - 1;
+		n = last - x->sent + 1;
+		/* AWAIT-SPACE, against the lower bound that is at hand */
+		if (x->sent * o->data.chunk + n * o->data.chunk >
+		    x->progress + o->open->window)
+			return STORM_NEVER;
+		if (!owner_data_pay(o, n * o->data.chunk, now))
+			return now + STORM_MS;
+		rc = storm_link_send_data(&o->link, flags, x->begin.op,
+					  x->begin.size, o->data.chunk, x->sent,
+					  last, owner_data_get, x,
+					  owner_data_addr(o));
+		if (rc == -EAGAIN)
+			return now + STORM_MS;
+		if (!o->tl.first_byte)
+			o->tl.first_byte = now;
+		o->stats.tx_data += n;
+		x->sent = last + 1;
+		x->moved_at = now;
+		o->cast.sent = x->sent == x->chunks ? x->begin.size :
+						      x->sent * o->data.chunk;
+	}
+	return now;
+}
+
+void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
+		       const uint8_t *body, size_t len, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+	struct storm_in in = { body, body + len, false };
+	uint32_t n = storm_get32(&in);
+	uint64_t left;
+
+	o->stats.nacks++;
+	o->send.lossy = true;
+	/* once it is decided nobody needs more */
+	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
+	    x->state == XFER_DECIDED)
+		return;
+	left = SERVE_BYTES / o->data.chunk;
+	for (; n && left; n--) {
+		uint64_t first = storm_get64(&in), last = storm_get64(&in);
+
+		if (in.bad || last < first || last >= x->chunks) {
+			o->link_stats.bad_wire++;
+			return;
+		}
+		if (last >= x->sent)
+			last = x->sent - 1;
+		for (uint64_t i = first; i <= last && x->sent && left;) {
+			uint64_t end = i + o->data.batch - 1;
+
+			if (end > last)
+				end = last;
+			if (end - i + 1 > left)
+				end = i + left - 1;
+			if (storm_link_send_data(&o->link, 0, x->begin.op,
+					x->begin.size, o->data.chunk, i, end,
+					owner_data_get, x,
+					&o->open->nodes[h->sender].addr))
+				return;
+			if (!o->tl.repair_first)
+				o->tl.repair_first = now;
+			o->tl.repair_last = now;
+			o->stats.tx_repair += end - i + 1;
+			left -= end - i + 1;
+			i = end + 1;
+		}
+	}
+}
