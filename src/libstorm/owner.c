@@ -25,7 +25,7 @@
 
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
 
-static uint64_t min64(uint64_t a, uint64_t b)
+static uint64_t owner_earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -121,7 +121,7 @@ static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
 	 * processor, the silence was its own. */
 	for (uint32_t i = 0; now > due && i < o->children; i++)
 		o->child[i].last_heard =
-			min64(now, o->child[i].last_heard + now - due);
+			owner_earlier(now, o->child[i].last_heard + now - due);
 	for (uint32_t i = 0; i < o->children; i++) {
 		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
 			continue;
@@ -158,7 +158,7 @@ static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 		owner_advance_operations(o, now);
 	}
 	return o->operations.first != x ? now :
-	       min64(next, x->moved_at + o->conf.set.op_timeout);
+	       owner_earlier(next, x->moved_at + o->conf.set.op_timeout);
 }
 
 /* While data flow, the state has how far they are, and answers come unasked. */
@@ -207,12 +207,12 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	}
 	next = owner_overdue(o, now);
-	next = min64(next, owner_tick_xfer(o, now));
-	next = min64(next, owner_compare_tick(o, now));
-	next = min64(next, owner_tick_ask(o, now));
-	next = min64(next, owner_report_tick(o, now));
-	next = min64(next, owner_invite_returned(o, now));
-	return min64(next, owner_tick_beat(o, now));
+	next = owner_earlier(next, owner_tick_xfer(o, now));
+	next = owner_earlier(next, owner_compare_tick(o, now));
+	next = owner_earlier(next, owner_tick_ask(o, now));
+	next = owner_earlier(next, owner_report_tick(o, now));
+	next = owner_earlier(next, owner_invite_returned(o, now));
+	return owner_earlier(next, owner_tick_beat(o, now));
 }
 
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
@@ -304,8 +304,8 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 	owner_compare_end_all(o);
 }
 
-static struct storm_node *nodes_copy(const struct storm_node *from,
-				     uint32_t count)
+static struct storm_node *owner_copy_nodes(const struct storm_node *from,
+					   uint32_t count)
 {
 	struct storm_node *n = calloc(count, sizeof(*n));
 
@@ -322,7 +322,7 @@ static struct storm_node *nodes_copy(const struct storm_node *from,
 	return n;
 }
 
-static void add_to_address(struct storm_addr *a, unsigned int n)
+static void owner_add_to_address(struct storm_addr *a, unsigned int n)
 {
 	for (int i = STORM_ADDR_LEN - 1; n && i >= 0; i--) {
 		n += a->ip[i];
@@ -390,7 +390,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	if (storm_random(pick, sizeof(pick)) ||
 	    storm_random(op->nonce, sizeof(op->nonce)))
 		goto fail;
-	add_to_address(&op->group, pick[0] % conf->set.groups);
+	owner_add_to_address(&op->group, pick[0] % conf->set.groups);
 	if (conf->authority_len) {
 		op->authority = malloc(conf->authority_len);
 		if (!op->authority)
@@ -398,7 +398,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 		memcpy(op->authority, conf->authority, conf->authority_len);
 		op->authority_len = conf->authority_len;
 	}
-	op->nodes = nodes_copy(conf->nodes, conf->count);
+	op->nodes = owner_copy_nodes(conf->nodes, conf->count);
 	if (!op->nodes)
 		goto fail;
 	op->count = conf->count;

@@ -36,7 +36,7 @@ void owner_ask_answered(struct storm_owner *o, uint64_t now)
 }
 
 /* What the owner waits for now. */
-static void ask_what(const struct storm_owner *o, struct storm_asked *a)
+static void owner_ask_what(const struct storm_owner *o, struct storm_asked *a)
 {
 	/* the first transfer is begun by OPEN, before a state has it */
 	storm_asked_of(a, &o->cast, o->phase < OWNER_OPEN &&
@@ -49,7 +49,7 @@ bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c)
 	struct storm_asked a;
 	bool late;
 
-	ask_what(o, &a);
+	owner_ask_what(o, &a);
 	storm_status_init(&st, &a, o->open->mtu);
 	storm_status_merge(&st, &a, &o->tree, c->node,
 			   c->heard ? &c->status : NULL);
@@ -66,7 +66,7 @@ void owner_ask_sum(struct storm_owner *o)
 	struct storm_status st;
 	struct storm_asked a;
 
-	ask_what(o, &a);
+	owner_ask_what(o, &a);
 	storm_status_init(&st, &a, o->open->mtu);
 	for (uint32_t i = 0; i < o->children; i++)
 		storm_status_merge(&st, &a, &o->tree, o->child[i].node,

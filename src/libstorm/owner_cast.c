@@ -16,8 +16,9 @@ bool owner_cast_by_group(const struct storm_owner *o)
 }
 
 /* Down the tree, from these children on. */
-static void cast_relay(struct storm_owner *o, uint8_t type, uint64_t op,
-		       const uint8_t *body, size_t len, owner_child_fn to_child)
+static void owner_cast_relay(struct storm_owner *o, uint8_t type, uint64_t op,
+			     const uint8_t *body, size_t len,
+			     owner_child_fn to_child)
 {
 	struct storm_addr to[64 + ADOPTED_MAX];
 	size_t n = to_child ? 0 : owner_round_addrs(o, to);
@@ -30,26 +31,26 @@ static void cast_relay(struct storm_owner *o, uint8_t type, uint64_t op,
 				to, n);
 }
 
-static void cast_send(struct storm_owner *o, uint8_t type, uint64_t op,
-		      const uint8_t *body, size_t len)
+static void owner_cast_send(struct storm_owner *o, uint8_t type, uint64_t op,
+			    const uint8_t *body, size_t len)
 {
 	if (owner_cast_by_group(o))
 		storm_link_send(&o->link, type, 0, op, body, len,
 				&o->open->group, 1);
 	else
-		cast_relay(o, type, op, body, len, NULL);
+		owner_cast_relay(o, type, op, body, len, NULL);
 }
 
 void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
 		     size_t len)
 {
-	cast_send(o, STORM_MSG_CAST, op, body, len);
+	owner_cast_send(o, STORM_MSG_CAST, op, body, len);
 }
 
 void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
 			   const uint8_t *body, size_t len)
 {
-	cast_relay(o, STORM_MSG_CAST, op, body, len, NULL);
+	owner_cast_relay(o, STORM_MSG_CAST, op, body, len, NULL);
 }
 
 size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
@@ -83,19 +84,20 @@ void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
 	size_t len = owner_cast_pack(o, flags, body);
 
 	if (len)
-		cast_relay(o, STORM_MSG_CAST, o->cast.op, body, len, to_child);
+		owner_cast_relay(o, STORM_MSG_CAST, o->cast.op, body, len,
+				 to_child);
 }
 
 /* The state in its latest version. */
-static void cast_again(struct storm_owner *o, uint16_t flags,
-		       const struct storm_addr *to)
+static void owner_cast_again(struct storm_owner *o, uint16_t flags,
+			     const struct storm_addr *to)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(o->open->mtu), len;
 
 	o->cast.flags &= STORM_CAST_CHAIN;
-	len = storm_cast_pack(&o->cast, body, max < sizeof(body) ? max :
-								   sizeof(body));
+	len = storm_cast_pack(&o->cast, body,
+			      max < sizeof(body) ? max : sizeof(body));
 	if (len)
 		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
 				body, len, to, 1);
@@ -106,13 +108,13 @@ static void cast_again(struct storm_owner *o, uint16_t flags,
 void owner_cast_again_node(struct storm_owner *o, uint32_t node)
 {
 	/* by multicast those below have heard it themselves */
-	cast_again(o, owner_cast_by_group(o) ? 0 : STORM_HDR_RELAY,
-		   &o->open->nodes[node].addr);
+	owner_cast_again(o, owner_cast_by_group(o) ? 0 : STORM_HDR_RELAY,
+			 &o->open->nodes[node].addr);
 }
 
 void owner_cast_again_group(struct storm_owner *o)
 {
-	cast_again(o, 0, &o->open->group);
+	owner_cast_again(o, 0, &o->open->group);
 }
 
 /* Sent once, whether it arrives or not: the next one has what is true then.
@@ -127,6 +129,6 @@ uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 		return 0;
 	if (++o->send.strobe < first)
 		o->send.strobe = first;
-	cast_send(o, STORM_MSG_STROBE, o->send.strobe, body, len);
+	owner_cast_send(o, STORM_MSG_STROBE, o->send.strobe, body, len);
 	return o->send.strobe;
 }

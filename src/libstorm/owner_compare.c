@@ -15,8 +15,8 @@
 #include "idset.h"
 #include "owner_private.h"
 
-static void done(struct storm_owner *o, enum storm_compare result,
-		 enum storm_state state, struct storm_faults *faults)
+static void owner_compare_end(struct storm_owner *o, enum storm_compare result,
+			      enum storm_state state, struct storm_faults *faults)
 {
 	struct owner_comparisons *q = &o->comparisons;
 	struct owner_compare *c = q->first;
@@ -33,7 +33,7 @@ static void done(struct storm_owner *o, enum storm_compare result,
 }
 
 /* The first of the queue is asked. */
-static void start(struct storm_owner *o, uint64_t now)
+static void owner_compare_start(struct storm_owner *o, uint64_t now)
 {
 	const struct owner_compare *c = o->comparisons.first;
 
@@ -47,7 +47,7 @@ static void start(struct storm_owner *o, uint64_t now)
 	owner_ask_new(o, now);
 }
 
-static bool answered(const struct storm_owner *o)
+static bool owner_compare_answered(const struct storm_owner *o)
 {
 	return o->sum.cmp == o->cast.cmp && !o->sum.unanswered.count;
 }
@@ -59,14 +59,15 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 
 		owner_blame_outside(o, &o->comparisons.first->p, &l);
 		if (l.count) {
-			done(o, STORM_FAILED, STORM_ABORTED, &l);
+			owner_compare_end(o, STORM_FAILED, STORM_ABORTED, &l);
 		} else if (!o->comparisons.asked_at) {
-			start(o, now);
+			owner_compare_start(o, now);
 			continue;
-		} else if (answered(o)) {
+		} else if (owner_compare_answered(o)) {
 			owner_ask_answered(o, now);
-			done(o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE,
-			     STORM_DONE, &l);
+			owner_compare_end(o, o->sum.cmp_false ? STORM_FALSE :
+								STORM_TRUE,
+					  STORM_DONE, &l);
 		} else {
 			return;
 		}
@@ -83,7 +84,7 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 		return q->first ? late : STORM_NEVER;
 	owner_ask_sum(o);
 	owner_blame_late(&o->sum.unanswered, &l);
-	done(o, STORM_FAILED, STORM_ABORTED, &l);
+	owner_compare_end(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
 	return q->first ? now + o->conf.set.op_timeout : STORM_NEVER;
 }
@@ -93,13 +94,14 @@ void owner_compare_end_all(struct storm_owner *o)
 	while (o->comparisons.first) {
 		struct storm_faults none = { 0 };
 
-		done(o, STORM_FAILED, STORM_ABORTED, &none);
+		owner_compare_end(o, STORM_FAILED, STORM_ABORTED, &none);
 	}
 }
 
-static int compare_queue_unordered(struct storm_owner *o, struct storm_idset *p,
-				   const struct storm_comparison *c,
-				   void *token)
+static int owner_compare_queue_unordered(struct storm_owner *o,
+					 struct storm_idset *p,
+					 const struct storm_comparison *c,
+					 void *token)
 {
 	struct owner_compare *q = calloc(1, sizeof(*q));
 
@@ -115,8 +117,9 @@ static int compare_queue_unordered(struct storm_owner *o, struct storm_idset *p,
 	return STORM_OK;
 }
 
-static void compare_ended(struct storm_owner *o, void *token,
-			  enum storm_compare result, struct storm_outcome *out)
+static void owner_compare_ended(struct storm_owner *o, void *token,
+				enum storm_compare result,
+				struct storm_outcome *out)
 {
 	o->ops.compare_done(o->arg, token, result, out);
 }
@@ -146,10 +149,10 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 	if (err)
 		return err;
 	if (!owner_compare_ordered(var, write))
-		return compare_queue_unordered(o, &b.p, &b.cmp, token);
+		return owner_compare_queue_unordered(o, &b.p, &b.cmp, token);
 	if (write) {
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, NULL, token, compare_ended);
+	return owner_xfer_queue(o, &b, NULL, token, owner_compare_ended);
 }

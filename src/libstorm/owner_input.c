@@ -9,8 +9,8 @@
 
 #define CAST_AGAIN (5 * STORM_MS)	/* a child with an older state missed this */
 
-static void input_status(struct storm_owner *o, struct storm_child *c,
-			 const uint8_t *body, size_t len, uint64_t now)
+static void owner_input_status(struct storm_owner *o, struct storm_child *c,
+			       const uint8_t *body, size_t len, uint64_t now)
 {
 	int heard = storm_child_hear(c, body, len, o->conf.count);
 
@@ -33,8 +33,9 @@ static void input_status(struct storm_owner *o, struct storm_child *c,
 
 /* From a non-member accept only JOIN, and only in the current epoch: an older one
  * may come from a previous incarnation. */
-static void input_outsider(struct storm_owner *o, const struct storm_header *h,
-			   const struct storm_rx *rx, uint64_t now)
+static void owner_input_outsider(struct storm_owner *o,
+				 const struct storm_header *h,
+				 const struct storm_rx *rx, uint64_t now)
 {
 	struct storm_plain p;
 	struct storm_status st;
@@ -62,8 +63,8 @@ static void input_outsider(struct storm_owner *o, const struct storm_header *h,
 
 /* A member sends in an epoch that is over: it has missed that there is another,
  * and perhaps that it is in. */
-static void input_old_epoch(struct storm_owner *o, uint32_t node,
-			    const uint8_t *body, size_t len)
+static void owner_input_old_epoch(struct storm_owner *o, uint32_t node,
+				  const uint8_t *body, size_t len)
 {
 	struct storm_status st;
 
@@ -77,8 +78,9 @@ static void input_old_epoch(struct storm_owner *o, uint32_t node,
 	storm_status_free(&st);
 }
 
-static void input_member(struct storm_owner *o, const struct storm_header *h,
-			 const struct storm_rx *rx, uint64_t now)
+static void owner_input_member(struct storm_owner *o,
+			       const struct storm_header *h,
+			       const struct storm_rx *rx, uint64_t now)
 {
 	struct storm_plain p;
 	struct storm_child *c;
@@ -94,11 +96,11 @@ static void input_member(struct storm_owner *o, const struct storm_header *h,
 				  o->conf.set.heartbeat, now);
 	if (h->type == STORM_MSG_STATUS && h->epoch < o->link.epoch &&
 	    owner_is_cluster(o))
-		input_old_epoch(o, h->sender, p.body, p.len);
+		owner_input_old_epoch(o, h->sender, p.body, p.len);
 	if (h->type == STORM_MSG_NACK)
 		owner_data_nacked(o, h, p.body, p.len, now);
 	else if (c && h->type == STORM_MSG_STATUS && h->epoch == o->link.epoch)
-		input_status(o, c, p.body, p.len, now);
+		owner_input_status(o, c, p.body, p.len, now);
 	else if (h->type == STORM_MSG_REQUEST &&
 		 owner_request(o, h->sender, h->op, p.body, p.len))
 		owner_advance_operations(o, now);
@@ -106,8 +108,8 @@ static void input_member(struct storm_owner *o, const struct storm_header *h,
 		owner_report_part(o, c, p.body, p.len, now);
 }
 
-static void input_datagram(struct storm_owner *o, struct storm_rx *rx,
-			   uint64_t now)
+static void owner_input_datagram(struct storm_owner *o, struct storm_rx *rx,
+				 uint64_t now)
 {
 	uint32_t epoch = o->link.epoch;
 	struct storm_header h;
@@ -129,9 +131,9 @@ static void input_datagram(struct storm_owner *o, struct storm_rx *rx,
 		return;
 	}
 	if (storm_tree_member(&o->tree, h.sender))
-		input_member(o, &h, rx, now);
+		owner_input_member(o, &h, rx, now);
 	else
-		input_outsider(o, &h, rx, now);
+		owner_input_outsider(o, &h, rx, now);
 }
 
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
@@ -139,7 +141,7 @@ void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
 {
 	for (size_t i = 0; i < n; i++)
 		if (o->phase > OWNER_NEW && o->phase < OWNER_FAILED)
-			input_datagram(o, &rx[i], now);
+			owner_input_datagram(o, &rx[i], now);
 }
 
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,

@@ -50,7 +50,7 @@ void owner_fail(struct storm_owner *o)
 
 /* Another owner has the domain now, or nothing can be saved any more: nothing that
  * this owner sends from now on would be right. */
-static void lost(struct storm_owner *o)
+static void owner_epoch_lost(struct storm_owner *o)
 {
 	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
 		  o->link.epoch + 1);
@@ -59,8 +59,8 @@ static void lost(struct storm_owner *o)
 	owner_fail(o);
 }
 
-static int save(struct storm_owner *o, uint32_t was, uint32_t epoch,
-		const struct storm_idset *excluded)
+static int owner_epoch_save(struct storm_owner *o, uint32_t was, uint32_t epoch,
+			    const struct storm_idset *excluded)
 {
 	if (!owner_is_cluster(o) || !o->conf.save)
 		return STORM_OK;
@@ -70,7 +70,8 @@ static int save(struct storm_owner *o, uint32_t was, uint32_t epoch,
 
 int owner_begin_epoch(struct storm_owner *o)
 {
-	int err = save(o, o->conf.epoch, o->open->epoch, &o->cast.excluded);
+	int err = owner_epoch_save(o, o->conf.epoch, o->open->epoch,
+				   &o->cast.excluded);
 
 	if (!err)
 		o->link.epoch = o->open->epoch;
@@ -79,7 +80,7 @@ int owner_begin_epoch(struct storm_owner *o)
 
 /* Send OPEN to a node; 0 or a negative errno.  late: there was a time when it might
  * have been a member. */
-static int invite(struct storm_owner *o, uint32_t node, bool late)
+static int owner_invite_one(struct storm_owner *o, uint32_t node, bool late)
 {
 	size_t len;
 	uint8_t *buf;
@@ -106,19 +107,19 @@ void owner_invite_children(struct storm_owner *o)
 		if (c->invited)
 			continue;
 		c->invited = true;
-		rc = invite(o, c->node, false);
+		rc = owner_invite_one(o, c->node, false);
 		if (rc)
 			storm_faults_add(&o->faults, c->node, STORM_ELOST, -rc);
 	}
 }
 
 /* The next epoch, with these nodes outside. */
-static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
-		      uint64_t now)
+static int owner_epoch_next(struct storm_owner *o, struct storm_idset *excluded,
+			    uint64_t now)
 {
-	if (save(o, o->link.epoch, o->link.epoch + 1, excluded)) {
+	if (owner_epoch_save(o, o->link.epoch, o->link.epoch + 1, excluded)) {
 		storm_idset_clear(excluded);
-		lost(o);
+		owner_epoch_lost(o);
 		return STORM_ESUPERSEDED;
 	}
 	if (storm_tree_exclude(&o->tree, excluded)) {
@@ -138,7 +139,7 @@ static int next_epoch(struct storm_owner *o, struct storm_idset *excluded,
 }
 
 /* Everybody is to hear of it, and to answer in his new place. */
-static void tell(struct storm_owner *o, uint64_t now)
+static void owner_epoch_announce(struct storm_owner *o, uint64_t now)
 {
 	if (o->tree.members)
 		owner_ask_all(o, now);
@@ -146,9 +147,9 @@ static void tell(struct storm_owner *o, uint64_t now)
 }
 
 /* Whose parents these are. */
-static void children_of(const struct storm_owner *o,
-			const struct storm_idset *nodes,
-			struct storm_idset *children)
+static void owner_children_of(const struct storm_owner *o,
+			      const struct storm_idset *nodes,
+			      struct storm_idset *children)
 {
 	uint32_t kid[64];
 
@@ -172,8 +173,8 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		storm_idset_clear(&fresh);
 		return STORM_ENOMEM;
 	}
-	children_of(o, &fresh, &orphans);
-	err = !fresh.count ? STORM_OK : next_epoch(o, &out, now);
+	owner_children_of(o, &fresh, &orphans);
+	err = !fresh.count ? STORM_OK : owner_epoch_next(o, &out, now);
 	if (!fresh.count)
 		storm_idset_clear(&out);
 	for (uint32_t i = 0; !err && i < fresh.count; i++)
@@ -187,7 +188,7 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		}
 	if (!err && fresh.count) {
 		owner_ask_orphans(o, &orphans);
-		tell(o, now);
+		owner_epoch_announce(o, now);
 	}
 	storm_idset_clear(&fresh);
 	storm_idset_clear(&orphans);
@@ -217,10 +218,10 @@ int owner_superseded(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset same = { 0 };
 	int err = storm_idset_union(&same, &o->cast.excluded) ? STORM_ENOMEM :
-		  next_epoch(o, &same, now);
+		  owner_epoch_next(o, &same, now);
 
 	if (!err)
-		tell(o, now);
+		owner_epoch_announce(o, now);
 	return err;
 }
 
@@ -235,7 +236,8 @@ int storm_owner_confirm(struct storm_owner *o, uint64_t now)
 
 /* ------------------------------------------------------------------- JOIN --- */
 
-static void renew(struct storm_owner *o, uint64_t every, uint64_t now)
+static void owner_renew_open(struct storm_owner *o, uint64_t every,
+			     uint64_t now)
 {
 	if (!o->members.renewed_at || now >= o->members.renewed_at + every) {
 		storm_open_renew(o->open, o->conf.agent_uid);
@@ -251,7 +253,7 @@ void owner_invite_some(struct storm_owner *o, uint64_t now)
 
 	storm_idset_clear(&o->returning.answered);
 	if (out->count)
-		renew(o, RENEW_EVERY, now);
+		owner_renew_open(o, RENEW_EVERY, now);
 	for (int n = 0; out->count && n < INVITED_AT_A_TIME; n++) {
 		uint32_t node = STORM_NO_NODE;
 
@@ -265,7 +267,7 @@ void owner_invite_some(struct storm_owner *o, uint64_t now)
 			m->invited = 0;
 			return;
 		}
-		invite(o, node, true);
+		owner_invite_one(o, node, true);
 		m->invited = node + 1;
 	}
 }
@@ -316,12 +318,12 @@ uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 	if (!r->nodes.count || now < r->answer_at)
 		return r->nodes.count ? r->answer_at : STORM_NEVER;
 	/* the one before it may have used: a replay */
-	renew(o, 0, now);
+	owner_renew_open(o, 0, now);
 	for (uint32_t i = 0; i < r->nodes.count; i++)
 		for (uint32_t k = r->nodes.r[i].first;
 		     k <= r->nodes.r[i].last && n < INVITED_AT_A_TIME;
 		     k++, n++) {
-			invite(o, k, true);
+			owner_invite_one(o, k, true);
 			storm_idset_add(&done, k, k);
 		}
 	if (!r->answered.count)
@@ -355,7 +357,7 @@ void owner_welcome(struct storm_owner *o, uint32_t node)
 			(size_t) (b.p - body), &o->open->nodes[node].addr, 1);
 }
 
-static void joined(struct storm_owner *o, uint32_t node)
+static void owner_joined(struct storm_owner *o, uint32_t node)
 {
 	storm_link_admit(&o->link, node, o->link.epoch);
 	owner_welcome(o, node);
@@ -372,13 +374,13 @@ void owner_admit(struct storm_owner *o, uint64_t now)
 	if (!m->joining.count ||
 	    storm_idset_minus(&o->cast.excluded, &m->joining, &out))
 		return;
-	if (!next_epoch(o, &out, now)) {
+	if (!owner_epoch_next(o, &out, now)) {
 		for (uint32_t i = 0; i < m->joining.count; i++)
 			for (uint32_t n = m->joining.r[i].first;
 			     n <= m->joining.r[i].last; n++)
-				joined(o, n);
+				owner_joined(o, n);
 		o->send.multicast &= !m->joining_deaf;
-		tell(o, now);
+		owner_epoch_announce(o, now);
 	}
 	m->joining_deaf = false;
 	storm_idset_clear(&m->joining);

@@ -12,7 +12,7 @@
 #define PROBE_EVERY (12 * STORM_MS)
 #define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
 
-static void open_done(struct storm_owner *o, uint64_t now)
+static void owner_open_done(struct storm_owner *o, uint64_t now)
 {
 	struct storm_outcome out = { .state = STORM_DONE };
 
@@ -26,7 +26,7 @@ static void open_done(struct storm_owner *o, uint64_t now)
 }
 
 /* All nodes have answered; true: the domain is open. */
-static bool open_answered(struct storm_owner *o, uint64_t now)
+static bool owner_open_answered(struct storm_owner *o, uint64_t now)
 {
 	uint32_t seg = o->sum.mtu;
 
@@ -43,14 +43,14 @@ static bool open_answered(struct storm_owner *o, uint64_t now)
 		return false;
 	}
 	o->send.multicast = o->conf.set.multicast && o->tree.members;
-	open_done(o, now);
+	owner_open_done(o, now);
 	return true;
 }
 
 /* Exclude the nodes that refuse, cannot be reached or do not answer in time, and
  * those that have forgotten: all of one reason at a time.  Each time the others
  * are asked anew, over the tree that is left. */
-static void open_exclude(struct storm_owner *o, uint64_t now)
+static void owner_open_exclude(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset out = { 0 };
 	enum storm_err why = STORM_ELOST;
@@ -76,7 +76,7 @@ static void open_exclude(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&out);
 }
 
-static void open_take_faults(struct storm_owner *o)
+static void owner_open_take_faults(struct storm_owner *o)
 {
 	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
 		const struct storm_fault *f = &o->sum.faults[i];
@@ -91,26 +91,26 @@ bool owner_open_advance(struct storm_owner *o, uint64_t now)
 {
 	if (o->phase == OWNER_PROBING && o->sum.flags & STORM_STATUS_MCAST) {
 		o->send.multicast = true;
-		open_done(o, now);
+		owner_open_done(o, now);
 		return true;
 	}
 	if (o->phase != OWNER_OPENING)
 		return false;
-	open_take_faults(o);
+	owner_open_take_faults(o);
 	if (owner_is_cluster(o))
-		open_exclude(o, now);
+		owner_open_exclude(o, now);
 	else if (o->faults.count)
 		owner_fail(o);
 	return o->phase == OWNER_OPENING && !o->sum.behind.count &&
-	       !o->faults.count && open_answered(o, now);
+	       !o->faults.count && owner_open_answered(o, now);
 }
 
 /* ------------------------------------------------------------------- timers --- */
 
 /* Children that were heard and are silent since: they are missing, and not those
  * below, of which nobody reports any more. */
-static void open_blame_silent(struct storm_owner *o, struct storm_idset *late,
-			      uint64_t now)
+static void owner_open_blame_silent(struct storm_owner *o,
+				    struct storm_idset *late, uint64_t now)
 {
 	for (uint32_t i = 0; i < o->children; i++) {
 		const struct storm_child *c = &o->child[i];
@@ -133,8 +133,8 @@ static void open_blame_silent(struct storm_owner *o, struct storm_idset *late,
 
 /* The cluster's domain goes on without them: first without those that have
  * nobody late above them, for the others may just not have been reached. */
-static void open_keep_topmost(const struct storm_owner *o,
-			      struct storm_idset *late)
+static void owner_open_keep_topmost(const struct storm_owner *o,
+				    struct storm_idset *late)
 {
 	struct storm_idset top = { 0 };
 
@@ -150,24 +150,24 @@ static void open_keep_topmost(const struct storm_owner *o,
 	*late = top;
 }
 
-static void open_late(struct storm_owner *o, uint64_t now)
+static void owner_open_late(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset late = { 0 };
 
 	if (storm_idset_union(&late, &o->sum.behind))
 		return;		/* no memory: at the next tick */
-	open_blame_silent(o, &late, now);
+	owner_open_blame_silent(o, &late, now);
 	if (owner_is_cluster(o))
-		open_keep_topmost(o, &late);
+		owner_open_keep_topmost(o, &late);
 	owner_blame_late(&late, &o->faults);
 	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
-		open_exclude(o, now);
+		owner_open_exclude(o, now);
 	else
 		owner_fail(o);
 }
 
-static uint64_t open_tick_opening(struct storm_owner *o, uint64_t now)
+static uint64_t owner_open_tick_opening(struct storm_owner *o, uint64_t now)
 {
 	uint64_t timeout = o->conf.set.open_timeout;
 
@@ -176,7 +176,7 @@ static uint64_t open_tick_opening(struct storm_owner *o, uint64_t now)
 		owner_open_advance(o, now);
 	}
 	if (o->phase == OWNER_OPENING && now >= o->phase_at + timeout) {
-		open_late(o, now);
+		owner_open_late(o, now);
 		owner_ask_sum(o);
 		owner_open_advance(o, now);
 	}
@@ -188,13 +188,13 @@ static uint64_t open_tick_opening(struct storm_owner *o, uint64_t now)
 						   o->ask.at;
 }
 
-static uint64_t open_tick_probing(struct storm_owner *o, uint64_t now)
+static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 {
 	uint64_t end = o->phase_at + o->conf.set.multicast_timeout;
 
 	if (now >= end) {
 		storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
-		open_done(o, now);
+		owner_open_done(o, now);
 	} else if (now >= o->ask.at) {
 		owner_ask_late(o, now);
 		o->ask.at = now + PROBE_EVERY;
@@ -204,7 +204,7 @@ static uint64_t open_tick_probing(struct storm_owner *o, uint64_t now)
 
 uint64_t owner_open_tick(struct storm_owner *o, uint64_t now)
 {
-	return o->phase == OWNER_OPENING ? open_tick_opening(o, now) :
-	       o->phase == OWNER_PROBING ? open_tick_probing(o, now) :
+	return o->phase == OWNER_OPENING ? owner_open_tick_opening(o, now) :
+	       o->phase == OWNER_PROBING ? owner_open_tick_probing(o, now) :
 					   STORM_NEVER;
 }

@@ -9,8 +9,8 @@
 #include "idset.h"
 #include "owner_private.h"
 
-static void tell(struct storm_owner *o, const struct storm_idset *nodes,
-		 bool back)
+static void owner_overdue_report(struct storm_owner *o,
+				 const struct storm_idset *nodes, bool back)
 {
 	for (uint32_t i = 0; i < nodes->count; i++)
 		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last;
@@ -26,7 +26,7 @@ static void tell(struct storm_owner *o, const struct storm_idset *nodes,
 
 /* In a new epoch nodes have new parents, and those know only after a while who of
  * their children is silent: until then nobody is said to be back. */
-static bool settled(const struct storm_owner *o, uint64_t now)
+static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 {
 	const struct storm_settings *set = &o->conf.set;
 	const struct storm_detector unknown = { 0 };
@@ -39,8 +39,8 @@ static bool settled(const struct storm_owner *o, uint64_t now)
 }
 
 /* Who is overdue by now: as the subtrees say, and of our own children. */
-static uint64_t overdue_now(struct storm_owner *o, struct storm_idset *is,
-			    uint64_t now)
+static uint64_t owner_overdue_now(struct storm_owner *o, struct storm_idset *is,
+				  uint64_t now)
 {
 	const struct storm_settings *set = &o->conf.set;
 	uint64_t next = STORM_NEVER;
@@ -63,7 +63,7 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset all = { 0 }, is = { 0 }, had = { 0 }, on = { 0 },
 			   off = { 0 };
-	uint64_t next = overdue_now(o, &all, now);
+	uint64_t next = owner_overdue_now(o, &all, now);
 
 	/* nobody is, as a rule */
 	if (!all.count && !o->members.overdue.count)
@@ -73,7 +73,7 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 	    storm_idset_minus(&is, &had, &on) ||
 	    storm_idset_minus(&had, &is, &off))
 		goto out;	/* no memory: told when there is some */
-	if (!settled(o, now)) {
+	if (!owner_overdue_settled(o, now)) {
 		storm_idset_clear(&off);
 		if (storm_idset_union(&is, &had))
 			goto out;
@@ -81,8 +81,8 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&o->members.overdue);
 	o->members.overdue = is;
 	memset(&is, 0, sizeof(is));
-	tell(o, &on, false);
-	tell(o, &off, true);
+	owner_overdue_report(o, &on, false);
+	owner_overdue_report(o, &off, true);
 out:
 	storm_idset_clear(&all);
 	storm_idset_clear(&is);

@@ -11,8 +11,8 @@
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
 #define ACK_AGAIN (20 * STORM_MS)
 
-static void report_taken(void *arg, uint8_t kind, uint32_t code,
-			 const struct storm_idset *ids)
+static void owner_report_taken(void *arg, uint8_t kind, uint32_t code,
+			       const struct storm_idset *ids)
 {
 	struct storm_owner *o = arg;
 	struct storm_report r = { .kind = kind, .code = code };
@@ -32,7 +32,7 @@ static void report_taken(void *arg, uint8_t kind, uint32_t code,
 }
 
 /* A part of a kind is acknowledged with what follows soon, all of it now. */
-static void report_acks_due(struct storm_owner *o, uint64_t now)
+static void owner_report_acks_due(struct storm_owner *o, uint64_t now)
 {
 	struct owner_reports *r = &o->reports;
 	uint8_t whole = r->acks;
@@ -61,10 +61,10 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 		return;
 	if (got == 1) {
 		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
-					 report_taken, o))
+					 owner_report_taken, o))
 			o->link_stats.bad_wire++;
 		storm_report_rx_done(&c->rx);
-		report_acks_due(o, now);
+		owner_report_acks_due(o, now);
 	}
 	storm_put64(&b, c->rx.done);
 	storm_link_send(&o->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
@@ -78,8 +78,8 @@ void owner_report_unacked(struct storm_owner *o, uint64_t now)
 	o->reports.acks_at = now;
 }
 
-static void report_ack_body(struct storm_owner *o, const uint8_t *body,
-			    size_t len, bool relay)
+static void owner_report_ack_body(struct storm_owner *o, const uint8_t *body,
+				  size_t len, bool relay)
 {
 	if (relay)
 		owner_cast_body_relay(o, 0, body, len);
@@ -87,7 +87,7 @@ static void report_ack_body(struct storm_owner *o, const uint8_t *body,
 		owner_cast_body(o, 0, body, len);
 }
 
-static void report_ack_all(struct storm_owner *o, bool relay)
+static void owner_report_ack_all(struct storm_owner *o, bool relay)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(o->open->mtu);
@@ -110,7 +110,8 @@ static void report_ack_all(struct storm_owner *o, bool relay)
 			storm_put8(&b, STORM_CAST_ACKED);
 			storm_put8(&b, kind);
 			storm_put_idset(&b, &part);
-			report_ack_body(o, body, (size_t) (b.p - body), relay);
+			owner_report_ack_body(o, body, (size_t) (b.p - body),
+					      relay);
 		}
 		storm_idset_clear(&ids);
 	}
@@ -127,7 +128,7 @@ uint64_t owner_report_tick(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	if (now < r->acks_at)
 		return r->acks_at;
-	report_ack_all(o, missed);
+	owner_report_ack_all(o, missed);
 	r->acked_once = o->send.lossy && !missed && !r->acked_once;
 	if (!r->acked_once)
 		r->acks = 0;

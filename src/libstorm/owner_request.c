@@ -13,7 +13,8 @@
 #include "owner_private.h"
 #include "request.h"
 
-static struct owner_request *find(struct storm_owner *o, uint32_t node)
+static struct owner_request *owner_request_find(struct storm_owner *o,
+						uint32_t node)
 {
 	struct owner_request *r = o->requests;
 
@@ -22,7 +23,8 @@ static struct owner_request *find(struct storm_owner *o, uint32_t node)
 	return r;
 }
 
-static void answer(struct storm_owner *o, const struct owner_request *r)
+static void owner_request_answer(struct storm_owner *o,
+				 const struct owner_request *r)
 {
 	if (r->result_len)
 		storm_link_send(&o->link, STORM_MSG_RESULT, 0, r->id, r->result,
@@ -30,19 +32,20 @@ static void answer(struct storm_owner *o, const struct owner_request *r)
 }
 
 /* It did not come to be an operation. */
-static void refuse(struct storm_owner *o, struct owner_request *r,
-		   enum storm_err why)
+static void owner_request_refuse(struct storm_owner *o, struct owner_request *r,
+				 enum storm_err why)
 {
 	struct storm_fault f = { r->node, why, 0 };
 	struct storm_outcome out = { STORM_ABORTED, &f, 1, 1 };
 
 	r->result_len = storm_result_pack(STORM_FAILED, &out, r->result,
 					  sizeof(r->result));
-	answer(o, r);
+	owner_request_answer(o, r);
 }
 
-static void request_ended(struct storm_owner *o, void *token,
-			  enum storm_compare result, struct storm_outcome *out)
+static void owner_request_ended(struct storm_owner *o, void *token,
+				enum storm_compare result,
+				struct storm_outcome *out)
 {
 	struct owner_request *r = token;
 
@@ -55,13 +58,14 @@ static void request_ended(struct storm_owner *o, void *token,
 	if (r->gone)
 		free(r);
 	else
-		answer(o, r);
+		owner_request_answer(o, r);
 }
 
 /* A file's target is the owner's user's affair; and what is asked for has to be
  * here. */
-static enum storm_err check(const struct storm_owner *o,
-			    const struct storm_begin *b, size_t len)
+static enum storm_err owner_request_check(const struct storm_owner *o,
+					  const struct storm_begin *b,
+					  size_t len)
 {
 	if ((int) b->to.kind == STORM_TARGET_FILE)
 		return STORM_EACCES;
@@ -71,8 +75,8 @@ static enum storm_err check(const struct storm_owner *o,
 }
 
 /* True: the operation waits in the queue. */
-static bool request_queue(struct storm_owner *o, struct owner_request *r,
-			  const uint8_t *body, size_t len)
+static bool owner_request_queue(struct storm_owner *o, struct owner_request *r,
+				const uint8_t *body, size_t len)
 {
 	struct storm_begin b;
 	const uint8_t *data;
@@ -81,25 +85,25 @@ static bool request_queue(struct storm_owner *o, struct owner_request *r,
 
 	if (storm_request_unpack(&b, &data, &n, body, len, o->conf.count)) {
 		o->link_stats.bad_wire++;
-		refuse(o, r, STORM_EINVAL);
+		owner_request_refuse(o, r, STORM_EINVAL);
 		return false;
 	}
-	err = check(o, &b, n);
+	err = owner_request_check(o, &b, n);
 	r->data = err ? NULL : malloc(n + 1);
 	if (!r->data) {
 		storm_begin_free(&b);
-		refuse(o, r, err ? err : STORM_ENOMEM);
+		owner_request_refuse(o, r, err ? err : STORM_ENOMEM);
 		return false;
 	}
 	memcpy(r->data, data, n);
 	r->busy = true;
 	b.op = 0;
-	err = owner_xfer_queue(o, &b, r->data, r, request_ended);
+	err = owner_xfer_queue(o, &b, r->data, r, owner_request_ended);
 	if (err) {
 		r->busy = false;
 		free(r->data);
 		r->data = NULL;
-		refuse(o, r, err);
+		owner_request_refuse(o, r, err);
 	}
 	return !err;
 }
@@ -107,7 +111,7 @@ static bool request_queue(struct storm_owner *o, struct owner_request *r,
 bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 		   const uint8_t *body, size_t len)
 {
-	struct owner_request *r = find(o, node);
+	struct owner_request *r = owner_request_find(o, node);
 
 	if (!r) {
 		r = calloc(1, sizeof(*r));
@@ -118,12 +122,12 @@ bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 		o->requests = r;
 	}
 	if (id == r->id)
-		answer(o, r);
+		owner_request_answer(o, r);
 	if (id <= r->id || r->busy)
 		return false;
 	r->id = id;
 	r->result_len = 0;
-	return request_queue(o, r, body, len);
+	return owner_request_queue(o, r, body, len);
 }
 
 /* It left; what it asked for goes on, but nobody hears of it. */

@@ -28,7 +28,7 @@ size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to)
 	return o->round.count;
 }
 
-static void drop(struct storm_owner *o, uint32_t i)
+static void owner_round_drop(struct storm_owner *o, uint32_t i)
 {
 	storm_status_free(&o->round.adopted[i].c.status);
 	o->round.adopted[i] = o->round.adopted[--o->round.count];
@@ -37,41 +37,43 @@ static void drop(struct storm_owner *o, uint32_t i)
 void owner_round_end(struct storm_owner *o)
 {
 	while (o->round.count)
-		drop(o, 0);
+		owner_round_drop(o, 0);
 }
 
-static void adopt(struct storm_owner *o, uint32_t node, uint32_t of,
-		  uint64_t now)
+static void owner_round_adopt(struct storm_owner *o, uint32_t node, uint32_t of,
+			      uint64_t now)
 {
 	if (o->round.count < ADOPTED_MAX && !owner_round_find(o, node))
 		o->round.adopted[o->round.count++] = (struct owner_adopted) {
 			.c = { .node = node, .last_heard = now }, .of = of };
 }
 
-static void go_round(struct storm_owner *o, uint32_t silent, uint64_t now)
+static void owner_round_past(struct storm_owner *o, uint32_t silent,
+			     uint64_t now)
 {
 	uint32_t kids[64], n = storm_tree_children(&o->tree, silent, kids);
 
 	for (uint32_t i = 0; i < n; i++)
-		adopt(o, kids[i], silent, now);
+		owner_round_adopt(o, kids[i], silent, now);
 }
 
 /* k is late and its parent is not: because it has answered, or was not asked
  * (p).  Then it may be the silent one, and k will answer itself. */
-static void go_round_top(struct storm_owner *o, uint32_t teller, uint32_t k,
-			 const struct storm_idset *p, uint64_t now)
+static void owner_round_past_top(struct storm_owner *o, uint32_t teller,
+				 uint32_t k, const struct storm_idset *p,
+				 uint64_t now)
 {
 	uint32_t up = storm_tree_parent(&o->tree, k);
 
 	if (up == teller || !p->count || storm_idset_has(p, up))
-		go_round(o, k, now);
+		owner_round_past(o, k, now);
 	else
-		adopt(o, k, up, now);
+		owner_round_adopt(o, k, up, now);
 }
 
-static void go_round_late(struct storm_owner *o, uint32_t teller,
-			  const struct storm_idset *late,
-			  const struct storm_idset *p, uint64_t now)
+static void owner_round_past_late(struct storm_owner *o, uint32_t teller,
+				  const struct storm_idset *late,
+				  const struct storm_idset *p, uint64_t now)
 {
 	for (uint32_t i = 0; i < late->count; i++)
 		for (uint32_t k = late->r[i].first; k <= late->r[i].last &&
@@ -81,17 +83,18 @@ static void go_round_late(struct storm_owner *o, uint32_t teller,
 			    storm_tree_above(&o->tree, teller, k) &&
 			    !storm_idset_has(late, storm_tree_parent(&o->tree,
 								     k)))
-				go_round_top(o, teller, k, p, now);
+				owner_round_past_top(o, teller, k, p, now);
 }
 
 /* The topmost of those that c names are silent, if c says so. */
-static void go_round_below(struct storm_owner *o, const struct storm_child *c,
-			   uint64_t now)
+static void owner_round_past_below(struct storm_owner *o,
+				   const struct storm_child *c, uint64_t now)
 {
 	if (!(c->status.flags & STORM_STATUS_SILENT))
 		return;
-	go_round_late(o, c->node, &c->status.behind, &o->cast.p, now);
-	go_round_late(o, c->node, &c->status.unanswered, &o->cast.cmp_p, now);
+	owner_round_past_late(o, c->node, &c->status.behind, &o->cast.p, now);
+	owner_round_past_late(o, c->node, &c->status.unanswered, &o->cast.cmp_p,
+			      now);
 }
 
 bool owner_round_ask(struct storm_owner *o, uint64_t now)
@@ -100,15 +103,15 @@ bool owner_round_ask(struct storm_owner *o, uint64_t now)
 
 	for (uint32_t i = 0; i < o->children; i++)
 		if (o->child[i].silent)
-			go_round(o, o->child[i].node, now);
+			owner_round_past(o, o->child[i].node, now);
 		else
-			go_round_below(o, &o->child[i], now);
+			owner_round_past_below(o, &o->child[i], now);
 	for (uint32_t i = 0; i < known; i++) {	/* it grows behind them */
 		storm_children_asked(&o->round.adopted[i].c, 1, o->round.at);
 		if (o->round.adopted[i].c.silent)
-			go_round(o, o->round.adopted[i].c.node, now);
+			owner_round_past(o, o->round.adopted[i].c.node, now);
 		else
-			go_round_below(o, &o->round.adopted[i].c, now);
+			owner_round_past_below(o, &o->round.adopted[i].c, now);
 	}
 	o->round.at = now;
 	return o->round.count;
@@ -119,13 +122,13 @@ bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
 {
 	uint32_t known = o->round.count;
 
-	go_round_below(o, c, now);
+	owner_round_past_below(o, c, now);
 	return o->round.count > known;
 }
 
 /* Does the tree's own word leave anybody below it out? */
-static bool silences(const struct storm_owner *o, uint32_t node,
-		     const struct storm_status *st)
+static bool owner_round_silences(const struct storm_owner *o, uint32_t node,
+				 const struct storm_status *st)
 {
 	struct storm_idset late = { 0 }, sub = { 0 };
 	bool yes = true;
@@ -144,8 +147,8 @@ void owner_round_merge(struct storm_owner *o, struct storm_status *st,
 		       const struct storm_asked *a)
 {
 	for (uint32_t i = o->round.count; i-- > 0;)
-		if (!silences(o, o->round.adopted[i].of, st))
-			drop(o, i);
+		if (!owner_round_silences(o, o->round.adopted[i].of, st))
+			owner_round_drop(o, i);
 	for (uint32_t i = 0; i < o->round.count; i++)
 		if (o->round.adopted[i].c.heard)
 			storm_status_merge_round(st, a, &o->tree,

@@ -40,8 +40,9 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 	return STORM_OK;
 }
 
-static void xfer_ended(struct storm_owner *o, void *token,
-		       enum storm_compare result, struct storm_outcome *out)
+static void owner_xfer_ended(struct storm_owner *o, void *token,
+			     enum storm_compare result,
+			     struct storm_outcome *out)
 {
 	(void) result;
 	o->ops.xfer_done(o->arg, token, out);
@@ -74,11 +75,11 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, buf, token, xfer_ended);
+	return owner_xfer_queue(o, &b, buf, token, owner_xfer_ended);
 }
 
 /* BEGIN, in as many parts as the path needs. */
-static void announce(struct storm_owner *o)
+static void owner_xfer_announce(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
 	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
@@ -107,13 +108,13 @@ void owner_xfer_ask(struct storm_owner *o)
 	if (!x || x->state == XFER_QUEUED)
 		return;
 	if (o->sum.flags & STORM_STATUS_LACKS)
-		announce(o);
+		owner_xfer_announce(o);
 	/* the window is full: who has not written what goes out of it? */
 	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
 		o->cast.floor = x->progress + 1;
 }
 
-static void done(struct storm_owner *o, enum storm_state state)
+static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
 {
 	struct owner_operations *q = &o->operations;
 	struct owner_xfer *x = q->first;
@@ -137,7 +138,8 @@ static void done(struct storm_owner *o, enum storm_state state)
 	free(x);
 }
 
-static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
+static void owner_xfer_decide(struct storm_owner *o, enum storm_decision d,
+			      uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
 
@@ -151,12 +153,13 @@ static void decide(struct storm_owner *o, enum storm_decision d, uint64_t now)
 }
 
 /* Was it announced in the OPEN? */
-static bool rode(const struct storm_owner *o, const struct owner_xfer *x)
+static bool owner_xfer_in_open(const struct storm_owner *o,
+			       const struct owner_xfer *x)
 {
 	return o->open->has_begin && x->begin.op == o->open->begin.op;
 }
 
-static void start(struct storm_owner *o, uint64_t now)
+static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
 	uint32_t chunk = o->data.chunk;
@@ -176,8 +179,8 @@ static void start(struct storm_owner *o, uint64_t now)
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
 	owner_data_begin(o, now);
-	if (!rode(o, x))
-		announce(o);
+	if (!owner_xfer_in_open(o, x))
+		owner_xfer_announce(o);
 	owner_ask_new(o, now);
 	/* a file is opened first: nothing is sent that nobody can take */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
@@ -187,7 +190,7 @@ static void start(struct storm_owner *o, uint64_t now)
 
 /* A node of P that is no member: it would have to show it, and never will.  Nor
  * will anybody where all of the cluster domain are outside. */
-static bool beyond_members(struct storm_owner *o)
+static bool owner_xfer_beyond_members(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
 
@@ -197,7 +200,7 @@ static bool beyond_members(struct storm_owner *o)
 	return x->faults.count;
 }
 
-static void take_faults(struct storm_owner *o)
+static void owner_xfer_take_faults(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
 
@@ -208,7 +211,7 @@ static void take_faults(struct storm_owner *o)
 }
 
 /* More was written, or less nodes are behind. */
-static void moved(struct storm_owner *o, uint64_t now)
+static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
 	uint64_t progress = o->sum.progress, behind;
@@ -231,10 +234,10 @@ bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 
 	if (!x || x->state == XFER_QUEUED)
 		return true;
-	take_faults(o);
-	moved(o, now);
+	owner_xfer_take_faults(o);
+	owner_xfer_moved(o, now);
 	if (x->faults.count && x->state < XFER_DECIDED) {
-		decide(o, STORM_ABORT, now);
+		owner_xfer_decide(o, STORM_ABORT, now);
 		return false;
 	}
 	if (o->sum.behind.count)
@@ -246,13 +249,13 @@ bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
 		o->tl.staged = now;
 		x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
 			o->sum.flags & STORM_STATUS_NO;
-		decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
+		owner_xfer_decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
 	} else if (x->state == XFER_DECIDED &&
 		   o->sum.phase == STORM_PHASE_ENDED) {
 		o->tl.applied = now;
 		owner_ask_answered(o, now);
-		done(o, x->decision == STORM_COMMIT ? STORM_DONE :
-						      STORM_ABORTED);
+		owner_xfer_end(o, x->decision == STORM_COMMIT ? STORM_DONE :
+								STORM_ABORTED);
 		return true;
 	}
 	return false;
@@ -264,13 +267,13 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 
 	if (!x || x->state != XFER_QUEUED)
 		return x;
-	if (beyond_members(o)) {
-		done(o, STORM_ABORTED);
+	if (owner_xfer_beyond_members(o)) {
+		owner_xfer_end(o, STORM_ABORTED);
 		return true;
 	}
-	start(o, now);
+	owner_xfer_start(o, now);
 	if (!x->token)
-		decide(o, STORM_ABORT, now);
+		owner_xfer_decide(o, STORM_ABORT, now);
 	return true;
 }
 
@@ -291,12 +294,12 @@ void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 	if (!q->first)
 		q->tail = &x->next;
 	q->first = x;
-	decide(o, o->sum.flags & STORM_STATUS_COMMITTED ? STORM_COMMIT :
-							   STORM_ABORT, now);
+	owner_xfer_decide(o, o->sum.flags & STORM_STATUS_COMMITTED ?
+			     STORM_COMMIT : STORM_ABORT, now);
 }
 
 /* No node has heard of it. */
-static void unqueue(struct storm_owner *o, struct owner_xfer **p)
+static void owner_xfer_unqueue(struct storm_owner *o, struct owner_xfer **p)
 {
 	struct owner_xfer *x = *p;
 
@@ -316,14 +319,15 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 	x = *p;
 	if (!x)
 		return;
-	if (x->state == XFER_QUEUED && (o->phase == OWNER_NEW || !rode(o, x))) {
-		unqueue(o, p);
+	if (x->state == XFER_QUEUED &&
+	    (o->phase == OWNER_NEW || !owner_xfer_in_open(o, x))) {
+		owner_xfer_unqueue(o, p);
 		return;
 	}
 	x->token = NULL;
 	x->buf = NULL;
 	if (x->state != XFER_QUEUED && x->state != XFER_DECIDED)
-		decide(o, STORM_ABORT, now);
+		owner_xfer_decide(o, STORM_ABORT, now);
 }
 
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
@@ -364,7 +368,7 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 	if (x->state == XFER_DECIDED)
 		return true;
-	decide(o, STORM_ABORT, now);
+	owner_xfer_decide(o, STORM_ABORT, now);
 	return false;
 }
 
@@ -373,9 +377,9 @@ void owner_xfer_end_all(struct storm_owner *o)
 	const struct owner_xfer *x;
 
 	while ((x = o->operations.first))
-		done(o, x->state == XFER_DECIDED &&
-			x->decision == STORM_COMMIT ? STORM_UNKNOWN :
-						      STORM_ABORTED);
+		owner_xfer_end(o, x->state == XFER_DECIDED &&
+				  x->decision == STORM_COMMIT ? STORM_UNKNOWN :
+								STORM_ABORTED);
 }
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
