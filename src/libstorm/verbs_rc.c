@@ -1,12 +1,13 @@
 /*
  * verbs_rc.c - reliable pairs: the rings, and the poll loop.  See verbs_rc.h.
  *
- * A datagram is copied twice, once at each end.  Here it must be in registered
- * memory, and the caller's is not.  There it must not change any more while it
- * is unsealed: whoever has the ring's key could let one text be authenticated and
- * another be decrypted.
+ * A datagram is copied twice, once at each end.  The sender copies it into
+ * registered memory, which the caller's is not.  The receiver copies it out of
+ * the ring, because it must not change while it is unsealed: a peer that has
+ * the ring's key could let one text be authenticated and another be decrypted.
  *
- * The immediate value: the slot in the upper 12 bits, the length in the lower 20.
+ * The immediate value: the slot in the upper 12 bits, the length in the lower
+ * 20.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,9 +28,8 @@
 #define LENGTH_BITS 20
 #define SLOT_MAX 65536
 #define SLOTS_MAX 1024
-#define TELL_MAX 8		/* writes that tell of free slots, under way */
+#define PAIRS_MAX 4096
 #define RX_ROUNDS 32		/* of RC_BATCH datagrams, a poll */
-#define TICK (50 * STORM_MS)
 
 void storm_rc_default(struct storm_rc_conf *conf)
 {
@@ -48,7 +48,7 @@ void storm_rc_default(struct storm_rc_conf *conf)
 
 /* ----------------------------------------------------------------- pairs */
 
-struct rc_pair *storm_rc_find(struct storm_rc *rc, enum storm_class c,
+static struct rc_pair *rc_pair_find(struct storm_rc *rc, enum storm_class c,
 			      const struct storm_addr *to)
 {
 	struct rc_pair *p;
@@ -59,8 +59,9 @@ struct rc_pair *storm_rc_find(struct storm_rc *rc, enum storm_class c,
 	return p;
 }
 
-/* Whose completion it is; NULL: of one that is gone. */
-static struct rc_pair *pair_of(struct storm_rc *rc, const struct ibv_wc *wc)
+/* The pair of a completion; NULL: of one that is gone. */
+static struct rc_pair *rc_pair_of_wc(struct storm_rc *rc,
+				     const struct ibv_wc *wc)
 {
 	uint32_t index = (uint32_t) wc->wr_id;
 	struct rc_pair *p;
@@ -71,19 +72,19 @@ static struct rc_pair *pair_of(struct storm_rc *rc, const struct ibv_wc *wc)
 	return p && storm_rc_wr_id(p) == wc->wr_id ? p : NULL;
 }
 
-static void used(struct rc_pairs *list, struct rc_pair *p)
+static void rc_pair_used(struct rc_pairs *list, struct rc_pair *p)
 {
 	p->used = storm_now();
 	TAILQ_REMOVE(list, p, link);
 	TAILQ_INSERT_TAIL(list, p, link);
 }
 
-static uint64_t *word(const struct rc_pair *p)
+static uint64_t *rc_word_of(const struct rc_pair *p)
 {
 	return p->word->addr;
 }
 
-static uint8_t *slot_of(const struct rc_pair *p, uint64_t n)
+static uint8_t *rc_slot_of(const struct rc_pair *p, uint64_t n)
 {
 	return p->mem + (n & (p->slots - 1)) * p->slot;
 }
@@ -91,10 +92,10 @@ static uint8_t *slot_of(const struct rc_pair *p, uint64_t n)
 /* ----------------------------------------------------------- completions */
 
 /* Write into the sender's word how many slots were emptied so far. */
-static int tell(struct storm_rc *rc, struct rc_pair *p)
+static int rc_report_free(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t) word(p), .length = sizeof(uint64_t),
+		.addr = (uintptr_t) rc_word_of(p), .length = sizeof(uint64_t),
 		.lkey = p->word->lkey,
 	};
 	struct ibv_send_wr *bad, wr = {
@@ -105,29 +106,29 @@ static int tell(struct storm_rc *rc, struct rc_pair *p)
 
 	/* It is one of a growing number, so it matters little which of its
 	 * values a write that is under way takes along. */
-	__atomic_store_n(word(p), htobe64(p->head), __ATOMIC_RELEASE);
+	__atomic_store_n(rc_word_of(p), htobe64(p->head), __ATOMIC_RELEASE);
 	if (ibv_post_send(p->id->qp, &wr, &bad))
 		return -1;
 	p->done = p->head;
-	p->told_posted++;
+	p->reports_posted++;
 	rc->unacked++;
 	return 0;
 }
 
 /* A quarter of the ring at once: the sender has the rest meanwhile. */
-static int tell_if_due(struct storm_rc *rc, struct rc_pair *p)
+static int rc_report_if_due(struct storm_rc *rc, struct rc_pair *p)
 {
 	if (p->head - p->done < p->slots / 4 ||
-	    p->told_posted - p->told_done >= TELL_MAX)
+	    p->reports_posted - p->reports_done >= RC_REPORTS_MAX)
 		return 0;
-	return tell(rc, p);
+	return rc_report_free(rc, p);
 }
 
-/* Whose work it was; NULL: of none that there is, or it has failed with it. */
-static struct rc_pair *working_pair(struct storm_rc *rc,
-				    const struct ibv_wc *wc)
+/* The pair of a completion; NULL: it is gone, or has failed with it. */
+static struct rc_pair *rc_working_pair(struct storm_rc *rc,
+				       const struct ibv_wc *wc)
 {
-	struct rc_pair *p = pair_of(rc, wc);
+	struct rc_pair *p = rc_pair_of_wc(rc, wc);
 
 	if (!p || !wc->status)
 		return p;
@@ -136,9 +137,9 @@ static struct rc_pair *working_pair(struct storm_rc *rc,
 	return NULL;
 }
 
-static void completed(struct storm_rc *rc, const struct ibv_wc *wc)
+static void rc_completed(struct storm_rc *rc, const struct ibv_wc *wc)
 {
-	struct rc_pair *p = working_pair(rc, wc);
+	struct rc_pair *p = rc_working_pair(rc, wc);
 
 	if (!p)
 		return;
@@ -147,12 +148,12 @@ static void completed(struct storm_rc *rc, const struct ibv_wc *wc)
 		p->done++;
 		return;
 	}
-	p->told_done++;
-	if (tell_if_due(rc, p))
+	p->reports_done++;
+	if (rc_report_if_due(rc, p))
 		storm_rc_fail(rc, p, "cannot post");
 }
 
-static void reap(struct storm_rc *rc)
+static void rc_reap_sends(struct storm_rc *rc)
 {
 	struct ibv_wc wc[RC_BATCH];
 	int i, n;
@@ -160,16 +161,17 @@ static void reap(struct storm_rc *rc)
 	do {
 		n = ibv_poll_cq(rc->scq, RC_BATCH, wc);
 		for (i = 0; i < n; i++)
-			completed(rc, &wc[i]);
+			rc_completed(rc, &wc[i]);
 	} while (n == RC_BATCH);
 }
 
 /* --------------------------------------------------------------- sending */
 
 /* Slots that are free at both ends; false: the peer's word makes no sense. */
-static bool room(const struct rc_pair *p, uint32_t *slots)
+static bool rc_free_slots(const struct rc_pair *p, uint32_t *slots)
 {
-	uint64_t emptied = be64toh(__atomic_load_n(word(p), __ATOMIC_ACQUIRE));
+	uint64_t emptied = be64toh(__atomic_load_n(rc_word_of(p),
+						   __ATOMIC_ACQUIRE));
 	uint64_t there = p->head - emptied, here = p->head - p->done;
 
 	if (there > p->slots)
@@ -178,16 +180,17 @@ static bool room(const struct rc_pair *p, uint32_t *slots)
 	return true;
 }
 
-static void prepare(struct rc_pair *p, struct ibv_send_wr *wr,
-		    struct ibv_sge *sge, const uint8_t *buf, size_t len)
+static void rc_prepare_write(struct rc_pair *p, struct ibv_send_wr *wr,
+			     struct ibv_sge *sge, const uint8_t *buf,
+			     size_t len)
 {
 	uint64_t slot = p->head & (p->slots - 1);
 	bool direct = len <= p->inline_max;
 
 	if (!direct)
-		memcpy(slot_of(p, p->head), buf, len);
+		memcpy(rc_slot_of(p, p->head), buf, len);
 	*sge = (struct ibv_sge) {
-		.addr = (uintptr_t) (direct ? buf : slot_of(p, p->head)),
+		.addr = (uintptr_t) (direct ? buf : rc_slot_of(p, p->head)),
 		.length = (uint32_t) len, .lkey = p->ring->lkey,
 	};
 	*wr = (struct ibv_send_wr) {
@@ -202,8 +205,9 @@ static void prepare(struct rc_pair *p, struct ibv_send_wr *wr,
 }
 
 /* At most RC_BATCH segments; the bytes, or -1. */
-static ssize_t post(struct storm_rc *rc, struct rc_pair *p, const uint8_t *buf,
-		    size_t len, size_t seg, uint32_t slots)
+static ssize_t rc_post_writes(struct storm_rc *rc, struct rc_pair *p,
+			      const uint8_t *buf, size_t len, size_t seg,
+			      uint32_t slots)
 {
 	struct ibv_send_wr wr[RC_BATCH], *bad;
 	struct ibv_sge sge[RC_BATCH];
@@ -212,7 +216,7 @@ static ssize_t post(struct storm_rc *rc, struct rc_pair *p, const uint8_t *buf,
 
 	for (i = 0; i < RC_BATCH && i < slots && off < len; i++, off += n) {
 		n = storm_min(len - off, seg);
-		prepare(p, &wr[i], &sge[i], buf + off, n);
+		rc_prepare_write(p, &wr[i], &sge[i], buf + off, n);
 		if (i)
 			wr[i - 1].next = &wr[i];
 	}
@@ -224,22 +228,22 @@ static ssize_t post(struct storm_rc *rc, struct rc_pair *p, const uint8_t *buf,
 	return (ssize_t) off;
 }
 
-static ssize_t send_by(struct storm_rc *rc, struct rc_pair *p,
-		       const uint8_t *buf, size_t len, size_t seg)
+static ssize_t rc_send_by(struct storm_rc *rc, struct rc_pair *p,
+			  const uint8_t *buf, size_t len, size_t seg)
 {
 	size_t done = 0;
 	uint32_t slots;
 	ssize_t n;
 
 	while (done < len) {
-		if (!room(p, &slots)) {
+		if (!rc_free_slots(p, &slots)) {
 			rc->stats.bad++;
 			storm_rc_fail(rc, p, "it frees slots that are free");
 			return -ENOTCONN;
 		}
 		if (!slots)
 			break;
-		n = post(rc, p, buf + done, len - done, seg, slots);
+		n = rc_post_writes(rc, p, buf + done, len - done, seg, slots);
 		if (n < 0) {
 			storm_rc_fail(rc, p, "cannot post");
 			return -ENOTCONN;
@@ -248,7 +252,7 @@ static ssize_t send_by(struct storm_rc *rc, struct rc_pair *p,
 	}
 	if (done < len)
 		rc->stats.no_slot++;
-	used(&rc->out, p);
+	rc_pair_used(&rc->out, p);
 	storm_rc_timer(rc);
 	return done ? (ssize_t) done : -EAGAIN;
 }
@@ -259,9 +263,9 @@ uint32_t storm_rc_room(struct storm_rc *rc, enum storm_class c,
 	struct rc_pair *p;
 	uint32_t slots;
 
-	reap(rc);
-	p = storm_rc_find(rc, c, to);
-	return p && p->state == RC_UP && room(p, &slots) ? slots : 0;
+	rc_reap_sends(rc);
+	p = rc_pair_find(rc, c, to);
+	return p && p->state == RC_UP && rc_free_slots(p, &slots) ? slots : 0;
 }
 
 ssize_t storm_rc_send(struct storm_rc *rc, enum storm_class c,
@@ -272,32 +276,20 @@ ssize_t storm_rc_send(struct storm_rc *rc, enum storm_class c,
 
 	if (!len || !seg || !to->port)
 		return -EINVAL;
-	reap(rc);	/* may end a pair */
-	p = storm_rc_find(rc, c, to);
+	rc_reap_sends(rc);	/* may end a pair */
+	p = rc_pair_find(rc, c, to);
 	if (!p)
 		storm_rc_consider(rc, c, to);
 	if (!p || p->state != RC_UP)
 		return -ENOTCONN;
 	if (storm_min(len, seg) > p->slot)
 		return -EMSGSIZE;
-	return send_by(rc, p, buf, len, seg);
+	return rc_send_by(rc, p, buf, len, seg);
 }
 
 /* ------------------------------------------------------------- receiving */
 
-/* Nothing is received into these: a write with an immediate value uses one up
- * to tell of itself. */
-int storm_rc_post_receives(struct rc_pair *p, uint32_t n)
-{
-	struct ibv_recv_wr *bad, wr = { .wr_id = storm_rc_wr_id(p) };
-
-	while (n--)
-		if (ibv_post_recv(p->id->qp, &wr, &bad))
-			return -1;
-	return 0;
-}
-
-static void deliver(struct storm_rc *rc)
+static void rc_deliver(struct storm_rc *rc)
 {
 	size_t n = rc->count;
 
@@ -306,8 +298,8 @@ static void deliver(struct storm_rc *rc)
 		rc->h.datagrams(rc->h.arg, rc->batch, n);
 }
 
-static bool take_slot(struct storm_rc *rc, struct rc_pair *p,
-		      const struct ibv_wc *wc)
+static bool rc_take_slot(struct storm_rc *rc, struct rc_pair *p,
+			 const struct ibv_wc *wc)
 {
 	uint32_t imm = ntohl(wc->imm_data);
 	uint32_t len = imm & ((1u << LENGTH_BITS) - 1);
@@ -319,44 +311,44 @@ static bool take_slot(struct storm_rc *rc, struct rc_pair *p,
 	rx->buf = rc->bufs + rc->count++ * rc->conf.slot;
 	rx->len = len;
 	rx->group = false;
-	memcpy(rx->buf, slot_of(p, p->head++), len);
+	memcpy(rx->buf, rc_slot_of(p, p->head++), len);
 	rc->stats.rx_datagrams++;
 	rc->stats.rx_bytes += len;
 	return true;
 }
 
-static void received(struct storm_rc *rc, const struct ibv_wc *wc)
+static void rc_received(struct storm_rc *rc, const struct ibv_wc *wc)
 {
-	struct rc_pair *p = working_pair(rc, wc);
+	struct rc_pair *p = rc_working_pair(rc, wc);
 
 	if (!p)
 		return;
-	if (!take_slot(rc, p, wc)) {
+	if (!rc_take_slot(rc, p, wc)) {
 		rc->stats.bad++;
 		storm_rc_fail(rc, p, "what it writes is not in its turn");
 		return;
 	}
-	used(&rc->in, p);
-	if (storm_rc_post_receives(p, 1) || tell_if_due(rc, p))
+	rc_pair_used(&rc->in, p);
+	if (storm_rc_post_receives(p, 1) || rc_report_if_due(rc, p))
 		storm_rc_fail(rc, p, "cannot post");
 }
 
-static bool receive(struct storm_rc *rc)
+static bool rc_receive_some(struct storm_rc *rc)
 {
 	struct ibv_wc wc[RC_BATCH];
 	int i, n = ibv_poll_cq(rc->rcq, RC_BATCH, wc);
 
 	for (i = 0; i < n; i++)
-		received(rc, &wc[i]);
-	deliver(rc);
+		rc_received(rc, &wc[i]);
+	rc_deliver(rc);
 	return n > 0;
 }
 
 /* True: nothing is left, and what comes next wakes us. */
-static bool receive_all(struct storm_rc *rc)
+static bool rc_receive_all(struct storm_rc *rc)
 {
 	for (int round = 0; round < RX_ROUNDS; round++) {
-		if (receive(rc))
+		if (rc_receive_some(rc))
 			continue;
 		if (rc->armed)
 			return true;
@@ -368,25 +360,7 @@ static bool receive_all(struct storm_rc *rc)
 
 /* ------------------------------------------------------------------ poll */
 
-static void set_timer(struct storm_rc *rc, uint64_t first, uint64_t then)
-{
-	struct itimerspec when = {
-		.it_value.tv_nsec = (long) first,
-		.it_interval.tv_nsec = (long) then,
-	};
-
-	rc->ticking = !timerfd_settime(rc->timerfd, 0, &when, NULL) && first;
-}
-
-void storm_rc_timer(struct storm_rc *rc)
-{
-	bool need = rc->unacked || rc->connecting || rc->waiting;
-
-	if (need != rc->ticking)
-		set_timer(rc, need ? TICK : 0, TICK);
-}
-
-static void comp_events(struct storm_rc *rc)
+static void rc_comp_events(struct storm_rc *rc)
 {
 	struct ibv_cq *cq;
 	unsigned int n = 0;
@@ -407,12 +381,12 @@ void storm_rc_poll(struct storm_rc *rc)
 	if (read(rc->timerfd, &ticks, sizeof(ticks)) > 0)
 		storm_rc_cm_tick(rc, storm_now());
 	storm_rc_cm_events(rc);
-	comp_events(rc);
-	reap(rc);
-	if (receive_all(rc))
+	rc_comp_events(rc);
+	rc_reap_sends(rc);
+	if (rc_receive_all(rc))
 		storm_rc_timer(rc);
 	else
-		set_timer(rc, 1, TICK);		/* go on at once */
+		storm_rc_set_timer(rc, 1, RC_TICK);	/* go on at once */
 }
 
 int storm_rc_fd(const struct storm_rc *rc)
@@ -429,20 +403,22 @@ void storm_rc_stats(const struct storm_rc *rc, struct storm_rc_stats *out)
 
 /* ------------------------------------------------------- create, destroy */
 
-static bool sane_slots(uint32_t n)
+static bool rc_sane_slots(uint32_t n)
 {
 	return n >= 4 && n <= SLOTS_MAX && !(n & (n - 1));
 }
 
-static bool sane(const struct storm_rc_conf *c)
+static bool rc_sane_conf(const struct storm_rc_conf *c)
 {
-	return c->slot && c->slot <= SLOT_MAX && sane_slots(c->slots[0]) &&
-		sane_slots(c->slots[1]) && c->out_max && c->out_max <= 4096 && c->in_max &&
-		c->in_max <= 4096 && c->connecting_max && c->busy &&
-		c->retries && c->retries <= 6 && c->dead_after >= 10 * STORM_MS;
+	return c->slot && c->slot <= SLOT_MAX && rc_sane_slots(c->slots[0]) &&
+	       rc_sane_slots(c->slots[1]) && c->out_max &&
+	       c->out_max <= PAIRS_MAX && c->in_max &&
+	       c->in_max <= PAIRS_MAX && c->connecting_max && c->busy &&
+	       c->retries && c->retries <= 6 &&
+	       c->dead_after >= 10 * STORM_MS;
 }
 
-static int watch(struct storm_rc *rc, int fd)
+static int rc_watch_fd(struct storm_rc *rc, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -450,7 +426,7 @@ static int watch(struct storm_rc *rc, int fd)
 }
 
 /* They may be smaller than all pairs together could fill: then fewer pairs. */
-static int make_cqs(struct storm_rc *rc)
+static int rc_make_cqs(struct storm_rc *rc)
 {
 	struct storm_rc_conf *c = &rc->conf;
 	uint32_t slots = c->slots[0] > c->slots[1] ? c->slots[0] : c->slots[1];
@@ -462,7 +438,7 @@ static int make_cqs(struct storm_rc *rc)
 	       (int) ((c->in_max + 1) * slots) > dev.max_cqe)
 		c->in_max /= 2;
 	while (c->out_max > 1 && (int) ((c->out_max + 1) * slots +
-				  c->in_max * TELL_MAX) > dev.max_cqe)
+				  c->in_max * RC_REPORTS_MAX) > dev.max_cqe)
 		c->out_max /= 2;
 	rc->comp = ibv_create_comp_channel(rc->verbs);
 	if (!rc->comp)
@@ -471,20 +447,20 @@ static int make_cqs(struct storm_rc *rc)
 	rc->rcq = ibv_create_cq(rc->verbs, (c->in_max + 1) * slots, NULL,
 				rc->comp, 0);
 	rc->scq = ibv_create_cq(rc->verbs, (c->out_max + 1) * slots +
-				c->in_max * TELL_MAX, NULL, NULL, 0);
+				c->in_max * RC_REPORTS_MAX, NULL, NULL, 0);
 	if (!rc->rcq || !rc->scq)
 		return -1;
 	return fcntl(rc->comp->fd, F_SETFL, O_NONBLOCK);
 }
 
-static int open_all(struct storm_rc *rc)
+static int rc_open_all(struct storm_rc *rc)
 {
 	int rc_listen;
 
 	rc->epfd = epoll_create1(EPOLL_CLOEXEC);
 	rc->timerfd = timerfd_create(CLOCK_MONOTONIC,
 				     TFD_NONBLOCK | TFD_CLOEXEC);
-	if (rc->epfd < 0 || rc->timerfd < 0 || watch(rc, rc->timerfd)) {
+	if (rc->epfd < 0 || rc->timerfd < 0 || rc_watch_fd(rc, rc->timerfd)) {
 		storm_log(STORM_LOG_WARN, "cannot create an epoll or timer "
 			  "descriptor: %m");
 		return STORM_ESYS;
@@ -492,7 +468,8 @@ static int open_all(struct storm_rc *rc)
 	rc_listen = storm_rc_listen(rc);
 	if (rc_listen)
 		return rc_listen;
-	if (make_cqs(rc) || watch(rc, rc->cm->fd) || watch(rc, rc->comp->fd)) {
+	if (rc_make_cqs(rc) || rc_watch_fd(rc, rc->cm->fd) ||
+	    rc_watch_fd(rc, rc->comp->fd)) {
 		storm_log(STORM_LOG_WARN, "cannot create the completion "
 			  "queues for reliable queue pairs on %s: %m",
 			  ibv_get_device_name(rc->verbs->device));
@@ -510,10 +487,10 @@ struct storm_rc *storm_rc_create(const struct storm_rc_conf *conf,
 	struct storm_rc *rc;
 	int failed;
 
-	if (!sane(conf)) {
+	if (!rc_sane_conf(conf)) {
 		storm_log(STORM_LOG_WARN, "reliable queue pairs: %u and %u "
-			  "slots of %zu bytes, %u and %u pairs, %u retries make "
-			  "no sense", conf->slots[0], conf->slots[1],
+			  "slots of %zu bytes, %u and %u pairs, %u retries "
+			  "make no sense", conf->slots[0], conf->slots[1],
 			  conf->slot, conf->out_max, conf->in_max,
 			  conf->retries);
 		errno = EINVAL;
@@ -530,7 +507,7 @@ struct storm_rc *storm_rc_create(const struct storm_rc_conf *conf,
 	rc->epfd = rc->timerfd = -1;
 	TAILQ_INIT(&rc->out);
 	TAILQ_INIT(&rc->in);
-	failed = open_all(rc);
+	failed = rc_open_all(rc);
 	if (failed) {
 		storm_rc_destroy(rc);
 		*err = failed;
@@ -539,7 +516,7 @@ struct storm_rc *storm_rc_create(const struct storm_rc_conf *conf,
 	return rc;
 }
 
-static void close_all(struct storm_rc *rc)
+static void rc_close_all(struct storm_rc *rc)
 {
 	if (rc->listener)
 		rdma_destroy_id(rc->listener);
@@ -568,7 +545,7 @@ void storm_rc_destroy(struct storm_rc *rc)
 		storm_rc_drop(rc, p);
 	while ((p = TAILQ_FIRST(&rc->in)))
 		storm_rc_drop(rc, p);
-	close_all(rc);
+	rc_close_all(rc);
 	free(rc->by_index);
 	free(rc->bufs);
 	free(rc);

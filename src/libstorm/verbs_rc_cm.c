@@ -2,9 +2,10 @@
  * verbs_rc_cm.c - reliable pairs: how they come and go.
  *
  * By rdma_cm, at the same address and port number that datagrams go to.  Each
- * side tells the other about memory that it may write to (verbs_wire.h).  The one
- * that connects tells of the word for free slots and what ring it would like;
- * the one that accepts tells of the ring that it has made, which is no larger.
+ * side sends the other the place of memory that it may write to
+ * (verbs_wire.h).  The one that connects sends its word for free slots, and
+ * the ring that it would like.  The one that accepts sends the ring that it
+ * has made, which is no larger.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,13 +16,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 
 #include "clock.h"
 #include "verbs_rc_private.h"
 #include "verbs_wire.h"
 
 #define INLINE_WISH 192
-#define TELL_MAX 8		/* as in verbs_rc.c */
 #define EVENTS_PER_POLL 64
 #define BACKLOG 128
 
@@ -32,7 +33,7 @@
 /* What was used less long ago is in use. */
 #define IN_USE (2 * STORM_SEC)
 
-static void sockaddr_of(const struct storm_addr *a, uint16_t port,
+static void rc_sockaddr(const struct storm_addr *a, uint16_t port,
 			struct sockaddr_in *sin)
 {
 	memset(sin, 0, sizeof(*sin));
@@ -41,16 +42,36 @@ static void sockaddr_of(const struct storm_addr *a, uint16_t port,
 	memcpy(&sin->sin_addr, a->ip + 12, 4);
 }
 
-static const char *text_of(const struct storm_addr *a, char *text)
+static const char *rc_addr_text(const struct storm_addr *a, char *text)
 {
 	return inet_ntop(AF_INET, a->ip + 12, text, INET_ADDRSTRLEN);
 }
 
-/* -------------------------------------------------------- what it is of */
+/* ----------------------------------------------------------------- timer */
 
-/* Its own protection domain: keys of memory can be guessed, and with one of all
- * pairs whoever has one could write into the others' rings. */
-static int memory(struct storm_rc *rc, struct rc_pair *p)
+void storm_rc_set_timer(struct storm_rc *rc, uint64_t first, uint64_t then)
+{
+	struct itimerspec when = {
+		.it_value.tv_nsec = (long) first,
+		.it_interval.tv_nsec = (long) then,
+	};
+
+	rc->ticking = !timerfd_settime(rc->timerfd, 0, &when, NULL) && first;
+}
+
+void storm_rc_timer(struct storm_rc *rc)
+{
+	bool need = rc->unacked || rc->connecting || rc->waiting;
+
+	if (need != rc->ticking)
+		storm_rc_set_timer(rc, need ? RC_TICK : 0, RC_TICK);
+}
+
+/* --------------------------------------------- memory and a queue pair */
+
+/* Each pair has a protection domain: keys of memory can be guessed, and with
+ * one domain for all pairs a peer could write into the rings of others. */
+static int rc_pair_memory(struct storm_rc *rc, struct rc_pair *p)
 {
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	size_t page = 4096, ring = (size_t) p->slots * p->slot;
@@ -63,7 +84,7 @@ static int memory(struct storm_rc *rc, struct rc_pair *p)
 		p->mem = NULL;
 		return -1;
 	}
-	/* a child's copy on write would part us from the device */
+	/* after a copy on write we and the device would have different pages */
 	madvise(p->mem, p->mem_len, MADV_DONTFORK);
 	p->pd = ibv_alloc_pd(rc->verbs);
 	if (!p->pd)
@@ -74,13 +95,13 @@ static int memory(struct storm_rc *rc, struct rc_pair *p)
 	return p->ring && p->word ? 0 : -1;
 }
 
-static int queue_pair(struct storm_rc *rc, struct rc_pair *p)
+static int rc_pair_qp(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.send_cq = rc->scq, .recv_cq = rc->rcq,
 		.cap = {
-			.max_send_wr = p->out ? p->slots : TELL_MAX,
+			.max_send_wr = p->out ? p->slots : RC_REPORTS_MAX,
 			.max_recv_wr = p->out ? 1 : p->slots,
 			.max_send_sge = 1, .max_recv_sge = 1,
 			.max_inline_data = p->out ? INLINE_WISH : 0,
@@ -99,13 +120,13 @@ static int queue_pair(struct storm_rc *rc, struct rc_pair *p)
 }
 
 /* Once: what an administrator can mend. */
-static void tell_memory(struct storm_rc *rc, size_t bytes, int err)
+static void rc_log_memory(struct storm_rc *rc, size_t bytes, int err)
 {
 	struct rlimit limit = { 0 };
 
-	if (rc->told_memory)
+	if (rc->logged_memory)
 		return;
-	rc->told_memory = true;
+	rc->logged_memory = true;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	storm_log(STORM_LOG_WARN, "no memory or queue pair for another "
 		  "neighbour on %s (%s; %zu bytes to be locked): raise "
@@ -114,17 +135,17 @@ static void tell_memory(struct storm_rc *rc, size_t bytes, int err)
 		  (unsigned long long) limit.rlim_cur / 1024);
 }
 
-static int build(struct storm_rc *rc, struct rc_pair *p)
+static int rc_pair_build(struct storm_rc *rc, struct rc_pair *p)
 {
-	if (!memory(rc, p) && !queue_pair(rc, p))
+	if (!rc_pair_memory(rc, p) && !rc_pair_qp(rc, p))
 		return 0;
-	tell_memory(rc, p->mem_len, errno);
+	rc_log_memory(rc, p->mem_len, errno);
 	return -1;
 }
 
 /* How long the adapter waits for an answer, as its exponent: so many tries must
  * fit into dead_after. */
-static uint8_t ack_timeout(const struct storm_rc_conf *c)
+static uint8_t rc_ack_timeout(const struct storm_rc_conf *c)
 {
 	uint64_t ns = c->dead_after / (c->retries + 1);
 	uint8_t e = 8;
@@ -135,39 +156,52 @@ static uint8_t ack_timeout(const struct storm_rc_conf *c)
 }
 
 /* Older kernels lack one or the other, and do without. */
-static void options(struct storm_rc *rc, struct rc_pair *p)
+static void rc_pair_options(struct storm_rc *rc, struct rc_pair *p)
 {
-	uint8_t ack = ack_timeout(&rc->conf);
+	uint8_t ack = rc_ack_timeout(&rc->conf);
 	struct rdma_cm_id *id = p->id;
 
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack,
 			sizeof(ack));
-	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &rc->conf.tos[p->class],
-			sizeof(rc->conf.tos[0]));
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+			&rc->conf.tos[p->class], sizeof(rc->conf.tos[0]));
 }
 
-static struct rdma_conn_param params(struct storm_rc *rc, const uint8_t *told)
+static struct rdma_conn_param rc_conn_param(struct storm_rc *rc,
+					    const uint8_t *ring)
 {
 	return (struct rdma_conn_param) {
-		.private_data = told, .private_data_len = VERBS_RING_LEN,
+		.private_data = ring, .private_data_len = VERBS_RING_LEN,
 		.responder_resources = 1, .initiator_depth = 1,
 		.flow_control = 1, .retry_count = rc->conf.retries,
 		.rnr_retry_count = 6,
 	};
 }
 
+/* Nothing is received into these: a write with an immediate value uses one up
+ * for its completion. */
+int storm_rc_post_receives(struct rc_pair *p, uint32_t n)
+{
+	struct ibv_recv_wr *bad, wr = { .wr_id = storm_rc_wr_id(p) };
+
+	while (n--)
+		if (ibv_post_recv(p->id->qp, &wr, &bad))
+			return -1;
+	return 0;
+}
+
 /* ------------------------------------------------------------ come and go */
 
-static struct rc_pair *pair_new(struct storm_rc *rc, bool out,
-				enum storm_class c,
-				const struct storm_addr *peer)
+static struct rc_pair *rc_pair_new(struct storm_rc *rc, bool out,
+				   enum storm_class c,
+				   const struct storm_addr *peer)
 {
 	uint32_t first = out ? 0 : rc->conf.out_max, i = first;
 	struct rc_pair *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	while (rc->by_index[i])		/* the caller has seen that one is free */
+	while (rc->by_index[i])	/* the caller has checked: one is free */
 		i++;
 	rc->by_index[i] = p;
 	p->index = i;
@@ -190,30 +224,30 @@ static struct rc_pair *pair_new(struct storm_rc *rc, bool out,
 	return p;
 }
 
-static bool is_connecting(const struct rc_pair *p)
+static bool rc_is_connecting(const struct rc_pair *p)
 {
 	return p->out && p->state != RC_WAITING && p->state != RC_UP;
 }
 
-static void forget(struct storm_rc *rc, struct rc_pair *p)
+static void rc_pair_forget(struct storm_rc *rc, struct rc_pair *p)
 {
 	rc->by_index[p->index] = NULL;
 	TAILQ_REMOVE(p->out ? &rc->out : &rc->in, p, link);
 	if (!p->out) {
 		rc->in_count--;
-		rc->unacked -= p->told_posted - p->told_done;
+		rc->unacked -= p->reports_posted - p->reports_done;
 		return;
 	}
 	LIST_REMOVE(p, same);
 	rc->out_count--;
 	rc->waiting -= p->state == RC_WAITING;
-	rc->connecting -= is_connecting(p);
+	rc->connecting -= rc_is_connecting(p);
 	rc->unacked -= p->head - p->done;
 }
 
 void storm_rc_drop(struct storm_rc *rc, struct rc_pair *p)
 {
-	forget(rc, p);
+	rc_pair_forget(rc, p);
 	if (p->id && p->id->qp)
 		rdma_destroy_qp(p->id);
 	if (p->word)
@@ -230,7 +264,7 @@ void storm_rc_drop(struct storm_rc *rc, struct rc_pair *p)
 }
 
 /* The least used one that is not in use. */
-static struct rc_pair *idle(const struct rc_pairs *list)
+static struct rc_pair *rc_idle_pair(const struct rc_pairs *list)
 {
 	uint64_t now = storm_now();
 	struct rc_pair *p;
@@ -242,8 +276,8 @@ static struct rc_pair *idle(const struct rc_pairs *list)
 	return p;
 }
 
-static struct rc_known *known(struct storm_rc *rc, enum storm_class c,
-			      const struct storm_addr *a)
+static struct rc_known *rc_known_of(struct storm_rc *rc, enum storm_class c,
+				    const struct storm_addr *a)
 {
 	struct rc_known *k = &rc->known[storm_rc_hash(c, a) % RC_KNOWN];
 
@@ -262,7 +296,7 @@ void storm_rc_fail(struct storm_rc *rc, struct rc_pair *p, const char *why)
 	struct rc_known *k;
 
 	if (p->out) {
-		k = known(rc, p->class, &p->peer);
+		k = rc_known_of(rc, p->class, &p->peer);
 		if (k->failures < 6)
 			pause <<= k->failures++;
 		else
@@ -273,7 +307,7 @@ void storm_rc_fail(struct storm_rc *rc, struct rc_pair *p, const char *why)
 		storm_log(why && k->failures == 1 ? STORM_LOG_INFO :
 			  STORM_LOG_DEBUG, "no queue pair to %s port %u (%s): "
 			  "it is sent single datagrams",
-			  text_of(&p->peer, text), p->peer.port,
+			  rc_addr_text(&p->peer, text), p->peer.port,
 			  why ? why : "closed by the other end");
 	}
 	rc->stats.failed += why != NULL;
@@ -282,7 +316,7 @@ void storm_rc_fail(struct storm_rc *rc, struct rc_pair *p, const char *why)
 
 /* ------------------------------------------------------------- connecting */
 
-static void start(struct storm_rc *rc, struct rc_pair *p)
+static void rc_start_pair(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct sockaddr_in from, to;
 	int ms = (int) (rc->conf.connect_timeout / STORM_MS);
@@ -291,20 +325,20 @@ static void start(struct storm_rc *rc, struct rc_pair *p)
 	rc->connecting++;
 	p->state = RC_ADDR;
 	p->since = storm_now();
-	sockaddr_of(&rc->conf.self, 0, &from);
-	sockaddr_of(&p->peer, p->peer.port, &to);
+	rc_sockaddr(&rc->conf.self, 0, &from);
+	rc_sockaddr(&p->peer, p->peer.port, &to);
 	if (rdma_create_id(rc->cm, &p->id, p, RDMA_PS_TCP)) {
 		p->id = NULL;
 		storm_rc_fail(rc, p, strerror(errno));
 		return;
 	}
-	options(rc, p);
+	rc_pair_options(rc, p);
 	if (rdma_resolve_addr(p->id, (struct sockaddr *) &from,
 			      (struct sockaddr *) &to, ms))
 		storm_rc_fail(rc, p, strerror(errno));
 }
 
-static void start_more(struct storm_rc *rc)
+static void rc_start_more(struct storm_rc *rc)
 {
 	struct rc_pair *p, *next;
 
@@ -313,14 +347,14 @@ static void start_more(struct storm_rc *rc)
 		if (!rc->waiting || rc->connecting >= rc->conf.connecting_max)
 			return;
 		if (p->state == RC_WAITING)
-			start(rc, p);
+			rc_start_pair(rc, p);
 	}
 }
 
 void storm_rc_consider(struct storm_rc *rc, enum storm_class c,
 		       const struct storm_addr *to)
 {
-	struct rc_known *k = known(rc, c, to);
+	struct rc_known *k = rc_known_of(rc, c, to);
 	uint64_t now = storm_now();
 	struct rc_pair *p;
 
@@ -333,18 +367,18 @@ void storm_rc_consider(struct storm_rc *rc, enum storm_class c,
 	if (++k->count < rc->conf.busy)
 		return;
 	if (rc->out_count >= rc->conf.out_max) {
-		p = idle(&rc->out);
+		p = rc_idle_pair(&rc->out);
 		if (!p)
 			return;
 		rc->stats.evicted++;
 		storm_rc_drop(rc, p);
 	}
-	if (pair_new(rc, true, c, to))
-		start_more(rc);
+	if (rc_pair_new(rc, true, c, to))
+		rc_start_more(rc);
 	storm_rc_timer(rc);
 }
 
-static void on_addr(struct storm_rc *rc, struct rc_pair *p)
+static void rc_on_addr(struct storm_rc *rc, struct rc_pair *p)
 {
 	if (p->id->verbs != rc->verbs) {
 		storm_rc_fail(rc, p, "it is reached by another device");
@@ -356,28 +390,30 @@ static void on_addr(struct storm_rc *rc, struct rc_pair *p)
 		storm_rc_fail(rc, p, strerror(errno));
 }
 
-static void on_route(struct storm_rc *rc, struct rc_pair *p)
+static void rc_on_route(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct rdma_conn_param param;
-	uint8_t told[VERBS_RING_LEN];
+	uint8_t ring[VERBS_RING_LEN];
 
 	p->state = RC_CONNECTING;
-	if (build(rc, p)) {
-		known(rc, p->class, &p->peer)->failures = 6;	/* a long pause */
+	if (rc_pair_build(rc, p)) {
+		/* a long pause */
+		rc_known_of(rc, p->class, &p->peer)->failures = 6;
 		storm_rc_fail(rc, p, "no memory");
 		return;
 	}
 	storm_verbs_ring_pack(&(struct verbs_ring) {
-		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->word->rkey,
-		.addr = (uintptr_t) p->word->addr }, told);
-	param = params(rc, told);
+		.class = (uint8_t) p->class, .slots = p->slots,
+		.slot = p->slot, .rkey = p->word->rkey,
+		.addr = (uintptr_t) p->word->addr }, ring);
+	param = rc_conn_param(rc, ring);
 	if (rdma_connect(p->id, &param))
 		storm_rc_fail(rc, p, strerror(errno));
 }
 
-/* What the other end told must be a ring that our copy of it covers. */
-static void on_established(struct storm_rc *rc, struct rc_pair *p,
-			   const uint8_t *private, size_t len)
+/* The other end's ring must not be larger than our copy of it. */
+static void rc_on_established(struct storm_rc *rc, struct rc_pair *p,
+			      const uint8_t *private, size_t len)
 {
 	char text[INET_ADDRSTRLEN];
 	struct rc_known *k;
@@ -399,17 +435,18 @@ static void on_established(struct storm_rc *rc, struct rc_pair *p,
 	p->rkey = t.rkey;
 	p->used = storm_now();
 	rc->stats.connected++;
-	k = known(rc, p->class, &p->peer);
+	k = rc_known_of(rc, p->class, &p->peer);
 	storm_log(k->failures ? STORM_LOG_INFO : STORM_LOG_DEBUG,
 		  "a queue pair to %s port %u: %u slots of %u bytes",
-		  text_of(&p->peer, text), p->peer.port, p->slots, p->slot);
+		  rc_addr_text(&p->peer, text), p->peer.port, p->slots,
+		  p->slot);
 	k->failures = 0;
 }
 
 /* --------------------------------------------------------------- accepting */
 
-/* Of the host that has most: the one that it used least. */
-static struct rc_pair *in_victim(struct storm_rc *rc)
+/* Of the host that has most: the one that was used least. */
+static struct rc_pair *rc_in_victim(struct storm_rc *rc)
 {
 	struct rc_pair *p, *other, *victim = NULL;
 	uint64_t now = storm_now();
@@ -427,13 +464,13 @@ static struct rc_pair *in_victim(struct storm_rc *rc)
 	return victim;
 }
 
-static bool in_room(struct storm_rc *rc)
+static bool rc_in_room(struct storm_rc *rc)
 {
 	struct rc_pair *p;
 
 	if (rc->in_count < rc->conf.in_max)
 		return true;
-	p = in_victim(rc);
+	p = rc_in_victim(rc);
 	if (!p)
 		return false;
 	rc->stats.evicted++;
@@ -441,7 +478,7 @@ static bool in_room(struct storm_rc *rc)
 	return true;
 }
 
-static void ring_as_wished(struct rc_pair *p, const struct verbs_ring *t)
+static void rc_ring_as_wished(struct rc_pair *p, const struct verbs_ring *t)
 {
 	if (t->slots < p->slots)
 		p->slots = t->slots;
@@ -451,23 +488,24 @@ static void ring_as_wished(struct rc_pair *p, const struct verbs_ring *t)
 	p->rkey = t->rkey;
 }
 
-static int accept_pair(struct storm_rc *rc, struct rc_pair *p)
+static int rc_accept_pair(struct storm_rc *rc, struct rc_pair *p)
 {
 	struct rdma_conn_param param;
-	uint8_t told[VERBS_RING_LEN];
+	uint8_t ring[VERBS_RING_LEN];
 
-	options(rc, p);
-	if (build(rc, p) || storm_rc_post_receives(p, p->slots))
+	rc_pair_options(rc, p);
+	if (rc_pair_build(rc, p) || storm_rc_post_receives(p, p->slots))
 		return -1;
 	storm_verbs_ring_pack(&(struct verbs_ring) {
-		.class = (uint8_t) p->class, .slots = p->slots, .slot = p->slot, .rkey = p->ring->rkey,
-		.addr = (uintptr_t) p->mem }, told);
-	param = params(rc, told);
+		.class = (uint8_t) p->class, .slots = p->slots,
+		.slot = p->slot, .rkey = p->ring->rkey,
+		.addr = (uintptr_t) p->mem }, ring);
+	param = rc_conn_param(rc, ring);
 	return rdma_accept(p->id, &param);
 }
 
-static void on_request(struct storm_rc *rc, struct rdma_cm_id *id,
-		       const uint8_t *private, size_t len)
+static void rc_on_request(struct storm_rc *rc, struct rdma_cm_id *id,
+			  const uint8_t *private, size_t len)
 {
 	const struct sockaddr_in *from =
 		(const struct sockaddr_in *) rdma_get_peer_addr(id);
@@ -476,17 +514,17 @@ static void on_request(struct storm_rc *rc, struct rdma_cm_id *id,
 	struct verbs_ring t;
 
 	memcpy(peer.ip + 12, &from->sin_addr, 4);
-	if (!storm_verbs_ring_unpack(private, len, &t) || id->verbs != rc->verbs ||
-	    !in_room(rc))
+	if (!storm_verbs_ring_unpack(private, len, &t) ||
+	    id->verbs != rc->verbs || !rc_in_room(rc))
 		goto refuse;
-	p = pair_new(rc, false, (enum storm_class) t.class, &peer);
+	p = rc_pair_new(rc, false, (enum storm_class) t.class, &peer);
 	if (!p)
 		goto refuse;
-	p->state = RC_UP;	/* it may write before we hear that it may */
+	p->state = RC_UP;	/* it may write before the event comes */
 	p->id = id;
 	id->context = p;
-	ring_as_wished(p, &t);
-	if (accept_pair(rc, p)) {
+	rc_ring_as_wished(p, &t);
+	if (rc_accept_pair(rc, p)) {
 		rc->stats.refused++;
 		rdma_reject(id, NULL, 0);
 		storm_rc_drop(rc, p);
@@ -502,8 +540,8 @@ refuse:
 
 /* ------------------------------------------------------------------ events */
 
-/* All of it is gone, or its address is: nothing goes by us from now on. */
-static void on_removal(struct storm_rc *rc)
+/* The device is gone, or its address: there are no pairs from now on. */
+static void rc_on_removal(struct storm_rc *rc)
 {
 	struct rc_pair *p;
 
@@ -517,7 +555,7 @@ static void on_removal(struct storm_rc *rc)
 	rc->listener = NULL;
 }
 
-static const char *refusal(int status)
+static const char *rc_refusal_text(int status)
 {
 	switch (status) {
 	case 8:			/* invalid service ID */
@@ -529,24 +567,24 @@ static const char *refusal(int status)
 	}
 }
 
-static void on_pair(struct storm_rc *rc, struct rc_pair *p, int event,
-		    int status, const uint8_t *private, size_t len)
+static void rc_on_pair(struct storm_rc *rc, struct rc_pair *p, int event,
+		       int status, const uint8_t *private, size_t len)
 {
 	switch (event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		on_addr(rc, p);
+		rc_on_addr(rc, p);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		on_route(rc, p);
+		rc_on_route(rc, p);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		on_established(rc, p, private, len);
+		rc_on_established(rc, p, private, len);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		storm_rc_fail(rc, p, NULL);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		storm_rc_fail(rc, p, refusal(status));
+		storm_rc_fail(rc, p, rc_refusal_text(status));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -560,7 +598,7 @@ static void on_pair(struct storm_rc *rc, struct rc_pair *p, int event,
 	}
 }
 
-static void on_event(struct storm_rc *rc, struct rdma_cm_event *ev)
+static void rc_on_event(struct storm_rc *rc, struct rdma_cm_event *ev)
 {
 	enum rdma_cm_event_type event = ev->event;
 	size_t len = ev->param.conn.private_data_len;
@@ -575,14 +613,14 @@ static void on_event(struct storm_rc *rc, struct rdma_cm_event *ev)
 		len = sizeof(private);
 	if (len)
 		memcpy(private, ev->param.conn.private_data, len);
-	/* first: an id can only be destroyed when its events are acknowledged */
+	/* first: only an id without unacknowledged events can be destroyed */
 	rdma_ack_cm_event(ev);
 	if (event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		on_removal(rc);
+		rc_on_removal(rc);
 	else if (event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		on_request(rc, id, private, len);
+		rc_on_request(rc, id, private, len);
 	else if (id->context)
-		on_pair(rc, id->context, event, status, private, len);
+		rc_on_pair(rc, id->context, event, status, private, len);
 }
 
 void storm_rc_cm_events(struct storm_rc *rc)
@@ -592,9 +630,9 @@ void storm_rc_cm_events(struct storm_rc *rc)
 	for (int i = 0; i < EVENTS_PER_POLL && rc->listener; i++) {
 		if (rdma_get_cm_event(rc->cm, &ev))
 			break;
-		on_event(rc, ev);
+		rc_on_event(rc, ev);
 	}
-	start_more(rc);
+	rc_start_more(rc);
 }
 
 void storm_rc_cm_tick(struct storm_rc *rc, uint64_t now)
@@ -603,11 +641,11 @@ void storm_rc_cm_tick(struct storm_rc *rc, uint64_t now)
 
 	for (p = TAILQ_FIRST(&rc->out); p && rc->connecting; p = next) {
 		next = TAILQ_NEXT(p, link);
-		if (is_connecting(p) &&
+		if (rc_is_connecting(p) &&
 		    p->since + rc->conf.connect_timeout < now)
 			storm_rc_fail(rc, p, "no answer in time");
 	}
-	start_more(rc);
+	rc_start_more(rc);
 }
 
 /* ------------------------------------------------------------------ listen */
@@ -617,8 +655,8 @@ int storm_rc_listen(struct storm_rc *rc)
 	char text[INET_ADDRSTRLEN];
 	struct sockaddr_in at;
 
-	text_of(&rc->conf.self, text);
-	sockaddr_of(&rc->conf.self, rc->conf.self.port, &at);
+	rc_addr_text(&rc->conf.self, text);
+	rc_sockaddr(&rc->conf.self, rc->conf.self.port, &at);
 	rc->cm = rdma_create_event_channel();
 	if (!rc->cm || fcntl(rc->cm->fd, F_SETFL, O_NONBLOCK) ||
 	    rdma_create_id(rc->cm, &rc->listener, NULL, RDMA_PS_TCP)) {
@@ -632,8 +670,9 @@ int storm_rc_listen(struct storm_rc *rc)
 		storm_log(STORM_LOG_WARN, errno == EADDRINUSE ?
 			  "RDMA port %s:%u is in use (%m): is another agent "
 			  "running? Otherwise set Port in storm.conf" :
-			  "no RDMA device has the address %s (port %u, %m): set "
-			  "Interface in storm.conf to the one that has", text,
+			  "no RDMA device has the address %s (port %u, %m): "
+			  "set Interface in storm.conf to the one that has",
+			  text,
 			  rc->conf.self.port);
 		return STORM_ESYS;
 	}

@@ -1,7 +1,7 @@
 /*
  * verbs_rc_private.h - what the two files of the reliable pairs share:
+ *   verbs_rc_cm.c  how pairs come and go; calls nothing of the other
  *   verbs_rc.c     the rings: sending, receiving, the poll loop
- *   verbs_rc_cm.c  how pairs come and go
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,6 +16,8 @@
 #define RC_BUCKETS 64
 #define RC_KNOWN 512		/* ends that are remembered; a power of 2 */
 #define RC_BATCH 32
+#define RC_REPORTS_MAX 8	/* writes that report free slots, under way */
+#define RC_TICK (50 * STORM_MS)
 
 enum rc_state {
 	RC_WAITING,		/* for others to be connected first */
@@ -42,10 +44,10 @@ struct rc_pair {
 	uint64_t remote;		/* the other's ring, or word */
 	uint32_t rkey;
 	uint32_t slots, slot;
-	uint32_t inline_max;		/* out: goes without being copied here */
+	uint32_t inline_max;		/* out: is not copied here */
 	uint64_t head;			/* out: written; in: taken out */
-	uint64_t done;			/* out: completed; in: told to the other */
-	uint32_t told_posted, told_done;	/* in: writes that told it */
+	uint64_t done;			/* out: completed; in: reported */
+	uint32_t reports_posted, reports_done;	/* in */
 	uint64_t since, used;
 };
 TAILQ_HEAD(rc_pairs, rc_pair);
@@ -83,7 +85,7 @@ struct storm_rc {
 	struct rc_pair **by_index;
 	uint32_t serials;
 	uint64_t unacked;		/* sends that have not completed */
-	bool told_memory;
+	bool logged_memory;
 
 	struct storm_rx batch[RC_BATCH];
 	size_t count;			/* in the batch */
@@ -114,13 +116,10 @@ static inline bool storm_rc_same(const struct storm_addr *a,
 	return a->port == b->port && !memcmp(a->ip, b->ip, STORM_ADDR_LEN);
 }
 
-/* verbs_rc.c */
-struct rc_pair *storm_rc_find(struct storm_rc *rc, enum storm_class c,
-			      const struct storm_addr *to);
-int storm_rc_post_receives(struct rc_pair *p, uint32_t n);
-void storm_rc_timer(struct storm_rc *rc);	/* let it tick as needed */
-
 /* verbs_rc_cm.c */
+void storm_rc_timer(struct storm_rc *rc);	/* let it tick as needed */
+void storm_rc_set_timer(struct storm_rc *rc, uint64_t first, uint64_t then);
+int storm_rc_post_receives(struct rc_pair *p, uint32_t n);
 int storm_rc_listen(struct storm_rc *rc);	/* STORM_OK, or logged */
 /* A datagram is for an end without a pair: should it have one? */
 void storm_rc_consider(struct storm_rc *rc, enum storm_class c,
