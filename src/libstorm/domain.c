@@ -11,12 +11,13 @@
 #include "clock.h"
 #include "domain_private.h"
 #include "event.h"
+#include "faults.h"
 #include "idset.h"
 #include "owner.h"
 #include "runner.h"
 
-struct note {			/* a callback, to be made without the lock */
-	struct note *next;
+struct domain_note {		/* a callback, to be made without the lock */
+	struct domain_note *next;
 	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED, NOTE_OVERDUE,
 	       NOTE_BACK } kind;
 	struct storm_fault fault;	/* of the last three: the node */
@@ -34,13 +35,13 @@ struct storm_domain {
 	struct storm_outcome opened;
 	uint32_t terminated;	/* the last generation that was announced */
 	bool lost;		/* a node was */
-	struct note *notes, **notes_tail;
+	struct domain_note *notes, **notes_tail;
 	uint64_t created;
 };
 
 /* ------------------------------------------------ from the owner, locked --- */
 
-static void on_opened(void *arg, struct storm_outcome *out)
+static void domain_on_opened(void *arg, struct storm_outcome *out)
 {
 	storm_domain_t *d = arg;
 
@@ -48,24 +49,26 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	pthread_cond_broadcast(&d->sh->cond);
 }
 
-static void on_xfer_done(void *arg, void *token, struct storm_outcome *out)
+static void domain_on_xfer_done(void *arg, void *token,
+				struct storm_outcome *out)
 {
 	(void) arg;
-	event_ended(token, out);
+	storm_event_end(token, out);
 }
 
-/* Who is in storm_compare_and_write(). */
-struct comparer {
+/* A thread in storm_compare_and_write(). */
+struct domain_comparer {
 	bool done;
 	enum storm_compare result;
 	struct storm_outcome out;
 };
 
-static void on_compare_done(void *arg, void *token, enum storm_compare result,
-			    struct storm_outcome *out)
+static void domain_on_compare_done(void *arg, void *token,
+				   enum storm_compare result,
+				   struct storm_outcome *out)
 {
 	storm_domain_t *d = arg;
-	struct comparer *c = token;
+	struct domain_comparer *c = token;
 
 	c->done = true;
 	c->result = result;
@@ -73,9 +76,9 @@ static void on_compare_done(void *arg, void *token, enum storm_compare result,
 	pthread_cond_broadcast(&d->sh->cond);
 }
 
-static struct note *note_add(storm_domain_t *d)
+static struct domain_note *domain_note_add(storm_domain_t *d)
 {
-	struct note *n = calloc(1, sizeof(*n));
+	struct domain_note *n = calloc(1, sizeof(*n));
 
 	if (n) {
 		*d->notes_tail = n;
@@ -84,10 +87,10 @@ static struct note *note_add(storm_domain_t *d)
 	return n;
 }
 
-static void on_report(void *arg, const struct storm_report *r)
+static void domain_on_report(void *arg, const struct storm_report *r)
 {
 	storm_domain_t *d = arg;
-	struct note *n;
+	struct domain_note *n;
 
 	if (r->kind == STORM_REPORT_TERMINATED) {
 		uint32_t last = r->ids.r[r->ids.count - 1].last;
@@ -97,7 +100,7 @@ static void on_report(void *arg, const struct storm_report *r)
 		pthread_cond_broadcast(&d->sh->cond);
 		return;
 	}
-	n = d->conf.on_report ? note_add(d) : NULL;
+	n = d->conf.on_report ? domain_note_add(d) : NULL;
 	if (n) {
 		n->report.kind = r->kind;
 		n->report.code = r->code;
@@ -105,10 +108,10 @@ static void on_report(void *arg, const struct storm_report *r)
 	}
 }
 
-static void on_fault(void *arg, const struct storm_fault *f)
+static void domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	storm_domain_t *d = arg;
-	struct note *n = d->conf.on_fault ? note_add(d) : NULL;
+	struct domain_note *n = d->conf.on_fault ? domain_note_add(d) : NULL;
 
 	d->lost = true;
 	pthread_cond_broadcast(&d->sh->cond);
@@ -118,10 +121,10 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	}
 }
 
-static void on_joined(void *arg, uint32_t node)
+static void domain_on_joined(void *arg, uint32_t node)
 {
 	storm_domain_t *d = arg;
-	struct note *n = d->conf.on_joined ? note_add(d) : NULL;
+	struct domain_note *n = d->conf.on_joined ? domain_note_add(d) : NULL;
 
 	if (n) {
 		n->kind = NOTE_JOINED;
@@ -129,10 +132,10 @@ static void on_joined(void *arg, uint32_t node)
 	}
 }
 
-static void on_overdue(void *arg, uint32_t node, bool back)
+static void domain_on_overdue(void *arg, uint32_t node, bool back)
 {
 	storm_domain_t *d = arg;
-	struct note *n = d->conf.on_overdue ? note_add(d) : NULL;
+	struct domain_note *n = d->conf.on_overdue ? domain_note_add(d) : NULL;
 
 	if (n) {
 		n->kind = back ? NOTE_BACK : NOTE_OVERDUE;
@@ -140,20 +143,22 @@ static void on_overdue(void *arg, uint32_t node, bool back)
 	}
 }
 
-static const struct storm_owner_ops owner_ops = {
-	.opened = on_opened, .xfer_done = on_xfer_done,
-	.compare_done = on_compare_done, .report = on_report,
-	.fault = on_fault, .joined = on_joined, .overdue = on_overdue,
+static const struct storm_owner_ops domain_owner_ops = {
+	.opened = domain_on_opened, .xfer_done = domain_on_xfer_done,
+	.compare_done = domain_on_compare_done, .report = domain_on_report,
+	.fault = domain_on_fault, .joined = domain_on_joined,
+	.overdue = domain_on_overdue,
 };
 
-static void datagrams(void *arg, struct storm_rx *rx, size_t n)
+static void domain_datagrams(void *arg, struct storm_rx *rx, size_t n)
 {
 	storm_domain_t *d = arg;
 
 	storm_owner_datagrams(d->owner, rx, n, storm_shared_now(d->sh));
 }
 
-static void stream(void *arg, uint64_t number, const void *buf, size_t len)
+static void domain_stream(void *arg, uint64_t number, const void *buf,
+			  size_t len)
 {
 	(void) arg;		/* an owner listens to no streams */
 	(void) number;
@@ -161,8 +166,8 @@ static void stream(void *arg, uint64_t number, const void *buf, size_t len)
 	(void) len;
 }
 
-static void stream_failed(void *arg, uint64_t session, uint32_t node,
-			  enum storm_err why, int sys)
+static void domain_stream_failed(void *arg, uint64_t session, uint32_t node,
+				 enum storm_err why, int sys)
 {
 	storm_domain_t *d = arg;
 
@@ -172,10 +177,10 @@ static void stream_failed(void *arg, uint64_t session, uint32_t node,
 
 /* ------------------------------------------------------------------ thread --- */
 
-static void call_notes(storm_domain_t *d, struct note *n)
+static void domain_call_notes(storm_domain_t *d, struct domain_note *n)
 {
 	while (n) {
-		struct note *next = n->next;
+		struct domain_note *next = n->next;
 
 		if (n->kind == NOTE_FAULT)
 			d->conf.on_fault(d->conf.arg, &n->fault);
@@ -192,25 +197,25 @@ static void call_notes(storm_domain_t *d, struct note *n)
 	}
 }
 
-static uint64_t tick(void *arg, uint64_t now)
+static uint64_t domain_tick(void *arg, uint64_t now)
 {
 	return storm_owner_tick(((storm_domain_t *) arg)->owner, now);
 }
 
-static void tell(void *arg)
+static void domain_notify(void *arg)
 {
 	storm_domain_t *d = arg;
-	struct note *notes = d->notes;
+	struct domain_note *notes = d->notes;
 
 	d->notes = NULL;
 	d->notes_tail = &d->notes;
 	pthread_mutex_unlock(&d->sh->lock);
-	call_notes(d, notes);
+	domain_call_notes(d, notes);
 	pthread_mutex_lock(&d->sh->lock);
 }
 
-static const struct storm_runner_ops runner_ops = {
-	.tick = tick, .tell = tell,
+static const struct storm_runner_ops domain_runner_ops = {
+	.tick = domain_tick, .tell = domain_notify,
 };
 
 /* ------------------------------------------------------------------ domain --- */
@@ -220,8 +225,8 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 {
 	static const struct storm_addr nowhere;
 	struct storm_net_handler h = {
-		.datagrams = datagrams, .stream = stream,
-		.stream_failed = stream_failed,
+		.datagrams = domain_datagrams, .stream = domain_stream,
+		.stream_failed = domain_stream_failed,
 	};
 	struct storm_settings set;
 	storm_domain_t *d;
@@ -240,7 +245,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	d->conf = *conf;
 	d->driver = d->sh->driver;
 	d->created = storm_shared_now(d->sh);
-	if (storm_runner_init(&d->runner, d->sh, &runner_ops, d)) {
+	if (storm_runner_init(&d->runner, d->sh, &domain_runner_ops, d)) {
 		*err = STORM_ESYS;
 		goto no_runner;
 	}
@@ -257,7 +262,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	if (memcmp(conf->self.ip, nowhere.ip, sizeof(nowhere.ip)))
 		memcpy(d->self.ip, conf->self.ip, sizeof(d->self.ip));
 	d->owner = storm_owner_create(conf, d->driver->transport(d->net),
-				      &d->self, &owner_ops, d, err);
+				      &d->self, &domain_owner_ops, d, err);
 	if (!d->owner)
 		goto no_owner;
 	storm_runner_net(&d->runner, d->net);
@@ -301,7 +306,7 @@ int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
 	if (d->opened.state != STORM_DONE)
 		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
 					      STORM_ECLOSED;
-	outcome_give(out, &d->opened);
+	storm_outcome_copy(out, &d->opened);
 	pthread_mutex_unlock(&d->sh->lock);
 	return err;
 }
@@ -327,7 +332,7 @@ void storm_domain_destroy(storm_domain_t *d)
 	storm_runner_stop(&d->runner);
 	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_close(d->owner, storm_shared_now(d->sh));
-	tell(d);
+	domain_notify(d);
 	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
 	storm_shared_leave(d->sh);
 	d->driver->destroy(d->net);
@@ -351,12 +356,12 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 	storm_event_t *e;
 
 	pthread_mutex_lock(&d->sh->lock);
-	e = event_new(d->sh, len);
+	e = storm_event_create(d->sh, len);
 	if (e)
 		e->domain = d;
 	if (e && storm_owner_xfer(d->owner, P, to, buf, len, e,
 				  storm_shared_now(d->sh))) {
-		event_drop(e);
+		storm_event_drop(e);
 		e = NULL;
 	}
 	pthread_mutex_unlock(&d->sh->lock);
@@ -441,8 +446,8 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 					   const struct storm_assign *write,
 					   struct storm_outcome *out)
 {
-	struct comparer c = { .result = STORM_FAILED,
-			      .out = { .state = STORM_ABORTED } };
+	struct domain_comparer c = { .result = STORM_FAILED,
+				     .out = { .state = STORM_ABORTED } };
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
@@ -455,7 +460,7 @@ enum storm_compare storm_compare_and_write(storm_domain_t *d,
 		while (!c.done)
 			storm_shared_wait(d->sh, 0);
 	}
-	outcome_give(out, &c.out);
+	storm_outcome_copy(out, &c.out);
 	storm_outcome_clear(&c.out);
 	pthread_mutex_unlock(&d->sh->lock);
 	return c.result;

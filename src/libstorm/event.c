@@ -4,12 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "event.h"
+#include "faults.h"
 
-storm_event_t *event_new(struct storm_shared *sh, uint64_t len)
+storm_event_t *storm_event_create(struct storm_shared *sh, uint64_t len)
 {
 	storm_event_t *e = calloc(1, sizeof(*e));
 
@@ -29,34 +29,19 @@ void storm_event_free(storm_event_t *e)
 	free(e);
 }
 
-void event_drop(storm_event_t *e)
+void storm_event_drop(storm_event_t *e)
 {
 	e->sh->users--;		/* the end is one of them, too */
 	storm_event_free(e);
 }
 
-void event_ended(storm_event_t *e, const struct storm_outcome *out)
+void storm_event_end(storm_event_t *e, const struct storm_outcome *out)
 {
 	e->out = *out;
 	if (e->forgotten)
-		event_drop(e);
+		storm_event_drop(e);
 	else
 		pthread_cond_broadcast(&e->sh->cond);
-}
-
-void outcome_give(struct storm_outcome *out, const struct storm_outcome *from)
-{
-	size_t n = from->faults_kept * sizeof(*from->faults);
-
-	if (!out)
-		return;
-	*out = *from;
-	out->faults_kept = 0;
-	out->faults = n ? malloc(n) : NULL;
-	if (out->faults) {
-		memcpy(out->faults, from->faults, n);
-		out->faults_kept = from->faults_kept;
-	}
 }
 
 bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
@@ -71,7 +56,7 @@ bool storm_test_event(storm_event_t *e, bool block, uint64_t deadline,
 		;
 	done = e->out.state != STORM_PENDING;
 	if (done)
-		outcome_give(out, &e->out);
+		storm_outcome_copy(out, &e->out);
 	pthread_mutex_unlock(&sh->lock);
 	return done;
 }

@@ -21,14 +21,12 @@ struct storm_event {
 };
 
 /* One more user of sh; locked.  NULL: no memory. */
-storm_event_t *event_new(struct storm_shared *sh, uint64_t len);
+storm_event_t *storm_event_create(struct storm_shared *sh, uint64_t len);
 /* What the event holds, too; sh has one user less already. */
 void storm_event_free(storm_event_t *e);
 /* One that will never be; locked. */
-void event_drop(storm_event_t *e);
+void storm_event_drop(storm_event_t *e);
 /* out is the event's from here on; locked. */
-void event_ended(storm_event_t *e, const struct storm_outcome *out);
-/* A copy for the caller, who may keep it longer (NULL: wants none). */
-void outcome_give(struct storm_outcome *out, const struct storm_outcome *from);
+void storm_event_end(storm_event_t *e, const struct storm_outcome *out);
 
 #endif

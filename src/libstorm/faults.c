@@ -49,3 +49,19 @@ void storm_outcome_clear(struct storm_outcome *out)
 	free(out->faults);
 	memset(out, 0, sizeof(*out));
 }
+
+void storm_outcome_copy(struct storm_outcome *out,
+			const struct storm_outcome *from)
+{
+	size_t n = from->faults_kept * sizeof(*from->faults);
+
+	if (!out)
+		return;
+	*out = *from;
+	out->faults_kept = 0;
+	out->faults = n ? malloc(n) : NULL;
+	if (out->faults) {
+		memcpy(out->faults, from->faults, n);
+		out->faults_kept = from->faults_kept;
+	}
+}

@@ -25,4 +25,8 @@ void storm_faults_add(struct storm_faults *l, uint32_t node, enum storm_err why,
 void storm_faults_outcome(struct storm_faults *l, enum storm_state state,
 			  struct storm_outcome *out);
 
+/* A copy for the caller, who may keep it longer (out NULL: wants none). */
+void storm_outcome_copy(struct storm_outcome *out,
+			const struct storm_outcome *from);
+
 #endif

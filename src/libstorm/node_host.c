@@ -316,7 +316,7 @@ static void requested(void *host, void *ctx, void *token,
 	(void) host;
 	(void) ctx;
 	e->result = result;
-	event_ended(e, out);
+	storm_event_end(e, out);
 }
 
 /* ------------------------------------------------------------- who may OPEN --- */

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "event.h"
+#include "faults.h"
 #include "node_private.h"
 
 void storm_member_release(storm_member_t *m)
@@ -102,7 +103,7 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 static storm_event_t *asked(storm_member_t *m, storm_event_t *e, int err)
 {
 	if (err) {
-		event_drop(e);
+		storm_event_drop(e);
 		return NULL;
 	}
 	storm_runner_wake(&m->node->runner);
@@ -118,7 +119,7 @@ storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
 
 	pthread_mutex_lock(&m->sh->lock);
 	if (m->node)
-		e = event_new(m->sh, len);
+		e = storm_event_create(m->sh, len);
 	if (e)
 		e = asked(m, e, storm_nm_xfer(m->node->nm, m->session, P, to,
 					      buf, len, e));
@@ -139,16 +140,16 @@ storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 
 	pthread_mutex_lock(&m->sh->lock);
 	if (m->node)
-		e = event_new(m->sh, 0);
+		e = storm_event_create(m->sh, 0);
 	if (e)
 		e = asked(m, e, storm_nm_compare(m->node->nm, m->session, P,
 						 var, rel, value, write, e));
 	while (e && e->out.state == STORM_PENDING)
 		storm_shared_wait(m->sh, 0);
-	outcome_give(out, e ? &e->out : &none);
+	storm_outcome_copy(out, e ? &e->out : &none);
 	if (e) {
 		result = e->result;
-		event_drop(e);
+		storm_event_drop(e);
 	}
 	pthread_mutex_unlock(&m->sh->lock);
 	return result;
