@@ -12,8 +12,8 @@
 
 #include "credential.h"
 
-static int munge_encode_for(uint32_t agent_uid, const void *payload,
-			    size_t len, char **cred)
+static int credential_munge_encode(uint32_t agent_uid, const void *payload,
+				   size_t len, char **cred)
 {
 	munge_ctx_t ctx = munge_ctx_create();
 	munge_err_t rc;
@@ -49,7 +49,7 @@ static struct {
 	unsigned int next;
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void forget(struct decoded *d)
+static void credential_forget(struct decoded *d)
 {
 	if (d->payload)
 		OPENSSL_cleanse(d->payload, (size_t) d->len);
@@ -62,12 +62,13 @@ void storm_credential_share(int nodes)
 	pthread_mutex_lock(&shared.lock);
 	shared.nodes += nodes;
 	for (int i = 0; shared.nodes < 2 && i < SHARED; i++)
-		forget(&shared.of[i]);
+		credential_forget(&shared.of[i]);
 	pthread_mutex_unlock(&shared.lock);
 }
 
-static munge_err_t decode_shared(const char *cred, munge_ctx_t ctx,
-				 void **payload, int *n, uid_t *u, gid_t *g)
+static munge_err_t credential_decode_shared(const char *cred, munge_ctx_t ctx,
+					    void **payload, int *n, uid_t *u,
+					    gid_t *g)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	struct decoded *d = &shared.of[shared.next % SHARED];
@@ -82,7 +83,7 @@ static munge_err_t decode_shared(const char *cred, munge_ctx_t ctx,
 			return EMUNGE_SUCCESS;
 	if (rc != EMUNGE_SUCCESS)
 		return rc;
-	forget(d);
+	credential_forget(d);
 	d->payload = malloc((size_t) *n + 1);
 	if (!d->payload)
 		return rc;
@@ -93,27 +94,30 @@ static munge_err_t decode_shared(const char *cred, munge_ctx_t ctx,
 	return rc;
 }
 
-static munge_err_t decode(const char *cred, munge_ctx_t ctx, void **payload,
-			  int *n, uid_t *u, gid_t *g)
+static munge_err_t credential_decode_any(const char *cred, munge_ctx_t ctx,
+					 void **payload, int *n, uid_t *u,
+					 gid_t *g)
 {
 	munge_err_t rc;
 
 	pthread_mutex_lock(&shared.lock);
-	rc = shared.nodes > 1 ? decode_shared(cred, ctx, payload, n, u, g) :
-				munge_decode(cred, ctx, payload, n, u, g);
+	rc = shared.nodes > 1 ?
+	     credential_decode_shared(cred, ctx, payload, n, u, g) :
+	     munge_decode(cred, ctx, payload, n, u, g);
 	pthread_mutex_unlock(&shared.lock);
 	return rc;
 }
 
 /* Authentic, though not fresh. */
-static bool is_stale(munge_err_t rc)
+static bool credential_is_stale(munge_err_t rc)
 {
 	return rc == EMUNGE_CRED_EXPIRED || rc == EMUNGE_CRED_REWOUND ||
 		rc == EMUNGE_CRED_REPLAYED;
 }
 
-static int munge_check(const char *cred, bool stale_too, void **payload,
-		       size_t *len, uint32_t *uid, uint32_t *gid)
+static int credential_munge_check(const char *cred, bool stale_too,
+				  void **payload, size_t *len, uint32_t *uid,
+				  uint32_t *gid)
 {
 	munge_ctx_t ctx = munge_ctx_create();
 	int n = 0, cipher = MUNGE_CIPHER_NONE, err = STORM_EAUTH;
@@ -124,8 +128,8 @@ static int munge_check(const char *cred, bool stale_too, void **payload,
 	if (!ctx)
 		return STORM_ENOMEM;
 	*payload = NULL;
-	rc = decode(cred, ctx, payload, &n, &u, &g);
-	if (stale_too && is_stale(rc))
+	rc = credential_decode_any(cred, ctx, payload, &n, &u, &g);
+	if (stale_too && credential_is_stale(rc))
 		rc = EMUNGE_SUCCESS;
 	if (rc != EMUNGE_SUCCESS) {
 		storm_log(STORM_LOG_ERROR, "munge: credential refused: %s",
@@ -152,14 +156,14 @@ static int munge_check(const char *cred, bool stale_too, void **payload,
 	return err;
 }
 
-static int munge_decode_checked(const char *cred, void **payload, size_t *len,
-				uint32_t *uid, uint32_t *gid)
+static int credential_munge_decode(const char *cred, void **payload,
+				   size_t *len, uint32_t *uid, uint32_t *gid)
 {
-	return munge_check(cred, false, payload, len, uid, gid);
+	return credential_munge_check(cred, false, payload, len, uid, gid);
 }
 
 static struct storm_credential_ops use = {
-	munge_encode_for, munge_decode_checked
+	credential_munge_encode, credential_munge_decode
 };
 
 void storm_credential_use(const struct storm_credential_ops *ops)
@@ -182,7 +186,7 @@ int storm_credential_decode(const char *cred, void **payload, size_t *len,
 int storm_credential_decode_stale(const char *cred, void **payload, size_t *len,
 				  uint32_t *uid, uint32_t *gid)
 {
-	if (use.decode != munge_decode_checked)
+	if (use.decode != credential_munge_decode)
 		return use.decode(cred, payload, len, uid, gid);
-	return munge_check(cred, true, payload, len, uid, gid);
+	return credential_munge_check(cred, true, payload, len, uid, gid);
 }

@@ -85,9 +85,9 @@ void storm_link_free(struct storm_link *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static void header(struct storm_link *l, enum storm_lane lane, uint8_t type,
-		   uint16_t flags, uint64_t op, uint8_t *out,
-		   uint64_t *sequence)
+static void link_header(struct storm_link *l, enum storm_lane lane,
+			uint8_t type, uint16_t flags, uint64_t op, uint8_t *out,
+			uint64_t *sequence)
 {
 	struct storm_header h = {
 		.type = type, .flags = flags, .epoch = l->epoch,
@@ -110,7 +110,7 @@ int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
 
 	if (total > sizeof(buf))
 		return -EMSGSIZE;
-	header(l, STORM_LANE_CONTROL, type, flags, op, buf, &seq);
+	link_header(l, STORM_LANE_CONTROL, type, flags, op, buf, &seq);
 	if (storm_seal_seal(l->tx[STORM_LANE_CONTROL], buf, seq, body, len,
 			    buf + STORM_HEADER_LEN))
 		return -EIO;
@@ -128,7 +128,7 @@ int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
 }
 
 /* Bytes a second; 0: who knows. */
-static uint64_t speed(const struct storm_link *l)
+static uint64_t link_speed(const struct storm_link *l)
 {
 	return l->t->ops->speed ? l->t->ops->speed(l->t) : 0;
 }
@@ -167,11 +167,11 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			.hdr = p, .body = body, .out = body,
 			.len = STORM_DATA_HEADER_LEN + n,
 		};
-		header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p,
-		       &piece[i - first].sequence);
+		link_header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p,
+			    &piece[i - first].sequence);
 		p = body + STORM_DATA_HEADER_LEN + n + STORM_TAG_LEN;
 	}
-	if (storm_pace_seal(&l->sealing, speed(l), l->tx[STORM_LANE_DATA],
+	if (storm_pace_seal(&l->sealing, link_speed(l), l->tx[STORM_LANE_DATA],
 			    piece, (size_t) (last - first) + 1))
 		return -EIO;
 	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch,
@@ -183,7 +183,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 	return rc;
 }
 
-static uint64_t sender_of(const void *peer)
+static uint64_t peer_sender(const void *peer)
 {
 	return ((const struct storm_peer *) peer)->sender;
 }
@@ -191,7 +191,7 @@ static uint64_t sender_of(const void *peer)
 static uint32_t peer_at(const struct storm_link *l, uint32_t sender)
 {
 	return storm_sorted_at(l->peers, l->npeers, sizeof(*l->peers), sender,
-			       sender_of);
+			       peer_sender);
 }
 
 static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)
@@ -240,29 +240,29 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 }
 
 /* The transport's, of what is being given now; NULL: it has none. */
-static struct storm_memo *memo_of(struct storm_link *l, const uint8_t *buf)
+static struct storm_memo *link_memo(struct storm_link *l, const uint8_t *buf)
 {
 	return l->t->ops->memo ? l->t->ops->memo(l->t, buf) : NULL;
 }
 
-static const uint8_t *body_of(struct storm_link *l, struct storm_seal *s,
-			      const struct storm_header *h,
-			      const struct storm_rx *rx,
-			      struct storm_plain *out)
+static const uint8_t *link_body(struct storm_link *l, struct storm_seal *s,
+				const struct storm_header *h,
+				const struct storm_rx *rx,
+				struct storm_plain *out)
 {
 	if (out->ahead)
 		return out->ahead->opened ? out->ahead->out : NULL;
 	return storm_seal_open_memo(s, rx->buf, h->sequence,
 				    rx->buf + STORM_HEADER_LEN,
 				    rx->len - STORM_HEADER_LEN, out->room,
-				    memo_of(l, rx->buf));
+				    link_memo(l, rx->buf));
 }
 
-static int opened(struct storm_link *l, struct storm_seal *s,
-		  const struct storm_header *h, const struct storm_rx *rx,
-		  struct storm_plain *out)
+static int link_unseal(struct storm_link *l, struct storm_seal *s,
+		       const struct storm_header *h, const struct storm_rx *rx,
+		       struct storm_plain *out)
 {
-	out->body = s ? body_of(l, s, h, rx, out) : NULL;
+	out->body = s ? link_body(l, s, h, rx, out) : NULL;
 	if (!out->body) {
 		l->stats->bad_seal++;
 		return STORM_EAUTH;
@@ -276,13 +276,13 @@ static int opened(struct storm_link *l, struct storm_seal *s,
 /* Something from a sender that is not known, or from another life of it: a key
  * is derived for each, but a peer is made, or made anew, only once it has
  * proved to be sealed. */
-static int first_of(struct storm_link *l, struct storm_peer *p,
-		    enum storm_lane lane, const struct storm_header *h,
-		    const struct storm_rx *rx, struct storm_plain *out)
+static int link_open_first(struct storm_link *l, struct storm_peer *p,
+			   enum storm_lane lane, const struct storm_header *h,
+			   const struct storm_rx *rx, struct storm_plain *out)
 {
 	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
 						 l->session, h->sender, lane);
-	int err = opened(l, s, h, rx, out);
+	int err = link_unseal(l, s, h, rx, out);
 
 	/* from outside, and it does not know the epoch yet: heard, no more */
 	if (!err && p && h->epoch < p->epoch) {
@@ -308,8 +308,8 @@ static int first_of(struct storm_link *l, struct storm_peer *p,
 	return STORM_OK;
 }
 
-static struct storm_seal *seal_of(struct storm_link *l, struct storm_peer *p,
-				  enum storm_lane lane)
+static struct storm_seal *peer_seal(struct storm_link *l, struct storm_peer *p,
+				    enum storm_lane lane)
 {
 	if (!p->seal[lane])
 		p->seal[lane] = storm_seal_create(l->key, p->incarnation,
@@ -317,16 +317,16 @@ static struct storm_seal *seal_of(struct storm_link *l, struct storm_peer *p,
 	return p->seal[lane];
 }
 
-static int next_of(struct storm_link *l, struct storm_peer *p,
-		   enum storm_lane lane, const struct storm_header *h,
-		   const struct storm_rx *rx, struct storm_plain *out)
+static int link_open_next(struct storm_link *l, struct storm_peer *p,
+			  enum storm_lane lane, const struct storm_header *h,
+			  const struct storm_rx *rx, struct storm_plain *out)
 {
 	if (lane == STORM_LANE_CONTROL &&
 	    !storm_replay_fresh(&p->replay, h->sequence)) {
 		l->stats->replayed++;
 		return STORM_EACCES;
 	}
-	return opened(l, seal_of(l, p, lane), h, rx, out);
+	return link_unseal(l, peer_seal(l, p, lane), h, rx, out);
 }
 
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
@@ -349,8 +349,8 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 	}
 	if (!same)
 		out->ahead = NULL;	/* that was with another key */
-	err = same ? next_of(l, p, lane, h, rx, out) :
-		     first_of(l, p, lane, h, rx, out);
+	err = same ? link_open_next(l, p, lane, h, rx, out) :
+		     link_open_first(l, p, lane, h, rx, out);
 	if (err)
 		return err;
 	p = peer_find(l, h->sender);
@@ -380,7 +380,7 @@ bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
 	struct storm_peer *p = storm_link_knows(l, h) ?
 			       peer_find(l, h->sender) : NULL;
 
-	return p && !memo_of(l, rx->buf) && seal_of(l, p, STORM_LANE_DATA);
+	return p && !link_memo(l, rx->buf) && peer_seal(l, p, STORM_LANE_DATA);
 }
 
 void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
@@ -388,8 +388,8 @@ void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
 {
 	struct storm_peer *p = peer_find(l, h->sender);
 
-	storm_pace_open(&l->opening, speed(l), seal_of(l, p, STORM_LANE_DATA),
-			d, n);
+	storm_pace_open(&l->opening, link_speed(l),
+			peer_seal(l, p, STORM_LANE_DATA), d, n);
 }
 
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,
@@ -398,7 +398,7 @@ int storm_link_hear(struct storm_link *l, const struct storm_header *h,
 	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
 						 l->session, h->sender,
 						 STORM_LANE_CONTROL);
-	int err = opened(l, s, h, rx, out);
+	int err = link_unseal(l, s, h, rx, out);
 
 	storm_seal_destroy(s);
 	return err;

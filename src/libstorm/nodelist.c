@@ -12,7 +12,7 @@
 
 /* name with its last number plus one, as wide as it was if it was padded;
  * false: it has no number, or that would be too long. */
-static bool next_name(const char *name, char out[STORM_NAME_MAX + 1])
+static bool nodes_next_name(const char *name, char out[STORM_NAME_MAX + 1])
 {
 	size_t len = strlen(name), digits = 0;
 	unsigned long n;
@@ -29,21 +29,21 @@ static bool next_name(const char *name, char out[STORM_NAME_MAX + 1])
 	return l > 0 && l <= STORM_NAME_MAX;
 }
 
-static struct storm_addr next_addr(struct storm_addr a)
+static struct storm_addr nodes_next_addr(struct storm_addr a)
 {
 	for (int i = 15; i >= 0 && !++a.ip[i]; i--)
 		;
 	return a;
 }
 
-static bool follows(const struct storm_node *a, const struct storm_node *b)
+static bool nodes_follow(const struct storm_node *a, const struct storm_node *b)
 {
-	struct storm_addr next = next_addr(a->addr);
+	struct storm_addr next = nodes_next_addr(a->addr);
 	char name[STORM_NAME_MAX + 1];
 
 	return next.port == b->addr.port &&
 		!memcmp(next.ip, b->addr.ip, sizeof(next.ip)) &&
-		next_name(a->name, name) && !strcmp(name, b->name);
+		nodes_next_name(a->name, name) && !strcmp(name, b->name);
 }
 
 size_t storm_nodes_room(const struct storm_node *nodes, uint32_t count)
@@ -67,7 +67,7 @@ void storm_put_nodes(struct storm_out *o, const struct storm_node *nodes,
 			return;
 		}
 		for (end = i + 1; end < count; end++)
-			if (!follows(&nodes[end - 1], &nodes[end]))
+			if (!nodes_follow(&nodes[end - 1], &nodes[end]))
 				break;
 		storm_put32(o, end - i);
 		storm_put8(o, (uint8_t) l);
@@ -76,8 +76,8 @@ void storm_put_nodes(struct storm_out *o, const struct storm_node *nodes,
 	}
 }
 
-static int add(struct storm_node *n, const char *name, size_t len,
-	       const struct storm_addr *addr)
+static int nodes_add(struct storm_node *n, const char *name, size_t len,
+		     const struct storm_addr *addr)
 {
 	char *s = malloc(len + 1);
 
@@ -91,7 +91,7 @@ static int add(struct storm_node *n, const char *name, size_t len,
 }
 
 /* Names are logged, so they have nothing in them that a log is made of. */
-static bool good_name(const char *p, size_t n)
+static bool nodes_good_name(const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (p[i] <= ' ' || p[i] > '~')
@@ -100,8 +100,8 @@ static bool good_name(const char *p, size_t n)
 }
 
 /* One run into n[0 .. room), *count of them done. */
-static int get_run(struct storm_in *i, struct storm_node *n, uint32_t room,
-		   uint32_t *count)
+static int nodes_get_run(struct storm_in *i, struct storm_node *n,
+			 uint32_t room, uint32_t *count)
 {
 	uint32_t run = storm_get32(i);
 	uint8_t l = storm_get8(i);
@@ -110,17 +110,17 @@ static int get_run(struct storm_in *i, struct storm_node *n, uint32_t room,
 	int err;
 
 	storm_get_addr(i, &addr);
-	if (i->bad || !run || run > room || !good_name(p, l))
+	if (i->bad || !run || run > room || !nodes_good_name(p, l))
 		return STORM_EINVAL;
-	err = add(&n[0], p, l, &addr);
+	err = nodes_add(&n[0], p, l, &addr);
 	for (uint32_t k = 1; !err && k < run; k++) {
 		char name[STORM_NAME_MAX + 1];
 
 		*count = k;
-		if (!next_name(n[k - 1].name, name))
+		if (!nodes_next_name(n[k - 1].name, name))
 			return STORM_EINVAL;
-		addr = next_addr(addr);
-		err = add(&n[k], name, strlen(name), &addr);
+		addr = nodes_next_addr(addr);
+		err = nodes_add(&n[k], name, strlen(name), &addr);
 	}
 	if (!err)
 		*count = run;
@@ -143,7 +143,7 @@ int storm_get_nodes(struct storm_in *i, struct storm_node **nodes,
 	while (!err && *count < want) {
 		uint32_t n = 0;
 
-		err = get_run(i, *nodes + *count, want - *count, &n);
+		err = nodes_get_run(i, *nodes + *count, want - *count, &n);
 		*count += n;
 	}
 	return err;

@@ -173,16 +173,16 @@ void storm_begin_free(struct storm_begin *b)
 	storm_idset_clear(&b->p);
 }
 
-static size_t body_room(const struct storm_open *o)
+static size_t open_body_room(const struct storm_open *o)
 {
 	return 256 + o->authority_len + STORM_BEGIN_MAX +
 		10 * (size_t) o->excluded.count +
 		storm_nodes_room(o->nodes, o->count);
 }
 
-static int body_pack(struct storm_open *o)
+static int open_body_pack(struct storm_open *o)
 {
-	size_t max = body_room(o);
+	size_t max = open_body_room(o);
 	uint8_t *buf = malloc(max), begin[STORM_BEGIN_MAX];
 	struct storm_out b = { buf, buf + max, false };
 	size_t n = 0;
@@ -218,7 +218,8 @@ static int body_pack(struct storm_open *o)
 	storm_put(&b, o->authority, o->authority_len);
 	storm_put_nodes(&b, o->nodes, o->count);
 	storm_put_set(&b, &o->excluded);
-	if (b.bad || (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
+	if (b.bad ||
+	    (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
 		free(buf);
 		return STORM_ETOOBIG;
 	}
@@ -227,7 +228,8 @@ static int body_pack(struct storm_open *o)
 	return STORM_OK;
 }
 
-static uint64_t session_of(const uint8_t *body, size_t len, uint8_t sha[32])
+static uint64_t open_session_of(const uint8_t *body, size_t len,
+				uint8_t sha[32])
 {
 	struct storm_in i = { sha, sha + 32, false };
 
@@ -235,14 +237,15 @@ static uint64_t session_of(const uint8_t *body, size_t len, uint8_t sha[32])
 	return storm_get64(&i);
 }
 
-static int make_cred(struct storm_open *o, uint32_t agent_uid)
+static int open_make_cred(struct storm_open *o, uint32_t agent_uid)
 {
 	uint8_t payload[STORM_KEY_LEN + 32];
 	char *cred;
 	int err;
 
 	memcpy(payload, o->key, STORM_KEY_LEN);
-	o->session = session_of(o->body, o->body_len, payload + STORM_KEY_LEN);
+	o->session = open_session_of(o->body, o->body_len,
+				     payload + STORM_KEY_LEN);
 	err = storm_credential_encode(agent_uid, payload, sizeof(payload),
 				      &cred);
 	OPENSSL_cleanse(payload, sizeof(payload));
@@ -255,17 +258,17 @@ static int make_cred(struct storm_open *o, uint32_t agent_uid)
 
 int storm_open_seal(struct storm_open *o, uint32_t agent_uid)
 {
-	int err = body_pack(o);
+	int err = open_body_pack(o);
 
 	if (!err)
 		err = storm_random(o->key, sizeof(o->key));
 	o->cred = NULL;
-	return err ? err : make_cred(o, agent_uid);
+	return err ? err : open_make_cred(o, agent_uid);
 }
 
 int storm_open_renew(struct storm_open *o, uint32_t agent_uid)
 {
-	return make_cred(o, agent_uid);
+	return open_make_cred(o, agent_uid);
 }
 
 uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
@@ -289,14 +292,14 @@ uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 	return buf;
 }
 
-struct frame {
+struct open_frame {
 	uint16_t version, late;
 	uint32_t self;
 	const uint8_t *cred, *body;
 	size_t cred_len, body_len;
 };
 
-static int frame_parse(struct frame *f, const void *buf, size_t len)
+static int open_frame_parse(struct open_frame *f, const void *buf, size_t len)
 {
 	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
 
@@ -318,12 +321,12 @@ static int frame_parse(struct frame *f, const void *buf, size_t len)
 
 int storm_open_peek(const void *buf, size_t len, uint64_t *session)
 {
-	struct frame f;
+	struct open_frame f;
 	uint8_t sha[32];
-	int err = frame_parse(&f, buf, len);
+	int err = open_frame_parse(&f, buf, len);
 
 	if (!err)
-		*session = session_of(f.body, f.body_len, sha);
+		*session = open_session_of(f.body, f.body_len, sha);
 	return err;
 }
 
@@ -336,7 +339,7 @@ uint32_t storm_open_node(const void *buf)
 	return storm_get32(&i);
 }
 
-static int body_unpack(struct storm_open *o)
+static int open_body_unpack(struct storm_open *o)
 {
 	struct storm_in i = { o->body, o->body + o->body_len, false };
 	const uint8_t *p, *begin;
@@ -402,8 +405,9 @@ static int body_unpack(struct storm_open *o)
 }
 
 /* Nobody but the credential's maker wrote this body. */
-static int authentic(const struct storm_open *o, const uint8_t *payload,
-		     size_t len, const struct frame *f, const uint8_t sha[32])
+static int open_check_author(const struct storm_open *o, const uint8_t *payload,
+			     size_t len, const struct open_frame *f,
+			     const uint8_t sha[32])
 {
 	bool ours = f->version == STORM_WIRE_VERSION;
 
@@ -423,8 +427,8 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 	struct storm_open *o = NULL;
 	uint8_t sha[32], *payload = NULL;
 	size_t payload_len = 0;
-	struct frame f;
-	int err = frame_parse(&f, buf, len);
+	struct open_frame f;
+	int err = open_frame_parse(&f, buf, len);
 
 	if (err)
 		return err;
@@ -446,12 +450,12 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 				      &payload_len, &o->uid, &o->gid);
 	if (err)
 		goto fail;
-	o->session = session_of(o->body, o->body_len, sha);
-	err = authentic(o, payload, payload_len, &f, sha);
+	o->session = open_session_of(o->body, o->body_len, sha);
+	err = open_check_author(o, payload, payload_len, &f, sha);
 	if (err)
 		goto fail;
 	memcpy(o->key, payload, STORM_KEY_LEN);
-	err = body_unpack(o);
+	err = open_body_unpack(o);
 	if (err)
 		goto fail;
 	OPENSSL_cleanse(payload, payload_len);

@@ -14,8 +14,8 @@
 #include "idset.h"
 #include "reports.h"
 
-static int entry(struct storm_reports *r, uint8_t kind, uint32_t code,
-		 struct storm_report_entry **out)
+static int reports_entry(struct storm_reports *r, uint8_t kind, uint32_t code,
+			 struct storm_report_entry **out)
 {
 	struct storm_report_entry *e;
 
@@ -45,7 +45,7 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids, struct storm_idset *fresh)
 {
 	struct storm_report_entry *e;
-	int err = entry(r, kind, code, &e);
+	int err = reports_entry(r, kind, code, &e);
 
 	if (err)
 		return err;

@@ -23,8 +23,8 @@ struct storm_seal {
 	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec[STORM_CREW_MAX];
 };
 
-static int derive(const uint8_t *key, const uint8_t *info, size_t info_len,
-		  uint8_t out[STORM_KEY_LEN])
+static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
+		       uint8_t out[STORM_KEY_LEN])
 {
 	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
@@ -61,7 +61,7 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 	storm_put64(&o, session);
 	storm_put32(&o, sender);
 	storm_put8(&o, (uint8_t) lane);
-	if (derive(key, info, sizeof(info), s->sub)) {
+	if (seal_derive(key, info, sizeof(info), s->sub)) {
 		storm_seal_destroy(s);
 		return NULL;
 	}
@@ -81,7 +81,7 @@ void storm_seal_destroy(struct storm_seal *s)
 }
 
 /* Keyed for one direction; false: no memory, or OpenSSL failed. */
-static bool keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
+static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 {
 	if (*ctx)
 		return true;
@@ -94,7 +94,7 @@ static bool keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 	return false;
 }
 
-static void nonce(uint64_t sequence, uint8_t iv[12])
+static void seal_nonce(uint64_t sequence, uint8_t iv[12])
 {
 	struct storm_out o = { iv, iv + 12, false };
 
@@ -109,8 +109,8 @@ static bool seal_by(struct storm_seal *s, unsigned int who,
 	EVP_CIPHER_CTX *c;
 	int n, fin;
 
-	nonce(p->sequence, iv);
-	if (!keyed(&s->enc[who], s->sub, 1))
+	seal_nonce(p->sequence, iv);
+	if (!seal_keyed(&s->enc[who], s->sub, 1))
 		return false;
 	c = s->enc[who];
 	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
@@ -158,8 +158,8 @@ int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
 }
 
 /* The first bytes of the body, as many as head, to there. */
-static bool open_by(struct storm_seal *s, unsigned int who,
-		    const struct storm_sealed *d, uint8_t *to, size_t head)
+static bool seal_open_by(struct storm_seal *s, unsigned int who,
+			 const struct storm_sealed *d, uint8_t *to, size_t head)
 {
 	uint8_t iv[12], tag[STORM_TAG_LEN];
 	size_t len = d->len - STORM_TAG_LEN;
@@ -167,8 +167,8 @@ static bool open_by(struct storm_seal *s, unsigned int who,
 	int n, fin;
 
 	memcpy(tag, d->body + len, STORM_TAG_LEN);
-	nonce(d->sequence, iv);
-	if (!keyed(&s->dec[who], s->sub, 0))
+	seal_nonce(d->sequence, iv);
+	if (!seal_keyed(&s->dec[who], s->sub, 0))
 		return false;
 	c = s->dec[who];
 	return EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
@@ -187,12 +187,12 @@ struct opening {
 	struct storm_sealed *sealed;
 };
 
-static void open_one(void *arg, unsigned int who, size_t i)
+static void seal_open_one(void *arg, unsigned int who, size_t i)
 {
 	struct opening *x = arg;
 	struct storm_sealed *d = &x->sealed[i];
 
-	d->opened = open_by(x->seal, who, d, d->head, sizeof(d->head));
+	d->opened = seal_open_by(x->seal, who, d, d->head, sizeof(d->head));
 }
 
 void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
@@ -201,9 +201,9 @@ void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
 	struct opening x = { s, d };
 
 	if (crew)
-		storm_crew_run(crew, open_one, &x, n);
+		storm_crew_run(crew, seal_open_one, &x, n);
 	for (size_t i = 0; !crew && i < n; i++)
-		open_one(&x, 0, i);
+		seal_open_one(&x, 0, i);
 }
 
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
@@ -214,7 +214,7 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 				  .sequence = sequence, .len = len,
 				  .out = out };
 
-	return len >= STORM_TAG_LEN && open_by(s, 0, &d, NULL, 0) ?
+	return len >= STORM_TAG_LEN && seal_open_by(s, 0, &d, NULL, 0) ?
 	       STORM_OK : STORM_EAUTH;
 }
 
@@ -256,7 +256,7 @@ uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)
 	storm_put(&o, "storm1", 6);
 	storm_put64(&o, session);
 	storm_put(&o, "group", 5);
-	if (!derive(key, info, sizeof(info), out))
+	if (!seal_derive(key, info, sizeof(info), out))
 		qkey = storm_get32(&i) & 0x7fffffff;
 	OPENSSL_cleanse(out, sizeof(out));
 	return qkey;

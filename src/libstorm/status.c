@@ -27,7 +27,7 @@ void storm_status_free(struct storm_status *s)
  * would look well. */
 struct room { uint32_t behind, unanswered, fresh, faults, overdue; };
 
-static bool make_room(struct room *r, size_t max)
+static bool status_make_room(struct room *r, size_t max)
 {
 	for (;;) {
 		uint32_t *most = r->behind >= r->unanswered ? &r->behind :
@@ -52,8 +52,8 @@ static bool make_room(struct room *r, size_t max)
 	}
 }
 
-static void put_joined(struct storm_out *o, const struct storm_idset *s,
-		       uint32_t max)
+static void status_put_joined(struct storm_out *o, const struct storm_idset *s,
+			      uint32_t max)
 {
 	struct storm_idset copy = { 0 };
 
@@ -82,7 +82,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	};
 	struct storm_idset overdue = s->overdue;
 
-	if (!make_room(&r, max))
+	if (!status_make_room(&r, max))
 		return 0;
 	overdue.count = r.overdue;
 	storm_put64(&o, s->version);
@@ -98,9 +98,9 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	storm_put64(&o, s->seen);
 	storm_put64(&o, s->repaired);
 	storm_put64(&o, s->lost);
-	put_joined(&o, &s->behind, r.behind);
-	put_joined(&o, &s->unanswered, r.unanswered);
-	put_joined(&o, &s->fresh, r.fresh);
+	status_put_joined(&o, &s->behind, r.behind);
+	status_put_joined(&o, &s->unanswered, r.unanswered);
+	status_put_joined(&o, &s->fresh, r.fresh);
 	storm_put32(&o, s->faults_total);
 	storm_put16(&o, (uint16_t) r.faults);
 	for (uint32_t i = 0; i < r.faults; i++) {
@@ -158,7 +158,7 @@ bad:
 }
 
 /* Not beyond what can be counted: less than are named would be malformed. */
-static void more_faults(struct storm_status *s, uint32_t n)
+static void status_more_faults(struct storm_status *s, uint32_t n)
 {
 	s->faults_total += n < UINT32_MAX - s->faults_total ?
 			   n : UINT32_MAX - s->faults_total;
@@ -173,7 +173,7 @@ void storm_status_fault(struct storm_status *s, uint32_t node,
 	if (s->nfaults < STORM_FAULTS_KEPT)
 		s->faults[s->nfaults++] = (struct storm_fault) {
 			node, why, sys };
-	more_faults(s, 1);
+	status_more_faults(s, 1);
 }
 
 bool storm_fault_of_session(enum storm_err why)
@@ -212,7 +212,8 @@ void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 }
 
 /* Has it come as far as is asked, all of it but those it says are behind? */
-static bool reached(const struct storm_status *s, const struct storm_asked *a)
+static bool status_reached(const struct storm_status *s,
+			   const struct storm_asked *a)
 {
 	/* it could only go on because the owner saw the end of ours */
 	return s->op > a->op || (s->op == a->op && s->phase >= a->phase &&
@@ -220,9 +221,10 @@ static bool reached(const struct storm_status *s, const struct storm_asked *a)
 }
 
 /* A child's late ones, or all below it, as far as they are asked. */
-static int add_late(struct storm_idset *late, const struct storm_idset *p,
-		    const struct storm_tree *t, uint32_t node,
-		    const struct storm_idset *told)
+static int status_add_late(struct storm_idset *late,
+			   const struct storm_idset *p,
+			   const struct storm_tree *t, uint32_t node,
+			   const struct storm_idset *told)
 {
 	struct storm_idset s = { 0 };
 	int err = told ? storm_idset_union(&s, told) :
@@ -236,15 +238,16 @@ static int add_late(struct storm_idset *late, const struct storm_idset *p,
 	return err;
 }
 
-static void merge_op(struct storm_status *into, const struct storm_asked *a,
-		     const struct storm_tree *t, uint32_t node,
-		     const struct storm_status *child)
+static void status_merge_op(struct storm_status *into,
+			    const struct storm_asked *a,
+			    const struct storm_tree *t, uint32_t node,
+			    const struct storm_status *child)
 {
-	bool current = child && reached(child, a);
+	bool current = child && status_reached(child, a);
 	uint64_t was = storm_idset_size(&into->behind);
 
-	if (add_late(&into->behind, a->p, t, node,
-		     current ? &child->behind : NULL))
+	if (status_add_late(&into->behind, a->p, t, node,
+			    current ? &child->behind : NULL))
 		into->phase = STORM_PHASE_NONE;	/* nothing can be claimed */
 	if (current && child->op == a->op && child->phase < into->phase)
 		into->phase = child->phase;
@@ -259,9 +262,10 @@ static void merge_op(struct storm_status *into, const struct storm_asked *a,
 	}
 }
 
-static void merge_cmp(struct storm_status *into, const struct storm_asked *a,
-		      const struct storm_tree *t, uint32_t node,
-		      const struct storm_status *child)
+static void status_merge_cmp(struct storm_status *into,
+			     const struct storm_asked *a,
+			     const struct storm_tree *t, uint32_t node,
+			     const struct storm_status *child)
 {
 	bool current = child && child->cmp == a->cmp;
 
@@ -269,14 +273,14 @@ static void merge_cmp(struct storm_status *into, const struct storm_asked *a,
 		return;
 	if (current)
 		into->cmp_false |= child->cmp_false;
-	if (add_late(&into->unanswered, a->cmp_p, t, node,
-		     current ? &child->unanswered : NULL))
+	if (status_add_late(&into->unanswered, a->cmp_p, t, node,
+			    current ? &child->unanswered : NULL))
 		into->cmp = 0;
 }
 
 /* Only what is known of the highest operation counts. */
-static void merge_last(struct storm_status *into,
-		       const struct storm_status *child)
+static void status_merge_last(struct storm_status *into,
+			      const struct storm_status *child)
 {
 	if (child->last > into->last) {
 		into->last = child->last;
@@ -286,8 +290,8 @@ static void merge_last(struct storm_status *into,
 		into->flags |= child->flags & STORM_STATUS_COMMITTED;
 }
 
-static void merge_faults(struct storm_status *into,
-			 const struct storm_status *child)
+static void status_merge_faults(struct storm_status *into,
+				const struct storm_status *child)
 {
 	for (uint32_t i = 0; i < child->nfaults; i++)
 		/* of another operation?  then it says nothing of this one */
@@ -297,7 +301,7 @@ static void merge_faults(struct storm_status *into,
 					   child->faults[i].why,
 					   child->faults[i].sys);
 	if (child->op == into->op)
-		more_faults(into, child->faults_total - child->nfaults);
+		status_more_faults(into, child->faults_total - child->nfaults);
 }
 
 void storm_status_merge(struct storm_status *into,
@@ -305,14 +309,14 @@ void storm_status_merge(struct storm_status *into,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child)
 {
-	merge_op(into, a, t, node, child);
-	merge_cmp(into, a, t, node, child);
+	status_merge_op(into, a, t, node, child);
+	status_merge_cmp(into, a, t, node, child);
 	if (!child || !(child->flags & STORM_STATUS_MCAST))
 		into->flags &= (uint8_t) ~STORM_STATUS_MCAST;
 	if (!child)
 		return;
 	into->flags |= child->flags & STORM_STATUS_UNACKED;
-	merge_last(into, child);
+	status_merge_last(into, child);
 	/* with one of them left out the claim would be too much */
 	if (storm_idset_union(&into->fresh, &child->fresh))
 		into->phase = STORM_PHASE_NONE;
@@ -322,12 +326,13 @@ void storm_status_merge(struct storm_status *into,
 	into->repaired += child->repaired;
 	if (child->lost > into->lost)
 		into->lost = child->lost;
-	merge_faults(into, child);
+	status_merge_faults(into, child);
 }
 
 /* Of late only those of the subtree that its own word names. */
-static int less_late(struct storm_idset *late, const struct storm_tree *t,
-		     uint32_t node, const struct storm_idset *named)
+static int status_drop_late(struct storm_idset *late,
+			    const struct storm_tree *t, uint32_t node,
+			    const struct storm_idset *named)
 {
 	struct storm_idset sub = { 0 }, here = { 0 }, left = { 0 };
 	int err = storm_tree_subtree(t, node, &sub);
@@ -352,23 +357,24 @@ void storm_status_merge_round(struct storm_status *into,
 			      const struct storm_tree *t, uint32_t node,
 			      const struct storm_status *own)
 {
-	if (reached(own, a) && !less_late(&into->behind, t, node, &own->behind)
-	    && own->op == a->op) {
+	if (status_reached(own, a) &&
+	    !status_drop_late(&into->behind, t, node, &own->behind) &&
+	    own->op == a->op) {
 		if (own->phase < into->phase)
 			into->phase = own->phase;
 		into->flags |= own->flags & STORM_STATUS_NO;
 	}
 	if (a->cmp && own->cmp == a->cmp &&
-	    !less_late(&into->unanswered, t, node, &own->unanswered))
+	    !status_drop_late(&into->unanswered, t, node, &own->unanswered))
 		into->cmp_false |= own->cmp_false;
-	merge_last(into, own);
+	status_merge_last(into, own);
 	if (storm_idset_union(&into->fresh, &own->fresh))
 		into->phase = STORM_PHASE_NONE;
-	merge_faults(into, own);
+	status_merge_faults(into, own);
 }
 
 /* How far all of the subtree has come, no matter who speaks of it. */
-static uint8_t whole(const struct storm_status *s)
+static uint8_t status_whole(const struct storm_status *s)
 {
 	return s->behind.count ? STORM_PHASE_NONE : s->phase;
 }
@@ -377,7 +383,7 @@ bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is)
 {
 	/* of an operation that has just become known there is none */
-	uint8_t had = is->op == was->op ? whole(was) : STORM_PHASE_NONE;
+	uint8_t had = is->op == was->op ? status_whole(was) : STORM_PHASE_NONE;
 	uint8_t flags = STORM_STATUS_MCAST | STORM_STATUS_UNACKED;
 
 	if (is->faults_total > was->faults_total ||

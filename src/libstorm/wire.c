@@ -7,7 +7,7 @@
 #include "idset.h"
 #include "wire.h"
 
-static bool room(struct storm_out *o, size_t n)
+static bool wire_has_room(struct storm_out *o, size_t n)
 {
 	if (o->bad || (size_t) (o->end - o->p) < n) {
 		o->bad = true;
@@ -16,23 +16,23 @@ static bool room(struct storm_out *o, size_t n)
 	return true;
 }
 
-static void put_be(struct storm_out *o, uint64_t v, size_t n)
+static void wire_put(struct storm_out *o, uint64_t v, size_t n)
 {
-	if (!room(o, n))
+	if (!wire_has_room(o, n))
 		return;
 	for (size_t i = n; i-- > 0; v >>= 8)
 		o->p[i] = (uint8_t) v;
 	o->p += n;
 }
 
-void storm_put8(struct storm_out *o, uint8_t v) { put_be(o, v, 1); }
-void storm_put16(struct storm_out *o, uint16_t v) { put_be(o, v, 2); }
-void storm_put32(struct storm_out *o, uint32_t v) { put_be(o, v, 4); }
-void storm_put64(struct storm_out *o, uint64_t v) { put_be(o, v, 8); }
+void storm_put8(struct storm_out *o, uint8_t v) { wire_put(o, v, 1); }
+void storm_put16(struct storm_out *o, uint16_t v) { wire_put(o, v, 2); }
+void storm_put32(struct storm_out *o, uint32_t v) { wire_put(o, v, 4); }
+void storm_put64(struct storm_out *o, uint64_t v) { wire_put(o, v, 8); }
 
 void storm_put(struct storm_out *o, const void *buf, size_t len)
 {
-	if (!room(o, len))
+	if (!wire_has_room(o, len))
 		return;
 	if (len)
 		memcpy(o->p, buf, len);
@@ -54,7 +54,7 @@ void storm_put_idset(struct storm_out *o, const struct storm_idset *s)
 	}
 }
 
-static uint64_t get_be(struct storm_in *in, size_t n)
+static uint64_t wire_get(struct storm_in *in, size_t n)
 {
 	const uint8_t *p = storm_get(in, n);
 	uint64_t v = 0;
@@ -65,10 +65,10 @@ static uint64_t get_be(struct storm_in *in, size_t n)
 	return v;
 }
 
-uint8_t storm_get8(struct storm_in *i) { return (uint8_t) get_be(i, 1); }
-uint16_t storm_get16(struct storm_in *i) { return (uint16_t) get_be(i, 2); }
-uint32_t storm_get32(struct storm_in *i) { return (uint32_t) get_be(i, 4); }
-uint64_t storm_get64(struct storm_in *i) { return get_be(i, 8); }
+uint8_t storm_get8(struct storm_in *i) { return (uint8_t) wire_get(i, 1); }
+uint16_t storm_get16(struct storm_in *i) { return (uint16_t) wire_get(i, 2); }
+uint32_t storm_get32(struct storm_in *i) { return (uint32_t) wire_get(i, 4); }
+uint64_t storm_get64(struct storm_in *i) { return wire_get(i, 8); }
 
 const uint8_t *storm_get(struct storm_in *i, size_t len)
 {
@@ -113,7 +113,7 @@ void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max)
 	}
 }
 
-static void put_number(struct storm_out *o, uint32_t v)
+static void wire_put_number(struct storm_out *o, uint32_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		storm_put8(o, (uint8_t) (v | 0x80));
@@ -121,7 +121,7 @@ static void put_number(struct storm_out *o, uint32_t v)
 }
 
 /* A number has one form: no zeroes at its end, nothing beyond 32 bits. */
-static uint32_t get_number(struct storm_in *i)
+static uint32_t wire_get_number(struct storm_in *i)
 {
 	uint32_t v = 0;
 
@@ -140,23 +140,23 @@ static uint32_t get_number(struct storm_in *i)
 
 void storm_put_set(struct storm_out *o, const struct storm_idset *s)
 {
-	put_number(o, s->count);
+	wire_put_number(o, s->count);
 	for (uint32_t k = 0; k < s->count; k++) {
 		/* two ranges that touch would be one */
-		put_number(o, k ? s->r[k].first - s->r[k - 1].last - 2 :
+		wire_put_number(o, k ? s->r[k].first - s->r[k - 1].last - 2 :
 				  s->r[k].first);
-		put_number(o, s->r[k].last - s->r[k].first);
+		wire_put_number(o, s->r[k].last - s->r[k].first);
 	}
 }
 
 void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max)
 {
-	uint32_t n = get_number(i);
+	uint32_t n = wire_get_number(i);
 	uint64_t at = 0;
 
 	for (; n && !i->bad; n--) {
-		uint64_t first = at + get_number(i);
-		uint64_t last = first + get_number(i);
+		uint64_t first = at + wire_get_number(i);
+		uint64_t last = first + wire_get_number(i);
 
 		if (i->bad || last > max ||
 		    storm_idset_add(s, (uint32_t) first, (uint32_t) last)) {
