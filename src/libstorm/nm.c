@@ -15,14 +15,22 @@
 #define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
 
-static struct storm_child *child_of(struct nm_session *s, uint32_t node)
+static struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
 {
 	return storm_child_find(s->tree.child, s->tree.children, node);
 }
 
+static bool nm_child_gone(const struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->tree.nfaults; i++)
+		if (s->tree.fault[i].node == node)
+			return true;
+	return false;
+}
+
 /* False: there is no room to name one more. */
-static bool child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
-		       int sys)
+static bool nm_child_lost(struct nm_session *s, uint32_t node,
+			  enum storm_err why, int sys)
 {
 	struct nm_tree *t = &s->tree;
 
@@ -35,7 +43,7 @@ static bool child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 /* --------------------------------------------------------------- sessions --- */
 
 /* OPEN goes to every child that has not had it from here. */
-static void open_children(struct nm_session *s)
+static void nm_children_open(struct nm_session *s)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_child *c = &s->tree.child[i];
@@ -53,11 +61,11 @@ static void open_children(struct nm_session *s)
 				buf, len) : -1;
 		free(buf);
 		if (rc)
-			child_lost(s, c->node, STORM_ELOST, -rc);
+			nm_child_lost(s, c->node, STORM_ELOST, -rc);
 	}
 }
 
-static int rewire(struct nm_session *s, uint64_t now)
+static int nm_tree_rewire(struct nm_session *s, uint64_t now)
 {
 	struct nm_tree *t = &s->tree;
 	uint32_t parent = storm_tree_parent(&t->shape, s->self);
@@ -70,7 +78,7 @@ static int rewire(struct nm_session *s, uint64_t now)
 				     s->self, now);
 }
 
-static void session_free(struct nm_session *s)
+static void nm_session_free(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
@@ -97,7 +105,7 @@ static void session_free(struct nm_session *s)
 	free(s);
 }
 
-static void end_sessions(struct storm_nm *nm)
+static void nm_sessions_end(struct storm_nm *nm)
 {
 	struct nm_session **p = &nm->sessions;
 
@@ -109,23 +117,23 @@ static void end_sessions(struct storm_nm *nm)
 			continue;
 		}
 		*p = s->next;
-		session_free(s);
+		nm_session_free(s);
 	}
 }
 
-static uint32_t session_count(const struct storm_nm *nm)
+static uint32_t nm_session_count(const struct storm_nm *nm)
 {
 	uint32_t n = 0;
 
 	for (const struct nm_session *s = nm->sessions; s; s = s->next)
 		n++;
-	for (const struct pending *p = nm->pending; p; p = p->next)
+	for (const struct nm_pending *p = nm->pending; p; p = p->next)
 		n++;
 	return n;
 }
 
-static void end_stream(struct storm_nm *nm, uint64_t stream,
-		       enum storm_err err)
+static void nm_stream_end(struct storm_nm *nm, uint64_t stream,
+			  enum storm_err err)
 {
 	if (err)
 		nm->stats.opens_refused++;
@@ -133,11 +141,11 @@ static void end_stream(struct storm_nm *nm, uint64_t stream,
 }
 
 /* Known, under way or over?  The same OPEN is never taken twice. */
-static bool session_known(struct storm_nm *nm, uint64_t session)
+static bool nm_session_known(struct storm_nm *nm, uint64_t session)
 {
 	if (nm_find(nm, session))
 		return true;
-	for (struct pending *p = nm->pending; p; p = p->next)
+	for (struct nm_pending *p = nm->pending; p; p = p->next)
 		if (p->session == session)
 			return true;
 	for (int i = 0; i < 256; i++)
@@ -149,23 +157,23 @@ static bool session_known(struct storm_nm *nm, uint64_t session)
 void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 		     size_t len, uint64_t now)
 {
-	struct pending *p;
+	struct nm_pending *p;
 	uint64_t session;
 	void *copy;
 
 	(void) now;
 	if (storm_open_peek(buf, len, &session)) {
-		end_stream(nm, stream, STORM_EAUTH);
+		nm_stream_end(nm, stream, STORM_EAUTH);
 		return;
 	}
-	if (session_known(nm, session)) {
-		end_stream(nm, stream, STORM_OK);
+	if (nm_session_known(nm, session)) {
+		nm_stream_end(nm, stream, STORM_OK);
 		return;
 	}
-	if (session_count(nm) >= nm->set.sessions_max) {
+	if (nm_session_count(nm) >= nm->set.sessions_max) {
 		storm_log(STORM_LOG_WARN, "OPEN refused: %u sessions are open",
 			  nm->set.sessions_max);
-		end_stream(nm, stream, STORM_EAUTH);
+		nm_stream_end(nm, stream, STORM_EAUTH);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -173,7 +181,7 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 	if (!p || !copy) {
 		free(p);
 		free(copy);
-		end_stream(nm, stream, STORM_EAUTH);
+		nm_stream_end(nm, stream, STORM_EAUTH);
 		return;
 	}
 	memcpy(copy, buf, len);
@@ -186,9 +194,10 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 }
 
 /* The stream whose OPEN this ticket is for; false: there is none. */
-static bool take_ticket(struct storm_nm *nm, uint64_t ticket, uint64_t *stream)
+static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
+			   uint64_t *stream)
 {
-	struct pending **p = &nm->pending, *was;
+	struct nm_pending **p = &nm->pending, *was;
 
 	while (*p && (*p)->ticket != ticket)
 		p = &(*p)->next;
@@ -202,14 +211,15 @@ static bool take_ticket(struct storm_nm *nm, uint64_t ticket, uint64_t *stream)
 }
 
 /* The session begins, or goes on from the one of the owner before. */
-static void take(struct nm_session *s, struct nm_session *before, uint64_t now)
+static void nm_session_begin(struct nm_session *s, struct nm_session *before,
+			     uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
 	struct storm_open_info info;
 
 	if (before) {
 		nm_data_flush(nm, now);
-		nm_data_pass(nm);
+		nm_data_relay(nm);
 	}
 	nm_cluster_take(s, before);
 	if (s->open->cluster && !storm_tree_member(&s->tree.shape, s->self))
@@ -231,19 +241,19 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	struct nm_session *s, *before;
 	uint64_t stream;
 
-	if (!take_ticket(nm, ticket, &stream)) {
+	if (!nm_ticket_take(nm, ticket, &stream)) {
 		storm_open_free(o);
 		return;
 	}
 	/* an owner that gave up meanwhile will not say that it is over */
 	if (!nm->t->ops->stream_waits(nm->t, stream)) {
 		storm_open_free(o);
-		end_stream(nm, stream, STORM_EAUTH);
+		nm_stream_end(nm, stream, STORM_EAUTH);
 		return;
 	}
 	if (!o) {
-		end_stream(nm, stream, err == STORM_EVERSION ? STORM_EVERSION :
-							       STORM_EAUTH);
+		nm_stream_end(nm, stream, err == STORM_EVERSION ?
+					  STORM_EVERSION : STORM_EAUTH);
 		return;
 	}
 	/* Whom the host does not let in owns no cluster domain: he takes nothing
@@ -255,7 +265,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		storm_log(STORM_LOG_WARN, "cluster domain: an owner of epoch %u, but this node is in epoch %u",
 			  o->epoch, before->link.epoch);
 		storm_open_free(o);
-		end_stream(nm, stream, STORM_ESUPERSEDED);
+		nm_stream_end(nm, stream, STORM_ESUPERSEDED);
 		return;
 	}
 	s = calloc(1, sizeof(*s));
@@ -285,18 +295,19 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	/* the last of the list is the lowest */
 	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->tree.height++)
 		up = storm_tree_parent(&s->tree.shape, up);
-	if (storm_tree_member(&s->tree.shape, s->self) && rewire(s, now))
+	if (storm_tree_member(&s->tree.shape, s->self) &&
+	    nm_tree_rewire(s, now))
 		goto no_tree;
 	s->next = nm->sessions;
 	nm->sessions = s;
 	nm->stats.sessions_total++;
-	take(s, before, now);
-	open_children(s);
+	nm_session_begin(s, before, now);
+	nm_children_open(s);
 	if (o->has_begin) {
 		o->has_begin = false;
 		nm_xfer_begin(s, &o->begin, now);
 	}
-	nm_status(s, false, now);
+	nm_status_update(s, false, now);
 	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
 	return;
 no_tree:
@@ -306,7 +317,7 @@ no_link:
 	free(s);
 no_session:
 	storm_open_free(o);
-	end_stream(nm, stream, STORM_ENOMEM);
+	nm_stream_end(nm, stream, STORM_ENOMEM);
 }
 
 void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
@@ -314,18 +325,18 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 			    uint64_t now)
 {
 	struct nm_session *s = nm_find(nm, session);
-	struct storm_child *c = s ? child_of(s, node) : NULL;
+	struct storm_child *c = s ? nm_child_of(s, node) : NULL;
 
 	/* heard from: it has taken the OPEN, whatever came of the stream */
-	if (!c || c->heard || nm_gone(s, node))
+	if (!c || c->heard || nm_child_gone(s, node))
 		return;
-	if (child_lost(s, node, why, sys))
-		nm_status(s, false, now);
+	if (nm_child_lost(s, node, why, sys))
+		nm_status_update(s, false, now);
 }
 
 /* ------------------------------------------------------------ from the owner --- */
 
-static void fenced(struct nm_session *s)
+static void nm_session_fenced(struct nm_session *s)
 {
 	storm_log(STORM_LOG_WARN, "step %u.%u: this node was excluded from its domain",
 		  s->open->job_id, s->open->step_id);
@@ -333,7 +344,7 @@ static void fenced(struct nm_session *s)
 }
 
 /* The owner asks: who has not answered since it did so before is silent. */
-static void being_asked(struct nm_session *s, bool directly, uint64_t now)
+static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
 {
 	struct nm_answer *a = &s->status;
 
@@ -346,8 +357,8 @@ static void being_asked(struct nm_session *s, bool directly, uint64_t now)
 	a->asked_at = now;
 }
 
-static void cast_state(struct nm_session *s, struct storm_cast *c,
-		       uint32_t epoch, uint64_t now)
+static void nm_state_take(struct nm_session *s, struct storm_cast *c,
+			  uint32_t epoch, uint64_t now)
 {
 	bool asked = c->flags & STORM_CAST_ASK;
 
@@ -371,7 +382,7 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 		if (s->open->cluster)
 			nm_cluster_excluded(s, epoch, now);
 		else
-			fenced(s);
+			nm_session_fenced(s);
 		return;
 	}
 	if (s->member.out_epoch)	/* it waits to be welcome */
@@ -381,22 +392,23 @@ static void cast_state(struct nm_session *s, struct storm_cast *c,
 		s->tree.nfaults = 0;
 		if (storm_tree_exclude(&s->tree.shape,
 				       &s->heard.cast.excluded) ||
-		    rewire(s, now)) {
-			fenced(s);
+		    nm_tree_rewire(s, now)) {
+			nm_session_fenced(s);
 			return;
 		}
 		if (s->open->cluster)
-			open_children(s);
+			nm_children_open(s);
 		asked = true;
 	}
 	if (asked)
-		being_asked(s, c->flags & STORM_CAST_DIRECT, now);
+		nm_asked(s, c->flags & STORM_CAST_DIRECT, now);
 	if (!s->member.outside)
 		nm_xfer_cast(s, now);
-	nm_status(s, asked, now);
+	nm_status_update(s, asked, now);
 }
 
-static void keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)
+static void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
+			 uint64_t now)
 {
 	uint8_t *p = realloc(said->buf, rx->len);
 
@@ -408,8 +420,8 @@ static void keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)
 	said->at = now;
 }
 
-static void say_again(struct nm_session *s, struct nm_said *said,
-		      uint32_t node, uint64_t now)
+static void nm_said_resend(struct nm_session *s, struct nm_said *said,
+			   uint32_t node, uint64_t now)
 {
 	if (said->len && now >= said->at + SAID_AGAIN &&
 	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, nm_addr(s, node),
@@ -417,9 +429,9 @@ static void say_again(struct nm_session *s, struct nm_said *said,
 		s->nm->stats.relayed++;
 }
 
-static void cast(struct nm_session *s, const struct storm_header *h,
-		 const struct storm_rx *rx, const uint8_t *body, size_t len,
-		 uint64_t now)
+static void nm_cast_take(struct nm_session *s, const struct storm_header *h,
+			 const struct storm_rx *rx, const uint8_t *body,
+			 size_t len, uint64_t now)
 {
 	struct storm_in in = { body, body + len, false };
 	struct storm_cast c;
@@ -431,18 +443,18 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 			break;
 		if (s->tree.children && c.version >= s->heard.cast.version &&
 		    !(c.flags & STORM_CAST_DIRECT))
-			keep(&s->heard.state, rx, now);
-		cast_state(s, &c, h->epoch, now);
+			nm_said_keep(&s->heard.state, rx, now);
+		nm_state_take(s, &c, h->epoch, now);
 		return;
 	case STORM_CAST_BEGIN:
 		if (s->tree.children && h->op > s->xfer.op)
-			keep(&s->heard.begin, rx, now);
+			nm_said_keep(&s->heard.begin, rx, now);
 		nm_xfer_part(s, h->op, &in, now);
 		return;
 	case STORM_CAST_ACKED:
 		if (s->tree.children && in.p < in.end &&
 		    *in.p < STORM_REPORT_KINDS)
-			keep(&s->heard.ack[*in.p], rx, now);
+			nm_said_keep(&s->heard.ack[*in.p], rx, now);
 		nm_report_acked(s, &in);
 		return;
 	case STORM_CAST_WELCOME:
@@ -453,8 +465,8 @@ static void cast(struct nm_session *s, const struct storm_header *h,
 }
 
 /* The latest one counts; one that was overtaken says what is no longer true. */
-static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
-		   size_t len)
+static void nm_strobe_take(struct nm_session *s, uint64_t number,
+			   const uint8_t *body, size_t len)
 {
 	/* nor has a host that did not let him in anything to tell it to */
 	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
@@ -468,7 +480,7 @@ static void strobe(struct nm_session *s, uint64_t number, const uint8_t *body,
 }
 
 /* Same sealed bytes to all children: only the owner's key made them. */
-static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
+static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++)
 		if (!s->link.t->ops->send(s->link.t, STORM_CONTROL,
@@ -479,8 +491,8 @@ static void relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 
 /* ---------------------------------------------------------- from the subtree --- */
 
-static void child_status(struct nm_session *s, struct storm_child *c,
-			 const uint8_t *body, size_t len, uint64_t now)
+static void nm_child_status(struct nm_session *s, struct storm_child *c,
+			    const uint8_t *body, size_t len, uint64_t now)
 {
 	const struct storm_status *st = &c->status;
 	int heard = storm_child_hear(c, body, len, s->open->count);
@@ -493,17 +505,17 @@ static void child_status(struct nm_session *s, struct storm_child *c,
 	 * goes down hop by hop until every child has it */
 	if (st->op < s->xfer.op ||
 	    (st->op == s->xfer.op && st->flags & STORM_STATUS_LACKS))
-		say_again(s, &s->heard.begin, c->node, now);
+		nm_said_resend(s, &s->heard.begin, c->node, now);
 	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
 	     k < STORM_REPORT_KINDS; k++)
-		say_again(s, &s->heard.ack[k], c->node, now);
+		nm_said_resend(s, &s->heard.ack[k], c->node, now);
 	if (st->seen < s->heard.cast.version)
-		say_again(s, &s->heard.state, c->node, now);
-	nm_status(s, false, now);
+		nm_said_resend(s, &s->heard.state, c->node, now);
+	nm_status_update(s, false, now);
 }
 
-static void control(struct nm_session *s, const struct storm_header *h,
-		    struct storm_rx *rx, uint64_t now)
+static void nm_control_take(struct nm_session *s, const struct storm_header *h,
+			    struct storm_rx *rx, uint64_t now)
 {
 	struct storm_plain p;
 	bool owner = h->sender == STORM_NO_NODE;
@@ -522,7 +534,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)
-		c = child_of(s, h->sender);
+		c = nm_child_of(s, h->sender);
 	if (c)
 		storm_child_alive(c, s->open->dead_timeout, s->open->heartbeat,
 				  now);
@@ -534,7 +546,7 @@ static void control(struct nm_session *s, const struct storm_header *h,
 		if (rx->group)
 			s->heard.multicast = true;
 		/* first the state, then on: an epoch brings its own tree */
-		cast(s, h, rx, p.body, p.len, now);
+		nm_cast_take(s, h, rx, p.body, p.len, now);
 		/* The end is passed on in any case: to a child that had just
 		 * been let in the group said nothing.  (One that is not yet
 		 * let in finds its stream gone.) */
@@ -542,19 +554,19 @@ static void control(struct nm_session *s, const struct storm_header *h,
 			s->link.t->ops->drop_streams(s->link.t,
 						     s->link.session);
 		if (h->flags & STORM_HDR_RELAY || s->closing)
-			relay_down(s, rx->buf, rx->len);
+			nm_relay_down(s, rx->buf, rx->len);
 		return;
 	case STORM_MSG_STROBE:
 		if (!owner || p.len > STORM_STROBE_MAX)
 			break;
 		s->heard.at = now;
 		if (h->flags & STORM_HDR_RELAY)	/* they are waiting, too */
-			relay_down(s, rx->buf, rx->len);
-		strobe(s, h->op, p.body, p.len);
+			nm_relay_down(s, rx->buf, rx->len);
+		nm_strobe_take(s, h->op, p.body, p.len);
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)
-			child_status(s, c, p.body, p.len, now);
+			nm_child_status(s, c, p.body, p.len, now);
 		return;		/* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
 		if (!owner &&
@@ -603,9 +615,9 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			continue;
 		}
 		if (h.type == STORM_MSG_DATA)
-			nm_data(s, &h, &rx[i], n - i, now);
+			nm_data_take(s, &h, &rx[i], n - i, now);
 		else
-			control(s, &h, &rx[i], now);
+			nm_control_take(s, &h, &rx[i], now);
 	}
 	nm_data_end(nm, now);
 }
@@ -615,7 +627,7 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 /* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
  * while, or does not hear the owner either, has heard nobody meanwhile: that says
  * nothing of them. */
-static uint64_t silent_children(struct nm_session *s, uint64_t now)
+static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 {
 	uint64_t due = s->tree.checked_at + s->open->heartbeat;
 	bool deaf = now > s->heard.at + s->open->dead_timeout / 2 &&
@@ -634,7 +646,7 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		 * member when it became our child: one that died just before
 		 * that nobody else misses. */
 		if ((!c->heard && s->link.epoch == s->open->epoch) ||
-		    nm_gone(s, c->node))
+		    nm_child_gone(s, c->node))
 			continue;
 		t = storm_child_check(c, s->open->dead_timeout,
 				      s->open->heartbeat, now);
@@ -642,8 +654,8 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
 			next = t < next ? t : next;
-		} else if (child_lost(s, c->node, STORM_ELOST, 0)) {
-			nm_status(s, false, now);
+		} else if (nm_child_lost(s, c->node, STORM_ELOST, 0)) {
+			nm_status_update(s, false, now);
 		}
 	}
 	s->tree.checked_at = now;
@@ -652,7 +664,7 @@ static uint64_t silent_children(struct nm_session *s, uint64_t now)
 
 /* Without multicast the owner is heard through those above, and of several
  * that are dead one below another each is found after the one above it. */
-static uint64_t owner_silence(const struct nm_session *s)
+static uint64_t nm_owner_silence(const struct nm_session *s)
 {
 	bool relayed = s->heard.cast.flags & STORM_CAST_CHAIN;
 
@@ -660,11 +672,11 @@ static uint64_t owner_silence(const struct nm_session *s)
 	       3 * s->open->heartbeat;
 }
 
-static uint64_t session_tick(struct nm_session *s, uint64_t now)
+static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 {
 	uint64_t sign_every = storm_sign_every(s->open->dead_timeout,
 					       s->open->heartbeat);
-	uint64_t next = s->heard.at + owner_silence(s), t;
+	uint64_t next = s->heard.at + nm_owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
 		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
@@ -680,11 +692,11 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	}
 	t = nm_cluster_tick(s, now);
 	next = t < next ? t : next;
-	t = silent_children(s, now);
+	t = nm_children_check(s, now);
 	next = t < next ? t : next;
 	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
 	if (now >= t) {
-		nm_status(s, true, now);
+		nm_status_update(s, true, now);
 		t = now + sign_every;
 	}
 	next = t < next ? t : next;
@@ -698,16 +710,16 @@ static uint64_t session_tick(struct nm_session *s, uint64_t now)
 	if (now >= t) {
 		t = s->status.sent_at + UNACKED_EVERY;
 		if (now >= t) {
-			nm_status(s, true, now);
+			nm_status_update(s, true, now);
 			t = now + UNACKED_EVERY;
 		}
 	}
 	next = t < next ? t : next;
 	if (now >= s->status.refine_at)
-		nm_status(s, false, now);
+		nm_status_update(s, false, now);
 	next = s->status.refine_at < next ? s->status.refine_at : next;
 	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
-		nm_status(s, false, now);
+		nm_status_update(s, false, now);
 		t = now + PROGRESS_EVERY;
 		next = t < next ? t : next;
 	}
@@ -720,12 +732,12 @@ uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now)
 
 	for (struct nm_session *s = nm->sessions; s; s = s->next) {
 		if (!s->closing) {
-			uint64_t t = session_tick(s, now);
+			uint64_t t = nm_session_tick(s, now);
 
 			next = t < next ? t : next;
 		}
 	}
-	end_sessions(nm);
+	nm_sessions_end(nm);
 	return next;
 }
 
@@ -755,10 +767,10 @@ void storm_nm_destroy(struct storm_nm *nm)
 		return;
 	for (struct nm_session *s = nm->sessions; s; s = s->next)
 		s->closing = true;
-	end_sessions(nm);
+	nm_sessions_end(nm);
 	nm_return_end(nm);
 	while (nm->pending) {
-		struct pending *p = nm->pending;
+		struct nm_pending *p = nm->pending;
 
 		nm->pending = p->next;
 		free(p);
@@ -778,7 +790,7 @@ int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out)
 {
 	*out = nm->stats;
-	out->sessions = session_count(nm);
+	out->sessions = nm_session_count(nm);
 	out->rx_datagrams = nm->link_stats.rx_datagrams;
 	out->rx_bytes = nm->link_stats.rx_bytes;
 	out->tx_datagrams = nm->link_stats.tx_datagrams;

@@ -55,7 +55,7 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 }
 
 /* What it was a member for is void, and so is its incarnation. */
-static void leave(struct nm_session *s)
+static void nm_cluster_leave(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 	uint8_t inc[STORM_INCARNATION_LEN];
@@ -80,7 +80,7 @@ void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now)
 	if (!s->member.outside) {
 		storm_log(STORM_LOG_WARN, "cluster domain: this node was excluded in epoch %u, it asks to join again",
 			  epoch);
-		leave(s);
+		nm_cluster_leave(s);
 	}
 	storm_children_free(s->tree.child, s->tree.children);
 	s->tree.child = NULL;

@@ -36,7 +36,7 @@ struct nm_stage {
 /* --------------------------------------------------------------- the run --- */
 
 /* What was gathered; of memory it is where it belongs. */
-static int put(struct nm_session *s)
+static int nm_data_write(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
@@ -57,11 +57,11 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 		return;
 	nm->stage_of = NULL;
 	x = &s->xfer;
-	sys = put(s);
+	sys = nm_data_write(s);
 	if (sys) {
 		/* chunks stay unset: nobody is offered what is not there */
 		nm_xfer_fail(s, STORM_ESYS, sys);
-		nm_status(s, false, now);
+		nm_status_update(s, false, now);
 		return;
 	}
 	done = nm->stage_off + nm->stage_len;
@@ -70,18 +70,18 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 			storm_chunkmap_set(&x->map, off / x->map.chunk);
 	nm_repair_written(x, now);
 	nm_xfer_check_full(s, now);
-	nm_status(s, false, now);
+	nm_status_update(s, false, now);
 }
 
 void nm_data_end(struct storm_nm *nm, uint64_t now)
 {
-	nm_data_pass(nm);
+	nm_data_relay(nm);
 	nm_data_flush(nm, now);
 	free(nm->stage);
 	nm->stage = NULL;
 }
 
-static bool have_stage(struct storm_nm *nm)
+static bool nm_data_have_stage(struct storm_nm *nm)
 {
 	if (nm->stage)
 		return true;
@@ -97,9 +97,9 @@ static bool have_stage(struct storm_nm *nm)
 /* ------------------------------------------------------------- unsealing --- */
 
 /* Has the same sealed it, in the same life, for the transfer under way? */
-static bool goes_with(const struct nm_session *s,
-		      const struct storm_header *first,
-		      const struct storm_rx *rx, struct storm_header *h)
+static bool nm_data_goes_with(const struct nm_session *s,
+			      const struct storm_header *first,
+			      const struct storm_rx *rx, struct storm_header *h)
 {
 	return !storm_header_unpack(h, rx->buf, rx->len) && rx->len >= EXTRA &&
 	       h->type == STORM_MSG_DATA && h->op == s->xfer.op &&
@@ -109,7 +109,7 @@ static bool goes_with(const struct nm_session *s,
 }
 
 /* Where it starts that goes on with what is there: in the run, or in memory. */
-static uint64_t guess(const struct nm_session *s)
+static uint64_t nm_data_guess(const struct nm_session *s)
 {
 	if (s->xfer.mem)
 		return s->xfer.data_end;
@@ -117,7 +117,7 @@ static uint64_t guess(const struct nm_session *s)
 }
 
 /* Room for it there; NULL: none, or it would be no chunk, or is one that is there. */
-static uint8_t *room_at(struct nm_session *s, uint64_t at, size_t len)
+static uint8_t *nm_data_room_at(struct nm_session *s, uint64_t at, size_t len)
 {
 	const struct nm_xfer *x = &s->xfer;
 	uint64_t i;
@@ -130,12 +130,13 @@ static uint8_t *room_at(struct nm_session *s, uint64_t at, size_t len)
 }
 
 /* This one, and of those behind it as many as go with it and have room. */
-static void unseal_ahead(struct nm_session *s, const struct storm_header *first,
-			 const struct storm_rx *rx, size_t n)
+static void nm_data_unseal_ahead(struct nm_session *s,
+				 const struct storm_header *first,
+				 const struct storm_rx *rx, size_t n)
 {
 	struct storm_nm *nm = s->nm;
 	struct nm_stage *g = nm->stage;
-	uint64_t at = guess(s);
+	uint64_t at = nm_data_guess(s);
 	struct storm_header h;
 
 	g->first = rx;
@@ -144,9 +145,10 @@ static void unseal_ahead(struct nm_session *s, const struct storm_header *first,
 		return;
 	if (n > AHEAD_MAX)
 		n = AHEAD_MAX;
-	for (size_t i = 0; i < n && goes_with(s, first, &rx[i], &h); i++) {
+	for (size_t i = 0;
+	     i < n && nm_data_goes_with(s, first, &rx[i], &h); i++) {
 		size_t len = rx[i].len - EXTRA;
-		uint8_t *room = room_at(s, at, len);
+		uint8_t *room = nm_data_room_at(s, at, len);
 
 		if (!room)
 			break;
@@ -161,29 +163,30 @@ static void unseal_ahead(struct nm_session *s, const struct storm_header *first,
 		storm_link_ahead(&s->link, first, g->ahead, g->count);
 }
 
-static const struct storm_sealed *ahead_of(struct nm_session *s,
-					   const struct storm_header *h,
-					   const struct storm_rx *rx, size_t n)
+static const struct storm_sealed *nm_data_ahead_of(struct nm_session *s,
+						   const struct storm_header *h,
+						   const struct storm_rx *rx,
+						   size_t n)
 {
 	struct nm_stage *g = s->nm->stage;
 
 	if (!g->first || rx >= g->first + g->count)
-		unseal_ahead(s, h, rx, n);
+		nm_data_unseal_ahead(s, h, rx, n);
 	return g->count ? &g->ahead[rx - g->first] : NULL;
 }
 
 /* A piece of the transfer, and its place. */
-struct chunk {
+struct nm_chunk {
 	uint64_t off;
 	const uint8_t *at;
 	size_t len;
 	bool bad;
 };
 
-static struct chunk chunk_of(const struct storm_plain *p)
+static struct nm_chunk nm_data_chunk_of(const struct storm_plain *p)
 {
 	struct storm_in in = { p->body, p->body + p->len, false };
-	struct chunk c = { .at = p->body, .len = p->len };
+	struct nm_chunk c = { .at = p->body, .len = p->len };
 
 	if (p->ahead) {
 		in.p = p->ahead->head;
@@ -201,7 +204,7 @@ static struct chunk chunk_of(const struct storm_plain *p)
 /* --------------------------------------------------------------- the chain --- */
 
 /* Hand the run of datagrams on, as they came, sealed by whoever sent them. */
-void nm_data_pass(struct storm_nm *nm)
+void nm_data_relay(struct storm_nm *nm)
 {
 	struct nm_session *s = nm->pass_of;
 	uint32_t next;
@@ -217,7 +220,7 @@ void nm_data_pass(struct storm_nm *nm)
 				     nm->pass_seg;
 }
 
-static void pass(struct nm_session *s, const struct storm_rx *rx)
+static void nm_data_relay_add(struct nm_session *s, const struct storm_rx *rx)
 {
 	struct storm_nm *nm = s->nm;
 
@@ -228,7 +231,7 @@ static void pass(struct nm_session *s, const struct storm_rx *rx)
 		nm->pass_last = rx->len;
 		return;
 	}
-	nm_data_pass(nm);
+	nm_data_relay(nm);
 	nm->pass_of = s;
 	nm->pass = rx->buf;
 	nm->pass_len = nm->pass_seg = nm->pass_last = rx->len;
@@ -237,7 +240,8 @@ static void pass(struct nm_session *s, const struct storm_rx *rx)
 /* ---------------------------------------------------------------- receiving --- */
 
 /* Is it for what is under way, and from one who may send it? */
-static bool is_wanted(struct nm_session *s, const struct storm_header *h)
+static bool nm_data_is_wanted(struct nm_session *s,
+			      const struct storm_header *h)
 {
 	const struct nm_xfer *x = &s->xfer;
 
@@ -255,7 +259,8 @@ static bool is_wanted(struct nm_session *s, const struct storm_header *h)
 }
 
 /* Its number; what is no chunk of the transfer has none. */
-static bool number_of(struct nm_session *s, const struct chunk *c, uint64_t *i)
+static bool nm_data_number_of(struct nm_session *s, const struct nm_chunk *c,
+			      uint64_t *i)
 {
 	struct nm_xfer *x = &s->xfer;
 
@@ -275,7 +280,7 @@ static bool number_of(struct nm_session *s, const struct chunk *c, uint64_t *i)
 /* Where it belongs, if it is not there: what was unsealed ahead is there, or behind
  * it in the run, never before.  Of memory its place may be what those behind it were
  * unsealed to. */
-static void settle(struct nm_session *s, const struct chunk *c)
+static void nm_data_settle(struct nm_session *s, const struct nm_chunk *c)
 {
 	struct nm_stage *g = s->nm->stage;
 	uint8_t *to = s->xfer.mem ? s->xfer.mem + c->off :
@@ -293,8 +298,8 @@ static void settle(struct nm_session *s, const struct chunk *c)
 }
 
 /* To the end of the run, or the first of another one. */
-static void gather(struct nm_session *s, const struct chunk *c, bool run,
-		   uint64_t now)
+static void nm_data_gather(struct nm_session *s, const struct nm_chunk *c,
+			   bool run, uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
 
@@ -306,29 +311,29 @@ static void gather(struct nm_session *s, const struct chunk *c, bool run,
 		nm->stage_off = c->off;
 		nm->stage_len = 0;
 	}
-	settle(s, c);
+	nm_data_settle(s, c);
 	nm->stage_len += c->len;
 	s->xfer.data_end = c->off + c->len;
 }
 
-void nm_data(struct nm_session *s, const struct storm_header *h,
-	     const struct storm_rx *rx, size_t n, uint64_t now)
+void nm_data_take(struct nm_session *s, const struct storm_header *h,
+		  const struct storm_rx *rx, size_t n, uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
 	struct nm_xfer *x = &s->xfer;
 	struct storm_plain plain;
-	struct chunk c;
+	struct nm_chunk c;
 	uint64_t i;
 	bool run;
 
 	/* without memory it is as if it had been lost */
-	if (!is_wanted(s, h) || !have_stage(nm))
+	if (!nm_data_is_wanted(s, h) || !nm_data_have_stage(nm))
 		return;
-	plain.ahead = ahead_of(s, h, rx, n);
+	plain.ahead = nm_data_ahead_of(s, h, rx, n);
 	if (storm_link_open(&s->link, h, true, rx, &plain))
 		return;
-	c = chunk_of(&plain);
-	if (!number_of(s, &c, &i))
+	c = nm_data_chunk_of(&plain);
+	if (!nm_data_number_of(s, &c, &i))
 		return;
 	run = nm->stage_of == s && c.off == nm->stage_off + nm->stage_len &&
 	      nm->stage_len + c.len <= STAGE_SIZE;
@@ -348,6 +353,6 @@ void nm_data(struct nm_session *s, const struct storm_header *h,
 	if (!rx->group &&
 	    (h->flags & STORM_HDR_RELAY ||
 	     s->heard.cast.flags & STORM_CAST_CHAIN))
-		pass(s, rx);
-	gather(s, &c, run, now);
+		nm_data_relay_add(s, rx);
+	nm_data_gather(s, &c, run, now);
 }

@@ -166,10 +166,10 @@ struct nm_session {
 	struct nm_requests request;
 };
 
-struct pending {		/* an OPEN that the host authenticates */
+struct nm_pending {		/* an OPEN that the host authenticates */
 	uint64_t ticket, session;
 	uint64_t stream;	/* whose sender waits for the outcome */
-	struct pending *next;
+	struct nm_pending *next;
 };
 
 struct storm_nm {
@@ -178,7 +178,7 @@ struct storm_nm {
 	struct storm_nm_ops ops;
 	void *host;
 	struct nm_session *sessions;
-	struct pending *pending;
+	struct nm_pending *pending;
 	struct nm_return *back;	/* asks for an OPEN; NULL: no need */
 	uint64_t tickets;
 	struct nm_segment { void *base; size_t len; } segment[STORM_SEGMENTS];
@@ -212,9 +212,7 @@ uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 /* JOIN, to the owner itself; or just a sign that asks for its state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
 /* Tell the parent: now, if there is news or asked is set. */
-void nm_status(struct nm_session *s, bool asked, uint64_t now);
-/* Has it been told of this node that it is lost? */
-bool nm_gone(const struct nm_session *s, uint32_t node);
+void nm_status_update(struct nm_session *s, bool asked, uint64_t now);
 
 /* nm_xfer.c */
 void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
@@ -249,11 +247,11 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 
 /* nm_data.c */
 /* The first of n datagrams, which was sent as h says; the others may be anything. */
-void nm_data(struct nm_session *s, const struct storm_header *h,
-	     const struct storm_rx *rx, size_t n, uint64_t now);
+void nm_data_take(struct nm_session *s, const struct storm_header *h,
+		  const struct storm_rx *rx, size_t n, uint64_t now);
 /* Write what has been gathered; pass on what is to be. */
 void nm_data_flush(struct storm_nm *nm, uint64_t now);
-void nm_data_pass(struct storm_nm *nm);
+void nm_data_relay(struct storm_nm *nm);
 /* No more datagrams for now: both, and the memory is given back. */
 void nm_data_end(struct storm_nm *nm, uint64_t now);
 

@@ -69,7 +69,7 @@ void nm_repair_came(struct nm_xfer *x, uint64_t now)
 /* ----------------------------------------------------------------- asking --- */
 
 /* The nearest node from here upwards that takes part in the transfer. */
-static uint32_t repair_taker(const struct nm_session *s, uint32_t node)
+static uint32_t nm_repair_taker(const struct nm_session *s, uint32_t node)
 {
 	while (node != STORM_NO_NODE &&
 	       !storm_begin_names(&s->xfer.begin, node))
@@ -78,20 +78,20 @@ static uint32_t repair_taker(const struct nm_session *s, uint32_t node)
 }
 
 /* The parent; its parent, then the owner, if that did not help. */
-static uint32_t repair_asked(const struct nm_session *s, uint64_t now)
+static uint32_t nm_repair_asked(const struct nm_session *s, uint64_t now)
 {
 	const struct nm_repair *r = &s->xfer.repair;
-	uint32_t to = repair_taker(s, s->tree.parent);
+	uint32_t to = nm_repair_taker(s, s->tree.parent);
 
 	if ((r->tries > 2 || now < s->status.direct_until) &&
 	    to != STORM_NO_NODE)
-		to = repair_taker(s, storm_tree_parent(&s->tree.shape, to));
+		to = nm_repair_taker(s, storm_tree_parent(&s->tree.shape, to));
 	return r->tries > 5 ? STORM_NO_NODE : to;
 }
 
 /* Ask for what is missing in [from, below). */
-static void repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
-		       uint64_t now)
+static void nm_repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
+			  uint64_t now)
 {
 	struct nm_xfer *x = &s->xfer;
 	struct nm_repair *r = &x->repair;
@@ -121,13 +121,13 @@ static void repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
 	storm_put32(&head, n);
 	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,
 			(size_t) (o.p - body),
-			nm_addr(s, repair_asked(s, now)), 1);
+			nm_addr(s, nm_repair_asked(s, now)), 1);
 	s->nm->stats.nacks_sent++;
 	if (!r->sent_at)
 		r->sent_at = now;
 }
 
-static uint64_t repair_rto(const struct nm_repair *r)
+static uint64_t nm_repair_rto(const struct nm_repair *r)
 {
 	uint64_t t = 2 * r->rtt + 4 * STORM_MS;
 
@@ -139,7 +139,7 @@ static uint64_t repair_rto(const struct nm_repair *r)
 
 /* No DATA for longer than repairs take here: what the owner has sent is lost, it
  * is not on its way any more. */
-static bool repair_is_silent(const struct nm_xfer *x, uint64_t now)
+static bool nm_repair_is_silent(const struct nm_xfer *x, uint64_t now)
 {
 	uint64_t tail = 2 * x->repair.rtt;
 
@@ -152,11 +152,11 @@ static bool repair_is_silent(const struct nm_xfer *x, uint64_t now)
 
 /* A host that did not run for a while finds its time over and the data waiting in
  * its queues: it looks at those before it asks. */
-static bool repair_looks_first(struct nm_xfer *x, uint64_t now)
+static bool nm_repair_looks_first(struct nm_xfer *x, uint64_t now)
 {
 	struct nm_repair *r = &x->repair;
 
-	if (!repair_is_silent(x, now) || r->silent_have == x->map.have + 1)
+	if (!nm_repair_is_silent(x, now) || r->silent_have == x->map.have + 1)
 		return false;
 	r->silent_have = x->map.have + 1;
 	r->all_at = now + NACK_LOOK;
@@ -164,29 +164,29 @@ static bool repair_looks_first(struct nm_xfer *x, uint64_t now)
 }
 
 /* All that is missing, once more; from farther up if it did not help. */
-static void repair_ask_again(struct nm_session *s, uint64_t now)
+static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 {
 	struct nm_xfer *x = &s->xfer;
 	struct nm_repair *r = &x->repair;
 	uint64_t below = x->map.high;
 
-	if (repair_looks_first(x, now))
+	if (nm_repair_looks_first(x, now))
 		return;
-	if (repair_is_silent(x, now))
+	if (nm_repair_is_silent(x, now))
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
 	else if (below > r->old)
 		below = r->old;	/* the newer ones were asked for just now */
 	r->old = r->high;
 	if (x->map.have > r->have || x->map.prefix >= below) {
 		r->tries = 0;
-		r->rto = repair_rto(r);
+		r->rto = nm_repair_rto(r);
 	} else {
 		r->tries++;
 		r->rto = r->rto * 3 / 2 > NACK_RTO_MAX ? NACK_RTO_MAX :
 							 r->rto * 3 / 2;
 	}
 	r->have = x->map.have;
-	repair_ask(s, 0, below, now);
+	nm_repair_ask(s, 0, below, now);
 	r->all_at = now + r->rto;
 }
 
@@ -199,10 +199,10 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 	    x->phase != STORM_PHASE_BEGUN)
 		return STORM_NEVER;
 	if (now >= r->all_at) {
-		repair_ask_again(s, now);
+		nm_repair_ask_again(s, now);
 		r->gap_at = STORM_NEVER;
 	} else if (now >= r->gap_at) {
-		repair_ask(s, r->high, x->map.high, now);
+		nm_repair_ask(s, r->high, x->map.high, now);
 		r->gap_at = STORM_NEVER;
 		/* along a chain those before us come first: they ask too */
 		if (r->all_at > now + r->rto ||
@@ -214,7 +214,7 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 
 /* ----------------------------------------------------------------- giving --- */
 
-static int repair_read(void *arg, uint64_t off, void *buf, size_t len)
+static int nm_repair_read(void *arg, uint64_t off, void *buf, size_t len)
 {
 	struct nm_session *s = arg;
 
@@ -226,8 +226,8 @@ static int repair_read(void *arg, uint64_t off, void *buf, size_t len)
 }
 
 /* Those of [i, last] that are here, at most *left; false: they were not taken. */
-static bool repair_give(struct nm_session *s, uint64_t i, uint64_t last,
-			uint64_t *left, const struct storm_addr *to)
+static bool nm_repair_give(struct nm_session *s, uint64_t i, uint64_t last,
+			   uint64_t *left, const struct storm_addr *to)
 {
 	const struct nm_xfer *x = &s->xfer;
 
@@ -243,8 +243,8 @@ static bool repair_give(struct nm_session *s, uint64_t i, uint64_t last,
 		       storm_chunkmap_has(&x->map, end + 1))
 			end++;
 		if (storm_link_send_data(&s->link, 0, x->op, x->map.size,
-					 x->map.chunk, i, end, repair_read, s,
-					 to))
+					 x->map.chunk, i, end, nm_repair_read,
+					 s, to))
 			return false;
 		s->nm->stats.nacks_served += end - i + 1;
 		*left -= end - i + 1;
@@ -272,11 +272,11 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 			s->nm->link_stats.bad_wire++;
 			return;
 		}
-		/* repair_ask() asks for no more at once, and what is announced
+		/* nm_repair_ask() asks for no more at once, and what is announced
 		 * may be far more than anybody should look through */
 		if (last - i >= STORM_CHUNKMAP_RUN)
 			last = i + STORM_CHUNKMAP_RUN - 1;
-		if (!repair_give(s, i, last, &left, nm_addr(s, h->sender)))
+		if (!nm_repair_give(s, i, last, &left, nm_addr(s, h->sender)))
 			return;
 	}
 }

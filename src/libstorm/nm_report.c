@@ -20,7 +20,7 @@
 #define OVERDUE (300 * STORM_MS)
 
 /* The kinds of which every id expected below and here is known, a bit each. */
-static uint8_t complete(const struct nm_session *s)
+static uint8_t nm_report_complete(const struct nm_session *s)
 {
 	const struct nm_report *r = &s->report;
 	uint8_t kinds = 0;
@@ -40,13 +40,13 @@ static uint8_t complete(const struct nm_session *s)
 }
 
 /* There is more to tell: when? */
-static void changed(struct nm_session *s, bool haste, uint64_t now)
+static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 {
 	struct nm_report *r = &s->report;
 	uint8_t was = r->complete;
 	uint64_t hold = HOLD_WELL;
 
-	r->complete = complete(s);
+	r->complete = nm_report_complete(s);
 	r->version++;
 	r->rto = RTO_FIRST;
 	if (r->complete & ~was) {
@@ -61,15 +61,21 @@ static void changed(struct nm_session *s, bool haste, uint64_t now)
 		r->due_at = now + hold;
 }
 
-static void merge(struct nm_session *s, uint8_t kind, uint32_t code,
-		  const struct storm_idset *ids, bool *news, bool *haste)
+/* What was added to all that is known. */
+struct nm_news {
+	struct nm_session *s;
+	bool any, haste;
+};
+
+static void nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
+			    const struct storm_idset *ids)
 {
 	struct storm_idset fresh = { 0 };
 
-	storm_reports_add(&s->report.all, kind, code, ids, &fresh);
+	storm_reports_add(&n->s->report.all, kind, code, ids, &fresh);
 	if (fresh.count) {
-		*news = true;
-		*haste |= code != 0;
+		n->any = true;
+		n->haste |= code != 0;
 	}
 	storm_idset_clear(&fresh);
 }
@@ -91,7 +97,7 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids, uint64_t now)
 {
 	struct nm_session *s = nm_find_host(nm, session);
-	bool news = false, haste = false;
+	struct nm_news n = { .s = s };
 	int err;
 
 	if (!s || s->closing)
@@ -102,29 +108,27 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 	if (err)
 		return err;
 	s->report.mine_at = now;
-	merge(s, kind, code, ids, &news, &haste);
-	if (news)
-		changed(s, haste, now);
+	nm_report_merge(&n, kind, code, ids);
+	if (n.any)
+		nm_report_changed(s, n.haste, now);
 	return STORM_OK;
 }
 
-struct from { struct nm_session *s; bool news, haste; };
-
-static void from_child(void *arg, uint8_t kind, uint32_t code,
-		       const struct storm_idset *ids)
+static void nm_report_from_child(void *arg, uint8_t kind, uint32_t code,
+				 const struct storm_idset *ids)
 {
-	struct from *f = arg;
+	struct nm_news *n = arg;
 
 	if (kind >= STORM_REPORT_KINDS)
-		f->s->nm->link_stats.bad_wire++;
+		n->s->nm->link_stats.bad_wire++;
 	else
-		merge(f->s, kind, code, ids, &f->news, &f->haste);
+		nm_report_merge(n, kind, code, ids);
 }
 
 void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now)
 {
-	struct from f = { s, false, false };
+	struct nm_news n = { .s = s };
 	uint8_t ack[8];
 	struct storm_out o = { ack, ack + sizeof(ack), false };
 	size_t total = 0;
@@ -138,11 +142,11 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 		return;
 	if (got == 1) {
 		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
-					 from_child, &f))
+					 nm_report_from_child, &n))
 			s->nm->link_stats.bad_wire++;
 		storm_report_rx_done(&c->rx);
-		if (f.news || complete(s) & ~s->report.complete)
-			changed(s, f.haste, now);
+		if (n.any || nm_report_complete(s) & ~s->report.complete)
+			nm_report_changed(s, n.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
 	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack,
@@ -166,8 +170,8 @@ void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
 }
 
 /* The owner has these ids: end to end, so the host may let go of them. */
-static void owner_has(struct nm_session *s, uint8_t kind,
-		      const struct storm_idset *ids)
+static void nm_report_owner_has(struct nm_session *s, uint8_t kind,
+				const struct storm_idset *ids)
 {
 	struct storm_idset *acked = &s->report.acked[kind];
 
@@ -184,7 +188,7 @@ void nm_report_acked(struct nm_session *s, struct storm_in *in)
 	if (!storm_in_done(in) || kind >= STORM_REPORT_KINDS)
 		s->nm->link_stats.bad_wire++;
 	else
-		owner_has(s, kind, &ids);
+		nm_report_owner_has(s, kind, &ids);
 	storm_idset_clear(&ids);
 }
 
@@ -193,7 +197,7 @@ void nm_report_release(struct nm_session *s)
 	const struct storm_reports *mine = &s->report.mine;
 
 	for (uint32_t i = 0; i < mine->count; i++)
-		owner_has(s, mine->e[i].kind, &mine->e[i].ids);
+		nm_report_owner_has(s, mine->e[i].kind, &mine->e[i].ids);
 }
 
 uint64_t nm_report_overdue(const struct nm_session *s)
@@ -213,7 +217,7 @@ void nm_report_reset(struct nm_session *s, uint64_t now)
 {
 	s->report.hop_acked = 0;
 	if (s->report.version)
-		changed(s, true, now);
+		nm_report_changed(s, true, now);
 }
 
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now)

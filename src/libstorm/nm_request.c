@@ -23,8 +23,8 @@ struct nm_request {
 	uint8_t body[];
 };
 
-static void ended(struct nm_session *s, enum storm_compare result,
-		  struct storm_outcome *out)
+static void nm_request_ended(struct nm_session *s, enum storm_compare result,
+			     struct storm_outcome *out)
 {
 	struct nm_requests *q = &s->request;
 	struct nm_request *r = q->first;
@@ -72,7 +72,7 @@ void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
 		s->nm->link_stats.bad_wire++;
 		return;
 	}
-	ended(s, result, &out);
+	nm_request_ended(s, result, &out);
 }
 
 void nm_request_end_all(struct nm_session *s)
@@ -84,12 +84,12 @@ void nm_request_end_all(struct nm_session *s)
 			.state = r->id ? STORM_UNKNOWN : STORM_ABORTED
 		};
 
-		ended(s, STORM_FAILED, &out);
+		nm_request_ended(s, STORM_FAILED, &out);
 	}
 }
 
-static int queue(struct nm_session *s, struct storm_begin *b, const void *buf,
-		 size_t len, void *token)
+static int nm_request_queue(struct nm_session *s, struct storm_begin *b,
+			    const void *buf, size_t len, void *token)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t n = storm_request_pack(b, buf, len, body,
@@ -110,8 +110,8 @@ static int queue(struct nm_session *s, struct storm_begin *b, const void *buf,
 }
 
 /* Whose host knows of the session: it is the one to be told how it ended. */
-static struct nm_session *asking(struct storm_nm *nm, uint64_t session,
-				 int *err)
+static struct nm_session *nm_request_session(struct storm_nm *nm,
+					     uint64_t session, int *err)
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
@@ -121,8 +121,9 @@ static struct nm_session *asking(struct storm_nm *nm, uint64_t session,
 }
 
 /* P is copied into the REQUEST, and nothing of it kept. */
-static int set_of(const struct nm_session *s, const struct storm_idset *P,
-		  struct storm_idset *out)
+static int nm_request_nodes(const struct nm_session *s,
+			    const struct storm_idset *P,
+			    struct storm_idset *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (!P)
@@ -137,7 +138,7 @@ int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
 {
 	struct storm_begin b = { .op = 1, .size = len, .to = *to };
 	int err;
-	struct nm_session *s = asking(nm, session, &err);
+	struct nm_session *s = nm_request_session(nm, session, &err);
 
 	if (err)
 		return err;
@@ -145,8 +146,8 @@ int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
 	     to->kind != STORM_TARGET_SEGMENT) ||
 	    to->segment >= STORM_SEGMENTS)
 		return STORM_EINVAL;
-	err = set_of(s, P, &b.p);
-	return err ? err : queue(s, &b, buf, len, token);
+	err = nm_request_nodes(s, P, &b.p);
+	return err ? err : nm_request_queue(s, &b, buf, len, token);
 }
 
 int storm_nm_compare(struct storm_nm *nm, uint64_t session,
@@ -157,7 +158,7 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 	struct storm_begin b = { .op = 1, .cmp = { var, rel, value,
 						   write != NULL, { 0, 0 } } };
 	int err;
-	struct nm_session *s = asking(nm, session, &err);
+	struct nm_session *s = nm_request_session(nm, session, &err);
 
 	if (err)
 		return err;
@@ -168,6 +169,6 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
 	if (write)
 		b.cmp.write = *write;
-	err = set_of(s, P, &b.p);
-	return err ? err : queue(s, &b, NULL, 0, token);
+	err = nm_request_nodes(s, P, &b.p);
+	return err ? err : nm_request_queue(s, &b, NULL, 0, token);
 }

@@ -44,8 +44,8 @@ size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
-static int read_note(struct storm_nm *nm, const void *buf, size_t len,
-		     struct nm_return *r)
+static int nm_return_read_note(struct storm_nm *nm, const void *buf, size_t len,
+			       struct nm_return *r)
 {
 	struct storm_in i = { buf, (const uint8_t *) buf + len, false };
 	uint8_t inc[STORM_INCARNATION_LEN];
@@ -80,7 +80,7 @@ int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return STORM_ENOMEM;
-	err = read_note(nm, note, len, r);
+	err = nm_return_read_note(nm, note, len, r);
 	if (err) {
 		free(r);
 		return err;
@@ -99,7 +99,7 @@ void nm_return_end(struct storm_nm *nm)
 	nm->back = NULL;
 }
 
-static void ask(struct storm_nm *nm, struct nm_return *r)
+static void nm_return_ask(struct storm_nm *nm, struct nm_return *r)
 {
 	static const struct storm_idset all;
 	const struct storm_asked a = { .p = &all, .cmp_p = &all };
@@ -126,7 +126,7 @@ uint64_t nm_return_tick(struct storm_nm *nm, uint64_t now)
 		return STORM_NEVER;
 	}
 	if (now >= r->at) {
-		ask(nm, r);
+		nm_return_ask(nm, r);
 		r->tries--;
 		r->at = now + ASK_EVERY;
 	}

@@ -11,7 +11,7 @@
 
 #define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
 
-static bool holds(const struct nm_session *s)
+static bool nm_status_cmp_holds(const struct nm_session *s)
 {
 	const struct storm_cast *c = &s->heard.cast;
 
@@ -20,37 +20,38 @@ static bool holds(const struct nm_session *s)
 				    c->cmp_value);
 }
 
-static uint8_t own_phase(const struct nm_xfer *x)
+static uint8_t nm_status_own_phase(const struct nm_xfer *x)
 {
 	/* a node that failed holds nobody up; its fault tells */
 	return x->err && x->phase < STORM_PHASE_STAGED ? STORM_PHASE_STAGED :
 							 x->phase;
 }
 
-static uint64_t own_progress(const struct nm_xfer *x)
+static uint64_t nm_status_own_progress(const struct nm_xfer *x)
 {
 	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
 	       x->mapped ? storm_chunkmap_progress(&x->map) : 0;
 }
 
 /* Is this node asked, and has it not come that far? */
-static bool own_behind(const struct nm_session *s, const struct storm_asked *a)
+static bool nm_status_own_behind(const struct nm_session *s,
+				 const struct storm_asked *a)
 {
 	const struct nm_xfer *x = &s->xfer;
 
 	if (a->p->count && !storm_idset_has(a->p, s->self))
 		return false;
-	return x->op < a->op || own_phase(x) < a->phase ||
-	       own_progress(x) < a->floor;
+	return x->op < a->op || nm_status_own_phase(x) < a->phase ||
+	       nm_status_own_progress(x) < a->floor;
 }
 
 /* This node's own state, for its subtree to be merged into. */
-static void own_status(const struct nm_session *s, struct storm_status *out,
-		       const struct storm_asked *a, uint64_t now)
+static void nm_status_own(const struct nm_session *s, struct storm_status *out,
+			  const struct storm_asked *a, uint64_t now)
 {
 	const struct nm_xfer *x = &s->xfer;
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
-	bool behind = own_behind(s, a);
+	bool behind = nm_status_own_behind(s, a);
 
 	storm_status_init(out, a, (uint32_t) (mtu < s->open->mtu ? mtu :
 							s->open->mtu));
@@ -58,15 +59,15 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 		if (storm_idset_add(&out->behind, s->self, s->self))
 			out->phase = STORM_PHASE_NONE;
 	} else if (x->op == a->op) {
-		out->phase = own_phase(x);
+		out->phase = nm_status_own_phase(x);
 	}
 	if (x->op == a->op || behind)
-		out->progress = x->op == a->op ? own_progress(x) : 0;
+		out->progress = x->op == a->op ? nm_status_own_progress(x) : 0;
 	out->flags = (s->heard.multicast ? STORM_STATUS_MCAST : 0) |
 		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
 		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
-	out->cmp_false = out->cmp && !holds(s);
+	out->cmp_false = out->cmp && !nm_status_cmp_holds(s);
 	out->last = x->op;
 	if (x->decision == STORM_COMMIT)
 		out->flags |= STORM_STATUS_COMMITTED;
@@ -90,17 +91,9 @@ static void own_status(const struct nm_session *s, struct storm_status *out,
 	}
 }
 
-bool nm_gone(const struct nm_session *s, uint32_t node)
-{
-	for (uint32_t i = 0; i < s->tree.nfaults; i++)
-		if (s->tree.fault[i].node == node)
-			return true;
-	return false;
-}
-
 /* What all of the subtree says, and who of it is late. */
-static void sum_up(const struct nm_session *s, struct storm_status *st,
-		   uint64_t now)
+static void nm_status_sum_up(const struct nm_session *s,
+			     struct storm_status *st, uint64_t now)
 {
 	/* An owner that takes over asks who is there.  A node that has not heard
 	 * of the last operation of the owner before is not late for that. */
@@ -108,7 +101,7 @@ static void sum_up(const struct nm_session *s, struct storm_status *st,
 	struct storm_asked a;
 
 	storm_asked_of(&a, &s->heard.cast, taken ? 0 : s->xfer.op);
-	own_status(s, st, &a, now);
+	nm_status_own(s, st, &a, now);
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		const struct storm_child *c = &s->tree.child[i];
 
@@ -121,7 +114,7 @@ static void sum_up(const struct nm_session *s, struct storm_status *st,
 
 /* Nodes that nobody waits for: below a child that is silent, or late where all
  * who are late are. */
-static void mute(const struct nm_session *s, struct storm_idset *out)
+static void nm_status_mute(const struct nm_session *s, struct storm_idset *out)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		const struct storm_child *c = &s->tree.child[i];
@@ -136,8 +129,8 @@ static void mute(const struct nm_session *s, struct storm_idset *out)
 }
 
 /* The status as if those were not asked; only its sets are copies. */
-static struct storm_status without(const struct storm_status *st,
-				   const struct storm_idset *nodes)
+static struct storm_status nm_status_without(const struct storm_status *st,
+					     const struct storm_idset *nodes)
 {
 	struct storm_status s = *st;
 
@@ -151,8 +144,9 @@ static struct storm_status without(const struct storm_status *st,
 }
 
 /* Does it tell the parent what it needs to know? */
-static bool tells(const struct nm_session *s, const struct storm_status *st,
-		  struct storm_status was)
+static bool nm_status_tells(const struct nm_session *s,
+			    const struct storm_status *st,
+			    struct storm_status was)
 {
 
 	/* to memory it is sent at once, and nobody waits for the beginning */
@@ -164,20 +158,21 @@ static bool tells(const struct nm_session *s, const struct storm_status *st,
 	return storm_status_news(&was, st);
 }
 
-static bool news(const struct nm_session *s, struct storm_status *st)
+static bool nm_status_has_news(const struct nm_session *s,
+			       struct storm_status *st)
 {
 	struct storm_idset nodes = { 0 };
 	struct storm_status was, is;
 	bool yes, late = st->behind.count || st->unanswered.count;
 
-	mute(s, &nodes);
+	nm_status_mute(s, &nodes);
 	if (!nodes.count)
-		return tells(s, st, s->status.sent);
-	is = without(st, &nodes);
-	was = without(&s->status.sent, &nodes);
+		return nm_status_tells(s, st, s->status.sent);
+	is = nm_status_without(st, &nodes);
+	was = nm_status_without(&s->status.sent, &nodes);
 	if (late && !is.behind.count && !is.unanswered.count)
 		st->flags |= STORM_STATUS_SILENT;
-	yes = tells(s, &is, was);
+	yes = nm_status_tells(s, &is, was);
 	storm_idset_clear(&is.behind);
 	storm_idset_clear(&is.unanswered);
 	storm_idset_clear(&was.behind);
@@ -187,8 +182,8 @@ static bool news(const struct nm_session *s, struct storm_status *st)
 }
 
 /* Progress goes up in steps of the window, or at a pace. */
-static bool moved(const struct nm_session *s, const struct storm_status *st,
-		  uint64_t now)
+static bool nm_status_moved(const struct nm_session *s,
+			    const struct storm_status *st, uint64_t now)
 {
 	uint64_t had = s->status.sent.progress;
 
@@ -199,8 +194,8 @@ static bool moved(const struct nm_session *s, const struct storm_status *st,
 
 /* Whoever asked heard who is late: he hears, once, of those that are so no more.
  * When nobody is late any more he hears it at once in any case. */
-static bool refines(struct nm_session *s, const struct storm_status *st,
-		    uint64_t now)
+static bool nm_status_refines(struct nm_session *s,
+			      const struct storm_status *st, uint64_t now)
 {
 	/* at the opening it is asked often enough */
 	if (!s->status.answering || (!s->heard.cast.op && !s->heard.cast.cmp) ||
@@ -214,8 +209,8 @@ static bool refines(struct nm_session *s, const struct storm_status *st,
 	return true;
 }
 
-static void say_status(struct nm_session *s, struct storm_status *st,
-		       uint64_t now)
+static void nm_status_send(struct nm_session *s, struct storm_status *st,
+			   uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
@@ -236,14 +231,15 @@ static void say_status(struct nm_session *s, struct storm_status *st,
 	s->status.sent = *st;
 }
 
-void nm_status(struct nm_session *s, bool asked, uint64_t now)
+void nm_status_update(struct nm_session *s, bool asked, uint64_t now)
 {
 	struct storm_status st;
 
-	sum_up(s, &st, now);
-	if (news(s, &st) || asked || moved(s, &st, now) ||
-	    refines(s, &st, now))
-		say_status(s, &st, now);
+	nm_status_sum_up(s, &st, now);
+	if (nm_status_has_news(s, &st) || asked ||
+	    nm_status_moved(s, &st, now) ||
+	    nm_status_refines(s, &st, now))
+		nm_status_send(s, &st, now);
 	else
 		storm_status_free(&st);
 	if (!s->status.sent.behind.count && !s->status.sent.unanswered.count)
@@ -258,7 +254,7 @@ void nm_status_join(struct nm_session *s, uint64_t now)
 	size_t n;
 
 	storm_asked_of(&a, &s->heard.cast, s->xfer.op);
-	own_status(s, &st, &a, now);
+	nm_status_own(s, &st, &a, now);
 	st.version = ++s->status.version;
 	/* only who knows to be outside can know when it is in */
 	if (s->member.out_epoch)

@@ -38,14 +38,14 @@ void nm_xfer_drop(struct nm_session *s)
 	x->mapped = false;
 }
 
-static void ended(struct nm_session *s, uint64_t now)
+static void nm_xfer_ended(struct nm_session *s, uint64_t now)
 {
 	s->xfer.phase = STORM_PHASE_ENDED;
 	nm_xfer_drop(s);
-	nm_status(s, false, now);
+	nm_status_update(s, false, now);
 }
 
-static void begin_memory(struct nm_session *s)
+static void nm_xfer_begin_memory(struct nm_session *s)
 {
 	struct nm_xfer *x = &s->xfer;
 	const struct storm_target *to = &x->begin.to;
@@ -71,7 +71,7 @@ static void begin_memory(struct nm_session *s)
 }
 
 /* There is nothing to wait for: the answer is all that is staged. */
-static void begin_compare(struct nm_session *s)
+static void nm_xfer_begin_compare(struct nm_session *s)
 {
 	const struct storm_comparison *c = &s->xfer.begin.cmp;
 
@@ -80,7 +80,7 @@ static void begin_compare(struct nm_session *s)
 	s->xfer.phase = STORM_PHASE_STAGED;
 }
 
-static void begin(struct nm_session *s)
+static void nm_xfer_begin_kind(struct nm_session *s)
 {
 	struct nm_xfer *x = &s->xfer;
 
@@ -92,10 +92,10 @@ static void begin(struct nm_session *s)
 				      &x->file);
 		break;
 	case STORM_KIND_COMPARE:
-		begin_compare(s);
+		nm_xfer_begin_compare(s);
 		break;
 	default:
-		begin_memory(s);
+		nm_xfer_begin_memory(s);
 	}
 }
 
@@ -131,9 +131,9 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	else if (s->host.refused)
 		nm_xfer_fail(s, s->host.refused, 0);
 	else
-		begin(s);
+		nm_xfer_begin_kind(s);
 	nm_xfer_cast(s, now);
-	nm_status(s, false, now);
+	nm_status_update(s, false, now);
 }
 
 void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
@@ -209,11 +209,11 @@ void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
 	else
 		s->xfer.phase = STORM_PHASE_BEGUN;
 	if (s->xfer.decision == STORM_ABORT) {
-		ended(s, now);
+		nm_xfer_ended(s, now);
 		return;
 	}
 	nm_xfer_cast(s, now);
-	nm_status(s, false, now);
+	nm_status_update(s, false, now);
 }
 
 void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
@@ -229,19 +229,19 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 	else
 		s->xfer.phase = STORM_PHASE_STAGED;
 	if (s->xfer.decision == STORM_ABORT)
-		ended(s, now);
+		nm_xfer_ended(s, now);
 	else
-		nm_status(s, false, now);
+		nm_status_update(s, false, now);
 }
 
-static void signal_event(struct nm_session *s, const void *buf, size_t len)
+static void nm_xfer_signal(struct nm_session *s, const void *buf, size_t len)
 {
 	s->nm->ops.event(s->nm->host, s->host.ctx, s->host.session,
 			 s->xfer.begin.to.remote_event, buf, len);
 }
 
 /* The decision is COMMIT: what is staged is shown, and then signalled. */
-static void show(struct nm_session *s, uint64_t now)
+static void nm_xfer_show(struct nm_session *s, uint64_t now)
 {
 	struct nm_xfer *x = &s->xfer;
 	const struct storm_target *to = &x->begin.to;
@@ -263,12 +263,12 @@ static void show(struct nm_session *s, uint64_t now)
 	case STORM_TARGET_SEGMENT:
 		at = (uint8_t *) g->base + to->offset;
 		memcpy(at, x->mem, (size_t) x->begin.size);
-		signal_event(s, at, (size_t) x->begin.size);
+		nm_xfer_signal(s, at, (size_t) x->begin.size);
 		break;
 	default:
-		signal_event(s, x->mem, (size_t) x->begin.size);
+		nm_xfer_signal(s, x->mem, (size_t) x->begin.size);
 	}
-	ended(s, now);
+	nm_xfer_ended(s, now);
 }
 
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
@@ -282,11 +282,12 @@ void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 	if (err)
 		nm_xfer_fail(s, err, sys);
 	else if (s->xfer.begin.to.remote_event)
-		signal_event(s, NULL, 0);
-	ended(s, now);
+		nm_xfer_signal(s, NULL, 0);
+	nm_xfer_ended(s, now);
 }
 
-static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
+static void nm_xfer_decide(struct nm_session *s, enum storm_decision d,
+			   uint64_t now)
 {
 	struct nm_xfer *x = &s->xfer;
 
@@ -298,9 +299,9 @@ static void decide(struct nm_session *s, enum storm_decision d, uint64_t now)
 	if (d == STORM_ABORT) {
 		/* the host may be at it: its answer ends the transfer */
 		if (!x->opening && !x->staging)
-			ended(s, now);
+			nm_xfer_ended(s, now);
 	} else {
-		show(s, now);
+		nm_xfer_show(s, now);
 	}
 }
 
@@ -318,7 +319,7 @@ void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 				      x->op);
 	} else {
 		x->phase = STORM_PHASE_STAGED;
-		nm_status(s, false, now);
+		nm_status_update(s, false, now);
 	}
 }
 
@@ -353,5 +354,5 @@ void nm_xfer_cast(struct nm_session *s, uint64_t now)
 	}
 	nm_xfer_check_full(s, now);
 	if (c->decision)
-		decide(s, c->decision, now);
+		nm_xfer_decide(s, c->decision, now);
 }

@@ -85,7 +85,7 @@ inline hear_begin(n, o)
 #endif
 }
 
-/* decide() */
+/* nm_xfer_decide() */
 inline hear_decision(n, o)
 {
 	if

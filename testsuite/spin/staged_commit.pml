@@ -328,7 +328,7 @@ inline hear_open(n, e)
 #define ADMITTED(n, e) (admitted[e] & BIT(n))
 #endif
 
-/* cast_state() */
+/* nm_state_take() */
 #define HEARS_STATE(n, e) (said[e] & STATE && e > epoch[n])
 
 inline hear_state(n, e)
@@ -367,7 +367,7 @@ inline hear_begin(n, e)
 #define IN_TIME(n, e) ((e) >= epoch[n])
 #endif
 
-/* decide() */
+/* nm_xfer_decide() */
 #define HEARS_DECISION(n, e, what, o, d) (said[e] & what && \
 	is[n] == MEMBER && !(excluded[e] & BIT(n)) && IN_TIME(n, e) && \
 	((o == op[n] && UNDECIDED(n) && \
