@@ -25,7 +25,7 @@ struct search {
 };
 
 /* The n-th id of s. */
-static uint32_t nth(const struct storm_idset *s, uint64_t n)
+static uint32_t heartbeat_nth(const struct storm_idset *s, uint64_t n)
 {
 	uint32_t i = 0;
 
@@ -37,8 +37,8 @@ static uint32_t nth(const struct storm_idset *s, uint64_t n)
 }
 
 /* Those of s from first to last. */
-static int part(const struct storm_idset *s, uint32_t first, uint32_t last,
-		struct storm_idset *out)
+static int heartbeat_part(const struct storm_idset *s, uint32_t first,
+			  uint32_t last, struct storm_idset *out)
 {
 	struct storm_range r = { first, last };
 	const struct storm_idset span = { &r, 1, 1 };
@@ -48,7 +48,8 @@ static int part(const struct storm_idset *s, uint32_t first, uint32_t last,
 }
 
 /* Nodes that could not be asked are asked no more, and are named. */
-static int name_mute(struct search *s, const struct storm_outcome *out)
+static int heartbeat_name_mute(struct search *s,
+			       const struct storm_outcome *out)
 {
 	struct storm_outcome *w = &s->why;
 	uint64_t knew = storm_idset_size(&s->mute);
@@ -71,8 +72,8 @@ static int name_mute(struct search *s, const struct storm_outcome *out)
 	return storm_idset_size(&s->mute) > knew ? STORM_OK : STORM_ECLOSED;
 }
 
-static int ask(struct search *s, const struct storm_idset *p,
-	       enum storm_compare *result)
+static int heartbeat_ask(struct search *s, const struct storm_idset *p,
+			 enum storm_compare *result)
 {
 	struct storm_outcome out = { 0 };
 	int err = STORM_OK;
@@ -80,15 +81,15 @@ static int ask(struct search *s, const struct storm_idset *p,
 	*result = storm_compare_and_write(s->d, p, STORM_VAR_HEARTBEAT,
 					  STORM_GE, s->number, NULL, &out);
 	if (*result == STORM_FAILED)
-		err = name_mute(s, &out);
+		err = heartbeat_name_mute(s, &out);
 	storm_outcome_clear(&out);
 	return err;
 }
 
-static int halve(struct search *s, const struct storm_idset *p);
+static int heartbeat_halve(struct search *s, const struct storm_idset *p);
 
 /* Somebody of p has missed it, or p has not been asked. */
-static int split(struct search *s, const struct storm_idset *p)
+static int heartbeat_split(struct search *s, const struct storm_idset *p)
 {
 	uint64_t half = storm_idset_size(p) / 2;
 	struct storm_idset low = { 0 }, high = { 0 };
@@ -96,19 +97,20 @@ static int split(struct search *s, const struct storm_idset *p)
 
 	if (!half)
 		return storm_idset_union(s->missed, p);
-	err = part(p, 0, nth(p, half - 1), &low);
+	err = heartbeat_part(p, 0, heartbeat_nth(p, half - 1), &low);
 	if (!err)
-		err = part(p, nth(p, half), UINT32_MAX, &high);
+		err = heartbeat_part(p, heartbeat_nth(p, half), UINT32_MAX,
+				     &high);
 	if (!err)
-		err = halve(s, &low);
+		err = heartbeat_halve(s, &low);
 	if (!err)
-		err = halve(s, &high);
+		err = heartbeat_halve(s, &high);
 	storm_idset_clear(&low);
 	storm_idset_clear(&high);
 	return err;
 }
 
-static int halve(struct search *s, const struct storm_idset *p)
+static int heartbeat_halve(struct search *s, const struct storm_idset *p)
 {
 	enum storm_compare c = STORM_FAILED;
 	struct storm_idset left = { 0 };
@@ -117,7 +119,7 @@ static int halve(struct search *s, const struct storm_idset *p)
 	/* every question that fails names somebody more */
 	while (!err && left.count && left.count <= STORM_SET_RANGES &&
 	       c == STORM_FAILED) {
-		err = ask(s, &left, &c);
+		err = heartbeat_ask(s, &left, &c);
 		if (c != STORM_FAILED)
 			break;
 		storm_idset_clear(&left);
@@ -125,7 +127,7 @@ static int halve(struct search *s, const struct storm_idset *p)
 			err = storm_idset_minus(p, &s->mute, &left);
 	}
 	if (!err && left.count && c != STORM_TRUE)
-		err = split(s, &left);
+		err = heartbeat_split(s, &left);
 	storm_idset_clear(&left);
 	return err;
 }
@@ -149,7 +151,7 @@ int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
 	if (!err && number)
 		*number = s.number;
 	if (!err)
-		err = halve(&s, &p);
+		err = heartbeat_halve(&s, &p);
 	if (!err)
 		err = s.why.nfaults ? (int) s.why.faults[0].why :
 		      missed->count ? STORM_ETIME : STORM_OK;

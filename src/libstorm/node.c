@@ -17,29 +17,29 @@
 
 /* ----------------------------------------------------------------- thread --- */
 
-static void datagrams(void *arg, struct storm_rx *rx, size_t count)
+static void node_datagrams(void *arg, struct storm_rx *rx, size_t count)
 {
 	storm_node_t *n = arg;
 
 	storm_nm_datagrams(n->nm, rx, count, storm_shared_now(n->sh));
 }
 
-static void stream(void *arg, uint64_t number, const void *buf, size_t len)
+static void node_stream(void *arg, uint64_t number, const void *buf, size_t len)
 {
 	storm_node_t *n = arg;
 
 	storm_nm_stream(n->nm, number, buf, len, storm_shared_now(n->sh));
 }
 
-static void stream_failed(void *arg, uint64_t session, uint32_t node,
-			  enum storm_err why, int sys)
+static void node_stream_failed(void *arg, uint64_t session, uint32_t node,
+			       enum storm_err why, int sys)
 {
 	storm_node_t *n = arg;
 
 	storm_nm_stream_failed(n->nm, session, node, why, sys, storm_shared_now(n->sh));
 }
 
-static uint64_t tick(void *arg, uint64_t now)
+static uint64_t node_tick(void *arg, uint64_t now)
 {
 	storm_node_t *n = arg;
 
@@ -48,18 +48,18 @@ static uint64_t tick(void *arg, uint64_t now)
 	return storm_nm_tick(n->nm, now);
 }
 
-static void tell(void *arg)
+static void node_notify(void *arg)
 {
 	node_host_tell(arg);
 }
 
 static const struct storm_runner_ops runner_ops = {
-	.tick = tick, .tell = tell,
+	.tick = node_tick, .tell = node_notify,
 };
 
 /* ------------------------------------------------------------------- node --- */
 
-static int open_root(storm_node_t *n, const char *path)
+static int node_open_root(storm_node_t *n, const char *path)
 {
 	n->root = -1;
 	if (!path)
@@ -72,11 +72,11 @@ static int open_root(storm_node_t *n, const char *path)
 }
 
 /* Each of these undoes what it did itself; storm_node_create() the rest. */
-static int start_network(storm_node_t *n, const struct storm_settings *set)
+static int node_start_network(storm_node_t *n, const struct storm_settings *set)
 {
 	struct storm_net_handler h = {
-		.datagrams = datagrams, .stream = stream,
-		.stream_failed = stream_failed, .arg = n,
+		.datagrams = node_datagrams, .stream = node_stream,
+		.stream_failed = node_stream_failed, .arg = n,
 	};
 	int err;
 
@@ -90,7 +90,7 @@ static int start_network(storm_node_t *n, const struct storm_settings *set)
 	return err;
 }
 
-static void stop_worker(storm_node_t *n)
+static void node_stop_worker(storm_node_t *n)
 {
 	if (!n->driver->now)
 		storm_worker_stop(&n->auth, n);
@@ -98,7 +98,7 @@ static void stop_worker(storm_node_t *n)
 		node_host_admit(n);
 }
 
-static int start_threads(storm_node_t *n)
+static int node_start_threads(storm_node_t *n)
 {
 	int rc;
 
@@ -116,7 +116,7 @@ static int start_threads(storm_node_t *n)
 			return STORM_OK;
 		storm_runner_clear(&n->runner);
 	}
-	stop_worker(n);
+	node_stop_worker(n);
 	return STORM_ESYS;
 }
 
@@ -139,13 +139,13 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 	if (!n->conf.name || !n->sh)
 		goto no_shared;
 	n->driver = n->sh->driver;
-	*err = open_root(n, conf->root);
+	*err = node_open_root(n, conf->root);
 	if (*err)
 		goto no_shared;
-	*err = start_network(n, &conf->set);
+	*err = node_start_network(n, &conf->set);
 	if (*err)
 		goto no_network;
-	*err = start_threads(n);
+	*err = node_start_threads(n);
 	if (!*err) {
 		storm_credential_share(1);
 		return n;
@@ -172,7 +172,7 @@ void storm_node_destroy(storm_node_t *n)
 	storm_runner_stop(&n->runner);
 	storm_credential_share(-1);
 	pthread_mutex_lock(&n->sh->lock);
-	stop_worker(n);
+	node_stop_worker(n);
 	storm_nm_destroy(n->nm);
 	node_host_tell(n);
 	storm_runner_clear(&n->runner);

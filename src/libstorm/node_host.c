@@ -15,14 +15,16 @@
 #include "node_private.h"
 #include "open.h"
 
+typedef void (*node_answer_fn)(struct storm_nm *nm, uint64_t session,
+			       uint64_t op, int err, int sys, uint64_t now);
+
 /* A file in hand, and the answer that the Manager waits for: it is given from
  * the loop, not from inside the question. */
 struct node_file {
 	struct node_file *next;
 	struct storm_staged f;
 	uint64_t session, op;
-	void (*answer)(struct storm_nm *nm, uint64_t session, uint64_t op,
-		       int err, int sys, uint64_t now);
+	node_answer_fn answer;
 	int err, sys;
 };
 
@@ -47,8 +49,9 @@ void node_member_leave(struct storm_member *m)
 	free(m);
 }
 
-static void session_open(void *host, uint64_t session,
-			 const struct storm_open_info *info, void **ctx)
+static void node_host_session_open(void *host, uint64_t session,
+				   const struct storm_open_info *info,
+				   void **ctx)
 {
 	storm_node_t *n = host;
 	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
@@ -75,7 +78,7 @@ static void session_open(void *host, uint64_t session,
 	pthread_cond_broadcast(&n->sh->cond);
 }
 
-static void session_close(void *host, void *ctx)
+static void node_host_session_close(void *host, void *ctx)
 {
 	storm_node_t *n = host;
 	struct storm_member *m = ctx, **p = &n->members;
@@ -94,17 +97,16 @@ static void session_close(void *host, void *ctx)
 
 /* ------------------------------------------------------------------ files --- */
 
-static void answer_later(struct node_file *f,
-			 void (*answer)(struct storm_nm *, uint64_t, uint64_t,
-					int, int, uint64_t), int err)
+static void node_host_answer_later(struct node_file *f, node_answer_fn answer,
+				   int err)
 {
 	f->answer = answer;
 	f->err = err;
 }
 
-static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
-		       const struct storm_target *to, uint64_t size,
-		       void **file)
+static void node_host_file_begin(void *host, void *ctx, uint64_t session,
+				 uint64_t op, const struct storm_target *to,
+				 uint64_t size, void **file)
 {
 	storm_node_t *n = host;
 	struct storm_member *m = ctx;
@@ -121,48 +123,52 @@ static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	f->next = n->files;
 	n->files = f;
 	if (!m || n->root < 0)
-		answer_later(f, storm_nm_begun, STORM_EACCES);
+		node_host_answer_later(f, storm_nm_begun, STORM_EACCES);
 	else
-		answer_later(f, storm_nm_begun,
-			     storm_staged_begin(&f->f, &m->staging, to, size,
-						&f->sys));
+		node_host_answer_later(f, storm_nm_begun,
+				       storm_staged_begin(&f->f, &m->staging,
+							  to, size, &f->sys));
 }
 
-static int file_write(void *host, void *file, uint64_t off, const void *buf,
-		      size_t len)
+static int node_host_file_write(void *host, void *file, uint64_t off,
+				const void *buf, size_t len)
 {
 	(void) host;
 	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf, len);
 }
 
-static int file_read(void *host, void *file, uint64_t off, void *buf,
-		     size_t len)
+static int node_host_file_read(void *host, void *file, uint64_t off, void *buf,
+			       size_t len)
 {
 	(void) host;
 	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf, len);
 }
 
-static void file_stage(void *host, void *file, uint64_t session, uint64_t op)
+static void node_host_file_stage(void *host, void *file, uint64_t session,
+				 uint64_t op)
 {
 	struct node_file *f = file;
 
 	(void) host;
 	(void) session;
 	(void) op;
-	answer_later(f, storm_nm_staged, storm_staged_check(&f->f, &f->sys));
+	node_host_answer_later(f, storm_nm_staged,
+			       storm_staged_check(&f->f, &f->sys));
 }
 
-static void file_commit(void *host, void *file, uint64_t session, uint64_t op)
+static void node_host_file_commit(void *host, void *file, uint64_t session,
+				  uint64_t op)
 {
 	struct node_file *f = file;
 
 	(void) host;
 	(void) session;
 	(void) op;
-	answer_later(f, storm_nm_applied, storm_staged_commit(&f->f, &f->sys));
+	node_host_answer_later(f, storm_nm_applied,
+			       storm_staged_commit(&f->f, &f->sys));
 }
 
-static void file_end(void *host, void *file)
+static void node_host_file_end(void *host, void *file)
 {
 	storm_node_t *n = host;
 	struct node_file *f = file, **p = &n->files;
@@ -176,11 +182,10 @@ static void file_end(void *host, void *file)
 	free(f);
 }
 
-static bool answer_one(storm_node_t *n)
+static bool node_host_answer_one(storm_node_t *n)
 {
 	for (struct node_file *f = n->files; f; f = f->next) {
-		void (*answer)(struct storm_nm *, uint64_t, uint64_t, int,
-			       int, uint64_t) = f->answer;
+		node_answer_fn answer = f->answer;
 
 		if (!answer)
 			continue;
@@ -193,13 +198,13 @@ static bool answer_one(storm_node_t *n)
 
 void node_host_answer(storm_node_t *n)
 {
-	while (answer_one(n))
+	while (node_host_answer_one(n))
 		;
 }
 
 /* ---------------------------------------------------------------- signals --- */
 
-static bool in_segment(const storm_node_t *n, const void *buf)
+static bool node_host_in_segment(const storm_node_t *n, const void *buf)
 {
 	uintptr_t at = (uintptr_t) buf;
 
@@ -212,7 +217,7 @@ static bool in_segment(const storm_node_t *n, const void *buf)
 	return false;
 }
 
-static void count(struct storm_member *m, uint32_t event)
+static void node_host_count(struct storm_member *m, uint32_t event)
 {
 	if (!event || event >= STORM_EVENTS)
 		return;
@@ -220,8 +225,10 @@ static void count(struct storm_member *m, uint32_t event)
 	pthread_cond_broadcast(&m->sh->cond);
 }
 
-static struct node_signal *tell_later(storm_node_t *n, struct storm_member *m,
-				      const void *buf, size_t len, bool copy)
+static struct node_signal *node_host_notify_later(storm_node_t *n,
+						  struct storm_member *m,
+						  const void *buf, size_t len,
+						  bool copy)
 {
 	struct node_signal *s = malloc(sizeof(*s) + (copy ? len : 0));
 
@@ -236,33 +243,33 @@ static struct node_signal *tell_later(storm_node_t *n, struct storm_member *m,
 	return s;
 }
 
-static void on_event(void *host, void *ctx, uint64_t session, uint32_t event,
-		     const void *buf, size_t len)
+static void node_host_event(void *host, void *ctx, uint64_t session,
+			    uint32_t event, const void *buf, size_t len)
 {
 	storm_node_t *n = host;
 	struct storm_member *m = ctx;
-	bool copy = n->conf.on_signal && len && !in_segment(n, buf);
+	bool copy = n->conf.on_signal && len && !node_host_in_segment(n, buf);
 	struct node_signal *s;
 
 	(void) session;
 	if (!m)
 		return;
 	if (!n->conf.on_signal) {
-		count(m, event);
+		node_host_count(m, event);
 		return;
 	}
-	s = tell_later(n, m, buf, len, copy);
+	s = node_host_notify_later(n, m, buf, len, copy);
 	if (!s) {
 		storm_log(STORM_LOG_ERROR, "no memory to tell of event %u",
 			  event);
-		count(m, event);
+		node_host_count(m, event);
 		return;
 	}
 	s->event = event;
 }
 
-static void on_strobe(void *host, void *ctx, uint64_t session,
-		      uint64_t number, const void *buf, size_t len)
+static void node_host_strobe(void *host, void *ctx, uint64_t session,
+			     uint64_t number, const void *buf, size_t len)
 {
 	storm_node_t *n = host;
 	struct node_signal *s;
@@ -270,7 +277,7 @@ static void on_strobe(void *host, void *ctx, uint64_t session,
 	(void) session;
 	if (!ctx || !n->conf.on_strobe)
 		return;
-	s = tell_later(n, ctx, buf, len, true);
+	s = node_host_notify_later(n, ctx, buf, len, true);
 	if (s)			/* or the next one will be told of */
 		s->strobe = number;
 }
@@ -292,14 +299,14 @@ void node_host_tell(storm_node_t *n)
 			n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf,
 					  s->len);
 		pthread_mutex_lock(&n->sh->lock);
-		count(s->m, s->event);	/* there is no event 0 */
+		node_host_count(s->m, s->event);  /* there is no event 0 */
 		node_member_leave(s->m);
 		free(s);
 	}
 }
 
-static void acked(void *host, void *ctx, uint8_t kind,
-		  const struct storm_idset *ids)
+static void node_host_acked(void *host, void *ctx, uint8_t kind,
+			    const struct storm_idset *ids)
 {
 	(void) host;		/* nobody here waits for it */
 	(void) ctx;
@@ -308,8 +315,9 @@ static void acked(void *host, void *ctx, uint8_t kind,
 }
 
 /* An operation that this node asked for: the token is its event. */
-static void requested(void *host, void *ctx, void *token,
-		      enum storm_compare result, struct storm_outcome *out)
+static void node_host_requested(void *host, void *ctx, void *token,
+				enum storm_compare result,
+				struct storm_outcome *out)
 {
 	storm_event_t *e = token;
 
@@ -332,7 +340,7 @@ struct node_check {
 	int err;
 };
 
-static void check_work(struct storm_job *j)
+static void node_host_check_work(struct storm_job *j)
 {
 	struct node_check *c = (struct node_check *) j;
 	struct storm_open_info info;
@@ -354,7 +362,7 @@ static void check_work(struct storm_job *j)
 	}
 }
 
-static void check_done(void *host, struct storm_job *j)
+static void node_host_check_done(void *host, struct storm_job *j)
 {
 	storm_node_t *n = host;
 	struct node_check *c = (struct node_check *) j;
@@ -366,7 +374,8 @@ static void check_done(void *host, struct storm_job *j)
 	free(c);
 }
 
-static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
+static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
+				   size_t len)
 {
 	storm_node_t *n = host;
 	struct node_check *c = calloc(1, sizeof(*c));
@@ -376,21 +385,21 @@ static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
 		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_shared_now(n->sh));
 		return;
 	}
-	c->job.work = check_work;
-	c->job.done = check_done;
+	c->job.work = node_host_check_work;
+	c->job.done = node_host_check_done;
 	c->n = n;
 	c->ticket = ticket;
 	c->buf = buf;
 	c->len = len;
 	if (n->driver->now) {		/* one that there are no threads in */
-		check_work(&c->job);
+		node_host_check_work(&c->job);
 		c->job.worked = true;
 		c->next = n->checks;
 		n->checks = c;
 	} else if (!storm_worker_add(&n->auth, &c->job)) {
 		storm_log(STORM_LOG_WARN, "%u OPENs are waiting for their check already, one more is refused",
 			  OPENS_WAITING);
-		check_done(n, &c->job);
+		node_host_check_done(n, &c->job);
 	}
 }
 
@@ -402,16 +411,22 @@ void node_host_admit(storm_node_t *n)
 		storm_worker_finish(&n->auth, n);
 	while ((c = n->checks)) {
 		n->checks = c->next;
-		check_done(n, &c->job);
+		node_host_check_done(n, &c->job);
 	}
 }
 
 const struct storm_nm_ops node_host_ops = {
-	.authenticate = authenticate,
-	.session_open = session_open, .session_close = session_close,
-	.file_begin = file_begin, .file_write = file_write,
-	.file_read = file_read, .file_stage = file_stage,
-	.file_commit = file_commit, .file_end = file_end,
-	.event = on_event, .acked = acked, .requested = requested,
-	.strobe = on_strobe,
+	.authenticate = node_host_authenticate,
+	.session_open = node_host_session_open,
+	.session_close = node_host_session_close,
+	.file_begin = node_host_file_begin,
+	.file_write = node_host_file_write,
+	.file_read = node_host_file_read,
+	.file_stage = node_host_file_stage,
+	.file_commit = node_host_file_commit,
+	.file_end = node_host_file_end,
+	.event = node_host_event,
+	.acked = node_host_acked,
+	.requested = node_host_requested,
+	.strobe = node_host_strobe,
 };

@@ -100,7 +100,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 /* ------------------------------------------------- primitives of this node --- */
 
 /* Locked.  Ask the owner for something, as the event that it makes. */
-static storm_event_t *asked(storm_member_t *m, storm_event_t *e, int err)
+static storm_event_t *node_member_asked(storm_member_t *m, storm_event_t *e,
+					int err)
 {
 	if (err) {
 		storm_event_drop(e);
@@ -121,8 +122,9 @@ storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
 	if (m->node)
 		e = storm_event_create(m->sh, len);
 	if (e)
-		e = asked(m, e, storm_nm_xfer(m->node->nm, m->session, P, to,
-					      buf, len, e));
+		e = node_member_asked(m, e, storm_nm_xfer(m->node->nm,
+							  m->session, P, to,
+							  buf, len, e));
 	pthread_mutex_unlock(&m->sh->lock);
 	return e;
 }
@@ -142,8 +144,10 @@ storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 	if (m->node)
 		e = storm_event_create(m->sh, 0);
 	if (e)
-		e = asked(m, e, storm_nm_compare(m->node->nm, m->session, P,
-						 var, rel, value, write, e));
+		e = node_member_asked(m, e, storm_nm_compare(m->node->nm,
+							     m->session, P, var,
+							     rel, value, write,
+							     e));
 	while (e && e->out.state == STORM_PENDING)
 		storm_shared_wait(m->sh, 0);
 	storm_outcome_copy(out, e ? &e->out : &none);

@@ -36,12 +36,12 @@ struct storm_queue {
 	uint8_t slot[];		/* what it sends */
 };
 
-static size_t slot_bytes(const struct storm_queue_conf *c)
+static size_t queue_slot_bytes(const struct storm_queue_conf *c)
 {
 	return HEAD + ((size_t) c->slot_size + 7) / 8 * 8;
 }
 
-static bool bad_conf(const struct storm_queue_conf *c)
+static bool queue_bad_conf(const struct storm_queue_conf *c)
 {
 	return !c->slots || !c->event || c->event >= STORM_EVENTS ||
 	       c->segment >= STORM_SEGMENTS || c->dequeued < STORM_VAR_USER ||
@@ -50,7 +50,7 @@ static bool bad_conf(const struct storm_queue_conf *c)
 
 size_t storm_queue_bytes(const struct storm_queue_conf *conf)
 {
-	return conf->slots * slot_bytes(conf);
+	return conf->slots * queue_slot_bytes(conf);
 }
 
 storm_queue_t *storm_queue_create(storm_domain_t *d,
@@ -59,9 +59,9 @@ storm_queue_t *storm_queue_create(storm_domain_t *d,
 {
 	struct storm_queue *q;
 
-	if (bad_conf(conf))
+	if (queue_bad_conf(conf))
 		return NULL;
-	q = calloc(1, sizeof(*q) + slot_bytes(conf));
+	q = calloc(1, sizeof(*q) + queue_slot_bytes(conf));
 	if (!q)
 		return NULL;
 	q->d = d;
@@ -83,13 +83,13 @@ void storm_queue_destroy(storm_queue_t *q)
 	free(q);
 }
 
-static const struct storm_idset *nodes_of(const struct storm_queue *q)
+static const struct storm_idset *queue_nodes_of(const struct storm_queue *q)
 {
 	return q->all ? NULL : &q->P;
 }
 
 /* Until the ENQUEUE before has ended: only then is it known where the tail is. */
-static int settle(struct storm_queue *q, uint64_t deadline)
+static int queue_settle(struct storm_queue *q, uint64_t deadline)
 {
 	struct storm_outcome out = { 0 };
 	enum storm_state state;
@@ -109,13 +109,13 @@ static int settle(struct storm_queue *q, uint64_t deadline)
 
 /* Have all of P taken that many?  STORM_OK, STORM_EBUSY: not yet, or why it
  * cannot be told. */
-static int taken(struct storm_queue *q, uint64_t count)
+static int queue_taken(struct storm_queue *q, uint64_t count)
 {
 	struct storm_outcome out = { 0 };
 	enum storm_compare c;
 	int err = STORM_ECLOSED;
 
-	c = storm_compare_and_write(q->d, nodes_of(q), q->conf.dequeued,
+	c = storm_compare_and_write(q->d, queue_nodes_of(q), q->conf.dequeued,
 				    STORM_GE, count, NULL, &out);
 	if (c == STORM_TRUE) {
 		q->dequeued = count;
@@ -131,17 +131,17 @@ static int taken(struct storm_queue *q, uint64_t count)
 
 /* AWAIT-SPACE.  Half a queue is asked for at first: that will do for the next
  * ones, too. */
-static int await_space(struct storm_queue *q, uint64_t deadline)
+static int queue_await_space(struct storm_queue *q, uint64_t deadline)
 {
 	uint64_t need = q->enqueued + 1 - q->conf.slots, backoff, now;
 
 	if (q->enqueued < q->conf.slots || q->dequeued >= need)
 		return STORM_OK;
 	for (backoff = BACKOFF_FIRST;; backoff *= 2) {
-		int err = taken(q, need + q->conf.slots / 2);
+		int err = queue_taken(q, need + q->conf.slots / 2);
 
 		if (err == STORM_EBUSY && q->conf.slots > 1)
-			err = taken(q, need);
+			err = queue_taken(q, need);
 		if (err != STORM_EBUSY)
 			return err;
 		now = domain_now(q->d);
@@ -166,17 +166,17 @@ int storm_enqueue(storm_queue_t *q, const void *data, size_t len,
 
 	if (len > q->conf.slot_size)
 		return STORM_ETOOBIG;
-	err = settle(q, deadline);
+	err = queue_settle(q, deadline);
 	if (!err)
-		err = await_space(q, deadline);
+		err = queue_await_space(q, deadline);
 	if (err)
 		return err;
 	storm_put64(&o, len);
 	if (len)
 		memcpy(q->slot + HEAD, data, len);
 	to.offset = q->conf.offset +
-		    q->enqueued % q->conf.slots * slot_bytes(&q->conf);
-	q->last = storm_xfer_and_signal(q->d, nodes_of(q), &to, q->slot,
+		    q->enqueued % q->conf.slots * queue_slot_bytes(&q->conf);
+	q->last = storm_xfer_and_signal(q->d, queue_nodes_of(q), &to, q->slot,
 					HEAD + len);
 	if (!q->last)
 		return STORM_ECLOSED;
@@ -196,13 +196,13 @@ int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
 	uint64_t before, n;
 	int err;
 
-	if (bad_conf(conf))
+	if (queue_bad_conf(conf))
 		return STORM_EINVAL;
 	err = node_member_take(m, conf->event, block, deadline, &before);
 	if (err)
 		return err;
 	slot = (const uint8_t *) base + conf->offset +
-	       before % conf->slots * slot_bytes(conf);
+	       before % conf->slots * queue_slot_bytes(conf);
 	in = (struct storm_in) { slot, slot + HEAD, false };
 	n = storm_get64(&in);
 	if (n <= conf->slot_size) {

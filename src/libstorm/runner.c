@@ -85,7 +85,7 @@ void storm_shared_sleep(const struct storm_shared *sh, uint64_t ns)
 	}
 }
 
-static void wait_for(struct storm_runner *r, uint64_t next)
+static void runner_wait_for(struct storm_runner *r, uint64_t next)
 {
 	uint64_t now = storm_now(), ns = next <= now ? 0 : next - now, count;
 	struct timespec ts;
@@ -100,7 +100,7 @@ static void wait_for(struct storm_runner *r, uint64_t next)
 }
 
 /* Locked. */
-static uint64_t turn(struct storm_runner *r)
+static uint64_t runner_turn(struct storm_runner *r)
 {
 	uint64_t next = r->ops->tick(r->arg, storm_shared_now(r->sh));
 
@@ -113,21 +113,21 @@ uint64_t storm_runner_turn(struct storm_runner *r)
 	uint64_t next;
 
 	pthread_mutex_lock(&r->sh->lock);
-	next = turn(r);
+	next = runner_turn(r);
 	pthread_mutex_unlock(&r->sh->lock);
 	return next;
 }
 
-static void *run(void *arg)
+static void *runner_thread(void *arg)
 {
 	struct storm_runner *r = arg;
 
 	pthread_mutex_lock(&r->sh->lock);
 	while (!r->stop) {
-		uint64_t next = turn(r);
+		uint64_t next = runner_turn(r);
 
 		pthread_mutex_unlock(&r->sh->lock);
-		wait_for(r, next);
+		runner_wait_for(r, next);
 		pthread_mutex_lock(&r->sh->lock);
 		r->sh->driver->poll(r->net);
 	}
@@ -173,7 +173,7 @@ int storm_runner_start(struct storm_runner *r, const char *name)
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, run, r);
+	rc = pthread_create(&r->thread, NULL, runner_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return rc;

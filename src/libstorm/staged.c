@@ -15,7 +15,7 @@
 
 #include "staged.h"
 
-static int fail(enum storm_err err, int *sys, int num)
+static int staged_fail(enum storm_err err, int *sys, int num)
 {
 	*sys = num;
 	return err;
@@ -36,12 +36,12 @@ int storm_staged_error(int num)
 	}
 }
 
-static int fail_path(int *sys, int num)
+static int staged_fail_path(int *sys, int num)
 {
-	return fail((enum storm_err) storm_staged_error(num), sys, num);
+	return staged_fail((enum storm_err) storm_staged_error(num), sys, num);
 }
 
-static bool has_dotdot(const char *path)
+static bool staged_has_dotdot(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2) {
 		if ((p == path || p[-1] == '/') &&
@@ -53,7 +53,7 @@ static bool has_dotdot(const char *path)
 
 /* path is absolute and without "..".  Below a root each part of it is opened in the
  * one before, and none may be a symbolic link: nothing leads out. */
-static int open_below(int root, const char *path)
+static int staged_open_below(int root, const char *path)
 {
 	static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int dir, next;
@@ -86,18 +86,18 @@ int storm_staged_open_dir(int root, const char *path, int *dir,
 	const char *slash = strrchr(path, '/');
 	char parent[PATH_MAX];
 
-	if (path[0] != '/' || has_dotdot(path))
-		return fail(STORM_EPATH, sys, EINVAL);
+	if (path[0] != '/' || staged_has_dotdot(path))
+		return staged_fail(STORM_EPATH, sys, EINVAL);
 	if (!slash[1] || !strcmp(slash + 1, "."))
-		return fail(STORM_EPATH, sys, EISDIR);
+		return staged_fail(STORM_EPATH, sys, EISDIR);
 	if (strlen(slash + 1) > NAME_MAX || slash - path >= PATH_MAX)
-		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+		return staged_fail(STORM_EPATH, sys, ENAMETOOLONG);
 	snprintf(parent, sizeof(parent), "%.*s",
 		 slash == path ? 1 : (int) (slash - path), path);
 	strcpy(name, slash + 1);
-	*dir = open_below(root, parent);
+	*dir = staged_open_below(root, parent);
 	if (*dir < 0)
-		return fail_path(sys, errno);
+		return staged_fail_path(sys, errno);
 	return STORM_OK;
 }
 
@@ -106,20 +106,21 @@ int storm_staged_open_dir(int root, const char *path, int *dir,
  * link would be replaced and not followed; Slurm's sbcast would write through
  * it.  Neither is what the user can mean: refuse.
  */
-static int check_target(const struct storm_staged *f, int *sys)
+static int staged_check_target(const struct storm_staged *f, int *sys)
 {
 	struct stat st, parent;
 
 	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? STORM_OK : fail_path(sys, errno);
+		return errno == ENOENT ? STORM_OK :
+					 staged_fail_path(sys, errno);
 	if (S_ISDIR(st.st_mode))
-		return fail(STORM_EPATH, sys, EISDIR);
+		return staged_fail(STORM_EPATH, sys, EISDIR);
 	if (!(f->flags & STORM_FILE_FORCE))
-		return fail(STORM_EEXIST, sys, EEXIST);
+		return staged_fail(STORM_EEXIST, sys, EEXIST);
 	if (S_ISLNK(st.st_mode))
-		return fail(STORM_EPATH, sys, ELOOP);
+		return staged_fail(STORM_EPATH, sys, ELOOP);
 	if (!S_ISREG(st.st_mode))
-		return fail(STORM_EPATH, sys, ENXIO);
+		return staged_fail(STORM_EPATH, sys, ENXIO);
 	/* Another's file: Slurm's sbcast must be able to write to it, and in
 	 * a sticky directory the rename would be refused, after the decision. */
 	if (st.st_uid != geteuid() &&
@@ -127,13 +128,13 @@ static int check_target(const struct storm_staged *f, int *sys)
 	     fstat(f->dir, &parent) ||
 	     ((parent.st_mode & S_ISVTX) && parent.st_uid != geteuid() &&
 	      geteuid() != 0)))
-		return fail_path(sys, EACCES);
+		return staged_fail_path(sys, EACCES);
 	return STORM_OK;
 }
 
 /* Found here, the lack of space costs nobody a transfer.  The size stays 0, so
  * that the check can tell what was written. */
-static int reserve(const struct storm_staged *f, int *sys)
+static int staged_reserve(const struct storm_staged *f, int *sys)
 {
 	struct statfs fs;
 	int rc;
@@ -145,23 +146,23 @@ static int reserve(const struct storm_staged *f, int *sys)
 	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
 		return !fs.f_blocks ||
 		       (f->size - 1) / (uint64_t) fs.f_bsize < fs.f_bavail ?
-			STORM_OK : fail_path(sys, ENOSPC);
+			STORM_OK : staged_fail_path(sys, ENOSPC);
 	do {
 		rc = fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) f->size);
 	} while (rc && errno == EINTR);
 	if (!rc || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
 		return STORM_OK;
-	return fail_path(sys, errno);
+	return staged_fail_path(sys, errno);
 }
 
-static int make_temp(struct storm_staged *f, int *sys)
+static int staged_make_temp(struct storm_staged *f, int *sys)
 {
 	for (int tries = 0; tries < 16; tries++) {
 		char temp[sizeof(f->temp)];
 		uint64_t random;
 
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return fail(STORM_ESYS, sys, errno);
+			return staged_fail(STORM_ESYS, sys, errno);
 		snprintf(temp, sizeof(temp), ".%.200s.storm.%016llx",
 			 f->name, (unsigned long long) random);
 		strcpy(f->temp, temp);
@@ -173,32 +174,32 @@ static int make_temp(struct storm_staged *f, int *sys)
 			break;
 	}
 	f->temp[0] = '\0';
-	return fail_path(sys, errno);
+	return staged_fail_path(sys, errno);
 }
 
 /* "<name>_libs", where the libraries of an executable go. */
-static int make_libdir(struct storm_staging *g, struct storm_staged *f,
-		       int *sys)
+static int staged_make_libdir(struct storm_staging *g, struct storm_staged *f,
+			      int *sys)
 {
 	static const char suffix[] = "_libs";
 	struct stat st;
 	int fd;
 
 	if (strlen(f->name) + sizeof(suffix) > sizeof(f->libdir))
-		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+		return staged_fail(STORM_EPATH, sys, ENAMETOOLONG);
 	strcpy(f->libdir, f->name);
 	strcat(f->libdir, suffix);
 	if (!mkdirat(f->dir, f->libdir, 0700))
 		f->libdir_made = true;
 	else if (errno != EEXIST || !(f->flags & STORM_FILE_FORCE))
-		return fail_path(sys, errno);
+		return staged_fail_path(sys, errno);
 	fd = openat(f->dir, f->libdir,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return fail_path(sys, errno);
+		return staged_fail_path(sys, errno);
 	if (fstat(fd, &st) || st.st_uid != geteuid()) {
 		close(fd);
-		return fail(STORM_EPATH, sys, EPERM);
+		return staged_fail(STORM_EPATH, sys, EPERM);
 	}
 	if (g->libdir >= 0)
 		close(g->libdir);
@@ -206,19 +207,19 @@ static int make_libdir(struct storm_staging *g, struct storm_staged *f,
 	return STORM_OK;
 }
 
-static int in_libdir(struct storm_staging *g, struct storm_staged *f,
-		     const char *name, int *sys)
+static int staged_in_libdir(struct storm_staging *g, struct storm_staged *f,
+			    const char *name, int *sys)
 {
 	if (g->libdir < 0)
-		return fail(STORM_EINVAL, sys, 0);
+		return staged_fail(STORM_EINVAL, sys, 0);
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return fail(STORM_EPATH, sys, EINVAL);
+		return staged_fail(STORM_EPATH, sys, EINVAL);
 	if (strlen(name) > NAME_MAX)
-		return fail(STORM_EPATH, sys, ENAMETOOLONG);
+		return staged_fail(STORM_EPATH, sys, ENAMETOOLONG);
 	strcpy(f->name, name);
 	f->dir = fcntl(g->libdir, F_DUPFD_CLOEXEC, 3);
-	return f->dir < 0 ? fail(STORM_ESYS, sys, errno) : STORM_OK;
+	return f->dir < 0 ? staged_fail(STORM_ESYS, sys, errno) : STORM_OK;
 }
 
 int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
@@ -235,18 +236,18 @@ int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 	f->atime = to->atime;
 	f->mtime = to->mtime;
 	if (f->flags & STORM_FILE_IN_LIBDIR)
-		err = in_libdir(g, f, to->path, sys);
+		err = staged_in_libdir(g, f, to->path, sys);
 	else
 		err = storm_staged_open_dir(g->root, to->path, &f->dir,
 					    f->name, sys);
 	if (!err)
-		err = check_target(f, sys);
+		err = staged_check_target(f, sys);
 	if (!err)
-		err = make_temp(f, sys);
+		err = staged_make_temp(f, sys);
 	if (!err)
-		err = reserve(f, sys);
+		err = staged_reserve(f, sys);
 	if (!err && f->flags & STORM_FILE_LIBDIR)
-		err = make_libdir(g, f, sys);
+		err = staged_make_libdir(g, f, sys);
 	if (err)
 		storm_staged_drop(f);
 	return err;
@@ -260,19 +261,19 @@ int storm_staged_check(struct storm_staged *f, int *sys)
 
 	*sys = 0;
 	if (fstat(f->fd, &st))
-		return fail(STORM_ESYS, sys, errno);
+		return staged_fail(STORM_ESYS, sys, errno);
 	if ((uint64_t) st.st_size != f->size)
-		return fail(STORM_EVERIFY, sys, 0);
+		return staged_fail(STORM_EVERIFY, sys, 0);
 	/* whatever came: no set-id bits */
 	if (fchmod(f->fd, f->mode & STORM_FILE_MODE))
-		return fail(STORM_ESYS, sys, errno);
+		return staged_fail(STORM_ESYS, sys, errno);
 	if (f->flags & STORM_FILE_TIMES && futimens(f->fd, t))
-		return fail(STORM_ESYS, sys, errno);
+		return staged_fail(STORM_ESYS, sys, errno);
 	return STORM_OK;
 }
 
 /* Rename without replacing, also where the file system has no such call. */
-static int rename_new(const struct storm_staged *f)
+static int staged_rename_new(const struct storm_staged *f)
 {
 	if (!renameat2(f->dir, f->temp, f->dir, f->name, RENAME_NOREPLACE))
 		return 0;
@@ -294,9 +295,9 @@ int storm_staged_commit(struct storm_staged *f, int *sys)
 	if (f->flags & STORM_FILE_FORCE)
 		rc = renameat(f->dir, f->temp, f->dir, f->name);
 	else
-		rc = rename_new(f);
+		rc = staged_rename_new(f);
 	if (rc)
-		return fail_path(sys, errno);
+		return staged_fail_path(sys, errno);
 	f->committed = true;
 	return STORM_OK;
 }

@@ -31,7 +31,7 @@ int storm_announce_termination(storm_member_t *m, uint32_t generation)
 					       TERMINATED_CODE, &ids);
 }
 
-static int why(const struct storm_outcome *out)
+static int termination_why(const struct storm_outcome *out)
 {
 	return out->faults_kept ? (int) out->faults[0].why : STORM_ECLOSED;
 }
@@ -59,7 +59,7 @@ int storm_detect_termination(storm_domain_t *d, const struct storm_idset *P,
 		if (c == STORM_TRUE)
 			break;
 		if (c == STORM_FAILED)
-			err = why(out);
+			err = termination_why(out);
 		else if (deadline && domain_now(d) >= deadline)
 			err = STORM_ETIME;
 		else

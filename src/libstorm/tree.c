@@ -12,7 +12,7 @@
 
 /* Positions and nodes differ by the excluded ones before them: few, or there
  * would be no domain any more. */
-static uint64_t heap_of(const struct storm_tree *t, uint32_t node)
+static uint64_t tree_heap_of(const struct storm_tree *t, uint32_t node)
 {
 	uint32_t pos = node;
 
@@ -26,7 +26,7 @@ static uint64_t heap_of(const struct storm_tree *t, uint32_t node)
 	return (uint64_t) pos + 1;
 }
 
-static uint32_t node_of(const struct storm_tree *t, uint64_t heap)
+static uint32_t tree_node_of(const struct storm_tree *t, uint64_t heap)
 {
 	uint32_t node = (uint32_t) (heap - 1);
 
@@ -52,7 +52,7 @@ int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out)
 	storm_idset_clear(&t->out);
 	t->out = copy;
 	/* so many come before the position behind the last */
-	t->members = (uint32_t) heap_of(t, t->count) - 1;
+	t->members = (uint32_t) tree_heap_of(t, t->count) - 1;
 	return STORM_OK;
 }
 
@@ -69,25 +69,25 @@ bool storm_tree_member(const struct storm_tree *t, uint32_t node)
 
 uint32_t storm_tree_parent(const struct storm_tree *t, uint32_t node)
 {
-	uint64_t up = (heap_of(t, node) - 1) / t->radix;
+	uint64_t up = (tree_heap_of(t, node) - 1) / t->radix;
 
-	return up ? node_of(t, up) : STORM_NO_NODE;
+	return up ? tree_node_of(t, up) : STORM_NO_NODE;
 }
 
 uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 			     uint32_t *out)
 {
-	uint64_t first = heap_of(t, node) * t->radix + 1;
+	uint64_t first = tree_heap_of(t, node) * t->radix + 1;
 	uint32_t n = 0;
 
 	for (; n < t->radix && first + n <= t->members; n++)
-		out[n] = node_of(t, first + n);
+		out[n] = tree_node_of(t, first + n);
 	return n;
 }
 
 /* The members among the nodes first to last. */
-static int add(const struct storm_tree *t, struct storm_idset *s,
-	       uint32_t first, uint32_t last)
+static int tree_add_members(const struct storm_tree *t, struct storm_idset *s,
+			    uint32_t first, uint32_t last)
 {
 	for (uint32_t i = 0; i < t->out.count && first <= last; i++) {
 		const struct storm_range *out = &t->out.r[i];
@@ -109,15 +109,16 @@ static int add(const struct storm_tree *t, struct storm_idset *s,
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		       struct storm_idset *s)
 {
-	uint64_t lo = heap_of(t, node), hi = lo;
+	uint64_t lo = tree_heap_of(t, node), hi = lo;
 
 	if (!lo) {		/* the owner is not in the list */
 		lo = 1;
 		hi = t->radix;
 	}
 	while (lo <= t->members) {
-		int err = add(t, s, node_of(t, lo),
-			      node_of(t, storm_min(hi, t->members)));
+		int err = tree_add_members(t, s, tree_node_of(t, lo),
+			tree_node_of(t, storm_min(hi, t->members)));
+
 		if (err)
 			return err;
 		lo = lo * t->radix + 1;
@@ -129,17 +130,17 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
 			      const struct storm_idset *p)
 {
-	uint64_t h = heap_of(t, node) + 1;
+	uint64_t h = tree_heap_of(t, node) + 1;
 
 	while (h <= t->members && p->count &&
-	       !storm_idset_has(p, node_of(t, h)))
+	       !storm_idset_has(p, tree_node_of(t, h)))
 		h++;
-	return h <= t->members ? node_of(t, h) : STORM_NO_NODE;
+	return h <= t->members ? tree_node_of(t, h) : STORM_NO_NODE;
 }
 
 bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node)
 {
-	uint64_t top = heap_of(t, up), h = heap_of(t, node);
+	uint64_t top = tree_heap_of(t, up), h = tree_heap_of(t, node);
 
 	while (h > top)
 		h = (h - 1) / t->radix;

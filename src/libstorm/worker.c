@@ -11,7 +11,7 @@
 
 #include "worker.h"
 
-static void *run(void *arg)
+static void *worker_thread(void *arg)
 {
 	struct storm_worker *w = arg;
 	const uint64_t one = 1;
@@ -42,7 +42,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void finish(void *host, struct storm_job *j)
+static void worker_give_back(void *host, struct storm_job *j)
 {
 	while (j) {
 		struct storm_job *next = j->next;
@@ -64,7 +64,7 @@ void storm_worker_finish(struct storm_worker *w, void *host)
 	w->results = NULL;
 	w->results_end = &w->results;
 	pthread_mutex_unlock(&w->lock);
-	finish(host, j);
+	worker_give_back(host, j);
 }
 
 int storm_worker_start(struct storm_worker *w, const char *name,
@@ -81,7 +81,7 @@ int storm_worker_start(struct storm_worker *w, const char *name,
 		return errno;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->cond, NULL);
-	rc = pthread_create(&w->thread, NULL, run, w);
+	rc = pthread_create(&w->thread, NULL, worker_thread, w);
 	if (!rc) {
 		pthread_setname_np(w->thread, name);
 		return 0;
@@ -99,8 +99,8 @@ void storm_worker_stop(struct storm_worker *w, void *host)
 	pthread_cond_signal(&w->cond);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
-	finish(host, w->results);
-	finish(host, w->todo);
+	worker_give_back(host, w->results);
+	worker_give_back(host, w->todo);
 	pthread_cond_destroy(&w->cond);
 	pthread_mutex_destroy(&w->lock);
 	close(w->fd);
