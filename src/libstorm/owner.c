@@ -4,15 +4,17 @@
  *
  * owner_input.c	what comes in from the network
  * owner.c		life, timers, operations one after the other
- * owner_open.c		who answers the OPEN
- * owner_member.c	epochs: who is excluded, who joins; owner_overdue.c: who
- *			is slow
- * owner_compare.c	comparisons; owner_request.c: operations that nodes ask for
+ * owner_open.c		the OPEN and its answers
+ * owner_member.c	epochs: which nodes are excluded, and which join
+ * owner_overdue.c	which members are slow
+ * owner_compare.c	comparisons
+ * owner_request.c	operations that nodes ask for
  * owner_xfer.c		the operation under way, and those that wait for it
  * owner_data.c		DATA of it: window, pace and repair
  * owner_report.c	reports of termination, and their acknowledgement
  * owner_ask.c		what is asked of all nodes, and the sum of their answers
- * owner_cast.c		what is sent to all nodes; owner_round.c: past silent ones
+ * owner_cast.c		what is sent to all nodes
+ * owner_round.c		nodes below silent ones
  *
  * Calls go down this list.
  *

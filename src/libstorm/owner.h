@@ -1,6 +1,6 @@
 /*
  * owner.h - the owner of a step domain as a state machine without I/O: it
- * alone orders operations, decides them, and says who is a member.
+ * alone orders operations, decides them, and determines which nodes are members.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,7 @@
 
 struct storm_owner;
 
-/* Told from within the calls below.  Outcomes are the callee's to clear. */
+/* Called from within the calls below.  Outcomes are the callee's to clear. */
 struct storm_owner_ops {
 	/* OPEN is answered by all, or has failed (faults, not DONE). */
 	void (*opened)(void *arg, struct storm_outcome *out);
@@ -43,7 +43,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now);
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
-/* Nobody waits for this transfer any more: it is aborted unless it is decided
+/* The caller waits for this transfer no more: it is aborted unless it is decided
  * already, its buf is not read again, and xfer_done() is not called for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
 /* Ends with compare_done(token).  An own variable without a write is compared

@@ -3,8 +3,8 @@
  * transfer (Algorithm 6).  The paper overlaps the reading of one chunk with the
  * sending of the one before and waits for space in every slave's queue
  * (AWAIT-SPACE, Algorithm 1).  Here the queue is a window: what was sent less what
- * every node has written, a lower bound that the combining tree keeps up to date,
- * so that a slow answer never stops the pipe and memory stays bounded.
+ * every node has written.  The combining tree keeps that lower bound up to date, so
+ * a slow answer never stops the pipe, and memory stays bounded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -134,7 +134,7 @@ void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
 
 	o->stats.nacks++;
 	o->send.lossy = true;
-	/* once it is decided nobody needs more */
+	/* once it is decided no node needs more */
 	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
 	    x->state == XFER_DECIDED)
 		return;

@@ -2,9 +2,9 @@
  * owner_member.c - who is a member: exclusion and JOIN, each with an epoch of
  * its own, and an owner's beginning and end in the cluster domain.
  *
- * An epoch of the cluster domain is saved before anybody hears of it, with the
- * set of the excluded and only if nobody has saved another one since: so at
- * most one owner's epochs go on, and the next owner knows whose state counts.
+ * An epoch of the cluster domain is saved before any node hears of it, together
+ * with the set of the excluded, and only if no other one was saved since.  So the
+ * epochs of at most one owner go on, and the next owner knows whose state counts.
  * The first epoch of a take-over lies beyond all that the owner before could
  * reach by adding to its own.
  *
@@ -19,7 +19,7 @@
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define INVITED_AT_A_TIME 8
 #define INVITED_EVERY (100 * STORM_MS)	/* ... of those that ask for it */
-/* Who asks again so soon may not have had the last one yet, or is a replay. */
+/* A node that asks again so soon may not have had the last one, or is a replay. */
 #define INVITED_AGAIN (200 * STORM_MS)
 /* All wait while MUNGE makes a credential: not more often than is of use. */
 #define RENEW_EVERY (10 * STORM_SEC)
@@ -78,8 +78,8 @@ int owner_begin_epoch(struct storm_owner *o)
 	return err;
 }
 
-/* Send OPEN to a node; 0 or a negative errno.  late: there was a time when it might
- * have been a member. */
+/* Send OPEN to a node; 0 or a negative errno.  late: it may have been a member
+ * before. */
 static int owner_invite_one(struct storm_owner *o, uint32_t node, bool late)
 {
 	size_t len;
@@ -138,7 +138,7 @@ static int owner_epoch_next(struct storm_owner *o, struct storm_idset *excluded,
 	return STORM_OK;
 }
 
-/* Everybody is to hear of it, and to answer in his new place. */
+/* All nodes are to hear of the epoch, and to answer from their new places. */
 static void owner_epoch_announce(struct storm_owner *o, uint64_t now)
 {
 	if (o->tree.members)
@@ -146,7 +146,7 @@ static void owner_epoch_announce(struct storm_owner *o, uint64_t now)
 	owner_ask_sum(o);
 }
 
-/* Whose parents these are. */
+/* The children of these nodes. */
 static void owner_children_of(const struct storm_owner *o,
 			      const struct storm_idset *nodes,
 			      struct storm_idset *children)
@@ -213,7 +213,8 @@ void owner_exclude_fresh(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&fresh);
 }
 
-/* Somebody says so whom nobody vouches for: saving an epoch tells. */
+/* No credential vouches for the node that refuses: saving an epoch shows whether
+ * another owner has taken over. */
 int owner_superseded(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset same = { 0 };
@@ -294,14 +295,14 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	asks = !h->epoch && st.flags & STORM_STATUS_JOIN;
 	fresh = h->epoch && storm_idset_has(&st.fresh, h->sender);
 	storm_status_free(&st);
-	/* this may be old: no reason to exclude anybody, nor to do more than that
-	 * now and then */
+	/* a JOIN may be old: it excludes no node, and is answered only now and
+	 * then */
 	if (now >= r->answered_at + INVITED_AGAIN)
 		storm_idset_clear(&r->answered);
 	if (asks && !storm_idset_has(&r->answered, h->sender))
 		storm_idset_add(&r->nodes, h->sender, h->sender);
-	/* and this not: who joins after having been outside does so in an epoch of
-	 * its own, so in this one it was never in */
+	/* this is not old: a node that was outside joins in an epoch of its own,
+	 * so in this one it was never a member */
 	else if (fresh && h->epoch == o->link.epoch)
 		owner_exclude_one(o, h->sender, STORM_ELOST, 0, now);
 	else if (fresh)
@@ -351,7 +352,7 @@ void owner_welcome(struct storm_owner *o, uint32_t node)
 	storm_put8(&b, STORM_CAST_WELCOME);
 	storm_put32(&b, node);
 	storm_put(&b, inc, STORM_INCARNATION_LEN);
-	/* what has begun since it is a member is its affair, too */
+	/* the operation under way has begun since: it takes part in that */
 	storm_put64(&b, o->cast.op - busy);
 	storm_link_send(&o->link, STORM_MSG_CAST, 0, 0, body,
 			(size_t) (b.p - body), &o->open->nodes[node].addr, 1);
@@ -365,7 +366,6 @@ static void owner_joined(struct storm_owner *o, uint32_t node)
 		o->ops.joined(o->arg, node);
 }
 
-/* Between two operations. */
 void owner_admit(struct storm_owner *o, uint64_t now)
 {
 	struct owner_members *m = &o->members;

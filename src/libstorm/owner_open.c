@@ -107,8 +107,8 @@ bool owner_open_advance(struct storm_owner *o, uint64_t now)
 
 /* ------------------------------------------------------------------- timers --- */
 
-/* Children that were heard and are silent since: they are missing, and not those
- * below, of which nobody reports any more. */
+/* Children that were heard and are silent since: they are missing.  Those below
+ * them are not, but no answer has them any more. */
 static void owner_open_blame_silent(struct storm_owner *o,
 				    struct storm_idset *late, uint64_t now)
 {
@@ -131,8 +131,8 @@ static void owner_open_blame_silent(struct storm_owner *o,
 	}
 }
 
-/* The cluster's domain goes on without them: first without those that have
- * nobody late above them, for the others may just not have been reached. */
+/* The cluster's domain goes on without the late ones: first without those that
+ * have no late node above them, as the others may just not have been reached. */
 static void owner_open_keep_topmost(const struct storm_owner *o,
 				    struct storm_idset *late)
 {

@@ -1,8 +1,8 @@
 /*
- * owner_overdue.c - members that are slow (paper section 2.4.3: the master finds who
- * missed a heartbeat).  Every node watches its children (detector.h) and names in
- * its STATUS who is overdue; here each is told once, and once that it is back.
- * Nothing else follows: dead is who is excluded.
+ * owner_overdue.c - members that are slow (paper section 2.4.3: the master finds
+ * which node missed a heartbeat).  Every node watches its children (detector.h) and
+ * names the overdue ones in its STATUS.  The owner reports each of them once, and
+ * once when it is back.  Nothing else follows: a dead node is excluded elsewhere.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,8 +24,8 @@ static void owner_overdue_report(struct storm_owner *o,
 		}
 }
 
-/* In a new epoch nodes have new parents, and those know only after a while who of
- * their children is silent: until then nobody is said to be back. */
+/* In a new epoch nodes have new parents, which know only after a while which of
+ * their children are silent: until then no node is reported as back. */
 static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 {
 	const struct storm_settings *set = &o->conf.set;
@@ -38,7 +38,7 @@ static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 		      2 * storm_sign_every(set->dead_timeout, set->heartbeat);
 }
 
-/* Who is overdue by now: as the subtrees say, and of our own children. */
+/* The nodes that are overdue by now: those that subtrees name, and children. */
 static uint64_t owner_overdue_now(struct storm_owner *o, struct storm_idset *is,
 				  uint64_t now)
 {
@@ -65,14 +65,14 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 			   off = { 0 };
 	uint64_t next = owner_overdue_now(o, &all, now);
 
-	/* nobody is, as a rule */
+	/* as a rule none is */
 	if (!all.count && !o->members.overdue.count)
 		return next;
 	if (storm_idset_minus(&all, &o->cast.excluded, &is) ||
 	    storm_idset_minus(&o->members.overdue, &o->cast.excluded, &had) ||
 	    storm_idset_minus(&is, &had, &on) ||
 	    storm_idset_minus(&had, &is, &off))
-		goto out;	/* no memory: told when there is some */
+		goto out;	/* no memory: reported when there is some */
 	if (!owner_overdue_settled(o, now)) {
 		storm_idset_clear(&off);
 		if (storm_idset_union(&is, &had))

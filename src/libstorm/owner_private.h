@@ -121,7 +121,7 @@ struct owner_comparisons {
 	uint64_t asked_at;		/* 0: it is not */
 };
 
-/* Changes of who is a member: owner_member.c. */
+/* Changes of the members: owner_member.c. */
 struct owner_members {
 	uint64_t epoch_at;		/* when this epoch began */
 	uint64_t renewed_at;		/* OPEN's credential */
@@ -170,18 +170,20 @@ struct storm_owner {
 	struct storm_stats stats;
 };
 
-/* owner_round.c: past nodes that are silent to their children. */
-/* Those who are late are being asked; false: none of those below silent ones. */
+/* owner_round.c */
+/* Late nodes are about to be asked: those below silent ones are adopted.  False:
+ * there are none. */
 bool owner_round_ask(struct storm_owner *o, uint64_t now);
-/* A child that has not answered for all said this; true: somebody more is to be
- * asked past a silent one. */
+/* A child has answered, but not for all of its subtree.  True: more nodes are
+ * adopted now, and are to be asked. */
 bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
 		       uint64_t now);
-/* The sum of the tree has them as late: take their own word. */
+/* The sum of the tree has the adopted as late: take their own answers. */
 void owner_round_merge(struct storm_owner *o, struct storm_status *st,
 		       const struct storm_asked *a);
+/* NULL: not adopted. */
 struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node);
-/* Of those adopted, at most ADOPTED_MAX; how many. */
+/* Of those adopted, at most ADOPTED_MAX; returns how many. */
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to);
 void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
 
@@ -224,7 +226,7 @@ void owner_ask_all(struct storm_owner *o, uint64_t now);
 void owner_ask_late(struct storm_owner *o, uint64_t now);
 /* Ask those below silent nodes: with all below them, and to answer past those. */
 void owner_ask_adopted(struct storm_owner *o);
-/* Ask these, which have lost their parents. */
+/* Ask these nodes, which have lost their parents. */
 void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node);
 /* Time is up: these are to blame. */
 void owner_blame_late(const struct storm_idset *late, struct storm_faults *l);
@@ -243,16 +245,17 @@ uint64_t owner_report_tick(struct storm_owner *o, uint64_t now);
 
 /* owner_member.c */
 bool owner_is_cluster(const struct storm_owner *o);
-/* Where an owner begins, this one having been saved last. */
+/* The first epoch of an owner, if this one was saved last. */
 uint32_t owner_first_epoch(uint32_t saved);
+/* Saves it, before OPEN goes out. */
 int owner_begin_epoch(struct storm_owner *o);
-/* A STATUS in a life of its sender that is not known here: of a node that died and
- * is there again?  True: there is no more to it. */
+/* Is it a STATUS of a node that died and is there again, in an incarnation that is
+ * not known yet?  True: it is, and needs nothing else. */
 bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 		   const struct storm_rx *rx, uint64_t now);
-/* Those that ask for it get OPEN; when to look again. */
+/* Send OPEN to returning nodes that ask for it; when to call again. */
 uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now);
-/* OPEN goes to every child that has not had it. */
+/* Send OPEN to every child that has not had it. */
 void owner_invite_children(struct storm_owner *o);
 /* The domain is lost: its OPEN has failed, if it is not open yet, and so have all
  * operations. */
@@ -263,20 +266,21 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		  enum storm_err why, int sys, uint64_t now);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
-/* A node has refused OPEN, as it serves another owner: a new epoch, or the domain is
- * lost (ESUPERSEDED). */
+/* A node has refused OPEN, as it serves another owner: begins a new epoch.  If that
+ * cannot be saved the domain is lost (ESUPERSEDED). */
 int owner_superseded(struct storm_owner *o, uint64_t now);
-/* Those that say that they have forgotten. */
+/* ... without those that answer that they remember nothing of the domain. */
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
+/* Send OPEN to some of the nodes outside, in turn. */
 void owner_invite_some(struct storm_owner *o, uint64_t now);
 void owner_try_multicast(struct storm_owner *o);
-/* It is a member: it has to hear that from the owner, and it does not. */
+/* A member has missed that it is one. */
 void owner_welcome(struct storm_owner *o, uint32_t node);
-/* Who has asked to join is let in; between two operations. */
+/* Between two operations: the nodes that have asked to join are members now. */
 void owner_admit(struct storm_owner *o, uint64_t now);
 
-/* owner_overdue.c: who is overdue now, or no longer, is told; when to look again at
- * the latest. */
+/* owner_overdue.c */
+/* Report nodes that are overdue now, or no longer; when to call again. */
 uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 
 /* owner_request.c */
@@ -294,7 +298,7 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 /* Is such a comparison queued with the transfers? */
 bool owner_compare_ordered(uint32_t var, const struct storm_assign *write);
 void owner_compare_advance(struct storm_owner *o, uint64_t now);
-/* When the one under way is late; NEVER. */
+/* When the one under way is late, or STORM_NEVER. */
 uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
 void owner_compare_end_all(struct storm_owner *o);
 
@@ -303,7 +307,7 @@ void owner_compare_end_all(struct storm_owner *o);
 void owner_data_begin(struct storm_owner *o, uint64_t now);
 /* Sends what window, pace and network take; when to call again. */
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
-/* A node lacks some: it gets them. */
+/* A node lacks some of it: send it to that node. */
 void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
 		       const uint8_t *body, size_t len, uint64_t now);
 
@@ -332,8 +336,9 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now);
 /* Aborts the operation under way, if it is late.  True: it is decided already, and
  * the nodes behind (o->sum) have not confirmed that: it is up to the caller. */
 bool owner_xfer_late(struct storm_owner *o, uint64_t now);
-/* Those that are late are about to be asked. */
+/* Late nodes are about to be asked. */
 void owner_xfer_ask(struct storm_owner *o);
+/* A member is lost: the operation under way fails, if it names that node. */
 void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
 		     int sys);
 void owner_xfer_end_all(struct storm_owner *o);

@@ -1,9 +1,9 @@
 /*
  * owner_request.c - operations whose initiator is a node (paper 2.4.1, where
  * any node may initiate one).  The owner alone orders them: a node sends its
- * operation as a REQUEST, again until it has the RESULT.  What was asked last
- * by each node is kept with its end: a REQUEST that comes again is answered, and
- * never executed again.
+ * operation as a REQUEST, and retransmits it until it has the RESULT.  The owner
+ * keeps the last request of each node with its result: a REQUEST that comes again
+ * is answered, and never executed again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -31,7 +31,7 @@ static void owner_request_answer(struct storm_owner *o,
 				r->result_len, &o->open->nodes[r->node].addr, 1);
 }
 
-/* It did not come to be an operation. */
+/* The request does not become an operation. */
 static void owner_request_refuse(struct storm_owner *o, struct owner_request *r,
 				 enum storm_err why)
 {
@@ -61,8 +61,8 @@ static void owner_request_ended(struct storm_owner *o, void *token,
 		owner_request_answer(o, r);
 }
 
-/* A file's target is the owner's user's affair; and what is asked for has to be
- * here. */
+/* Only the owner writes files, with the rights of its user.  All bytes of any other
+ * operation come with the request. */
 static enum storm_err owner_request_check(const struct storm_owner *o,
 					  const struct storm_begin *b,
 					  size_t len)
@@ -130,7 +130,7 @@ bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 	return owner_request_queue(o, r, body, len);
 }
 
-/* It left; what it asked for goes on, but nobody hears of it. */
+/* The node left: what it asked for goes on, without a RESULT. */
 void owner_request_forget(struct storm_owner *o, uint32_t node)
 {
 	struct owner_request **p = &o->requests, *r;

@@ -2,11 +2,11 @@
  * owner_round.c - past a node that does not answer.  A node of the combining
  * tree that is descheduled silences all below it: what it would combine does
  * not come, and the others' operations would wait for it (Pakin's thesis, section
- * 4.6, on unresponsive nodes).  So the owner asks the silent one's children to
- * answer to it directly for a while, and takes their word in the place of his.
- * What he himself owes nobody can say for him: an operation over a node set
- * that he is in waits for him.  All of it is soft: it ends when the tree says
- * as much again, or in the next epoch.
+ * 4.6, on unresponsive nodes).  So the owner asks the children of the silent node
+ * to answer to the owner for a while, and takes their answers in place of its own.
+ * The silent node's own answer remains missing: an operation over a set with that
+ * node waits for it.  All of this is soft state: it ends when the tree answers for
+ * all again, or in the next epoch.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -57,8 +57,8 @@ static void owner_round_past(struct storm_owner *o, uint32_t silent,
 		owner_round_adopt(o, kids[i], silent, now);
 }
 
-/* k is late and its parent is not: because it has answered, or was not asked
- * (p).  Then it may be the silent one, and k will answer itself. */
+/* k is late and its parent is not, either because the parent has answered or
+ * because it was not asked (p).  Then the parent may be silent, and k will answer. */
 static void owner_round_past_top(struct storm_owner *o, uint32_t teller,
 				 uint32_t k, const struct storm_idset *p,
 				 uint64_t now)
@@ -86,7 +86,7 @@ static void owner_round_past_late(struct storm_owner *o, uint32_t teller,
 				owner_round_past_top(o, teller, k, p, now);
 }
 
-/* The topmost of those that c names are silent, if c says so. */
+/* If c reports silence, the topmost of the nodes that it names are silent. */
 static void owner_round_past_below(struct storm_owner *o,
 				   const struct storm_child *c, uint64_t now)
 {
@@ -126,7 +126,7 @@ bool owner_round_heard(struct storm_owner *o, const struct storm_child *c,
 	return o->round.count > known;
 }
 
-/* Does the tree's own word leave anybody below it out? */
+/* Does the tree's own answer leave out a node below this one? */
 static bool owner_round_silences(const struct storm_owner *o, uint32_t node,
 				 const struct storm_status *st)
 {

@@ -109,7 +109,7 @@ void owner_xfer_ask(struct storm_owner *o)
 		return;
 	if (o->sum.flags & STORM_STATUS_LACKS)
 		owner_xfer_announce(o);
-	/* the window is full: who has not written what goes out of it? */
+	/* the window is full: which nodes have not written what leaves it? */
 	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
 		o->cast.floor = x->progress + 1;
 }
@@ -124,7 +124,7 @@ static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
 	q->first = x->next;
 	if (!q->first)
 		q->tail = &q->first;
-	/* a FALSE is as good an end as any */
+	/* FALSE is an answer, not a failure */
 	if (state == STORM_ABORTED && x->no)
 		state = STORM_DONE;
 	storm_faults_outcome(&x->faults, state, &out);
@@ -182,14 +182,14 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 	if (!owner_xfer_in_open(o, x))
 		owner_xfer_announce(o);
 	owner_ask_new(o, now);
-	/* a file is opened first: nothing is sent that nobody can take */
+	/* a file is opened first: nothing is sent before all can take it */
 	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
 		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
 							 XFER_SENDING;
 }
 
-/* A node of P that is no member: it would have to show it, and never will.  Nor
- * will anybody where all of the cluster domain are outside. */
+/* A node of P that is no member would have to show it, and never will.  Nor will
+ * any node of a cluster domain in which all are outside. */
 static bool owner_xfer_beyond_members(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -210,7 +210,7 @@ static void owner_xfer_take_faults(struct storm_owner *o)
 				  o->sum.faults[i].why, o->sum.faults[i].sys);
 }
 
-/* More was written, or less nodes are behind. */
+/* More was written, or fewer nodes are behind. */
 static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -277,8 +277,8 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 	return true;
 }
 
-/* "If any member applied the undecided operation all do, else it aborts": who
- * has taken COMMIT, whether it has shown it yet or not, has it from an owner
+/* "If any member applied the undecided operation all do, else it aborts": a node
+ * that has taken COMMIT, whether it has shown it yet or not, has it from an owner
  * that knew all of P to be STAGED. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 {
@@ -364,7 +364,7 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 		return false;
 	owner_ask_sum(o);
 	owner_blame_late(&o->sum.behind, &x->faults);
-	if (!x->faults.count)	/* they took all that we could send */
+	if (!x->faults.count)	/* the nodes took all that was sent */
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 	if (x->state == XFER_DECIDED)
 		return true;
