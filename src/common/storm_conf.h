@@ -1,6 +1,6 @@
 /*
- * storm_conf.h - storm.conf, which lies beside slurm.conf: Key=Value through
- * Slurm's own parser.  Every key has a default that suits a LAN.
+ * storm_conf.h - storm.conf, which lies beside slurm.conf and is written as
+ * that is.  Every key has a default that suits a LAN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -67,9 +67,8 @@ struct storm_conf {
 /*
  * Read storm.conf; slurm.conf must have been read (slurm_conf_init).  No file:
  * the defaults.  SLURM_SUCCESS, or SLURM_ERROR and *error, a sentence that
- * names the file and the key, to be freed with xfree(); *out is then
- * untouched.  The name of an unknown key is in Slurm's own message, which was
- * logged before.  Never ends the process.
+ * names the file, the line and the key, to be freed with xfree(); *out is then
+ * untouched.  Never ends the process.
  */
 int storm_conf_load(struct storm_conf *out, char **error);
 

@@ -412,12 +412,23 @@ def test_node_down(fresh):
 
 @pytest.mark.storm_only
 @pytest.mark.parametrize("line, wanted", [
-    ("Multicast=perhaps", "perhaps"), ("Port=0", "Port"),
-    ("Radix=1", "Radix"), ("Window=lots", "lots"), ("DropPercent=250", "250"),
-    ("Fallback=sometimes", "sometimes"), ("TTL=1000", "1000"),
-    ("GroupBase=10.0.0.1", "10.0.0.1"), ("Nonsense=1", "Nonsense")])
-def test_wrong_value_in_storm_conf(cluster, line, wanted):
-    """Refused with the key, the value and what is allowed."""
+    ("Multicast=perhaps", "Multicast=perhaps is refused, allowed: yes or no"),
+    ("Port=0", "Port=0 is refused, allowed: a number from 1 to 65535"),
+    ("Radix=1", "Radix=1 is refused, allowed: a number from 2 to 64"),
+    ("Window=lots", "Window=lots is refused, allowed: bytes from 64K to 1G"),
+    ("DropPercent=250", "DropPercent=250 is refused, allowed: "),
+    ("Fallback=sometimes",
+     "Fallback=sometimes is refused, allowed: warn or never"),
+    ("TTL=1000", "TTL=1000 is refused, allowed: a number from 0 to 255"),
+    ("GroupBase=10.0.0.1", "GroupBase=10.0.0.1 is refused, allowed: an IPv4 "),
+    ("Nonsense=1", "unknown key 'Nonsense' (see storm.conf(5))"),
+    ("Intreface=eth0", "unknown key 'Intreface' (did you mean Interface?)"),
+    ("Radix 4", "expected Key=Value, found 'Radix 4'"),
+    ("Radix=", "Radix has no value"),
+    ("Radix=4 TTL=1", "'TTL=1' stands behind Radix=4: "),
+    ("Include nowhere.conf", "Include: ")])
+def test_wrong_line_in_storm_conf(cluster, line, wanted):
+    """Refused in one line with the place, what is wrong, and what to do."""
     path = cluster.lab.dir + "/etc/slurm/storm.conf"
     before = open(path).read() if os.path.exists(path) else None
     with open(path, "w") as f:
@@ -432,9 +443,10 @@ def test_wrong_value_in_storm_conf(cluster, line, wanted):
         else:
             with open(path, "w") as f:
                 f.write(before)
-    key = line.split("=")[0]
+    number = (before or "").count("\n") + 1
     for r in (run, srun):
         assert r.code == 0, str(r)      # Fallback=warn is the default
-        assert wanted in r.err and key in r.err, f"{line}: {r}"
-        assert "allowed" in r.err or key == "Nonsense", f"{line}: {r}"
+        told = [l for l in r.err.splitlines() if "storm" in l]
+        assert len(told) == 1, f"{line}: {r}"
+        assert f"storm.conf:{number}: {wanted}" in told[0], f"{line}: {r}"
         assert r.steps[0]["fallback"], str(r)

@@ -1,5 +1,6 @@
 /*
- * test_storm_conf.c - storm.conf: defaults, every key, and what is refused.
+ * test_storm_conf.c - storm.conf: how it is written, defaults, every key, and
+ * what is refused in which words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,7 +28,6 @@ static void setup(void)
 				LOG_LEVEL_QUIET, 1, 0, 0 };
 	int fd;
 
-	/* Slurm's parser reports an unknown key there */
 	log_init("test_storm_conf", quiet, 0, NULL);
 	strcpy(path, "/tmp/storm-test-conf-XXXXXX");
 	fd = mkstemp(path);
@@ -190,7 +190,6 @@ START_TEST(test_gang)
 }
 END_TEST
 
-/* The message names the file, the key, the value and what is allowed. */
 /* The groups of steps are not those of agents, and nobody who has put the latter
  * where ours would be is refused. */
 START_TEST(test_contexts)
@@ -218,6 +217,7 @@ START_TEST(test_contexts)
 }
 END_TEST
 
+/* The message names the file, the line, the key, the value and what is allowed. */
 START_TEST(test_wrong_values)
 {
 	static const struct {
@@ -267,6 +267,10 @@ START_TEST(test_wrong_values)
 		{ "Quantum", "nan" }, { "Quantum", ".5" },
 		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
 		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
+		{ "PartitionQuantum", "a:99us" },
+		{ "PartitionQuantum", "a:1,b:601s" },
+		{ "OpenTimeout", "0.5" }, { "OpenTimeout", "5us" },
+		{ "DropPercent", "1e1" }, { "DropPercent", "0x1" },
 		{ "GangDebug", "perhaps" }, { "GangAllow", "memory" }, { "GangAllow", "gpus;licenses" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
 			"partition_of_any_site_will_have" },
@@ -274,15 +278,15 @@ START_TEST(test_wrong_values)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct storm_conf was = conf;
-		char text[128];
+		char text[128], says[256];
 
-		snprintf(text, sizeof(text), "%s=%s\n", bad[i].key,
+		snprintf(text, sizeof(text), "\n%s=%s\n", bad[i].key,
 			 bad[i].value);
 		if (load(text) != SLURM_ERROR)
 			ck_abort_msg("%s is taken", text);
-		text[strlen(text) - 1] = '\0';
-		must(strstr(why, path) && strstr(why, text));
-		must(strstr(why, "allowed: "));
+		snprintf(says, sizeof(says), "%s:2: %s=%s is refused, allowed: ",
+			 path, bad[i].key, bad[i].value);
+		ck_assert_msg(strstr(why, says) == why, "%s", why);
 		must(!memcmp(&was, &conf, sizeof(conf)));
 	}
 }
@@ -304,24 +308,189 @@ START_TEST(test_line)
 }
 END_TEST
 
-START_TEST(test_unknown_key)
+/* What may be written at the edges, and what is said beyond them. */
+START_TEST(test_bounds)
 {
-	must(load("Prot=80\n") == SLURM_ERROR);
-	must(strstr(why, path));
-	must(load("Port\n") == SLURM_ERROR);
-	must(load("Port=80 Prot=80\n") == SLURM_ERROR);
+	static const struct {
+		const char *key, *good, *bad, *allowed;
+	} edge[] = {
+		{ "Port", "1", "0", "a number from 1 to 65535" },
+		{ "Port", "65535", "65536", "a number from 1 to 65535" },
+		{ "DSCP", "63", "64", "a number from 0 to 63" },
+		{ "GidIndex", "0", "-1",
+		  "an index into the port's GID table from 0 to 65535" },
+		{ "MTU", "576", "575",
+		  "a number from 576 to 65535, or 0 for the interface's" },
+		{ "MTU", "0", "1",
+		  "a number from 576 to 65535, or 0 for the interface's" },
+		{ "ContextCount", "0", "1048577",
+		  "a number from 1 to 1048576, or 0 for no contexts" },
+		{ "DropSeed", "18446744073709551615", "18446744073709551616",
+		  "a number from 0 to 18446744073709551615" },
+		{ "Window", "64K", "65535", "bytes from 64K to 1G" },
+		{ "SocketBuffer", "1G", "1073741825", "bytes from 64K to 1G" },
+		{ "Rate", "10000", "9999",
+		  "bytes a second from 10000 to 1024G, or 0 for no limit" },
+		{ "Rate", "1024g", "1025G",
+		  "bytes a second from 10000 to 1024G, or 0 for no limit" },
+		{ "OpenTimeout", "0.1s", "99.9",
+		  "a time from 100ms to 600s; a number alone is of milliseconds" },
+		{ "OpTimeout", "3600000", "3600.1s",
+		  "a time from 100ms to 3600s; a number alone is of milliseconds" },
+		{ "AgentLinger", "0", "3601s",
+		  "a time from 0 to 3600s; a number alone is of milliseconds" },
+		{ "Quantum", "100us", "0.09",
+		  "a time from 100us to 600s; a number alone is of milliseconds" },
+		{ "GangDebug", "YES", "true", "yes or no" },
+		{ "Transport", "UDP", "", "udp or verbs" },
+		{ "Packing", "First-Fit", "fit", "first-fit or buddy" },
+		{ "DropPercent", "100", "100.01", "a number from 0 to 100" },
+	};
+
+	for (size_t i = 0; i < sizeof(edge) / sizeof(edge[0]); i++) {
+		char text[128], says[256];
+
+		snprintf(text, sizeof(text), "%s=%s\n", edge[i].key,
+			 edge[i].good);
+		good(text);
+		snprintf(text, sizeof(text), "%s=\"%s\"\n", edge[i].key,
+			 edge[i].bad);
+		snprintf(says, sizeof(says), "%s:1: %s=%s is refused, allowed: %s",
+			 path, edge[i].key, edge[i].bad, edge[i].allowed);
+		must(load(text) == SLURM_ERROR);
+		ck_assert_str_eq(why, says);
+	}
+}
+END_TEST
+
+/* As slurm.conf is written. */
+START_TEST(test_syntax)
+{
+	good("PORT=81\nradix = 3 # 5\n\tTTL\t=\t4\t\n   \n#\n");
+	must(conf.set.port == 81 && conf.set.radix == 3 && conf.set.ttl == 4);
+	good("Port=81\r\nRadix=3\r\n\r\n");
+	must(conf.set.port == 81 && conf.set.radix == 3);
+	good("Port=81\nRadix=3");
+	must(conf.set.port == 81 && conf.set.radix == 3);
+	good("Interface=\"a b\"\nPort = \"81\" # \"\n");
+	ck_assert_str_eq(conf.set.interface, "a b");
+	/* a line goes on, and what a backslash takes its meaning from */
+	good("Port=\\\n  81\nRad\\  \nix=3\nTTL=4 \\ # \\\n\n");
+	must(conf.set.port == 81 && conf.set.radix == 3 && conf.set.ttl == 4);
+	good("Interface=a\\#b\\\\#c\nPort=81 # \\\nRadix=3\\");
+	ck_assert_str_eq(conf.set.interface, "a#b\\");
+	must(conf.set.port == 81 && conf.set.radix == 3);
+	/* of several the last one counts, and it alone */
+	good("Radix=99\nPartitionQuantum=a:1\nradix=5\n"
+	     "PARTITIONQUANTUM=b:2\n");
+	must(conf.set.radix == 5 && conf.gang.partitions == 1);
+}
+END_TEST
+
+/* One line that says where, what, and what to do. */
+START_TEST(test_faults)
+{
+	static const struct {
+		const char *text;
+		unsigned int line;
+		const char *says;
+	} bad[] = {
+		{ "Intreface=eth1\n", 1,
+		  "unknown key 'Intreface' (did you mean Interface?)" },
+		{ "Port=80\n\nPoort=80\n", 3,
+		  "unknown key 'Poort' (did you mean Port?)" },
+		{ "strobe_pkey=1\n", 1,
+		  "unknown key 'strobe_pkey' (did you mean StrobePKey?)" },
+		{ "Nonsense=1\n", 1,
+		  "unknown key 'Nonsense' (see storm.conf(5))" },
+		{ "a_key_of_more_letters_than_any_has_and_more_and_more_and_more_and_more=1\n",
+		  1, "unknown key 'a_key_of_more_letters_than_any_has_and_more_and_more_and_mor' (see storm.conf(5))" },
+		{ "# 1\nPort 80  # c\n", 2,
+		  "expected Key=Value, found 'Port 80'" },
+		{ "Port\n", 1, "expected Key=Value, found 'Port'" },
+		{ "=80\n", 1, "expected Key=Value, found '=80'" },
+		{ "Port+=80\n", 1, "expected Key=Value, found 'Port+=80'" },
+		{ "Port=80\nRadix= \\\n\nTTL=1\n", 2,
+		  "Radix has no value: write Radix=VALUE, or remove the line" },
+		{ "Port=80 Radix=4\n", 1,
+		  "'Radix=4' stands behind Port=80: write one key in a line, and quotes around a value with blanks" },
+		{ "Port=\"80\nRadix=4\n", 1,
+		  "the quote before the value of Port is not closed: add one behind it" },
+		{ "Port=\"80\"00\n", 1,
+		  "'00' stands right behind the quote at the end of Port: quote the whole value, or nothing of it" },
+		{ "Port=80\\\n\\\nRadix=4\nTTL=1\nTTL\n", 5,
+		  "expected Key=Value, found 'TTL'" },
+		{ "Include\n", 1,
+		  "Include names no file: write Include FILE, or remove the line" },
+		{ "include /dev/null x\n", 1,
+		  "'x' stands behind Include /dev/null: write one file in a line" },
+		{ "\nInclude /dev/null\n", 2,
+		  "Include: /dev/null is no regular file" },
+		{ "Include /not/there\n", 1,
+		  "Include: /not/there: No such file or directory" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char says[256];
+
+		if (load(bad[i].text) != SLURM_ERROR)
+			ck_abort_msg("%s is taken", bad[i].text);
+		snprintf(says, sizeof(says), "%s:%u: %s", path, bad[i].line,
+			 bad[i].says);
+		ck_assert_str_eq(why, says);
+	}
+}
+END_TEST
+
+/* Another file, from the folder of the one that names it: what it has counts
+ * there, and what is wrong is reported where it stands. */
+START_TEST(test_include)
+{
+	char text[128], other[80], says[256];
+	FILE *f;
+
+	snprintf(other, sizeof(other), "%s.more", path);
+	snprintf(text, sizeof(text), "Radix=2\nPort=81\ninclude\t%s # c\nTTL=7\n",
+		 strrchr(other, '/') + 1);
+	f = fopen(other, "w");
+	must(f && fputs("\nPort=82\nTTL=6\n", f) >= 0 && !fclose(f));
+	good(text);
+	must(conf.set.radix == 2 && conf.set.port == 82 && conf.set.ttl == 7);
+	f = fopen(other, "w");
+	must(f && fputs("\nPort=0\n", f) >= 0 && !fclose(f));
+	snprintf(says, sizeof(says), "%s:2: Port=0 is refused, ", other);
+	must(load(text) == SLURM_ERROR);
+	ck_assert_msg(strstr(why, says) == why, "%s", why);
+	f = fopen(other, "w");
+	must(f && fputs("\nProt=1\n", f) >= 0 && !fclose(f));
+	snprintf(says, sizeof(says),
+		 "%s:2: unknown key 'Prot' (did you mean Port?)", other);
+	must(load(text) == SLURM_ERROR);
+	ck_assert_str_eq(why, says);
+	/* itself */
+	f = fopen(other, "w");
+	must(f && fprintf(f, "Include %s\n", other) > 0 && !fclose(f));
+	snprintf(says, sizeof(says),
+		 "%s:1: Include %s: more than 8 files, one in the other; does one include itself?",
+		 other, other);
+	must(load(text) == SLURM_ERROR);
+	ck_assert_str_eq(why, says);
+	unlink(other);
 }
 END_TEST
 
 START_TEST(test_cross_checks)
 {
-	must(load("GroupBase=239.255.255.250\n") == SLURM_ERROR);
-	must(strstr(why, "GroupCount"));
+	must(load("\nGroupBase=239.255.255.250\n") == SLURM_ERROR);
+	must(strstr(why, ":2: GroupCount=16"));
 	good("GroupBase=239.255.255.250\nGroupCount=6\n");
 	must(load("GroupBase=239.255.255.250\nGroupCount=4\nTransport=verbs\n")
 	     == SLURM_ERROR);
 	must(load("DeadTimeout=1500\n") == SLURM_ERROR);
-	must(strstr(why, "DeadTimeout") && strstr(why, "Heartbeat"));
+	must(strstr(why, ":1: DeadTimeout (1500 ms)") &&
+	     strstr(why, "Heartbeat (1000 ms)"));
+	must(load("\nHeartbeat=4s\n") == SLURM_ERROR);
+	must(strstr(why, ":2: DeadTimeout (5000 ms)"));
 	good("DeadTimeout=2000\n");
 	must(load("\nStrobePKey=0x8001\n") == SLURM_ERROR);
 	must(strstr(why, ":2: StrobePKey") && strstr(why, "StrobeRail"));
@@ -341,7 +510,10 @@ START_TEST(test_no_file)
 {
 	unlink(path);
 	must(storm_conf_load_file(path, &conf, &why) == SLURM_ERROR);
-	must(strstr(why, path));
+	must(strstr(why, path) && strstr(why, "No such file"));
+	xfree(why);
+	must(storm_conf_load_file("/tmp", &conf, &why) == SLURM_ERROR);
+	ck_assert_str_eq(why, "/tmp is no regular file");
 }
 END_TEST
 
@@ -358,7 +530,10 @@ int main(void)
 	tcase_add_test(c, test_contexts);
 	tcase_add_test(c, test_wrong_values);
 	tcase_add_test(c, test_line);
-	tcase_add_test(c, test_unknown_key);
+	tcase_add_test(c, test_bounds);
+	tcase_add_test(c, test_syntax);
+	tcase_add_test(c, test_faults);
+	tcase_add_test(c, test_include);
 	tcase_add_test(c, test_cross_checks);
 	tcase_add_test(c, test_no_file);
 	suite_add_tcase(s, c);

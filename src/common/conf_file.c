@@ -1,0 +1,237 @@
+/*
+ * conf_file.c - see conf_file.h.
+ *
+ * The syntax is that of Slurm's parse_config.c: a # begins a comment and a
+ * backslash at the end of a line makes it go on, unless a backslash stands
+ * before it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "conf_file.h"
+
+#define BLANKS " \t\n\v\f\r"
+#define DEPTH_MAX 8	/* a file may include itself */
+
+struct conf_reader {
+	const char *path;
+	FILE *f;
+	unsigned int depth;
+	unsigned int read;	/* lines */
+	unsigned int line;	/* the first one of what is looked at */
+	conf_file_fn key_found;
+	void *arg;
+};
+
+static char *conf_read_whole(struct conf_reader *r);
+
+/* What is wrong with a line. */
+#define LINE_FAULT(r, fmt, ...) \
+	xstrdup_printf("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
+
+/* ------------------------------------------------------------------- lines --- */
+
+static void conf_strip_comment(char *s)
+{
+	for (; *s && *s != '#'; s++)
+		if (*s == '\\' && s[1])
+			s++;
+	*s = '\0';
+}
+
+/* Does it go on in the next line?  The backslash that says so is cut off. */
+static bool conf_strip_continuation(char *s)
+{
+	char *end = s + strlen(s), *p;
+
+	while (end > s && isspace((unsigned char) end[-1]))
+		end--;
+	for (p = end; p > s && p[-1] == '\\';)
+		p--;
+	if ((end - p) % 2 == 0)
+		return false;
+	end[-1] = '\0';
+	return true;
+}
+
+static void conf_strip_escapes(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (*s == '\\' && s[1])
+			s++;
+		*to++ = *s;
+	}
+	*to = '\0';
+}
+
+/* With those on which it goes on, to be freed with xfree(); NULL: the end. */
+static char *conf_next_line(struct conf_reader *r)
+{
+	char *whole = NULL, *part = NULL;
+	size_t size = 0;
+	bool more = true;
+
+	r->line = r->read + 1;
+	while (more && getline(&part, &size, r->f) >= 0) {
+		r->read++;
+		conf_strip_comment(part);
+		more = conf_strip_continuation(part);
+		xstrcat(whole, part);
+	}
+	free(part);
+	if (whole)
+		conf_strip_escapes(whole);
+	return whole;
+}
+
+/* -------------------------------------------------------------- what they say --- */
+
+static char *conf_skip_blanks(char *s)
+{
+	return s + strspn(s, BLANKS);
+}
+
+/* For a message: without blanks at its end, and not too long. */
+static const char *conf_excerpt(char *s)
+{
+	size_t len = strnlen(s, 60);
+
+	while (len && isspace((unsigned char) s[len - 1]))
+		len--;
+	s[len] = '\0';
+	return s;
+}
+
+static char *conf_include_file(const struct conf_reader *r, char *name)
+{
+	struct conf_reader inner = { .depth = r->depth + 1,
+				     .key_found = r->key_found, .arg = r->arg };
+	const char *slash = strrchr(r->path, '/');
+	char *end = name + strcspn(name, BLANKS), *path, *why;
+
+	if (*end)
+		*end++ = '\0';
+	end = conf_skip_blanks(end);
+	if (!*name)
+		return LINE_FAULT(r, "Include names no file: write Include FILE, or remove the line");
+	if (*end)
+		return LINE_FAULT(r, "'%s' stands behind Include %s: write one file in a line",
+				  conf_excerpt(end), name);
+	if (inner.depth == DEPTH_MAX)
+		return LINE_FAULT(r, "Include %s: more than %d files, one in the other; does one include itself?",
+				  name, DEPTH_MAX);
+	if (*name == '/' || !slash)
+		path = xstrdup(name);
+	else
+		path = xstrdup_printf("%.*s/%s", (int) (slash - r->path),
+				      r->path, name);
+	inner.path = path;
+	why = conf_read_whole(&inner);
+	xfree(path);
+	/* a file that cannot be read has no line */
+	if (why && !inner.line) {
+		char *text = LINE_FAULT(r, "Include: %s", why);
+
+		xfree(why);
+		why = text;
+	}
+	return why;
+}
+
+static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
+{
+	char *end, *text, *why = NULL;
+
+	if (!*value)
+		return LINE_FAULT(r, "%s has no value: write %s=VALUE, or remove the line",
+				  key, key);
+	if (*value == '"') {
+		end = strchr(++value, '"');
+		if (!end)
+			return LINE_FAULT(r, "the quote before the value of %s is not closed: add one behind it",
+					  key);
+		if (end[1] && !isspace((unsigned char) end[1]))
+			return LINE_FAULT(r, "'%s' stands right behind the quote at the end of %s: quote the whole value, or nothing of it",
+					  conf_excerpt(end + 1), key);
+	} else {
+		end = value + strcspn(value, BLANKS);
+	}
+	if (*end)
+		*end++ = '\0';
+	end = conf_skip_blanks(end);
+	if (*end)
+		return LINE_FAULT(r, "'%s' stands behind %s=%s: write one key in a line, and quotes around a value with blanks",
+				  conf_excerpt(end), key, value);
+	text = r->key_found(r->arg, r->path, r->line, key, value);
+	if (text)
+		why = LINE_FAULT(r, "%s", text);
+	xfree(text);
+	return why;
+}
+
+static char *conf_read_line(const struct conf_reader *r, char *s)
+{
+	char *key = conf_skip_blanks(s), *end = key, *value;
+
+	while (isalnum((unsigned char) *end) || (*end && strchr("_.", *end)))
+		end++;
+	if (!*key)
+		return NULL;
+	value = conf_skip_blanks(end);
+	if (end - key == 7 && !strncasecmp(key, "include", 7) &&
+	    *value != '=' && (value > end || !*value))
+		return conf_include_file(r, value);
+	if (end == key || *value != '=')
+		return LINE_FAULT(r, "expected Key=Value, found '%s'",
+				  conf_excerpt(key));
+	*end = '\0';
+	return conf_read_pair(r, key, conf_skip_blanks(value + 1));
+}
+
+static char *conf_read_whole(struct conf_reader *r)
+{
+	struct stat st;
+	char *s, *why = NULL;
+
+	r->f = fopen(r->path, "re");
+	if (!r->f)
+		return xstrdup_printf("%s: %m", r->path);
+	/* a pipe or a terminal might never end */
+	if (fstat(fileno(r->f), &st) || !S_ISREG(st.st_mode)) {
+		fclose(r->f);
+		return xstrdup_printf("%s is no regular file", r->path);
+	}
+	while (!why && (s = conf_next_line(r))) {
+		why = conf_read_line(r, s);
+		xfree(s);
+	}
+	if (!why && ferror(r->f))
+		why = xstrdup_printf("%s: %m", r->path);
+	fclose(r->f);
+	return why;
+}
+
+char *conf_file_read(const char *path, conf_file_fn key_found, void *arg)
+{
+	struct conf_reader r = { .path = path, .key_found = key_found,
+				 .arg = arg };
+
+	return conf_read_whole(&r);
+}
