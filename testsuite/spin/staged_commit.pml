@@ -1,7 +1,7 @@
 /*
  * staged_commit.pml - the staged commit in a cluster domain whose owner fails:
- * epochs, fencing, take-over, JOIN.  The owner's half is owner.c and
- * owner_xfer.c, the node's nm.c and nm_xfer.c; names are theirs.
+ * epochs, fencing, take-over, JOIN.  The owner's half is owner_member.c,
+ * owner_open.c and owner_xfer.c, the node's nm.c and nm_xfer.c; names are theirs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  *
@@ -60,7 +60,7 @@
 #define STORM_ABORTED 2
 #define STORM_UNKNOWN 3
 
-/* The store: written by save(). */
+/* The store: written by owner_epoch_save(). */
 byte saved_epoch = EPOCH(0, 0);
 byte saved_excluded;
 
@@ -505,7 +505,7 @@ end:	do
 
 #define MEMBERS (ALL & ~absent[g])
 
-/* save(): compare and save; an epoch is used only once it is saved. */
+/* owner_epoch_save(): compare and save; an epoch is used only once it is saved. */
 inline save(e, x)
 {
 	if
@@ -534,7 +534,7 @@ inline say_epoch(x, admits)
 #define SILENT(n) (is[n] != MEMBER || saved_epoch != mine || pauses > 0)
 #endif
 
-/* exclude(): goes to lost when the store is another's */
+/* owner_exclude(): goes to lost when the store is another's */
 #define EXCLUDES(n, unless) \
 	:: (MEMBERS & ~(unless) & BIT(n)) && SILENT(n) -> who = n
 #define EXCLUDE(unless, then) \
