@@ -8,7 +8,7 @@
 #define FAULTS_H
 
 #include "chance.h"
-#include "history.h"
+#include "src/storm_sim/history.h"
 #include "sim.h"
 
 enum fault_kind {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history.h"
+#include "src/storm_sim/history.h"
 #include "linear.h"
 
 struct state {

@@ -13,6 +13,8 @@
 #include "owner_private.h"
 #include "schedule.h"
 
+#define TASKS 2				/* per node; their ids are reported */
+#define TASK_EXITED 3			/* the kind of report */
 #define OPEN_BOUND (20 * STORM_SEC)
 #define END_BOUND (40 * STORM_SEC)	/* of one operation, in quiet */
 #define LAST_TRIES 3
@@ -55,8 +57,6 @@ struct run {
 	char *why;
 };
 
-#define ADD(r, ...) recorder_add(&(r)->rec, (struct history_entry) { __VA_ARGS__ })
-
 static bool fail(struct run *r, const char *what, uint32_t node)
 {
 	if (!r->why[0])
@@ -69,8 +69,8 @@ static bool fail(struct run *r, const char *what, uint32_t node)
 static void lose(struct run *r)
 {
 	if (!r->lost)
-		ADD(r, .kind = HISTORY_LOST, .node = STORM_NO_NODE,
-		    .peer = r->owner);
+		RECORD(&r->rec, .kind = HISTORY_LOST, .node = STORM_NO_NODE,
+		       .peer = r->owner);
 	r->lost = true;
 }
 
@@ -83,11 +83,13 @@ static void note_lost(struct run *r)
 		lose(r);
 }
 
-static void name_all(struct run *r, uint32_t op, const struct storm_outcome *out)
+static void name_all(struct run *r, uint32_t op,
+		     const struct storm_outcome *out)
 {
 	for (uint32_t i = 0; i < out->faults_kept; i++)
-		ADD(r, .kind = HISTORY_NAMED, .node = out->faults[i].node,
-		    .op = op, .what = (int) out->faults[i].why);
+		RECORD(&r->rec, .kind = HISTORY_NAMED,
+		       .node = out->faults[i].node, .op = op,
+		       .what = (int) out->faults[i].why);
 }
 
 /* The OPEN goes down the tree: who is below one that failed heard nothing.  (Or
@@ -121,9 +123,9 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	r->open_ok = out->state == STORM_DONE;
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		if (!below_another(r, out, out->faults[i].node))
-			ADD(r, .kind = HISTORY_NAMED,
-			    .node = out->faults[i].node,
-			    .what = (int) out->faults[i].why);
+			RECORD(&r->rec, .kind = HISTORY_NAMED,
+			       .node = out->faults[i].node,
+			       .what = (int) out->faults[i].why);
 	if (!r->open_ok)	/* what was queued ends with it */
 		lose(r);
 	storm_outcome_clear(out);
@@ -139,8 +141,8 @@ static void ended(struct mine *m, int what, struct storm_outcome *out)
 	}
 	note_lost(r);
 	name_all(r, m->t.op, out);
-	ADD(r, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = m->t.op,
-	    .what = what);
+	RECORD(&r->rec, .kind = HISTORY_RESULT, .node = STORM_NO_NODE,
+	       .op = m->t.op, .what = what);
 	m->ended = true;
 	m->what = what;
 	r->pending -= m->owner == r->owner;
@@ -166,11 +168,7 @@ static void on_report(void *arg, const struct storm_report *rep)
 {
 	struct run *r = ((const struct by *) arg)->run;
 
-	for (uint32_t i = 0; i < rep->ids.count; i++)
-		for (uint32_t k = rep->ids.r[i].first; k <= rep->ids.r[i].last;
-		     k++)
-			ADD(r, .kind = HISTORY_HEARD, .node = STORM_NO_NODE,
-			    .value = rep->kind == TASK_EXITED ? k : ~0ULL);
+	recorder_heard(&r->rec, rep);
 }
 
 static void no_longer_overdue(struct by *by, uint32_t node)
@@ -192,7 +190,8 @@ static void on_fault(void *arg, const struct storm_fault *f)
 
 	no_longer_overdue(by, f->node);	/* lost */
 	note_lost(r);
-	ADD(r, .kind = HISTORY_NAMED, .node = f->node, .what = (int) f->why);
+	RECORD(&r->rec, .kind = HISTORY_NAMED, .node = f->node,
+	       .what = (int) f->why);
 }
 
 /* Once, and once that it is back; and of a member. */
@@ -250,7 +249,7 @@ static void succeed(struct run *r)
 {
 	/* who was not let in yet by the one before is outside */
 	for (uint32_t i = 0; !r->opened && i < r->s->conf.nodes; i++)
-		ADD(r, .kind = HISTORY_DISTURBED, .node = i);
+		RECORD(&r->rec, .kind = HISTORY_DISTURBED, .node = i);
 	lose(r);
 	if (r->owner + 1 == STORM_SIM_OWNERS ||
 	    !storm_sim_succeed(r->sim, &r->by[r->owner + 1]))
@@ -378,8 +377,8 @@ static struct mine *new_op(struct run *r, const struct step *t,
 	m->t.op = recorder_op(&r->rec, o, data);
 	m->data = (uint8_t *) data->data;
 	r->pending++;
-	ADD(r, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE,
-	    .peer = r->owner, .op = m->t.op);
+	RECORD(&r->rec, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE,
+	       .peer = r->owner, .op = m->t.op);
 	return m;
 }
 
@@ -412,7 +411,8 @@ static void forget(struct run *r, struct mine *m, const struct step *t)
 	pass(r, t->forget_after, never);
 	if (m->ended || m->owner != r->owner || !has_owner(r))
 		return;
-	ADD(r, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE, .op = m->t.op);
+	RECORD(&r->rec, .kind = HISTORY_FORGOTTEN, .node = STORM_NO_NODE,
+	       .op = m->t.op);
 	storm_owner_forget(storm_sim_owner(r->sim), m, storm_sim_now(r->sim));
 	storm_sim_called(r->sim, STORM_NO_NODE);
 	m->ended = true;
@@ -433,8 +433,6 @@ static void transfer(struct run *r, const struct step *t)
 		snprintf(data.path, sizeof(data.path), "/f%u", id);
 		to.kind = STORM_TARGET_FILE;
 		to.path = data.path;
-		o.writes = true;
-		o.place = PLACE_FILE + id - 1;
 	} else if (t->kind == STEP_SEGMENT) {
 		to.kind = STORM_TARGET_SEGMENT;
 		to.segment = t->target;
@@ -489,8 +487,8 @@ static void raise_own(struct run *r)
 
 		if (!session || !recorder_member(&r->rec, i))
 			continue;
-		ADD(r, .kind = HISTORY_OWN, .node = i, .place = PLACE_OWN,
-		    .value = v);
+		RECORD(&r->rec, .kind = HISTORY_OWN, .node = i,
+		       .place = PLACE_OWN, .value = v);
 		storm_nm_own_set(storm_sim_nm(r->sim, i), session,
 				 STORM_VAR_USER, v);
 	}
@@ -508,9 +506,8 @@ static void report(struct run *r)
 						storm_sim_now(r->sim)))
 			continue;
 		storm_idset_add(&ids, first, last);
-		r->rec.node[i].reported = true;
 		for (uint32_t k = first; k <= last; k++)
-			ADD(r, .kind = HISTORY_REPORTED, .node = i, .value = k);
+			recorder_reported(&r->rec, i, TASK_EXITED, k);
 		storm_nm_report(storm_sim_nm(r->sim, i), session, TASK_EXITED,
 				i % 3 == 0, &ids, storm_sim_now(r->sim));
 		storm_sim_called(r->sim, i);
@@ -525,18 +522,21 @@ static void read_some(struct run *r)
 		uint32_t i = (uint32_t) storm_chance_below(&r->s->chance,
 						     r->s->conf.nodes);
 		uint32_t place = (uint32_t) storm_chance_below(&r->s->chance,
-							 PLACE_OWN);
+					SCHEDULE_GLOBALS + RECORDER_SEGMENTS);
+		uint32_t globals = r->s->small ? 2 : SCHEDULE_GLOBALS;
 		uint64_t value;
 
 		if (r->s->small)
 			place = (uint32_t) storm_chance_below(&r->s->chance, 3);
 		if (!recorder_member(&r->rec, i))
 			continue;
-		value = recorder_read(&r->rec, i, r->s->small && place == 2 ?
-				      (uint32_t) PLACE_SEGMENT : place);
+		value = recorder_read(&r->rec, i, place < globals ?
+				      PLACE_GLOBAL + place :
+				      PLACE_SEGMENT + place - globals);
 		black_box(r, &(struct linear_op) {
 			.process = i, .kind = LINEAR_READ,
-			.nodes = r->s->small ? 1u << i : 0, .place = place, .value = value });
+			.nodes = r->s->small ? 1u << i : 0, .place = place,
+			.value = value });
 	}
 }
 
@@ -598,11 +598,11 @@ static void count_messages(struct run *r, const struct step *t)
 		r->node_sent[i] = sent(r, i);
 	take_step(r, t);
 	pass(r, 5 * STORM_SEC, is_quiet);
-	ADD(r, .kind = HISTORY_COST, .node = STORM_NO_NODE,
-	    .value = sent(r, STORM_NO_NODE) - r->owner_sent);
+	RECORD(&r->rec, .kind = HISTORY_COST, .node = STORM_NO_NODE,
+	       .value = sent(r, STORM_NO_NODE) - r->owner_sent);
 	for (uint32_t i = 0; i < n; i++)
-		ADD(r, .kind = HISTORY_COST, .node = i,
-		    .value = sent(r, i) - r->node_sent[i]);
+		RECORD(&r->rec, .kind = HISTORY_COST, .node = i,
+		       .value = sent(r, i) - r->node_sent[i]);
 }
 
 /* ---------------------------------------------------------------------- parts --- */
@@ -667,7 +667,7 @@ static void calm_down(struct run *r)
 		succeed(r);
 	if (storm_chance_percent(&r->s->chance, 50))
 		storm_sim_loss(r->sim, 0);
-	ADD(r, .kind = HISTORY_CALM);
+	RECORD(&r->rec, .kind = HISTORY_CALM);
 	pass(r, 3 * OPEN_BOUND, has_owner);
 	pass(r, END_BOUND + r->s->steps * STEP_BOUND, is_quiet);
 }
@@ -692,13 +692,9 @@ static bool settled(const struct run *r)
 {
 	if (r->s->conf.cluster)
 		return all_joined(r);
-	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
-		const struct recorder_node *n = &r->rec.node[i];
-
-		if (!n->out && (n->broken ||
-				(n->reported && n->acked != (1u << TASKS) - 1)))
+	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
+		if (!recorder_settled(&r->rec, i))
 			return false;
-	}
 	return true;
 }
 
@@ -732,17 +728,6 @@ static void goes_on(struct run *r)
 	fail(r, "(the owner): the domain does not go on", STORM_NO_NODE);
 }
 
-static bool all_closed(void *arg)
-{
-	struct run *r = arg;
-
-	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
-		if ((!r->s->conf.cluster && storm_sim_session(r->sim, i)) ||
-		    storm_sim_temporaries(r->sim, i))
-			return false;
-	return true;
-}
-
 /* The end reaches all, or they find their owner silent.  (Nodes of the cluster
  * domain wait for the next one.) */
 static void close_domain(struct run *r)
@@ -753,14 +738,9 @@ static void close_domain(struct run *r)
 				  storm_sim_now(r->sim));
 		storm_sim_called(r->sim, STORM_NO_NODE);
 	}
-	for (int more = 0; more < 2000 && !all_closed(r); more++)
+	for (int more = 0; more < 2000 && !recorder_closed(&r->rec); more++)
 		pass(r, 50 * STORM_MS, never);
-	for (uint32_t i = 0; i < r->s->conf.nodes; i++) {
-		if (storm_sim_temporaries(r->sim, i))
-			fail(r, "kept a temporary", i);
-		if (!r->s->conf.cluster && storm_sim_session(r->sim, i))
-			fail(r, "kept its session", i);
-	}
+	recorder_end(&r->rec);
 }
 
 /* -------------------------------------------------------------------- judges --- */
@@ -811,8 +791,6 @@ static bool judge(struct run *r)
 		.dead = !r->open_ok || !storm_sim_owner(r->sim),
 	};
 
-	ADD(r, .kind = HISTORY_WINDOW, .value = r->rec.window);
-	ADD(r, .kind = HISTORY_FORGED, .value = storm_sim_answers(r->sim));
 	if (r->why[0])
 		return false;
 	return oracle_judge(&r->rec.h, &lim, r->why) && judge_black(r);
@@ -820,6 +798,9 @@ static bool judge(struct run *r)
 
 bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 {
+	static const struct recorder_conf conf = {
+		.segments = true, .kind = TASK_EXITED, .kinds = 1,
+		.each = TASKS };
 	struct run run = { .s = s, .why = why }, *r = &run;
 	bool ok;
 
@@ -831,8 +812,7 @@ bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 	r->node_sent = calloc(s->conf.nodes, sizeof(*r->node_sent));
 	if (!r->sim || !r->mine || !r->node_sent)
 		abort();
-	recorder_init(&r->rec, r->sim, s->conf.nodes,
-		      PLACE_FILE + s->steps + LAST_TRIES);
+	recorder_init(&r->rec, r->sim, &conf);
 	r->began = storm_sim_now(r->sim);
 	if (open_domain(r) && r->open_ok) {
 		if (!s->early)

@@ -106,9 +106,9 @@ static void make_step(struct schedule *s, uint64_t *c, struct step *t)
 	case STEP_COMPARE_OWN:
 	case STEP_OWN_TO_GLOBAL:
 		t->var = (uint32_t) storm_chance_below(c, s->small ? 2 :
-						 RECORDER_GLOBALS);
+						 SCHEDULE_GLOBALS);
 		t->target = (uint32_t) storm_chance_below(c, s->small ? 2 :
-						    RECORDER_GLOBALS);
+						    SCHEDULE_GLOBALS);
 		t->rel = (enum storm_relation) storm_chance_below(c, 4);
 		t->operand = storm_chance_below(c, 10);
 		t->writes = t->kind == STEP_OWN_TO_GLOBAL ||

@@ -8,8 +8,10 @@
 #define SCHEDULE_H
 
 #include "faults.h"
-#include "oracle.h"
-#include "recorder.h"
+#include "src/storm_sim/oracle.h"
+#include "src/storm_sim/recorder.h"
+
+#define SCHEDULE_GLOBALS 4	/* variables in use */
 
 enum step_kind {
 	STEP_FILE, STEP_MESSAGE, STEP_SEGMENT,

@@ -9,7 +9,7 @@
 #include "cast.h"
 #include "idset.h"
 #include "linear.h"
-#include "oracle.h"
+#include "src/storm_sim/oracle.h"
 
 #define NODES 3
 #define SECOND 1000000000ULL
@@ -142,6 +142,40 @@ START_TEST(an_event_before_its_data)
 }
 END_TEST
 
+/* Of a write that changes nothing there is nothing to be seen; one that changes
+ * something must be. */
+START_TEST(the_same_value_again)
+{
+	struct history h = begun();
+
+	run_op(&h, new_compare(&h, 1, 0, 0, 11), 1, ALL);
+	run_op(&h, new_compare(&h, 1, 0, 0, _i ? 12 : 11), 2, ALL & ~SHOW);
+	must(good(&h) == !_i);
+}
+END_TEST
+
+/* In all of the domain there is nothing but what was sent. */
+START_TEST(what_nobody_sent)
+{
+	struct history h = begun();
+
+	run_op(&h, new_xfer(&h, 0, 11), 1, ALL);
+	ADD(h, .kind = _i ? HISTORY_EVENT : HISTORY_SHOWN, .node = 1);
+	must(!good(&h));
+}
+END_TEST
+
+START_TEST(what_is_kept)
+{
+	struct history h = begun();
+
+	run_op(&h, new_xfer(&h, 0, 11), 1, ALL);
+	ADD(h, .kind = HISTORY_KEPT, .node = 1,
+	    .what = _i ? HISTORY_SESSION : HISTORY_TEMPORARY);
+	must(!good(&h));
+}
+END_TEST
+
 static struct history aborted(bool shown, bool with_name)
 {
 	struct history h = begun();
@@ -182,6 +216,25 @@ START_TEST(other_data)
 	run_op(&h, new_xfer(&h, 0, 11), 1, ALL);
 	ADD(h, .kind = HISTORY_READ, .node = 1, .place = 0, .value = 0);
 	must(!good(&h));
+}
+END_TEST
+
+/* Of a failure somebody is the cause, unless nobody is left. */
+START_TEST(nobody_in_particular)
+{
+	struct history h = begun();
+	uint32_t op = new_xfer(&h, 0, 11);
+
+	for (uint32_t i = 0; i < (_i ? NODES : NODES - 1); i++) {
+		ADD(h, .kind = HISTORY_BROKEN, .node = i);
+		ADD(h, .kind = HISTORY_NAMED, .node = i);
+		ADD(h, .kind = HISTORY_EXCLUDED, .node = i, .epoch = i + 1);
+	}
+	ADD(h, .kind = HISTORY_DECIDED, .op = op, .epoch = NODES, .number = 1,
+	    .what = STORM_ABORT);
+	ADD(h, .kind = HISTORY_NAMED, .op = op, .node = STORM_NO_NODE);
+	ADD(h, .kind = HISTORY_RESULT, .op = op, .what = STORM_ABORTED);
+	must(good(&h) == (_i != 0));
 }
 END_TEST
 
@@ -550,7 +603,11 @@ int main(void)
 	tcase_add_loop_test(w, nothing_comes_twice, 0, 3);
 	tcase_add_test(w, shown_before_it_is_decided);
 	tcase_add_test(w, an_event_before_its_data);
+	tcase_add_loop_test(w, the_same_value_again, 0, 2);
+	tcase_add_loop_test(w, what_nobody_sent, 0, 2);
+	tcase_add_loop_test(w, what_is_kept, 0, 2);
 	tcase_add_test(w, aborted_is_never_shown);
+	tcase_add_loop_test(w, nobody_in_particular, 0, 2);
 	tcase_add_test(w, other_data);
 	tcase_add_loop_test(w, the_same_order_everywhere, 0, 2);
 	tcase_add_test(w, numbers_rise);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "history.h"
-#include "idset.h"
+#include "src/libstorm/idset.h"
 
-static void *grown(void *p, size_t count, size_t *room, size_t size)
+static void *history_grown(void *p, size_t count, size_t *room, size_t size)
 {
 	if (count < *room)
 		return p;
@@ -43,7 +43,7 @@ uint32_t history_op(struct history *h, const struct history_op *o)
 {
 	size_t room = h->op_room;
 
-	h->op = grown(h->op, h->ops, &room, sizeof(*h->op));
+	h->op = history_grown(h->op, h->ops, &room, sizeof(*h->op));
 	h->op_room = (uint32_t) room;
 	h->op[h->ops++] = *o;
 	return h->ops;
@@ -51,7 +51,7 @@ uint32_t history_op(struct history *h, const struct history_op *o)
 
 void history_add(struct history *h, struct history_entry e)
 {
-	h->e = grown(h->e, h->count, &h->room, sizeof(*h->e));
+	h->e = history_grown(h->e, h->count, &h->room, sizeof(*h->e));
 	h->e[h->count++] = e;
 }
 
@@ -77,7 +77,7 @@ void history_print(const struct history *h, size_t last)
 		"issued", "named", "forgotten", "result", "decided", "excluded", "joined",
 		"lost", "heard", "epoch", "left", "staged", "shown", "read", "event",
 		"own", "reported", "acked", "accepted", "cost", "window",
-		"forged", "disturbed", "broken", "restarted", "calm",
+		"kept", "forged", "disturbed", "broken", "restarted", "calm",
 	};
 
 	for (size_t i = h->count > last ? h->count - last : 0; i < h->count;

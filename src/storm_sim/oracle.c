@@ -5,9 +5,11 @@
  * decided: at the first decision that says what the one of the highest epoch
  * says, for an owner may decide and die before anybody heard it, and then its
  * successor decides anew.  Where some have shown it, or it has succeeded, that
- * decision holds for them; a successor may yet abort it, if none of them is a member any more.  Each node shows the committed operations that it is in,
- * every one, once, and in that order; so what it reads is what the model
- * says, and two nodes never disagree on who came last.
+ * decision holds for them; a successor may yet abort it, if none of them is a
+ * member any more.  Each node shows the committed operations that it is in, every
+ * one, once, and in that order; so what it reads is what the model says, and two
+ * nodes never disagree on which came last.  Of a write that changes nothing there
+ * is nothing to be seen.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cast.h"
-#include "idset.h"
-#include "minmax.h"
 #include "oracle.h"
+#include "src/libstorm/cast.h"
+#include "src/libstorm/idset.h"
+#include "src/libstorm/minmax.h"
 
 struct op_state {
 	size_t effective;	/* entry of the decision that holds; SIZE_MAX */
@@ -51,7 +53,8 @@ struct judge {
 	size_t at;		/* entry under judgement */
 	struct op_state *op;	/* by op - 1 */
 	struct node_state *node;
-	uint8_t *staged, *shown, *signalled;	/* by op - 1, node */
+	/* by op - 1, node; unseen: what it writes was there already */
+	uint8_t *staged, *shown, *signalled, *unseen;
 	uint64_t *model;	/* by node, place: after what is decided */
 	uint64_t *own_low;	/* by op - 1, node: own variable when issued */
 	uint32_t *line;		/* ops committed, in order */
@@ -65,7 +68,7 @@ struct judge {
 };
 
 __attribute__((format(printf, 2, 3)))
-static void wrong(struct judge *j, const char *fmt, ...)
+static void oracle_wrong(struct judge *j, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -73,27 +76,48 @@ static void wrong(struct judge *j, const char *fmt, ...)
 	if (!j->ok)
 		return;		/* the first one is what counts */
 	j->ok = false;
-	n = snprintf(j->why, ORACLE_WHY, "entry %zu: ", j->at);
+	n = j->at < j->h->count ?
+		snprintf(j->why, ORACLE_WHY, "%.6f s: ",
+			 (double) j->h->e[j->at].at / 1e9) :
+		snprintf(j->why, ORACLE_WHY, "at the end: ");
 	va_start(ap, fmt);
 	vsnprintf(j->why + n, ORACLE_WHY - (size_t) n, fmt, ap);
 	va_end(ap);
 }
 
-static size_t cell(const struct judge *j, uint32_t op, uint32_t node)
+static size_t oracle_cell(const struct judge *j, uint32_t op, uint32_t node)
 {
 	return (size_t) (op - 1) * j->h->nodes + node;
 }
 
-static bool member_of(const struct judge *j, const struct history_op *o,
-		      uint32_t node)
+static bool oracle_member_of(const struct judge *j, const struct history_op *o,
+			     uint32_t node)
 {
 	return history_in(o, node) && !j->node[node].out;
+}
+
+/* Must this node show it, now that it is committed, and has it not? */
+static bool oracle_missing(const struct judge *j, uint32_t op, uint32_t node)
+{
+	const struct history_op *o = &j->h->op[op - 1];
+	size_t at = oracle_cell(j, op, node);
+
+	return (o->writes || o->event) && !j->shown[at] && !j->unseen[at];
+}
+
+static bool oracle_has_members(const struct judge *j, uint32_t op)
+{
+	for (uint32_t i = 0; i < j->h->nodes; i++)
+		if (oracle_member_of(j, &j->h->op[op - 1], i))
+			return true;
+	return false;
 }
 
 /* -------------------------------------------------------------- operations --- */
 
 /* ... by any owner, before this entry? */
-static bool was_committed(const struct history *h, uint32_t op, size_t before)
+static bool oracle_was_committed(const struct history *h, uint32_t op,
+				 size_t before)
 {
 	for (size_t k = 0; k < before; k++)
 		if (h->e[k].kind == HISTORY_DECIDED && h->e[k].op == op &&
@@ -103,7 +127,7 @@ static bool was_committed(const struct history *h, uint32_t op, size_t before)
 }
 
 /* Which decision holds?  Known only when all is over. */
-static void find_effective(struct judge *j)
+static void oracle_find_effective(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->h->ops; i++)
 		j->op[i].effective = SIZE_MAX;
@@ -123,13 +147,13 @@ static void find_effective(struct judge *j)
 	for (size_t k = 0; k < j->h->count; k++) {
 		const struct history_entry *e = &j->h->e[k];
 
-		bool seen = e->kind == HISTORY_SHOWN ||
+		bool seen = (e->kind == HISTORY_SHOWN && e->op) ||
 			(e->kind == HISTORY_RESULT &&
 			 (e->what == STORM_DONE || e->what == HISTORY_TRUE));
 
 		if (seen && !j->op[e->op - 1].commit &&
 		    j->op[e->op - 1].effective != SIZE_MAX &&
-		    was_committed(j->h, e->op, k))
+		    oracle_was_committed(j->h, e->op, k))
 			j->op[e->op - 1].commit = true;
 	}
 	for (size_t k = j->h->count; k--;) {
@@ -141,7 +165,7 @@ static void find_effective(struct judge *j)
 	}
 }
 
-static void issued(struct judge *j, const struct history_entry *e)
+static void oracle_issued(struct judge *j, const struct history_entry *e)
 {
 	struct op_state *s = &j->op[e->op - 1];
 	const struct history_op *o = &j->h->op[e->op - 1];
@@ -151,24 +175,25 @@ static void issued(struct judge *j, const struct history_entry *e)
 	s->issue = j->at;
 	s->owner = e->peer;
 	for (uint32_t i = 0; o->own && i < j->h->nodes; i++)
-		j->own_low[cell(j, e->op, i)] =
+		j->own_low[oracle_cell(j, e->op, i)] =
 			j->node[i].mem[o->place_r];
 }
 
 /* Data may be shown once all have staged them, and not before. */
-static void all_staged(struct judge *j, const struct history_entry *e)
+static void oracle_all_staged(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 
 	for (uint32_t i = 0; i < j->h->nodes; i++)
-		if (member_of(j, o, i) && !j->staged[cell(j, e->op, i)])
-			wrong(j, "op %u is committed, but n%u has not staged it",
+		if (oracle_member_of(j, o, i) &&
+		    !j->staged[oracle_cell(j, e->op, i)])
+			oracle_wrong(j, "op %u is committed, but n%u has not staged it",
 			      e->op, i + 1);
 }
 
 /* An own variable was between these when it was looked at: could it hold? */
-static bool could(enum storm_relation rel, uint64_t low, uint64_t high,
-		  uint64_t v)
+static bool oracle_could(enum storm_relation rel, uint64_t low, uint64_t high,
+			 uint64_t v)
 {
 	switch (rel) {
 	case STORM_GE: return high >= v;
@@ -179,38 +204,39 @@ static bool could(enum storm_relation rel, uint64_t low, uint64_t high,
 	return false;
 }
 
-static enum storm_relation opposite(enum storm_relation rel)
+static enum storm_relation oracle_opposite(enum storm_relation rel)
 {
 	return rel == STORM_GE ? STORM_LT : rel == STORM_LT ? STORM_GE :
 	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
 }
 
 /* It may have answered before it forgot, or after. */
-static bool forgot_since(const struct judge *j, uint32_t op, uint32_t node)
+static bool oracle_forgot_since(const struct judge *j, uint32_t op,
+				uint32_t node)
 {
 	return j->node[node].broken ||
 	       j->node[node].forgot > j->op[op - 1].issue;
 }
 
 /* Must this node say no, or, if the operation was not committed, can it? */
-static bool says_no(const struct judge *j, uint32_t op, uint32_t node)
+static bool oracle_says_no(const struct judge *j, uint32_t op, uint32_t node)
 {
 	const struct history_op *o = &j->h->op[op - 1];
-	uint64_t low = j->own_low[cell(j, op, node)];
+	uint64_t low = j->own_low[oracle_cell(j, op, node)];
 	uint64_t high = j->node[node].mem[o->place_r];
 
 	if (!o->own)
 		return !history_holds(o->rel, j->model[node * j->h->places +
 						       o->place_r],
 				      o->operand);
-	if (forgot_since(j, op, node))
+	if (oracle_forgot_since(j, op, node))
 		return !j->op[op - 1].commit;
 	return j->op[op - 1].commit ?
-	       !could(o->rel, low, high, o->operand) :
-	       could(opposite(o->rel), low, high, o->operand);
+	       !oracle_could(o->rel, low, high, o->operand) :
+	       oracle_could(oracle_opposite(o->rel), low, high, o->operand);
 }
 
-static void take_effect(struct judge *j, const struct history_entry *e)
+static void oracle_take_effect(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 	struct op_state *s = &j->op[e->op - 1];
@@ -218,151 +244,161 @@ static void take_effect(struct judge *j, const struct history_entry *e)
 	s->taken = true;
 	if (e->epoch < j->last_epoch ||
 	    (e->epoch == j->last_epoch && e->number <= j->last_number))
-		wrong(j, "op %u is decided out of order: (%u, %llu) after (%llu, %llu)",
+		oracle_wrong(j, "op %u is decided out of order: (%u, %llu) after (%llu, %llu)",
 		      e->op, e->epoch, (unsigned long long) e->number,
 		      (unsigned long long) j->last_epoch,
 		      (unsigned long long) j->last_number);
 	/* who calls them off meanwhile has no order to ask for */
 	if (e->op < j->last_op[s->owner] && !s->ended)
-		wrong(j, "op %u is decided after op %u, which was issued later",
+		oracle_wrong(j, "op %u is decided after op %u, which was issued later",
 		      e->op, j->last_op[s->owner]);
 	j->last_op[s->owner] = e->op;
 	j->last_epoch = e->epoch;
 	j->last_number = e->number;
 	for (uint32_t i = 0; o->compare && i < j->h->nodes; i++)
-		if (member_of(j, o, i) && says_no(j, e->op, i))
+		if (oracle_member_of(j, o, i) && oracle_says_no(j, e->op, i))
 			s->someone_no = true;
 	if (!s->commit)
 		return;
 	if (s->someone_no)
-		wrong(j, "op %u is committed, but its relation does not hold",
+		oracle_wrong(j, "op %u is committed, but its relation does not hold",
 		      e->op);
 	j->line[j->lined++] = e->op;
 	s->place_in_line = j->lined;
-	for (uint32_t i = 0; o->writes && i < j->h->nodes; i++)
-		if (member_of(j, o, i))
-			j->model[i * j->h->places + o->place] = o->value;
+	for (uint32_t i = 0; o->writes && i < j->h->nodes; i++) {
+		uint64_t *v = &j->model[i * j->h->places + o->place];
+
+		if (!oracle_member_of(j, o, i))
+			continue;
+		j->unseen[oracle_cell(j, e->op, i)] = *v == o->value;
+		*v = o->value;
+	}
 }
 
 /* Nobody who is a member has shown it, and nobody will. */
-static void revoke(struct judge *j, const struct history_entry *e)
+static void oracle_revoke(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 
 	j->op[e->op - 1].revoked = true;
 	for (uint32_t i = 0; i < j->h->nodes; i++) {
-		if (!member_of(j, o, i))
+		if (!oracle_member_of(j, o, i))
 			continue;
-		if (j->shown[cell(j, e->op, i)])
-			wrong(j, "op %u is aborted, but n%u shows it", e->op,
-			      i + 1);
+		if (j->shown[oracle_cell(j, e->op, i)])
+			oracle_wrong(j, "op %u is aborted, but n%u shows it",
+				     e->op, i + 1);
 		if (o->writes)
 			j->model[i * j->h->places + o->place] =
 				j->node[i].mem[o->place];
 	}
 }
 
-static void decided(struct judge *j, const struct history_entry *e)
+static void oracle_decided(struct judge *j, const struct history_entry *e)
 {
 	if (!j->op[e->op - 1].issued)
-		wrong(j, "op %u is decided, but nobody issued it", e->op);
+		oracle_wrong(j, "op %u is decided, but nobody issued it",
+			     e->op);
 	if (e->what == STORM_COMMIT)
-		all_staged(j, e);
+		oracle_all_staged(j, e);
 	if (j->at == j->op[e->op - 1].effective)
-		take_effect(j, e);
+		oracle_take_effect(j, e);
 	else if (e->what == STORM_ABORT && j->op[e->op - 1].taken &&
 		 j->op[e->op - 1].commit &&
 		 e->epoch > j->h->e[j->op[e->op - 1].effective].epoch)
-		revoke(j, e);
+		oracle_revoke(j, e);
 }
 
-static void own_compared(struct judge *j, const struct history_entry *e)
+static void oracle_own_compared(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 	bool may_be_false = false;
 
 	for (uint32_t i = 0; i < j->h->nodes; i++) {
-		uint64_t low = j->own_low[cell(j, e->op, i)];
+		uint64_t low = j->own_low[oracle_cell(j, e->op, i)];
 		uint64_t high = j->node[i].mem[o->place_r];
 
-		if (!member_of(j, o, i))
+		if (!oracle_member_of(j, o, i))
 			continue;
-		if (forgot_since(j, e->op, i)) {
+		if (oracle_forgot_since(j, e->op, i)) {
 			may_be_false = true;
 			continue;
 		}
 		if (e->what == HISTORY_TRUE &&
-		    !could(o->rel, low, high, o->operand))
-			wrong(j, "op %u is TRUE, but not on n%u", e->op, i + 1);
-		may_be_false |= could(opposite(o->rel), low, high, o->operand);
+		    !oracle_could(o->rel, low, high, o->operand))
+			oracle_wrong(j, "op %u is TRUE, but not on n%u",
+				     e->op, i + 1);
+		may_be_false |= oracle_could(oracle_opposite(o->rel), low,
+					     high, o->operand);
 	}
 	if (e->what == HISTORY_FALSE && !may_be_false)
-		wrong(j, "op %u is FALSE, but it holds on all", e->op);
+		oracle_wrong(j, "op %u is FALSE, but it holds on all", e->op);
 }
 
-static void succeeded(struct judge *j, const struct history_entry *e)
+static void oracle_succeeded(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 	const struct op_state *s = &j->op[e->op - 1];
 
 	if (!s->taken || !s->commit) {
-		wrong(j, "op %u has succeeded, but was not committed", e->op);
+		oracle_wrong(j, "op %u has succeeded, but was not committed",
+			     e->op);
 		return;
 	}
 	for (uint32_t i = 0; i < j->h->nodes; i++)
-		if (member_of(j, o, i) && !j->node[i].named &&
-		    !j->shown[cell(j, e->op, i)] && (o->writes || o->event))
-			wrong(j, "op %u has succeeded, but n%u does not show it",
+		if (oracle_member_of(j, o, i) && !j->node[i].named &&
+		    oracle_missing(j, e->op, i))
+			oracle_wrong(j, "op %u has succeeded, but n%u does not show it",
 			      e->op, i + 1);
 }
 
-static void failed(struct judge *j, const struct history_entry *e)
+static void oracle_failed(struct judge *j, const struct history_entry *e)
 {
 	const struct op_state *s = &j->op[e->op - 1];
 
 	if (s->effective != SIZE_MAX && s->commit)
-		wrong(j, "op %u has ended with %d, but was committed", e->op,
-		      e->what);
+		oracle_wrong(j, "op %u has ended with %d, but was committed",
+			     e->op, e->what);
 	if (e->what == HISTORY_FALSE) {
 		if (!s->taken || !s->someone_no)
-			wrong(j, "op %u is FALSE, but it holds on all", e->op);
+			oracle_wrong(j, "op %u is FALSE, but it holds on all",
+				     e->op);
 	} else if (!s->named && !j->lost[s->owner]) {
-		wrong(j, "op %u has failed, and nobody is named", e->op);
+		oracle_wrong(j, "op %u has failed, and nobody is named", e->op);
 	}
 }
 
-static void late(struct judge *j, const struct op_state *s, uint32_t op,
-		 uint64_t now)
+static void oracle_late(struct judge *j, const struct op_state *s, uint32_t op,
+			uint64_t now)
 {
 	uint64_t from = storm_max(s->issued_at, j->calm_at);
 
 	if (j->lim->bound && now > from + j->lim->bound)
-		wrong(j, "op %u took %.3f s of quiet", op,
+		oracle_wrong(j, "op %u took %.3f s of quiet", op,
 		      (double) (now - from) / 1e9);
 }
 
-static void result(struct judge *j, const struct history_entry *e)
+static void oracle_result(struct judge *j, const struct history_entry *e)
 {
 	struct op_state *s = &j->op[e->op - 1];
 
 	if (!s->issued || s->ended)
-		wrong(j, "op %u has ended %s", e->op,
+		oracle_wrong(j, "op %u has ended %s", e->op,
 		      s->ended ? "twice" : "and was not issued");
 	s->ended = true;
 	s->result = e->what;
 	if (!j->lost[s->owner])
-		late(j, s, e->op, e->at);
+		oracle_late(j, s, e->op, e->at);
 	if (e->what == STORM_UNKNOWN) {
 		if (!j->lost[s->owner])
-			wrong(j, "op %u is UNKNOWN, but its owner has its domain",
+			oracle_wrong(j, "op %u is UNKNOWN, but its owner has its domain",
 			      e->op);
 	} else if (j->h->op[e->op - 1].own && !j->h->op[e->op - 1].writes &&
 		   e->what != HISTORY_FAILED) {
-		own_compared(j, e);
+		oracle_own_compared(j, e);
 	} else if (e->what == STORM_DONE || e->what == HISTORY_TRUE) {
-		succeeded(j, e);
+		oracle_succeeded(j, e);
 	} else {
-		failed(j, e);
+		oracle_failed(j, e);
 	}
 }
 
@@ -370,14 +406,14 @@ static void result(struct judge *j, const struct history_entry *e)
 
 /* Everything that was committed before, and is this node's business too, must
  * have been shown already. */
-static void in_order(struct judge *j, struct node_state *n,
-		     const struct history_entry *e)
+static void oracle_in_order(struct judge *j, struct node_state *n,
+			    const struct history_entry *e)
 {
 	uint32_t to = j->op[e->op - 1].place_in_line;
 
 	if (to <= n->line) {
-		wrong(j, "n%u shows op %u after a later one", e->node + 1,
-		      e->op);
+		oracle_wrong(j, "n%u shows op %u after a later one",
+			     e->node + 1, e->op);
 		return;
 	}
 	for (uint32_t i = n->line; i + 1 < to; i++) {
@@ -385,69 +421,69 @@ static void in_order(struct judge *j, struct node_state *n,
 		const struct history_op *o = &j->h->op[op - 1];
 
 		if (history_in(o, e->node) && !j->op[op - 1].revoked &&
-		    (o->writes || o->event) &&
-		    !j->shown[cell(j, op, e->node)])
-			wrong(j, "n%u shows op %u, but not op %u before it",
+		    oracle_missing(j, op, e->node))
+			oracle_wrong(j, "n%u shows op %u, but not op %u before it",
 			      e->node + 1, e->op, op);
 	}
 	n->line = to;
 }
 
-static void shown(struct judge *j, const struct history_entry *e)
+static void oracle_shown(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
 	const struct op_state *s = &j->op[e->op - 1];
 	struct node_state *n = &j->node[e->node];
 
 	if (!history_in(o, e->node))
-		wrong(j, "n%u shows op %u, which is not for it", e->node + 1,
-		      e->op);
+		oracle_wrong(j, "n%u shows op %u, which is not for it",
+			     e->node + 1, e->op);
 	if (!s->taken || !s->commit || s->revoked) {
-		wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
+		oracle_wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
 		      s->effective == SIZE_MAX ? "nobody decided" :
 		      s->commit && !s->revoked ? "is not yet committed" :
 						 "is aborted");
 		return;
 	}
 	if (n->out && j->h->e[s->effective].epoch >= n->out_epoch)
-		wrong(j, "n%u shows op %u of epoch %u, but is out since %u",
+		oracle_wrong(j, "n%u shows op %u of epoch %u, but is out since %u",
 		      e->node + 1, e->op, j->h->e[s->effective].epoch,
 		      n->out_epoch);
-	if (j->shown[cell(j, e->op, e->node)])
-		wrong(j, "n%u shows op %u twice", e->node + 1, e->op);
+	if (j->shown[oracle_cell(j, e->op, e->node)])
+		oracle_wrong(j, "n%u shows op %u twice", e->node + 1, e->op);
 	if (e->value != o->value)
-		wrong(j, "n%u shows op %u with other data", e->node + 1,
+		oracle_wrong(j, "n%u shows op %u with other data", e->node + 1,
 		      e->op);
-	in_order(j, n, e);
-	j->shown[cell(j, e->op, e->node)] = 1;
+	oracle_in_order(j, n, e);
+	j->shown[oracle_cell(j, e->op, e->node)] = 1;
 	if (o->writes)
 		n->mem[o->place] = o->value;
 }
 
-static void event(struct judge *j, const struct history_entry *e)
+static void oracle_event(struct judge *j, const struct history_entry *e)
 {
-	uint8_t *seen = &j->signalled[cell(j, e->op, e->node)];
+	uint8_t *seen = &j->signalled[oracle_cell(j, e->op, e->node)];
 
-	if (!j->shown[cell(j, e->op, e->node)])
-		wrong(j, "n%u is signalled op %u before its data", e->node + 1,
-		      e->op);
+	if (oracle_missing(j, e->op, e->node))
+		oracle_wrong(j, "n%u is signalled op %u before its data",
+			     e->node + 1, e->op);
 	if (*seen)
-		wrong(j, "n%u is signalled op %u twice", e->node + 1, e->op);
+		oracle_wrong(j, "n%u is signalled op %u twice",
+			     e->node + 1, e->op);
 	if (e->value != j->h->op[e->op - 1].value)
-		wrong(j, "n%u is signalled op %u and reads other data",
+		oracle_wrong(j, "n%u is signalled op %u and reads other data",
 		      e->node + 1, e->op);
 	*seen = 1;
 }
 
-static void read_there(struct judge *j, const struct history_entry *e)
+static void oracle_read_there(struct judge *j, const struct history_entry *e)
 {
 	if (e->value != j->node[e->node].mem[e->place])
-		wrong(j, "n%u reads %llx at place %u, where %llx was shown last",
+		oracle_wrong(j, "n%u reads %llx at place %u, where %llx was shown last",
 		      e->node + 1, (unsigned long long) e->value, e->place,
 		      (unsigned long long) j->node[e->node].mem[e->place]);
 }
 
-static void own(struct judge *j, const struct history_entry *e)
+static void oracle_own(struct judge *j, const struct history_entry *e)
 {
 	uint64_t *v = &j->node[e->node].mem[e->place];
 
@@ -455,19 +491,19 @@ static void own(struct judge *j, const struct history_entry *e)
 		*v = e->value;
 }
 
-static void epoch(struct judge *j, const struct history_entry *e)
+static void oracle_epoch(struct judge *j, const struct history_entry *e)
 {
 	struct node_state *n = &j->node[e->node];
 
 	if (e->epoch < n->epoch)
-		wrong(j, "n%u falls from epoch %u to %u", e->node + 1, n->epoch,
-		      e->epoch);
+		oracle_wrong(j, "n%u falls from epoch %u to %u",
+			     e->node + 1, n->epoch, e->epoch);
 	n->epoch = e->epoch;
 }
 
 /* --------------------------------------------------------------- membership --- */
 
-static void excluded(struct judge *j, const struct history_entry *e)
+static void oracle_excluded(struct judge *j, const struct history_entry *e)
 {
 	struct node_state *n = &j->node[e->node];
 
@@ -476,7 +512,7 @@ static void excluded(struct judge *j, const struct history_entry *e)
 	n->out = true;
 }
 
-static void emptied(struct judge *j, uint32_t node)
+static void oracle_emptied(struct judge *j, uint32_t node)
 {
 	struct node_state *n = &j->node[node];
 
@@ -484,60 +520,63 @@ static void emptied(struct judge *j, uint32_t node)
 	n->forgot = j->at;
 }
 
-static void joined(struct judge *j, const struct history_entry *e)
+static void oracle_joined(struct judge *j, const struct history_entry *e)
 {
 	struct node_state *n = &j->node[e->node];
 
 	if (!n->out)
-		wrong(j, "n%u joins, but is a member", e->node + 1);
+		oracle_wrong(j, "n%u joins, but is a member", e->node + 1);
 	if (e->epoch <= n->out_epoch)
-		wrong(j, "n%u joins in epoch %u, but left in %u", e->node + 1,
-		      e->epoch, n->out_epoch);
+		oracle_wrong(j, "n%u joins in epoch %u, but left in %u",
+			     e->node + 1, e->epoch, n->out_epoch);
 	/* it may have broken again since it asked to be let in */
 	n->disturbed |= n->broken;
 	n->out = n->broken = n->named = false;
 	n->line = j->lined;
 	memset(&j->model[e->node * j->h->places], 0,
 	       j->h->places * sizeof(*j->model));
-	emptied(j, e->node);
+	oracle_emptied(j, e->node);
 }
 
-static void left(struct judge *j, const struct history_entry *e)
+static void oracle_left(struct judge *j, const struct history_entry *e)
 {
 	if (!j->node[e->node].out)
-		wrong(j, "n%u leaves, but is a member", e->node + 1);
-	emptied(j, e->node);
+		oracle_wrong(j, "n%u leaves, but is a member", e->node + 1);
+	oracle_emptied(j, e->node);
 }
 
-static void named(struct judge *j, const struct history_entry *e)
+static void oracle_named(struct judge *j, const struct history_entry *e)
 {
-	if (e->op)
+	bool known = e->node < j->h->nodes;
+
+	/* nobody in particular will do only where nobody is left */
+	if (e->op && (known || !oracle_has_members(j, e->op)))
 		j->op[e->op - 1].named = true;
-	if (e->node >= j->h->nodes)	/* nobody in particular */
+	if (!known)
 		return;
 	if (!j->node[e->node].disturbed && !j->node[e->node].broken)
-		wrong(j, "n%u is named, but nothing was done to it",
+		oracle_wrong(j, "n%u is named, but nothing was done to it",
 		      e->node + 1);
 	j->node[e->node].named = true;
 }
 
-static void accepted(struct judge *j, const struct history_entry *e)
+static void oracle_accepted(struct judge *j, const struct history_entry *e)
 {
 	const struct node_state *peer = &j->node[e->peer];
 
 	if (peer->out && e->epoch >= peer->out_epoch)
-		wrong(j, "what n%u says is taken in epoch %u, but it is out since %u",
+		oracle_wrong(j, "what n%u says is taken in epoch %u, but it is out since %u",
 		      e->peer + 1, e->epoch, peer->out_epoch);
 }
 
 /* ------------------------------------------------------------------ reports --- */
 
-static void report(struct judge *j, const struct history_entry *e)
+static void oracle_report(struct judge *j, const struct history_entry *e)
 {
 	uint8_t *id;
 
 	if (e->value >= j->h->ids) {
-		wrong(j, "report of %llu, which is nobody",
+		oracle_wrong(j, "report of %llu, which is nobody",
 		      (unsigned long long) e->value);
 		return;
 	}
@@ -547,14 +586,14 @@ static void report(struct judge *j, const struct history_entry *e)
 		j->id_node[e->value] = e->node;
 	} else if (e->kind == HISTORY_HEARD) {
 		if (*id != 1)
-			wrong(j, "report of %llu is heard %s",
+			oracle_wrong(j, "report of %llu is heard %s",
 			      (unsigned long long) e->value,
 			      *id & 2 ? "twice" : "and was not made");
 		*id |= 2;
 	} else {
 		/* but for the end, which lets everybody go */
 		if (!(*id & 2) && !j->lost[0])
-			wrong(j, "report of %llu is acknowledged, but not heard",
+			oracle_wrong(j, "report of %llu is acknowledged, but not heard",
 			      (unsigned long long) e->value);
 		*id |= 4;
 	}
@@ -562,97 +601,117 @@ static void report(struct judge *j, const struct history_entry *e)
 
 /* ---------------------------------------------------------------------- all --- */
 
-static void one(struct judge *j, const struct history_entry *e)
+static void oracle_one(struct judge *j, const struct history_entry *e)
 {
 	switch (e->kind) {
-	case HISTORY_ISSUED: issued(j, e); break;
-	case HISTORY_NAMED: named(j, e); break;
+	case HISTORY_ISSUED: oracle_issued(j, e); break;
+	case HISTORY_NAMED: oracle_named(j, e); break;
 	case HISTORY_FORGOTTEN: j->op[e->op - 1].ended = true; break;
-	case HISTORY_RESULT: result(j, e); break;
-	case HISTORY_DECIDED: decided(j, e); break;
-	case HISTORY_EXCLUDED: excluded(j, e); break;
-	case HISTORY_JOINED: joined(j, e); break;
+	case HISTORY_RESULT: oracle_result(j, e); break;
+	case HISTORY_DECIDED: oracle_decided(j, e); break;
+	case HISTORY_EXCLUDED: oracle_excluded(j, e); break;
+	case HISTORY_JOINED: oracle_joined(j, e); break;
 	case HISTORY_LOST: j->lost[e->peer] = true; break;
-	case HISTORY_EPOCH: epoch(j, e); break;
-	case HISTORY_LEFT: left(j, e); break;
-	case HISTORY_STAGED: j->staged[cell(j, e->op, e->node)] = 1; break;
-	case HISTORY_SHOWN: shown(j, e); break;
-	case HISTORY_READ: read_there(j, e); break;
-	case HISTORY_EVENT: event(j, e); break;
-	case HISTORY_OWN: own(j, e); break;
+	case HISTORY_EPOCH: oracle_epoch(j, e); break;
+	case HISTORY_LEFT: oracle_left(j, e); break;
+	case HISTORY_STAGED:
+		j->staged[oracle_cell(j, e->op, e->node)] = 1;
+		break;
+	case HISTORY_SHOWN:
+		if (e->op)
+			oracle_shown(j, e);
+		else
+			oracle_wrong(j, "n%u shows what nobody sent",
+				     e->node + 1);
+		break;
+	case HISTORY_READ: oracle_read_there(j, e); break;
+	case HISTORY_EVENT:
+		if (e->op)
+			oracle_event(j, e);
+		else
+			oracle_wrong(j, "n%u is signalled what nobody sent",
+				     e->node + 1);
+		break;
+	case HISTORY_OWN: oracle_own(j, e); break;
 	case HISTORY_HEARD:
 	case HISTORY_REPORTED:
-	case HISTORY_ACKED: report(j, e); break;
-	case HISTORY_ACCEPTED: accepted(j, e); break;
+	case HISTORY_ACKED: oracle_report(j, e); break;
+	case HISTORY_ACCEPTED: oracle_accepted(j, e); break;
 	case HISTORY_COST:
 		if (e->value > (e->node == STORM_NO_NODE ? j->lim->owner_cost :
 							   j->lim->node_cost))
-			wrong(j, "%llu datagrams for one operation",
+			oracle_wrong(j, "%llu datagrams for one operation",
 			      (unsigned long long) e->value);
 		break;
 	case HISTORY_WINDOW:
 		if (e->value > j->lim->window)
-			wrong(j, "%llu bytes on their way",
+			oracle_wrong(j, "%llu bytes on their way",
 			      (unsigned long long) e->value);
+		break;
+	case HISTORY_KEPT:
+		oracle_wrong(j, "n%u kept its %s", e->node + 1,
+			     e->what == HISTORY_SESSION ? "session" :
+							  "temporary file");
 		break;
 	case HISTORY_FORGED:
 		if (e->value)
-			wrong(j, "%llu bytes sent upon what nobody sealed",
+			oracle_wrong(j, "%llu bytes sent upon what nobody sealed",
 			      (unsigned long long) e->value);
 		break;
 	case HISTORY_DISTURBED: j->node[e->node].disturbed = true; break;
 	case HISTORY_BROKEN: j->node[e->node].broken = true; break;
 	case HISTORY_RESTARTED:
 		j->node[e->node].epoch = 0;
-		emptied(j, e->node);
+		oracle_emptied(j, e->node);
 		break;
 	case HISTORY_CALM: j->calm_at = e->at; break;
 	}
 }
 
-static void op_over(struct judge *j, uint32_t op)
+static void oracle_op_over(struct judge *j, uint32_t op)
 {
 	const struct history_op *o = &j->h->op[op - 1];
 	const struct op_state *s = &j->op[op - 1];
 	bool any = false;
 
 	if (s->issued && !s->ended && !j->lost[s->owner])
-		wrong(j, "op %u never ended", op);
+		oracle_wrong(j, "op %u never ended", op);
 	for (uint32_t i = 0; i < j->h->nodes; i++)
-		any |= j->shown[cell(j, op, i)];
+		any |= j->shown[oracle_cell(j, op, i)];
 	for (uint32_t i = 0; any && !j->lim->dead && i < j->h->nodes; i++) {
 		const struct node_state *n = &j->node[i];
 
-		if (member_of(j, o, i) && !n->named && !n->broken &&
+		if (oracle_member_of(j, o, i) && !n->named && !n->broken &&
 		    !s->revoked &&
-		    s->place_in_line > n->line && !j->shown[cell(j, op, i)])
-			wrong(j, "some show op %u, but n%u never does", op,
-			      i + 1);
-		if (o->event && j->shown[cell(j, op, i)] && !n->broken &&
-		    !n->named && !j->signalled[cell(j, op, i)])
-			wrong(j, "n%u shows op %u, but its event is missing",
+		    s->place_in_line > n->line && oracle_missing(j, op, i))
+			oracle_wrong(j, "some show op %u, but n%u never does",
+				     op, i + 1);
+		if (o->event && j->shown[oracle_cell(j, op, i)] && !n->broken &&
+		    !n->named && !j->signalled[oracle_cell(j, op, i)])
+			oracle_wrong(j, "n%u shows op %u, but its event is missing",
 			      i + 1, op);
 	}
 }
 
 /* Nothing more will happen: is something missing? */
-static void over(struct judge *j)
+static void oracle_over(struct judge *j)
 {
 	for (uint32_t op = 1; op <= j->h->ops; op++)
-		op_over(j, op);
+		oracle_op_over(j, op);
 	for (uint32_t i = 0; i < j->h->nodes && !j->lim->dead; i++)
 		if (j->node[i].broken && !j->node[i].named && !j->node[i].out)
-			wrong(j, "n%u is broken, but was never named", i + 1);
+			oracle_wrong(j, "n%u is broken, but was never named",
+				     i + 1);
 	for (uint32_t k = 0; k < j->h->ids && !j->lim->dead; k++) {
 		const struct node_state *n = &j->node[j->id_node[k]];
 
 		if (j->id[k] & 1 && !n->broken && !n->out && j->id[k] != 7)
-			wrong(j, "report of %u was never %s", k,
+			oracle_wrong(j, "report of %u was never %s", k,
 			      j->id[k] & 2 ? "acknowledged" : "heard");
 	}
 }
 
-static void *zeroes(size_t n, size_t size)
+static void *oracle_zeroes(size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size);
 
@@ -666,25 +725,27 @@ bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
 {
 	size_t cells = (size_t) h->ops * h->nodes;
 	struct judge j = { .h = h, .lim = lim, .why = why, .ok = true };
-	uint64_t *mem = zeroes((size_t) h->nodes * h->places, sizeof(*mem));
+	size_t places = (size_t) h->nodes * h->places;
+	uint64_t *mem = oracle_zeroes(places, sizeof(*mem));
 
-	j.op = zeroes(h->ops, sizeof(*j.op));
-	j.node = zeroes(h->nodes, sizeof(*j.node));
-	j.staged = zeroes(3 * cells, 1);
+	j.op = oracle_zeroes(h->ops, sizeof(*j.op));
+	j.node = oracle_zeroes(h->nodes, sizeof(*j.node));
+	j.staged = oracle_zeroes(4 * cells, 1);
 	j.shown = j.staged + cells;
 	j.signalled = j.shown + cells;
-	j.model = zeroes((size_t) h->nodes * h->places, sizeof(*j.model));
-	j.own_low = zeroes(cells, sizeof(*j.own_low));
-	j.line = zeroes(h->ops, sizeof(*j.line));
-	j.id = zeroes(h->ids, 1);
-	j.id_node = zeroes(h->ids, sizeof(*j.id_node));
+	j.unseen = j.signalled + cells;
+	j.model = oracle_zeroes(places, sizeof(*j.model));
+	j.own_low = oracle_zeroes(cells, sizeof(*j.own_low));
+	j.line = oracle_zeroes(h->ops, sizeof(*j.line));
+	j.id = oracle_zeroes(h->ids, 1);
+	j.id_node = oracle_zeroes(h->ids, sizeof(*j.id_node));
 	for (uint32_t i = 0; i < h->nodes; i++)
 		j.node[i].mem = mem + (size_t) i * h->places;
-	find_effective(&j);
+	oracle_find_effective(&j);
 	for (j.at = 0; j.ok && j.at < h->count; j.at++)
-		one(&j, &h->e[j.at]);
+		oracle_one(&j, &h->e[j.at]);
 	if (j.ok)
-		over(&j);
+		oracle_over(&j);
 	free(mem);
 	free(j.op);
 	free(j.node);

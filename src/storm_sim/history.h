@@ -6,15 +6,16 @@
  *
  * A *place* is anything that can be read at a node: a variable, a word of a
  * segment, a file.  Places are numbers below history->places, and hold 64-bit
- * values; of bulk data the value is a digest.  Every operation that writes,
- * writes a value of its own: so it is known at a node whose it is.
+ * values; of bulk data the value is a digest.  By its value it is known at a node
+ * whose it is: of operations that write the same one, to the same place, a node
+ * shows those that change it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef HISTORY_H
 #define HISTORY_H
 
-#include "storm.h"
+#include "src/libstorm/storm.h"
 
 enum history_kind {
 	/* the initiator */
@@ -35,9 +36,11 @@ enum history_kind {
 	HISTORY_EPOCH,		/* node, epoch: it is in this one now */
 	HISTORY_LEFT,		/* node: has heard that it is out, and is empty */
 	HISTORY_STAGED,		/* node, op */
-	HISTORY_SHOWN,		/* node, op, value: can be read from now on */
+	HISTORY_SHOWN,		/* node, op, value: can be read from now on;
+				   op 0: what nobody sent */
 	HISTORY_READ,		/* node, place, value */
-	HISTORY_EVENT,		/* node, op, value: as read at that moment */
+	HISTORY_EVENT,		/* node, op, value: as read at that moment;
+				   op 0, as above */
 	HISTORY_OWN,		/* node, place, value: own variable is raised */
 	HISTORY_REPORTED,	/* node, value: an id */
 	HISTORY_ACKED,		/* node, value: an id */
@@ -47,6 +50,7 @@ enum history_kind {
 	HISTORY_COST,		/* node or the owner sent value datagrams for
 				   one operation */
 	HISTORY_WINDOW,		/* value: bytes sent, not yet written by all */
+	HISTORY_KEPT,		/* node, what: at the end it still has this */
 	HISTORY_FORGED,		/* node got what nobody sealed, and sent value
 				   bytes upon it */
 	/* what was done to them */
@@ -55,6 +59,9 @@ enum history_kind {
 	HISTORY_RESTARTED,	/* node: it remembers nothing */
 	HISTORY_CALM		/* no more faults from now on */
 };
+
+/* What should be gone. */
+enum { HISTORY_SESSION, HISTORY_TEMPORARY };
 
 /* Results of a comparison, beside enum storm_state. */
 enum { HISTORY_TRUE = 10, HISTORY_FALSE, HISTORY_FAILED };

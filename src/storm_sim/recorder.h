@@ -8,20 +8,28 @@
 #define RECORDER_H
 
 #include "history.h"
-#include "sim.h"
+#include "src/libstorm/sim.h"
 
-/* Places of the history. */
-#define RECORDER_GLOBALS 4		/* variables in use */
+/* Places of the history.  A file is none: nobody reads it. */
 #define RECORDER_SEGMENTS 3
 #define RECORDER_SEGMENT_LEN 24000	/* the last one's; see recorder.c */
 enum {
 	PLACE_GLOBAL = 0,
-	PLACE_SEGMENT = PLACE_GLOBAL + RECORDER_GLOBALS,
+	PLACE_SEGMENT = PLACE_GLOBAL + STORM_GLOBALS,
 	PLACE_OWN = PLACE_SEGMENT + RECORDER_SEGMENTS,
-	PLACE_FILE = PLACE_OWN + 1	/* and so on, one for each operation */
+	PLACES = PLACE_OWN + STORM_VARS
 };
-#define TASKS 2				/* per node; their ids are reported */
-#define TASK_EXITED 3			/* the kind of report */
+
+struct recorder_conf {
+	bool segments;		/* nodes have some */
+	/* reports of these kinds are made, by node n with ids from n * each to
+	 * below (n + 1) * each; kinds * each is at most 64 */
+	uint8_t kind, kinds;
+	uint32_t each;
+	/* NULL, or to be called when a node is signalled an operation's event */
+	void (*signalled)(void *arg, uint32_t node, uint32_t op);
+	void *arg;
+};
 
 /* What an operation's token begins with. */
 struct recorder_token { uint32_t op; };
@@ -30,28 +38,30 @@ struct recorder_op {		/* what an operation's data look like */
 	const uint8_t *data;
 	uint64_t size;
 	uint64_t number;	/* the owner's, once it has begun */
-	char path[16];		/* of a file */
+	char path[32];		/* of a file */
+	bool committed;
 };
 
 struct recorder_node {
 	uint32_t files, events;	/* seen so far */
-	uint64_t global[RECORDER_GLOBALS];
+	uint64_t global[STORM_GLOBALS];
+	uint32_t writer[PLACE_OWN];	/* operation shown there last */
 	uint64_t segment[RECORDER_SEGMENTS];	/* samples */
 	uint8_t *memory[RECORDER_SEGMENTS];
 	uint64_t op;		/* its number, and how far */
 	uint8_t phase;
 	uint32_t epoch;
-	uint32_t acked;		/* tasks */
+	uint64_t reported, acked;	/* a bit for each kind and id */
 	uint64_t taken;		/* datagrams, before this turn */
 	bool member;		/* as it knows */
 	bool out;		/* excluded, as the owner knows */
 	bool lost;		/* ... or it was, once */
 	bool broken;		/* by a fault */
-	bool reported;		/* its tasks */
 };
 
 struct recorder {
 	struct storm_sim *sim;
+	struct recorder_conf conf;
 	struct history h;
 	struct recorder_node *node;
 	struct recorder_op *op;		/* by op - 1 */
@@ -69,13 +79,20 @@ struct recorder {
 };
 
 /* Watches the simulation from here on. */
-void recorder_init(struct recorder *r, struct storm_sim *sim, uint32_t nodes,
-		   uint32_t places);
+void recorder_init(struct recorder *r, struct storm_sim *sim,
+		   const struct recorder_conf *conf);
 void recorder_free(struct recorder *r);
 void recorder_add(struct recorder *r, struct history_entry e);
-/* The next number of an operation, to be known by before it is issued. */
+#define RECORD(r, ...) \
+	recorder_add(r, (struct history_entry) { __VA_ARGS__ })
+/* The next number of an operation, to be known by before it is issued; it is the
+ * number of its remote event.  What data points to stays as it is. */
 uint32_t recorder_op(struct recorder *r, const struct history_op *o,
 		     const struct recorder_op *data);
+/* A node reports this, the owner is told this. */
+void recorder_reported(struct recorder *r, uint32_t node, uint8_t kind,
+		       uint32_t id);
+void recorder_heard(struct recorder *r, const struct storm_report *rep);
 /* A restarted node has its segments again, empty. */
 void recorder_restarted(struct recorder *r, uint32_t node);
 /* What the owners have done, before one tells of a result. */
@@ -85,5 +102,11 @@ uint64_t recorder_read(struct recorder *r, uint32_t node, uint32_t place);
 /* Does the node know to be one? */
 bool recorder_member(const struct recorder *r, uint32_t node);
 size_t recorder_segment_len(uint32_t segment);
+/* Is the node out, or is it there and knows that its reports were heard? */
+bool recorder_settled(const struct recorder *r, uint32_t node);
+/* Has no node a session or a temporary file any more? */
+bool recorder_closed(const struct recorder *r);
+/* All is over: what has nodes kept, and what was true all the time? */
+void recorder_end(struct recorder *r);
 
 #endif
