@@ -11,14 +11,20 @@
 #include "run_private.h"
 #include "src/libstorm/minmax.h"
 
+/* The owner has no domain any more, or is about to leave it. */
+static void run_lost(struct run *r)
+{
+	RECORD(&r->rec, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
+}
+
 /* -------------------------------------------------------------------- faults --- */
 
 static void fault_may_name(struct run *r, uint32_t node)
 {
-	if (node != STORM_NO_NODE)
-		storm_idset_add(&r->disturbed, node, node);
-	else if (r->n)		/* the owner was away: it may miss anybody */
-		storm_idset_add(&r->disturbed, 0, r->n - 1);
+	/* if the owner was away it may miss anybody */
+	for (uint32_t i = 0; i < r->n; i++)
+		if (node == STORM_NO_NODE || node == i)
+			RECORD(&r->rec, .kind = HISTORY_DISTURBED, .node = i);
 }
 
 static void fault_calm_after(struct run *r, const struct fault *f)
@@ -33,6 +39,10 @@ static void fault_crash(struct run *r, const struct fault *f, uint32_t number)
 {
 	/* what it says as it dies is heard by nobody */
 	r->dying = f->node == STORM_NO_NODE;
+	if (r->dying)
+		run_lost(r);
+	else
+		RECORD(&r->rec, .kind = HISTORY_BROKEN, .node = f->node);
 	storm_sim_crash(r->sim, f->node);
 	if (r->dying) {
 		r->owner = NULL;
@@ -113,7 +123,7 @@ static void fault_make(struct run *r, uint32_t number)
 }
 
 /* The processes that a launch started here have ended. */
-static void run_report(struct run *r, uint32_t node, struct sent *x)
+static void run_report(struct run *r, uint32_t node, const struct issued *x)
 {
 	uint64_t s = storm_sim_session(r->sim, node);
 	struct storm_range one = { node, node };
@@ -123,10 +133,20 @@ static void run_report(struct run *r, uint32_t node, struct sent *x)
 	if (!nm || !s)
 		return;
 	storm_nm_expect(nm, s, x->kind, 1);
+	recorder_reported(&r->rec, node, x->kind, node);
 	storm_nm_report(nm, s, x->kind, 0, &ids, storm_sim_now(r->sim));
-	r->own[node][STORM_VAR_TERMINATED] = x->kind + 1U;
+	RECORD(&r->rec, .kind = HISTORY_OWN, .node = node,
+	       .place = PLACE_OWN + STORM_VAR_TERMINATED,
+	       .value = x->kind + 1U);
 	storm_nm_own_set(nm, s, STORM_VAR_TERMINATED, x->kind + 1U);
 	storm_sim_called(r->sim, node);
+}
+
+static void run_restart(struct run *r, uint32_t node)
+{
+	RECORD(&r->rec, .kind = HISTORY_RESTARTED, .node = node);
+	storm_sim_restart(r->sim, node);
+	recorder_restarted(&r->rec, node);
 }
 
 static void run_due(struct run *r)
@@ -139,19 +159,42 @@ static void run_due(struct run *r)
 			fault_make(r, a.number);
 			break;
 		case DO_RESTART:
-			storm_sim_restart(r->sim, r->s->fault[a.number].node);
+			run_restart(r, r->s->fault[a.number].node);
 			break;
 		case DO_CALM:
 			storm_sim_loss(r->sim, (uint32_t) (r->s->loss * 1e6));
 			break;
 		case DO_REPORT:
-			run_report(r, a.number, &r->sent[a.sent]);
+			run_report(r, a.number, a.launch);
 			break;
 		}
 	}
 }
 
 /* --------------------------------------------------------------------- owner --- */
+
+static void run_named(struct run *r, uint32_t op, uint32_t node)
+{
+	RECORD(&r->rec, .kind = HISTORY_NAMED, .node = node, .op = op);
+	if (node < r->n)
+		storm_idset_add(&r->named, node, node);
+}
+
+/* op: of which operation, 0: the domain's opening. */
+static void run_outcome(struct run *r, uint32_t op, struct storm_outcome *out)
+{
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		run_named(r, op, out->faults[i].node);
+	r->ended = true;
+	storm_outcome_clear(&r->out);
+	r->out = *out;
+}
+
+static void run_result(struct run *r, uint32_t op, int what)
+{
+	RECORD(&r->rec, .kind = HISTORY_RESULT, .node = STORM_NO_NODE, .op = op,
+	       .what = what);
+}
 
 static void run_on_opened(void *arg, struct storm_outcome *out)
 {
@@ -161,89 +204,87 @@ static void run_on_opened(void *arg, struct storm_outcome *out)
 		storm_outcome_clear(out);
 		return;
 	}
-	r->opened = r->ended = true;
-	judge_outcome(r, out);
-	storm_outcome_clear(&r->out);
-	r->out = *out;
+	r->opened = true;
+	if (out->state == STORM_ABORTED && !out->nfaults)
+		run_violated(r, "the domain does not open, and nobody is named");
+	run_outcome(r, 0, out);
 }
 
 static void run_on_done(void *arg, void *token, struct storm_outcome *out)
 {
 	struct run *r = arg;
-	struct sent *x = &r->sent[(uintptr_t) token - 1];
+	struct issued *x = token;
 
 	if (r->dying) {
 		x->state = STORM_UNKNOWN;
 		storm_outcome_clear(out);
 		return;
 	}
-	if (x->state != STORM_PENDING)
-		run_violated(r, "a transfer ended twice");
+	recorder_owner(&r->rec);
 	x->state = out->state;
 	r->reported_at = storm_sim_now(r->sim);
-	judge_outcome(r, out);
-	if (x == &r->sent[r->nsent - 1]) {
-		r->ended = true;
-		storm_outcome_clear(&r->out);
-		r->out = *out;
-	} else {
-		storm_outcome_clear(out);
-	}
+	run_outcome(r, x->t.op, out);
+	run_result(r, x->t.op, (int) x->state);
 }
 
 static void run_on_compared(void *arg, void *token, enum storm_compare result,
 			    struct storm_outcome *out)
 {
 	struct run *r = arg;
+	const struct issued *x = token;
+	bool unknown = out->state == STORM_UNKNOWN;
 
-	(void) token;
 	if (r->dying) {
 		storm_outcome_clear(out);
 		return;
 	}
-	for (uint32_t i = 0; i < out->faults_kept; i++)
-		judge_named(r, out->faults[i].node, out->faults[i].why);
-	r->ended = true;
+	recorder_owner(&r->rec);
 	r->compare = result;
-	storm_outcome_clear(&r->out);
-	r->out = *out;
+	run_outcome(r, x->t.op, out);
+	run_result(r, x->t.op, unknown ? (int) STORM_UNKNOWN :
+		   result == STORM_TRUE ? HISTORY_TRUE :
+		   result == STORM_FALSE ? HISTORY_FALSE : HISTORY_FAILED);
 }
 
 static void run_on_report(void *arg, const struct storm_report *rep)
 {
 	struct run *r = arg;
-	struct sent *x = NULL;
 
-	for (uint32_t i = 0; i < r->nsent; i++)
-		if (r->sent[i].launch && r->sent[i].kind == rep->kind)
-			x = &r->sent[i];
-	if (!x || rep->code) {
-		run_violated(r,
-			     "a report of kind %u, code %u, that nobody made",
-			     rep->kind, rep->code);
-		return;
-	}
-	for (uint32_t i = 0; i < rep->ids.count; i++)
-		for (uint64_t k = rep->ids.r[i].first;
-		     k <= rep->ids.r[i].last; k++)
-			if (k >= r->n || !x->signalled[k])
-				run_violated(r, "a report of n%llu, which made none",
-					     (unsigned long long) k + 1);
-			else if (storm_idset_has(&x->heard, (uint32_t) k))
-				run_violated(r,
-					     "n%llu's report was heard twice",
-					     (unsigned long long) k + 1);
-	storm_idset_union(&x->heard, &rep->ids);
+	if (rep->code)
+		run_violated(r, "a report of code %u, which nobody made",
+			     rep->code);
+	recorder_heard(&r->rec, rep);
+	for (uint32_t i = 0; i < r->nissued; i++)
+		if (r->issued[i].launch && r->issued[i].kind == rep->kind)
+			storm_idset_union(&r->issued[i].heard, &rep->ids);
 }
 
 static void run_on_fault(void *arg, const struct storm_fault *f)
 {
-	judge_named(arg, f->node, f->why);
+	struct run *r = arg;
+
+	recorder_owner(&r->rec);
+	run_named(r, 0, f->node);
+}
+
+/* The processes that a launch starts end some time later. */
+static void run_signalled(void *arg, uint32_t node, uint32_t op)
+{
+	struct run *r = arg;
+	struct issued *x = &r->issued[op - 1];
+
+	if (!x->launch)
+		return;
+	action_add(r, (struct action) {
+		.at = storm_sim_now(r->sim) + ns_of(x->op->seconds) +
+		      (x->op->jitter > 0 ?
+		       run_draw(r) % ns_of(x->op->jitter) : 0),
+		.what = DO_REPORT, .number = node, .launch = x });
 }
 
 /* ---------------------------------------------------------------- operations --- */
 
-static bool run_reports_heard(const struct run *r, const struct sent *x)
+static bool run_reports_heard(const struct run *r, const struct issued *x)
 {
 	struct storm_idset all = { 0 };
 	bool yes = true;
@@ -266,8 +307,8 @@ static bool op_finished(void *arg)
 	struct run *r = arg;
 
 	return r->bad || !r->owner || action_next(r) <= storm_sim_now(r->sim) ||
-	       (r->ended && (!r->nsent ||
-			     run_reports_heard(r, &r->sent[r->nsent - 1])));
+	       (r->ended && (!r->nissued ||
+			     run_reports_heard(r, &r->issued[r->nissued - 1])));
 }
 
 static void run_until(struct run *r, uint64_t end)
@@ -293,30 +334,6 @@ static double op_within(const struct scenario *s, const struct op *o)
 	       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
 }
 
-static struct sent *run_sent_new(struct run *r, const struct op *o)
-{
-	struct sent *x = &r->sent[r->nsent];
-
-	x->op = o;
-	x->launch = o->kind == OP_LAUNCH;
-	x->file = !x->launch && o->target == STORM_TARGET_FILE;
-	x->kind = x->launch ? (uint8_t) r->launches++ : 0;
-	x->size = (uint64_t) o->size;
-	x->buf = malloc(x->size + 8);
-	x->shown = calloc(r->n, 1);
-	x->signalled = calloc(r->n, 1);
-	if (!x->buf || !x->shown || !x->signalled)
-		abort();
-	for (uint64_t i = 0; i < x->size; i += 8) {
-		uint64_t v = run_draw(r);
-
-		memcpy(x->buf + i, &v, 8);
-	}
-	snprintf(x->path, sizeof(x->path), "/tmp/file-%u", r->nsent);
-	r->nsent++;
-	return x;
-}
-
 /* P, NULL: all; one range needs no memory of its own. */
 static const struct storm_idset *op_set(const struct run *r,
 					const struct op *o,
@@ -331,37 +348,92 @@ static const struct storm_idset *op_set(const struct run *r,
 	return set;
 }
 
-static int op_issue_transfer(struct run *r, const struct op *o)
+static struct issued *op_record(struct run *r, const struct op *o,
+				struct history_op *h,
+				const struct recorder_op *data)
 {
-	struct sent *x = run_sent_new(r, o);
-	struct storm_target to = {
-		.kind = x->file ? STORM_TARGET_FILE : STORM_TARGET_MEMORY,
-		.remote_event = FIRST_EVENT + r->nsent - 1,
-		.path = x->file ? x->path : NULL, .mode = 0755,
-	};
+	struct issued *x = &r->issued[r->nissued++];
 	struct storm_range range;
 	struct storm_idset set;
 
-	if (x->file)
-		storm_sim_source(r->sim, x->buf, x->size);
+	if (op_set(r, o, &range, &set))
+		storm_idset_union(&h->to, &set);
+	x->op = o;
+	x->t.op = recorder_op(&r->rec, h, data);
+	RECORD(&r->rec, .kind = HISTORY_ISSUED, .node = STORM_NO_NODE,
+	       .op = x->t.op);
+	return x;
+}
+
+static uint8_t *op_data(struct run *r, uint64_t size)
+{
+	uint8_t *buf = malloc(size + 8);
+
+	if (!buf)
+		abort();
+	for (uint64_t i = 0; i < size; i += 8) {
+		uint64_t v = run_draw(r);
+
+		memcpy(buf + i, &v, 8);
+	}
+	return buf;
+}
+
+static int op_issue_transfer(struct run *r, const struct op *o)
+{
+	bool launch = o->kind == OP_LAUNCH;
+	bool file = !launch && o->target == STORM_TARGET_FILE;
+	struct history_op h = { .event = true };
+	struct recorder_op data = { .size = (uint64_t) o->size };
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+	struct storm_range range;
+	struct storm_idset set;
+	struct issued *x;
+
+	data.data = op_data(r, data.size);
+	if (file) {
+		snprintf(data.path, sizeof(data.path), "/tmp/file-%u",
+			 r->transfers);
+		to = (struct storm_target) { .kind = STORM_TARGET_FILE,
+					     .path = data.path, .mode = 0755 };
+		storm_sim_source(r->sim, data.data, data.size);
+	}
+	r->transfers++;
+	x = op_record(r, o, &h, &data);
+	x->buf = (uint8_t *) data.data;
+	x->launch = launch;
+	x->kind = launch ? (uint8_t) r->launches++ : 0;
+	to.remote_event = x->t.op;
 	return storm_owner_xfer(r->owner, op_set(r, o, &range, &set), &to,
-				x->buf, x->size,
-				(void *) (uintptr_t) r->nsent,
-				storm_sim_now(r->sim));
+				x->buf, data.size, x, storm_sim_now(r->sim));
+}
+
+/* The place in the history of a variable. */
+static uint32_t op_place(uint32_t variable)
+{
+	return variable >= STORM_GLOBAL(0) ?
+		PLACE_GLOBAL + variable - STORM_GLOBAL(0) :
+		PLACE_OWN + variable;
 }
 
 static int op_issue_compare(struct run *r, const struct op *o)
 {
 	struct storm_assign w = { o->write_variable,
 				  (uint64_t) o->write_value };
+	struct history_op h = {
+		.compare = true, .own = o->variable < STORM_GLOBAL(0),
+		.place_r = op_place(o->variable),
+		.rel = (enum storm_relation) o->relation,
+		.operand = (uint64_t) o->value, .writes = o->write,
+		.place = o->write ? op_place(w.var) : 0, .value = w.value };
+	struct issued *x = op_record(r, o, &h, &(struct recorder_op) { 0 });
 	struct storm_range range;
 	struct storm_idset set;
 
 	return storm_owner_compare(r->owner, op_set(r, o, &range, &set),
-				   o->variable,
-				   (enum storm_relation) o->relation,
-				   (uint64_t) o->value, o->write ? &w : NULL,
-				   r, storm_sim_now(r->sim));
+				   o->variable, h.rel, h.operand,
+				   o->write ? &w : NULL, x,
+				   storm_sim_now(r->sim));
 }
 
 static void op_set_own(struct run *r, const struct op *o)
@@ -372,11 +444,11 @@ static void op_set_own(struct run *r, const struct op *o)
 
 		if (!in_set(r, o, i) || !storm_sim_nm(r->sim, i) || !s)
 			continue;
+		RECORD(&r->rec, .kind = HISTORY_OWN, .node = i,
+		       .place = PLACE_OWN + o->variable, .value = v);
 		storm_nm_own_set(storm_sim_nm(r->sim, i), s,
 				 (enum storm_own_var) o->variable, v);
 		storm_sim_called(r->sim, i);
-		if (v > r->own[i][o->variable])
-			r->own[i][o->variable] = v;
 	}
 }
 
@@ -405,18 +477,11 @@ static void op_issue(struct run *r, const struct op *o)
 	if (err)
 		run_violated(r, "the owner refuses \"%s\": %s",
 			     op_name(o->kind), storm_strerror(err));
-	if (r->owner)
+	if (r->owner) {
+		recorder_owner(&r->rec);
 		storm_sim_called(r->sim, STORM_NO_NODE);
-}
-
-static void op_judge(struct run *r, const struct op *o)
-{
-	if (o->kind == OP_COMPARE)
-		judge_compare(r, o);
-	if (o->kind == OP_TRANSFER || o->kind == OP_LAUNCH)
-		judge_transfer(r, &r->sent[r->nsent - 1]);
-	if (o->kind == OP_OPEN && r->out.state != STORM_DONE && !r->faulted)
-		run_violated(r, "the domain does not open");
+		recorder_owner(&r->rec);
+	}
 }
 
 static void op_run(struct run *r, const struct op *o)
@@ -434,8 +499,8 @@ static void op_run(struct run *r, const struct op *o)
 	if (o->kind != OP_WAIT && !op_finished(r))
 		run_violated(r, "\"%s\" has not ended after %g s",
 			     op_name(o->kind), limit);
-	if (!r->bad)
-		op_judge(r, o);
+	if (o->kind == OP_OPEN && r->out.state != STORM_DONE && !r->faulted)
+		run_violated(r, "the domain does not open");
 	figures_end(r, o);
 }
 
@@ -463,25 +528,21 @@ static void run_start(struct run *r)
 		.mtu = s->datagram, .frames = s->frames,
 		.disk_jitter = ns_of(s->disk), .host = ns_of(s->host),
 	};
-	struct storm_sim_watch watch = { .after = judge_watch, .arg = r };
-	uint32_t transfers = 1;
+	struct recorder_conf rec = { .kinds = SCENARIO_LAUNCHES, .each = 1,
+				     .signalled = run_signalled, .arg = r };
+	uint32_t issued = 1;
 
 	r->n = s->nodes;
 	r->random = s->seed * 7919 + 1;
 	for (uint32_t i = 0; i < s->ops; i++)
-		transfers += s->op[i].repeat;
-	r->sent = calloc(transfers, sizeof(*r->sent));
-	r->files = calloc(r->n, sizeof(*r->files));
-	r->events = calloc(r->n, sizeof(*r->events));
-	r->own = calloc(r->n, sizeof(*r->own));
-	r->global = calloc(r->n, sizeof(*r->global));
+		issued += s->op[i].repeat;
+	r->issued = calloc(issued, sizeof(*r->issued));
 	r->before = calloc(r->n + 1, sizeof(*r->before));
 	r->ops = json_object_new_array();
 	r->sim = storm_sim_create(&c, &owner_ops, r);
-	if (!r->sent || !r->files || !r->events || !r->own || !r->global ||
-	    !r->before || !r->ops || !r->sim)
+	if (!r->issued || !r->before || !r->ops || !r->sim)
 		abort();
-	storm_sim_watch(r->sim, &watch);
+	recorder_init(&r->rec, r->sim, &rec);
 	r->owner = storm_sim_owner(r->sim);
 	r->start = storm_sim_now(r->sim);
 	for (uint32_t i = 0; i < s->faults; i++)
@@ -514,61 +575,58 @@ static void run_let_pass(struct run *r, uint64_t end,
 	}
 }
 
-static bool run_all_said(const struct run *r)
+/* Who must be named is, and all reports are acknowledged. */
+static bool run_settled(const struct run *r)
 {
-	struct storm_idset owed = { 0 };
-	bool yes = !storm_idset_minus(&r->broken, &r->named, &owed) &&
-		   !owed.count && r->calm_at <= storm_sim_now(r->sim);
-
-	storm_idset_clear(&owed);
-	for (uint32_t i = 0; yes && i < r->nsent; i++)
-		for (uint32_t k = 0; yes && r->sent[i].launch && k < r->n; k++)
-			yes = !storm_idset_has(&r->sent[i].heard, k) ||
-			      storm_idset_has(&r->named, k) ||
-			      storm_idset_has(storm_sim_acked(r->sim, k,
-						r->sent[i].kind), k);
-	return yes;
+	if (r->calm_at > storm_sim_now(r->sim))
+		return false;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (!storm_idset_has(&r->named, i) &&
+		    (storm_idset_has(&r->broken, i) ||
+		     !recorder_settled(&r->rec, i)))
+			return false;
+	return true;
 }
 
-/* Faults that were still to come do not. */
-static void run_finish(struct run *r)
+static bool run_closed(const struct run *r)
 {
+	return recorder_closed(&r->rec);
+}
+
+/* Faults that were still to come do not.  True: the oracle has nothing against
+ * what has happened. */
+static bool run_finish(struct run *r)
+{
+	struct oracle_limits limits = {
+		.window = r->s->set.window, .dead = !r->owner || !r->opened };
+
 	r->actions = 0;
-	if (r->owner && r->opened && r->out.state == STORM_DONE) {
-		run_let_pass(r, run_patience(r), run_all_said);
-		judge_reports(r);
-		for (uint32_t i = 0; i < r->n; i++)
-			if (storm_idset_has(&r->broken, i) &&
-			    !storm_idset_has(&r->named, i))
-				run_violated(r, "n%u has crashed, and is never named",
-					     i + 1);
-	}
+	if (r->owner && r->opened && r->out.state == STORM_DONE)
+		run_let_pass(r, run_patience(r), run_settled);
+	else
+		limits.dead = true;
 	if (r->owner) {
+		run_lost(r);
 		storm_owner_close(r->owner, storm_sim_now(r->sim));
 		storm_sim_called(r->sim, STORM_NO_NODE);
 	}
-	run_let_pass(r, run_patience(r), judge_all_closed);
-	judge_end(r);
+	run_let_pass(r, run_patience(r), run_closed);
+	recorder_end(&r->rec);
+	return oracle_judge(&r->rec.h, &limits, r->why);
 }
 
 static void run_release(struct run *r)
 {
 	storm_sim_destroy(r->sim);
-	for (uint32_t i = 0; i < r->nsent; i++) {
-		free(r->sent[i].buf);
-		free(r->sent[i].shown);
-		free(r->sent[i].signalled);
-		storm_idset_clear(&r->sent[i].heard);
+	recorder_free(&r->rec);
+	for (uint32_t i = 0; i < r->nissued; i++) {
+		free(r->issued[i].buf);
+		storm_idset_clear(&r->issued[i].heard);
 	}
 	storm_outcome_clear(&r->out);
 	storm_idset_clear(&r->broken);
-	storm_idset_clear(&r->disturbed);
 	storm_idset_clear(&r->named);
-	free(r->sent);
-	free(r->files);
-	free(r->events);
-	free(r->own);
-	free(r->global);
+	free(r->issued);
 	free(r->before);
 	free(r->action);
 }
@@ -593,7 +651,7 @@ bool run_scenario(const struct scenario *s, json_object **figures,
 	if (!r->bad) {
 		if (opened)	/* what came last does not count any more */
 			r->out.state = STORM_DONE;
-		run_finish(r);
+		r->bad = !run_finish(r);
 	}
 	*figures = figures_whole(r, (double) (storm_now() - began) / 1e9);
 	run_release(r);

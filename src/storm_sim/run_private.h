@@ -1,30 +1,28 @@
 /*
  * run_private.h - the parts of a run: run.c goes through the operations and
- * makes the faults, judge.c looks at what nodes show, figures.c counts;
- * run_state.c is below them all.
+ * makes the faults, figures.c counts; run_state.c is below them.  What happens
+ * is recorded (recorder.h), and judged when all is over (oracle.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_SIM_RUN_PRIVATE_H
 #define STORM_SIM_RUN_PRIVATE_H
 
+#include "oracle.h"
+#include "recorder.h"
 #include "run.h"
 #include "src/libstorm/clock.h"
 #include "src/libstorm/idset.h"
 #include "src/libstorm/sim.h"
 
-#define FIRST_EVENT 1000	/* remote event of the first transfer */
-
-/* A transfer that was begun: what nodes may show, now or later. */
-struct sent {
+/* A transfer or a comparison that was begun. */
+struct issued {
+	struct recorder_token t;	/* first; its number, from 1 */
 	const struct op *op;
-	bool file, launch;
+	bool launch;
 	uint8_t kind;		/* of a launch's reports */
-	char path[32];
 	uint8_t *buf;
-	uint64_t size;
 	enum storm_state state;
-	uint8_t *shown, *signalled;	/* by node: how often */
 	struct storm_idset heard;	/* reports, by node */
 };
 
@@ -33,7 +31,7 @@ struct action {
 	uint64_t at, order;
 	enum { DO_FAULT, DO_RESTART, DO_CALM, DO_REPORT } what;
 	uint32_t number;	/* fault, or node */
-	uint32_t sent;
+	struct issued *launch;
 };
 
 struct run {
@@ -53,16 +51,12 @@ struct run {
 	enum storm_compare compare;
 	struct storm_outcome out;
 	uint64_t reported_at;
-	struct sent *sent;
-	uint32_t nsent, launches;
-
-	/* whom a fault has hit so that it must be named, or may be */
-	struct storm_idset broken, disturbed, named;
-	bool faulted;			/* there was one, of any kind */
+	struct recorder rec;
+	struct issued *issued;
+	uint32_t nissued, transfers, launches;
+	struct storm_idset broken, named;	/* nodes */
+	bool faulted;			/* there was a fault, of any kind */
 	uint64_t calm_at;		/* pauses and cuts are over */
-	/* nodes as they were looked at last */
-	uint32_t *files, *events;
-	uint64_t (*own)[STORM_VARS], (*global)[STORM_GLOBALS];
 
 	json_object *ops;		/* figures */
 	struct storm_sim_traffic *before;	/* nodes, then the owner */
@@ -87,16 +81,6 @@ static inline bool in_set(const struct run *r, const struct op *o,
 	return node >= o->first && (o->last == UINT32_MAX ? node < r->n :
 							    node <= o->last);
 }
-
-/* judge.c */
-void judge_watch(void *arg, uint32_t node, uint32_t from);
-void judge_named(struct run *r, uint32_t node, enum storm_err why);
-void judge_outcome(struct run *r, const struct storm_outcome *out);
-void judge_transfer(struct run *r, const struct sent *x);
-void judge_compare(struct run *r, const struct op *o);
-void judge_reports(struct run *r);
-void judge_end(struct run *r);
-bool judge_all_closed(const struct run *r);
 
 /* figures.c */
 void figures_begin(struct run *r);
