@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "nm_private.h"
 
 #define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
@@ -650,10 +651,10 @@ static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 			continue;
 		t = storm_child_check(c, s->open->dead_timeout,
 				      s->open->heartbeat, now);
-		next = t < next ? t : next;	/* told with the next STATUS */
+		next = storm_min(next, t);	/* told with the next STATUS */
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
-			next = t < next ? t : next;
+			next = storm_min(next, t);
 		} else if (nm_child_lost(s, c->node, STORM_ELOST, 0)) {
 			nm_status_update(s, false, now);
 		}
@@ -690,22 +691,17 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 		s->member.orphan = true;
 		next = STORM_NEVER;
 	}
-	t = nm_cluster_tick(s, now);
-	next = t < next ? t : next;
-	t = nm_children_check(s, now);
-	next = t < next ? t : next;
+	next = storm_min(next, nm_cluster_tick(s, now));
+	next = storm_min(next, nm_children_check(s, now));
 	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
 	if (now >= t) {
 		nm_status_update(s, true, now);
 		t = now + sign_every;
 	}
-	next = t < next ? t : next;
-	t = nm_repair_tick(s, now);
-	next = t < next ? t : next;
-	t = nm_request_tick(s, now);
-	next = t < next ? t : next;
-	t = nm_report_tick(s, now);
-	next = t < next ? t : next;
+	next = storm_min(next, t);
+	next = storm_min(next, nm_repair_tick(s, now));
+	next = storm_min(next, nm_request_tick(s, now));
+	next = storm_min(next, nm_report_tick(s, now));
 	t = nm_report_overdue(s);
 	if (now >= t) {
 		t = s->status.sent_at + UNACKED_EVERY;
@@ -714,14 +710,13 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 			t = now + UNACKED_EVERY;
 		}
 	}
-	next = t < next ? t : next;
+	next = storm_min(next, t);
 	if (now >= s->status.refine_at)
 		nm_status_update(s, false, now);
-	next = s->status.refine_at < next ? s->status.refine_at : next;
+	next = storm_min(next, s->status.refine_at);
 	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
 		nm_status_update(s, false, now);
-		t = now + PROGRESS_EVERY;
-		next = t < next ? t : next;
+		next = storm_min(next, now + PROGRESS_EVERY);
 	}
 	return next;
 }
@@ -730,13 +725,9 @@ uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now)
 {
 	uint64_t next = nm_return_tick(nm, now);
 
-	for (struct nm_session *s = nm->sessions; s; s = s->next) {
-		if (!s->closing) {
-			uint64_t t = nm_session_tick(s, now);
-
-			next = t < next ? t : next;
-		}
-	}
+	for (struct nm_session *s = nm->sessions; s; s = s->next)
+		if (!s->closing)
+			next = storm_min(next, nm_session_tick(s, now));
 	nm_sessions_end(nm);
 	return next;
 }

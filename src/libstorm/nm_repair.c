@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include "minmax.h"
 #include "nm_private.h"
 
 #define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
@@ -133,8 +134,7 @@ static uint64_t nm_repair_rto(const struct nm_repair *r)
 
 	if (!r->rtt)
 		return NACK_RTO_FIRST;
-	return t < NACK_RTO_MIN ? NACK_RTO_MIN :
-	       t > NACK_RTO_MAX ? NACK_RTO_MAX : t;
+	return storm_max(NACK_RTO_MIN, storm_min(t, NACK_RTO_MAX));
 }
 
 /* No DATA for longer than repairs take here: what the owner has sent is lost, it
@@ -209,7 +209,7 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 		    s->heard.cast.flags & STORM_CAST_CHAIN)
 			r->all_at = now + r->rto;
 	}
-	return r->gap_at < r->all_at ? r->gap_at : r->all_at;
+	return storm_min(r->gap_at, r->all_at);
 }
 
 /* ----------------------------------------------------------------- giving --- */

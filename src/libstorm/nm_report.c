@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "nm_private.h"
 
 /* How long a part of the whole waits for the rest before it goes up.  What ended
@@ -244,7 +245,7 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 	parts = (uint32_t) (len / max) + (len % max != 0 || !len);
 	for (uint32_t p = 0; p < parts; p++) {
 		size_t off = (size_t) p * max;
-		size_t n = len - off < max ? len - off : max;
+		size_t n = storm_min(len - off, max);
 		struct storm_out o = { body, body + sizeof(body), false };
 
 		storm_put64(&o, r->version);

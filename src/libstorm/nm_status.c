@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "nm_private.h"
 
 #define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
@@ -53,8 +54,7 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	size_t mtu = s->link.t->ops->mtu(s->link.t);
 	bool behind = nm_status_own_behind(s, a);
 
-	storm_status_init(out, a, (uint32_t) (mtu < s->open->mtu ? mtu :
-							s->open->mtu));
+	storm_status_init(out, a, storm_min(mtu, s->open->mtu));
 	if (behind) {		/* the claim is without it */
 		if (storm_idset_add(&out->behind, s->self, s->self))
 			out->phase = STORM_PHASE_NONE;
@@ -213,8 +213,7 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 			   uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(st->mtu < sizeof(body) ? st->mtu :
-							     sizeof(body));
+	size_t max = storm_body_max(storm_min(st->mtu, sizeof(body)));
 	struct storm_addr to[2] = { *nm_addr(s, s->tree.parent),
 				    s->open->owner };
 	size_t n;

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "minmax.h"
 #include "nm_private.h"
 
 void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys)
@@ -172,7 +173,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 	} else {
 		/* the last one is kept behind the room for all others */
 		memcpy(x->part.buf + STORM_BEGIN_MAX, in->p,
-		       n < STORM_DATAGRAM_MAX ? n : STORM_DATAGRAM_MAX);
+		       storm_min(n, STORM_DATAGRAM_MAX));
 		x->part.last_len = (uint32_t) n;
 	}
 	x->part.have |= 1u << part;

@@ -23,14 +23,10 @@
 #include <stdlib.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 #define STATE_EVERY (50 * STORM_MS)	/* while data flow */
-
-static uint64_t owner_earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* --------------------------------------------------------------- operations --- */
 
@@ -123,7 +119,7 @@ static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
 	 * processor, the silence was its own. */
 	for (uint32_t i = 0; now > due && i < o->children; i++)
 		o->child[i].last_heard =
-			owner_earlier(now, o->child[i].last_heard + now - due);
+			storm_min(now, o->child[i].last_heard + now - due);
 	for (uint32_t i = 0; i < o->children; i++) {
 		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
 			continue;
@@ -160,7 +156,7 @@ static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 		owner_advance_operations(o, now);
 	}
 	return o->operations.first != x ? now :
-	       owner_earlier(next, x->moved_at + o->conf.set.op_timeout);
+	       storm_min(next, x->moved_at + o->conf.set.op_timeout);
 }
 
 /* While data flow, the state has how far they are, and answers come unasked. */
@@ -209,12 +205,12 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		return STORM_NEVER;
 	}
 	next = owner_overdue(o, now);
-	next = owner_earlier(next, owner_tick_xfer(o, now));
-	next = owner_earlier(next, owner_compare_tick(o, now));
-	next = owner_earlier(next, owner_tick_ask(o, now));
-	next = owner_earlier(next, owner_report_tick(o, now));
-	next = owner_earlier(next, owner_invite_returned(o, now));
-	return owner_earlier(next, owner_tick_beat(o, now));
+	next = storm_min(next, owner_tick_xfer(o, now));
+	next = storm_min(next, owner_compare_tick(o, now));
+	next = storm_min(next, owner_tick_ask(o, now));
+	next = storm_min(next, owner_report_tick(o, now));
+	next = storm_min(next, owner_invite_returned(o, now));
+	return storm_min(next, owner_tick_beat(o, now));
 }
 
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now)
@@ -376,8 +372,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->owner = *self;
 	op->multicast = conf->set.multicast;
 	op->radix = conf->set.radix;
-	op->mtu = (uint32_t) (mtu < STORM_DATAGRAM_MAX ? mtu :
-							STORM_DATAGRAM_MAX);
+	op->mtu = storm_min(mtu, STORM_DATAGRAM_MAX);
 	op->window = conf->set.window < room ? conf->set.window :
 		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN : room;
 	op->dead_timeout = conf->set.dead_timeout;

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 /* As long as it is not known whether multicast reaches all, it is tried too. */
@@ -61,8 +62,8 @@ size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
 	o->cast.version++;
 	o->send.state_at = o->ticked;
 	o->cast.flags = flags | (o->send.multicast ? 0 : STORM_CAST_CHAIN);
-	len = storm_cast_pack(&o->cast, body, max < STORM_DATAGRAM_MAX ? max :
-						     STORM_DATAGRAM_MAX);
+	len = storm_cast_pack(&o->cast, body,
+			      storm_min(max, STORM_DATAGRAM_MAX));
 	if (!len)
 		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
 	return len;
@@ -97,7 +98,7 @@ static void owner_cast_again(struct storm_owner *o, uint16_t flags,
 
 	o->cast.flags &= STORM_CAST_CHAIN;
 	len = storm_cast_pack(&o->cast, body,
-			      max < sizeof(body) ? max : sizeof(body));
+			      storm_min(max, sizeof(body)));
 	if (len)
 		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
 				body, len, to, 1);

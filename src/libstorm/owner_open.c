@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 #define PROBE_EVERY (12 * STORM_MS)
@@ -33,8 +34,7 @@ static bool owner_open_answered(struct storm_owner *o, uint64_t now)
 	owner_ask_answered(o, now);
 	o->data.chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
 		   STORM_TAG_LEN;
-	o->data.batch = SUPER_PACKET / seg < STORM_BATCH ? SUPER_PACKET / seg :
-							   STORM_BATCH;
+	o->data.batch = storm_min(SUPER_PACKET / seg, STORM_BATCH);
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
 		o->phase = OWNER_PROBING;
@@ -184,8 +184,7 @@ static uint64_t owner_open_tick_opening(struct storm_owner *o, uint64_t now)
 		return now;
 	if (now >= o->ask.at)
 		owner_ask_late(o, now);
-	return o->phase_at + timeout < o->ask.at ? o->phase_at + timeout :
-						   o->ask.at;
+	return storm_min(o->phase_at + timeout, o->ask.at);
 }
 
 static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
@@ -199,7 +198,7 @@ static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 		owner_ask_late(o, now);
 		o->ask.at = now + PROBE_EVERY;
 	}
-	return end < o->ask.at ? end : o->ask.at;
+	return storm_min(end, o->ask.at);
 }
 
 uint64_t owner_open_tick(struct storm_owner *o, uint64_t now)

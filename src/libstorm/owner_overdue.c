@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 static void owner_overdue_report(struct storm_owner *o,
@@ -47,10 +48,9 @@ static uint64_t owner_overdue_now(struct storm_owner *o, struct storm_idset *is,
 
 	for (uint32_t i = 0; i < o->children; i++) {
 		struct storm_child *c = &o->child[i];
-		uint64_t t = storm_child_check(c, set->dead_timeout,
-					       set->heartbeat, now);
 
-		next = t < next ? t : next;
+		next = storm_min(next, storm_child_check(c, set->dead_timeout,
+							 set->heartbeat, now));
 		if (c->detector.overdue)
 			storm_idset_add(is, c->node, c->node);
 		if (c->heard)

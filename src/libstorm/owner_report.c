@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 #define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
@@ -101,8 +102,7 @@ static void owner_report_ack_all(struct storm_owner *o, bool relay)
 		storm_reports_of(&o->reports.got, kind, &ids);
 		/* every part is good by itself */
 		for (uint32_t at = 0; at < ids.count; at += most) {
-			uint32_t n = ids.count - at < most ? ids.count - at :
-							     most;
+			uint32_t n = storm_min(ids.count - at, most);
 			struct storm_idset part = { ids.r + at, n, n };
 			struct storm_out b = { body, body + sizeof(body),
 					       false };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "idset.h"
+#include "minmax.h"
 #include "owner_private.h"
 
 int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
@@ -90,7 +91,7 @@ static void owner_xfer_announce(struct storm_owner *o)
 		max = sizeof(body) - 5;
 	parts = (len + max - 1) / max;
 	for (size_t p = 0; p < parts; p++) {
-		size_t n = len - p * max < max ? len - p * max : max;
+		size_t n = storm_min(len - p * max, max);
 		struct storm_out b = { body, body + sizeof(body), false };
 
 		storm_put8(&b, STORM_CAST_BEGIN);

@@ -9,6 +9,7 @@
 
 #include "chance.h"
 #include "clock.h"
+#include "minmax.h"
 #include "sim_private.h"
 
 /* ------------------------------------------------------------------- chance --- */
@@ -153,7 +154,7 @@ void storm_sim_event_free(struct event *e)
  * early goes again. */
 void storm_sim_wake_at(struct endpoint *ep, uint64_t at)
 {
-	ep->tick_at = at < ep->writable_at ? at : ep->writable_at;
+	ep->tick_at = storm_min(at, ep->writable_at);
 	if (ep->tick_at >= ep->tick_queued)
 		return;
 	ep->tick_queued = ep->tick_at;

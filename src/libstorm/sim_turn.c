@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "minmax.h"
 #include "runner.h"
 #include "sim_private.h"
 #include "wire.h"
@@ -57,7 +58,7 @@ static void sim_turn_datagrams(struct storm_sim *sim, struct endpoint *ep,
 
 	for (uint32_t i = 0; i < f->count; i++) {
 		size_t off = i * f->seg;
-		size_t len = f->len - off < f->seg ? f->len - off : f->seg;
+		size_t len = storm_min(f->len - off, f->seg);
 		bool bulk = len > 1 && f->bytes[off + 1] == STORM_MSG_DATA;
 		struct storm_sim_count *c = bulk ? &ep->traffic.rx_bulk :
 						   &ep->traffic.rx_control;

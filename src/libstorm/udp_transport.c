@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "minmax.h"
 #include "udp_private.h"
 
 #define EVENTS_PER_POLL 64
@@ -107,7 +108,7 @@ static size_t udp_transport_mtu(struct storm_transport *t)
 			mtu = u->set.strobe_mtu;
 	}
 	mtu -= UDP_IP_HEADERS;
-	return mtu < UDP_PAYLOAD_MAX ? mtu : UDP_PAYLOAD_MAX;
+	return storm_min(mtu, UDP_PAYLOAD_MAX);
 }
 
 static const struct storm_transport_ops udp_ops = {

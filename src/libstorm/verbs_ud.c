@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "minmax.h"
 #include "verbs_private.h"
 
 #define POLL_BATCH 32
@@ -281,7 +282,7 @@ static int ud_post_sends(struct storm_verbs *v, enum storm_class c,
 	uint32_t n = 0;
 
 	for (size_t off = 0; off < len; off += seg, n++) {
-		size_t size = len - off < seg ? len - off : seg;
+		size_t size = storm_min(len - off, seg);
 		uint8_t *at = s->mem.at +
 			      (size_t) ((s->next + n) % s->depth) * s->slot;
 
@@ -339,7 +340,7 @@ int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 		return -EAGAIN;
 	}
 	for (; len; buf += size, len -= size) {
-		size = len < part ? len : part;
+		size = storm_min(len, part);
 		rc = ud_post_sends(v, c, d, buf, size, seg);
 		if (rc) {
 			v->stats.send_errors++;
