@@ -95,8 +95,8 @@ def test_other_ways(how, kind):
 
 
 def test_without_switch():
-    """SwitchType is Slurm's own: the site has gone from the fourth step of README's
-    to the seventh."""
+    """SwitchType is Slurm's own: the site has gone from stage 5 of doc/install.md to
+    stage 8."""
     c = make_gang("gang-none", switch="none", conf=["SlurmdDebug=verbose"])
     try:
         assert "switch/none" in c.root("scontrol show config")

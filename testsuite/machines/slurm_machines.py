@@ -33,8 +33,8 @@ AS_USER = "setpriv --reuid 20001 --regid 20001 --clear-groups --inh-caps=-all"
 
 
 def write_units(directory):
-    """For systemd, before the machines boot: what storm(7) says that the strober
-    wants."""
+    """For systemd, before the machines boot: what the strober needs by
+    storm_strober(8)."""
     drop_in = directory / "units/slurmctld.service.d"
     drop_in.mkdir(parents=True)
     (drop_in / "storm.conf").write_text(
