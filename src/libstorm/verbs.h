@@ -10,7 +10,6 @@
 #define STORM_VERBS_H
 
 #include "driver.h"
-#include "verbs_rc.h"
 
 extern const struct storm_driver storm_driver_verbs;
 
@@ -41,8 +40,6 @@ struct storm_verbs_stats {
 	uint32_t peers, peers_by_udp;
 	bool working;			/* false: everything uses UDP */
 	struct storm_verbs_queue_stats queue[2];	/* by class */
-	struct storm_rc_stats rc;	/* by reliable queue pairs, to neighbours;
-					   none of the above */
 };
 
 /* As storm_udp_create().  Without a device that works it fails, or begins with

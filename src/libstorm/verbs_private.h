@@ -6,7 +6,6 @@
  *   verbs_peer.c      where others are
  *   verbs_ud.c        queue pairs and queues of datagrams
  *   verbs_group.c     multicast groups
- *   verbs_rc.h        reliable queue pairs to neighbours, a part by itself
  *   verbs_event.c     events of the connection manager and the device
  *   verbs_send.c      which way a datagram takes
  *   verbs_rail.c      a rail: up, down, and up again
@@ -57,7 +56,7 @@
 
 enum verbs_fd {
 	VERBS_FD_CHANNEL, VERBS_FD_CM, VERBS_FD_ASYNC, VERBS_FD_UDP,
-	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_RC, VERBS_FD_STROBE
+	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_STROBE
 };
 
 struct verbs_memory {
@@ -216,7 +215,6 @@ struct storm_verbs {
 	bool logged_silent;
 	struct verbs_group *group;
 	uint32_t groups, joins;	/* joins: under way */
-	struct storm_rc *rc;	/* NULL: datagrams only */
 
 	struct storm_verbs *strobe;	/* carries control; NULL: this does */
 	struct storm_verbs *data;	/* of a strobe rail: the data rail */

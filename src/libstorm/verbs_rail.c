@@ -18,55 +18,10 @@
 #include "seal.h"
 #include "verbs_private.h"
 
-/* ----------------------------------------------------- pairs to neighbours */
-
-/* Pairs are reliable, but a test with loss asks for loss here, too. */
-static void verbs_pair_datagrams(void *arg, struct storm_rx *rx, size_t n)
-{
-	struct storm_verbs *v = arg;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!storm_drop(&v->drop))
-			rx[kept++] = rx[i];
-	if (kept)
-		v->h.datagrams(v->h.arg, rx, kept);
-}
-
-/* Without them everything is sent as single datagrams, so it is no failure. */
-static void verbs_open_pairs(struct storm_verbs *v)
-{
-	const struct storm_net_handler h = { .datagrams = verbs_pair_datagrams,
-					     .arg = v };
-	uint16_t pkey = ntohs(v->listener->route.addr.addr.ibaddr.pkey);
-	struct storm_rc_conf conf;
-	int err;
-
-	/* the manager makes pairs in the interface's partition alone */
-	if (!v->port.ethernet && v->set.pkey &&
-	    (v->set.pkey & 0x7fff) != (pkey & 0x7fff))
-		return;
-	storm_rc_default(&conf);
-	conf.self = v->self;
-	conf.slot = v->port.mtu;
-	conf.tos[STORM_CONTROL] = (uint8_t) (v->set.dscp_control << 2);
-	conf.tos[STORM_BULK] = (uint8_t) (v->set.dscp << 2);
-	/* before the protocol counts a silent node as lost */
-	if (conf.dead_after > v->set.dead_timeout / 2)
-		conf.dead_after = v->set.dead_timeout / 2;
-	v->rc = storm_rc_create(&conf, &h, &err);
-	if (!v->rc || !storm_verbs_watch(v, storm_rc_fd(v->rc), VERBS_FD_RC))
-		return;
-	storm_rc_destroy(v->rc);
-	v->rc = NULL;
-}
-
 /* ------------------------------------------------------------- up and down */
 
 void storm_verbs_down(struct storm_verbs *v)
 {
-	storm_rc_destroy(v->rc);
-	v->rc = NULL;
 	storm_verbs_peers_close(v);
 	storm_verbs_groups_close(v);
 	storm_verbs_cm_close(v);
@@ -95,7 +50,6 @@ int storm_verbs_up(struct storm_verbs *v)
 	v->up = !rc;
 	if (rc)
 		return rc;
-	verbs_open_pairs(v);
 	storm_verbs_timer(v);
 	storm_verbs_again(v);	/* the queues are not armed yet */
 	return STORM_OK;

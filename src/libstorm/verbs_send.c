@@ -31,29 +31,6 @@ static int verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 	return rc;
 }
 
-/* By a reliable pair, as far as there is one that has room: the bytes.  None,
- * where the rest would have no room: a send is taken whole or not at all. */
-static size_t verbs_send_pair(struct storm_verbs *v, enum storm_class c,
-			      struct verbs_peer *p, const void *buf, size_t len,
-			      size_t seg)
-{
-	size_t datagrams = (len + seg - 1) / seg, room;
-	ssize_t n;
-
-	if (!v->rc || !p)
-		return 0;
-	room = storm_rc_room(v->rc, c, &p->at);
-	if (room && room < datagrams &&
-	    !storm_verbs_has_room(v, c, datagrams - room))
-		return 0;
-	n = storm_rc_send(v->rc, c, &p->at, buf, len, seg);
-	if (n <= 0)
-		return 0;
-	/* the pair would report a peer that has gone */
-	p->heard = v->now;
-	return (size_t) n;
-}
-
 /* Where it goes by verbs: 0, or -EAGAIN where that is not known yet, or
  * -EHOSTUNREACH: not by verbs. */
 static int verbs_find_dest(struct storm_verbs *v, enum storm_class c,
@@ -85,7 +62,6 @@ static int verbs_send_now(struct storm_verbs *v, enum storm_class c,
 {
 	struct verbs_peer *peer;
 	struct verbs_dest d;
-	size_t taken;
 	int rc = verbs_find_dest(v, c, to, seg, &d, &peer);
 
 	if (rc == -EHOSTUNREACH)
@@ -96,11 +72,7 @@ static int verbs_send_now(struct storm_verbs *v, enum storm_class c,
 			return rc;
 		return storm_verbs_peer_keep(v, peer, c, buf, len, seg);
 	}
-	taken = verbs_send_pair(v, c, peer, buf, len, seg);
-	if (taken == len)
-		return 0;
-	rc = storm_verbs_post(v, c, &d, (const uint8_t *) buf + taken,
-			      len - taken, seg);
+	rc = storm_verbs_post(v, c, &d, buf, len, seg);
 	if (!rc && storm_verbs_is_group(to))
 		v->stats.tx_group += (len + seg - 1) / seg;
 	return rc;

@@ -211,9 +211,6 @@ static void verbs_serve_event(struct storm_verbs *v, enum verbs_fd which)
 	case VERBS_FD_STROBE:
 		storm_verbs_poll(v->strobe);
 		break;
-	case VERBS_FD_RC:
-		storm_rc_poll(v->rc);
-		break;
 	case VERBS_FD_AGAIN:
 		v->again_on = read(v->again, &n, sizeof(n)) < 0;
 		break;
@@ -364,8 +361,6 @@ void storm_verbs_stats(const struct storm_verbs *v,
 	*out = v->stats;
 	out->dropped_by_test = v->drop.dropped + u.dropped_by_test;
 	out->working = storm_verbs_working(v);
-	if (v->rc)
-		storm_rc_stats(v->rc, &out->rc);
 }
 
 bool storm_verbs_strobe_stats(const struct storm_verbs *v,
@@ -386,7 +381,6 @@ static void verbs_rail_counters(const char *name, const struct storm_verbs *v,
 	storm_verbs_stats(v, &s);
 #define F "\"%s\": %" PRIu64
 #define V(field) #field, s.field
-#define P(field) #field, s.rc.field
 #define Q(field) #field, s.queue[STORM_CONTROL].field, \
 	s.queue[STORM_BULK].field
 #define F2 "\"%s\": [%" PRIu64 ", %" PRIu64 "]"
@@ -394,20 +388,14 @@ static void verbs_rail_counters(const char *name, const struct storm_verbs *v,
 		 ",\n \"%s\": {\"working\": %s, " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
-		 "  " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ",\n"
-		 "  \"pairs\": {\"out\": %u, \"in\": %u, " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}}",
+		 "  " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 "}",
 		 name, s.working ? "true" : "false", V(tx_datagrams),
 		 V(tx_bytes), V(tx_group), V(rx_datagrams), V(rx_bytes),
 		 V(rx_group), V(tx_copied), V(udp_tx_datagrams),
 		 V(udp_rx_datagrams), V(receives), V(own_copies),
 		 V(send_errors), V(asked), V(answered), s.peers, s.peers_by_udp,
 		 Q(sends), Q(completed), Q(full), Q(kept), Q(received),
-		 Q(group), Q(empty), s.rc.out, s.rc.in, P(tx_datagrams),
-		 P(tx_bytes), P(rx_datagrams), P(rx_bytes), P(no_slot),
-		 P(connected), P(accepted), P(refused), P(failed), P(evicted),
-		 P(bad));
-#undef P
+		 Q(group), Q(empty));
 #undef F2
 #undef Q
 #undef V

@@ -22,17 +22,4 @@ void storm_verbs_hello_pack(const struct verbs_hello *h,
 bool storm_verbs_hello_unpack(const void *buf, size_t len,
 			      struct verbs_hello *out);
 
-/* Memory that the other end of a reliable pair may write to: a ring of slots, a
- * power of two of them, or the word for those that are free. */
-#define VERBS_RING_LEN 24
-struct verbs_ring {
-	uint8_t class;
-	uint32_t slots, slot, rkey;
-	uint64_t addr;
-};
-void storm_verbs_ring_pack(const struct verbs_ring *r,
-			   uint8_t out[VERBS_RING_LEN]);
-bool storm_verbs_ring_unpack(const void *buf, size_t len,
-			     struct verbs_ring *out);
-
 #endif

@@ -139,16 +139,11 @@ static void verbs(void)
 {
 	const struct verbs_hello hello = { 4096, 0x1234567, { 17, 18 },
 					   0x0a4e0001 };
-	const struct verbs_ring ring = { 1, 128, 4096, 0x1234, 0x7f0000001000 };
 
 	begin();
 	storm_verbs_hello_pack(&hello, o.p);
 	room_used(VERBS_HELLO_LEN);
 	end("verbs", "hello");
-	begin();
-	storm_verbs_ring_pack(&ring, o.p);
-	room_used(VERBS_RING_LEN);
-	end("verbs", "ring");
 }
 
 static void idset(void)

@@ -20,7 +20,7 @@ if VALGRIND and not LONG:
 #: one by itself
 PARTS = 16 if VALGRIND else 3
 #: without verbs they are not built
-PROGRAMS = {"pairs": "test_rc", "transport": "test_verbs"}
+PROGRAMS = {"transport": "test_verbs"}
 #: each test's own process would have to begin valgrind anew; it runs one thread at
 #: a time, which is to be each one's turn
 BY_VALGRIND = (
@@ -68,13 +68,13 @@ def device():
     return Job("device", (
         "STORM_DEVICE=$RXE_DEV", f"STORM_BUILD={BUILD}", sys.executable,
         "-m pytest -q -p no:cacheprovider "
-        f"{HERE}/test_machines.py {HERE}/test_pairs.py"))
+        f"{HERE}/test_machines.py {HERE}/test_transport.py"))
 
 
 def jobs(names):
     """Those of these tests, the longest first."""
     made = []
-    if (BUILD / "testsuite/verbs/test_rc").exists():
+    if (BUILD / "testsuite/verbs/test_verbs").exists():
         made = [Job(n, (program("verbs", p),)) for n, p in PROGRAMS.items()
                 if n in names]
         if "device" in names:

@@ -17,7 +17,6 @@
 #include "udp.h"
 #include "../unit/unit.h"
 #include "verbs_private.h"
-#include "verbs_rc.h"
 
 #define PORT 18500
 #define PATIENCE (40 * STORM_SEC)
@@ -194,13 +193,6 @@ static int say(struct end *from, const struct storm_addr *to, const char *text)
 				  strlen(text), 4096);
 }
 
-/* Reliable pairs have queues and tests of their own. */
-static void without_pairs(struct end *e)
-{
-	storm_rc_destroy(e->v->rc);
-	e->v->rc = NULL;
-}
-
 /* As if the device were that slow: the last of its places are taken, or not. */
 static void hold(struct end *e, bool on)
 {
@@ -278,7 +270,6 @@ START_TEST(test_full)
 	struct storm_verbs_stats s, before;
 
 	open_both();
-	without_pairs(&owner);
 	must(!say(&owner, &node.self, "?") && until(node.count == 1));
 	for (int i = 0; i < 100; i++) {
 		must(!owner.t->ops->send(owner.t, STORM_BULK, &node.self, buf,
@@ -313,7 +304,6 @@ START_TEST(test_keeps)
 	set.recv_depth = N * 44 + 1;
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
 	ck_assert_int_eq(open_end(&other, STORM_ROLE_NODE, PORT + 1), STORM_OK);
-	without_pairs(&node);
 	must(!say(&node, &other.self, "?") && until(other.count == 1));
 	other.order = 0;
 	other.disorder = false;
@@ -383,7 +373,6 @@ START_TEST(test_idle_and_busy)
 
 	set.recv_depth = N * EACH + 64;
 	open_both();
-	without_pairs(&owner);
 	must(!say(&owner, &node.self, "one") && until(node.count == 1));
 	p.fd = storm_verbs_fd(node.v);
 	must(until(is_armed(&node) && !poll(&p, 1, 0)));
@@ -540,7 +529,6 @@ START_TEST(test_subnet_manager)
 	uint64_t asked;
 
 	open_both();
-	without_pairs(&owner);
 	node.t->ops->group(node.t, &g, 5, true);
 	owner.t->ops->group(owner.t, &g, 5, true);
 	must(!say(&owner, &node.self, "one") && until(node.count == 1));
