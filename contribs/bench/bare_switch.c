@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "src/libstorm/base/clock.h"
 
 #define SLOTS_MAX 32
 #define NODES_MAX 64

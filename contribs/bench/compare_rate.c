@@ -27,9 +27,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "src/libstorm/base/clock.h"
 #include "node_arg.h"
-#include "storm.h"
+#include "src/libstorm/storm.h"
 
 #define PORT 8391
 #define PING_BYTES 150

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "model.h"
+#include "src/libstorm/sim/model.h"
 
 #define NODES_MAX 16384
 #define CABLE_MAX 90		/* meters */

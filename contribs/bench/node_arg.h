@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "storm.h"
+#include "src/libstorm/storm.h"
 
 /* NAME=ADDRESS; the string is taken apart, and the name stays in it. */
 static inline bool node_of(char *arg, uint16_t port, struct storm_node *n)

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "crew.h"
-#include "seal.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/crew.h"
+#include "src/libstorm/wire/seal.h"
 
 #define BODY_MAX 9000
 #define ROUNDS 9

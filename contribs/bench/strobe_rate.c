@@ -19,9 +19,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "clock.h"
+#include "src/libstorm/base/clock.h"
 #include "node_arg.h"
-#include "storm.h"
+#include "src/libstorm/storm.h"
 
 #define BODY 24			/* of a strobe of gang scheduling */
 

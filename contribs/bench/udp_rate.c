@@ -19,8 +19,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "udp.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/transport/udp/udp.h"
 
 #define RECEIVERS_MAX 64
 #define PORT 8390

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "history.h"
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/idset.h"
 
 static void *history_grown(void *p, size_t count, size_t *room, size_t size)
 {

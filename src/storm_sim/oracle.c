@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "src/libstorm/cast.h"
-#include "src/libstorm/idset.h"
-#include "src/libstorm/minmax.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 
 struct op_state {
 	size_t effective;	/* entry of the decision that holds; SIZE_MAX */

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "recorder.h"
-#include "src/libstorm/idset.h"
-#include "src/libstorm/minmax.h"
-#include "src/libstorm/nm_private.h"
-#include "src/libstorm/owner_private.h"
-#include "src/libstorm/sim_private.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/libstorm/protocol/nm/nm_private.h"
+#include "src/libstorm/protocol/owner/owner_private.h"
+#include "src/libstorm/sim/sim_private.h"
 
 /* One datagram, some, many. */
 size_t recorder_segment_len(uint32_t segment)

@@ -8,7 +8,7 @@
 #define RECORDER_H
 
 #include "history.h"
-#include "src/libstorm/sim.h"
+#include "src/libstorm/sim/sim.h"
 
 /* Places of the history.  A file is none: nobody reads it. */
 #define RECORDER_SEGMENTS 3

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "run_private.h"
-#include "src/libstorm/minmax.h"
+#include "src/libstorm/base/minmax.h"
 
 /* The owner has no domain any more, or is about to leave it. */
 static void run_lost(struct run *r)

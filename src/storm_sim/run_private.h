@@ -11,9 +11,9 @@
 #include "oracle.h"
 #include "recorder.h"
 #include "run.h"
-#include "src/libstorm/clock.h"
-#include "src/libstorm/idset.h"
-#include "src/libstorm/sim.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/sim/sim.h"
 
 /* A transfer or a comparison that was begun. */
 struct issued {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "run_private.h"
-#include "src/libstorm/chance.h"
+#include "src/libstorm/base/chance.h"
 
 void run_violated(struct run *r, const char *fmt, ...)
 {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "scenario.h"
-#include "src/libstorm/clock.h"
-#include "src/libstorm/wire.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/wire/wire.h"
 
 enum key_type {
 	KEY_NUMBER,		/* double */

@@ -17,7 +17,7 @@
 #define storm_seal_open_memo real_seal_open_memo
 #define storm_seal real_seal
 #define storm_sha256 real_sha256
-#include "src/libstorm/seal.c"
+#include "src/libstorm/wire/seal.c"
 #undef storm_seal_create
 #undef storm_seal_destroy
 #undef storm_seal_seal

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/idset.h"
 #include "src/libstorm/storm.h"
-#include "src/libstorm/wire.h"
+#include "src/libstorm/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

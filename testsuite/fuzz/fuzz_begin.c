@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/open.h"
+#include "src/libstorm/wire/open.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/cast.h"
+#include "src/libstorm/wire/cast.h"
 
 static void same(const struct storm_cast *a, const struct storm_cast *b)
 {

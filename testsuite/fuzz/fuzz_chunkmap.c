@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/chunkmap.h"
+#include "src/libstorm/base/chunkmap.h"
 
 #define CHUNKS 600
 

@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/credential.h"
-#include "src/plugins/switch/storm/context.h"
+#include "src/libstorm/wire/credential.h"
+#include "src/plugins/switch/storm/context/context.h"
 
 static struct {
 	uint8_t *payload;

@@ -11,8 +11,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/common/gang_map.h"
-#include "src/plugins/sched/storm/rota.h"
+#include "src/storm_common/gang_map.h"
+#include "src/plugins/sched/storm/matrix/rota.h"
 
 static void must_be_map(const struct gang_map *m)
 {

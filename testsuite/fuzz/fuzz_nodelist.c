@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/nodelist.h"
+#include "src/libstorm/wire/nodelist.h"
 
 /* A run of 65536 nodes takes a while, a thousand times a second. */
 #define ENOUGH 1024

@@ -11,8 +11,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/credential.h"
-#include "src/libstorm/open.h"
+#include "src/libstorm/wire/credential.h"
+#include "src/libstorm/wire/open.h"
 
 #define KNOWN "fuzz"
 #define PAYLOAD 0x2

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "src/libstorm/owner_private.h"
+#include "src/libstorm/protocol/owner/owner_private.h"
 #include "world.h"
 
 #define COMMANDS 200

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/reports.h"
+#include "src/libstorm/wire/reports.h"
 
 static void count_ids(void *arg, uint8_t kind, uint32_t code,
 		      const struct storm_idset *ids)

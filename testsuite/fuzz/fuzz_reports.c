@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/reports.h"
+#include "src/libstorm/wire/reports.h"
 
 static void add(void *arg, uint8_t kind, uint32_t code,
 		const struct storm_idset *ids)

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/request.h"
+#include "src/libstorm/wire/request.h"
 
 static void request(struct storm_in *i)
 {

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/seal.h"
+#include "src/libstorm/wire/seal.h"
 
 #define WINDOW STORM_REPLAY_WINDOW
 #define SEQUENCES 256

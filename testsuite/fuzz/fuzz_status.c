@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/status.h"
+#include "src/libstorm/wire/status.h"
 
 #define LEAST (STORM_MTU_MIN - STORM_DATAGRAM_MIN)
 

@@ -13,8 +13,8 @@
 #include "src/common/xmalloc.h"
 
 #include "fuzz.h"
-#include "src/common/storm_conf.h"
-#include "src/libstorm/clock.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/base/clock.h"
 
 static char path[64];
 

@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "src/libstorm/clock.h"
-#include "src/libstorm/udp_private.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/transport/udp/udp_private.h"
 
-#include "src/libstorm/open.h"
+#include "src/libstorm/wire/open.h"
 
 #define read(fd, buf, len) k_read(fd, buf, len)
 #define recv(fd, buf, len, flags) k_recv(fd, buf, len, flags)
@@ -322,7 +322,7 @@ static int k_settime(int fd, int flags, const struct itimerspec *when,
 	return 0;
 }
 
-#include "src/libstorm/udp_stream.c"
+#include "src/libstorm/transport/udp/udp_stream.c"
 
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events)

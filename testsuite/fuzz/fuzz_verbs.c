@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "fuzz.h"
-#include "src/libstorm/verbs_wire.h"
+#include "src/libstorm/transport/verbs/verbs_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,10 +10,10 @@
 #define WORLD_H
 
 #include "fuzz.h"
-#include "src/libstorm/clock.h"
-#include "src/libstorm/nm.h"
-#include "src/libstorm/open.h"
-#include "src/libstorm/seal.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/nm/nm.h"
+#include "src/libstorm/wire/open.h"
+#include "src/libstorm/wire/seal.h"
 
 #define WORLD_NODES 20
 

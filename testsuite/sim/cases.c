@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "cases.h"
-#include "chance.h"
-#include "clock.h"
-#include "idset.h"
-#include "sim.h"
+#include "src/libstorm/base/chance.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/sim/sim.h"
 
 struct told {			/* what the owner said */
 	bool opened, open_ok;

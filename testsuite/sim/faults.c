@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "src/libstorm/base/clock.h"
 #include "faults.h"
-#include "idset.h"
+#include "src/libstorm/base/idset.h"
 
 void faults_add(struct faults *f, const struct fault *one)
 {

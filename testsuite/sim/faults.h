@@ -7,9 +7,9 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
-#include "chance.h"
+#include "src/libstorm/base/chance.h"
 #include "src/storm_sim/history.h"
-#include "sim.h"
+#include "src/libstorm/sim/sim.h"
 
 enum fault_kind {
 	FAULT_LOSS,		/* ppm, from now on */

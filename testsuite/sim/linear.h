@@ -11,7 +11,7 @@
 #ifndef LINEAR_H
 #define LINEAR_H
 
-#include "storm.h"
+#include "src/libstorm/storm.h"
 
 #define LINEAR_OPS 12
 #define LINEAR_NODES 5

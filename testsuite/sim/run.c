@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "idset.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 #include "linear.h"
-#include "owner_private.h"
+#include "src/libstorm/protocol/owner/owner_private.h"
 #include "schedule.h"
 
 #define TASKS 2				/* per node; their ids are reported */

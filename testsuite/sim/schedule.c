@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "idset.h"
-#include "open.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/open.h"
 #include "schedule.h"
 
 /* Most domains are small, so that there can be many of them. */

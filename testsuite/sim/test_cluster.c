@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chance.h"
-#include "clock.h"
-#include "idset.h"
-#include "sim.h"
+#include "src/libstorm/base/chance.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/sim/sim.h"
 
 #define OPS 40
 #define VAR STORM_GLOBAL(5)

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "idset.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 #include "schedule.h"
 
 #define AGAIN (60 * STORM_MS)	/* when a node begins anew, an owner succeeds */

@@ -35,11 +35,11 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "chance.h"
-#include "minmax.h"
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/chance.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/idset.h"
 #include "src/plugins/sched/storm/plan.h"
-#include "src/plugins/sched/storm/rota.h"
+#include "src/plugins/sched/storm/matrix/rota.h"
 
 #define ZONES 2
 #define ROWS 64			/* of a zone, with those that were resumed */

@@ -6,8 +6,8 @@
  */
 #include "../unit/unit.h"
 
-#include "cast.h"
-#include "idset.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/base/idset.h"
 #include "linear.h"
 #include "src/storm_sim/oracle.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nodes.h"
-#include "sim_private.h"	/* its credentials: no MUNGE */
+#include "src/libstorm/sim/sim_private.h"	/* its credentials: no MUNGE */
 
 #define PORT 18400
 

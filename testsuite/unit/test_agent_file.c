@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/file_child.h"
+#include "src/plugins/switch/storm/agent/file_child.h"
 #include "unit.h"
 
 /* nobody's account has to exist: ids are numbers */

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "cast.h"
-#include "idset.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/base/idset.h"
 #include "unit.h"
 
 #define COUNT 100	/* nodes in the domain */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "chunkmap.h"
+#include "src/libstorm/base/chunkmap.h"
 #include "unit.h"
 
 /* All gaps in [from, below), one after the other. */

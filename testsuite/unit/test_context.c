@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/libstorm/credential.h"
-#include "src/plugins/switch/storm/context.h"
-#include "src/plugins/switch/storm/context_file.h"
+#include "src/libstorm/wire/credential.h"
+#include "src/plugins/switch/storm/context/context.h"
+#include "src/plugins/switch/storm/context/context_file.h"
 #include "unit.h"
 
 #define GROUPS 0xefc30000	/* 239.195.0.0 */

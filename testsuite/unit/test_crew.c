@@ -6,7 +6,7 @@
  */
 #include <stdatomic.h>
 
-#include "crew.h"
+#include "src/libstorm/base/crew.h"
 #include "unit.h"
 
 #define PIECES 100

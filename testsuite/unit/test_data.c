@@ -5,9 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "cast.h"
-#include "crew.h"
-#include "nm_private.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/base/crew.h"
+#include "src/libstorm/protocol/nm/nm_private.h"
 #include "unit.h"
 
 #include "testsuite/fuzz/world.h"

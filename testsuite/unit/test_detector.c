@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "clock.h"
-#include "detector.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/detector.h"
 #include "unit.h"
 
 #define DEAD (5 * STORM_SEC)

@@ -11,9 +11,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "credential.h"
-#include "open.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/wire/credential.h"
+#include "src/libstorm/wire/open.h"
 #include "unit.h"
 
 #define SIZE 100000

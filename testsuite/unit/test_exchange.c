@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/sched/storm/exchange.h"
+#include "src/plugins/sched/storm/matrix/exchange.h"
 #include "unit.h"
 
 #define STEPS 50000

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/freezer.h"
+#include "src/plugins/switch/storm/gang/freezer.h"
 #include "unit.h"
 
 enum { TASK, CHILD, SESSION, ORPHAN, LATE, PLACES };

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/common/gang_map.h"
+#include "src/storm_common/gang_map.h"
 #include "unit.h"
 
 static void add(struct storm_idset *s, uint32_t first, uint32_t last)

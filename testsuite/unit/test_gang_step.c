@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libstorm/clock.h"
-#include "src/plugins/switch/storm/gang_guard.h"
-#include "src/plugins/switch/storm/gang_page.h"
-#include "src/plugins/switch/storm/gang_step.h"
-#include "src/plugins/switch/storm/step_guard.h"
+#include "src/libstorm/base/clock.h"
+#include "src/plugins/switch/storm/gang/gang_guard.h"
+#include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/plugins/switch/storm/gang/gang_step.h"
+#include "src/plugins/switch/storm/step/step_guard.h"
 #include "unit.h"
 
 static char run[64], dir[PATH_MAX];

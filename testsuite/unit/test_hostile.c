@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "cast.h"
-#include "reports.h"
-#include "status.h"
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/wire/reports.h"
+#include "src/libstorm/wire/status.h"
 #include "unit.h"
 
 #include "testsuite/fuzz/world.h"

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "idset.h"
+#include "src/libstorm/base/idset.h"
 #include "unit.h"
 
 #define U 200	/* how many numbers the model knows */

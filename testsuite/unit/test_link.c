@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "link.h"
+#include "src/libstorm/protocol/link.h"
 #include "unit.h"
 
 #define SESSION 0x0123456789abcdefULL

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/sched/storm/matrix.h"
+#include "src/plugins/sched/storm/matrix/matrix.h"
 #include "unit.h"
 
 #define COLUMNS 200

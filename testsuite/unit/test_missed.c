@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/idset.h"
-#include "src/plugins/sched/storm/missed.h"
+#include "src/libstorm/base/idset.h"
+#include "src/plugins/sched/storm/strober/missed.h"
 #include "unit.h"
 
 #define NODES 1000

@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "model.h"
-#include "storm.h"
+#include "src/libstorm/sim/model.h"
+#include "src/libstorm/storm.h"
 #include "unit.h"
 
 #define COLUMNS 9		/* 10, 20 ... 90 m */

@@ -5,9 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "../../src/libstorm/drivers.c"
+#include "src/libstorm/program/drivers.c"
 
-#include "storm.h"
+#include "src/libstorm/storm.h"
 #include "unit.h"
 
 static char said[1024];

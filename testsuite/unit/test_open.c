@@ -5,9 +5,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "credential.h"
-#include "nodelist.h"
-#include "open.h"
+#include "src/libstorm/wire/credential.h"
+#include "src/libstorm/wire/nodelist.h"
+#include "src/libstorm/wire/open.h"
 #include "unit.h"
 
 #define AGENT_UID 64030

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/common/proc_state.h"
+#include "src/storm_common/proc_state.h"
 #include "unit.h"
 
 static pid_t child(const char *name)

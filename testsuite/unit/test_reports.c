@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "idset.h"
-#include "reports.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/reports.h"
 #include "unit.h"
 
 #define IDS 300

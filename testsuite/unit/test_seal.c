@@ -8,8 +8,8 @@
  */
 #include <sched.h>
 
-#include "crew.h"
-#include "pace.h"
+#include "src/libstorm/base/crew.h"
+#include "src/libstorm/protocol/pace.h"
 #include "unit.h"
 
 #define SESSION 0x0123456789abcdefULL

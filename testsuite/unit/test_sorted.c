@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/libstorm/sorted.h"
+#include "src/libstorm/base/sorted.h"
 #include "unit.h"
 
 struct thing {

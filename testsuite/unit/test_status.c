@@ -4,9 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "child.h"
-#include "idset.h"
-#include "status.h"
+#include "src/libstorm/protocol/child.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/wire/status.h"
 #include "unit.h"
 
 #define COUNT 200	/* nodes in the domain */

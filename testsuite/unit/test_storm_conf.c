@@ -14,8 +14,8 @@
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
-#include "src/common/storm_conf.h"
-#include "src/libstorm/clock.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/base/clock.h"
 #include "unit.h"
 
 static char path[64];

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"
-#include "src/plugins/sched/storm/strober_state.h"
+#include "src/plugins/sched/storm/strober/strober_state.h"
 #include "unit.h"
 
 static char dir[64], path[96];

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "src/plugins/sched/storm/exchange.h"
-#include "src/plugins/sched/storm/tabu.h"
+#include "src/plugins/sched/storm/matrix/exchange.h"
+#include "src/plugins/sched/storm/matrix/tabu.h"
 #include "unit.h"
 
 #define JOBS 200

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "idset.h"
-#include "tree.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/tree.h"
 #include "unit.h"
 
 /* Members in the list's order are handed out as children to the owner, then

@@ -15,9 +15,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "src/libstorm/base/clock.h"
 #include "namespace.h"
-#include "udp_private.h"
+#include "src/libstorm/transport/udp/udp_private.h"
 #include "unit.h"
 
 #define SEG 1424

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/common/whole_file.h"
+#include "src/storm_common/whole_file.h"
 #include "unit.h"
 
 #define SIZE 3000

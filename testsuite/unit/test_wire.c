@@ -4,9 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include "idset.h"
+#include "src/libstorm/base/idset.h"
 #include "unit.h"
-#include "wire.h"
+#include "src/libstorm/wire/wire.h"
 
 /* ------------------------------------------------------------- cursors --- */
 

@@ -18,7 +18,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "src/libstorm/chance.h"
+#include "src/libstorm/base/chance.h"
 
 /* Like ck_assert, but free where it holds: Check tells its parent about every
  * assertion, which is too slow for loops. */

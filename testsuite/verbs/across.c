@@ -21,12 +21,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "domain_private.h"	/* and counters */
-#include "driver.h"
-#include "node_private.h"
-#include "sim_private.h"	/* its credentials: no MUNGE */
-#include "storm.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/program/domain_private.h"	/* and counters */
+#include "src/libstorm/transport/driver.h"
+#include "src/libstorm/program/node_private.h"
+#include "src/libstorm/sim/sim_private.h"	/* its credentials: no MUNGE */
+#include "src/libstorm/storm.h"
 
 #define PORT 18400
 #define OWNER_UID 1000		/* as the simulator's credentials say */

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "udp.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/transport/udp/udp.h"
 #include "../unit/unit.h"
-#include "verbs_private.h"
+#include "src/libstorm/transport/verbs/verbs_private.h"
 
 #define PORT 18500
 #define PATIENCE (40 * STORM_SEC)

@@ -34,7 +34,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/common/step_protocol.h"
+#include "src/storm_common/step_protocol.h"
 #include "bcast.h"
 #include "fanout.h"
 #include "report.h"

@@ -25,7 +25,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/common/step_protocol.h"
+#include "src/storm_common/step_protocol.h"
 #include "report.h"
 #include "step_launch.h"
 

@@ -22,8 +22,8 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/common/node_addr.h"
-#include "src/common/step_protocol.h"
+#include "src/storm_common/node_addr.h"
+#include "src/storm_common/step_protocol.h"
 #include "step_domain.h"
 
 static void step_domain_log_line(enum storm_log_level level, const char *msg)

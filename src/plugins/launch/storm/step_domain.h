@@ -9,7 +9,7 @@
 #include "src/common/slurm_protocol_defs.h"
 #include "src/common/slurm_cred.h"
 
-#include "src/common/storm_conf.h"
+#include "src/storm_common/storm_conf.h"
 #include "src/libstorm/storm.h"
 
 struct step_domain {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libstorm/clock.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
 /* In the order in which they are told. */

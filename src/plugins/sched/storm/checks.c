@@ -19,7 +19,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "checks.h"
-#include "src/libstorm/clock.h"
+#include "src/libstorm/base/clock.h"
 
 /* What a switch costs for each task of a node, stopped and continued: see
  * storm.conf(5), Quantum. */

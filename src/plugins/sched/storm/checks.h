@@ -11,7 +11,7 @@
 
 #include "src/slurmctld/slurmctld.h"
 
-#include "src/common/storm_conf.h"
+#include "src/storm_common/storm_conf.h"
 
 /* What makes gang scheduling impossible: NULL, or why and what to do. */
 const char *checks_refusal(void);

@@ -28,8 +28,8 @@
 #include "plan.h"
 #include "shares.h"
 #include "strober_watch.h"
-#include "src/libstorm/clock.h"
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 
 /* how often is looked, if that is quick, and if it is not; when no job has a turn to
  * give up there is no haste */

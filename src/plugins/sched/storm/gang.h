@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "src/common/storm_conf.h"
+#include "src/storm_common/storm_conf.h"
 
 /* SLURM_SUCCESS or SLURM_ERROR.  conf is copied; up() is called once, by the thread,
  * when slurmctld has come up. */

@@ -13,7 +13,7 @@
 #include "src/common/xstring.h"
 
 #include "plan.h"
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/idset.h"
 
 /* -------------------------------------------------------- into matrices --- */
 

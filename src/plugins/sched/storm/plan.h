@@ -10,9 +10,9 @@
 #ifndef STORM_PLAN_H
 #define STORM_PLAN_H
 
-#include "matrix.h"
+#include "src/plugins/sched/storm/matrix/matrix.h"
 #include "snapshot.h"
-#include "src/common/gang_map.h"
+#include "src/storm_common/gang_map.h"
 
 /* All zeroes: the one before the first look. */
 struct plan {

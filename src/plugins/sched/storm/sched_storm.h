@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "src/libstorm/clock.h"
+#include "src/libstorm/base/clock.h"
 
 #pragma GCC visibility push(default)
 extern const char plugin_name[], plugin_type[];

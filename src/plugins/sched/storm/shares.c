@@ -11,8 +11,8 @@
 #include "src/common/xmalloc.h"
 
 #include "shares.h"
-#include "src/libstorm/idset.h"
-#include "src/libstorm/sorted.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/sorted.h"
 
 void shares_clear(struct shares *s)
 {

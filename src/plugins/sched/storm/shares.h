@@ -9,7 +9,7 @@
 #define STORM_SHARES_H
 
 #include "plan.h"
-#include "strober.h"
+#include "src/plugins/sched/storm/strober/strober.h"
 
 struct share {
 	uint32_t job_id;

@@ -12,7 +12,7 @@
 #include "src/common/xstring.h"
 
 #include "snapshot.h"
-#include "src/libstorm/idset.h"
+#include "src/libstorm/base/idset.h"
 
 void snapshot_clear(struct snapshot *s)
 {

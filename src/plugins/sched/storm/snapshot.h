@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/common/storm_conf.h"
+#include "src/storm_common/storm_conf.h"
 #include "src/libstorm/storm.h"
 
 struct snapshot_zone {

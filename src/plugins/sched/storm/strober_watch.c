@@ -34,9 +34,9 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "src/common/child_log.h"
-#include "src/common/child_spawn.h"
-#include "src/libstorm/clock.h"
+#include "src/storm_common/child_log.h"
+#include "src/storm_common/child_spawn.h"
+#include "src/libstorm/base/clock.h"
 #include "strober_watch.h"
 
 #define BACKOFF_MIN (100 * STORM_MS)

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "strober.h"
+#include "src/plugins/sched/storm/strober/strober.h"
 
 /* Start the thread that does so.  SLURM_SUCCESS or SLURM_ERROR. */
 int strober_watch_start(void);

@@ -33,14 +33,14 @@
 #include "src/common/xstring.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
-#include "agent_contract.h"
+#include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "agent_watch.h"
-#include "gang_guard.h"
-#include "local.h"
-#include "src/common/child_log.h"
-#include "src/common/child_spawn.h"
-#include "src/common/storm_conf.h"
-#include "src/libstorm/clock.h"
+#include "src/plugins/switch/storm/gang/gang_guard.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/child_log.h"
+#include "src/storm_common/child_spawn.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/base/clock.h"
 
 /* slurmd's; this object is also loaded where there is none */
 #pragma weak conf

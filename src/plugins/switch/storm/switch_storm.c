@@ -27,11 +27,11 @@
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 #include "agent_watch.h"
-#include "context_ctld.h"
-#include "context_step.h"
-#include "gang_step.h"
-#include "src/common/child_log.h"
-#include "step_relay.h"
+#include "src/plugins/switch/storm/context/context_ctld.h"
+#include "src/plugins/switch/storm/context/context_step.h"
+#include "src/plugins/switch/storm/gang/gang_step.h"
+#include "src/storm_common/child_log.h"
+#include "src/plugins/switch/storm/step/step_relay.h"
 #include "switch_storm.h"
 
 /* slurmstepd's; other programs have none. */

@@ -1,0 +1,35 @@
+/*
+ * error.c - what the numbers of enum storm_err say to a person.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/storm.h"
+
+static const char *const text[] = {
+	[STORM_OK] = "success",
+	[STORM_EINVAL] = "malformed or out of range",
+	[STORM_ENOMEM] = "out of memory",
+	[STORM_ESYS] = "system error",
+	[STORM_ETIME] = "no answer in time",
+	[STORM_ENOAGENT] = "no node agent listens there",
+	[STORM_EVERSION] = "node agent speaks another protocol version",
+	[STORM_EAUTH] = "credential refused",
+	[STORM_EACCES] = "not allowed",
+	[STORM_EBUSY] = "node agent serves too many sessions",
+	[STORM_EEXIST] = "file exists",
+	[STORM_EPATH] = "not a usable destination",
+	[STORM_EVERIFY] = "data differ from what was announced",
+	[STORM_EABORTED] = "aborted",
+	[STORM_ELOST] = "node was lost",
+	[STORM_ECLOSED] = "domain is closed",
+	[STORM_ENOENT] = "no such session or operation",
+	[STORM_ETOOBIG] = "too big",
+	[STORM_ESUPERSEDED] = "another owner has taken over the domain",
+};
+
+const char *storm_strerror(int err)
+{
+	if (err < 0 || err >= STORM_ERANGE_ || !text[err])
+		return "unknown error";
+	return text[err];
+}

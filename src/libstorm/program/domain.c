@@ -1,0 +1,504 @@
+/*
+ * domain.c - the public interface of storm.h: an owner, a network and a thread
+ * that runs them (runner.h).  An event is destroyed here: the owner has to
+ * forget one that is pending.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libstorm/base/clock.h"
+#include "domain_private.h"
+#include "event.h"
+#include "src/libstorm/base/faults.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/protocol/owner/owner.h"
+#include "runner.h"
+
+struct domain_note {		/* a callback, to be made without the lock */
+	struct domain_note *next;
+	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED, NOTE_OVERDUE,
+	       NOTE_BACK } kind;
+	struct storm_fault fault;	/* of the last three: the node */
+	struct storm_report report;
+};
+
+struct storm_domain {
+	struct storm_shared *sh;
+	const struct storm_driver *driver;
+	struct storm_runner runner;
+	struct storm_domain_conf conf;
+	struct storm_net *net;
+	struct storm_owner *owner;
+	struct storm_addr self;
+	struct storm_outcome opened;
+	uint32_t terminated;	/* the last generation that was announced */
+	bool lost;		/* a node was */
+	struct domain_note *notes, **notes_tail;
+	uint64_t created;
+};
+
+/* ------------------------------------------------ from the owner, locked --- */
+
+static void domain_on_opened(void *arg, struct storm_outcome *out)
+{
+	storm_domain_t *d = arg;
+
+	d->opened = *out;
+	pthread_cond_broadcast(&d->sh->cond);
+}
+
+static void domain_on_xfer_done(void *arg, void *token,
+				struct storm_outcome *out)
+{
+	(void) arg;
+	storm_event_end(token, out);
+}
+
+/* A thread in storm_compare_and_write(). */
+struct domain_comparer {
+	bool done;
+	enum storm_compare result;
+	struct storm_outcome out;
+};
+
+static void domain_on_compare_done(void *arg, void *token,
+				   enum storm_compare result,
+				   struct storm_outcome *out)
+{
+	storm_domain_t *d = arg;
+	struct domain_comparer *c = token;
+
+	c->done = true;
+	c->result = result;
+	c->out = *out;
+	pthread_cond_broadcast(&d->sh->cond);
+}
+
+static struct domain_note *domain_note_add(storm_domain_t *d)
+{
+	struct domain_note *n = calloc(1, sizeof(*n));
+
+	if (n) {
+		*d->notes_tail = n;
+		d->notes_tail = &n->next;
+	}
+	return n;
+}
+
+static void domain_on_report(void *arg, const struct storm_report *r)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n;
+
+	if (r->kind == STORM_REPORT_TERMINATED) {
+		uint32_t last = r->ids.r[r->ids.count - 1].last;
+
+		if (last > d->terminated)
+			d->terminated = last;
+		pthread_cond_broadcast(&d->sh->cond);
+		return;
+	}
+	n = d->conf.on_report ? domain_note_add(d) : NULL;
+	if (n) {
+		n->report.kind = r->kind;
+		n->report.code = r->code;
+		storm_idset_union(&n->report.ids, &r->ids);
+	}
+}
+
+static void domain_on_fault(void *arg, const struct storm_fault *f)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n = d->conf.on_fault ? domain_note_add(d) : NULL;
+
+	d->lost = true;
+	pthread_cond_broadcast(&d->sh->cond);
+	if (n) {
+		n->kind = NOTE_FAULT;
+		n->fault = *f;
+	}
+}
+
+static void domain_on_joined(void *arg, uint32_t node)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n = d->conf.on_joined ? domain_note_add(d) : NULL;
+
+	if (n) {
+		n->kind = NOTE_JOINED;
+		n->fault.node = node;
+	}
+}
+
+static void domain_on_overdue(void *arg, uint32_t node, bool back)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *n = d->conf.on_overdue ? domain_note_add(d) : NULL;
+
+	if (n) {
+		n->kind = back ? NOTE_BACK : NOTE_OVERDUE;
+		n->fault.node = node;
+	}
+}
+
+static const struct storm_owner_ops domain_owner_ops = {
+	.opened = domain_on_opened, .xfer_done = domain_on_xfer_done,
+	.compare_done = domain_on_compare_done, .report = domain_on_report,
+	.fault = domain_on_fault, .joined = domain_on_joined,
+	.overdue = domain_on_overdue,
+};
+
+static void domain_datagrams(void *arg, struct storm_rx *rx, size_t n)
+{
+	storm_domain_t *d = arg;
+
+	storm_owner_datagrams(d->owner, rx, n, storm_shared_now(d->sh));
+}
+
+static void domain_stream(void *arg, uint64_t number, const void *buf,
+			  size_t len)
+{
+	(void) arg;		/* an owner listens to no streams */
+	(void) number;
+	(void) buf;
+	(void) len;
+}
+
+static void domain_stream_failed(void *arg, uint64_t session, uint32_t node,
+				 enum storm_err why, int sys)
+{
+	storm_domain_t *d = arg;
+
+	storm_owner_stream_failed(d->owner, session, node, why, sys,
+				  storm_shared_now(d->sh));
+}
+
+/* ------------------------------------------------------------------ thread --- */
+
+static void domain_call_notes(storm_domain_t *d, struct domain_note *n)
+{
+	while (n) {
+		struct domain_note *next = n->next;
+
+		if (n->kind == NOTE_FAULT)
+			d->conf.on_fault(d->conf.arg, &n->fault);
+		else if (n->kind == NOTE_JOINED)
+			d->conf.on_joined(d->conf.arg, n->fault.node);
+		else if (n->kind == NOTE_OVERDUE || n->kind == NOTE_BACK)
+			d->conf.on_overdue(d->conf.arg, n->fault.node,
+					   n->kind == NOTE_BACK);
+		else
+			d->conf.on_report(d->conf.arg, &n->report);
+		storm_idset_clear(&n->report.ids);
+		free(n);
+		n = next;
+	}
+}
+
+static uint64_t domain_tick(void *arg, uint64_t now)
+{
+	return storm_owner_tick(((storm_domain_t *) arg)->owner, now);
+}
+
+static void domain_notify(void *arg)
+{
+	storm_domain_t *d = arg;
+	struct domain_note *notes = d->notes;
+
+	d->notes = NULL;
+	d->notes_tail = &d->notes;
+	pthread_mutex_unlock(&d->sh->lock);
+	domain_call_notes(d, notes);
+	pthread_mutex_lock(&d->sh->lock);
+}
+
+static const struct storm_runner_ops domain_runner_ops = {
+	.tick = domain_tick, .tell = domain_notify,
+};
+
+/* ------------------------------------------------------------------ domain --- */
+
+storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
+				    int *err)
+{
+	static const struct storm_addr nowhere;
+	struct storm_net_handler h = {
+		.datagrams = domain_datagrams, .stream = domain_stream,
+		.stream_failed = domain_stream_failed,
+	};
+	struct storm_settings set;
+	storm_domain_t *d;
+
+	*err = STORM_EINVAL;
+	if (!conf->count)
+		return NULL;
+	*err = STORM_ENOMEM;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->sh = storm_shared_create(&conf->set);
+	if (!d->sh)
+		goto no_shared;
+	d->notes_tail = &d->notes;
+	d->conf = *conf;
+	d->driver = d->sh->driver;
+	d->created = storm_shared_now(d->sh);
+	if (storm_runner_init(&d->runner, d->sh, &domain_runner_ops, d)) {
+		*err = STORM_ESYS;
+		goto no_runner;
+	}
+	h.arg = d;
+	set = conf->set;
+	/* by UDP it has multicasts alone, and file data are not for it */
+	if (!conf->cluster && set.transport == STORM_TRANSPORT_UDP)
+		set.strobe_device[0] = '\0';
+	d->net = d->driver->create(&set, STORM_ROLE_OWNER,
+				   &conf->nodes[0].addr, &h, err);
+	if (!d->net)
+		goto no_net;
+	d->driver->self(d->net, &d->self);
+	if (memcmp(conf->self.ip, nowhere.ip, sizeof(nowhere.ip)))
+		memcpy(d->self.ip, conf->self.ip, sizeof(d->self.ip));
+	d->owner = storm_owner_create(conf, d->driver->transport(d->net),
+				      &d->self, &domain_owner_ops, d, err);
+	if (!d->owner)
+		goto no_owner;
+	storm_runner_net(&d->runner, d->net);
+	d->conf.nodes = NULL;
+	d->conf.authority = NULL;
+	d->conf.excluded = NULL;
+	*err = STORM_OK;
+	return d;
+no_owner:
+	d->driver->destroy(d->net);
+no_net:
+	storm_runner_clear(&d->runner);
+no_runner:
+	pthread_mutex_lock(&d->sh->lock);
+	storm_shared_leave(d->sh);
+no_shared:
+	free(d);
+	return NULL;
+}
+
+int storm_domain_open(storm_domain_t *d)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ? STORM_EINVAL :
+				  storm_owner_open(d->owner, storm_shared_now(d->sh));
+	if (!err && storm_runner_start(&d->runner, "storm_domain"))
+		err = STORM_ESYS;
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
+int storm_domain_wait_open(storm_domain_t *d, struct storm_outcome *out)
+{
+	int err = STORM_OK;
+
+	pthread_mutex_lock(&d->sh->lock);
+	while (d->runner.running && d->opened.state == STORM_PENDING)
+		storm_shared_wait(d->sh, 0);
+	if (d->opened.state != STORM_DONE)
+		err = d->opened.faults_kept ? (int) d->opened.faults[0].why :
+					      STORM_ECLOSED;
+	storm_outcome_copy(out, &d->opened);
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
+int storm_domain_confirm(storm_domain_t *d)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ?
+	      storm_owner_confirm(d->owner, storm_shared_now(d->sh)) :
+	      STORM_ECLOSED;
+	pthread_mutex_unlock(&d->sh->lock);
+	if (!err)
+		storm_runner_wake(&d->runner);
+	return err;
+}
+
+void storm_domain_destroy(storm_domain_t *d)
+{
+	if (!d)
+		return;
+	storm_runner_stop(&d->runner);
+	pthread_mutex_lock(&d->sh->lock);
+	storm_owner_close(d->owner, storm_shared_now(d->sh));
+	domain_notify(d);
+	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
+	storm_shared_leave(d->sh);
+	d->driver->destroy(d->net);
+	storm_outcome_clear(&d->opened);
+	storm_runner_clear(&d->runner);
+	free(d);
+}
+
+void storm_domain_self(const storm_domain_t *d, struct storm_addr *self)
+{
+	*self = d->self;
+}
+
+/* -------------------------------------------------------------- primitives --- */
+
+storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_idset *P,
+				     const struct storm_target *to,
+				     const void *buf, uint64_t len)
+{
+	storm_event_t *e;
+
+	pthread_mutex_lock(&d->sh->lock);
+	e = storm_event_create(d->sh, len);
+	if (e)
+		e->domain = d;
+	if (e && storm_owner_xfer(d->owner, P, to, buf, len, e,
+				  storm_shared_now(d->sh))) {
+		storm_event_drop(e);
+		e = NULL;
+	}
+	pthread_mutex_unlock(&d->sh->lock);
+	if (e)
+		storm_runner_wake(&d->runner);
+	return e;
+}
+
+void storm_event_destroy(storm_event_t *e)
+{
+	struct storm_shared *sh;
+
+	if (!e)
+		return;
+	sh = e->sh;
+	pthread_mutex_lock(&sh->lock);
+	if (e->out.state == STORM_PENDING && !e->domain) {
+		e->forgotten = true;	/* by now it is the owner's affair */
+		pthread_mutex_unlock(&sh->lock);
+		return;
+	}
+	if (e->out.state == STORM_PENDING) {
+		storm_owner_forget(e->domain->owner, e, storm_shared_now(sh));
+		storm_runner_wake(&e->domain->runner);
+	}
+	storm_shared_leave(sh);
+	storm_event_free(e);
+}
+
+uint64_t storm_event_progress(storm_event_t *e)
+{
+	uint64_t n = e->len;
+
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->out.state == STORM_PENDING)
+		n = e->domain ? storm_owner_progress(e->domain->owner, e) : 0;
+	pthread_mutex_unlock(&e->sh->lock);
+	return n;
+}
+
+uint64_t domain_now(const storm_domain_t *d)
+{
+	return storm_shared_now(d->sh);
+}
+
+void domain_sleep(const storm_domain_t *d, uint64_t ns)
+{
+	storm_shared_sleep(d->sh, ns);
+}
+
+int domain_await_announcement(storm_domain_t *d, uint32_t generation,
+			      uint64_t deadline)
+{
+	int err = STORM_OK;
+
+	pthread_mutex_lock(&d->sh->lock);
+	if (!d->runner.running)
+		err = STORM_ECLOSED;
+	while (!err && d->terminated < generation && !d->lost)
+		if (!storm_shared_wait(d->sh, deadline))
+			err = STORM_ETIME;
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
+int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
+		 struct storm_idset *out)
+{
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = storm_owner_nodes(d->owner, P, out);
+	pthread_mutex_unlock(&d->sh->lock);
+	return err;
+}
+
+enum storm_compare storm_compare_and_write(storm_domain_t *d,
+					   const struct storm_idset *P,
+					   uint32_t var,
+					   enum storm_relation rel,
+					   uint64_t value,
+					   const struct storm_assign *write,
+					   struct storm_outcome *out)
+{
+	struct domain_comparer c = { .result = STORM_FAILED,
+				     .out = { .state = STORM_ABORTED } };
+	int err;
+
+	pthread_mutex_lock(&d->sh->lock);
+	err = d->runner.running ? storm_owner_compare(d->owner, P, var, rel,
+						      value, write, &c,
+						      storm_shared_now(d->sh)) :
+				  STORM_ECLOSED;
+	if (!err) {
+		storm_runner_wake(&d->runner);
+		while (!c.done)
+			storm_shared_wait(d->sh, 0);
+	}
+	storm_outcome_copy(out, &c.out);
+	storm_outcome_clear(&c.out);
+	pthread_mutex_unlock(&d->sh->lock);
+	return c.result;
+}
+
+uint64_t storm_strobe(storm_domain_t *d, const void *data, size_t len)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&d->sh->lock);
+	number = d->runner.running ? storm_owner_strobe(d->owner, data, len) :
+				     0;
+	pthread_mutex_unlock(&d->sh->lock);
+	return number;
+}
+
+/* -------------------------------------------------------------- statistics --- */
+
+void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out)
+{
+	pthread_mutex_lock(&d->sh->lock);
+	storm_owner_timeline(d->owner, out);
+	out->create = d->created;
+	pthread_mutex_unlock(&d->sh->lock);
+}
+
+void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
+{
+
+	pthread_mutex_lock(&d->sh->lock);
+	storm_owner_stats(d->owner, out);
+	out->dropped_by_test = d->driver->dropped(d->net);
+	pthread_mutex_unlock(&d->sh->lock);
+}
+
+void domain_counters(storm_domain_t *d, char *buf, size_t size)
+{
+	pthread_mutex_lock(&d->sh->lock);
+	d->driver->counters(d->net, buf, size);
+	pthread_mutex_unlock(&d->sh->lock);
+}

@@ -1,0 +1,432 @@
+/*
+ * node_host.c - what the Node Manager of a program that is a node asks for:
+ * sessions, files, remote events, and who may OPEN.  Files are written below one
+ * directory, with the program's own rights; Slurm's node agent is another host
+ * of the same Manager, which becomes each session's user for that.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/libstorm/base/clock.h"
+#include "event.h"
+#include "node_private.h"
+#include "src/libstorm/wire/open.h"
+
+typedef void (*node_answer_fn)(struct storm_nm *nm, uint64_t session,
+			       uint64_t op, int err, int sys, uint64_t now);
+
+/* A file in hand, and the answer that the Manager waits for: it is given from
+ * the loop, not from inside the question. */
+struct node_file {
+	struct node_file *next;
+	struct storm_staged f;
+	uint64_t session, op;
+	node_answer_fn answer;
+	int err, sys;
+};
+
+/* To be told by on_signal(), and then counted; or by on_strobe(). */
+struct node_signal {
+	struct node_signal *next;
+	struct storm_member *m;
+	uint64_t strobe;	/* its number; 0: it is an event */
+	uint32_t event;
+	const void *buf;	/* behind this, or in a segment */
+	size_t len;
+};
+
+/* ---------------------------------------------------------------- members --- */
+
+/* Locked. */
+void node_member_leave(struct storm_member *m)
+{
+	if (--m->users)
+		return;
+	m->sh->users--;		/* whoever calls is one of them, too */
+	free(m);
+}
+
+static void node_host_session_open(void *host, uint64_t session,
+				   const struct storm_open_info *info,
+				   void **ctx)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
+
+	*ctx = m;
+	if (!m) {		/* it is a member that nobody here knows of */
+		storm_log(STORM_LOG_ERROR, "no memory for a session");
+		return;
+	}
+	m->sh = n->sh;
+	m->sh->users++;
+	m->node = n;
+	m->session = session;
+	m->users = 1;
+	m->info = (struct storm_member_info) {
+		.node = info->self, .count = info->count, .uid = info->uid,
+		.job_id = info->job_id, .step_id = info->step_id,
+		.step_het = info->step_het,
+	};
+	m->staging = (struct storm_staging) { n->root, -1 };
+	while (*p)		/* the oldest is accepted first */
+		p = &(*p)->next;
+	*p = m;
+	pthread_cond_broadcast(&n->sh->cond);
+}
+
+static void node_host_session_close(void *host, void *ctx)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx, **p = &n->members;
+
+	if (!m)
+		return;
+	while (*p != m)
+		p = &(*p)->next;
+	*p = m->next;
+	m->node = NULL;
+	if (m->staging.libdir >= 0)
+		close(m->staging.libdir);
+	pthread_cond_broadcast(&n->sh->cond);
+	node_member_leave(m);
+}
+
+/* ------------------------------------------------------------------ files --- */
+
+static void node_host_answer_later(struct node_file *f, node_answer_fn answer,
+				   int err)
+{
+	f->answer = answer;
+	f->err = err;
+}
+
+static void node_host_file_begin(void *host, void *ctx, uint64_t session,
+				 uint64_t op, const struct storm_target *to,
+				 uint64_t size, void **file)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx;
+	struct node_file *f = calloc(1, sizeof(*f));
+
+	*file = f;
+	if (!f) {		/* the owner hears nothing, and aborts in time */
+		storm_log(STORM_LOG_ERROR, "no memory for a file");
+		return;
+	}
+	f->session = session;
+	f->op = op;
+	f->f.dir = f->f.fd = -1;
+	f->next = n->files;
+	n->files = f;
+	if (!m || n->root < 0)
+		node_host_answer_later(f, storm_nm_begun, STORM_EACCES);
+	else
+		node_host_answer_later(f, storm_nm_begun,
+				       storm_staged_begin(&f->f, &m->staging,
+							  to, size, &f->sys));
+}
+
+static int node_host_file_write(void *host, void *file, uint64_t off,
+				const void *buf, size_t len)
+{
+	(void) host;
+	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf, len);
+}
+
+static int node_host_file_read(void *host, void *file, uint64_t off, void *buf,
+			       size_t len)
+{
+	(void) host;
+	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf, len);
+}
+
+static void node_host_file_stage(void *host, void *file, uint64_t session,
+				 uint64_t op)
+{
+	struct node_file *f = file;
+
+	(void) host;
+	(void) session;
+	(void) op;
+	node_host_answer_later(f, storm_nm_staged,
+			       storm_staged_check(&f->f, &f->sys));
+}
+
+static void node_host_file_commit(void *host, void *file, uint64_t session,
+				  uint64_t op)
+{
+	struct node_file *f = file;
+
+	(void) host;
+	(void) session;
+	(void) op;
+	node_host_answer_later(f, storm_nm_applied,
+			       storm_staged_commit(&f->f, &f->sys));
+}
+
+static void node_host_file_end(void *host, void *file)
+{
+	storm_node_t *n = host;
+	struct node_file *f = file, **p = &n->files;
+
+	if (!f)
+		return;
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	storm_staged_drop(&f->f);
+	free(f);
+}
+
+static bool node_host_answer_one(storm_node_t *n)
+{
+	for (struct node_file *f = n->files; f; f = f->next) {
+		node_answer_fn answer = f->answer;
+
+		if (!answer)
+			continue;
+		f->answer = NULL;
+		answer(n->nm, f->session, f->op, f->err, f->sys, storm_shared_now(n->sh));
+		return true;	/* the list may be another one now */
+	}
+	return false;
+}
+
+void node_host_answer(storm_node_t *n)
+{
+	while (node_host_answer_one(n))
+		;
+}
+
+/* ---------------------------------------------------------------- signals --- */
+
+static bool node_host_in_segment(const storm_node_t *n, const void *buf)
+{
+	uintptr_t at = (uintptr_t) buf;
+
+	for (int i = 0; i < STORM_SEGMENTS; i++) {
+		uintptr_t base = (uintptr_t) n->segment[i].base;
+
+		if (base && at >= base && at - base <= n->segment[i].len)
+			return true;
+	}
+	return false;
+}
+
+static void node_host_count(struct storm_member *m, uint32_t event)
+{
+	if (!event || event >= STORM_EVENTS)
+		return;
+	m->signals[event]++;
+	pthread_cond_broadcast(&m->sh->cond);
+}
+
+static struct node_signal *node_host_notify_later(storm_node_t *n,
+						  struct storm_member *m,
+						  const void *buf, size_t len,
+						  bool copy)
+{
+	struct node_signal *s = malloc(sizeof(*s) + (copy ? len : 0));
+
+	if (!s)
+		return NULL;
+	*s = (struct node_signal) { .m = m, .buf = buf, .len = len };
+	if (copy)
+		s->buf = memcpy(s + 1, buf, len);
+	m->users++;
+	*n->told_end = s;
+	n->told_end = &s->next;
+	return s;
+}
+
+static void node_host_event(void *host, void *ctx, uint64_t session,
+			    uint32_t event, const void *buf, size_t len)
+{
+	storm_node_t *n = host;
+	struct storm_member *m = ctx;
+	bool copy = n->conf.on_signal && len && !node_host_in_segment(n, buf);
+	struct node_signal *s;
+
+	(void) session;
+	if (!m)
+		return;
+	if (!n->conf.on_signal) {
+		node_host_count(m, event);
+		return;
+	}
+	s = node_host_notify_later(n, m, buf, len, copy);
+	if (!s) {
+		storm_log(STORM_LOG_ERROR, "no memory to tell of event %u",
+			  event);
+		node_host_count(m, event);
+		return;
+	}
+	s->event = event;
+}
+
+static void node_host_strobe(void *host, void *ctx, uint64_t session,
+			     uint64_t number, const void *buf, size_t len)
+{
+	storm_node_t *n = host;
+	struct node_signal *s;
+
+	(void) session;
+	if (!ctx || !n->conf.on_strobe)
+		return;
+	s = node_host_notify_later(n, ctx, buf, len, true);
+	if (s)			/* or the next one will be told of */
+		s->strobe = number;
+}
+
+/* The call first: whoever tests for the event finds done what it does. */
+void node_host_tell(storm_node_t *n)
+{
+	struct node_signal *s;
+
+	while ((s = n->told)) {
+		n->told = s->next;
+		if (!n->told)
+			n->told_end = &n->told;
+		pthread_mutex_unlock(&n->sh->lock);
+		if (s->strobe)
+			n->conf.on_strobe(n->conf.arg, s->m, s->strobe, s->buf,
+					  s->len);
+		else
+			n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf,
+					  s->len);
+		pthread_mutex_lock(&n->sh->lock);
+		node_host_count(s->m, s->event);  /* there is no event 0 */
+		node_member_leave(s->m);
+		free(s);
+	}
+}
+
+static void node_host_acked(void *host, void *ctx, uint8_t kind,
+			    const struct storm_idset *ids)
+{
+	(void) host;		/* nobody here waits for it */
+	(void) ctx;
+	(void) kind;
+	(void) ids;
+}
+
+/* An operation that this node asked for: the token is its event. */
+static void node_host_requested(void *host, void *ctx, void *token,
+				enum storm_compare result,
+				struct storm_outcome *out)
+{
+	storm_event_t *e = token;
+
+	(void) host;
+	(void) ctx;
+	e->result = result;
+	storm_event_end(e, out);
+}
+
+/* ------------------------------------------------------------- who may OPEN --- */
+
+struct node_check {
+	struct storm_job job;
+	struct node_check *next;
+	storm_node_t *n;
+	uint64_t ticket;
+	void *buf;
+	size_t len;
+	struct storm_open *open;
+	int err;
+};
+
+static void node_host_check_work(struct storm_job *j)
+{
+	struct node_check *c = (struct node_check *) j;
+	struct storm_open_info info;
+
+	c->err = storm_open_verify(c->buf, c->len, &c->open);
+	if (c->err) {
+		c->open = NULL;
+		return;
+	}
+	storm_open_info(c->open, &info);
+	if (!info.self_name || strcmp(info.self_name, c->n->conf.name)) {
+		storm_log(STORM_LOG_ERROR, "uid %u opens a domain with node %s, but this is %s",
+			  info.uid, info.self_name, c->n->conf.name);
+		c->err = STORM_EAUTH;
+	} else if (info.uid != c->n->conf.owner_uid) {
+		storm_log(STORM_LOG_ERROR, "uid %u opens a domain; only uid %u may",
+			  info.uid, c->n->conf.owner_uid);
+		c->err = STORM_EACCES;
+	}
+}
+
+static void node_host_check_done(void *host, struct storm_job *j)
+{
+	storm_node_t *n = host;
+	struct node_check *c = (struct node_check *) j;
+
+	if (!j->worked)
+		c->err = STORM_EBUSY;
+	storm_nm_admit(n->nm, c->ticket, c->open, c->err, storm_shared_now(n->sh));
+	free(c->buf);
+	free(c);
+}
+
+static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
+				   size_t len)
+{
+	storm_node_t *n = host;
+	struct node_check *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		free(buf);
+		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_shared_now(n->sh));
+		return;
+	}
+	c->job.work = node_host_check_work;
+	c->job.done = node_host_check_done;
+	c->n = n;
+	c->ticket = ticket;
+	c->buf = buf;
+	c->len = len;
+	if (n->driver->now) {		/* one that there are no threads in */
+		node_host_check_work(&c->job);
+		c->job.worked = true;
+		c->next = n->checks;
+		n->checks = c;
+	} else if (!storm_worker_add(&n->auth, &c->job)) {
+		storm_log(STORM_LOG_WARN, "%u OPENs are waiting for their check already, one more is refused",
+			  OPENS_WAITING);
+		node_host_check_done(n, &c->job);
+	}
+}
+
+void node_host_admit(storm_node_t *n)
+{
+	struct node_check *c;
+
+	if (!n->driver->now)
+		storm_worker_finish(&n->auth, n);
+	while ((c = n->checks)) {
+		n->checks = c->next;
+		node_host_check_done(n, &c->job);
+	}
+}
+
+const struct storm_nm_ops node_host_ops = {
+	.authenticate = node_host_authenticate,
+	.session_open = node_host_session_open,
+	.session_close = node_host_session_close,
+	.file_begin = node_host_file_begin,
+	.file_write = node_host_file_write,
+	.file_read = node_host_file_read,
+	.file_stage = node_host_file_stage,
+	.file_commit = node_host_file_commit,
+	.file_end = node_host_file_end,
+	.event = node_host_event,
+	.acked = node_host_acked,
+	.requested = node_host_requested,
+	.strobe = node_host_strobe,
+};

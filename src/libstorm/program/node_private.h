@@ -1,0 +1,63 @@
+/*
+ * node_private.h - a node's parts: node.c is its thread and what is called from
+ * outside, node_host.c what its Node Manager (nm.h) asks for, node_member.c what
+ * is called for one domain.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_NODE_PRIVATE_H
+#define STORM_NODE_PRIVATE_H
+
+#include "src/libstorm/protocol/nm/nm.h"
+#include "runner.h"
+#include "staged.h"
+#include "src/libstorm/base/worker.h"
+
+/* OPENs that wait for their check: a flood of them costs the flooder his
+ * answers and not the node its memory. */
+#define OPENS_WAITING 64
+
+struct storm_member {
+	struct storm_shared *sh;
+	storm_node_t *node;	/* NULL: the domain is closed */
+	struct storm_member *next;
+	uint64_t session;
+	unsigned int users;	/* the session, the handle, signals under way */
+	bool accepted;
+	struct storm_member_info info;
+	struct storm_staging staging;
+	uint64_t signals[STORM_EVENTS];	/* not yet tested for */
+	uint64_t taken[STORM_EVENTS];	/* those that were */
+};
+
+struct storm_node_manager {
+	struct storm_shared *sh;
+	const struct storm_driver *driver;
+	struct storm_runner runner;
+	struct storm_net *net;
+	struct storm_nm *nm;
+	struct storm_worker auth;	/* where there are threads */
+	struct node_check *checks;	/* made, where there are none */
+	struct storm_node_conf conf;
+	int root;
+	struct node_segment { uint8_t *base; size_t len; } segment[STORM_SEGMENTS];
+	struct storm_member *members;
+	struct node_file *files;
+	struct node_signal *told, **told_end;
+};
+
+/* node_host.c; all locked */
+extern const struct storm_nm_ops node_host_ops;
+/* Give the Manager the answers that are due. */
+void node_host_answer(storm_node_t *n);
+/* Let in whom the checks let in. */
+void node_host_admit(storm_node_t *n);
+/* Make the calls that are due; unlocks meanwhile. */
+void node_host_tell(storm_node_t *n);
+void node_member_leave(struct storm_member *m);
+
+/* node_member.c: storm_member_test_event(); *before: signals taken before */
+int node_member_take(storm_member_t *m, uint32_t event, bool block,
+		     uint64_t deadline, uint64_t *before);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * child.h - what a node, or the owner, knows of one of its tree children.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CHILD_H
+#define STORM_CHILD_H
+
+#include "src/libstorm/base/detector.h"
+#include "src/libstorm/wire/reports.h"
+#include "src/libstorm/wire/status.h"
+
+struct storm_child {
+	uint32_t node;
+	bool heard;			/* in this place of the tree */
+	bool invited;			/* OPEN was sent to it */
+	bool silent;			/* was asked, and did not answer */
+	uint64_t last_heard;
+	struct storm_detector detector;
+	struct storm_status status;	/* its latest */
+	struct storm_report_rx rx;
+	uint8_t complete;		/* kinds that its subtree has told all of */
+};
+
+/* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;
+ * what is known of those that stay is kept, the old list is freed. */
+int storm_children_update(struct storm_child **child, uint32_t *count,
+			  const struct storm_tree *t, uint32_t node,
+			  uint64_t now);
+void storm_children_free(struct storm_child *child, uint32_t count);
+/* It sent a STATUS, in a domain of count nodes.  1: taken; 0: older than what is
+ * known; -1: malformed. */
+int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
+		     uint32_t count);
+/* Something came from it. */
+void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
+		       uint64_t heartbeat, uint64_t now);
+/* Who is overdue from now on is marked; when to look again, or STORM_NEVER. */
+uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
+			   uint64_t heartbeat, uint64_t now);
+/* They are asked now, and were before at asked: who has said nothing since is
+ * silent. */
+void storm_children_asked(struct storm_child *child, uint32_t count,
+			  uint64_t asked);
+struct storm_child *storm_child_find(struct storm_child *child,
+				     uint32_t count, uint32_t node);
+
+#endif

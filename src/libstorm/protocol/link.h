@@ -1,0 +1,132 @@
+/*
+ * link.h - one participant's sealed traffic in one session: what it sends,
+ * and which peers it believes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LINK_H
+#define STORM_LINK_H
+
+#include "pace.h"
+#include "src/libstorm/transport/transport.h"
+
+struct storm_link_stats {
+	uint64_t tx_datagrams, tx_bytes, rx_datagrams, rx_bytes;
+	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
+};
+
+/* Made by the first good seal of a node, and kept as long as the session:
+ * without its window, or its incarnation, old datagrams would be new again.
+ * Who loses much asks the owner, so there may be as many as nodes. */
+struct storm_peer {
+	uint32_t sender, epoch;	/* the latest that it sent in */
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	struct storm_seal *seal[STORM_LANES];
+	struct storm_replay replay;
+};
+
+#define STORM_BATCH 44		/* datagrams of 1472 bytes in one send */
+
+struct storm_link {
+	struct storm_transport *t;
+	struct storm_link_stats *stats;	/* may be shared by sessions */
+	uint8_t key[STORM_KEY_LEN];
+	uint64_t session;
+	uint32_t self;
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	uint32_t epoch;
+	struct storm_seal *tx[STORM_LANES];
+	uint64_t sequence[STORM_LANES];
+	struct storm_peer *peers;	/* by sender */
+	uint32_t npeers, room;
+	uint8_t *batch;			/* DATA being sealed */
+	struct storm_pace sealing, opening;	/* of DATA */
+	struct storm_addr group;	/* the transport's, as long as key */
+	uint32_t group_key;		/* is not 0 */
+};
+
+int storm_link_init(struct storm_link *l, struct storm_transport *t,
+		    struct storm_link_stats *stats,
+		    const uint8_t key[STORM_KEY_LEN], uint64_t session,
+		    uint32_t self, const uint8_t inc[STORM_INCARNATION_LEN]);
+/* The same participant under another incarnation: whom it believes stays. */
+int storm_link_reborn(struct storm_link *l,
+		      const uint8_t inc[STORM_INCARNATION_LEN]);
+void storm_link_free(struct storm_link *l);
+/* To its end the session uses this multicast group. */
+void storm_link_group(struct storm_link *l, const struct storm_addr *group);
+
+/* A node is a member from this epoch on, in the incarnation that was heard last:
+ * what another one of it said before does not displace it.  False: it was never
+ * heard. */
+bool storm_link_admit(struct storm_link *l, uint32_t node, uint32_t epoch);
+/* The incarnation it has for us; NULL: none. */
+const uint8_t *storm_link_incarnation(struct storm_link *l, uint32_t node);
+
+/* Seal a control message and send it to each address.  The same sealed bytes
+ * go to all: one sequence. */
+int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
+		    uint64_t op, const void *body, size_t len,
+		    const struct storm_addr *to, size_t nto);
+
+/* Largest body of a control message at this MTU. */
+static inline size_t storm_body_max(size_t mtu)
+{
+	return mtu - STORM_HEADER_LEN - STORM_TAG_LEN;
+}
+
+/*
+ * DATA: chunks [first, last] of a transfer, at most STORM_BATCH, as one send.
+ * get() yields a chunk's bytes.  0, -EAGAIN (nothing sent), or an error of
+ * get (positive errno).
+ */
+typedef int (*storm_chunk_fn)(void *arg, uint64_t off, void *buf, size_t len);
+int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
+			 uint64_t size, uint32_t chunk, uint64_t first,
+			 uint64_t last, storm_chunk_fn get, void *arg,
+			 const struct storm_addr *to);
+
+/* What was sealed; body points into room, or to the same in a memo of the
+ * transport's, which holds as long as the datagram; or it was opened ahead: head
+ * is there, and body what follows it. */
+struct storm_plain {
+	const struct storm_sealed *ahead;	/* the caller's; NULL: it was not */
+	const uint8_t *body;
+	size_t len;
+	uint8_t room[STORM_DATAGRAM_MAX];
+};
+
+/*
+ * Verify and decrypt.  The sender is a node of the domain, as far as h says,
+ * or its owner.  A member has one incarnation; another one is believed from a
+ * higher epoch on (it came back by JOIN).  Who is no member may have any, but
+ * takes the place of the one before only with an epoch that is as high.  h was
+ * unpacked from rx.  STORM_OK and *out is filled; the reason is counted
+ * otherwise.  Control messages pass once per sequence.
+ */
+int storm_link_open(struct storm_link *l, const struct storm_header *h,
+		    bool member, const struct storm_rx *rx,
+		    struct storm_plain *out);
+
+/*
+ * DATA of one life of a sender, the one that h, of the first of them, names: opened
+ * together, by as many cores as it takes to keep up with the network.  Nothing is
+ * believed or counted yet: each goes to storm_link_open() then.  False: they go
+ * there as they are, because their sender is not known here, or the transport may
+ * have opened them.
+ */
+bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
+			  const struct storm_rx *rx);
+/* ... where that is true of the first. */
+void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
+		      struct storm_sealed *d, size_t n);
+
+/* Is that the life of its sender that is known here? */
+bool storm_link_knows(const struct storm_link *l,
+		      const struct storm_header *h);
+/* As storm_link_open(), of any life of a sender: it is heard, and nothing of it
+ * remembered.  It may have been said long ago. */
+int storm_link_hear(struct storm_link *l, const struct storm_header *h,
+		    const struct storm_rx *rx, struct storm_plain *out);
+
+#endif

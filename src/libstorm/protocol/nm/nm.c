@@ -1,0 +1,794 @@
+/*
+ * nm.c - the Node Manager: sessions, the combining tree, and what comes in.
+ * All that goes down is the owner's state, all that goes up is the cumulative
+ * state of a subtree (nm_status.c); both are repeated until they are seen, and
+ * nothing else is remembered about messages.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "nm_private.h"
+
+#define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
+#define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
+#define UNACKED_EVERY (150 * STORM_MS)
+
+static struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
+{
+	return storm_child_find(s->tree.child, s->tree.children, node);
+}
+
+static bool nm_child_gone(const struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->tree.nfaults; i++)
+		if (s->tree.fault[i].node == node)
+			return true;
+	return false;
+}
+
+/* False: there is no room to name one more. */
+static bool nm_child_lost(struct nm_session *s, uint32_t node,
+			  enum storm_err why, int sys)
+{
+	struct nm_tree *t = &s->tree;
+
+	if (t->nfaults == RADIX_MAX)
+		return false;
+	t->fault[t->nfaults++] = (struct storm_fault) { node, why, sys };
+	return true;
+}
+
+/* --------------------------------------------------------------- sessions --- */
+
+/* OPEN goes to every child that has not had it from here. */
+static void nm_children_open(struct nm_session *s)
+{
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
+		size_t len;
+		uint8_t *buf;
+		int rc;
+
+		if (c->invited)
+			continue;
+		c->invited = true;
+		s->open->late |= s->link.epoch > s->open->epoch;
+		buf = storm_open_stream(s->open, c->node, &len);
+		rc = buf ? s->link.t->ops->send_stream(s->link.t,
+				nm_addr(s, c->node), s->link.session, c->node,
+				buf, len) : -1;
+		free(buf);
+		if (rc)
+			nm_child_lost(s, c->node, STORM_ELOST, -rc);
+	}
+}
+
+static int nm_tree_rewire(struct nm_session *s, uint64_t now)
+{
+	struct nm_tree *t = &s->tree;
+	uint32_t parent = storm_tree_parent(&t->shape, s->self);
+
+	if (parent != t->parent) {
+		t->parent = parent;
+		nm_report_reset(s, now);
+	}
+	return storm_children_update(&t->child, &t->children, &t->shape,
+				     s->self, now);
+}
+
+static void nm_session_free(struct nm_session *s)
+{
+	struct storm_nm *nm = s->nm;
+
+	nm_request_end_all(s);
+	nm_xfer_drop(s);
+	nm->t->ops->drop_streams(nm->t, s->link.session);
+	if (s->host.ready)
+		nm->ops.session_close(nm->host, s->host.ctx);
+	storm_children_free(s->tree.child, s->tree.children);
+	free(s->heard.state.buf);
+	free(s->heard.begin.buf);
+	for (int i = 0; i < STORM_REPORT_KINDS; i++)
+		free(s->heard.ack[i].buf);
+	for (int i = 0; i < STORM_REPORT_KINDS; i++)
+		storm_idset_clear(&s->report.acked[i]);
+	storm_reports_clear(&s->report.all);
+	storm_reports_clear(&s->report.mine);
+	storm_status_free(&s->status.sent);
+	storm_cast_free(&s->heard.cast);
+	nm->recent[nm->recent_at++ % 256] = s->link.session;
+	storm_tree_free(&s->tree.shape);
+	storm_link_free(&s->link);
+	storm_open_free(s->open);
+	free(s);
+}
+
+static void nm_sessions_end(struct storm_nm *nm)
+{
+	struct nm_session **p = &nm->sessions;
+
+	while (*p) {
+		struct nm_session *s = *p;
+
+		if (!s->closing) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		nm_session_free(s);
+	}
+}
+
+static uint32_t nm_session_count(const struct storm_nm *nm)
+{
+	uint32_t n = 0;
+
+	for (const struct nm_session *s = nm->sessions; s; s = s->next)
+		n++;
+	for (const struct nm_pending *p = nm->pending; p; p = p->next)
+		n++;
+	return n;
+}
+
+static void nm_stream_end(struct storm_nm *nm, uint64_t stream,
+			  enum storm_err err)
+{
+	if (err)
+		nm->stats.opens_refused++;
+	nm->t->ops->end_stream(nm->t, stream, err);
+}
+
+/* Known, under way or over?  The same OPEN is never taken twice. */
+static bool nm_session_known(struct storm_nm *nm, uint64_t session)
+{
+	if (nm_find(nm, session))
+		return true;
+	for (struct nm_pending *p = nm->pending; p; p = p->next)
+		if (p->session == session)
+			return true;
+	for (int i = 0; i < 256; i++)
+		if (nm->recent[i] == session)
+			return true;
+	return false;
+}
+
+void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
+		     size_t len, uint64_t now)
+{
+	struct nm_pending *p;
+	uint64_t session;
+	void *copy;
+
+	(void) now;
+	if (storm_open_peek(buf, len, &session)) {
+		nm_stream_end(nm, stream, STORM_EAUTH);
+		return;
+	}
+	if (nm_session_known(nm, session)) {
+		nm_stream_end(nm, stream, STORM_OK);
+		return;
+	}
+	if (nm_session_count(nm) >= nm->set.sessions_max) {
+		storm_log(STORM_LOG_WARN, "OPEN refused: %u sessions are open",
+			  nm->set.sessions_max);
+		nm_stream_end(nm, stream, STORM_EAUTH);
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	copy = malloc(len);
+	if (!p || !copy) {
+		free(p);
+		free(copy);
+		nm_stream_end(nm, stream, STORM_EAUTH);
+		return;
+	}
+	memcpy(copy, buf, len);
+	p->ticket = ++nm->tickets;
+	p->session = session;
+	p->stream = stream;
+	p->next = nm->pending;
+	nm->pending = p;
+	nm->ops.authenticate(nm->host, p->ticket, copy, len);
+}
+
+/* The stream whose OPEN this ticket is for; false: there is none. */
+static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
+			   uint64_t *stream)
+{
+	struct nm_pending **p = &nm->pending, *was;
+
+	while (*p && (*p)->ticket != ticket)
+		p = &(*p)->next;
+	was = *p;
+	if (!was)
+		return false;
+	*p = was->next;
+	*stream = was->stream;
+	free(was);
+	return true;
+}
+
+/* The session begins, or goes on from the one of the owner before. */
+static void nm_session_begin(struct nm_session *s, struct nm_session *before,
+			     uint64_t now)
+{
+	struct storm_nm *nm = s->nm;
+	struct storm_open_info info;
+
+	if (before) {
+		nm_data_flush(nm, now);
+		nm_data_relay(nm);
+	}
+	nm_cluster_take(s, before);
+	if (s->open->cluster && !storm_tree_member(&s->tree.shape, s->self))
+		nm_cluster_excluded(s, s->link.epoch, now);
+	if (s->host.refused) {
+		nm->stats.opens_refused++;
+	} else if (!s->host.ready) {
+		storm_open_info(s->open, &info);
+		nm->ops.session_open(nm->host, s->host.session, &info,
+				     &s->host.ctx);
+		s->host.ready = true;
+	}
+}
+
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
+		    struct storm_open *o, int err, uint64_t now)
+{
+	uint8_t inc[STORM_INCARNATION_LEN];
+	struct nm_session *s, *before;
+	uint64_t stream;
+
+	if (!nm_ticket_take(nm, ticket, &stream)) {
+		storm_open_free(o);
+		return;
+	}
+	/* an owner that gave up meanwhile will not say that it is over */
+	if (!nm->t->ops->stream_waits(nm->t, stream)) {
+		storm_open_free(o);
+		nm_stream_end(nm, stream, STORM_EAUTH);
+		return;
+	}
+	if (!o) {
+		nm_stream_end(nm, stream, err == STORM_EVERSION ?
+					  STORM_EVERSION : STORM_EAUTH);
+		return;
+	}
+	/* Whom the host does not let in owns no cluster domain: he takes nothing
+	 * over, and his session ends when he is silent. */
+	if (err)
+		o->cluster = 0;
+	before = nm_cluster_find(nm, o->cluster);
+	if (before && o->epoch <= before->link.epoch) {
+		storm_log(STORM_LOG_WARN, "cluster domain: an owner of epoch %u, but this node is in epoch %u",
+			  o->epoch, before->link.epoch);
+		storm_open_free(o);
+		nm_stream_end(nm, stream, STORM_ESUPERSEDED);
+		return;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		goto no_session;
+	s->nm = nm;
+	s->open = o;
+	s->self = o->self;
+	s->host.session = o->session;
+	s->tree.parent = STORM_NO_NODE;
+	s->report.due_at = s->status.refine_at = STORM_NEVER;
+	s->report.hold = HOLD_HASTE;
+	s->request.tail = &s->request.first;
+	nm_repair_reset(&s->xfer);
+	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
+	s->host.refused = err;	/* known to the owner: it is told why */
+	if (storm_random(inc, sizeof(inc)) ||
+	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
+			    o->session, o->self, inc))
+		goto no_link;
+	s->link.epoch = o->epoch;
+	if (o->multicast)
+		storm_link_group(&s->link, &o->group);
+	storm_tree_init(&s->tree.shape, o->count, o->radix);
+	if (storm_tree_exclude(&s->tree.shape, &o->excluded))
+		goto no_tree;
+	/* the last of the list is the lowest */
+	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->tree.height++)
+		up = storm_tree_parent(&s->tree.shape, up);
+	if (storm_tree_member(&s->tree.shape, s->self) &&
+	    nm_tree_rewire(s, now))
+		goto no_tree;
+	s->next = nm->sessions;
+	nm->sessions = s;
+	nm->stats.sessions_total++;
+	nm_session_begin(s, before, now);
+	nm_children_open(s);
+	if (o->has_begin) {
+		o->has_begin = false;
+		nm_xfer_begin(s, &o->begin, now);
+	}
+	nm_status_update(s, false, now);
+	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
+	return;
+no_tree:
+	storm_tree_free(&s->tree.shape);
+	storm_link_free(&s->link);
+no_link:
+	free(s);
+no_session:
+	storm_open_free(o);
+	nm_stream_end(nm, stream, STORM_ENOMEM);
+}
+
+void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
+			    uint32_t node, enum storm_err why, int sys,
+			    uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+	struct storm_child *c = s ? nm_child_of(s, node) : NULL;
+
+	/* heard from: it has taken the OPEN, whatever came of the stream */
+	if (!c || c->heard || nm_child_gone(s, node))
+		return;
+	if (nm_child_lost(s, node, why, sys))
+		nm_status_update(s, false, now);
+}
+
+/* ------------------------------------------------------------ from the owner --- */
+
+static void nm_session_fenced(struct nm_session *s)
+{
+	storm_log(STORM_LOG_WARN, "step %u.%u: this node was excluded from its domain",
+		  s->open->job_id, s->open->step_id);
+	s->closing = true;
+}
+
+/* The owner asks: who has not answered since it did so before is silent. */
+static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
+{
+	struct nm_answer *a = &s->status;
+
+	a->answering = true;
+	if (directly)
+		a->direct_until = now + DIRECT_TIME;
+	if (now < a->asked_at + SAID_AGAIN)	/* it comes twice */
+		return;
+	storm_children_asked(s->tree.child, s->tree.children, a->asked_at);
+	a->asked_at = now;
+}
+
+static void nm_state_take(struct nm_session *s, struct storm_cast *c,
+			  uint32_t epoch, uint64_t now)
+{
+	bool asked = c->flags & STORM_CAST_ASK;
+
+	if (c->version < s->heard.cast.version) {
+		storm_cast_free(c);
+		return;
+	}
+	storm_cast_free(&s->heard.cast);
+	s->heard.cast = *c;
+	if (c->flags & STORM_CAST_CLOSING) {
+		/* decided is decided; a file's rename would come too late */
+		if (s->xfer.begin.to.kind != STORM_TARGET_FILE &&
+		    !s->member.outside)
+			nm_xfer_cast(s, now);
+		nm_report_release(s);
+		s->closing = true;
+		return;
+	}
+	s->member.orphan = false;
+	if (storm_idset_has(&c->excluded, s->self)) {
+		if (s->open->cluster)
+			nm_cluster_excluded(s, epoch, now);
+		else
+			nm_session_fenced(s);
+		return;
+	}
+	if (s->member.out_epoch)	/* it waits to be welcome */
+		return;
+	if (epoch > s->link.epoch) {
+		s->link.epoch = epoch;
+		s->tree.nfaults = 0;
+		if (storm_tree_exclude(&s->tree.shape,
+				       &s->heard.cast.excluded) ||
+		    nm_tree_rewire(s, now)) {
+			nm_session_fenced(s);
+			return;
+		}
+		if (s->open->cluster)
+			nm_children_open(s);
+		asked = true;
+	}
+	if (asked)
+		nm_asked(s, c->flags & STORM_CAST_DIRECT, now);
+	if (!s->member.outside)
+		nm_xfer_cast(s, now);
+	nm_status_update(s, asked, now);
+}
+
+static void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
+			 uint64_t now)
+{
+	uint8_t *p = realloc(said->buf, rx->len);
+
+	if (!p)
+		return;
+	said->buf = p;
+	memcpy(p, rx->buf, rx->len);
+	said->len = rx->len;
+	said->at = now;
+}
+
+static void nm_said_resend(struct nm_session *s, struct nm_said *said,
+			   uint32_t node, uint64_t now)
+{
+	if (said->len && now >= said->at + SAID_AGAIN &&
+	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, nm_addr(s, node),
+				  said->buf, said->len, said->len))
+		s->nm->stats.relayed++;
+}
+
+static void nm_cast_take(struct nm_session *s, const struct storm_header *h,
+			 const struct storm_rx *rx, const uint8_t *body,
+			 size_t len, uint64_t now)
+{
+	struct storm_in in = { body, body + len, false };
+	struct storm_cast c;
+
+	switch (storm_get8(&in)) {
+	case STORM_CAST_STATE:
+		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
+				      s->open->count))
+			break;
+		if (s->tree.children && c.version >= s->heard.cast.version &&
+		    !(c.flags & STORM_CAST_DIRECT))
+			nm_said_keep(&s->heard.state, rx, now);
+		nm_state_take(s, &c, h->epoch, now);
+		return;
+	case STORM_CAST_BEGIN:
+		if (s->tree.children && h->op > s->xfer.op)
+			nm_said_keep(&s->heard.begin, rx, now);
+		nm_xfer_part(s, h->op, &in, now);
+		return;
+	case STORM_CAST_ACKED:
+		if (s->tree.children && in.p < in.end &&
+		    *in.p < STORM_REPORT_KINDS)
+			nm_said_keep(&s->heard.ack[*in.p], rx, now);
+		nm_report_acked(s, &in);
+		return;
+	case STORM_CAST_WELCOME:
+		nm_cluster_welcome(s, &in, h->epoch);
+		return;
+	}
+	s->nm->link_stats.bad_wire++;
+}
+
+/* The latest one counts; one that was overtaken says what is no longer true. */
+static void nm_strobe_take(struct nm_session *s, uint64_t number,
+			   const uint8_t *body, size_t len)
+{
+	/* nor has a host that did not let him in anything to tell it to */
+	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
+	    number <= s->var.own[STORM_VAR_HEARTBEAT])
+		return;
+	s->var.own[STORM_VAR_HEARTBEAT] = number;
+	s->nm->stats.strobes++;
+	if (s->nm->ops.strobe)
+		s->nm->ops.strobe(s->nm->host, s->host.ctx, s->host.session,
+				  number, body, len);
+}
+
+/* Same sealed bytes to all children: only the owner's key made them. */
+static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
+{
+	for (uint32_t i = 0; i < s->tree.children; i++)
+		if (!s->link.t->ops->send(s->link.t, STORM_CONTROL,
+					  nm_addr(s, s->tree.child[i].node),
+					  buf, len, len))
+			s->nm->stats.relayed++;
+}
+
+/* ---------------------------------------------------------- from the subtree --- */
+
+static void nm_child_status(struct nm_session *s, struct storm_child *c,
+			    const uint8_t *body, size_t len, uint64_t now)
+{
+	const struct storm_status *st = &c->status;
+	int heard = storm_child_hear(c, body, len, s->open->count);
+
+	if (heard < 0)
+		s->nm->link_stats.bad_wire++;
+	if (heard <= 0)
+		return;
+	/* it has missed what the owner said, or some of its way down: that
+	 * goes down hop by hop until every child has it */
+	if (st->op < s->xfer.op ||
+	    (st->op == s->xfer.op && st->flags & STORM_STATUS_LACKS))
+		nm_said_resend(s, &s->heard.begin, c->node, now);
+	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
+	     k < STORM_REPORT_KINDS; k++)
+		nm_said_resend(s, &s->heard.ack[k], c->node, now);
+	if (st->seen < s->heard.cast.version)
+		nm_said_resend(s, &s->heard.state, c->node, now);
+	nm_status_update(s, false, now);
+}
+
+static void nm_control_take(struct nm_session *s, const struct storm_header *h,
+			    struct storm_rx *rx, uint64_t now)
+{
+	struct storm_plain p;
+	bool owner = h->sender == STORM_NO_NODE;
+	struct storm_child *c = NULL;
+
+	if (!owner && !storm_tree_member(&s->tree.shape, h->sender)) {
+		s->nm->link_stats.fenced++;
+		return;
+	}
+	if (owner && (h->epoch < s->link.epoch ||
+		      h->epoch < s->member.in_epoch)) {
+		s->nm->link_stats.fenced++;
+		return;
+	}
+	p.ahead = NULL;
+	if (storm_link_open(&s->link, h, true, rx, &p))
+		return;
+	if (!owner)
+		c = nm_child_of(s, h->sender);
+	if (c)
+		storm_child_alive(c, s->open->dead_timeout, s->open->heartbeat,
+				  now);
+	switch ((enum storm_msg) h->type) {
+	case STORM_MSG_CAST:
+		if (!owner)
+			break;
+		s->heard.at = now;
+		if (rx->group)
+			s->heard.multicast = true;
+		/* first the state, then on: an epoch brings its own tree */
+		nm_cast_take(s, h, rx, p.body, p.len, now);
+		/* The end is passed on in any case: to a child that had just
+		 * been let in the group said nothing.  (One that is not yet
+		 * let in finds its stream gone.) */
+		if (s->closing)
+			s->link.t->ops->drop_streams(s->link.t,
+						     s->link.session);
+		if (h->flags & STORM_HDR_RELAY || s->closing)
+			nm_relay_down(s, rx->buf, rx->len);
+		return;
+	case STORM_MSG_STROBE:
+		if (!owner || p.len > STORM_STROBE_MAX)
+			break;
+		s->heard.at = now;
+		if (h->flags & STORM_HDR_RELAY)	/* they are waiting, too */
+			nm_relay_down(s, rx->buf, rx->len);
+		nm_strobe_take(s, h->op, p.body, p.len);
+		return;
+	case STORM_MSG_STATUS:
+		if (c && h->epoch == s->link.epoch)
+			nm_child_status(s, c, p.body, p.len, now);
+		return;		/* a former child: soft state, no harm */
+	case STORM_MSG_NACK:
+		if (!owner &&
+		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
+			nm_repair_nacked(s, h, p.body, p.len);
+			return;
+		}
+		break;
+	case STORM_MSG_REPORT:
+		if (c)
+			nm_report_part(s, c, p.body, p.len, now);
+		return;
+	case STORM_MSG_RESULT:
+		if (owner)
+			nm_request_result(s, h->op, p.body, p.len);
+		return;
+	case STORM_MSG_REPORT_ACK:
+		if (h->sender == s->tree.parent)
+			nm_report_hop_acked(s, p.body, p.len);
+		return;
+	default:
+		break;
+	}
+	s->nm->link_stats.bad_wire++;
+}
+
+void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
+			uint64_t now)
+{
+	struct storm_header h;
+	struct nm_session *s = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (storm_header_unpack(&h, rx[i].buf, rx[i].len)) {
+			nm->link_stats.bad_wire++;
+			continue;
+		}
+		if (!s || s->link.session != h.session)
+			s = nm_find(nm, h.session);
+		if (!s || s->closing) {
+			nm->link_stats.bad_session++;
+			continue;
+		}
+		if (h.sender != STORM_NO_NODE && h.sender >= s->open->count) {
+			nm->link_stats.bad_wire++;
+			continue;
+		}
+		if (h.type == STORM_MSG_DATA)
+			nm_data_take(s, &h, &rx[i], n - i, now);
+		else
+			nm_control_take(s, &h, &rx[i], now);
+	}
+	nm_data_end(nm, now);
+}
+
+/* ------------------------------------------------------------------ timers --- */
+
+/* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
+ * while, or does not hear the owner either, has heard nobody meanwhile: that says
+ * nothing of them. */
+static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
+{
+	uint64_t due = s->tree.checked_at + s->open->heartbeat;
+	bool deaf = now > s->heard.at + s->open->dead_timeout / 2 &&
+		    now > s->heard.at + 2 * s->open->heartbeat;
+	uint64_t next = STORM_NEVER;
+
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
+		uint64_t t;
+
+		if (now > due)
+			c->last_heard += now - due;
+		if (deaf || c->last_heard > now)
+			c->last_heard = now;
+		/* At the opening it may still be on its way.  Later it was a
+		 * member when it became our child: one that died just before
+		 * that nobody else misses. */
+		if ((!c->heard && s->link.epoch == s->open->epoch) ||
+		    nm_child_gone(s, c->node))
+			continue;
+		t = storm_child_check(c, s->open->dead_timeout,
+				      s->open->heartbeat, now);
+		next = storm_min(next, t);	/* told with the next STATUS */
+		t = c->last_heard + s->open->dead_timeout;
+		if (now < t) {
+			next = storm_min(next, t);
+		} else if (nm_child_lost(s, c->node, STORM_ELOST, 0)) {
+			nm_status_update(s, false, now);
+		}
+	}
+	s->tree.checked_at = now;
+	return next;
+}
+
+/* Without multicast the owner is heard through those above, and of several
+ * that are dead one below another each is found after the one above it. */
+static uint64_t nm_owner_silence(const struct nm_session *s)
+{
+	bool relayed = s->heard.cast.flags & STORM_CAST_CHAIN;
+
+	return (relayed ? s->tree.height : 1) * s->open->dead_timeout +
+	       3 * s->open->heartbeat;
+}
+
+static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
+{
+	uint64_t sign_every = storm_sign_every(s->open->dead_timeout,
+					       s->open->heartbeat);
+	uint64_t next = s->heard.at + nm_owner_silence(s), t;
+
+	if (now >= next && !s->open->cluster) {
+		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
+			  s->open->job_id, s->open->step_id);
+		s->closing = true;
+		return now;
+	}
+	if (now >= next) {	/* what it knows is kept for the next owner */
+		if (!s->member.orphan)
+			storm_log(STORM_LOG_INFO, "cluster domain: its owner is silent");
+		s->member.orphan = true;
+		next = STORM_NEVER;
+	}
+	next = storm_min(next, nm_cluster_tick(s, now));
+	next = storm_min(next, nm_children_check(s, now));
+	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
+	if (now >= t) {
+		nm_status_update(s, true, now);
+		t = now + sign_every;
+	}
+	next = storm_min(next, t);
+	next = storm_min(next, nm_repair_tick(s, now));
+	next = storm_min(next, nm_request_tick(s, now));
+	next = storm_min(next, nm_report_tick(s, now));
+	t = nm_report_overdue(s);
+	if (now >= t) {
+		t = s->status.sent_at + UNACKED_EVERY;
+		if (now >= t) {
+			nm_status_update(s, true, now);
+			t = now + UNACKED_EVERY;
+		}
+	}
+	next = storm_min(next, t);
+	if (now >= s->status.refine_at)
+		nm_status_update(s, false, now);
+	next = storm_min(next, s->status.refine_at);
+	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
+		nm_status_update(s, false, now);
+		next = storm_min(next, now + PROGRESS_EVERY);
+	}
+	return next;
+}
+
+uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now)
+{
+	uint64_t next = nm_return_tick(nm, now);
+
+	for (struct nm_session *s = nm->sessions; s; s = s->next)
+		if (!s->closing)
+			next = storm_min(next, nm_session_tick(s, now));
+	nm_sessions_end(nm);
+	return next;
+}
+
+/* -------------------------------------------------------------- the whole --- */
+
+struct storm_nm *storm_nm_create(const struct storm_settings *set,
+				 struct storm_transport *t,
+				 const struct storm_nm_ops *ops, void *host,
+				 int *err)
+{
+	struct storm_nm *nm = calloc(1, sizeof(*nm));
+
+	*err = STORM_ENOMEM;
+	if (!nm)
+		return NULL;
+	nm->set = *set;
+	nm->t = t;
+	nm->ops = *ops;
+	nm->host = host;
+	*err = STORM_OK;
+	return nm;
+}
+
+void storm_nm_destroy(struct storm_nm *nm)
+{
+	if (!nm)
+		return;
+	for (struct nm_session *s = nm->sessions; s; s = s->next)
+		s->closing = true;
+	nm_sessions_end(nm);
+	nm_return_end(nm);
+	while (nm->pending) {
+		struct nm_pending *p = nm->pending;
+
+		nm->pending = p->next;
+		free(p);
+	}
+	free(nm);
+}
+
+int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
+		     size_t len)
+{
+	if (segment >= STORM_SEGMENTS)
+		return STORM_EINVAL;
+	nm->segment[segment] = (struct nm_segment) { base, base ? len : 0 };
+	return STORM_OK;
+}
+
+void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out)
+{
+	*out = nm->stats;
+	out->sessions = nm_session_count(nm);
+	out->rx_datagrams = nm->link_stats.rx_datagrams;
+	out->rx_bytes = nm->link_stats.rx_bytes;
+	out->tx_datagrams = nm->link_stats.tx_datagrams;
+	out->tx_bytes = nm->link_stats.tx_bytes;
+	out->bad_seal = nm->link_stats.bad_seal;
+	out->bad_wire = nm->link_stats.bad_wire;
+	out->bad_session = nm->link_stats.bad_session;
+	out->replayed = nm->link_stats.replayed;
+	out->fenced = nm->link_stats.fenced;
+}

@@ -1,0 +1,190 @@
+/*
+ * nm.h - a node's side of the protocol: the Node Manager of the paper
+ * (section 2.2) as a state machine without I/O.
+ *
+ * One struct storm_nm serves all the domains that a node is a member of.  Its
+ * host (the node agent, or the simulator) feeds it datagrams, streams and the
+ * time, and does for it what needs the operating system, through
+ * struct storm_nm_ops.  Not thread-safe: one thread calls in; the asynchronous
+ * operations are answered by that thread too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_NM_H
+#define STORM_NM_H
+
+#include "src/libstorm/storm.h"
+#include "src/libstorm/transport/transport.h"
+
+struct storm_nm;
+struct storm_open;		/* open.h */
+struct storm_open_info;
+
+struct storm_nm_ops {
+	/*
+	 * A stream holds an OPEN.  Check its credential off this thread, with
+	 * storm_open_verify(), and whatever the host wants to know of the
+	 * authority; then call storm_nm_admit() with the ticket.  buf is the
+	 * host's to free().
+	 */
+	void (*authenticate)(void *host, uint64_t ticket, void *buf,
+			     size_t len);
+	/* A session begins; *ctx is the host's own, handed back below. */
+	void (*session_open)(void *host, uint64_t session,
+			     const struct storm_open_info *info, void **ctx);
+	/* It is over: closed, lost or idle too long.  Last call with ctx. */
+	void (*session_close)(void *host, void *ctx);
+	/*
+	 * A file is announced.  Open a temporary beside it as the session's
+	 * user, check everything that can be checked now, then call
+	 * storm_nm_begun().  *file is the host's own.
+	 */
+	void (*file_begin)(void *host, void *ctx, uint64_t session,
+			   uint64_t op, const struct storm_target *to,
+			   uint64_t size, void **file);
+	/* Write at offset; 0 or an errno.  Synchronous, into the page cache. */
+	int (*file_write)(void *host, void *file, uint64_t off,
+			  const void *buf, size_t len);
+	/* Read back what was written, for a repair; 0 or an errno. */
+	int (*file_read)(void *host, void *file, uint64_t off, void *buf,
+			 size_t len);
+	/* All bytes are written.  Verify size, set mode and times, do all that
+	 * can fail; then storm_nm_staged(). */
+	void (*file_stage)(void *host, void *file, uint64_t session,
+			   uint64_t op);
+	/* Rename under the final name; then storm_nm_applied(). */
+	void (*file_commit)(void *host, void *file, uint64_t session,
+			    uint64_t op);
+	/* Forget it: unlink the temporary, free everything.  Also called after
+	 * a commit, to free. */
+	void (*file_end)(void *host, void *file);
+	/* A transfer was decided and its data are there: remote_event, to
+	 * memory with them (valid during the call), to a segment with their
+	 * place in it, of a file with none (and if its remote_event is not 0).
+	 * Once, after the data. */
+	void (*event)(void *host, void *ctx, uint64_t session,
+		      uint32_t remote_event, const void *buf, size_t len);
+	/* A strobe, of a higher number than all before; buf is valid during the
+	 * call.  May be NULL. */
+	void (*strobe)(void *host, void *ctx, uint64_t session,
+		       uint64_t number, const void *buf, size_t len);
+	/* An operation that this node asked for has ended; out is the callee's
+	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
+	 * FAILED.  May be NULL in a host that asks for none. */
+	void (*requested)(void *host, void *ctx, void *token,
+			  enum storm_compare result,
+			  struct storm_outcome *out);
+	/* The owner has these ids of (kind): end to end. */
+	void (*acked)(void *host, void *ctx, uint8_t kind,
+		      const struct storm_idset *ids);
+};
+
+/* settings and ops are copied; t must outlive the nm. */
+struct storm_nm *storm_nm_create(const struct storm_settings *set,
+				 struct storm_transport *t,
+				 const struct storm_nm_ops *ops, void *host,
+				 int *err);
+void storm_nm_destroy(struct storm_nm *nm);	/* closes every session */
+
+/* Input.  now: monotonic ns. */
+void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
+			uint64_t now);
+void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
+		     size_t len, uint64_t now);
+void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
+			    uint32_t node, enum storm_err why, int sys,
+			    uint64_t now);
+/* Run timers; returns when to call again at the latest (monotonic ns). */
+uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
+
+/* Answers to the asynchronous operations.  admit takes o, which with err is
+ * NULL (who sent it gets to know EVERSION, and nothing else), or authentic
+ * and not let in (the owner is told err). */
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
+		    struct storm_open *o, int err, uint64_t now);
+void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
+		    int err, int sys, uint64_t now);
+void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
+		     int err, int sys, uint64_t now);
+void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
+		      int err, int sys, uint64_t now);
+
+/* This node will report so many ids of that kind, in all.  A subtree of which
+ * everything expected is known tells at once; what is only a part may wait for
+ * the rest (nm_report.c), so the owner hears of a thousand nodes in a handful
+ * of datagrams.  Without it all is told, a little later. */
+int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t count);
+
+/* This node has something to say of the session: joins the cumulative report
+ * and travels to the owner until acknowledged.  A code other than 0 is in more
+ * haste.  STORM_ENOENT: no session. */
+int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t code, const struct storm_idset *ids,
+		    uint64_t now);
+
+/* Global memory: len bytes at base are segment number segment of this node, in
+ * every session; they stay the host's, which may read them at any time between
+ * its calls, and must be there until base is NULL or another, while no transfer
+ * to it is under way.  STORM_EINVAL: segment is out of range. */
+int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
+		     size_t len);
+
+/* This node's number in the session's domain, which another owner may have
+ * changed.  STORM_ENOENT. */
+int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self);
+
+/* A variable as this node has it: its own one, or its copy of a global one as
+ * far as it has heard. */
+int storm_nm_variable(struct storm_nm *nm, uint64_t session, uint32_t var,
+		      uint64_t *value);
+
+/*
+ * This node as the initiator of XFER-AND-SIGNAL and COMPARE-AND-WRITE, among the
+ * ordered operations of the session: as storm_xfer_and_signal() and
+ * storm_compare_and_write(), but no files, what is sent fits into a datagram,
+ * and a comparison is always an ordered one.  buf is copied.  Ends with
+ * requested(token).  ENOENT, ECLOSED (the node is outside), EINVAL, ETOOBIG,
+ * ENOMEM: it does not.
+ */
+int storm_nm_xfer(struct storm_nm *nm, uint64_t session,
+		  const struct storm_idset *P, const struct storm_target *to,
+		  const void *buf, size_t len, void *token);
+int storm_nm_compare(struct storm_nm *nm, uint64_t session,
+		     const struct storm_idset *P, uint32_t var,
+		     enum storm_relation rel, uint64_t value,
+		     const struct storm_assign *write, void *token);
+
+/*
+ * For a node's next life, should it die: a note of the cluster domain of this
+ * session, to be kept where that finds it and only who may know the domain's key.
+ * Changes when another owner takes over.  Its length; 0: none is to be kept.
+ */
+#define STORM_NOTE_MAX 128
+size_t storm_nm_note(struct storm_nm *nm, uint64_t session,
+		     uint8_t buf[STORM_NOTE_MAX]);
+/* The next life has found it: for a while ask the owner to be let in, which else
+ * takes as long as the owner needs to miss a node.  STORM_EINVAL: it is no note. */
+int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,
+		    uint64_t now);
+
+/* Raise an own variable; a lower value changes nothing. */
+int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
+		     enum storm_own_var var, uint64_t value);
+
+/* The session of a step, if one is open for launching; 0: none. */
+uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
+			    uint32_t step_id, uint32_t step_het);
+
+struct storm_nm_stats {
+	uint64_t sessions, sessions_total;
+	uint64_t rx_datagrams, rx_bytes, tx_datagrams, tx_bytes;
+	uint64_t data_new, data_dup, repaired, nacks_sent, nacks_served;
+	uint64_t data_moved;	/* bytes copied, once unsealed, in memory */
+	uint64_t relayed, strobes;
+	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
+	uint64_t opens_refused;
+};
+void storm_nm_stats(const struct storm_nm *nm, struct storm_nm_stats *out);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * nm_private.h - the Node Manager's parts.  nm.c begins and ends sessions and
+ * hands each part its input.  nm_session.c looks sessions up.  nm_xfer.c has the
+ * transfer under way, nm_data.c its data, nm_repair.c what is missing of them.  nm_status.c answers the owner,
+ * nm_report.c carries reports up, nm_request.c asks the owner for operations.
+ * nm_cluster.c keeps what a cluster domain has from one owner to the next,
+ * nm_return.c brings a node back that has died.  Calls go from nm.c down to
+ * nm_session.c: no part calls nm.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_NM_PRIVATE_H
+#define STORM_NM_PRIVATE_H
+
+#include "src/libstorm/wire/cast.h"
+#include "src/libstorm/protocol/child.h"
+#include "src/libstorm/base/chunkmap.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/link.h"
+#include "nm.h"
+#include "src/libstorm/wire/open.h"
+#include "src/libstorm/wire/reports.h"
+#include "src/libstorm/wire/status.h"
+
+#define RADIX_MAX 64
+#define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
+#define MEMORY_MAX (16u << 20)	/* a transfer to memory */
+
+/* A BEGIN that comes in several datagrams. */
+struct nm_parts {
+	uint8_t *buf;		/* the last part stands behind all others */
+	uint64_t op;
+	uint32_t have;		/* a bit each */
+	uint32_t len, last_len;
+	uint16_t count;
+};
+
+/* What is missing of a transfer, see nm_repair.c. */
+struct nm_repair {
+	uint64_t gap_at;	/* new gaps are asked for then */
+	uint64_t all_at;	/* all that is missing is asked for again */
+	uint64_t high;		/* chunks below were asked for */
+	uint64_t old;		/* ... and these longer ago than a round trip */
+	uint64_t have;		/* chunks, when it was asked for last */
+	uint64_t sent_at;	/* awaits its first repair; 0: none does */
+	uint64_t rtt, rto;	/* rtt: smoothed, asked -> repaired */
+	uint32_t tries;		/* in a row that brought nothing */
+	uint64_t silent_have;	/* chunks + 1, when silence was seen first */
+	uint64_t repaired, lost;	/* chunks, for STATUS */
+};
+
+/* The transfer under way: XFER-AND-SIGNAL's remote half. */
+struct nm_xfer {
+	uint64_t op;		/* 0: none yet */
+	uint8_t phase;		/* enum storm_phase */
+	struct storm_begin begin;
+	struct nm_parts part;
+	uint8_t *mem;
+	void *file;
+	bool opening, staging, committing;	/* the host is at it */
+	struct storm_chunkmap map;
+	bool mapped;
+	uint64_t sent;		/* the owner's, as far as heard */
+	enum storm_decision decision;
+	int err, sys;		/* this node's fault */
+	bool no;		/* the relation does not hold here */
+	uint64_t data_at;	/* the last DATA came */
+	uint64_t data_end;	/* ... and ended there in the transfer */
+	struct nm_repair repair;
+};
+
+/* A session as the host knows it. */
+struct nm_guest {
+	void *ctx;		/* the host's own */
+	uint64_t session;	/* its number there: the first owner's */
+	bool ready;		/* the host was given it, and has it still */
+	int refused;		/* enum storm_err; the host did not admit it */
+};
+
+/* The node's place in the combining tree. */
+struct nm_tree {
+	struct storm_tree shape;
+	uint32_t parent;
+	uint32_t height;	/* of the whole tree; the owner's is 0 */
+	struct storm_child *child;
+	uint32_t children;
+	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
+	uint32_t nfaults;
+	uint64_t checked_at;	/* the last look for silent children */
+};
+
+/* Membership in the cluster domain, see nm_cluster.c. */
+struct nm_member {
+	bool outside;
+	bool orphan;		/* the owner is silent */
+	uint32_t out_epoch;	/* this node saw itself excluded in it; 0: it
+				   did not yet */
+	uint32_t in_epoch;	/* it joined in this one: an earlier datagram
+				   is about an earlier incarnation */
+	uint64_t join_at;	/* the next JOIN */
+	uint64_t taken;		/* the last operation of the owner before */
+};
+
+/* What the owner has sent. */
+struct nm_heard {
+	uint64_t at;			/* the last of it */
+	bool multicast;			/* some of it came by the group */
+	struct storm_cast cast;		/* the owner's latest state */
+	/* Datagrams as they came, for children that missed them: the owner's
+	 * state, the BEGIN of the transfer under way, and the latest
+	 * acknowledgement of each kind. */
+	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } state, begin,
+		ack[STORM_REPORT_KINDS];
+};
+
+struct nm_variables {
+	uint64_t own[STORM_VARS];
+	uint64_t global[STORM_GLOBALS];
+};
+
+/* STATUS, which goes to the parent; see nm_status.c. */
+struct nm_answer {
+	struct storm_status sent;	/* the last one */
+	uint64_t version, sent_at;	/* of it */
+	bool answering;			/* the owner asked who is late ... */
+	uint64_t asked_at;		/* ... last at this time; 0: never */
+	uint64_t direct_until;		/* the parent is silent: send it to the
+					   owner, too */
+	uint64_t refine_at;		/* fewer nodes are late: send it then */
+};
+
+/* REPORT, which goes to the parent; see nm_report.c. */
+struct nm_report {
+	struct storm_reports all;	/* of the subtree */
+	struct storm_reports mine;	/* of this node */
+	uint64_t mine_at;		/* the last one of this node */
+	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node, in all */
+	struct storm_idset acked[STORM_REPORT_KINDS];	/* the owner has them */
+	uint8_t complete;		/* kinds, a bit each, that lack nothing */
+	uint64_t version;		/* of all ... */
+	uint64_t hop_acked;		/* ... and the one that the parent has */
+	uint64_t due_at, sent_at, rto, hold;
+};
+
+/* Operations that this node asks the owner for; see nm_request.c. */
+struct nm_requests {
+	struct nm_request *first, **tail;	/* the first is under way */
+	uint64_t last_id, due_at, rto;
+};
+
+struct nm_session {
+	struct nm_session *next;
+	struct storm_nm *nm;
+	struct storm_open *open;
+	struct storm_link link;
+	uint32_t self;		/* this node's number in the domain */
+	bool closing;
+	struct nm_guest host;
+	struct nm_tree tree;
+	struct nm_member member;
+	struct nm_heard heard;
+	struct nm_variables var;
+	struct nm_xfer xfer;
+	struct nm_answer status;
+	struct nm_report report;
+	struct nm_requests request;
+};
+
+struct nm_pending {		/* an OPEN that the host authenticates */
+	uint64_t ticket, session;
+	uint64_t stream;	/* whose sender waits for the outcome */
+	struct nm_pending *next;
+};
+
+struct storm_nm {
+	struct storm_settings set;
+	struct storm_transport *t;
+	struct storm_nm_ops ops;
+	void *host;
+	struct nm_session *sessions;
+	struct nm_pending *pending;
+	struct nm_return *back;	/* asks for an OPEN; NULL: no need */
+	uint64_t tickets;
+	struct nm_segment { void *base; size_t len; } segment[STORM_SEGMENTS];
+	uint64_t recent[256];	/* sessions that are over: no second life */
+	uint32_t recent_at;
+	struct storm_link_stats link_stats;
+	struct storm_nm_stats stats;
+	/* a run of decrypted chunks of one file, not yet written; the memory is
+	 * here only as long as datagrams are being taken */
+	struct nm_stage *stage;
+	size_t stage_len;
+	uint64_t stage_off;
+	struct nm_session *stage_of;
+	/* a run of datagrams, as received, to be passed on along the chain */
+	struct nm_session *pass_of;
+	const uint8_t *pass;
+	size_t pass_len, pass_seg, pass_last;
+};
+
+/* nm_session.c */
+struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
+/* By the number that the host knows. */
+struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
+/* Of a node, or of the owner (STORM_NO_NODE). */
+const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+/* Of a known one (storm_var_known()). */
+uint64_t nm_variable(const struct nm_session *s, uint32_t var);
+
+/* nm_status.c */
+#define PROGRESS_EVERY (20 * STORM_MS)	/* while data come, at the most */
+/* JOIN, to the owner itself; or just a sign that asks for its state. */
+void nm_status_join(struct nm_session *s, uint64_t now);
+/* Tell the parent: now, if there is news or asked is set. */
+void nm_status_update(struct nm_session *s, bool asked, uint64_t now);
+
+/* nm_xfer.c */
+void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now);
+void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
+		  uint64_t now);
+void nm_xfer_cast(struct nm_session *s, uint64_t now);
+void nm_xfer_drop(struct nm_session *s);
+/* ... and its number too. */
+void nm_xfer_forget(struct nm_session *s);
+/* This node has no part in op, which is over for it. */
+void nm_xfer_skip(struct nm_session *s, uint64_t op);
+/* It is this node's fault: the first one counts. */
+void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys);
+/* So many bytes are in a datagram. */
+void nm_xfer_map(struct nm_session *s, uint32_t chunk);
+/* Go on if all is there. */
+void nm_xfer_check_full(struct nm_session *s, uint64_t now);
+
+/* nm_repair.c */
+void nm_repair_reset(struct nm_xfer *x);	/* another transfer, or none */
+void nm_repair_end(struct nm_xfer *x);		/* nothing is missing */
+/* The owner has sent more. */
+void nm_repair_sent(struct nm_xfer *x, uint64_t now);
+/* Chunks were written. */
+void nm_repair_written(struct nm_xfer *x, uint64_t now);
+/* A chunk has come that was asked for. */
+void nm_repair_came(struct nm_xfer *x, uint64_t now);
+uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
+/* A node below asks for chunks. */
+void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
+		      const uint8_t *body, size_t len);
+
+/* nm_data.c */
+/* The first of n datagrams, which was sent as h says; the others may be anything. */
+void nm_data_take(struct nm_session *s, const struct storm_header *h,
+		  const struct storm_rx *rx, size_t n, uint64_t now);
+/* Write what has been gathered; pass on what is to be. */
+void nm_data_flush(struct storm_nm *nm, uint64_t now);
+void nm_data_relay(struct storm_nm *nm);
+/* No more datagrams for now: both, and the memory is given back. */
+void nm_data_end(struct storm_nm *nm, uint64_t now);
+
+/* nm_request.c */
+uint64_t nm_request_tick(struct nm_session *s, uint64_t now);
+void nm_request_result(struct nm_session *s, uint64_t id, const uint8_t *body,
+		       size_t len);
+/* The domain is lost to this node. */
+void nm_request_end_all(struct nm_session *s);
+
+/* nm_cluster.c */
+/* The session of this cluster domain; NULL: none, or no cluster. */
+struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster);
+/* s was made by a new owner's OPEN: it takes over what from (NULL: nobody) was
+ * left with by the owner before, and ends it. */
+void nm_cluster_take(struct nm_session *s, struct nm_session *from);
+/* The owner's state of this epoch names this node as excluded. */
+void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
+void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
+			uint32_t epoch);
+uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
+
+/* nm_return.c */
+uint64_t nm_return_tick(struct storm_nm *nm, uint64_t now);
+void nm_return_end(struct storm_nm *nm);
+
+/* nm_report.c */
+void nm_report_part(struct nm_session *s, struct storm_child *c,
+		    const uint8_t *body, size_t len, uint64_t now);
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
+			 size_t len);
+void nm_report_acked(struct nm_session *s, struct storm_in *in);
+/* The owner needs no more: who waits for its acknowledgement is let go. */
+void nm_report_release(struct nm_session *s);
+/* When an acknowledgement of this node's own reports is overdue; or NEVER. */
+uint64_t nm_report_overdue(const struct nm_session *s);
+uint64_t nm_report_tick(struct nm_session *s, uint64_t now);
+void nm_report_reset(struct nm_session *s, uint64_t now);
+
+#endif

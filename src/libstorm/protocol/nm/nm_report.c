@@ -1,0 +1,266 @@
+/*
+ * nm_report.c - a node's reports and those of its subtree, on their way up:
+ * the slave's side of termination detection (Algorithm 9).  Where the paper
+ * resets a flag, reports are cumulative and stay: nothing is lost by a retry.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "nm_private.h"
+
+/* How long a part of the whole waits for the rest before it goes up.  What ended
+ * well is of no use to the owner before all of it is there; a failure is. */
+#define HOLD_WELL (100 * STORM_MS)
+#define RTO_FIRST (50 * STORM_MS)
+#define RTO_MAX (500 * STORM_MS)
+/* The owner's acknowledgement is overdue this long after its own delay
+ * (owner.c, ACK_DELAY) and a hold on each level of the tree. */
+#define OVERDUE (300 * STORM_MS)
+
+/* The kinds of which every id expected below and here is known, a bit each. */
+static uint8_t nm_report_complete(const struct nm_session *s)
+{
+	const struct nm_report *r = &s->report;
+	uint8_t kinds = 0;
+
+	for (uint8_t k = 0; k < STORM_REPORT_KINDS; k++) {
+		uint64_t have = 0;
+
+		for (uint32_t i = 0; i < r->mine.count; i++)
+			if (r->mine.e[i].kind == k)
+				have += storm_idset_size(&r->mine.e[i].ids);
+		if (r->expect[k] && have >= r->expect[k])
+			kinds |= (uint8_t) (1u << k);
+	}
+	for (uint32_t i = 0; i < s->tree.children; i++)
+		kinds &= s->tree.child[i].complete;
+	return kinds;
+}
+
+/* There is more to tell: when? */
+static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
+{
+	struct nm_report *r = &s->report;
+	uint8_t was = r->complete;
+	uint64_t hold = HOLD_WELL;
+
+	r->complete = nm_report_complete(s);
+	r->version++;
+	r->rto = RTO_FIRST;
+	if (r->complete & ~was) {
+		hold = 0;
+	} else if (haste) {
+		/* failures that come one by one come less and less often */
+		if (now > r->sent_at + 2 * HOLD_WELL)
+			r->hold = HOLD_HASTE;
+		hold = r->hold;
+	}
+	if (r->due_at > now + hold)
+		r->due_at = now + hold;
+}
+
+/* What was added to all that is known. */
+struct nm_news {
+	struct nm_session *s;
+	bool any, haste;
+};
+
+static void nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
+			    const struct storm_idset *ids)
+{
+	struct storm_idset fresh = { 0 };
+
+	storm_reports_add(&n->s->report.all, kind, code, ids, &fresh);
+	if (fresh.count) {
+		n->any = true;
+		n->haste |= code != 0;
+	}
+	storm_idset_clear(&fresh);
+}
+
+int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t count)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+
+	if (!s)
+		return STORM_ENOENT;
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	s->report.expect[kind] = count;
+	return STORM_OK;
+}
+
+int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
+		    uint32_t code, const struct storm_idset *ids, uint64_t now)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+	struct nm_news n = { .s = s };
+	int err;
+
+	if (!s || s->closing)
+		return STORM_ENOENT;
+	if (kind >= STORM_REPORT_KINDS)
+		return STORM_EINVAL;
+	err = storm_reports_add(&s->report.mine, kind, code, ids, NULL);
+	if (err)
+		return err;
+	s->report.mine_at = now;
+	nm_report_merge(&n, kind, code, ids);
+	if (n.any)
+		nm_report_changed(s, n.haste, now);
+	return STORM_OK;
+}
+
+static void nm_report_from_child(void *arg, uint8_t kind, uint32_t code,
+				 const struct storm_idset *ids)
+{
+	struct nm_news *n = arg;
+
+	if (kind >= STORM_REPORT_KINDS)
+		n->s->nm->link_stats.bad_wire++;
+	else
+		nm_report_merge(n, kind, code, ids);
+}
+
+void nm_report_part(struct nm_session *s, struct storm_child *c,
+		    const uint8_t *body, size_t len, uint64_t now)
+{
+	struct nm_news n = { .s = s };
+	uint8_t ack[8];
+	struct storm_out o = { ack, ack + sizeof(ack), false };
+	size_t total = 0;
+	int got = storm_report_rx_part(&c->rx, body, len, &total);
+
+	if (got < 0) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (got == 0)
+		return;
+	if (got == 1) {
+		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
+					 nm_report_from_child, &n))
+			s->nm->link_stats.bad_wire++;
+		storm_report_rx_done(&c->rx);
+		if (n.any || nm_report_complete(s) & ~s->report.complete)
+			nm_report_changed(s, n.haste, now);
+	}
+	storm_put64(&o, c->rx.done);
+	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack,
+			sizeof(ack), nm_addr(s, c->node), 1);
+}
+
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
+{
+	struct nm_report *r = &s->report;
+	struct storm_in i = { body, body + len, false };
+	uint64_t v = storm_get64(&i);
+
+	if (!storm_in_done(&i) || v > r->version) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (v > r->hop_acked)
+		r->hop_acked = v;
+	if (r->hop_acked == r->version)
+		r->due_at = STORM_NEVER;
+}
+
+/* The owner has these ids: end to end, so the host may let go of them. */
+static void nm_report_owner_has(struct nm_session *s, uint8_t kind,
+				const struct storm_idset *ids)
+{
+	struct storm_idset *acked = &s->report.acked[kind];
+
+	if (!storm_idset_union(acked, ids) && s->host.ready)
+		s->nm->ops.acked(s->nm->host, s->host.ctx, kind, acked);
+}
+
+void nm_report_acked(struct nm_session *s, struct storm_in *in)
+{
+	uint8_t kind = storm_get8(in);
+	struct storm_idset ids = { 0 };
+
+	storm_get_idset(in, &ids, UINT32_MAX - 1);
+	if (!storm_in_done(in) || kind >= STORM_REPORT_KINDS)
+		s->nm->link_stats.bad_wire++;
+	else
+		nm_report_owner_has(s, kind, &ids);
+	storm_idset_clear(&ids);
+}
+
+void nm_report_release(struct nm_session *s)
+{
+	const struct storm_reports *mine = &s->report.mine;
+
+	for (uint32_t i = 0; i < mine->count; i++)
+		nm_report_owner_has(s, mine->e[i].kind, &mine->e[i].ids);
+}
+
+uint64_t nm_report_overdue(const struct nm_session *s)
+{
+	const struct nm_report *r = &s->report;
+
+	for (uint32_t i = 0; i < r->mine.count; i++)
+		if (!storm_idset_covers(&r->acked[r->mine.e[i].kind],
+					&r->mine.e[i].ids))
+			return r->mine_at + OVERDUE +
+			       s->tree.height * HOLD_WELL;
+	return STORM_NEVER;
+}
+
+/* A new parent has heard nothing. */
+void nm_report_reset(struct nm_session *s, uint64_t now)
+{
+	s->report.hop_acked = 0;
+	if (s->report.version)
+		nm_report_changed(s, true, now);
+}
+
+uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
+{
+	struct nm_report *r = &s->report;
+	size_t max = storm_body_max(s->open->mtu) - STORM_REPORT_PART_HEADER;
+	uint8_t body[STORM_DATAGRAM_MAX], *buf;
+	size_t len = 0;
+	uint32_t parts;
+
+	if (r->hop_acked == r->version)
+		return STORM_NEVER;
+	if (now < r->due_at)
+		return r->due_at;
+	buf = storm_reports_pack(&r->all, r->complete, &len);
+	if (!buf) {
+		storm_log(STORM_LOG_ERROR, "step %u.%u: reports do not fit",
+			  s->open->job_id, s->open->step_id);
+		r->hop_acked = r->version;
+		return STORM_NEVER;
+	}
+	if (max > sizeof(body) - STORM_REPORT_PART_HEADER)
+		max = sizeof(body) - STORM_REPORT_PART_HEADER;
+	parts = (uint32_t) (len / max) + (len % max != 0 || !len);
+	for (uint32_t p = 0; p < parts; p++) {
+		size_t off = (size_t) p * max;
+		size_t n = storm_min(len - off, max);
+		struct storm_out o = { body, body + sizeof(body), false };
+
+		storm_put64(&o, r->version);
+		storm_put16(&o, (uint16_t) p);
+		storm_put16(&o, (uint16_t) parts);
+		storm_put32(&o, (uint32_t) max);
+		storm_put(&o, buf + off, n);
+		storm_link_send(&s->link, STORM_MSG_REPORT, 0, 0, body,
+				(size_t) (o.p - body),
+				nm_addr(s, s->tree.parent), 1);
+	}
+	free(buf);
+	r->sent_at = now;
+	r->hold = r->hold * 2 > HOLD_WELL ? HOLD_WELL : r->hold * 2;
+	r->due_at = now + r->rto;
+	r->rto = r->rto * 2 > RTO_MAX ? RTO_MAX : r->rto * 2;
+	return r->due_at;
+}

@@ -1,0 +1,265 @@
+/*
+ * nm_status.c - what a Node Manager answers: its own state and that of all of its
+ * subtree, when there is news, or when the owner asks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "nm_private.h"
+
+#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
+
+static bool nm_status_cmp_holds(const struct nm_session *s)
+{
+	const struct storm_cast *c = &s->heard.cast;
+
+	return (c->cmp_p.count && !storm_idset_has(&c->cmp_p, s->self)) ||
+	       storm_relation_holds(s->var.own[c->cmp_var], c->cmp_rel,
+				    c->cmp_value);
+}
+
+static uint8_t nm_status_own_phase(const struct nm_xfer *x)
+{
+	/* a node that failed holds nobody up; its fault tells */
+	return x->err && x->phase < STORM_PHASE_STAGED ? STORM_PHASE_STAGED :
+							 x->phase;
+}
+
+static uint64_t nm_status_own_progress(const struct nm_xfer *x)
+{
+	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
+	       x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+}
+
+/* Is this node asked, and has it not come that far? */
+static bool nm_status_own_behind(const struct nm_session *s,
+				 const struct storm_asked *a)
+{
+	const struct nm_xfer *x = &s->xfer;
+
+	if (a->p->count && !storm_idset_has(a->p, s->self))
+		return false;
+	return x->op < a->op || nm_status_own_phase(x) < a->phase ||
+	       nm_status_own_progress(x) < a->floor;
+}
+
+/* This node's own state, for its subtree to be merged into. */
+static void nm_status_own(const struct nm_session *s, struct storm_status *out,
+			  const struct storm_asked *a, uint64_t now)
+{
+	const struct nm_xfer *x = &s->xfer;
+	size_t mtu = s->link.t->ops->mtu(s->link.t);
+	bool behind = nm_status_own_behind(s, a);
+
+	storm_status_init(out, a, storm_min(mtu, s->open->mtu));
+	if (behind) {		/* the claim is without it */
+		if (storm_idset_add(&out->behind, s->self, s->self))
+			out->phase = STORM_PHASE_NONE;
+	} else if (x->op == a->op) {
+		out->phase = nm_status_own_phase(x);
+	}
+	if (x->op == a->op || behind)
+		out->progress = x->op == a->op ? nm_status_own_progress(x) : 0;
+	out->flags = (s->heard.multicast ? STORM_STATUS_MCAST : 0) |
+		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
+		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
+		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
+	out->cmp_false = out->cmp && !nm_status_cmp_holds(s);
+	out->last = x->op;
+	if (x->decision == STORM_COMMIT)
+		out->flags |= STORM_STATUS_COMMITTED;
+	if (s->member.outside && storm_idset_add(&out->fresh, s->self, s->self))
+		out->phase = STORM_PHASE_NONE;
+	/* it has no say in a comparison */
+	if (s->member.outside &&
+	    storm_idset_add(&out->unanswered, s->self, s->self))
+		out->cmp = 0;
+	out->seen = s->heard.cast.version;
+	out->repaired = x->repair.repaired;
+	out->lost = x->repair.lost;
+	if (x->err && x->op == a->op)
+		storm_status_fault(out, s->self, x->err, x->sys);
+	else if (s->host.refused)
+		storm_status_fault(out, s->self, s->host.refused, 0);
+	for (uint32_t i = 0; i < s->tree.nfaults; i++) {
+		const struct storm_fault *f = &s->tree.fault[i];
+
+		storm_status_fault(out, f->node, f->why, f->sys);
+	}
+}
+
+/* What all of the subtree says, and who of it is late. */
+static void nm_status_sum_up(const struct nm_session *s,
+			     struct storm_status *st, uint64_t now)
+{
+	/* An owner that takes over asks who is there.  A node that has not heard
+	 * of the last operation of the owner before is not late for that. */
+	bool taken = !s->heard.cast.op && s->xfer.op == s->member.taken;
+	struct storm_asked a;
+
+	storm_asked_of(&a, &s->heard.cast, taken ? 0 : s->xfer.op);
+	nm_status_own(s, st, &a, now);
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		const struct storm_child *c = &s->tree.child[i];
+
+		storm_status_merge(st, &a, &s->tree.shape, c->node,
+				   c->heard ? &c->status : NULL);
+		if (c->detector.overdue)
+			storm_idset_add(&st->overdue, c->node, c->node);
+	}
+}
+
+/* Nodes that nobody waits for: below a child that is silent, or late where all
+ * who are late are. */
+static void nm_status_mute(const struct nm_session *s, struct storm_idset *out)
+{
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		const struct storm_child *c = &s->tree.child[i];
+
+		if (c->silent) {
+			storm_tree_subtree(&s->tree.shape, c->node, out);
+		} else if (c->status.flags & STORM_STATUS_SILENT) {
+			storm_idset_union(out, &c->status.behind);
+			storm_idset_union(out, &c->status.unanswered);
+		}
+	}
+}
+
+/* The status as if those were not asked; only its sets are copies. */
+static struct storm_status nm_status_without(const struct storm_status *st,
+					     const struct storm_idset *nodes)
+{
+	struct storm_status s = *st;
+
+	memset(&s.behind, 0, sizeof(s.behind));
+	memset(&s.unanswered, 0, sizeof(s.unanswered));
+	if (storm_idset_minus(&st->behind, nodes, &s.behind))
+		s.phase = STORM_PHASE_NONE;
+	if (storm_idset_minus(&st->unanswered, nodes, &s.unanswered))
+		s.cmp = 0;
+	return s;
+}
+
+/* Does it tell the parent what it needs to know? */
+static bool nm_status_tells(const struct nm_session *s,
+			    const struct storm_status *st,
+			    struct storm_status was)
+{
+
+	/* to memory it is sent at once, and nobody waits for the beginning */
+	if (st->op != was.op && s->xfer.begin.to.kind != STORM_TARGET_FILE &&
+	    !was.behind.count) {
+		was.op = st->op;
+		was.phase = STORM_PHASE_BEGUN;
+	}
+	return storm_status_news(&was, st);
+}
+
+static bool nm_status_has_news(const struct nm_session *s,
+			       struct storm_status *st)
+{
+	struct storm_idset nodes = { 0 };
+	struct storm_status was, is;
+	bool yes, late = st->behind.count || st->unanswered.count;
+
+	nm_status_mute(s, &nodes);
+	if (!nodes.count)
+		return nm_status_tells(s, st, s->status.sent);
+	is = nm_status_without(st, &nodes);
+	was = nm_status_without(&s->status.sent, &nodes);
+	if (late && !is.behind.count && !is.unanswered.count)
+		st->flags |= STORM_STATUS_SILENT;
+	yes = nm_status_tells(s, &is, was);
+	storm_idset_clear(&is.behind);
+	storm_idset_clear(&is.unanswered);
+	storm_idset_clear(&was.behind);
+	storm_idset_clear(&was.unanswered);
+	storm_idset_clear(&nodes);
+	return yes;
+}
+
+/* Progress goes up in steps of the window, or at a pace. */
+static bool nm_status_moved(const struct nm_session *s,
+			    const struct storm_status *st, uint64_t now)
+{
+	uint64_t had = s->status.sent.progress;
+
+	return st->progress != UINT64_MAX && st->progress > had &&
+	       (st->progress - had >= s->open->window / 8 ||
+		now >= s->status.sent_at + PROGRESS_EVERY);
+}
+
+/* Whoever asked heard who is late: he hears, once, of those that are so no more.
+ * When nobody is late any more he hears it at once in any case. */
+static bool nm_status_refines(struct nm_session *s,
+			      const struct storm_status *st, uint64_t now)
+{
+	/* at the opening it is asked often enough */
+	if (!s->status.answering || (!s->heard.cast.op && !s->heard.cast.cmp) ||
+	    !storm_status_caught_up(&s->status.sent, st))
+		return false;
+	if (now < s->status.asked_at + REFINE_AFTER) {
+		s->status.refine_at = s->status.asked_at + REFINE_AFTER;
+		return false;
+	}
+	s->status.answering = false;
+	return true;
+}
+
+static void nm_status_send(struct nm_session *s, struct storm_status *st,
+			   uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(storm_min(st->mtu, sizeof(body)));
+	struct storm_addr to[2] = { *nm_addr(s, s->tree.parent),
+				    s->open->owner };
+	size_t n;
+
+	st->version = ++s->status.version;
+	n = storm_status_pack(st, body, max);
+	if (n)
+		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
+				to, now < s->status.direct_until &&
+				    s->tree.parent != STORM_NO_NODE ? 2 : 1);
+	s->status.sent_at = now;
+	s->status.refine_at = STORM_NEVER;
+	storm_status_free(&s->status.sent);
+	s->status.sent = *st;
+}
+
+void nm_status_update(struct nm_session *s, bool asked, uint64_t now)
+{
+	struct storm_status st;
+
+	nm_status_sum_up(s, &st, now);
+	if (nm_status_has_news(s, &st) || asked ||
+	    nm_status_moved(s, &st, now) ||
+	    nm_status_refines(s, &st, now))
+		nm_status_send(s, &st, now);
+	else
+		storm_status_free(&st);
+	if (!s->status.sent.behind.count && !s->status.sent.unanswered.count)
+		s->status.answering = false;
+}
+
+void nm_status_join(struct nm_session *s, uint64_t now)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_asked a;
+	struct storm_status st;
+	size_t n;
+
+	storm_asked_of(&a, &s->heard.cast, s->xfer.op);
+	nm_status_own(s, &st, &a, now);
+	st.version = ++s->status.version;
+	/* only who knows to be outside can know when it is in */
+	if (s->member.out_epoch)
+		st.flags |= STORM_STATUS_JOIN;
+	n = storm_status_pack(&st, body, storm_body_max(st.mtu));
+	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,
+			&s->open->owner, 1);
+	storm_status_free(&st);
+}

@@ -1,0 +1,170 @@
+/*
+ * owner_ask.c - what the owner asks all nodes for, and their answers: the sum
+ * of all subtrees, the nodes that are late, and when to ask those again.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/idset.h"
+#include "owner_private.h"
+
+#define ASK_FIRST (50 * STORM_MS)	/* until answers were timed */
+#define ASK_MIN (20 * STORM_MS)
+#define ASK_MAX (250 * STORM_MS)
+
+void owner_ask_soon(struct storm_owner *o, uint64_t now)
+{
+	struct owner_ask *a = &o->ask;
+
+	a->every = a->answer_time ? 2 * a->answer_time : ASK_FIRST;
+	if (a->every < ASK_MIN)
+		a->every = ASK_MIN;
+	if (a->every > ASK_MAX)
+		a->every = ASK_MAX;
+	a->at = now + a->every;
+	a->asked_at = now;
+}
+
+void owner_ask_answered(struct storm_owner *o, uint64_t now)
+{
+	struct owner_ask *a = &o->ask;
+	uint64_t t = now - a->asked_at;
+
+	if (a->asked_at)
+		a->answer_time = a->answer_time ? (3 * a->answer_time + t) / 4 :
+						  t;
+	a->asked_at = 0;
+}
+
+/* What the owner waits for now. */
+static void owner_ask_what(const struct storm_owner *o, struct storm_asked *a)
+{
+	/* the first transfer is begun by OPEN, before a state has it */
+	storm_asked_of(a, &o->cast, o->phase < OWNER_OPEN &&
+		       o->open->has_begin ? o->open->begin.op : o->cast.op);
+}
+
+bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c)
+{
+	struct storm_status st;
+	struct storm_asked a;
+	bool late;
+
+	owner_ask_what(o, &a);
+	storm_status_init(&st, &a, o->open->mtu);
+	storm_status_merge(&st, &a, &o->tree, c->node,
+			   c->heard ? &c->status : NULL);
+	late = (o->comparisons.first && st.unanswered.count) ||
+	       ((o->operations.first || o->phase < OWNER_OPEN) &&
+		st.behind.count) ||
+	       (o->phase == OWNER_PROBING && !(st.flags & STORM_STATUS_MCAST));
+	storm_status_free(&st);
+	return late;
+}
+
+void owner_ask_sum(struct storm_owner *o)
+{
+	struct storm_status st;
+	struct storm_asked a;
+
+	owner_ask_what(o, &a);
+	storm_status_init(&st, &a, o->open->mtu);
+	for (uint32_t i = 0; i < o->children; i++)
+		storm_status_merge(&st, &a, &o->tree, o->child[i].node,
+				   o->child[i].heard ? &o->child[i].status :
+						       NULL);
+	owner_round_merge(o, &st, &a);
+	storm_status_free(&o->sum);
+	o->sum = st;
+}
+
+/* ------------------------------------------------------------------- asking --- */
+
+void owner_ask_adopted(struct storm_owner *o)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_addr to[ADOPTED_MAX];
+	size_t n = owner_round_addrs(o, to);
+	size_t len = owner_cast_pack(o, STORM_CAST_ASK, body);
+
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
+				o->cast.op, body, len, to, n);
+	len = owner_cast_pack(o, STORM_CAST_ASK | STORM_CAST_DIRECT, body);
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, 0, o->cast.op, body,
+				len, to, n);
+}
+
+/* Only subtrees that have not answered are asked: no news of the others is good
+ * news. */
+void owner_ask_late(struct storm_owner *o, uint64_t now)
+{
+	if (owner_cast_by_group(o))
+		owner_cast_state(o, 0);
+	for (uint32_t i = 0; i < o->children; i++)
+		if (owner_ask_owes(o, &o->child[i]))
+			storm_children_asked(&o->child[i], 1, o->round.at);
+	owner_cast_state_relay(o, STORM_CAST_ASK, owner_ask_owes);
+	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
+		owner_ask_adopted(o);
+	o->ask.asked_at = 0;	/* what it takes now is not measured */
+	o->ask.every = o->ask.every * 8 / 5 > ASK_MAX ? ASK_MAX :
+							o->ask.every * 8 / 5;
+	o->ask.at = now + o->ask.every;
+}
+
+void owner_ask_new(struct storm_owner *o, uint64_t now)
+{
+	owner_cast_state(o, 0);
+	owner_ask_sum(o);
+	owner_ask_soon(o, now);
+}
+
+void owner_ask_all(struct storm_owner *o, uint64_t now)
+{
+	if (owner_cast_by_group(o))
+		owner_cast_state(o, 0);
+	owner_cast_state_relay(o, STORM_CAST_ASK, NULL);
+	owner_ask_soon(o, now);
+}
+
+/* Along the tree, those below a dead node have heard nothing since it died, and
+ * may hear nothing for as long again, if their next parent is dead, too. */
+void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	struct storm_addr to[64];
+	size_t len, n = 0;
+
+	if (owner_cast_by_group(o) || !o->tree.members)
+		return;
+	for (uint32_t i = 0; i < node->count; i++)
+		for (uint32_t k = node->r[i].first;
+		     k <= node->r[i].last && n < 64; k++)
+			if (storm_tree_member(&o->tree, k))
+				to[n++] = o->open->nodes[k].addr;
+	len = n ? owner_cast_pack(o, STORM_CAST_ASK, body) : 0;
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
+				o->cast.op, body, len, to, n);
+}
+
+/* -------------------------------------------------------------------- blame --- */
+
+void owner_blame_late(const struct storm_idset *late, struct storm_faults *l)
+{
+	for (uint32_t i = 0; i < late->count; i++)
+		for (uint32_t k = late->r[i].first; k <= late->r[i].last; k++)
+			storm_faults_add(l, k, STORM_ETIME, 0);
+}
+
+void owner_blame_outside(const struct storm_owner *o,
+			 const struct storm_idset *p, struct storm_faults *l)
+{
+	const struct storm_idset *out = &o->cast.excluded;
+
+	for (uint32_t i = 0; p->count && i < out->count; i++)
+		for (uint32_t n = out->r[i].first; n <= out->r[i].last; n++)
+			if (storm_idset_has(p, n))
+				storm_faults_add(l, n, STORM_ELOST, 0);
+}

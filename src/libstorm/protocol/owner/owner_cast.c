@@ -1,0 +1,135 @@
+/*
+ * owner_cast.c - what the owner sends to all nodes: its whole state, announced
+ * operations, acknowledgements of reports, and strobes.  They go by multicast
+ * where that reaches all nodes, else down the tree.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "owner_private.h"
+
+/* As long as it is not known whether multicast reaches all, it is tried too. */
+bool owner_cast_by_group(const struct storm_owner *o)
+{
+	return o->send.multicast || (o->conf.set.multicast &&
+				o->phase != OWNER_OPEN);
+}
+
+/* Down the tree, from these children on. */
+static void owner_cast_relay(struct storm_owner *o, uint8_t type, uint64_t op,
+			     const uint8_t *body, size_t len,
+			     owner_child_fn to_child)
+{
+	struct storm_addr to[64 + ADOPTED_MAX];
+	size_t n = to_child ? 0 : owner_round_addrs(o, to);
+
+	for (uint32_t i = 0; i < o->children; i++)
+		if (!to_child || to_child(o, &o->child[i]))
+			to[n++] = o->open->nodes[o->child[i].node].addr;
+	if (n)
+		storm_link_send(&o->link, type, STORM_HDR_RELAY, op, body, len,
+				to, n);
+}
+
+static void owner_cast_send(struct storm_owner *o, uint8_t type, uint64_t op,
+			    const uint8_t *body, size_t len)
+{
+	if (owner_cast_by_group(o))
+		storm_link_send(&o->link, type, 0, op, body, len,
+				&o->open->group, 1);
+	else
+		owner_cast_relay(o, type, op, body, len, NULL);
+}
+
+void owner_cast_body(struct storm_owner *o, uint64_t op, const uint8_t *body,
+		     size_t len)
+{
+	owner_cast_send(o, STORM_MSG_CAST, op, body, len);
+}
+
+void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
+			   const uint8_t *body, size_t len)
+{
+	owner_cast_relay(o, STORM_MSG_CAST, op, body, len, NULL);
+}
+
+size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
+		       uint8_t body[STORM_DATAGRAM_MAX])
+{
+	size_t max = storm_body_max(o->open->mtu), len;
+
+	o->cast.version++;
+	o->send.state_at = o->ticked;
+	o->cast.flags = flags | (o->send.multicast ? 0 : STORM_CAST_CHAIN);
+	len = storm_cast_pack(&o->cast, body,
+			      storm_min(max, STORM_DATAGRAM_MAX));
+	if (!len)
+		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
+	return len;
+}
+
+void owner_cast_state(struct storm_owner *o, uint8_t flags)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t len = owner_cast_pack(o, flags, body);
+
+	if (len)
+		owner_cast_body(o, o->cast.op, body, len);
+}
+
+void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
+			    owner_child_fn to_child)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t len = owner_cast_pack(o, flags, body);
+
+	if (len)
+		owner_cast_relay(o, STORM_MSG_CAST, o->cast.op, body, len,
+				 to_child);
+}
+
+/* The state in its latest version. */
+static void owner_cast_again(struct storm_owner *o, uint16_t flags,
+			     const struct storm_addr *to)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	size_t max = storm_body_max(o->open->mtu), len;
+
+	o->cast.flags &= STORM_CAST_CHAIN;
+	len = storm_cast_pack(&o->cast, body,
+			      storm_min(max, sizeof(body)));
+	if (len)
+		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
+				body, len, to, 1);
+}
+
+/* A heartbeat is the only one in a second: a node that misses all of them for
+ * some seconds takes its owner for dead, and its subtree does so too. */
+void owner_cast_again_node(struct storm_owner *o, uint32_t node)
+{
+	/* by multicast those below have heard it themselves */
+	owner_cast_again(o, owner_cast_by_group(o) ? 0 : STORM_HDR_RELAY,
+			 &o->open->nodes[node].addr);
+}
+
+void owner_cast_again_group(struct storm_owner *o)
+{
+	owner_cast_again(o, 0, &o->open->group);
+}
+
+/* Sent once, whether it arrives or not: the next one has what is true then.
+ * Numbers begin anew with each epoch, above those of the epoch before, and so
+ * they do with each owner. */
+uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
+			    size_t len)
+{
+	uint64_t first = (uint64_t) o->link.epoch << 32;
+
+	if (o->phase != OWNER_OPEN || len > STORM_STROBE_MAX)
+		return 0;
+	if (++o->send.strobe < first)
+		o->send.strobe = first;
+	owner_cast_send(o, STORM_MSG_STROBE, o->send.strobe, body, len);
+	return o->send.strobe;
+}

@@ -1,0 +1,392 @@
+/*
+ * owner_xfer.c - XFER-AND-SIGNAL at its initiator (Algorithm 10): the queue of
+ * operations, and the one under way from its announcement to its end.  All or
+ * nothing is kept by one decision: it may be COMMIT once every member is STAGED.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
+#include "owner_private.h"
+
+int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
+		   struct storm_idset *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!P)
+		return STORM_OK;
+	err = storm_begin_check_set(P, o->conf.count);
+	return err ? err : storm_idset_union(out, P);
+}
+
+int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
+		     const void *buf, void *token, owner_ended_fn ended)
+{
+	struct owner_xfer *x = calloc(1, sizeof(*x));
+
+	if (!x) {
+		storm_begin_free(b);
+		return STORM_ENOMEM;
+	}
+	x->begin = *b;
+	x->buf = buf;
+	x->token = token;
+	x->ended = ended;
+	*o->operations.tail = x;
+	o->operations.tail = &x->next;
+	return STORM_OK;
+}
+
+static void owner_xfer_ended(struct storm_owner *o, void *token,
+			     enum storm_compare result,
+			     struct storm_outcome *out)
+{
+	(void) result;
+	o->ops.xfer_done(o->arg, token, out);
+}
+
+int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
+			    const struct storm_target *to, const void *buf,
+			    uint64_t len, void *token)
+{
+	struct storm_begin b = { .size = len, .to = *to };
+	int err;
+
+	b.to.path = NULL;
+	if (o->phase == OWNER_FAILED || o->phase == OWNER_CLOSED)
+		return STORM_ECLOSED;
+	if (to->kind == STORM_TARGET_FILE &&
+	    (!to->path || !*to->path || strlen(to->path) >= STORM_PATH_MAX))
+		return STORM_EPATH;
+	if (to->kind < STORM_TARGET_MEMORY || to->kind > STORM_TARGET_SEGMENT ||
+	    (to->flags & ~STORM_FILE_FLAGS) || (to->mode & ~STORM_FILE_MODE) ||
+	    to->segment >= STORM_SEGMENTS)
+		return STORM_EINVAL;
+	err = owner_set_copy(o, P, &b.p);
+	if (err)
+		return err;
+	if (to->kind == STORM_TARGET_FILE) {
+		b.to.path = strdup(to->path);
+		if (!b.to.path) {
+			storm_begin_free(&b);
+			return STORM_ENOMEM;
+		}
+	}
+	return owner_xfer_queue(o, &b, buf, token, owner_xfer_ended);
+}
+
+/* BEGIN, in as many parts as the path needs. */
+static void owner_xfer_announce(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
+	size_t len = storm_begin_pack(&x->begin, whole, sizeof(whole));
+	size_t max = storm_body_max(o->open->mtu) - 5, parts;
+
+	if (max > sizeof(body) - 5)
+		max = sizeof(body) - 5;
+	parts = (len + max - 1) / max;
+	for (size_t p = 0; p < parts; p++) {
+		size_t n = storm_min(len - p * max, max);
+		struct storm_out b = { body, body + sizeof(body), false };
+
+		storm_put8(&b, STORM_CAST_BEGIN);
+		storm_put16(&b, (uint16_t) p);
+		storm_put16(&b, (uint16_t) parts);
+		storm_put(&b, whole + p * max, n);
+		owner_cast_body(o, x->begin.op, body, (size_t) (b.p - body));
+	}
+}
+
+void owner_xfer_ask(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (!x || x->state == XFER_QUEUED)
+		return;
+	if (o->sum.flags & STORM_STATUS_LACKS)
+		owner_xfer_announce(o);
+	/* the window is full: which nodes have not written what leaves it? */
+	if (x->state == XFER_SENDING && x->progress < o->cast.sent)
+		o->cast.floor = x->progress + 1;
+}
+
+static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
+{
+	struct owner_operations *q = &o->operations;
+	struct owner_xfer *x = q->first;
+	enum storm_compare result;
+	struct storm_outcome out;
+
+	q->first = x->next;
+	if (!q->first)
+		q->tail = &q->first;
+	/* FALSE is an answer, not a failure */
+	if (state == STORM_ABORTED && x->no)
+		state = STORM_DONE;
+	storm_faults_outcome(&x->faults, state, &out);
+	result = state != STORM_DONE ? STORM_FAILED :
+		 x->no ? STORM_FALSE : STORM_TRUE;
+	if (x->token)
+		x->ended(o, x->token, result, &out);
+	else
+		storm_outcome_clear(&out);
+	storm_begin_free(&x->begin);
+	free(x);
+}
+
+static void owner_xfer_decide(struct storm_owner *o, enum storm_decision d,
+			      uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	x->decision = d;
+	x->state = XFER_DECIDED;
+	x->moved_at = now;
+	o->cast.decision = d;
+	o->tl.decided = now;
+	x->behind = UINT64_MAX;
+	owner_ask_new(o, now);
+}
+
+/* Was it announced in the OPEN? */
+static bool owner_xfer_in_open(const struct storm_owner *o,
+			       const struct owner_xfer *x)
+{
+	return o->open->has_begin && x->begin.op == o->open->begin.op;
+}
+
+static void owner_xfer_start(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint32_t chunk = o->data.chunk;
+
+	if (!x->begin.op)
+		x->begin.op = ++o->operations.made;
+	x->chunks = x->begin.size / chunk + (x->begin.size % chunk != 0);
+	x->moved_at = now;
+	o->cast.op = x->begin.op;
+	o->cast.size = x->begin.size;
+	storm_idset_clear(&o->cast.p);
+	storm_idset_union(&o->cast.p, &x->begin.p);
+	o->cast.chunk = chunk;
+	o->cast.sent = o->cast.floor = 0;
+	o->cast.decision = STORM_UNDECIDED;
+	o->tl.first_byte = o->tl.last_byte = 0;
+	o->tl.repair_first = o->tl.repair_last = 0;
+	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
+	owner_data_begin(o, now);
+	if (!owner_xfer_in_open(o, x))
+		owner_xfer_announce(o);
+	owner_ask_new(o, now);
+	/* a file is opened first: nothing is sent before all can take it */
+	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
+		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
+							 XFER_SENDING;
+}
+
+/* A node of P that is no member would have to show it, and never will.  Nor will
+ * any node of a cluster domain in which all are outside. */
+static bool owner_xfer_beyond_members(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (!o->tree.members)
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
+	owner_blame_outside(o, &x->begin.p, &x->faults);
+	return x->faults.count;
+}
+
+static void owner_xfer_take_faults(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	for (uint32_t i = 0; i < o->sum.nfaults; i++)
+		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
+			storm_faults_add(&x->faults, o->sum.faults[i].node,
+				  o->sum.faults[i].why, o->sum.faults[i].sys);
+}
+
+/* More was written, or fewer nodes are behind. */
+static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint64_t progress = o->sum.progress, behind;
+
+	if (progress > x->begin.size)
+		progress = x->begin.size;
+	behind = storm_idset_size(&o->sum.behind);
+	if (progress > x->progress || behind < x->behind)
+		x->moved_at = now;
+	if (progress > x->progress)
+		x->progress = progress;
+	x->behind = behind;
+	if (x->progress == x->begin.size && !o->tl.written)
+		o->tl.written = now;
+}
+
+bool owner_xfer_advance(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (!x || x->state == XFER_QUEUED)
+		return true;
+	owner_xfer_take_faults(o);
+	owner_xfer_moved(o, now);
+	if (x->faults.count && x->state < XFER_DECIDED) {
+		owner_xfer_decide(o, STORM_ABORT, now);
+		return false;
+	}
+	if (o->sum.behind.count)
+		return false;
+	if (x->state == XFER_BEGINNING && o->sum.phase >= STORM_PHASE_BEGUN) {
+		x->state = XFER_SENDING;
+	} else if (x->state == XFER_STAGING &&
+		   o->sum.phase >= STORM_PHASE_STAGED) {
+		o->tl.staged = now;
+		x->no = x->begin.to.kind == STORM_KIND_COMPARE &&
+			o->sum.flags & STORM_STATUS_NO;
+		owner_xfer_decide(o, x->no ? STORM_ABORT : STORM_COMMIT, now);
+	} else if (x->state == XFER_DECIDED &&
+		   o->sum.phase == STORM_PHASE_ENDED) {
+		o->tl.applied = now;
+		owner_ask_answered(o, now);
+		owner_xfer_end(o, x->decision == STORM_COMMIT ? STORM_DONE :
+								STORM_ABORTED);
+		return true;
+	}
+	return false;
+}
+
+bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (!x || x->state != XFER_QUEUED)
+		return x;
+	if (owner_xfer_beyond_members(o)) {
+		owner_xfer_end(o, STORM_ABORTED);
+		return true;
+	}
+	owner_xfer_start(o, now);
+	if (!x->token)
+		owner_xfer_decide(o, STORM_ABORT, now);
+	return true;
+}
+
+/* "If any member applied the undecided operation all do, else it aborts": a node
+ * that has taken COMMIT, whether it has shown it yet or not, has it from an owner
+ * that knew all of P to be STAGED. */
+void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
+{
+	struct owner_operations *q = &o->operations;
+	struct owner_xfer *x = q->heir;
+
+	q->made = o->sum.last;
+	if (!o->sum.last)
+		return;
+	q->heir = NULL;
+	x->begin.op = o->cast.op = o->sum.last;
+	x->next = q->first;
+	if (!q->first)
+		q->tail = &x->next;
+	q->first = x;
+	owner_xfer_decide(o, o->sum.flags & STORM_STATUS_COMMITTED ?
+			     STORM_COMMIT : STORM_ABORT, now);
+}
+
+/* No node has heard of it. */
+static void owner_xfer_unqueue(struct storm_owner *o, struct owner_xfer **p)
+{
+	struct owner_xfer *x = *p;
+
+	*p = x->next;
+	if (!*p)
+		o->operations.tail = p;
+	storm_begin_free(&x->begin);
+	free(x);
+}
+
+void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
+{
+	struct owner_xfer **p = &o->operations.first, *x;
+
+	while (*p && (*p)->token != token)
+		p = &(*p)->next;
+	x = *p;
+	if (!x)
+		return;
+	if (x->state == XFER_QUEUED &&
+	    (o->phase == OWNER_NEW || !owner_xfer_in_open(o, x))) {
+		owner_xfer_unqueue(o, p);
+		return;
+	}
+	x->token = NULL;
+	x->buf = NULL;
+	if (x->state != XFER_QUEUED && x->state != XFER_DECIDED)
+		owner_xfer_decide(o, STORM_ABORT, now);
+}
+
+void owner_xfer_lost(struct storm_owner *o, uint32_t node, enum storm_err why,
+		     int sys)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (x && x->state != XFER_QUEUED && storm_begin_names(&x->begin, node))
+		storm_faults_add(&x->faults, node, why, sys);
+}
+
+bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	*next = STORM_NEVER;
+	if (x->state != XFER_SENDING)
+		return false;
+	*next = owner_data_send(o, now);
+	if (x->sent < x->chunks)
+		return false;
+	o->tl.last_byte = now;
+	x->state = XFER_STAGING;
+	x->behind = UINT64_MAX;
+	owner_ask_new(o, now);	/* has the end: a lost tail is missed */
+	return true;
+}
+
+bool owner_xfer_late(struct storm_owner *o, uint64_t now)
+{
+	struct owner_xfer *x = o->operations.first;
+
+	if (now < x->moved_at + o->conf.set.op_timeout)
+		return false;
+	owner_ask_sum(o);
+	owner_blame_late(&o->sum.behind, &x->faults);
+	if (!x->faults.count)	/* the nodes took all that was sent */
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
+	if (x->state == XFER_DECIDED)
+		return true;
+	owner_xfer_decide(o, STORM_ABORT, now);
+	return false;
+}
+
+void owner_xfer_end_all(struct storm_owner *o)
+{
+	const struct owner_xfer *x;
+
+	while ((x = o->operations.first))
+		owner_xfer_end(o, x->state == XFER_DECIDED &&
+				  x->decision == STORM_COMMIT ? STORM_UNKNOWN :
+								STORM_ABORTED);
+}
+
+uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
+{
+	for (const struct owner_xfer *x = o->operations.first; x; x = x->next)
+		if (x->token == token)
+			return x->progress;
+	return 0;
+}

@@ -1,0 +1,117 @@
+/*
+ * sim_guest.c - the driver "sim" (driver.h): the ends that a program creates,
+ * storm_domain_t and storm_node_t, as endpoints of a simulation, in place of the
+ * simulator's own owner and nodes.  Whatever waits in them lets time pass.  All is
+ * one thread's.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/program/drivers.h"
+#include "src/libstorm/program/runner.h"
+#include "sim_private.h"
+
+static struct storm_sim *world;
+
+static struct endpoint *sim_guest_of(const struct storm_net *net)
+{
+	return (struct endpoint *) net;
+}
+
+/* Nodes are at ports 1 to n, owners come one after the other. */
+static struct endpoint *sim_guest_place(enum storm_role role, uint16_t port)
+{
+	uint32_t n = world->conf.nodes;
+
+	if (role == STORM_ROLE_OWNER)
+		return world->owners < STORM_SIM_OWNERS ?
+		       &world->ep[n + world->owners++] : NULL;
+	return port && port <= n && !world->ep[port - 1].guest ?
+	       &world->ep[port - 1] : NULL;
+}
+
+static struct storm_net *sim_driver_create(const struct storm_settings *set,
+					   enum storm_role role,
+					   const struct storm_addr *peer,
+					   const struct storm_net_handler *h,
+					   int *err)
+{
+	struct endpoint *ep = sim_guest_place(role, set->port);
+
+	(void) peer;
+	*err = ep ? STORM_OK : STORM_ESYS;
+	if (!ep)
+		return NULL;
+	ep->guest = h->arg;
+	ep->handler = *h;
+	ep->down = false;
+	return (struct storm_net *) ep;
+}
+
+/* What is on its way to it has come too late. */
+static void sim_driver_destroy(struct storm_net *net)
+{
+	struct endpoint *ep = sim_guest_of(net);
+
+	ep->guest = NULL;
+	ep->runner = NULL;
+	ep->down = true;
+	ep->life++;
+}
+
+static struct storm_transport *sim_driver_transport(struct storm_net *net)
+{
+	return &sim_guest_of(net)->t;
+}
+
+static void sim_driver_self(const struct storm_net *net, struct storm_addr *out)
+{
+	storm_sim_address(sim_guest_of(net)->index, out);
+}
+
+static uint64_t sim_driver_dropped(const struct storm_net *net)
+{
+	(void) net;		/* losses are the simulator's settings */
+	return 0;
+}
+
+static uint64_t sim_driver_now(void)
+{
+	return world->now;
+}
+
+static bool sim_driver_turn(uint64_t deadline)
+{
+	return storm_sim_step(world, deadline ? deadline : STORM_NEVER);
+}
+
+static void sim_driver_attach(struct storm_net *net, struct storm_runner *r)
+{
+	sim_guest_of(net)->runner = r;
+	if (r)
+		storm_sim_wake(sim_guest_of(net));
+}
+
+static void sim_driver_wake(struct storm_net *net)
+{
+	storm_sim_wake(sim_guest_of(net));
+}
+
+static const struct storm_driver driver_sim = {
+	.name = "sim",
+	.create = sim_driver_create,
+	.destroy = sim_driver_destroy,
+	.transport = sim_driver_transport,
+	.self = sim_driver_self,
+	.dropped = sim_driver_dropped,
+	.now = sim_driver_now,
+	.turn = sim_driver_turn,
+	.attach = sim_driver_attach,
+	.wake = sim_driver_wake,
+};
+
+void storm_sim_drive(struct storm_sim *sim)
+{
+	world = sim;
+	storm_driver = sim ? &driver_sim : NULL;
+}

@@ -1,0 +1,124 @@
+/*
+ * sim_line.c - how long things take on the simulator's network: either one
+ * latency and one rate for all, or a network of model.h, by the same physics as
+ * its equations.  There a datagram is cut into packets; the next packet starts
+ * when the line is free of the one before it, when the sender's bus has brought
+ * it, and when the network's own acknowledgement of an earlier one is back, where
+ * it waits for one (QsNet: the one before).  What is sent to all is acknowledged
+ * by the farthest.  Nodes are the leaves of the network's fat tree, in order;
+ * the owner is as far from all as a node can be.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <math.h>
+
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "sim_private.h"
+
+#define SEND_BUFFER (208 << 10)
+
+/* Packets that are not full take as long as full ones. */
+static double sim_line_packets(const struct storm_sim *sim, size_t len)
+{
+	return ceil((double) len / sim->conf.net->packet_size);
+}
+
+/* Height of the smallest tree that holds both. */
+static int sim_line_level(const struct storm_sim *sim, uint32_t a, uint32_t b)
+{
+	uint32_t arity = (uint32_t) sim->conf.net->arity;
+	int l = 0;
+
+	if (a >= sim->conf.nodes || b >= sim->conf.nodes)
+		return sim->levels;
+	for (; a != b; l++) {
+		a /= arity;
+		b /= arity;
+	}
+	return l;
+}
+
+static double sim_line_round_trip(const struct storm_sim *sim, uint32_t a,
+				  uint32_t b)
+{
+	return sim->round_trip[sim_line_level(sim, a, b)];
+}
+
+/* From one packet's start to the next one's. */
+static double sim_line_packet_time(const struct storm_sim *sim, double trip)
+{
+	const struct storm_model_net *net = sim->conf.net;
+	double t = fmax(net->t_packet, trip / net->window);
+
+	return sim->conf.bus > 0 ? fmax(t, net->packet_size * 1e9 /
+					sim->conf.bus) : t;
+}
+
+void storm_sim_line_init(struct storm_sim *sim)
+{
+	const struct storm_model_net *net = sim->conf.net;
+	double leaves = 1;
+
+	if (!net)
+		return;
+	for (int l = 0; l < STORM_SIM_LEVELS; l++, leaves *= net->arity) {
+		uint32_t n = storm_min(leaves, sim->conf.nodes);
+
+		sim->levels = l;
+		sim->round_trip[l] = storm_model_round_trip(net,
+				storm_model_diameter(n),
+				storm_model_switches(net, n));
+		if (leaves >= sim->conf.nodes)
+			break;
+	}
+}
+
+uint64_t storm_sim_latency(const struct storm_sim *sim, uint32_t from,
+			   uint32_t to)
+{
+	double t;
+
+	if (!sim->conf.net)
+		return sim->conf.latency;
+	t = sim_line_round_trip(sim, from, to) / 2;
+	if (sim->conf.bus > 0)	/* the receiver's */
+		t += sim->conf.net->packet_size * 1e9 / sim->conf.bus;
+	return (uint64_t) t;
+}
+
+uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len)
+{
+	struct storm_sim *sim = ep->sim;
+	double t = 0;
+
+	if (ep->busy_until < sim->now)
+		ep->busy_until = sim->now;
+	if (sim->conf.net)
+		t = sim_line_packets(sim, len) *
+		    sim_line_packet_time(sim, sim_line_round_trip(sim,
+							ep->index, to));
+	else if (sim->conf.bandwidth > 0)
+		t = (double) len * 1e9 / sim->conf.bandwidth;
+	ep->busy_until += (uint64_t) t;
+	return ep->busy_until;
+}
+
+bool storm_sim_line_room(struct endpoint *ep)
+{
+	struct storm_sim *sim = ep->sim;
+	uint64_t full;
+
+	if (sim->conf.net)
+		full = (uint64_t) (sim_line_packets(sim, SEND_BUFFER) *
+				   sim_line_packet_time(sim,
+						sim->round_trip[sim->levels]));
+	else if (sim->conf.bandwidth > 0)
+		full = (uint64_t) (SEND_BUFFER * 1e9 / sim->conf.bandwidth);
+	else
+		return true;
+	if (ep->busy_until <= sim->now + full)
+		return true;
+	ep->writable_at = ep->busy_until - full / 2;
+	return false;
+}

@@ -1,0 +1,63 @@
+/*
+ * udp.h - the transport over UDP: IPv4 multicast and unicast, GSO and GRO,
+ * batched system calls; OPENs go over TCP, to the same port number.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_UDP_H
+#define STORM_UDP_H
+
+#include "src/libstorm/transport/driver.h"
+
+extern const struct storm_driver storm_driver_udp;
+
+struct storm_udp;
+
+struct storm_udp_stats {
+	uint64_t tx_datagrams, tx_bytes, tx_calls;
+	uint64_t rx_datagrams, rx_bytes, rx_calls;
+	uint64_t rx_rail;	/* datagrams, by the strobe rail */
+	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
+	uint64_t streams_in, streams_refused;
+};
+
+/* peer: an address.  Its route gives the owner's interface when the settings
+ * name none (NULL: the default route).  On failure NULL and *err (enum
+ * storm_err; errno is kept, the reason was logged). */
+struct storm_udp *storm_udp_create(const struct storm_settings *set,
+				   enum storm_role role,
+				   const struct storm_addr *peer,
+				   const struct storm_net_handler *h,
+				   int *err);
+void storm_udp_destroy(struct storm_udp *u);
+
+/*
+ * For storm_owner/storm_nm.  One send() is at most 256 KiB (-EMSGSIZE beyond).
+ * The kernel takes 64 segments or 65280 bytes at once, whichever is less: cut
+ * bulk there, at whole segments, or every second packet is a small one.  An
+ * agent relays, so it keeps up to settings.window of bulk that its link cannot
+ * take yet, and returns -EAGAIN beyond that.  An owner returns -EAGAIN at
+ * once.
+ */
+struct storm_transport *storm_udp_transport(struct storm_udp *u);
+
+/* The unicast address and port that others reach this endpoint at. */
+void storm_udp_self(const struct storm_udp *u, struct storm_addr *self);
+
+/* An epoll descriptor that is readable when storm_udp_poll() has work. */
+int storm_udp_fd(const struct storm_udp *u);
+
+/* Handle everything that is ready, without blocking; bounded work per call. */
+void storm_udp_poll(struct storm_udp *u);
+
+/* From now on what does not fit in a packet goes as fragments. */
+void storm_udp_fragments(struct storm_udp *u);
+
+/* Seeded loss on receipt, before unsealing (tests, stormlab). */
+void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
+
+/* The same as a member of an object in JSON: "udp": { ... } */
+void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size);
+void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out);
+
+#endif

@@ -1,0 +1,623 @@
+/*
+ * udp_stream.c - OPENs over TCP.
+ *
+ * An OPEN brings the session's key, so it comes before anything that could
+ * protect or repair datagrams; TCP does that for it (paper section 2.2: the
+ * Node Managers form a tree; an OPEN goes down that tree, hop by hop).
+ *
+ *	0        4                          4 + length
+ *	+--------+--------------------------+
+ *	| length | length bytes             |	length: network order, 1 to 4 MiB
+ *	+--------+--------------------------+
+ *
+ * A connection carries one such frame.  The receiver closes it when it has
+ * accepted the OPEN, and resets it when it has not.  A sender that it has
+ * authenticated by then gets the reason first, in STORM_REFUSAL_LEN bytes; no
+ * other gets a byte back.
+ *
+ * Any host that can reach the port may send anything, so what it makes us hold
+ * is bounded: the number of connections, their time, and memory, which is
+ * allocated only for bytes that have arrived.  No host can use up what the
+ * others need.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "udp_private.h"
+
+#define HEAD 4
+#define FIRST_ROOM (64 * 1024)
+#define BYTES_PER_POLL (1024 * 1024)	/* for one stream */
+#define ACCEPTS_PER_POLL 32
+#define TIMER_PERIOD 100000000		/* ns */
+
+static void stream_head_pack(uint8_t *p, uint32_t v)
+{
+	p[0] = v >> 24;
+	p[1] = v >> 16;
+	p[2] = v >> 8;
+	p[3] = v;
+}
+
+static uint32_t stream_head_unpack(const uint8_t *p)
+{
+	return (uint32_t) p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+/* ----------------------------------------------------------------- timer */
+
+/* Tick while there are streams; at once, when one has failed already. */
+static void stream_timer_start(struct storm_udp *u, bool at_once)
+{
+	struct itimerspec when = {
+		.it_value.tv_nsec = at_once ? 1 : TIMER_PERIOD,
+		.it_interval.tv_nsec = TIMER_PERIOD,
+	};
+
+	if (u->timer_on && !at_once)
+		return;
+	u->timer_on = !timerfd_settime(u->timer.fd, 0, &when, NULL);
+}
+
+static void stream_timer_stop(struct storm_udp *u)
+{
+	struct itimerspec never = { .it_value.tv_nsec = 0 };
+
+	timerfd_settime(u->timer.fd, 0, &never, NULL);
+	u->timer_on = false;
+}
+
+/* -------------------------------------------------------------- incoming */
+
+static void stream_listener_pause(struct storm_udp *u, bool pause)
+{
+	if (u->listener_paused == pause)
+		return;
+	if (!storm_udp_watch(u, EPOLL_CTL_MOD, &u->listener,
+			     pause ? 0 : EPOLLIN))
+		u->listener_paused = pause;
+}
+
+static void stream_in_free(struct storm_udp *u, struct udp_stream_in *s)
+{
+	close(s->src.fd);
+	TAILQ_REMOVE(&u->in, s, link);
+	if (s->number) {
+		u->held_count--;
+		u->held_bytes -= s->len;
+	} else {
+		u->in_count--;
+		stream_listener_pause(u, false);
+	}
+	free(s->buf);
+	free(s);
+}
+
+/* Close so that the sender sees an error, not a success. */
+static void stream_in_refuse(struct storm_udp *u, struct udp_stream_in *s)
+{
+	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(s->src.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	u->stats.streams_refused++;
+	stream_in_free(u, s);
+}
+
+/* Can one more wait for its verdict, beside those of other hosts? */
+static bool stream_in_can_hold(const struct storm_udp *u,
+			       const struct udp_stream_in *s)
+{
+	const struct udp_stream_in *other;
+	uint32_t count = 1;
+	size_t bytes = s->len;
+
+	if (u->held_count >= UDP_STREAMS_HELD ||
+	    u->held_bytes + s->len > UDP_STREAMS_HELD_BYTES)
+		return false;
+	TAILQ_FOREACH(other, &u->in, link) {
+		if (!other->number || other->from.s_addr != s->from.s_addr)
+			continue;
+		count++;
+		bytes += other->len;
+	}
+	return count <= UDP_STREAMS_HELD / 2 &&
+	       bytes <= UDP_STREAMS_HELD_BYTES / 2;
+}
+
+/* The OPEN is complete.  Its sender waits for the verdict. */
+static void stream_in_whole(struct storm_udp *u, struct udp_stream_in *s)
+{
+	uint8_t *buf = s->buf;
+
+	if (!stream_in_can_hold(u, s)) {
+		stream_in_refuse(u, s);
+		return;
+	}
+	/* or the end of the connection would wake us again and again */
+	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
+	s->number = ++u->in_numbers;
+	s->buf = NULL;
+	u->in_count--;
+	u->held_count++;
+	u->held_bytes += s->len;
+	u->stats.streams_in++;
+	stream_listener_pause(u, false);
+	u->h.stream(u->h.arg, s->number, buf, s->len);
+	free(buf);		/* s may be gone */
+}
+
+/* Half-read streams of a host. */
+static uint32_t stream_in_count_from(const struct storm_udp *u,
+				     struct in_addr from)
+{
+	const struct udp_stream_in *s;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(s, &u->in, link)
+		n += !s->number && s->from.s_addr == from.s_addr;
+	return n;
+}
+
+/* All places are taken: free one.  False: none may be freed yet. */
+static bool stream_in_evict(struct storm_udp *u)
+{
+	struct pollfd p = { .fd = u->listener.fd, .events = POLLIN };
+	struct udp_stream_in *s, *victim = NULL;
+	uint32_t most = 0, n;
+
+	if (poll(&p, 1, 0) != 1)
+		return false;		/* no connection waits for it */
+	/* oldest first, so the first of those that have most is the one */
+	TAILQ_FOREACH(s, &u->in, link) {
+		n = s->number ? 0 : stream_in_count_from(u, s->from);
+		if (n <= most)
+			continue;
+		most = n;
+		victim = s;
+	}
+	if (!victim || storm_now() < victim->since +
+	    (most >= UDP_STREAMS_MANY ? UDP_STREAM_IN_GRACE_MANY :
+					UDP_STREAM_IN_GRACE))
+		return false;
+	stream_in_refuse(u, victim);
+	return true;
+}
+
+static void stream_in_add(struct storm_udp *u, int fd, struct in_addr from)
+{
+	struct udp_stream_in *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		u->stats.streams_refused++;
+		close(fd);
+		return;
+	}
+	s->src.kind = UDP_STREAM_IN;
+	s->src.fd = fd;
+	s->since = storm_now();
+	s->from = from;
+	TAILQ_INSERT_TAIL(&u->in, s, link);
+	u->in_count++;
+	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
+		stream_in_refuse(u, s);
+	else
+		stream_timer_start(u, false);
+}
+
+void storm_udp_accept(struct storm_udp *u)
+{
+	struct sockaddr_in from;
+	int fd, i;
+
+	for (i = 0; i < ACCEPTS_PER_POLL; i++) {
+		socklen_t len = sizeof(from);
+
+		/* The others wait in the kernel's queue.  (None that could be
+		 * evicted has an event left: listeners come after streams.) */
+		if (u->in_count >= UDP_STREAMS_IN && !stream_in_evict(u)) {
+			stream_listener_pause(u, true);
+			return;
+		}
+		fd = accept4(u->listener.fd, (struct sockaddr *) &from, &len,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0) {
+			stream_in_add(u, fd, from.sin_addr);
+			continue;
+		}
+		if (errno == EAGAIN)
+			return;
+		/* No descriptor or no memory would wake us again and again:
+		 * leave it until the timer comes round. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM) {
+			stream_listener_pause(u, true);
+			stream_timer_start(u, false);
+			return;
+		}
+		/* Anything else is about a connection that is gone. */
+	}
+}
+
+/* Memory for what comes next; false: refuse. */
+static bool stream_in_room(struct udp_stream_in *s)
+{
+	uint32_t room = s->room ? s->room * 2 : FIRST_ROOM;
+	uint32_t have = s->got - HEAD;
+	uint8_t *p;
+
+	if (have < s->room)
+		return true;
+	if (room > s->len)
+		room = s->len;
+	p = realloc(s->buf, room);
+	if (!p)
+		return false;
+	s->buf = p;
+	s->room = room;
+	return true;
+}
+
+/* One read: what it gave, as read(). */
+static ssize_t stream_in_read(struct udp_stream_in *s)
+{
+	ssize_t r;
+
+	if (s->got < HEAD)
+		r = read(s->src.fd, s->head + s->got, HEAD - s->got);
+	else
+		r = read(s->src.fd, s->buf + s->got - HEAD,
+			 s->room - (s->got - HEAD));
+	if (r > 0)
+		s->got += r;
+	return r;
+}
+
+void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s)
+{
+	size_t budget = BYTES_PER_POLL;
+	ssize_t r;
+
+	while (budget) {
+		if (s->got >= HEAD && !stream_in_room(s))
+			goto refuse;
+		r = stream_in_read(s);
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r <= 0)
+			goto refuse;
+		budget -= storm_min((size_t) r, budget);
+		if (s->got == HEAD) {
+			s->len = stream_head_unpack(s->head);
+			if (!s->len || s->len > UDP_STREAM_MAX)
+				goto refuse;
+		}
+		if (s->got > HEAD && s->got - HEAD == s->len) {
+			stream_in_whole(u, s);
+			return;
+		}
+	}
+	return;
+refuse:
+	stream_in_refuse(u, s);
+}
+
+static struct udp_stream_in *stream_in_find(struct storm_udp *u,
+					    uint64_t number)
+{
+	struct udp_stream_in *s;
+
+	TAILQ_FOREACH(s, &u->in, link)
+		if (s->number == number)
+			break;
+	return s;
+}
+
+bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_in *s = stream_in_find(u, stream);
+	ssize_t r;
+	char c;
+
+	if (!s)
+		return false;
+	r = recv(s->src.fd, &c, 1, MSG_PEEK);
+	return r > 0 || (r < 0 && errno == EAGAIN);
+}
+
+void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
+			  enum storm_err err)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_in *s = stream_in_find(u, stream);
+	uint8_t why[STORM_REFUSAL_LEN];
+
+	if (!s)			/* its time was over */
+		return;
+	if (err == STORM_EAUTH) {
+		stream_in_refuse(u, s);
+		return;
+	}
+	if (err) {
+		u->stats.streams_refused++;
+		storm_refusal_pack(err, why);
+		/* the socket's buffer is empty, so it fits or is in vain */
+		if (send(s->src.fd, why, sizeof(why), MSG_NOSIGNAL) < 0)
+			u->stats.send_errors++;
+	}
+	stream_in_free(u, s);
+}
+
+int storm_udp_listen(struct storm_udp *u)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(u->port) };
+	int one = 1, tos = u->set.dscp_control << 2;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	u->listener.kind = UDP_LISTENER;
+	u->listener.fd = fd;
+	if (fd >= 0 &&
+	    !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
+	    !setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
+	    !bind(fd, (struct sockaddr *) &sin, sizeof(sin)) &&
+	    !listen(fd, SOMAXCONN) &&
+	    !storm_udp_watch(u, EPOLL_CTL_ADD, &u->listener, EPOLLIN))
+		return STORM_OK;
+	if (errno == EADDRINUSE)
+		storm_log(STORM_LOG_ERROR, "TCP port %u is in use: is another "
+			  "agent running? Otherwise set Port in storm.conf",
+			  u->port);
+	else
+		storm_log(STORM_LOG_ERROR, "cannot listen on TCP port %u: %m",
+			  u->port);
+	return STORM_ESYS;
+}
+
+/* -------------------------------------------------------------- outgoing */
+
+/* Connect; the timer reports what fails, as the contract asks for. */
+static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
+{
+	int one = 1, tos = u->set.dscp_control << 2;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	u->out_active++;
+	s->src.fd = fd;
+	if (fd < 0)
+		goto fail;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	if (connect(fd, (struct sockaddr *) &s->to, sizeof(s->to)) &&
+	    errno != EINPROGRESS)
+		goto fail;
+	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLOUT))
+		goto fail;
+	stream_timer_start(u, false);
+	return;
+fail:
+	s->err = errno;
+	stream_timer_start(u, true);
+}
+
+static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
+{
+	if (s->src.fd >= 0)
+		close(s->src.fd);
+	TAILQ_REMOVE(&u->out, s, link);
+	u->out_bytes -= s->len;
+	free(s);
+}
+
+/* One is over: report it if it failed, and start the next one. */
+static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
+			   enum storm_err why, int sys)
+{
+	uint64_t session = s->session;
+	uint32_t node = s->node;
+	struct udp_stream_out *next;
+
+	if (s->src.fd >= 0 || s->err)
+		u->out_active--;
+	else
+		u->out_waiting--;
+	stream_out_free(u, s);
+	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
+		TAILQ_FOREACH(next, &u->out, link)
+			if (next->src.fd < 0 && !next->err)
+				break;
+		u->out_waiting--;
+		stream_out_start(u, next);
+	}
+	if (why && sys != ECANCELED)
+		u->h.stream_failed(u->h.arg, session, node, why, sys);
+}
+
+/* A system call failed about it. */
+static void stream_out_failed(struct storm_udp *u, struct udp_stream_out *s,
+			      int sys)
+{
+	stream_out_end(u, s, sys == ECONNREFUSED ? STORM_ENOAGENT : STORM_ELOST,
+		       sys);
+}
+
+/* The peer has closed.  No answer means success. */
+static void stream_out_closed(struct storm_udp *u, struct udp_stream_out *s)
+{
+	enum storm_err why = STORM_OK;
+	int sys = 0;
+
+	if (s->answered && !storm_refusal_unpack(s->answer, s->answered, &why,
+						 &sys)) {
+		why = STORM_ENOAGENT;
+		sys = EPROTO;
+	}
+	stream_out_end(u, s, why, sys);
+}
+
+static void stream_out_read(struct storm_udp *u, struct udp_stream_out *s)
+{
+	while (s->answered < sizeof(s->answer)) {
+		ssize_t r = recv(s->src.fd, s->answer + s->answered,
+				 sizeof(s->answer) - s->answered, 0);
+
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r < 0) {
+			stream_out_failed(u, s, errno);
+			return;
+		}
+		if (!r)
+			break;
+		s->answered += (size_t) r;
+	}
+	stream_out_closed(u, s);
+}
+
+int storm_udp_send_stream(struct storm_transport *t,
+			  const struct storm_addr *to, uint64_t session,
+			  uint32_t node, const void *buf, size_t len)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_out *s;
+	struct sockaddr_in sin;
+
+	if (!len || !to->port)
+		return -EINVAL;
+	if (len > UDP_STREAM_MAX)
+		return -EMSGSIZE;
+	if (!storm_udp_sockaddr(u, to, &sin))
+		return -EAFNOSUPPORT;
+	if (u->out_waiting >= UDP_STREAMS_WAITING ||
+	    u->out_bytes + len > UDP_STREAMS_OUT_BYTES)
+		return -EAGAIN;
+	s = malloc(sizeof(*s) + HEAD + len);
+	if (!s)
+		return -ENOMEM;
+	memset(s, 0, sizeof(*s));
+	s->src.kind = UDP_STREAM_OUT;
+	s->src.fd = -1;
+	s->deadline = storm_now() + u->set.open_timeout;
+	s->to = sin;
+	s->session = session;
+	s->node = node;
+	s->len = HEAD + len;
+	stream_head_pack(s->buf, len);
+	memcpy(s->buf + HEAD, buf, len);
+	u->out_bytes += s->len;
+	TAILQ_INSERT_TAIL(&u->out, s, link);
+	if (u->out_active < UDP_STREAMS_OUT)
+		stream_out_start(u, s);
+	else
+		u->out_waiting++;
+	return 0;
+}
+
+void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
+{
+	socklen_t size = sizeof(int);
+	int err = 0;
+	ssize_t r;
+
+	if (s->err)
+		return;
+	if (!s->connected) {
+		if (getsockopt(s->src.fd, SOL_SOCKET, SO_ERROR, &err, &size))
+			err = errno;
+		if (err) {
+			stream_out_failed(u, s, err);
+			return;
+		}
+		s->connected = true;
+	}
+	while (s->off < s->len) {
+		r = send(s->src.fd, s->buf + s->off, s->len - s->off,
+			 MSG_NOSIGNAL);
+		if (r < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (r < 0) {
+			stream_out_failed(u, s, errno);
+			return;
+		}
+		s->off += r;
+		if (s->off < s->len)
+			continue;
+		/* Written is not received: wait for the peer to close. */
+		if (storm_udp_watch(u, EPOLL_CTL_MOD, &s->src, EPOLLIN))
+			stream_out_failed(u, s, errno);
+		return;
+	}
+	stream_out_read(u, s);
+}
+
+void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	struct udp_stream_out *s;
+
+	/* not freed here: storm_udp_poll() may have one in hand */
+	TAILQ_FOREACH(s, &u->out, link) {
+		if (s->session != session)
+			continue;
+		if (s->src.fd < 0 && !s->err) {
+			u->out_waiting--;
+			u->out_active++;
+		}
+		s->err = ECANCELED;
+		stream_timer_start(u, true);
+	}
+}
+
+/* ------------------------------------------------------------------ both */
+
+void storm_udp_stream_timer(struct storm_udp *u)
+{
+	struct udp_stream_out *out, *out_next;
+	struct udp_stream_in *in;
+	uint64_t ticks, now = storm_now();
+
+	if (read(u->timer.fd, &ticks, sizeof(ticks)) < 0)
+		return;
+	/* Oldest first, and all have the same time. */
+	while ((in = TAILQ_FIRST(&u->in)) &&
+	       in->since + UDP_STREAM_IN_TIME(u) <= now)
+		stream_in_refuse(u, in);
+	/* it pauses again, if nothing changed */
+	stream_listener_pause(u, false);
+	/* What a handler adds goes to the end and is not due yet. */
+	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
+		out_next = TAILQ_NEXT(out, link);
+		if (out->err)
+			stream_out_failed(u, out, out->err);
+		else if (out->deadline <= now)
+			stream_out_failed(u, out, ETIMEDOUT);
+	}
+	if (TAILQ_EMPTY(&u->in) && TAILQ_EMPTY(&u->out))
+		stream_timer_stop(u);
+}
+
+void storm_udp_streams_fini(struct storm_udp *u)
+{
+	struct udp_stream_in *in;
+	struct udp_stream_out *out;
+
+	while ((in = TAILQ_FIRST(&u->in))) {
+		TAILQ_REMOVE(&u->in, in, link);
+		close(in->src.fd);
+		free(in->buf);
+		free(in);
+	}
+	while ((out = TAILQ_FIRST(&u->out)))
+		stream_out_free(u, out);
+}

@@ -1,0 +1,322 @@
+/*
+ * seal.c - see seal.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "src/libstorm/base/crew.h"
+#include "seal.h"
+
+/* A sender's own is for sealing, a receiver's for opening, so the cipher's
+ * state, of a kilobyte or more, is made when it is first asked for. */
+struct storm_seal {
+	uint8_t sub[STORM_KEY_LEN];
+	/* keyed; only the nonce changes; of each of a crew, the caller first */
+	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec[STORM_CREW_MAX];
+};
+
+static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
+		       uint8_t out[STORM_KEY_LEN])
+{
+	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
+	char digest[] = "SHA256";
+	OSSL_PARAM p[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
+						 digest, 0),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
+						  (void *) key, STORM_KEY_LEN),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO,
+						  (void *) info, info_len),
+		OSSL_PARAM_construct_end()
+	};
+	int ok = ctx && EVP_KDF_derive(ctx, out, STORM_KEY_LEN, p) == 1;
+
+	EVP_KDF_CTX_free(ctx);
+	EVP_KDF_free(kdf);
+	return ok ? STORM_OK : STORM_ESYS;
+}
+
+struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
+				     const uint8_t inc[STORM_INCARNATION_LEN],
+				     uint64_t session, uint32_t sender,
+				     enum storm_lane lane)
+{
+	uint8_t info[6 + STORM_INCARNATION_LEN + 8 + 4 + 1];
+	struct storm_out o = { info, info + sizeof(info), false };
+	struct storm_seal *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	storm_put(&o, "storm1", 6);
+	storm_put(&o, inc, STORM_INCARNATION_LEN);
+	storm_put64(&o, session);
+	storm_put32(&o, sender);
+	storm_put8(&o, (uint8_t) lane);
+	if (seal_derive(key, info, sizeof(info), s->sub)) {
+		storm_seal_destroy(s);
+		return NULL;
+	}
+	return s;
+}
+
+void storm_seal_destroy(struct storm_seal *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < STORM_CREW_MAX; i++) {
+		EVP_CIPHER_CTX_free(s->enc[i]);
+		EVP_CIPHER_CTX_free(s->dec[i]);
+	}
+	OPENSSL_cleanse(s->sub, sizeof(s->sub));
+	free(s);
+}
+
+/* Keyed for one direction; false: no memory, or OpenSSL failed. */
+static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
+{
+	if (*ctx)
+		return true;
+	*ctx = EVP_CIPHER_CTX_new();
+	if (*ctx && EVP_CipherInit_ex(*ctx, EVP_aes_256_gcm(), NULL, sub, NULL,
+				      encrypt) == 1)
+		return true;
+	EVP_CIPHER_CTX_free(*ctx);
+	*ctx = NULL;
+	return false;
+}
+
+static void seal_nonce(uint64_t sequence, uint8_t iv[12])
+{
+	struct storm_out o = { iv, iv + 12, false };
+
+	storm_put32(&o, 0);
+	storm_put64(&o, sequence);
+}
+
+static bool seal_by(struct storm_seal *s, unsigned int who,
+		    const struct storm_piece *p)
+{
+	uint8_t iv[12];
+	EVP_CIPHER_CTX *c;
+	int n, fin;
+
+	seal_nonce(p->sequence, iv);
+	if (!seal_keyed(&s->enc[who], s->sub, 1))
+		return false;
+	c = s->enc[who];
+	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_EncryptUpdate(c, NULL, &n, p->hdr, STORM_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(c, p->out, &n, p->body, (int) p->len) == 1 &&
+	       EVP_EncryptFinal_ex(c, p->out + n, &fin) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
+				   p->out + p->len) == 1;
+}
+
+int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out)
+{
+	struct storm_piece p = { .hdr = hdr, .body = body, .sequence = sequence,
+				 .len = len, .out = out };
+
+	return seal_by(s, 0, &p) ? STORM_OK : STORM_ESYS;
+}
+
+struct sealing {
+	struct storm_seal *seal;
+	const struct storm_piece *piece;
+	atomic_bool failed;
+};
+
+static void seal_one(void *arg, unsigned int who, size_t i)
+{
+	struct sealing *x = arg;
+
+	if (!seal_by(x->seal, who, &x->piece[i]))
+		atomic_store(&x->failed, true);
+}
+
+int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
+		   size_t n, struct storm_crew *crew)
+{
+	struct sealing x = { .seal = s, .piece = piece };
+
+	if (crew)
+		storm_crew_run(crew, seal_one, &x, n);
+	for (size_t i = 0; !crew && i < n; i++)
+		seal_one(&x, 0, i);
+	return atomic_load(&x.failed) ? STORM_ESYS : STORM_OK;
+}
+
+/* The first bytes of the body, as many as head, to there. */
+static bool seal_open_by(struct storm_seal *s, unsigned int who,
+			 const struct storm_sealed *d, uint8_t *to, size_t head)
+{
+	uint8_t iv[12], tag[STORM_TAG_LEN];
+	size_t len = d->len - STORM_TAG_LEN;
+	EVP_CIPHER_CTX *c;
+	int n, fin;
+
+	memcpy(tag, d->body + len, STORM_TAG_LEN);
+	seal_nonce(d->sequence, iv);
+	if (!seal_keyed(&s->dec[who], s->sub, 0))
+		return false;
+	c = s->dec[who];
+	return EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_DecryptUpdate(c, NULL, &n, d->hdr, STORM_HEADER_LEN) == 1 &&
+	       (!head || EVP_DecryptUpdate(c, to, &n, d->body,
+					   (int) head) == 1) &&
+	       EVP_DecryptUpdate(c, d->out, &n, d->body + head,
+				 (int) (len - head)) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
+				   tag) == 1 &&
+	       EVP_DecryptFinal_ex(c, d->out + n, &fin) == 1;
+}
+
+struct opening {
+	struct storm_seal *seal;
+	struct storm_sealed *sealed;
+};
+
+static void seal_open_one(void *arg, unsigned int who, size_t i)
+{
+	struct opening *x = arg;
+	struct storm_sealed *d = &x->sealed[i];
+
+	d->opened = seal_open_by(x->seal, who, d, d->head, sizeof(d->head));
+}
+
+void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
+			 struct storm_crew *crew)
+{
+	struct opening x = { s, d };
+
+	if (crew)
+		storm_crew_run(crew, seal_open_one, &x, n);
+	for (size_t i = 0; !crew && i < n; i++)
+		seal_open_one(&x, 0, i);
+}
+
+int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
+		    uint64_t sequence, const uint8_t *body, size_t len,
+		    uint8_t *out)
+{
+	struct storm_sealed d = { .hdr = hdr, .body = body,
+				  .sequence = sequence, .len = len,
+				  .out = out };
+
+	return len >= STORM_TAG_LEN && seal_open_by(s, 0, &d, NULL, 0) ?
+	       STORM_OK : STORM_EAUTH;
+}
+
+const uint8_t *storm_seal_open_memo(struct storm_seal *s,
+				    const uint8_t hdr[STORM_HEADER_LEN],
+				    uint64_t sequence, const uint8_t *body,
+				    size_t len, uint8_t *out,
+				    struct storm_memo *memo)
+{
+	if (memo && memo->plain &&
+	    !CRYPTO_memcmp(memo->key, s->sub, sizeof(s->sub)))
+		return memo->plain;
+	if (storm_seal_open(s, hdr, sequence, body, len, out))
+		return NULL;
+	if (!memo || memo->plain)
+		return out;
+	memo->plain = malloc(len - STORM_TAG_LEN + 1);
+	if (memo->plain) {
+		memcpy(memo->plain, out, len - STORM_TAG_LEN);
+		memcpy(memo->key, s->sub, sizeof(memo->key));
+	}
+	return out;
+}
+
+void storm_memo_free(struct storm_memo *memo)
+{
+	free(memo->plain);
+	OPENSSL_cleanse(memo->key, sizeof(memo->key));
+	memo->plain = NULL;
+}
+
+uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)
+{
+	uint8_t info[6 + 8 + 5], out[STORM_KEY_LEN];
+	struct storm_out o = { info, info + sizeof(info), false };
+	struct storm_in i = { out, out + sizeof(out), false };
+	uint32_t qkey = 0;
+
+	storm_put(&o, "storm1", 6);
+	storm_put64(&o, session);
+	storm_put(&o, "group", 5);
+	if (!seal_derive(key, info, sizeof(info), out))
+		qkey = storm_get32(&i) & 0x7fffffff;
+	OPENSSL_cleanse(out, sizeof(out));
+	return qkey;
+}
+
+int storm_random(void *buf, size_t len)
+{
+	/* from the kernel: OpenSSL's generator takes milliseconds to start, and
+	 * a launch waits for it */
+	uint8_t *p = buf;
+
+	while (len) {
+		ssize_t n = getrandom(p, len, 0);
+
+		if (n < 0 && errno != EINTR)
+			return STORM_ESYS;
+		if (n > 0) {
+			p += n;
+			len -= (size_t) n;
+		}
+	}
+	return STORM_OK;
+}
+
+void storm_sha256(const void *buf, size_t len, uint8_t out[32])
+{
+	EVP_Digest(buf, len, out, NULL, EVP_sha256(), NULL);
+}
+
+static uint64_t *replay_word(struct storm_replay *w, uint64_t sequence)
+{
+	return &w->seen[sequence % STORM_REPLAY_WINDOW / 64];
+}
+
+static uint64_t replay_bit(uint64_t sequence)
+{
+	return 1ULL << sequence % 64;
+}
+
+bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence)
+{
+	if (sequence > w->top)
+		return true;
+	if (w->top - sequence >= STORM_REPLAY_WINDOW)
+		return false;
+	return !(w->seen[sequence % STORM_REPLAY_WINDOW / 64] &
+		 replay_bit(sequence));
+}
+
+void storm_replay_accept(struct storm_replay *w, uint64_t sequence)
+{
+	if (sequence <= w->top && w->top - sequence >= STORM_REPLAY_WINDOW)
+		return;
+	/* the places of those between were older ones' */
+	if (sequence > w->top && sequence - w->top >= STORM_REPLAY_WINDOW)
+		memset(w->seen, 0, sizeof(w->seen));
+	else
+		for (uint64_t s = w->top; s < sequence; s++)
+			*replay_word(w, s + 1) &= ~replay_bit(s + 1);
+	*replay_word(w, sequence) |= replay_bit(sequence);
+	if (sequence > w->top)
+		w->top = sequence;
+}

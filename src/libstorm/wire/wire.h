@@ -1,0 +1,107 @@
+/*
+ * wire.h - the wire format: the header of every datagram, and cursors that
+ * read and write big-endian fields without ever leaving their buffer.
+ * doc/wire-format.md draws it; test vectors are in testsuite/unit.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_WIRE_H
+#define STORM_WIRE_H
+
+#include <string.h>
+
+#include "src/libstorm/storm.h"
+
+#ifndef STORM_WIRE_VERSION	/* the tests build one of another version */
+#define STORM_WIRE_VERSION 1
+#endif
+#define STORM_WIRE_MAGIC 0x5354524dU	/* "STRM", in OPEN and its refusal */
+#define STORM_HEADER_LEN 52
+#define STORM_TAG_LEN 16
+#define STORM_INCARNATION_LEN 16
+#define STORM_DATA_HEADER_LEN 8	/* offset of the chunk in the transfer */
+#define STORM_DATAGRAM_MIN (STORM_HEADER_LEN + STORM_TAG_LEN)
+#define STORM_DATAGRAM_MAX 9000
+#define STORM_CHUNK_MIN 256
+/* a datagram that holds a chunk: no link of a domain takes less */
+#define STORM_MTU_MIN (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + \
+		       STORM_CHUNK_MIN + STORM_TAG_LEN)
+
+enum storm_msg {
+	STORM_MSG_CAST = 1,	/* owner -> all: state, begin, acknowledged */
+	STORM_MSG_DATA = 2,	/* owner or repairer -> all or one */
+	STORM_MSG_STATUS = 3,	/* node -> tree parent */
+	STORM_MSG_NACK = 4,	/* node -> tree parent, grandparent or owner */
+	STORM_MSG_REPORT = 5,	/* node -> tree parent */
+	STORM_MSG_REPORT_ACK = 6,	/* tree parent -> node */
+	STORM_MSG_REQUEST = 7,	/* node -> owner: an operation of its own */
+	STORM_MSG_RESULT = 8,	/* owner -> node: how it ended */
+	STORM_MSG_STROBE = 9,	/* owner -> all: op is its number */
+	STORM_MSG_MAX = 10
+};
+
+#define STORM_HDR_RELAY 0x1	/* CAST, STROBE: pass on to your tree children;
+				   DATA: pass on to your chain successor */
+#define STORM_HDR_FLAGS 0x1
+
+struct storm_header {
+	uint8_t type;
+	uint16_t flags;
+	uint32_t epoch;
+	uint64_t session;
+	uint8_t incarnation[STORM_INCARNATION_LEN];
+	uint32_t sender;	/* STORM_NO_NODE: the owner */
+	uint64_t sequence;
+	uint64_t op;
+};
+
+void storm_header_pack(const struct storm_header *h,
+		       uint8_t out[STORM_HEADER_LEN]);
+/* Version, type, flags and length are checked: 0, EVERSION or EINVAL. */
+int storm_header_unpack(struct storm_header *h, const uint8_t *buf,
+			size_t len);
+
+/* What an agent answers to an OPEN that it knows the sender of and does not
+ * take.  The same in all versions. */
+#define STORM_REFUSAL_LEN 8
+void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN]);
+/* False: no agent wrote this.  *sys: the agent's version with EVERSION, else
+ * 0. */
+bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
+			  int *sys);
+
+/* A writer stops at its end and remembers; a reader likewise, reading zeroes
+ * from then on.  Check .bad once, at the end. */
+struct storm_out { uint8_t *p, *end; bool bad; };
+struct storm_in { const uint8_t *p, *end; bool bad; };
+
+void storm_put8(struct storm_out *o, uint8_t v);
+void storm_put16(struct storm_out *o, uint16_t v);
+void storm_put32(struct storm_out *o, uint32_t v);
+void storm_put64(struct storm_out *o, uint64_t v);
+void storm_put(struct storm_out *o, const void *buf, size_t len);
+void storm_put_addr(struct storm_out *o, const struct storm_addr *a);
+/* u32 count, then first and last of each range */
+void storm_put_idset(struct storm_out *o, const struct storm_idset *s);
+
+/* The same in fewer bytes: LEB128 numbers, each the distance from the one
+ * before, so that every set has one form. */
+void storm_put_set(struct storm_out *o, const struct storm_idset *s);
+
+uint8_t storm_get8(struct storm_in *i);
+uint16_t storm_get16(struct storm_in *i);
+uint32_t storm_get32(struct storm_in *i);
+uint64_t storm_get64(struct storm_in *i);
+/* A pointer into the buffer, or NULL and bad. */
+const uint8_t *storm_get(struct storm_in *i, size_t len);
+void storm_get_addr(struct storm_in *i, struct storm_addr *a);
+/* Adds to s; ids up to max; ranges must ascend. */
+void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max);
+void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max);
+/* Nothing may be left over. */
+static inline bool storm_in_done(const struct storm_in *i)
+{
+	return !i->bad && i->p == i->end;
+}
+
+#endif

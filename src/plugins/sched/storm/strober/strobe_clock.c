@@ -1,0 +1,362 @@
+/*
+ * strobe_clock.c - see strobe_clock.h.
+ *
+ * One lock, for all that the clock's thread and the first one, which has started it,
+ * both use.  It is held while strobes are sent, and never while the first thread
+ * waits for the domain or for slurmctld.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <linux/capability.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "src/common/log.h"
+
+#include "src/plugins/sched/storm/matrix/rota.h"
+#include "strobe_clock.h"
+#include "src/storm_common/proc_state.h"
+#include "src/libstorm/base/clock.h"
+
+#define PRIORITY 20		/* SCHED_FIFO */
+#define LOOK_EVERY (25 * STORM_MS)	/* whether slurmctld is stopped */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	pthread_t thread;
+	int fd;				/* where pulses come from */
+	void (*wake)(void);		/* the first thread */
+	bool running, stop;
+	storm_domain_t *domain;		/* NULL: none that is open */
+	struct rota *rota;		/* NULL: no map yet */
+	uint64_t pulse;			/* slurmctld's last sign of life */
+	bool away;			/* we were: is the domain still ours? */
+	bool deaf;			/* too long ago, or it is stopped */
+	bool stopped;			/* as of the last look */
+	uint64_t look_at;
+	uint64_t latest;
+} clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---------------------------------------------------------- the thread --- */
+
+/* Locked.  Everything that is due. */
+static void strobe_all_due(uint64_t now)
+{
+	uint8_t body[GANG_STROBE_LEN];
+	uint64_t due = rota_due(clk.rota);
+	struct gang_strobe g;
+
+	if (due < now && now - due > clk.latest)
+		clk.latest = now - due;
+	while (rota_next(clk.rota, now, &g)) {
+		gang_strobe_pack(&g, body);
+		storm_strobe(clk.domain, body, sizeof(body));
+	}
+}
+
+/* Where it is us who come late, what slurmctld said is still to be read: for
+ * a while that counts, too. */
+static bool strobe_is_silent(uint64_t now)
+{
+	struct pollfd p = { .fd = clk.fd, .events = POLLIN };
+	uint64_t silence = now - clk.pulse;
+
+	return silence > STROBER_PULSE_LIMIT &&
+		(silence > STROBER_PULSE_LIMIT + STROBER_PULSE_GRACE ||
+		 poll(&p, 1, 0) <= 0);
+}
+
+/* Locked.  The kernel's word: at once, where silence takes its time. */
+static bool strobe_is_stopped(uint64_t now)
+{
+	if (now < clk.look_at)
+		return clk.stopped;
+	clk.look_at = now + LOOK_EVERY;
+	return clk.stopped = proc_stopped(getppid());
+}
+
+/* Locked.  Not woken when it had to be: until the first thread has asked, nothing is
+ * said. */
+static void strobe_notice_absence(uint64_t due, uint64_t now)
+{
+	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
+	    !clk.domain)
+		return;
+	info("this process stood still for %.1f s", (now - due) / 1e9);
+	clk.away = true;
+	rota_pause(clk.rota, due);
+	clk.wake();
+}
+
+/* Locked.  Is slurmctld alive?  When to look again. */
+static uint64_t strobe_listen_to_pulse(uint64_t now)
+{
+	bool stopped = strobe_is_stopped(now);
+	bool deaf = stopped || strobe_is_silent(now);
+
+	if (deaf && !clk.deaf) {
+		info("slurmctld %s, everything runs", stopped ? "is stopped" :
+		     "gives no sign of life");
+		rota_pause(clk.rota, now);
+	} else if (!deaf && clk.deaf) {
+		info("slurmctld is back");
+		rota_continue(clk.rota, now);
+	}
+	clk.deaf = deaf;
+	/* its next pulse will wake us */
+	return deaf ? STORM_NEVER : clk.look_at;
+}
+
+static void strobe_wait_until(uint64_t due)
+{
+	struct timespec ts = { .tv_sec = due / STORM_SEC,
+			       .tv_nsec = due % STORM_SEC };
+
+	if (due == STORM_NEVER)
+		pthread_cond_wait(&clk.cond, &clk.lock);
+	else
+		pthread_cond_timedwait(&clk.cond, &clk.lock, &ts);
+}
+
+static void *strobe_thread(void *arg)
+{
+	uint64_t due = STORM_NEVER;
+
+	(void) arg;
+	prctl(PR_SET_TIMERSLACK, 1);
+	pthread_mutex_lock(&clk.lock);
+	while (!clk.stop) {
+		uint64_t now = storm_now(), look;
+
+		strobe_notice_absence(due, now);
+		due = STORM_NEVER;
+		if (clk.rota && clk.domain && !clk.away) {
+			look = strobe_listen_to_pulse(now);
+			strobe_all_due(now);
+			due = rota_due(clk.rota);
+			/* nobody asks for a pulse where nothing is shared */
+			if (due != STORM_NEVER && look < due)
+				due = look;
+		}
+		strobe_wait_until(due);
+	}
+	pthread_mutex_unlock(&clk.lock);
+	return NULL;
+}
+
+/* -------------------------------------------------------- start and end --- */
+
+/* May as much memory be locked as there is? */
+static bool strobe_may_lock(void)
+{
+	struct __user_cap_header_struct h = {
+		.version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct rlimit r = { 0 };
+
+	if (!syscall(SYS_capget, &h, d) &&
+	    d[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &
+	    CAP_TO_MASK(CAP_IPC_LOCK))
+		return true;
+	return !getrlimit(RLIMIT_MEMLOCK, &r) && r.rlim_cur == RLIM_INFINITY;
+}
+
+/* Better with it; without, a strober is still a strober. */
+static void strobe_be_real_time(void)
+{
+	struct sched_param p = { .sched_priority = PRIORITY };
+
+	/* under a limit, memory that is asked for later would be refused */
+	if (!strobe_may_lock())
+		info("memory cannot be locked, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit, or CAP_IPC_LOCK, see storm(7)");
+	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		info("memory cannot be locked (%m), strobes may come late");
+	/* threads that are made from now on inherit it */
+	if (!sched_setscheduler(0, SCHED_FIFO, &p))
+		return;
+	info("no real-time priority (%m), strobes may come late; remedy: LimitRTPRIO=%d in slurmctld's unit, or CAP_SYS_NICE, see storm(7)",
+	     PRIORITY);
+	if (setpriority(PRIO_PROCESS, 0, -20))
+		debug("no better nice value either: %m");
+}
+
+int strobe_clock_start(int fd, void (*wake)(void))
+{
+	pthread_condattr_t attr;
+	int rc;
+
+	clk.fd = fd;
+	clk.wake = wake;
+	strobe_be_real_time();
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&clk.cond, &attr);
+	pthread_condattr_destroy(&attr);
+	clk.pulse = storm_now();
+	rc = pthread_create(&clk.thread, NULL, strobe_thread, NULL);
+	if (rc)
+		error("cannot start a thread: %s", strerror(rc));
+	clk.running = !rc;
+	return rc ? -1 : 0;
+}
+
+/* Nodes need not wait for silence: all of them are told. */
+static void strobe_farewell(void)
+{
+	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
+	bool said = false;
+
+	pthread_mutex_lock(&clk.lock);
+	if (clk.rota)
+		rota_pause(clk.rota, storm_now());
+	clk.deaf = true;
+	clk.pulse = 0;
+	pthread_cond_signal(&clk.cond);
+	pthread_mutex_unlock(&clk.lock);
+	for (int i = 0; i < 20 && !said; i++) {
+		pthread_mutex_lock(&clk.lock);
+		said = !clk.domain || !clk.rota || clk.away ||
+			rota_due(clk.rota) == STORM_NEVER;
+		pthread_mutex_unlock(&clk.lock);
+		if (!said)
+			nanosleep(&pause, NULL);
+	}
+}
+
+void strobe_clock_stop(void)
+{
+	if (!clk.running)
+		return;
+	strobe_farewell();
+	pthread_mutex_lock(&clk.lock);
+	clk.stop = true;
+	pthread_cond_signal(&clk.cond);
+	pthread_mutex_unlock(&clk.lock);
+	pthread_join(clk.thread, NULL);
+}
+
+/* ----------------------------------------------- what the first thread says --- */
+
+void strobe_clock_open(storm_domain_t *d)
+{
+	pthread_mutex_lock(&clk.lock);
+	clk.domain = d;
+	clk.away = false;
+	pthread_mutex_unlock(&clk.lock);
+}
+
+void strobe_clock_close(void)
+{
+	pthread_mutex_lock(&clk.lock);
+	clk.domain = NULL;
+	rota_destroy(clk.rota);
+	clk.rota = NULL;
+	pthread_mutex_unlock(&clk.lock);
+}
+
+int strobe_clock_map(struct gang_map *map, uint64_t digest, uint64_t now)
+{
+	struct rota *r;
+
+	pthread_mutex_lock(&clk.lock);
+	r = rota_create(map, digest, clk.rota, now);
+	if (r) {
+		rota_destroy(clk.rota);
+		clk.rota = r;
+		pthread_cond_signal(&clk.cond);
+	}
+	pthread_mutex_unlock(&clk.lock);
+	return r ? 0 : -1;
+}
+
+void strobe_clock_pulse(uint64_t when)
+{
+	pthread_mutex_lock(&clk.lock);
+	clk.pulse = when;
+	if (clk.deaf) {
+		clk.look_at = 0;
+		pthread_cond_signal(&clk.cond);
+	}
+	pthread_mutex_unlock(&clk.lock);
+}
+
+void strobe_clock_resume(uint64_t now)
+{
+	pthread_mutex_lock(&clk.lock);
+	clk.away = false;
+	if (!clk.deaf)
+		rota_continue(clk.rota, now);
+	pthread_cond_signal(&clk.cond);
+	pthread_mutex_unlock(&clk.lock);
+}
+
+/* ---------------------------------------------------------- ... and asks --- */
+
+bool strobe_clock_is_strobing(void)
+{
+	bool yes;
+
+	pthread_mutex_lock(&clk.lock);
+	yes = clk.domain && clk.rota && rota_due(clk.rota) != STORM_NEVER;
+	pthread_mutex_unlock(&clk.lock);
+	return yes;
+}
+
+bool strobe_clock_is_away(void)
+{
+	bool away;
+
+	pthread_mutex_lock(&clk.lock);
+	away = clk.away;
+	pthread_mutex_unlock(&clk.lock);
+	return away;
+}
+
+struct strober_frame *strobe_clock_report(void)
+{
+	struct strober_frame *f = NULL;
+	struct strober_report *st;
+	struct strober_given *g;
+	struct rota_stats rs;
+	const struct gang_map *m;
+	uint64_t now = storm_now();
+	size_t len = 0;
+
+	pthread_mutex_lock(&clk.lock);
+	if (clk.rota && rota_due(clk.rota) != STORM_NEVER) {
+		m = rota_map(clk.rota);
+		len = sizeof(*f) + sizeof(*st) + m->njobs * sizeof(*g);
+		f = calloc(1, len);
+	}
+	if (f) {
+		f->verb = STROBER_REPORT;
+		f->len = len - sizeof(*f);
+		st = (void *) (f + 1);
+		g = (void *) (st + 1);
+		rota_stats(clk.rota, &rs);
+		st->version = m->version;
+		st->switches = rs.switches;
+		st->repeats = rs.repeats;
+		st->late = rs.late;
+		st->latest = clk.latest;
+		st->njobs = m->njobs;
+		for (uint32_t i = 0; i < m->njobs; i++) {
+			g[i].job_id = m->jobs[i].job_id;
+			g[i].ns = rota_given(clk.rota, i, now);
+		}
+		clk.latest = 0;
+	}
+	pthread_mutex_unlock(&clk.lock);
+	return f;
+}

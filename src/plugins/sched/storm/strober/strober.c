@@ -1,0 +1,488 @@
+/*
+ * strober.c - storm_strober, the Machine Manager's clock (paper section 2.1: it
+ * strobes): slurmctld's child, which does what slurmctld says, frame by frame, brings
+ * each map to all nodes at once, and tells slurmctld what came of it.
+ *
+ *	strobe_clock.c		the thread that says whose turn it is
+ *	rota.c			... and when, by the map that counts
+ *	strober_domain.c	the nodes that hear it, and the epoch
+ *	strober_state.c		... on disk
+ *	missed.c		a thread that asks which nodes have not heard it
+ *	maps.c			which map goes to the nodes next
+ *
+ * Fail open: when slurmctld dies or stops, the nodes are told that everything
+ * runs; when this process does, they notice the silence.  When it goes on after it
+ * has stood still, another slurmctld's strober may have taken over: before it says
+ * anything it begins a new epoch, which one alone of them can.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+
+#include "src/plugins/sched/storm/matrix/maps.h"
+#include "missed.h"
+#include "storm_config.h"
+#include "strobe_clock.h"
+#include "strober.h"
+#include "strober_domain.h"
+#include "src/storm_common/child_log.h"
+#include "src/storm_common/gang_map.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/base/clock.h"
+
+#define RETRY (100 * STORM_MS)	/* of a map that was not taken */
+#define TEST_EVERY (20 * STORM_MS)
+#define PIPE 0			/* the socket to slurmctld */
+
+static struct {
+	const char *state;		/* file */
+	int wake, signals, parent;
+	bool stop;
+	/* frames: what has come of the one that is coming */
+	uint8_t *in;
+	size_t have, room;
+	struct maps maps;
+	storm_event_t *event;		/* of the one that is on its way */
+	uint64_t retry_at, tell_at;
+	bool refused;			/* the last transfer was, said once */
+} s = { .wake = -1, .signals = -1, .parent = -1 };
+
+/* Any thread: the main loop has something to do. */
+static void strober_poke(void)
+{
+	const uint64_t one = 1;
+
+	if (write(s.wake, &one, sizeof(one)) != sizeof(one))
+		error("eventfd: %m");
+}
+
+/* Nothing is known of nodes and maps. */
+static void strober_leave(void)
+{
+	storm_event_destroy(s.event);
+	s.event = NULL;
+	strober_domain_close();
+	maps_clear(&s.maps);
+}
+
+/* ------------------------------------------------------------------ maps --- */
+
+static bool strober_is_shared(const struct gang_map *m)
+{
+	for (uint32_t i = 0; i < m->nzones; i++)
+		if (m->zones[i].rows > 1)
+			return true;
+	return false;
+}
+
+static void strober_send_report(void);
+
+/* This map counts from now on. */
+static void strober_map_counts(const struct map_bytes *b)
+{
+	struct gang_map m;
+	uint64_t now = storm_now();
+
+	if (gang_map_unpack(b->buf, b->len, &m)) {
+		error("no memory for a map");
+		return;
+	}
+	strober_send_report();	/* the last word on those that have ended */
+	if (strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
+		gang_map_clear(&m);
+		error("no memory for a map");
+	}
+}
+
+/* Does somebody have to know it?  -1: nobody can, it makes no sense. */
+static int strober_is_needed(const struct map_bytes *b)
+{
+	struct gang_map m;
+	int needed;
+
+	if (gang_map_unpack(b->buf, b->len, &m)) {
+		error("slurmctld's map makes no sense, it is ignored");
+		return -1;
+	}
+	needed = m.nodes == strober_domain_count() ? strober_is_shared(&m) : -1;
+	if (needed < 0)
+		error("slurmctld's map is of %u nodes, the domain of %u: it is ignored",
+		      m.nodes, strober_domain_count());
+	gang_map_clear(&m);
+	return needed;
+}
+
+static void strober_map_send(void)
+{
+	const struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+					 .remote_event = GANG_EVENT_MAP };
+	const struct map_bytes *b = maps_begin(&s.maps);
+	int needed = strober_is_needed(b);
+
+	if (needed > 0) {
+		s.event = storm_xfer_and_signal(strober_domain_get(), NULL, &to,
+						b->buf, b->len);
+		if (s.event)
+			return;
+		maps_refused(&s.maps);
+		s.retry_at = storm_now() + RETRY;
+		return;
+	}
+	if (!needed)
+		strober_map_counts(b);
+	maps_unneeded(&s.maps);
+}
+
+static void strober_map_refused(const struct storm_outcome *out)
+{
+	if (!s.refused)
+		info("a map was not taken%s%s: it is sent again",
+		     out->nfaults ? ": " : "",
+		     out->nfaults ? storm_strerror(out->faults[0].why) : "");
+	s.refused = true;
+	maps_refused(&s.maps);
+	s.retry_at = storm_now() + RETRY;
+}
+
+static void strober_map_sent(void)
+{
+	struct storm_outcome out = { 0 };
+
+	if (!storm_test_event(s.event, true, storm_now() + TEST_EVERY, &out))
+		return;
+	storm_event_destroy(s.event);
+	s.event = NULL;
+	if (out.state == STORM_DONE) {
+		s.refused = false;
+		strober_map_counts(&s.maps.moving);
+		maps_done(&s.maps);
+	} else {
+		strober_map_refused(&out);
+	}
+	storm_outcome_clear(&out);
+}
+
+/* ----------------------------------------------------- slurmctld's frames --- */
+
+static void strober_take_nodes(const char *body, size_t len)
+{
+	strober_leave();
+	strober_domain_nodes(body, len);
+}
+
+static void strober_take_map(const void *body, size_t len)
+{
+	void *buf = malloc(len + 1);
+
+	if (!buf) {
+		error("no memory for a map");
+		return;
+	}
+	memcpy(buf, body, len);
+	maps_take(&s.maps, buf, len);
+	s.retry_at = 0;
+}
+
+static void strober_take_pulse(const void *body, size_t len)
+{
+	uint64_t when;
+
+	if (len != sizeof(when))
+		return;
+	memcpy(&when, body, len);
+	strobe_clock_pulse(when);
+}
+
+static void strober_take(const struct strober_frame *f, const void *body)
+{
+	switch (f->verb) {
+	case STROBER_NODES:
+		strober_take_nodes(body, f->len);
+		break;
+	case STROBER_MAP:
+		strober_take_map(body, f->len);
+		break;
+	case STROBER_PULSE:
+		strober_take_pulse(body, f->len);
+		break;
+	default:
+		error("slurmctld says %u, which means nothing here", f->verb);
+	}
+}
+
+/* All frames that are complete; the rest is kept. */
+static void strober_take_frames(void)
+{
+	struct strober_frame f;
+	size_t at = 0;
+
+	while (s.have - at >= sizeof(f)) {
+		memcpy(&f, s.in + at, sizeof(f));
+		if (f.len > STROBER_BODY_MAX) {
+			error("a frame of %u bytes from slurmctld", f.len);
+			s.stop = true;
+			return;
+		}
+		if (s.have - at < sizeof(f) + f.len)
+			break;
+		strober_take(&f, s.in + at + sizeof(f));
+		at += sizeof(f) + f.len;
+	}
+	memmove(s.in, s.in + at, s.have - at);
+	s.have -= at;
+}
+
+/* False: slurmctld has gone. */
+static bool strober_hear(void)
+{
+	ssize_t n;
+
+	while (true) {
+		if (s.room - s.have < 65536) {
+			s.room = s.room * 2 + 65536;
+			xrealloc(s.in, s.room);
+		}
+		n = read(PIPE, s.in + s.have, s.room - s.have);
+		if (n <= 0)
+			break;
+		s.have += n;
+		strober_take_frames();
+	}
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* --------------------------------------------------- what slurmctld is told --- */
+
+/* Not to be waited for: when slurmctld does not read, it does without; but half
+ * a frame must be followed by its other half. */
+static void strober_send(const struct strober_frame *f)
+{
+	const char *p = (const char *) f;
+	size_t len = sizeof(*f) + f->len, at = 0;
+
+	while (at < len) {
+		ssize_t n = send(PIPE, p + at, len - at,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0) {
+			at += n;
+		} else if (errno != EAGAIN || !at) {
+			break;
+		} else {
+			struct pollfd out = { .fd = PIPE, .events = POLLOUT };
+
+			if (poll(&out, 1, 1000) <= 0) {
+				s.stop = true;
+				break;
+			}
+		}
+	}
+}
+
+static void strober_send_report(void)
+{
+	struct strober_frame *f = strobe_clock_report();
+
+	if (f)
+		strober_send(f);
+	free(f);
+}
+
+/* Of all nodes that have missed some; nothing where nobody knows. */
+static void strober_send_missed(void)
+{
+	uint32_t nodes = strober_domain_count(), n = 0;
+	uint64_t *count = xcalloc(nodes + 1, sizeof(*count));
+	struct strober_frame *f;
+	struct strober_missed *m;
+
+	f = xmalloc(sizeof(*f) + nodes * sizeof(*m));
+	m = (void *) (f + 1);
+	if (missed_get(count, nodes)) {
+		for (uint32_t i = 0; i < nodes; i++)
+			if (count[i])
+				m[n++] = (struct strober_missed) {
+					.node = i, .strobes = count[i] };
+		f->verb = STROBER_MISSED;
+		f->len = n * sizeof(*m);
+		strober_send(f);
+	}
+	xfree(count);
+	xfree(f);
+}
+
+/* -------------------------------------------------------------- main loop --- */
+
+static void strober_act(uint64_t now)
+{
+	if (now >= strober_domain_due())
+		strober_domain_open();
+	if (s.event)
+		strober_map_sent();
+	if (!strober_domain_get())
+		return;
+	strober_domain_confirm();
+	if (strober_domain_joined())
+		maps_join(&s.maps);
+	if (maps_due(&s.maps) && now >= s.retry_at)
+		strober_map_send();
+	if (now >= s.tell_at) {
+		strober_send_report();
+		strober_send_missed();
+		s.tell_at = now + STROBER_REPORT_EVERY;
+	}
+}
+
+static int strober_next_ms(uint64_t now)
+{
+	uint64_t next = now + STROBER_REPORT_EVERY;
+
+	if (s.event)
+		return 0;		/* strober_map_sent() waits */
+	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
+		next = s.retry_at;
+	if (strober_domain_due() < next)
+		next = strober_domain_due();
+	return next <= now ? 0 : (next - now) / STORM_MS + 1;
+}
+
+static void strober_turn(void)
+{
+	struct pollfd p[4] = {
+		{ .fd = PIPE, .events = POLLIN },
+		{ .fd = s.wake, .events = POLLIN },
+		{ .fd = s.signals, .events = POLLIN },
+		{ .fd = s.parent, .events = POLLIN },
+	};
+	uint64_t n;
+
+	if (poll(p, 4, strober_next_ms(storm_now())) < 0 && errno != EINTR) {
+		error("poll: %m");
+		s.stop = true;
+		return;
+	}
+	if (p[1].revents && read(s.wake, &n, sizeof(n)) < 0)
+		debug("eventfd: %m");
+	if ((p[0].revents && !strober_hear()) || p[3].revents) {
+		info("slurmctld is gone, ending");
+		s.stop = true;
+	}
+	if (p[2].revents) {
+		info("ending, as a signal says");
+		s.stop = true;
+	}
+	if (!s.stop)
+		strober_act(storm_now());
+}
+
+static int strober_descriptors(void)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s.parent = pidfd_open(getppid(), 0);
+	if (s.signals < 0 || s.wake < 0 || s.parent < 0)
+		return -1;
+	return fcntl(PIPE, F_SETFL, O_NONBLOCK);
+}
+
+static int strober_run(void)
+{
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	struct storm_conf conf;
+	char *why = NULL;
+
+	log_init("storm_strober", opts, 0, NULL);
+	slurm_conf_init(NULL);
+	if (slurm_conf.slurmctld_debug > LOG_LEVEL_INFO) {
+		opts.stderr_level = slurm_conf.slurmctld_debug;
+		log_alter(opts, 0, NULL);
+	}
+	storm_log_set(child_log);
+	/* the domain's key is in here */
+	prctl(PR_SET_DUMPABLE, 0);
+	if (storm_conf_load(&conf, &why)) {
+		error("%s", why);
+		return STROBER_EXIT_CONF;
+	}
+	strober_domain_init(s.state, &conf.set, strober_poke);
+	if (strober_descriptors()) {
+		error("cannot start: %m");
+		return 1;
+	}
+	if (strobe_clock_start(PIPE, strober_poke))
+		return 1;
+	while (!s.stop)
+		strober_turn();
+	strobe_clock_stop();
+	strober_leave();
+	return 0;
+}
+
+static const char usage[] =
+"Usage: storm_strober --state FILE\n"
+"\n"
+"The clock of STORM's gang scheduling.  slurmctld runs it, with a socket on its\n"
+"standard input; it is of no use by itself.\n"
+"  --state FILE   where the cluster domain's epoch is kept\n"
+"  --version      print the version\n";
+
+int main(int argc, char **argv)
+{
+	enum { STATE = 1, VERSION_, HELP };
+	static const struct option options[] = {
+		{ "state", required_argument, NULL, STATE },
+		{ "version", no_argument, NULL, VERSION_ },
+		{ "help", no_argument, NULL, HELP },
+		{ 0 }
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case STATE:
+			s.state = optarg;
+			break;
+		case VERSION_:
+			puts("storm_strober " STORM_VERSION);
+			return 0;
+		case HELP:
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (!s.state || optind != argc) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	return strober_run();
+}

@@ -1,0 +1,255 @@
+/*
+ * strober_domain.c - see strober_domain.h.
+ *
+ * strober_domain_save() and strober_domain_on_...() may be called by other threads
+ * while there is a domain.  What they read is changed only while there is none, and
+ * `joined` is atomic.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "missed.h"
+#include "strobe_clock.h"
+#include "strober_domain.h"
+#include "strober_state.h"
+#include "src/storm_common/gang_map.h"
+#include "src/storm_common/node_addr.h"
+#include "src/libstorm/base/clock.h"
+
+static struct {
+	const char *state;		/* file */
+	uint64_t cluster;
+	struct storm_settings set;
+	void (*wake)(void);
+	char **name;
+	uint32_t nodes;
+	storm_domain_t *open;		/* NULL: it is not */
+	uint32_t epoch;			/* that was saved last, by us or before */
+	char *failed;			/* why there is no domain, said once */
+	uint64_t open_at;		/* when to try again */
+	bool joined;			/* somebody has */
+} dom;
+
+void strober_domain_init(const char *state, const struct storm_settings *set,
+			 void (*wake)(void))
+{
+	dom.state = state;
+	dom.cluster = gang_cluster_number(slurm_conf.cluster_name);
+	dom.set = *set;
+	dom.wake = wake;
+}
+
+void strober_domain_nodes(const char *names, size_t len)
+{
+	for (uint32_t i = 0; i < dom.nodes; i++)
+		xfree(dom.name[i]);
+	xfree(dom.name);
+	dom.nodes = 0;
+	dom.open_at = 0;
+	if (!len || names[len - 1])
+		return;
+	slurm_conf_reinit(NULL);
+	for (const char *p = names; p < names + len; p += strlen(p) + 1) {
+		xrecalloc(dom.name, dom.nodes + 1, sizeof(*dom.name));
+		dom.name[dom.nodes++] = xstrdup(p);
+	}
+}
+
+uint32_t strober_domain_count(void)
+{
+	return dom.nodes;
+}
+
+storm_domain_t *strober_domain_get(void)
+{
+	return dom.open;
+}
+
+bool strober_domain_joined(void)
+{
+	return __atomic_exchange_n(&dom.joined, false, __ATOMIC_ACQ_REL);
+}
+
+/* ------------------------------------------------- what the domain says --- */
+
+static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
+			       const struct storm_idset *excluded)
+{
+	struct strober_saved now = { .epoch = epoch };
+	uint64_t n = storm_idset_size(excluded);
+	int rc;
+
+	(void) arg;
+	now.excluded = calloc(n + 1, sizeof(*now.excluded));
+	if (!now.excluded)
+		return -1;
+	for (uint32_t i = 0; i < excluded->count; i++)
+		for (uint32_t k = excluded->r[i].first;
+		     k <= excluded->r[i].last && k < dom.nodes; k++)
+			now.excluded[now.nexcluded++] = dom.name[k];
+	rc = strober_state_save(dom.state, was, &now);
+	free(now.excluded);
+	if (!rc)
+		dom.epoch = epoch;
+	return rc;
+}
+
+static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
+{
+	(void) arg;
+	if (f->node < dom.nodes)
+		info("node %s is out of gang scheduling, its jobs run: %s%s%s",
+		     dom.name[f->node], storm_strerror(f->why),
+		     f->sys ? ": " : "",
+		     f->sys && f->why == STORM_ESYS ? strerror(f->sys) : "");
+}
+
+static void strober_domain_on_joined(void *arg, uint32_t node)
+{
+	(void) arg;
+	if (node < dom.nodes)
+		info("node %s is in gang scheduling", dom.name[node]);
+	__atomic_store_n(&dom.joined, true, __ATOMIC_RELEASE);
+	dom.wake();
+}
+
+/* -------------------------------------------------------------- open --- */
+
+/* Log it, unless it is what was logged last. */
+static void strober_domain_complain(const char *why)
+{
+	if (!dom.failed || strcmp(dom.failed, why))
+		error("no gang scheduling: %s", why);
+	xfree(dom.failed);
+	dom.failed = xstrdup(why);
+	dom.open_at = storm_now() + STORM_SEC;
+}
+
+/* Of the excluded that were saved, those that are still in the list. */
+static int strober_domain_load(struct storm_idset *excluded)
+{
+	struct strober_saved saved;
+	int rc = strober_state_load(dom.state, &saved);
+
+	if (rc)
+		return rc;
+	dom.epoch = saved.epoch;
+	for (uint32_t i = 0; i < dom.nodes; i++)
+		for (uint32_t k = 0; k < saved.nexcluded; k++)
+			if (!strcmp(dom.name[i], saved.excluded[k]))
+				rc |= storm_idset_add(excluded, i, i);
+	strober_state_clear(&saved);
+	return rc;
+}
+
+static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
+					     const struct storm_idset *excluded)
+{
+	struct storm_domain_conf dc = {
+		.nodes = nodes, .count = dom.nodes, .set = dom.set,
+		.agent_uid = slurm_conf.slurmd_user_id,
+		.cluster = dom.cluster, .epoch = dom.epoch,
+		.excluded = excluded,
+		.save = strober_domain_save,
+		.on_fault = strober_domain_on_fault,
+		.on_joined = strober_domain_on_joined,
+	};
+	storm_domain_t *d;
+	int err;
+
+	d = storm_domain_create(&dc, &err);
+	if (!d) {
+		strober_domain_complain(storm_strerror(err));
+		return NULL;
+	}
+	err = storm_domain_open(d);
+	if (!err)
+		err = storm_domain_wait_open(d, NULL);
+	if (!err)
+		return d;
+	strober_domain_complain(storm_strerror(err));
+	storm_domain_destroy(d);
+	return NULL;
+}
+
+static struct storm_node *strober_domain_addresses(void)
+{
+	struct storm_node *nodes = xcalloc(dom.nodes + 1, sizeof(*nodes));
+
+	for (uint32_t i = 0; i < dom.nodes; i++) {
+		nodes[i].name = dom.name[i];
+		if (!node_addr(dom.name[i], dom.set.port, &nodes[i].addr)) {
+			char *why = NULL;
+
+			xstrfmtcat(why, "the address of node %s is not known",
+				   dom.name[i]);
+			strober_domain_complain(why);
+			xfree(why);
+			xfree(nodes);
+			return NULL;
+		}
+	}
+	return nodes;
+}
+
+uint64_t strober_domain_due(void)
+{
+	return dom.open || !dom.nodes ? STORM_NEVER : dom.open_at;
+}
+
+void strober_domain_open(void)
+{
+	struct storm_idset excluded = { 0 };
+	struct storm_node *nodes = strober_domain_addresses();
+	storm_domain_t *d = NULL;
+
+	if (!nodes)
+		return;
+	if (strober_domain_load(&excluded))
+		strober_domain_complain("its state cannot be read");
+	else
+		d = strober_domain_create(nodes, &excluded);
+	storm_idset_clear(&excluded);
+	xfree(nodes);
+	if (!d)
+		return;
+	info("the cluster domain is open: %u nodes", dom.nodes);
+	xfree(dom.failed);
+	if (missed_start(d, dom.nodes, strobe_clock_is_strobing))
+		error("who misses strobes will not be known: no memory, or no thread");
+	dom.open = d;
+	strobe_clock_open(d);
+}
+
+void strober_domain_confirm(void)
+{
+	uint64_t now = storm_now();
+	int err;
+
+	if (!strobe_clock_is_away())
+		return;
+	err = storm_domain_confirm(dom.open);
+	if (err) {
+		strober_domain_complain(storm_strerror(err));
+		return;
+	}
+	strobe_clock_resume(now);
+}
+
+void strober_domain_close(void)
+{
+	strobe_clock_close();
+	missed_stop();
+	storm_domain_destroy(dom.open);
+	dom.open = NULL;
+}

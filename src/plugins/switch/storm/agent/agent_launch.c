@@ -1,0 +1,329 @@
+/*
+ * agent_launch.c - the launch message's last hop (paper Algorithm 5,
+ * LAUNCH-JOB): the bytes that the domain's owner cast are written to this node's
+ * own slurmd, so that every check that Slurm makes of a launch is made by Slurm.
+ * slurmd's answer is for the job's user alone; the return code stands at its
+ * end, in clear.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_common.h"
+#include "src/common/slurm_protocol_defs.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent.h"
+#include "agent_launch.h"
+#include "agent_session.h"
+#include "src/storm_common/step_protocol.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
+#include "src/libstorm/protocol/nm/nm.h"
+
+/* a slurmd that is being restarted is back by then */
+#define SLURMD_WAIT (5 * STORM_SEC)
+#define SLURMD_RETRY (50 * STORM_MS)
+#define ANSWER_MAX 65536
+
+struct agent_launch {
+	struct agent_io io;
+	struct agent_launch *next;
+	struct agent_session *s;	/* NULL: over */
+	uint8_t *msg;
+	size_t len, written;
+	uint8_t *answer;
+	size_t have;
+	uint64_t give_up, retry_at;	/* retry_at 0: connected */
+};
+
+static void agent_launch_release(struct agent_io *io)
+{
+	struct agent_launch *l = (struct agent_launch *) io;
+
+	xfree(l->msg);
+	xfree(l->answer);
+	xfree(l);
+}
+
+/* Off the session, and away. */
+static void agent_launch_end(struct agent *a, struct agent_launch *l)
+{
+	struct agent_launch **p;
+
+	if (l->s) {
+		for (p = &l->s->launches; *p != l; p = &(*p)->next)
+			;
+		*p = l->next;
+		l->s = NULL;
+	}
+	if (l->io.fd >= 0)
+		agent_io_close(&a->ios, &l->io);
+	else
+		agent_launch_release(&l->io);
+}
+
+static void agent_launch_report(struct agent *a, struct agent_launch *l,
+				uint32_t code)
+{
+	struct storm_idset ids = { 0 };
+	struct agent_session *s = l->s;
+
+	a->count.launches++;
+	if (code) {
+		a->count.launches_failed++;
+		info("launch of step %u.%u by uid %u: %s", s->step.job_id,
+		     s->step.step_id, s->step.uid, slurm_strerror(code));
+	}
+	if (storm_idset_add(&ids, s->self, s->self) ||
+	    storm_nm_report(a->nm, s->id, STEP_REPORT_DELIVERED, code, &ids,
+			    storm_now()))
+		error("cannot report the launch of step %u.%u", s->step.job_id,
+		      s->step.step_id);
+	storm_idset_clear(&ids);
+	agent_launch_end(a, l);
+}
+
+/* False: nobody listens now. */
+static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
+{
+	struct sockaddr_storage addr = { 0 };
+	struct sockaddr_in *in = (struct sockaddr_in *) &addr;
+	socklen_t len = sizeof(*in);
+	int fd, one = 1;
+
+	if (xstrcasestr(slurm_conf.comm_params, "NoInAddrAny")) {
+		/* slurmd listens on the node's address alone */
+		if (slurm_conf_get_addr(a->node, &addr, 0))
+			return false;
+		if (addr.ss_family == AF_INET6)
+			len = sizeof(struct sockaddr_in6);
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	}
+	/* the port is in the same place for both families */
+	in->sin_port = htons(a->slurmd.port);
+	fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    0);
+	if (fd < 0)
+		return false;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (connect(fd, (struct sockaddr *) &addr, len) &&
+	    errno != EINPROGRESS) {
+		close(fd);
+		return false;
+	}
+	l->io.fd = fd;
+	if (agent_io_add(&a->ios, &l->io, EPOLLIN | EPOLLOUT)) {
+		close(fd);
+		l->io.fd = -1;
+		return false;
+	}
+	return true;
+}
+
+static void agent_launch_try(struct agent *a, struct agent_launch *l,
+			     uint64_t now)
+{
+	if (!l->len) {
+		error("what uid %u sends for step %u.%u is no launch message",
+		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
+		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
+	} else if (agent_launch_connect(a, l)) {
+		l->retry_at = 0;
+	} else if (now >= l->give_up) {
+		error("slurmd does not listen on port %u", a->slurmd.port);
+		agent_launch_report(a, l,
+				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+	} else {
+		l->retry_at = now + SLURMD_RETRY;
+	}
+}
+
+/* Connecting failed before a byte had left: with a new descriptor, later. */
+static void agent_launch_again(struct agent *a, struct agent_launch *l)
+{
+	struct agent_launch *n = xmalloc(sizeof(*n)), **p;
+
+	*n = *l;
+	l->msg = l->answer = NULL;
+	for (p = &l->s->launches; *p != l; p = &(*p)->next)
+		;
+	*p = n;
+	l->s = NULL;
+	agent_io_close(&a->ios, &l->io);
+	n->io.fd = -1;
+	n->retry_at = storm_now() + SLURMD_RETRY;
+}
+
+static void agent_launch_failed(struct agent *a, struct agent_launch *l,
+				int sys)
+{
+	uint32_t code = SLURM_COMMUNICATIONS_RECEIVE_ERROR;
+
+	if (!l->written && storm_now() < l->give_up) {
+		agent_launch_again(a, l);
+		return;
+	}
+	error("slurmd broke off the launch of step %u.%u: %s",
+	      l->s->step.job_id, l->s->step.step_id,
+	      sys ? strerror(sys) : "end of file");
+	if (!l->written)
+		code = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
+	else if (l->written < l->len)
+		code = SLURM_COMMUNICATIONS_SEND_ERROR;
+	agent_launch_report(a, l, code);
+}
+
+/* False: it is over, one way or the other. */
+static bool agent_launch_write(struct agent *a, struct agent_launch *l)
+{
+	while (l->written < l->len) {
+		ssize_t n = send(l->io.fd, l->msg + l->written,
+				 l->len - l->written, MSG_NOSIGNAL);
+
+		if (n < 0) {
+			if (errno == EAGAIN || errno == EINTR)
+				return true;
+			agent_launch_failed(a, l, errno);
+			return false;
+		}
+		l->written += n;
+	}
+	agent_io_change(&a->ios, &l->io, EPOLLIN);
+	return true;
+}
+
+static void agent_launch_read(struct agent *a, struct agent_launch *l)
+{
+	uint32_t len, rc;
+	ssize_t n;
+
+	n = recv(l->io.fd, l->answer + l->have, ANSWER_MAX - l->have, 0);
+	if (n <= 0) {
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		agent_launch_failed(a, l, n ? errno : 0);
+		return;
+	}
+	l->have += n;
+	if (l->have < sizeof(len))
+		return;
+	memcpy(&len, l->answer, sizeof(len));
+	len = ntohl(len);
+	if (len < sizeof(rc) || len > ANSWER_MAX - sizeof(len)) {
+		agent_launch_failed(a, l, EPROTO);
+		return;
+	}
+	if (l->have < sizeof(len) + len)
+		return;
+	memcpy(&rc, l->answer + len, sizeof(rc));
+	agent_launch_report(a, l, ntohl(rc));
+}
+
+static void agent_launch_ready(struct agent *a, struct agent_io *io,
+			       uint32_t events)
+{
+	struct agent_launch *l = (struct agent_launch *) io;
+	int err = 0;
+	socklen_t size = sizeof(err);
+
+	if (!l->written &&
+	    (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &err, &size) || err)) {
+		agent_launch_failed(a, l, err);
+		return;
+	}
+	if (l->written < l->len && !agent_launch_write(a, l))
+		return;
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		agent_launch_read(a, l);
+}
+
+/*
+ * slurmd is handed one launch message and nothing else, nor one to forward.
+ * As Slurm writes it: {u32 length of what follows, u16 protocol version, u16
+ * flags, u16 type, u32 length of the body, u16 nodes to forward to ...}.
+ */
+static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
+{
+	uint32_t size;
+	uint16_t version, type, forward;
+
+	if (len < 16)
+		return false;
+	memcpy(&size, msg, sizeof(size));
+	memcpy(&version, msg + 4, sizeof(version));
+	memcpy(&type, msg + 8, sizeof(type));
+	memcpy(&forward, msg + 14, sizeof(forward));
+	return ntohl(size) == len - sizeof(size) &&
+		ntohs(version) == SLURM_PROTOCOL_VERSION &&
+		ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
+}
+
+void agent_launch(struct agent_session *s, const void *buf, size_t len,
+		  uint64_t now)
+{
+	const uint8_t *msg = (const uint8_t *) buf + STEP_LAUNCH_HEAD;
+
+	struct agent_launch *l = xmalloc(sizeof(*l));
+
+	l->io.fd = -1;
+	l->io.ready = agent_launch_ready;
+	l->io.release = agent_launch_release;
+	l->s = s;
+	l->next = s->launches;
+	s->launches = l;
+	/* slurmstepd asks for its session from now on */
+	s->launched = true;
+	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
+	if (len > STEP_LAUNCH_HEAD &&
+	    agent_launch_is_launch(msg, len - STEP_LAUNCH_HEAD)) {
+		l->len = len - STEP_LAUNCH_HEAD;
+		l->msg = xmalloc(l->len);
+		memcpy(l->msg, msg, l->len);
+		l->answer = xmalloc(ANSWER_MAX);
+	}
+	l->give_up = now + SLURMD_WAIT;
+	/* from the main loop, not from inside the Node Manager */
+	l->retry_at = now;
+}
+
+uint64_t agent_launch_tick(struct agent *a, uint64_t now)
+{
+	uint64_t next = STORM_NEVER;
+
+	for (struct agent_session *s = a->sessions; s; s = s->next) {
+		struct agent_launch *l, *after;
+
+		for (l = s->launches; l; l = after) {
+			after = l->next;
+			if (l->retry_at && l->retry_at <= now)
+				agent_launch_try(a, l, now);
+		}
+		for (l = s->launches; l; l = l->next) {
+			if (l->retry_at && l->retry_at < next)
+				next = l->retry_at;
+		}
+	}
+	return next;
+}
+
+void agent_launch_session_close(struct agent_session *s)
+{
+	while (s->launches)
+		agent_launch_end(s->a, s->launches);
+}

@@ -1,0 +1,330 @@
+/*
+ * agent_libdir.c - "<file>_libs", the directory of the libraries that came
+ * with an executable (srun --send-libs), lives as long as its job.
+ *
+ * Nothing on a node tells the end of a job: a job may well run no step for a
+ * while, so that no slurmstepd is no sign.  But as long as there is one, the
+ * job lives; when there is none, slurmctld is asked about this one job, ever
+ * more rarely.  The list is kept in a file: it outlives the agent.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent.h"
+#include "agent_libdir.h"
+#include "agent_session.h"
+#include "file_child.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/libstorm/base/clock.h"
+
+#define LOOK (15 * STORM_SEC)		/* for slurmstepds of the jobs */
+#define ASK_FIRST (30 * STORM_SEC)	/* slurmctld, after the last one */
+#define ASK_RARELY (600 * STORM_SEC)
+
+struct agent_libdir {
+	struct agent_libdir *next;
+	struct file_user user;
+	uint32_t job_id;
+	char *path;
+	uint64_t ask_at, ask_after;
+};
+
+struct ask {
+	struct storm_job job;
+	uint32_t job_id;
+	bool over;
+};
+
+struct removal {
+	struct agent_io io;
+	char *path;
+};
+
+static void agent_libdir_free(struct agent_libdir *d)
+{
+	xfree(d->user.gids);
+	xfree(d->path);
+	xfree(d);
+}
+
+/* ------------------------------------------------------------ the list's file --- */
+
+static char *agent_libdir_file(const struct agent *a)
+{
+	return xstrdup_printf("%s/%s/libdirs", STORM_RUNDIR, a->node);
+}
+
+static void agent_libdir_save(const struct agent *a)
+{
+	char *path = agent_libdir_file(a), *temp = xstrdup_printf("%s.new", path);
+	FILE *f = fopen(temp, "we");
+
+	if (!f) {
+		error("%s: %m", temp);
+		goto out;
+	}
+	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
+		fprintf(f, "%u %u %u %d", d->job_id, d->user.uid, d->user.gid,
+			d->user.ngids);
+		for (int i = 0; i < d->user.ngids; i++)
+			fprintf(f, " %u", d->user.gids[i]);
+		/* last, with its length: it may hold anything */
+		fprintf(f, " %zu %s\n", strlen(d->path), d->path);
+	}
+	if (fclose(f) || rename(temp, path))
+		error("%s: %m", path);
+out:
+	xfree(temp);
+	xfree(path);
+}
+
+/* One entry, or NULL at the end or at nonsense. */
+static struct agent_libdir *agent_libdir_read_one(FILE *f)
+{
+	struct agent_libdir *d = xmalloc(sizeof(*d));
+	gid_t *gids = NULL;
+	size_t len;
+
+	if (fscanf(f, "%u %u %u %d", &d->job_id, &d->user.uid, &d->user.gid,
+		   &d->user.ngids) != 4 ||
+	    d->user.ngids < 0 || d->user.ngids > 65536)
+		goto bad;
+	gids = xcalloc(d->user.ngids + 1, sizeof(*gids));
+	d->user.gids = gids;
+	for (int i = 0; i < d->user.ngids; i++) {
+		if (fscanf(f, "%u", &gids[i]) != 1)
+			goto bad;
+	}
+	if (fscanf(f, "%zu", &len) != 1 || !len || len >= PATH_MAX ||
+	    fgetc(f) != ' ')
+		goto bad;
+	d->path = xmalloc(len + 1);
+	if (fread(d->path, 1, len, f) != len)
+		goto bad;
+	return d;
+bad:
+	agent_libdir_free(d);
+	return NULL;
+}
+
+static void agent_libdir_insert(struct agent *a, struct agent_libdir *d,
+				uint64_t now)
+{
+	/* where jobs have file systems of their own, they end with the job,
+	 * and the same path outside is not ours */
+	d->user.job_id = d->job_id;
+	d->ask_after = ASK_FIRST;
+	d->ask_at = now + d->ask_after;
+	d->next = a->libdir.first;
+	a->libdir.first = d;
+	a->libdir.look_at = now + LOOK;
+}
+
+void agent_libdir_load(struct agent *a)
+{
+	char *path = agent_libdir_file(a);
+	FILE *f = fopen(path, "re");
+	struct agent_libdir *d;
+
+	if (f) {
+		while ((d = agent_libdir_read_one(f)))
+			agent_libdir_insert(a, d, storm_now());
+		fclose(f);
+	}
+	xfree(path);
+}
+
+void agent_libdir_add(struct agent *a, const struct agent_creds *c,
+		      const char *path)
+{
+	struct agent_libdir *d;
+	gid_t *gids;
+
+	for (d = a->libdir.first; d; d = d->next) {
+		if (d->job_id == c->job_id && d->user.uid == c->user.uid &&
+		    !strcmp(d->path, path))
+			return;
+	}
+	d = xmalloc(sizeof(*d));
+	gids = xcalloc(c->user.ngids + 1, sizeof(*gids));
+	memcpy(gids, c->user.gids, c->user.ngids * sizeof(*gids));
+	d->user = c->user;
+	d->user.gids = gids;
+	d->job_id = c->job_id;
+	d->path = xstrdup(path);
+	agent_libdir_insert(a, d, storm_now());
+	agent_libdir_save(a);
+}
+
+/* ---------------------------------------------------------------- removal --- */
+
+static void agent_libdir_removal_release(struct agent_io *io)
+{
+	struct removal *r = (struct removal *) io;
+
+	xfree(r->path);
+	xfree(r);
+}
+
+static void agent_libdir_removed(struct agent *a, struct agent_io *io,
+				 uint32_t events)
+{
+	struct removal *r = (struct removal *) io;
+	struct file_reply rep;
+	int fd, rc = file_child_recv(io->fd, &rep, &fd);
+
+	(void) events;
+	if (rc < 0)
+		return;
+	if (rc && rep.err)
+		info("%s: %s%s%s", r->path, storm_strerror(rep.err),
+		     rep.sys ? ": " : "", rep.sys ? strerror(rep.sys) : "");
+	else if (rc)
+		debug("%s is removed", r->path);
+	agent_io_close(&a->ios, io);
+}
+
+/* As the user: that it is his is checked by nobody else. */
+static void agent_libdir_remove(struct agent *a, const struct agent_libdir *d)
+{
+	static struct file_request req;
+	struct removal *r;
+	int fd = file_child_start(a->file.nursery, &d->user);
+
+	if (fd < 0) {
+		error("cannot remove %s: %m", d->path);
+		return;
+	}
+	r = xmalloc(sizeof(*r));
+	r->io.fd = fd;
+	r->io.ready = agent_libdir_removed;
+	r->io.release = agent_libdir_removal_release;
+	r->path = xstrdup(d->path);
+	memset(&req, 0, sizeof(req));
+	req.verb = FILE_RMDIR;
+	strncpy(req.path, d->path, sizeof(req.path) - 1);
+	if (agent_io_add(&a->ios, &r->io, EPOLLIN)) {
+		close(fd);
+		agent_libdir_removal_release(&r->io);
+	} else if (file_child_send(fd, &req)) {
+		agent_io_close(&a->ios, &r->io);
+	}
+}
+
+static void agent_libdir_job_over(struct agent *a, uint32_t job_id)
+{
+	struct agent_libdir **p = &a->libdir.first, *d;
+
+	while ((d = *p)) {
+		if (d->job_id != job_id) {
+			p = &d->next;
+			continue;
+		}
+		*p = d->next;
+		agent_libdir_remove(a, d);
+		agent_libdir_free(d);
+	}
+	agent_libdir_save(a);
+}
+
+/* ------------------------------------------------------------ is it over? --- */
+
+static void agent_libdir_ask_work(struct storm_job *j)
+{
+	struct ask *q = (struct ask *) j;
+	job_info_msg_t *msg = NULL;
+
+	if (slurm_load_job(&msg, q->job_id, SHOW_ALL)) {
+		/* anything but "no such job" is not an answer */
+		q->over = errno == ESLURM_INVALID_JOB_ID;
+		return;
+	}
+	q->over = true;
+	for (uint32_t i = 0; i < msg->record_count; i++) {
+		uint32_t state = msg->job_array[i].job_state;
+
+		if ((state & JOB_STATE_BASE) <= JOB_SUSPENDED ||
+		    state & JOB_COMPLETING)
+			q->over = false;
+	}
+	slurm_free_job_info_msg(msg);
+}
+
+static void agent_libdir_ask_done(void *host, struct storm_job *j)
+{
+	struct agent *a = host;
+	struct ask *q = (struct ask *) j;
+
+	a->libdir.asking = false;
+	if (j->worked && q->over)
+		agent_libdir_job_over(a, q->job_id);
+	xfree(q);
+}
+
+static void agent_libdir_ask(struct agent *a, uint32_t job_id)
+{
+	struct ask *q = xmalloc(sizeof(*q));
+
+	q->job.work = agent_libdir_ask_work;
+	q->job.done = agent_libdir_ask_done;
+	q->job_id = job_id;
+	if (storm_worker_add(&a->controller.w, &q->job))
+		a->libdir.asking = true;
+	else
+		xfree(q);
+}
+
+/* slurmstepd's socket in slurmd's directory: <node>_<job>.<step>[.<het>] */
+static bool agent_libdir_has_stepd(const struct agent *a, uint32_t job_id)
+{
+	char *spool = slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,
+						    a->node, NULL);
+	char *pattern = xstrdup_printf("%s/%s_%u.*", spool, a->node, job_id);
+	glob_t g;
+	bool yes = !glob(pattern, GLOB_NOSORT, NULL, &g);
+
+	if (yes)
+		globfree(&g);
+	xfree(pattern);
+	xfree(spool);
+	return yes;
+}
+
+uint64_t agent_libdir_tick(struct agent *a, uint64_t now)
+{
+	if (!a->libdir.first)
+		return STORM_NEVER;
+	if (now < a->libdir.look_at)
+		return a->libdir.look_at;
+	a->libdir.look_at = now + LOOK;
+	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
+		if (agent_libdir_has_stepd(a, d->job_id)) {
+			d->ask_after = ASK_FIRST;
+			d->ask_at = now + d->ask_after;
+		} else if (now >= d->ask_at && !a->libdir.asking) {
+			d->ask_after *= 2;
+			if (d->ask_after > ASK_RARELY)
+				d->ask_after = ASK_RARELY;
+			d->ask_at = now + d->ask_after;
+			agent_libdir_ask(a, d->job_id);
+		}
+	}
+	return a->libdir.look_at;
+}

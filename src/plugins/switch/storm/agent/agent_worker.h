@@ -1,0 +1,23 @@
+/*
+ * agent_worker.h - a thread for what may block (MUNGE, name services, the
+ * controller); the main loop takes its results.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_WORKER_H
+#define STORM_AGENT_WORKER_H
+
+#include "agent_io.h"
+#include "src/libstorm/base/worker.h"
+
+struct agent_worker {
+	struct agent_io io;		/* readable: there are results */
+	struct storm_worker w;		/* its jobs' host is the agent */
+};
+
+/* 0 or an errno. */
+int agent_worker_start(struct agent_worker *w, struct agent_ios *ios,
+		       const char *name, unsigned int limit);
+void agent_worker_stop(struct agent_worker *w, struct agent *a);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * file_child.c - the process that touches the user's files as the user: see
+ * file_child.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE		/* renameat2, fallocate, close_range */
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/local/fdpass.h"
+#include "file_child.h"
+#include "src/libstorm/program/staged.h"
+
+#define GIDS_MAX 65536
+/* what a child may have in hand at a time; operations of a session run one
+ * after the other, so this is never near */
+#define FILES_MAX 64
+
+struct spawn {
+	uint32_t uid, gid, ngids, job_id;
+};
+
+/* A file in hand. */
+struct file {
+	bool used;
+	uint64_t op;
+	struct storm_staged f;
+};
+
+struct child {
+	struct file files[FILES_MAX];
+	struct storm_staging staging;
+};
+
+/* -------------------------------------------------------------- the child --- */
+
+static void file_child_fail(struct file_reply *rep, enum storm_err err, int sys)
+{
+	rep->err = err;
+	rep->sys = sys;
+}
+
+static void file_child_drop(struct file *f)
+{
+	storm_staged_drop(&f->f);
+	f->used = false;
+}
+
+static struct file *file_child_find(struct child *c, uint64_t op)
+{
+	for (int i = 0; i < FILES_MAX; i++) {
+		if (c->files[i].used && c->files[i].op == op)
+			return &c->files[i];
+	}
+	return NULL;
+}
+
+static struct file *file_child_add(struct child *c, uint64_t op)
+{
+	for (int i = 0; i < FILES_MAX; i++) {
+		struct file *f = &c->files[i];
+
+		if (f->used)
+			continue;
+		f->used = true;
+		f->op = op;
+		return f;
+	}
+	return NULL;
+}
+
+static void file_child_begin(struct child *c, const struct file_request *req,
+			     struct file_reply *rep)
+{
+	struct file *f = file_child_find(c, req->op) ? NULL :
+		file_child_add(c, req->op);
+	struct storm_target to = {
+		.kind = STORM_TARGET_FILE, .path = req->path,
+		.flags = req->flags, .mode = req->mode, .atime = req->atime,
+		.mtime = req->mtime,
+	};
+
+	if (!f) {
+		file_child_fail(rep, STORM_EINVAL, 0);
+		return;
+	}
+	rep->err = storm_staged_begin(&f->f, &c->staging, &to, req->size,
+				      &rep->sys);
+	if (rep->err)
+		f->used = false;
+}
+
+static void file_child_stage(struct child *c, const struct file_request *req,
+			     struct file_reply *rep)
+{
+	struct file *f = file_child_find(c, req->op);
+
+	if (!f)
+		file_child_fail(rep, STORM_ENOENT, 0);
+	else
+		rep->err = storm_staged_check(&f->f, &rep->sys);
+}
+
+static void file_child_commit(struct child *c, const struct file_request *req,
+			      struct file_reply *rep)
+{
+	struct file *f = file_child_find(c, req->op);
+
+	if (!f) {
+		file_child_fail(rep, STORM_ENOENT, 0);
+		return;
+	}
+	rep->err = storm_staged_commit(&f->f, &rep->sys);
+	rep->libdir = !rep->err && f->f.libdir[0];
+}
+
+/* The directory itself and plain names in it: what we put there, and nothing
+ * below.  A directory with more in it stays. */
+static void file_child_rmdir(const struct file_request *req,
+			     struct file_reply *rep)
+{
+	char name[NAME_MAX + 1];
+	struct dirent *d;
+	int dir, fd;
+	DIR *list;
+
+	rep->err = storm_staged_open_dir(-1, req->path, &dir, name, &rep->sys);
+	if (rep->err)
+		return;
+	fd = openat(dir, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list) {
+		if (errno != ENOENT)
+			file_child_fail(rep, storm_staged_error(errno), errno);
+		if (fd >= 0)
+			close(fd);
+		close(dir);
+		return;
+	}
+	while ((d = readdir(list)))
+		unlinkat(fd, d->d_name, 0);
+	closedir(list);
+	if (unlinkat(dir, name, AT_REMOVEDIR) && errno != ENOENT)
+		file_child_fail(rep, storm_staged_error(errno), errno);
+	close(dir);
+}
+
+/* False: no answer is due. */
+static bool file_child_handle(struct child *c, const struct file_request *req,
+			      struct file_reply *rep)
+{
+	struct file *f;
+
+	switch (req->verb) {
+	case FILE_BEGIN:
+		file_child_begin(c, req, rep);
+		return true;
+	case FILE_STAGE:
+		file_child_stage(c, req, rep);
+		return true;
+	case FILE_COMMIT:
+		file_child_commit(c, req, rep);
+		return true;
+	case FILE_ABORT:
+		f = file_child_find(c, req->op);
+		if (f)
+			file_child_drop(f);
+		return false;
+	case FILE_RMDIR:
+		file_child_rmdir(req, rep);
+		return true;
+	}
+	file_child_fail(rep, STORM_EINVAL, 0);
+	return true;
+}
+
+static void file_child_serve(int sock)
+{
+	static struct file_request req;	/* large */
+	static struct child child;	/* this process is it */
+	struct child *c = &child;
+	ssize_t n;
+	int fd;
+
+	c->staging.root = c->staging.libdir = -1;
+	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
+		struct file_reply rep = { 0 };
+		struct file *f;
+
+		if (fd >= 0)
+			close(fd);
+		if (n != sizeof(req) ||
+		    !memchr(req.path, '\0', sizeof(req.path)))
+			break;
+		rep.verb = req.verb;
+		rep.op = req.op;
+		if (!file_child_handle(c, &req, &rep))
+			continue;
+		f = req.verb == FILE_BEGIN && !rep.err ?
+			file_child_find(c, req.op) : NULL;
+		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
+			break;
+	}
+	/* closed, or the agent died: leave nothing half done */
+	for (int i = 0; i < FILES_MAX; i++) {
+		if (c->files[i].used)
+			file_child_drop(&c->files[i]);
+	}
+}
+
+/* For good, with all ids; 0 or -1. */
+static int file_child_become(const struct file_user *u)
+{
+	/* an unprivileged test cannot and need not change */
+	if (geteuid() && u->uid == geteuid() && u->gid == getegid())
+		return 0;
+	if (setgroups(u->ngids, u->gids) ||
+	    setresgid(u->gid, u->gid, u->gid) ||
+	    setresuid(u->uid, u->uid, u->uid))
+		return -1;
+	return 0;
+}
+
+/* ------------------------------------------------------------ the nursery --- */
+
+static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
+			       const gid_t *gids, file_join_fn join)
+{
+	struct file_user u = { .uid = s->uid, .gid = s->gid, .gids = gids,
+			       .ngids = s->ngids };
+	pid_t pid = fork();
+
+	if (pid) {
+		if (pid < 0)
+			fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
+				strerror(errno));
+		return;
+	}
+	close(nursery);
+	prctl(PR_SET_NAME, "storm_file");
+	umask(077);
+	signal(SIGCHLD, SIG_DFL);
+	if (s->job_id && join && join(s->job_id, s->uid)) {
+		fprintf(stderr, "error: cannot join job %u's namespace\n",
+			s->job_id);
+		_exit(1);
+	}
+	if (file_child_become(&u)) {
+		fprintf(stderr, "error: cannot become uid %u: %s\n", s->uid,
+			strerror(errno));
+		_exit(1);
+	}
+	file_child_serve(sock);
+	_exit(0);
+}
+
+static void file_nursery_serve(int sock, file_join_fn join)
+{
+	static union {
+		struct spawn s;
+		char room[sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t)];
+	} req;
+	ssize_t n;
+	int fd;
+
+	prctl(PR_SET_NAME, "storm_nursery");
+	signal(SIGCHLD, SIG_IGN);	/* no zombies */
+	signal(SIGPIPE, SIG_IGN);
+	/* the agent ends us by closing; a terminal's ^C is not for us */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
+		if (fd >= 0 && n >= (ssize_t) sizeof(req.s) &&
+		    n == (ssize_t) (sizeof(req.s) +
+				    req.s.ngids * sizeof(gid_t)))
+			file_nursery_spawn(sock, fd, &req.s,
+					   (gid_t *) (req.room +
+						      sizeof(req.s)), join);
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+static void file_nursery_big_buffer(int sock)
+{
+	int size = 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t));
+
+	/* root may exceed the limit; others have fewer groups than fit */
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+}
+
+int file_nursery_start(file_join_fn join)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	file_nursery_big_buffer(pair[0]);
+	pid = fork();
+	if (pid < 0) {
+		int err = errno;
+
+		close(pair[0]);
+		close(pair[1]);
+		errno = err;
+		return -1;
+	}
+	if (!pid) {
+		/* only stdio and our socket: 3 */
+		dup2(pair[1], 3);
+		close_range(4, ~0U, 0);
+		file_nursery_serve(3, join);
+	}
+	close(pair[1]);
+	return pair[0];
+}
+
+int file_child_start(int nursery, const struct file_user *user)
+{
+	struct spawn *s;
+	int pair[2], rc, err;
+	size_t len;
+
+	if (user->ngids < 0 || user->ngids > GIDS_MAX) {
+		errno = EINVAL;
+		return -1;
+	}
+	len = sizeof(*s) + user->ngids * sizeof(gid_t);
+	s = malloc(len);
+	if (!s)
+		return -1;
+	s->uid = user->uid;
+	s->gid = user->gid;
+	s->ngids = user->ngids;
+	s->job_id = user->job_id;
+	if (user->ngids)
+		memcpy(s + 1, user->gids, user->ngids * sizeof(gid_t));
+	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	if (!rc) {
+		rc = fdpass_send(nursery, s, len, pair[1]);
+		if (!rc)
+			rc = fcntl(pair[0], F_SETFL, O_NONBLOCK);
+		err = errno;
+		close(pair[1]);
+		if (rc)
+			close(pair[0]);
+		errno = err;
+	}
+	err = errno;
+	free(s);
+	errno = err;
+	return rc ? -1 : pair[0];
+}
+
+int file_child_send(int child, const struct file_request *req)
+{
+	return fdpass_send(child, req, sizeof(*req), -1);
+}
+
+int file_child_recv(int child, struct file_reply *rep, int *fd)
+{
+	ssize_t n = fdpass_recv(child, rep, sizeof(*rep), fd);
+
+	if (n < 0)
+		return errno == ECONNRESET ? 0 : -1;
+	if (n == sizeof(*rep))
+		return 1;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return 0;
+}

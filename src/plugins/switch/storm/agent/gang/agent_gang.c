@@ -1,0 +1,185 @@
+/*
+ * agent_gang.c - this node takes part in gang scheduling, from its beginning to its
+ * end: how steps are stopped here, the session of the cluster's domain, and when to
+ * see to all of it.  The parts are in agent_gang_private.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent_gang.h"
+#include "agent_gang_private.h"
+#include "agent_note.h"
+#include "src/plugins/switch/storm/agent/agent_session.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+
+/* Do steps have groups of Slurm's own? */
+static bool agent_gang_slurm_has_groups(void)
+{
+	return xstrstr(slurm_conf.proctrack_type, "cgroup") ||
+		xstrstr(slurm_conf.task_plugin, "cgroup") ||
+		xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
+}
+
+/* A process cannot be in a group of Slurm's and in one of ours, where both are of
+ * the same version; and in its freezers of version 1 slurmstepd is, too. */
+static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
+{
+	enum freezer_kind wish = freezer_kind_of(a->conf.freezer);
+
+	if ((wish == FREEZER_NONE || wish == FREEZER_V2) &&
+	    freezer_host_pure() && agent_gang_slurm_has_groups()) {
+		int err = freezer_host_borrow(h);
+
+		if (!err || wish == FREEZER_V2)
+			return err;
+		wish = FREEZER_SIGNALS;
+	}
+	if (wish == FREEZER_V1 &&
+	    !xstrcmp(slurm_conf.proctrack_type, "proctrack/cgroup"))
+		wish = FREEZER_SIGNALS;
+	return freezer_host_find(h, wish, a->node);
+}
+
+/* This node takes part from now on: new steps leave records. */
+static int agent_gang_begin(struct agent *a)
+{
+	struct agent_gang *g = xmalloc(sizeof(*g));
+	int err = gang_step_dir(NULL, a->node, true, g->dir);
+
+	g->a = a;
+	if (!err)
+		err = agent_gang_find_host(a, &g->host);
+	if (err)
+		goto fail;
+	gang_step_thaw_all(g->dir, true, NULL);
+	agent_gang_groups_clear(g->host.base);
+	g->page = gang_page_create(NULL, a->node, &g->host,
+				   a->conf.gang_debug);
+	g->trace = gang_trace_create(NULL, a->node);
+	if (!g->page || !g->trace || agent_gang_steps_watch(g)) {
+		err = errno;
+		goto fail_open;
+	}
+	a->gang = g;
+	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
+	agent_gang_steps_list(g);
+	info("gang scheduling: steps are stopped by %s%s%s",
+	     freezer_name(g->host.kind), *g->host.base ? " below " :
+	     g->host.kind == FREEZER_V2 ? ", in Slurm's own groups" : "",
+	     g->host.base);
+	return 0;
+fail_open:
+	gang_trace_close(g->trace);
+	gang_page_close(g->page);
+	gang_page_remove(NULL, a->node);
+fail:
+	xfree(g);
+	error("gang scheduling is not possible here, jobs run all the time: %s",
+	      strerror(err));
+	return err;
+}
+
+/* What it was before: nothing may be left standing, nor empty. */
+static void agent_gang_clean_up(struct agent *a)
+{
+	struct gang_page *page = gang_page_open(NULL, a->node);
+	char dir[PATH_MAX];
+
+	if (!gang_step_dir(NULL, a->node, false, dir))
+		gang_step_thaw_all(dir, true, NULL);
+	gang_page_remove(NULL, a->node);
+	if (!page)
+		return;
+	/* steps that run on keep theirs, and the last one removes all */
+	agent_gang_groups_clear(page->host.base);
+	freezer_host_remove(page->host.base);
+	gang_page_close(page);
+}
+
+int agent_gang_start(struct agent *a)
+{
+	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
+		/* a node without it is a stock node */
+		if (!agent_gang_begin(a))
+			agent_note_find(a);
+		return 0;
+	}
+	agent_note_forget(a);
+	agent_gang_clean_up(a);
+	return 0;
+}
+
+void agent_gang_stop(struct agent *a)
+{
+	struct agent_gang *g = a->gang;
+
+	if (!g)
+		return;
+	agent_gang_open(g, GANG_WHY_CLOSED);
+	agent_gang_steps_end(g);
+	agent_gang_maps_end(g);
+	gang_page_close(g->page);
+	gang_trace_close(g->trace);
+	a->gang = NULL;
+	xfree(g);
+}
+
+void agent_gang_session_open(struct agent_session *s)
+{
+	if (!s->a->gang && agent_gang_begin(s->a))
+		return;
+	s->a->gang->session = s;
+	agent_note_keep(s->a, s->id);
+	info("gang scheduling: in the cluster's domain");
+}
+
+void agent_gang_session_close(struct agent_session *s)
+{
+	struct agent_gang *g = s->a->gang;
+
+	if (!g || g->session != s)
+		return;
+	g->session = NULL;
+	agent_gang_open(g, GANG_WHY_CLOSED);
+	agent_gang_maps_end(g);
+	g->number = 0;
+	g->was_away = false;
+}
+
+void agent_gang_event(struct agent_session *s, uint32_t event,
+		      const void *buf, size_t len)
+{
+	struct agent_gang *g = s->a->gang;
+
+	if (!g || g->session != s || event != GANG_EVENT_MAP)
+		debug("cluster domain: event %u means nothing here", event);
+	else
+		agent_gang_map(g, buf, len);
+}
+
+uint64_t agent_gang_tick(struct agent *a, uint64_t now)
+{
+	struct agent_gang *g = a->gang;
+	uint64_t next;
+
+	if (!g)
+		return STORM_NEVER;
+	agent_gang_maps_bind(g);
+	next = agent_gang_until(g, now);
+	if (next == STORM_NEVER || (!g->page->stopped && !g->traced))
+		return next;
+	next = storm_min(next, agent_gang_steps_look(g, now));
+	return storm_min(next, agent_gang_slurmd_due(g));
+}

@@ -1,0 +1,146 @@
+/*
+ * agent_gang_maps.c - who shares this node, by the maps as they come: the newest
+ * and the one before, which strobes may still name.  While jobs share the node,
+ * this process has its memory and priority bound.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+
+#include "agent_gang_private.h"
+#include "agent_note.h"
+#include "src/plugins/switch/storm/agent/agent_session.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/nm/nm.h"
+
+/* Of SCHED_FIFO, while jobs share: after the strober's, which would else be kept from
+ * sending to the other nodes where it is on the same processor, and before the guards'. */
+#define PRIORITY 15
+#define NOBODY UINT32_MAX
+
+/* ------------------------------------------------------------- real time --- */
+
+/* Memory and priority are bound while jobs share this node: a strobe must not
+ * wait for the step that it is to stop. */
+static void agent_gang_realtime(struct agent_gang *g, bool on)
+{
+	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
+
+	gang_page_share(g->page, NULL, g->a->node, on);
+	if (on == g->realtime)
+		return;
+	g->realtime = on;
+	if (!on)
+		munlockall();
+	if (sched_setscheduler(0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK :
+			       SCHED_OTHER, &p) ||
+	    (on && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))) {
+		if (!g->refused)
+			info("gang: no real-time priority or locked memory, strobes may be served late: %m");
+		g->refused = true;
+	}
+}
+
+/* ------------------------------------------------------------------ maps --- */
+
+static uint32_t agent_gang_jobs_here(const struct gang_known *k)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < k->map.njobs; i++)
+		n += agent_gang_is_here(k, &k->map.jobs[i]);
+	return n;
+}
+
+/* Whoever reads the trace is to know whose slots they are. */
+static void agent_gang_trace_map(struct agent_gang *g,
+				 const struct gang_known *k, uint32_t jobs)
+{
+	struct gang_event e = {
+		.at = storm_now(), .what = GANG_MAP, .sequence = g->number,
+		.slot = g->now ? g->slot : GANG_SLOT_ALL,
+		.version = k->map.version, .b = jobs,
+		.a = k->zone == NOBODY ? 0 : k->map.zones[k->zone].rows,
+	};
+
+	gang_trace_add(g->trace, &e);
+	e.what = GANG_JOB;
+	for (uint32_t i = 0; i < k->map.njobs; i++) {
+		const struct gang_job *j = &k->map.jobs[i];
+
+		if (!agent_gang_is_here(k, j))
+			continue;
+		e.job = j->job_id;
+		e.a = e.b = 0;
+		for (uint32_t row = 0; row < 64; row++)
+			if (storm_idset_has(&j->rows, row))
+				*(row < 32 ? &e.a : &e.b) |= 1u << (row % 32);
+		gang_trace_add(g->trace, &e);
+	}
+}
+
+void agent_gang_maps_bind(struct agent_gang *g)
+{
+	bool on = g->shared && !g->alone;
+
+	if (on != g->realtime)
+		agent_gang_realtime(g, on);
+}
+
+void agent_gang_maps_end(struct agent_gang *g)
+{
+	g->shared = false;
+	agent_gang_realtime(g, false);
+	for (int i = 0; i < 2; i++) {
+		if (g->known[i].there)
+			gang_map_clear(&g->known[i].map);
+		g->known[i].there = false;
+	}
+	g->now = NULL;
+}
+
+void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
+{
+	struct gang_known *k = g->known, fresh = { .there = true };
+	uint32_t jobs;
+	int err = gang_map_unpack(buf, len, &fresh.map);
+
+	if (!err && storm_nm_self(g->a->nm, g->session->id, &fresh.self)) {
+		gang_map_clear(&fresh.map);
+		return;
+	}
+	if (err) {
+		error("gang: the map is of no use: %s", storm_strerror(err));
+		return;		/* strobes will name one that is not here */
+	}
+	/* it may be another owner's; who was outside has no variables left */
+	agent_note_keep(g->a, g->session->id);
+	agent_gang_report_missed(g);
+	fresh.digest = gang_map_digest(buf, len);
+	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
+	if (k[1].there)
+		gang_map_clear(&k[1].map);
+	k[1] = k[0];
+	k[0] = fresh;
+	/* the strobes that come now still name the one before */
+	if (g->now)
+		g->now = g->now == &k[0] ? &k[1] : NULL;
+	jobs = agent_gang_jobs_here(&k[0]);
+	g->a->count.gang_maps++;
+	agent_gang_trace_map(g, &k[0], jobs);
+	g->shared = jobs > 0;
+	g->alone = false;
+	agent_gang_realtime(g, g->shared);
+	if (!g->now)
+		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
+	agent_gang_apply(g);
+}

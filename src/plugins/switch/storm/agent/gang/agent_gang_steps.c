@@ -1,0 +1,291 @@
+/*
+ * agent_gang_steps.c - which steps are on this node: they come and go with their
+ * records (gang_step.h) and their slurmstepds, and are looked at for what a strobe
+ * does not tell, a signal that waits for one, a debugger, a srun in a script.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent_gang_private.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+
+/* What is read of /proc takes its time from the program whose turn it is, and all
+ * its other nodes wait for this one: a step that stands for less than this is not
+ * looked at, its slot is near and a signal is handled there. */
+#define LOOK_EVERY (50 * STORM_MS)
+#define LOOK_RARELY (1000 * STORM_MS)	/* at those, for debuggers */
+
+/* ----------------------------------------------------------- come and go --- */
+
+static void agent_gang_io_release(struct agent_io *io)
+{
+	xfree(io);
+}
+
+/* It ends, or has ended: nothing of it may be left standing. */
+static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
+{
+	struct gang_local **p;
+
+	for (p = &g->steps; *p != l; p = &(*p)->next)
+		;
+	*p = l->next;
+	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	freezer_drop(l->f);
+	gang_mark_close(l->mark);
+	agent_gang_trace(g, GANG_GONE, l, 0, 0);
+	agent_io_close(&g->a->ios, &l->io);
+}
+
+/* Processes that outlive slurmstepd keep it; a borrowed one is not ours. */
+static void agent_gang_group_remove(struct agent_gang *g, const char *group)
+{
+	if (*g->host.base)
+		freezer_group_remove(group);
+}
+
+static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
+				  uint32_t events)
+{
+	struct gang_local *l = (struct gang_local *) io;
+	char group[PATH_MAX];
+
+	(void) events;
+	strcpy(group, l->step.group);
+	gang_step_remove(a->gang->dir, l->name);
+	agent_gang_step_forget(a->gang, l);
+	agent_gang_group_remove(a->gang, group);
+	agent_gang_apply(a->gang);
+}
+
+static struct gang_local *agent_gang_step_find(struct agent_gang *g,
+					       const char *name)
+{
+	struct gang_local *l = g->steps;
+
+	while (l && strcmp(l->name, name))
+		l = l->next;
+	return l;
+}
+
+static void agent_gang_step_add(struct agent_gang *g, const char *name,
+				const struct gang_step *s)
+{
+	struct gang_local *l = xmalloc(sizeof(*l));
+
+	strlcpy(l->name, name, sizeof(l->name));
+	l->step = *s;
+	l->listed = true;
+	l->starting = s->kind != FREEZER_SIGNALS;
+	l->io.ready = agent_gang_stepd_gone;
+	l->io.release = agent_gang_io_release;
+	l->f = freezer_open(s->kind, s->group, s->root);
+	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
+	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
+	/* asked after pidfd_open(): it is this process, or the pid is another's */
+	if (l->io.fd < 0 || !gang_step_alive(s) ||
+	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
+		if (gang_step_alive(s))
+			error("gang: step %s cannot be watched, it runs all the time: %m",
+			      name);
+		else
+			gang_step_remove(g->dir, name);
+		freezer_close(l->f);
+		gang_mark_close(l->mark);
+		if (l->io.fd >= 0)
+			close(l->io.fd);
+		agent_gang_group_remove(g, s->group);
+		xfree(l);
+		return;
+	}
+	l->next = g->steps;
+	g->steps = l;
+	g->a->count.gang_steps++;
+	l->has_srun = s->script && freezer_has(l->f, "srun");
+	agent_gang_trace(g, GANG_STEP, l, s->kind, s->script);
+}
+
+static void agent_gang_step_listed(void *arg, const char *name,
+				   const struct gang_step *s)
+{
+	struct agent_gang *g = arg;
+	struct gang_local *l = agent_gang_step_find(g, name);
+
+	if (l)
+		l->listed = true;
+	else if (strlen(name) < GANG_STEP_NAME)
+		agent_gang_step_add(g, name, s);
+}
+
+void agent_gang_steps_list(struct agent_gang *g)
+{
+	struct gang_local *l, *next;
+
+	for (l = g->steps; l; l = l->next)
+		l->listed = false;
+	gang_step_each(g->dir, agent_gang_step_listed, g);
+	for (l = g->steps; l; l = next) {
+		next = l->next;
+		if (!l->listed)
+			agent_gang_step_forget(g, l);
+	}
+	agent_gang_apply(g);
+}
+
+static void agent_gang_steps_changed(struct agent *a, struct agent_io *io,
+				     uint32_t events)
+{
+	char buf[4096];
+
+	(void) events;
+	while (read(io->fd, buf, sizeof(buf)) > 0)
+		;
+	agent_gang_steps_list(a->gang);
+}
+
+int agent_gang_steps_watch(struct agent_gang *g)
+{
+	struct agent_io *io = xmalloc(sizeof(*io));	/* it outlives g */
+	int err;
+
+	io->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	io->ready = agent_gang_steps_changed;
+	io->release = agent_gang_io_release;
+	if (io->fd >= 0 &&
+	    inotify_add_watch(io->fd, g->dir, IN_MOVED_TO | IN_DELETE) >= 0 &&
+	    !agent_io_add(&g->a->ios, io, EPOLLIN)) {
+		g->notify = io;
+		return 0;
+	}
+	err = errno;
+	if (io->fd >= 0)
+		close(io->fd);
+	xfree(io);
+	errno = err;
+	return -1;
+}
+
+void agent_gang_steps_end(struct agent_gang *g)
+{
+	while (g->steps)
+		agent_gang_step_forget(g, g->steps);
+	agent_io_close(&g->a->ios, g->notify);
+}
+
+void agent_gang_groups_clear(const char *base)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	int pid;
+	DIR *d = *base ? opendir(base) : NULL;
+
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "%*u.%*u.%d", &pid) == 1 &&
+		    !gang_step_started(pid) &&
+		    snprintf(path, sizeof(path), "%s/%s", base, e->d_name) <
+		    (int) sizeof(path))
+			freezer_group_remove(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* ------------------------------------------------------------------ look --- */
+
+/* Why it should not stand still: of freezer.h's reasons those that count here. */
+static unsigned int agent_gang_step_wants(const struct agent_gang *g,
+					  struct gang_local *l)
+{
+	unsigned int wants = freezer_wants(l->f);
+
+	if (!g->a->conf.gang_debug)
+		wants &= ~FREEZER_TRACED;
+	l->traced = wants & FREEZER_TRACED;
+	if (l->traced && !l->told_traced)
+		info("gang: a debugger has hold of step %s, which runs all the time meanwhile (GangDebug in storm.conf)",
+		     l->name);
+	l->told_traced |= l->traced;
+	return wants;
+}
+
+/* One that stands still and should not. */
+static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
+{
+	unsigned int wants = agent_gang_step_wants(g, l);
+
+	l->granted |= wants & FREEZER_SIGNALLED;
+	if (wants)
+		agent_gang_step_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
+					 GANG_WHY_SIGNAL);
+	else if (l->step.kind == FREEZER_SIGNALS)	/* some may come late */
+		agent_gang_step_stop(g, l, true);
+}
+
+/* When to look at a step: a script may have begun a srun; a debugger that has hold
+ * of one may leave it. */
+static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
+					 const struct gang_local *l)
+{
+	uint64_t soon = l->looked + LOOK_EVERY;
+	uint64_t rarely = l->looked + LOOK_RARELY;
+	uint64_t stands = l->stopped + LOOK_EVERY;
+
+	if (l->traced ||
+	    (l->step.script && !agent_gang_job_has_steps(g, l->step.job)))
+		return soon;
+	if (!freezer_stopped(l->f))
+		return STORM_NEVER;
+	return storm_min(storm_max(stands, soon), rarely);
+}
+
+static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
+				 uint64_t now)
+{
+	l->looked = now;
+	if (l->step.script)
+		l->has_srun = freezer_has(l->f, "srun");
+	if (freezer_stopped(l->f))
+		agent_gang_step_look_at(g, l);
+	else if (l->traced)
+		agent_gang_step_wants(g, l);
+}
+
+uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
+{
+	uint64_t next = STORM_NEVER, due;
+	bool any = false;
+
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if (now >= agent_gang_step_look_due(g, l)) {
+			agent_gang_step_look(g, l, now);
+			any = true;
+		}
+	g->traced = false;
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		g->traced |= l->traced;
+	if (any)
+		agent_gang_apply(g);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if ((due = agent_gang_step_look_due(g, l)) < next)
+			next = due;
+	return next;
+}

@@ -1,0 +1,339 @@
+/*
+ * agent_gang_turns.c - whose turn it is (paper section 2.2, the Node Manager;
+ * architecture: Flows, "Strobe"): on each strobe the steps stop whose job has no
+ * time in this slot, and the others go on.
+ *
+ * A step stands still only while all of this holds: slurmd is there, the last
+ * strobe is younger than the limit and names a map that is here, and the job
+ * is in that map and in the newest one.  Otherwise it runs ("fail open").  If
+ * this process dies or stands still itself, slurmd's plugin sees to that
+ * (agent_watch.c); and when it goes on, nothing stands still until a strobe comes
+ * that was sent after that.
+ *
+ * A signal that waits for a step that stands still is an order to it, say to
+ * end: it runs until its slot is over.
+ *
+ * Whatever a strobe does until the last step has gone on is in this file.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+
+#include "agent_gang.h"
+#include "agent_gang_private.h"
+#include "agent_poll.h"
+#include "src/plugins/switch/storm/agent/agent_session.h"
+#include "src/storm_common/proc_state.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/libstorm/protocol/nm/nm.h"
+
+/* Older than this is a sign of life of slurmd, who gives it at every look at our
+ * page, that we ask whether it has been stopped; and so often then. */
+#define SLURMD_SIGN (50 * STORM_MS)
+#define SLURMD_EVERY (25 * STORM_MS)
+/* So much before a silence is too long: to wake up, and to let all go on. */
+#define WAKE_TIME (15 * STORM_MS)
+/* The same of slurmd, who looks for our sign of life now and then. */
+#define GUARD_TIME (35 * STORM_MS)
+
+/* ----------------------------------------------------------------- trace --- */
+
+void agent_gang_trace(struct agent_gang *g, enum gang_what what,
+		      const struct gang_local *l, uint32_t a, uint32_t b)
+{
+	struct gang_event e = {
+		.at = storm_now(), .what = what, .a = a, .b = b,
+		.sequence = g->number,
+		.slot = g->now ? g->slot : GANG_SLOT_ALL,
+		.version = g->now ? g->now->map.version : 0,
+	};
+
+	if (l) {
+		e.job = l->step.job;
+		e.step = l->step.step;
+	}
+	gang_trace_add(g->trace, &e);
+}
+
+/* ------------------------------------------------------- stop and continue --- */
+
+static void agent_gang_step_failed(struct gang_local *l, const char *what,
+				   int err)
+{
+	/* of one that ends meanwhile the group may be gone */
+	if (l->told || err == ENODEV || err == ENOENT)
+		return;
+	l->told = true;
+	error("gang: step %s cannot be %s: %s", l->name, what, strerror(err));
+}
+
+void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
+			  bool again)
+{
+	bool was = freezer_stopped(l->f);
+	int err;
+
+	if (was && !again)
+		return;
+	/* before: whoever finds us dead or late lets it go on */
+	if (!was)
+		g->page->stopped++;
+	gang_mark_set(l->mark, true);
+	err = freezer_stop(l->f, again);
+	if (err)
+		agent_gang_step_failed(l, "stopped", err);
+	if (!was) {
+		l->stopped = storm_now();
+		g->a->count.gang_stops++;
+		agent_gang_trace(g, GANG_STOP, l, 0, 0);
+	}
+}
+
+/* What is not stopped by us may be by Slurm. */
+void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
+			      enum gang_why why)
+{
+	int err;
+
+	if (!freezer_stopped(l->f))
+		return;
+	err = freezer_continue(l->f, false);
+	if (err)
+		agent_gang_step_failed(l, "continued", err);
+	else
+		gang_mark_set(l->mark, false);
+	g->page->stopped--;
+	agent_gang_trace(g, GANG_CONTINUE, l, why, 0);
+}
+
+void agent_gang_open(struct agent_gang *g, enum gang_why why)
+{
+	bool any = false;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		any |= freezer_stopped(l->f);
+		agent_gang_step_continue(g, l, why);
+	}
+	if (g->now || any) {
+		g->a->count.gang_opened++;
+		agent_gang_trace(g, GANG_OPEN, NULL, why, 0);
+	}
+	g->now = NULL;
+}
+
+bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job)
+{
+	for (const struct gang_local *l = g->steps; l; l = l->next)
+		if (l->step.job == job && !l->step.script)
+			return true;
+	return false;
+}
+
+/* In this map, and so the cluster's to stop here? */
+static const struct gang_job *agent_gang_job_in(const struct gang_known *k,
+						uint32_t job_id)
+{
+	const struct gang_job *j;
+
+	if (!k->there)
+		return NULL;
+	j = gang_map_job(&k->map, job_id);
+	return j && agent_gang_is_here(k, j) ? j : NULL;
+}
+
+/* srun carries the output of the job's steps; and whoever speaks with Slurm from a
+ * script must not keep it waiting for so long that it gives up. */
+static bool agent_gang_script_runs(const struct agent_gang *g,
+				   const struct gang_local *l)
+{
+	return l->has_srun || agent_gang_job_has_steps(g, l->step.job) ||
+		g->now->map.zones[g->now->zone].quantum >=
+			slurm_conf.msg_timeout * STORM_SEC / 4;
+}
+
+/* Why it may run; 0: it may not. */
+static enum gang_why agent_gang_step_runs(struct agent_gang *g,
+					  struct gang_local *l)
+{
+	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
+
+	if (!j || !agent_gang_job_in(&g->known[0], l->step.job))
+		return GANG_WHY_NOT_IN_MAP;
+	if (storm_idset_has(&j->rows, g->slot)) {
+		l->granted = false;
+		return GANG_WHY_SLOT;
+	}
+	if (l->granted)
+		return GANG_WHY_SIGNAL;
+	if (l->traced)
+		return GANG_WHY_DEBUGGER;
+	/* Slurm sends no signal to what is still slurmstepd */
+	if (l->starting && (l->starting = freezer_starting(l->f)))
+		return GANG_WHY_STARTING;
+	if (l->step.script && agent_gang_script_runs(g, l))
+		return GANG_WHY_SCRIPT;
+	return 0;
+}
+
+/* A node without steps has nothing to tell of slots. */
+static void agent_gang_trace_slot(struct agent_gang *g)
+{
+	if (!g->steps || (g->told_version == g->now->map.version &&
+			  g->told_slot == g->slot))
+		return;
+	g->told_version = g->now->map.version;
+	g->told_slot = g->slot;
+	agent_gang_trace(g, GANG_SLOT, NULL, 0, 0);
+}
+
+/* First the old ones stop, then the new ones go on, so that they do not meet. */
+void agent_gang_apply(struct agent_gang *g)
+{
+	uint32_t freed = g->page->freed;
+	bool again = freed != g->freed;
+	enum gang_why why;
+
+	if (again) {
+		g->freed = freed;
+		agent_gang_trace(g, GANG_OPEN, NULL, GANG_WHY_FREED, 0);
+	}
+	if (!g->now)
+		return;
+	agent_gang_trace_slot(g);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if (!agent_gang_step_runs(g, l))
+			agent_gang_step_stop(g, l, again);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if ((why = agent_gang_step_runs(g, l)))
+			agent_gang_step_continue(g, l, why);
+	g->page->alive = storm_now();
+}
+
+/* --------------------------------------------------------------- strobes --- */
+
+void agent_gang_report_missed(struct agent_gang *g)
+{
+	storm_nm_own_set(g->a->nm, g->session->id, GANG_VAR_MISSED,
+			 g->a->count.gang_missed);
+}
+
+static const struct gang_known *
+agent_gang_map_meant(const struct agent_gang *g, const struct gang_strobe *s)
+{
+	for (int i = 0; i < 2; i++)
+		if (g->known[i].there && g->known[i].digest == s->digest &&
+		    g->known[i].map.version == s->version)
+			return &g->known[i];
+	return NULL;
+}
+
+static void agent_gang_count_missed(struct agent_gang *g, uint64_t number)
+{
+	uint64_t missed = number - g->number - 1;
+
+	/* the first one, or the first of an epoch: nobody knows */
+	if ((g->now || g->was_away) && missed && number >> 32 == g->number >> 32) {
+		g->a->count.gang_missed += missed;
+		g->number = number;
+		agent_gang_report_missed(g);
+		agent_gang_trace(g, GANG_MISSED, NULL, missed, 0);
+	}
+	g->number = number;
+	g->was_away = false;
+	g->a->count.gang_strobes++;
+}
+
+uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
+{
+	return storm_max(g->page->watched + SLURMD_SIGN, g->slurmd_at);
+}
+
+/* A slurmd that was stopped is as good as none. */
+static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
+{
+	if (now >= agent_gang_slurmd_due(g)) {
+		g->slurmd_stands = proc_stopped(g->a->slurmd.pid);
+		g->slurmd_at = now + SLURMD_EVERY;
+	} else if (now < g->page->watched + SLURMD_SIGN) {
+		g->slurmd_stands = false;
+	}
+	return g->a->slurmd.lifelines && !g->slurmd_stands;
+}
+
+void agent_gang_strobe(struct agent *a, struct agent_session *s,
+		       uint64_t number, const void *buf, size_t len)
+{
+	struct agent_gang *g = a->gang;
+	const struct gang_known *k;
+	struct gang_strobe st;
+	uint64_t limit;
+
+	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len) ||
+	    agent_is_back(a))
+		return;
+	agent_gang_count_missed(g, number);
+	k = agent_gang_map_meant(g, &st);
+	if (!k) {
+		/* a map by which nobody shares is not sent */
+		g->alone |= st.slot == GANG_SLOT_ALL;
+		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
+		return;
+	}
+	if (st.zone != k->zone || !agent_gang_slurmd_is_there(g, storm_now()))
+		return;
+	g->heard = storm_now();
+	g->alone = st.slot == GANG_SLOT_ALL;
+	if (st.slot >= k->map.zones[k->zone].rows) {
+		agent_gang_open(g, st.slot == GANG_SLOT_ALL ? GANG_WHY_ALL :
+				GANG_WHY_UNKNOWN_MAP);
+		return;
+	}
+	limit = gang_silence(k->map.zones[k->zone].quantum);
+	g->silence = limit - WAKE_TIME;
+	g->page->limit = limit - GUARD_TIME;
+	if (g->now != k || g->slot != st.slot) {
+		g->now = k;
+		g->slot = st.slot;
+		a->count.gang_slots++;
+	}
+	/* before anything stops, those who watch us must know */
+	gang_page_share(g->page, NULL, a->node, g->shared);
+	agent_gang_apply(g);
+	agent_poll_expect(a, g->heard, k->map.zones[k->zone].quantum);
+}
+
+uint64_t agent_gang_until(struct agent_gang *g, uint64_t now)
+{
+	uint64_t end;
+
+	g->page->alive = now;
+	if (!g->page->stopped && !g->now)
+		return STORM_NEVER;
+	end = g->heard + g->silence;
+	if (now < end && agent_gang_slurmd_is_there(g, now))
+		return end;
+	agent_gang_open(g, now >= end ? GANG_WHY_SILENCE : GANG_WHY_NO_SLURMD);
+	return STORM_NEVER;
+}
+
+void agent_gang_no_slurmd(struct agent *a)
+{
+	if (a->gang)
+		agent_gang_open(a->gang, GANG_WHY_NO_SLURMD);
+}
+
+void agent_gang_returned(struct agent *a)
+{
+	if (!a->gang)
+		return;
+	a->gang->was_away |= a->gang->now != NULL;
+	agent_gang_open(a->gang, GANG_WHY_RETURNED);
+}

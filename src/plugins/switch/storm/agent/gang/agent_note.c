@@ -1,0 +1,76 @@
+/*
+ * agent_note.c - the note that an agent leaves for the one after it, of the cluster
+ * domain that it is in: STORM_RUNDIR/NODE/domain.  It holds the domain's key and is
+ * for the super-user's eyes only, who has MUNGE's key anyway.  It does not outlive
+ * the host.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+
+#include "src/plugins/switch/storm/agent/agent.h"
+#include "agent_note.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/whole_file.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/protocol/nm/nm.h"
+
+#define NOTE "domain"
+
+static int agent_note_dir(const struct agent *a, char out[PATH_MAX])
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s", STORM_RUNDIR, a->node);
+
+	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+void agent_note_keep(struct agent *a, uint64_t session)
+{
+	static uint8_t kept[STORM_NOTE_MAX];
+	static size_t kept_len;
+	uint8_t note[STORM_NOTE_MAX];
+	char dir[PATH_MAX];
+	size_t len = storm_nm_note(a->nm, session, note);
+	int err;
+
+	if (!len || (len == kept_len && !memcmp(note, kept, len)))
+		return;
+	err = agent_note_dir(a, dir);
+	if (!err)
+		err = whole_file_write(dir, NOTE, note, len);
+	if (err) {
+		info("gang: no note for the next agent: %s", strerror(err));
+		return;
+	}
+	memcpy(kept, note, len);
+	kept_len = len;
+}
+
+void agent_note_find(struct agent *a)
+{
+	uint8_t note[STORM_NOTE_MAX];
+	char dir[PATH_MAX];
+	ssize_t n;
+
+	if (agent_note_dir(a, dir))
+		return;
+	n = whole_file_read(dir, NOTE, note, sizeof(note));
+	if (n > 0 && storm_nm_return(a->nm, note, n, storm_now()))
+		debug("the note of the agent before is of no use");
+}
+
+void agent_note_forget(const struct agent *a)
+{
+	char dir[PATH_MAX];
+
+	if (!agent_note_dir(a, dir))
+		whole_file_remove(dir, NOTE);
+}

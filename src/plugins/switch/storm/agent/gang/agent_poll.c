@@ -1,0 +1,106 @@
+/*
+ * agent_poll.c - an agent that has CPUs of its own waits for strobes awake.
+ *
+ * A CPU without work sleeps, and needs 10 to 100 us to wake up: by that much its
+ * node would switch later than the others, and all of a gang's nodes wait for the
+ * last one.  So the agent wakes up shortly before the next strobe is due, and
+ * looks into its sockets until that has come.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+
+#include "src/plugins/switch/storm/agent/agent.h"
+#include "agent_poll.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/transport/driver.h"
+
+/* A strobe is looked for from so long before it is due, which is more than a CPU
+ * takes to wake up and clocks drift apart, to so long after.  But for half of a
+ * quantum at the most: who never sleeps at a real-time priority is made to, for 50 ms
+ * in each second (sched_rt_runtime_us). */
+#define POLL_BEFORE (500 * STORM_US)
+#define POLL_AFTER (200 * STORM_US)
+
+struct agent_poll {
+	struct agent_io io;		/* the timer */
+	uint64_t due;
+};
+
+static void agent_poll_ready(struct agent *a, struct agent_io *io,
+			     uint32_t events)
+{
+	struct agent_poll *p = (struct agent_poll *) io;
+	uint64_t strobes = a->count.gang_strobes, expired;
+
+	(void) events;
+	if (read(io->fd, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	while (a->count.gang_strobes == strobes &&
+	       storm_now() < p->due + POLL_AFTER)
+		a->net.driver->poll(a->net.net);
+	a->count.gang_awake += a->count.gang_strobes != strobes;
+}
+
+static void agent_poll_release(struct agent_io *io)
+{
+	xfree(io);
+}
+
+void agent_poll_start(struct agent *a)
+{
+	struct agent_poll *p;
+
+	if (!CPU_COUNT(&a->conf.agent_cpus))
+		return;
+	if (sched_setaffinity(0, sizeof(cpu_set_t), &a->conf.agent_cpus)) {
+		error("AgentCPUs in storm.conf: this node has none of them (%m); the agent runs where slurmd does, remedy: name CPUs of every node");
+		return;
+	}
+	p = xmalloc(sizeof(*p));
+	p->io.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	p->io.ready = agent_poll_ready;
+	p->io.release = agent_poll_release;
+	if (p->io.fd < 0 || agent_io_add(&a->ios, &p->io, EPOLLIN)) {
+		error("no timer, strobes are not waited for awake: %m");
+		if (p->io.fd >= 0)
+			close(p->io.fd);
+		xfree(p);
+		return;
+	}
+	a->poll = p;
+}
+
+void agent_poll_stop(struct agent *a)
+{
+	if (!a->poll)
+		return;
+	agent_io_close(&a->ios, &a->poll->io);
+	a->poll = NULL;
+}
+
+void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum)
+{
+	uint64_t due = heard + quantum, from;
+	struct itimerspec t = { 0 };
+
+	if (!a->poll)
+		return;
+	from = due - (quantum / 2 < POLL_BEFORE ? quantum / 2 : POLL_BEFORE);
+	t.it_value.tv_sec = from / STORM_SEC;
+	t.it_value.tv_nsec = from % STORM_SEC;
+	a->poll->due = due;
+	timerfd_settime(a->poll->io.fd, TFD_TIMER_ABSTIME, &t, NULL);
+}

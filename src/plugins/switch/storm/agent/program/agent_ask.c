@@ -1,0 +1,190 @@
+/*
+ * agent_ask.c - see agent_ask.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_ask.h"
+#include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/libstorm/base/clock.h"
+
+/* The only node that has a directory here. */
+static const char *agent_ask_node(void)
+{
+	static char node[NAME_MAX + 1];
+	bool found = false;
+	glob_t g;
+
+	if (!glob(STORM_RUNDIR "/*/agent.sock", 0, NULL, &g)) {
+		found = g.gl_pathc == 1 &&
+			sscanf(g.gl_pathv[0], STORM_RUNDIR "/%255[^/]",
+			       node) == 1;
+		globfree(&g);
+	}
+	return found ? node : NULL;
+}
+
+/* Send f, print the answer. */
+static int agent_ask_frame(const char *node, struct local_frame *f,
+			   enum local_type expected)
+{
+	static char text[LOCAL_FRAME_MAX];
+	enum local_type type;
+	int sock;
+
+	if (!node)
+		node = agent_ask_node();
+	if (!node) {
+		fprintf(stderr, "storm_agent: no agent, or several, under %s: which --node?\n",
+			STORM_RUNDIR);
+		return 1;
+	}
+	sock = local_connect(NULL, node, NULL);
+	if (sock < 0) {
+		fprintf(stderr, "storm_agent: no agent answers for node %s: %s\n",
+			node, strerror(errno));
+		return 1;
+	}
+	if (local_send(sock, f, -1) || local_recv(sock, f, &type) != 1 ||
+	    type != expected) {
+		fprintf(stderr, "storm_agent: the agent of node %s gave no answer: %s\n",
+			node, strerror(errno));
+		return 1;
+	}
+	if (expected == LOCAL_STATS_IS) {
+		local_get_str(f, text, sizeof(text));
+		fputs(text, stdout);
+	}
+	close(sock);
+	return local_end(f) ? 0 : 1;
+}
+
+int agent_ask_drop(const char *node, const char *percent, const char *seed)
+{
+	static struct local_frame f;
+	char *end;
+	double d = strtod(percent, &end);
+	uint64_t n = 1;
+
+	if (*end || !(d >= 0 && d <= 100)) {
+		fprintf(stderr, "storm_agent: --drop %s: allowed is 0 to 100\n",
+			percent);
+		return 2;
+	}
+	if (seed) {
+		errno = 0;
+		n = strtoull(seed, &end, 10);
+		if (*end || errno || *seed == '-') {
+			fprintf(stderr, "storm_agent: seed %s: allowed is a number\n",
+				seed);
+			return 2;
+		}
+	}
+	local_begin(&f, LOCAL_DROP);
+	local_put32(&f, d * 10000 + 0.5);
+	local_put64(&f, n);
+	return agent_ask_frame(node, &f, LOCAL_DROP_IS);
+}
+
+int agent_ask_stats(const char *node)
+{
+	static struct local_frame f;
+
+	local_begin(&f, LOCAL_STATS);
+	return agent_ask_frame(node, &f, LOCAL_STATS_IS);
+}
+
+/* The wall's clock less the trace's.  Asked in this order it is never too little: no
+ * event seems to be earlier than it was. */
+static uint64_t agent_ask_wall_ahead(void)
+{
+	uint64_t at = storm_now();
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec - at;
+}
+
+/* As in Slurm's logs, with the offset to UTC. */
+static void agent_ask_print_time(uint64_t wall)
+{
+	uint64_t us = wall % STORM_SEC / STORM_US;
+	time_t sec = wall / STORM_SEC;
+	char date[32], zone[8];
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm))
+		return;
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	strftime(zone, sizeof(zone), "%z", &tm);
+	printf(", \"time\": \"%s.%06" PRIu64 "%s\"", date, us, zone);
+}
+
+static void agent_ask_print_event(uint64_t i, const struct gang_event *e,
+				  uint64_t ahead)
+{
+	const char *what = gang_what_name(e->what);
+
+	printf("{\"n\": %" PRIu64 ", \"at\": %" PRIu64, i, e->at);
+	agent_ask_print_time(e->at + ahead);
+	printf(", \"what\": \"%s\"", what ? what : "unknown");
+	if (e->slot != UINT32_MAX)
+		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
+		       PRIu64, e->slot, e->version, e->sequence);
+	else if (e->what == GANG_MAP || e->what == GANG_JOB)
+		printf(", \"version\": %" PRIu64, e->version);
+	if (e->what == GANG_JOB)
+		printf(", \"job\": %u", e->job);
+	else if (e->job)
+		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
+	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
+		printf(", \"why\": \"%s\"", gang_why_name(e->a) ? : "unknown");
+	else
+		printf(", \"a\": %u, \"b\": %u", e->a, e->b);
+	puts("}");
+}
+
+int agent_ask_trace(const char *node, const char *from)
+{
+	const struct gang_trace *t;
+	struct gang_event e;
+	uint64_t i = 0, end, ahead;
+	char *rest;
+
+	if (from) {
+		errno = 0;
+		i = strtoull(from, &rest, 10);
+		if (*rest || errno || !*from || *from == '-') {
+			fprintf(stderr, "storm_agent: event %s: allowed is a number\n",
+				from);
+			return 2;
+		}
+	}
+	if (!node)
+		node = agent_ask_node();
+	t = node ? gang_trace_open(NULL, node) : NULL;
+	if (!t) {
+		fprintf(stderr, "storm_agent: no trace of node %s: %s\n",
+			node ? node : "(which --node?)", strerror(errno));
+		return 1;
+	}
+	end = t->count;
+	ahead = agent_ask_wall_ahead();
+	if (end > GANG_TRACE_EVENTS && i < end - GANG_TRACE_EVENTS)
+		i = end - GANG_TRACE_EVENTS;
+	for (; i < end; i++)
+		if (gang_trace_get(t, i, &e))
+			agent_ask_print_event(i, &e, ahead);
+	gang_trace_close(t);
+	return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}

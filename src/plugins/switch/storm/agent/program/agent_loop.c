@@ -1,0 +1,188 @@
+/*
+ * agent_loop.c - see agent_loop.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+
+#include "src/plugins/switch/storm/agent/agent.h"
+#include "src/plugins/switch/storm/agent/gang/agent_gang.h"
+#include "src/plugins/switch/storm/agent/agent_launch.h"
+#include "src/plugins/switch/storm/agent/agent_libdir.h"
+#include "agent_loop.h"
+#include "src/storm_common/gang_map.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/transport/driver.h"
+#include "src/libstorm/protocol/nm/nm.h"
+
+#define OLD_AFTER STORM_SEC
+#define WAIT_MAX (3600 * STORM_SEC)
+
+/* ----------------------------------------------------------------- signals --- */
+
+static void agent_loop_signal(struct agent *a, struct agent_io *io,
+			      uint32_t events)
+{
+	struct signalfd_siginfo si;
+
+	(void) events;
+	while (read(io->fd, &si, sizeof(si)) == sizeof(si)) {
+		info("signal %u from process %u, ending", si.ssi_signo,
+		     si.ssi_pid);
+		a->stop = true;
+	}
+}
+
+int agent_loop_signals(struct agent *a)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);	/* agent_loop_hear_stops() */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+		return -1;
+	a->signal_io.ready = agent_loop_signal;
+	a->signal_io.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (a->signal_io.fd < 0)
+		return -1;
+	return agent_io_add(&a->ios, &a->signal_io, EPOLLIN);
+}
+
+/* A signal's handler has no other way to it. */
+static struct agent *agent_loop_self;
+
+static void agent_loop_continued(int sig)
+{
+	(void) sig;
+	agent_loop_self->away.returns++;
+}
+
+/* SIGCONT goes to the main loop's thread and to no other, so that the handler runs
+ * before anything else happens there after a stop. */
+static void agent_loop_hear_stops(struct agent *a)
+{
+	struct sigaction act = { .sa_handler = agent_loop_continued,
+				 .sa_flags = SA_RESTART };
+	sigset_t set;
+
+	agent_loop_self = a;
+	sigaction(SIGCONT, &act, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* -------------------------------------------------------------- main loop --- */
+
+/* When to give up, as no slurmd is there. */
+static uint64_t agent_loop_orphan_tick(struct agent *a, uint64_t now)
+{
+	if (a->slurmd.lifelines)
+		return STORM_NEVER;
+	if (!a->slurmd.orphan_until)
+		a->slurmd.orphan_until = now + a->conf.agent_linger;
+	if (now >= a->slurmd.orphan_until) {
+		info("no slurmd for %.1f s, ending",
+		     a->conf.agent_linger / 1e9);
+		a->stop = true;
+	}
+	return a->slurmd.orphan_until;
+}
+
+/* Let time pass for all parts; when the next of them is due. */
+static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
+{
+	uint64_t next = storm_nm_tick(a->nm, now);
+	/* in this order */
+	uint64_t (*const parts[])(struct agent *a, uint64_t now) = {
+		agent_launch_tick, agent_libdir_tick, agent_gang_tick,
+		agent_loop_orphan_tick,
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		uint64_t due = parts[i](a, now);
+
+		if (due < next)
+			next = due;
+	}
+	return a->answers.first ? 0 : next;
+}
+
+/*
+ * What waits to be read after this process has stood still was sent meanwhile: all
+ * of it is read, and no strobe in it is obeyed.  Data may come so fast that there
+ * is no end of it.  So what is read a second later is taken for new.
+ */
+static void agent_loop_read_old(struct agent *a, uint64_t now)
+{
+	struct pollfd p = { .fd = a->net.io.fd, .events = POLLIN };
+	sig_atomic_t returns = a->away.returns;
+
+	if (!a->away.since)
+		a->away.since = now;
+	agent_gang_returned(a);
+	a->net.driver->poll(a->net.net);
+	if (poll(&p, 1, 0) > 0 && now < a->away.since + OLD_AFTER)
+		return;
+	a->away.returned = returns;
+	a->away.since = 0;
+}
+
+/* So many ms, rounded up. */
+static int agent_loop_wait(uint64_t now, uint64_t next)
+{
+	if (next <= now)
+		return 0;
+	if (next - now > WAIT_MAX)
+		return WAIT_MAX / STORM_MS;
+	return (next - now + STORM_MS - 1) / STORM_MS;
+}
+
+void agent_loop_run(struct agent *a)
+{
+	uint64_t due = STORM_NEVER - GANG_AWAY;
+
+	agent_loop_hear_stops(a);
+	while (!a->stop) {
+		uint64_t now = storm_now(), next;
+		int ms;
+
+		/* this process stood still, or the whole host did */
+		if (now > due + GANG_AWAY)
+			a->away.returns++;
+		if (agent_is_back(a))
+			agent_loop_read_old(a, now);
+		next = agent_loop_tick(a, now);
+		now = storm_now();
+		ms = agent_loop_wait(now, next);
+		due = now + ms * STORM_MS;
+		if (agent_io_serve(&a->ios, a, ms)) {
+			if (errno != EINTR) {
+				error("epoll_wait: %m");
+				return;
+			}
+			/* a frozen group of processes gets no SIGCONT */
+			a->away.returns++;
+		}
+		agent_answer_give(&a->answers, a->nm);
+		agent_io_bury(&a->ios);
+	}
+}

@@ -1,0 +1,201 @@
+/*
+ * storm_agent.c - the node agent's program: its command line, and how its parts
+ * start and stop.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+
+#include "src/plugins/switch/storm/agent/agent.h"
+#include "agent_ask.h"
+#include "src/plugins/switch/storm/agent/agent_auth.h"
+#include "src/plugins/switch/storm/agent/agent_container.h"
+#include "src/plugins/switch/storm/agent/agent_contract.h"
+#include "src/plugins/switch/storm/agent/gang/agent_gang.h"
+#include "src/plugins/switch/storm/agent/agent_libdir.h"
+#include "agent_local.h"
+#include "agent_loop.h"
+#include "agent_nm.h"
+#include "src/plugins/switch/storm/agent/gang/agent_poll.h"
+#include "src/plugins/switch/storm/agent/file_child.h"
+#include "src/storm_common/child_log.h"
+
+/* ------------------------------------------------------------ start and stop --- */
+
+static void storm_agent_limits(void)
+{
+	struct rlimit r;
+
+	/* a descriptor or two per file and launch under way */
+	if (!getrlimit(RLIMIT_NOFILE, &r)) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+	r.rlim_cur = r.rlim_max = RLIM_INFINITY;
+	setrlimit(RLIMIT_FSIZE, &r);
+	/* session keys are in here */
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int storm_agent_start(struct agent *a)
+{
+	int rc;
+
+	if (agent_nm_start(a) || agent_auth_start(a))
+		return -1;
+	rc = agent_worker_start(&a->controller, &a->ios, "storm_ctl", 16);
+	if (rc) {
+		error("cannot start a thread: %s", strerror(rc));
+		return -1;
+	}
+	agent_libdir_load(a);
+	if (agent_gang_start(a))
+		return -1;
+	/* last: from now on connections are served */
+	return agent_local_start(a);
+}
+
+static void storm_agent_stop(struct agent *a)
+{
+	agent_auth_stop(a);
+	agent_nm_stop(a);
+	agent_gang_stop(a);
+	agent_worker_stop(&a->controller, a);
+	agent_local_stop(a);
+	agent_poll_stop(a);
+	agent_io_bury(&a->ios);
+	agent_nm_close(a);
+	close(a->file.nursery);
+}
+
+static int storm_agent_run(const char *node, uint16_t slurmd_port)
+{
+	static struct agent a;
+	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	char *why = NULL;
+
+	a.node = node;
+	a.slurmd.port = slurmd_port;
+	agent_answer_init(&a.answers);
+	agent_io_init(&a.ios);
+	log_init("storm_agent", opts, 0, NULL);
+	slurm_conf_init(NULL);
+	agent_container_init(node);
+	/* before there is anything that it should not inherit */
+	a.file.nursery = file_nursery_start(agent_container_join);
+	if (a.ios.epoll < 0 || a.file.nursery < 0 || agent_loop_signals(&a)) {
+		error("cannot start: %m");
+		return AGENT_EXIT_FAILED;
+	}
+	if (slurm_conf.slurmd_debug > LOG_LEVEL_INFO) {
+		opts.stderr_level = slurm_conf.slurmd_debug;
+		log_alter(opts, 0, NULL);
+	}
+	storm_log_set(child_log);
+	storm_conf_stamp(a.conf_stamp);
+	if (storm_conf_load(&a.conf, &why)) {
+		error("%s", why);
+		return AGENT_EXIT_CONF;
+	}
+	if (!a.slurmd.port)
+		a.slurmd.port = slurm_conf_get_port(node);
+	storm_agent_limits();
+	agent_poll_start(&a);
+	if (storm_agent_start(&a))
+		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
+			AGENT_EXIT_FAILED;
+	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
+	     a.conf.set.port, getpid());
+	agent_loop_run(&a);
+	storm_agent_stop(&a);
+	return 0;
+}
+
+/* ------------------------------------------------------------ command line --- */
+
+static const char storm_agent_usage[] =
+"Usage: storm_agent [--node NAME] --stats | --trace [FROM] |\n"
+"                   --drop PERCENT [SEED]\n"
+"       storm_agent --version\n"
+"       storm_agent --node NAME --run [--slurmd-port PORT]\n"
+"\n"
+"The node agent of STORM for Slurm.  slurmd runs it (--run); these ask a\n"
+"running one:\n"
+"  --stats                 print its counters as JSON\n"
+"  --trace [FROM]          print what gang scheduling did on the node, one JSON\n"
+"                          object on each line, from event number FROM on;\n"
+"                          also when no agent runs\n"
+"  --drop PERCENT [SEED]   tests: drop this share of the datagrams that it\n"
+"                          receives\n"
+"  --node NAME             which one; may be left out if there is one only\n"
+"  --version               print the version\n";
+
+int main(int argc, char **argv)
+{
+	enum { NODE = 1, RUN, PORT, STATS, TRACE, DROP, VERSION_, HELP };
+	static const struct option options[] = {
+		{ "node", required_argument, NULL, NODE },
+		{ "run", no_argument, NULL, RUN },
+		{ "slurmd-port", required_argument, NULL, PORT },
+		{ "stats", no_argument, NULL, STATS },
+		{ "trace", no_argument, NULL, TRACE },
+		{ "drop", required_argument, NULL, DROP },
+		{ "version", no_argument, NULL, VERSION_ },
+		{ "help", no_argument, NULL, HELP },
+		{ 0 }
+	};
+	const char *node = NULL, *percent = NULL;
+	unsigned long port = 0;
+	int opt, verb = 0;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case NODE:
+			node = optarg;
+			break;
+		case PORT:
+			port = strtoul(optarg, NULL, 10);
+			break;
+		case DROP:
+			percent = optarg;
+			/* fall through */
+		case RUN:
+		case STATS:
+		case TRACE:
+			verb = opt;
+			break;
+		case VERSION_:
+			puts("storm_agent " AGENT_BUILD);
+			return 0;
+		case HELP:
+			fputs(storm_agent_usage, stdout);
+			return 0;
+		default:
+			fputs(storm_agent_usage, stderr);
+			return 2;
+		}
+	}
+	if (verb == RUN && node && optind == argc && port < 65536)
+		return storm_agent_run(node, port);
+	if (verb == STATS && optind == argc)
+		return agent_ask_stats(node);
+	if (verb == TRACE && argc - optind <= 1)
+		return agent_ask_trace(node, argv[optind]);
+	if (verb == DROP && argc - optind <= 1)
+		return agent_ask_drop(node, percent, argv[optind]);
+	fputs(storm_agent_usage, stderr);
+	return 2;
+}

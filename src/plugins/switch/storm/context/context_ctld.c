@@ -1,0 +1,418 @@
+/*
+ * context_ctld.c - see context_ctld.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/srun_comm.h"
+
+#include "context_ctld.h"
+#include "context_file.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/base/clock.h"
+
+/* slurmctld's own, and the plugin is loaded by others, too */
+#pragma weak find_job_record
+#pragma weak srun_step_signal
+#pragma weak srun_user_message
+
+#define SWEEP (10 * STORM_SEC)	/* least time between two, while no job ends */
+#define COMPLAINT (60 * STORM_SEC)
+#define WAITING 64		/* sruns that are woken; others try again
+				   by themselves, once a minute */
+#define KNOCKS 4		/* for each context: some may have given up */
+#define FORGOTTEN (400 * STORM_SEC)	/* it would have tried again */
+
+/* A srun that waits for a context. */
+struct waiting {
+	slurm_step_id_t step;
+	char *host;			/* NULL: no entry */
+	uint32_t pid;			/* there */
+	uint16_t port, protocol;
+	uint64_t since, seen;		/* when it was refused first, and last */
+	bool woken;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct context_table *table;	/* NULL: we are not in charge */
+	int fd;				/* -1: nothing can be saved */
+	uint64_t started, swept, complained;
+	uint32_t refused;		/* since the last complaint */
+	/* what signing takes of slurm.conf: that is nobody's to read without
+	 * slurmctld's locks, for reconfiguring it takes all of it away first */
+	char *cluster;
+	uid_t node_uid;
+	struct waiting waiting[WAITING];
+} c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+
+/* False: storm.conf is refused, *out is as without one. */
+static bool context_ctld_conf(struct storm_context_conf *out)
+{
+	struct storm_conf conf;
+	char *why = NULL;
+	bool good = !storm_conf_load(&conf, &why);
+
+	if (!good) {
+		error("storm: network contexts: %s", why);
+		xfree(why);
+		storm_conf_default(&conf);
+	}
+	*out = conf.context;
+	return good;
+}
+
+static void context_ctld_save(const struct context_lease *l)
+{
+	if (c.fd >= 0 && context_file_put(c.fd, l))
+		error("storm: the lease of network context %u is not saved, so that it may be given twice if slurmctld is killed now: %m",
+		      l->id);
+}
+
+static void context_ctld_open(const char *state_dir)
+{
+	char *path = xstrdup_printf("%s/storm_contexts", state_dir);
+	uint32_t damaged;
+
+	c.fd = context_file_open(path, c.table, &damaged);
+	if (c.fd < 0)
+		error("storm: %s: %m: a network context may be given twice if slurmctld is killed",
+		      path);
+	if (damaged)
+		error("storm: %s: %u records are damaged; what steps hold is known from the steps that slurmctld has saved",
+		      path, damaged);
+	context_table_loaded(c.table);
+	xfree(path);
+}
+
+static void context_ctld_stop_locked(void)
+{
+	context_table_destroy(c.table);
+	c.table = NULL;
+	if (c.fd >= 0)
+		close(c.fd);
+	c.fd = -1;
+	xfree(c.cluster);
+	for (uint32_t i = 0; i < WAITING; i++)
+		xfree(c.waiting[i].host);
+}
+
+void context_ctld_start(const char *state_dir)
+{
+	struct storm_context_conf conf;
+
+	context_ctld_conf(&conf);
+	pthread_mutex_lock(&c.lock);
+	context_ctld_stop_locked();
+	c.table = context_table_create(conf.count, conf.group);
+	if (c.table)
+		context_ctld_open(state_dir);
+	else
+		error("storm: no memory for %u network contexts", conf.count);
+	c.cluster = xstrdup(slurm_conf.cluster_name);
+	c.node_uid = slurm_conf.slurmd_user_id;
+	c.started = storm_now();
+	c.swept = c.complained = 0;
+	c.refused = 0;
+	pthread_mutex_unlock(&c.lock);
+}
+
+void context_ctld_stop(void)
+{
+	pthread_mutex_lock(&c.lock);
+	context_ctld_stop_locked();
+	pthread_mutex_unlock(&c.lock);
+}
+
+/* ------------------------------------------- leases that nobody has claimed --- */
+
+/* Can nothing of the job be running any more?  What slurmctld does not know the
+ * nodes are told to kill when they register, or else they are DOWN. */
+static bool context_ctld_job_gone(void *arg, uint32_t job)
+{
+	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
+	uint64_t patience = slurm_conf.slurmd_timeout ?
+		slurm_conf.slurmd_timeout * STORM_SEC : 300 * STORM_SEC;
+
+	(void) arg;
+	if (!j)
+		return storm_now() - c.started > patience;
+	return !IS_JOB_RUNNING(j) && !IS_JOB_SUSPENDED(j) &&
+		!IS_JOB_COMPLETING(j);
+}
+
+static void context_ctld_swept(void *arg, const struct context_lease *l)
+{
+	(void) arg;
+	context_ctld_save(l);
+}
+
+static void context_ctld_sweep(bool now)
+{
+	uint64_t t = storm_now();
+
+	if (!context_table_figures(c.table).unclaimed ||
+	    (!now && c.swept && t - c.swept < SWEEP))
+		return;
+	c.swept = t;
+	context_table_sweep(c.table, context_ctld_job_gone, context_ctld_swept,
+			    NULL);
+}
+
+void context_ctld_job_ends(void)
+{
+	pthread_mutex_lock(&c.lock);
+	c.swept = 0;
+	pthread_mutex_unlock(&c.lock);
+}
+
+/* ------------------------------------------------------------ none is left --- */
+
+/* That step's srun. NULL: it does not wait. */
+static struct waiting *context_ctld_waiting(const step_record_t *step)
+{
+	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
+		if (w->host && w->pid == step->srun_pid &&
+		    !xstrcmp(w->host, step->host))
+			return w;
+	return NULL;
+}
+
+/* A free entry, or that of a srun which is no longer there. */
+static struct waiting *context_ctld_entry(uint64_t now)
+{
+	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
+		if (!w->host || now - w->seen > FORGOTTEN) {
+			xfree(w->host);
+			return w;
+		}
+	return NULL;
+}
+
+/* srun waits for somebody to knock at its port, and then tries again. True: it has
+ * waited before. */
+static bool context_ctld_wait(const step_record_t *step, uint64_t now)
+{
+	struct waiting *w = context_ctld_waiting(step);
+	bool before = w;
+
+	if (!w)
+		w = context_ctld_entry(now);
+	if (!w || !step->host || !step->port)
+		return before;
+	if (!before) {
+		w->host = xstrdup(step->host);
+		w->since = now;
+	}
+	w->pid = step->srun_pid;
+	w->step = step->step_id;
+	w->port = step->port;
+	w->protocol = step->start_protocol_ver;
+	w->seen = now;
+	w->woken = false;
+	return before;
+}
+
+static void context_ctld_knock(struct waiting *w)
+{
+	step_record_t step = {
+		.step_id = w->step, .host = w->host, .port = w->port,
+		.start_protocol_ver = w->protocol,
+		.job_ptr = find_job_record(w->step.job_id),
+	};
+
+	w->woken = true;
+	if (step.job_ptr)
+		srun_step_signal(&step, 0);
+	else
+		xfree(w->host);
+}
+
+/* So many, who has waited longest first. */
+static void context_ctld_wake(uint32_t knocks)
+{
+	while (knocks--) {
+		struct waiting *first = NULL;
+
+		for (uint32_t i = 0; i < WAITING; i++) {
+			struct waiting *w = &c.waiting[i];
+
+			if (w->host && !w->woken &&
+			    (!first || w->since < first->since))
+				first = w;
+		}
+		if (!first)
+			return;
+		context_ctld_knock(first);
+	}
+}
+
+static void context_ctld_refuse(const step_record_t *step)
+{
+	struct context_figures f = context_table_figures(c.table);
+	uint64_t now = storm_now();
+	char *text;
+
+	c.refused++;
+	if (!c.complained || now - c.complained >= COMPLAINT) {
+		error("storm: %ps waits for a network context: all %u are leased (%u of them to steps that slurmctld no longer knows), %u steps were refused since the last message. ContextCount in storm.conf and \"scontrol reconfigure\" make more",
+		      &step->step_id, f.count, f.unclaimed, c.refused);
+		c.complained = now;
+		c.refused = 0;
+	}
+	if (context_ctld_wait(step, now))
+		return;			/* its user was told */
+	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
+			      f.count);
+	if (step->job_ptr && srun_user_message)
+		srun_user_message(step->job_ptr, text);
+	xfree(text);
+}
+
+void context_ctld_reconfig(void)
+{
+	struct storm_context_conf conf;
+
+	if (!context_ctld_conf(&conf))
+		return;			/* it stays as it was */
+	pthread_mutex_lock(&c.lock);
+	if (c.table && context_table_resize(c.table, conf.count, conf.group))
+		error("storm: no memory for %u network contexts", conf.count);
+	if (c.table)
+		context_ctld_wake(WAITING);	/* there may be more now */
+	pthread_mutex_unlock(&c.lock);
+}
+
+/* -------------------------------------------------------------- the steps --- */
+
+/* Whose lease it is. True: other parts of the step share it. */
+static bool context_ctld_holder(const step_record_t *step,
+				struct context_holder *h)
+{
+	const job_record_t *job = step->job_ptr;
+	const slurm_step_id_t *id = &step->step_id;
+	bool joint = true;
+
+	*h = (struct context_holder) { id->job_id, id->step_id, 0 };
+	if (job->het_job_id) {
+		h->job = job->het_job_id;
+		h->part = job->het_job_offset;
+	} else if (id->step_het_comp != NO_VAL) {
+		h->part = id->step_het_comp;
+	} else {
+		joint = false;
+	}
+	if (h->part < CONTEXT_PARTS)
+		return joint;
+	*h = (struct context_holder) { id->job_id, id->step_id, 0 };
+	return false;
+}
+
+static void context_ctld_show(step_record_t *step, const struct context *x)
+{
+	char group[CONTEXT_GROUP_TEXT];
+
+	context_group_text(x->group, group);
+	xstrfmtcat(step->network, "%sstorm:context=%u,group=%s",
+		   step->network && step->network[0] ? "," : "", x->id, group);
+}
+
+static int context_ctld_lease_locked(step_record_t *step, struct context *x)
+{
+	uint8_t key[CONTEXT_KEY_LEN];
+	bool joint = context_ctld_holder(step, &x->holder);
+	const struct context_lease *l;
+	struct waiting *waits;
+
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+		error("storm: no random key for a network context: %m");
+		return -1;
+	}
+	context_ctld_sweep(false);
+	l = context_table_lease(c.table, &x->holder, joint, key);
+	if (!l) {
+		context_ctld_sweep(true);
+		l = context_table_lease(c.table, &x->holder, joint, key);
+	}
+	if (!l) {
+		context_ctld_refuse(step);
+		return -1;
+	}
+	context_ctld_save(l);
+	waits = context_ctld_waiting(step);
+	if (waits)
+		xfree(waits->host);
+	x->job = step->step_id.job_id;
+	x->step = step->step_id.step_id;
+	x->het = step->step_id.step_het_comp;
+	x->uid = step->job_ptr->user_id;
+	x->id = l->id;
+	x->serial = l->serial;
+	x->group = l->group;
+	memcpy(x->key, l->key, CONTEXT_KEY_LEN);
+	context_ctld_show(step, x);
+	debug("storm: %ps has network context %u", &step->step_id, x->id);
+	return 1;
+}
+
+int context_ctld_lease(step_record_t *step, struct context *x)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&c.lock);
+	if (c.table && context_table_figures(c.table).count)
+		rc = context_ctld_lease_locked(step, x);
+	pthread_mutex_unlock(&c.lock);
+	return rc;
+}
+
+void context_ctld_return(const struct context *x)
+{
+	const struct context_lease *l;
+
+	pthread_mutex_lock(&c.lock);
+	l = c.table ? context_table_return(c.table, x->id, x->serial,
+					     &x->holder) : NULL;
+	if (l) {
+		context_ctld_save(l);
+		debug("storm: network context %u comes back from step %u.%u",
+		      x->id, x->job, x->step);
+	}
+	if (l && !l->job)
+		context_ctld_wake(KNOCKS);
+	pthread_mutex_unlock(&c.lock);
+}
+
+void context_ctld_claim(const struct context *x)
+{
+	pthread_mutex_lock(&c.lock);
+	if (c.table && !context_table_claim(c.table, x->id, x->serial,
+					    x->group, &x->holder))
+		info("storm: step %u.%u had ended when slurmctld did: its network context %u is another step's now",
+		     x->job, x->step, x->id);
+	pthread_mutex_unlock(&c.lock);
+}
+
+char *context_ctld_sign(const struct context *x)
+{
+	char *cluster, *cred;
+	uid_t node_uid;
+
+	pthread_mutex_lock(&c.lock);
+	cluster = xstrdup(c.cluster);
+	node_uid = c.node_uid;
+	pthread_mutex_unlock(&c.lock);
+	cred = cluster ? context_sign(x, cluster, node_uid) : NULL;
+	xfree(cluster);
+	return cred;
+}

@@ -1,0 +1,282 @@
+/*
+ * gang_step.c - see gang_step.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gang_step.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/whole_file.h"
+
+#define RECORD_MAX (PATH_MAX + 128)
+#define FORMAT "storm step 2"
+#define MARK_AT sizeof(FORMAT)		/* after it and a blank */
+#define HELD ".held."			/* in front of a name: no record */
+
+void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
+{
+	snprintf(out, GANG_STEP_NAME, "%u.%u.%d", s->job, s->step, s->root);
+}
+
+uint64_t gang_step_started(pid_t pid)
+{
+	char path[32], buf[1024], *p;
+	uint64_t when = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	/* field 22; the name, which may hold blanks, is the second */
+	p = strrchr(buf, ')');
+	for (int i = 2; p && i < 22; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		when = strtoull(p, NULL, 10);
+	return when;
+}
+
+bool gang_step_alive(const struct gang_step *s)
+{
+	return gang_step_started(s->root) == s->started;
+}
+
+int gang_step_dir(const char *rundir, const char *node, bool make,
+		  char out[PATH_MAX])
+{
+	int n;
+
+	if (make) {
+		int err = local_make_dir(rundir, node);
+
+		if (err)
+			return err;
+	}
+	n = snprintf(out, PATH_MAX, "%s/%s/steps",
+		     rundir ? rundir : STORM_RUNDIR, node);
+	if (n < 0 || n >= PATH_MAX)
+		return ENAMETOOLONG;
+	return make && mkdir(out, 0755) && errno != EEXIST ? errno : 0;
+}
+
+/* ---------------------------------------------------------------- records --- */
+
+static int gang_step_path(char out[PATH_MAX], const char *dir,
+			  const char *prefix, const char *name)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, prefix, name);
+
+	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+int gang_step_write(const char *dir, const struct gang_step *s)
+{
+	char name[GANG_STEP_NAME], text[RECORD_MAX];
+
+	gang_step_name(s, name);
+	snprintf(text, sizeof(text),
+		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s\n", s->marked,
+		 s->job, s->step, s->script, s->root, s->started,
+		 freezer_name(s->kind), *s->group ? s->group : "-");
+	return whole_file_write(dir, name, text, strlen(text));
+}
+
+static int gang_step_parse(const char *text, struct gang_step *s)
+{
+	char kind[16], group[PATH_MAX];
+	unsigned int script, marked;
+
+	if (sscanf(text, FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
+		   " %15s %4095s", &marked, &s->job, &s->step, &script,
+		   &s->root, &s->started, kind, group) != 8)
+		return EBADMSG;
+	s->kind = freezer_kind_of(kind);
+	s->script = script;
+	s->marked = marked;
+	strcpy(s->group, strcmp(group, "-") ? group : "");
+	if (s->kind == FREEZER_NONE || s->root <= 1)
+		return EBADMSG;
+	return 0;
+}
+
+int gang_step_read(const char *dir, const char *name, struct gang_step *out)
+{
+	char text[RECORD_MAX];
+	struct gang_step s;
+	ssize_t n = whole_file_read(dir, name, text, sizeof(text) - 1);
+	int err;
+
+	if (n < 0)
+		return errno;
+	text[n] = '\0';
+	err = gang_step_parse(text, &s);
+	if (!err)
+		*out = s;
+	return err;
+}
+
+void gang_step_remove(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (!gang_step_path(path, dir, "", name))
+		unlink(path);
+	if (!gang_step_path(path, dir, HELD, name))
+		unlink(path);
+}
+
+int gang_step_hold(const char *dir, const char *name, bool hold)
+{
+	char seen[PATH_MAX], hidden[PATH_MAX];
+	int err = gang_step_path(seen, dir, "", name);
+
+	if (!err)
+		err = gang_step_path(hidden, dir, HELD, name);
+	if (!err && rename(hold ? seen : hidden, hold ? hidden : seen))
+		err = errno;
+	return err;
+}
+
+bool gang_step_held(const char *dir, const char *name)
+{
+	char hidden[PATH_MAX];
+
+	return !gang_step_path(hidden, dir, HELD, name) &&
+		!access(hidden, F_OK);
+}
+
+unsigned int gang_step_each(const char *dir,
+			    void (*f)(void *arg, const char *name,
+				      const struct gang_step *s), void *arg)
+{
+	DIR *d = opendir(dir);
+	struct gang_step s;
+	struct dirent *e;
+	unsigned int n = 0;
+
+	if (!d)
+		return 0;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || gang_step_read(dir, e->d_name, &s))
+			continue;
+		n++;
+		f(arg, e->d_name, &s);
+	}
+	closedir(d);
+	return n;
+}
+
+/* ------------------------------------------------------------------ marks --- */
+
+/* A digit of the record's text, where that is mapped. */
+struct gang_mark {
+	_Atomic char digit;
+};
+
+static void *gang_mark_map(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	void *map = MAP_FAILED;
+	int err = gang_step_path(path, dir, "", name), fd;
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st)) {
+		errno = EBADMSG;
+		if (st.st_size > (off_t) MARK_AT)
+			map = mmap(NULL, MARK_AT + 1, PROT_READ | PROT_WRITE,
+				   MAP_SHARED, fd, 0);
+	}
+	err = errno;
+	close(fd);
+	errno = err;
+	return map == MAP_FAILED ? NULL : map;
+}
+
+struct gang_mark *gang_mark_open(const char *dir, const char *name)
+{
+	char *map = gang_mark_map(dir, name);
+
+	return map ? (struct gang_mark *) (map + MARK_AT) : NULL;
+}
+
+void gang_mark_set(struct gang_mark *m, bool marked)
+{
+	m->digit = marked ? '1' : '0';
+}
+
+void gang_mark_close(struct gang_mark *m)
+{
+	if (m)
+		munmap((char *) m - MARK_AT, MARK_AT + 1);
+}
+
+static void gang_mark_clear(const char *dir, const char *name)
+{
+	struct gang_mark *m = gang_mark_open(dir, name);
+
+	if (!m)		/* the step has ended */
+		return;
+	gang_mark_set(m, false);
+	gang_mark_close(m);
+}
+
+struct thaw {
+	const char *dir;
+	bool dead;
+	void (*warn)(const char *name, int err);
+};
+
+static void gang_step_thaw(void *arg, const char *name,
+			   const struct gang_step *s)
+{
+	const struct thaw *t = arg;
+	struct freezer *f;
+	int err;
+
+	if (!s->marked)
+		return;
+	/* with signals a pid may be another's by now; a group is the step's */
+	if (s->kind == FREEZER_SIGNALS && !gang_step_alive(s))
+		return;
+	f = freezer_open(s->kind, s->group, s->root);
+	err = f ? freezer_continue(f, true) : errno;
+	freezer_drop(f);
+	if (!err && t->dead)
+		gang_mark_clear(t->dir, name);
+	if (err && err != ENOENT && t->warn)
+		t->warn(name, err);
+}
+
+unsigned int gang_step_thaw_all(const char *dir, bool dead,
+				void (*warn)(const char *name, int err))
+{
+	struct thaw t = { .dir = dir, .dead = dead, .warn = warn };
+
+	return gang_step_each(dir, gang_step_thaw, &t);
+}

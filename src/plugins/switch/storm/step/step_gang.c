@@ -1,0 +1,182 @@
+/*
+ * step_gang.c - see step_gang.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/plugins/switch/storm/gang/gang_step.h"
+#include "step_gang.h"
+#include "step_guard.h"
+
+/* Of Slurm's cgroup/v2: its own group of a step, and the tasks' beside it. */
+#define SLURMS "slurm"
+#define TASKS "user"
+
+static struct {
+	bool on;
+	bool borrowed;		/* the tasks stay in Slurm's groups */
+	uint32_t unplaced;	/* then: tasks that are not there yet */
+	_Atomic uint32_t *missing;	/* tasks that are not there yet: common
+					   to all of them */
+	struct gang_step step;
+	char dir[PATH_MAX], node[NAME_MAX + 1];
+	bool guarded;
+	void (*say)(const char *);
+} g;
+
+static void step_gang_off(const char *what, int err)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "gang scheduling does without this step, %s: %s",
+		 what, strerror(err));
+	g.say(text);
+	g.on = false;
+}
+
+/* 0 or an errno. */
+static int step_gang_take_place(const struct gang_page *page,
+				const struct step_gang *s)
+{
+	char name[GANG_STEP_NAME];
+	int err;
+
+	g.step = (struct gang_step) {
+		.job = s->job, .step = s->step, .script = s->script,
+		.root = getpid(), .started = gang_step_started(getpid()),
+		.kind = page->host.kind,
+	};
+	gang_step_name(&g.step, name);
+	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
+	g.unplaced = s->tasks;
+	err = freezer_group_make(&page->host, name, g.step.group);
+	if (!err)
+		err = gang_step_dir(NULL, g.node, false, g.dir);
+	return err;
+}
+
+void step_gang_begin(const char *node, const struct step_gang *s,
+		     void (*say)(const char *))
+{
+	struct gang_page *page = gang_page_open(NULL, node);
+	int err;
+
+	g.say = say;
+	snprintf(g.node, sizeof(g.node), "%s", node);
+	if (!page) {
+		if (errno != ENOENT)
+			step_gang_off("its agent cannot be understood", errno);
+		return;
+	}
+	if (s->debugged && page->debug) {
+		gang_page_close(page);
+		say("gang scheduling leaves a debugger's step alone (GangDebug in storm.conf)");
+		return;
+	}
+	err = step_gang_take_place(page, s);
+	gang_page_close(page);
+	g.on = true;
+	if (err) {
+		step_gang_off("it has no control group", err);
+		return;
+	}
+	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g.missing == MAP_FAILED)
+		step_gang_off("there is no memory", errno);
+	else
+		*g.missing = s->tasks;
+}
+
+static void step_gang_write(void)
+{
+	int err = gang_step_write(g.dir, &g.step);
+
+	if (err)
+		step_gang_off("there is no record of it", err);
+}
+
+/* The record is the last task's: slurmstepd cannot know when all of them are in
+ * the group, and none of them must be stopped as slurmstepd. */
+void step_gang_enter(void)
+{
+	int err;
+
+	if (!g.on || g.borrowed)
+		return;
+	err = freezer_group_enter(g.step.group);
+	if (err) {
+		step_gang_off("a task does not get into its control group", err);
+		return;
+	}
+	if (!--*g.missing)
+		step_gang_write();
+}
+
+static void step_gang_placed(void)
+{
+	/* without them it is stopped all the same */
+	if (freezer_group_beside(SLURMS, TASKS, g.step.group))
+		g.step.kind = FREEZER_SIGNALS;
+	step_gang_write();
+}
+
+void step_gang_forked(void)
+{
+	char text[128];
+	int err;
+
+	if (!g.on || g.guarded)
+		return;
+	if (g.borrowed) {
+		if (--g.unplaced)
+			return;
+		step_gang_placed();
+	}
+	g.guarded = true;
+	err = step_guard_start(NULL, g.node, &g.step, g.say);
+	if (!err)
+		return;
+	snprintf(text, sizeof(text), "gang: slurmstepd does not watch the agent: %s",
+		 strerror(err));
+	g.say(text);
+}
+
+/* The last one of a node that takes no part any more. */
+static void step_gang_remove_groups(void)
+{
+	struct gang_page *page = gang_page_open(NULL, g.node);
+	char *last = strrchr(g.step.group, '/');
+
+	if (!page && errno == ENOENT && last) {
+		*last = '\0';
+		freezer_host_remove(g.step.group);
+	}
+	gang_page_close(page);
+}
+
+void step_gang_end(void)
+{
+	char name[GANG_STEP_NAME];
+
+	step_guard_stop();
+	if (!g.on)
+		return;
+	gang_step_name(&g.step, name);
+	gang_step_remove(g.dir, name);
+	/* processes may be left: then the agent does it */
+	if (!g.borrowed && !freezer_group_remove(g.step.group))
+		step_gang_remove_groups();
+	g.on = false;
+}

@@ -1,0 +1,254 @@
+/*
+ * step_guard.c - see step_guard.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "step_guard.h"
+
+/* slurmd looks more often.  This is for when it does not look at all: rarely, for
+ * every look takes time from a program that waits for all of its nodes. */
+#define LATE (800 * STORM_MS)
+#define LOOK_AGAIN 1000			/* ms; where nothing tells of a change */
+#define TRY_AGAIN 20			/* ms; slurmstepd is the user for now */
+#define PRIORITY 10			/* of SCHED_FIFO, as slurmd's guard */
+
+static struct {
+	pthread_t thread;
+	bool running;
+	const char *rundir, *node;
+	struct gang_step step;
+	struct freezer *f;
+	void (*say)(const char *);
+	int wake, notify;
+	struct gang_page *page;		/* the agent's; NULL: none known */
+	int agent;			/* its pidfd; -1 */
+	uint64_t freed_at;		/* its sign of life when it was late */
+	uint32_t freed;			/* of the page, as last seen */
+	bool retry;
+} g = { .wake = -1, .notify = -1, .agent = -1 };
+
+/* Or is it Slurm that has suspended it, maybe by the same group?  If in doubt it is
+ * not to stand still. */
+static bool step_guard_stands_by_us(void)
+{
+	char dir[PATH_MAX], name[GANG_STEP_NAME];
+	struct gang_step s;
+
+	gang_step_name(&g.step, name);
+	if (gang_step_dir(g.rundir, g.node, false, dir))
+		return true;
+	if (gang_step_held(dir, name))
+		return false;
+	return gang_step_read(dir, name, &s) || s.marked;
+}
+
+static void step_guard_let_go_on(const char *why, bool tell)
+{
+	char text[256];
+	int err;
+
+	if (!step_guard_stands_by_us())
+		return;
+	/* before: an agent that is late must not think that it stands */
+	if (g.page)
+		g.page->freed++;
+	err = freezer_continue(g.f, true);
+	if (tell || err) {
+		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
+			 err ? "but this step does not go on: " :
+			 "this step goes on", err ? strerror(err) : "");
+		g.say(text);
+	}
+}
+
+static void step_guard_forget_agent(void)
+{
+	gang_page_close(g.page);
+	g.page = NULL;
+	if (g.agent >= 0)
+		close(g.agent);
+	g.agent = -1;
+}
+
+/* Not everybody who has this pid is the agent. */
+static int step_guard_watch(const struct gang_page *p)
+{
+	int fd = pidfd_open(p->agent, 0);
+
+	if (fd >= 0 && gang_step_started(p->agent) != p->started) {
+		close(fd);
+		errno = ESRCH;
+		return -1;
+	}
+	return fd;
+}
+
+/* There may be another agent, or none any more. */
+static void step_guard_find_agent(void)
+{
+	struct gang_page *p = gang_page_open(g.rundir, g.node);
+
+	g.retry = !p && errno == EACCES;
+	if (g.retry)
+		return;
+	if (p && g.page && p->agent == g.page->agent &&
+	    p->started == g.page->started) {
+		gang_page_close(p);	/* it tells whether it shares */
+		return;
+	}
+	if (g.page && !p)
+		step_guard_let_go_on("takes no part any more", false);
+	step_guard_forget_agent();
+	if (!p)
+		return;
+	g.page = p;
+	g.freed = p->freed;
+	g.agent = step_guard_watch(p);
+	if (g.agent < 0) {
+		step_guard_let_go_on("is gone", true);
+		step_guard_forget_agent();
+	}
+}
+
+static uint64_t step_guard_late_at(void)
+{
+	return g.page->alive + storm_max(g.page->limit, LATE);
+}
+
+static void step_guard_look_at_agent(void)
+{
+	uint64_t alive = g.page->alive, now = storm_now();
+	bool slurmd_did = g.page->freed != g.freed;
+
+	if (!g.page->stopped || now < step_guard_late_at() ||
+	    alive == g.freed_at)
+		return;
+	g.freed_at = alive;
+	step_guard_let_go_on("gives no sign of life", !slurmd_did);
+	g.freed = g.page->freed;
+}
+
+/* How long to wait, in ms; -1: for ever. */
+static int step_guard_wait_time(void)
+{
+	uint64_t now = storm_now(), at;
+
+	if (g.retry)
+		return TRY_AGAIN;
+	if (!g.page || !g.page->sharing)
+		return g.notify < 0 ? LOOK_AGAIN : -1;
+	at = step_guard_late_at();
+	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
+}
+
+/* It waits for the day on which nobody else lets the step go on: then not also for
+ * those that compute.  Where that is refused the agent says so. */
+static void step_guard_hurry(void)
+{
+	const struct sched_param p = { .sched_priority = PRIORITY };
+
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
+}
+
+static void *step_guard_thread(void *arg)
+{
+	(void) arg;
+	step_guard_hurry();
+	step_guard_find_agent();
+	for (;;) {
+		struct pollfd p[3] = {
+			{ .fd = g.wake, .events = POLLIN },
+			{ .fd = g.agent, .events = POLLIN },
+			{ .fd = g.notify, .events = POLLIN },
+		};
+
+		if (poll(p, 3, step_guard_wait_time()) < 0 && errno != EINTR)
+			return NULL;
+		if (p[0].revents)
+			return NULL;
+		if (p[1].revents) {
+			step_guard_let_go_on("is gone", true);
+			step_guard_forget_agent();
+		}
+		if (p[2].revents) {
+			if (gang_page_notified(g.notify))
+				step_guard_find_agent();
+		} else if (g.retry || (!g.page && g.notify < 0)) {
+			step_guard_find_agent();
+		}
+		if (g.page)
+			step_guard_look_at_agent();
+	}
+}
+
+static void step_guard_release(void)
+{
+	step_guard_forget_agent();
+	freezer_drop(g.f);
+	g.f = NULL;
+	if (g.notify >= 0)
+		close(g.notify);
+	if (g.wake >= 0)
+		close(g.wake);
+	g.notify = g.wake = -1;
+	g.running = false;
+}
+
+int step_guard_start(const char *rundir, const char *node,
+		     const struct gang_step *step, void (*say)(const char *))
+{
+	sigset_t all, before;
+	int err;
+
+	g.rundir = rundir;
+	g.node = node;
+	g.step = *step;
+	g.say = say;
+	/* slurmstepd is not always root */
+	g.f = freezer_open(step->kind, step->group, step->root);
+	g.wake = eventfd(0, EFD_CLOEXEC);
+	if (!g.f || g.wake < 0) {
+		err = errno;
+		step_guard_release();
+		return err;
+	}
+	/* without it, which is scarce, we look for the agent now and then */
+	g.notify = gang_page_notify(g.rundir, g.node);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&g.thread, NULL, step_guard_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	g.running = !err;
+	if (err)
+		step_guard_release();
+	return err;
+}
+
+void step_guard_stop(void)
+{
+	const uint64_t one = 1;
+
+	if (!g.running)
+		return;
+	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
+		return;		/* cannot be; then it ends with the process */
+	pthread_join(g.thread, NULL);
+	step_guard_release();
+}

@@ -1,0 +1,388 @@
+/*
+ * step_relay.c - a thread in slurmstepd that brings the step's starts and
+ * exits to srun through the node agent (paper Algorithm 8, termination
+ * detection; architecture: Flows, Launch 4).
+ *
+ * slurmstepd sends RESPONSE_LAUNCH_TASKS and MESSAGE_TASK_EXIT to the address
+ * that it has for srun.  We point that address at a listener of our own on the
+ * loopback, give the agent what the messages say, and keep the bytes: if the
+ * owner's acknowledgement does not come in time, or the agent goes away, the
+ * very same bytes are written to srun's real address, as slurmstepd would have
+ * done.  srun drops what it hears twice.  sattach's addresses are not touched.
+ *
+ * slurmstepd sends its last exits when the step's stdio is done, and tells
+ * slurmctld of the step's end right after; srun must have heard of the exits
+ * by then, and have read the output before (step_stdio.c).  So from
+ * switch_p_job_postfini on a message is answered, and slurmstepd waits for the
+ * answer, only once srun has it.
+ *
+ * A connection is accepted only if its other end is a socket of this very process.
+ * Messages here are no errors: an error of slurmstepd goes to the terminal of the
+ * user, for whom nothing is wrong.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE		/* accept4 */
+#endif
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/slurm_protocol_util.h"
+
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/step_protocol.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "step_message.h"
+#include "step_peer.h"
+#include "step_relay.h"
+#include "step_stdio.h"
+
+#define ACK_LIMIT (10 * STORM_SEC)
+
+static struct {
+	pthread_t thread;
+	bool running;
+	int agent;		/* -1: gone, everything is forwarded */
+	int listener, wake;
+	slurm_addr_t self, real;
+	struct step_message *messages, **end;
+	const stepd_step_rec_t *job;
+	bool late;		/* the thread's: answers wait */
+	bool lingered;		/* and srun has all of the output */
+	sem_t drained;		/* what came before has arrived */
+} r = { .agent = -1, .listener = -1, .wake = -1 };
+
+static struct local_frame frame;	/* the thread's, once it runs */
+
+/* ---------------------------------------------------------------- to the agent --- */
+
+static bool step_relay_report(const struct step_message *m)
+{
+	for (uint32_t i = 0; i < m->n; i += LOCAL_IDS_MAX) {
+		uint32_t n = m->n - i;
+
+		if (n > LOCAL_IDS_MAX)
+			n = LOCAL_IDS_MAX;
+		local_begin(&frame, LOCAL_REPORT);
+		local_put8(&frame, m->kind);
+		local_put32(&frame, m->code);
+		local_put32(&frame, n);
+		for (uint32_t j = 0; j < n; j++)
+			local_put32(&frame, m->ids[i + j]);
+		if (local_send(r.agent, &frame, -1)) {
+			info("storm: the agent takes no report: %m");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Out with what is overdue, or with everything once the agent is gone. */
+static void step_relay_forward_due(void)
+{
+	struct step_message **p = &r.messages, *m;
+
+	while ((m = *p)) {
+		if (m->unacked && r.agent >= 0 && m->deadline > storm_now()) {
+			p = &m->next;
+			continue;
+		}
+		*p = m->next;
+		if (!*p)
+			r.end = p;
+		debug("storm: %s %s", rpc_num2string(m->msg.msg_type),
+		      m->unacked ? "goes to srun directly" :
+		      "went through the agent");
+		if (m->unacked) {
+			if (r.agent >= 0)
+				info("storm: no acknowledgement in time, told srun directly");
+			step_message_forward(m, &r.real);
+		}
+		if (m->fd >= 0)
+			step_message_answer(m);
+		step_message_destroy(m);
+	}
+}
+
+static void step_relay_agent_gone(const char *why)
+{
+	debug("storm: %s", why);
+	close(r.agent);
+	r.agent = -1;
+}
+
+/* ---------------------------------------------------------- from slurmstepd --- */
+
+/* How long an acknowledgement may take: slurmstepd itself waits for an answer
+ * MessageTimeout long. */
+static uint64_t step_relay_patience(void)
+{
+	return storm_min(slurm_conf.msg_timeout * STORM_SEC / 2, ACK_LIMIT);
+}
+
+static void step_relay_take(int fd)
+{
+	struct step_message *m = step_message_read(fd);
+
+	if (!m) {
+		info("storm: a message of our own is not understood");
+		return;
+	}
+	*r.end = m;
+	r.end = &m->next;
+	if (!r.late) {
+		step_message_answer(m);
+	} else if (!r.lingered) {
+		/* slurmstepd's stdio has ended before this message, and it
+		 * does nothing until we answer */
+		step_stdio_linger(r.job);
+		r.lingered = true;
+	}
+	if (!m->kind) {
+		m->unacked = 1;		/* Slurm's own way, at once */
+		m->deadline = 0;
+		return;
+	}
+	m->deadline = storm_now() + step_relay_patience();
+	if (r.agent >= 0 && !step_relay_report(m))
+		step_relay_agent_gone("reports go to srun directly");
+}
+
+static void step_relay_accept(void)
+{
+	struct sockaddr_in peer;
+	socklen_t len = sizeof(peer);
+	int fd = accept4(r.listener, (struct sockaddr *) &peer, &len,
+			 SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (step_peer_is_self(&peer, (struct sockaddr_in *) &r.self)) {
+		step_relay_take(fd);
+		return;
+	}
+	info("storm: a connection from port %u is not slurmstepd's, closed",
+	     ntohs(peer.sin_port));
+	close(fd);
+}
+
+/* ------------------------------------------------------------- from the agent --- */
+
+static void step_relay_from_agent(void)
+{
+	enum local_type type;
+	uint8_t kind;
+	uint32_t n;
+	int rc = local_recv(r.agent, &frame, &type);
+
+	if (rc < 0 && errno == EAGAIN)
+		return;
+	if (rc <= 0) {
+		step_relay_agent_gone("the agent is gone");
+		return;
+	}
+	if (frame.fd >= 0)
+		close(frame.fd);
+	if (type == LOCAL_CLOSED) {
+		step_relay_agent_gone("the session is over");
+		return;
+	}
+	if (type != LOCAL_ACK)
+		return;
+	kind = local_get8(&frame);
+	n = local_get32(&frame);
+	for (uint32_t i = 0; i < n && !frame.bad; i++) {
+		uint32_t id = local_get32(&frame);
+
+		if (frame.bad)
+			break;
+		for (struct step_message *m = r.messages; m; m = m->next)
+			step_message_acked(m, kind, id);
+	}
+}
+
+/* ------------------------------------------------------------------ the thread --- */
+
+static int step_relay_timeout(void)
+{
+	uint64_t now = storm_now(), next = STORM_NEVER;
+
+	for (struct step_message *m = r.messages; m; m = m->next) {
+		if (m->deadline < next)
+			next = m->deadline;
+	}
+	if (next == STORM_NEVER)
+		return -1;
+	return next <= now ? 0 : (next - now) / STORM_MS + 1;
+}
+
+/* switch_p_job_postfini: no process of the step is left here. */
+static void step_relay_ended(void)
+{
+	uint64_t n;
+
+	if (read(r.wake, &n, sizeof(n)) != sizeof(n))
+		return;
+	r.late = true;
+	local_begin(&frame, LOCAL_ENDED);
+	if (r.agent >= 0 && local_send(r.agent, &frame, -1))
+		step_relay_agent_gone("the agent is gone");
+}
+
+/* Ends with slurmstepd. */
+static void *step_relay_thread(void *arg)
+{
+	bool told = false;
+
+	(void) arg;
+	for (;;) {
+		struct pollfd p[3] = {
+			{ .fd = r.listener, .events = POLLIN },
+			{ .fd = r.agent, .events = POLLIN },
+			{ .fd = r.wake, .events = POLLIN },
+		};
+
+		step_relay_forward_due();
+		if (r.late && !told && !r.messages) {
+			told = true;
+			sem_post(&r.drained);
+		}
+		if (poll(p, 3, step_relay_timeout()) < 0) {
+			if (errno != EINTR)
+				usleep(100000);	/* memory is short */
+			continue;
+		}
+		if (p[1].revents)
+			step_relay_from_agent();
+		if (p[0].revents)
+			step_relay_accept();
+		if (p[2].revents)
+			step_relay_ended();
+	}
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- start and end --- */
+
+/* Did storm launch this step? */
+static bool step_relay_ask_agent(const stepd_step_rec_t *job)
+{
+	enum local_type type;
+	uint64_t session = 0;
+
+	local_begin(&frame, LOCAL_STEP);
+	local_put32(&frame, job->step_id.job_id);
+	local_put32(&frame, job->step_id.step_id);
+	local_put32(&frame, job->step_id.step_het_comp);
+	local_put32(&frame, job->uid);
+	local_put32(&frame, job->node_tasks);
+	if (local_send(r.agent, &frame, -1) ||
+	    local_recv(r.agent, &frame, &type) != 1 || type != LOCAL_STEP_IS)
+		return false;
+	session = local_get64(&frame);
+	return local_end(&frame) && session;
+}
+
+static bool step_relay_listen(void)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *) &r.self;
+	socklen_t len = sizeof(*in);
+
+	memset(&r.self, 0, sizeof(r.self));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	r.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC |
+			    SOCK_NONBLOCK, 0);
+	return r.listener >= 0 &&
+		!bind(r.listener, (struct sockaddr *) in, len) &&
+		!listen(r.listener, 16) &&
+		!getsockname(r.listener, (struct sockaddr *) in, &len);
+}
+
+static void step_relay_close(void)
+{
+	int *fds[] = { &r.agent, &r.listener, &r.wake };
+
+	for (int i = 0; i < 3; i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+static bool step_relay_start_thread(void)
+{
+	sigset_t all, old;
+	int rc;
+
+	/* signals are slurmstepd's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&r.thread, NULL, step_relay_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !rc;
+}
+
+void step_relay_start(stepd_step_rec_t *job)
+{
+	srun_info_t *srun = list_peek(job->sruns);
+
+	if (!srun || list_count(job->sruns) != 1 ||
+	    slurm_addr_is_unspec(&srun->resp_addr))
+		return;
+	r.agent = local_connect(NULL, job->node_name, NULL);
+	if (r.agent < 0) {
+		debug("storm: no agent here: %m");
+		return;
+	}
+	if (!step_relay_ask_agent(job)) {
+		debug("storm: %ps was not launched by storm", &job->step_id);
+		step_relay_close();
+		return;
+	}
+	r.end = &r.messages;
+	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sem_init(&r.drained, 0, 0);
+	if (r.wake < 0 || !step_relay_listen() || !step_relay_start_thread()) {
+		info("storm: no relay, srun is told directly: %m");
+		step_relay_close();
+		return;
+	}
+	r.running = true;
+	r.job = job;
+	r.real = srun->resp_addr;
+	srun->resp_addr = r.self;
+	debug("storm: starts and exits of %ps go through the agent",
+	      &job->step_id);
+}
+
+void step_relay_drain(void)
+{
+	const uint64_t one = 1;
+
+	if (!r.running)
+		return;
+	if (write(r.wake, &one, sizeof(one)) != sizeof(one)) {
+		info("storm: eventfd: %m");
+		return;
+	}
+	while (sem_wait(&r.drained) && errno == EINTR)
+		;
+}

@@ -1,0 +1,602 @@
+/*
+ * conf_keys.c - see conf_keys.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "conf_keys.h"
+#include "gang_map.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+
+enum key_kind {
+	KEY_NUMBER,
+	KEY_BYTES,	/* with K, M or G (powers of 1024) at the end */
+	KEY_TIME,	/* ns; written as ms, or with us, ms or s behind */
+	KEY_CHOICE,	/* the place in the list of choices */
+	KEY_OTHER	/* parse */
+};
+
+struct conf_key {
+	const char *name;
+	enum key_kind kind;
+	size_t at, size;	/* the field in struct storm_conf */
+	uint64_t min, max;
+	const char *zero;	/* what 0 means, below min; NULL: nothing */
+	const char *what;	/* of a number: of what; else what is allowed */
+	const char *const *choices;	/* NULL behind the last */
+	bool (*parse)(struct storm_conf *c, void *field, const char *value);
+};
+
+#define KEY_LETTERS 32		/* no name is longer */
+
+/* ---------------------------------------------------------- kinds of values --- */
+
+/* A plain decimal number; no sign, no blanks; *end at what follows it. */
+static bool conf_parse_digits(const char *s, uint64_t *out, const char **end)
+{
+	char *e;
+
+	if (!isdigit((unsigned char) *s))
+		return false;
+	errno = 0;
+	*out = strtoull(s, &e, 10);
+	*end = e;
+	return !errno;
+}
+
+static bool conf_parse_number(const char *s, uint64_t *out)
+{
+	const char *end;
+
+	return conf_parse_digits(s, out, &end) && !*end;
+}
+
+static bool conf_parse_bytes(const char *s, uint64_t *out)
+{
+	const char *end;
+	int shift = 0;
+
+	if (!conf_parse_digits(s, out, &end))
+		return false;
+	switch (toupper((unsigned char) *end)) {
+	case 'G':
+		shift += 10;
+		/* fall through */
+	case 'M':
+		shift += 10;
+		/* fall through */
+	case 'K':
+		shift += 10;
+		end++;
+	}
+	if (*end || *out > UINT64_MAX >> shift)
+		return false;
+	*out <<= shift;
+	return true;
+}
+
+/* A number of so many digits, perhaps a fraction; no sign, no exponent, no
+ * hexadecimal. */
+static bool conf_parse_decimal(const char *s, double *out, const char **end)
+{
+	char *e;
+
+	*out = strtod(s, &e);
+	*end = e;
+	return isdigit((unsigned char) *s) &&
+		e == s + strspn(s, "0123456789.");
+}
+
+static bool conf_parse_time(const char *s, uint64_t *ns)
+{
+	static const struct { const char *unit; double ns; } units[] = {
+		{ "", STORM_MS }, { "ms", STORM_MS }, { "us", STORM_US },
+		{ "s", STORM_SEC } };
+	const char *end;
+	double n;
+
+	if (!conf_parse_decimal(s, &n, &end))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcasecmp(end, units[i].unit))
+			continue;
+		n *= units[i].ns;
+		if (!(n < 1e18))	/* 30 years */
+			return false;
+		*ns = n + 0.5;
+		return true;
+	}
+	return false;
+}
+
+static bool conf_parse_choice(const char *const *choices, const char *s,
+			      uint64_t *out)
+{
+	for (*out = 0; choices[*out]; ++*out)
+		if (!strcasecmp(s, choices[*out]))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------- keys that are not like others --- */
+
+static bool conf_parse_interface(struct storm_conf *c, void *field,
+				 const char *v)
+{
+	if (!*v || strlen(v) >= sizeof(c->set.interface) || strchr(v, '/'))
+		return false;
+	strcpy(field, v);
+	return true;
+}
+
+/* NAME or NAME:PORT.  Whether there is such a device only the host knows that
+ * uses it: the file is the same on all. */
+static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
+{
+	size_t len = strcspn(v, ":");
+	uint64_t n = 0;
+
+	if (!len || len > STORM_DEVICE_MAX || memchr(v, '/', len))
+		return false;
+	if (v[len] && (!conf_parse_number(v + len + 1, &n) || !n || n > 254))
+		return false;
+	memcpy(name, v, len);
+	name[len] = '\0';
+	*port = n;
+	return true;
+}
+
+static bool conf_parse_data_rail(struct storm_conf *c, void *field,
+				 const char *v)
+{
+	return conf_parse_rail(field, &c->set.ib_port, v);
+}
+
+static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
+			      const char *v)
+{
+	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
+}
+
+/* Written as everybody writes them, or as a decimal number. */
+static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
+{
+	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(v, &end, hex ? 16 : 10);
+	if (!isxdigit((unsigned char) v[hex ? 2 : 0]) || *end || errno ||
+	    !(n & 0x7fff) || n > 0xffff)
+		return false;
+	*(uint16_t *) field = n;
+	return true;
+}
+
+/* In the host's order. */
+static bool conf_parse_ipv4_group(const char *v, uint32_t *group)
+{
+	struct in_addr a;
+
+	if (inet_pton(AF_INET, v, &a) != 1)
+		return false;
+	*group = ntohl(a.s_addr);
+	return IN_MULTICAST(*group);
+}
+
+static bool conf_parse_group(struct storm_conf *c, void *field, const char *v)
+{
+	struct storm_addr *a = field;
+	uint32_t group;
+
+	if (!conf_parse_ipv4_group(v, &group))
+		return false;
+	memset(a->ip, 0, 10);
+	memset(a->ip + 10, 0xff, 2);
+	group = htonl(group);
+	memcpy(a->ip + 12, &group, 4);
+	return true;
+}
+
+static bool conf_parse_context_group(struct storm_conf *c, void *field,
+				const char *v)
+{
+	return conf_parse_ipv4_group(v, field);
+}
+
+static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
+{
+	static const char *const known[] = {
+		"auto", "cgroup2", "signals", "freezer", NULL
+	};
+	uint64_t i;
+
+	if (!conf_parse_choice(known, v, &i))
+		return false;
+	strcpy(field, i ? known[i] : "");
+	return true;
+}
+
+/* Numbers of CPUs and ranges of them. */
+static bool conf_parse_cpus(struct storm_conf *c, void *field, const char *s)
+{
+	cpu_set_t *out = field;
+	uint64_t first, last;
+
+	CPU_ZERO(out);
+	do {
+		if (!conf_parse_digits(s, &first, &s))
+			return false;
+		last = first;
+		if (*s == '-' && !conf_parse_digits(s + 1, &last, &s))
+			return false;
+		if (first > last || last >= CPU_SETSIZE)
+			return false;
+		for (; first <= last; first++)
+			CPU_SET(first, out);
+	} while (*s++ == ',');
+	return !s[-1];
+}
+
+static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
+{
+	const char *end;
+	double d;
+
+	if (!conf_parse_decimal(v, &d, &end) || *end || !(d <= 100))
+		return false;
+	*(uint32_t *) field = d * 10000 + 0.5;
+	return true;
+}
+
+/* Each of those between commas. */
+static bool conf_parse_list(struct storm_conf *c, const char *v,
+		       bool (*conf_parse_one)(struct storm_conf *c, char *one))
+{
+	char *copy = xstrdup(v), *save = NULL;
+	bool good = true;
+
+	for (char *s = strtok_r(copy, ",", &save); s && good;
+	     s = strtok_r(NULL, ",", &save))
+		good = conf_parse_one(c, s);
+	xfree(copy);
+	return good;
+}
+
+/* The entry of that name, a new one where there is none; NULL: no room. */
+static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
+						    const char *name)
+{
+	struct storm_gang_conf *g = &c->gang;
+	struct storm_conf_partition *p = g->partition;
+
+	for (uint32_t i = 0; i < g->partitions; i++, p++)
+		if (!strcmp(p->name, name))
+			return p;
+	if (!*name || strlen(name) >= sizeof(p->name) ||
+	    g->partitions == STORM_CONF_PARTITIONS)
+		return NULL;
+	g->partitions++;
+	strcpy(p->name, name);
+	return p;
+}
+
+static bool conf_parse_one_quantum(struct storm_conf *c, char *s)
+{
+	struct storm_conf_partition *p;
+	char *colon = strchr(s, ':');
+
+	if (!colon)
+		return false;
+	*colon = '\0';
+	p = conf_partition_entry(c, s);
+	return p && conf_parse_time(colon + 1, &p->quantum) &&
+		p->quantum >= GANG_QUANTUM_MIN &&
+		p->quantum <= GANG_QUANTUM_MAX;
+}
+
+static bool conf_parse_quanta(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_quantum);
+}
+
+static bool conf_parse_one_local(struct storm_conf *c, char *s)
+{
+	struct storm_conf_partition *p = conf_partition_entry(c, s);
+
+	if (p)
+		p->local = true;
+	return p;
+}
+
+static bool conf_parse_local(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_local);
+}
+
+static bool conf_parse_one_allowed(struct storm_conf *c, char *s)
+{
+	if (!strcasecmp(s, "gpus"))
+		c->gang.allow_gpus = true;
+	else if (!strcasecmp(s, "licenses"))
+		c->gang.allow_licenses = true;
+	else
+		return false;
+	return true;
+}
+
+static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_allowed);
+}
+
+/* ------------------------------------------------------------------- the table --- */
+
+#define KEY(n, k, field, ...) {						\
+	.name = n, .kind = KEY_##k, .at = offsetof(struct storm_conf, field), \
+	.size = sizeof(((struct storm_conf *) 0)->field), __VA_ARGS__ }
+#define NUMBER(n, field, from, to, ...)					\
+	KEY(n, NUMBER, field, .min = from, .max = to, ##__VA_ARGS__)
+#define BYTES(n, field, from, to, ...)					\
+	KEY(n, BYTES, field, .min = from, .max = to, ##__VA_ARGS__)
+#define TIME(n, field, from, to)					\
+	KEY(n, TIME, field, .min = from, .max = to)
+#define CHOICE(n, field, ...)						\
+	KEY(n, CHOICE, field,						\
+	    .choices = (const char *const []) { __VA_ARGS__, NULL })
+#define YES_NO(n, field)						\
+	KEY(n, CHOICE, field, .what = "yes or no",			\
+	    .choices = (const char *const []) { "no", "yes", NULL })
+#define OTHER(n, field, fn, allowed)					\
+	KEY(n, OTHER, field, .parse = fn, .what = allowed)
+
+#define GID "an index into the port's GID table"
+#define GROUP "an IPv4 multicast address, 224.0.0.0 to 239.255.255.255"
+#define RAIL "an RDMA device or a network interface, at most 63 letters, and perhaps a port, as in mlx5_0:1"
+#define PARTITION "a P_Key, 0x0001 to 0x7fff, or with the bit of full membership 0x8001 to 0xffff"
+
+/* testsuite/unit/man_complete reads the names. */
+static const struct conf_key keys[] = {
+	CHOICE("Transport", set.transport,
+	       [STORM_TRANSPORT_UDP] = "udp",
+	       [STORM_TRANSPORT_VERBS] = "verbs"),
+	YES_NO("TransportFallback", set.transport_fallback),
+	OTHER("DataRail", set.device, conf_parse_data_rail, RAIL),
+	OTHER("StrobeRail", set.strobe_device, conf_parse_strobe_rail, RAIL),
+	NUMBER("GidIndex", set.gid_index, 0, 65535, .what = GID),
+	NUMBER("StrobeGidIndex", set.strobe_gid_index, 0, 65535, .what = GID),
+	OTHER("PKey", set.pkey, conf_parse_pkey, PARTITION),
+	OTHER("StrobePKey", set.strobe_pkey, conf_parse_pkey, PARTITION),
+	NUMBER("ServiceLevel", set.service_level, 0, 15),
+	NUMBER("StrobeServiceLevel", set.service_level_control, 0, 15),
+	NUMBER("ReceiveQueue", set.recv_depth, 16, 32768),
+	NUMBER("StrobeReceiveQueue", set.strobe_recv_depth, 16, 32768),
+	NUMBER("StrobeMTU", set.strobe_mtu, 576, 65535, .zero = "for MTU"),
+	OTHER("Interface", set.interface, conf_parse_interface,
+	      "the name of a network interface, at most 15 letters"),
+	NUMBER("Port", set.port, 1, 65535),
+	YES_NO("Multicast", set.multicast),
+	OTHER("GroupBase", set.group, conf_parse_group, GROUP),
+	NUMBER("GroupCount", set.groups, 1, 64),
+	NUMBER("ContextCount", context.count, 1, STORM_CONTEXTS_MAX,
+	       .zero = "for no contexts"),
+	OTHER("ContextGroupBase", context.group, conf_parse_context_group, GROUP),
+	NUMBER("TTL", set.ttl, 0, 255),
+	NUMBER("DSCP", set.dscp, 0, 63),
+	NUMBER("ControlDSCP", set.dscp_control, 0, 63),
+	NUMBER("Radix", set.radix, 2, 64),
+	BYTES("Window", set.window, 64 << 10, 1 << 30),
+	BYTES("Rate", set.rate, 10000, 1ULL << 40,
+	      .what = "bytes a second", .zero = "for no limit"),
+	BYTES("SocketBuffer", set.socket_buffer, 64 << 10, 1 << 30),
+	NUMBER("MTU", set.mtu, 576, 65535, .zero = "for the interface's"),
+	TIME("OpenTimeout", set.open_timeout,
+	     100 * STORM_MS, 600 * STORM_SEC),
+	TIME("MulticastTimeout", set.multicast_timeout,
+	     10 * STORM_MS, 60 * STORM_SEC),
+	TIME("DeadTimeout", set.dead_timeout,
+	     100 * STORM_MS, 600 * STORM_SEC),
+	TIME("OpTimeout", set.op_timeout, 100 * STORM_MS, 3600 * STORM_SEC),
+	TIME("Heartbeat", set.heartbeat, 10 * STORM_MS, 60 * STORM_SEC),
+	NUMBER("MaxSessions", set.sessions_max, 1, 65536),
+	CHOICE("Fallback", fallback, [FALLBACK_WARN] = "warn",
+	       [FALLBACK_NEVER] = "never"),
+	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,
+	      "numbers of CPUs from 0 to 1023, as in 0,2-3"),
+	TIME("AgentLinger", agent_linger, 0, 3600 * STORM_SEC),
+	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
+	       [BASE_BUILTIN] = "builtin"),
+	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",
+	       [PACKING_BUDDY] = "buddy"),
+	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),
+	OTHER("PartitionQuantum", gang, conf_parse_quanta,
+	      "PARTITION:QUANTUM, several with commas between, at most 32; quanta as in Quantum, 100us to 600s"),
+	OTHER("LocalPartitions", gang, conf_parse_local,
+	      "names of partitions, at most 32, with commas between"),
+	OTHER("GangAllow", gang, conf_parse_allow,
+	      "gpus, licenses, or both with a comma between"),
+	OTHER("Freezer", freezer, conf_parse_freezer,
+	      "auto, cgroup2, signals or freezer"),
+	YES_NO("GangDebug", gang_debug),
+	OTHER("DropPercent", set.drop_ppm, conf_parse_percent,
+	      "a number from 0 to 100"),
+	NUMBER("DropSeed", set.drop_seed, 0, UINT64_MAX),
+};
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+_Static_assert(KEYS <= CONF_KEYS_MAX, "CONF_KEYS_MAX is too small");
+
+static void conf_key_store(const struct conf_key *k, void *field, uint64_t n)
+{
+	switch (k->size) {
+	case 1:
+		*(uint8_t *) field = n;
+		break;
+	case 2:
+		*(uint16_t *) field = n;
+		break;
+	case 4:
+		*(uint32_t *) field = n;
+		break;
+	case 8:
+		*(uint64_t *) field = n;
+	}
+}
+
+static bool conf_key_in_bounds(const struct conf_key *k, uint64_t n)
+{
+	return (n >= k->min && n <= k->max) || (k->zero && !n);
+}
+
+bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value)
+{
+	const struct conf_key *k = &keys[key];
+	void *field = (char *) c + k->at;
+	bool good = false;
+	uint64_t n;
+
+	switch (k->kind) {
+	case KEY_NUMBER:
+		good = conf_parse_number(value, &n) && conf_key_in_bounds(k, n);
+		break;
+	case KEY_BYTES:
+		good = conf_parse_bytes(value, &n) && conf_key_in_bounds(k, n);
+		break;
+	case KEY_TIME:
+		good = conf_parse_time(value, &n) && conf_key_in_bounds(k, n);
+		break;
+	case KEY_CHOICE:
+		good = conf_parse_choice(k->choices, value, &n);
+		break;
+	case KEY_OTHER:
+		return k->parse(c, field, value);
+	}
+	if (good)
+		conf_key_store(k, field, n);
+	return good;
+}
+
+/* As one writes it: with the greatest unit of which it is a whole number. */
+static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
+{
+	static const struct { uint64_t of; const char *name; } units[][3] = {
+		[KEY_NUMBER] = { { 1, "" } },
+		[KEY_BYTES] = { { 1 << 30, "G" }, { 1 << 20, "M" },
+				{ 1 << 10, "K" } },
+		[KEY_TIME] = { { STORM_SEC, "s" }, { STORM_MS, "ms" },
+			       { STORM_US, "us" } } };
+
+	for (int i = 0; i < 3 && units[kind][i].of; i++)
+		if (n && n % units[kind][i].of == 0) {
+			xstrfmtcat(*text, "%" PRIu64 "%s",
+				   n / units[kind][i].of, units[kind][i].name);
+			return;
+		}
+	xstrfmtcat(*text, "%" PRIu64, n);
+}
+
+char *conf_key_allowed(unsigned int key)
+{
+	static const char *const what[] = { "a number", "bytes", "a time" };
+	const struct conf_key *k = &keys[key];
+	char *text = NULL;
+
+	if (k->kind >= KEY_CHOICE && k->what)
+		return xstrdup(k->what);
+	if (k->kind == KEY_CHOICE) {
+		for (int i = 0; k->choices[i]; i++)
+			xstrfmtcat(text, "%s%s", i ? " or " : "",
+				   k->choices[i]);
+		return text;
+	}
+	xstrfmtcat(text, "%s from ", k->what ? k->what : what[k->kind]);
+	conf_add_amount(&text, k->kind, k->min);
+	xstrcat(text, " to ");
+	conf_add_amount(&text, k->kind, k->max);
+	if (k->kind == KEY_TIME)
+		xstrcat(text, "; a number alone is of milliseconds");
+	if (k->zero)
+		xstrfmtcat(text, ", or 0 %s", k->zero);
+	return text;
+}
+
+/* ----------------------------------------------------------------- the names --- */
+
+const char *conf_key_name(unsigned int key)
+{
+	return key < KEYS ? keys[key].name : NULL;
+}
+
+int conf_key_find(const char *name)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		if (!strcasecmp(keys[i].name, name))
+			return (int) i;
+	return -1;
+}
+
+static bool conf_same_letter(char a, char b)
+{
+	return tolower((unsigned char) a) == tolower((unsigned char) b);
+}
+
+/* How many letters are wrong, missing, too many, or in their neighbour's place:
+ * the distance of Damerau and Levenshtein, each letter changed once. */
+static unsigned int conf_misprints(const char *a, const char *b)
+{
+	unsigned int d[KEY_LETTERS + 1][KEY_LETTERS + 1];
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n > KEY_LETTERS || m > KEY_LETTERS)
+		return KEY_LETTERS;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t k = 0; k <= m; k++) {
+			unsigned int least = i + k, wrong;
+
+			if (i && k) {
+				wrong = !conf_same_letter(a[i - 1], b[k - 1]);
+				least = storm_min(d[i - 1][k], d[i][k - 1]) + 1;
+				least = storm_min(least,
+						  d[i - 1][k - 1] + wrong);
+			}
+			if (i > 1 && k > 1 &&
+			    conf_same_letter(a[i - 1], b[k - 2]) &&
+			    conf_same_letter(a[i - 2], b[k - 1]))
+				least = storm_min(least, d[i - 2][k - 2] + 1);
+			d[i][k] = least;
+		}
+	return d[n][m];
+}
+
+const char *conf_key_meant(const char *name)
+{
+	/* of a short name two letters are too much of it */
+	unsigned int nearest = strlen(name) < 6 ? 2 : 3;
+	const char *meant = NULL;
+
+	for (size_t i = 0; i < KEYS; i++) {
+		unsigned int n = conf_misprints(name, keys[i].name);
+
+		if (n >= nearest)
+			continue;
+		nearest = n;
+		meant = keys[i].name;
+	}
+	return meant;
+}
