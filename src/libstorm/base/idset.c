@@ -176,7 +176,7 @@ bool storm_idset_covers(const struct storm_idset *s,
 }
 
 /* Between range i and the next. */
-static uint32_t gap(const struct storm_idset *s, uint32_t i)
+static uint32_t idset_gap(const struct storm_idset *s, uint32_t i)
 {
 	return s->r[i + 1].first - s->r[i].last;
 }
@@ -199,7 +199,7 @@ void storm_idset_join(struct storm_idset *s, uint32_t max)
 	size = malloc(gaps * sizeof(*size));
 	if (size) {
 		for (uint32_t i = 0; i < gaps; i++)
-			size[i] = gap(s, i);
+			size[i] = idset_gap(s, i);
 		qsort(size, gaps, sizeof(*size), by_size);
 		below = size[close - 1];
 		for (uint32_t i = 0; i < close; i++)

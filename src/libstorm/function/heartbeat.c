@@ -16,7 +16,7 @@
 #include "src/libstorm/base/idset.h"
 
 /* What is looked for, and what is known so far. */
-struct search {
+struct heartbeat_search {
 	storm_domain_t *d;
 	uint64_t number;
 	struct storm_idset *missed;
@@ -48,7 +48,7 @@ static int heartbeat_part(const struct storm_idset *s, uint32_t first,
 }
 
 /* Nodes that could not be asked are asked no more, and are named. */
-static int heartbeat_name_mute(struct search *s,
+static int heartbeat_name_mute(struct heartbeat_search *s,
 			       const struct storm_outcome *out)
 {
 	struct storm_outcome *w = &s->why;
@@ -72,7 +72,7 @@ static int heartbeat_name_mute(struct search *s,
 	return storm_idset_size(&s->mute) > knew ? STORM_OK : STORM_ECLOSED;
 }
 
-static int heartbeat_ask(struct search *s, const struct storm_idset *p,
+static int heartbeat_ask(struct heartbeat_search *s, const struct storm_idset *p,
 			 enum storm_compare *result)
 {
 	struct storm_outcome out = { 0 };
@@ -86,10 +86,10 @@ static int heartbeat_ask(struct search *s, const struct storm_idset *p,
 	return err;
 }
 
-static int heartbeat_halve(struct search *s, const struct storm_idset *p);
+static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset *p);
 
 /* Somebody of p has missed it, or p has not been asked. */
-static int heartbeat_split(struct search *s, const struct storm_idset *p)
+static int heartbeat_split(struct heartbeat_search *s, const struct storm_idset *p)
 {
 	uint64_t half = storm_idset_size(p) / 2;
 	struct storm_idset low = { 0 }, high = { 0 };
@@ -110,7 +110,7 @@ static int heartbeat_split(struct search *s, const struct storm_idset *p)
 	return err;
 }
 
-static int heartbeat_halve(struct search *s, const struct storm_idset *p)
+static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset *p)
 {
 	enum storm_compare c = STORM_FAILED;
 	struct storm_idset left = { 0 };
@@ -136,7 +136,7 @@ int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
 		    const void *data, size_t len, uint64_t *number,
 		    struct storm_idset *missed, struct storm_outcome *out)
 {
-	struct search s = { .d = d, .missed = missed };
+	struct heartbeat_search s = { .d = d, .missed = missed };
 	struct storm_idset p = { 0 };
 	int err;
 

@@ -15,7 +15,7 @@
  * not stored: every write is compared with it, and where it was written is
  * kept; the first byte that differs makes it a file with data of its own.
  */
-struct file {
+struct sim_file {
 	char *path;
 	uint8_t *data;		/* NULL: as the source, where it is written */
 	const uint8_t *source;
@@ -166,7 +166,7 @@ static void sim_host_session_close(void *host, void *ctx)
 }
 
 /* Give it data of its own. */
-static void sim_file_materialise(struct file *f)
+static void sim_file_materialise(struct sim_file *f)
 {
 	f->data = malloc(f->size + 1);
 	if (!f->data)
@@ -187,7 +187,7 @@ static void sim_host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 			   void **out)
 {
 	struct endpoint *ep = host;
-	struct file *f = calloc(1, sizeof(*f));
+	struct sim_file *f = calloc(1, sizeof(*f));
 
 	(void) ctx;
 	if (!f)
@@ -211,7 +211,7 @@ static int sim_host_write(void *host, void *file, uint64_t off, const void *buf,
 			  size_t len)
 {
 	struct endpoint *ep = host;
-	struct file *f = file;
+	struct sim_file *f = file;
 
 	if (ep->disk_error)
 		return ep->disk_error;
@@ -232,7 +232,7 @@ static int sim_host_write(void *host, void *file, uint64_t off, const void *buf,
 static int sim_host_read(void *host, void *file, uint64_t off, void *buf,
 			 size_t len)
 {
-	struct file *f = file;
+	struct sim_file *f = file;
 
 	struct storm_range r = { (uint32_t) off, (uint32_t) (off + len - 1) };
 	struct storm_idset want = { &r, 1, 1 };
@@ -257,7 +257,7 @@ static void sim_host_commit(void *host, void *file, uint64_t session,
 			    uint64_t op)
 {
 	struct endpoint *ep = host;
-	struct file *f = file;
+	struct sim_file *f = file;
 	struct storm_sim_file *s;
 
 	ep->files = realloc(ep->files, (ep->nfiles + 1) * sizeof(*ep->files));
@@ -287,7 +287,7 @@ static void sim_host_commit(void *host, void *file, uint64_t session,
 static void sim_host_end(void *host, void *file)
 {
 	struct endpoint *ep = host;
-	struct file *f = file;
+	struct sim_file *f = file;
 
 	ep->temporaries--;
 	storm_idset_clear(&f->written);

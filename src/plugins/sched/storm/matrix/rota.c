@@ -14,14 +14,14 @@
 #define ALL_EVERY (10 * STORM_MS)
 #define NO_SLOT UINT32_MAX
 
-struct slot {
+struct rota_slot {
 	uint64_t given;		/* ns, without the turn it has now */
 	uint64_t last;		/* when it had a turn; 0: not in this map */
 	uint32_t runs;		/* jobs in it that have the turn as the map comes */
 };
 
 struct zone {
-	struct slot *slots;
+	struct rota_slot *slots;
 	uint32_t now;		/* whose turn it is; NO_SLOT: nobody's yet */
 	uint64_t since;
 	uint64_t end;		/* of the quantum */
@@ -31,7 +31,7 @@ struct zone {
 	bool fresh;		/* `now` has not been strobed yet */
 };
 
-struct history {
+struct rota_history {
 	uint64_t given, last;	/* in maps before this one */
 };
 
@@ -39,7 +39,7 @@ struct rota {
 	struct gang_map map;
 	uint64_t digest;
 	struct zone *zones;
-	struct history *jobs;	/* as in the map */
+	struct rota_history *jobs;	/* as in the map */
 	struct rota_stats stats;
 	bool paused;
 };
@@ -123,7 +123,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 /* One in which most of those go on that have the turn; NO_SLOT: nobody has it. */
 static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
-	const struct slot *slots = r->zones[zone].slots;
+	const struct rota_slot *slots = r->zones[zone].slots;
 	uint32_t most = 0, best = NO_SLOT;
 
 	for (uint32_t s = 0; s < r->map.zones[zone].rows; s++)

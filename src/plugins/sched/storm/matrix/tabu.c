@@ -13,7 +13,7 @@
 #include "exchange.h"
 #include "tabu.h"
 
-struct search {
+struct tabu_search {
 	uint32_t n, rows;
 	const uint64_t *beside;
 	uint32_t *row;
@@ -31,23 +31,23 @@ struct step {
 	int64_t gain;
 };
 
-static uint32_t tabu_draw(struct search *s, uint32_t below)
+static uint32_t tabu_draw(struct tabu_search *s, uint32_t below)
 {
 	s->chance = s->chance * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t) ((s->chance >> 33) % below);
 }
 
-static uint32_t *tabu_met(const struct search *s, uint32_t job, uint32_t row)
+static uint32_t *tabu_met(const struct tabu_search *s, uint32_t job, uint32_t row)
 {
 	return &s->met[(size_t) job * s->rows + row];
 }
 
-static uint64_t *tabu_until(const struct search *s, uint32_t job, uint32_t row)
+static uint64_t *tabu_until(const struct tabu_search *s, uint32_t job, uint32_t row)
 {
 	return &s->until[(size_t) job * s->rows + row];
 }
 
-static void tabu_look(struct search *s, uint32_t job)
+static void tabu_look(struct tabu_search *s, uint32_t job)
 {
 	uint64_t bit = 1ULL << job % 64;
 
@@ -58,7 +58,7 @@ static void tabu_look(struct search *s, uint32_t job)
 }
 
 /* Count for those that it is beside: it is in their row, or no more. */
-static void tabu_notify(struct search *s, uint32_t job, uint32_t row, int by)
+static void tabu_notify(struct tabu_search *s, uint32_t job, uint32_t row, int by)
 {
 	uint32_t words = exchange_words(s->n);
 	const uint64_t *set = s->beside + (size_t) job * words;
@@ -73,7 +73,7 @@ static void tabu_notify(struct search *s, uint32_t job, uint32_t row, int by)
 		}
 }
 
-static void tabu_begin(struct search *s)
+static void tabu_begin(struct tabu_search *s)
 {
 	uint32_t twice = 0;
 
@@ -88,7 +88,7 @@ static void tabu_begin(struct search *s)
 }
 
 /* Of equals any. */
-static void tabu_consider(struct search *s, struct step *best, uint32_t *equals,
+static void tabu_consider(struct tabu_search *s, struct step *best, uint32_t *equals,
 			  uint32_t job, uint32_t row)
 {
 	int64_t gain = (int64_t) *tabu_met(s, job, s->row[job]) -
@@ -108,7 +108,7 @@ static void tabu_consider(struct search *s, struct step *best, uint32_t *equals,
 		*best = (struct step) { job, row, gain };
 }
 
-static void tabu_go(struct search *s, const struct step *best)
+static void tabu_go(struct tabu_search *s, const struct step *best)
 {
 	uint32_t from = s->row[best->job];
 
@@ -123,7 +123,7 @@ static void tabu_go(struct search *s, const struct step *best)
 		     1 + tabu_draw(s, 10);
 }
 
-static void tabu_consider_all(struct search *s, struct step *best,
+static void tabu_consider_all(struct tabu_search *s, struct step *best,
 			      uint32_t *equals)
 {
 	for (uint32_t w = 0; w < exchange_words(s->n); w++)
@@ -135,7 +135,7 @@ static void tabu_consider_all(struct search *s, struct step *best,
 		}
 }
 
-static bool tabu_search(struct search *s, uint64_t moves)
+static bool tabu_search(struct tabu_search *s, uint64_t moves)
 {
 	tabu_begin(s);
 	for (; s->conflicts && s->move < moves; s->move++) {
@@ -153,7 +153,7 @@ bool tabu_pack(uint32_t n, const uint64_t *beside, uint32_t *row,
 	       uint32_t rows, uint64_t moves)
 {
 	size_t places = (size_t) n * rows;
-	struct search s = {
+	struct tabu_search s = {
 		.n = n, .rows = rows, .beside = beside, .chance = n,
 		.row = malloc((n + 1) * sizeof(*s.row)),
 		.met = calloc(places + 1, sizeof(*s.met)),

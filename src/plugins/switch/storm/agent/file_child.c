@@ -34,14 +34,14 @@ struct spawn {
 };
 
 /* A file in hand. */
-struct file {
+struct child_file {
 	bool used;
 	uint64_t op;
 	struct storm_staged f;
 };
 
 struct child {
-	struct file files[FILES_MAX];
+	struct child_file files[FILES_MAX];
 	struct storm_staging staging;
 };
 
@@ -53,13 +53,13 @@ static void file_child_fail(struct file_reply *rep, enum storm_err err, int sys)
 	rep->sys = sys;
 }
 
-static void file_child_drop(struct file *f)
+static void file_child_drop(struct child_file *f)
 {
 	storm_staged_drop(&f->f);
 	f->used = false;
 }
 
-static struct file *file_child_find(struct child *c, uint64_t op)
+static struct child_file *file_child_find(struct child *c, uint64_t op)
 {
 	for (int i = 0; i < FILES_MAX; i++) {
 		if (c->files[i].used && c->files[i].op == op)
@@ -68,10 +68,10 @@ static struct file *file_child_find(struct child *c, uint64_t op)
 	return NULL;
 }
 
-static struct file *file_child_add(struct child *c, uint64_t op)
+static struct child_file *file_child_add(struct child *c, uint64_t op)
 {
 	for (int i = 0; i < FILES_MAX; i++) {
-		struct file *f = &c->files[i];
+		struct child_file *f = &c->files[i];
 
 		if (f->used)
 			continue;
@@ -85,7 +85,7 @@ static struct file *file_child_add(struct child *c, uint64_t op)
 static void file_child_begin(struct child *c, const struct file_request *req,
 			     struct file_reply *rep)
 {
-	struct file *f = file_child_find(c, req->op) ? NULL :
+	struct child_file *f = file_child_find(c, req->op) ? NULL :
 		file_child_add(c, req->op);
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE, .path = req->path,
@@ -106,7 +106,7 @@ static void file_child_begin(struct child *c, const struct file_request *req,
 static void file_child_stage(struct child *c, const struct file_request *req,
 			     struct file_reply *rep)
 {
-	struct file *f = file_child_find(c, req->op);
+	struct child_file *f = file_child_find(c, req->op);
 
 	if (!f)
 		file_child_fail(rep, STORM_ENOENT, 0);
@@ -117,7 +117,7 @@ static void file_child_stage(struct child *c, const struct file_request *req,
 static void file_child_commit(struct child *c, const struct file_request *req,
 			      struct file_reply *rep)
 {
-	struct file *f = file_child_find(c, req->op);
+	struct child_file *f = file_child_find(c, req->op);
 
 	if (!f) {
 		file_child_fail(rep, STORM_ENOENT, 0);
@@ -163,7 +163,7 @@ static void file_child_rmdir(const struct file_request *req,
 static bool file_child_handle(struct child *c, const struct file_request *req,
 			      struct file_reply *rep)
 {
-	struct file *f;
+	struct child_file *f;
 
 	switch (req->verb) {
 	case FILE_BEGIN:
@@ -199,7 +199,7 @@ static void file_child_serve(int sock)
 	c->staging.root = c->staging.libdir = -1;
 	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		struct file_reply rep = { 0 };
-		struct file *f;
+		struct child_file *f;
 
 		if (fd >= 0)
 			close(fd);

@@ -10,14 +10,14 @@
 
 #define WORDS (CONTEXT_PARTS / 64)
 
-struct slot {
+struct context_slot {
 	struct context_lease l;		/* .id 0: was never touched */
 	uint64_t known[WORDS];		/* of l.held: by steps that there are */
 };
 
 struct context_table {
 	uint32_t count, group;
-	struct slot *slot;		/* [id - 1] */
+	struct context_slot *slot;		/* [id - 1] */
 	uint32_t room;			/* >= count */
 	uint32_t next;			/* where to look first, less one */
 	uint32_t leased, unclaimed;
@@ -51,20 +51,20 @@ static uint32_t context_table_group_of(const struct context_table *t,
 	return t->group + id - 1;
 }
 
-static bool context_slot_is_unclaimed(const struct slot *s)
+static bool context_slot_is_unclaimed(const struct context_slot *s)
 {
 	return s->l.held[0] & ~s->known[0] || s->l.held[1] & ~s->known[1];
 }
 
 static bool context_slot_is_strange(const struct context_table *t,
-				    const struct slot *s)
+				    const struct context_slot *s)
 {
 	return s->l.job && (s->l.id > t->count ||
 			    s->l.group != context_table_group_of(t, s->l.id));
 }
 
 /* What the table counts of a slot, before and after it changes. */
-static void context_table_count(struct context_table *t, const struct slot *s,
+static void context_table_count(struct context_table *t, const struct context_slot *s,
 				int sign)
 {
 	t->leased += s->l.job ? sign : 0;
@@ -74,7 +74,7 @@ static void context_table_count(struct context_table *t, const struct slot *s,
 
 static int context_table_make_room(struct context_table *t, uint32_t count)
 {
-	struct slot *p;
+	struct context_slot *p;
 
 	if (count <= t->room)
 		return 0;
@@ -127,13 +127,13 @@ int context_table_resize(struct context_table *t, uint32_t count,
 }
 
 /* What the other parts of the step have. */
-static struct slot *context_table_find_open(struct context_table *t,
+static struct context_slot *context_table_find_open(struct context_table *t,
 					    const struct context_holder *h)
 {
 	uint32_t left = t->leased;
 
 	for (uint32_t i = 0; i < t->room && left; i++) {
-		struct slot *s = &t->slot[i];
+		struct context_slot *s = &t->slot[i];
 
 		left -= s->l.job != 0;
 		if (s->l.job == h->job && s->l.step == h->step &&
@@ -154,7 +154,7 @@ static bool context_table_group_taken(const struct context_table *t,
 	return false;
 }
 
-static struct slot *context_table_find_free(struct context_table *t)
+static struct context_slot *context_table_find_free(struct context_table *t)
 {
 	/* without a look at all of them */
 	if (t->leased - t->strange >= t->count)
@@ -176,7 +176,7 @@ const struct context_lease *
 context_table_lease(struct context_table *t, const struct context_holder *h,
 		    bool joint, const uint8_t key[CONTEXT_KEY_LEN])
 {
-	struct slot *s = joint ? context_table_find_open(t, h) : NULL;
+	struct context_slot *s = joint ? context_table_find_open(t, h) : NULL;
 
 	if (!s) {
 		s = context_table_find_free(t);
@@ -196,7 +196,7 @@ context_table_lease(struct context_table *t, const struct context_holder *h,
 }
 
 /* Nobody has it any more; when it was leased stays known. */
-static void context_slot_wipe(struct slot *s)
+static void context_slot_wipe(struct context_slot *s)
 {
 	uint32_t id = s->l.id;
 	uint64_t serial = s->l.serial;
@@ -206,18 +206,18 @@ static void context_slot_wipe(struct slot *s)
 	s->l.serial = serial;
 }
 
-static bool context_slot_is_lease(const struct slot *s, uint64_t serial,
+static bool context_slot_is_lease(const struct context_slot *s, uint64_t serial,
 				  const struct context_holder *h)
 {
 	return s->l.job == h->job && s->l.step == h->step &&
 		s->l.serial == serial;
 }
 
-static struct slot *context_table_held_by(struct context_table *t, uint32_t id,
+static struct context_slot *context_table_held_by(struct context_table *t, uint32_t id,
 					  uint64_t serial,
 					  const struct context_holder *h)
 {
-	struct slot *s;
+	struct context_slot *s;
 
 	if (!id || id > t->room || !h->job || h->part >= CONTEXT_PARTS)
 		return NULL;
@@ -230,7 +230,7 @@ const struct context_lease *
 context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
 		     const struct context_holder *h)
 {
-	struct slot *s = context_table_held_by(t, id, serial, h);
+	struct context_slot *s = context_table_held_by(t, id, serial, h);
 
 	if (!s || !context_parts_have(s->known, h->part))
 		return NULL;
@@ -246,7 +246,7 @@ context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
 
 int context_table_load(struct context_table *t, const struct context_lease *l)
 {
-	struct slot *s;
+	struct context_slot *s;
 
 	if (!l->id || l->id > CONTEXT_COUNT_MAX ||
 	    !l->job != !context_parts_any(l->held) ||
@@ -279,7 +279,7 @@ void context_table_loaded(struct context_table *t)
 bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
 			 uint32_t group, const struct context_holder *h)
 {
-	struct slot *s;
+	struct context_slot *s;
 
 	if (!id || id > CONTEXT_COUNT_MAX || h->part >= CONTEXT_PARTS ||
 	    !h->job || context_table_make_room(t, id))
@@ -308,7 +308,7 @@ void context_table_sweep(struct context_table *t, context_gone_fn gone,
 			 context_changed_fn changed, void *arg)
 {
 	for (uint32_t i = 0; i < t->room && t->unclaimed; i++) {
-		struct slot *s = &t->slot[i];
+		struct context_slot *s = &t->slot[i];
 
 		if (!context_slot_is_unclaimed(s) || !gone(arg, s->l.job))
 			continue;
