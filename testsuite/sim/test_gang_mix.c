@@ -470,7 +470,6 @@ static void take_snapshot(struct snapshot *s)
 	s->nnodes = w.nodes;
 	for (uint32_t z = 0; z < w.zones; z++) {
 		s->zones[z].quantum = w.quantum[z];
-		s->zones[z].level = w.mpl;
 		s->zones[z].columns = columns_of_zone(z);
 		must(!storm_idset_add(&s->zones[z].nodes, zone_first(z),
 				      zone_end(z) - 1));

@@ -357,7 +357,7 @@ static bool resumed_beyond(const struct model *w, const struct chosen *c)
 	return false;
 }
 
-/* New ones keep rows <= MPL, for certain; only what was resumed has more. */
+/* New ones keep rows <= MPL; only what was resumed has more. */
 START_TEST(test_new_ones_keep_to_mpl)
 {
 	static const uint32_t sizes[] = { 8, 31, 64, 128, COLUMNS };
@@ -371,7 +371,6 @@ START_TEST(test_new_ones_keep_to_mpl)
 	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY :
 					       MATRIX_FIRST_FIT);
 	must(w.m);
-	matrix_promise(w.m, w.mpl);
 	for (int n = 0; n < 100; n++) {
 		change(&w, &c, &r);
 		must(matrix_settle(w.m) == STORM_OK);

@@ -114,7 +114,6 @@ static bool plan_update_zone(struct matrix *m, uint32_t zone,
 		if (rc != STORM_EEXIST)
 			err |= rc;
 	}
-	matrix_promise(m, now->zones[zone].level);
 	err |= matrix_settle(m);
 	plan_gangs_free(old, nold);
 	plan_gangs_free(new, nnew);

@@ -17,8 +17,6 @@
 struct snapshot_zone {
 	uint64_t quantum;
 	uint32_t columns;		/* cores of its nodes */
-	uint32_t level;			/* jobs that may share a core: of all its
-					   partitions together */
 	struct storm_idset nodes;	/* numbers in the domain */
 	char *partitions;		/* names, for messages */
 };

@@ -73,7 +73,6 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 		m->s->zones[mine].quantum = quantum;
 	}
 	z = &m->s->zones[mine];
-	z->level += part->max_share & ~SHARED_FORCE;
 	for (int i = 0; i < m->nodes && i < bit_size(nodes); i++) {
 		uint32_t other = zone[i];
 
@@ -87,7 +86,6 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 				zone[k] = mine;
 		if (m->s->zones[other].quantum < z->quantum)
 			z->quantum = m->s->zones[other].quantum;
-		z->level += m->s->zones[other].level;
 		xstrfmtcat(z->partitions, ",%s",
 			   m->s->zones[other].partitions);
 	}

@@ -41,7 +41,6 @@ void matrix_destroy(struct matrix *m)
 	for (uint32_t i = 0; i < m->njobs; i++)
 		matrix_job_clear(&m->jobs[i]);
 	rows_free(m->busy, m->nbusy);
-	rows_free(m->seat, m->nseat);
 	free(m->jobs);
 	free(m);
 }
@@ -104,16 +103,6 @@ static uint32_t matrix_choose_row(const struct matrix *m,
 	return best != NO_ROW ? best : first;
 }
 
-static uint32_t matrix_choose_seat(const struct matrix *m,
-				   const struct storm_idset *s)
-{
-	uint32_t r = 0;
-
-	while (r < m->nseat && !row_fits(m->seat[r], s))
-		r++;
-	return r;
-}
-
 static uint64_t matrix_job_id(const void *job)
 {
 	return ((const struct matrix_job *) job)->id;
@@ -171,16 +160,13 @@ int matrix_add(struct matrix *m, uint64_t job,
 	j.row = matrix_choose_row(m, columns);
 	if (j.row == NO_ROW)
 		j.row = m->nbusy;
-	j.seat = matrix_choose_seat(m, columns);
 	if (matrix_make_room(m) ||
 	    rows_make(&m->busy, &m->nbusy, j.row + 1, m->columns) ||
-	    rows_make(&m->seat, &m->nseat, j.seat + 1, m->columns) ||
 	    matrix_copy_set(&j.columns, columns)) {
 		matrix_job_clear(&j);
 		return STORM_ENOMEM;
 	}
 	row_flip(m->busy[j.row], columns);
-	row_flip(m->seat[j.seat], columns);
 	memmove(m->jobs + at + 1, m->jobs + at,
 		(m->njobs - at) * sizeof(*m->jobs));
 	m->jobs[at] = j;
@@ -209,18 +195,10 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 	}
 	row_flip(m->busy[j->row], &j->columns);
 	row_flip(m->busy[j->row], &left);
-	row_flip(m->seat[j->seat], &j->columns);
-	row_flip(m->seat[j->seat], &left);
 	storm_idset_clear(&j->columns);
 	j->columns = left;
 	m->changed = true;
 	return STORM_OK;
-}
-
-void matrix_promise(struct matrix *m, uint32_t rows)
-{
-	m->changed |= m->promised != rows;
-	m->promised = rows;
 }
 
 int matrix_remove(struct matrix *m, uint64_t job)
@@ -230,7 +208,6 @@ int matrix_remove(struct matrix *m, uint64_t job)
 	if (!j)
 		return STORM_ENOENT;
 	row_flip(m->busy[j->row], &j->columns);
-	row_flip(m->seat[j->seat], &j->columns);
 	matrix_job_clear(j);
 	m->njobs--;
 	memmove(j, j + 1, (size_t) (m->jobs + m->njobs - j) * sizeof(*j));

@@ -26,10 +26,7 @@
  * always for heterogeneous jobs, which are one gang here.)  To find such rows is to
  * colour a graph.  That is certain for contiguous columns, for a dozen jobs or so,
  * and where two rows suffice; else it is a search, which may end in vain: then there
- * is a row more, as a job that was started cannot be refused.  How many rows suffice
- * can be told by matrix_promise(): for those the search is ten times as long, and
- * where whoever chose the columns has done so by first fit, and told of each change in
- * its order, they are found for certain.
+ * is a row more, as a job that was started cannot be refused.
  *
  * Pure: no Slurm type, no clock, no thread.  Not thread-safe.  The same calls
  * in the same order give the same matrix.
@@ -70,10 +67,6 @@ void matrix_destroy(struct matrix *m);	/* NULL is fine */
  */
 int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns);
-
-/* So many rows suffice for jobs that were not resumed: rather than a row more they are
- * worth a tenth of a second of search.  0, as at first: nobody knows. */
-void matrix_promise(struct matrix *m, uint32_t rows);
 
 /* It has given some of its columns back: these are left.  STORM_ENOENT; STORM_EINVAL:
  * there are none, or others; STORM_ENOMEM: all is as it was. */

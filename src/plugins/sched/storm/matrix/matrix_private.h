@@ -16,11 +16,7 @@ struct matrix_job {
 	struct storm_idset columns;
 	struct storm_idset slots;	/* of the cycle, when it was settled */
 	uint32_t row;			/* its own, in its group */
-	uint32_t seat;			/* first fit when it came, and for ever */
 	uint32_t round;			/* rows of its group; 0: not settled */
-	/* the last search in vain for rows as promised, and how many there were in
-	 * it: as long as all of them are there another one is in vain, too */
-	uint32_t vain, with;
 };
 
 struct matrix {
@@ -29,11 +25,9 @@ struct matrix {
 	struct matrix_job *jobs;	/* ascending by id */
 	uint32_t njobs, room;
 	uint64_t **busy;		/* the rows that jobs have (rows.h) */
-	uint64_t **seat;		/* ... and their seats */
-	uint32_t nbusy, nseat;
+	uint32_t nbusy;
 	uint32_t rows, cycle;
 	bool changed;			/* since it was settled */
-	uint32_t promised, searches;	/* rows; searches in vain for them */
 };
 
 #endif

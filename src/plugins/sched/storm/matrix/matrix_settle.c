@@ -6,9 +6,7 @@
  * by exchanges between its rows (exchange.c), so that most jobs stay in theirs, or
  * is packed anew.  That is to colour a graph: a greedy pass by the jobs' first
  * columns is the best there is where columns are contiguous; another by size often
- * is; a search with a budget ends the matter for small groups.  Where more rows are
- * left than are known to do, jobs go where each had found room when it came, if that
- * is so few rows, or there is a longer search.
+ * is; a search with a budget ends the matter for small groups.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,7 +23,6 @@
 #define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
 #define MOVES 20000	/* of a tabu search, where exchanges do not do */
-#define MOVES_PROMISED 200000	/* ... where so many rows are known to do */
 #define NO_ROW UINT32_MAX
 
 /* ---------------------------------------------------------------- groups --- */
@@ -45,9 +42,8 @@ struct settle {
 	uint32_t *row, *used;
 	uint64_t **busy;	/* rows of the group: clean between uses */
 	uint32_t nbusy;
-	uint32_t searches;
 	/* the result, per job */
-	uint32_t *own, *round, *given, *vain, *with;
+	uint32_t *own, *round, *given;
 	struct storm_idset *in;		/* the group's rows that it runs in */
 	uint32_t rows, cycle;
 };
@@ -287,63 +283,6 @@ static bool settle_pack(struct settle *s, uint32_t rows)
 	return settle_greedy(s, rows) || settle_search(s, rows);
 }
 
-/* Are all still there with whom the last search was in vain? */
-static bool settle_was_in_vain(const struct settle *s)
-{
-	uint32_t last = 0, there = 0, of = 0;
-
-	for (uint32_t k = 0; k < s->n; k++)
-		if (s->vain[s->g[k]] > last) {
-			last = s->vain[s->g[k]];
-			of = s->with[s->g[k]];
-		}
-	for (uint32_t k = 0; k < s->n; k++)
-		there += s->vain[s->g[k]] == last;
-	return last && there == of;
-}
-
-/* Where they would be if nobody had ever changed his row, and so probably where
- * whoever chose the columns has them: are these so few rows?  s->row. */
-static bool settle_take_seats(struct settle *s, uint32_t rows)
-{
-	bool few = true;
-
-	for (uint32_t k = 0; k < s->n; k++) {
-		s->row[k] = s->m->jobs[s->g[k]].seat;
-		few &= s->row[k] < rows;
-	}
-	return few;
-}
-
-/* Into as many rows as are known to do, if it has too many: s->row. */
-static bool settle_keep_promise(struct settle *s, uint32_t rows, uint32_t least)
-{
-	uint32_t promised = s->m->promised;
-	uint64_t *beside;
-	bool good;
-
-	if (rows <= promised || least > promised)
-		return false;
-	if (settle_take_seats(s, promised))
-		return true;
-	if (settle_was_in_vain(s))
-		return false;
-	for (uint32_t k = 0; k < s->n; k++)
-		s->row[k] = s->own[s->g[k]];
-	beside = settle_neighbours(s);
-	good = beside && tabu_pack(s->n, beside, s->row, promised,
-				   MOVES_PROMISED);
-	free(beside);
-	if (good)
-		return true;
-	s->searches++;
-	for (uint32_t k = 0; k < s->n; k++) {
-		s->vain[s->g[k]] = s->searches;
-		s->with[s->g[k]] = s->n;
-	}
-	return false;
-}
-
 /* The rows that the jobs have, in their order, without empty ones between: how
  * many. */
 static uint32_t settle_squeeze(struct settle *s)
@@ -439,8 +378,6 @@ static int settle_group(struct settle *s)
 	while (rows > least &&
 	       (settle_spare_row(s, rows) || settle_pack(s, rows - 1)))
 		rows = settle_move_in(s);
-	if (settle_keep_promise(s, rows, least))
-		rows = settle_move_in(s);
 	if (rows > MATRIX_ROWS_MAX)
 		return STORM_OK;
 	for (uint32_t k = 0; k < s->n; k++)
@@ -478,11 +415,8 @@ static int settle_unroll(struct settle *s, uint32_t job)
 static int settle_groups(struct settle *s)
 {
 	settle_unite(s);
-	for (uint32_t i = 0; i < s->m->njobs; i++) {
+	for (uint32_t i = 0; i < s->m->njobs; i++)
 		s->all[i] = i;
-		s->vain[i] = s->m->jobs[i].vain;
-		s->with[i] = s->m->jobs[i].with;
-	}
 	qsort_r(s->all, s->m->njobs, sizeof(*s->all), settle_by_group, s);
 	s->g = s->all;
 	s->cycle = 1;
@@ -508,15 +442,12 @@ static void settle_commit(struct matrix *m, struct settle *s)
 
 		j->row = s->own[i];
 		j->round = s->round[i];
-		j->vain = s->vain[i];
-		j->with = s->with[i];
 		j->slots = s->in[i];
 		s->in[i] = old;
 		row_flip(m->busy[j->row], &j->columns);
 	}
 	m->rows = s->rows;
 	m->cycle = s->cycle;
-	m->searches = s->searches;
 	m->changed = false;
 }
 
@@ -534,14 +465,10 @@ static int settle_matrix(struct matrix *m)
 		.own = calloc(n, sizeof(*s.own)),
 		.round = calloc(n, sizeof(*s.round)),
 		.given = calloc(n, sizeof(*s.given)),
-		.vain = calloc(n, sizeof(*s.vain)),
-		.with = calloc(n, sizeof(*s.with)),
 		.in = calloc(n, sizeof(*s.in)),
-		.searches = m->searches,
 	};
 	void *const memory[] = { s.parent, s.load, s.all, s.order, s.row,
-				 s.used, s.own, s.round, s.given, s.vain,
-				 s.with, s.in };
+				 s.used, s.own, s.round, s.given, s.in };
 	int err = STORM_OK;
 
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
