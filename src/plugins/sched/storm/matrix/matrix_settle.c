@@ -16,13 +16,11 @@
 #include "exchange.h"
 #include "matrix_private.h"
 #include "rows.h"
-#include "tabu.h"
 #include "src/libstorm/base/idset.h"
 
 #define BUDGET 20000	/* tries of one search */
 #define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
 #define EXCHANGE_MAX 4096	/* jobs */
-#define MOVES 20000	/* of a tabu search, where exchanges do not do */
 #define NO_ROW UINT32_MAX
 
 /* ---------------------------------------------------------------- groups --- */
@@ -265,10 +263,8 @@ static bool settle_spare_row(struct settle *s, uint32_t rows)
 
 	for (uint32_t k = 0; k < s->n; k++)
 		s->row[k] = s->own[s->g[k]];
-	good = beside &&
-		(exchange_spare(s->n, beside, s->row, rows,
-				(uint64_t) EXCHANGES * s->n) ||
-		 tabu_pack(s->n, beside, s->row, rows - 1, MOVES));
+	good = beside && exchange_spare(s->n, beside, s->row, rows,
+					(uint64_t) EXCHANGES * s->n);
 	free(beside);
 	return good;
 }
