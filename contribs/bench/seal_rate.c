@@ -1,7 +1,6 @@
 /*
  * seal_rate.c - what it costs to unseal a datagram, by suite: the measurement
- * behind the choice in seal.c; and how many bytes a second one core seals and
- * unseals, and several (pace.h).
+ * behind the choice in seal.c; and what a core seals and unseals by seal.c.
  *
  *	seal_rate [BODY_BYTES]
  *
@@ -18,7 +17,6 @@
 #include <string.h>
 
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/base/crew.h"
 #include "src/libstorm/wire/seal.h"
 
 #define BODY_MAX 9000
@@ -31,9 +29,6 @@ static const char *const suites[] = {
 
 static uint8_t header[STORM_HEADER_LEN], iv[12], tag[STORM_TAG_LEN];
 static uint8_t plain[BODY_MAX], sealed[BODY_MAX], opened[BODY_MAX];
-
-#define RUN 44			/* datagrams at once, as in link.c */
-#define RUNS 1000
 
 static bool seal(EVP_CIPHER_CTX *c, int len)
 {
@@ -99,68 +94,41 @@ static bool measure(const char *suite, int len)
 	return ok;
 }
 
-struct runs {
-	struct storm_seal *seal;
-	struct storm_crew *crew;
-	struct storm_piece piece[RUN];
-	struct storm_sealed sealed[RUN];
-	bool ok;
-};
-
-static void seal_run(struct runs *x)
+static uint8_t *place(void *arg, const uint8_t *head, size_t len)
 {
-	x->ok = x->ok && !storm_seal_all(x->seal, x->piece, RUN, x->crew);
+	(void) head, (void) len;
+	return arg;
 }
 
-static void open_run(struct runs *x)
+/* By the calls of a sender, or of a node. */
+static bool measure_calls(bool opens, int len)
 {
-	storm_seal_open_all(x->seal, x->sealed, RUN, x->crew);
-	for (size_t i = 0; i < RUN; i++)
-		x->ok = x->ok && x->sealed[i].opened;
-}
-
-static void measure_runs(struct runs *x, void (*run)(struct runs *x),
-			 const char *does, unsigned int size, int len)
-{
+	static const uint8_t key[STORM_KEY_LEN], inc[STORM_INCARNATION_LEN];
+	static uint8_t out[BODY_MAX + STORM_TAG_LEN];
+	struct storm_seal *s = storm_seal_create(key, inc, 1, 1,
+						 STORM_LANE_DATA);
+	size_t bytes = (size_t) len;
+	uint8_t head[STORM_DATA_HEADER_LEN];
 	double ns[ROUNDS];
+	bool ok = s && !storm_seal_seal(s, header, 1, plain, bytes, out);
 
 	for (int r = 0; r < ROUNDS; r++) {
 		uint64_t start = storm_now();
 
-		for (int i = 0; x->ok && i < RUNS; i++)
-			run(x);
-		ns[r] = (double) (storm_now() - start) / RUNS / RUN;
+		for (int i = 0; ok && !opens && i < TIMES; i++)
+			ok = !storm_seal_seal(s, header, 1, plain, bytes, out);
+		for (int i = 0; ok && opens && i < TIMES; i++)
+			ok = storm_seal_open_data(s, header, 1, out,
+						  bytes + STORM_TAG_LEN, head,
+						  place, opened);
+		ns[r] = (double) (storm_now() - start) / TIMES;
 	}
 	qsort(ns, ROUNDS, sizeof(ns[0]), ascending);
-	if (x->ok)
-		printf("%-6s by %u %15.0f ns  %5.2f GB/s\n", does, size,
+	if (ok)
+		printf("%-18s %6.0f ns  %5.2f GB/s\n", opens ? "unseal" : "seal",
 		       ns[ROUNDS / 2], len / ns[ROUNDS / 2]);
-}
-
-static bool by_crew(unsigned int size, int len)
-{
-	static const uint8_t key[STORM_KEY_LEN], inc[STORM_INCARNATION_LEN];
-	static uint8_t out[RUN][BODY_MAX + STORM_TAG_LEN], back[RUN][BODY_MAX];
-	static struct runs x;
-
-	x.crew = size > 1 ? storm_crew_start(size) : NULL;
-	x.seal = storm_seal_create(key, inc, 1, 1, STORM_LANE_DATA);
-	x.ok = x.seal && (x.crew || size == 1);
-	for (size_t i = 0; i < RUN; i++) {
-		x.piece[i] = (struct storm_piece) {
-			.hdr = header, .body = plain, .sequence = i,
-			.len = (size_t) len, .out = out[i],
-		};
-		x.sealed[i] = (struct storm_sealed) {
-			.hdr = header, .body = out[i], .sequence = i,
-			.len = (size_t) len + STORM_TAG_LEN, .out = back[i],
-		};
-	}
-	measure_runs(&x, seal_run, "seal", size, len);
-	measure_runs(&x, open_run, "unseal", size, len);
-	storm_crew_stop(x.crew);
-	storm_seal_destroy(x.seal);
-	return x.ok;
+	storm_seal_destroy(s);
+	return ok;
 }
 
 int main(int argc, char **argv)
@@ -176,9 +144,8 @@ int main(int argc, char **argv)
 	printf("unseal %d bytes:\n", len);
 	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
 		ok = measure(suites[i], len) && ok;
-	printf("%d bytes, %d at once, AES-256-GCM, by so many cores:\n", len,
-	       RUN);
-	for (unsigned int size = 1; size <= 4; size *= 2)
-		ok = by_crew(size, len) && ok;
+	printf("as seal.c does it:\n");
+	ok = measure_calls(false, len) && ok;
+	ok = measure_calls(true, len) && ok;
 	return !ok;
 }

@@ -11,9 +11,8 @@
 #define storm_seal_create real_seal_create
 #define storm_seal_destroy real_seal_destroy
 #define storm_seal_seal real_seal_seal
-#define storm_seal_all real_seal_all
 #define storm_seal_open real_seal_open
-#define storm_seal_open_all real_seal_open_all
+#define storm_seal_open_data real_seal_open_data
 #define storm_seal_open_memo real_seal_open_memo
 #define storm_seal real_seal
 #define storm_sha256 real_sha256
@@ -21,9 +20,8 @@
 #undef storm_seal_create
 #undef storm_seal_destroy
 #undef storm_seal_seal
-#undef storm_seal_all
 #undef storm_seal_open
-#undef storm_seal_open_all
+#undef storm_seal_open_data
 #undef storm_seal_open_memo
 #undef storm_seal
 #undef storm_sha256
@@ -39,13 +37,14 @@ void storm_seal_destroy(struct storm_seal *s);
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
-int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
-		   size_t n, struct storm_crew *crew);
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
-void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
-			 struct storm_crew *crew);
+uint8_t *storm_seal_open_data(struct storm_seal *s,
+			      const uint8_t hdr[STORM_HEADER_LEN],
+			      uint64_t sequence, const uint8_t *body,
+			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      storm_place_fn place, void *arg);
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,
 				    const uint8_t hdr[STORM_HEADER_LEN],
 				    uint64_t sequence, const uint8_t *body,
@@ -114,16 +113,6 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	return STORM_OK;
 }
 
-int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
-		   size_t n, struct storm_crew *crew)
-{
-	(void) crew;	/* no world here is so fast that it has one */
-	for (const struct storm_piece *p = piece; p < piece + n; p++)
-		storm_seal_seal(s, p->hdr, p->sequence, p->body, p->len,
-				p->out);
-	return STORM_OK;
-}
-
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
@@ -142,23 +131,24 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	return STORM_OK;
 }
 
-void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
-			 struct storm_crew *crew)
+uint8_t *storm_seal_open_data(struct storm_seal *s,
+			      const uint8_t hdr[STORM_HEADER_LEN],
+			      uint64_t sequence, const uint8_t *body,
+			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      storm_place_fn place, void *arg)
 {
-	uint8_t plain[STORM_DATAGRAM_MAX];
+	uint8_t plain[STORM_DATAGRAM_MAX], *out;
+	size_t rest = len - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
+	int err;
 
-	(void) crew;
-	for (; n--; d++) {
-		size_t len = d->len - STORM_TAG_LEN;
-
-		if (len > sizeof(plain) || len < sizeof(d->head))
-			abort();
-		d->opened = !storm_seal_open(s, d->hdr, d->sequence, d->body,
-					     d->len, plain);
-		memcpy(d->head, plain, sizeof(d->head));
-		memcpy(d->out, plain + sizeof(d->head),
-		       len - sizeof(d->head));
-	}
+	if (len < STORM_DATA_HEADER_LEN + STORM_TAG_LEN ||
+	    len > sizeof(plain))
+		abort();
+	err = storm_seal_open(s, hdr, sequence, body, len, plain);
+	memcpy(head, plain, STORM_DATA_HEADER_LEN);
+	out = place(arg, head, rest);
+	memcpy(out, plain + STORM_DATA_HEADER_LEN, rest);
+	return err ? NULL : out;
 }
 
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,

@@ -73,7 +73,6 @@ static int hear(const struct datagram *d)
 	struct storm_plain p;
 	int err;
 
-	p.ahead = NULL;
 	must(!storm_header_unpack(&h, copy, d->len));
 	err = storm_link_open(&to, &h, true, &rx, &p);
 	must(err || (p.len == 3 && !memcmp(p.body, "gap", 3)));

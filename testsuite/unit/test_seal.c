@@ -6,10 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <sched.h>
-
-#include "src/libstorm/base/crew.h"
-#include "src/libstorm/protocol/pace.h"
+#include "src/libstorm/wire/seal.h"
 #include "unit.h"
 
 #define SESSION 0x0123456789abcdefULL
@@ -310,185 +307,47 @@ START_TEST(test_replay_edges)
 }
 END_TEST
 
-#define MANY 44
 #define LARGE 4096
 
-static struct run {
-	uint8_t hdr[STORM_HEADER_LEN], body[LARGE], sealed[LARGE];
-	uint8_t alone[LARGE];
-} run[MANY];
-
-/* Sealed in place of a copy, that all can be compared. */
-static size_t random_run(struct rnd *r, struct storm_piece *piece)
+/* A place for DATA, by what their first bytes say. */
+static uint8_t *place_by_head(void *arg, const uint8_t *head, size_t len)
 {
-	size_t n = 1 + below(r, MANY);
-
-	for (size_t i = 0; i < n; i++) {
-		struct run *x = &run[i];
-		size_t len = below(r, LARGE - STORM_TAG_LEN);
-
-		rnd_fill(r, x->hdr, sizeof(x->hdr));
-		rnd_fill(r, x->body, len);
-		piece[i] = (struct storm_piece) {
-			.hdr = x->hdr, .body = x->body, .out = x->sealed,
-			.sequence = rnd64(r), .len = len,
-		};
-	}
-	return n;
+	must(len <= LARGE);
+	return (uint8_t *) arg + head[0];
 }
 
-static void same_as_alone(struct storm_seal *s, const struct storm_piece *piece,
-			  size_t n)
+/* The head says where the rest goes, and nothing else is written to. */
+START_TEST(test_open_data)
 {
-	for (size_t i = 0; i < n; i++) {
-		must(!storm_seal_seal(s, piece[i].hdr, piece[i].sequence,
-				      piece[i].body, piece[i].len,
-				      run[i].alone));
-		must(!memcmp(run[i].alone, run[i].sealed,
-			     piece[i].len + STORM_TAG_LEN));
-	}
-}
-
-/* Whoever of a crew seals, it is the same. */
-START_TEST(test_crew)
-{
-	struct storm_crew *crew = _i ? storm_crew_start(1 + (unsigned int) _i) :
-				       NULL;
+	enum { HEAD = STORM_DATA_HEADER_LEN };
 	struct storm_seal *s = seal_of(STORM_LANE_DATA);
-	struct storm_piece piece[MANY];
+	uint8_t hdr[STORM_HEADER_LEN], body[LARGE], sealed[LARGE], head[HEAD];
+	uint8_t places[256 + LARGE], *out;
 	struct rnd r = rnd_of(_i);
 
-	must(s && (crew || !_i));
-	for (int k = 0; k < 20; k++) {
-		size_t n = random_run(&r, piece);
+	must(s);
+	for (int k = 0; k < 50; k++) {
+		size_t len = HEAD + below(&r, LARGE - HEAD - STORM_TAG_LEN);
+		uint64_t sequence = rnd64(&r);
+		bool forged = !below(&r, 5);
 
-		must(!storm_seal_all(s, piece, n, crew));
-		same_as_alone(s, piece, n);
+		rnd_fill(&r, hdr, sizeof(hdr));
+		rnd_fill(&r, body, len);
+		must(!storm_seal_seal(s, hdr, sequence, body, len, sealed));
+		if (forged)
+			sealed[below(&r, (uint32_t) len + STORM_TAG_LEN)] ^=
+				(uint8_t) (1 << below(&r, 8));
+		memset(places, 0xee, sizeof(places));
+		out = storm_seal_open_data(s, hdr, sequence, sealed,
+					   len + STORM_TAG_LEN, head,
+					   place_by_head, places);
+		must(!out == forged);
+		must(forged || (!memcmp(head, body, HEAD) &&
+				!memcmp(out, body + HEAD, len - HEAD)));
+		for (size_t i = 0; i < sizeof(places); i++)
+			must(places[i] == 0xee ||
+			     (i >= head[0] && i - head[0] < len - HEAD));
 	}
-	storm_seal_destroy(s);
-	storm_crew_stop(crew);
-}
-END_TEST
-
-static struct sealed_run {
-	struct storm_sealed d[MANY];
-	size_t n, end;
-	bool forged[MANY];
-	uint8_t out[MANY * LARGE];	/* one behind the other, as in a file */
-} sealed_run;
-
-/* A run, sealed, of which some are not what was sealed any more. */
-static struct sealed_run *random_sealed_run(struct rnd *r, struct storm_seal *s)
-{
-	struct sealed_run *x = &sealed_run;
-	struct storm_piece piece[MANY];
-
-	x->n = random_run(r, piece);
-	x->end = 0;
-	for (size_t i = 0; i < x->n; i++) {
-		size_t len = piece[i].len + STORM_TAG_LEN;
-
-		if (piece[i].len < sizeof(x->d[i].head))
-			len = (piece[i].len = sizeof(x->d[i].head)) +
-			      STORM_TAG_LEN;
-		must(!storm_seal_all(s, &piece[i], 1, NULL));
-		x->forged[i] = !below(r, 5);
-		if (x->forged[i])
-			run[i].sealed[below(r, (uint32_t) len)] ^=
-				(uint8_t) (1 << below(r, 8));
-		x->d[i] = (struct storm_sealed) {
-			.hdr = piece[i].hdr, .body = run[i].sealed,
-			.sequence = piece[i].sequence, .len = len,
-			.out = x->out + x->end,
-		};
-		x->end += piece[i].len - sizeof(x->d[i].head);
-	}
-	memset(x->out, 0xee, sizeof(x->out));
-	return x;
-}
-
-/* Those that were forged are known, and what is beside them is whole. */
-static void opened_right(const struct sealed_run *x)
-{
-	for (size_t i = 0; i < x->n; i++) {
-		const struct storm_sealed *d = &x->d[i];
-		size_t head = sizeof(d->head);
-
-		must(d->opened == !x->forged[i]);
-		must(!d->opened ||
-		     (!memcmp(d->head, run[i].body, head) &&
-		      !memcmp(d->out, run[i].body + head,
-			      d->len - STORM_TAG_LEN - head)));
-	}
-	must(x->out[x->end] == 0xee);
-}
-
-START_TEST(test_open_crew)
-{
-	struct storm_crew *crew = _i ? storm_crew_start(1 + (unsigned int) _i) :
-				       NULL;
-	struct storm_seal *s = seal_of(STORM_LANE_DATA);
-	struct rnd r = rnd_of(_i);
-
-	must(s && (crew || !_i));
-	for (int k = 0; k < 20; k++) {
-		struct sealed_run *x = random_sealed_run(&r, s);
-
-		storm_seal_open_all(s, x->d, x->n, crew);
-		opened_right(x);
-	}
-	storm_seal_destroy(s);
-	storm_crew_stop(crew);
-}
-END_TEST
-
-static void seal_at_pace(struct storm_pace *p, uint64_t speed, struct rnd *r,
-			 struct storm_seal *s)
-{
-	struct storm_piece piece[MANY];
-	size_t n = random_run(r, piece);
-
-	must(!storm_pace_seal(p, speed, s, piece, n));
-	same_as_alone(s, piece, n);
-}
-
-static void open_at_pace(struct storm_pace *p, uint64_t speed, struct rnd *r,
-			 struct storm_seal *s)
-{
-	struct sealed_run *x = random_sealed_run(r, s);
-
-	storm_pace_open(p, speed, s, x->d, x->n);
-	opened_right(x);
-}
-
-/* Others help where the network takes more than one core seals, or brings more
- * than one unseals, and only there. */
-START_TEST(test_pace)
-{
-	static const uint64_t speeds[] = { 0, 1, UINT64_MAX };
-	uint64_t speed = speeds[_i / 2];
-	void (*at_pace)(struct storm_pace *p, uint64_t speed, struct rnd *r,
-			struct storm_seal *s) = _i % 2 ? open_at_pace :
-							 seal_at_pace;
-	struct storm_seal *s = seal_of(STORM_LANE_DATA);
-	struct storm_pace p = { 0 };
-	struct rnd r = rnd_of(_i);
-	cpu_set_t set;
-	int k = 0;
-
-	must(s && !sched_getaffinity(0, sizeof(set), &set));
-	for (; k < 1000 && !p.alone && (speed || k < 5); k++) {
-		must(!p.crew);
-		at_pace(&p, speed, &r, s);
-	}
-	must((p.alone != 0) == (speed != 0));
-	must(!p.crew == (speed != UINT64_MAX || CPU_COUNT(&set) < 3));
-	/* and then it is known whether they do */
-	for (k = 0; k < 1000 && (k < 20 || p.crew) && !p.tried; k++)
-		at_pace(&p, speed, &r, s);
-	must(p.tried == (speed != 0));
-	storm_pace_end(&p);
-	must(!p.crew);
 	storm_seal_destroy(s);
 }
 END_TEST
@@ -519,9 +378,7 @@ int main(void)
 	tcase_add_test(t, test_tampered);
 	tcase_add_test(t, test_subkeys);
 	tcase_add_test(t, test_memo);
-	tcase_add_loop_test(t, test_crew, 0, 4);
-	tcase_add_loop_test(t, test_open_crew, 0, 4);
-	tcase_add_loop_test(t, test_pace, 0, 6);
+	tcase_add_loop_test(t, test_open_data, 0, unit_runs(20));
 	tcase_add_test(t, test_digest_and_random);
 	tcase_add_test(t, test_group_key);
 	suite_add_tcase(s, t);

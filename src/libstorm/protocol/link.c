@@ -79,8 +79,6 @@ void storm_link_free(struct storm_link *l)
 		peer_free(&l->peers[i]);
 	free(l->peers);
 	free(l->batch);
-	storm_pace_end(&l->sealing);
-	storm_pace_end(&l->opening);
 	OPENSSL_cleanse(l->key, sizeof(l->key));
 	memset(l, 0, sizeof(*l));
 }
@@ -127,12 +125,6 @@ int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
 	return rc;
 }
 
-/* Bytes a second; 0: who knows. */
-static uint64_t link_speed(const struct storm_link *l)
-{
-	return l->t->ops->speed ? l->t->ops->speed(l->t) : 0;
-}
-
 int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t size, uint32_t chunk, uint64_t first,
 			 uint64_t last, storm_chunk_fn get, void *arg,
@@ -140,7 +132,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 {
 	size_t seg = STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + chunk +
 		     STORM_TAG_LEN;
-	struct storm_piece piece[STORM_BATCH];
+	size_t n = (size_t) (last - first) + 1, len[STORM_BATCH], total;
 	uint8_t *p;
 	int rc;
 
@@ -151,34 +143,34 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 		if (!l->batch)
 			return -ENOMEM;
 	}
-	p = l->batch;
-	for (uint64_t i = first; i <= last; i++) {
-		uint64_t off = i * chunk;
-		size_t n = storm_min(size - off, chunk);
-		uint8_t *body = p + STORM_HEADER_LEN;
-		struct storm_out o = { body, body + STORM_DATA_HEADER_LEN,
-				       false };
+	/* first read all, then seal all: by turns it takes 4% more CPU */
+	p = l->batch + STORM_HEADER_LEN;
+	for (size_t i = 0; i < n; i++, p += seg) {
+		uint64_t off = (first + i) * chunk;
+		struct storm_out o = { p, p + STORM_DATA_HEADER_LEN, false };
 
+		len[i] = storm_min(size - off, chunk);
 		storm_put64(&o, off);
-		rc = get(arg, off, body + STORM_DATA_HEADER_LEN, n);
+		rc = get(arg, off, o.p, len[i]);
 		if (rc)
 			return rc;
-		piece[i - first] = (struct storm_piece) {
-			.hdr = p, .body = body, .out = body,
-			.len = STORM_DATA_HEADER_LEN + n,
-		};
-		link_header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p,
-			    &piece[i - first].sequence);
-		p = body + STORM_DATA_HEADER_LEN + n + STORM_TAG_LEN;
 	}
-	if (storm_pace_seal(&l->sealing, link_speed(l), l->tx[STORM_LANE_DATA],
-			    piece, (size_t) (last - first) + 1))
-		return -EIO;
-	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch,
-			     (size_t) (p - l->batch), seg);
+	p = l->batch;
+	for (size_t i = 0; i < n; i++, p += seg) {
+		uint8_t *body = p + STORM_HEADER_LEN;
+		uint64_t seq;
+
+		link_header(l, STORM_LANE_DATA, STORM_MSG_DATA, flags, op, p,
+			    &seq);
+		if (storm_seal_seal(l->tx[STORM_LANE_DATA], p, seq, body,
+				    STORM_DATA_HEADER_LEN + len[i], body))
+			return -EIO;
+	}
+	total = n * seg - (chunk - len[n - 1]);	/* the last one is shorter */
+	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch, total, seg);
 	if (rc == 0) {
-		l->stats->tx_datagrams += last - first + 1;
-		l->stats->tx_bytes += (uint64_t) (p - l->batch);
+		l->stats->tx_datagrams += n;
+		l->stats->tx_bytes += total;
 	}
 	return rc;
 }
@@ -245,17 +237,32 @@ static struct storm_memo *link_memo(struct storm_link *l, const uint8_t *buf)
 	return l->t->ops->memo ? l->t->ops->memo(l->t, buf) : NULL;
 }
 
+static uint8_t *link_place(void *arg, const uint8_t *head, size_t len)
+{
+	struct storm_plain *out = arg;
+	uint8_t *at = out->place(out->arg, head, len);
+
+	return at ? at : out->room;
+}
+
 static const uint8_t *link_body(struct storm_link *l, struct storm_seal *s,
 				const struct storm_header *h,
 				const struct storm_rx *rx,
 				struct storm_plain *out)
 {
-	if (out->ahead)
-		return out->ahead->opened ? out->ahead->out : NULL;
-	return storm_seal_open_memo(s, rx->buf, h->sequence,
-				    rx->buf + STORM_HEADER_LEN,
-				    rx->len - STORM_HEADER_LEN, out->room,
-				    link_memo(l, rx->buf));
+	struct storm_memo *memo = link_memo(l, rx->buf);
+	const uint8_t *sealed = rx->buf + STORM_HEADER_LEN, *body;
+	size_t len = rx->len - STORM_HEADER_LEN;
+
+	if (out->place && !memo)
+		return storm_seal_open_data(s, rx->buf, h->sequence, sealed,
+					    len, out->head, link_place, out);
+	body = storm_seal_open_memo(s, rx->buf, h->sequence, sealed, len,
+				    out->room, memo);
+	if (!body || !out->place)
+		return body;
+	memcpy(out->head, body, sizeof(out->head));
+	return body + sizeof(out->head);
 }
 
 static int link_unseal(struct storm_link *l, struct storm_seal *s,
@@ -268,8 +275,8 @@ static int link_unseal(struct storm_link *l, struct storm_seal *s,
 		return STORM_EAUTH;
 	}
 	out->len = rx->len - STORM_HEADER_LEN - STORM_TAG_LEN;
-	if (out->ahead)
-		out->len -= sizeof(out->ahead->head);
+	if (out->place)
+		out->len -= sizeof(out->head);
 	return STORM_OK;
 }
 
@@ -329,9 +336,9 @@ static int link_open_next(struct storm_link *l, struct storm_peer *p,
 	return link_unseal(l, peer_seal(l, p, lane), h, rx, out);
 }
 
-int storm_link_open(struct storm_link *l, const struct storm_header *h,
-		    bool member, const struct storm_rx *rx,
-		    struct storm_plain *out)
+static int link_open(struct storm_link *l, const struct storm_header *h,
+		     bool member, const struct storm_rx *rx,
+		     struct storm_plain *out)
 {
 	enum storm_lane lane = h->type == STORM_MSG_DATA ? STORM_LANE_DATA :
 							   STORM_LANE_CONTROL;
@@ -347,8 +354,6 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		l->stats->fenced++;
 		return STORM_EACCES;
 	}
-	if (!same)
-		out->ahead = NULL;	/* that was with another key */
 	err = same ? link_open_next(l, p, lane, h, rx, out) :
 		     link_open_first(l, p, lane, h, rx, out);
 	if (err)
@@ -365,6 +370,28 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 	return STORM_OK;
 }
 
+int storm_link_open(struct storm_link *l, const struct storm_header *h,
+		    bool member, const struct storm_rx *rx,
+		    struct storm_plain *out)
+{
+	out->place = NULL;
+	return link_open(l, h, member, rx, out);
+}
+
+int storm_link_open_data(struct storm_link *l, const struct storm_header *h,
+			 const struct storm_rx *rx, storm_place_fn place,
+			 void *arg, struct storm_plain *out)
+{
+	if (rx->len < STORM_HEADER_LEN + STORM_DATA_HEADER_LEN +
+		      STORM_TAG_LEN) {
+		l->stats->bad_wire++;
+		return STORM_EINVAL;
+	}
+	out->place = place;
+	out->arg = arg;
+	return link_open(l, h, true, rx, out);
+}
+
 bool storm_link_knows(const struct storm_link *l, const struct storm_header *h)
 {
 	uint32_t at = peer_at(l, h->sender);
@@ -374,32 +401,16 @@ bool storm_link_knows(const struct storm_link *l, const struct storm_header *h)
 			sizeof(h->incarnation));
 }
 
-bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
-			  const struct storm_rx *rx)
-{
-	struct storm_peer *p = storm_link_knows(l, h) ?
-			       peer_find(l, h->sender) : NULL;
-
-	return p && !link_memo(l, rx->buf) && peer_seal(l, p, STORM_LANE_DATA);
-}
-
-void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
-		      struct storm_sealed *d, size_t n)
-{
-	struct storm_peer *p = peer_find(l, h->sender);
-
-	storm_pace_open(&l->opening, link_speed(l),
-			peer_seal(l, p, STORM_LANE_DATA), d, n);
-}
-
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,
 		    const struct storm_rx *rx, struct storm_plain *out)
 {
 	struct storm_seal *s = storm_seal_create(l->key, h->incarnation,
 						 l->session, h->sender,
 						 STORM_LANE_CONTROL);
-	int err = link_unseal(l, s, h, rx, out);
+	int err;
 
+	out->place = NULL;
+	err = link_unseal(l, s, h, rx, out);
 	storm_seal_destroy(s);
 	return err;
 }

@@ -7,8 +7,8 @@
 #ifndef STORM_LINK_H
 #define STORM_LINK_H
 
-#include "pace.h"
 #include "src/libstorm/transport/transport.h"
+#include "src/libstorm/wire/seal.h"
 
 struct storm_link_stats {
 	uint64_t tx_datagrams, tx_bytes, rx_datagrams, rx_bytes;
@@ -40,7 +40,6 @@ struct storm_link {
 	struct storm_peer *peers;	/* by sender */
 	uint32_t npeers, room;
 	uint8_t *batch;			/* DATA being sealed */
-	struct storm_pace sealing, opening;	/* of DATA */
 	struct storm_addr group;	/* the transport's, as long as key */
 	uint32_t group_key;		/* is not 0 */
 };
@@ -87,12 +86,14 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 const struct storm_addr *to);
 
 /* What was sealed; body points into room, or to the same in a memo of the
- * transport's, which holds as long as the datagram; or it was opened ahead: head
- * is there, and body what follows it. */
+ * transport's, which holds as long as the datagram.  DATA have their first bytes
+ * in head.  Their body is what follows, and may be in a place of the caller. */
 struct storm_plain {
-	const struct storm_sealed *ahead;	/* the caller's; NULL: it was not */
 	const uint8_t *body;
 	size_t len;
+	uint8_t head[STORM_DATA_HEADER_LEN];
+	storm_place_fn place;	/* link.c's */
+	void *arg;
 	uint8_t room[STORM_DATAGRAM_MAX];
 };
 
@@ -108,18 +109,12 @@ int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		    bool member, const struct storm_rx *rx,
 		    struct storm_plain *out);
 
-/*
- * DATA of one life of a sender, the one that h, of the first of them, names: opened
- * together, by as many cores as it takes to keep up with the network.  Nothing is
- * believed or counted yet: each goes to storm_link_open() then.  False: they go
- * there as they are, because their sender is not known here, or the transport may
- * have opened them.
- */
-bool storm_link_can_ahead(struct storm_link *l, const struct storm_header *h,
-			  const struct storm_rx *rx);
-/* ... where that is true of the first. */
-void storm_link_ahead(struct storm_link *l, const struct storm_header *h,
-		      struct storm_sealed *d, size_t n);
+/* As storm_link_open(), for DATA, which a member sends.  They are unsealed to the
+ * place that place() returns, or to room if it returns NULL.  place() sees a head
+ * that may be forged. */
+int storm_link_open_data(struct storm_link *l, const struct storm_header *h,
+			 const struct storm_rx *rx, storm_place_fn place,
+			 void *arg, struct storm_plain *out);
 
 /* Is that the life of its sender that is known here? */
 bool storm_link_knows(const struct storm_link *l,

@@ -60,11 +60,6 @@ struct storm_transport_ops {
 	 */
 	size_t (*room)(struct storm_transport *t);
 	/*
-	 * NULL, or how many bytes a second the network takes; 0: unknown.
-	 * Sealing has to keep up.
-	 */
-	uint64_t (*speed)(struct storm_transport *t);
-	/*
 	 * NULL, or: a session uses this group from now on, or no more.  An
 	 * owner sends to it and a node receives from it, with this key, which
 	 * separates sessions before anything is unsealed.

@@ -8,19 +8,16 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "src/libstorm/base/crew.h"
 #include "seal.h"
 
 /* A sender's own is for sealing, a receiver's for opening, so the cipher's
  * state, of a kilobyte or more, is made when it is first asked for. */
 struct storm_seal {
 	uint8_t sub[STORM_KEY_LEN];
-	/* keyed; only the nonce changes; of each of a crew, the caller first */
-	EVP_CIPHER_CTX *enc[STORM_CREW_MAX], *dec[STORM_CREW_MAX];
+	EVP_CIPHER_CTX *enc, *dec;	/* keyed; only the nonce changes */
 };
 
 static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
@@ -72,10 +69,8 @@ void storm_seal_destroy(struct storm_seal *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < STORM_CREW_MAX; i++) {
-		EVP_CIPHER_CTX_free(s->enc[i]);
-		EVP_CIPHER_CTX_free(s->dec[i]);
-	}
+	EVP_CIPHER_CTX_free(s->enc);
+	EVP_CIPHER_CTX_free(s->dec);
 	OPENSSL_cleanse(s->sub, sizeof(s->sub));
 	free(s);
 }
@@ -102,120 +97,89 @@ static void seal_nonce(uint64_t sequence, uint8_t iv[12])
 	storm_put64(&o, sequence);
 }
 
-static bool seal_by(struct storm_seal *s, unsigned int who,
-		    const struct storm_piece *p)
-{
-	uint8_t iv[12];
-	EVP_CIPHER_CTX *c;
-	int n, fin;
-
-	seal_nonce(p->sequence, iv);
-	if (!seal_keyed(&s->enc[who], s->sub, 1))
-		return false;
-	c = s->enc[who];
-	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
-	       EVP_EncryptUpdate(c, NULL, &n, p->hdr, STORM_HEADER_LEN) == 1 &&
-	       EVP_EncryptUpdate(c, p->out, &n, p->body, (int) p->len) == 1 &&
-	       EVP_EncryptFinal_ex(c, p->out + n, &fin) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
-				   p->out + p->len) == 1;
-}
-
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
 {
-	struct storm_piece p = { .hdr = hdr, .body = body, .sequence = sequence,
-				 .len = len, .out = out };
-
-	return seal_by(s, 0, &p) ? STORM_OK : STORM_ESYS;
-}
-
-struct sealing {
-	struct storm_seal *seal;
-	const struct storm_piece *piece;
-	atomic_bool failed;
-};
-
-static void seal_one(void *arg, unsigned int who, size_t i)
-{
-	struct sealing *x = arg;
-
-	if (!seal_by(x->seal, who, &x->piece[i]))
-		atomic_store(&x->failed, true);
-}
-
-int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
-		   size_t n, struct storm_crew *crew)
-{
-	struct sealing x = { .seal = s, .piece = piece };
-
-	if (crew)
-		storm_crew_run(crew, seal_one, &x, n);
-	for (size_t i = 0; !crew && i < n; i++)
-		seal_one(&x, 0, i);
-	return atomic_load(&x.failed) ? STORM_ESYS : STORM_OK;
-}
-
-/* The first bytes of the body, as many as head, to there. */
-static bool seal_open_by(struct storm_seal *s, unsigned int who,
-			 const struct storm_sealed *d, uint8_t *to, size_t head)
-{
-	uint8_t iv[12], tag[STORM_TAG_LEN];
-	size_t len = d->len - STORM_TAG_LEN;
 	EVP_CIPHER_CTX *c;
+	uint8_t iv[12];
 	int n, fin;
 
-	memcpy(tag, d->body + len, STORM_TAG_LEN);
-	seal_nonce(d->sequence, iv);
-	if (!seal_keyed(&s->dec[who], s->sub, 0))
-		return false;
-	c = s->dec[who];
-	return EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
-	       EVP_DecryptUpdate(c, NULL, &n, d->hdr, STORM_HEADER_LEN) == 1 &&
-	       (!head || EVP_DecryptUpdate(c, to, &n, d->body,
-					   (int) head) == 1) &&
-	       EVP_DecryptUpdate(c, d->out, &n, d->body + head,
-				 (int) (len - head)) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
-				   tag) == 1 &&
-	       EVP_DecryptFinal_ex(c, d->out + n, &fin) == 1;
+	seal_nonce(sequence, iv);
+	if (!seal_keyed(&s->enc, s->sub, 1))
+		return STORM_ESYS;
+	c = s->enc;
+	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_EncryptUpdate(c, NULL, &n, hdr, STORM_HEADER_LEN) == 1 &&
+	       EVP_EncryptUpdate(c, out, &n, body, (int) len) == 1 &&
+	       EVP_EncryptFinal_ex(c, out + n, &fin) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
+				   out + len) == 1 ? STORM_OK : STORM_ESYS;
 }
 
-struct opening {
-	struct storm_seal *seal;
-	struct storm_sealed *sealed;
-};
-
-static void seal_open_one(void *arg, unsigned int who, size_t i)
+/* Ready for the body of what has this header. */
+static bool seal_open_begin(struct storm_seal *s, const uint8_t *hdr,
+			    uint64_t sequence)
 {
-	struct opening *x = arg;
-	struct storm_sealed *d = &x->sealed[i];
+	uint8_t iv[12];
+	int n;
 
-	d->opened = seal_open_by(x->seal, who, d, d->head, sizeof(d->head));
+	seal_nonce(sequence, iv);
+	return seal_keyed(&s->dec, s->sub, 0) &&
+	       EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) == 1 &&
+	       EVP_DecryptUpdate(s->dec, NULL, &n, hdr, STORM_HEADER_LEN) == 1;
 }
 
-void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
-			 struct storm_crew *crew)
+static bool seal_open_bytes(struct storm_seal *s, const uint8_t *from,
+			    size_t len, uint8_t *to)
 {
-	struct opening x = { s, d };
+	int n;
 
-	if (crew)
-		storm_crew_run(crew, seal_open_one, &x, n);
-	for (size_t i = 0; !crew && i < n; i++)
-		seal_open_one(&x, 0, i);
+	return EVP_DecryptUpdate(s->dec, to, &n, from, (int) len) == 1;
+}
+
+/* Was it all as it was sealed? */
+static bool seal_open_end(struct storm_seal *s, uint8_t tag[STORM_TAG_LEN])
+{
+	uint8_t none[STORM_TAG_LEN];
+	int n;
+
+	return EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG,
+				   STORM_TAG_LEN, tag) == 1 &&
+	       EVP_DecryptFinal_ex(s->dec, none, &n) == 1;
 }
 
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
 {
-	struct storm_sealed d = { .hdr = hdr, .body = body,
-				  .sequence = sequence, .len = len,
-				  .out = out };
+	uint8_t tag[STORM_TAG_LEN];
 
-	return len >= STORM_TAG_LEN && seal_open_by(s, 0, &d, NULL, 0) ?
-	       STORM_OK : STORM_EAUTH;
+	if (len < STORM_TAG_LEN)
+		return STORM_EAUTH;
+	len -= STORM_TAG_LEN;
+	memcpy(tag, body + len, STORM_TAG_LEN);	/* out may be over it */
+	return seal_open_begin(s, hdr, sequence) &&
+	       seal_open_bytes(s, body, len, out) &&
+	       seal_open_end(s, tag) ? STORM_OK : STORM_EAUTH;
+}
+
+uint8_t *storm_seal_open_data(struct storm_seal *s,
+			      const uint8_t hdr[STORM_HEADER_LEN],
+			      uint64_t sequence, const uint8_t *body,
+			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      storm_place_fn place, void *arg)
+{
+	size_t rest = len - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
+	uint8_t tag[STORM_TAG_LEN], *out;
+
+	if (!seal_open_begin(s, hdr, sequence) ||
+	    !seal_open_bytes(s, body, STORM_DATA_HEADER_LEN, head))
+		return NULL;
+	out = place(arg, head, rest);
+	memcpy(tag, body + len - STORM_TAG_LEN, STORM_TAG_LEN);
+	return seal_open_bytes(s, body + STORM_DATA_HEADER_LEN, rest, out) &&
+	       seal_open_end(s, tag) ? out : NULL;
 }
 
 const uint8_t *storm_seal_open_memo(struct storm_seal *s,

@@ -31,35 +31,25 @@ void storm_seal_destroy(struct storm_seal *s);
 int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
-/* Datagrams of one sender, each as above; in place is fine. */
-struct storm_piece {
-	const uint8_t *hdr, *body;
-	uint64_t sequence;
-	size_t len;
-	uint8_t *out;
-};
-/* All of them, by the crew if there is one: 0 or ESYS. */
-struct storm_crew;
-int storm_seal_all(struct storm_seal *s, const struct storm_piece *piece,
-		   size_t n, struct storm_crew *crew);
-/* DATA of one sender, to be opened: what says where they belong is kept apart, so
- * that what one writes is next to, and never over, what another one does. */
-struct storm_sealed {
-	const uint8_t *hdr, *body;
-	uint64_t sequence;
-	size_t len;		/* with the tag, and at least that and head */
-	uint8_t head[STORM_DATA_HEADER_LEN];
-	uint8_t *out;		/* the rest */
-	bool opened;		/* if not, head and out hold garbage */
-};
-/* All of them, by the crew if there is one. */
-void storm_seal_open_all(struct storm_seal *s, struct storm_sealed *d, size_t n,
-			 struct storm_crew *crew);
 /* len includes the tag; out gets len - STORM_TAG_LEN bytes. 0 or EAUTH; then
  * out holds garbage. */
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out);
+
+/* Returns the place for the rest of DATA, len bytes.  The head names it, but is not
+ * verified yet.  So the place must hold nothing that is still needed. */
+typedef uint8_t *(*storm_place_fn)(void *arg,
+				   const uint8_t head[STORM_DATA_HEADER_LEN],
+				   size_t len);
+/* DATA, of at least a head and the tag.  The head is unsealed first, then the rest
+ * to where place() says, which is returned.  NULL: EAUTH; then head and that place
+ * hold garbage. */
+uint8_t *storm_seal_open_data(struct storm_seal *s,
+			      const uint8_t hdr[STORM_HEADER_LEN],
+			      uint64_t sequence, const uint8_t *body,
+			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
+			      storm_place_fn place, void *arg);
 
 /*
  * Opening is a function of the subkey and the bytes.  So whoever gives the same

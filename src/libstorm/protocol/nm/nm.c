@@ -531,7 +531,6 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	p.ahead = NULL;
 	if (storm_link_open(&s->link, h, true, rx, &p))
 		return;
 	if (!owner)
@@ -616,7 +615,7 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 			continue;
 		}
 		if (h.type == STORM_MSG_DATA)
-			nm_data_take(s, &h, &rx[i], n - i, now);
+			nm_data_take(s, &h, &rx[i], now);
 		else
 			nm_control_take(s, &h, &rx[i], now);
 	}

@@ -4,14 +4,10 @@
  * slots and an order, here every chunk is written at its offset as it comes, whole
  * runs at a time, and the temporary file is the queue: a late chunk delays nothing.
  *
- * What came at once, from one sender, is unsealed at once, by several cores where
- * one does not keep up, each datagram to where it goes if it goes on with the one
- * before: only what is sealed says whether it does.  Then one by one, in the order
- * they came, they are believed or not.  One that was forged is left out.  Of a file
- * what is behind it moves up in the run that is gathered.  Memory is unsealed to
- * where it stays, over nothing that is there already; once one did not go on with
- * the one before, whose places those behind it have is open, so these are unsealed
- * anew, one by one.
+ * Each is unsealed to where it stays: of a file to the end of the run that is being
+ * gathered, of memory to its place.  The first bytes of what is sealed name that
+ * place, and are not verified yet when they are used.  So nothing is unsealed over
+ * what is there already.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,18 +16,6 @@
 #include "nm_private.h"
 
 #define STAGE_SIZE (256u << 10)		/* bytes gathered for one write */
-#define AHEAD_MAX 64			/* datagrams unsealed at once */
-#define EXTRA (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_TAG_LEN)
-
-struct nm_stage {
-	/* what was unsealed ahead, of the datagrams that were given */
-	const struct storm_rx *first;
-	size_t count;
-	struct storm_sealed ahead[AHEAD_MAX];
-	bool alone;		/* nothing is, for the rest of what was given */
-	/* of a file: the run, and behind it what was unsealed ahead */
-	uint8_t run[STAGE_SIZE];
-};
 
 /* --------------------------------------------------------------- the run --- */
 
@@ -42,7 +26,7 @@ static int nm_data_write(struct nm_session *s)
 
 	return s->xfer.mem ? 0 :
 	       nm->ops.file_write(nm->host, s->xfer.file, nm->stage_off,
-				  nm->stage->run, nm->stage_len);
+				  nm->stage, nm->stage_len);
 }
 
 /* Write the run that was gathered. */
@@ -83,96 +67,45 @@ void nm_data_end(struct storm_nm *nm, uint64_t now)
 
 static bool nm_data_have_stage(struct storm_nm *nm)
 {
-	if (nm->stage)
-		return true;
-	nm->stage = malloc(sizeof(*nm->stage));
-	if (nm->stage) {
-		nm->stage->first = NULL;
-		nm->stage->count = 0;
-		nm->stage->alone = false;
-	}
+	if (!nm->stage)
+		nm->stage = malloc(STAGE_SIZE);
 	return nm->stage;
+}
+
+/* Is it in the run, or written, or in memory: what must not be lost? */
+static bool nm_data_is_there(const struct nm_session *s, uint64_t i)
+{
+	const struct storm_nm *nm = s->nm;
+	uint64_t off = i * s->xfer.map.chunk;
+
+	return storm_chunkmap_has(&s->xfer.map, i) ||
+		(nm->stage_of == s && off >= nm->stage_off &&
+		 off < nm->stage_off + nm->stage_len);
 }
 
 /* ------------------------------------------------------------- unsealing --- */
 
-/* Has the same sealed it, in the same life, for the transfer under way? */
-static bool nm_data_goes_with(const struct nm_session *s,
-			      const struct storm_header *first,
-			      const struct storm_rx *rx, struct storm_header *h)
+static uint64_t nm_data_offset_of(const uint8_t head[STORM_DATA_HEADER_LEN])
 {
-	return !storm_header_unpack(h, rx->buf, rx->len) && rx->len >= EXTRA &&
-	       h->type == STORM_MSG_DATA && h->op == s->xfer.op &&
-	       h->session == first->session && h->sender == first->sender &&
-	       !memcmp(h->incarnation, first->incarnation,
-		       sizeof(h->incarnation));
+	struct storm_in in = { head, head + STORM_DATA_HEADER_LEN, false };
+
+	return storm_get64(&in);
 }
 
-/* Where it starts that goes on with what is there: in the run, or in memory. */
-static uint64_t nm_data_guess(const struct nm_session *s)
+/* Where a chunk of so many bytes is unsealed to.  NULL: elsewhere, because it is
+ * no chunk, or is there already. */
+static uint8_t *nm_data_place_of(void *arg, const uint8_t *head, size_t len)
 {
-	if (s->xfer.mem)
-		return s->xfer.data_end;
-	return s->nm->stage_of ? s->nm->stage_len : 0;
-}
-
-/* Room for it there; NULL: none, or it would be no chunk, or is one that is there. */
-static uint8_t *nm_data_room_at(struct nm_session *s, uint64_t at, size_t len)
-{
-	const struct nm_xfer *x = &s->xfer;
-	uint64_t i;
+	struct nm_session *s = arg;
+	struct storm_nm *nm = s->nm;
+	struct nm_xfer *x = &s->xfer;
+	size_t end = nm->stage_of ? nm->stage_len : 0;
+	uint64_t off = nm_data_offset_of(head), i;
 
 	if (!x->mem)
-		return at + len <= STAGE_SIZE ? s->nm->stage->run + at : NULL;
-	i = x->mapped ? storm_chunkmap_index(&x->map, at, len) : x->map.count;
-	return i < x->map.count && !storm_chunkmap_has(&x->map, i) ?
-	       x->mem + at : NULL;
-}
-
-/* This one, and of those behind it as many as go with it and have room. */
-static void nm_data_unseal_ahead(struct nm_session *s,
-				 const struct storm_header *first,
-				 const struct storm_rx *rx, size_t n)
-{
-	struct storm_nm *nm = s->nm;
-	struct nm_stage *g = nm->stage;
-	uint64_t at = nm_data_guess(s);
-	struct storm_header h;
-
-	g->first = rx;
-	g->count = 0;
-	if (g->alone || !storm_link_can_ahead(&s->link, first, rx))
-		return;
-	if (n > AHEAD_MAX)
-		n = AHEAD_MAX;
-	for (size_t i = 0;
-	     i < n && nm_data_goes_with(s, first, &rx[i], &h); i++) {
-		size_t len = rx[i].len - EXTRA;
-		uint8_t *room = nm_data_room_at(s, at, len);
-
-		if (!room)
-			break;
-		g->ahead[g->count++] = (struct storm_sealed) {
-			.hdr = rx[i].buf, .body = rx[i].buf + STORM_HEADER_LEN,
-			.len = rx[i].len - STORM_HEADER_LEN,
-			.sequence = h.sequence, .out = room,
-		};
-		at += len;
-	}
-	if (g->count)
-		storm_link_ahead(&s->link, first, g->ahead, g->count);
-}
-
-static const struct storm_sealed *nm_data_ahead_of(struct nm_session *s,
-						   const struct storm_header *h,
-						   const struct storm_rx *rx,
-						   size_t n)
-{
-	struct nm_stage *g = s->nm->stage;
-
-	if (!g->first || rx >= g->first + g->count)
-		nm_data_unseal_ahead(s, h, rx, n);
-	return g->count ? &g->ahead[rx - g->first] : NULL;
+		return len <= STAGE_SIZE - end ? nm->stage + end : NULL;
+	i = x->mapped ? storm_chunkmap_index(&x->map, off, len) : x->map.count;
+	return i < x->map.count && !nm_data_is_there(s, i) ? x->mem + off : NULL;
 }
 
 /* A piece of the transfer, and its place. */
@@ -180,26 +113,7 @@ struct nm_chunk {
 	uint64_t off;
 	const uint8_t *at;
 	size_t len;
-	bool bad;
 };
-
-static struct nm_chunk nm_data_chunk_of(const struct storm_plain *p)
-{
-	struct storm_in in = { p->body, p->body + p->len, false };
-	struct nm_chunk c = { .at = p->body, .len = p->len };
-
-	if (p->ahead) {
-		in.p = p->ahead->head;
-		in.end = in.p + sizeof(p->ahead->head);
-	}
-	c.off = storm_get64(&in);
-	c.bad = in.bad;
-	if (!p->ahead) {
-		c.at = in.p;
-		c.len = (size_t) (in.end - in.p);
-	}
-	return c;
-}
 
 /* --------------------------------------------------------------- the chain --- */
 
@@ -265,36 +179,28 @@ static bool nm_data_number_of(struct nm_session *s, const struct nm_chunk *c,
 	struct nm_xfer *x = &s->xfer;
 
 	/* whoever missed the state that tells the chunk sees it here */
-	if (!x->mapped && !c->bad && c->off < x->begin.size &&
+	if (!x->mapped && c->off < x->begin.size &&
 	    c->len >= STORM_CHUNK_MIN && c->len < x->begin.size - c->off)
 		nm_xfer_map(s, (uint32_t) c->len);
 	if (!x->mapped)
 		return false;
-	*i = c->bad ? x->map.count :
-		      storm_chunkmap_index(&x->map, c->off, c->len);
+	*i = storm_chunkmap_index(&x->map, c->off, c->len);
 	if (*i == x->map.count)
 		s->nm->link_stats.bad_wire++;
 	return *i < x->map.count;
 }
 
-/* Where it belongs, if it is not there: what was unsealed ahead is there, or behind
- * it in the run, never before.  Of memory its place may be what those behind it were
- * unsealed to. */
+/* Where it belongs, if it is not there: the run before it may have been another. */
 static void nm_data_settle(struct nm_session *s, const struct nm_chunk *c)
 {
-	struct nm_stage *g = s->nm->stage;
+	struct storm_nm *nm = s->nm;
 	uint8_t *to = s->xfer.mem ? s->xfer.mem + c->off :
-				    g->run + s->nm->stage_len;
+				    nm->stage + nm->stage_len;
 
 	if (c->at == to)
 		return;
 	memmove(to, c->at, c->len);
-	s->nm->stats.data_moved += c->len;
-	if (s->xfer.mem) {
-		g->alone |= g->count > 0;
-		g->first = NULL;
-		g->count = 0;
-	}
+	nm->stats.data_moved += c->len;
 }
 
 /* To the end of the run, or the first of another one. */
@@ -313,11 +219,12 @@ static void nm_data_gather(struct nm_session *s, const struct nm_chunk *c,
 	}
 	nm_data_settle(s, c);
 	nm->stage_len += c->len;
-	s->xfer.data_end = c->off + c->len;
+	if (STAGE_SIZE - nm->stage_len < s->xfer.map.chunk)
+		nm_data_flush(nm, now);
 }
 
 void nm_data_take(struct nm_session *s, const struct storm_header *h,
-		  const struct storm_rx *rx, size_t n, uint64_t now)
+		  const struct storm_rx *rx, uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
 	struct nm_xfer *x = &s->xfer;
@@ -329,17 +236,15 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	/* without memory it is as if it had been lost */
 	if (!nm_data_is_wanted(s, h) || !nm_data_have_stage(nm))
 		return;
-	plain.ahead = nm_data_ahead_of(s, h, rx, n);
-	if (storm_link_open(&s->link, h, true, rx, &plain))
+	if (storm_link_open_data(&s->link, h, rx, nm_data_place_of, s,
+				 &plain))
 		return;
-	c = nm_data_chunk_of(&plain);
+	c = (struct nm_chunk) { nm_data_offset_of(plain.head), plain.body,
+				plain.len };
 	if (!nm_data_number_of(s, &c, &i))
 		return;
-	run = nm->stage_of == s && c.off == nm->stage_off + nm->stage_len &&
-	      nm->stage_len + c.len <= STAGE_SIZE;
-	if (storm_chunkmap_has(&x->map, i) ||
-	    (nm->stage_of == s && c.off >= nm->stage_off && !run &&
-	     c.off < nm->stage_off + nm->stage_len)) {
+	run = nm->stage_of == s && c.off == nm->stage_off + nm->stage_len;
+	if (nm_data_is_there(s, i)) {
 		nm->stats.data_dup++;
 		return;
 	}

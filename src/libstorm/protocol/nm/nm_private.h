@@ -65,7 +65,6 @@ struct nm_xfer {
 	int err, sys;		/* this node's fault */
 	bool no;		/* the relation does not hold here */
 	uint64_t data_at;	/* the last DATA came */
-	uint64_t data_end;	/* ... and ended there in the transfer */
 	struct nm_repair repair;
 };
 
@@ -188,7 +187,7 @@ struct storm_nm {
 	struct storm_nm_stats stats;
 	/* a run of decrypted chunks of one file, not yet written; the memory is
 	 * here only as long as datagrams are being taken */
-	struct nm_stage *stage;
+	uint8_t *stage;
 	size_t stage_len;
 	uint64_t stage_off;
 	struct nm_session *stage_of;
@@ -246,9 +245,8 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 		      const uint8_t *body, size_t len);
 
 /* nm_data.c */
-/* The first of n datagrams, which was sent as h says; the others may be anything. */
 void nm_data_take(struct nm_session *s, const struct storm_header *h,
-		  const struct storm_rx *rx, size_t n, uint64_t now);
+		  const struct storm_rx *rx, uint64_t now);
 /* Write what has been gathered; pass on what is to be. */
 void nm_data_flush(struct storm_nm *nm, uint64_t now);
 void nm_data_relay(struct storm_nm *nm);

@@ -44,7 +44,6 @@ static void owner_input_outsider(struct storm_owner *o,
 		o->link_stats.fenced++;
 		return;
 	}
-	p.ahead = NULL;
 	if (storm_link_open(&o->link, h, false, rx, &p))
 		return;
 	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {
@@ -85,7 +84,6 @@ static void owner_input_member(struct storm_owner *o,
 	struct storm_plain p;
 	struct storm_child *c;
 
-	p.ahead = NULL;
 	if (storm_link_open(&o->link, h, true, rx, &p))
 		return;
 	c = storm_child_find(o->child, o->children, h->sender);

@@ -285,7 +285,6 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 	    h->type != STORM_MSG_STATUS || (h->epoch && !member) ||
 	    storm_link_knows(&o->link, h))
 		return false;
-	p.ahead = NULL;
 	if (storm_link_hear(&o->link, h, rx, &p))
 		return true;
 	if (storm_status_unpack(&st, p.body, p.len, o->conf.count)) {

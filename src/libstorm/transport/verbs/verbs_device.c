@@ -271,7 +271,6 @@ static int verbs_check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 	}
 	p->ethernet = a.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p->mtu = 128u << a.active_mtu;
-	p->speed = port_speed(&a);
 	if (v->set.mtu && v->set.mtu < p->mtu)
 		p->mtu = v->set.mtu;
 	rc = verbs_find_gid(v);

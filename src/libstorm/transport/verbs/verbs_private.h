@@ -78,7 +78,6 @@ struct verbs_port {
 	uint16_t pkey_index;
 	__be16 pkey;		/* there; 0: it has none */
 	uint32_t mtu;
-	uint64_t speed;		/* bytes/s */
 	struct ibv_device_attr limits;
 };
 

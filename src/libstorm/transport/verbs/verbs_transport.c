@@ -103,14 +103,6 @@ static size_t verbs_transport_room(struct storm_transport *t)
 		       SIZE_MAX;
 }
 
-static uint64_t verbs_transport_speed(struct storm_transport *t)
-{
-	struct storm_verbs *v = (struct storm_verbs *) t;
-	uint64_t speed = v->up ? v->port.speed : 0;
-
-	return v->set.rate && v->set.rate < speed ? v->set.rate : speed;
-}
-
 static const struct storm_transport_ops verbs_ops = {
 	.name = "verbs",
 	.send = verbs_transport_send,
@@ -120,7 +112,6 @@ static const struct storm_transport_ops verbs_ops = {
 	.drop_streams = verbs_transport_drop_streams,
 	.mtu = verbs_transport_mtu,
 	.room = verbs_transport_room,
-	.speed = verbs_transport_speed,
 	.group = storm_verbs_group_use,
 };
 
