@@ -13,7 +13,6 @@
 #define storm_seal_seal real_seal_seal
 #define storm_seal_open real_seal_open
 #define storm_seal_open_data real_seal_open_data
-#define storm_seal_open_memo real_seal_open_memo
 #define storm_seal real_seal
 #define storm_sha256 real_sha256
 #include "src/libstorm/wire/seal.c"
@@ -22,7 +21,6 @@
 #undef storm_seal_seal
 #undef storm_seal_open
 #undef storm_seal_open_data
-#undef storm_seal_open_memo
 #undef storm_seal
 #undef storm_sha256
 
@@ -45,11 +43,6 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      uint64_t sequence, const uint8_t *body,
 			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
-const uint8_t *storm_seal_open_memo(struct storm_seal *s,
-				    const uint8_t hdr[STORM_HEADER_LEN],
-				    uint64_t sequence, const uint8_t *body,
-				    size_t len, uint8_t *out,
-				    struct storm_memo *memo);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 
 static uint64_t mix(uint64_t sum, uint64_t word)
@@ -149,18 +142,6 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 	out = place(arg, head, rest);
 	memcpy(out, plain + STORM_DATA_HEADER_LEN, rest);
 	return err ? NULL : out;
-}
-
-const uint8_t *storm_seal_open_memo(struct storm_seal *s,
-				    const uint8_t hdr[STORM_HEADER_LEN],
-				    uint64_t sequence, const uint8_t *body,
-				    size_t len, uint8_t *out,
-				    struct storm_memo *memo)
-{
-	if (memo ||			/* the simulator's, not here */
-	    storm_seal_open(s, hdr, sequence, body, len, out))
-		return NULL;
-	return out;
 }
 
 void storm_sha256(const void *buf, size_t len, uint8_t out[32])

@@ -186,45 +186,6 @@ START_TEST(test_subkeys)
 }
 END_TEST
 
-/* What was opened once is given to whoever has the key, and to nobody else. */
-START_TEST(test_memo)
-{
-	uint8_t hdr[STORM_HEADER_LEN], sealed[ROOM], out[ROOM];
-	struct storm_seal *tx = seal_of(STORM_LANE_DATA);
-	struct storm_seal *rx = seal_of(STORM_LANE_DATA);
-	struct storm_seal *same = seal_of(STORM_LANE_DATA);
-	struct storm_seal *stranger = storm_seal_create(key, inc, SESSION,
-							SENDER + 1,
-							STORM_LANE_DATA);
-	size_t len = BODY_LEN + STORM_TAG_LEN;
-	struct storm_memo memo = { .plain = NULL };
-	const uint8_t *got;
-
-	header_of(STORM_LANE_DATA, hdr);
-	must(stranger && !storm_seal_seal(tx, hdr, SEQUENCE,
-					  (const uint8_t *) BODY, BODY_LEN,
-					  sealed));
-	/* who cannot open it leaves nothing behind */
-	must(!storm_seal_open_memo(stranger, hdr, SEQUENCE, sealed, len, out,
-				   &memo) && !memo.plain);
-	got = storm_seal_open_memo(rx, hdr, SEQUENCE, sealed, len, out, &memo);
-	must(got && memo.plain && !memcmp(got, BODY, BODY_LEN));
-	got = storm_seal_open_memo(same, hdr, SEQUENCE, sealed, len, out,
-				   &memo);
-	must(got == memo.plain && !memcmp(got, BODY, BODY_LEN));
-	must(!storm_seal_open_memo(stranger, hdr, SEQUENCE, sealed, len, out,
-				   &memo));
-	must(storm_seal_open_memo(same, hdr, SEQUENCE, sealed, len, out,
-				  NULL) == out);
-	storm_memo_free(&memo);
-	must(!memo.plain);
-	storm_seal_destroy(tx);
-	storm_seal_destroy(rx);
-	storm_seal_destroy(same);
-	storm_seal_destroy(stranger);
-}
-END_TEST
-
 START_TEST(test_digest_and_random)
 {
 	uint8_t a[32], b[32];
@@ -377,7 +338,6 @@ int main(void)
 	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
 	tcase_add_test(t, test_tampered);
 	tcase_add_test(t, test_subkeys);
-	tcase_add_test(t, test_memo);
 	tcase_add_loop_test(t, test_open_data, 0, unit_runs(20));
 	tcase_add_test(t, test_digest_and_random);
 	tcase_add_test(t, test_group_key);

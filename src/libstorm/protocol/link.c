@@ -231,12 +231,6 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 	return p;
 }
 
-/* The transport's, of what is being given now; NULL: it has none. */
-static struct storm_memo *link_memo(struct storm_link *l, const uint8_t *buf)
-{
-	return l->t->ops->memo ? l->t->ops->memo(l->t, buf) : NULL;
-}
-
 static uint8_t *link_place(void *arg, const uint8_t *head, size_t len)
 {
 	struct storm_plain *out = arg;
@@ -250,15 +244,18 @@ static const uint8_t *link_body(struct storm_link *l, struct storm_seal *s,
 				const struct storm_rx *rx,
 				struct storm_plain *out)
 {
-	struct storm_memo *memo = link_memo(l, rx->buf);
-	const uint8_t *sealed = rx->buf + STORM_HEADER_LEN, *body;
+	const uint8_t *sealed = rx->buf + STORM_HEADER_LEN, *body = out->room;
 	size_t len = rx->len - STORM_HEADER_LEN;
+	bool shared = rx->group && l->t->ops->unseal;
 
-	if (out->place && !memo)
+	if (out->place && !shared)
 		return storm_seal_open_data(s, rx->buf, h->sequence, sealed,
 					    len, out->head, link_place, out);
-	body = storm_seal_open_memo(s, rx->buf, h->sequence, sealed, len,
-				    out->room, memo);
+	if (shared)
+		body = l->t->ops->unseal(l->t, s, h->sequence, rx);
+	else if (storm_seal_open(s, rx->buf, h->sequence, sealed, len,
+				 out->room))
+		body = NULL;
 	if (!body || !out->place)
 		return body;
 	memcpy(out->head, body, sizeof(out->head));

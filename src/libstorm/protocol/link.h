@@ -85,9 +85,9 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 			 uint64_t last, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
 
-/* What was sealed; body points into room, or to the same in a memo of the
- * transport's, which holds as long as the datagram.  DATA have their first bytes
- * in head.  Their body is what follows, and may be in a place of the caller. */
+/* What was sealed; body points into room, or, in the simulator, to what it keeps
+ * with the datagram.  DATA have their first bytes in head.  Their body is what
+ * follows, and may be in a place of the caller. */
 struct storm_plain {
 	const uint8_t *body;
 	size_t len;

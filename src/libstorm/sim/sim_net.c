@@ -141,9 +141,9 @@ static void sim_net_to_all(struct endpoint *from, struct frame *f,
 {
 	struct storm_sim *sim = from->sim;
 
-	if (!f->memo)
-		f->memo = calloc(f->count, sizeof(*f->memo));
-	if (!f->memo)
+	if (!f->plain)
+		f->plain = calloc(f->count, sizeof(*f->plain));
+	if (!f->plain)
 		abort();
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		if (i != from->index)
@@ -345,18 +345,35 @@ static size_t sim_room(struct storm_transport *t)
 	return room ? room : SIZE_MAX;
 }
 
-static struct storm_memo *sim_memo(struct storm_transport *t,
-				   const uint8_t *buf)
+/*
+ * The first receiver opens a multicast for all: it has one sender, and a session that
+ * a receiver knows has one key.  Without that the launch of
+ * testsuite/sim/scenarios/launch-16384.json takes 61 s of CPU, not 18.
+ */
+static const uint8_t *sim_unseal(struct storm_transport *t,
+				 struct storm_seal *s, uint64_t sequence,
+				 const struct storm_rx *rx)
 {
-	const struct frame *f = ((struct endpoint *) t)->sim->given;
+	struct frame *f = ((struct endpoint *) t)->sim->given;
+	uint8_t **plain = &f->plain[(size_t) (rx->buf - f->bytes) / f->seg];
+	size_t len = rx->len - STORM_HEADER_LEN;
 
-	return f && f->memo ? &f->memo[(size_t) (buf - f->bytes) / f->seg] :
-			      NULL;
+	if (*plain)
+		return *plain;
+	*plain = malloc(len);
+	if (!*plain)
+		abort();
+	if (storm_seal_open(s, rx->buf, sequence, rx->buf + STORM_HEADER_LEN,
+			    len, *plain)) {
+		free(*plain);
+		*plain = NULL;
+	}
+	return *plain;
 }
 
 const struct storm_transport_ops storm_sim_transport_ops = {
 	.name = "sim", .send = sim_send, .send_stream = sim_stream,
 	.end_stream = sim_end_stream, .stream_waits = sim_stream_waits,
 	.drop_streams = sim_drop_streams, .mtu = sim_mtu,
-	.room = sim_room, .memo = sim_memo,
+	.room = sim_room, .unseal = sim_unseal,
 };

@@ -28,7 +28,7 @@
 struct frame {
 	uint32_t refs, count, from;
 	size_t len, seg;
-	struct storm_memo *memo;	/* one each, where several receive */
+	uint8_t **plain;	/* of each what was sealed; NULL: not multicast */
 	uint8_t bytes[];
 };
 

@@ -59,7 +59,7 @@ struct frame *storm_sim_frame_new(const void *buf, size_t len, size_t seg)
 	f->count = (uint32_t) ((len + seg - 1) / seg);
 	f->len = len;
 	f->seg = seg;
-	f->memo = NULL;
+	f->plain = NULL;
 	return f;
 }
 
@@ -67,9 +67,9 @@ void storm_sim_frame_put(struct frame *f)
 {
 	if (!f || --f->refs)
 		return;
-	for (uint32_t i = 0; f->memo && i < f->count; i++)
-		storm_memo_free(&f->memo[i]);
-	free(f->memo);
+	for (uint32_t i = 0; f->plain && i < f->count; i++)
+		free(f->plain[i]);
+	free(f->plain);
 	free(f);
 }
 

@@ -14,7 +14,8 @@
 #include "src/libstorm/storm.h"
 
 struct storm_transport;
-struct storm_memo;		/* seal.h */
+struct storm_seal;		/* seal.h */
+struct storm_rx;
 
 /* Which queue a datagram takes: bulk data never delay control. */
 enum storm_class { STORM_CONTROL, STORM_BULK };
@@ -67,12 +68,14 @@ struct storm_transport_ops {
 	void (*group)(struct storm_transport *t, const struct storm_addr *group,
 		      uint32_t key, bool on);
 	/*
-	 * NULL but in a simulation, where the same bytes come to many receivers
-	 * in one process: the memo that is kept with a datagram's, of which one
-	 * of them is being given now; or NULL.
+	 * NULL except in the simulator, where the same multicast comes to many
+	 * receivers in one process.  Returns what storm_seal_open() yields for
+	 * the multicast that is being received now, opened once for all.  It
+	 * is valid as long as the datagram.  NULL: it cannot be opened.
 	 */
-	struct storm_memo *(*memo)(struct storm_transport *t,
-				   const uint8_t *buf);
+	const uint8_t *(*unseal)(struct storm_transport *t,
+				 struct storm_seal *s, uint64_t sequence,
+				 const struct storm_rx *rx);
 };
 
 /* Every transport's struct begins with this. */

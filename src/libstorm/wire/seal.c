@@ -182,34 +182,6 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 	       seal_open_end(s, tag) ? out : NULL;
 }
 
-const uint8_t *storm_seal_open_memo(struct storm_seal *s,
-				    const uint8_t hdr[STORM_HEADER_LEN],
-				    uint64_t sequence, const uint8_t *body,
-				    size_t len, uint8_t *out,
-				    struct storm_memo *memo)
-{
-	if (memo && memo->plain &&
-	    !CRYPTO_memcmp(memo->key, s->sub, sizeof(s->sub)))
-		return memo->plain;
-	if (storm_seal_open(s, hdr, sequence, body, len, out))
-		return NULL;
-	if (!memo || memo->plain)
-		return out;
-	memo->plain = malloc(len - STORM_TAG_LEN + 1);
-	if (memo->plain) {
-		memcpy(memo->plain, out, len - STORM_TAG_LEN);
-		memcpy(memo->key, s->sub, sizeof(memo->key));
-	}
-	return out;
-}
-
-void storm_memo_free(struct storm_memo *memo)
-{
-	free(memo->plain);
-	OPENSSL_cleanse(memo->key, sizeof(memo->key));
-	memo->plain = NULL;
-}
-
 uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)
 {
 	uint8_t info[6 + 8 + 5], out[STORM_KEY_LEN];

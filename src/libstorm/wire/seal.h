@@ -51,22 +51,6 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
 
-/*
- * Opening is a function of the subkey and the bytes.  So whoever gives the same
- * bytes to several receivers (the simulator) may keep a memo with them, all
- * zeroes at first: a receiver with the subkey of the one that has opened them
- * is given what that one found, any other opens them itself.
- * Without a memo (NULL) everybody does.  What was sealed, in out or in the
- * memo; NULL where storm_seal_open() has an error.
- */
-struct storm_memo { uint8_t key[STORM_KEY_LEN]; uint8_t *plain; };
-const uint8_t *storm_seal_open_memo(struct storm_seal *s,
-				    const uint8_t hdr[STORM_HEADER_LEN],
-				    uint64_t sequence, const uint8_t *body,
-				    size_t len, uint8_t *out,
-				    struct storm_memo *memo);
-void storm_memo_free(struct storm_memo *memo);	/* and zeroes it */
-
 /* What tells a session's multicast from others' on the same group (Q_Key): every
  * member derives it, nobody else can.  Not the highest bit, which takes
  * privileges to use.  0: OpenSSL failed. */
