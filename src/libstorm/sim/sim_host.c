@@ -103,6 +103,41 @@ void storm_sim_forget_open(struct storm_sim *sim)
 	sim->verified_buf = NULL;
 }
 
+/* The same OPEN for another node.  What is large is shared: there is one list of nodes,
+ * not thousands.  Without that the launch of
+ * testsuite/sim/scenarios/launch-16384.json takes 17 GB, not 0.4, and 85 s of CPU, not
+ * 20.  NULL: no memory, or there is no such node. */
+static struct storm_open *sim_host_share_open(struct storm_open *o, uint32_t node)
+{
+	struct storm_open *other;
+
+	if (node >= o->count)
+		return NULL;
+	if (!o->shared) {
+		o->shared = malloc(sizeof(*o->shared));
+		if (!o->shared)
+			return NULL;
+		*o->shared = 1;
+	}
+	other = malloc(sizeof(*other));
+	if (!other)
+		return NULL;
+	*other = *o;
+	other->self = node;
+	other->begin.to.path = NULL;
+	memset(&other->begin.p, 0, sizeof(other->begin.p));
+	if (o->begin.to.path)
+		other->begin.to.path = strdup(o->begin.to.path);
+	if ((o->begin.to.path && !other->begin.to.path) ||
+	    storm_idset_union(&other->begin.p, &o->begin.p)) {
+		storm_begin_free(&other->begin);
+		free(other);
+		return NULL;
+	}
+	++*o->shared;
+	return other;
+}
+
 int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 		     struct storm_open **out)
 {
@@ -114,7 +149,7 @@ int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 	    !memcmp((const uint8_t *) buf + STORM_OPEN_SAME,
 		    sim->verified_buf + STORM_OPEN_SAME,
 		    len - STORM_OPEN_SAME)) {
-		*out = storm_open_share(sim->verified, storm_open_node(buf));
+		*out = sim_host_share_open(sim->verified, storm_open_node(buf));
 		return *out ? STORM_OK : STORM_EINVAL;
 	}
 	err = storm_open_verify(buf, len, out);
@@ -126,7 +161,7 @@ int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 		abort();
 	memcpy(sim->verified_buf, buf, len);
 	sim->verified_len = len;
-	sim->verified = storm_open_share(*out, (*out)->self);
+	sim->verified = sim_host_share_open(*out, (*out)->self);
 	return STORM_OK;
 }
 

@@ -470,37 +470,6 @@ fail:
 	return err;
 }
 
-struct storm_open *storm_open_share(struct storm_open *o, uint32_t node)
-{
-	struct storm_open *other;
-
-	if (node >= o->count)
-		return NULL;
-	if (!o->shared) {
-		o->shared = malloc(sizeof(*o->shared));
-		if (!o->shared)
-			return NULL;
-		*o->shared = 1;
-	}
-	other = malloc(sizeof(*other));
-	if (!other)
-		return NULL;
-	*other = *o;
-	other->self = node;
-	other->begin.to.path = NULL;
-	memset(&other->begin.p, 0, sizeof(other->begin.p));
-	if (o->begin.to.path)
-		other->begin.to.path = strdup(o->begin.to.path);
-	if ((o->begin.to.path && !other->begin.to.path) ||
-	    storm_idset_union(&other->begin.p, &o->begin.p)) {
-		storm_begin_free(&other->begin);
-		free(other);
-		return NULL;
-	}
-	++*o->shared;
-	return other;
-}
-
 void storm_open_free(struct storm_open *o)
 {
 	if (!o)

@@ -82,15 +82,10 @@ struct storm_open {
 	char *cred;
 	uint8_t *body;
 	size_t body_len;
-	/* NULL, or authority, nodes and their names, cred and body are not its
-	 * own but shared with others that were made from it */
+	/* NULL, or how many OPENs of one thread (the simulator's) share
+	 * authority, nodes and their names, cred and body */
 	uint32_t *shared;
 };
-
-/* The same OPEN for another node, of which all that is large is shared: the
- * simulator's nodes have one list of nodes, not thousands.  All of them belong
- * to one thread.  NULL: no memory, or there is no such node. */
-struct storm_open *storm_open_share(struct storm_open *o, uint32_t node);
 
 /* Owner: pack the body, make the key's credential; fills session, key, cred,
  * body.  0 or an error. */
