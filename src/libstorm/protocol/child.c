@@ -53,8 +53,8 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 			c[i].detector = old->detector;
 		}
 		c[i].node = kids[i];
-		/* who has been silent for long does not begin anew: of two that
-		 * die together the second is not to be missed twice as late */
+		/* A silent child keeps its time: when two nodes die together,
+		 * the second must not be noticed twice as late. */
 		c[i].last_heard = old ? old->last_heard : now;
 	}
 	storm_children_free(*child, *count);

@@ -19,7 +19,7 @@ struct storm_child {
 	struct storm_detector detector;
 	struct storm_status status;	/* its latest */
 	struct storm_report_rx rx;
-	uint8_t complete;		/* kinds that its subtree has told all of */
+	uint8_t complete;		/* kinds that its subtree has reported whole */
 };
 
 /* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;
@@ -35,11 +35,11 @@ int storm_child_hear(struct storm_child *c, const uint8_t *body, size_t len,
 /* Something came from it. */
 void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
 		       uint64_t heartbeat, uint64_t now);
-/* Who is overdue from now on is marked; when to look again, or STORM_NEVER. */
+/* Mark it if it is overdue; returns when to look again, or STORM_NEVER. */
 uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
 			   uint64_t heartbeat, uint64_t now);
-/* They are asked now, and were before at asked: who has said nothing since is
- * silent. */
+/* They are asked now, and were last asked at asked: a child that has not sent
+ * anything since then is silent. */
 void storm_children_asked(struct storm_child *child, uint32_t count,
 			  uint64_t asked);
 struct storm_child *storm_child_find(struct storm_child *child,

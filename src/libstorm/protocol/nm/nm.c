@@ -246,7 +246,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		storm_open_free(o);
 		return;
 	}
-	/* an owner that gave up meanwhile will not say that it is over */
+	/* an owner that gave up meanwhile sends no CLOSE */
 	if (!nm->t->ops->stream_waits(nm->t, stream)) {
 		storm_open_free(o);
 		nm_stream_end(nm, stream, STORM_EAUTH);
@@ -257,8 +257,8 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 					  STORM_EVERSION : STORM_EAUTH);
 		return;
 	}
-	/* Whom the host does not let in owns no cluster domain: he takes nothing
-	 * over, and his session ends when he is silent. */
+	/* An owner that the host refuses owns no cluster domain: it takes
+	 * nothing over, and its session ends when it is silent. */
 	if (err)
 		o->cluster = 0;
 	before = nm_cluster_find(nm, o->cluster);
@@ -282,7 +282,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->request.tail = &s->request.first;
 	nm_repair_reset(&s->xfer);
 	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
-	s->host.refused = err;	/* known to the owner: it is told why */
+	s->host.refused = err;	/* reported to the owner */
 	if (storm_random(inc, sizeof(inc)) ||
 	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
 			    o->session, o->self, inc))
@@ -344,7 +344,7 @@ static void nm_session_fenced(struct nm_session *s)
 	s->closing = true;
 }
 
-/* The owner asks: who has not answered since it did so before is silent. */
+/* The owner asks: a child without an answer to its last question is silent. */
 static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
 {
 	struct nm_answer *a = &s->status;
@@ -465,11 +465,11 @@ static void nm_cast_take(struct nm_session *s, const struct storm_header *h,
 	s->nm->link_stats.bad_wire++;
 }
 
-/* The latest one counts; one that was overtaken says what is no longer true. */
+/* Only the latest strobe counts; one that was overtaken is out of date. */
 static void nm_strobe_take(struct nm_session *s, uint64_t number,
 			   const uint8_t *body, size_t len)
 {
-	/* nor has a host that did not let him in anything to tell it to */
+	/* The host refused this owner: there is nobody to notify. */
 	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
 	    number <= s->var.own[STORM_VAR_HEARTBEAT])
 		return;
@@ -502,8 +502,8 @@ static void nm_child_status(struct nm_session *s, struct storm_child *c,
 		s->nm->link_stats.bad_wire++;
 	if (heard <= 0)
 		return;
-	/* it has missed what the owner said, or some of its way down: that
-	 * goes down hop by hop until every child has it */
+	/* The child has missed the owner's state or a part of it: retransmit
+	 * it, hop by hop, until every child has it. */
 	if (st->op < s->xfer.op ||
 	    (st->op == s->xfer.op && st->flags & STORM_STATUS_LACKS))
 		nm_said_resend(s, &s->heard.begin, c->node, now);
@@ -547,9 +547,9 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			s->heard.multicast = true;
 		/* first the state, then on: an epoch brings its own tree */
 		nm_cast_take(s, h, rx, p.body, p.len, now);
-		/* The end is passed on in any case: to a child that had just
-		 * been let in the group said nothing.  (One that is not yet
-		 * let in finds its stream gone.) */
+		/* Pass the end on in any case: a child that was admitted just
+		 * now was not in the group yet.  (One that is not admitted
+		 * yet finds its stream gone.) */
 		if (s->closing)
 			s->link.t->ops->drop_streams(s->link.t,
 						     s->link.session);
@@ -624,9 +624,9 @@ void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
 
 /* ------------------------------------------------------------------ timers --- */
 
-/* Children speak twice a heartbeat or oftener.  Who was itself stopped for a
- * while, or does not hear the owner either, has heard nobody meanwhile: that says
- * nothing of them. */
+/* Children send at least twice in a heartbeat.  A node that was stopped for a
+ * while, or that does not hear the owner either, must not blame its children
+ * for that silence. */
 static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 {
 	uint64_t due = s->tree.checked_at + s->open->heartbeat;
@@ -642,15 +642,15 @@ static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 			c->last_heard += now - due;
 		if (deaf || c->last_heard > now)
 			c->last_heard = now;
-		/* At the opening it may still be on its way.  Later it was a
-		 * member when it became our child: one that died just before
-		 * that nobody else misses. */
+		/* At the opening its first message may still be on its way.
+		 * Later it was a member when it became our child; if it died
+		 * just before, only we can notice. */
 		if ((!c->heard && s->link.epoch == s->open->epoch) ||
 		    nm_child_gone(s, c->node))
 			continue;
 		t = storm_child_check(c, s->open->dead_timeout,
 				      s->open->heartbeat, now);
-		next = storm_min(next, t);	/* told with the next STATUS */
+		next = storm_min(next, t);	/* goes with the next STATUS */
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
 			next = storm_min(next, t);

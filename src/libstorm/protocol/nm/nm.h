@@ -97,9 +97,9 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 /* Run timers; returns when to call again at the latest (monotonic ns). */
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 
-/* Answers to the asynchronous operations.  admit takes o, which with err is
- * NULL (who sent it gets to know EVERSION, and nothing else), or authentic
- * and not let in (the owner is told err). */
+/* Answers to the asynchronous operations.  admit takes o.  With err, o is
+ * NULL (the sender gets EVERSION or nothing), or authentic but refused (the owner
+ * gets err). */
 void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		    struct storm_open *o, int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
@@ -109,16 +109,15 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
 		      int err, int sys, uint64_t now);
 
-/* This node will report so many ids of that kind, in all.  A subtree of which
- * everything expected is known tells at once; what is only a part may wait for
- * the rest (nm_report.c), so the owner hears of a thousand nodes in a handful
- * of datagrams.  Without it all is told, a little later. */
+/* This node will report so many ids of that kind, in all.  A subtree that
+ * knows everything expected reports at once; a part may wait for the rest
+ * (nm_report.c).  So the owner gets the reports of a thousand nodes in a handful
+ * of datagrams.  Without this call all is reported, a little later. */
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t count);
 
-/* This node has something to say of the session: joins the cumulative report
- * and travels to the owner until acknowledged.  A code other than 0 is in more
- * haste.  STORM_ENOENT: no session. */
+/* Report ids of this node: they join the cumulative report, which is
+ * retransmitted until the owner acknowledges it.  A code other than 0 goes ahead.  STORM_ENOENT: no session. */
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		    uint32_t code, const struct storm_idset *ids,
 		    uint64_t now);
@@ -157,7 +156,8 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 
 /*
  * For a node's next life, should it die: a note of the cluster domain of this
- * session, to be kept where that finds it and only who may know the domain's key.
+ * session.  Keep it where that life finds it, and where nobody reads it who must
+ * not have the domain's key.
  * Changes when another owner takes over.  Its length; 0: none is to be kept.
  */
 #define STORM_NOTE_MAX 128

@@ -3,14 +3,14 @@
  * the next, how it leaves, and how it comes back.
  *
  * A step domain ends with its owner.  The cluster domain does not: the node
- * keeps its variables and the operation under way, and whoever OPENs the same
+ * keeps its variables and the operation under way, and an owner that OPENs the same
  * cluster in a higher epoch finds them in the session that it made.  The old
  * session is gone at that moment, and with it whatever the old owner may still
  * send.
  *
  * A node that was excluded, or has forgotten, is *outside*: it shows nothing,
- * takes part in nothing, and says JOIN to the owner under a new incarnation.
- * It is in again when the owner says WELCOME to that very incarnation: a state
+ * takes part in nothing, and sends JOIN to the owner under a new incarnation.
+ * It is in again when the owner sends WELCOME to that very incarnation: a state
  * that merely does not name it as excluded may come from an owner that does
  * not know yet what it has forgotten, or that means a life of it before.
  *
@@ -35,8 +35,8 @@ struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster)
 void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 {
 	if (!from) {
-		/* When a domain is founded there is nothing to remember; but
-		 * who is told of it later than at first may have been in it. */
+		/* When a domain is founded there is nothing to remember.  But
+		 * a node that gets a later OPEN may have been in it before. */
 		s->member.outside = s->open->cluster &&
 			     (!s->open->founding || s->open->late);
 		return;
@@ -115,8 +115,8 @@ void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now)
 {
-	/* where there is no multicast nobody tells the excluded: who hears
-	 * nothing any more asks, too */
+	/* Without multicast an excluded node is not notified: a node that has
+	 * lost its parent asks, too. */
 	if (!s->member.outside && !s->member.orphan)
 		return STORM_NEVER;
 	if (now >= s->member.join_at) {

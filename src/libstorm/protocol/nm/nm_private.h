@@ -121,7 +121,7 @@ struct nm_variables {
 struct nm_answer {
 	struct storm_status sent;	/* the last one */
 	uint64_t version, sent_at;	/* of it */
-	bool answering;			/* the owner asked who is late ... */
+	bool answering;			/* the owner asked which are late ... */
 	uint64_t asked_at;		/* ... last at this time; 0: never */
 	uint64_t direct_until;		/* the parent is silent: send it to the
 					   owner, too */
@@ -210,7 +210,7 @@ uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 #define PROGRESS_EVERY (20 * STORM_MS)	/* while data come, at the most */
 /* JOIN, to the owner itself; or just a sign that asks for its state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
-/* Tell the parent: now, if there is news or asked is set. */
+/* Send STATUS to the parent: now, if there is news or asked is set. */
 void nm_status_update(struct nm_session *s, bool asked, uint64_t now);
 
 /* nm_xfer.c */
@@ -263,8 +263,8 @@ void nm_request_end_all(struct nm_session *s);
 /* nm_cluster.c */
 /* The session of this cluster domain; NULL: none, or no cluster. */
 struct nm_session *nm_cluster_find(struct storm_nm *nm, uint64_t cluster);
-/* s was made by a new owner's OPEN: it takes over what from (NULL: nobody) was
- * left with by the owner before, and ends it. */
+/* s was made by a new owner's OPEN: it takes over the state that the previous
+ * owner left in from (NULL: there was none), and ends from. */
 void nm_cluster_take(struct nm_session *s, struct nm_session *from);
 /* The owner's state of this epoch names this node as excluded. */
 void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
@@ -282,7 +282,7 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
 			 size_t len);
 void nm_report_acked(struct nm_session *s, struct storm_in *in);
-/* The owner needs no more: who waits for its acknowledgement is let go. */
+/* The owner needs no more reports: release those that await its acknowledgement. */
 void nm_report_release(struct nm_session *s);
 /* When an acknowledgement of this node's own reports is overdue; or NEVER. */
 uint64_t nm_report_overdue(const struct nm_session *s);

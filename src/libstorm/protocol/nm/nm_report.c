@@ -40,7 +40,7 @@ static uint8_t nm_report_complete(const struct nm_session *s)
 	return kinds;
 }
 
-/* There is more to tell: when? */
+/* There is more to report: choose when. */
 static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 {
 	struct nm_report *r = &s->report;

@@ -109,7 +109,7 @@ static int nm_request_queue(struct nm_session *s, struct storm_begin *b,
 	return STORM_OK;
 }
 
-/* Whose host knows of the session: it is the one to be told how it ended. */
+/* A session that the host knows: the host must learn how the request ended. */
 static struct nm_session *nm_request_session(struct storm_nm *nm,
 					     uint64_t session, int *err)
 {

@@ -2,12 +2,12 @@
  * nm_return.c - a node that has died and is there again, before the owner of
  * the cluster domain has missed it.
  *
- * It has forgotten everything, and whom nobody has heard for dead_timeout is
- * invited only then.  So a node leaves a note of the domain where only its next
- * life finds it; that asks the owner for an OPEN, in the domain's key but in an
- * epoch that never was.  What it says changes nothing: the owner sends OPEN, and
- * whoever has the session already takes no notice.  The rest is as ever: the node
- * takes it, is outside, says so, is excluded, and joins.
+ * It has forgotten everything, and the owner invites a silent node only after
+ * dead_timeout.  So a node leaves a note of the domain where only its next life
+ * finds it.  That life asks the owner for an OPEN, under the domain's key but in
+ * an epoch that never was.  The request alone changes nothing: the owner sends
+ * OPEN, and a node that has the session already ignores it.  From there on the
+ * node joins as usual: it is outside, reports that, is excluded, and joins.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -10,7 +10,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
-#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named who is late */
+#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named late nodes */
 
 static bool nm_status_cmp_holds(const struct nm_session *s)
 {
@@ -23,7 +23,7 @@ static bool nm_status_cmp_holds(const struct nm_session *s)
 
 static uint8_t nm_status_own_phase(const struct nm_xfer *x)
 {
-	/* a node that failed holds nobody up; its fault tells */
+	/* a failed node delays no other; its fault is in STATUS */
 	return x->err && x->phase < STORM_PHASE_STAGED ? STORM_PHASE_STAGED :
 							 x->phase;
 }
@@ -73,7 +73,7 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 		out->flags |= STORM_STATUS_COMMITTED;
 	if (s->member.outside && storm_idset_add(&out->fresh, s->self, s->self))
 		out->phase = STORM_PHASE_NONE;
-	/* it has no say in a comparison */
+	/* it takes no part in a comparison */
 	if (s->member.outside &&
 	    storm_idset_add(&out->unanswered, s->self, s->self))
 		out->cmp = 0;
@@ -91,12 +91,12 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	}
 }
 
-/* What all of the subtree says, and who of it is late. */
+/* The sum of the subtree, and which of its nodes are late. */
 static void nm_status_sum_up(const struct nm_session *s,
 			     struct storm_status *st, uint64_t now)
 {
-	/* An owner that takes over asks who is there.  A node that has not heard
-	 * of the last operation of the owner before is not late for that. */
+	/* An owner that takes over asks which nodes are there.  A node that
+	 * missed the previous owner's last operation is not late for that. */
 	bool taken = !s->heard.cast.op && s->xfer.op == s->member.taken;
 	struct storm_asked a;
 
@@ -112,8 +112,8 @@ static void nm_status_sum_up(const struct nm_session *s,
 	}
 }
 
-/* Nodes that nobody waits for: below a child that is silent, or late where all
- * who are late are. */
+/* Nodes that nothing waits for: those below a silent child, and those below a
+ * child whose late nodes are all that is late. */
 static void nm_status_mute(const struct nm_session *s, struct storm_idset *out)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {
@@ -143,13 +143,13 @@ static struct storm_status nm_status_without(const struct storm_status *st,
 	return s;
 }
 
-/* Does it tell the parent what it needs to know? */
+/* Does this STATUS have news that the parent needs? */
 static bool nm_status_tells(const struct nm_session *s,
 			    const struct storm_status *st,
 			    struct storm_status was)
 {
 
-	/* to memory it is sent at once, and nobody waits for the beginning */
+	/* data to memory follow at once: nothing waits for the beginning */
 	if (st->op != was.op && s->xfer.begin.to.kind != STORM_TARGET_FILE &&
 	    !was.behind.count) {
 		was.op = st->op;
@@ -192,8 +192,8 @@ static bool nm_status_moved(const struct nm_session *s,
 		now >= s->status.sent_at + PROGRESS_EVERY);
 }
 
-/* Whoever asked heard who is late: he hears, once, of those that are so no more.
- * When nobody is late any more he hears it at once in any case. */
+/* An answer named late nodes: report once which of them are late no more, and
+ * at once when none is late. */
 static bool nm_status_refines(struct nm_session *s,
 			      const struct storm_status *st, uint64_t now)
 {
@@ -255,7 +255,7 @@ void nm_status_join(struct nm_session *s, uint64_t now)
 	storm_asked_of(&a, &s->heard.cast, s->xfer.op);
 	nm_status_own(s, &st, &a, now);
 	st.version = ++s->status.version;
-	/* only who knows to be outside can know when it is in */
+	/* only a node that knows it is outside can notice that it is in */
 	if (s->member.out_epoch)
 		st.flags |= STORM_STATUS_JOIN;
 	n = storm_status_pack(&st, body, storm_body_max(st.mtu));

@@ -153,7 +153,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 	if (op <= x->op)
 		return;
 	/* all parts but the last are of one length, so any of them but the
-	 * last one, or the only one, tells where it belongs */
+	 * last one, or the only one, shows where it belongs */
 	if (x->part.op != op || x->part.count != parts) {
 		free(x->part.buf);
 		x->part.buf = calloc(1, STORM_BEGIN_MAX + STORM_DATAGRAM_MAX);
@@ -332,7 +332,7 @@ void nm_xfer_map(struct nm_session *s, uint32_t chunk)
 		s->xfer.mapped = true;
 }
 
-/* The owner's state has changed, or was said again. */
+/* The owner's state has changed, or was retransmitted. */
 void nm_xfer_cast(struct nm_session *s, uint64_t now)
 {
 	const struct storm_cast *c = &s->heard.cast;
