@@ -373,6 +373,8 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 #define PARTITION "a P_Key, 0x0001 to 0x7fff, or with the bit of full membership 0x8001 to 0xffff"
 
 /* testsuite/unit/man_complete reads the names. */
+/* A key stands at the beginning of its line: tests read the table. */
+/* clang-format off */
 static const struct conf_key keys[] = {
 	CHOICE("Transport", set.transport,
 	       [STORM_TRANSPORT_UDP] = "udp",
@@ -439,6 +441,7 @@ static const struct conf_key keys[] = {
 	      "a number from 0 to 100"),
 	NUMBER("DropSeed", set.drop_seed, 0, UINT64_MAX),
 };
+/* clang-format on */
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 _Static_assert(KEYS <= CONF_KEYS_MAX, "CONF_KEYS_MAX is too small");
 
