@@ -136,7 +136,7 @@ static void figures_add_model(struct run *r, const struct op *op,
 	json_object_object_add(o, "model_error", figures_real(error));
 	if (op->model_error > 0 &&
 	    (error > op->model_error || error < -op->model_error))
-		run_violated(r, "%u nodes: a transfer took %.6f s, and %.6f by the model: %.1f %% more",
+		run_violated(r, "%u nodes: a transfer took %.6f s, but the model gives %.6f s: %.1f %% more",
 			     s->nodes, seconds, model, error * 100);
 }
 

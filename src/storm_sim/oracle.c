@@ -296,7 +296,7 @@ static void oracle_revoke(struct judge *j, const struct history_entry *e)
 static void oracle_decided(struct judge *j, const struct history_entry *e)
 {
 	if (!j->op[e->op - 1].issued)
-		oracle_wrong(j, "op %u is decided, but nobody issued it",
+		oracle_wrong(j, "op %u is decided, but was never issued",
 			     e->op);
 	if (e->what == STORM_COMMIT)
 		oracle_all_staged(j, e);
@@ -363,7 +363,7 @@ static void oracle_failed(struct judge *j, const struct history_entry *e)
 			oracle_wrong(j, "op %u is FALSE, but it holds on all",
 				     e->op);
 	} else if (!s->named && !j->lost[s->owner]) {
-		oracle_wrong(j, "op %u has failed, and nobody is named", e->op);
+		oracle_wrong(j, "op %u has failed, but no node is named", e->op);
 	}
 }
 
@@ -373,7 +373,7 @@ static void oracle_late(struct judge *j, const struct op_state *s, uint32_t op,
 	uint64_t from = storm_max(s->issued_at, j->calm_at);
 
 	if (j->lim->bound && now > from + j->lim->bound)
-		oracle_wrong(j, "op %u took %.3f s of quiet", op,
+		oracle_wrong(j, "op %u took %.3f s after the last fault", op,
 		      (double) (now - from) / 1e9);
 }
 
@@ -383,14 +383,14 @@ static void oracle_result(struct judge *j, const struct history_entry *e)
 
 	if (!s->issued || s->ended)
 		oracle_wrong(j, "op %u has ended %s", e->op,
-		      s->ended ? "twice" : "and was not issued");
+		      s->ended ? "twice" : "but was not issued");
 	s->ended = true;
 	s->result = e->what;
 	if (!j->lost[s->owner])
 		oracle_late(j, s, e->op, e->at);
 	if (e->what == STORM_UNKNOWN) {
 		if (!j->lost[s->owner])
-			oracle_wrong(j, "op %u is UNKNOWN, but its owner has its domain",
+			oracle_wrong(j, "op %u is UNKNOWN, but its owner still has its domain",
 			      e->op);
 	} else if (j->h->op[e->op - 1].own && !j->h->op[e->op - 1].writes &&
 		   e->what != HISTORY_FAILED) {
@@ -439,13 +439,13 @@ static void oracle_shown(struct judge *j, const struct history_entry *e)
 			     e->node + 1, e->op);
 	if (!s->taken || !s->commit || s->revoked) {
 		oracle_wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
-		      s->effective == SIZE_MAX ? "nobody decided" :
+		      s->effective == SIZE_MAX ? "was not decided" :
 		      s->commit && !s->revoked ? "is not yet committed" :
 						 "is aborted");
 		return;
 	}
 	if (n->out && j->h->e[s->effective].epoch >= n->out_epoch)
-		oracle_wrong(j, "n%u shows op %u of epoch %u, but is out since %u",
+		oracle_wrong(j, "n%u shows op %u of epoch %u, but was excluded in %u",
 		      e->node + 1, e->op, j->h->e[s->effective].epoch,
 		      n->out_epoch);
 	if (j->shown[oracle_cell(j, e->op, e->node)])
@@ -555,7 +555,7 @@ static void oracle_named(struct judge *j, const struct history_entry *e)
 	if (!known)
 		return;
 	if (!j->node[e->node].disturbed && !j->node[e->node].broken)
-		oracle_wrong(j, "n%u is named, but nothing was done to it",
+		oracle_wrong(j, "n%u is named, but had no fault",
 		      e->node + 1);
 	j->node[e->node].named = true;
 }
@@ -565,7 +565,7 @@ static void oracle_accepted(struct judge *j, const struct history_entry *e)
 	const struct node_state *peer = &j->node[e->peer];
 
 	if (peer->out && e->epoch >= peer->out_epoch)
-		oracle_wrong(j, "what n%u says is taken in epoch %u, but it is out since %u",
+		oracle_wrong(j, "a message of n%u is accepted in epoch %u, but it was excluded in %u",
 		      e->peer + 1, e->epoch, peer->out_epoch);
 }
 
@@ -576,7 +576,7 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 	uint8_t *id;
 
 	if (e->value >= j->h->ids) {
-		oracle_wrong(j, "report of %llu, which is nobody",
+		oracle_wrong(j, "report %llu does not exist",
 		      (unsigned long long) e->value);
 		return;
 	}
@@ -586,14 +586,14 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 		j->id_node[e->value] = e->node;
 	} else if (e->kind == HISTORY_HEARD) {
 		if (*id != 1)
-			oracle_wrong(j, "report of %llu is heard %s",
+			oracle_wrong(j, "report %llu is received %s",
 			      (unsigned long long) e->value,
-			      *id & 2 ? "twice" : "and was not made");
+			      *id & 2 ? "twice" : "but was not made");
 		*id |= 2;
 	} else {
 		/* but for the end, which lets everybody go */
 		if (!(*id & 2) && !j->lost[0])
-			oracle_wrong(j, "report of %llu is acknowledged, but not heard",
+			oracle_wrong(j, "report %llu is acknowledged, but was not received",
 			      (unsigned long long) e->value);
 		*id |= 4;
 	}
@@ -621,7 +621,7 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		if (e->op)
 			oracle_shown(j, e);
 		else
-			oracle_wrong(j, "n%u shows what nobody sent",
+			oracle_wrong(j, "n%u shows data that were never sent",
 				     e->node + 1);
 		break;
 	case HISTORY_READ: oracle_read_there(j, e); break;
@@ -629,7 +629,7 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		if (e->op)
 			oracle_event(j, e);
 		else
-			oracle_wrong(j, "n%u is signalled what nobody sent",
+			oracle_wrong(j, "n%u is signalled an event that was never sent",
 				     e->node + 1);
 		break;
 	case HISTORY_OWN: oracle_own(j, e); break;
@@ -645,7 +645,7 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		break;
 	case HISTORY_WINDOW:
 		if (e->value > j->lim->window)
-			oracle_wrong(j, "%llu bytes on their way",
+			oracle_wrong(j, "%llu bytes are in flight: more than the window",
 			      (unsigned long long) e->value);
 		break;
 	case HISTORY_KEPT:
@@ -655,7 +655,7 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		break;
 	case HISTORY_FORGED:
 		if (e->value)
-			oracle_wrong(j, "%llu bytes sent upon what nobody sealed",
+			oracle_wrong(j, "%llu bytes sent in reply to a forged datagram",
 			      (unsigned long long) e->value);
 		break;
 	case HISTORY_DISTURBED: j->node[e->node].disturbed = true; break;
@@ -706,8 +706,8 @@ static void oracle_over(struct judge *j)
 		const struct node_state *n = &j->node[j->id_node[k]];
 
 		if (j->id[k] & 1 && !n->broken && !n->out && j->id[k] != 7)
-			oracle_wrong(j, "report of %u was never %s", k,
-			      j->id[k] & 2 ? "acknowledged" : "heard");
+			oracle_wrong(j, "report %u was never %s", k,
+			      j->id[k] & 2 ? "acknowledged" : "received");
 	}
 }
 

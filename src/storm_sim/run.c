@@ -206,7 +206,7 @@ static void run_on_opened(void *arg, struct storm_outcome *out)
 	}
 	r->opened = true;
 	if (out->state == STORM_ABORTED && !out->nfaults)
-		run_violated(r, "the domain does not open, and nobody is named");
+		run_violated(r, "the domain does not open, and no node is named");
 	run_outcome(r, 0, out);
 }
 
@@ -251,7 +251,7 @@ static void run_on_report(void *arg, const struct storm_report *rep)
 	struct run *r = arg;
 
 	if (rep->code)
-		run_violated(r, "a report of code %u, which nobody made",
+		run_violated(r, "a report of code %u, which no node made",
 			     rep->code);
 	recorder_heard(&r->rec, rep);
 	for (uint32_t i = 0; i < r->nissued; i++)

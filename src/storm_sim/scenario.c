@@ -237,7 +237,7 @@ static void scenario_get_object(struct reader *r, const char *where,
 			scenario_get_key(r, where, k, v, base);
 		else if (*name != '#' &&
 			 (!special || !special(r, where, name, v, base)))
-			scenario_bad(r, where, name, "is no key that is known here: see storm_sim(1), or begin it with # to make it a remark");
+			scenario_bad(r, where, name, "is not a known key: see storm_sim(1), or begin it with # to make it a comment");
 	}
 }
 
@@ -401,8 +401,8 @@ static void scenario_get_ops(struct reader *r, json_object *a,
 		if (o->kind < 0)
 			scenario_bad(r, where, "do", "is missing: give one of \"open\", \"compare\", \"transfer\", \"launch\", \"set\", \"wait\"");
 		if ((o->kind == OP_OPEN) != (i == 0))
-			scenario_bad(r, where, "do", "%s", i ? "is \"open\": there is one, the first one" :
-				     "is not \"open\": the first one must be");
+			scenario_bad(r, where, "do", "%s", i ? "is \"open\": only the first operation may be" :
+				     "is not \"open\": the first operation must be");
 	}
 	if (!s->ops)
 		scenario_bad(r, "operations", "", "is empty: give at least {\"do\": \"open\"}");
@@ -434,7 +434,7 @@ static void scenario_get_faults(struct reader *r, json_object *a,
 			scenario_bad(r, where, "at", "is missing: give seconds from the start, or [FROM, TO]");
 		if (f->node == STORM_NO_NODE && f->kind != FAULT_CRASH &&
 		    f->kind != FAULT_PAUSE)
-			scenario_bad(r, where, "node", "is \"owner\": that may only \"crash\" or \"pause\"");
+			scenario_bad(r, where, "node", "is \"owner\", which can only \"crash\" or \"pause\"");
 	}
 }
 
@@ -495,7 +495,7 @@ static void scenario_check(struct reader *r, const struct scenario *s)
 			scenario_bad(r, where, "nodes", "goes beyond node %u: give [FROM, TO] within it",
 				     s->nodes);
 		if (o->model_error > 0 && !s->net)
-			scenario_bad(r, where, "model_error", "needs a network of a name: give network.name");
+			scenario_bad(r, where, "model_error", "needs a named network: give network.name");
 	}
 	if (launches > SCENARIO_LAUNCHES)
 		scenario_bad(r, "operations", "", "have %u launches: give at most %u",

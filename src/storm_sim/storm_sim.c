@@ -31,20 +31,20 @@ static struct {
 static void storm_sim_usage(FILE *f)
 {
 	fputs("Usage: storm_sim [OPTION]... SCENARIO...\n"
-"Run scenarios of STORM's protocol in a simulator, and judge what is seen.\n"
+"Run scenarios of STORM's protocol in a simulator and check the results.\n"
 "\n"
-"  -b, --brief          one line for each run, not its figures\n"
-"  -k, --keep           a schedule that shows a violation is not shortened\n"
-"  -l, --limit=SECONDS  a run that takes longer is a violation\n"
-"  -m, --messages       what the protocol logs goes to the standard error\n"
-"  -n, --nodes=LIST     so many nodes, in place of the scenario's; 4,16,64:\n"
-"                       three runs\n"
-"  -s, --seed=NUMBER    in place of the scenario's\n"
-"  -S, --seeds=NUMBER   so many runs, with that seed and the ones after it\n"
-"  -h, --help           this text\n"
-"  -V, --version        the version\n"
+"  -b, --brief          print one line for each run, not its figures\n"
+"  -k, --keep           do not look for a shorter scenario\n"
+"  -l, --limit=SECONDS  count a run that takes longer as a violation\n"
+"  -m, --messages       print the protocol's log to standard error\n"
+"  -n, --nodes=LIST     number of nodes, overrides the scenario's;\n"
+"                       4,16,64: three runs\n"
+"  -s, --seed=NUMBER    seed, overrides the scenario's\n"
+"  -S, --seeds=NUMBER   number of runs, with this seed and the next ones\n"
+"  -h, --help           print this text\n"
+"  -V, --version        print the version\n"
 "\n"
-"Figures go to the standard output, as JSON.  The exit code is 1 if there was a\n"
+"Figures go to standard output, as JSON.  The exit code is 1 if there was a\n"
 "violation, 2 if a scenario or an option is wrong.\n", f);
 }
 
@@ -115,7 +115,7 @@ static struct verdict verdict_of_run(const struct scenario *s)
 	if (!pid) {
 		close(fd[0]);
 		run_in_child(s, fdopen(fd[1], "w"));
-		exit(0);	/* the sanitizers have a last word, too */
+		exit(0);	/* sanitizers check at exit */
 	}
 	close(fd[1]);
 	in = fdopen(fd[0], "r");
@@ -149,7 +149,7 @@ static bool verdict_fails(const struct scenario *s, void *arg)
 	return !v.ok;
 }
 
-/* A violation is told with what is needed to see it again. */
+/* Print a violation with what is needed to reproduce it. */
 static void verdict_print(const struct scenario *s, const struct verdict *v,
 			  const char *file)
 {
@@ -160,7 +160,7 @@ static void verdict_print(const struct scenario *s, const struct verdict *v,
 
 	fprintf(stderr, "storm_sim: %s: seed %llu, %u nodes: %s\n", file,
 		(unsigned long long) s->seed, s->nodes, v->why);
-	fprintf(stderr, "storm_sim: this scenario shows it, too (%u nodes, %u operations, %u faults: %s):\n%s\n",
+	fprintf(stderr, "storm_sim: a shorter scenario that fails (%u nodes, %u operations, %u faults: %s):\n%s\n",
 		less->nodes, less->ops, less->faults,
 		again.ok ? "not every time" : again.why,
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
@@ -217,7 +217,7 @@ static uint64_t option_number(const char *what, const char *s, const char *more,
 	v = strtoull(s, end, 10);
 	if (*end == s || (**end && !strchr(more, **end)) || errno ||
 	    *s == '-' || v > max || !v) {
-		fprintf(stderr, "storm_sim: --%s: \"%s\" is no number from 1 to %llu\n",
+		fprintf(stderr, "storm_sim: --%s: \"%s\" is not a number from 1 to %llu\n",
 			what, s, (unsigned long long) max);
 		exit(2);
 	}
@@ -277,12 +277,12 @@ static void option_parse(int argc, char **argv)
 		case 'h': storm_sim_usage(stdout); exit(0);
 		case 'V': puts("storm_sim " STORM_VERSION); exit(0);
 		default:
-			fputs("storm_sim --help says what there is.\n", stderr);
+			fputs("Try 'storm_sim --help' for more information.\n", stderr);
 			exit(2);
 		}
 	}
 	if (optind == argc) {
-		fputs("storm_sim: no scenario: give the name of a file; storm_sim(1) says what is in it\n",
+		fputs("storm_sim: no scenario: give the name of a file, see storm_sim(1)\n",
 		      stderr);
 		exit(2);
 	}

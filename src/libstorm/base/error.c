@@ -1,5 +1,5 @@
 /*
- * error.c - what the numbers of enum storm_err say to a person.
+ * error.c - the text of each enum storm_err.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,19 +11,19 @@ static const char *const text[] = {
 	[STORM_ENOMEM] = "out of memory",
 	[STORM_ESYS] = "system error",
 	[STORM_ETIME] = "no answer in time",
-	[STORM_ENOAGENT] = "no node agent listens there",
+	[STORM_ENOAGENT] = "no node agent listens at this address",
 	[STORM_EVERSION] = "node agent speaks another protocol version",
 	[STORM_EAUTH] = "credential refused",
 	[STORM_EACCES] = "not allowed",
-	[STORM_EBUSY] = "node agent serves too many sessions",
+	[STORM_EBUSY] = "node agent has reached its limit of sessions",
 	[STORM_EEXIST] = "file exists",
 	[STORM_EPATH] = "not a usable destination",
-	[STORM_EVERIFY] = "data differ from what was announced",
+	[STORM_EVERIFY] = "data do not match what was announced",
 	[STORM_EABORTED] = "aborted",
 	[STORM_ELOST] = "node was lost",
 	[STORM_ECLOSED] = "domain is closed",
-	[STORM_ENOENT] = "no such session or operation",
-	[STORM_ETOOBIG] = "too big",
+	[STORM_ENOENT] = "no such session, operation or segment",
+	[STORM_ETOOBIG] = "too large",
 	[STORM_ESUPERSEDED] = "another owner has taken over the domain",
 };
 

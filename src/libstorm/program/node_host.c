@@ -260,7 +260,7 @@ static void node_host_event(void *host, void *ctx, uint64_t session,
 	}
 	s = node_host_notify_later(n, m, buf, len, copy);
 	if (!s) {
-		storm_log(STORM_LOG_ERROR, "no memory to tell of event %u",
+		storm_log(STORM_LOG_ERROR, "no memory to report event %u",
 			  event);
 		node_host_count(m, event);
 		return;
@@ -352,11 +352,11 @@ static void node_host_check_work(struct storm_job *j)
 	}
 	storm_open_info(c->open, &info);
 	if (!info.self_name || strcmp(info.self_name, c->n->conf.name)) {
-		storm_log(STORM_LOG_ERROR, "uid %u opens a domain with node %s, but this is %s",
+		storm_log(STORM_LOG_ERROR, "OPEN refused: uid %u named node %s, but this is node %s",
 			  info.uid, info.self_name, c->n->conf.name);
 		c->err = STORM_EAUTH;
 	} else if (info.uid != c->n->conf.owner_uid) {
-		storm_log(STORM_LOG_ERROR, "uid %u opens a domain; only uid %u may",
+		storm_log(STORM_LOG_ERROR, "OPEN refused: uid %u may not open a domain, only uid %u may",
 			  info.uid, c->n->conf.owner_uid);
 		c->err = STORM_EACCES;
 	}

@@ -65,7 +65,7 @@ size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
 	len = storm_cast_pack(&o->cast, body,
 			      storm_min(max, STORM_DATAGRAM_MAX));
 	if (!len)
-		storm_log(STORM_LOG_ERROR, "too many nodes are lost to be named in one datagram");
+		storm_log(STORM_LOG_ERROR, "cannot name all lost nodes in one datagram: too many ranges");
 	return len;
 }
 

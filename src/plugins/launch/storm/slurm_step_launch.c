@@ -128,7 +128,7 @@ static void step_log_timeline(struct storm_session *s)
 	    (line = storm_record_line(&s->rec))) {
 		info("storm: %ps timeline: %s", &s->step_id, line);
 		if (s->rec.any_domain)
-			info("storm: %ps sent %"PRIu64" bytes in %"PRIu64" datagrams, %"PRIu64" of them repairs, %s",
+			info("storm: %ps sent %"PRIu64" bytes in %"PRIu64" datagrams, %"PRIu64" retransmitted, %s",
 			     &s->step_id, s->rec.stats.tx_bytes,
 			     s->rec.stats.tx_datagrams, s->rec.stats.tx_repair,
 			     s->rec.stats.multicast ? "multicast" : "relay");
