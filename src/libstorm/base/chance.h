@@ -1,6 +1,6 @@
 /*
- * chance.h - numbers from a seed: the same seed gives the same ones, so that
- * what they decide can be repeated (SplitMix64).  Not for secrets: see
+ * chance.h - pseudo-random numbers from a seed (SplitMix64): the same seed
+ * gives the same numbers, so that a run can be repeated.  Not for secrets: see
  * storm_random().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The next number.  *state is the seed at first; any value is a good one. */
+/* The next number.  *state is initially the seed; any value is valid. */
 static inline uint64_t storm_chance(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
@@ -32,8 +32,8 @@ static inline bool storm_chance_percent(uint64_t *state, uint32_t percent)
 	return storm_chance_below(state, 100) < percent;
 }
 
-/* Does what happens so often, in parts of a million, happen now?  What never
- * happens takes no number. */
+/* True with a probability of ppm in a million.  With ppm 0 it consumes no
+ * number. */
 static inline bool storm_chance_ppm(uint64_t *state, uint32_t ppm)
 {
 	return ppm && storm_chance_below(state, 1000000) < ppm;

@@ -88,7 +88,7 @@ bool storm_chunkmap_gap(const struct storm_chunkmap *m, uint64_t *from,
 	if (i >= below)
 		return false;
 	*first = i;
-	/* what is announced may be far more than will ever come */
+	/* the announced size may be far more than will arrive */
 	if (below - i > STORM_CHUNKMAP_RUN)
 		below = i + STORM_CHUNKMAP_RUN;
 	while (i < below && !storm_chunkmap_has(m, i))

@@ -12,30 +12,33 @@ struct storm_chunkmap {
 	uint64_t *bits;
 	uint64_t size;		/* bytes in all */
 	uint32_t chunk;		/* bytes of every chunk but the last */
-	uint64_t count, have;
+	uint64_t count, have;	/* chunks in all, arrived */
 	uint64_t prefix;	/* first one missing */
 	uint64_t high;		/* one past the highest that arrived */
 };
 
+/* All chunks are missing.  size in bytes; chunk is not 0.  STORM_OK or
+ * STORM_ENOMEM. */
 int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size,
 			uint32_t chunk);
 void storm_chunkmap_free(struct storm_chunkmap *m);
-/* Index of the chunk at this offset and of this length, or count where there
- * is no such chunk. */
+/* Index of the chunk at this offset with this length, or count if there is no
+ * such chunk. */
 uint64_t storm_chunkmap_index(const struct storm_chunkmap *m, uint64_t off,
 			      size_t len);
 bool storm_chunkmap_has(const struct storm_chunkmap *m, uint64_t i);
+/* Mark chunk i, which must be missing. */
 void storm_chunkmap_set(struct storm_chunkmap *m, uint64_t i);
 bool storm_chunkmap_full(const struct storm_chunkmap *m);
-/* Bytes from the start without a gap. */
+/* Bytes from the start up to the first gap. */
 uint64_t storm_chunkmap_progress(const struct storm_chunkmap *m);
-/* Next run of missing chunks in [*from, below), a long one in pieces of
- * STORM_CHUNKMAP_RUN: sets first and last and moves *from past it; false:
- * none. */
+/* Find the next run of missing chunks in [*from, below), of at most
+ * STORM_CHUNKMAP_RUN chunks.  Sets *first and *last, and moves *from to where
+ * the next search begins.  False: none. */
 #define STORM_CHUNKMAP_RUN 4096
 bool storm_chunkmap_gap(const struct storm_chunkmap *m, uint64_t *from,
 			uint64_t below, uint64_t *first, uint64_t *last);
-/* Length of chunk i. */
+/* Bytes of chunk i. */
 size_t storm_chunkmap_len(const struct storm_chunkmap *m, uint64_t i);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * clock.h - the one clock of the programs around the protocol.  The protocol
- * itself is given the time.
+ * clock.h - the clock of the programs that host the protocol.  The protocol
+ * itself gets the time from its caller.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,6 +15,7 @@
 #define STORM_SEC 1000000000ULL
 #define STORM_NEVER UINT64_MAX
 
+/* CLOCK_MONOTONIC in ns. */
 static inline uint64_t storm_now(void)
 {
 	struct timespec ts;

@@ -5,16 +5,16 @@
  */
 #include "detector.h"
 
-/* Twenty signs of life in the time after which silence counts as death: where
- * three datagrams in ten are lost, chance takes all of them once in 10^10. */
+/* Status messages per dead_timeout.  If three datagrams in ten are lost, the
+ * probability of losing all twenty is 1 in 10^10. */
 #define SIGNS 20
-/* In regular silence four signs are missed, before a node is called overdue;
- * chance takes those once in a hundred times there, so who is heard irregularly
- * is given more: eight deviations. */
+/* A node is overdue after four missing messages at least.  At that loss rate
+ * all four are lost once in a hundred times.  So a node that is heard
+ * irregularly gets eight deviations. */
 #define REGULAR 4
 #define DEVIATIONS 8
-/* So many signs are remembered: with TCP's 4 a few regular ones would make it
- * forget that datagrams are lost. */
+/* Messages over which the averages extend.  With TCP's 4 a few regular messages
+ * would hide that datagrams are lost. */
 #define MEMORY 32
 
 uint64_t storm_sign_every(uint64_t dead_timeout, uint64_t heartbeat)
@@ -24,7 +24,7 @@ uint64_t storm_sign_every(uint64_t dead_timeout, uint64_t heartbeat)
 	return often < heartbeat / 2 ? often : heartbeat / 2;
 }
 
-/* Between missing signs and death: what is overdue is known well before. */
+/* More than a few lost messages, and well before death. */
 uint64_t storm_detector_patience(const struct storm_detector *d,
 				 uint64_t dead_timeout, uint64_t heartbeat)
 {
@@ -42,7 +42,7 @@ bool storm_detector_heard(struct storm_detector *d, uint64_t silence,
 	bool back = d->overdue;
 	uint64_t away;
 
-	/* one long absence is not how it usually is */
+	/* one long absence must not change what is usual */
 	if (silence > most)
 		silence = most;
 	away = silence > d->mean ? silence - d->mean : d->mean - silence;

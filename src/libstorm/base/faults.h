@@ -1,7 +1,7 @@
 /*
- * faults.h - nodes and what is wrong with them: a list that grows, and becomes
- * the outcome of an operation (struct storm_outcome).  storm_outcome_clear(), of
- * storm.h, is here too.
+ * faults.h - a growing list of failed nodes with their errors.  It becomes the
+ * outcome of an operation (struct storm_outcome).  faults.c also defines
+ * storm_outcome_clear() of storm.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,16 +16,15 @@ struct storm_faults {
 	uint32_t count, room;
 };
 
-/* One fault for each node: the first reason given stays.  Without memory for
- * more the list stays as it is. */
+/* Add a fault.  The first fault of a node is kept, later ones are ignored.  If
+ * there is no memory, the list is unchanged. */
 void storm_faults_add(struct storm_faults *l, uint32_t node, enum storm_err why,
 		      int sys);
-/* Moves the list into an outcome, which is the caller's to clear; l is empty
- * then. */
+/* Move the list into *out, which the caller clears.  l is empty afterwards. */
 void storm_faults_outcome(struct storm_faults *l, enum storm_state state,
 			  struct storm_outcome *out);
 
-/* A copy for the caller, who may keep it longer (out NULL: wants none). */
+/* Copy an outcome.  The caller clears the copy.  out NULL: no copy. */
 void storm_outcome_copy(struct storm_outcome *out,
 			const struct storm_outcome *from);
 

@@ -14,9 +14,8 @@ int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last)
 
 	if (last < first)
 		return STORM_EINVAL;
-	/* [lo, hi) are the ranges that touch or overlap the new one; a set may
-	 * have as many ranges as a job has tasks, so lo is not searched for one
-	 * by one */
+	/* [lo, hi) are the ranges that touch or overlap the new one.  A set may
+	 * have as many ranges as a job has tasks: find lo by bisection. */
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
@@ -175,7 +174,7 @@ bool storm_idset_covers(const struct storm_idset *s,
 	return true;
 }
 
-/* Between range i and the next. */
+/* The number of ids between range i and the next. */
 static uint32_t idset_gap(const struct storm_idset *s, uint32_t i)
 {
 	return s->r[i + 1].first - s->r[i].last;
@@ -191,7 +190,7 @@ static int by_size(const void *a, const void *b)
 void storm_idset_join(struct storm_idset *s, uint32_t max)
 {
 	uint32_t gaps = s->count - 1, close, n = 0, *size;
-	uint32_t below = UINT32_MAX, equal = 0;	/* close all: no memory */
+	uint32_t below = UINT32_MAX, equal = 0;	/* without memory: close all */
 
 	if (s->count <= max)
 		return;

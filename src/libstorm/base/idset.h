@@ -8,17 +8,18 @@
 
 #include "src/libstorm/storm.h"
 
-/* Beside those in storm.h.  0 or STORM_ENOMEM; the set is unchanged on failure. */
+/* More operations than storm.h has.  STORM_OK, or STORM_ENOMEM with the set
+ * unchanged. */
 int storm_idset_union(struct storm_idset *s, const struct storm_idset *other);
 /* out (empty before) = a without b. */
 int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 		      struct storm_idset *out);
-/* Of s only what is in other, too. */
+/* s = what is in both s and other. */
 int storm_idset_keep(struct storm_idset *s, const struct storm_idset *other);
 bool storm_idset_covers(const struct storm_idset *s,
 			const struct storm_idset *other);
-/* To at most max ranges, at least 1: the smallest gaps are closed, so the set
- * may only grow. */
+/* Reduce s to max ranges or fewer, max at least 1.  It closes the smallest
+ * gaps, so the set may grow, but never shrinks. */
 void storm_idset_join(struct storm_idset *s, uint32_t max);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * log.c - messages go where the program that uses libstorm wants them.
+ * log.c - passes messages to the program's log function, or to stderr.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,5 @@
 /*
- * minmax.h - the less and the greater of two times, sizes or counts.
+ * minmax.h - the lesser and the greater of two times, sizes or counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -14,8 +14,8 @@ void storm_settings_default(struct storm_settings *set)
 	set->transport = STORM_TRANSPORT_UDP;
 	set->transport_fallback = true;
 	set->gid_index = set->strobe_gid_index = -1;
-	/* with 4096-byte packets 4 MiB, as much as is on its way at 100 Gbit/s
-	 * and 300 us; rdma_rxe and small adapters allow it */
+	/* 4 MiB with 4096-byte packets: the bandwidth-delay product of
+	 * 100 Gbit/s and 300 us.  rdma_rxe and small adapters allow it. */
 	set->recv_depth = set->strobe_recv_depth = 1024;
 	set->port = 8383;
 	set->multicast = true;

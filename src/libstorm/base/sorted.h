@@ -1,5 +1,5 @@
 /*
- * sorted.h - where a number is in an array of things that ascend by one.
+ * sorted.h - binary search in an array that is sorted by a number.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many of the n things of so many bytes come before the key: the place where it
- * is, or would be. */
+/* The index of the first of n elements (of size bytes each) whose key is not
+ * less than `key`; n if there is none. */
 static inline uint32_t storm_sorted_at(const void *array, uint32_t n,
 				       size_t size, uint64_t key,
 				       uint64_t (*key_of)(const void *thing))

@@ -10,8 +10,8 @@
 #include "minmax.h"
 #include "tree.h"
 
-/* Positions and nodes differ by the excluded ones before them: few, or there
- * would be no domain any more. */
+/* A node's position is its number less the excluded nodes before it.  The loop
+ * is short: few ranges of nodes are excluded. */
 static uint64_t tree_heap_of(const struct storm_tree *t, uint32_t node)
 {
 	uint32_t pos = node;
@@ -51,7 +51,7 @@ int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out)
 		return err;
 	storm_idset_clear(&t->out);
 	t->out = copy;
-	/* so many come before the position behind the last */
+	/* the heap number that a node after the last would have */
 	t->members = (uint32_t) tree_heap_of(t, t->count) - 1;
 	return STORM_OK;
 }
@@ -85,7 +85,7 @@ uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 	return n;
 }
 
-/* The members among the nodes first to last. */
+/* Add the members among the nodes first to last to s. */
 static int tree_add_members(const struct storm_tree *t, struct storm_idset *s,
 			    uint32_t first, uint32_t last)
 {

@@ -1,6 +1,6 @@
 /*
- * tree.h - the combining tree: heap-shaped over the domain's list, the owner
- * at the root, excluded nodes left out.  Also the relay's chain, which is the
+ * tree.h - the combining tree: a heap over the domain's list without excluded
+ * nodes; the owner is the root.  Also the chain that relays data, which is the
  * list itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -18,24 +18,28 @@ struct storm_tree {
 };
 
 void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);
-/* All of out, and nobody else.  0, or ENOMEM and nothing is changed. */
+/* Exclude the nodes of out, and no others.  STORM_OK, or STORM_ENOMEM with the
+ * tree unchanged.  out is copied. */
 int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out);
 void storm_tree_free(struct storm_tree *t);
 
 bool storm_tree_member(const struct storm_tree *t, uint32_t node);
-/* STORM_NO_NODE: the owner.  node must be a member. */
+/* The parent of node, which must be a member.  STORM_NO_NODE: the owner. */
 uint32_t storm_tree_parent(const struct storm_tree *t, uint32_t node);
-/* Fills up to radix nodes, returns how many; node may be the owner. */
+/* Write the children of node to out, which has room for radix nodes.  Returns
+ * their number.  node may be the owner. */
 uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 			     uint32_t *out);
-/* Adds node and all below it to s; of the owner, all members. */
+/* Add node and all below it to s; for the owner, all members.  STORM_OK or
+ * STORM_ENOMEM. */
 int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 		       struct storm_idset *s);
-/* The next one of the chain over the nodes of p (empty: all); STORM_NO_NODE at
- * its end.  The owner's is the first member. */
+/* The successor of node in the chain of the members of p (empty: all).
+ * STORM_NO_NODE at its end.  The owner's successor is the first of them. */
 uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
 			      const struct storm_idset *p);
-/* Is up an ancestor of node (the owner is everybody's)? */
+/* Is up an ancestor of node, or node itself?  The owner is an ancestor of
+ * all. */
 bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node);
 
 #endif

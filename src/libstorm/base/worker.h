@@ -1,6 +1,6 @@
 /*
- * worker.h - a thread for what may block (MUNGE, name services): a host of the
- * protocol gives it jobs, and takes the results back in its own loop.
+ * worker.h - a thread for calls that may block (MUNGE, name services).  A host
+ * of the protocol adds jobs and collects the results in its own loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,8 +12,8 @@
 
 struct storm_job {
 	void (*work)(struct storm_job *j);	/* in the worker's thread */
-	/* In storm_worker_finish(), frees the job.  Also for jobs that were
-	 * never worked on when the worker stops (worked is then false). */
+	/* Called in storm_worker_finish(); frees the job.  Called also by
+	 * storm_worker_stop(), with worked false for jobs not begun. */
 	void (*done)(void *host, struct storm_job *j);
 	bool worked;
 	struct storm_job *next;
@@ -29,14 +29,16 @@ struct storm_worker {
 	bool stop;
 };
 
-/* 0 or an errno. */
+/* Start the thread.  At most limit jobs wait.  0 or an errno. */
 int storm_worker_start(struct storm_worker *w, const char *name,
 		       unsigned int limit);
-/* Waits for the job under way; every job that was added is done() by then. */
+/* Wait for the job under way, then call done() for every job that is left. */
 void storm_worker_stop(struct storm_worker *w, void *host);
-/* False when `limit` jobs are waiting already: the job is still the caller's.
- * Any thread; the two below, the host's. */
+/* Add a job.  False if `limit` jobs are waiting: the caller still owns j.  Any
+ * thread may call. */
 bool storm_worker_add(struct storm_worker *w, struct storm_job *j);
+/* Call done() for the finished jobs.  Only the host's thread may call this, and
+ * storm_worker_stop(). */
 void storm_worker_finish(struct storm_worker *w, void *host);
 
 #endif
