@@ -1,9 +1,9 @@
 /*
  * filecast.c - TRANSFER-FILE (paper section 2.4.2, Algorithm 6): a file is one
- * transfer.  The paper reads it chunk by chunk into two buffers in turn, so that
- * reading and sending overlap; mapped and read ahead, it comes to the same, and a
- * chunk that some node missed can be sent again.  The nodes' side (Algorithm 7) is
- * nm_xfer.c.
+ * transfer.  Departure: the paper reads chunks into two buffers in turn, so
+ * that reading and sending overlap.  Here the file is mapped and read ahead.
+ * This has the same effect, and allows the owner to retransmit any chunk.  The
+ * nodes' side (Algorithm 7) is nm_xfer.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -36,10 +36,10 @@ storm_event_t *storm_transfer_file(storm_domain_t *d,
 		madvise(map, len, MADV_SEQUENTIAL);
 		madvise(map, len, MADV_WILLNEED);
 	}
-	errno = 0;		/* from here on it is not the file's fault */
+	errno = 0;		/* errors below are not the file's */
 	e = storm_xfer_and_signal(d, P, to, map, len);
 	if (e)
-		e->map = map;	/* unmapped with it */
+		e->map = map;	/* storm_event_free() unmaps it */
 	else if (map)
 		munmap(map, len);
 	return e;

@@ -1,12 +1,13 @@
 /*
- * heartbeat.c - heartbeats (paper section 2.4.2, Algorithms 4 and 5) and which node
- * missed one (2.4.3): a strobe, then COMPARE-AND-WRITE on the last one that each
- * has seen.
+ * heartbeat.c - heartbeats (paper section 2.4.2, Algorithms 4 and 5) and which
+ * nodes missed one (2.4.3): a strobe, then COMPARE-AND-WRITE on the number of
+ * the last strobe that each node has received.
  *
- * Departures.  Algorithm 4 puts the heartbeat into a remote queue, which makes one
- * slow node hold up all others' next heartbeat; a strobe is not queued: it says what
- * is true now, and the next one replaces it.  Whom COMPARE-AND-WRITE cannot ask it
- * names by itself; those that answer and have missed it are found by halving.
+ * Departures.  Algorithm 4 puts the heartbeat into a remote queue, where one
+ * slow node delays the next heartbeat of all.  A strobe is not queued: it
+ * describes the current state, and the next one replaces it.  COMPARE-AND-WRITE
+ * names the nodes that do not answer.  Nodes that answer but missed the strobe
+ * are found by halving the set.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,13 +16,13 @@
 #include "src/libstorm/program/domain_private.h"
 #include "src/libstorm/base/idset.h"
 
-/* What is looked for, and what is known so far. */
+/* A search: its question, and its results so far. */
 struct heartbeat_search {
 	storm_domain_t *d;
 	uint64_t number;
 	struct storm_idset *missed;
-	struct storm_idset mute;	/* do not answer */
-	struct storm_outcome why;	/* ... those */
+	struct storm_idset mute;	/* nodes that do not answer */
+	struct storm_outcome why;	/* ... with their faults */
 };
 
 /* The n-th id of s. */
@@ -36,7 +37,7 @@ static uint32_t heartbeat_nth(const struct storm_idset *s, uint64_t n)
 	return s->r[i].first + (uint32_t) n;
 }
 
-/* Those of s from first to last. */
+/* The ids of s from first to last. */
 static int heartbeat_part(const struct storm_idset *s, uint32_t first,
 			  uint32_t last, struct storm_idset *out)
 {
@@ -47,7 +48,7 @@ static int heartbeat_part(const struct storm_idset *s, uint32_t first,
 	return err ? err : storm_idset_keep(out, &span);
 }
 
-/* Nodes that could not be asked are asked no more, and are named. */
+/* Record the nodes that did not answer, and ask them no more. */
 static int heartbeat_name_mute(struct heartbeat_search *s,
 			       const struct storm_outcome *out)
 {
@@ -88,7 +89,7 @@ static int heartbeat_ask(struct heartbeat_search *s, const struct storm_idset *p
 
 static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset *p);
 
-/* Somebody of p has missed it, or p has not been asked. */
+/* A node of p has missed the strobe, or p has not been asked yet. */
 static int heartbeat_split(struct heartbeat_search *s, const struct storm_idset *p)
 {
 	uint64_t half = storm_idset_size(p) / 2;
@@ -116,7 +117,7 @@ static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset 
 	struct storm_idset left = { 0 };
 	int err = storm_idset_minus(p, &s->mute, &left);
 
-	/* every question that fails names somebody more */
+	/* every failed question names at least one more node */
 	while (!err && left.count && left.count <= STORM_SET_RANGES &&
 	       c == STORM_FAILED) {
 		err = heartbeat_ask(s, &left, &c);

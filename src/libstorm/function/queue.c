@@ -1,14 +1,14 @@
 /*
- * queue.c - the remote queue of the paper (section 2.4.2, Algorithms 1 to 3), on
- * the primitives alone: slots in a segment, an event that says that one was
- * filled, and an own variable that counts what the node has taken.
+ * queue.c - the remote queue of the paper (section 2.4.2, Algorithms 1 to 3),
+ * on the primitives alone: slots in a segment, an event for each filled slot,
+ * and an own variable that counts the slots that the node has emptied.
  *
  * Departures.  Algorithm 1 loops while its comparison is TRUE; its prose, which
- * holds, waits while it is FALSE.  Since `dequeued` never falls, what a comparison
- * has once shown stays true: it is kept as a lower bound, and while that will do
- * nothing is asked.  An ENQUEUE waits for the one before it, because one that was
- * aborted has filled no slot and its place is the next one's.  The slot says how
- * long its data are.
+ * is right, waits while it is FALSE.  `dequeued` never decreases, so the result
+ * of a comparison is kept as a lower bound.  The owner asks again only when
+ * this bound does not suffice.  An ENQUEUE waits for the previous one: if that
+ * aborted, it filled no slot, and the next ENQUEUE uses its place.  Each slot
+ * begins with the length of its data.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -21,7 +21,7 @@
 #include "src/libstorm/program/node_private.h"
 #include "src/libstorm/wire/wire.h"
 
-#define HEAD 8			/* bytes before a slot's data: their length */
+#define HEAD 8			/* bytes of the length before a slot's data */
 #define BACKOFF_FIRST (200 * STORM_US)
 #define BACKOFF_MAX (50 * STORM_MS)
 
@@ -30,10 +30,10 @@ struct storm_queue {
 	struct storm_idset P;
 	bool all;		/* P was NULL */
 	struct storm_queue_conf conf;
-	uint64_t enqueued;	/* as in the paper; the tail is modulo slots */
-	uint64_t dequeued;	/* all of P have taken at least so many */
-	storm_event_t *last;	/* of the last ENQUEUE; NULL: it has ended */
-	uint8_t slot[];		/* what it sends */
+	uint64_t enqueued;	/* as in the paper; modulo slots: the tail */
+	uint64_t dequeued;	/* all of P have emptied at least this many */
+	storm_event_t *last;	/* of the last ENQUEUE; NULL: that has ended */
+	uint8_t slot[];		/* the slot to send */
 };
 
 static size_t queue_slot_bytes(const struct storm_queue_conf *c)
@@ -88,7 +88,7 @@ static const struct storm_idset *queue_nodes_of(const struct storm_queue *q)
 	return q->all ? NULL : &q->P;
 }
 
-/* Until the ENQUEUE before has ended: only then is it known where the tail is. */
+/* Wait until the previous ENQUEUE has ended: only then the tail is known. */
 static int queue_settle(struct storm_queue *q, uint64_t deadline)
 {
 	struct storm_outcome out = { 0 };
@@ -107,8 +107,8 @@ static int queue_settle(struct storm_queue *q, uint64_t deadline)
 	return state == STORM_UNKNOWN ? STORM_ECLOSED : STORM_OK;
 }
 
-/* Have all of P taken that many?  STORM_OK, STORM_EBUSY: not yet, or why it
- * cannot be told. */
+/* Have all of P emptied count slots?  STORM_OK; STORM_EBUSY: not yet; otherwise
+ * the error of a node that did not answer. */
 static int queue_taken(struct storm_queue *q, uint64_t count)
 {
 	struct storm_outcome out = { 0 };
@@ -129,8 +129,8 @@ static int queue_taken(struct storm_queue *q, uint64_t count)
 	return err;
 }
 
-/* AWAIT-SPACE.  Half a queue is asked for at first: that will do for the next
- * ones, too. */
+/* AWAIT-SPACE.  First ask for half a queue of space, which serves the next
+ * ENQUEUEs, too. */
 static int queue_await_space(struct storm_queue *q, uint64_t deadline)
 {
 	uint64_t need = q->enqueued + 1 - q->conf.slots, backoff, now;
@@ -185,8 +185,8 @@ int storm_enqueue(storm_queue_t *q, const void *data, size_t len,
 	return STORM_OK;
 }
 
-/* Algorithm 3 raises `dequeued` before its caller has read the slot, which the
- * master may then fill anew: here the data are copied first. */
+/* Departure: Algorithm 3 raises `dequeued` before its caller has read the slot,
+ * which the owner may then overwrite.  Here the data are copied first. */
 int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
 		  const void *base, bool block, uint64_t deadline, void *buf,
 		  size_t *len)
@@ -209,7 +209,7 @@ int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
 		memcpy(buf, slot + HEAD, (size_t) n);
 		*len = (size_t) n;
 	} else {
-		err = STORM_EVERIFY;	/* somebody else writes there */
+		err = STORM_EVERIFY;	/* another writer has overwritten it */
 	}
 	storm_member_own_set(m, conf->dequeued, before + 1);
 	return err;

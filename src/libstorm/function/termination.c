@@ -1,13 +1,13 @@
 /*
  * termination.c - termination detection (paper section 2.4.2, Algorithms 8 and
- * 9): nodes announce, the owner waits for the first announcement and only then
- * asks, since an application's processes tend to end at the same time.
+ * 9).  Nodes announce.  The owner asks only after the first announcement, since
+ * an application's processes tend to end at the same time.
  *
- * Departures.  Algorithm 8 compares a flag and resets it in the same stroke: when
- * the answer is lost and the question retried, the termination is lost with it.
- * Here the flag is a generation, an own variable that never falls, and nothing is
- * reset.  Algorithm 9 has one node announce; any node may die, so here all do, in
- * a report that the tree combines into one.
+ * Departures.  Algorithm 8 compares a flag and resets it in one operation: if
+ * the answer is lost and the question repeated, the termination is lost.  Here
+ * the flag is a generation, an own variable that never decreases, and nothing
+ * is reset.  In Algorithm 9 one node announces.  Any node may die, so here all
+ * nodes announce, in a report that the tree combines into one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,7 +25,7 @@ int storm_announce_termination(storm_member_t *m, uint32_t generation)
 
 	if (!generation || generation == UINT32_MAX)
 		return STORM_EINVAL;
-	/* who hears of it finds it true */
+	/* first the variable: the owner may ask on the report */
 	err = storm_member_own_set(m, STORM_VAR_TERMINATED, generation);
 	return err ? err : storm_member_report(m, STORM_REPORT_TERMINATED,
 					       TERMINATED_CODE, &ids);

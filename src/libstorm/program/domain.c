@@ -1,7 +1,7 @@
 /*
- * domain.c - the public interface of storm.h: an owner, a network and a thread
- * that runs them (runner.h).  An event is destroyed here: the owner has to
- * forget one that is pending.
+ * domain.c - the owner's side of storm.h: an owner, a network and the thread
+ * that runs them (runner.h).  storm_event_destroy() is here, because it makes
+ * the owner forget a pending event.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,11 +16,11 @@
 #include "src/libstorm/protocol/owner/owner.h"
 #include "runner.h"
 
-struct domain_note {		/* a callback, to be made without the lock */
+struct domain_note {		/* a callback to make without the lock */
 	struct domain_note *next;
 	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED, NOTE_OVERDUE,
 	       NOTE_BACK } kind;
-	struct storm_fault fault;	/* of the last three: the node */
+	struct storm_fault fault;	/* of the last three: only the node */
 	struct storm_report report;
 };
 
@@ -33,8 +33,8 @@ struct storm_domain {
 	struct storm_owner *owner;
 	struct storm_addr self;
 	struct storm_outcome opened;
-	uint32_t terminated;	/* the last generation that was announced */
-	bool lost;		/* a node was */
+	uint32_t terminated;	/* the last announced generation */
+	bool lost;		/* a node was lost */
 	struct domain_note *notes, **notes_tail;
 	uint64_t created;
 };
@@ -160,7 +160,7 @@ static void domain_datagrams(void *arg, struct storm_rx *rx, size_t n)
 static void domain_stream(void *arg, uint64_t number, const void *buf,
 			  size_t len)
 {
-	(void) arg;		/* an owner listens to no streams */
+	(void) arg;		/* an owner accepts no streams */
 	(void) number;
 	(void) buf;
 	(void) len;
@@ -251,7 +251,7 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	}
 	h.arg = d;
 	set = conf->set;
-	/* by UDP it has multicasts alone, and file data are not for it */
+	/* over UDP the strobe rail carries multicasts only, and no file data */
 	if (!conf->cluster && set.transport == STORM_TRANSPORT_UDP)
 		set.strobe_device[0] = '\0';
 	d->net = d->driver->create(&set, STORM_ROLE_OWNER,
@@ -379,7 +379,7 @@ void storm_event_destroy(storm_event_t *e)
 	sh = e->sh;
 	pthread_mutex_lock(&sh->lock);
 	if (e->out.state == STORM_PENDING && !e->domain) {
-		e->forgotten = true;	/* by now it is the owner's affair */
+		e->forgotten = true;	/* free it when it ends */
 		pthread_mutex_unlock(&sh->lock);
 		return;
 	}

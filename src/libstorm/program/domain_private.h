@@ -1,6 +1,5 @@
 /*
- * domain_private.h - what the calls that are built on the primitives need of a
- * domain beside them.
+ * domain_private.h - what function/ needs of a domain beside the primitives.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,24 +8,26 @@
 
 #include "src/libstorm/storm.h"
 
-/* How reports of the kind STORM_REPORT_TERMINATED are told: their ids are
- * generations, and their code makes haste. */
+/* The code of reports of kind STORM_REPORT_TERMINATED, whose ids are
+ * generations.  Reports with a code other than 0 are sent without delay. */
 #define TERMINATED_CODE 1
 
-/* Wait until some node has announced this generation, or a node was lost.
- * STORM_OK; STORM_ETIME: the deadline is past; STORM_ECLOSED. */
+/* Wait until a node has announced this generation, or a node was lost.
+ * deadline as in storm_test_event().  STORM_OK; STORM_ETIME: the deadline has
+ * passed; STORM_ECLOSED. */
 int domain_await_announcement(storm_domain_t *d, uint32_t generation,
 			      uint64_t deadline);
 
-/* What P stands for (NULL: all members), into out, which is empty before.
- * STORM_EINVAL: there are no such nodes; STORM_ENOMEM. */
+/* Set out, which must be empty, to the nodes of P (NULL: all members).
+ * STORM_EINVAL: P names other nodes; STORM_ENOMEM. */
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
 
-/* Its network's counters (driver.h). */
+/* The counters of its network, as members of a JSON object (driver.h). */
 void domain_counters(storm_domain_t *d, char *buf, size_t size);
 
-/* The domain's time, and some of it passes. */
+/* The domain's time in ns (the simulator's may be virtual); wait for ns of
+ * it. */
 uint64_t domain_now(const storm_domain_t *d);
 void domain_sleep(const storm_domain_t *d, uint64_t ns);
 

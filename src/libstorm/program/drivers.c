@@ -1,8 +1,8 @@
 /*
- * drivers.c - which driver an end has: see drivers.h.
+ * drivers.c - see drivers.h.
  *
- * A libstorm that was built without verbs has a driver for them all the same.
- * It reports what is missing, and uses UDP if the settings allow that.
+ * A libstorm that is built without verbs still has a driver for them.  It
+ * reports what is missing, and falls back to UDP if the settings allow it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -38,11 +38,11 @@ static struct storm_net *verbs_absent_create(const struct storm_settings *set,
 		errno = ENOSYS;
 		return NULL;
 	}
-	udp.strobe_device[0] = 0;	/* a device, not an interface */
+	udp.strobe_device[0] = 0;	/* it names a device, not an interface */
 	return storm_driver_udp.create(&udp, role, peer, h, err);
 }
 
-/* UDP's, but for create(). */
+/* UDP's driver with another create(). */
 static struct storm_driver verbs_absent;
 
 static void verbs_absent_init(void)

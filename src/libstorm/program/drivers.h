@@ -1,5 +1,5 @@
 /*
- * drivers.h - which driver an end has (driver.h).
+ * drivers.h - chooses the driver of a domain or node (driver.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,11 +8,11 @@
 
 #include "src/libstorm/transport/driver.h"
 
-/* The driver of all ends that are created from now on, whatever their settings
- * ask for; NULL: the settings decide.  Not thread-safe. */
+/* The driver of all domains and nodes created from now on, in place of the one
+ * in their settings.  NULL: use the settings.  Not thread-safe. */
 extern const struct storm_driver *storm_driver;
 
-/* The driver for an end with these settings. */
+/* The driver for these settings. */
 const struct storm_driver *storm_driver_of(const struct storm_settings *set);
 
 #endif

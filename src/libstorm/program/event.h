@@ -1,6 +1,6 @@
 /*
- * event.h - an event behind storm_event_t: a word that an end's thread writes, and
- * anybody may poll or block on (TEST-EVENT, Algorithm 11).
+ * event.h - the struct behind storm_event_t.  The thread of a domain or node
+ * sets it; any thread may poll it or block on it (TEST-EVENT, Algorithm 11).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,23 +10,23 @@
 #include "runner.h"
 
 struct storm_event {
-	struct storm_shared *sh;	/* outlives the end */
-	/* An owner's, as long as it is PENDING; NULL: a node asked for it. */
+	struct storm_shared *sh;	/* outlives the domain or node */
+	/* The owner's domain, while PENDING; NULL: a node requested it. */
 	storm_domain_t *domain;
-	bool forgotten;			/* nobody asks any more, and it is to come */
+	bool forgotten;			/* destroyed: free it when it ends */
 	enum storm_compare result;	/* of a node's comparison */
 	struct storm_outcome out;
 	uint64_t len;
-	void *map;			/* to be unmapped; NULL: nothing is */
+	void *map;			/* len bytes to unmap; NULL: none */
 };
 
-/* One more user of sh; locked.  NULL: no memory. */
+/* Locked.  Create an event; it becomes a user of sh.  NULL: no memory. */
 storm_event_t *storm_event_create(struct storm_shared *sh, uint64_t len);
-/* What the event holds, too; sh has one user less already. */
+/* Free the event and what it holds.  The caller has released its use of sh. */
 void storm_event_free(storm_event_t *e);
-/* One that will never be; locked. */
+/* Locked.  Free an event that has no waiter, and release its use of sh. */
 void storm_event_drop(storm_event_t *e);
-/* out is the event's from here on; locked. */
+/* Locked.  Set the result and wake the waiters.  The event takes *out. */
 void storm_event_end(storm_event_t *e, const struct storm_outcome *out);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * node.c - the nodes' side of storm.h: a Node Manager (nm.h), the UDP transport
- * and a thread that runs them, for a program that is a node of others' domains
- * without Slurm.
+ * node.c - the nodes' side of storm.h: a Node Manager (nm.h), a network and the
+ * thread that runs them, for a program that serves as a node without Slurm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -71,7 +70,8 @@ static int node_open_root(storm_node_t *n, const char *path)
 	return STORM_ESYS;
 }
 
-/* Each of these undoes what it did itself; storm_node_create() the rest. */
+/* On failure each of these undoes its own work; storm_node_create() undoes the
+ * rest. */
 static int node_start_network(storm_node_t *n, const struct storm_settings *set)
 {
 	struct storm_net_handler h = {

@@ -1,8 +1,8 @@
 /*
- * node_host.c - what the Node Manager of a program that is a node asks for:
- * sessions, files, remote events, and who may OPEN.  Files are written below one
- * directory, with the program's own rights; Slurm's node agent is another host
- * of the same Manager, which becomes each session's user for that.
+ * node_host.c - the Node Manager's host in a program that serves as a node:
+ * sessions, files, remote events and the check of OPENs.  It writes files below
+ * one directory, with the program's own rights.  The node agent for Slurm is
+ * another host; it writes files as the user of the session.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,8 +18,8 @@
 typedef void (*node_answer_fn)(struct storm_nm *nm, uint64_t session,
 			       uint64_t op, int err, int sys, uint64_t now);
 
-/* A file in hand, and the answer that the Manager waits for: it is given from
- * the loop, not from inside the question. */
+/* A file, and the answer that the Manager waits for.  The loop gives the
+ * answer, because the Manager must not be called from its own callback. */
 struct node_file {
 	struct node_file *next;
 	struct storm_staged f;
@@ -28,24 +28,25 @@ struct node_file {
 	int err, sys;
 };
 
-/* To be told by on_signal(), and then counted; or by on_strobe(). */
+/* A pending call of on_signal(), after which it is counted, or of
+ * on_strobe(). */
 struct node_signal {
 	struct node_signal *next;
 	struct storm_member *m;
-	uint64_t strobe;	/* its number; 0: it is an event */
+	uint64_t strobe;	/* its number; 0: this is an event */
 	uint32_t event;
-	const void *buf;	/* behind this, or in a segment */
+	const void *buf;	/* after this struct, or in a segment */
 	size_t len;
 };
 
 /* ---------------------------------------------------------------- members --- */
 
-/* Locked. */
+/* Locked.  Release one use of the member. */
 void node_member_leave(struct storm_member *m)
 {
 	if (--m->users)
 		return;
-	m->sh->users--;		/* whoever calls is one of them, too */
+	m->sh->users--;		/* never the last user: the caller is one */
 	free(m);
 }
 
@@ -57,7 +58,7 @@ static void node_host_session_open(void *host, uint64_t session,
 	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
 
 	*ctx = m;
-	if (!m) {		/* it is a member that nobody here knows of */
+	if (!m) {		/* a member that the program cannot accept */
 		storm_log(STORM_LOG_ERROR, "no memory for a session");
 		return;
 	}
@@ -72,7 +73,7 @@ static void node_host_session_open(void *host, uint64_t session,
 		.step_het = info->step_het,
 	};
 	m->staging = (struct storm_staging) { n->root, -1 };
-	while (*p)		/* the oldest is accepted first */
+	while (*p)		/* append: the oldest is accepted first */
 		p = &(*p)->next;
 	*p = m;
 	pthread_cond_broadcast(&n->sh->cond);
@@ -113,7 +114,7 @@ static void node_host_file_begin(void *host, void *ctx, uint64_t session,
 	struct node_file *f = calloc(1, sizeof(*f));
 
 	*file = f;
-	if (!f) {		/* the owner hears nothing, and aborts in time */
+	if (!f) {		/* no answer: the owner will abort */
 		storm_log(STORM_LOG_ERROR, "no memory for a file");
 		return;
 	}
@@ -191,7 +192,7 @@ static bool node_host_answer_one(storm_node_t *n)
 			continue;
 		f->answer = NULL;
 		answer(n->nm, f->session, f->op, f->err, f->sys, storm_shared_now(n->sh));
-		return true;	/* the list may be another one now */
+		return true;	/* answer() may have changed the list */
 	}
 	return false;
 }
@@ -278,11 +279,12 @@ static void node_host_strobe(void *host, void *ctx, uint64_t session,
 	if (!ctx || !n->conf.on_strobe)
 		return;
 	s = node_host_notify_later(n, ctx, buf, len, true);
-	if (s)			/* or the next one will be told of */
+	if (s)			/* without memory: the next one replaces it */
 		s->strobe = number;
 }
 
-/* The call first: whoever tests for the event finds done what it does. */
+/* Call on_signal() before counting the event: a thread that tests for the event
+ * then finds the work of on_signal() done. */
 void node_host_tell(storm_node_t *n)
 {
 	struct node_signal *s;
@@ -299,7 +301,7 @@ void node_host_tell(storm_node_t *n)
 			n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf,
 					  s->len);
 		pthread_mutex_lock(&n->sh->lock);
-		node_host_count(s->m, s->event);  /* there is no event 0 */
+		node_host_count(s->m, s->event);  /* 0 is ignored */
 		node_member_leave(s->m);
 		free(s);
 	}
@@ -308,13 +310,13 @@ void node_host_tell(storm_node_t *n)
 static void node_host_acked(void *host, void *ctx, uint8_t kind,
 			    const struct storm_idset *ids)
 {
-	(void) host;		/* nobody here waits for it */
+	(void) host;		/* no thread waits for it */
 	(void) ctx;
 	(void) kind;
 	(void) ids;
 }
 
-/* An operation that this node asked for: the token is its event. */
+/* An operation that this node requested has ended.  The token is its event. */
 static void node_host_requested(void *host, void *ctx, void *token,
 				enum storm_compare result,
 				struct storm_outcome *out)
@@ -327,7 +329,7 @@ static void node_host_requested(void *host, void *ctx, void *token,
 	storm_event_end(e, out);
 }
 
-/* ------------------------------------------------------------- who may OPEN --- */
+/* ------------------------------------------------------------- check of OPENs - */
 
 struct node_check {
 	struct storm_job job;
@@ -391,7 +393,7 @@ static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
 	c->ticket = ticket;
 	c->buf = buf;
 	c->len = len;
-	if (n->driver->now) {		/* one that there are no threads in */
+	if (n->driver->now) {		/* a simulation: no threads */
 		node_host_check_work(&c->job);
 		c->job.worked = true;
 		c->next = n->checks;

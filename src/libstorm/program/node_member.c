@@ -1,5 +1,5 @@
 /*
- * node_member.c - a node's membership of one domain, as its program sees it.
+ * node_member.c - storm_member_t: a node's membership of one domain.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,7 @@ void storm_member_release(storm_member_t *m)
 		return;
 	sh = m->sh;
 	pthread_mutex_lock(&sh->lock);
-	sh->users++;		/* of this call: the member may be the last */
+	sh->users++;		/* a use by this call: m may be the last */
 	node_member_leave(m);
 	storm_shared_leave(sh);
 }
@@ -99,7 +99,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 
 /* ------------------------------------------------- primitives of this node --- */
 
-/* Locked.  Ask the owner for something, as the event that it makes. */
+/* Locked.  After a request to the owner: wake the thread and return the event,
+ * or on err free it and return NULL. */
 static storm_event_t *node_member_asked(storm_member_t *m, storm_event_t *e,
 					int err)
 {

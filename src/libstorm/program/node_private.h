@@ -1,7 +1,7 @@
 /*
- * node_private.h - a node's parts: node.c is its thread and what is called from
- * outside, node_host.c what its Node Manager (nm.h) asks for, node_member.c what
- * is called for one domain.
+ * node_private.h - a node's parts: node.c has its thread and public calls,
+ * node_host.c the callbacks of its Node Manager (nm.h), node_member.c the
+ * public calls for one domain.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,8 +13,8 @@
 #include "staged.h"
 #include "src/libstorm/base/worker.h"
 
-/* OPENs that wait for their check: a flood of them costs the flooder his
- * answers and not the node its memory. */
+/* Most OPENs that wait for their check: a flood of OPENs is refused and does
+ * not exhaust the node's memory. */
 #define OPENS_WAITING 64
 
 struct storm_member {
@@ -22,12 +22,12 @@ struct storm_member {
 	storm_node_t *node;	/* NULL: the domain is closed */
 	struct storm_member *next;
 	uint64_t session;
-	unsigned int users;	/* the session, the handle, signals under way */
+	unsigned int users;	/* the session, the handle, pending signals */
 	bool accepted;
 	struct storm_member_info info;
 	struct storm_staging staging;
-	uint64_t signals[STORM_EVENTS];	/* not yet tested for */
-	uint64_t taken[STORM_EVENTS];	/* those that were */
+	uint64_t signals[STORM_EVENTS];	/* signals not yet consumed, by event */
+	uint64_t taken[STORM_EVENTS];	/* ... consumed */
 };
 
 struct storm_node_manager {
@@ -36,8 +36,8 @@ struct storm_node_manager {
 	struct storm_runner runner;
 	struct storm_net *net;
 	struct storm_nm *nm;
-	struct storm_worker auth;	/* where there are threads */
-	struct node_check *checks;	/* made, where there are none */
+	struct storm_worker auth;	/* if there are threads */
+	struct node_check *checks;	/* finished checks, if there are none */
 	struct storm_node_conf conf;
 	int root;
 	struct node_segment { uint8_t *base; size_t len; } segment[STORM_SEGMENTS];
@@ -46,17 +46,19 @@ struct storm_node_manager {
 	struct node_signal *told, **told_end;
 };
 
-/* node_host.c; all locked */
+/* node_host.c.  All are locked. */
 extern const struct storm_nm_ops node_host_ops;
-/* Give the Manager the answers that are due. */
+/* Give the Manager the pending answers on files. */
 void node_host_answer(storm_node_t *n);
-/* Let in whom the checks let in. */
+/* Pass the results of finished checks to the Manager. */
 void node_host_admit(storm_node_t *n);
-/* Make the calls that are due; unlocks meanwhile. */
+/* Make the pending calls of on_signal() and on_strobe().  Releases the lock
+ * meanwhile. */
 void node_host_tell(storm_node_t *n);
 void node_member_leave(struct storm_member *m);
 
-/* node_member.c: storm_member_test_event(); *before: signals taken before */
+/* node_member.c: as storm_member_test_event().  *before: the signals of this
+ * event consumed earlier. */
 int node_member_take(storm_member_t *m, uint32_t event, bool block,
 		     uint64_t deadline, uint64_t *before);
 

@@ -1,7 +1,7 @@
 /*
- * runner.h - the thread that runs one end of the protocol: timers, descriptors
- * and what is to be told.  One lock guards the end; callers of the public
- * interface wait on one condition (storm_test_event() and its like).
+ * runner.h - the thread that runs a domain or a node: timers, descriptors and
+ * callbacks.  One lock guards the domain or node.  Callers of the public
+ * interface wait on one condition variable.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,7 @@
 
 #include "src/libstorm/transport/driver.h"
 
-/* What outlives an end as long as there are events or members of it. */
+/* What outlives a domain or node while it has events or members. */
 struct storm_shared {
 	const struct storm_driver *driver;
 	pthread_mutex_t lock;
@@ -23,21 +23,22 @@ struct storm_shared {
 	unsigned int users;
 };
 
-/* Of the driver that the settings ask for; one user.  NULL: no memory. */
+/* With the driver that the settings choose, and one user.  NULL: no memory. */
 struct storm_shared *storm_shared_create(const struct storm_settings *set);
-/* Locked; unlocks it.  The last one frees it. */
+/* Locked.  Release one use and the lock.  The last user frees it. */
 void storm_shared_leave(struct storm_shared *sh);
-/* Locked: wait until somebody broadcasts, or the deadline (CLOCK_MONOTONIC ns,
- * 0: none) is past: then false. */
+/* Locked.  Wait for a broadcast, or until the deadline (CLOCK_MONOTONIC ns, 0:
+ * none).  False: the deadline has passed. */
 bool storm_shared_wait(struct storm_shared *sh, uint64_t deadline);
-/* The driver's time, and some of it passes: not locked. */
+/* The driver's time in ns; wait for ns of it.  Not locked. */
 uint64_t storm_shared_now(const struct storm_shared *sh);
 void storm_shared_sleep(const struct storm_shared *sh, uint64_t ns);
 
 struct storm_runner_ops {
-	/* All locked.  Timers: when to call again, at the latest. */
+	/* Both are called locked.  Run the timers; returns the latest time of
+	 * the next call. */
 	uint64_t (*tick)(void *arg, uint64_t now);
-	/* Make the callbacks that are due; unlocks meanwhile. */
+	/* Make the pending callbacks.  Releases the lock meanwhile. */
 	void (*tell)(void *arg);
 };
 
@@ -48,24 +49,25 @@ struct storm_runner {
 	void *arg;
 	pthread_t thread;
 	bool running, stop;
-	struct pollfd fd[4];	/* the first one wakes it */
+	struct pollfd fd[4];	/* the first wakes the thread */
 	unsigned int fds;
 };
 
-/* 0 or an errno.  sh, ops and arg stay the caller's. */
+/* 0 or an errno.  The caller keeps ownership of sh, ops and arg. */
 int storm_runner_init(struct storm_runner *r, struct storm_shared *sh,
 		      const struct storm_runner_ops *ops, void *arg);
-/* Before the start: its place in the network, and other descriptors. */
+/* Before the start: set the network, add a descriptor that wakes the thread. */
 void storm_runner_net(struct storm_runner *r, struct storm_net *net);
 void storm_runner_watch(struct storm_runner *r, int fd);
-/* Locked.  0 or an errno. */
+/* Locked.  Start the thread.  0 or an errno. */
 int storm_runner_start(struct storm_runner *r, const char *name);
-/* Any thread: there is something to do. */
+/* Wake the thread.  Any thread may call. */
 void storm_runner_wake(struct storm_runner *r);
-/* Not locked.  Ends the thread, if it runs. */
+/* Not locked.  End the thread if it runs. */
 void storm_runner_stop(struct storm_runner *r);
 void storm_runner_clear(struct storm_runner *r);
-/* For drivers: timers and calls, and when to do so again. */
+/* For drivers without threads: run timers and callbacks.  Returns the latest
+ * time of the next call. */
 uint64_t storm_runner_turn(struct storm_runner *r);
 
 #endif

@@ -51,8 +51,9 @@ static bool staged_has_dotdot(const char *path)
 	return false;
 }
 
-/* path is absolute and without "..".  Below a root each part of it is opened in the
- * one before, and none may be a symbolic link: nothing leads out. */
+/* path is absolute and has no "..".  Below a root, open each component relative
+ * to its parent and refuse symbolic links, so that no path leads out of
+ * root. */
 static int staged_open_below(int root, const char *path)
 {
 	static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -102,9 +103,9 @@ int storm_staged_open_dir(int root, const char *path, int *dir,
 }
 
 /*
- * What stands under the final name.  The commit is a rename, so a symbolic
- * link would be replaced and not followed; Slurm's sbcast would write through
- * it.  Neither is what the user can mean: refuse.
+ * Check the file that has the final name.  The commit is a rename: it would
+ * replace a symbolic link, where Slurm's sbcast would write through it.
+ * Neither is safe to assume, so refuse a link.
  */
 static int staged_check_target(const struct storm_staged *f, int *sys)
 {
@@ -121,8 +122,9 @@ static int staged_check_target(const struct storm_staged *f, int *sys)
 		return staged_fail(STORM_EPATH, sys, ELOOP);
 	if (!S_ISREG(st.st_mode))
 		return staged_fail(STORM_EPATH, sys, ENXIO);
-	/* Another's file: Slurm's sbcast must be able to write to it, and in
-	 * a sticky directory the rename would be refused, after the decision. */
+	/* Another user's file.  Slurm's sbcast needs write permission, so ask
+	 * for it here.  In a sticky directory the rename would fail after the
+	 * decision. */
 	if (st.st_uid != geteuid() &&
 	    (faccessat(f->dir, f->name, W_OK, AT_EACCESS) ||
 	     fstat(f->dir, &parent) ||
@@ -132,8 +134,8 @@ static int staged_check_target(const struct storm_staged *f, int *sys)
 	return STORM_OK;
 }
 
-/* Found here, the lack of space costs nobody a transfer.  The size stays 0, so
- * that the check can tell what was written. */
+/* Reserve the space before the transfer begins.  The file's size stays 0, so
+ * that storm_staged_check() sees what was written. */
 static int staged_reserve(const struct storm_staged *f, int *sys)
 {
 	struct statfs fs;
@@ -141,8 +143,8 @@ static int staged_reserve(const struct storm_staged *f, int *sys)
 
 	if (!f->size)
 		return STORM_OK;
-	/* Memory is not given in advance: every page would be visited twice,
-	 * the first time while the sender waits for us. */
+	/* Do not allocate on tmpfs: it would touch every page twice, the first
+	 * time while the sender waits. */
 	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
 		return !fs.f_blocks ||
 		       (f->size - 1) / (uint64_t) fs.f_bsize < fs.f_bavail ?
@@ -177,7 +179,7 @@ static int staged_make_temp(struct storm_staged *f, int *sys)
 	return staged_fail_path(sys, errno);
 }
 
-/* "<name>_libs", where the libraries of an executable go. */
+/* Create "<name>_libs", the directory for the libraries of an executable. */
 static int staged_make_libdir(struct storm_staging *g, struct storm_staged *f,
 			      int *sys)
 {
@@ -264,7 +266,7 @@ int storm_staged_check(struct storm_staged *f, int *sys)
 		return staged_fail(STORM_ESYS, sys, errno);
 	if ((uint64_t) st.st_size != f->size)
 		return staged_fail(STORM_EVERIFY, sys, 0);
-	/* whatever came: no set-id bits */
+	/* drop set-id bits, whatever the sender asked for */
 	if (fchmod(f->fd, f->mode & STORM_FILE_MODE))
 		return staged_fail(STORM_ESYS, sys, errno);
 	if (f->flags & STORM_FILE_TIMES && futimens(f->fd, t))
@@ -272,7 +274,8 @@ int storm_staged_check(struct storm_staged *f, int *sys)
 	return STORM_OK;
 }
 
-/* Rename without replacing, also where the file system has no such call. */
+/* Rename without replacing.  Use link() if the file system has no
+ * RENAME_NOREPLACE. */
 static int staged_rename_new(const struct storm_staged *f)
 {
 	if (!renameat2(f->dir, f->temp, f->dir, f->name, RENAME_NOREPLACE))
