@@ -54,7 +54,7 @@ def test_strobe_rail_that_is_none(machines, payload):
 
 @pytest.mark.parametrize("where", ["owner", "node"])
 def test_strobe_rail_goes_down(machines, payload, where):
-    """In the middle of it: what it would have carried goes by the data rail."""
+    """In the middle of it: the data rail carries what it would have."""
     if not has_verbs(program("verbs", "across")):
         pytest.skip("SKIP: libstorm was built without verbs")
     machine = 0 if where == "owner" else machines.count - 1

@@ -28,7 +28,8 @@ static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 	if (rc == EMUNGE_SUCCESS)
 		rc = munge_encode(cred, ctx, payload, (int) len);
 	if (rc != EMUNGE_SUCCESS)
-		storm_log(STORM_LOG_ERROR, "munge: cannot make a credential: %s",
+		storm_log(STORM_LOG_ERROR, "munge: cannot create a credential: "
+			  "%s; is munged running?",
 			  munge_ctx_strerror(ctx) ? munge_ctx_strerror(ctx) :
 			  munge_strerror(rc));
 	munge_ctx_destroy(ctx);
@@ -141,7 +142,8 @@ static int credential_munge_check(const char *cred, bool stale_too,
 	} else if (munge_ctx_get(ctx, MUNGE_OPT_UID_RESTRICTION, &only) ||
 		   only == (uid_t) MUNGE_UID_ANY) {
 		storm_log(STORM_LOG_ERROR,
-			  "munge: anyone could decode uid %u's credential", u);
+			  "munge: credential of uid %u is not restricted to "
+			  "the agent's user", u);
 	} else {
 		*uid = u;
 		*gid = g;

@@ -23,6 +23,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -116,17 +117,18 @@ static size_t udp_set_buffer(int fd, int force, int plain, size_t bytes)
 
 static void udp_set_receive_buffer(struct storm_udp *u, int fd)
 {
+	/* the limit is the host's: logged once in a process of many nodes */
+	static atomic_flag logged = ATOMIC_FLAG_INIT;
 	size_t got = udp_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF,
 				    u->set.socket_buffer);
 
 	/* An owner receives little. */
-	if (got >= u->set.socket_buffer || u->logged_buffer ||
-	    u->role != STORM_ROLE_NODE)
+	if (got >= u->set.socket_buffer || u->role != STORM_ROLE_NODE ||
+	    atomic_flag_test_and_set(&logged))
 		return;
-	u->logged_buffer = true;
 	storm_log(STORM_LOG_WARN, "receive buffers have %zu bytes, not %u: "
-		  "raise the sysctl net.core.rmem_max, or lower SocketBuffer "
-		  "in storm.conf", got, u->set.socket_buffer);
+		  "raise the sysctl net.core.rmem_max, or lower socket_buffer "
+		  "(SocketBuffer in storm.conf)", got, u->set.socket_buffer);
 }
 
 static int udp_socket(void)
@@ -157,7 +159,8 @@ static int udp_prepare_sender(struct storm_udp *u, int fd, int dscp,
 	if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)) ||
 	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, u->set.ttl) ||
 	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1))
-		return udp_socket_failed(u, "cannot direct multicast");
+		return udp_socket_failed(u, "cannot set the multicast interface, "
+					    "TTL or loop");
 	udp_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
 	return STORM_OK;
 }
@@ -190,7 +193,7 @@ int storm_udp_open_control(struct storm_udp *u)
 		return STORM_ESYS;
 	}
 	if (getsockname(fd, (struct sockaddr *) &sin, &len))
-		return udp_socket_failed(u, "cannot ask for the UDP port");
+		return udp_socket_failed(u, "cannot read the bound UDP port");
 	u->port = ntohs(sin.sin_port);
 	rc = udp_prepare_sender(u, fd, u->set.dscp_control, PRIORITY_CONTROL);
 	if (rc)
@@ -298,13 +301,15 @@ void storm_udp_find_rail(struct storm_udp *u)
 	if (storm_udp_iface_named(&u->set, u->set.strobe_device, "StrobeRail",
 				  &u->rail)) {
 		storm_log(STORM_LOG_WARN, "StrobeRail %s in storm.conf cannot "
-			  "be used here", u->set.strobe_device);
+			  "be used: interface %s is used for everything",
+			  u->set.strobe_device, u->iface.name);
 		return;
 	}
 	u->has_rail = u->rail.index != u->iface.index;
 	if (!u->has_rail)
 		storm_log(STORM_LOG_INFO, "StrobeRail %s is the interface of "
-			  "all else: there is one rail", u->rail.name);
+			  "everything else: the key has no effect",
+			  u->rail.name);
 }
 
 void storm_udp_fragments(struct storm_udp *u)

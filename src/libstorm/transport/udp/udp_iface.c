@@ -179,7 +179,7 @@ static const struct ifaddrs *iface_choose(const struct storm_settings *set,
 		i = ifaddrs_by_addr(all, source);
 		if (!i)
 			storm_log(STORM_LOG_ERROR, "no interface has the "
-				  "address that %s is reached from: set "
+				  "source address of the route to %s: set "
 				  "Interface in storm.conf", text);
 		return i;
 	}
@@ -220,7 +220,7 @@ static int iface_read(const struct storm_settings *set, const struct ifaddrs *i,
 			  req.ifr_name, key);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCGIFMTU, &req)) {
-		storm_log(STORM_LOG_ERROR, "cannot ask for the MTU of "
+		storm_log(STORM_LOG_ERROR, "cannot read the MTU of "
 			  "interface %s: %m", req.ifr_name);
 	} else {
 		memcpy(out->name, req.ifr_name, sizeof(out->name));

@@ -143,7 +143,7 @@ struct storm_udp {
 	uint32_t groups;
 	bool gso;
 	/* each is logged once */
-	bool logged_family, logged_buffer, logged_size, logged_send;
+	bool logged_family, logged_size, logged_send;
 
 	struct udp_rx *rx;	/* receive buffers */
 	struct storm_drop drop;

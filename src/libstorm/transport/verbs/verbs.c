@@ -38,8 +38,8 @@ static const char *verbs_memory_reason(char *buf, size_t size)
 
 	getrlimit(RLIMIT_MEMLOCK, &lim);
 	if (lim.rlim_cur == RLIM_INFINITY)
-		snprintf(buf, size, "it has no more such objects, or the host "
-			 "no memory");
+		snprintf(buf, size, "the device has no more such objects, or the "
+			 "host has no memory");
 	else
 		snprintf(buf, size, "locked memory is limited to %llu KiB: "
 			 "raise ulimit -l (/etc/security/limits.conf for "
@@ -66,7 +66,7 @@ static bool verbs_permission_reason(char *buf, size_t size)
 		found = access(g.gl_pathv[i], R_OK | W_OK);
 		if (found)
 			snprintf(buf, size, "%s must be readable and writable "
-				 "for everybody: package rdma-core has udev "
+				 "by all users: package rdma-core has udev "
 				 "rules for that", g.gl_pathv[i]);
 	}
 	globfree(&g);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,6 +56,8 @@ static int verbs_cm_bind(struct storm_verbs *v, struct rdma_cm_id **id,
 			 uint16_t port)
 {
 	struct sockaddr_in sin = storm_verbs_sockaddr(&v->self);
+	const uint8_t *ip = v->self.ip + 12;
+	char what[128];
 
 	sin.sin_port = htons(port);
 	if (rdma_create_id(v->cm, id, v, RDMA_PS_UDP))
@@ -69,9 +72,10 @@ static int verbs_cm_bind(struct storm_verbs *v, struct rdma_cm_id **id,
 	} else {
 		errno = ENODEV;
 	}
-	return storm_verbs_fail(v, "the rail's interface is no RDMA device's "
-				   "(`rdma link` shows those that are: set "
-				   "DataRail or Interface)");
+	snprintf(what, sizeof(what), "no RDMA device has the address "
+		 "%u.%u.%u.%u (`rdma link` lists their interfaces: set "
+		 "DataRail or Interface)", ip[0], ip[1], ip[2], ip[3]);
+	return storm_verbs_fail(v, what);
 }
 
 int storm_verbs_cm_open(struct storm_verbs *v)
@@ -89,8 +93,8 @@ int storm_verbs_cm_open(struct storm_verbs *v)
 int storm_verbs_cm_listen(struct storm_verbs *v)
 {
 	if (rdma_listen(v->listener, BACKLOG))
-		return storm_verbs_fail(v, "cannot listen for peers that ask "
-					   "where this end is");
+		return storm_verbs_fail(v, "cannot listen on the connection "
+					   "manager's port");
 	return verbs_cm_bind(v, &v->joiner, 0);
 }
 

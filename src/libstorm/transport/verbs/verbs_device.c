@@ -33,11 +33,11 @@ static int verbs_no_device(struct storm_verbs *v)
 {
 	if (v->set.device[0])
 		storm_verbs_log(v, "there is no RDMA device %s: `rdma link` "
-				"shows those that there are; correct %s in "
-				"storm.conf", v->set.device, verbs_rail_key(v));
+				"lists the devices; correct %s in storm.conf",
+				v->set.device, verbs_rail_key(v));
 	else
 		storm_verbs_log(v, "there is no RDMA device: load its driver "
-				"(`rdma link` shows it then), or set "
+				"(then `rdma link` lists it), or set "
 				"Transport=udp in storm.conf");
 	errno = ENODEV;
 	return STORM_ESYS;
@@ -204,9 +204,9 @@ static int verbs_find_gid(struct storm_verbs *v)
 		    memcmp(&p->gid, &none, sizeof(none)))
 			return STORM_OK;
 		storm_verbs_log(v, "RDMA device %s, port %u has no GID %d: "
-				"`ibv_devinfo -v` shows those that there are; "
-				"correct %s in storm.conf, or leave it out",
-				p->device, p->number, v->set.gid_index,
+				"`ibv_devinfo -v` lists its GIDs; correct %s "
+				"in storm.conf, or leave it out",
+				p->device, p->number, p->gid_index,
 				storm_verbs_key(v, "GidIndex",
 						"StrobeGidIndex"));
 		errno = EINVAL;
@@ -224,7 +224,7 @@ static int verbs_find_gid(struct storm_verbs *v)
 	}
 	errno = EADDRNOTAVAIL;
 	return storm_verbs_fail(v, "the GID table has no RoCE v2 entry "
-				   "of the interface's address");
+				   "for the interface's address");
 }
 
 static int verbs_find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
@@ -263,11 +263,11 @@ static int verbs_check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 
 	if (ibv_query_device(p->ctx, &p->limits) ||
 	    ibv_query_port(p->ctx, p->number, &a))
-		return storm_verbs_fail(v, "cannot ask for the port");
+		return storm_verbs_fail(v, "cannot query the port");
 	if (a.state != IBV_PORT_ACTIVE) {
 		errno = ENETDOWN;
-		return storm_verbs_fail(v, "the port is not active, see its "
-					   "cable and switch");
+		return storm_verbs_fail(v, "the port is not active: check "
+					   "its cable and switch");
 	}
 	p->ethernet = a.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p->mtu = 128u << a.active_mtu;
@@ -335,7 +335,8 @@ int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
 	p->pd = ibv_alloc_pd(p->ctx);
 	p->channel = p->pd ? ibv_create_comp_channel(p->ctx) : NULL;
 	if (!p->channel)
-		return storm_verbs_fail(v, "cannot use the device");
+		return storm_verbs_fail(v, "cannot allocate a protection "
+					   "domain or completion channel");
 	if (fcntl(p->ctx->async_fd, F_SETFL, O_NONBLOCK) ||
 	    fcntl(p->channel->fd, F_SETFL, O_NONBLOCK) ||
 	    storm_verbs_watch(v, p->ctx->async_fd, VERBS_FD_ASYNC) ||

@@ -40,8 +40,8 @@ static void verbs_cm_dispatch(struct storm_verbs *v, struct rdma_cm_event *e)
 	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		rdma_ack_cm_event(e);
 		if (!v->broken)
-			storm_verbs_log(v, "RDMA device %s was removed: it is "
-					"used again when it is back",
+			storm_verbs_log(v, "RDMA device %s was removed: STORM "
+					"uses it again once it is back",
 					v->port.device);
 		storm_verbs_break(v);
 	} else if (e->id == v->listener || e->listen_id == v->listener) {
@@ -72,10 +72,10 @@ static void verbs_port_down(struct storm_verbs *v, const char *why)
 	if (v->port_down)
 		return;
 	v->port_down = true;
-	storm_verbs_log(v, "port %u of RDMA device %s is down (%s), see its "
-			"cable and switch: until it is up %s",
+	storm_verbs_log(v, "port %u of RDMA device %s is down (%s): check "
+			"its cable and switch; until it is up, %s",
 			v->port.number, v->port.device, why,
-			v->data ? "all goes by the data rail" :
+			v->data ? "the data rail is used" :
 			v->set.transport_fallback ? "UDP is used" :
 			"nothing is sent");
 }
@@ -106,9 +106,10 @@ static void verbs_table_changed(struct storm_verbs *v, const char *what)
 {
 	if (verbs_port_is_as_opened(&v->port))
 		return;
-	storm_verbs_log(v, "port %u of RDMA device %s: %s, and what was used "
-			"is gone: see its interface's address and the subnet "
-			"manager's partitions; it is opened again",
+	storm_verbs_log(v, "port %u of RDMA device %s: %s: the GID or "
+			"P_Key in use is gone: check the interface's address "
+			"and the subnet manager's partitions; opening the "
+			"device again",
 			v->port.number, v->port.device, what);
 	storm_verbs_break(v);
 }
@@ -117,9 +118,9 @@ static void verbs_table_changed(struct storm_verbs *v, const char *what)
  * joined again have an event of their own: storm_verbs_group_event(). */
 static void verbs_subnet_changed(struct storm_verbs *v, const char *what)
 {
-	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: all peers "
-		  "are asked again where they are", v->port.number,
-		  v->port.device, what);
+	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: "
+		  "looking up all peers again", v->port.number, v->port.device,
+		  what);
 	storm_verbs_peers_doubt(v);
 }
 
@@ -169,9 +170,9 @@ void storm_verbs_device_event(struct storm_verbs *v, enum ibv_event_type type,
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		break;
 	default:
-		storm_verbs_log(v, "RDMA device %s: %s: it is opened again; "
-				"the kernel's log may say why", v->port.device,
-				text);
+		storm_verbs_log(v, "RDMA device %s: %s: opening it again; the "
+				"kernel's log may have the reason",
+				v->port.device, text);
 		storm_verbs_break(v);
 	}
 }

@@ -23,6 +23,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,18 @@ static struct verbs_group *verbs_group_find(struct storm_verbs *v,
 	return NULL;
 }
 
+/* Log what failed about a group; errno has the reason. */
+static void verbs_group_fail(struct storm_verbs *v,
+			     const struct verbs_member *m, const char *what)
+{
+	const uint8_t *ip = m->addr.ip + 12;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s multicast group %u.%u.%u.%u", what,
+		 ip[0], ip[1], ip[2], ip[3]);
+	storm_verbs_fail(v, text);
+}
+
 /* ------------------------------------------------------------------ joins */
 
 static void verbs_group_join(struct storm_verbs *v, struct verbs_member *m)
@@ -77,7 +90,7 @@ static void verbs_group_join(struct storm_verbs *v, struct verbs_member *m)
 		v->joins++;
 		return;
 	}
-	storm_verbs_fail(v, "cannot join a multicast group");
+	verbs_group_fail(v, m, "cannot join");
 	v->group_failed = true;
 	v->join_at = v->now + JOIN_AGAIN;
 	storm_verbs_timer(v);
@@ -91,8 +104,7 @@ static void verbs_group_attach(struct storm_verbs *v, struct verbs_member *m)
 	errno = ibv_attach_mcast(m->qp, &m->gid, m->lid);
 	m->attached = !errno;
 	if (errno)
-		storm_verbs_fail(v, "cannot attach a queue pair to a "
-				    "multicast group");
+		verbs_group_fail(v, m, "cannot attach a queue pair to");
 }
 
 static void verbs_group_leave(struct storm_verbs *v, struct verbs_member *m)
@@ -257,8 +269,7 @@ static bool verbs_group_make_ah(struct storm_verbs *v, struct verbs_member *m)
 
 	m->ah = ibv_create_ah(v->port.pd, &a);
 	if (!m->ah)
-		storm_verbs_fail(v, "cannot create a group's address "
-				    "handle");
+		verbs_group_fail(v, m, "cannot create an address handle for");
 	return m->ah;
 }
 
@@ -293,9 +304,10 @@ static void verbs_group_set_qkey(struct verbs_group *g)
 	uint32_t qkey = u ? u->qkey : verbs_group_random_qkey();
 
 	for (int c = 0; c < 2; c++)
-		if (g->by[c].qp && storm_verbs_set_qkey(g->by[c].qp, qkey))
+		if (g->by[c].qp &&
+		    (errno = storm_verbs_set_qkey(g->by[c].qp, qkey)))
 			storm_log(STORM_LOG_WARN, "cannot set the Q_Key of a "
-				  "multicast group: data for it go along the "
+				  "multicast group (%m): its data go along the "
 				  "chain");
 }
 

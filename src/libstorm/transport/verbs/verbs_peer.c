@@ -154,7 +154,7 @@ static void verbs_peer_known(struct storm_verbs *v, struct verbs_peer *p,
 		return;
 	if (p->state == VERBS_SILENT) {
 		v->stats.peers_by_udp--;
-		storm_log(STORM_LOG_DEBUG, "a peer answers by verbs again");
+		storm_log(STORM_LOG_DEBUG, "a peer answers over verbs again");
 	}
 	verbs_peer_forget_place(p);
 	p->hello = *h;
@@ -188,12 +188,12 @@ static void verbs_peer_log_silent(struct storm_verbs *v,
 	const uint8_t *ip = p->addr.ip + 12;
 
 	storm_log(v->logged_silent || ended ? STORM_LOG_DEBUG : STORM_LOG_WARN,
-		  "%u.%u.%u.%u:%u cannot be reached by %s (%s)%s", ip[0],
+		  "%u.%u.%u.%u:%u cannot be reached over %s (%s)%s", ip[0],
 		  ip[1], ip[2], ip[3], p->addr.port,
 		  v->data ? "the strobe rail" : "verbs", why,
-		  v->data ? ": the data rail is used, also for others of the "
-		  "kind" : v->set.transport_fallback ? ": UDP is used, also "
-		  "for others of the kind" : "");
+		  v->data ? ": the data rail is used; more such peers are not "
+		  "logged" : v->set.transport_fallback ? ": UDP is used; more "
+		  "such peers are not logged" : "");
 	v->logged_silent |= !ended;
 }
 
@@ -247,7 +247,7 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 
 		if (took > v->stats.ask_longest)
 			v->stats.ask_longest = took;
-		storm_log(STORM_LOG_DEBUG, "a peer took %llu us to find",
+		storm_log(STORM_LOG_DEBUG, "found a peer in %llu us",
 			  (unsigned long long) took / 1000);
 		verbs_peer_asked(v, p);
 		verbs_peer_known(v, p, &h, &ud);

@@ -76,7 +76,7 @@ void storm_verbs_without(struct storm_verbs *v)
 	v->up_again = v->now + VERBS_UP_AGAIN;
 	if (!v->retrying && v->data)
 		storm_log(STORM_LOG_WARN, "the strobe rail does not work here: "
-			  "all goes by the data rail");
+			  "the data rail is used for everything");
 	else if (!v->retrying)
 		storm_log(STORM_LOG_WARN, "verbs do not work here: %s",
 			  v->set.transport_fallback ? "UDP is used" :

@@ -146,8 +146,8 @@ static void ud_recv_was_empty(struct storm_verbs *v, const struct verbs_recv *r)
 	v->stats.queue[r->class].empty++;
 	if (!v->logged_empty)
 		storm_log(STORM_LOG_WARN, "a receive queue of RDMA device %s "
-			  "was full (%u datagrams): what comes then is lost, "
-			  "and sent again; raise %s in storm.conf",
+			  "was full (%u datagrams): others may have been lost "
+			  "and are retransmitted; raise %s in storm.conf",
 			  v->port.device,
 			  r->depth, storm_verbs_key(v, "ReceiveQueue",
 						    "StrobeReceiveQueue"));
@@ -251,7 +251,7 @@ void storm_verbs_sent(struct storm_verbs *v)
 
 			if (wc[i].status != IBV_WC_SUCCESS) {
 				v->stats.send_errors++;
-				storm_verbs_log(v, "sending by RDMA device %s "
+				storm_verbs_log(v, "sending on RDMA device %s "
 					"failed: %s", v->port.device,
 					ibv_wc_status_str(wc[i].status));
 				storm_verbs_break(v);
