@@ -1,6 +1,6 @@
 /*
- * cast.h - what the owner says to all: its whole state in one datagram, said
- * again until the answers show that everybody has it.
+ * cast.h - CAST, from the owner to all nodes: the owner's whole state in one
+ * datagram, repeated until the STATUS of the tree shows that all nodes have it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,9 +12,10 @@
 enum storm_cast_what {
 	STORM_CAST_STATE = 1,	/* struct storm_cast */
 	STORM_CAST_BEGIN = 2,	/* u16 part, u16 parts, bytes */
-	STORM_CAST_ACKED = 3,	/* u8 kind, idset: the owner has these */
-	STORM_CAST_WELCOME = 4	/* u32 node, incarnation, u64 op: to that one,
-				   which has no part in what is up to op */
+	STORM_CAST_ACKED = 3,	/* u8 kind, idset: reports that the owner has */
+	STORM_CAST_WELCOME = 4	/* u32 node, incarnation, u64 op: this node is
+				   a member again, and takes no part in
+				   operations up to op */
 };
 
 enum storm_decision {
@@ -22,9 +23,10 @@ enum storm_decision {
 };
 
 #define STORM_CAST_CLOSING 0x1	/* the domain ends */
-#define STORM_CAST_ASK 0x2	/* answer now, whatever you have */
+#define STORM_CAST_ASK 0x2	/* send a STATUS now, news or not */
 #define STORM_CAST_CHAIN 0x4	/* data go along the chain, not by multicast */
-#define STORM_CAST_DIRECT 0x8	/* your parent is silent: answer to the owner */
+#define STORM_CAST_DIRECT 0x8	/* the receiver's parent is silent: also send
+				   STATUS to the owner */
 #define STORM_CAST_FLAGS 0xf
 
 struct storm_cast {
@@ -34,7 +36,7 @@ struct storm_cast {
 	struct storm_idset p;	/* its nodes; empty: all members */
 	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */
 	uint64_t sent;		/* bytes sent so far */
-	uint64_t floor;		/* bytes that all must have written */
+	uint64_t floor;		/* bytes that every node must have written */
 	uint8_t decision;
 	uint64_t cmp;		/* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;
@@ -43,9 +45,11 @@ struct storm_cast {
 	struct storm_idset excluded;	/* fenced nodes, all epochs so far */
 };
 
-void storm_cast_free(struct storm_cast *c);	/* its sets */
+void storm_cast_free(struct storm_cast *c);	/* its sets, not c */
+/* Bytes written to buf, with the u8 what; 0: they are more than max. */
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
-/* buf begins after the u8 what. count: nodes in the domain. */
+/* buf begins behind the u8 what; count: nodes in the domain.  STORM_OK: free c
+ * by storm_cast_free().  STORM_EINVAL: malformed, nothing to free. */
 int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		      uint32_t count);
 

@@ -36,8 +36,8 @@ static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 	return rc == EMUNGE_SUCCESS ? STORM_OK : STORM_EAUTH;
 }
 
-/* What the nodes of this process share.  Less than what nm.c remembers of past
- * sessions, so that none can be had twice. */
+/* Payloads that the nodes of this process share.  They are fewer than the past
+ * sessions that nm.c remembers, so that no node accepts an OPEN twice. */
 #define SHARED 16
 static struct {
 	pthread_mutex_t lock;
@@ -76,7 +76,7 @@ static munge_err_t credential_decode_shared(const char *cred, munge_ctx_t ctx,
 	munge_err_t rc = munge_decode(cred, ctx, payload, n, u, g);
 
 	SHA256((const uint8_t *) cred, strlen(cred), digest);
-	/* replayed or not, munged has decoded it: for us, if we know it */
+	/* a replay is ours if another node here has decoded it */
 	for (int i = 0; rc == EMUNGE_CRED_REPLAYED && i < SHARED; i++)
 		if (shared.of[i].payload && shared.of[i].len == *n &&
 		    !memcmp(shared.of[i].digest, digest, sizeof(digest)) &&
@@ -109,7 +109,7 @@ static munge_err_t credential_decode_any(const char *cred, munge_ctx_t ctx,
 	return rc;
 }
 
-/* Authentic, though not fresh. */
+/* Authentic, but not fresh. */
 static bool credential_is_stale(munge_err_t rc)
 {
 	return rc == EMUNGE_CRED_EXPIRED || rc == EMUNGE_CRED_REWOUND ||

@@ -1,5 +1,6 @@
 /*
- * credential.h - who opens a domain: MUNGE carries the session key.
+ * credential.h - MUNGE credentials: they carry the session key and prove which
+ * user opens a domain.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,12 +9,14 @@
 
 #include "src/libstorm/storm.h"
 
-/* The simulator brings its own pair; everyone else uses MUNGE. */
+/* The simulator has a pair of its own; everything else uses MUNGE. */
 struct storm_credential_ops {
-	/* *cred is a malloc()ed string that only agent_uid can decode. */
+	/* *cred: a malloc()ed string that only agent_uid can decode.  STORM_OK,
+	 * STORM_ENOMEM, or STORM_EAUTH: MUNGE failed, and it was logged. */
 	int (*encode)(uint32_t agent_uid, const void *payload, size_t len,
 		      char **cred);
-	/* *payload is malloc()ed. STORM_EAUTH where it is refused. */
+	/* *payload: malloc()ed, *len bytes.  uid, gid: the user that made cred.
+	 * STORM_OK; STORM_EAUTH: refused, and logged; STORM_ENOMEM. */
 	int (*decode)(const char *cred, void **payload, size_t *len,
 		      uint32_t *uid, uint32_t *gid);
 };
@@ -21,20 +24,21 @@ struct storm_credential_ops {
 void storm_credential_use(const struct storm_credential_ops *ops);
 
 /*
- * A node begins (1) or ends (-1) in this process.  Several of them have one munged
- * between them, to which all but the first who decode a credential replay it: while
- * there are several, what munged has let one decode the others may, too.  That a
- * node takes each OPEN once is its own affair (nm.c).
+ * Count a node that begins (1) or ends (-1) in this process.  munged lets a
+ * host decode a credential once, and calls every later attempt a replay.  While
+ * the process has several nodes, each of them may decode what another one has
+ * decoded.  That a node accepts each OPEN only once is up to nm.c.  Any thread.
  */
 void storm_credential_share(int nodes);
 
+/* As the operations above; any thread. */
 int storm_credential_encode(uint32_t agent_uid, const void *payload,
 			    size_t len, char **cred);
 int storm_credential_decode(const char *cred, void **payload, size_t *len,
 			    uint32_t *uid, uint32_t *gid);
 
-/* For what names itself the one occasion that it is good for: who made it counts,
- * and not when, nor that this host has decoded it before. */
+/* The same, but a credential that expired or was decoded before is accepted.
+ * For payloads that name the one occasion for which they are valid. */
 int storm_credential_decode_stale(const char *cred, void **payload, size_t *len,
 				  uint32_t *uid, uint32_t *gid);
 

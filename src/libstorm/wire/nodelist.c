@@ -8,10 +8,10 @@
 
 #include "nodelist.h"
 
-#define DIGITS_MAX 9		/* of a name that are counted */
+#define DIGITS_MAX 9		/* digits of a name that are its number */
 
-/* name with its last number plus one, as wide as it was if it was padded;
- * false: it has no number, or that would be too long. */
+/* The name with its trailing number plus one, zero-padded to the same width.
+ * False: it has no number, or the result is too long. */
 static bool nodes_next_name(const char *name, char out[STORM_NAME_MAX + 1])
 {
 	size_t len = strlen(name), digits = 0;
@@ -90,7 +90,7 @@ static int nodes_add(struct storm_node *n, const char *name, size_t len,
 	return STORM_OK;
 }
 
-/* Names are logged, so they have nothing in them that a log is made of. */
+/* Names are logged, so they must not contain spaces or control characters. */
 static bool nodes_good_name(const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -99,7 +99,7 @@ static bool nodes_good_name(const char *p, size_t n)
 	return n > 0;
 }
 
-/* One run into n[0 .. room), *count of them done. */
+/* Read one run into n[0 .. room); *count: nodes that need to be freed. */
 static int nodes_get_run(struct storm_in *i, struct storm_node *n,
 			 uint32_t room, uint32_t *count)
 {

@@ -4,9 +4,10 @@
  *   u32 magic, u16 version, u16 late, u32 node addressed,
  *   u32 n, n bytes of credential, u32 m, m bytes of body
  *
- * and the credential's payload is {session key, SHA-256(body)}: whoever can
- * decode it knows who wrote the body, and for whom.  All of that is the same
- * in every version, so that an agent knows whom it tells that it has another.
+ * and the credential's payload is {session key, SHA-256(body)}.  So the user
+ * that made the credential also wrote the body, and only the agent's user can
+ * read the key.  This frame is the same in every version: an agent can
+ * authenticate a sender of another version, and report the mismatch to it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,7 +21,7 @@
 #define OPEN_MULTICAST 0x1
 #define OPEN_BEGIN 0x2
 #define OPEN_FOUNDING 0x4
-/* ns: a domain whose owner is gone is not kept for ever */
+/* ns; the upper limit bounds how long a domain outlives its owner */
 #define TIME_MIN 1000000ULL
 #define TIME_MAX 3600000000000ULL
 
@@ -126,7 +127,7 @@ static int comparison_get(struct storm_in *i, struct storm_comparison *c)
 	c->write.var = storm_get32(i);
 	c->write.value = storm_get64(i);
 	c->writes = writes;
-	/* what is not written is not said */
+	/* without a write its fields must be zero */
 	return storm_in_done(i) && storm_var_known(c->var) &&
 	       c->rel <= STORM_NE && writes <= 1 &&
 	       (writes ? c->write.var >= STORM_VARS &&
@@ -404,20 +405,22 @@ static int open_body_unpack(struct storm_open *o)
 	return err;
 }
 
-/* Nobody but the credential's maker wrote this body. */
+/* The payload must have the body's digest, or another user wrote the body. */
 static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 			     size_t len, const struct open_frame *f,
 			     const uint8_t sha[32])
 {
 	bool ours = f->version == STORM_WIRE_VERSION;
 
-	/* another version may say more behind */
+	/* another version's payload may be longer */
 	if ((ours ? len != STORM_KEY_LEN + 32 : len < STORM_KEY_LEN + 32) ||
 	    CRYPTO_memcmp(payload + STORM_KEY_LEN, sha, 32))
 		return STORM_EAUTH;
 	if (ours)
 		return STORM_OK;
-	storm_log(STORM_LOG_WARN, "uid %u opens a session in protocol version %u, but this is version %u: install the same STORM on all hosts",
+	storm_log(STORM_LOG_WARN, "uid %u opens a session in protocol "
+		  "version %u, but this is version %u: install the same STORM "
+		  "on all hosts",
 		  o->uid, f->version, STORM_WIRE_VERSION);
 	return STORM_EVERSION;
 }

@@ -15,8 +15,8 @@
 #define STORM_PATH_MAX 4096
 #define STORM_WINDOW_MIN 65536
 
-/* An ordered COMPARE-AND-WRITE: the operation's kind, beside the targets of
- * transfers, and what it asks. */
+/* An ordered COMPARE-AND-WRITE: its kind, which follows those of
+ * enum storm_target_kind, and its question. */
 #define STORM_KIND_COMPARE 4
 struct storm_comparison {
 	uint32_t var;
@@ -28,7 +28,7 @@ struct storm_comparison {
 bool storm_var_known(uint32_t var);	/* own or global */
 bool storm_relation_holds(uint64_t a, enum storm_relation rel, uint64_t b);
 
-/* An ordered operation as it is announced: travels in OPEN or as BEGIN. */
+/* The announcement of an ordered operation, sent in an OPEN or as BEGIN. */
 struct storm_begin {
 	uint64_t op, size;
 	struct storm_idset p;	/* owned; empty: all members */
@@ -37,21 +37,24 @@ struct storm_begin {
 	struct storm_comparison cmp;
 };
 #define STORM_BEGIN_MAX (STORM_PATH_MAX + 128 + 10 * STORM_SET_RANGES)
-/* A node set that a caller gives, in a domain of count nodes: EINVAL, ETOOBIG. */
+/* Check a caller's node set, in a domain of count nodes.  STORM_OK; EINVAL:
+ * empty or out of range; ETOOBIG: too many ranges. */
 int storm_begin_check_set(const struct storm_idset *P, uint32_t count);
 static inline bool storm_begin_names(const struct storm_begin *b,
 				     uint32_t node)
 {
 	return !b->p.count || storm_idset_has(&b->p, node);
 }
-/* Bytes written to buf, 0 where it does not fit.  count: nodes in the domain. */
+/* Bytes written to buf; 0: they are more than max. */
 size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max);
+/* count: nodes in the domain.  STORM_OK: free b by storm_begin_free().  EINVAL
+ * or ENOMEM: nothing to free. */
 int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
 		       uint32_t count);
-void storm_begin_free(struct storm_begin *b);
+void storm_begin_free(struct storm_begin *b);	/* what it owns, not b */
 
-/* An OPEN: of storm_open_verify(), or as its owner has filled it for
- * storm_open_seal().  storm_open_free(). */
+/* An OPEN.  storm_open_verify() makes it from a stream, or an owner fills it in
+ * for storm_open_seal().  Free it by storm_open_free(). */
 struct storm_open {
 	/* from the credential */
 	uint32_t uid, gid;
@@ -59,7 +62,7 @@ struct storm_open {
 	uint64_t session;	/* first 8 bytes of SHA-256(body) */
 	/* from the stream */
 	uint32_t self;
-	bool late;		/* sent when its first epoch was over */
+	bool late;		/* sent after its first epoch had ended */
 	/* from the body */
 	uint8_t nonce[STORM_NONCE_LEN];	/* random: no session can be guessed */
 	uint32_t job_id, step_id, step_het;
@@ -67,10 +70,10 @@ struct storm_open {
 	bool multicast;
 	uint32_t radix, mtu;
 	uint64_t window, dead_timeout, op_timeout, heartbeat;
-	uint64_t cluster;	/* which cluster domain; 0: a step domain */
+	uint64_t cluster;	/* which cluster's domain; 0: a step domain */
 	uint32_t epoch;		/* the first one of this owner */
-	bool founding;		/* the cluster domain's first owner: nobody has
-				   anything to remember */
+	bool founding;		/* the cluster domain's first owner: no node
+				   has state of an earlier one */
 	uint8_t *authority;
 	size_t authority_len;
 	struct storm_node *nodes;	/* names owned */
@@ -78,41 +81,42 @@ struct storm_open {
 	struct storm_idset excluded;	/* as the epoch begins */
 	bool has_begin;
 	struct storm_begin begin;	/* of the first operation */
-	/* as received or made: what the children get */
+	/* as received or made; passed on to the children */
 	char *cred;
 	uint8_t *body;
 	size_t body_len;
-	/* NULL, or how many OPENs of one thread (the simulator's) share
-	 * authority, nodes and their names, cred and body */
+	/* NULL, or the number of OPENs of one thread (the simulator's) that
+	 * share authority, nodes and their names, excluded, cred and body */
 	uint32_t *shared;
 };
 
-/* Owner: pack the body, make the key's credential; fills session, key, cred,
- * body.  0 or an error. */
+/* Owner: pack the body and make the key's credential.  Sets session, key, cred
+ * and body.  STORM_OK or an error. */
 int storm_open_seal(struct storm_open *o, uint32_t agent_uid);
-/* Another credential for the same key: one that was decoded on a node is a replay
- * there, also to the agent that comes after, and none is good for ever.  0 or an
- * error: the one before stays. */
+/* Make another credential for the same key.  MUNGE credentials expire, and a
+ * node that has decoded one refuses it as a replay, after its agent's restart
+ * too.  STORM_OK, or an error: the old credential stays. */
 int storm_open_renew(struct storm_open *o, uint32_t agent_uid);
-/* The stream for one node; malloc()ed. NULL: no memory. */
+/* The stream for one node, malloc()ed, *len bytes.  NULL: no memory. */
 uint8_t *storm_open_stream(const struct storm_open *o, uint32_t node,
 			   size_t *len);
-/* Session of a stream, for deduplication before any decoding, whatever its
- * version; also finds frames that are not OPENs at all. */
+/* The session of a stream of any version, for deduplication before the
+ * credential is decoded.  STORM_EINVAL or STORM_ETOOBIG: this is no OPEN. */
 int storm_open_peek(const void *buf, size_t len, uint64_t *session);
-/* All streams of an OPEN are the same from here on; before it stands which node
- * they are for. */
+/* The streams of an OPEN differ only before this offset: the last 4 bytes there
+ * are the node that the stream is for. */
 #define STORM_OPEN_SAME 12
 uint32_t storm_open_node(const void *buf);
 
 /* Any thread: check a stream's credential and parse it.  STORM_OK and *out,
- * or an error; EVERSION: authentic, but of another version. */
+ * which the caller frees; or an error.  STORM_EVERSION: authentic, but of
+ * another version. */
 int storm_open_verify(const void *buf, size_t len, struct storm_open **out);
 void storm_open_free(struct storm_open *o);
 
-/* What a host may ask of an OPEN or of a session made from it. */
+/* What programs can learn about an OPEN, or about a session made from it. */
 struct storm_open_info {
-	uint32_t uid, gid;		/* who: from the credential */
+	uint32_t uid, gid;		/* of the owner; from the credential */
 	uint32_t job_id, step_id, step_het;
 	uint64_t cluster;		/* 0: a step domain */
 	const void *authority;		/* owned by the OPEN */

@@ -1,11 +1,11 @@
 /*
- * reports.c - see reports.h.  A REPORT part is
+ * reports.c - see reports.h.  A part of a REPORT is
  *
  *   u64 version, u16 part, u16 parts, u32 bytes of every part but the last,
  *   then the bytes
  *
- * and what the parts make up is {u8 complete kinds}, then {u8 kind, u32 code,
- * idset} as often as fits.
+ * and all parts together are {u8 complete kinds}, then any number of {u8 kind,
+ * u32 code, idset}.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

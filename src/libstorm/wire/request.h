@@ -1,5 +1,6 @@
 /*
- * request.h - an operation that a node asks the owner for, and how it ended.
+ * request.h - REQUEST, an operation that a node asks of the owner, and RESULT,
+ * how it ended.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,19 +12,22 @@
 #define STORM_RESULT_FAULTS 16
 #define STORM_RESULT_MAX (8 + 9 * STORM_RESULT_FAULTS)
 
-/* The operation and its data; 0: more than max bytes. */
+/* The operation and its data: bytes written to buf; 0: more than max. */
 size_t storm_request_pack(const struct storm_begin *b, const void *data,
 			  size_t len, uint8_t *buf, size_t max);
-/* b is to be freed, data points into buf.  count: nodes in the domain. */
+/* STORM_OK: free b by storm_begin_free(); *data points into buf.  EINVAL or
+ * ENOMEM: nothing to free.  count: nodes in the domain. */
 int storm_request_unpack(struct storm_begin *b, const uint8_t **data,
 			 size_t *len, const uint8_t *buf, size_t max,
 			 uint32_t count);
 
-/* The first faults of an outcome travel, and their number. */
+/* Packs the number of an outcome's faults, and the first of them.  Bytes
+ * written; 0: more than max. */
 size_t storm_result_pack(enum storm_compare result,
 			 const struct storm_outcome *out, uint8_t *buf,
 			 size_t max);
-/* out is to be cleared. */
+/* STORM_OK: free out by storm_outcome_clear().  EINVAL or ENOMEM: nothing to
+ * free. */
 int storm_result_unpack(enum storm_compare *result, struct storm_outcome *out,
 			const uint8_t *buf, size_t len);
 

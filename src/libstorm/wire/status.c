@@ -7,8 +7,8 @@
 #include "src/libstorm/base/minmax.h"
 #include "status.h"
 
-/* bytes of a STATUS: without ranges and faults; of a range, of one of a short
- * set at most, of a fault */
+/* bytes: of a STATUS without sets and faults; of a range; of a range of a short
+ * set, at most; of a fault */
 #define FIXED 98
 #define RANGE 8
 #define SHORT 10
@@ -23,8 +23,8 @@ void storm_status_free(struct storm_status *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* How many of each there is room for: some of each, for with none left all
- * would look well. */
+/* How many of each fit.  At least one of each stays, or the STATUS would look
+ * as if there were none. */
 struct room { uint32_t behind, unanswered, fresh, faults, overdue; };
 
 static bool status_make_room(struct room *r, size_t max)
@@ -40,7 +40,7 @@ static bool status_make_room(struct room *r, size_t max)
 		    FAULT * (size_t) r->faults + SHORT * (size_t) r->overdue <=
 		    max)
 			return true;
-		if (r->overdue)	/* nothing follows from that */
+		if (r->overdue)	/* only reported, no decision needs it */
 			r->overdue--;
 		else if (*most > 1 && (r->faults <= 1 ||
 				  RANGE * *most >= FAULT * r->faults))
@@ -157,7 +157,7 @@ bad:
 	return STORM_EINVAL;
 }
 
-/* Not beyond what can be counted: less than are named would be malformed. */
+/* Saturates: a total below nfaults would be malformed. */
 static void status_more_faults(struct storm_status *s, uint32_t n)
 {
 	s->faults_total += n < UINT32_MAX - s->faults_total ?
@@ -190,7 +190,7 @@ void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
 
 	*a = (struct storm_asked) { .op = op, .cmp = c->cmp, .p = &all,
 				    .cmp_p = &c->cmp_p };
-	if (op > c->op)		/* the owner has not said what it waits for */
+	if (op > c->op)		/* the owner's state is older than op */
 		return;
 	a->op = c->op;
 	a->p = &c->p;
@@ -211,24 +211,24 @@ void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 	};
 }
 
-/* Has it come as far as is asked, all of it but those it says are behind? */
+/* Have all nodes of s but those behind come as far as is asked? */
 static bool status_reached(const struct storm_status *s,
 			   const struct storm_asked *a)
 {
-	/* it could only go on because the owner saw the end of ours */
+	/* a later op begins only after the owner saw the end of this one */
 	return s->op > a->op || (s->op == a->op && s->phase >= a->phase &&
 				 s->floor >= a->floor);
 }
 
-/* A child's late ones, or all below it, as far as they are asked. */
+/* Add the late nodes of a child, or its whole subtree, if they are asked. */
 static int status_add_late(struct storm_idset *late,
 			   const struct storm_idset *p,
 			   const struct storm_tree *t, uint32_t node,
-			   const struct storm_idset *told)
+			   const struct storm_idset *reported)
 {
 	struct storm_idset s = { 0 };
-	int err = told ? storm_idset_union(&s, told) :
-			 storm_tree_subtree(t, node, &s);
+	int err = reported ? storm_idset_union(&s, reported) :
+			     storm_tree_subtree(t, node, &s);
 
 	if (!err && p->count)
 		err = storm_idset_keep(&s, p);
@@ -278,7 +278,7 @@ static void status_merge_cmp(struct storm_status *into,
 		into->cmp = 0;
 }
 
-/* Only what is known of the highest operation counts. */
+/* Only the highest operation's decision counts. */
 static void status_merge_last(struct storm_status *into,
 			      const struct storm_status *child)
 {
@@ -294,7 +294,7 @@ static void status_merge_faults(struct storm_status *into,
 				const struct storm_status *child)
 {
 	for (uint32_t i = 0; i < child->nfaults; i++)
-		/* of another operation?  then it says nothing of this one */
+		/* a fault of another operation does not count for this one */
 		if (child->op == into->op ||
 		    storm_fault_of_session(child->faults[i].why))
 			storm_status_fault(into, child->faults[i].node,
@@ -317,7 +317,7 @@ void storm_status_merge(struct storm_status *into,
 		return;
 	into->flags |= child->flags & STORM_STATUS_UNACKED;
 	status_merge_last(into, child);
-	/* with one of them left out the claim would be too much */
+	/* without one of them the claim would be wrong */
 	if (storm_idset_union(&into->fresh, &child->fresh))
 		into->phase = STORM_PHASE_NONE;
 	storm_idset_union(&into->overdue, &child->overdue);
@@ -329,7 +329,7 @@ void storm_status_merge(struct storm_status *into,
 	status_merge_faults(into, child);
 }
 
-/* Of late only those of the subtree that its own word names. */
+/* Remove the subtree's nodes from late, except those that named has. */
 static int status_drop_late(struct storm_idset *late,
 			    const struct storm_tree *t, uint32_t node,
 			    const struct storm_idset *named)
@@ -373,7 +373,7 @@ void storm_status_merge_round(struct storm_status *into,
 	status_merge_faults(into, own);
 }
 
-/* How far all of the subtree has come, no matter who speaks of it. */
+/* How far all nodes of the subtree have come. */
 static uint8_t status_whole(const struct storm_status *s)
 {
 	return s->behind.count ? STORM_PHASE_NONE : s->phase;
@@ -382,7 +382,7 @@ static uint8_t status_whole(const struct storm_status *s)
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is)
 {
-	/* of an operation that has just become known there is none */
+	/* of a new operation nothing was reported yet */
 	uint8_t had = is->op == was->op ? status_whole(was) : STORM_PHASE_NONE;
 	uint8_t flags = STORM_STATUS_MCAST | STORM_STATUS_UNACKED;
 

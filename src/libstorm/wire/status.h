@@ -1,6 +1,7 @@
 /*
- * status.h - what a subtree says of itself.  A STATUS is cumulative: the
- * latest one replaces all before, so losing one loses nothing but time.
+ * status.h - STATUS, from a node to its tree parent: how far its subtree is.  A
+ * STATUS is cumulative: the latest one replaces all earlier ones, so a lost one
+ * costs only time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,94 +15,100 @@
 enum storm_phase {
 	STORM_PHASE_NONE = 0,
 	STORM_PHASE_BEGUN = 1,	/* target open, waiting for data */
-	STORM_PHASE_STAGED = 2,	/* all there and verified, not shown */
+	STORM_PHASE_STAGED = 2,	/* all received and verified, not visible yet */
 	STORM_PHASE_ENDED = 3	/* committed or aborted and cleaned up */
 };
 
-#define STORM_STATUS_MCAST 0x1		/* all have heard a multicast */
-#define STORM_STATUS_UNACKED 0x2	/* some report waits for the owner */
-#define STORM_STATUS_NO 0x4		/* op is a comparison: somebody said no */
-#define STORM_STATUS_LACKS 0x8		/* some node has not heard of op */
-#define STORM_STATUS_COMMITTED 0x10	/* somebody took COMMIT for last */
-#define STORM_STATUS_JOIN 0x20		/* from outside: let me in */
-#define STORM_STATUS_SILENT 0x40	/* who is late does not even answer */
+#define STORM_STATUS_MCAST 0x1		/* all nodes received a multicast */
+#define STORM_STATUS_UNACKED 0x2	/* some report has no ACK yet */
+#define STORM_STATUS_NO 0x4		/* op, a comparison, is false somewhere */
+#define STORM_STATUS_LACKS 0x8		/* some node does not know op */
+#define STORM_STATUS_COMMITTED 0x10	/* some node received COMMIT for last */
+#define STORM_STATUS_JOIN 0x20		/* from a non-member: it asks to join */
+#define STORM_STATUS_SILENT 0x40	/* nodes that are behind do not answer */
 #define STORM_STATUS_FLAGS 0x7f
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_BEHIND_KEPT 32		/* ranges */
 #define STORM_OVERDUE_KEPT 8
 
-/* What the owner's state asks for, here and now. */
+/* What the owner's state currently asks for. */
 struct storm_asked {
 	uint64_t op, floor;
 	uint8_t phase;
 	uint64_t cmp;
-	const struct storm_idset *p, *cmp_p;	/* of these; empty: of all */
+	const struct storm_idset *p, *cmp_p;	/* of these nodes; empty: all */
 };
 
 /*
- * Two claims, each of the subtree's nodes that are asked, all but a set: that
- * they have come this far in an operation, that they have answered a
- * comparison.  Who is in the set may have done so, too: it grows where
- * something is not known.
+ * Two claims about those nodes of the subtree that are asked, except a set:
+ * they have come this far in an operation, and they have answered a
+ * comparison.  A node in the set may have done so too: unknown nodes are added
+ * to it.
  */
 struct storm_status {
 	uint64_t version;
-	uint64_t last;			/* highest op that anybody knows */
-	uint64_t op, floor;		/* all but those behind: op, floor and */
-	uint8_t phase;			/* phase are reached; minimum */
+	uint64_t last;			/* highest op that any node knows */
+	uint64_t op, floor;		/* reached by all but those in behind */
+	uint8_t phase;			/* the same; minimum */
 	uint8_t flags;
 	uint64_t progress;		/* bytes written, minimum of all */
-	uint64_t cmp;			/* answered by all but some */
-	bool cmp_false;			/* ... and somebody said no */
+	uint64_t cmp;			/* answered by all but unanswered */
+	bool cmp_false;			/* ... and false at some node */
 	uint32_t mtu;			/* minimum */
 	uint64_t seen;			/* version of the owner's state: the
 					   node's own, not its subtree's */
 	uint64_t repaired, lost;	/* chunks: sum, maximum */
 	struct storm_idset behind;	/* of the operation */
 	struct storm_idset unanswered;	/* of the comparison */
-	struct storm_idset fresh;	/* remember nothing of the domain */
-	struct storm_idset overdue;	/* silent, see detector.h; not all, if they
-					   are many */
+	struct storm_idset fresh;	/* have no state of the domain */
+	struct storm_idset overdue;	/* silent, see detector.h; only some if
+					   they are many */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };
 
-void storm_status_free(struct storm_status *s);	/* and zeroes it */
-/* Takes at most max bytes; faults that do not fit are left out, ranges are
- * joined with what is between them. */
+void storm_status_free(struct storm_status *s);	/* its sets; zeroes *s */
+/* Bytes written to buf; 0: max is too small.  Faults that do not fit are left
+ * out.  Sets that do not fit lose gaps: neighbouring ranges are joined. */
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 			 size_t max);
+/* count: nodes in the domain.  STORM_OK: free s by storm_status_free().
+ * EINVAL: malformed, nothing to free. */
 int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 			size_t len, uint32_t count);
-/* What c asks for where op is the last operation heard of; points into c. */
+/* What c asks for if op is the last operation that is known.  a points into
+ * c. */
 void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
 		    uint64_t op);
-/* Nothing is said yet: of nobody, for what is asked. */
+/* The neutral element of the merge: a claim about no node, for what is
+ * asked. */
 void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 		       uint32_t mtu);
-/* into: the parent's own so far, for what is asked.  child: what is known of
- * that child's subtree, NULL: nothing. */
+/* Merge the STATUS of the child `node` into its parent's.  child: the latest
+ * one received; NULL: none, so its whole subtree counts as late. */
 void storm_status_merge(struct storm_status *into,
 			const struct storm_asked *a,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child);
-/* node's parent is silent, and node's own word is at hand: into, which has the
- * silent one's subtree as late, claims what node's does. */
+/* node's parent is silent, and node sent its STATUS, own, to the owner
+ * directly.  into counts the parent's subtree as late: take out what own
+ * claims. */
 void storm_status_merge_round(struct storm_status *into,
 			      const struct storm_asked *a,
 			      const struct storm_tree *t, uint32_t node,
 			      const struct storm_status *own);
+/* Add a fault of a node, unless it has one already. */
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys);
-/* Is the node lost to the domain (or was it never in), or did just an
- * operation fail there? */
+/* True: the node is lost to the domain, or never joined it.  False: only an
+ * operation failed there. */
 bool storm_fault_of_session(enum storm_err why);
-/* Is there news that a parent waits for (not mere progress)?  A claim is told
- * once it is whole, unless somebody asks. */
+/* Is there news that a parent waits for, and not just progress?  A claim is
+ * sent once no node is missing from it, unless the parent asks. */
 bool storm_status_news(const struct storm_status *was,
 		       const struct storm_status *is);
-/* Are less nodes named than were, in either set? */
+/* Did a node leave one of the sets behind and unanswered? */
 bool storm_status_caught_up(const struct storm_status *was,
 			    const struct storm_status *is);
 

@@ -1,6 +1,6 @@
 /*
- * wire.c - see wire.h.  Type before body, lengths before use, no trailing
- * bytes.
+ * wire.c - see wire.h.  Parsers check the type before the body and lengths
+ * before use, and accept no trailing bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -120,7 +120,7 @@ static void wire_put_number(struct storm_out *o, uint32_t v)
 	storm_put8(o, (uint8_t) v);
 }
 
-/* A number has one form: no zeroes at its end, nothing beyond 32 bits. */
+/* A number has one encoding: no superfluous zero bytes, and at most 32 bits. */
 static uint32_t wire_get_number(struct storm_in *i)
 {
 	uint32_t v = 0;
@@ -142,7 +142,7 @@ void storm_put_set(struct storm_out *o, const struct storm_idset *s)
 {
 	wire_put_number(o, s->count);
 	for (uint32_t k = 0; k < s->count; k++) {
-		/* two ranges that touch would be one */
+		/* ranges never touch, so the gap is at least 1 */
 		wire_put_number(o, k ? s->r[k].first - s->r[k - 1].last - 2 :
 				  s->r[k].first);
 		wire_put_number(o, s->r[k].last - s->r[k].first);
@@ -230,7 +230,7 @@ bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 
 	if (!storm_in_done(&i) || magic != STORM_WIRE_MAGIC || !err)
 		return false;
-	/* another version's other reasons mean nothing here */
+	/* another version may have other reasons */
 	if (err == STORM_EVERSION || version != STORM_WIRE_VERSION) {
 		*why = STORM_EVERSION;
 		*sys = version;

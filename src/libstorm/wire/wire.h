@@ -29,12 +29,12 @@
 
 enum storm_msg {
 	STORM_MSG_CAST = 1,	/* owner -> all: state, begin, acknowledged */
-	STORM_MSG_DATA = 2,	/* owner or repairer -> all or one */
+	STORM_MSG_DATA = 2,	/* owner or repairing node -> all or one */
 	STORM_MSG_STATUS = 3,	/* node -> tree parent */
 	STORM_MSG_NACK = 4,	/* node -> tree parent, grandparent or owner */
 	STORM_MSG_REPORT = 5,	/* node -> tree parent */
 	STORM_MSG_REPORT_ACK = 6,	/* tree parent -> node */
-	STORM_MSG_REQUEST = 7,	/* node -> owner: an operation of its own */
+	STORM_MSG_REQUEST = 7,	/* node -> owner: run this operation */
 	STORM_MSG_RESULT = 8,	/* owner -> node: how it ended */
 	STORM_MSG_STROBE = 9,	/* owner -> all: op is its number */
 	STORM_MSG_MAX = 10
@@ -57,21 +57,21 @@ struct storm_header {
 
 void storm_header_pack(const struct storm_header *h,
 		       uint8_t out[STORM_HEADER_LEN]);
-/* Version, type, flags and length are checked: 0, EVERSION or EINVAL. */
+/* Checks version, type, flags and length.  STORM_OK, EVERSION or EINVAL. */
 int storm_header_unpack(struct storm_header *h, const uint8_t *buf,
 			size_t len);
 
-/* What an agent answers to an OPEN that it knows the sender of and does not
- * take.  The same in all versions. */
+/* An agent's answer to an OPEN that it refuses, if the sender is authenticated.
+ * The same in all versions. */
 #define STORM_REFUSAL_LEN 8
 void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN]);
-/* False: no agent wrote this.  *sys: the agent's version with EVERSION, else
- * 0. */
+/* False: this is no refusal of an agent.  *sys: with STORM_EVERSION the agent's
+ * version, else 0. */
 bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 			  int *sys);
 
-/* A writer stops at its end and remembers; a reader likewise, reading zeroes
- * from then on.  Check .bad once, at the end. */
+/* A writer that has no room left sets bad and writes no more.  A reader at its
+ * end sets bad and returns zeroes.  Check bad once, at the end. */
 struct storm_out { uint8_t *p, *end; bool bad; };
 struct storm_in { const uint8_t *p, *end; bool bad; };
 
@@ -84,21 +84,21 @@ void storm_put_addr(struct storm_out *o, const struct storm_addr *a);
 /* u32 count, then first and last of each range */
 void storm_put_idset(struct storm_out *o, const struct storm_idset *s);
 
-/* The same in fewer bytes: LEB128 numbers, each the distance from the one
- * before, so that every set has one form. */
+/* The same in fewer bytes: LEB128 numbers, each relative to the previous one,
+ * so that every set has exactly one encoding. */
 void storm_put_set(struct storm_out *o, const struct storm_idset *s);
 
 uint8_t storm_get8(struct storm_in *i);
 uint16_t storm_get16(struct storm_in *i);
 uint32_t storm_get32(struct storm_in *i);
 uint64_t storm_get64(struct storm_in *i);
-/* A pointer into the buffer, or NULL and bad. */
+/* A pointer to len bytes of the buffer; or NULL, and bad is set. */
 const uint8_t *storm_get(struct storm_in *i, size_t len);
 void storm_get_addr(struct storm_in *i, struct storm_addr *a);
-/* Adds to s; ids up to max; ranges must ascend. */
+/* Add to s; bad: an id above max, ranges that do not ascend, or no memory. */
 void storm_get_idset(struct storm_in *i, struct storm_idset *s, uint32_t max);
 void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max);
-/* Nothing may be left over. */
+/* All was read, and nothing is left over? */
 static inline bool storm_in_done(const struct storm_in *i)
 {
 	return !i->bad && i->p == i->end;
