@@ -171,20 +171,20 @@ static bool agent_watch_hello(void)
 	local_put32(&f, conf->port);
 	if (local_send(w.sock, &f, w.log_write) ||
 	    local_recv(w.sock, &f, &type) != 1 || type != LOCAL_HELLO_IS) {
-		info("storm: the agent (pid %d) does not understand us, it is replaced",
+		info("storm: replacing the agent (pid %d): it does not answer HELLO",
 		     w.pid);
 		return false;
 	}
 	local_get_str(&f, build, sizeof(build));
 	local_get_str(&f, stamp, sizeof(stamp));
 	if (!local_end(&f) || strcmp(build, AGENT_BUILD)) {
-		info("storm: the agent (pid %d) is of version %s, it is replaced",
-		     w.pid, build);
+		info("storm: replacing the agent (pid %d): its version is %s, not %s",
+		     w.pid, build, AGENT_BUILD);
 		return false;
 	}
 	storm_conf_stamp(now);
 	if (strcmp(stamp, now)) {
-		info("storm: storm.conf or SchedulerType has changed, the agent (pid %d) is replaced",
+		info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
 		     w.pid);
 		return false;
 	}
@@ -197,7 +197,7 @@ static bool agent_watch_adopt(void)
 	w.sock = local_connect(NULL, conf->node_name, &w.pid);
 	if (w.sock < 0) {
 		if (errno == EPERM)
-			error("storm: somebody else listens in %s/%s",
+			error("storm: another user's process listens on %s/%s/agent.sock: stop it",
 			      STORM_RUNDIR, conf->node_name);
 		return false;
 	}
@@ -228,7 +228,8 @@ static bool agent_watch_greet(bool *end)
 		*end = agent_watch_wait(20, &gone);
 	}
 	if (!gone && !*end)
-		error("storm: the agent (pid %d) does not come up", w.pid);
+		error("storm: the agent (pid %d) did not open its socket in %d s: killing it",
+		      w.pid, (int) (START_LIMIT / STORM_SEC));
 	return false;
 }
 
@@ -322,7 +323,7 @@ int agent_watch_start(void)
 	int log[2], rc;
 
 	if (!&conf || !conf || !conf->node_name) {
-		error("storm: slurmd has not told its node's name");
+		error("storm: slurmd has not set its node's name: build STORM for this Slurm");
 		return SLURM_ERROR;
 	}
 	/* neither side may ever wait for the other because of a message */

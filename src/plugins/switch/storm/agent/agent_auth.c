@@ -64,18 +64,18 @@ static int agent_auth_compare(const struct agent *a,
 			      const sbcast_cred_arg_t *arg)
 {
 	if (info->uid && arg->uid != info->uid) {
-		error("uid %u shows the sbcast credential of uid %u",
+		error("uid %u presented the sbcast credential of uid %u",
 		      info->uid, arg->uid);
 		return STORM_EACCES;
 	}
 	if (arg->job_id != info->job_id) {
-		error("uid %u shows the sbcast credential of job %u for job %u",
+		error("uid %u presented the sbcast credential of job %u for job %u",
 		      info->uid, arg->job_id, info->job_id);
 		return STORM_EACCES;
 	}
 	if (!agent_auth_names_node(arg->nodes, a->node)) {
-		error("the sbcast credential of uid %u is for %s, not for this node",
-		      info->uid, arg->nodes);
+		error("the sbcast credential of uid %u is for %s, not for %s",
+		      info->uid, arg->nodes, a->node);
 		return STORM_EACCES;
 	}
 	return STORM_OK;
@@ -139,7 +139,7 @@ static int agent_auth_authority(const struct agent *a,
 		return STORM_EINVAL;
 	arg = agent_auth_extract(info);
 	if (!arg) {
-		error("the sbcast credential that uid %u shows for job %u is not valid",
+		error("uid %u presented an invalid or expired sbcast credential for job %u",
 		      info->uid, info->job_id);
 		return STORM_EAUTH;
 	}
@@ -169,14 +169,14 @@ static void agent_auth_work(struct storm_job *j)
 	}
 	storm_open_info(o->open, &info);
 	if (!info.self_name || strcmp(info.self_name, o->a->node)) {
-		error("uid %u opens a session with node %s, but this is %s",
+		error("uid %u opened a session with node %s, but this is node %s",
 		      info.uid, info.self_name, o->a->node);
 		o->err = STORM_EAUTH;
 		return;
 	}
 	if (info.cluster && !agent_auth_may_own_cluster(&info)) {
-		error("uid %u opens a cluster domain, which SlurmUser and root alone may, and of this cluster alone",
-		      info.uid);
+		error("refused a cluster domain of uid %u: only SlurmUser and root may open it, and only for ClusterName=%s",
+		      info.uid, slurm_conf.cluster_name);
 		o->err = STORM_EACCES;
 		return;
 	}
@@ -228,7 +228,7 @@ int agent_auth_start(struct agent *a)
 	/* the key is of no use to cred/munge, the only verifier of 22.05 */
 	verifier = slurm_cred_verifier_ctx_create(NULL);
 	if (!verifier) {
-		error("cannot verify Slurm's credentials");
+		error("cannot verify credentials: Slurm's cred plugin is not loaded");
 		return -1;
 	}
 	rc = agent_worker_start(&a->auth.worker, &a->ios, "storm_auth",

@@ -83,7 +83,7 @@ static void agent_file_child_close(struct agent_session *s)
 
 static void agent_file_child_gone(struct agent_session *s)
 {
-	error("the process for the files of uid %u, step %u.%u is gone",
+	error("the process that writes files of uid %u, step %u.%u, died",
 	      s->step.uid, s->step.job_id, s->step.step_id);
 	agent_file_child_close(s);
 	for (struct agent_file *f = s->files; f; f = f->next) {
@@ -116,7 +116,7 @@ static void agent_file_reply(struct agent_session *s,
 		xfree(dir);
 	}
 	if (rep->err)
-		info("%s of uid %u: %s%s%s", f->path, s->creds->user.uid,
+		info("file %s of uid %u: %s%s%s", f->path, s->creds->user.uid,
 		     storm_strerror(rep->err), rep->sys ? ": " : "",
 		     rep->sys ? strerror(rep->sys) : "");
 	agent_file_answer(f, rep->err, rep->sys);

@@ -140,13 +140,14 @@ static void agent_launch_try(struct agent *a, struct agent_launch *l,
 			     uint64_t now)
 {
 	if (!l->len) {
-		error("what uid %u sends for step %u.%u is no launch message",
+		error("uid %u sent an invalid launch message for step %u.%u",
 		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
 		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
 	} else if (agent_launch_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
-		error("slurmd does not listen on port %u", a->slurmd.port);
+		error("slurmd did not accept a connection on port %u in %d s",
+		      a->slurmd.port, (int) (SLURMD_WAIT / STORM_SEC));
 		agent_launch_report(a, l,
 				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	} else {
@@ -179,7 +180,7 @@ static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 		agent_launch_again(a, l);
 		return;
 	}
-	error("slurmd broke off the launch of step %u.%u: %s",
+	error("slurmd closed the connection in the launch of step %u.%u: %s",
 	      l->s->step.job_id, l->s->step.step_id,
 	      sys ? strerror(sys) : "end of file");
 	if (!l->written)

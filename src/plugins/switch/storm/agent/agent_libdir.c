@@ -77,7 +77,7 @@ static void agent_libdir_save(const struct agent *a)
 	FILE *f = fopen(temp, "we");
 
 	if (!f) {
-		error("%s: %m", temp);
+		error("cannot write %s: %m", temp);
 		goto out;
 	}
 	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
@@ -89,7 +89,7 @@ static void agent_libdir_save(const struct agent *a)
 		fprintf(f, " %zu %s\n", strlen(d->path), d->path);
 	}
 	if (fclose(f) || rename(temp, path))
-		error("%s: %m", path);
+		error("cannot write %s: %m", path);
 out:
 	xfree(temp);
 	xfree(path);
@@ -194,10 +194,10 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	if (rc < 0)
 		return;
 	if (rc && rep.err)
-		info("%s: %s%s%s", r->path, storm_strerror(rep.err),
+		info("cannot remove %s: %s%s%s", r->path, storm_strerror(rep.err),
 		     rep.sys ? ": " : "", rep.sys ? strerror(rep.sys) : "");
 	else if (rc)
-		debug("%s is removed", r->path);
+		debug("removed %s", r->path);
 	agent_io_close(&a->ios, io);
 }
 

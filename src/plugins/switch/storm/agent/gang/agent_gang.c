@@ -86,7 +86,7 @@ fail_open:
 	gang_page_remove(NULL, a->node);
 fail:
 	xfree(g);
-	error("gang scheduling is not possible here, jobs run all the time: %s",
+	error("gang scheduling cannot start, jobs on this node take no turns: %s",
 	      strerror(err));
 	return err;
 }
@@ -142,7 +142,7 @@ void agent_gang_session_open(struct agent_session *s)
 		return;
 	s->a->gang->session = s;
 	agent_note_keep(s->a, s->id);
-	info("gang scheduling: in the cluster's domain");
+	info("gang scheduling: joined the cluster domain");
 }
 
 void agent_gang_session_close(struct agent_session *s)
@@ -164,7 +164,7 @@ void agent_gang_event(struct agent_session *s, uint32_t event,
 	struct agent_gang *g = s->a->gang;
 
 	if (!g || g->session != s || event != GANG_EVENT_MAP)
-		debug("cluster domain: event %u means nothing here", event);
+		debug("cluster domain: unknown event %u", event);
 	else
 		agent_gang_map(g, buf, len);
 }

@@ -119,7 +119,7 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 		return;
 	}
 	if (err) {
-		error("gang: the map is of no use: %s", storm_strerror(err));
+		error("gang: discarded an invalid map of turns, all jobs run: %s", storm_strerror(err));
 		return;		/* strobes will name one that is not here */
 	}
 	/* it may be another owner's; who was outside has no variables left */

@@ -105,7 +105,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	if (l->io.fd < 0 || !gang_step_alive(s) ||
 	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
 		if (gang_step_alive(s))
-			error("gang: step %s cannot be watched, it runs all the time: %m",
+			error("gang: cannot watch step %s, which takes no turns: %m",
 			      name);
 		else
 			gang_step_remove(g->dir, name);
@@ -221,7 +221,7 @@ static unsigned int agent_gang_step_wants(const struct agent_gang *g,
 		wants &= ~FREEZER_TRACED;
 	l->traced = wants & FREEZER_TRACED;
 	if (l->traced && !l->told_traced)
-		info("gang: a debugger has hold of step %s, which runs all the time meanwhile (GangDebug in storm.conf)",
+		info("gang: a debugger traces step %s, which takes no turns meanwhile (GangDebug in storm.conf)",
 		     l->name);
 	l->told_traced |= l->traced;
 	return wants;

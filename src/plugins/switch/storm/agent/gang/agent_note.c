@@ -47,7 +47,8 @@ void agent_note_keep(struct agent *a, uint64_t session)
 	if (!err)
 		err = whole_file_write(dir, NOTE, note, len);
 	if (err) {
-		info("gang: no note for the next agent: %s", strerror(err));
+		info("gang: cannot save the cluster domain for the next agent in %s/%s/" NOTE ": %s",
+		     STORM_RUNDIR, a->node, strerror(err));
 		return;
 	}
 	memcpy(kept, note, len);
@@ -64,7 +65,7 @@ void agent_note_find(struct agent *a)
 		return;
 	n = whole_file_read(dir, NOTE, note, sizeof(note));
 	if (n > 0 && storm_nm_return(a->nm, note, n, storm_now()))
-		debug("the note of the agent before is of no use");
+		debug("the previous agent's note is not valid");
 }
 
 void agent_note_forget(const struct agent *a)

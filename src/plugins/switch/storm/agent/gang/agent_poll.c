@@ -66,7 +66,7 @@ void agent_poll_start(struct agent *a)
 	if (!CPU_COUNT(&a->conf.agent_cpus))
 		return;
 	if (sched_setaffinity(0, sizeof(cpu_set_t), &a->conf.agent_cpus)) {
-		error("AgentCPUs in storm.conf: this node has none of them (%m); the agent runs where slurmd does, remedy: name CPUs of every node");
+		error("AgentCPUs in storm.conf: this node has none of them (%m), so the agent shares those of slurmd: name CPUs that every node has");
 		return;
 	}
 	p = xmalloc(sizeof(*p));
@@ -74,7 +74,7 @@ void agent_poll_start(struct agent *a)
 	p->io.ready = agent_poll_ready;
 	p->io.release = agent_poll_release;
 	if (p->io.fd < 0 || agent_io_add(&a->ios, &p->io, EPOLLIN)) {
-		error("no timer, strobes are not waited for awake: %m");
+		error("cannot create a timer, so the agent does not poll for strobes: %m");
 		if (p->io.fd >= 0)
 			close(p->io.fd);
 		xfree(p);

@@ -18,20 +18,38 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/libstorm/base/clock.h"
 
-/* The only node that has a directory here. */
-static const char *agent_ask_node(void)
+#define SOCKETS STORM_RUNDIR "/*/agent.sock"
+
+/* The node of an agent's socket, in a static buffer. */
+static const char *agent_ask_name(const char *path)
 {
 	static char node[NAME_MAX + 1];
-	bool found = false;
+
+	return sscanf(path, STORM_RUNDIR "/%255[^/]", node) == 1 ? node : path;
+}
+
+/* The only node that has an agent here; NULL, and the reason was printed. */
+static const char *agent_ask_node(void)
+{
+	const char *node = NULL;
 	glob_t g;
 
-	if (!glob(STORM_RUNDIR "/*/agent.sock", 0, NULL, &g)) {
-		found = g.gl_pathc == 1 &&
-			sscanf(g.gl_pathv[0], STORM_RUNDIR "/%255[^/]",
-			       node) == 1;
-		globfree(&g);
+	if (glob(SOCKETS, 0, NULL, &g)) {
+		fputs("storm_agent: there is no " SOCKETS ": is slurmd running? For the trace of an agent that ended give --node NAME\n",
+		      stderr);
+		return NULL;
 	}
-	return found ? node : NULL;
+	if (g.gl_pathc == 1) {
+		node = agent_ask_name(g.gl_pathv[0]);
+	} else {
+		fputs("storm_agent: several nodes have an agent here; give --node NAME, one of:",
+		      stderr);
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			fprintf(stderr, " %s", agent_ask_name(g.gl_pathv[i]));
+		fputc('\n', stderr);
+	}
+	globfree(&g);
+	return node;
 }
 
 /* Send f, print the answer. */
@@ -44,20 +62,17 @@ static int agent_ask_frame(const char *node, struct local_frame *f,
 
 	if (!node)
 		node = agent_ask_node();
-	if (!node) {
-		fprintf(stderr, "storm_agent: no agent, or several, under %s: which --node?\n",
-			STORM_RUNDIR);
+	if (!node)
 		return 1;
-	}
 	sock = local_connect(NULL, node, NULL);
 	if (sock < 0) {
-		fprintf(stderr, "storm_agent: no agent answers for node %s: %s\n",
+		fprintf(stderr, "storm_agent: cannot connect to the agent of node %s: %s\n",
 			node, strerror(errno));
 		return 1;
 	}
 	if (local_send(sock, f, -1) || local_recv(sock, f, &type) != 1 ||
 	    type != expected) {
-		fprintf(stderr, "storm_agent: the agent of node %s gave no answer: %s\n",
+		fprintf(stderr, "storm_agent: no answer from the agent of node %s: %s\n",
 			node, strerror(errno));
 		return 1;
 	}
@@ -77,7 +92,7 @@ int agent_ask_drop(const char *node, const char *percent, const char *seed)
 	uint64_t n = 1;
 
 	if (*end || !(d >= 0 && d <= 100)) {
-		fprintf(stderr, "storm_agent: --drop %s: allowed is 0 to 100\n",
+		fprintf(stderr, "storm_agent: --drop %s: not a percentage from 0 to 100\n",
 			percent);
 		return 2;
 	}
@@ -85,7 +100,7 @@ int agent_ask_drop(const char *node, const char *percent, const char *seed)
 		errno = 0;
 		n = strtoull(seed, &end, 10);
 		if (*end || errno || *seed == '-') {
-			fprintf(stderr, "storm_agent: seed %s: allowed is a number\n",
+			fprintf(stderr, "storm_agent: --drop: the seed %s is not a number\n",
 				seed);
 			return 2;
 		}
@@ -165,17 +180,19 @@ int agent_ask_trace(const char *node, const char *from)
 		errno = 0;
 		i = strtoull(from, &rest, 10);
 		if (*rest || errno || !*from || *from == '-') {
-			fprintf(stderr, "storm_agent: event %s: allowed is a number\n",
+			fprintf(stderr, "storm_agent: --trace %s: not the number of an event\n",
 				from);
 			return 2;
 		}
 	}
 	if (!node)
 		node = agent_ask_node();
-	t = node ? gang_trace_open(NULL, node) : NULL;
+	if (!node)
+		return 1;
+	t = gang_trace_open(NULL, node);
 	if (!t) {
-		fprintf(stderr, "storm_agent: no trace of node %s: %s\n",
-			node ? node : "(which --node?)", strerror(errno));
+		fprintf(stderr, "storm_agent: cannot open the trace of node %s: %s\n",
+			node, strerror(errno));
 		return 1;
 	}
 	end = t->count;

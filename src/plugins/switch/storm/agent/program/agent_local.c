@@ -180,7 +180,8 @@ static void agent_local_drop(struct agent *a, struct agent_conn *c)
 		agent_local_close(a, c);
 		return;
 	}
-	info("test: %u of a million datagrams are dropped from now on", ppm);
+	info("--drop: from now on %u of a million received datagrams are discarded",
+	     ppm);
 	a->net.driver->drop(a->net.net, ppm, seed);
 	local_begin(&frame, LOCAL_DROP_IS);
 	if (local_send(c->io.fd, &frame, -1))
@@ -246,7 +247,7 @@ static void agent_local_accept(struct agent *a, struct agent_io *io,
 	while ((fd = accept4(io->fd, NULL, NULL,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		if (local_peer(fd, &uid, &pid) || uid != geteuid()) {
-			error("local socket: process %d of uid %u is refused",
+			error("local socket: refused process %d of uid %u",
 			      pid, uid);
 			close(fd);
 			continue;
@@ -326,7 +327,7 @@ int agent_local_start(struct agent *a)
 	a->local.io.ready = agent_local_accept;
 	a->local.io.fd = local_listen(NULL, a->node);
 	if (a->local.io.fd < 0) {
-		error("cannot listen in %s/%s: %m", STORM_RUNDIR, a->node);
+		error("cannot listen on %s/%s/agent.sock: %m", STORM_RUNDIR, a->node);
 		return -1;
 	}
 	if (agent_io_add(&a->ios, &a->local.io, EPOLLIN)) {

@@ -5,7 +5,9 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "slurm/slurm.h"
@@ -71,7 +73,7 @@ static void agent_nm_event(void *host, void *ctx, uint64_t session,
 	else if (remote_event == STEP_EVENT_LAUNCH)
 		agent_launch(s, buf, len, storm_now());
 	else
-		debug("session %016" PRIx64 ": event %u means nothing here",
+		debug("session %016" PRIx64 ": unknown event %u",
 		      session, remote_event);
 }
 
@@ -151,7 +153,8 @@ int agent_nm_start(struct agent *a)
 
 	net = driver->create(&a->conf.set, STORM_ROLE_NODE, NULL, &h, &err);
 	if (!net) {
-		error("cannot use port %u: %s: %m", a->conf.set.port,
+		error("cannot use port %u: %s", a->conf.set.port,
+		      err == STORM_ESYS ? strerror(errno) :
 		      storm_strerror(err));
 		return -1;
 	}

@@ -132,15 +132,15 @@ static const char storm_agent_usage[] =
 "       storm_agent --version\n"
 "       storm_agent --node NAME --run [--slurmd-port PORT]\n"
 "\n"
-"The node agent of STORM for Slurm.  slurmd runs it (--run); these ask a\n"
-"running one:\n"
+"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
+"query a running agent:\n"
 "  --stats                 print its counters as JSON\n"
-"  --trace [FROM]          print what gang scheduling did on the node, one JSON\n"
-"                          object on each line, from event number FROM on;\n"
-"                          also when no agent runs\n"
-"  --drop PERCENT [SEED]   tests: drop this share of the datagrams that it\n"
-"                          receives\n"
-"  --node NAME             which one; may be left out if there is one only\n"
+"  --trace [FROM]          print the trace of gang scheduling, one JSON object on\n"
+"                          each line, from event number FROM on; works without\n"
+"                          a running agent, too\n"
+"  --drop PERCENT [SEED]   for tests: discard this share of the datagrams that\n"
+"                          it receives\n"
+"  --node NAME             the agent's node; needed if this host has several\n"
 "  --version               print the version\n";
 
 int main(int argc, char **argv)
