@@ -1,31 +1,34 @@
 /*
- * agent.h - the node agent, and what its parts share.
+ * agent.h - the state that the parts of the node agent share.
  *
  * The agent is the network side of the Node Manager (paper section 2.2), a
- * child process of slurmd.  One thread, the main loop, owns everything here;
- * what may block is done by workers that hand their result back to it.
+ * child process of slurmd.  The main loop's thread owns everything in struct
+ * agent.  Worker threads do what may block and return the result to it.
  *
- * From the roof down, and each calls only what is below it:
+ * The parts, from the top down.  A part calls only parts below it:
  *
+ *  program/
  *	storm_agent.c	the program: starts and stops the parts
  *	agent_loop.c	the main loop
- *	agent_nm.c	what the Node Manager asks for, and the network
+ *	agent_nm.c	the Node Manager's callbacks, and the network
  *	agent_local.c	the local socket
  *	agent_stats.c	the counters as JSON
- *	agent_gang*.c	gang scheduling: this node takes part
- *	agent_poll.c	on CPUs of its own it waits for strobes awake
- *	agent_note.c	how the next agent gets into the cluster domain at once
+ *  gang/
+ *	agent_gang*.c	this node's part in gang scheduling
+ *	agent_poll.c	polls for strobes, if the agent has CPUs of its own
+ *	agent_note.c	lets the next agent rejoin the cluster domain at once
+ *  here
  *	agent_auth.c	an OPEN's credential and authority
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
- *	agent_launch.c	the launch message, to this node's slurmd
+ *	agent_launch.c	delivers the launch message to this node's slurmd
  *	agent_session.c	sessions
  *	agent_answer.c	answers to the Node Manager
  *	agent_worker.c	threads for what may block
  *	agent_io.c	descriptors
  *
- * agent_ask.c (--stats, --trace) asks a running agent from outside, and
- * agent_container.c serves its children: neither uses what is here.
+ * Two files do not use struct agent: program/agent_ask.c (--stats, --trace)
+ * queries a running agent, and agent_container.c runs in the agent's children.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -53,20 +56,20 @@ struct agent_libdir;
 struct agent_poll;
 struct agent_session;
 
-/* The slurmds that hold a connection to us, which is our lifeline. */
+/* A connected slurmd is a lifeline: without one the agent ends. */
 struct agent_slurmd {
 	uint16_t port;
 	unsigned int lifelines;
-	pid_t pid;			/* the latest one's */
-	uint64_t orphan_until;		/* without one: when to give up */
+	pid_t pid;			/* of the latest slurmd */
+	uint64_t orphan_until;		/* end then, without a lifeline; or 0 */
 };
 
-/* This process may be stopped for a while, and what was sent meanwhile is old when
- * it goes on. */
+/* If this process was stopped, its input is old when it continues
+ * (doc/gang-scheduling.md, A process that was stopped). */
 struct agent_away {
-	volatile sig_atomic_t returns;	/* times that it went on */
-	sig_atomic_t returned;		/* those whose old input is all read */
-	uint64_t since;			/* when that began to be read; 0: not */
+	volatile sig_atomic_t returns;	/* times that the process continued */
+	sig_atomic_t returned;		/* of these: all old input is read */
+	uint64_t since;			/* when reading old input began, or 0 */
 };
 
 struct agent_count {
@@ -83,7 +86,7 @@ struct agent {
 
 	struct agent_ios ios;
 	struct agent_io signal_io;
-	struct agent_worker controller;	/* asks slurmctld */
+	struct agent_worker controller;	/* queries slurmctld */
 	bool stop;
 
 	struct {
@@ -99,7 +102,7 @@ struct agent {
 	struct agent_away away;
 	struct agent_count count;
 
-	/* each is that part's own */
+	/* each is private to the part of that name */
 	struct {
 		struct agent_worker worker;
 		struct agent_creds *admitting;	/* for the session that opens */
@@ -117,10 +120,10 @@ struct agent {
 		struct agent_conn *conns;
 	} local;
 	struct agent_gang *gang;	/* NULL: no gang scheduling here */
-	struct agent_poll *poll;	/* NULL: no CPUs of its own */
+	struct agent_poll *poll;	/* NULL: no AgentCPUs */
 };
 
-/* Is what comes now old, as this process has stood still? */
+/* True: this process was stopped, and has not read all old input yet. */
 static inline bool agent_is_back(const struct agent *a)
 {
 	return a->away.returns != a->away.returned;

@@ -43,7 +43,7 @@ void agent_answer_give(struct agent_answers *s, struct storm_nm *nm)
 	struct agent_answer *i;
 	uint64_t now = storm_now();
 
-	/* one may cause the next */
+	/* delivering one may queue another */
 	while ((i = s->first)) {
 		s->first = i->next;
 		if (!s->first)

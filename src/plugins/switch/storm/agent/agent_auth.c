@@ -1,8 +1,8 @@
 /*
- * agent_auth.c - who sent an OPEN and what he may do: the credential with
- * MUNGE, the authority for files with Slurm's own sbcast credential, which
- * slurmctld signed (architecture: Flows, Launch 1).  In a worker: munged and
- * the name services may take their time.
+ * agent_auth.c - authenticates and authorizes the sender of an OPEN
+ * (doc/protocol.md, Trust).  MUNGE's credential proves the uid.  Slurm's
+ * sbcast credential, signed by slurmctld, permits files.  A worker thread
+ * checks both, because munged and the name services may block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,8 +30,8 @@
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
 
-/* OPENs waiting for their turn: more are refused, so that a flood of them
- * costs the flooder his answers and not the node its memory. */
+/* At most so many OPENs wait to be checked.  More are refused, so a flood of
+ * OPENs cannot exhaust the node's memory. */
 #define OPENS_WAITING 256
 
 struct auth_job {
@@ -45,7 +45,7 @@ struct auth_job {
 	struct agent_creds *creds;
 };
 
-/* Slurm's context for verifying; the worker's alone. */
+/* Slurm's context for verifying; only the worker thread uses it. */
 static slurm_cred_ctx_t verifier;
 
 static bool agent_auth_names_node(const char *nodes, const char *node)
@@ -58,7 +58,7 @@ static bool agent_auth_names_node(const char *nodes, const char *node)
 	return yes;
 }
 
-/* Both say which user and job; slurmctld's word must be the owner's. */
+/* The sbcast credential must be for the OPEN's user and job, and this node. */
 static int agent_auth_compare(const struct agent *a,
 			      const struct storm_open_info *info,
 			      const sbcast_cred_arg_t *arg)
@@ -103,7 +103,7 @@ static struct agent_creds *agent_creds_create(const sbcast_cred_arg_t *arg)
 	return c;
 }
 
-/* A signed and unexpired credential, or NULL. */
+/* The content of a signed and unexpired credential, or NULL. */
 static sbcast_cred_arg_t *agent_auth_extract(const struct storm_open_info *info)
 {
 	uint32_t len = info->authority_len - STEP_AUTHORITY_HEAD;
@@ -150,7 +150,7 @@ static int agent_auth_authority(const struct agent *a,
 	return err;
 }
 
-/* May this user open a cluster domain with us? */
+/* True: this user may open the cluster domain. */
 static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 {
 	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
@@ -196,7 +196,7 @@ static void agent_auth_done(void *host, struct storm_job *j)
 	}
 	a->auth.admitting = o->creds;
 	storm_nm_admit(a->nm, o->ticket, o->open, o->err, storm_now());
-	/* a session has taken them */
+	/* NULL if agent_nm_session_open() has taken them */
 	agent_creds_destroy(a->auth.admitting);
 	a->auth.admitting = NULL;
 	free(o->buf);
@@ -225,7 +225,7 @@ int agent_auth_start(struct agent *a)
 {
 	int rc;
 
-	/* the key is of no use to cred/munge, the only verifier of 22.05 */
+	/* cred/munge, the only verifier of 22.05, uses no key */
 	verifier = slurm_cred_verifier_ctx_create(NULL);
 	if (!verifier) {
 		error("cannot verify credentials: Slurm's cred plugin is not loaded");

@@ -1,5 +1,5 @@
 /*
- * agent_auth.h - who sent an OPEN, and what that user may do.
+ * agent_auth.h - authenticates and authorizes the sender of an OPEN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,11 +11,14 @@
 
 struct agent;
 
-/* 0, or -1 and the reason was logged. */
+/* 0; or -1, and the reason is in the log. */
 int agent_auth_start(struct agent *a);
 void agent_auth_stop(struct agent *a);
 
-/* struct storm_nm_ops: check it in a thread, then admit it or not. */
+/*
+ * authenticate() of struct storm_nm_ops.  Takes buf, which is malloc()ed.  Checks
+ * the OPEN in a worker thread, then calls storm_nm_admit().
+ */
 void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len);
 
 #endif

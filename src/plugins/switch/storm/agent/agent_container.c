@@ -1,7 +1,7 @@
 /*
- * agent_container.c - into the job's mount namespace, where JobContainerType
- * gives it one: a file for /tmp must go to the job's /tmp, as slurmd's sbcast
- * does it.  In a process of its own, before it drops to the user.
+ * agent_container.c - enters the job's mount namespace, if JobContainerType made
+ * one.  So a file for /tmp goes to the job's /tmp, as with Slurm's sbcast.  It
+ * runs in a child process that is still root.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,8 +20,8 @@
 
 #include "agent_container.h"
 
-/* These plugins are slurmd's and look for the node's name in slurmd's own
- * variable; this one stands in for it, so it must be seen from outside. */
+/* job_container plugins read the node's name from slurmd's variable `conf`.
+ * This one replaces it, so it must be exported. */
 __attribute__((visibility("default"))) slurmd_conf_t *conf;
 
 void agent_container_init(const char *node)
@@ -39,7 +39,7 @@ static int agent_container_join_one(const char *type, uint32_t job_id,
 
 	if (!strcmp(type, "job_container/none"))
 		return SLURM_SUCCESS;
-	/* never unloaded: this process does not live long */
+	/* never unloaded: this process is short-lived */
 	if (plugin_load_and_link(type, 1, names, found) ==
 	    PLUGIN_INVALID_HANDLE) {
 		error("cannot load %s", type);

@@ -1,5 +1,5 @@
 /*
- * agent_container.h - the job's mount namespace, for its files.
+ * agent_container.h - enters the job's mount namespace.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,9 +9,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Before agent_container_join(), with slurm_conf loaded. */
 void agent_container_init(const char *node);
 
-/* A file_join_fn (file_child.h). */
+/* A file_join_fn (file_child.h): SLURM_SUCCESS, also if the site has no
+ * JobContainerType; or an error. */
 int agent_container_join(uint32_t job_id, uid_t uid);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * agent_contract.h - what slurmd's plugin and the agent that it runs have agreed
- * on, beside what they say to each other (local.h).
+ * agent_contract.h - what slurmd's plugin and the agent agree on, beside the
+ * messages of the local socket (local.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,11 +12,11 @@
 /* An agent of another build is replaced, not adopted. */
 #define AGENT_BUILD STORM_VERSION " for Slurm " SLURM_VERSION_STRING
 
-/* What the agent's exit status means. */
+/* The agent's exit status; slurmd starts another agent after each. */
 enum agent_exit {
-	AGENT_EXIT_FAILED = 1,	/* could not start: try again */
-	AGENT_EXIT_CONF = 3,	/* storm.conf is refused: no use to hurry */
-	AGENT_EXIT_BUSY = 4,	/* the port or the socket is another's */
+	AGENT_EXIT_FAILED = 1,	/* could not start: retry soon */
+	AGENT_EXIT_CONF = 3,	/* storm.conf is invalid: retry in a minute */
+	AGENT_EXIT_BUSY = 4,	/* the port or the socket is in use */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * agent_file.c - the Node Manager's file operations (paper Algorithm 7,
- * receiving side): names are the business of the session's child, bytes are
- * written and read back here, through the descriptor that it passed.
+ * receiving side).  The session's child does everything that names a path.  This
+ * file writes and reads through the descriptor that the child passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,7 +30,7 @@ struct agent_file {
 	struct agent_session *s;	/* NULL: the session is over */
 	uint64_t op;
 	int fd;
-	uint32_t waiting;		/* enum file_verb of the answer due */
+	uint32_t waiting;		/* for this enum file_verb, or 0 */
 	char *path;			/* the final name, or in the libdir */
 	bool libdir;
 };
@@ -100,7 +100,7 @@ static void agent_file_reply(struct agent_session *s,
 	for (f = s->files; f && f->op != rep->op; f = f->next)
 		;
 	if (!f || f->waiting != rep->verb) {
-		/* ended while the answer was on its way */
+		/* the file ended before the answer came */
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -166,7 +166,7 @@ static int agent_file_child_start(struct agent_session *s)
 	return 0;
 }
 
-/* Ask the child; its answer, or what is wrong now, goes to the Manager. */
+/* Send a request to the child.  If that fails, queue the error at once. */
 static void agent_file_ask(struct agent_file *f, struct file_request *req)
 {
 	f->waiting = req->verb;
@@ -177,7 +177,7 @@ static void agent_file_ask(struct agent_file *f, struct file_request *req)
 		agent_file_answer(f, STORM_ESYS, errno);
 }
 
-/* As slurmd does where srun was given a directory. */
+/* srun gave a directory: append Slurm's name for the executable. */
 static char *agent_file_full_path(const struct agent_session *s,
 				  const char *path, uint32_t flags)
 {
@@ -296,7 +296,7 @@ void agent_file_end(void *host, void *file)
 			memset(&req, 0, sizeof(req));
 			req.verb = FILE_ABORT;
 			req.op = f->op;
-			/* were it not to arrive: the child's end cleans up */
+			/* without this message the child cleans up at its end */
 			if (file_child_send(f->s->child->io.fd, &req))
 				agent_file_child_gone(f->s);
 		}

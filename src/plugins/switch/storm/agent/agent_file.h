@@ -1,5 +1,5 @@
 /*
- * agent_file.h - files, through the session's child (file_child.h).
+ * agent_file.h - writes files through the session's child (file_child.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,11 @@
 struct agent_session;
 struct storm_target;
 
-/* struct storm_nm_ops */
+/*
+ * Callbacks of struct storm_nm_ops.  begin, stage and commit answer later, by
+ * agent_answer_add().  write and read return 0 or an errno.  end frees the file
+ * and removes what was not committed; NULL is fine.
+ */
 void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		      const struct storm_target *to, uint64_t size,
 		      void **file);
@@ -24,6 +28,8 @@ void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_end(void *host, void *file);
 
+/* End the child, which removes what was not committed.  The files stay until
+ * agent_file_end(). */
 void agent_file_session_close(struct agent_session *s);
 
 #endif

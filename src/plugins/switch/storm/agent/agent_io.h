@@ -10,17 +10,16 @@
 
 struct agent;
 
-/* Embedded first in what is served by a descriptor. */
+/* The first member of each struct that a descriptor serves. */
 struct agent_io {
 	int fd;				/* -1: closed */
 	void (*ready)(struct agent *a, struct agent_io *io, uint32_t events);
-	/* called after the round of events in which it was closed; NULL: not on
-	 * the heap */
+	/* frees the struct after agent_io_close(), once no event can refer to
+	 * it; NULL: not on the heap */
 	void (*release)(struct agent_io *io);
 	struct agent_io *next_dead;
 };
 
-/* All of them. */
 struct agent_ios {
 	int epoll;
 	struct agent_io *dead;		/* closed, not released yet */
@@ -29,17 +28,19 @@ struct agent_ios {
 /* 0, or -1 and errno. */
 int agent_io_init(struct agent_ios *s);
 
-/* 0, or -1 and errno (the descriptor is still the caller's). */
+/* Serve io->fd; io->ready gets the events (EPOLL*).  0, or -1 and errno: the caller
+ * keeps the descriptor. */
 int agent_io_add(struct agent_ios *s, struct agent_io *io, uint32_t events);
 void agent_io_change(struct agent_ios *s, struct agent_io *io,
 		     uint32_t events);
-/* Stop serving it, close the descriptor, release it later. */
+/* Close the descriptor; agent_io_bury() releases the rest.  A second call does
+ * nothing. */
 void agent_io_close(struct agent_ios *s, struct agent_io *io);
 
-/* Wait for at most ms, then serve what is ready.  0, or -1 and errno: nothing was
- * served. */
+/* Wait at most ms (-1: for ever), then call ready() of what is ready.  0, or -1 and
+ * errno: nothing was served. */
 int agent_io_serve(struct agent_ios *s, struct agent *a, int ms);
-/* Release what is closed. */
+/* Release what is closed.  Not from inside ready(). */
 void agent_io_bury(struct agent_ios *s);
 
 #endif

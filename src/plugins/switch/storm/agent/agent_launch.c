@@ -1,9 +1,8 @@
 /*
- * agent_launch.c - the launch message's last hop (paper Algorithm 5,
- * LAUNCH-JOB): the bytes that the domain's owner cast are written to this node's
- * own slurmd, so that every check that Slurm makes of a launch is made by Slurm.
- * slurmd's answer is for the job's user alone; the return code stands at its
- * end, in clear.
+ * agent_launch.c - the last hop of the launch message (paper Algorithm 5,
+ * LAUNCH-JOB).  The agent writes the bytes that the domain's owner cast to this
+ * node's slurmd, which makes all of Slurm's checks.  The agent cannot decode
+ * slurmd's answer, but for the return code in its last four bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,7 +33,7 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-/* a slurmd that is being restarted is back by then */
+/* long enough for a restart of slurmd */
 #define SLURMD_WAIT (5 * STORM_SEC)
 #define SLURMD_RETRY (50 * STORM_MS)
 #define ANSWER_MAX 65536
@@ -42,7 +41,7 @@
 struct agent_launch {
 	struct agent_io io;
 	struct agent_launch *next;
-	struct agent_session *s;	/* NULL: over */
+	struct agent_session *s;	/* NULL: ended */
 	uint8_t *msg;
 	size_t len, written;
 	uint8_t *answer;
@@ -59,7 +58,7 @@ static void agent_launch_release(struct agent_io *io)
 	xfree(l);
 }
 
-/* Off the session, and away. */
+/* Remove it from its session and free it. */
 static void agent_launch_end(struct agent *a, struct agent_launch *l)
 {
 	struct agent_launch **p;
@@ -97,7 +96,7 @@ static void agent_launch_report(struct agent *a, struct agent_launch *l,
 	agent_launch_end(a, l);
 }
 
-/* False: nobody listens now. */
+/* False: could not begin to connect; retry. */
 static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 {
 	struct sockaddr_storage addr = { 0 };
@@ -106,7 +105,7 @@ static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 	int fd, one = 1;
 
 	if (xstrcasestr(slurm_conf.comm_params, "NoInAddrAny")) {
-		/* slurmd listens on the node's address alone */
+		/* slurmd listens only on the node's address */
 		if (slurm_conf_get_addr(a->node, &addr, 0))
 			return false;
 		if (addr.ss_family == AF_INET6)
@@ -155,7 +154,7 @@ static void agent_launch_try(struct agent *a, struct agent_launch *l,
 	}
 }
 
-/* Connecting failed before a byte had left: with a new descriptor, later. */
+/* Connecting failed before a byte was written: retry with a new descriptor. */
 static void agent_launch_again(struct agent *a, struct agent_launch *l)
 {
 	struct agent_launch *n = xmalloc(sizeof(*n)), **p;
@@ -190,7 +189,7 @@ static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 	agent_launch_report(a, l, code);
 }
 
-/* False: it is over, one way or the other. */
+/* False: it has failed, and l is invalid. */
 static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 {
 	while (l->written < l->len) {
@@ -255,8 +254,8 @@ static void agent_launch_ready(struct agent *a, struct agent_io *io,
 }
 
 /*
- * slurmd is handed one launch message and nothing else, nor one to forward.
- * As Slurm writes it: {u32 length of what follows, u16 protocol version, u16
+ * Only one well-formed launch message may reach slurmd, and none to forward.
+ * Slurm packs it as {u32 length of what follows, u16 protocol version, u16
  * flags, u16 type, u32 length of the body, u16 nodes to forward to ...}.
  */
 static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
@@ -288,7 +287,7 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	l->s = s;
 	l->next = s->launches;
 	s->launches = l;
-	/* slurmstepd asks for its session from now on */
+	/* from now on slurmstepd's query finds this session */
 	s->launched = true;
 	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
 	if (len > STEP_LAUNCH_HEAD &&
@@ -299,7 +298,7 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		l->answer = xmalloc(ANSWER_MAX);
 	}
 	l->give_up = now + SLURMD_WAIT;
-	/* from the main loop, not from inside the Node Manager */
+	/* agent_launch_tick() begins: no calls from the Node Manager's callback */
 	l->retry_at = now;
 }
 

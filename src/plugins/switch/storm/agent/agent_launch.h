@@ -1,5 +1,5 @@
 /*
- * agent_launch.h - the launch message, to this node's slurmd.
+ * agent_launch.h - delivers the launch message to this node's slurmd.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,11 +12,12 @@
 struct agent;
 struct agent_session;
 
-/* A LAUNCH has come. */
+/* The session got an event LAUNCH with this message, which is copied. */
 void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		  uint64_t now);
-/* When to call again. */
+/* Connect, or retry.  Returns when to call again, or STORM_NEVER. */
 uint64_t agent_launch_tick(struct agent *a, uint64_t now);
+/* Abandon the session's launches. */
 void agent_launch_session_close(struct agent_session *s);
 
 #endif

@@ -2,10 +2,10 @@
  * agent_libdir.c - "<file>_libs", the directory of the libraries that came
  * with an executable (srun --send-libs), lives as long as its job.
  *
- * Nothing on a node tells the end of a job: a job may well run no step for a
- * while, so that no slurmstepd is no sign.  But as long as there is one, the
- * job lives; when there is none, slurmctld is asked about this one job, ever
- * more rarely.  The list is kept in a file: it outlives the agent.
+ * Nothing on a node shows the end of a job.  A job with a slurmstepd is alive,
+ * but a job without one may only be between two steps.  The agent then queries
+ * slurmctld for this job, at intervals that double.  The list is in a file, so
+ * the next agent continues it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,9 +34,9 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/libstorm/base/clock.h"
 
-#define LOOK (15 * STORM_SEC)		/* for slurmstepds of the jobs */
-#define ASK_FIRST (30 * STORM_SEC)	/* slurmctld, after the last one */
-#define ASK_RARELY (600 * STORM_SEC)
+#define LOOK (15 * STORM_SEC)		/* interval of the search for slurmstepds */
+#define ASK_FIRST (30 * STORM_SEC)	/* query slurmctld so long after the last step */
+#define ASK_RARELY (600 * STORM_SEC)	/* the longest interval */
 
 struct agent_libdir {
 	struct agent_libdir *next;
@@ -85,7 +85,7 @@ static void agent_libdir_save(const struct agent *a)
 			d->user.ngids);
 		for (int i = 0; i < d->user.ngids; i++)
 			fprintf(f, " %u", d->user.gids[i]);
-		/* last, with its length: it may hold anything */
+		/* with its length: a path may contain any character */
 		fprintf(f, " %zu %s\n", strlen(d->path), d->path);
 	}
 	if (fclose(f) || rename(temp, path))
@@ -95,7 +95,7 @@ out:
 	xfree(path);
 }
 
-/* One entry, or NULL at the end or at nonsense. */
+/* One entry; NULL at the end, or if the line is invalid. */
 static struct agent_libdir *agent_libdir_read_one(FILE *f)
 {
 	struct agent_libdir *d = xmalloc(sizeof(*d));
@@ -127,8 +127,8 @@ bad:
 static void agent_libdir_insert(struct agent *a, struct agent_libdir *d,
 				uint64_t now)
 {
-	/* where jobs have file systems of their own, they end with the job,
-	 * and the same path outside is not ours */
+	/* The child must enter the job's namespace.  If that ended with the job,
+	 * the same path outside of it is another directory. */
 	d->user.job_id = d->job_id;
 	d->ask_after = ASK_FIRST;
 	d->ask_at = now + d->ask_after;
@@ -201,7 +201,7 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	agent_io_close(&a->ios, io);
 }
 
-/* As the user: that it is his is checked by nobody else. */
+/* As the user: only the kernel checks that the user may remove it. */
 static void agent_libdir_remove(struct agent *a, const struct agent_libdir *d)
 {
 	static struct file_request req;
@@ -252,7 +252,7 @@ static void agent_libdir_ask_work(struct storm_job *j)
 	job_info_msg_t *msg = NULL;
 
 	if (slurm_load_job(&msg, q->job_id, SHOW_ALL)) {
-		/* anything but "no such job" is not an answer */
+		/* on any other error the job may still run */
 		q->over = errno == ESLURM_INVALID_JOB_ID;
 		return;
 	}
@@ -291,7 +291,7 @@ static void agent_libdir_ask(struct agent *a, uint32_t job_id)
 		xfree(q);
 }
 
-/* slurmstepd's socket in slurmd's directory: <node>_<job>.<step>[.<het>] */
+/* The job has a socket <node>_<job>.<step>[.<het>] in SlurmdSpoolDir. */
 static bool agent_libdir_has_stepd(const struct agent *a, uint32_t job_id)
 {
 	char *spool = slurm_conf_expand_slurmd_path(slurm_conf.slurmd_spooldir,

@@ -1,5 +1,5 @@
 /*
- * agent_libdir.h - "<file>_libs" directories, until their job ends.
+ * agent_libdir.h - removes "<file>_libs" directories when their job ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,11 +11,12 @@
 struct agent;
 struct agent_creds;
 
-/* Those that an earlier agent has left. */
+/* Read the list that an earlier agent has left. */
 void agent_libdir_load(struct agent *a);
+/* Remove path, as the user of c, when the job of c ends.  Copies both. */
 void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 		      const char *path);
-/* When to call again. */
+/* Returns when to call again, or STORM_NEVER. */
 uint64_t agent_libdir_tick(struct agent *a, uint64_t now);
 
 #endif

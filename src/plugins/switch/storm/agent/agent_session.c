@@ -55,8 +55,8 @@ struct agent_session *agent_session_of_step(struct agent *a,
 					    const struct agent_step *step)
 {
 	for (struct agent_session *s = a->sessions; s; s = s->next) {
-		/* Step and job are the owner's word.  Another user's session
-		 * must not get this step's reports, nor hide the real one. */
+		/* The owner chooses job and step.  So compare the uid, too:
+		 * another user's session must not get this step's reports. */
 		if (s->launched && s->step.job_id == step->job_id &&
 		    s->step.step_id == step->step_id &&
 		    s->step.het == step->het && s->step.uid == step->uid)

@@ -1,6 +1,7 @@
 /*
- * agent_session.h - what the agent knows of a session: a domain that this node is a
- * member of, opened by a command for one step, or by the strober for the cluster.
+ * agent_session.h - the agent's state of a session.  A session is this node's
+ * membership in a domain, which srun or sbcast_storm opens for one step, or the
+ * strober for the cluster.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,14 +19,14 @@ struct agent_file;
 struct agent_launch;
 struct storm_open_info;
 
-/* What an authority allows: files, as this user. */
+/* From a valid sbcast credential: files may be written as this user. */
 struct agent_creds {
-	struct file_user user;		/* gids belong to us */
+	struct file_user user;		/* gids: xmalloc()ed, owned */
 	uint32_t job_id, step_id;
 };
 void agent_creds_destroy(struct agent_creds *c);	/* NULL is fine */
 
-/* Whose it is, by the owner's OPEN; its uid is authentic. */
+/* From the OPEN: only the uid is authentic, the owner chooses the rest. */
 struct agent_step {
 	uint32_t uid, job_id, step_id, het;
 };
@@ -34,26 +35,26 @@ struct agent_session {
 	struct agent_session *next;
 	struct agent *a;
 	uint64_t id;
-	uint64_t cluster;		/* 0: a step's */
-	uint32_t self;			/* this node's number in it */
+	uint64_t cluster;		/* the cluster's number; 0: a step's session */
+	uint32_t self;			/* this node's number in the domain */
 	struct agent_step step;
 	/* agent_file.c */
 	struct agent_creds *creds;	/* NULL: it may not send files */
 	struct agent_child *child;	/* the process for its files */
 	struct agent_file *files;
 	/* agent_launch.c */
-	bool launched;			/* a LAUNCH has come */
+	bool launched;			/* got an event LAUNCH */
 	struct agent_launch *launches;
 };
 
-/* A new one in the agent's list; creds are its own from now on. */
+/* Add a session to the agent's list.  It owns creds, which may be NULL. */
 struct agent_session *agent_session_create(struct agent *a, uint64_t id,
 					   const struct storm_open_info *info,
 					   struct agent_creds *creds);
-/* The parts that serve it have let go of it. */
+/* After the session_close() of all parts. */
 void agent_session_destroy(struct agent_session *s);
 
-/* The session by which storm launched this step, or NULL. */
+/* The session that launched this step, for the same user; or NULL. */
 struct agent_session *agent_session_of_step(struct agent *a,
 					    const struct agent_step *step);
 

@@ -1,6 +1,6 @@
 /*
- * agent_worker.h - a thread for what may block (MUNGE, name services, the
- * controller); the main loop takes its results.
+ * agent_worker.h - a thread for calls that may block (MUNGE, name services,
+ * slurmctld).  Its results are handled in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,12 +12,13 @@
 
 struct agent_worker {
 	struct agent_io io;		/* readable: there are results */
-	struct storm_worker w;		/* its jobs' host is the agent */
+	struct storm_worker w;		/* done() of its jobs gets the agent as host */
 };
 
-/* 0 or an errno. */
+/* name: the thread's; limit: jobs that may wait.  0 or an errno. */
 int agent_worker_start(struct agent_worker *w, struct agent_ios *ios,
 		       const char *name, unsigned int limit);
+/* Call done() of all jobs, also of those that did not run. */
 void agent_worker_stop(struct agent_worker *w, struct agent *a);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * file_child.c - the process that touches the user's files as the user: see
- * file_child.h.
+ * file_child.c - see file_child.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,15 +24,14 @@
 #include "src/libstorm/program/staged.h"
 
 #define GIDS_MAX 65536
-/* what a child may have in hand at a time; operations of a session run one
- * after the other, so this is never near */
+/* open files of a child; a session runs one operation at a time, so one would
+ * do */
 #define FILES_MAX 64
 
 struct spawn {
 	uint32_t uid, gid, ngids, job_id;
 };
 
-/* A file in hand. */
 struct child_file {
 	bool used;
 	uint64_t op;
@@ -127,8 +125,8 @@ static void file_child_commit(struct child *c, const struct file_request *req,
 	rep->libdir = !rep->err && f->f.libdir[0];
 }
 
-/* The directory itself and plain names in it: what we put there, and nothing
- * below.  A directory with more in it stays. */
+/* Remove the files in the directory, then the directory.  It stays if it has
+ * subdirectories, which STORM never makes. */
 static void file_child_rmdir(const struct file_request *req,
 			     struct file_reply *rep)
 {
@@ -159,7 +157,7 @@ static void file_child_rmdir(const struct file_request *req,
 	close(dir);
 }
 
-/* False: no answer is due. */
+/* False: the request has no answer. */
 static bool file_child_handle(struct child *c, const struct file_request *req,
 			      struct file_reply *rep)
 {
@@ -191,7 +189,7 @@ static bool file_child_handle(struct child *c, const struct file_request *req,
 static void file_child_serve(int sock)
 {
 	static struct file_request req;	/* large */
-	static struct child child;	/* this process is it */
+	static struct child child;	/* one for each process */
 	struct child *c = &child;
 	ssize_t n;
 	int fd;
@@ -215,17 +213,17 @@ static void file_child_serve(int sock)
 		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
 			break;
 	}
-	/* closed, or the agent died: leave nothing half done */
+	/* the agent closed the socket or died */
 	for (int i = 0; i < FILES_MAX; i++) {
 		if (c->files[i].used)
 			file_child_drop(&c->files[i]);
 	}
 }
 
-/* For good, with all ids; 0 or -1. */
+/* Drop to the user irrevocably; 0, or -1 and errno. */
 static int file_child_become(const struct file_user *u)
 {
-	/* an unprivileged test cannot and need not change */
+	/* unprivileged tests run as the user already */
 	if (geteuid() && u->uid == geteuid() && u->gid == getegid())
 		return 0;
 	if (setgroups(u->ngids, u->gids) ||
@@ -280,7 +278,7 @@ static void file_nursery_serve(int sock, file_join_fn join)
 	prctl(PR_SET_NAME, "storm_nursery");
 	signal(SIGCHLD, SIG_IGN);	/* no zombies */
 	signal(SIGPIPE, SIG_IGN);
-	/* the agent ends us by closing; a terminal's ^C is not for us */
+	/* only the agent ends the nursery, by closing its socket */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
@@ -300,7 +298,7 @@ static void file_nursery_big_buffer(int sock)
 {
 	int size = 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t));
 
-	/* root may exceed the limit; others have fewer groups than fit */
+	/* only root exceeds the limit; in tests there are few groups */
 	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }
@@ -323,7 +321,7 @@ int file_nursery_start(file_join_fn join)
 		return -1;
 	}
 	if (!pid) {
-		/* only stdio and our socket: 3 */
+		/* keep stdio and the socket, as 3 */
 		dup2(pair[1], 3);
 		close_range(4, ~0U, 0);
 		file_nursery_serve(3, join);

@@ -1,19 +1,17 @@
 /*
- * file_child.h - files opened as the user: one process per session that has
- * dropped to the user's ids does everything that names a path; the agent only
- * ever holds the descriptor of the temporary file (architecture: Trust,
- * Files; paper Algorithm 7, the receiving side of the file broadcast).
+ * file_child.h - a process per session opens files as the user (doc/protocol.md,
+ * Trust; paper Algorithm 7, receiving side).  It has dropped to the user's ids
+ * and does everything that names a path.  The agent gets only the descriptor of
+ * the temporary file.
  *
- * A temporary lives no longer than its session: when the agent closes the
- * child's socket, or dies in whatever way, the child removes what was not
- * committed and ends.
+ * When the agent closes the child's socket, or dies, the child removes what was
+ * not committed, and ends.
  *
- * The children are forked by a small process of one thread, the nursery, which
- * the agent starts before it has threads, keys or sockets: a fork of the agent
- * itself would inherit all of them.
+ * The nursery, a process of one thread, forks the children.  The agent starts it
+ * before it has threads, keys or sockets, which a child would inherit.
  *
- * No Slurm header; of libstorm, the file calls of staged.h alone.  Errors are
- * enum storm_err and errno.
+ * The file includes no header of Slurm, and uses only staged.h of libstorm.
+ * Errors are enum storm_err and errno.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -35,22 +33,22 @@ struct file_user {
 	uint32_t job_id;	/* for file_join_fn; 0: no job */
 };
 
-/* Called in a new child, still as root: enter the job's namespace.  0, or what
- * keeps the child from serving. */
+/* Called in a new child, still as root: enter the job's namespace.  If it does not
+ * return 0, the child ends. */
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
-	FILE_BEGIN = 1,		/* open a temporary; the answer carries it */
+	FILE_BEGIN = 1,		/* open a temporary; the answer has its descriptor */
 	FILE_STAGE = 2,		/* size, mode, times */
 	FILE_COMMIT = 3,	/* rename */
 	FILE_ABORT = 4,		/* unlink, or forget after a commit; no answer */
-	FILE_RMDIR = 5,		/* remove the libraries' directory `path` and
+	FILE_RMDIR = 5,		/* remove the directory `path` of libraries and
 				   the files in it */
 };
 
 struct file_request {
 	uint32_t verb;		/* enum file_verb */
-	uint32_t flags;		/* STORM_FILE_*; the rest: BEGIN only */
+	uint32_t flags;		/* STORM_FILE_*; BEGIN only, as what follows op */
 	uint64_t op;
 	uint64_t size;
 	int64_t atime, mtime;
@@ -66,19 +64,18 @@ struct file_reply {
 	uint64_t op;
 };
 
-/* Fork the nursery; the descriptor to ask it by, or -1 and errno.  It ends
- * when that is closed.  join may be NULL. */
+/* Fork the nursery.  Returns its socket, or -1 and errno.  The nursery ends when
+ * that is closed.  join may be NULL. */
 int file_nursery_start(file_join_fn join);
 
-/* A child for a user: the non-blocking descriptor to talk to it, or -1 and
- * errno.  Should the nursery fail to make one, the descriptor is at its end
- * (file_child_recv gives 0). */
+/* Fork a child for a user.  Returns its non-blocking socket, or -1 and errno.  If
+ * the nursery cannot fork, file_child_recv() returns 0. */
 int file_child_start(int nursery, const struct file_user *user);
 
 /* 0, or -1 and errno. */
 int file_child_send(int child, const struct file_request *req);
-/* 1: *rep, and *fd for a good BEGIN (else -1); 0: the child is gone; -1:
- * errno. */
+/* 1: *rep is set, and *fd, which the caller closes: the temporary file's after a
+ * BEGIN without error, else -1.  0: the child has ended.  -1: errno. */
 int file_child_recv(int child, struct file_reply *rep, int *fd);
 
 #endif
