@@ -1,8 +1,9 @@
 /*
- * agent_watch.c - slurmd's side of the node agent: a thread that runs it,
- * watches it by pidfd, starts it again when it dies, passes its messages on to
- * slurmd's log, and adopts a living agent of the same build after a restart of
- * slurmd, so that the restart loses no session (architecture: the house, 6).
+ * agent_watch.c - a thread in slurmd that runs the node agent.  It watches the
+ * agent by pidfd, starts another one when it dies, and copies its messages to
+ * slurmd's log.  After a restart of slurmd it adopts a living agent of the same
+ * build, so the restart loses no session (doc/architecture.md, Processes and
+ * threads).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -42,12 +43,12 @@
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
-/* slurmd's; this object is also loaded where there is none */
+/* slurmd's variable; other programs that load this plugin have none */
 #pragma weak conf
 
 #define BACKOFF_MIN 100		/* ms */
 #define BACKOFF_MAX 60000
-/* an agent that lived this long is started again at once */
+/* after an agent that lived this long the back-off starts over */
 #define LIVED_WELL (5 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
 #define STOP_LIMIT 5000		/* ms */
@@ -56,17 +57,17 @@
 static struct {
 	pthread_t thread;
 	bool running;
-	int wake;		/* eventfd: end */
+	int wake;		/* eventfd: end the thread */
 	int log_read, log_write;
-	struct child_log log;	/* the agent's */
+	struct child_log log;	/* of the agent */
 	pid_t pid;
 	int pidfd, sock;
-	bool child;		/* ours to wait for; else adopted */
+	bool child;		/* a child; else adopted */
 	uint64_t started;
 } w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1,
 	.sock = -1 };
 
-/* Wait for what is readable, at most ms; true if it's time to end. */
+/* Wait at most ms for a descriptor.  True: the thread must end. */
 static bool agent_watch_wait(int ms, bool *agent_gone)
 {
 	struct pollfd p[5] = {
@@ -120,7 +121,7 @@ static int agent_watch_spawn(void)
 	return SLURM_SUCCESS;
 }
 
-/* Its exit status if it was ours, -1 if not. */
+/* The exit status of a child, 128 + its signal if killed; -1 if adopted. */
 static int agent_watch_reap(void)
 {
 	siginfo_t si = { 0 };
@@ -159,7 +160,7 @@ static void agent_watch_end_agent(void)
 
 /* ---------------------------------------------------------------- adoption --- */
 
-/* HELLO on the open socket; false: not one of ours, or it doesn't answer. */
+/* Send HELLO.  False: no answer, another build, or another storm.conf. */
 static bool agent_watch_hello(void)
 {
 	static struct local_frame f;
@@ -191,7 +192,7 @@ static bool agent_watch_hello(void)
 	return true;
 }
 
-/* True: an agent is there and ours now.  False: none, w is empty. */
+/* True: adopted a living agent.  False: there is none, and w has none. */
 static bool agent_watch_adopt(void)
 {
 	w.sock = local_connect(NULL, conf->node_name, &w.pid);
@@ -215,7 +216,8 @@ static bool agent_watch_adopt(void)
 	return false;
 }
 
-/* Our new child listens after a moment. */
+/* Wait until the new child listens.  False: it ended, or failed HELLO, or
+ * *end. */
 static bool agent_watch_greet(bool *end)
 {
 	uint64_t limit = storm_now() + START_LIMIT;
@@ -243,7 +245,7 @@ static void agent_watch_log(bool bad, const char *text)
 		info("storm: %s", text);
 }
 
-/* Live with the agent until it ends; how long to wait before the next. */
+/* Watch the agent until it ends.  Returns ms to wait before the next start. */
 static int agent_watch_live(bool *end, int backoff)
 {
 	bool gone = false;
@@ -256,7 +258,7 @@ static int agent_watch_live(bool *end, int backoff)
 	gang_guard_look(true);
 	if (storm_now() - w.started > LIVED_WELL)
 		backoff = BACKOFF_MIN;
-	/* it may have closed its socket alone: then it's of no use */
+	/* if it only closed its socket it is broken: kill it */
 	if (w.child) {
 		struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 
@@ -286,7 +288,7 @@ static void *agent_watch_thread(void *arg)
 		if (!agent_watch_adopt() &&
 		    agent_watch_spawn() == SLURM_SUCCESS &&
 		    !agent_watch_greet(&end) && !end) {
-			/* it ended by itself, or is no good */
+			/* it failed HELLO; agent_watch_live() reaps it */
 			if (!agent_watch_is_dead())
 				pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 		}
@@ -301,7 +303,7 @@ static void *agent_watch_thread(void *arg)
 			end = agent_watch_wait((until - storm_now()) /
 					       STORM_MS + 1, NULL);
 	}
-	/* the agent stays; closing the socket tells it */
+	/* the agent stays, and notices that the socket is closed */
 	gang_guard_end();
 	agent_watch_forget();
 	return NULL;
@@ -326,7 +328,7 @@ int agent_watch_start(void)
 		error("storm: slurmd has not set its node's name: build STORM for this Slurm");
 		return SLURM_ERROR;
 	}
-	/* neither side may ever wait for the other because of a message */
+	/* non-blocking: a log message must not delay slurmd or the agent */
 	if (pipe2(log, O_CLOEXEC | O_NONBLOCK)) {
 		error("storm: pipe: %m");
 		return SLURM_ERROR;

@@ -1,5 +1,5 @@
 /*
- * agent_watch.h - slurmd's plugin runs the agent of its node, and watches it.
+ * agent_watch.h - runs and watches the agent of this node, in slurmd.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,8 +8,9 @@
 
 /*
  * In slurmd: start the thread that runs and watches the agent of this node.
- * SLURM_SUCCESS or SLURM_ERROR.  agent_watch_stop() ends the thread, not the
- * agent: it stays for a while to be adopted by the next slurmd.
+ * SLURM_SUCCESS; or SLURM_ERROR, and the reason is in the log.
+ * agent_watch_stop() ends the thread, not the agent, which waits AgentLinger
+ * for the next slurmd to adopt it.
  */
 int agent_watch_start(void);
 void agent_watch_stop(void);

@@ -1,6 +1,6 @@
 /*
- * agent_answer.h - a queue of answers to the Node Manager.  The main loop delivers
- * them, because a callback of the Node Manager must not call it back.
+ * agent_answer.h - a queue of answers to the Node Manager.  The main loop
+ * delivers them, because a callback of the Node Manager must not call it back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -16,8 +16,8 @@ int agent_auth_start(struct agent *a);
 void agent_auth_stop(struct agent *a);
 
 /*
- * authenticate() of struct storm_nm_ops.  Takes buf, which is malloc()ed.  Checks
- * the OPEN in a worker thread, then calls storm_nm_admit().
+ * authenticate() of struct storm_nm_ops.  Takes buf, which is malloc()ed.
+ * Checks the OPEN in a worker thread, then calls storm_nm_admit().
  */
 void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len);
 

@@ -1,7 +1,7 @@
 /*
  * agent_file.c - the Node Manager's file operations (paper Algorithm 7,
- * receiving side).  The session's child does everything that names a path.  This
- * file writes and reads through the descriptor that the child passes.
+ * receiving side).  The session's child does everything that names a path.
+ * This file writes and reads through the descriptor that the child passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -296,7 +296,7 @@ void agent_file_end(void *host, void *file)
 			memset(&req, 0, sizeof(req));
 			req.verb = FILE_ABORT;
 			req.op = f->op;
-			/* without this message the child cleans up at its end */
+			/* if not sent, the child cleans up at its end */
 			if (file_child_send(f->s->child->io.fd, &req))
 				agent_file_child_gone(f->s);
 		}

@@ -28,8 +28,8 @@ struct agent_ios {
 /* 0, or -1 and errno. */
 int agent_io_init(struct agent_ios *s);
 
-/* Serve io->fd; io->ready gets the events (EPOLL*).  0, or -1 and errno: the caller
- * keeps the descriptor. */
+/* Serve io->fd; io->ready gets the events (EPOLL*).  0, or -1 and errno: the
+ * caller keeps the descriptor. */
 int agent_io_add(struct agent_ios *s, struct agent_io *io, uint32_t events);
 void agent_io_change(struct agent_ios *s, struct agent_io *io,
 		     uint32_t events);
@@ -37,8 +37,8 @@ void agent_io_change(struct agent_ios *s, struct agent_io *io,
  * nothing. */
 void agent_io_close(struct agent_ios *s, struct agent_io *io);
 
-/* Wait at most ms (-1: for ever), then call ready() of what is ready.  0, or -1 and
- * errno: nothing was served. */
+/* Wait at most ms (-1: for ever), then call ready() of what is ready.  0, or -1
+ * and errno: nothing was served. */
 int agent_io_serve(struct agent_ios *s, struct agent *a, int ms);
 /* Release what is closed.  Not from inside ready(). */
 void agent_io_bury(struct agent_ios *s);

@@ -298,7 +298,7 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		l->answer = xmalloc(ANSWER_MAX);
 	}
 	l->give_up = now + SLURMD_WAIT;
-	/* agent_launch_tick() begins: no calls from the Node Manager's callback */
+	/* agent_launch_tick() connects: this is a callback */
 	l->retry_at = now;
 }
 

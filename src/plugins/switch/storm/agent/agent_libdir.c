@@ -34,8 +34,8 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/libstorm/base/clock.h"
 
-#define LOOK (15 * STORM_SEC)		/* interval of the search for slurmstepds */
-#define ASK_FIRST (30 * STORM_SEC)	/* query slurmctld so long after the last step */
+#define LOOK (15 * STORM_SEC)		/* for slurmstepds, so often */
+#define ASK_FIRST (30 * STORM_SEC)	/* first query, after a step */
 #define ASK_RARELY (600 * STORM_SEC)	/* the longest interval */
 
 struct agent_libdir {
@@ -127,8 +127,8 @@ bad:
 static void agent_libdir_insert(struct agent *a, struct agent_libdir *d,
 				uint64_t now)
 {
-	/* The child must enter the job's namespace.  If that ended with the job,
-	 * the same path outside of it is another directory. */
+	/* The child must enter the job's namespace.  If that ended with the
+	 * job, the same path outside of it is another directory. */
 	d->user.job_id = d->job_id;
 	d->ask_after = ASK_FIRST;
 	d->ask_at = now + d->ask_after;

@@ -35,7 +35,7 @@ struct agent_session {
 	struct agent_session *next;
 	struct agent *a;
 	uint64_t id;
-	uint64_t cluster;		/* the cluster's number; 0: a step's session */
+	uint64_t cluster;		/* its number; 0: a step's */
 	uint32_t self;			/* this node's number in the domain */
 	struct agent_step step;
 	/* agent_file.c */

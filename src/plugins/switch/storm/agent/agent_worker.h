@@ -12,10 +12,10 @@
 
 struct agent_worker {
 	struct agent_io io;		/* readable: there are results */
-	struct storm_worker w;		/* done() of its jobs gets the agent as host */
+	struct storm_worker w;		/* the jobs' host: the agent */
 };
 
-/* name: the thread's; limit: jobs that may wait.  0 or an errno. */
+/* name: the thread's; limit: most jobs that wait.  0 or an errno. */
 int agent_worker_start(struct agent_worker *w, struct agent_ios *ios,
 		       const char *name, unsigned int limit);
 /* Call done() of all jobs, also of those that did not run. */

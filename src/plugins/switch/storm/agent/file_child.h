@@ -1,14 +1,14 @@
 /*
- * file_child.h - a process per session opens files as the user (doc/protocol.md,
- * Trust; paper Algorithm 7, receiving side).  It has dropped to the user's ids
- * and does everything that names a path.  The agent gets only the descriptor of
- * the temporary file.
+ * file_child.h - a process per session opens files as the user
+ * (doc/protocol.md, Trust; paper Algorithm 7, receiving side).  It has dropped
+ * to the user's ids and does everything that names a path.  The agent gets only
+ * the descriptor of the temporary file.
  *
  * When the agent closes the child's socket, or dies, the child removes what was
  * not committed, and ends.
  *
- * The nursery, a process of one thread, forks the children.  The agent starts it
- * before it has threads, keys or sockets, which a child would inherit.
+ * The nursery, a process of one thread, forks the children.  The agent starts
+ * it before it has threads, keys or sockets, which a child would inherit.
  *
  * The file includes no header of Slurm, and uses only staged.h of libstorm.
  * Errors are enum storm_err and errno.
@@ -33,12 +33,12 @@ struct file_user {
 	uint32_t job_id;	/* for file_join_fn; 0: no job */
 };
 
-/* Called in a new child, still as root: enter the job's namespace.  If it does not
- * return 0, the child ends. */
+/* Called in a new child, still as root: enter the job's namespace.  If it does
+ * not return 0, the child ends. */
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
-	FILE_BEGIN = 1,		/* open a temporary; the answer has its descriptor */
+	FILE_BEGIN = 1,		/* open a temporary; answers a descriptor */
 	FILE_STAGE = 2,		/* size, mode, times */
 	FILE_COMMIT = 3,	/* rename */
 	FILE_ABORT = 4,		/* unlink, or forget after a commit; no answer */
@@ -48,7 +48,7 @@ enum file_verb {
 
 struct file_request {
 	uint32_t verb;		/* enum file_verb */
-	uint32_t flags;		/* STORM_FILE_*; BEGIN only, as what follows op */
+	uint32_t flags;		/* STORM_FILE_*; BEGIN only, as size to mode */
 	uint64_t op;
 	uint64_t size;
 	int64_t atime, mtime;
@@ -64,18 +64,18 @@ struct file_reply {
 	uint64_t op;
 };
 
-/* Fork the nursery.  Returns its socket, or -1 and errno.  The nursery ends when
- * that is closed.  join may be NULL. */
+/* Fork the nursery.  Returns its socket, or -1 and errno.  The nursery ends
+ * when that is closed.  join may be NULL. */
 int file_nursery_start(file_join_fn join);
 
-/* Fork a child for a user.  Returns its non-blocking socket, or -1 and errno.  If
- * the nursery cannot fork, file_child_recv() returns 0. */
+/* Fork a child for a user.  Returns its non-blocking socket, or -1 and errno.
+ * If the nursery cannot fork, file_child_recv() returns 0. */
 int file_child_start(int nursery, const struct file_user *user);
 
 /* 0, or -1 and errno. */
 int file_child_send(int child, const struct file_request *req);
-/* 1: *rep is set, and *fd, which the caller closes: the temporary file's after a
- * BEGIN without error, else -1.  0: the child has ended.  -1: errno. */
+/* 1: *rep is set, and *fd, which the caller closes: the temporary file's after
+ * a BEGIN without error, else -1.  0: the child has ended.  -1: errno. */
 int file_child_recv(int child, struct file_reply *rep, int *fd);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * agent_gang.c - this node takes part in gang scheduling, from its beginning to its
- * end: how steps are stopped here, the session of the cluster's domain, and when to
- * see to all of it.  The parts are in agent_gang_private.h.
+ * agent_gang.c - starts and ends this node's part in gang scheduling: chooses
+ * how to stop steps, follows the cluster domain's session, drives the timers.
+ * agent_gang_private.h lists the other files.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,7 +24,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
-/* Do steps have groups of Slurm's own? */
+/* True: Slurm makes control groups for steps. */
 static bool agent_gang_slurm_has_groups(void)
 {
 	return xstrstr(slurm_conf.proctrack_type, "cgroup") ||
@@ -32,8 +32,11 @@ static bool agent_gang_slurm_has_groups(void)
 		xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
 }
 
-/* A process cannot be in a group of Slurm's and in one of ours, where both are of
- * the same version; and in its freezers of version 1 slurmstepd is, too. */
+/*
+ * A process has one group in a hierarchy.  So if all groups are of version 2
+ * and Slurm makes groups, use Slurm's.  Slurm's freezers of version 1 hold
+ * slurmstepd, too, which must not stop: then use signals.
+ */
 static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 {
 	enum freezer_kind wish = freezer_kind_of(a->conf.freezer);
@@ -52,7 +55,8 @@ static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 	return freezer_host_find(h, wish, a->node);
 }
 
-/* This node takes part from now on: new steps leave records. */
+/* Take part: from now on new steps leave records (gang_step.h).  0 or an
+ * errno. */
 static int agent_gang_begin(struct agent *a)
 {
 	struct agent_gang *g = xmalloc(sizeof(*g));
@@ -91,7 +95,8 @@ fail:
 	return err;
 }
 
-/* What it was before: nothing may be left standing, nor empty. */
+/* An earlier agent took part: continue its steps, remove its page and
+ * groups. */
 static void agent_gang_clean_up(struct agent *a)
 {
 	struct gang_page *page = gang_page_open(NULL, a->node);
@@ -102,7 +107,7 @@ static void agent_gang_clean_up(struct agent *a)
 	gang_page_remove(NULL, a->node);
 	if (!page)
 		return;
-	/* steps that run on keep theirs, and the last one removes all */
+	/* groups with processes stay; the last step removes them all */
 	agent_gang_groups_clear(page->host.base);
 	freezer_host_remove(page->host.base);
 	gang_page_close(page);
@@ -111,7 +116,7 @@ static void agent_gang_clean_up(struct agent *a)
 int agent_gang_start(struct agent *a)
 {
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
-		/* a node without it is a stock node */
+		/* if this fails, the node works like one without sched/storm */
 		if (!agent_gang_begin(a))
 			agent_note_find(a);
 		return 0;

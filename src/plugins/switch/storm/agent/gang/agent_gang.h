@@ -1,5 +1,6 @@
 /*
- * agent_gang.h - this node takes part in gang scheduling.
+ * agent_gang.h - this node's part in gang scheduling (doc/gang-scheduling.md,
+ * A node's side).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,20 +14,29 @@ struct agent;
 struct agent_session;
 
 /* agent_gang.c */
+/* Take part if SchedulerType is sched/storm, else undo what an earlier agent
+ * left.  Always 0: the agent works without gang scheduling, too. */
 int agent_gang_start(struct agent *a);
+/* Continue all steps, and take part no more. */
 void agent_gang_stop(struct agent *a);
+/* The cluster domain's session; begins to take part if agent_gang_start() did
+ * not. */
 void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
+/* An event of the cluster domain, with a map in buf. */
 void agent_gang_event(struct agent_session *s, uint32_t event,
 		      const void *buf, size_t len);
-/* When to call again. */
+/* Returns when to call again, or STORM_NEVER. */
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
 /* agent_gang_turns.c */
+/* A strobe came; number: its sequence number, with the epoch in the high
+ * half. */
 void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		       uint64_t number, const void *buf, size_t len);
+/* The last slurmd has closed its connection: continue all steps. */
 void agent_gang_no_slurmd(struct agent *a);
-/* This process has stood still. */
+/* This process was stopped: continue all steps. */
 void agent_gang_returned(struct agent *a);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * agent_gang_maps.c - who shares this node, by the maps as they come: the newest
- * and the one before, which strobes may still name.  While jobs share the node,
- * this process has its memory and priority bound.
+ * agent_gang_maps.c - keeps the maps of turns: the newest, and its predecessor,
+ * which strobes may still name.  While jobs share this node, the agent has a
+ * real-time priority and locked memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,15 +22,15 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-/* Of SCHED_FIFO, while jobs share: after the strober's, which would else be kept from
- * sending to the other nodes where it is on the same processor, and before the guards'. */
+/* SCHED_FIFO priority.  Below the strober's, which may share a CPU with an
+ * agent and must send to the other nodes first.  Above the guards'. */
 #define PRIORITY 15
 #define NOBODY UINT32_MAX
 
 /* ------------------------------------------------------------- real time --- */
 
-/* Memory and priority are bound while jobs share this node: a strobe must not
- * wait for the step that it is to stop. */
+/* Set or reset priority and locked memory: the agent must not wait for the step
+ * that a strobe stops. */
 static void agent_gang_realtime(struct agent_gang *g, bool on)
 {
 	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
@@ -61,7 +61,7 @@ static uint32_t agent_gang_jobs_here(const struct gang_known *k)
 	return n;
 }
 
-/* Whoever reads the trace is to know whose slots they are. */
+/* Record the map and each job's rows, so that the trace explains the slots. */
 static void agent_gang_trace_map(struct agent_gang *g,
 				 const struct gang_known *k, uint32_t jobs)
 {
@@ -120,9 +120,10 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	}
 	if (err) {
 		error("gang: discarded an invalid map of turns, all jobs run: %s", storm_strerror(err));
-		return;		/* strobes will name one that is not here */
+		return;		/* strobes name an unknown map: all run */
 	}
-	/* it may be another owner's; who was outside has no variables left */
+	/* the domain may have another owner now, or this node may have been
+	 * excluded, which cleared its variables */
 	agent_note_keep(g->a, g->session->id);
 	agent_gang_report_missed(g);
 	fresh.digest = gang_map_digest(buf, len);
@@ -131,7 +132,7 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 		gang_map_clear(&k[1].map);
 	k[1] = k[0];
 	k[0] = fresh;
-	/* the strobes that come now still name the one before */
+	/* strobes still name the previous map */
 	if (g->now)
 		g->now = g->now == &k[0] ? &k[1] : NULL;
 	jobs = agent_gang_jobs_here(&k[0]);

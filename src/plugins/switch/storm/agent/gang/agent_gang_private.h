@@ -1,9 +1,13 @@
 /*
- * agent_gang_private.h - the parts of a node's gang scheduling: agent_gang.c begins
- * and ends it, agent_gang_maps.c takes maps, agent_gang_steps.c knows this node's
- * steps, agent_gang_turns.c stops and continues them.  The first calls the others,
- * maps and steps call turns, and turns calls none of them: it finds all it needs
- * in struct agent_gang.
+ * agent_gang_private.h - the state that the files of gang scheduling share:
+ *
+ *	agent_gang.c		starts and ends it
+ *	agent_gang_maps.c	keeps the maps of turns
+ *	agent_gang_steps.c	keeps the list of this node's steps
+ *	agent_gang_turns.c	stops and continues steps
+ *
+ * agent_gang.c calls the others.  maps and steps call turns, which calls none
+ * of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,23 +22,23 @@
 #include "src/storm_common/gang_map.h"
 
 struct gang_local {			/* a step on this node */
-	struct agent_io io;		/* pidfd of its slurmstepd */
+	struct agent_io io;		/* pidfd of the slurmstepd */
 	struct gang_local *next;
 	char name[GANG_STEP_NAME];
 	struct gang_step step;
 	struct freezer *f;
 	struct gang_mark *mark;
-	uint64_t stopped, looked;	/* when last */
-	bool granted;			/* it runs until its slot is over */
-	bool traced;			/* a debugger has hold of it */
+	uint64_t stopped, looked;	/* when last; 0: never */
+	bool granted;			/* runs for a signal until its slot */
+	bool traced;			/* a debugger traces it */
 	bool has_srun;
 	bool starting;			/* not all tasks are past exec */
-	bool listed;			/* in the look under way */
-	bool told;			/* that it cannot be stopped */
+	bool listed;			/* found by the listing under way */
+	bool told;			/* logged that it cannot be stopped */
 	bool told_traced;
 };
 
-struct gang_known {			/* a map, as it came */
+struct gang_known {			/* a map as received */
 	bool there;
 	struct gang_map map;
 	uint64_t digest;
@@ -47,30 +51,31 @@ struct agent_gang {
 	struct gang_trace *trace;
 	struct freezer_host host;
 	char dir[PATH_MAX];		/* of the records */
-	struct agent_session *session;	/* the cluster domain */
+	struct agent_session *session;	/* the cluster domain, or NULL */
 	/* agent_gang_steps.c */
-	struct agent_io *notify;	/* of changes of the records */
+	struct agent_io *notify;	/* inotify of `dir` */
 	struct gang_local *steps;
-	bool traced;			/* some step is */
+	bool traced;			/* a debugger traces a step */
 	/* agent_gang_maps.c */
-	struct gang_known known[2];	/* the newest is the first */
-	bool shared;			/* by the newest, jobs share this node */
+	struct gang_known known[2];	/* [0] is the newest */
+	bool shared;			/* in the newest map jobs share */
 	bool realtime, refused;
 	/* agent_gang_turns.c */
-	const struct gang_known *now;	/* the last strobe's; NULL: none */
-	bool alone;			/* by the last strobe, nobody shares */
+	const struct gang_known *now;	/* the last strobe's map; NULL: none,
+					   and everything runs */
+	bool alone;			/* the last strobe lets all jobs run */
 	uint32_t slot;
-	uint64_t told_version;		/* in the trace, with the slot */
+	uint64_t told_version;		/* last in the trace, as told_slot */
 	uint32_t told_slot;
-	uint64_t number, heard;		/* of the last strobe */
-	uint64_t silence;		/* so long without one: none holds */
+	uint64_t number, heard;		/* number and time of the last strobe */
+	uint64_t silence;		/* ns after which that strobe expires */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
-	bool was_away;			/* all strobes since are missed */
-	uint32_t freed;			/* of the page, as last seen */
+	bool was_away;			/* count all strobes since as missed */
+	uint32_t freed;			/* the page's, as last seen */
 };
 
-/* Has the job a part here, by this map? */
+/* True: by this map the job has this node. */
 static inline bool agent_gang_is_here(const struct gang_known *k,
 				      const struct gang_job *j)
 {
@@ -78,48 +83,53 @@ static inline bool agent_gang_is_here(const struct gang_known *k,
 }
 
 /* agent_gang_turns.c */
-/* Of this step; NULL: of the node. */
+/* Append an event of step l to the trace; NULL: of the node. */
 void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 		      const struct gang_local *l, uint32_t a, uint32_t b);
-/* One that stands still already is stopped again, if that is asked for. */
+/* again: also if the step is stopped already, as some processes may run. */
 void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 			  bool again);
+/* Does nothing if the step is not stopped by us: Slurm may have suspended
+ * it. */
 void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 			      enum gang_why why);
-/* Everything goes on; until the next strobe nothing stops. */
+/* Continue all steps; none stops until the next strobe. */
 void agent_gang_open(struct agent_gang *g, enum gang_why why);
-/* Bring all steps where the last strobe wants them. */
+/* Stop and continue steps as the last strobe orders.  No-op without a
+ * strobe. */
 void agent_gang_apply(struct agent_gang *g);
+/* True: the job has a step on this node other than its batch script. */
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
-/* The strober asks for it (src/plugins/sched/storm/strober/missed.h). */
+/* Publish the number of missed strobes as this node's variable, for the strober
+ * (src/plugins/sched/storm/strober/missed.h). */
 void agent_gang_report_missed(struct agent_gang *g);
-/* A sign of life is given.  Until when the last strobe counts; NEVER: none does, and
- * everything runs. */
+/* Give the sign of life, and continue all steps if the last strobe has expired
+ * or slurmd is gone.  Returns when the strobe expires; STORM_NEVER: all steps
+ * run. */
 uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
-/* When slurmd is to be asked whether it has been stopped. */
+/* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
 /* agent_gang_steps.c */
-/* Of all changes of the records we are told from now on; 0, or -1 and errno. */
+/* Watch the directory of records; 0, or -1 and errno. */
 int agent_gang_steps_watch(struct agent_gang *g);
-/* The records have changed, or are read for the first time. */
+/* Read the records: add new steps, forget those without one. */
 void agent_gang_steps_list(struct agent_gang *g);
-/* While steps stand still: a signal waits for one, a debugger comes or goes, a
- * srun has begun in a script.  When to look again. */
+/* Look for pending signals, debuggers and srun in stopped steps.  Returns when
+ * to look again. */
 uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now);
-/* All of them, as this node takes part no more. */
+/* Continue and forget all steps, and end the watch. */
 void agent_gang_steps_end(struct agent_gang *g);
-/* Below base, groups of steps that never became complete, or whose slurmstepd was
- * killed; "" is fine. */
+/* Remove groups below base whose slurmstepd has ended; base may be "". */
 void agent_gang_groups_clear(const char *base);
 
 /* agent_gang_maps.c */
-/* One has come. */
+/* Take a map as received. */
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len);
-/* A strobe may have said that nobody shares any more, of which no map comes, or that
- * they do again. */
+/* Set priority and locked memory as the last strobe requires: when sharing
+ * ends, strobes announce it, and no map. */
 void agent_gang_maps_bind(struct agent_gang *g);
-/* Nobody shares this node any more. */
+/* Discard all maps. */
 void agent_gang_maps_end(struct agent_gang *g);
 
 #endif

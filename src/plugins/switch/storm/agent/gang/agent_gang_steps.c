@@ -1,7 +1,8 @@
 /*
- * agent_gang_steps.c - which steps are on this node: they come and go with their
- * records (gang_step.h) and their slurmstepds, and are looked at for what a strobe
- * does not tell, a signal that waits for one, a debugger, a srun in a script.
+ * agent_gang_steps.c - keeps the list of this node's steps.  A step comes with
+ * its record (gang_step.h) and goes with its slurmstepd.  Stopped steps are
+ * checked for what no strobe shows: a pending signal, a debugger, srun in a
+ * script.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -28,11 +29,11 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
-/* What is read of /proc takes its time from the program whose turn it is, and all
- * its other nodes wait for this one: a step that stands for less than this is not
- * looked at, its slot is near and a signal is handled there. */
+/* Reading /proc takes time from the job whose turn it is, and its other nodes
+ * wait for this one.  So a step that is stopped for less is not checked: its
+ * slot is near, and it handles a signal then. */
 #define LOOK_EVERY (50 * STORM_MS)
-#define LOOK_RARELY (1000 * STORM_MS)	/* at those, for debuggers */
+#define LOOK_RARELY (1000 * STORM_MS)	/* a stopped step's later checks */
 
 /* ----------------------------------------------------------- come and go --- */
 
@@ -41,7 +42,7 @@ static void agent_gang_io_release(struct agent_io *io)
 	xfree(io);
 }
 
-/* It ends, or has ended: nothing of it may be left standing. */
+/* The step ends or has ended: continue what is left of it. */
 static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 {
 	struct gang_local **p;
@@ -56,7 +57,7 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	agent_io_close(&g->a->ios, &l->io);
 }
 
-/* Processes that outlive slurmstepd keep it; a borrowed one is not ours. */
+/* A group with processes stays.  Without a base the group is Slurm's. */
 static void agent_gang_group_remove(struct agent_gang *g, const char *group)
 {
 	if (*g->host.base)
@@ -101,7 +102,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	l->f = freezer_open(s->kind, s->group, s->root);
 	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
 	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
-	/* asked after pidfd_open(): it is this process, or the pid is another's */
+	/* check after pidfd_open(): another process may have got the pid */
 	if (l->io.fd < 0 || !gang_step_alive(s) ||
 	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
 		if (gang_step_alive(s))
@@ -211,7 +212,8 @@ void agent_gang_groups_clear(const char *base)
 
 /* ------------------------------------------------------------------ look --- */
 
-/* Why it should not stand still: of freezer.h's reasons those that count here. */
+/* Reasons not to stop the step (FREEZER_*), without FREEZER_TRACED if
+ * GangDebug=no. */
 static unsigned int agent_gang_step_wants(const struct agent_gang *g,
 					  struct gang_local *l)
 {
@@ -227,7 +229,7 @@ static unsigned int agent_gang_step_wants(const struct agent_gang *g,
 	return wants;
 }
 
-/* One that stands still and should not. */
+/* Continue a stopped step if it has a reason. */
 static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants = agent_gang_step_wants(g, l);
@@ -236,12 +238,12 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 	if (wants)
 		agent_gang_step_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
 					 GANG_WHY_SIGNAL);
-	else if (l->step.kind == FREEZER_SIGNALS)	/* some may come late */
+	else if (l->step.kind == FREEZER_SIGNALS)	/* stop new processes */
 		agent_gang_step_stop(g, l, true);
 }
 
-/* When to look at a step: a script may have begun a srun; a debugger that has hold
- * of one may leave it. */
+/* When to check a step next.  A script may start srun, and a debugger may
+ * detach, so these are also checked while they run. */
 static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 					 const struct gang_local *l)
 {

@@ -1,19 +1,17 @@
 /*
- * agent_gang_turns.c - whose turn it is (paper section 2.2, the Node Manager;
- * architecture: Flows, "Strobe"): on each strobe the steps stop whose job has no
- * time in this slot, and the others go on.
+ * agent_gang_turns.c - obeys strobes (paper section 2.2, the Node Manager;
+ * doc/gang-scheduling.md, A node's side).  Each strobe stops the steps of jobs
+ * that do not run in its slot, and continues the others.
  *
- * A step stands still only while all of this holds: slurmd is there, the last
- * strobe is younger than the limit and names a map that is here, and the job
- * is in that map and in the newest one.  Otherwise it runs ("fail open").  If
- * this process dies or stands still itself, slurmd's plugin sees to that
- * (agent_watch.c); and when it goes on, nothing stands still until a strobe comes
- * that was sent after that.
+ * A step is stopped only while slurmd is there and the last strobe has not
+ * expired.  That strobe must name a known map, and the job must be in that map
+ * and in the newest one.  Otherwise the step runs ("fail open").  If this
+ * process dies or is stopped, slurmd's plugin continues the steps
+ * (gang_guard.c).  After a stop this process obeys no strobe that was sent
+ * before it continued.
  *
- * A signal that waits for a step that stands still is an order to it, say to
- * end: it runs until its slot is over.
- *
- * Whatever a strobe does until the last step has gone on is in this file.
+ * A stopped step with a pending signal, such as SIGTERM, runs to the end of its
+ * next slot, to handle it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -35,13 +33,13 @@
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-/* Older than this is a sign of life of slurmd, who gives it at every look at our
- * page, that we ask whether it has been stopped; and so often then. */
+/* slurmd gives a sign of life each time it checks the page.  If the last one is
+ * older than SLURMD_SIGN, check slurmd's state every SLURMD_EVERY. */
 #define SLURMD_SIGN (50 * STORM_MS)
 #define SLURMD_EVERY (25 * STORM_MS)
-/* So much before a silence is too long: to wake up, and to let all go on. */
+/* Wake up so long before a strobe expires, to continue all steps in time. */
 #define WAKE_TIME (15 * STORM_MS)
-/* The same of slurmd, who looks for our sign of life now and then. */
+/* The same for slurmd, which checks our sign of life at intervals. */
 #define GUARD_TIME (35 * STORM_MS)
 
 /* ----------------------------------------------------------------- trace --- */
@@ -68,7 +66,7 @@ void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 static void agent_gang_step_failed(struct gang_local *l, const char *what,
 				   int err)
 {
-	/* of one that ends meanwhile the group may be gone */
+	/* the group of a step that ends may be gone */
 	if (l->told || err == ENODEV || err == ENOENT)
 		return;
 	l->told = true;
@@ -83,7 +81,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 
 	if (was && !again)
 		return;
-	/* before: whoever finds us dead or late lets it go on */
+	/* set before the stop: a guard continues only marked steps */
 	if (!was)
 		g->page->stopped++;
 	gang_mark_set(l->mark, true);
@@ -97,7 +95,6 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	}
 }
 
-/* What is not stopped by us may be by Slurm. */
 void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 			      enum gang_why why)
 {
@@ -137,7 +134,7 @@ bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job)
 	return false;
 }
 
-/* In this map, and so the cluster's to stop here? */
+/* The job, if it has this node in the map; else NULL. */
 static const struct gang_job *agent_gang_job_in(const struct gang_known *k,
 						uint32_t job_id)
 {
@@ -149,8 +146,8 @@ static const struct gang_job *agent_gang_job_in(const struct gang_known *k,
 	return j && agent_gang_is_here(k, j) ? j : NULL;
 }
 
-/* srun carries the output of the job's steps; and whoever speaks with Slurm from a
- * script must not keep it waiting for so long that it gives up. */
+/* A batch script runs while it has srun, which carries the output of steps.
+ * With a long quantum it always runs: its Slurm commands would time out. */
 static bool agent_gang_script_runs(const struct agent_gang *g,
 				   const struct gang_local *l)
 {
@@ -159,7 +156,7 @@ static bool agent_gang_script_runs(const struct agent_gang *g,
 			slurm_conf.msg_timeout * STORM_SEC / 4;
 }
 
-/* Why it may run; 0: it may not. */
+/* Why the step runs in this slot; 0: it stops. */
 static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 					  struct gang_local *l)
 {
@@ -175,7 +172,7 @@ static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 		return GANG_WHY_SIGNAL;
 	if (l->traced)
 		return GANG_WHY_DEBUGGER;
-	/* Slurm sends no signal to what is still slurmstepd */
+	/* Slurm sends no signal to a task before its exec() */
 	if (l->starting && (l->starting = freezer_starting(l->f)))
 		return GANG_WHY_STARTING;
 	if (l->step.script && agent_gang_script_runs(g, l))
@@ -183,7 +180,7 @@ static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 	return 0;
 }
 
-/* A node without steps has nothing to tell of slots. */
+/* Record a new slot, if this node has steps. */
 static void agent_gang_trace_slot(struct agent_gang *g)
 {
 	if (!g->steps || (g->told_version == g->now->map.version &&
@@ -194,7 +191,7 @@ static void agent_gang_trace_slot(struct agent_gang *g)
 	agent_gang_trace(g, GANG_SLOT, NULL, 0, 0);
 }
 
-/* First the old ones stop, then the new ones go on, so that they do not meet. */
+/* First stop, then continue, so that no two jobs run at once. */
 void agent_gang_apply(struct agent_gang *g)
 {
 	uint32_t freed = g->page->freed;
@@ -239,8 +236,9 @@ static void agent_gang_count_missed(struct agent_gang *g, uint64_t number)
 {
 	uint64_t missed = number - g->number - 1;
 
-	/* the first one, or the first of an epoch: nobody knows */
-	if ((g->now || g->was_away) && missed && number >> 32 == g->number >> 32) {
+	/* unknown for the first strobe of all, or of an epoch */
+	if ((g->now || g->was_away) && missed &&
+	    number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
 		agent_gang_report_missed(g);
@@ -256,7 +254,8 @@ uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
 	return storm_max(g->page->watched + SLURMD_SIGN, g->slurmd_at);
 }
 
-/* A slurmd that was stopped is as good as none. */
+/* False: no slurmd is connected, or it is stopped and cannot guard the
+ * steps. */
 static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
 	if (now >= agent_gang_slurmd_due(g)) {
@@ -282,7 +281,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	agent_gang_count_missed(g, number);
 	k = agent_gang_map_meant(g, &st);
 	if (!k) {
-		/* a map by which nobody shares is not sent */
+		/* a map without sharing is never sent */
 		g->alone |= st.slot == GANG_SLOT_ALL;
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 		return;
@@ -304,7 +303,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 		g->slot = st.slot;
 		a->count.gang_slots++;
 	}
-	/* before anything stops, those who watch us must know */
+	/* before a step stops the guards must watch */
 	gang_page_share(g->page, NULL, a->node, g->shared);
 	agent_gang_apply(g);
 	agent_poll_expect(a, g->heard, k->map.zones[k->zone].quantum);

@@ -1,8 +1,7 @@
 /*
- * agent_note.c - the note that an agent leaves for the one after it, of the cluster
- * domain that it is in: STORM_RUNDIR/NODE/domain.  It holds the domain's key and is
- * for the super-user's eyes only, who has MUNGE's key anyway.  It does not outlive
- * the host.
+ * agent_note.c - saves the cluster domain for the next agent, in
+ * STORM_RUNDIR/NODE/domain.  The note holds the domain's key.  Only root can
+ * read it, and root has MUNGE's key, too.  A reboot removes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,5 @@
 /*
- * agent_note.h - how the next agent gets into the cluster domain at once.
+ * agent_note.h - lets the next agent rejoin the cluster domain at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,10 +10,11 @@
 
 struct agent;
 
-/* Leave a note of this session's domain, if it is not the one that is kept already. */
+/* Write a note of this session's domain, if it differs from the last one. */
 void agent_note_keep(struct agent *a, uint64_t session);
-/* The agent before has left one: ask to be let in again. */
+/* Read the previous agent's note, if any, and ask the owner to rejoin. */
 void agent_note_find(struct agent *a);
+/* Remove the note. */
 void agent_note_forget(const struct agent *a);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * agent_poll.c - an agent that has CPUs of its own waits for strobes awake.
+ * agent_poll.c - an agent that has CPUs of its own (AgentCPUs) polls for
+ * strobes.
  *
- * A CPU without work sleeps, and needs 10 to 100 us to wake up: by that much its
- * node would switch later than the others, and all of a gang's nodes wait for the
- * last one.  So the agent wakes up shortly before the next strobe is due, and
- * looks into its sockets until that has come.
+ * An idle CPU needs 10 to 100 us to wake up.  Its node would switch late by
+ * that much, and all nodes of a gang wait for the last one.  So the agent wakes
+ * up shortly before the next strobe is due, and polls its sockets until it
+ * comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,10 +28,12 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/driver.h"
 
-/* A strobe is looked for from so long before it is due, which is more than a CPU
- * takes to wake up and clocks drift apart, to so long after.  But for half of a
- * quantum at the most: who never sleeps at a real-time priority is made to, for 50 ms
- * in each second (sched_rt_runtime_us). */
+/*
+ * Poll from POLL_BEFORE before a strobe is due to POLL_AFTER after.
+ * POLL_BEFORE covers the wake-up and the drift of clocks.  But begin at most
+ * half a quantum before: the kernel throttles a real-time process that never
+ * sleeps, for 50 ms in each second (sched_rt_runtime_us).
+ */
 #define POLL_BEFORE (500 * STORM_US)
 #define POLL_AFTER (200 * STORM_US)
 

@@ -1,5 +1,5 @@
 /*
- * agent_poll.h - bind to AgentCPUs, and wait awake for strobes.
+ * agent_poll.h - bind the agent to AgentCPUs, and poll for strobes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,10 +10,11 @@
 
 struct agent;
 
-/* Without AgentCPUs none of these does anything. */
+/* Without AgentCPUs these do nothing. */
 void agent_poll_start(struct agent *a);
 void agent_poll_stop(struct agent *a);
-/* The next strobe is due a quantum (ns) after one was heard (storm_now()). */
+/* heard: when the last strobe came (storm_now()); the next one is due a quantum
+ * (ns) later. */
 void agent_poll_expect(struct agent *a, uint64_t heard, uint64_t quantum);
 
 #endif

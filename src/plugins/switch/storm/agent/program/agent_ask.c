@@ -52,7 +52,7 @@ static const char *agent_ask_node(void)
 	return node;
 }
 
-/* Send f, print the answer. */
+/* Send f to the agent of node, print the answer.  The exit status. */
 static int agent_ask_frame(const char *node, struct local_frame *f,
 			   enum local_type expected)
 {
@@ -119,8 +119,8 @@ int agent_ask_stats(const char *node)
 	return agent_ask_frame(node, &f, LOCAL_STATS_IS);
 }
 
-/* The wall's clock less the trace's.  Asked in this order it is never too little: no
- * event seems to be earlier than it was. */
+/* The wall clock minus the trace's clock.  Read in this order it is never too
+ * small, so no event is printed with too early a time. */
 static uint64_t agent_ask_wall_ahead(void)
 {
 	uint64_t at = storm_now();
@@ -130,7 +130,7 @@ static uint64_t agent_ask_wall_ahead(void)
 	return (uint64_t) ts.tv_sec * STORM_SEC + (uint64_t) ts.tv_nsec - at;
 }
 
-/* As in Slurm's logs, with the offset to UTC. */
+/* The format of Slurm's logs, with the offset to UTC. */
 static void agent_ask_print_time(uint64_t wall)
 {
 	uint64_t us = wall % STORM_SEC / STORM_US;

@@ -1,19 +1,20 @@
 /*
- * agent_ask.h - what the command storm_agent asks of the agent that runs on this
- * machine, and of the trace that one has left.
+ * agent_ask.h - the queries of the command storm_agent: to the agent that runs
+ * on this host, and to the trace that an agent has left.
  *
- * Each prints the answer, or what is wrong, and returns the command's exit status.
- * node NULL: the only one that has a directory here.
+ * Each prints the answer or an error, and returns the command's exit status.
+ * node NULL: the only node that has an agent here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_AGENT_ASK_H
 #define STORM_AGENT_ASK_H
 
+/* Print the counters as JSON. */
 int agent_ask_stats(const char *node);
-/* from: the first event's number as text; NULL: the oldest. */
+/* from: the first event's number, as text; NULL: the oldest. */
 int agent_ask_trace(const char *node, const char *from);
-/* seed NULL: 1. */
+/* percent and seed as text; seed NULL: 1. */
 int agent_ask_drop(const char *node, const char *percent, const char *seed);
 
 #endif

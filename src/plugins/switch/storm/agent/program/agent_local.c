@@ -37,7 +37,7 @@
 struct agent_conn {
 	struct agent_io io;
 	struct agent_conn *next;
-	bool lifeline;			/* a slurmd */
+	bool lifeline;			/* of a slurmd */
 	struct agent_session *s;	/* a slurmstepd's, or NULL */
 	struct storm_idset told[KINDS];	/* what it has reported */
 };
@@ -148,7 +148,7 @@ static void agent_local_report(struct agent *a, struct agent_conn *c)
 	storm_idset_clear(&ids);
 	return;
 refuse:
-	/* slurmstepd then sends Slurm's own message */
+	/* slurmstepd falls back to Slurm's own message */
 	storm_idset_clear(&ids);
 	agent_local_close(a, c);
 }
@@ -201,7 +201,7 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 		if (rc < 0 && errno == EAGAIN)
 			return;
 		if (rc <= 0) {
-			/* slurmstepd may end without reading the last word */
+			/* slurmstepd may end with answers unread */
 			if (rc && errno != ECONNRESET)
 				error("local socket: %m");
 			agent_local_close(a, c);
@@ -267,7 +267,7 @@ static void agent_local_accept(struct agent *a, struct agent_io *io,
 	}
 }
 
-/* Tell one slurmstepd which of its ids the owner has. */
+/* Notify a slurmstepd which of its ids the owner has. */
 static void agent_local_ack(struct agent *a, struct agent_conn *c, uint8_t kind,
 			    const struct storm_idset *ids)
 {
@@ -288,7 +288,7 @@ static void agent_local_ack(struct agent *a, struct agent_conn *c, uint8_t kind,
 	local_put32(&frame, n);
 	for (uint32_t i = 0; i < n; i++)
 		local_put32(&frame, id[i]);
-	/* one that does not listen sends by itself what it has */
+	/* on an error slurmstepd falls back to Slurm's own messages */
 	if (local_send(c->io.fd, &frame, -1))
 		agent_local_close(a, c);
 }

@@ -12,13 +12,15 @@ struct agent;
 struct agent_session;
 struct storm_idset;
 
-/* Connections are served from now on.  0, or -1, errno, and the reason was logged. */
+/* Listen, and serve connections.  0; or -1 and errno, and the reason is in the
+ * log. */
 int agent_local_start(struct agent *a);
 void agent_local_stop(struct agent *a);
 
 /* The owner has these reports: those that sent them are notified. */
 void agent_local_acked(struct agent_session *s, uint8_t kind,
 		       const struct storm_idset *ids);
+/* Notify slurmstepds that their session is over. */
 void agent_local_session_close(struct agent_session *s);
 
 #endif

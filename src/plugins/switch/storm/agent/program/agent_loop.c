@@ -26,7 +26,7 @@
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-#define OLD_AFTER STORM_SEC
+#define OLD_AFTER STORM_SEC	/* see agent_loop_read_old() */
 #define WAIT_MAX (3600 * STORM_SEC)
 
 /* ----------------------------------------------------------------- signals --- */
@@ -66,7 +66,7 @@ int agent_loop_signals(struct agent *a)
 	return agent_io_add(&a->ios, &a->signal_io, EPOLLIN);
 }
 
-/* A signal's handler has no other way to it. */
+/* For the signal handler. */
 static struct agent *agent_loop_self;
 
 static void agent_loop_continued(int sig)
@@ -75,8 +75,8 @@ static void agent_loop_continued(int sig)
 	agent_loop_self->away.returns++;
 }
 
-/* SIGCONT goes to the main loop's thread and to no other, so that the handler runs
- * before anything else happens there after a stop. */
+/* Only the main loop's thread takes SIGCONT.  So after a stop the handler runs
+ * before anything else in that thread. */
 static void agent_loop_hear_stops(struct agent *a)
 {
 	struct sigaction act = { .sa_handler = agent_loop_continued,
@@ -92,7 +92,7 @@ static void agent_loop_hear_stops(struct agent *a)
 
 /* -------------------------------------------------------------- main loop --- */
 
-/* When to give up, as no slurmd is there. */
+/* End the agent after AgentLinger without a slurmd.  Returns when. */
 static uint64_t agent_loop_orphan_tick(struct agent *a, uint64_t now)
 {
 	if (a->slurmd.lifelines)
@@ -107,7 +107,7 @@ static uint64_t agent_loop_orphan_tick(struct agent *a, uint64_t now)
 	return a->slurmd.orphan_until;
 }
 
-/* Let time pass for all parts; when the next of them is due. */
+/* Run the timers of all parts.  Returns when the next one is due. */
 static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 {
 	uint64_t next = storm_nm_tick(a->nm, now);
@@ -127,9 +127,9 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 }
 
 /*
- * What waits to be read after this process has stood still was sent meanwhile: all
- * of it is read, and no strobe in it is obeyed.  Data may come so fast that there
- * is no end of it.  So what is read a second later is taken for new.
+ * What is in the sockets after a stop of this process is old.  Read all of it,
+ * and obey no strobe in it.  Data may come too fast to empty the sockets: what
+ * is read OLD_AFTER later counts as new.
  */
 static void agent_loop_read_old(struct agent *a, uint64_t now)
 {
@@ -146,7 +146,7 @@ static void agent_loop_read_old(struct agent *a, uint64_t now)
 	a->away.since = 0;
 }
 
-/* So many ms, rounded up. */
+/* The ms from now to next, rounded up. */
 static int agent_loop_wait(uint64_t now, uint64_t next)
 {
 	if (next <= now)
@@ -165,7 +165,7 @@ void agent_loop_run(struct agent *a)
 		uint64_t now = storm_now(), next;
 		int ms;
 
-		/* this process stood still, or the whole host did */
+		/* late: this process was stopped, or the whole host */
 		if (now > due + GANG_AWAY)
 			a->away.returns++;
 		if (agent_is_back(a))
@@ -179,7 +179,7 @@ void agent_loop_run(struct agent *a)
 				error("epoll_wait: %m");
 				return;
 			}
-			/* a frozen group of processes gets no SIGCONT */
+			/* EINTR without SIGCONT: a frozen group was thawed */
 			a->away.returns++;
 		}
 		agent_answer_give(&a->answers, a->nm);

@@ -8,10 +8,10 @@
 
 struct agent;
 
-/* Before there is any thread: all of them leave the signals to the loop.  0, or -1
+/* Call before any thread starts: threads inherit the blocked signals.  0, or -1
  * and errno. */
 int agent_loop_signals(struct agent *a);
-/* Serve until a->stop, which a signal sets, or the lack of a slurmd. */
+/* Serve until a->stop.  SIGTERM, SIGINT, SIGHUP and AgentLinger set it. */
 void agent_loop_run(struct agent *a);
 
 #endif

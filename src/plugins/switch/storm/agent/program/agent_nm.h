@@ -1,6 +1,6 @@
 /*
- * agent_nm.h - the Node Manager and its network in the agent: what it asks for is
- * handed to the parts.
+ * agent_nm.h - connects libstorm's Node Manager and its network to the parts of
+ * the agent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,12 +9,12 @@
 
 struct agent;
 
-/* Open the port; the main loop serves it.  0, or -1, errno, and the reason was
- * logged. */
+/* Open the port, and serve it.  0; or -1 and errno, and the reason is in the
+ * log. */
 int agent_nm_start(struct agent *a);
-/* Close every session; the parts are still there. */
+/* Close all sessions.  Call it before the parts stop. */
 void agent_nm_stop(struct agent *a);
-/* Close the port, when nothing sends any more. */
+/* Close the port.  Call it after all parts have stopped. */
 void agent_nm_close(struct agent *a);
 
 #endif

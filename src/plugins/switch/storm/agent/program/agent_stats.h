@@ -10,7 +10,7 @@
 
 struct agent;
 
-/* As JSON, into buf. */
+/* The counters as JSON, in buf of size bytes, with a final \0. */
 void agent_stats(struct agent *a, char *buf, size_t size);
 
 #endif

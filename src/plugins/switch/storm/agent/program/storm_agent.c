@@ -1,6 +1,6 @@
 /*
- * storm_agent.c - the node agent's program: its command line, and how its parts
- * start and stop.
+ * storm_agent.c - the node agent's main program: its command line, and the
+ * start and stop of its parts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -39,14 +39,14 @@ static void storm_agent_limits(void)
 {
 	struct rlimit r;
 
-	/* a descriptor or two per file and launch under way */
+	/* each file and launch under way needs one or two descriptors */
 	if (!getrlimit(RLIMIT_NOFILE, &r)) {
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
 	r.rlim_cur = r.rlim_max = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &r);
-	/* session keys are in here */
+	/* a core file would hold session keys */
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -64,7 +64,7 @@ static int storm_agent_start(struct agent *a)
 	agent_libdir_load(a);
 	if (agent_gang_start(a))
 		return -1;
-	/* last: from now on connections are served */
+	/* last: this accepts connections */
 	return agent_local_start(a);
 }
 
@@ -94,7 +94,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
 	agent_container_init(node);
-	/* before there is anything that it should not inherit */
+	/* first: the nursery must inherit no thread, key or socket */
 	a.file.nursery = file_nursery_start(agent_container_join);
 	if (a.ios.epoll < 0 || a.file.nursery < 0 || agent_loop_signals(&a)) {
 		error("cannot start: %m");
