@@ -25,7 +25,8 @@ static const char *agent_ask_name(const char *path)
 {
 	static char node[NAME_MAX + 1];
 
-	return sscanf(path, STORM_RUNDIR "/%255[^/]", node) == 1 ? node : path;
+	sscanf(path, STORM_RUNDIR "/%255[^/]", node);
+	return node;
 }
 
 /* The only node that has an agent here; NULL, and the reason was printed. */
@@ -35,7 +36,7 @@ static const char *agent_ask_node(void)
 	glob_t g;
 
 	if (glob(SOCKETS, 0, NULL, &g)) {
-		fputs("storm_agent: there is no " SOCKETS ": is slurmd running? For the trace of an agent that ended give --node NAME\n",
+		fputs("storm_agent: no agent runs on this host: there is no " SOCKETS "; is slurmd running?\n",
 		      stderr);
 		return NULL;
 	}
@@ -58,7 +59,7 @@ static int agent_ask_frame(const char *node, struct local_frame *f,
 {
 	static char text[LOCAL_FRAME_MAX];
 	enum local_type type;
-	int sock;
+	int sock, rc;
 
 	if (!node)
 		node = agent_ask_node();
@@ -70,10 +71,12 @@ static int agent_ask_frame(const char *node, struct local_frame *f,
 			node, strerror(errno));
 		return 1;
 	}
-	if (local_send(sock, f, -1) || local_recv(sock, f, &type) != 1 ||
-	    type != expected) {
+	rc = local_send(sock, f, -1) ? -1 : local_recv(sock, f, &type);
+	if (rc != 1 || type != expected) {
 		fprintf(stderr, "storm_agent: no answer from the agent of node %s: %s\n",
-			node, strerror(errno));
+			node, rc < 0 ? strerror(errno) : rc ?
+			"it is of another version" :
+			"it closed the connection");
 		return 1;
 	}
 	if (expected == LOCAL_STATS_IS) {
