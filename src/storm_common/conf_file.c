@@ -132,10 +132,10 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 	if (!*name)
 		return LINE_FAULT(r, "Include names no file: write Include FILE, or remove the line");
 	if (*end)
-		return LINE_FAULT(r, "'%s' stands behind Include %s: write one file in a line",
+		return LINE_FAULT(r, "'%s' follows Include %s: write one file per line",
 				  conf_excerpt(end), name);
 	if (inner.depth == DEPTH_MAX)
-		return LINE_FAULT(r, "Include %s: more than %d files, one in the other; does one include itself?",
+		return LINE_FAULT(r, "Include %s: files are nested more than %d deep: does one include itself?",
 				  name, DEPTH_MAX);
 	if (*name == '/' || !slash)
 		path = xstrdup(name);
@@ -165,10 +165,10 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 	if (*value == '"') {
 		end = strchr(++value, '"');
 		if (!end)
-			return LINE_FAULT(r, "the quote before the value of %s is not closed: add one behind it",
+			return LINE_FAULT(r, "the value of %s has no closing quote: add one",
 					  key);
 		if (end[1] && !isspace((unsigned char) end[1]))
-			return LINE_FAULT(r, "'%s' stands right behind the quote at the end of %s: quote the whole value, or nothing of it",
+			return LINE_FAULT(r, "'%s' follows the closing quote of %s: quote the whole value, or none of it",
 					  conf_excerpt(end + 1), key);
 	} else {
 		end = value + strcspn(value, BLANKS);
@@ -177,7 +177,7 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 		*end++ = '\0';
 	end = conf_skip_blanks(end);
 	if (*end)
-		return LINE_FAULT(r, "'%s' stands behind %s=%s: write one key in a line, and quotes around a value with blanks",
+		return LINE_FAULT(r, "'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
 				  conf_excerpt(end), key, value);
 	text = r->key_found(r->arg, r->path, r->line, key, value);
 	if (text)
@@ -216,7 +216,7 @@ static char *conf_read_whole(struct conf_reader *r)
 	/* a pipe or a terminal might never end */
 	if (fstat(fileno(r->f), &st) || !S_ISREG(st.st_mode)) {
 		fclose(r->f);
-		return xstrdup_printf("%s is no regular file", r->path);
+		return xstrdup_printf("%s is not a regular file", r->path);
 	}
 	while (!why && (s = conf_next_line(r))) {
 		why = conf_read_line(r, s);

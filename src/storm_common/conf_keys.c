@@ -369,8 +369,8 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 
 #define GID "an index into the port's GID table"
 #define GROUP "an IPv4 multicast address, 224.0.0.0 to 239.255.255.255"
-#define RAIL "an RDMA device or a network interface, at most 63 letters, and perhaps a port, as in mlx5_0:1"
-#define PARTITION "a P_Key, 0x0001 to 0x7fff, or with the bit of full membership 0x8001 to 0xffff"
+#define RAIL "an RDMA device or a network interface, at most 63 characters, optionally with a port, as in mlx5_0:1"
+#define PARTITION "a P_Key, 0x0001 to 0x7fff, or 0x8001 to 0xffff with the bit of full membership"
 
 /* testsuite/unit/man_complete reads the names. */
 /* A key stands at the beginning of its line: tests read the table. */
@@ -392,7 +392,7 @@ static const struct conf_key keys[] = {
 	NUMBER("StrobeReceiveQueue", set.strobe_recv_depth, 16, 32768),
 	NUMBER("StrobeMTU", set.strobe_mtu, 576, 65535, .zero = "for MTU"),
 	OTHER("Interface", set.interface, conf_parse_interface,
-	      "the name of a network interface, at most 15 letters"),
+	      "the name of a network interface, at most 15 characters"),
 	NUMBER("Port", set.port, 1, 65535),
 	YES_NO("Multicast", set.multicast),
 	OTHER("GroupBase", set.group, conf_parse_group, GROUP),
@@ -421,7 +421,7 @@ static const struct conf_key keys[] = {
 	CHOICE("Fallback", fallback, [FALLBACK_WARN] = "warn",
 	       [FALLBACK_NEVER] = "never"),
 	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,
-	      "numbers of CPUs from 0 to 1023, as in 0,2-3"),
+	      "CPU numbers from 0 to 1023, as in 0,2-3"),
 	TIME("AgentLinger", agent_linger, 0, 3600 * STORM_SEC),
 	CHOICE("Base", gang.base, [BASE_BACKFILL] = "backfill",
 	       [BASE_BUILTIN] = "builtin"),
@@ -429,11 +429,11 @@ static const struct conf_key keys[] = {
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),
 	OTHER("PartitionQuantum", gang, conf_parse_quanta,
-	      "PARTITION:QUANTUM, several with commas between, at most 32; quanta as in Quantum, 100us to 600s"),
+	      "PARTITION:QUANTUM, at most 32 of them, separated by commas; each quantum as in Quantum, 100us to 600s"),
 	OTHER("LocalPartitions", gang, conf_parse_local,
-	      "names of partitions, at most 32, with commas between"),
+	      "at most 32 names of partitions, separated by commas"),
 	OTHER("GangAllow", gang, conf_parse_allow,
-	      "gpus, licenses, or both with a comma between"),
+	      "gpus, licenses, or both separated by a comma"),
 	OTHER("Freezer", freezer, conf_parse_freezer,
 	      "auto, cgroup2, signals or freezer"),
 	YES_NO("GangDebug", gang_debug),
@@ -533,7 +533,7 @@ char *conf_key_allowed(unsigned int key)
 	xstrcat(text, " to ");
 	conf_add_amount(&text, k->kind, k->max);
 	if (k->kind == KEY_TIME)
-		xstrcat(text, "; a number alone is of milliseconds");
+		xstrcat(text, "; a number without a unit is in milliseconds");
 	if (k->zero)
 		xstrfmtcat(text, ", or 0 %s", k->zero);
 	return text;

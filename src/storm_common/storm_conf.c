@@ -82,7 +82,7 @@ static const char *conf_place_of(const struct conf_load *l,
 /* A key of the strobe rail, when there is none. */
 static char *conf_no_strobe_rail(const struct conf_load *l, const char *key)
 {
-	return xstrdup_printf("%s: %s is for a StrobeRail, and there is none: set StrobeRail to its device, or leave %s out",
+	return xstrdup_printf("%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
 			      PLACE(l, key), key, key);
 }
 
@@ -181,7 +181,7 @@ static char *conf_take_key(void *arg, const char *path, unsigned int line,
 	}
 	g = &l->given[key];
 	if (g->value && running_in_daemon())
-		error("%s:%u: %s replaces that of %s", path, line,
+		error("%s:%u: %s overrides the value at %s", path, line,
 		      conf_key_name(key), g->place);
 	xfree(g->value);
 	xfree(g->place);
@@ -199,7 +199,7 @@ static char *conf_set_keys(struct conf_load *l)
 		if (!g->value || conf_key_set(key, &l->conf, g->value))
 			continue;
 		allowed = conf_key_allowed(key);
-		why = xstrdup_printf("%s: %s=%s is refused, allowed: %s",
+		why = xstrdup_printf("%s: %s=%s is invalid, allowed: %s",
 				     g->place, conf_key_name(key), g->value,
 				     allowed);
 		xfree(allowed);

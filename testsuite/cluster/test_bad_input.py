@@ -148,7 +148,7 @@ def test_destination_is_a_device(cluster, tidy):
     run = cluster.srun("--bcast=/tmp/app -N2 -n2 {do} say ran") \
         if not STOCK else pytest.skip("SKIP: stock hangs on a pipe")
     assert run.code == 1 and named(run) == {"n1", "n2"}, str(run)
-    assert "no regular file" in run.err, str(run)
+    assert "not a regular file" in run.err, str(run)
 
 
 @pytest.mark.every_mode
@@ -412,20 +412,20 @@ def test_node_down(fresh):
 
 @pytest.mark.storm_only
 @pytest.mark.parametrize("line, wanted", [
-    ("Multicast=perhaps", "Multicast=perhaps is refused, allowed: yes or no"),
-    ("Port=0", "Port=0 is refused, allowed: a number from 1 to 65535"),
-    ("Radix=1", "Radix=1 is refused, allowed: a number from 2 to 64"),
-    ("Window=lots", "Window=lots is refused, allowed: bytes from 64K to 1G"),
-    ("DropPercent=250", "DropPercent=250 is refused, allowed: "),
+    ("Multicast=perhaps", "Multicast=perhaps is invalid, allowed: yes or no"),
+    ("Port=0", "Port=0 is invalid, allowed: a number from 1 to 65535"),
+    ("Radix=1", "Radix=1 is invalid, allowed: a number from 2 to 64"),
+    ("Window=lots", "Window=lots is invalid, allowed: bytes from 64K to 1G"),
+    ("DropPercent=250", "DropPercent=250 is invalid, allowed: "),
     ("Fallback=sometimes",
-     "Fallback=sometimes is refused, allowed: warn or never"),
-    ("TTL=1000", "TTL=1000 is refused, allowed: a number from 0 to 255"),
-    ("GroupBase=10.0.0.1", "GroupBase=10.0.0.1 is refused, allowed: an IPv4 "),
+     "Fallback=sometimes is invalid, allowed: warn or never"),
+    ("TTL=1000", "TTL=1000 is invalid, allowed: a number from 0 to 255"),
+    ("GroupBase=10.0.0.1", "GroupBase=10.0.0.1 is invalid, allowed: an IPv4 "),
     ("Nonsense=1", "unknown key 'Nonsense' (see storm.conf(5))"),
     ("Intreface=eth0", "unknown key 'Intreface' (did you mean Interface?)"),
     ("Radix 4", "expected Key=Value, found 'Radix 4'"),
     ("Radix=", "Radix has no value"),
-    ("Radix=4 TTL=1", "'TTL=1' stands behind Radix=4: "),
+    ("Radix=4 TTL=1", "'TTL=1' follows Radix=4: "),
     ("Include nowhere.conf", "Include: ")])
 def test_wrong_line_in_storm_conf(cluster, line, wanted):
     """Refused in one line with the place, what is wrong, and what to do."""

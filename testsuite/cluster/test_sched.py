@@ -44,7 +44,7 @@ def lab(shared):
 @pytest.mark.parametrize("what, says", [
     (dict(conf=["PreemptMode=GANG"]), "remove GANG from PreemptMode"),
     (dict(storm_conf=["Packing=tight"]),
-     "sched/storm cannot run: .*Packing=tight is refused, allowed: first-fit"),
+     "sched/storm cannot run: .*Packing=tight is invalid, allowed: first-fit"),
 ])
 def test_refused_at_start(what, says):
     with pytest.raises(LabError, match=says):
@@ -70,13 +70,13 @@ def test_builtin_and_warnings():
                          "NodeName=n1 CPUs=4 Sockets=1 CoresPerSocket=2 "
                          "ThreadsPerCore=2 RealMemory=1000 State=UNKNOWN"],
                    storm_conf=["Base=builtin", "Packing=buddy"])
-    cores = "has no memory: nothing keeps jobs from asking for more"
+    cores = "does not allocate memory, so jobs can use more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"
     too_much = "partition gang shares its cores, but with DefMemPer%s the " \
         "memory of node n1 is too small for 2 jobs"
     per_cpu, per_node = too_much % "CPU=113", too_much % "Node=451"
     nothing = "gang shares its cores, but its node n1 has less than 1 MB"
-    quantum = "partition gang: a switch of 4 tasks takes a node some 28 us"
+    quantum = "partition gang: switching 4 tasks takes a node about 28 us"
     gpus = "partition gang shares its cores, and its node n1 has GPUs"
     licenses = "gang shares its cores, and there are licenses (solver:2)"
     killed = "partition all has PreemptMode=SUSPEND"

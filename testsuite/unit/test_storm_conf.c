@@ -284,7 +284,7 @@ START_TEST(test_wrong_values)
 			 bad[i].value);
 		if (load(text) != SLURM_ERROR)
 			ck_abort_msg("%s is taken", text);
-		snprintf(says, sizeof(says), "%s:2: %s=%s is refused, allowed: ",
+		snprintf(says, sizeof(says), "%s:2: %s=%s is invalid, allowed: ",
 			 path, bad[i].key, bad[i].value);
 		ck_assert_msg(strstr(why, says) == why, "%s", why);
 		must(!memcmp(&was, &conf, sizeof(conf)));
@@ -334,13 +334,13 @@ START_TEST(test_bounds)
 		{ "Rate", "1024g", "1025G",
 		  "bytes a second from 10000 to 1024G, or 0 for no limit" },
 		{ "OpenTimeout", "0.1s", "99.9",
-		  "a time from 100ms to 600s; a number alone is of milliseconds" },
+		  "a time from 100ms to 600s; a number without a unit is in milliseconds" },
 		{ "OpTimeout", "3600000", "3600.1s",
-		  "a time from 100ms to 3600s; a number alone is of milliseconds" },
+		  "a time from 100ms to 3600s; a number without a unit is in milliseconds" },
 		{ "AgentLinger", "0", "3601s",
-		  "a time from 0 to 3600s; a number alone is of milliseconds" },
+		  "a time from 0 to 3600s; a number without a unit is in milliseconds" },
 		{ "Quantum", "100us", "0.09",
-		  "a time from 100us to 600s; a number alone is of milliseconds" },
+		  "a time from 100us to 600s; a number without a unit is in milliseconds" },
 		{ "GangDebug", "YES", "true", "yes or no" },
 		{ "Transport", "UDP", "", "udp or verbs" },
 		{ "Packing", "First-Fit", "fit", "first-fit or buddy" },
@@ -355,7 +355,7 @@ START_TEST(test_bounds)
 		good(text);
 		snprintf(text, sizeof(text), "%s=\"%s\"\n", edge[i].key,
 			 edge[i].bad);
-		snprintf(says, sizeof(says), "%s:1: %s=%s is refused, allowed: %s",
+		snprintf(says, sizeof(says), "%s:1: %s=%s is invalid, allowed: %s",
 			 path, edge[i].key, edge[i].bad, edge[i].allowed);
 		must(load(text) == SLURM_ERROR);
 		ck_assert_str_eq(why, says);
@@ -413,19 +413,19 @@ START_TEST(test_faults)
 		{ "Port=80\nRadix= \\\n\nTTL=1\n", 2,
 		  "Radix has no value: write Radix=VALUE, or remove the line" },
 		{ "Port=80 Radix=4\n", 1,
-		  "'Radix=4' stands behind Port=80: write one key in a line, and quotes around a value with blanks" },
+		  "'Radix=4' follows Port=80: write one key per line, and quote a value that has blanks" },
 		{ "Port=\"80\nRadix=4\n", 1,
-		  "the quote before the value of Port is not closed: add one behind it" },
+		  "the value of Port has no closing quote: add one" },
 		{ "Port=\"80\"00\n", 1,
-		  "'00' stands right behind the quote at the end of Port: quote the whole value, or nothing of it" },
+		  "'00' follows the closing quote of Port: quote the whole value, or none of it" },
 		{ "Port=80\\\n\\\nRadix=4\nTTL=1\nTTL\n", 5,
 		  "expected Key=Value, found 'TTL'" },
 		{ "Include\n", 1,
 		  "Include names no file: write Include FILE, or remove the line" },
 		{ "include /dev/null x\n", 1,
-		  "'x' stands behind Include /dev/null: write one file in a line" },
+		  "'x' follows Include /dev/null: write one file per line" },
 		{ "\nInclude /dev/null\n", 2,
-		  "Include: /dev/null is no regular file" },
+		  "Include: /dev/null is not a regular file" },
 		{ "Include /not/there\n", 1,
 		  "Include: /not/there: No such file or directory" },
 	};
@@ -471,7 +471,7 @@ START_TEST(test_include)
 	f = fopen(other, "w");
 	must(f && fprintf(f, "Include %s\n", other) > 0 && !fclose(f));
 	snprintf(says, sizeof(says),
-		 "%s:1: Include %s: more than 8 files, one in the other; does one include itself?",
+		 "%s:1: Include %s: files are nested more than 8 deep: does one include itself?",
 		 other, other);
 	must(load(text) == SLURM_ERROR);
 	ck_assert_str_eq(why, says);
@@ -513,7 +513,7 @@ START_TEST(test_no_file)
 	must(strstr(why, path) && strstr(why, "No such file"));
 	xfree(why);
 	must(storm_conf_load_file("/tmp", &conf, &why) == SLURM_ERROR);
-	ck_assert_str_eq(why, "/tmp is no regular file");
+	ck_assert_str_eq(why, "/tmp is not a regular file");
 }
 END_TEST
 

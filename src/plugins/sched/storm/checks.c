@@ -81,7 +81,7 @@ static void checks_default_memory(const part_record_t *part, uint64_t def)
 		most = checks_may_have(n, sharers, per_cpu);
 	}
 	if (least && !most)
-		error("storm: partition %s shares its cores, but its node %s has less than 1 MB for each that shares; set its RealMemory",
+		error("storm: partition %s shares its cores, but its node %s has less than 1 MB for each job that shares it; set its RealMemory",
 		      part->name, least->name);
 	else if (least)
 		error("storm: partition %s shares its cores, but with DefMemPer%s=%lu the memory of node %s is too small for %u jobs on all of its CPUs; set DefMemPer%s to %lu or less",
@@ -96,10 +96,10 @@ static void checks_memory(const part_record_t *part)
 					       slurm_conf.def_mem_per_cpu;
 
 	if (!(cr & CR_MEMORY))
-		error("storm: partition %s shares its cores, but SelectTypeParameters has no memory: nothing keeps jobs from asking for more than there is; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
+		error("storm: partition %s shares its cores, but SelectTypeParameters does not allocate memory, so jobs can use more than a node has; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
 		      part->name);
 	else if (!def)
-		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that asks for no memory gets all of a node's, and nothing shares with it; set DefMemPerCPU to RealMemory / CPUs / %u or less",
+		error("storm: partition %s shares its cores, but without DefMemPerCPU or DefMemPerNode a job that requests no memory gets all of a node's memory and shares the node with no other job; set DefMemPerCPU to RealMemory / CPUs / %u or less",
 		      part->name, part->max_share & ~SHARED_FORCE);
 	else
 		checks_default_memory(part, def);
@@ -115,7 +115,7 @@ static void checks_quantum(const struct storm_gang_conf *conf,
 	uint64_t cost = part->max_cpu_cnt * SWITCH_COST;
 
 	if (cost * SWITCH_SHARE > quantum)
-		error("storm: partition %s: a switch of %u tasks takes a node some %lu us, of a quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
+		error("storm: partition %s: switching %u tasks takes a node about %lu us of each quantum of %lu us; set Quantum or PartitionQuantum in storm.conf to %lu us or more",
 		      part->name, part->max_cpu_cnt,
 		      (unsigned long) (cost / STORM_US),
 		      (unsigned long) (quantum / STORM_US),
@@ -156,11 +156,11 @@ static void checks_held_memory(const struct storm_gang_conf *conf,
 	const char *node = conf->allow_gpus ? NULL : checks_with_gpus(part);
 
 	if (node)
-		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps them while it is not its turn, what it has begun there goes on, and nobody else can use them; take such nodes out of the partition, name it in LocalPartitions, or say GangAllow=gpus in storm.conf",
+		error("storm: partition %s shares its cores, and its node %s has GPUs: a job keeps its GPUs between its turns, and what it has started there continues, so no other job can use them; take such nodes out of the partition, name the partition in LocalPartitions, or set GangAllow=gpus in storm.conf",
 		      part->name, node);
 	if (slurm_conf.licenses && slurm_conf.licenses[0] &&
 	    !conf->allow_licenses)
-		error("storm: partition %s shares its cores, and there are licenses (%s): a job keeps those that it asks for while it is not its turn; name the partition in LocalPartitions, or say GangAllow=licenses in storm.conf",
+		error("storm: partition %s shares its cores, and there are licenses (%s): a job keeps its licenses between its turns; name the partition in LocalPartitions, or set GangAllow=licenses in storm.conf",
 		      part->name, slurm_conf.licenses);
 }
 
@@ -173,7 +173,7 @@ static void checks_preemption(const part_record_t *part)
 	if (part->preempt_mode != PREEMPT_MODE_SUSPEND ||
 	    xstrcmp(slurm_conf.preempt_type, "preempt/partition_prio"))
 		return;
-	error("storm: partition %s has PreemptMode=SUSPEND, which Slurm does by its own gang scheduler alone: without GANG it kills jobs that are preempted; use REQUEUE, CANCEL or OFF",
+	error("storm: partition %s has PreemptMode=SUSPEND, which needs Slurm's own gang scheduler: without GANG slurmctld kills preempted jobs; use REQUEUE, CANCEL or OFF",
 	      part->name);
 }
 

@@ -86,7 +86,7 @@ static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 
 	if (err) {
 		if (!g->unpackable)
-			error("storm: no gang scheduling: the map of %u jobs on %u nodes: %s",
+			error("storm: no gang scheduling: cannot pack the map of %u jobs on %u nodes: %s",
 			      m->njobs, m->nodes, storm_strerror(err));
 		g->unpackable = true;
 		return NULL;
@@ -173,7 +173,7 @@ static void gang_scan(struct gang *g, bool new_conf)
 	seen = snapshot_take(&g->conf, &s);
 	g->took = storm_now() - begun;
 	if (!seen) {
-		error("storm: no memory to look at the jobs");
+		error("storm: out of memory: cannot read slurmctld's jobs");
 		return;
 	}
 	nodes = !g->told || !snapshot_same_nodes(&g->plan.now, &s);
@@ -183,7 +183,7 @@ static void gang_scan(struct gang *g, bool new_conf)
 	anew = layout || new_conf;
 	if (!plan_update(&g->plan, &s, anew, g->conf.packing == PACKING_BUDDY ?
 			 MATRIX_BUDDY : MATRIX_FIRST_FIT)) {
-		error("storm: no memory for the matrix");
+		error("storm: out of memory: cannot compute the matrix of jobs");
 		g->told = false;
 		return;
 	}
@@ -284,7 +284,7 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 	}
 	rc = pthread_create(&t.thread, NULL, gang_thread, g);
 	if (rc) {
-		error("storm: pthread_create: %s", strerror(rc));
+		error("storm: cannot start the gang scheduling thread: %s", strerror(rc));
 		strober_watch_stop();
 		xfree(g);
 		return SLURM_ERROR;

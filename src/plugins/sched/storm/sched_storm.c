@@ -111,7 +111,7 @@ static int sched_storm_load_base(void)
 	/* runs its init(), and with that its thread */
 	base = plugin_load_and_link(type, 1, names, symbols);
 	if (base == PLUGIN_INVALID_HANDLE) {
-		error("storm: cannot load %s (Base in storm.conf)", type);
+		error("storm: cannot load %s (Base in storm.conf); check PluginDir in slurm.conf", type);
 		return SLURM_ERROR;
 	}
 	base_reconfig = symbols[0];
@@ -165,7 +165,7 @@ int sched_p_reconfig(void)
 	if (renamed)
 		sched_storm_rename(plugin_type, "sched/backfill");
 	if (storm_conf_load(&new, &why)) {
-		error("storm: sched/storm goes on as it was: %s", why);
+		error("storm: sched/storm keeps its settings: %s", why);
 		xfree(why);
 	} else {
 		new.gang.base = conf.gang.base;	/* until the next start */

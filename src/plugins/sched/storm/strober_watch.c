@@ -107,11 +107,11 @@ static void strober_watch_spawn(uint64_t now)
 
 	w.start_at = now + w.backoff;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-		error("storm: socketpair: %m");
+		error("storm: cannot start the strober: socketpair: %m");
 		return;
 	}
 	if (pipe2(log, O_CLOEXEC)) {
-		error("storm: pipe: %m");
+		error("storm: cannot start the strober: pipe: %m");
 		close(pair[0]);
 		close(pair[1]);
 		return;
@@ -378,7 +378,7 @@ int strober_watch_start(void)
 
 	w.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w.wake < 0) {
-		error("storm: eventfd: %m");
+		error("storm: cannot start the strober: eventfd: %m");
 		return SLURM_ERROR;
 	}
 	w.state = xstrdup_printf("%s/%s", slurm_conf.state_save_location,
@@ -389,7 +389,7 @@ int strober_watch_start(void)
 	w.start_at = 0;
 	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);
 	if (rc) {
-		error("storm: pthread_create: %s", strerror(rc));
+		error("storm: cannot start the strober's thread: %s", strerror(rc));
 		strober_watch_close(&w.wake);
 		xfree(w.state);
 		xfree(w.conf);

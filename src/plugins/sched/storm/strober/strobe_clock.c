@@ -93,7 +93,7 @@ static void strobe_notice_absence(uint64_t due, uint64_t now)
 	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
 	    !clk.domain)
 		return;
-	info("this process stood still for %.1f s", (now - due) / 1e9);
+	info("this process did not run for %.1f s", (now - due) / 1e9);
 	clk.away = true;
 	rota_pause(clk.rota, due);
 	clk.wake();
@@ -106,8 +106,8 @@ static uint64_t strobe_listen_to_pulse(uint64_t now)
 	bool deaf = stopped || strobe_is_silent(now);
 
 	if (deaf && !clk.deaf) {
-		info("slurmctld %s, everything runs", stopped ? "is stopped" :
-		     "gives no sign of life");
+		info("slurmctld %s: all jobs run", stopped ? "is stopped" :
+		     "sends no sign of life");
 		rota_pause(clk.rota, now);
 	} else if (!deaf && clk.deaf) {
 		info("slurmctld is back");
@@ -179,16 +179,16 @@ static void strobe_be_real_time(void)
 
 	/* under a limit, memory that is asked for later would be refused */
 	if (!strobe_may_lock())
-		info("memory cannot be locked, strobes may come late; remedy: LimitMEMLOCK=infinity in slurmctld's unit, or CAP_IPC_LOCK, see storm(7)");
+		info("cannot lock memory, strobes may be late: set LimitMEMLOCK=infinity in slurmctld's unit, or grant CAP_IPC_LOCK; see storm_strober(8)");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
-		info("memory cannot be locked (%m), strobes may come late");
+		info("cannot lock memory, strobes may be late: %m");
 	/* threads that are made from now on inherit it */
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return;
-	info("no real-time priority (%m), strobes may come late; remedy: LimitRTPRIO=%d in slurmctld's unit, or CAP_SYS_NICE, see storm(7)",
+	info("no real-time priority (%m), strobes may be late: set LimitRTPRIO=%d in slurmctld's unit, or grant CAP_SYS_NICE; see storm_strober(8)",
 	     PRIORITY);
 	if (setpriority(PRIO_PROCESS, 0, -20))
-		debug("no better nice value either: %m");
+		debug("cannot lower the nice value either: %m");
 }
 
 int strobe_clock_start(int fd, void (*wake)(void))
@@ -206,7 +206,7 @@ int strobe_clock_start(int fd, void (*wake)(void))
 	clk.pulse = storm_now();
 	rc = pthread_create(&clk.thread, NULL, strobe_thread, NULL);
 	if (rc)
-		error("cannot start a thread: %s", strerror(rc));
+		error("cannot start the thread that strobes: %s", strerror(rc));
 	clk.running = !rc;
 	return rc ? -1 : 0;
 }

@@ -121,12 +121,12 @@ static int strober_is_needed(const struct map_bytes *b)
 	int needed;
 
 	if (gang_map_unpack(b->buf, b->len, &m)) {
-		error("slurmctld's map makes no sense, it is ignored");
+		error("ignoring an invalid map from slurmctld");
 		return -1;
 	}
 	needed = m.nodes == strober_domain_count() ? strober_is_shared(&m) : -1;
 	if (needed < 0)
-		error("slurmctld's map is of %u nodes, the domain of %u: it is ignored",
+		error("ignoring a map of %u nodes from slurmctld: the cluster domain has %u",
 		      m.nodes, strober_domain_count());
 	gang_map_clear(&m);
 	return needed;
@@ -156,7 +156,7 @@ static void strober_map_send(void)
 static void strober_map_refused(const struct storm_outcome *out)
 {
 	if (!s.refused)
-		info("a map was not taken%s%s: it is sent again",
+		info("a map did not reach all nodes%s%s: sending it again",
 		     out->nfaults ? ": " : "",
 		     out->nfaults ? storm_strerror(out->faults[0].why) : "");
 	s.refused = true;
@@ -226,7 +226,7 @@ static void strober_take(const struct strober_frame *f, const void *body)
 		strober_take_pulse(body, f->len);
 		break;
 	default:
-		error("slurmctld says %u, which means nothing here", f->verb);
+		error("ignoring a frame of unknown type %u from slurmctld", f->verb);
 	}
 }
 
@@ -239,7 +239,8 @@ static void strober_take_frames(void)
 	while (s.have - at >= sizeof(f)) {
 		memcpy(&f, s.in + at, sizeof(f));
 		if (f.len > STROBER_BODY_MAX) {
-			error("a frame of %u bytes from slurmctld", f.len);
+			error("ending: a frame from slurmctld is too large: %u bytes",
+			      f.len);
 			s.stop = true;
 			return;
 		}
@@ -388,7 +389,7 @@ static void strober_turn(void)
 		s.stop = true;
 	}
 	if (p[2].revents) {
-		info("ending, as a signal says");
+		info("ending on a signal");
 		s.stop = true;
 	}
 	if (!s.stop)
@@ -433,7 +434,7 @@ static int strober_run(void)
 	}
 	strober_domain_init(s.state, &conf.set, strober_poke);
 	if (strober_descriptors()) {
-		error("cannot start: %m");
+		error("cannot start: signalfd, eventfd or pidfd: %m");
 		return 1;
 	}
 	if (strobe_clock_start(PIPE, strober_poke))
@@ -449,8 +450,8 @@ static const char usage[] =
 "Usage: storm_strober --state FILE\n"
 "\n"
 "The clock of STORM's gang scheduling.  slurmctld runs it, with a socket on its\n"
-"standard input; it is of no use by itself.\n"
-"  --state FILE   where the cluster domain's epoch is kept\n"
+"standard input; it is not meant to be run by hand.\n"
+"  --state FILE   the file that keeps the cluster domain's epoch\n"
 "  --version      print the version\n";
 
 int main(int argc, char **argv)

@@ -108,7 +108,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	(void) arg;
 	if (f->node < dom.nodes)
-		info("node %s is out of gang scheduling, its jobs run: %s%s%s",
+		info("node %s is excluded from gang scheduling, its jobs run all the time: %s%s%s",
 		     dom.name[f->node], storm_strerror(f->why),
 		     f->sys ? ": " : "",
 		     f->sys && f->why == STORM_ESYS ? strerror(f->sys) : "");
@@ -118,7 +118,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 {
 	(void) arg;
 	if (node < dom.nodes)
-		info("node %s is in gang scheduling", dom.name[node]);
+		info("node %s takes part in gang scheduling", dom.name[node]);
 	__atomic_store_n(&dom.joined, true, __ATOMIC_RELEASE);
 	dom.wake();
 }
@@ -129,7 +129,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
-		error("no gang scheduling: %s", why);
+		error("no gang scheduling, retrying: %s", why);
 	xfree(dom.failed);
 	dom.failed = xstrdup(why);
 	dom.open_at = storm_now() + STORM_SEC;
@@ -191,7 +191,7 @@ static struct storm_node *strober_domain_addresses(void)
 		if (!node_addr(dom.name[i], dom.set.port, &nodes[i].addr)) {
 			char *why = NULL;
 
-			xstrfmtcat(why, "the address of node %s is not known",
+			xstrfmtcat(why, "Slurm has no address for node %s: check NodeAddr in slurm.conf",
 				   dom.name[i]);
 			strober_domain_complain(why);
 			xfree(why);
@@ -212,11 +212,12 @@ void strober_domain_open(void)
 	struct storm_idset excluded = { 0 };
 	struct storm_node *nodes = strober_domain_addresses();
 	storm_domain_t *d = NULL;
+	int err;
 
 	if (!nodes)
 		return;
 	if (strober_domain_load(&excluded))
-		strober_domain_complain("its state cannot be read");
+		strober_domain_complain("cannot read the cluster domain's saved state");
 	else
 		d = strober_domain_create(nodes, &excluded);
 	storm_idset_clear(&excluded);
@@ -225,8 +226,9 @@ void strober_domain_open(void)
 		return;
 	info("the cluster domain is open: %u nodes", dom.nodes);
 	xfree(dom.failed);
-	if (missed_start(d, dom.nodes, strobe_clock_is_strobing))
-		error("who misses strobes will not be known: no memory, or no thread");
+	err = missed_start(d, dom.nodes, strobe_clock_is_strobing);
+	if (err)
+		error("cannot count missed strobes: %s", strerror(err));
 	dom.open = d;
 	strobe_clock_open(d);
 }

@@ -76,14 +76,14 @@ int strober_state_load(const char *path, struct strober_saved *out)
 	if (!f && errno == ENOENT)
 		return 0;
 	if (!f) {
-		storm_log(STORM_LOG_ERROR, "%s: %m", path);
+		storm_log(STORM_LOG_ERROR, "cannot read %s: %m", path);
 		return -1;
 	}
 	rc = strober_state_parse(f, out);
 	fclose(f);
 	if (!rc)
 		return 0;
-	storm_log(STORM_LOG_ERROR, "%s is damaged: to begin anew, stop slurmctld, remove the file and restart slurmd on all nodes",
+	storm_log(STORM_LOG_ERROR, "%s is damaged: stop slurmctld, remove the file and restart slurmd on all nodes",
 		  path);
 	strober_state_clear(out);
 	return -1;
@@ -182,15 +182,15 @@ int strober_state_save(const char *path, uint32_t was,
 	int fd = strober_state_lock(path), rc = -1;
 
 	if (fd < 0) {
-		storm_log(STORM_LOG_ERROR, "%s.lock: %m", path);
+		storm_log(STORM_LOG_ERROR, "cannot lock %s.lock: %m", path);
 		return -1;
 	}
 	if (!strober_state_load(path, &there)) {
 		if (there.epoch != was)
-			storm_log(STORM_LOG_ERROR, "%s: epoch %u is saved there and not our %u: another slurmctld of this cluster has taken over",
+			storm_log(STORM_LOG_ERROR, "%s: found epoch %u instead of our %u: another slurmctld of this cluster has taken over",
 				  path, there.epoch, was);
 		else if ((rc = strober_state_replace(path, now)))
-			storm_log(STORM_LOG_ERROR, "%s: %m", path);
+			storm_log(STORM_LOG_ERROR, "cannot save %s: %m", path);
 		strober_state_clear(&there);
 	}
 	close(fd);
