@@ -1,5 +1,5 @@
 /*
- * checks.c - what slurm.conf must be like for gang scheduling: see checks.h.
+ * checks.c - check that slurm.conf suits gang scheduling: see checks.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -21,10 +21,10 @@
 #include "checks.h"
 #include "src/libstorm/base/clock.h"
 
-/* What a switch costs for each task of a node, stopped and continued: see
- * storm.conf(5), Quantum. */
+/* What a switch costs for each task of a node, to stop and continue it: see
+ * Quantum in storm.conf(5). */
 #define SWITCH_COST (7 * STORM_US)
-#define SWITCH_SHARE 10		/* of a quantum, at most one part in so many */
+#define SWITCH_SHARE 10		/* a switch may take a tenth of a quantum */
 
 const char *checks_refusal(void)
 {
@@ -44,7 +44,7 @@ bool checks_is_gang(const struct storm_gang_conf *conf,
 		!(p && p->local);
 }
 
-/* The node of that number, if the partition has it; else NULL. */
+/* slurmctld's node i, or NULL if the partition does not have it. */
 static const node_record_t *checks_node(const part_record_t *part, int i)
 {
 	return i < bit_size(part->node_bitmap) &&
@@ -52,8 +52,8 @@ static const node_record_t *checks_node(const part_record_t *part, int i)
 						 NULL;
 }
 
-/* What each of as many as share may have of a node's memory, if all of them are
- * on all of its CPUs: in MB, of the node, or of each CPU. */
+/* The memory that each of `sharers` jobs may have if all of them use all of the
+ * node's CPUs: in MB, per node or per CPU. */
 static uint64_t checks_may_have(const node_record_t *n, uint64_t sharers,
 				bool per_cpu)
 {
@@ -63,7 +63,7 @@ static uint64_t checks_may_have(const node_record_t *n, uint64_t sharers,
 	return mem / (sharers * (per_cpu ? MAX(n->cpus_efctv, 1) : 1));
 }
 
-/* Do those who ask for no memory find room beside each other? */
+/* Check that jobs which request no memory fit together on each node. */
 static void checks_default_memory(const part_record_t *part, uint64_t def)
 {
 	bool per_cpu = def & MEM_PER_CPU;
@@ -111,7 +111,7 @@ static void checks_quantum(const struct storm_gang_conf *conf,
 	const struct storm_conf_partition *p =
 		storm_conf_partition(conf, part->name);
 	uint64_t quantum = p && p->quantum ? p->quantum : conf->quantum;
-	/* a task for each CPU: hyperthreads are some */
+	/* a task for each CPU, where a hyperthread is one */
 	uint64_t cost = part->max_cpu_cnt * SWITCH_COST;
 
 	if (cost * SWITCH_SHARE > quantum)
@@ -122,7 +122,7 @@ static void checks_quantum(const struct storm_gang_conf *conf,
 		      (unsigned long) (cost * SWITCH_SHARE / STORM_US));
 }
 
-/* Of "gpu:tesla:2,nic:1": is there one of that name? */
+/* Does a list like "gpu:tesla:2,nic:1" have an entry of that name? */
 static bool checks_has_gres(const char *gres, const char *name)
 {
 	size_t len = strlen(name);
@@ -137,7 +137,7 @@ static bool checks_has_gres(const char *gres, const char *name)
 	return false;
 }
 
-/* A node of the partition with GPUs; NULL: none has. */
+/* The name of a node of the partition with GPUs, or NULL. */
 static const char *checks_with_gpus(const part_record_t *part)
 {
 	for (int i = 0; i < node_record_count; i++) {
@@ -149,9 +149,9 @@ static const char *checks_with_gpus(const part_record_t *part)
 	return NULL;
 }
 
-/* What is held out of turn helps nobody. */
-static void checks_held_memory(const struct storm_gang_conf *conf,
-			       const part_record_t *part)
+/* Warn of GPUs and licenses: a job holds them between its turns. */
+static void checks_held_resources(const struct storm_gang_conf *conf,
+				  const part_record_t *part)
 {
 	const char *node = conf->allow_gpus ? NULL : checks_with_gpus(part);
 
@@ -165,8 +165,8 @@ static void checks_held_memory(const struct storm_gang_conf *conf,
 }
 
 /*
- * Without GANG nobody suspends: slurmctld accepts the word in a partition, and
- * kills (preempt.c, slurm_job_preempt).
+ * Without GANG slurmctld cannot suspend jobs.  It still accepts SUSPEND for a
+ * partition, and then kills the jobs (slurm_job_preempt() in its preempt.c).
  */
 static void checks_preemption(const part_record_t *part)
 {
@@ -185,7 +185,7 @@ static void checks_partition(const struct storm_gang_conf *conf,
 		return;
 	checks_memory(part);
 	checks_quantum(conf, part);
-	checks_held_memory(conf, part);
+	checks_held_resources(conf, part);
 }
 
 void checks_warn(const struct storm_gang_conf *conf)
@@ -197,7 +197,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 	part_record_t *part;
 
 	lock_slurmctld(locks);
-	/* slurmctld starts its own gang scheduler on reconfigure, too */
+	/* a reconfigure can start slurmctld's own gang scheduler */
 	refusal = checks_refusal();
 	if (refusal)
 		error("storm: %s", refusal);

@@ -1,6 +1,6 @@
 /*
- * checks.h - what slurm.conf must be like for gang scheduling: why sched/storm
- * cannot run, and what is likely not meant.
+ * checks.h - check that slurm.conf suits gang scheduling: log what prevents
+ * sched/storm from running, and what is probably a mistake.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,15 +13,16 @@
 
 #include "src/storm_common/storm_conf.h"
 
-/* What makes gang scheduling impossible: NULL, or why and what to do. */
+/* The reason why slurm.conf makes gang scheduling impossible, with its remedy:
+ * a constant string.  NULL: gang scheduling is possible. */
 const char *checks_refusal(void);
 
-/* Log what a new configuration has that sched/storm would not have started
- * with, what is wrong with each gang partition, and the remedies.  Takes
- * slurmctld's read locks. */
+/* Log, with remedies, what is wrong with each gang partition, and what
+ * checks_refusal() returns.  Takes slurmctld's read locks. */
 void checks_warn(const struct storm_gang_conf *conf);
 
-/* Do its jobs take turns?  Under the lock of partitions, when nodes are known. */
+/* Do the partition's jobs take turns?  The caller holds slurmctld's partition
+ * lock; the nodes are known. */
 bool checks_is_gang(const struct storm_gang_conf *conf,
 		    const part_record_t *part);
 

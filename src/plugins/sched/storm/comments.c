@@ -1,7 +1,7 @@
 /*
- * comments.c - what users read with scontrol: a job's share in its SystemComment
- * (and for slurmdbd in its AdminComment), a node's in its Extra.  Others may have
- * written there; ours is one word behind what they have.
+ * comments.c - write what users read with scontrol: a job's share in its
+ * SystemComment (for slurmdbd also in its AdminComment), a node's in its Extra.
+ * These fields may have text of others.  Ours is one word after it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,7 +22,7 @@
 
 #define TAG "storm:"
 
-/* Ours in there, up to a blank or the end; NULL: none. */
+/* Our word in the text, which ends at a blank or with the text; NULL: none. */
 static char *comments_is_ours(char *text)
 {
 	char *p = xstrstr(text, TAG);
@@ -32,8 +32,8 @@ static char *comments_is_ours(char *text)
 	return p;
 }
 
-/* In place of what we have written there before; NULL: nothing.  Has anything
- * changed? */
+/* Replace our word in *where, or remove it if word is NULL.  True: *where has
+ * changed. */
 static bool comments_put(char **where, const char *word)
 {
 	char *old = comments_is_ours(*where), *end, *rest;
@@ -74,7 +74,7 @@ static char *comments_job_word(const struct share *s)
 			      (unsigned long) s->missed);
 }
 
-/* What a slurmctld before us has written goes on. */
+/* Continue the account that an earlier slurmctld has written. */
 static void comments_read_back(struct share *s, char *text)
 {
 	char *had, *missed;
@@ -90,8 +90,7 @@ static void comments_read_back(struct share *s, char *text)
 	s->fresh = false;
 }
 
-/* Of what users read with scontrol Slurm 22.05's slurmctld sends nothing to slurmdbd;
- * of comments it sends the administrators' alone. */
+/* Of the job's comments slurmctld 22.05 sends only AdminComment to slurmdbd. */
 static void comments_put_job(job_record_t *job, const char *word)
 {
 	comments_put(&job->system_comment, word);
@@ -105,7 +104,7 @@ static void comments_write_job(struct share *s)
 	job_record_t *job = find_job_record(s->job_id);
 	char *word;
 
-	/* what was requeued begins anew */
+	/* a requeued job starts a new account */
 	if (!job || IS_JOB_PENDING(job)) {
 		if (job)
 			comments_put_job(job, NULL);
@@ -120,7 +119,7 @@ static void comments_write_job(struct share *s)
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
 }
 
-/* True: it is written. */
+/* True: the node's Extra now has our word. */
 static bool comments_write_node(const struct node_share *s,
 				const struct plan *p, uint32_t n)
 {

@@ -1,10 +1,11 @@
 /*
- * gang.c - the thread that turns what slurmctld knows into maps: see gang.h.
+ * gang.c - the thread that turns slurmctld's jobs into maps: see gang.h.
  *
- * Starts are posted by a hook and looked at at once; everything else, ends that
- * no hook tells of (all but those with exit code 0), suspends, resizes, nodes that
- * come and go, is seen by looking while slurmctld says that its jobs have changed:
- * every LOOK_MIN, or so seldom that it takes a twentieth of the time.
+ * A hook of slurmctld posts each start, and the thread looks at once.  No hook
+ * reports suspends, resizes, changes of nodes, or ends with an exit code other
+ * than 0.  The thread finds these by looking again while slurmctld's time stamps
+ * show that jobs have changed.  It waits LOOK_MIN between two looks, or longer
+ * so that looking takes at most one part in LOOK_PART of the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -31,19 +32,19 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 
-/* how often is looked, if that is quick, and if it is not; when no job has a turn to
- * give up there is no haste */
+/* The shortest and the longest wait between two looks.  Without jobs in gang
+ * partitions it is the longest. */
 #define LOOK_MIN (20 * STORM_MS)
 #define LOOK_MAX (100 * STORM_MS)
-#define LOOK_PART 20	/* of the time a look may take one part: it has locks */
-#define COMMENT (2 * STORM_SEC)	/* how often users hear of their shares */
+#define LOOK_PART 20	/* a look holds locks: it takes 1/20 of the time */
+#define COMMENT (2 * STORM_SEC)	/* how often comments are written */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
 	bool running, stop, posted, new_conf, check;
-	struct storm_gang_conf conf;	/* the next scan's */
+	struct storm_gang_conf conf;	/* for the next scan */
 } t = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
@@ -51,11 +52,11 @@ struct gang {
 	struct storm_gang_conf conf;
 	void (*up)(void);
 	struct plan plan;
-	bool told;			/* the strober has had nodes and map */
-	uint64_t took;			/* the last look at the jobs, ns */
+	bool told;			/* the strober has nodes and map */
+	uint64_t took;			/* ns that the last look took */
 	uint64_t version;
-	uint64_t digest;		/* of the last map, but for its version */
-	bool unpackable;		/* it was said that a map is too large */
+	uint64_t digest;		/* of the last map as version 0 */
+	bool unpackable;		/* the failure to pack was logged */
 	struct shares shares;
 	uint64_t comment_at;
 };
@@ -78,7 +79,8 @@ static char *gang_node_names(const struct snapshot *s, size_t *len)
 	return buf;
 }
 
-/* Packed into Slurm's memory; NULL: it cannot be. */
+/* The packed map, xmalloc()ed; NULL: it cannot be packed, which is logged
+ * once. */
 static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 {
 	void *packed, *copy;
@@ -98,7 +100,7 @@ static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 	return copy;
 }
 
-/* The strober hears of what is new alone. */
+/* Send the map if it differs from the last one, or if the nodes do. */
 static void gang_send_map(struct gang *g, bool new_nodes)
 {
 	struct gang_map m;
@@ -127,9 +129,9 @@ static void gang_send_map(struct gang *g, bool new_nodes)
 	gang_map_clear(&m);
 }
 
-/* -------------------------------------------------------- what users hear --- */
+/* ---------------------------------------------------------- what users see --- */
 
-/* At human rates. */
+/* At most every COMMENT. */
 static void gang_comment(struct gang *g)
 {
 	struct strober_given *given = NULL;
@@ -187,13 +189,13 @@ static void gang_scan(struct gang *g, bool new_conf)
 		g->told = false;
 		return;
 	}
-	/* without a zone there never has to be a strober */
+	/* until there is a zone the strober needs nothing */
 	if (g->plan.now.nzones || g->told)
 		gang_send_map(g, nodes);
 	g->told = true;
 }
 
-/* After each reading of the configuration. */
+/* Check the configuration once after each time that it was read. */
 static void gang_check_conf(const struct gang *g)
 {
 	bool check;
@@ -215,7 +217,8 @@ static uint64_t gang_next_look(const struct gang *g)
 	return wait < LOOK_MIN ? LOOK_MIN : wait;
 }
 
-/* True: to scan.  *new_conf: with other options. */
+/* Wait for a post, or until it is time to look.  True: the jobs are to be
+ * scanned.  *new_conf: the settings have changed. */
 static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 {
 	struct timespec until;
@@ -231,7 +234,8 @@ static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 	while (!t.posted && !t.stop)
 		if (pthread_cond_timedwait(&t.cond, &t.lock, &until))
 			break;
-	/* read without its lock: a number, whose change is seen next time */
+	/* Read without slurmctld's locks: a change that is missed now is seen
+	 * at the next look. */
 	scan = t.posted || t.new_conf || last_job_update >= last ||
 		last_part_update >= last;
 	*new_conf = t.new_conf;
@@ -249,7 +253,7 @@ static void *gang_thread(void *arg)
 	time_t last = 0;
 
 	g->up();
-	/* higher than that of any slurmctld before */
+	/* higher than any version of an earlier slurmctld */
 	g->version = (uint64_t) time(NULL) << 24;
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
 		time_t now = time(NULL);

@@ -1,16 +1,16 @@
 /*
- * gang.h - gang scheduling in slurmctld: a thread that looks at the running jobs,
- * keeps a matrix for each zone, and hands a map to the strober when it changes.
+ * gang.h - gang scheduling in slurmctld: a thread that reads the running jobs,
+ * keeps a matrix for each zone, and sends the strober each new map.
  *
- *	snapshot_take.c	what slurmctld knows, and is told, under its locks
- *	snapshot.c	what of it has changed
- *	plan.c		snapshots into matrices, matrices into maps
- *	shares.c	what each job has had
- *	comments.c	... and where users read it
+ *	snapshot_take.c	copies what slurmctld knows, under its locks
+ *	snapshot.c	compares two snapshots
+ *	plan.c		turns snapshots into matrices, and matrices into maps
+ *	shares.c	accounts for each job's time
+ *	comments.c	writes the accounts where users read them
  *	gang.c		the thread
- *	matrix.c	which jobs run together: who is there, in which row
- *	matrix_settle.c	... in as few rows as possible, and with no idle columns
- *	strober_watch.c	the child that strobes
+ *	matrix.c	which jobs run together, and in which row
+ *	matrix_settle.c	packs them into few rows and fills idle columns
+ *	strober_watch.c	runs the strober, slurmctld's child
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -21,14 +21,17 @@
 
 #include "src/storm_common/storm_conf.h"
 
-/* SLURM_SUCCESS or SLURM_ERROR.  conf is copied; up() is called once, by the thread,
- * when slurmctld has come up. */
+/* Start the thread and the strober.  *conf is copied.  The new thread calls
+ * up() once, when it begins.  Returns SLURM_SUCCESS or SLURM_ERROR; errors are
+ * logged. */
 int gang_start(const struct storm_gang_conf *conf, void (*up)(void));
+/* Stop both and wait for them.  Does nothing if they were not started. */
 void gang_stop(void);
-/* Something has changed: look soon.  Any thread, under any lock. */
+/* Jobs have changed: make the thread look at once.  Any thread may call it,
+ * under any lock. */
 void gang_post(void);
-/* storm.conf and slurm.conf were read, perhaps anew: the thread says what is wrong
- * with them, when nodes and partitions are complete. */
+/* Use the new settings, which are copied.  The thread then logs what is wrong
+ * with storm.conf and slurm.conf, once nodes and partitions are complete. */
 void gang_reconfig(const struct storm_gang_conf *conf);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * plan.c - from one look at slurmctld's jobs to the next: see plan.h.
+ * plan.c - from snapshots to matrices and maps: see plan.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -38,7 +38,7 @@ static bool plan_make_matrices(struct plan *p, const struct snapshot *s,
 	return good;
 }
 
-/* A gang in a zone: the jobs of a heterogeneous one together. */
+/* A gang in a zone: a job, or all components of a heterogeneous job. */
 struct gang_columns {
 	uint64_t gang;
 	struct storm_idset columns;
@@ -51,7 +51,7 @@ static int plan_by_gang(const void *a, const void *b)
 	return x->gang < y->gang ? -1 : x->gang > y->gang;
 }
 
-/* Those of one zone, ascending; the caller frees it. */
+/* The gangs of one zone, ascending; free them with plan_gangs_free(). */
 static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 				       uint32_t *count)
 {
@@ -88,7 +88,7 @@ static void plan_gangs_free(struct gang_columns *all, uint32_t n)
 	xfree(all);
 }
 
-/* Only what has changed: who stays keeps his row. */
+/* Apply what has changed in one zone.  A job that stays keeps its row. */
 static bool plan_update_zone(struct matrix *m, uint32_t zone,
 			     const struct snapshot *was,
 			     const struct snapshot *now)
@@ -98,7 +98,7 @@ static bool plan_update_zone(struct matrix *m, uint32_t zone,
 	struct gang_columns *new = plan_gangs(now, zone, &nnew);
 	int err = 0;
 
-	/* ends first: their rows are free for those that start */
+	/* ends come first: their rows are then free for jobs that start */
 	for (i = 0; i < nold; i++) {
 		while (k < nnew && new[k].gang < old[i].gang)
 			k++;

@@ -1,9 +1,10 @@
 /*
- * plan.h - from one look at slurmctld's jobs to the next: a matrix for each zone,
- * in which who stays keeps his row, and the map that comes of them.
+ * plan.h - turn successive snapshots of slurmctld's jobs into a matrix for each
+ * zone, and the matrices into a map.  A job that stays keeps its row.
  *
- * No thread, no clock, none of slurmctld's tables: the simulator has whole
- * clusters of it (testsuite/sim/test_gang_mix.c).  Memory is Slurm's.
+ * It uses no thread, no clock and none of slurmctld's tables, so the simulator
+ * runs whole clusters of it (testsuite/sim/test_gang_mix.c).  Memory is
+ * allocated by Slurm's xmalloc().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,26 +15,29 @@
 #include "snapshot.h"
 #include "src/storm_common/gang_map.h"
 
-/* All zeroes: the one before the first look. */
+/* Initialize it to zeroes. */
 struct plan {
-	struct snapshot now;		/* what the matrices are of */
+	struct snapshot now;		/* from which the matrices are made */
 	struct matrix **matrix;		/* one for each zone */
 };
 
 void plan_clear(struct plan *p);
 
 /*
- * *s is taken over and left empty.  With `anew` all rows are given again: the
- * zones are others.  False: no memory; a plan that is to be made anew.
+ * Update the plan to the snapshot *s, which it takes over and leaves empty.
+ * anew: discard all rows, because the zones or settings have changed.  False:
+ * out of memory; call it next with anew.
  */
 bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 		 enum matrix_packing packing);
 
-/* Whose turn it is when, as nodes are to know it; jobs that always run are left
- * out, and the version is 0.  False: no memory, *out is empty. */
+/* Make the map for the nodes: the slots of each job that takes turns.  Its
+ * version is 0.  The caller frees it with gang_map_clear().  False: out of
+ * memory, *out is empty. */
 bool plan_map(const struct plan *p, struct gang_map *out);
 
-/* The slots of a job that takes turns; NULL: it always runs. */
+/* The slots of a job of p->now, owned by the plan.  NULL: the job always
+ * runs. */
 const struct storm_idset *plan_slots(const struct plan *p,
 				     const struct snapshot_job *j);
 

@@ -1,7 +1,7 @@
 /*
- * sched_storm.c - sched/storm: Slurm's own scheduler, run inside this plugin,
- * and beside it gang scheduling of the partitions that share their cores
- * (paper section 2.1, the Machine Manager).
+ * sched_storm.c - sched/storm: load Slurm's own scheduler inside this plugin,
+ * and add gang scheduling of the partitions that share their cores (paper
+ * section 2.1, the Machine Manager).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,13 +27,13 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static plugin_handle_t base = PLUGIN_INVALID_HANDLE;
 static int (*base_reconfig)(void);
-static slurm_nonstop_ops_t before;	/* whose hooks ours stand before */
+static slurm_nonstop_ops_t before;	/* the hooks that ours call first */
 static bool hooked;
 static struct storm_conf conf;
 
 /* ----------------------------------------------------------------- hooks --- */
 
-/* Under slurmctld's locks: they post, and nothing else. */
+/* The hooks run under slurmctld's locks, so they only post. */
 static void sched_storm_job_begin(job_record_t *job)
 {
 	if (before.job_begin)
@@ -56,8 +56,8 @@ static void sched_storm_hook(void)
 	hooked = true;
 }
 
-/* Who has hooked in after us keeps his place; ours are then left, and dead with
- * the process: slurmctld unloads us when it ends. */
+/* A hook that another plugin has installed after ours stays.  It may still call
+ * ours, which is harmless: slurmctld unloads this plugin only when it ends. */
 static void sched_storm_unhook(void)
 {
 	if (!hooked)
@@ -72,10 +72,11 @@ static void sched_storm_unhook(void)
 /* ------------------------------------------------------------------ name --- */
 
 /*
- * slurmctld refuses heterogeneous jobs unless SchedulerType is, to the letter,
- * sched/backfill.  It is backfill that runs, so that is the name that slurmctld
- * has in memory from its start on.  On reconfigure, which comes with the file's
- * name, it must find the old one again, or it says that the type cannot change.
+ * slurmctld refuses heterogeneous jobs unless SchedulerType is exactly
+ * sched/backfill.  That is the scheduler which runs, so slurmctld has this name
+ * in memory after its start.  A reconfigure reads sched/storm from slurm.conf
+ * again.  The name is then replaced again, or slurmctld would report that the
+ * scheduler type cannot change.
  */
 static bool renamed;
 
@@ -108,7 +109,7 @@ static int sched_storm_load_base(void)
 	const char *names[] = { "sched_p_reconfig" };
 	void *symbols[1] = { NULL };
 
-	/* runs its init(), and with that its thread */
+	/* this calls its init(), which starts its thread */
 	base = plugin_load_and_link(type, 1, names, symbols);
 	if (base == PLUGIN_INVALID_HANDLE) {
 		error("storm: cannot load %s (Base in storm.conf); check PluginDir in slurm.conf", type);
@@ -123,8 +124,8 @@ int init(void)
 	const char *refusal = checks_refusal();
 	char *why = NULL;
 
-	/* slurmctld ends without a scheduler in any case, but with a message
-	 * that does not say why */
+	/* slurmctld ends without a scheduler in any case, but would not log the
+	 * reason */
 	if (refusal)
 		fatal("storm: sched/storm cannot run: %s", refusal);
 	if (storm_conf_load(&conf, &why))
@@ -156,7 +157,7 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
-/* Under slurmctld's write locks; it comes after init(), too. */
+/* slurmctld calls it under its write locks, and also once after init(). */
 int sched_p_reconfig(void)
 {
 	struct storm_conf new;
@@ -168,7 +169,8 @@ int sched_p_reconfig(void)
 		error("storm: sched/storm keeps its settings: %s", why);
 		xfree(why);
 	} else {
-		new.gang.base = conf.gang.base;	/* until the next start */
+		/* another Base takes effect at the next start */
+		new.gang.base = conf.gang.base;
 		conf = new;
 		gang_reconfig(&conf.gang);
 	}

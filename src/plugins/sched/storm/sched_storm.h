@@ -1,6 +1,6 @@
 /*
- * sched_storm.h - what Slurm's loader looks up in the plugin (sched_plugin.c has
- * the table; 22.05 has no header for it).
+ * sched_storm.h - the symbols that Slurm's plugin loader looks up.  Slurm's
+ * sched_plugin.c has the table; 22.05 has no header for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

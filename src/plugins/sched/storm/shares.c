@@ -1,5 +1,5 @@
 /*
- * shares.c - what each job has had: see shares.h.
+ * shares.c - the account of each job's time: see shares.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,7 +26,7 @@ static uint64_t shares_job_id(const void *share)
 	return ((const struct share *) share)->job_id;
 }
 
-/* Where it is, or would be. */
+/* The index where the job is, or belongs. */
 static uint32_t shares_find(const struct shares *s, uint32_t job_id)
 {
 	return storm_sorted_at(s->job, s->njobs, sizeof(*s->job), job_id,
@@ -77,7 +77,7 @@ static void shares_take_job(struct shares *s, const struct plan *p,
 			s->node[n].jobs++;
 }
 
-/* Other nodes: what they have missed begins anew. */
+/* With other nodes the counts of missed strobes start again. */
 static void shares_take_nodes(struct shares *s, const struct plan *p)
 {
 	if (s->nnodes != p->now.nnodes) {
@@ -89,8 +89,8 @@ static void shares_take_nodes(struct shares *s, const struct plan *p)
 		s->node[i].jobs = 0;
 }
 
-/* The strober counts from when a job comes into its map: after a suspend, or
- * where there is another strober, it begins anew. */
+/* The strober counts from the time at which a job enters its map.  So its count
+ * restarts after a suspend, and with another strober. */
 static void shares_account(struct share *x, uint64_t ns)
 {
 	if (ns < x->counted)
@@ -117,7 +117,8 @@ void shares_update(struct shares *s, const struct plan *p,
 	}
 }
 
-/* Since we heard of it before.  Less than then: another agent. */
+/* The strobes that the node has missed since its last report.  A count that is
+ * less than before is that of a new agent. */
 static uint64_t shares_missed_more(const struct node_share *s, uint64_t missed)
 {
 	if (!s->known)

@@ -1,7 +1,8 @@
 /*
- * shares.h - the account of what each job has had of its cores while it shared
- * them, from its first shared turn until slurmctld has forgotten it: what users
- * read in SystemComment, and of nodes in Extra.
+ * shares.h - the account of the time that each job has had of its cores while it
+ * shared them.  It begins with the job's first shared turn and ends when
+ * slurmctld forgets the job.  Users read it in SystemComment, and a node's
+ * figures in Extra.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,49 +14,50 @@
 
 struct share {
 	uint32_t job_id;
-	uint32_t slots, cycle;	/* so many of so many; the same: it shares no
-				   more; none: it is suspended, or over */
+	/* It has so many slots of so many.  Equal: it no longer shares.  No
+	 * slots: it is suspended, or has ended. */
+	uint32_t slots, cycle;
 	uint32_t slot, round;	/* its first slot in a round of its group */
 	uint64_t quantum;	/* ns */
-	uint64_t had;		/* ns that it has had while it shared */
-	uint64_t missed;	/* strobes, of all of its nodes, meanwhile */
-	/* of these, what the strober did not count from its last start on */
+	uint64_t had;		/* ns that it has run while it shared */
+	uint64_t missed;	/* strobes that its nodes missed meanwhile */
+	/* ns of `had`: before the strober's present count, and that count */
 	uint64_t had_before, counted;
-	bool fresh;		/* it is not written anywhere yet */
-	bool gone;		/* slurmctld does not know it any more */
+	bool fresh;		/* not written anywhere yet */
+	bool gone;		/* slurmctld has forgotten the job */
 };
 
 struct node_share {
-	uint32_t jobs;		/* that take turns there */
-	uint64_t missed;	/* since its agent began */
-	bool known;
+	uint32_t jobs;		/* that take turns on the node */
+	uint64_t missed;	/* strobes since its agent started */
+	bool known;		/* `missed` has been reported */
 };
 
 struct shares {
 	struct share *job;	/* ascending by job_id */
 	uint32_t njobs, room;
-	struct node_share *node;	/* as in the plan */
+	struct node_share *node;	/* in the plan's order */
 	uint32_t nnodes;
-	bool shown;		/* something is written of nodes */
+	bool shown;		/* a node's Extra has our word */
 };
 
 void shares_clear(struct shares *s);
 
-/* Who takes turns by this plan, and the strober's account of those that do or
- * did lately. */
+/* Update the jobs' slots from the plan, and their times from the strober's
+ * account of n jobs.  That may include jobs which have just left the map. */
 void shares_update(struct shares *s, const struct plan *p,
 		   const struct strober_given *given, uint32_t n);
 
-/* What nodes have missed since their agents began, in the plan's order; comes
- * behind shares_update(). */
+/* Add the strobes that each node has missed since its agent started, in the
+ * plan's order.  Call it after shares_update(). */
 void shares_missed(struct shares *s, const struct plan *p,
 		   const uint64_t *missed, uint32_t nodes);
 
-/* Those that are gone. */
+/* Drop the jobs that slurmctld has forgotten. */
 void shares_forget(struct shares *s);
 
-/* Write it where users read it (comments.c).  Takes slurmctld's job and node
- * write locks for a moment. */
+/* Write all accounts where users read them (comments.c).  Takes slurmctld's job
+ * and node write locks for a moment. */
 void shares_write(struct shares *s, const struct plan *p);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * snapshot.c - what of two snapshots is the same: see snapshot.h.
+ * snapshot.c - compare snapshots: see snapshot.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

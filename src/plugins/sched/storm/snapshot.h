@@ -1,7 +1,7 @@
 /*
- * snapshot.h - what gang scheduling knows of slurmctld at one time: gang
- * partitions as zones, their nodes, and the jobs there that take turns.  Memory is
- * Slurm's.
+ * snapshot.h - a copy of what gang scheduling needs from slurmctld: the gang
+ * partitions as zones, their nodes, and the jobs that may take turns there.
+ * Memory is allocated by Slurm's xmalloc().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,7 @@
 #include "src/libstorm/storm.h"
 
 struct snapshot_zone {
-	uint64_t quantum;
+	uint64_t quantum;		/* ns */
 	uint32_t columns;		/* cores of its nodes */
 	struct storm_idset nodes;	/* numbers in the domain */
 	char *partitions;		/* names, for messages */
@@ -24,14 +24,14 @@ struct snapshot_zone {
 struct snapshot_node {
 	char *name;
 	uint32_t zone;
-	uint32_t column;		/* its first core's */
+	uint32_t column;		/* of its first core */
 	uint32_t cores;
 };
 
 struct snapshot_job {
 	uint32_t job_id;
-	uint64_t gang;			/* the jobs of a heterogeneous one are
-					   one gang */
+	uint64_t gang;			/* shared by the components of a
+					   heterogeneous job */
 	uint32_t zone;
 	struct storm_idset columns;	/* of the zone */
 	struct storm_idset nodes;	/* of the domain */
@@ -42,22 +42,22 @@ struct snapshot {
 	uint32_t nzones;
 	struct snapshot_node *nodes;	/* by their number in the domain */
 	uint32_t nnodes;
-	struct snapshot_job *jobs;	/* that run and share by turns; ascending */
+	struct snapshot_job *jobs;	/* running, in a zone; ascending by id */
 	uint32_t njobs;
 };
 
-/* snapshot_take.c: takes slurmctld's read locks for a moment.  False: no memory,
- * *out is empty. */
+/* Takes slurmctld's read locks for a moment (snapshot_take.c).  The caller frees
+ * *out with snapshot_clear().  False: out of memory, *out is empty. */
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 
 /* snapshot.c */
 bool snapshot_same_set(const struct storm_idset *a,
 		       const struct storm_idset *b);
 void snapshot_clear(struct snapshot *s);
-/* Have they the same nodes, in the same order? */
+/* Do both have the same nodes, in the same order? */
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b);
-/* Have they the same nodes, zones and cores? */
+/* Do both have the same nodes, zones and cores? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * snapshot_take.c - what gang scheduling wants to know of slurmctld, copied
- * under its read locks: gang partitions, their nodes and cores, and the jobs that
- * run there.  This file, checks.c, comments.c and sched_storm.c are all that knows
- * slurmctld from within.
+ * snapshot_take.c - take a snapshot: copy gang partitions, their nodes and
+ * cores, and the jobs that run there, under slurmctld's read locks.  Only this
+ * file, checks.c, comments.c and sched_storm.c depend on slurmctld's internals.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,11 +25,11 @@
 
 #define NOWHERE UINT32_MAX
 
-/* While it is being made. */
+/* A snapshot that is being taken. */
 struct making {
 	const struct storm_gang_conf *conf;
 	struct snapshot *s;
-	uint32_t *number;	/* per node of slurmctld: in the domain */
+	uint32_t *number;	/* in the domain, by slurmctld's node index */
 	int nodes;		/* of slurmctld */
 	bool failed;
 };
@@ -45,7 +44,7 @@ static uint64_t snapshot_quantum(const struct storm_gang_conf *conf,
 	return p && p->quantum ? p->quantum : conf->quantum;
 }
 
-/* The zone of any node of the bitmap so far. */
+/* The zone of some node of the bitmap, or NOWHERE if none has a zone yet. */
 static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
 				 const uint32_t *zone)
 {
@@ -55,8 +54,8 @@ static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
 	return NOWHERE;
 }
 
-/* Partitions that overlap are one zone: all zones that this one touches become
- * its own. */
+/* Partitions that overlap are one zone: all zones with nodes of this partition
+ * are merged. */
 static void snapshot_add_partition(struct making *m, const part_record_t *part,
 				   uint32_t *zone)
 {
@@ -89,13 +88,13 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 		xstrfmtcat(z->partitions, ",%s",
 			   m->s->zones[other].partitions);
 	}
-	/* the shortest of theirs */
+	/* a zone has the shortest quantum of its partitions */
 	if (quantum < z->quantum)
 		z->quantum = quantum;
 	xstrfmtcat(z->partitions, "%s%s", z->partitions ? "," : "", part->name);
 }
 
-/* Those that were swallowed by others go. */
+/* Remove zones that were merged into others. */
 static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 {
 	uint32_t kept = 0;
@@ -119,7 +118,7 @@ static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 	m->s->nzones = kept;
 }
 
-/* Numbers and columns, in slurmctld's order. */
+/* Number the nodes and their columns, in slurmctld's order. */
 static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 {
 	struct snapshot *s = m->s;
@@ -169,7 +168,7 @@ static void snapshot_take_cores(struct making *m, struct snapshot_job *j,
 				uint32_t first_bit)
 {
 	for (uint32_t c = 0; c < n->cores; c++) {
-		/* a plugin that knows no cores gives whole nodes */
+		/* a select plugin without cores allocates whole nodes */
 		if (r->core_bitmap &&
 		    (first_bit + c >= bit_size(r->core_bitmap) ||
 		     !bit_test(r->core_bitmap, first_bit + c)))
@@ -180,9 +179,9 @@ static void snapshot_take_cores(struct making *m, struct snapshot_job *j,
 }
 
 /*
- * select's bits are of the job's own nodes, one after the other.  A node that was
- * taken out of the partition meanwhile is in another zone, or in none: there the
- * job is not among those that take turns.
+ * The core bitmap has the cores of the job's own nodes, one node after the
+ * other.  A node that has left the partition meanwhile is in another zone, or in
+ * none.  The job takes no turns there.
  */
 static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
 				  const job_resources_t *r, bitstr_t *part)
@@ -208,8 +207,8 @@ static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
 	}
 }
 
-/* Jobs that Slurm has suspended are its own affair, those that end are to get
- * on with it, and those whose nodes still boot have nothing to run. */
+/* A job that Slurm has suspended has no turn.  One that is completing runs until
+ * it has ended.  One whose nodes still boot has nothing to run. */
 static bool snapshot_takes_turns(const struct making *m,
 				 const job_record_t *job)
 {

@@ -1,6 +1,6 @@
 /*
- * strober_watch.h - slurmctld's side of the strober: runs it, watches it, and
- * tells it the nodes and the newest map.
+ * strober_watch.h - slurmctld's side of the strober: run it, watch it, and send
+ * it the nodes and the newest map.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,25 +11,29 @@
 
 #include "src/plugins/sched/storm/strober/strober.h"
 
-/* Start the thread that does so.  SLURM_SUCCESS or SLURM_ERROR. */
+/* Start the thread that runs the strober.  SLURM_SUCCESS or SLURM_ERROR, which
+ * is logged. */
 int strober_watch_start(void);
-/* The strober ends, too, and before that has told the nodes that everything
- * runs. */
+/* Stop the thread and the strober, and wait for both.  The strober first orders
+ * the nodes to let everything run. */
 void strober_watch_stop(void);
 
 /*
- * From now on: the names of the domain's nodes, each with its NUL, and a packed
- * map of them.  Both are xmalloc()ed and taken over; names NULL: the nodes are
- * as they were.  Never waits for the strober.
+ * Send the strober the names of the domain's nodes, each with its NUL, and a
+ * packed map of these nodes.  Both are xmalloc()ed and taken over.  names NULL:
+ * the nodes have not changed.  Any thread; never waits for the strober.
  */
 void strober_watch_tell(char *names, size_t names_len, void *map,
 			size_t map_len);
 
-/* What it has said since the last call of each job's account, also of those that
- * have left the map since; ascending, to be xfree()d.  How many. */
+/* Take each job's account that the strober has reported since the last call,
+ * including jobs that have left the map.  *given is ascending by job_id; the
+ * caller frees it with xfree().  Returns how many.  Any thread. */
 uint32_t strober_watch_given(struct strober_given **given);
 
-/* What each node has missed since its agent began.  False: nobody has said. */
+/* The strobes that each node has missed since its agent started; out[] of other
+ * nodes is left as it is.  False: the strober has not reported any counts.  Any
+ * thread. */
 bool strober_watch_missed(uint64_t *out, uint32_t nodes);
 
 #endif
