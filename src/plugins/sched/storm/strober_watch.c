@@ -1,11 +1,11 @@
 /*
- * strober_watch.c - a thread of slurmctld's that runs the strober, watches it
- * by pidfd, starts it again when it dies, passes its messages on to slurmctld's
- * log, and gives it a sign of life ten times a second (architecture: the house,
- * 6).
+ * strober_watch.c - a thread of slurmctld that runs the strober, watches it by
+ * pidfd and starts it again when it dies.  The thread copies the strober's
+ * messages to slurmctld's log and sends a sign of life ten times a second
+ * (doc/gang-scheduling.md, The strober).
  *
- * It takes none of slurmctld's locks: the pulse stops with the process, not with
- * a lock that somebody holds for long.
+ * It takes none of slurmctld's locks.  So the pulse stops when the process does,
+ * and not when a lock is held for long.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -41,7 +41,7 @@
 
 #define BACKOFF_MIN (100 * STORM_MS)
 #define BACKOFF_MAX (60 * STORM_SEC)
-#define LIVED_WELL (60 * STORM_SEC)	/* then it is started again at once */
+#define LIVED_WELL (60 * STORM_SEC)	/* resets the back-off */
 #define STOP_LIMIT 2000			/* ms */
 #define STROBER "storm_strober"
 #define STATE_FILE "storm_gang"
@@ -51,12 +51,12 @@ struct bytes {
 	size_t len;
 };
 
-/* What others ask for and are told, under the lock. */
+/* What this thread and its callers exchange, under the lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct bytes names, map;
 	bool new_names, new_map;
-	struct strober_given *given;	/* since somebody has asked */
+	struct strober_given *given;	/* since strober_watch_given() */
 	uint32_t ngiven;
 	struct bytes missed;		/* struct strober_missed */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -69,12 +69,12 @@ static struct {
 	bool end;
 	int log, sock, pidfd;
 	pid_t pid;
-	char *state, *conf;		/* slurm.conf is nobody's to read without
-					   locks while it is read anew */
+	char *state, *conf;		/* copies: a reconfigure may change
+					   slurm_conf, and there is no lock */
 	struct child_log says;
-	struct bytes out;		/* to be written, from at on */
+	struct bytes out;		/* frames to write, from `at` on */
 	size_t at;
-	char *in;			/* a frame that is coming */
+	char *in;			/* a frame of which `have` bytes are read */
 	size_t have;
 	uint64_t started, pulse_at, start_at, backoff;
 } w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
@@ -92,7 +92,7 @@ static int strober_watch_spawn_with(int sock, int log)
 	return rc;
 }
 
-/* Everything has to be said anew to a new one. */
+/* A new strober needs everything again. */
 static void strober_watch_all_is_new(void)
 {
 	slurm_mutex_lock(&box.lock);
@@ -139,14 +139,15 @@ static void strober_watch_close(int *fd)
 	*fd = -1;
 }
 
-/* The socket's end tells it to end. */
+/* End the strober by closing its socket, or by SIGKILL after STOP_LIMIT.  Wait
+ * for it, and log how it ended. */
 static void strober_watch_bury(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 	siginfo_t si = { 0 };
 
 	strober_watch_close(&w.sock);
-	/* it is our child: until we have waited for it the pid is its own */
+	/* it is a child: nothing reuses its pid before waitid() */
 	if (p.fd < 0 || !poll(&p, 1, STOP_LIMIT))
 		kill(w.pid, SIGKILL);
 	if (waitid(P_PID, w.pid, &si, WEXITED))
@@ -173,7 +174,7 @@ static void strober_watch_bury(void)
 	w.out.len = w.at = 0;
 }
 
-/* -------------------------------------------------------- what it is told --- */
+/* ---------------------------------------------------------- to the strober --- */
 
 static void strober_watch_append(uint32_t verb, const void *body, size_t len)
 {
@@ -186,7 +187,7 @@ static void strober_watch_append(uint32_t verb, const void *body, size_t len)
 	w.out.len += sizeof(f) + len;
 }
 
-/* The next frames, when those before are written. */
+/* Append the next frames, once all earlier ones are written. */
 static void strober_watch_refill(uint64_t now)
 {
 	slurm_mutex_lock(&box.lock);
@@ -202,7 +203,7 @@ static void strober_watch_refill(uint64_t now)
 	}
 }
 
-/* False: it is gone. */
+/* False: the strober has closed the socket. */
 static bool strober_watch_write(uint64_t now)
 {
 	while (true) {
@@ -223,9 +224,9 @@ static bool strober_watch_write(uint64_t now)
 	}
 }
 
-/* --------------------------------------------------------- what it tells --- */
+/* -------------------------------------------------------- from the strober --- */
 
-/* Both ascend: what is new replaces what was said of the same job. */
+/* Merge two ascending lists: a job's new account replaces its old one. */
 static void strober_watch_merge(const struct strober_given *new, uint32_t n)
 {
 	struct strober_given *all =
@@ -286,7 +287,7 @@ static void strober_watch_take(const struct strober_frame *f, const char *body)
 		strober_watch_take_missed(body, f->len);
 }
 
-/* False: it is gone, or talks nonsense. */
+/* False: the strober has closed the socket, or sent an invalid frame. */
 static bool strober_watch_read(void)
 {
 	struct strober_frame f;
@@ -316,8 +317,8 @@ static bool strober_watch_read(void)
 
 /* ------------------------------------------------------------- the thread --- */
 
-/* How long to wait for news, in ms; -1: for ever.  What the strober does not read, as
- * it is stopped, keeps the next pulse waiting, too. */
+/* How long to poll, in ms; -1: without limit.  While a strober that is stopped
+ * does not read, the next pulse also waits. */
 static int strober_watch_wait_time(uint64_t now)
 {
 	uint64_t next = w.pid ? w.pulse_at : w.start_at;
@@ -428,7 +429,7 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 		xfree(box.names.p);
 		box.names = (struct bytes) { names, names_len };
 		box.new_names = true;
-		/* by their numbers before */
+		/* these counts are by the old nodes' numbers */
 		xfree(box.missed.p);
 		box.missed.len = 0;
 	}

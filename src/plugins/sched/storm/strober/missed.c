@@ -1,5 +1,5 @@
 /*
- * missed.c - see missed.h.
+ * missed.c - count missed strobes: see missed.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -23,10 +23,11 @@ struct round {
 	unsigned int left, asked;
 	missed_ask_fn ask;
 	void *arg;
-	struct storm_idset mute;	/* they do not answer */
+	struct storm_idset mute;	/* nodes that do not answer */
 };
 
-/* Is it so at all of P?  1, 0; -1: nobody is left to be asked. */
+/* Does the relation hold at all nodes of P?  1 or 0; -1: no node answers, or no
+ * questions are left.  Nodes that do not answer leave P. */
 static int missed_is_so(struct round *r, struct storm_idset *P,
 			enum storm_relation rel, uint64_t value)
 {
@@ -51,7 +52,7 @@ static int missed_is_so(struct round *r, struct storm_idset *P,
 		storm_idset_clear(P);
 		*P = rest;
 		if (storm_idset_size(P) == had)
-			return -1;	/* nobody is to blame */
+			return -1;	/* it failed, and names no node */
 	}
 	return -1;
 }
@@ -66,8 +67,8 @@ static int missed_at_least(struct round *r, uint32_t node, uint64_t value)
 	return yes;
 }
 
-/* A node's count is another than was known: what is it?  Mostly a little more; or
- * less than before, where its agent is a new one. */
+/* Find a node's count, which has changed.  It is usually a little more than
+ * before, or less if the node has a new agent. */
 static void missed_find_count(struct round *r, uint32_t node)
 {
 	uint64_t was = r->count[node], low = was + 1, step = 1, high;
@@ -96,7 +97,7 @@ static void missed_find_count(struct round *r, uint32_t node)
 		r->count[node] = low;
 }
 
-/* Every other one of P, or the rest. */
+/* The first half of P, or the second one. */
 static int missed_half(const struct storm_idset *P, bool odd,
 		       struct storm_idset *out)
 {
@@ -111,7 +112,7 @@ static int missed_half(const struct storm_idset *P, bool odd,
 	return err;
 }
 
-/* Of those, whose counts were the same, some may be so no more. */
+/* Find which nodes of P, whose counts were all `value`, have another count. */
 static void missed_find_changed(struct round *r, struct storm_idset *P,
 				uint64_t value)
 {
@@ -131,7 +132,7 @@ static void missed_find_changed(struct round *r, struct storm_idset *P,
 	}
 }
 
-/* Those with the count of this one. */
+/* The nodes with the same count as this one, but for those in `seen`. */
 static int missed_alike(const struct round *r, uint32_t node,
 			const struct storm_idset *seen, struct storm_idset *out)
 {
@@ -169,7 +170,7 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 		storm_idset_clear(&some);
 		storm_idset_clear(&P);
 	}
-	/* who was not asked is the first to be next time */
+	/* the next round begins with the node at which the questions ran out */
 	if (!r.left && i)
 		*first = (*first + i - 1) % nodes;
 	storm_idset_clear(&seen);
@@ -187,8 +188,8 @@ static struct {
 	storm_domain_t *domain;
 	bool (*shared)(void);
 	uint32_t nodes, first;
-	uint64_t *count;	/* as told to others */
-	uint64_t *work;		/* the thread's */
+	uint64_t *count;	/* for missed_get(), under the lock */
+	uint64_t *work;		/* the thread's own */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool missed_is_stopped(void)
@@ -214,7 +215,7 @@ static enum storm_compare missed_ask_domain(void *arg,
 				       NULL, out);
 }
 
-/* False: it is time to end. */
+/* Wait for the next round.  False: the thread must end. */
 static bool missed_pause(void)
 {
 	uint64_t until = storm_now() + EVERY;

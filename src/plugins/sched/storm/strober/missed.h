@@ -1,8 +1,8 @@
 /*
- * missed.h - how many strobes each node has missed, at human rates: every node
- * counts them in an own variable, and COMPARE-AND-WRITE finds which of those have
- * risen (paper section 2.4.3: who missed a heartbeat).  As long as nobody misses
- * any, that is one question to all.
+ * missed.h - how many strobes each node has missed.  Every node counts them in
+ * an own variable, and COMPARE-AND-WRITE finds the counts that have risen (paper
+ * section 2.4.3: find the nodes that missed a heartbeat).  While no node misses
+ * any, one question to all nodes is enough.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,7 +11,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* storm_compare_and_write() of a count, or a test's. */
+/* Compare the counts of the nodes P with value, as storm_compare_and_write()
+ * does; unit tests have their own. */
 typedef enum storm_compare (*missed_ask_fn)(void *arg,
 					    const struct storm_idset *P,
 					    enum storm_relation rel,
@@ -19,10 +20,10 @@ typedef enum storm_compare (*missed_ask_fn)(void *arg,
 					    struct storm_outcome *out);
 
 /*
- * Bring the counts of nodes up to date, from what they were, by at most that many
- * questions.  What is not known in the end stays as it was, and who does not answer
- * is asked no more: next time.  *first, for the caller to keep, is where the next
- * round begins.  How many were asked.
+ * Update count[] of the nodes 0 to nodes - 1 with at most that many questions.
+ * A count that cannot be found stays as it is.  A node that does not answer is not
+ * asked again in this round.  *first is the node at which the round begins; the
+ * caller keeps it for the next one.  Returns how many questions were asked.
  */
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 			  unsigned int questions, missed_ask_fn ask,
@@ -31,13 +32,15 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 /* ------------------------------------------------------ the strober's --- */
 
 /*
- * A thread that does so every few seconds, while shared() says that strobes are
- * sent.  missed_stop() must come before the domain's end, and waits for the answer
- * to a question, so for as long as a node takes to be missed.  0 or an errno.
+ * Start a thread that runs a round every few seconds while shared() is true, which
+ * means that strobes are sent.  Returns 0 or an errno.  Call missed_stop() before
+ * the domain is destroyed.  It waits for the answer to a question, at worst until a
+ * silent node is excluded.
  */
 int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void));
 void missed_stop(void);
-/* The counts, of so many nodes; false: there are none. */
+/* Copy the counts of the first `nodes` nodes.  False: the thread does not run,
+ * or has fewer nodes. */
 bool missed_get(uint64_t *count, uint32_t nodes);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * strober.h - what slurmctld's plugin and its child, the strober, say to each
- * other, along a stream socket that both were born with: the child's standard
- * input.  Integers in host byte order: both are one build on one machine.
+ * strober.h - the frames that slurmctld's plugin and its child, the strober,
+ * exchange over a stream socket, which is the child's standard input.  Integers
+ * are in host byte order: both are of one build and on one host.
  *
- * A frame is struct strober_frame and its body.  When the socket ends, the other
- * side is gone.
+ * A frame is struct strober_frame and its body.  The end of the stream means that
+ * the other side is gone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,25 +16,26 @@
 #include "src/libstorm/base/clock.h"
 
 enum strober_verb {
-	/* plugin: the nodes of the domain, in its order: their names, each with
-	 * a NUL at its end.  Slurm's configuration is read anew. */
+	/* From the plugin: the names of the domain's nodes, in its order, each
+	 * with a NUL.  The strober reads slurm.conf again. */
 	STROBER_NODES = 1,
-	/* plugin: gang_map_pack()'s, of those nodes */
+	/* From the plugin: a map of these nodes (gang_map_pack()). */
 	STROBER_MAP = 2,
-	/* plugin, every STROBER_PULSE_EVERY: I am alive, and the time of that
-	 * (uint64_t, CLOCK_MONOTONIC), for it may wait to be read.  Without it
-	 * for STROBER_PULSE_LIMIT everything runs. */
+	/* From the plugin, every STROBER_PULSE_EVERY: a sign of life, with the
+	 * time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), as it may wait
+	 * to be read.  After STROBER_PULSE_LIMIT without one everything runs. */
 	STROBER_PULSE = 3,
-	/* strober, every STROBER_REPORT_EVERY while something is shared: struct
-	 * strober_report, then struct strober_given for each job of the map */
+	/* From the strober, every STROBER_REPORT_EVERY while jobs share: struct
+	 * strober_report, then struct strober_given for each job of the map. */
 	STROBER_REPORT = 4,
-	/* strober: struct strober_missed of each node that has missed strobes */
+	/* From the strober: struct strober_missed for each node that has missed
+	 * strobes. */
 	STROBER_MISSED = 5,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
-#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* while some is unread */
+#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* more, while input is unread */
 #define STROBER_REPORT_EVERY STORM_SEC
 
 struct strober_frame {
@@ -46,7 +47,7 @@ struct strober_frame {
 struct strober_report {
 	uint64_t version;	/* of the map */
 	uint64_t switches, repeats, late;
-	uint64_t latest;	/* ns that the worst strobe came after its time */
+	uint64_t latest;	/* ns by which the latest strobe was late */
 	uint32_t outside;	/* nodes that are not members */
 	uint32_t njobs;
 };
@@ -54,16 +55,16 @@ struct strober_report {
 struct strober_given {
 	uint32_t job_id;
 	uint32_t pad;
-	uint64_t ns;		/* for which it had its slots */
+	uint64_t ns;		/* time that it has had in its slots */
 };
 
 struct strober_missed {
 	uint32_t node;		/* its number in the domain */
 	uint32_t pad;
-	uint64_t strobes;	/* since its agent began */
+	uint64_t strobes;	/* since its agent started */
 };
 
-/* Exit status: no use to hurry with the next one. */
+/* Exit status: storm.conf is refused, so starting again at once is of no use. */
 #define STROBER_EXIT_CONF 3
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * strober_domain.c - see strober_domain.h.
+ * strober_domain.c - the cluster domain's life: see strober_domain.h.
  *
- * strober_domain_save() and strober_domain_on_...() may be called by other threads
- * while there is a domain.  What they read is changed only while there is none, and
- * `joined` is atomic.
+ * While a domain exists, its threads may call strober_domain_save() and
+ * strober_domain_on_...().  What these read changes only while there is no domain,
+ * and `joined` is atomic.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -33,11 +33,11 @@ static struct {
 	void (*wake)(void);
 	char **name;
 	uint32_t nodes;
-	storm_domain_t *open;		/* NULL: it is not */
-	uint32_t epoch;			/* that was saved last, by us or before */
-	char *failed;			/* why there is no domain, said once */
+	storm_domain_t *open;		/* NULL: not open */
+	uint32_t epoch;			/* last saved, perhaps by another owner */
+	char *failed;			/* the reason that was logged last */
 	uint64_t open_at;		/* when to try again */
-	bool joined;			/* somebody has */
+	bool joined;			/* a node has */
 } dom;
 
 void strober_domain_init(const char *state, const struct storm_settings *set,
@@ -80,7 +80,7 @@ bool strober_domain_joined(void)
 	return __atomic_exchange_n(&dom.joined, false, __ATOMIC_ACQ_REL);
 }
 
-/* ------------------------------------------------- what the domain says --- */
+/* ------------------------------------------------ the domain's callbacks --- */
 
 static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 			       const struct storm_idset *excluded)
@@ -125,7 +125,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 
 /* -------------------------------------------------------------- open --- */
 
-/* Log it, unless it is what was logged last. */
+/* Log the reason, unless it was logged last, and try again in a second. */
 static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
@@ -135,7 +135,7 @@ static void strober_domain_complain(const char *why)
 	dom.open_at = storm_now() + STORM_SEC;
 }
 
-/* Of the excluded that were saved, those that are still in the list. */
+/* Load the epoch, and those excluded nodes that are still in the list. */
 static int strober_domain_load(struct storm_idset *excluded)
 {
 	struct strober_saved saved;

@@ -1,5 +1,5 @@
 /*
- * strober_state.h - what is saved of the cluster domain: its epoch, and who is
+ * strober_state.h - save the cluster domain's epoch and the nodes that are
  * excluded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -9,19 +9,21 @@
 
 #include <stdint.h>
 
-/* What is saved of the cluster domain (storm.h: struct storm_domain_conf). */
+/* The saved state (struct storm_domain_conf in storm.h). */
 struct strober_saved {
 	uint32_t epoch;		/* 0: nothing was saved */
 	char **excluded;	/* names of nodes */
 	uint32_t nexcluded;
 };
 
-/* 0: *out is filled (no file: all zeroes); or -1, and the reason was logged. */
+/* Read the file; without one *out is all zeroes.  Free *out with
+ * strober_state_clear().  Returns 0, or -1 after logging the reason. */
 int strober_state_load(const char *path, struct strober_saved *out);
 void strober_state_clear(struct strober_saved *s);
 
-/* Replace what is there, if its epoch is still `was`; on disk when it returns.
- * Of several processes one succeeds.  0, or -1, and the reason was logged. */
+/* Replace the file if its epoch is still `was`.  The new state is on disk when
+ * this returns.  If several processes try, one of them succeeds.  Returns 0, or
+ * -1 after logging the reason. */
 int strober_state_save(const char *path, uint32_t was,
 		       const struct strober_saved *now);
 
