@@ -1,6 +1,6 @@
 /*
- * sbcast_storm.c - send a file to the nodes of a job: sbcast, its options,
- * variables, messages and exit codes, with the data sent by storm (paper
+ * sbcast_storm.c - send a file to the nodes of a job.  Options, variables,
+ * messages and exit codes are those of sbcast; STORM sends the data (paper
  * section 4.2.1, the "send" phase of a launch, for a file of any kind).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -30,7 +30,7 @@
 
 static volatile sig_atomic_t signalled;
 static bool give_up;
-static bool bar;		/* stderr is a terminal that nobody logs to */
+static bool bar;		/* stderr is a terminal, without -v */
 static bool bar_shown;
 
 static void sbcast_progress(const char *path, uint64_t done, uint64_t size)
@@ -49,7 +49,7 @@ static void sbcast_progress(const char *path, uint64_t done, uint64_t size)
 	bar_shown = true;
 }
 
-/* The nodes should hear of it now, not miss us later. */
+/* Cancel, so that the nodes are notified now and need not time out. */
 static void sbcast_on_signal(int sig)
 {
 	signalled = sig;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct step_cast cast = {
-		.otherwise = "the file goes by Slurm's own broadcast",
+		.otherwise = "falling back to Slurm's standard broadcast",
 		.progress = sbcast_progress,
 		.abort = &give_up,
 	};
@@ -87,7 +87,8 @@ int main(int argc, char **argv)
 	storm_conf_default(&conf);
 	if (storm_conf_load(&conf, &why))
 		(void) storm_fall_back(FALLBACK_WARN, cast.otherwise,
-				       why ? why : xstrdup("storm.conf"),
+				       why ? why :
+				       xstrdup("cannot read storm.conf"),
 				       &cast.fallback);
 	cast.conf = &conf;
 	cast.rec = &rec;

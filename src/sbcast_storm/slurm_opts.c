@@ -1,7 +1,7 @@
 /*
  * slurm_opts.c - Slurm's own src/sbcast/opts.c, compiled unmodified from the
  * tree that configure was given: sbcast's options and SBCAST_* variables.
- * Only what it prints passes through us, to name this command.
+ * Its output is changed in one word, the command's name.
  *
  * Slurm's sbcast.h gives the names: parse_command_line() fills `params`.
  *
@@ -26,7 +26,7 @@
 
 struct bcast_parameters params;
 
-/* It prints "sbcast" where this command's name should stand. */
+/* Print with "sbcast_storm" for "sbcast". */
 __attribute__((format(printf, 2, 3)))
 static void opts_print(FILE *to, const char *fmt, ...)
 {

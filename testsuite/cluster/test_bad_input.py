@@ -129,7 +129,7 @@ def test_destination_is_a_link_into_anothers_files(cluster, tidy, target):
     run = cluster.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 1 and run.out == "", str(run)
     assert named(run) >= set(cluster.names[:4])
-    assert "a symbolic link stands there" in run.err, str(run)
+    assert "it is a symbolic link" in run.err, str(run)
     for node in cluster.names[:4]:
         assert cluster.file(node, "/tmp/other-file") == b"mine\n"
         assert os.path.islink(cluster.lab.path(node, "/tmp/app"))
@@ -245,7 +245,7 @@ def test_agent_absent(fresh):
     assert len(warnings) == 1 and "n3" in warnings[0], str(run)
     assert "agent" in warnings[0] or "listens" in warnings[0], str(run)
     assert "n3" in run.steps[0]["fallback"], str(run)
-    # the nodes without it go by storm as ever
+    # STORM launches on the nodes that have an agent
     run = fresh.srun("-w n1,n2,n4 -N3 -n3 {do} say ran")
     assert run.code == 0, str(run)
     fresh.by_storm(run)
@@ -268,6 +268,24 @@ def test_agent_absent_and_fallback_never(fresh):
         assert "n3" in run.err, str(run)
         fresh.clean()
     until(lambda: fresh.litter() == [], "a clean /tmp")
+
+
+@pytest.mark.storm_only
+def test_interface_that_does_not_exist(fresh):
+    """One warning has the interface and its key; Slurm launches the step."""
+    with open(fresh.lab.dir + "/etc/slurm/storm.conf", "a") as f:
+        f.write("Interface=eth7\n")
+    run = fresh.srun("-N2 -n2 {do} say ran")
+    file = fresh.run("sbcast_storm -f {do} /tmp/b",
+                     env={"SLURM_JOB_ID": str(fresh.job)})
+    for r, otherwise in ((run, "launch"), (file, "broadcast")):
+        assert r.code == 0, str(r)
+        (line,) = [l for l in r.err.splitlines() if "storm: " in l]
+        assert "no interface eth7" in line and "Interface" in line, str(r)
+        assert f"; falling back to Slurm's standard {otherwise}" in line, \
+            str(r)
+        assert "no interface eth7" in r.steps[0]["fallback"], str(r)
+    assert run.out == "ran\n" * 2, str(run)
 
 
 def of_version(tmp_path, version):

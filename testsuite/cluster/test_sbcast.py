@@ -2,6 +2,7 @@
 """sbcast_storm beside sbcast: the same options, variables, exit codes, files."""
 import os
 import pty
+import re
 import select
 import stat
 
@@ -114,6 +115,9 @@ def test_existing_file_without_force(cluster):
     stock, storm = both(cluster, "{bin}/data /tmp/out",
                         before=occupy(cluster), code=17)
     assert "File exists" in stock.err and "File exists" in storm.err
+    (line,) = [l for l in storm.err.splitlines() if "storm: /" in l]
+    assert re.search(r"storm: /tmp/out exists on n\[1-\d+\]; use --force to "
+                     "replace it$", line), str(storm)
     assert cluster.litter(keep=["out"]) == []
 
 

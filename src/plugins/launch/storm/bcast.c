@@ -3,12 +3,11 @@
  * section 2.3: the Machine Manager multicasts the binary in chunks).
  *
  * Slurm's file_bcast.c does everything around the data: it opens and maps the
- * source, asks slurmctld for the credential, finds libraries, prints what it
- * always prints.  It sends the file as a row of blocks, each by a
- * slurm_send_recv_msgs() that comes to us.  The first block starts the
- * transfer of the whole mapped file; the blocks between say nothing; the last
- * one waits for the outcome and answers with one return code per failed node,
- * as the slurmds would have done.
+ * source, asks slurmctld for the credential, finds libraries and prints its
+ * messages.  It sends the file in blocks, each by a slurm_send_recv_msgs() that
+ * this file replaces.  The first block starts the transfer of the whole mapped
+ * file; the blocks between do nothing.  The last one waits for the outcome and
+ * returns one code for each failed node, as the slurmds do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -29,15 +28,15 @@
 
 #include "bcast.h"
 
-#define POLL_NS 100000000	/* progress and abort are looked at this often */
+#define POLL_NS 100000000	/* how often to check progress and abort */
 
-/* Slurm fills every block, and clears the room for one first, though nothing
- * of it is sent by storm: with its 8 MiB that takes milliseconds.
- * Large enough for Slurm's own broadcast, should it come to that. */
+/* Slurm clears and fills every block, which STORM does not send: at Slurm's
+ * 8 MiB that takes milliseconds.  Still large enough for a fallback to Slurm's
+ * own broadcast. */
 #define BLOCK_BYTES (512u << 10)
 
-/* file_bcast.c keeps a broadcast in global variables and passes nothing to
- * slurm_send_recv_msgs() that could tell two apart. */
+/* file_bcast.c keeps a broadcast in global variables, and passes nothing to
+ * slurm_send_recv_msgs() that distinguishes two of them. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	struct step_cast *cast;
@@ -88,8 +87,8 @@ List storm_answer(List list, const char *node, int rc)
 	return list;
 }
 
-/* What slurmd would have returned: the errno of an open that failed, but
- * SLURM_ERROR for a write. */
+/* What slurmd returns for such a failure: the errno of an open, SLURM_ERROR
+ * for a write. */
 static int bcast_slurmd_rc(const struct storm_fault *f)
 {
 	switch (f->why) {
@@ -140,7 +139,7 @@ static List bcast_answers(const struct step_domain *sd,
 	return list ? list : storm_answer(NULL, sd->names[0], SLURM_ERROR);
 }
 
-/* Start the transfer; NULL, or why storm cannot (xfree). */
+/* Start the transfer.  NULL, or why STORM cannot (xfree). */
 static char *bcast_start(struct step_cast *c, const char *nodelist,
 			 const file_bcast_msg_t *msg,
 			 int timeout)
@@ -174,7 +173,7 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 		if (!c->domain)
 			return why;
 	}
-	/* Queued before OPEN, so it travels with it. */
+	/* Queued before OPEN, so that it travels with OPEN. */
 	now.event = storm_xfer_and_signal(c->domain->d, NULL, &to,
 					  stock_bcast_source(),
 					  stock_bcast_size());
@@ -193,7 +192,22 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 	return why;
 }
 
-/* Wait for the outcome and answer for the nodes. */
+/* Log a transfer that no node has applied. */
+static void bcast_log_failure(const struct step_domain *sd,
+			      const struct storm_outcome *out,
+			      const char *faults)
+{
+	char *nodes = step_domain_all_failed(sd, out, STORM_EEXIST);
+
+	if (nodes)
+		error("storm: %s exists on %s; use --force to replace it",
+		      now.path, nodes);
+	else
+		error("storm: %s: %s", now.path, faults ? faults : "aborted");
+	xfree(nodes);
+}
+
+/* Wait for the outcome; returns the nodes' answers. */
 static List bcast_finish(struct step_cast *c)
 {
 	const uint64_t size = stock_bcast_size();
@@ -207,7 +221,7 @@ static List bcast_finish(struct step_cast *c)
 			c->progress(now.path,
 				    storm_event_progress(now.event), size);
 		if (c->abort && *c->abort) {
-			/* Unless it is decided, no node shows it. */
+			/* No node shows the file unless all have it. */
 			storm_event_destroy(now.event);
 			now.event = NULL;
 			list = storm_answer(NULL, c->domain->names[0],
@@ -224,8 +238,8 @@ static List bcast_finish(struct step_cast *c)
 	switch (out.state) {
 	case STORM_DONE:
 		storm_record_transfer(c->rec, now.path, size, c->domain->d);
-		/* Complete everywhere, and then not shown by some nodes, or
-		 * they went away before they could tell. */
+		/* Complete on all nodes.  Then some could not rename it, or
+		 * were lost before they reported. */
 		if (text)
 			error("storm: %s is not on all nodes: %s", now.path,
 			      text);
@@ -233,7 +247,7 @@ static List bcast_finish(struct step_cast *c)
 			      list_create(destroy_data_info);
 		break;
 	case STORM_ABORTED:
-		error("storm: %s: %s", now.path, text ? text : "aborted");
+		bcast_log_failure(c->domain, &out, text);
 		list = bcast_answers(c->domain, &out);
 		break;
 	default:
@@ -283,20 +297,22 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	if (!c->fallback && (params->flags & BCAST_FLAG_SEND_LIBS) && len &&
 	    params->dst_fname[len - 1] == '/') {
 		/* The directory's name then differs from node to node, but
-		 * LD_LIBRARY_PATH is one for all; slurmd alone can set it. */
+		 * srun sets one LD_LIBRARY_PATH for all.  slurmd sets its
+		 * own. */
 		c->fallback = xstrdup("--send-libs into a directory");
-		verbose("storm: %s: %s", c->fallback, c->otherwise);
+		verbose("storm: %s is not supported; %s", c->fallback,
+			c->otherwise);
 	}
 	if (!c->fallback) {
 		if (params->compress)
-			verbose("storm: sent uncompressed; compression is for Slurm's own broadcast");
+			verbose("storm: --compress is ignored, the file is sent uncompressed");
 		params->compress = COMPRESS_OFF;
 		params->block_size = MIN(params->block_size, BLOCK_BYTES);
 		if (params->fanout > 1)
 			c->sdc.set.radix = MIN(params->fanout, 64);
 	}
 	rc = stock_bcast_file(params);
-	storm_event_destroy(now.event);	/* it gave up half-way */
+	storm_event_destroy(now.event);	/* left if Slurm's code failed */
 	now.event = NULL;
 	xfree(now.path);
 	now.cast = NULL;

@@ -11,46 +11,52 @@
 #include "step_domain.h"
 #include "timeline.h"
 
+/* How a warning ends if Slurm launches the step. */
+#define LAUNCH_OTHERWISE "falling back to Slurm's standard launch"
+
 struct step_cast {
 	/* Given. */
 	const struct storm_conf *conf;
 	struct step_domain_conf sdc;	/* without sbcast_cred; a job_id of
 					   NO_VAL: the credential's */
-	const char *otherwise;		/* "this step goes by ..." */
+	const char *otherwise;		/* LAUNCH_OTHERWISE or the like */
 	struct storm_record *rec;
-	const bool *abort;		/* NULL, or set from another thread to
-					   give up */
+	const bool *abort;		/* NULL, or set by another thread or a
+					   signal handler to cancel */
 	void (*progress)(const char *path, uint64_t done, uint64_t size);
-	/* Given or made: an open domain over the nodes of the credential; the
+	/* Given or made: an open domain over the credential's nodes.  The
 	 * caller destroys it, also after a failure. */
 	struct step_domain *domain;
-	/* Made: why Slurm's own broadcast was used; NULL: it was not. */
+	/* Made: why Slurm's own broadcast was used (xfree); NULL: it was
+	 * not. */
 	char *fallback;
 };
 
 /*
- * Slurm's bcast_file(), with the same parameters and result, by storm.  Where
- * storm cannot start, the file goes by Slurm's own messages as the policy of
- * storm.conf says.  One broadcast at a time: others wait.
+ * Slurm's bcast_file() with the same parameters and result; STORM sends the
+ * data.  If STORM cannot start, Fallback of storm.conf decides whether Slurm
+ * sends the file.  One broadcast at a time: other callers wait.
  */
 int storm_bcast(struct step_cast *cast, struct bcast_parameters *params);
 
-/* One warning a command: the components of a heterogeneous step fail alike. */
+/* One warning for each command, further ones at -v: the components of a
+ * heterogeneous step fail for the same reason.  Any thread. */
 void storm_warn_once(const char *why, const char *otherwise);
 
 /*
- * Storm cannot serve: say so as the policy wants and keep the reason in
- * *kept, which takes over why.  True: go on without storm; false: give up.
- * "otherwise" says what happens instead.
+ * STORM cannot serve.  Log why, as a warning that ends in otherwise, or as an
+ * error if the policy is FALLBACK_NEVER.  *kept takes over why.  True: continue
+ * without STORM; false: fail.
  */
 bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 		     char *why, char **kept);
 
-/* Add to what slurm_send_recv_msgs() gives back: this node answered rc.  A
- * list of NULL is made. */
+/* Add a node's answer, rc, to a list as slurm_send_recv_msgs() returns it.
+ * list NULL: make one.  Returns the list; the caller frees it. */
 List storm_answer(List list, const char *node, int rc);
 
-/* slurm_file_bcast.c: Slurm's file_bcast.c, its messages sent to us. */
+/* slurm_file_bcast.c: Slurm's file_bcast.c, which sends by
+ * storm_bcast_send().  Pointers stay Slurm's. */
 int stock_bcast_file(struct bcast_parameters *params);
 int stock_bcast_decompress_data(file_bcast_msg_t *req);
 const void *stock_bcast_source(void);	/* the mapped file */

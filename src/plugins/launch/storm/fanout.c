@@ -1,13 +1,13 @@
 /*
  * fanout.c - one launch message for all nodes (paper section 2.3: the Machine
- * Manager multicasts the job's information), where Slurm's own launcher sends
- * one to each through slurm_send_recv_msgs().
+ * Manager multicasts the job's information).  It replaces the
+ * slurm_send_recv_msgs() by which Slurm's launcher sends one to each node.
  *
- * The message is packed once, exactly as slurmd would read it from a socket,
- * and cast to the agents; each hands it to its own slurmd and reports the
- * answer.  Until the cast is decided nothing has been launched, and the step
- * may still go by Slurm's own way as a whole.  After it, a node without an
- * answer gets the same step credential again by TCP: slurmd launches a
+ * The message is packed once, exactly as slurmd reads it from a socket, and
+ * cast to the agents.  Each passes it to its slurmd and reports the answer.
+ * Until the cast is decided no node has launched anything, and the whole step
+ * may still fall back to Slurm's own launch.  Afterwards a node without an
+ * answer gets the same step credential again by TCP.  slurmd launches a
  * credential once, so "replayed" then means launched.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -39,11 +39,10 @@
 #include "fanout.h"
 #include "report.h"
 
-#define OTHERWISE "this step goes by Slurm's own launch"
-#define POLL_NS 100000000	/* an abort is looked for this often */
+#define POLL_NS 100000000	/* how often to check for an abort */
 #define ABORT_WAIT 1000000000	/* ns, far more than a launch takes */
 
-/* The launch message with what storm changes in it. */
+/* The launch message with STORM's changes. */
 struct launch {
 	launch_tasks_request_msg_t req;
 	slurm_msg_t msg;
@@ -61,7 +60,7 @@ static void fanout_launch_init(struct launch *l, struct storm_session *s,
 	l->msg = *msg;
 	l->msg.data = &l->req;
 	if (s->libdir) {
-		/* slurmd does this for libraries that it received itself. */
+		/* slurmd does this only for libraries that it received. */
 		l->env = env_array_copy((const char **) l->req.env);
 		value = xstrdup(s->libdir);
 		if ((path = getenvp(l->env, "LD_LIBRARY_PATH")))
@@ -72,9 +71,9 @@ static void fanout_launch_init(struct launch *l, struct storm_session *s,
 		l->req.envc = envcount(l->env);
 	}
 	if (s->no_stdio) {
-		/* Slurm would carry it all to srun's own /dev/null.  Port 0
-		 * tells slurmstepd to open no connection for stdio; no port
-		 * at all would make it try an address of zeroes. */
+		/* Slurm carries stdio to srun's own /dev/null.  With port 0
+		 * slurmstepd opens no connection for it; without any port it
+		 * connects to an address of zeroes. */
 		l->req.ifname = l->req.ofname = l->req.efname = "/dev/null";
 		l->req.num_io_port = 1;
 		l->req.io_port = &l->no_port;
@@ -87,7 +86,7 @@ static void fanout_launch_clear(struct launch *l)
 		env_array_free(l->env);
 }
 
-/* Why storm does not serve the step at all; NULL: it does. */
+/* The option that STORM does not support; NULL: it launches the step. */
 static const char *fanout_not_served(const launch_tasks_request_msg_t *req)
 {
 	if (req->flags & LAUNCH_PTY)
@@ -127,9 +126,10 @@ static void *fanout_drain(void *arg)
 }
 
 /*
- * The bytes that slurm_send_node_msg() would write to a slurmd, after
- * STEP_LAUNCH_HEAD zero bytes.  self: who gets the replies; without it slurmd
- * would answer its own agent.  xmalloc()ed; NULL: Slurm logged why.
+ * The bytes that slurm_send_node_msg() writes to a slurmd, after
+ * STEP_LAUNCH_HEAD zero bytes (xfree).  self: the address that replies go to;
+ * without it slurmd answers the agent on its host.  NULL: the reason was
+ * logged.
  */
 static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 			    size_t *len)
@@ -180,7 +180,7 @@ static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 
 /* ------------------------------------------------------------- answers --- */
 
-/* Every node failed: nothing was sent and nothing else is allowed. */
+/* Every node failed: nothing was sent, and Fallback=never. */
 static List fanout_refuse_all(const char *nodelist)
 {
 	List list = list_create(destroy_data_info);
@@ -197,8 +197,8 @@ static List fanout_refuse_all(const char *nodelist)
 	return list;
 }
 
-/* Did the agent get no answer from its slurmd, or not ask it?  (It refuses a
- * message of another release, which slurmd may well take.) */
+/* The agent got no answer from its slurmd, or did not ask it: it refuses a
+ * message of another release, which slurmd may accept. */
 static bool fanout_no_answer(uint32_t rc)
 {
 	return rc == SLURM_UNEXPECTED_MSG_ERROR ||
@@ -208,15 +208,15 @@ static bool fanout_no_answer(uint32_t rc)
 	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
 }
 
-/* A launch that goes well is finished first, also when the user gave up:
- * Slurm's launcher then kills what runs.  One that hangs is not waited for. */
+/* After the user has cancelled, a launch that makes progress is finished:
+ * Slurm's launcher then kills the tasks.  True: it hangs, stop waiting. */
 static bool fanout_gave_up(const struct storm_session *s)
 {
 	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
 }
 
-/* Wait until all nodes answered or are lost; false: time is up or the user
- * gave up. */
+/* Wait until all nodes have answered or are lost.  False: deadline passed, or
+ * the user cancelled. */
 static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 {
 	struct timespec ts;
@@ -224,8 +224,8 @@ static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 
 	slurm_mutex_lock(&s->lock);
 	while (s->pending && !fanout_gave_up(s) && storm_now() < deadline) {
-		/* The condition's clock is the wall's; a short wait keeps a
-		 * step of it harmless. */
+		/* The condition uses the wall clock; with short waits a step
+		 * of it is harmless. */
 		clock_gettime(CLOCK_REALTIME, &ts);
 		ts.tv_nsec += POLL_NS;
 		if (ts.tv_nsec >= 1000000000) {
@@ -239,7 +239,7 @@ static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 	return done;
 }
 
-/* Tell, once for each reason, why nodes get Slurm's own message. */
+/* Log why nodes get Slurm's own message, one line for all reasons. */
 static void fanout_log_resend(struct storm_session *s, const char *nodes)
 {
 	struct storm_outcome out = { 0 };
@@ -250,12 +250,12 @@ static void fanout_log_resend(struct storm_session *s, const char *nodes)
 	out.faults_kept = out.nfaults = s->nfaults;
 	text = step_domain_faults(s->domain, &out);
 	slurm_mutex_unlock(&s->lock);
-	info("warning: storm: no answer to the launch from %s%s%s%s; sending it again by Slurm's own message",
+	info("warning: storm: no answer to the launch from %s%s%s%s; resending it by TCP",
 	     nodes, text ? " (" : "", text ? text : "", text ? ")" : "");
 	xfree(text);
 }
 
-/* The nodes' answers, asking those again by TCP that gave none. */
+/* The nodes' answers.  A node without one is asked again by TCP. */
 static List fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 			   int timeout)
 {
@@ -305,7 +305,7 @@ done:
 
 /* ------------------------------------------------------------- the cast --- */
 
-/* An open domain and the message under way on it; NULL, or why not. */
+/* Open the domain and start the cast.  NULL, or the reason (xfree). */
 static char *fanout_send(struct storm_session *s, const char *nodelist,
 			 struct launch *l, uint8_t **buf, size_t *len,
 			 storm_event_t **event)
@@ -320,7 +320,7 @@ static char *fanout_send(struct storm_session *s, const char *nodelist,
 	bool fresh;
 	char *why;
 
-	/* A broadcast may have gone to more nodes than the step has. */
+	/* --bcast may have sent to more nodes than the step has. */
 	if (s->domain && !step_domain_covers(s->domain, nodelist))
 		storm_session_drop_domain(s);
 	fresh = !s->domain;
@@ -336,22 +336,23 @@ static char *fanout_send(struct storm_session *s, const char *nodelist,
 		return xstrdup("cannot pack the launch message");
 	storm_session_expect(s, s->domain->count);
 	if (task_reports_start(s))
-		return xstrdup("cannot listen to reports");
+		return xstrdup("cannot start the thread for reports");
 	*event = storm_xfer_and_signal(s->domain->d, NULL, &to, *buf, *len);
 	if (!*event)
 		return xstrdup("cannot send the launch message");
 	return fresh ? step_domain_open(s->domain) : NULL;
 }
 
-/* Wait for the cast's outcome.  NULL: it is decided that every node gets the
- * message, or the user gave up; otherwise no node has it, and why. */
+/* Wait for the cast's outcome.  NULL: every node gets the message, or
+ * *given_up or *unknown is set.  Otherwise the reason why no node has it
+ * (xfree). */
 static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 			      size_t len, bool *unknown, bool *given_up)
 {
 	struct storm_outcome out = { 0 };
 	char *why = NULL;
 
-	/* Bounded: an operation without progress ends by op_timeout. */
+	/* Bounded: an operation without progress ends after op_timeout. */
 	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
 		if (fanout_gave_up(s)) {
 			*given_up = true;
@@ -368,7 +369,7 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 			why = xstrdup("the launch message was not delivered");
 		break;
 	default:
-		/* Some may have it: only the nodes themselves can tell. */
+		/* Some nodes may have it: ask each by TCP. */
 		*unknown = true;
 	}
 	storm_outcome_clear(&out);
@@ -393,7 +394,7 @@ static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 	if (given_up || why)
 		storm_session_drop_domain(s);
 	if (why) {
-		if (storm_fall_back(s->conf->fallback, OTHERWISE, why,
+		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
 				    &s->fallback))
 			list = slurm_send_recv_msgs(nodelist, &l->msg,
 						    timeout);
@@ -417,7 +418,7 @@ List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout)
 	const char *why;
 	List list;
 
-	/* Signals come this way too. */
+	/* Slurm's launcher also sends signals through this function. */
 	if (msg->msg_type != REQUEST_LAUNCH_TASKS)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	launch_tasks_request_msg_t *req = msg->data;
@@ -425,7 +426,7 @@ List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 
 	if (!s->fallback && (why = fanout_not_served(req))) {
-		verbose("storm: does not serve %s; " OTHERWISE, why);
+		verbose("storm: %s is not supported; " LAUNCH_OTHERWISE, why);
 		s->fallback = xstrdup(why);
 	}
 	fanout_launch_init(&l, s, msg);

@@ -1,5 +1,5 @@
 /*
- * fanout.h - what stands in for slurm_send_recv_msgs() in Slurm's step_launch.c.
+ * fanout.h - replaces slurm_send_recv_msgs() in Slurm's step_launch.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,6 +9,9 @@
 #include "src/common/list.h"
 #include "src/common/slurm_protocol_defs.h"
 
+/* slurm_send_recv_msgs() with the same parameters and result (the caller frees
+ * the list).  STORM sends the launch message, Slurm every other one.  timeout:
+ * ms for the nodes' answers.  Any thread of srun. */
 List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout);
 
 #endif

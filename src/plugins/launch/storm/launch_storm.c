@@ -1,11 +1,11 @@
 /*
  * launch_storm.c - launch/storm: srun's launch plugin, the user's launcher of
- * the paper (section 2.1).  Slurm's own launch plugin with another fan-out;
- * this file is only the adapter between srun and
+ * the paper (section 2.1).  It is Slurm's own launch plugin with another
+ * fan-out.  This file adapts srun to
  *	bcast.c		the file (--bcast)
  *	fanout.c	the launch message
  *	report.c	starts and exits
- *	timeline.c	what it took
+ *	timeline.c	times and counters
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -95,21 +95,22 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 
 	rc = stock_create_job_step(job, use_all_cpus, signal_function,
 				   destroy_job, opt_local);
-	/* Without an allocation there is no credential to trust. */
+	/* Without an allocation no credential is valid. */
 	if (rc || srun_opt->no_alloc)
 		return rc;
 	s = storm_session_create(&job->step_ctx->step_req->step_id);
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
-	/* srun would send the file itself, next.  Not cleared earlier: it is
-	 * what makes srun look for the full path of the program. */
+	/* Keep srun from sending the file itself.  Cleared only now, because
+	 * the flag makes srun look for the program's full path. */
 	s->bcast = srun_opt->bcast_flag && !s->fallback;
 	if (s->bcast)
 		srun_opt->bcast_flag = false;
 	return rc;
 }
 
-/* Where the program goes: what --bcast, BcastParameters and --chdir say. */
+/* The program's destination, from --bcast, BcastParameters or --chdir
+ * (xfree). */
 static char *launch_bcast_target(const slurm_opt_t *opt_local)
 {
 	const char *file = opt_local->srun_opt->bcast_file, *dir;
@@ -127,7 +128,7 @@ static char *launch_bcast_target(const slurm_opt_t *opt_local)
 	return xstrdup_printf("%.*s/", len, dir);
 }
 
-/* What srun itself does for --bcast; does not come back from a failure. */
+/* What srun itself does for --bcast.  Exits on failure, as srun does. */
 static void launch_bcast(struct storm_session *s, srun_job_t *job,
 			 slurm_opt_t *opt_local)
 {
@@ -146,7 +147,7 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	};
 	struct step_cast cast = {
 		.conf = s->conf,
-		.otherwise = "this step goes by Slurm's own launch",
+		.otherwise = LAUNCH_OTHERWISE,
 		.rec = &s->rec,
 		.abort = &s->abort,
 	};
@@ -164,8 +165,8 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	s->domain = cast.domain;
 	s->fallback = cast.fallback;
 	if (rc) {
-		/* CLOSE now, so that no node keeps a part of the file until
-		 * it misses us; srun's shepherd ends the step. */
+		/* Close now, or nodes keep a part of the file until they time
+		 * out.  srun's shepherd ends the step. */
 		storm_session_drop_domain(s);
 		storm_record_write(&s->rec);
 		fatal("Failed to broadcast '%s'. Step launch aborted.",
@@ -179,9 +180,9 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 }
 
 /*
- * srun reads its own stdin even when the nodes open the tasks' (--input=in.%t),
- * and sends them what it reads, at the least the end of it.  Slurm's slurmstepd
- * has no place for that and dies of it.
+ * srun reads its own stdin even if the nodes open the tasks' (--input=in.%t).
+ * It sends them what it reads, at least end of file.  Slurm's slurmstepd does
+ * not expect that and crashes.
  */
 static void launch_no_stdin_twice(const srun_job_t *job,
 				  slurm_step_io_fds_t *cio_fds,

@@ -1,14 +1,14 @@
 /*
- * report.c - what the nodes report of tasks, told to srun as Slurm's own
- * messages would have told it.
+ * report.c - pass the nodes' reports of tasks to srun's handlers, as if they
+ * were Slurm's own messages.
  *
- * Termination detection (paper, Algorithms 8 and 9) stands on cumulative
- * reports: one report may name thousands of tasks of hundreds of nodes.
- * Slurm's handlers expect a message a node, and print a line for each where
- * tasks fail, so a report is cut up by node again: a user sees the same lines.
+ * Termination detection (paper, Algorithms 8 and 9) uses cumulative reports: one
+ * report may name thousands of tasks of hundreds of nodes.  Slurm's handlers
+ * expect one message for each node, and print one line for each with failed
+ * tasks.  So reports are split by node, and a user sees the same lines.
  *
- * The handlers may call slurmctld (--kill-on-bad-exit); libstorm's thread must
- * not wait for that, so a thread of ours runs them.
+ * The handlers may call slurmctld (--kill-on-bad-exit).  libstorm's thread must
+ * not wait for that, so another thread runs them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -58,7 +58,8 @@ static int task_reports_by_node(const void *va, const void *vb)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Count the task's end as told; false if it was.  Under the session's lock. */
+/* Mark the task's end as reported.  False: it was.  Called with the session's
+ * lock held. */
 static bool task_reports_first_end(struct storm_session *s, uint32_t task)
 {
 	if (task >= s->tasks || bit_test(s->exited, task))
@@ -81,7 +82,8 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 	return n;
 }
 
-/* The item's tasks that were not told before. */
+/* The item's tasks that were not reported before, by node; *count of them
+ * (xfree). */
 static struct task_ref *task_reports_fresh(struct storm_session *s,
 					   const struct item *it,
 					   uint32_t *count)
@@ -142,7 +144,7 @@ static void task_reports_exited(struct storm_session *s, uint32_t *ids,
 
 static void task_reports_handle(struct storm_session *s, const struct item *it)
 {
-	/* Nothing is printed for tasks that end well: one call does. */
+	/* srun prints nothing for tasks that succeed: one call for all. */
 	bool together = it->kind == STEP_REPORT_EXITED && !it->code &&
 			get_log_level() < LOG_LEVEL_VERBOSE;
 	uint32_t count, i, j, *ids, *no_pids;

@@ -1,7 +1,7 @@
 /*
- * session.c - the steps that this srun launches by storm, found by step id.
- * The components of a heterogeneous step are launched side by side by threads
- * of their own, so there is no "current" step.
+ * session.c - the steps that this srun launches by STORM, found by step id.
+ * Threads launch the components of a heterogeneous step at the same time, so
+ * there is no "current" step.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -21,7 +21,7 @@
 #include "bcast.h"
 #include "session.h"
 
-#define STARTS_WAIT 500000000	/* ns, far more than starts are under way */
+#define STARTS_WAIT 500000000	/* ns, far longer than starts take */
 #define STARTS_TICK 1000000
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,8 +61,8 @@ struct storm_session *storm_session_create(const slurm_step_id_t *step_id)
 	s->rec.step_het = step_id->step_het_comp;
 	s->conf = storm_session_conf(&why);
 	if (why) {
-		/* Its Fallback is not known, so the default one holds. */
-		storm_warn_once(why, "this step goes by Slurm's own launch");
+		/* Fallback could not be read: use its default, warn. */
+		storm_warn_once(why, LAUNCH_OTHERWISE);
 		s->fallback = xstrdup(why);
 	}
 	slurm_mutex_lock(&sessions_lock);
@@ -130,7 +130,7 @@ void storm_session_abort_all(void)
 	slurm_mutex_unlock(&sessions_lock);
 }
 
-/* Are there tasks of whose start nothing was heard? */
+/* Are there tasks whose start was not reported? */
 static bool session_awaits_starts(struct step_launch_state *sls)
 {
 	bool yes;
@@ -155,8 +155,8 @@ void storm_session_await_starts(void)
 	uint64_t end = storm_now() + STARTS_WAIT;
 	bool starting;
 
-	/* By looking, for the lock that keeps the sessions alive is one that
-	 * the thread which tells of starts may need. */
+	/* Poll: the thread that reports starts may need the lock that keeps
+	 * the sessions alive. */
 	while (storm_now() < end) {
 		slurm_mutex_lock(&sessions_lock);
 		starting = sessions &&
@@ -209,7 +209,7 @@ void storm_session_drop_domain(struct storm_session *s)
 	slurm_mutex_unlock(&s->lock);
 }
 
-/* Under the lock. */
+/* Record a node's answer or loss.  Called with the lock held. */
 static void session_settle(struct storm_session *s, uint32_t node,
 			   enum storm_answer how, uint32_t rc)
 {
@@ -251,10 +251,10 @@ void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 	}
 	slurm_cond_broadcast(&s->cond);
 	slurm_mutex_unlock(&s->lock);
-	/* Whoever waits for an answer tells of the others. */
+	/* fanout.c logs the nodes that have not answered. */
 	if (running) {
 		text = step_domain_fault(s->domain, f);
-		info("warning: storm: %s; its tasks go on and report by Slurm's own messages",
+		info("warning: storm: %s; its tasks continue and report directly to srun",
 		     text);
 		xfree(text);
 	}

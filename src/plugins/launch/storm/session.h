@@ -1,5 +1,5 @@
 /*
- * session.h - one step that srun launches by storm.
+ * session.h - one step that srun launches by STORM.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,26 +17,27 @@
 struct task_reports;
 
 /*
- * From launch_p_create_job_step() to the end of slurm_step_launch_wait_finish().
- * Only the step's own thread of srun opens and closes it; what the domain's
- * thread and srun's message thread touch is under the lock.
+ * Lives from launch_p_create_job_step() to the end of
+ * slurm_step_launch_wait_finish().  Only the step's own thread of srun creates
+ * and closes it.  The lock protects what the domain's thread and srun's message
+ * thread use.
  */
 struct storm_session {
 	slurm_step_id_t step_id;
 	const struct storm_conf *conf;
-	bool bcast;		/* --bcast, which we took from srun */
+	bool bcast;		/* --bcast, cleared in srun's options */
 	bool no_stdio;		/* -i none -o none -e none */
-	char *libdir;		/* what --send-libs filled on the nodes */
-	char *fallback;		/* why Slurm launches it; NULL: storm does */
-	bool abort;		/* the user gave up */
-	uint64_t abort_at;
+	char *libdir;		/* directory of --send-libs on the nodes */
+	char *fallback;		/* why Slurm launches it; NULL: STORM does */
+	bool abort;		/* the user has cancelled */
+	uint64_t abort_at;	/* ns, storm_now() */
 	struct storm_record rec;
 
 	struct step_domain *domain;	/* open, or NULL */
 	struct step_launch_state *sls;	/* NULL: no launch under way */
 
 	pthread_mutex_t lock;
-	pthread_cond_t cond;	/* an answer or a fault came, or abort */
+	pthread_cond_t cond;	/* an answer, a fault, or abort */
 	struct storm_fault *faults;	/* nodes that left the domain */
 	uint32_t nfaults;
 	/* By node of the domain: the launch message.  NULL: not sent yet. */
@@ -47,42 +48,44 @@ struct storm_session {
 
 	uint32_t tasks;
 	uint32_t *task_node;	/* node of the step's layout, by task */
-	bitstr_t *exited;	/* tasks whose end was told */
-	uint64_t last_exit;	/* when the last one was */
+	bitstr_t *exited;	/* tasks whose end was reported */
+	uint64_t last_exit;	/* ns, storm_now(); the last of these */
 	struct task_reports *reports;
 };
 
 enum storm_answer { ANSWER_NONE, ANSWER_CAME, ANSWER_LOST };
 
-/* The process's storm.conf; NULL and *why (not owned) if it is unusable. */
+/* The process's storm.conf, loaded once.  *why (not owned): why it cannot be
+ * used, or NULL; the defaults are returned in that case.  Any thread. */
 const struct storm_conf *storm_session_conf(const char **why);
 
-/* NULL is an answer that find gives; close takes it too.  Reports have ended
- * before it (report.h). */
+/* find returns NULL if there is none; close takes NULL.  Call
+ * task_reports_stop() before close. */
 struct storm_session *storm_session_create(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find_sls(const void *sls);
 void storm_session_close(struct storm_session *s);
 
-/* The user gives up, in all sessions. */
+/* The user cancels: set abort in all sessions.  Any thread. */
 void storm_session_abort_all(void);
 
 /*
- * Before srun acts on a signal: wait a little for the starts that are on their
- * way.  They take a few milliseconds more than Slurm's own messages, and what
- * becomes of a signal that comes between, and what is said of the tasks,
- * depends on them.  No wait for what storm does not launch, or not yet.
+ * Before srun acts on a signal: wait, at most 0.5 s, for the reports of starts
+ * that are under way.  They take a few milliseconds longer than Slurm's own
+ * messages.  The effect of a signal, and srun's lines about the tasks, depend on
+ * them.  Does not wait for steps that STORM does not launch, or not yet.
  */
 void storm_session_await_starts(void);
 
-/* Of the domain's thread: slurmd's answers to the launch message, as the agents
- * report them; a node is lost. */
+/* Callbacks of the domain's thread: slurmds' answers to the launch message, as
+ * agents report them; the loss of a node. */
 void storm_session_delivered(struct storm_session *s,
 			     const struct storm_report *r);
 void storm_session_fault(struct storm_session *s, const struct storm_fault *f);
-/* Before the launch message is given to libstorm. */
+/* Expect answers of so many nodes; before the launch message is given to
+ * libstorm. */
 void storm_session_expect(struct storm_session *s, uint32_t nodes);
-/* Count the domain, close and forget it. */
+/* Record the domain's counters, then destroy it.  No domain is allowed. */
 void storm_session_drop_domain(struct storm_session *s);
 
 #endif

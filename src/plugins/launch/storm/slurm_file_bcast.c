@@ -2,12 +2,12 @@
  * slurm_file_bcast.c - Slurm's own src/bcast/file_bcast.c, compiled unmodified
  * from the tree that configure was given, with its messages sent to bcast.c.
  *
- * Its global variables (src, fd, ...) exist in srun too; all our objects are
- * built with hidden visibility, so these here stay our own.
+ * srun has global variables of the same names (src, fd, ...).  The plugin's
+ * objects are built with hidden visibility, so it uses these.
  *
- * This file and bcast.c are a circle, which is wanted: bcast.c calls Slurm's
- * bcast_file(), which sends each block through bcast.c, which asks here for what
- * Slurm has mapped.
+ * This file and bcast.c call each other by intent: bcast.c calls Slurm's
+ * bcast_file(), which sends each block through bcast.c, which gets the mapped
+ * file from here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,8 +20,8 @@
 #define bcast_file stock_bcast_file
 #define bcast_decompress_data stock_bcast_decompress_data
 
-/* It copies the no bytes of an empty file to NULL, which the undefined behaviour
- * sanitizer is not to end us for. */
+/* For an empty file it copies zero bytes to NULL.  That is harmless, but the
+ * undefined behaviour sanitizer would abort. */
 static int _get_block_none(char **buffer, int *orig_len, bool *more,
 			   bool file_start)
 	__attribute__((no_sanitize("nonnull-attribute")));

@@ -1,15 +1,15 @@
 /*
  * slurm_launch_slurm.c - Slurm's own launch/slurm plugin, compiled unmodified
- * from the tree that configure was given, under other names: launch_storm.c
- * adapts it, and it launches through slurm_step_launch.c.  All that a user
- * sees of a step comes from it.
+ * from the tree that configure was given, under other names.  launch_storm.c
+ * adapts it, and it launches through slurm_step_launch.c.  So users see the
+ * messages of stock srun.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
 
 #define _GNU_SOURCE
-/* As the original is built: its messages begin with its name. */
+/* Set as for the original: messages begin with the function's name. */
 #define SLURM_PLUGIN_DEBUG
 #include "src/common/slurm_xlator.h"
 #include "src/common/slurm_opt.h"
@@ -27,7 +27,7 @@
 #define plugin_type stock_plugin_type
 #define plugin_version stock_plugin_version
 
-/* Renamed for the linker alone: __func__ is in messages that users see. */
+/* Renamed for the linker only: messages to users contain __func__. */
 int init(void) __asm__("stock_init");
 int fini(void) __asm__("stock_fini");
 int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)

@@ -2,12 +2,12 @@
  * slurm_step_launch.c - Slurm's own src/api/step_launch.c, compiled unmodified
  * from the tree that configure was given, with its fan-out sent to fanout.c.
  *
- * Being in the same translation unit we can call its handlers, so that what
- * the nodes report (paper, Algorithms 8 and 9) reaches srun by the very code
- * that Slurm's messages reach it by; and we can stand before its message
- * handler, because a task's end may be reported twice.
+ * In the same translation unit this file can call Slurm's handlers.  So the
+ * nodes' reports (paper, Algorithms 8 and 9) reach srun by the code that
+ * handles Slurm's messages.  A wrapper of its message handler drops duplicates,
+ * because a task's end may be reported twice.
  *
- * So this file, fanout.c and report.c are a circle, which is wanted: Slurm's source
+ * This file, fanout.c and report.c call one another by intent: Slurm's source
  * sends through fanout.c, which starts report.c, which calls the handlers here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -31,9 +31,9 @@
 #pragma GCC diagnostic pop
 
 /*
- * A node whose reports we did not acknowledge in time sends Slurm's own exit
- * message too.  _launch_handler() knows duplicates, _exit_handler() does not:
- * it would print the task's line again.
+ * A node also sends Slurm's own exit message if srun does not acknowledge its
+ * reports in time.  _launch_handler() detects duplicates; _exit_handler() does
+ * not, and would print the task's line again.
  */
 static void step_handle_msg(void *arg, slurm_msg_t *msg)
 {
@@ -42,7 +42,7 @@ static void step_handle_msg(void *arg, slurm_msg_t *msg)
 
 	if (msg->msg_type == MESSAGE_TASK_EXIT &&
 	    (s = storm_session_find_sls(arg)) && s->exited) {
-		/* The same check as below, before anything is believed. */
+		/* The check that _handle_msg() makes, too. */
 		uid = auth_g_get_uid(msg->auth_cred);
 		if ((uid == slurm_conf.slurm_user_id || uid == 0 ||
 		     uid == getuid()) &&
@@ -70,8 +70,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
 		s->rec.phase[LAUNCH_PHASE_EXEC].start = storm_now();
-		/* A signal that came before Slurm's launcher knew of the
-		 * step. */
+		/* A signal came before Slurm's launcher knew the step. */
 		if (s->abort)
 			slurm_step_launch_abort(ctx);
 	}
@@ -91,8 +90,8 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 		storm_session_find(&ctx->step_req->step_id);
 	int rc;
 
-	/* Slurm kills the step at once, and slurmd forgets a kill that comes
-	 * before the tasks. */
+	/* Slurm kills the step at once, and slurmd ignores a kill that arrives
+	 * before the tasks exist. */
 	if (ctx->launch_state->abort)
 		storm_session_await_starts();
 	rc = slurm_step_launch_wait_start(ctx);
@@ -104,7 +103,7 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 	return rc;
 }
 
-/* The times of a step that is over, for whoever wants them. */
+/* Log the times of a step that has ended: -vv and STORM_TIMELINE. */
 static void step_log_timeline(struct storm_session *s)
 {
 	struct storm_span *phase = s->rec.phase;
@@ -137,8 +136,8 @@ static void step_log_timeline(struct storm_session *s)
 	storm_record_write(&s->rec);
 }
 
-/* The one place that every step passes on its way out, and the last one where
- * the launch state certainly exists. */
+/* Every step ends here.  It is the last place where the launch state exists in
+ * any case. */
 void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 {
 	struct storm_session *s = NULL;
@@ -148,7 +147,7 @@ void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 	slurm_step_launch_wait_finish(ctx);
 	if (!s)
 		return;
-	storm_session_drop_domain(s);	/* after it nothing is reported */
+	storm_session_drop_domain(s);	/* no more reports */
 	step_log_timeline(s);
 	task_reports_stop(s);
 	storm_session_close(s);

@@ -2,12 +2,12 @@
  * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc; in
  * slurmstepd, the hooks of gang scheduling (step_gang.h).
  *
- * The user's launcher of the paper (section 2.1) is chosen per command, so that
+ * The user's launcher of the paper (section 2.1) is chosen for each command, so
  * a site need not change LaunchType.  In srun the option sets
- * slurm_conf.launch_type: its callback runs before launch_init(), no later hook
- * of SPANK does.  sbatch and salloc launch nothing themselves; they hand the
- * choice to the sruns inside by the environment, under a name that begins with
- * SLURM because "sbatch --export=NONE" passes on nothing else.
+ * slurm_conf.launch_type: its callback runs before launch_init(), and no later
+ * hook of SPANK does.  sbatch and salloc launch no steps.  They pass the choice
+ * to the sruns inside in the environment.  The variable's name begins with
+ * SLURM, because "sbatch --export=NONE" drops all others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,13 +24,13 @@
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
-/* slurmstepd's; this object is also loaded where there is none */
+/* slurmstepd's; this plugin is also loaded by programs without it. */
 #pragma weak conf
 
 #define LAUNCH_ENV "SLURM_STORM_LAUNCH"
 
-/* Not SPANK_PLUGIN(): its version would not carry the attribute, and all of
- * our objects are built with hidden visibility. */
+/* Not SPANK_PLUGIN(): its symbols would be hidden, as all of the plugin's
+ * objects are built with hidden visibility. */
 __attribute__((visibility("default")))
 extern const char plugin_name[], plugin_type[];
 __attribute__((visibility("default")))
@@ -60,7 +60,7 @@ static void spank_choose_type(const char *type)
 
 static int spank_opt_launch(int val, const char *type, int remote)
 {
-	/* Also called in slurmstepd, with the value that srun was given. */
+	/* SPANK also calls it in slurmstepd, with srun's value. */
 	if (remote)
 		return ESPANK_SUCCESS;
 	if (!spank_knows_type(type)) {
@@ -91,9 +91,9 @@ static void spank_log_info(const char *text)
 }
 
 /*
- * Does a debugger start it?  It finds all tasks stopped, and to continue or to
- * stop them is its affair.  SPANK has no item for a step's flags; but its handle
- * begins like this (Slurm's plugstack.c), and has the step.
+ * Does a debugger start the step?  A debugger stops and continues the tasks
+ * itself.  SPANK has no item for a step's flags, but its handle, which begins
+ * like this (Slurm's plugstack.c), points to the step.
  */
 static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 {
@@ -107,7 +107,7 @@ static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 	if (handle->magic != 0x00a5a500 || !handle->job ||
 	    handle->job->step_id.job_id != job_id ||
 	    handle->job->step_id.step_id != step_id) {
-		slurm_error("storm: SPANK is not as it was, debuggers cannot be seen");
+		slurm_error("storm: SPANK's handle has an unknown layout: steps of debuggers cannot be recognized");
 		return false;
 	}
 	return handle->job->flags & LAUNCH_PARALLEL_DEBUG;
@@ -135,7 +135,7 @@ int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
-/* From now on slurmstepd may have a thread of ours: it makes no more tasks. */
+/* slurmstepd forks no more tasks, so a thread may be started. */
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
 	step_gang_forked();
@@ -157,7 +157,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
-		/* Set by sbatch, salloc or the user; the option beats it. */
+		/* From sbatch, salloc or the user; the option overrides it. */
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
 			break;
 		if (!spank_knows_type(type)) {

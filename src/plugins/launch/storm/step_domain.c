@@ -1,7 +1,7 @@
 /*
- * step_domain.c - a domain of libstorm over nodes that Slurm names: Slurm's
- * node list and addresses go in, sentences that name nodes come out.  (A step
- * domain's owner is the command that made it: architecture, "Domains".)
+ * step_domain.c - a libstorm domain over nodes that Slurm names.  It takes
+ * Slurm's node list and addresses, and returns errors that name nodes.  The
+ * owner of a step's domain is the command (doc/protocol.md, "Domains").
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,11 +26,41 @@
 #include "src/storm_common/step_protocol.h"
 #include "step_domain.h"
 
+/* The errors that this thread's call into libstorm logs.  The last one is the
+ * cause that the caller reports; the others are at -v. */
+static __thread struct {
+	bool on;
+	char *last;
+} kept;
+
+static void step_domain_keep_errors(void)
+{
+	xfree(kept.last);
+	kept.on = true;
+}
+
+/* The last error since step_domain_keep_errors() (xfree), or NULL. */
+static char *step_domain_kept_error(void)
+{
+	char *last = kept.last;
+
+	kept.on = false;
+	kept.last = NULL;
+	return last;
+}
+
 static void step_domain_log_line(enum storm_log_level level, const char *msg)
 {
 	switch (level) {
 	case STORM_LOG_ERROR:
-		error("storm: %s", msg);
+		if (!kept.on) {
+			error("storm: %s", msg);
+			break;
+		}
+		if (kept.last)
+			verbose("storm: %s", kept.last);
+		xfree(kept.last);
+		kept.last = xstrdup(msg);
 		break;
 	case STORM_LOG_WARN:
 		info("warning: storm: %s", msg);
@@ -64,7 +94,7 @@ static void step_domain_addr_text(const struct storm_addr *a, char *buf,
 	}
 }
 
-/* Names and addresses.  NULL, or why not. */
+/* Fill in names and addresses.  NULL, or the reason (xfree). */
 static char *step_domain_take_nodes(struct step_domain *sd,
 				    const char *nodelist, uint16_t port)
 {
@@ -73,7 +103,7 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 	int n;
 
 	if (!hl)
-		return xstrdup_printf("node list \"%s\" makes no sense",
+		return xstrdup_printf("cannot parse node list \"%s\"",
 				      nodelist);
 	hostlist_uniq(hl);
 	n = hostlist_count(hl);
@@ -86,7 +116,7 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 		free(name);
 		sd->count++;
 		if (!node_addr(sd->names[i], port, &sd->nodes[i].addr))
-			why = xstrdup_printf("node %s: its address is not known",
+			why = xstrdup_printf("node %s: Slurm has no address for it",
 					     sd->names[i]);
 		sd->nodes[i].name = sd->names[i];
 	}
@@ -112,6 +142,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	struct step_domain *sd = xmalloc(sizeof(*sd));
 	struct storm_domain_conf dc = { 0 };
 	buf_t *authority = NULL;
+	char *cause;
 	int err = 0;
 
 	sd->nodelist = xstrdup(nodelist);
@@ -132,30 +163,52 @@ struct step_domain *step_domain_create(const char *nodelist,
 		dc.authority = get_buf_data(authority);
 		dc.authority_len = get_buf_offset(authority);
 	}
+	step_domain_keep_errors();
 	sd->d = storm_domain_create(&dc, &err);
+	cause = step_domain_kept_error();
 	if (authority)
 		free_buf(authority);
-	if (sd->d)
+	if (sd->d) {
+		if (cause)
+			error("storm: %s", cause);
+		xfree(cause);
 		return sd;
-	*why = xstrdup(storm_strerror(err));
+	}
+	*why = cause ? cause : xstrdup_printf("cannot create the domain: %s",
+					      storm_strerror(err));
 free_sd:
 	step_domain_destroy(sd);
 	return NULL;
 }
 
+/* OPEN was not even sent: only MUNGE refuses it with STORM_EAUTH. */
+static char *step_domain_no_open(int err, const char *cause)
+{
+	if (err == STORM_EAUTH)
+		return xstrdup_printf("cannot open the domain: is munged running?%s%s%s",
+				      cause ? " (" : "", cause ? cause : "",
+				      cause ? ")" : "");
+	return xstrdup_printf("cannot open the domain: %s",
+			      cause ? cause : storm_strerror(err));
+}
+
 char *step_domain_open(struct step_domain *sd)
 {
 	struct storm_outcome out = { 0 };
-	char *why = NULL;
-	int err = storm_domain_open(sd->d);
+	char *why = NULL, *cause;
+	int err;
 
-	if (!err)
-		err = storm_domain_wait_open(sd->d, &out);
+	step_domain_keep_errors();
+	err = storm_domain_open(sd->d);
+	cause = step_domain_kept_error();
 	if (err) {
+		why = step_domain_no_open(err, cause);
+	} else if ((err = storm_domain_wait_open(sd->d, &out))) {
 		why = step_domain_faults(sd, &out);
 		if (!why)
-			why = xstrdup(storm_strerror(err));
+			why = step_domain_no_open(err, NULL);
 	}
+	xfree(cause);
 	storm_outcome_clear(&out);
 	return why;
 }
@@ -203,23 +256,23 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 	return STORM_NO_NODE;
 }
 
-/* What is wrong with a path: the words of an errno can mislead. */
+/* What is wrong with a path; strerror() would mislead. */
 static const char *step_domain_path_text(int sys)
 {
 	switch (sys) {
 	case EINVAL:
-		return "relative, or with \"..\" in it";
+		return "it must be absolute and without \"..\"";
 	case ELOOP:
-		return "a symbolic link stands there";
+		return "it is a symbolic link";
 	case ENXIO:
-		return "no regular file stands there";
+		return "it is not a regular file";
 	default:
 		return strerror(sys);
 	}
 }
 
-/* What went wrong, without the node.  together: it holds for other nodes too,
- * so this one's address is left out. */
+/* What went wrong, without the node's name (xfree).  together: other nodes
+ * have the same fault, so leave out this node's address. */
 static char *step_domain_cause(const struct step_domain *sd,
 			       const struct storm_fault *f, bool together)
 {
@@ -231,23 +284,26 @@ static char *step_domain_cause(const struct step_domain *sd,
 			snprintf(at, sizeof(at), "storm port %u",
 				 sd->nodes[f->node].addr.port);
 		if (f->sys == EPROTO)
-			return xstrdup_printf("what listens on %s is no agent of STORM",
+			return xstrdup_printf("the program that listens on %s is not a STORM agent",
 					      at);
 		return xstrdup_printf("nothing listens on %s", at);
 	}
 	if (f->why == STORM_EVERSION && f->sys)
 		return xstrdup_printf("its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",
 				      f->sys, storm_protocol_version());
-	/* at OPEN, and nobody is told more who is not known */
+	/* At OPEN.  An agent returns no reason to a sender that it cannot
+	 * authenticate. */
 	if (f->why == STORM_ELOST && f->sys == ECONNRESET)
-		return xstrdup("its agent broke off without a reason; slurmd's log there has it");
-	/* The errno is the cause; "a system call failed" tells nothing. */
+		return xstrdup("its agent closed the connection; slurmd's log there has the reason");
+	/* The errno is the cause; "system error" adds nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));
 	if (f->why == STORM_EPATH)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      step_domain_path_text(f->sys));
-	if (f->sys && f->why != STORM_EEXIST)
+	if (f->why == STORM_EEXIST)
+		return xstrdup("file exists (use --force to replace it)");
+	if (f->sys)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));
 	return xstrdup(storm_strerror(f->why));
@@ -264,6 +320,29 @@ char *step_domain_fault(const struct step_domain *sd,
 		text = xstrdup_printf("this host: %s", what);
 	xfree(what);
 	return text;
+}
+
+char *step_domain_all_failed(const struct step_domain *sd,
+			     const struct storm_outcome *out,
+			     enum storm_err why)
+{
+	hostlist_t hl = hostlist_create(NULL);
+	char *list = NULL;
+	uint32_t i;
+
+	for (i = 0; i < out->faults_kept; i++) {
+		const struct storm_fault *f = &out->faults[i];
+
+		if (f->why != why || f->node >= sd->count)
+			break;
+		hostlist_push_host(hl, sd->names[f->node]);
+	}
+	if (i && i == out->nfaults) {
+		hostlist_sort(hl);
+		list = hostlist_ranged_string_xmalloc(hl);
+	}
+	hostlist_destroy(hl);
+	return list;
 }
 
 static bool step_domain_same_fault(const struct storm_fault *a,
@@ -284,7 +363,7 @@ char *step_domain_faults(const struct step_domain *sd,
 		char *one = NULL, *list, *what;
 		hostlist_t hl;
 
-		/* Told already, together with an earlier one? */
+		/* It is in the text already, with an earlier one. */
 		for (j = 0;
 		     j < i && !step_domain_same_fault(&out->faults[j], f); j++)
 			;

@@ -14,7 +14,7 @@
 
 struct step_domain {
 	storm_domain_t *d;
-	char *nodelist;		/* as it was given */
+	char *nodelist;		/* as given */
 	char **names;		/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
@@ -30,34 +30,43 @@ struct step_domain_conf {
 	void *arg;
 };
 
-/* Send libstorm's messages to Slurm's log.  Once, before anything else. */
+/* Send libstorm's messages to Slurm's log.  Call once, before anything else.
+ * A function of this header that returns the reason of a failure keeps what
+ * libstorm logs of it in the same thread: one line for one cause. */
 void step_domain_log(void);
 
-/* Create the domain, unopened.  NULL and *why (xfree) on failure. */
+/* Create the domain, unopened.  NULL and *why (xfree) on failure; *why names
+ * the cause, such as the interface of storm.conf that does not exist. */
 struct step_domain *step_domain_create(const char *nodelist,
 				       const struct step_domain_conf *sdc,
 				       char **why);
 
-/* Open it and wait for all nodes.  NULL if all are there; otherwise why not,
- * to be freed with xfree(), and the domain is good for nothing else. */
+/* Open it and wait until all nodes have joined.  NULL: they have.  Otherwise
+ * the reason (xfree); then only step_domain_destroy() may follow. */
 char *step_domain_open(struct step_domain *sd);
 
-/* CLOSE; NULL is fine. */
+/* Close and free it.  NULL is allowed. */
 void step_domain_destroy(struct step_domain *sd);
 
 /* True if it has exactly the nodes of the list, in any order. */
 bool step_domain_covers(const struct step_domain *sd, const char *nodelist);
 
-/* The number of a node by its name; STORM_NO_NODE: not in it. */
+/* A node's number by its name; STORM_NO_NODE: not in the domain. */
 uint32_t step_domain_find(const struct step_domain *sd, const char *name);
 
-/* "node n3: no answer in time"; xfree(). */
+/* One fault, "node n3: no answer in time" (xfree). */
 char *step_domain_fault(const struct step_domain *sd,
 			const struct storm_fault *f);
 
-/* All faults of an outcome, nodes of the same fault together:
- * "nodes n[1-2]: ...; node n7: ..."; xfree(). */
+/* All faults of an outcome, nodes with the same fault together:
+ * "nodes n[1-2]: ...; node n7: ..." (xfree).  NULL: there are none. */
 char *step_domain_faults(const struct step_domain *sd,
 			 const struct storm_outcome *out);
+
+/* If every fault is why: the ranges of its nodes, "n[1-4]" (xfree).
+ * Otherwise NULL. */
+char *step_domain_all_failed(const struct step_domain *sd,
+			     const struct storm_outcome *out,
+			     enum storm_err why);
 
 #endif

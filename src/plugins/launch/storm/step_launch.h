@@ -1,6 +1,6 @@
 /*
- * step_launch.h - Slurm's own step_launch.c and its handlers, under the names that
- * slurm_step_launch.c gives them.
+ * step_launch.h - Slurm's own step_launch.c and its handlers, under the names
+ * that slurm_step_launch.c gives them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,7 +22,8 @@ void storm_step_launch_abort(slurm_step_ctx_t *ctx);
 void storm_step_launch_fwd_signal(slurm_step_ctx_t *ctx, int signo);
 void storm_step_launch_params_init(slurm_step_launch_params_t *params);
 
-/* What the nodes report, as Slurm's messages would bring it. */
+/* Pass a report of the nodes to Slurm's handler of this message.  The caller
+ * owns msg.  Not in the domain's thread: the handlers may call slurmctld. */
 void storm_step_started(struct step_launch_state *sls,
 			launch_tasks_response_msg_t *msg);
 void storm_step_exited(struct step_launch_state *sls, task_exit_msg_t *msg);

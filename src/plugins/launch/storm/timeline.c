@@ -4,10 +4,10 @@
  *
  * The JSON object:
  *	command, job, step, step_het (both null if none), nodes, tasks,
- *	launch		"storm" or "slurm": who launched the tasks; null: nobody
- *	fallback	null, or why something did not go by storm
+ *	launch		"storm" or "slurm", which launched the tasks; or null
+ *	fallback	null, or the reason for a fallback to Slurm
  *	multicast	true; false: the relay was used; null: no domain
- *	resent		nodes whose launch message had to go again by TCP
+ *	resent		number of nodes whose launch message was resent by TCP
  *	phases		{name: null or {start, ms}}, start in ms since the
  *			first phase began
  *	transfers	[{path (null: the launch message), bytes, and phases}]
@@ -110,8 +110,8 @@ void storm_record_transfer(struct storm_record *rec, const char *path,
 	storm_domain_timeline((storm_domain_t *) d, &t->t);
 	if (!rec->transfers) {
 		timeline_transfer_phases(&t->t, rec->phase);
-		/* The phases follow one another: a launch message of its own
-		 * is sent before anything is executed. */
+		/* Phases do not overlap: exec begins when the launch message
+		 * has arrived. */
 		if (!path && rec->phase[LAUNCH_PHASE_EXEC].start)
 			rec->phase[LAUNCH_PHASE_EXEC].start = t->t.applied;
 	}

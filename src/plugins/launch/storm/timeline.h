@@ -1,5 +1,5 @@
 /*
- * timeline.h - what one step, or one file broadcast, took and counted.
+ * timeline.h - times and counters of one step, or of one file broadcast.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
-/* In the order in which they are told. */
+/* In the order of the output. */
 enum launch_phase {
 	LAUNCH_PHASE_STEP_CREATE, LAUNCH_PHASE_OPEN, LAUNCH_PHASE_SEND,
 	LAUNCH_PHASE_REPAIR, LAUNCH_PHASE_WRITE, LAUNCH_PHASE_VERIFY,
@@ -32,32 +32,35 @@ struct storm_record {
 	uint32_t nodes, tasks;
 	struct storm_span phase[LAUNCH_PHASES];
 	struct storm_transfer *transfers, **transfers_end;
-	bool launched;			/* the tasks were launched by storm */
-	char *fallback;			/* why not storm; NULL: storm */
-	uint32_t resent;		/* nodes whose launch message went
-					   again by Slurm's own message */
-	struct storm_stats stats;	/* of all the domains, summed */
+	bool launched;			/* STORM launched the tasks */
+	char *fallback;			/* why not STORM (owned); or NULL */
+	uint32_t resent;		/* nodes whose launch message was
+					   resent by TCP */
+	struct storm_stats stats;	/* sum of all domains */
 	bool any_domain;
 };
 
+/* command is not copied.  _clear frees what the record owns. */
 void storm_record_init(struct storm_record *rec, const char *command);
 void storm_record_clear(struct storm_record *rec);
 
-/* A finished transfer; path NULL: the launch message.  The first file's
- * phases are the record's, or else those of the launch message. */
+/* Add a finished transfer; path (copied) NULL: the launch message.  The first
+ * transfer's phases become the record's. */
 void storm_record_transfer(struct storm_record *rec, const char *path,
 			   uint64_t bytes, const storm_domain_t *d);
 
-/* Add the domain's counters, just before it is destroyed.  NULL is fine. */
+/* Add the counters of a domain that is about to be destroyed.  NULL is
+ * allowed. */
 void storm_record_domain(struct storm_record *rec, const storm_domain_t *d);
 
-/* The phases on one line, "open 1.2 send 100.3 ... ms"; xfree(). */
+/* The phases on one line, "open 1.2, send 100.3, ... ms" (xfree); NULL: there
+ * are none. */
 char *storm_record_line(const struct storm_record *rec);
 
 /*
- * Write the record to the file named by STORM_TIMELINE, if it is set.  A
- * process that ends several steps (a heterogeneous srun) writes the file anew
- * each time: an object "steps" then holds them all.  Thread-safe.
+ * Write the record to the file that STORM_TIMELINE names, if it is set.  A
+ * process with several steps (a heterogeneous srun) replaces the file each time:
+ * the object "steps" then has them all.  Logs a failure.  Any thread.
  */
 void storm_record_write(const struct storm_record *rec);
 
