@@ -1,14 +1,14 @@
 /*
- * bare_switch - turns by the kernel's freezer and a timer on each node, and nothing
- * else: what a switch takes that no scheduler can take away.
+ * bare_switch.c - take turns by only the kernel's freezer and a timer on each node:
+ * the cost of a switch that every scheduler has at least.
  *
  *	bare_switch MICROSECONDS CPU=GROUP,GROUP... ...
  *
- * For each node, given by its CPU, a thread of real-time priority is bound there;
- * at each quantum's end it freezes one group and thaws the next, the same one on all
- * nodes.  No message tells them when: all have one clock.  The groups are control
- * groups of version 2, one for each slot, the same number on each node.  A slot in
- * which no node has a process any more is left out.  SIGTERM ends it; all are thawed.
+ * Each node is given by its CPU, to which a thread with real-time priority is bound.
+ * At the end of each quantum it freezes one group and thaws the next, the same on
+ * all nodes.  The threads read one clock, so they need no messages.  The groups are
+ * control groups of version 2, one for each slot; each node has the same number.  A
+ * slot without processes gets no turns.  SIGTERM thaws all groups and ends it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -101,7 +101,7 @@ static bool populated(int fd)
 	return strstr(text, "populated 1");
 }
 
-/* The turn's number says whose it is, so that nobody has to tell. */
+/* The slot of a turn.  Every thread computes the same one from the number. */
 static int slot_of(uint64_t turn)
 {
 	uint32_t left = __atomic_load_n(&alive, __ATOMIC_RELAXED);
@@ -172,19 +172,19 @@ int main(int argc, char **argv)
 	}
 	for (; nodes < argc - 2; nodes++)
 		if (!node_open(&node[nodes], argv[nodes + 2])) {
-			fprintf(stderr, "bare_switch: node %d: not CPU=GROUP,..., or not as many groups as the first, or one that is none\n",
-				nodes + 1);
+			fprintf(stderr, "bare_switch: argument %d: must be CPU=GROUP,... with at most %d groups that exist, as many as the first node has\n",
+				nodes + 2, SLOTS_MAX);
 			return 2;
 		}
 	signal(SIGTERM, end);
 	signal(SIGINT, end);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		perror("mlockall");
+		perror("bare_switch: mlockall");
 	alive = look();
 	begun = storm_now();
 	for (int i = 0; i < nodes; i++)
 		if (pthread_create(&node[i].thread, NULL, take_turns, &node[i])) {
-			fprintf(stderr, "bare_switch: no thread\n");
+			fprintf(stderr, "bare_switch: cannot create a thread\n");
 			return 1;
 		}
 	while (!ended) {

@@ -1,18 +1,18 @@
 /*
- * compare_rate.c - how long a COMPARE-AND-WRITE takes, and what to hold it
- * against: a datagram there and one back between two hosts.
+ * compare_rate.c - measure how long a COMPARE-AND-WRITE takes, and, to compare,
+ * a round trip of datagrams between two hosts.
  *
  *	compare_rate owner RADIX TIMES NAME=ADDRESS...
  *	compare_rate pong
  *	compare_rate ping ADDRESS TIMES
  *
- * The owner opens a domain over these nodes, whose agents must be running, and
- * asks TIMES times whether an own variable of theirs has the value it has; then
- * as often whether a global one has, to write the next value.  ping sends as
- * many datagrams to the host where pong runs, each when the one before has come
- * back; they are as long as a sealed STATUS and go unsealed.  Where the hosts
- * share a machine each keeps to a processor of its own.  They print a line for
- * each, "MINIMUM MEDIAN P90" in microseconds.
+ * The owner opens a domain over these nodes, whose agents must be running.  It
+ * compares an own variable TIMES times, which succeeds each time.  Then it compares
+ * a global variable TIMES times and increments it.  ping sends TIMES datagrams to
+ * the host that runs pong, each after the reply to the last one.  They have the
+ * length of a sealed STATUS, but are not sealed.  ping and pong are bound to
+ * different processors if the hosts share a machine.  Each measurement prints a
+ * line "MINIMUM MEDIAN P90" in microseconds.
  *
  * compare_bench runs both in a lab.
  *
@@ -85,19 +85,20 @@ static storm_domain_t *open_domain(uint32_t radix,
 		err = storm_domain_wait_open(d, NULL);
 	if (!err)
 		return d;
-	fprintf(stderr, "compare_rate: the domain: %s\n", storm_strerror(err));
+	fprintf(stderr, "compare_rate: cannot open the domain: %s\n",
+		storm_strerror(err));
 	storm_domain_destroy(d);
 	return NULL;
 }
 
-/* An own variable, without a write: a reduction. */
+/* Compare an own variable without a write: a reduction. */
 static bool compare(storm_domain_t *d)
 {
 	return storm_compare_and_write(d, NULL, STORM_VAR_USER, STORM_EQ, 0,
 				       NULL, NULL) == STORM_TRUE;
 }
 
-/* A global one, and count it up: ordered, with a decision. */
+/* Compare a global variable and increment it: ordered, with a decision. */
 static bool compare_and_write(storm_domain_t *d)
 {
 	static uint64_t value;
@@ -135,7 +136,7 @@ static int owner(uint32_t radix, uint32_t times,
 	ok = measure(d, compare, times) &&
 	     measure(d, compare_and_write, times);
 	storm_domain_destroy(d);
-	return ok ? 0 : fail("a comparison was not TRUE");
+	return ok ? 0 : fail("a comparison did not return STORM_TRUE");
 }
 
 static int owner_of(const char *radix, const char *times, int count,
@@ -146,7 +147,7 @@ static int owner_of(const char *radix, const char *times, int count,
 	int n = atoi(times), rc;
 
 	if (!nodes)
-		return fail("no memory");
+		return fail("out of memory");
 	storm_settings_default(&set);
 	for (int i = 0; i < count; i++)
 		if (!node_of(names[i], set.port, &nodes[i]))
@@ -162,8 +163,8 @@ static int owner_of(const char *radix, const char *times, int count,
 
 /* ------------------------------------------------------------ the round trip --- */
 
-/* Two nodes never share a processor; here they would by chance, and a round
- * trip without waking another one takes half as long. */
+/* Bind this process to a processor.  Real nodes never share one.  On one machine
+ * ping and pong could, and then a round trip would take half as long. */
 static void keep_to(int which)
 {
 	cpu_set_t all, one;
@@ -189,7 +190,7 @@ static int udp_socket(struct sockaddr_in *a)
 	return fd;
 }
 
-/* Until somebody ends it. */
+/* Return every datagram; runs until a signal ends it. */
 static int pong(void)
 {
 	struct sockaddr_in a = { 0 };
@@ -198,7 +199,7 @@ static int pong(void)
 
 	keep_to(0);
 	if (fd < 0 || bind(fd, (struct sockaddr *) &a, sizeof(a)))
-		return fail("no socket");
+		return fail("cannot bind the UDP socket");
 	printf("ready\n");
 	fflush(stdout);
 	for (;;) {
@@ -208,7 +209,7 @@ static int pong(void)
 
 		if (n < 0 || sendto(fd, buf, (size_t) n, 0,
 				    (struct sockaddr *) &a, len) != n)
-			return fail("the socket failed");
+			return fail("cannot receive or send a datagram");
 	}
 }
 
@@ -242,7 +243,7 @@ static int ping(const char *to, const char *times)
 	}
 	close(fd);
 	if (!ok)
-		return fail("a datagram did not come back");
+		return fail("no reply within 5 s: is pong running?");
 	print((size_t) n);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * model.c - what the paper's scalability model says of a network: its Table 3,
- * and the launch times of its Fig. 8.
+ * model.c - evaluate the paper's scalability model for a network: the bandwidths
+ * of its Table 3 and the launch times of its Fig. 8.
  *
  *	model [NETWORK]
  *
@@ -53,7 +53,7 @@ static double launch_ms(const struct storm_model_net *net, uint32_t nodes,
 static void launches(const struct storm_model_net *net)
 {
 	printf("\nLaunch of 12 MB, with the paper's T_exec and T_timeslice, "
-	       "behind an ES40's bus\nand behind none:\n"
+	       "with an ES40's I/O bus\nand with an ideal one:\n"
 	       "%6s %8s %11s %10s %9s %9s\n", "nodes", "diameter",
 	       "round trip", "broadcast", "ES40", "ideal");
 	for (uint32_t nodes = 4; nodes <= NODES_MAX; nodes *= 4) {

@@ -1,5 +1,5 @@
 /*
- * node_arg.h - a node as the benchmarks' programs are told of it.
+ * node_arg.h - parse a node in the arguments of the benchmark programs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,8 @@
 
 #include "src/libstorm/storm.h"
 
-/* NAME=ADDRESS; the string is taken apart, and the name stays in it. */
+/* Parse NAME=ADDRESS (IPv4).  Modifies arg, and n->name points into it.  Returns
+ * false if arg is malformed. */
 static inline bool node_of(char *arg, uint16_t port, struct storm_node *n)
 {
 	char *ip = strchr(arg, '=');

@@ -1,12 +1,13 @@
 /*
- * seal_rate.c - what it costs to unseal a datagram, by suite: the measurement
- * behind the choice in seal.c; and what a core seals and unseals by seal.c.
+ * seal_rate.c - measure the cost of unsealing a datagram with each suite, from
+ * which seal.c's suite was chosen, and how many bytes per second a core seals
+ * and unseals.
  *
  *	seal_rate [BODY_BYTES]
  *
- * Makes the calls that seal.c makes, a new nonce and a tag each time; what
- * `openssl speed` prints leaves those out, and they are a third of the whole.
- * Medians of 9 rounds, in ns for a datagram and GB/s.
+ * It makes the same calls as seal.c, with a new nonce and a tag each time.
+ * `openssl speed` omits these, and they take a third of the time.  Prints medians
+ * of 9 rounds, in ns per datagram and GB/s.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

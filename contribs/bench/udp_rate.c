@@ -1,12 +1,12 @@
 /*
- * udp_rate.c - how fast the UDP transport is, and what it loses.
+ * udp_rate.c - measure the UDP transport's speed and its losses.
  *
  *	udp_rate recv INTERFACE
  *	udp_rate send INTERFACE RECEIVERS MBYTES [SEGMENT [WINDOW [TO]]]
  *
  * The sender multicasts (or sends to the address TO) numbered segments, never
  * more than WINDOW bytes ahead of the slowest receiver, as the protocol does.
- * Receivers report how far they are; each prints one line at the end and goes.
+ * Receivers report their progress; at the end each prints one line and exits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,15 +1,15 @@
 /*
- * storm_tour.c - all of libstorm's primitives in one small program.
+ * storm_tour.c - all primitives of libstorm in one small program.
  *
  *	cc storm_tour.c -o storm_tour $(pkg-config --cflags --libs libstorm)
  *	./storm_tour
  *
- * A domain is an owner and its nodes.  On a cluster the owner is one process, say
- * on the head node, and every node runs one that is a node; here both sides are in
- * this process, each node at a port of its own of the loopback interface.  It
- * needs a munged: owners and nodes know each other by MUNGE's credentials.
+ * A domain has an owner and nodes.  On a cluster the owner is a process on the
+ * head node, for example, and each node runs a process of its own.  Here this
+ * process plays both sides: each node has its own port on the loopback interface.
+ * munged must run: owner and nodes authenticate each other by MUNGE credentials.
  *
- * Read main() first, then what it calls, from top to bottom.
+ * Read main() first, then the functions that it calls, from top to bottom.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,14 +27,14 @@
 #define NODES 4
 #define PORT 18383
 
-/* What owner and nodes agree on.  A segment is memory that every node registers
- * under the same number; an event is a number that a transfer signals. */
+/* Owner and nodes must agree on these.  A segment is memory that every node
+ * registers under the same number.  An event is a number that a transfer signals. */
 enum { GREETING_SEGMENT, WORK_SEGMENT };
 enum { GREETING_EVENT = 1, WORK_EVENT, FILE_EVENT };
 #define GREETED STORM_VAR_USER		/* an own variable of each node */
-#define PHASE STORM_GLOBAL(0)		/* a global one: the owner writes it */
+#define PHASE STORM_GLOBAL(0)		/* a global variable: the owner writes it */
 
-/* A remote queue, slots for work in a segment.  Both sides use the same words. */
+/* A remote queue: slots in a segment.  Both sides use the same parameters. */
 static const struct storm_queue_conf work_queue = {
 	.segment = WORK_SEGMENT, .slots = 3, .slot_size = 32,
 	.event = WORK_EVENT, .dequeued = STORM_VAR_USER + 1,
@@ -42,7 +42,7 @@ static const struct storm_queue_conf work_queue = {
 
 static char dir[] = "/tmp/storm_tour.XXXXXX";
 
-/* Nothing here is worth waiting longer for.  Times are absolute. */
+/* The deadline of every wait: 20 s from now.  Deadlines are absolute. */
 static uint64_t soon(void)
 {
 	struct timespec ts;
@@ -71,7 +71,7 @@ struct node {
 	char work[1024];		/* WORK_SEGMENT */
 };
 
-/* One domain, from its opening to its end. */
+/* Take part in one domain until the owner closes it. */
 static void serve(struct node *n, storm_member_t *m)
 {
 	struct storm_member_info info;
@@ -81,22 +81,22 @@ static void serve(struct node *n, storm_member_t *m)
 
 	storm_member_info(m, &info);
 
-	/* TEST-EVENT: the owner's transfer has come; its data were there first */
+	/* TEST-EVENT: a transfer signals its event after its data are in place */
 	need(!storm_member_test_event(m, GREETING_EVENT, true, soon()),
 	     "waiting for the greeting");
-	printf("%s: I am node %u of %u and was told \"%s\"\n", n->name,
+	printf("%s: node %u of %u received \"%s\"\n", n->name,
 	       info.node, info.count, n->greeting);
-	/* an own variable: we alone write it, and it never falls */
+	/* an own variable: only this node writes it, and it never decreases */
 	storm_member_own_set(m, GREETED, 1);
 
-	/* DEQUEUE, until the item that says that it is the last */
+	/* DEQUEUE until the last item */
 	do {
 		need(!storm_dequeue(m, &work_queue, n->work, true, soon(), item,
 				    &len), "DEQUEUE");
 		printf("%s: work: %.*s\n", n->name, (int) len, item);
 	} while (strncmp(item, "the end", len));
 
-	/* a global variable: this node's copy of what the owner wrote */
+	/* a global variable: read this node's copy */
 	storm_member_variable(m, PHASE, &phase);
 
 	need(!storm_member_test_event(m, FILE_EVENT, true, soon()),
@@ -105,10 +105,10 @@ static void serve(struct node *n, storm_member_t *m)
 	printf("%s: in phase %llu, with the file\n", n->name,
 	       (unsigned long long) phase);
 
-	/* what this node had to do is done */
+	/* this node's work is done */
 	need(!storm_announce_termination(m, 1), "ANNOUNCE-TERMINATION");
 
-	/* an event that nobody signals: blocks until the owner closes */
+	/* no transfer signals this event: wait until the owner closes */
 	need(storm_member_test_event(m, STORM_EVENTS - 1, true, 0) ==
 	     STORM_ECLOSED, "waiting for the end");
 }
@@ -136,20 +136,22 @@ static void node_start(struct node *n, int i)
 	conf.name = n->name;
 	conf.set = n->set;
 	conf.set.port = (uint16_t) (PORT + i);
-	conf.owner_uid = getuid();	/* nobody else opens a domain with us */
-	conf.root = n->root;		/* the only place for files */
+	conf.owner_uid = getuid();	/* accept only this user's domains */
+	conf.root = n->root;		/* accept files only below this directory */
 	n->storm = storm_node_create(&conf, &err);
 	need(n->storm != NULL, storm_strerror(err));
 	storm_node_segment(n->storm, GREETING_SEGMENT, n->greeting,
 			   sizeof(n->greeting));
-	need(storm_queue_bytes(&work_queue) <= sizeof(n->work), "a queue's room");
+	need(storm_queue_bytes(&work_queue) <= sizeof(n->work),
+	     "fitting the queue into its segment");
 	storm_node_segment(n->storm, WORK_SEGMENT, n->work, sizeof(n->work));
-	need(!pthread_create(&n->thread, NULL, node_main, n), "a thread");
+	need(!pthread_create(&n->thread, NULL, node_main, n),
+	     "creating a thread");
 }
 
 /* ---------------------------------------------------------- the owner's side --- */
 
-/* Wait for the end of a transfer, and say who is to blame. */
+/* Wait for the end of a transfer, and report the nodes at fault if it fails. */
 static void finish(storm_event_t *e, const char *what)
 {
 	struct storm_outcome out;
@@ -164,7 +166,7 @@ static void finish(storm_event_t *e, const char *what)
 	storm_event_destroy(e);
 }
 
-/* XFER-AND-SIGNAL: into the same place on all nodes, or on none. */
+/* XFER-AND-SIGNAL: write to the same place on all nodes, or on none. */
 static void greet(storm_domain_t *d)
 {
 	static const char words[] = "hello from the owner";
@@ -177,8 +179,8 @@ static void greet(storm_domain_t *d)
 	       "XFER-AND-SIGNAL");
 }
 
-/* COMPARE-AND-WRITE: have all been greeted?  Then, and only then, the phase is 2,
- * on all of them. */
+/* COMPARE-AND-WRITE: if all nodes have been greeted, and only then, set the phase
+ * to 2 on all of them. */
 static void next_phase(storm_domain_t *d)
 {
 	struct storm_assign write = { .var = PHASE, .value = 2 };
@@ -191,7 +193,7 @@ static void next_phase(storm_domain_t *d)
 	puts("owner: all nodes have been greeted, and are in phase 2");
 }
 
-/* ENQUEUE: waits where a node has no slot free. */
+/* ENQUEUE waits while a node has no free slot. */
 static void give_work(storm_domain_t *d)
 {
 	static const char *const items[] = {
@@ -200,7 +202,7 @@ static void give_work(storm_domain_t *d)
 	storm_queue_t *q = storm_queue_create(d, NULL, &work_queue);
 	storm_event_t *last = NULL;
 
-	need(q != NULL, "a queue");
+	need(q != NULL, "creating the queue");
 	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++)
 		need(!storm_enqueue(q, items[i], strlen(items[i]), soon(),
 				    &last), "ENQUEUE");
@@ -208,8 +210,8 @@ static void give_work(storm_domain_t *d)
 	storm_queue_destroy(q);
 }
 
-/* TRANSFER-FILE: this program itself, to all but the first node and then to that
- * one: a node set is part of every operation. */
+/* TRANSFER-FILE: send this program to all nodes but the first, then to the first.
+ * Every operation has a node set. */
 static void send_file(storm_domain_t *d)
 {
 	struct storm_target to = {
@@ -220,8 +222,8 @@ static void send_file(storm_domain_t *d)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	need(fd >= 0, "opening this program");
-	need(!storm_idset_add(&first, 0, 0), "a node set");
-	need(!storm_idset_add(&others, 1, NODES - 1), "a node set");
+	need(!storm_idset_add(&first, 0, 0), "making a node set");
+	need(!storm_idset_add(&others, 1, NODES - 1), "making a node set");
 	finish(storm_transfer_file(d, &others, fd, &to), "TRANSFER-FILE");
 	finish(storm_transfer_file(d, &first, fd, &to), "TRANSFER-FILE");
 	storm_idset_clear(&first);
@@ -244,11 +246,12 @@ static void own(struct node *nodes)
 	conf.nodes = list;
 	conf.count = NODES;
 	conf.set = nodes[0].set;
-	conf.agent_uid = getuid();	/* as whom the nodes run */
+	conf.agent_uid = getuid();	/* the user that the nodes run as */
 	d = storm_domain_create(&conf, &err);
 	need(d != NULL, storm_strerror(err));
-	need(!storm_domain_open(d), "OPEN");
-	need(!storm_domain_wait_open(d, NULL), "OPEN");
+	need(!storm_domain_open(d), "opening the domain");
+	need(!storm_domain_wait_open(d, NULL),
+	     "opening the domain (is munged running?)");
 	greet(d);
 	next_phase(d);
 	give_work(d);
@@ -256,7 +259,7 @@ static void own(struct node *nodes)
 	need(!storm_detect_termination(d, NULL, 1, soon(), NULL),
 	     "DETECT-TERMINATION");
 	puts("owner: all nodes are done");
-	storm_domain_destroy(d);	/* tells them that it is over */
+	storm_domain_destroy(d);	/* closes the domain on the nodes, too */
 }
 
 int main(void)
@@ -266,7 +269,7 @@ int main(void)
 
 	storm_settings_default(&set);
 	strcpy(set.interface, "lo");
-	set.multicast = false;		/* ports of one host have no group */
+	set.multicast = false;		/* a group has one port for all nodes */
 	need(mkdtemp(dir) != NULL, "mkdtemp");
 	for (int i = 0; i < NODES; i++) {
 		nodes[i].set = set;

@@ -468,17 +468,17 @@ def test_demo(name):
 
 
 @pytest.mark.parametrize("args,error", [
-    (["up", "2", "--plugins", "/nowhere"], "build them with contribs/prepare"),
+    (["up", "2", "--plugins", "/nowhere"], "with contribs/prepare"),
     (["up", "2", "--stock", "--conf", "Foo=bar"], "unrecognized key: Foo"),
     (["up", "2", "--stock", "--conf", "Foo"], "expected Key=Value"),
     (["up", "2", "--stock", "--conf", "SelectType=select/foo"],
      "plugin for select/foo"),
     (["up", "2", "--stock", "--mtu", "100"], "must be from 576"),
-    (["up", "2", "--stock", "--gang", "2"], "--gang makes no sense with --stock"),
-    (["up", "2", "--quantum", "5"], "--quantum makes no sense without --gang"),
+    (["up", "2", "--stock", "--gang", "2"], "--gang cannot be used with --stock"),
+    (["up", "2", "--quantum", "5"], "--quantum requires --gang"),
     (["run", "true"], "there is no lab"),
     (["status"], "there is no lab"),
-    (["kill", "n1", "slurmd", "--signal", "FOO"], "no signal 'FOO'"),
+    (["kill", "n1", "slurmd", "--signal", "FOO"], "--signal 'FOO': no such"),
 ])
 def test_clear_errors(name, args, error):
     done = stormlab(args[0], "--name", name, *args[1:])
@@ -497,8 +497,8 @@ def test_not_root(name):
     done = stormlab("up", 2, "--stock", "--name", name, user=65534,
                     extra_groups=[])
     assert done.returncode == 1
-    assert done.stderr == "stormlab: must be run by root, for only root " \
-        "may make and enter namespaces: try sudo\n"
+    assert done.stderr == "stormlab: only root can create and enter " \
+        "namespaces; run it with sudo\n"
 
 
 def test_no_namespaces(name):
@@ -508,7 +508,7 @@ def test_no_namespaces(name):
          "--stock", "--name", name], text=True, capture_output=True,
         timeout=60, check=False)
     assert done.returncode == 1
-    assert "does not let root make namespaces" in done.stderr
+    assert "cannot create namespaces" in done.stderr
     assert not os.path.exists(Lab(name).dir)
 
 

@@ -14,22 +14,22 @@
     p = lab.popen(["srun", ...], stdout=PIPE); p.send_signal(SIGINT)
     lab.node_states(); lab.wait_idle()
     lab.shape("1gbit"); lab.shape(None)
-    lab.multicast(False)                # the switch drops IP multicast
+    lab.multicast(False)                # makes the switch drop IP multicast
     lab.drop(5, seed=7); lab.drop(0)    # at every receiver
     lab.counters("login")["tx_bytes"]   # see lab.net.counters
     lab.agent_stats("n1")               # storm_agent --stats, a dict
     lab.kill("n2", "agent")             # SIGKILL; or sig=signal.SIGSTOP
     lab.restart("n2", "slurmd")
     lab.pids("login", "srun")           # processes by name
-    lab.disk("n2", "4m")                # a full disk soon: /small
+    lab.disk("n2", "4m")                # mounts a small disk at /small
     lab.put("app", "login", "/tmp/app")
-    lab.path("n2", "/tmp/app")          # n2's file, seen from outside
+    lab.path("n2", "/tmp/app")          # path of n2's file on the machine
     lab.log("n2", "slurmd")
     lab.down()                          # always, also after a failed up
 
 Hosts are ctl (slurmctld), login and n1..nN. Users are root, user and other.
-Each host has its own /tmp; /home is common to all of a lab (outside:
-lab.dir/home). LabError says what went wrong in words for the user.
+Each host has its own /tmp. All hosts share /home, which the machine has at
+lab.dir/home. The text of a LabError is a message for the user.
 """
 from .cluster import Lab, LabProcess, all_labs
 from .sysdep import LabError

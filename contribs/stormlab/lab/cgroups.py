@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Control groups of their own for the hosts, where Slurm is to use them.
+"""Separate control groups for the hosts, if Slurm uses control groups.
 
-Slurm names its groups by node, so n1 of two labs would share them, and it
-leaves some behind. A host therefore becomes the root of a cgroup namespace:
-in each hierarchy a group TOP/HOST below the one that stormlab itself is in,
-where TOP is stormlab.NAME. Hosts do without when slurm.conf names no cgroup
-plugin, for moving processes between groups is slow.
+Slurm names its groups after the nodes, so n1 of two labs would share them, and
+it leaves some behind. Therefore each host has its own cgroup namespace. Its
+root, in each hierarchy, is the group TOP/HOST below stormlab's own group, where
+TOP is stormlab.NAME. If slurm.conf names no cgroup plugin, hosts have no groups
+of their own: to move processes between groups is slow.
 """
 import os
 
@@ -14,7 +14,7 @@ from .sysdep import CLONE_NEWCGROUP, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, \
 
 
 def wanted(conf):
-    """conf: the pairs given for slurm.conf"""
+    """Whether Slurm uses control groups; conf: pairs for slurm.conf."""
     return any("cgroup" in value for key, value in conf
                if key.lower() in ("proctracktype", "taskplugin",
                                   "jobacctgathertype"))
@@ -31,7 +31,8 @@ def _own_groups():
 
 
 def hierarchies():
-    """All mounted ones: [(mount point, type, options, our own group)]"""
+    """All mounted hierarchies: [(mount point, type, options, this process's
+    group)]"""
     own = _own_groups()
     known = frozenset().union(*own) | {"cgroup2"}
     found = []
@@ -58,7 +59,7 @@ def hierarchies():
 
 def _make(path):
     os.makedirs(path, exist_ok=True)
-    # A new cpuset takes no process before it is told its CPUs.
+    # A new cpuset accepts no process until its CPUs are set.
     for name in ("cpuset.cpus", "cpuset.mems"):
         parent = f"{os.path.dirname(path)}/{name}"
         if os.path.exists(f"{path}/cpuset.cpu_exclusive"):
@@ -67,15 +68,16 @@ def _make(path):
 
 
 def freezer_wanted(storm_conf):
-    """Do agents stop steps by groups of version 1?"""
+    """Whether the agents stop steps by the freezer of version 1."""
     return any(key.lower() == "freezer" and value.lower() == "freezer"
                for key, value in storm_conf)
 
 
 def prepare(lab, all_of_them=True, freezer=False):
-    """The top group of a lab in each hierarchy, or in that of version 2 (and the
-    freezer) alone, for where a group has its share of real time there is none
-    for its children; yields their paths."""
+    """Make the top group of a lab in each hierarchy, and return the paths.
+    With all_of_them false, only in that of version 2, and in that of the
+    freezer if `freezer`: with the cpu controller of version 1 a new group has
+    no real-time share, so the strober could not run in it."""
     tops = []
     for _, kind, controllers, own in hierarchies():
         if not (all_of_them or kind == "cgroup2" or
@@ -89,7 +91,7 @@ def prepare(lab, all_of_them=True, freezer=False):
 
 def enter(tops, host):
     """Move this process into its host's groups and make them its roots.
-    Returns what mount_all needs."""
+    Returns the mounts for mount_all()."""
     mounts = [h[:3] for h in hierarchies()]
     for top in tops:
         _make(f"{top}/{host}")
@@ -100,7 +102,7 @@ def enter(tops, host):
 
 
 def mount_all(mounts, root):
-    """Show the namespace's groups where the machine shows all."""
+    """Mount the namespace's groups where the machine mounts all groups."""
     flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     if any(point != "/sys/fs/cgroup" for point, _, _ in mounts):
         mount("tmpfs", root + "/sys/fs/cgroup", "tmpfs", flags, "mode=755")
@@ -110,7 +112,7 @@ def mount_all(mounts, root):
 
 
 def remove(tops):
-    """After the death of all that was in them."""
+    """Remove the groups. All processes in them must have ended."""
     for top in tops:
         for path, _, _ in os.walk(top, topdown=False):
             try:

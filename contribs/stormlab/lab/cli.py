@@ -12,34 +12,33 @@ from .cluster import Lab
 from .sysdep import LabError, run_inside
 
 OVERVIEW = """\
-A Slurm cluster on one machine, for trying STORM out and for its tests.
+A Slurm cluster on one machine, to try STORM and to test it.
 
-A lab is a number of hosts: ctl (slurmctld), login (where you are when you
-use a cluster) and the nodes n1, n2, ... (slurmd). Each is a process tree in
-namespaces of its own with its own network interface eth0 at one switch, its
-own /tmp, /run and Slurm files; /home is common to all of them. Slurm is the
-machine's own installation; the users are root, user and other (these two
-exist inside the lab only).
+A lab is a set of hosts: ctl (slurmctld), login (where commands run) and the
+nodes n1, n2, ... (slurmd). Each host is a process tree in its own namespaces.
+It has its own interface eth0, connected to one switch, and its own /tmp, /run
+and Slurm files. All hosts share /home. Slurm is the machine's installation.
+The users are root, user and other; the last two exist only inside the lab.
 """
 
 EPILOG = """\
 examples:
-  stormlab demo                       see it all, from nothing
-  stormlab up 8                       a cluster of 8 nodes
+  stormlab demo                       prepare, start a lab, compare, clean up
+  stormlab up 8                       start a cluster of 8 nodes
   stormlab run srun --launch=storm -N8 hostname
   stormlab run --user user bash       log in
-  stormlab shape 1gbit                links as fast as a cluster's
-  stormlab drop 5                     every receiver loses 5 % of datagrams
-  stormlab exec n3 ps ax              look into a node
+  stormlab shape 1gbit                limit all links to 1 Gbit/s
+  stormlab drop 5                     every receiver drops 5 % of datagrams
+  stormlab exec n3 ps ax              run a command on a node
   stormlab down
 
 environment:
-  STORMLAB        the lab's name where --name is not given
-  STORM_STAGE     where the plugins were installed (TOP/_stage)
-  STORMLAB_DIR    where labs are recorded (/run/stormlab, /tmp/stormlab)
+  STORMLAB        the lab's name without --name (default: default)
+  STORM_STAGE     the plugins' installation (default: _stage in the source tree)
+  STORMLAB_DIR    the directory of labs (default: /run/stormlab or /tmp/stormlab)
 
-Several labs may be up at once; they share nothing. 'down' leaves nothing
-behind: everything of a lab is in its namespaces and in its directory.
+Several labs can run at the same time; they share nothing. A lab exists only in
+its namespaces and its directory; 'down' removes both.
 """
 
 
@@ -63,62 +62,63 @@ def _parser():
         p.set_defaults(function=function or globals()["_" + name])
         return p
 
-    p = add("up", "make a lab and wait until all its nodes are idle", """\
-Every node gets the same CPUs and 1000 MB of memory by name only: they all
-share the machine's. There are three partitions: all (the default), short
-(a time limit of one minute) and shared (up to four jobs on a CPU).
+    p = add("up", "start a lab and wait until all its nodes are idle", """\
+Every node reports the same number of CPUs and 1000 MB of memory to Slurm. In
+fact all nodes share the machine's. There are three partitions: all (the
+default), short (a time limit of one minute) and shared (up to four jobs on a
+CPU).
 
-When anything fails or you interrupt it, nothing is left behind.
+If the command fails or is interrupted, it removes the lab.
 """)
     p.add_argument("nodes", type=_count, metavar="N",
-                   help="how many nodes: 1 to 500")
+                   help="number of nodes: 1 to 500")
     p.add_argument("--switch", choices=("storm", "none"), default="storm",
-                   help="SwitchType of slurm.conf (default: storm, with all "
-                   "of STORM; none: starts and exits of tasks go Slurm's "
-                   "own way)")
+                   help="SwitchType of slurm.conf (default: storm; with none "
+                   "Slurm starts the tasks and collects their exits)")
     p.add_argument("--conf", action="append", default=[],
                    metavar="KEY=VALUE",
-                   help="a line for slurm.conf, instead of the lab's own of "
-                   "that key; may be repeated")
+                   help="a line for slurm.conf; replaces the lab's lines with "
+                   "the same key; may be repeated")
     p.add_argument("--storm-conf", action="append", default=[],
                    metavar="KEY=VALUE",
                    help="a line for storm.conf; may be repeated")
     p.add_argument("--cpus", type=_count, metavar="C",
-                   help="CPUs of every node (default: 4, with --gang 1)")
+                   help="CPUs of every node (default: 4; with --gang: 1)")
     p.add_argument("--gang", type=_count, metavar="M",
-                   help="SchedulerType=sched/storm and a partition gang in "
-                   "which up to M jobs take turns on every CPU; in the "
-                   "partition shared the kernel alone sees to that. Each node "
-                   "is bound to a core of its own, as far as there are some")
+                   help="use SchedulerType=sched/storm and add a partition "
+                   "gang, in which up to M jobs take turns on every CPU; in "
+                   "the partition shared the kernel alone schedules them. "
+                   "Binds each node to its own core if there are enough")
     p.add_argument("--quantum", type=float, metavar="MS",
-                   help="with --gang: how long a turn is, in milliseconds")
+                   help="with --gang: the length of a turn in milliseconds")
     p.add_argument("--mtu", type=int, default=1500, metavar="M",
                    help="MTU of the network (default: 1500)")
     p.add_argument("--networks", type=int, choices=(1, 2), default=1,
                    help="2: every host has a second interface, eth1, in a "
-                   "network of its own, say for StrobeRail=eth1")
+                   "separate network, for example for StrobeRail=eth1 "
+                   "(default: 1)")
     which = p.add_mutually_exclusive_group()
     which.add_argument("--plugins", metavar="DIR",
-                       help="where our plugins were installed, the prefix "
-                       "(default: $STORM_STAGE, or _stage in the source "
-                       "tree, where contribs/prepare puts it)")
+                       help="the prefix of STORM's installation (default: "
+                       "$STORM_STAGE, or _stage in the source tree, which "
+                       "contribs/prepare creates)")
     which.add_argument("--stock", action="store_true",
-                       help="Slurm alone, without our plugins")
+                       help="Slurm alone, without STORM's plugins")
 
     p = add("run", "run a command on the host login", """\
-The command has your terminal and your environment, and its exit status is
-stormlab's. The working directory stays the same if the host shows it: all
-the machine's directories but /tmp, /run, /home and some below /var;
-otherwise it is the user's home.
+The command inherits the terminal and the environment; stormlab exits with its
+status. The working directory stays the same if the host has it. A host has all
+the machine's directories but /tmp, /run, /home and some below /var. Otherwise
+the command runs in the user's home directory.
 """)
     p.usage = "stormlab run [-h] [--name LAB] [--user USER] CMD [ARG...]"
     p.add_argument("--user", default="root",
                    help="root (the default), user or other")
     p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]",
-                   help="with its options")
+                   help="the command and its arguments")
 
     p = add("exec", "run a command on any host", """\
-As stormlab run does on the host login.
+Works like 'stormlab run', which runs a command on the host login.
 """, function=_run)
     p.usage = "stormlab exec [-h] [--name LAB] [--user USER] HOST CMD " \
         "[ARG...]"
@@ -126,30 +126,30 @@ As stormlab run does on the host login.
                    help="root (the default), user or other")
     p.add_argument("host", metavar="HOST", help="ctl, login, n1, n2, ...")
     p.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]",
-                   help="with its options")
+                   help="the command and its arguments")
 
-    p = add("put", "copy a file into a host")
+    p = add("put", "copy a file to a host")
     p.add_argument("file", metavar="FILE")
     p.add_argument("target", metavar="HOST:PATH")
 
     p = add("shape", "limit the speed of all links", """\
-Every host's sending and every port of the switch towards a host are limited
-(tc's tbf), so RATE is each link's in each direction. Without a limit the lab
-is as fast as the machine copies, and its CPUs decide, not the protocol.
+Limits what every host sends and what the switch sends to every host (tc's
+tbf). RATE thus holds for each link in each direction. Without a limit the
+machine's CPUs, not the protocol, determine the speed.
 """)
     p.add_argument("rate", metavar="RATE|off", help="1gbit, 100mbit, ...")
 
-    p = add("drop", "lose datagrams at every receiver", """\
-The node agents (and every command started from now on, by storm.conf) throw
-away this share of the datagrams that they receive, before looking at them.
-Which ones is random, but the same for the same seed.
+    p = add("drop", "drop datagrams at every receiver", """\
+The node agents discard this share of the datagrams that they receive, unread.
+So does every command that starts afterwards, which reads storm.conf. The choice
+is random; the same seed gives the same choice.
 """)
     p.add_argument("percent", type=float, metavar="PERCENT",
-                   help="0 to below 100; 0 ends it")
+                   help="at least 0, below 100; 0 turns dropping off")
     p.add_argument("--seed", type=int, default=1, metavar="S",
-                   help="(default: 1)")
+                   help="seed of the random choice (default: 1)")
 
-    p = add("multicast", "let the switch forward multicast, or drop it")
+    p = add("multicast", "let the switch forward or drop multicast")
     p.add_argument("state", choices=("on", "off"))
 
     p = add("kill", "send a signal to a daemon of a host", """\
@@ -157,29 +157,29 @@ With SIGKILL (the default) the command returns when the process is gone.
 """)
     p.add_argument("host", metavar="HOST")
     p.add_argument("daemon", metavar="DAEMON",
-                   help="slurmd, agent, slurmctld, munged, or any program's "
-                   "name")
+                   help="slurmd, agent, slurmctld, munged, or the name of any "
+                   "program")
     p.add_argument("--signal", default="KILL", metavar="S",
                    help="number or name (default: KILL)")
 
-    p = add("restart", "stop a daemon of a host, if it runs, and start it")
+    p = add("restart", "restart a daemon of a host, or start it")
     p.add_argument("host", metavar="HOST")
     p.add_argument("daemon", metavar="DAEMON",
                    choices=sorted(cluster.DAEMONS))
 
     p = add("disk", "mount a small disk on a host", """\
-It is empty, and everybody may write to it. On the same PATH it replaces the
-one before.
+The disk is empty, and every user may write to it. It replaces an earlier disk
+at the same PATH.
 """)
     p.add_argument("host", metavar="HOST")
-    p.add_argument("size", metavar="SIZE", help="such as 4m")
+    p.add_argument("size", metavar="SIZE", help="size with a unit, as in 4m")
     p.add_argument("path", metavar="PATH", nargs="?", default="/small",
-                   help="(default: /small)")
+                   help="mount point (default: /small)")
 
-    p = add("counters", "print what a host sent and received, as JSON", """\
-Of its interface eth0: rx_bytes, rx_packets, tx_bytes, tx_packets. Of TCP:
-connections accepted and opened, segments in and out. Of UDP: datagrams in,
-out and lost for want of buffer. All since the host began.
+    p = add("counters", "print a host's network counters as JSON", """\
+Interface eth0: rx_bytes, rx_packets, tx_bytes, tx_packets. TCP: connections
+accepted and opened, segments in and out. UDP: datagrams in, out and lost
+because a buffer was full. All count from the start of the host.
 """)
     p.add_argument("host", metavar="HOST")
 
@@ -193,26 +193,26 @@ out and lost for want of buffer. All since the host began.
                    help="(default: 60)")
 
     p = add("status", "describe the lab and its nodes")
-    p.add_argument("--json", action="store_true", help="for programs")
+    p.add_argument("--json", action="store_true", help="print JSON")
 
-    add("list", "list all labs of this machine")
+    add("list", "list all labs on this machine")
 
     p = add("down", "remove the lab", """\
-All its processes are killed. To remove a lab that is not there is no error.
+Kills all processes of the lab. It is no error if there is no such lab.
 """)
     p.add_argument("--all", action="store_true", help="remove all labs")
 
-    p = add("demo", "show STORM and Slurm at the same work", """\
-Gets ready what is missing (contribs/prepare: Debian packages, the source of
-the installed Slurm, the build), makes a lab of 8 nodes with links of 1
-Gbit/s, and has a program of 12 MB broadcast to all nodes and run there, by
-STORM and by Slurm alone. Prints the phases of both and what the login host
+    p = add("demo", "compare STORM and Slurm at the same work", """\
+Calls contribs/prepare, which installs or builds what is missing: Debian
+packages, the source of the installed Slurm, STORM. Starts a lab of 8 nodes
+with links of 1 Gbit/s. Broadcasts a program of 12 MB to all nodes and runs it,
+by STORM and by Slurm alone. Prints the phases of both, and what the login host
 sent and received. Removes the lab.
 """)
     p.add_argument("--nodes", type=_count, default=8, metavar="N",
-                   help="(default: 8)")
+                   help="number of nodes (default: 8)")
     p.add_argument("--no-prepare", action="store_true",
-                   help="do not look for what is missing")
+                   help="do not call contribs/prepare")
     return top
 
 
@@ -234,15 +234,15 @@ def _up(args):
     conf = slurmconf.parse_pairs(args.conf, "--conf")
     storm = slurmconf.parse_pairs(args.storm_conf, "--storm-conf")
     if args.stock and storm:
-        raise LabError("--storm-conf makes no sense with --stock")
+        raise LabError("--storm-conf cannot be used with --stock")
     stage = None if args.stock else args.plugins or cluster.stage_dir()
     cpus = args.cpus or (1 if args.gang else 4)
     if args.gang and args.stock:
-        raise LabError("--gang makes no sense with --stock")
+        raise LabError("--gang cannot be used with --stock")
     if args.gang:
         conf += slurmconf.gang_lines(args.nodes, cpus, args.gang, conf)
     if args.quantum and not args.gang:
-        raise LabError("--quantum makes no sense without --gang")
+        raise LabError("--quantum requires --gang")
     if args.gang:
         storm.append(("LocalPartitions", "shared"))
     if args.quantum:
@@ -257,7 +257,8 @@ def _up(args):
 def _run(args):
     argv = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
     if not argv:
-        raise LabError("which command? (see stormlab run --help)")
+        raise LabError("no command given; see 'stormlab "
+                       f"{args.command} --help'")
     host = getattr(args, "host", "login")
     pid, uid, cwd, env = _lab(args).situation(host, args.user)
     status = run_inside(pid, argv, uid, cwd, env)
@@ -294,7 +295,7 @@ def _kill(args):
         sig = signal.Signals(int(text)) if text.isdigit() else \
             signal.Signals["SIG" + text.removeprefix("SIG")]
     except (KeyError, ValueError):
-        raise LabError(f"there is no signal {args.signal!r}") from None
+        raise LabError(f"--signal {args.signal!r}: no such signal") from None
     _lab(args).kill(args.host, args.daemon, sig)
 
 
@@ -342,7 +343,7 @@ def _status(args):
              or "slurmctld does not answer") + "\n"
           f"switch       switch/{record['switch']}\n"
           f"plugins      {plugins}\n"
-          f"links        {record['shape'] or 'as fast as they go'}, "
+          f"links        {record['shape'] or 'no limit'}, "
           f"MTU {record['mtu']}, multicast "
           f"{'on' if record['multicast'] else 'off'}, loss {drop}\n"
           f"directory    {lab.dir}")
@@ -382,14 +383,14 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Ended(BaseException):
-    """One of these signals came."""
+    """One of the signals in ENDING arrived."""
 
 
 _ending = []
 
 
 def _on_signal(number, _frame):
-    # After the first, the tidying up is under way: let it come to its end.
+    # A second signal must not interrupt the cleanup that the first began.
     if _ending:
         return
     _ending.append(number)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A lab as a whole: its record on disk, making it, using it, removing it.
+"""A lab as a whole: its record on disk; how to create, use and remove it.
 
-Everything that a lab has on the machine is one directory (the record, logs,
-the shared /home) and the first process of each host; the record names the
-processes by pid and start time. It is written before a host is told to go on,
-and a host whose starter dies before the end of `up` dies too: so at any time
-`down` finds all there is.
+On the machine a lab consists of one directory (the record, logs, the shared
+/home) and the first process of each host. The record lists these processes by
+pid and start time. It is written before a host may proceed, and a host dies
+if its starter dies before the end of `up`. So `down` finds everything at any
+time.
 """
 import contextlib
 import errno
@@ -44,26 +44,26 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
 class Plan(typing.NamedTuple):
-    """All that the makers of a host must know."""
+    """The parameters of a lab, from which its hosts are made."""
     name: str
     dir: str
     nodes: int
     cpus: int
     mtu: int
     switch: str              # storm or none
-    stage: str               # our plugins, programs; None: Slurm alone
+    stage: str               # STORM's plugins and programs; None: Slurm alone
     slurm_plugins: str
     conf: list
     storm_conf: list
     visible: list            # paths to show in hosts although private
-    cgroups: list            # top groups, if Slurm is to use groups
-    instead: dict            # files of ours in place of the machine's
+    cgroups: list            # top groups; empty: Slurm uses none
+    instead: dict            # {path in hosts: file that replaces it}
     gang: int = 0            # jobs that share a core in partition gang; 0: no
     networks: int = 1        # interfaces of every host
 
 
 def base_dirs():
-    """Where labs are recorded: the first that can be written."""
+    """The directories for labs; the first writable one is used."""
     own = os.environ.get("STORMLAB_DIR")
     return [own] if own else ["/run/stormlab", "/tmp/stormlab"]
 
@@ -80,19 +80,20 @@ def stage_dir():
 
 def check_name(name):
     if not NAME.fullmatch(name):
-        raise LabError(f"{name!r} is no good name for a lab: at most 32 "
-                       "letters, digits, '-', '_' and '.'")
+        raise LabError(f"invalid lab name {name!r}: use at most 32 letters, "
+                       "digits, '-', '_' and '.', and begin with a letter or "
+                       "digit")
     return name
 
 
 def check_root():
     if os.geteuid() != 0:
-        raise LabError("must be run by root, for only root may make and "
-                       "enter namespaces: try sudo")
+        raise LabError("only root can create and enter namespaces; run it "
+                       "with sudo")
 
 
 def check_machine():
-    """Refuse, with the remedy, a machine that cannot have a lab."""
+    """Raise LabError if this machine cannot run a lab."""
     check_root()
     path = hosts.DAEMON_ENV["PATH"]
     missing = [c for c in NEEDED if not shutil.which(c, path=path)]
@@ -123,14 +124,14 @@ def check_stage(stage):
                  "libexec/slurm-storm/storm_agent"):
         if not os.path.exists(f"{stage}/{name}"):
             raise LabError(
-                f"the plugins are not built: {stage}/{name} is missing; "
-                "build them with contribs/prepare, name another directory "
-                "with --plugins or STORM_STAGE, or do without them: --stock")
+                f"{stage}/{name} is missing; build the plugins with "
+                "contribs/prepare, give another directory with --plugins or "
+                "STORM_STAGE, or use --stock")
 
 
 @contextlib.contextmanager
 def no_interrupts():
-    """Put off SIGINT, SIGTERM and SIGHUP while in the block."""
+    """Block SIGINT, SIGTERM and SIGHUP inside the `with` block."""
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     old = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
@@ -159,12 +160,11 @@ def _same_file(fd, path):
 
 
 class LabProcess(subprocess.Popen):
-    """A process in a host. Between us and it stands nsenter, which cannot
-    pass signals on; so they are sent to its child. Whatever ended the
-    child, nsenter ends the same way."""
+    """A process in a host. It is a child of nsenter, which does not forward
+    signals; so they are sent to the child. nsenter ends as its child does."""
 
     def child(self):
-        """The pid of the process itself (as this namespace has it)."""
+        """The pid of the process itself in this namespace."""
         path = f"/proc/{self.pid}/task/{self.pid}/children"
         try:
             with open(path) as f:
@@ -183,18 +183,18 @@ class LabProcess(subprocess.Popen):
             pass
 
     def ended(self, timeout):
-        """Wait for its end; whether it came. (Popen.wait() with a limit sleeps
-        up to 50 ms longer.)"""
+        """Wait for the process to end. Returns False on a timeout.
+        (Popen.wait() with a timeout sleeps up to 50 ms longer.)"""
         return self.poll() is not None or \
             wait_process(os.pidfd_open(self.pid), timeout)
 
 
 class Lab:
-    """A lab by its name. The methods are the commands of stormlab(1); those
-    that need a living lab raise LabError if there is none.
+    """A lab by its name. The methods are the commands of stormlab(1). A
+    method that needs a running lab raises LabError if there is none.
 
-    Texts are str, rates and sizes are as tc and mount take them. All methods
-    that wait have a timeout and say in the LabError what did not happen.
+    Texts are str; rates and sizes have the formats of tc and mount. Methods
+    that wait have a timeout; on a timeout LabError names what is missing.
     """
 
     def __init__(self, name=None):
@@ -214,7 +214,7 @@ class Lab:
 
     @property
     def record(self):
-        """What is known of a lab that is up, a dict."""
+        """The record of a lab that is up, a dict."""
         if self._record is None:
             self._record = self._load()
         if not self._record:
@@ -238,22 +238,21 @@ class Lab:
 
     @contextlib.contextmanager
     def _locked(self):
-        """Exclude other stormlabs from this lab. The lock is on the
-        directory: it goes with it, and with its holder."""
-        told = False
+        """Exclude other stormlab processes from this lab. The lock is on the
+        directory and ends with it, or with its holder."""
+        reported = False
         while True:
             try:
                 fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
             except FileNotFoundError:
                 raise self._none() from None
             try:
-                if not told and not _try_lock(fd):
-                    print("stormlab: waiting for another stormlab that "
-                          f"works on lab '{self.name}'", file=sys.stderr)
-                    told = True
+                if not reported and not _try_lock(fd):
+                    print("stormlab: waiting for another stormlab process "
+                          f"that uses lab '{self.name}'", file=sys.stderr)
+                    reported = True
                 fcntl.flock(fd, fcntl.LOCK_EX)
-                # The one who had the lock may have removed the lab, and
-                # somebody else made it anew.
+                # Meanwhile the lab may have been removed and created again.
                 if _same_file(fd, self.dir):
                     yield
                     return
@@ -261,7 +260,7 @@ class Lab:
                 os.close(fd)
 
     def _none(self):
-        return NoLab(f"there is no lab '{self.name}'; make one with: "
+        return NoLab(f"there is no lab '{self.name}'; start one with: "
                      "stormlab up N" + ("" if self.name == "default"
                                         else f" --name {self.name}"))
 
@@ -290,7 +289,7 @@ class Lab:
         return pid
 
     def busy(self):
-        """Whether another stormlab works on the lab, perhaps starts it."""
+        """Whether another stormlab process uses the lab, or starts it."""
         try:
             fd = os.open(self.dir, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
@@ -301,7 +300,7 @@ class Lab:
             os.close(fd)
 
     def alive(self):
-        """Whether the lab is there and none of its hosts is dead."""
+        """Whether the lab exists and all its hosts are alive."""
         self._record = None
         record = self._load()
         return bool(record) and bool(record["pids"]) and all(
@@ -312,9 +311,9 @@ class Lab:
     def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
            mtu=1500, stage=None, stock=False, timeout=120, gang=0,
            quantum=None, networks=1):
-        """Make the lab, by a stormlab process of its own (the caller may
-        have threads, which a fork does not survive). conf and storm_conf are
-        dicts or lists of 'Key=Value'."""
+        """Start the lab in a separate stormlab process, because the caller
+        may have threads, which do not survive a fork. conf and storm_conf
+        are dicts or lists of 'Key=Value'."""
         def pairs(given):
             if hasattr(given, "items"):
                 return [f"{k}={v}" for k, v in given.items()]
@@ -341,9 +340,9 @@ class Lab:
 
     def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
                timeout=60, gang=0, networks=1):
-        """Make the lab in this process; stage None is Slurm alone. Whatever
-        interrupts it, nothing is left behind. Returns the seconds until all
-        nodes were idle."""
+        """Start the lab in this process; stage None means Slurm alone. An
+        error or a signal removes the lab again. Returns the seconds until
+        all nodes were idle."""
         check_machine()
         if stage:
             stage = os.path.realpath(stage)
@@ -373,7 +372,7 @@ class Lab:
         return time.monotonic() - begun
 
     def _clear_remains(self):
-        """Remove what a crash left; but a lab that lives stays."""
+        """Remove what a crashed lab left. Raise LabError if the lab is up."""
         with contextlib.suppress(NoLab), self._locked():
             if self.alive():
                 raise LabError(
@@ -389,20 +388,20 @@ class Lab:
             try:
                 os.makedirs(base, mode=0o755, exist_ok=True)
                 if os.stat(base).st_uid != 0:
-                    raise LabError(f"{base} belongs to another user; remove "
+                    raise LabError(f"{base} does not belong to root; remove "
                                    "it or set STORMLAB_DIR")
                 os.mkdir(path, 0o755)
                 return path
             except FileExistsError:
-                raise LabError(f"lab '{self.name}' is being made by another "
-                               "stormlab")
+                raise LabError(f"another stormlab process is starting lab "
+                               f"'{self.name}'")
             except OSError as e:
                 if e.errno not in (errno.EROFS, errno.EACCES,
                                    errno.ENOSPC):
                     raise
                 error = e
-        raise LabError(f"cannot make {path}: {error.strerror}; name another "
-                       "place with STORMLAB_DIR")
+        raise LabError(f"cannot create {path}: {error.strerror}; set "
+                       "STORMLAB_DIR to another directory")
 
     def _start(self, plan, timeout):
         slurmconf.write_etc(plan)
@@ -415,7 +414,7 @@ class Lab:
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
             "cgroups": [], "shape": None, "drop": None, "multicast": True}
         self._save()
-        # the groups that the agents freeze have the names of nodes, too
+        # The agents name the groups that they freeze after the nodes, too.
         by_slurm = cgroups.wanted(plan.conf)
         if by_slurm or plan.gang:
             with no_interrupts():
@@ -447,7 +446,7 @@ class Lab:
                     os.close(fd)
 
     def _conduct(self, plan, go, ready, timeout):
-        """Plug the wires in, start slurmctld, then every slurmd."""
+        """Connect the hosts, start slurmctld, then every slurmd."""
         pids = {h: p for h, (p, _) in self._record["pids"].items()}
         switch = pids.pop(SWITCH)
         net.plug_in(switch, pids, plan.mtu, plan.networks)
@@ -481,8 +480,7 @@ class Lab:
                             os.write(go[other], b"s")
 
     def down(self):
-        """Remove the lab, in whatever state it is. Returns False when there
-        was nothing to remove."""
+        """Remove the lab in any state. Returns False if there is none."""
         check_root()
         try:
             with self._locked(), no_interrupts():
@@ -500,12 +498,12 @@ class Lab:
         stuck = [fd for fd in ends if fd is not None
                  and not wait_process(fd, 30)]
         if stuck:
-            raise LabError(f"{len(stuck)} hosts of lab '{self.name}' do not "
-                           "die; look for processes in state D")
+            raise LabError(f"cannot kill {len(stuck)} hosts of lab "
+                           f"'{self.name}'; look for processes in state D")
         cgroups.remove(record.get("cgroups", []))
         path = self.dir
-        # On the machine's side of the namespaces this is an empty
-        # directory; rmdir cannot follow a mount by mistake.
+        # Outside the hosts' namespaces this directory is empty. rmdir, in
+        # contrast to rmtree, cannot delete what a mount shows.
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(path + "/root")
         shutil.rmtree(path, ignore_errors=False)
@@ -516,13 +514,13 @@ class Lab:
 
     def situation(self, host, user="root", env=None, cwd=None):
         """(pid of the host, uid, working directory, environment) for a
-        command of the user's in the host. The working directory is the
-        user's home where the host does not show `cwd`."""
+        command that a user runs on the host. The working directory is the
+        user's home if the host does not have `cwd`."""
         pid = self.pid(host)
         uid = {"root": 0, **dict(slurmconf.USERS)}.get(user)
         if uid is None:
-            raise LabError(f"there is no user {user!r} in the lab; there "
-                           "are root, " + " and ".join(
+            raise LabError(f"unknown user {user!r}; a lab has the users "
+                           "root, " + " and ".join(
                                n for n, _ in slurmconf.USERS))
         home = "/root" if uid == 0 else "/home/" + user
         cwd = cwd or os.getcwd()
@@ -545,7 +543,7 @@ class Lab:
         return pid, uid, cwd, full
 
     def command(self, host, argv, user="root", env=None, cwd=None):
-        """The command line and environment that run argv in a host."""
+        """The command line and environment to run argv on a host."""
         pid, uid, cwd, env = self.situation(host, user, env, cwd)
         line = ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p",
                 "--wdns=" + cwd]
@@ -557,8 +555,8 @@ class Lab:
 
     def popen(self, argv, host="login", user="root", env=None, cwd=None,
               **options):
-        """Start argv (a list, or a str for sh -c) in a host; the result is a
-        subprocess.Popen whose signals reach the process in the host."""
+        """Start argv (a list, or a str for sh -c) on a host. Returns a
+        subprocess.Popen whose send_signal() signals the process itself."""
         if isinstance(argv, str):
             argv = ["sh", "-c", argv]
         line, full = self.command(host, argv, user, env, cwd)
@@ -566,9 +564,10 @@ class Lab:
 
     def run(self, argv, host="login", user="root", input=None, timeout=120,
             check=False, env=None, cwd=None, text=True):
-        """Run argv to its end; a subprocess.CompletedProcess with stdout and
-        stderr (apart). Raises subprocess.TimeoutExpired after killing it, or
-        with check=True CalledProcessError."""
+        """Run argv and wait for it. Returns a subprocess.CompletedProcess
+        with stdout and stderr. On a timeout kills argv and raises
+        subprocess.TimeoutExpired; with check=True, a status other than 0
+        raises CalledProcessError."""
         stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
         with self.popen(argv, host, user, env, cwd, text=text, stdin=stdin,
                         errors="replace" if text else None,
@@ -589,7 +588,7 @@ class Lab:
         return self.run(argv, host=host, **options)
 
     def put(self, source, host, path, mode=None):
-        """Copy a file of the machine into a host."""
+        """Copy a file of the machine to a host."""
         if mode is None:
             mode = os.stat(source).st_mode & 0o777
         with open(source, "rb") as f:
@@ -599,11 +598,11 @@ class Lab:
                 stderr=subprocess.PIPE)
             error = process.communicate()[1]
         if process.returncode:
-            raise LabError(f"put {host}:{path}: "
+            raise LabError(f"cannot write {host}:{path}: "
                            + error.decode(errors="replace").strip())
 
     def path(self, host, path):
-        """A name under which this machine's root sees a host's file."""
+        """The path of a host's file for root on this machine."""
         return f"/proc/{self.pid(host)}/root{path}"
 
     def log(self, host, daemon):
@@ -620,14 +619,14 @@ class Lab:
             return ""
 
     def sanitizer_reports(self):
-        """{file: text} of what the sanitizers have found so far, where the
-        plugins were built with them."""
+        """{file: text} of the sanitizers' reports so far; empty if the
+        plugins were built without sanitizers."""
         return sanitized.reports(self.dir)
 
     # -- Slurm's state -----------------------------------------------------
 
     def node_states(self):
-        """{node: state} as sinfo has it, e.g. idle, mixed, down*; empty
+        """{node: state} as sinfo prints it: idle, mixed, down*, ...; empty
         while slurmctld does not answer."""
         done = self.run(["sinfo", "-h", "-N", "-p", "all", "-o", "%N %T"],
                         host="ctl", cwd="/", timeout=30)
@@ -655,8 +654,9 @@ class Lab:
                 + f"\n{odd[0]}: " + self._tail(odd[0])) from None
 
     def wait_agents(self, nodes=None, timeout=60):
-        """Wait until the agents of these nodes (all) take requests: a slurmd
-        starts its agent without waiting for it. Nothing without plugins."""
+        """Wait until the agents of these nodes (default: all) accept requests.
+        A slurmd starts its agent and does not wait for it. Without plugins
+        there is nothing to wait for."""
         if not self.record["stage"]:
             return
         port = int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
@@ -666,7 +666,7 @@ class Lab:
                 wait_for(lambda: net.listening(port, self.pid(node)), timeout,
                          f"{node}: no agent listens on port {port}", 0.005)
             except LabError as e:
-                # Its log as it is now, not as it was when the wait began.
+                # Read the log now: during the wait it has grown.
                 raise LabError(f"{e}:\n" + self._tail(node)) from None
 
     def _tail(self, host, lines=5):
@@ -680,8 +680,8 @@ class Lab:
         return self.pid(SWITCH), {h: self.pid(h) for h in self.hosts}
 
     def shape(self, rate):
-        """Limit every wire, in both directions, to e.g. '1gbit'; None lifts
-        the limit."""
+        """Limit every link in both directions, for example to '1gbit'; None
+        removes the limit."""
         rate = None if rate in (None, "off") else net.valid_rate(rate)
         with self._locked():
             if rate or self.record["shape"]:
@@ -690,7 +690,7 @@ class Lab:
             self._save()
 
     def multicast(self, on):
-        """Make the switch forward multicast, or drop it."""
+        """Make the switch forward (True) or drop (False) multicast."""
         with self._locked():
             net.set_multicast(self.pid(SWITCH), self.hosts, on)
             self.record["multicast"] = bool(on)
@@ -701,14 +701,15 @@ class Lab:
         return net.counters(self.pid(host))
 
     def drop(self, percent, seed=1):
-        """Let every receiver lose this share of the datagrams, at random:
-        the agents from now on, commands from their start on. Every node's
-        losses are its own, and the same for the same seed."""
+        """Make every receiver drop this percentage of datagrams at random:
+        running agents at once, commands from their start. Nodes drop
+        independently of each other; the same seed gives the same choice."""
         if not self.record["stage"]:
-            raise LabError("a lab without our plugins (--stock) has nobody "
-                           "who could drop datagrams")
+            raise LabError("cannot drop datagrams: the lab runs without "
+                           "STORM's plugins (--stock)")
         if not 0 <= percent < 100:
-            raise LabError(f"{percent:g} is not a percentage below 100")
+            raise LabError(f"drop {percent:g}: must be at least 0 and below "
+                           "100")
         with self._locked():
             kept = [(k, v) for k, v in slurmconf.read_storm_conf(self.dir)
                     if k.lower() not in ("droppercent", "dropseed")]
@@ -731,7 +732,8 @@ class Lab:
             self.record["drop"] = percent or None
             self._save()
         if failed:
-            raise LabError("agents that refused: " + "; ".join(failed))
+            raise LabError("cannot set the drop rate of agents: "
+                           + "; ".join(failed))
 
     def agent_stats(self, host):
         """The agent's counters, a dict (storm_agent --stats)."""
@@ -743,8 +745,8 @@ class Lab:
         return json.loads(done.stdout)
 
     def gang_trace(self, host, since=0):
-        """What its agent did for gang scheduling, from event `since` on: a
-        list of dicts (storm_agent --trace)."""
+        """The gang scheduling events of the host's agent, beginning with
+        number `since`: a list of dicts (storm_agent --trace)."""
         done = self.run([slurmconf.STAGE + "/libexec/slurm-storm/storm_agent",
                          "--node", host, "--trace", str(since)], host=host,
                         cwd="/", timeout=30)
@@ -755,9 +757,9 @@ class Lab:
     # -- faults ------------------------------------------------------------
 
     def pids(self, host, name):
-        """The processes of a host with this name, as this namespace numbers
-        them; of a daemon (slurmd, slurmctld, munged, agent) only itself, not
-        what it forked."""
+        """The pids, in this namespace, of a host's processes with this name.
+        For a daemon (slurmd, slurmctld, munged, agent) without the children
+        that it forked."""
         comm = DAEMONS.get(name, name)[:15]
         found = [p for p in pids_in_namespace(self.pid(host))
                  if process_name(p) == comm and start_time(p) is not None]
@@ -777,28 +779,30 @@ class Lab:
             if sig != signal.SIGKILL:
                 os.close(fd)
             elif not wait_process(fd, 30):
-                raise LabError(f"{host}: {daemon} does not die")
+                raise LabError(f"{host}: {daemon} still runs 30 s after "
+                               "SIGKILL")
         return [p for p, _ in found]
 
     def end(self, host, daemon, timeout=60):
-        """Stop a daemon in its usual way, if it runs."""
+        """Stop a daemon with SIGTERM, if it runs."""
         old = [(p, start_time(p)) for p in self.pids(host, daemon)]
         for fd in [kill_process(p, s, signal.SIGTERM) for p, s in old]:
             if fd is not None and not wait_process(fd, timeout):
-                raise LabError(f"{host}: {daemon} does not end")
+                raise LabError(f"{host}: {daemon} still runs {timeout:g} s "
+                               "after SIGTERM")
 
     def restart(self, host, daemon, timeout=60):
-        """Stop a daemon in its usual way, if it runs, and start it. (An
-        agent is started by its slurmd, as soon as that misses it.)"""
+        """Stop a daemon with SIGTERM, if it runs, and start it. (An agent is
+        started by its slurmd, which notices that it has gone.)"""
         agent = daemon == "agent"
         argv = hosts.daemon_command(host, daemon)
         if argv is None and not (
                 agent and hosts.daemon_command(host, "slurmd")):
-            raise LabError(f"{daemon} is no daemon of host {host}")
+            raise LabError(f"host {host} runs no {daemon}")
         self.end(host, daemon, timeout)
         if agent:
             wait_for(lambda: self.pids(host, "agent"), timeout,
-                     f"{host}: no new agent")
+                     f"{host}: slurmd started no new agent")
             self.wait_agents([host])
             return
         line, _ = self.command(host, argv, cwd="/")
@@ -813,8 +817,8 @@ class Lab:
             self.wait_agents([host])
 
     def disk(self, host, size, path="/small"):
-        """Mount an empty disk of this size on a host, writable by all; an
-        earlier one at this path is replaced."""
+        """Mount an empty disk of this size on a host, writable by all. It
+        replaces an earlier one at this path."""
         if not re.fullmatch(r"[0-9]+[kKmMgG]?", str(size)):
             raise LabError(f"{size!r} is not a size: write 4m, 512k, ...")
         script = ('mkdir -p "$1" && { ! mountpoint -q "$1" || umount "$1"; } '
@@ -830,8 +834,7 @@ class Lab:
 
 
 def _may_enter(root, path, uid):
-    """Whether a user could have `path` below `root` for a working
-    directory."""
+    """Whether `path` below `root` can be the user's working directory."""
     try:
         if not os.path.isdir(root + path):
             return False
@@ -846,7 +849,7 @@ def _may_enter(root, path, uid):
 
 
 def all_labs():
-    """Every lab that has a directory, dead ones too."""
+    """Every lab that has a directory, including dead ones."""
     names = []
     for base in base_dirs():
         if os.path.isdir(base):

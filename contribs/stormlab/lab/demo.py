@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The demonstration: one program, broadcast and run by STORM and by Slurm."""
+"""The demonstration: broadcast and run a program by STORM and by Slurm."""
 import json
 import os
 import re
@@ -16,8 +16,8 @@ RATE = "1gbit"
 RUNS = 3
 SIZE = 12000000
 
-#: Slurm prints no timeline; these lines of `srun -vv` begin its phases.
-#: Each is (what the line contains, the phase that begins with it).
+#: Slurm prints no timeline; lines of `srun -vv` mark where its phases begin:
+#: (text in the line, phase that begins with it).
 MARKS = (("modes    = ", "send, write"),
          ("launch_p_step_launch", "exec"),
          ("_task_finish", "exit"))
@@ -41,7 +41,7 @@ def demo(lab, nodes, prepare):
         if subprocess.run([script, "all"], check=False).returncode:
             raise LabError("contribs/prepare failed; see above")
     cluster.check_machine()
-    _say(f"a cluster of {nodes} nodes, links of 1 Gbit/s in both directions")
+    _say(f"starting {nodes} nodes, links of 1 Gbit/s in both directions")
     try:
         lab.create(nodes, "storm", [], [], 4, 1500, cluster.stage_dir())
         lab.shape(RATE)
@@ -72,12 +72,13 @@ def _make_app(lab):
         if done.returncode:
             raise LabError(f"{argv[0]}: {done.stderr.strip()}")
     if os.path.getsize(home + "/app") != SIZE:
-        raise LabError(f"{home}/app is not of {SIZE} bytes")
+        raise LabError(f"{home}/app has {os.path.getsize(home + '/app')} "
+                       f"bytes, not {SIZE}")
     os.chmod(home + "/app", 0o755)
 
 
 class _Run:
-    """One srun, with its clock and the counters of the host login."""
+    """One srun, its phases, and the counters of the host login."""
 
     def __init__(self, lab, job, nodes, how, target):
         srun = ["srun", f"--jobid={job}", f"--launch={how}", "-vv",
@@ -103,7 +104,7 @@ class _Run:
         self.moved = {k: after[k] - before[k] for k in before}
         lines = self.output.splitlines()
         if status or len([l for l in lines if "whole" in l]) != nodes:
-            raise LabError(f"{' '.join(srun)} failed, status {status}:\n"
+            raise LabError(f"{' '.join(srun)} failed with status {status}:\n"
                            + self.output
                            + "\n".join(l for _, l in self.log[-20:]))
         self.timeline = None
@@ -112,8 +113,8 @@ class _Run:
                 with open(outside) as f:
                     self.timeline = json.load(f)
             except FileNotFoundError:
-                raise LabError("srun --launch=storm wrote no timeline: was "
-                               "it launched by storm? its log:\n"
+                raise LabError("srun --launch=storm wrote no timeline; it "
+                               "may have fallen back to Slurm; its log:\n"
                                + "\n".join(l for _, l in self.log)) from None
 
     def _read(self, stream):
@@ -133,7 +134,7 @@ class _Run:
                 for (name, start), end in zip(starts, ends)]
 
     def broadcast_ms(self):
-        """From the first word about the file until all nodes have it."""
+        """From the opening of the domain until all nodes have the file."""
         if self.timeline is None:
             return dict((n, ms) for n, _, ms in self.stock_phases())[
                 "send, write"]
@@ -154,7 +155,7 @@ def _show(lab, nodes):
     job = re.search(r"job allocation (\d+)", granted)[1]
     commands = {"storm": "srun --launch=storm", "slurm": "srun"}
     runs = {how: [] for how in commands}
-    _say("as an ordinary user, in an allocation of all nodes:\n"
+    _say("running as an ordinary user, in an allocation of all nodes:\n"
          "   srun --launch=storm --bcast=/tmp/app ./app")
     for i in range(RUNS):
         for how in commands:
@@ -177,11 +178,11 @@ def _show(lab, nodes):
             counted = run.timeline["counters"]
             print(f"   launched by {run.timeline['launch']}, multicast "
                   f"{'yes' if run.timeline['multicast'] else 'no'}, "
-                  f"repairs {counted['repaired']}, fallback: "
+                  f"chunks retransmitted {counted['repaired']}, fallback: "
                   f"{run.timeline['fallback'] or 'none'}")
-    _say(f"what it took, median of {RUNS} runs of each")
-    rows = [("the whole srun", "ms", lambda r: r.ms, "{:10.0f}"),
-            ("of that the broadcast", "ms", _Run.broadcast_ms, "{:10.0f}")]
+    _say(f"cost, median of {RUNS} runs of each")
+    rows = [("srun in all", "ms", lambda r: r.ms, "{:10.0f}"),
+            ("broadcast alone", "ms", _Run.broadcast_ms, "{:10.0f}")]
     for label, unit, key, scale, form in (
             ("login host sent", "MB", "tx_bytes", 1e-6, "{:10.2f}"),
             ("login host received", "KB", "rx_bytes", 1e-3, "{:10.1f}"),
@@ -198,12 +199,12 @@ def _show(lab, nodes):
         ratio = f"{b / a:8.1f}x" if a else ""
         label = f"{label}, {unit}" if unit else label
         print(f"   {label:28}{form.format(a)}{form.format(b)}{ratio}")
-    print(f"\n   One copy of the file takes {SIZE * 8 / 1e6:.0f} ms on such "
-          "a link.", flush=True)
+    print("\n   One copy of the file alone takes "
+          f"{SIZE * 8 / 1e6:.0f} ms on such a link.", flush=True)
 
 
 def _draw(phases, width=40):
-    """A line for each phase with its bar on a common scale."""
+    """Print a line for each phase, with a bar on a common scale."""
     end = max(start + ms for _, start, ms in phases)
     for name, start, ms in phases:
         left = int(start / end * (width - 1))

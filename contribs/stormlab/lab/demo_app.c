@@ -1,12 +1,12 @@
 /*
- * demo_app.c - what the demonstration broadcasts and runs: a program of exactly
- * 12,000,000 bytes that checks that it arrived whole.
+ * demo_app.c - the program that the demonstration broadcasts and runs. It has
+ * exactly 12,000,000 bytes and checks that it arrived undamaged.
  *
- *	demo_app --make FILE	write itself, padded, to FILE
- *	FILE			check the padding; say who and where it is
+ *	demo_app --make FILE	write a padded copy of the program to FILE
+ *	FILE			check the padding; print task, host and path
  *
- * The padding begins at PAD_START, and is a sequence of numbers that the
- * program itself can compute, so that a byte out of its place is noticed.
+ * The padding begins at PAD_START. It is a sequence of numbers that the program
+ * can compute, so that it finds a damaged or displaced byte.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -75,12 +75,12 @@ int main(int argc, char **argv)
 		die("/proc/self/exe");
 	if (fread(pad, sizeof(*pad), PAD_WORDS, in) != PAD_WORDS ||
 	    fgetc(in) != EOF) {
-		fprintf(stderr, "I am not of %d bytes\n", FILE_SIZE);
+		fprintf(stderr, "/proc/self/exe: not of %d bytes\n", FILE_SIZE);
 		return 2;
 	}
 	for (i = 0; i < PAD_WORDS; i++)
 		if (pad[i] != next(&x)) {
-			fprintf(stderr, "I am damaged at byte %zu\n",
+			fprintf(stderr, "/proc/self/exe: damaged at byte %zu\n",
 				PAD_START + i * sizeof(*pad));
 			return 3;
 		}

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""One host of the lab: a process tree under a pid 1 of its own, in namespaces
-of its own (network, host name, mounts, IPC, pids), with a root directory of
-its own. Whoever kills that pid 1 has removed the host: its processes, its
-mounts and its end of the wire.
+"""One host of the lab: a process tree with its own pid 1, its own namespaces
+(network, host name, mounts, IPC, pids) and its own root directory. To kill
+that pid 1 removes the host: its processes, its mounts and its interface.
 
-The root is a tmpfs with the machine's directories bound into it, but for
-those that hold a host's identity or state (/tmp, /run, /home, parts of /etc
-and /var), which are the host's. So nothing that happens in the lab by Slurm's
-usual paths reaches the machine's own files.
+The root is a tmpfs, into which the machine's directories are bound. The
+exceptions hold a host's identity or state: /tmp, /run, /home, parts of /etc
+and /var. These each host has for itself. So a lab that uses Slurm's usual
+paths does not change the machine's files.
 """
 import os
 import resource
@@ -25,7 +24,7 @@ from .sysdep import (CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID,
 
 SWITCH = "sw"
 
-#: what a host has for itself, and so hides of the machine
+#: directories that each host has for itself; the machine's are hidden
 PRIVATE = ("/tmp", "/run", "/home", "/var/tmp", "/var/spool", "/var/log",
            "/var/lib/slurm", "/var/lib/munge", "/etc/munge", "/dev/shm")
 
@@ -39,9 +38,10 @@ REAL_TIME = {"sys_nice": 23, "ipc_lock": 14}
 
 
 def _with_real_time(argv):
-    """For the strober, as User=slurm and AmbientCapabilities= of a unit would.
-    (LimitRTPRIO= would do, too, but who may have a lab may not always raise a
-    limit.) Who cannot give that away does without."""
+    """Give slurmctld's strober real-time priority, as User=slurm and
+    AmbientCapabilities= of a unit would. (LimitRTPRIO= would also do, but in
+    a container root cannot always raise a limit.) Without these capabilities
+    the daemon runs without real-time priority."""
     with open("/proc/self/status") as f:
         bound = next(int(line.split()[1], 16) for line in f
                      if line.startswith("CapBnd:"))
@@ -82,8 +82,8 @@ def _bind(source, target):
 
 
 def _show(source, target):
-    """Something of the machine's where a host keeps files of its own: who
-    clears up in there must not reach it."""
+    """Show a directory of the machine read-only where a host has its own
+    files: a cleanup on the host must not delete the machine's."""
     mount(source, target, None, MS_BIND)
     mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
 
@@ -128,8 +128,9 @@ def _build_root(plan, host, groups):
 
 
 def _mount_sys(root, groups):
-    """A sysfs of our own, for it shows the network namespace of its
-    mounter; with control groups that are our own, or the machine's."""
+    """Mount a new sysfs, because a sysfs shows the network namespace of the
+    process that mounted it. Add the host's control groups, or the
+    machine's."""
     mount("sysfs", root + "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     if groups:
         cgroups.mount_all(groups, root)
@@ -142,7 +143,7 @@ def _make_state_dirs(plan, host):
                  "/var/log/munge", "/var/log/slurm"):
         os.makedirs(path, exist_ok=True)
     if host == "ctl":
-        # below /home it is shared with a second slurmctld on another host
+        # Below /home a second slurmctld on another host can share it.
         state = dict(plan.conf).get("StateSaveLocation",
                                     "/var/lib/slurm/slurmctld")
         os.makedirs(state, 0o755, exist_ok=True)
@@ -175,7 +176,7 @@ def _slurmctld_listens():
     if not any(process_name(p) == "slurmctld" and start_time(p)
                for p in os.listdir("/proc") if p.isdigit()):
         with open("/var/log/slurm/slurmctld.log", errors="replace") as f:
-            raise LabError("slurmctld ended: "
+            raise LabError("slurmctld exited: "
                            + "".join(f.readlines()[-4:]))
     return False
 
@@ -186,8 +187,8 @@ def _raise_limits():
 
 
 def _pin(plan, host):
-    """Gangs: every node has a core of its own, as far as there are some; the
-    first one, and what the nodes leave, is for ctl and login."""
+    """For gangs, bind every node to its own cores if there are enough. The
+    first core, and those that no node uses, are for ctl and login."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > plan.nodes:
         others = cores[:1] + cores[1 + plan.nodes * plan.cpus:]
@@ -202,8 +203,8 @@ def _pin(plan, host):
 
 
 def _await(go, byte):
-    """Wait for the starter's word. Should the starter die, the host does:
-    nobody could have recorded it."""
+    """Wait for a byte from the starter. Exit if the starter dies: then the
+    host may be in no record."""
     if os.read(go, 1) != byte:
         os._exit(1)
 
@@ -219,8 +220,8 @@ def _reap_forever():
         signal.sigwait({signal.SIGCHLD})
 
 
-def _init(plan, host, go, say):
-    """The life of a host's pid 1. say(text) reports to the starter."""
+def _init(plan, host, go, report):
+    """The life of a host's pid 1. report(text) writes to the starter."""
     set_process_name("stormlab:" + host)
     socket.sethostname(host)
     os.umask(0o022)
@@ -228,9 +229,9 @@ def _init(plan, host, go, say):
         mount("none", "/", None, MS_REC | MS_PRIVATE)
         mount("proc", "/proc", "proc")
         net.disable_ipv6()
-        say("up")
+        report("up")
         _await(go, b"n")
-        say("ready")
+        report("ready")
     else:
         with open(plan.dir + "/etc/munge.key", "rb") as f:
             key = f.read()
@@ -245,15 +246,15 @@ def _init(plan, host, go, say):
         _await(go, b"n")
         net.configure_host(slurmconf.address_of(host), plan.networks)
         start_daemon(MUNGED)
-        say("up")
+        report("up")
         _await(go, b"s")
         for daemon in daemons_of(host)[1:]:
             start_daemon(daemon_command(host, daemon))
         if host == "ctl":
-            # A slurmd that comes too early tries again after a second.
+            # A slurmd that starts too early retries only after a second.
             wait_for(_slurmctld_listens, 60,
                      "slurmctld does not listen", 0.005)
-        say("ready")
+        report("ready")
     _await(go, b"r")
     os.close(go)
 
@@ -266,8 +267,8 @@ def _first_process(plan, host, go, ready):
     os.dup2(null, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    # Nothing of the starter's may stay open here: neither the other
-    # hosts' pipes nor what its caller waits for the end of.
+    # Close all that the starter had open: the other hosts' pipes, and pipes
+    # on which the starter's caller waits for end of file.
     for fd in [int(f) for f in os.listdir("/proc/self/fd")]:
         if fd > 2 and fd not in (go, ready):
             try:
@@ -275,25 +276,25 @@ def _first_process(plan, host, go, ready):
             except OSError:
                 pass
 
-    def say(text):
+    def report(text):
         os.write(ready, f"{host}\t{text}\n".encode())
 
     try:
-        _init(plan, host, go, say)
+        _init(plan, host, go, report)
         os.close(ready)
     except BaseException as e:
         line = " ".join(str(e).split())[:1000]
-        say("failed " + (line or repr(e)))
+        report("failed " + (line or repr(e)))
         os._exit(1)
     _reap_forever()
 
 
 def spawn(plan, host, ready):
-    """Make a host. Returns the pid of its first process and the pipe by
-    which it is told to go on: 'n' the wire is plugged in, 's' start Slurm,
-    'r' the lab is recorded and stays. The host writes lines
-    'HOST\\tup|ready|failed WHY' to `ready`. The caller has its signals
-    blocked."""
+    """Make a host. Returns the pid of its first process and a pipe for
+    commands to it: 'n' the network is connected, 's' start Slurm, 'r' the
+    lab is recorded and stays. The host writes lines
+    'HOST\\tup|ready|failed REASON' to `ready`. The caller must have blocked
+    SIGINT, SIGTERM and SIGHUP."""
     os.makedirs(f"{plan.dir}/hosts/{host}/log")
     pid_r, pid_w = os.pipe()
     go_r, go_w = os.pipe()
@@ -325,7 +326,7 @@ def spawn(plan, host, ready):
     if not answer.isdigit():
         os.close(go_w)
         raise LabError(
-                "this machine does not let root make namespaces "
-                f"({answer.lstrip('!') or 'no answer'}); in a container "
-                "start it privileged (with CAP_SYS_ADMIN and CAP_NET_ADMIN)")
+                "cannot create namespaces: "
+                f"{answer.lstrip('!') or 'no reason given'}; a container "
+                "needs CAP_SYS_ADMIN and CAP_NET_ADMIN")
     return int(answer), go_w

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The lab's network: one bridge in the namespace of the host `sw`, one veth
-pair to each host, which calls its end eth0. The bridge's port of a host bears
-the host's name. A lab may have a second network, just the same: eth1, and ports
-with "-1" behind the host's name."""
+"""The lab's network: one bridge in the namespace of the host `sw`, and one veth
+pair to each host. The host's end is eth0; the bridge's port has the host's
+name. A second network is alike: its interface is eth1, and its ports have "-1"
+after the host's name."""
 import re
 import subprocess
 
 from .sysdep import LabError
 
-#: the burst must hold a few 64 KiB super-packets, else tbf cuts them up
+#: the burst must hold a few 64 KiB super-packets; otherwise tbf splits them
 TBF = "tbf rate {rate} burst 256kb latency 100ms"
 
 
@@ -25,7 +25,7 @@ def _batch(argv, lines):
 
 
 def plug_in(switch_pid, pids, mtu, networks=1):
-    """Make the bridges and a wire of each to each of pids, {host: pid}."""
+    """Make the bridges, and connect each to each host of pids, {host: pid}."""
     lines = ["link set lo up"]
     for k in range(networks):
         lines += [f"link add br{k} mtu {mtu} type bridge mcast_snooping 0 "
@@ -41,8 +41,8 @@ def plug_in(switch_pid, pids, mtu, networks=1):
 
 
 def disable_ipv6():
-    """In this network namespace: nobody here uses it, and its solicitations
-    would be counted with what the tests count."""
+    """Disable IPv6 in this network namespace. Nothing uses it, and the tests
+    would count its solicitations among their packets."""
     for which in ("all", "default"):
         try:
             with open(f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6",
@@ -53,9 +53,9 @@ def disable_ipv6():
 
 
 def configure_host(address, networks=1):
-    """In the host itself. There is no router; the default route is there
-    because whoever looks for the interface of the default route should
-    find one, as on a real host. The second network has 10.84 for 10.83."""
+    """Configure the interfaces; runs on the host itself. There is no router.
+    There is a default route because programs look for its interface. The
+    second network has addresses in 10.84 instead of 10.83."""
     lines = ["link set lo up"]
     for k in range(networks):
         own = address.replace("10.83.", f"10.{83 + k}.", 1)
@@ -73,8 +73,8 @@ def valid_rate(rate):
 
 
 def shape(switch_pid, pids, rate):
-    """Limit all egress, of the hosts and of the switch's ports; rate None
-    takes the limit away."""
+    """Limit what the hosts and the switch's ports send; rate None removes
+    the limit."""
     def line(device):
         if rate is None:
             return f"qdisc del dev {device} root"
@@ -94,16 +94,17 @@ def shape(switch_pid, pids, rate):
 
 
 def set_multicast(switch_pid, hosts, on):
-    """Without snooping a bridge floods multicast to every port that has
-    mcast_flood; broadcast (ARP) has a flag of its own."""
+    """Make the bridge forward or drop multicast. Without snooping a bridge
+    floods multicast to every port that has mcast_flood. Broadcast (ARP) has
+    a separate flag."""
     flag = "on" if on else "off"
     _batch(enter(switch_pid, ["bridge", "-batch", "-"]),
            [f"link set dev {h} mcast_flood {flag}" for h in hosts])
 
 
 def listening(port, pid="self"):
-    """Whether anybody in the network namespace of pid listens on a TCP port;
-    to try it by connecting would leave traces in logs and counters."""
+    """Whether a process in the network namespace of pid listens on a TCP
+    port. (A connection attempt would appear in logs and counters.)"""
     with open(f"/proc/{pid}/net/tcp") as f:
         sockets = [line.split() for line in f][1:]
     return any(s[1].endswith(f":{port:04X}") and s[3] == "0A"
@@ -111,9 +112,9 @@ def listening(port, pid="self"):
 
 
 def counters(pid, device="eth0"):
-    """What went through a host's interface, and its TCP connections, since the
-    host began: rx_bytes, rx_packets, tx_bytes, tx_packets, accepted,
-    opened, tcp_in_segments, tcp_out_segments, udp_in, udp_out."""
+    """The counters of a host's interface, TCP and UDP since it started:
+    rx_bytes, rx_packets, tx_bytes, tx_packets, accepted, opened,
+    tcp_in_segments, tcp_out_segments, udp_in, udp_out, udp_lost."""
     with open(f"/proc/{pid}/net/dev") as f:
         for line in f:
             name, _, rest = line.partition(":")

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Plugins that were built with the address and undefined behaviour sanitizers
-(configure --enable-sanitizers), in Slurm's programs that were not.
+"""Load plugins that were built with the address and undefined behaviour
+sanitizers (configure --enable-sanitizers) into Slurm's programs, which were
+not.
 
-The sanitizers' runtime must be the first library of a process. By LD_PRELOAD it
-would reach the tasks, too, whose environment the tests compare; so the hosts
-see copies of Slurm's programs that name it among their libraries. A small
-library before it has the options: nobody's environment can lose them.
+The sanitizers' runtime must be the first library of a process. LD_PRELOAD would
+also reach the tasks, whose environment the tests compare. Therefore the hosts
+see copies of Slurm's programs that list the runtime among their libraries. A
+small library in front of it holds the options, because a program may lose its
+environment.
 
-What the sanitizers say goes to files in /home/sanitizer, which all hosts have in
-common: srun's stderr is the tests', and a daemon has none.
+The sanitizers write their reports to files in /home/sanitizer, which all hosts
+share: the tests check srun's stderr, and a daemon has none.
 """
 import glob
 import os
@@ -17,25 +19,26 @@ import subprocess
 
 from .sysdep import LabError
 
-#: as the hosts see the library of options
+#: directory, in the hosts, of the library with the options
 INSIDE = "/run/stormlab/sanitized"
 REPORTS = "/home/sanitizer"
 
-#: of Slurm's programs those that load our plugins
+#: Slurm's programs that load STORM's plugins
 PROGRAMS = ("slurmctld", "slurmd", "slurmstepd", "srun", "salloc", "sbatch",
             "sattach", "scontrol", "sbcast")
-#: of the stage
+#: programs in the stage directory
 OURS = ("bin/sbcast_storm", "libexec/slurm-storm/storm_agent")
 
-#: Slurm's programs do not free all that they have when they end. A size that
-#: nobody has memory for is refused, as without the sanitizers.
+#: Slurm's programs do not free all memory when they exit, so leaks are not
+#: checked. An allocation that is too large returns NULL, as malloc does.
 OPTIONS = ("verify_asan_link_order=0:detect_leaks=0:"
            "allocator_may_return_null=1:abort_on_error=0:log_exe_name=1:"
            f"log_path={REPORTS}/report")
 
-#: beside the options the remedy for a fault of the runtime: whoever forks while
-#: another thread allocates has, in the child, an allocator locked for good, as
-#: Slurm's slurmstepd finds when it goes on to allocate. So nobody forks then.
+#: The options, and a remedy for a fault of the runtime. If a thread forks while
+#: another one allocates, the allocator stays locked in the child. Slurm's
+#: slurmstepd allocates there and hangs. Hence a lock: no fork during an
+#: allocation.
 SOURCE = f"""\
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -104,7 +107,7 @@ void free(void *p)
 
 
 def libraries(path):
-    """The names of the libraries that a program or plugin asks for."""
+    """The names of the libraries that a program or plugin needs."""
     done = subprocess.run(["readelf", "-d", path], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     return [line.split("[")[1].rstrip("]") for line in done.stdout.split("\n")
@@ -112,8 +115,8 @@ def libraries(path):
 
 
 def runtimes(stage):
-    """The sanitizers' libraries that the plugins ask for, if any: the one
-    that must be first is."""
+    """The sanitizers' libraries that the plugins need, if any; the one that
+    must be loaded first is first."""
     asked = libraries(stage + "/lib/slurm-storm/switch_storm.so")
     return [name for kind in ("libasan", "libubsan")
             for name in asked if name.startswith(kind + ".")]
@@ -136,14 +139,15 @@ def _copy(source, target, names):
 
 
 def prepare(plan, stage_inside):
-    """Make the copies in the lab's directory, where the plugins need them.
-    Returns {path in the hosts: what is to be seen there}."""
+    """Make the copies in the lab's directory if the plugins need them.
+    Returns {path in the hosts: file to show there}."""
     names = runtimes(plan.stage) if plan.stage else []
     if not names:
         return {}
     if not shutil.which("patchelf"):
-        raise LabError("the plugins are built with sanitizers, for which "
-                       "Slurm's programs must be changed: install patchelf")
+        raise LabError(f"the plugins in {plan.stage} are built with "
+                       "sanitizers; install patchelf to change copies of "
+                       "Slurm's programs")
     directory = plan.dir + "/sanitized"
     os.mkdir(directory)
     os.mkdir(plan.dir + REPORTS)
@@ -161,7 +165,7 @@ def prepare(plan, stage_inside):
     for program in OURS:
         copy = f"{directory}/{os.path.basename(program)}"
         _copy(f"{plan.stage}/{program}", copy, [INSIDE + "/options.so"])
-        # the agent's path is the one that configure was told
+        # The plugins know the agent's path by configure's prefix.
         shown[f"{stage_inside}/{program}"] = copy
         shown[f"{plan.stage}/{program}"] = copy
     shown[INSIDE] = directory
@@ -169,7 +173,7 @@ def prepare(plan, stage_inside):
 
 
 def reports(lab_dir):
-    """{file: text} of what the sanitizers have said so far."""
+    """{file: text} of the sanitizers' reports so far."""
     found = {}
     for path in sorted(glob.glob(lab_dir + REPORTS + "/report.*")):
         with open(path, errors="replace") as f:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What a lab's hosts read in /etc: Slurm's configuration, ours, the names.
+"""The files in /etc of a lab's hosts: slurm.conf, storm.conf, users, hosts.
 
-The values are chosen for a cluster that lives for minutes: answers come soon,
-and nothing waits for a timer that a production site would have.
+The values suit a cluster that runs for minutes: timers are much shorter than
+on a production site.
 """
 import os
 import re
 
 from .sysdep import LabError
 
-#: as the hosts see it: the stage directory, wherever it lies outside
+#: path of the stage directory in the hosts
 STAGE = "/run/stormlab/stage"
 
-#: of our agents, where storm.conf names none
+#: the agents' port if storm.conf sets none
 STORM_PORT = 8383
 
-#: name, uid (= gid) and what they are for; they exist inside the lab alone
+#: (name, uid), with gid = uid; these users exist only inside the lab
 USERS = (("user", 20001), ("other", 20002))
 
 SLURM_CONF = """\
@@ -62,8 +62,8 @@ SlurmdPidFile=/run/slurm/slurmd.pid
 StateSaveLocation=/var/lib/slurm/slurmctld
 SlurmdSpoolDir=/var/lib/slurm/slurmd
 NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
-# slurmctld wakes a srun that waits for a busy node by its host's name, and knows
-# the addresses of nodes only: without this line srun sleeps for over a minute
+# slurmctld wakes an srun that waits for a busy node through the name of srun's
+# host, but knows only nodes' addresses: without this line srun sleeps over 1 min
 NodeName=login NodeAddr={login} CPUs=1 State=FUTURE
 PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 PartitionName=short Nodes={nodes} MaxTime=1 State=UP OverSubscribe=YES
@@ -79,7 +79,7 @@ def node_names(count):
 
 
 def address_of(host):
-    """Every lab has a network of its own, so all use the same addresses."""
+    """A host's address; all labs use the same, in separate networks."""
     if host == "ctl":
         return "10.83.0.1"
     if host == "login":
@@ -100,11 +100,10 @@ def parse_pairs(pairs, option):
 
 
 def merge(text, overrides):
-    """Lines `Key=Value` of a configuration file with some keys replaced; an
-    override's lines stand where the first line of its kind stood, so that
-    what depends on the order (NodeName before PartitionName) stays right.
-    PartitionName lines are told apart by the partition's name, and login's
-    NodeName from that of the nodes."""
+    """Replace some keys in a configuration file of lines `Key=Value`. An
+    override takes the place of the first line of its kind, because order can
+    matter (NodeName before PartitionName). Each partition's PartitionName is
+    a kind, and so is login's NodeName."""
     def kind(key, value):
         key = key.lower()
         name = value.split()[0].lower() if value.strip() else ""
@@ -153,8 +152,8 @@ def gang_lines(nodes, cpus, jobs, given):
 
 
 def write(path, text, mode=0o644):
-    """A whole new file or the old one, never half of one. Not for files that
-    are bind-mounted one by one: those would keep showing the old inode."""
+    """Replace a file atomically. Do not use it for a file that is itself
+    bind-mounted: the mount would keep showing the old inode."""
     fd = os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
     with os.fdopen(fd, "w") as f:
         f.write(text)
@@ -225,7 +224,7 @@ def read_storm_conf(lab_dir):
 
 
 def write_storm_conf(lab_dir, pairs):
-    """No pairs, no file: a site without storm.conf is the usual one."""
+    """Write storm.conf; without pairs, delete it: most sites have none."""
     path = lab_dir + "/etc/slurm/storm.conf"
     if pairs:
         write(path, "".join(f"{k}={v}\n" for k, v in pairs))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The few system calls and /proc files that the lab needs and Python 3.11
-does not offer, and the one exception that its users are to see."""
+"""System calls and /proc files that the lab needs and Python 3.11 does not
+offer, and LabError, the exception whose text users see."""
 import ctypes
 import errno
 import os
@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class LabError(Exception):
-    """Something that the user should read; printed without a trace."""
+    """An error for the user; printed without a stack trace."""
 
 
 def _check(rc, what):
@@ -51,9 +51,9 @@ def unshare(flags):
 
 
 def pivot_root(new):
-    """Make the mount `new` the root of this mount namespace and let go of
-    the old one. (A plain chroot would not do: whoever enters the
-    namespace later starts at its root.)"""
+    """Make the mount `new` the root of this mount namespace and unmount the
+    old one. (A plain chroot would not do: a process that enters the
+    namespace later starts at the namespace's root.)"""
     number = SYS_PIVOT_ROOT.get(os.uname().machine)
     if number is None:
         raise OSError(errno.ENOSYS, "pivot_root: unknown machine type "
@@ -84,9 +84,9 @@ def _stat_fields(pid):
 
 
 def start_time(pid):
-    """When the process began, in clock ticks after the boot, or None when
-    there is none: with the pid it names a process for good. A zombie
-    counts as none."""
+    """The start of a process in clock ticks since boot, or None if there is
+    no such process or only a zombie. Pid and start time together identify a
+    process: pids are reused."""
     fields = _stat_fields(pid)
     if fields is None or fields[0] in "ZX":
         return None
@@ -107,8 +107,8 @@ def parent_of(pid):
 
 
 def pids_in_namespace(pid):
-    """All processes (as this namespace numbers them) that live in the pid
-    namespace that has `pid` for its first process."""
+    """The pids, in this namespace, of all processes in the pid namespace of
+    `pid`."""
     try:
         wanted = os.stat(f"/proc/{pid}/ns/pid").st_ino
     except OSError:
@@ -126,8 +126,8 @@ def pids_in_namespace(pid):
 
 
 def kill_process(pid, started, sig=signal.SIGKILL):
-    """Signal exactly the process {pid, started}. Returns a descriptor that
-    polls readable at its end, or None when it is gone already."""
+    """Signal exactly the process (pid, started). Returns a pidfd, which
+    polls readable when the process ends, or None if it has ended already."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -143,7 +143,8 @@ def kill_process(pid, started, sig=signal.SIGKILL):
 
 
 def wait_process(fd, timeout):
-    """Wait for the end of a process given by its pidfd, and close that."""
+    """Wait for the process of a pidfd to end, and close the pidfd. The
+    timeout is in seconds; returns False when it passes."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     try:
@@ -153,10 +154,10 @@ def wait_process(fd, timeout):
 
 
 def run_inside(pid, argv, uid, cwd, env):
-    """Run argv in all namespaces of `pid`, in the foreground, as if it were
-    us: what is sent to us reaches it, and its exit status, or the negated
-    number of the signal that ended it, is the result. The terminal's own
-    signals (ctrl-C) reach it without us; they are not passed on twice."""
+    """Run argv in all namespaces of `pid`, in the foreground. Forwards the
+    signals that this process receives. Returns the exit status, or the
+    negated number of the signal that ended argv. The terminal sends its
+    signals (ctrl-C) to argv itself, so these are not forwarded."""
     passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
               signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT,
               signal.SIGWINCH}
@@ -193,8 +194,8 @@ def run_inside(pid, argv, uid, cwd, env):
 
 
 def wait_for(condition, timeout, what, interval=0.02):
-    """Call `condition` until it yields something true, at first often, later
-    less so; return that."""
+    """Call `condition` until it returns something true, at growing
+    intervals, and return that. `what` completes the message of a timeout."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
