@@ -23,8 +23,8 @@ MODES = ["multicast", "relay", "deaf", "drop"]
 
 def pytest_configure(config):
     long_rule.pytest_configure(config)
-    # what nohup ignores would be ignored by each srun that a test starts, too;
-    # what is caught is not
+    # srun inherits the signals that nohup ignores, but not those that are
+    # caught.
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
     config.addinivalue_line("markers", "every_mode: run in all modes")
@@ -53,12 +53,12 @@ def pytest_generate_tests(metafunc):
 
 
 def lab_name(what):
-    # of this process, so that several test runs may go on beside each other
+    # this process's, so that several test runs can run at the same time
     return f"test{os.getpid()}-{what}"
 
 
 def need_cgroup2():
-    """Gang scheduling's tests freeze in groups of that kind."""
+    """The gang scheduling tests freeze in groups of that kind.""""
     if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
         pytest.skip("SKIP: no control groups of version 2 here")
 
@@ -83,7 +83,7 @@ def cluster(request):
 
 @pytest.fixture(scope="session")
 def big():
-    """32 nodes, for what must not depend on their number."""
+    """32 nodes, for results that must not depend on the number of nodes."""
     c = make("big", 32, cpus=8)
     yield c
     c.down()
@@ -91,7 +91,7 @@ def big():
 
 @pytest.fixture
 def fresh(request):
-    """4 nodes for this test alone, which may break them."""
+    """4 nodes for this test only, which may break them."""
     c = make("fresh", 4)
     c.current = re.sub(r"\W+", "_", request.node.name)
     yield c
@@ -100,7 +100,7 @@ def fresh(request):
 
 @pytest.fixture(autouse=True)
 def _leave_clean(request):
-    """Give the runs of a test its name, and clear up after it."""
+    """Name the runs of a test after it, and clean up after it."""
     names = [n for n in ("cluster", "big") if n in request.fixturenames]
     clusters = [request.getfixturevalue(n) for n in names]
     for c in clusters:

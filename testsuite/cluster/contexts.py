@@ -31,12 +31,12 @@ def context(line):
 
 
 def apart(one, others):
-    """Nothing of this context is in one of the others."""
+    """No part of this context appears in one of the others."""
     return not any(set(one) & set(other) for other in others)
 
 
 class Step:
-    """A step that runs until it is told to end."""
+    """A step that runs until the test ends it."""
 
     def __init__(self, lab, name, *options, line=SHOW, user="user"):
         self.lab, self.name = lab, name

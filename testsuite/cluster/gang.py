@@ -15,25 +15,25 @@ class Gang(Cluster):
     """A lab with a gang partition and no standing job."""
 
     patience = 120      # seconds
-    enough = 5          # turns of a job that show that it has turns
-    looks = 20          # that show that nothing changes any more
-    by_groups = True    # steps are stopped, not by signals
-    epilog = False      # each job leaves something
+    enough = 5          # turns of a job that prove that it takes turns
+    looks = 20          # checks that prove that nothing changes any more
+    by_groups = True    # steps are stopped by control groups, not by signals
+    epilog = False      # whether each job runs an epilog that leaves a file
 
     def __init__(self, name, nodes=NODES, gang=2, quantum=10, cpus=1,
                  **options):
-        self.empty = {}         # node: where its trace was when nothing ran
+        self.empty = {}         # {node: position in its trace when nothing ran}
         self.quantum = quantum
         super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
                          quantum=quantum, **options)
 
     def begin(self, verbs, nodes=NODES, **options):
-        """Start a job of one task on each node; its Started."""
+        """Start a job of one task on each node. Returns its Started."""
         return self.start(f"srun -pgang -N{nodes} --launch=storm {verbs}",
                           **options)
 
     def on(self, node, command):
-        """What a command of root's, for a shell, prints on a node."""
+        """The output of a shell command that root runs on a node."""
         done = self.lab.run(["sh", "-c", command], host=node, cwd="/")
         assert done.returncode == 0, f"{node}: {command}: {done.stderr}"
         return done.stdout
@@ -45,22 +45,22 @@ class Gang(Cluster):
         return [int(j) for j in self.root("squeue -h -t R -o %A").split()]
 
     def mark(self, node):
-        """Where the trace is now: what comes later has at least this n."""
+        """The end of the trace: later events have at least this number."""
         return (self.trace(node) or [{"n": -1}])[-1]["n"] + 1
 
     def stand(self, node):
         return [s for s, still in self.groups(node).items() if still]
 
     def said(self, host, daemon, text):
-        """Is it in its log?  slurmd's is slurmstepd's, too: now and then one's line
-        is cut in two by another's."""
+        """Whether slurmd's log has the text. slurmstepd writes to it, too, and
+        now and then one cuts a line of the other's in two."""
         cut = r"(?:\[\d{4}-[^\n]*\n)?"
         return re.search(cut.join(map(re.escape, text)),
                          self.lab.log(host, daemon))
 
     def goes_on(self, node):
-        """Wait until all of a node runs, and see that it is no moment between
-        two turns."""
+        """Wait until everything on a node runs, and make sure that it is not a
+        moment between two turns."""
         seen = []
 
         def runs():
@@ -78,7 +78,7 @@ class Gang(Cluster):
         return not any(self.stand(n) for n in self.names)
 
     def task_states(self, job):
-        """The letters of /proc of a job's tasks (taskdo), on all nodes."""
+        """The states in /proc of a job's tasks (taskdo) on all nodes."""
         return [letter for node in self.names for letter in self.on(
             node, "for p in $(pgrep -x taskdo); do "
             f"! grep -zqx SLURM_JOB_ID={job} /proc/$p/environ || "
@@ -86,19 +86,19 @@ class Gang(Cluster):
             ).split()]
 
     def signal_all(self, node, daemons, sig):
-        """Send it to all of them at once."""
+        """Send a signal to all tasks at once."""
         for pid in [p for d in daemons for p in self.lab.pids(node, d)]:
             os.kill(pid, sig)
 
     def two_jobs(self):
-        """That take turns on all nodes and would go on for ever."""
+        """Jobs that take turns on all nodes and run until they are ended."""
         for _ in range(2):
             self.begin("{do} block")
         self.until(lambda: len(self.jobs()) == 2, "two jobs")
         self.alternate()
 
     def gone(self, job):
-        """Wait for its end, of which nothing is left."""
+        """Wait for the end of a job, which must leave nothing behind."""
         self.until(lambda: not self.root(
             f"squeue -h -t R,CG -j {job}").strip(), f"the end of job {job}")
         if self.epilog:
@@ -110,7 +110,8 @@ class Gang(Cluster):
         self.epilog = True
 
     def alternate(self, since=None, times=None, job_count=2):
-        """Wait until so many jobs were stopped and continued on all nodes."""
+        """Wait until so many jobs have been stopped and continued on all
+        nodes."""
         times = times or self.enough
         since = since or {n: self.mark(n) for n in self.names}
 
@@ -132,9 +133,9 @@ class Gang(Cluster):
             self.until(lambda: not self.records(node), f"no record on {node}")
 
     def nothing_left(self, jobs=()):
-        """No step, no group, nothing that stands still, and nothing wrong in
-        the traces since it was so before; `jobs` are known to have shared all
-        their cores."""
+        """Check that there is no step, no group and no stopped process, and
+        that the traces since the last such check are correct. `jobs` have
+        shared all their cores."""
         self.wait_until_empty()
         cores = {n: {j: [{0}] for j in jobs} for n in self.names}
         traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
@@ -150,13 +151,13 @@ class Gang(Cluster):
             self.lab.path(node, f"/run/slurm-storm/{node}/steps"))
 
     def group_paths(self, node):
-        """The control groups of its steps"""
+        """The control groups of its steps."""
         base = pathlib.Path(self.lab.path(node, "/sys/fs/cgroup"))
         return [p.parent for tree in ("", "unified/") for p in base.glob(
             f"{tree}slurm-storm/{node}/*/cgroup.freeze")]
 
     def groups(self, node):
-        """{step: does it stand still?} by the kernel's word"""
+        """{step: whether it is stopped} according to the kernel"""
         found = {}
         for path in self.group_paths(node):
             try:
@@ -167,7 +168,7 @@ class Gang(Cluster):
         return found
 
     def frozen(self):
-        """Control groups of the lab that stand still, whoever made them."""
+        """The stopped control groups of the lab, whoever made them."""
         found = []
         for top in self.lab.record["cgroups"]:
             for path in pathlib.Path(top).rglob("cgroup.freeze"):
@@ -200,7 +201,7 @@ class Gang(Cluster):
         self.root("scontrol reconfigure")
 
     def end_jobs(self):
-        # with their sruns: for one that is gone slurmstepd waits 10 s
+        # with their sruns: slurmstepd waits 10 s for one that has ended
         self.root("scancel -p gang")
         until(lambda: not self.root("squeue -h"), "the jobs' end")
         self.end_all()

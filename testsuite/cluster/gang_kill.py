@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A daemon is killed or stopped at a random moment while jobs take turns: how
-long until everything runs, and until they take turns again.
+"""Kill or stop a daemon at a random moment while jobs take turns, and measure how
+long it takes until everything runs, and until the jobs take turns again.
 
-Two jobs share a core of each node, so at most one of them may run at a time: when
-both do, everything runs. What is asked is cgroup.freeze, which says what was
-ordered: no task need run for it, so a busy machine does not falsify it.
+Two jobs share a core of each node, so at most one of them may run at a time. When
+both run, everything runs. The test reads cgroup.freeze, which has what the agent
+ordered: no task need run for it, so a busy machine does not falsify the result.
 """
+
 import os
 import random
 import signal
@@ -14,8 +15,8 @@ import time
 from harness import save_jobs, until
 from lab.sysdep import kill_process, start_time
 
-#: kind: (the daemons, each "HOST daemon" with n for a node; is a site's systemd
-#: needed to start it again?)
+#: kind: (daemons, each as "HOST daemon" with n for a node; whether a site's
+#: systemd must restart it)
 KINDS = {
     "agent": (["n agent"], None),
     "slurmd": (["n slurmd"], "n slurmd"),
@@ -23,17 +24,17 @@ KINDS = {
     "strober": (["ctl storm_strober"], None),
     "slurmctld": (["ctl slurmctld"], "ctl slurmctld"),
 }
-#: Who starts a child again and again waits longer each time; started anew, it
-#: has its patience back.
+#: A daemon that restarts a child waits longer each time. When it is restarted
+#: itself, its waits are short again.
 PATIENCE = {"agent": "n slurmd", "strober": "ctl slurmctld"}
 SIGNALS = {"KILL": signal.SIGKILL, "STOP": signal.SIGSTOP}
 #: all of it that there is
 ALL = [(kind, sig) for kind in KINDS for sig in SIGNALS]
-GIVE_UP = 3.0           # seconds: nothing of ours would come now
+GIVE_UP = 3.0           # seconds: after this no reaction is expected any more
 
 
 class Steps:
-    """What was ordered for the steps of each node, as files that stay open."""
+    """The orders for the steps of each node, as files that stay open."""
 
     def __init__(self, cluster, nodes):
         self.fds = {}
@@ -49,8 +50,8 @@ class Steps:
                 os.close(fd)
 
     def all_run(self, node):
-        """Twice: between two looks at one of them it may have been the other's
-        turn."""
+        """Whether both run. Looks twice, because the turn may change between
+        the looks at one job and the other."""
         fds = self.fds[node]
         return all(os.pread(fd, 1, 0) == b"0" for fd in fds + fds)
 
@@ -58,12 +59,12 @@ class Steps:
         return not self.all_run(node)
 
     def which(self, node):
-        """Who runs there now, as far as one is alone in it; or None"""
+        """The job that alone runs there, or None."""
         run = [os.pread(fd, 1, 0) == b"0" for fd in self.fds[node]]
         return run.index(True) if run.count(True) == 1 else None
 
     def take_turns(self, times=4, limit=60):
-        """Wait until it was another's turn so many times, on all nodes."""
+        """Wait until the turn has changed so many times on all nodes."""
         left = {node: times for node in self.fds}
         last = {node: None for node in self.fds}
 
@@ -78,7 +79,7 @@ class Steps:
         assert len(found) == len(self.fds), f"no turns but on {sorted(found)}"
 
     def wait(self, condition, limit=GIVE_UP):
-        """{node: when it first held there}"""
+        """{node: time when the condition first held there}"""
         found, end = {}, time.monotonic() + limit
         while len(found) < len(self.fds):
             for node in self.fds:
@@ -91,7 +92,7 @@ class Steps:
 
 
 def hurry():
-    """Who measures must not wait for those that compute."""
+    """The measuring process must not wait for those that compute."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))
     except OSError:
@@ -106,16 +107,16 @@ def calm():
 
 
 class Kills:
-    """On a Gang cluster; begin() before the first one."""
+    """Runs faults on a Gang cluster. Call begin() before the first one."""
 
     def __init__(self, cluster, seed, noise=None):
         self.c = cluster
-        self.noise = noise      # reset(), worst(): of the machine
+        self.noise = noise      # reset(), worst(): measure the machine's noise
         self.random = random.Random(seed)
 
     def begin(self):
-        """Two jobs that compute for ever, and that slurmctld has saved: it is to
-        find them again."""
+        """Start two jobs that compute for ever, and wait until slurmctld has
+        saved them, because it must find them again."""
         c = self.c
         for _ in range(2):
             c.begin("{do} spin 100000000", nodes=c.nodes)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What must hold in the traces of gang scheduling (doc/gang-trace.md), whatever
+"""The rules that traces of gang scheduling (doc/gang-trace.md) must keep, whatever
 happened meanwhile.
 
-	on a node	who stands still has no turn in this slot, and who runs has
-			one, or a reason that the trace tells; jobs of one slot
-			share no core; every slot of a map comes in every round;
-			strobes rise
+	on a node	a job that is stopped has no turn in this slot; a job
+			that runs has one, or the trace gives a reason; jobs of
+			one slot share no core; every slot of a map comes in
+			every round; strobes increase
 	between nodes	one strobe names one slot, and one map is the same
 
-Nothing here depends on how long a thing took, but for a step that begins: it is
-a while before it may be stopped, which is counted in slots.
+No rule depends on how long a thing took, with one exception: a step that begins
+cannot be stopped for a while, which is counted in slots.
 """
 import collections
 
-#: jobs run out of their turn for these; "starting" has its own limit
+#: reasons for which jobs run out of turn; "starting" has a limit of its own
 REASONS = ("signal", "script", "debugger")
 SHOWN = 3
 
@@ -23,31 +23,32 @@ class Step:
         self.script = script
         self.stands = False
         self.why = "starting"       # it runs
-        self.age = 0                # slots since it was complete to us
-        self.outside = 0            # slots of which no map had its job
+        self.age = 0                # slots since the trace was complete
+        self.outside = 0            # slots in which no map had its job
 
 
 class NodeTrace:
-    """The trace of one node, judged; `faults` are what is wrong with it."""
+    """The trace of one node, checked against the rules; `faults` are the
+    violations."""
 
     def __init__(self, node, trace, cores, free, grace):
         self.node, self.cores, self.free = node, cores, free
         self.grace = grace
         self.faults = []
         self.maps = {}              # version: {job: slots as bits}
-        self.rows = {}              # version: how many slots
+        self.rows = {}              # version: number of slots
         self.newest = None
         self.steps = {}
-        self.twins = {}             # of one name: {its key: how many are left}
+        self.twins = {}             # of the same name: {key: how many are left}
         self.now = None             # (version, slot); None: everything runs
         self.last = -1              # strobe
-        self.round = []             # slots of one version, one after the other
-        self.loose = False          # who stands is not known for a while
-        self.heard = -1             # strobe that an event before this one knew
+        self.round = []             # slots of one version in their order
+        self.loose = False          # jobs that are stopped: unknown for now
+        self.heard = -1             # greatest strobe of the events before this
         self.meant = {}             # strobe: (version, slot)
-        self.obeyed = {}            # strobe: when
+        self.obeyed = {}            # strobe: time
         self.switches = 0
-        self.turns = collections.Counter()      # of jobs, when they were given
+        self.turns = collections.Counter()      # turns given, by job
         for e in trace:
             self.event(e)
         self.settled({"n": "end"})
@@ -73,8 +74,8 @@ class NodeTrace:
         return bool(slots >> slot & 1)
 
     def settled(self, e):
-        """Before the next strobe does something: is all as the last one wanted?
-        """
+        """Check, before the next strobe, that all jobs are in the state that
+        the last strobe ordered."""
         if self.loose:
             self.loose = False
         elif not self.now:
@@ -110,16 +111,18 @@ class NodeTrace:
             handler(e)
         if e["what"] == "open":
             self.now = None
-            # some were let go by others, and are stopped again only with the
-            # next slot
+            # Some were continued by others, and are stopped again only in the
+            # next slot.
             self.loose = e["why"] == "freed"
         elif e["what"] not in ("map", "job"):
-            # a slot that is told late, for there was no step, was not new
+            # A slot that is logged late, as there was no step before, was not
+            # new.
             self.heard = max(self.heard, e.get("strobe", -1))
             self.now = (e["version"], e["slot"]) if "slot" in e else None
 
     def on_begin(self, e):
-        """An agent: whatever stood was freed when the one before died."""
+        """An agent starts: what was stopped was continued when its predecessor
+        died."""
         self.steps.clear()
         self.twins.clear()
         self.forget_maps()
@@ -146,7 +149,7 @@ class NodeTrace:
         others[e["job"]] = slots
 
     def apart(self, a, b):
-        """Can they have been on other cores? (A job that was requeued may have
+        """Whether they can have been on other cores. (A requeued job may have
         had several sets, or none that was seen.)"""
         sets = self.cores.get(a), self.cores.get(b)
         return not all(sets) or any(not x & y for x in sets[0]
@@ -155,8 +158,9 @@ class NodeTrace:
     def on_slot(self, e):
         self.expect(e["strobe"] > self.last, e, f"strobe {e['strobe']} after "
                     f"{self.last}")
-        # what runs when the map changes goes on to the end of its quantum, then
-        # comes who has waited longest, and from there on one after the other
+        # A job that runs when the map changes continues to the end of its
+        # quantum. Then comes the job that has waited longest, and from there
+        # on all in order.
         fresh = e["strobe"] >> 32 != self.last >> 32 or self.now is None or \
             self.now[0] != e["version"]
         self.last = e["strobe"]
@@ -178,8 +182,8 @@ class NodeTrace:
         self.round.clear()
 
     def on_step(self, e):
-        # of a job that was requeued the step before may still be there, and the
-        # trace does not tell which of the two it is that stops or goes on
+        # A requeued job's earlier step may still exist. The trace does not
+        # show which of the two stops or continues.
         key = self.named(e)
         if key in self.twins or self.steps.pop(key, None):
             self.twins[key] = self.twins.get(key, 1) + 1
@@ -209,7 +213,7 @@ class NodeTrace:
         step = self.steps.pop(self.named(e), None)
         self.expect(not step or not step.stands, e,
                     "is gone, but did not run")
-        if not self.steps:          # slots are not told now
+        if not self.steps:          # slots are not logged now
             self.round.clear()
 
     def on_open(self, e):
@@ -233,7 +237,7 @@ class NodeTrace:
 
 
 def between(nodes):
-    """Faults that two traces show together."""
+    """Violations that only two traces together show."""
     faults, strobes, maps = [], {}, {}
     for t in nodes:
         for strobe, slot in t.meant.items():
@@ -252,7 +256,7 @@ def between(nodes):
 
 def skews(nodes):
     """Nanoseconds from the first to the last node that changed to a slot, for
-    each strobe that several obeyed (they have one clock here)."""
+    each strobe that several nodes obeyed. (All have one clock here.)"""
     at = collections.defaultdict(list)
     for t in nodes:
         for strobe, when in t.obeyed.items():
@@ -261,12 +265,11 @@ def skews(nodes):
 
 
 def judge(traces, cores=None, free=(), grace=250):
-    """{node: its trace} -> (the NodeTraces, what is wrong with them).
-    cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs that
-    may have steps while no map knows them, for Slurm suspends or ends them
-    (None: any);
-    grace: slots after which a step that begins is complete, and its job in a
-    map."""
+    """Check {node: its trace}. Returns the NodeTraces and the violations.
+    cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs
+    that may have steps while no map has them, because Slurm suspends or ends
+    them (None: any); grace: slots after which a step that begins is complete,
+    and its job in a map."""
     nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace)
              for n, t in traces.items()]
     faults = [f for t in nodes for f in t.faults[:SHOWN]]

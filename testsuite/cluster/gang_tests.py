@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Gang scheduling as a whole: jobs that share nodes take turns, all nodes at
-once, and whatever dies, everything runs.  For any cluster, the fixture `gang` (a
-gang.Gang): test_gang.py has a lab, ../hosts/test_gang.py hosts with systemd.
+"""Gang scheduling as a whole: jobs that share nodes take turns on all nodes at the
+same time, and when a daemon dies, everything runs. The tests run on any cluster
+with the fixture `gang` (a gang.Gang): test_gang.py has a lab, and
+../hosts/test_gang.py has hosts with systemd.
 
-What happened is read from the traces of the nodes (doc/gang-trace.md), which
-have every stop and continue in order: nothing here depends on how long a thing
-took.
+They read the traces of the nodes (doc/gang-trace.md), which have every stop and
+continue in order. No test depends on how long a thing took.
 """
 import shutil
 import signal
@@ -23,12 +23,12 @@ BATCH = 0xfffffffb
 
 @pytest.fixture
 def two(gang):
-    """Two jobs that take turns on all nodes and would go on for ever."""
+    """Two jobs that take turns on all nodes and run until they are ended."""
     gang.two_jobs()
 
 
 def finish(cluster):
-    """Two jobs that compute for some turns."""
+    """Two jobs that compute for some turns and then end."""
     ms = max(1500, 10 * cluster.quantum)
     runs = [cluster.begin(f"{{do}} spin {ms} say bye") for _ in range(2)]
     cluster.until(lambda: len(cluster.jobs()) == 2 or
@@ -93,8 +93,8 @@ def test_batch_scripts_with_steps(gang):
 # -- debuggers ----------------------------------------------------------------
 
 def debugger_left_alone(cluster):
-    """The tasks of a step that a debugger starts are stopped, for it alone to
-    let them go, while another job has its turns."""
+    """The tasks of a step that a debugger starts are stopped while another job
+    takes its turns. Only the debugger may continue them."""
     since = {n: cluster.mark(n) for n in cluster.names}
     cluster.start(f"srun -pgang -N{NODES} --debugger-test {{do}} say ran block")
     job, = cluster.until(cluster.jobs, "the debugger's job")
@@ -110,8 +110,8 @@ def debugger_left_alone(cluster):
 
 
 def suspended_script_stays(cluster):
-    """Whatever dies.  Slurm suspends a script by the very signals that we use,
-    and tells nobody on the node."""
+    """Also when a daemon dies. Slurm suspends a batch script with the signals
+    that STORM uses, and does not notify the agent."""
     cluster.start("sbatch -Q -pgang -N1 -w n1 -o /dev/null script", given={
         "script": "#!/bin/sh\nexec /home/user/bin/taskdo block\n"})
     script, = cluster.until(cluster.jobs, "the script")
@@ -143,7 +143,7 @@ def test_started_by_a_debugger(gang):
     debugger_left_alone(gang)
 
 
-#: argv: a job. Traces a task of it here, as a debugger does that attaches.
+#: argv: a job. Attaches to a task of it here, as a debugger does.
 TRACER = """
 import ctypes, pathlib, signal, sys
 PTRACE_SEIZE = 0x4206
@@ -161,7 +161,7 @@ for proc in pathlib.Path("/proc").glob("[0-9]*"):
 
 @pytest.fixture
 def no_debug(gang):
-    """GangDebug=no: agents that begin hence take debuggers for nothing special."""
+    """GangDebug=no: agents that start afterwards ignore debuggers."""
     set_debug(gang, "no")
     yield
     set_debug(gang, "yes")
@@ -180,8 +180,8 @@ def set_debug(cluster, value):
 
 
 def test_debuggers_take_turns_too(gang, no_debug):
-    """A step that a debugger starts is one like others; so is one that is
-    traced, which stands still until its turn comes."""
+    """A step that a debugger starts takes turns like others. So does a step
+    that is traced: it stays stopped until its turn comes."""
     since = {n: gang.mark(n) for n in gang.names}
     run = gang.start(f"srun -pgang -N{NODES} --debugger-test {{do}} block")
     job, = gang.until(gang.jobs, "the debugger's job")
@@ -201,7 +201,7 @@ def test_debuggers_take_turns_too(gang, no_debug):
     tracer.signal(signal.SIGKILL)
 
 
-# -- whatever dies, everything runs -------------------------------------------
+# -- when a daemon dies, everything runs --------------------------------------
 
 def test_agent_killed(gang, two):
     since = {n: gang.mark(n) for n in gang.names}
@@ -249,7 +249,7 @@ def test_slurmd_killed(gang, two):
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
 def test_agent_and_slurmd(gang, two, sig):
-    """At once: slurmstepd is left, even of steps that are older than the
+    """At once, because slurmstepd survives, even if it is older than the
     agent."""
     gang.lab.kill("n1", "agent")
     gang.until(lambda: not gang.stand("n1"), "all of n1 to run")
@@ -292,9 +292,9 @@ def test_slurmctld_killed(gang, two):
 # -- out of its turn -----------------------------------------------------------
 
 def stand_still(cluster, standing):
-    """Two jobs whose tasks catch SIGTERM; then turns become minutes long, so
-    that one of them stands still as long as a test takes. Its id.  `standing` tells
-    the jobs that do on a node."""
+    """Two jobs whose tasks catch SIGTERM. Then turns become minutes long, so
+    that one job stays stopped for the whole test. Returns its id. `standing`
+    returns the stopped jobs of a node."""
     verbs = "{do} catch 15 say ready await 15 say caught exit 3"
     runs = [cluster.begin(verbs) for _ in range(2)]
     cluster.until(lambda: all(r.out().count("ready") == NODES for r in runs),
@@ -322,7 +322,7 @@ def still(gang):
 
 
 def caught_by_one(cluster):
-    """Of the last two jobs' tasks, that had the signal."""
+    """Of the last two jobs' tasks, those that received the signal."""
     texts = [one.out() for one in cluster.started[-2:]]
     assert sorted(t.count("caught") for t in texts) == [0, NODES], texts
 
@@ -340,7 +340,8 @@ def test_cancelled(gang, still, sig):
 
 
 def test_debugger_attaches(gang, still):
-    """It need not wait for a turn; when it goes, turns are as before."""
+    """A job need not wait for its turn to end; afterwards turns are as
+    before."""
     since = gang.mark("n1")
     tracer = gang.start([sys.executable, "-c", TRACER, str(still)], user="root",
                         host="n1")
@@ -348,7 +349,7 @@ def test_debugger_attaches(gang, still):
     gang.until(lambda: [e for e in gang.trace("n1", since)
                         if e.get("why") == "debugger"],
                "the one that is traced to run")
-    if gang.by_groups:      # what had a signal waits for the tracer's word
+    if gang.by_groups:      # a stopped task with a signal waits for the tracer
         gang.until(lambda: not gang.stand("n1"), "it to run")
     tracer.signal(signal.SIGKILL)
     gang.until(lambda: gang.stand("n1"), "it to stand still again")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What the cluster tests are written in: a Cluster (a stormlab with a standing
-job), runs of srun on its login host, and same(), which runs one command by
-stock Slurm and by storm and compares all that a user sees.
+"""The tools of the cluster tests: a Cluster (a lab with a standing job), runs of
+srun on its login host, and same(), which runs one command by stock Slurm and by
+STORM and compares all that a user sees.
 """
 import json
 import os
@@ -25,7 +25,8 @@ from lab.cluster import stage_dir  # noqa: E402
 from lab.sanitized import runtimes  # noqa: E402
 from long_rule import LONG  # noqa: E402, F401
 
-#: both runs by stock Slurm, on a lab without our plugins: tests the tests
+#: run both by stock Slurm, on a lab without STORM's plugins: this tests the
+#: tests
 STOCK = bool(os.environ.get("STORM_TEST_STOCK"))
 SIZE = 12_000_000
 TIMEOUT = 120
@@ -39,10 +40,10 @@ def sanitized():
 
 
 def until(condition, what, timeout=120, interval=0.01):
-    """Wait for condition() to be true, and return what it returned. `what` is
-    a text, or a function that tells it when the wait was in vain: what things
-    are like then, not at its beginning. A wait that ends well costs nothing
-    for being allowed to be long, and a busy machine can take that long."""
+    """Wait until condition() is true, and return its value. `what` is the text
+    of a timeout's error, or a function that returns it, called at the timeout.
+    A long timeout costs nothing when the wait succeeds, and a busy machine can
+    need it."""
     end = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > end:
@@ -54,8 +55,8 @@ def until(condition, what, timeout=120, interval=0.01):
 
 def save_jobs(lab, job,
               state="/var/lib/slurm/slurmctld/job_state"):
-    """Make slurmctld save its jobs, this one at least; it does not again for some
-    seconds."""
+    """Make slurmctld save its jobs, including this one; it does not save again
+    for some seconds."""
     def saved():
         return lab.run(["stat", "-c", "%.9Y", state], host="ctl",
                        cwd="/").stdout
@@ -67,7 +68,7 @@ def save_jobs(lab, job,
     until(lambda: saved() != before, "slurmctld to save its jobs")
 
 
-#: leaves a file in the directory that all hosts have
+#: leaves a file in the directory that all hosts share
 EPILOG = "/home/epilog"
 
 
@@ -94,7 +95,7 @@ def build_programs(to):
 
     cc("cc", source / "taskdo.c", "-o", to / "taskdo")
     cc("cc", source / "chain.c", "-o", to / "chain")
-    # Only the login host will have /tmp/greet: the others need --send-libs.
+    # Only the login host has /tmp/greet: the others need --send-libs.
     cc("cc", "-shared", "-fPIC", "-Wl,-soname,libgreet.so",
        source / "libgreet.c", "-o", to / "libgreet.so")
     cc("cc", source / "uselib.c", "-L", to, "-lgreet", "-o", to / "uselib")
@@ -103,8 +104,8 @@ def build_programs(to):
 
 
 def pad(program, to, size=SIZE):
-    """The same program with a tail of incompressible bytes, `size` in all
-    (ELF does not mind)."""
+    """The same program, extended to `size` bytes by an incompressible tail,
+    which ELF permits."""
     data = pathlib.Path(program).read_bytes()
     pathlib.Path(to).write_bytes(data + os.urandom(size - len(data)))
     os.chmod(to, 0o755)
@@ -133,7 +134,7 @@ class Run:
         return sum(s["counters"][n] for s in self.steps for n in names)
 
     def files(self):
-        """{name: text} of what the run left in its directory"""
+        """{name: text} of the files that the run left in its directory"""
         return {p.name: p.read_text(errors="replace")
                 for p in sorted(self.dir.iterdir())
                 if p.name not in ("stdout", "stderr", "timeline")
@@ -152,7 +153,7 @@ class Run:
 
 
 class Started:
-    """A command on its way."""
+    """A command that runs."""
 
     def __init__(self, process, argv, directory, masks):
         self.process, self.argv = process, argv
@@ -185,8 +186,8 @@ class Started:
 
 
 class Cluster:
-    """A lab, with a standing job of half its CPUs for the steps of tests (or
-    without, for tests of what jobs do)."""
+    """A lab with a standing job, which has half its CPUs and runs the tests'
+    steps. standing=False: without it, for tests of jobs."""
 
     def __init__(self, name, nodes, mode="multicast", cpus=8, standing=True,
                  **options):
@@ -194,7 +195,7 @@ class Cluster:
         storm_conf = dict(options.pop("storm_conf", {}))
         if mode == "relay":
             storm_conf["Multicast"] = "no"
-        # a busy machine, or the sanitizers, may take longer than the default
+        # A busy machine, or the sanitizers, may take longer than the default.
         if mode != "deaf" or sanitized():
             storm_conf.setdefault("MulticastTimeout", "2s")
         self.lab.down()
@@ -216,7 +217,7 @@ class Cluster:
             raise
 
     def begin_with(self, lab, nodes, mode="multicast"):
-        """A lab that is not up yet."""
+        """A lab that has not been started yet."""
         self.lab = lab
         self.nodes, self.mode = nodes, mode
         self.names = [f"n{i}" for i in range(1, nodes + 1)]
@@ -225,12 +226,13 @@ class Cluster:
         self.started = []
         self.repairs = 0
         self.current = "x"
-        #: of the machine's /tmp: where the sources or the stage are there
+        #: the sources or the stage are in the machine's /tmp
         self.shown = {p.parts[2] for p in (TOP, pathlib.Path(stage_dir()))
                       if p.is_relative_to("/tmp")}
 
     def furnish(self):
-        """What tests run, in the home directory that all hosts have."""
+        """Install the tests' programs in the home directory, which all hosts
+        share."""
         self.home = pathlib.Path(self.lab.dir) / "home" / "user"
         self.bin = self.home / "bin"
         self.bin.mkdir()
@@ -249,7 +251,8 @@ class Cluster:
     # -- runs ---------------------------------------------------------------
 
     def directory(self, label):
-        """A fresh directory, the same to all hosts: (from here, inside)."""
+        """A fresh directory, common to all hosts: (path outside, path
+        inside)."""
         self.count += 1
         path = self.home / "t" / f"{self.current}.{self.count}.{label}"
         path.mkdir(parents=True)
@@ -320,17 +323,17 @@ class Cluster:
         return argv + (shlex.split(args) if isinstance(args, str) else args)
 
     def start_srun(self, args, launch="storm", alone=False, **options):
-        """Start srun as a step of the standing job, or alone, with an
-        allocation of its own."""
+        """Start srun as a step of the standing job, or with its own
+        allocation."""
         if not alone and not any(one.running() for one in self.started):
             self.settle()
         return self.start(self.srun_argv(args, launch, alone), label=launch,
                           **options)
 
     def settle(self, limit=2):
-        """Let the steps before end: on nodes that are still busy the next
-        one would wait, or get others. (A step whose srun was killed may stay.)
-        """
+        """Wait until earlier steps end. On nodes that are still busy the next
+        step would wait, or get others. (A step whose srun was killed may
+        stay.)"""
         end = time.monotonic() + limit
         while time.monotonic() < end and \
                 self.root(f"squeue -s -h -j {self.job}"):
@@ -353,14 +356,14 @@ class Cluster:
     # -- Slurm --------------------------------------------------------------
 
     def root(self, argv, host="login", timeout=60):
-        """A command of root's; its output, which must succeed."""
+        """The output of a command that root runs; it must succeed."""
         done = self.lab.run(shlex.split(argv) if isinstance(argv, str)
                             else argv, host=host, timeout=timeout, cwd="/")
         assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
         return done.stdout
 
     def allocate(self, nodes, *options, user="user"):
-        """A job without a process; its id."""
+        """Make a job without a process. Returns its id."""
         done = self.lab.run(["salloc", "--no-shell", "-Q", f"-N{nodes}",
                              "-J", "standing", *options], user=user, cwd="/")
         assert done.returncode == 0, done.stderr
@@ -373,13 +376,13 @@ class Cluster:
               .strip(), f"the end of job {job}")
 
     def steps(self, job=None):
-        """The ids of the steps that slurmctld knows of a job."""
+        """The ids of a job's steps in slurmctld."""
         text = self.root(f"squeue -h -s -j {job or self.job} -o %i")
         return [s for s in text.split()
                 if not s.endswith((".extern", ".batch", ".interactive"))]
 
     def clean(self):
-        """After a test: end what it started, so that the next one finds the
+        """After a test, end what it started, so that the next one finds the
         standing job empty."""
         left = self.end_all()
         for step in self.steps():
@@ -387,22 +390,23 @@ class Cluster:
         try:
             until(lambda: not self.steps(), "steps to end", 3)
         except AssertionError:
-            # A stock srun that gives up after it made the step and before
-            # it launched leaves it behind as long as the job lives.
+            # A stock srun that gives up between the step's creation and its
+            # launch leaves the step behind until the job ends.
             self.cancel(self.job)
             self.job = self.allocate(self.nodes, "--ntasks-per-node=4")
         return left
 
     def forget_reports(self):
-        """What the sanitizers have said so far is not ours."""
+        """Ignore the sanitizers' reports so far."""
         found = self.lab.sanitizer_reports()
         for path in found:
             os.unlink(path)
         return found
 
     def end_daemons(self):
-        """What they do at their end is to be seen, too. slurmctld is last:
-        slurmds wait for steps' ends, which want to tell it."""
+        """Stop the daemons, as sanitizers also report at exit. slurmctld is
+        the last: slurmds wait until they can report the ends of steps to
+        it."""
         for what in ("slurmd", "agent"):
             for node in self.names:
                 self.lab.end(node, what)
@@ -410,15 +414,15 @@ class Cluster:
             self.lab.end(host, "slurmctld")
 
     def assert_sane(self):
-        """Nothing that the sanitizers have said, if they are there."""
-        found = self.forget_reports()       # the next test is not to blame
+        """Check that the sanitizers, if present, reported nothing."""
+        found = self.forget_reports()       # not the next test's
         assert not found, "the sanitizers report\n" + "\n".join(
             f"--- {path}\n{text[:20000]}" for path, text in found.items())
 
     # -- files of the nodes ---------------------------------------------------
 
     def file(self, node, path):
-        """The bytes of a node's file; None if there is none."""
+        """The bytes of a node's file; None if it does not exist."""
         try:
             return pathlib.Path(self.lab.path(node, path)).read_bytes()
         except FileNotFoundError:
@@ -437,8 +441,8 @@ class Cluster:
                 os.unlink(p)
 
     def litter(self, keep=()):
-        """What stands in the nodes' /tmp and in /home/user: after a failed
-        broadcast there must be nothing."""
+        """The files in the nodes' /tmp and in /home/user. A failed broadcast
+        must leave none."""
         found = []
         for node in self.names:
             found += [f"{node}:/tmp/{f}" for f in self.listing(node)
@@ -454,7 +458,7 @@ class Cluster:
     # -- checks -------------------------------------------------------------
 
     def by_storm(self, run, launched=True, repaired=False):
-        """The run went by storm in every part."""
+        """Check that STORM launched the run and every part of it."""
         if STOCK:
             return run
         for step in run.steps:
@@ -473,7 +477,7 @@ class Cluster:
 
 
 def flatten(tree, out=None):
-    """All numbers of nested objects by their last name."""
+    """All numbers in nested objects by their last name."""
     out = {} if out is None else out
     for key, value in tree.items():
         if isinstance(value, dict):
@@ -486,15 +490,18 @@ def flatten(tree, out=None):
 def same(cluster, args, code=None, storm=True, files=False, only=None,
          timeout=TIMEOUT, alone=False, between=None, tries=1, whole=None,
          **options):
-    """Run srun by stock Slurm and by storm; both must return the same exit
-    status (`code`, if given), the same lines on stdout and the same messages.
-    `storm`: assert that the second went by storm (False: Slurm's own launch
-    is what is wanted here). `files`: compare the files they leave, too.
-    `only`: compare only these of code, out, err. `between` runs between the
-    two. `tries`: how often to start anew what hung, for the rare command that
-    stock srun itself hangs on (for `timeout`); a pair where storm does not.
-    `whole` says of a run whether all of its output is there, which stock may
-    lose and storm may not. Returns both runs."""
+    """Run srun by stock Slurm and by STORM. Both must return the same exit
+    status (`code`, if given), stdout and messages. Returns both runs.
+
+    storm    assert that STORM launched the second (False: that it fell back)
+    files    also compare the files that they leave
+    only     compare only these of code, out, err
+    between  called between the two runs
+    tries    how often to retry a command on which stock srun sometimes hangs
+             (for `timeout`); not if STORM hangs
+    whole    returns whether a run's output is complete; stock may lose output,
+             STORM may not
+    """
     def one(launch, tries):
         for left in reversed(range(tries)):
             try:
@@ -525,9 +532,9 @@ def same(cluster, args, code=None, storm=True, files=False, only=None,
 
 
 def stock_lost_output(run, whole=None):
-    """A task that ends while srun's own end of input is on its way to it: the
-    connection is reset then, and what was under way is lost, by stock's
-    srun. More often than not it says so."""
+    """Stock's srun can lose output of a task that ends while the end of srun's
+    input is on its way. The connection is reset, and data in transit is lost.
+    Most of the time srun reports that."""
     return ("io error with slurmstepd" in run.err
             or bool(whole) and not whole(run))
 

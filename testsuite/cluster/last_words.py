@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What a failed test's report has of the labs that it used: for a conftest.py."""
+"""The part of a failed test's report about the labs that it used, for a
+conftest.py."""
 import pytest
 
 from harness import Lab, LabError
 
 
 def last_words(lab):
-    """(title, text): the ends of the logs that tell why a test has failed."""
+    """(title, text): the ends of the logs, which show why a test failed."""
     for host in ["ctl", *lab.nodes[:4]]:
         daemon = "slurmctld" if host == "ctl" else "slurmd"
         lines = lab.log(host, daemon).splitlines()
@@ -16,7 +17,7 @@ def last_words(lab):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """The labs are gone when somebody reads of a failure."""
+    """Add the logs now: the labs are gone when the report is read."""
     report = (yield).get_result()
     if not report.failed:
         return

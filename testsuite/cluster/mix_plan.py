@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Random job mixes: from a seed, which jobs come when, and what is done to them
-and to the nodes. Pure: the same seed is the same plan."""
+"""Random job mixes from a seed: which jobs come when, and the faults of jobs,
+nodes and daemons. Pure: the same seed gives the same plan."""
 import dataclasses
 import random
 
-#: what may be done to a job, and how often
+#: actions on a job, and their weights
 TO_JOBS = {"cancel": 3, "usr1": 2, "term": 1, "kill": 1, "suspend": 2,
            "requeue": 2, "hold": 1}
-#: and to nodes and daemons
+#: faults of nodes and daemons
 FAULTS = {"agent killed": 3, "agent stopped": 2, "slurmd killed": 3,
           "strober killed": 2, "strober stopped": 1, "node down": 2,
           "node drained": 1, "reconfigure": 1, "slurmctld restarted": 1}
-#: for how long. Slurm takes two seconds to suspend a job; a resume that comes
-#: meanwhile may overtake it on a node, where the job then stands for ever.
+#: their durations. Slurm takes two seconds to suspend a job. A resume that
+#: comes meanwhile may overtake the suspend on a node, where the job then stays
+#: suspended.
 HOLD = {"suspend": (2.5, 4), "hold": (0.2, 3)}
 NEED_SCRIPT = {"requeue", "hold"}
 NEED_STEP = {"usr1", "term"}
@@ -29,7 +30,7 @@ class Job:
     work: list          # taskdo's words
     launch: str
     exclusive: bool = False
-    #: (seconds after all of its tasks have begun, what, how long)
+    #: (seconds after all of its tasks have begun, action, duration)
     deeds: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
@@ -47,7 +48,7 @@ class Fault:
     at: float
     what: str
     node: str
-    hold: float         # until what was done is undone
+    hold: float         # seconds until the fault is undone
 
     def __str__(self):
         return f"{self.at:5.2f}  {self.what} {self.node} for {self.hold:.2f}"
@@ -55,12 +56,12 @@ class Fault:
 
 @dataclasses.dataclass
 class Shape:
-    """Of a lab; mixes of one block of seeds share it."""
+    """The parameters of a lab, common to all mixes of a block of seeds."""
     nodes: int
     cpus: int
     jobs: int           # that share a core at most
     quantum: float      # ms
-    lossy: bool         # 5 % of all datagrams do not arrive
+    lossy: bool         # 5 % of all datagrams are dropped
 
 
 @dataclasses.dataclass
@@ -90,7 +91,7 @@ def choose(r, weights):
 
 
 def make_work(r):
-    """Computing and waiting by turns, about a second in all."""
+    """Alternate between computing and waiting, about a second in all."""
     words = []
     for _ in range(r.randint(1, 3)):
         words += ["spin", str(int(r.expovariate(1 / 80)) + 5)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A mix of jobs (mix_plan.py) played on a lab, and what must hold afterwards:
+"""Play a mix of jobs (mix_plan.py) on a lab, and check what must hold afterwards:
 
 	each job has ended as it should: all of its tasks have left their mark, or
-	what was done to it, or to one of its nodes, explains why not
-	nothing stands still on any node, and nothing is left
+	an action on it, or a fault of one of its nodes, explains why not
+	no process is stopped on any node, and nothing is left
 	the traces of all nodes keep the rules (gang_rules.py)
 """
 import collections
@@ -22,9 +22,9 @@ LIMIT = 120             # seconds for one mix
 POLL = 0.25
 ENDED = {"COMPLETED", "CANCELLED", "FAILED", "NODE_FAIL", "TIMEOUT",
          "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
-#: of those that wait nobody waits for long
+#: states in which no job stays for long
 SOON = "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1"
-#: the faults that may end a job of the node, or keep it from beginning
+#: faults that may end a job of the node, or prevent its start
 BREAK = {"slurmd killed", "node down"}
 
 
@@ -51,7 +51,7 @@ def members(ids):
 
 
 class Playing:
-    """A job on its way."""
+    """A job that was submitted."""
 
     def __init__(self, plan):
         self.plan, self.name = plan, plan.name
@@ -59,11 +59,11 @@ class Playing:
         self.client = None          # srun or sbatch
         self.tries = 0
         self.state = self.reason = None
-        self.nodes = set()          # all that it ever had
+        self.nodes = set()          # all that it has ever had
         self.cores = {}             # node: [sets]
         self.begun = None           # all of its tasks have
         self.deeds = sorted(plan.deeds)
-        self.done = set()           # what was done to it
+        self.done = set()           # actions on it
         self.broken = False         # a fault may have ended it
         self.hurried = -9
         self.runs_since = None
@@ -85,12 +85,12 @@ class Play:
         self.named = {j.name: j for j in self.jobs}
         self.waiting = list(self.jobs)
         self.todo = list(plan.faults)
-        self.undo = []              # (time, what to call)
+        self.undo = []              # (time, function)
         self.children = []
         self.faults = []
         self.traces = {}
         self.disturbed = set()      # kinds of faults so far
-        self.undrained = 0          # when it was last looked for
+        self.undrained = 0          # when it was last checked
         self.dir = cluster.home / f"mix{plan.seed}"
         self.dir.mkdir()
         os.chown(self.dir, 20001, 20001)
@@ -104,8 +104,8 @@ class Play:
         self.faults.append(what)
 
     def command(self, *argv):
-        """Without waiting for it, nor caring whether it works: what it is done
-        to may have ended."""
+        """Start a command. Does not wait for it or check it: its target may
+        have ended."""
         self.children.append(self.c.lab.popen(
             list(map(str, argv)), cwd="/", stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
@@ -142,8 +142,8 @@ class Play:
             given={"script": f"#!/bin/sh\nexec {line}\n"})
 
     def do(self, job, what, hold):
-        # scancel tries again, and may come when the job has begun anew and its
-        # tasks do not catch signals yet
+        # scancel retries, and may act after the job's restart, before its
+        # tasks catch signals.
         if what == "usr1" and "requeue" in job.done:
             return
         job.done.add(what)
@@ -158,9 +158,9 @@ class Play:
             self.command("scontrol", "requeue", job.id)
 
     def hurry(self, job):
-        """Slurm lets what was requeued wait for two minutes. (At once would be
-        too soon: nodes refuse a credential of the second in which they have
-        ended the job, and then it has failed.)"""
+        """Slurm delays a requeued job by two minutes; shorten that. (Without a
+        delay nodes would refuse a credential of the same second in which they
+        ended the job, and the job would fail.)"""
         if self.now() < job.hurried + 4:
             return
         job.hurried = self.now()
@@ -173,7 +173,7 @@ class Play:
             self.command("scontrol", "release", job.id)
 
     def see(self, text):
-        """What slurmctld knows of the jobs."""
+        """The jobs as slurmctld shows them."""
         for line in text.splitlines():
             values = dict(re.findall(r"(\S+?)=(\S*)", line))
             job = self.named.get(values.get("JobName"))
@@ -192,9 +192,9 @@ class Play:
             self.launch_lost(job)
 
     def launch_lost(self, job):
-        """What slurmctld was about to send when it ended it never sends: a
-        script that it has started is on no node. By itself it would see so when
-        the node registers next, which can take many minutes."""
+        """A slurmctld that ends never sends the messages that it had not sent.
+        Then a script that it has started is on no node. It notices that only
+        when the node registers next, which can take many minutes."""
         if job.state != "RUNNING":
             job.runs_since = None
             return
@@ -219,8 +219,8 @@ class Play:
             self.undrain()
 
     def undrain(self):
-        """Slurm drains a node that is given a job again, after it was down, while
-        it still has what the job left there."""
+        """Slurm drains a node that was down and gets a job again, while the
+        job's earlier processes are still on the node."""
         text = self.c.lab.run(["sinfo", "-h", "-N", "-o", "%N|%T|%E"],
                               cwd="/").stdout
         for node in sorted({line.split("|")[0] for line in text.splitlines()
@@ -228,8 +228,8 @@ class Play:
             self.set_node(node, "resume")
 
     def lost(self):
-        """Clients that failed before there was a job: again, if slurmctld was
-        away."""
+        """Restart clients that failed before their job existed, if slurmctld
+        was away."""
         for job in self.jobs:
             if not job.client or job.client.running() or job.id:
                 continue
@@ -263,18 +263,18 @@ class Play:
             self.kill(host, daemon, signal.SIGCONT)
 
     def slurmd_again(self, node):
-        self.poll()                 # who should have begun meanwhile?
+        self.poll()                 # find jobs that should have begun meanwhile
         self.breaks(node, "slurmd killed")
         self.c.lab.restart(node, "slurmd")
-        # a resume that this slurmd was about is lost, to Slurm alone as well
+        # a resume that this slurmd was processing is lost, in stock Slurm, too
         for job in self.jobs:
             if "suspend" in job.done and node in job.nodes and \
                     job.state not in ENDED:
                 self.do(job, "kill", 0)
 
     def set_node(self, node, state):
-        """Waited for: two commands that run at the same time may come in any
-        order. While slurmctld is away it is said again."""
+        """Run a command and wait for it: commands that run at the same time
+        may act in any order. Retry while slurmctld is away."""
         why = [] if state == "resume" else ["Reason=mix"]
         done = self.c.lab.run(["scontrol", "update", f"NodeName={node}",
                                f"State={state}", *why], cwd="/")
@@ -374,7 +374,7 @@ class Play:
             time.sleep(0.05)
 
     def settle(self):
-        """All is over: nothing may be left."""
+        """After all jobs: check that nothing is left."""
         c = self.c
         for line in c.end_all():
             self.fault(f"still there: {line}")
@@ -402,9 +402,9 @@ class Play:
         ended = job.marks(self.dir, "ended")
         want = p.nodes * p.tasks
         if job.state not in ENDED:
-            return                  # said by play()
+            return                  # reported by play()
         if job.state == "COMPLETED":
-            # a script is not told how its step ends that somebody kills
+            # a script does not get the status of a step that is killed
             if ended != want:
                 self.fault(f"{p.name} (job {job.id}) is completed, and {ended} "
                            f"of its {want} tasks are")
@@ -450,15 +450,15 @@ class Play:
 
 
 def play(cluster, plan):
-    """Play it.  (figures, what is wrong, {node: its trace})"""
+    """Play a mix. Returns (figures, violations, {node: its trace})."""
     p = Play(cluster, plan)
     figures = p.play()
     return figures, p.faults, p.traces
 
 
 class Labs:
-    """The lab that a seed wants: the one that is up, or a new one, by
-    make(nodes=, cpus=, gang=, quantum=)."""
+    """The lab for a seed: the current one, or a new one by make(nodes=, cpus=,
+    gang=, quantum=)."""
 
     def __init__(self, make):
         self.make = make

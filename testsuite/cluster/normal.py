@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The normal form of what srun prints, so that two runs of one command can be
-compared: what differs between any two runs of stock Slurm is masked (ids,
-times, which launch plugin), and what stock itself does not order is sorted.
+"""The normal form of srun's output, so that two runs of one command can be
+compared. It masks what differs between any two runs of stock Slurm (ids, times,
+the launch plugin), and sorts what stock does not order.
 
-How many lines tell of failed tasks depends on who heard of whom first: stock
-merges the tasks of a node that end together, storm those of many nodes. So a
-line "srun: error: n[1-2]: tasks 0-1,3: Killed" counts as one fact for each
-task and one for each node.
+The number of lines about failed tasks depends on the order of the reports. Stock
+merges the tasks of a node that end together, STORM those of many nodes. So a line
+"srun: error: n[1-2]: tasks 0-1,3: Killed" counts as one fact for each task and
+one for each node.
 """
 import re
 
 MASKS = [
-    # lost or not, as slurmstepd's last words race with its end
+    # may be lost: slurmstepd's last messages race with its exit
     (r"^slurmstepd-n\d+: error: \*\*\* STEP .* CANCELLED AT .* \*\*\*\n", ""),
-    # stock itself prints these when a step comes right after another
+    # stock itself prints these when a step follows right after another
     (r"^srun: Job \d+ step creation (temporarily|still) disabled.*\n", ""),
     (r"^srun: Step created for .*\n", ""),
-    # the nodes of the run before may still be completing
+    # the nodes of the last run may still be completing
     (r"^srun: job \d+ (queued and waiting for|has been allocated) "
      r"resources\n", ""),
-    # whether any task is left to wait for then is chance
+    # whether a task remains to wait for is a race
     (r"^(srun: Job step aborted): Waiting up to \d+ seconds for job step to "
      r"finish\.$", r"\1"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?", "TIME"),
