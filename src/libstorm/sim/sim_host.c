@@ -107,7 +107,8 @@ void storm_sim_forget_open(struct storm_sim *sim)
  * not thousands.  Without that the launch of
  * testsuite/sim/scenarios/launch-16384.json takes 17 GB, not 0.4, and 85 s of CPU, not
  * 20.  NULL: no memory, or there is no such node. */
-static struct storm_open *sim_host_share_open(struct storm_open *o, uint32_t node)
+static struct storm_open *sim_host_share_open(struct storm_open *o,
+					      uint32_t node)
 {
 	struct storm_open *other;
 
