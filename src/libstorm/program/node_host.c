@@ -329,7 +329,7 @@ static void node_host_requested(void *host, void *ctx, void *token,
 	storm_event_end(e, out);
 }
 
-/* ------------------------------------------------------------- check of OPENs - */
+/* -------------------------------------------------------------- check of OPENs --- */
 
 struct node_check {
 	struct storm_job job;

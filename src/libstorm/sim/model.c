@@ -1,10 +1,10 @@
 /*
  * model.c - see model.h.
  *
- * The paper's cells and its equations agree: no cell of Table 3 had to be
- * excused.  Two remarks for who compares.  (2) says BW_launch where the text
- * around it says BW_transfer.  And (4) makes 91 m of 4,096 nodes, just past
- * Table 3, and 181 m of 16,384: Fig. 8 extrapolates.
+ * The paper's Table 3 agrees with its equations in every cell.  Two remarks for
+ * a comparison: (2) has BW_launch where the text around it has BW_transfer.
+ * (4) gives 91 m for 4,096 nodes, just past Table 3, and 181 m for 16,384: Fig.
+ * 8 extrapolates.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,51 +15,46 @@
 #include "model.h"
 
 /*
- * Where the numbers are from.  What is ASSUMED has no better source than the
- * words beside it; it moves latency, hardly bandwidth, for these networks do
- * not wait for each packet's acknowledgement: storm's window does.
+ * Sources of the numbers.  A number marked ASSUMED has no better source than
+ * the text beside it.  It affects latency, hardly bandwidth: these networks do
+ * not wait for each packet's acknowledgement, storm's window does.
  *
- * Gigabit Ethernet and 100 GbE
- *   packet     IEEE 802.3: 1500 bytes in a frame, 1538 on the wire (14 header,
- *              4 FCS, 8 preamble, 12 gap); less 20 for IPv4 and 8 for UDP
- *              (RFC 791, 768) leaves 1472.  Storm's own header is not counted.
- *              ASSUMED: no jumbo frames, which 802.3 does not have.
- *   T_packet   1538 bytes at the nominal rate.
- *   T_base     ASSUMED 30 us for two sends and two receives through Linux's
- *              sockets at either speed: the round trip that M. Majkowski, "How
- *              to achieve low latency with 10Gbps Ethernet" (Cloudflare, 2015),
- *              had with UDP through one switch, scheduling tuned.  Where the
- *              card coalesces interrupts it is more: 125 us of TCP on
- *              Gigabit in E. Jones, evanjones.ca/ethernet-latency.html.
- *   T_cable    Gigabit: 5.38 ns/m, the most that TIA lets category 5e have at
- *              100 MHz (J. Trulove, "LAN Wiring", table 12.7).
- *              100 GbE: group index 1.483 of OM4 fibre at 850 nm (Optokon's
- *              data sheet, rev. 006-21/41) over 0.29979 m/ns.
- *   T_switch   Gigabit: 5 us each way, what a switch added to small messages
- *              of EMP (P. Wyckoff, pw.padd.com/emp/raw), and once the
- *              12.304 us to store a full frame: switches store multicast even
- *              where they could cut through (Extreme Networks, "Default
- *              Switching Mode", EXOS manual).
- *              100 GbE: 300 ns each way (Spectrum-2: Linley Newsletter, July
- *              31, 2017), and 123 ns to store the frame, as above.
- *   arity      ASSUMED: half the ports of a usual switch, 48 and 32.
+ * Gigabit Ethernet and 100 GbE packet     IEEE 802.3: 1500 bytes in a frame,
+ * 1538 on the wire (14 header, 4 FCS, 8 preamble, 12 gap); less 20 for IPv4 and
+ * 8 for UDP (RFC 791, 768) leaves 1472.  Storm's own header is not counted.
+ * ASSUMED: no jumbo frames, which 802.3 does not have.  T_packet   1538 bytes
+ * at the nominal rate.
+ * T_base     ASSUMED 30 us for two sends and two receives through Linux's
+ * sockets at either speed: the round trip that M. Majkowski, "How to achieve
+ * low latency with 10Gbps Ethernet" (Cloudflare, 2015), had with UDP through
+ * one switch, scheduling tuned.  Where the card coalesces interrupts it is
+ * more: 125 us of TCP on Gigabit in E. Jones,
+ * evanjones.ca/ethernet-latency.html.  T_cable    Gigabit: 5.38 ns/m, the most
+ * that TIA lets category 5e have at 100 MHz (J. Trulove, "LAN Wiring", table
+ * 12.7).
+ * 100 GbE: group index 1.483 of OM4 fibre at 850 nm (Optokon's data sheet, rev.
+ * 006-21/41) over 0.29979 m/ns.
+ * T_switch   Gigabit: 5 us each way, what a switch added to small messages of
+ * EMP (P. Wyckoff, pw.padd.com/emp/raw), and once the 12.304 us to store a full
+ * frame: switches store multicast even where they could cut through (Extreme
+ * Networks, "Default Switching Mode", EXOS manual).
+ * 100 GbE: 300 ns each way (Spectrum-2: Linley Newsletter, July 31, 2017), and
+ * 123 ns to store the frame, as above.  arity      ASSUMED: half the ports of a
+ * usual switch, 48 and 32.
  *
- * InfiniBand NDR
- *   packet     InfiniBand Architecture Specification, vol. 1: MTU 4096;
- *              around it LRH 8, GRH 40 (multicast has one), BTH 12, DETH 8
- *              (unreliable datagrams), ICRC 4, VCRC 2: 4170 bytes.
- *   T_packet   4170 bytes at 400 Gbit/s, the data rate of four lanes of 100
- *              (106.25 on the wire, before coding; NVIDIA, QM97XX user manual:
- *              64 ports of 400 Gb/s).
- *   T_base     1.72 us: twice the 0.86 us of ib_send_lat, unreliable datagrams
- *              of 32 bytes between ConnectX-4 on half a meter of cable, in
- *              D. Potter's master's thesis (RWTH Aachen, 2018), table "mtu
- *              performance".  ASSUMED to hold for NDR's ConnectX-7.
- *   T_cable    as for 100 GbE.
- *   T_switch   ASSUMED 330 ns each way.  No figure of NVIDIA's own was found;
- *              resellers and integrators print from under 150 to about 330,
- *              and this is the cautious end.
- *   arity      half of the 64 ports.
+ * InfiniBand NDR packet     InfiniBand Architecture Specification, vol. 1: MTU
+ * 4096; around it LRH 8, GRH 40 (multicast has one), BTH 12, DETH 8 (unreliable
+ * datagrams), ICRC 4, VCRC 2: 4170 bytes.  T_packet   4170 bytes at 400 Gbit/s,
+ * the data rate of four lanes of 100 (106.25 on the wire, before coding;
+ * NVIDIA, QM97XX user manual: 64 ports of 400 Gb/s).
+ * T_base     1.72 us: twice the 0.86 us of ib_send_lat, unreliable datagrams of
+ * 32 bytes between ConnectX-4 on half a meter of cable, in D. Potter's master's
+ * thesis (RWTH Aachen, 2018), table "mtu performance".  ASSUMED to hold for
+ * NDR's ConnectX-7.  T_cable    as for 100 GbE.
+ * T_switch   ASSUMED 330 ns each way.  No figure of NVIDIA's own was found;
+ * resellers and integrators print from under 150 to about 330, and this is the
+ * cautious end.
+ * arity      half of the 64 ports.
  *
  * window of all three: W, the protocol's default, in packets.  ASSUMED: nothing
  * is lost, and multicast crosses switches at the rate of unicast.

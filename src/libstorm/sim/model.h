@@ -19,8 +19,8 @@
 
 #define STORM_MODEL_MB 1048576.0	/* bytes */
 
-/* What an ES40's I/O bus and its helper process let through, bytes/s: the 131
- * of (8).  The ideal machine of (9) has STORM_MODEL_NO_BUS. */
+/* The bandwidth of an ES40's I/O bus and helper process, bytes/s: the 131 of
+ * (8).  The ideal machine of (9) has STORM_MODEL_NO_BUS. */
 #define STORM_MODEL_ES40_BUS (131 * STORM_MODEL_MB)
 #define STORM_MODEL_NO_BUS HUGE_VAL
 
@@ -33,7 +33,7 @@
 /* Table 2, and the two numbers that are the network's own in QsNet's case. */
 struct storm_model_net {
 	const char *name;	/* as storm_model_net() takes it */
-	const char *title;	/* for people */
+	const char *title;	/* for output */
 	double packet_size;	/* bytes of data in a full packet */
 	double t_packet;	/* ns: from one full packet to the next */
 	double t_base;		/* ns: both ends' share of a round trip */
@@ -44,16 +44,16 @@ struct storm_model_net {
 				   acknowledgement must be back */
 };
 
-/* All that are known, ended by a NULL name.  Where each number is from stands
- * in model.c. */
+/* All known networks, ended by a NULL name.  model.c has the source of each
+ * number. */
 extern const struct storm_model_net storm_model_nets[];
-/* NULL: there is no network of this name. */
+/* The network with this name, or NULL. */
 const struct storm_model_net *storm_model_net(const char *name);
 
 /* Meters, for at least one node.  (4) */
 double storm_model_diameter(uint32_t nodes);
-/* Switches that a packet crosses at most, a real number between full trees, for
- * at least one node.  (5), but never below one switch: it says less where the
+/* Most switches that a packet crosses, for at least one node; a real number
+ * between full trees.  (5), but at least one switch: (5) gives less if the
  * nodes do not fill one. */
 double storm_model_switches(const struct storm_model_net *net, uint32_t nodes);
 

@@ -26,7 +26,7 @@ bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 	return false;
 }
 
-/* The one place where epochs are kept, as all owners see it. */
+/* Save an epoch in the one place that all owners share. */
 static int sim_owner_save(void *arg, uint32_t was, uint32_t epoch,
 			  const struct storm_idset *excluded)
 {
@@ -133,12 +133,12 @@ void storm_sim_destroy(struct storm_sim *sim)
 	for (uint32_t i = 0; i < sim->owners; i++) {
 		struct endpoint *ep = &sim->ep[sim->conf.nodes + i];
 
-		/* those after it may end operations, and be looked at */
+		/* later owners may end operations here, and be watched */
 		storm_owner_destroy(ep->owner);
 		ep->owner = NULL;
 	}
 	storm_idset_clear(&sim->saved_excluded);
-	/* whose sessions hang up their streams */
+	/* their sessions close their streams */
 	for (uint32_t i = 0; i < sim->conf.nodes; i++)
 		storm_nm_destroy(sim->ep[i].nm);
 	while (sim->count) {

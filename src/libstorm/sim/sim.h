@@ -1,9 +1,9 @@
 /*
  * sim.h - the transport "sim": one owner and n nodes in one process under a
  * virtual clock.  The protocol code, its encoding and its sealing are the real
- * ones; the network, the disks and the faults come from a seed, so that every
- * run can be had again.  Nothing here knows what an operation should do: that
- * is judged by whoever runs the simulation, from what nodes show.
+ * ones.  The network, the disks and the faults follow from a seed, so that
+ * every run can be repeated.  The simulator does not know what an operation
+ * should do: the program that runs it checks what the nodes show.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,30 +18,32 @@ struct storm_sim_conf {
 	uint64_t seed;
 	uint32_t nodes;
 	struct storm_settings set;
-	/* NULL: latency and bandwidth count.  Otherwise these two do not; and
-	 * bus is what a host lets through, bytes/s, 0: no limit */
+	/* NULL: use latency and bandwidth.  Otherwise use this network and
+	 * bus, the bandwidth of a host's bus in bytes/s (0: no limit). */
 	const struct storm_model_net *net;
 	double bus;
 	uint64_t latency, jitter;	/* ns, one way */
 	double bandwidth;		/* bytes/s of each sender; 0: no limit */
 	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */
-	uint32_t late_ppm;		/* ... that come up to so much later */
+	uint32_t late_ppm;		/* ... that arrive up to `late` later */
 	uint64_t late;
-	bool multicast;			/* does the network carry it? */
+	bool multicast;			/* the network carries multicast */
 	uint32_t mtu;			/* largest datagram */
 	uint64_t room;			/* of a receiver, bytes; 0: no limit */
-	/* What is sent at once arrives at once, as a frame with a mask of what
-	 * was lost of it: no reordering within one, but a thousand nodes more. */
+	/* What is sent at once arrives at once, as a frame with a mask of the
+	 * lost datagrams.  It is not reordered, but far more nodes are
+	 * possible. */
 	bool frames;
-	uint64_t disk_jitter;		/* ns, up to: begin, stage, commit */
-	uint64_t host;			/* ns that a datagram takes who gets it */
+	uint64_t disk_jitter;		/* ns, at most, of begin, stage and commit */
+	uint64_t host;			/* ns of processing per datagram received */
 	uint64_t cluster;		/* as in storm_domain_conf */
-	bool guests;	/* no owner and no nodes but storm_sim_drive()'s */
+	bool guests;	/* no owner and nodes but those of programs, see
+			   storm_sim_drive() */
 };
 
-#define STORM_SIM_OWNERS 16	/* at most, one after the other */
+#define STORM_SIM_OWNERS 16	/* most owners, one after the other */
 
-/* A file as a node shows it: under its final name. */
+/* A file at a node under its final name. */
 struct storm_sim_file {
 	char *path;
 	const uint8_t *data;
@@ -49,14 +51,14 @@ struct storm_sim_file {
 	bool shared;		/* data are storm_sim_source()'s */
 };
 
-/* A remote event as a node saw it. */
+/* A remote event that a node received. */
 struct storm_sim_seen {
 	uint32_t event;
 	uint8_t *data;
 	size_t len;
 };
 
-/* What an endpoint sent, or was given; bulk: DATA. */
+/* What an endpoint sent and received; bulk: DATA. */
 struct storm_sim_count { uint64_t datagrams, bytes; };
 struct storm_sim_traffic {
 	struct storm_sim_count tx_control, tx_bulk, rx_control, rx_bulk;
@@ -72,37 +74,39 @@ void storm_sim_destroy(struct storm_sim *sim);
 struct storm_owner *storm_sim_owner(struct storm_sim *sim);
 struct storm_nm *storm_sim_nm(struct storm_sim *sim, uint32_t node);
 uint64_t storm_sim_now(const struct storm_sim *sim);
-/* Session at a node, 0: none. */
+/* The session of a node; 0: none. */
 uint64_t storm_sim_session(const struct storm_sim *sim, uint32_t node);
 
-/* Files that begin from now on and have this size are likely to be these bytes,
- * which stay until the end: nodes compare what they write and keep where they
- * wrote it, rather than a copy each.  Nothing else is different. */
+/* Save memory: files of this size that begin from now on probably have these
+ * bytes.  A node then stores which bytes it has written, not a copy.  Other
+ * data still work.  data must stay valid until the simulation is destroyed. */
 void storm_sim_source(struct storm_sim *sim, const void *data, uint64_t size);
 
-/* The cluster domain: another owner begins where the one before has saved last,
- * dead or not, and is storm_sim_owner() from now on, its callbacks with this arg;
- * it is not OPEN yet.  False: there were too many. */
+/* The cluster domain: start another owner from the state saved last, whether or
+ * not the previous owner is dead.  storm_sim_owner() returns it from now on;
+ * its callbacks get this arg.  It has not sent OPEN yet.  False: too many
+ * owners. */
 bool storm_sim_succeed(struct storm_sim *sim, void *arg);
-/* What was saved last. */
+/* The epoch saved last.  *excluded belongs to the simulation. */
 uint32_t storm_sim_saved(const struct storm_sim *sim,
 			 const struct storm_idset **excluded);
 
-/* Run until done(arg) or so much virtual time has passed; true: done. */
+/* Run until done(arg) or for ns of virtual time.  True: done. */
 bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
 		   bool (*done)(void *arg), void *arg);
 
-/* The owner (STORM_NO_NODE) or a node was called from outside the simulation:
- * its timers may have moved. */
+/* Call this after calling the owner (STORM_NO_NODE) or a node from outside the
+ * simulation: its timers may have changed. */
 void storm_sim_called(struct storm_sim *sim, uint32_t node);
 
-/* Told around every turn of an endpoint (STORM_NO_NODE: the owner); from: who
- * sealed what it is given, STORM_SIM_NOBODY if nobody did.  Either may be NULL. */
+/* Callbacks before and after every turn of an endpoint (STORM_NO_NODE: the
+ * owner).  from: the sender that sealed its input, STORM_SIM_NOBODY if none
+ * did.  Each may be NULL. */
 #define STORM_SIM_NOBODY (UINT32_MAX - 1)
 struct storm_sim_watch {
 	void (*before)(void *arg, uint32_t node, uint32_t from);
 	void (*after)(void *arg, uint32_t node, uint32_t from);
-	/* what a node asked for (storm_nm_xfer(), ..._compare()) has ended */
+	/* a node's storm_nm_xfer() or storm_nm_compare() has ended */
 	void (*requested)(void *arg, uint32_t node, void *token,
 			  enum storm_compare result,
 			  const struct storm_outcome *out);
@@ -110,50 +114,50 @@ struct storm_sim_watch {
 };
 void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w);
 
-/* Faults.  A crashed node answers nothing and refuses streams; restarted it
- * has forgotten all but the files it shows.  Where a node is named
- * STORM_NO_NODE is the owner, which is crashed for good. */
+/* Faults.  A crashed node answers nothing and refuses streams.  A restarted
+ * node has only its committed files.  node may be STORM_NO_NODE, the owner,
+ * which cannot restart. */
 void storm_sim_crash(struct storm_sim *sim, uint32_t node);
 void storm_sim_restart(struct storm_sim *sim, uint32_t node);
-/* The node's agent is of the next version. */
+/* The node's agent has the next protocol version. */
 void storm_sim_foreign(struct storm_sim *sim, uint32_t node);
-/* It does not run for so long.  Its socket keeps socket_buffer bytes of what
- * comes meanwhile, and then it gets these, late as they are. */
+/* The node does not run for ns.  Its socket holds up to socket_buffer bytes
+ * that arrive meanwhile; the node receives them afterwards. */
 void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);
-/* Loss from now on. */
+/* The loss of datagrams from now on. */
 void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm);
-/* From now on this node's disk fails with this errno (0: works). */
+/* From now on the node's disk fails with this errno; 0: it works. */
 void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
-/* From now on each step of its disk takes up to so much longer. */
+/* From now on each step of its disk takes up to ns longer. */
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
-/* For so long nothing gets from these to those (their number of nodes is the
- * owner): one way, and streams wait. */
+/* For ns nothing passes from `from` to `to`, in this direction only; streams
+ * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 		   const struct storm_idset *to, uint64_t ns);
-void storm_sim_heal(struct storm_sim *sim);	/* all cuts end */
-/* A stranger sends something to an endpoint: noise, or what he overheard with
- * a bit of it changed. */
+void storm_sim_heal(struct storm_sim *sim);	/* end all cuts */
+/* An attacker sends a datagram to an endpoint: noise, or an overheard datagram
+ * with one bit changed. */
 void storm_sim_forge(struct storm_sim *sim, uint32_t node);
-/* Bytes sent upon such, from the start. */
+/* Bytes sent in reply to forged datagrams, from the start. */
 uint64_t storm_sim_answers(const struct storm_sim *sim);
 
 const struct storm_sim_file *storm_sim_files(const struct storm_sim *sim,
 					     uint32_t node, uint32_t *count);
-/* Temporaries that exist at a node. */
+/* Number of temporary files at a node. */
 uint32_t storm_sim_temporaries(const struct storm_sim *sim, uint32_t node);
 const struct storm_sim_seen *storm_sim_events(const struct storm_sim *sim,
 					      uint32_t node, uint32_t *count);
-/* Own reports that the owner has acknowledged to this node, of a kind. */
+/* The node's own reports of this kind that the owner has acknowledged. */
 const struct storm_idset *storm_sim_acked(const struct storm_sim *sim,
 					  uint32_t node, uint8_t kind);
-/* Of an endpoint (STORM_NO_NODE: the owner), from the start. */
+/* The traffic of an endpoint (STORM_NO_NODE: the owner) from the start. */
 const struct storm_sim_traffic *storm_sim_traffic(const struct storm_sim *sim,
 						  uint32_t node);
 
 /*
- * From now on storm_domain_create() and storm_node_create() put their ends into
- * this simulation, which was made with guests: owners anywhere, nodes at ports 1
- * to conf.nodes.  NULL: into the real network again.
+ * From now on storm_domain_create() and storm_node_create() use this
+ * simulation, which must have conf.guests set.  Nodes have ports 1 to
+ * conf.nodes.  NULL: use the real network again.
  */
 void storm_sim_drive(struct storm_sim *sim);
 

@@ -1,7 +1,7 @@
 /*
- * sim_fault.c - what goes wrong in a simulation: nodes and owners that stop or
- * forget, what waits in the socket of a node that is stopped, slow disks, and
- * strangers that send what nobody sealed.  (sim_net.c cuts the network.)
+ * sim_fault.c - faults of a simulation: nodes and owners that crash, restart or
+ * pause, the socket of a paused node, slow and failing disks, and forged
+ * datagrams.  (sim_net.c cuts the network.)
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -28,7 +28,7 @@ void storm_sim_crash(struct storm_sim *sim, uint32_t node)
 
 	if (ep->down)
 		return;
-	/* now and then the host dies, and not just the program */
+	/* sometimes the whole host dies, and the note is lost */
 	if (ep->nm)
 		ep->note_len = ep->life % 4 == 3 ? 0 :
 			storm_nm_note(ep->nm, ep->session, ep->note);
@@ -63,7 +63,7 @@ void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns)
 	storm_sim_endpoint(sim, node)->paused_until = sim->now + ns;
 }
 
-/* The socket of a node that is stopped takes so much, the rest is lost. */
+/* The socket of a paused node holds socket_buffer bytes; the rest is lost. */
 bool storm_sim_hold(struct endpoint *ep, struct event *e)
 {
 	uint64_t bytes = 0;
@@ -89,9 +89,9 @@ void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns)
 	sim->ep[node].disk_slow = ns;
 }
 
-/* ---------------------------------------------------------------- strangers --- */
+/* ------------------------------------------------------------------ forgery --- */
 
-/* Any datagram that is under way, copied by somebody who listens. */
+/* A copy of a random datagram in flight. */
 static struct frame *sim_forge_overheard(struct storm_sim *sim)
 {
 	for (int i = 0; i < 16 && sim->count; i++) {
@@ -100,7 +100,7 @@ static struct frame *sim_forge_overheard(struct storm_sim *sim)
 		uint64_t which;
 		size_t off, len;
 
-		/* (a forged one might be made good again) */
+		/* a forged one could become valid again */
 		if (e->kind != EV_DATAGRAM || e->from == STORM_SIM_NOBODY)
 			continue;
 		which = storm_sim_chance(sim) % e->frame->count;

@@ -1,8 +1,8 @@
 /*
- * sim_guest.c - the driver "sim" (driver.h): the ends that a program creates,
- * storm_domain_t and storm_node_t, as endpoints of a simulation, in place of the
- * simulator's own owner and nodes.  Whatever waits in them lets time pass.  All is
- * one thread's.
+ * sim_guest.c - the driver "sim" (driver.h): the domains and nodes that a
+ * program creates become endpoints of a simulation, in place of the simulator's
+ * own owner and nodes.  A call that waits advances the virtual time.  There is
+ * one thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,7 +18,8 @@ static struct endpoint *sim_guest_of(const struct storm_net *net)
 	return (struct endpoint *) net;
 }
 
-/* Nodes are at ports 1 to n, owners come one after the other. */
+/* The endpoint of a node is its port less 1; owners take the next one after
+ * n. */
 static struct endpoint *sim_guest_place(enum storm_role role, uint16_t port)
 {
 	uint32_t n = world->conf.nodes;
@@ -48,7 +49,7 @@ static struct storm_net *sim_driver_create(const struct storm_settings *set,
 	return (struct storm_net *) ep;
 }
 
-/* What is on its way to it has come too late. */
+/* Events in flight to it are of an earlier life, and are dropped. */
 static void sim_driver_destroy(struct storm_net *net)
 {
 	struct endpoint *ep = sim_guest_of(net);
@@ -71,7 +72,7 @@ static void sim_driver_self(const struct storm_net *net, struct storm_addr *out)
 
 static uint64_t sim_driver_dropped(const struct storm_net *net)
 {
-	(void) net;		/* losses are the simulator's settings */
+	(void) net;		/* losses come from the simulator's conf */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * sim_host.c - inside a simulated node: credentials, disk, remote events.
+ * sim_host.c - the host of a simulated node: credentials, disk, remote events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,13 +11,13 @@
 #include "sim_private.h"
 
 /*
- * A file being written.  What is the same as the source (storm_sim_source()) is
- * not stored: every write is compared with it, and where it was written is
- * kept; the first byte that differs makes it a file with data of its own.
+ * A file being written.  Every write is compared with the source
+ * (storm_sim_source()).  While all are equal, only the written ranges are
+ * stored.  The first byte that differs gives the file data of its own.
  */
 struct sim_file {
 	char *path;
-	uint8_t *data;		/* NULL: as the source, where it is written */
+	uint8_t *data;		/* NULL: the source's, where written */
 	const uint8_t *source;
 	struct storm_idset written;	/* bytes */
 	uint64_t size;
@@ -27,7 +27,7 @@ struct sim_file {
 
 /* -------------------------------------------------------------- credentials --- */
 
-/* Nothing is kept secret here; but what strangers make up is found out. */
+/* This credential hides nothing, but detects a forgery. */
 #define PROOF 8
 
 static void sim_cred_prove(const uint8_t *payload, size_t len,
@@ -144,7 +144,7 @@ int storm_sim_verify(struct storm_sim *sim, const void *buf, size_t len,
 {
 	int err;
 
-	/* only what is of this version and of this length has the node there */
+	/* only an OPEN of this version and length has its node field there */
 	if (sim->verified && len == sim->verified_len &&
 	    !memcmp(buf, sim->verified_buf, STORM_OPEN_SAME - 4) &&
 	    !memcmp((const uint8_t *) buf + STORM_OPEN_SAME,
@@ -201,7 +201,7 @@ static void sim_host_session_close(void *host, void *ctx)
 	((struct endpoint *) host)->session = 0;
 }
 
-/* Give it data of its own. */
+/* Give the file data of its own. */
 static void sim_file_materialise(struct sim_file *f)
 {
 	f->data = malloc(f->size + 1);

@@ -1,12 +1,12 @@
 /*
  * sim_line.c - how long things take on the simulator's network: either one
  * latency and one rate for all, or a network of model.h, by the same physics as
- * its equations.  There a datagram is cut into packets; the next packet starts
- * when the line is free of the one before it, when the sender's bus has brought
- * it, and when the network's own acknowledgement of an earlier one is back, where
- * it waits for one (QsNet: the one before).  What is sent to all is acknowledged
- * by the farthest.  Nodes are the leaves of the network's fat tree, in order;
- * the owner is as far from all as a node can be.
+ * its equations.  In such a network a datagram is split into packets.  A packet
+ * starts when three conditions hold: the line is free, the sender's bus has
+ * delivered the packet, and the acknowledgement for the window has arrived
+ * (QsNet: that of the previous packet).  A multicast waits for the farthest
+ * node.  Nodes are the leaves of the network's fat tree, in order; the owner
+ * has the greatest distance to all of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,13 +18,13 @@
 
 #define SEND_BUFFER (208 << 10)
 
-/* Packets that are not full take as long as full ones. */
+/* The number of packets.  A partial packet takes as long as a full one. */
 static double sim_line_packets(const struct storm_sim *sim, size_t len)
 {
 	return ceil((double) len / sim->conf.net->packet_size);
 }
 
-/* Height of the smallest tree that holds both. */
+/* The height of the smallest subtree that holds both. */
 static int sim_line_level(const struct storm_sim *sim, uint32_t a, uint32_t b)
 {
 	uint32_t arity = (uint32_t) sim->conf.net->arity;
@@ -45,7 +45,7 @@ static double sim_line_round_trip(const struct storm_sim *sim, uint32_t a,
 	return sim->round_trip[sim_line_level(sim, a, b)];
 }
 
-/* From one packet's start to the next one's. */
+/* ns from the start of a packet to the start of the next. */
 static double sim_line_packet_time(const struct storm_sim *sim, double trip)
 {
 	const struct storm_model_net *net = sim->conf.net;

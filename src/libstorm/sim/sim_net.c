@@ -1,5 +1,5 @@
 /*
- * sim_net.c - the simulator's network: datagrams, streams, and what cuts it.
+ * sim_net.c - the simulator's network: datagrams, streams and cuts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -78,10 +78,10 @@ static uint32_t sim_address_index(const struct storm_addr *a)
 	       (uint32_t) a->ip[14] << 8 | a->ip[15];
 }
 
-/* The copy of a datagram comes this much later: when it does no good. */
+/* The copy of a datagram arrives up to this much later. */
 #define DUP_LATE (50 * STORM_MS)
 
-/* Those of a mask to which it happens. */
+/* The datagrams of a mask that are hit, each with a probability of ppm. */
 static uint64_t sim_net_some(struct storm_sim *sim, uint64_t mask, uint32_t ppm)
 {
 	uint64_t hit = 0;
@@ -104,7 +104,7 @@ static void sim_net_arrives(struct storm_sim *sim, uint32_t to, bool group,
 		.from = f->from });
 }
 
-/* What of these datagrams is not lost on its way arrives; some of it twice. */
+/* Deliver datagrams: some are lost, some arrive twice, some late. */
 static void sim_net_deliver(struct storm_sim *sim, uint32_t to, bool group,
 			    struct frame *f, uint64_t mask, uint64_t at)
 {
@@ -124,7 +124,7 @@ static void sim_net_deliver(struct storm_sim *sim, uint32_t to, bool group,
 			at + storm_sim_upto(sim, sim->conf.jitter));
 }
 
-/* Every node has joined the groups of the pool, and no others. */
+/* Every node has joined exactly the groups of the pool. */
 static bool sim_net_joined(const struct storm_sim *sim,
 			   const struct storm_addr *to)
 {
@@ -152,7 +152,7 @@ static void sim_net_to_all(struct endpoint *from, struct frame *f,
 							       i));
 }
 
-/* They have left the sender at this time. */
+/* The datagrams left the sender at time `at`. */
 static void sim_net_send(struct endpoint *ep, const struct storm_addr *to,
 			 struct frame *f, uint64_t mask, uint64_t at)
 {
@@ -178,13 +178,13 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 	struct storm_sim *sim = ep->sim;
 	struct storm_sim_count *count = c == STORM_BULK ? &ep->traffic.tx_bulk :
 							  &ep->traffic.tx_control;
-	/* what goes to all goes as far as it can */
+	/* a multicast takes the greatest distance */
 	uint32_t far = to->ip[0] ? sim_address_index(to) : sim->conf.nodes;
 	struct frame *f;
 	uint64_t at = 0;
 
-	/* as over UDP: the owner's bulk data wait in a socket of some size, what
-	 * a node passes on is kept until it can go */
+	/* As over UDP: the owner's bulk data wait in a socket of limited size.
+	 * A node keeps what it relays until it can be sent. */
 	if (c == STORM_BULK && ep->owner &&
 	    !storm_sim_line_room(ep))
 		return -EAGAIN;
@@ -206,7 +206,7 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 
 /* ------------------------------------------------------------------ streams --- */
 
-/* One that is over gives its number away. */
+/* The number of a stream that has ended is used again. */
 uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
 			      uint32_t node)
 {
@@ -258,7 +258,7 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 	};
 	uint64_t cut = sim_cut_until(sim, ep->index, i);
 
-	/* either way: nothing is acknowledged, and sent again later */
+	/* a cut in either direction delays it: TCP retransmits */
 	if (cut < sim_cut_until(sim, i, ep->index))
 		cut = sim_cut_until(sim, i, ep->index);
 	if (cut)
@@ -274,7 +274,7 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		if (!e.buf)
 			abort();
 		memcpy(e.buf, buf, len);
-		/* to another version, ours is another */
+		/* a foreign node sees another version */
 		if (sim->ep[i].foreign)
 			e.buf[5]++;
 		e.ticket = storm_sim_stream_new(ep, session, node);
@@ -310,7 +310,7 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	storm_sim_push(sim, e);
 }
 
-/* Who hangs up is heard at once: that is no message. */
+/* The receiver sees the end of a stream at once, without a message. */
 static bool sim_stream_waits(struct storm_transport *t, uint64_t number)
 {
 	struct storm_sim *sim = ((struct endpoint *) t)->sim;

@@ -1,6 +1,6 @@
 /*
- * sim_queue.c - the simulator's floor: chance, endpoints, the frames that datagrams
- * travel in, and the queue of what happens when.
+ * sim_queue.c - the base of the simulator: random numbers, endpoints, frames of
+ * datagrams, and the queue of events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -80,7 +80,7 @@ static void *sim_queue_grow(void *p, size_t *room, size_t size)
 	*room = *room ? *room * 2 : 1024;
 	p = realloc(p, *room * size);
 	if (!p)
-		abort();	/* a simulation without memory is none */
+		abort();	/* no memory: the simulation cannot go on */
 	return p;
 }
 
@@ -89,7 +89,7 @@ static bool sim_turn_before(const struct turn *a, const struct turn *b)
 	return a->at != b->at ? a->at < b->at : a->order < b->order;
 }
 
-/* A place in the pool. */
+/* A free place in the pool. */
 static uint32_t sim_event_new(struct storm_sim *sim)
 {
 	size_t room = sim->events_room;
@@ -149,9 +149,9 @@ void storm_sim_event_free(struct event *e)
 	free(e->buf);
 }
 
-/* Timers move all the time, mostly to later: only one that is due earlier than
- * all that is queued of an endpoint is queued anew, and one that comes too
- * early goes again. */
+/* Timers change often, mostly to a later time.  So an EV_TICK is queued only if
+ * it is earlier than the one in the queue, and a tick that comes too early is
+ * queued again. */
 void storm_sim_wake_at(struct endpoint *ep, uint64_t at)
 {
 	ep->tick_at = storm_min(at, ep->writable_at);

@@ -1,6 +1,6 @@
 /*
- * sim_turn.c - the next event happens: its endpoint gets what has come, and runs
- * its timers.
+ * sim_turn.c - runs the next event: its endpoint gets the input and runs its
+ * timers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------- guests --- */
 
-/* An end is given its input with its lock held, as its own thread would. */
+/* A guest gets its input with its lock held, as from its own thread. */
 static void sim_guest_datagrams(struct endpoint *ep, struct storm_rx *rx,
 				size_t n)
 {
@@ -146,15 +146,16 @@ static void sim_turn_tick(struct storm_sim *sim, struct endpoint *ep)
 		next = ep->guest ? sim_guest_tick(ep) :
 		       ep->nm ? storm_nm_tick(ep->nm, sim->now) :
 				storm_owner_tick(ep->owner, sim->now);
-		/* a state machine that wants to run again at once still
-		 * takes time to do so */
+		/* time must advance even if the state machine wants to run
+		 * again at once */
 		if (next <= sim->now)
 			next = sim->now + STORM_US;
 	}
 	storm_sim_wake_at(ep, next);
 }
 
-/* Who sealed it, whoever passed it on; what a stranger says is not asked. */
+/* The node that sealed the datagram, even if another one relayed it.
+ * STORM_SIM_NOBODY if it is forged. */
 static uint32_t sim_event_sender(const struct event *e)
 {
 	struct storm_header h;
@@ -165,14 +166,14 @@ static uint32_t sim_event_sender(const struct event *e)
 	return h.sender;
 }
 
-/* How others call an endpoint. */
+/* The number of an endpoint in callbacks; STORM_NO_NODE: the owner. */
 static uint32_t sim_endpoint_called(const struct storm_sim *sim, uint32_t index)
 {
 	return index == sim->conf.nodes + sim->owners - 1 ? STORM_NO_NODE :
 							    index;
 }
 
-/* What an endpoint is given (NULL: nothing but the time), and what it does. */
+/* Give an endpoint its input (NULL: only the time), and run its timers. */
 static void sim_turn_run(struct storm_sim *sim, struct endpoint *ep,
 			 struct event *e)
 {
@@ -194,14 +195,14 @@ static void sim_turn_run(struct storm_sim *sim, struct endpoint *ep,
 		w->after(w->arg, node, from);
 }
 
-/* The next event happens. */
+/* Run the next event. */
 static void sim_turn_next(struct storm_sim *sim)
 {
 	struct event e = storm_sim_pop(sim);
 	struct endpoint *ep = &sim->ep[e.to];
 
 	if (e.kind == EV_TICK) {
-		/* another one has taken its place */
+		/* an earlier one has replaced it */
 		if (ep->tick_queued != e.at)
 			return;
 		ep->tick_queued = STORM_NEVER;
@@ -243,7 +244,7 @@ bool storm_sim_step(struct storm_sim *sim, uint64_t end)
 {
 	if (!sim->count || sim->heap[0].at > end) {
 		if (end == STORM_NEVER)
-			abort();	/* it waits for what will never be */
+			abort();	/* it waits, but nothing can happen */
 		if (end > sim->now)
 			sim->now = end;
 		return false;
