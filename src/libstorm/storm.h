@@ -45,18 +45,18 @@ enum storm_err {
 	STORM_OK = 0,
 	STORM_EINVAL = 1,	/* an argument or a wire field is out of range */
 	STORM_ENOMEM = 2,
-	STORM_ESYS = 3,		/* a system call failed; an errno comes with it */
+	STORM_ESYS = 3,		/* a system call failed; an errno is beside */
 	STORM_ETIME = 4,	/* no answer in time */
 	STORM_ENOAGENT = 5,	/* nothing listens on the node's STORM port */
-	STORM_EVERSION = 6,	/* the node's agent has another protocol version */
-	STORM_EAUTH = 7,	/* credential refused: sender not authenticated */
+	STORM_EVERSION = 6,	/* the node's agent has another version */
+	STORM_EAUTH = 7,	/* credential refused: not authenticated */
 	STORM_EACCES = 8,	/* authenticated, but not permitted */
 	STORM_EBUSY = 9,	/* a limit of the node's agent is reached */
 	STORM_EEXIST = 10,	/* the target exists and force was not given */
 	STORM_EPATH = 11,	/* target path: relative, "..", link, directory */
-	STORM_EVERIFY = 12,	/* the staged data do not match the announcement */
+	STORM_EVERIFY = 12,	/* the data do not match the announcement */
 	STORM_EABORTED = 13,	/* the owner aborted the operation */
-	STORM_ELOST = 14,	/* the node left the domain: it died or was cut off */
+	STORM_ELOST = 14,	/* the node died or was cut off */
 	STORM_ECLOSED = 15,	/* the domain is closed */
 	STORM_ENOENT = 16,	/* no such session, operation or segment */
 	STORM_ETOOBIG = 17,	/* the data exceed a limit */
@@ -163,7 +163,7 @@ struct storm_settings {
 	uint8_t dscp;		/* of bulk data, 0 to 63 */
 	uint8_t dscp_control;	/* of all other traffic */
 	uint32_t radix;		/* of the combining tree, 2 to 64 */
-	uint64_t window;	/* W: most bytes sent and not yet written by all */
+	uint64_t window;	/* W: bytes sent and not yet written by all */
 	uint64_t rate;		/* bytes/s; 0: no limit but loss */
 	uint32_t socket_buffer;	/* bytes requested for each data socket */
 	uint32_t mtu;		/* largest IP packet; 0: the interface's MTU */
@@ -222,7 +222,7 @@ void storm_outcome_clear(struct storm_outcome *out);
  * each (kind, code, id) once.  Ids are nodes or tasks, as the sender of this
  * kind chooses.  libstorm gives no meaning to the numbers. */
 #define STORM_REPORT_KINDS 8
-#define STORM_REPORT_TERMINATED 7	/* internal to libstorm, never delivered */
+#define STORM_REPORT_TERMINATED 7	/* libstorm's own, never delivered */
 struct storm_report {
 	uint8_t kind;		/* < STORM_REPORT_TERMINATED */
 	uint32_t code;
@@ -237,7 +237,7 @@ struct storm_domain_conf {
 					   zeroes: the source address of the
 					   route to the first node.  The port
 					   is ignored. */
-	uint32_t agent_uid;		/* only this uid may decode the credential */
+	uint32_t agent_uid;		/* only this uid may decode OPEN */
 	uint32_t job_id, step_id, step_het;	/* passed to the nodes */
 	/*
 	 * The cluster domain outlives its owners (doc/protocol.md).  Nodes keep
@@ -330,7 +330,7 @@ enum storm_target_kind {
 
 #define STORM_FILE_FORCE	0x1	/* replace an existing file */
 #define STORM_FILE_TIMES	0x2	/* set atime and mtime */
-#define STORM_FILE_LIBDIR	0x4	/* also create directory "<path>_libs" */
+#define STORM_FILE_LIBDIR	0x4	/* also make directory "<path>_libs" */
 #define STORM_FILE_IN_LIBDIR	0x8	/* path is a name inside that directory */
 #define STORM_FILE_FLAGS	0xf
 /* As Slurm's sbcast does, even with -p: drop the set-id and sticky bits. */
@@ -400,7 +400,7 @@ enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
 enum storm_own_var {
 	STORM_VAR_TERMINATED = 0,	/* generations that have ended here */
 	STORM_VAR_HEARTBEAT = 1,	/* number of the last strobe seen */
-	STORM_VAR_USER = 2,		/* the first that libstorm does not use */
+	STORM_VAR_USER = 2,		/* first one unused by libstorm */
 	STORM_VARS = 8
 };
 #define STORM_GLOBALS 64
@@ -476,7 +476,7 @@ typedef struct storm_member storm_member_t;	/* of one domain */
 struct storm_node_conf {
 	const char *name;	/* as in the owners' lists; copied */
 	struct storm_settings set;	/* interface, port, and so on; copied */
-	uint32_t owner_uid;	/* only this uid may open a domain with the node */
+	uint32_t owner_uid;	/* only this uid may open a domain here */
 	const char *root;	/* directory for FILE targets: their paths are
 				   below it, and symbolic links are not
 				   followed; NULL: refuse files; copied */

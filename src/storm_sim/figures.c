@@ -1,6 +1,7 @@
 /*
- * figures.c - what a run took: simulated time of each operation, what the owner
- * and the nodes sent and received for it, and of the whole memory and time.
+ * figures.c - the figures of a run: the simulated time of each operation, what
+ * the owner and the nodes sent and received for it, and the memory and time of
+ * the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,7 +31,7 @@ static struct storm_sim_count figures_more(struct storm_sim_count now,
 					  now.bytes - was.bytes };
 }
 
-/* What an endpoint did since figures_begin(). */
+/* The traffic of an endpoint since figures_begin(). */
 static struct storm_sim_traffic figures_since(const struct run *r, uint32_t i)
 {
 	const struct storm_sim_traffic *t = figures_traffic(r, i);
@@ -44,7 +45,7 @@ static struct storm_sim_traffic figures_since(const struct run *r, uint32_t i)
 	};
 }
 
-/* As people write it. */
+/* A number in its shortest form. */
 static json_object *figures_real(double v)
 {
 	json_object *o;
@@ -123,7 +124,7 @@ static void figures_add_traffic(struct run *r, const struct op *op,
 			     op->node_datagrams);
 }
 
-/* Against size / BW_transfer(nodes), equations (6) to (9). */
+/* Compare a time with size / BW_transfer(nodes), equations (6) to (9). */
 static void figures_add_model(struct run *r, const struct op *op,
 			      double seconds, json_object *o)
 {
@@ -208,7 +209,7 @@ json_object *figures_whole(struct run *r, double wall)
 	return o;
 }
 
-/* An operation is a line. */
+/* Print one line per operation. */
 void figures_print(json_object *figures, FILE *out)
 {
 	const char *sep = "{\n\t";

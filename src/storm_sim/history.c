@@ -17,7 +17,7 @@ static void *history_grown(void *p, size_t count, size_t *room, size_t size)
 	*room = *room ? 2 * *room : 64;
 	p = realloc(p, *room * size);
 	if (!p)
-		abort();	/* a judge without memory judges nothing */
+		abort();	/* no memory: the check cannot go on */
 	return p;
 }
 

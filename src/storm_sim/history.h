@@ -1,14 +1,14 @@
 /*
- * history.h - what happened in a simulation, in the order in which it did: the
- * operations issued and their results, what the owners decided, what every
- * node showed, read and was signalled, and the faults that were made.  Kept by
- * whoever runs the simulation, judged by oracle.c and linear.c.
+ * history.h - the events of a simulation in their order: operations issued and
+ * their results, the owners' decisions, what every node showed, read and was
+ * signalled, and the faults.  The program that runs the simulation records it;
+ * oracle.c and linear.c check it.
  *
  * A *place* is anything that can be read at a node: a variable, a word of a
  * segment, a file.  Places are numbers below history->places, and hold 64-bit
- * values; of bulk data the value is a digest.  By its value it is known at a node
- * whose it is: of operations that write the same one, to the same place, a node
- * shows those that change it.
+ * values; the value of bulk data is a digest.  The value at a node identifies
+ * the operation that wrote it.  If several operations write the same value to a
+ * place, only those that change the place are shown.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -21,7 +21,7 @@ enum history_kind {
 	/* the initiator */
 	HISTORY_ISSUED,		/* op, peer: which owner's, from 0 */
 	HISTORY_NAMED,		/* node; op: in its outcome, 0: on_fault */
-	HISTORY_FORGOTTEN,	/* op: nobody will hear of its result */
+	HISTORY_FORGOTTEN,	/* op: event destroyed, no result */
 	HISTORY_RESULT,		/* op, what: enum storm_state, or with compare
 				   HISTORY_TRUE and so on; after its NAMED */
 	/* the owner */
@@ -34,10 +34,10 @@ enum history_kind {
 	HISTORY_HEARD,		/* value: a report's id */
 	/* nodes */
 	HISTORY_EPOCH,		/* node, epoch: it is in this one now */
-	HISTORY_LEFT,		/* node: has heard that it is out, and is empty */
+	HISTORY_LEFT,		/* node: knows its exclusion, is empty */
 	HISTORY_STAGED,		/* node, op */
 	HISTORY_SHOWN,		/* node, op, value: can be read from now on;
-				   op 0: what nobody sent */
+				   op 0: data that were never sent */
 	HISTORY_READ,		/* node, place, value */
 	HISTORY_EVENT,		/* node, op, value: as read at that moment;
 				   op 0, as above */
@@ -45,22 +45,22 @@ enum history_kind {
 	HISTORY_REPORTED,	/* node, value: an id */
 	HISTORY_ACKED,		/* node, value: an id */
 	/* messages */
-	HISTORY_ACCEPTED,	/* node took one of peer, being in epoch; node
+	HISTORY_ACCEPTED,	/* node accepted one of peer in epoch; node
 				   may be STORM_NO_NODE: the owner */
 	HISTORY_COST,		/* node or the owner sent value datagrams for
 				   one operation */
 	HISTORY_WINDOW,		/* value: bytes sent, not yet written by all */
 	HISTORY_KEPT,		/* node, what: at the end it still has this */
-	HISTORY_FORGED,		/* node got what nobody sealed, and sent value
-				   bytes upon it */
-	/* what was done to them */
+	HISTORY_FORGED,		/* node got a forged datagram, and sent value
+				   bytes in reply */
+	/* faults */
 	HISTORY_DISTURBED,	/* node: it may be named from now on */
 	HISTORY_BROKEN,		/* node: it must be named */
-	HISTORY_RESTARTED,	/* node: it remembers nothing */
+	HISTORY_RESTARTED,	/* node: its memory is empty */
 	HISTORY_CALM		/* no more faults from now on */
 };
 
-/* What should be gone. */
+/* What a node must not keep. */
 enum { HISTORY_SESSION, HISTORY_TEMPORARY };
 
 /* Results of a comparison, beside enum storm_state. */
@@ -91,7 +91,7 @@ struct history_op {
 };
 
 struct history {
-	uint32_t nodes, places, ids;	/* ids: of reports, below this */
+	uint32_t nodes, places, ids;	/* ids of reports are below `ids` */
 	struct history_op *op;
 	uint32_t ops, op_room;
 	struct history_entry *e;
@@ -101,13 +101,13 @@ struct history {
 void history_init(struct history *h, uint32_t nodes, uint32_t places,
 		  uint32_t ids);
 void history_free(struct history *h);
-/* Takes o, its set too; the number by which entries name it. */
+/* Add an operation; takes o and its set.  Returns its number in entries. */
 uint32_t history_op(struct history *h, const struct history_op *o);
 void history_add(struct history *h, struct history_entry e);
 /* Is this node in the operation's P? */
 bool history_in(const struct history_op *o, uint32_t node);
 bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b);
-/* For people: the last entries, on stderr. */
+/* Print the last entries on stderr. */
 void history_print(const struct history *h, size_t last);
 
 #endif

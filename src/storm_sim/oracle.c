@@ -1,15 +1,16 @@
 /*
  * oracle.c - see oracle.h.
  *
- * One pass, in the order of time.  An operation takes effect where it is
- * decided: at the first decision that says what the one of the highest epoch
- * says, for an owner may decide and die before anybody heard it, and then its
- * successor decides anew.  Where some have shown it, or it has succeeded, that
- * decision holds for them; a successor may yet abort it, if none of them is a
- * member any more.  Each node shows the committed operations that it is in, every
- * one, once, and in that order; so what it reads is what the model says, and two
- * nodes never disagree on which came last.  Of a write that changes nothing there
- * is nothing to be seen.
+ * One pass, in the order of time.  An operation takes effect when it is
+ * decided.  An owner may decide and die before any node receives the decision;
+ * its successor then decides again.  So the first decision that agrees with the
+ * one of the highest epoch counts.  If some nodes have shown the operation, or
+ * it has succeeded, that decision holds for them.  A successor may still abort
+ * it if none of them is a member any more.
+ *
+ * Each node shows every committed operation that it is in, once and in that
+ * order.  So it reads what the model has, and nodes agree on which operation
+ * came last.  A write that does not change a place cannot be seen.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,11 +25,11 @@
 #include "src/libstorm/base/minmax.h"
 
 struct op_state {
-	size_t effective;	/* entry of the decision that holds; SIZE_MAX */
-	bool commit;		/* what it says */
-	bool revoked;		/* ... but a successor says no */
-	bool taken;		/* it is in the past */
-	bool someone_no;	/* compare: it did not hold on all, when taken */
+	size_t effective;	/* entry of the valid decision; or SIZE_MAX */
+	bool commit;		/* the decision */
+	bool revoked;		/* ... but a successor has aborted it */
+	bool taken;		/* it has been applied to the model */
+	bool someone_no;	/* compare: it did not hold on all then */
 	uint64_t issued_at;
 	size_t issue;		/* its entry */
 	bool issued, ended, named;
@@ -40,22 +41,22 @@ struct op_state {
 struct node_state {
 	bool disturbed, broken, out, named;
 	uint32_t out_epoch, epoch;
-	uint32_t line;		/* committed ones up to this are shown or none
-				   of its business */
-	uint64_t *mem;		/* as it has shown */
-	size_t forgot;		/* entry: all that was there before */
+	uint32_t line;		/* committed ones up to this are shown, or not
+				   for this node */
+	uint64_t *mem;		/* the values that it has shown */
+	size_t forgot;		/* entry: it lost all state before this */
 };
 
 struct judge {
 	const struct history *h;
 	const struct oracle_limits *lim;
 	char *why;
-	size_t at;		/* entry under judgement */
+	size_t at;		/* the entry being checked */
 	struct op_state *op;	/* by op - 1 */
 	struct node_state *node;
-	/* by op - 1, node; unseen: what it writes was there already */
+	/* by op - 1, node; unseen: the place had this value already */
 	uint8_t *staged, *shown, *signalled, *unseen;
-	uint64_t *model;	/* by node, place: after what is decided */
+	uint64_t *model;	/* by node, place: after all decisions so far */
 	uint64_t *own_low;	/* by op - 1, node: own variable when issued */
 	uint32_t *line;		/* ops committed, in order */
 	uint32_t lined;
@@ -74,7 +75,7 @@ static void oracle_wrong(struct judge *j, const char *fmt, ...)
 	int n;
 
 	if (!j->ok)
-		return;		/* the first one is what counts */
+		return;		/* only the first one counts */
 	j->ok = false;
 	n = j->at < j->h->count ?
 		snprintf(j->why, ORACLE_WHY, "%.6f s: ",
@@ -96,7 +97,7 @@ static bool oracle_member_of(const struct judge *j, const struct history_op *o,
 	return history_in(o, node) && !j->node[node].out;
 }
 
-/* Must this node show it, now that it is committed, and has it not? */
+/* True if this node must show the committed operation but has not. */
 static bool oracle_missing(const struct judge *j, uint32_t op, uint32_t node)
 {
 	const struct history_op *o = &j->h->op[op - 1];
@@ -115,7 +116,7 @@ static bool oracle_has_members(const struct judge *j, uint32_t op)
 
 /* -------------------------------------------------------------- operations --- */
 
-/* ... by any owner, before this entry? */
+/* Was it committed by any owner before this entry? */
 static bool oracle_was_committed(const struct history *h, uint32_t op,
 				 size_t before)
 {
@@ -126,7 +127,7 @@ static bool oracle_was_committed(const struct history *h, uint32_t op,
 	return false;
 }
 
-/* Which decision holds?  Known only when all is over. */
+/* Find the decision that holds.  It is known only at the end. */
 static void oracle_find_effective(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->h->ops; i++)
@@ -179,7 +180,7 @@ static void oracle_issued(struct judge *j, const struct history_entry *e)
 			j->node[i].mem[o->place_r];
 }
 
-/* Data may be shown once all have staged them, and not before. */
+/* Data may be shown only after all have staged them. */
 static void oracle_all_staged(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
@@ -191,7 +192,7 @@ static void oracle_all_staged(struct judge *j, const struct history_entry *e)
 			      e->op, i + 1);
 }
 
-/* An own variable was between these when it was looked at: could it hold? */
+/* Could the relation hold for an own variable that was between low and high? */
 static bool oracle_could(enum storm_relation rel, uint64_t low, uint64_t high,
 			 uint64_t v)
 {
@@ -210,7 +211,8 @@ static enum storm_relation oracle_opposite(enum storm_relation rel)
 	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
 }
 
-/* It may have answered before it forgot, or after. */
+/* The node has restarted since the operation was issued: it may have answered
+ * before that or after. */
 static bool oracle_forgot_since(const struct judge *j, uint32_t op,
 				uint32_t node)
 {
@@ -218,7 +220,7 @@ static bool oracle_forgot_since(const struct judge *j, uint32_t op,
 	       j->node[node].forgot > j->op[op - 1].issue;
 }
 
-/* Must this node say no, or, if the operation was not committed, can it? */
+/* Must this node answer no?  If the operation was not committed: can it? */
 static bool oracle_says_no(const struct judge *j, uint32_t op, uint32_t node)
 {
 	const struct history_op *o = &j->h->op[op - 1];
@@ -248,7 +250,7 @@ static void oracle_take_effect(struct judge *j, const struct history_entry *e)
 		      e->op, e->epoch, (unsigned long long) e->number,
 		      (unsigned long long) j->last_epoch,
 		      (unsigned long long) j->last_number);
-	/* who calls them off meanwhile has no order to ask for */
+	/* canceled operations may be decided in any order */
 	if (e->op < j->last_op[s->owner] && !s->ended)
 		oracle_wrong(j, "op %u is decided after op %u, which was issued later",
 		      e->op, j->last_op[s->owner]);
@@ -275,7 +277,7 @@ static void oracle_take_effect(struct judge *j, const struct history_entry *e)
 	}
 }
 
-/* Nobody who is a member has shown it, and nobody will. */
+/* A successor aborts it: no member has shown it or will. */
 static void oracle_revoke(struct judge *j, const struct history_entry *e)
 {
 	const struct history_op *o = &j->h->op[e->op - 1];
@@ -404,8 +406,8 @@ static void oracle_result(struct judge *j, const struct history_entry *e)
 
 /* -------------------------------------------------------------------- nodes --- */
 
-/* Everything that was committed before, and is this node's business too, must
- * have been shown already. */
+/* Every earlier committed operation that this node is in must have been shown
+ * already. */
 static void oracle_in_order(struct judge *j, struct node_state *n,
 			    const struct history_entry *e)
 {
@@ -529,7 +531,7 @@ static void oracle_joined(struct judge *j, const struct history_entry *e)
 	if (e->epoch <= n->out_epoch)
 		oracle_wrong(j, "n%u joins in epoch %u, but left in %u",
 			     e->node + 1, e->epoch, n->out_epoch);
-	/* it may have broken again since it asked to be let in */
+	/* it may have failed again since it sent JOIN */
 	n->disturbed |= n->broken;
 	n->out = n->broken = n->named = false;
 	n->line = j->lined;
@@ -549,7 +551,7 @@ static void oracle_named(struct judge *j, const struct history_entry *e)
 {
 	bool known = e->node < j->h->nodes;
 
-	/* nobody in particular will do only where nobody is left */
+	/* a fault without a known node is valid only if no member is left */
 	if (e->op && (known || !oracle_has_members(j, e->op)))
 		j->op[e->op - 1].named = true;
 	if (!known)
@@ -591,7 +593,7 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 			      *id & 2 ? "twice" : "but was not made");
 		*id |= 2;
 	} else {
-		/* but for the end, which lets everybody go */
+		/* except at the end, when the owner releases all nodes */
 		if (!(*id & 2) && !j->lost[0])
 			oracle_wrong(j, "report %llu is acknowledged, but was not received",
 			      (unsigned long long) e->value);
@@ -693,7 +695,7 @@ static void oracle_op_over(struct judge *j, uint32_t op)
 	}
 }
 
-/* Nothing more will happen: is something missing? */
+/* The end: check that nothing is missing. */
 static void oracle_over(struct judge *j)
 {
 	for (uint32_t op = 1; op <= j->h->ops; op++)

@@ -1,8 +1,8 @@
 /*
- * oracle.h - is a history one that the primitives' promises allow?  The white
- * box: the owners' decisions are replayed, in the order in which they were
- * made, on a model with one memory for each node, and everything that was seen
- * anywhere must agree with it.
+ * oracle.h - checks that a history keeps the primitives' promises.  It knows
+ * the owners' decisions (white box).  It replays them in their order on a model
+ * with one memory per node, and everything that was seen anywhere must agree
+ * with it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -19,11 +19,11 @@ struct oracle_limits {
 	uint64_t window;	/* bytes sent and not yet written by all */
 	uint64_t owner_cost;	/* datagrams of the owner for one operation */
 	uint64_t node_cost;	/* ... and of a node */
-	bool dead;		/* the domain's last owner has died: nobody is
-				   left to name, to hear, or to finish */
+	bool dead;		/* the domain's last owner has died: faults,
+				   reports and results do not arrive */
 };
 
-/* True: it is.  False: why says what is wrong, and at which entry. */
+/* True: it does.  False: why describes the violation and its entry. */
 bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
 		  char why[ORACLE_WHY]);
 

@@ -1,7 +1,7 @@
 /*
- * recorder.c - see recorder.h.  The white box looks in here: what a node has
- * staged, and what the owner has decided, is read from their own structs; all
- * else is what their hosts were given, and what stands in their memory.
+ * recorder.c - see recorder.h.  It reads what a node has staged and what the
+ * owner has decided from their own structs (white box).  Everything else comes
+ * from the callbacks of their hosts, and from the nodes' segments.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,7 @@
 #include "src/libstorm/protocol/owner/owner_private.h"
 #include "src/libstorm/sim/sim_private.h"
 
-/* One datagram, some, many. */
+/* Room for data of one datagram, of some, of many. */
 size_t recorder_segment_len(uint32_t segment)
 {
 	static const size_t len[RECORDER_SEGMENTS] = {
@@ -25,7 +25,8 @@ size_t recorder_segment_len(uint32_t segment)
 	return len[segment];
 }
 
-/* FNV-1a over words; of all zeroes it is 0, as a place is at first. */
+/* FNV-1a over words.  The digest of zeroes is 0, the initial value of a
+ * place. */
 static uint64_t recorder_digest(const uint8_t *p, uint64_t len)
 {
 	uint64_t h = 0xcbf29ce484222325ULL, word, any = 0;
@@ -50,7 +51,7 @@ uint32_t recorder_op(struct recorder *r, const struct history_op *o,
 {
 	struct history_op mine = *o;
 
-	/* the value of bulk data is their digest; none are all zeroes */
+	/* the value of bulk data is their digest; they are never all zero */
 	if (!o->compare && data->size)
 		mine.value = recorder_digest(data->data, data->size);
 	if (r->h.ops == r->op_room) {
@@ -63,7 +64,7 @@ uint32_t recorder_op(struct recorder *r, const struct history_op *o,
 	return history_op(&r->h, &mine);
 }
 
-/* What a node has in place of an operation's data: mostly the same. */
+/* The value of the data that a node has received; normally the operation's. */
 static uint64_t recorder_value(const struct recorder *r, uint32_t op,
 			       const uint8_t *data, uint64_t len)
 {
@@ -76,7 +77,7 @@ static uint64_t recorder_value(const struct recorder *r, uint32_t op,
 	return recorder_digest(data, len);
 }
 
-/* Which operation has the owner given this number?  0: none of ours. */
+/* The operation with this owner's number.  0: none of ours. */
 static uint32_t recorder_numbered(const struct recorder *r, uint64_t number)
 {
 	for (uint32_t i = r->h.ops; number && i--;)
@@ -87,7 +88,7 @@ static uint32_t recorder_numbered(const struct recorder *r, uint64_t number)
 
 /* -------------------------------------------------------------------- nodes --- */
 
-/* The newest one, where an owner has just taken over. */
+/* The node's newest session: after a takeover it may have two. */
 static const struct nm_session *recorder_session(const struct recorder *r,
 						 uint32_t i)
 {
@@ -113,7 +114,7 @@ static void recorder_forget(struct recorder_node *n)
 	memset(n->writer, 0, sizeof(n->writer));
 }
 
-/* It has heard that it is out, and has forgotten. */
+/* The node has learned that it is excluded, and has dropped its state. */
 static void recorder_left(struct recorder *r, uint32_t i)
 {
 	struct recorder_node *n = &r->node[i];
@@ -153,8 +154,9 @@ static bool recorder_writes(const struct recorder *r, uint32_t op,
 	return o->writes && o->place == place && o->value == value;
 }
 
-/* Which operation has written this?  0: none.  Of several with the same value the
- * first one that is committed, after those that the node has shown there. */
+/* The operation that has written this value.  0: none.  Of several with the
+ * same value: the first committed one after those that the node has shown
+ * there. */
 static uint32_t recorder_writer(const struct recorder *r, uint32_t i,
 				uint32_t place, uint64_t value)
 {
@@ -169,7 +171,7 @@ static uint32_t recorder_writer(const struct recorder *r, uint32_t i,
 	return op;
 }
 
-/* If nobody has written it, it is at least read. */
+/* If no operation has written the value, record it as read. */
 static void recorder_changed(struct recorder *r, uint32_t i, uint32_t place,
 			     uint64_t value)
 {
@@ -181,7 +183,7 @@ static void recorder_changed(struct recorder *r, uint32_t i, uint32_t place,
 	       .op = op, .place = place, .value = value);
 }
 
-/* A few words tell that something was written: data are random. */
+/* A few words show that something was written, because data are random. */
 static uint64_t recorder_sample(const uint8_t *p, size_t len)
 {
 	uint64_t a, b, c;
@@ -233,10 +235,10 @@ static void recorder_events(struct recorder *r, uint32_t i)
 		}
 		o = &r->h.op[op - 1];
 		file = r->op[op - 1].path[0];
-		/* of a file there are no data with it */
+		/* the event of a file has no data */
 		value = file ? o->value :
 			recorder_value(r, op, seen->data, seen->len);
-		/* a message is there when it is signalled */
+		/* a message is shown when it is signalled */
 		if (!o->writes && !file)
 			RECORD(r, .kind = HISTORY_SHOWN, .node = i, .op = op,
 			       .value = value);
@@ -261,7 +263,7 @@ static void recorder_staged(struct recorder *r, uint32_t i)
 	}
 	if (s->xfer.op == n->op && s->xfer.phase <= n->phase)
 		return;
-	/* on the way to ENDED it was STAGED, if it was committed */
+	/* if it was committed, it was STAGED before ENDED */
 	if (s->xfer.phase >= STORM_PHASE_STAGED &&
 	    (s->xfer.op != n->op || n->phase < STORM_PHASE_STAGED) &&
 	    s->xfer.decision != STORM_ABORT && !s->xfer.err) {
@@ -275,7 +277,7 @@ static void recorder_staged(struct recorder *r, uint32_t i)
 
 /* ------------------------------------------------------------------ reports --- */
 
-/* In the history, and among those of its node. */
+/* The id of a report in the history, and its bit in the node's masks. */
 static uint64_t recorder_id(const struct recorder *r, uint8_t kind,
 			    uint32_t id)
 {
@@ -340,7 +342,7 @@ static const struct storm_owner *recorder_owner_at(const struct recorder *r,
 	       storm_sim_endpoint(r->sim, r->h.nodes + k)->owner : NULL;
 }
 
-/* Of the cluster domain what was saved last is what holds. */
+/* In the cluster domain the members are those that were saved last. */
 static void recorder_members(struct recorder *r)
 {
 	const struct storm_owner *o = recorder_owner_at(r, 0);
@@ -370,7 +372,8 @@ static void recorder_members(struct recorder *r)
 	}
 }
 
-/* What all have written they have, even if some are asked anew. */
+/* Bytes that all have written stay written, even if some nodes are asked
+ * again. */
 static void recorder_window(struct recorder *r, uint32_t k,
 			    const struct storm_owner *o)
 {
@@ -387,7 +390,7 @@ static void recorder_window(struct recorder *r, uint32_t k,
 		r->window = sent - mine->written;
 }
 
-/* Once all members have answered a successor they are deaf to this one. */
+/* True once all members have answered a successor: they ignore this owner. */
 static bool recorder_is_void(const struct recorder *r, uint32_t k)
 {
 	while (++k < r->sim->owners)
@@ -437,8 +440,9 @@ void recorder_owner(struct recorder *r)
 
 /* ----------------------------------------------------------------- the watch --- */
 
-/* Datagrams that this node has believed; those of an owner, which has to
- * listen to who wants to JOIN, count in a step domain alone. */
+/* The number of datagrams that this node has accepted.  An owner of the cluster
+ * domain must accept JOIN from non-members, so this counts an owner's in a step
+ * domain only. */
 static uint64_t recorder_taken(const struct recorder *r, uint32_t node)
 {
 	const struct storm_owner *o = recorder_owner_at(r, 0);
@@ -463,7 +467,8 @@ static void recorder_before(void *arg, uint32_t node, uint32_t from)
 		*recorder_taken_before(r, node) = recorder_taken(r, node);
 }
 
-/* Was anything taken from a node that is excluded, as this one knows? */
+/* Record it if this node accepted a datagram from a node that it knows is
+ * excluded. */
 static void recorder_fenced(struct recorder *r, uint32_t node, uint32_t from)
 {
 	if (recorder_taken(r, node) != *recorder_taken_before(r, node))
@@ -528,7 +533,8 @@ bool recorder_closed(const struct recorder *r)
 void recorder_end(struct recorder *r)
 {
 	for (uint32_t i = 0; i < r->h.nodes; i++) {
-		/* nodes of the cluster domain wait for the next owner */
+		/* in the cluster domain nodes keep the session for the next
+		 * owner */
 		if (!r->cluster && storm_sim_session(r->sim, i))
 			RECORD(r, .kind = HISTORY_KEPT, .node = i,
 			       .what = HISTORY_SESSION);

@@ -11,7 +11,7 @@
 #include "run_private.h"
 #include "src/libstorm/base/minmax.h"
 
-/* The owner has no domain any more, or is about to leave it. */
+/* The owner has lost its domain, or is about to leave it. */
 static void run_lost(struct run *r)
 {
 	RECORD(&r->rec, .kind = HISTORY_LOST, .node = STORM_NO_NODE);
@@ -21,7 +21,7 @@ static void run_lost(struct run *r)
 
 static void fault_may_name(struct run *r, uint32_t node)
 {
-	/* if the owner was away it may miss anybody */
+	/* a paused owner may report any node as lost */
 	for (uint32_t i = 0; i < r->n; i++)
 		if (node == STORM_NO_NODE || node == i)
 			RECORD(&r->rec, .kind = HISTORY_DISTURBED, .node = i);
@@ -37,7 +37,7 @@ static void fault_calm_after(struct run *r, const struct fault *f)
 
 static void fault_crash(struct run *r, const struct fault *f, uint32_t number)
 {
-	/* what it says as it dies is heard by nobody */
+	/* nothing that it sends now arrives */
 	r->dying = f->node == STORM_NO_NODE;
 	if (r->dying)
 		run_lost(r);
@@ -74,7 +74,7 @@ static void fault_cut(struct run *r, const struct fault *f)
 static void fault_make(struct run *r, uint32_t number)
 {
 	const struct fault *f = &r->s->fault[number];
-	/* who is away for less is nobody's business */
+	/* a shorter pause must have no effect */
 	bool long_one = ns_of(f->seconds) >= r->s->set.dead_timeout / 4;
 
 	r->faulted = true;
@@ -301,7 +301,7 @@ static bool run_reports_heard(const struct run *r, const struct issued *x)
 	return yes;
 }
 
-/* Asked before every event, so it is cheap but at the end. */
+/* Called before every event: it must be cheap until the end. */
 static bool op_finished(void *arg)
 {
 	struct run *r = arg;
@@ -334,7 +334,7 @@ static double op_within(const struct scenario *s, const struct op *o)
 	       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
 }
 
-/* P, NULL: all; one range needs no memory of its own. */
+/* P; NULL: all nodes.  One range needs no memory of its own. */
 static const struct storm_idset *op_set(const struct run *r,
 					const struct op *o,
 					struct storm_range *range,
@@ -408,7 +408,7 @@ static int op_issue_transfer(struct run *r, const struct op *o)
 				x->buf, data.size, x, storm_sim_now(r->sim));
 }
 
-/* The place in the history of a variable. */
+/* The place of a variable in the history. */
 static uint32_t op_place(uint32_t variable)
 {
 	return variable >= STORM_GLOBAL(0) ?
@@ -552,8 +552,8 @@ static void run_start(struct run *r)
 	run_due(r);
 }
 
-/* Long enough for whoever is lost to be missed, and for a node that hears of
- * its owner through others to miss it, one time-out for each of them. */
+/* ns until every lost node is detected, and every node has detected the loss of
+ * its owner: one time-out for each node on the path between them. */
 static uint64_t run_patience(const struct run *r)
 {
 	uint64_t now = storm_sim_now(r->sim);
@@ -575,7 +575,7 @@ static void run_let_pass(struct run *r, uint64_t end,
 	}
 }
 
-/* Who must be named is, and all reports are acknowledged. */
+/* All broken nodes are named, and all reports are acknowledged. */
 static bool run_settled(const struct run *r)
 {
 	if (r->calm_at > storm_sim_now(r->sim))
@@ -593,8 +593,8 @@ static bool run_closed(const struct run *r)
 	return recorder_closed(&r->rec);
 }
 
-/* Faults that were still to come do not.  True: the oracle has nothing against
- * what has happened. */
+/* End the run without the faults that are still to come.  True: the oracle
+ * found no violation. */
 static bool run_finish(struct run *r)
 {
 	struct oracle_limits limits = {
@@ -649,7 +649,7 @@ bool run_scenario(const struct scenario *s, json_object **figures,
 				opened = r->out.state == STORM_DONE;
 		}
 	if (!r->bad) {
-		if (opened)	/* what came last does not count any more */
+		if (opened)	/* the last result does not count */
 			r->out.state = STORM_DONE;
 		r->bad = !run_finish(r);
 	}

@@ -1,6 +1,6 @@
 /*
- * run.h - one run of a scenario: what it took, and whether what was seen is
- * what the primitives promise.
+ * run.h - one run of a scenario: its figures, and whether the nodes showed what
+ * the primitives promise.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,8 +13,8 @@
 
 #define RUN_WHY 256
 
-/* The scenario is settled.  True: no violation; otherwise why says which.
- * *figures is an object of the caller's in both cases. */
+/* Run a settled scenario (scenario_settle()).  True: no violation; otherwise
+ * why describes it.  The caller owns *figures in both cases. */
 bool run_scenario(const struct scenario *s, json_object **figures,
 		  char why[RUN_WHY]);
 void figures_print(json_object *figures, FILE *out);

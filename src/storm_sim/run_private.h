@@ -1,7 +1,7 @@
 /*
- * run_private.h - the parts of a run: run.c goes through the operations and
- * makes the faults, figures.c counts; run_state.c is below them.  What happens
- * is recorded (recorder.h), and judged when all is over (oracle.h).
+ * run_private.h - the parts of a run: run.c issues the operations and the
+ * faults, figures.c counts, run_state.c has what both share.  The run is
+ * recorded (recorder.h), and checked at its end (oracle.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,7 +15,7 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/sim/sim.h"
 
-/* A transfer or a comparison that was begun. */
+/* A transfer or a comparison that was issued. */
 struct issued {
 	struct recorder_token t;	/* first; its number, from 1 */
 	const struct op *op;
@@ -23,10 +23,10 @@ struct issued {
 	uint8_t kind;		/* of a launch's reports */
 	uint8_t *buf;
 	enum storm_state state;
-	struct storm_idset heard;	/* reports, by node */
+	struct storm_idset heard;	/* nodes whose reports have arrived */
 };
 
-/* Something that storm_sim does at its time. */
+/* An action that storm_sim takes at a given time. */
 struct action {
 	uint64_t at, order;
 	enum { DO_FAULT, DO_RESTART, DO_CALM, DO_REPORT } what;
@@ -47,7 +47,7 @@ struct run {
 	uint32_t actions, action_room;
 	uint64_t order;
 
-	bool opened, ended;		/* the operation under way has */
+	bool opened, ended;		/* ... the operation under way */
 	enum storm_compare compare;
 	struct storm_outcome out;
 	uint64_t reported_at;
@@ -55,7 +55,7 @@ struct run {
 	struct issued *issued;
 	uint32_t nissued, transfers, launches;
 	struct storm_idset broken, named;	/* nodes */
-	bool faulted;			/* there was a fault, of any kind */
+	bool faulted;			/* there was a fault of any kind */
 	uint64_t calm_at;		/* pauses and cuts are over */
 
 	json_object *ops;		/* figures */
@@ -63,13 +63,13 @@ struct run {
 	uint64_t op_start;
 };
 
-/* run_state.c: the first violation counts. */
+/* run_state.c.  Record a violation; only the first one is kept. */
 void run_violated(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 uint64_t run_draw(struct run *r);		/* any number, by the seed */
 void action_add(struct run *r, struct action a);
-struct action action_take(struct run *r); /* the first one; there is one */
-/* When the first one is due; STORM_NEVER: there is none. */
+struct action action_take(struct run *r); /* the first; there must be one */
+/* The time of the first action; STORM_NEVER: none. */
 uint64_t action_next(const struct run *r);
 static inline uint64_t ns_of(double seconds)
 {

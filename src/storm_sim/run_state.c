@@ -1,6 +1,6 @@
 /*
- * run_state.c - the floor of a run: the first violation, chance, and a heap of
- * what storm_sim does at its time.
+ * run_state.c - the base of a run: the first violation, random numbers, and the
+ * heap of timed actions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

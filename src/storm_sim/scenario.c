@@ -1,6 +1,6 @@
 /*
- * scenario.c - see scenario.h.  Objects are described by tables of keys, which
- * serve for reading and for writing.
+ * scenario.c - see scenario.h.  Tables of keys describe the objects, for
+ * reading and for writing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -123,7 +123,8 @@ struct reader {
 	bool bad;
 };
 
-/* Where: "operations[2].size", or as much of it as is known. */
+/* Report an error once.  where and key: "operations[2]" and "size", or the part
+ * that is known. */
 __attribute__((format(printf, 4, 5)))
 static void scenario_bad(struct reader *r, const char *where, const char *key,
 			 const char *fmt, ...)
@@ -131,7 +132,7 @@ static void scenario_bad(struct reader *r, const char *where, const char *key,
 	va_list ap;
 
 	if (r->bad)
-		return;		/* the first one is enough to mend */
+		return;		/* report only the first error */
 	r->bad = true;
 	fprintf(stderr, "storm_sim: %s: %s%s%s: ", r->file, where,
 		*where && *key ? "." : "", key);
@@ -214,7 +215,7 @@ static void scenario_get_key(struct reader *r, const char *where,
 		*(uint64_t *) p = (uint64_t) (d * STORM_SEC + 0.5);
 }
 
-/* Keys of an object by its table; others are asked for by special(). */
+/* Read the keys of an object by its table; special() reads all others. */
 static void scenario_get_object(struct reader *r, const char *where,
 				json_object *o, const struct key *keys,
 				void *base,
@@ -462,7 +463,7 @@ static bool scenario_special(struct reader *r, const char *where,
 	return true;
 }
 
-/* One packet of the network; where packets are small as many as fit. */
+/* The size of a datagram: one packet, or as many small packets as fit. */
 static uint32_t scenario_datagram(const struct storm_model_net *net)
 {
 	uint32_t packet;
@@ -612,7 +613,7 @@ void scenario_settle(struct scenario *s)
 	for (uint32_t i = 0; i < s->faults; i++) {
 		struct fault *f = &s->fault[i];
 
-		/* drawn for each, so that one less changes no other's */
+		/* one draw per fault: leaving one out does not change others */
 		random = (random ^ random >> 27) * 0x94d049bb133111ebULL + i;
 		if (f->node == NODE_RANDOM && fault_needs_node(f->kind))
 			f->node = (uint32_t) (random >> 33) % s->nodes;
@@ -656,7 +657,7 @@ static json_object *scenario_put_value(const struct key *k, const void *base)
 	return NULL;
 }
 
-/* What is 0 is left out. */
+/* Leaves out keys whose value is 0. */
 static json_object *scenario_put_object(const struct key *keys,
 					const void *base)
 {

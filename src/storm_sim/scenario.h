@@ -1,7 +1,7 @@
 /*
  * scenario.h - what storm_sim runs: nodes on a network, operations one after
- * the other, and faults at their times.  A scenario is a file of JSON; every
- * key is described in storm_sim(1).
+ * the other, and faults at their times.  A scenario is a JSON file;
+ * storm_sim(1) describes every key.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,7 +26,7 @@ enum fault_kind {
 
 struct fault {
 	int kind;		/* enum fault_kind */
-	double at, until;	/* s; some time between, until it is settled */
+	double at, until;	/* s; a time between, until settled */
 	uint32_t node;		/* STORM_NO_NODE: the owner */
 	double seconds;		/* how long; crash: until it restarts, 0: never */
 	double fraction;	/* lost */
@@ -49,8 +49,8 @@ struct op {
 	bool write;
 	uint32_t write_variable;
 	double write_value;
-	double seconds, jitter;	/* of wait; of what a launch starts */
-	double within;		/* s, simulated; 0: as the time-outs allow */
+	double seconds, jitter;	/* of wait; of a launch's processes */
+	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams;	/* most control sent; 0: any */
 	double model_error;	/* of the time, 0: not compared */
 };
@@ -66,7 +66,7 @@ struct scenario {
 	double loss, duplicates, late_fraction;
 	bool carries_multicast, frames;
 	uint32_t datagram;		/* bytes */
-	double disk;			/* s, up to, for each step of a file */
+	double disk;			/* s, at most, for each step of a file */
 	double host;			/* s, for each datagram received */
 	struct op *op;
 	uint32_t ops;
@@ -74,14 +74,15 @@ struct scenario {
 	uint32_t faults;
 };
 
-/* NULL: the reason, with file, key and what to write instead, is on stderr. */
+/* NULL: the error is printed on stderr, with the file, the key and what to
+ * write instead. */
 struct scenario *scenario_load(const char *file);
 struct scenario *scenario_copy(const struct scenario *s);
 void scenario_free(struct scenario *s);
-/* The seed chooses what is left to chance among the faults; nodes beyond the
- * last one become others. */
+/* Choose by the seed what the faults leave to chance.  Nodes beyond the last
+ * one are replaced. */
 void scenario_settle(struct scenario *s);
-/* As scenario_load() takes it. */
+/* The scenario as JSON, as scenario_load() takes it.  The caller owns it. */
 json_object *scenario_json(const struct scenario *s);
 
 const char *op_name(int kind);

@@ -8,14 +8,14 @@
 
 #include "shrink.h"
 
-/* Faults and operations are one list, in which the first operation, the OPEN,
- * has no place: it always stays. */
+/* The length of the list of faults and operations.  The first operation, OPEN,
+ * is not in the list, because it always stays. */
 static uint32_t shrink_length(const struct scenario *s)
 {
 	return s->faults + s->ops - 1;
 }
 
-/* Those [from, from + n) are left out. */
+/* A copy without the items [from, from + n). */
 static struct scenario *shrink_without(const struct scenario *s, uint32_t from,
 				       uint32_t n)
 {
@@ -35,7 +35,7 @@ static struct scenario *shrink_without(const struct scenario *s, uint32_t from,
 	return c;
 }
 
-/* *s becomes c if that fails, too. */
+/* Replace *s by c if c fails, too. */
 static bool shrink_replace(struct scenario **s, struct scenario *c,
 			   shrink_fails fails, void *arg)
 {
@@ -107,7 +107,7 @@ struct scenario *shrink_scenario(const struct scenario *s, shrink_fails fails,
 {
 	struct scenario *c = scenario_copy(s);
 
-	shrink_nodes(&c, fails, arg);	/* first, for then all is faster */
+	shrink_nodes(&c, fails, arg);	/* first: fewer nodes run faster */
 	shrink_list(&c, fails, arg);
 	shrink_repeats(&c, fails, arg);
 	shrink_nodes(&c, fails, arg);

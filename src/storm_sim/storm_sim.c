@@ -1,7 +1,7 @@
 /*
- * storm_sim.c - run scenarios in the simulator, see storm_sim(1).  Every run
- * is in a process of its own: one that crashes or never ends is a violation
- * like any other, and memory is measured for each.
+ * storm_sim.c - runs scenarios in the simulator, see storm_sim(1).  Every run
+ * has its own process: a run that crashes or does not end counts as a
+ * violation, and its memory is measured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -59,7 +59,7 @@ static void storm_sim_log_nothing(enum storm_log_level level, const char *msg)
 struct verdict {
 	bool ok;
 	char why[RUN_WHY];
-	char *figures;		/* malloc()ed; NULL: it died */
+	char *figures;		/* malloc()ed; NULL: the process died */
 };
 
 static void run_in_child(const struct scenario *s, FILE *out)

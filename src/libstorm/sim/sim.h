@@ -34,8 +34,8 @@ struct storm_sim_conf {
 	 * lost datagrams.  It is not reordered, but far more nodes are
 	 * possible. */
 	bool frames;
-	uint64_t disk_jitter;		/* ns, at most, of begin, stage and commit */
-	uint64_t host;			/* ns of processing per datagram received */
+	uint64_t disk_jitter;		/* ns, at most: begin, stage, commit */
+	uint64_t host;			/* ns to process a datagram */
 	uint64_t cluster;		/* as in storm_domain_conf */
 	bool guests;	/* no owner and nodes but those of programs, see
 			   storm_sim_drive() */

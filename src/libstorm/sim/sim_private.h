@@ -74,11 +74,11 @@ struct endpoint {
 	bool down, foreign;
 	int disk_error;
 	uint64_t disk_slow;
-	uint64_t held;			/* bytes in its socket while it is paused */
+	uint64_t held;			/* bytes in its socket in a pause */
 	uint64_t paused_until, busy_until;	/* busy_until: its line */
 	uint64_t works_until;			/* ... its processor */
 	uint64_t tick_at, tick_queued;	/* NEVER: no EV_TICK is queued */
-	uint64_t writable_at;		/* after EAGAIN, writable is called then */
+	uint64_t writable_at;		/* after EAGAIN: call it then */
 	uint32_t streams;		/* number of its first stream */
 	struct storm_sim_traffic traffic;
 	struct storm_nm *nm;		/* a node, or ... */
