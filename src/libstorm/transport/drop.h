@@ -9,12 +9,12 @@
 #include "src/libstorm/base/chance.h"
 
 struct storm_drop {
-	uint32_t ppm;		/* of a million datagrams */
-	uint64_t state;		/* the seed, at first */
+	uint32_t ppm;		/* so many of a million datagrams are lost */
+	uint64_t state;		/* of the generator; initially the seed */
 	uint64_t dropped;
 };
 
-/* Is this one lost? */
+/* Must this datagram be dropped?  Counts those that must. */
 static inline bool storm_drop(struct storm_drop *d)
 {
 	bool lost = storm_chance_ppm(&d->state, d->ppm);

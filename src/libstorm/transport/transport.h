@@ -1,10 +1,10 @@
 /*
  * transport.h - what the protocol asks of a network.
  *
- * The protocol code (owner.c, nm.c and the files they are made of) does no
- * I/O: it is given datagrams and the time, and gives datagrams back through
- * these operations.  udp_transport.c, verbs_transport.c and sim_net.c implement
- * them.
+ * The protocol (protocol/owner, protocol/nm) does no I/O: its caller passes in
+ * datagrams and the time, and it sends datagrams through these operations.
+ * udp_transport.c, verbs_transport.c and sim_net.c implement them.  A transport
+ * belongs to one thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,17 +17,17 @@ struct storm_transport;
 struct storm_seal;		/* seal.h */
 struct storm_rx;
 
-/* Which queue a datagram takes: bulk data never delay control. */
+/* Each class has a queue of its own, so that bulk data never delay control. */
 enum storm_class { STORM_CONTROL, STORM_BULK };
 
 struct storm_transport_ops {
 	const char *name;
 	/*
 	 * Send len bytes to a node, the owner or a multicast group, as
-	 * datagrams of seg bytes, the last one shorter.  The bytes are taken or
-	 * copied before the call returns.  Never blocks.  0, or a negative
-	 * errno: -EAGAIN, nothing was taken, try again at the next tick; with
-	 * anything else the datagrams count as lost.
+	 * datagrams of seg bytes; the last one may be shorter.  buf may be
+	 * reused when the call returns.  Never blocks.  0, or a negative errno.
+	 * -EAGAIN: nothing was sent, try again at the next tick.  Any other
+	 * error: the datagrams count as lost.
 	 */
 	int (*send)(struct storm_transport *t, enum storm_class c,
 		    const struct storm_addr *to,
@@ -41,23 +41,23 @@ struct storm_transport_ops {
 			   const struct storm_addr *to, uint64_t session,
 			   uint32_t node, const void *buf, size_t len);
 	/*
-	 * The verdict on an OPEN that came in; once for each stream that
-	 * the handler's stream() was given.  STORM_OK: accepted.  STORM_EAUTH:
+	 * The verdict on an OPEN that was received; once for each stream that
+	 * was passed to stream().  STORM_OK: accepted.  STORM_EAUTH:
 	 * sender not authenticated; send no reply.  Anything else is reported
 	 * to the sender.
 	 */
 	void (*end_stream)(struct storm_transport *t, uint64_t stream,
 			   enum storm_err err);
-	/* Does its sender still wait, or has it given up? */
+	/* Is the sender still waiting?  False: it has given up. */
 	bool (*stream_waits)(struct storm_transport *t, uint64_t stream);
-	/* Give up what was sent for a session and is not accepted yet; no
-	 * failure is reported. */
+	/* Cancel a session's OPENs that are not accepted yet; no failure is
+	 * reported for them. */
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);
-	/* Largest datagram (UDP payload) that the interface takes. */
+	/* Largest datagram (UDP payload) that the interface takes, in bytes. */
 	size_t (*mtu)(struct storm_transport *t);
 	/*
-	 * Bytes of bulk that a receiver has room for: no more should be under
-	 * way.  NULL: as much as the window.
+	 * Bytes of bulk data that a receiver has room for.  No more should be
+	 * in flight.  NULL: the window is the only limit.
 	 */
 	size_t (*room)(struct storm_transport *t);
 	/*
@@ -78,33 +78,35 @@ struct storm_transport_ops {
 				 const struct storm_rx *rx);
 };
 
-/* Every transport's struct begins with this. */
+/* The first member of every transport's struct. */
 struct storm_transport {
 	const struct storm_transport_ops *ops;
 };
 
 /* One datagram received. */
 struct storm_rx {
-	uint8_t *buf;		/* for reading: others may be given the same */
+	uint8_t *buf;		/* read only: other receivers may share it */
 	size_t len;
-	bool group;		/* came by multicast */
+	bool group;		/* received by multicast */
 };
 
-/* ---------------------------------------- for the program that runs one --- */
+/* ---------------------------------- for the program that runs an end --- */
 
 /* Which end of the protocol a transport is for. */
 enum storm_role {
 	STORM_ROLE_OWNER,	/* takes no OPEN, joins no group */
-	STORM_ROLE_NODE		/* at a known address, in all groups of the pool */
+	STORM_ROLE_NODE		/* at a known address, in the pool's groups */
 };
 
-/* What a transport reports to its user. */
+/* How a transport reports to its user: calls from within its poll(). */
 struct storm_net_handler {
+	/* rx and its buffers are valid during the call. */
 	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
-	/* Its sender waits until the transport's end_stream(stream). */
+	/* An OPEN.  buf is valid during the call.  The sender waits until
+	 * end_stream(stream) of the transport. */
 	void (*stream)(void *arg, uint64_t stream, const void *buf,
 		       size_t len);
-	/* sys: an errno; with STORM_EVERSION the node's version; or 0 */
+	/* sys: an errno, or 0; with STORM_EVERSION the node's version */
 	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
 			      enum storm_err why, int sys);
 	void *arg;

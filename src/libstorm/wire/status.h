@@ -21,11 +21,11 @@ enum storm_phase {
 
 #define STORM_STATUS_MCAST 0x1		/* all nodes received a multicast */
 #define STORM_STATUS_UNACKED 0x2	/* some report has no ACK yet */
-#define STORM_STATUS_NO 0x4		/* op, a comparison, is false somewhere */
+#define STORM_STATUS_NO 0x4		/* comparison op is false somewhere */
 #define STORM_STATUS_LACKS 0x8		/* some node does not know op */
 #define STORM_STATUS_COMMITTED 0x10	/* some node received COMMIT for last */
 #define STORM_STATUS_JOIN 0x20		/* from a non-member: it asks to join */
-#define STORM_STATUS_SILENT 0x40	/* nodes that are behind do not answer */
+#define STORM_STATUS_SILENT 0x40	/* nodes in behind do not answer */
 #define STORM_STATUS_FLAGS 0x7f
 
 #define STORM_FAULTS_KEPT 32

@@ -1,8 +1,8 @@
 /*
- * udp.c - the transport over UDP: addresses, its sockets, and what they are
- * set to.
+ * udp.c - addresses and sockets of the UDP transport, and their options.
  *
- * It carries the primitives of paper section 2.4.1 over a LAN.  An agent has
+ * The transport carries the primitives of paper section 2.4.1 over a LAN.  An
+ * agent has
  *
  *	*:port		UDP	unicast in, control out
  *	*:any		UDP	bulk out
@@ -10,12 +10,11 @@
  *	group:port	UDP	the same on the strobe rail, if there is one
  *	*:port		TCP	OPENs in (udp_stream.c)
  *
- * and an owner the first two, on ports that the kernel chooses.  An owner
- * sends its multicasts by the strobe rail; datagrams for one node use the
- * interface that leads there.  Bulk has a socket of its own, because a send
- * buffer full of it would delay control.  A data socket is bound to its group,
- * so it receives nothing else, and the kernel knows that it accepts
- * super-packets.
+ * and an owner has the first two, on ports that the kernel chooses.  An owner
+ * sends multicasts over the strobe rail; datagrams for one node follow the
+ * route to it.  Bulk data have a socket of their own, because a send buffer
+ * full of them would delay control.  A group's socket is bound to the group.
+ * So it receives nothing else, and the kernel may pass super-packets to it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,15 +29,15 @@
 
 #include "udp_private.h"
 
-/* Queueing disciplines that a super-packet passes on its way out. */
+/* Priorities for the interface's queueing discipline. */
 #define PRIORITY_BULK 2		/* TC_PRIO_BULK */
 #define PRIORITY_CONTROL 6	/* TC_PRIO_INTERACTIVE */
 
 /*
- * What fills a send buffer waits in the interface's queue, and a queue that
- * overflows drops silently.  So this is what Linux gives any user by default.
- * It keeps the wire always busy (1 and 5 Gbit/s shaped), and is milliseconds
- * of queue at 1 Gbit/s.  With 8 MiB a quarter of the datagrams was lost there.
+ * The send buffer's bytes wait in the interface's queue, and a queue that
+ * overflows drops silently.  So this is Linux's default for any user.  It keeps
+ * the wire busy (measured at 1 and 5 Gbit/s, shaped), and is milliseconds of
+ * queue at 1 Gbit/s.  With 8 MiB a quarter of the datagrams was lost there.
  */
 #define SEND_BUFFER (208 * 1024)
 
@@ -94,7 +93,7 @@ static int udp_set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* Log what failed about a socket; errno has the reason. */
+/* Log what failed; errno has the reason. */
 static int udp_socket_failed(const struct storm_udp *u, const char *what)
 {
 	storm_log(STORM_LOG_ERROR, "%s (interface %s, port %u): %m", what,
@@ -102,7 +101,8 @@ static int udp_socket_failed(const struct storm_udp *u, const char *what)
 	return STORM_ESYS;
 }
 
-/* As much as asked, or as the system allows; returns what it is then. */
+/* Set a buffer to bytes, or to the system's limit; returns its size in
+ * bytes. */
 static size_t udp_set_buffer(int fd, int force, int plain, size_t bytes)
 {
 	int value = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int) bytes;
@@ -112,7 +112,7 @@ static size_t udp_set_buffer(int fd, int force, int plain, size_t bytes)
 		setsockopt(fd, SOL_SOCKET, plain, &value, len);
 	if (getsockopt(fd, SOL_SOCKET, plain, &value, &len))
 		return 0;
-	return value / 2;	/* the kernel doubles it, for its own needs */
+	return value / 2;	/* the kernel doubles it for its bookkeeping */
 }
 
 static void udp_set_receive_buffer(struct storm_udp *u, int fd)
@@ -135,7 +135,7 @@ static int udp_socket(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	/* Otherwise every socket receives the groups that any socket joined. */
+	/* Otherwise each socket receives the groups that any socket joined. */
 	if (fd >= 0)
 		udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 	return fd;
@@ -152,15 +152,14 @@ static int udp_prepare_sender(struct storm_udp *u, int fd, int dscp,
 	if (udp_set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2) ||
 	    udp_set_option(fd, SOL_SOCKET, SO_PRIORITY, priority))
 		return udp_socket_failed(u, "cannot set DSCP and priority");
-	/* Fragments would be lost in bunches, and are no use to GSO. */
+	/* One lost fragment loses its datagram, and GSO needs whole packets. */
 	if (udp_set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO))
 		return udp_socket_failed(u, "cannot forbid fragments");
-	/* Loop stays on: the owner may run on one of its nodes. */
+	/* Loop stays on: the owner's host may be one of its nodes. */
 	if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)) ||
 	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, u->set.ttl) ||
 	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1))
-		return udp_socket_failed(u, "cannot set the multicast interface, "
-					    "TTL or loop");
+		return udp_socket_failed(u, "cannot set multicast options");
 	udp_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
 	return STORM_OK;
 }
@@ -218,7 +217,7 @@ int storm_udp_open_bulk(struct storm_udp *u)
 	rc = udp_prepare_sender(u, src->fd, u->set.dscp, PRIORITY_BULK);
 	if (rc)
 		return rc;
-	/* It is for sending; its port is not published. */
+	/* It only sends; no other host knows its port. */
 	udp_set_option(src->fd, SOL_SOCKET, SO_RCVBUF, 0);
 	u->gso = !getsockopt(src->fd, SOL_UDP, UDP_SEGMENT, &seg, &len);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, src, 0))
@@ -239,7 +238,7 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 	src->fd = fd;
 	if (fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
-	/* Beside the control socket, which has all addresses of the port. */
+	/* Shares the port with the control socket, bound to any address. */
 	if (udp_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
 	    udp_bind_socket(fd, group, u->port))
 		return udp_socket_failed(u, "cannot bind a multicast group");

@@ -16,14 +16,14 @@ struct storm_udp;
 struct storm_udp_stats {
 	uint64_t tx_datagrams, tx_bytes, tx_calls;
 	uint64_t rx_datagrams, rx_bytes, rx_calls;
-	uint64_t rx_rail;	/* datagrams, by the strobe rail */
+	uint64_t rx_rail;	/* datagrams, over the strobe rail */
 	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
 	uint64_t streams_in, streams_refused;
 };
 
-/* peer: an address.  Its route gives the owner's interface when the settings
- * name none (NULL: the default route).  On failure NULL and *err (enum
- * storm_err; errno is kept, the reason was logged). */
+/* peer: an address whose route determines an owner's interface, if the settings
+ * name none; NULL: the default route does.  set and h are copied.  On failure
+ * NULL and *err (enum storm_err); errno is set, and the reason was logged. */
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   enum storm_role role,
 				   const struct storm_addr *peer,
@@ -32,16 +32,16 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 void storm_udp_destroy(struct storm_udp *u);
 
 /*
- * For storm_owner/storm_nm.  One send() is at most 256 KiB (-EMSGSIZE beyond).
- * The kernel takes 64 segments or 65280 bytes at once, whichever is less: cut
- * bulk there, at whole segments, or every second packet is a small one.  An
- * agent relays, so it keeps up to settings.window of bulk that its link cannot
- * take yet, and returns -EAGAIN beyond that.  An owner returns -EAGAIN at
- * once.
+ * For storm_owner and storm_nm; it belongs to u.  One send() has at most
+ * 256 KiB (-EMSGSIZE beyond).  The kernel takes 64 segments or 65280 bytes at
+ * once, whichever is less.  Cut bulk data there, at a whole segment, or every
+ * second packet is a small one.  An agent relays, so it keeps up to
+ * settings.window bytes of bulk that its link cannot take yet; then it returns
+ * -EAGAIN.  An owner returns -EAGAIN at once.
  */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
 
-/* The unicast address and port that others reach this endpoint at. */
+/* The unicast address and port at which others reach this end. */
 void storm_udp_self(const struct storm_udp *u, struct storm_addr *self);
 
 /* An epoll descriptor that is readable when storm_udp_poll() has work. */
@@ -50,14 +50,14 @@ int storm_udp_fd(const struct storm_udp *u);
 /* Handle everything that is ready, without blocking; bounded work per call. */
 void storm_udp_poll(struct storm_udp *u);
 
-/* From now on what does not fit in a packet goes as fragments. */
+/* From now on send datagrams that exceed the path's MTU as fragments. */
 void storm_udp_fragments(struct storm_udp *u);
 
 /* Seeded loss on receipt, before unsealing (tests, stormlab). */
 void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 
-/* The same as a member of an object in JSON: "udp": { ... } */
-void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size);
 void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out);
+/* The same as a member of a JSON object: "udp": { ... } */
+void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size);
 
 #endif

@@ -1,11 +1,10 @@
 /*
  * udp_datagram.c - sending and receiving datagrams in bulk.
  *
- * XFER-AND-SIGNAL (paper section 2.4.1) needs a multicast that runs at the
- * speed of the wire.  One system call and one trip through the network stack
- * for each 1500-byte packet do not get there, so the kernel is handed up to 64
- * equal segments as one super-packet (UDP_SEGMENT) and hands such back
- * (UDP_GRO).
+ * XFER-AND-SIGNAL (paper section 2.4.1) needs a multicast at wire speed.  One
+ * system call and one pass through the network stack per 1500-byte packet are
+ * too slow.  So the kernel takes up to 64 equal segments as one super-packet
+ * (UDP_SEGMENT), and returns such when it receives (UDP_GRO).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -48,7 +47,7 @@ static ssize_t udp_send_super(struct storm_udp *u, int fd,
 	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* As udp_send_super(), one packet for each segment; the bytes taken, or -1. */
+/* As udp_send_super(), but one packet per segment.  Bytes taken, or -1. */
 static ssize_t udp_send_plain(struct storm_udp *u, int fd,
 			      const struct sockaddr_in *to, const uint8_t *buf,
 			      size_t len, size_t seg)
@@ -74,13 +73,13 @@ static ssize_t udp_send_plain(struct storm_udp *u, int fd,
 	return storm_min(r * seg, len);
 }
 
-/* Errors by which kernels or devices report that they cannot segment. */
+/* Errors of kernels or devices that cannot segment. */
 static bool udp_gso_refused(int err)
 {
 	return err == EIO || err == EINVAL || err == EOPNOTSUPP;
 }
 
-/* Hand over as much as the socket takes: 0, or an errno with *done short. */
+/* Send as much as the socket takes, *done bytes.  0, or an errno. */
 static int udp_push_segments(struct storm_udp *u, int fd,
 			     const struct sockaddr_in *to, const uint8_t *buf,
 			     size_t len, size_t seg, size_t *done)
@@ -110,7 +109,7 @@ static int udp_push_segments(struct storm_udp *u, int fd,
 		u->stats.tx_datagrams += (r + seg - 1) / seg;
 		u->stats.tx_bytes += r;
 	}
-	/* The same bytes went without it, so it was the cause. */
+	/* the same bytes were accepted without GSO, so GSO was the cause */
 	if (u->gso && segs > 1 && !gso) {
 		storm_log(STORM_LOG_INFO, "interface %s does not segment UDP "
 			  "(no checksum offload?): sending packet by packet",
@@ -131,7 +130,7 @@ static void udp_tx_arm(struct storm_udp *u, struct udp_tx *tx, bool on)
 		tx->armed = on;
 }
 
-/* Count a failed send, and log once what an administrator can mend. */
+/* Count a failed send.  Log the first, and the first that is too long. */
 static void udp_send_failed(struct storm_udp *u, const struct sockaddr_in *to,
 			    size_t seg, int err)
 {
@@ -152,7 +151,7 @@ static void udp_send_failed(struct storm_udp *u, const struct sockaddr_in *to,
 			  "%s): %s", text, u->iface.name, strerror(err));
 }
 
-/* Keep what the socket did not take, behind what it did not take before. */
+/* Queue what the socket did not take. */
 static int udp_rest_keep(struct udp_tx *tx, const struct sockaddr_in *to,
 			 const uint8_t *buf, size_t len, size_t seg)
 {
@@ -177,7 +176,7 @@ static void udp_rest_free(struct udp_tx *tx, struct udp_rest *r)
 	free(r);
 }
 
-/* Send what was kept; true when nothing is left. */
+/* Send what was kept.  True: nothing is left. */
 static bool udp_tx_flush(struct storm_udp *u, struct udp_tx *tx)
 {
 	struct udp_rest *r;
@@ -215,7 +214,7 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 		return -EMSGSIZE;
 	if (!storm_udp_sockaddr(u, to, &sin))
 		return -EAFNOSUPPORT;
-	/* While EPOLLOUT is awaited a try would only cost a system call. */
+	/* while armed, the socket would return EAGAIN */
 	if (!tx->armed && udp_tx_flush(u, tx))
 		err = udp_push_segments(u, tx->src.fd, &sin, buf, len, seg,
 					&done);
@@ -255,7 +254,7 @@ struct rx_control {
 	char bytes[RX_CONTROL];
 } __attribute__((aligned(_Alignof(struct cmsghdr))));
 
-/* Set up once; what recvmmsg() changes is the lengths. */
+/* Set up once; recvmmsg() changes only the lengths. */
 struct udp_rx {
 	struct mmsghdr hdr[UDP_RX_BUFS];
 	struct iovec iov[UDP_RX_BUFS];
@@ -290,8 +289,7 @@ void storm_udp_rx_fini(struct storm_udp *u)
 	free(u->rx);
 }
 
-/* Segment size of what came in one receive; the whole, if the kernel names
- * none. */
+/* Segment size of one receive; len, if the kernel gives none. */
 static size_t udp_segment_size(struct msghdr *msg, size_t len)
 {
 	struct cmsghdr *c;
@@ -356,7 +354,7 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 				     udp_segment_size(msg, rx->hdr[i].msg_len),
 				     group);
 		}
-		udp_rx_deliver(u);	/* before the buffers are used again */
+		udp_rx_deliver(u);	/* before the buffers are reused */
 		if (n < UDP_RX_BUFS)
 			return;
 	}

@@ -1,9 +1,9 @@
 /*
  * udp_iface.c - which network interface the UDP transport uses.
  *
- * A node may have several networks.  The group joins, the multicast sends and
- * the address that the owner sends to its nodes must all name the same one
- * (paper section 2.4: the primitives run on one rail).
+ * A node may have several networks.  Joins, multicasts and the address that an
+ * owner announces must all use the same one (paper section 2.4: the primitives
+ * run on one rail).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -75,8 +75,7 @@ static const struct ifaddrs *ifaddrs_by_addr(const struct ifaddrs *all,
 	return NULL;
 }
 
-/* The only one beside loopback: a cluster's node need not have a default
- * route. */
+/* The only interface besides loopback, for nodes without a default route. */
 static const struct ifaddrs *ifaddrs_only_one(const struct ifaddrs *all)
 {
 	const struct ifaddrs *i, *only = NULL;
@@ -93,7 +92,7 @@ static const struct ifaddrs *ifaddrs_only_one(const struct ifaddrs *all)
 	return only;
 }
 
-/* Ask the kernel's routing which of our addresses a peer would see. */
+/* The source address of the route to a peer. */
 static bool iface_route_source(struct in_addr peer, struct in_addr *out)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
@@ -138,7 +137,7 @@ static bool iface_default_route(char name[IF_NAMESIZE])
 	return found;
 }
 
-/* The one that a key of storm.conf names. */
+/* The interface that key names in storm.conf; NULL: logged. */
 static const struct ifaddrs *iface_find_named(const struct ifaddrs *all,
 					      const char *name,
 					      const char *key,
@@ -198,7 +197,7 @@ static const struct ifaddrs *iface_choose(const struct storm_settings *set,
 	return i;
 }
 
-/* Its name, address, index and MTU. */
+/* Read its name, address, index and MTU. */
 static int iface_read(const struct storm_settings *set, const struct ifaddrs *i,
 		      const char *key, struct udp_iface *out)
 {
@@ -244,7 +243,7 @@ static struct ifaddrs *ifaddrs_list(void)
 	return NULL;
 }
 
-/* i may be NULL: the reason was logged.  Frees all. */
+/* i: NULL if there is none, which was logged.  Frees all. */
 static int iface_read_or_fail(const struct storm_settings *set,
 			      const struct ifaddrs *i, const char *key,
 			      struct ifaddrs *all, struct udp_iface *out)

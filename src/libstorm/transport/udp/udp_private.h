@@ -1,6 +1,6 @@
 /*
  * udp_private.h - what the files of the UDP transport share:
- *   udp_iface.c     which interface, which address
+ *   udp_iface.c     chooses the interface and its address
  *   udp.c           addresses, sockets, and their set-up
  *   udp_datagram.c  sending and receiving datagrams
  *   udp_stream.c    OPENs over TCP
@@ -22,30 +22,31 @@
 #include "src/libstorm/wire/wire.h"
 
 #define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram */
-/* A super-packet: what every kernel takes, and what every device does.  With
- * its link headers it must stay below 64 KiB, or it is segmented before the
- * device rather than in or behind it, at a tenth of the speed. */
+/* Limits of a super-packet that all kernels and devices accept.  With link
+ * headers it must stay below 64 KiB.  A larger one is segmented in software, at
+ * a tenth of the speed. */
 #define UDP_SUPER_SEGS 64
 #define UDP_SUPER_MAX (65536 - 256)
 #define UDP_IP_HEADERS 28	/* IPv4 without options, and UDP */
 
-/* One send() is at most this long: what the socket does not take at once is
- * copied, so the copy must have a bound. */
+/* Most bytes of one send().  What the socket does not take is copied, so the
+ * copy must be bounded. */
 #define UDP_SEND_MAX (256 * 1024)
 
-/* Few: what was received is unsealed while it is in the core's own cache.  With
- * 16 of them an agent needed a third more time for a file. */
+/* Few buffers, so that data is unsealed while it is in the core's own cache.
+ * With 16 an agent needed a third more time for a file. */
 #define UDP_RX_BUFS 2
 #define UDP_RX_BUF_SIZE 65536
-#define UDP_RX_ROUNDS 32	/* receive calls for a socket and poll */
+#define UDP_RX_ROUNDS 32	/* receive calls per socket and poll */
 #define UDP_RX_BATCH 256
 
 #define UDP_STREAM_MAX (4 * 1024 * 1024)	/* as STORM_OPEN_MAX */
 #define UDP_STREAMS_IN 64		/* half-read at the same time */
-/* ns for one of them: its sender has given up by then */
+/* ns until a half-read one is closed; its sender has given up by then */
 #define UDP_STREAM_IN_TIME(u) (2 * (u)->set.open_timeout)
-/* When there are so many, one goes: the oldest of the host that has most, once
- * it is that old; of a host that has many, soon. */
+/* If UDP_STREAMS_IN are half-read, a new connection evicts one: the oldest of
+ * the host that has the most.  It must have this age, in ns; less if the host
+ * has UDP_STREAMS_MANY. */
 #define UDP_STREAM_IN_GRACE 1000000000ull
 #define UDP_STREAMS_MANY 16
 #define UDP_STREAM_IN_GRACE_MANY 20000000ull
@@ -56,9 +57,9 @@
 #define UDP_STREAMS_WAITING 1024	/* behind those */
 #define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
 
-/* What an epoll event is about, in the order in which storm_udp_poll() serves
- * them: control first; the timer last, because it frees streams that another
- * event of the same batch may be about. */
+/* Kinds of epoll events, in the order in which storm_udp_poll() handles them.
+ * The timer is last, because it frees streams to which other events of the same
+ * batch may refer. */
 enum udp_kind {
 	UDP_TX_BULK, UDP_RAIL, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT,
 	UDP_STREAM_IN, UDP_LISTENER, UDP_TIMER, UDP_KINDS
@@ -69,7 +70,7 @@ struct udp_src {
 	int fd;
 };
 
-/* What the socket did not take of a send(). */
+/* The part of a send() that the socket did not take. */
 struct udp_rest {
 	TAILQ_ENTRY(udp_rest) link;
 	struct sockaddr_in to;
@@ -79,10 +80,11 @@ struct udp_rest {
 TAILQ_HEAD(udp_rests, udp_rest);
 
 /*
- * The sending side of a class.  A send() is taken whole or not at all, so what
- * the socket left of one is kept here until it is writable again.  So are, as
- * far as there is room, the sends after it: an agent that relays can't ask its
- * sender to wait.  An owner can wait itself, and has no room.
+ * The sending side of a class.  A send() is accepted whole or not at all.  So
+ * the part that the socket did not take is kept here until the socket is
+ * writable again.  An agent also keeps later sends, up to room bytes, because
+ * it relays and cannot make its sender wait.  An owner can wait, and has no
+ * room.
  */
 struct udp_tx {
 	struct udp_src src;
@@ -107,19 +109,19 @@ struct udp_stream_in {
 	uint32_t len, room;	/* announced, allocated */
 	uint32_t got;		/* head included */
 	uint8_t *buf;
-	uint64_t number;	/* for end_stream(); 0: not read yet */
+	uint64_t number;	/* for end_stream(); 0: still half-read */
 };
 
 struct udp_stream_out {
-	struct udp_src src;	/* fd -1: waiting for its turn, or failed */
+	struct udp_src src;	/* fd -1: not started yet, or failed */
 	TAILQ_ENTRY(udp_stream_out) link;
 	uint64_t deadline;
 	struct sockaddr_in to;
 	uint64_t session;
 	uint32_t node;
 	bool connected;
-	int err;		/* failed: the timer reports it */
-	uint8_t answer[STORM_REFUSAL_LEN + 1];	/* more is none */
+	int err;		/* an errno that the timer reports; 0: none */
+	uint8_t answer[STORM_REFUSAL_LEN + 1];	/* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
 	uint8_t buf[];		/* length prefix and the bytes */
@@ -137,9 +139,9 @@ struct storm_udp {
 	bool has_rail;
 	uint16_t port;
 	int epfd;
-	/* By class.  The control class's socket also receives all unicast. */
+	/* By class.  The socket for control also receives all unicast. */
 	struct udp_tx tx[2];
-	struct udp_src *group;	/* of the interface, then of the rail */
+	struct udp_src *group;	/* on the interface, then on the rail */
 	uint32_t groups;
 	bool gso;
 	/* each is logged once */
@@ -161,27 +163,29 @@ struct storm_udp {
 };
 
 /* udp.c */
-/* Add to, change in or (events 0, for ADD'ed ones) mute in the epoll. */
+/* Call epoll_ctl() with op for src.  events 0 mutes one that was added.  0, or
+ * -1 and errno. */
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events);
 bool storm_udp_is_v4(const struct storm_addr *a);
-/* False, and a log once, for anything but IPv4. */
+/* False for anything but IPv4; the first time it is logged. */
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin);
 void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port);
-/* The strobe rail, if the settings name one.  Without it everything uses the
- * interface.  Multicast does not reach a node that is not on the rail, and the
- * owner notices. */
+/* Find the strobe rail, if the settings name one.  Without it everything uses
+ * the interface.  Multicast does not reach a node that is not on the rail; the
+ * owner detects that, and uses the chain. */
 void storm_udp_find_rail(struct storm_udp *u);
-/* The sockets, in this order.  STORM_OK, or an error that has been logged. */
+/* Open the sockets, in this order.  STORM_OK, or an error that was logged. */
 int storm_udp_open_control(struct storm_udp *u);
 int storm_udp_open_bulk(struct storm_udp *u);
 int storm_udp_open_groups(struct storm_udp *u);
 
-/* udp_iface.c: STORM_OK, or an error that has been logged. */
+/* udp_iface.c: STORM_OK, or an error that was logged.  peer: see
+ * storm_udp_create(). */
 int storm_udp_iface(const struct storm_settings *set,
 		    const struct storm_addr *peer, struct udp_iface *out);
-/* The one of this name, which stands behind that key of storm.conf. */
+/* The interface with this name, which is the value of key in storm.conf. */
 int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 			  const char *key, struct udp_iface *out);
 
@@ -191,12 +195,14 @@ void storm_udp_rx_fini(struct storm_udp *u);
 int storm_udp_send(struct storm_transport *t, enum storm_class c,
 		   const struct storm_addr *to, const void *buf, size_t len,
 		   size_t seg);
+/* The socket is writable again: send what was kept. */
 void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
 void storm_udp_tx_fini(struct udp_tx *tx);
 void storm_udp_receive(struct storm_udp *u, int fd, bool group);
 
 /* udp_stream.c */
-int storm_udp_listen(struct storm_udp *u);	/* STORM_OK, or logged */
+/* Open the listener.  STORM_OK, or an error that was logged. */
+int storm_udp_listen(struct storm_udp *u);
 int storm_udp_send_stream(struct storm_transport *t,
 			  const struct storm_addr *to, uint64_t session,
 			  uint32_t node, const void *buf, size_t len);
@@ -204,6 +210,8 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 			  enum storm_err err);
 bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream);
 void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
+/* Events: of the listener, of a stream in either direction, of the timer.  They
+ * may free the stream. */
 void storm_udp_accept(struct storm_udp *u);
 void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s);
 void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);

@@ -1,24 +1,23 @@
 /*
  * udp_stream.c - OPENs over TCP.
  *
- * An OPEN brings the session's key, so it comes before anything that could
- * protect or repair datagrams; TCP does that for it (paper section 2.2: the
- * Node Managers form a tree; an OPEN goes down that tree, hop by hop).
+ * An OPEN carries the session's key, so it arrives before datagrams can be
+ * sealed and repaired.  TCP makes it reliable.  OPENs pass down the tree of
+ * Node Managers (paper section 2.2), hop by hop.
  *
  *	0        4                          4 + length
  *	+--------+--------------------------+
  *	| length | length bytes             |	length: network order, 1 to 4 MiB
  *	+--------+--------------------------+
  *
- * A connection carries one such frame.  The receiver closes it when it has
- * accepted the OPEN, and resets it when it has not.  A sender that it has
- * authenticated by then gets the reason first, in STORM_REFUSAL_LEN bytes; no
- * other gets a byte back.
+ * A connection carries one such frame.  The receiver closes it after accepting
+ * the OPEN.  If it refuses an OPEN from an authenticated sender, it sends the
+ * reason first, in STORM_REFUSAL_LEN bytes.  It resets all other connections,
+ * and sends nothing.
  *
- * Any host that can reach the port may send anything, so what it makes us hold
- * is bounded: the number of connections, their time, and memory, which is
- * allocated only for bytes that have arrived.  No host can use up what the
- * others need.
+ * Any host that can reach the port may send anything.  So the number of
+ * connections, their time and their memory are bounded, and memory is allocated
+ * only for bytes that have arrived.  No host can take the share of the others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -57,7 +56,7 @@ static uint32_t stream_head_unpack(const uint8_t *p)
 
 /* ----------------------------------------------------------------- timer */
 
-/* Tick while there are streams; at once, when one has failed already. */
+/* Tick while there are streams; at_once: one has failed already. */
 static void stream_timer_start(struct storm_udp *u, bool at_once)
 {
 	struct itimerspec when = {
@@ -114,7 +113,7 @@ static void stream_in_refuse(struct storm_udp *u, struct udp_stream_in *s)
 	stream_in_free(u, s);
 }
 
-/* Can one more wait for its verdict, beside those of other hosts? */
+/* May s wait for its verdict?  One host may have half of the places. */
 static bool stream_in_can_hold(const struct storm_udp *u,
 			       const struct udp_stream_in *s)
 {
@@ -144,7 +143,7 @@ static void stream_in_whole(struct storm_udp *u, struct udp_stream_in *s)
 		stream_in_refuse(u, s);
 		return;
 	}
-	/* or the end of the connection would wake us again and again */
+	/* or epoll would report the end of the connection forever */
 	epoll_ctl(u->epfd, EPOLL_CTL_DEL, s->src.fd, NULL);
 	s->number = ++u->in_numbers;
 	s->buf = NULL;
@@ -169,7 +168,8 @@ static uint32_t stream_in_count_from(const struct storm_udp *u,
 	return n;
 }
 
-/* All places are taken: free one.  False: none may be freed yet. */
+/* All places are taken: free one.  False: none may be freed yet, or no
+ * connection waits. */
 static bool stream_in_evict(struct storm_udp *u)
 {
 	struct pollfd p = { .fd = u->listener.fd, .events = POLLIN };
@@ -178,7 +178,7 @@ static bool stream_in_evict(struct storm_udp *u)
 
 	if (poll(&p, 1, 0) != 1)
 		return false;		/* no connection waits for it */
-	/* oldest first, so the first of those that have most is the one */
+	/* the list is oldest first: keep the first of the maximum */
 	TAILQ_FOREACH(s, &u->in, link) {
 		n = s->number ? 0 : stream_in_count_from(u, s->from);
 		if (n <= most)
@@ -223,8 +223,8 @@ void storm_udp_accept(struct storm_udp *u)
 	for (i = 0; i < ACCEPTS_PER_POLL; i++) {
 		socklen_t len = sizeof(from);
 
-		/* The others wait in the kernel's queue.  (None that could be
-		 * evicted has an event left: listeners come after streams.) */
+		/* The others wait in the kernel's queue.  A stream that is
+		 * evicted has no event left: listeners are served last. */
 		if (u->in_count >= UDP_STREAMS_IN && !stream_in_evict(u)) {
 			stream_listener_pause(u, true);
 			return;
@@ -237,19 +237,19 @@ void storm_udp_accept(struct storm_udp *u)
 		}
 		if (errno == EAGAIN)
 			return;
-		/* No descriptor or no memory would wake us again and again:
-		 * leave it until the timer comes round. */
+		/* Without descriptors or memory epoll would report it forever:
+		 * pause until the timer ticks. */
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM) {
 			stream_listener_pause(u, true);
 			stream_timer_start(u, false);
 			return;
 		}
-		/* Anything else is about a connection that is gone. */
+		/* other errors belong to a connection that is gone */
 	}
 }
 
-/* Memory for what comes next; false: refuse. */
+/* Allocate room for the next bytes.  False: no memory. */
 static bool stream_in_room(struct udp_stream_in *s)
 {
 	uint32_t room = s->room ? s->room * 2 : FIRST_ROOM;
@@ -268,7 +268,7 @@ static bool stream_in_room(struct udp_stream_in *s)
 	return true;
 }
 
-/* One read: what it gave, as read(). */
+/* One read(), with its result. */
 static ssize_t stream_in_read(struct udp_stream_in *s)
 {
 	ssize_t r;
@@ -343,7 +343,7 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 	struct udp_stream_in *s = stream_in_find(u, stream);
 	uint8_t why[STORM_REFUSAL_LEN];
 
-	if (!s)			/* its time was over */
+	if (!s)			/* it timed out */
 		return;
 	if (err == STORM_EAUTH) {
 		stream_in_refuse(u, s);
@@ -352,7 +352,7 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 	if (err) {
 		u->stats.streams_refused++;
 		storm_refusal_pack(err, why);
-		/* the socket's buffer is empty, so it fits or is in vain */
+		/* the send buffer is empty, so only a dead peer fails this */
 		if (send(s->src.fd, why, sizeof(why), MSG_NOSIGNAL) < 0)
 			u->stats.send_errors++;
 	}
@@ -387,7 +387,7 @@ int storm_udp_listen(struct storm_udp *u)
 
 /* -------------------------------------------------------------- outgoing */
 
-/* Connect; the timer reports what fails, as the contract asks for. */
+/* Connect.  The timer reports failures: send_stream() must not. */
 static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 {
 	int one = 1, tos = u->set.dscp_control << 2;
@@ -420,7 +420,7 @@ static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 	free(s);
 }
 
-/* One is over: report it if it failed, and start the next one. */
+/* A stream has ended: report a failure, and start the next one. */
 static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 			   enum storm_err why, int sys)
 {
@@ -444,7 +444,7 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 		u->h.stream_failed(u->h.arg, session, node, why, sys);
 }
 
-/* A system call failed about it. */
+/* A system call failed with sys. */
 static void stream_out_failed(struct storm_udp *u, struct udp_stream_out *s,
 			      int sys)
 {
@@ -566,7 +566,7 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 	struct storm_udp *u = (struct storm_udp *) t;
 	struct udp_stream_out *s;
 
-	/* not freed here: storm_udp_poll() may have one in hand */
+	/* not freed here: storm_udp_poll() may be serving one */
 	TAILQ_FOREACH(s, &u->out, link) {
 		if (s->session != session)
 			continue;
@@ -589,13 +589,13 @@ void storm_udp_stream_timer(struct storm_udp *u)
 
 	if (read(u->timer.fd, &ticks, sizeof(ticks)) < 0)
 		return;
-	/* Oldest first, and all have the same time. */
+	/* oldest first, and the time-out is the same for all */
 	while ((in = TAILQ_FIRST(&u->in)) &&
 	       in->since + UDP_STREAM_IN_TIME(u) <= now)
 		stream_in_refuse(u, in);
-	/* it pauses again, if nothing changed */
+	/* it pauses again if nothing has changed */
 	stream_listener_pause(u, false);
-	/* What a handler adds goes to the end and is not due yet. */
+	/* a handler appends new streams, which are not due yet */
 	for (out = TAILQ_FIRST(&u->out); out; out = out_next) {
 		out_next = TAILQ_NEXT(out, link);
 		if (out->err)

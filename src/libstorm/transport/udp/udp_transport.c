@@ -100,7 +100,7 @@ static size_t udp_transport_mtu(struct storm_transport *t)
 
 	if (u->set.mtu && u->set.mtu < mtu)
 		mtu = u->set.mtu;
-	/* an owner's multicasts take the rail */
+	/* an owner sends multicasts over the rail */
 	if (u->has_rail && u->role == STORM_ROLE_OWNER) {
 		if (u->rail.mtu < mtu)
 			mtu = u->rail.mtu;
@@ -152,7 +152,7 @@ struct storm_udp *storm_udp_create(const struct storm_settings *set,
 	u->epfd = u->timer.fd = u->listener.fd = -1;
 	TAILQ_INIT(&u->tx[STORM_CONTROL].rests);
 	TAILQ_INIT(&u->tx[STORM_BULK].rests);
-	/* No owner has more under way. */
+	/* no owner has more than that in flight */
 	if (role == STORM_ROLE_NODE)
 		u->tx[STORM_BULK].room = set->window;
 	TAILQ_INIT(&u->in);
@@ -280,7 +280,7 @@ void storm_udp_poll(struct storm_udp *u)
 		for (i = 0; i < n; i++) {
 			struct udp_src *src = ev[i].data.ptr;
 
-			/* NULL: served, and perhaps freed */
+			/* NULL: served already, and perhaps freed */
 			if (!src || src->kind != kind)
 				continue;
 			ev[i].data.ptr = NULL;
@@ -289,7 +289,7 @@ void storm_udp_poll(struct storm_udp *u)
 	}
 }
 
-/* What the kernel dropped because the socket's buffer was full. */
+/* Datagrams that the kernel dropped because the buffer was full. */
 static uint64_t udp_socket_overflows(int fd)
 {
 	uint32_t info[SK_MEMINFO_VARS] = { 0 };
