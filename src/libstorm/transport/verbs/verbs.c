@@ -1,6 +1,6 @@
 /*
- * verbs.c - the verbs transport: what all of its files need.  How they log
- * failures, what wakes the poll loop, addresses.
+ * verbs.c - helpers of all files of the verbs transport: logging of failures,
+ * wake-ups of the poll loop, addresses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -38,8 +38,8 @@ static const char *verbs_memory_reason(char *buf, size_t size)
 
 	getrlimit(RLIMIT_MEMLOCK, &lim);
 	if (lim.rlim_cur == RLIM_INFINITY)
-		snprintf(buf, size, "the device has no more such objects, or the "
-			 "host has no memory");
+		snprintf(buf, size, "the device has no more such objects, or "
+			 "the host has no memory");
 	else
 		snprintf(buf, size, "locked memory is limited to %llu KiB: "
 			 "raise ulimit -l (/etc/security/limits.conf for "
@@ -54,7 +54,7 @@ const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
 	return v->data ? strobe : data;
 }
 
-/* The library reports another errno for it. */
+/* A file without permission, which the library reports by another errno. */
 static bool verbs_permission_reason(char *buf, size_t size)
 {
 	glob_t g = { .gl_pathc = 0 };
@@ -138,8 +138,7 @@ void storm_verbs_timer(struct storm_verbs *v)
 
 /* ------------------------------------------------------------- addresses */
 
-/* Not storm_udp_sockaddr(), which logs: the contained UDP transport has seen
- * the address before. */
+/* Not storm_udp_sockaddr(), which logs: callers have checked the address. */
 struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,

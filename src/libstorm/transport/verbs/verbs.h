@@ -1,8 +1,8 @@
 /*
  * verbs.h - the transport over RDMA verbs (InfiniBand, RoCE): unreliable
- * datagrams, multicast by the fabric.  It contains a UDP transport (udp.h),
- * and shares address and port with it.  That one carries OPENs, over TCP, and
- * datagrams for peers that verbs do not reach, where the settings allow it.
+ * datagrams, and multicast by the fabric.  It contains a UDP transport (udp.h)
+ * with the same address and port.  The UDP transport carries OPENs, over TCP,
+ * and datagrams for peers that verbs do not reach, if the settings allow it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,15 +15,15 @@ extern const struct storm_driver storm_driver_verbs;
 
 struct storm_verbs;
 
-/* Work is counted when it is posted, so these show what a queue holds without a
- * clock. */
+/* Work is counted when it is posted, so the difference to completed work is
+ * what a queue holds. */
 struct storm_verbs_queue_stats {
 	uint64_t sends, completed;	/* datagrams: completed <= sends */
-	uint64_t full;			/* times that there was no room */
-	uint64_t kept;			/* sends that waited in memory */
+	uint64_t full;			/* sends that found no room */
+	uint64_t kept;			/* sends that were kept in memory */
 	uint64_t received, group;	/* datagrams, and those by multicast */
-	uint64_t empty;			/* times that no receive was left: more
-					   may have come */
+	uint64_t empty;			/* times that no receive was posted:
+					   datagrams may have been lost */
 };
 
 struct storm_verbs_stats {
@@ -32,18 +32,18 @@ struct storm_verbs_stats {
 	uint64_t tx_copied;		/* bytes, into registered memory */
 	uint64_t udp_tx_datagrams, udp_rx_datagrams;	/* failed over */
 	uint64_t receives;		/* posted */
-	uint64_t own_copies;		/* came back to us, discarded */
-	uint64_t send_errors;		/* and datagrams lost by us */
-	uint64_t asked, answered;	/* where peers are */
-	uint64_t ask_longest;		/* ns until one was known */
+	uint64_t own_copies;		/* own multicasts, discarded */
+	uint64_t send_errors;		/* sends that were lost here */
+	uint64_t asked, answered;	/* look-ups of peers, by peers */
+	uint64_t ask_longest;		/* ns of the longest look-up */
 	uint64_t dropped_by_test;
 	uint32_t peers, peers_by_udp;
 	bool working;			/* false: everything uses UDP */
 	struct storm_verbs_queue_stats queue[2];	/* by class */
 };
 
-/* As storm_udp_create().  Without a device that works it fails, or begins with
- * UDP and changes to verbs when it can, as the settings ask for. */
+/* As storm_udp_create().  Without a working device it fails; or, with
+ * set->transport_fallback, begins with UDP and changes to verbs when it can. */
 struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
 				       enum storm_role role,
 				       const struct storm_addr *peer,
@@ -52,10 +52,10 @@ struct storm_verbs *storm_verbs_create(const struct storm_settings *set,
 void storm_verbs_destroy(struct storm_verbs *v);
 
 /*
- * One send() is at most 256 KiB.  It takes a place of a send queue for each
- * datagram.  Where they are not free an agent keeps up to settings.window of
- * bulk.  Everything else returns -EAGAIN, and the descriptor is readable when
- * there is room again.
+ * One send() has at most 256 KiB.  It takes a place of a send queue for each
+ * datagram.  If they are not free, an agent keeps up to settings.window bytes
+ * of bulk.  Everything else returns -EAGAIN, and the descriptor becomes
+ * readable when there is room again.
  */
 struct storm_transport *storm_verbs_transport(struct storm_verbs *v);
 void storm_verbs_self(const struct storm_verbs *v, struct storm_addr *self);
@@ -63,8 +63,8 @@ int storm_verbs_fd(const struct storm_verbs *v);
 void storm_verbs_poll(struct storm_verbs *v);
 void storm_verbs_stats(const struct storm_verbs *v,
 		       struct storm_verbs_stats *out);
-/* Of the strobe rail, where there is one: what went and came by it is in none
- * of the above.  False: there is none. */
+/* The same of the strobe rail, whose traffic is not in the above.  False: there
+ * is no strobe rail. */
 bool storm_verbs_strobe_stats(const struct storm_verbs *v,
 			      struct storm_verbs_stats *out);
 

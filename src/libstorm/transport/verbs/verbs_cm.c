@@ -1,11 +1,12 @@
 /*
- * verbs_cm.c - the connection manager: a peer that wants to send datagrams
- * here asks at this end's IP address and port (SIDR), and gets queue pairs and
+ * verbs_cm.c - the connection manager: it resolves IP addresses to queue
+ * pairs.  A peer that wants to send datagrams to this end sends a request to
+ * its IP address and port (SIDR).  The answer has queue pair numbers and the
  * Q_Key.
  *
- * The Q_Key of SIDR itself is the same for all programs of the world, so ours,
- * random at each start, goes in the private data.  Neither is a secret: it
- * keeps strays out, the seal keeps out the rest.
+ * librdmacm uses one constant Q_Key for all programs.  So the private data
+ * carry ours, which is random at each start.  It is no secret: it keeps out
+ * datagrams of other programs and incarnations.  Sealing keeps out forged ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,10 +1,10 @@
 /*
  * verbs_device.c - the RDMA device and port that a rail is on.
  *
- * The connection manager finds peers by IP addresses, so a device is known by
- * the network interface that belongs to it: RoCE's own, or IPoIB's.
- * Everything that can be missing on a host is found here.  Each message names
- * what is missing, where, and what helps.
+ * The connection manager finds peers by IP addresses, so a network interface
+ * identifies a device: RoCE's own, or IPoIB's.  This file detects everything
+ * that may be missing on a host.  Each message names what is missing, where,
+ * and the remedy.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,7 +22,7 @@
 
 #include "verbs_private.h"
 
-#define GIDS 64			/* of a device, looked at */
+#define GIDS 64			/* entries of the GID table that are read */
 
 static const char *verbs_rail_key(const struct storm_verbs *v)
 {
@@ -83,7 +83,7 @@ static bool gid_is_mapped(const union ibv_gid *g)
 	return !memcmp(g->raw, prefix, sizeof(prefix));
 }
 
-/* The interface of a port, which must have an IPv4 address. */
+/* Find the interface of a port.  False: it has none with an IPv4 address. */
 static bool port_interface(struct ibv_context *ctx, unsigned int port,
 			   bool ethernet, char *name)
 {
@@ -101,7 +101,7 @@ static bool port_interface(struct ibv_context *ctx, unsigned int port,
 	return false;
 }
 
-/* Bytes a second: of a lane, in units of 2.5 Gb/s, times lanes. */
+/* Bytes per second: the speed of a lane, in units of 2.5 Gb/s, times lanes. */
 static uint64_t port_speed(const struct ibv_port_attr *a)
 {
 	uint32_t lanes = a->active_width == 1 ? 1 : a->active_width == 16 ? 2 :
@@ -120,7 +120,7 @@ static uint64_t port_speed(const struct ibv_port_attr *a)
 struct choice {
 	char interface[IF_NAMESIZE];
 	uint64_t speed;
-	bool device, inactive;	/* seen one, or a port that is down? */
+	bool device, inactive;	/* found any; found a port that is down */
 	int err;
 };
 
@@ -189,7 +189,7 @@ int storm_verbs_choose(struct storm_verbs *v)
 
 /* --------------------------------------------------------------- the port */
 
-/* The entry of our address, RoCE v2's; InfiniBand: the first one. */
+/* RoCE: the v2 entry of our address.  InfiniBand: the first entry. */
 static int verbs_find_gid(struct storm_verbs *v)
 {
 	static const union ibv_gid none;
@@ -199,7 +199,7 @@ static int verbs_find_gid(struct storm_verbs *v)
 
 	if (v->set.gid_index >= 0 || !p->ethernet) {
 		p->gid_index = v->set.gid_index >= 0 ? v->set.gid_index : 0;
-		/* places of the table that are free are zero */
+		/* free entries are zero */
 		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid) &&
 		    memcmp(&p->gid, &none, sizeof(none)))
 			return STORM_OK;
@@ -236,7 +236,7 @@ static int verbs_find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 	__be16 pkey;
 
 	p->pkey_index = 0;
-	/* RoCE has only the one */
+	/* RoCE has only the default one */
 	if (!want || (p->ethernet && !v->set.pkey))
 		return STORM_OK;
 	for (uint16_t i = 0; i < a->pkey_tbl_len; i++) {
@@ -277,8 +277,7 @@ static int verbs_check_port(struct storm_verbs *v, const struct rdma_cm_id *id)
 	return rc ? rc : verbs_find_pkey(v, id, &a);
 }
 
-/* The settings may name a device or port that the address does not belong
- * to. */
+/* The device or port of the settings must be the one of the address. */
 static int verbs_check_settings(struct storm_verbs *v)
 {
 	const struct verbs_port *p = &v->port;
@@ -305,15 +304,15 @@ static int verbs_check_settings(struct storm_verbs *v)
 	return STORM_EINVAL;
 }
 
-/* It may change while the port is open: see verbs_port_is_as_opened(). */
+/* For verbs_port_is_as_opened(). */
 static void verbs_remember_pkey(struct verbs_port *p)
 {
 	if (ibv_query_pkey(p->ctx, p->number, p->pkey_index, &p->pkey))
 		p->pkey = 0;
 }
 
-/* A context of our own, not the connection manager's: each event of the device
- * is reported to each context once. */
+/* Open a context of our own: librdmacm's is shared by the process, and each
+ * event is delivered once per context. */
 int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id)
 {
 	struct verbs_port *p = &v->port;
@@ -360,8 +359,8 @@ void storm_verbs_port_close(struct storm_verbs *v)
 
 /* ----------------------------------------------------------------- memory */
 
-/* A fork must not copy pages that the device writes, so children do not have
- * them at all. */
+/* After a fork the device must not write to copied pages, so a child does not
+ * inherit them. */
 int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,
 		       size_t len)
 {

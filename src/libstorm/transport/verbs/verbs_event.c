@@ -1,5 +1,5 @@
 /*
- * verbs_event.c - events: of the connection manager, and of the device.
+ * verbs_event.c - handles events of the connection manager and of the device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------- the connection manager */
 
-/* A peer asks where this end is.  It is on no other device. */
+/* Answer a peer's look-up.  Refuse it if it came over another device. */
 static void verbs_cm_answer(struct storm_verbs *v, struct rdma_cm_event *e)
 {
 	uint8_t hello[VERBS_HELLO_LEN];
@@ -24,7 +24,7 @@ static void verbs_cm_answer(struct storm_verbs *v, struct rdma_cm_event *e)
 
 	storm_verbs_hello(v, hello);
 	if (e->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		;		/* of the listener itself */
+		;		/* an event of the listener itself */
 	else if (id->verbs == v->listener->verbs &&
 		 id->port_num == v->port.number)
 		v->stats.answered += !rdma_accept(id, &p);
@@ -89,8 +89,8 @@ static void verbs_port_up(struct storm_verbs *v)
 		  v->port.number, v->port.device);
 }
 
-/* Are its GID and partition where they were?  An address that is taken from the
- * interface takes its GID along, and comes back at another place. */
+/* Are GID and P_Key still at their indexes?  If an interface loses its address,
+ * the GID goes too, and may come back at another index. */
 static bool verbs_port_is_as_opened(const struct verbs_port *p)
 {
 	union ibv_gid gid;
@@ -114,8 +114,8 @@ static void verbs_table_changed(struct storm_verbs *v, const char *what)
 	storm_verbs_break(v);
 }
 
-/* Places in the fabric may be others' now.  Multicast groups that have to be
- * joined again have an event of their own: storm_verbs_group_event(). */
+/* LIDs in the fabric may have changed.  Groups that must be joined again have
+ * an event of their own: storm_verbs_group_event(). */
 static void verbs_subnet_changed(struct storm_verbs *v, const char *what)
 {
 	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: "
@@ -124,7 +124,7 @@ static void verbs_subnet_changed(struct storm_verbs *v, const char *what)
 	storm_verbs_peers_doubt(v);
 }
 
-/* What is not a port's is a device's, and is its end. */
+/* All other events are the device's. */
 static bool verbs_is_port_event(enum ibv_event_type type)
 {
 	switch (type) {

@@ -1,23 +1,22 @@
 /*
  * verbs_group.c - the pool of multicast groups.
  *
- * A session's group is two: one for control, which is the one that is agreed
- * upon, and another for bulk data, the size of the pool further on.  So each
- * has queue pairs and a receive queue of its own, and what is sent to one
- * costs the adapter nothing at the other.
+ * Each group of a session is two of the fabric.  The one for control has the
+ * agreed address; the one for bulk data is further up by the size of the pool.
+ * Each has a queue pair, and each class a receive queue, so one class cannot
+ * fill the other's.
  *
- * A join takes up to a third of a second, so an agent joins all of the pool
- * when it starts, and no launch waits for one.  A group's queue pair receives
- * only datagrams with its Q_Key.  That is random as long as no session uses
- * the group, and then the key of the first session that does.  Both sides
- * derive it from the session's key (seal.h).  The device drops what others
- * send to the group.  A second session on the same group does not receive
- * multicast and uses the relay; it gets the group when the first one leaves
- * it.
+ * A join takes up to a third of a second.  So an agent joins the whole pool
+ * when it starts, and no launch waits.  A group's queue pair receives only
+ * datagrams with its Q_Key.  It is random while no session uses the group, and
+ * then the key of the first session that does.  Both sides derive it from the
+ * session's key (seal.h).  The device drops datagrams with other keys.  A
+ * second session on the same group receives no multicast, and its data take the
+ * relay.  It gets the group when the first one leaves.
  *
- * An owner joins nothing on RoCE, where a group's address is all that it
- * needs, so it waits for nothing and needs no rights.  On InfiniBand it asks
- * the subnet manager for the group as a member that only sends.
+ * On RoCE an owner needs only a group's address and joins nothing.  So it
+ * neither waits nor needs privileges.  On InfiniBand it joins as a member that
+ * only sends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -42,7 +41,7 @@ static uint32_t verbs_group_random_qkey(void)
 {
 	uint32_t key;
 
-	/* not the ones that take privileges: the highest bit */
+	/* keys with the highest bit set need privileges */
 	return storm_random(&key, sizeof(key)) ? 1 : key & 0x7fffffff;
 }
 
@@ -96,7 +95,7 @@ static void verbs_group_join(struct storm_verbs *v, struct verbs_member *m)
 	storm_verbs_timer(v);
 }
 
-/* The last part of a join: the queue pair is attached. */
+/* The last step of a join. */
 static void verbs_group_attach(struct storm_verbs *v, struct verbs_member *m)
 {
 	if (!m->qp)
@@ -117,7 +116,7 @@ static void verbs_group_leave(struct storm_verbs *v, struct verbs_member *m)
 	if (m->asked && v->joiner)
 		rdma_leave_multicast(v->joiner, (struct sockaddr *) &sin);
 	m->attached = m->asked = m->joined = false;
-	/* joined again, it may be elsewhere */
+	/* after the next join its LID may differ */
 	if (m->ah)
 		ibv_destroy_ah(m->ah);
 	m->ah = NULL;
@@ -164,7 +163,7 @@ void storm_verbs_groups_tick(struct storm_verbs *v)
 
 /* ---------------------------------------------------------- open and close */
 
-/* Those for control, and then as many for bulk. */
+/* The groups for control, then as many for bulk. */
 static int verbs_group_make_pool(struct storm_verbs *v)
 {
 	uint32_t first;
@@ -190,7 +189,7 @@ static int verbs_group_make_pool(struct storm_verbs *v)
 	return STORM_OK;
 }
 
-/* A node receives from it, if there is a queue for its class. */
+/* Make a node receive from it, if its class has a shared queue. */
 static int verbs_group_open_member(struct storm_verbs *v,
 				   struct verbs_member *m,
 				   const struct verbs_user *u)
@@ -251,7 +250,7 @@ void storm_verbs_groups_free(struct storm_verbs *v)
 
 /* ----------------------------------------------------------------- sending */
 
-/* On RoCE v2 the group's GID is its IPv4 address, mapped. */
+/* On RoCE v2 a group's GID is its IPv4-mapped address. */
 static bool verbs_group_make_ah(struct storm_verbs *v, struct verbs_member *m)
 {
 	bool bulk = m->class == STORM_BULK;
@@ -316,7 +315,7 @@ static void verbs_group_add_user(struct verbs_group *g, uint32_t qkey)
 	struct verbs_user *u = malloc(sizeof(*u));
 
 	if (!u)
-		return;		/* it does not receive multicast */
+		return;		/* this session gets no multicast */
 	u->qkey = qkey;
 	TAILQ_INSERT_TAIL(&g->users, u, link);
 	if (u == TAILQ_FIRST(&g->users))
@@ -347,7 +346,7 @@ void storm_verbs_group_use(struct storm_transport *t,
 	struct storm_verbs *v = (struct storm_verbs *) t;
 	struct verbs_group *g;
 
-	/* also while there is no device: there may be one later */
+	/* even without a device: there may be one later */
 	if (!v->set.multicast || verbs_group_make_pool(v))
 		return;
 	g = verbs_group_find(v, group);

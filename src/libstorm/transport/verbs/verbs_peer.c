@@ -1,11 +1,11 @@
 /*
- * verbs_peer.c - where others are: queue pairs and Q_Key behind an address.
+ * verbs_peer.c - look-ups of peers: the queue pairs and Q_Key of an address.
  *
- * The first datagram to a peer asks where the peer is, and waits for the
- * answer.  UD does not report a peer that has gone, or has restarted with
- * other queue pairs.  So a peer that gets datagrams and sends none is asked
- * again.  One that does not answer is silent: it is sent datagrams by UDP,
- * where that is allowed.
+ * The first datagram to a peer starts a look-up and waits for the answer.
+ * Unreliable datagrams do not show that a peer has gone, or has restarted with
+ * other queue pairs.  So a peer that sends nothing back is looked up again.
+ * One that does not answer is silent: it gets datagrams by UDP, if that is
+ * allowed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,10 +16,10 @@
 #include "src/libstorm/base/clock.h"
 #include "verbs_private.h"
 
-#define RESOLVE_TIME 2000	/* ms, of each step */
+#define RESOLVE_TIME 2000	/* ms for each step of a look-up */
 #define NO_LISTENER "nothing listens there"
 
-/* One question; its id's context. */
+/* One request of a look-up; the context of its id. */
 struct verbs_ask {
 	LIST_ENTRY(verbs_ask) link;
 	struct rdma_cm_id *id;
@@ -41,7 +41,7 @@ static bool verbs_peer_same_addr(const struct storm_addr *a,
 	return a->port == b->port && !memcmp(a->ip, b->ip, sizeof(a->ip));
 }
 
-/* ------------------------------------------------------------- questions */
+/* -------------------------------------------------------------- requests */
 
 static void verbs_peer_drop_ask(struct verbs_ask *a)
 {
@@ -82,7 +82,7 @@ static void verbs_peer_ask(struct storm_verbs *v, struct verbs_peer *p)
 	if (rdma_create_id(v->cm, &a->id, a, RDMA_PS_UDP) ||
 	    rdma_resolve_addr(a->id, (struct sockaddr *) &from,
 			      (struct sockaddr *) &to, RESOLVE_TIME))
-		verbs_peer_drop_ask(a);	/* and again, in a while */
+		verbs_peer_drop_ask(a);	/* the tick repeats it */
 }
 
 static void verbs_peer_asked(struct storm_verbs *v, struct verbs_peer *p)
@@ -122,7 +122,7 @@ static struct ibv_ah *verbs_peer_make_ah(struct storm_verbs *v,
 	return ibv_create_ah(v->port.pd, &a);
 }
 
-/* It is known, or silent: the poll sends what waited for it. */
+/* The look-up has ended: let the poll send what waited for it. */
 static void verbs_peer_pending_ready(struct storm_verbs *v,
 				     struct verbs_peer *p)
 {
@@ -130,8 +130,8 @@ static void verbs_peer_pending_ready(struct storm_verbs *v,
 	p->pending_bytes = 0;
 }
 
-/* It is where it was.  A peer that has nothing to send need not be asked
- * often. */
+/* If the answer is the same as before, double the time until the next look-up:
+ * the peer just has nothing to send. */
 static bool verbs_peer_unchanged(struct storm_verbs *v, struct verbs_peer *p,
 				 const struct verbs_hello *h,
 				 const struct rdma_ud_param *ud)
@@ -179,8 +179,8 @@ static void verbs_peer_known(struct storm_verbs *v, struct verbs_peer *p,
 	verbs_peer_pending_ready(v, p);
 }
 
-/* Logged once, for the first one; the counters have their number.  That an
- * agent has ended is not for this log. */
+/* Warn once, for the first peer; the counters have the number.  A known agent
+ * that has ended is no cause for a warning. */
 static void verbs_peer_log_silent(struct storm_verbs *v,
 				  const struct verbs_peer *p, const char *why)
 {
@@ -214,7 +214,7 @@ static void verbs_peer_silent(struct storm_verbs *v, struct verbs_peer *p,
 	verbs_peer_pending_ready(v, p);
 }
 
-/* The next step; false: it failed. */
+/* The next step of a request.  False: it failed. */
 static bool verbs_peer_ask_step(struct storm_verbs *v, struct verbs_ask *a,
 				enum rdma_cm_event_type type)
 {
@@ -255,7 +255,7 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 	}
 	if (verbs_peer_ask_step(v, a, type))
 		return;
-	/* refused, or unreachable: so will the other questions be */
+	/* refused or unreachable: the other requests would fail too */
 	verbs_peer_silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
 					NO_LISTENER : rdma_event_str(type));
 }
@@ -396,9 +396,9 @@ static void verbs_peer_free(struct storm_verbs *v, struct verbs_peer *p)
 	free(p);
 }
 
-/* How long a question may go unanswered.  Not as long as a node may be silent,
- * or the node is lost before another way is tried; but half of it, where there
- * is no other way. */
+/* ns until a look-up fails.  It is less than dead_timeout, or a node would be
+ * lost before UDP or the data rail is tried.  Without those it is half of
+ * dead_timeout. */
 static uint64_t verbs_peer_patience(const struct storm_verbs *v)
 {
 	uint64_t half = v->set.dead_timeout / 2;

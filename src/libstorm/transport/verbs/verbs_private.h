@@ -1,13 +1,13 @@
 /*
  * verbs_private.h - what the files of the verbs transport share:
- *   verbs.c           what all of them need: logs, wake-ups, addresses
+ *   verbs.c           for all of them: logs, wake-ups, addresses
  *   verbs_device.c    device, port, GID and registered memory
- *   verbs_cm.c        the connection manager's port; where this end is
- *   verbs_peer.c      where others are
+ *   verbs_cm.c        the connection manager's port; this end's hello
+ *   verbs_peer.c      look-ups of peers, and what is known of them
  *   verbs_ud.c        queue pairs and queues of datagrams
  *   verbs_group.c     multicast groups
  *   verbs_event.c     events of the connection manager and the device
- *   verbs_send.c      which way a datagram takes
+ *   verbs_send.c      sends a datagram by verbs or by UDP
  *   verbs_rail.c      a rail: up, down, and up again
  *   verbs_strobe.c    the strobe rail
  *   verbs_transport.c the transport as a whole: create, poll, ops, driver
@@ -32,27 +32,27 @@
 #define VERBS_POST_MAX 64		/* datagrams posted at once */
 #define VERBS_CONTROL_SENDS 256		/* places of the send queues */
 #define VERBS_BULK_SENDS 512
-#define VERBS_OWNER_BULK 64		/* receives: an owner is sent little */
+#define VERBS_OWNER_BULK 64		/* receives: an owner gets little */
 #define VERBS_RECEIVE_BUDGET 512	/* of all queues, each poll */
 
-/* A peer that is not known yet: what waits for it, in bytes. */
+/* Bytes that wait for a peer that is being looked up. */
 #define VERBS_PENDING_CONTROL (64 * 1024)
-/* It is asked again after so long, and given up for now. */
-#define VERBS_ASK_AGAIN 400000000ull	/* ns */
+/* ns until a look-up is repeated, and until it fails. */
+#define VERBS_ASK_AGAIN 400000000ull
 #define VERBS_ASK_GIVE_UP 3000000000ull
-#define VERBS_ASKS 8			/* of one peer at a time */
-/* Nothing was heard for so long: is it still where it was? */
+#define VERBS_ASKS 8			/* repeats for one peer at a time */
+/* ns of silence after which a known peer is looked up again. */
 #define VERBS_DOUBT 1000000000ull
-#define VERBS_DOUBT_MAX 16000000000ull	/* it was, each time */
-#define VERBS_RETRY_MIN 1000000000ull	/* one that did not answer */
+#define VERBS_DOUBT_MAX 16000000000ull	/* if nothing changed each time */
+#define VERBS_RETRY_MIN 1000000000ull	/* ns, for a silent peer */
 #define VERBS_RETRY_MAX 10000000000ull
-#define VERBS_PEER_IDLE 60000000000ull	/* forgotten */
-#define VERBS_JOIN_TIME 5000000000ull	/* an agent waits so long, once */
-#define VERBS_UP_AGAIN 5000000000ull	/* the device is tried again */
-#define VERBS_TICK_FAST 50000000ull	/* while a peer is being asked */
+#define VERBS_PEER_IDLE 60000000000ull	/* ns until it is forgotten */
+#define VERBS_JOIN_TIME 5000000000ull	/* ns that an agent's start waits */
+#define VERBS_UP_AGAIN 5000000000ull	/* ns until the device is retried */
+#define VERBS_TICK_FAST 50000000ull	/* ns, during look-ups and joins */
 
-#define VERBS_GRH 40		/* before each datagram received */
-#define VERBS_LEAD 64		/* so that what it is before begins a line */
+#define VERBS_GRH 40		/* global route header before a datagram */
+#define VERBS_LEAD 64		/* room for it; aligns the datagram */
 
 enum verbs_fd {
 	VERBS_FD_CHANNEL, VERBS_FD_CM, VERBS_FD_ASYNC, VERBS_FD_UDP,
@@ -65,7 +65,7 @@ struct verbs_memory {
 	struct ibv_mr *mr;
 };
 
-/* A port of a device, opened for us alone. */
+/* A port of a device, with a context of our own. */
 struct verbs_port {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -76,16 +76,16 @@ struct verbs_port {
 	union ibv_gid gid;
 	int gid_index;
 	uint16_t pkey_index;
-	__be16 pkey;		/* there; 0: it has none */
+	__be16 pkey;		/* at that index; 0: none */
 	uint32_t mtu;
 	struct ibv_device_attr limits;
 };
 
-/* Receives are given to a queue pair, or to several by a shared queue. */
+/* A receive queue: of one queue pair, or shared by several. */
 struct verbs_recv {
 	struct ibv_cq *cq;
-	struct ibv_qp *qp;	/* either */
-	struct ibv_srq *srq;	/* or */
+	struct ibv_qp *qp;	/* either this */
+	struct ibv_srq *srq;	/* or this */
 	struct verbs_memory mem;
 	uint32_t slot, depth;
 	uint32_t posted;	/* not completed yet */
@@ -95,11 +95,11 @@ struct verbs_recv {
 	bool armed;		/* the channel will report the next one */
 	bool group;
 };
-/* Of each class: unicast, and what groups get. */
+/* recv[]: unicast of each class, then multicast of each class. */
 #define VERBS_RECV_GROUP 2
 #define VERBS_RECVS 4
 
-/* Datagrams that wait: for room in a queue, or for a peer. */
+/* Datagrams that wait for room in a queue, or for a peer's look-up. */
 struct verbs_rest {
 	TAILQ_ENTRY(verbs_rest) link;
 	struct storm_addr to;
@@ -118,16 +118,16 @@ struct verbs_send {
 	size_t kept, room;	/* bytes */
 };
 
-/* Where a datagram goes. */
+/* The destination of a datagram. */
 struct verbs_dest {
 	struct ibv_ah *ah;
 	uint32_t qpn, qkey;
 };
 
 enum verbs_peer_state {
-	VERBS_ASKING,		/* for the first time */
+	VERBS_ASKING,		/* in its first look-up */
 	VERBS_KNOWN,
-	VERBS_SILENT		/* by UDP, if at all */
+	VERBS_SILENT		/* no answer: UDP, if that is allowed */
 };
 
 struct verbs_ask;
@@ -135,8 +135,8 @@ struct verbs_ask;
 struct verbs_peer {
 	LIST_ENTRY(verbs_peer) all, same_addr;
 	LIST_ENTRY(verbs_peer) same_qpn[2];
-	struct storm_addr addr;	/* what it is known by */
-	struct storm_addr at;	/* where it is asked; the same, but on a strobe
+	struct storm_addr addr;	/* on the data rail: its identity */
+	struct storm_addr at;	/* where it is looked up; differs on a strobe
 				   rail */
 	enum verbs_peer_state state;
 	struct verbs_hello hello;
@@ -145,24 +145,24 @@ struct verbs_peer {
 	struct ibv_ah *ah[2];
 	LIST_HEAD(, verbs_ask) asks;
 	uint32_t nasks;
-	uint64_t used, heard;	/* sent to, received from */
-	uint64_t asking_since;	/* 0: nothing is being asked */
-	uint64_t ask_at;	/* again */
-	uint64_t doubt;		/* ns of silence until it is asked again */
-	uint64_t retry;		/* silent: ns until then */
+	uint64_t used, heard;	/* last sent to, last received from */
+	uint64_t asking_since;	/* 0: no look-up is running */
+	uint64_t ask_at;	/* time of the next look-up */
+	uint64_t doubt;		/* ns of silence until the next look-up */
+	uint64_t retry;		/* silent: ns until the next look-up */
 	struct verbs_rests pending;
 	size_t pending_bytes;
 };
 LIST_HEAD(verbs_peers, verbs_peer);
 #define VERBS_BUCKETS 256
 
-/* One way for a group's data to us, and from us. */
+/* A session that uses a group. */
 struct verbs_user {
 	TAILQ_ENTRY(verbs_user) link;
 	uint32_t qkey;
 };
 
-/* Of a session's group there are two, one for each class. */
+/* A multicast group of the fabric. */
 struct verbs_member {
 	struct storm_addr addr;
 	enum storm_class class;
@@ -174,9 +174,9 @@ struct verbs_member {
 };
 
 struct verbs_group {
-	struct verbs_member by[2];	/* class; control's is the one that
-					   sessions know */
-	TAILQ_HEAD(, verbs_user) users;	/* the first one has it */
+	struct verbs_member by[2];	/* by class; sessions know the address
+					   of control's */
+	TAILQ_HEAD(, verbs_user) users;	/* the first one receives */
 };
 
 struct storm_verbs {
@@ -189,14 +189,14 @@ struct storm_verbs {
 	struct storm_addr self;
 	int epfd, timer, again;
 	bool timer_on, again_on;
-	uint64_t now;		/* of this poll or send */
+	uint64_t now;		/* when this poll or send began */
 	struct storm_drop drop;
 
-	bool up;		/* all of the following is there */
-	bool port_down;		/* ... and waits for its port */
-	bool broken;		/* ... and must go */
-	bool retrying;		/* the same errors are not logged again */
-	uint64_t up_again;	/* when it is tried, 0: not */
+	bool up;		/* all of the following is open */
+	bool port_down;		/* ... but its port is down */
+	bool broken;		/* ... but failed: to be closed */
+	bool retrying;		/* errors were logged before */
+	uint64_t up_again;	/* time of the next try; 0: none */
 	struct verbs_port port;
 	uint32_t qkey;		/* of unicast */
 	struct verbs_recv recv[VERBS_RECVS];
@@ -209,45 +209,46 @@ struct storm_verbs {
 	struct rdma_cm_id *listener, *joiner;
 	struct verbs_peers peers, by_addr[VERBS_BUCKETS],
 			   by_qpn[2][VERBS_BUCKETS];
-	uint32_t asking;	/* peers that are being asked */
-	struct verbs_rests ready;	/* have waited for a peer */
+	uint32_t asking;	/* look-ups that are running */
+	struct verbs_rests ready;	/* the peer's look-up has ended */
 	bool logged_silent;
 	struct verbs_group *group;
-	uint32_t groups, joins;	/* joins: under way */
+	uint32_t groups, joins;	/* joins: still pending */
 
-	struct storm_verbs *strobe;	/* carries control; NULL: this does */
+	struct storm_verbs *strobe;	/* carries control; NULL: none */
 	struct storm_verbs *data;	/* of a strobe rail: the data rail */
-	bool group_failed;	/* joins are to be tried again */
-	uint64_t join_at;
+	bool group_failed;	/* joins must be retried */
+	uint64_t join_at;	/* time of the retry */
 
 	struct storm_verbs_stats stats;
 };
 
 /* verbs.c */
-/* A warning, where UDP is a way on, otherwise an error; only for debugging, if
- * the same was logged before. */
+/* Log a warning if UDP or the data rail can be used instead, otherwise an
+ * error.  While retrying it is a debug message. */
 void storm_verbs_log(struct storm_verbs *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Log what failed; errno has the reason.  Returns STORM_ESYS. */
+/* Log what failed; errno has the reason, and is kept or made more precise.
+ * Returns STORM_ESYS. */
 int storm_verbs_fail(struct storm_verbs *v, const char *what);
-/* A key of storm.conf by its name for this rail, of two names. */
+/* The name in storm.conf of this rail's key: one of the two. */
 const char *storm_verbs_key(const struct storm_verbs *v, const char *data,
 			    const char *strobe);
-/* Something has failed for good: the poll gives the device up when it ends. */
+/* The device has failed: the current poll closes it when it ends. */
 void storm_verbs_break(struct storm_verbs *v);
 bool storm_verbs_working(const struct storm_verbs *v);
 /* Poll when this descriptor is readable.  0 or -1. */
 int storm_verbs_watch(struct storm_verbs *v, int fd, enum verbs_fd which);
 void storm_verbs_again(struct storm_verbs *v);	/* poll again at once */
 void storm_verbs_set_timer(struct storm_verbs *v, uint64_t ns);	/* 0: off */
-void storm_verbs_timer(struct storm_verbs *v);	/* there is something to time */
+void storm_verbs_timer(struct storm_verbs *v);	/* tick fast from now on */
 struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a);
 
-/* verbs_device.c: STORM_OK, or an error that has been logged. */
-/* The interface, where the settings name none: of the device that they name, or
- * of the fastest port that is active. */
+/* verbs_device.c: STORM_OK, or an error that was logged. */
+/* Choose the interface if the settings name none: that of the device which they
+ * name, or of the fastest active port. */
 int storm_verbs_choose(struct storm_verbs *v);
-/* The device, port and partition that the connection manager found. */
+/* Open the device and port that the connection manager has bound id to. */
 int storm_verbs_port_open(struct storm_verbs *v,
 			  const struct rdma_cm_id *id);
 void storm_verbs_port_close(struct storm_verbs *v);
@@ -259,33 +260,34 @@ void storm_verbs_memory_free(struct verbs_memory *m);
 int storm_verbs_cm_open(struct storm_verbs *v);	/* as far as a bound id */
 int storm_verbs_cm_listen(struct storm_verbs *v);
 void storm_verbs_cm_close(struct storm_verbs *v);
-/* librdmacm keeps all devices open.  It closes those that are gone, or that
- * their driver releases, when it lists the devices. */
+/* librdmacm keeps all devices open.  Listing the devices makes it close those
+ * that were removed. */
 void storm_verbs_cm_forget(void);
-/* Where this end is, for a peer. */
+/* This end's hello. */
 void storm_verbs_hello(const struct storm_verbs *v,
 		       uint8_t out[VERBS_HELLO_LEN]);
 
 /* verbs_peer.c */
-/* The one at this address, which may have to be asked for.  NULL: no memory. */
+/* The peer with this address; looks it up if that is due.  NULL: no memory. */
 struct verbs_peer *storm_verbs_peer(struct storm_verbs *v,
 				    const struct storm_addr *to);
-/* The same, if there is one already; does not ask for it. */
+/* The same without a look-up.  NULL: it is not known. */
 struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
 					 const struct storm_addr *to);
-/* One that is known by the one address and asked at the other. */
+/* The same for a peer with the address to that is looked up at the address
+ * at. */
 struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 				       const struct storm_addr *to,
 				       const struct storm_addr *at);
-/* All that are known may be elsewhere now: the next datagram to each asks
- * again. */
+/* The subnet has changed: the next datagram to each peer looks it up again. */
 void storm_verbs_peers_doubt(struct storm_verbs *v);
-/* It may be another one now. */
+/* The peer may have restarted: look it up again. */
 void storm_verbs_peer_doubt(struct storm_verbs *v,
 			    const struct storm_addr *to);
+/* A datagram came from this queue pair: note the time at its peer. */
 void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 			    const union ibv_gid *gid, uint16_t lid);
-/* Keep it until the peer is known; 0 or -ENOBUFS. */
+/* Copy it and keep it until the look-up ends.  0, -ENOBUFS or -ENOMEM. */
 int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,
 			  enum storm_class c, const void *buf, size_t len,
 			  size_t seg);
@@ -297,23 +299,26 @@ void storm_verbs_peers_close(struct storm_verbs *v);
 /* verbs_ud.c */
 int storm_verbs_queues_open(struct storm_verbs *v);
 void storm_verbs_queues_close(struct storm_verbs *v);
-/* A queue pair that receives by the class's shared queue of groups.  NULL:
- * logged. */
+/* Create a queue pair on the class's shared receive queue for groups.  NULL: an
+ * error that was logged. */
 struct ibv_qp *storm_verbs_group_qp(struct storm_verbs *v, enum storm_class c,
 				    uint32_t qkey);
 int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey);
-/* 0 or -EAGAIN: there is no room for all of it, and none was taken. */
+/* Is there room for n datagrams? */
 bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n);
+/* Copy and post datagrams.  0; -EAGAIN: there is no room for all, and none was
+ * posted; or another negative errno: they are lost. */
 int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
 		     const struct verbs_dest *d, const uint8_t *buf,
 		     size_t len, size_t seg);
-/* Take what was sent off the queues; where room is waited for, be woken. */
+/* Reap completed sends. */
 void storm_verbs_sent(struct storm_verbs *v);
+/* Have the next completed send wake the poll loop. */
 void storm_verbs_await_room(struct storm_verbs *v);
-/* From all queues in turn, so that control waits for two batches of bulk at
- * most.  Bounded; true: there may be more. */
+/* Receive from all queues in turn, so that control waits for at most two
+ * batches of bulk.  Bounded.  True: there may be more. */
 bool storm_verbs_receive(struct storm_verbs *v);
-/* Be woken by what comes from now on.  True: something came meanwhile. */
+/* Have the next datagram wake the poll loop.  True: some came before that. */
 bool storm_verbs_arm(struct storm_verbs *v);
 
 /* verbs_group.c */
@@ -324,11 +329,11 @@ void storm_verbs_groups_free(struct storm_verbs *v);
 void storm_verbs_group_event(struct storm_verbs *v,
 			     const struct rdma_cm_event *event);
 void storm_verbs_groups_tick(struct storm_verbs *v);
-/* Where its datagrams go; false: it is not known (yet). */
+/* The destination of a group's datagrams.  False: not known, or not yet. */
 bool storm_verbs_group_dest(struct storm_verbs *v,
 			    const struct storm_addr *to, enum storm_class c,
 			    struct verbs_dest *out);
-/* A transport's group(). */
+/* The transport's group(). */
 void storm_verbs_group_use(struct storm_transport *t,
 			   const struct storm_addr *group, uint32_t qkey,
 			   bool on);
@@ -336,43 +341,44 @@ void storm_verbs_group_use(struct storm_transport *t,
 /* verbs_event.c */
 void storm_verbs_cm_events(struct storm_verbs *v);
 void storm_verbs_port_events(struct storm_verbs *v);
-/* What one of the device's events does; port: of those that are a port's. */
+/* Handle an event of the device; port: counts for events of a port. */
 void storm_verbs_device_event(struct storm_verbs *v, enum ibv_event_type type,
 			      int port);
 
 /* verbs_send.c */
-/* As the transport's send(), -EHOSTUNREACH: not by this rail. */
+/* As the transport's send().  -EHOSTUNREACH: this rail cannot. */
 int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
 			const struct storm_addr *to, const void *buf,
 			size_t len, size_t seg);
-void storm_verbs_flush(struct storm_verbs *v);	/* what waits for room */
-/* What has waited for a peer, and does so no more. */
+/* Send what waits for room. */
+void storm_verbs_flush(struct storm_verbs *v);
+/* Send what waited for look-ups that have ended. */
 void storm_verbs_send_ready(struct storm_verbs *v);
-void storm_verbs_drop_waiting(struct storm_verbs *v);	/* both */
+/* Discard both. */
+void storm_verbs_drop_waiting(struct storm_verbs *v);
 
 /* verbs_rail.c */
-/* NULL: no memory, no random numbers. */
+/* NULL: no memory, or no random numbers. */
 struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 				      enum storm_role role,
 				      const struct storm_net_handler *h);
 int storm_verbs_open_fds(struct storm_verbs *v);
-/* A rail may be named by the network interface that belongs to it. */
+/* If the device's name in the settings is an interface's, make it that. */
 void storm_verbs_interface_for_device(struct storm_verbs *v);
-/* All of it, or nothing: STORM_OK; STORM_EBUSY: another program has the
- * port. */
+/* Open all of the rail, or nothing.  STORM_OK; STORM_EBUSY: another program has
+ * the port, not logged; or an error that was logged. */
 int storm_verbs_up(struct storm_verbs *v);
 void storm_verbs_down(struct storm_verbs *v);
-/* It did not come up: log once what is used instead, and try again later. */
+/* The rail is not up: log once what is used instead, and schedule a retry. */
 void storm_verbs_without(struct storm_verbs *v);
-void storm_verbs_try_again(struct storm_verbs *v);	/* if it is time */
-/* An agent begins when its groups are joined, or it is clear that they won't
- * be. */
+void storm_verbs_try_again(struct storm_verbs *v);	/* if that is due */
+/* An agent starts after its groups are joined, or after VERBS_JOIN_TIME. */
 void storm_verbs_wait_for_joins(struct storm_verbs *v);
 
 /* verbs_strobe.c */
-/* Have one, if the settings name it: nothing depends on it. */
+/* Open the strobe rail if the settings name one.  A failure is only logged. */
 void storm_verbs_strobe_open(struct storm_verbs *v);
-/* A control datagram; -EHOSTUNREACH: by the data rail. */
+/* Send control datagrams.  -EHOSTUNREACH: use the data rail. */
 int storm_verbs_strobe_send(struct storm_verbs *v, const struct storm_addr *to,
 			    const void *buf, size_t len, size_t seg);
 

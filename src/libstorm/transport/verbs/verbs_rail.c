@@ -1,6 +1,5 @@
 /*
- * verbs_rail.c - a rail: how it is made, comes up, goes down, and is tried
- * again.
+ * verbs_rail.c - the life of a rail: create, up, down, retry, destroy.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -102,7 +101,7 @@ void storm_verbs_try_again(struct storm_verbs *v)
 
 /* --------------------------------------------------------- create, destroy */
 
-/* Not by if_nametoindex(): for a name that is none the kernel runs modprobe
+/* Not by if_nametoindex(): for an unknown name the kernel runs modprobe
  * twice. */
 static bool verbs_is_interface(const char *name)
 {
@@ -145,9 +144,9 @@ struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 
 	if (!v)
 		return NULL;
-	/* An agent forks, and Linux before 5.12 would give it copies of what
-	 * the device writes.  Later kernels do not need the call, and where it
-	 * is too late it does nothing. */
+	/* An agent forks, and Linux before 5.12 would then give it copies of
+	 * pages that the device writes.  Later kernels do not need the call.
+	 * If it comes too late it does nothing. */
 	ibv_fork_init();
 	v->set = *set;
 	v->role = role;
@@ -159,14 +158,14 @@ struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 	TAILQ_INIT(&v->ready);
 	TAILQ_INIT(&v->send[STORM_CONTROL].rests);
 	TAILQ_INIT(&v->send[STORM_BULK].rests);
-	/* an agent that relays can't ask its sender to wait */
+	/* an agent relays, and cannot make its sender wait */
 	if (role == STORM_ROLE_NODE)
 		v->send[STORM_BULK].room = set->window;
 	if (storm_random(&v->qkey, sizeof(v->qkey))) {
 		free(v);
 		return NULL;
 	}
-	v->qkey &= 0x7fffffff;	/* the others take privileges */
+	v->qkey &= 0x7fffffff;	/* the others need privileges */
 	return v;
 }
 

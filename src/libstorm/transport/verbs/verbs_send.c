@@ -1,9 +1,9 @@
 /*
- * verbs_send.c - which way a datagram takes.
+ * verbs_send.c - sends a datagram by verbs or by UDP.
  *
- * A datagram goes by verbs as long as there is a port that works, and the peer
- * answers there; otherwise by UDP, where the settings allow it.  Only the
- * counters and one line of log show it.
+ * Verbs carry it if the port works and the peer answers there; otherwise UDP
+ * does, if the settings allow it.  Only the counters and one line in the log
+ * show which.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,7 +20,7 @@ static int verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 	int rc;
 
 	if (v->data)
-		return -EHOSTUNREACH;	/* the data rail goes on with it */
+		return -EHOSTUNREACH;	/* the data rail takes it */
 	if (!v->set.transport_fallback) {
 		v->stats.send_errors++;
 		return -EHOSTUNREACH;
@@ -31,8 +31,8 @@ static int verbs_send_udp(struct storm_verbs *v, enum storm_class c,
 	return rc;
 }
 
-/* Where it goes by verbs: 0, or -EAGAIN where that is not known yet, or
- * -EHOSTUNREACH: not by verbs. */
+/* Find the destination.  0; -EAGAIN: its look-up is running; -EHOSTUNREACH:
+ * verbs do not reach it. */
 static int verbs_find_dest(struct storm_verbs *v, enum storm_class c,
 			   const struct storm_addr *to, size_t seg,
 			   struct verbs_dest *d, struct verbs_peer **peer)
@@ -54,8 +54,8 @@ static int verbs_find_dest(struct storm_verbs *v, enum storm_class c,
 	return 0;
 }
 
-/* Posted, or kept for a peer that is being asked for, or by UDP; -EAGAIN: there
- * is no room. */
+/* Post it, keep it until the peer's look-up ends, or send it by UDP.  -EAGAIN:
+ * there is no room. */
 static int verbs_send_now(struct storm_verbs *v, enum storm_class c,
 			  const struct storm_addr *to, const void *buf,
 			  size_t len, size_t seg)
@@ -67,7 +67,7 @@ static int verbs_send_now(struct storm_verbs *v, enum storm_class c,
 	if (rc == -EHOSTUNREACH)
 		return verbs_send_udp(v, c, to, buf, len, seg);
 	if (rc == -EAGAIN) {
-		/* an owner has it, and is woken by the answer */
+		/* the owner keeps it, and the answer wakes it */
 		if (c == STORM_BULK && v->role == STORM_ROLE_OWNER)
 			return rc;
 		return storm_verbs_peer_keep(v, peer, c, buf, len, seg);
@@ -78,7 +78,7 @@ static int verbs_send_now(struct storm_verbs *v, enum storm_class c,
 	return rc;
 }
 
-/* There will be an event, or there is room by now. */
+/* Have an event wake the poll loop, or wake it now if there is room. */
 static void verbs_await_room(struct storm_verbs *v, const struct verbs_send *s)
 {
 	if (!v->up)
@@ -116,7 +116,7 @@ int storm_verbs_send_by(struct storm_verbs *v, enum storm_class c,
 	struct verbs_send *s = &v->send[c];
 	int rc = -EAGAIN;
 
-	/* what waits goes first */
+	/* kept ones first */
 	if (TAILQ_EMPTY(&s->rests))
 		rc = verbs_send_now(v, c, to, buf, len, seg);
 	if (rc != -EAGAIN)

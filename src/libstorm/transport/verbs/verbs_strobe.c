@@ -1,13 +1,12 @@
 /*
- * verbs_strobe.c - the strobe rail: a device, or a port, that carries what is
- * not bulk data.
+ * verbs_strobe.c - the strobe rail: a second device or port, for control.
  *
  * It is a verbs transport within the verbs transport, with queues, groups and
- * peers of its own, and an address in its own network.  The hello of the data
- * rail names that address.  Peers are known by the address of the data rail
- * here, too.  The data rail carries what the strobe rail cannot: for a peer
- * that it does not reach, and as long as it does not work.  Only the counters
- * show it.
+ * peers of its own, and an address in its own network.  The hello on the data
+ * rail announces that address.  Here too, a peer's identity is its address on
+ * the data rail.  The data rail carries what the strobe rail cannot: datagrams
+ * for a peer that it does not reach, and all while it is down.  Only the
+ * counters show it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -36,7 +35,7 @@ verbs_strobe_settings(const struct storm_settings *set)
 	return s;
 }
 
-/* Its own address, and the port of the data rail. */
+/* Find its own address; the port is the data rail's. */
 static int verbs_strobe_find_self(struct storm_verbs *s)
 {
 	struct udp_iface iface;
@@ -98,8 +97,7 @@ void storm_verbs_strobe_open(struct storm_verbs *v)
 
 /* ------------------------------------------------------------------- send */
 
-/* Is it known where the peer is on this rail?  If not, it is asked
- * meanwhile. */
+/* Is the peer known on this rail?  If not, its look-up begins. */
 static bool verbs_strobe_reaches(struct storm_verbs *v,
 				 const struct storm_addr *to)
 {

@@ -50,7 +50,7 @@ static int verbs_transport_send_stream(struct storm_transport *t,
 {
 	struct storm_verbs *v = (struct storm_verbs *) t;
 
-	/* it will be sent datagrams soon, and may have restarted */
+	/* datagrams will follow soon, and the peer may have restarted */
 	v->now = storm_now();
 	if (v->strobe)
 		v->strobe->now = v->now;
@@ -94,7 +94,7 @@ static size_t verbs_transport_mtu(struct storm_transport *t)
 	return v->up ? v->port.mtu : v->by_udp->ops->mtu(v->by_udp);
 }
 
-/* What is under way must have room where it arrives; sessions share it. */
+/* Three quarters of a receive queue: other sessions need some of it. */
 static size_t verbs_transport_room(struct storm_transport *t)
 {
 	struct storm_verbs *v = (struct storm_verbs *) t;
@@ -115,7 +115,7 @@ static const struct storm_transport_ops verbs_ops = {
 	.group = storm_verbs_group_use,
 };
 
-/* -------------------------------------------------------- what came by UDP */
+/* ------------------------------------------------------ received by UDP */
 
 static void verbs_udp_datagrams(void *arg, struct storm_rx *rx, size_t n)
 {
@@ -208,7 +208,7 @@ static void verbs_serve_event(struct storm_verbs *v, enum verbs_fd which)
 	}
 }
 
-/* The queues, control first.  They are armed only when they are empty. */
+/* Control first.  Queues are armed only when they are empty. */
 static bool verbs_work_queues(struct storm_verbs *v)
 {
 	storm_verbs_sent(v);
@@ -248,18 +248,18 @@ static int verbs_open_udp(struct storm_verbs *v, const struct storm_addr *peer)
 	int err;
 
 	set.multicast &= set.transport_fallback;
-	set.strobe_device[0] = 0;	/* ours */
+	set.strobe_device[0] = 0;	/* not UDP's */
 	v->udp = storm_udp_create(&set, v->role, peer, &h, &err);
 	if (!v->udp)
 		return err;
-	/* what fits in a packet of verbs may not fit in one of IPoIB */
+	/* a packet of verbs may be larger than one of IPoIB */
 	storm_udp_fragments(v->udp);
 	v->by_udp = storm_udp_transport(v->udp);
 	storm_udp_self(v->udp, &v->self);
 	return STORM_OK;
 }
 
-/* An owner's port is any that is free for both. */
+/* Open UDP and verbs.  An owner takes any port that is free for both. */
 static int verbs_open_both(struct storm_verbs *v, const struct storm_addr *peer)
 {
 	int rc;
@@ -292,7 +292,7 @@ static int verbs_open_all(struct storm_verbs *v, const struct storm_addr *peer)
 	if (rc)
 		return rc;
 	storm_verbs_interface_for_device(v);
-	/* an owner is on the rail that leads to its nodes */
+	/* an owner uses the rail that leads to its nodes */
 	if (!v->set.interface[0] && (v->set.device[0] || !peer)) {
 		rc = storm_verbs_choose(v);
 		if (rc && !v->set.transport_fallback)
@@ -362,7 +362,7 @@ bool storm_verbs_strobe_stats(const struct storm_verbs *v,
 	return v->strobe;
 }
 
-/* Of a rail, behind what is there. */
+/* Append a rail's counters to buf. */
 static void verbs_rail_counters(const char *name, const struct storm_verbs *v,
 				char *buf, size_t size)
 {

@@ -1,16 +1,15 @@
 /*
  * verbs_ud.c - queues of unreliable datagrams.
  *
- * XFER-AND-SIGNAL (paper section 2.4.1) by the fabric's own multicast.
- * Datagrams are lost where a receive queue is empty.  So the queues are deep,
- * and a sender has no more under way than they hold (the transport's room()).
- * Control and bulk have queue pairs of their own, at both ends and in groups
- * too.  So no control datagram waits behind bulk in a queue of ours, or is
- * lost because bulk has filled it.
+ * They implement XFER-AND-SIGNAL (paper section 2.4.1) on the fabric's
+ * multicast.  Datagrams are lost when no receive is posted.  So the queues are
+ * deep, and a sender has no more in flight than they hold (the transport's
+ * room()).  Control and bulk have separate queue pairs, at both ends and in
+ * groups.  So no control datagram waits behind bulk, or is lost because bulk
+ * has filled a queue.
  *
  * Work is posted in lists, with one completion for each list.  Queues are
- * polled as long as there is something in them; then the completion channel is
- * armed.
+ * polled until they are empty; then the completion channel is armed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -43,7 +42,7 @@ static int ud_post_list(struct verbs_recv *r, struct ibv_recv_wr *list)
 			ibv_post_recv(r->qp, list, &bad);
 }
 
-/* Give these places to the device (again). */
+/* Post receives for these places. */
 static int ud_post_receives(struct storm_verbs *v, struct verbs_recv *r,
 			    const uint32_t *place, uint32_t n)
 {
@@ -86,7 +85,7 @@ static int ud_recv_fill(struct storm_verbs *v, struct verbs_recv *r)
 	return rc;
 }
 
-/* On RoCE with IPv4 the last 20 bytes of the GRH's room hold an IPv4 header. */
+/* On RoCE with IPv4 the last 20 bytes of the GRH are an IPv4 header. */
 static void ud_sender_gid(const struct storm_verbs *v, const uint8_t *slot,
 			  union ibv_gid *out)
 {
@@ -101,8 +100,8 @@ static void ud_sender_gid(const struct storm_verbs *v, const uint8_t *slot,
 	}
 }
 
-/* Multicast comes back to its sender.  Others on this host may have the same
- * GID, others elsewhere the same number. */
+/* Multicast loops back to its sender.  Other processes here share the GID, and
+ * other hosts may use the same number, so both must match. */
 static bool ud_is_own(const struct storm_verbs *v, const struct ibv_wc *wc,
 		      const union ibv_gid *gid)
 {
@@ -111,7 +110,7 @@ static bool ud_is_own(const struct storm_verbs *v, const struct ibv_wc *wc,
 	       !memcmp(gid, &v->port.gid, sizeof(*gid));
 }
 
-/* A datagram that came; false: there is nothing to pass on. */
+/* Take a datagram from its completion.  False: there is nothing to deliver. */
 static bool ud_recv_take(struct storm_verbs *v, struct verbs_recv *r,
 			 const struct ibv_wc *wc, struct storm_rx *out)
 {
@@ -154,8 +153,7 @@ static void ud_recv_was_empty(struct storm_verbs *v, const struct verbs_recv *r)
 	v->logged_empty = true;
 }
 
-/* All completions at once: that the queue has been empty is seen by their
- * number. */
+/* Poll all completions at once: if none is left posted, the queue was empty. */
 static void ud_recv_look(struct storm_verbs *v, struct verbs_recv *r)
 {
 	int n = ibv_poll_cq(r->cq, (int) r->depth, r->wc);
@@ -171,7 +169,7 @@ static void ud_recv_look(struct storm_verbs *v, struct verbs_recv *r)
 		ud_recv_was_empty(v, r);
 }
 
-/* A batch of a queue: how many. */
+/* Receive a batch from a queue.  Returns the number of completions. */
 static uint32_t ud_recv_some(struct storm_verbs *v, struct verbs_recv *r)
 {
 	struct storm_rx rx[POLL_BATCH];
@@ -183,7 +181,7 @@ static uint32_t ud_recv_some(struct storm_verbs *v, struct verbs_recv *r)
 	for (n = 0; n < POLL_BATCH && r->next < r->got; n++) {
 		const struct ibv_wc *wc = &r->wc[r->next++];
 
-		/* the queue pair is in error: it takes no more */
+		/* the queue pair is in the error state */
 		if (wc->status == IBV_WC_WR_FLUSH_ERR) {
 			storm_verbs_break(v);
 			continue;
@@ -231,7 +229,7 @@ bool storm_verbs_arm(struct storm_verbs *v)
 	for (int i = 0; i < VERBS_RECVS && !v->broken; i++) {
 		struct verbs_recv *r = &v->recv[i];
 
-		/* what came before it was armed is not reported */
+		/* arming does not report what came before */
 		if (r->cq && ud_cq_arm(r->cq, &r->armed))
 			more |= ud_recv_some(v, r);
 	}
@@ -271,7 +269,8 @@ void storm_verbs_await_room(struct storm_verbs *v)
 		storm_verbs_sent(v);
 }
 
-/* A list of at most VERBS_POST_MAX; the last one's completion is for all. */
+/* Post a list of at most VERBS_POST_MAX; the last one's completion covers
+ * all. */
 static int ud_post_sends(struct storm_verbs *v, enum storm_class c,
 			 const struct verbs_dest *d, const uint8_t *buf,
 			 size_t len, size_t seg)
@@ -360,7 +359,7 @@ int storm_verbs_set_qkey(struct ibv_qp *qp, uint32_t qkey)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_QKEY);
 }
 
-/* Through its states: ready to send. */
+/* Bring it through its states to ready-to-send. */
 static int ud_qp_make_ready(struct storm_verbs *v, struct ibv_qp *qp,
 			    uint32_t qkey)
 {
@@ -431,7 +430,7 @@ static int ud_recv_open(struct storm_verbs *v, struct verbs_recv *r,
 	return storm_verbs_memory(v, &r->mem, (size_t) r->depth * r->slot);
 }
 
-/* A queue pair, both ways. */
+/* Open a queue pair with its send and receive queues. */
 static int ud_class_open(struct storm_verbs *v, enum storm_class c,
 			 uint32_t sends, uint32_t receives)
 {
@@ -450,8 +449,8 @@ static int ud_class_open(struct storm_verbs *v, enum storm_class c,
 	return s->qp ? ud_recv_fill(v, r) : STORM_ESYS;
 }
 
-/* One queue of a class for all groups: which ones are used changes, how much
- * comes does not. */
+/* One receive queue of a class for all groups.  Which groups are used varies,
+ * but not the total rate. */
 static int ud_groups_open(struct storm_verbs *v, enum storm_class c)
 {
 	struct verbs_recv *r = &v->recv[VERBS_RECV_GROUP + (int) c];
@@ -478,7 +477,7 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 	uint32_t bulk_depth = v->set.recv_depth;
 	int rc;
 
-	if (!node || v->data)	/* none comes */
+	if (!node || v->data)	/* no bulk is expected */
 		bulk_depth = VERBS_OWNER_BULK;
 	v->send_cq = ibv_create_cq(v->port.ctx, (int) sends, NULL,
 				   v->port.channel, 0);

@@ -1,7 +1,7 @@
 /*
- * verbs_wire.h - what two ends over verbs send each other while they connect
- * (private data of the connection manager).  Any program that can reach the
- * port may send it, so it is unpacked here, without verbs, and fuzzed.
+ * verbs_wire.h - the hello that two ends exchange in a look-up (private data of
+ * the connection manager).  Any program that can reach the port may send it, so
+ * its parser needs no verbs, and is fuzzed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,7 +10,7 @@
 
 #include "src/libstorm/storm.h"
 
-/* Where an end is: in a question, and in its answer. */
+/* An end's queue pairs: in a look-up, and in its answer. */
 #define VERBS_HELLO_LEN 24
 struct verbs_hello {
 	uint32_t mtu, qkey, qpn[2];	/* by class */
@@ -18,7 +18,8 @@ struct verbs_hello {
 };
 void storm_verbs_hello_pack(const struct verbs_hello *h,
 			    uint8_t out[VERBS_HELLO_LEN]);
-/* len is the room for it, and may be more than was sent. */
+/* len: size of the private data, which may exceed what was sent.  False:
+ * malformed, or of another version. */
 bool storm_verbs_hello_unpack(const void *buf, size_t len,
 			      struct verbs_hello *out);
 
