@@ -1,9 +1,9 @@
 /*
- * strobe_clock.c - see strobe_clock.h.
+ * strobe_clock.c - the thread that strobes: see strobe_clock.h.
  *
- * One lock, for all that the clock's thread and the first one, which has started it,
- * both use.  It is held while strobes are sent, and never while the first thread
- * waits for the domain or for slurmctld.
+ * One lock guards all that the clock's thread shares with the main thread, which has
+ * started it.  The lock is held while strobes are sent.  It is never held while the
+ * main thread waits for the domain or for slurmctld.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -29,28 +29,29 @@
 #include "src/libstorm/base/clock.h"
 
 #define PRIORITY 20		/* SCHED_FIFO */
-#define LOOK_EVERY (25 * STORM_MS)	/* whether slurmctld is stopped */
+#define LOOK_EVERY (25 * STORM_MS)	/* checks whether slurmctld is stopped */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
 	int fd;				/* where pulses come from */
-	void (*wake)(void);		/* the first thread */
+	void (*wake)(void);		/* wakes the main thread */
 	bool running, stop;
-	storm_domain_t *domain;		/* NULL: none that is open */
+	storm_domain_t *domain;		/* NULL: no open domain */
 	struct rota *rota;		/* NULL: no map yet */
 	uint64_t pulse;			/* slurmctld's last sign of life */
-	bool away;			/* we were: is the domain still ours? */
-	bool deaf;			/* too long ago, or it is stopped */
-	bool stopped;			/* as of the last look */
+	bool away;			/* did not run: confirm the domain */
+	bool deaf;			/* the pulse is too old, or slurmctld
+					   is stopped */
+	bool stopped;			/* slurmctld was, at the last look */
 	uint64_t look_at;
 	uint64_t latest;
 } clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---------------------------------------------------------- the thread --- */
 
-/* Locked.  Everything that is due. */
+/* Locked.  Send all strobes that are due. */
 static void strobe_all_due(uint64_t now)
 {
 	uint8_t body[GANG_STROBE_LEN];
@@ -65,8 +66,8 @@ static void strobe_all_due(uint64_t now)
 	}
 }
 
-/* Where it is us who come late, what slurmctld said is still to be read: for
- * a while that counts, too. */
+/* Is the last pulse too old?  If this process is late itself, a pulse may wait to be
+ * read.  So unread input extends the limit by STROBER_PULSE_GRACE. */
 static bool strobe_is_silent(uint64_t now)
 {
 	struct pollfd p = { .fd = clk.fd, .events = POLLIN };
@@ -77,7 +78,7 @@ static bool strobe_is_silent(uint64_t now)
 		 poll(&p, 1, 0) <= 0);
 }
 
-/* Locked.  The kernel's word: at once, where silence takes its time. */
+/* Locked.  Ask the kernel, which knows at once; silence takes longer to notice. */
 static bool strobe_is_stopped(uint64_t now)
 {
 	if (now < clk.look_at)
@@ -86,8 +87,8 @@ static bool strobe_is_stopped(uint64_t now)
 	return clk.stopped = proc_stopped(getppid());
 }
 
-/* Locked.  Not woken when it had to be: until the first thread has asked, nothing is
- * said. */
+/* Locked.  If the thread was woken far too late, another strober may own the domain.
+ * Send nothing until the main thread has confirmed it. */
 static void strobe_notice_absence(uint64_t due, uint64_t now)
 {
 	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
@@ -99,7 +100,8 @@ static void strobe_notice_absence(uint64_t due, uint64_t now)
 	clk.wake();
 }
 
-/* Locked.  Is slurmctld alive?  When to look again. */
+/* Locked.  Pause or continue as slurmctld dies or returns.  Returns when to look
+ * again. */
 static uint64_t strobe_listen_to_pulse(uint64_t now)
 {
 	bool stopped = strobe_is_stopped(now);
@@ -114,7 +116,7 @@ static uint64_t strobe_listen_to_pulse(uint64_t now)
 		rota_continue(clk.rota, now);
 	}
 	clk.deaf = deaf;
-	/* its next pulse will wake us */
+	/* the next pulse wakes this thread */
 	return deaf ? STORM_NEVER : clk.look_at;
 }
 
@@ -145,7 +147,7 @@ static void *strobe_thread(void *arg)
 			look = strobe_listen_to_pulse(now);
 			strobe_all_due(now);
 			due = rota_due(clk.rota);
-			/* nobody asks for a pulse where nothing is shared */
+			/* without strobes the pulse does not matter */
 			if (due != STORM_NEVER && look < due)
 				due = look;
 		}
@@ -157,7 +159,7 @@ static void *strobe_thread(void *arg)
 
 /* -------------------------------------------------------- start and end --- */
 
-/* May as much memory be locked as there is? */
+/* May the process lock memory without a limit? */
 static bool strobe_may_lock(void)
 {
 	struct __user_cap_header_struct h = {
@@ -172,17 +174,17 @@ static bool strobe_may_lock(void)
 	return !getrlimit(RLIMIT_MEMLOCK, &r) && r.rlim_cur == RLIM_INFINITY;
 }
 
-/* Better with it; without, a strober is still a strober. */
+/* Get locked memory and a real-time priority.  The strober works without them. */
 static void strobe_be_real_time(void)
 {
 	struct sched_param p = { .sched_priority = PRIORITY };
 
-	/* under a limit, memory that is asked for later would be refused */
+	/* under a limit mlockall() would make later allocations fail */
 	if (!strobe_may_lock())
 		info("cannot lock memory, strobes may be late: set LimitMEMLOCK=infinity in slurmctld's unit, or grant CAP_IPC_LOCK; see storm_strober(8)");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		info("cannot lock memory, strobes may be late: %m");
-	/* threads that are made from now on inherit it */
+	/* later threads inherit it */
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
 		return;
 	info("no real-time priority (%m), strobes may be late: set LimitRTPRIO=%d in slurmctld's unit, or grant CAP_SYS_NICE; see storm_strober(8)",
@@ -211,7 +213,7 @@ int strobe_clock_start(int fd, void (*wake)(void))
 	return rc ? -1 : 0;
 }
 
-/* Nodes need not wait for silence: all of them are told. */
+/* Strobe that everything runs, so that nodes need not wait for the silence. */
 static void strobe_farewell(void)
 {
 	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };
@@ -246,7 +248,7 @@ void strobe_clock_stop(void)
 	pthread_join(clk.thread, NULL);
 }
 
-/* ----------------------------------------------- what the first thread says --- */
+/* ------------------------------------------- calls of the main thread --- */
 
 void strobe_clock_open(storm_domain_t *d)
 {
@@ -301,7 +303,7 @@ void strobe_clock_resume(uint64_t now)
 	pthread_mutex_unlock(&clk.lock);
 }
 
-/* ---------------------------------------------------------- ... and asks --- */
+/* ------------------------------------------------------------- queries --- */
 
 bool strobe_clock_is_strobing(void)
 {

@@ -1,15 +1,16 @@
 /*
- * strobe_clock.h - the strober's thread that strobes: by the map that counts it says
- * to all nodes whose turn it is, at the times that rota.c sets, under a real-time
- * priority where that is allowed.  It never waits but for time.
+ * strobe_clock.h - the strober's thread that strobes: it sends all nodes whose
+ * turn it is, at the times that rota.c sets.  It has a real-time priority where
+ * that is allowed, and waits for nothing but time.
  *
- * When slurmctld, whose child this process is, stops or falls silent, the nodes are
- * told that everything runs.  When the thread finds that it has stood still itself, it
- * says nothing until strobe_clock_resume().
+ * When slurmctld, the parent process, stops or falls silent, the strobes let
+ * everything run.  When the thread finds that it did not run itself, it sends
+ * nothing until strobe_clock_resume().
  *
- * Times are ns of CLOCK_MONOTONIC (clock.h).  A process has one clock.  Everything
- * here is for the one thread that has started it, unless it says "any thread"; no
- * call waits for more than the strobes of that moment, but for strobe_clock_stop().
+ * Times are ns of CLOCK_MONOTONIC (clock.h).  A process has one clock.  Only the
+ * thread that has started it may call these functions, except those marked "any
+ * thread".  A call waits at most until the strobes that are due are sent;
+ * strobe_clock_stop() may wait longer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,49 +25,51 @@
 #include "strober.h"
 
 /*
- * Start it, with neither domain nor map.  fd, which is never read here: as long as
- * something waits there, it may be a pulse.  wake() means that the caller's thread
- * should ask strobe_clock_is_away(); the clock calls it under its lock, so it must
- * neither wait nor call anything here.
+ * Start the clock, with neither domain nor map.  fd is where pulses arrive; it is
+ * polled and never read: unread input may be a pulse.  wake() asks the caller's
+ * thread to call strobe_clock_is_away().  The clock calls wake() under its lock, so
+ * it must neither wait nor call anything of this header.
  *
- * The process's memory is locked, and the calling thread and all that it starts from
- * now on have the priority, too; where that is not allowed, it is logged.
- * 0, or -1: there is no thread, and the reason was logged.
+ * This locks the process's memory.  The calling thread, and all threads that it
+ * starts later, also get the real-time priority.  What is not allowed is logged.
+ * Returns 0, or -1 after logging why there is no thread.
  */
 int strobe_clock_start(int fd, void (*wake)(void));
 
-/* The nodes are told that everything runs, for which it waits 0.1 s at most, and the
- * thread ends.  Before strobe_clock_close().  Nothing, where none was started. */
+/* Let everything run on the nodes, waiting at most 0.1 s for that, and end the
+ * thread.  Call it before strobe_clock_close().  Does nothing if no thread was
+ * started. */
 void strobe_clock_stop(void);
 
-/* Strobe in this domain, as soon as there is a map.  It is open, and lives until
+/* Strobe in this domain once there is a map.  The domain is open, and exists until
  * strobe_clock_close() has returned. */
 void strobe_clock_open(storm_domain_t *d);
-/* The domain is used no more, and no map counts.  Nothing, where none is open. */
+/* Stop using the domain, and discard the map.  Does nothing without a domain. */
 void strobe_clock_close(void);
 
 /*
- * This map, which all nodes of the domain have, counts from `now` on.  digest:
- * gang_map_digest().  0: *map is taken over and left empty; -1: no memory, and all
- * is as it was.
+ * Strobe by this map from `now` on; all nodes of the domain must have it.  digest:
+ * gang_map_digest() of its bytes.  0: *map is taken over and left empty.  -1: out of
+ * memory, and nothing has changed.
  */
 int strobe_clock_map(struct gang_map *map, uint64_t digest, uint64_t now);
 
-/* slurmctld says that it was alive at that time. */
+/* slurmctld sent a sign of life at that time. */
 void strobe_clock_pulse(uint64_t when);
 
-/* Are strobes sent?  Not where nothing is shared.  Any thread. */
+/* Are strobes sent?  There are none while no jobs share.  Any thread. */
 bool strobe_clock_is_strobing(void);
 
-/* Has the thread stood still, so that another strober may have taken the domain over?
- * Then it says nothing ... */
+/* Did the thread not run for so long that another strober may own the domain?  It
+ * then sends nothing until strobe_clock_resume(). */
 bool strobe_clock_is_away(void);
-/* ... until this call, for which the domain must be ours (storm_domain_confirm()).
- * Jobs take turns again from `now` on, or from when slurmctld is back. */
+/* Strobe again.  The caller has confirmed that this process owns the domain
+ * (storm_domain_confirm()).  Jobs take turns from `now` on, or once slurmctld is
+ * back. */
 void strobe_clock_resume(uint64_t now);
 
-/* STROBER_REPORT, header and body, as of now; "latest" is since the last call.  To be
- * free()d.  NULL: nothing is shared, or there is no memory. */
+/* A STROBER_REPORT frame, header and body, as of now; its `latest` is since the last
+ * call.  The caller free()s it.  NULL: no jobs share, or out of memory. */
 struct strober_frame *strobe_clock_report(void);
 
 #endif

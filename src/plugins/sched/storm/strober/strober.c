@@ -1,19 +1,20 @@
 /*
- * strober.c - storm_strober, the Machine Manager's clock (paper section 2.1: it
- * strobes): slurmctld's child, which does what slurmctld says, frame by frame, brings
- * each map to all nodes at once, and tells slurmctld what came of it.
+ * strober.c - the main loop of storm_strober, the Machine Manager's clock (paper
+ * section 2.1: the Machine Manager strobes).  It is slurmctld's child.  It reads
+ * slurmctld's frames, transfers each map to all nodes at once, and reports to
+ * slurmctld.
  *
- *	strobe_clock.c		the thread that says whose turn it is
- *	rota.c			... and when, by the map that counts
- *	strober_domain.c	the nodes that hear it, and the epoch
- *	strober_state.c		... on disk
- *	missed.c		a thread that asks which nodes have not heard it
+ *	strobe_clock.c		the thread that strobes
+ *	rota.c			which slot is strobed when
+ *	strober_domain.c	the cluster domain and its epoch
+ *	strober_state.c		the epoch on disk
+ *	missed.c		the thread that finds nodes which missed strobes
  *	maps.c			which map goes to the nodes next
  *
- * Fail open: when slurmctld dies or stops, the nodes are told that everything
- * runs; when this process does, they notice the silence.  When it goes on after it
- * has stood still, another slurmctld's strober may have taken over: before it says
- * anything it begins a new epoch, which one alone of them can.
+ * It fails open.  When slurmctld dies or stops, strobes let everything run.  When
+ * this process dies or stops, the nodes notice the silence.  If it then continues,
+ * another slurmctld's strober may have taken over.  So it first begins a new epoch,
+ * which only one of them can.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -50,7 +51,7 @@
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
-#define RETRY (100 * STORM_MS)	/* of a map that was not taken */
+#define RETRY (100 * STORM_MS)	/* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
 #define PIPE 0			/* the socket to slurmctld */
 
@@ -58,16 +59,16 @@ static struct {
 	const char *state;		/* file */
 	int wake, signals, parent;
 	bool stop;
-	/* frames: what has come of the one that is coming */
+	/* bytes that are read and not yet a whole frame */
 	uint8_t *in;
 	size_t have, room;
 	struct maps maps;
-	storm_event_t *event;		/* of the one that is on its way */
+	storm_event_t *event;		/* of the map that is on its way */
 	uint64_t retry_at, tell_at;
-	bool refused;			/* the last transfer was, said once */
+	bool refused;			/* the failed transfer was logged */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
-/* Any thread: the main loop has something to do. */
+/* Wake the main loop.  Any thread. */
 static void strober_poke(void)
 {
 	const uint64_t one = 1;
@@ -76,7 +77,7 @@ static void strober_poke(void)
 		error("eventfd: %m");
 }
 
-/* Nothing is known of nodes and maps. */
+/* Close the domain and forget all maps. */
 static void strober_leave(void)
 {
 	storm_event_destroy(s.event);
@@ -97,7 +98,7 @@ static bool strober_is_shared(const struct gang_map *m)
 
 static void strober_send_report(void);
 
-/* This map counts from now on. */
+/* Strobe by this map from now on. */
 static void strober_map_counts(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -107,14 +108,14 @@ static void strober_map_counts(const struct map_bytes *b)
 		error("no memory for a map");
 		return;
 	}
-	strober_send_report();	/* the last word on those that have ended */
+	strober_send_report();	/* the last one with jobs that have ended */
 	if (strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
 		gang_map_clear(&m);
 		error("no memory for a map");
 	}
 }
 
-/* Does somebody have to know it?  -1: nobody can, it makes no sense. */
+/* Do the nodes need this map?  1 or 0; -1: it is invalid. */
 static int strober_is_needed(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -230,7 +231,7 @@ static void strober_take(const struct strober_frame *f, const void *body)
 	}
 }
 
-/* All frames that are complete; the rest is kept. */
+/* Take all complete frames, and keep the rest. */
 static void strober_take_frames(void)
 {
 	struct strober_frame f;
@@ -253,7 +254,7 @@ static void strober_take_frames(void)
 	s.have -= at;
 }
 
-/* False: slurmctld has gone. */
+/* Read all that has arrived.  False: slurmctld is gone. */
 static bool strober_hear(void)
 {
 	ssize_t n;
@@ -272,10 +273,10 @@ static bool strober_hear(void)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* --------------------------------------------------- what slurmctld is told --- */
+/* ------------------------------------------------------ to slurmctld --- */
 
-/* Not to be waited for: when slurmctld does not read, it does without; but half
- * a frame must be followed by its other half. */
+/* Drop the frame if slurmctld does not read.  But once a part is sent, wait up to a
+ * second for the rest, or end. */
 static void strober_send(const struct strober_frame *f)
 {
 	const char *p = (const char *) f;
@@ -309,7 +310,7 @@ static void strober_send_report(void)
 	free(f);
 }
 
-/* Of all nodes that have missed some; nothing where nobody knows. */
+/* Send the counts of all nodes that have missed strobes, if there are counts. */
 static void strober_send_missed(void)
 {
 	uint32_t nodes = strober_domain_count(), n = 0;
@@ -359,7 +360,7 @@ static int strober_next_ms(uint64_t now)
 	uint64_t next = now + STROBER_REPORT_EVERY;
 
 	if (s.event)
-		return 0;		/* strober_map_sent() waits */
+		return 0;		/* strober_map_sent() does the waiting */
 	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
 		next = s.retry_at;
 	if (strober_domain_due() < next)
@@ -426,7 +427,7 @@ static int strober_run(void)
 		log_alter(opts, 0, NULL);
 	}
 	storm_log_set(child_log);
-	/* the domain's key is in here */
+	/* the domain's key is in this process's memory */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (storm_conf_load(&conf, &why)) {
 		error("%s", why);
