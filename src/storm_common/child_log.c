@@ -1,5 +1,5 @@
 /*
- * child_log.c - see child_log.h.
+ * child_log.c - pass a child's log on: see child_log.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,5 @@
 /*
- * child_spawn.c - see child_spawn.h.
+ * child_spawn.c - start the node agent or the strober: see child_spawn.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,9 +1,8 @@
 /*
- * conf_file.c - see conf_file.h.
+ * conf_file.c - read a file in slurm.conf's syntax: see conf_file.h.
  *
- * The syntax is that of Slurm's parse_config.c: a # begins a comment and a
- * backslash at the end of a line makes it go on, unless a backslash stands
- * before it.
+ * The syntax is that of Slurm's parse_config.c.  A # begins a comment.  A
+ * backslash at the end of a line continues it, unless another one escapes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -33,14 +32,14 @@ struct conf_reader {
 	FILE *f;
 	unsigned int depth;
 	unsigned int read;	/* lines */
-	unsigned int line;	/* the first one of what is looked at */
+	unsigned int line;	/* where the present, perhaps continued, line begins */
 	conf_file_fn key_found;
 	void *arg;
 };
 
 static char *conf_read_whole(struct conf_reader *r);
 
-/* What is wrong with a line. */
+/* The error text for the present line. */
 #define LINE_FAULT(r, fmt, ...) \
 	xstrdup_printf("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
 
@@ -54,7 +53,7 @@ static void conf_strip_comment(char *s)
 	*s = '\0';
 }
 
-/* Does it go on in the next line?  The backslash that says so is cut off. */
+/* Does the next line continue this one?  Cuts the backslash off. */
 static bool conf_strip_continuation(char *s)
 {
 	char *end = s + strlen(s), *p;
@@ -81,7 +80,7 @@ static void conf_strip_escapes(char *s)
 	*to = '\0';
 }
 
-/* With those on which it goes on, to be freed with xfree(); NULL: the end. */
+/* The next line with its continuations; free it with xfree().  NULL: end of file. */
 static char *conf_next_line(struct conf_reader *r)
 {
 	char *whole = NULL, *part = NULL;
@@ -101,14 +100,14 @@ static char *conf_next_line(struct conf_reader *r)
 	return whole;
 }
 
-/* -------------------------------------------------------------- what they say --- */
+/* ------------------------------------------------------------ keys and values --- */
 
 static char *conf_skip_blanks(char *s)
 {
 	return s + strspn(s, BLANKS);
 }
 
-/* For a message: without blanks at its end, and not too long. */
+/* Shorten the text for a message, and cut blanks at its end off. */
 static const char *conf_excerpt(char *s)
 {
 	size_t len = strnlen(s, 60);

@@ -1,5 +1,5 @@
 /*
- * conf_keys.c - see conf_keys.h.
+ * conf_keys.c - the keys of storm.conf: see conf_keys.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -27,9 +27,9 @@
 enum key_kind {
 	KEY_NUMBER,
 	KEY_BYTES,	/* with K, M or G (powers of 1024) at the end */
-	KEY_TIME,	/* ns; written as ms, or with us, ms or s behind */
-	KEY_CHOICE,	/* the place in the list of choices */
-	KEY_OTHER	/* parse */
+	KEY_TIME,	/* stored as ns; written in ms, or with us, ms or s */
+	KEY_CHOICE,	/* stored as the index into choices */
+	KEY_OTHER	/* has a function, parse */
 };
 
 struct conf_key {
@@ -37,9 +37,9 @@ struct conf_key {
 	enum key_kind kind;
 	size_t at, size;	/* the field in struct storm_conf */
 	uint64_t min, max;
-	const char *zero;	/* what 0 means, below min; NULL: nothing */
-	const char *what;	/* of a number: of what; else what is allowed */
-	const char *const *choices;	/* NULL behind the last */
+	const char *zero;	/* what 0 means if min is more; NULL: not allowed */
+	const char *what;	/* of a number: its unit; else what is allowed */
+	const char *const *choices;	/* ends with NULL */
 	bool (*parse)(struct storm_conf *c, void *field, const char *value);
 };
 
@@ -47,7 +47,7 @@ struct conf_key {
 
 /* ---------------------------------------------------------- kinds of values --- */
 
-/* A plain decimal number; no sign, no blanks; *end at what follows it. */
+/* A decimal number without sign or blanks; *end is set to what follows it. */
 static bool conf_parse_digits(const char *s, uint64_t *out, const char **end)
 {
 	char *e;
@@ -91,8 +91,8 @@ static bool conf_parse_bytes(const char *s, uint64_t *out)
 	return true;
 }
 
-/* A number of so many digits, perhaps a fraction; no sign, no exponent, no
- * hexadecimal. */
+/* Digits, perhaps with a fraction; no sign, no exponent, no hexadecimal.  *end is
+ * set to what follows. */
 static bool conf_parse_decimal(const char *s, double *out, const char **end)
 {
 	char *e;
@@ -134,7 +134,7 @@ static bool conf_parse_choice(const char *const *choices, const char *s,
 	return false;
 }
 
-/* ------------------------------------------------- keys that are not like others --- */
+/* --------------------------------------------------- keys with their own form --- */
 
 static bool conf_parse_interface(struct storm_conf *c, void *field,
 				 const char *v)
@@ -145,8 +145,8 @@ static bool conf_parse_interface(struct storm_conf *c, void *field,
 	return true;
 }
 
-/* NAME or NAME:PORT.  Whether there is such a device only the host knows that
- * uses it: the file is the same on all. */
+/* NAME or NAME:PORT.  Whether the device exists is not checked: the file is the same
+ * on all hosts, and only the host that uses the device can know. */
 static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
 {
 	size_t len = strcspn(v, ":");
@@ -174,7 +174,7 @@ static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
 	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
 }
 
-/* Written as everybody writes them, or as a decimal number. */
+/* Hexadecimal with 0x, or decimal. */
 static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 {
 	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
@@ -190,7 +190,7 @@ static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* In the host's order. */
+/* *group is in host byte order. */
 static bool conf_parse_ipv4_group(const char *v, uint32_t *group)
 {
 	struct in_addr a;
@@ -234,7 +234,7 @@ static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* Numbers of CPUs and ranges of them. */
+/* CPU numbers and ranges, separated by commas. */
 static bool conf_parse_cpus(struct storm_conf *c, void *field, const char *s)
 {
 	cpu_set_t *out = field;
@@ -266,7 +266,7 @@ static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* Each of those between commas. */
+/* Parse each item of a list that is separated by commas. */
 static bool conf_parse_list(struct storm_conf *c, const char *v,
 		       bool (*conf_parse_one)(struct storm_conf *c, char *one))
 {
@@ -280,7 +280,8 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 	return good;
 }
 
-/* The entry of that name, a new one where there is none; NULL: no room. */
+/* The partition's entry, which is made if it is new.  NULL: no room, or the name is
+ * empty or too long. */
 static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
 						    const char *name)
 {
@@ -495,7 +496,7 @@ bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value)
 	return good;
 }
 
-/* As one writes it: with the greatest unit of which it is a whole number. */
+/* Append the value with the greatest unit of which it is a whole number. */
 static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
 {
 	static const struct { uint64_t of; const char *name; } units[][3] = {
@@ -559,8 +560,8 @@ static bool conf_same_letter(char a, char b)
 	return tolower((unsigned char) a) == tolower((unsigned char) b);
 }
 
-/* How many letters are wrong, missing, too many, or in their neighbour's place:
- * the distance of Damerau and Levenshtein, each letter changed once. */
+/* How many letters are wrong, missing, added or swapped with a neighbour: the
+ * Damerau-Levenshtein distance (optimal string alignment). */
 static unsigned int conf_misprints(const char *a, const char *b)
 {
 	unsigned int d[KEY_LETTERS + 1][KEY_LETTERS + 1];
@@ -589,7 +590,7 @@ static unsigned int conf_misprints(const char *a, const char *b)
 
 const char *conf_key_meant(const char *name)
 {
-	/* of a short name two letters are too much of it */
+	/* in a short name only one letter may be wrong */
 	unsigned int nearest = strlen(name) < 6 ? 2 : 3;
 	const char *meant = NULL;
 

@@ -1,6 +1,6 @@
 /*
- * conf_keys.h - the keys of storm.conf, for storm_conf.c: one table says where
- * each value goes and what is allowed.
+ * conf_keys.h - the keys of storm.conf: a table with the field that each value
+ * goes to, and the values that are allowed.  For storm_conf.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,17 +9,17 @@
 
 #include "storm_conf.h"
 
-#define CONF_KEYS_MAX 64	/* room for as many as there are, or more */
+#define CONF_KEYS_MAX 64	/* at least the number of keys */
 
-/* The name of a key by its number, from 0; NULL: that is one too many. */
+/* The name of a key by its number, from 0; NULL: there are not so many keys. */
 const char *conf_key_name(unsigned int key);
-/* Its number, however it is written; -1: there is none. */
+/* The number of a key, in upper or lower case; -1: unknown. */
 int conf_key_find(const char *name);
-/* The name that this one is a misprint of; NULL: none is near. */
+/* The key of which this name is probably a misprint, or NULL. */
 const char *conf_key_meant(const char *name);
-/* False: this value is not allowed; *c may have parts of it. */
+/* Set the value in *c.  False: it is not allowed; *c may have parts of it. */
 bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value);
-/* What is allowed, in words, to be freed with xfree(). */
+/* The values that are allowed, in words; free the text with xfree(). */
 char *conf_key_allowed(unsigned int key);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * gang_map.c - the map and the strobe in bytes: see gang_map.h.
+ * gang_map.c - pack and unpack the map and the strobe: see gang_map.h.
  *
  * The map, integers in network byte order, sets as storm_put_set() writes them:
  *
@@ -23,10 +23,10 @@
 #define MAGIC 0x47414e47u
 #define FORMAT 1
 #define HEAD 28
-/* the least that one takes: two sets of one range each */
+/* the fewest bytes of a zone and of a job: a set has at least one range */
 #define ZONE_MIN (4 + 8 + 3)
 #define JOB_MIN (4 + 4 + 3 + 3)
-/* the most that a set takes */
+/* the most bytes of a set */
 #define SET_MAX(s) (5 + 10 * (size_t) (s)->count)
 
 void gang_map_clear(struct gang_map *m)
@@ -48,7 +48,7 @@ static bool gang_map_set_within(const struct storm_idset *s, uint32_t n)
 	return s->count && s->r[s->count - 1].last < n;
 }
 
-/* Zones share no node: together they have as many as each for itself. */
+/* Zones share no node: the union has as many nodes as the sum of all. */
 static int gang_map_check_zones(const struct gang_map *m)
 {
 	struct storm_idset all = { 0 };
@@ -98,7 +98,7 @@ int gang_map_check(const struct gang_map *m)
 	return gang_map_check_zones(m);
 }
 
-/* No less than it takes. */
+/* An upper bound of the packed size. */
 static size_t gang_map_room(const struct gang_map *m)
 {
 	size_t n = HEAD;
@@ -173,7 +173,7 @@ static int gang_map_get_head(struct storm_in *in, struct gang_map *m,
 	m->nodes = storm_get32(in);
 	*zones = storm_get32(in);
 	*jobs = storm_get32(in);
-	/* before memory is asked for: each takes bytes that must be there */
+	/* check the counts against the length before allocating */
 	if (in->bad || zero || m->nodes > STORM_NODES_MAX ||
 	    *zones > GANG_ZONES_MAX || *jobs > GANG_JOBS_MAX ||
 	    (size_t) *zones * ZONE_MIN + (size_t) *jobs * JOB_MIN >

@@ -1,14 +1,13 @@
 /*
- * gang_map.h - what the strober (slurmctld's child) and the node agents say to
- * each other: the map, which says when each job runs, and the strobe, which
- * says what time it is (architecture: Flows, "Strobe").  Both travel in the
- * cluster domain: the map by XFER-AND-SIGNAL to memory, the strobe by
- * storm_strobe().
+ * gang_map.h - the map and the strobe, which the strober (slurmctld's child) sends
+ * the node agents.  The map gives the time slots of each job.  The strobe gives the
+ * slot whose time it is (doc/gang-scheduling.md, The strober).  Both use the
+ * cluster domain: the map XFER-AND-SIGNAL to memory, the strobe storm_strobe().
  *
  * A *zone* is a set of nodes that share a cycle of rows (time slots): the nodes
- * of gang partitions that overlap.  Zones are disjoint, and each has a quantum
- * of its own.  A job runs in its rows, and on its nodes it stands still in all
- * others.  A job that is not in the map is not ours to touch.
+ * of gang partitions that overlap.  Zones are disjoint, and each has its own
+ * quantum.  A job runs in its rows; in all others it is stopped on its nodes.
+ * Agents do not touch a job that is not in the map.
  *
  * No Slurm header.  Errors are enum storm_err.
  *
@@ -26,11 +25,11 @@
 
 /* The remote event of a map; not one of step_protocol.h's. */
 #define GANG_EVENT_MAP 2
-/* A node's own variable: strobes that it has missed, since its agent began. */
+/* A node's own variable: the strobes that it has missed since its agent started. */
 #define GANG_VAR_MISSED STORM_VAR_USER
 
-/* The number of the cluster domain, from slurm.conf's ClusterName: the same for
- * all controllers of the cluster, and for its agents to recognize.  Never 0. */
+/* The number of the cluster domain, from slurm.conf's ClusterName.  All controllers
+ * of the cluster have the same, and its agents recognize it.  Never 0. */
 uint64_t gang_cluster_number(const char *name);
 
 #define GANG_ZONES_MAX 1024
@@ -39,12 +38,12 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_MAP_BYTES_MAX (16u << 20)	/* what a node takes in one transfer */
 #define GANG_QUANTUM_MIN (100 * STORM_US)
 #define GANG_QUANTUM_MAX (600 * STORM_SEC)
-/* So late for a strobe, who sends it or who hears it, is only who was kept from
- * running; what it knows is old then. */
+/* A strober or an agent that is this late for a strobe was kept from running.  It
+ * must not act on what it knew before. */
 #define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
-	uint32_t rows;			/* at most one: nothing is shared */
+	uint32_t rows;			/* 0 or 1: no jobs share */
 	uint64_t quantum;		/* ns */
 	struct storm_idset nodes;	/* numbers of the domain */
 };
@@ -68,28 +67,27 @@ struct gang_map {
 /* Frees what it holds and leaves it all zeroes. */
 void gang_map_clear(struct gang_map *m);
 
-/* Are its numbers within bounds and its sets where they belong?  STORM_OK,
- * STORM_EINVAL or STORM_ENOMEM. */
+/* Check bounds and sets.  STORM_OK, STORM_EINVAL or STORM_ENOMEM. */
 int gang_map_check(const struct gang_map *m);
 
 /*
- * Into bytes, the same for the same map.  *buf is to be freed with free().
- * STORM_EINVAL: the map is no good; STORM_ETOOBIG; STORM_ENOMEM.
+ * Pack the map; equal maps give equal bytes.  The caller frees *buf with free().
+ * STORM_OK, STORM_EINVAL (invalid map), STORM_ETOOBIG or STORM_ENOMEM.
  */
 int gang_map_pack(const struct gang_map *m, void **buf, size_t *len);
 
-/* The other way; *out is written on success alone.  STORM_EVERSION: of another
- * format; STORM_EINVAL; STORM_ENOMEM. */
+/* Unpack and check a map.  *out is written only on success.  STORM_OK,
+ * STORM_EVERSION (another format), STORM_EINVAL or STORM_ENOMEM. */
 int gang_map_unpack(const void *buf, size_t len, struct gang_map *out);
 
-/* Of the packed bytes: tells two maps of one version apart.  Not a defence: the
- * datagrams are sealed. */
+/* A digest of the packed bytes that distinguishes maps of one version.  It is no
+ * protection against forgery; the datagrams are sealed. */
 uint64_t gang_map_digest(const void *buf, size_t len);
 
-/* NULL: the map does not know it. */
+/* The job in the map, or NULL. */
 const struct gang_job *gang_map_job(const struct gang_map *m, uint32_t job_id);
 
-/* The zone of a node, or UINT32_MAX: it is in none. */
+/* The zone of a node; UINT32_MAX: none. */
 uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 
 /* ------------------------------------------------------------- strobes --- */
@@ -100,7 +98,7 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 struct gang_strobe {
 	uint16_t zone;
 	uint32_t slot;		/* the row whose time it is */
-	uint64_t version;	/* of the map that is meant, and its digest */
+	uint64_t version;	/* of the map that it is by, and its digest */
 	uint64_t digest;
 };
 
@@ -109,7 +107,7 @@ void gang_strobe_pack(const struct gang_strobe *s,
 /* STORM_OK, STORM_EVERSION or STORM_EINVAL. */
 int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len);
 
-/* After so long without a strobe of its zone a node lets everything run. */
+/* The ns without a strobe of its zone after which a node lets everything run. */
 static inline uint64_t gang_silence(uint64_t quantum)
 {
 	if (quantum < 50 * STORM_MS)
@@ -117,7 +115,7 @@ static inline uint64_t gang_silence(uint64_t quantum)
 	return quantum < STORM_SEC / 2 ? 2 * quantum : STORM_SEC;
 }
 
-/* Meanwhile a strobe is said again this often: one that is lost is not felt as
+/* A strobe is repeated every so many ns, so that a lost one does not look like
  * silence. */
 static inline uint64_t gang_repeat(uint64_t quantum)
 {

@@ -1,5 +1,6 @@
 /*
- * proc_state.c - see proc_state.h, and proc(5), /proc/PID/stat.
+ * proc_state.c - is a process stopped?  See proc_state.h, and /proc/PID/stat in
+ * proc(5).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -14,7 +15,7 @@
 
 #include "proc_state.h"
 
-/* Of the fields behind the name, from 0: */
+/* Indices of the fields after the name, from 0. */
 #define STATE 0
 #define FLAGS 6
 #define PENDING 28
@@ -22,7 +23,7 @@
 #define EXITING 0x4ul			/* in FLAGS */
 #define KILLED (1ul << (SIGKILL - 1))	/* in PENDING */
 
-/* The text of a field; NULL: there are not so many. */
+/* The text of field n; NULL: there are not so many. */
 static const char *proc_state_field(const char *p, int n)
 {
 	while (p && n--) {
@@ -53,7 +54,7 @@ bool proc_stopped(pid_t pid)
 	if (n <= 0)
 		return false;
 	buf[n] = 0;
-	/* the name before it may have blanks and parentheses itself */
+	/* the process's name may have blanks and parentheses */
 	end = strrchr(buf, ')');
 	if (!end || end[1] != ' ')
 		return false;

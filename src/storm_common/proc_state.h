@@ -1,9 +1,8 @@
 /*
- * proc_state.h - is another process stopped (SIGSTOP, a debugger), or has it been
- * killed?  Asked of the kernel, which knows at once and is never wrong; how long a
- * process has said nothing is not the same, for it may just be slow.  Nor is the
- * end of its connections: on a busy machine a process that was killed has to wait
- * for its turn to die, and does nothing meanwhile.  Nothing here knows of Slurm.
+ * proc_state.h - is another process stopped (SIGSTOP, a debugger), or was it
+ * killed?  The kernel knows at once, and is never wrong.  A process that is silent
+ * may just be slow.  On a busy host one that was killed waits for its turn to die,
+ * and its connections stay open meanwhile.  Nothing here depends on Slurm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,7 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* False also where there is no such process any more, or the kernel does not tell. */
+/* Also true for a process that was killed and not yet waited for.  False if the
+ * process does not exist or cannot be read. */
 bool proc_stopped(pid_t pid);
 
 #endif

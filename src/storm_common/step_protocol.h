@@ -1,9 +1,9 @@
 /*
- * step_protocol.h - what the launcher (launch_storm.so in srun, sbcast_storm)
- * and the node agent say to each other through libstorm about a step: the
- * numbers of events and reports and the layout of what they carry.  libstorm
- * gives none of it a meaning (paper section 2.3: job launch and termination
- * detection are built on the primitives).
+ * step_protocol.h - the events and reports of a step that the launcher
+ * (launch_storm.so in srun, sbcast_storm) and the node agent exchange through
+ * libstorm: their numbers and the layout of what they carry.  libstorm does not
+ * interpret them (paper section 2.3: job launch and termination detection are built
+ * on the primitives).
  *
  * Integers are in network byte order.
  *
@@ -39,8 +39,8 @@ enum step_event {
 
 /* kind of a report: code; ids */
 enum step_report {
-	/* slurmd's answer to LAUNCH, or SLURM_COMMUNICATIONS_*_ERROR when it
-	 * gave none; node numbers of the domain */
+	/* slurmd's answer to LAUNCH, or SLURM_COMMUNICATIONS_*_ERROR if it did
+	 * not answer; node numbers of the domain */
 	STEP_REPORT_DELIVERED = 1,
 	/* slurmstepd's RESPONSE_LAUNCH_TASKS: return_code; task ids of the
 	 * step (task_ids); a failed launch names them too */

@@ -1,8 +1,8 @@
 /*
- * storm_conf.c - storm.conf: see storm_conf.h.
+ * storm_conf.c - read storm.conf: see storm_conf.h.
  *
- * conf_file.c reads the lines, conf_keys.c has the keys and judges each value;
- * here is what they have to do with each other.
+ * conf_file.c reads the lines.  conf_keys.c has the keys and checks each value.  This
+ * file checks which values suit each other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -35,9 +35,8 @@ storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 	return NULL;
 }
 
-/* The groups of the steps, where storm.conf does not name them: beside those of the
- * agents (settings.c) in the same scope, or where the site has put these there,
- * before. */
+/* The default groups of steps: next to those of the agents (settings.c), in the same
+ * scope.  The second one is for a site that has its agents' groups there. */
 #define CONTEXT_GROUPS 0xefc30000	/* 239.195.0.0 */
 #define CONTEXT_GROUPS_ELSE 0xefc20000	/* 239.194.0.0 */
 
@@ -53,11 +52,11 @@ void storm_conf_default(struct storm_conf *out)
 	out->context.count = 65536;
 }
 
-/* ------------------------------------------------------------- what goes together --- */
+/* ------------------------------------------------------------------- consistency --- */
 
-/* As the file has it, the last of several. */
+/* A key's value and place in the file; the last one counts. */
 struct conf_given {
-	char *value;		/* NULL: it has none */
+	char *value;		/* NULL: not given */
 	char *place;		/* file:line */
 };
 
@@ -67,7 +66,7 @@ struct conf_load {
 	struct conf_given given[CONF_KEYS_MAX];	/* by key */
 };
 
-/* "file:line" of the first of these keys that is given; "file": none is. */
+/* "file:line" of the first of these keys that is given, else "file". */
 static const char *conf_place_of(const struct conf_load *l,
 				 const char *const *key)
 {
@@ -79,7 +78,7 @@ static const char *conf_place_of(const struct conf_load *l,
 #define PLACE(l, ...) \
 	conf_place_of(l, (const char *const []) { __VA_ARGS__, NULL })
 
-/* A key of the strobe rail, when there is none. */
+/* The error for a key of the strobe rail if there is no such rail. */
 static char *conf_no_strobe_rail(const struct conf_load *l, const char *key)
 {
 	return xstrdup_printf("%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
@@ -95,7 +94,7 @@ static char *conf_check_rails(const struct conf_load *l)
 				conf_no_strobe_rail(l, "StrobeGidIndex") :
 		       s->strobe_pkey ? conf_no_strobe_rail(l, "StrobePKey") :
 		       s->strobe_mtu ? conf_no_strobe_rail(l, "StrobeMTU") : NULL;
-	/* by UDP it is a network interface, and nothing else */
+	/* with UDP it is a network interface, which has no ports */
 	if (s->transport == STORM_TRANSPORT_UDP && s->strobe_ib_port)
 		return xstrdup_printf("%s: StrobeRail=%s:%u has a port, which only RDMA devices have: name a network interface, or set Transport=verbs",
 				      PLACE(l, "StrobeRail"),
@@ -109,14 +108,14 @@ static uint32_t conf_agents_group(const struct storm_settings *s)
 		s->group.ip[14] << 8 | s->group.ip[15];
 }
 
-/* With verbs each has a second one, for bulk data. */
+/* With verbs each group has a second one, for bulk data. */
 static uint32_t conf_agents_groups(const struct storm_settings *s)
 {
 	return s->transport == STORM_TRANSPORT_VERBS ? 2 * s->groups :
 						       s->groups;
 }
 
-/* All nodes have joined the agents' groups: what steps send is not for them. */
+/* All nodes join the agents' groups, so no step may send to these. */
 static bool conf_groups_overlap(const struct storm_conf *c, uint32_t steps)
 {
 	uint32_t agents = conf_agents_group(&c->set);
@@ -242,7 +241,7 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 	return SLURM_SUCCESS;
 }
 
-/* Beside the slurm.conf that this process really read. */
+/* In the directory of the slurm.conf that this process has read. */
 static char *conf_path(void)
 {
 	char *path, *slash;

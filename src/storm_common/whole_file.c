@@ -1,5 +1,5 @@
 /*
- * whole_file.c - see whole_file.h.
+ * whole_file.c - write small files at once: see whole_file.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
