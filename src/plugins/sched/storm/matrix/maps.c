@@ -1,5 +1,5 @@
 /*
- * maps.c - see maps.h.
+ * maps.c - which map goes to the nodes next: see maps.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -47,8 +47,8 @@ bool maps_due(const struct maps *m)
 		(m->wanted.buf || (m->joined && m->shown.buf));
 }
 
-/* Whichever it is goes to those who have joined, too; who joins later may come too
- * late for it. */
+/* Nodes that have joined also get this map.  One that joins later may be too late
+ * for it. */
 const struct map_bytes *maps_begin(struct maps *m)
 {
 	if (!maps_due(m))

@@ -1,8 +1,8 @@
 /*
- * maps.h - which of slurmctld's maps goes to the nodes next: always the newest, one
- * at a time, and once more what they have when somebody has joined who lacks it.
+ * maps.h - choose which of slurmctld's maps goes to the nodes next: the newest, one
+ * at a time.  When a node has joined, the map that the others have is sent again.
  *
- * Pure.  Maps are bytes of malloc().
+ * Pure.  Maps are malloc()ed bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,28 +17,30 @@ struct map_bytes {
 	size_t len;
 };
 
-/* All zeroes: there is none. */
+/* Initialize it to zeroes: no map. */
 struct maps {
-	struct map_bytes wanted;	/* the newest, not on its way yet */
-	struct map_bytes moving;	/* on its way to all nodes */
-	struct map_bytes shown;		/* that all nodes have */
-	bool joined;			/* but for one who has joined */
+	struct map_bytes wanted;	/* the newest, not sent yet */
+	struct map_bytes moving;	/* being sent to all nodes */
+	struct map_bytes shown;		/* all nodes have it, if none has joined */
+	bool joined;			/* a node that has joined lacks it */
 };
 
 void maps_clear(struct maps *m);
-/* A newer one. buf is taken over. */
+/* A newer map has come from slurmctld.  Takes buf over. */
 void maps_take(struct maps *m, void *buf, size_t len);
-/* Somebody is a member who was none. */
+/* A node has joined the domain. */
 void maps_join(struct maps *m);
 
-/* Is there one to be sent, and none on its way? */
+/* Is there a map to send while none is being sent? */
 bool maps_due(const struct maps *m);
-/* It is on its way from now on.  NULL: none is due. */
+/* Begin to send the map that is due: it is valid until one of the next three calls.
+ * NULL: none is due. */
 const struct map_bytes *maps_begin(struct maps *m);
-/* What was on its way has come to all; to nobody; or nobody has to have it, nor any
- * other. */
+/* All nodes have the map that was sent. */
 void maps_done(struct maps *m);
+/* No node has it: it is due again, unless there is a newer one. */
 void maps_refused(struct maps *m);
+/* The nodes need neither this map nor an older one. */
 void maps_unneeded(struct maps *m);
 
 #endif

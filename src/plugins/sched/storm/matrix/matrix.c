@@ -1,6 +1,7 @@
 /*
- * matrix.c - the Ousterhout matrix's books: see matrix.h.  A job that is added
- * takes its row at once, by the chosen packing; matrix_settle.c has the rest.
+ * matrix.c - the jobs of the Ousterhout matrix and their rows: see matrix.h.  A job
+ * that is added gets its row at once, by the chosen packing.  matrix_settle.c then
+ * packs all jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -58,7 +59,8 @@ static uint32_t matrix_buddy_block(const struct storm_idset *s)
 	return log;
 }
 
-/* How large is the free block around that column?  -1: not even this one. */
+/* The binary logarithm of the largest free aligned block around the column, from
+ * `log` on; -1: not even that one is free. */
 static int matrix_buddy_free(const struct matrix *m, const uint64_t *row,
 			     uint32_t column, uint32_t log)
 {
@@ -108,7 +110,7 @@ static uint64_t matrix_job_id(const void *job)
 	return ((const struct matrix_job *) job)->id;
 }
 
-/* Where it is, or would be. */
+/* The index where the job is, or belongs. */
 static uint32_t matrix_find(const struct matrix *m, uint64_t id)
 {
 	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id,
@@ -215,7 +217,7 @@ int matrix_remove(struct matrix *m, uint64_t job)
 	return STORM_OK;
 }
 
-/* ----------------------------------------------------------- what it says --- */
+/* ------------------------------------------------------------- queries --- */
 
 uint32_t matrix_jobs(const struct matrix *m)
 {

@@ -1,7 +1,7 @@
 /*
- * matrix_private.h - what the matrix's two files share:
- *   matrix.c         the books: jobs, their columns and the rows that they take
- *   matrix_settle.c  what becomes of them: matrix_settle()
+ * matrix_private.h - the structures that the matrix's two files share:
+ *   matrix.c         keeps jobs, their columns and their rows
+ *   matrix_settle.c  matrix_settle() alone
  * Neither calls the other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

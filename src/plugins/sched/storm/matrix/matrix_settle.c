@@ -238,7 +238,7 @@ static bool settle_overlap(const struct storm_idset *a,
 	return false;
 }
 
-/* Who cannot be in whose row; NULL: no memory, or far too many. */
+/* Which jobs cannot share a row; NULL: out of memory, or far too many jobs. */
 static uint64_t *settle_neighbours(const struct settle *s)
 {
 	uint32_t words = exchange_words(s->n);
@@ -315,7 +315,8 @@ static int settle_give(struct settle *s, uint32_t k, uint32_t row)
 	return storm_idset_add(&s->in[s->g[k]], row, row);
 }
 
-/* One row: those whose own it is, then whoever fits, first who has least. */
+/* Fill one row: first its own jobs, then all that fit, those with the fewest rows
+ * first. */
 static int settle_fill_row(struct settle *s, uint32_t row)
 {
 	int err = STORM_OK;

@@ -10,23 +10,23 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 
-#define ALL_TIMES 3		/* how often "everything runs" is said */
+#define ALL_TIMES 3		/* how often "everything runs" is strobed */
 #define ALL_EVERY (10 * STORM_MS)
 #define NO_SLOT UINT32_MAX
 
 struct rota_slot {
-	uint64_t given;		/* ns, without the turn it has now */
-	uint64_t last;		/* when it had a turn; 0: not in this map */
-	uint32_t runs;		/* jobs in it that have the turn as the map comes */
+	uint64_t given;		/* ns, without the present turn */
+	uint64_t last;		/* end of its last turn; 0: none by this map */
+	uint32_t runs;		/* its jobs that run when the map comes */
 };
 
 struct zone {
 	struct rota_slot *slots;
-	uint32_t now;		/* whose turn it is; NO_SLOT: nobody's yet */
+	uint32_t now;		/* the slot whose turn it is; NO_SLOT: none yet */
 	uint64_t since;
 	uint64_t end;		/* of the quantum */
 	uint64_t again;		/* when to repeat the strobe */
-	uint32_t next;		/* chosen by waiting; NO_SLOT: as usual */
+	uint32_t next;		/* of the longest wait; NO_SLOT: the next one */
 	unsigned int all;	/* strobes "everything runs" still to be sent */
 	bool fresh;		/* `now` has not been strobed yet */
 };
@@ -82,7 +82,7 @@ uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now)
 
 /* ------------------------------------------------ from one map to the next --- */
 
-/* Where it is in the map, or NO_SLOT. */
+/* The job's index in the map, or NO_SLOT. */
 static uint32_t rota_job_index(const struct gang_map *m, uint32_t job_id)
 {
 	const struct gang_job *j = gang_map_job(m, job_id);
@@ -98,7 +98,7 @@ static bool rota_job_runs(const struct rota *r, uint32_t i)
 		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
-/* The slots in which a job goes on that has the turn now, and until when. */
+/* Note the slots in which a job that runs now can continue, and until when. */
 static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 			  uint32_t old, uint64_t now)
 {
@@ -120,7 +120,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 	z->end = end;
 }
 
-/* One in which most of those go on that have the turn; NO_SLOT: nobody has it. */
+/* The slot in which most running jobs continue; NO_SLOT: none runs. */
 static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
 	const struct rota_slot *slots = r->zones[zone].slots;
@@ -141,7 +141,7 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 		uint32_t old = rota_job_index(&before->map,
 					      r->map.jobs[i].job_id);
 
-		r->jobs[i].last = now;	/* a new one: it waits from now on */
+		r->jobs[i].last = now;	/* a new job waits from now on */
 		if (old == NO_SLOT)
 			continue;
 		r->jobs[i].given = rota_given(before, old, now);
@@ -151,8 +151,7 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 	r->stats = before->stats;
 }
 
-/* The slot of the job that has waited longest; which of its slots does not
- * matter to it. */
+/* Choose a slot of the job that has waited longest: any of them will do. */
 static void rota_choose_next(struct rota *r, uint32_t zone)
 {
 	struct zone *z = &r->zones[zone];
@@ -170,7 +169,7 @@ static void rota_choose_next(struct rota *r, uint32_t zone)
 	}
 }
 
-/* Do nodes still have to be told that everything runs? */
+/* Do the nodes still need a strobe that everything runs? */
 static bool rota_may_be_frozen(const struct rota *before)
 {
 	for (uint32_t i = 0; before && i < before->map.nzones; i++)
@@ -298,7 +297,7 @@ static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 	else
 		z->now = (z->now + 1) % r->map.zones[i].rows;
 	z->next = NO_SLOT;
-	/* a quantum that has passed already is nobody's */
+	/* quanta that have passed already are skipped */
 	if (now - z->end > quantum) {
 		r->stats.late += (now - z->end) / quantum;
 		z->end = now;

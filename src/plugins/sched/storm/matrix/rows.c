@@ -1,5 +1,5 @@
 /*
- * rows.c - see rows.h.
+ * rows.c - rows of columns as bit sets: see rows.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

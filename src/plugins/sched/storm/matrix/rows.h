@@ -1,6 +1,5 @@
 /*
- * rows.h - rows of columns, in which sets of columns are busy or free: a bit for
- * each column, and those that are busy are set.
+ * rows.h - rows of columns, as bit sets: the bit of a busy column is set.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,15 +17,15 @@ static inline size_t row_words(uint32_t columns)
 	return ((size_t) columns + 63) / 64;
 }
 
-/* Are these free, all of them? */
+/* Are all of these columns free? */
 bool row_range_free(const uint64_t *row, uint32_t first, uint32_t last);
 bool row_fits(const uint64_t *row, const struct storm_idset *s);
 
-/* Columns of s that are free become busy and the other way round. */
+/* Make free columns of s busy, and busy ones free. */
 void row_flip(uint64_t *row, const struct storm_idset *s);
 
-/* Rows for at least n, of so many columns; new ones are free.  STORM_OK or
- * STORM_ENOMEM. */
+/* Extend *rows to at least n rows of so many columns; new rows are free.  STORM_OK
+ * or STORM_ENOMEM. */
 int rows_make(uint64_t ***rows, uint32_t *have, uint32_t n, uint32_t columns);
 void rows_free(uint64_t **rows, uint32_t n);
 
