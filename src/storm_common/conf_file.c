@@ -32,18 +32,18 @@ struct conf_reader {
 	FILE *f;
 	unsigned int depth;
 	unsigned int read;	/* lines */
-	unsigned int line;	/* where the present, perhaps continued, line begins */
+	unsigned int line;	/* the present line's number */
 	conf_file_fn key_found;
 	void *arg;
 };
 
 static char *conf_read_whole(struct conf_reader *r);
 
-/* The error text for the present line. */
+/* The error text for the present line.  */
 #define LINE_FAULT(r, fmt, ...) \
 	xstrdup_printf("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
 
-/* ------------------------------------------------------------------- lines --- */
+/* ---------------------------------------------------------------- lines --- */
 
 static void conf_strip_comment(char *s)
 {
@@ -53,7 +53,7 @@ static void conf_strip_comment(char *s)
 	*s = '\0';
 }
 
-/* Does the next line continue this one?  Cuts the backslash off. */
+/* Does the next line continue this one?  Cuts the backslash off.  */
 static bool conf_strip_continuation(char *s)
 {
 	char *end = s + strlen(s), *p;
@@ -80,7 +80,8 @@ static void conf_strip_escapes(char *s)
 	*to = '\0';
 }
 
-/* The next line with its continuations; free it with xfree().  NULL: end of file. */
+/* The next line with its continuations; free it with xfree().  NULL: end of
+ * file.  */
 static char *conf_next_line(struct conf_reader *r)
 {
 	char *whole = NULL, *part = NULL;
@@ -100,14 +101,14 @@ static char *conf_next_line(struct conf_reader *r)
 	return whole;
 }
 
-/* ------------------------------------------------------------ keys and values --- */
+/* ------------------------------------------------------ keys and values --- */
 
 static char *conf_skip_blanks(char *s)
 {
 	return s + strspn(s, BLANKS);
 }
 
-/* Shorten the text for a message, and cut blanks at its end off. */
+/* Shorten the text for a message, and cut blanks at its end off.  */
 static const char *conf_excerpt(char *s)
 {
 	size_t len = strnlen(s, 60);

@@ -11,17 +11,17 @@
 #define STORM_CONF_FILE_H
 
 /*
- * Called with a key as it is written, and its value without quotes.  Returns NULL,
- * or an error text that the reader frees with xfree().  The reader puts
+ * Called with a key as it is written, and its value without quotes.  Returns
+ * NULL, or an error text that the reader frees with xfree().  The reader puts
  * "path:line: " in front.
  */
 typedef char *(*conf_file_fn)(void *arg, const char *path, unsigned int line,
 			      const char *key, const char *value);
 
 /*
- * Call key_found for each key, in the order of the file, until it fails.  Returns
- * NULL, or the first error: one line that begins with the place.  The caller frees
- * it with xfree().
+ * Call key_found for each key, in the order of the file, until it fails.
+ * Returns NULL, or the first error: one line that begins with the place.  The
+ * caller frees it with xfree().
  */
 char *conf_file_read(const char *path, conf_file_fn key_found, void *arg);
 

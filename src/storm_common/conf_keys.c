@@ -37,17 +37,17 @@ struct conf_key {
 	enum key_kind kind;
 	size_t at, size;	/* the field in struct storm_conf */
 	uint64_t min, max;
-	const char *zero;	/* what 0 means if min is more; NULL: not allowed */
-	const char *what;	/* of a number: its unit; else what is allowed */
+	const char *zero;	/* what 0 below min means, or NULL */
+	const char *what;	/* a number's unit, or what is allowed */
 	const char *const *choices;	/* ends with NULL */
 	bool (*parse)(struct storm_conf *c, void *field, const char *value);
 };
 
 #define KEY_LETTERS 32		/* no name is longer */
 
-/* ---------------------------------------------------------- kinds of values --- */
+/* ------------------------------------------------------ kinds of values --- */
 
-/* A decimal number without sign or blanks; *end is set to what follows it. */
+/* A decimal number without sign or blanks; *end is set to what follows it.  */
 static bool conf_parse_digits(const char *s, uint64_t *out, const char **end)
 {
 	char *e;
@@ -91,8 +91,8 @@ static bool conf_parse_bytes(const char *s, uint64_t *out)
 	return true;
 }
 
-/* Digits, perhaps with a fraction; no sign, no exponent, no hexadecimal.  *end is
- * set to what follows. */
+/* Digits, perhaps with a fraction; no sign, no exponent, no hexadecimal.  *end
+ * is set to what follows.  */
 static bool conf_parse_decimal(const char *s, double *out, const char **end)
 {
 	char *e;
@@ -134,7 +134,7 @@ static bool conf_parse_choice(const char *const *choices, const char *s,
 	return false;
 }
 
-/* --------------------------------------------------- keys with their own form --- */
+/* --------------------------------------------- keys with their own form --- */
 
 static bool conf_parse_interface(struct storm_conf *c, void *field,
 				 const char *v)
@@ -145,8 +145,8 @@ static bool conf_parse_interface(struct storm_conf *c, void *field,
 	return true;
 }
 
-/* NAME or NAME:PORT.  Whether the device exists is not checked: the file is the same
- * on all hosts, and only the host that uses the device can know. */
+/* NAME or NAME:PORT.  Whether the device exists is not checked: the file is the
+ * same on all hosts, and only the host that uses the device can know.  */
 static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
 {
 	size_t len = strcspn(v, ":");
@@ -174,7 +174,7 @@ static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
 	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
 }
 
-/* Hexadecimal with 0x, or decimal. */
+/* Hexadecimal with 0x, or decimal.  */
 static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 {
 	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
@@ -190,7 +190,7 @@ static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* *group is in host byte order. */
+/* *group is in host byte order.  */
 static bool conf_parse_ipv4_group(const char *v, uint32_t *group)
 {
 	struct in_addr a;
@@ -234,7 +234,7 @@ static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* CPU numbers and ranges, separated by commas. */
+/* CPU numbers and ranges, separated by commas.  */
 static bool conf_parse_cpus(struct storm_conf *c, void *field, const char *s)
 {
 	cpu_set_t *out = field;
@@ -266,7 +266,7 @@ static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* Parse each item of a list that is separated by commas. */
+/* Parse each item of a list that is separated by commas.  */
 static bool conf_parse_list(struct storm_conf *c, const char *v,
 		       bool (*conf_parse_one)(struct storm_conf *c, char *one))
 {
@@ -280,8 +280,8 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 	return good;
 }
 
-/* The partition's entry, which is made if it is new.  NULL: no room, or the name is
- * empty or too long. */
+/* The partition's entry, which is made if it is new.  NULL: no room, or the
+ * name is empty or too long.  */
 static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
 						    const char *name)
 {
@@ -348,7 +348,7 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 	return conf_parse_list(c, v, conf_parse_one_allowed);
 }
 
-/* ------------------------------------------------------------------- the table --- */
+/* ------------------------------------------------------------ the table --- */
 
 #define KEY(n, k, field, ...) {						\
 	.name = n, .kind = KEY_##k, .at = offsetof(struct storm_conf, field), \
@@ -496,7 +496,7 @@ bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value)
 	return good;
 }
 
-/* Append the value with the greatest unit of which it is a whole number. */
+/* Append the value with the greatest unit of which it is a whole number.  */
 static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
 {
 	static const struct { uint64_t of; const char *name; } units[][3] = {
@@ -540,7 +540,7 @@ char *conf_key_allowed(unsigned int key)
 	return text;
 }
 
-/* ----------------------------------------------------------------- the names --- */
+/* ------------------------------------------------------------ the names --- */
 
 const char *conf_key_name(unsigned int key)
 {
@@ -561,7 +561,7 @@ static bool conf_same_letter(char a, char b)
 }
 
 /* How many letters are wrong, missing, added or swapped with a neighbour: the
- * Damerau-Levenshtein distance (optimal string alignment). */
+ * Damerau-Levenshtein distance (optimal string alignment).  */
 static unsigned int conf_misprints(const char *a, const char *b)
 {
 	unsigned int d[KEY_LETTERS + 1][KEY_LETTERS + 1];

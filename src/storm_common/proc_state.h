@@ -1,8 +1,9 @@
 /*
  * proc_state.h - is another process stopped (SIGSTOP, a debugger), or was it
- * killed?  The kernel knows at once, and is never wrong.  A process that is silent
- * may just be slow.  On a busy host one that was killed waits for its turn to die,
- * and its connections stay open meanwhile.  Nothing here depends on Slurm.
+ * killed?  The kernel knows at once, and is never wrong.  A process that is
+ * silent may just be slow.  On a busy host one that was killed waits for its
+ * turn to die, and its connections stay open meanwhile.  Nothing here depends
+ * on Slurm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,7 +14,7 @@
 #include <sys/types.h>
 
 /* Also true for a process that was killed and not yet waited for.  False if the
- * process does not exist or cannot be read. */
+ * process does not exist or cannot be read.  */
 bool proc_stopped(pid_t pid);
 
 #endif

@@ -2,8 +2,8 @@
  * step_protocol.h - the events and reports of a step that the launcher
  * (launch_storm.so in srun, sbcast_storm) and the node agent exchange through
  * libstorm: their numbers and the layout of what they carry.  libstorm does not
- * interpret them (paper section 2.3: job launch and termination detection are built
- * on the primitives).
+ * interpret them (paper section 2.3: job launch and termination detection are
+ * built on the primitives).
  *
  * Integers are in network byte order.
  *
@@ -51,7 +51,7 @@ enum step_report {
 };
 
 /* A path that ends in '/' is completed by the agent as Slurm's slurmd does:
- * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again. */
+ * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again.  */
 #define STEP_BCAST_NAME_FMT "slurm_bcast_%u.%u_%s"
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * whole_file.h - write and read small files, so that a reader never sees a part of
- * one.
+ * whole_file.h - write and read small files, so that a reader never sees a part
+ * of one.
  *
  * No Slurm header.
  *
@@ -13,15 +13,15 @@
 #include <sys/types.h>
 
 /*
- * Write dir/name, or replace it: write dir/.name with mode 0600, then rename it (a
- * watch of the directory reports IN_MOVED_TO).  Returns 0, or an errno; an old file
- * is then unchanged.
+ * Write dir/name, or replace it: write dir/.name with mode 0600, then rename it
+ * (a watch of the directory reports IN_MOVED_TO).  Returns 0, or an errno; an
+ * old file is then unchanged.
  */
 int whole_file_write(const char *dir, const char *name, const void *buf,
 		     size_t len);
 
-/* Read at most size bytes.  Returns how many, or -1 and errno.  Does not follow a
- * symbolic link. */
+/* Read at most size bytes.  Returns how many, or -1 and errno.  Does not follow
+ * a symbolic link.  */
 ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 			size_t size);
 void whole_file_remove(const char *dir, const char *name);

@@ -31,9 +31,9 @@ static slurm_nonstop_ops_t before;	/* the hooks that ours call first */
 static bool hooked;
 static struct storm_conf conf;
 
-/* ----------------------------------------------------------------- hooks --- */
+/* ---------------------------------------------------------------- hooks --- */
 
-/* The hooks run under slurmctld's locks, so they only post. */
+/* The hooks run under slurmctld's locks, so they only post.  */
 static void sched_storm_job_begin(job_record_t *job)
 {
 	if (before.job_begin)
@@ -57,7 +57,7 @@ static void sched_storm_hook(void)
 }
 
 /* A hook that another plugin has installed after ours stays.  It may still call
- * ours, which is harmless: slurmctld unloads this plugin only when it ends. */
+ * ours, which is harmless: slurmctld unloads this plugin only when it ends.  */
 static void sched_storm_unhook(void)
 {
 	if (!hooked)
@@ -69,7 +69,7 @@ static void sched_storm_unhook(void)
 	hooked = false;
 }
 
-/* ------------------------------------------------------------------ name --- */
+/* ----------------------------------------------------------------- name --- */
 
 /*
  * slurmctld refuses heterogeneous jobs unless SchedulerType is exactly
@@ -100,7 +100,7 @@ static void sched_storm_pose(void)
 	unlock_slurmctld(locks);
 }
 
-/* ---------------------------------------------------------------- plugin --- */
+/* --------------------------------------------------------------- plugin --- */
 
 static int sched_storm_load_base(void)
 {
@@ -157,7 +157,7 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
-/* slurmctld calls it under its write locks, and also once after init(). */
+/* slurmctld calls it under its write locks, and also once after init().  */
 int sched_p_reconfig(void)
 {
 	struct storm_conf new;

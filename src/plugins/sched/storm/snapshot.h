@@ -42,12 +42,12 @@ struct snapshot {
 	uint32_t nzones;
 	struct snapshot_node *nodes;	/* by their number in the domain */
 	uint32_t nnodes;
-	struct snapshot_job *jobs;	/* running, in a zone; ascending by id */
+	struct snapshot_job *jobs;	/* running; ascending by id */
 	uint32_t njobs;
 };
 
-/* Takes slurmctld's read locks for a moment (snapshot_take.c).  The caller frees
- * *out with snapshot_clear().  False: out of memory, *out is empty. */
+/* Takes slurmctld's read locks for a moment (snapshot_take.c).  The caller
+ * frees *out with snapshot_clear().  False: out of memory, *out is empty.  */
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 
 /* snapshot.c */

@@ -47,8 +47,8 @@ bool maps_due(const struct maps *m)
 		(m->wanted.buf || (m->joined && m->shown.buf));
 }
 
-/* Nodes that have joined also get this map.  One that joins later may be too late
- * for it. */
+/* Nodes that have joined also get this map.  One that joins later may be too
+ * late for it.  */
 const struct map_bytes *maps_begin(struct maps *m)
 {
 	if (!maps_due(m))

@@ -1,6 +1,7 @@
 /*
- * maps.h - choose which of slurmctld's maps goes to the nodes next: the newest, one
- * at a time.  When a node has joined, the map that the others have is sent again.
+ * maps.h - choose which of slurmctld's maps goes to the nodes next: the newest,
+ * one at a time.  When a node has joined, the map that the others have is sent
+ * again.
  *
  * Pure.  Maps are malloc()ed bytes.
  *
@@ -17,30 +18,30 @@ struct map_bytes {
 	size_t len;
 };
 
-/* Initialize it to zeroes: no map. */
+/* Initialize it to zeroes: no map.  */
 struct maps {
 	struct map_bytes wanted;	/* the newest, not sent yet */
 	struct map_bytes moving;	/* being sent to all nodes */
-	struct map_bytes shown;		/* all nodes have it, if none has joined */
+	struct map_bytes shown;		/* the nodes have it */
 	bool joined;			/* a node that has joined lacks it */
 };
 
 void maps_clear(struct maps *m);
-/* A newer map has come from slurmctld.  Takes buf over. */
+/* A newer map has come from slurmctld.  Takes buf over.  */
 void maps_take(struct maps *m, void *buf, size_t len);
-/* A node has joined the domain. */
+/* A node has joined the domain.  */
 void maps_join(struct maps *m);
 
 /* Is there a map to send while none is being sent? */
 bool maps_due(const struct maps *m);
-/* Begin to send the map that is due: it is valid until one of the next three calls.
- * NULL: none is due. */
+/* Begin to send the map that is due: it is valid until one of the next three
+ * calls.  NULL: none is due.  */
 const struct map_bytes *maps_begin(struct maps *m);
-/* All nodes have the map that was sent. */
+/* All nodes have the map that was sent.  */
 void maps_done(struct maps *m);
-/* No node has it: it is due again, unless there is a newer one. */
+/* No node has it: it is due again, unless there is a newer one.  */
 void maps_refused(struct maps *m);
-/* The nodes need neither this map nor an older one. */
+/* The nodes need neither this map nor an older one.  */
 void maps_unneeded(struct maps *m);
 
 #endif

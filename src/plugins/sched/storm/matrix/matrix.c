@@ -1,7 +1,7 @@
 /*
- * matrix.c - the jobs of the Ousterhout matrix and their rows: see matrix.h.  A job
- * that is added gets its row at once, by the chosen packing.  matrix_settle.c then
- * packs all jobs.
+ * matrix.c - the jobs of the Ousterhout matrix and their rows: see matrix.h.  A
+ * job that is added gets its row at once, by the chosen packing.
+ * matrix_settle.c then packs all jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -46,9 +46,9 @@ void matrix_destroy(struct matrix *m)
 	free(m);
 }
 
-/* ------------------------------------------------------- choice of a row --- */
+/* ------------------------------------------------------ choice of a row --- */
 
-/* The smallest aligned block of 2^n columns around the set. */
+/* The smallest aligned block of 2^n columns around the set.  */
 static uint32_t matrix_buddy_block(const struct storm_idset *s)
 {
 	uint32_t first = s->r[0].first, last = s->r[s->count - 1].last;
@@ -59,8 +59,8 @@ static uint32_t matrix_buddy_block(const struct storm_idset *s)
 	return log;
 }
 
-/* The binary logarithm of the largest free aligned block around the column, from
- * `log` on; -1: not even that one is free. */
+/* The binary logarithm of the largest free aligned block around the column,
+ * from `log` on; -1: not even that one is free.  */
 static int matrix_buddy_free(const struct matrix *m, const uint64_t *row,
 			     uint32_t column, uint32_t log)
 {
@@ -110,7 +110,7 @@ static uint64_t matrix_job_id(const void *job)
 	return ((const struct matrix_job *) job)->id;
 }
 
-/* The index where the job is, or belongs. */
+/* The index where the job is, or belongs.  */
 static uint32_t matrix_find(const struct matrix *m, uint64_t id)
 {
 	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id,

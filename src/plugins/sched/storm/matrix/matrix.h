@@ -1,15 +1,15 @@
 /*
  * matrix.h - the Ousterhout matrix: which jobs run at the same time, when
- * several share cores (paper section 2.1; Ousterhout, "Scheduling Techniques for
- * Concurrent Systems", ICDCS 1982).  Rows are time slots, columns are cores.  A
- * job holds the columns that Slurm's select plugin gave it until it ends.  Only its
- * row is chosen here.
+ * several share cores (paper section 2.1; Ousterhout, "Scheduling Techniques
+ * for Concurrent Systems", ICDCS 1982).  Rows are time slots, columns are
+ * cores.  A job holds the columns that Slurm's select plugin gave it until it
+ * ends.  Only its row is chosen here.
  *
- * Jobs that share columns, directly or through others, form a *group*.  Groups are
- * independent: each goes round in as many rows as it needs itself.  So a job alone
- * on its cores runs all the time.  The *cycle* of slots is long enough for every
- * group to go round a whole number of times, or, beyond MATRIX_CYCLE slots, nearly
- * so.
+ * Jobs that share columns, directly or through others, form a *group*.  Groups
+ * are independent: each goes round in as many rows as it needs itself.  So a
+ * job alone on its cores runs all the time.  The *cycle* of slots is long
+ * enough for every group to go round a whole number of times, or, beyond
+ * MATRIX_CYCLE slots, nearly so.
  *
  * What holds after matrix_settle():
  *  - in each slot, at most one job runs on a column;
@@ -19,11 +19,12 @@
  *  - a group takes as few rows as possible.  No fewer than the most jobs on one
  *    of its columns, and no more where its jobs hold contiguous columns.
  *
- * The number of rows can exceed the most jobs on a column (MPL): three jobs, two on
- * each column, may need three rows.  But Slurm's select has M rows of its own for a
- * partition with FORCE:M, and starts a job only if one of them has room.  So M rows
- * suffice for jobs that it has started there.  They may not suffice for resumed jobs
- * and for heterogeneous jobs, which are one gang here.
+ * The number of rows can exceed the most jobs on a column (MPL): three jobs,
+ * two on each column, may need three rows.  But Slurm's select has M rows of
+ * its own for a partition with FORCE:M, and starts a job only if one of them
+ * has room.  So M rows suffice for jobs that it has started there.  They may
+ * not suffice for resumed jobs and for heterogeneous jobs, which are one gang
+ * here.
  *
  * To find such rows is to colour a graph.  It succeeds for contiguous columns, for
  * about a dozen jobs, and if two rows suffice.  Otherwise it is a search, which may
@@ -45,25 +46,26 @@
 #define MATRIX_ROWS_MAX 256
 #define MATRIX_CYCLE 60		/* it has many divisors */
 
-/* How a new job's row is chosen among those where its columns are free. */
+/* How a new job's row is chosen among those where its columns are free.  */
 enum matrix_packing {
 	MATRIX_FIRST_FIT,	/* the first one */
 	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
 	 * block is the smallest aligned block of 2^n columns around it.  Of the
 	 * rows where it is free, take the one that breaks up the smallest free
-	 * block.  If there is none, take the first row where the job fits. */
+	 * block.  If there is none, take the first row where the job fits.  */
 	MATRIX_BUDDY
 };
 
 struct matrix;
 
-/* NULL: out of memory. */
+/* NULL: out of memory.  */
 struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing);
 void matrix_destroy(struct matrix *m);	/* NULL is fine */
 
 /*
- * A job has started, or was resumed: give it a row.  *columns is copied.  STORM_OK,
- * STORM_EINVAL (no columns, or beyond the last), STORM_EEXIST or STORM_ENOMEM.
+ * A job has started, or was resumed: give it a row.  *columns is copied.
+ * STORM_OK, STORM_EINVAL (no columns, or beyond the last), STORM_EEXIST or
+ * STORM_ENOMEM.
  */
 int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns);
@@ -78,16 +80,17 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 int matrix_remove(struct matrix *m, uint64_t job);
 
 /*
- * Call it after changes: it unifies slots, packs again and fills idle columns.  Until
- * then the functions below return the state before, except for removed and new jobs.
- * They also do so after STORM_ENOMEM.  Does nothing if nothing has changed.
+ * Call it after changes: it unifies slots, packs again and fills idle columns.
+ * Until then the functions below return the state before, except for removed
+ * and new jobs.  They also do so after STORM_ENOMEM.  Does nothing if nothing
+ * has changed.
  */
 int matrix_settle(struct matrix *m);
 
 uint32_t matrix_jobs(const struct matrix *m);	/* how many */
-/* The most rows of a group. */
+/* The most rows of a group.  */
 uint32_t matrix_rows(const struct matrix *m);
-/* Slots of the cycle; at least 1. */
+/* Slots of the cycle; at least 1.  */
 uint32_t matrix_cycle(const struct matrix *m);
 
 /* Is anything shared? */
@@ -97,14 +100,14 @@ static inline bool matrix_shared(const struct matrix *m)
 }
 
 /*
- * The slots of the cycle in which a job runs.  The matrix owns them; they are valid
- * until the next call that changes it.  NULL: the job is unknown or not settled, or
- * more than MATRIX_ROWS_MAX jobs share its cores.  The last has no slot, and must run
- * all the time.
+ * The slots of the cycle in which a job runs.  The matrix owns them; they are
+ * valid until the next call that changes it.  NULL: the job is unknown or not
+ * settled, or more than MATRIX_ROWS_MAX jobs share its cores.  The last has no
+ * slot, and must run all the time.
  */
 const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job);
 
-/* Rows in a round of the job's group; 0: as NULL above. */
+/* Rows in a round of the job's group; 0: as NULL above.  */
 uint32_t matrix_round(const struct matrix *m, uint64_t job);
 
 #endif

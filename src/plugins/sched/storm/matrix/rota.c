@@ -22,7 +22,7 @@ struct rota_slot {
 
 struct zone {
 	struct rota_slot *slots;
-	uint32_t now;		/* the slot whose turn it is; NO_SLOT: none yet */
+	uint32_t now;		/* whose turn it is; NO_SLOT: none yet */
 	uint64_t since;
 	uint64_t end;		/* of the quantum */
 	uint64_t again;		/* when to repeat the strobe */
@@ -80,7 +80,7 @@ uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now)
 	return ns;
 }
 
-/* ------------------------------------------------ from one map to the next --- */
+/* --------------------------------------------- from one map to the next --- */
 
 /* The job's index in the map, or NO_SLOT. */
 static uint32_t rota_job_index(const struct gang_map *m, uint32_t job_id)
@@ -98,7 +98,7 @@ static bool rota_job_runs(const struct rota *r, uint32_t i)
 		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
-/* Note the slots in which a job that runs now can continue, and until when. */
+/* Note the slots in which a job that runs now can continue, and until when.  */
 static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 			  uint32_t old, uint64_t now)
 {
@@ -120,7 +120,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 	z->end = end;
 }
 
-/* The slot in which most running jobs continue; NO_SLOT: none runs. */
+/* The slot in which most running jobs continue; NO_SLOT: none runs.  */
 static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
 	const struct rota_slot *slots = r->zones[zone].slots;
@@ -151,7 +151,7 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 	r->stats = before->stats;
 }
 
-/* Choose a slot of the job that has waited longest: any of them will do. */
+/* Choose a slot of the job that has waited longest: any of them will do.  */
 static void rota_choose_next(struct rota *r, uint32_t zone)
 {
 	struct zone *z = &r->zones[zone];
@@ -255,7 +255,7 @@ const struct gang_map *rota_map(const struct rota *r)
 	return &r->map;
 }
 
-/* ----------------------------------------------------------------- in time --- */
+/* -------------------------------------------------------------- in time --- */
 
 static uint64_t rota_zone_due(const struct rota *r, uint32_t i)
 {
@@ -285,7 +285,7 @@ static void rota_turn_ends(struct zone *z, uint64_t now)
 	z->since = now;
 }
 
-/* The next slot begins. */
+/* The next slot begins.  */
 static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 {
 	struct zone *z = &r->zones[i];

@@ -1,14 +1,14 @@
 /*
- * rota.h - whose turn it is: turn a map into strobes in time (paper section 2.1:
- * the Machine Manager strobes).  Each zone goes through its cycle of slots, a
- * quantum each, at deadlines that do not drift.
+ * rota.h - whose turn it is: turn a map into strobes in time (paper section
+ * 2.1: the Machine Manager strobes).  Each zone goes through its cycle of
+ * slots, a quantum each, at deadlines that do not drift.
  *
- * Maps may change more often than a cycle takes.  So that no job starves, the first
- * new slot after a change is that of the job that has waited longest.  A job that
- * runs continues to the end of its quantum.
+ * Maps may change more often than a cycle takes.  So that no job starves, the
+ * first new slot after a change is that of the job that has waited longest.  A
+ * job that runs continues to the end of its quantum.
  *
- * Pure: the caller passes the time (ns of CLOCK_MONOTONIC), and there is no I/O.
- * Not thread-safe.
+ * Pure: the caller passes the time (ns of CLOCK_MONOTONIC), and there is no
+ * I/O.  Not thread-safe.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,9 +20,10 @@
 struct rota;
 
 /*
- * Make the rota of a map that all nodes have.  It continues the rota `before` (NULL:
- * there is none), which is not changed and may be destroyed.  *map is taken over and
- * left empty.  digest: gang_map_digest().  NULL: out of memory, *map is unchanged.
+ * Make the rota of a map that all nodes have.  It continues the rota `before`
+ * (NULL: there is none), which is not changed and may be destroyed.  *map is
+ * taken over and left empty.  digest: gang_map_digest().  NULL: out of memory,
+ * *map is unchanged.
  */
 struct rota *rota_create(struct gang_map *map, uint64_t digest,
 			 const struct rota *before, uint64_t now);
@@ -30,23 +31,24 @@ void rota_destroy(struct rota *r);	/* NULL is fine */
 
 const struct gang_map *rota_map(const struct rota *r);
 
-/* When rota_next() has the next strobe; STORM_NEVER: no jobs share. */
+/* When rota_next() has the next strobe; STORM_NEVER: no jobs share.  */
 uint64_t rota_due(const struct rota *r);
 
-/* Get the next strobe that is due; call it until it returns false: none is due. */
+/* Get the next strobe that is due; call it until it returns false: none is
+ * due.  */
 bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out);
 
-/* Strobe that everything runs, until rota_continue(). */
+/* Strobe that everything runs, until rota_continue().  */
 void rota_pause(struct rota *r, uint64_t now);
 void rota_continue(struct rota *r, uint64_t now);
 
-/* The ns that job i of the map has had in its slots, over all maps. */
+/* The ns that job i of the map has had in its slots, over all maps.  */
 uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now);
 
 struct rota_stats {
 	uint64_t switches;	/* slots begun */
 	uint64_t repeats;
-	uint64_t late;		/* quanta skipped, as rota_next() came too late */
+	uint64_t late;		/* quanta skipped by a late rota_next() */
 };
 void rota_stats(const struct rota *r, struct rota_stats *out);
 

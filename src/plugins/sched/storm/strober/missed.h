@@ -1,8 +1,8 @@
 /*
  * missed.h - how many strobes each node has missed.  Every node counts them in
- * an own variable, and COMPARE-AND-WRITE finds the counts that have risen (paper
- * section 2.4.3: find the nodes that missed a heartbeat).  While no node misses
- * any, one question to all nodes is enough.
+ * an own variable, and COMPARE-AND-WRITE finds the counts that have risen
+ * (paper section 2.4.3: find the nodes that missed a heartbeat).  While no node
+ * misses any, one question to all nodes is enough.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,7 +12,7 @@
 #include "src/libstorm/storm.h"
 
 /* Compare the counts of the nodes P with value, as storm_compare_and_write()
- * does; unit tests have their own. */
+ * does; unit tests have their own.  */
 typedef enum storm_compare (*missed_ask_fn)(void *arg,
 					    const struct storm_idset *P,
 					    enum storm_relation rel,
@@ -21,9 +21,9 @@ typedef enum storm_compare (*missed_ask_fn)(void *arg,
 
 /*
  * Update count[] of the nodes 0 to nodes - 1 with at most that many questions.
- * A count that cannot be found stays as it is.  A node that does not answer is not
- * asked again in this round.  *first is the node at which the round begins; the
- * caller keeps it for the next one.  Returns how many questions were asked.
+ * A count that cannot be found stays as it is.  A node that does not answer is
+ * not asked again in this round.  *first is the node at which the round begins;
+ * the caller keeps it for the next one.  Returns how many questions were asked.
  */
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 			  unsigned int questions, missed_ask_fn ask,
@@ -32,15 +32,15 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 /* ------------------------------------------------------ the strober's --- */
 
 /*
- * Start a thread that runs a round every few seconds while shared() is true, which
- * means that strobes are sent.  Returns 0 or an errno.  Call missed_stop() before
- * the domain is destroyed.  It waits for the answer to a question, at worst until a
- * silent node is excluded.
+ * Start a thread that runs a round every few seconds while shared() is true,
+ * which means that strobes are sent.  Returns 0 or an errno.  Call
+ * missed_stop() before the domain is destroyed.  It waits for the answer to a
+ * question, at worst until a silent node is excluded.
  */
 int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void));
 void missed_stop(void);
 /* Copy the counts of the first `nodes` nodes.  False: the thread does not run,
- * or has fewer nodes. */
+ * or has fewer nodes.  */
 bool missed_get(uint64_t *count, uint32_t nodes);
 
 #endif

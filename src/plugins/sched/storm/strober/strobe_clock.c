@@ -1,9 +1,9 @@
 /*
  * strobe_clock.c - the thread that strobes: see strobe_clock.h.
  *
- * One lock guards all that the clock's thread shares with the main thread, which has
- * started it.  The lock is held while strobes are sent.  It is never held while the
- * main thread waits for the domain or for slurmctld.
+ * One lock guards all that the clock's thread shares with the main thread,
+ * which has started it.  The lock is held while strobes are sent.  It is never
+ * held while the main thread waits for the domain or for slurmctld.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -29,7 +29,7 @@
 #include "src/libstorm/base/clock.h"
 
 #define PRIORITY 20		/* SCHED_FIFO */
-#define LOOK_EVERY (25 * STORM_MS)	/* checks whether slurmctld is stopped */
+#define LOOK_EVERY (25 * STORM_MS)	/* is slurmctld stopped? */
 
 static struct {
 	pthread_mutex_t lock;
@@ -51,7 +51,7 @@ static struct {
 
 /* ---------------------------------------------------------- the thread --- */
 
-/* Locked.  Send all strobes that are due. */
+/* Locked.  Send all strobes that are due.  */
 static void strobe_all_due(uint64_t now)
 {
 	uint8_t body[GANG_STROBE_LEN];
@@ -66,8 +66,8 @@ static void strobe_all_due(uint64_t now)
 	}
 }
 
-/* Is the last pulse too old?  If this process is late itself, a pulse may wait to be
- * read.  So unread input extends the limit by STROBER_PULSE_GRACE. */
+/* Is the last pulse too old?  If this process is late itself, a pulse may wait
+ * to be read.  So unread input extends the limit by STROBER_PULSE_GRACE. */
 static bool strobe_is_silent(uint64_t now)
 {
 	struct pollfd p = { .fd = clk.fd, .events = POLLIN };
@@ -78,7 +78,8 @@ static bool strobe_is_silent(uint64_t now)
 		 poll(&p, 1, 0) <= 0);
 }
 
-/* Locked.  Ask the kernel, which knows at once; silence takes longer to notice. */
+/* Locked.  Ask the kernel, which knows at once; silence takes longer to
+ * notice.  */
 static bool strobe_is_stopped(uint64_t now)
 {
 	if (now < clk.look_at)
@@ -87,8 +88,8 @@ static bool strobe_is_stopped(uint64_t now)
 	return clk.stopped = proc_stopped(getppid());
 }
 
-/* Locked.  If the thread was woken far too late, another strober may own the domain.
- * Send nothing until the main thread has confirmed it. */
+/* Locked.  If the thread was woken far too late, another strober may own the
+ * domain.  Send nothing until the main thread has confirmed it.  */
 static void strobe_notice_absence(uint64_t due, uint64_t now)
 {
 	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
@@ -100,8 +101,8 @@ static void strobe_notice_absence(uint64_t due, uint64_t now)
 	clk.wake();
 }
 
-/* Locked.  Pause or continue as slurmctld dies or returns.  Returns when to look
- * again. */
+/* Locked.  Pause or continue as slurmctld dies or returns.  Returns when to
+ * look again.  */
 static uint64_t strobe_listen_to_pulse(uint64_t now)
 {
 	bool stopped = strobe_is_stopped(now);
@@ -174,7 +175,8 @@ static bool strobe_may_lock(void)
 	return !getrlimit(RLIMIT_MEMLOCK, &r) && r.rlim_cur == RLIM_INFINITY;
 }
 
-/* Get locked memory and a real-time priority.  The strober works without them. */
+/* Get locked memory and a real-time priority.  The strober works without
+ * them.  */
 static void strobe_be_real_time(void)
 {
 	struct sched_param p = { .sched_priority = PRIORITY };
@@ -213,7 +215,7 @@ int strobe_clock_start(int fd, void (*wake)(void))
 	return rc ? -1 : 0;
 }
 
-/* Strobe that everything runs, so that nodes need not wait for the silence. */
+/* Strobe that everything runs, so that nodes need not wait for the silence.  */
 static void strobe_farewell(void)
 {
 	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };

@@ -1,20 +1,20 @@
 /*
- * strober.c - the main loop of storm_strober, the Machine Manager's clock (paper
- * section 2.1: the Machine Manager strobes).  It is slurmctld's child.  It reads
- * slurmctld's frames, transfers each map to all nodes at once, and reports to
- * slurmctld.
+ * strober.c - the main loop of storm_strober, the Machine Manager's clock
+ * (paper section 2.1: the Machine Manager strobes).  It is slurmctld's child.
+ * It reads slurmctld's frames, transfers each map to all nodes at once, and
+ * reports to slurmctld.
  *
- *	strobe_clock.c		the thread that strobes
- *	rota.c			which slot is strobed when
- *	strober_domain.c	the cluster domain and its epoch
- *	strober_state.c		the epoch on disk
- *	missed.c		the thread that finds nodes which missed strobes
- *	maps.c			which map goes to the nodes next
+ * 	strobe_clock.c		the thread that strobes
+ * 	rota.c			which slot is strobed when
+ * 	strober_domain.c	the cluster domain and its epoch
+ * 	strober_state.c		the epoch on disk
+ * 	missed.c		the thread that finds nodes which missed strobes
+ * 	maps.c			which map goes to the nodes next
  *
- * It fails open.  When slurmctld dies or stops, strobes let everything run.  When
- * this process dies or stops, the nodes notice the silence.  If it then continues,
- * another slurmctld's strober may have taken over.  So it first begins a new epoch,
- * which only one of them can.
+ * It fails open.  When slurmctld dies or stops, strobes let everything run.
+ * When this process dies or stops, the nodes notice the silence.  If it then
+ * continues, another slurmctld's strober may have taken over.  So it first
+ * begins a new epoch, which only one of them can.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -68,7 +68,7 @@ static struct {
 	bool refused;			/* the failed transfer was logged */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
-/* Wake the main loop.  Any thread. */
+/* Wake the main loop.  Any thread.  */
 static void strober_poke(void)
 {
 	const uint64_t one = 1;
@@ -77,7 +77,7 @@ static void strober_poke(void)
 		error("eventfd: %m");
 }
 
-/* Close the domain and forget all maps. */
+/* Close the domain and forget all maps.  */
 static void strober_leave(void)
 {
 	storm_event_destroy(s.event);
@@ -86,7 +86,7 @@ static void strober_leave(void)
 	maps_clear(&s.maps);
 }
 
-/* ------------------------------------------------------------------ maps --- */
+/* ----------------------------------------------------------------- maps --- */
 
 static bool strober_is_shared(const struct gang_map *m)
 {
@@ -98,7 +98,7 @@ static bool strober_is_shared(const struct gang_map *m)
 
 static void strober_send_report(void);
 
-/* Strobe by this map from now on. */
+/* Strobe by this map from now on.  */
 static void strober_map_counts(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -115,7 +115,7 @@ static void strober_map_counts(const struct map_bytes *b)
 	}
 }
 
-/* Do the nodes need this map?  1 or 0; -1: it is invalid. */
+/* Do the nodes need this map?  1 or 0; -1: it is invalid.  */
 static int strober_is_needed(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -183,7 +183,7 @@ static void strober_map_sent(void)
 	storm_outcome_clear(&out);
 }
 
-/* ----------------------------------------------------- slurmctld's frames --- */
+/* --------------------------------------------------- slurmctld's frames --- */
 
 static void strober_take_nodes(const char *body, size_t len)
 {
@@ -231,7 +231,7 @@ static void strober_take(const struct strober_frame *f, const void *body)
 	}
 }
 
-/* Take all complete frames, and keep the rest. */
+/* Take all complete frames, and keep the rest.  */
 static void strober_take_frames(void)
 {
 	struct strober_frame f;
@@ -254,7 +254,7 @@ static void strober_take_frames(void)
 	s.have -= at;
 }
 
-/* Read all that has arrived.  False: slurmctld is gone. */
+/* Read all that has arrived.  False: slurmctld is gone.  */
 static bool strober_hear(void)
 {
 	ssize_t n;
@@ -275,8 +275,8 @@ static bool strober_hear(void)
 
 /* ------------------------------------------------------ to slurmctld --- */
 
-/* Drop the frame if slurmctld does not read.  But once a part is sent, wait up to a
- * second for the rest, or end. */
+/* Drop the frame if slurmctld does not read.  But once a part is sent, wait up
+ * to a second for the rest, or end.  */
 static void strober_send(const struct strober_frame *f)
 {
 	const char *p = (const char *) f;
@@ -310,7 +310,8 @@ static void strober_send_report(void)
 	free(f);
 }
 
-/* Send the counts of all nodes that have missed strobes, if there are counts. */
+/* Send the counts of all nodes that have missed strobes, if there are
+ * counts.  */
 static void strober_send_missed(void)
 {
 	uint32_t nodes = strober_domain_count(), n = 0;
@@ -333,7 +334,7 @@ static void strober_send_missed(void)
 	xfree(f);
 }
 
-/* -------------------------------------------------------------- main loop --- */
+/* ------------------------------------------------------------ main loop --- */
 
 static void strober_act(uint64_t now)
 {
@@ -360,7 +361,7 @@ static int strober_next_ms(uint64_t now)
 	uint64_t next = now + STROBER_REPORT_EVERY;
 
 	if (s.event)
-		return 0;		/* strober_map_sent() does the waiting */
+		return 0;		/* strober_map_sent() waits */
 	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
 		next = s.retry_at;
 	if (strober_domain_due() < next)

@@ -3,8 +3,8 @@
  * exchange over a stream socket, which is the child's standard input.  Integers
  * are in host byte order: both are of one build and on one host.
  *
- * A frame is struct strober_frame and its body.  The end of the stream means that
- * the other side is gone.
+ * A frame is struct strober_frame and its body.  The end of the stream means
+ * that the other side is gone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,25 +17,26 @@
 
 enum strober_verb {
 	/* From the plugin: the names of the domain's nodes, in its order, each
-	 * with a NUL.  The strober reads slurm.conf again. */
+	 * with a NUL.  The strober reads slurm.conf again.  */
 	STROBER_NODES = 1,
-	/* From the plugin: a map of these nodes (gang_map_pack()). */
+	/* From the plugin: a map of these nodes (gang_map_pack()).  */
 	STROBER_MAP = 2,
 	/* From the plugin, every STROBER_PULSE_EVERY: a sign of life, with the
-	 * time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), as it may wait
-	 * to be read.  After STROBER_PULSE_LIMIT without one everything runs. */
+	 * time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), as it may
+	 * wait to be read.  After STROBER_PULSE_LIMIT without one everything
+	 * runs.  */
 	STROBER_PULSE = 3,
 	/* From the strober, every STROBER_REPORT_EVERY while jobs share: struct
-	 * strober_report, then struct strober_given for each job of the map. */
+	 * strober_report, then struct strober_given for each job of the map.  */
 	STROBER_REPORT = 4,
 	/* From the strober: struct strober_missed for each node that has missed
-	 * strobes. */
+	 * strobes.  */
 	STROBER_MISSED = 5,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
-#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* more, while input is unread */
+#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* with unread input */
 #define STROBER_REPORT_EVERY STORM_SEC
 
 struct strober_frame {
@@ -64,7 +65,8 @@ struct strober_missed {
 	uint64_t strobes;	/* since its agent started */
 };
 
-/* Exit status: storm.conf is refused, so starting again at once is of no use. */
+/* Exit status: storm.conf is refused, so starting again at once is of no
+ * use.  */
 #define STROBER_EXIT_CONF 3
 
 #endif

@@ -2,8 +2,8 @@
  * strober_domain.c - the cluster domain's life: see strober_domain.h.
  *
  * While a domain exists, its threads may call strober_domain_save() and
- * strober_domain_on_...().  What these read changes only while there is no domain,
- * and `joined` is atomic.
+ * strober_domain_on_...().  What these read changes only while there is no
+ * domain, and `joined` is atomic.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,7 +34,7 @@ static struct {
 	char **name;
 	uint32_t nodes;
 	storm_domain_t *open;		/* NULL: not open */
-	uint32_t epoch;			/* last saved, perhaps by another owner */
+	uint32_t epoch;			/* the last one saved */
 	char *failed;			/* the reason that was logged last */
 	uint64_t open_at;		/* when to try again */
 	bool joined;			/* a node has */
@@ -80,7 +80,7 @@ bool strober_domain_joined(void)
 	return __atomic_exchange_n(&dom.joined, false, __ATOMIC_ACQ_REL);
 }
 
-/* ------------------------------------------------ the domain's callbacks --- */
+/* ----------------------------------------------- the domain's callbacks --- */
 
 static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 			       const struct storm_idset *excluded)
@@ -125,7 +125,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 
 /* -------------------------------------------------------------- open --- */
 
-/* Log the reason, unless it was logged last, and try again in a second. */
+/* Log the reason, unless it was logged last, and try again in a second.  */
 static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
@@ -135,7 +135,7 @@ static void strober_domain_complain(const char *why)
 	dom.open_at = storm_now() + STORM_SEC;
 }
 
-/* Load the epoch, and those excluded nodes that are still in the list. */
+/* Load the epoch, and those excluded nodes that are still in the list.  */
 static int strober_domain_load(struct storm_idset *excluded)
 {
 	struct strober_saved saved;
