@@ -12,16 +12,16 @@
 
 #include "src/libstorm/storm.h"
 
-/* In the child: log by Slurm's functions; a storm_log_fn.  */
+/* In the child: log by Slurm's functions; a storm_log_fn. */
 void child_log(enum storm_log_level level, const char *msg);
 
-/* In the daemon: the line of which a part was read; initialize it to zeroes.  */
+/* In the daemon: the line of which a part was read; initialize it to zeroes. */
 struct child_log {
 	char line[1024];
 	size_t len;
 };
 /* Log all lines that can be read from fd, which must not block.  name: the
- * child's program, put in front of each line.  */
+ * child's program, put in front of each line. */
 void child_log_drain(struct child_log *l, int fd, const char *name);
 
 #endif

@@ -39,7 +39,7 @@ struct conf_reader {
 
 static char *conf_read_whole(struct conf_reader *r);
 
-/* The error text for the present line.  */
+/* The error text for the present line. */
 #define LINE_FAULT(r, fmt, ...) \
 	xstrdup_printf("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
 
@@ -53,7 +53,7 @@ static void conf_strip_comment(char *s)
 	*s = '\0';
 }
 
-/* Does the next line continue this one?  Cuts the backslash off.  */
+/* Does the next line continue this one?  Cuts the backslash off. */
 static bool conf_strip_continuation(char *s)
 {
 	char *end = s + strlen(s), *p;
@@ -81,7 +81,7 @@ static void conf_strip_escapes(char *s)
 }
 
 /* The next line with its continuations; free it with xfree().  NULL: end of
- * file.  */
+ * file. */
 static char *conf_next_line(struct conf_reader *r)
 {
 	char *whole = NULL, *part = NULL;
@@ -108,7 +108,7 @@ static char *conf_skip_blanks(char *s)
 	return s + strspn(s, BLANKS);
 }
 
-/* Shorten the text for a message, and cut blanks at its end off.  */
+/* Shorten the text for a message, and cut blanks at its end off. */
 static const char *conf_excerpt(char *s)
 {
 	size_t len = strnlen(s, 60);

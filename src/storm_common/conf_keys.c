@@ -47,7 +47,7 @@ struct conf_key {
 
 /* ------------------------------------------------------ kinds of values --- */
 
-/* A decimal number without sign or blanks; *end is set to what follows it.  */
+/* A decimal number without sign or blanks; *end is set to what follows it. */
 static bool conf_parse_digits(const char *s, uint64_t *out, const char **end)
 {
 	char *e;
@@ -92,7 +92,7 @@ static bool conf_parse_bytes(const char *s, uint64_t *out)
 }
 
 /* Digits, perhaps with a fraction; no sign, no exponent, no hexadecimal.  *end
- * is set to what follows.  */
+ * is set to what follows. */
 static bool conf_parse_decimal(const char *s, double *out, const char **end)
 {
 	char *e;
@@ -146,7 +146,7 @@ static bool conf_parse_interface(struct storm_conf *c, void *field,
 }
 
 /* NAME or NAME:PORT.  Whether the device exists is not checked: the file is the
- * same on all hosts, and only the host that uses the device can know.  */
+ * same on all hosts, and only the host that uses the device can know. */
 static bool conf_parse_rail(char *name, uint8_t *port, const char *v)
 {
 	size_t len = strcspn(v, ":");
@@ -174,7 +174,7 @@ static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
 	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
 }
 
-/* Hexadecimal with 0x, or decimal.  */
+/* Hexadecimal with 0x, or decimal. */
 static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 {
 	bool hex = v[0] == '0' && (v[1] == 'x' || v[1] == 'X');
@@ -190,7 +190,7 @@ static bool conf_parse_pkey(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* *group is in host byte order.  */
+/* *group is in host byte order. */
 static bool conf_parse_ipv4_group(const char *v, uint32_t *group)
 {
 	struct in_addr a;
@@ -234,7 +234,7 @@ static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* CPU numbers and ranges, separated by commas.  */
+/* CPU numbers and ranges, separated by commas. */
 static bool conf_parse_cpus(struct storm_conf *c, void *field, const char *s)
 {
 	cpu_set_t *out = field;
@@ -266,7 +266,7 @@ static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
 	return true;
 }
 
-/* Parse each item of a list that is separated by commas.  */
+/* Parse each item of a list that is separated by commas. */
 static bool conf_parse_list(struct storm_conf *c, const char *v,
 		       bool (*conf_parse_one)(struct storm_conf *c, char *one))
 {
@@ -281,7 +281,7 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 }
 
 /* The partition's entry, which is made if it is new.  NULL: no room, or the
- * name is empty or too long.  */
+ * name is empty or too long. */
 static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
 						    const char *name)
 {
@@ -496,7 +496,7 @@ bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value)
 	return good;
 }
 
-/* Append the value with the greatest unit of which it is a whole number.  */
+/* Append the value with the greatest unit of which it is a whole number. */
 static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
 {
 	static const struct { uint64_t of; const char *name; } units[][3] = {
@@ -561,7 +561,7 @@ static bool conf_same_letter(char a, char b)
 }
 
 /* How many letters are wrong, missing, added or swapped with a neighbour: the
- * Damerau-Levenshtein distance (optimal string alignment).  */
+ * Damerau-Levenshtein distance (optimal string alignment). */
 static unsigned int conf_misprints(const char *a, const char *b)
 {
 	unsigned int d[KEY_LETTERS + 1][KEY_LETTERS + 1];

@@ -24,15 +24,15 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
-/* The remote event of a map; not one of step_protocol.h's.  */
+/* The remote event of a map; not one of step_protocol.h's. */
 #define GANG_EVENT_MAP 2
 /* A node's own variable: the strobes that it has missed since its agent
- * started.  */
+ * started. */
 #define GANG_VAR_MISSED STORM_VAR_USER
 
 /* The number of the cluster domain, from slurm.conf's ClusterName.  All
  * controllers of the cluster have the same, and its agents recognize it.  Never
- * 0.  */
+ * 0. */
 uint64_t gang_cluster_number(const char *name);
 
 #define GANG_ZONES_MAX 1024
@@ -42,7 +42,7 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_QUANTUM_MIN (100 * STORM_US)
 #define GANG_QUANTUM_MAX (600 * STORM_SEC)
 /* A strober or an agent that is this late for a strobe was kept from running.
- * It must not act on what it knew before.  */
+ * It must not act on what it knew before. */
 #define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
@@ -67,7 +67,7 @@ struct gang_map {
 	uint32_t njobs;
 };
 
-/* Frees what it holds and leaves it all zeroes.  */
+/* Frees what it holds and leaves it all zeroes. */
 void gang_map_clear(struct gang_map *m);
 
 /* Check bounds and sets.  STORM_OK, STORM_EINVAL or STORM_ENOMEM. */
@@ -84,13 +84,13 @@ int gang_map_pack(const struct gang_map *m, void **buf, size_t *len);
 int gang_map_unpack(const void *buf, size_t len, struct gang_map *out);
 
 /* A digest of the packed bytes that distinguishes maps of one version.  It is
- * no protection against forgery; the datagrams are sealed.  */
+ * no protection against forgery; the datagrams are sealed. */
 uint64_t gang_map_digest(const void *buf, size_t len);
 
 /* The job in the map, or NULL. */
 const struct gang_job *gang_map_job(const struct gang_map *m, uint32_t job_id);
 
-/* The zone of a node; UINT32_MAX: none.  */
+/* The zone of a node; UINT32_MAX: none. */
 uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 
 /* ------------------------------------------------------------- strobes --- */
@@ -111,7 +111,7 @@ void gang_strobe_pack(const struct gang_strobe *s,
 int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len);
 
 /* The ns without a strobe of its zone after which a node lets everything
- * run.  */
+ * run. */
 static inline uint64_t gang_silence(uint64_t quantum)
 {
 	if (quantum < 50 * STORM_MS)
@@ -120,7 +120,7 @@ static inline uint64_t gang_silence(uint64_t quantum)
 }
 
 /* A strobe is repeated every so many ns, so that a lost one does not look like
- * silence.  */
+ * silence. */
 static inline uint64_t gang_repeat(uint64_t quantum)
 {
 	return gang_silence(quantum) / 4;

@@ -12,7 +12,7 @@
 #include "src/libstorm/storm.h"
 
 /* The node's BcastAddr if it has one, else its NodeAddr.  May wait for a name
- * service.  False: unknown, or neither IPv4 nor IPv6; *out is unchanged.  */
+ * service.  False: unknown, or neither IPv4 nor IPv6; *out is unchanged. */
 bool node_addr(const char *name, uint16_t port, struct storm_addr *out);
 
 #endif

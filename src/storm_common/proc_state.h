@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 /* Also true for a process that was killed and not yet waited for.  False if the
- * process does not exist or cannot be read.  */
+ * process does not exist or cannot be read. */
 bool proc_stopped(pid_t pid);
 
 #endif

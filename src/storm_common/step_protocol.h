@@ -51,7 +51,7 @@ enum step_report {
 };
 
 /* A path that ends in '/' is completed by the agent as Slurm's slurmd does:
- * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again.  */
+ * slurm_bcast_<job>.<step>_<node>, which exec_task() builds again. */
 #define STEP_BCAST_NAME_FMT "slurm_bcast_%u.%u_%s"
 
 #endif

@@ -37,7 +37,7 @@ storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 
 /* The default groups of steps: next to those of the agents (settings.c), in the
  * same scope.  The second one is for a site that has its agents' groups
- * there.  */
+ * there. */
 #define CONTEXT_GROUPS 0xefc30000	/* 239.195.0.0 */
 #define CONTEXT_GROUPS_ELSE 0xefc20000	/* 239.194.0.0 */
 
@@ -55,7 +55,7 @@ void storm_conf_default(struct storm_conf *out)
 
 /* ---------------------------------------------------------- consistency --- */
 
-/* A key's value and place in the file; the last one counts.  */
+/* A key's value and place in the file; the last one counts. */
 struct conf_given {
 	char *value;		/* NULL: not given */
 	char *place;		/* file:line */
@@ -79,7 +79,7 @@ static const char *conf_place_of(const struct conf_load *l,
 #define PLACE(l, ...) \
 	conf_place_of(l, (const char *const []) { __VA_ARGS__, NULL })
 
-/* The error for a key of the strobe rail if there is no such rail.  */
+/* The error for a key of the strobe rail if there is no such rail. */
 static char *conf_no_strobe_rail(const struct conf_load *l, const char *key)
 {
 	return xstrdup_printf("%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
@@ -109,14 +109,14 @@ static uint32_t conf_agents_group(const struct storm_settings *s)
 		s->group.ip[14] << 8 | s->group.ip[15];
 }
 
-/* With verbs each group has a second one, for bulk data.  */
+/* With verbs each group has a second one, for bulk data. */
 static uint32_t conf_agents_groups(const struct storm_settings *s)
 {
 	return s->transport == STORM_TRANSPORT_VERBS ? 2 * s->groups :
 						       s->groups;
 }
 
-/* All nodes join the agents' groups, so no step may send to these.  */
+/* All nodes join the agents' groups, so no step may send to these. */
 static bool conf_groups_overlap(const struct storm_conf *c, uint32_t steps)
 {
 	uint32_t agents = conf_agents_group(&c->set);
@@ -242,7 +242,7 @@ int storm_conf_load_file(const char *path, struct storm_conf *out,
 	return SLURM_SUCCESS;
 }
 
-/* In the directory of the slurm.conf that this process has read.  */
+/* In the directory of the slurm.conf that this process has read. */
 static char *conf_path(void)
 {
 	char *path, *slash;

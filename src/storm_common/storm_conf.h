@@ -12,17 +12,17 @@
 #include "src/libstorm/storm.h"
 
 /* What srun does if STORM cannot launch a step, before it has sent any of the
- * launch.  */
+ * launch. */
 enum storm_fallback {
 	FALLBACK_WARN,		/* Slurm's standard launch, one warning */
 	FALLBACK_NEVER		/* fail */
 };
 
-/* Which of Slurm's schedulers sched/storm runs, and how it packs.  */
+/* Which of Slurm's schedulers sched/storm runs, and how it packs. */
 enum storm_base { BASE_BACKFILL, BASE_BUILTIN };
 enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
 
-/* Partitions that storm.conf names.  */
+/* Partitions that storm.conf names. */
 #define STORM_CONF_PARTITIONS 32
 struct storm_conf_partition {
 	char name[64];
@@ -40,7 +40,7 @@ struct storm_gang_conf {
 	uint32_t partitions;
 };
 
-/* Network contexts of steps.  */
+/* Network contexts of steps. */
 #define STORM_CONTEXTS_MAX 1048576
 struct storm_context_conf {
 	uint32_t count;		/* 0: no contexts */
@@ -72,18 +72,18 @@ struct storm_conf {
  */
 int storm_conf_load(struct storm_conf *out, char **error);
 
-/* The same for the file `path`, which must exist.  */
+/* The same for the file `path`, which must exist. */
 int storm_conf_load_file(const char *path, struct storm_conf *out,
 			 char **error);
 
 void storm_conf_default(struct storm_conf *out);
 
-/* The partition's entry, owned by *g.  NULL: storm.conf does not name it.  */
+/* The partition's entry, owned by *g.  NULL: storm.conf does not name it. */
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name);
 
 /* A string that identifies the settings of an agent.  It differs once
- * storm.conf, or slurm.conf's SchedulerType, has changed.  */
+ * storm.conf, or slurm.conf's SchedulerType, has changed. */
 #define STORM_CONF_STAMP_MAX 96
 void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX]);
 

@@ -21,7 +21,7 @@ int whole_file_write(const char *dir, const char *name, const void *buf,
 		     size_t len);
 
 /* Read at most size bytes.  Returns how many, or -1 and errno.  Does not follow
- * a symbolic link.  */
+ * a symbolic link. */
 ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 			size_t size);
 void whole_file_remove(const char *dir, const char *name);

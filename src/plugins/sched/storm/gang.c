@@ -33,7 +33,7 @@
 #include "src/libstorm/base/idset.h"
 
 /* The shortest and the longest wait between two looks.  Without jobs in gang
- * partitions it is the longest.  */
+ * partitions it is the longest. */
 #define LOOK_MIN (20 * STORM_MS)
 #define LOOK_MAX (100 * STORM_MS)
 #define LOOK_PART 20	/* a look holds locks: it takes 1/20 of the time */
@@ -47,7 +47,7 @@ static struct {
 	struct storm_gang_conf conf;	/* for the next scan */
 } t = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The thread's own.  */
+/* The thread's own. */
 struct gang {
 	struct storm_gang_conf conf;
 	void (*up)(void);
@@ -80,7 +80,7 @@ static char *gang_node_names(const struct snapshot *s, size_t *len)
 }
 
 /* The packed map, xmalloc()ed; NULL: it cannot be packed, which is logged
- * once.  */
+ * once. */
 static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 {
 	void *packed, *copy;
@@ -100,7 +100,7 @@ static void *gang_pack(struct gang *g, const struct gang_map *m, size_t *len)
 	return copy;
 }
 
-/* Send the map if it differs from the last one, or if the nodes do.  */
+/* Send the map if it differs from the last one, or if the nodes do. */
 static void gang_send_map(struct gang *g, bool new_nodes)
 {
 	struct gang_map m;
@@ -195,7 +195,7 @@ static void gang_scan(struct gang *g, bool new_conf)
 	g->told = true;
 }
 
-/* Check the configuration once after each time that it was read.  */
+/* Check the configuration once after each time that it was read. */
 static void gang_check_conf(const struct gang *g)
 {
 	bool check;
@@ -218,7 +218,7 @@ static uint64_t gang_next_look(const struct gang *g)
 }
 
 /* Wait for a post, or until it is time to look.  True: the jobs are to be
- * scanned.  *new_conf: the settings have changed.  */
+ * scanned.  *new_conf: the settings have changed. */
 static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 {
 	struct timespec until;
@@ -235,7 +235,7 @@ static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 		if (pthread_cond_timedwait(&t.cond, &t.lock, &until))
 			break;
 	/* Read without slurmctld's locks: a change that is missed now is seen
-	 * at the next look.  */
+	 * at the next look. */
 	scan = t.posted || t.new_conf || last_job_update >= last ||
 		last_part_update >= last;
 	*new_conf = t.new_conf;

@@ -38,7 +38,7 @@ static bool plan_make_matrices(struct plan *p, const struct snapshot *s,
 	return good;
 }
 
-/* A gang in a zone: a job, or all components of a heterogeneous job.  */
+/* A gang in a zone: a job, or all components of a heterogeneous job. */
 struct gang_columns {
 	uint64_t gang;
 	struct storm_idset columns;
@@ -51,7 +51,7 @@ static int plan_by_gang(const void *a, const void *b)
 	return x->gang < y->gang ? -1 : x->gang > y->gang;
 }
 
-/* The gangs of one zone, ascending; free them with plan_gangs_free().  */
+/* The gangs of one zone, ascending; free them with plan_gangs_free(). */
 static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 				       uint32_t *count)
 {
@@ -88,7 +88,7 @@ static void plan_gangs_free(struct gang_columns *all, uint32_t n)
 	xfree(all);
 }
 
-/* Apply what has changed in one zone.  A job that stays keeps its row.  */
+/* Apply what has changed in one zone.  A job that stays keeps its row. */
 static bool plan_update_zone(struct matrix *m, uint32_t zone,
 			     const struct snapshot *was,
 			     const struct snapshot *now)

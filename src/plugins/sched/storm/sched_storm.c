@@ -33,7 +33,7 @@ static struct storm_conf conf;
 
 /* ---------------------------------------------------------------- hooks --- */
 
-/* The hooks run under slurmctld's locks, so they only post.  */
+/* The hooks run under slurmctld's locks, so they only post. */
 static void sched_storm_job_begin(job_record_t *job)
 {
 	if (before.job_begin)
@@ -57,7 +57,7 @@ static void sched_storm_hook(void)
 }
 
 /* A hook that another plugin has installed after ours stays.  It may still call
- * ours, which is harmless: slurmctld unloads this plugin only when it ends.  */
+ * ours, which is harmless: slurmctld unloads this plugin only when it ends. */
 static void sched_storm_unhook(void)
 {
 	if (!hooked)
@@ -157,7 +157,7 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
-/* slurmctld calls it under its write locks, and also once after init().  */
+/* slurmctld calls it under its write locks, and also once after init(). */
 int sched_p_reconfig(void)
 {
 	struct storm_conf new;

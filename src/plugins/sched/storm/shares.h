@@ -15,7 +15,7 @@
 struct share {
 	uint32_t job_id;
 	/* It has so many slots of so many.  Equal: it no longer shares.  No
-	 * slots: it is suspended, or has ended.  */
+	 * slots: it is suspended, or has ended. */
 	uint32_t slots, cycle;
 	uint32_t slot, round;	/* its first slot in a round of its group */
 	uint64_t quantum;	/* ns */
@@ -44,20 +44,20 @@ struct shares {
 void shares_clear(struct shares *s);
 
 /* Update the jobs' slots from the plan, and their times from the strober's
- * account of n jobs.  That may include jobs which have just left the map.  */
+ * account of n jobs.  That may include jobs which have just left the map. */
 void shares_update(struct shares *s, const struct plan *p,
 		   const struct strober_given *given, uint32_t n);
 
 /* Add the strobes that each node has missed since its agent started, in the
- * plan's order.  Call it after shares_update().  */
+ * plan's order.  Call it after shares_update(). */
 void shares_missed(struct shares *s, const struct plan *p,
 		   const uint64_t *missed, uint32_t nodes);
 
-/* Drop the jobs that slurmctld has forgotten.  */
+/* Drop the jobs that slurmctld has forgotten. */
 void shares_forget(struct shares *s);
 
 /* Write all accounts where users read them (comments.c).  Takes slurmctld's job
- * and node write locks for a moment.  */
+ * and node write locks for a moment. */
 void shares_write(struct shares *s, const struct plan *p);
 
 #endif

@@ -47,7 +47,7 @@ struct snapshot {
 };
 
 /* Takes slurmctld's read locks for a moment (snapshot_take.c).  The caller
- * frees *out with snapshot_clear().  False: out of memory, *out is empty.  */
+ * frees *out with snapshot_clear().  False: out of memory, *out is empty. */
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 
 /* snapshot.c */

@@ -25,7 +25,7 @@
 
 #define NOWHERE UINT32_MAX
 
-/* A snapshot that is being taken.  */
+/* A snapshot that is being taken. */
 struct making {
 	const struct storm_gang_conf *conf;
 	struct snapshot *s;
@@ -44,7 +44,7 @@ static uint64_t snapshot_quantum(const struct storm_gang_conf *conf,
 	return p && p->quantum ? p->quantum : conf->quantum;
 }
 
-/* The zone of some node of the bitmap, or NOWHERE if none has a zone yet.  */
+/* The zone of some node of the bitmap, or NOWHERE if none has a zone yet. */
 static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
 				 const uint32_t *zone)
 {
@@ -55,7 +55,7 @@ static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
 }
 
 /* Partitions that overlap are one zone: all zones with nodes of this partition
- * are merged.  */
+ * are merged. */
 static void snapshot_add_partition(struct making *m, const part_record_t *part,
 				   uint32_t *zone)
 {
@@ -94,7 +94,7 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 	xstrfmtcat(z->partitions, "%s%s", z->partitions ? "," : "", part->name);
 }
 
-/* Remove zones that were merged into others.  */
+/* Remove zones that were merged into others. */
 static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 {
 	uint32_t kept = 0;
@@ -118,7 +118,7 @@ static void snapshot_drop_empty_zones(struct making *m, uint32_t *zone)
 	m->s->nzones = kept;
 }
 
-/* Number the nodes and their columns, in slurmctld's order.  */
+/* Number the nodes and their columns, in slurmctld's order. */
 static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 {
 	struct snapshot *s = m->s;
@@ -208,7 +208,7 @@ static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
 }
 
 /* A job that Slurm has suspended has no turn.  One that is completing runs
- * until it has ended.  One whose nodes still boot has nothing to run.  */
+ * until it has ended.  One whose nodes still boot has nothing to run. */
 static bool snapshot_takes_turns(const struct making *m,
 				 const job_record_t *job)
 {

@@ -51,7 +51,7 @@ struct bytes {
 	size_t len;
 };
 
-/* What this thread and its callers exchange, under the lock.  */
+/* What this thread and its callers exchange, under the lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct bytes names, map;
@@ -61,7 +61,7 @@ static struct {
 	struct bytes missed;		/* struct strober_missed */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The thread's own.  */
+/* The thread's own. */
 static struct {
 	pthread_t thread;
 	bool running;
@@ -92,7 +92,7 @@ static int strober_watch_spawn_with(int sock, int log)
 	return rc;
 }
 
-/* A new strober needs everything again.  */
+/* A new strober needs everything again. */
 static void strober_watch_all_is_new(void)
 {
 	slurm_mutex_lock(&box.lock);
@@ -140,7 +140,7 @@ static void strober_watch_close(int *fd)
 }
 
 /* End the strober by closing its socket, or by SIGKILL after STOP_LIMIT.  Wait
- * for it, and log how it ended.  */
+ * for it, and log how it ended. */
 static void strober_watch_bury(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
@@ -187,7 +187,7 @@ static void strober_watch_append(uint32_t verb, const void *body, size_t len)
 	w.out.len += sizeof(f) + len;
 }
 
-/* Append the next frames, once all earlier ones are written.  */
+/* Append the next frames, once all earlier ones are written. */
 static void strober_watch_refill(uint64_t now)
 {
 	slurm_mutex_lock(&box.lock);
@@ -203,7 +203,7 @@ static void strober_watch_refill(uint64_t now)
 	}
 }
 
-/* False: the strober has closed the socket.  */
+/* False: the strober has closed the socket. */
 static bool strober_watch_write(uint64_t now)
 {
 	while (true) {
@@ -226,7 +226,7 @@ static bool strober_watch_write(uint64_t now)
 
 /* ----------------------------------------------------- from the strober --- */
 
-/* Merge two ascending lists: a job's new account replaces its old one.  */
+/* Merge two ascending lists: a job's new account replaces its old one. */
 static void strober_watch_merge(const struct strober_given *new, uint32_t n)
 {
 	struct strober_given *all =
@@ -287,7 +287,7 @@ static void strober_watch_take(const struct strober_frame *f, const char *body)
 		strober_watch_take_missed(body, f->len);
 }
 
-/* False: the strober has closed the socket, or sent an invalid frame.  */
+/* False: the strober has closed the socket, or sent an invalid frame. */
 static bool strober_watch_read(void)
 {
 	struct strober_frame f;
@@ -318,7 +318,7 @@ static bool strober_watch_read(void)
 /* ----------------------------------------------------------- the thread --- */
 
 /* How long to poll, in ms; -1: without limit.  While a strober that is stopped
- * does not read, the next pulse also waits.  */
+ * does not read, the next pulse also waits. */
 static int strober_watch_wait_time(uint64_t now)
 {
 	uint64_t next = w.pid ? w.pulse_at : w.start_at;

@@ -1,9 +1,9 @@
 /*
  * exchange.c - one row less, by Kempe chains: see exchange.h.
  *
- * The row with the fewest jobs is to become empty: each of its jobs goes where it
- * fits, or where an exchange of two others makes it fit.  Where that does not do,
- * chains are exchanged at random, and it is the turn of the next row.
+ * It empties the row with the fewest jobs.  Each of its jobs goes where it
+ * fits, or where an exchange between two other rows makes it fit.  If that is
+ * not enough, chains are exchanged at random, and the next row is tried.
  *
  * It pays: without it 5,850 of 124,357 changes of testsuite/sim/test_gang_mix (500
  * and 1,000 jobs, seeds 1 to 12; 5,000, seeds 1 to 6) leave more rows than select
@@ -22,7 +22,7 @@ struct graph {
 	uint32_t n, rows, words;
 	const uint64_t *beside;
 	uint32_t *row;
-	uint64_t *in;		/* of each row: a bit for each of its jobs */
+	uint64_t *in;		/* per row, a bit for each of its jobs */
 	uint64_t *marked;
 	uint32_t *chain;
 	uint64_t steps;		/* that may still be made */
@@ -72,7 +72,7 @@ static bool exchange_fits(const struct graph *g, uint32_t k, uint32_t row)
 	return true;
 }
 
-/* Those of a row that are beside a job have to leave it. */
+/* The jobs of a row that conflict with a job have to leave the row. */
 static uint32_t exchange_mark(struct graph *g, uint32_t k, uint32_t row,
 			      uint32_t count)
 {
@@ -105,9 +105,9 @@ static void exchange_swap_chain(struct graph *g, uint32_t count, uint32_t a,
 }
 
 /*
- * Make room for a job in row a, by an exchange with row b: those that are in its
- * way go there, those that are in their way come here, and so on.  False: one of
- * these would be in its way, too.
+ * Make room for a job in row a by an exchange with row b.  The jobs that
+ * conflict with it go to b, those that conflict with these go to a, and so on.
+ * False: one of these would also conflict with the job.
  */
 static bool exchange_make_room(struct graph *g, uint32_t k, uint32_t a,
 			       uint32_t b)
@@ -127,7 +127,7 @@ static bool exchange_make_room(struct graph *g, uint32_t k, uint32_t a,
 	return true;
 }
 
-/* Out of its row, if it can be. */
+/* Move a job out of its row, if possible. */
 static void exchange_leave(struct graph *g, uint32_t k)
 {
 	uint32_t from = g->row[k];
@@ -153,7 +153,7 @@ static uint32_t exchange_draw(struct graph *g, uint32_t below)
 	return (uint32_t) ((g->chance >> 33) % below);
 }
 
-/* A job, and with it its chain, to another row; but none to the victim. */
+/* Move a job and its chain to another row, but no job to the victim. */
 static void exchange_shake(struct graph *g, uint32_t victim)
 {
 	uint32_t k = exchange_draw(g, g->n), a = g->row[k];
@@ -183,7 +183,7 @@ static uint32_t exchange_jobs_in(const struct graph *g, uint32_t row)
 	return count;
 }
 
-/* Of those with the fewest jobs the last. */
+/* The last of the rows with the fewest jobs. */
 static uint32_t exchange_smallest(const struct graph *g)
 {
 	uint32_t best = 0;

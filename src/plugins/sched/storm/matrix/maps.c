@@ -48,7 +48,7 @@ bool maps_due(const struct maps *m)
 }
 
 /* Nodes that have joined also get this map.  One that joins later may be too
- * late for it.  */
+ * late for it. */
 const struct map_bytes *maps_begin(struct maps *m)
 {
 	if (!maps_due(m))

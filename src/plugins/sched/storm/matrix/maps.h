@@ -18,7 +18,7 @@ struct map_bytes {
 	size_t len;
 };
 
-/* Initialize it to zeroes: no map.  */
+/* Initialize it to zeroes: no map. */
 struct maps {
 	struct map_bytes wanted;	/* the newest, not sent yet */
 	struct map_bytes moving;	/* being sent to all nodes */
@@ -27,21 +27,21 @@ struct maps {
 };
 
 void maps_clear(struct maps *m);
-/* A newer map has come from slurmctld.  Takes buf over.  */
+/* A newer map has come from slurmctld.  Takes buf over. */
 void maps_take(struct maps *m, void *buf, size_t len);
-/* A node has joined the domain.  */
+/* A node has joined the domain. */
 void maps_join(struct maps *m);
 
 /* Is there a map to send while none is being sent? */
 bool maps_due(const struct maps *m);
 /* Begin to send the map that is due: it is valid until one of the next three
- * calls.  NULL: none is due.  */
+ * calls.  NULL: none is due. */
 const struct map_bytes *maps_begin(struct maps *m);
-/* All nodes have the map that was sent.  */
+/* All nodes have the map that was sent. */
 void maps_done(struct maps *m);
-/* No node has it: it is due again, unless there is a newer one.  */
+/* No node has it: it is due again, unless there is a newer one. */
 void maps_refused(struct maps *m);
-/* The nodes need neither this map nor an older one.  */
+/* The nodes need neither this map nor an older one. */
 void maps_unneeded(struct maps *m);
 
 #endif

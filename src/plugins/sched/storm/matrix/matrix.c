@@ -48,7 +48,7 @@ void matrix_destroy(struct matrix *m)
 
 /* ------------------------------------------------------ choice of a row --- */
 
-/* The smallest aligned block of 2^n columns around the set.  */
+/* The smallest aligned block of 2^n columns around the set. */
 static uint32_t matrix_buddy_block(const struct storm_idset *s)
 {
 	uint32_t first = s->r[0].first, last = s->r[s->count - 1].last;
@@ -60,7 +60,7 @@ static uint32_t matrix_buddy_block(const struct storm_idset *s)
 }
 
 /* The binary logarithm of the largest free aligned block around the column,
- * from `log` on; -1: not even that one is free.  */
+ * from `log` on; -1: not even that one is free. */
 static int matrix_buddy_free(const struct matrix *m, const uint64_t *row,
 			     uint32_t column, uint32_t log)
 {
@@ -110,7 +110,7 @@ static uint64_t matrix_job_id(const void *job)
 	return ((const struct matrix_job *) job)->id;
 }
 
-/* The index where the job is, or belongs.  */
+/* The index where the job is, or belongs. */
 static uint32_t matrix_find(const struct matrix *m, uint64_t id)
 {
 	return storm_sorted_at(m->jobs, m->njobs, sizeof(*m->jobs), id,

@@ -46,19 +46,19 @@
 #define MATRIX_ROWS_MAX 256
 #define MATRIX_CYCLE 60		/* it has many divisors */
 
-/* How a new job's row is chosen among those where its columns are free.  */
+/* How a new job's row is chosen among those where its columns are free. */
 enum matrix_packing {
 	MATRIX_FIRST_FIT,	/* the first one */
 	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
 	 * block is the smallest aligned block of 2^n columns around it.  Of the
 	 * rows where it is free, take the one that breaks up the smallest free
-	 * block.  If there is none, take the first row where the job fits.  */
+	 * block.  If there is none, take the first row where the job fits. */
 	MATRIX_BUDDY
 };
 
 struct matrix;
 
-/* NULL: out of memory.  */
+/* NULL: out of memory. */
 struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing);
 void matrix_destroy(struct matrix *m);	/* NULL is fine */
 
@@ -88,9 +88,9 @@ int matrix_remove(struct matrix *m, uint64_t job);
 int matrix_settle(struct matrix *m);
 
 uint32_t matrix_jobs(const struct matrix *m);	/* how many */
-/* The most rows of a group.  */
+/* The most rows of a group. */
 uint32_t matrix_rows(const struct matrix *m);
-/* Slots of the cycle; at least 1.  */
+/* Slots of the cycle; at least 1. */
 uint32_t matrix_cycle(const struct matrix *m);
 
 /* Is anything shared? */
@@ -107,7 +107,7 @@ static inline bool matrix_shared(const struct matrix *m)
  */
 const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job);
 
-/* Rows in a round of the job's group; 0: as NULL above.  */
+/* Rows in a round of the job's group; 0: as NULL above. */
 uint32_t matrix_round(const struct matrix *m, uint64_t job);
 
 #endif

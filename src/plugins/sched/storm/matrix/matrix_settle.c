@@ -26,7 +26,7 @@
 /* --------------------------------------------------------------- groups --- */
 
 /* What matrix_settle() works with: one group at a time, and the whole result
- * until it is complete.  */
+ * until it is complete. */
 struct settle {
 	const struct matrix *m;
 	uint32_t *parent;	/* per column: of which group (union-find) */
@@ -90,7 +90,7 @@ static int settle_by_group(const void *a, const void *b, void *arg)
 	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-/* The next group in s->all, after the one that there is; false: none.  */
+/* The next group in s->all, after the one that there is; false: none. */
 static bool settle_next_group(struct settle *s)
 {
 	uint32_t left;
@@ -104,7 +104,7 @@ static bool settle_next_group(struct settle *s)
 	return s->n;
 }
 
-/* The most jobs on one of its columns.  */
+/* The most jobs on one of its columns. */
 static uint32_t settle_group_load(const struct settle *s)
 {
 	uint32_t most = 0;
@@ -123,13 +123,13 @@ static uint32_t settle_group_load(const struct settle *s)
 
 /* -------------------------------------------------------------- packing --- */
 
-/* Put it into a row of the scratch rows, or take it out again.  */
+/* Put it into a row of the scratch rows, or take it out again. */
 static void settle_flip(struct settle *s, uint32_t k, uint32_t row)
 {
 	row_flip(s->busy[row], settle_columns(s, k));
 }
 
-/* The first row, of those from `from` to before `end`, where it fits.  */
+/* The first row, of those from `from` to before `end`, where it fits. */
 static uint32_t settle_first_row(const struct settle *s, uint32_t k,
 				 uint32_t from, uint32_t end)
 {
@@ -139,7 +139,7 @@ static uint32_t settle_first_row(const struct settle *s, uint32_t k,
 	return NO_ROW;
 }
 
-/* The first n of the order.  */
+/* The first n of the order. */
 static void settle_take_out(struct settle *s, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -238,7 +238,7 @@ static bool settle_overlap(const struct storm_idset *a,
 	return false;
 }
 
-/* Which jobs cannot share a row; NULL: out of memory, or far too many jobs.  */
+/* Which jobs cannot share a row; NULL: out of memory, or far too many jobs. */
 static uint64_t *settle_neighbours(const struct settle *s)
 {
 	uint32_t words = exchange_words(s->n);
@@ -255,7 +255,7 @@ static uint64_t *settle_neighbours(const struct settle *s)
 	return beside;
 }
 
-/* One row less, and if possible most jobs stay where they are: s->row.  */
+/* One row less, and if possible most jobs stay where they are: s->row. */
 static bool settle_spare_row(struct settle *s, uint32_t rows)
 {
 	uint64_t *beside = settle_neighbours(s);
@@ -269,7 +269,7 @@ static bool settle_spare_row(struct settle *s, uint32_t rows)
 	return good;
 }
 
-/* Into so many rows, or fewer: s->row.  */
+/* Into so many rows, or fewer: s->row. */
 static bool settle_pack(struct settle *s, uint32_t rows)
 {
 	settle_sort(s, settle_by_first_column);
@@ -280,7 +280,7 @@ static bool settle_pack(struct settle *s, uint32_t rows)
 }
 
 /* The rows that the jobs have, in their order, without empty ones between: how
- * many.  */
+ * many. */
 static uint32_t settle_squeeze(struct settle *s)
 {
 	uint32_t rows = 0;
@@ -316,7 +316,7 @@ static int settle_give(struct settle *s, uint32_t k, uint32_t row)
 }
 
 /* Fill one row: first its own jobs, then all that fit, those with the fewest
- * rows first.  */
+ * rows first. */
 static int settle_fill_row(struct settle *s, uint32_t row)
 {
 	int err = STORM_OK;
@@ -353,7 +353,7 @@ static uint32_t settle_common_multiple(uint32_t a, uint32_t b)
 	return a / x * b;
 }
 
-/* As s->row has it: how many rows.  */
+/* As s->row has it: how many rows. */
 static uint32_t settle_move_in(struct settle *s)
 {
 	uint32_t rows = 0;
@@ -389,7 +389,7 @@ static int settle_group(struct settle *s)
 	return STORM_OK;
 }
 
-/* From the rows of its group that a job runs in, in s->in, to its slots.  */
+/* From the rows of its group that a job runs in, in s->in, to its slots. */
 static int settle_unroll(struct settle *s, uint32_t job)
 {
 	struct storm_idset slots = { 0 };
@@ -428,7 +428,7 @@ static int settle_groups(struct settle *s)
 	return STORM_OK;
 }
 
-/* Nothing can fail any more.  */
+/* Nothing can fail any more. */
 static void settle_commit(struct matrix *m, struct settle *s)
 {
 	for (uint32_t r = 0; r < m->nbusy; r++)

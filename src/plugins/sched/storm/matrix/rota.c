@@ -98,7 +98,7 @@ static bool rota_job_runs(const struct rota *r, uint32_t i)
 		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
-/* Note the slots in which a job that runs now can continue, and until when.  */
+/* Note the slots in which a job that runs now can continue, and until when. */
 static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 			  uint32_t old, uint64_t now)
 {
@@ -120,7 +120,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 	z->end = end;
 }
 
-/* The slot in which most running jobs continue; NO_SLOT: none runs.  */
+/* The slot in which most running jobs continue; NO_SLOT: none runs. */
 static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
 	const struct rota_slot *slots = r->zones[zone].slots;
@@ -151,7 +151,7 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 	r->stats = before->stats;
 }
 
-/* Choose a slot of the job that has waited longest: any of them will do.  */
+/* Choose a slot of the job that has waited longest: any of them will do. */
 static void rota_choose_next(struct rota *r, uint32_t zone)
 {
 	struct zone *z = &r->zones[zone];
@@ -285,7 +285,7 @@ static void rota_turn_ends(struct zone *z, uint64_t now)
 	z->since = now;
 }
 
-/* The next slot begins.  */
+/* The next slot begins. */
 static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 {
 	struct zone *z = &r->zones[i];

@@ -31,18 +31,18 @@ void rota_destroy(struct rota *r);	/* NULL is fine */
 
 const struct gang_map *rota_map(const struct rota *r);
 
-/* When rota_next() has the next strobe; STORM_NEVER: no jobs share.  */
+/* When rota_next() has the next strobe; STORM_NEVER: no jobs share. */
 uint64_t rota_due(const struct rota *r);
 
 /* Get the next strobe that is due; call it until it returns false: none is
- * due.  */
+ * due. */
 bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out);
 
-/* Strobe that everything runs, until rota_continue().  */
+/* Strobe that everything runs, until rota_continue(). */
 void rota_pause(struct rota *r, uint64_t now);
 void rota_continue(struct rota *r, uint64_t now);
 
-/* The ns that job i of the map has had in its slots, over all maps.  */
+/* The ns that job i of the map has had in its slots, over all maps. */
 uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now);
 
 struct rota_stats {

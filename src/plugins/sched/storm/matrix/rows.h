@@ -21,7 +21,7 @@ static inline size_t row_words(uint32_t columns)
 bool row_range_free(const uint64_t *row, uint32_t first, uint32_t last);
 bool row_fits(const uint64_t *row, const struct storm_idset *s);
 
-/* Make free columns of s busy, and busy ones free.  */
+/* Make free columns of s busy, and busy ones free. */
 void row_flip(uint64_t *row, const struct storm_idset *s);
 
 /* Extend *rows to at least n rows of so many columns; new rows are free.

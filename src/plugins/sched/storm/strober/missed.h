@@ -12,7 +12,7 @@
 #include "src/libstorm/storm.h"
 
 /* Compare the counts of the nodes P with value, as storm_compare_and_write()
- * does; unit tests have their own.  */
+ * does; unit tests have their own. */
 typedef enum storm_compare (*missed_ask_fn)(void *arg,
 					    const struct storm_idset *P,
 					    enum storm_relation rel,
@@ -40,7 +40,7 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 int missed_start(storm_domain_t *d, uint32_t nodes, bool (*shared)(void));
 void missed_stop(void);
 /* Copy the counts of the first `nodes` nodes.  False: the thread does not run,
- * or has fewer nodes.  */
+ * or has fewer nodes. */
 bool missed_get(uint64_t *count, uint32_t nodes);
 
 #endif

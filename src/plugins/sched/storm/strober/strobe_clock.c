@@ -51,7 +51,7 @@ static struct {
 
 /* ---------------------------------------------------------- the thread --- */
 
-/* Locked.  Send all strobes that are due.  */
+/* Locked.  Send all strobes that are due. */
 static void strobe_all_due(uint64_t now)
 {
 	uint8_t body[GANG_STROBE_LEN];
@@ -79,7 +79,7 @@ static bool strobe_is_silent(uint64_t now)
 }
 
 /* Locked.  Ask the kernel, which knows at once; silence takes longer to
- * notice.  */
+ * notice. */
 static bool strobe_is_stopped(uint64_t now)
 {
 	if (now < clk.look_at)
@@ -89,7 +89,7 @@ static bool strobe_is_stopped(uint64_t now)
 }
 
 /* Locked.  If the thread was woken far too late, another strober may own the
- * domain.  Send nothing until the main thread has confirmed it.  */
+ * domain.  Send nothing until the main thread has confirmed it. */
 static void strobe_notice_absence(uint64_t due, uint64_t now)
 {
 	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
@@ -102,7 +102,7 @@ static void strobe_notice_absence(uint64_t due, uint64_t now)
 }
 
 /* Locked.  Pause or continue as slurmctld dies or returns.  Returns when to
- * look again.  */
+ * look again. */
 static uint64_t strobe_listen_to_pulse(uint64_t now)
 {
 	bool stopped = strobe_is_stopped(now);
@@ -176,7 +176,7 @@ static bool strobe_may_lock(void)
 }
 
 /* Get locked memory and a real-time priority.  The strober works without
- * them.  */
+ * them. */
 static void strobe_be_real_time(void)
 {
 	struct sched_param p = { .sched_priority = PRIORITY };
@@ -215,7 +215,7 @@ int strobe_clock_start(int fd, void (*wake)(void))
 	return rc ? -1 : 0;
 }
 
-/* Strobe that everything runs, so that nodes need not wait for the silence.  */
+/* Strobe that everything runs, so that nodes need not wait for the silence. */
 static void strobe_farewell(void)
 {
 	const struct timespec pause = { .tv_nsec = 5 * STORM_MS };

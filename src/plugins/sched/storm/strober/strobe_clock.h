@@ -38,14 +38,14 @@ int strobe_clock_start(int fd, void (*wake)(void));
 
 /* Let everything run on the nodes, waiting at most 0.1 s for that, and end the
  * thread.  Call it before strobe_clock_close().  Does nothing if no thread was
- * started.  */
+ * started. */
 void strobe_clock_stop(void);
 
 /* Strobe in this domain once there is a map.  The domain is open, and exists
- * until strobe_clock_close() has returned.  */
+ * until strobe_clock_close() has returned. */
 void strobe_clock_open(storm_domain_t *d);
 /* Stop using the domain, and discard the map.  Does nothing without a
- * domain.  */
+ * domain. */
 void strobe_clock_close(void);
 
 /*
@@ -55,22 +55,22 @@ void strobe_clock_close(void);
  */
 int strobe_clock_map(struct gang_map *map, uint64_t digest, uint64_t now);
 
-/* slurmctld sent a sign of life at that time.  */
+/* slurmctld sent a sign of life at that time. */
 void strobe_clock_pulse(uint64_t when);
 
-/* Are strobes sent?  There are none while no jobs share.  Any thread.  */
+/* Are strobes sent?  There are none while no jobs share.  Any thread. */
 bool strobe_clock_is_strobing(void);
 
 /* Did the thread not run for so long that another strober may own the domain?
- * It then sends nothing until strobe_clock_resume().  */
+ * It then sends nothing until strobe_clock_resume(). */
 bool strobe_clock_is_away(void);
 /* Strobe again.  The caller has confirmed that this process owns the domain
  * (storm_domain_confirm()).  Jobs take turns from `now` on, or once slurmctld
- * is back.  */
+ * is back. */
 void strobe_clock_resume(uint64_t now);
 
 /* A STROBER_REPORT frame, header and body, as of now; its `latest` is since the
- * last call.  The caller free()s it.  NULL: no jobs share, or out of memory.  */
+ * last call.  The caller free()s it.  NULL: no jobs share, or out of memory. */
 struct strober_frame *strobe_clock_report(void);
 
 #endif

@@ -68,7 +68,7 @@ static struct {
 	bool refused;			/* the failed transfer was logged */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
-/* Wake the main loop.  Any thread.  */
+/* Wake the main loop.  Any thread. */
 static void strober_poke(void)
 {
 	const uint64_t one = 1;
@@ -77,7 +77,7 @@ static void strober_poke(void)
 		error("eventfd: %m");
 }
 
-/* Close the domain and forget all maps.  */
+/* Close the domain and forget all maps. */
 static void strober_leave(void)
 {
 	storm_event_destroy(s.event);
@@ -98,7 +98,7 @@ static bool strober_is_shared(const struct gang_map *m)
 
 static void strober_send_report(void);
 
-/* Strobe by this map from now on.  */
+/* Strobe by this map from now on. */
 static void strober_map_counts(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -115,7 +115,7 @@ static void strober_map_counts(const struct map_bytes *b)
 	}
 }
 
-/* Do the nodes need this map?  1 or 0; -1: it is invalid.  */
+/* Do the nodes need this map?  1 or 0; -1: it is invalid. */
 static int strober_is_needed(const struct map_bytes *b)
 {
 	struct gang_map m;
@@ -231,7 +231,7 @@ static void strober_take(const struct strober_frame *f, const void *body)
 	}
 }
 
-/* Take all complete frames, and keep the rest.  */
+/* Take all complete frames, and keep the rest. */
 static void strober_take_frames(void)
 {
 	struct strober_frame f;
@@ -254,7 +254,7 @@ static void strober_take_frames(void)
 	s.have -= at;
 }
 
-/* Read all that has arrived.  False: slurmctld is gone.  */
+/* Read all that has arrived.  False: slurmctld is gone. */
 static bool strober_hear(void)
 {
 	ssize_t n;
@@ -276,7 +276,7 @@ static bool strober_hear(void)
 /* ------------------------------------------------------ to slurmctld --- */
 
 /* Drop the frame if slurmctld does not read.  But once a part is sent, wait up
- * to a second for the rest, or end.  */
+ * to a second for the rest, or end. */
 static void strober_send(const struct strober_frame *f)
 {
 	const char *p = (const char *) f;
@@ -311,7 +311,7 @@ static void strober_send_report(void)
 }
 
 /* Send the counts of all nodes that have missed strobes, if there are
- * counts.  */
+ * counts. */
 static void strober_send_missed(void)
 {
 	uint32_t nodes = strober_domain_count(), n = 0;

@@ -17,20 +17,20 @@
 
 enum strober_verb {
 	/* From the plugin: the names of the domain's nodes, in its order, each
-	 * with a NUL.  The strober reads slurm.conf again.  */
+	 * with a NUL.  The strober reads slurm.conf again. */
 	STROBER_NODES = 1,
-	/* From the plugin: a map of these nodes (gang_map_pack()).  */
+	/* From the plugin: a map of these nodes (gang_map_pack()). */
 	STROBER_MAP = 2,
 	/* From the plugin, every STROBER_PULSE_EVERY: a sign of life, with the
 	 * time when it was sent (uint64_t, ns of CLOCK_MONOTONIC), as it may
 	 * wait to be read.  After STROBER_PULSE_LIMIT without one everything
-	 * runs.  */
+	 * runs. */
 	STROBER_PULSE = 3,
 	/* From the strober, every STROBER_REPORT_EVERY while jobs share: struct
-	 * strober_report, then struct strober_given for each job of the map.  */
+	 * strober_report, then struct strober_given for each job of the map. */
 	STROBER_REPORT = 4,
 	/* From the strober: struct strober_missed for each node that has missed
-	 * strobes.  */
+	 * strobes. */
 	STROBER_MISSED = 5,
 };
 
@@ -66,7 +66,7 @@ struct strober_missed {
 };
 
 /* Exit status: storm.conf is refused, so starting again at once is of no
- * use.  */
+ * use. */
 #define STROBER_EXIT_CONF 3
 
 #endif

@@ -125,7 +125,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 
 /* -------------------------------------------------------------- open --- */
 
-/* Log the reason, unless it was logged last, and try again in a second.  */
+/* Log the reason, unless it was logged last, and try again in a second. */
 static void strober_domain_complain(const char *why)
 {
 	if (!dom.failed || strcmp(dom.failed, why))
@@ -135,7 +135,7 @@ static void strober_domain_complain(const char *why)
 	dom.open_at = storm_now() + STORM_SEC;
 }
 
-/* Load the epoch, and those excluded nodes that are still in the list.  */
+/* Load the epoch, and those excluded nodes that are still in the list. */
 static int strober_domain_load(struct storm_idset *excluded)
 {
 	struct strober_saved saved;

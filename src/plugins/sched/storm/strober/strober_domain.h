@@ -32,19 +32,19 @@ void strober_domain_init(const char *state, const struct storm_settings *set,
 
 /* Set the domain's nodes: each name with its NUL.  A list that does not end in
  * a NUL gives a domain without nodes.  The domain must be closed.  Reads
- * slurm.conf again.  */
+ * slurm.conf again. */
 void strober_domain_nodes(const char *names, size_t len);
-/* The number of nodes.  */
+/* The number of nodes. */
 uint32_t strober_domain_count(void);
 
 /* When to call strober_domain_open(); STORM_NEVER: the domain is open, or has
- * no nodes.  */
+ * no nodes. */
 uint64_t strober_domain_due(void);
 /* Open the domain; call it only when it is due.  Waits for the nodes' answers,
- * at most open_timeout (storm.h).  */
+ * at most open_timeout (storm.h). */
 void strober_domain_open(void);
 /* Close the domain, and discard the clock's map.  Waits as missed_stop() and
- * storm_domain_destroy() do.  Does nothing if the domain is not open.  */
+ * storm_domain_destroy() do.  Does nothing if the domain is not open. */
 void strober_domain_close(void);
 
 /* The open domain, or NULL. */
@@ -52,7 +52,7 @@ storm_domain_t *strober_domain_get(void);
 
 /* Let a clock that is away (strobe_clock_is_away()) strobe again if this
  * process still owns the domain.  If not, the clock stays silent; call it again
- * later.  The domain must be open, and slurmctld's frames read.  */
+ * later.  The domain must be open, and slurmctld's frames read. */
 void strober_domain_confirm(void);
 
 /* Has a node become a member since the last call? */

@@ -49,7 +49,7 @@ static int strober_state_add(struct strober_saved *s, const char *name)
 	return 0;
 }
 
-/* 0, or -1: strober_state_save() has not written this.  */
+/* 0, or -1: strober_state_save() has not written this. */
 static int strober_state_parse(FILE *f, struct strober_saved *out)
 {
 	char line[STORM_NAME_MAX + 16], name[STORM_NAME_MAX + 1];
@@ -112,7 +112,7 @@ static int strober_state_write(int fd, const struct strober_saved *now)
 	return fclose(f) || rc || fsync(fd) ? -1 : 0;
 }
 
-/* Flush the directory, so that the rename is on disk.  */
+/* Flush the directory, so that the rename is on disk. */
 static int strober_state_sync(const char *path)
 {
 	char dir[PATH_MAX];
