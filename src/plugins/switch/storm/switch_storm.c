@@ -1,10 +1,10 @@
 /*
- * switch_storm.c - the switch plugin: the node agent in slurmd, the relay of
- * starts and exits in slurmstepd, and a step's network context, which comes from
- * slurmctld and goes through srun and slurmd to slurmstepd.
+ * switch_storm.c - the switch plugin.  It runs the node agent in slurmd, and the
+ * relay of starts and exits in slurmstepd.  It carries a step's network context
+ * from slurmctld through srun and slurmd to slurmstepd.
  *
- * Every slurmd and srun loads all switch plugins, whatever SwitchType says, so
- * the agent runs in any case; the hooks of steps need SwitchType=switch/storm.
+ * Every slurmd and srun loads all switch plugins, whatever SwitchType is, so the
+ * agent runs in any case.  The hooks of steps need SwitchType=switch/storm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -43,17 +43,17 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* unique among switch plugins, and above 100 */
 const uint32_t plugin_id = 831;
 
-/* The step's network context as it travels: a version and that version's bytes.
- * Version 1 had none; those of a later one are carried unread. */
+/* The step's network context in the jobinfo: a version and that version's bytes.
+ * Version 1 has none.  Those of a later version are passed on unread. */
 #define CONTEXT_NONE 1
 #define CONTEXT_VERSION 2
 
 struct switch_jobinfo {
 	uint16_t version;
 	uint32_t len;
-	char *bytes;		/* as they came */
-	/* in slurmctld what the step has leased, in slurmstepd what is proved to
-	 * be; elsewhere it is for others to know */
+	char *bytes;		/* as received */
+	/* In slurmctld the step's lease, in slurmstepd the verified context;
+	 * unset elsewhere. */
 	bool known;
 	bool refused;		/* slurmstepd: it is not slurmctld's */
 	struct context context;
@@ -66,7 +66,7 @@ int init(void)
 	if (running_in_slurmctld() || running_in_slurmstepd())
 		storm_log_set(child_log);
 	if (running_in_slurmd())
-		agent_watch_start();	/* says itself what is wrong */
+		agent_watch_start();	/* logs its errors */
 	return SLURM_SUCCESS;
 }
 
@@ -93,7 +93,7 @@ int switch_p_libstate_save(char *dir_name)
 	return SLURM_SUCCESS;
 }
 
-/* Also where slurmctld is to forget its jobs: their tasks may not have ended. */
+/* Leases stay also if slurmctld drops its jobs: their tasks may still run. */
 int switch_p_libstate_restore(char *dir_name, bool recover)
 {
 	(void) recover;
@@ -129,7 +129,7 @@ int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 	if (!step || !running_in_slurmctld())	/* srun --no-allocate */
 		return SLURM_SUCCESS;
 	rc = context_ctld_lease(step, &j->context);
-	if (rc < 0) {	/* srun says so, waits and tries again */
+	if (rc < 0) {	/* srun prints this, waits and tries again */
 		slurm_seterrno(ESLURM_INTERCONNECT_BUSY);
 		return SLURM_ERROR;
 	}
@@ -138,7 +138,7 @@ int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 	return SLURM_SUCCESS;
 }
 
-/* slurmctld makes copies for its answers to srun alone. */
+/* slurmctld makes copies only for its answers to srun. */
 int switch_p_duplicate_jobinfo(switch_jobinfo_t *from, switch_jobinfo_t **out)
 {
 	switch_jobinfo_t *j = xmalloc(sizeof(*j));
@@ -148,7 +148,7 @@ int switch_p_duplicate_jobinfo(switch_jobinfo_t *from, switch_jobinfo_t **out)
 		*j = *from;
 		j->bytes = NULL;
 	}
-	if (j->len) {	/* of nothing xmalloc makes NULL */
+	if (j->len) {	/* xmalloc(0) is NULL */
 		j->bytes = xmalloc(j->len);
 		memcpy(j->bytes, from->bytes, j->len);
 	}
@@ -166,8 +166,8 @@ void switch_p_free_jobinfo(switch_jobinfo_t *j)
 	xfree(j);
 }
 
-/* From slurmctld: into its saved state what tells it who holds what, and to srun the
- * credential, too, for which no lock is held any more. */
+/* In slurmctld.  Its saved state gets the lease; srun also gets the credential,
+ * which is made here because no lock is held. */
 static void switch_storm_pack_lease(const switch_jobinfo_t *j, buf_t *buffer)
 {
 	uint8_t bytes[CONTEXT_BYTES_MAX];
@@ -186,13 +186,13 @@ int switch_p_pack_jobinfo(switch_jobinfo_t *j, buf_t *buffer,
 		switch_storm_pack_lease(j, buffer);
 		return SLURM_SUCCESS;
 	}
-	/* Slurm packs contexts that were never allocated, too */
+	/* Slurm also packs contexts that were never allocated. */
 	pack16(j ? j->version : CONTEXT_NONE, buffer);
 	packmem(j ? j->bytes : NULL, j ? j->len : 0, buffer);
 	return SLURM_SUCCESS;
 }
 
-/* slurmctld's own, which it has saved. */
+/* Read a context of slurmctld's saved state. */
 static void switch_storm_recover(switch_jobinfo_t *j)
 {
 	char cred[CONTEXT_CRED_MAX + 1];
@@ -201,7 +201,7 @@ static void switch_storm_recover(switch_jobinfo_t *j)
 		return;
 	j->known = context_unpack(j->bytes, j->len, &j->context, cred);
 	if (!j->known)
-		error("storm: a network context that slurmctld has saved cannot be read");
+		error("storm: cannot read a network context in slurmctld's saved state");
 }
 
 int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
@@ -233,8 +233,8 @@ int switch_p_get_jobinfo(switch_jobinfo_t *j, int key, void *data)
 
 /* --------------------------------------------------------- in slurmstepd --- */
 
-/* A step without a context is one from before there were any, or where storm.conf
- * wants none. */
+/* A step has no context if it is older than contexts, or if storm.conf disables
+ * them. */
 int switch_p_job_preinit(stepd_step_rec_t *job)
 {
 	switch_jobinfo_t *j = job->switch_job ? job->switch_job->data : NULL;
@@ -242,13 +242,14 @@ int switch_p_job_preinit(stepd_step_rec_t *job)
 	if (!j || j->version == CONTEXT_NONE)
 		return SLURM_SUCCESS;
 	if (j->version != CONTEXT_VERSION) {
-		info("storm: %ps has a network context of version %u, which this node does not know yet: its tasks are not told",
+		info("storm: %ps has a network context of version %u, which this node does not support: its tasks get none",
 		     &job->step_id, j->version);
 		return SLURM_SUCCESS;
 	}
 	j->known = context_step_verify(job, j->bytes, j->len, &j->context);
 	j->refused = !j->known;
-	/* its tasks say so: srun would take an error for a step without any */
+	/* Its tasks log the refusal.  On an error here, srun would expect no
+	 * tasks. */
 	return SLURM_SUCCESS;
 }
 
@@ -263,7 +264,7 @@ int switch_p_job_attach(switch_jobinfo_t *j, char ***env, uint32_t nodeid,
 			uint32_t rank)
 {
 	if (j && j->refused) {
-		if (!procid)	/* here it is the number on this node */
+		if (!procid)	/* its number on this node */
 			context_step_refusal();
 		slurm_seterrno(ESLURM_INTERCONNECT_FAILURE);
 		return SLURM_ERROR;
@@ -284,7 +285,7 @@ int switch_p_job_fini(switch_jobinfo_t *j)
 
 int switch_p_job_postfini(stepd_step_rec_t *job)
 {
-	/* the contract of this hook: nothing of the step is left running */
+	/* This hook must leave no process of the step. */
 	if (job->jmgr_pid > 0 && kill(-job->jmgr_pid, SIGKILL) &&
 	    errno != ESRCH)
 		debug("%ps: kill: %m", &job->step_id);
@@ -292,8 +293,8 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 	return SLURM_SUCCESS;
 }
 
-/* What Slurm keeps standing is not gang scheduling's: where all groups are of
- * version 2 it is done by the same file. */
+/* Gang scheduling must not continue a step that Slurm has suspended: with cgroup
+ * v2 both use the same file. */
 static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 {
 	struct gang_step s = {
@@ -307,7 +308,7 @@ static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 	if (!err)
 		err = gang_step_hold(dir, name, hold);
 	if (err && err != ENOENT)	/* no gang scheduling here */
-		error("storm: gang scheduling cannot be told of %ps: %s",
+		error("storm: cannot update the gang scheduling record of %ps: %s",
 		      &job->step_id, strerror(err));
 }
 
@@ -385,7 +386,7 @@ int switch_p_job_resume(void *suspend_info, int max_wait)
 	return SLURM_SUCCESS;
 }
 
-/* On all of its nodes, with the job's end at the latest: nothing of it is left. */
+/* No process of the step is left on any node; at the latest at the job's end. */
 int switch_p_job_step_complete(switch_jobinfo_t *j, char *nodelist)
 {
 	(void) nodelist;

@@ -1,6 +1,6 @@
 /*
- * switch_storm.h - what Slurm's loader looks up in the plugin (switch.c has the
- * table; 22.05 has no header for it).
+ * switch_storm.h - the symbols that Slurm's loader looks up in the plugin.
+ * Slurm's switch.c has the table and the contracts; 22.05 has no header for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -7,7 +7,7 @@
  *	its part, u32 id, u64 serial number of the lease, address group, u16 length
  *	and the credential
  *
- * The credential's payload, in which a node believes:
+ * The credential's payload, which a node trusts:
  *
  *	u32 "SCTX", u8 format, u8[3] 0, u32 uid, the same up to the group, u8[32]
  *	key, u8 length and the cluster's name
@@ -179,7 +179,7 @@ static bool context_judge(const void *payload, size_t len, uint32_t maker,
 	char cluster[CLUSTER_MAX + 1];
 
 	if (maker != e->ctld_uid && maker != 0)
-		snprintf(why, CONTEXT_WHY_MAX, "uid %u has made its credential, and not slurmctld, which is uid %u",
+		snprintf(why, CONTEXT_WHY_MAX, "uid %u has made its credential, but slurmctld is uid %u",
 			 maker, e->ctld_uid);
 	else if (!context_read_payload(payload, len, c, cluster))
 		snprintf(why, CONTEXT_WHY_MAX, "its credential is for something else");
@@ -206,7 +206,7 @@ bool context_verify(const void *bytes, size_t len,
 	if (!context_unpack(bytes, len, &open, cred)) {
 		snprintf(why, CONTEXT_WHY_MAX, "it is malformed");
 	} else if (!cred[0]) {
-		snprintf(why, CONTEXT_WHY_MAX, "it has no credential of slurmctld's, whose log may say why");
+		snprintf(why, CONTEXT_WHY_MAX, "it has no credential of slurmctld's, whose log may have the reason");
 	} else if (storm_credential_decode_stale(cred, &payload, &len, &uid,
 						 &gid)) {
 		snprintf(why, CONTEXT_WHY_MAX, "MUNGE does not vouch for it");

@@ -21,14 +21,14 @@
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
-/* slurmctld's own, and the plugin is loaded by others, too */
+/* slurmctld's; other programs that load the plugin have none. */
 #pragma weak find_job_record
 #pragma weak srun_step_signal
 #pragma weak srun_user_message
 
 #define SWEEP (10 * STORM_SEC)	/* least time between two, while no job ends */
 #define COMPLAINT (60 * STORM_SEC)
-#define WAITING 64		/* sruns that are woken; others try again
+#define WAITING 64		/* sruns to wake; others try again
 				   by themselves, once a minute */
 #define KNOCKS 4		/* for each context: some may have given up */
 #define FORGOTTEN (400 * STORM_SEC)	/* it would have tried again */
@@ -48,15 +48,15 @@ static struct {
 	struct context_table *table;	/* NULL: we are not in charge */
 	int fd;				/* -1: nothing can be saved */
 	uint64_t started, swept, complained;
-	uint32_t refused;		/* since the last complaint */
-	/* what signing takes of slurm.conf: that is nobody's to read without
-	 * slurmctld's locks, for reconfiguring it takes all of it away first */
+	uint32_t refused;		/* steps, since the last message */
+	/* Copies from slurm.conf for signing.  slurm.conf may only be read with
+	 * slurmctld's locks, because a reconfiguration frees it first. */
 	char *cluster;
 	uid_t node_uid;
 	struct waiting waiting[WAITING];
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
-/* False: storm.conf is refused, *out is as without one. */
+/* False: storm.conf is refused (logged), and *out has the defaults. */
 static bool context_ctld_conf(struct storm_context_conf *out)
 {
 	struct storm_conf conf;
@@ -75,7 +75,7 @@ static bool context_ctld_conf(struct storm_context_conf *out)
 static void context_ctld_save(const struct context_lease *l)
 {
 	if (c.fd >= 0 && context_file_put(c.fd, l))
-		error("storm: the lease of network context %u is not saved, so that it may be given twice if slurmctld is killed now: %m",
+		error("storm: cannot save the lease of network context %u, which may be leased twice if slurmctld is killed now: %m",
 		      l->id);
 }
 
@@ -86,10 +86,10 @@ static void context_ctld_open(const char *state_dir)
 
 	c.fd = context_file_open(path, c.table, &damaged);
 	if (c.fd < 0)
-		error("storm: %s: %m: a network context may be given twice if slurmctld is killed",
+		error("storm: %s: %m: a network context may be leased twice if slurmctld is killed",
 		      path);
 	if (damaged)
-		error("storm: %s: %u records are damaged; what steps hold is known from the steps that slurmctld has saved",
+		error("storm: %s: %u records are damaged; slurmctld's saved steps have their leases",
 		      path, damaged);
 	context_table_loaded(c.table);
 	xfree(path);
@@ -134,10 +134,10 @@ void context_ctld_stop(void)
 	pthread_mutex_unlock(&c.lock);
 }
 
-/* ------------------------------------------- leases that nobody has claimed --- */
+/* -------------------------------------------------------- unclaimed leases --- */
 
-/* Can nothing of the job be running any more?  What slurmctld does not know the
- * nodes are told to kill when they register, or else they are DOWN. */
+/* Is it certain that no process of the job runs?  When a node registers, slurmctld
+ * orders it to kill jobs that slurmctld does not know; other nodes are DOWN. */
 static bool context_ctld_job_gone(void *arg, uint32_t job)
 {
 	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
@@ -178,7 +178,7 @@ void context_ctld_job_ends(void)
 
 /* ------------------------------------------------------------ none is left --- */
 
-/* That step's srun. NULL: it does not wait. */
+/* The entry of the step's srun.  NULL: it does not wait. */
 static struct waiting *context_ctld_waiting(const step_record_t *step)
 {
 	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
@@ -188,7 +188,7 @@ static struct waiting *context_ctld_waiting(const step_record_t *step)
 	return NULL;
 }
 
-/* A free entry, or that of a srun which is no longer there. */
+/* A free entry, or that of an srun that no longer waits. */
 static struct waiting *context_ctld_entry(uint64_t now)
 {
 	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
@@ -199,8 +199,8 @@ static struct waiting *context_ctld_entry(uint64_t now)
 	return NULL;
 }
 
-/* srun waits for somebody to knock at its port, and then tries again. True: it has
- * waited before. */
+/* Remember the step's srun.  It tries again when something connects to its port.
+ * True: it has waited before. */
 static bool context_ctld_wait(const step_record_t *step, uint64_t now)
 {
 	struct waiting *w = context_ctld_waiting(step);
@@ -238,7 +238,7 @@ static void context_ctld_knock(struct waiting *w)
 		xfree(w->host);
 }
 
-/* So many, who has waited longest first. */
+/* Wake up to so many sruns, the longest waiting first. */
 static void context_ctld_wake(uint32_t knocks)
 {
 	while (knocks--) {
@@ -265,13 +265,13 @@ static void context_ctld_refuse(const step_record_t *step)
 
 	c.refused++;
 	if (!c.complained || now - c.complained >= COMPLAINT) {
-		error("storm: %ps waits for a network context: all %u are leased (%u of them to steps that slurmctld no longer knows), %u steps were refused since the last message. ContextCount in storm.conf and \"scontrol reconfigure\" make more",
+		error("storm: %ps waits for a network context: all %u are leased (%u of them to steps that slurmctld no longer knows), %u steps were refused since the last message; raise ContextCount in storm.conf and run \"scontrol reconfigure\"",
 		      &step->step_id, f.count, f.unclaimed, c.refused);
 		c.complained = now;
 		c.refused = 0;
 	}
 	if (context_ctld_wait(step, now))
-		return;			/* its user was told */
+		return;			/* the user has the message */
 	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
 			      f.count);
 	if (step->job_ptr && srun_user_message)
@@ -295,7 +295,7 @@ void context_ctld_reconfig(void)
 
 /* -------------------------------------------------------------- the steps --- */
 
-/* Whose lease it is. True: other parts of the step share it. */
+/* The holder of the step's lease.  True: other parts of the step share it. */
 static bool context_ctld_holder(const step_record_t *step,
 				struct context_holder *h)
 {
@@ -398,7 +398,7 @@ void context_ctld_claim(const struct context *x)
 	pthread_mutex_lock(&c.lock);
 	if (c.table && !context_table_claim(c.table, x->id, x->serial,
 					    x->group, &x->holder))
-		info("storm: step %u.%u had ended when slurmctld did: its network context %u is another step's now",
+		info("storm: step %u.%u ended before slurmctld restarted: its network context %u is now another step's",
 		     x->job, x->step, x->id);
 	pthread_mutex_unlock(&c.lock);
 }

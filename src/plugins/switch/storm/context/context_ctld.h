@@ -1,7 +1,7 @@
 /*
- * context_ctld.h - network contexts in slurmctld: who gets one, and when it is
- * free again.  Slurm's hooks call from under its job write lock, but for
- * context_ctld_sign().
+ * context_ctld.h - network contexts in slurmctld: leases for steps, and their
+ * return (doc/protocol.md, "Network contexts").  Called with slurmctld's job write
+ * lock held, except for context_ctld_sign().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,26 +12,27 @@
 
 #include "context.h"
 
-/* Before slurmctld recovers its jobs: read storm.conf and the leases in this
- * directory. */
+/* Read storm.conf, and the leases in this directory; before slurmctld recovers
+ * its jobs.  Logs errors. */
 void context_ctld_start(const char *state_dir);
-/* From now on another slurmctld may have the leases: they are left as they are. */
+/* Leave the leases as they are: another slurmctld may take over. */
 void context_ctld_stop(void);
-/* storm.conf may have changed. */
+/* Read storm.conf again. */
 void context_ctld_reconfig(void);
 
-/* 1: *c is the step's, and scontrol shows it; 0: there are to be no contexts;
- * -1: none is left, of which the user and the log were told. */
+/* 1: *c is the step's context, and scontrol shows it; 0: contexts are disabled;
+ * -1: none is left, which was logged and sent to the user. */
 int context_ctld_lease(step_record_t *step, struct context *c);
-/* The step is gone. */
+/* The step has ended on all nodes. */
 void context_ctld_return(const struct context *c);
-/* slurmctld has found a step with this context in what it saved. */
+/* slurmctld has recovered a step with this context. */
 void context_ctld_claim(const struct context *c);
 
-/* A job is about to end: steps of it that nobody has claimed may soon be gone. */
+/* A job ends: unclaimed leases of its steps may be returned soon. */
 void context_ctld_job_ends(void);
 
-/* What slurmstepd wants to see. NULL: MUNGE refuses, of which the log was told. */
+/* The credential for slurmstepd (free).  NULL: MUNGE failed, which was logged.
+ * Any thread, no lock. */
 char *context_ctld_sign(const struct context *c);
 
 #endif

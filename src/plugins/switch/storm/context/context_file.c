@@ -1,13 +1,13 @@
 /*
  * context_file.c - see context_file.h.
  *
- * Records of RECORD bytes, the first one says what this is, the n'th is of id n.
- * Integers in network byte order, zeroes behind:
+ * Records of RECORD bytes.  The first one names the format; record n is of id n.
+ * Integers in network byte order, then zeroes:
  *
  *	u32 id, u32 job, u32 step, u32 group, u64 parts 0 to 63, u64 parts 64 to
  *	127, u8 closed, u64 serial, u8[32] key, u8[8] of SHA-256 of all this
  *
- * A record lies within one page, so a kill comes before it was written or after.
+ * A record lies within one page, so a kill never leaves half of one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -100,7 +100,7 @@ static bool context_file_head_right(int fd)
 	return pread(fd, is, RECORD, 0) == RECORD && !memcmp(is, shall, RECORD);
 }
 
-/* What is no file of ours holds nothing that we could use. */
+/* Replace a file of another format: it has no usable lease. */
 static int context_file_begin(int fd)
 {
 	uint8_t head[RECORD] = HEAD;

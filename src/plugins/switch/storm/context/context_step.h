@@ -1,6 +1,6 @@
 /*
- * context_step.h - a step's network context in slurmstepd: what slurmctld has given
- * it, and nothing else, goes into the environment of its tasks.
+ * context_step.h - a step's network context in slurmstepd: only the context that
+ * slurmctld leased goes into the environment of the step's tasks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,15 +11,16 @@
 
 #include "context.h"
 
-/* Before there are tasks. False: it is refused, the log says why. */
+/* Check the jobinfo's bytes, before there are tasks.  False: refused, which was
+ * logged. */
 bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 			 size_t len, struct context *c);
 
-/* In a task's process, whose messages the user sees: why it was refused. */
+/* Log the refusal again in a task's process, whose messages the user sees. */
 void context_step_refusal(void);
 
-/* In a task's process.  c NULL: the step has none, and what the environment says
- * of the step that srun ran in is removed. */
+/* Set the variables, in a task's process.  c NULL: the step has no context;
+ * remove the variables of the step that srun ran in. */
 void context_step_export(const struct context *c, char ***env);
 
 #endif

@@ -11,8 +11,8 @@
 #define WORDS (CONTEXT_PARTS / 64)
 
 struct context_slot {
-	struct context_lease l;		/* .id 0: was never touched */
-	uint64_t known[WORDS];		/* of l.held: by steps that there are */
+	struct context_lease l;		/* .id 0: never used */
+	uint64_t known[WORDS];		/* of l.held: by steps that exist */
 };
 
 struct context_table {
@@ -93,7 +93,7 @@ struct context_table *context_table_create(uint32_t count, uint32_t group)
 
 	if (!t)
 		return NULL;
-	/* not touched, and so not there, before it is needed */
+	/* calloc(): pages are not allocated before they are used */
 	t->slot = calloc(count ? count : 1, sizeof(*t->slot));
 	t->room = count ? count : 1;
 	t->count = count;
@@ -126,7 +126,7 @@ int context_table_resize(struct context_table *t, uint32_t count,
 	return 0;
 }
 
-/* What the other parts of the step have. */
+/* The lease of the step's other parts, or NULL. */
 static struct context_slot *context_table_find_open(struct context_table *t,
 					    const struct context_holder *h)
 {
@@ -195,7 +195,7 @@ context_table_lease(struct context_table *t, const struct context_holder *h,
 	return &s->l;
 }
 
-/* Nobody has it any more; when it was leased stays known. */
+/* Free it.  The serial number stays, which shows when it was leased. */
 static void context_slot_wipe(struct context_slot *s)
 {
 	uint32_t id = s->l.id;
@@ -260,8 +260,8 @@ int context_table_load(struct context_table *t, const struct context_lease *l)
 	return 0;
 }
 
-/* The latest lease decides who is next; a crash of the whole host may have lost
- * what was leased just after it, so these wait until the others have been. */
+/* The search begins after the latest lease.  A crash of the host may have lost
+ * the leases just after it, so skip an eighth of the pool. */
 void context_table_loaded(struct context_table *t)
 {
 	uint32_t last = 0;

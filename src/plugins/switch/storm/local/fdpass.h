@@ -1,6 +1,6 @@
 /*
- * fdpass.h - records of a SOCK_SEQPACKET socket along which one file
- * descriptor may ride (unix(7), SCM_RIGHTS).
+ * fdpass.h - records of a SOCK_SEQPACKET socket, each with at most one file
+ * descriptor (unix(7), SCM_RIGHTS).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Sends one record, and fd with it unless that is -1; the sender keeps fd.
- * Waits for room only if the socket blocks.  0, or -1 and errno. */
+/* Send one record, with fd unless that is -1; the sender keeps fd.  Waits for
+ * room only on a blocking socket.  0, or -1 and errno. */
 int fdpass_send(int sock, const void *buf, size_t len, int fd);
 
 /*
- * Receives one record.  Returns its bytes, 0 at the other end's close, or -1
- * and errno: EPROTO if the record or what rode along was cut.  *fd becomes the
- * descriptor, close-on-exec, or -1; of several the last one is kept.
+ * Receive one record.  Returns its length, 0 if the other end has closed, or -1
+ * and errno: EPROTO if the record or its descriptors were truncated.  *fd: the
+ * descriptor, close-on-exec, which the caller closes, or -1; the last of several.
  */
 ssize_t fdpass_recv(int sock, void *buf, size_t size, int *fd);
 

@@ -191,7 +191,7 @@ static int local_address(const char *rundir, const char *node,
 	return 0;
 }
 
-/* The directory is ours and nobody else can write it. */
+/* The directory has this uid, and no other user can write it. */
 static int local_own_dir(const char *path)
 {
 	struct stat st;
@@ -283,7 +283,7 @@ int local_connect(const char *rundir, const char *node, pid_t *pid)
 	sock = local_socket(0);
 	if (sock < 0)
 		return -1;
-	/* an agent that hangs must not hang slurmstepd */
+	/* slurmstepd must not hang if the agent does */
 	if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
 	    setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
 	    connect(sock, (struct sockaddr *) &sa, sizeof(sa)) ||

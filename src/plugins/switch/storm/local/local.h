@@ -1,13 +1,12 @@
 /*
- * local.h - the node agent's local socket: how slurmd's plugin, slurmstepd's
- * step hooks and the administrator's `storm_agent --stats` talk to the agent
- * of their node.  Root only, both ways: the directory and the socket belong to
- * root and each side looks at the other's uid.
+ * local.h - the node agent's local socket, for slurmd's plugin, slurmstepd's step
+ * hooks and `storm_agent --stats` on the agent's node.  Root only: the directory
+ * and the socket belong to root, and each side checks the other's uid.
  *
  * A frame is one record of a SOCK_SEQPACKET socket: head {magic, version,
  * type, length of the whole frame}, then the type's fields, in host byte order
- * (both ends are on one machine) and without padding.  A file descriptor may
- * ride along.  A frame with another version, with a wrong length or with bytes
+ * (both ends are on one machine) and without padding.  A frame may carry a file
+ * descriptor.  A frame with another version, with a wrong length or with bytes
  * left over is refused as a whole.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -26,25 +25,25 @@
 
 #define LOCAL_VERSION 1
 #define LOCAL_FRAME_MAX 65536
-/* A REPORT or ACK of more ids is cut into several. */
+/* A REPORT or ACK of more ids is split into several. */
 #define LOCAL_IDS_MAX 8192
 
 enum local_type {
-	/* slurmd's plugin: {u32 slurmd's port}, fd: where the agent shall log
-	 * from now on; the connection is the agent's lifeline.
+	/* slurmd's plugin: {u32 slurmd's port}, fd: the agent's new log.  The
+	 * agent ends some time after this connection is closed.
 	 * Answer: {str build, str stamp of its storm.conf}. */
 	LOCAL_HELLO = 1, LOCAL_HELLO_IS = 2,
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32
 	 * tasks it starts}: was this step launched by storm?  Answer: {u64
 	 * session}, 0: no. */
 	LOCAL_STEP = 3, LOCAL_STEP_IS = 4,
-	/* slurmstepd, after a yes: {u8 kind, u32 code, u32 n, n * u32 id} */
+	/* slurmstepd, for a session: {u8 kind, u32 code, u32 n, n * u32 id} */
 	LOCAL_REPORT = 5,
-	/* to slurmstepd: the owner has {u8 kind, u32 n, n * u32 id} */
+	/* to slurmstepd: acknowledged {u8 kind, u32 n, n * u32 id} */
 	LOCAL_ACK = 6,
 	/* slurmstepd: all processes of the step have ended here: {} */
 	LOCAL_ENDED = 7,
-	/* to slurmstepd: the session is over, report no more: {} */
+	/* to slurmstepd: the session has ended, send no reports: {} */
 	LOCAL_CLOSED = 8,
 	/* the administrator: {}; answer: {str JSON} */
 	LOCAL_STATS = 9, LOCAL_STATS_IS = 10,
@@ -58,21 +57,21 @@ struct local_frame {
 	size_t len;		/* written so far, or received */
 	size_t pos;		/* read so far */
 	bool bad;		/* a put found no room or a get no bytes */
-	int fd;			/* that rode along, or -1; the receiver's */
+	int fd;			/* received, or -1; the receiver owns it */
 };
 
-/* Build a frame. */
+/* Build a frame.  A put without room marks it bad. */
 void local_begin(struct local_frame *f, enum local_type type);
 void local_put8(struct local_frame *f, uint8_t v);
 void local_put32(struct local_frame *f, uint32_t v);
 void local_put64(struct local_frame *f, uint64_t v);
 void local_put_str(struct local_frame *f, const char *s);
-/* Send it, with fd unless that is -1.  0, or -1 with errno (EMSGSIZE: did not
- * fit). */
+/* Send it, with fd unless that is -1; the sender keeps fd.  0, or -1 with errno
+ * (EMSGSIZE: a put found no room). */
 int local_send(int sock, struct local_frame *f, int fd);
 
 /* Receive one: 1 and *type; 0: the other side has closed; -1: errno (EAGAIN:
- * nothing there; EPROTO: not a frame of our version, all of it is gone). */
+ * nothing to read; EPROTO: no frame of this version, it is discarded). */
 int local_recv(int sock, struct local_frame *f, enum local_type *type);
 uint8_t local_get8(struct local_frame *f);
 uint32_t local_get32(struct local_frame *f);
@@ -86,23 +85,23 @@ bool local_end(const struct local_frame *f);
  * STORM_RUNDIR. */
 int local_path(const char *rundir, const char *node, char *out, size_t size);
 
-/* Makes the directory of a node (root's, 0755), refuses one that others could
- * write; 0 or an errno. */
+/* Make the directory of a node (root's, 0755); refuse one that others can
+ * write.  0 or an errno. */
 int local_make_dir(const char *rundir, const char *node);
 
 /*
- * Listen: makes the directory (root's, 0755) and refuses one that others could
- * write.  A socket that nobody serves is replaced, one that somebody serves
- * gives EADDRINUSE.  The descriptor is non-blocking, or -1 and errno.
+ * Listen.  Makes the directory as local_make_dir() does.  Replaces a socket without
+ * a server; EADDRINUSE: one has a server.  Returns a non-blocking descriptor, or
+ * -1 and errno.
  */
 int local_listen(const char *rundir, const char *node);
 
-/* Connect, and refuse a server that is not of our own uid.  A blocking socket
- * whose sends and receives give EAGAIN after 5 s, or -1 and errno; *pid (may
- * be NULL) is the server's process. */
+/* Connect, and refuse a server of another uid.  Returns a blocking socket whose
+ * sends and receives return EAGAIN after 5 s, or -1 and errno.  *pid (may be NULL)
+ * is the server's process. */
 int local_connect(const char *rundir, const char *node, pid_t *pid);
 
-/* Who connected: 0 and *uid, *pid, or -1 with errno. */
+/* The uid and process of the other end: 0, or -1 with errno. */
 int local_peer(int sock, uid_t *uid, pid_t *pid);
 
 #endif
