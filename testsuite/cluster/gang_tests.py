@@ -207,7 +207,7 @@ def test_agent_killed(gang, two):
     since = {n: gang.mark(n) for n in gang.names}
     gang.lab.kill("n1", "agent")
     gang.until(lambda: gang.said("n1", "slurmd",
-                                 "the agent is gone, 2 steps go on"),
+                                 "the agent is gone, 2 steps continue"),
                "slurmd to let them go on")
     # and with the next agent they take turns again
     gang.until(lambda: [e for e in gang.trace("n1", since["n1"])
@@ -219,7 +219,7 @@ def test_agent_stopped(gang, two):
     gang.lab.kill("n1", "agent", signal.SIGSTOP)
     try:
         gang.until(lambda: not gang.stand("n1"), "all of n1 to run")
-        gang.until(lambda: gang.said("n1", "slurmd", "gives no sign of life"),
+        gang.until(lambda: gang.said("n1", "slurmd", "does not respond"),
                    "slurmd to say so")
         gang.goes_on("n1")
     finally:

@@ -61,7 +61,7 @@ int freezer_stop(struct freezer *f, bool again)
 {
 	if (f->stopped && !again)
 		return 0;
-	/* a failure may be half of it: to be continued in any case */
+	/* After a failure some may be stopped: freezer_continue() must act. */
 	f->stopped = true;
 	return f->ops->stop(f);
 }

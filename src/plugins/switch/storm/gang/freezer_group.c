@@ -1,6 +1,6 @@
 /*
- * freezer_group.c - a step's control group: made, joined and removed by its path;
- * stopped and looked into by its descriptors.
+ * freezer_group.c - a step's control group: create, join and remove it by its path;
+ * stop and inspect it by its descriptors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -119,7 +119,7 @@ static int freezer_group_continue(struct freezer *f)
 	return freezer_group_write_state(f, freezer_words_of(f->kind)->cont);
 }
 
-/* Has the group's file this word, or line? */
+/* Does the group's file have this word, or line? */
 static bool freezer_group_file_has(const struct freezer *f, const char *file,
 				   const char *what)
 {
@@ -148,7 +148,7 @@ static bool freezer_v2_settled(struct freezer *f)
 
 /* ---------------------------------------------------------- what is in it --- */
 
-/* Without the groups below it. */
+/* Its processes, without those of groups below it. */
 static int freezer_group_direct_pids(int dir, struct freezer_pid_list *p)
 {
 	int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;
@@ -168,8 +168,8 @@ static int freezer_group_direct_pids(int dir, struct freezer_pid_list *p)
 	return err;
 }
 
-/* A borrowed group has groups below it, say one for each task.  They come and go
- * meanwhile: what is gone has no processes. */
+/* A borrowed group has groups below it, such as one for each task.  One that
+ * disappears during the walk has no processes. */
 static int freezer_group_all_pids(int dir, struct freezer_pid_list *p)
 {
 	int err = freezer_group_direct_pids(dir, p), fd, below;

@@ -12,7 +12,7 @@
 
 #include "freezer_private.h"
 
-#define TREE "slurm-storm"	/* all our groups are below it */
+#define TREE "slurm-storm"	/* the parent of all nodes' groups */
 
 /* ----------------------------------------------------------------- names --- */
 
@@ -65,7 +65,7 @@ int freezer_dir_make(const char *path)
 	return mkdir(path, 0755) && errno != EEXIST ? errno : 0;
 }
 
-/* Another's last step may be removing the upper one, which is empty. */
+/* Retry: another node's last step may remove the empty parent meanwhile. */
 int freezer_base_make(const char *base)
 {
 	char tree[PATH_MAX];
@@ -81,7 +81,7 @@ int freezer_base_make(const char *base)
 	return err;
 }
 
-/* Is word one of those in a list with commas? */
+/* Is word in a list with commas? */
 static bool freezer_list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -93,7 +93,7 @@ static bool freezer_list_has(const char *list, const char *word)
 	return false;
 }
 
-/* Where that kind of groups is mounted; "" where it is not. */
+/* The mount point of groups of that kind; "": not mounted. */
 static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");

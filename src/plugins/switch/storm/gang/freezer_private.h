@@ -1,11 +1,11 @@
 /*
- * freezer_private.h - the parts of the freezer (freezer.h), each on those below it:
+ * freezer_private.h - the parts of the freezer (freezer.h), each uses those below:
  *
- *	freezer.c	a step, whatever stops it
+ *	freezer.c	a step, with any mechanism
  *	freezer_group.c	... by its control group, of either version
  *	freezer_tree.c	... by signals to the tree of its processes
  *	freezer_host.c	where a host has control groups
- *	freezer_proc.c	processes, and what /proc tells of one
+ *	freezer_proc.c	processes, from /proc
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,7 +16,7 @@
 
 /* ------------------------------------------------------------------- a step --- */
 
-/* Processes, as they are found. */
+/* A growing list of processes. */
 struct freezer_pid_list {
 	pid_t *pid;
 	size_t n, room;
@@ -25,7 +25,7 @@ struct freezer_pid_list {
 /* A mechanism.  What returns int returns 0 or an errno. */
 struct freezer_ops {
 	int (*open)(struct freezer *f, const char *group);
-	/* also what open has failed half-way with */
+	/* also after an open that failed */
 	void (*close)(struct freezer *f);
 	int (*stop)(struct freezer *f);
 	int (*cont)(struct freezer *f);
@@ -52,7 +52,7 @@ struct freezer {
 
 /* ------------------------------------------------------------ control groups --- */
 
-/* How the kernel calls it in either version. */
+/* The kernel's file and words, for either version. */
 struct freezer_words {
 	const char *file, *stop, *cont;
 };
@@ -60,14 +60,13 @@ const struct freezer_words *freezer_words_of(enum freezer_kind kind);
 
 /* dir/name; 0 or ENAMETOOLONG. */
 int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
-/* One component of a path, which does not lead elsewhere? */
+/* Is it one component of a path, and not ".." or the like? */
 bool freezer_name_is_plain(const char *name);
-/* 0 or an errno; it may be there. */
+/* Create it unless it exists.  0 or an errno. */
 int freezer_dir_make(const char *path);
-/* The directory of this node's groups, and that above it.  0 or an errno. */
+/* Create the directory of this node's groups, and its parent.  0 or an errno. */
 int freezer_base_make(const char *base);
-/* This process's own group of version 2: the path of its directory.  0 or an
- * errno. */
+/* The directory of this process's own v2 group.  0 or an errno. */
 int freezer_own_group(char out[PATH_MAX]);
 
 /* --------------------------------------------------------------- processes --- */
@@ -79,9 +78,9 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);
 bool freezer_proc_runs(pid_t pid, const char *name);
 /* Do they run the same file? */
 bool freezer_proc_same(pid_t a, pid_t b);
-/* Does it stand still, or is it gone? */
+/* Is it stopped, or gone? */
 bool freezer_proc_stands(pid_t pid);
-/* FREEZER_SIGNALLED and so on. */
+/* FREEZER_SIGNALLED, FREEZER_TRACED, both or 0. */
 unsigned int freezer_proc_wants(pid_t pid);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * freezer_proc.c - processes, and what /proc tells of one.
+ * freezer_proc.c - the state of processes, from /proc.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,7 +30,7 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid)
 	return 0;
 }
 
-/* Reads /proc/PID/file; the length, or -1. */
+/* Read /proc/PID/file; the length, or -1. */
 static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
 				 size_t size)
 {
@@ -48,7 +48,7 @@ static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
 	return n;
 }
 
-/* The file that it runs; false: it is gone, or a kernel thread. */
+/* The file of its program; false: it is gone, or a kernel thread. */
 static bool freezer_proc_program(pid_t pid, struct stat *out)
 {
 	char path[32];
@@ -58,9 +58,9 @@ static bool freezer_proc_program(pid_t pid, struct stat *out)
 }
 
 /*
- * By the file itself: users may give their processes any name, and any name to a
- * link to a program of the system's.  Behind the name there may be more, as in
- * slurmstepd-wlm, or in "srun (deleted)" after an update.
+ * Compare the file itself: users can give a process any name, and a link to a
+ * system's program any name.  The name may have a suffix, as in slurmstepd-wlm,
+ * or in "srun (deleted)" after an update.
  */
 bool freezer_proc_runs(pid_t pid, const char *name)
 {
@@ -105,7 +105,7 @@ static uint64_t freezer_proc_mask(const char *status, const char *key)
 	return p ? strtoull(p + strlen(key), NULL, 16) : 0;
 }
 
-/* Signals that stop do not count: with signals they are our own. */
+/* Signals that stop do not count: the freezer may have sent them. */
 unsigned int freezer_proc_wants(pid_t pid)
 {
 	const uint64_t own = 1ull << (SIGSTOP - 1) | 1ull << (SIGCONT - 1) |

@@ -1,7 +1,7 @@
 /*
- * freezer_tree.c - a step by the tree of its processes, which gets signals: every
- * descendant of its slurmstepd, those that have made sessions of their own and
- * those whose parent has died included.
+ * freezer_tree.c - stop a step by signals to its tree of processes: every
+ * descendant of its slurmstepd.  That includes processes in sessions of their own,
+ * and those whose parent has died.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -62,7 +62,7 @@ static int freezer_tree_add(struct freezer *f, pid_t pid)
 	return 0;
 }
 
-/* Those that are gone, and whose number may mean another process by now. */
+/* Drop processes that are gone: their pids may be reused. */
 static void freezer_tree_forget_dead(struct freezer *f)
 {
 	for (size_t i = f->members; i--;)
@@ -73,14 +73,14 @@ static void freezer_tree_forget_dead(struct freezer *f)
 
 /* ------------------------------------------------------------------ walk --- */
 
-/* slurmstepd and srun carry the step's output and its exits: never. */
+/* Never stop slurmstepd and srun: they carry the step's output and exits. */
 static bool freezer_tree_exempts(pid_t pid)
 {
 	return freezer_proc_runs(pid, "slurmstepd") ||
 		freezer_proc_runs(pid, "srun");
 }
 
-/* Take in the children that one thread has made.  *news counts new ones. */
+/* Add the children of one thread.  *news counts new ones. */
 static int freezer_tree_take_thread(struct freezer *f, pid_t pid,
 				    const char *thread, size_t *news)
 {
@@ -132,9 +132,9 @@ static int freezer_tree_take_children(struct freezer *f, pid_t pid,
 }
 
 /*
- * Find processes that are not known yet, from the root and from every known
- * one: a process whose parent has died is nobody's child in the step, but it
- * is still known, and so are its children.
+ * Find new processes, from the root and from every known one.  A process whose
+ * parent has died has no parent in the step, but it is known, so its children
+ * are found.
  */
 static int freezer_tree_walk(struct freezer *f, size_t *news)
 {
@@ -143,7 +143,7 @@ static int freezer_tree_walk(struct freezer *f, size_t *news)
 	*news = 0;
 	freezer_tree_forget_dead(f);
 	err = freezer_tree_take_children(f, f->root, news);
-	/* the list grows meanwhile */
+	/* the list grows in the loop */
 	for (size_t i = 0; !err && i < f->members; i++)
 		err = freezer_tree_take_children(f, f->member[i].pid, news);
 	return err;
@@ -171,8 +171,8 @@ static void freezer_tree_signal(struct freezer *f, int sig)
 		pidfd_send_signal(f->member[i].pidfd, sig, NULL, 0);
 }
 
-/* What is stopped makes no more children: so first those that are known, then
- * their children, until there are no new ones. */
+/* A stopped process forks no more.  So stop the known ones, then their children,
+ * until there are no new ones. */
 static int freezer_tree_stop(struct freezer *f)
 {
 	size_t news;
@@ -192,7 +192,7 @@ static int freezer_tree_continue(struct freezer *f)
 	size_t news;
 	int err = 0;
 
-	/* nothing is known without a walk: another has stopped them */
+	/* The list is empty if another process has stopped them: walk. */
 	if (!f->members)
 		err = freezer_tree_walk(f, &news);
 	freezer_tree_signal(f, SIGCONT);

@@ -22,8 +22,8 @@
 
 #define LOOK_IDLE 500		/* ms */
 #define LOOK_FIRST 25		/* no strobe has come yet */
-#define LOOK_MAX 40		/* the agent waits for our own sign of life */
-#define PRIORITY 10		/* of SCHED_FIFO: the agent goes before us */
+#define LOOK_MAX 40		/* the agent checks this guard's stamp */
+#define PRIORITY 10		/* of SCHED_FIFO, below the agent's */
 
 static struct {
 	const char *rundir, *node;
@@ -46,7 +46,7 @@ static void gang_guard_warn(const char *name, int err)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "gang: step %s does not go on: %s", name,
+	snprintf(text, sizeof(text), "gang: cannot continue step %s: %s", name,
 		 strerror(err));
 	g.say(true, text);
 }
@@ -56,16 +56,16 @@ static void gang_guard_free_all(const char *why)
 	char dir[PATH_MAX], text[128];
 	unsigned int n = 0;
 
-	/* before: an agent that is late must not think that they stand */
+	/* First: an agent that is only late must learn of it. */
 	g.page->freed++;
 	if (!gang_step_dir(g.rundir, g.node, false, dir))
 		n = gang_step_thaw_all(dir, false, gang_guard_warn);
-	snprintf(text, sizeof(text), "gang: the agent %s, %u steps go on", why,
+	snprintf(text, sizeof(text), "gang: the agent %s, %u steps continue", why,
 		 n);
 	g.say(false, text);
 }
 
-/* Whoever has to look in time must not wait for those that compute. */
+/* The guard must not wait for processes that compute. */
 static void gang_guard_hurry(bool yes)
 {
 	struct sched_param p = { .sched_priority = yes ? PRIORITY : 0 };
@@ -73,15 +73,15 @@ static void gang_guard_hurry(bool yes)
 	if (yes == g.hurries)
 		return;
 	g.hurries = yes;
-	/* where that is refused the agent says so */
+	/* the agent logs a refusal */
 	sched_setscheduler(0, (yes ? SCHED_FIFO : SCHED_OTHER) |
 			   SCHED_RESET_ON_FORK, &p);
 }
 
-/* False: this node takes no part. */
+/* False: this node does no gang scheduling. */
 static bool gang_guard_find_page(void)
 {
-	/* before anything is read that it would tell of */
+	/* First: changes after the page is read must be noticed. */
 	if (g.notify < 0)
 		g.notify = gang_page_notify(g.rundir, g.node);
 	if (gang_page_notified(g.notify) & (IN_MOVED_TO | IN_Q_OVERFLOW)) {
@@ -93,7 +93,7 @@ static bool gang_guard_find_page(void)
 	return g.page;
 }
 
-/* When it would be late, if it gave no sign of life any more. */
+/* When it is late if its stamp does not change. */
 static int gang_guard_wait_time(uint64_t now)
 {
 	uint64_t limit = g.page->limit, alive = g.page->alive, at;
@@ -120,7 +120,7 @@ int gang_guard_look(bool agent_gone)
 		return LOOK_IDLE;
 	}
 	if (agent_gone) {
-		/* whatever it says of itself: it may have died in between */
+		/* Whatever its page has: it may have died between two writes. */
 		gang_guard_free_all("is gone");
 		gang_guard_end();	/* the next one makes its own */
 		return LOOK_IDLE;
@@ -130,7 +130,7 @@ int gang_guard_look(bool agent_gone)
 	g.page->watched = now;
 	if (gang_page_late(g.page, now) && g.page->alive != g.freed_at) {
 		g.freed_at = g.page->alive;
-		gang_guard_free_all("gives no sign of life");
+		gang_guard_free_all("does not respond");
 	}
 	return gang_guard_wait_time(now);
 }

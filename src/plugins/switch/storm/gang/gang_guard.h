@@ -1,7 +1,7 @@
 /*
- * gang_guard.h - slurmd's promise that no step stands still because of an agent
- * that is dead or does not get on (architecture: the house, 6).  Nothing here
- * knows of Slurm.  One thread.
+ * gang_guard.h - slurmd's guard: no step stays stopped because the agent is dead or
+ * does not respond (doc/gang-scheduling.md, "Nothing stands still because of the
+ * dead").  No Slurm header.  One thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,27 +10,27 @@
 
 #include <stdbool.h>
 
-/* Whose steps; both stay the caller's.  rundir NULL: STORM_RUNDIR.  say(bad, text)
- * tells what was done. */
+/* Guard the steps of a node.  Both strings stay the caller's.  rundir NULL:
+ * STORM_RUNDIR.  say(bad, text) logs what was done; bad: an error. */
 void gang_guard_begin(const char *rundir, const char *node,
 		      void (*say)(bool bad, const char *text));
 
 /*
- * Look after the steps of this node: if the agent is gone, or late while some
- * stand still, all of them go on.  Returns when to look again, in ms.  While jobs
- * share the node the calling thread has a real-time priority, where it may.
+ * If the agent is gone, or late while steps are stopped, continue all of them.
+ * Returns the time until the next call, in ms.  While jobs share the node the
+ * calling thread has a real-time priority, if the system allows it.
  */
 int gang_guard_look(bool agent_gone);
 
-/* The agent that was gone is dead, and none is there: what it had stopped and now
- * goes on is nobody's to let go on again. */
+/* The agent is dead and there is no other: continue its steps, and clear their
+ * marks. */
 void gang_guard_dead(void);
 
-/* Is readable when there is something to look at before that time, namely that
- * jobs share the node from now on.  -1: nothing tells. */
+/* A descriptor that is readable when gang_guard_look() is to be called earlier,
+ * because jobs begin to share the node.  -1: there is none. */
 int gang_guard_fd(void);
 
-/* The agent is another's from now on, or nobody's; it may be looked after again. */
+/* Forget the agent.  The next gang_guard_look() finds the next one. */
 void gang_guard_end(void);
 
 #endif

@@ -34,7 +34,7 @@ static int gang_file_path(const char *rundir, const char *node,
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-/* size: what it must have; make: it is made so. */
+/* size: the expected size in bytes; make: create it with that size. */
 static void *gang_file_map_path(const char *path, size_t size, bool write,
 				bool make)
 {
@@ -96,7 +96,7 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	p->started = gang_step_started(p->agent);
 	p->version = PAGE_VERSION;
 	p->magic = PAGE_MAGIC;
-	/* who still looks at the one before keeps it */
+	/* Readers of the old page keep their mapping. */
 	if (rename(new, path)) {
 		gang_page_close(p);
 		return NULL;
@@ -240,7 +240,7 @@ bool gang_trace_get(const struct gang_trace *t, uint64_t i,
 		return false;
 	*out = t->event[i % GANG_TRACE_EVENTS];
 	atomic_thread_fence(memory_order_acquire);
-	/* the next one to be written takes the place of the oldest */
+	/* the next event overwrites the oldest */
 	return atomic_load_explicit(&t->count, memory_order_relaxed) - i <
 		GANG_TRACE_EVENTS;
 }

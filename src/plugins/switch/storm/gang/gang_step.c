@@ -25,7 +25,7 @@
 #define RECORD_MAX (PATH_MAX + 128)
 #define FORMAT "storm step 2"
 #define MARK_AT sizeof(FORMAT)		/* after it and a blank */
-#define HELD ".held."			/* in front of a name: no record */
+#define HELD ".held."			/* prefix of a hidden record */
 
 void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
 {
@@ -187,7 +187,7 @@ unsigned int gang_step_each(const char *dir,
 
 /* ------------------------------------------------------------------ marks --- */
 
-/* A digit of the record's text, where that is mapped. */
+/* A digit of the record's text, in mapped memory. */
 struct gang_mark {
 	_Atomic char digit;
 };
@@ -261,7 +261,7 @@ static void gang_step_thaw(void *arg, const char *name,
 
 	if (!s->marked)
 		return;
-	/* with signals a pid may be another's by now; a group is the step's */
+	/* With signals a pid may be reused; a group is always the step's. */
 	if (s->kind == FREEZER_SIGNALS && !gang_step_alive(s))
 		return;
 	f = freezer_open(s->kind, s->group, s->root);

@@ -19,7 +19,7 @@
 #include "step_gang.h"
 #include "step_guard.h"
 
-/* Of Slurm's cgroup/v2: its own group of a step, and the tasks' beside it. */
+/* Names of Slurm's cgroup/v2: slurmstepd's group of a step, and its tasks'. */
 #define SLURMS "slurm"
 #define TASKS "user"
 
@@ -39,7 +39,7 @@ static void step_gang_off(const char *what, int err)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "gang scheduling does without this step, %s: %s",
+	snprintf(text, sizeof(text), "gang scheduling leaves this step out, %s: %s",
 		 what, strerror(err));
 	g.say(text);
 	g.on = false;
@@ -76,25 +76,25 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	snprintf(g.node, sizeof(g.node), "%s", node);
 	if (!page) {
 		if (errno != ENOENT)
-			step_gang_off("its agent cannot be understood", errno);
+			step_gang_off("the agent's page cannot be read", errno);
 		return;
 	}
 	if (s->debugged && page->debug) {
 		gang_page_close(page);
-		say("gang scheduling leaves a debugger's step alone (GangDebug in storm.conf)");
+		say("gang scheduling does not stop a debugger's step (GangDebug in storm.conf)");
 		return;
 	}
 	err = step_gang_take_place(page, s);
 	gang_page_close(page);
 	g.on = true;
 	if (err) {
-		step_gang_off("it has no control group", err);
+		step_gang_off("no control group could be made", err);
 		return;
 	}
 	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (g.missing == MAP_FAILED)
-		step_gang_off("there is no memory", errno);
+		step_gang_off("out of memory", errno);
 	else
 		*g.missing = s->tasks;
 }
@@ -104,11 +104,11 @@ static void step_gang_write(void)
 	int err = gang_step_write(g.dir, &g.step);
 
 	if (err)
-		step_gang_off("there is no record of it", err);
+		step_gang_off("its record could not be written", err);
 }
 
-/* The record is the last task's: slurmstepd cannot know when all of them are in
- * the group, and none of them must be stopped as slurmstepd. */
+/* The last task writes the record: slurmstepd cannot know when all tasks are in the
+ * group, and a task must not be stopped while it still is slurmstepd. */
 void step_gang_enter(void)
 {
 	int err;
@@ -117,7 +117,7 @@ void step_gang_enter(void)
 		return;
 	err = freezer_group_enter(g.step.group);
 	if (err) {
-		step_gang_off("a task does not get into its control group", err);
+		step_gang_off("a task could not join its control group", err);
 		return;
 	}
 	if (!--*g.missing)
@@ -148,12 +148,12 @@ void step_gang_forked(void)
 	err = step_guard_start(NULL, g.node, &g.step, g.say);
 	if (!err)
 		return;
-	snprintf(text, sizeof(text), "gang: slurmstepd does not watch the agent: %s",
+	snprintf(text, sizeof(text), "gang: slurmstepd cannot watch the agent: %s",
 		 strerror(err));
 	g.say(text);
 }
 
-/* The last one of a node that takes no part any more. */
+/* The last step of a node that has left gang scheduling removes its directories. */
 static void step_gang_remove_groups(void)
 {
 	struct gang_page *page = gang_page_open(NULL, g.node);
@@ -175,7 +175,7 @@ void step_gang_end(void)
 		return;
 	gang_step_name(&g.step, name);
 	gang_step_remove(g.dir, name);
-	/* processes may be left: then the agent does it */
+	/* If processes are left, the agent removes it later. */
 	if (!g.borrowed && !freezer_group_remove(g.step.group))
 		step_gang_remove_groups();
 	g.on = false;

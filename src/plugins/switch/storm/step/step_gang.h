@@ -1,9 +1,9 @@
 /*
- * step_gang.h - slurmstepd's side of gang scheduling: it puts the tasks of a step
- * where the agent can stop them, and leaves the record of it (gang_step.h).
- * Called by SPANK's hooks, which batch and interactive steps have too.  All of it
- * does nothing where this node does no gang scheduling; what fails is said in
- * one message and leaves the step running all the time.
+ * step_gang.h - slurmstepd's side of gang scheduling.  It puts a step's tasks into
+ * a group that the agent can stop, and writes the step's record (gang_step.h).
+ * SPANK's hooks call it, because batch and interactive steps have them, too.  It
+ * does nothing if this node does no gang scheduling.  After a failure, which is
+ * logged once, the step runs all the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,22 +17,21 @@
 struct step_gang {
 	uint32_t job, step;
 	bool script;		/* batch or interactive: sruns may be in it */
-	bool debugged;		/* a debugger starts it: its tasks stand still for
-				   that alone to let them go on */
+	bool debugged;		/* a debugger starts it, and alone stops and
+				   continues its tasks */
 	uint32_t tasks;
 };
 
-/* As root, before tasks are made; say(text) tells what went wrong. */
+/* As root, before tasks are forked.  say(text) logs. */
 void step_gang_begin(const char *node, const struct step_gang *s,
 		     void (*say)(const char *));
-/* As root, in each task before exec; after the last the step is complete. */
+/* As root, in each task before exec; after the last one the step is complete. */
 void step_gang_enter(void);
-/* As root, in slurmstepd, for each task when all were forked and Slurm has put this
- * one where it belongs.  Where it belongs into a group of Slurm's own the step is
- * complete after the last.  From then on slurmstepd sees to it that they do not
- * stand still for nobody (step_guard.h). */
+/* As root, in slurmstepd, for each task: all are forked, and Slurm has put this one
+ * into its group.  If Slurm's groups are used, the step is complete after the last
+ * task.  Then starts the step's guard (step_guard.h). */
 void step_gang_forked(void);
-/* Its processes have ended. */
+/* The step's processes have ended. */
 void step_gang_end(void);
 
 #endif

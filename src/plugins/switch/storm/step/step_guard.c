@@ -22,10 +22,10 @@
 #include "src/libstorm/base/minmax.h"
 #include "step_guard.h"
 
-/* slurmd looks more often.  This is for when it does not look at all: rarely, for
- * every look takes time from a program that waits for all of its nodes. */
+/* slurmd's guard looks more often; this one serves if slurmd does not look at all.
+ * Looks are rare, because each delays a program that waits for all of its nodes. */
 #define LATE (800 * STORM_MS)
-#define LOOK_AGAIN 1000			/* ms; where nothing tells of a change */
+#define LOOK_AGAIN 1000			/* ms; without inotify */
 #define TRY_AGAIN 20			/* ms; slurmstepd is the user for now */
 #define PRIORITY 10			/* of SCHED_FIFO, as slurmd's guard */
 
@@ -44,8 +44,8 @@ static struct {
 	bool retry;
 } g = { .wake = -1, .notify = -1, .agent = -1 };
 
-/* Or is it Slurm that has suspended it, maybe by the same group?  If in doubt it is
- * not to stand still. */
+/* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?  If
+ * in doubt, true. */
 static bool step_guard_stands_by_us(void)
 {
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
@@ -66,14 +66,14 @@ static void step_guard_let_go_on(const char *why, bool tell)
 
 	if (!step_guard_stands_by_us())
 		return;
-	/* before: an agent that is late must not think that it stands */
+	/* First: an agent that is only late must learn of it. */
 	if (g.page)
 		g.page->freed++;
 	err = freezer_continue(g.f, true);
 	if (tell || err) {
 		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
-			 err ? "but this step does not go on: " :
-			 "this step goes on", err ? strerror(err) : "");
+			 err ? "but this step cannot be continued: " :
+			 "this step continues", err ? strerror(err) : "");
 		g.say(text);
 	}
 }
@@ -87,7 +87,7 @@ static void step_guard_forget_agent(void)
 	g.agent = -1;
 }
 
-/* Not everybody who has this pid is the agent. */
+/* Open the agent's pidfd; the pid may be reused, so compare the start. */
 static int step_guard_watch(const struct gang_page *p)
 {
 	int fd = pidfd_open(p->agent, 0);
@@ -100,7 +100,7 @@ static int step_guard_watch(const struct gang_page *p)
 	return fd;
 }
 
-/* There may be another agent, or none any more. */
+/* Find the new agent; there may be none. */
 static void step_guard_find_agent(void)
 {
 	struct gang_page *p = gang_page_open(g.rundir, g.node);
@@ -110,11 +110,11 @@ static void step_guard_find_agent(void)
 		return;
 	if (p && g.page && p->agent == g.page->agent &&
 	    p->started == g.page->started) {
-		gang_page_close(p);	/* it tells whether it shares */
+		gang_page_close(p);	/* g.page has its `sharing` */
 		return;
 	}
 	if (g.page && !p)
-		step_guard_let_go_on("takes no part any more", false);
+		step_guard_let_go_on("has ended gang scheduling", false);
 	step_guard_forget_agent();
 	if (!p)
 		return;
@@ -141,11 +141,11 @@ static void step_guard_look_at_agent(void)
 	    alive == g.freed_at)
 		return;
 	g.freed_at = alive;
-	step_guard_let_go_on("gives no sign of life", !slurmd_did);
+	step_guard_let_go_on("does not respond", !slurmd_did);
 	g.freed = g.page->freed;
 }
 
-/* How long to wait, in ms; -1: for ever. */
+/* How long to wait, in ms; -1: no limit. */
 static int step_guard_wait_time(void)
 {
 	uint64_t now = storm_now(), at;
@@ -158,8 +158,8 @@ static int step_guard_wait_time(void)
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
 }
 
-/* It waits for the day on which nobody else lets the step go on: then not also for
- * those that compute.  Where that is refused the agent says so. */
+/* The last guard must not wait for processes that compute.  The agent logs a
+ * refusal. */
 static void step_guard_hurry(void)
 {
 	const struct sched_param p = { .sched_priority = PRIORITY };
@@ -229,7 +229,7 @@ int step_guard_start(const char *rundir, const char *node,
 		step_guard_release();
 		return err;
 	}
-	/* without it, which is scarce, we look for the agent now and then */
+	/* inotify is scarce; without it the thread polls. */
 	g.notify = gang_page_notify(g.rundir, g.node);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -248,7 +248,7 @@ void step_guard_stop(void)
 	if (!g.running)
 		return;
 	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
-		return;		/* cannot be; then it ends with the process */
+		return;		/* the thread ends with the process */
 	pthread_join(g.thread, NULL);
 	step_guard_release();
 }

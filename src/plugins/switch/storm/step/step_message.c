@@ -1,8 +1,9 @@
 /*
  * step_message.c - see step_message.h.
  *
- * The messages' credentials are for srun's user alone, so they cannot be checked
- * here, and need not be: only what this very process sends is read (step_peer.h).
+ * Only srun's user can decode the messages' credentials, so they are not checked
+ * here.  They need not be: only this process's own messages are read
+ * (step_peer.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -30,7 +31,7 @@
 #include "src/storm_common/step_protocol.h"
 #include "step_message.h"
 
-#define PEER_LIMIT 5		/* s, our own process writes at once */
+#define PEER_LIMIT 5		/* s; the same process writes at once */
 #define FORWARD_TRIES 5
 #define MESSAGE_MAX (64 << 20)
 
@@ -101,7 +102,7 @@ static uint32_t *step_message_copy_ids(const uint32_t *ids, uint32_t n)
 	return copy;
 }
 
-/* What the unpacked message says goes into m. */
+/* Fill m from the unpacked message. */
 static void step_message_interpret(struct step_message *m)
 {
 	const slurm_msg_t *msg = &m->msg;
@@ -127,7 +128,7 @@ static void step_message_interpret(struct step_message *m)
 	m->unacked = m->n;
 }
 
-/* Unpack without a check of the credential, which is not for us. */
+/* Unpack without a check of the credential: see above. */
 static bool step_message_parse(struct step_message *m)
 {
 	slurm_msg_t *msg = &m->msg;
@@ -207,14 +208,14 @@ void step_message_answer(struct step_message *m)
 	m->msg.auth_uid = getuid();
 	m->msg.auth_uid_set = true;
 	if (slurm_send_rc_msg(&m->msg, SLURM_SUCCESS) < 0)
-		debug("storm: no answer to slurmstepd: %m");
+		debug("storm: cannot answer slurmstepd: %m");
 	close(m->fd);
 	m->fd = -1;
 }
 
 /* ----------------------------------------------------------------- to srun --- */
 
-/* srun's answer only says that it is there. */
+/* srun's answer only shows that it is alive. */
 static bool step_message_forward_once(const struct step_message *m,
 				      slurm_addr_t *srun)
 {
@@ -245,5 +246,5 @@ void step_message_forward(const struct step_message *m, slurm_addr_t *srun)
 		usleep(delay);
 		delay *= 2;
 	}
-	info("storm: srun cannot be reached at %pA: %m", srun);
+	info("storm: cannot reach srun at %pA: %m", srun);
 }

@@ -1,6 +1,6 @@
 /*
- * step_message.h - a message of slurmstepd to srun that this process has received in
- * srun's place: read, understood, and, if need be, written to srun as it is.
+ * step_message.h - a message of slurmstepd to srun, which the relay receives in
+ * srun's place: read it, parse it and, if necessary, forward it unchanged.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,25 +17,24 @@ struct step_message {
 	struct step_message *next;
 	char *bytes;		/* with Slurm's length in front */
 	size_t len;
-	uint8_t kind;		/* STEP_REPORT_*; 0: not for storm */
+	uint8_t kind;		/* STEP_REPORT_*; 0: only to be forwarded */
 	uint32_t code, n, unacked;
 	uint32_t *ids;		/* NO_VAL once acknowledged */
 	uint64_t deadline;
-	slurm_msg_t msg;	/* what an answer needs of it */
-	int fd;			/* slurmstepd waits there, or -1 */
+	slurm_msg_t msg;	/* for the answer */
+	int fd;			/* where slurmstepd waits for it, or -1 */
 };
 
-/* Read one from slurmstepd; fd is the message's from now on.  NULL: it is not
- * understood. */
+/* Read one from slurmstepd; the message takes over fd.  NULL: malformed. */
 struct step_message *step_message_read(int fd);
 /* Also closes fd. */
 void step_message_destroy(struct step_message *m);
 
-/* The owner has the report of this id. */
+/* The owner has acknowledged the report of this id. */
 void step_message_acked(struct step_message *m, uint8_t kind, uint32_t id);
-/* slurmstepd has handed it over, and waits no longer. */
+/* Answer slurmstepd, which then stops waiting. */
 void step_message_answer(struct step_message *m);
-/* To srun's own address, as slurmstepd would have sent it.  Tries for some seconds. */
+/* Send it to srun's own address, as slurmstepd does.  Tries for some seconds. */
 void step_message_forward(const struct step_message *m, slurm_addr_t *srun);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * step_peer.h - is the other end of a TCP connection a socket of this very process?
+ * step_peer.h - is the other end of a TCP connection a socket of this process?
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,24 +1,23 @@
 /*
  * step_relay.c - a thread in slurmstepd that brings the step's starts and
  * exits to srun through the node agent (paper Algorithm 8, termination
- * detection; architecture: Flows, Launch 4).
+ * detection; doc/protocol.md, "The life of a launch", 7 and 9).
  *
  * slurmstepd sends RESPONSE_LAUNCH_TASKS and MESSAGE_TASK_EXIT to the address
- * that it has for srun.  We point that address at a listener of our own on the
- * loopback, give the agent what the messages say, and keep the bytes: if the
- * owner's acknowledgement does not come in time, or the agent goes away, the
- * very same bytes are written to srun's real address, as slurmstepd would have
- * done.  srun drops what it hears twice.  sattach's addresses are not touched.
+ * that it has for srun.  The relay replaces that address by its own listener on
+ * the loopback.  It reports the messages' contents to the agent and keeps the
+ * bytes.  If the owner does not acknowledge in time, or the agent dies, it sends
+ * the same bytes to srun's real address.  srun discards duplicates.  sattach's
+ * addresses are not changed.
  *
- * slurmstepd sends its last exits when the step's stdio is done, and tells
- * slurmctld of the step's end right after; srun must have heard of the exits
- * by then, and have read the output before (step_stdio.c).  So from
- * switch_p_job_postfini on a message is answered, and slurmstepd waits for the
- * answer, only once srun has it.
+ * slurmstepd sends its last exits when the step's stdio has ended, and reports the
+ * step's end to slurmctld right after.  By then srun must have the exits, and
+ * before them the output (step_stdio.c).  So from switch_p_job_postfini on the
+ * relay answers a message, for which slurmstepd waits, only when srun has it.
  *
- * A connection is accepted only if its other end is a socket of this very process.
- * Messages here are no errors: an error of slurmstepd goes to the terminal of the
- * user, for whom nothing is wrong.
+ * It accepts only connections whose other end is a socket of this process.  It
+ * logs no errors, because slurmstepd prints errors on the user's terminal, and the
+ * step is not affected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -65,8 +64,8 @@ static struct {
 	struct step_message *messages, **end;
 	const stepd_step_rec_t *job;
 	bool late;		/* the thread's: answers wait */
-	bool lingered;		/* and srun has all of the output */
-	sem_t drained;		/* what came before has arrived */
+	bool lingered;		/* srun has all of the output */
+	sem_t drained;		/* srun has all earlier messages */
 } r = { .agent = -1, .listener = -1, .wake = -1 };
 
 static struct local_frame frame;	/* the thread's, once it runs */
@@ -87,14 +86,14 @@ static bool step_relay_report(const struct step_message *m)
 		for (uint32_t j = 0; j < n; j++)
 			local_put32(&frame, m->ids[i + j]);
 		if (local_send(r.agent, &frame, -1)) {
-			info("storm: the agent takes no report: %m");
+			info("storm: cannot report to the agent: %m");
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Out with what is overdue, or with everything once the agent is gone. */
+/* Forward overdue messages, or all of them if the agent is gone. */
 static void step_relay_forward_due(void)
 {
 	struct step_message **p = &r.messages, *m;
@@ -112,7 +111,7 @@ static void step_relay_forward_due(void)
 		      "went through the agent");
 		if (m->unacked) {
 			if (r.agent >= 0)
-				info("storm: no acknowledgement in time, told srun directly");
+				info("storm: no acknowledgement in time, sent the message directly to srun");
 			step_message_forward(m, &r.real);
 		}
 		if (m->fd >= 0)
@@ -130,8 +129,8 @@ static void step_relay_agent_gone(const char *why)
 
 /* ---------------------------------------------------------- from slurmstepd --- */
 
-/* How long an acknowledgement may take: slurmstepd itself waits for an answer
- * MessageTimeout long. */
+/* How long an acknowledgement may take: slurmstepd waits MessageTimeout for its
+ * answer. */
 static uint64_t step_relay_patience(void)
 {
 	return storm_min(slurm_conf.msg_timeout * STORM_SEC / 2, ACK_LIMIT);
@@ -142,7 +141,7 @@ static void step_relay_take(int fd)
 	struct step_message *m = step_message_read(fd);
 
 	if (!m) {
-		info("storm: a message of our own is not understood");
+		info("storm: cannot parse a message of slurmstepd");
 		return;
 	}
 	*r.end = m;
@@ -150,13 +149,13 @@ static void step_relay_take(int fd)
 	if (!r.late) {
 		step_message_answer(m);
 	} else if (!r.lingered) {
-		/* slurmstepd's stdio has ended before this message, and it
-		 * does nothing until we answer */
+		/* slurmstepd's stdio has ended before this message, and
+		 * slurmstepd waits for the answer. */
 		step_stdio_linger(r.job);
 		r.lingered = true;
 	}
 	if (!m->kind) {
-		m->unacked = 1;		/* Slurm's own way, at once */
+		m->unacked = 1;		/* forward it at once */
 		m->deadline = 0;
 		return;
 	}
@@ -281,7 +280,7 @@ static void *step_relay_thread(void *arg)
 
 /* ---------------------------------------------------------------- start and end --- */
 
-/* Did storm launch this step? */
+/* Ask the agent: did STORM launch this step? */
 static bool step_relay_ask_agent(const stepd_step_rec_t *job)
 {
 	enum local_type type;
@@ -361,7 +360,7 @@ void step_relay_start(stepd_step_rec_t *job)
 	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sem_init(&r.drained, 0, 0);
 	if (r.wake < 0 || !step_relay_listen() || !step_relay_start_thread()) {
-		info("storm: no relay, srun is told directly: %m");
+		info("storm: no relay, messages go directly to srun: %m");
 		step_relay_close();
 		return;
 	}

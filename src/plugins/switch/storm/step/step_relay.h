@@ -8,16 +8,15 @@
 
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
-/* In slurmstepd, before the tasks are forked: if storm launched the step, take
- * what slurmstepd is going to tell srun.  Whatever fails here, Slurm's own
- * messages go their own way. */
+/* In slurmstepd, before the tasks are forked.  If STORM launched the step, receive
+ * slurmstepd's messages to srun.  After any failure here, they go to srun
+ * directly. */
 void step_relay_start(stepd_step_rec_t *job);
 
 /*
- * In switch_p_job_postfini, when all processes of the step have ended: returns
- * once srun has heard everything so far, by storm or by Slurm's own message,
- * or cannot be reached.  What slurmstepd sends later is answered when srun has
- * heard it.
+ * In switch_p_job_postfini, when all processes of the step have ended.  Returns
+ * when srun has every message so far, by STORM or directly, or cannot be reached.
+ * Later messages of slurmstepd are answered when srun has them.
  */
 void step_relay_drain(void);
 

@@ -1,15 +1,13 @@
 /*
- * step_stdio.c - the last bytes of a step's output reach srun.
+ * step_stdio.c - make sure that the last bytes of a step's output reach srun.
  *
- * slurmstepd ends its stdio by ending: what it has written may still be in its
- * socket then.  If input from srun has come meanwhile that nobody reads (the
- * end of srun's own stdin is enough), closing the socket resets the
- * connection, and what has not arrived is lost.  And srun, once it hears that
- * the last task was killed, or that all have ended, stops listening without
- * having accepted or read everything.
+ * slurmstepd closes its stdio by exiting, while its last output may still be in the
+ * socket.  If the socket has unread input (end of srun's stdin is enough), the
+ * close resets the connection, and the output is lost.  Also, when srun learns
+ * that the last task was killed, or that all have ended, it stops reading.
  *
- * So the last exits are held back for as long as srun reads: it closes its end
- * of the connection by itself when it has had the end of every stream.
+ * So the last exits wait until srun has read the output: srun closes its end of
+ * the connection when it has the end of every stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,9 +32,9 @@
 #include "src/libstorm/base/clock.h"
 #include "step_stdio.h"
 
-/* A reader that is slower than this is likely to be stopped, or its output
- * is; the exits are told to it nevertheless, as by stock.  slurmstepd waits
- * for our answer MessageTimeout long, 10 s unless configured. */
+/* A slower srun is probably stopped, or its output is.  It then gets the exits as
+ * from stock Slurm.  slurmstepd waits MessageTimeout for an answer, 10 s by
+ * default. */
 #define STEP_STDIO_WAIT (2 * STORM_SEC)
 #define ROOM_POLL 5		/* ms */
 
@@ -59,7 +57,7 @@ static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 	srun_info_t *srun = list_peek(job->sruns);
 	eio_obj_t *obj = NULL;
 
-	/* Without a stream srun has nothing to read, and never closes. */
+	/* Without a stream srun reads nothing and never closes. */
 	if (!job->ioid || !srun || !job->clients ||
 	    (!(job->stdout_eio_objs && list_count(job->stdout_eio_objs)) &&
 	     !(job->stderr_eio_objs && list_count(job->stderr_eio_objs))))
@@ -68,8 +66,8 @@ static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 	return obj ? obj->fd : -1;
 }
 
-/* slurmstepd has shut its side for reading, so the end of file that recv()
- * and poll() tell is its own: only the state says what srun did. */
+/* slurmstepd has shut down its side for reading, so recv() and poll() return end of
+ * file in any case.  Only the TCP state shows what srun did. */
 static bool step_stdio_closed(int fd)
 {
 	struct tcp_info info;
@@ -80,7 +78,7 @@ static bool step_stdio_closed(int fd)
 	return info.tcpi_state != TCP_ESTABLISHED;
 }
 
-/* Read what nobody wants; true if there was something. */
+/* Discard unread input; true if there was some. */
 static bool step_stdio_discard_input(int fd)
 {
 	char buf[16384];
@@ -95,11 +93,11 @@ static bool step_stdio_discard_input(int fd)
 }
 
 /*
- * A socket that is shut for reading does not tell its peer that there is room
- * again, and the end of srun's connection waits behind the input that found
- * none.  Whatever we send tells it; srun ignores an answer to a connection
- * test that it has not sent.  False: not now, for output is on its way and a
- * part of a message would be worse.
+ * A socket that is shut down for reading does not announce new room to its peer, and
+ * srun's end of file waits behind input that found no room.  Any data sent
+ * announces the room.  srun ignores an answer to a connection test that it has not
+ * sent.  False: not now, because output is under way and half a message would do
+ * harm.
  */
 static bool step_stdio_wake_peer(int fd)
 {
@@ -128,7 +126,7 @@ static void step_stdio_wait_closed(int fd, int ep, uint64_t limit)
 		room |= step_stdio_discard_input(fd);
 		if (room && step_stdio_wake_peer(fd))
 			room = false;
-		/* nothing wakes us when the last output has arrived */
+		/* no event shows that the last output has arrived */
 		epoll_wait(ep, &event, 1, room ? ROOM_POLL :
 			   (limit - now) / STORM_MS + 1);
 	}

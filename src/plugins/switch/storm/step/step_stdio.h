@@ -1,5 +1,5 @@
 /*
- * step_stdio.h - the last bytes of a step's output reach srun.
+ * step_stdio.h - make sure that the last bytes of a step's output reach srun.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,9 +10,8 @@
 
 /*
  * Wait until srun has read this node's output to its end and closed the
- * connection, or has gone, or does not read for STEP_STDIO_WAIT.  To be called
- * in slurmstepd when its own stdio thread has ended, before srun hears of the
- * last exits.
+ * connection, has ended, or does not read for STEP_STDIO_WAIT.  Call it in
+ * slurmstepd after its stdio thread has ended, before srun gets the last exits.
  */
 void step_stdio_linger(const stepd_step_rec_t *job);
 
