@@ -2,10 +2,10 @@
  * report.c - pass the nodes' reports of tasks to srun's handlers, as if they
  * were Slurm's own messages.
  *
- * Termination detection (paper, Algorithms 8 and 9) uses cumulative reports: one
- * report may name thousands of tasks of hundreds of nodes.  Slurm's handlers
- * expect one message for each node, and print one line for each with failed
- * tasks.  So reports are split by node, and a user sees the same lines.
+ * Termination detection (paper, Algorithms 8 and 9) uses cumulative reports:
+ * one report may name thousands of tasks of hundreds of nodes.  Slurm's
+ * handlers expect one message for each node, and print one line for each with
+ * failed tasks.  So reports are split by node, and a user sees the same lines.
  *
  * The handlers may call slurmctld (--kill-on-bad-exit).  libstorm's thread must
  * not wait for that, so another thread runs them.

@@ -72,8 +72,8 @@ void storm_session_abort_all(void);
 /*
  * Before srun acts on a signal: wait, at most 0.5 s, for the reports of starts
  * that are under way.  They take a few milliseconds longer than Slurm's own
- * messages.  The effect of a signal, and srun's lines about the tasks, depend on
- * them.  Does not wait for steps that STORM does not launch, or not yet.
+ * messages.  The effect of a signal, and srun's lines about the tasks, depend
+ * on them.  Does not wait for steps that STORM does not launch, or not yet.
  */
 void storm_session_await_starts(void);
 

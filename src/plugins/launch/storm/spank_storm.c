@@ -1,6 +1,6 @@
 /*
- * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc; in
- * slurmstepd, the hooks of gang scheduling (step_gang.h).
+ * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc;
+ * in slurmstepd, the hooks of gang scheduling (step_gang.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen for each command, so
  * a site need not change LaunchType.  In srun the option sets

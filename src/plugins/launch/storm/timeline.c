@@ -1,6 +1,6 @@
 /*
- * timeline.c - the phases of a launch (paper section 4.2.1, which separates send
- * and execution times), for -vv and for STORM_TIMELINE.
+ * timeline.c - the phases of a launch (paper section 4.2.1, which separates
+ * send and execution times), for -vv and for STORM_TIMELINE.
  *
  * The JSON object:
  *	command, job, step, step_het (both null if none), nodes, tasks,

@@ -59,8 +59,8 @@ char *storm_record_line(const struct storm_record *rec);
 
 /*
  * Write the record to the file that STORM_TIMELINE names, if it is set.  A
- * process with several steps (a heterogeneous srun) replaces the file each time:
- * the object "steps" then has them all.  Logs a failure.  Any thread.
+ * process with several steps (a heterogeneous srun) replaces the file each
+ * time: the object "steps" then has them all.  Logs a failure.  Any thread.
  */
 void storm_record_write(const struct storm_record *rec);
 

@@ -1,10 +1,10 @@
 /*
- * switch_storm.c - the switch plugin.  It runs the node agent in slurmd, and the
- * relay of starts and exits in slurmstepd.  It carries a step's network context
- * from slurmctld through srun and slurmd to slurmstepd.
+ * switch_storm.c - the switch plugin.  It runs the node agent in slurmd, and
+ * the relay of starts and exits in slurmstepd.  It carries a step's network
+ * context from slurmctld through srun and slurmd to slurmstepd.
  *
- * Every slurmd and srun loads all switch plugins, whatever SwitchType is, so the
- * agent runs in any case.  The hooks of steps need SwitchType=switch/storm.
+ * Every slurmd and srun loads all switch plugins, whatever SwitchType is, so
+ * the agent runs in any case.  The hooks of steps need SwitchType=switch/storm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -43,8 +43,8 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* unique among switch plugins, and above 100 */
 const uint32_t plugin_id = 831;
 
-/* The step's network context in the jobinfo: a version and that version's bytes.
- * Version 1 has none.  Those of a later version are passed on unread. */
+/* The step's network context in the jobinfo: a version and that version's
+ * bytes. Version 1 has none.  Those of a later version are passed on unread. */
 #define CONTEXT_NONE 1
 #define CONTEXT_VERSION 2
 
@@ -293,8 +293,8 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 	return SLURM_SUCCESS;
 }
 
-/* Gang scheduling must not continue a step that Slurm has suspended: with cgroup
- * v2 both use the same file. */
+/* Gang scheduling must not continue a step that Slurm has suspended: with
+ * cgroup v2 both use the same file. */
 static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 {
 	struct gang_step s = {
@@ -386,7 +386,8 @@ int switch_p_job_resume(void *suspend_info, int max_wait)
 	return SLURM_SUCCESS;
 }
 
-/* No process of the step is left on any node; at the latest at the job's end. */
+/* No process of the step is left on any node; at the latest at the job's
+ * end. */
 int switch_p_job_step_complete(switch_jobinfo_t *j, char *nodelist)
 {
 	(void) nodelist;

@@ -3,8 +3,8 @@
  * (doc/protocol.md, "From slurmctld to the tasks").
  *
  * It is in the step's jobinfo, which passes through the user's srun.  So nodes
- * trust only a MUNGE credential of slurmctld over the context and its step, which
- * only slurmd's user can decode.  The jobinfo also has, in the open, what
+ * trust only a MUNGE credential of slurmctld over the context and its step,
+ * which only slurmd's user can decode.  The jobinfo also has, in the open, what
  * slurmctld needs after a restart.  That part contains no secret.
  *
  * No Slurm header.
@@ -62,7 +62,8 @@ bool context_verify(const void *bytes, size_t len,
 		    const struct context_expected *e, struct context *c,
 		    char why[CONTEXT_WHY_MAX]);
 
-/* The values in the tasks' environment: "239.195.0.1"; 64 hexadecimal digits. */
+/* The values in the tasks' environment: "239.195.0.1"; 64 hexadecimal
+ * digits. */
 #define CONTEXT_GROUP_TEXT 16
 #define CONTEXT_KEY_TEXT (2 * CONTEXT_KEY_LEN + 1)
 void context_group_text(uint32_t group, char out[CONTEXT_GROUP_TEXT]);

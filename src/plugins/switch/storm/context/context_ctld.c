@@ -136,8 +136,9 @@ void context_ctld_stop(void)
 
 /* -------------------------------------------------------- unclaimed leases --- */
 
-/* Is it certain that no process of the job runs?  When a node registers, slurmctld
- * orders it to kill jobs that slurmctld does not know; other nodes are DOWN. */
+/* Is it certain that no process of the job runs?  When a node registers,
+ * slurmctld orders it to kill jobs that slurmctld does not know; other nodes
+ * are DOWN. */
 static bool context_ctld_job_gone(void *arg, uint32_t job)
 {
 	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
@@ -199,8 +200,8 @@ static struct waiting *context_ctld_entry(uint64_t now)
 	return NULL;
 }
 
-/* Remember the step's srun.  It tries again when something connects to its port.
- * True: it has waited before. */
+/* Remember the step's srun.  It tries again when something connects to its
+ * port.  True: it has waited before. */
 static bool context_ctld_wait(const step_record_t *step, uint64_t now)
 {
 	struct waiting *w = context_ctld_waiting(step);

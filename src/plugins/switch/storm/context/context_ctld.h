@@ -1,7 +1,7 @@
 /*
  * context_ctld.h - network contexts in slurmctld: leases for steps, and their
- * return (doc/protocol.md, "Network contexts").  Called with slurmctld's job write
- * lock held, except for context_ctld_sign().
+ * return (doc/protocol.md, "Network contexts").  Called with slurmctld's job
+ * write lock held, except for context_ctld_sign().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

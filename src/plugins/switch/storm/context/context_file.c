@@ -1,8 +1,8 @@
 /*
  * context_file.c - see context_file.h.
  *
- * Records of RECORD bytes.  The first one names the format; record n is of id n.
- * Integers in network byte order, then zeroes:
+ * Records of RECORD bytes.  The first one names the format; record n is of id
+ * n.  Integers in network byte order, then zeroes:
  *
  *	u32 id, u32 job, u32 step, u32 group, u64 parts 0 to 63, u64 parts 64 to
  *	127, u8 closed, u64 serial, u8[32] key, u8[8] of SHA-256 of all this

@@ -1,6 +1,6 @@
 /*
- * context_step.h - a step's network context in slurmstepd: only the context that
- * slurmctld leased goes into the environment of the step's tasks.
+ * context_step.h - a step's network context in slurmstepd: only the context
+ * that slurmctld leased goes into the environment of the step's tasks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -2,13 +2,14 @@
  * context_table.h - the network contexts of a cluster, and the step that leases
  * each (doc/protocol.md, "Network contexts").
  *
- * A context is an id from 1 to the number of contexts, the id'th multicast group
- * of the pool, and a random key.  A step leases one when it is created and returns
- * it when it has ended.  The parts of a heterogeneous step are steps of slurmctld
- * but one application: they share a context, which each of them holds.
+ * A context is an id from 1 to the number of contexts, the id'th multicast
+ * group of the pool, and a random key.  A step leases one when it is created
+ * and returns it when it has ended.  The parts of a heterogeneous step are
+ * steps of slurmctld but one application: they share a context, which each of
+ * them holds.
  *
- * A returned id is leased again as late as possible: datagrams that are still in
- * the network find no receiver.
+ * A returned id is leased again as late as possible: datagrams that are still
+ * in the network find no receiver.
  *
  * Pure: no Slurm type, no I/O, no lock.
  *
@@ -72,8 +73,8 @@ context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
 
 /*
  * After a restart: load the saved leases, in any order and each id once.  Call
- * context_table_loaded().  Then each step that slurmctld recovers claims its lease.
- * Unclaimed leases stay until context_table_sweep().
+ * context_table_loaded().  Then each step that slurmctld recovers claims its
+ * lease.  Unclaimed leases stay until context_table_sweep().
  */
 /* 0, or -1: invalid id, or no memory. */
 int context_table_load(struct context_table *t, const struct context_lease *l);

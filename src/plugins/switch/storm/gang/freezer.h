@@ -10,9 +10,9 @@
  *			and those whose parent has died included.
  *	cgroup v1	the freezer; it blocks even SIGKILL, so the caller must
  *			check for pending signals.
- * No Slurm header.  The step's owner provides the paths; no function follows a link
- * that another user could have made.  One struct freezer is for one thread at a
- * time.
+ * No Slurm header.  The step's owner provides the paths; no function follows a
+ * link that another user could have made.  One struct freezer is for one thread
+ * at a time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -45,15 +45,15 @@ struct freezer_host {
 };
 
 /*
- * Find the mechanism (wish: only this one) and make the directory of this node's
- * groups.  0, or an errno: the wish is not available.
+ * Find the mechanism (wish: only this one) and make the directory of this
+ * node's groups.  0, or an errno: the wish is not available.
  */
 int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 		      const char *node);
 
-/* Gang scheduling has ended here: remove the directories of freezer_host_find(), if
- * no step is left; base is freezer_host's.  freezer_group_make() creates them
- * again. */
+/* Gang scheduling has ended here: remove the directories of
+ * freezer_host_find(), if no step is left; base is freezer_host's.
+ * freezer_group_make() creates them again. */
 void freezer_host_remove(const char *base);
 
 /*
@@ -73,9 +73,9 @@ int freezer_group_beside(const char *own, const char *name,
 			 char group[PATH_MAX]);
 
 /*
- * Make the group of a step; group is its directory, or "" if the host's base is "".
- * name is one component.  If an earlier step left a group of this name, thaw and
- * use it.  0 or an errno.
+ * Make the group of a step; group is its directory, or "" if the host's base is
+ * "".  name is one component.  If an earlier step left a group of this name,
+ * thaw and use it.  0 or an errno.
  */
 int freezer_group_make(const struct freezer_host *h, const char *name,
 		       char group[PATH_MAX]);
@@ -99,8 +99,8 @@ void freezer_close(struct freezer *f);
 void freezer_drop(struct freezer *f);
 
 /*
- * Stop; continue.  Does nothing if the step is in that state, unless again is set.
- * 0 or an errno; ENODEV: the step has ended.
+ * Stop; continue.  Does nothing if the step is in that state, unless again is
+ * set.  0 or an errno; ENODEV: the step has ended.
  */
 int freezer_stop(struct freezer *f, bool again);
 int freezer_continue(struct freezer *f, bool again);
@@ -112,16 +112,16 @@ bool freezer_settled(struct freezer *f);
 /* The step's processes now; the caller frees *pids.  0 or an errno. */
 int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 
-/* Why a stopped step should run: one of its processes has a pending signal that it
- * does not block; a debugger traces one. */
+/* Why a stopped step should run: one of its processes has a pending signal that
+ * it does not block; a debugger traces one. */
 #define FREEZER_SIGNALLED 0x1u
 #define FREEZER_TRACED 0x2u
 unsigned int freezer_wants(struct freezer *f);
-/* Does one of its processes run a program of this name, such as "srun", whose file
- * root owns?  A user's own program of that name does not count. */
+/* Does one of its processes run a program of this name, such as "srun", whose
+ * file root owns? A user's own program of that name does not count. */
 bool freezer_has(struct freezer *f, const char *name);
-/* Does a process still run the program of root (slurmstepd), because it is before
- * exec()? */
+/* Does a process still run the program of root (slurmstepd), because it is
+ * before exec()? */
 bool freezer_starting(struct freezer *f);
 
 #endif

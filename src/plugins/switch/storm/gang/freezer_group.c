@@ -1,6 +1,6 @@
 /*
- * freezer_group.c - a step's control group: create, join and remove it by its path;
- * stop and inspect it by its descriptors.
+ * freezer_group.c - a step's control group: create, join and remove it by its
+ * path; stop and inspect it by its descriptors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,6 @@
 /*
- * freezer_private.h - the parts of the freezer (freezer.h), each uses those below:
+ * freezer_private.h - the parts of the freezer (freezer.h), each uses those
+ * below:
  *
  *	freezer.c	a step, with any mechanism
  *	freezer_group.c	... by its control group, of either version
@@ -64,7 +65,8 @@ int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
 bool freezer_name_is_plain(const char *name);
 /* Create it unless it exists.  0 or an errno. */
 int freezer_dir_make(const char *path);
-/* Create the directory of this node's groups, and its parent.  0 or an errno. */
+/* Create the directory of this node's groups, and its parent.  0 or an
+ * errno. */
 int freezer_base_make(const char *base);
 /* The directory of this process's own v2 group.  0 or an errno. */
 int freezer_own_group(char out[PATH_MAX]);

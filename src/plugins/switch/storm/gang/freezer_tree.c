@@ -1,7 +1,7 @@
 /*
  * freezer_tree.c - stop a step by signals to its tree of processes: every
- * descendant of its slurmstepd.  That includes processes in sessions of their own,
- * and those whose parent has died.
+ * descendant of its slurmstepd.  That includes processes in sessions of their
+ * own, and those whose parent has died.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -171,8 +171,8 @@ static void freezer_tree_signal(struct freezer *f, int sig)
 		pidfd_send_signal(f->member[i].pidfd, sig, NULL, 0);
 }
 
-/* A stopped process forks no more.  So stop the known ones, then their children,
- * until there are no new ones. */
+/* A stopped process forks no more.  So stop the known ones, then their
+ * children, until there are no new ones. */
 static int freezer_tree_stop(struct freezer *f)
 {
 	size_t news;

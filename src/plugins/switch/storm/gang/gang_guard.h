@@ -1,7 +1,7 @@
 /*
- * gang_guard.h - slurmd's guard: no step stays stopped because the agent is dead or
- * does not respond (doc/gang-scheduling.md, "Nothing stands still because of the
- * dead").  No Slurm header.  One thread.
+ * gang_guard.h - slurmd's guard: no step stays stopped because the agent is
+ * dead or does not respond (doc/gang-scheduling.md, "Nothing stands still
+ * because of the dead").  No Slurm header.  One thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,6 +1,6 @@
 /*
- * gang_page.h - the agent's gang scheduling as others see it, also after the agent
- * was killed: two files in the node's run directory, which readers map.
+ * gang_page.h - the agent's gang scheduling as others see it, also after the
+ * agent was killed: two files in the node's run directory, which readers map.
  *
  *	STORM_RUNDIR/NODE/gang	 how steps are stopped here, the agent's pid and
  *				 its time stamp.  If that is old while steps are
@@ -54,12 +54,12 @@ void gang_page_close(struct gang_page *p);	/* NULL is allowed */
 void gang_page_remove(const char *rundir, const char *node);
 #define GANG_PAGE_NAME "gang"
 
-/* A non-blocking inotify(7) descriptor that notifies of changes of the page, which
- * the caller closes; -1 and errno. */
+/* A non-blocking inotify(7) descriptor that notifies of changes of the page,
+ * which the caller closes; -1 and errno. */
 int gang_page_notify(const char *rundir, const char *node);
-/* All changes since the last call: IN_MOVED_TO (there may be a new page), IN_ATTRIB
- * (sharing has changed), IN_DELETE, IN_Q_OVERFLOW (any of them); 0: none.  fd -1 is
- * allowed. */
+/* All changes since the last call: IN_MOVED_TO (there may be a new page),
+ * IN_ATTRIB (sharing has changed), IN_DELETE, IN_Q_OVERFLOW (any of them); 0:
+ * none.  fd -1 is allowed. */
 uint32_t gang_page_notified(int fd);
 
 /* Is its writer late while steps are stopped?  now: CLOCK_MONOTONIC ns. */
@@ -118,7 +118,8 @@ struct gang_trace {
 	struct gang_event event[GANG_TRACE_EVENTS];
 };
 
-/* Map the ring for writing.  Events of an earlier agent stay.  NULL and errno. */
+/* Map the ring for writing.  Events of an earlier agent stay.  NULL and
+ * errno. */
 struct gang_trace *gang_trace_create(const char *rundir, const char *node);
 const struct gang_trace *gang_trace_open(const char *rundir, const char *node);
 void gang_trace_close(const struct gang_trace *t);

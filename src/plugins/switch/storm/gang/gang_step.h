@@ -5,14 +5,14 @@
  *	STORM_RUNDIR/NODE/steps/JOB.STEP.PID
  *
  * The agent reads the directory, also after a restart; slurmd's plugin reads it
- * when the agent is dead.  So no process that dies takes a step's record along.  A
- * record exists once all tasks are in the group: an incomplete step is not
+ * when the agent is dead.  So no process that dies takes a step's record along.
+ * A record exists once all tasks are in the group: an incomplete step is not
  * stopped.  A record whose slurmstepd has ended is void.
  *
- * While Slurm suspends the step the record is hidden: STORM must not continue the
- * step, whose group Slurm may use, too.  The node is not notified of a suspended
- * batch script.  So each record has a mark while gang scheduling keeps the step
- * stopped; a guard continues no step without one.
+ * While Slurm suspends the step the record is hidden: STORM must not continue
+ * the step, whose group Slurm may use, too.  The node is not notified of a
+ * suspended batch script.  So each record has a mark while gang scheduling
+ * keeps the step stopped; a guard continues no step without one.
  *
  * The directory is root's.  No Slurm header.
  *
@@ -46,7 +46,8 @@ uint64_t gang_step_started(pid_t pid);
 /* Is its slurmstepd alive? */
 bool gang_step_alive(const struct gang_step *s);
 
-/* The directory of a node's records; create it if make is set.  0 or an errno. */
+/* The directory of a node's records; create it if make is set.  0 or an
+ * errno. */
 int gang_step_dir(const char *rundir, const char *node, bool make,
 		  char out[PATH_MAX]);
 
@@ -66,9 +67,9 @@ int gang_step_hold(const char *dir, const char *name, bool hold);
 bool gang_step_held(const char *dir, const char *name);
 
 /*
- * The mark of a record.  The agent sets it before it stops the step, and clears it
- * after it continues the step.  It is mapped, because that happens thousands of
- * times a second.  NULL and errno.
+ * The mark of a record.  The agent sets it before it stops the step, and clears
+ * it after it continues the step.  It is mapped, because that happens thousands
+ * of times a second.  NULL and errno.
  */
 struct gang_mark;
 struct gang_mark *gang_mark_open(const char *dir, const char *name);
@@ -77,8 +78,8 @@ void gang_mark_close(struct gang_mark *m);	/* NULL is allowed */
 
 /*
  * Continue all steps of a node that have a mark.  dead: there is certainly no
- * agent, so clear the marks; otherwise it may be about to stop a step.  Returns the
- * number of steps.  warn (may be NULL) is called for each failure.
+ * agent, so clear the marks; otherwise it may be about to stop a step.  Returns
+ * the number of steps.  warn (may be NULL) is called for each failure.
  */
 unsigned int gang_step_thaw_all(const char *dir, bool dead,
 				void (*warn)(const char *name, int err));

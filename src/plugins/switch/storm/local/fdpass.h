@@ -17,7 +17,8 @@ int fdpass_send(int sock, const void *buf, size_t len, int fd);
 /*
  * Receive one record.  Returns its length, 0 if the other end has closed, or -1
  * and errno: EPROTO if the record or its descriptors were truncated.  *fd: the
- * descriptor, close-on-exec, which the caller closes, or -1; the last of several.
+ * descriptor, close-on-exec, which the caller closes, or -1; the last of
+ * several.
  */
 ssize_t fdpass_recv(int sock, void *buf, size_t size, int *fd);
 

@@ -1,7 +1,8 @@
 /*
- * local.h - the node agent's local socket, for slurmd's plugin, slurmstepd's step
- * hooks and `storm_agent --stats` on the agent's node.  Root only: the directory
- * and the socket belong to root, and each side checks the other's uid.
+ * local.h - the node agent's local socket, for slurmd's plugin, slurmstepd's
+ * step hooks and `storm_agent --stats` on the agent's node.  Root only: the
+ * directory and the socket belong to root, and each side checks the other's
+ * uid.
  *
  * A frame is one record of a SOCK_SEQPACKET socket: head {magic, version,
  * type, length of the whole frame}, then the type's fields, in host byte order
@@ -90,15 +91,15 @@ int local_path(const char *rundir, const char *node, char *out, size_t size);
 int local_make_dir(const char *rundir, const char *node);
 
 /*
- * Listen.  Makes the directory as local_make_dir() does.  Replaces a socket without
- * a server; EADDRINUSE: one has a server.  Returns a non-blocking descriptor, or
- * -1 and errno.
+ * Listen.  Makes the directory as local_make_dir() does.  Replaces a socket
+ * without a server; EADDRINUSE: one has a server.  Returns a non-blocking
+ * descriptor, or -1 and errno.
  */
 int local_listen(const char *rundir, const char *node);
 
 /* Connect, and refuse a server of another uid.  Returns a blocking socket whose
- * sends and receives return EAGAIN after 5 s, or -1 and errno.  *pid (may be NULL)
- * is the server's process. */
+ * sends and receives return EAGAIN after 5 s, or -1 and errno.  *pid (may be
+ * NULL) is the server's process. */
 int local_connect(const char *rundir, const char *node, pid_t *pid);
 
 /* The uid and process of the other end: 0, or -1 with errno. */

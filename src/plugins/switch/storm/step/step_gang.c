@@ -107,8 +107,8 @@ static void step_gang_write(void)
 		step_gang_off("its record could not be written", err);
 }
 
-/* The last task writes the record: slurmstepd cannot know when all tasks are in the
- * group, and a task must not be stopped while it still is slurmstepd. */
+/* The last task writes the record: slurmstepd cannot know when all tasks are in
+ * the group, and a task must not be stopped while it still is slurmstepd. */
 void step_gang_enter(void)
 {
 	int err;
@@ -153,7 +153,8 @@ void step_gang_forked(void)
 	g.say(text);
 }
 
-/* The last step of a node that has left gang scheduling removes its directories. */
+/* The last step of a node that has left gang scheduling removes its
+ * directories. */
 static void step_gang_remove_groups(void)
 {
 	struct gang_page *page = gang_page_open(NULL, g.node);

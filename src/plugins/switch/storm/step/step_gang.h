@@ -1,9 +1,9 @@
 /*
- * step_gang.h - slurmstepd's side of gang scheduling.  It puts a step's tasks into
- * a group that the agent can stop, and writes the step's record (gang_step.h).
- * SPANK's hooks call it, because batch and interactive steps have them, too.  It
- * does nothing if this node does no gang scheduling.  After a failure, which is
- * logged once, the step runs all the time.
+ * step_gang.h - slurmstepd's side of gang scheduling.  It puts a step's tasks
+ * into a group that the agent can stop, and writes the step's record
+ * (gang_step.h).  SPANK's hooks call it, because batch and interactive steps
+ * have them, too.  It does nothing if this node does no gang scheduling.  After
+ * a failure, which is logged once, the step runs all the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,11 +25,12 @@ struct step_gang {
 /* As root, before tasks are forked.  say(text) logs. */
 void step_gang_begin(const char *node, const struct step_gang *s,
 		     void (*say)(const char *));
-/* As root, in each task before exec; after the last one the step is complete. */
+/* As root, in each task before exec; after the last one the step is
+ * complete. */
 void step_gang_enter(void);
-/* As root, in slurmstepd, for each task: all are forked, and Slurm has put this one
- * into its group.  If Slurm's groups are used, the step is complete after the last
- * task.  Then starts the step's guard (step_guard.h). */
+/* As root, in slurmstepd, for each task: all are forked, and Slurm has put this
+ * one into its group.  If Slurm's groups are used, the step is complete after
+ * the last task.  Then starts the step's guard (step_guard.h). */
 void step_gang_forked(void);
 /* The step's processes have ended. */
 void step_gang_end(void);

@@ -22,8 +22,9 @@
 #include "src/libstorm/base/minmax.h"
 #include "step_guard.h"
 
-/* slurmd's guard looks more often; this one serves if slurmd does not look at all.
- * Looks are rare, because each delays a program that waits for all of its nodes. */
+/* slurmd's guard looks more often; this one serves if slurmd does not look at
+ * all. Looks are rare, because each delays a program that waits for all of its
+ * nodes. */
 #define LATE (800 * STORM_MS)
 #define LOOK_AGAIN 1000			/* ms; without inotify */
 #define TRY_AGAIN 20			/* ms; slurmstepd is the user for now */
@@ -44,8 +45,8 @@ static struct {
 	bool retry;
 } g = { .wake = -1, .notify = -1, .agent = -1 };
 
-/* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?  If
- * in doubt, true. */
+/* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?
+ * If in doubt, true. */
 static bool step_guard_stands_by_us(void)
 {
 	char dir[PATH_MAX], name[GANG_STEP_NAME];

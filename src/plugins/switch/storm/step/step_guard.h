@@ -1,10 +1,10 @@
 /*
- * step_guard.h - the third guard: slurmstepd continues its step if the agent and
- * slurmd's plugin (gang_guard.h) die at the same time (doc/gang-scheduling.md,
- * "Nothing stands still because of the dead").
+ * step_guard.h - the third guard: slurmstepd continues its step if the agent
+ * and slurmd's plugin (gang_guard.h) die at the same time
+ * (doc/gang-scheduling.md, "Nothing stands still because of the dead").
  *
- * A thread waits for the agent's death and for the next agent.  While jobs share
- * the node it also runs once a second, to see that the agent responds.
+ * A thread waits for the agent's death and for the next agent.  While jobs
+ * share the node it also runs once a second, to see that the agent responds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

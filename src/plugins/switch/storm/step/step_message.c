@@ -1,8 +1,8 @@
 /*
  * step_message.c - see step_message.h.
  *
- * Only srun's user can decode the messages' credentials, so they are not checked
- * here.  They need not be: only this process's own messages are read
+ * Only srun's user can decode the messages' credentials, so they are not
+ * checked here.  They need not be: only this process's own messages are read
  * (step_peer.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

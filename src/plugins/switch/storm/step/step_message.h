@@ -34,7 +34,8 @@ void step_message_destroy(struct step_message *m);
 void step_message_acked(struct step_message *m, uint8_t kind, uint32_t id);
 /* Answer slurmstepd, which then stops waiting. */
 void step_message_answer(struct step_message *m);
-/* Send it to srun's own address, as slurmstepd does.  Tries for some seconds. */
+/* Send it to srun's own address, as slurmstepd does.  Tries for some
+ * seconds. */
 void step_message_forward(const struct step_message *m, slurm_addr_t *srun);
 
 #endif

@@ -6,18 +6,19 @@
  * slurmstepd sends RESPONSE_LAUNCH_TASKS and MESSAGE_TASK_EXIT to the address
  * that it has for srun.  The relay replaces that address by its own listener on
  * the loopback.  It reports the messages' contents to the agent and keeps the
- * bytes.  If the owner does not acknowledge in time, or the agent dies, it sends
- * the same bytes to srun's real address.  srun discards duplicates.  sattach's
- * addresses are not changed.
+ * bytes.  If the owner does not acknowledge in time, or the agent dies, it
+ * sends the same bytes to srun's real address.  srun discards duplicates.
+ * sattach's addresses are not changed.
  *
- * slurmstepd sends its last exits when the step's stdio has ended, and reports the
- * step's end to slurmctld right after.  By then srun must have the exits, and
- * before them the output (step_stdio.c).  So from switch_p_job_postfini on the
- * relay answers a message, for which slurmstepd waits, only when srun has it.
+ * slurmstepd sends its last exits when the step's stdio has ended, and reports
+ * the step's end to slurmctld right after.  By then srun must have the exits,
+ * and before them the output (step_stdio.c).  So from switch_p_job_postfini on
+ * the relay answers a message, for which slurmstepd waits, only when srun has
+ * it.
  *
  * It accepts only connections whose other end is a socket of this process.  It
- * logs no errors, because slurmstepd prints errors on the user's terminal, and the
- * step is not affected.
+ * logs no errors, because slurmstepd prints errors on the user's terminal, and
+ * the step is not affected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -8,15 +8,15 @@
 
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
-/* In slurmstepd, before the tasks are forked.  If STORM launched the step, receive
- * slurmstepd's messages to srun.  After any failure here, they go to srun
- * directly. */
+/* In slurmstepd, before the tasks are forked.  If STORM launched the step,
+ * receive slurmstepd's messages to srun.  After any failure here, they go to
+ * srun directly. */
 void step_relay_start(stepd_step_rec_t *job);
 
 /*
  * In switch_p_job_postfini, when all processes of the step have ended.  Returns
- * when srun has every message so far, by STORM or directly, or cannot be reached.
- * Later messages of slurmstepd are answered when srun has them.
+ * when srun has every message so far, by STORM or directly, or cannot be
+ * reached.  Later messages of slurmstepd are answered when srun has them.
  */
 void step_relay_drain(void);
 

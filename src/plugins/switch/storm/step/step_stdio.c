@@ -1,10 +1,11 @@
 /*
  * step_stdio.c - make sure that the last bytes of a step's output reach srun.
  *
- * slurmstepd closes its stdio by exiting, while its last output may still be in the
- * socket.  If the socket has unread input (end of srun's stdin is enough), the
- * close resets the connection, and the output is lost.  Also, when srun learns
- * that the last task was killed, or that all have ended, it stops reading.
+ * slurmstepd closes its stdio by exiting, while its last output may still be in
+ * the socket.  If the socket has unread input (end of srun's stdin is enough),
+ * the close resets the connection, and the output is lost.  Also, when srun
+ * learns that the last task was killed, or that all have ended, it stops
+ * reading.
  *
  * So the last exits wait until srun has read the output: srun closes its end of
  * the connection when it has the end of every stream.
@@ -32,8 +33,8 @@
 #include "src/libstorm/base/clock.h"
 #include "step_stdio.h"
 
-/* A slower srun is probably stopped, or its output is.  It then gets the exits as
- * from stock Slurm.  slurmstepd waits MessageTimeout for an answer, 10 s by
+/* A slower srun is probably stopped, or its output is.  It then gets the exits
+ * as from stock Slurm.  slurmstepd waits MessageTimeout for an answer, 10 s by
  * default. */
 #define STEP_STDIO_WAIT (2 * STORM_SEC)
 #define ROOM_POLL 5		/* ms */
@@ -66,8 +67,8 @@ static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 	return obj ? obj->fd : -1;
 }
 
-/* slurmstepd has shut down its side for reading, so recv() and poll() return end of
- * file in any case.  Only the TCP state shows what srun did. */
+/* slurmstepd has shut down its side for reading, so recv() and poll() return
+ * end of file in any case.  Only the TCP state shows what srun did. */
 static bool step_stdio_closed(int fd)
 {
 	struct tcp_info info;
@@ -93,11 +94,11 @@ static bool step_stdio_discard_input(int fd)
 }
 
 /*
- * A socket that is shut down for reading does not announce new room to its peer, and
- * srun's end of file waits behind input that found no room.  Any data sent
- * announces the room.  srun ignores an answer to a connection test that it has not
- * sent.  False: not now, because output is under way and half a message would do
- * harm.
+ * A socket that is shut down for reading does not announce new room to its
+ * peer, and srun's end of file waits behind input that found no room.  Any data
+ * sent announces the room.  srun ignores an answer to a connection test that it
+ * has not sent.  False: not now, because output is under way and half a message
+ * would do harm.
  */
 static bool step_stdio_wake_peer(int fd)
 {
