@@ -58,7 +58,7 @@ def lab_name(what):
 
 
 def need_cgroup2():
-    """The gang scheduling tests freeze in groups of that kind.""""
+    """The gang scheduling tests freeze in groups of that kind."""
     if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
         pytest.skip("SKIP: no control groups of version 2 here")
 

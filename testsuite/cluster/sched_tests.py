@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""sched/storm as slurmctld's scheduler: which jobs take turns, and what becomes of
-them when Slurm suspends, requeues, resizes or restarts.  For any cluster with two
-nodes of a core each, two jobs on a core, and CONF: the fixture `lab`, which ends
-their jobs; test_sched.py has a lab, ../hosts/test_sched.py hosts with systemd.
-What nodes do at each turn is gang_tests.py's."""
+"""sched/storm as slurmctld's scheduler: which jobs take turns, and what happens to
+them when Slurm suspends, requeues, resizes or restarts. The tests run on any
+cluster with two nodes of one core, two jobs on a core, and CONF: the fixture
+`lab`, which ends their jobs. test_sched.py has a lab, ../hosts/test_sched.py has
+hosts with systemd. gang_tests.py tests what nodes do at each turn.
+"""
 import pathlib
 import re
 import time
@@ -13,7 +14,7 @@ import pytest
 from harness import EPILOG, epilog_ran, save_jobs, until
 from lab import slurmconf
 
-#: beside the gang partition another, whose jobs do not share, and push others out
+#: another partition, whose jobs do not share, and preempt others
 CONF = [
     ("PreemptType", "preempt/partition_prio"), ("PreemptMode", "REQUEUE"),
     ("Epilog", EPILOG),
@@ -62,15 +63,15 @@ def running(lab, *jobs):
 
 
 def run_again(lab, *jobs):
-    """Slurm lets what was requeued wait for two minutes: shorter here, but not
-    to nothing, for nodes refuse a credential of the very second in which they
-    have ended the job, and slurmctld then gives the job up as failed."""
+    """Shorten the two minutes that Slurm delays a requeued job. Not to zero:
+    nodes refuse a credential of the same second in which they ended the job,
+    and slurmctld would then fail the job."""
     asked = dict.fromkeys(jobs, -60)
 
     def back(job):
         now = state(lab, job)
         assert now != "FAILED", show(lab, "job", job)
-        # Slurm may set its two minutes after us; each time is a new wait
+        # Slurm may set its two minutes afterwards; each time is a new delay
         if time.monotonic() > asked[job] + 10 and \
                 field(lab, job, "Reason") == "BeginTime":
             asked[job] = time.monotonic()
@@ -95,7 +96,8 @@ def strobes(lab, host="n1"):
 
 
 def standing(lab, host):
-    """The jobs whose steps stand still there, by the kernel's word."""
+    """The jobs whose steps are stopped on the node, according to the
+    kernel."""
     if hasattr(lab, "standing"):
         return lab.standing(host)
     base = pathlib.Path(lab.path(host, "/sys/fs/cgroup"))
@@ -110,7 +112,7 @@ def strobed(lab, host="n1"):
 
 
 def edit(lab, path, *changes):
-    """Change slurmctld's configuration: (old, new), or a line to be added."""
+    """Change slurmctld's configuration: pairs (old, new), or a line to add."""
     path = lab.path("ctl", "/etc/slurm/" + path)
     with open(path) as f:
         text = f.read()
@@ -125,8 +127,8 @@ def edit(lab, path, *changes):
 
 
 def test_two_share(lab):
-    """Users see who takes turns, nodes hear whose turn it is, and when one of
-    the two ends the other runs on without strobes."""
+    """Users see which jobs take turns, and nodes receive the turns. When one
+    of two jobs ends, the other runs on without strobes."""
     first, second = submit(lab), submit(lab)
     running(lab, first, second)
     turns(lab, "1/2", first, second)
@@ -144,7 +146,7 @@ def test_two_share(lab):
 
 
 def told(text):
-    """{key: value} of our word in a line of scontrol's, or None"""
+    """{key: value} of the storm: word in a line of scontrol's, or None"""
     found = re.search(r"\bstorm:(\S*)", text)
     return found and dict(p.split("=") for p in found[1].split(","))
 
@@ -154,8 +156,8 @@ def show(lab, what, name):
 
 
 def test_users_are_told(lab):
-    """Slot, share, quantum, misses, of jobs and nodes, beside what others have
-    written there; and what a job has had, also when it is over."""
+    """Comments show slot, share, quantum and misses of jobs and nodes, and
+    keep what others have written there. A job's figures stay after its end."""
     command(lab, "scontrol", "update", "NodeName=n1", "Extra=rack 7")
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
@@ -187,7 +189,7 @@ def test_users_are_told(lab):
           "the suspended one to have no turn")
     command(lab, "scontrol", "resume", jobs[1])
     turns(lab, "1/1", jobs[1])
-    # what it had is not forgotten when it shares again
+    # its figures stay when it shares again
     other = submit(lab)
     turns(lab, "1/2", jobs[1], other)
     until(lambda: had(jobs[1]) > before, "more to be had")
@@ -195,7 +197,7 @@ def test_users_are_told(lab):
 
 
 def test_alone_on_its_cores(lab):
-    """Jobs on other cores than those that share are not touched."""
+    """Jobs on cores without sharing do not change."""
     pair = [submit(lab, "-w", "n1", nodes=1) for _ in range(2)]
     alone = submit(lab, "-w", "n2", nodes=1)
     running(lab, alone, *pair)
@@ -204,8 +206,8 @@ def test_alone_on_its_cores(lab):
 
 
 def test_suspended_is_out(lab):
-    """What Slurm suspends is not in the matrix; what it resumes may be one more
-    than share a core otherwise."""
+    """A job that Slurm suspends is not in the matrix. A job that it resumes
+    may exceed the number that share a core."""
     first, second = submit(lab), submit(lab)
     running(lab, first, second)
     turns(lab, "1/2", first, second)
@@ -230,7 +232,7 @@ def test_third_pends(lab):
 
 
 def test_reservation(lab):
-    """Those who have reserved a node share it with each other alone."""
+    """Jobs that have reserved a node share it only with each other."""
     command(lab, "scontrol", "create", "reservation", "ReservationName=mine",
             "Users=root", "StartTime=now", "Duration=10", "Nodes=n1",
             "PartitionName=gang")
@@ -249,8 +251,8 @@ def test_reservation(lab):
 
 
 def test_resized(lab):
-    """A job that gives a node back leaves it to the one that it shared with,
-    and whoever comes there then."""
+    """A job that gives a node back leaves it to the job that it shared with,
+    and to jobs that come later."""
     wide = submit(lab, line="sleep 600")
     running(lab, wide)
     right = submit(lab, "-w", "n2", nodes=1)
@@ -269,8 +271,8 @@ def test_resized(lab):
 
 
 def test_partition_loses_a_node(lab):
-    """It is another partition's from now on, and the jobs that run there go on
-    with the turns that they have on the node that is left."""
+    """The node moves to another partition. The jobs that run there keep their
+    turns on the node that is left."""
     jobs = [submit(lab), submit(lab)]
     running(lab, *jobs)
     turns(lab, "1/2", *jobs)
@@ -282,7 +284,7 @@ def test_partition_loses_a_node(lab):
         until(lambda: "gang scheduling in partition other: 1 nodes" in
               lab.log("ctl", "slurmctld"), "two zones")
         strobed(lab)
-        # a change that nodes hear of: the map can still be made
+        # a change of which nodes are notified: the map can still be made
         command(lab, "scontrol", "suspend", jobs[0])
         turns(lab, "1/1", jobs[1])
         command(lab, "scontrol", "resume", jobs[0])
@@ -297,8 +299,8 @@ def test_partition_loses_a_node(lab):
 
 
 def test_preempted(lab):
-    """Both of a node's jobs are put back for one that may push them out, and
-    share again when it is gone."""
+    """Both of a node's jobs are requeued for one that may preempt them, and
+    share again when it has ended."""
     pair = [submit(lab, "--requeue") for _ in "12"]
     running(lab, *pair)
     turns(lab, "1/2", *pair)
@@ -314,8 +316,8 @@ def test_preempted(lab):
 
 
 def test_node_drained_then_down(lab):
-    """A node that drains keeps its gangs; one that is down takes its own with
-    it, and nobody else's."""
+    """A node that drains keeps its gangs. A node that is down loses its own
+    gangs and no others."""
     left = [submit(lab, "-w", "n1", nodes=1) for _ in "12"]
     right = [submit(lab, "-w", "n2", "--no-requeue", nodes=1) for _ in "12"]
     running(lab, *left, *right)
@@ -340,7 +342,8 @@ def test_node_drained_then_down(lab):
 
 
 def test_requeue_and_hold(lab):
-    """It gives its turns back, and has them again when it is released."""
+    """A held job gives its turns back, and gets them again when it is
+    released."""
     first, second = submit(lab, "--requeue"), submit(lab)
     running(lab, first, second)
     turns(lab, "1/2", first, second)
@@ -354,7 +357,7 @@ def test_requeue_and_hold(lab):
 
 
 def test_array(lab):
-    """Its tasks share with each other; where there are more than may share, all
+    """Its tasks share with each other. If there are more than may share, all
     of them end."""
     array = submit(lab, "--array=1-2")
     pair = [f"{array}_{i}" for i in (1, 2)]
@@ -368,7 +371,7 @@ def test_array(lab):
 
 
 def test_het_job(lab):
-    """Slurm refuses these where another than backfill schedules."""
+    """Slurm refuses these under any scheduler but backfill."""
     other = submit(lab)
     one = ["--partition=gang", "-N1", "-n1", "printenv", "SLURMD_NODENAME"]
     done = lab.run(["srun", *one, ":", *one])
@@ -378,8 +381,9 @@ def test_het_job(lab):
 
 
 def test_het_components_are_one_gang(lab):
-    """They have the same turns on each node, and those whom they share with have
-    the others: also where a component, taken for itself, could have had another."""
+    """All components have the same turns on each node, and the jobs that they
+    share with have the others, even if a component alone could have had
+    another turn."""
     left = submit(lab, "-w", "n1", nodes=1)
     running(lab, left)
     het = lab.popen(["srun", "--partition=gang", "-w", "n2", "-N1", "-n1",
@@ -417,7 +421,8 @@ def test_strober_dies(lab):
 
 
 def test_slurmctld_dies(lab):
-    """Its strober goes with it; the next one's takes the domain over."""
+    """Its strober ends with it; the next slurmctld's strober takes the domain
+    over."""
     first, second = submit(lab), submit(lab)
     running(lab, first, second)
     save_jobs(lab, first)
@@ -431,7 +436,7 @@ def test_slurmctld_dies(lab):
 
 
 def test_reconfigure(lab):
-    """A new quantum counts at once, and the type of the scheduler stays."""
+    """A new quantum takes effect at once; the scheduler stays."""
     first, second = submit(lab), submit(lab)
     running(lab, first, second)
     turns(lab, "1/2", first, second)
@@ -456,7 +461,7 @@ def test_reconfigure(lab):
 
 
 def test_overlapping_partitions(lab):
-    """Partitions that a third one joins are one, which goes by the shortest of
+    """Partitions that a third one connects act as one, with the shortest of
     their quanta."""
     conf = lab.path("ctl", "/etc/slurm/storm.conf")
     with open(conf) as f:
@@ -470,7 +475,7 @@ def test_overlapping_partitions(lab):
     def apart(quanta):
         with open(conf, "w") as f:
             f.write(was + f"PartitionQuantum={quanta}\n")
-        # which forgets the partitions that are not in slurm.conf
+        # which forgets partitions that are not in slurm.conf
         command(lab, "scontrol", "reconfigure")
         command(lab, "scontrol", "update", "PartitionName=gang", "Nodes=n1")
         create("other", "n2")
@@ -504,8 +509,8 @@ def test_overlapping_partitions(lab):
 
 @pytest.mark.long
 def test_time_limit_out_of_turn(lab):
-    """It counts while others have their turn, and ends the job at once, with
-    its epilog.  (slurmctld looks every 30 s.)"""
+    """A time limit counts while others have their turn, and ends the job at
+    once, with its epilog. (slurmctld checks every 30 s.)"""
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
     turns(lab, "1/2", *jobs)

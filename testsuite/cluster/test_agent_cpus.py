@@ -32,7 +32,7 @@ def test_bound_and_awake():
 
 
 def test_cpus_that_are_not_there():
-    """It is said, and turns are taken all the same."""
+    """The agent logs it, and turns continue."""
     c = gang("agent-nocpus", "1023")
     try:
         for node in c.names:

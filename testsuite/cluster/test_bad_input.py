@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Bad input: each a clear error that names the node and the reason, the exit
-code that stock srun gives, and no partial file anywhere."""
+"""Bad input. Each gives a clear error that names the node and the reason, and
+the exit code of stock srun, and leaves no partial file on any node."""
 import os
 import re
 import subprocess
@@ -34,8 +34,8 @@ def named(run):
 
 def refused(cluster, args, reason, nodes=(), code=None,
             program="{big}", keep=(), **options):
-    """By both launches: the same code, nothing runs, and storm's message has
-    the reason and the nodes; nothing is left behind on any node."""
+    """By both launches: the same code, and nothing runs. STORM's message has
+    the reason and the nodes. Nothing is left on any node."""
     runs = []
     for launch in ("slurm", "storm"):
         runs.append(cluster.srun(f"{args} {program} say ran", launch,
@@ -78,7 +78,7 @@ def test_destination_is_a_directory(cluster, tidy):
 
 
 def test_destination_is_a_directory_on_one_node(cluster, tidy):
-    """All or nothing: the others do not get the file either."""
+    """All or nothing: the other nodes do not get the file either."""
     on_nodes(cluster, "mkdir -m 777 /tmp/app", ["n5"])
     storm = cluster.srun("--bcast=/tmp/app -N8 -n8 {big} say x")
     if STOCK:
@@ -112,7 +112,7 @@ def test_destination_directory_missing_on_one_node(cluster, tidy):
 
 @pytest.mark.storm_only
 def test_destination_holds_dots(cluster, tidy):
-    """Stock follows '..'; we refuse it."""
+    """Stock follows '..'; STORM refuses it."""
     run = cluster.srun("--bcast=/tmp/../tmp/app -N4 -n4 {do} say ran")
     assert run.code == 1 and run.out == "", str(run)
     assert '..' in run.err and named(run) >= set(cluster.names[:4])
@@ -153,8 +153,8 @@ def test_destination_is_a_device(cluster, tidy):
 
 @pytest.mark.every_mode
 def test_full_disk_on_one_node(cluster, tidy):
-    """The others must not show the file, nor keep a part of it. (Stock's
-    slurmds keep theirs open: each test has a disk of its own.)"""
+    """The other nodes must not show the file, nor keep a part of it. (Stock's
+    slurmds keep theirs open, so each test has its own disk.)"""
     for node in cluster.names:
         cluster.lab.disk(node, "4m" if node == "n6" else "64m",
                          "/full-a")
@@ -170,7 +170,7 @@ def test_full_disk_on_one_node(cluster, tidy):
     assert "No space left" in storm.err and named(storm) == {"n6"}, str(storm)
     for node in cluster.names:
         assert cluster.listing(node, "/full-a") == [], node
-    # and the node is as good as before
+    # and the node works as before
     run = cluster.by_storm(cluster.srun("--bcast=/tmp/app -N8 -n8 {big} "
                                         "say fine"))
     assert run.code == 0, str(run)
@@ -193,8 +193,8 @@ def test_full_disk_by_sbcast_storm(cluster, tidy):
 
 @pytest.mark.storm_only
 def test_file_cannot_be_shown_on_one_node(cluster, tidy):
-    """Complete everywhere, and then the rename fails on one node: it is named
-    with the reason, and no other file is run in its place."""
+    """The file is complete on all nodes, and then the rename fails on one. The
+    message names it and the reason, and the file runs nowhere."""
     on_nodes(cluster, "echo old > /tmp/app; chown 20001 /tmp/app; "
              "mount --bind /tmp/app /tmp/app", ["n3"])
     try:
@@ -222,7 +222,7 @@ def test_source_is_no_regular_file(cluster, tidy):
     assert cluster.litter() == []
 
 
-# -- nodes that are not there: labs of their own -----------------------------
+# -- nodes without an agent: labs of their own --------------------------------
 
 def without_agent(lab, node):
     """The node's agent is dead, and slurmd cannot start another."""
@@ -237,7 +237,8 @@ def without_agent(lab, node):
 
 @pytest.mark.storm_only
 def test_agent_absent(fresh):
-    """One warning with node and reason, and Slurm's own launch does it."""
+    """One warning with node and reason, and srun falls back to Slurm's
+    launch."""
     without_agent(fresh.lab, "n3")
     run = fresh.srun("--bcast=/tmp/app -N4 -n8 {do} @5 exit 3 say ran")
     assert run.code == 3 and run.out == "ran\n" * 7, str(run)
@@ -289,7 +290,7 @@ def test_interface_that_does_not_exist(fresh):
 
 
 def of_version(tmp_path, version):
-    """Our plugins and programs, built to speak another protocol version."""
+    """STORM's plugins and programs, built with another protocol version."""
     stage = tmp_path / "stage"
     subprocess.run(
         [TOP / "contribs" / "prepare", "build", "--prefix", stage,
@@ -299,7 +300,7 @@ def of_version(tmp_path, version):
 
 
 def replace_agent(cluster, node, program):
-    """The node runs another agent from now on (slurmd starts it anew)."""
+    """From now on the node runs another agent (slurmd restarts it)."""
     data = program.read_bytes()
     shared = cluster.home / f"agent.{node}"
     shared.write_bytes(data)
@@ -319,8 +320,8 @@ def replace_agent(cluster, node, program):
 
 @pytest.mark.storm_only
 def test_agent_of_another_version(tmp_path):
-    """Wherever it stands in the tree: the node, both versions and what to do
-    are said, at once, by srun and sbcast_storm; then what Fallback says."""
+    """At any place in the tree, srun and sbcast_storm report at once the node,
+    both versions and what to do. Then they act as Fallback orders."""
     theirs = of_version(tmp_path, 2) / "libexec/slurm-storm/storm_agent"
     c = Cluster(f"test{os.getpid()}-version", 4, storm_conf={"Radix": "2"})
     try:
@@ -341,13 +342,13 @@ def test_agent_of_another_version(tmp_path):
             c.lab.log("n4", "slurmd")
         for n in c.names:
             c.remove("/tmp/app", [n])
-        # the others go by storm as ever
+        # STORM serves the other nodes as usual
         run = c.srun(f"-w {','.join(others)} -N3 -n3 --bcast=/tmp/app "
                      "{big} say ran")
         assert run.code == 0 and run.out == "ran\n" * 3, str(run)
         c.by_storm(run)
         c.remove("/tmp/app")
-        # a node right below the root
+        # a node directly below the root
         replace_agent(c, "n1", theirs)
         run = c.run("sbcast_storm {big} /tmp/app",
                     env={"SLURM_JOB_ID": str(c.job)})
@@ -356,7 +357,7 @@ def test_agent_of_another_version(tmp_path):
 
         with open(c.lab.dir + "/etc/slurm/storm.conf", "a") as f:
             f.write("Fallback=never\n")
-        # 233: "Communication connection failure", as from srun without us
+        # 233: "Communication connection failure", as from stock srun
         for args, code in (("--bcast=/tmp/app -N4 -n4 {big} say ran", 1),
                            ("-N4 -n4 {do} say ran", 233)):
             run = c.srun(args)
@@ -386,7 +387,7 @@ while True:
 
 @pytest.mark.storm_only
 def test_no_agent_on_the_port(fresh):
-    """Something else listens there."""
+    """Another program listens on the agent's port."""
     without_agent(fresh.lab, "n2")
     other = fresh.start(["python3", "-c", SPEAKER], host="n2", user="root",
                         cwd="/")
@@ -399,7 +400,7 @@ def test_no_agent_on_the_port(fresh):
 
 @pytest.mark.storm_only
 def test_agent_comes_back(fresh):
-    """slurmd starts an agent that died, and storm serves again."""
+    """slurmd restarts an agent that died, and STORM serves again."""
     fresh.lab.kill("n2", "agent")
     until(lambda: fresh.lab.pids("n2", "agent"), "a new agent")
     fresh.lab.wait_agents(["n2"])
@@ -410,7 +411,8 @@ def test_agent_comes_back(fresh):
 
 @pytest.mark.storm_only
 def test_node_down(fresh):
-    """The whole host is dead: stock's exit code, the node named, no file."""
+    """The whole host is dead: stock's exit code, the node is named, no file
+    stays."""
     pid = fresh.lab.pid("n4")
     os.kill(pid, 9)
     codes = []
@@ -446,7 +448,8 @@ def test_node_down(fresh):
     ("Radix=4 TTL=1", "'TTL=1' follows Radix=4: "),
     ("Include nowhere.conf", "Include: ")])
 def test_wrong_line_in_storm_conf(cluster, line, wanted):
-    """Refused in one line with the place, what is wrong, and what to do."""
+    """The value is refused in one line with the place, the error and the
+    remedy."""
     path = cluster.lab.dir + "/etc/slurm/storm.conf"
     before = open(path).read() if os.path.exists(path) else None
     with open(path, "w") as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""srun --bcast: the program reaches all nodes, whole and with its mode;
+"""srun --bcast: the program reaches all nodes, complete and with its mode;
 --bcast=PATH, =DIR/, --bcast-exclude, --send-libs."""
 import os
 import stat
@@ -21,7 +21,8 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 
 def everywhere(cluster, path, data, mode=0o755, nodes=None):
-    """Every node has the file, byte for byte, the user's, and no other."""
+    """Every node has exactly this file, with the same bytes and the user as
+    owner."""
     for node in nodes or cluster.names:
         assert cluster.file(node, path) == data, f"{node}: {path} differs"
         st = os.stat(cluster.lab.path(node, path))
@@ -58,7 +59,7 @@ def test_bcast_failing_tasks(cluster):
 
 
 def test_bcast_directory(cluster):
-    """--bcast=DIR/: a name by job, step and node in it."""
+    """--bcast=DIR/: the file is named after job, step and node."""
     same(cluster, "--bcast=/tmp/ -N4 -n4 {do} args", code=0)
 
 
@@ -84,7 +85,7 @@ def test_bcast_replaces_a_file(cluster):
 
 
 def test_bcast_a_running_program_can_be_replaced(cluster):
-    """The rename leaves running tasks their file."""
+    """The rename does not change the file that running tasks execute."""
     if STOCK:
         pytest.skip("SKIP: stock writes into the file itself")
     a = cluster.start_srun("--overlap --bcast=/tmp/app -N4 -n4 {do} "
@@ -98,7 +99,7 @@ def test_bcast_a_running_program_can_be_replaced(cluster):
 
 
 def test_bcast_keeps_mode_and_times(cluster):
-    """Stock's srun --bcast preserves both; so do we."""
+    """Stock's srun --bcast preserves both, and so does STORM."""
     path = cluster.home / "bin" / "special"
     pad(cluster.bin / "taskdo", path, 200_001)
     os.chmod(path, 0o500)
@@ -126,7 +127,7 @@ def test_bcast_part_of_the_allocation(cluster):
 @pytest.mark.parametrize("size", [16_384 * 2 + 1, 65_536 * 3, 8 << 20,
                                   (16 << 20) + 7, 40_000_000])
 def test_bcast_sizes(cluster, size):
-    """Around blocks, and beyond the window."""
+    """Sizes around blocks, and beyond the window."""
     path = cluster.home / "bin" / "sized"
     pad(cluster.bin / "taskdo", path, size)
     run = cluster.by_storm(cluster.srun(
@@ -142,7 +143,7 @@ def test_bcast_own_allocation(cluster):
 
 
 def test_bcast_multi_prog(cluster):
-    """argv[0] is the configuration: stock broadcasts that."""
+    """argv[0] is the configuration file: stock broadcasts that."""
     conf = "0-3 /home/user/bin/taskdo say x\n"
     same(cluster, "--bcast=/tmp/m.conf --multi-prog -N4 -n4 m.conf",
          given={"m.conf": conf},
@@ -157,7 +158,7 @@ def test_bcast_compressed(cluster):
 
 
 def put_greet(cluster):
-    """The library is in /tmp of the login host, so nowhere else."""
+    """The library is in /tmp of the login host, so on no other host."""
     cluster.lab.put(cluster.bin / "libgreet.so", "login", "/tmp/libgreet.so")
     cluster.root("chmod 755 /tmp/libgreet.so")
 
@@ -195,7 +196,7 @@ def test_bcast_exclude(cluster):
                                         cluster.names[:2])])
 
 
-@pytest.mark.long       # the agents look every half minute
+@pytest.mark.long       # the agents check every half minute
 @pytest.mark.storm_only
 def test_send_libs_removed_after_the_job(cluster):
     """The agents remove PATH_libs when the job ends."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Network contexts: what tasks find, that no two steps have one, whatever becomes
-of slurmctld, and that nodes believe slurmctld alone."""
+"""Network contexts: what tasks find; that no two steps have the same one, even
+if slurmctld dies; and that nodes accept contexts only from slurmctld."""
 import os
 import pathlib
 import re
@@ -28,7 +28,7 @@ def lab():
 
 @pytest.fixture(autouse=True)
 def _all_back(lab):
-    """Whatever a test did: in the end all contexts are there again."""
+    """After each test, all contexts must be free again."""
     yield
     command(lab, "scancel", "-u", "user")
     until(lambda: not command(lab, "squeue", "-h"), "jobs to end")
@@ -42,7 +42,7 @@ def _all_back(lab):
 
 
 def shown(lab, name):
-    """What scontrol says of the step of that name."""
+    """The line of scontrol for the step of that name."""
     for text in command(lab, "scontrol", "-o", "show", "step").splitlines():
         if f" Name={name} " in text:
             return text
@@ -51,8 +51,8 @@ def shown(lab, name):
 
 @pytest.mark.parametrize("launch", ["slurm", "storm"])
 def test_one_for_a_step(lab, launch):
-    """All tasks have the same, another step another one, also where the first
-    one's is in srun's environment."""
+    """All tasks of a step have the same context, and another step has another
+    one, even if the first one is in srun's environment."""
     lines = srun(lab, f"--launch={launch}", "-N2", "-n6")
     first = context(lines[0])
     assert len(lines) == 6 and set(lines) == {lines[0]}
@@ -64,8 +64,9 @@ def test_one_for_a_step(lab, launch):
 
 
 def test_beside_each_other(lab):
-    """Steps that run at once have different ones; users see which, but not the
-    key; what came back is given again, and the batch script has none."""
+    """Steps that run at the same time have different contexts. Users see the
+    context, but not the key. A free one is given again, and the batch script
+    has none."""
     steps = [Step(lab, f"beside{i}", "-n1") for i in range(3)]
     got = [s.context() for s in steps]
     for values in zip(*got):
@@ -99,8 +100,9 @@ def test_parts(lab):
 
 
 def test_none_left(lab):
-    """A step for which none is left waits, or is refused if it may not wait, and
-    the user and the log are told why; one that comes back wakes it."""
+    """A step for which none is left waits, or is refused if it must not wait.
+    The user and the log get the reason. A context that becomes free wakes the
+    step."""
     steps = [Step(lab, f"all{i}", "-n1") for i in range(COUNT)]
     got = [s.context() for s in steps]
     done = lab.run(["srun", "--immediate", "-n1", "true"], user="user")
@@ -144,8 +146,8 @@ def test_more(lab):
 
 
 def test_slurmctld_killed(lab):
-    """Whether slurmctld has saved a step before it is killed or not: as long as
-    it runs, its context is given to nobody, and then it comes back."""
+    """Whether or not slurmctld has saved a step before it is killed: while the
+    step runs, no other step gets its context; then it becomes free."""
     command(lab, "salloc", "--no-shell", "-Q", "-N1", "-n8", "-Jkilled",
             user="user", cwd="/")
     job = command(lab, "squeue", "-h", "-n", "killed", "-o", "%i")
@@ -168,8 +170,8 @@ def test_slurmctld_killed(lab):
 
 
 def test_requeued_and_down(lab):
-    """The context of a job that is requeued, or whose node is lost, comes back
-    with the job's end (_all_back sees to it)."""
+    """If a job is requeued or its node is lost, its context becomes free at
+    the job's end. (_all_back checks it.)"""
     for name in "requeued", "down":
         job = command(lab, "sbatch", "--parsable", "-o", "/dev/null", "-n1",
                       "--wrap", f"srun sh -c '{SHOW} > {name}; sleep 600'",
@@ -200,12 +202,12 @@ def test_requeued_and_down(lab):
 
 @pytest.fixture(scope="module")
 def forger(lab):
-    """The environment of a user with a switch plugin of his own."""
+    """The environment of a user with a private switch plugin."""
     home = pathlib.Path(lab.dir) / "home" / "user"
     mine = home / "forger"
     mine.mkdir()
     real = pathlib.Path(stage_dir()) / "lib/slurm-storm/switch_storm.so"
-    # under another name, so that ours can be linked to it
+    # under another name, so that STORM's can be linked to it
     data = real.read_bytes()
     assert b"\0switch_storm.so\0" in data
     (mine / "normal_storm.so").write_bytes(data.replace(
@@ -249,8 +251,8 @@ def refusals(lab):
     ("storm", "swap", "was given to step"),
 ])
 def test_forged(lab, forger, launch, how, why):
-    """A context that is not what slurmctld gave to this step fails it, and the
-    user and the node's log are told why."""
+    """A context that slurmctld did not give to this step fails the step. The
+    user and the node's log get the reason."""
     done = forge(lab, forger, "keep")
     assert done.returncode == 0, done.stderr
     context(done.stdout.splitlines()[0])
@@ -264,8 +266,8 @@ def test_forged(lab, forger, launch, how, why):
 
 @pytest.mark.parametrize("how", ["none", "later"])
 def test_other_version(lab, forger, how):
-    """A step from before there were contexts, or from a slurmctld of a later
-    release, runs without one."""
+    """A step from before there were contexts, or from a later release's
+    slurmctld, runs without one."""
     done = forge(lab, forger, how)
     assert done.returncode == 1, done.stderr     # grep counts none
     assert done.stdout.split() == ["0"]

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What login's interface sends and receives for a step inside an allocation
-must not grow with the number of nodes. Counted, so it holds on any machine."""
+"""The traffic of login's interface for a step inside an allocation must not
+grow with the number of nodes. It is counted, so the test holds on any
+machine."""
 import pytest
 
 from harness import SIZE, TIMEOUT, sanitized
 
 QUIET = "-inone -onone -enone"
 KEYS = ("tx_bytes", "rx_bytes", "accepted")
-#: from 8 to 32 nodes; stock's grows to 3.8
+#: from 8 to 32 nodes; stock's grows by a factor of 3.8
 GROWTH = 2 if sanitized() else 1.2
-#: bytes. Until all is there a report comes each tenth of a second from each of the
-#: owner's children (1.7 kB from all of them): where processors are short, a step on
-#: 32 nodes takes longer than one on 8.
+#: bytes. Until all is done each of the owner's children sends a report every
+#: tenth of a second (1.7 kB from all). If processors are short, a step on 32
+#: nodes takes longer than one on 8.
 A_SECOND = 17_000
 
 
 def counted(big, args, launch="storm", times=3):
-    """The least of some: a timer of Slurm's own may fire in one, and where the
-    processors are short the nodes' reports meet less often on their way."""
+    """The least of some runs. A timer of Slurm's may fire in one, and if
+    processors are short, fewer of the nodes' reports merge on their way."""
     best = None
     for _ in range(times):
         before = big.lab.counters("login")
@@ -57,7 +58,7 @@ def test_at_most_4_connections_accepted(costs):
 
 
 def test_stock_grows(big):
-    """That the counting counts: stock's own is O(n)."""
+    """Check the method: stock's own traffic is O(n)."""
     eight = counted(big, f"{QUIET} -N8 -n16 {{do}}", "slurm", 1)
     all32 = counted(big, f"{QUIET} -N32 -n64 {{do}}", "slurm", 1)
     assert all32["tx_bytes"] > 2 * eight["tx_bytes"]
@@ -68,7 +69,7 @@ def test_stock_grows(big):
 @pytest.mark.storm_only
 @pytest.mark.parametrize("nodes", [8, 32])
 def test_bcast_goes_out_about_once(big, nodes):
-    """At MTU 1500 at most 1.12 times the file, all headers included."""
+    """At MTU 1500 at most 1.12 times the file size, including all headers."""
     cost = counted(big, f"{QUIET} --bcast=/tmp/app -N{nodes} -n{nodes} "
                    "{big}", times=2)
     assert SIZE < cost["tx_bytes"] <= 1.12 * SIZE, cost

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What a task sees: environment, arguments, directory, umask, limits, ids,
-open files, signal masks."""
+"""The environment of a task: variables, arguments, directory, umask, limits,
+ids, open files, signal masks."""
 import pytest
 
 from harness import same
@@ -26,7 +26,8 @@ def test_environment_large(cluster):
 
 
 def test_whole_environment(cluster):
-    """env(1) in a task: the same names and values, ids and ports aside."""
+    """env(1) in a task: the same names and values, except for ids and
+    ports."""
     names = []
     for run in same(cluster, "-N1 -n1 env", only=["code"]):
         names.append({l.split("=", 1)[0] for l in run.out.splitlines()
@@ -72,7 +73,7 @@ def test_chdir_option(cluster):
 
 
 def test_chdir_missing(cluster):
-    """slurmstepd says so and goes to /tmp."""
+    """slurmstepd reports it and uses /tmp."""
     same(cluster, "-D /not/there -N2 -n2 {do} cwd", code=0)
 
 
@@ -99,7 +100,7 @@ def test_root_may_launch(cluster):
 
 
 def test_open_files(cluster):
-    """Nothing of slurmstepd's or of ours is open in a task."""
+    """No file of slurmstepd's or of STORM's is open in a task."""
     same(cluster, "-N2 -n2 {do} fds", code=0)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Agents and strobers that were stopped (SIGSTOP) and go on: what was said before
-that is old, and changes nothing.
+"""Agents and strobers that were stopped (SIGSTOP) and continue: what they received
+or sent before is old, and must change nothing.
 
-While the strober is stopped, or dead, nobody says anything new.  So whatever a step
-is told meanwhile is by what an agent found in its queues, or by what a strober says
-that nobody has asked.
+While the strober is stopped or dead nothing new is sent. So a step can only be
+stopped or continued then by what an agent finds in its queues, or by what a
+strober sends unasked.
 """
 import os
 import pathlib
@@ -21,15 +21,15 @@ from sched_tests import show, told
 
 pytestmark = pytest.mark.storm_only
 
-#: obeying a strobe looks like this
+#: the trace event of an agent that obeys a strobe
 OBEYED = ("slot", "stop", "continue")
-STROBES = 40            # that wait in a queue
+STROBES = 40            # waiting in a queue
 
 
 @pytest.fixture(scope="module")
 def gang():
     need_cgroup2()
-    # so patient that nobody is excluded for having stood still
+    # a timeout so long that no stopped node is excluded
     c = make("epochs", 2, kind=Gang, storm_conf={"DeadTimeout": "60s"})
     yield c
     c.down()
@@ -48,7 +48,7 @@ def two(gang):
 
 
 def has_passed(cluster, node, since, strobes):
-    """So many strobes that named another slot."""
+    """Wait for so many strobes that named another slot."""
     slots = [e for e in cluster.trace(node, since) if e["what"] == "slot"]
     return len(slots) >= strobes
 
@@ -69,7 +69,8 @@ def returned(cluster, node, since):
 
 
 def stop_agent(cluster, node="n1", other="n2"):
-    """Stop it until many strobes wait in its queue; where its trace is then."""
+    """Stop an agent until many strobes wait in its queue. Returns the end of
+    its trace at the stop."""
     since = cluster.mark(other)
     stop(cluster, node, "agent")
     mark = cluster.mark(node)
@@ -78,14 +79,14 @@ def stop_agent(cluster, node="n1", other="n2"):
 
 
 def users_missed(cluster, what, name):
-    """As scontrol shows it; nothing yet is less than 0."""
+    """The value as scontrol shows it; nothing yet is less than 0."""
     word = told(show(cluster.lab, what, name))
     return int(word["missed"]) if word else -1
 
 
 def await_word(cluster, jobs):
-    """Wait until slurmctld knows what nodes had missed before: a job's misses are
-    counted from there.  The strober tells of both, misses last."""
+    """Wait until slurmctld knows the nodes' earlier misses, from which a job's
+    misses are counted. The strober reports both, misses last."""
     def had(job):
         word = told(show(cluster.lab, "job", job))
         return float(word["had"].rstrip("s")) if word else 0
@@ -97,8 +98,8 @@ def await_word(cluster, jobs):
 
 
 def test_agent_reads_what_waited(gang, two):
-    """Nobody strobes when it goes on: all that it reads is of the strober's life
-    before."""
+    """No strobes are sent when the agent continues: all that it reads comes
+    from the strober's previous life."""
     received = gang.agent("n1", "strobes")
     mark = stop_agent(gang)
     stop(gang, "ctl", "storm_strober")
@@ -115,8 +116,9 @@ def test_agent_reads_what_waited(gang, two):
 
 
 def test_agent_goes_on_with_what_comes(gang, two):
-    """The strober has never stopped: the agent takes part with the next strobe, and
-    has missed those that waited.  Users hear of it, of the node and of its jobs."""
+    """The strober has never stopped. The agent obeys the next strobe, and has
+    missed those that waited. Users see the misses of the node and of its
+    jobs."""
     jobs = gang.jobs()
     await_word(gang, jobs)
     before = gang.agent("n1", "gang_missed")
@@ -125,7 +127,7 @@ def test_agent_goes_on_with_what_comes(gang, two):
     go_on(gang, "n1", "agent")
     until(lambda: returned(gang, "n1", mark), "the agent to find that it was away")
     gang.alternate()
-    # but for those that came before it stood
+    # but for those that came before it stopped
     assert gang.agent("n1", "gang_missed") >= before + STROBES / 2
     missed = [e for e in gang.trace("n1", mark) if e["what"] == "missed"]
     assert missed and missed[0]["a"] >= STROBES / 2, missed
@@ -138,8 +140,8 @@ def test_agent_goes_on_with_what_comes(gang, two):
 
 
 def test_agent_finds_another_epoch(gang, two):
-    """Another strober has begun meanwhile, and is stopped, too: neither what the
-    one before has said nor its absence keeps anything still."""
+    """Another strober has started meanwhile, and is stopped, too. Neither old
+    strobes nor the missing new ones keep any job stopped."""
     mark = stop_agent(gang)
     old, = gang.lab.kill("ctl", "storm_strober")
     until(lambda: set(gang.lab.pids("ctl", "storm_strober")) - {old},
@@ -156,7 +158,7 @@ def test_agent_finds_another_epoch(gang, two):
 
 
 def strobes(cluster, since):
-    """What strobes said to the nodes since."""
+    """The strobes that the nodes have received since."""
     return {n: [e for e in cluster.trace(n, since[n]) if e["what"] in OBEYED or
                 e["what"] == "open" and e["why"] == "all"]
             for n in cluster.names}
@@ -173,8 +175,9 @@ def await_silence(cluster, since):
 
 
 def test_strober_of_a_dead_slurmctld(gang, two):
-    """It was stopped when its slurmctld died, with the last signs of life unread: it
-    takes these for old, and ends without a word."""
+    """It was stopped when its slurmctld died, and has not read the last signs
+    of life. It recognizes that they are old, and ends without sending
+    anything."""
     since = marks(gang)
     pid, = gang.lab.pids("ctl", "storm_strober")
     stop(gang, "ctl", "storm_strober")
@@ -190,7 +193,7 @@ def test_strober_of_a_dead_slurmctld(gang, two):
 
 
 def test_strober_begins_an_epoch(gang, two):
-    """One that goes on under a slurmctld that lives does so in a new epoch."""
+    """A strober that continues under a live slurmctld starts a new epoch."""
     def epoch():
         return max(e["strobe"] >> 32 for e in gang.trace("n1")
                    if e["what"] == "slot")
@@ -199,7 +202,8 @@ def test_strober_begins_an_epoch(gang, two):
     pid, = gang.lab.pids("ctl", "storm_strober")
     stop(gang, "ctl", "storm_strober")
     await_silence(gang, since)
-    # one that is late by less than 0.1 s was not away, and nodes may be that quick
+    # A strober late by less than 0.1 s was not stopped, and nodes may react as
+    # quickly.
     time.sleep(0.3)
     go_on(gang, "ctl", "storm_strober")
     gang.alternate()
@@ -208,14 +212,14 @@ def test_strober_begins_an_epoch(gang, two):
 
 
 def owner(cluster):
-    """Whose epochs the saved one is among."""
+    """The strober to whose epochs the saved one belongs."""
     state = cluster.lab.path("ctl", "/var/lib/slurm/slurmctld/storm_gang")
     return int(re.search(r"epoch (\d+)", pathlib.Path(state).read_text())[1]) >> 16
 
 
 def test_strober_of_another_slurmctld(gang, two):
-    """Two of them, after a kill and a restart: the older one goes on, and nodes do
-    what the newer one says, and nothing else."""
+    """Two strobers, after a kill and a restart. The older one continues; the
+    nodes obey only the newer one."""
     first = owner(gang)
     pid, = gang.lab.pids("ctl", "storm_strober")
     since = marks(gang)

@@ -67,7 +67,7 @@ def test_higher_signal_wins(cluster):
 
 @pytest.mark.every_mode
 def test_one_dies_early_the_rest_run_on(cluster):
-    """The failure is announced while the others run, and ends nobody."""
+    """The failure is reported while the others run, and ends none of them."""
     runs = []
     for launch in ("slurm", "storm"):
         s = cluster.start_srun(
@@ -84,8 +84,8 @@ def test_one_dies_early_the_rest_run_on(cluster):
 
 
 def once_all_run(tasks, rank, verbs):
-    """What this task does once all the others run: a signal to one that does
-    not run yet is lost by stock now and then, which kills it after 5 s."""
+    """The action of this task once all others run: stock sometimes loses a
+    signal to a task that does not run yet, and kills it after 5 s."""
     waits = " ".join(f"@{rank} wait {{dir}}/{t}" for t in range(tasks)
                      if t != rank)
     return f"touch {{dir}}/%t {waits} @{rank} {verbs}"
@@ -111,7 +111,7 @@ def test_kill_on_bad_exit_all_good(cluster):
 
 
 def test_wait_ends_the_slow(cluster):
-    """--wait=1: a second after the first exit the rest is killed."""
+    """--wait=1: a second after the first exit the other tasks are killed."""
     stock, storm = same(cluster, "-W1 -N4 -n4 {do} @0-2 block say first",
                         code=137)
     assert storm.seconds > 0.9
@@ -172,7 +172,7 @@ def test_staggered_exits(cluster):
 
 
 def test_out_of_memory_exit_is_a_kill(cluster):
-    """No cgroup here: what the kernel's killer sends is a SIGKILL."""
+    """There is no cgroup here: the kernel's OOM killer sends SIGKILL."""
     same(cluster, "-N2 -n4 {do} @1,3 kill 9 say alive", code=137)
 
 
@@ -181,7 +181,7 @@ def test_quiet(cluster):
 
 
 def test_verbose_exit_notices(cluster):
-    """-v: as many completions are told of, one way or the other."""
+    """-v: the number of reported completions is the same in both."""
     stock, storm = same(cluster, "-v -N4 -n8 {do} say x", code=0,
                         only=["code", "out"])
     for run in (stock, storm):

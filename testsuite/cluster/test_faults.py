@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""kill -9 of an agent, of slurmd, of srun in mid-launch: named, cleaned up,
-running tasks unharmed."""
+"""kill -9 of an agent, of slurmd, of srun during a launch: the node is named,
+nothing is left, and running tasks are unharmed."""
 import re
 import signal
 import time
@@ -18,12 +18,12 @@ def sessions(cluster, nodes=None):
 
 
 def begun(cluster, node):
-    """A broadcast has a temporary file on the node."""
+    """Whether a broadcast has a temporary file on the node."""
     return [f for f in cluster.listing(node) if f.startswith(".")]
 
 
 def slow(cluster):
-    """12 MB take a second: time to kill somebody."""
+    """12 MB take a second: time to kill a daemon."""
     cluster.lab.shape("100mbit")
 
 
@@ -45,7 +45,7 @@ def running(cluster, args="-N4 -n8 {do} touch up.%t wait {dir}/go say end "
 
 
 def test_agent_killed_while_tasks_run(fresh):
-    """Tasks go on; their exits reach srun another way."""
+    """Tasks continue; their exits reach srun on another path."""
     s = running(fresh)
     fresh.lab.kill("n3", "agent")
     assert len(fresh.lab.pids("n3", "taskdo")) == 2
@@ -67,12 +67,13 @@ def test_all_agents_killed_while_tasks_run(fresh):
 
 
 def test_agent_killed_during_the_broadcast(fresh):
-    """The node is named, nobody shows the file, no temporary stays."""
+    """The message names the node; no node shows the file, no temporary file
+    stays."""
     s = slow_broadcast(fresh)
     fresh.lab.kill("n2", "agent")
     run = s.finish()
     fresh.lab.shape(None)
-    if run.code == 0:           # it was sent again by Slurm's own means
+    if run.code == 0:           # Slurm itself sent it again
         assert run.out == "ran\n" * 4 and "n2" in run.err, str(run)
         assert run.steps[0]["fallback"], str(run)
     else:
@@ -86,7 +87,7 @@ def test_agent_killed_during_the_broadcast(fresh):
 
 
 def test_agent_stopped_during_the_broadcast(fresh):
-    """Not dead, only silent: the same."""
+    """Not dead, but unresponsive: the same."""
     s = slow_broadcast(fresh)
     fresh.lab.kill("n2", "agent", signal.SIGSTOP)
     run = s.finish()
@@ -98,7 +99,8 @@ def test_agent_stopped_during_the_broadcast(fresh):
 
 
 def test_agent_stopped_for_a_while(fresh):
-    """Slow is not dead: said once, and once when it is back; nothing else."""
+    """A slow node is not dead: one message when it is slow, one when it is
+    back."""
     s = running(fresh, "-v -N4 -n8 {do} touch up.%t wait {dir}/go say end "
                 "@5 exit 6")
     fresh.lab.kill("n2", "agent", signal.SIGSTOP)
@@ -113,7 +115,7 @@ def test_agent_stopped_for_a_while(fresh):
 
 
 def test_slurmd_killed_while_tasks_run(fresh):
-    """slurmstepd and the agent do without it."""
+    """slurmstepd and the agent work without it."""
     s = running(fresh)
     fresh.lab.kill("n3", "slurmd")
     assert len(fresh.lab.pids("n3", "taskdo")) == 2
@@ -141,8 +143,8 @@ def test_slurmd_killed_and_restarted_while_tasks_run(fresh):
 
 
 def test_slurmd_killed_before_the_launch(fresh):
-    """Its agent lives and cannot deliver: the node is named, and srun ends
-    as stock's does."""
+    """Its agent lives and cannot deliver. The message names the node, and srun
+    ends as stock's does."""
     runs = []
     for launch in ("slurm", "storm"):
         fresh.lab.kill("n3", "slurmd")
@@ -165,7 +167,7 @@ def test_slurmd_restarted_by_the_administrator(fresh):
 
 
 def test_srun_killed_during_the_broadcast(fresh):
-    """The agents notice, and remove what they have."""
+    """The agents notice, and remove the files and sessions."""
     s = slow_broadcast(fresh)
     s.signal(signal.SIGKILL)
     s.process.wait(60)
@@ -210,8 +212,8 @@ def test_srun_interrupted_during_the_broadcast(fresh):
 
 
 def test_srun_killed_while_tasks_run(fresh):
-    """Its step is ended (stock's srun has a shepherd for that, and so has
-    ours) and its sessions; the tasks of another step are unharmed."""
+    """Its step and its sessions end (by a shepherd process, as for stock's
+    srun). The tasks of another step are unharmed."""
     other = running(fresh, "--overlap -N4 -n8 {do} touch up.%t wait {dir}/go "
                     "say end @5 exit 6")
     for launch in ("slurm", "storm"):
@@ -230,7 +232,7 @@ def test_srun_killed_while_tasks_run(fresh):
 
 
 def test_srun_killed_at_any_moment(fresh):
-    """In mid-launch, a little later each time: no session stays, and the
+    """During the launch, a little later each time: no session stays, and the
     next srun works."""
     for ms in range(5, 105, 12):
         s = fresh.start_srun("--overlap --bcast=/tmp/app -N4 -n8 {do} "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Gang scheduling on a lab: gang_tests.py, and where steps are stopped by
-something else."""
+"""Gang scheduling on a lab: gang_tests.py, also with other means to stop
+steps."""
 import datetime
 import glob
 import os
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.storm_only
 
 
 def make_gang(what, **options):
-    # so long that whoever had to wait for it would fail
+    # so long that a test which had to wait for it would fail
     options.setdefault("storm_conf", {}).setdefault("DeadTimeout", "60s")
     return make(what, options.pop("nodes", NODES), kind=Gang, **options)
 
@@ -48,8 +48,9 @@ def _named(request):
 
 
 def out_of_turn(cluster, node):
-    """The jobs that stand still by the agent's word, and by the kernel's of their
-    tasks on all nodes: without groups of version 2 there is no other."""
+    """The stopped jobs according to the agent, and, by the states of their
+    tasks on all nodes, according to the kernel: without groups of version 2
+    there is no other source."""
     last = {(e["job"], e["step"]): e["what"] for e in cluster.trace(node)
             if e["what"] in ("stop", "continue", "gone")}
     return {job for (job, _), what in last.items() if what == "stop" and
@@ -57,7 +58,7 @@ def out_of_turn(cluster, node):
 
 
 def signals_out_of_turn(cluster):
-    """They do their work at once, as where groups of version 2 stop steps."""
+    """They do their work at once, as with groups of version 2."""
     for sig in ("TERM", "KILL"):
         job = gang_tests.stand_still(cluster, lambda n: out_of_turn(cluster, n))
         cluster.root(f"scancel -s {sig} {job}")
@@ -70,7 +71,7 @@ def signals_out_of_turn(cluster):
 
 @pytest.mark.parametrize("how, kind", [("signals", 2), ("freezer", 3)])
 def test_other_ways(how, kind):
-    """And nothing is left of them."""
+    """They end, and nothing is left of them."""
     if how == "freezer" and not any(
             " - cgroup " in line and line.rstrip().endswith("freezer")
             for line in open("/proc/self/mountinfo")):
@@ -95,7 +96,7 @@ def test_other_ways(how, kind):
 
 
 def test_without_switch():
-    """SwitchType is Slurm's own: the site has gone from stage 5 of doc/install.md to
+    """SwitchType is Slurm's: the site went from stage 5 of doc/install.md to
     stage 8."""
     c = make_gang("gang-none", switch="none", conf=["SlurmdDebug=verbose"])
     try:
@@ -109,7 +110,7 @@ def test_without_switch():
 
 
 def test_held_back_by_slurm(gang, still):  # noqa: F811
-    """scontrol suspend: Slurm's word counts, and ours no more."""
+    """scontrol suspend: Slurm's order has precedence."""
     def states():
         return gang.task_states(still)
 
@@ -127,20 +128,20 @@ def test_held_back_by_slurm(gang, still):  # noqa: F811
 
 
 def policies(pid):
-    """How the kernel schedules a process's threads."""
+    """The scheduling policies of a process's threads."""
     return {os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK
             for t in os.listdir(f"/proc/{pid}/task")}
 
 
 def locked(pid):
-    """Has it memory that is locked?"""
+    """Whether the process has locked memory."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmLck:\s*(\d+)", status)[1]) > 0
 
 
 def need_real_time():
-    """A lab's strober has it where these may be given away and nothing else forbids
-    it."""
+    """A lab's strober has real-time priority if it can be given and no limit
+    forbids it."""
     status = pathlib.Path("/proc/self/status").read_text()
     bound = int(re.search(r"CapBnd:\s*(\w+)", status)[1], 16)
     if not all(bound >> bit & 1 for bit in REAL_TIME.values()) or \
@@ -150,8 +151,8 @@ def need_real_time():
 
 
 def test_real_time(gang, two):  # noqa: F811
-    """Who makes the turns goes before those who have them, and waits for no page;
-    an agent only while there are turns."""
+    """The strober has priority over the jobs and never waits for a page. So
+    has an agent, but only while there are turns."""
     need_real_time()
     agents = [gang.lab.pids(n, "agent") for n in gang.names]
     strober, = gang.lab.pids("ctl", "storm_strober")
@@ -170,7 +171,7 @@ def test_real_time(gang, two):  # noqa: F811
 
 
 def test_trace_tells_the_time(gang):
-    """By the wall's clock, of each event."""
+    """The wall clock time of each event."""
     since = gang.mark("n1")
     begun = time.time()
     gang.begin("{do} say bye").finish()
@@ -179,7 +180,7 @@ def test_trace_tells_the_time(gang):
     events = gang.trace("n1", since)
     ended = time.time()
     times = [datetime.datetime.fromisoformat(e["time"]) for e in events]
-    # they are cut to microseconds
+    # they are truncated to microseconds
     assert begun - 1e-5 <= times[0].timestamp(), (begun, events)
     assert times[-1].timestamp() <= ended, (ended, events)
     assert times == sorted(times)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Of all that a job is on a node: what takes turns, and what never does.  And a
+"""Which processes of a job on a node take turns and which never do. Also a
 partition in which jobs share without turns.
 """
 import pathlib
@@ -44,7 +44,7 @@ def stops(cluster, since, step=None):
 
 
 def beside_another(cluster, since, step=None):
-    """Another job comes, and has its turns: those, too, of that step."""
+    """Another job comes and takes turns; it stops this step, too."""
     cluster.begin("{do} block", nodes=1)
     until(lambda: len(cluster.jobs()) == 2, "another job")
     until(lambda: len(stops(cluster, since, 0)) > 5, "its turns")
@@ -53,7 +53,8 @@ def beside_another(cluster, since, step=None):
 
 
 def test_extern_steps_never(gang):
-    """Nobody knows of them: they hold what users bring to the node by themselves."""
+    """No plugin knows these processes: they hold what users start on the node
+    themselves."""
     since = gang.mark("n1")
     gang.begin("{do} block", nodes=1)
     beside_another(gang, since)
@@ -74,7 +75,8 @@ def test_interactive_steps_do(gang):
 
 
 def test_scripts_do_not_in_long_quanta(gang):
-    """What they may have asked slurmctld would be answered to nobody."""
+    """If they were stopped, slurmctld's answers to their requests could time
+    out."""
     since = gang.mark("n1")
     begin_script(gang)
     until(gang.jobs, "the script")
@@ -84,7 +86,7 @@ def test_scripts_do_not_in_long_quanta(gang):
     try:
         until(lambda: [e for e in gang.trace("n1", since)
                        if e["what"] == "map"], "the new quantum")
-        # from the next turn on
+        # beginning with the next turn
         until(lambda: stops(gang, since, 0), "the other one's turn to end")
         since = gang.mark("n1")
         until(lambda: stops(gang, since, 0), "another one's end")
@@ -94,13 +96,14 @@ def test_scripts_do_not_in_long_quanta(gang):
 
 
 def cpu_time(pid):
-    """In ticks"""
+    """In ticks."""
     stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(stat[11]) + int(stat[12])
 
 
 def test_local_partition(gang):
-    """LocalPartitions: jobs share their cores as the kernel sees fit."""
+    """LocalPartitions: the kernel alone schedules jobs that share their
+    cores."""
     since = gang.mark("n1")
     for _ in range(2):
         gang.start("srun -pshared -N1 --launch=storm {do} spin 1000000")

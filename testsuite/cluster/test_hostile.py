@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """An ordinary user with a socket: garbage, wrong seals, old sequences and
-foreign sessions change nothing and are counted; who joins the group reads
-nothing."""
+foreign sessions change nothing and are counted. A process that joins the group
+can read nothing."""
 import os
 import pathlib
 
@@ -60,7 +60,7 @@ for i in range(1500):
         time.sleep(0.002)
 """
 
-#: send again whatever is heard, as it was or with one bit changed
+#: send again all that is received, unchanged or with one bit changed
 ECHO = HEAD + """\
 s = listener()
 print("ready", flush=True)
@@ -100,7 +100,7 @@ def addresses(cluster):
 
 
 def counts(cluster):
-    """The agents' counters of refused datagrams, all summed."""
+    """The sum of the agents' counters of refused datagrams."""
     names = ("bad_seal", "bad_wire", "bad_session", "replayed")
     sums = dict.fromkeys(names, 0)
     for node in cluster.names:
@@ -150,8 +150,8 @@ def test_garbage_datagrams(cluster):
 
 @pytest.mark.by_group
 def test_wrong_seal(cluster):
-    """Datagrams of the session itself, one bit changed, to the group and to
-    every agent, while it runs."""
+    """Datagrams of the session itself with one bit changed, to the group and
+    to every agent, while the session runs."""
     before = counts(cluster)
     p = attack(cluster, "MODE = 'tamper'\n" + ECHO, *addresses(cluster))
     works(cluster)
@@ -173,7 +173,7 @@ def test_old_sequence(cluster):
 
 @pytest.mark.by_group
 def test_foreign_session(cluster):
-    """The datagrams of a session that is over, during the next one."""
+    """The datagrams of a session that has ended, during the next one."""
     sniffer = attack(cluster, SNIFF)
     works(cluster)
     until(lambda: captured(cluster).stat().st_size > 1_000_000,
@@ -190,8 +190,8 @@ def test_foreign_session(cluster):
 
 @pytest.mark.by_group
 def test_member_of_the_group_reads_nothing(cluster):
-    """Neither the program nor the arguments nor the environment are to be
-    seen, and there is no pattern where the file is all the same byte."""
+    """The program, the arguments and the environment cannot be seen, and a
+    file of one repeated byte shows no pattern."""
     marker = b"THIS-IS-THE-PLAIN-TEXT-OF-THE-PROGRAM. "
     path = cluster.home / "bin" / "legible"
     data = (cluster.bin / "taskdo").read_bytes()
@@ -238,8 +238,8 @@ time.sleep(1)
 
 
 def test_many_idle_connections(cluster):
-    """They take places from each other, not from who has something to
-    say."""
+    """They take places only from each other, not from a peer that sends a
+    request."""
     program = HEAD + """\
 held = []
 for to in sys.argv[1:]:
@@ -260,7 +260,7 @@ time.sleep(60)
 
 
 def test_agent_socket_is_roots(cluster):
-    """No ordinary user talks to the agent's local socket."""
+    """An ordinary user cannot use the agent's local socket."""
     run = cluster.run(["python3", "-c", """\
 import glob, socket
 for p in glob.glob("/run/slurm-storm/*/agent.sock"):

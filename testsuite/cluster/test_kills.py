@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Daemons that are killed or stopped at random moments under gang load: all steps
-run while they are away, and gangs take turns again afterwards. How soon is a
+"""Daemons are killed or stopped at random moments under gang load. All steps run
+while a daemon is away, and gangs take turns again afterwards. How soon, is a
 figure of contribs/bench/gang_kills, which does this a hundred times.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""32 nodes: 64 tasks of a program of 12 MB, again and again; 50 times each
-with STORM_LONG=1. With 5 % of the datagrams dropped at every receiver, too."""
+"""32 nodes: 64 tasks of a program of 12 MB, repeatedly; 50 times each with
+STORM_LONG=1. Also with 5 % of the datagrams dropped at every receiver."""
 import pytest
 
 from harness import LONG, STOCK

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Random mixes of jobs and faults under gang scheduling (mix_plan.py), ten here
-and any number by `testsuite/cluster/mixes --seeds A-B`; and that the rules which
-their traces are judged by (gang_rules.py) see what is wrong.
+"""Random mixes of jobs and faults under gang scheduling (mix_plan.py): ten here,
+and any number by `testsuite/cluster/mixes --seeds A-B`. Also tests of the rules
+for their traces (gang_rules.py): they must find violations.
 """
 import copy
 import os
@@ -41,7 +41,7 @@ def test_mix(labs, seed):
 # -- the rules ------------------------------------------------------------------
 
 def events(*rows):
-    """Short for a trace: (what, strobe or None, slot, then by name)"""
+    """Short form of a trace: (what, strobe or None, slot, then by name)."""
     out = []
     for n, (what, strobe, slot, given) in enumerate(rows):
         e = {"n": n, "at": 1000 * n, "what": what, **given}
@@ -67,7 +67,7 @@ def good():
         rows += [("slot", 12 + i, 1 - i % 2, {}),
                  ("stop", 12 + i, 1 - i % 2, goes),
                  ("continue", 12 + i, 1 - i % 2, {**comes, "why": "slot"})]
-    # now it is job 1's turn, and job 2 stands
+    # now job 1 has its turn, and job 2 is stopped
     rows += [("continue", 15, 0, {**two, "why": "silence"}),
              ("open", 15, 0, {"why": "silence"}),
              ("gone", None, None, one), ("gone", None, None, two)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """PMI2 with MPICH, and what a debugger sees (MPIR).
 
-The programs do not call MPI_Finalize, for programs/leave_mpi.h's reason.
+The programs do not call MPI_Finalize; programs/leave_mpi.h has the reason.
 """
 import shutil
 import subprocess
@@ -68,8 +68,8 @@ def test_mpir_proctable(cluster):
 @pytest.mark.skipif(not shutil.which("gdb"),
                     reason="SKIP: no gdb; apt-get install gdb")
 def test_mpir_debugger(cluster):
-    """A debugger starts srun, stops in MPIR_Breakpoint when all tasks are
-    there, and reads the table."""
+    """A debugger starts srun, stops in MPIR_Breakpoint when all tasks have
+    started, and reads the table."""
     outs = []
     for launch in ("slurm", "storm"):
         argv = cluster.srun_argv("-N2 -n4 {do} say x", launch)
@@ -91,7 +91,7 @@ def test_mpir_debugger(cluster):
 
 
 def test_debugger_attaches_later(cluster):
-    """The table is there also where nobody asked for it at the start."""
+    """The table also exists if it was not requested at the start."""
     if not shutil.which("gdb"):
         pytest.skip("SKIP: no gdb; apt-get install gdb")
     sizes = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""slurm.conf is read anew while steps begin: what our plugins do in slurmctld
-without its locks must not find it half read."""
+"""slurm.conf is read again while steps begin: STORM's plugins in slurmctld,
+which do not take its locks, must not see a half-read configuration."""
 import os
 import threading
 

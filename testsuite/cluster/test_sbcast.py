@@ -30,7 +30,7 @@ def wipe(cluster):
 
 
 def facts(cluster, path="/tmp/out", times=True):
-    """What is under the name on each node."""
+    """The listing of this name on each node."""
     found = {}
     for node in cluster.names:
         p = cluster.lab.path(node, path)
@@ -92,7 +92,7 @@ def test_preserve(cluster):
 
 @pytest.mark.parametrize("mode", [0o4755, 0o2711, 0o1777])
 def test_no_set_id_bits(cluster, mode):
-    """Neither tool gives them to a copy, not even with -p."""
+    """Neither tool copies these, not even with -p."""
     os.chmod(cluster.home / "bin" / "data", mode)
     both(cluster, "-p {bin}/data /tmp/out", code=0, times=True)
 
@@ -276,7 +276,7 @@ def test_send_libs_exclude(cluster):
 
 
 def test_progress_bar_on_a_terminal_only(cluster):
-    """Something is drawn on a terminal, nothing into a pipe."""
+    """A progress bar appears on a terminal, but not in a pipe."""
     run = cluster.run("sbcast_storm -f {big} /tmp/out",
                       env={"SLURM_JOB_ID": str(cluster.job)})
     assert run.code == 0 and run.out == run.err == "", str(run)

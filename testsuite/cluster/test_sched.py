@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""sched/storm on labs: sched_tests.py, and what wants a lab of its own: what is
-refused, a take-over, and the way back to stock."""
+"""sched/storm on labs: sched_tests.py, and tests that need their own lab:
+refused configurations, take-over, and the way back to stock."""
 import glob
 import os
 import re
@@ -24,7 +24,7 @@ def new_lab(name, nodes=2, **options):
 
 @pytest.fixture(scope="module")
 def shared():
-    """What sched_tests.py wants."""
+    """The lab for sched_tests.py."""
     made = new_lab("shared", conf=[f"{k}={v}" for k, v in CONF])
     try:
         write_epilog(made)
@@ -52,8 +52,8 @@ def test_refused_at_start(what, says):
 
 
 def said_anew(lab, action, last):
-    """What slurmctld's log has more after `action` than before, up to the
-    message `last`."""
+    """The new lines of slurmctld's log during `action`, up to the message
+    `last`."""
     before = len(lab.log("ctl", "slurmctld"))
     action()
     return until(lambda: (last in lab.log("ctl", "slurmctld")[before:]
@@ -62,8 +62,9 @@ def said_anew(lab, action, last):
 
 
 def test_builtin_and_warnings():
-    """First come first served, and a configuration in which nothing would ever
-    share, or jobs keep from others what they cannot use: it is said."""
+    """First come first served, and configurations in which no jobs would ever
+    share, or jobs would keep from others what they cannot use: slurmctld's log
+    has a warning."""
     made = new_lab("builtin", 1, quantum=0.1, cpus=4,
                    conf=["SelectTypeParameters=CR_CPU", "Licenses=solver:2",
                          # two cores with two threads each
@@ -112,7 +113,7 @@ def test_builtin_and_warnings():
         only(log, cores, quantum, licenses)
         job = submit(made, nodes=1, line="srun true")
         until(lambda: state(made, job) == "COMPLETED", "the job to end")
-        # the memory is there, but a job has all of it
+        # there is enough memory, but each job gets all of it
         edit(made, "storm.conf", "GangAllow=licenses", "Quantum=300us")
         edit(made, "slurm.conf", (" DefMemPerCPU=125", ""),
              ("CR_CPU\n", "CR_CPU_Memory\n"),
@@ -133,8 +134,8 @@ def test_builtin_and_warnings():
         edit(made, "slurm.conf",
              ("PreemptMode=SUSPEND,GANG", "PreemptMode=REQUEUE"))
         only(said_anew(made, read, memory), memory, killed)
-        # too much for all that may share, of the whole cluster or the partition's;
-        # what is said of licenses is the last
+        # Too much for all that may share, of the whole cluster or of the
+        # partition. The message about licenses is the last.
         edit(made, "storm.conf", "GangAllow=gpus")
         for change, said in (
                 ("DefMemPerCPU=113", {per_cpu}),
@@ -152,7 +153,7 @@ def test_builtin_and_warnings():
 
 
 def wait_for_go(lab, *options):
-    """A job that ends, well, when go() is called."""
+    """A job that ends without error when go() is called."""
     return submit(lab, *options, line="srun sh -c "
                   "'until test -e /home/go; do sleep 0.1; done'")
 
@@ -163,15 +164,15 @@ def go(lab):
 
 
 def ours(lab, host):
-    """What a node has that takes part in gang scheduling."""
+    """The state of a node that takes part in gang scheduling."""
     return [p for pattern in (f"/run/slurm-storm/{host}/gang",
                               "/sys/fs/cgroup/**/slurm-storm")
             for p in glob.glob(lab.path(host, pattern), recursive=True)]
 
 
 def test_back_to_stock():
-    """SchedulerType back and a restart: a stock system again, its jobs included;
-    and the other way round."""
+    """SchedulerType back and a restart give a stock system again, including
+    its jobs; and the other way round."""
     made = new_lab("back")
     storm, stock = "SchedulerType=sched/storm", "SchedulerType=sched/backfill"
     try:
@@ -209,13 +210,13 @@ def test_back_to_stock():
 
 
 def test_backup_takes_over():
-    """Another slurmctld goes on with the same gangs, by a strober of its own in a
-    new epoch, and with the same contexts: what a step has it gives to nobody
-    else, whether it knows the step or not.  Then it gives back both to the
-    first one that has returned.  Both start heterogeneous jobs, which backfill
-    alone does, and only under its own name."""
+    """Another slurmctld continues with the same gangs, by a strober in a new
+    epoch, and with the same contexts. It gives a step's context to no other
+    step, whether or not it knows the step. Then it returns both to the first
+    slurmctld. Both start heterogeneous jobs, which only backfill does, and
+    only under its own name."""
     count = 4
-    # one place on each node is left for others than the pair
+    # one place on each node is left for other jobs
     made = new_lab("backup", gang=3, conf=[
         "SlurmctldHost=ctl(10.83.0.1)", "SlurmctldHost=login(10.83.0.2)",
         "StateSaveLocation=/home/slurmctld", "SlurmctldTimeout=10"],
@@ -246,7 +247,7 @@ def test_backup_takes_over():
                              "--overlap", "--mem=10", user="root")
 
     def one_more(name):
-        """It has a context that none of those that run has."""
+        """It has a context that no running step has."""
         one = step(name)
         assert contexts.apart(one.context(), [s.context() for s in steps])
         steps.append(one)

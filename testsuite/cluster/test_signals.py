@@ -28,8 +28,8 @@ def scenario(cluster, args, play, alone=False, storm=True, only=None,
         words = args.split()
         tasks = int(next(w for w in words if w.startswith("-n"))[2:])
         all_up(s, tasks)
-        # That srun has heard of the last start shows nowhere, and what it
-        # says of tasks depends on it, by stock too.
+        # It cannot be seen whether srun has received the last start, and its
+        # messages about tasks depend on it, in stock, too.
         time.sleep(0.3)
         play(s)
         runs.append(s.finish())
@@ -60,7 +60,7 @@ def test_ctrl_c_twice(cluster):
 
 
 def test_ctrl_c_once_shows_state(cluster):
-    """One SIGINT only tells which tasks run; the step goes on."""
+    """A single SIGINT only lists the tasks that run; the step continues."""
     def play(s):
         s.signal(signal.SIGINT)
         until(lambda: "tasks 0-7: running" in s.err(), "the state of tasks")
@@ -70,7 +70,8 @@ def test_ctrl_c_once_shows_state(cluster):
 
 
 def test_ctrl_c_once_quit_on_interrupt(cluster):
-    """-q: one SIGINT is enough. (Which tasks are told of races in stock.)"""
+    """-q: one SIGINT is enough. (Which tasks are listed is a race in
+    stock.)"""
     def play(s):
         s.signal(signal.SIGINT)
 
@@ -84,7 +85,7 @@ def test_ctrl_c_twice_tasks_catch_it(cluster):
         until(lambda: "one more within" in s.err(), "the first answer")
         s.signal(signal.SIGINT)
 
-    # The tasks' ends and the second ctrl-C's work go side by side.
+    # The tasks' ends race with the second ctrl-C.
     scenario(cluster, "-N2 -n2 {do} catch 2 touch up.%t await 2 exit 5",
              play, only=["code", "out"])
 
@@ -185,9 +186,8 @@ def test_signal_at_the_end_by_time_limit_option(cluster):
 
 
 def test_scancel_during_the_launch(cluster):
-    """A step cancelled while it is being launched leaves nothing running.
-    (A kill that comes before the task is lost, by stock too: say it again.)
-    """
+    """A step cancelled during its launch leaves nothing running. (A kill that
+    comes before the task is lost, in stock, too: repeat it.)"""
     for launch in ("slurm", "storm"):
         s = cluster.start_srun("-N8 -n8 {do} block", launch)
         step = only_step(cluster)
@@ -206,8 +206,8 @@ def test_scancel_during_the_launch(cluster):
 @pytest.mark.storm_only
 @pytest.mark.every_mode
 def test_signals_as_soon_as_tasks_run(cluster):
-    """srun may hear of the starts a little later than the signal: it knows
-    what runs when it acts. (Stock's srun hears sooner, but not always.)"""
+    """srun may receive the starts a little later than the signal. When it acts
+    it knows what runs. (Stock's srun receives them sooner, but not always.)"""
     for _ in range(4):
         s = cluster.start_srun("-N8 -n16 {do} touch up.%t wait {dir}/go")
         all_up(s, 16)
@@ -235,8 +235,8 @@ def test_signals_as_soon_as_tasks_run(cluster):
 @pytest.mark.storm_only
 @pytest.mark.parametrize("sig", [signal.SIGHUP, signal.SIGTERM])
 def test_ended_at_any_moment_of_the_launch(cluster, sig):
-    """Before srun is ready for signals it dies of them; after that the step
-    is launched and killed, or not launched."""
+    """Before srun handles signals it dies of them. After that the step is
+    launched and killed, or not launched."""
     for ms in range(2, 82, 4):
         s = cluster.start_srun("-N4 -n8 {do} block")
         time.sleep(ms / 1000)
@@ -246,7 +246,7 @@ def test_ended_at_any_moment_of_the_launch(cluster, sig):
         until(lambda: not any(cluster.lab.pids(n, "taskdo")
                               for n in cluster.names), "the tasks to end")
         if run.code < 0:
-            cluster.clean()     # its step may be left, by stock too
+            cluster.clean()     # its step may stay, in stock, too
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ def test_label(cluster):
 
 
 def test_label_wide(cluster):
-    """From ten tasks on labels are padded."""
+    """With ten tasks or more labels are padded."""
     stock, storm = same(cluster, "--label -N8 -n12 {do} say x", code=0)
     assert " 3: x" in storm.out and "11: x" in storm.out
 
@@ -44,8 +44,8 @@ def test_very_long_line(cluster):
 @pytest.mark.storm_only
 @pytest.mark.parametrize("end,code", [("", 0), ("kill 9", 137)])
 def test_no_output_is_lost(cluster, end, code):
-    """Tasks end while there is input for them that they never read. (Stock
-    loses output in nine of ten such runs.)"""
+    """Tasks end before they have read all their input. (Stock loses output in
+    nine of ten such runs.)"""
     for _ in range(5):
         run = cluster.srun("-N4 -n4 {do} lines 20000 100 " + end,
                            stdin=b"x" * 8_000_000)
@@ -94,9 +94,9 @@ def test_input_file(cluster):
 
 
 def test_input_file_each_its_own(cluster):
-    """--input=in.%t: opened on the nodes, one for each task. (What stock's
-    srun sends them besides, the end of its own input, kills slurmstepd if it
-    comes before the task's end; srun then waits for ever.)"""
+    """--input=in.%t is opened on the nodes, once for each task. (Stock's srun
+    also sends the end of its own input. If that arrives before the task's end
+    it kills slurmstepd, and srun waits for ever.)"""
     same(cluster, "--input=in.%t -N4 -n4 {do} cat", code=0,
          tries=(20, 1), timeout=5, between=cluster.forget_reports,
          given={f"in.{i}": f"input of {i}\n" for i in range(4)})
@@ -105,7 +105,7 @@ def test_input_file_each_its_own(cluster):
 @pytest.mark.storm_only
 @pytest.mark.parametrize("option", ["--input=in.%t", "-inone"])
 def test_input_opened_on_nodes_needs_nothing_of_srun(cluster, option):
-    """Tasks that are there long enough for stock's slurmstepd to die."""
+    """Tasks that live long enough for stock's slurmstepd to die."""
     run = cluster.srun(f"{option} -N2 -n4 {{do}} cat sleep 0.5 say end",
                        given={f"in.{i}": f"input of {i}\n" for i in range(4)},
                        stdin="not for them\n")
@@ -173,7 +173,7 @@ def test_output_by_task_error_to_srun(cluster):
 
 
 def test_output_none(cluster):
-    """Without -e, stderr goes where stdout goes."""
+    """Without -e, stderr goes to the same place as stdout."""
     stock, storm = same(cluster, "-o none -N4 -n4 {do} say x err y", code=0)
     assert storm.out == storm.err == ""
 
@@ -232,7 +232,7 @@ def test_output_truncate(cluster):
 
 
 def test_stdout_closed_early(cluster):
-    """A reader that goes away: srun ends as stock's does."""
+    """The reader of srun's output exits: srun ends as stock's does."""
     runs = []
     for launch in ("slurm", "storm"):
         runs.append(cluster.run(
@@ -245,11 +245,11 @@ def test_stdout_closed_early(cluster):
 # ---------------------------------------------------------------- a terminal
 
 class Terminal:
-    """srun with a terminal of its own, and us before the screen."""
+    """srun on its own terminal, which the test reads and writes."""
 
     def __init__(self, cluster, args, launch):
         self.master, slave = pty.openpty()
-        # a session of its own, of which the terminal is the controlling one
+        # a new session with this as its controlling terminal
         self.proc = cluster.start(
             ["setsid", "-c", "-w", *cluster.srun_argv(args, launch)],
             tty=slave, label=launch)
@@ -348,7 +348,7 @@ def test_sattach(cluster):
         until(lambda: (s.dir / "up.3").exists(), "the tasks to start")
         (step,) = cluster.steps()
         a = cluster.start(["sattach", step], label="sattach-" + launch)
-        # attached once every node's stepd has a connection of its own
+        # attached once every node's stepd has a new connection
         until(lambda: cluster.root(
             "ss -Htn state established", host="login").strip().count("\n")
             >= 3, "sattach to connect")
@@ -357,7 +357,8 @@ def test_sattach(cluster):
     for run, attached in runs:
         assert run.code == 0 and attached.code == 0, f"{run}\n{attached}"
         assert sorted(attached.out.split()) == [f"seen{i}" for i in range(4)]
-        # a busy node tells sattach of exits when it has gone, and srun of that
+        # A busy node may report exits to a sattach that has ended, and then
+        # reports that error to srun.
         run.err = re.sub(r"^slurmstepd-n\d+: error: Failed to send "
                          r"MESSAGE_TASK_EXIT: .*\n", "", run.err, flags=re.M)
     compare(runs[0][0], runs[1][0])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Shapes of steps: --multi-prog, more tasks than nodes, --overlap, parts of an
-allocation, heterogeneous steps, sruns beside each other, in sbatch and
-salloc."""
+"""Forms of steps: --multi-prog, more tasks than nodes, --overlap, parts of an
+allocation, heterogeneous steps, concurrent sruns, in sbatch and salloc."""
 import re
 
 import normal
@@ -99,7 +98,7 @@ def test_overlap(cluster):
 
 
 def test_steps_beside_each_other(cluster):
-    """Six sruns at the same time, each with its own codes."""
+    """Six sruns at the same time, each with its own exit codes."""
     for launch in ("slurm", "storm"):
         many = [cluster.start_srun(
             f"--overlap -N8 -n8 {{do}} @{i} exit {i + 10} say s{i}", launch)
@@ -113,7 +112,7 @@ def test_steps_beside_each_other(cluster):
 
 
 def test_step_waits_for_another(cluster):
-    """A srun that finds the nodes busy is woken when they are free."""
+    """An srun that finds the nodes busy is woken when they become free."""
     for launch in ("slurm", "storm"):
         first = cluster.start_srun("-N8 -n8 {do} touch up.%t wait {dir}/go",
                                    launch)
@@ -124,7 +123,7 @@ def test_step_waits_for_another(cluster):
             f"scontrol show step {cluster.job}"), "the second to wait")
         (first.dir / "go").touch()
         assert first.finish().code == 0
-        # by itself it looks again after a minute
+        # srun itself checks again only after a minute
         run = second.finish(timeout=50)
         assert run.code == 5, str(run)
         if launch == "storm":
@@ -144,7 +143,7 @@ def test_whole_node_list_in_environment(cluster):
 
 @pytest.mark.every_mode
 def test_het_job(cluster):
-    """srun A : B in an allocation of its own: one step of two components."""
+    """srun A : B with its own allocation: one step of two components."""
     runs = []
     for launch in ("slurm", "storm"):
         options = [] if STOCK else [f"--launch={launch}"]
@@ -179,7 +178,7 @@ def test_het_step_in_het_allocation(cluster):
             "squeue -h -n hetero -t R,CG").strip(), "the end of the job")
 
 
-# messages name nodes, and those of the run before may still be completing
+# messages name nodes, and those of the last run may still be completing
 SAME_NODES = ("-N4", "-wn[1-4]")
 SCRIPT = """\
 srun {do} say one
@@ -189,7 +188,7 @@ echo code $?
 
 
 def test_sbatch(cluster):
-    """sbatch --launch=storm: for the sruns inside."""
+    """sbatch --launch=storm applies to the sruns inside."""
     runs = []
     for launch in ("slurm", "storm"):
         runs.append(cluster.run(
@@ -220,7 +219,8 @@ def test_salloc(cluster):
 
 @pytest.mark.storm_only
 def test_option_beats_the_environment(cluster):
-    """srun --launch=slurm inside sbatch --launch=storm is stock's."""
+    """srun --launch=slurm inside sbatch --launch=storm is launched by stock
+    Slurm."""
     run = cluster.run(["salloc", "-Q", "--launch=storm", "-N2", "srun",
                        "--launch=slurm", "{do}", "say", "x"])
     assert run.code == 0 and run.timeline is None, str(run)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""stormlab itself: what the other tests stand on. Most labs here are of stock
-Slurm; that they work does not depend on our plugins."""
+"""stormlab, which all other cluster tests use. Most labs here run stock Slurm:
+stormlab must work without STORM's plugins."""
 import json
 import os
 import pathlib
@@ -30,7 +30,8 @@ def recorded(lab):
 
 
 def assert_gone(lab, record):
-    """Nothing of the lab is left: no process, directory or cgroup."""
+    """Check that nothing of the lab is left: no process, directory or
+    cgroup."""
     assert record["pids"], "the test saw no host"
     for pid, started in record["pids"].values():
         try:
@@ -57,7 +58,7 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def lab():
-    """One lab of stock Slurm for the tests that leave it as it was."""
+    """One lab of stock Slurm for tests that do not change it."""
     made = Lab(f"lab{os.getpid()}-shared")
     try:
         made.up(4, stock=True)
@@ -94,7 +95,7 @@ def test_interrupted_up_leaves_nothing(name, sig, hosts):
         output = process.communicate(timeout=60)[0]
     assert "Traceback" not in output
     assert process.returncode in (-number, 0)
-    if process.returncode == 0:         # it was ready sooner than we
+    if process.returncode == 0:         # it was ready before the signal
         lab.down()
     assert_gone(lab, record)
 
@@ -128,7 +129,7 @@ def test_killed_up_is_removed_by_down(name, hosts):
 
 
 def test_two_labs_share_nothing(lab, name):
-    """A second lab beside the module's: same host names, other network,
+    """A second lab beside the module's: same host names, separate network,
     files and processes."""
     other = Lab(name).up(2, stock=True)
     lab.exec("n1", "echo first >/tmp/mine", check=True)
@@ -214,7 +215,7 @@ def test_exit_status_and_signals_pass_through(lab):
 
 def test_ctrl_c_arrives_once(lab):
     """The terminal signals the whole foreground group: stormlab must not
-    signal its command once more."""
+    signal its command again."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(PROGRAM, [PROGRAM, "run", "--name", lab.name, "srun", "-N2",
@@ -253,7 +254,7 @@ s.sendto(b"unicast", ("n1", 8399))
 
 
 def first_heard(lab):
-    """What reaches n1 first of a multicast and a later unicast datagram."""
+    """What reaches n1 first: a multicast or a later unicast datagram."""
     python = ["/usr/bin/python3", "-c"]
     with lab.popen(python + [RECEIVER], host="n1", text=True, cwd="/",
                    stdout=subprocess.PIPE) as process:
@@ -393,8 +394,8 @@ def test_agents_are_there_after_up_kill_and_restart(name):
 @pytest.mark.storm_only
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_gang(name, nodes):
-    """The quantum is the one that was asked for, and nodes have cores of their own
-    where there are more than nodes."""
+    """The quantum is the requested one, and nodes have separate cores if there
+    are more cores than nodes."""
     done = stormlab("up", nodes, "--gang", 2, "--quantum", 5, "--name", name)
     assert done.returncode == 0, done.stderr
     lab = Lab(name)
@@ -421,7 +422,7 @@ def test_gang(name, nodes):
 
 @pytest.mark.storm_only
 def test_drop(name, tmp_path):
-    """Every receiver loses its own datagrams; 0 ends it."""
+    """Receivers drop independently of each other; 0 turns it off."""
     lab = Lab(name).up(3)
     source = tmp_path / "file"
     source.write_bytes(os.urandom(2000000))
@@ -502,7 +503,7 @@ def test_not_root(name):
 
 
 def test_no_namespaces(name):
-    """As in a container without privileges."""
+    """As in an unprivileged container."""
     done = subprocess.run(
         ["setpriv", "--bounding-set", "-sys_admin", PROGRAM, "up", "2",
          "--stock", "--name", name], text=True, capture_output=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Strobes by a network of their own: StrobeRail over UDP, in a lab whose hosts have
-two interfaces.
+"""Strobes on a separate network: StrobeRail over UDP, in a lab whose hosts have two
+interfaces.
 """
 
 import pytest
@@ -25,7 +25,7 @@ def gang():
 
 
 def counts(cluster, node):
-    """(strobes that were obeyed, datagrams by the rail, by all interfaces)"""
+    """(strobes obeyed, datagrams on the rail, datagrams on all interfaces)"""
     stats = cluster.lab.agent_stats(node)
     udp = stats["udp"]
     return (stats["gang"]["gang_strobes"], udp["rx_rail"],
@@ -37,14 +37,14 @@ def sent(cluster, device):
 
 
 def await_strobes(cluster, node, by_rail):
-    """So many, one after the other, that all go this way, or all the other (at first
-    multicast is not known to reach all)."""
+    """Wait for so many consecutive strobes that all use this path, or all the
+    other. (At first multicast is not known to reach all.)"""
     def one_way():
         first = counts(cluster, node)
         until(lambda: counts(cluster, node)[0] >= first[0] + STROBES, "strobes")
         strobes, rail, all_ = [
             b - a for a, b in zip(first, counts(cluster, node))]
-        # signs of life, and what is asked of it: some in a second
+        # signs of life and requests to the agent: some per second
         return rail >= STROBES - 5 and all_ - rail < strobes / 2 \
             if by_rail else rail < strobes / 2 <= all_ - rail
 
@@ -61,7 +61,7 @@ def test_strobes_by_a_rail(gang):
         await_strobes(gang, node, True)
     assert sent(gang, "eth1") - before >= STROBES
 
-    # an agent that begins without the rail: all are strobed by the other one
+    # an agent that starts without the rail: all strobes use the other path
     done = gang.lab.run(["ip", "link", "set", "eth1", "down"], host="n2",
                         cwd="/")
     assert not done.returncode, done.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Transport=verbs where there is no RDMA device, as in a lab's namespaces, or
-where storm was built without verbs.  testsuite/verbs has those with one."""
+"""Transport=verbs without an RDMA device, as in a lab's namespaces, or in a
+build without verbs. testsuite/verbs tests it with one."""
 import os
 
 import pytest
@@ -9,7 +9,7 @@ from harness import Lab, LabError
 
 pytestmark = pytest.mark.storm_only
 
-#: what is missing, and a way on
+#: the missing thing, and a remedy
 REASONS = ("there is no RDMA device: ", "/dev/infiniband/rdma_cm is missing: ",
            "storm.conf cannot", "this libstorm was built without verbs ")
 
@@ -26,7 +26,7 @@ def lab(request):
 
 
 def test_udp_is_used(lab):
-    """Steps run by storm, and each log says why not by verbs, once."""
+    """STORM runs steps, and each log has one line why not over verbs."""
     lab.up(2, storm_conf={"Transport": "verbs"})
     for _ in range(2):
         done = lab.run(["srun", "--launch=storm", "-N2", "hostname"])
@@ -42,7 +42,8 @@ def test_udp_is_used(lab):
 
 
 def test_or_nothing(lab):
-    """With TransportFallback=no the agent ends, and says what is missing."""
+    """With TransportFallback=no the agent exits and reports what is
+    missing."""
     with pytest.raises(LabError) as e:
         lab.up(1, storm_conf={"Transport": "verbs", "TransportFallback": "no"})
     assert "no agent listens" in str(e.value)
