@@ -26,7 +26,7 @@
 
 struct storm_seal { uint64_t key; };
 
-/* what seal.h says, for it is included already, under the other names */
+/* Declared in seal.h, which is included already, under the other names. */
 struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 				     const uint8_t inc[STORM_INCARNATION_LEN],
 				     uint64_t session, uint32_t sender,

@@ -45,7 +45,7 @@ static inline uint8_t *exact(const void *buf, size_t len)
 }
 #endif
 
-/* Up to max bytes of the input, a u16 says how many; free() them. */
+/* Up to max bytes of the input; a u16 gives the number; free() them. */
 static inline uint8_t *some(struct storm_in *i, size_t max, size_t *len)
 {
 	size_t n = storm_get16(i), left = (size_t) (i->end - i->p);

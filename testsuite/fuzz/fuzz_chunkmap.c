@@ -17,7 +17,7 @@
 static struct storm_chunkmap m;
 static uint8_t there[CHUNKS];
 
-/* In a map of any size: index() says where, or that it is nowhere. */
+/* In a map of any size: index() returns its place, or that it has none. */
 static void wild_data(uint64_t off, size_t len)
 {
 	uint64_t i = storm_chunkmap_index(&m, off, len);

@@ -17,7 +17,7 @@ static struct {
 	uint32_t uid;
 } said;
 
-/* What MUNGE would say, whatever the credential. */
+/* The result of MUNGE, whatever the credential. */
 static int decode(const char *cred, void **payload, size_t *len, uint32_t *uid,
 		  uint32_t *gid)
 {

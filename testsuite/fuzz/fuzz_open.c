@@ -53,7 +53,7 @@ static void quiet(enum storm_log_level level, const char *msg)
 	(void) msg;
 }
 
-/* How many nodes it says it has: fuzz_nodelist sees to long lists. */
+/* The number of nodes in its header: fuzz_nodelist covers long lists. */
 static uint32_t nodes_named(const uint8_t *body, size_t len)
 {
 	struct storm_in i = { body, body + len, false };
@@ -119,7 +119,7 @@ static void same(const struct storm_open *a, const struct storm_open *b)
 		     same_addr(&a->nodes[i].addr, &b->nodes[i].addr));
 }
 
-/* Packed anew, maybe shorter: its runs of nodes are as long as can be. */
+/* Packed again, maybe shorter: its runs of nodes are as long as possible. */
 static void same_again(const struct storm_open *o)
 {
 	struct storm_open sealed = *o, *got;

@@ -56,7 +56,7 @@ static void sequences(const uint8_t *how, size_t count)
 
 		for (size_t k = 0; k < n; k++)
 			fresh = fresh && taken[k] != s;
-		/* 0 is before the first: nobody sends it */
+		/* 0 is before the first: it is never sent */
 		if (s)
 			must(storm_replay_fresh(&w, s) == fresh);
 		if (s && fresh) {

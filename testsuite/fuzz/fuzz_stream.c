@@ -49,7 +49,7 @@
 #define TIMER 2
 #define FIRST 3
 #define SOCKETS (FIRST + 350)
-#define QUEUE 128		/* nobody has accepted these yet */
+#define QUEUE 128		/* not accepted yet */
 #define MADE_UP 65536		/* bytes */
 #define MORE_MAX (2 * MADE_UP)	/* that come at once */
 
@@ -59,16 +59,16 @@
 enum flags {
 	VERDICT_AT_ONCE = 0x1,	/* the handler judges what it is given */
 	SENDS_ON = 0x2,		/* ... and passes it on */
-	DROPS = 0x4,		/* told of a failure it drops its streams */
+	DROPS = 0x4,		/* drops its streams when a failure is reported */
 };
 
 enum command {
-	CONNECT,	/* {u8 host}: somebody */
+	CONNECT,	/* {u8 host}: a host connects */
 	BYTES,		/* {u8 which, u16 length, bytes}: come in there */
 	FRAME,		/* {u8 which, u24 length, u8}: its head, and so much of
 			   it, in 255ths; or more of what is on its way */
 	HANG_UP,	/* {u8 which, u8 1: by a reset} */
-	TIME,		/* {u16 ms}: goes by */
+	TIME,		/* {u16 ms}: passes */
 	VERDICT,	/* {u8 which, u8 err} */
 	WAITS,		/* {u8 which} */
 	SEND,		/* {u8 host, u16 length}: an OPEN */
@@ -329,7 +329,7 @@ int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 {
 	must(u == &w.u && src->fd != TIMER);
 	if (src->fd == LISTENER)
-		return 0;		/* listener_paused says it */
+		return 0;		/* listener_paused reports it */
 	if (op == EPOLL_CTL_ADD && w.trouble & NO_WATCH)
 		return fails(ENOSPC);
 	must(op == EPOLL_CTL_ADD || sock_of(src->fd)->src == src);
@@ -494,7 +494,7 @@ static APART void must_be_bounded(void)
 
 static void rounds(void)
 {
-	/* accepting goes on for ever where that fails: some rounds will do */
+	/* where accept always fails: some rounds are enough */
 	for (int i = 0; i < 8 && serve(); i++)
 		;
 	must_be_bounded();

@@ -654,7 +654,8 @@ static void nm_transfer(const char *name, uint8_t self, uint8_t flags,
 	end("nm", name);
 }
 
-/* To a segment of some, then a COMPARE-AND-WRITE that those below hear of. */
+/* To a segment of some, then a COMPARE-AND-WRITE that their subtrees receive.
+ * */
 static void nm_ordered(void)
 {
 	struct storm_begin b = { .op = 2 };
@@ -812,7 +813,7 @@ static void nm_epochs(void)
 	end("nm", "epochs");
 }
 
-/* Along the chain, several received together; nobody can be connected to. */
+/* Along the chain, several received together; no connection succeeds. */
 static void nm_chain(void)
 {
 	struct storm_cast c = cast_like(2, 5000);
@@ -1264,7 +1265,7 @@ static void stream_out(uint8_t flags)
 	}
 	stream_command(10, 0);			/* a node closes */
 	storm_put8(&o, 0);
-	stream_command(9, 1);			/* one says why not */
+	stream_command(9, 1);			/* one reports why not */
 	storm_put8(&o, STORM_REFUSAL_LEN);
 	storm_put16(&o, STORM_REFUSAL_LEN);
 	must(room() >= STORM_REFUSAL_LEN);

@@ -153,7 +153,7 @@ void must_be_datagrams(const void *buf, size_t len, size_t seg,
 	}
 }
 
-/* One that is taken over still says something now and then. */
+/* An owner that was replaced still sends now and then. */
 static bool is_of(const struct world *w, uint64_t session)
 {
 	for (int i = 0; i <= w->owners; i++)
@@ -579,7 +579,7 @@ enum storm_err world_open(struct world *w, const struct storm_open *o,
 	world_stream(w, stream, len, err);
 	free(stream);
 	if (w->verdict == STORM_ESUPERSEDED)
-		w->session = session;	/* it serves the one before on */
+		w->session = session;	/* it still serves the last session */
 	sealer_set(w->sealer, o->key, w->session);
 	w->sealer->epoch = w->epoch;
 	return w->verdict;
@@ -620,7 +620,7 @@ static void take_over(struct world *w, uint8_t what)
 	must(!storm_open_seal(o, 0));
 	w->epoch = epoch;
 	err = world_open(w, o, w->self, what & 0x10 ? STORM_EACCES : STORM_OK);
-	/* in the same epoch there may be nobody any more */
+	/* in the same epoch there may be no node left */
 	must(!err || (what & 1 && err == STORM_ESUPERSEDED));
 	storm_open_free(o);
 }

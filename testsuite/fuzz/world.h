@@ -26,7 +26,7 @@
  * harness.  A sender that is not among the nodes is the owner. */
 #define HOW_RELAY 0x1
 #define HOW_GROUP 0x2		/* it came by multicast */
-#define HOW_REPLAY 0x4		/* the sequence of the one before, once more */
+#define HOW_REPLAY 0x4		/* the last sequence, repeated */
 #define HOW_LIFE 0x8		/* another incarnation of the sender */
 #define HOW_OP 0x10		/* a u64 op follows the u8, which is ignored */
 #define HOW_MORE 0x20		/* what comes next was received with it */

@@ -335,7 +335,7 @@ void case_refused(uint64_t seed)
 	CHECK(t.ended == 1 && t.out.state == STORM_ABORTED,
 	      "the transfer of a domain that is none");
 	close_domain(sim);
-	/* who is not yet let in, at a node, finds nobody waiting for it */
+	/* A node does not wait for an owner that is not yet admitted. */
 	storm_sim_run(sim, conf.loss_ppm ? 40 * STORM_SEC : STORM_SEC, NULL,
 		      NULL);
 	for (uint32_t i = 0; i < conf.nodes; i++) {

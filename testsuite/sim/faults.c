@@ -93,7 +93,7 @@ static void make_crash(struct maker *m, struct fault *one)
 {
 	struct fault back = { .kind = FAULT_RESTART, .node = one->node };
 
-	/* somebody is left */
+	/* at least one node is left */
 	if (++m->crashes > (m->conf->nodes + 2) / 3 ||
 	    m->crashes >= m->conf->nodes)
 		return;
@@ -163,7 +163,7 @@ static void make(struct maker *m, enum fault_kind kind)
 	faults_add(m->f, &one);
 }
 
-/* Who is silent for how long, all in all? */
+/* How long is each node silent in all? */
 static void who_may_be_named(struct faults *f,
 			     const struct storm_sim_conf *conf)
 {

@@ -22,7 +22,7 @@ enum fault_kind {
 	FAULT_RESTART,		/* ... and it remembers nothing */
 	FAULT_FORGE,		/* strangers send count datagrams */
 	FAULT_OWNER_CRASH,
-	FAULT_SUCCEED,		/* a new owner takes over, from whom ever */
+	FAULT_SUCCEED,		/* a new owner takes over from any other */
 	FAULT_KINDS
 };
 
@@ -34,8 +34,8 @@ struct fault {
 	uint32_t ppm, count;
 	int sys;
 	struct storm_idset from, to;
-	bool disturbs;		/* who is hit may be named for it */
-	bool disturbs_all;	/* ... and those who depend on him */
+	bool disturbs;		/* the node that is hit may be named for it */
+	bool disturbs_all;	/* ... and nodes that depend on it */
 };
 
 struct faults {

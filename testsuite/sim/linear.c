@@ -14,7 +14,7 @@
 #include "linear.h"
 
 struct state {
-	uint64_t memory;	/* by cell: 1 + who wrote it, 0: nobody */
+	uint64_t memory;	/* by cell: 1 + its writer, 0: none */
 	uint32_t done;		/* operations, a bit each */
 };
 

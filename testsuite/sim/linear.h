@@ -19,7 +19,7 @@
 
 enum linear_kind { LINEAR_WRITE, LINEAR_COMPARE, LINEAR_READ };
 enum linear_result {
-	LINEAR_YES,		/* DONE, TRUE, or read what value says */
+	LINEAR_YES,		/* DONE, TRUE, or read `value` */
 	LINEAR_NO,		/* FALSE: it did not hold on all */
 	LINEAR_NOTHING,		/* ABORTED, FAILED: no effect */
 	LINEAR_MAYBE		/* UNKNOWN: no effect, or all of it, then or later */

@@ -30,10 +30,10 @@ struct mine {			/* an operation's token */
 	uint8_t *data;
 };
 
-struct by {			/* who tells */
+struct by {			/* the reporter */
 	struct run *run;
 	uint32_t owner;
-	struct storm_idset overdue;	/* as told */
+	struct storm_idset overdue;	/* as reported */
 };
 
 struct run {
@@ -227,7 +227,7 @@ static bool never(void *arg)
 	return false;
 }
 
-/* ... or there is nobody to open it. */
+/* ... or there is no node to open it. */
 static bool is_opened(void *arg)
 {
 	const struct run *r = arg;
@@ -235,7 +235,7 @@ static bool is_opened(void *arg)
 	return r->opened || !storm_sim_owner(r->sim);
 }
 
-/* Somebody is there to be asked for an operation. */
+/* There is a process that can start an operation. */
 static bool has_owner(void *arg)
 {
 	const struct run *r = arg;
@@ -247,7 +247,7 @@ static bool has_owner(void *arg)
 /* What the owner before has begun is its own to end, if it lives. */
 static void succeed(struct run *r)
 {
-	/* who was not let in yet by the one before is outside */
+	/* a node not yet admitted by the last owner is outside */
 	for (uint32_t i = 0; !r->opened && i < r->s->conf.nodes; i++)
 		RECORD(&r->rec, .kind = HISTORY_DISTURBED, .node = i);
 	lose(r);
@@ -270,7 +270,7 @@ static bool is_quiet(void *arg)
 	return !r->pending && (!o || !o->operations.first);
 }
 
-/* The owner's process ends: nobody is left to be told of anything. */
+/* The owner's process ends: nothing more is reported. */
 static void die(struct run *r)
 {
 	lose(r);
@@ -618,7 +618,8 @@ static bool open_domain(struct run *r)
 	if (storm_owner_open(o, storm_sim_now(r->sim)))
 		return fail(r, "owner cannot open", STORM_NO_NODE);
 	called(r);
-	/* the cluster's goes on without those who do not answer, in rounds */
+	/* the cluster's domain continues in rounds without nodes that do not
+	 * answer */
 	if (!pass(r, s->conf.cluster ? 10 * OPEN_BOUND : OPEN_BOUND,
 		  is_opened))
 		return fail(r, "OPEN never ended", STORM_NO_NODE);
@@ -762,7 +763,7 @@ static void take_result(struct run *r, const struct history_entry *e)
 	}
 }
 
-/* Of domains that lost nobody: the model there knows no members. */
+/* For domains without lost nodes: the model there has no members. */
 static bool judge_black(struct run *r)
 {
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++)

@@ -63,7 +63,7 @@ static void choose_nodes(struct schedule *s, uint64_t *c,
 	first = (uint32_t) storm_chance_below(c, n);
 	storm_idset_add(to, first, first +
 			(uint32_t) storm_chance_below(c, n - first));
-	/* a second range: sets travel with each state that is said */
+	/* a second range: sets travel in each STATUS */
 	first = (uint32_t) storm_chance_below(c, n);
 	if (storm_chance_percent(c, 50))
 		storm_idset_add(to, first, first);

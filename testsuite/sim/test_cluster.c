@@ -40,7 +40,7 @@ struct run {
 	uint32_t deaths;		/* of one node that is to be back */
 };
 
-static struct storm_sim *when;	/* whose time messages tell */
+static struct storm_sim *when;	/* source of the messages' times */
 
 #define CHECK(cond, ...) do {						\
 	if (!(cond)) {							\
@@ -296,7 +296,7 @@ static void act(struct run *r)
 	pass(r, chance(r) % (chance(r) % 4 ? 3 * STORM_MS : 2 * STORM_SEC));
 }
 
-/* Everybody lives, hears and has time: all are in, and show the same. */
+/* All nodes live, receive and have time: all are members, and show the same. */
 static void settle(struct run *r)
 {
 	const struct storm_idset *out;

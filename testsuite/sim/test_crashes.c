@@ -18,7 +18,7 @@
 #include "src/libstorm/base/idset.h"
 #include "schedule.h"
 
-#define AGAIN (60 * STORM_MS)	/* when a node begins anew, an owner succeeds */
+#define AGAIN (60 * STORM_MS)	/* when a node restarts, or an owner has a successor */
 
 static void quiet(enum storm_log_level level, const char *msg)
 {

@@ -88,7 +88,7 @@ static struct {
 	bool frozen[ZONES];		/* ... and it was not "everything runs" */
 	/* of a check */
 	uint64_t **busy;
-	/* what is told */
+	/* what is reported */
 	uint64_t changes, strobes, cancels, suspends, failures, resizes;
 	uint64_t trace;			/* a sum over all maps and strobes */
 	uint64_t turns_waited;		/* the longest, in quanta x 1000 */
@@ -301,7 +301,7 @@ static void end(struct job *j)
 	w.done++;
 }
 
-/* Backfill without reservations: whoever fits starts. */
+/* Backfill without reservations: each job that fits starts. */
 static bool schedule(void)
 {
 	uint32_t tried = 0;
@@ -418,7 +418,7 @@ static bool nodes_come_back(void)
 	return any;
 }
 
-/* One of the things that nobody plans. */
+/* An unplanned event. */
 static void mishap(void)
 {
 	struct job *j = any_live(RUNNING);
@@ -554,7 +554,7 @@ static void make_busy(const struct job *j, uint64_t *busy)
 		}
 }
 
-/* One gang per core per slot, and no core idle that somebody could use. */
+/* One gang per core per slot, and no core idle that a job could use. */
 static void check_slot(uint32_t zone, uint32_t slot)
 {
 	uint64_t *busy = w.busy[0];
@@ -629,7 +629,7 @@ static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
 		!memcmp(a->r, b->r, a->count * sizeof(*a->r));
 }
 
-/* What nodes have unpacked is what the matrix says. */
+/* The nodes' unpacked maps equal the matrix. */
 static void check_map(void)
 {
 	uint32_t n = 0;
@@ -702,7 +702,7 @@ static void check(void)
 /* Each of those that have waited longer has at most one turn before. */
 #define STARVED ((uint64_t) 3 * (w.rows_most + 2) * 1000)
 
-/* Who runs, from now on. */
+/* The jobs that run from now on. */
 static void switch_jobs(void)
 {
 	for (uint32_t i = 0; i < w.nlive; i++) {
@@ -908,7 +908,7 @@ static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
 	look();
 }
 
-/* Nothing is left; the farewell is said, and then there are no strobes. */
+/* Nothing is left; the farewell is sent, and then there are no strobes. */
 static void finish(void)
 {
 	must(!w.nlive && !w.map.njobs);

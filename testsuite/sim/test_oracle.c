@@ -219,7 +219,7 @@ START_TEST(other_data)
 }
 END_TEST
 
-/* Of a failure somebody is the cause, unless nobody is left. */
+/* A failure names its cause, unless no node is left. */
 START_TEST(nobody_in_particular)
 {
 	struct history h = begun();
@@ -293,7 +293,7 @@ START_TEST(comparisons)
 	must(!good(&h));
 	h = comparison(11, HISTORY_FALSE, false);
 	must(!good(&h));
-	h = comparison(11, HISTORY_FAILED, false);	/* names nobody */
+	h = comparison(11, HISTORY_FAILED, false);	/* names no node */
 	must(!good(&h));
 	h = comparison(11, STORM_UNKNOWN, true);	/* its owner is there */
 	must(!good(&h));
@@ -384,7 +384,7 @@ START_TEST(the_fenced)
 	ADD(h, .kind = HISTORY_DISTURBED, .node = 1);
 	ADD(h, .kind = HISTORY_EXCLUDED, .node = 1, .epoch = 2);
 	ADD(h, .kind = HISTORY_NAMED, .node = 1);
-	/* who has not heard of it yet */
+	/* those that have not received it yet */
 	ADD(h, .kind = HISTORY_ACCEPTED, .node = 0, .peer = 1, .epoch = 1);
 	if (_i)
 		ADD(h, .kind = HISTORY_JOINED, .node = 1, .epoch = 4);
@@ -458,7 +458,7 @@ START_TEST(all_ends_in_time)
 }
 END_TEST
 
-/* A report is made, heard and acknowledged, in that order and once. */
+/* A report is made, received and acknowledged, in that order and once. */
 START_TEST(reports)
 {
 	static const enum history_kind bad[][3] = {
@@ -497,7 +497,7 @@ static const struct {
 	/* a read may be late, but not go back */
 	{ true, { { 0, W(0, 1) }, { 1, R(0, 0, 0) }, { 1, R(0, 0, 1) } } },
 	{ false, { { 0, W(0, 1) }, { 1, R(0, 0, 1) }, { 1, R(0, 0, 0) } } },
-	/* nor read what nobody wrote */
+	/* nor read what no operation wrote */
 	{ false, { { 0, W(0, 1) }, { 1, R(0, 0, 2) } } },
 	/* two readers agree on the order of two writers */
 	{ true, { { 0, W(0, 1) }, { 1, W(1, 2) }, { 2, R(0, 0, 1) },

@@ -140,7 +140,7 @@ const char *nodes_device(void)
 	return device ? device : getenv("RXE_DEV");
 }
 
-/* Nothing may go by UDP unnoticed.  An emulated machine is slow to join. */
+/* UDP must not be used unnoticed. An emulated machine is slow to join. */
 static void over_verbs(void)
 {
 	const char *device = nodes_device();

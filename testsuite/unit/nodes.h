@@ -14,7 +14,7 @@
 #include "src/libstorm/storm.h"
 
 #define NODES 5
-#define OWNER_UID 1000		/* as the simulator's credentials say */
+#define OWNER_UID 1000		/* as in the simulator's credentials */
 #define SIZE 4096
 /* long enough for an emulated processor that others use, too */
 #define PATIENCE (nodes_now() + 60 * STORM_SEC * unit_slower())
@@ -40,7 +40,7 @@ extern storm_member_t *member[NODES];
 extern uint8_t memory[NODES][SIZE];	/* segment 3 */
 extern storm_domain_t *domain;
 
-/* What on_signal() and on_strobe() were told, by node. */
+/* The arguments of on_signal() and on_strobe(), by node. */
 extern struct heard {
 	uint32_t count, event;
 	size_t len;

@@ -17,7 +17,7 @@
 #include "src/plugins/switch/storm/agent/file_child.h"
 #include "unit.h"
 
-/* nobody's account has to exist: ids are numbers */
+/* no account has to exist: ids are numbers */
 #define ALICE 54321
 #define BOB 54322
 

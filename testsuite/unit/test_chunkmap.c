@@ -90,7 +90,7 @@ START_TEST(test_random)
 }
 END_TEST
 
-/* What a datagram says of itself is a chunk of this transfer, or nothing. */
+/* A datagram's fields name a chunk of this transfer, or none. */
 START_TEST(test_index)
 {
 	struct storm_chunkmap m;

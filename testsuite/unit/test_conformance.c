@@ -290,7 +290,8 @@ START_TEST(test_files)
 }
 END_TEST
 
-/* One that cannot stops all, is named, and nobody shows anything. */
+/* A node that cannot proceed stops all, is named, and no node shows anything.
+ * */
 START_TEST(test_all_or_nothing)
 {
 	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
@@ -446,7 +447,7 @@ START_TEST(test_termination)
 }
 END_TEST
 
-/* Who is said to have a heartbeat has it, and with it its data. */
+/* A node that the mask reports has the heartbeat, and with it its data. */
 START_TEST(test_heartbeat)
 {
 	bool lossy = world == WORLD_UDP_LOSS || world == WORLD_VERBS_LOSS ||
@@ -502,7 +503,7 @@ START_TEST(test_heartbeat)
 }
 END_TEST
 
-/* A node that is not there is named as that, and keeps nobody else's answer. */
+/* A missing node is named as missing, and delays no other node's answer. */
 START_TEST(test_heartbeat_of_the_dead)
 {
 	uint32_t dead = (uint32_t) _i % NODES;
@@ -529,7 +530,7 @@ START_TEST(test_heartbeat_of_the_dead)
 }
 END_TEST
 
-/* Every id once, whatever is said again. */
+/* Each id is reported once, even if its report is repeated. */
 static uint32_t told[3][64];
 
 static void on_report(void *arg, const struct storm_report *rep)
@@ -706,7 +707,7 @@ static struct {
 	struct storm_idset excluded;
 } saved = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static uint32_t joined;		/* the last node that was told to be back */
+static uint32_t joined;		/* the last node reported as back */
 
 static int save(void *arg, uint32_t was, uint32_t epoch,
 		const struct storm_idset *excluded)
@@ -811,7 +812,8 @@ START_TEST(test_take_over)
 }
 END_TEST
 
-/* Two who both believe to be the owner: the older one decides nothing more. */
+/* Two processes both believe to be the owner: the older decides nothing more.
+ * */
 START_TEST(test_superseded)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };

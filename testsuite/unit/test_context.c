@@ -140,7 +140,7 @@ START_TEST(test_parts)
 }
 END_TEST
 
-/* Another pool, while leases of the one before live: no group twice. */
+/* Another pool, while leases of the old one live: no group is given twice. */
 START_TEST(test_other_pool)
 {
 	struct context_table *t = context_table_create(8, GROUPS);
@@ -223,7 +223,7 @@ START_TEST(test_restart)
 	/* a step of the same name is another one */
 	must(!context_table_lease(t, &lost, true, key_a));
 	must(!context_table_return(t, 2, 2, &lost));
-	/* what is claimed stays, whatever is said of its job */
+	/* a claimed context stays, whatever the job's state */
 	context_table_sweep(t, is_gone, no_save, &gone);
 	must(context_table_figures(t).leased == 3);
 	gone = 2;
@@ -236,7 +236,7 @@ START_TEST(test_restart)
 }
 END_TEST
 
-/* The file is gone: what steps say counts. */
+/* The file is gone: the steps' own reports count. */
 START_TEST(test_lost_file)
 {
 	struct context_table *t = context_table_create(3, GROUPS);
@@ -296,7 +296,7 @@ START_TEST(test_damaged)
 	must(fd >= 0 && damaged == 1 && !context_table_figures(t).leased);
 	close(fd);
 	context_table_destroy(t);
-	t = reopen(600, &fd);		/* begun anew */
+	t = reopen(600, &fd);		/* restarted */
 	must(!context_table_figures(t).leased);
 	close(fd);
 	context_table_destroy(t);
@@ -484,7 +484,7 @@ END_TEST
 
 /* -------------------------------------------------------------- on its way --- */
 
-static uint32_t maker;		/* who MUNGE says has made it */
+static uint32_t maker;		/* uid of the maker according to MUNGE */
 
 /* In the place of MUNGE: the payload in hexadecimal, and a sum of it. */
 static int fake_encode(uint32_t uid, const void *payload, size_t len,

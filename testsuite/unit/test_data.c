@@ -83,7 +83,7 @@ static void end(void)
 	free(sent);
 }
 
-/* What is there, and nothing else, is said to be. */
+/* Exactly what arrived is reported as present. */
 static void check(void)
 {
 	const struct nm_xfer *x = &session->xfer;
@@ -137,7 +137,7 @@ static void put_chunk(uint64_t i, uint32_t sender)
 	sent[i] = true;
 }
 
-/* One bit is another one, not of what says whose it is. */
+/* Flip a bit, but none of those that name the session. */
 static void put_forged(uint64_t i, uint32_t sender)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
@@ -192,7 +192,7 @@ static void say_chunk(void)
 	must(session->xfer.mapped);
 }
 
-/* From the owner, now and then from the parent, who repairs. */
+/* From the owner, now and then from the parent, which retransmits. */
 static uint32_t somebody(void)
 {
 	return below(&r, 10) ? OWNER : PARENT;

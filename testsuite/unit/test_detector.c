@@ -62,7 +62,8 @@ START_TEST(test_edges)
 }
 END_TEST
 
-/* Who is regular is missed after four signs, however long it was away before. */
+/* A regular node is overdue after four signs, however long it was away before.
+ * */
 START_TEST(test_regular)
 {
 	struct storm_detector d = { 0 };

@@ -151,7 +151,7 @@ START_TEST(test_before_open)
 }
 END_TEST
 
-/* While the OPEN that tells of it is under way. */
+/* While the OPEN that reports it is under way. */
 START_TEST(test_while_opening)
 {
 	storm_domain_t *d = domain();
@@ -172,7 +172,7 @@ START_TEST(test_while_opening)
 }
 END_TEST
 
-/* The domain opens for nobody: its events end with it, and are kept. */
+/* The domain opens for no node: its events end with it, and are kept. */
 START_TEST(test_open_failed)
 {
 	struct storm_outcome out = { 0 };
@@ -208,7 +208,7 @@ static void *wait_for(void *arg)
 	return ended ? arg : NULL;
 }
 
-/* Whoever waits is woken by the end of the domain, and needs nothing of it. */
+/* A waiting thread is woken by the end of the domain, and must not use it. */
 START_TEST(test_waiters)
 {
 	storm_domain_t *d = domain();
@@ -232,7 +232,7 @@ START_TEST(test_waiters)
 }
 END_TEST
 
-/* A session is named by the OPEN's body, which nobody may know beforehand. */
+/* A session is named by the OPEN's body, which no one may know beforehand. */
 START_TEST(test_sessions)
 {
 	static const size_t nonce = 4 + 16 + sizeof("credential") - 1 + 4;

@@ -23,7 +23,7 @@
 
 enum { TASK, CHILD, SESSION, ORPHAN, LATE, PLACES };
 
-/* What the processes and the test tell each other. */
+/* Shared by the processes and the test. */
 static volatile struct shared {
 	uint64_t count[PLACES];
 	pid_t pid[PLACES];
@@ -61,7 +61,7 @@ static bool go_on(void)
 	return !sh->over && !kill(test, 0);
 }
 
-/* To be called like one of those that are never stopped helps nobody. */
+/* The name of a process that is never stopped does not protect a job. */
 static void spin(int place)
 {
 	prctl(PR_SET_NAME, place == CHILD ? "srun" : "slurmstepd");
@@ -373,7 +373,7 @@ START_TEST(test_killed_while_stopped)
 	must(stopped(ORPHAN));
 	must(!kill(sh->pid[CHILD], SIGKILL));
 	if (_i == FREEZER_V1) {
-		/* seen by whoever looks, and then it is let go */
+		/* briefly visible, and then it is continued */
 		eventually(freezer_wants(f) == FREEZER_SIGNALLED);
 		must(!freezer_continue(f, false));
 	}

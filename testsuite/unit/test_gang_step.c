@@ -144,7 +144,7 @@ START_TEST(test_alive)
 }
 END_TEST
 
-/* What Slurm keeps standing is nobody's of ours. */
+/* What Slurm keeps stopped is not ours to continue. */
 START_TEST(test_held)
 {
 	struct gang_step s = one(1), t;
@@ -407,7 +407,7 @@ START_TEST(test_guard_silence)
 	while (said < 2)
 		usleep(1000);
 	must(page->freed == 2);
-	/* slurmd has seen it, too, and told */
+	/* slurmd has noticed it, too, and has reported it */
 	page->freed++;
 	stop(task);
 	page->alive = storm_now() - STORM_SEC;
@@ -511,14 +511,15 @@ START_TEST(test_page)
 	ck_assert_str_eq(q->host.base, "/x/y");
 	p->alive = 1000;
 	p->limit = 100;
-	must(!gang_page_late(q, 5000));		/* nobody stands still */
+	must(!gang_page_late(q, 5000));		/* nothing is stopped */
 	p->stopped = 1;
 	must(gang_page_late(q, 1101) && !gang_page_late(q, 1100));
 	must(!gang_page_late(q, 900));		/* written meanwhile */
 	q->freed++;
 	must(p->freed == 1);
 	gang_page_close(p);
-	/* the next agent's is another: who holds this one sees no life in it */
+	/* The next agent's page is another one: this one shows no more signs of
+	 * life. */
 	p = gang_page_create(run, "n1", &h, false);
 	must(p && !p->debug && !p->freed && q->freed == 1);
 	p->stopped = 7;

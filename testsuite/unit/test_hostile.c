@@ -348,7 +348,7 @@ static enum storm_err offer(struct hostile *t, const void *buf, size_t len)
 	return world_stream(&t->w, buf, len, STORM_OK);
 }
 
-/* Of another version: told so if it is known who asks, and only then. */
+/* Another version: reply with it only to an authenticated sender. */
 START_TEST(test_version)
 {
 	struct storm_nm_stats st;
@@ -365,7 +365,7 @@ START_TEST(test_version)
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
 	p[5] = STORM_WIRE_VERSION + 1;
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
-	p[16] ^= 1;			/* a credential that nobody made */
+	p[16] ^= 1;			/* a credential that MUNGE did not make */
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
 	p[16] ^= 1;
 	ck_assert_int_eq(offer(&t, p, len - 1), STORM_EAUTH);
@@ -402,7 +402,7 @@ START_TEST(test_version)
 }
 END_TEST
 
-/* The owner says its state of the operation 1, of two chunks of 1000 bytes. */
+/* The owner reports its state of operation 1, of two chunks of 1000 bytes. */
 static void say_state(struct hostile *t, uint32_t epoch, uint32_t without)
 {
 	struct storm_cast c = { .version = ++t->version, .op = 1,
@@ -440,7 +440,7 @@ static void say_data(struct hostile *t, uint32_t who, uint64_t off)
 	send_as(t, who, STORM_MSG_DATA, 1, 1, body, sizeof(body));
 }
 
-/* Who is excluded repairs nobody. */
+/* An excluded node retransmits to no other. */
 START_TEST(test_excluded)
 {
 	struct storm_nm_stats st;
@@ -517,13 +517,13 @@ START_TEST(test_asked_for_nothing)
 			(size_t) (o.p - body));
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.data_new, 1);
-	ck_assert_uint_lt(st.bad_wire, NODES - 1);	/* some were heard */
+	ck_assert_uint_lt(st.bad_wire, NODES - 1);	/* some were accepted */
 	world_destroy(&t.w);
 	owner_goes(&t);
 }
 END_TEST
 
-/* Whom the host does not let in has no strobes either; who is let in does. */
+/* A user that the host does not admit cannot strobe; an admitted one can. */
 START_TEST(test_strobe_refused)
 {
 	struct hostile t;
@@ -582,7 +582,7 @@ START_TEST(test_cluster_refused)
 	open_cluster(&t, 2, false, STORM_EACCES);
 	open_cluster(&t, 3, true, STORM_EACCES);
 	ck_assert_int_eq(t.w.sessions, 1);
-	/* and no node asks him for anything */
+	/* and no node requests anything from it */
 	ck_assert_int_eq(storm_nm_compare(t.w.nm, t.w.session, NULL,
 					  STORM_GLOBAL(0), STORM_EQ, 0, NULL,
 					  &t), STORM_ENOENT);
@@ -597,7 +597,7 @@ START_TEST(test_cluster_refused)
 	ck_assert_uint_eq(segment[99], 7);
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.sessions, 1);
-	open_cluster(&t, 4, false, STORM_OK);	/* but he may */
+	open_cluster(&t, 4, false, STORM_OK);	/* but it may */
 	ck_assert_int_eq(storm_nm_variable(t.w.nm, session, STORM_VAR_USER,
 					   &value), STORM_OK);
 	ck_assert_uint_eq(value, 9);

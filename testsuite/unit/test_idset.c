@@ -167,7 +167,7 @@ START_TEST(test_many)
 }
 END_TEST
 
-/* The common part, and what is left of a set that must be said in few ranges. */
+/* The common part, and the rest of a set that must fit in few ranges. */
 START_TEST(test_keep_and_join)
 {
 	struct rnd r = rnd_of(_i);

@@ -33,7 +33,7 @@ static int keep(struct storm_transport *t, enum storm_class c,
 static const struct storm_transport_ops ops = { .name = "kept", .send = keep };
 static struct storm_transport transport = { &ops };
 static struct storm_link_stats stats;
-static struct storm_link to;	/* the owner's, which hears everybody */
+static struct storm_link to;	/* the owner's, which receives from all nodes */
 
 static struct storm_link life(uint32_t node, uint8_t which)
 {
@@ -107,7 +107,7 @@ START_TEST(test_many)
 }
 END_TEST
 
-/* Who was heard first is the node, in this session; the others are not. */
+/* The first sender is the node in this session; the others are not. */
 START_TEST(test_another_life)
 {
 	struct storm_link one = life(7, 1), two = life(7, 2);
@@ -124,7 +124,7 @@ START_TEST(test_another_life)
 }
 END_TEST
 
-/* What is forged makes no peer: the node is heard when it speaks. */
+/* A forged datagram makes no peer: the node is accepted when it sends. */
 START_TEST(test_forged)
 {
 	struct storm_link node = life(7, 1);

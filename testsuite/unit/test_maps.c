@@ -58,13 +58,14 @@ START_TEST(test_newest)
 }
 END_TEST
 
-/* Who joins gets what all have; never does an older one come after a newer one. */
+/* A node that joins gets the current map; an older one never follows a newer.
+ * */
 START_TEST(test_join)
 {
 	maps_join(&m);
-	must(!maps_due(&m));		/* nobody has any */
+	must(!maps_due(&m));		/* no node has one */
 	take('a');
-	must(begin() == 'a');		/* goes to him, too */
+	must(begin() == 'a');		/* it goes to the new node, too */
 	maps_done(&m);
 	must(!maps_due(&m));
 	maps_join(&m);
@@ -92,7 +93,7 @@ START_TEST(test_join)
 }
 END_TEST
 
-/* Nothing is shared any more: those who join have nothing to learn. */
+/* Nothing is shared any more: nodes that join get no map. */
 START_TEST(test_unneeded)
 {
 	take('a');

@@ -100,7 +100,7 @@ static uint32_t least_rows(const struct model *w)
 	return rows;
 }
 
-/* Who runs on each column in slot t: at most one. */
+/* The jobs on each column in slot t: at most one. */
 static void fill_slot(const struct model *w, uint32_t t, bool *busy)
 {
 	memset(busy, 0, COLUMNS * sizeof(*busy));
@@ -116,7 +116,7 @@ static void fill_slot(const struct model *w, uint32_t t, bool *busy)
 	}
 }
 
-/* Nobody who does not run could. */
+/* Each job that can run in a slot does. */
 static void nobody_fits(const struct model *w, uint32_t t, const bool *busy)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -392,7 +392,7 @@ static void add(struct matrix *m, uint64_t id, uint32_t first, uint32_t last)
 	storm_idset_clear(&s);
 }
 
-/* Where two rows have become one after an end, everybody gets more. */
+/* If two rows become one after an end, all jobs get more. */
 START_TEST(test_unification)
 {
 	struct matrix *m = matrix_create(8, MATRIX_FIRST_FIT);
@@ -415,7 +415,7 @@ START_TEST(test_unification)
 }
 END_TEST
 
-/* Two who share and three who share elsewhere: halves and thirds. */
+/* Two that share, and three that share elsewhere: halves and thirds. */
 START_TEST(test_groups)
 {
 	struct matrix *m = matrix_create(10, MATRIX_FIRST_FIT);
@@ -505,7 +505,8 @@ START_TEST(test_arguments)
 }
 END_TEST
 
-/* More than the map can say share a core: those are let run, others not. */
+/* More than the map can express share a core: those run freely, others do not.
+ * */
 START_TEST(test_too_many)
 {
 	struct matrix *m = matrix_create(2, MATRIX_FIRST_FIT);

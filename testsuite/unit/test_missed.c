@@ -21,7 +21,7 @@ static bool holds(uint64_t v, enum storm_relation rel, uint64_t value)
 	       rel == STORM_EQ ? v == value : v != value;
 }
 
-/* As COMPARE-AND-WRITE: FAILED names who does not answer. */
+/* As COMPARE-AND-WRITE: FAILED names the nodes that do not answer. */
 static enum storm_compare ask(void *arg, const struct storm_idset *P,
 			      enum storm_relation rel, uint64_t value,
 			      struct storm_outcome *out)

@@ -124,7 +124,8 @@ START_TEST(test_broadcast)
 }
 END_TEST
 
-/* What section 4.4.2 says of Fig. 8, and 4.2.1 of the measured cluster. */
+/* The values in section 4.4.2 for Fig. 8, and in 4.2.1 for the measured
+ * cluster. */
 START_TEST(test_launch)
 {
 	double es40 = STORM_MODEL_ES40_BUS, ideal = STORM_MODEL_NO_BUS;

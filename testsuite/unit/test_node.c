@@ -11,7 +11,7 @@
 
 #include "nodes.h"
 
-/* Global memory: on all of P, or on nobody; the event after the data. */
+/* Global memory: written on all of P or on none; the event follows the data. */
 START_TEST(test_segment)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
@@ -203,7 +203,7 @@ static void *wait_for_event(void *arg)
 	return (void *) (intptr_t) storm_member_test_event(arg, 1, true, 0);
 }
 
-/* The domain is over: who waits is woken, and what is left can be had. */
+/* The domain has ended: waiters wake, and what has arrived can be read. */
 START_TEST(test_closed)
 {
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY,
@@ -235,7 +235,7 @@ START_TEST(test_closed)
 		storm_member_release(member[i]);
 		member[i] = NULL;
 	}
-	/* the nodes serve the next one, and those who are lost are named */
+	/* the nodes serve the next domain, and lost ones are named */
 	nodes_open();
 	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
 }
@@ -457,7 +457,7 @@ START_TEST(test_termination_lost)
 }
 END_TEST
 
-/* What a node asks for when the domain ends; events that nobody asks for. */
+/* Requests of a node at the domain's end; events that no transfer signals. */
 START_TEST(test_requests)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,

@@ -415,7 +415,7 @@ START_TEST(test_roundtrip)
 }
 END_TEST
 
-/* Who comes later gets the same session with another credential. */
+/* A later node gets the same session with another credential. */
 START_TEST(test_renew)
 {
 	struct storm_open *o = known(), *got;
@@ -533,7 +533,7 @@ START_TEST(test_tampered)
 			must(err == STORM_EAUTH);
 		p[i] ^= 1;
 	}
-	/* somebody else's credential, good by itself */
+	/* another user's credential, valid in itself */
 	{
 		struct storm_open *other = known();
 		char *mine = o->cred;
@@ -572,7 +572,7 @@ START_TEST(test_frame)
 		     session == o->session);
 		must(storm_open_peek(p, len - 1, &session) == STORM_EINVAL);
 	}
-	/* and so is who may know that it is another: its maker */
+	/* and its maker may learn that it is another one */
 	p[4] = 0;
 	p[5] = STORM_WIRE_VERSION + 1;
 	ck_assert_int_eq(verdict(p, len), STORM_EVERSION);
@@ -827,7 +827,7 @@ START_TEST(test_patched)
 }
 END_TEST
 
-/* A user may seal what he wants: whatever it is, it ends in an answer. */
+/* A user may seal anything: each gets an answer. */
 START_TEST(test_noise)
 {
 	struct rnd r = rnd_of(_i);

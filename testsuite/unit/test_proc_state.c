@@ -49,7 +49,7 @@ START_TEST(test_stopped)
 }
 END_TEST
 
-/* Nobody has waited for it yet. */
+/* A zombie. */
 START_TEST(test_killed)
 {
 	pid_t pid = child("killed");

@@ -94,7 +94,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* Everything comes, once, in order, to those of P and nobody else. */
+/* All items arrive once and in order, on the nodes of P and on no others. */
 START_TEST(test_stream)
 {
 	storm_queue_t *q;
@@ -159,7 +159,7 @@ START_TEST(test_aborted)
 }
 END_TEST
 
-/* The domain is over: what came is had, then it is said. */
+/* The domain has ended: items that arrived are returned, then ECLOSED. */
 START_TEST(test_over)
 {
 	storm_queue_t *q;
@@ -184,7 +184,7 @@ START_TEST(test_over)
 }
 END_TEST
 
-/* Somebody who is not let write there has. */
+/* A process without permission has written there. */
 START_TEST(test_overwritten)
 {
 	storm_queue_t *q;

@@ -112,7 +112,7 @@ START_TEST(test_any_order)
 }
 END_TEST
 
-/* What is fresh is told once for each (kind, code, id). */
+/* Each (kind, code, id) is returned as fresh once. */
 START_TEST(test_fresh)
 {
 	struct rnd r = rnd_of(_i);
@@ -437,7 +437,7 @@ START_TEST(test_hostile_parts)
 	ck_assert_int_eq(raw(&x, 1, 1, 2, 100, 101), -1);
 	ck_assert_int_eq(raw(&x, 1, 0, 1, STORM_DATAGRAM_MAX + 1, 1), -1);
 	ck_assert_int_eq(raw(&x, 1, 0, 1, UINT32_MAX, 1), -1);
-	/* more than anybody may have to say: no memory is taken */
+	/* more than any node may report: no memory is allocated */
 	ck_assert_int_eq(raw(&x, 1, 0, 65535, STORM_DATAGRAM_MAX,
 			     STORM_DATAGRAM_MAX), -1);
 	ck_assert_ptr_null(x.buf);
@@ -454,7 +454,7 @@ START_TEST(test_hostile_parts)
 	storm_report_rx_reset(&x);
 	ck_assert_int_eq(raw(&x, 8, 65534, 65535, 0, 0), 0);
 	storm_report_rx_reset(&x);
-	/* version 0 is what nobody has said */
+	/* version 0 is used by no node */
 	ck_assert_int_eq(raw(&x, 0, 0, 1, 10, 10), 2);
 }
 END_TEST

@@ -135,7 +135,7 @@ START_TEST(test_nothing_shared)
 }
 END_TEST
 
-/* What runs has its quantum; whoever ended makes room at once. */
+/* A running job gets its quantum; one that ends makes room at once. */
 START_TEST(test_change)
 {
 	static const uint32_t more[] = { 11, 22, 33, 44 };

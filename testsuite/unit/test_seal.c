@@ -204,7 +204,7 @@ END_TEST
 #define SEQS 16384
 #define WINDOW STORM_REPLAY_WINDOW
 
-/* Against a list of all that was ever seen. */
+/* Compare with a list of all sequences ever seen. */
 START_TEST(test_replay_random)
 {
 	struct rnd r = rnd_of(_i);
@@ -313,7 +313,7 @@ START_TEST(test_open_data)
 }
 END_TEST
 
-/* What tells sessions' multicast apart: by another implementation, too. */
+/* The tag that distinguishes sessions' multicast, by another implementation. */
 START_TEST(test_group_key)
 {
 	uint8_t other[STORM_KEY_LEN];

@@ -56,7 +56,7 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 				      node, node + below(r, 5)));
 	}
 	while (faults--)
-		/* a node has one reason, whoever tells it */
+		/* a node has one reason, whichever node reports it */
 		storm_status_fault(s, below(r, COUNT) / 6 * 6,
 				   whys[below(r, 1)], 0);
 	for (uint32_t i = 0; i < s->nfaults; i++) {
@@ -293,7 +293,7 @@ END_TEST
 
 static const struct storm_idset all;
 
-/* What is asked of all, unless a test says otherwise. */
+/* The request to all nodes, unless a test sets another. */
 static struct storm_asked asks(void)
 {
 	return (struct storm_asked) {
@@ -597,7 +597,7 @@ START_TEST(test_silent)
 	ck_assert(is_below(&t, 2, &a.behind));
 	ck_assert(is_below(&t, 2, &a.unanswered));
 	storm_status_free(&a);
-	/* but where none of them is asked, it holds nobody up */
+	/* but if none of them is asked, it delays no node */
 	must(!storm_idset_add(&p, 0, 1));
 	ask.p = ask.cmp_p = &p;
 	own(&a, 3);
@@ -669,7 +669,7 @@ START_TEST(test_asked)
 	c.decision = STORM_ABORT;
 	storm_asked_of(&a, &c, 3);
 	ck_assert_uint_eq(a.phase, STORM_PHASE_ENDED);
-	/* announced, but not yet asked for: that all hear of it */
+	/* announced, but not yet asked for: that all receive it */
 	storm_asked_of(&a, &c, 4);
 	ck_assert_uint_eq(a.op, 4);
 	ck_assert_uint_eq(a.phase, STORM_PHASE_NONE);

@@ -308,7 +308,7 @@ START_TEST(test_line)
 }
 END_TEST
 
-/* What may be written at the edges, and what is said beyond them. */
+/* The values allowed at the limits, and the errors beyond them. */
 START_TEST(test_bounds)
 {
 	static const struct {
@@ -387,7 +387,7 @@ START_TEST(test_syntax)
 }
 END_TEST
 
-/* One line that says where, what, and what to do. */
+/* One line with the place, the error and the remedy. */
 START_TEST(test_faults)
 {
 	static const struct {

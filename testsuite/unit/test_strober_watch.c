@@ -100,13 +100,13 @@ START_TEST(test_one_that_stands)
 		tell(8 << 20);
 		usleep(50000);
 	}
-	/* ten a second for pulses, and one each time that it is told more */
+	/* ten per second for pulses, and one for each message to it */
 	must(polls - before < 100);
 	strober_watch_stop();
 }
 END_TEST
 
-/* One that dies is followed by another, who is told everything again. */
+/* A strober that dies is replaced by another, which gets all messages again. */
 START_TEST(test_one_that_dies)
 {
 	run("n=$(ls | grep -c run); echo $* >run.$n\n"
@@ -131,7 +131,7 @@ START_TEST(test_one_that_dies)
 }
 END_TEST
 
-/* Accounts of jobs are kept until somebody asks; nonsense is not listened to. */
+/* Accounts of jobs are kept until they are read; nonsense is ignored. */
 START_TEST(test_what_it_tells)
 {
 	struct strober_given *given;
@@ -160,7 +160,7 @@ START_TEST(test_what_it_tells)
 	must(given[2].job_id == 10 && given[2].ns == 11);
 	xfree(given);
 	must(!strober_watch_given(&given) && !given);
-	/* other nodes: nobody has said of them */
+	/* other nodes: no report about these */
 	tell(3);
 	must(!strober_watch_missed(missed, 3));
 	strober_watch_stop();

@@ -101,7 +101,7 @@ static void check_below(const struct storm_tree *t, const struct model *m,
 		must(storm_idset_size(&s) == size);
 		storm_idset_clear(&s);
 	}
-	/* the owner's subtrees share nobody and leave nobody out */
+	/* the owner's subtrees are disjoint and complete */
 	n = storm_tree_children(t, STORM_NO_NODE, kids);
 	for (uint32_t i = 0; i < n; i++) {
 		struct storm_idset s = { 0 };
@@ -113,7 +113,7 @@ static void check_below(const struct storm_tree *t, const struct model *m,
 	}
 	must(sum == m->members && storm_idset_size(&all) == m->members);
 	storm_idset_clear(&all);
-	/* below the owner is everybody */
+	/* all nodes are below the owner */
 	must(!storm_tree_subtree(t, STORM_NO_NODE, &all));
 	must(storm_idset_size(&all) == m->members);
 	for (uint32_t k = 0; k < m->members; k++)
@@ -144,7 +144,7 @@ START_TEST(test_random)
 		if (!m.members)
 			break;
 		check_below(&t, &m, &r);
-		/* whole runs and single nodes go; nobody comes back */
+		/* whole runs and single nodes leave; none returns */
 		while (n--) {
 			uint32_t node = below(&r, m.count);
 			uint32_t last = node + below(&r, 4);

@@ -428,7 +428,7 @@ START_TEST(test_mtu)
 			 0);
 	ck_assert(until(agent.count == 1));
 	ck_assert_uint_eq(agent.len, mtu);
-	/* DF is set: nothing larger leaves, and it is said once. */
+	/* DF is set: nothing larger is sent, and the log has it once. */
 	logs = 0;
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p,
@@ -782,7 +782,7 @@ START_TEST(test_accept_no_descriptor)
 }
 END_TEST
 
-/* Somebody listens but never reads. */
+/* A peer that listens but never reads. */
 START_TEST(test_stream_timeout)
 {
 	struct storm_addr a;
@@ -823,7 +823,7 @@ START_TEST(test_stream_reset)
 }
 END_TEST
 
-/* The sender waits for the verdict; a reason is for those who are known. */
+/* The sender waits for the reply; only authenticated senders get a reason. */
 START_TEST(test_stream_verdict)
 {
 	agent.undecided = true;
@@ -835,7 +835,7 @@ START_TEST(test_stream_verdict)
 	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
 	ck_assert_uint_eq(owner.failures, 0);
 	ck_assert(!agent.t->ops->stream_waits(agent.t, agent.number));
-	/* once is enough, and what is unknown hurts nobody */
+	/* once is enough, and unknown ids are harmless */
 	agent.t->ops->end_stream(agent.t, agent.number, STORM_EBUSY);
 	agent.t->ops->end_stream(agent.t, 12345, STORM_EBUSY);
 
@@ -895,7 +895,7 @@ START_TEST(test_stream_dropped)
 }
 END_TEST
 
-/* Nor of one that has failed already, but was not told yet. */
+/* Nor of a stream that has failed, but was not yet reported. */
 START_TEST(test_stream_dropped_after_failure)
 {
 	struct rlimit all, few;
@@ -914,7 +914,7 @@ START_TEST(test_stream_dropped_after_failure)
 }
 END_TEST
 
-/* Who is not known gets not a byte, nor who hangs up a second look. */
+/* An unknown peer gets not a byte, nor one that hangs up a second look. */
 START_TEST(test_stream_silence)
 {
 	int fd = raw_connect();
@@ -1020,7 +1020,7 @@ START_TEST(test_bad_streams)
 }
 END_TEST
 
-/* A length alone costs no memory, and not for ever a place. */
+/* A length alone takes no memory, and its place only for a while. */
 START_TEST(test_half_streams)
 {
 	int fd[UDP_STREAMS_IN];
@@ -1049,7 +1049,7 @@ START_TEST(test_half_streams)
 }
 END_TEST
 
-/* Whoever is reset has sent too slowly. */
+/* A connection is reset if the peer sent too slowly. */
 static bool is_reset(int fd)
 {
 	struct pollfd p = { fd, 0, 0 };
@@ -1265,11 +1265,11 @@ START_TEST(test_interface)
 	ck_assert_iface("127.0.0.1", "lo", "127.0.0.1");
 	ck_assert_ptr_null(owner_towards("192.0.2.1"));
 	ck_assert_ptr_nonnull(strstr(last_log, "no route to 192.0.2.1"));
-	/* Two, and nothing says which. */
+	/* two, and nothing to choose by */
 	run("ip addr add 10.8.0.1/24 dev sb");
 	ck_assert_ptr_null(owner_towards(""));
 	ck_assert_ptr_nonnull(strstr(last_log, "set Interface"));
-	/* The default route says it, the one with the lower metric. */
+	/* The default route decides, that with the lower metric. */
 	run("ip route add default via 10.7.0.2 metric 20");
 	run("ip route add default via 10.8.0.2 metric 10");
 	ck_assert_iface("", "sb", "10.8.0.1");
@@ -1320,7 +1320,7 @@ START_TEST(test_strobe_rail)
 	send_lengths(&agent.self, false);
 	ck_assert_uint_eq(stats_of(&agent).rx_rail, by_rail);
 
-	/* one that is not on it hears none of it, and all else */
+	/* a node that is not on it receives none of these, but all others */
 	close_end(&agent);
 	strcpy(set.strobe_device, "nosuch0");
 	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
@@ -1329,7 +1329,7 @@ START_TEST(test_strobe_rail)
 	fence(&owner, &agent);
 	ck_assert_uint_eq(agent.count, 1);
 
-	/* who has none goes by the interface, as others do */
+	/* a node without one uses the interface, as others do */
 	close_end(&owner);
 	strcpy(set.strobe_device, "lo");
 	ck_assert_ptr_nonnull(open_end(&owner, STORM_ROLE_OWNER, &err));

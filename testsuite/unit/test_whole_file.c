@@ -74,7 +74,7 @@ START_TEST(test_refused)
 	name[sizeof(name) - 1] = '\0';
 	must(whole_file_write(dir, name, "x", 1) == ENAMETOOLONG);
 	must(whole_file_read(dir, name, buf, 1) < 0 && errno == ENAMETOOLONG);
-	/* nobody's link is followed, neither to write nor to read */
+	/* another user's link is not followed, neither to write nor to read */
 	must(!symlink(below_dir("b"), below_dir(".a")));
 	must(whole_file_write(dir, "a", "new", 3) == ELOOP);
 	must(access(below_dir("b"), F_OK));
@@ -88,7 +88,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* However fast it is written again, who reads it sees one writing or another. */
+/* A reader sees the old file or the new one, however fast it is rewritten. */
 START_TEST(test_whole)
 {
 	uint8_t buf[SIZE];
