@@ -3,9 +3,8 @@
  * over one decoder of the product, linked with the real sources: by libFuzzer
  * where configure was given --enable-fuzzing, by replay.c otherwise.
  *
- * A harness does more than not to crash: what a decoder lets through is
- * encoded again and must come out the same, and what it keeps must keep its
- * bounds.  must() says so.
+ * A harness checks more than that nothing crashes.  What a decoder accepts must
+ * encode to the same bytes, and what it keeps must stay within bounds; see must().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -2,7 +2,7 @@
  * fuzz_context.c - a step's network context, as a node finds it in the jobinfo, and
  * what slurmctld finds in the one that it has saved.
  *
- *   u8: who has made the credential, whose uid this is; u16 length, the
+ *   u8: the uid of the credential's maker; u16 length, the
  *   credential's payload; then the jobinfo's bytes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

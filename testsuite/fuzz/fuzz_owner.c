@@ -214,8 +214,8 @@ static void datagram(struct owned *w, struct storm_rx *rx)
 	free(rx->buf);
 }
 
-/* Without this it would be luck to see a domain open.  ill: with a fault to tell
- * of, and from one that has missed something. */
+/* Without this a domain would open only by luck. ill: it reports a fault, and
+ * comes from a node that has missed something. */
 static void status(struct owned *w, struct storm_in *script, bool ill)
 {
 	uint8_t child = storm_get8(script), phase = storm_get8(script);

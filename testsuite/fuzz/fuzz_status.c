@@ -1,6 +1,6 @@
 /*
- * fuzz_status.c - what subtrees say of themselves, and what their parent makes
- * of it and says in turn.
+ * fuzz_status.c - STATUS of subtrees, and the STATUS that their parent makes of
+ * them.
  *
  *   u16 nodes less one, u8 radix less two, u16 room for what the parent says,
  *   u64 operation, u8 phase, u16 floor and u8 comparison that are asked for, then
@@ -39,8 +39,8 @@ static void same_or_more(const struct storm_idset *was,
 	     same_set(was, is));
 }
 
-/* Whoever reads it is no wiser than the writer, and not less where there was
- * room. */
+/* A reader learns no more than the writer knew, and no less if there was room.
+ * */
 static void same_again(const struct storm_status *s, size_t room,
 		       uint32_t count)
 {

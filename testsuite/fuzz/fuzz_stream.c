@@ -1,7 +1,7 @@
 /*
- * fuzz_stream.c - OPENs over TCP: who connects, what comes in which pieces, who
- * hangs up, what a node answers.  The kernel's side is played here, without a
- * system call: sockets are entries of a table, time is the script's.
+ * fuzz_stream.c - OPENs over TCP: which hosts connect, in which pieces data arrive,
+ * which peers hang up, what a node answers.  The harness plays the kernel without
+ * system calls: sockets are entries of a table, and the script sets the time.
  *
  *   u8 bytes that a connection's first read gives at most, less one (255: all),
  *   each of the next twice as many; u8 flags; commands

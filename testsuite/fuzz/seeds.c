@@ -1,7 +1,7 @@
 /*
- * seeds.c - writes inputs that are well-formed, by the product's own encoders,
- * for the fuzzer to begin with: seeds FOLDER makes FOLDER/<decoder>/<name>.
- * They are made anew for every run, so they are of today's wire format.
+ * seeds.c - write well-formed inputs with the product's own encoders, as the
+ * fuzzer's first corpus: seeds FOLDER makes FOLDER/<decoder>/<name>.  Every run
+ * makes them again, so they have today's wire format.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -164,8 +164,8 @@ struct world {
 /* A Node Manager without a session; its end, with what it has. */
 void world_create(struct world *w);
 void world_destroy(struct world *w);
-/* An OPEN as a stream, and with the key that the domain has from then on: what
- * its sender is answered.  What is authentic the host lets in, or says err. */
+/* An OPEN as a stream, with the key that the domain has from then on. Returns
+ * the sender's answer. The host admits an authentic OPEN, or returns err. */
 enum storm_err world_stream(struct world *w, const void *buf, size_t len,
 			    int err);
 enum storm_err world_open(struct world *w, const struct storm_open *o,
@@ -177,8 +177,8 @@ void world_answer(struct world *w, int err);
 void world_start(struct world *w, struct storm_in *head);
 /* One command of a script. */
 void world_step(struct world *w, struct storm_in *script);
-/* Nobody speaks any more: the session ends, and all that it had goes; with
- * NM_KILLED at once. */
+/* All is silent: the session ends and frees all that it had; with NM_KILLED at
+ * once. */
 void world_end(struct world *w);
 
 #endif

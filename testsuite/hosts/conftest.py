@@ -52,14 +52,14 @@ def hosts(request, tmp_path_factory):
 
 @pytest.fixture
 def gang(hosts):
-    """As gang_tests.py calls it."""
+    """The interface that gang_tests.py uses."""
     return hosts
 
 
 @pytest.fixture(autouse=True)
 def _clear(request):
-    """Nothing of the test before; but two jobs that take turns are for all
-    tests that want such."""
+    """No jobs of the last test are left, but all tests that want two jobs that
+    take turns share them."""
     h = request.getfixturevalue("hosts")
     h.current = re.sub(r"\W+", "_", request.node.name)[:60]
     if "two" not in request.fixturenames:
@@ -68,5 +68,5 @@ def _clear(request):
 
 @pytest.fixture
 def two(hosts):
-    """Two jobs that take turns on all nodes and would go on for ever."""
+    """Two jobs that take turns on all nodes and run until they are ended."""
     hosts.two_jobs()

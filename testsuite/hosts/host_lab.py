@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A Slurm cluster in machines (../machines/slurm_machines.py) as if it were a lab,
-so that tests which were written for one run on it.  Its ctl and login are the
-first machine; etc and home are common to all, as in a lab."""
+"""A Slurm cluster on machines (../machines/slurm_machines.py) with the interface of
+a lab, so that tests for a lab run on it. Its ctl and login are the first machine;
+all hosts share etc and home, as in a lab."""
 import os
 import re
 import shlex
@@ -23,7 +23,7 @@ def parse_steps(text, whose):
 
 
 class HostProcess:
-    """What Lab.popen() gives, as far as tests want it."""
+    """The part of Lab.popen()'s result that tests use."""
 
     def __init__(self, machines, command):
         self.machines, self.command = machines, command
@@ -56,7 +56,7 @@ class HostProcess:
 
 
 class HostLab(Lab):
-    """Made and ended with the machines."""
+    """The machines make and remove it."""
 
     def __init__(self, slurm):
         super().__init__("hosts")
@@ -84,7 +84,7 @@ class HostLab(Lab):
         return int(host[1:]) - 1 if host in self.nodes else 0
 
     def path(self, host, path):
-        """Of what is common to all hosts, and nothing else."""
+        """Only for paths that all hosts share."""
         for top in ("/etc/slurm/", "/home/"):
             if path.startswith(top):
                 return self.dir + path
@@ -93,7 +93,7 @@ class HostLab(Lab):
     # -- commands --------------------------------------------------------------
 
     def inside(self, stream):
-        """A file of ours as the machines see it."""
+        """The path of a file of the test, in the machines."""
         if stream is subprocess.DEVNULL:
             return "/dev/null"
         return "/machines/" + os.path.relpath(
@@ -135,8 +135,8 @@ class HostLab(Lab):
         return done
 
     def shell(self, host, line):
-        """What a line prints that must succeed; without a process more than
-        needed."""
+        """The output of a command that must succeed, without more processes
+        than needed."""
         [c] = self.machines.run(line, [self.machine(host)], SECONDS)
         if c.code:
             raise LabError(str(c))
@@ -145,12 +145,13 @@ class HostLab(Lab):
     # -- steps -----------------------------------------------------------------
 
     def steps(self, host, whose="turn"):
-        """{step: does it stand still?}, by the kernel's word.  turn: that take
-        turns; slurm: that Slurm may keep standing."""
+        """{step: whether it is stopped} according to the kernel. turn: only
+        steps that take turns; slurm: also those that Slurm may keep
+        stopped."""
         return parse_steps(self.shell(host, STEPS), whose)
 
     def standing(self, host):
-        """Jobs that have one that stands still."""
+        """Jobs with a stopped step."""
         return [int(step.split(".")[0]) for step, still in
                 self.steps(host).items() if still]
 
@@ -160,12 +161,13 @@ class HostLab(Lab):
         return self.shell(host, f"cat /var/log/slurm/{daemon}.log")
 
     def pids(self, host, name):
-        """The processes of this name, as the host numbers them."""
+        """The pids, on the host, of the processes of this name."""
         return [int(p) for p in self.shell(
             host, f"pgrep -x {COMM.get(name, name)} || true").split()]
 
     def signal_all(self, host, names, sig):
-        """All of them at once; the pids.  With SIGKILL, wait for their end."""
+        """Signal all of them at once. Returns the pids. With SIGKILL, wait for
+        their end."""
         names = "|".join(COMM.get(n, n) for n in names)
         line = f"p=$(pgrep -x '{names}') && kill -{int(sig)} $p && echo $p"
         if sig == signal.SIGKILL:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Hosts as distributions make them: systemd with one of the three layouts of
-control groups, Slurm's daemons as units, proctrack/cgroup and task/cgroup.  What
-is theirs alone; what any cluster does is test_gang.py's."""
+"""Hosts as distributions configure them: systemd with one of the three layouts of
+control groups, Slurm's daemons as units, proctrack/cgroup and task/cgroup. These
+tests are for such hosts only; test_gang.py has those for any cluster."""
 import os
 import re
 
@@ -47,8 +47,9 @@ def test_how_steps_are_stopped(hosts, two):
 # -- whatever dies, everything runs -------------------------------------------
 
 def test_slurmd_and_agent_killed(hosts, two):
-    """At once: slurmstepd is left.  With version 2 it is in no group of slurmd's
-    unit; else who kills all of that kills the steps, with or without us."""
+    """At once, because slurmstepd survives. With version 2 it is in no group
+    of slurmd's unit. Otherwise killing the unit kills the steps, with or
+    without STORM."""
     hosts.on("n2", "systemctl kill --kill-whom=all -s KILL slurmd"
              if hosts.layout is LAYOUTS["v2"] else
              "pkill -KILL '^(slurmd|storm_agent)$'")
@@ -82,7 +83,8 @@ def test_slurmctld_restarted(hosts, two):
 # -- out of its turn -----------------------------------------------------------
 
 def batch(hosts, nodes, line):
-    """Submit a script of one line, whose output is in /machines/out; the job."""
+    """Submit a script of one line, with output to /machines/out. Returns the
+    job."""
     (hosts.machines.dir / "script").write_text(f"#!/bin/sh\n{line}\n")
     out = hosts.machines.dir / "out"
     out.write_text("")
@@ -92,9 +94,9 @@ def batch(hosts, nodes, line):
 
 
 def held_back(hosts, job, *steps):
-    """scontrol suspend may write into the very file that we do; its word counts,
-    and ours no more, whatever dies.  Of a script that it suspends Slurm tells
-    nobody on the node."""
+    """scontrol suspend may write to the same file as the agent. Its order has
+    precedence, even if a daemon dies. Slurm does not notify the agent of a
+    script that it suspends."""
     since = hosts.mark("n1")
     hosts.until(lambda: [e for e in hosts.trace("n1", since) if e["what"] ==
                          "stop" and e["job"] == job], "its turns")
@@ -114,7 +116,7 @@ def held_back(hosts, job, *steps):
 
 
 def test_held_back_by_slurm(hosts):
-    """A script and its step; and then that answers a signal."""
+    """A script and its step, and then a script that handles a signal."""
     job = batch(hosts, NODES, f"srun --launch=storm {DO} catch 15 "
                               "say ready await 15 say caught exit 3")
     hosts.begin("{do} block")
@@ -129,7 +131,7 @@ def test_held_back_by_slurm(hosts):
 
 @pytest.mark.long
 def test_script_held_back_by_slurm(hosts):
-    """One that is alone, and so had turns itself."""
+    """A job that is alone had turns before."""
     job = batch(hosts, NODES, f"exec {DO} block")
     hosts.begin("{do} block")
     held_back(hosts, job, "batch")
@@ -138,7 +140,7 @@ def test_script_held_back_by_slurm(hosts):
 # -- without it ----------------------------------------------------------------
 
 def scheduler(hosts, name):
-    """Another one, and all daemons begin anew."""
+    """Another quantum, and all daemons restart."""
     hosts.on("n1", "sed -i 's,^SchedulerType=.*,SchedulerType=sched/"
              f"{name},' /etc/slurm/slurm.conf; systemctl restart slurmctld")
     hosts.everywhere("systemctl restart slurmd")
@@ -161,7 +163,8 @@ OURS = "/run/slurm-storm/*/gang /sys/fs/cgroup/{,unified/,freezer/}slurm-storm"
 
 @pytest.mark.long
 def test_a_stock_system_again(hosts, two):
-    """When those have ended that took turns nothing is left, and others run."""
+    """When the jobs that took turns have ended nothing is left, and others
+    run."""
     scheduler(hosts, "backfill")
     for node in hosts.names:
         hosts.goes_on(node)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""What the tests are written in: a Slurm cluster of two machines with systemd,
-whose daemons are units, with a gang partition."""
+"""The tools of the tests: a Slurm cluster of two machines with systemd, whose
+daemons are units, with a gang partition."""
 import json
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ from vm import SECONDS
 
 
 class Layout(typing.NamedTuple):
-    """Of a host's control groups."""
+    """A layout of a host's control groups."""
     words: list         # that make systemd make it, on the kernel's command line
     mounted: str        # by what_is_mounted()
     mechanism: str      # by which steps are stopped: its number in the trace,
@@ -47,7 +47,7 @@ LEFT = f"shopt -s nullglob; {STEPS}; echo /run/slurm-storm/*/steps/*"
 
 
 class Hosts(gang.Gang):
-    """The cluster: as one of a lab, but for how it is looked into."""
+    """The cluster: like one on a lab, with other means to inspect it."""
 
     patience = SECONDS
     enough = 2
@@ -81,7 +81,7 @@ class Hosts(gang.Gang):
         return self.lab.shell(node, command)
 
     def everywhere(self, command):
-        """What it prints, by node; at once on all of them."""
+        """The output of a command by node; it runs on all nodes at once."""
         return {n: c.out for n, c in zip(self.names, self.slurm.good(
             self.machines.run(command, timeout=SECONDS)))}
 
@@ -93,8 +93,8 @@ class Hosts(gang.Gang):
         return [e for e in known if e["n"] >= since]
 
     def groups(self, node, whose="turn"):
-        """By the kernel's word.  turn: that take turns; slurm: that Slurm may
-        keep standing."""
+        """The stopped steps according to the kernel. turn: only those that
+        take turns; slurm: also those that Slurm may keep stopped."""
         return self.lab.steps(node, whose)
 
     def all_groups(self, whose="turn"):
@@ -112,7 +112,7 @@ class Hosts(gang.Gang):
         self.lab.signal_all(node, daemons, sig)
 
     def two_jobs(self):
-        """Those of the test before, if they are left."""
+        """End the last test's jobs, if any are left."""
         if not self.pair or set(self.jobs()) != self.pair:
             self.end_jobs()
             super().two_jobs()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A whole Slurm cluster inside the machines, the plugins from the stage:
-slurmctld in the first, slurmd and storm's agent in all of them, as n1, n2, ...
+"""A whole Slurm cluster on the machines, with the plugins from the stage: slurmctld
+on the first, slurmd and STORM's agent on all of them, as n1, n2, ...
 """
 import hashlib
 import json
@@ -33,8 +33,8 @@ AS_USER = "setpriv --reuid 20001 --regid 20001 --clear-groups --inh-caps=-all"
 
 
 def write_units(directory):
-    """For systemd, before the machines boot: what the strober needs by
-    storm_strober(8)."""
+    """For systemd, before the machines boot: the settings that the strober
+    needs, as in storm_strober(8)."""
     drop_in = directory / "units/slurmctld.service.d"
     drop_in.mkdir(parents=True)
     (drop_in / "storm.conf").write_text(
@@ -42,8 +42,8 @@ def write_units(directory):
 
 
 class Slurm:
-    """Configured, started and idle.  conf, storm_conf: pairs beside those
-    above."""
+    """Configure and start the cluster, and wait until it is idle. conf,
+    storm_conf: pairs in addition to those above."""
 
     def __init__(self, machines, directory, conf=(), storm_conf=(), cpus=2,
                  memory=400):
@@ -84,7 +84,8 @@ class Slurm:
                    if s == "idle")
 
     def start(self, command, env=""):
-        """As an ordinary user, on the first machine; with srun's timeline."""
+        """Run a command as an ordinary user on the first machine, with srun's
+        timeline."""
         return self.machines.start(
             0, "cd /home/user; rm -f timeline; export HOME=/home/user "
             f"STORM_TIMELINE=/home/user/timeline {env}; "
@@ -98,8 +99,8 @@ class Slurm:
         return run
 
     def bcast(self, size=4_000_000):
-        """A program of that size to all machines by srun, and run there: it is the
-        same everywhere.  The finished command."""
+        """Broadcast a program of that size to all machines by srun and run it
+        there; it must be the same everywhere. Returns the finished command."""
         shell = pathlib.Path("/bin/busybox").read_bytes()
         big = self.machines.dir / "big"
         big.write_bytes(shell + os.urandom(size - len(shell)))
@@ -129,7 +130,7 @@ class Slurm:
             "tail -n 30 /var/log/slurm/*.log"))
 
     def by_storm(self, run):
-        """It went by storm, and by multicast."""
+        """Check that STORM launched it, and by multicast."""
         assert run.code == 0, f"{run}\n{self.log()}"
         t = self.timeline()
         for step in t.get("steps", [t]):

@@ -57,12 +57,12 @@ SECONDS = float(os.environ.get("STORM_MACHINES_SECONDS") or 300)
 
 
 class Trouble(Exception):
-    """There can be no machines here; what to do about it."""
+    """This host cannot run machines; the text has a remedy."""
 
 
 def until(condition, what, timeout=SECONDS):
-    """Wait for condition() to be true, and return what it returned; `what`, or
-    what it returns, says for what."""
+    """Wait until condition() is true, and return its value. `what`, or its
+    result, is the text of the error on a timeout."""
     end = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > end:
@@ -102,7 +102,8 @@ def check_needed(systemd=False):
 
 
 def find_kernel():
-    """The newest that is installed or that contribs/prepare has unpacked."""
+    """The newest kernel that is installed or that contribs/prepare has
+    unpacked."""
     found = []
     for root in (CACHE / "kernel", pathlib.Path("/")):
         for modules in glob.glob(f"{root}/lib/modules/*"):
@@ -119,8 +120,8 @@ def find_kernel():
 
 
 def uncompressed(image):
-    """The ELF file in a bzImage: QEMU starts it as it is, so that it need not
-    unpack itself while it is emulated."""
+    """The ELF file in a bzImage. QEMU starts it directly, so that it need not
+    be unpacked under emulation."""
     data = image.read_bytes()
     unpack = {
         b"\xfd7zXZ\0": lambda d: lzma.LZMADecompressor().decompress(d),
@@ -140,7 +141,7 @@ def uncompressed(image):
 
 
 def load_order(kernel, names):
-    """The files of these modules and of all they need, in order."""
+    """The files of these modules and of all that they depend on, in order."""
     deps = {}
     for line in (kernel.modules / "modules.dep").read_text().splitlines():
         file, needs = line.split(":")
@@ -188,8 +189,8 @@ def make_initrd(kernel, to):
 
 
 def prepared(kernel):
-    """The directory with vmlinux and initrd, made when they are missing or
-    older than what they are made of."""
+    """The directory with vmlinux and initrd. Makes them if they are missing or
+    older than their sources."""
     to = CACHE / "machines" / kernel.version
     to.mkdir(parents=True, exist_ok=True)
     with open(to / "lock", "w") as lock:
@@ -208,9 +209,9 @@ def prepared(kernel):
 # ----------------------------------------------------------------- the clock ---
 
 def counter_khz():
-    """How fast this processor's time stamp counter goes, which is the machines',
-    too; None: nobody knows.  A kernel that has to measure it beside other load
-    was seen to be wrong, and its clock to go twenty times too fast."""
+    """The frequency of this processor's time stamp counter, which the machines
+    use, too; None if unknown. A kernel that measures it on a loaded host can
+    be wrong, and then its clock runs up to twenty times too fast."""
     if platform.machine() != "x86_64":
         return None
     try:
@@ -229,7 +230,8 @@ def counter_khz():
 
 
 def _measured(read):
-    """The median of some, each between two looks at the clock."""
+    """The median of some measurements, each between two readings of the
+    clock."""
     found = []
     for _ in range(5):
         ticks, ns = read(), time.monotonic_ns()
@@ -246,8 +248,8 @@ WITH_US = ["setpriv", "--pdeathsig", "KILL"]
 
 
 class Network:
-    """A namespace of our own: no packet leaves it, and runs never meet.  It
-    lives as long as a process that does nothing."""
+    """A network namespace for this run: no packet leaves it, and runs never
+    interfere. A process that does nothing keeps it alive."""
 
     SETUP = ("ip link set lo up && ip link set lo mtu 65536 && "
              "ip link set lo multicast on && "
@@ -274,9 +276,9 @@ class Network:
 
 
 class Cable:
-    """The host's end of a network card: a UDP socket of QEMU's.  What comes
-    while the machine is not running waits there; what has no room is lost, and
-    the kernel counts it."""
+    """The host's end of a network card: a UDP socket of QEMU's. Datagrams wait
+    there while the machine does not run. Those without room are lost, and the
+    kernel counts them."""
 
     ROOM = 16 << 20
     SYS_PIDFD_GETFD, SO_RCVBUFFORCE = 438, 33
@@ -304,7 +306,7 @@ class Cable:
                 yield words[9], int(words[12])
 
     def _widen(self, fd):
-        """More room, as far as we may: QEMU asks for none."""
+        """Enlarge the buffer as far as permitted: QEMU does not do so."""
         try:
             pidfd = os.pidfd_open(self.pid)
             ours = ctypes.CDLL(None).syscall(self.SYS_PIDFD_GETFD, pidfd, fd,
@@ -327,7 +329,7 @@ class Cable:
 
 
 class Command:
-    """One that was started in a machine: code is None until it ended."""
+    """A command that was started in a machine: code is None until it ends."""
 
     def __init__(self, machine, words, files):
         self.machine, self.words, self.files = machine, words, files
@@ -355,17 +357,17 @@ class Command:
 
 
 class Machines:
-    """Some machines on one network, with their logs in a directory.  Over its
-    second serial line each is told which commands to run, and says when one
-    has ended; the commands and what they print lie in the directory."""
+    """Some machines on one network, with their logs in a directory.  Each receives
+    the names of commands on its second serial line, and reports there when one
+    has ended.  The commands and their output are files in the directory."""
 
     inside = "/machines"        # the directory, as the machines see it
 
     def __init__(self, count, directory, smp=1, memory=512, mtu=1500,
                  cwd=None, env=None, systemd=None, rdma=True):
-        """systemd: it is process 1, and these are words for it on the kernel's
-        command line (units: its directory "units", if it has one when they
-        boot, is /etc/systemd/system); rdma: there are to be RDMA devices"""
+        """systemd: process 1 is systemd, with these words on the kernel's
+        command line. units: its directory "units", if it exists at boot, is
+        /etc/systemd/system. rdma: whether there are RDMA devices."""
         check_needed(systemd is not None)
         self.kernel = find_kernel()
         self.image = prepared(self.kernel)
@@ -397,7 +399,7 @@ class Machines:
         self.off()
 
     def _lay_out(self, env):
-        """What the machines find in their common directory."""
+        """The machines' path of their common directory."""
         for old in (*self.dir.glob("vm*"), self.dir / "barrier"):
             shutil.rmtree(old, ignore_errors=True)
         (self.dir / "bin").mkdir(exist_ok=True)
@@ -413,7 +415,8 @@ class Machines:
     # -- power ----------------------------------------------------------------
 
     def boot(self, which=None, timeout=180):
-        """Switch on all, or those, and wait until they take commands."""
+        """Switch on these machines (default: all), and wait until they accept
+        commands."""
         which = range(self.count) if which is None else which
         self.network = self.network or Network()
         for i in which:
@@ -479,7 +482,7 @@ class Machines:
         ]
 
     def kill(self, i):
-        """As if its power had failed."""
+        """Switch a machine off without a shutdown."""
         if self.processes[i]:
             self.processes[i].kill()
             self.processes[i].wait()
@@ -493,7 +496,7 @@ class Machines:
             self.network = None
 
     def console(self, i):
-        """The end of what it said while it booted."""
+        """The end of its console output."""
         text = ""
         for name in ("qemu.log", "console", "boot.log"):
             try:
@@ -517,7 +520,7 @@ class Machines:
         return c
 
     def wait(self, commands, timeout=120):
-        """Until all have ended.  Whether they have."""
+        """Wait until all commands have ended. Returns whether they have."""
         end = time.monotonic() + timeout
         while any(c.code is None for c in commands):
             if not self._listen(end - time.monotonic()):
@@ -525,7 +528,8 @@ class Machines:
         return True
 
     def run(self, words, where=None, timeout=120):
-        """On all of them at once, or on those; the finished commands."""
+        """Run a command on these machines (default: all) at once. Returns the
+        finished commands."""
         where = range(self.count) if where is None else where
         commands = [self.start(i, words) for i in where]
         if not self.wait(commands, timeout):
@@ -534,7 +538,7 @@ class Machines:
         return commands
 
     def _listen(self, timeout):
-        """Hear what one or more machines say.  False after the time-out."""
+        """Read reports of the machines. Returns False on a timeout."""
         with selectors.DefaultSelector() as s:
             for i, line in enumerate(self.lines):
                 if line:
@@ -572,8 +576,8 @@ class Machines:
 
 
 class Here:
-    """This host and its RDMA device, where no machines are wanted: the same,
-    as far as one host can do it."""
+    """This host with its RDMA device, in place of machines, as far as one host
+    can serve."""
 
     count = 1
 

@@ -132,7 +132,7 @@ static void end(struct storm_sim *sim, struct told *t)
 }
 
 /* Nothing happens for an hour, on a network that loses three datagrams in ten:
- * nobody takes anybody for dead. */
+ * no node is taken for dead. */
 static void idle(bool multicast)
 {
 	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
@@ -167,8 +167,9 @@ static bool some_named(void *arg)
 	return storm_idset_size(&((struct told *) arg)->named);
 }
 
-/* A node that does not run for three seconds is overdue, once, and back, once; for
- * half a second, nothing; and for ever, it is overdue and then lost. */
+/* A node that does not run for three seconds is reported once as overdue and
+ * once as back; for half a second, not at all; for ever, as overdue and then as
+ * lost. */
 static void overdue(uint32_t node, bool multicast)
 {
 	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
@@ -224,8 +225,8 @@ void case_idle(void)
 	idle(false);
 }
 
-/* An inner node dies after it has passed the OPEN on, and another cannot be
- * opened: those below the dead one hear of the end by multicast, at once. */
+/* An inner node dies after it has forwarded the OPEN, and another cannot be
+ * opened: the nodes below the dead one receive the end by multicast at once. */
 void case_orphaned(void)
 {
 	struct storm_sim_conf c = { .seed = 1, .nodes = 14, .mtu = 1472,
@@ -254,9 +255,9 @@ void case_orphaned(void)
 	end(sim, &t);
 }
 
-/* A node dies, and at once one below it, which its next parent has never
- * heard: both are found, nobody else is named, and the domain goes on.
- * Without multicast those below hear nothing until then. */
+/* A node dies, and at once one below it, from which its next parent has never
+ * received anything. Both are found, no other node is named, and the domain
+ * continues. Without multicast the nodes below receive nothing until then. */
 static void two_dead(bool multicast)
 {
 	struct storm_sim_conf c = { .seed = 1, .nodes = 30, .mtu = 1472,

@@ -52,8 +52,8 @@ void faults_add(struct faults *f, const struct fault *one);
 void faults_free(struct faults *f);
 /* When the next one is due, in ns after the beginning; NEVER. */
 uint64_t faults_due(const struct faults *f);
-/* It happens, and is written down (but SUCCEED: that is for whoever calls the
- * owner). */
+/* Apply a fault and record it. SUCCEED is only recorded: the owner's caller
+ * applies it. */
 void faults_do(struct faults *f, struct storm_sim *sim, struct history *h);
 void faults_print(const struct faults *f);
 

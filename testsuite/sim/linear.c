@@ -2,8 +2,8 @@
  * linear.c - see linear.h.
  *
  * A state of the search is the set of operations that have taken effect, and
- * the memory.  As every value is written once, the memory is known by who
- * wrote each cell last: four bits for each, so that a state is two words.
+ * the memory.  As every value is written once, the last writer of each cell gives
+ * the memory: four bits per cell, so that a state is two words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -101,8 +101,8 @@ static bool remember(struct search *s, const struct state *at)
 	return true;
 }
 
-/* Those before it, of its process, have taken effect.  One of which nobody
- * knows may also do so later than others of its process. */
+/* The earlier operations of its process have taken effect. One with an unknown
+ * outcome may also take effect after later ones of its process. */
 static bool its_turn(const struct search *s, const struct state *at,
 		     uint32_t who)
 {

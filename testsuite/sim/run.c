@@ -92,8 +92,8 @@ static void name_all(struct run *r, uint32_t op,
 		       .what = (int) out->faults[i].why);
 }
 
-/* The OPEN goes down the tree: who is below one that failed heard nothing.  (Or
- * fails after it was heard: then it is not named itself.) */
+/* The OPEN goes down the tree: nodes below a failed one did not receive it. (Or
+ * the node failed after it received it: then it is not named itself.) */
 static bool below_another(const struct run *r, const struct storm_outcome *out,
 			  uint32_t node)
 {

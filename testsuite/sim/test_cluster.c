@@ -395,8 +395,8 @@ static bool is_over(void *arg)
 	return *(enum storm_state *) arg != STORM_PENDING;
 }
 
-/* All nodes are outside: a transfer has nobody to go to, whether by multicast or
- * along the chain, and its owner does not claim that all show it. */
+/* All nodes are outside: a transfer has no target, by multicast or along the
+ * chain, and its owner does not report that all show it. */
 static void nobody_is_left(bool multicast)
 {
 	struct run run = { .random = 1 }, *r = &run;

@@ -6,8 +6,8 @@
  *
  *   test_gang_mix [--nodes N] [--jobs N] [SEED...]
  *
- * The same seed is the same mix, to the last strobe: each says in the end what its
- * trace sums up to.
+ * The same seed gives the same mix, to the last strobe.  Each run prints a checksum
+ * of its trace at the end.
  *
  * After every change, before time goes on:
  *   - at most one job runs on a core in a slot, and no core is idle in a slot in
@@ -15,10 +15,10 @@
  *   - every job runs in each round of its group;
  *   - rows are no more than the multiprogramming level, unless select itself needs
  *     more, as Slurm has resumed jobs beyond it;
- *   - the map, unpacked from its bytes, says of each node what the matrix says;
+ *   - the map, unpacked from its bytes, equals the matrix for each node;
  * and while time goes on:
  *   - at each strobe nodes run by their map what the matrix has in that slot;
- *   - nobody waits for more turns than STARVED, however often maps change;
+ *   - no job waits for more turns than STARVED, however often maps change;
  *   - the strober's account of what each job has had is right;
  *   - each job gets its work done, and in the end nothing is left: no job, no row,
  *     no strobe, nothing that stands still.

@@ -653,8 +653,8 @@ START_TEST(test_node_dies)
 }
 END_TEST
 
-/* The owner ends with operations under way: each is shown by all or by nobody, as
- * its event says; and the nodes are there for the next owner. */
+/* The owner ends with operations under way. Each is shown by all nodes or by
+ * none, as its event reports, and the nodes accept the next owner. */
 START_TEST(test_owner_ends)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
@@ -700,7 +700,7 @@ END_TEST
 
 /* --------------------------------------------------------- the cluster domain --- */
 
-/* Where its owners keep epochs, each with a place of its own to be told. */
+/* Where its owners keep epochs, each with its own place for reports. */
 static struct {
 	pthread_mutex_t lock;
 	uint32_t epoch;

@@ -1,6 +1,6 @@
 /*
- * test_context.c - network contexts: who has which, what a slurmctld that is killed
- * leaves behind, and what a node takes for slurmctld's.
+ * test_context.c - network contexts: which step has which, what a killed slurmctld
+ * leaves behind, and which contexts a node accepts as slurmctld's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

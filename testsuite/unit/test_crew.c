@@ -1,6 +1,6 @@
 /*
- * test_crew.c - work that is shared out: each piece once, whoever comes late, and
- * however many there are.
+ * test_crew.c - shared work: each piece is done once, with any number of workers,
+ * even if some come late.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,7 +1,7 @@
 /*
- * test_data.c - DATA at a Node Manager, batch after batch as a network brings them:
- * in order and not, twice, from several who send them, forged, and with anything
- * in between.  What was said to be there is, and is what was sent.
+ * test_data.c - DATA at a Node Manager, in batches as a network delivers them: in
+ * any order, twice, from several senders, forged, and mixed with other messages.
+ * What is reported as present is present, and equals what was sent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,5 +1,6 @@
 /*
- * test_detector.c - who is overdue: regular and irregular nodes, silence, edges.
+ * test_detector.c - which nodes are overdue: regular and irregular nodes, silence,
+ * edges.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,7 +1,7 @@
 /*
- * test_domain.c - domains and their events from a program's side: who may be
- * destroyed when, by whom, and that nobody waits for it.  The node is a socket
- * that takes the OPEN and never answers.
+ * test_domain.c - domains and their events in a program: when, and by which thread,
+ * they can be destroyed, and that this never blocks.  The node is a socket that
+ * accepts the OPEN and never answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -55,8 +55,8 @@ static uint32_t spare_all(const uint64_t *b, uint32_t n, uint32_t *row,
 	return rows;
 }
 
-/* Two sides, each job in the way of all of the other side but its own partner,
- * with whom it is in a row: two rows suffice, and only chains lead there. */
+/* Two sides: each job conflicts with all of the other side but its partner,
+ * with which it shares a row. Two rows suffice, and only chains lead there. */
 START_TEST(test_crown)
 {
 	for (uint32_t half = 2; half <= 40; half += 19) {

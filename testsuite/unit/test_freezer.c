@@ -394,7 +394,7 @@ START_TEST(test_killed_while_stopped)
 }
 END_TEST
 
-/* Who lost track, as one that has just begun: it continues what another had
+/* An agent that lost track, or has just started, continues what another one had
  * stopped. */
 START_TEST(test_another_continues)
 {

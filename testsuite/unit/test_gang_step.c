@@ -258,8 +258,8 @@ START_TEST(test_thaw_all)
 	must(gang_step_thaw_all(dir, true, warn) == 1 && !warned);
 	must(state(pid) == 'T');
 	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
-	/* a group that is gone is no step's any more; what cannot be opened for
-	 * another reason is told */
+	/* A group that is gone belongs to no step any more. Any other error on
+	 * opening it is reported. */
 	s = one(2);
 	s.marked = true;
 	must(!gang_step_write(dir, &s));
@@ -435,8 +435,8 @@ static bool guard_is_told(void)
 	return p.fd >= 0 && poll(&p, 1, 0) == 1;
 }
 
-/* It looks rarely until jobs share, which it is told of at once; and then in
- * time. */
+/* The guard checks rarely until jobs share, of which it is notified at once;
+ * from then on it checks in time. */
 START_TEST(test_guard_looks)
 {
 	struct freezer_host h = { .kind = FREEZER_SIGNALS };

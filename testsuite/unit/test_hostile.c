@@ -1,8 +1,8 @@
 /*
- * test_hostile.c - a Node Manager under an owner that holds the key and seals
- * nonsense with it, and under neighbours that do.  The session key is the
- * user's: whatever he seals, the agent, which is root's and everybody's, lives
- * on, keeps its bounds, and serves the next session.
+ * test_hostile.c - a Node Manager with an owner that holds the key and seals
+ * nonsense with it, and with such neighbours.  A user has the session key, but the
+ * agent runs as root and serves all users.  Whatever is sealed, it must survive,
+ * keep its limits, and serve the next session.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -316,8 +316,8 @@ START_TEST(test_nonsense)
 
 	begin(&t, _i);
 	for (int session = 0; session < 3; session++) {
-		/* gone before it is let in: no session is made, for nobody
-		 * would ever close it */
+		/* Gone before it is admitted: make no session, which nothing
+		 * would close. */
 		owner_opens(&t, true);
 		owner_goes(&t);
 		owner_opens(&t, false);
@@ -325,8 +325,8 @@ START_TEST(test_nonsense)
 			send_random(&t);
 			node_random(&t);
 		}
-		/* the owner is gone: so is its session, soon, or once all who
-		 * relay what it says would have been found dead */
+		/* The owner has gone. Its session ends soon, or once all nodes
+		 * that relay its messages would have been found dead. */
 		for (int i = 0; i < 1000 && t.w.sessions; i++) {
 			t.w.now += STORM_SEC / 10;
 			storm_nm_tick(t.w.nm, t.w.now);
@@ -476,8 +476,9 @@ START_TEST(test_excluded)
 }
 END_TEST
 
-/* A neighbour asks for all of a file of a terabyte, again and again, of which
- * nothing is here: the agent, which is everybody's, does not look through it. */
+/* A neighbour requests all of a file of a terabyte, repeatedly, of which
+ * nothing is here. The agent serves all users and must not search through it.
+ * */
 START_TEST(test_asked_for_nothing)
 {
 	const uint64_t size = 1ULL << 40, chunks = size / 1000;
@@ -564,8 +565,8 @@ static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 	storm_open_free(o);
 }
 
-/* Whom the host does not let in takes nothing over, wipes nothing, and is
- * forgotten when he is silent. */
+/* An owner that the host does not admit takes nothing over, deletes nothing,
+ * and is forgotten when it is silent. */
 START_TEST(test_cluster_refused)
 {
 	static uint8_t segment[100];

@@ -1,6 +1,6 @@
 /*
- * test_link.c - whom a link believes: each sequence once, one life of a node,
- * and as many nodes as there are.
+ * test_link.c - which datagrams a link accepts: each sequence once, one incarnation
+ * of a node, and only as many nodes as the domain has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,7 +1,7 @@
 /*
- * test_open.c - OPEN: who may open a domain, and that nothing but what was
- * opened is believed.  MUNGE is stood in for by a pair that keeps its rules: a
- * credential shows its payload and its maker only if nobody touched it.
+ * test_open.c - OPEN: which users may open a domain, and that only data from a
+ * verified credential are accepted.  A pair of functions stands in for MUNGE: a
+ * credential yields its payload and its maker only if it was not changed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -231,8 +231,8 @@ START_TEST(test_hostile_sets)
 }
 END_TEST
 
-/* An owner that makes up codes does not make an agent look for ever, or keep
- * them all; those that are known go on. */
+/* An owner that invents codes must not make an agent search for ever, or store
+ * them all; known codes still work. */
 START_TEST(test_many_codes)
 {
 	struct storm_reports a = { 0 };

@@ -1,6 +1,6 @@
 /*
- * test_rota.c - whose turn it is: every gang in every round, at deadlines that
- * do not drift, and nobody starved by maps that change.
+ * test_rota.c - the order of turns: every gang in every round, at deadlines that do
+ * not drift; changes of the map starve no gang.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

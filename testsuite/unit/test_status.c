@@ -1,6 +1,6 @@
 /*
- * test_status.c - what a subtree says of itself: on the wire, merged, and as
- * its parent keeps it.
+ * test_status.c - STATUS, the state of a subtree: on the wire, merged, and as its
+ * parent keeps it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -159,8 +159,8 @@ START_TEST(test_random)
 }
 END_TEST
 
-/* Faults that do not fit are left out, but never so that all looks well; who is
- * late is never left out: more are named with them. */
+/* Faults that do not fit are left out, but never so that all looks well. Late
+ * nodes are never left out: others are named with them instead. */
 START_TEST(test_small)
 {
 	struct storm_status s = { .op = 1, .mtu = 1472 }, t;
@@ -387,8 +387,8 @@ START_TEST(test_commutes)
 }
 END_TEST
 
-/* What a tree claims is so on every node: each has some state, a few parents
- * have not heard of it, or of an older one. */
+/* A tree's claims hold on every node. Each has some state; some parents have
+ * none from it, or an older one. */
 START_TEST(test_claims)
 {
 	struct rnd r = rnd_of(_i);
@@ -478,8 +478,8 @@ START_TEST(test_minimum)
 	ck_assert_uint_eq(a.repaired, 6);
 	ck_assert_uint_eq(a.lost, 2);
 	ck_assert_uint_eq(a.flags, STORM_STATUS_UNACKED);
-	/* who has not come far enough is behind, and still counts for the
-	 * bytes; what the others have reached does not sink for it */
+	/* A node that has not reached the epoch is behind, but its bytes count;
+	 * what the others have reached does not decrease. */
 	ask.phase = STORM_PHASE_STAGED;
 	own(&a, 3);
 	storm_status_merge(&a, &ask, &t, 1, &c);
@@ -516,7 +516,8 @@ START_TEST(test_other_operation)
 	storm_status_fault(&late, 6, STORM_ESYS, 28);
 	late.faults_total = 40;
 	storm_status_merge(&a, &ask, &t, 2, &late);
-	/* it has not heard of ours, and how its last one went is past */
+	/* it has not received our operation, and its last one's outcome is void
+	 * */
 	ck_assert(is_below(&t, 2, &a.behind));
 	ck_assert(a.flags & STORM_STATUS_LACKS);
 	ck_assert_uint_eq(a.progress, 0);
@@ -562,8 +563,8 @@ START_TEST(test_compare)
 	storm_status_merge(&a, &ask, &t, 0, &c);
 	ck_assert_uint_eq(a.cmp, 2);
 	ck_assert(a.cmp_false && !a.unanswered.count);
-	/* another question was answered: no answer to this one, and it does
-	 * not become one by who is merged next; the operation goes on */
+	/* It answered another request, which is no answer to this one and does
+	 * not become one by the next merge; the operation continues. */
 	a.cmp_false = false;
 	c.cmp = 1;
 	storm_status_merge(&a, &ask, &t, 1, &c);
@@ -609,8 +610,8 @@ START_TEST(test_silent)
 }
 END_TEST
 
-/* A silent child is gone round: what its own children say counts as far as they
- * say it, and it stays late itself. */
+/* A silent child is bypassed: its own children's reports count, and it stays
+ * late itself. */
 START_TEST(test_round)
 {
 	struct storm_asked ask = asks();
@@ -627,7 +628,8 @@ START_TEST(test_round)
 	storm_status_merge_round(&a, &ask, &t, 5, &c);
 	must(!storm_idset_has(&a.behind, 5) && !storm_idset_has(&a.unanswered, 5));
 	must(storm_idset_size(&a.behind) == 4 && a.cmp_false);
-	/* one that is late itself, of an older question, or names somebody */
+	/* one that is late itself, of an older request, or names another node
+	 * */
 	c.op = 2;
 	c.cmp = 1;
 	storm_status_merge_round(&a, &ask, &t, 6, &c);
@@ -712,8 +714,8 @@ START_TEST(test_faults)
 }
 END_TEST
 
-/* More faults than nodes can have are a lie: it must not make what the parent
- * says malformed. */
+/* More faults than nodes can have are invalid: they must not make the parent's
+ * STATUS malformed. */
 START_TEST(test_faults_counted_to_the_end)
 {
 	struct storm_status s = { .op = 1, .phase = STORM_PHASE_ENDED,
@@ -865,8 +867,8 @@ START_TEST(test_child_hears)
 }
 END_TEST
 
-/* A new epoch: the children are the tree's; what those that stay have said of
- * their subtrees no longer holds, but their reports go on where they were. */
+/* A new epoch: the children follow from the tree. Those that stay no longer
+ * describe their subtrees correctly, but their reports continue. */
 START_TEST(test_children_of_an_epoch)
 {
 	struct rnd r = rnd_of(_i);

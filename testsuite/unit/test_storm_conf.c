@@ -190,8 +190,8 @@ START_TEST(test_gang)
 }
 END_TEST
 
-/* The groups of steps are not those of agents, and nobody who has put the latter
- * where ours would be is refused. */
+/* The groups of steps are not those of agents. The latter may be where the
+ * former would be. */
 START_TEST(test_contexts)
 {
 	good("\n");

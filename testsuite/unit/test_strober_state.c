@@ -1,6 +1,6 @@
 /*
- * test_strober_state.c - the cluster domain's epoch on disk: of all who try to
- * save one after the same, one succeeds, and nothing damaged is believed.
+ * test_strober_state.c - the cluster domain's epoch on disk: of all processes that
+ * save a successor of the same epoch one succeeds, and damaged data are rejected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -85,8 +85,8 @@ static void tell(size_t len)
 	} \
 } while (0)
 
-/* More than the socket holds, to one who does not read: whoever waits for that must
- * not do so by asking again and again. */
+/* More than the socket holds, to a peer that does not read: the sender must not
+ * wait for it by polling. */
 START_TEST(test_one_that_stands)
 {
 	uint64_t before;

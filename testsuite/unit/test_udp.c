@@ -864,8 +864,8 @@ START_TEST(test_stream_verdict)
 }
 END_TEST
 
-/* The sender gives up: those of one session, on their way or still waiting
- * for their turn; nobody is told. */
+/* The sender gives up the streams of one session, those under way and those
+ * that still wait; no callback reports them. */
 START_TEST(test_stream_dropped)
 {
 	size_t n = UDP_STREAMS_OUT + 10;
@@ -1291,8 +1291,8 @@ START_TEST(test_interface)
 }
 END_TEST
 
-/* An owner's multicasts go by the strobe rail, to those that are on it, and what is
- * for one node does not. */
+/* An owner multicasts over the strobe rail to the nodes on it. Datagrams to one
+ * node do not use it. */
 START_TEST(test_strobe_rail)
 {
 	uint64_t by_rail;

@@ -20,8 +20,8 @@
 
 #include "src/libstorm/base/chance.h"
 
-/* Like ck_assert, but free where it holds: Check tells its parent about every
- * assertion, which is too slow for loops. */
+/* Like ck_assert, but free if the condition holds: Check notifies its parent of
+ * every assertion, which is too slow for loops. */
 #define must(cond) do { \
 	if (!(cond)) \
 		ck_abort_msg("does not hold: %s", #cond); \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Programs that test one host by itself: those that the tests of this run want
-run at once, each machine taking the next one when it is done with one."""
+"""Programs that each test one host. The tests of this run start all of them at
+once; each machine takes the next one when it has finished one."""
 import os
 import sys
 
@@ -33,7 +33,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 class Job:
-    """A command, and when it has run its end and what it said."""
+    """A command, and when it has run, its exit code and its output."""
 
     def __init__(self, name, words):
         self.name = name
@@ -72,7 +72,7 @@ def device():
 
 
 def jobs(names):
-    """Those of these tests, the longest first."""
+    """The jobs of these tests, the longest first."""
     made = []
     if (BUILD / "testsuite/verbs/test_verbs").exists():
         made = [Job(n, (program("verbs", p),)) for n, p in PROGRAMS.items()
@@ -83,7 +83,7 @@ def jobs(names):
 
 
 def run(machines, names):
-    """[Job], done."""
+    """Run them. Returns [Job]."""
     made = jobs(names)
     script = "".join(
         f"mkdir {machines.inside}/job{i} 2>/dev/null && "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The machines themselves: what is tested in them rests on this."""
+"""Tests of the machines themselves, on which the other tests depend."""
 import re
 
 import pytest
@@ -20,7 +20,7 @@ def test_a_device_each(machines):
 
 
 def test_they_meet(machines):
-    """By RDMA: datagrams of a UD queue pair, there and back."""
+    """Over RDMA: a round trip of datagrams of a UD queue pair."""
     # whose place in the table is another one once the address was gone
     pingpong = ("gid=$(grep -l ':ffff:0a4d:' /sys/class/infiniband/$RXE_DEV/"
                 "ports/1/gids/* 2>/dev/null); ping() { ibv_ud_pingpong "
@@ -41,8 +41,8 @@ def test_exit_codes_and_outputs(machines):
 
 
 def test_the_check_command(machines):
-    """Nothing is missing on the first; and what is taken away from the last is
-    named."""
+    """Nothing is missing on the first; what is removed from the last is
+    reported."""
     check = vm.TOP / "contribs/verbs/storm_check_verbs"
     first = machines.start(0, f"{check} -d $RXE_DEV")
     last = machines.start(machines.count - 1,
@@ -54,7 +54,7 @@ def test_the_check_command(machines):
 
 
 def test_two_go(machines):
-    """One dies, another one goes by itself; both come again."""
+    """One dies, another one shuts down; both boot again."""
     there, last = machines.count - 2, machines.count - 1
     waits = machines.start(last, "sleep 1000")
     gone = machines.start(there, "rxe-die")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Strobes while a file is sent, by a rail of their own: none is lost by us,
-and none stands behind bulk data in a queue of ours, which is shown by counts."""
+"""Strobes on a separate rail during a file transfer. Counters show that STORM
+loses none, and that none waits behind bulk data in a queue of STORM's."""
 import os
 
 import pytest
@@ -20,7 +20,7 @@ def payload(machines):
 
 
 def strobed(machines, payload, card, **settings):
-    """The transfer, once all strobes have come, everywhere, in order."""
+    """The transfer, after all strobes have arrived on all nodes in order."""
     if not has_verbs(program("verbs", "across")):
         pytest.skip("SKIP: libstorm was built without verbs: install "
                     "libibverbs-dev and librdmacm-dev, and build again")
@@ -45,7 +45,7 @@ def test_two_rails(machines, payload, name):
 
 
 def test_strobe_rail_that_is_none(machines, payload):
-    """Everything by the data rail, and it is said."""
+    """Everything uses the data rail, and the log has a line."""
     t, sent = strobed(machines, payload, 0, strobe_device="rxe7")
     assert "strobe_rail" not in counters(t.owner)
     assert counters(t.owner)["verbs"]["sends"][CONTROL] >= sent
@@ -69,7 +69,7 @@ def test_strobe_rail_goes_down(machines, payload, where):
         done(t, payload)
         assert counters(t.owner)["verbs"]["working"]
         said = t.owner if where == "owner" else t.nodes[machine]
-        # a datagram under way may fail before its port is said to be down
+        # a datagram under way may fail before the port's failure is logged
         assert ("of RDMA device rxe1 is down" in said.err or
                 "by RDMA device rxe1 failed" in said.err), str(said)
         assert not counters(said)["strobe_rail"]["working"]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A whole Slurm cluster inside the machines (slurm_machines.py).  What srun does
-goes by the transport that storm.conf names, and the machines' own counters say
-so."""
+"""A whole Slurm cluster on the machines (slurm_machines.py).  srun uses the transport
+in storm.conf, as the machines' own counters show."""
 import pytest
 
 from slurm_machines import Slurm
@@ -11,7 +10,7 @@ SIZE = 4_000_000
 
 
 class OverTransport(Slurm):
-    """The cluster, with storm's datagrams by this transport."""
+    """The cluster, with STORM's datagrams over this transport."""
 
     def __init__(self, machines, transport):
         self.transport = transport
@@ -56,7 +55,7 @@ def test_launch(slurm):
 
 
 def test_bcast(slurm):
-    """A program to all nodes, and run there."""
+    """Broadcast a program to all nodes and run it there."""
     before = slurm.packets()
     slurm.bcast(SIZE)
     went = [a - b for a, b in zip(slurm.packets(), before)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A file to all machines by libstorm: whole, over a network that loses, with
-little room for what comes in, and with a machine that dies."""
+"""A file to all machines by libstorm: complete, on a network that loses
+datagrams, with small receive buffers, and with a machine that dies."""
 import os
 
 import pytest
@@ -11,7 +11,7 @@ SIZE = 12_000_000
 
 
 def over(**marks):
-    """By verbs, and by udp with this mark, or (None) not."""
+    """Over verbs, and over UDP if it has this mark; None: not."""
     return pytest.mark.parametrize("transport", [
         pytest.param(t, marks=marks.get(t, ())) for t in ("udp", "verbs")
         if marks.get(t, ()) is not None], indirect=True)
@@ -34,7 +34,7 @@ def done(t, payload):
 
 
 def by_transport(command, transport):
-    """All of it went by this one, and it says so."""
+    """All of it used this transport, as the counters show."""
     c = counters(command)
     if transport == "udp":
         assert "verbs" not in c and c["udp"]["tx_datagrams"] > 0, str(command)
@@ -47,8 +47,8 @@ def by_transport(command, transport):
 
 @over(udp=pytest.mark.long)
 def test_whole(machines, transport, payload):
-    """With strobes meanwhile: however full the queue of bulk data is, none waits
-    in a queue of ours."""
+    """With strobes during the transfer: even if the queue of bulk data is
+    full, none waits in a queue of STORM's."""
     t = done(Transfer(machines, transport, strobe_ms=20), payload)
     assert t.stat("multicast") == 1, str(t.owner)
     for command in (t.owner, *t.nodes):
@@ -89,7 +89,8 @@ def test_losses(machines, transport, payload, losses, percent, mtu):
 
 @over(udp=None)
 def test_little_room(machines, transport, payload):
-    """What does not fit into the receive queue is lost, and found to be."""
+    """What does not fit into the receive queue is lost, and the loss is
+    detected."""
     t = done(Transfer(machines, transport, depth=64), payload)
     for n in t.nodes:
         bulk = counters(n)["verbs"]["empty"][1]
@@ -98,7 +99,8 @@ def test_little_room(machines, transport, payload):
 
 @over(udp=pytest.mark.long)
 def test_one_dies(machines, transport, payload):
-    """It is named; the others have nothing, and, asked again, everything."""
+    """It is named. The other machines have no file, and get it on a second
+    try."""
     last = machines.count - 1
     again = machines.dir / "again"
     again.unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""The transport over verbs by itself (test_verbs.c): datagrams, groups, queues
-that are full, what is missing on a host, a port and a device that go and come
-back."""
+"""The transport over verbs alone (test_verbs.c): datagrams, groups, full queues,
+things missing on a host, a port and a device that disappear and come back."""
 import pytest
 
 from transfer import BUILD

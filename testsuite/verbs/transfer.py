@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Files across the machines by across.c, for tests and for the bench."""
+"""Files across the machines by across.c, for tests and for contribs/bench."""
 import hashlib
 import json
 import os
@@ -28,7 +28,7 @@ def sanitized(path):
 
 
 def lines(command, word):
-    """What follows this word, where lines of its output begin with it."""
+    """The rest of those lines of its output that begin with this word."""
     return [l.split(maxsplit=1)[1] for l in command.out.splitlines()
             if l.startswith(word + " ")]
 
@@ -38,7 +38,7 @@ def stat(command, name):
 
 
 def counters(command):
-    """Its transport's: {"udp": {...}, "verbs": {...}}"""
+    """The counters of its transport: {"udp": {...}, "verbs": {...}}."""
     return json.loads(lines(command, "counters")[0])
 
 
@@ -65,7 +65,7 @@ class Transfer:
             0, f"{self.across} owner {machines.inside}/payload {self.words}")
 
     def finish(self):
-        """The owner's and the nodes' ends."""
+        """Wait for the owner's and the nodes' ends."""
         assert self.machines.wait([self.owner], SECONDS), str(self.owner)
         alive = [n for n in self.nodes if self.machines.up[n.machine]]
         assert self.machines.wait(alive, SECONDS), str(alive[0])
@@ -74,8 +74,8 @@ class Transfer:
         return self
 
     def strobes_shown(self, card=0):
-        """On all nodes all that were sent, in order; but no more may lack than
-        datagrams were lost by this host, on its network card."""
+        """All nodes received all strobes in order, except for at most as many
+        as this host lost on its network card."""
         told = self.lines("strobe")
         assert len(told) == self.stat("strobes") > 0, str(self.owner)
         for n in self.nodes:
@@ -94,7 +94,7 @@ class Transfer:
         return stat(self.owner, name)
 
     def digests(self):
-        """SHA-256 of the file by machine, "" where there is none."""
+        """{machine: SHA-256 of its file}, "" if there is none."""
         where = [i for i in range(self.machines.count) if self.machines.up[i]]
         return {c.machine: c.out[:64] for c in self.machines.run(
             "sha256sum </tmp/across/f 2>/dev/null", where)}
