@@ -889,8 +889,8 @@ START_TEST(test_confirm)
 }
 END_TEST
 
-/* A node that starts anew has forgotten all: it is excluded, joins, and is a
- * member as the others are. */
+/* A node that restarts has no state: it is excluded, joins, and is a member
+ * like the others. */
 START_TEST(test_join)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,

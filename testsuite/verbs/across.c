@@ -29,7 +29,7 @@
 #include "src/libstorm/storm.h"
 
 #define PORT 18400
-#define OWNER_UID 1000		/* as the simulator's credentials say */
+#define OWNER_UID 1000		/* as in the simulator's credentials */
 #define NODES_MAX 64
 
 static struct storm_settings set;
@@ -111,7 +111,7 @@ static void settings(int argc, char **argv)
 	storm_credential_use(&storm_sim_credential);
 	storm_settings_default(&set);
 	strcpy(set.interface, "eth0");
-	/* emulation is slow, and its processor may be somebody else's */
+	/* emulation is slow, and its processor may be shared */
 	set.multicast_timeout = 20 * STORM_SEC;
 	set.open_timeout = 60 * STORM_SEC;
 	set.dead_timeout = 30 * STORM_SEC;
@@ -177,7 +177,7 @@ static int node(void)
 	m = storm_node_accept(n, true, 0);
 	need(m, "accept");
 	cpu = cpu_us();
-	/* nobody signals this one: it is over */
+	/* never signalled: the domain has ended */
 	storm_member_test_event(m, STORM_EVENTS - 1, true, 0);
 	stat_number("cpu_us", cpu_us() - cpu);
 	pthread_mutex_lock(&n->sh->lock);

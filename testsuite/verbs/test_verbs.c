@@ -329,7 +329,7 @@ START_TEST(test_keeps)
 }
 END_TEST
 
-/* One that ends and begins anew is found again. */
+/* A peer that ends and restarts is found again. */
 START_TEST(test_reborn)
 {
 	struct storm_addr at;
@@ -363,8 +363,7 @@ static bool is_armed(const struct end *e)
 	return true;
 }
 
-/* Who has nothing to do sleeps, and the device wakes him; who has much looks by
- * himself, and is not woken for each. */
+/* An idle end sleeps until the device wakes it; a busy one polls. */
 START_TEST(test_idle_and_busy)
 {
 	enum { N = 20, EACH = 44 };
@@ -465,7 +464,7 @@ START_TEST(test_group_full)
 }
 END_TEST
 
-/* What comes back to whoever sent it is nothing that was received. */
+/* A sender's own multicasts that come back are not received. */
 START_TEST(test_own_copies)
 {
 	struct storm_addr g = group(0);
@@ -556,7 +555,7 @@ START_TEST(test_subnet_manager)
 }
 END_TEST
 
-/* It is opened anew, and goes on. */
+/* The device is opened again, and all continues. */
 static void again(struct end *e)
 {
 	must(!stats_of(e).working);
@@ -619,7 +618,7 @@ START_TEST(test_queue_pair_fails)
 }
 END_TEST
 
-/* Nobody answers a join: said once, and the agent goes on. */
+/* No answer to a join: logged once, and the agent continues. */
 START_TEST(test_joins_are_late)
 {
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
@@ -634,7 +633,7 @@ END_TEST
 
 /* -------------------------------------------------------------- the way on */
 
-/* Whoever is not there by verbs is spoken to by UDP, and UDP alone. */
+/* A peer that cannot be reached over verbs gets UDP, and only UDP. */
 START_TEST(test_fallback)
 {
 	struct storm_net_handler h = {
@@ -686,7 +685,7 @@ static int said(const char *what)
 	return n;
 }
 
-/* It is tried again, and that has nothing new to say. */
+/* It is tried again, which logs nothing new. */
 static void tries_again(struct end *e)
 {
 	uint64_t was;
@@ -933,7 +932,8 @@ static void cable(bool in)
 	command(in ? "ip -batch /run/network" : "ip link set eth0 down");
 }
 
-/* Before anything was opened.  Who names no port gets one that works. */
+/* Before anything is opened. Without a configured port a working one is chosen.
+ * */
 START_TEST(test_port_inactive)
 {
 	const char *second = getenv("RXE_DEV2");
@@ -1008,7 +1008,7 @@ START_TEST(test_address)
 }
 END_TEST
 
-/* It goes by UDP at once, and by verbs again when the device is back. */
+/* It uses UDP at once, and verbs again when the device is back. */
 START_TEST(test_removal)
 {
 	struct storm_addr g = group(0);
