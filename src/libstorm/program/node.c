@@ -49,7 +49,7 @@ static uint64_t node_tick(void *arg, uint64_t now)
 
 static void node_notify(void *arg)
 {
-	node_host_tell(arg);
+	node_host_notify(arg);
 }
 
 static const struct storm_runner_ops runner_ops = {
@@ -174,7 +174,7 @@ void storm_node_destroy(storm_node_t *n)
 	pthread_mutex_lock(&n->sh->lock);
 	node_stop_worker(n);
 	storm_nm_destroy(n->nm);
-	node_host_tell(n);
+	node_host_notify(n);
 	storm_runner_clear(&n->runner);
 	n->driver->destroy(n->net);
 	if (n->root >= 0)

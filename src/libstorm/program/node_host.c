@@ -285,7 +285,7 @@ static void node_host_strobe(void *host, void *ctx, uint64_t session,
 
 /* Call on_signal() before counting the event: a thread that tests for the event
  * then finds the work of on_signal() done. */
-void node_host_tell(storm_node_t *n)
+void node_host_notify(storm_node_t *n)
 {
 	struct node_signal *s;
 

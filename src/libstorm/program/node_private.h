@@ -54,7 +54,7 @@ void node_host_answer(storm_node_t *n);
 void node_host_admit(storm_node_t *n);
 /* Make the pending calls of on_signal() and on_strobe().  Releases the lock
  * meanwhile. */
-void node_host_tell(storm_node_t *n);
+void node_host_notify(storm_node_t *n);
 void node_member_leave(struct storm_member *m);
 
 /* node_member.c: as storm_member_test_event().  *before: the signals of this

@@ -75,8 +75,8 @@ int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 
 /* ------------------------------------------------------------------ answers --- */
 
-/* Nodes that died and are there again, before they were missed, and those that a
- * fault has lost to the domain. */
+/* Nodes that died and are there again, before they were missed, and those that
+ * a fault has lost to the domain. */
 static void owner_exclude_lost(struct storm_owner *o, uint64_t now)
 {
 	if (o->sum.fresh.count)
@@ -129,8 +129,8 @@ static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
 	}
 }
 
-/* An operation is decided, and nodes do not show it in time: they are no members
- * any more, or what comes next would come to them before this. */
+/* An operation is decided, and nodes do not show it in time: they are no
+ * members any more, or what comes next would come to them before this. */
 static void owner_exclude_late(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset late = { 0 };

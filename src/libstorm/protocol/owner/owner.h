@@ -1,6 +1,6 @@
 /*
- * owner.h - the owner of a step domain as a state machine without I/O: it
- * alone orders operations, decides them, and determines which nodes are members.
+ * owner.h - the owner of a step domain as a state machine without I/O: it alone
+ * orders operations, decides them, and determines which nodes are members.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,9 +12,9 @@
 
 struct storm_owner;
 
-/* Called from within the calls below.  Outcomes are the callee's to clear. */
+/* Callbacks, from within the calls below.  The callee clears outcomes. */
 struct storm_owner_ops {
-	/* OPEN is answered by all, or has failed (faults, not DONE). */
+	/* All have answered OPEN, or it has failed (faults, not DONE). */
 	void (*opened)(void *arg, struct storm_outcome *out);
 	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
 	void (*compare_done)(void *arg, void *token,
@@ -22,10 +22,9 @@ struct storm_owner_ops {
 			     struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
-	/* cluster domain: a node is a member again; NULL: not asked for */
+	/* cluster domain: a node is a member again; may be NULL */
 	void (*joined)(void *arg, uint32_t node);
-	/* A member is silent for longer than it used to be (see detector.h), or
-	 * is back; NULL: not asked for. */
+	/* A member is overdue (see detector.h), or is back.  May be NULL. */
 	void (*overdue)(void *arg, uint32_t node, bool back);
 };
 
@@ -43,8 +42,8 @@ int storm_owner_open(struct storm_owner *o, uint64_t now);
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
-/* The caller waits for this transfer no more: it is aborted unless it is decided
- * already, its buf is not read again, and xfer_done() is not called for it. */
+/* The caller does not wait for this transfer any more.  It aborts unless it is
+ * decided.  Its buf is not read again, and xfer_done() is not called for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
 /* Ends with compare_done(token).  An own variable without a write is compared
  * at once or after comparisons of its like; anything else is queued with the
@@ -53,16 +52,17 @@ int storm_owner_compare(struct storm_owner *o, const struct storm_idset *P,
 			uint32_t var, enum storm_relation rel, uint64_t value,
 			const struct storm_assign *write, void *token,
 			uint64_t now);
-/* A copy of P; of all members, if it is NULL.  out is empty before. */
+/* Copy P (NULL: all members) to out, which must be empty. */
 int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 		      struct storm_idset *out);
-/* A strobe to all members, at once; its number, see storm_strobe().  0: the
- * domain is not open, or len is more than STORM_STROBE_MAX. */
+/* Send a strobe to all members at once.  Returns its number, see
+ * storm_strobe().  0: the domain is not open, or len is greater than
+ * STORM_STROBE_MAX. */
 uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 			    size_t len);
 /* See storm_domain_confirm(). */
 int storm_owner_confirm(struct storm_owner *o, uint64_t now);
-/* Says CLOSE to all; pending operations end.  Only destroy may follow. */
+/* Send CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 
 void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
@@ -70,7 +70,7 @@ void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 			       uint32_t node, enum storm_err why, int sys,
 			       uint64_t now);
-/* Timers and bulk data; returns when to call again at the latest. */
+/* Run timers and send bulk data.  Returns the latest time of the next call. */
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token);

@@ -119,7 +119,7 @@ void owner_cast_again_group(struct storm_owner *o)
 }
 
 /* Sent once, whether it arrives or not: the next one has what is true then.
- * Numbers begin anew with each epoch, above those of the epoch before, and so
+ * Numbers restart with each epoch, above those of the epoch before, and so
  * they do with each owner. */
 uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 			    size_t len)

@@ -2,9 +2,9 @@
  * owner_data.c - DATA of the operation under way: the master's side of the file
  * transfer (Algorithm 6).  The paper overlaps the reading of one chunk with the
  * sending of the one before and waits for space in every slave's queue
- * (AWAIT-SPACE, Algorithm 1).  Here the queue is a window: what was sent less what
- * every node has written.  The combining tree keeps that lower bound up to date, so
- * a slow answer never stops the pipe, and memory stays bounded.
+ * (AWAIT-SPACE, Algorithm 1).  Here the queue is a window: what was sent less
+ * what every node has written.  The combining tree keeps that lower bound up to
+ * date, so a slow answer never stops the pipe, and memory stays bounded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

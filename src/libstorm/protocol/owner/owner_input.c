@@ -1,6 +1,6 @@
 /*
- * owner_input.c - what the owner takes from the network: which datagram of which
- * node counts, in which epoch, and which part of the owner it goes to.
+ * owner_input.c - what the owner takes from the network: which datagram of
+ * which node counts, in which epoch, and which part of the owner it goes to.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -31,8 +31,8 @@ static void owner_input_status(struct storm_owner *o, struct storm_child *c,
 	owner_advance(o, now);
 }
 
-/* From a non-member accept only JOIN, and only in the current epoch: an older one
- * may come from a previous incarnation. */
+/* From a non-member accept only JOIN, and only in the current epoch: an older
+ * one may come from a previous incarnation. */
 static void owner_input_outsider(struct storm_owner *o,
 				 const struct storm_header *h,
 				 const struct storm_rx *rx, uint64_t now)

@@ -1,12 +1,12 @@
 /*
- * owner_member.c - who is a member: exclusion and JOIN, each with an epoch of
- * its own, and an owner's beginning and end in the cluster domain.
+ * owner_member.c - membership: exclusion and JOIN, each with an epoch of its
+ * own, and an owner's beginning and end in the cluster domain.
  *
- * An epoch of the cluster domain is saved before any node hears of it, together
- * with the set of the excluded, and only if no other one was saved since.  So the
- * epochs of at most one owner go on, and the next owner knows whose state counts.
- * The first epoch of a take-over lies beyond all that the owner before could
- * reach by adding to its own.
+ * An epoch of the cluster domain is saved before any node receives it, together
+ * with the set of the excluded, and only if no other one was saved since.  So
+ * the epochs of at most one owner go on, and the next owner knows whose state
+ * counts.  The first epoch of a take-over lies beyond all that the owner before
+ * could reach by adding to its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -19,7 +19,8 @@
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define INVITED_AT_A_TIME 8
 #define INVITED_EVERY (100 * STORM_MS)	/* ... of those that ask for it */
-/* A node that asks again so soon may not have had the last one, or is a replay. */
+/* A node that asks again so soon may not have had the last one, or is a
+ * replay. */
 #define INVITED_AGAIN (200 * STORM_MS)
 /* All wait while MUNGE makes a credential: not more often than is of use. */
 #define RENEW_EVERY (10 * STORM_SEC)
@@ -48,8 +49,8 @@ void owner_fail(struct storm_owner *o)
 	owner_compare_end_all(o);
 }
 
-/* Another owner has the domain now, or nothing can be saved any more: nothing that
- * this owner sends from now on would be right. */
+/* Another owner has the domain now, or nothing can be saved any more: nothing
+ * that this owner sends from now on would be right. */
 static void owner_epoch_lost(struct storm_owner *o)
 {
 	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
@@ -97,7 +98,7 @@ static int owner_invite_one(struct storm_owner *o, uint32_t node, bool late)
 }
 
 /* OPEN goes to every child that has not had it: in the cluster domain a node
- * may come under another parent before it has heard of the domain at all. */
+ * may come under another parent before it has received OPEN. */
 void owner_invite_children(struct storm_owner *o)
 {
 	for (uint32_t i = 0; i < o->children; i++) {
@@ -213,8 +214,8 @@ void owner_exclude_fresh(struct storm_owner *o, uint64_t now)
 	storm_idset_clear(&fresh);
 }
 
-/* No credential vouches for the node that refuses: saving an epoch shows whether
- * another owner has taken over. */
+/* No credential vouches for the node that refuses: saving an epoch shows
+ * whether another owner has taken over. */
 int owner_superseded(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset same = { 0 };
@@ -300,8 +301,8 @@ bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 		storm_idset_clear(&r->answered);
 	if (asks && !storm_idset_has(&r->answered, h->sender))
 		storm_idset_add(&r->nodes, h->sender, h->sender);
-	/* this is not old: a node that was outside joins in an epoch of its own,
-	 * so in this one it was never a member */
+	/* this is not old: a node that was outside joins in an epoch of its
+	 * own, so in this one it was never a member */
 	else if (fresh && h->epoch == o->link.epoch)
 		owner_exclude_one(o, h->sender, STORM_ELOST, 0, now);
 	else if (fresh)

@@ -1,8 +1,8 @@
 /*
- * owner_open.c - a domain opens: every node answers the OPEN, then a probe shows
- * whether multicast reaches them all.  A step domain opens with all of its nodes
- * or fails.  The cluster domain opens without those that refuse, cannot be
- * reached or are late.
+ * owner_open.c - a domain opens: every node answers the OPEN, then a probe
+ * shows whether multicast reaches them all.  A step domain opens with all of
+ * its nodes or fails.  The cluster domain opens without those that refuse,
+ * cannot be reached or are late.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -47,9 +47,9 @@ static bool owner_open_answered(struct storm_owner *o, uint64_t now)
 	return true;
 }
 
-/* Exclude the nodes that refuse, cannot be reached or do not answer in time, and
- * those that have forgotten: all of one reason at a time.  Each time the others
- * are asked anew, over the tree that is left. */
+/* Exclude the nodes that refuse, cannot be reached or do not answer in time,
+ * and those that have forgotten: all of one reason at a time.  Each time the
+ * others are asked again, over the tree that is left. */
 static void owner_open_exclude(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset out = { 0 };
@@ -132,7 +132,8 @@ static void owner_open_blame_silent(struct storm_owner *o,
 }
 
 /* The cluster's domain goes on without the late ones: first without those that
- * have no late node above them, as the others may just not have been reached. */
+ * have no late node above them, as the others may just not have been
+ * reached. */
 static void owner_open_keep_topmost(const struct storm_owner *o,
 				    struct storm_idset *late)
 {

@@ -1,8 +1,9 @@
 /*
- * owner_overdue.c - members that are slow (paper section 2.4.3: the master finds
- * which node missed a heartbeat).  Every node watches its children (detector.h) and
- * names the overdue ones in its STATUS.  The owner reports each of them once, and
- * once when it is back.  Nothing else follows: a dead node is excluded elsewhere.
+ * owner_overdue.c - members that are slow (paper section 2.4.3: the master
+ * finds which node missed a heartbeat).  Every node watches its children
+ * (detector.h) and names the overdue ones in its STATUS.  The owner reports
+ * each of them once, and once when it is back.  Nothing else follows: a dead
+ * node is excluded elsewhere.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -26,7 +26,7 @@ enum owner_phase {
 enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
 		  XFER_DECIDED };
 
-/* An operation has ended; out is the callee's to clear. */
+/* An operation has ended.  The callee clears out. */
 typedef void (*owner_ended_fn)(struct storm_owner *o, void *token,
 			       enum storm_compare result,
 			       struct storm_outcome *out);
@@ -48,7 +48,7 @@ struct owner_xfer {
 	bool no;		/* a comparison: it does not hold everywhere */
 };
 
-/* What a node asked for last. */
+/* The last request of a node. */
 struct owner_request {
 	struct owner_request *next;
 	uint32_t node;
@@ -67,7 +67,8 @@ struct owner_compare {
 	void *token;
 };
 
-/* Children of silent nodes, which are heard directly meanwhile: owner_round.c. */
+/* Children of silent nodes, which are heard directly meanwhile:
+ * owner_round.c. */
 struct owner_round {
 	struct owner_adopted {
 		struct storm_child c;
@@ -103,7 +104,7 @@ struct owner_reports {
 /* In the order in which they are executed: owner_xfer.c. */
 struct owner_operations {
 	struct owner_xfer *first, **tail;	/* the first is under way */
-	struct owner_xfer *heir;	/* room for what the owner before left */
+	struct owner_xfer *heir;	/* room for an operation of the previous owner */
 	uint64_t made;			/* number of the last one */
 };
 
@@ -126,12 +127,12 @@ struct owner_members {
 	uint64_t epoch_at;		/* when this epoch began */
 	uint64_t renewed_at;		/* OPEN's credential */
 	uint32_t invited;		/* one past the last node invited */
-	struct storm_idset joining;	/* nodes outside that want in */
-	bool joining_deaf;		/* one of them has heard no multicast */
+	struct storm_idset joining;	/* non-members that have sent JOIN */
+	bool joining_deaf;		/* one of them has received no multicast */
 	struct storm_idset overdue;	/* as reported: owner_overdue.c */
 };
 
-/* Nodes that died and are there again: owner_member.c. */
+/* Nodes that have restarted: owner_member.c. */
 struct owner_returning {
 	struct storm_idset nodes;	/* which ask for an OPEN */
 	uint64_t answer_at;		/* then it is sent at the earliest */
@@ -154,7 +155,7 @@ struct storm_owner {
 	struct storm_tree tree;
 	struct storm_child *child;
 	uint32_t children;
-	struct storm_cast cast;		/* the state, as all are to know it */
+	struct storm_cast cast;		/* the state that is sent to all */
 	struct storm_status sum;	/* what all subtrees have answered */
 	struct owner_round round;
 	struct owner_send send;
@@ -171,8 +172,8 @@ struct storm_owner {
 };
 
 /* owner_round.c */
-/* Late nodes are about to be asked: those below silent ones are adopted.  False:
- * there are none. */
+/* Late nodes are about to be asked: those below silent ones are adopted.
+ * False: there are none. */
 bool owner_round_ask(struct storm_owner *o, uint64_t now);
 /* A child has answered, but not for all of its subtree.  True: more nodes are
  * adopted now, and are to be asked. */
@@ -201,16 +202,17 @@ void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
 			    owner_child_fn to_child);
 void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
 			   const uint8_t *body, size_t len);
-/* The state as it is now, a new version with these flags; 0: it does not fit. */
+/* The state as it is now, a new version with these flags; 0: it does not
+ * fit. */
 size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
 		       uint8_t body[STORM_DATAGRAM_MAX]);
-/* Retransmit the latest version: to a node, be it a member or not, */
+/* Retransmit the latest version: to a node, member or not, */
 void owner_cast_again_node(struct storm_owner *o, uint32_t node);
 /* ... or to the group, even if it is not known to reach all. */
 void owner_cast_again_group(struct storm_owner *o);
 
 /* owner_ask.c */
-/* Something new is asked: the answers are due from now on. */
+/* Something new is asked: the answers are outstanding from now on. */
 void owner_ask_soon(struct storm_owner *o, uint64_t now);
 /* ... and all are there: how long that takes is remembered. */
 void owner_ask_answered(struct storm_owner *o, uint64_t now);
@@ -224,13 +226,15 @@ void owner_ask_new(struct storm_owner *o, uint64_t now);
 void owner_ask_all(struct storm_owner *o, uint64_t now);
 /* Time to ask again those whose answers are outstanding. */
 void owner_ask_late(struct storm_owner *o, uint64_t now);
-/* Ask those below silent nodes: with all below them, and to answer past those. */
+/* Ask those below silent nodes: with all below them, and to answer past
+ * those. */
 void owner_ask_adopted(struct storm_owner *o);
 /* Ask these nodes, which have lost their parents. */
 void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node);
-/* Time is up: these are to blame. */
+/* The time-out has passed: add the late nodes to the faults. */
 void owner_blame_late(const struct storm_idset *late, struct storm_faults *l);
-/* Nodes of p (empty: all members) that are no members: they cannot be asked. */
+/* Add the nodes of p (empty: all members) that are not members to the
+ * faults. */
 void owner_blame_outside(const struct storm_owner *o,
 			 const struct storm_idset *p, struct storm_faults *l);
 
@@ -240,43 +244,43 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 		       const uint8_t *body, size_t len, uint64_t now);
 /* Some node has missed an acknowledgement. */
 void owner_report_unacked(struct storm_owner *o, uint64_t now);
-/* Acknowledges what is due; when to call again, or STORM_NEVER. */
+/* Send due acknowledgements.  Returns when to call again, or STORM_NEVER. */
 uint64_t owner_report_tick(struct storm_owner *o, uint64_t now);
 
 /* owner_member.c */
 bool owner_is_cluster(const struct storm_owner *o);
 /* The first epoch of an owner, if this one was saved last. */
 uint32_t owner_first_epoch(uint32_t saved);
-/* Saves it, before OPEN goes out. */
+/* Save the next epoch before OPEN is sent. */
 int owner_begin_epoch(struct storm_owner *o);
-/* Is it a STATUS of a node that died and is there again, in an incarnation that is
- * not known yet?  True: it is, and needs nothing else. */
+/* True: this is a STATUS of a restarted node, in an incarnation that is not
+ * known yet.  It needs no other processing. */
 bool owner_newborn(struct storm_owner *o, const struct storm_header *h,
 		   const struct storm_rx *rx, uint64_t now);
 /* Send OPEN to returning nodes that ask for it; when to call again. */
 uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now);
-/* Send OPEN to every child that has not had it. */
+/* Send OPEN to every child that has not received it. */
 void owner_invite_children(struct storm_owner *o);
-/* The domain is lost: its OPEN has failed, if it is not open yet, and so have all
+/* The domain is lost: OPEN fails, if the domain is not open yet, and so do all
  * operations. */
 void owner_fail(struct storm_owner *o);
-/* The next epoch begins without these nodes.  An error: they are still in, or
- * (ESUPERSEDED) the domain is lost. */
+/* Begin the next epoch without these nodes.  On an error they are still
+ * members, or the domain is lost (ESUPERSEDED). */
 int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		  enum storm_err why, int sys, uint64_t now);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
-/* A node has refused OPEN, as it serves another owner: begins a new epoch.  If that
- * cannot be saved the domain is lost (ESUPERSEDED). */
+/* A node has refused OPEN, as it serves another owner: begins a new epoch.  If
+ * that cannot be saved the domain is lost (ESUPERSEDED). */
 int owner_superseded(struct storm_owner *o, uint64_t now);
-/* ... without those that answer that they remember nothing of the domain. */
+/* ... without the nodes that answer with no state of the domain. */
 void owner_exclude_fresh(struct storm_owner *o, uint64_t now);
 /* Send OPEN to some of the nodes outside, in turn. */
 void owner_invite_some(struct storm_owner *o, uint64_t now);
 void owner_try_multicast(struct storm_owner *o);
-/* A member has missed that it is one. */
+/* Notify a member that does not know that it is one. */
 void owner_welcome(struct storm_owner *o, uint32_t node);
-/* Between two operations: the nodes that have asked to join are members now. */
+/* Between two operations: make the nodes that have sent JOIN members. */
 void owner_admit(struct storm_owner *o, uint64_t now);
 
 /* owner_overdue.c */
@@ -284,7 +288,8 @@ void owner_admit(struct storm_owner *o, uint64_t now);
 uint64_t owner_overdue(struct storm_owner *o, uint64_t now);
 
 /* owner_request.c */
-/* A node asks for an operation, by its own number.  True: it is in the queue. */
+/* A node asks for an operation, by its own number.  True: it is in the
+ * queue. */
 bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 		   const uint8_t *body, size_t len);
 void owner_request_forget(struct storm_owner *o, uint32_t node);
@@ -303,9 +308,9 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now);
 void owner_compare_end_all(struct storm_owner *o);
 
 /* owner_data.c */
-/* DATA of another operation are sent from now on. */
+/* Begin to send the DATA of the next operation. */
 void owner_data_begin(struct storm_owner *o, uint64_t now);
-/* Sends what window, pace and network take; when to call again. */
+/* Send what window, pace and network allow.  Returns when to call again. */
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
 /* A node lacks some of it: send it to that node. */
 void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
@@ -322,19 +327,22 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			    const struct storm_target *to, const void *buf,
 			    uint64_t len, void *token);
-/* The operation that the owner before may have left undecided. */
+/* Queue the operation that the previous owner may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
-/* The sum of the subtrees has changed: the operation under way goes on.  True: it
- * has ended, or there was none: nodes may join, and the next one may begin. */
+/* The sum of the subtrees has changed: the operation under way goes on.  True:
+ * it has ended, or there was none: nodes may join, and the next one may
+ * begin. */
 bool owner_xfer_advance(struct storm_owner *o, uint64_t now);
-/* None is under way: the first in the queue begins, or ends, if it names nodes that
- * are no members.  False: none waits. */
+/* If no operation is under way, begin the first in the queue.  It ends at once
+ * if it names non-members.  False: the queue is empty. */
 bool owner_xfer_begin(struct storm_owner *o, uint64_t now);
-/* Of the operation under way: sends what window, pace and network take, and when
- * to call again.  True: that was all of it, and the answers may be there already. */
+/* Send of the operation under way what window, pace and network allow.  *next:
+ * when to call again.  True: all is sent, and the answers may have arrived
+ * already. */
 bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now);
-/* Aborts the operation under way, if it is late.  True: it is decided already, and
- * the nodes behind (o->sum) have not confirmed that: it is up to the caller. */
+/* Aborts the operation under way, if it is late.  True: it is decided already,
+ * and the nodes behind (o->sum) have not confirmed that: it is up to the
+ * caller. */
 bool owner_xfer_late(struct storm_owner *o, uint64_t now);
 /* Late nodes are about to be asked. */
 void owner_xfer_ask(struct storm_owner *o);
@@ -352,7 +360,8 @@ uint64_t owner_open_tick(struct storm_owner *o, uint64_t now);
 /* owner.c */
 /* An answer came in, or a member went: go on with all that waits for it. */
 void owner_advance(struct storm_owner *o, uint64_t now);
-/* Go on with operations; between two of them nodes that have asked for it join. */
+/* Go on with operations; between two of them nodes that have asked for it
+ * join. */
 void owner_advance_operations(struct storm_owner *o, uint64_t now);
 
 #endif

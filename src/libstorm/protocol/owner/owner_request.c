@@ -1,9 +1,9 @@
 /*
  * owner_request.c - operations whose initiator is a node (paper 2.4.1, where
  * any node may initiate one).  The owner alone orders them: a node sends its
- * operation as a REQUEST, and retransmits it until it has the RESULT.  The owner
- * keeps the last request of each node with its result: a REQUEST that comes again
- * is answered, and never executed again.
+ * operation as a REQUEST, and retransmits it until it has the RESULT.  The
+ * owner keeps the last request of each node with its result: a REQUEST that
+ * comes again is answered, and never executed again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -61,8 +61,8 @@ static void owner_request_ended(struct storm_owner *o, void *token,
 		owner_request_answer(o, r);
 }
 
-/* Only the owner writes files, with the rights of its user.  All bytes of any other
- * operation come with the request. */
+/* Only the owner writes files, with the rights of its user.  All bytes of any
+ * other operation come with the request. */
 static enum storm_err owner_request_check(const struct storm_owner *o,
 					  const struct storm_begin *b,
 					  size_t len)

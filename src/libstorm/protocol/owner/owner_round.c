@@ -1,12 +1,12 @@
 /*
  * owner_round.c - past a node that does not answer.  A node of the combining
  * tree that is descheduled silences all below it: what it would combine does
- * not come, and the others' operations would wait for it (Pakin's thesis, section
- * 4.6, on unresponsive nodes).  So the owner asks the children of the silent node
- * to answer to the owner for a while, and takes their answers in place of its own.
- * The silent node's own answer remains missing: an operation over a set with that
- * node waits for it.  All of this is soft state: it ends when the tree answers for
- * all again, or in the next epoch.
+ * not come, and the others' operations would wait for it (Pakin's thesis,
+ * section 4.6, on unresponsive nodes).  So the owner asks the children of the
+ * silent node to answer to the owner for a while, and takes their answers in
+ * place of its own.  The silent node's own answer remains missing: an operation
+ * over a set with that node waits for it.  All of this is soft state: it ends
+ * when the tree answers for all again, or in the next epoch.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -58,7 +58,8 @@ static void owner_round_past(struct storm_owner *o, uint32_t silent,
 }
 
 /* k is late and its parent is not, either because the parent has answered or
- * because it was not asked (p).  Then the parent may be silent, and k will answer. */
+ * because it was not asked (p).  Then the parent may be silent, and k will
+ * answer. */
 static void owner_round_past_top(struct storm_owner *o, uint32_t teller,
 				 uint32_t k, const struct storm_idset *p,
 				 uint64_t now)

@@ -1,7 +1,8 @@
 /*
  * owner_xfer.c - XFER-AND-SIGNAL at its initiator (Algorithm 10): the queue of
  * operations, and the one under way from its announcement to its end.  All or
- * nothing is kept by one decision: it may be COMMIT once every member is STAGED.
+ * nothing is kept by one decision: it may be COMMIT once every member is
+ * STAGED.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -189,8 +190,8 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 							 XFER_SENDING;
 }
 
-/* A node of P that is no member would have to show it, and never will.  Nor will
- * any node of a cluster domain in which all are outside. */
+/* A node of P that is no member would have to show it, and never will.  Nor
+ * will any node of a cluster domain in which all are outside. */
 static bool owner_xfer_beyond_members(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -278,9 +279,9 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 	return true;
 }
 
-/* "If any member applied the undecided operation all do, else it aborts": a node
- * that has taken COMMIT, whether it has shown it yet or not, has it from an owner
- * that knew all of P to be STAGED. */
+/* "If any member applied the undecided operation all do, else it aborts": a
+ * node that has taken COMMIT, whether it has shown it yet or not, has it from
+ * an owner that knew all of P to be STAGED. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 {
 	struct owner_operations *q = &o->operations;
@@ -299,7 +300,7 @@ void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 			     STORM_COMMIT : STORM_ABORT, now);
 }
 
-/* No node has heard of it. */
+/* No node has received it. */
 static void owner_xfer_unqueue(struct storm_owner *o, struct owner_xfer **p)
 {
 	struct owner_xfer *x = *p;
