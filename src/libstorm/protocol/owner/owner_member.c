@@ -3,10 +3,10 @@
  * own, and an owner's beginning and end in the cluster domain.
  *
  * An epoch of the cluster domain is saved before any node receives it, together
- * with the set of the excluded, and only if no other one was saved since.  So
- * the epochs of at most one owner go on, and the next owner knows whose state
- * counts.  The first epoch of a take-over lies beyond all that the owner before
- * could reach by adding to its own.
+ * with the set of excluded nodes, and only if no other epoch was saved since.
+ * So at most one owner can begin epochs, and the next owner knows whose state
+ * counts.  The first epoch of a takeover is greater than any that the previous
+ * owner could reach by incrementing its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
