@@ -148,7 +148,7 @@ def test_destination_is_a_device(cluster, tidy):
     run = cluster.srun("--bcast=/tmp/app -N2 -n2 {do} say ran") \
         if not STOCK else pytest.skip("SKIP: stock hangs on a pipe")
     assert run.code == 1 and named(run) == {"n1", "n2"}, str(run)
-    assert "not a regular file" in run.err, str(run)
+    assert "no regular file" in run.err, str(run)
 
 
 @pytest.mark.every_mode

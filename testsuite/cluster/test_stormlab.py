@@ -453,7 +453,7 @@ def test_drop(name, tmp_path):
 def test_refused_storm_conf_is_told(name):
     done = stormlab("up", 2, "--name", name, "--storm-conf", "Window=foo")
     assert done.returncode == 1
-    assert "Window=foo is refused" in done.stderr
+    assert "Window=foo is invalid" in done.stderr
     assert not os.path.exists(Lab(name).dir)
 
 

@@ -297,11 +297,11 @@ START_TEST(test_line)
 {
 	char where[96];
 
-	snprintf(where, sizeof(where), "%s:3: Radix=1 is refused", path);
+	snprintf(where, sizeof(where), "%s:3: Radix=1 is invalid", path);
 	must(load("# Radix=1\nRadix=2\n  radix = 1\nPort=80\n") ==
 	     SLURM_ERROR);
 	ck_assert_msg(strstr(why, where) == why, "%s", why);
-	snprintf(where, sizeof(where), "%s:2: DSCP=64 is refused", path);
+	snprintf(where, sizeof(where), "%s:2: DSCP=64 is invalid", path);
 	must(load("ControlDSCP=1\nDSCP\t= 64 # 1\n#DSCP=1\n") ==
 	     SLURM_ERROR);
 	ck_assert_msg(strstr(why, where) == why, "%s", why);
@@ -458,7 +458,7 @@ START_TEST(test_include)
 	must(conf.set.radix == 2 && conf.set.port == 82 && conf.set.ttl == 7);
 	f = fopen(other, "w");
 	must(f && fputs("\nPort=0\n", f) >= 0 && !fclose(f));
-	snprintf(says, sizeof(says), "%s:2: Port=0 is refused, ", other);
+	snprintf(says, sizeof(says), "%s:2: Port=0 is invalid, ", other);
 	must(load(text) == SLURM_ERROR);
 	ck_assert_msg(strstr(why, says) == why, "%s", why);
 	f = fopen(other, "w");
