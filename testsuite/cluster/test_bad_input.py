@@ -148,7 +148,7 @@ def test_destination_is_a_device(cluster, tidy):
     run = cluster.srun("--bcast=/tmp/app -N2 -n2 {do} say ran") \
         if not STOCK else pytest.skip("SKIP: stock hangs on a pipe")
     assert run.code == 1 and named(run) == {"n1", "n2"}, str(run)
-    assert "no regular file" in run.err, str(run)
+    assert "not a regular file" in run.err, str(run)
 
 
 @pytest.mark.every_mode
@@ -394,7 +394,7 @@ def test_no_agent_on_the_port(fresh):
     until(lambda: "ready" in other.out(), "the other program")
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
-    assert "n2" in run.err and "no agent of STORM" in run.err, str(run)
+    assert "n2" in run.err and "not a STORM agent" in run.err, str(run)
     assert run.steps[0]["fallback"], str(run)
 
 
