@@ -42,7 +42,7 @@ struct node {
 static struct node node[NODES_MAX];
 static int nodes, slots;
 static uint64_t begun, quantum;
-static uint32_t alive;		/* a bit for each slot; atomic */
+static uint32_t alive; /* a bit for each slot; atomic */
 static volatile sig_atomic_t ended;
 
 static void end(int sig)
@@ -135,7 +135,8 @@ static void *take_turns(void *arg)
 
 		ts.tv_sec = (time_t) (due / STORM_SEC);
 		ts.tv_nsec = (long) (due % STORM_SEC);
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts,
+				       NULL))
 			;
 		slot = slot_of(turn);
 		if (slot == was)
@@ -167,12 +168,14 @@ int main(int argc, char **argv)
 
 	quantum = argc > 2 ? strtoull(argv[1], NULL, 10) * STORM_US : 0;
 	if (!quantum || argc - 2 > NODES_MAX) {
-		fprintf(stderr, "usage: bare_switch MICROSECONDS CPU=GROUP,GROUP... ...\n");
+		fprintf(stderr,
+			"usage: bare_switch MICROSECONDS CPU=GROUP,GROUP... ...\n");
 		return 2;
 	}
 	for (; nodes < argc - 2; nodes++)
 		if (!node_open(&node[nodes], argv[nodes + 2])) {
-			fprintf(stderr, "bare_switch: argument %d: must be CPU=GROUP,... with at most %d groups that exist, as many as the first node has\n",
+			fprintf(stderr,
+				"bare_switch: argument %d: must be CPU=GROUP,... with at most %d groups that exist, as many as the first node has\n",
 				nodes + 2, SLOTS_MAX);
 			return 2;
 		}
@@ -183,8 +186,10 @@ int main(int argc, char **argv)
 	alive = look();
 	begun = storm_now();
 	for (int i = 0; i < nodes; i++)
-		if (pthread_create(&node[i].thread, NULL, take_turns, &node[i])) {
-			fprintf(stderr, "bare_switch: cannot create a thread\n");
+		if (pthread_create(&node[i].thread, NULL, take_turns,
+				   &node[i])) {
+			fprintf(stderr,
+				"bare_switch: cannot create a thread\n");
 			return 1;
 		}
 	while (!ended) {

@@ -33,14 +33,15 @@
 
 #define PORT 8391
 #define PING_BYTES 150
-#define WARM_UP 20		/* not counted */
+#define WARM_UP 20 /* not counted */
 #define TIMES_MAX 1000000
 
-static uint64_t took[TIMES_MAX];	/* ns */
+static uint64_t took[TIMES_MAX]; /* ns */
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: compare_rate owner RADIX TIMES NAME=ADDRESS...\n"
+	fprintf(stderr,
+		"usage: compare_rate owner RADIX TIMES NAME=ADDRESS...\n"
 		"       compare_rate pong\n"
 		"       compare_rate ping ADDRESS TIMES\n");
 	return 2;
@@ -68,9 +69,8 @@ static void print(size_t n)
 
 /* ----------------------------------------------------------------- the owner --- */
 
-static storm_domain_t *open_domain(uint32_t radix,
-				   const struct storm_node *nodes,
-				   uint32_t count)
+static storm_domain_t *
+open_domain(uint32_t radix, const struct storm_node *nodes, uint32_t count)
 {
 	struct storm_domain_conf conf = { .nodes = nodes, .count = count };
 	storm_domain_t *d;
@@ -125,16 +125,15 @@ static bool measure(storm_domain_t *d, bool (*ask)(storm_domain_t *d),
 	return true;
 }
 
-static int owner(uint32_t radix, uint32_t times,
-		 const struct storm_node *nodes, uint32_t count)
+static int owner(uint32_t radix, uint32_t times, const struct storm_node *nodes,
+		 uint32_t count)
 {
 	storm_domain_t *d = open_domain(radix, nodes, count);
 	bool ok;
 
 	if (!d)
 		return 1;
-	ok = measure(d, compare, times) &&
-	     measure(d, compare_and_write, times);
+	ok = measure(d, compare, times) && measure(d, compare_and_write, times);
 	storm_domain_destroy(d);
 	return ok ? 0 : fail("a comparison did not return STORM_TRUE");
 }
@@ -218,7 +217,7 @@ static bool round_trip(int fd)
 	char buf[PING_BYTES] = { 0 };
 
 	return send(fd, buf, sizeof(buf), 0) == sizeof(buf) &&
-		recv(fd, buf, sizeof(buf), 0) == sizeof(buf);
+	       recv(fd, buf, sizeof(buf), 0) == sizeof(buf);
 }
 
 static int ping(const char *to, const char *times)

@@ -11,7 +11,7 @@
 #include "src/libstorm/sim/model.h"
 
 #define NODES_MAX 16384
-#define CABLE_MAX 90		/* meters */
+#define CABLE_MAX 90 /* meters */
 
 static int usage(void)
 {
@@ -26,7 +26,8 @@ static int usage(void)
 static void bandwidths(const struct storm_model_net *net)
 {
 	printf("Bandwidth, MB/s (MB = 2^20 bytes), by meters of cable:\n"
-	       "%6s %8s", "nodes", "switches");
+	       "%6s %8s",
+	       "nodes", "switches");
 	for (int cable = 10; cable <= CABLE_MAX; cable += 10)
 		printf(" %6d", cable);
 	printf("\n");
@@ -37,7 +38,7 @@ static void bandwidths(const struct storm_model_net *net)
 		for (int cable = 10; cable <= CABLE_MAX; cable += 10)
 			printf(" %6.0f",
 			       storm_model_bandwidth(net, cable, switches) /
-			       STORM_MODEL_MB);
+				       STORM_MODEL_MB);
 		printf("\n");
 	}
 }
@@ -46,16 +47,16 @@ static double launch_ms(const struct storm_model_net *net, uint32_t nodes,
 			double bus)
 {
 	return storm_model_launch(net, nodes, bus, 12 * STORM_MODEL_MB,
-				  STORM_MODEL_T_EXEC,
-				  STORM_MODEL_T_TIMESLICE) / 1e6;
+				  STORM_MODEL_T_EXEC, STORM_MODEL_T_TIMESLICE) /
+	       1e6;
 }
 
 static void launches(const struct storm_model_net *net)
 {
 	printf("\nLaunch of 12 MB, with the paper's T_exec and T_timeslice, "
 	       "with an ES40's I/O bus\nand with an ideal one:\n"
-	       "%6s %8s %11s %10s %9s %9s\n", "nodes", "diameter",
-	       "round trip", "broadcast", "ES40", "ideal");
+	       "%6s %8s %11s %10s %9s %9s\n",
+	       "nodes", "diameter", "round trip", "broadcast", "ES40", "ideal");
 	for (uint32_t nodes = 4; nodes <= NODES_MAX; nodes *= 4) {
 		double cable = storm_model_diameter(nodes);
 		double switches = storm_model_switches(net, nodes);

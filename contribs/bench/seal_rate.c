@@ -24,9 +24,8 @@
 #define ROUNDS 9
 #define TIMES 50000
 
-static const char *const suites[] = {
-	"AES-256-GCM", "AES-128-GCM", "ChaCha20-Poly1305"
-};
+static const char *const suites[] = { "AES-256-GCM", "AES-128-GCM",
+				      "ChaCha20-Poly1305" };
 
 static uint8_t header[STORM_HEADER_LEN], iv[12], tag[STORM_TAG_LEN];
 static uint8_t plain[BODY_MAX], sealed[BODY_MAX], opened[BODY_MAX];
@@ -106,8 +105,8 @@ static bool measure_calls(bool opens, int len)
 {
 	static const uint8_t key[STORM_KEY_LEN], inc[STORM_INCARNATION_LEN];
 	static uint8_t out[BODY_MAX + STORM_TAG_LEN];
-	struct storm_seal *s = storm_seal_create(key, inc, 1, 1,
-						 STORM_LANE_DATA);
+	struct storm_seal *s =
+		storm_seal_create(key, inc, 1, 1, STORM_LANE_DATA);
 	size_t bytes = (size_t) len;
 	uint8_t head[STORM_DATA_HEADER_LEN];
 	double ns[ROUNDS];
@@ -126,8 +125,9 @@ static bool measure_calls(bool opens, int len)
 	}
 	qsort(ns, ROUNDS, sizeof(ns[0]), ascending);
 	if (ok)
-		printf("%-18s %6.0f ns  %5.2f GB/s\n", opens ? "unseal" : "seal",
-		       ns[ROUNDS / 2], len / ns[ROUNDS / 2]);
+		printf("%-18s %6.0f ns  %5.2f GB/s\n",
+		       opens ? "unseal" : "seal", ns[ROUNDS / 2],
+		       len / ns[ROUNDS / 2]);
 	storm_seal_destroy(s);
 	return ok;
 }

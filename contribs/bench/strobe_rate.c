@@ -23,7 +23,7 @@
 #include "node_arg.h"
 #include "src/libstorm/storm.h"
 
-#define BODY 24			/* of a strobe of gang scheduling */
+#define BODY 24 /* of a strobe of gang scheduling */
 
 static int fail(const char *what)
 {
@@ -90,7 +90,8 @@ int main(int argc, char **argv)
 	int rc = 2;
 
 	if (argc < 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 1) {
-		fprintf(stderr, "usage: strobe_rate RATE SECONDS NAME=ADDRESS...\n");
+		fprintf(stderr,
+			"usage: strobe_rate RATE SECONDS NAME=ADDRESS...\n");
 		return 2;
 	}
 	storm_settings_default(&conf.set);

@@ -24,23 +24,23 @@
 
 #define RECEIVERS_MAX 64
 #define PORT 8390
-#define REPORT_EVERY 512	/* segments */
-#define CHUNK_BYTES 65280	/* one super-packet */
+#define REPORT_EVERY 512  /* segments */
+#define CHUNK_BYTES 65280 /* one super-packet */
 
-struct segment {		/* the first bytes of each */
+struct segment { /* the first bytes of each */
 	uint32_t seq, total;
-	uint16_t port;		/* of the sender */
+	uint16_t port; /* of the sender */
 	uint8_t ip[STORM_ADDR_LEN];
 };
 
 struct report {
-	uint32_t pid, next, got;	/* next: highest number seen, plus 1 */
+	uint32_t pid, next, got; /* next: highest number seen, plus 1 */
 };
 
 static struct storm_udp *udp;
 static struct report mine, theirs[RECEIVERS_MAX];
 static uint32_t heard, total, reported;
-static uint64_t taken;		/* bytes */
+static uint64_t taken; /* bytes */
 static uint64_t began, ended;
 static struct storm_addr sender;
 static bool over;
@@ -136,17 +136,17 @@ static void print(const char *who, uint64_t bytes, uint64_t ns, uint64_t lost)
 	getrusage(RUSAGE_SELF, &ru);
 	printf("%s %llu bytes %.1f ms %.2f Gbit/s, lost %llu, overflows %llu, "
 	       "tx %llu in %llu calls, %llu eagain, %llu errors, rx %llu in "
-	       "%llu calls, cpu %ld ms\n", who, (unsigned long long) bytes,
-	       ns / 1e6, bytes * 8.0 / ns, (unsigned long long) lost,
+	       "%llu calls, cpu %ld ms\n",
+	       who, (unsigned long long) bytes, ns / 1e6, bytes * 8.0 / ns,
+	       (unsigned long long) lost,
 	       (unsigned long long) st.socket_overflows,
 	       (unsigned long long) st.tx_datagrams,
-	       (unsigned long long) st.tx_calls,
-	       (unsigned long long) st.eagain,
+	       (unsigned long long) st.tx_calls, (unsigned long long) st.eagain,
 	       (unsigned long long) st.send_errors,
 	       (unsigned long long) st.rx_datagrams,
 	       (unsigned long long) st.rx_calls,
 	       (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000 +
-	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1000);
+		       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1000);
 }
 
 static void send_all(const struct storm_addr *to, uint32_t receivers,
@@ -164,7 +164,8 @@ static void send_all(const struct storm_addr *to, uint32_t receivers,
 			continue;
 		}
 		for (k = 0; k < n; k++) {
-			struct segment s = { .seq = seq + k, .total = count,
+			struct segment s = { .seq = seq + k,
+					     .total = count,
 					     .port = self.port };
 
 			memcpy(s.ip, self.ip, sizeof(s.ip));
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
 
 	if (argc < (sends ? 5 : 3)) {
 		fprintf(stderr, "usage: udp_rate recv IF | send IF RECEIVERS "
-			"MBYTES [SEGMENT [WINDOW [TO]]]\n");
+				"MBYTES [SEGMENT [WINDOW [TO]]]\n");
 		return 2;
 	}
 	storm_settings_default(&set);

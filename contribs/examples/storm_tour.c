@@ -31,13 +31,16 @@
  * registers under the same number.  An event is a number that a transfer signals. */
 enum { GREETING_SEGMENT, WORK_SEGMENT };
 enum { GREETING_EVENT = 1, WORK_EVENT, FILE_EVENT };
-#define GREETED STORM_VAR_USER		/* an own variable of each node */
-#define PHASE STORM_GLOBAL(0)		/* a global variable: the owner writes it */
+#define GREETED STORM_VAR_USER /* an own variable of each node */
+#define PHASE STORM_GLOBAL(0)  /* a global variable: the owner writes it */
 
 /* A remote queue: slots in a segment.  Both sides use the same parameters. */
 static const struct storm_queue_conf work_queue = {
-	.segment = WORK_SEGMENT, .slots = 3, .slot_size = 32,
-	.event = WORK_EVENT, .dequeued = STORM_VAR_USER + 1,
+	.segment = WORK_SEGMENT,
+	.slots = 3,
+	.slot_size = 32,
+	.event = WORK_EVENT,
+	.dequeued = STORM_VAR_USER + 1,
 };
 
 static char dir[] = "/tmp/storm_tour.XXXXXX";
@@ -48,8 +51,7 @@ static uint64_t soon(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t) (ts.tv_sec + 20) * 1000000000 +
-	       (uint64_t) ts.tv_nsec;
+	return (uint64_t) (ts.tv_sec + 20) * 1000000000 + (uint64_t) ts.tv_nsec;
 }
 
 static void need(int ok, const char *what)
@@ -67,8 +69,8 @@ struct node {
 	struct storm_settings set;
 	storm_node_t *storm;
 	pthread_t thread;
-	char greeting[64];		/* GREETING_SEGMENT */
-	char work[1024];		/* WORK_SEGMENT */
+	char greeting[64]; /* GREETING_SEGMENT */
+	char work[1024];   /* WORK_SEGMENT */
 };
 
 /* Take part in one domain until the owner closes it. */
@@ -84,15 +86,16 @@ static void serve(struct node *n, storm_member_t *m)
 	/* TEST-EVENT: a transfer signals its event after its data are in place */
 	need(!storm_member_test_event(m, GREETING_EVENT, true, soon()),
 	     "waiting for the greeting");
-	printf("%s: node %u of %u received \"%s\"\n", n->name,
-	       info.node, info.count, n->greeting);
+	printf("%s: node %u of %u received \"%s\"\n", n->name, info.node,
+	       info.count, n->greeting);
 	/* an own variable: only this node writes it, and it never decreases */
 	storm_member_own_set(m, GREETED, 1);
 
 	/* DEQUEUE until the last item */
 	do {
 		need(!storm_dequeue(m, &work_queue, n->work, true, soon(), item,
-				    &len), "DEQUEUE");
+				    &len),
+		     "DEQUEUE");
 		printf("%s: work: %.*s\n", n->name, (int) len, item);
 	} while (strncmp(item, "the end", len));
 
@@ -110,7 +113,8 @@ static void serve(struct node *n, storm_member_t *m)
 
 	/* no transfer signals this event: wait until the owner closes */
 	need(storm_member_test_event(m, STORM_EVENTS - 1, true, 0) ==
-	     STORM_ECLOSED, "waiting for the end");
+		     STORM_ECLOSED,
+	     "waiting for the end");
 }
 
 static void *node_main(void *arg)
@@ -136,8 +140,8 @@ static void node_start(struct node *n, int i)
 	conf.name = n->name;
 	conf.set = n->set;
 	conf.set.port = (uint16_t) (PORT + i);
-	conf.owner_uid = getuid();	/* accept only this user's domains */
-	conf.root = n->root;		/* accept files only below this directory */
+	conf.owner_uid = getuid(); /* accept only this user's domains */
+	conf.root = n->root;	   /* accept files only below this directory */
 	n->storm = storm_node_create(&conf, &err);
 	need(n->storm != NULL, storm_strerror(err));
 	storm_node_segment(n->storm, GREETING_SEGMENT, n->greeting,
@@ -171,7 +175,8 @@ static void greet(storm_domain_t *d)
 {
 	static const char words[] = "hello from the owner";
 	struct storm_target to = {
-		.kind = STORM_TARGET_SEGMENT, .segment = GREETING_SEGMENT,
+		.kind = STORM_TARGET_SEGMENT,
+		.segment = GREETING_SEGMENT,
 		.remote_event = GREETING_EVENT,
 	};
 
@@ -205,7 +210,8 @@ static void give_work(storm_domain_t *d)
 	need(q != NULL, "creating the queue");
 	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++)
 		need(!storm_enqueue(q, items[i], strlen(items[i]), soon(),
-				    &last), "ENQUEUE");
+				    &last),
+		     "ENQUEUE");
 	need(storm_test_event(last, true, soon(), NULL), "the last ENQUEUE");
 	storm_queue_destroy(q);
 }
@@ -215,7 +221,9 @@ static void give_work(storm_domain_t *d)
 static void send_file(storm_domain_t *d)
 {
 	struct storm_target to = {
-		.kind = STORM_TARGET_FILE, .path = "/program", .mode = 0700,
+		.kind = STORM_TARGET_FILE,
+		.path = "/program",
+		.mode = 0700,
 		.remote_event = FILE_EVENT,
 	};
 	struct storm_idset first = { 0 }, others = { 0 };
@@ -246,7 +254,7 @@ static void own(struct node *nodes)
 	conf.nodes = list;
 	conf.count = NODES;
 	conf.set = nodes[0].set;
-	conf.agent_uid = getuid();	/* the user that the nodes run as */
+	conf.agent_uid = getuid(); /* the user that the nodes run as */
 	d = storm_domain_create(&conf, &err);
 	need(d != NULL, storm_strerror(err));
 	need(!storm_domain_open(d), "opening the domain");
@@ -259,7 +267,7 @@ static void own(struct node *nodes)
 	need(!storm_detect_termination(d, NULL, 1, soon(), NULL),
 	     "DETECT-TERMINATION");
 	puts("owner: all nodes are done");
-	storm_domain_destroy(d);	/* closes the domain on the nodes, too */
+	storm_domain_destroy(d); /* closes the domain on the nodes, too */
 }
 
 int main(void)
@@ -269,7 +277,7 @@ int main(void)
 
 	storm_settings_default(&set);
 	strcpy(set.interface, "lo");
-	set.multicast = false;		/* a group has one port for all nodes */
+	set.multicast = false; /* a group has one port for all nodes */
 	need(mkdtemp(dir) != NULL, "mkdtemp");
 	for (int i = 0; i < NODES; i++) {
 		nodes[i].set = set;

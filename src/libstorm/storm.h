@@ -43,24 +43,24 @@ extern "C" {
  * tools. */
 enum storm_err {
 	STORM_OK = 0,
-	STORM_EINVAL = 1,	/* an argument or a wire field is out of range */
+	STORM_EINVAL = 1, /* an argument or a wire field is out of range */
 	STORM_ENOMEM = 2,
-	STORM_ESYS = 3,		/* a system call failed; an errno is beside */
-	STORM_ETIME = 4,	/* no answer in time */
-	STORM_ENOAGENT = 5,	/* nothing listens on the node's STORM port */
-	STORM_EVERSION = 6,	/* the node's agent has another version */
-	STORM_EAUTH = 7,	/* credential refused: not authenticated */
-	STORM_EACCES = 8,	/* authenticated, but not permitted */
-	STORM_EBUSY = 9,	/* a limit of the node's agent is reached */
-	STORM_EEXIST = 10,	/* the target exists and force was not given */
-	STORM_EPATH = 11,	/* target path: relative, "..", link, directory */
-	STORM_EVERIFY = 12,	/* the data do not match the announcement */
-	STORM_EABORTED = 13,	/* the owner aborted the operation */
-	STORM_ELOST = 14,	/* the node died or was cut off */
-	STORM_ECLOSED = 15,	/* the domain is closed */
-	STORM_ENOENT = 16,	/* no such session, operation or segment */
-	STORM_ETOOBIG = 17,	/* the data exceed a limit */
-	STORM_ESUPERSEDED = 18,	/* another owner has taken over the domain */
+	STORM_ESYS = 3,	     /* a system call failed; an errno is beside */
+	STORM_ETIME = 4,     /* no answer in time */
+	STORM_ENOAGENT = 5,  /* nothing listens on the node's STORM port */
+	STORM_EVERSION = 6,  /* the node's agent has another version */
+	STORM_EAUTH = 7,     /* credential refused: not authenticated */
+	STORM_EACCES = 8,    /* authenticated, but not permitted */
+	STORM_EBUSY = 9,     /* a limit of the node's agent is reached */
+	STORM_EEXIST = 10,   /* the target exists and force was not given */
+	STORM_EPATH = 11,    /* target path: relative, "..", link, directory */
+	STORM_EVERIFY = 12,  /* the data do not match the announcement */
+	STORM_EABORTED = 13, /* the owner aborted the operation */
+	STORM_ELOST = 14,    /* the node died or was cut off */
+	STORM_ECLOSED = 15,  /* the domain is closed */
+	STORM_ENOENT = 16,   /* no such session, operation or segment */
+	STORM_ETOOBIG = 17,  /* the data exceed a limit */
+	STORM_ESUPERSEDED = 18, /* another owner has taken over the domain */
 	STORM_ERANGE_ = 19	/* one past the last error */
 };
 
@@ -71,7 +71,10 @@ const char *storm_strerror(int err);
 /* ------------------------------------------------------------ logging --- */
 
 enum storm_log_level {
-	STORM_LOG_ERROR, STORM_LOG_WARN, STORM_LOG_INFO, STORM_LOG_DEBUG
+	STORM_LOG_ERROR,
+	STORM_LOG_WARN,
+	STORM_LOG_INFO,
+	STORM_LOG_DEBUG
 };
 typedef void (*storm_log_fn)(enum storm_log_level level, const char *msg);
 
@@ -85,19 +88,19 @@ void storm_log(enum storm_log_level level, const char *fmt, ...)
 
 /* -------------------------------------------------------------- nodes --- */
 
-#define STORM_ADDR_LEN 16	/* IPv6, or IPv4 mapped into it */
+#define STORM_ADDR_LEN 16 /* IPv6, or IPv4 mapped into it */
 #define STORM_NAME_MAX 255
 #define STORM_NODES_MAX 65536
-#define STORM_NO_NODE UINT32_MAX	/* the owner, in place of a node */
+#define STORM_NO_NODE UINT32_MAX /* the owner, in place of a node */
 
 struct storm_addr {
 	uint8_t ip[STORM_ADDR_LEN];
-	uint16_t port;		/* host byte order */
+	uint16_t port; /* host byte order */
 };
 
 struct storm_node {
 	const char *name;
-	struct storm_addr addr;	/* where its agent listens */
+	struct storm_addr addr; /* where its agent listens */
 };
 
 /* Set *a from an IPv4 address as text and a port.  STORM_EINVAL: ip is not an
@@ -106,14 +109,19 @@ int storm_addr_set(struct storm_addr *a, const char *ip, uint16_t port);
 
 /* A set of nodes or tasks: inclusive ranges, ascending and disjoint.  An
  * all-zero set is empty.  Not thread-safe. */
-struct storm_range { uint32_t first, last; };
-struct storm_idset { struct storm_range *r; uint32_t count, room; };
+struct storm_range {
+	uint32_t first, last;
+};
+struct storm_idset {
+	struct storm_range *r;
+	uint32_t count, room;
+};
 /* Add first to last.  STORM_EINVAL if first > last, or STORM_ENOMEM: the set is
  * unchanged. */
 int storm_idset_add(struct storm_idset *s, uint32_t first, uint32_t last);
 bool storm_idset_has(const struct storm_idset *s, uint32_t id);
-uint64_t storm_idset_size(const struct storm_idset *s);	/* number of ids */
-void storm_idset_clear(struct storm_idset *s);	/* empty it, free its memory */
+uint64_t storm_idset_size(const struct storm_idset *s); /* number of ids */
+void storm_idset_clear(struct storm_idset *s); /* empty it, free its memory */
 
 /* Most ranges in the node set P of an operation: every datagram with the
  * owner's state carries P. */
@@ -130,18 +138,18 @@ enum storm_transport_kind { STORM_TRANSPORT_UDP, STORM_TRANSPORT_VERBS };
  * LAN. */
 struct storm_settings {
 	enum storm_transport_kind transport;
-	bool transport_fallback;	/* verbs: use UDP to peers that verbs
+	bool transport_fallback; /* verbs: use UDP to peers that verbs
 					   cannot reach */
 	/* verbs */
-	char device[STORM_DEVICE_MAX + 1];	/* RDMA device, or an interface
+	char device[STORM_DEVICE_MAX + 1]; /* RDMA device, or an interface
 					   of its port; "": the device of
 					   `interface` */
-	uint8_t ib_port;	/* 0: the first active port */
-	int gid_index;		/* -1: the GID of the interface's address */
-	uint16_t pkey;		/* P_Key; 0: the interface's */
-	uint8_t service_level;	/* of bulk data, 0 to 15; InfiniBand */
-	uint8_t service_level_control;	/* of all other traffic */
-	uint32_t recv_depth;	/* datagrams that a receive queue holds */
+	uint8_t ib_port;		   /* 0: the first active port */
+	int gid_index;	       /* -1: the GID of the interface's address */
+	uint16_t pkey;	       /* P_Key; 0: the interface's */
+	uint8_t service_level; /* of bulk data, 0 to 15; InfiniBand */
+	uint8_t service_level_control; /* of all other traffic */
+	uint32_t recv_depth; /* datagrams that a receive queue holds */
 	/* The strobe rail.  verbs: a device or port for all traffic but bulk
 	   data; fields as above.  UDP: an interface for the cluster domain's
 	   multicasts.  strobe_device "": no strobe rail */
@@ -150,22 +158,22 @@ struct storm_settings {
 	int strobe_gid_index;
 	uint16_t strobe_pkey;
 	uint32_t strobe_recv_depth;
-	uint32_t strobe_mtu;	/* bytes; 0: as mtu */
+	uint32_t strobe_mtu; /* bytes; 0: as mtu */
 	/* all */
-	char interface[16];	/* "": the interface of the default route */
-	uint16_t port;		/* UDP and TCP port of every agent */
-	bool multicast;		/* false: pipelined relay only */
-	uint64_t multicast_timeout;	/* ns after OPEN: if multicast has not
+	char interface[16];	    /* "": the interface of the default route */
+	uint16_t port;		    /* UDP and TCP port of every agent */
+	bool multicast;		    /* false: pipelined relay only */
+	uint64_t multicast_timeout; /* ns after OPEN: if multicast has not
 					   reached all nodes, use the chain */
-	struct storm_addr group;	/* first group of the pool */
-	uint32_t groups;	/* size of the pool, 1 to 64 */
-	uint8_t ttl;		/* multicast TTL */
-	uint8_t dscp;		/* of bulk data, 0 to 63 */
-	uint8_t dscp_control;	/* of all other traffic */
-	uint32_t radix;		/* of the combining tree, 2 to 64 */
+	struct storm_addr group;    /* first group of the pool */
+	uint32_t groups;	    /* size of the pool, 1 to 64 */
+	uint8_t ttl;		    /* multicast TTL */
+	uint8_t dscp;		    /* of bulk data, 0 to 63 */
+	uint8_t dscp_control;	    /* of all other traffic */
+	uint32_t radix;		    /* of the combining tree, 2 to 64 */
 	uint64_t window;	/* W: bytes sent and not yet written by all */
 	uint64_t rate;		/* bytes/s; 0: no limit but loss */
-	uint32_t socket_buffer;	/* bytes requested for each data socket */
+	uint32_t socket_buffer; /* bytes requested for each data socket */
 	uint32_t mtu;		/* largest IP packet; 0: the interface's MTU */
 	uint64_t open_timeout;	/* ns from sending OPEN to the last answer */
 	uint64_t dead_timeout;	/* ns of silence after which a node is lost */
@@ -200,20 +208,20 @@ int storm_protocol_version(void);
 /* How an operation ended (architecture: DONE, ABORTED, UNKNOWN). */
 enum storm_state {
 	STORM_PENDING,
-	STORM_DONE,	/* every member has applied it; the faults name nodes
+	STORM_DONE,    /* every member has applied it; the faults name nodes
 			   lost after the decision */
-	STORM_ABORTED,	/* no member has applied it or will; the faults name
+	STORM_ABORTED, /* no member has applied it or will; the faults name
 			   the nodes that caused this */
-	STORM_UNKNOWN	/* the domain was lost before the answer came */
+	STORM_UNKNOWN  /* the domain was lost before the answer came */
 };
 
 struct storm_outcome {
 	enum storm_state state;
-	struct storm_fault *faults;	/* ascending by node; the receiver of
+	struct storm_fault *faults; /* ascending by node; the receiver of
 					   the outcome frees them with
 					   storm_outcome_clear() */
-	uint32_t nfaults;		/* number of faults */
-	uint32_t faults_kept;		/* number of them in the array */
+	uint32_t nfaults;	    /* number of faults */
+	uint32_t faults_kept;	    /* number of them in the array */
 };
 /* Free its memory and set it to zero.  One thread at a time. */
 void storm_outcome_clear(struct storm_outcome *out);
@@ -222,15 +230,15 @@ void storm_outcome_clear(struct storm_outcome *out);
  * each (kind, code, id) once.  Ids are nodes or tasks, as the sender of this
  * kind chooses.  libstorm gives no meaning to the numbers. */
 #define STORM_REPORT_KINDS 8
-#define STORM_REPORT_TERMINATED 7	/* libstorm's own, never delivered */
+#define STORM_REPORT_TERMINATED 7 /* libstorm's own, never delivered */
 struct storm_report {
-	uint8_t kind;		/* < STORM_REPORT_TERMINATED */
+	uint8_t kind; /* < STORM_REPORT_TERMINATED */
 	uint32_t code;
-	struct storm_idset ids;	/* valid during the call */
+	struct storm_idset ids; /* valid during the call */
 };
 
 struct storm_domain_conf {
-	const struct storm_node *nodes;	/* copied */
+	const struct storm_node *nodes; /* copied */
 	uint32_t count;			/* 1 to STORM_NODES_MAX */
 	struct storm_settings set;	/* copied */
 	struct storm_addr self;		/* owner's address as nodes see it; all
@@ -238,7 +246,7 @@ struct storm_domain_conf {
 					   route to the first node.  The port
 					   is ignored. */
 	uint32_t agent_uid;		/* only this uid may decode OPEN */
-	uint32_t job_id, step_id, step_het;	/* passed to the nodes */
+	uint32_t job_id, step_id, step_het; /* passed to the nodes */
 	/*
 	 * The cluster domain outlives its owners (doc/protocol.md).  Nodes keep
 	 * their variables and the operation under way for the next owner.
@@ -253,19 +261,19 @@ struct storm_domain_conf {
 	 * owner has taken over, and pending operations end.  It is called with
 	 * the domain's lock held and must make no domain call.
 	 */
-	uint64_t cluster;		/* 0: a step domain */
+	uint64_t cluster; /* 0: a step domain */
 	uint32_t epoch;
-	const struct storm_idset *excluded;	/* copied; NULL: none */
+	const struct storm_idset *excluded; /* copied; NULL: none */
 	int (*save)(void *arg, uint32_t was, uint32_t epoch,
 		    const struct storm_idset *excluded);
-	const void *authority;		/* opaque to libstorm, such as an sbcast
+	const void *authority; /* opaque to libstorm, such as an sbcast
 					   credential; copied; NULL: none */
 	size_t authority_len;
 	/* Callbacks.  The domain's thread calls them without its lock.  Each
 	 * may be NULL.  They must make no domain call. */
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
-	void (*on_joined)(void *arg, uint32_t node);	/* node has returned */
+	void (*on_joined)(void *arg, uint32_t node); /* node has returned */
 	/*
 	 * A member is overdue: it has been silent for far longer than usual, by
 	 * its own record.  At least four of its status messages are missing,
@@ -321,32 +329,32 @@ void storm_domain_self(const storm_domain_t *d, struct storm_addr *self);
 /* --------------------------------------------------------- primitives --- */
 
 enum storm_target_kind {
-	STORM_TARGET_MEMORY = 1,	/* passed to the node with its event */
+	STORM_TARGET_MEMORY = 1, /* passed to the node with its event */
 	STORM_TARGET_FILE = 2,
-	STORM_TARGET_SEGMENT = 3	/* written into global memory */
+	STORM_TARGET_SEGMENT = 3 /* written into global memory */
 };
 
-#define STORM_SEGMENTS 16	/* per node */
+#define STORM_SEGMENTS 16 /* per node */
 
-#define STORM_FILE_FORCE	0x1	/* replace an existing file */
-#define STORM_FILE_TIMES	0x2	/* set atime and mtime */
-#define STORM_FILE_LIBDIR	0x4	/* also make directory "<path>_libs" */
-#define STORM_FILE_IN_LIBDIR	0x8	/* path is a name inside that directory */
-#define STORM_FILE_FLAGS	0xf
+#define STORM_FILE_FORCE 0x1	 /* replace an existing file */
+#define STORM_FILE_TIMES 0x2	 /* set atime and mtime */
+#define STORM_FILE_LIBDIR 0x4	 /* also make directory "<path>_libs" */
+#define STORM_FILE_IN_LIBDIR 0x8 /* path is a name inside that directory */
+#define STORM_FILE_FLAGS 0xf
 /* As Slurm's sbcast does, even with -p: drop the set-id and sticky bits. */
-#define STORM_FILE_MODE		0777
+#define STORM_FILE_MODE 0777
 
 /* Where a transfer lands on the nodes. */
 struct storm_target {
 	enum storm_target_kind kind;
-	uint32_t remote_event;	/* signalled once, after the data */
+	uint32_t remote_event; /* signalled once, after the data */
 	/* kind FILE: */
-	const char *path;	/* absolute, or a bare name with IN_LIBDIR */
+	const char *path; /* absolute, or a bare name with IN_LIBDIR */
 	uint32_t flags;
-	uint32_t mode;		/* within STORM_FILE_MODE */
-	int64_t atime, mtime;	/* seconds since the epoch */
+	uint32_t mode;	      /* within STORM_FILE_MODE */
+	int64_t atime, mtime; /* seconds since the epoch */
 	/* kind SEGMENT: the paper's global address, the same on all nodes */
-	uint32_t segment;	/* < STORM_SEGMENTS */
+	uint32_t segment; /* < STORM_SEGMENTS */
 	uint64_t offset;
 };
 
@@ -398,17 +406,17 @@ enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
  * operation on it.
  */
 enum storm_own_var {
-	STORM_VAR_TERMINATED = 0,	/* generations that have ended here */
-	STORM_VAR_HEARTBEAT = 1,	/* number of the last strobe seen */
-	STORM_VAR_USER = 2,		/* first one unused by libstorm */
+	STORM_VAR_TERMINATED = 0, /* generations that have ended here */
+	STORM_VAR_HEARTBEAT = 1,  /* number of the last strobe seen */
+	STORM_VAR_USER = 2,	  /* first one unused by libstorm */
 	STORM_VARS = 8
 };
 #define STORM_GLOBALS 64
-#define STORM_GLOBAL(i) (0x100u + (uint32_t) (i))	/* i < STORM_GLOBALS */
+#define STORM_GLOBAL(i) (0x100u + (uint32_t) (i)) /* i < STORM_GLOBALS */
 
 /* What COMPARE-AND-WRITE writes if the relation holds. */
 struct storm_assign {
-	uint32_t var;		/* STORM_GLOBAL(i) */
+	uint32_t var; /* STORM_GLOBAL(i) */
 	uint64_t value;
 };
 
@@ -427,15 +435,13 @@ struct storm_assign {
  * (the faults name nodes lost after the decision), ABORTED or UNKNOWN with
  * FAILED.  Any thread, several at a time.
  */
-enum storm_compare storm_compare_and_write(storm_domain_t *d,
-					   const struct storm_idset *P,
-					   uint32_t var,
-					   enum storm_relation rel,
-					   uint64_t value,
-					   const struct storm_assign *write,
-					   struct storm_outcome *out);
+enum storm_compare
+storm_compare_and_write(storm_domain_t *d, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write,
+			struct storm_outcome *out);
 
-#define STORM_STROBE_MAX 256	/* bytes of data in a strobe */
+#define STORM_STROBE_MAX 256 /* bytes of data in a strobe */
 
 /*
  * Send a strobe to all members: data that describe the current state, such as
@@ -466,7 +472,7 @@ int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
 
 /* ---------------------------------------------------- the nodes' side --- */
 
-typedef struct storm_node_manager storm_node_t;	/* this program as a node */
+typedef struct storm_node_manager storm_node_t; /* this program as a node */
 typedef struct storm_member storm_member_t;	/* of one domain */
 
 /* Remote events 1 to STORM_EVENTS - 1 can be tested.  0: no event.  Larger
@@ -474,10 +480,10 @@ typedef struct storm_member storm_member_t;	/* of one domain */
 #define STORM_EVENTS 64
 
 struct storm_node_conf {
-	const char *name;	/* as in the owners' lists; copied */
-	struct storm_settings set;	/* interface, port, and so on; copied */
-	uint32_t owner_uid;	/* only this uid may open a domain here */
-	const char *root;	/* directory for FILE targets: their paths are
+	const char *name;	   /* as in the owners' lists; copied */
+	struct storm_settings set; /* interface, port, and so on; copied */
+	uint32_t owner_uid;	   /* only this uid may open a domain here */
+	const char *root; /* directory for FILE targets: their paths are
 				   below it, and symbolic links are not
 				   followed; NULL: refuse files; copied */
 	/* A remote event is signalled.  buf: the data of a MEMORY target, valid
@@ -537,9 +543,9 @@ storm_member_t *storm_node_accept(storm_node_t *n, bool block,
 void storm_member_release(storm_member_t *m);
 
 struct storm_member_info {
-	uint32_t node, count;	/* this node's number; number of nodes */
-	uint32_t uid;		/* the owner's */
-	uint32_t job_id, step_id, step_het;	/* from the owner's conf */
+	uint32_t node, count; /* this node's number; number of nodes */
+	uint32_t uid;	      /* the owner's */
+	uint32_t job_id, step_id, step_het; /* from the owner's conf */
 };
 void storm_member_info(const storm_member_t *m, struct storm_member_info *out);
 
@@ -580,8 +586,7 @@ storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
 enum storm_compare
 storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 			       uint32_t var, enum storm_relation rel,
-			       uint64_t value,
-			       const struct storm_assign *write,
+			       uint64_t value, const struct storm_assign *write,
 			       struct storm_outcome *out);
 
 /*
@@ -637,11 +642,11 @@ int storm_detect_termination(storm_domain_t *d, const struct storm_idset *P,
  */
 struct storm_queue_conf {
 	uint32_t segment;
-	uint64_t offset;	/* in the segment, of the first slot */
-	uint32_t slots;		/* at least 1 */
-	uint32_t slot_size;	/* bytes of data in a slot, at most */
-	uint32_t event;		/* remote event, 1 to STORM_EVENTS - 1 */
-	enum storm_own_var dequeued;	/* STORM_VAR_USER or above */
+	uint64_t offset;	     /* in the segment, of the first slot */
+	uint32_t slots;		     /* at least 1 */
+	uint32_t slot_size;	     /* bytes of data in a slot, at most */
+	uint32_t event;		     /* remote event, 1 to STORM_EVENTS - 1 */
+	enum storm_own_var dequeued; /* STORM_VAR_USER or above */
 };
 typedef struct storm_queue storm_queue_t;
 
@@ -688,22 +693,22 @@ int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
 /* Times in ns, CLOCK_MONOTONIC; 0: has not happened. */
 struct storm_timeline {
 	uint64_t create, open_sent, opened;
-	uint64_t first_byte, last_byte;	/* of the last transfer */
+	uint64_t first_byte, last_byte; /* of the last transfer */
 	uint64_t repair_first, repair_last;
 	uint64_t written, staged, decided, applied;
 };
 
 struct storm_stats {
-	uint64_t tx_datagrams, tx_bytes;	/* UDP payload */
+	uint64_t tx_datagrams, tx_bytes; /* UDP payload */
 	uint64_t rx_datagrams, rx_bytes;
-	uint64_t tx_data, tx_repair;	/* DATA datagrams sent, retransmitted */
-	uint64_t nacks;			/* received */
-	uint64_t repaired;		/* retransmitted chunks that nodes have
+	uint64_t tx_data, tx_repair; /* DATA datagrams sent, retransmitted */
+	uint64_t nacks;		     /* received */
+	uint64_t repaired;	     /* retransmitted chunks that nodes have
 					   reported as received */
 	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
 	uint64_t dropped_by_test;
 	uint32_t epoch;
-	bool multicast;			/* false: the chain is used */
+	bool multicast; /* false: the chain is used */
 };
 /* Both are valid at any time between create and destroy. */
 void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out);

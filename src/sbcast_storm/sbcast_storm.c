@@ -30,7 +30,7 @@
 
 static volatile sig_atomic_t signalled;
 static bool give_up;
-static bool bar;		/* stderr is a terminal, without -v */
+static bool bar; /* stderr is a terminal, without -v */
 static bool bar_shown;
 
 static void sbcast_progress(const char *path, uint64_t done, uint64_t size)
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	if (storm_conf_load(&conf, &why))
 		(void) storm_fall_back(FALLBACK_WARN, cast.otherwise,
 				       why ? why :
-				       xstrdup("cannot read storm.conf"),
+					     xstrdup("cannot read storm.conf"),
 				       &cast.fallback);
 	cast.conf = &conf;
 	cast.rec = &rec;

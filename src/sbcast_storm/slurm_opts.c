@@ -27,8 +27,8 @@
 struct bcast_parameters params;
 
 /* Print with "sbcast_storm" for "sbcast". */
-__attribute__((format(printf, 2, 3)))
-static void opts_print(FILE *to, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+opts_print(FILE *to, const char *fmt, ...)
 {
 	va_list ap;
 	char *text, *at;

@@ -34,14 +34,14 @@ int child_spawn(const char *path, char *const argv[], const char *conffile,
 	sigfillset(&all);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-				 POSIX_SPAWN_SETSIGMASK |
-				 POSIX_SPAWN_SETSIGDEF);
+						POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawn_file_actions_init(&fa);
 	if (in < 0)
-		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null",
-						 O_RDONLY, 0);
+		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY,
+						 0);
 	else
 		posix_spawn_file_actions_adddup2(&fa, in, 0);
 	posix_spawn_file_actions_adddup2(&fa, log, 1);

@@ -25,14 +25,14 @@
 #include "conf_file.h"
 
 #define BLANKS " \t\n\v\f\r"
-#define DEPTH_MAX 8	/* a file may include itself */
+#define DEPTH_MAX 8 /* a file may include itself */
 
 struct conf_reader {
 	const char *path;
 	FILE *f;
 	unsigned int depth;
-	unsigned int read;	/* lines */
-	unsigned int line;	/* the present line's number */
+	unsigned int read; /* lines */
+	unsigned int line; /* the present line's number */
 	conf_file_fn key_found;
 	void *arg;
 };
@@ -122,7 +122,8 @@ static const char *conf_excerpt(char *s)
 static char *conf_include_file(const struct conf_reader *r, char *name)
 {
 	struct conf_reader inner = { .depth = r->depth + 1,
-				     .key_found = r->key_found, .arg = r->arg };
+				     .key_found = r->key_found,
+				     .arg = r->arg };
 	const char *slash = strrchr(r->path, '/');
 	char *end = name + strcspn(name, BLANKS), *path, *why;
 
@@ -130,13 +131,18 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 		*end++ = '\0';
 	end = conf_skip_blanks(end);
 	if (!*name)
-		return LINE_FAULT(r, "Include names no file: write Include FILE, or remove the line");
+		return LINE_FAULT(
+			r,
+			"Include names no file: write Include FILE, or remove the line");
 	if (*end)
-		return LINE_FAULT(r, "'%s' follows Include %s: write one file per line",
-				  conf_excerpt(end), name);
+		return LINE_FAULT(
+			r, "'%s' follows Include %s: write one file per line",
+			conf_excerpt(end), name);
 	if (inner.depth == DEPTH_MAX)
-		return LINE_FAULT(r, "Include %s: files are nested more than %d deep: does one include itself?",
-				  name, DEPTH_MAX);
+		return LINE_FAULT(
+			r,
+			"Include %s: files are nested more than %d deep: does one include itself?",
+			name, DEPTH_MAX);
 	if (*name == '/' || !slash)
 		path = xstrdup(name);
 	else
@@ -160,16 +166,22 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 	char *end, *text, *why = NULL;
 
 	if (!*value)
-		return LINE_FAULT(r, "%s has no value: write %s=VALUE, or remove the line",
-				  key, key);
+		return LINE_FAULT(
+			r,
+			"%s has no value: write %s=VALUE, or remove the line",
+			key, key);
 	if (*value == '"') {
 		end = strchr(++value, '"');
 		if (!end)
-			return LINE_FAULT(r, "the value of %s has no closing quote: add one",
-					  key);
+			return LINE_FAULT(
+				r,
+				"the value of %s has no closing quote: add one",
+				key);
 		if (end[1] && !isspace((unsigned char) end[1]))
-			return LINE_FAULT(r, "'%s' follows the closing quote of %s: quote the whole value, or none of it",
-					  conf_excerpt(end + 1), key);
+			return LINE_FAULT(
+				r,
+				"'%s' follows the closing quote of %s: quote the whole value, or none of it",
+				conf_excerpt(end + 1), key);
 	} else {
 		end = value + strcspn(value, BLANKS);
 	}
@@ -177,8 +189,10 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 		*end++ = '\0';
 	end = conf_skip_blanks(end);
 	if (*end)
-		return LINE_FAULT(r, "'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
-				  conf_excerpt(end), key, value);
+		return LINE_FAULT(
+			r,
+			"'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
+			conf_excerpt(end), key, value);
 	text = r->key_found(r->arg, r->path, r->line, key, value);
 	if (text)
 		why = LINE_FAULT(r, "%s", text);
@@ -230,7 +244,8 @@ static char *conf_read_whole(struct conf_reader *r)
 
 char *conf_file_read(const char *path, conf_file_fn key_found, void *arg)
 {
-	struct conf_reader r = { .path = path, .key_found = key_found,
+	struct conf_reader r = { .path = path,
+				 .key_found = key_found,
 				 .arg = arg };
 
 	return conf_read_whole(&r);

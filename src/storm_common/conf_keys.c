@@ -26,24 +26,24 @@
 
 enum key_kind {
 	KEY_NUMBER,
-	KEY_BYTES,	/* with K, M or G (powers of 1024) at the end */
-	KEY_TIME,	/* stored as ns; written in ms, or with us, ms or s */
-	KEY_CHOICE,	/* stored as the index into choices */
-	KEY_OTHER	/* has a function, parse */
+	KEY_BYTES,  /* with K, M or G (powers of 1024) at the end */
+	KEY_TIME,   /* stored as ns; written in ms, or with us, ms or s */
+	KEY_CHOICE, /* stored as the index into choices */
+	KEY_OTHER   /* has a function, parse */
 };
 
 struct conf_key {
 	const char *name;
 	enum key_kind kind;
-	size_t at, size;	/* the field in struct storm_conf */
+	size_t at, size; /* the field in struct storm_conf */
 	uint64_t min, max;
-	const char *zero;	/* what 0 below min means, or NULL */
-	const char *what;	/* a number's unit, or what is allowed */
-	const char *const *choices;	/* ends with NULL */
+	const char *zero;	    /* what 0 below min means, or NULL */
+	const char *what;	    /* a number's unit, or what is allowed */
+	const char *const *choices; /* ends with NULL */
 	bool (*parse)(struct storm_conf *c, void *field, const char *value);
 };
 
-#define KEY_LETTERS 32		/* no name is longer */
+#define KEY_LETTERS 32 /* no name is longer */
 
 /* ------------------------------------------------------ kinds of values --- */
 
@@ -99,15 +99,18 @@ static bool conf_parse_decimal(const char *s, double *out, const char **end)
 
 	*out = strtod(s, &e);
 	*end = e;
-	return isdigit((unsigned char) *s) &&
-		e == s + strspn(s, "0123456789.");
+	return isdigit((unsigned char) *s) && e == s + strspn(s, "0123456789.");
 }
 
 static bool conf_parse_time(const char *s, uint64_t *ns)
 {
-	static const struct { const char *unit; double ns; } units[] = {
-		{ "", STORM_MS }, { "ms", STORM_MS }, { "us", STORM_US },
-		{ "s", STORM_SEC } };
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "", STORM_MS },
+		      { "ms", STORM_MS },
+		      { "us", STORM_US },
+		      { "s", STORM_SEC } };
 	const char *end;
 	double n;
 
@@ -117,7 +120,7 @@ static bool conf_parse_time(const char *s, uint64_t *ns)
 		if (strcasecmp(end, units[i].unit))
 			continue;
 		n *= units[i].ns;
-		if (!(n < 1e18))	/* 30 years */
+		if (!(n < 1e18)) /* 30 years */
 			return false;
 		*ns = n + 0.5;
 		return true;
@@ -169,7 +172,7 @@ static bool conf_parse_data_rail(struct storm_conf *c, void *field,
 }
 
 static bool conf_parse_strobe_rail(struct storm_conf *c, void *field,
-			      const char *v)
+				   const char *v)
 {
 	return conf_parse_rail(field, &c->set.strobe_ib_port, v);
 }
@@ -216,16 +219,15 @@ static bool conf_parse_group(struct storm_conf *c, void *field, const char *v)
 }
 
 static bool conf_parse_context_group(struct storm_conf *c, void *field,
-				const char *v)
+				     const char *v)
 {
 	return conf_parse_ipv4_group(v, field);
 }
 
 static bool conf_parse_freezer(struct storm_conf *c, void *field, const char *v)
 {
-	static const char *const known[] = {
-		"auto", "cgroup2", "signals", "freezer", NULL
-	};
+	static const char *const known[] = { "auto", "cgroup2", "signals",
+					     "freezer", NULL };
 	uint64_t i;
 
 	if (!conf_parse_choice(known, v, &i))
@@ -268,7 +270,8 @@ static bool conf_parse_percent(struct storm_conf *c, void *field, const char *v)
 
 /* Parse each item of a list that is separated by commas. */
 static bool conf_parse_list(struct storm_conf *c, const char *v,
-		       bool (*conf_parse_one)(struct storm_conf *c, char *one))
+			    bool (*conf_parse_one)(struct storm_conf *c,
+						   char *one))
 {
 	char *copy = xstrdup(v), *save = NULL;
 	bool good = true;
@@ -283,7 +286,7 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 /* The partition's entry, which is made if it is new.  NULL: no room, or the
  * name is empty or too long. */
 static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
-						    const char *name)
+							 const char *name)
 {
 	struct storm_gang_conf *g = &c->gang;
 	struct storm_conf_partition *p = g->partition;
@@ -309,8 +312,7 @@ static bool conf_parse_one_quantum(struct storm_conf *c, char *s)
 	*colon = '\0';
 	p = conf_partition_entry(c, s);
 	return p && conf_parse_time(colon + 1, &p->quantum) &&
-		p->quantum >= GANG_QUANTUM_MIN &&
-		p->quantum <= GANG_QUANTUM_MAX;
+	       p->quantum >= GANG_QUANTUM_MIN && p->quantum <= GANG_QUANTUM_MAX;
 }
 
 static bool conf_parse_quanta(struct storm_conf *c, void *field, const char *v)
@@ -350,28 +352,32 @@ static bool conf_parse_allow(struct storm_conf *c, void *field, const char *v)
 
 /* ------------------------------------------------------------ the table --- */
 
-#define KEY(n, k, field, ...) {						\
-	.name = n, .kind = KEY_##k, .at = offsetof(struct storm_conf, field), \
-	.size = sizeof(((struct storm_conf *) 0)->field), __VA_ARGS__ }
-#define NUMBER(n, field, from, to, ...)					\
+#define KEY(n, k, field, ...)                                                 \
+	{                                                                     \
+		.name = n, .kind = KEY_##k,                                   \
+		.at = offsetof(struct storm_conf, field),                     \
+		.size = sizeof(((struct storm_conf *) 0)->field), __VA_ARGS__ \
+	}
+#define NUMBER(n, field, from, to, ...) \
 	KEY(n, NUMBER, field, .min = from, .max = to, ##__VA_ARGS__)
-#define BYTES(n, field, from, to, ...)					\
+#define BYTES(n, field, from, to, ...) \
 	KEY(n, BYTES, field, .min = from, .max = to, ##__VA_ARGS__)
-#define TIME(n, field, from, to)					\
-	KEY(n, TIME, field, .min = from, .max = to)
-#define CHOICE(n, field, ...)						\
-	KEY(n, CHOICE, field,						\
-	    .choices = (const char *const []) { __VA_ARGS__, NULL })
-#define YES_NO(n, field)						\
-	KEY(n, CHOICE, field, .what = "yes or no",			\
-	    .choices = (const char *const []) { "no", "yes", NULL })
-#define OTHER(n, field, fn, allowed)					\
+#define TIME(n, field, from, to) KEY(n, TIME, field, .min = from, .max = to)
+#define CHOICE(n, field, ...) \
+	KEY(n, CHOICE, field, \
+	    .choices = (const char *const[]) { __VA_ARGS__, NULL })
+#define YES_NO(n, field)                           \
+	KEY(n, CHOICE, field, .what = "yes or no", \
+	    .choices = (const char *const[]) { "no", "yes", NULL })
+#define OTHER(n, field, fn, allowed) \
 	KEY(n, OTHER, field, .parse = fn, .what = allowed)
 
 #define GID "an index into the port's GID table"
 #define GROUP "an IPv4 multicast address, 224.0.0.0 to 239.255.255.255"
-#define RAIL "an RDMA device or a network interface, at most 63 characters, optionally with a port, as in mlx5_0:1"
-#define PARTITION "a P_Key, 0x0001 to 0x7fff, or 0x8001 to 0xffff with the bit of full membership"
+#define RAIL \
+	"an RDMA device or a network interface, at most 63 characters, optionally with a port, as in mlx5_0:1"
+#define PARTITION \
+	"a P_Key, 0x0001 to 0x7fff, or 0x8001 to 0xffff with the bit of full membership"
 
 /* testsuite/unit/man_complete reads the names. */
 /* A key stands at the beginning of its line: tests read the table. */
@@ -499,12 +505,16 @@ bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value)
 /* Append the value with the greatest unit of which it is a whole number. */
 static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
 {
-	static const struct { uint64_t of; const char *name; } units[][3] = {
-		[KEY_NUMBER] = { { 1, "" } },
-		[KEY_BYTES] = { { 1 << 30, "G" }, { 1 << 20, "M" },
-				{ 1 << 10, "K" } },
-		[KEY_TIME] = { { STORM_SEC, "s" }, { STORM_MS, "ms" },
-			       { STORM_US, "us" } } };
+	static const struct {
+		uint64_t of;
+		const char *name;
+	} units[][3] = { [KEY_NUMBER] = { { 1, "" } },
+			 [KEY_BYTES] = { { 1 << 30, "G" },
+					 { 1 << 20, "M" },
+					 { 1 << 10, "K" } },
+			 [KEY_TIME] = { { STORM_SEC, "s" },
+					{ STORM_MS, "ms" },
+					{ STORM_US, "us" } } };
 
 	for (int i = 0; i < 3 && units[kind][i].of; i++)
 		if (n && n % units[kind][i].of == 0) {

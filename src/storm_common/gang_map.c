@@ -177,7 +177,7 @@ static int gang_map_get_head(struct storm_in *in, struct gang_map *m,
 	if (in->bad || zero || m->nodes > STORM_NODES_MAX ||
 	    *zones > GANG_ZONES_MAX || *jobs > GANG_JOBS_MAX ||
 	    (size_t) *zones * ZONE_MIN + (size_t) *jobs * JOB_MIN >
-	    (size_t) (in->end - in->p))
+		    (size_t) (in->end - in->p))
 		return STORM_EINVAL;
 	return STORM_OK;
 }
@@ -281,8 +281,7 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node)
 	return UINT32_MAX;
 }
 
-void gang_strobe_pack(const struct gang_strobe *s,
-		      uint8_t out[GANG_STROBE_LEN])
+void gang_strobe_pack(const struct gang_strobe *s, uint8_t out[GANG_STROBE_LEN])
 {
 	struct storm_out o = { out, out + GANG_STROBE_LEN, false };
 

@@ -38,7 +38,7 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_ZONES_MAX 1024
 #define GANG_ROWS_MAX 256
 #define GANG_JOBS_MAX 1000000
-#define GANG_MAP_BYTES_MAX (16u << 20)	/* what a node takes in one transfer */
+#define GANG_MAP_BYTES_MAX (16u << 20) /* what a node takes in one transfer */
 #define GANG_QUANTUM_MIN (100 * STORM_US)
 #define GANG_QUANTUM_MAX (600 * STORM_SEC)
 /* A strober or an agent that is this late for a strobe was kept from running.
@@ -46,24 +46,24 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
-	uint32_t rows;			/* 0 or 1: no jobs share */
-	uint64_t quantum;		/* ns */
-	struct storm_idset nodes;	/* numbers of the domain */
+	uint32_t rows;		  /* 0 or 1: no jobs share */
+	uint64_t quantum;	  /* ns */
+	struct storm_idset nodes; /* numbers of the domain */
 };
 
 struct gang_job {
 	uint32_t job_id;
 	uint32_t zone;
-	struct storm_idset rows;	/* never empty */
-	struct storm_idset nodes;	/* never empty; of the zone */
+	struct storm_idset rows;  /* never empty */
+	struct storm_idset nodes; /* never empty; of the zone */
 };
 
 struct gang_map {
 	uint64_t version;
-	uint32_t nodes;			/* in the domain */
+	uint32_t nodes; /* in the domain */
 	struct gang_zone *zones;
 	uint32_t nzones;
-	struct gang_job *jobs;		/* ascending by job_id */
+	struct gang_job *jobs; /* ascending by job_id */
 	uint32_t njobs;
 };
 
@@ -95,13 +95,13 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 
 /* ------------------------------------------------------------- strobes --- */
 
-#define GANG_SLOT_ALL UINT32_MAX	/* everything runs */
+#define GANG_SLOT_ALL UINT32_MAX /* everything runs */
 #define GANG_STROBE_LEN 24
 
 struct gang_strobe {
 	uint16_t zone;
-	uint32_t slot;		/* the row whose time it is */
-	uint64_t version;	/* of the map that it is by, and its digest */
+	uint32_t slot;	  /* the row whose time it is */
+	uint64_t version; /* of the map that it is by, and its digest */
 	uint64_t digest;
 };
 

@@ -20,8 +20,8 @@
 #define FLAGS 6
 #define PENDING 28
 
-#define EXITING 0x4ul			/* in FLAGS */
-#define KILLED (1ul << (SIGKILL - 1))	/* in PENDING */
+#define EXITING 0x4ul		      /* in FLAGS */
+#define KILLED (1ul << (SIGKILL - 1)) /* in PENDING */
 
 /* The text of field n; NULL: there are not so many. */
 static const char *proc_state_field(const char *p, int n)

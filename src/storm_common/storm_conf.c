@@ -38,8 +38,8 @@ storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 /* The default groups of steps: next to those of the agents (settings.c), in the
  * same scope.  The second one is for a site that has its agents' groups
  * there. */
-#define CONTEXT_GROUPS 0xefc30000	/* 239.195.0.0 */
-#define CONTEXT_GROUPS_ELSE 0xefc20000	/* 239.194.0.0 */
+#define CONTEXT_GROUPS 0xefc30000      /* 239.195.0.0 */
+#define CONTEXT_GROUPS_ELSE 0xefc20000 /* 239.194.0.0 */
 
 void storm_conf_default(struct storm_conf *out)
 {
@@ -57,14 +57,14 @@ void storm_conf_default(struct storm_conf *out)
 
 /* A key's value and place in the file; the last one counts. */
 struct conf_given {
-	char *value;		/* NULL: not given */
-	char *place;		/* file:line */
+	char *value; /* NULL: not given */
+	char *place; /* file:line */
 };
 
 struct conf_load {
 	const char *path;
 	struct storm_conf conf;
-	struct conf_given given[CONF_KEYS_MAX];	/* by key */
+	struct conf_given given[CONF_KEYS_MAX]; /* by key */
 };
 
 /* "file:line" of the first of these keys that is given, else "file". */
@@ -77,13 +77,14 @@ static const char *conf_place_of(const struct conf_load *l,
 	return l->path;
 }
 #define PLACE(l, ...) \
-	conf_place_of(l, (const char *const []) { __VA_ARGS__, NULL })
+	conf_place_of(l, (const char *const[]) { __VA_ARGS__, NULL })
 
 /* The error for a key of the strobe rail if there is no such rail. */
 static char *conf_no_strobe_rail(const struct conf_load *l, const char *key)
 {
-	return xstrdup_printf("%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
-			      PLACE(l, key), key, key);
+	return xstrdup_printf(
+		"%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
+		PLACE(l, key), key, key);
 }
 
 static char *conf_check_rails(const struct conf_load *l)
@@ -92,21 +93,23 @@ static char *conf_check_rails(const struct conf_load *l)
 
 	if (!s->strobe_device[0])
 		return s->strobe_gid_index >= 0 ?
-				conf_no_strobe_rail(l, "StrobeGidIndex") :
+			       conf_no_strobe_rail(l, "StrobeGidIndex") :
 		       s->strobe_pkey ? conf_no_strobe_rail(l, "StrobePKey") :
-		       s->strobe_mtu ? conf_no_strobe_rail(l, "StrobeMTU") : NULL;
+		       s->strobe_mtu  ? conf_no_strobe_rail(l, "StrobeMTU") :
+					NULL;
 	/* with UDP it is a network interface, which has no ports */
 	if (s->transport == STORM_TRANSPORT_UDP && s->strobe_ib_port)
-		return xstrdup_printf("%s: StrobeRail=%s:%u has a port, which only RDMA devices have: name a network interface, or set Transport=verbs",
-				      PLACE(l, "StrobeRail"),
-				      s->strobe_device, s->strobe_ib_port);
+		return xstrdup_printf(
+			"%s: StrobeRail=%s:%u has a port, which only RDMA devices have: name a network interface, or set Transport=verbs",
+			PLACE(l, "StrobeRail"), s->strobe_device,
+			s->strobe_ib_port);
 	return NULL;
 }
 
 static uint32_t conf_agents_group(const struct storm_settings *s)
 {
 	return (uint32_t) s->group.ip[12] << 24 | s->group.ip[13] << 16 |
-		s->group.ip[14] << 8 | s->group.ip[15];
+	       s->group.ip[14] << 8 | s->group.ip[15];
 }
 
 /* With verbs each group has a second one, for bulk data. */
@@ -122,7 +125,7 @@ static bool conf_groups_overlap(const struct storm_conf *c, uint32_t steps)
 	uint32_t agents = conf_agents_group(&c->set);
 
 	return agents < steps + c->context.count &&
-		steps < agents + conf_agents_groups(&c->set);
+	       steps < agents + conf_agents_groups(&c->set);
 }
 
 static char *conf_check_groups(const struct conf_load *l)
@@ -132,21 +135,21 @@ static char *conf_check_groups(const struct conf_load *l)
 	uint32_t base = conf_agents_group(s);
 
 	if (!IN_MULTICAST(base + conf_agents_groups(s) - 1))
-		return xstrdup_printf("%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses: choose a lower GroupBase",
-				      PLACE(l, "GroupBase", "GroupCount"),
-				      s->groups);
+		return xstrdup_printf(
+			"%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses: choose a lower GroupBase",
+			PLACE(l, "GroupBase", "GroupCount"), s->groups);
 	if (!x->count)
 		return NULL;
 	if (!IN_MULTICAST(x->group + x->count - 1))
-		return xstrdup_printf("%s: ContextCount=%u groups from ContextGroupBase reach beyond the multicast addresses: choose a lower ContextGroupBase",
-				      PLACE(l, "ContextGroupBase",
-					    "ContextCount"),
-				      x->count);
+		return xstrdup_printf(
+			"%s: ContextCount=%u groups from ContextGroupBase reach beyond the multicast addresses: choose a lower ContextGroupBase",
+			PLACE(l, "ContextGroupBase", "ContextCount"), x->count);
 	if (conf_groups_overlap(&l->conf, x->group))
-		return xstrdup_printf("%s: the groups of steps (ContextCount=%u from ContextGroupBase) and those of the agents (GroupCount=%u from GroupBase) overlap: move ContextGroupBase or GroupBase",
-				      PLACE(l, "ContextGroupBase", "GroupBase",
-					    "ContextCount", "GroupCount"),
-				      x->count, s->groups);
+		return xstrdup_printf(
+			"%s: the groups of steps (ContextCount=%u from ContextGroupBase) and those of the agents (GroupCount=%u from GroupBase) overlap: move ContextGroupBase or GroupBase",
+			PLACE(l, "ContextGroupBase", "GroupBase",
+			      "ContextCount", "GroupCount"),
+			x->count, s->groups);
 	return NULL;
 }
 
@@ -156,16 +159,17 @@ static char *conf_check_timeouts(const struct conf_load *l)
 
 	if (s->dead_timeout >= 2 * s->heartbeat)
 		return NULL;
-	return xstrdup_printf("%s: DeadTimeout (%lu ms) must be at least twice Heartbeat (%lu ms), or a single lost datagram looks like death",
-			      PLACE(l, "DeadTimeout", "Heartbeat"),
-			      (unsigned long) (s->dead_timeout / STORM_MS),
-			      (unsigned long) (s->heartbeat / STORM_MS));
+	return xstrdup_printf(
+		"%s: DeadTimeout (%lu ms) must be at least twice Heartbeat (%lu ms), or a single lost datagram looks like death",
+		PLACE(l, "DeadTimeout", "Heartbeat"),
+		(unsigned long) (s->dead_timeout / STORM_MS),
+		(unsigned long) (s->heartbeat / STORM_MS));
 }
 
 /* ------------------------------------------------------------- the file --- */
 
 static char *conf_take_key(void *arg, const char *path, unsigned int line,
-		      const char *name, const char *value)
+			   const char *name, const char *value)
 {
 	struct conf_load *l = arg;
 	int key = conf_key_find(name);
@@ -174,10 +178,12 @@ static char *conf_take_key(void *arg, const char *path, unsigned int line,
 
 	if (key < 0) {
 		meant = conf_key_meant(name);
-		return meant ? xstrdup_printf("unknown key '%.60s' (did you mean %s?)",
-					      name, meant) :
-			       xstrdup_printf("unknown key '%.60s' (see storm.conf(5))",
-					      name);
+		return meant ? xstrdup_printf(
+				       "unknown key '%.60s' (did you mean %s?)",
+				       name, meant) :
+			       xstrdup_printf(
+				       "unknown key '%.60s' (see storm.conf(5))",
+				       name);
 	}
 	g = &l->given[key];
 	if (g->value && running_in_daemon())
@@ -209,18 +215,18 @@ static char *conf_set_keys(struct conf_load *l)
 	if (!l->conf.context.group)
 		l->conf.context.group =
 			conf_groups_overlap(&l->conf, CONTEXT_GROUPS) ?
-			CONTEXT_GROUPS_ELSE : CONTEXT_GROUPS;
+				CONTEXT_GROUPS_ELSE :
+				CONTEXT_GROUPS;
 	return NULL;
 }
 
-int storm_conf_load_file(const char *path, struct storm_conf *out,
-			 char **error)
+int storm_conf_load_file(const char *path, struct storm_conf *out, char **error)
 {
 	struct conf_load l = { .path = path };
 	char *why;
 
 	storm_conf_default(&l.conf);
-	l.conf.context.group = 0;	/* not given */
+	l.conf.context.group = 0; /* not given */
 	why = conf_file_read(path, conf_take_key, &l);
 	if (!why)
 		why = conf_set_keys(&l);

@@ -14,8 +14,8 @@
 /* What srun does if STORM cannot launch a step, before it has sent any of the
  * launch. */
 enum storm_fallback {
-	FALLBACK_WARN,		/* Slurm's standard launch, one warning */
-	FALLBACK_NEVER		/* fail */
+	FALLBACK_WARN, /* Slurm's standard launch, one warning */
+	FALLBACK_NEVER /* fail */
 };
 
 /* Which of Slurm's schedulers sched/storm runs, and how it packs. */
@@ -26,14 +26,14 @@ enum storm_packing { PACKING_FIRST_FIT, PACKING_BUDDY };
 #define STORM_CONF_PARTITIONS 32
 struct storm_conf_partition {
 	char name[64];
-	uint64_t quantum;	/* ns; 0: not given */
-	bool local;		/* no gang scheduling, even if jobs share */
+	uint64_t quantum; /* ns; 0: not given */
+	bool local;	  /* no gang scheduling, even if jobs share */
 };
 
 struct storm_gang_conf {
 	enum storm_base base;
 	enum storm_packing packing;
-	uint64_t quantum;	/* ns, for partitions without their own */
+	uint64_t quantum; /* ns, for partitions without their own */
 	/* GangAllow: no warning that jobs hold these between turns */
 	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];
@@ -43,8 +43,8 @@ struct storm_gang_conf {
 /* Network contexts of steps. */
 #define STORM_CONTEXTS_MAX 1048576
 struct storm_context_conf {
-	uint32_t count;		/* 0: no contexts */
-	uint32_t group;		/* of the first one; IPv4, in host byte order */
+	uint32_t count; /* 0: no contexts */
+	uint32_t group; /* of the first one; IPv4, in host byte order */
 };
 
 struct storm_conf {

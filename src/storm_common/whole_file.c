@@ -21,8 +21,10 @@ static int whole_file_path(char out[PATH_MAX], const char *dir,
 
 static int whole_file_write_new(const char *path, const void *buf, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-		      O_NOFOLLOW, 0600), err;
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		      0600),
+	    err;
 	ssize_t n;
 
 	if (fd < 0)

@@ -114,14 +114,18 @@ static void figures_add_traffic(struct run *r, const struct op *op,
 			       figures_traffic_json(&sum, r->n));
 	if (op->owner_datagrams > 0 &&
 	    (double) owner.tx_control.datagrams > op->owner_datagrams)
-		run_violated(r, "the owner sent %llu control datagrams for one operation: more than %.0f",
-			     (unsigned long long) owner.tx_control.datagrams,
-			     op->owner_datagrams);
+		run_violated(
+			r,
+			"the owner sent %llu control datagrams for one operation: more than %.0f",
+			(unsigned long long) owner.tx_control.datagrams,
+			op->owner_datagrams);
 	if (op->node_datagrams > 0 &&
 	    (double) max.tx_control.datagrams > op->node_datagrams)
-		run_violated(r, "a node sent %llu control datagrams for one operation: more than %.0f",
-			     (unsigned long long) max.tx_control.datagrams,
-			     op->node_datagrams);
+		run_violated(
+			r,
+			"a node sent %llu control datagrams for one operation: more than %.0f",
+			(unsigned long long) max.tx_control.datagrams,
+			op->node_datagrams);
 }
 
 /* Compare a time with size / BW_transfer(nodes), equations (6) to (9). */
@@ -129,16 +133,20 @@ static void figures_add_model(struct run *r, const struct op *op,
 			      double seconds, json_object *o)
 {
 	const struct scenario *s = r->s;
-	double model = op->size / storm_model_transfer(s->net, s->nodes,
-			s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS);
+	double model =
+		op->size /
+		storm_model_transfer(s->net, s->nodes,
+				     s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS);
 	double error = seconds / model - 1;
 
 	json_object_object_add(o, "model_seconds", figures_real(model));
 	json_object_object_add(o, "model_error", figures_real(error));
 	if (op->model_error > 0 &&
 	    (error > op->model_error || error < -op->model_error))
-		run_violated(r, "%u nodes: a transfer took %.6f s, but the model gives %.6f s: %.1f %% more",
-			     s->nodes, seconds, model, error * 100);
+		run_violated(
+			r,
+			"%u nodes: a transfer took %.6f s, but the model gives %.6f s: %.1f %% more",
+			s->nodes, seconds, model, error * 100);
 }
 
 static void figures_add_result(struct run *r, const struct op *op,
@@ -149,11 +157,13 @@ static void figures_add_result(struct run *r, const struct op *op,
 	static const char *const results[] = { "true", "false", "failed" };
 
 	if (op->kind == OP_COMPARE)
-		json_object_object_add(o, "result", json_object_new_string(
-					       results[r->compare]));
+		json_object_object_add(
+			o, "result",
+			json_object_new_string(results[r->compare]));
 	else
-		json_object_object_add(o, "result", json_object_new_string(
-					       states[r->out.state]));
+		json_object_object_add(
+			o, "result",
+			json_object_new_string(states[r->out.state]));
 	json_object_object_add(o, "named",
 			       json_object_new_int64(r->out.nfaults));
 }
@@ -165,13 +175,15 @@ void figures_end(struct run *r, const struct op *op)
 
 	json_object_object_add(o, "do",
 			       json_object_new_string(op_name(op->kind)));
-	json_object_object_add(o, "start", figures_real(
-			(double) (r->op_start - r->start) / 1e9));
+	json_object_object_add(
+		o, "start",
+		figures_real((double) (r->op_start - r->start) / 1e9));
 	json_object_object_add(o, "seconds", figures_real(seconds));
 	if (op->kind == OP_LAUNCH && r->reported_at)
-		json_object_object_add(o, "delivered_seconds",
-			figures_real(
-			(double) (r->reported_at - r->op_start) / 1e9));
+		json_object_object_add(
+			o, "delivered_seconds",
+			figures_real((double) (r->reported_at - r->op_start) /
+				     1e9));
 	if (op->kind <= OP_LAUNCH)
 		figures_add_result(r, op, o);
 	if (op->kind == OP_TRANSFER && r->s->net && op->size > 0 &&
@@ -192,19 +204,27 @@ json_object *figures_whole(struct run *r, double wall)
 	json_object_object_add(o, "seed",
 			       json_object_new_int64((int64_t) r->s->seed));
 	json_object_object_add(o, "nodes", json_object_new_int64(r->n));
-	json_object_object_add(o, "network", json_object_new_string(
-			r->s->net ? r->s->net->name : "latency, bandwidth"));
+	json_object_object_add(
+		o, "network",
+		json_object_new_string(r->s->net ? r->s->net->name :
+						   "latency, bandwidth"));
 	json_object_object_add(o, "operations", r->ops);
-	json_object_object_add(o, "simulated_seconds", figures_real(
-		(double) (storm_sim_now(r->sim) - r->start) / 1e9));
+	json_object_object_add(
+		o, "simulated_seconds",
+		figures_real((double) (storm_sim_now(r->sim) - r->start) /
+			     1e9));
 	json_object_object_add(o, "wall_seconds", figures_real(wall));
-	json_object_object_add(o, "cpu_seconds", figures_real(
-		(double) (use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-		(double) (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6));
-	json_object_object_add(o, "peak_memory_bytes", json_object_new_int64(
-		(int64_t) use.ru_maxrss * 1024));
-	json_object_object_add(o, "violation", r->bad ?
-			       json_object_new_string(r->why) : NULL);
+	json_object_object_add(
+		o, "cpu_seconds",
+		figures_real(
+			(double) (use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+			(double) (use.ru_utime.tv_usec + use.ru_stime.tv_usec) /
+				1e6));
+	json_object_object_add(
+		o, "peak_memory_bytes",
+		json_object_new_int64((int64_t) use.ru_maxrss * 1024));
+	json_object_object_add(o, "violation",
+			       r->bad ? json_object_new_string(r->why) : NULL);
 	r->ops = NULL;
 	return o;
 }
@@ -214,7 +234,8 @@ void figures_print(json_object *figures, FILE *out)
 {
 	const char *sep = "{\n\t";
 
-	json_object_object_foreach(figures, name, v) {
+	json_object_object_foreach(figures, name, v)
+	{
 		fprintf(out, "%s\"%s\": ", sep, name);
 		sep = ",\n\t";
 		if (!json_object_is_type(v, json_type_array)) {

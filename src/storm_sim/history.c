@@ -17,7 +17,7 @@ static void *history_grown(void *p, size_t count, size_t *room, size_t size)
 	*room = *room ? 2 * *room : 64;
 	p = realloc(p, *room * size);
 	if (!p)
-		abort();	/* no memory: the check cannot go on */
+		abort(); /* no memory: the check cannot go on */
 	return p;
 }
 
@@ -63,10 +63,14 @@ bool history_in(const struct history_op *o, uint32_t node)
 bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b)
 {
 	switch (rel) {
-	case STORM_GE: return a >= b;
-	case STORM_LT: return a < b;
-	case STORM_EQ: return a == b;
-	case STORM_NE: return a != b;
+	case STORM_GE:
+		return a >= b;
+	case STORM_LT:
+		return a < b;
+	case STORM_EQ:
+		return a == b;
+	case STORM_NE:
+		return a != b;
 	}
 	return false;
 }
@@ -74,10 +78,12 @@ bool history_holds(enum storm_relation rel, uint64_t a, uint64_t b)
 void history_print(const struct history *h, size_t last)
 {
 	static const char *const name[] = {
-		"issued", "named", "forgotten", "result", "decided", "excluded", "joined",
-		"lost", "heard", "epoch", "left", "staged", "shown", "read", "event",
-		"own", "reported", "acked", "accepted", "cost", "window",
-		"kept", "forged", "disturbed", "broken", "restarted", "calm",
+		"issued",    "named",	 "forgotten", "result",	   "decided",
+		"excluded",  "joined",	 "lost",      "heard",	   "epoch",
+		"left",	     "staged",	 "shown",     "read",	   "event",
+		"own",	     "reported", "acked",     "accepted",  "cost",
+		"window",    "kept",	 "forged",    "disturbed", "broken",
+		"restarted", "calm",
 	};
 
 	for (size_t i = h->count > last ? h->count - last : 0; i < h->count;
@@ -90,7 +96,8 @@ void history_print(const struct history *h, size_t last)
 			fputs(" owner", stderr);
 		else
 			fprintf(stderr, " n%-4u", e->node + 1);
-		fprintf(stderr, " op %u epoch %u number %llu place %u value %llx what %d\n",
+		fprintf(stderr,
+			" op %u epoch %u number %llu place %u value %llx what %d\n",
 			e->op, e->epoch, (unsigned long long) e->number,
 			e->place, (unsigned long long) e->value, e->what);
 	}

@@ -19,45 +19,45 @@
 
 enum history_kind {
 	/* the initiator */
-	HISTORY_ISSUED,		/* op, peer: which owner's, from 0 */
-	HISTORY_NAMED,		/* node; op: in its outcome, 0: on_fault */
-	HISTORY_FORGOTTEN,	/* op: event destroyed, no result */
-	HISTORY_RESULT,		/* op, what: enum storm_state, or with compare
+	HISTORY_ISSUED,	   /* op, peer: which owner's, from 0 */
+	HISTORY_NAMED,	   /* node; op: in its outcome, 0: on_fault */
+	HISTORY_FORGOTTEN, /* op: event destroyed, no result */
+	HISTORY_RESULT,	   /* op, what: enum storm_state, or with compare
 				   HISTORY_TRUE and so on; after its NAMED */
 	/* the owner */
-	HISTORY_DECIDED,	/* op, epoch, number, what: storm_decision;
+	HISTORY_DECIDED,  /* op, epoch, number, what: storm_decision;
 				   peer: which owner */
-	HISTORY_EXCLUDED,	/* node, epoch */
-	HISTORY_JOINED,		/* node, epoch: its variables are empty */
-	HISTORY_LOST,		/* peer: that owner has lost its domain, or may
+	HISTORY_EXCLUDED, /* node, epoch */
+	HISTORY_JOINED,	  /* node, epoch: its variables are empty */
+	HISTORY_LOST,	  /* peer: that owner has lost its domain, or may
 				   have: there is a successor */
-	HISTORY_HEARD,		/* value: a report's id */
+	HISTORY_HEARD,	  /* value: a report's id */
 	/* nodes */
-	HISTORY_EPOCH,		/* node, epoch: it is in this one now */
-	HISTORY_LEFT,		/* node: knows its exclusion, is empty */
-	HISTORY_STAGED,		/* node, op */
-	HISTORY_SHOWN,		/* node, op, value: can be read from now on;
+	HISTORY_EPOCH,	  /* node, epoch: it is in this one now */
+	HISTORY_LEFT,	  /* node: knows its exclusion, is empty */
+	HISTORY_STAGED,	  /* node, op */
+	HISTORY_SHOWN,	  /* node, op, value: can be read from now on;
 				   op 0: data that were never sent */
-	HISTORY_READ,		/* node, place, value */
-	HISTORY_EVENT,		/* node, op, value: as read at that moment;
+	HISTORY_READ,	  /* node, place, value */
+	HISTORY_EVENT,	  /* node, op, value: as read at that moment;
 				   op 0, as above */
-	HISTORY_OWN,		/* node, place, value: own variable is raised */
-	HISTORY_REPORTED,	/* node, value: an id */
-	HISTORY_ACKED,		/* node, value: an id */
+	HISTORY_OWN,	  /* node, place, value: own variable is raised */
+	HISTORY_REPORTED, /* node, value: an id */
+	HISTORY_ACKED,	  /* node, value: an id */
 	/* messages */
-	HISTORY_ACCEPTED,	/* node accepted one of peer in epoch; node
+	HISTORY_ACCEPTED, /* node accepted one of peer in epoch; node
 				   may be STORM_NO_NODE: the owner */
-	HISTORY_COST,		/* node or the owner sent value datagrams for
+	HISTORY_COST,	  /* node or the owner sent value datagrams for
 				   one operation */
-	HISTORY_WINDOW,		/* value: bytes sent, not yet written by all */
-	HISTORY_KEPT,		/* node, what: at the end it still has this */
-	HISTORY_FORGED,		/* node got a forged datagram, and sent value
+	HISTORY_WINDOW,	  /* value: bytes sent, not yet written by all */
+	HISTORY_KEPT,	  /* node, what: at the end it still has this */
+	HISTORY_FORGED,	  /* node got a forged datagram, and sent value
 				   bytes in reply */
 	/* faults */
-	HISTORY_DISTURBED,	/* node: it may be named from now on */
-	HISTORY_BROKEN,		/* node: it must be named */
-	HISTORY_RESTARTED,	/* node: its memory is empty */
-	HISTORY_CALM		/* no more faults from now on */
+	HISTORY_DISTURBED, /* node: it may be named from now on */
+	HISTORY_BROKEN,	   /* node: it must be named */
+	HISTORY_RESTARTED, /* node: its memory is empty */
+	HISTORY_CALM	   /* no more faults from now on */
 };
 
 /* What a node must not keep. */
@@ -67,12 +67,12 @@ enum { HISTORY_SESSION, HISTORY_TEMPORARY };
 enum { HISTORY_TRUE = 10, HISTORY_FALSE, HISTORY_FAILED };
 
 struct history_entry {
-	uint64_t at;		/* ns */
+	uint64_t at; /* ns */
 	enum history_kind kind;
 	uint32_t node, peer;
-	uint32_t op;		/* from 1, as history_op() gave it */
+	uint32_t op; /* from 1, as history_op() gave it */
 	uint32_t epoch;
-	uint64_t number;	/* the owner's, of the operation */
+	uint64_t number; /* the owner's, of the operation */
 	uint32_t place;
 	uint64_t value;
 	int what;
@@ -80,18 +80,18 @@ struct history_entry {
 
 struct history_op {
 	bool compare;
-	bool own;		/* ... of an own variable: unordered */
-	struct storm_idset to;	/* P; empty: all nodes */
+	bool own;	       /* ... of an own variable: unordered */
+	struct storm_idset to; /* P; empty: all nodes */
 	bool writes, event;
-	uint32_t place;		/* written on P */
+	uint32_t place; /* written on P */
 	uint64_t value;
-	uint32_t place_r;	/* compared */
+	uint32_t place_r; /* compared */
 	enum storm_relation rel;
 	uint64_t operand;
 };
 
 struct history {
-	uint32_t nodes, places, ids;	/* ids of reports are below `ids` */
+	uint32_t nodes, places, ids; /* ids of reports are below `ids` */
 	struct history_op *op;
 	uint32_t ops, op_room;
 	struct history_entry *e;

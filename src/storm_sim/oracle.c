@@ -25,62 +25,62 @@
 #include "src/libstorm/base/minmax.h"
 
 struct op_state {
-	size_t effective;	/* entry of the valid decision; or SIZE_MAX */
-	bool commit;		/* the decision */
-	bool revoked;		/* ... but a successor has aborted it */
-	bool taken;		/* it has been applied to the model */
-	bool someone_no;	/* compare: it did not hold on all then */
+	size_t effective; /* entry of the valid decision; or SIZE_MAX */
+	bool commit;	  /* the decision */
+	bool revoked;	  /* ... but a successor has aborted it */
+	bool taken;	  /* it has been applied to the model */
+	bool someone_no;  /* compare: it did not hold on all then */
 	uint64_t issued_at;
-	size_t issue;		/* its entry */
+	size_t issue; /* its entry */
 	bool issued, ended, named;
 	uint32_t owner;
 	int result;
-	uint32_t place_in_line;	/* among those committed, from 1 */
+	uint32_t place_in_line; /* among those committed, from 1 */
 };
 
 struct node_state {
 	bool disturbed, broken, out, named;
 	uint32_t out_epoch, epoch;
-	uint32_t line;		/* committed ones up to this are shown, or not
+	uint32_t line; /* committed ones up to this are shown, or not
 				   for this node */
-	uint64_t *mem;		/* the values that it has shown */
-	size_t forgot;		/* entry: it lost all state before this */
+	uint64_t *mem; /* the values that it has shown */
+	size_t forgot; /* entry: it lost all state before this */
 };
 
 struct judge {
 	const struct history *h;
 	const struct oracle_limits *lim;
 	char *why;
-	size_t at;		/* the entry being checked */
-	struct op_state *op;	/* by op - 1 */
+	size_t at;	     /* the entry being checked */
+	struct op_state *op; /* by op - 1 */
 	struct node_state *node;
 	/* by op - 1, node; unseen: the place had this value already */
 	uint8_t *staged, *shown, *signalled, *unseen;
-	uint64_t *model;	/* by node, place: after all decisions so far */
-	uint64_t *own_low;	/* by op - 1, node: own variable when issued */
-	uint32_t *line;		/* ops committed, in order */
+	uint64_t *model;   /* by node, place: after all decisions so far */
+	uint64_t *own_low; /* by op - 1, node: own variable when issued */
+	uint32_t *line;	   /* ops committed, in order */
 	uint32_t lined;
 	uint64_t last_epoch, last_number;
 	uint32_t last_op[ORACLE_OWNERS];
 	uint64_t calm_at;
 	bool lost[ORACLE_OWNERS], ok;
-	uint8_t *id;		/* of reports: 1 reported, 2 heard, 4 acked */
+	uint8_t *id; /* of reports: 1 reported, 2 heard, 4 acked */
 	uint32_t *id_node;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void oracle_wrong(struct judge *j, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+oracle_wrong(struct judge *j, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
 	if (!j->ok)
-		return;		/* only the first one counts */
+		return; /* only the first one counts */
 	j->ok = false;
 	n = j->at < j->h->count ?
-		snprintf(j->why, ORACLE_WHY, "%.6f s: ",
-			 (double) j->h->e[j->at].at / 1e9) :
-		snprintf(j->why, ORACLE_WHY, "at the end: ");
+		    snprintf(j->why, ORACLE_WHY,
+			     "%.6f s: ", (double) j->h->e[j->at].at / 1e9) :
+		    snprintf(j->why, ORACLE_WHY, "at the end: ");
 	va_start(ap, fmt);
 	vsnprintf(j->why + n, ORACLE_WHY - (size_t) n, fmt, ap);
 	va_end(ap);
@@ -148,7 +148,8 @@ static void oracle_find_effective(struct judge *j)
 	for (size_t k = 0; k < j->h->count; k++) {
 		const struct history_entry *e = &j->h->e[k];
 
-		bool seen = (e->kind == HISTORY_SHOWN && e->op) ||
+		bool seen =
+			(e->kind == HISTORY_SHOWN && e->op) ||
 			(e->kind == HISTORY_RESULT &&
 			 (e->what == STORM_DONE || e->what == HISTORY_TRUE));
 
@@ -188,8 +189,10 @@ static void oracle_all_staged(struct judge *j, const struct history_entry *e)
 	for (uint32_t i = 0; i < j->h->nodes; i++)
 		if (oracle_member_of(j, o, i) &&
 		    !j->staged[oracle_cell(j, e->op, i)])
-			oracle_wrong(j, "op %u is committed, but n%u has not staged it",
-			      e->op, i + 1);
+			oracle_wrong(
+				j,
+				"op %u is committed, but n%u has not staged it",
+				e->op, i + 1);
 }
 
 /* Could the relation hold for an own variable that was between low and high? */
@@ -197,18 +200,24 @@ static bool oracle_could(enum storm_relation rel, uint64_t low, uint64_t high,
 			 uint64_t v)
 {
 	switch (rel) {
-	case STORM_GE: return high >= v;
-	case STORM_LT: return low < v;
-	case STORM_EQ: return low <= v && v <= high;
-	case STORM_NE: return low != v || high != v;
+	case STORM_GE:
+		return high >= v;
+	case STORM_LT:
+		return low < v;
+	case STORM_EQ:
+		return low <= v && v <= high;
+	case STORM_NE:
+		return low != v || high != v;
 	}
 	return false;
 }
 
 static enum storm_relation oracle_opposite(enum storm_relation rel)
 {
-	return rel == STORM_GE ? STORM_LT : rel == STORM_LT ? STORM_GE :
-	       rel == STORM_EQ ? STORM_NE : STORM_EQ;
+	return rel == STORM_GE ? STORM_LT :
+	       rel == STORM_LT ? STORM_GE :
+	       rel == STORM_EQ ? STORM_NE :
+				 STORM_EQ;
 }
 
 /* The node has restarted since the operation was issued: it may have answered
@@ -228,14 +237,15 @@ static bool oracle_says_no(const struct judge *j, uint32_t op, uint32_t node)
 	uint64_t high = j->node[node].mem[o->place_r];
 
 	if (!o->own)
-		return !history_holds(o->rel, j->model[node * j->h->places +
-						       o->place_r],
-				      o->operand);
+		return !history_holds(
+			o->rel, j->model[node * j->h->places + o->place_r],
+			o->operand);
 	if (oracle_forgot_since(j, op, node))
 		return !j->op[op - 1].commit;
 	return j->op[op - 1].commit ?
-	       !oracle_could(o->rel, low, high, o->operand) :
-	       oracle_could(oracle_opposite(o->rel), low, high, o->operand);
+		       !oracle_could(o->rel, low, high, o->operand) :
+		       oracle_could(oracle_opposite(o->rel), low, high,
+				    o->operand);
 }
 
 static void oracle_take_effect(struct judge *j, const struct history_entry *e)
@@ -246,14 +256,18 @@ static void oracle_take_effect(struct judge *j, const struct history_entry *e)
 	s->taken = true;
 	if (e->epoch < j->last_epoch ||
 	    (e->epoch == j->last_epoch && e->number <= j->last_number))
-		oracle_wrong(j, "op %u is decided out of order: (%u, %llu) after (%llu, %llu)",
-		      e->op, e->epoch, (unsigned long long) e->number,
-		      (unsigned long long) j->last_epoch,
-		      (unsigned long long) j->last_number);
+		oracle_wrong(
+			j,
+			"op %u is decided out of order: (%u, %llu) after (%llu, %llu)",
+			e->op, e->epoch, (unsigned long long) e->number,
+			(unsigned long long) j->last_epoch,
+			(unsigned long long) j->last_number);
 	/* canceled operations may be decided in any order */
 	if (e->op < j->last_op[s->owner] && !s->ended)
-		oracle_wrong(j, "op %u is decided after op %u, which was issued later",
-		      e->op, j->last_op[s->owner]);
+		oracle_wrong(
+			j,
+			"op %u is decided after op %u, which was issued later",
+			e->op, j->last_op[s->owner]);
 	j->last_op[s->owner] = e->op;
 	j->last_epoch = e->epoch;
 	j->last_number = e->number;
@@ -263,8 +277,9 @@ static void oracle_take_effect(struct judge *j, const struct history_entry *e)
 	if (!s->commit)
 		return;
 	if (s->someone_no)
-		oracle_wrong(j, "op %u is committed, but its relation does not hold",
-		      e->op);
+		oracle_wrong(
+			j, "op %u is committed, but its relation does not hold",
+			e->op);
 	j->line[j->lined++] = e->op;
 	s->place_in_line = j->lined;
 	for (uint32_t i = 0; o->writes && i < j->h->nodes; i++) {
@@ -327,10 +342,10 @@ static void oracle_own_compared(struct judge *j, const struct history_entry *e)
 		}
 		if (e->what == HISTORY_TRUE &&
 		    !oracle_could(o->rel, low, high, o->operand))
-			oracle_wrong(j, "op %u is TRUE, but not on n%u",
-				     e->op, i + 1);
-		may_be_false |= oracle_could(oracle_opposite(o->rel), low,
-					     high, o->operand);
+			oracle_wrong(j, "op %u is TRUE, but not on n%u", e->op,
+				     i + 1);
+		may_be_false |= oracle_could(oracle_opposite(o->rel), low, high,
+					     o->operand);
 	}
 	if (e->what == HISTORY_FALSE && !may_be_false)
 		oracle_wrong(j, "op %u is FALSE, but it holds on all", e->op);
@@ -349,8 +364,10 @@ static void oracle_succeeded(struct judge *j, const struct history_entry *e)
 	for (uint32_t i = 0; i < j->h->nodes; i++)
 		if (oracle_member_of(j, o, i) && !j->node[i].named &&
 		    oracle_missing(j, e->op, i))
-			oracle_wrong(j, "op %u has succeeded, but n%u does not show it",
-			      e->op, i + 1);
+			oracle_wrong(
+				j,
+				"op %u has succeeded, but n%u does not show it",
+				e->op, i + 1);
 }
 
 static void oracle_failed(struct judge *j, const struct history_entry *e)
@@ -365,7 +382,8 @@ static void oracle_failed(struct judge *j, const struct history_entry *e)
 			oracle_wrong(j, "op %u is FALSE, but it holds on all",
 				     e->op);
 	} else if (!s->named && !j->lost[s->owner]) {
-		oracle_wrong(j, "op %u has failed, but no node is named", e->op);
+		oracle_wrong(j, "op %u has failed, but no node is named",
+			     e->op);
 	}
 }
 
@@ -376,7 +394,7 @@ static void oracle_late(struct judge *j, const struct op_state *s, uint32_t op,
 
 	if (j->lim->bound && now > from + j->lim->bound)
 		oracle_wrong(j, "op %u took %.3f s after the last fault", op,
-		      (double) (now - from) / 1e9);
+			     (double) (now - from) / 1e9);
 }
 
 static void oracle_result(struct judge *j, const struct history_entry *e)
@@ -385,15 +403,17 @@ static void oracle_result(struct judge *j, const struct history_entry *e)
 
 	if (!s->issued || s->ended)
 		oracle_wrong(j, "op %u has ended %s", e->op,
-		      s->ended ? "twice" : "but was not issued");
+			     s->ended ? "twice" : "but was not issued");
 	s->ended = true;
 	s->result = e->what;
 	if (!j->lost[s->owner])
 		oracle_late(j, s, e->op, e->at);
 	if (e->what == STORM_UNKNOWN) {
 		if (!j->lost[s->owner])
-			oracle_wrong(j, "op %u is UNKNOWN, but its owner still has its domain",
-			      e->op);
+			oracle_wrong(
+				j,
+				"op %u is UNKNOWN, but its owner still has its domain",
+				e->op);
 	} else if (j->h->op[e->op - 1].own && !j->h->op[e->op - 1].writes &&
 		   e->what != HISTORY_FAILED) {
 		oracle_own_compared(j, e);
@@ -424,8 +444,9 @@ static void oracle_in_order(struct judge *j, struct node_state *n,
 
 		if (history_in(o, e->node) && !j->op[op - 1].revoked &&
 		    oracle_missing(j, op, e->node))
-			oracle_wrong(j, "n%u shows op %u, but not op %u before it",
-			      e->node + 1, e->op, op);
+			oracle_wrong(j,
+				     "n%u shows op %u, but not op %u before it",
+				     e->node + 1, e->op, op);
 	}
 	n->line = to;
 }
@@ -441,20 +462,22 @@ static void oracle_shown(struct judge *j, const struct history_entry *e)
 			     e->node + 1, e->op);
 	if (!s->taken || !s->commit || s->revoked) {
 		oracle_wrong(j, "n%u shows op %u, which %s", e->node + 1, e->op,
-		      s->effective == SIZE_MAX ? "was not decided" :
-		      s->commit && !s->revoked ? "is not yet committed" :
-						 "is aborted");
+			     s->effective == SIZE_MAX ? "was not decided" :
+			     s->commit && !s->revoked ? "is not yet committed" :
+							"is aborted");
 		return;
 	}
 	if (n->out && j->h->e[s->effective].epoch >= n->out_epoch)
-		oracle_wrong(j, "n%u shows op %u of epoch %u, but was excluded in %u",
-		      e->node + 1, e->op, j->h->e[s->effective].epoch,
-		      n->out_epoch);
+		oracle_wrong(
+			j,
+			"n%u shows op %u of epoch %u, but was excluded in %u",
+			e->node + 1, e->op, j->h->e[s->effective].epoch,
+			n->out_epoch);
 	if (j->shown[oracle_cell(j, e->op, e->node)])
 		oracle_wrong(j, "n%u shows op %u twice", e->node + 1, e->op);
 	if (e->value != o->value)
 		oracle_wrong(j, "n%u shows op %u with other data", e->node + 1,
-		      e->op);
+			     e->op);
 	oracle_in_order(j, n, e);
 	j->shown[oracle_cell(j, e->op, e->node)] = 1;
 	if (o->writes)
@@ -469,20 +492,22 @@ static void oracle_event(struct judge *j, const struct history_entry *e)
 		oracle_wrong(j, "n%u is signalled op %u before its data",
 			     e->node + 1, e->op);
 	if (*seen)
-		oracle_wrong(j, "n%u is signalled op %u twice",
-			     e->node + 1, e->op);
+		oracle_wrong(j, "n%u is signalled op %u twice", e->node + 1,
+			     e->op);
 	if (e->value != j->h->op[e->op - 1].value)
 		oracle_wrong(j, "n%u is signalled op %u and reads other data",
-		      e->node + 1, e->op);
+			     e->node + 1, e->op);
 	*seen = 1;
 }
 
 static void oracle_read_there(struct judge *j, const struct history_entry *e)
 {
 	if (e->value != j->node[e->node].mem[e->place])
-		oracle_wrong(j, "n%u reads %llx at place %u, where %llx was shown last",
-		      e->node + 1, (unsigned long long) e->value, e->place,
-		      (unsigned long long) j->node[e->node].mem[e->place]);
+		oracle_wrong(
+			j,
+			"n%u reads %llx at place %u, where %llx was shown last",
+			e->node + 1, (unsigned long long) e->value, e->place,
+			(unsigned long long) j->node[e->node].mem[e->place]);
 }
 
 static void oracle_own(struct judge *j, const struct history_entry *e)
@@ -498,8 +523,8 @@ static void oracle_epoch(struct judge *j, const struct history_entry *e)
 	struct node_state *n = &j->node[e->node];
 
 	if (e->epoch < n->epoch)
-		oracle_wrong(j, "n%u falls from epoch %u to %u",
-			     e->node + 1, n->epoch, e->epoch);
+		oracle_wrong(j, "n%u falls from epoch %u to %u", e->node + 1,
+			     n->epoch, e->epoch);
 	n->epoch = e->epoch;
 }
 
@@ -557,8 +582,7 @@ static void oracle_named(struct judge *j, const struct history_entry *e)
 	if (!known)
 		return;
 	if (!j->node[e->node].disturbed && !j->node[e->node].broken)
-		oracle_wrong(j, "n%u is named, but had no fault",
-		      e->node + 1);
+		oracle_wrong(j, "n%u is named, but had no fault", e->node + 1);
 	j->node[e->node].named = true;
 }
 
@@ -567,8 +591,10 @@ static void oracle_accepted(struct judge *j, const struct history_entry *e)
 	const struct node_state *peer = &j->node[e->peer];
 
 	if (peer->out && e->epoch >= peer->out_epoch)
-		oracle_wrong(j, "a message of n%u is accepted in epoch %u, but it was excluded in %u",
-		      e->peer + 1, e->epoch, peer->out_epoch);
+		oracle_wrong(
+			j,
+			"a message of n%u is accepted in epoch %u, but it was excluded in %u",
+			e->peer + 1, e->epoch, peer->out_epoch);
 }
 
 /* ------------------------------------------------------------------ reports --- */
@@ -579,7 +605,7 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 
 	if (e->value >= j->h->ids) {
 		oracle_wrong(j, "report %llu does not exist",
-		      (unsigned long long) e->value);
+			     (unsigned long long) e->value);
 		return;
 	}
 	id = &j->id[e->value];
@@ -589,14 +615,16 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 	} else if (e->kind == HISTORY_HEARD) {
 		if (*id != 1)
 			oracle_wrong(j, "report %llu is received %s",
-			      (unsigned long long) e->value,
-			      *id & 2 ? "twice" : "but was not made");
+				     (unsigned long long) e->value,
+				     *id & 2 ? "twice" : "but was not made");
 		*id |= 2;
 	} else {
 		/* except at the end, when the owner releases all nodes */
 		if (!(*id & 2) && !j->lost[0])
-			oracle_wrong(j, "report %llu is acknowledged, but was not received",
-			      (unsigned long long) e->value);
+			oracle_wrong(
+				j,
+				"report %llu is acknowledged, but was not received",
+				(unsigned long long) e->value);
 		*id |= 4;
 	}
 }
@@ -606,16 +634,36 @@ static void oracle_report(struct judge *j, const struct history_entry *e)
 static void oracle_one(struct judge *j, const struct history_entry *e)
 {
 	switch (e->kind) {
-	case HISTORY_ISSUED: oracle_issued(j, e); break;
-	case HISTORY_NAMED: oracle_named(j, e); break;
-	case HISTORY_FORGOTTEN: j->op[e->op - 1].ended = true; break;
-	case HISTORY_RESULT: oracle_result(j, e); break;
-	case HISTORY_DECIDED: oracle_decided(j, e); break;
-	case HISTORY_EXCLUDED: oracle_excluded(j, e); break;
-	case HISTORY_JOINED: oracle_joined(j, e); break;
-	case HISTORY_LOST: j->lost[e->peer] = true; break;
-	case HISTORY_EPOCH: oracle_epoch(j, e); break;
-	case HISTORY_LEFT: oracle_left(j, e); break;
+	case HISTORY_ISSUED:
+		oracle_issued(j, e);
+		break;
+	case HISTORY_NAMED:
+		oracle_named(j, e);
+		break;
+	case HISTORY_FORGOTTEN:
+		j->op[e->op - 1].ended = true;
+		break;
+	case HISTORY_RESULT:
+		oracle_result(j, e);
+		break;
+	case HISTORY_DECIDED:
+		oracle_decided(j, e);
+		break;
+	case HISTORY_EXCLUDED:
+		oracle_excluded(j, e);
+		break;
+	case HISTORY_JOINED:
+		oracle_joined(j, e);
+		break;
+	case HISTORY_LOST:
+		j->lost[e->peer] = true;
+		break;
+	case HISTORY_EPOCH:
+		oracle_epoch(j, e);
+		break;
+	case HISTORY_LEFT:
+		oracle_left(j, e);
+		break;
 	case HISTORY_STAGED:
 		j->staged[oracle_cell(j, e->op, e->node)] = 1;
 		break;
@@ -626,29 +674,41 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 			oracle_wrong(j, "n%u shows data that were never sent",
 				     e->node + 1);
 		break;
-	case HISTORY_READ: oracle_read_there(j, e); break;
+	case HISTORY_READ:
+		oracle_read_there(j, e);
+		break;
 	case HISTORY_EVENT:
 		if (e->op)
 			oracle_event(j, e);
 		else
-			oracle_wrong(j, "n%u is signalled an event that was never sent",
-				     e->node + 1);
+			oracle_wrong(
+				j,
+				"n%u is signalled an event that was never sent",
+				e->node + 1);
 		break;
-	case HISTORY_OWN: oracle_own(j, e); break;
+	case HISTORY_OWN:
+		oracle_own(j, e);
+		break;
 	case HISTORY_HEARD:
 	case HISTORY_REPORTED:
-	case HISTORY_ACKED: oracle_report(j, e); break;
-	case HISTORY_ACCEPTED: oracle_accepted(j, e); break;
+	case HISTORY_ACKED:
+		oracle_report(j, e);
+		break;
+	case HISTORY_ACCEPTED:
+		oracle_accepted(j, e);
+		break;
 	case HISTORY_COST:
 		if (e->value > (e->node == STORM_NO_NODE ? j->lim->owner_cost :
 							   j->lim->node_cost))
 			oracle_wrong(j, "%llu datagrams for one operation",
-			      (unsigned long long) e->value);
+				     (unsigned long long) e->value);
 		break;
 	case HISTORY_WINDOW:
 		if (e->value > j->lim->window)
-			oracle_wrong(j, "%llu bytes are in flight: more than the window",
-			      (unsigned long long) e->value);
+			oracle_wrong(
+				j,
+				"%llu bytes are in flight: more than the window",
+				(unsigned long long) e->value);
 		break;
 	case HISTORY_KEPT:
 		oracle_wrong(j, "n%u kept its %s", e->node + 1,
@@ -657,16 +717,24 @@ static void oracle_one(struct judge *j, const struct history_entry *e)
 		break;
 	case HISTORY_FORGED:
 		if (e->value)
-			oracle_wrong(j, "%llu bytes sent in reply to a forged datagram",
-			      (unsigned long long) e->value);
+			oracle_wrong(
+				j,
+				"%llu bytes sent in reply to a forged datagram",
+				(unsigned long long) e->value);
 		break;
-	case HISTORY_DISTURBED: j->node[e->node].disturbed = true; break;
-	case HISTORY_BROKEN: j->node[e->node].broken = true; break;
+	case HISTORY_DISTURBED:
+		j->node[e->node].disturbed = true;
+		break;
+	case HISTORY_BROKEN:
+		j->node[e->node].broken = true;
+		break;
 	case HISTORY_RESTARTED:
 		j->node[e->node].epoch = 0;
 		oracle_emptied(j, e->node);
 		break;
-	case HISTORY_CALM: j->calm_at = e->at; break;
+	case HISTORY_CALM:
+		j->calm_at = e->at;
+		break;
 	}
 }
 
@@ -684,14 +752,15 @@ static void oracle_op_over(struct judge *j, uint32_t op)
 		const struct node_state *n = &j->node[i];
 
 		if (oracle_member_of(j, o, i) && !n->named && !n->broken &&
-		    !s->revoked &&
-		    s->place_in_line > n->line && oracle_missing(j, op, i))
+		    !s->revoked && s->place_in_line > n->line &&
+		    oracle_missing(j, op, i))
 			oracle_wrong(j, "some show op %u, but n%u never does",
 				     op, i + 1);
 		if (o->event && j->shown[oracle_cell(j, op, i)] && !n->broken &&
 		    !n->named && !j->signalled[oracle_cell(j, op, i)])
-			oracle_wrong(j, "n%u shows op %u, but its event is missing",
-			      i + 1, op);
+			oracle_wrong(
+				j, "n%u shows op %u, but its event is missing",
+				i + 1, op);
 	}
 }
 
@@ -709,7 +778,8 @@ static void oracle_over(struct judge *j)
 
 		if (j->id[k] & 1 && !n->broken && !n->out && j->id[k] != 7)
 			oracle_wrong(j, "report %u was never %s", k,
-			      j->id[k] & 2 ? "acknowledged" : "received");
+				     j->id[k] & 2 ? "acknowledged" :
+						    "received");
 	}
 }
 

@@ -12,14 +12,14 @@
 #include "history.h"
 
 #define ORACLE_WHY 256
-#define ORACLE_OWNERS 32	/* of one domain, one after the other */
+#define ORACLE_OWNERS 32 /* of one domain, one after the other */
 
 struct oracle_limits {
-	uint64_t bound;		/* ns from CALM (or issue) to a result; 0: any */
-	uint64_t window;	/* bytes sent and not yet written by all */
-	uint64_t owner_cost;	/* datagrams of the owner for one operation */
-	uint64_t node_cost;	/* ... and of a node */
-	bool dead;		/* the domain's last owner has died: faults,
+	uint64_t bound;	     /* ns from CALM (or issue) to a result; 0: any */
+	uint64_t window;     /* bytes sent and not yet written by all */
+	uint64_t owner_cost; /* datagrams of the owner for one operation */
+	uint64_t node_cost;  /* ... and of a node */
+	bool dead;	     /* the domain's last owner has died: faults,
 				   reports and results do not arrive */
 };
 

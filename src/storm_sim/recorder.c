@@ -18,9 +18,8 @@
 /* Room for data of one datagram, of some, of many. */
 size_t recorder_segment_len(uint32_t segment)
 {
-	static const size_t len[RECORDER_SEGMENTS] = {
-		8, 4000, RECORDER_SEGMENT_LEN
-	};
+	static const size_t len[RECORDER_SEGMENTS] = { 8, 4000,
+						       RECORDER_SEGMENT_LEN };
 
 	return len[segment];
 }
@@ -141,8 +140,9 @@ static void recorder_files(struct recorder *r, uint32_t i)
 		while (op && strcmp(r->op[op - 1].path, one->path))
 			op--;
 		RECORD(r, .kind = HISTORY_SHOWN, .node = i, .op = op,
-		    .value = op ? recorder_value(r, op, one->data,
-						 one->size) : 0);
+		       .value = op ? recorder_value(r, op, one->data,
+						    one->size) :
+				     0);
 	}
 }
 
@@ -211,7 +211,7 @@ static void recorder_memory(struct recorder *r, uint32_t i)
 		if (now != n->segment[g]) {
 			n->segment[g] = now;
 			recorder_changed(r, i, PLACE_SEGMENT + g,
-				recorder_digest(n->memory[g], len));
+					 recorder_digest(n->memory[g], len));
 		}
 	}
 }
@@ -237,7 +237,7 @@ static void recorder_events(struct recorder *r, uint32_t i)
 		file = r->op[op - 1].path[0];
 		/* the event of a file has no data */
 		value = file ? o->value :
-			recorder_value(r, op, seen->data, seen->len);
+			       recorder_value(r, op, seen->data, seen->len);
 		/* a message is shown when it is signalled */
 		if (!o->writes && !file)
 			RECORD(r, .kind = HISTORY_SHOWN, .node = i, .op = op,
@@ -278,14 +278,14 @@ static void recorder_staged(struct recorder *r, uint32_t i)
 /* ------------------------------------------------------------------ reports --- */
 
 /* The id of a report in the history, and its bit in the node's masks. */
-static uint64_t recorder_id(const struct recorder *r, uint8_t kind,
-			    uint32_t id)
+static uint64_t recorder_id(const struct recorder *r, uint8_t kind, uint32_t id)
 {
 	const struct recorder_conf *c = &r->conf;
 	uint64_t ids = (uint64_t) r->h.nodes * c->each;
 
 	return kind < c->kind || kind >= c->kind + c->kinds || id >= ids ?
-	       r->h.ids : (kind - c->kind) * ids + id;
+		       r->h.ids :
+		       (kind - c->kind) * ids + id;
 }
 
 static uint64_t recorder_bit(const struct recorder *r, uint8_t kind,
@@ -306,10 +306,11 @@ void recorder_reported(struct recorder *r, uint32_t node, uint8_t kind,
 void recorder_heard(struct recorder *r, const struct storm_report *rep)
 {
 	for (uint32_t i = 0; i < rep->ids.count; i++)
-		for (uint64_t k = rep->ids.r[i].first;
-		     k <= rep->ids.r[i].last; k++)
+		for (uint64_t k = rep->ids.r[i].first; k <= rep->ids.r[i].last;
+		     k++)
 			RECORD(r, .kind = HISTORY_HEARD, .node = STORM_NO_NODE,
-			    .value = recorder_id(r, rep->kind, (uint32_t) k));
+			       .value =
+				       recorder_id(r, rep->kind, (uint32_t) k));
 }
 
 static void recorder_acked(struct recorder *r, uint32_t i)
@@ -317,8 +318,8 @@ static void recorder_acked(struct recorder *r, uint32_t i)
 	struct recorder_node *n = &r->node[i];
 	uint32_t first = i * r->conf.each, end = first + r->conf.each;
 
-	for (uint8_t kind = r->conf.kind;
-	     kind < r->conf.kind + r->conf.kinds; kind++) {
+	for (uint8_t kind = r->conf.kind; kind < r->conf.kind + r->conf.kinds;
+	     kind++) {
 		const struct storm_idset *s = storm_sim_acked(r->sim, i, kind);
 
 		for (uint32_t id = first; s->count && id < end; id++) {
@@ -339,7 +340,8 @@ static const struct storm_owner *recorder_owner_at(const struct recorder *r,
 						   uint32_t k)
 {
 	return k < r->sim->owners ?
-	       storm_sim_endpoint(r->sim, r->h.nodes + k)->owner : NULL;
+		       storm_sim_endpoint(r->sim, r->h.nodes + k)->owner :
+		       NULL;
 }
 
 /* In the cluster domain the members are those that were saved last. */
@@ -424,8 +426,8 @@ static void recorder_one_owner(struct recorder *r, uint32_t k)
 		return;
 	r->owner[k].opened |= o->phase == OWNER_OPEN;
 	if (x && x->begin.op && x->token)
-		r->op[((const struct recorder_token *) x->token)->op -
-		      1].number = x->begin.op;
+		r->op[((const struct recorder_token *) x->token)->op - 1]
+			.number = x->begin.op;
 	recorder_decided(r, k, o);
 	if (x && x->state == XFER_SENDING)
 		recorder_window(r, k, o);
@@ -473,8 +475,8 @@ static void recorder_fenced(struct recorder *r, uint32_t node, uint32_t from)
 {
 	if (recorder_taken(r, node) != *recorder_taken_before(r, node))
 		RECORD(r, .kind = HISTORY_ACCEPTED, .node = node, .peer = from,
-		    .epoch = node >= r->h.nodes ? r->epoch :
-						  r->node[node].epoch);
+		       .epoch = node >= r->h.nodes ? r->epoch :
+						     r->node[node].epoch);
 }
 
 static void recorder_after(void *arg, uint32_t node, uint32_t from)
@@ -550,8 +552,7 @@ static void recorder_give_segments(struct recorder *r, uint32_t i)
 {
 	for (uint32_t g = 0; r->conf.segments && g < RECORDER_SEGMENTS; g++)
 		storm_nm_segment(storm_sim_nm(r->sim, i), g,
-				 r->node[i].memory[g],
-				 recorder_segment_len(g));
+				 r->node[i].memory[g], recorder_segment_len(g));
 }
 
 void recorder_restarted(struct recorder *r, uint32_t node)
@@ -590,8 +591,10 @@ void recorder_init(struct recorder *r, struct storm_sim *sim,
 		}
 		recorder_give_segments(r, i);
 	}
-	storm_sim_watch(sim, &(struct storm_sim_watch) {
-		.before = recorder_before, .after = recorder_after, .arg = r });
+	storm_sim_watch(sim,
+			&(struct storm_sim_watch) { .before = recorder_before,
+						    .after = recorder_after,
+						    .arg = r });
 }
 
 void recorder_free(struct recorder *r)

@@ -12,7 +12,7 @@
 
 /* Places of the history.  A file is not a place: it is never read. */
 #define RECORDER_SEGMENTS 3
-#define RECORDER_SEGMENT_LEN 24000	/* the last one's; see recorder.c */
+#define RECORDER_SEGMENT_LEN 24000 /* the last one's; see recorder.c */
 enum {
 	PLACE_GLOBAL = 0,
 	PLACE_SEGMENT = PLACE_GLOBAL + STORM_GLOBALS,
@@ -21,7 +21,7 @@ enum {
 };
 
 struct recorder_conf {
-	bool segments;		/* nodes have segments */
+	bool segments; /* nodes have segments */
 	/* The kinds of reports.  Node n reports the ids from n * each to
 	 * (n + 1) * each - 1.  kinds * each is at most 64. */
 	uint8_t kind, kinds;
@@ -32,31 +32,33 @@ struct recorder_conf {
 };
 
 /* The first member of an operation's token. */
-struct recorder_token { uint32_t op; };
+struct recorder_token {
+	uint32_t op;
+};
 
-struct recorder_op {		/* an operation and its data */
+struct recorder_op { /* an operation and its data */
 	const uint8_t *data;
 	uint64_t size;
-	uint64_t number;	/* the owner's, once it has begun */
-	char path[32];		/* of a file */
+	uint64_t number; /* the owner's, once it has begun */
+	char path[32];	 /* of a file */
 	bool committed;
 };
 
 struct recorder_node {
-	uint32_t files, events;	/* seen so far */
+	uint32_t files, events; /* seen so far */
 	uint64_t global[STORM_GLOBALS];
-	uint32_t writer[PLACE_OWN];	/* the operation shown there last */
-	uint64_t segment[RECORDER_SEGMENTS];	/* samples */
+	uint32_t writer[PLACE_OWN]; /* the operation shown there last */
+	uint64_t segment[RECORDER_SEGMENTS]; /* samples */
 	uint8_t *memory[RECORDER_SEGMENTS];
-	uint64_t op;		/* its number, and its phase */
+	uint64_t op; /* its number, and its phase */
 	uint8_t phase;
 	uint32_t epoch;
-	uint64_t reported, acked;	/* one bit per kind and id */
-	uint64_t taken;		/* datagrams accepted before this turn */
-	bool member;		/* in its own view */
-	bool out;		/* excluded, in the owner's view */
-	bool lost;		/* it was excluded at some time */
-	bool broken;		/* by a fault */
+	uint64_t reported, acked; /* one bit per kind and id */
+	uint64_t taken;		  /* datagrams accepted before this turn */
+	bool member;		  /* in its own view */
+	bool out;		  /* excluded, in the owner's view */
+	bool lost;		  /* it was excluded at some time */
+	bool broken;		  /* by a fault */
 };
 
 struct recorder {
@@ -64,18 +66,18 @@ struct recorder {
 	struct recorder_conf conf;
 	struct history h;
 	struct recorder_node *node;
-	struct recorder_op *op;		/* by op - 1 */
+	struct recorder_op *op; /* by op - 1 */
 	uint32_t op_room;
 	bool cluster;
-	uint64_t turns;			/* of all endpoints */
-	uint32_t epoch;			/* of the last change of members */
-	uint64_t window;		/* most bytes in flight */
+	uint64_t turns;	 /* of all endpoints */
+	uint32_t epoch;	 /* of the last change of members */
+	uint64_t window; /* most bytes in flight */
 	struct recorder_owner {
 		bool opened;
-		uint64_t decided;	/* its last */
-		uint64_t sending, written;	/* operation, bytes written */
+		uint64_t decided;	   /* its last */
+		uint64_t sending, written; /* operation, bytes written */
 		uint64_t taken;
-	} owner[STORM_SIM_OWNERS];	/* one after the other */
+	} owner[STORM_SIM_OWNERS]; /* one after the other */
 };
 
 /* Watch the simulation from now on. */
@@ -83,8 +85,7 @@ void recorder_init(struct recorder *r, struct storm_sim *sim,
 		   const struct recorder_conf *conf);
 void recorder_free(struct recorder *r);
 void recorder_add(struct recorder *r, struct history_entry e);
-#define RECORD(r, ...) \
-	recorder_add(r, (struct history_entry) { __VA_ARGS__ })
+#define RECORD(r, ...) recorder_add(r, (struct history_entry) { __VA_ARGS__ })
 /* The number of the next operation, also the number of its remote event.  Call
  * it before issuing the operation.  data must stay valid and unchanged. */
 uint32_t recorder_op(struct recorder *r, const struct history_op *o,

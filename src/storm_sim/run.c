@@ -50,9 +50,10 @@ static void fault_crash(struct run *r, const struct fault *f, uint32_t number)
 	}
 	storm_idset_add(&r->broken, f->node, f->node);
 	if (f->seconds > 0)
-		action_add(r, (struct action) {
-			.at = storm_sim_now(r->sim) + ns_of(f->seconds),
-			.what = DO_RESTART, .number = number });
+		action_add(r, (struct action) { .at = storm_sim_now(r->sim) +
+						      ns_of(f->seconds),
+						.what = DO_RESTART,
+						.number = number });
 }
 
 static void fault_cut(struct run *r, const struct fault *f)
@@ -62,7 +63,7 @@ static void fault_cut(struct run *r, const struct fault *f)
 	storm_idset_add(&one, f->node, f->node);
 	if (f->node)
 		storm_idset_add(&others, 0, f->node - 1);
-	storm_idset_add(&others, f->node + 1, r->n);	/* n: the owner */
+	storm_idset_add(&others, f->node + 1, r->n); /* n: the owner */
 	if (f->way != CUT_FROM)
 		storm_sim_cut(r->sim, &others, &one, ns_of(f->seconds));
 	if (f->way != CUT_TO)
@@ -101,8 +102,9 @@ static void fault_make(struct run *r, uint32_t number)
 		storm_sim_loss(r->sim, (uint32_t) (f->fraction * 1e6));
 		if (f->seconds > 0)
 			action_add(r, (struct action) {
-				.at = storm_sim_now(r->sim) + ns_of(f->seconds),
-				.what = DO_CALM });
+					      .at = storm_sim_now(r->sim) +
+						    ns_of(f->seconds),
+					      .what = DO_CALM });
 		if (f->fraction > 0.4)
 			fault_may_name(r, STORM_NO_NODE);
 		break;
@@ -206,7 +208,8 @@ static void run_on_opened(void *arg, struct storm_outcome *out)
 	}
 	r->opened = true;
 	if (out->state == STORM_ABORTED && !out->nfaults)
-		run_violated(r, "the domain does not open, and no node is named");
+		run_violated(r,
+			     "the domain does not open, and no node is named");
 	run_outcome(r, 0, out);
 }
 
@@ -241,9 +244,11 @@ static void run_on_compared(void *arg, void *token, enum storm_compare result,
 	recorder_owner(&r->rec);
 	r->compare = result;
 	run_outcome(r, x->t.op, out);
-	run_result(r, x->t.op, unknown ? (int) STORM_UNKNOWN :
-		   result == STORM_TRUE ? HISTORY_TRUE :
-		   result == STORM_FALSE ? HISTORY_FALSE : HISTORY_FAILED);
+	run_result(r, x->t.op,
+		   unknown		 ? (int) STORM_UNKNOWN :
+		   result == STORM_TRUE	 ? HISTORY_TRUE :
+		   result == STORM_FALSE ? HISTORY_FALSE :
+					   HISTORY_FAILED);
 }
 
 static void run_on_report(void *arg, const struct storm_report *rep)
@@ -275,11 +280,15 @@ static void run_signalled(void *arg, uint32_t node, uint32_t op)
 
 	if (!x->launch)
 		return;
-	action_add(r, (struct action) {
-		.at = storm_sim_now(r->sim) + ns_of(x->op->seconds) +
-		      (x->op->jitter > 0 ?
-		       run_draw(r) % ns_of(x->op->jitter) : 0),
-		.what = DO_REPORT, .number = node, .launch = x });
+	action_add(r,
+		   (struct action) {
+			   .at = storm_sim_now(r->sim) + ns_of(x->op->seconds) +
+				 (x->op->jitter > 0 ?
+					  run_draw(r) % ns_of(x->op->jitter) :
+					  0),
+			   .what = DO_REPORT,
+			   .number = node,
+			   .launch = x });
 }
 
 /* ---------------------------------------------------------------- operations --- */
@@ -327,23 +336,25 @@ static void run_until(struct run *r, uint64_t end)
 
 static double op_within(const struct scenario *s, const struct op *o)
 {
-	double ns = (double) (o->kind == OP_OPEN ? s->set.open_timeout :
-			      2 * s->set.op_timeout + 2 * s->set.dead_timeout);
+	double ns = (double) (o->kind == OP_OPEN ?
+				      s->set.open_timeout :
+				      2 * s->set.op_timeout +
+					      2 * s->set.dead_timeout);
 
-	return o->within > 0 ? o->within :
-	       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
+	return o->within > 0 ?
+		       o->within :
+		       ns / 1e9 + 5 + o->seconds + o->jitter + o->size / 1e6;
 }
 
 /* P; NULL: all nodes.  One range needs no memory of its own. */
-static const struct storm_idset *op_set(const struct run *r,
-					const struct op *o,
+static const struct storm_idset *op_set(const struct run *r, const struct op *o,
 					struct storm_range *range,
 					struct storm_idset *set)
 {
 	if (!o->first && o->last == UINT32_MAX)
 		return NULL;
-	*range = (struct storm_range) { o->first,
-					storm_min(o->last, r->n - 1) };
+	*range =
+		(struct storm_range) { o->first, storm_min(o->last, r->n - 1) };
 	*set = (struct storm_idset) { range, 1, 1 };
 	return set;
 }
@@ -395,7 +406,8 @@ static int op_issue_transfer(struct run *r, const struct op *o)
 		snprintf(data.path, sizeof(data.path), "/tmp/file-%u",
 			 r->transfers);
 		to = (struct storm_target) { .kind = STORM_TARGET_FILE,
-					     .path = data.path, .mode = 0755 };
+					     .path = data.path,
+					     .mode = 0755 };
 		storm_sim_source(r->sim, data.data, data.size);
 	}
 	r->transfers++;
@@ -412,20 +424,22 @@ static int op_issue_transfer(struct run *r, const struct op *o)
 static uint32_t op_place(uint32_t variable)
 {
 	return variable >= STORM_GLOBAL(0) ?
-		PLACE_GLOBAL + variable - STORM_GLOBAL(0) :
-		PLACE_OWN + variable;
+		       PLACE_GLOBAL + variable - STORM_GLOBAL(0) :
+		       PLACE_OWN + variable;
 }
 
 static int op_issue_compare(struct run *r, const struct op *o)
 {
 	struct storm_assign w = { o->write_variable,
 				  (uint64_t) o->write_value };
-	struct history_op h = {
-		.compare = true, .own = o->variable < STORM_GLOBAL(0),
-		.place_r = op_place(o->variable),
-		.rel = (enum storm_relation) o->relation,
-		.operand = (uint64_t) o->value, .writes = o->write,
-		.place = o->write ? op_place(w.var) : 0, .value = w.value };
+	struct history_op h = { .compare = true,
+				.own = o->variable < STORM_GLOBAL(0),
+				.place_r = op_place(o->variable),
+				.rel = (enum storm_relation) o->relation,
+				.operand = (uint64_t) o->value,
+				.writes = o->write,
+				.place = o->write ? op_place(w.var) : 0,
+				.value = w.value };
 	struct issued *x = op_record(r, o, &h, &(struct recorder_op) { 0 });
 	struct storm_range range;
 	struct storm_idset set;
@@ -518,18 +532,28 @@ static void run_start(struct run *r)
 {
 	const struct scenario *s = r->s;
 	struct storm_sim_conf c = {
-		.seed = s->seed, .nodes = s->nodes, .set = s->set,
-		.net = s->net, .bus = s->bus, .bandwidth = s->bandwidth,
-		.latency = ns_of(s->latency), .jitter = ns_of(s->jitter),
+		.seed = s->seed,
+		.nodes = s->nodes,
+		.set = s->set,
+		.net = s->net,
+		.bus = s->bus,
+		.bandwidth = s->bandwidth,
+		.latency = ns_of(s->latency),
+		.jitter = ns_of(s->jitter),
 		.loss_ppm = (uint32_t) (s->loss * 1e6),
 		.dup_ppm = (uint32_t) (s->duplicates * 1e6),
 		.late_ppm = (uint32_t) (s->late_fraction * 1e6),
-		.late = ns_of(s->late), .multicast = s->carries_multicast,
-		.mtu = s->datagram, .frames = s->frames,
-		.disk_jitter = ns_of(s->disk), .host = ns_of(s->host),
+		.late = ns_of(s->late),
+		.multicast = s->carries_multicast,
+		.mtu = s->datagram,
+		.frames = s->frames,
+		.disk_jitter = ns_of(s->disk),
+		.host = ns_of(s->host),
 	};
-	struct recorder_conf rec = { .kinds = SCENARIO_LAUNCHES, .each = 1,
-				     .signalled = run_signalled, .arg = r };
+	struct recorder_conf rec = { .kinds = SCENARIO_LAUNCHES,
+				     .each = 1,
+				     .signalled = run_signalled,
+				     .arg = r };
 	uint32_t issued = 1;
 
 	r->n = s->nodes;
@@ -546,9 +570,10 @@ static void run_start(struct run *r)
 	r->owner = storm_sim_owner(r->sim);
 	r->start = storm_sim_now(r->sim);
 	for (uint32_t i = 0; i < s->faults; i++)
-		action_add(r, (struct action) {
-			.at = r->start + ns_of(s->fault[i].at),
-			.what = DO_FAULT, .number = i });
+		action_add(r, (struct action) { .at = r->start +
+						      ns_of(s->fault[i].at),
+						.what = DO_FAULT,
+						.number = i });
 	run_due(r);
 }
 
@@ -597,8 +622,8 @@ static bool run_closed(const struct run *r)
  * found no violation. */
 static bool run_finish(struct run *r)
 {
-	struct oracle_limits limits = {
-		.window = r->s->set.window, .dead = !r->owner || !r->opened };
+	struct oracle_limits limits = { .window = r->s->set.window,
+					.dead = !r->owner || !r->opened };
 
 	r->actions = 0;
 	if (r->owner && r->opened && r->out.state == STORM_DONE)
@@ -649,7 +674,7 @@ bool run_scenario(const struct scenario *s, json_object **figures,
 				opened = r->out.state == STORM_DONE;
 		}
 	if (!r->bad) {
-		if (opened)	/* the last result does not count */
+		if (opened) /* the last result does not count */
 			r->out.state = STORM_DONE;
 		r->bad = !run_finish(r);
 	}

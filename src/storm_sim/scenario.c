@@ -16,29 +16,27 @@
 #include "src/libstorm/wire/wire.h"
 
 enum key_type {
-	KEY_NUMBER,		/* double */
-	KEY_COUNT,		/* uint32_t */
+	KEY_NUMBER, /* double */
+	KEY_COUNT,  /* uint32_t */
 	KEY_COUNT64,
-	KEY_NS,			/* uint64_t ns, in the file seconds */
+	KEY_NS, /* uint64_t ns, in the file seconds */
 	KEY_BOOL,
-	KEY_WORD		/* int: index into words */
+	KEY_WORD /* int: index into words */
 };
 
 struct key {
 	const char *name;
 	enum key_type type;
-	size_t at;		/* in the struct */
+	size_t at; /* in the struct */
 	double min, max;
 	const char *const *words;
 };
 
-static const char *const op_words[] = {
-	"open", "compare", "transfer", "launch", "set", "wait", NULL
-};
-static const char *const fault_words[] = {
-	"crash", "pause", "disk", "slow", "loss", "cut", "version", "forge",
-	NULL
-};
+static const char *const op_words[] = { "open", "compare", "transfer", "launch",
+					"set",	"wait",	   NULL };
+static const char *const fault_words[] = { "crash",   "pause", "disk",
+					   "slow",    "loss",  "cut",
+					   "version", "forge", NULL };
 static const char *const target_words[] = { "", "memory", "file", NULL };
 static const char *const relation_words[] = { ">=", "<", "==", "!=", NULL };
 static const char *const way_words[] = { "both", "to", "from", NULL };
@@ -46,7 +44,7 @@ static const char *const way_words[] = { "both", "to", "from", NULL };
 #define S(field) offsetof(struct scenario, field)
 #define O(field) offsetof(struct op, field)
 #define F(field) offsetof(struct fault, field)
-#define LONG 1e6		/* s */
+#define LONG 1e6 /* s */
 #define MANY 4294967295.0
 
 static const struct key scenario_keys[] = {
@@ -81,8 +79,8 @@ static const struct key network_keys[] = {
 	{ "late_by", KEY_NUMBER, S(late), 0, 10, NULL },
 	{ "multicast", KEY_BOOL, S(carries_multicast), 0, 0, NULL },
 	{ "frames", KEY_BOOL, S(frames), 0, 0, NULL },
-	{ "datagram", KEY_COUNT, S(datagram), STORM_MTU_MIN,
-	  STORM_DATAGRAM_MAX, NULL },
+	{ "datagram", KEY_COUNT, S(datagram), STORM_MTU_MIN, STORM_DATAGRAM_MAX,
+	  NULL },
 	{ NULL, 0, 0, 0, 0, NULL }
 };
 
@@ -125,14 +123,14 @@ struct reader {
 
 /* Report an error once.  where and key: "operations[2]" and "size", or the part
  * that is known. */
-__attribute__((format(printf, 4, 5)))
-static void scenario_bad(struct reader *r, const char *where, const char *key,
-			 const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+scenario_bad(struct reader *r, const char *where, const char *key,
+	     const char *fmt, ...)
 {
 	va_list ap;
 
 	if (r->bad)
-		return;		/* report only the first error */
+		return; /* report only the first error */
 	r->bad = true;
 	fprintf(stderr, "storm_sim: %s: %s%s%s: ", r->file, where,
 		*where && *key ? "." : "", key);
@@ -195,7 +193,8 @@ static void scenario_get_key(struct reader *r, const char *where,
 		if (json_object_is_type(v, json_type_boolean))
 			*(bool *) p = json_object_get_boolean(v);
 		else
-			scenario_bad(r, where, k->name, "is %s: give true or false",
+			scenario_bad(r, where, k->name,
+				     "is %s: give true or false",
 				     json_object_to_json_string(v));
 		return;
 	default:
@@ -216,20 +215,19 @@ static void scenario_get_key(struct reader *r, const char *where,
 }
 
 /* Read the keys of an object by its table; special() reads all others. */
-static void scenario_get_object(struct reader *r, const char *where,
-				json_object *o, const struct key *keys,
-				void *base,
-				bool (*special)(struct reader *r,
-						const char *where,
-						const char *key, json_object *v,
-						void *base))
+static void scenario_get_object(
+	struct reader *r, const char *where, json_object *o,
+	const struct key *keys, void *base,
+	bool (*special)(struct reader *r, const char *where, const char *key,
+			json_object *v, void *base))
 {
 	if (!json_object_is_type(o, json_type_object)) {
 		scenario_bad(r, where, "", "is %s: give an object, {...}",
 			     json_object_to_json_string(o));
 		return;
 	}
-	json_object_object_foreach(o, name, v) {
+	json_object_object_foreach(o, name, v)
+	{
 		const struct key *k = keys;
 
 		while (k->name && strcmp(k->name, name))
@@ -238,7 +236,9 @@ static void scenario_get_object(struct reader *r, const char *where,
 			scenario_get_key(r, where, k, v, base);
 		else if (*name != '#' &&
 			 (!special || !special(r, where, name, v, base)))
-			scenario_bad(r, where, name, "is not a known key: see storm_sim(1), or begin it with # to make it a comment");
+			scenario_bad(
+				r, where, name,
+				"is not a known key: see storm_sim(1), or begin it with # to make it a comment");
 	}
 }
 
@@ -252,8 +252,10 @@ static bool network_special(struct reader *r, const char *where,
 		return false;
 	s->net = name ? storm_model_net(name) : NULL;
 	if (!s->net)
-		scenario_bad(r, where, key, "is %s: give one of \"qsnet\", \"gbe\", \"100gbe\", \"ndr\", or latency and bandwidth instead",
-			     json_object_to_json_string(v));
+		scenario_bad(
+			r, where, key,
+			"is %s: give one of \"qsnet\", \"gbe\", \"100gbe\", \"ndr\", or latency and bandwidth instead",
+			json_object_to_json_string(v));
 	return true;
 }
 
@@ -266,7 +268,8 @@ static void scenario_variable(struct reader *r, const char *where,
 
 	if (json_object_is_type(v, json_type_object) &&
 	    json_object_object_length(v) == 1) {
-		json_object_object_foreach(v, kind, i) {
+		json_object_object_foreach(v, kind, i)
+		{
 			if (!strcmp(kind, "global") &&
 			    scenario_number(r, where, key, i, 0,
 					    STORM_GLOBALS - 1, true, &d)) {
@@ -338,8 +341,10 @@ static void fault_node(struct reader *r, const char *where, json_object *v,
 		else if (!strcmp(word, "owner"))
 			f->node = STORM_NO_NODE;
 		else
-			scenario_bad(r, where, "node", "is \"%s\": give a number, \"random\" or \"owner\"",
-				     word);
+			scenario_bad(
+				r, where, "node",
+				"is \"%s\": give a number, \"random\" or \"owner\"",
+				word);
 	} else if (scenario_number(r, where, "node", v, 1, STORM_NODES_MAX,
 				   true, &d)) {
 		f->node = (uint32_t) d - 1;
@@ -395,18 +400,25 @@ static void scenario_get_ops(struct reader *r, json_object *a,
 		char where[64];
 
 		snprintf(where, sizeof(where), "operations[%u]", i);
-		*o = (struct op) { .kind = -1, .last = UINT32_MAX, .repeat = 1,
+		*o = (struct op) { .kind = -1,
+				   .last = UINT32_MAX,
+				   .repeat = 1,
 				   .target = STORM_TARGET_FILE };
 		scenario_get_object(r, where, json_object_array_get_idx(a, i),
 				    op_keys, o, op_special);
 		if (o->kind < 0)
-			scenario_bad(r, where, "do", "is missing: give one of \"open\", \"compare\", \"transfer\", \"launch\", \"set\", \"wait\"");
+			scenario_bad(
+				r, where, "do",
+				"is missing: give one of \"open\", \"compare\", \"transfer\", \"launch\", \"set\", \"wait\"");
 		if ((o->kind == OP_OPEN) != (i == 0))
-			scenario_bad(r, where, "do", "%s", i ? "is \"open\": only the first operation may be" :
-				     "is not \"open\": the first operation must be");
+			scenario_bad(
+				r, where, "do", "%s",
+				i ? "is \"open\": only the first operation may be" :
+				    "is not \"open\": the first operation must be");
 	}
 	if (!s->ops)
-		scenario_bad(r, "operations", "", "is empty: give at least {\"do\": \"open\"}");
+		scenario_bad(r, "operations", "",
+			     "is empty: give at least {\"do\": \"open\"}");
 }
 
 static bool fault_needs_node(int kind)
@@ -425,17 +437,24 @@ static void scenario_get_faults(struct reader *r, json_object *a,
 		char where[64];
 
 		snprintf(where, sizeof(where), "faults[%u]", i);
-		*f = (struct fault) { .kind = -1, .at = ANY_TIME,
+		*f = (struct fault) { .kind = -1,
+				      .at = ANY_TIME,
 				      .node = NODE_RANDOM };
 		scenario_get_object(r, where, json_object_array_get_idx(a, i),
 				    fault_keys, f, fault_special);
 		if (f->kind < 0)
-			scenario_bad(r, where, "do", "is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\"");
+			scenario_bad(
+				r, where, "do",
+				"is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\"");
 		if (f->at < 0)
-			scenario_bad(r, where, "at", "is missing: give seconds from the start, or [FROM, TO]");
+			scenario_bad(
+				r, where, "at",
+				"is missing: give seconds from the start, or [FROM, TO]");
 		if (f->node == STORM_NO_NODE && f->kind != FAULT_CRASH &&
 		    f->kind != FAULT_PAUSE)
-			scenario_bad(r, where, "node", "is \"owner\", which can only \"crash\" or \"pause\"");
+			scenario_bad(
+				r, where, "node",
+				"is \"owner\", which can only \"crash\" or \"pause\"");
 	}
 }
 
@@ -471,8 +490,7 @@ static uint32_t scenario_datagram(const struct storm_model_net *net)
 	if (!net)
 		return 1472;
 	packet = (uint32_t) net->packet_size;
-	return packet >= 1024 ? packet :
-	       STORM_DATAGRAM_MAX / packet * packet;
+	return packet >= 1024 ? packet : STORM_DATAGRAM_MAX / packet * packet;
 }
 
 static void scenario_check(struct reader *r, const struct scenario *s)
@@ -480,11 +498,15 @@ static void scenario_check(struct reader *r, const struct scenario *s)
 	uint32_t launches = 0;
 
 	if (!s->nodes)
-		scenario_bad(r, "nodes", "", "is missing: give how many there are");
+		scenario_bad(r, "nodes", "",
+			     "is missing: give how many there are");
 	if (!s->ops)
-		scenario_bad(r, "operations", "", "is missing: give at least [{\"do\": \"open\"}]");
+		scenario_bad(r, "operations", "",
+			     "is missing: give at least [{\"do\": \"open\"}]");
 	if (!s->net && s->bandwidth <= 0 && !s->latency)
-		scenario_bad(r, "network", "", "is missing: give a name, or latency and bandwidth");
+		scenario_bad(
+			r, "network", "",
+			"is missing: give a name, or latency and bandwidth");
 	for (uint32_t i = 0; i < s->ops; i++) {
 		const struct op *o = &s->op[i];
 		char where[64];
@@ -493,22 +515,29 @@ static void scenario_check(struct reader *r, const struct scenario *s)
 		launches += o->kind == OP_LAUNCH ? o->repeat : 0;
 		if (o->first >= s->nodes ||
 		    (o->last >= s->nodes && o->last != UINT32_MAX))
-			scenario_bad(r, where, "nodes", "goes beyond node %u: give [FROM, TO] within it",
-				     s->nodes);
+			scenario_bad(
+				r, where, "nodes",
+				"goes beyond node %u: give [FROM, TO] within it",
+				s->nodes);
 		if (o->model_error > 0 && !s->net)
-			scenario_bad(r, where, "model_error", "needs a named network: give network.name");
+			scenario_bad(
+				r, where, "model_error",
+				"needs a named network: give network.name");
 	}
 	if (launches > SCENARIO_LAUNCHES)
-		scenario_bad(r, "operations", "", "have %u launches: give at most %u",
-			     launches, SCENARIO_LAUNCHES);
+		scenario_bad(r, "operations", "",
+			     "have %u launches: give at most %u", launches,
+			     SCENARIO_LAUNCHES);
 	for (uint32_t i = 0; i < s->faults; i++) {
 		char where[64];
 
 		snprintf(where, sizeof(where), "faults[%u]", i);
 		if (s->fault[i].node < NODE_RANDOM &&
 		    s->fault[i].node >= s->nodes)
-			scenario_bad(r, where, "node", "is %u, but there are %u nodes: give one of them",
-				     s->fault[i].node + 1, s->nodes);
+			scenario_bad(
+				r, where, "node",
+				"is %u, but there are %u nodes: give one of them",
+				s->fault[i].node + 1, s->nodes);
 	}
 }
 
@@ -524,7 +553,8 @@ static json_object *scenario_parse(const char *file)
 	if (!t)
 		abort();
 	if (!f || (getdelim(&text, &len, 0, f) < 0 && ferror(f))) {
-		fprintf(stderr, "storm_sim: %s: %s: give the name of a scenario file\n",
+		fprintf(stderr,
+			"storm_sim: %s: %s: give the name of a scenario file\n",
 			file, strerror(errno));
 		goto out;
 	}
@@ -536,7 +566,8 @@ static json_object *scenario_parse(const char *file)
 
 		for (size_t i = 0; i < end && text[i]; i++)
 			line += text[i] == '\n';
-		fprintf(stderr, "storm_sim: %s: line %u: %s: a scenario is one object in JSON\n",
+		fprintf(stderr,
+			"storm_sim: %s: line %u: %s: a scenario is one object in JSON\n",
 			file, line,
 			json_tokener_error_desc(json_tokener_get_error(t)));
 	}
@@ -641,11 +672,12 @@ static json_object *scenario_put_value(const struct key *k, const void *base)
 	switch (k->type) {
 	case KEY_NUMBER:
 		return *(const double *) p != 0 ?
-			json_object_new_double(*(const double *) p) : NULL;
+			       json_object_new_double(*(const double *) p) :
+			       NULL;
 	case KEY_COUNT:
 		return json_object_new_int64(*(const uint32_t *) p);
 	case KEY_COUNT64:
-		return json_object_new_int64((int64_t) *(const uint64_t *) p);
+		return json_object_new_int64((int64_t) * (const uint64_t *) p);
 	case KEY_NS:
 		return json_object_new_double((double) *(const uint64_t *) p /
 					      STORM_SEC);
@@ -677,8 +709,9 @@ static json_object *scenario_put_variable(uint32_t var)
 	json_object *o = json_object_new_object();
 
 	if (var >= STORM_GLOBAL(0))
-		json_object_object_add(o, "global", json_object_new_int64(
-					       var - STORM_GLOBAL(0)));
+		json_object_object_add(
+			o, "global",
+			json_object_new_int64(var - STORM_GLOBAL(0)));
 	else
 		json_object_object_add(o, "own", json_object_new_int64(var));
 	return o;
@@ -691,14 +724,14 @@ static json_object *scenario_put_op(const struct op *op)
 	json_object_object_add(o, "variable",
 			       scenario_put_variable(op->variable));
 	if (op->write)
-		json_object_object_add(o, "write", scenario_put_variable(
-					       op->write_variable));
+		json_object_object_add(
+			o, "write", scenario_put_variable(op->write_variable));
 	if (op->last != UINT32_MAX) {
 		json_object *p = json_object_new_array();
 
 		json_object_array_add(p, json_object_new_int64(op->first + 1));
-		json_object_array_add(p, json_object_new_int64(
-			(int64_t) op->last + 1));
+		json_object_array_add(
+			p, json_object_new_int64((int64_t) op->last + 1));
 		json_object_object_add(o, "nodes", p);
 	}
 	return o;

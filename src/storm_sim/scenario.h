@@ -14,23 +14,29 @@
 #include "src/libstorm/storm.h"
 
 #define SCENARIO_LAUNCHES STORM_REPORT_KINDS
-#define SCENARIO_SIZE_MAX 4294967294.0	/* bytes of a transfer */
+#define SCENARIO_SIZE_MAX 4294967294.0 /* bytes of a transfer */
 
 enum fault_kind {
-	FAULT_CRASH, FAULT_PAUSE, FAULT_DISK, FAULT_SLOW, FAULT_LOSS,
-	FAULT_CUT, FAULT_VERSION, FAULT_FORGE
+	FAULT_CRASH,
+	FAULT_PAUSE,
+	FAULT_DISK,
+	FAULT_SLOW,
+	FAULT_LOSS,
+	FAULT_CUT,
+	FAULT_VERSION,
+	FAULT_FORGE
 };
 
-#define NODE_RANDOM (UINT32_MAX - 1)	/* until scenario_settle() */
+#define NODE_RANDOM (UINT32_MAX - 1) /* until scenario_settle() */
 #define ANY_TIME -1.0
 
 struct fault {
-	int kind;		/* enum fault_kind */
-	double at, until;	/* s; a time between, until settled */
-	uint32_t node;		/* STORM_NO_NODE: the owner */
-	double seconds;		/* how long; crash: until it restarts, 0: never */
-	double fraction;	/* lost */
-	int way;		/* enum cut_way */
+	int kind;	  /* enum fault_kind */
+	double at, until; /* s; a time between, until settled */
+	uint32_t node;	  /* STORM_NO_NODE: the owner */
+	double seconds;	  /* how long; crash: until it restarts, 0: never */
+	double fraction;  /* lost */
+	int way;	  /* enum cut_way */
 };
 
 enum cut_way { CUT_BOTH, CUT_TO, CUT_FROM };
@@ -38,21 +44,21 @@ enum cut_way { CUT_BOTH, CUT_TO, CUT_FROM };
 enum op_kind { OP_OPEN, OP_COMPARE, OP_TRANSFER, OP_LAUNCH, OP_SET, OP_WAIT };
 
 struct op {
-	int kind;		/* enum op_kind */
-	uint32_t first, last;	/* P; all nodes: 0 to UINT32_MAX */
+	int kind;	      /* enum op_kind */
+	uint32_t first, last; /* P; all nodes: 0 to UINT32_MAX */
 	uint32_t repeat;
-	double size;		/* bytes */
-	int target;		/* enum storm_target_kind */
-	uint32_t variable;	/* own, or STORM_GLOBAL(i) */
-	int relation;		/* enum storm_relation */
+	double size;	   /* bytes */
+	int target;	   /* enum storm_target_kind */
+	uint32_t variable; /* own, or STORM_GLOBAL(i) */
+	int relation;	   /* enum storm_relation */
 	double value;
 	bool write;
 	uint32_t write_variable;
 	double write_value;
-	double seconds, jitter;	/* of wait; of a launch's processes */
+	double seconds, jitter; /* of wait; of a launch's processes */
 	double within;		/* s, simulated; 0: what the time-outs allow */
-	double owner_datagrams, node_datagrams;	/* most control sent; 0: any */
-	double model_error;	/* of the time, 0: not compared */
+	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
+	double model_error; /* of the time, 0: not compared */
 };
 
 struct scenario {
@@ -61,13 +67,13 @@ struct scenario {
 	uint32_t nodes;
 	struct storm_settings set;
 	const struct storm_model_net *net;
-	double bus, bandwidth;		/* bytes/s */
-	double latency, jitter, late;	/* s */
+	double bus, bandwidth;	      /* bytes/s */
+	double latency, jitter, late; /* s */
 	double loss, duplicates, late_fraction;
 	bool carries_multicast, frames;
-	uint32_t datagram;		/* bytes */
-	double disk;			/* s, at most, for each step of a file */
-	double host;			/* s, for each datagram received */
+	uint32_t datagram; /* bytes */
+	double disk;	   /* s, at most, for each step of a file */
+	double host;	   /* s, for each datagram received */
 	struct op *op;
 	uint32_t ops;
 	struct fault *fault;

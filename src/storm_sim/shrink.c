@@ -107,7 +107,7 @@ struct scenario *shrink_scenario(const struct scenario *s, shrink_fails fails,
 {
 	struct scenario *c = scenario_copy(s);
 
-	shrink_nodes(&c, fails, arg);	/* first: fewer nodes run faster */
+	shrink_nodes(&c, fails, arg); /* first: fewer nodes run faster */
 	shrink_list(&c, fails, arg);
 	shrink_repeats(&c, fails, arg);
 	shrink_nodes(&c, fails, arg);

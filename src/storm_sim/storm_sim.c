@@ -18,34 +18,35 @@
 #include "shrink.h"
 #include "storm_config.h"
 
-#define NODES_MAX 32		/* numbers in --nodes */
+#define NODES_MAX 32 /* numbers in --nodes */
 
 static struct {
-	uint64_t seed, seeds;	/* seed 0: the scenario's */
+	uint64_t seed, seeds; /* seed 0: the scenario's */
 	uint32_t nodes[NODES_MAX];
 	uint32_t nnodes;
-	uint32_t limit;		/* s of a run; 0: none */
+	uint32_t limit; /* s of a run; 0: none */
 	bool keep, brief, messages;
 } opt = { .seeds = 1 };
 
 static void storm_sim_usage(FILE *f)
 {
 	fputs("Usage: storm_sim [OPTION]... SCENARIO...\n"
-"Run scenarios of STORM's protocol in a simulator and check the results.\n"
-"\n"
-"  -b, --brief          print one line for each run, not its figures\n"
-"  -k, --keep           do not look for a shorter scenario\n"
-"  -l, --limit=SECONDS  count a run that takes longer as a violation\n"
-"  -m, --messages       print the protocol's log to standard error\n"
-"  -n, --nodes=LIST     number of nodes, overrides the scenario's;\n"
-"                       4,16,64: three runs\n"
-"  -s, --seed=NUMBER    seed, overrides the scenario's\n"
-"  -S, --seeds=NUMBER   number of runs, with this seed and the next ones\n"
-"  -h, --help           print this text\n"
-"  -V, --version        print the version\n"
-"\n"
-"Figures go to standard output, as JSON.  The exit code is 1 if there was a\n"
-"violation, 2 if a scenario or an option is wrong.\n", f);
+	      "Run scenarios of STORM's protocol in a simulator and check the results.\n"
+	      "\n"
+	      "  -b, --brief          print one line for each run, not its figures\n"
+	      "  -k, --keep           do not look for a shorter scenario\n"
+	      "  -l, --limit=SECONDS  count a run that takes longer as a violation\n"
+	      "  -m, --messages       print the protocol's log to standard error\n"
+	      "  -n, --nodes=LIST     number of nodes, overrides the scenario's;\n"
+	      "                       4,16,64: three runs\n"
+	      "  -s, --seed=NUMBER    seed, overrides the scenario's\n"
+	      "  -S, --seeds=NUMBER   number of runs, with this seed and the next ones\n"
+	      "  -h, --help           print this text\n"
+	      "  -V, --version        print the version\n"
+	      "\n"
+	      "Figures go to standard output, as JSON.  The exit code is 1 if there was a\n"
+	      "violation, 2 if a scenario or an option is wrong.\n",
+	      f);
 }
 
 static void storm_sim_log_nothing(enum storm_log_level level, const char *msg)
@@ -59,7 +60,7 @@ static void storm_sim_log_nothing(enum storm_log_level level, const char *msg)
 struct verdict {
 	bool ok;
 	char why[RUN_WHY];
-	char *figures;		/* malloc()ed; NULL: the process died */
+	char *figures; /* malloc()ed; NULL: the process died */
 };
 
 static void run_in_child(const struct scenario *s, FILE *out)
@@ -115,7 +116,7 @@ static struct verdict verdict_of_run(const struct scenario *s)
 	if (!pid) {
 		close(fd[0]);
 		run_in_child(s, fdopen(fd[1], "w"));
-		exit(0);	/* sanitizers check at exit */
+		exit(0); /* sanitizers check at exit */
 	}
 	close(fd[1]);
 	in = fdopen(fd[0], "r");
@@ -153,18 +154,20 @@ static bool verdict_fails(const struct scenario *s, void *arg)
 static void verdict_print(const struct scenario *s, const struct verdict *v,
 			  const char *file)
 {
-	struct scenario *less = opt.keep ? scenario_copy(s) :
-				shrink_scenario(s, verdict_fails, NULL);
+	struct scenario *less = opt.keep ?
+					scenario_copy(s) :
+					shrink_scenario(s, verdict_fails, NULL);
 	struct verdict again = verdict_of_run(less);
 	json_object *o = scenario_json(less);
 
 	fprintf(stderr, "storm_sim: %s: seed %llu, %u nodes: %s\n", file,
 		(unsigned long long) s->seed, s->nodes, v->why);
-	fprintf(stderr, "storm_sim: a shorter scenario that fails (%u nodes, %u operations, %u faults: %s):\n%s\n",
+	fprintf(stderr,
+		"storm_sim: a shorter scenario that fails (%u nodes, %u operations, %u faults: %s):\n%s\n",
 		less->nodes, less->ops, less->faults,
 		again.ok ? "not every time" : again.why,
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-					       JSON_C_TO_STRING_SPACED));
+		json_object_to_json_string_ext(
+			o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
 	json_object_put(o);
 	free(again.figures);
 	scenario_free(less);
@@ -217,7 +220,8 @@ static uint64_t option_number(const char *what, const char *s, const char *more,
 	v = strtoull(s, end, 10);
 	if (*end == s || (**end && !strchr(more, **end)) || errno ||
 	    *s == '-' || v > max || !v) {
-		fprintf(stderr, "storm_sim: --%s: \"%s\" is not a number from 1 to %llu\n",
+		fprintf(stderr,
+			"storm_sim: --%s: \"%s\" is not a number from 1 to %llu\n",
 			what, s, (unsigned long long) max);
 		exit(2);
 	}
@@ -234,7 +238,8 @@ static void option_nodes(char *list)
 		if (!*end)
 			return;
 	}
-	fprintf(stderr, "storm_sim: --nodes: more than %d numbers\n", NODES_MAX);
+	fprintf(stderr, "storm_sim: --nodes: more than %d numbers\n",
+		NODES_MAX);
 	exit(2);
 }
 
@@ -258,14 +263,22 @@ static void option_parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "bkl:mn:s:S:hV", longs, NULL)) !=
 	       -1) {
 		switch (c) {
-		case 'b': opt.brief = true; break;
-		case 'k': opt.keep = true; break;
+		case 'b':
+			opt.brief = true;
+			break;
+		case 'k':
+			opt.keep = true;
+			break;
 		case 'l':
 			opt.limit = (uint32_t) option_number("limit", optarg,
 							     "", 1000000, &end);
 			break;
-		case 'm': opt.messages = true; break;
-		case 'n': option_nodes(optarg); break;
+		case 'm':
+			opt.messages = true;
+			break;
+		case 'n':
+			option_nodes(optarg);
+			break;
 		case 's':
 			opt.seed = option_number("seed", optarg, "", 1ULL << 52,
 						 &end);
@@ -274,10 +287,15 @@ static void option_parse(int argc, char **argv)
 			opt.seeds = option_number("seeds", optarg, "",
 						  1ULL << 32, &end);
 			break;
-		case 'h': storm_sim_usage(stdout); exit(0);
-		case 'V': puts("storm_sim " STORM_VERSION); exit(0);
+		case 'h':
+			storm_sim_usage(stdout);
+			exit(0);
+		case 'V':
+			puts("storm_sim " STORM_VERSION);
+			exit(0);
 		default:
-			fputs("Try 'storm_sim --help' for more information.\n", stderr);
+			fputs("Try 'storm_sim --help' for more information.\n",
+			      stderr);
 			exit(2);
 		}
 	}

@@ -24,7 +24,9 @@
 #undef storm_seal
 #undef storm_sha256
 
-struct storm_seal { uint64_t key; };
+struct storm_seal {
+	uint64_t key;
+};
 
 /* Declared in seal.h, which is included already, under the other names. */
 struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
@@ -117,7 +119,7 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	len -= STORM_TAG_LEN;
 	tag_of(s, hdr, sequence, body, len, tag);
 	if (memcmp(tag, body + len, STORM_TAG_LEN)) {
-		memset(out, 0xee, len);		/* as promised: garbage */
+		memset(out, 0xee, len); /* as promised: garbage */
 		return STORM_EAUTH;
 	}
 	memmove(out, body, len);
@@ -134,8 +136,7 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 	size_t rest = len - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
 	int err;
 
-	if (len < STORM_DATA_HEADER_LEN + STORM_TAG_LEN ||
-	    len > sizeof(plain))
+	if (len < STORM_DATA_HEADER_LEN + STORM_TAG_LEN || len > sizeof(plain))
 		abort();
 	err = storm_seal_open(s, hdr, sequence, body, len, plain);
 	memcpy(head, plain, STORM_DATA_HEADER_LEN);

@@ -22,14 +22,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#ifndef UNIT_H			/* the unit tests have their own */
-#define must(cond) do { \
-	if (!(cond)) { \
-		fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, \
-			__LINE__, #cond); \
-		abort(); \
-	} \
-} while (0)
+#ifndef UNIT_H /* the unit tests have their own */
+#define must(cond)                                                    \
+	do {                                                          \
+		if (!(cond)) {                                        \
+			fprintf(stderr, "%s:%d: does not hold: %s\n", \
+				__FILE__, __LINE__, #cond);           \
+			abort();                                      \
+		}                                                     \
+	} while (0)
 
 /* A copy on the heap of exactly this length: a read one byte too far is
  * seen. */
@@ -58,7 +59,7 @@ static inline bool same_set(const struct storm_idset *a,
 			    const struct storm_idset *b)
 {
 	return a->count == b->count &&
-		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
+	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
 /* Ascending, disjoint, not even touching, and up to max. */

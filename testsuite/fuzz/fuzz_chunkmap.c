@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!wild)
 		bytes %= (uint64_t) CHUNKS * chunk;
-	if (bytes / chunk > 1u << 22)	/* too much for so often */
+	if (bytes / chunk > 1u << 22) /* too much for so often */
 		return 0;
 	must(!storm_chunkmap_init(&m, bytes, chunk));
 	memset(there, 0, sizeof(there));

@@ -27,7 +27,9 @@ static void same_again(const struct storm_idset *s, uint32_t max)
 	free(buf);
 }
 
-struct sets { struct storm_idset a, b, both, less; };
+struct sets {
+	struct storm_idset a, b, both, less;
+};
 
 static void member(const struct sets *s, uint32_t id)
 {

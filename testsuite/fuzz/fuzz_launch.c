@@ -41,21 +41,21 @@ static bool is_one(const uint8_t *p, size_t len)
 	uint16_t version, type;
 	uint32_t left;
 
-	storm_get16(&i);		/* reserved */
+	storm_get16(&i); /* reserved */
 	left = storm_get32(&i);
 	if (i.bad || left != (size_t) (i.end - i.p))
 		return false;
 	version = storm_get16(&i);
-	storm_get16(&i);		/* flags */
+	storm_get16(&i); /* flags */
 	type = storm_get16(&i);
-	storm_get32(&i);		/* length of the body */
+	storm_get32(&i); /* length of the body */
 	return !storm_get16(&i) && !i.bad && type == REQUEST_LAUNCH_TASKS &&
-		version == SLURM_PROTOCOL_VERSION;
+	       version == SLURM_PROTOCOL_VERSION;
 }
 
 /* slurmd has been given it all. */
-static void answer(struct agent *a, struct agent_launch *l,
-		   const uint8_t *buf, size_t len, size_t piece)
+static void answer(struct agent *a, struct agent_launch *l, const uint8_t *buf,
+		   size_t len, size_t piece)
 {
 	int pair[2];
 
@@ -65,8 +65,9 @@ static void answer(struct agent *a, struct agent_launch *l,
 	l->retry_at = 0;
 	l->give_up = 0;
 	for (size_t at = 0; at < len && !dead; at += piece) {
-		must(send(pair[1], buf + at, len - at < piece ? len - at :
-			  piece, MSG_NOSIGNAL) > 0);
+		must(send(pair[1], buf + at,
+			  len - at < piece ? len - at : piece,
+			  MSG_NOSIGNAL) > 0);
 		agent_launch_ready(a, &l->io, EPOLLIN);
 	}
 	close(pair[1]);
@@ -80,7 +81,8 @@ static void answer(struct agent *a, struct agent_launch *l,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const log_options_t quiet_log = {
-		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0 };
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0
+	};
 	static const uint8_t head[3] = { 0, 6, 0 };
 	struct storm_in i = { data, data + size, false };
 	struct storm_in h = { head, head + sizeof(head), false };
@@ -108,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		answer(&a, s.launches, said, n, piece);
 	} else {
 		must(!s.launches->len);
-		agent_launch_tick(&a, w.now);	/* sessions: none here */
+		agent_launch_tick(&a, w.now); /* sessions: none here */
 		agent_launch_try(&a, s.launches, w.now);
 		must(a.count.launches_failed == 1);
 	}

@@ -21,10 +21,10 @@
 #include "src/plugins/switch/storm/agent/program/agent_local.c"
 #undef dup3
 
-#define MADE 0x1	/* the head is right */
-#define FD 0x2		/* a descriptor rides along */
-#define ACKED 0x4	/* before it, the owner acknowledges what there is */
-#define OVER 0x8	/* before it, the session ends */
+#define MADE 0x1  /* the head is right */
+#define FD 0x2	  /* a descriptor rides along */
+#define ACKED 0x4 /* before it, the owner acknowledges what there is */
+#define OVER 0x8  /* before it, the session ends */
 #define FRAMES 64
 
 static struct agent agent;
@@ -49,7 +49,8 @@ struct agent_session *agent_session_of_step(struct agent *a,
 					    const struct agent_step *step)
 {
 	return a == session.a && step->job_id == session.step.job_id ?
-		&session : NULL;
+		       &session :
+		       NULL;
 }
 
 void agent_gang_no_slurmd(struct agent *a)
@@ -149,11 +150,10 @@ static void owner_has(uint8_t kind)
 	storm_idset_clear(&ids);
 }
 
-static void converse(int sock, struct agent_conn *c, struct storm_in *i,
-		     int fd)
+static void converse(int sock, struct agent_conn *c, struct storm_in *i, int fd)
 {
-	for (int n = 0; n < FRAMES && i->p < i->end && !i->bad &&
-	     c->io.fd >= 0; n++) {
+	for (int n = 0; n < FRAMES && i->p < i->end && !i->bad && c->io.fd >= 0;
+	     n++) {
 		uint8_t how = storm_get8(i);
 
 		if (how & ACKED)
@@ -173,7 +173,8 @@ static void converse(int sock, struct agent_conn *c, struct storm_in *i,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const log_options_t quiet_log = {
-		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0 };
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0
+	};
 	static const uint8_t head[3] = { 0, 6, 0 };
 	struct storm_in i = { data, data + size, false };
 	struct storm_in h = { head, head + sizeof(head), false };
@@ -190,7 +191,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&agent, 0, sizeof(agent));
 	agent.nm = w.nm;
 	agent.net.driver = &driver;
-	session = (struct agent_session) { .a = &agent, .id = w.session,
+	session = (struct agent_session) { .a = &agent,
+					   .id = w.session,
 					   .step.job_id = 7 };
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair));
 	c->io.fd = pair[0];

@@ -26,8 +26,7 @@ static void same_again(const struct storm_node *nodes, uint32_t count)
 	must(storm_in_done(&i) && n == count);
 	for (uint32_t k = 0; k < n; k++) {
 		must(!strcmp(got[k].name, nodes[k].name));
-		must(!memcmp(got[k].addr.ip, nodes[k].addr.ip,
-			     STORM_ADDR_LEN));
+		must(!memcmp(got[k].addr.ip, nodes[k].addr.ip, STORM_ADDR_LEN));
 		must(got[k].addr.port == nodes[k].addr.port);
 	}
 	storm_nodes_free(got, n);

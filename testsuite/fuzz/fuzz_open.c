@@ -17,7 +17,8 @@
 #define KNOWN "fuzz"
 #define PAYLOAD 0x2
 #define VERSION 0x4
-#define FIXED (STORM_NONCE_LEN + 101)		/* bytes of a body before the BEGIN's length */
+#define FIXED \
+	(STORM_NONCE_LEN + 101) /* bytes of a body before the BEGIN's length */
 #define ENOUGH 128		/* nodes */
 
 static uint8_t payload_is[256];
@@ -103,7 +104,8 @@ static void same(const struct storm_open *a, const struct storm_open *b)
 	must(!memcmp(a->nonce, b->nonce, STORM_NONCE_LEN));
 	must(a->job_id == b->job_id && a->step_id == b->step_id &&
 	     a->step_het == b->step_het);
-	must(same_addr(&a->owner, &b->owner) && same_addr(&a->group, &b->group));
+	must(same_addr(&a->owner, &b->owner) &&
+	     same_addr(&a->group, &b->group));
 	must(a->multicast == b->multicast && a->radix == b->radix &&
 	     a->mtu == b->mtu && a->window == b->window);
 	must(a->dead_timeout == b->dead_timeout &&
@@ -190,7 +192,7 @@ static bool payload(struct storm_in *i, uint8_t how, uint8_t sha[32])
 	payload_len = len;
 	free(p);
 	return len == STORM_KEY_LEN + 32 &&
-		!memcmp(payload_is + STORM_KEY_LEN, sha, 32);
+	       !memcmp(payload_is + STORM_KEY_LEN, sha, 32);
 }
 
 static void made(struct storm_in *i, uint8_t how)

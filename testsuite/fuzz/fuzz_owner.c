@@ -17,17 +17,17 @@
 #define WRITES 0x1
 #define TO_SEGMENT 0x2
 #define GLOBAL 0x2
-#define SOME 0x4		/* not to all nodes */
+#define SOME 0x4 /* not to all nodes */
 
 struct owned {
-	struct storm_transport transport;	/* first */
+	struct storm_transport transport; /* first */
 	struct storm_owner *o;
 	struct sealer *sealer;
 	uint64_t now;
-	uint8_t xfer[XFERS];	/* 1: pending, 2: forgotten, 3: done */
+	uint8_t xfer[XFERS]; /* 1: pending, 2: forgotten, 3: done */
 	uint32_t xfers;
 	bool answered, sends_fail, saves_fail;
-	uint32_t saved;		/* epoch */
+	uint32_t saved; /* epoch */
 	uint32_t comparing;
 	uint64_t version;
 };
@@ -68,8 +68,11 @@ static size_t net_mtu(struct storm_transport *t)
 }
 
 static const struct storm_transport_ops net = {
-	.name = "fuzz", .send = net_send, .send_stream = net_stream,
-	.drop_streams = net_drop_streams, .mtu = net_mtu,
+	.name = "fuzz",
+	.send = net_send,
+	.send_stream = net_stream,
+	.drop_streams = net_drop_streams,
+	.mtu = net_mtu,
 };
 
 static void must_be_faults(struct owned *w, struct storm_outcome *out)
@@ -144,8 +147,11 @@ static void joined(void *arg, uint32_t node)
 
 static const struct storm_owner_ops ops = {
 	.joined = joined,
-	.opened = opened, .xfer_done = xfer_done,
-	.compare_done = compare_done, .report = reported, .fault = fault,
+	.opened = opened,
+	.xfer_done = xfer_done,
+	.compare_done = compare_done,
+	.report = reported,
+	.fault = fault,
 };
 
 /* ------------------------------------------------------------------ commands --- */
@@ -173,7 +179,8 @@ static void xfer(struct owned *w, uint8_t how, uint64_t len)
 	if (w->xfers == XFERS)
 		return;
 	to.kind = how & TO_SEGMENT ? STORM_TARGET_SEGMENT :
-		  how & TO_FILE ? STORM_TARGET_FILE : STORM_TARGET_MEMORY;
+		  how & TO_FILE	   ? STORM_TARGET_FILE :
+				     STORM_TARGET_MEMORY;
 	*x = 1;
 	w->xfers++;
 	if (storm_owner_xfer(w->o, set_of(w, how, &p), &to, bytes, len, x,
@@ -190,10 +197,9 @@ static void compare(struct owned *w, uint8_t var, uint8_t how, uint8_t value)
 					var % STORM_VARS;
 
 	w->comparing++;
-	if (storm_owner_compare(w->o, set_of(w, how, &p), which,
-				var % (STORM_NE + 1u), value,
-				how & WRITES ? &write : NULL, &w->comparing,
-				w->now))
+	if (storm_owner_compare(
+		    w->o, set_of(w, how, &p), which, var % (STORM_NE + 1u),
+		    value, how & WRITES ? &write : NULL, &w->comparing, w->now))
 		w->comparing--;
 	storm_idset_clear(&p);
 }
@@ -222,15 +228,19 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 	uint8_t flags = storm_get8(script);
 	struct storm_owner *o = w->o;
 	struct storm_status s = {
-		.version = ++w->version, .op = o->cast.op,
+		.version = ++w->version,
+		.op = o->cast.op,
 		.phase = phase % 4u,
 		.flags = flags & STORM_STATUS_FLAGS,
 		.progress = phase % 4u >= STORM_PHASE_STAGED ? UINT64_MAX : 0,
-		.floor = o->cast.floor, .cmp = o->cast.cmp, .mtu = 1472,
+		.floor = o->cast.floor,
+		.cmp = o->cast.cmp,
+		.mtu = 1472,
 		.seen = o->cast.version,
 	};
 	struct storm_header h = { .type = STORM_MSG_STATUS,
-				  .epoch = o->link.epoch, .op = s.op };
+				  .epoch = o->link.epoch,
+				  .op = s.op };
 	uint8_t body[STORM_DATAGRAM_MAX];
 	struct storm_rx rx;
 	uint32_t sender;
@@ -300,7 +310,8 @@ static void step(struct owned *w, struct storm_in *script)
 		a = storm_get8(script);
 		storm_owner_stream_failed(w->o, w->o->link.session, a,
 					  1 + storm_get8(script) %
-					  (STORM_ERANGE_ - 1), 0, w->now);
+							  (STORM_ERANGE_ - 1),
+					  0, w->now);
 		break;
 	case OWNED_TROUBLE:
 		a = storm_get8(script);
@@ -360,8 +371,8 @@ static void start(struct owned *w, struct storm_in *head)
 	must(w->o);
 	first = storm_get8(head) * 1024u;
 	if (first)
-		xfer(w, flags & OWNED_TO_FILE ? TO_FILE : 0, first > sizeof(bytes) ?
-		     sizeof(bytes) : first);
+		xfer(w, flags & OWNED_TO_FILE ? TO_FILE : 0,
+		     first > sizeof(bytes) ? sizeof(bytes) : first);
 	must(!storm_owner_open(w->o, w->now));
 	sealer_set(&sealer, world_payload, w->o->link.session);
 	sealer.epoch = w->o->link.epoch;

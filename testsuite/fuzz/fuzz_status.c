@@ -82,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t radix = storm_get8(&i) % 63u + 2;
 	size_t room = LEAST + storm_get16(&i) % (STORM_DATAGRAM_MAX - LEAST);
 	const struct storm_idset all = { 0 };
-	struct storm_asked asked = { .op = storm_get64(&i), .p = &all,
+	struct storm_asked asked = { .op = storm_get64(&i),
+				     .p = &all,
 				     .cmp_p = &all };
 	struct storm_status sum;
 	struct storm_tree tree;
@@ -92,8 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	asked.cmp = storm_get8(&i);
 	storm_status_init(&sum, &asked, STORM_DATAGRAM_MAX);
 	storm_tree_init(&tree, count, radix);
-	for (uint32_t child = 0; i.p < i.end && !i.bad && child < 8;
-	     child++) {
+	for (uint32_t child = 0; i.p < i.end && !i.bad && child < 8; child++) {
 		struct storm_status s, was = sum;
 		size_t len;
 		uint8_t *buf = some(&i, STORM_DATAGRAM_MAX, &len);
@@ -101,8 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!storm_status_unpack(&s, buf, len, count)) {
 			must_be_status(&s, count);
 			same_again(&s, STORM_DATAGRAM_MAX, count);
-			storm_status_merge(&sum, &asked, &tree,
-					   child % count, &s);
+			storm_status_merge(&sum, &asked, &tree, child % count,
+					   &s);
 			must(sum.phase <= was.phase &&
 			     sum.progress <= was.progress);
 			storm_status_news(&was, &sum);

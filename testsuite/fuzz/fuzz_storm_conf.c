@@ -21,7 +21,8 @@ static char path[64];
 static int begin(void)
 {
 	static const log_options_t quiet = {
-		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0 };
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0
+	};
 	int fd = memfd_create("storm.conf", MFD_CLOEXEC);
 
 	must(fd >= 0);
@@ -40,10 +41,10 @@ static void must_be_conf(const struct storm_conf *c)
 	must(memchr(s->strobe_device, 0, sizeof(s->strobe_device)));
 	must(!strchr(s->device, '/') && !strchr(s->strobe_device, '/'));
 	must(s->gid_index >= -1 && s->gid_index <= 65535);
-	must(s->strobe_device[0] || (s->strobe_gid_index == -1 &&
-				     !s->strobe_pkey && !s->strobe_mtu));
-	must(!s->strobe_mtu || (s->strobe_mtu >= 576 &&
-				s->strobe_mtu <= 65535));
+	must(s->strobe_device[0] ||
+	     (s->strobe_gid_index == -1 && !s->strobe_pkey && !s->strobe_mtu));
+	must(!s->strobe_mtu ||
+	     (s->strobe_mtu >= 576 && s->strobe_mtu <= 65535));
 	must(s->service_level < 16 && s->service_level_control < 16);
 	must(s->recv_depth >= 16 && s->recv_depth <= 32768);
 	must(s->strobe_recv_depth >= 16 && s->strobe_recv_depth <= 32768);

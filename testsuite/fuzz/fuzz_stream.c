@@ -49,54 +49,54 @@
 #define TIMER 2
 #define FIRST 3
 #define SOCKETS (FIRST + 350)
-#define QUEUE 128		/* not accepted yet */
-#define MADE_UP 65536		/* bytes */
-#define MORE_MAX (2 * MADE_UP)	/* that come at once */
+#define QUEUE 128	       /* not accepted yet */
+#define MADE_UP 65536	       /* bytes */
+#define MORE_MAX (2 * MADE_UP) /* that come at once */
 
 /* What stands in the file uncounted is not to be part of what does not. */
 #define APART __attribute__((noinline))
 
 enum flags {
-	VERDICT_AT_ONCE = 0x1,	/* the handler judges what it is given */
-	SENDS_ON = 0x2,		/* ... and passes it on */
-	DROPS = 0x4,		/* drops its streams when a failure is reported */
+	VERDICT_AT_ONCE = 0x1, /* the handler judges what it is given */
+	SENDS_ON = 0x2,	       /* ... and passes it on */
+	DROPS = 0x4, /* drops its streams when a failure is reported */
 };
 
 enum command {
-	CONNECT,	/* {u8 host}: a host connects */
-	BYTES,		/* {u8 which, u16 length, bytes}: come in there */
-	FRAME,		/* {u8 which, u24 length, u8}: its head, and so much of
+	CONNECT, /* {u8 host}: a host connects */
+	BYTES,	 /* {u8 which, u16 length, bytes}: come in there */
+	FRAME,	 /* {u8 which, u24 length, u8}: its head, and so much of
 			   it, in 255ths; or more of what is on its way */
-	HANG_UP,	/* {u8 which, u8 1: by a reset} */
-	TIME,		/* {u16 ms}: passes */
-	VERDICT,	/* {u8 which, u8 err} */
-	WAITS,		/* {u8 which} */
-	SEND,		/* {u8 host, u16 length}: an OPEN */
-	TAKES,		/* {u8 which, u16}: a node takes so many bytes */
-	ANSWERS,	/* {u8 which, u8 length, bytes} */
-	ENDS,		/* {u8 which, u8 an errno, 0: it closes} */
-	DROP,		/* {u8 session} */
-	TROUBLE,	/* {u8}: see enum trouble */
+	HANG_UP, /* {u8 which, u8 1: by a reset} */
+	TIME,	 /* {u16 ms}: passes */
+	VERDICT, /* {u8 which, u8 err} */
+	WAITS,	 /* {u8 which} */
+	SEND,	 /* {u8 host, u16 length}: an OPEN */
+	TAKES,	 /* {u8 which, u16}: a node takes so many bytes */
+	ANSWERS, /* {u8 which, u8 length, bytes} */
+	ENDS,	 /* {u8 which, u8 an errno, 0: it closes} */
+	DROP,	 /* {u8 session} */
+	TROUBLE, /* {u8}: see enum trouble */
 	STREAM_COMMANDS
 };
 
 enum trouble { NO_ACCEPT = 0x1, NO_SOCKET = 0x2, NO_WATCH = 0x4 };
 
 struct sock {
-	bool open, ours;		/* ours: we connected */
+	bool open, ours; /* ours: we connected */
 	uint8_t host;
-	struct udp_src *src;		/* watched */
+	struct udp_src *src; /* watched */
 	uint32_t events;
 	/* what comes in: these bytes, then fill of them made up */
 	uint8_t *bytes;
 	size_t count, fill, at, piece;
 	bool fin, reset, lingers;
-	uint64_t number;		/* handed over as */
+	uint64_t number; /* handed over as */
 	bool judged;
 	/* what goes out */
 	size_t takes, sent;
 	uint8_t head[4];
-	int err;			/* the connection failed */
+	int err; /* the connection failed */
 };
 
 static struct {
@@ -106,10 +106,10 @@ static struct {
 	uint64_t now, timer_at, period;
 	size_t piece;
 	uint8_t flags, trouble;
-	struct sock *served;		/* the connection at hand */
+	struct sock *served; /* the connection at hand */
 	enum { NONE, UNDER_WAY, FAILED, DROPPED } sent[COMMANDS * 2];
 	uint8_t session[COMMANDS * 2];
-	uint32_t sends;			/* each has its number for a node */
+	uint32_t sends; /* each has its number for a node */
 } w;
 
 static APART struct sock *sock_of(int fd)
@@ -141,8 +141,8 @@ static const uint8_t *made_up(size_t at)
 
 	if (!bytes[1])
 		for (size_t i = 0; i < sizeof(bytes); i++)
-			bytes[i] = (uint8_t) (i % MADE_UP * 7 +
-					      i % MADE_UP / 251);
+			bytes[i] =
+				(uint8_t) (i % MADE_UP * 7 + i % MADE_UP / 251);
 	return bytes + at % MADE_UP;
 }
 
@@ -317,7 +317,8 @@ static int k_settime(int fd, int flags, const struct itimerspec *when,
 {
 	must(fd == TIMER && !flags && !old);
 	w.timer_at = when->it_value.tv_nsec ?
-		     w.now + (uint64_t) when->it_value.tv_nsec : STORM_NEVER;
+			     w.now + (uint64_t) when->it_value.tv_nsec :
+			     STORM_NEVER;
 	w.period = (uint64_t) when->it_interval.tv_nsec;
 	return 0;
 }
@@ -329,7 +330,7 @@ int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 {
 	must(u == &w.u && src->fd != TIMER);
 	if (src->fd == LISTENER)
-		return 0;		/* listener_paused reports it */
+		return 0; /* listener_paused reports it */
 	if (op == EPOLL_CTL_ADD && w.trouble & NO_WATCH)
 		return fails(ENOSPC);
 	must(op == EPOLL_CTL_ADD || sock_of(src->fd)->src == src);
@@ -470,7 +471,8 @@ static APART void must_be_bounded(void)
 	const struct udp_stream_in *s;
 	size_t bytes = 0;
 
-	TAILQ_FOREACH(s, &w.u.in, link) {
+	TAILQ_FOREACH(s, &w.u.in, link)
+	{
 		must(w.sock[s->src.fd].open);
 		half += !s->number;
 		held += s->number != 0;
@@ -484,7 +486,8 @@ static APART void must_be_bounded(void)
 	must(held == w.u.held_count && held <= UDP_STREAMS_HELD);
 	must(bytes == w.u.held_bytes && bytes <= UDP_STREAMS_HELD_BYTES);
 	bytes = 0;
-	TAILQ_FOREACH(o, &w.u.out, link) {
+	TAILQ_FOREACH(o, &w.u.out, link)
+	{
 		must(o->src.fd < 0 || w.sock[o->src.fd].open);
 		out++;
 		bytes += o->len;

@@ -57,8 +57,9 @@ static void end(const char *decoder, const char *name)
 	make(path);
 	snprintf(path, sizeof(path), "%s/%s/%s", top, decoder, name);
 	f = fopen(path, "wb");
-	if (!f || fwrite(buf, 1, (size_t) (o.p - buf), f) !=
-		  (size_t) (o.p - buf) || fclose(f)) {
+	if (!f ||
+	    fwrite(buf, 1, (size_t) (o.p - buf), f) != (size_t) (o.p - buf) ||
+	    fclose(f)) {
 		perror(path);
 		exit(EXIT_FAILURE);
 	}
@@ -105,18 +106,27 @@ static struct storm_idset set_of(const uint32_t *pair, size_t pairs)
 
 static void wire(void)
 {
-	static const struct { const char *name; uint8_t type; } types[] = {
-		{ "cast", STORM_MSG_CAST }, { "data", STORM_MSG_DATA },
-		{ "status", STORM_MSG_STATUS }, { "nack", STORM_MSG_NACK },
+	static const struct {
+		const char *name;
+		uint8_t type;
+	} types[] = {
+		{ "cast", STORM_MSG_CAST },
+		{ "data", STORM_MSG_DATA },
+		{ "status", STORM_MSG_STATUS },
+		{ "nack", STORM_MSG_NACK },
 		{ "report", STORM_MSG_REPORT },
 		{ "report-ack", STORM_MSG_REPORT_ACK },
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct storm_header h = {
-			.type = types[i].type, .flags = i & 1, .epoch = 1,
-			.session = 0x0123456789abcdefULL, .sender = 5,
-			.sequence = 9, .op = 3,
+			.type = types[i].type,
+			.flags = i & 1,
+			.epoch = 1,
+			.session = 0x0123456789abcdefULL,
+			.sender = 5,
+			.sequence = 9,
+			.op = 3,
 		};
 
 		begin();
@@ -137,8 +147,9 @@ static void wire(void)
 
 static void verbs(void)
 {
-	const struct verbs_hello hello = { 4096, 0x1234567, { 17, 18 },
-					   0x0a4e0001 };
+	const struct verbs_hello hello = {
+		4096, 0x1234567, { 17, 18 }, 0x0a4e0001
+	};
 
 	begin();
 	storm_verbs_hello_pack(&hello, o.p);
@@ -191,16 +202,20 @@ static struct storm_node *nodes_made(uint32_t count, const char *format)
 
 static void nodelist(void)
 {
-	static const struct { const char *name, *format; uint32_t count; }
-	list[] = {
-		{ "one", "head", 1 }, { "run", "n%u", 120 },
-		{ "padded", "node%04u-ib0", 5 }, { "wide", "r%03u", 300 },
+	static const struct {
+		const char *name, *format;
+		uint32_t count;
+	} list[] = {
+		{ "one", "head", 1 },
+		{ "run", "n%u", 120 },
+		{ "padded", "node%04u-ib0", 5 },
+		{ "wide", "r%03u", 300 },
 		{ "last-number", "%u", 11 },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		struct storm_node *n = nodes_made(list[i].count,
-						  list[i].format);
+		struct storm_node *n =
+			nodes_made(list[i].count, list[i].format);
 
 		begin();
 		storm_put_nodes(&o, n, list[i].count);
@@ -212,8 +227,12 @@ static void nodelist(void)
 static struct storm_cast cast_like(uint64_t op, uint64_t size)
 {
 	return (struct storm_cast) {
-		.version = 7, .flags = STORM_CAST_ASK,
-		.op = op, .size = size, .chunk = 1000, .sent = size,
+		.version = 7,
+		.flags = STORM_CAST_ASK,
+		.op = op,
+		.size = size,
+		.chunk = 1000,
+		.sent = size,
 	};
 }
 
@@ -225,7 +244,7 @@ static void cast_one(const char *name, const struct storm_cast *c)
 	must(len);
 	begin();
 	storm_put16(&o, 7);
-	storm_put(&o, packed + 1, len - 1);	/* less the u8 what */
+	storm_put(&o, packed + 1, len - 1); /* less the u8 what */
 	end("cast", name);
 }
 
@@ -247,8 +266,12 @@ static void cast(void)
 static struct storm_status status_like(uint64_t op, uint8_t phase)
 {
 	return (struct storm_status) {
-		.version = 5, .op = op, .phase = phase,
-		.flags = STORM_STATUS_MCAST, .progress = 4000, .mtu = 1472,
+		.version = 5,
+		.op = op,
+		.phase = phase,
+		.flags = STORM_STATUS_MCAST,
+		.progress = 4000,
+		.mtu = 1472,
 		.seen = 7,
 	};
 }
@@ -367,8 +390,9 @@ static void begins(void)
 	storm_idset_clear(&b.p);
 	b = (struct storm_begin) { .op = 3 };
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
-	b.cmp = (struct storm_comparison) { STORM_GLOBAL(1), STORM_NE, 7, true,
-					    { STORM_GLOBAL(2), 8 } };
+	b.cmp = (struct storm_comparison) {
+		STORM_GLOBAL(1), STORM_NE, 7, true, { STORM_GLOBAL(2), 8 }
+	};
 	begin();
 	storm_put16(&o, 9);
 	room_used(storm_begin_pack(&b, o.p, room()));
@@ -416,14 +440,23 @@ static void open_one(const char *name, uint32_t count, bool file)
 {
 	char authority[] = "what an sbcast credential would be";
 	struct storm_open op = {
-		.job_id = 4711, .step_het = UINT32_MAX - 1,
-		.owner = { { [15] = 1 }, 40000 }, .group = { { 239 }, 8383 },
-		.multicast = true, .radix = 8, .mtu = 1472, .window = 1 << 24,
-		.dead_timeout = 5 * STORM_SEC, .op_timeout = 30 * STORM_SEC,
-		.heartbeat = STORM_SEC, .epoch = 1,
+		.job_id = 4711,
+		.step_het = UINT32_MAX - 1,
+		.owner = { { [15] = 1 }, 40000 },
+		.group = { { 239 }, 8383 },
+		.multicast = true,
+		.radix = 8,
+		.mtu = 1472,
+		.window = 1 << 24,
+		.dead_timeout = 5 * STORM_SEC,
+		.op_timeout = 30 * STORM_SEC,
+		.heartbeat = STORM_SEC,
+		.epoch = 1,
 		.authority = (uint8_t *) authority,
-		.authority_len = file ? sizeof(authority) : 0, .count = count,
-		.has_begin = file, .begin = begin_like(1, 70000, true),
+		.authority_len = file ? sizeof(authority) : 0,
+		.count = count,
+		.has_begin = file,
+		.begin = begin_like(1, 70000, true),
 	};
 	char other[64];
 	uint8_t *stream;
@@ -445,7 +478,7 @@ static void open_one(const char *name, uint32_t count, bool file)
 	storm_put(&o, op.body, op.body_len);
 	snprintf(other, sizeof(other), "%s-payload", name);
 	end("open", other);
-	buf[9 + sizeof(world_payload) - 1] ^= 1;	/* the digest's last byte */
+	buf[9 + sizeof(world_payload) - 1] ^= 1; /* the digest's last byte */
 	snprintf(other, sizeof(other), "%s-forged", name);
 	end("open", other);
 	stream = storm_open_stream(&op, 0, &len);
@@ -473,7 +506,7 @@ static uint8_t epoch = 1;
 
 static uint8_t *sealed(uint8_t sender, uint8_t type, uint8_t how, uint8_t op)
 {
-	storm_put8(&o, 0);	/* NM_SEALED, OWNED_SEALED */
+	storm_put8(&o, 0); /* NM_SEALED, OWNED_SEALED */
 	storm_put8(&o, sender);
 	storm_put8(&o, type);
 	storm_put8(&o, how);
@@ -486,7 +519,7 @@ static uint8_t *sealed(uint8_t sender, uint8_t type, uint8_t how, uint8_t op)
 
 static void time_goes(uint16_t ms)
 {
-	storm_put8(&o, 2);	/* NM_TIME, OWNED_TIME */
+	storm_put8(&o, 2); /* NM_TIME, OWNED_TIME */
 	storm_put16(&o, ms);
 }
 
@@ -669,8 +702,9 @@ static void nm_ordered(void)
 	c.decision = STORM_COMMIT;
 	say_state(&c);
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
-	b.cmp = (struct storm_comparison) { STORM_GLOBAL(1), STORM_EQ, 0, true,
-					    { STORM_GLOBAL(2), 8 } };
+	b.cmp = (struct storm_comparison) {
+		STORM_GLOBAL(1), STORM_EQ, 0, true, { STORM_GLOBAL(2), 8 }
+	};
 	say_operation(&b);
 	c.op = 2;
 	c.size = c.sent = 0;
@@ -700,7 +734,7 @@ static void nm_cluster(void)
 	say_state(&c);
 	say_data(OWNER, 0, 1, 0, 1000);
 	say_data(OWNER, 0, 1, 1000, 1000);
-	nm_take(0x11);			/* refused, twice */
+	nm_take(0x11); /* refused, twice */
 	nm_take(0x10);
 	nm_take(1);
 	nm_take(0);
@@ -823,8 +857,8 @@ static void nm_chain(void)
 	c.sent = 0;
 	say_state(&c);
 	say_data(OWNER, 0, 2, 0, 1000);
-	say_data(OWNER, 0, 2, 4000, 1400);	/* beyond the end */
-	say_data(OWNER, 0, 2, 999, 1000);	/* where no chunk is */
+	say_data(OWNER, 0, 2, 4000, 1400); /* beyond the end */
+	say_data(OWNER, 0, 2, 999, 1000);  /* where no chunk is */
 	for (uint64_t i = 0; i < 5; i++)
 		say_data(OWNER, HOW_RELAY | (i < 4 ? HOW_MORE : 0), 2, i * 1000,
 			 1000);
@@ -871,8 +905,7 @@ static void owner_ill(uint8_t child, uint8_t node, uint8_t err)
 	storm_put8(&o, 10);
 }
 
-static void owner_head(uint8_t nodes, uint8_t radix, uint8_t flags,
-		       uint8_t kib)
+static void owner_head(uint8_t nodes, uint8_t radix, uint8_t flags, uint8_t kib)
 {
 	begin();
 	storm_put8(&o, nodes - 1);
@@ -1010,7 +1043,7 @@ static uint8_t *local(uint8_t how, enum local_type type)
 
 static void local_u32(uint32_t v)
 {
-	storm_put(&o, &v, sizeof(v));	/* both ends are on one machine */
+	storm_put(&o, &v, sizeof(v)); /* both ends are on one machine */
 }
 
 static void locals(void)
@@ -1056,7 +1089,7 @@ static void launch(void)
 	uint8_t *l;
 
 	begin();
-	l = length();		/* the answer: its length, then the code */
+	l = length(); /* the answer: its length, then the code */
 	storm_put32(&o, 12);
 	storm_put64(&o, 0);
 	storm_put32(&o, 0);
@@ -1089,9 +1122,15 @@ static void context(void)
 {
 	static const struct storm_credential_ops ops = { into_seed, NULL };
 	struct context c = {
-		.job = 12, .step = 3, .het = 0xfffffffe, .uid = 1000,
-		.holder = { 12, 3, 0 }, .id = 258, .serial = 4711,
-		.group = 0xefc30101, .key = { 1, 2, 3 },
+		.job = 12,
+		.step = 3,
+		.het = 0xfffffffe,
+		.uid = 1000,
+		.holder = { 12, 3, 0 },
+		.id = 258,
+		.serial = 4711,
+		.group = 0xefc30101,
+		.key = { 1, 2, 3 },
 	};
 	uint8_t bytes[CONTEXT_BYTES_MAX];
 	char *cred;
@@ -1144,8 +1183,9 @@ static void conf(void)
 
 static void gang_strobes(void)
 {
-	struct gang_strobe s = { .zone = 1, .slot = 3, .version = 5,
-				 .digest = 0xa1a2a3a4a5a6a7a8 };
+	struct gang_strobe s = {
+		.zone = 1, .slot = 3, .version = 5, .digest = 0xa1a2a3a4a5a6a7a8
+	};
 
 	for (int all = 0; all < 2; all++) {
 		begin();
@@ -1162,20 +1202,28 @@ static void gang(void)
 {
 	static const uint32_t left[] = { 0, 7 }, right[] = { 8, 9, 12, 15 };
 	static const uint32_t rows[] = { 0, 0, 2, 2 };
-	struct gang_zone z[2] = {
-		{ .rows = 3, .quantum = GANG_QUANTUM_MIN,
-		  .nodes = set_of(left, 1) },
-		{ .rows = 2, .quantum = GANG_QUANTUM_MAX,
-		  .nodes = set_of(right, 2) } };
-	struct gang_job j[3] = {
-		{ .job_id = 1, .rows = set_of(rows, 2),
-		  .nodes = set_of(left, 1) },
-		{ .job_id = 7, .rows = set_of(rows, 1),
-		  .nodes = set_of(left, 1) },
-		{ .job_id = 0x01020304, .zone = 1, .rows = set_of(rows, 1),
-		  .nodes = set_of(right, 2) } };
-	struct gang_map m = { .version = 5, .nodes = 16, .zones = z,
-			      .nzones = 2, .jobs = j, .njobs = 3 };
+	struct gang_zone z[2] = { { .rows = 3,
+				    .quantum = GANG_QUANTUM_MIN,
+				    .nodes = set_of(left, 1) },
+				  { .rows = 2,
+				    .quantum = GANG_QUANTUM_MAX,
+				    .nodes = set_of(right, 2) } };
+	struct gang_job j[3] = { { .job_id = 1,
+				   .rows = set_of(rows, 2),
+				   .nodes = set_of(left, 1) },
+				 { .job_id = 7,
+				   .rows = set_of(rows, 1),
+				   .nodes = set_of(left, 1) },
+				 { .job_id = 0x01020304,
+				   .zone = 1,
+				   .rows = set_of(rows, 1),
+				   .nodes = set_of(right, 2) } };
+	struct gang_map m = { .version = 5,
+			      .nodes = 16,
+			      .zones = z,
+			      .nzones = 2,
+			      .jobs = j,
+			      .njobs = 3 };
 	void *packed;
 	size_t len;
 
@@ -1204,8 +1252,9 @@ static void gang(void)
 static void seal(void)
 {
 	static const uint8_t how[] = { 1, 1, 0x42, 5, 0x43, 0x81, 0xff, 0x40 };
-	struct storm_header h = { .type = STORM_MSG_CAST, .session = 3,
-				  .sender = 4, .sequence = 9 };
+	struct storm_header h = {
+		.type = STORM_MSG_CAST, .session = 3, .sender = 4, .sequence = 9
+	};
 
 	begin();
 	storm_put8(&o, sizeof(how));
@@ -1233,22 +1282,22 @@ static void stream_in(uint8_t piece, uint8_t flags)
 	begin();
 	storm_put8(&o, piece);
 	storm_put8(&o, flags);
-	stream_command(0, 1);			/* a host connects */
-	stream_command(1, 0);			/* and sends */
+	stream_command(0, 1); /* a host connects */
+	stream_command(1, 0); /* and sends */
 	storm_put16(&o, 12);
 	storm_put32(&o, 8);
 	storm_put64(&o, 1);
-	stream_command(6, 0);			/* does it wait? */
-	stream_command(5, 0);			/* it is refused */
+	stream_command(6, 0); /* does it wait? */
+	stream_command(5, 0); /* it is refused */
 	storm_put8(&o, STORM_EBUSY);
-	stream_command(0, 2);			/* another, with more */
+	stream_command(0, 2); /* another, with more */
 	stream_command(2, 0);
 	storm_put8(&o, 2);
 	storm_put16(&o, 0);
 	storm_put8(&o, 255);
-	stream_command(3, 0);			/* which hangs up */
+	stream_command(3, 0); /* which hangs up */
 	storm_put8(&o, 0);
-	stream_command(4, 0xff);		/* much time */
+	stream_command(4, 0xff); /* much time */
 	storm_put8(&o, 0);
 }
 
@@ -1258,14 +1307,14 @@ static void stream_out(uint8_t flags)
 	storm_put8(&o, 255);
 	storm_put8(&o, flags);
 	for (uint8_t host = 0; host < 3; host++) {
-		stream_command(7, host);	/* an OPEN */
+		stream_command(7, host); /* an OPEN */
 		storm_put16(&o, 500);
-		stream_command(8, host);	/* is taken */
+		stream_command(8, host); /* is taken */
 		storm_put16(&o, 504);
 	}
-	stream_command(10, 0);			/* a node closes */
+	stream_command(10, 0); /* a node closes */
 	storm_put8(&o, 0);
-	stream_command(9, 1);			/* one reports why not */
+	stream_command(9, 1); /* one reports why not */
 	storm_put8(&o, STORM_REFUSAL_LEN);
 	storm_put16(&o, STORM_REFUSAL_LEN);
 	must(room() >= STORM_REFUSAL_LEN);
@@ -1273,7 +1322,7 @@ static void stream_out(uint8_t flags)
 	room_used(STORM_REFUSAL_LEN);
 	stream_command(10, 1);
 	storm_put8(&o, 0);
-	stream_command(11, 2);			/* the last is given up */
+	stream_command(11, 2); /* the last is given up */
 	stream_command(4, 1);
 	storm_put8(&o, 0);
 }

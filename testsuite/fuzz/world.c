@@ -10,9 +10,9 @@
 #include "src/libstorm/protocol/nm/nm_private.h"
 #include "world.h"
 
-#define SEGMENT 5000	/* bytes of one, kept as long as its Node Manager */
+#define SEGMENT 5000 /* bytes of one, kept as long as its Node Manager */
 #define DATA_MAX 1500
-#define FILE_KEPT 200000	/* of a larger one the bytes are not kept */
+#define FILE_KEPT 200000 /* of a larger one the bytes are not kept */
 
 /* ------------------------------------------------------------------ sealing --- */
 
@@ -70,8 +70,8 @@ void sealer_set(struct sealer *s, const uint8_t key[STORM_KEY_LEN],
 		return;
 	for (int i = 0; i <= WORLD_NODES; i++)
 		for (int k = 0; k < LIVES * STORM_LANES; k++)
-			storm_seal_destroy(s->seal[i][k / STORM_LANES]
-					   [k % STORM_LANES]);
+			storm_seal_destroy(
+				s->seal[i][k / STORM_LANES][k % STORM_LANES]);
 	memset(s->seal, 0, sizeof(s->seal));
 	memcpy(s->key, key, STORM_KEY_LEN);
 	s->session = session;
@@ -83,7 +83,8 @@ void sealer_make(struct sealer *s, uint32_t sender, uint8_t how,
 {
 	uint32_t at = sender < WORLD_NODES ? sender : WORLD_NODES;
 	enum storm_lane lane = like->type == STORM_MSG_DATA ?
-			       STORM_LANE_DATA : STORM_LANE_CONTROL;
+				       STORM_LANE_DATA :
+				       STORM_LANE_CONTROL;
 	int life = how & HOW_LIFE ? 1 : 0;
 	struct storm_seal **seal = &s->seal[at][life][lane];
 	struct storm_header h = *like;
@@ -221,9 +222,13 @@ static size_t net_mtu(struct storm_transport *t)
 }
 
 static const struct storm_transport_ops net = {
-	.name = "fuzz", .send = net_send, .send_stream = net_stream,
-	.end_stream = net_end_stream, .stream_waits = net_stream_waits,
-	.drop_streams = net_drop_streams, .mtu = net_mtu,
+	.name = "fuzz",
+	.send = net_send,
+	.send_stream = net_stream,
+	.end_stream = net_end_stream,
+	.stream_waits = net_stream_waits,
+	.drop_streams = net_drop_streams,
+	.mtu = net_mtu,
 };
 
 /* --------------------------------------------------------------------- host --- */
@@ -255,7 +260,7 @@ static void session_open(void *host, uint64_t session,
 
 	must(session == w->session && info->self == w->self);
 	w->host_session = session;
-	*ctx = malloc(1);	/* the sanitizers see it kept or used too long */
+	*ctx = malloc(1); /* the sanitizers see it kept or used too long */
 	must(*ctx);
 	w->sessions++;
 	w->strobe = 0;
@@ -342,7 +347,7 @@ static void file_end(void *host, void *file)
 static void event(void *host, void *ctx, uint64_t session, uint32_t number,
 		  const void *buf, size_t len)
 {
-	uint8_t *copy = exact(buf, len);	/* all of it can be read */
+	uint8_t *copy = exact(buf, len); /* all of it can be read */
 
 	(void) number;
 	must(host && ctx && session);
@@ -380,11 +385,18 @@ static void requested(void *host, void *ctx, void *token,
 
 static const struct storm_nm_ops host_ops = {
 	.authenticate = authenticate,
-	.session_open = session_open, .session_close = session_close,
-	.file_begin = file_begin, .file_write = file_write,
-	.file_read = file_read, .file_stage = file_stage,
-	.file_commit = file_commit, .file_end = file_end,
-	.event = event, .strobe = strobe, .acked = acked, .requested = requested,
+	.session_open = session_open,
+	.session_close = session_close,
+	.file_begin = file_begin,
+	.file_write = file_write,
+	.file_read = file_read,
+	.file_stage = file_stage,
+	.file_commit = file_commit,
+	.file_end = file_end,
+	.event = event,
+	.strobe = strobe,
+	.acked = acked,
+	.requested = requested,
 };
 
 /* What was asked last is answered first, which is no order to rely on. */
@@ -579,7 +591,7 @@ enum storm_err world_open(struct world *w, const struct storm_open *o,
 	world_stream(w, stream, len, err);
 	free(stream);
 	if (w->verdict == STORM_ESUPERSEDED)
-		w->session = session;	/* it still serves the last session */
+		w->session = session; /* it still serves the last session */
 	sealer_set(w->sealer, o->key, w->session);
 	w->sealer->epoch = w->epoch;
 	return w->verdict;
@@ -633,14 +645,14 @@ static void open_again(struct world *w, uint8_t what)
 	uint64_t ticket = w->ticket;
 
 	if (what & 1)
-		buf[len - 1] ^= what;	/* the last port */
+		buf[len - 1] ^= what; /* the last port */
 	w->waiting++;
 	storm_nm_stream(w->nm, ++w->streams, buf, len, w->now);
 	free(buf);
 	w->nobody_waits = what & 2;
 	if (w->ticket != ticket && what & 4)
-		storm_nm_admit(w->nm, w->ticket, NULL, what & 8 ?
-			       STORM_EVERSION : STORM_EAUTH, w->now);
+		storm_nm_admit(w->nm, w->ticket, NULL,
+			       what & 8 ? STORM_EVERSION : STORM_EAUTH, w->now);
 	w->nobody_waits = false;
 }
 
@@ -684,8 +696,8 @@ static bool data_next(struct world *w, struct storm_in *script,
 
 	storm_put64(&o, off);
 	memset(body + 8, (int) off, len);
-	sealer_make(w->sealer, sender < WORLD_NODES ? sender : WORLD_NODES,
-		    how, &h, body, 8 + len, rx);
+	sealer_make(w->sealer, sender < WORLD_NODES ? sender : WORLD_NODES, how,
+		    &h, body, 8 + len, rx);
 	return how & HOW_MORE;
 }
 
@@ -770,7 +782,8 @@ void world_step(struct world *w, struct storm_in *script)
 		a = storm_get8(script);
 		storm_nm_stream_failed(w->nm, w->session, a,
 				       1 + storm_get8(script) %
-				       (STORM_ERANGE_ - 1), 0, w->now);
+						       (STORM_ERANGE_ - 1),
+				       0, w->now);
 		break;
 	case NM_TROUBLE:
 		a = storm_get8(script);

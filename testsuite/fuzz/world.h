@@ -25,42 +25,44 @@
 /* {u8 sender, u8 type, u8 how, u8 epoch, u8 op, u16 length, body}: sealed by the
  * harness.  A sender that is not among the nodes is the owner. */
 #define HOW_RELAY 0x1
-#define HOW_GROUP 0x2		/* it came by multicast */
-#define HOW_REPLAY 0x4		/* the last sequence, repeated */
-#define HOW_LIFE 0x8		/* another incarnation of the sender */
-#define HOW_OP 0x10		/* a u64 op follows the u8, which is ignored */
-#define HOW_MORE 0x20		/* what comes next was received with it */
+#define HOW_GROUP 0x2  /* it came by multicast */
+#define HOW_REPLAY 0x4 /* the last sequence, repeated */
+#define HOW_LIFE 0x8   /* another incarnation of the sender */
+#define HOW_OP 0x10    /* a u64 op follows the u8, which is ignored */
+#define HOW_MORE 0x20  /* what comes next was received with it */
 
 /* head {u8 self, u8 radix less two, u8 flags} */
 #define NM_MULTICAST 0x1
-#define NM_NARROW 0x2		/* the smallest MTU */
-#define NM_FILE 0x4		/* a file is announced in the OPEN */
-#define NM_MEMORY 0x8		/* ... or a transfer to memory; with both bits
+#define NM_NARROW 0x2 /* the smallest MTU */
+#define NM_FILE 0x4   /* a file is announced in the OPEN */
+#define NM_MEMORY \
+	0x8		/* ... or a transfer to memory; with both bits
 				   to a segment, and not for all nodes */
-#define NM_ALONE 0x10		/* no other node can be connected to */
-#define NM_REFUSED 0x20		/* the host does not admit the session */
-#define NM_KILLED 0x40		/* the agent ends with the script */
-#define NM_CLUSTER 0x80		/* the cluster domain */
-#define NM_OPEN_FLAGS 0xf	/* those that the OPEN itself says, and the
+#define NM_ALONE 0x10	/* no other node can be connected to */
+#define NM_REFUSED 0x20 /* the host does not admit the session */
+#define NM_KILLED 0x40	/* the agent ends with the script */
+#define NM_CLUSTER 0x80 /* the cluster domain */
+#define NM_OPEN_FLAGS \
+	0xf /* those that the OPEN itself says, and the
 				   cluster */
 enum nm_command {
 	NM_SEALED,
-	NM_RAW,		/* {u8 0: not our session, u16 length, datagram} */
-	NM_TIME,	/* {u16 ms}: goes by */
-	NM_ANSWER,	/* {u8 err}: the host answers what it was asked first */
-	NM_REPORT,	/* {u8 kind, u8 code, u8 first, u8 more} */
-	NM_EXPECT,	/* {u8 kind, u8 count} */
-	NM_VAR,		/* {u8 var, u8 value} */
-	NM_FAILED,	/* {u8 node, u8 err}: an OPEN was not taken */
-	NM_TROUBLE,	/* {u8: 1 writes fail, 2 nothing can be sent} */
-	NM_OPEN,	/* {u8: 1 of another session, 2 nobody waits for the
+	NM_RAW,	    /* {u8 0: not our session, u16 length, datagram} */
+	NM_TIME,    /* {u16 ms}: goes by */
+	NM_ANSWER,  /* {u8 err}: the host answers what it was asked first */
+	NM_REPORT,  /* {u8 kind, u8 code, u8 first, u8 more} */
+	NM_EXPECT,  /* {u8 kind, u8 count} */
+	NM_VAR,	    /* {u8 var, u8 value} */
+	NM_FAILED,  /* {u8 node, u8 err}: an OPEN was not taken */
+	NM_TROUBLE, /* {u8: 1 writes fail, 2 nothing can be sent} */
+	NM_OPEN,    /* {u8: 1 of another session, 2 nobody waits for the
 			   verdict, 4 the host refuses it}: one more OPEN */
-	NM_TAKE,	/* {u8: 1 in the same epoch, 2 this node is excluded, 4
+	NM_TAKE,    /* {u8: 1 in the same epoch, 2 this node is excluded, 4
 			   as if there had been no owner before, 8 with a file,
 			   0x10 he may not}: the next owner of the cluster */
-	NM_ASK,		/* {u8: 1 a transfer, 2 not of all, u8 value or length}:
+	NM_ASK,	    /* {u8: 1 a transfer, 2 not of all, u8 value or length}:
 			   this node asks for an operation */
-	NM_DATA,	/* {u8 sender, u8 how, u8 op, u16 offset in tenths, u16
+	NM_DATA,    /* {u8 sender, u8 how, u8 op, u16 offset in tenths, u16
 			   length}: DATA, sealed, of bytes made up */
 	NM_COMMANDS
 };
@@ -69,24 +71,24 @@ enum nm_command {
  * transfer, in KiB: 0 none} */
 #define OWNED_MULTICAST 0x1
 #define OWNED_NARROW 0x2
-#define OWNED_TO_FILE 0x4	/* the first transfer */
-#define OWNED_RATE 0x8		/* with a rate set, and an authority */
-#define OWNED_CLUSTER 0x10	/* the cluster domain */
-#define OWNED_TAKES 0x20	/* ... from an owner before, one is excluded */
+#define OWNED_TO_FILE 0x4  /* the first transfer */
+#define OWNED_RATE 0x8	   /* with a rate set, and an authority */
+#define OWNED_CLUSTER 0x10 /* the cluster domain */
+#define OWNED_TAKES 0x20   /* ... from an owner before, one is excluded */
 enum owned_command {
 	OWNED_SEALED,
-	OWNED_RAW,	/* as NM_RAW */
-	OWNED_TIME,	/* as NM_TIME */
-	OWNED_WELL,	/* {u8 child, u8 phase, u8 flags}: a STATUS in which all
+	OWNED_RAW,     /* as NM_RAW */
+	OWNED_TIME,    /* as NM_TIME */
+	OWNED_WELL,    /* {u8 child, u8 phase, u8 flags}: a STATUS in which all
 			   is well and the operation under way this far; with
 			   JOIN from any node, with 0x40 in another life, with
 			   0x80 one that knows nothing */
-	OWNED_XFER,	/* {u8 how, u16 length}: see fuzz_owner.c */
-	OWNED_COMPARE,	/* {u8 var and relation, u8 how, u8 value} */
-	OWNED_FORGET,	/* {u8 which} */
-	OWNED_FAILED,	/* {u8 node, u8 err} */
-	OWNED_TROUBLE,	/* {u8: 2 nothing can be sent, 4 no epoch be saved} */
-	OWNED_ILL,	/* {u8 child, u8 phase, u8 flags, u8 node, u8 err, u8
+	OWNED_XFER,    /* {u8 how, u16 length}: see fuzz_owner.c */
+	OWNED_COMPARE, /* {u8 var and relation, u8 how, u8 value} */
+	OWNED_FORGET,  /* {u8 which} */
+	OWNED_FAILED,  /* {u8 node, u8 err} */
+	OWNED_TROUBLE, /* {u8: 2 nothing can be sent, 4 no epoch be saved} */
+	OWNED_ILL,     /* {u8 child, u8 phase, u8 flags, u8 node, u8 err, u8
 			   behind, u8 lost}: the same with a fault, from one
 			   that has missed states and data */
 	OWNED_COMMANDS
@@ -100,7 +102,7 @@ struct sealer {
 	uint8_t key[STORM_KEY_LEN];
 	uint64_t session;
 	uint64_t sequence;
-	uint32_t epoch;		/* which the script calls 1 */
+	uint32_t epoch; /* which the script calls 1 */
 	struct storm_seal *seal[WORLD_NODES + 1][LIVES][STORM_LANES];
 };
 /* Keeps what was derived before if it would be the same. */
@@ -129,36 +131,36 @@ void must_be_datagrams(const void *buf, size_t len, size_t seg,
 /* --------------------------------------------------------------- the world --- */
 
 #define WORLD_BATCH 8
-#define WORLD_OWNERS 20	/* one after the other, of the cluster domain */
+#define WORLD_OWNERS 20 /* one after the other, of the cluster domain */
 
 struct world_file;
 
 struct world {
-	struct storm_transport transport;	/* first */
+	struct storm_transport transport; /* first */
 	struct storm_nm *nm;
 	struct sealer *sealer;
 	uint64_t now, session;
-	uint64_t opened[WORLD_OWNERS + 1];	/* sessions so far */
-	uint64_t host_session;		/* as the host knows it */
+	uint64_t opened[WORLD_OWNERS + 1]; /* sessions so far */
+	uint64_t host_session;		   /* as the host knows it */
 	uint32_t self;
-	uint32_t epoch;			/* the owner's first one */
+	uint32_t epoch; /* the owner's first one */
 	uint8_t owners;
 	bool cluster;
-	int sessions;			/* that the host knows to be open */
+	int sessions; /* that the host knows to be open */
 	struct world_file *files;
 	uint64_t ticket;
 	void *stream;
 	size_t stream_len;
-	uint64_t streams;		/* OPENs so far */
-	enum storm_err verdict;		/* on the latest; ERANGE_: none yet */
-	int waiting;			/* ... without a verdict */
+	uint64_t streams;	/* OPENs so far */
+	enum storm_err verdict; /* on the latest; ERANGE_: none yet */
+	int waiting;		/* ... without a verdict */
 	bool nobody_waits;
 	bool writes_fail, sends_fail, alone, killed;
-	struct storm_rx rx[WORLD_BATCH];	/* not handed over yet */
+	struct storm_rx rx[WORLD_BATCH]; /* not handed over yet */
 	int received;
-	uint64_t sent;			/* sends */
-	int asked;			/* operations, not ended */
-	uint64_t strobe;		/* the latest one's number */
+	uint64_t sent;	 /* sends */
+	int asked;	 /* operations, not ended */
+	uint64_t strobe; /* the latest one's number */
 };
 
 /* A Node Manager without a session; its end, with what it has. */

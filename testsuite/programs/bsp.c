@@ -19,7 +19,7 @@
 
 #include "leave_mpi.h"
 
-#define UNITS 48000	/* about 100 microseconds */
+#define UNITS 48000 /* about 100 microseconds */
 
 static volatile double sink;
 

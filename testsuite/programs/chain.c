@@ -53,7 +53,7 @@ static int dial(const char *ip, int port)
 
 	if (inet_pton(AF_INET, ip, &to.sin_addr) != 1)
 		die(ip);
-	for (int tries = 0; ; tries++) {
+	for (int tries = 0;; tries++) {
 		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (fd < 0)
 			die("socket");
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		node(atoi(argv[2]), argv[3], argc == 5 ? argv[4] : NULL);
 	else {
 		fprintf(stderr, "usage: chain root PORT FILE FIRST\n"
-			"       chain node PORT OUT [NEXT]\n");
+				"       chain node PORT OUT [NEXT]\n");
 		return 2;
 	}
 	return 0;

@@ -26,7 +26,7 @@ struct buffer {
 	uint32_t size, processed;
 };
 
-#define HEAD 6			/* u16 version, u32 length */
+#define HEAD 6 /* u16 version, u32 length */
 
 static void flip(char *p, uint32_t len, int n)
 {
@@ -74,7 +74,9 @@ int switch_p_pack_jobinfo(void *j, struct buffer *b, uint16_t protocol)
 		len = get_file(p + HEAD);
 	else
 		len = 0;
-	version = htons(!strcmp(how, "none") ? 1 : !strcmp(how, "later") ? 9 : 2);
+	version = htons(!strcmp(how, "none")  ? 1 :
+			!strcmp(how, "later") ? 9 :
+						2);
 	memcpy(p, &version, sizeof(version));
 	n = htonl(len);
 	memcpy(p + 2, &n, sizeof(n));

@@ -20,9 +20,9 @@
 
 #include "leave_mpi.h"
 
-#define ROWS 128	/* of a strip, without its neighbours' edges */
+#define ROWS 128 /* of a strip, without its neighbours' edges */
 #define COLUMNS 512
-#define HOT 100.0	/* the plate's upper edge; it is 0 elsewhere */
+#define HOT 100.0 /* the plate's upper edge; it is 0 elsewhere */
 
 typedef double strip[ROWS + 2][COLUMNS];
 
@@ -38,12 +38,10 @@ static long long now(void)
 
 static void edges(strip p, int above, int below)
 {
-	MPI_Sendrecv(p[1], COLUMNS, MPI_DOUBLE, above, 0,
-		     p[ROWS + 1], COLUMNS, MPI_DOUBLE, below, 0,
-		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(p[ROWS], COLUMNS, MPI_DOUBLE, below, 1,
-		     p[0], COLUMNS, MPI_DOUBLE, above, 1,
-		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(p[1], COLUMNS, MPI_DOUBLE, above, 0, p[ROWS + 1], COLUMNS,
+		     MPI_DOUBLE, below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(p[ROWS], COLUMNS, MPI_DOUBLE, below, 1, p[0], COLUMNS,
+		     MPI_DOUBLE, above, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* The mean of its four neighbours for each point; the plate's own edges stay. */

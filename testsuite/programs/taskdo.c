@@ -226,10 +226,13 @@ static int do_umask(char **a)
 
 static int do_limits(char **a)
 {
-	static const struct { const char *name; int which; } lim[] = {
+	static const struct {
+		const char *name;
+		int which;
+	} lim[] = {
 		{ "nofile", RLIMIT_NOFILE }, { "core", RLIMIT_CORE },
-		{ "stack", RLIMIT_STACK }, { "fsize", RLIMIT_FSIZE },
-		{ "nproc", RLIMIT_NPROC }, { "cpu", RLIMIT_CPU },
+		{ "stack", RLIMIT_STACK },   { "fsize", RLIMIT_FSIZE },
+		{ "nproc", RLIMIT_NPROC },   { "cpu", RLIMIT_CPU },
 	};
 	struct rlimit r;
 
@@ -359,9 +362,8 @@ static int do_sigs(char **a)
 	for (int s = 1; s < 32; s++) {
 		sigaction(s, NULL, &sa);
 		if (sigismember(&set, s) || sa.sa_handler == SIG_IGN)
-			printf("%d: signal %d blocked %d ignored %d\n", rank,
-			       s, sigismember(&set, s),
-			       sa.sa_handler == SIG_IGN);
+			printf("%d: signal %d blocked %d ignored %d\n", rank, s,
+			       sigismember(&set, s), sa.sa_handler == SIG_IGN);
 	}
 	return 0;
 }
@@ -409,20 +411,21 @@ static const struct {
 	int args;
 	int (*fn)(char **a);
 } verbs[] = {
-	{ "args", 0, do_args }, { "await", 1, do_await },
-	{ "began", 0, do_began },
-	{ "block", 0, do_block }, { "cat", 0, do_cat },
-	{ "catch", 1, do_catch }, { "cwd", 0, do_cwd },
-	{ "env", 1, do_env }, { "err", 1, do_err }, { "exit", 1, do_exit },
+	{ "args", 0, do_args },		{ "await", 1, do_await },
+	{ "began", 0, do_began },	{ "block", 0, do_block },
+	{ "cat", 0, do_cat },		{ "catch", 1, do_catch },
+	{ "cwd", 0, do_cwd },		{ "env", 1, do_env },
+	{ "err", 1, do_err },		{ "exit", 1, do_exit },
 	{ "exitrank", 1, do_exitrank }, { "fds", 0, do_fds },
-	{ "ids", 0, do_ids }, { "ignore", 1, do_ignore },
-	{ "kill", 1, do_kill }, { "limits", 0, do_limits },
-	{ "lines", 2, do_lines }, { "mode", 1, do_mode },
-	{ "node", 0, do_node }, { "pid", 1, do_pid }, { "prio", 0, do_prio },
-	{ "say", 1, do_say }, { "sigs", 0, do_sigs }, { "sleep", 1, do_sleep },
-	{ "spin", 1, do_spin },
-	{ "sum", 0, do_sum }, { "touch", 1, do_touch }, { "tty", 0, do_tty },
-	{ "umask", 0, do_umask }, { "wait", 1, do_wait },
+	{ "ids", 0, do_ids },		{ "ignore", 1, do_ignore },
+	{ "kill", 1, do_kill },		{ "limits", 0, do_limits },
+	{ "lines", 2, do_lines },	{ "mode", 1, do_mode },
+	{ "node", 0, do_node },		{ "pid", 1, do_pid },
+	{ "prio", 0, do_prio },		{ "say", 1, do_say },
+	{ "sigs", 0, do_sigs },		{ "sleep", 1, do_sleep },
+	{ "spin", 1, do_spin },		{ "sum", 0, do_sum },
+	{ "touch", 1, do_touch },	{ "tty", 0, do_tty },
+	{ "umask", 0, do_umask },	{ "wait", 1, do_wait },
 };
 
 int main(int argc, char **argv)
@@ -438,14 +441,14 @@ int main(int argc, char **argv)
 	rank = id ? atoi(id) : -1;
 	/* Whole lines in one write each, as tests compare lines of many. */
 	setvbuf(stdout, NULL, _IOFBF, 65536);
-	for (int i = 1; i < argc; ) {
+	for (int i = 1; i < argc;) {
 		size_t v;
 
 		if (argv[i][0] == '@') {
 			mine = in_list(argv[i++] + 1);
 			continue;
 		}
-		if (!strcmp(argv[i], "--"))	/* the rest is ballast */
+		if (!strcmp(argv[i], "--")) /* the rest is ballast */
 			break;
 		for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
 			if (!strcmp(argv[i], verbs[v].name))

@@ -12,24 +12,25 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/sim/sim.h"
 
-struct told {			/* what the owner said */
+struct told { /* what the owner said */
 	bool opened, open_ok;
-	int why, sys;		/* of the last one named at OPEN */
+	int why, sys; /* of the last one named at OPEN */
 	struct storm_idset named;
 	struct storm_outcome out;
 	uint32_t ended;
 	struct storm_idset overdue;
-	uint32_t times, backs;	/* somebody was overdue, was back */
+	uint32_t times, backs; /* somebody was overdue, was back */
 };
 
-#define CHECK(cond, ...) do {						\
-	if (!(cond)) {							\
-		fprintf(stderr, "%s: %s: ", __func__, #cond);		\
-		fprintf(stderr, __VA_ARGS__);				\
-		fputc('\n', stderr);					\
-		exit(1);						\
-	}								\
-} while (0)
+#define CHECK(cond, ...)                                              \
+	do {                                                          \
+		if (!(cond)) {                                        \
+			fprintf(stderr, "%s: %s: ", __func__, #cond); \
+			fprintf(stderr, __VA_ARGS__);                 \
+			fputc('\n', stderr);                          \
+			exit(1);                                      \
+		}                                                     \
+	} while (0)
 
 static void on_opened(void *arg, struct storm_outcome *out)
 {
@@ -92,13 +93,21 @@ static void on_overdue(void *arg, uint32_t node, bool back)
 }
 
 static const struct storm_owner_ops ops = {
-	.opened = on_opened, .xfer_done = on_done,
-	.compare_done = on_compared, .fault = on_fault,
+	.opened = on_opened,
+	.xfer_done = on_done,
+	.compare_done = on_compared,
+	.fault = on_fault,
 	.overdue = on_overdue,
 };
 
-static bool is_opened(void *arg) { return ((struct told *) arg)->opened; }
-static bool has_ended(void *arg) { return ((struct told *) arg)->ended > 0; }
+static bool is_opened(void *arg)
+{
+	return ((struct told *) arg)->opened;
+}
+static bool has_ended(void *arg)
+{
+	return ((struct told *) arg)->ended > 0;
+}
 
 static struct storm_sim *begin(const struct storm_sim_conf *c, struct told *t)
 {
@@ -135,7 +144,9 @@ static void end(struct storm_sim *sim, struct told *t)
  * no node is taken for dead. */
 static void idle(bool multicast)
 {
-	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 12,
+				    .mtu = 1472,
 				    .loss_ppm = 300000,
 				    .latency = 50 * STORM_US,
 				    .multicast = multicast };
@@ -160,8 +171,14 @@ static void idle(bool multicast)
 	end(sim, &t);
 }
 
-static bool some_overdue(void *arg) { return ((struct told *) arg)->times; }
-static bool some_back(void *arg) { return ((struct told *) arg)->backs; }
+static bool some_overdue(void *arg)
+{
+	return ((struct told *) arg)->times;
+}
+static bool some_back(void *arg)
+{
+	return ((struct told *) arg)->backs;
+}
 static bool some_named(void *arg)
 {
 	return storm_idset_size(&((struct told *) arg)->named);
@@ -172,7 +189,9 @@ static bool some_named(void *arg)
  * lost. */
 static void overdue(uint32_t node, bool multicast)
 {
-	struct storm_sim_conf c = { .seed = 1, .nodes = 12, .mtu = 1472,
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 12,
+				    .mtu = 1472,
 				    .latency = 50 * STORM_US,
 				    .multicast = multicast };
 	struct told t = { 0 };
@@ -195,19 +214,19 @@ static void overdue(uint32_t node, bool multicast)
 	CHECK(storm_sim_run(sim, 10 * STORM_SEC, some_back, &t),
 	      "n%u is not back", node + 1);
 	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
-	CHECK(t.times == 1 && t.backs == 1, "n%u: told %u, %u times",
-	      node + 1, t.times, t.backs);
+	CHECK(t.times == 1 && t.backs == 1, "n%u: told %u, %u times", node + 1,
+	      t.times, t.backs);
 	CHECK(!storm_idset_size(&t.named), "n%u: somebody is lost", node + 1);
 	storm_sim_crash(sim, node);
 	CHECK(storm_sim_run(sim, 20 * STORM_SEC, some_named, &t),
 	      "n%u is not lost", node + 1);
 	CHECK(t.times == 2, "n%u: lost before it was overdue", node + 1);
 	storm_sim_run(sim, 20 * STORM_SEC, NULL, NULL);
-	CHECK(t.times == 2 && t.backs == 1, "n%u: told %u, %u times of the dead",
-	      node + 1, t.times, t.backs);
+	CHECK(t.times == 2 && t.backs == 1,
+	      "n%u: told %u, %u times of the dead", node + 1, t.times, t.backs);
 	CHECK(storm_idset_size(&t.named) == 1 &&
-	      storm_idset_has(&t.named, node), "others than n%u are lost",
-	      node + 1);
+		      storm_idset_has(&t.named, node),
+	      "others than n%u are lost", node + 1);
 	end(sim, &t);
 }
 
@@ -229,7 +248,9 @@ void case_idle(void)
  * opened: the nodes below the dead one receive the end by multicast at once. */
 void case_orphaned(void)
 {
-	struct storm_sim_conf c = { .seed = 1, .nodes = 14, .mtu = 1472,
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 14,
+				    .mtu = 1472,
 				    .latency = 50 * STORM_US,
 				    .multicast = true };
 	const uint32_t dead = 0, below = 2, last = 13;
@@ -260,7 +281,9 @@ void case_orphaned(void)
  * continues. Without multicast the nodes below receive nothing until then. */
 static void two_dead(bool multicast)
 {
-	struct storm_sim_conf c = { .seed = 1, .nodes = 30, .mtu = 1472,
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 30,
+				    .mtu = 1472,
 				    .latency = 50 * STORM_US,
 				    .multicast = multicast };
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
@@ -274,16 +297,18 @@ static void two_dead(bool multicast)
 	CHECK(storm_sim_run(sim, STORM_SEC, is_opened, &t) && t.open_ok,
 	      "OPEN failed");
 	storm_sim_crash(sim, 0);
-	storm_sim_crash(sim, 2);	/* n1 has n3 and n4 */
+	storm_sim_crash(sim, 2); /* n1 has n3 and n4 */
 	storm_sim_run(sim, 3 * c.set.dead_timeout, NULL, NULL);
 	CHECK(storm_idset_size(&t.named) == 2 && storm_idset_has(&t.named, 0) &&
-	      storm_idset_has(&t.named, 2), "%u are named, multicast %d",
+		      storm_idset_has(&t.named, 2),
+	      "%u are named, multicast %d",
 	      (unsigned int) storm_idset_size(&t.named), multicast);
 	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, "x", 1, &t,
 			 storm_sim_now(sim));
 	storm_sim_called(sim, STORM_NO_NODE);
 	CHECK(storm_sim_run(sim, STORM_SEC, has_ended, &t) &&
-	      t.out.state == STORM_DONE, "the domain does not go on");
+		      t.out.state == STORM_DONE,
+	      "the domain does not go on");
 	end(sim, &t);
 }
 
@@ -299,7 +324,8 @@ void case_refused(uint64_t seed)
 	uint64_t c = seed * 7919 + 1;
 	struct storm_sim_conf conf = { .seed = seed };
 	bool version = storm_chance_percent(&c, 50);
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/tmp/app",
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/app",
 				   .mode = 0755 };
 	struct told t = { 0 };
 	struct storm_sim *sim;
@@ -327,12 +353,12 @@ void case_refused(uint64_t seed)
 	      conf.set.radix);
 	CHECK(!t.open_ok, "OPEN went well without n%u", victim + 1);
 	CHECK(storm_idset_size(&t.named) == 1 &&
-	      storm_idset_has(&t.named, victim),
+		      storm_idset_has(&t.named, victim),
 	      "others than n%u are named", victim + 1);
 	CHECK(version ? t.why == STORM_EVERSION &&
-			t.sys == storm_protocol_version() + 1 :
-			t.why == STORM_ENOAGENT, "n%u: why %d, %d", victim + 1,
-	      t.why, t.sys);
+				t.sys == storm_protocol_version() + 1 :
+			t.why == STORM_ENOAGENT,
+	      "n%u: why %d, %d", victim + 1, t.why, t.sys);
 	CHECK(t.ended == 1 && t.out.state == STORM_ABORTED,
 	      "the transfer of a domain that is none");
 	close_domain(sim);
@@ -344,7 +370,8 @@ void case_refused(uint64_t seed)
 
 		storm_sim_files(sim, i, &n);
 		CHECK(!n && !storm_sim_temporaries(sim, i) &&
-		      !storm_sim_session(sim, i), "n%u kept something", i + 1);
+			      !storm_sim_session(sim, i),
+		      "n%u kept something", i + 1);
 	}
 	end(sim, &t);
 }

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /* Each exits with a message where something is not as it should be. */
-void case_idle(void);			/* an hour of nothing */
-void case_overdue(void);			/* a node is slow, or dead */
-void case_orphaned(void);		/* OPEN fails, and a parent dies */
-void case_two_dead(void);		/* a parent and its child die at once */
-void case_refused(uint64_t seed);	/* one node cannot be opened */
+void case_idle(void);		  /* an hour of nothing */
+void case_overdue(void);	  /* a node is slow, or dead */
+void case_orphaned(void);	  /* OPEN fails, and a parent dies */
+void case_two_dead(void);	  /* a parent and its child die at once */
+void case_refused(uint64_t seed); /* one node cannot be opened */
 
 #endif

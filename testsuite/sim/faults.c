@@ -70,7 +70,7 @@ static void side(uint64_t *c, uint32_t nodes, struct storm_idset *s)
 	uint32_t percent = (uint32_t) storm_chance_below(c, 60) + 1;
 
 	if (storm_chance_percent(c, 30))
-		storm_idset_add(s, nodes, nodes);	/* the owner */
+		storm_idset_add(s, nodes, nodes); /* the owner */
 	for (uint32_t i = 0; i < nodes; i++)
 		if (storm_chance_percent(c, percent))
 			storm_idset_add(s, i, i);
@@ -100,8 +100,9 @@ static void make_crash(struct maker *m, struct fault *one)
 	faults_add(m->f, one);
 	if (!storm_chance_percent(m->c, 50))
 		return;
-	back.at = one->at + (storm_chance_percent(m->c, 30) ? 0 :
-			     span(m->c, 2 * m->conf->set.dead_timeout));
+	back.at = one->at + (storm_chance_percent(m->c, 30) ?
+				     0 :
+				     span(m->c, 2 * m->conf->set.dead_timeout));
 	faults_add(m->f, &back);
 }
 
@@ -110,11 +111,12 @@ static void make(struct maker *m, enum fault_kind kind)
 	uint64_t *c = m->c;
 	uint32_t nodes = m->conf->nodes;
 	uint64_t dead = m->conf->set.dead_timeout;
-	struct fault one = { .kind = kind, .at = storm_chance_below(c, m->ns),
+	struct fault one = { .kind = kind,
+			     .at = storm_chance_below(c, m->ns),
 			     .node = any_node(c, nodes) };
 
 	switch (kind) {
-	case FAULT_LOSS:	/* for a while: it gets worse, or better */
+	case FAULT_LOSS: /* for a while: it gets worse, or better */
 		one.ppm = (uint32_t) storm_chance_below(c, 300001);
 		break;
 	case FAULT_BURST:
@@ -122,7 +124,7 @@ static void make(struct maker *m, enum fault_kind kind)
 		break;
 	case FAULT_PAUSE:
 		one.ns = span(c, storm_chance_percent(c, 80) ? dead / 2 :
-							     3 * dead / 2);
+							       3 * dead / 2);
 		/* the owner's own absence is nobody's fault, but a step's end
 		 * if it is long */
 		if (one.ns < dead / 2 && storm_chance_percent(c, 20))
@@ -131,7 +133,7 @@ static void make(struct maker *m, enum fault_kind kind)
 	case FAULT_CUT:
 		one.node = STORM_NO_NODE;
 		one.ns = span(c, storm_chance_percent(c, 80) ? dead / 2 :
-							     3 * dead);
+							       3 * dead);
 		side(c, nodes, &one.from);
 		side(c, nodes, &one.to);
 		break;
@@ -153,7 +155,7 @@ static void make(struct maker *m, enum fault_kind kind)
 		if (!m->conf->cluster && !storm_chance_percent(c, 10))
 			return;
 		break;
-	case FAULT_SUCCEED:	/* the one before may be alive, and not know */
+	case FAULT_SUCCEED: /* the one before may be alive, and not know */
 		if (!m->conf->cluster)
 			return;
 		break;
@@ -191,15 +193,15 @@ static void who_may_be_named(struct faults *f,
 	}
 }
 
-void faults_make(struct faults *f, uint64_t *c,
-		 struct storm_sim_conf *conf, uint64_t ns)
+void faults_make(struct faults *f, uint64_t *c, struct storm_sim_conf *conf,
+		 uint64_t ns)
 {
 	struct maker m = { .f = f, .c = c, .conf = conf, .ns = ns };
 
 	memset(f, 0, sizeof(*f));
 	if (storm_chance_percent(c, 60))
-		conf->loss_ppm = (uint32_t) storm_chance_below(c,
-				storm_chance_percent(c, 50) ? 50000 : 300001);
+		conf->loss_ppm = (uint32_t) storm_chance_below(
+			c, storm_chance_percent(c, 50) ? 50000 : 300001);
 	if (storm_chance_percent(c, 30))
 		conf->dup_ppm = (uint32_t) storm_chance_below(c, 100000);
 	if (storm_chance_percent(c, 30)) {
@@ -218,8 +220,9 @@ void faults_make(struct faults *f, uint64_t *c,
 static void note(struct storm_sim *sim, struct history *h,
 		 enum history_kind kind, uint32_t node)
 {
-	history_add(h, (struct history_entry) {
-		.at = storm_sim_now(sim), .kind = kind, .node = node });
+	history_add(h, (struct history_entry) { .at = storm_sim_now(sim),
+						.kind = kind,
+						.node = node });
 }
 
 static void disturbed(struct storm_sim *sim, struct history *h,
@@ -227,9 +230,9 @@ static void disturbed(struct storm_sim *sim, struct history *h,
 {
 	for (uint32_t i = 0; i < h->nodes; i++)
 		if (one->disturbs_all ||
-		    (one->disturbs && (i == one->node ||
-				       storm_idset_has(&one->from, i) ||
-				       storm_idset_has(&one->to, i))))
+		    (one->disturbs &&
+		     (i == one->node || storm_idset_has(&one->from, i) ||
+		      storm_idset_has(&one->to, i))))
 			note(sim, h, HISTORY_DISTURBED, i);
 }
 
@@ -296,14 +299,16 @@ void faults_do(struct faults *f, struct storm_sim *sim, struct history *h)
 void faults_print(const struct faults *f)
 {
 	static const char *const name[] = {
-		"loss", "burst", "pause", "cut", "slow disk", "bad disk",
-		"crash", "restart", "forge", "owner crash", "succeed",
+		"loss",	     "burst",	    "pause",   "cut",
+		"slow disk", "bad disk",    "crash",   "restart",
+		"forge",     "owner crash", "succeed",
 	};
 
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct fault *one = &f->f[i];
 
-		fprintf(stderr, "%12.6f fault %-10s node %d ns %llu ppm %u%s%s\n",
+		fprintf(stderr,
+			"%12.6f fault %-10s node %d ns %llu ppm %u%s%s\n",
 			(double) (one->at + STORM_SEC) / 1e9, name[one->kind],
 			(int) one->node + 1, (unsigned long long) one->ns,
 			one->ppm, one->disturbs ? " disturbs" : "",

@@ -14,14 +14,14 @@
 #include "linear.h"
 
 struct state {
-	uint64_t memory;	/* by cell: 1 + its writer, 0: none */
-	uint32_t done;		/* operations, a bit each */
+	uint64_t memory; /* by cell: 1 + its writer, 0: none */
+	uint32_t done;	 /* operations, a bit each */
 };
 
 struct search {
 	const struct linear_op *op;
 	uint32_t count;
-	struct state *tried;	/* open addressing; done is never 0 in it */
+	struct state *tried; /* open addressing; done is never 0 in it */
 	size_t tries, room;
 };
 
@@ -135,11 +135,15 @@ static bool take(struct search *s, const struct state *at, uint32_t who)
 	bool can = o->kind == LINEAR_WRITE || holds(s, at, o);
 
 	switch (o->result) {
-	case LINEAR_YES: return can && with(s, at, who, true);
-	case LINEAR_NO: return !can && with(s, at, who, false);
-	case LINEAR_NOTHING: return with(s, at, who, false);
-	case LINEAR_MAYBE: return (can && with(s, at, who, true)) ||
-				  with(s, at, who, false);
+	case LINEAR_YES:
+		return can && with(s, at, who, true);
+	case LINEAR_NO:
+		return !can && with(s, at, who, false);
+	case LINEAR_NOTHING:
+		return with(s, at, who, false);
+	case LINEAR_MAYBE:
+		return (can && with(s, at, who, true)) ||
+		       with(s, at, who, false);
 	}
 	return false;
 }

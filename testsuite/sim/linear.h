@@ -19,21 +19,21 @@
 
 enum linear_kind { LINEAR_WRITE, LINEAR_COMPARE, LINEAR_READ };
 enum linear_result {
-	LINEAR_YES,		/* DONE, TRUE, or read `value` */
-	LINEAR_NO,		/* FALSE: it did not hold on all */
-	LINEAR_NOTHING,		/* ABORTED, FAILED: no effect */
-	LINEAR_MAYBE		/* UNKNOWN: no effect, or all of it, then or later */
+	LINEAR_YES,	/* DONE, TRUE, or read `value` */
+	LINEAR_NO,	/* FALSE: it did not hold on all */
+	LINEAR_NOTHING, /* ABORTED, FAILED: no effect */
+	LINEAR_MAYBE	/* UNKNOWN: no effect, or all of it, then or later */
 };
 
 struct linear_op {
-	uint32_t process;	/* its operations are in the order of the array */
+	uint32_t process; /* its operations are in the order of the array */
 	enum linear_kind kind;
 	enum linear_result result;
-	uint32_t nodes;		/* a bit each: P, or of READ the node */
-	uint32_t place;		/* read or compared; of WRITE written */
+	uint32_t nodes; /* a bit each: P, or of READ the node */
+	uint32_t place; /* read or compared; of WRITE written */
 	enum storm_relation rel;
-	uint64_t value;		/* written, compared with, or read */
-	bool writes;		/* COMPARE: */
+	uint64_t value; /* written, compared with, or read */
+	bool writes;	/* COMPARE: */
 	uint32_t place_w;
 	uint64_t value_w;
 };

@@ -13,46 +13,46 @@
 #include "src/libstorm/protocol/owner/owner_private.h"
 #include "schedule.h"
 
-#define TASKS 2				/* per node; their ids are reported */
-#define TASK_EXITED 3			/* the kind of report */
+#define TASKS 2	      /* per node; their ids are reported */
+#define TASK_EXITED 3 /* the kind of report */
 #define OPEN_BOUND (20 * STORM_SEC)
-#define END_BOUND (40 * STORM_SEC)	/* of one operation, in quiet */
+#define END_BOUND (40 * STORM_SEC) /* of one operation, in quiet */
 #define LAST_TRIES 3
-#define OWNER 100		/* the first one's process, to the black box */
-#define STEP_BOUND (4 * STORM_SEC)	/* ... and of each before it */
+#define OWNER 100 /* the first one's process, to the black box */
+#define STEP_BOUND (4 * STORM_SEC) /* ... and of each before it */
 
-struct mine {			/* an operation's token */
-	struct recorder_token t;	/* first */
+struct mine {			 /* an operation's token */
+	struct recorder_token t; /* first */
 	struct run *run;
 	bool ended;
-	int what;		/* how */
-	uint32_t owner;		/* whose it is */
+	int what;	/* how */
+	uint32_t owner; /* whose it is */
 	uint8_t *data;
 };
 
-struct by {			/* the reporter */
+struct by { /* the reporter */
 	struct run *run;
 	uint32_t owner;
-	struct storm_idset overdue;	/* as reported */
+	struct storm_idset overdue; /* as reported */
 };
 
 struct run {
 	struct schedule *s;
 	struct storm_sim *sim;
 	struct recorder rec;
-	uint64_t began;		/* the faults' clock */
-	uint64_t turn_at;	/* 0: the turn is past, or there is none */
+	uint64_t began;	  /* the faults' clock */
+	uint64_t turn_at; /* 0: the turn is past, or there is none */
 	bool (*done)(void *arg);
 	bool faults_on, opened, open_ok, multicast, lost, dying;
-	uint32_t owner;		/* which one, from 0 */
+	uint32_t owner; /* which one, from 0 */
 	struct by by[STORM_SIM_OWNERS];
 	struct mine *mine;
 	uint32_t pending;
-	uint32_t last;		/* the newest operation's index in mine */
+	uint32_t last; /* the newest operation's index in mine */
 	bool reported;
-	struct linear_op small[LINEAR_OPS];	/* for the black box */
+	struct linear_op small[LINEAR_OPS]; /* for the black box */
 	uint32_t smalls;
-	uint64_t owner_sent;	/* datagrams, before an operation */
+	uint64_t owner_sent; /* datagrams, before an operation */
 	uint64_t *node_sent;
 	char *why;
 };
@@ -115,7 +115,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 	const struct by *by = arg;
 	struct run *r = by->run;
 
-	if (by->owner != r->owner) {	/* too late: there is another one */
+	if (by->owner != r->owner) { /* too late: there is another one */
 		storm_outcome_clear(out);
 		return;
 	}
@@ -126,7 +126,7 @@ static void on_opened(void *arg, struct storm_outcome *out)
 			RECORD(&r->rec, .kind = HISTORY_NAMED,
 			       .node = out->faults[i].node,
 			       .what = (int) out->faults[i].why);
-	if (!r->open_ok)	/* what was queued ends with it */
+	if (!r->open_ok) /* what was queued ends with it */
 		lose(r);
 	storm_outcome_clear(out);
 }
@@ -159,9 +159,12 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 			struct storm_outcome *out)
 {
 	(void) arg;
-	ended(token, out->state == STORM_UNKNOWN ? (int) STORM_UNKNOWN :
-	      result == STORM_TRUE ? HISTORY_TRUE :
-	      result == STORM_FALSE ? HISTORY_FALSE : HISTORY_FAILED, out);
+	ended(token,
+	      out->state == STORM_UNKNOWN ? (int) STORM_UNKNOWN :
+	      result == STORM_TRUE	  ? HISTORY_TRUE :
+	      result == STORM_FALSE	  ? HISTORY_FALSE :
+					    HISTORY_FAILED,
+	      out);
 }
 
 static void on_report(void *arg, const struct storm_report *rep)
@@ -188,7 +191,7 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	struct by *by = arg;
 	struct run *r = by->run;
 
-	no_longer_overdue(by, f->node);	/* lost */
+	no_longer_overdue(by, f->node); /* lost */
 	note_lost(r);
 	RECORD(&r->rec, .kind = HISTORY_NAMED, .node = f->node,
 	       .what = (int) f->why);
@@ -201,8 +204,9 @@ static void on_overdue(void *arg, uint32_t node, bool back)
 	const struct storm_owner *o = storm_sim_owner(by->run->sim);
 
 	if (storm_idset_has(&by->overdue, node) != back)
-		fail(by->run, back ? "is back, and was not overdue" :
-				     "is overdue twice", node);
+		fail(by->run,
+		     back ? "is back, and was not overdue" : "is overdue twice",
+		     node);
 	if (o && by->owner == by->run->owner &&
 	    !storm_tree_member(&o->tree, node))
 		fail(by->run, "is lost, and something else is told of it",
@@ -214,8 +218,11 @@ static void on_overdue(void *arg, uint32_t node, bool back)
 }
 
 static const struct storm_owner_ops ops = {
-	.opened = on_opened, .xfer_done = on_done,
-	.compare_done = on_compared, .report = on_report, .fault = on_fault,
+	.opened = on_opened,
+	.xfer_done = on_done,
+	.compare_done = on_compared,
+	.report = on_report,
+	.fault = on_fault,
 	.overdue = on_overdue,
 };
 
@@ -284,7 +291,7 @@ static void fault_comes(struct run *r)
 	const struct fault *one = &f->f[f->next];
 
 	if (one->kind == FAULT_RESTART && storm_sim_nm(r->sim, one->node)) {
-		f->next++;	/* it runs */
+		f->next++; /* it runs */
 		return;
 	}
 	if (one->kind == FAULT_OWNER_CRASH)
@@ -305,7 +312,7 @@ static bool done_or_turn(void *arg)
 	struct run *r = arg;
 
 	return (r->done && r->done(r)) ||
-		(r->turn_at && r->rec.turns >= r->turn_at);
+	       (r->turn_at && r->rec.turns >= r->turn_at);
 }
 
 static bool run_for(struct run *r, uint64_t ns, bool (*done)(void *arg))
@@ -440,12 +447,16 @@ static void transfer(struct run *r, const struct step *t)
 		o.place = PLACE_SEGMENT + t->target;
 	}
 	m = new_op(r, t, &o, &data);
-	black_box(r, &(struct linear_op) {
-		.process = OWNER + r->owner, .result = LINEAR_MAYBE,
-		.kind = LINEAR_WRITE, .nodes = bits_of(r, t), .place = 2,
-		.value = r->rec.h.op[m->t.op - 1].value, .value_w = m->t.op });
-	if (storm_owner_xfer(storm_sim_owner(r->sim), set_of(t), &to,
-			     data.data, t->size, m, storm_sim_now(r->sim)))
+	black_box(r,
+		  &(struct linear_op) { .process = OWNER + r->owner,
+					.result = LINEAR_MAYBE,
+					.kind = LINEAR_WRITE,
+					.nodes = bits_of(r, t),
+					.place = 2,
+					.value = r->rec.h.op[m->t.op - 1].value,
+					.value_w = m->t.op });
+	if (storm_owner_xfer(storm_sim_owner(r->sim), set_of(t), &to, data.data,
+			     t->size, m, storm_sim_now(r->sim)))
 		fail(r, "owner takes no transfer", STORM_NO_NODE);
 	called(r);
 	if (t->forget)
@@ -458,23 +469,32 @@ static void compare(struct run *r, const struct step *t)
 	bool own = t->kind != STEP_COMPARE;
 	struct storm_assign write = { STORM_GLOBAL(t->target), id };
 	struct history_op o = {
-		.compare = true, .own = own, .writes = t->writes,
-		.place = PLACE_GLOBAL + t->target, .value = id,
+		.compare = true,
+		.own = own,
+		.writes = t->writes,
+		.place = PLACE_GLOBAL + t->target,
+		.value = id,
 		.place_r = own ? PLACE_OWN : PLACE_GLOBAL + t->var,
-		.rel = t->rel, .operand = t->operand,
+		.rel = t->rel,
+		.operand = t->operand,
 	};
 	struct mine *m = new_op(r, t, &o, &(struct recorder_op) { 0 });
 
-	black_box(r, &(struct linear_op) {
-		.process = OWNER + r->owner, .result = LINEAR_MAYBE,
-		.kind = LINEAR_COMPARE, .nodes = bits_of(r, t),
-		.place = t->var, .rel = t->rel, .value = t->operand,
-		.writes = t->writes, .place_w = t->target, .value_w = id });
+	black_box(r, &(struct linear_op) { .process = OWNER + r->owner,
+					   .result = LINEAR_MAYBE,
+					   .kind = LINEAR_COMPARE,
+					   .nodes = bits_of(r, t),
+					   .place = t->var,
+					   .rel = t->rel,
+					   .value = t->operand,
+					   .writes = t->writes,
+					   .place_w = t->target,
+					   .value_w = id });
 	if (storm_owner_compare(storm_sim_owner(r->sim), set_of(t),
 				own ? (uint32_t) STORM_VAR_USER :
-				      STORM_GLOBAL(t->var), t->rel, t->operand,
-				t->writes ? &write : NULL, m,
-				storm_sim_now(r->sim)))
+				      STORM_GLOBAL(t->var),
+				t->rel, t->operand, t->writes ? &write : NULL,
+				m, storm_sim_now(r->sim)))
 		fail(r, "owner takes no comparison", STORM_NO_NODE);
 	called(r);
 }
@@ -520,9 +540,9 @@ static void read_some(struct run *r)
 {
 	for (int k = r->s->small ? 1 : 3; k; k--) {
 		uint32_t i = (uint32_t) storm_chance_below(&r->s->chance,
-						     r->s->conf.nodes);
-		uint32_t place = (uint32_t) storm_chance_below(&r->s->chance,
-					SCHEDULE_GLOBALS + RECORDER_SEGMENTS);
+							   r->s->conf.nodes);
+		uint32_t place = (uint32_t) storm_chance_below(
+			&r->s->chance, SCHEDULE_GLOBALS + RECORDER_SEGMENTS);
 		uint32_t globals = r->s->small ? 2 : SCHEDULE_GLOBALS;
 		uint64_t value;
 
@@ -530,13 +550,16 @@ static void read_some(struct run *r)
 			place = (uint32_t) storm_chance_below(&r->s->chance, 3);
 		if (!recorder_member(&r->rec, i))
 			continue;
-		value = recorder_read(&r->rec, i, place < globals ?
-				      PLACE_GLOBAL + place :
-				      PLACE_SEGMENT + place - globals);
+		value = recorder_read(&r->rec, i,
+				      place < globals ?
+					      PLACE_GLOBAL + place :
+					      PLACE_SEGMENT + place - globals);
 		black_box(r, &(struct linear_op) {
-			.process = i, .kind = LINEAR_READ,
-			.nodes = r->s->small ? 1u << i : 0, .place = place,
-			.value = value });
+				     .process = i,
+				     .kind = LINEAR_READ,
+				     .nodes = r->s->small ? 1u << i : 0,
+				     .place = place,
+				     .value = value });
 	}
 }
 
@@ -581,11 +604,11 @@ static uint64_t sent(const struct run *r, uint32_t node)
 static bool counts(const struct run *r, const struct step *t)
 {
 	return !r->s->faults.count && !r->turn_at && !r->s->conf.loss_ppm &&
-		!r->s->conf.late_ppm && !r->s->conf.dup_ppm &&
-		!r->reported && !r->pending && !t->forget &&
-		t->kind < STEP_RAISE && t->size < 1000 &&
-		/* data that come before their BEGIN are as good as lost */
-		(t->kind >= STEP_COMPARE || !r->s->conf.jitter);
+	       !r->s->conf.late_ppm && !r->s->conf.dup_ppm && !r->reported &&
+	       !r->pending && !t->forget && t->kind < STEP_RAISE &&
+	       t->size < 1000 &&
+	       /* data that come before their BEGIN are as good as lost */
+	       (t->kind >= STEP_COMPARE || !r->s->conf.jitter);
 }
 
 /* A small operation that runs alone, on a network that loses nothing. */
@@ -620,14 +643,13 @@ static bool open_domain(struct run *r)
 	called(r);
 	/* the cluster's domain continues in rounds without nodes that do not
 	 * answer */
-	if (!pass(r, s->conf.cluster ? 10 * OPEN_BOUND : OPEN_BOUND,
-		  is_opened))
+	if (!pass(r, s->conf.cluster ? 10 * OPEN_BOUND : OPEN_BOUND, is_opened))
 		return fail(r, "OPEN never ended", STORM_NO_NODE);
 	if (!r->open_ok && !s->early)
 		return fail(r, "OPEN failed without a fault", STORM_NO_NODE);
 	o = storm_sim_owner(r->sim);
 	r->multicast = o && o->send.multicast;
-	r->open_ok |= !o && s->conf.cluster;	/* by another, later */
+	r->open_ok |= !o && s->conf.cluster; /* by another, later */
 	return true;
 }
 
@@ -681,8 +703,9 @@ static bool all_joined(const struct run *r)
 	storm_sim_saved(r->sim, &out);
 	for (uint32_t i = 0; i < r->s->conf.nodes; i++)
 		if (storm_sim_nm(r->sim, i) ?
-		    storm_idset_has(out, i) || !recorder_member(&r->rec, i) :
-		    !storm_idset_has(out, i))
+			    storm_idset_has(out, i) ||
+				    !recorder_member(&r->rec, i) :
+			    !storm_idset_has(out, i))
 			return false;
 	return true;
 }
@@ -755,10 +778,17 @@ static void take_result(struct run *r, const struct history_entry *e)
 			continue;
 		switch (e->what) {
 		case STORM_DONE:
-		case HISTORY_TRUE: o->result = LINEAR_YES; break;
-		case HISTORY_FALSE: o->result = LINEAR_NO; break;
-		case STORM_UNKNOWN: o->result = LINEAR_MAYBE; break;
-		default: o->result = LINEAR_NOTHING;
+		case HISTORY_TRUE:
+			o->result = LINEAR_YES;
+			break;
+		case HISTORY_FALSE:
+			o->result = LINEAR_NO;
+			break;
+		case STORM_UNKNOWN:
+			o->result = LINEAR_MAYBE;
+			break;
+		default:
+			o->result = LINEAR_NOTHING;
 		}
 	}
 }
@@ -775,7 +805,8 @@ static bool judge_black(struct run *r)
 			take_result(r, &r->rec.h.e[i]);
 	if (linear_consistent(r->small, r->smalls))
 		return true;
-	snprintf(r->why, ORACLE_WHY, "no order of these %u operations gives their results",
+	snprintf(r->why, ORACLE_WHY,
+		 "no order of these %u operations gives their results",
 		 r->smalls);
 	return false;
 }
@@ -786,7 +817,7 @@ static bool judge(struct run *r)
 	struct oracle_limits lim = {
 		.bound = END_BOUND + r->s->steps * STEP_BOUND,
 		.window = c->room && c->room < c->set.window ? c->room :
-							  c->set.window,
+							       c->set.window,
 		.owner_cost = r->multicast ? 40 : 24 + 8 * c->set.radix,
 		.node_cost = 24 + 8 * c->set.radix,
 		.dead = !r->open_ok || !storm_sim_owner(r->sim),
@@ -800,8 +831,8 @@ static bool judge(struct run *r)
 bool schedule_run(struct schedule *s, bool verbose, char why[ORACLE_WHY])
 {
 	static const struct recorder_conf conf = {
-		.segments = true, .kind = TASK_EXITED, .kinds = 1,
-		.each = TASKS };
+		.segments = true, .kind = TASK_EXITED, .kinds = 1, .each = TASKS
+	};
 	struct run run = { .s = s, .why = why }, *r = &run;
 	bool ok;
 

@@ -61,8 +61,8 @@ static void choose_nodes(struct schedule *s, uint64_t *c,
 	if (storm_chance_percent(c, 40))
 		return;
 	first = (uint32_t) storm_chance_below(c, n);
-	storm_idset_add(to, first, first +
-			(uint32_t) storm_chance_below(c, n - first));
+	storm_idset_add(to, first,
+			first + (uint32_t) storm_chance_below(c, n - first));
 	/* a second range: sets travel in each STATUS */
 	first = (uint32_t) storm_chance_below(c, n);
 	if (storm_chance_percent(c, 50))
@@ -89,8 +89,8 @@ static void make_step(struct schedule *s, uint64_t *c, struct step *t)
 	/* reports are a step's */
 	if (s->conf.cluster && t->kind == STEP_REPORT)
 		t->kind = STEP_READ;
-	t->after = storm_chance_below(c, 3 * STORM_MS <<
-					 storm_chance_below(c, 8));
+	t->after =
+		storm_chance_below(c, 3 * STORM_MS << storm_chance_below(c, 8));
 	t->wait = storm_chance_percent(c, 40);
 	switch (t->kind) {
 	case STEP_FILE:
@@ -98,17 +98,17 @@ static void make_step(struct schedule *s, uint64_t *c, struct step *t)
 		t->size = how_big(c, t->kind == STEP_FILE);
 		break;
 	case STEP_SEGMENT:
-		t->target = (uint32_t) storm_chance_below(c, s->small ? 1 :
-						    RECORDER_SEGMENTS);
+		t->target = (uint32_t) storm_chance_below(
+			c, s->small ? 1 : RECORDER_SEGMENTS);
 		t->size = recorder_segment_len(t->target);
 		break;
 	case STEP_COMPARE:
 	case STEP_COMPARE_OWN:
 	case STEP_OWN_TO_GLOBAL:
-		t->var = (uint32_t) storm_chance_below(c, s->small ? 2 :
-						 SCHEDULE_GLOBALS);
-		t->target = (uint32_t) storm_chance_below(c, s->small ? 2 :
-						    SCHEDULE_GLOBALS);
+		t->var = (uint32_t) storm_chance_below(
+			c, s->small ? 2 : SCHEDULE_GLOBALS);
+		t->target = (uint32_t) storm_chance_below(
+			c, s->small ? 2 : SCHEDULE_GLOBALS);
 		t->rel = (enum storm_relation) storm_chance_below(c, 4);
 		t->operand = storm_chance_below(c, 10);
 		t->writes = t->kind == STEP_OWN_TO_GLOBAL ||
@@ -154,7 +154,7 @@ void schedule_make(struct schedule *s, uint64_t seed)
 	if (!storm_chance_percent(c, 12))
 		faults_make(&s->faults, c, &s->conf,
 			    during + 30 * STORM_MS +
-			    storm_chance_below(c, 500 * STORM_MS));
+				    storm_chance_below(c, 500 * STORM_MS));
 }
 
 void schedule_free(struct schedule *s)
@@ -168,24 +168,26 @@ void schedule_free(struct schedule *s)
 void schedule_print(const struct schedule *s)
 {
 	static const char *const name[] = {
-		"file", "message", "segment", "compare", "compare own",
-		"own to global", "raise", "report", "read",
+		"file",		 "message", "segment", "compare", "compare own",
+		"own to global", "raise",   "report",  "read",
 	};
 	const struct storm_sim_conf *c = &s->conf;
 
-	fprintf(stderr, "seed %llu: %s, %u nodes, radix %u, multicast %d/%d, loss %u, twice %u, late %u%s%s%s\n",
-		(unsigned long long) s->seed,
-		c->cluster ? "cluster" : "step", c->nodes, c->set.radix,
-		c->set.multicast, c->multicast, c->loss_ppm, c->dup_ppm,
-		c->late_ppm, s->early ? ", faults before OPEN" : "",
+	fprintf(stderr,
+		"seed %llu: %s, %u nodes, radix %u, multicast %d/%d, loss %u, twice %u, late %u%s%s%s\n",
+		(unsigned long long) s->seed, c->cluster ? "cluster" : "step",
+		c->nodes, c->set.radix, c->set.multicast, c->multicast,
+		c->loss_ppm, c->dup_ppm, c->late_ppm,
+		s->early ? ", faults before OPEN" : "",
 		s->rides ? ", first with OPEN" : "", s->small ? ", small" : "");
 	for (uint32_t i = 0; i < s->steps; i++) {
 		const struct step *t = &s->step[i];
 
-		fprintf(stderr, "step %u: %s to %u ranges, size %llu, target %u, var %u, rel %d, operand %llu%s%s%s, after %.6f\n",
+		fprintf(stderr,
+			"step %u: %s to %u ranges, size %llu, target %u, var %u, rel %d, operand %llu%s%s%s, after %.6f\n",
 			i + 1, name[t->kind], t->to.count,
-			(unsigned long long) t->size, t->target, t->var,
-			t->rel, (unsigned long long) t->operand,
+			(unsigned long long) t->size, t->target, t->var, t->rel,
+			(unsigned long long) t->operand,
 			t->writes ? ", writes" : "", t->wait ? ", waits" : "",
 			t->forget ? ", forgotten" : "",
 			(double) t->after / 1e9);

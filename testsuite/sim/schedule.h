@@ -11,30 +11,32 @@
 #include "src/storm_sim/oracle.h"
 #include "src/storm_sim/recorder.h"
 
-#define SCHEDULE_GLOBALS 4	/* variables in use */
+#define SCHEDULE_GLOBALS 4 /* variables in use */
 
 enum step_kind {
-	STEP_FILE, STEP_MESSAGE, STEP_SEGMENT,
-	STEP_COMPARE,		/* of a global variable, perhaps with a write */
-	STEP_COMPARE_OWN,	/* unordered */
-	STEP_OWN_TO_GLOBAL,	/* an own variable is compared, a global one
+	STEP_FILE,
+	STEP_MESSAGE,
+	STEP_SEGMENT,
+	STEP_COMPARE,	    /* of a global variable, perhaps with a write */
+	STEP_COMPARE_OWN,   /* unordered */
+	STEP_OWN_TO_GLOBAL, /* an own variable is compared, a global one
 				   written */
-	STEP_RAISE,		/* every node raises its own variable */
-	STEP_REPORT,		/* every node's tasks exit */
-	STEP_READ,		/* some nodes read some places */
+	STEP_RAISE,	    /* every node raises its own variable */
+	STEP_REPORT,	    /* every node's tasks exit */
+	STEP_READ,	    /* some nodes read some places */
 	STEP_KINDS
 };
 
 struct step {
 	enum step_kind kind;
-	uint64_t after;		/* ns after the step before */
-	bool wait;		/* ... and when all before it have ended */
-	bool forget;		/* its initiator thinks better of it, soon */
+	uint64_t after; /* ns after the step before */
+	bool wait;	/* ... and when all before it have ended */
+	bool forget;	/* its initiator thinks better of it, soon */
 	uint64_t forget_after;
-	struct storm_idset to;	/* P; empty: all */
+	struct storm_idset to; /* P; empty: all */
 	uint64_t size;
-	uint32_t target;	/* segment, or variable that is written */
-	uint32_t var;		/* compared */
+	uint32_t target; /* segment, or variable that is written */
+	uint32_t var;	 /* compared */
 	enum storm_relation rel;
 	uint64_t operand;
 	bool writes;
@@ -43,10 +45,10 @@ struct step {
 struct schedule {
 	uint64_t seed;
 	struct storm_sim_conf conf;
-	uint64_t chance;	/* for what is left open */
-	bool early;		/* faults may come before all is OPEN */
-	bool rides;		/* the first transfer goes with OPEN */
-	bool small;		/* few and short enough for the black box */
+	uint64_t chance; /* for what is left open */
+	bool early;	 /* faults may come before all is OPEN */
+	bool rides;	 /* the first transfer goes with OPEN */
+	bool small;	 /* few and short enough for the black box */
 	struct step *step;
 	uint32_t steps;
 	struct faults faults;

@@ -21,36 +21,44 @@
 
 #define OPS 40
 #define VAR STORM_GLOBAL(5)
-#define ASKED STORM_GLOBAL(6)	/* written at the nodes' request */
+#define ASKED STORM_GLOBAL(6) /* written at the nodes' request */
 
-struct op { struct run *r; bool done; enum storm_state state; };
-struct owner { bool opened; enum storm_state state; };
+struct op {
+	struct run *r;
+	bool done;
+	enum storm_state state;
+};
+struct owner {
+	bool opened;
+	enum storm_state state;
+};
 
 struct run {
 	struct storm_sim *sim;
 	uint64_t seed, random;
 	uint32_t nodes;
 	struct owner owner[STORM_SIM_OWNERS], *last;
-	struct op op[OPS + 1];		/* op k writes k */
+	struct op op[OPS + 1]; /* op k writes k */
 	uint32_t ops;
 	struct op asked[OPS + 1];
 	uint32_t asks;
-	uint64_t *seen;			/* by node: what it showed last */
-	uint32_t *life;			/* how often it forgot */
-	uint32_t deaths;		/* of one node that is to be back */
+	uint64_t *seen;	 /* by node: what it showed last */
+	uint32_t *life;	 /* how often it forgot */
+	uint32_t deaths; /* of one node that is to be back */
 };
 
-static struct storm_sim *when;	/* source of the messages' times */
+static struct storm_sim *when; /* source of the messages' times */
 
-#define CHECK(cond, ...) do {						\
-	if (!(cond)) {							\
-		fprintf(stderr, "seed %llu: %s: ",			\
-			(unsigned long long) r->seed, #cond);		\
-		fprintf(stderr, __VA_ARGS__);				\
-		fputc('\n', stderr);					\
-		abort();						\
-	}								\
-} while (0)
+#define CHECK(cond, ...)                                              \
+	do {                                                          \
+		if (!(cond)) {                                        \
+			fprintf(stderr, "seed %llu: %s: ",            \
+				(unsigned long long) r->seed, #cond); \
+			fprintf(stderr, __VA_ARGS__);                 \
+			fputc('\n', stderr);                          \
+			abort();                                      \
+		}                                                     \
+	} while (0)
 
 static uint64_t chance(struct run *r)
 {
@@ -82,8 +90,9 @@ static void on_compared(void *arg, void *token, enum storm_compare result,
 	(void) arg;
 	CHECK(!op->done, "op %d ended twice", (int) (op - r->op));
 	CHECK((result == STORM_TRUE) == (out->state == STORM_DONE) &&
-	      result != STORM_FALSE, "op %d: %d, %d", (int) (op - r->op),
-	      (int) result, (int) out->state);
+		      result != STORM_FALSE,
+	      "op %d: %d, %d", (int) (op - r->op), (int) result,
+	      (int) out->state);
 	op->done = true;
 	op->state = out->state;
 	for (uint32_t i = 0; getenv("STORM_VERBOSE") && i < out->nfaults; i++)
@@ -103,8 +112,8 @@ static void on_requested(void *arg, uint32_t node, void *token,
 	CHECK(!op->done, "n%u: %d ended twice", node + 1,
 	      (int) (op - r->asked));
 	CHECK((result == STORM_TRUE) == (out->state == STORM_DONE) &&
-	      result != STORM_FALSE, "n%u: %d, %d", node + 1, (int) result,
-	      (int) out->state);
+		      result != STORM_FALSE,
+	      "n%u: %d, %d", node + 1, (int) result, (int) out->state);
 	op->done = true;
 	op->state = out->state;
 }
@@ -116,8 +125,10 @@ static void on_report(void *arg, const struct storm_report *rep)
 }
 
 static const struct storm_owner_ops ops = {
-	.opened = on_opened, .xfer_done = on_done,
-	.compare_done = on_compared, .report = on_report,
+	.opened = on_opened,
+	.xfer_done = on_done,
+	.compare_done = on_compared,
+	.report = on_report,
 };
 
 static uint64_t asked_of(struct run *r, uint32_t node)
@@ -134,8 +145,8 @@ static void look_at_asked(struct run *r, uint32_t node)
 {
 	uint64_t v = asked_of(r, node);
 
-	CHECK(v <= r->asks && !(r->asked[v].done &&
-				r->asked[v].state == STORM_ABORTED),
+	CHECK(v <= r->asks &&
+		      !(r->asked[v].done && r->asked[v].state == STORM_ABORTED),
 	      "n%u shows %llu, asked for by a node and aborted", node + 1,
 	      (unsigned long long) v);
 }
@@ -147,11 +158,11 @@ static void look(struct run *r)
 		uint64_t v;
 
 		if (!nm || storm_nm_variable(nm, storm_sim_session(r->sim, i),
-					   VAR, &v))
+					     VAR, &v))
 			continue;
 		look_at_asked(r, i);
 		CHECK(!v || (v <= r->ops && !(r->op[v].done &&
-					     r->op[v].state == STORM_ABORTED)),
+					      r->op[v].state == STORM_ABORTED)),
 		      "n%u shows %llu, which was aborted", i + 1,
 		      (unsigned long long) v);
 		/* it left, and came back empty */
@@ -206,7 +217,10 @@ static void ask_one(struct run *r, uint32_t node)
 	storm_sim_called(r->sim, node);
 }
 
-static bool is_opened(void *arg) { return ((struct run *) arg)->last->opened; }
+static bool is_opened(void *arg)
+{
+	return ((struct run *) arg)->last->opened;
+}
 static bool last_done(void *arg)
 {
 	struct run *r = arg;
@@ -309,7 +323,8 @@ static void settle(struct run *r)
 	if (!storm_sim_owner(r->sim))
 		next_owner(r);
 	pass(r, 60 * STORM_SEC);
-	CHECK(r->last->opened && r->last->state == STORM_DONE, "OPEN never ended");
+	CHECK(r->last->opened && r->last->state == STORM_DONE,
+	      "OPEN never ended");
 	storm_sim_saved(r->sim, &out);
 	CHECK(!out->count, "%u is still outside", out->r[0].first + 1);
 	for (uint32_t k = 1; k <= r->ops; k++) {
@@ -323,19 +338,19 @@ static void settle(struct run *r)
 		      (unsigned long long) r->seen[i],
 		      (unsigned long long) last);
 	for (uint32_t k = 1; k <= r->asks; k++)
-		CHECK(r->asked[k].done, "what a node asked for, %u, never ended",
-		      k);
+		CHECK(r->asked[k].done,
+		      "what a node asked for, %u, never ended", k);
 	for (uint32_t i = 0; i < r->nodes; i++)
 		for (uint32_t k = 0; k < i; k++)
 			CHECK(!asked_of(r, i) || !asked_of(r, k) ||
-			      asked_of(r, i) == asked_of(r, k),
+				      asked_of(r, i) == asked_of(r, k),
 			      "n%u and n%u differ in what nodes asked for",
 			      i + 1, k + 1);
 	for (uint32_t i = 0; i < r->nodes; i++)
 		for (uint32_t k = 0; k < i; k++)
 			CHECK(!r->seen[i] || !r->seen[k] ||
-			      r->seen[i] == r->seen[k], "n%u and n%u differ",
-			      i + 1, k + 1);
+				      r->seen[i] == r->seen[k],
+			      "n%u and n%u differ", i + 1, k + 1);
 	r->ops = r->ops == OPS ? OPS - 1 : r->ops;
 	r->op[r->ops + 1].done = false;
 	write_one(r);
@@ -377,7 +392,7 @@ static void schedule(uint64_t seed)
 	r->sim = storm_sim_create(&c, &ops, r->last);
 	when = r->sim;
 	storm_sim_watch(r->sim, &(struct storm_sim_watch) {
-		.requested = on_requested, .arg = r });
+					.requested = on_requested, .arg = r });
 	CHECK(r->sim && r->seen, "no simulation");
 	begin_owner(r);
 	if (chance(r) % 4)
@@ -400,7 +415,9 @@ static bool is_over(void *arg)
 static void nobody_is_left(bool multicast)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 1, .cluster = 77, .mtu = 1472,
+	struct storm_sim_conf c = { .nodes = 1,
+				    .cluster = 77,
+				    .mtu = 1472,
 				    .multicast = multicast,
 				    .bandwidth = 125e6 };
 	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
@@ -435,7 +452,7 @@ static bool is_back(void *arg)
 
 	/* from epoch 1 on: each time one without it, one with it */
 	return (storm_sim_saved(r->sim, &out) & 0xffff) >= 2 * r->deaths &&
-		!out->count;
+	       !out->count;
 }
 
 /* What is not a whole note is none, and does no harm. */
@@ -449,10 +466,12 @@ static void half_notes(struct run *r)
 	for (size_t n = 0; n <= STORM_NOTE_MAX; n++)
 		CHECK(n == len || storm_nm_return(nm, note, n,
 						  storm_sim_now(r->sim)) ==
-		      STORM_EINVAL, "%zu of %zu bytes are a note", n, len);
+					  STORM_EINVAL,
+		      "%zu of %zu bytes are a note", n, len);
 	note[0]++;
 	CHECK(storm_nm_return(nm, note, len, storm_sim_now(r->sim)) ==
-	      STORM_EINVAL, "of another version");
+		      STORM_EINVAL,
+	      "of another version");
 }
 
 /* A node whose program dies and is started again is in again long before it would
@@ -460,7 +479,9 @@ static void half_notes(struct run *r)
 static void killed_and_started(bool multicast)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 20, .cluster = 77, .mtu = 1472,
+	struct storm_sim_conf c = { .nodes = 20,
+				    .cluster = 77,
+				    .mtu = 1472,
 				    .multicast = multicast,
 				    .bandwidth = 125e6,
 				    .latency = 50 * STORM_US };
@@ -493,8 +514,8 @@ static void killed_and_started(bool multicast)
 		      multicast ? "with" : "without");
 		if (getenv("STORM_VERBOSE"))
 			fprintf(stderr, "n%u is back after %.1f ms\n",
-				victim[i] + 1, (double)
-				(storm_sim_now(r->sim) - began) / 1e6);
+				victim[i] + 1,
+				(double) (storm_sim_now(r->sim) - began) / 1e6);
 		write_one(r);
 		CHECK(storm_sim_run(r->sim, 30 * STORM_SEC, last_done, r),
 		      "the operation never ended");
@@ -511,8 +532,11 @@ static void killed_and_started(bool multicast)
 static void killed_again_and_again(void)
 {
 	struct run run = { .random = 1 }, *r = &run;
-	struct storm_sim_conf c = { .nodes = 8, .cluster = 77, .mtu = 1472,
-				    .multicast = true, .bandwidth = 125e6,
+	struct storm_sim_conf c = { .nodes = 8,
+				    .cluster = 77,
+				    .mtu = 1472,
+				    .multicast = true,
+				    .bandwidth = 125e6,
 				    .latency = 50 * STORM_US };
 
 	r->nodes = c.nodes;
@@ -535,9 +559,9 @@ static void killed_again_and_again(void)
 static void quiet(enum storm_log_level level, const char *msg)
 {
 	if (getenv("STORM_VERBOSE"))
-		fprintf(stderr, "%.6f: %d %s\n", when ?
-			(double) storm_sim_now(when) / 1e9 : 0, (int) level,
-			msg);
+		fprintf(stderr, "%.6f: %d %s\n",
+			when ? (double) storm_sim_now(when) / 1e9 : 0,
+			(int) level, msg);
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,8 @@
 #include "src/libstorm/base/idset.h"
 #include "schedule.h"
 
-#define AGAIN (60 * STORM_MS)	/* when a node restarts, or an owner has a successor */
+#define AGAIN \
+	(60 * STORM_MS) /* when a node restarts, or an owner has a successor */
 
 static void quiet(enum storm_log_level level, const char *msg)
 {
@@ -31,8 +32,12 @@ static const struct step script[] = {
 	{ .kind = STEP_SEGMENT, .size = 8 },
 	{ .kind = STEP_COMPARE, .rel = STORM_EQ, .target = 1, .writes = true },
 	{ .kind = STEP_MESSAGE, .size = 300 },
-	{ .kind = STEP_COMPARE, .var = 1, .rel = STORM_GE, .operand = 1,
-	  .target = 2, .writes = true },
+	{ .kind = STEP_COMPARE,
+	  .var = 1,
+	  .rel = STORM_GE,
+	  .operand = 1,
+	  .target = 2,
+	  .writes = true },
 };
 #define STEPS (sizeof(script) / sizeof(script[0]))
 
@@ -65,18 +70,22 @@ static void make(struct schedule *s, uint32_t nodes, bool multicast,
 static void crash(struct schedule *s, uint32_t who, uint64_t turns)
 {
 	bool owner = who == s->conf.nodes;
-	struct fault then = { .at = AGAIN, .node = owner ? STORM_NO_NODE : who,
+	struct fault then = { .at = AGAIN,
+			      .node = owner ? STORM_NO_NODE : who,
 			      .kind = owner ? FAULT_SUCCEED : FAULT_RESTART };
 
 	s->turns = turns;
-	s->at_turn = (struct fault) {
-		.node = then.node,
-		.kind = owner ? FAULT_OWNER_CRASH : FAULT_CRASH };
+	s->at_turn = (struct fault) { .node = then.node,
+				      .kind = owner ? FAULT_OWNER_CRASH :
+						      FAULT_CRASH };
 	if (s->conf.cluster)
 		faults_add(&s->faults, &then);
 }
 
-struct domain { uint32_t nodes; bool multicast, cluster; };
+struct domain {
+	uint32_t nodes;
+	bool multicast, cluster;
+};
 
 /* False: there are not so many turns, or *well is false. */
 static bool one(const struct domain *d, uint32_t who, uint64_t turns,
@@ -91,7 +100,8 @@ static bool one(const struct domain *d, uint32_t who, uint64_t turns,
 	*well = schedule_run(&s, false, why);
 	came = !s.turns && s.at_turn.at < AGAIN;
 	if (!*well)
-		fprintf(stderr, "%u nodes, multicast %d, cluster %d, %u crashes after %llu turns: %s\n",
+		fprintf(stderr,
+			"%u nodes, multicast %d, cluster %d, %u crashes after %llu turns: %s\n",
 			d->nodes, d->multicast, d->cluster, who + 1,
 			(unsigned long long) turns, why);
 	schedule_free(&s);

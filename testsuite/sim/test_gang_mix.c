@@ -42,7 +42,7 @@
 #include "src/plugins/sched/storm/matrix/rota.h"
 
 #define ZONES 2
-#define ROWS 64			/* of a zone, with those that were resumed */
+#define ROWS 64 /* of a zone, with those that were resumed */
 
 enum state { WAITING, RUNNING, SUSPENDED, DONE };
 
@@ -50,20 +50,20 @@ struct job {
 	uint32_t id;
 	enum state state;
 	uint64_t arrives;
-	uint32_t zone, want, cores;	/* nodes, and cores of each */
-	uint64_t left;			/* ns that it still has to run */
-	struct storm_idset nodes, columns;	/* of the cluster, of the zone */
-	uint64_t had;			/* ns with its slots, as rota counts */
-	uint64_t waited;		/* since its last turn, quanta x 1000 */
-	uint32_t row;			/* select's */
-	bool mapped;			/* takes turns, as nodes know it */
-	bool on;			/* runs at the moment */
+	uint32_t zone, want, cores;	   /* nodes, and cores of each */
+	uint64_t left;			   /* ns that it still has to run */
+	struct storm_idset nodes, columns; /* of the cluster, of the zone */
+	uint64_t had;	 /* ns with its slots, as rota counts */
+	uint64_t waited; /* since its last turn, quanta x 1000 */
+	uint32_t row;	 /* select's */
+	bool mapped;	 /* takes turns, as nodes know it */
+	bool on;	 /* runs at the moment */
 	bool requeued;
 };
 
 struct node {
-	uint64_t back;			/* 0: it is there */
-	uint8_t *load;			/* jobs on each core */
+	uint64_t back; /* 0: it is there */
+	uint8_t *load; /* jobs on each core */
 };
 
 static struct {
@@ -82,30 +82,31 @@ static struct {
 	struct plan plan;
 	bool anew;
 	uint64_t version;
-	struct gang_map map;		/* as all nodes have unpacked it */
+	struct gang_map map; /* as all nodes have unpacked it */
 	struct rota *rota;
-	uint32_t slot[ZONES];		/* the last strobe's */
-	bool frozen[ZONES];		/* ... and it was not "everything runs" */
+	uint32_t slot[ZONES]; /* the last strobe's */
+	bool frozen[ZONES];   /* ... and it was not "everything runs" */
 	/* of a check */
 	uint64_t **busy;
 	/* what is reported */
 	uint64_t changes, strobes, cancels, suspends, failures, resizes;
-	uint64_t trace;			/* a sum over all maps and strobes */
-	uint64_t turns_waited;		/* the longest, in quanta x 1000 */
+	uint64_t trace;	       /* a sum over all maps and strobes */
+	uint64_t turns_waited; /* the longest, in quanta x 1000 */
 	uint64_t most_at_once;
 	uint32_t rows_most;
 	uint64_t controller, controller_most, strober, strober_most;
 } w;
 
-#define must(cond) do { \
-	if (!(cond)) { \
-		printf("seed %lu, %lu ms, change %lu: does not hold: %s (line %d)\n", \
-		       (unsigned long) w.seed, \
-		       (unsigned long) (w.now / STORM_MS), \
-		       (unsigned long) w.changes, #cond, __LINE__); \
-		exit(EXIT_FAILURE); \
-	} \
-} while (0)
+#define must(cond)                                                                            \
+	do {                                                                                  \
+		if (!(cond)) {                                                                \
+			printf("seed %lu, %lu ms, change %lu: does not hold: %s (line %d)\n", \
+			       (unsigned long) w.seed,                                        \
+			       (unsigned long) (w.now / STORM_MS),                            \
+			       (unsigned long) w.changes, #cond, __LINE__);                   \
+			exit(EXIT_FAILURE);                                                   \
+		}                                                                             \
+	} while (0)
 
 static uint64_t below(uint64_t n)
 {
@@ -134,8 +135,7 @@ static void trace(const void *buf, size_t len)
 	const uint8_t *p = buf;
 
 	for (int i = 0; i < 8; i++)
-		w.trace = (w.trace ^ (w.now >> 8 * i & 255)) *
-			0x100000001b3ULL;
+		w.trace = (w.trace ^ (w.now >> 8 * i & 255)) * 0x100000001b3ULL;
 	while (len--)
 		w.trace = (w.trace ^ *p++) * 0x100000001b3ULL;
 }
@@ -253,7 +253,7 @@ static bool place(struct job *j)
 		for (uint32_t i = zone_first(j->zone);
 		     i < zone_end(j->zone) && n < j->want; i++)
 			n += !w.node[i].back &&
-				take_cores(j, i, rows + r * words);
+			     take_cores(j, i, rows + r * words);
 		j->row = r;
 		if (n == j->want)
 			break;
@@ -285,8 +285,7 @@ static void forget(struct job *j)
 	while (w.live[i] != j)
 		i++;
 	w.nlive--;
-	memmove(w.live + i, w.live + i + 1,
-		(w.nlive - i) * sizeof(*w.live));
+	memmove(w.live + i, w.live + i + 1, (w.nlive - i) * sizeof(*w.live));
 	if (j->state == RUNNING)
 		occupy(j, -1);
 	storm_idset_clear(&j->nodes);
@@ -331,7 +330,7 @@ static struct job *any_live(enum state state)
 	if (!n)
 		return NULL;
 	k = (uint32_t) below(n);
-	for (uint32_t i = 0; ; i++)
+	for (uint32_t i = 0;; i++)
 		if (w.live[i]->state == state && !k--)
 			return w.live[i];
 }
@@ -626,7 +625,7 @@ static void check_rows(uint32_t zone)
 static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
 {
 	return a->count == b->count &&
-		!memcmp(a->r, b->r, a->count * sizeof(*a->r));
+	       !memcmp(a->r, b->r, a->count * sizeof(*a->r));
 }
 
 /* The nodes' unpacked maps equal the matrix. */
@@ -876,7 +875,7 @@ static void make_job(struct job *j, uint32_t i, uint64_t at)
 		j->want = nodes;
 	j->cores = below(2) ? w.cores : 1 + (uint32_t) below(w.cores);
 	j->left = STORM_MS + below(500 * STORM_MS) +
-		(below(5) ? 0 : below(10 * STORM_SEC));
+		  (below(5) ? 0 : below(10 * STORM_SEC));
 }
 
 static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
@@ -943,8 +942,8 @@ static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs)
 	run();
 	finish();
 	printf("  %u jobs in %.1f s, %lu at once: %lu changes, %lu strobes, %lu cancels, %lu suspends, %lu resizes, %lu nodes failed; most rows %u, longest wait %.1f quanta; trace %016lx\n",
-	       w.njobs, w.now / 1e9, w.most_at_once, w.changes, w.strobes, w.cancels,
-	       w.suspends, w.resizes, w.failures, w.rows_most,
+	       w.njobs, w.now / 1e9, w.most_at_once, w.changes, w.strobes,
+	       w.cancels, w.suspends, w.resizes, w.failures, w.rows_most,
 	       w.turns_waited / 1e3, w.trace);
 	printf("  a change takes slurmctld %.0f us (at most %.0f), the strober %.0f us (at most %.0f)\n",
 	       w.controller / 1e3 / w.changes, w.controller_most / 1e3,

@@ -18,7 +18,10 @@
 #define ADD(h, ...) history_add(&(h), (struct history_entry) { __VA_ARGS__ })
 
 static const struct oracle_limits limits = {
-	.bound = 10 * SECOND, .window = 1000, .owner_cost = 5, .node_cost = 20,
+	.bound = 10 * SECOND,
+	.window = 1000,
+	.owner_cost = 5,
+	.node_cost = 20,
 };
 
 static bool good(struct history *h)
@@ -56,8 +59,10 @@ static void run_op(struct history *h, uint32_t op, uint64_t number,
 
 static uint32_t new_xfer(struct history *h, uint32_t place, uint64_t value)
 {
-	uint32_t op = history_op(h, &(struct history_op) {
-		.writes = true, .event = true, .place = place, .value = value });
+	uint32_t op = history_op(h, &(struct history_op) { .writes = true,
+							   .event = true,
+							   .place = place,
+							   .value = value });
 
 	ADD(*h, .kind = HISTORY_ISSUED, .op = op);
 	return op;
@@ -67,10 +72,14 @@ static uint32_t new_xfer(struct history *h, uint32_t place, uint64_t value)
 static uint32_t new_compare(struct history *h, uint32_t place_r,
 			    uint64_t operand, uint32_t place, uint64_t value)
 {
-	uint32_t op = history_op(h, &(struct history_op) {
-		.compare = true, .writes = true, .place = place,
-		.value = value, .place_r = place_r, .rel = STORM_EQ,
-		.operand = operand });
+	uint32_t op =
+		history_op(h, &(struct history_op) { .compare = true,
+						     .writes = true,
+						     .place = place,
+						     .value = value,
+						     .place_r = place_r,
+						     .rel = STORM_EQ,
+						     .operand = operand });
 
 	ADD(*h, .kind = HISTORY_ISSUED, .op = op);
 	return op;
@@ -113,7 +122,7 @@ START_TEST(nothing_comes_twice)
 	uint32_t op = new_xfer(&h, 0, 11);
 
 	run_op(&h, op, 1, ALL);
-	run_op(&h, op, 1, 1u << (_i + 2));	/* shown, signalled, ended */
+	run_op(&h, op, 1, 1u << (_i + 2)); /* shown, signalled, ended */
 	must(!good(&h));
 }
 END_TEST
@@ -293,9 +302,9 @@ START_TEST(comparisons)
 	must(!good(&h));
 	h = comparison(11, HISTORY_FALSE, false);
 	must(!good(&h));
-	h = comparison(11, HISTORY_FAILED, false);	/* names no node */
+	h = comparison(11, HISTORY_FAILED, false); /* names no node */
 	must(!good(&h));
-	h = comparison(11, STORM_UNKNOWN, true);	/* its owner is there */
+	h = comparison(11, STORM_UNKNOWN, true); /* its owner is there */
 	must(!good(&h));
 }
 END_TEST
@@ -305,8 +314,10 @@ static struct history own_comparison(enum storm_relation rel, uint64_t v,
 				     int said)
 {
 	struct history h = begun();
-	uint32_t op = history_op(&h, &(struct history_op) {
-		.compare = true, .own = true, .rel = rel, .operand = v });
+	uint32_t op = history_op(&h, &(struct history_op) { .compare = true,
+							    .own = true,
+							    .rel = rel,
+							    .operand = v });
 
 	for (uint32_t i = 0; i < NODES; i++)
 		ADD(h, .kind = HISTORY_OWN, .node = i, .value = 3);
@@ -326,7 +337,7 @@ START_TEST(own_variables)
 	} t[] = {
 		{ STORM_GE, 3, true, false }, { STORM_GE, 5, true, true },
 		{ STORM_GE, 6, false, true }, { STORM_LT, 3, false, true },
-		{ STORM_LT, 4, true, true }, { STORM_LT, 6, true, false },
+		{ STORM_LT, 4, true, true },  { STORM_LT, 6, true, false },
 		{ STORM_EQ, 2, false, true }, { STORM_EQ, 4, true, true },
 		{ STORM_NE, 6, true, false }, { STORM_NE, 5, true, true },
 	};
@@ -486,9 +497,9 @@ END_TEST
 #define BOTH 3u
 #define W(p, v) .kind = LINEAR_WRITE, .nodes = BOTH, .place = p, .value = v
 #define R(n, p, v) .kind = LINEAR_READ, .nodes = 1u << n, .place = p, .value = v
-#define C(p, v, pw, vw) .kind = LINEAR_COMPARE, .nodes = BOTH, .place = p, \
-	.rel = STORM_EQ, .value = v, .writes = true, .place_w = pw, \
-	.value_w = vw
+#define C(p, v, pw, vw)                                                     \
+	.kind = LINEAR_COMPARE, .nodes = BOTH, .place = p, .rel = STORM_EQ, \
+	.value = v, .writes = true, .place_w = pw, .value_w = vw
 
 static const struct {
 	bool ok;
@@ -500,29 +511,46 @@ static const struct {
 	/* nor read what no operation wrote */
 	{ false, { { 0, W(0, 1) }, { 1, R(0, 0, 2) } } },
 	/* two readers agree on the order of two writers */
-	{ true, { { 0, W(0, 1) }, { 1, W(1, 2) }, { 2, R(0, 0, 1) },
-		  { 2, R(0, 1, 0) }, { 3, R(1, 1, 2) } } },
-	{ false, { { 0, W(0, 1) }, { 0, W(0, 2) }, { 2, R(0, 0, 2) },
-		   { 2, R(0, 0, 1) } } },
-	{ false, { { 0, W(0, 1) }, { 1, W(0, 2) }, { 2, R(0, 0, 1) },
-		   { 2, R(0, 0, 2) }, { 2, R(0, 0, 1) } } },
+	{ true,
+	  { { 0, W(0, 1) },
+	    { 1, W(1, 2) },
+	    { 2, R(0, 0, 1) },
+	    { 2, R(0, 1, 0) },
+	    { 3, R(1, 1, 2) } } },
+	{ false,
+	  { { 0, W(0, 1) },
+	    { 0, W(0, 2) },
+	    { 2, R(0, 0, 2) },
+	    { 2, R(0, 0, 1) } } },
+	{ false,
+	  { { 0, W(0, 1) },
+	    { 1, W(0, 2) },
+	    { 2, R(0, 0, 1) },
+	    { 2, R(0, 0, 2) },
+	    { 2, R(0, 0, 1) } } },
 	/* one of two that compare with 0 and write wins */
-	{ true, { { 0, C(0, 0, 0, 1) },
-		  { 1, C(0, 0, 0, 2), .result = LINEAR_NO } } },
+	{ true,
+	  { { 0, C(0, 0, 0, 1) }, { 1, C(0, 0, 0, 2), .result = LINEAR_NO } } },
 	{ false, { { 0, C(0, 0, 0, 1) }, { 1, C(0, 0, 0, 2) } } },
-	{ false, { { 0, C(0, 0, 0, 1), .result = LINEAR_NO },
-		   { 1, C(0, 0, 0, 2), .result = LINEAR_NO } } },
+	{ false,
+	  { { 0, C(0, 0, 0, 1), .result = LINEAR_NO },
+	    { 1, C(0, 0, 0, 2), .result = LINEAR_NO } } },
 	/* what has failed is not seen, what is unknown may be, also late */
-	{ false, { { 0, W(0, 1), .result = LINEAR_NOTHING },
-		   { 1, R(0, 0, 1) } } },
+	{ false,
+	  { { 0, W(0, 1), .result = LINEAR_NOTHING }, { 1, R(0, 0, 1) } } },
 	{ true, { { 0, W(0, 1), .result = LINEAR_MAYBE }, { 1, R(0, 0, 1) } } },
 	{ true, { { 0, W(0, 1), .result = LINEAR_MAYBE }, { 1, R(0, 0, 0) } } },
-	{ true, { { 0, W(0, 1), .result = LINEAR_MAYBE }, { 0, W(0, 2) },
-		  { 1, R(0, 0, 2) }, { 1, R(0, 0, 1) } } },
+	{ true,
+	  { { 0, W(0, 1), .result = LINEAR_MAYBE },
+	    { 0, W(0, 2) },
+	    { 1, R(0, 0, 2) },
+	    { 1, R(0, 0, 1) } } },
 	/* but it is seen by all or by none */
-	{ false, { { 0, W(0, 1), .result = LINEAR_MAYBE },
-		   { 1, R(0, 0, 1) }, { 1, C(0, 1, 1, 3), .result = LINEAR_NO },
-		   { 1, R(1, 0, 1) } } },
+	{ false,
+	  { { 0, W(0, 1), .result = LINEAR_MAYBE },
+	    { 1, R(0, 0, 1) },
+	    { 1, C(0, 1, 1, 3), .result = LINEAR_NO },
+	    { 1, R(1, 0, 1) } } },
 };
 
 START_TEST(small_histories)
@@ -574,7 +602,8 @@ START_TEST(any_order_is_found)
 			if (o->nodes >> n & 1 && o->kind != LINEAR_READ &&
 			    o->result == LINEAR_YES)
 				mem[n][o->kind == LINEAR_WRITE ? o->place :
-				       o->place_w] = k + 1;
+								 o->place_w] =
+					k + 1;
 	}
 	/* process by process: all that is known of the order */
 	for (uint32_t p = 0; p < 3; p++)

@@ -25,7 +25,7 @@
 
 #define WORKERS 2
 #define WHOLE 10000
-#define HANGS 120		/* s of a single schedule */
+#define HANGS 120 /* s of a single schedule */
 
 static void quiet(enum storm_log_level level, const char *msg)
 {
@@ -93,9 +93,11 @@ static bool all_well(pid_t *pid, volatile uint64_t *at)
 		pid[who] = 0;
 		if (!status)
 			continue;
-		fprintf(stderr, "test_sim: %s at seed %llu; again: test_sim 1 %llu -v\n",
-			!WIFSIGNALED(status) ? "violation" :
-			WTERMSIG(status) == SIGALRM ? "no end" : "crash",
+		fprintf(stderr,
+			"test_sim: %s at seed %llu; again: test_sim 1 %llu -v\n",
+			!WIFSIGNALED(status)	    ? "violation" :
+			WTERMSIG(status) == SIGALRM ? "no end" :
+						      "crash",
 			(unsigned long long) at[who],
 			(unsigned long long) at[who]);
 		for (int i = 0; i < WORKERS; i++)
@@ -124,8 +126,9 @@ static bool share(uint64_t n, uint64_t first)
 
 int main(int argc, char **argv)
 {
-	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) :
-		     getenv("STORM_LONG") ? WHOLE : WHOLE / 10;
+	uint64_t n = argc > 1		  ? strtoull(argv[1], NULL, 10) :
+		     getenv("STORM_LONG") ? WHOLE :
+					    WHOLE / 10;
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	bool well;
 

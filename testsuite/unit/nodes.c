@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nodes.h"
-#include "src/libstorm/sim/sim_private.h"	/* its credentials: no MUNGE */
+#include "src/libstorm/sim/sim_private.h" /* its credentials: no MUNGE */
 
 #define PORT 18400
 
@@ -65,8 +65,11 @@ static void quiet(enum storm_log_level level, const char *msg)
 void nodes_start(uint32_t i)
 {
 	struct storm_node_conf conf = {
-		.name = names[i], .set = set, .owner_uid = OWNER_UID,
-		.on_signal = on_signal, .on_strobe = on_strobe,
+		.name = names[i],
+		.set = set,
+		.owner_uid = OWNER_UID,
+		.on_signal = on_signal,
+		.on_strobe = on_strobe,
 		.arg = &heard[i],
 	};
 	char root[128];
@@ -86,8 +89,9 @@ void nodes_start(uint32_t i)
 
 storm_domain_t *nodes_domain(void)
 {
-	struct storm_domain_conf conf = { .nodes = list, .count = NODES,
-					  .set = set, .job_id = 42 };
+	struct storm_domain_conf conf = {
+		.nodes = list, .count = NODES, .set = set, .job_id = 42
+	};
 	int err;
 	storm_domain_t *d = storm_domain_create(&conf, &err);
 
@@ -99,11 +103,19 @@ static void simulate(void)
 {
 	bool bad = world != WORLD_SIM;
 	struct storm_sim_conf conf = {
-		.seed = 1, .nodes = NODES, .set = set, .guests = true,
-		.latency = 50 * STORM_US, .jitter = 20 * STORM_US,
-		.bandwidth = 1e8, .multicast = set.multicast, .mtu = 1472,
-		.loss_ppm = bad ? 100000 : 0, .dup_ppm = bad ? 50000 : 0,
-		.late_ppm = bad ? 50000 : 0, .late = 30 * STORM_MS,
+		.seed = 1,
+		.nodes = NODES,
+		.set = set,
+		.guests = true,
+		.latency = 50 * STORM_US,
+		.jitter = 20 * STORM_US,
+		.bandwidth = 1e8,
+		.multicast = set.multicast,
+		.mtu = 1472,
+		.loss_ppm = bad ? 100000 : 0,
+		.dup_ppm = bad ? 50000 : 0,
+		.late_ppm = bad ? 50000 : 0,
+		.late = 30 * STORM_MS,
 	};
 
 	sim = storm_sim_create(&conf, NULL, NULL);
@@ -253,6 +265,7 @@ struct storm_idset some(uint32_t first, uint32_t last)
 int nodes_main(Suite *s)
 {
 	if (!nodes_device() && !enter_namespace())
-		fprintf(stderr, "SKIP: no network namespace: using the host's loopback interface\n");
+		fprintf(stderr,
+			"SKIP: no network namespace: using the host's loopback interface\n");
 	return unit_main(s);
 }

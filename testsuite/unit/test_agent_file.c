@@ -75,9 +75,12 @@ static int ask_of(int sock, struct file_request *req, struct file_reply *rep,
 static int begin(const char *path, uint64_t op, uint32_t flags, uint64_t size,
 		 int *fd)
 {
-	struct file_request req = { .verb = FILE_BEGIN, .op = op,
-				    .flags = flags, .size = size,
-				    .mode = 04755, .atime = 1000000000,
+	struct file_request req = { .verb = FILE_BEGIN,
+				    .op = op,
+				    .flags = flags,
+				    .size = size,
+				    .mode = 04755,
+				    .atime = 1000000000,
 				    .mtime = 1100000000 };
 	struct file_reply rep;
 
@@ -144,13 +147,14 @@ static void holds(const char *name, const char *text)
 }
 
 /* Until it holds; a child works at its own pace. */
-#define eventually(cond) do { \
-	bool ok_ = false; \
-	for (int i_ = 0; i_ < 1000 && !(ok_ = (cond)); i_++) \
-		usleep(10000); \
-	if (!ok_) \
-		ck_abort_msg("does not come true: %s", #cond); \
-} while (0)
+#define eventually(cond)                                               \
+	do {                                                           \
+		bool ok_ = false;                                      \
+		for (int i_ = 0; i_ < 1000 && !(ok_ = (cond)); i_++)   \
+			usleep(10000);                                 \
+		if (!ok_)                                              \
+			ck_abort_msg("does not come true: %s", #cond); \
+	} while (0)
 
 START_TEST(test_whole)
 {
@@ -158,7 +162,7 @@ START_TEST(test_whole)
 	int fd;
 
 	must(!begin("f", 1, STORM_FILE_TIMES, 5, &fd));
-	must(access(at("f"), F_OK));		/* under another name so far */
+	must(access(at("f"), F_OK)); /* under another name so far */
 	must(names_in(dir) == 1);
 	must(!fstat(fd, &st) && (st.st_mode & 0777) == 0600);
 	must(st.st_uid == user.uid && st.st_gid == user.gid);
@@ -166,11 +170,11 @@ START_TEST(test_whole)
 	must(!ask(FILE_STAGE, 1));
 	must(access(at("f"), F_OK));
 	must(!ask(FILE_COMMIT, 1));
-	must(!ask(FILE_COMMIT, 1));		/* asked again: done already */
+	must(!ask(FILE_COMMIT, 1)); /* asked again: done already */
 	must(names_in(dir) == 1);
 	holds("f", "hello");
 	must(!stat(at("f"), &st));
-	must((st.st_mode & 07777) == 0755);	/* the set-id bit is not taken */
+	must((st.st_mode & 07777) == 0755); /* the set-id bit is not taken */
 	must(st.st_atime >= 1000000000 && st.st_mtime == 1100000000);
 	close(fd);
 }
@@ -318,7 +322,8 @@ START_TEST(test_bad_paths)
 		{ "nodir/x", STORM_ESYS, ENOENT },
 		{ "file/x", STORM_EPATH, ENOTDIR },
 	};
-	struct file_request req = { .verb = FILE_BEGIN, .op = 1,
+	struct file_request req = { .verb = FILE_BEGIN,
+				    .op = 1,
 				    .path = "relative" };
 	struct file_reply rep;
 
@@ -328,8 +333,8 @@ START_TEST(test_bad_paths)
 		int err = begin(bad[i].path, 1, STORM_FILE_FORCE, 1, NULL);
 
 		if (err != bad[i].err || errno != bad[i].sys)
-			ck_abort_msg("%s: error %d, errno %d", bad[i].path,
-				     err, errno);
+			ck_abort_msg("%s: error %d, errno %d", bad[i].path, err,
+				     errno);
 	}
 	must(ask_of(child, &req, &rep, NULL) == STORM_EPATH);
 	must(names_in(dir) == 3 && names_in(at("dir")) == 0);
@@ -431,7 +436,7 @@ START_TEST(test_rmdir)
 	must(!ask_of(child, &req, &rep, NULL));
 	must(names_in(dir) == 1);
 	holds("keep", "precious");
-	must(!ask_of(child, &req, &rep, NULL));	/* gone already */
+	must(!ask_of(child, &req, &rep, NULL)); /* gone already */
 	/* through a link: not */
 	must(!mkdir(at("d"), 0777) && !symlink("d", at("l")));
 	make("d/a", "");

@@ -7,8 +7,8 @@
 #include "src/libstorm/base/idset.h"
 #include "unit.h"
 
-#define COUNT 100	/* nodes in the domain */
-#define FIXED 67	/* bytes without the u8 what and the sets' ranges */
+#define COUNT 100 /* nodes in the domain */
+#define FIXED 67  /* bytes without the u8 what and the sets' ranges */
 
 static int unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		  uint32_t count)
@@ -49,10 +49,26 @@ START_TEST(test_golden)
 
 	known(&c);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
-	same_hex(buf, len, "01" "0102030405060708" "06"
-		 "0000000000000003" "0000000000100000" "00000574"
-		 "0000000000080000" "0000000000001000" "01" "0000000000000002" "01" "03"
-		 "0000000000000008" "02" "0001" "0200" "00" "01" "0402");
+	same_hex(buf, len,
+		 "01"
+		 "0102030405060708"
+		 "06"
+		 "0000000000000003"
+		 "0000000000100000"
+		 "00000574"
+		 "0000000000080000"
+		 "0000000000001000"
+		 "01"
+		 "0000000000000002"
+		 "01"
+		 "03"
+		 "0000000000000008"
+		 "02"
+		 "0001"
+		 "0200"
+		 "00"
+		 "01"
+		 "0402");
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_OK);
 	ck_assert_uint_eq(d.version, c.version);
 	ck_assert_uint_eq(d.flags, c.flags);
@@ -99,8 +115,11 @@ START_TEST(test_random)
 	c.size = rnd64(&r) >> below(&r, 64);
 	c.sent = c.size ? rnd64(&r) % c.size : 0;
 	c.floor = c.sent ? rnd64(&r) % c.sent : 0;
-	c.chunk = below(&r, 5) ? STORM_CHUNK_MIN +
-		  below(&r, STORM_DATAGRAM_MAX - STORM_CHUNK_MIN + 1) : 0;
+	c.chunk = below(&r, 5) ?
+			  STORM_CHUNK_MIN +
+				  below(&r, STORM_DATAGRAM_MAX -
+						    STORM_CHUNK_MIN + 1) :
+			  0;
 	c.decision = (uint8_t) below(&r, 3);
 	c.cmp = rnd64(&r);
 	c.cmp_var = (uint8_t) below(&r, STORM_VARS);
@@ -111,8 +130,9 @@ START_TEST(test_random)
 	set_random(&r, &c.cmp_p);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
 	/* below 128 every number is a byte */
-	must(len == 1 + FIXED + 2 * (size_t) (c.p.count + c.cmp_p.count +
-					      c.excluded.count));
+	must(len == 1 + FIXED +
+			    2 * (size_t) (c.p.count + c.cmp_p.count +
+					  c.excluded.count));
 	must(unpack(&d, buf + 1, len - 1, COUNT) == STORM_OK);
 	must(storm_cast_pack(&d, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
@@ -160,17 +180,18 @@ START_TEST(test_noise)
 }
 END_TEST
 
-#define REFUSED(change) do { \
-	struct storm_cast c_, d_; \
-	uint8_t buf_[256]; \
-	size_t len_; \
-	known(&c_); \
-	c_.change; \
-	len_ = storm_cast_pack(&c_, buf_, sizeof(buf_)); \
-	if (unpack(&d_, buf_ + 1, len_ - 1, COUNT) != STORM_EINVAL) \
-		ck_abort_msg("taken: %s", #change); \
-	storm_cast_free(&c_); \
-} while (0)
+#define REFUSED(change)                                                     \
+	do {                                                                \
+		struct storm_cast c_, d_;                                   \
+		uint8_t buf_[256];                                          \
+		size_t len_;                                                \
+		known(&c_);                                                 \
+		c_.change;                                                  \
+		len_ = storm_cast_pack(&c_, buf_, sizeof(buf_));            \
+		if (unpack(&d_, buf_ + 1, len_ - 1, COUNT) != STORM_EINVAL) \
+			ck_abort_msg("taken: %s", #change);                 \
+		storm_cast_free(&c_);                                       \
+	} while (0)
 
 START_TEST(test_refused)
 {

@@ -64,7 +64,7 @@ START_TEST(test_random)
 
 	must(has && !storm_chunkmap_init(&m, size, chunk));
 	must(m.count == n);
-	if (_i % 3 == 0)	/* nearly in order, as the network does it */
+	if (_i % 3 == 0) /* nearly in order, as the network does it */
 		for (uint32_t i = 0; i < n; i++)
 			order[i] = i;
 	for (uint32_t i = 0; _i % 3 == 0 && i + 5 < n; i += 5) {
@@ -134,8 +134,8 @@ START_TEST(test_long_gap)
 		must(first == 0 && last == STORM_CHUNKMAP_RUN - 1);
 	}
 	/* the pieces join */
-	while (storm_chunkmap_gap(&m, &from, 3 * STORM_CHUNKMAP_RUN + 5,
-				  &first, &last)) {
+	while (storm_chunkmap_gap(&m, &from, 3 * STORM_CHUNKMAP_RUN + 5, &first,
+				  &last)) {
 		must(first == asked);
 		asked = last + 1;
 	}
@@ -160,7 +160,7 @@ START_TEST(test_empty)
 }
 END_TEST
 
-#ifndef __SANITIZE_ADDRESS__	/* it takes such a size for a mistake */
+#ifndef __SANITIZE_ADDRESS__ /* it takes such a size for a mistake */
 /* An announced size that no memory holds is an error, no overflow. */
 START_TEST(test_huge)
 {

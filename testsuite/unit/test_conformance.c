@@ -11,18 +11,20 @@
 
 #include "nodes.h"
 
-#define AREA 64			/* bytes of a segment that one transfer writes */
+#define AREA 64 /* bytes of a segment that one transfer writes */
 #define AREAS (SIZE / AREA)
 
 /* Where a node is to be missed soon; by valgrind there is no time for more. */
 #define HEARTBEAT ((unit_by_valgrind() ? 500 : 50) * STORM_MS)
 
 /* Until it holds, or patience is over. */
-#define until(cond) ({ \
-	uint64_t give_up_ = PATIENCE; \
-	while (!(cond) && nodes_now() < give_up_) \
-		nodes_pass(STORM_MS); \
-	(cond); })
+#define until(cond)                                       \
+	({                                                \
+		uint64_t give_up_ = PATIENCE;             \
+		while (!(cond) && nodes_now() < give_up_) \
+			nodes_pass(STORM_MS);             \
+		(cond);                                   \
+	})
 
 static struct storm_idset random_set(struct rnd *r)
 {
@@ -46,8 +48,10 @@ static struct model {
 
 static bool holds(uint64_t a, enum storm_relation rel, uint64_t b)
 {
-	return rel == STORM_GE ? a >= b : rel == STORM_LT ? a < b :
-	       rel == STORM_EQ ? a == b : a != b;
+	return rel == STORM_GE ? a >= b :
+	       rel == STORM_LT ? a < b :
+	       rel == STORM_EQ ? a == b :
+				 a != b;
 }
 
 /* By a node, or by the owner (NODES). */
@@ -84,7 +88,8 @@ static enum storm_compare ask(uint32_t who, const struct storm_idset *P,
 static void a_transfer(struct rnd *r, const struct storm_idset *P, bool all)
 {
 	struct storm_target to = {
-		.kind = STORM_TARGET_SEGMENT, .segment = 3,
+		.kind = STORM_TARGET_SEGMENT,
+		.segment = 3,
 		.offset = below(r, AREAS) * AREA,
 		.remote_event = below(r, STORM_EVENTS),
 	};
@@ -104,8 +109,8 @@ static void a_transfer(struct rnd *r, const struct storm_idset *P, bool all)
 
 static void a_compare(struct rnd *r, const struct storm_idset *P, bool all)
 {
-	uint32_t n = below(r, 3), var = below(r, 2) ? STORM_GLOBAL(n) :
-						      STORM_VAR_USER + n;
+	uint32_t n = below(r, 3),
+		 var = below(r, 2) ? STORM_GLOBAL(n) : STORM_VAR_USER + n;
 	enum storm_relation rel = below(r, 4);
 	struct storm_assign w = { STORM_GLOBAL(below(r, 3)), below(r, 4) };
 	bool writes = below(r, 2), truth = true;
@@ -115,7 +120,8 @@ static void a_compare(struct rnd *r, const struct storm_idset *P, bool all)
 	for (uint32_t i = 0; i < NODES; i++)
 		if (all || storm_idset_has(P, i))
 			truth &= holds(var >= STORM_GLOBAL(0) ?
-				       model[i].global[n] : model[i].own[var],
+					       model[i].global[n] :
+					       model[i].own[var],
 				       rel, value);
 	ck_assert_int_eq(ask(below(r, NODES + 1), all ? NULL : P, var, rel,
 			     value, writes ? &w : NULL, &out),
@@ -272,7 +278,8 @@ static uint32_t files(uint32_t i)
 /* Of any size, to the byte, and nothing else is left behind. */
 START_TEST(test_files)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/f",
 				   .mode = 0600 };
 	struct rnd r = rnd_of(_i);
 	size_t len = sizes[_i];
@@ -294,8 +301,10 @@ END_TEST
  * */
 START_TEST(test_all_or_nothing)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
-				   .mode = 0600, .remote_event = 4 };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/f",
+				   .mode = 0600,
+				   .remote_event = 4 };
 	uint32_t bad = (uint32_t) _i;
 	struct storm_outcome out;
 	uint8_t data[50000];
@@ -319,7 +328,8 @@ START_TEST(test_all_or_nothing)
 	for (uint32_t i = 0; i < NODES; i++) {
 		must(!storm_member_test_event(member[i], 4, true, PATIENCE));
 		ck_assert_int_eq(storm_member_test_event(member[i], 4, false,
-							 0), STORM_ETIME);
+							 0),
+				 STORM_ETIME);
 		must(files(i) == 1u + (i == bad));
 	}
 }
@@ -328,7 +338,8 @@ END_TEST
 /* Called off at some moment: all of them show it, or none. */
 START_TEST(test_called_off)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/f",
 				   .mode = 0600 };
 	static uint8_t data[400000];
 	storm_event_t *e;
@@ -340,7 +351,7 @@ START_TEST(test_called_off)
 	must(e);
 	nodes_pass((uint64_t) _i * 300 * STORM_US);
 	storm_event_destroy(e);
-	memset(data, 1, sizeof(data));	/* it is not read any more */
+	memset(data, 1, sizeof(data)); /* it is not read any more */
 	to.path = "/g";
 	must(transfer(NULL, &to, "x", 1, NULL) == STORM_DONE);
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -361,7 +372,7 @@ START_TEST(test_deadline)
 	uint64_t then;
 	storm_event_t *e;
 
-	domain = nodes_domain();	/* not opened: nothing can end */
+	domain = nodes_domain(); /* not opened: nothing can end */
 	e = storm_xfer_and_signal(domain, NULL, &to, "x", 1);
 	must(e && !storm_test_event(e, false, 0, NULL));
 	then = nodes_now() + 20 * STORM_MS;
@@ -385,8 +396,11 @@ static uint32_t least(const uint32_t *n)
 START_TEST(test_queue)
 {
 	struct storm_queue_conf conf = {
-		.segment = 3, .slots = 1 + (uint32_t) _i % 4, .slot_size = 20,
-		.event = 2, .dequeued = STORM_VAR_USER + 1,
+		.segment = 3,
+		.slots = 1 + (uint32_t) _i % 4,
+		.slot_size = 20,
+		.event = 2,
+		.dequeued = STORM_VAR_USER + 1,
 	};
 	uint32_t put = 0, got[NODES] = { 0 };
 	struct rnd r = rnd_of(_i);
@@ -402,9 +416,9 @@ START_TEST(test_queue)
 		size_t len;
 
 		if (i == NODES && put < 12) {
-			int err = storm_enqueue(q, text, (size_t)
-						sprintf(text, "%u", put),
-						nodes_now() + STORM_MS, NULL);
+			int err = storm_enqueue(
+				q, text, (size_t) sprintf(text, "%u", put),
+				nodes_now() + STORM_MS, NULL);
 
 			must(err == STORM_OK || err == STORM_ETIME);
 			put += !err;
@@ -431,9 +445,12 @@ START_TEST(test_termination)
 	for (uint32_t g = 1; g <= 3; g++) {
 		for (uint32_t i = 0; i < NODES; i++) {
 			if (i == 3)
-				ck_assert_int_eq(storm_detect_termination(
-					domain, &P, g, nodes_now() +
-					5 * STORM_MS, NULL), STORM_ETIME);
+				ck_assert_int_eq(
+					storm_detect_termination(
+						domain, &P, g,
+						nodes_now() + 5 * STORM_MS,
+						NULL),
+					STORM_ETIME);
 			must(!storm_announce_termination(member[i], g));
 		}
 		ck_assert_int_eq(storm_detect_termination(domain, &P, g,
@@ -495,10 +512,12 @@ START_TEST(test_heartbeat)
 		must(lossy || until(heard[i].strobes == times));
 	must(!storm_strobe(domain, text, STORM_STROBE_MAX + 1));
 	ck_assert_int_eq(storm_heartbeat(domain, &P, text, STORM_STROBE_MAX + 1,
-					 NULL, &missed, NULL), STORM_EINVAL);
+					 NULL, &missed, NULL),
+			 STORM_EINVAL);
 	must(!storm_idset_add(&P, NODES, NODES));
 	ck_assert_int_eq(storm_heartbeat(domain, &P, NULL, 0, NULL, &missed,
-					 NULL), STORM_EINVAL);
+					 NULL),
+			 STORM_EINVAL);
 	storm_idset_clear(&P);
 }
 END_TEST
@@ -556,7 +575,9 @@ static bool all_told(uint32_t times)
 START_TEST(test_reports)
 {
 	struct storm_domain_conf conf = {
-		.nodes = list, .count = NODES, .set = set,
+		.nodes = list,
+		.count = NODES,
+		.set = set,
 		.on_report = on_report,
 	};
 	int err;
@@ -598,7 +619,8 @@ static void on_fault(void *arg, const struct storm_fault *f)
  * file, and the domain goes on without it. */
 START_TEST(test_node_dies)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/f",
 				   .mode = 0600 };
 	uint32_t dead = (uint32_t) _i % NODES, n = 0;
 	static uint8_t data[300000];
@@ -612,8 +634,9 @@ START_TEST(test_node_dies)
 	set.heartbeat = HEARTBEAT;
 	/* so long a living one's thread may have to wait for a processor */
 	set.dead_timeout = STORM_SEC * (unit_slower() > 3 ? unit_slower() : 3);
-	conf = (struct storm_domain_conf) { .nodes = list, .count = NODES,
-					    .set = set, .on_fault = on_fault };
+	conf = (struct storm_domain_conf) {
+		.nodes = list, .count = NODES, .set = set, .on_fault = on_fault
+	};
 	domain = storm_domain_create(&conf, &err);
 	must(domain && !storm_domain_open(domain) &&
 	     !storm_domain_wait_open(domain, NULL));
@@ -643,8 +666,8 @@ START_TEST(test_node_dies)
 		struct storm_idset P = some(dead, dead);
 
 		must(storm_compare_and_write(domain, &P, STORM_VAR_USER,
-					     STORM_EQ, 0, NULL, &out) ==
-		     STORM_FAILED);
+					     STORM_EQ, 0, NULL,
+					     &out) == STORM_FAILED);
 		must(out.nfaults == 1 && out.faults[0].node == dead);
 		storm_outcome_clear(&out);
 		storm_idset_clear(&P);
@@ -657,7 +680,8 @@ END_TEST
  * none, as its event reports, and the nodes accept the next owner. */
 START_TEST(test_owner_ends)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
+				   .segment = 3,
 				   .remote_event = 3 };
 	struct storm_outcome out;
 	storm_event_t *e[2];
@@ -707,7 +731,7 @@ static struct {
 	struct storm_idset excluded;
 } saved = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static uint32_t joined;		/* the last node reported as back */
+static uint32_t joined; /* the last node reported as back */
 
 static int save(void *arg, uint32_t was, uint32_t epoch,
 		const struct storm_idset *excluded)
@@ -738,9 +762,15 @@ static void on_joined(void *arg, uint32_t i)
 static storm_domain_t *next_owner(void)
 {
 	struct storm_domain_conf conf = {
-		.nodes = list, .count = NODES, .set = set, .cluster = 7,
-		.epoch = saved.epoch, .excluded = &saved.excluded,
-		.save = save, .on_fault = on_fault, .on_joined = on_joined,
+		.nodes = list,
+		.count = NODES,
+		.set = set,
+		.cluster = 7,
+		.epoch = saved.epoch,
+		.excluded = &saved.excluded,
+		.save = save,
+		.on_fault = on_fault,
+		.on_joined = on_joined,
 	};
 	int err;
 	storm_domain_t *d = storm_domain_create(&conf, &err);
@@ -765,7 +795,8 @@ static void found(void)
  * and the operation ends for all alike. */
 START_TEST(test_take_over)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
+				   .segment = 3,
 				   .remote_event = 3 };
 	struct storm_assign w = { STORM_GLOBAL(1), 42 };
 	struct storm_outcome out;
@@ -801,7 +832,8 @@ START_TEST(test_take_over)
 			must(!storm_member_test_event(member[i], 3, false, 0));
 		}
 		ck_assert_int_eq(storm_member_test_event(member[i], 3, false,
-							 0), STORM_ETIME);
+							 0),
+				 STORM_ETIME);
 	}
 	must(n == 0 || n == NODES);
 	must(out.state != STORM_DONE || n);
@@ -873,8 +905,8 @@ START_TEST(test_confirm)
 	must(last >> 32 == epoch);
 	last = (uint64_t) saved.epoch << 32;
 	strobe_comes(last, "after");
-	must(storm_compare_and_write(domain, NULL, STORM_VAR_HEARTBEAT, STORM_GE,
-				     last, NULL, NULL) == STORM_TRUE);
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_HEARTBEAT,
+				     STORM_GE, last, NULL, NULL) == STORM_TRUE);
 
 	old = domain;
 	domain = next_owner();
@@ -893,7 +925,8 @@ END_TEST
  * like the others. */
 START_TEST(test_join)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
+				   .segment = 3,
 				   .remote_event = 2 };
 	struct storm_assign w = { STORM_GLOBAL(1), 42 };
 	uint32_t back = (uint32_t) _i % NODES;
@@ -1004,10 +1037,11 @@ static int seeds(int n)
 	return most && atoi(most) < n ? atoi(most) : n;
 }
 
-#define add(t, test, from, to) do { \
-	if (is_ours()) \
-		tcase_add_loop_test(t, test, from, (int) (to)); \
-} while (0)
+#define add(t, test, from, to)                                          \
+	do {                                                            \
+		if (is_ours())                                          \
+			tcase_add_loop_test(t, test, from, (int) (to)); \
+	} while (0)
 
 /* In real time a lost datagram is a tenth of a second; simulated, it is nothing. */
 static void world_case(Suite *s, const char *name, void (*setup)(void), int n)

@@ -14,7 +14,7 @@
 #include "src/plugins/switch/storm/context/context_file.h"
 #include "unit.h"
 
-#define GROUPS 0xefc30000	/* 239.195.0.0 */
+#define GROUPS 0xefc30000 /* 239.195.0.0 */
 
 static const uint8_t key_a[CONTEXT_KEY_LEN] = "a", key_b[CONTEXT_KEY_LEN] = "b";
 static char path[64];
@@ -38,13 +38,13 @@ static struct context_holder of(uint32_t job, uint32_t step, uint32_t part)
 	return (struct context_holder) { job, step, part };
 }
 
-static uint64_t serial[100];	/* by id, of its latest lease */
+static uint64_t serial[100]; /* by id, of its latest lease */
 
 static uint32_t lease(struct context_table *t, uint32_t job)
 {
 	struct context_holder h = of(job, 0, 0);
-	const struct context_lease *l = context_table_lease(t, &h, false,
-							    key_a);
+	const struct context_lease *l =
+		context_table_lease(t, &h, false, key_a);
 
 	if (!l)
 		return 0;
@@ -72,15 +72,15 @@ START_TEST(test_life)
 	serial[1] = l->serial;
 	must(!memcmp(l->key, key_b, sizeof(key_b)));
 	must(lease(t, 2) == 2 && lease(t, 3) == 3);
-	must(!lease(t, 4));			/* none is left */
+	must(!lease(t, 4)); /* none is left */
 	must(context_table_figures(t).leased == 3);
-	must(!give_back(t, 2, 1));		/* not its own */
+	must(!give_back(t, 2, 1)); /* not its own */
 	must(!give_back(t, 0, 1) && !give_back(t, 4, 1));
 	must(!give_back(t, UINT32_MAX, 1));
 	must(!context_table_return(t, 1, serial[1] + 1, &h));
 	l = context_table_return(t, 1, serial[1], &h);
 	must(l && !l->job && l->id == 1 && l->key[0] == 0);
-	must(!give_back(t, 1, 1));		/* twice */
+	must(!give_back(t, 1, 1)); /* twice */
 	must(lease(t, 5) == 1 && !lease(t, 6));
 	must(!give_back(t, 1, 1) && give_back(t, 1, 5));
 	context_table_destroy(t);
@@ -115,7 +115,8 @@ END_TEST
 START_TEST(test_parts)
 {
 	struct context_table *t = context_table_create(9, GROUPS);
-	struct context_holder a = of(1, 0, 0), b = of(1, 0, 127), c = of(1, 0, 5);
+	struct context_holder a = of(1, 0, 0), b = of(1, 0, 127),
+			      c = of(1, 0, 5);
 	const struct context_lease *l;
 	uint32_t id;
 	uint64_t n;
@@ -128,7 +129,8 @@ START_TEST(test_parts)
 	must(context_table_figures(t).leased == 1);
 	/* another step of the job, and a part that there is already */
 	must(context_table_lease(t, &(struct context_holder) { 1, 1, 1 }, true,
-				 key_b)->id != id);
+				 key_b)
+		     ->id != id);
 	must(context_table_lease(t, &a, true, key_b)->id != id);
 	l = context_table_return(t, id, n, &a);
 	must(l && l->job == 1 && l->closed);
@@ -204,10 +206,10 @@ START_TEST(test_restart)
 	int fd;
 
 	t = reopen(3, &fd);
-	must(!context_file_put(fd, context_table_lease(t, &known, false,
-						       key_a)));
-	must(!context_file_put(fd, context_table_lease(t, &lost, false,
-						       key_b)));
+	must(!context_file_put(fd,
+			       context_table_lease(t, &known, false, key_a)));
+	must(!context_file_put(fd,
+			       context_table_lease(t, &lost, false, key_b)));
 	context_table_destroy(t);
 	close(fd);
 	t = reopen(3, &fd);
@@ -217,7 +219,7 @@ START_TEST(test_restart)
 	must(!context_table_claim(t, 0, 1, GROUPS, &known));
 	must(!context_table_claim(t, 1, 2, GROUPS, &known));
 	must(context_table_claim(t, 1, 1, GROUPS, &known));
-	must(context_table_claim(t, 1, 1, GROUPS, &known));	/* again */
+	must(context_table_claim(t, 1, 1, GROUPS, &known)); /* again */
 	must(context_table_figures(t).unclaimed == 1);
 	must(lease(t, 5) == 3 && !lease(t, 6));
 	/* a step of the same name is another one */
@@ -245,8 +247,9 @@ START_TEST(test_lost_file)
 	context_table_loaded(t);
 	must(context_table_claim(t, 2, 9, GROUPS + 1, &h));
 	must(context_table_claim(t, 2, 9, GROUPS + 1, &g));
-	must(context_table_claim(t, 70, 4, GROUPS + 69, &(struct context_holder) {
-			2, 0, 0 }));		/* there were more */
+	must(context_table_claim(
+		t, 70, 4, GROUPS + 69,
+		&(struct context_holder) { 2, 0, 0 })); /* there were more */
 	must(context_table_figures(t).leased == 2);
 	must(lease(t, 3) == 1 && lease(t, 4) == 3 && !lease(t, 5));
 	must(context_table_return(t, 2, 9, &h));
@@ -296,7 +299,7 @@ START_TEST(test_damaged)
 	must(fd >= 0 && damaged == 1 && !context_table_figures(t).leased);
 	close(fd);
 	context_table_destroy(t);
-	t = reopen(600, &fd);		/* restarted */
+	t = reopen(600, &fd); /* restarted */
 	must(!context_table_figures(t).leased);
 	close(fd);
 	context_table_destroy(t);
@@ -315,7 +318,7 @@ END_TEST
  */
 #define APPS 40
 static struct app {
-	bool runs, known;	/* known: to slurmctld */
+	bool runs, known; /* known: to slurmctld */
 	uint32_t job, step, parts, id, group;
 	uint64_t serial;
 	uint8_t key[CONTEXT_KEY_LEN];
@@ -345,7 +348,8 @@ static void begin_app(struct context_table *t, int fd, struct rnd *r,
 {
 	uint32_t parts = below(r, 3) ? 1 : 1 + below(r, 4);
 
-	*a = (struct app) { .job = 1 + below(r, 9), .step = number % 3,
+	*a = (struct app) { .job = 1 + below(r, 9),
+			    .step = number % 3,
 			    .parts = (1u << parts) - 1 };
 	while (name_taken(a))
 		a->step++;
@@ -367,8 +371,8 @@ static void begin_app(struct context_table *t, int fd, struct rnd *r,
 			a->serial = l->serial;
 			memcpy(a->key, l->key, sizeof(key));
 		}
-		must(p == 0 || (l->id == a->id && !memcmp(l->key, a->key,
-							  sizeof(key))));
+		must(p == 0 ||
+		     (l->id == a->id && !memcmp(l->key, a->key, sizeof(key))));
 	}
 	a->runs = a->known = true;
 }
@@ -428,8 +432,9 @@ static struct context_table *killed(struct context_table *t, int *fd,
 		h = of(a->job, a->step, 0);
 		if (!a->runs && a->id && !below(r, 4) &&
 		    context_table_claim(t, a->id, a->serial, a->group, &h))
-			must(!context_file_put(*fd, context_table_return(
-				     t, a->id, a->serial, &h)));
+			must(!context_file_put(
+				*fd,
+				context_table_return(t, a->id, a->serial, &h)));
 	}
 	return t;
 }
@@ -484,7 +489,7 @@ END_TEST
 
 /* -------------------------------------------------------------- on its way --- */
 
-static uint32_t maker;		/* uid of the maker according to MUNGE */
+static uint32_t maker; /* uid of the maker according to MUNGE */
 
 /* In the place of MUNGE: the payload in hexadecimal, and a sum of it. */
 static int fake_encode(uint32_t uid, const void *payload, size_t len,
@@ -512,7 +517,7 @@ static int fake_decode(const char *cred, void **payload, size_t *len,
 	size_t n = strlen(cred) / 2;
 	uint32_t sum = 1, is = 0;
 	uint8_t *p = malloc(n + 1);
-	bool right = !(strlen(cred) % 2);	/* written as we write it */
+	bool right = !(strlen(cred) % 2); /* written as we write it */
 
 	must(p);
 	*uid = *gid = maker;
@@ -540,12 +545,22 @@ static int fake_decode(const char *cred, void **payload, size_t *len,
 
 static const struct storm_credential_ops fake = { fake_encode, fake_decode };
 static const struct context given = {
-	.job = 12, .step = 3, .het = 0xfffffffe, .uid = 1000,
-	.holder = { 11, 3, 1 }, .id = 258, .serial = 77, .group = 0xefc30101,
+	.job = 12,
+	.step = 3,
+	.het = 0xfffffffe,
+	.uid = 1000,
+	.holder = { 11, 3, 1 },
+	.id = 258,
+	.serial = 77,
+	.group = 0xefc30101,
 	.key = { 1, 2, 3, [31] = 0xff },
 };
 static const struct context_expected wanted = {
-	.job = 12, .step = 3, .het = 0xfffffffe, .uid = 1000, .ctld_uid = 900,
+	.job = 12,
+	.step = 3,
+	.het = 0xfffffffe,
+	.uid = 1000,
+	.ctld_uid = 900,
 	.cluster = "zeta",
 };
 static uint8_t bytes[CONTEXT_BYTES_MAX];
@@ -586,7 +601,7 @@ START_TEST(test_accepted)
 	must(context_verify(bytes, len, &e, &c, why));
 	must(c.id == 258 && c.group == 0xefc30101 && c.uid == 1000);
 	must(!memcmp(c.key, given.key, sizeof(c.key)));
-	maker = 0;		/* slurmctld runs as root */
+	maker = 0; /* slurmctld runs as root */
 	must(context_verify(bytes, len, &e, &c, why));
 	context_group_text(c.group, text);
 	ck_assert_str_eq(text, "239.195.1.1");
@@ -616,7 +631,7 @@ START_TEST(test_other_step)
 	e = wanted;
 	e.cluster = "zeta2";
 	refused(&e, "was given to");
-	maker = 1000;		/* the user's own */
+	maker = 1000; /* the user's own */
 	refused(&wanted, "uid 1000 has made its credential");
 }
 END_TEST
@@ -700,10 +715,19 @@ START_TEST(test_known_bytes)
 {
 	storm_credential_use(&fake);
 	len = context_pack(&given, "MUNGE:x:", bytes);
-	same_hex(bytes, len, "0000000c" "00000003" "fffffffe" "0000000b"
-		 "00000003" "00000001" "00000102" "000000000000004d"
-		 "00000000000000000000ffffefc30101" "0000"
-		 "0008" "4d554e47453a783a");
+	same_hex(bytes, len,
+		 "0000000c"
+		 "00000003"
+		 "fffffffe"
+		 "0000000b"
+		 "00000003"
+		 "00000001"
+		 "00000102"
+		 "000000000000004d"
+		 "00000000000000000000ffffefc30101"
+		 "0000"
+		 "0008"
+		 "4d554e47453a783a");
 }
 END_TEST
 

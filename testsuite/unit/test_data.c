@@ -13,14 +13,14 @@
 
 #define BATCH 100
 #define SELF 5
-#define PARENT 1		/* with a radix of 4 */
+#define PARENT 1 /* with a radix of 4 */
 #define OP 1
 #define OWNER WORLD_NODES
 
 static struct world w;
 static struct nm_session *session;
 static struct rnd r;
-static uint8_t *file;		/* what is sent */
+static uint8_t *file; /* what is sent */
 static uint64_t size, chunks;
 static uint32_t chunk;
 static bool *sent;
@@ -141,11 +141,11 @@ static void put_chunk(uint64_t i, uint32_t sender)
 static void put_forged(uint64_t i, uint32_t sender)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	struct storm_rx *d = put_rx(sender, STORM_MSG_DATA, OP, body,
-				    chunk_body(i, body));
+	struct storm_rx *d =
+		put_rx(sender, STORM_MSG_DATA, OP, body, chunk_body(i, body));
 
-	d->buf[STORM_HEADER_LEN + below(&r, (uint32_t) (d->len -
-							STORM_HEADER_LEN))] ^=
+	d->buf[STORM_HEADER_LEN +
+	       below(&r, (uint32_t) (d->len - STORM_HEADER_LEN))] ^=
 		(uint8_t) (1 << below(&r, 8));
 	forged++;
 }
@@ -159,30 +159,33 @@ static void put_strange(uint32_t sender)
 	struct storm_rx *d;
 
 	switch (below(&r, 5)) {
-	case 0:			/* another offset */
+	case 0: /* another offset */
 		body[7] ^= 1;
 		put_rx(sender, STORM_MSG_DATA, OP, body, len);
 		break;
-	case 1:			/* no chunk at all */
+	case 1: /* no chunk at all */
 		put_rx(sender, STORM_MSG_DATA, OP, body, below(&r, 9));
 		break;
-	case 2:			/* the last one's transfer, or the next one's */
+	case 2: /* the last one's transfer, or the next one's */
 		put_rx(sender, STORM_MSG_DATA, OP + 1, body, len);
 		break;
-	case 3:			/* of another session */
+	case 3: /* of another session */
 		d = put_rx(sender, STORM_MSG_DATA, OP, body, len);
 		d->buf[8] ^= 1;
 		foreign++;
 		break;
-	default:		/* something else in between */
+	default: /* something else in between */
 		put_rx(PARENT, STORM_MSG_NACK, OP, body, 3);
 	}
 }
 
 static void say_chunk(void)
 {
-	struct storm_cast c = { .version = 1, .op = OP, .size = size,
-				.chunk = chunk, .sent = size };
+	struct storm_cast c = { .version = 1,
+				.op = OP,
+				.size = size,
+				.chunk = chunk,
+				.sent = size };
 	uint8_t body[200];
 	size_t len = storm_cast_pack(&c, body, sizeof(body));
 
@@ -207,8 +210,9 @@ START_TEST(test_batches)
 	for (int k = 0; k < 40 && !storm_chunkmap_full(&session->xfer.map);
 	     k++) {
 		for (uint32_t n = below(&r, 2 * BATCH); n; n--) {
-			uint64_t i = below(&r, 20) ? at++ :
-				     below(&r, (uint32_t) chunks);
+			uint64_t i = below(&r, 20) ?
+					     at++ :
+					     below(&r, (uint32_t) chunks);
 
 			i %= chunks;
 			if (!below(&r, 12))

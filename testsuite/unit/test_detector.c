@@ -55,11 +55,11 @@ START_TEST(test_edges)
 		must(!heard(&d, SIGN));
 	}
 	must(!late(&d, patience(&d) - 1));
-	must(late(&d, patience(&d)));		/* once */
+	must(late(&d, patience(&d))); /* once */
 	must(!late(&d, patience(&d)) && !late(&d, DEAD));
-	must(heard(&d, DEAD));			/* once */
+	must(heard(&d, DEAD)); /* once */
 	must(!heard(&d, SIGN) && !late(&d, SIGN));
-	must(late(&d, patience(&d)));		/* and again */
+	must(late(&d, patience(&d))); /* and again */
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(test_lossy)
 	ck_assert_uint_eq(alarms(&r, 0, 1000), 0);
 	must(alarms(&r, 1, 100000) <= 5);
 	must(alarms(&r, 10, 100000) <= 50);
-	must(alarms(&r, 30, 100000) <= 150);	/* in 7 hours */
+	must(alarms(&r, 30, 100000) <= 150); /* in 7 hours */
 }
 END_TEST
 

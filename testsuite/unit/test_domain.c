@@ -61,7 +61,8 @@ static void teardown(void)
 
 static storm_domain_t *domain(void)
 {
-	struct storm_domain_conf conf = { .nodes = &node, .count = 1,
+	struct storm_domain_conf conf = { .nodes = &node,
+					  .count = 1,
 					  .set = set };
 	int err;
 	storm_domain_t *d = storm_domain_create(&conf, &err);
@@ -73,7 +74,8 @@ static storm_domain_t *domain(void)
 static storm_event_t *transfer(storm_domain_t *d, const char *path,
 			       const void *buf)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = path,
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = path,
 				   .mode = 0755 };
 	storm_event_t *e = storm_xfer_and_signal(d, NULL, &to, buf, SIZE);
 
@@ -101,7 +103,8 @@ static void keep_line(enum storm_log_level level, const char *msg)
 /* Thresholds that contradict each other are refused, both being named. */
 START_TEST(test_thresholds)
 {
-	struct storm_domain_conf conf = { .nodes = &node, .count = 1,
+	struct storm_domain_conf conf = { .nodes = &node,
+					  .count = 1,
 					  .set = set };
 	int err = STORM_OK;
 
@@ -139,9 +142,9 @@ START_TEST(test_before_open)
 	must(!storm_event_progress(e[1]));
 	storm_event_destroy(e[1]);
 	free(buf[1]);
-	storm_event_destroy(e[2]);	/* the last one */
+	storm_event_destroy(e[2]); /* the last one */
 	free(buf[2]);
-	e[1] = transfer(d, "/tmp/y", buf[0]);	/* behind the first */
+	e[1] = transfer(d, "/tmp/y", buf[0]); /* behind the first */
 	storm_event_destroy(e[0]);
 	storm_domain_destroy(d);
 	is_aborted(e[1]);
@@ -160,7 +163,7 @@ START_TEST(test_while_opening)
 	storm_event_t *second = transfer(d, "/tmp/y", b);
 
 	must(!storm_domain_open(d));
-	storm_event_destroy(first);	/* does not wait for OPEN */
+	storm_event_destroy(first); /* does not wait for OPEN */
 	free(a);
 	storm_event_destroy(second);
 	free(b);
@@ -266,7 +269,8 @@ START_TEST(test_no_target)
 	storm_domain_t *d = domain();
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		ck_assert_ptr_null(storm_xfer_and_signal(d, NULL, &bad[i], "x", 1));
+		ck_assert_ptr_null(
+			storm_xfer_and_signal(d, NULL, &bad[i], "x", 1));
 	storm_domain_destroy(d);
 }
 END_TEST

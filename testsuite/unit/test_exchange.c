@@ -125,7 +125,7 @@ START_TEST(test_two_sides)
 		for (uint32_t j = 0; j < i; j++)
 			if (i % 2 != j % 2 && below(&r, 100) < dense)
 				part(b, n, order[i], order[j]);
-	for (uint32_t i = 0; i < n; i++) {	/* first fit */
+	for (uint32_t i = 0; i < n; i++) { /* first fit */
 		row[i] = 0;
 		for (uint32_t j = 0; j < i; j++)
 			if (row[j] == row[i] && beside(b, n, i, j)) {

@@ -27,19 +27,19 @@ enum { TASK, CHILD, SESSION, ORPHAN, LATE, PLACES };
 static volatile struct shared {
 	uint64_t count[PLACES];
 	pid_t pid[PLACES];
-	uint64_t root;		/* the root's own count */
-	bool over;		/* all are to end */
-	bool more;		/* the task is to make LATE */
-	bool launch;		/* ... and to run this */
+	uint64_t root; /* the root's own count */
+	bool over;     /* all are to end */
+	bool more;     /* the task is to make LATE */
+	bool launch;   /* ... and to run this */
 	char srun[64];
 	pid_t launched;
-	bool caught;		/* SIGTERM had come to its handler */
-} *sh;
+	bool caught; /* SIGTERM had come to its handler */
+} * sh;
 
 static struct freezer_host host;
 static char group[PATH_MAX];
 static pid_t root, test;
-static char program[PATH_MAX];	/* this test's own, without its folder */
+static char program[PATH_MAX]; /* this test's own, without its folder */
 static struct freezer *f;
 
 static void nap(void)
@@ -47,13 +47,14 @@ static void nap(void)
 	usleep(1000);
 }
 
-#define eventually(cond) do { \
-	for (int i_ = 0; !(cond); i_++) { \
-		if (i_ == 5000) \
-			ck_abort_msg("never: %s", #cond); \
-		nap(); \
-	} \
-} while (0)
+#define eventually(cond)                                          \
+	do {                                                      \
+		for (int i_ = 0; !(cond); i_++) {                 \
+			if (i_ == 5000)                           \
+				ck_abort_msg("never: %s", #cond); \
+			nap();                                    \
+		}                                                 \
+	} while (0)
 
 /* A test that failed cleans up nothing. */
 static bool go_on(void)
@@ -97,7 +98,7 @@ static void task(void)
 		setsid();
 		spin(SESSION);
 	}
-	if (!fork()) {		/* the parent of an orphan */
+	if (!fork()) { /* the parent of an orphan */
 		if (!fork())
 			spin(ORPHAN);
 		while (go_on() && !sh->count[LATE])
@@ -184,7 +185,7 @@ static void guard(void)
 	for (int i = 0; i < PLACES; i++)
 		if (sh->pid[i])
 			kill(sh->pid[i], SIGKILL);
-	if (*group)		/* in one of version 1 that has to wait */
+	if (*group) /* in one of version 1 that has to wait */
 		freezer_group_make(&host, strrchr(group, '/') + 1, path);
 	for (int i = 0; i < 5000 && freezer_group_remove(group); i++)
 		nap();
@@ -228,7 +229,7 @@ static bool begin(enum freezer_kind kind)
 	test = getpid();
 	snprintf(name, sizeof(name), "7.0.%d", test);
 	err = freezer_group_make(&host, name, group);
-	if (err) {	/* not root */
+	if (err) { /* not root */
 		printf("SKIP: %s: %s\n", freezer_name(kind), strerror(err));
 		return false;
 	}
@@ -249,7 +250,7 @@ static void end(void)
 	freezer_close(f);
 	kill(root, SIGKILL);
 	waitpid(root, NULL, 0);
-	freezer_host_remove(host.base);		/* too soon */
+	freezer_host_remove(host.base); /* too soon */
 	must(!*group || !access(group, F_OK));
 	eventually(!freezer_group_remove(group));
 	freezer_host_remove(host.base);
@@ -319,7 +320,7 @@ static bool is_srun(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	return readlink(path, file, sizeof(file) - 1) > 0 &&
-		!strcmp(file, (char *) sh->srun);
+	       !strcmp(file, (char *) sh->srun);
 }
 
 /* A program of that name which is the super-user's: with signals it is left alone, in
@@ -460,7 +461,8 @@ START_TEST(test_borrowed)
 	must(!freezer_pids(f, &pids, &n) && n >= ORPHAN + 1);
 	free(pids);
 	must(stopped(ORPHAN));
-	must(!kill(sh->pid[CHILD], SIGKILL));	/* in a group of version 2 it dies */
+	must(!kill(sh->pid[CHILD],
+		   SIGKILL)); /* in a group of version 2 it dies */
 	must(!freezer_continue(f, false));
 	pid = fork();
 	if (!pid) {
@@ -533,6 +535,7 @@ int main(void)
 	ALL(test_groups_are_made_again);
 	tcase_add_test(t, test_borrowed);
 	suite_add_tcase(s, t);
-	return unit_has_pidfd() ? unit_main(s) :
-				  unit_skip(s, "there is no pidfd_open(2) here");
+	return unit_has_pidfd() ?
+		       unit_main(s) :
+		       unit_skip(s, "there is no pidfd_open(2) here");
 }

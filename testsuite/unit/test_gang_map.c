@@ -15,8 +15,7 @@ static void add(struct storm_idset *s, uint32_t first, uint32_t last)
 static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
 {
 	return a->count == b->count &&
-		(!a->count ||
-		 !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
+	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
 static void same_map(const struct gang_map *a, const struct gang_map *b)
@@ -141,12 +140,15 @@ END_TEST
 /* One zone of nodes 0 to 9 and one job; spoil() makes it wrong. */
 static int spoiled(void (*spoil)(struct gang_map *m))
 {
-	struct gang_zone z[2] = {
-		{ .rows = 2, .quantum = STORM_MS },
-		{ .rows = 2, .quantum = STORM_MS } };
+	struct gang_zone z[2] = { { .rows = 2, .quantum = STORM_MS },
+				  { .rows = 2, .quantum = STORM_MS } };
 	struct gang_job j[2] = { { .job_id = 7 }, { .job_id = 8, .zone = 1 } };
-	struct gang_map m = { .version = 1, .nodes = 20, .zones = z,
-			      .nzones = 2, .jobs = j, .njobs = 2 };
+	struct gang_map m = { .version = 1,
+			      .nodes = 20,
+			      .zones = z,
+			      .nzones = 2,
+			      .jobs = j,
+			      .njobs = 2 };
 	void *buf = NULL;
 	size_t len;
 	int err;
@@ -167,18 +169,54 @@ static int spoiled(void (*spoil)(struct gang_map *m))
 	return err;
 }
 
-static void nothing(struct gang_map *m) { (void) m; }
-static void few_nodes(struct gang_map *m) { m->nodes = 19; }
-static void many_nodes(struct gang_map *m) { m->nodes = STORM_NODES_MAX + 1; }
-static void short_quantum(struct gang_map *m) { m->zones[0].quantum = 1; }
-static void no_quantum(struct gang_map *m) { m->zones[1].quantum = 0; }
-static void many_rows(struct gang_map *m) { m->zones[0].rows = 257; }
-static void overlap(struct gang_map *m) { add(&m->zones[0].nodes, 10, 10); }
-static void row_beyond(struct gang_map *m) { add(&m->jobs[0].rows, 2, 2); }
-static void node_beyond(struct gang_map *m) { add(&m->jobs[0].nodes, 10, 10); }
-static void no_zone(struct gang_map *m) { m->jobs[0].zone = 2; }
-static void twice(struct gang_map *m) { m->jobs[1].job_id = 7; }
-static void descending(struct gang_map *m) { m->jobs[1].job_id = 6; }
+static void nothing(struct gang_map *m)
+{
+	(void) m;
+}
+static void few_nodes(struct gang_map *m)
+{
+	m->nodes = 19;
+}
+static void many_nodes(struct gang_map *m)
+{
+	m->nodes = STORM_NODES_MAX + 1;
+}
+static void short_quantum(struct gang_map *m)
+{
+	m->zones[0].quantum = 1;
+}
+static void no_quantum(struct gang_map *m)
+{
+	m->zones[1].quantum = 0;
+}
+static void many_rows(struct gang_map *m)
+{
+	m->zones[0].rows = 257;
+}
+static void overlap(struct gang_map *m)
+{
+	add(&m->zones[0].nodes, 10, 10);
+}
+static void row_beyond(struct gang_map *m)
+{
+	add(&m->jobs[0].rows, 2, 2);
+}
+static void node_beyond(struct gang_map *m)
+{
+	add(&m->jobs[0].nodes, 10, 10);
+}
+static void no_zone(struct gang_map *m)
+{
+	m->jobs[0].zone = 2;
+}
+static void twice(struct gang_map *m)
+{
+	m->jobs[1].job_id = 7;
+}
+static void descending(struct gang_map *m)
+{
+	m->jobs[1].job_id = 6;
+}
 static void no_rows(struct gang_map *m)
 {
 	storm_idset_clear(&m->jobs[0].rows);
@@ -190,10 +228,11 @@ static void nowhere(struct gang_map *m)
 
 START_TEST(test_bounds)
 {
-	void (*const wrong[])(struct gang_map *m) = {
-		few_nodes, many_nodes, short_quantum, no_quantum, many_rows,
-		overlap, row_beyond, node_beyond, no_zone, twice, descending,
-		no_rows, nowhere };
+	void (*const wrong[])(struct gang_map * m) = {
+		few_nodes,  many_nodes, short_quantum, no_quantum, many_rows,
+		overlap,    row_beyond, node_beyond,   no_zone,	   twice,
+		descending, no_rows,	nowhere
+	};
 
 	ck_assert_int_eq(spoiled(nothing), STORM_OK);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
@@ -206,10 +245,15 @@ START_TEST(test_golden)
 {
 	struct gang_zone z = { .rows = 2, .quantum = 10 * STORM_MS };
 	struct gang_job j = { .job_id = 0x01020304 };
-	struct gang_map m = { .version = 5, .nodes = 4, .zones = &z,
-			      .nzones = 1, .jobs = &j, .njobs = 1 };
-	const struct gang_strobe s = { .zone = 1, .slot = 3, .version = 5,
-				       .digest = 0xa1a2a3a4a5a6a7a8 };
+	struct gang_map m = { .version = 5,
+			      .nodes = 4,
+			      .zones = &z,
+			      .nzones = 1,
+			      .jobs = &j,
+			      .njobs = 1 };
+	const struct gang_strobe s = {
+		.zone = 1, .slot = 3, .version = 5, .digest = 0xa1a2a3a4a5a6a7a8
+	};
 	uint8_t strobe[GANG_STROBE_LEN];
 	void *buf;
 	size_t len;
@@ -218,16 +262,30 @@ START_TEST(test_golden)
 	add(&j.nodes, 1, 1);
 	add(&j.rows, 0, 0);
 	must(gang_map_pack(&m, &buf, &len) == STORM_OK);
-	same_hex(buf, len, "47414e47" "01000000" "0000000000000005" "00000004"
-		 "00000001" "00000001" "00000002" "0000000000989680" "010003"
-		 "01020304" "00000000" "010000" "010100");
+	same_hex(buf, len,
+		 "47414e47"
+		 "01000000"
+		 "0000000000000005"
+		 "00000004"
+		 "00000001"
+		 "00000001"
+		 "00000002"
+		 "0000000000989680"
+		 "010003"
+		 "01020304"
+		 "00000000"
+		 "010000"
+		 "010100");
 	free(buf);
 	storm_idset_clear(&z.nodes);
 	storm_idset_clear(&j.nodes);
 	storm_idset_clear(&j.rows);
 	gang_strobe_pack(&s, strobe);
 	same_hex(strobe, sizeof(strobe),
-		 "01000001" "00000003" "0000000000000005" "a1a2a3a4a5a6a7a8");
+		 "01000001"
+		 "00000003"
+		 "0000000000000005"
+		 "a1a2a3a4a5a6a7a8");
 	ck_assert_uint_eq(gang_map_digest("a", 1), 0xaf63dc4c8601ec8cULL);
 	must(gang_cluster_number("a") != gang_cluster_number("b"));
 	must(gang_cluster_number("") != 0);

@@ -40,9 +40,13 @@ static void teardown(void)
 static struct gang_step one(uint32_t job)
 {
 	struct gang_step s = {
-		.job = job, .step = 3, .script = true, .root = getpid(),
+		.job = job,
+		.step = 3,
+		.script = true,
+		.root = getpid(),
 		.started = gang_step_started(getpid()),
-		.kind = FREEZER_V2, .group = "/sys/fs/cgroup/x/n1/7.3.1",
+		.kind = FREEZER_V2,
+		.group = "/sys/fs/cgroup/x/n1/7.3.1",
 	};
 
 	return s;
@@ -84,7 +88,8 @@ END_TEST
 START_TEST(test_no_record)
 {
 	static const char *const bad[] = {
-		"", "storm step 1 7 3 0 99 1 cgroup2 /x\n",
+		"",
+		"storm step 1 7 3 0 99 1 cgroup2 /x\n",
 		"storm step 3 0 7 3 0 99 1 cgroup2 /x\n",
 		"storm step 2 0 7 3 0 99 1 ice /x\n",
 		"storm step 2 0 7 3 0 1 1 cgroup2 /x\n",
@@ -134,7 +139,7 @@ START_TEST(test_alive)
 		_exit(0);
 	}
 	must(gang_step_alive(&s));
-	s.started++;		/* the pid is another process's by now */
+	s.started++; /* the pid is another process's by now */
 	must(!gang_step_alive(&s));
 	s.root = pid;
 	s.started = gang_step_started(pid);
@@ -511,10 +516,10 @@ START_TEST(test_page)
 	ck_assert_str_eq(q->host.base, "/x/y");
 	p->alive = 1000;
 	p->limit = 100;
-	must(!gang_page_late(q, 5000));		/* nothing is stopped */
+	must(!gang_page_late(q, 5000)); /* nothing is stopped */
 	p->stopped = 1;
 	must(gang_page_late(q, 1101) && !gang_page_late(q, 1100));
-	must(!gang_page_late(q, 900));		/* written meanwhile */
+	must(!gang_page_late(q, 900)); /* written meanwhile */
 	q->freed++;
 	must(p->freed == 1);
 	gang_page_close(p);
@@ -602,6 +607,7 @@ int main(void)
 	tcase_add_test(t, test_trace);
 	tcase_add_test(t, test_not_ours);
 	suite_add_tcase(s, t);
-	return unit_has_pidfd() ? unit_main(s) :
-				  unit_skip(s, "there is no pidfd_open(2) here");
+	return unit_has_pidfd() ?
+		       unit_main(s) :
+		       unit_skip(s, "there is no pidfd_open(2) here");
 }

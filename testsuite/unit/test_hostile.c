@@ -18,9 +18,9 @@
 /* ----------------------------------------------------------- the hostile --- */
 
 struct hostile {
-	struct world w;			/* the node: see there */
+	struct world w; /* the node: see there */
 	struct rnd r;
-	struct storm_open *open;	/* the owner's, with the key */
+	struct storm_open *open; /* the owner's, with the key */
 	uint64_t op, version;
 };
 
@@ -37,8 +37,8 @@ static void begin_random(struct hostile *t, struct storm_begin *b)
 	uint64_t size = below(&t->r, 20000);
 
 	if (!below(&t->r, 10))
-		size = below(&t->r, 2) ? 0 : rnd64(&t->r) >> 1 >>
-					     below(&t->r, 40);
+		size = below(&t->r, 2) ? 0 :
+					 rnd64(&t->r) >> 1 >> below(&t->r, 40);
 	memset(b, 0, sizeof(*b));
 	b->op = ++t->op;
 	b->size = size;
@@ -51,7 +51,7 @@ static struct storm_open *open_random(struct hostile *t)
 	struct storm_open *o = calloc(1, sizeof(*o));
 
 	must(o);
-	o->job_id = (uint32_t) rnd64(&t->r);	/* each session is another */
+	o->job_id = (uint32_t) rnd64(&t->r); /* each session is another */
 	o->owner.port = o->group.port = 8383;
 	o->multicast = below(&t->r, 2);
 	o->radix = 2 + below(&t->r, 4);
@@ -123,8 +123,9 @@ static size_t cast_random(struct hostile *t, uint8_t *buf, size_t max)
 		part = below(&t->r, 2) ? len : 1 + below(&t->r, 100);
 		storm_put8(&o, STORM_CAST_BEGIN);
 		storm_put16(&o, 0);
-		storm_put16(&o, (uint16_t) (below(&t->r, 2) ? 1 :
-				below(&t->r, 40)));
+		storm_put16(&o,
+			    (uint16_t) (below(&t->r, 2) ? 1 :
+							  below(&t->r, 40)));
 		storm_put(&o, whole, part < len ? part : len);
 		break;
 	case 1:
@@ -143,8 +144,8 @@ static size_t cast_random(struct hostile *t, uint8_t *buf, size_t max)
 		if (below(&t->r, 4) == 0)
 			c.size = below(&t->r, 20000);
 		c.sent = below(&t->r, 2) ? c.size : 0;
-		c.decision = (uint8_t) (below(&t->r, 6) / 4 *
-					(1 + below(&t->r, 2)));
+		c.decision =
+			(uint8_t) (below(&t->r, 6) / 4 * (1 + below(&t->r, 2)));
 		c.cmp = below(&t->r, 5);
 		c.cmp_var = (uint8_t) below(&t->r, 8);
 		c.cmp_rel = (uint8_t) below(&t->r, 4);
@@ -174,11 +175,13 @@ static size_t data_random(struct hostile *t, uint8_t *buf, size_t max)
 static size_t status_random(struct hostile *t, uint8_t *buf, size_t max)
 {
 	struct storm_status s = {
-		.version = below(&t->r, 1000), .op = t->op,
+		.version = below(&t->r, 1000),
+		.op = t->op,
 		.phase = (uint8_t) below(&t->r, 4),
 		.flags = (uint8_t) below(&t->r, 5),
 		.progress = rnd64(&t->r) >> below(&t->r, 64),
-		.cmp = below(&t->r, 5), .mtu = 332 + below(&t->r, 1500),
+		.cmp = below(&t->r, 5),
+		.mtu = 332 + below(&t->r, 1500),
 		.seen = below(&t->r, 20),
 	};
 	size_t len;
@@ -209,8 +212,9 @@ static size_t other_random(struct hostile *t, uint8_t type, uint8_t *buf,
 			uint64_t first = below(&t->r, 80);
 
 			storm_put64(&o, first);
-			storm_put64(&o, below(&t->r, 9) ? first +
-				    below(&t->r, 80) : rnd64(&t->r));
+			storm_put64(&o, below(&t->r, 9) ?
+						first + below(&t->r, 80) :
+						rnd64(&t->r));
 		}
 		break;
 	case STORM_MSG_REPORT:
@@ -255,11 +259,12 @@ static size_t body_random(struct hostile *t, uint8_t type, uint8_t *body,
 {
 	size_t len = type == STORM_MSG_CAST ? cast_random(t, body, max) :
 		     type == STORM_MSG_DATA ? data_random(t, body, max) :
-		     type == STORM_MSG_STATUS ? status_random(t, body, max) :
-						other_random(t, type, body, max);
+		     type == STORM_MSG_STATUS ?
+					      status_random(t, body, max) :
+					      other_random(t, type, body, max);
 
 	must(len);
-	if (!below(&t->r, 6))		/* bits, lengths */
+	if (!below(&t->r, 6)) /* bits, lengths */
 		for (uint32_t n = 1 + below(&t->r, 3); n; n--)
 			body[below(&t->r, (uint32_t) len)] =
 				(uint8_t) rnd64(&t->r);
@@ -271,8 +276,9 @@ static size_t body_random(struct hostile *t, uint8_t type, uint8_t *body,
 static void send_random(struct hostile *t)
 {
 	uint8_t type = (uint8_t) (1 + below(&t->r, 6)), how = 0;
-	uint32_t who = type <= STORM_MSG_DATA && below(&t->r, 10) ? NODES :
-		       below(&t->r, NODES + 1);
+	uint32_t who = type <= STORM_MSG_DATA && below(&t->r, 10) ?
+			       NODES :
+			       below(&t->r, NODES + 1);
 	struct storm_header h = {
 		.type = type,
 		.epoch = below(&t->r, 20) ? 1 : below(&t->r, 4),
@@ -299,12 +305,12 @@ static void node_random(struct hostile *t)
 		world_answer(&t->w, below(&t->r, 10) ? STORM_OK : STORM_ESYS);
 	if (!below(&t->r, 20)) {
 		set_random(t, &ids, 100);
-		storm_nm_report(t->w.nm, t->w.session, (uint8_t) below(&t->r, 9),
-				0, &ids, t->w.now);
+		storm_nm_report(t->w.nm, t->w.session,
+				(uint8_t) below(&t->r, 9), 0, &ids, t->w.now);
 		storm_idset_clear(&ids);
 	}
 	t->w.now += below(&t->r, 10) ? below(&t->r, 5 * STORM_MS) :
-				     below(&t->r, 200 * STORM_MS);
+				       below(&t->r, 200 * STORM_MS);
 	if (!below(&t->r, 3))
 		must(storm_nm_tick(t->w.nm, t->w.now) > 0);
 }
@@ -333,8 +339,8 @@ START_TEST(test_nonsense)
 		}
 		must(!t.w.sessions && !t.w.files);
 		storm_nm_stats(t.w.nm, &st);
-		must(st.sessions == 0 && st.sessions_total ==
-		     (uint64_t) session + 1);
+		must(st.sessions == 0 &&
+		     st.sessions_total == (uint64_t) session + 1);
 		must(st.rx_datagrams && !st.bad_seal);
 		owner_goes(&t);
 	}
@@ -360,12 +366,12 @@ START_TEST(test_version)
 	owner_opens(&t, false);
 	p = storm_open_stream(t.open, 1, &len);
 	must(p);
-	ck_assert_int_eq(offer(&t, p, len), STORM_OK);	/* the same again */
-	p[len - 1] ^= 1;		/* another body: not what was signed */
+	ck_assert_int_eq(offer(&t, p, len), STORM_OK); /* the same again */
+	p[len - 1] ^= 1; /* another body: not what was signed */
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
 	p[5] = STORM_WIRE_VERSION + 1;
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
-	p[16] ^= 1;			/* a credential that MUNGE did not make */
+	p[16] ^= 1; /* a credential that MUNGE did not make */
 	ck_assert_int_eq(offer(&t, p, len), STORM_EAUTH);
 	p[16] ^= 1;
 	ck_assert_int_eq(offer(&t, p, len - 1), STORM_EAUTH);
@@ -405,8 +411,11 @@ END_TEST
 /* The owner reports its state of operation 1, of two chunks of 1000 bytes. */
 static void say_state(struct hostile *t, uint32_t epoch, uint32_t without)
 {
-	struct storm_cast c = { .version = ++t->version, .op = 1,
-				.size = 2000, .chunk = 1000, .sent = 2000 };
+	struct storm_cast c = { .version = ++t->version,
+				.op = 1,
+				.size = 2000,
+				.chunk = 1000,
+				.sent = 2000 };
 	uint8_t body[200];
 	size_t len;
 
@@ -420,7 +429,9 @@ static void say_state(struct hostile *t, uint32_t epoch, uint32_t without)
 
 static void say_begin(struct hostile *t)
 {
-	struct storm_begin b = { .op = 1, .size = 2000, .to = { .kind = STORM_TARGET_MEMORY } };
+	struct storm_begin b = { .op = 1,
+				 .size = 2000,
+				 .to = { .kind = STORM_TARGET_MEMORY } };
 	uint8_t body[200];
 	struct storm_out o = { body, body + sizeof(body), false };
 
@@ -448,7 +459,7 @@ START_TEST(test_excluded)
 	uint32_t other;
 
 	begin(&t, 1);
-	do {			/* until an OPEN without a BEGIN */
+	do { /* until an OPEN without a BEGIN */
 		if (t.open) {
 			world_destroy(&t.w);
 			world_create(&t.w);
@@ -467,8 +478,9 @@ START_TEST(test_excluded)
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.data_new, 1);
 	ck_assert_uint_eq(st.fenced, 1);
-	say_data(&t, (other + 1) % NODES == t.w.self ? NODES :
-		 (other + 1) % NODES, 1000);
+	say_data(&t,
+		 (other + 1) % NODES == t.w.self ? NODES : (other + 1) % NODES,
+		 1000);
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.data_new, 2);
 	world_destroy(&t.w);
@@ -482,10 +494,13 @@ END_TEST
 START_TEST(test_asked_for_nothing)
 {
 	const uint64_t size = 1ULL << 40, chunks = size / 1000;
-	struct storm_begin b = { .op = 1, .size = size, .to = {
-		.kind = STORM_TARGET_FILE, .path = "/tmp/x" } };
-	struct storm_cast c = { .version = 1, .op = 1, .size = size,
-				.chunk = 1000 };
+	struct storm_begin b = { .op = 1,
+				 .size = size,
+				 .to = { .kind = STORM_TARGET_FILE,
+					 .path = "/tmp/x" } };
+	struct storm_cast c = {
+		.version = 1, .op = 1, .size = size, .chunk = 1000
+	};
 	uint8_t body[1400];
 	struct storm_out o = { body, body + sizeof(body), false };
 	struct storm_nm_stats st;
@@ -497,7 +512,7 @@ START_TEST(test_asked_for_nothing)
 		world_destroy(&t.w);
 		world_create(&t.w);
 		owner_opens(&t, false);
-	} while (t.open->has_begin || t.w.self);	/* the first is above many */
+	} while (t.open->has_begin || t.w.self); /* the first is above many */
 	storm_put8(&o, STORM_CAST_BEGIN);
 	storm_put16(&o, 0);
 	storm_put16(&o, 1);
@@ -518,7 +533,7 @@ START_TEST(test_asked_for_nothing)
 			(size_t) (o.p - body));
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.data_new, 1);
-	ck_assert_uint_lt(st.bad_wire, NODES - 1);	/* some were accepted */
+	ck_assert_uint_lt(st.bad_wire, NODES - 1); /* some were accepted */
 	world_destroy(&t.w);
 	owner_goes(&t);
 }
@@ -557,7 +572,7 @@ static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 	o->founding = epoch == 1;
 	if (without)
 		must(!storm_idset_add(&o->excluded, t->w.self, t->w.self));
-	free(o->body);		/* open_random() has sealed it already */
+	free(o->body); /* open_random() has sealed it already */
 	free(o->cred);
 	must(!storm_open_seal(o, 0));
 	t->w.owners = (uint8_t) (epoch - 1);
@@ -586,21 +601,24 @@ START_TEST(test_cluster_refused)
 	/* and no node requests anything from it */
 	ck_assert_int_eq(storm_nm_compare(t.w.nm, t.w.session, NULL,
 					  STORM_GLOBAL(0), STORM_EQ, 0, NULL,
-					  &t), STORM_ENOENT);
+					  &t),
+			 STORM_ENOENT);
 	for (int i = 0; i < 200; i++) {
 		t.w.now += STORM_SEC / 10;
 		storm_nm_tick(t.w.nm, t.w.now);
 	}
 	ck_assert_int_eq(t.w.sessions, 1);
 	ck_assert_int_eq(storm_nm_variable(t.w.nm, session, STORM_VAR_USER,
-					   &value), STORM_OK);
+					   &value),
+			 STORM_OK);
 	ck_assert_uint_eq(value, 9);
 	ck_assert_uint_eq(segment[99], 7);
 	storm_nm_stats(t.w.nm, &st);
 	ck_assert_uint_eq(st.sessions, 1);
-	open_cluster(&t, 4, false, STORM_OK);	/* but it may */
+	open_cluster(&t, 4, false, STORM_OK); /* but it may */
 	ck_assert_int_eq(storm_nm_variable(t.w.nm, session, STORM_VAR_USER,
-					   &value), STORM_OK);
+					   &value),
+			 STORM_OK);
 	ck_assert_uint_eq(value, 9);
 	world_destroy(&t.w);
 }

@@ -6,7 +6,7 @@
 #include "src/libstorm/base/idset.h"
 #include "unit.h"
 
-#define U 200	/* how many numbers the model knows */
+#define U 200 /* how many numbers the model knows */
 
 /* the lowest, the highest, and where a signed number would turn over */
 static const uint32_t bases[] = { 0, 1, UINT32_MAX - U + 1, 0x7fffffb0 };

@@ -33,15 +33,14 @@ static int keep(struct storm_transport *t, enum storm_class c,
 static const struct storm_transport_ops ops = { .name = "kept", .send = keep };
 static struct storm_transport transport = { &ops };
 static struct storm_link_stats stats;
-static struct storm_link to;	/* the owner's, which receives from all nodes */
+static struct storm_link to; /* the owner's, which receives from all nodes */
 
 static struct storm_link life(uint32_t node, uint8_t which)
 {
 	const uint8_t inc[STORM_INCARNATION_LEN] = { which };
 	struct storm_link l;
 
-	must(!storm_link_init(&l, &transport, &stats, key, SESSION, node,
-			      inc));
+	must(!storm_link_init(&l, &transport, &stats, key, SESSION, node, inc));
 	return l;
 }
 

@@ -125,11 +125,11 @@ START_TEST(test_wrong_frames)
 		must(!local_send(pair[0], &out, -1));
 		must(receive(&type) == 1);
 		len = out.len;
-		if (i < 6)		/* magic, version */
+		if (i < 6) /* magic, version */
 			out.buf[i] ^= 1;
 		else if (i < 8)
-			continue;	/* the type is for the reader */
-		else if (i < 12)	/* length */
+			continue; /* the type is for the reader */
+		else if (i < 12)  /* length */
 			out.buf[i] ^= 1;
 		else
 			len += i == 12 ? 1 : -1;

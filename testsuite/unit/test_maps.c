@@ -44,7 +44,7 @@ START_TEST(test_newest)
 	take('b');
 	must(maps_due(&m) && begin() == 'b');
 	take('c');
-	must(!maps_due(&m) && begin() == '-');	/* one at a time */
+	must(!maps_due(&m) && begin() == '-'); /* one at a time */
 	take('d');
 	maps_done(&m);
 	must(begin() == 'd');
@@ -63,9 +63,9 @@ END_TEST
 START_TEST(test_join)
 {
 	maps_join(&m);
-	must(!maps_due(&m));		/* no node has one */
+	must(!maps_due(&m)); /* no node has one */
 	take('a');
-	must(begin() == 'a');		/* it goes to the new node, too */
+	must(begin() == 'a'); /* it goes to the new node, too */
 	maps_done(&m);
 	must(!maps_due(&m));
 	maps_join(&m);

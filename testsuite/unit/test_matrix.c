@@ -20,12 +20,12 @@ struct model {
 	uint32_t columns, mpl;
 	enum shape shape;
 	struct model_job {
-		uint64_t id;		/* 0: none */
+		uint64_t id; /* 0: none */
 		bool suspended;
 		bool col[COLUMNS];
 	} job[JOBS];
 	uint64_t next;
-	bool resumed;			/* some core may have more than MPL */
+	bool resumed; /* some core may have more than MPL */
 };
 
 static bool runs(const struct model_job *j)
@@ -82,7 +82,7 @@ static bool colourable(const struct model *w, uint32_t i, uint32_t rows,
 
 		for (uint32_t k = 0; k < i && fits; k++)
 			fits = !runs(&w->job[k]) || row[k] != r ||
-				!share(&w->job[k], &w->job[i]);
+			       !share(&w->job[k], &w->job[i]);
 		row[i] = r;
 		if (fits && colourable(w, i + 1, rows, row,
 				       r == used ? used + 1 : used))
@@ -192,7 +192,7 @@ static void random_columns(struct model *w, struct rnd *r, bool *col)
 		if (w->shape == CONTIGUOUS)
 			col[c] = c >= first && c < first + n;
 		else if (w->shape == NODES && c % 4)
-			col[c] = col[c - 1];	/* 4 cores each */
+			col[c] = col[c - 1]; /* 4 cores each */
 		else
 			col[c] = !below(r, sparse);
 	}
@@ -248,10 +248,11 @@ START_TEST(test_random)
 	static const uint32_t sizes[] = { 4, 8, 31, 64, 65, 128, COLUMNS };
 	struct rnd r = rnd_of(_i);
 	struct model w = { .columns = sizes[below(&r, 7)],
-			   .mpl = 1 + below(&r, 5), .shape = _i % 3 };
+			   .mpl = 1 + below(&r, 5),
+			   .shape = _i % 3 };
 
-	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY :
-					       MATRIX_FIRST_FIT);
+	w.m = matrix_create(w.columns,
+			    _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT);
 	must(w.m);
 	must(matrix_settle(w.m) == STORM_OK);
 	must(matrix_cycle(w.m) == 1 && !matrix_rows(w.m));
@@ -273,7 +274,7 @@ END_TEST
  * where it fits, beyond MPL if need be. */
 struct chosen {
 	uint32_t row[JOBS];
-	bool busy[JOBS][COLUMNS];	/* rows */
+	bool busy[JOBS][COLUMNS]; /* rows */
 };
 
 static uint32_t row_for(const struct model *w, const struct chosen *c,
@@ -284,7 +285,7 @@ static uint32_t row_for(const struct model *w, const struct chosen *c,
 	for (uint32_t k = 0; k < w->columns; k++)
 		if (j->col[k] && c->busy[r][k]) {
 			r++;
-			k = UINT32_MAX;		/* from the first one */
+			k = UINT32_MAX; /* from the first one */
 		}
 	return r;
 }
@@ -333,7 +334,7 @@ static void change(struct model *w, struct chosen *c, struct rnd *r)
 	if (!j->id) {
 		random_columns(w, r, j->col);
 		if (row_for(w, c, j) >= w->mpl)
-			return;			/* select has no room */
+			return; /* select has no room */
 		j->id = ++w->next;
 		come(w, c, i);
 	} else if (j->suspended) {
@@ -363,13 +364,14 @@ START_TEST(test_new_ones_keep_to_mpl)
 	static const uint32_t sizes[] = { 8, 31, 64, 128, COLUMNS };
 	struct rnd r = rnd_of(_i);
 	struct model w = { .columns = sizes[below(&r, 5)],
-			   .mpl = 2 + below(&r, 5), .shape = _i % 3 };
+			   .mpl = 2 + below(&r, 5),
+			   .shape = _i % 3 };
 	static struct chosen c;
 	bool beyond;
 
 	memset(&c, 0, sizeof(c));
-	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY :
-					       MATRIX_FIRST_FIT);
+	w.m = matrix_create(w.columns,
+			    _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT);
 	must(w.m);
 	for (int n = 0; n < 100; n++) {
 		change(&w, &c, &r);
@@ -439,12 +441,12 @@ START_TEST(test_buddy)
 {
 	for (int buddy = 0; buddy < 2; buddy++) {
 		struct matrix *m = matrix_create(8, buddy ? MATRIX_BUDDY :
-							MATRIX_FIRST_FIT);
+							    MATRIX_FIRST_FIT);
 
 		must(m);
 		add(m, 1, 0, 7);
-		add(m, 2, 0, 3);	/* 4 to 7 are free beside it */
-		add(m, 3, 0, 4);	/* 5 to 7 */
+		add(m, 2, 0, 3); /* 4 to 7 are free beside it */
+		add(m, 3, 0, 4); /* 5 to 7 */
 		add(m, 4, 5, 5);
 		add(m, 5, 5, 5);
 		must(matrix_settle(m) == STORM_OK);

@@ -17,8 +17,10 @@ static uint32_t first;
 
 static bool holds(uint64_t v, enum storm_relation rel, uint64_t value)
 {
-	return rel == STORM_GE ? v >= value : rel == STORM_LT ? v < value :
-	       rel == STORM_EQ ? v == value : v != value;
+	return rel == STORM_GE ? v >= value :
+	       rel == STORM_LT ? v < value :
+	       rel == STORM_EQ ? v == value :
+				 v != value;
 }
 
 /* As COMPARE-AND-WRITE: FAILED names the nodes that do not answer. */
@@ -79,10 +81,10 @@ START_TEST(test_one)
 {
 	real[777] = 1;
 	must(look(NODES, 100) <= 25 && all_known(NODES));
-	must(look(NODES, 100) == 2);		/* those with 0, that with 1 */
+	must(look(NODES, 100) == 2); /* those with 0, that with 1 */
 	real[777] = 1000000;
 	must(look(NODES, 100) <= 45 && all_known(NODES));
-	real[777] = 3;				/* another agent */
+	real[777] = 3; /* another agent */
 	must(look(NODES, 100) <= 45 && all_known(NODES));
 	real[777] = 0;
 	must(look(NODES, 100) <= 10 && all_known(NODES));

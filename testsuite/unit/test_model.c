@@ -10,7 +10,7 @@
 #include "src/libstorm/storm.h"
 #include "unit.h"
 
-#define COLUMNS 9		/* 10, 20 ... 90 m */
+#define COLUMNS 9 /* 10, 20 ... 90 m */
 
 /* Table 3, MB/s. */
 static const struct row {
@@ -26,10 +26,23 @@ static const struct row {
 };
 #define ROWS (int) (sizeof(table3) / sizeof(table3[0]))
 
-static const uint32_t counts[] = {
-	1, 2, 3, 4, 5, 15, 16, 17, 64, 100, 256, 1000, 1024, 4096, 10000,
-	16384, STORM_NODES_MAX
-};
+static const uint32_t counts[] = { 1,
+				   2,
+				   3,
+				   4,
+				   5,
+				   15,
+				   16,
+				   17,
+				   64,
+				   100,
+				   256,
+				   1000,
+				   1024,
+				   4096,
+				   10000,
+				   16384,
+				   STORM_NODES_MAX };
 #define COUNTS (int) (sizeof(counts) / sizeof(counts[0]))
 
 static const struct storm_model_net *known(const char *name)
@@ -54,7 +67,8 @@ static double launch_ms(uint32_t nodes, double bus)
 {
 	return storm_model_launch(known("qsnet"), nodes, bus,
 				  12 * STORM_MODEL_MB, STORM_MODEL_T_EXEC,
-				  STORM_MODEL_T_TIMESLICE) / 1e6;
+				  STORM_MODEL_T_TIMESLICE) /
+	       1e6;
 }
 
 START_TEST(test_table3)
@@ -195,7 +209,10 @@ END_TEST
  * up to the largest domain, where waiting for each packet would not. */
 START_TEST(test_window)
 {
-	static const struct { const char *name; double rate; } nets[] = {
+	static const struct {
+		const char *name;
+		double rate;
+	} nets[] = {
 		{ "gbe", 1472 / 1538.0 * 125e6 },
 		{ "100gbe", 1472 / 1538.0 * 12.5e9 },
 		{ "ndr", 4096 / 4170.0 * 50e9 },

@@ -14,8 +14,10 @@
 /* Global memory: written on all of P or on none; the event follows the data. */
 START_TEST(test_segment)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
-				   .offset = 100, .remote_event = 7 };
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
+				   .segment = 3,
+				   .offset = 100,
+				   .remote_event = 7 };
 	struct storm_idset P = some(1, 3);
 	struct storm_outcome out;
 
@@ -26,7 +28,8 @@ START_TEST(test_segment)
 		must(!memcmp(memory[i] + 100, "hello", 5));
 		must(heard[i].count == 1 && heard[i].event == 7 &&
 		     heard[i].at == memory[i] + 100 && heard[i].len == 5);
-		ck_assert_int_eq(storm_member_test_event(member[i], 7, false, 0),
+		ck_assert_int_eq(storm_member_test_event(member[i], 7, false,
+							 0),
 				 STORM_ETIME);
 	}
 	must(!memory[0][100] && !memory[4][100]);
@@ -69,12 +72,14 @@ START_TEST(test_message)
 		ck_assert_str_eq(heard[i].text, "again");
 		must(!storm_member_test_event(member[i], 1, false, 0));
 		ck_assert_int_eq(storm_member_test_event(member[i], 1, false,
-							 0), STORM_ETIME);
+							 0),
+				 STORM_ETIME);
 		ck_assert_int_eq(storm_member_test_event(member[i], 0, false,
-							 0), STORM_EINVAL);
-		ck_assert_int_eq(storm_member_test_event(member[i],
-							 STORM_EVENTS, false,
-							 0), STORM_EINVAL);
+							 0),
+				 STORM_EINVAL);
+		ck_assert_int_eq(storm_member_test_event(
+					 member[i], STORM_EVENTS, false, 0),
+				 STORM_EINVAL);
 	}
 }
 END_TEST
@@ -100,8 +105,10 @@ static void at(uint32_t i, const char *name, char path[128])
 /* Below the root, on all nodes; the event comes with the file. */
 START_TEST(test_file)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/sub/f",
-				   .mode = 0640, .remote_event = 9 };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/sub/f",
+				   .mode = 0640,
+				   .remote_event = 9 };
 	size_t len = 3000000;
 	struct rnd r = rnd_of(1);
 	uint8_t *data = malloc(len);
@@ -126,17 +133,21 @@ START_TEST(test_file)
 }
 END_TEST
 
-static struct { const char *path; enum storm_err why; } bad[] = {
+static struct {
+	const char *path;
+	enum storm_err why;
+} bad[] = {
 	{ "relative", STORM_EPATH }, { "/link/f", STORM_EPATH },
-	{ "/../f", STORM_EPATH }, { "/to-link", STORM_EEXIST },
-	{ "/none/f", STORM_ESYS }, { "/", STORM_EPATH },
+	{ "/../f", STORM_EPATH },    { "/to-link", STORM_EEXIST },
+	{ "/none/f", STORM_ESYS },   { "/", STORM_EPATH },
 };
 
 /* Nothing leads out of the root, and one that cannot stops all. */
 START_TEST(test_bad_file)
 {
 	struct storm_target to = { .kind = STORM_TARGET_FILE,
-				   .path = bad[_i].path, .mode = 0600 };
+				   .path = bad[_i].path,
+				   .mode = 0600 };
 	struct storm_outcome out;
 	char path[128], cmd[256];
 
@@ -174,10 +185,10 @@ START_TEST(test_variables)
 		must(!storm_member_own_set(member[i], STORM_VAR_USER, 10 + i));
 	must(storm_compare_and_write(domain, &P, STORM_VAR_USER, STORM_GE, 10,
 				     NULL, NULL) == STORM_TRUE);
-	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE,
-				     10, NULL, NULL) == STORM_FALSE);
-	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE,
-				     10, &w, NULL) == STORM_FALSE);
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE, 10,
+				     NULL, NULL) == STORM_FALSE);
+	must(storm_compare_and_write(domain, NULL, STORM_VAR_USER, STORM_GE, 10,
+				     &w, NULL) == STORM_FALSE);
 	must(!storm_member_variable(member[0], w.var, &v) && v == 0);
 	must(storm_compare_and_write(domain, &P, STORM_VAR_USER, STORM_GE, 10,
 				     &w, NULL) == STORM_TRUE);
@@ -224,8 +235,8 @@ START_TEST(test_closed)
 		must(!storm_member_test_event(member[i], 2, true, 0));
 		ck_assert_int_eq(storm_member_test_event(member[i], 2, true, 0),
 				 STORM_ECLOSED);
-		ck_assert_int_eq(storm_member_own_set(member[i],
-						      STORM_VAR_USER, 1),
+		ck_assert_int_eq(storm_member_own_set(member[i], STORM_VAR_USER,
+						      1),
 				 STORM_ECLOSED);
 		ck_assert_int_eq(storm_member_variable(member[i],
 						       STORM_VAR_USER, &v),
@@ -269,7 +280,9 @@ START_TEST(test_refused)
 {
 	struct storm_outcome out = { 0 };
 	struct storm_node_conf conf = {
-		.name = names[3], .set = set, .owner_uid = OWNER_UID + 1,
+		.name = names[3],
+		.set = set,
+		.owner_uid = OWNER_UID + 1,
 	};
 	int err;
 
@@ -291,7 +304,10 @@ START_TEST(test_refused)
 }
 END_TEST
 
-struct reported { pthread_mutex_t lock; struct storm_idset ids[2]; };
+struct reported {
+	pthread_mutex_t lock;
+	struct storm_idset ids[2];
+};
 
 static void on_report(void *arg, const struct storm_report *r)
 {
@@ -308,9 +324,11 @@ static void on_report(void *arg, const struct storm_report *r)
 START_TEST(test_reports)
 {
 	struct reported got = { .lock = PTHREAD_MUTEX_INITIALIZER };
-	struct storm_domain_conf conf = {
-		.nodes = list, .count = NODES, .set = set,
-		.on_report = on_report, .arg = &got };
+	struct storm_domain_conf conf = { .nodes = list,
+					  .count = NODES,
+					  .set = set,
+					  .on_report = on_report,
+					  .arg = &got };
 	uint64_t give_up = PATIENCE;
 	bool all = false;
 	int err;
@@ -322,9 +340,9 @@ START_TEST(test_reports)
 		struct storm_idset me = some(i, i);
 
 		member[i] = storm_node_accept(host[i], true, PATIENCE);
-		ck_assert_int_eq(storm_member_report(member[i],
-						     STORM_REPORT_KINDS, 0,
-						     &me), STORM_EINVAL);
+		ck_assert_int_eq(storm_member_report(
+					 member[i], STORM_REPORT_KINDS, 0, &me),
+				 STORM_EINVAL);
 		must(!storm_member_report(member[i], 4, i == 2, &me));
 		storm_idset_clear(&me);
 	}
@@ -346,8 +364,10 @@ END_TEST
 /* A file as it is on disk; an empty one; what is none. */
 START_TEST(test_transfer_file)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/copy",
-				   .mode = 0600, .flags = STORM_FILE_FORCE };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/copy",
+				   .mode = 0600,
+				   .flags = STORM_FILE_FORCE };
 	size_t len[] = { 1 << 20, 0 };
 	struct rnd r = rnd_of(2);
 	uint8_t *data = malloc(len[0]);
@@ -408,25 +428,31 @@ START_TEST(test_termination)
 	pthread_t t[NODES];
 
 	nodes_open();
-	ck_assert_int_eq(storm_detect_termination(domain, NULL, 1, storm_now() +
-						  20 * STORM_MS, NULL),
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 1,
+						  storm_now() + 20 * STORM_MS,
+						  NULL),
 			 STORM_ETIME);
 	must(!storm_announce_termination(member[1], 1));
-	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, storm_now() +
-						  300 * STORM_MS, NULL),
+	ck_assert_int_eq(storm_detect_termination(domain, &P, 1,
+						  storm_now() + 300 * STORM_MS,
+						  NULL),
 			 STORM_ETIME);
 	must(!storm_announce_termination(member[2], 1));
 	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, PATIENCE,
-						  NULL), STORM_OK);
+						  NULL),
+			 STORM_OK);
 	for (uint32_t i = 0; i < NODES; i++)
 		must(!pthread_create(&t[i], NULL, announce,
 				     (void *) (uintptr_t) i));
 	ck_assert_int_eq(storm_detect_termination(domain, NULL, 1, PATIENCE,
-						  NULL), STORM_OK);
+						  NULL),
+			 STORM_OK);
 	ck_assert_int_eq(storm_detect_termination(domain, NULL, 2, PATIENCE,
-						  NULL), STORM_OK);
-	ck_assert_int_eq(storm_detect_termination(domain, NULL, 3, storm_now() +
-						  20 * STORM_MS, NULL),
+						  NULL),
+			 STORM_OK);
+	ck_assert_int_eq(storm_detect_termination(domain, NULL, 3,
+						  storm_now() + 20 * STORM_MS,
+						  NULL),
 			 STORM_ETIME);
 	for (uint32_t i = 0; i < NODES; i++)
 		must(!pthread_join(t[i], NULL));
@@ -450,7 +476,8 @@ START_TEST(test_termination_lost)
 	storm_node_destroy(host[3]);
 	host[3] = NULL;
 	ck_assert_int_eq(storm_detect_termination(domain, &P, 1, PATIENCE,
-						  &out), STORM_ELOST);
+						  &out),
+			 STORM_ELOST);
 	must(out.nfaults == 1 && out.faults[0].node == 3);
 	storm_outcome_clear(&out);
 	storm_idset_clear(&P);
@@ -460,7 +487,8 @@ END_TEST
 /* Requests of a node at the domain's end; events that no transfer signals. */
 START_TEST(test_requests)
 {
-	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3,
+	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
+				   .segment = 3,
 				   .remote_event = 1 };
 	struct storm_assign w = { STORM_GLOBAL(0), 7 };
 	struct storm_outcome out;
@@ -475,10 +503,11 @@ START_TEST(test_requests)
 	must(storm_compare_and_write(domain, NULL, w.var, STORM_EQ, 7, NULL,
 				     NULL) == STORM_TRUE);
 	must(storm_member_compare_and_write(member[1], NULL, STORM_VARS,
-					    STORM_EQ, 0, &w, &out) ==
-	     STORM_FAILED && out.state == STORM_ABORTED);
-	storm_event_destroy(storm_member_xfer_and_signal(member[2], NULL, &to,
-							 "x", 1));
+					    STORM_EQ, 0, &w,
+					    &out) == STORM_FAILED &&
+	     out.state == STORM_ABORTED);
+	storm_event_destroy(
+		storm_member_xfer_and_signal(member[2], NULL, &to, "x", 1));
 	for (uint32_t i = 0; i < NODES; i++)
 		must(!storm_member_test_event(member[i], 1, true, PATIENCE) &&
 		     memory[i][0] == 'x');
@@ -516,7 +545,7 @@ START_TEST(test_bad_conf)
 	struct storm_addr a;
 	int err;
 
-	conf.set.port = list[0].addr.port;	/* taken */
+	conf.set.port = list[0].addr.port; /* taken */
 	must(!storm_node_create(&conf, &err));
 	ck_assert_int_eq(err, STORM_ESYS);
 	conf.set.port = (uint16_t) (list[0].addr.port + NODES);

@@ -13,12 +13,12 @@
 #define AGENT_UID 64030
 #define USER_UID 1000
 #define USER_GID 100
-#define SUM_LEN 8		/* of the stand-in's check sum */
+#define SUM_LEN 8 /* of the stand-in's check sum */
 
 /* ---------------------------------------------------------- credential --- */
 
-static int credential_err;		/* what decode answers */
-static size_t payload_cut;		/* bytes that decode leaves out */
+static int credential_err; /* what decode answers */
+static size_t payload_cut; /* bytes that decode leaves out */
 
 static int test_encode(uint32_t agent_uid, const void *payload, size_t len,
 		       char **cred)
@@ -41,7 +41,8 @@ static int test_encode(uint32_t agent_uid, const void *payload, size_t len,
 static int digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+				      -1;
 }
 
 static int test_decode(const char *cred, void **payload, size_t *len,
@@ -79,9 +80,8 @@ static int test_decode(const char *cred, void **payload, size_t *len,
 	return STORM_OK;
 }
 
-static const struct storm_credential_ops test_pair = {
-	test_encode, test_decode
-};
+static const struct storm_credential_ops test_pair = { test_encode,
+						       test_decode };
 
 static void setup(void)
 {
@@ -149,25 +149,54 @@ static struct storm_open *known(void)
 	addr_of((struct storm_addr *) &o->nodes[1].addr, 3, 8383);
 	o->has_begin = true;
 	o->begin = (struct storm_begin) {
-		.op = 1, .size = 0x12345,
-		.to = { .kind = STORM_TARGET_FILE, .remote_event = 7,
+		.op = 1,
+		.size = 0x12345,
+		.to = { .kind = STORM_TARGET_FILE,
+			.remote_event = 7,
 			.flags = STORM_FILE_FORCE | STORM_FILE_TIMES,
-			.mode = 0750, .atime = 1700000000, .mtime = -1,
+			.mode = 0750,
+			.atime = 1700000000,
+			.mtime = -1,
 			.path = name_of("/tmp/prog") },
 	};
 	return o;
 }
 
-#define BEGIN_HEX "0000000000000001" "0000000000012345" "00" "02" "00000007" \
-	"00000003" "000001e8" "000000006553f100" "ffffffffffffffff" \
-	"00000000" "0000000000000000" "0009" "2f746d702f70726f67"
+#define BEGIN_HEX          \
+	"0000000000000001" \
+	"0000000000012345" \
+	"00"               \
+	"02"               \
+	"00000007"         \
+	"00000003"         \
+	"000001e8"         \
+	"000000006553f100" \
+	"ffffffffffffffff" \
+	"00000000"         \
+	"0000000000000000" \
+	"0009"             \
+	"2f746d702f70726f67"
 #define ADDR_HEX(last, port) "00000000000000000000ffff0a0000" last port
-#define BODY_HEX "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff" "000004d2" "00000005" "fffffffe" \
-	ADDR_HEX("01", "9c40") ADDR_HEX("53", "20bf") \
-	"03" "00000008" "000005c0" "0000000001000000" "000000012a05f200" \
-	"00000004a817c800" "000000003b9aca00" \
-	"0000000000000000" "00000001" "0045" BEGIN_HEX "00000002" "abcd" "00000002" \
-	"00000002" "02" "6e30" ADDR_HEX("02", "20bf") "00"
+#define BODY_HEX                                                   \
+	"f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"                         \
+	"000004d2"                                                 \
+	"00000005"                                                 \
+	"fffffffe" ADDR_HEX("01", "9c40")                          \
+		ADDR_HEX("53", "20bf") "03"                        \
+				       "00000008"                  \
+				       "000005c0"                  \
+				       "0000000001000000"          \
+				       "000000012a05f200"          \
+				       "00000004a817c800"          \
+				       "000000003b9aca00"          \
+				       "0000000000000000"          \
+				       "00000001"                  \
+				       "0045" BEGIN_HEX "00000002" \
+				       "abcd"                      \
+				       "00000002"                  \
+				       "00000002"                  \
+				       "02"                        \
+				       "6e30" ADDR_HEX("02", "20bf") "00"
 /* the first 8 bytes of the body's SHA-256, by sha256sum */
 #define SESSION 0x2a45a594a545c583ULL
 
@@ -186,8 +215,8 @@ static struct storm_open *random_open(struct rnd *r)
 	o->group.port = (uint16_t) rnd64(r);
 	o->multicast = below(r, 2);
 	o->radix = 2 + below(r, 63);
-	o->mtu = STORM_MTU_MIN + below(r, STORM_DATAGRAM_MAX -
-					  STORM_MTU_MIN + 1);
+	o->mtu = STORM_MTU_MIN +
+		 below(r, STORM_DATAGRAM_MAX - STORM_MTU_MIN + 1);
 	o->window = 65536 + (rnd64(r) >> 20);
 	o->dead_timeout = 1000000 + rnd64(r) % 3599000000000;
 	o->op_timeout = rnd64(r);
@@ -238,7 +267,8 @@ static struct storm_open *random_open(struct rnd *r)
 			path[n] = 0;
 		}
 		o->begin = (struct storm_begin) {
-			.op = 1 + (rnd64(r) >> 1), .size = rnd64(r) >> 1,
+			.op = 1 + (rnd64(r) >> 1),
+			.size = rnd64(r) >> 1,
 			.to = { .kind = file ? STORM_TARGET_FILE :
 					       STORM_TARGET_MEMORY,
 				.remote_event = (uint32_t) rnd64(r),
@@ -263,16 +293,15 @@ static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
 	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
-static bool same_begin(const struct storm_begin *a,
-		       const struct storm_begin *b)
+static bool same_begin(const struct storm_begin *a, const struct storm_begin *b)
 {
 	return a->op == b->op && a->size == b->size &&
 	       a->to.kind == b->to.kind &&
 	       a->to.remote_event == b->to.remote_event &&
 	       a->to.flags == b->to.flags && a->to.mode == b->to.mode &&
 	       a->to.atime == b->to.atime && a->to.mtime == b->to.mtime &&
-	       a->to.segment == b->to.segment &&
-	       a->to.offset == b->to.offset && same_set(&a->p, &b->p) &&
+	       a->to.segment == b->to.segment && a->to.offset == b->to.offset &&
+	       same_set(&a->p, &b->p) &&
 	       !memcmp(&a->cmp, &b->cmp, sizeof(a->cmp)) &&
 	       !a->to.path == !b->to.path &&
 	       (!a->to.path || !strcmp(a->to.path, b->to.path));
@@ -280,7 +309,8 @@ static bool same_begin(const struct storm_begin *a,
 
 static bool same_open(const struct storm_open *a, const struct storm_open *b)
 {
-	if (a->session != b->session || memcmp(a->key, b->key, sizeof(a->key)) ||
+	if (a->session != b->session ||
+	    memcmp(a->key, b->key, sizeof(a->key)) ||
 	    memcmp(a->nonce, b->nonce, sizeof(a->nonce)) ||
 	    a->job_id != b->job_id || a->step_id != b->step_id ||
 	    a->step_het != b->step_het || !same_addr(&a->owner, &b->owner) ||
@@ -310,7 +340,7 @@ static int verify(const void *buf, size_t len, struct storm_open **out)
 
 	*out = NULL;
 	err = storm_open_verify(p, len, out);
-	must(!err == !!*out);	/* published on success alone */
+	must(!err == !!*out); /* published on success alone */
 	free(p);
 	return err;
 }
@@ -367,7 +397,12 @@ START_TEST(test_golden)
 	p = storm_open_stream(o, 1, &len);
 	ck_assert_ptr_nonnull(p);
 	/* magic, version, zero, node, length of the credential */
-	same_hex(p, 22, "5354524d" "0001" "0000" "00000001" "00000096"
+	same_hex(p, 22,
+		 "5354524d"
+		 "0001"
+		 "0000"
+		 "00000001"
+		 "00000096"
 		 "54455354313a");
 	same_hex(p + 16 + CRED_LEN, 4, "000000e0");
 	ck_assert_uint_eq(len, 16 + CRED_LEN + 4 + 224);
@@ -399,8 +434,7 @@ START_TEST(test_roundtrip)
 	storm_open_info(got, &info);
 	must(info.uid == USER_UID && info.gid == USER_GID);
 	must(info.job_id == o->job_id && info.count == o->count);
-	must(info.self == node && !strcmp(info.self_name,
-					  o->nodes[node].name));
+	must(info.self == node && !strcmp(info.self_name, o->nodes[node].name));
 	must(info.authority_len == o->authority_len);
 	/* on to the children: the same but for the number */
 	again = storm_open_stream(got, node, &len2);
@@ -525,7 +559,7 @@ START_TEST(test_tampered)
 		int err;
 
 		if (i >= 7 && i < 12)
-			continue;	/* late or not; the node addressed */
+			continue; /* late or not; the node addressed */
 		p[i] ^= 1;
 		err = verdict(p, len);
 		must(err);
@@ -594,7 +628,7 @@ START_TEST(test_frame)
 	p[0] = 'G';
 	ck_assert_int_eq(verdict(p, len), STORM_EINVAL);
 	p[0] = 0x53;
-	memset(p + 12, 0xff, 4);	/* a credential of 4 GiB */
+	memset(p + 12, 0xff, 4); /* a credential of 4 GiB */
 	ck_assert_int_eq(verdict(p, len), STORM_ETOOBIG);
 	free(p);
 	storm_open_free(o);
@@ -628,22 +662,24 @@ START_TEST(test_credential)
 }
 END_TEST
 
-#define REFUSED(change) do { \
-	struct storm_open *o_ = known(); \
-	o_->change; \
-	must(!storm_open_seal(o_, AGENT_UID)); \
-	if (body_verdict(o_->body, o_->body_len, 0) != STORM_EINVAL) \
-		ck_abort_msg("taken: %s", #change); \
-	storm_open_free(o_); \
-} while (0)
-#define TAKEN(change) do { \
-	struct storm_open *o_ = known(); \
-	o_->change; \
-	must(!storm_open_seal(o_, AGENT_UID)); \
-	if (body_verdict(o_->body, o_->body_len, 0)) \
-		ck_abort_msg("refused: %s", #change); \
-	storm_open_free(o_); \
-} while (0)
+#define REFUSED(change)                                                      \
+	do {                                                                 \
+		struct storm_open *o_ = known();                             \
+		o_->change;                                                  \
+		must(!storm_open_seal(o_, AGENT_UID));                       \
+		if (body_verdict(o_->body, o_->body_len, 0) != STORM_EINVAL) \
+			ck_abort_msg("taken: %s", #change);                  \
+		storm_open_free(o_);                                         \
+	} while (0)
+#define TAKEN(change)                                         \
+	do {                                                  \
+		struct storm_open *o_ = known();              \
+		o_->change;                                   \
+		must(!storm_open_seal(o_, AGENT_UID));        \
+		if (body_verdict(o_->body, o_->body_len, 0))  \
+			ck_abort_msg("refused: %s", #change); \
+		storm_open_free(o_);                          \
+	} while (0)
 
 START_TEST(test_refused)
 {
@@ -652,7 +688,7 @@ START_TEST(test_refused)
 	REFUSED(radix = 0);
 	REFUSED(radix = 1);
 	REFUSED(radix = 65);
-	TAKEN(mtu = 548);	/* a link of 576 bytes, the least of IPv4 */
+	TAKEN(mtu = 548); /* a link of 576 bytes, the least of IPv4 */
 	TAKEN(mtu = STORM_MTU_MIN);
 	REFUSED(mtu = STORM_MTU_MIN - 1);
 	REFUSED(mtu = 0);
@@ -682,10 +718,10 @@ START_TEST(test_refused)
 	REFUSED(begin.to.mode = 01000);
 	REFUSED(begin.to.mode = 02755);
 	REFUSED(begin.to.mode = 04755);
-	REFUSED(begin.to.mode = 0100755);	/* a type */
+	REFUSED(begin.to.mode = 0100755); /* a type */
 	REFUSED(begin.to.kind = (enum storm_target_kind) 0);
 	REFUSED(begin.to.kind = (enum storm_target_kind) 3);
-	REFUSED(begin.to.kind = STORM_TARGET_MEMORY);	/* with a path */
+	REFUSED(begin.to.kind = STORM_TARGET_MEMORY); /* with a path */
 	REFUSED(begin.to.path = (free((char *) o_->begin.to.path), NULL));
 	REFUSED(count = (free((char *) o_->nodes[0].name),
 			 free((char *) o_->nodes[1].name), 0));
@@ -704,7 +740,9 @@ START_TEST(test_runs)
 		{ { "n08", "n09", "n10" }, { 1, 2, 3 }, 1 },
 		{ { "n98", "n99", "n100" }, { 254, 255, 256 }, 1 },
 		{ { "7", "8", "9" }, { 65535, 65536, 65537 }, 1 },
-		{ { "a999999999", "a1000000000", "a1000000001" }, { 1, 2, 3 }, 1 },
+		{ { "a999999999", "a1000000000", "a1000000001" },
+		  { 1, 2, 3 },
+		  1 },
 		{ { "n1", "n2", "n4" }, { 1, 2, 3 }, 2 },
 		{ { "n1", "n2", "n3" }, { 1, 2, 4 }, 2 },
 		{ { "n1", "n02", "n3" }, { 1, 2, 3 }, 3 },
@@ -821,8 +859,7 @@ START_TEST(test_patched)
 	}
 	must(body_verdict(o->body, o->body_len, 1) == STORM_OK);
 	must(body_verdict(o->body, o->body_len, 2) == STORM_EINVAL);
-	must(body_verdict(o->body, o->body_len, STORM_NO_NODE) ==
-	     STORM_EINVAL);
+	must(body_verdict(o->body, o->body_len, STORM_NO_NODE) == STORM_EINVAL);
 	storm_open_free(o);
 }
 END_TEST
@@ -841,7 +878,8 @@ START_TEST(test_noise)
 
 		for (uint32_t n = 1 + below(&r, 4); n; n--)
 			bad[below(&r, below(&r, 2) || o->body_len < 201 ?
-				  (uint32_t) o->body_len : 201)] =
+					      (uint32_t) o->body_len :
+					      201)] =
 				below(&r, 3) ? (uint8_t) rnd64(&r) : 0xff;
 		p = stream_around(bad, o->body_len, 0, &len);
 		if (!verify(p, len, &got)) {

@@ -12,7 +12,11 @@
 #define SLOT 40
 
 static struct storm_queue_conf conf = {
-	.segment = 3, .offset = 16, .slots = 4, .slot_size = SLOT, .event = 5,
+	.segment = 3,
+	.offset = 16,
+	.slots = 4,
+	.slot_size = SLOT,
+	.event = 5,
 	.dequeued = STORM_VAR_USER,
 };
 
@@ -22,8 +26,9 @@ static void put(storm_queue_t *q, uint32_t n, uint64_t deadline, int expected)
 
 	snprintf(text, sizeof(text), "message %u", n);
 	/* of different lengths: what was there before is longer or shorter */
-	ck_assert_int_eq(storm_enqueue(q, text, strlen(text) + n % 20,
-				       deadline, NULL), expected);
+	ck_assert_int_eq(storm_enqueue(q, text, strlen(text) + n % 20, deadline,
+				       NULL),
+			 expected);
 }
 
 static void get(uint32_t i, uint32_t n)
@@ -32,7 +37,8 @@ static void get(uint32_t i, uint32_t n)
 	size_t len = 0;
 
 	ck_assert_int_eq(storm_dequeue(member[i], &conf, memory[i], true,
-				       PATIENCE, text, &len), STORM_OK);
+				       PATIENCE, text, &len),
+			 STORM_OK);
 	snprintf(wanted, sizeof(wanted), "message %u", n);
 	must(len == strlen(wanted) + n % 20);
 	ck_assert_str_eq(text, wanted);
@@ -43,8 +49,7 @@ static int try_get(uint32_t i)
 	char text[SLOT];
 	size_t len;
 
-	return storm_dequeue(member[i], &conf, memory[i], false, 0, text,
-			     &len);
+	return storm_dequeue(member[i], &conf, memory[i], false, 0, text, &len);
 }
 
 /* It takes as many as there are slots, and goes on when all nodes have one. */
@@ -100,7 +105,7 @@ START_TEST(test_stream)
 	storm_queue_t *q;
 	pthread_t t[NODES];
 
-	conf.slots = (uint32_t []) { 1, 2, 4, 31 }[_i];
+	conf.slots = (uint32_t[]) { 1, 2, 4, 31 }[_i];
 	P = some(1, 3);
 	nodes_open();
 	q = storm_queue_create(domain, &P, &conf);
@@ -130,7 +135,7 @@ START_TEST(test_aborted)
 	q = storm_queue_create(domain, NULL, &conf);
 	must(q);
 	put(q, 0, PATIENCE, STORM_OK);
-	put(q, 1, PATIENCE, STORM_OK);	/* that is: 0 has ended */
+	put(q, 1, PATIENCE, STORM_OK); /* that is: 0 has ended */
 	must(!storm_enqueue(q, "two", 3, PATIENCE, &e));
 	must(storm_test_event(e, true, PATIENCE, NULL));
 	must(!storm_node_segment(host[2], 3, NULL, 0));
@@ -147,10 +152,11 @@ START_TEST(test_aborted)
 		get(i, 0);
 		get(i, 1);
 		must(!storm_dequeue(member[i], &conf, memory[i], true, PATIENCE,
-				    text, &len) && len == 3);
+				    text, &len) &&
+		     len == 3);
 		must(!storm_dequeue(member[i], &conf, memory[i], true, PATIENCE,
-				    text, &len) && len == 5 &&
-		     !memcmp(text, "three", 5));
+				    text, &len) &&
+		     len == 5 && !memcmp(text, "three", 5));
 		ck_assert_int_eq(try_get(i), STORM_ETIME);
 	}
 	put(q, 4, PATIENCE, STORM_OK);
@@ -176,7 +182,8 @@ START_TEST(test_over)
 	domain = NULL;
 	for (uint32_t i = 0; i < NODES; i++) {
 		must(!storm_dequeue(member[i], &conf, memory[i], true, PATIENCE,
-				    text, &len) && len == 1 && *text == 'x');
+				    text, &len) &&
+		     len == 1 && *text == 'x');
 		ck_assert_int_eq(storm_dequeue(member[i], &conf, memory[i],
 					       true, PATIENCE, text, &len),
 				 STORM_ECLOSED);

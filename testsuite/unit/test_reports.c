@@ -46,8 +46,8 @@ static bool same(const struct storm_reports *a, const struct storm_reports *b)
 	if (a->count != b->count)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++) {
-		const struct storm_idset *s = ids_of(b, a->e[i].kind,
-						     a->e[i].code);
+		const struct storm_idset *s =
+			ids_of(b, a->e[i].kind, a->e[i].code);
 
 		if (!storm_idset_covers(s, &a->e[i].ids) ||
 		    !storm_idset_covers(&a->e[i].ids, s))
@@ -80,12 +80,12 @@ START_TEST(test_any_order)
 		merge(&child[below(&r, 3)], k->kind, k->code, &k->ids);
 		merge(&child[below(&r, 3)], k->kind, k->code, &k->ids);
 	}
-	for (int i = 0; i < 6; i++) {	/* each child twice, packed */
+	for (int i = 0; i < 6; i++) { /* each child twice, packed */
 		size_t len;
 		uint8_t done, *buf = storm_reports_pack(&child[i % 3], 0, &len);
 
 		must(buf);
-		buf = realloc(buf, len ? len : 1);	/* no byte more */
+		buf = realloc(buf, len ? len : 1); /* no byte more */
 		must(buf && !storm_reports_unpack(buf, len, &done, merge, &b));
 		free(buf);
 	}
@@ -154,9 +154,20 @@ START_TEST(test_golden)
 	must(!storm_reports_add(&a, 3, 0x0100, &s, NULL));
 	buf = storm_reports_pack(&a, 0x0c, &len);
 	ck_assert_ptr_nonnull(buf);
-	same_hex(buf, len, "0c" "02" "00000000" "00000001" "00000000" "0000003f"
-		 "03" "00000100" "00000002" "00000005" "00000005"
-		 "00000009" "00000009");
+	same_hex(buf, len,
+		 "0c"
+		 "02"
+		 "00000000"
+		 "00000001"
+		 "00000000"
+		 "0000003f"
+		 "03"
+		 "00000100"
+		 "00000002"
+		 "00000005"
+		 "00000005"
+		 "00000009"
+		 "00000009");
 	free(buf);
 	storm_idset_clear(&s);
 	storm_reports_clear(&a);
@@ -328,13 +339,12 @@ START_TEST(test_parts)
 				int got;
 
 				if (below(&r, 3) == 0)
-					continue;	/* lost */
+					continue; /* lost */
 				p = part_of(buf, len, version, each, part,
 					    &plen);
 				left -= !in[part];
 				in[part] = true;
-				got = storm_report_rx_part(&x, p, plen,
-							   &total);
+				got = storm_report_rx_part(&x, p, plen, &total);
 				must(got == (left ? 0 : 1));
 				free(p);
 			}
@@ -345,8 +355,7 @@ START_TEST(test_parts)
 		/* it is sent again: our acknowledgement was lost */
 		for (uint32_t i = 0; i < n; i++) {
 			size_t plen;
-			uint8_t *p = part_of(buf, len, version, each, i,
-					     &plen);
+			uint8_t *p = part_of(buf, len, version, each, i, &plen);
 
 			must(storm_report_rx_part(&x, p, plen, &total) == 2);
 			must(x.done == version);
@@ -375,7 +384,7 @@ START_TEST(test_versions)
 	ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 0);
 	ck_assert_uint_eq(x.version, 6);
 	free(p);
-	for (uint32_t i = 0; i < 3; i++) {	/* late, and of no use */
+	for (uint32_t i = 0; i < 3; i++) { /* late, and of no use */
 		p = part_of(old, 9, 5, 3, i, &len);
 		ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 0);
 		free(p);
@@ -439,7 +448,8 @@ START_TEST(test_hostile_parts)
 	ck_assert_int_eq(raw(&x, 1, 0, 1, UINT32_MAX, 1), -1);
 	/* more than any node may report: no memory is allocated */
 	ck_assert_int_eq(raw(&x, 1, 0, 65535, STORM_DATAGRAM_MAX,
-			     STORM_DATAGRAM_MAX), -1);
+			     STORM_DATAGRAM_MAX),
+			 -1);
 	ck_assert_ptr_null(x.buf);
 	/* one version is cut in one way */
 	ck_assert_int_eq(raw(&x, 7, 0, 3, 100, 100), 0);

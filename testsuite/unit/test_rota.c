@@ -35,8 +35,7 @@ static void make_map(struct gang_map *m, uint64_t version, uint32_t rows,
 
 static struct rota *next_rota(struct rota *before, uint64_t version,
 			      uint32_t rows, uint64_t quantum,
-			      const uint32_t *ids, uint32_t njobs,
-			      uint64_t now)
+			      const uint32_t *ids, uint32_t njobs, uint64_t now)
 {
 	struct gang_map m;
 	struct rota *r;
@@ -305,8 +304,8 @@ START_TEST(test_no_starvation)
 		for (uint32_t i = 0; i < m->njobs; i++) {
 			uint32_t id = m->jobs[i].job_id - 1;
 
-			must(now <= waits_since[id] +
-			     (JOBS + 1) * JOBS * quantum);
+			must(now <=
+			     waits_since[id] + (JOBS + 1) * JOBS * quantum);
 			if (storm_idset_has(&m->jobs[i].rows, s.slot))
 				waits_since[id] = now;
 		}

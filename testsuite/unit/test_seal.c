@@ -36,8 +36,8 @@ static void setup(void)
 
 static struct storm_seal *seal_of(enum storm_lane lane)
 {
-	struct storm_seal *s = storm_seal_create(key, inc, SESSION, SENDER,
-						 lane);
+	struct storm_seal *s =
+		storm_seal_create(key, inc, SESSION, SENDER, lane);
 
 	must(s);
 	return s;
@@ -48,8 +48,11 @@ static void header_of(enum storm_lane lane, uint8_t out[STORM_HEADER_LEN])
 	struct storm_header h = {
 		.type = lane == STORM_LANE_DATA ? STORM_MSG_DATA :
 						  STORM_MSG_STATUS,
-		.epoch = 2, .session = SESSION, .sender = SENDER,
-		.sequence = SEQUENCE, .op = 3,
+		.epoch = 2,
+		.session = SESSION,
+		.sender = SENDER,
+		.sequence = SEQUENCE,
+		.op = 3,
 	};
 
 	memcpy(h.incarnation, inc, sizeof(inc));
@@ -63,8 +66,8 @@ START_TEST(test_golden)
 
 	header_of((enum storm_lane) _i, hdr);
 	ck_assert_int_eq(storm_seal_seal(s, hdr, SEQUENCE,
-					 (const uint8_t *) BODY, BODY_LEN,
-					 out), STORM_OK);
+					 (const uint8_t *) BODY, BODY_LEN, out),
+			 STORM_OK);
 	same_hex(out, BODY_LEN + STORM_TAG_LEN, golden[_i]);
 	ck_assert_int_eq(storm_seal_open(s, hdr, SEQUENCE, out,
 					 BODY_LEN + STORM_TAG_LEN, back),
@@ -172,9 +175,8 @@ START_TEST(test_subkeys)
 				      what == 4 ? STORM_LANE_DATA :
 						  STORM_LANE_CONTROL);
 		must(t);
-		must(!storm_seal_seal(t, hdr, SEQUENCE,
-				      (const uint8_t *) BODY, BODY_LEN,
-				      other));
+		must(!storm_seal_seal(t, hdr, SEQUENCE, (const uint8_t *) BODY,
+				      BODY_LEN, other));
 		/* what == 5 is the same key: the comparison can succeed */
 		must(!memcmp(out, other, BODY_LEN) == (what == 5));
 		must(storm_seal_open(t, hdr, SEQUENCE, out, len, back) ==
@@ -190,9 +192,10 @@ START_TEST(test_digest_and_random)
 {
 	uint8_t a[32], b[32];
 
-	storm_sha256("abc", 3, a);	/* FIPS 180-2 */
-	same_hex(a, 32, "ba7816bf8f01cfea414140de5dae2223"
-			"b00361a396177a9cb410ff61f20015ad");
+	storm_sha256("abc", 3, a); /* FIPS 180-2 */
+	same_hex(a, 32,
+		 "ba7816bf8f01cfea414140de5dae2223"
+		 "b00361a396177a9cb410ff61f20015ad");
 	ck_assert_int_eq(storm_random(a, sizeof(a)), STORM_OK);
 	ck_assert_int_eq(storm_random(b, sizeof(b)), STORM_OK);
 	ck_assert(memcmp(a, b, sizeof(a)));

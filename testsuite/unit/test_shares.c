@@ -57,7 +57,7 @@ START_TEST(test_life)
 
 	look(&p, alone, 1);
 	shares_update(&s, &p, NULL, 0);
-	must(!s.njobs && !s.node[0].jobs);	/* nothing is shared */
+	must(!s.njobs && !s.node[0].jobs); /* nothing is shared */
 	look(&p, both, 2);
 	shares_update(&s, &p, given, 2);
 	must(s.njobs == 2 && s.node[0].jobs == 2 && s.node[1].jobs == 2);
@@ -103,7 +103,7 @@ START_TEST(test_missed)
 	look(&p, jobs, 2);
 	shares_update(&s, &p, NULL, 0);
 	shares_missed(&s, &p, missed, 2);
-	must(!of(&s, 5)->missed);	/* not theirs */
+	must(!of(&s, 5)->missed); /* not theirs */
 	missed[0] += 30;
 	shares_missed(&s, &p, missed, 2);
 	must(of(&s, 5)->missed == 30);
@@ -114,10 +114,10 @@ START_TEST(test_missed)
 	shares_missed(&s, &p, missed, 2);
 	must(of(&s, 5)->missed == 33 && of(&s, 9)->missed == 2);
 	must(s.node[0].missed == 41 && s.node[1].missed == 22);
-	missed[1] = 1;			/* another agent */
+	missed[1] = 1; /* another agent */
 	shares_missed(&s, &p, missed, 2);
 	must(of(&s, 9)->missed == 3 && s.node[1].missed == 1);
-	shares_missed(&s, &p, missed, 1);	/* of another domain */
+	shares_missed(&s, &p, missed, 1); /* of another domain */
 	must(s.node[1].missed == 1);
 	shares_clear(&s);
 	plan_clear(&p);

@@ -9,8 +9,8 @@
 #include "src/libstorm/wire/status.h"
 #include "unit.h"
 
-#define COUNT 200	/* nodes in the domain */
-#define FIXED 98	/* bytes without ranges and faults */
+#define COUNT 200 /* nodes in the domain */
+#define FIXED 98  /* bytes without ranges and faults */
 #define ROOM 1400
 
 static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
@@ -28,8 +28,8 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 			  uint32_t faults)
 {
 	static const enum storm_err whys[] = {
-		STORM_ELOST, STORM_EACCES, STORM_ESYS, STORM_EEXIST,
-		STORM_ENOAGENT, STORM_EPATH,
+		STORM_ELOST,  STORM_EACCES,   STORM_ESYS,
+		STORM_EEXIST, STORM_ENOAGENT, STORM_EPATH,
 	};
 
 	memset(s, 0, sizeof(*s));
@@ -52,7 +52,8 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 		if (!below(r, 3))
 			must(!storm_idset_add(&s->overdue, node, node));
 		must(!storm_idset_add(n % 3 == 2 ? &s->fresh :
-				      n % 3 ? &s->behind : &s->unanswered,
+				      n % 3	 ? &s->behind :
+						   &s->unanswered,
 				      node, node + below(r, 5)));
 	}
 	while (faults--)
@@ -84,13 +85,34 @@ START_TEST(test_golden)
 	must(!storm_idset_add(&s.overdue, 9, 9));
 	storm_status_fault(&s, 11, STORM_ESYS, 28);
 	len = storm_status_pack(&s, buf, sizeof(buf));
-	same_hex(buf, len, "0000000000000005" "0000000000000004" "0000000000000003"
-		 "0000000000001000" "02" "01"
-		 "ffffffffffffffff" "0000000000000002" "01" "000005c0"
-		 "0000000000000006" "0000000000000011" "0000000000000004"
-		 "00000001" "00000008" "00000009"
-		 "00000001" "00000005" "00000005" "00000000"
-		 "00000001" "0001" "0000000b" "03" "0000001c" "01" "0900");
+	same_hex(buf, len,
+		 "0000000000000005"
+		 "0000000000000004"
+		 "0000000000000003"
+		 "0000000000001000"
+		 "02"
+		 "01"
+		 "ffffffffffffffff"
+		 "0000000000000002"
+		 "01"
+		 "000005c0"
+		 "0000000000000006"
+		 "0000000000000011"
+		 "0000000000000004"
+		 "00000001"
+		 "00000008"
+		 "00000009"
+		 "00000001"
+		 "00000005"
+		 "00000005"
+		 "00000000"
+		 "00000001"
+		 "0001"
+		 "0000000b"
+		 "03"
+		 "0000001c"
+		 "01"
+		 "0900");
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
 	ck_assert_uint_eq(t.version, 5);
 	ck_assert_uint_eq(t.op, 3);
@@ -144,9 +166,9 @@ START_TEST(test_random)
 	s.faults_total += below(&r, 3);
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	must(len == FIXED + 8 * (size_t) s.behind.count +
-		    8 * (size_t) s.unanswered.count +
-		    8 * (size_t) s.fresh.count + 9 * (size_t) s.nfaults +
-		    short_set(&s.overdue) - 1);
+			    8 * (size_t) s.unanswered.count +
+			    8 * (size_t) s.fresh.count +
+			    9 * (size_t) s.nfaults + short_set(&s.overdue) - 1);
 	must(unpack(&t, buf, len, COUNT) == STORM_OK);
 	must(storm_status_pack(&t, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
@@ -194,29 +216,33 @@ START_TEST(test_small)
 		must(storm_idset_covers(&s.overdue, &t.overdue));
 		must(storm_idset_size(&t.behind) < 80 &&
 		     storm_idset_size(&t.unanswered) < 120);
-		if (max >= 508)		/* as on a link of 576 bytes */
+		if (max >= 508) /* as on a link of 576 bytes */
 			must(t.nfaults >= 11 && t.behind.count >= 11);
 		storm_status_free(&t);
 	}
 	must(storm_status_pack(&s, buf, sizeof(buf)) ==
 	     FIXED + 24 * STORM_BEHIND_KEPT + 9 * STORM_FAULTS_KEPT +
-	     2 * STORM_OVERDUE_KEPT);
+		     2 * STORM_OVERDUE_KEPT);
 	storm_status_free(&s);
 }
 END_TEST
 
-#define REFUSED(change) do { \
-	struct storm_status s_ = { .version = 1, .op = 1, .mtu = 1472 }, t_; \
-	uint8_t buf_[ROOM]; \
-	size_t len_; \
-	storm_status_fault(&s_, 11, STORM_ESYS, 28); \
-	len_ = storm_status_pack(&s_, buf_, sizeof(buf_)); \
-	must(!unpack(&t_, buf_, len_, COUNT)); \
-	s_.change; \
-	len_ = storm_status_pack(&s_, buf_, sizeof(buf_)); \
-	if (unpack(&t_, buf_, len_, COUNT) != STORM_EINVAL) \
-		ck_abort_msg("taken: %s", #change); \
-} while (0)
+#define REFUSED(change)                                             \
+	do {                                                        \
+		struct storm_status s_ = { .version = 1,            \
+					   .op = 1,                 \
+					   .mtu = 1472 },           \
+				    t_;                             \
+		uint8_t buf_[ROOM];                                 \
+		size_t len_;                                        \
+		storm_status_fault(&s_, 11, STORM_ESYS, 28);        \
+		len_ = storm_status_pack(&s_, buf_, sizeof(buf_));  \
+		must(!unpack(&t_, buf_, len_, COUNT));              \
+		s_.change;                                          \
+		len_ = storm_status_pack(&s_, buf_, sizeof(buf_));  \
+		if (unpack(&t_, buf_, len_, COUNT) != STORM_EINVAL) \
+			ck_abort_msg("taken: %s", #change);         \
+	} while (0)
 
 START_TEST(test_refused)
 {
@@ -253,7 +279,8 @@ START_TEST(test_refused)
 	buf[len - 1] = STORM_FAULTS_KEPT + 1;
 	memset(buf + len, 0, sizeof(buf) - len);
 	ck_assert_int_eq(unpack(&t, buf, len + 9 * (STORM_FAULTS_KEPT + 1),
-				COUNT), STORM_EINVAL);
+				COUNT),
+			 STORM_EINVAL);
 	buf[len - 2] = 0xff;
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_EINVAL);
 	storm_status_free(&s);
@@ -297,7 +324,10 @@ static const struct storm_idset all;
 static struct storm_asked asks(void)
 {
 	return (struct storm_asked) {
-		.op = 3, .phase = STORM_PHASE_BEGUN, .cmp = 2, .p = &all,
+		.op = 3,
+		.phase = STORM_PHASE_BEGUN,
+		.cmp = 2,
+		.p = &all,
 		.cmp_p = &all,
 	};
 }
@@ -424,7 +454,7 @@ START_TEST(test_claims)
 		for (uint32_t i = 0; i < count; i++)
 			storm_status_merge(s, &ask, &t, kids[i],
 					   below(&r, 9) ? &sub[kids[i]] : NULL);
-		if (!below(&r, 12))	/* of an earlier question */
+		if (!below(&r, 12)) /* of an earlier question */
 			s->cmp = 1;
 		if (storm_tree_parent(&t, n) == STORM_NO_NODE)
 			storm_status_merge(&sum, &ask, &t, n, s);
@@ -619,27 +649,30 @@ START_TEST(test_round)
 	struct storm_status a, c;
 	struct storm_tree t;
 
-	storm_tree_init(&t, 20, 4);		/* below 0: 4, 5, 6, 7 */
+	storm_tree_init(&t, 20, 4); /* below 0: 4, 5, 6, 7 */
 	own(&a, 3);
 	storm_status_merge(&a, &ask, &t, 0, NULL);
 	must(storm_idset_size(&a.behind) == 5);
 	own(&c, 3);
 	c.cmp_false = true;
 	storm_status_merge_round(&a, &ask, &t, 5, &c);
-	must(!storm_idset_has(&a.behind, 5) && !storm_idset_has(&a.unanswered, 5));
+	must(!storm_idset_has(&a.behind, 5) &&
+	     !storm_idset_has(&a.unanswered, 5));
 	must(storm_idset_size(&a.behind) == 4 && a.cmp_false);
 	/* one that is late itself, of an older request, or names another node
 	 * */
 	c.op = 2;
 	c.cmp = 1;
 	storm_status_merge_round(&a, &ask, &t, 6, &c);
-	must(storm_idset_has(&a.behind, 6) && storm_idset_has(&a.unanswered, 6));
+	must(storm_idset_has(&a.behind, 6) &&
+	     storm_idset_has(&a.unanswered, 6));
 	c.op = 3;
 	c.cmp = 2;
 	c.phase = STORM_PHASE_BEGUN;
 	must(!storm_idset_add(&c.behind, 6, 6));
 	storm_status_merge_round(&a, &ask, &t, 6, &c);
-	must(storm_idset_has(&a.behind, 6) && !storm_idset_has(&a.unanswered, 6));
+	must(storm_idset_has(&a.behind, 6) &&
+	     !storm_idset_has(&a.unanswered, 6));
 	ck_assert_uint_eq(a.phase, STORM_PHASE_BEGUN);
 	storm_idset_clear(&c.behind);
 	for (uint32_t n = 4; n < 8; n++)
@@ -718,7 +751,8 @@ END_TEST
  * STATUS malformed. */
 START_TEST(test_faults_counted_to_the_end)
 {
-	struct storm_status s = { .op = 1, .phase = STORM_PHASE_ENDED,
+	struct storm_status s = { .op = 1,
+				  .phase = STORM_PHASE_ENDED,
 				  .mtu = 1472 };
 	struct storm_status liar = s, t;
 	struct storm_asked ask = asks();
@@ -752,10 +786,10 @@ START_TEST(test_news)
 	was.cmp = 0;
 	was.progress = 0;
 	is = was;
-	ck_assert(storm_status_news(&was, &is));	/* the first word */
+	ck_assert(storm_status_news(&was, &is)); /* the first word */
 	was.version = is.version = 1;
 	ck_assert(!storm_status_news(&was, &is));
-	is.progress = 1000;	/* has its own pace */
+	is.progress = 1000; /* has its own pace */
 	is.mtu = 1400;
 	is.version++;
 	ck_assert(!storm_status_news(&was, &is));
@@ -796,11 +830,11 @@ START_TEST(test_whole)
 	is.phase = STORM_PHASE_STAGED;
 	is.cmp = 1;
 	must(!storm_idset_add(&is.behind, 3, 4));
-	ck_assert(storm_status_news(&was, &is));	/* for the comparison */
+	ck_assert(storm_status_news(&was, &is)); /* for the comparison */
 	must(!storm_idset_add(&is.unanswered, 3, 3));
 	ck_assert(!storm_status_news(&was, &is));
 	storm_idset_clear(&is.behind);
-	ck_assert(storm_status_news(&was, &is));	/* for the operation */
+	ck_assert(storm_status_news(&was, &is)); /* for the operation */
 	/* the last one that was behind has come */
 	late = was;
 	must(!storm_idset_add(&late.behind, 3, 4));
@@ -842,7 +876,7 @@ START_TEST(test_child_hears)
 	uint8_t noise[3] = { 0 };
 
 	own(&s, 3);
-	s.version = 0;		/* the first one counts, whichever it is */
+	s.version = 0; /* the first one counts, whichever it is */
 	s.phase = STORM_PHASE_BEGUN;
 	must(!storm_idset_add(&s.behind, 20, 29));
 	ck_assert_int_eq(hear(&c, &s), 1);

@@ -24,8 +24,9 @@ static struct storm_conf conf;
 
 static void setup(void)
 {
-	log_options_t quiet = { LOG_LEVEL_QUIET, LOG_LEVEL_QUIET,
-				LOG_LEVEL_QUIET, 1, 0, 0 };
+	log_options_t quiet = {
+		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0
+	};
 	int fd;
 
 	log_init("test_storm_conf", quiet, 0, NULL);
@@ -141,7 +142,7 @@ START_TEST(test_gang)
 		uint64_t ns;
 	} times[] = {
 		{ "100us", 100 * STORM_US }, { "0.1", 100 * STORM_US },
-		{ "2", 2 * STORM_MS }, { "2.5ms", 2500 * STORM_US },
+		{ "2", 2 * STORM_MS },	     { "2.5ms", 2500 * STORM_US },
 		{ "600s", 600 * STORM_SEC }, { "0.5S", STORM_SEC / 2 },
 	};
 	const struct storm_conf_partition *p;
@@ -165,8 +166,9 @@ START_TEST(test_gang)
 	must(conf.gang.allow_gpus && conf.gang.allow_licenses);
 	must(!CPU_COUNT(&conf.agent_cpus));
 	good("AgentCPUs=0,2-3\n");
-	must(CPU_COUNT(&conf.agent_cpus) == 3 && CPU_ISSET(0, &conf.agent_cpus) &&
-	     CPU_ISSET(2, &conf.agent_cpus) && CPU_ISSET(3, &conf.agent_cpus));
+	must(CPU_COUNT(&conf.agent_cpus) == 3 &&
+	     CPU_ISSET(0, &conf.agent_cpus) && CPU_ISSET(2, &conf.agent_cpus) &&
+	     CPU_ISSET(3, &conf.agent_cpus));
 	must(conf.gang_debug);
 	good("GangDebug=No\n");
 	must(!conf.gang_debug);
@@ -223,57 +225,104 @@ START_TEST(test_wrong_values)
 	static const struct {
 		const char *key, *value;
 	} bad[] = {
-		{ "Interface", "averylonginterface" }, { "Interface", "a/b" },
-		{ "Transport", "tcp" }, { "TransportFallback", "1" },
-		{ "DataRail", ":1" }, { "DataRail", "mlx5_0:" },
-		{ "DataRail", "mlx5_0:0" }, { "DataRail", "mlx5_0:255" },
-		{ "DataRail", "mlx5_0:1:2" }, { "DataRail", "a/b" },
+		{ "Interface", "averylonginterface" },
+		{ "Interface", "a/b" },
+		{ "Transport", "tcp" },
+		{ "TransportFallback", "1" },
+		{ "DataRail", ":1" },
+		{ "DataRail", "mlx5_0:" },
+		{ "DataRail", "mlx5_0:0" },
+		{ "DataRail", "mlx5_0:255" },
+		{ "DataRail", "mlx5_0:1:2" },
+		{ "DataRail", "a/b" },
 		{ "StrobeRail", "averylongdevicename_averylongdevicename_"
-			"averylongdevicename_1234" },
-		{ "GidIndex", "-1" }, { "GidIndex", "65536" },
+				"averylongdevicename_1234" },
+		{ "GidIndex", "-1" },
+		{ "GidIndex", "65536" },
 		{ "StrobeGidIndex", "x" },
-		{ "PKey", "0" }, { "PKey", "0x8000" }, { "PKey", "0x" },
-		{ "PKey", "0x10000" }, { "PKey", "-1" }, { "PKey", "7fff" },
-		{ "ServiceLevel", "16" }, { "StrobeServiceLevel", "16" },
-		{ "ReceiveQueue", "15" }, { "StrobeReceiveQueue", "32769" },
+		{ "PKey", "0" },
+		{ "PKey", "0x8000" },
+		{ "PKey", "0x" },
+		{ "PKey", "0x10000" },
+		{ "PKey", "-1" },
+		{ "PKey", "7fff" },
+		{ "ServiceLevel", "16" },
+		{ "StrobeServiceLevel", "16" },
+		{ "ReceiveQueue", "15" },
+		{ "StrobeReceiveQueue", "32769" },
 		{ "StrobeMTU", "500" },
-		{ "Port", "0" }, { "Port", "65536" }, { "Port", "x" },
-		{ "Port", "-1" }, { "Port", "80x" },
+		{ "Port", "0" },
+		{ "Port", "65536" },
+		{ "Port", "x" },
+		{ "Port", "-1" },
+		{ "Port", "80x" },
 		{ "Port", "99999999999999999999" },
 		{ "Multicast", "maybe" },
-		{ "ContextCount", "1048577" }, { "ContextCount", "-1" },
+		{ "ContextCount", "1048577" },
+		{ "ContextCount", "-1" },
 		{ "ContextGroupBase", "10.0.0.0" },
 		{ "ContextGroupBase", "239.1.0.0/16" },
-		{ "GroupBase", "10.1.2.3" }, { "GroupBase", "239.1.2" },
-		{ "GroupCount", "0" }, { "GroupCount", "65" },
-		{ "TTL", "256" }, { "DSCP", "64" }, { "ControlDSCP", "64" },
-		{ "Radix", "1" }, { "Radix", "65" },
-		{ "Window", "1" }, { "Window", "2G" }, { "Window", "1MB" },
+		{ "GroupBase", "10.1.2.3" },
+		{ "GroupBase", "239.1.2" },
+		{ "GroupCount", "0" },
+		{ "GroupCount", "65" },
+		{ "TTL", "256" },
+		{ "DSCP", "64" },
+		{ "ControlDSCP", "64" },
+		{ "Radix", "1" },
+		{ "Radix", "65" },
+		{ "Window", "1" },
+		{ "Window", "2G" },
+		{ "Window", "1MB" },
 		{ "Window", "99999999999999G" },
-		{ "Rate", "1" }, { "SocketBuffer", "1" },
-		{ "MTU", "575" }, { "MTU", "65536" },
-		{ "OpenTimeout", "0" }, { "DeadTimeout", "5m" },
-		{ "OpTimeout", "99999999999999999s" }, { "Heartbeat", "1" },
-		{ "MaxSessions", "0" }, { "Fallback", "always" },
-		{ "AgentCPUs", "some" }, { "AgentCPUs", "1024" },
-		{ "AgentCPUs", "3-1" }, { "AgentCPUs", "-" }, { "AgentCPUs", "2-" }, { "AgentCPUs", "1,,2" },
-		{ "AgentLinger", "-1" }, { "Freezer", "ice" }, { "DropPercent", "100.1" },
-		{ "DropPercent", "nan" }, { "DropSeed", "x" },
-		{ "Base", "slurm" }, { "Packing", "first" },
-		{ "Quantum", "0" }, { "Quantum", "99us" },
-		{ "Quantum", "601s" }, { "Quantum", "5m" },
-		{ "Quantum", "-1" }, { "Quantum", "1e3" },
-		{ "Quantum", "1.2.3" }, { "Quantum", "0x1" },
-		{ "Quantum", "nan" }, { "Quantum", ".5" },
-		{ "PartitionQuantum", "5ms" }, { "PartitionQuantum", "a:" },
-		{ "PartitionQuantum", ":5" }, { "PartitionQuantum", "a:1,b" },
+		{ "Rate", "1" },
+		{ "SocketBuffer", "1" },
+		{ "MTU", "575" },
+		{ "MTU", "65536" },
+		{ "OpenTimeout", "0" },
+		{ "DeadTimeout", "5m" },
+		{ "OpTimeout", "99999999999999999s" },
+		{ "Heartbeat", "1" },
+		{ "MaxSessions", "0" },
+		{ "Fallback", "always" },
+		{ "AgentCPUs", "some" },
+		{ "AgentCPUs", "1024" },
+		{ "AgentCPUs", "3-1" },
+		{ "AgentCPUs", "-" },
+		{ "AgentCPUs", "2-" },
+		{ "AgentCPUs", "1,,2" },
+		{ "AgentLinger", "-1" },
+		{ "Freezer", "ice" },
+		{ "DropPercent", "100.1" },
+		{ "DropPercent", "nan" },
+		{ "DropSeed", "x" },
+		{ "Base", "slurm" },
+		{ "Packing", "first" },
+		{ "Quantum", "0" },
+		{ "Quantum", "99us" },
+		{ "Quantum", "601s" },
+		{ "Quantum", "5m" },
+		{ "Quantum", "-1" },
+		{ "Quantum", "1e3" },
+		{ "Quantum", "1.2.3" },
+		{ "Quantum", "0x1" },
+		{ "Quantum", "nan" },
+		{ "Quantum", ".5" },
+		{ "PartitionQuantum", "5ms" },
+		{ "PartitionQuantum", "a:" },
+		{ "PartitionQuantum", ":5" },
+		{ "PartitionQuantum", "a:1,b" },
 		{ "PartitionQuantum", "a:99us" },
 		{ "PartitionQuantum", "a:1,b:601s" },
-		{ "OpenTimeout", "0.5" }, { "OpenTimeout", "5us" },
-		{ "DropPercent", "1e1" }, { "DropPercent", "0x1" },
-		{ "GangDebug", "perhaps" }, { "GangAllow", "memory" }, { "GangAllow", "gpus;licenses" },
+		{ "OpenTimeout", "0.5" },
+		{ "OpenTimeout", "5us" },
+		{ "DropPercent", "1e1" },
+		{ "DropPercent", "0x1" },
+		{ "GangDebug", "perhaps" },
+		{ "GangAllow", "memory" },
+		{ "GangAllow", "gpus;licenses" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
-			"partition_of_any_site_will_have" },
+				     "partition_of_any_site_will_have" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -284,8 +333,9 @@ START_TEST(test_wrong_values)
 			 bad[i].value);
 		if (load(text) != SLURM_ERROR)
 			ck_abort_msg("%s is taken", text);
-		snprintf(says, sizeof(says), "%s:2: %s=%s is invalid, allowed: ",
-			 path, bad[i].key, bad[i].value);
+		snprintf(says, sizeof(says),
+			 "%s:2: %s=%s is invalid, allowed: ", path, bad[i].key,
+			 bad[i].value);
 		ck_assert_msg(strstr(why, says) == why, "%s", why);
 		must(!memcmp(&was, &conf, sizeof(conf)));
 	}
@@ -298,12 +348,10 @@ START_TEST(test_line)
 	char where[96];
 
 	snprintf(where, sizeof(where), "%s:3: Radix=1 is invalid", path);
-	must(load("# Radix=1\nRadix=2\n  radix = 1\nPort=80\n") ==
-	     SLURM_ERROR);
+	must(load("# Radix=1\nRadix=2\n  radix = 1\nPort=80\n") == SLURM_ERROR);
 	ck_assert_msg(strstr(why, where) == why, "%s", why);
 	snprintf(where, sizeof(where), "%s:2: DSCP=64 is invalid", path);
-	must(load("ControlDSCP=1\nDSCP\t= 64 # 1\n#DSCP=1\n") ==
-	     SLURM_ERROR);
+	must(load("ControlDSCP=1\nDSCP\t= 64 # 1\n#DSCP=1\n") == SLURM_ERROR);
 	ck_assert_msg(strstr(why, where) == why, "%s", why);
 }
 END_TEST
@@ -355,8 +403,9 @@ START_TEST(test_bounds)
 		good(text);
 		snprintf(text, sizeof(text), "%s=\"%s\"\n", edge[i].key,
 			 edge[i].bad);
-		snprintf(says, sizeof(says), "%s:1: %s=%s is invalid, allowed: %s",
-			 path, edge[i].key, edge[i].bad, edge[i].allowed);
+		snprintf(says, sizeof(says),
+			 "%s:1: %s=%s is invalid, allowed: %s", path,
+			 edge[i].key, edge[i].bad, edge[i].allowed);
 		must(load(text) == SLURM_ERROR);
 		ck_assert_str_eq(why, says);
 	}
@@ -404,7 +453,8 @@ START_TEST(test_faults)
 		{ "Nonsense=1\n", 1,
 		  "unknown key 'Nonsense' (see storm.conf(5))" },
 		{ "a_key_of_more_letters_than_any_has_and_more_and_more_and_more_and_more=1\n",
-		  1, "unknown key 'a_key_of_more_letters_than_any_has_and_more_and_more_and_mor' (see storm.conf(5))" },
+		  1,
+		  "unknown key 'a_key_of_more_letters_than_any_has_and_more_and_more_and_mor' (see storm.conf(5))" },
 		{ "# 1\nPort 80  # c\n", 2,
 		  "expected Key=Value, found 'Port 80'" },
 		{ "Port\n", 1, "expected Key=Value, found 'Port'" },
@@ -450,7 +500,8 @@ START_TEST(test_include)
 	FILE *f;
 
 	snprintf(other, sizeof(other), "%s.more", path);
-	snprintf(text, sizeof(text), "Radix=2\nPort=81\ninclude\t%s # c\nTTL=7\n",
+	snprintf(text, sizeof(text),
+		 "Radix=2\nPort=81\ninclude\t%s # c\nTTL=7\n",
 		 strrchr(other, '/') + 1);
 	f = fopen(other, "w");
 	must(f && fputs("\nPort=82\nTTL=6\n", f) >= 0 && !fclose(f));
@@ -470,9 +521,10 @@ START_TEST(test_include)
 	/* itself */
 	f = fopen(other, "w");
 	must(f && fprintf(f, "Include %s\n", other) > 0 && !fclose(f));
-	snprintf(says, sizeof(says),
-		 "%s:1: Include %s: files are nested more than 8 deep: does one include itself?",
-		 other, other);
+	snprintf(
+		says, sizeof(says),
+		"%s:1: Include %s: files are nested more than 8 deep: does one include itself?",
+		other, other);
 	must(load(text) == SLURM_ERROR);
 	ck_assert_str_eq(why, says);
 	unlink(other);
@@ -484,8 +536,8 @@ START_TEST(test_cross_checks)
 	must(load("\nGroupBase=239.255.255.250\n") == SLURM_ERROR);
 	must(strstr(why, ":2: GroupCount=16"));
 	good("GroupBase=239.255.255.250\nGroupCount=6\n");
-	must(load("GroupBase=239.255.255.250\nGroupCount=4\nTransport=verbs\n")
-	     == SLURM_ERROR);
+	must(load("GroupBase=239.255.255.250\nGroupCount=4\nTransport=verbs\n") ==
+	     SLURM_ERROR);
 	must(load("DeadTimeout=1500\n") == SLURM_ERROR);
 	must(strstr(why, ":1: DeadTimeout (1500 ms)") &&
 	     strstr(why, "Heartbeat (1000 ms)"));

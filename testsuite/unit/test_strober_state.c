@@ -46,8 +46,10 @@ static char *names[] = { "n1", "a-node.with_a.name" };
 
 START_TEST(test_round_trip)
 {
-	struct strober_saved now = { .epoch = 5, .excluded = names,
-				     .nexcluded = 2 }, s;
+	struct strober_saved now = { .epoch = 5,
+				     .excluded = names,
+				     .nexcluded = 2 },
+			     s;
 
 	must(!strober_state_load(path, &s));
 	must(!s.epoch && !s.nexcluded && !s.excluded);

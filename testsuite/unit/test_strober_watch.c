@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char strober[PATH_MAX];		/* the script */
-static _Atomic uint64_t polls;		/* of the thread */
+static char strober[PATH_MAX]; /* the script */
+static _Atomic uint64_t polls; /* of the thread */
 
 static int counted_poll(struct pollfd *p, nfds_t n, int ms)
 {
@@ -77,13 +77,14 @@ static void tell(size_t len)
 	strober_watch_tell(xstrdup("n1"), 3, xcalloc(len, 1), len);
 }
 
-#define eventually(cond) do { \
-	for (int i_ = 0; !(cond); i_++) { \
-		if (i_ == 120000) \
-			ck_abort_msg("never: %s", #cond); \
-		usleep(1000); \
-	} \
-} while (0)
+#define eventually(cond)                                          \
+	do {                                                      \
+		for (int i_ = 0; !(cond); i_++) {                 \
+			if (i_ == 120000)                         \
+				ck_abort_msg("never: %s", #cond); \
+			usleep(1000);                             \
+		}                                                 \
+	} while (0)
 
 /* More than the socket holds, to a peer that does not read: the sender must not
  * wait for it by polling. */

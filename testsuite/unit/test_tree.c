@@ -11,8 +11,8 @@
  * to the owner's first child, to its second, ... */
 struct model {
 	uint32_t count, radix, members;
-	uint32_t *member;	/* in order */
-	uint32_t *parent;	/* by node */
+	uint32_t *member; /* in order */
+	uint32_t *parent; /* by node */
 	bool *out;
 };
 

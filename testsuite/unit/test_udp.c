@@ -21,11 +21,14 @@
 #include "unit.h"
 
 #define SEG 1424
-#define PATIENCE (8 * STORM_SEC)	/* less than UDP_STREAM_IN_TIME */
-#define SKIP(why) do { \
-	fprintf(stderr, "SKIP: %s: %s\n", __func__, why); return; } while (0)
+#define PATIENCE (8 * STORM_SEC) /* less than UDP_STREAM_IN_TIME */
+#define SKIP(why)                                                 \
+	do {                                                      \
+		fprintf(stderr, "SKIP: %s: %s\n", __func__, why); \
+		return;                                           \
+	} while (0)
 
-static bool own_namespace;	/* ours to shape and to add interfaces to */
+static bool own_namespace; /* ours to shape and to add interfaces to */
 
 /* ------------------------------------------------------ a pair of endpoints */
 
@@ -33,17 +36,17 @@ struct end {
 	struct storm_udp *u;
 	struct storm_transport *t;
 	struct storm_addr self;
-	uint8_t *bytes;		/* all datagrams, one after the other */
+	uint8_t *bytes; /* all datagrams, one after the other */
 	size_t len, room, count, in_group;
 	size_t *sizes;
 	size_t streams, stream_len;
-	uint8_t *stream;	/* the last one */
+	uint8_t *stream; /* the last one */
 	size_t failures;
 	uint64_t failed_session;
 	uint32_t failed_node;
 	enum storm_err failed_why;
 	int failed_errno;
-	enum storm_err verdict;	/* of each stream */
+	enum storm_err verdict; /* of each stream */
 	bool undecided;		/* ... that is still to come */
 	uint64_t number;	/* of the last one */
 };
@@ -71,14 +74,14 @@ static void on_datagrams(void *arg, struct storm_rx *rx, size_t n)
 			e->room = 2 * (e->len + rx[i].len);
 			e->bytes = realloc(e->bytes, e->room);
 		}
-		if (!(e->count & (e->count - 1)))	/* 0, or a power of 2 */
-			e->sizes = realloc(e->sizes, (2 * e->count + 1) *
-					   sizeof(size_t));
+		if (!(e->count & (e->count - 1))) /* 0, or a power of 2 */
+			e->sizes = realloc(e->sizes,
+					   (2 * e->count + 1) * sizeof(size_t));
 		memcpy(e->bytes + e->len, rx[i].buf, rx[i].len);
 		e->sizes[e->count++] = rx[i].len;
 		e->len += rx[i].len;
 		e->in_group += rx[i].group;
-		memset(rx[i].buf, 0xee, rx[i].len);	/* as unsealing does */
+		memset(rx[i].buf, 0xee, rx[i].len); /* as unsealing does */
 	}
 }
 
@@ -108,12 +111,13 @@ static void on_failed(void *arg, uint64_t session, uint32_t node,
 	e->failed_errno = sys;
 }
 
-static struct storm_udp *open_end(struct end *e, enum storm_role role,
-				  int *err)
+static struct storm_udp *open_end(struct end *e, enum storm_role role, int *err)
 {
 	struct storm_net_handler h = {
-		.datagrams = on_datagrams, .stream = on_stream,
-		.stream_failed = on_failed, .arg = e,
+		.datagrams = on_datagrams,
+		.stream = on_stream,
+		.stream_failed = on_failed,
+		.arg = e,
 	};
 
 	memset(e, 0, sizeof(*e));
@@ -157,11 +161,13 @@ static void teardown(void)
 }
 
 /* Serve both ends until a condition holds; false: out of patience. */
-#define until(condition) ({ \
-	uint64_t give_up = storm_now() + PATIENCE; \
-	while (!(condition) && storm_now() < give_up) \
-		serve_both(); \
-	(condition); })
+#define until(condition)                                      \
+	({                                                    \
+		uint64_t give_up = storm_now() + PATIENCE;    \
+		while (!(condition) && storm_now() < give_up) \
+			serve_both();                         \
+		(condition);                                  \
+	})
 
 static void serve_both(void)
 {
@@ -220,8 +226,8 @@ static void fence(struct end *from, struct end *to)
 {
 	size_t before = to->count;
 
-	ck_assert_int_eq(send_to(from, STORM_CONTROL, &to->self, "fence", 5,
-				 5), 0);
+	ck_assert_int_eq(send_to(from, STORM_CONTROL, &to->self, "fence", 5, 5),
+			 0);
 	ck_assert(until(to->count > before));
 }
 
@@ -231,13 +237,14 @@ START_TEST(test_unicast_both_ways)
 {
 	ck_assert_int_eq(agent.self.port, set.port);
 	ck_assert_int_ne(owner.self.port, 0);
-	ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &agent.self, "hello",
-				 5, 100), 0);
+	ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &agent.self, "hello", 5,
+				 100),
+			 0);
 	ck_assert(until(agent.count == 1));
 	ck_assert_mem_eq(agent.bytes, "hello", 5);
 	ck_assert_uint_eq(agent.in_group, 0);
-	ck_assert_int_eq(send_to(&agent, STORM_BULK, &owner.self, "there!",
-				 6, 6), 0);
+	ck_assert_int_eq(
+		send_to(&agent, STORM_BULK, &owner.self, "there!", 6, 6), 0);
 	ck_assert(until(owner.count == 1));
 	ck_assert_mem_eq(owner.bytes, "there!", 6);
 }
@@ -245,8 +252,9 @@ END_TEST
 
 /* Lengths around one segment, one super-packet and the largest send. */
 static const size_t lengths[] = {
-	1, SEG - 1, SEG, SEG + 1, 2 * SEG, 45 * SEG, 45 * SEG + 1,
-	46 * SEG, 64 * SEG, 64 * SEG + 7, UDP_SEND_MAX,
+	1,	  SEG - 1,	SEG,	      SEG + 1,
+	2 * SEG,  45 * SEG,	45 * SEG + 1, 46 * SEG,
+	64 * SEG, 64 * SEG + 7, UDP_SEND_MAX,
 };
 
 static void send_lengths(const struct storm_addr *to, bool in_group)
@@ -294,7 +302,8 @@ static void leaves_as(enum storm_class c, int dscp, int priority)
 	} control;
 	char buf[16];
 	struct iovec iov = { buf, sizeof(buf) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
 			      .msg_controllen = sizeof(control) };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1, has = -1;
@@ -307,8 +316,7 @@ static void leaves_as(enum storm_class c, int dscp, int priority)
 	storm_udp_addr(&to, sin.sin_addr, ntohs(sin.sin_port));
 	ck_assert_int_eq(send_to(&owner, c, &to, "strobe", 6, 6), 0);
 	ck_assert_int_eq(recvmsg(fd, &msg, 0), 6);
-	must(CMSG_FIRSTHDR(&msg) &&
-	     CMSG_FIRSTHDR(&msg)->cmsg_type == IP_TOS);
+	must(CMSG_FIRSTHDR(&msg) && CMSG_FIRSTHDR(&msg)->cmsg_type == IP_TOS);
 	ck_assert_int_eq(*CMSG_DATA(CMSG_FIRSTHDR(&msg)), dscp << 2);
 	must(!getsockopt(owner.u->tx[c].src.fd, SOL_SOCKET, SO_PRIORITY, &has,
 			 &intlen));
@@ -352,7 +360,8 @@ START_TEST(test_gso_refused)
 
 	ck_assert(owner.u->gso);
 	ck_assert_int_eq(setsockopt(owner.u->tx[STORM_BULK].src.fd, SOL_SOCKET,
-				    SO_NO_CHECK, &one, sizeof(one)), 0);
+				    SO_NO_CHECK, &one, sizeof(one)),
+			 0);
 	send_lengths(&group, true);
 	ck_assert(!owner.u->gso);
 	ck_assert_uint_eq(stats_of(&owner).send_errors, 0);
@@ -398,8 +407,8 @@ START_TEST(test_send_arguments)
 
 	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 0, 1), -EINVAL);
 	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 0), -EINVAL);
-	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, sizeof(big),
-				 SEG), -EMSGSIZE);
+	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, sizeof(big), SEG),
+			 -EMSGSIZE);
 	a.port = 0;
 	ck_assert_int_eq(send_to(&owner, STORM_BULK, &a, big, 1, 1), -EINVAL);
 	memset(a.ip, 0x20, sizeof(a.ip));
@@ -432,7 +441,8 @@ START_TEST(test_mtu)
 	logs = 0;
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p,
-					 mtu + 1, mtu + 1), -EMSGSIZE);
+					 mtu + 1, mtu + 1),
+				 -EMSGSIZE);
 	if (own_namespace) {
 		ck_assert_uint_eq(logs, 1);
 		ck_assert_uint_eq(stats_of(&owner).send_errors, 3);
@@ -441,7 +451,8 @@ START_TEST(test_mtu)
 		free(p);
 		p = pattern(3 * mtu + 3);
 		ck_assert_int_eq(send_to(&owner, STORM_BULK, &agent.self, p,
-					 3 * mtu + 3, mtu + 1), -EMSGSIZE);
+					 3 * mtu + 3, mtu + 1),
+				 -EMSGSIZE);
 		ck_assert(owner.u->gso);
 	}
 	close_end(&owner);
@@ -465,12 +476,14 @@ START_TEST(test_drop)
 		storm_udp_drop(agent.u, 100000, 42);
 		for (i = 0; i < n; i++) {
 			ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, &i,
-						 2, 2), 0);
+						 2, 2),
+					 0);
 			if (i % 100 == 99)
 				drain_agent();
 		}
-		ck_assert(until(agent.count + stats_of(&agent).dropped_by_test
-				- dropped == n));
+		ck_assert(until(agent.count + stats_of(&agent).dropped_by_test -
+					dropped ==
+				n));
 		kept[turn] = agent.count;
 		if (!turn)
 			memcpy(first, agent.bytes, agent.len);
@@ -507,7 +520,8 @@ START_TEST(test_overflow_is_counted)
 	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
 	for (int i = 0; i < 100; i++)
 		ck_assert_int_eq(send_to(&owner, STORM_BULK, &group, p,
-					 40 * SEG, SEG), 0);
+					 40 * SEG, SEG),
+				 0);
 	fence(&owner, &agent);
 	ck_assert_uint_gt(stats_of(&agent).socket_overflows, 0);
 	ck_assert_uint_lt(agent.count, 4000);
@@ -596,7 +610,8 @@ START_TEST(test_back_pressure)
 		eagain++;
 		/* Bulk does not stop control. */
 		ck_assert_int_eq(send_to(&owner, STORM_CONTROL, &owner.self,
-					 "c", 1, 1), 0);
+					 "c", 1, 1),
+				 0);
 		do {
 			struct pollfd w = { storm_udp_fd(owner.u), POLLIN, 0 };
 
@@ -663,8 +678,7 @@ static int connect_from(uint8_t host)
 	own.sin_addr.s_addr = htonl(0x7f000000 + host);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *) &own, sizeof(own)), 0);
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *) &sin, sizeof(sin)),
-			 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *) &sin, sizeof(sin)), 0);
 	return fd;
 }
 
@@ -689,8 +703,8 @@ static int raw_listen(struct storm_addr *at)
 
 START_TEST(test_stream)
 {
-	static const size_t sizes[] = { 1, 65535, 65536, 65537, 3000000,
-					UDP_STREAM_MAX };
+	static const size_t sizes[] = { 1,     65535,	65536,
+					65537, 3000000, UDP_STREAM_MAX };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		uint8_t *p = pattern(sizes[i]);
@@ -737,7 +751,7 @@ START_TEST(test_stream_nobody_listens)
 
 	a.port = 1;
 	ck_assert_int_eq(stream_to(&a, 77, 5, "open", 4), 0);
-	ck_assert_uint_eq(owner.failures, 0);	/* never from inside the call */
+	ck_assert_uint_eq(owner.failures, 0); /* never from inside the call */
 	ck_assert(until(owner.failures == 1));
 	ck_assert_uint_eq(owner.failed_session, 77);
 	ck_assert_uint_eq(owner.failed_node, 5);
@@ -882,7 +896,8 @@ START_TEST(test_stream_dropped)
 
 	for (size_t i = 0; i < n; i++)
 		ck_assert_int_eq(stream_to(&agent.self, 7 + (i == n - 1), 1,
-					   "open", 4), 0);
+					   "open", 4),
+				 0);
 	owner.t->ops->drop_streams(owner.t, 7);
 	owner.t->ops->drop_streams(owner.t, 7);
 	agent.undecided = false;
@@ -976,7 +991,8 @@ START_TEST(test_stream_answers)
 		ck_assert_int_eq(write(peer, answer[i].bytes, 3), 3);
 		serve_both();
 		ck_assert_int_eq(write(peer, answer[i].bytes + 3,
-				       answer[i].len - 3), answer[i].len - 3);
+				       answer[i].len - 3),
+				 answer[i].len - 3);
 		close(peer);
 		ck_assert(until(owner.failures == i + 1));
 		ck_assert_int_eq(owner.failed_why, answer[i].why);
@@ -992,7 +1008,7 @@ START_TEST(test_bad_streams)
 	static const struct {
 		const char *bytes;
 		size_t len;
-		bool end;	/* nothing more will come */
+		bool end; /* nothing more will come */
 	} bad[] = {
 		{ "\0\0\0\0", 4, false },
 		{ "\1\0\0\1", 4, false },
@@ -1031,7 +1047,8 @@ START_TEST(test_half_streams)
 		ck_assert_int_eq(write(fd[i], "\0\20\0\0abc", 7), 7);
 	}
 	ck_assert(until(agent.u->in_count == UDP_STREAMS_IN));
-	TAILQ_FOREACH(s, &agent.u->in, link) {
+	TAILQ_FOREACH(s, &agent.u->in, link)
+	{
 		ck_assert(until(s->got == 7));
 		ck_assert_uint_le(s->room, 64 * 1024);
 	}
@@ -1041,7 +1058,7 @@ START_TEST(test_half_streams)
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, 1);
 	/* Their time is over. */
 	TAILQ_FOREACH(s, &agent.u->in, link)
-		s->since = storm_now() - UDP_STREAM_IN_TIME(agent.u);
+	s->since = storm_now() - UDP_STREAM_IN_TIME(agent.u);
 	ck_assert(until(agent.u->in_count == 0));
 	ck_assert_uint_eq(stats_of(&agent).streams_refused, UDP_STREAMS_IN);
 	for (int i = 0; i < UDP_STREAMS_IN; i++)
@@ -1099,7 +1116,7 @@ START_TEST(test_slow_senders)
 	ck_assert_int_eq(stream_to(&agent.self, 1, 1, "open", 4), 0);
 	ck_assert(until(agent.u->listener_paused));
 	TAILQ_FOREACH(s, &agent.u->in, link)
-		s->since -= UDP_STREAM_IN_GRACE;
+	s->since -= UDP_STREAM_IN_GRACE;
 	ck_assert(until(agent.streams == 10));
 	ck_assert(is_reset(theirs[0]) && !is_reset(theirs[1]));
 	for (i = 0; i < UDP_STREAMS_IN; i++)
@@ -1215,15 +1232,17 @@ static struct storm_udp *owner_towards(const char *peer)
 	inet_pton(AF_INET, peer, &ip);
 	storm_udp_addr(&a, ip, 1);
 	close_end(&owner);
-	owner.u = storm_udp_create(&set, STORM_ROLE_OWNER,
-				   peer[0] ? &a : NULL, &h, &err);
+	owner.u = storm_udp_create(&set, STORM_ROLE_OWNER, peer[0] ? &a : NULL,
+				   &h, &err);
 	return owner.u;
 }
 
-#define ck_assert_iface(peer, name_, addr_) do { \
-	ck_assert_ptr_nonnull(owner_towards(peer)); \
-	ck_assert_str_eq(owner.u->iface.name, name_); \
-	ck_assert_str_eq(inet_ntoa(owner.u->iface.addr), addr_); } while (0)
+#define ck_assert_iface(peer, name_, addr_)                              \
+	do {                                                             \
+		ck_assert_ptr_nonnull(owner_towards(peer));              \
+		ck_assert_str_eq(owner.u->iface.name, name_);            \
+		ck_assert_str_eq(inet_ntoa(owner.u->iface.addr), addr_); \
+	} while (0)
 
 /* srun on a node of its own job: the owner's multicast reaches the agent on
  * the same host, by an interface that does not loop by itself. */
@@ -1280,7 +1299,8 @@ START_TEST(test_interface)
 	run("ip link set sa mtu 9000");
 	ck_assert_iface("", "sa", "10.7.0.1");
 	ck_assert_uint_eq(storm_udp_transport(owner.u)->ops->mtu(
-			  storm_udp_transport(owner.u)), 8972);
+				  storm_udp_transport(owner.u)),
+			  8972);
 	run("ip link set sa down");
 	ck_assert_ptr_null(owner_towards(""));
 	ck_assert_ptr_nonnull(strstr(last_log, "sa is down"));
@@ -1407,7 +1427,7 @@ int main(void)
 	own_namespace = enter_namespace();
 	if (!own_namespace)
 		fprintf(stderr, "SKIP: no network namespace: using the host's "
-			"loopback interface\n");
+				"loopback interface\n");
 	r = srunner_create(udp_suite());
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -175,7 +175,10 @@ static const struct {
 	size_t len;
 	bool good;
 } sets[] = {
-#define SET(what, bytes, good) { what, bytes, sizeof(bytes) - 1, good }
+#define SET(what, bytes, good)                       \
+	{                                            \
+		what, bytes, sizeof(bytes) - 1, good \
+	}
 #define R(a, b) "\0\0\0" a "\0\0\0" b
 	SET("empty", "\0\0\0\0", true),
 	SET("one", "\0\0\0\1" R("\5", "\5"), true),
@@ -187,7 +190,9 @@ static const struct {
 	SET("the same twice", "\0\0\0\2" R("\1", "\1") R("\1", "\1"), false),
 	SET("beyond the limit", "\0\0\0\1" R("\1", "\x65"), false),
 	SET("after the last number",
-	    "\0\0\0\2" "\0\0\0\0\xff\xff\xff\xff" R("\0", "\0"), false),
+	    "\0\0\0\2"
+	    "\0\0\0\0\xff\xff\xff\xff" R("\0", "\0"),
+	    false),
 	SET("one more announced", "\0\0\0\2" R("\5", "\5"), false),
 	SET("2^29 announced", "\x20\0\0\1" R("\5", "\5"), false),
 	SET("2^32-1 announced", "\xff\xff\xff\xff" R("\5", "\5"), false),
@@ -203,8 +208,8 @@ START_TEST(test_idset_fixed)
 	storm_idset_clear(&s);
 	/* without a limit 2^32-1 is a number as any other, but the last one */
 	if (!strcmp(sets[_i].what, "after the last number"))
-		ck_assert(!get_set(sets[_i].bytes, sets[_i].len, UINT32_MAX,
-				   &s));
+		ck_assert(
+			!get_set(sets[_i].bytes, sets[_i].len, UINT32_MAX, &s));
 	storm_idset_clear(&s);
 }
 END_TEST
@@ -212,15 +217,24 @@ END_TEST
 /* -------------------------------------------------------------- header --- */
 
 static const struct storm_header known = {
-	.type = STORM_MSG_STATUS, .flags = 0, .epoch = 2,
+	.type = STORM_MSG_STATUS,
+	.flags = 0,
+	.epoch = 2,
 	.session = 0x0123456789abcdefULL,
-	.incarnation = { 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17,
-			 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f },
-	.sender = 7, .sequence = 42, .op = 3,
+	.incarnation = { 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+			 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f },
+	.sender = 7,
+	.sequence = 42,
+	.op = 3,
 };
-#define KNOWN_HEX "01030000" "00000002" "0123456789abcdef" \
-	"101112131415161718191a1b1c1d1e1f" "00000007" \
-	"000000000000002a" "0000000000000003"
+#define KNOWN_HEX                          \
+	"01030000"                         \
+	"00000002"                         \
+	"0123456789abcdef"                 \
+	"101112131415161718191a1b1c1d1e1f" \
+	"00000007"                         \
+	"000000000000002a"                 \
+	"0000000000000003"
 
 /* One form for each set, in as few bytes as its numbers need. */
 START_TEST(test_set)
@@ -353,8 +367,7 @@ START_TEST(test_header_fields)
 		storm_header_pack(&known, buf);
 		buf[1] = (uint8_t) v;
 		must(storm_header_unpack(&h, buf, sizeof(buf)) ==
-		     (v >= 1 && v < STORM_MSG_MAX ? STORM_OK :
-						       STORM_EINVAL));
+		     (v >= 1 && v < STORM_MSG_MAX ? STORM_OK : STORM_EINVAL));
 	}
 	for (int bit = 0; bit < 16; bit++) {
 		storm_header_pack(&known, buf);

@@ -22,12 +22,15 @@
 
 /* Like ck_assert, but free if the condition holds: Check notifies its parent of
  * every assertion, which is too slow for loops. */
-#define must(cond) do { \
-	if (!(cond)) \
-		ck_abort_msg("does not hold: %s", #cond); \
-} while (0)
+#define must(cond)                                                \
+	do {                                                      \
+		if (!(cond))                                      \
+			ck_abort_msg("does not hold: %s", #cond); \
+	} while (0)
 
-struct rnd { uint64_t state; };
+struct rnd {
+	uint64_t state;
+};
 
 static inline uint64_t rnd64(struct rnd *r)
 {

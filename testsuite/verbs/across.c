@@ -22,14 +22,14 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
-#include "src/libstorm/program/domain_private.h"	/* and counters */
+#include "src/libstorm/program/domain_private.h" /* and counters */
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/program/node_private.h"
-#include "src/libstorm/sim/sim_private.h"	/* its credentials: no MUNGE */
+#include "src/libstorm/sim/sim_private.h" /* its credentials: no MUNGE */
 #include "src/libstorm/storm.h"
 
 #define PORT 18400
-#define OWNER_UID 1000		/* as in the simulator's credentials */
+#define OWNER_UID 1000 /* as in the simulator's credentials */
 #define NODES_MAX 64
 
 static struct storm_settings set;
@@ -50,7 +50,8 @@ static const char *env(const char *name)
 	const char *value = getenv(name);
 
 	if (!value) {
-		fprintf(stderr, "across: %s is not set: it is the machines' to run\n",
+		fprintf(stderr,
+			"across: %s is not set: it is the machines' to run\n",
 			name);
 		exit(2);
 	}
@@ -73,7 +74,8 @@ static void set_word(const char *word)
 #define IS(key) (len == sizeof(key) - 1 && !strncmp(word, key, len))
 	if (IS("transport"))
 		set.transport = !strcmp(value + 1, "verbs") ?
-				STORM_TRANSPORT_VERBS : STORM_TRANSPORT_UDP;
+					STORM_TRANSPORT_VERBS :
+					STORM_TRANSPORT_UDP;
 	else if (IS("fallback"))
 		set.transport_fallback = number;
 	else if (IS("depth"))
@@ -160,7 +162,10 @@ static int node(void)
 {
 	char name[32];
 	struct storm_node_conf conf = {
-		.name = name, .set = set, .owner_uid = OWNER_UID, .root = root,
+		.name = name,
+		.set = set,
+		.owner_uid = OWNER_UID,
+		.root = root,
 		.on_strobe = on_strobe,
 	};
 	char counters[STORM_NET_COUNTERS_MAX];
@@ -203,7 +208,10 @@ static storm_domain_t *open_domain(void)
 	uint32_t count = (uint32_t) atoi(env("RXE_COUNT"));
 	struct storm_node list[NODES_MAX];
 	struct storm_domain_conf conf = {
-		.nodes = list, .count = count, .set = set, .job_id = 1,
+		.nodes = list,
+		.count = count,
+		.set = set,
+		.job_id = 1,
 		.on_fault = on_fault,
 	};
 	storm_domain_t *d;
@@ -226,9 +234,8 @@ static storm_domain_t *open_domain(void)
 
 static enum storm_state outcome(storm_event_t *e)
 {
-	static const char *const names[] = {
-		"pending", "done", "aborted", "unknown"
-	};
+	static const char *const names[] = { "pending", "done", "aborted",
+					     "unknown" };
 	struct storm_outcome out;
 	enum storm_state state;
 
@@ -246,7 +253,8 @@ static enum storm_state outcome(storm_event_t *e)
 /* Strobes meanwhile, if there are to be any. */
 static enum storm_state send_file(storm_domain_t *d, const char *path)
 {
-	struct storm_target to = { .kind = STORM_TARGET_FILE, .path = "/f",
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/f",
 				   .mode = 0600 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
@@ -257,8 +265,9 @@ static enum storm_state send_file(storm_domain_t *d, const char *path)
 	need(size > 0, path);
 	e = storm_transfer_file(d, NULL, fd, &to);
 	need(e, "transfer");
-	while (!storm_test_event(e, true, next += (strobe_ms ? strobe_ms : 5) *
-				 STORM_MS, NULL)) {
+	while (!storm_test_event(e, true,
+				 next += (strobe_ms ? strobe_ms : 5) * STORM_MS,
+				 NULL)) {
 		if (!told && storm_event_progress(e) >= (uint64_t) size / 4) {
 			told = true;
 			puts("quarter");

@@ -28,14 +28,14 @@ static const char *device;
 
 struct end {
 	struct storm_verbs *v;
-	struct storm_udp *u;	/* or */
+	struct storm_udp *u; /* or */
 	struct storm_transport *t;
 	struct storm_addr self;
 	size_t count, in_group, bytes;
 	uint8_t last[4096];
 	size_t last_len;
-	size_t control_at;	/* when "control" came: its number */
-	uint32_t order;		/* number that is expected */
+	size_t control_at; /* when "control" came: its number */
+	uint32_t order;	   /* number that is expected */
 	bool disorder;
 };
 
@@ -95,8 +95,10 @@ static void on_failed(void *arg, uint64_t session, uint32_t n,
 static int open_end(struct end *e, enum storm_role role, uint16_t port)
 {
 	struct storm_net_handler h = {
-		.datagrams = on_datagrams, .stream = on_stream,
-		.stream_failed = on_failed, .arg = e,
+		.datagrams = on_datagrams,
+		.stream = on_stream,
+		.stream_failed = on_failed,
+		.arg = e,
 	};
 	int err = STORM_OK;
 	uint64_t end;
@@ -125,7 +127,7 @@ static void close_end(struct end *e)
 static void setup(void)
 {
 	storm_log_set(keep_log);
-	log_text[0] = 0;	/* of the test before, by valgrind */
+	log_text[0] = 0; /* of the test before, by valgrind */
 	storm_settings_default(&set);
 	set.transport = STORM_TRANSPORT_VERBS;
 	set.transport_fallback = false;
@@ -144,7 +146,8 @@ static void teardown(void)
 static void serve(struct end *e)
 {
 	struct pollfd p = { .fd = e->v ? storm_verbs_fd(e->v) :
-				  e->u ? storm_udp_fd(e->u) : -1,
+				  e->u ? storm_udp_fd(e->u) :
+					 -1,
 			    .events = POLLIN };
 
 	if (p.fd < 0 || poll(&p, 1, 0) <= 0)
@@ -162,12 +165,14 @@ static void serve_all(void)
 	serve(&owner);
 }
 
-#define untilx(cond, meanwhile) ({ \
-	uint64_t give_up_ = storm_now() + PATIENCE; \
-	bool holds_; \
-	while (!(holds_ = (cond)) && storm_now() < give_up_) \
-		meanwhile; \
-	holds_; })
+#define untilx(cond, meanwhile)                                      \
+	({                                                           \
+		uint64_t give_up_ = storm_now() + PATIENCE;          \
+		bool holds_;                                         \
+		while (!(holds_ = (cond)) && storm_now() < give_up_) \
+			meanwhile;                                   \
+		holds_;                                              \
+	})
 #define until(cond) untilx(cond, serve_all())
 
 /* What was sent before has arrived, as far as it will. */
@@ -276,12 +281,14 @@ START_TEST(test_full)
 					 sizeof(buf), 1000));
 		s = stats_of(&owner);
 		must(s.queue[STORM_BULK].sends -
-		     s.queue[STORM_BULK].completed <= VERBS_BULK_SENDS);
+			     s.queue[STORM_BULK].completed <=
+		     VERBS_BULK_SENDS);
 	}
 	hold(&owner, true);
 	before = stats_of(&owner);
 	ck_assert_int_eq(owner.t->ops->send(owner.t, STORM_BULK, &node.self,
-					    buf, sizeof(buf), 1000), -EAGAIN);
+					    buf, sizeof(buf), 1000),
+			 -EAGAIN);
 	must(!say(&owner, &node.self, "control"));
 	s = stats_of(&owner);
 	must(s.queue[STORM_BULK].full > before.queue[STORM_BULK].full);
@@ -321,7 +328,7 @@ START_TEST(test_keeps)
 	settle();
 	must(other.count == 1 + 5 * 44);
 	hold(&node, false);
-	say(&other, &node.self, "wake");	/* as a completion would */
+	say(&other, &node.self, "wake"); /* as a completion would */
 	must(until(other.count == 1 + N * 44));
 	must(!other.disorder);
 	s = stats_of(&node);
@@ -341,10 +348,13 @@ START_TEST(test_reborn)
 	must(!say(&owner, &at, "one") && until(node.count == 1));
 	close_end(&node);
 	ck_assert_int_eq(open_end(&node, STORM_ROLE_NODE, PORT), STORM_OK);
-	must(node.v->qkey != qkey);	/* what was sent to the one before */
+	must(node.v->qkey != qkey); /* what was sent to the one before */
 	must(!memcmp(&at, &node.self, sizeof(at)));
-	must(until(({ say(&owner, &at, "two"); usleep(20000);
-		      node.count; })));
+	must(until(({
+		say(&owner, &at, "two");
+		usleep(20000);
+		node.count;
+	})));
 }
 END_TEST
 
@@ -386,7 +396,7 @@ START_TEST(test_idle_and_busy)
 			    storm_verbs_poll(owner.v)));
 	must(untilx(stats_of(&owner).queue[STORM_BULK].completed == N * EACH,
 		    storm_verbs_poll(owner.v)));
-	usleep(200000);		/* software's is there soon */
+	usleep(200000); /* software's is there soon */
 	storm_verbs_poll(node.v);
 	must(node.count < 2 + N * EACH);
 	/* as much as it takes at once, if so much has come by now */
@@ -407,8 +417,8 @@ START_TEST(test_group)
 	ck_assert_int_eq(open_end(&other, STORM_ROLE_NODE, PORT + 1), STORM_OK);
 	owner.t->ops->group(owner.t, &g, 77, true);
 	node.t->ops->group(node.t, &g, 77, true);
-	other.t->ops->group(other.t, &g, 78, true);	/* another session */
-	other.t->ops->group(other.t, &g, 77, true);	/* waits */
+	other.t->ops->group(other.t, &g, 78, true); /* another session */
+	other.t->ops->group(other.t, &g, 77, true); /* waits */
 	must(!say(&owner, &g, "hear"));
 	must(until(node.count == 1));
 	must(node.in_group == 1 && node.last_len == 4);
@@ -449,7 +459,7 @@ START_TEST(test_group_full)
 	must(!say(&owner, &g, "control"));
 	must(untilx(stats_of(&owner).queue[STORM_CONTROL].completed == 1,
 		    storm_verbs_poll(owner.v)));
-	usleep(100000);		/* and software's is there soon */
+	usleep(100000); /* and software's is there soon */
 	must(until(node.control_at));
 	must(node.control_at <= 2 * 32 + 1);
 	settle();
@@ -506,8 +516,10 @@ END_TEST
 static void group_is_lost(struct end *e, struct verbs_member *m)
 {
 	struct rdma_cm_event ev = {
-		.id = e->v->joiner, .event = RDMA_CM_EVENT_MULTICAST_ERROR,
-		.status = -ENETRESET, .param.ud.private_data = m,
+		.id = e->v->joiner,
+		.event = RDMA_CM_EVENT_MULTICAST_ERROR,
+		.status = -ENETRESET,
+		.param.ud.private_data = m,
 	};
 
 	must(m->joined);
@@ -520,7 +532,8 @@ static void group_is_lost(struct end *e, struct verbs_member *m)
 START_TEST(test_subnet_manager)
 {
 	static const enum ibv_event_type types[] = {
-		IBV_EVENT_SM_CHANGE, IBV_EVENT_CLIENT_REREGISTER,
+		IBV_EVENT_SM_CHANGE,
+		IBV_EVENT_CLIENT_REREGISTER,
 		IBV_EVENT_LID_CHANGE,
 	};
 	struct storm_addr g = group(0);
@@ -536,7 +549,7 @@ START_TEST(test_subnet_manager)
 		log_text[0] = 0;
 		storm_verbs_device_event(owner.v, types[i],
 					 owner.v->port.number + 1);
-		must(!log_text[0]);	/* another port's */
+		must(!log_text[0]); /* another port's */
 		storm_verbs_device_event(owner.v, types[i],
 					 owner.v->port.number);
 		must(strstr(log_text, ibv_event_type_str(types[i])) &&
@@ -560,8 +573,11 @@ static void again(struct end *e)
 {
 	must(!stats_of(e).working);
 	must(until(stats_of(e).working));
-	must(until(({ say(e, &node.self, "one"); usleep(20000);
-		      node.count; })));
+	must(until(({
+		say(e, &node.self, "one");
+		usleep(20000);
+		node.count;
+	})));
 	node.count = 0;
 	log_text[0] = 0;
 }
@@ -576,7 +592,7 @@ START_TEST(test_tables)
 	storm_verbs_device_event(owner.v, IBV_EVENT_PKEY_CHANGE,
 				 owner.v->port.number);
 	must(!log_text[0] && stats_of(&owner).working);
-	owner.v->port.gid.raw[15] ^= 1;	/* it was another one then */
+	owner.v->port.gid.raw[15] ^= 1; /* it was another one then */
 	storm_verbs_device_event(owner.v, IBV_EVENT_GID_CHANGE,
 				 owner.v->port.number);
 	must(strstr(log_text, "opening the device again"));
@@ -637,16 +653,18 @@ END_TEST
 START_TEST(test_fallback)
 {
 	struct storm_net_handler h = {
-		.datagrams = on_datagrams, .stream = on_stream,
-		.stream_failed = on_failed, .arg = &other,
+		.datagrams = on_datagrams,
+		.stream = on_stream,
+		.stream_failed = on_failed,
+		.arg = &other,
 	};
 	int err;
 
 	set.transport_fallback = true;
 	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
 	set.port = PORT + 1;
-	other.u = storm_udp_create(&set, STORM_ROLE_NODE, &owner.self, &h,
-				   &err);
+	other.u =
+		storm_udp_create(&set, STORM_ROLE_NODE, &owner.self, &h, &err);
 	must(other.u);
 	other.t = storm_udp_transport(other.u);
 	storm_udp_self(other.u, &other.self);
@@ -670,7 +688,7 @@ START_TEST(test_no_fallback)
 	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
 	nobody = owner.self;
 	nobody.port = PORT + 1;
-	must(!say(&owner, &nobody, "hello"));	/* it waits */
+	must(!say(&owner, &nobody, "hello")); /* it waits */
 	must(until(say(&owner, &nobody, "hello") < 0));
 	must(!stats_of(&owner).udp_tx_datagrams);
 }
@@ -750,8 +768,7 @@ static bool user_is_owner(void)
 		return false;
 	owner.t->ops->group(owner.t, &g, 9, true);
 	return !say(&owner, &g, "by a user") && !say(&owner, &node.self, "!") &&
-	       until(stats_of(&owner).tx_datagrams == 2) &&
-	       (settle(), true);
+	       until(stats_of(&owner).tx_datagrams == 2) && (settle(), true);
 }
 
 /* An owner needs no privilege. */
@@ -908,14 +925,15 @@ START_TEST(test_no_strobe_rail)
 	strcpy(set.strobe_device, "nosuch0");
 	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
 	must(!owner.v->strobe && strstr(log_text, "correct StrobeRail") &&
-	     strstr(log_text, "StrobeRail nosuch0 in storm.conf cannot be used"));
+	     strstr(log_text,
+		    "StrobeRail nosuch0 in storm.conf cannot be used"));
 	close_end(&owner);
 	strcpy(set.strobe_device, second);
 	set.strobe_pkey = 0x8123;
 	ck_assert_int_eq(open_end(&owner, STORM_ROLE_OWNER, 0), STORM_OK);
 	must(owner.v->strobe && strstr(log_text, "StrobePKey") &&
 	     strstr(log_text, "the strobe rail does not work here: the data "
-		    "rail is used for everything"));
+			      "rail is used for everything"));
 }
 END_TEST
 
@@ -966,7 +984,7 @@ START_TEST(test_no_address)
 	cable(true);
 	ck_assert_int_eq(rc, STORM_ESYS);
 	must(strstr(log_text, "has an interface with an IPv4 address: give it "
-		    "one"));
+			      "one"));
 }
 END_TEST
 
@@ -983,8 +1001,11 @@ START_TEST(test_port_down)
 	cable(true);
 	must(until(stats_of(&owner).working && stats_of(&node).working));
 	must(strstr(log_text, "is active again"));
-	must(until(({ say(&owner, &node.self, "two"); usleep(20000);
-		      node.count > 1; })));
+	must(until(({
+		say(&owner, &node.self, "two");
+		usleep(20000);
+		node.count > 1;
+	})));
 	must(!stats_of(&owner).udp_tx_datagrams);
 }
 END_TEST
@@ -1000,11 +1021,14 @@ START_TEST(test_address)
 	must(strstr(log_text, "interface's address") &&
 	     strstr(log_text, "UDP is used"));
 	tries_again(&node);
-	must(said("UDP is used") == 2);		/* each end once */
+	must(said("UDP is used") == 2); /* each end once */
 	cable(true);
 	must(until(stats_of(&owner).working && stats_of(&node).working));
-	must(until(({ say(&owner, &node.self, "two"); usleep(20000);
-		      node.count > 1; })));
+	must(until(({
+		say(&owner, &node.self, "two");
+		usleep(20000);
+		node.count > 1;
+	})));
 }
 END_TEST
 
@@ -1029,12 +1053,18 @@ START_TEST(test_removal)
 	command("(until rdma link add rxe0 type rxe netdev eth0 2>/dev/null; "
 		"do sleep 0.2; done; chmod 666 /dev/infiniband/*) &");
 	must(until(stats_of(&owner).working && stats_of(&node).working));
-	must(until(({ say(&owner, &node.self, "three"); usleep(20000);
-		      node.count > 3; })));
+	must(until(({
+		say(&owner, &node.self, "three");
+		usleep(20000);
+		node.count > 3;
+	})));
 	must(stats_of(&owner).udp_tx_datagrams == 1);
 	/* the group is joined again, with its key */
-	must(until(({ say(&owner, &g, "all"); usleep(20000);
-		      node.in_group > 1; })));
+	must(until(({
+		say(&owner, &g, "all");
+		usleep(20000);
+		node.in_group > 1;
+	})));
 }
 END_TEST
 
@@ -1048,7 +1078,7 @@ int main(void)
 		device = getenv("RXE_DEV");
 	if (!device) {
 		fprintf(stderr, "SKIP: no RDMA device: STORM_DEVICE names "
-			"none\n");
+				"none\n");
 		return 77;
 	}
 	tcase_set_timeout(t, 120);

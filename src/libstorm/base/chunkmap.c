@@ -9,8 +9,7 @@
 #include "chunkmap.h"
 #include "minmax.h"
 
-int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size,
-			uint32_t chunk)
+int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size, uint32_t chunk)
 {
 	memset(m, 0, sizeof(*m));
 	m->size = size;

@@ -10,11 +10,11 @@
 
 struct storm_chunkmap {
 	uint64_t *bits;
-	uint64_t size;		/* bytes in all */
-	uint32_t chunk;		/* bytes of every chunk but the last */
-	uint64_t count, have;	/* chunks in all, arrived */
-	uint64_t prefix;	/* first one missing */
-	uint64_t high;		/* one past the highest that arrived */
+	uint64_t size;	      /* bytes in all */
+	uint32_t chunk;	      /* bytes of every chunk but the last */
+	uint64_t count, have; /* chunks in all, arrived */
+	uint64_t prefix;      /* first one missing */
+	uint64_t high;	      /* one past the highest that arrived */
 };
 
 /* All chunks are missing.  size in bytes; chunk is not 0.  STORM_OK or

@@ -60,8 +60,8 @@ bool storm_detector_heard(struct storm_detector *d, uint64_t silence,
 bool storm_detector_check(struct storm_detector *d, uint64_t silence,
 			  uint64_t dead_timeout, uint64_t heartbeat)
 {
-	if (d->overdue || silence < storm_detector_patience(d, dead_timeout,
-							    heartbeat))
+	if (d->overdue ||
+	    silence < storm_detector_patience(d, dead_timeout, heartbeat))
 		return false;
 	return d->overdue = true;
 }

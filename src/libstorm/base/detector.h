@@ -20,7 +20,7 @@
 
 /* The state of one node, in ns.  All zeroes: not heard yet. */
 struct storm_detector {
-	uint64_t mean, deviation;	/* of silence between messages */
+	uint64_t mean, deviation; /* of silence between messages */
 	bool overdue;
 };
 

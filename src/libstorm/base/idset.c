@@ -95,8 +95,8 @@ int storm_idset_minus(const struct storm_idset *a, const struct storm_idset *b,
 
 		while (j < b->count && b->r[j].last < at)
 			j++;
-		for (uint32_t k = j; k < b->count &&
-		     b->r[k].first <= a->r[i].last; k++) {
+		for (uint32_t k = j;
+		     k < b->count && b->r[k].first <= a->r[i].last; k++) {
 			if (b->r[k].first > at) {
 				int err = storm_idset_add(out, (uint32_t) at,
 							  b->r[k].first - 1);
@@ -190,7 +190,7 @@ static int by_size(const void *a, const void *b)
 void storm_idset_join(struct storm_idset *s, uint32_t max)
 {
 	uint32_t gaps = s->count - 1, close, n = 0, *size;
-	uint32_t below = UINT32_MAX, equal = 0;	/* without memory: close all */
+	uint32_t below = UINT32_MAX, equal = 0; /* without memory: close all */
 
 	if (s->count <= max)
 		return;

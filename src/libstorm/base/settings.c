@@ -29,7 +29,7 @@ void storm_settings_default(struct storm_settings *set)
 	set->groups = 16;
 	set->ttl = 1;
 	set->dscp = 8;		/* CS1: yields to everything else */
-	set->dscp_control = 48;	/* CS6: network control */
+	set->dscp_control = 48; /* CS6: network control */
 	set->radix = 8;
 	set->window = 16 << 20;
 	set->socket_buffer = 32 << 20;

@@ -18,7 +18,8 @@ static uint64_t tree_heap_of(const struct storm_tree *t, uint32_t node)
 
 	if (node == STORM_NO_NODE)
 		return 0;
-	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first < node; i++) {
+	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first < node;
+	     i++) {
 		const struct storm_range *r = &t->out.r[i];
 
 		pos -= (r->last < node ? r->last + 1 : node) - r->first;
@@ -98,7 +99,8 @@ static int tree_add_members(const struct storm_tree *t, struct storm_idset *s,
 		if (out->first > last)
 			break;
 		err = out->first > first ?
-		      storm_idset_add(s, first, out->first - 1) : 0;
+			      storm_idset_add(s, first, out->first - 1) :
+			      0;
 		if (err)
 			return err;
 		first = out->last + 1;
@@ -111,12 +113,13 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 {
 	uint64_t lo = tree_heap_of(t, node), hi = lo;
 
-	if (!lo) {		/* the owner is not in the list */
+	if (!lo) { /* the owner is not in the list */
 		lo = 1;
 		hi = t->radix;
 	}
 	while (lo <= t->members) {
-		int err = tree_add_members(t, s, tree_node_of(t, lo),
+		int err = tree_add_members(
+			t, s, tree_node_of(t, lo),
 			tree_node_of(t, storm_min(hi, t->members)));
 
 		if (err)

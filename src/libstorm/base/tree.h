@@ -11,10 +11,10 @@
 #include "src/libstorm/storm.h"
 
 struct storm_tree {
-	uint32_t count;		/* nodes in the list */
+	uint32_t count; /* nodes in the list */
 	uint32_t radix;
 	uint32_t members;	/* not excluded */
-	struct storm_idset out;	/* excluded */
+	struct storm_idset out; /* excluded */
 };
 
 void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);

@@ -36,7 +36,7 @@ static void *worker_thread(void *arg)
 		*w->results_end = j;
 		w->results_end = &j->next;
 		if (write(w->fd, &one, sizeof(one)) < 0)
-			continue;	/* full: it is readable already */
+			continue; /* full: it is readable already */
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct storm_job {
-	void (*work)(struct storm_job *j);	/* in the worker's thread */
+	void (*work)(struct storm_job *j); /* in the worker's thread */
 	/* Called in storm_worker_finish(); frees the job.  Called also by
 	 * storm_worker_stop(), with worked false for jobs not begun. */
 	void (*done)(void *host, struct storm_job *j);
@@ -20,7 +20,7 @@ struct storm_job {
 };
 
 struct storm_worker {
-	int fd;			/* readable: there are results */
+	int fd; /* readable: there are results */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;

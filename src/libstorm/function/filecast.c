@@ -36,10 +36,10 @@ storm_event_t *storm_transfer_file(storm_domain_t *d,
 		madvise(map, len, MADV_SEQUENTIAL);
 		madvise(map, len, MADV_WILLNEED);
 	}
-	errno = 0;		/* errors below are not the file's */
+	errno = 0; /* errors below are not the file's */
 	e = storm_xfer_and_signal(d, P, to, map, len);
 	if (e)
-		e->map = map;	/* storm_event_free() unmaps it */
+		e->map = map; /* storm_event_free() unmaps it */
 	else if (map)
 		munmap(map, len);
 	return e;

@@ -21,8 +21,8 @@ struct heartbeat_search {
 	storm_domain_t *d;
 	uint64_t number;
 	struct storm_idset *missed;
-	struct storm_idset mute;	/* nodes that do not answer */
-	struct storm_outcome why;	/* ... with their faults */
+	struct storm_idset mute;  /* nodes that do not answer */
+	struct storm_outcome why; /* ... with their faults */
 };
 
 /* The n-th id of s. */
@@ -73,7 +73,8 @@ static int heartbeat_name_mute(struct heartbeat_search *s,
 	return storm_idset_size(&s->mute) > knew ? STORM_OK : STORM_ECLOSED;
 }
 
-static int heartbeat_ask(struct heartbeat_search *s, const struct storm_idset *p,
+static int heartbeat_ask(struct heartbeat_search *s,
+			 const struct storm_idset *p,
 			 enum storm_compare *result)
 {
 	struct storm_outcome out = { 0 };
@@ -87,10 +88,12 @@ static int heartbeat_ask(struct heartbeat_search *s, const struct storm_idset *p
 	return err;
 }
 
-static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset *p);
+static int heartbeat_halve(struct heartbeat_search *s,
+			   const struct storm_idset *p);
 
 /* A node of p has missed the strobe, or p has not been asked yet. */
-static int heartbeat_split(struct heartbeat_search *s, const struct storm_idset *p)
+static int heartbeat_split(struct heartbeat_search *s,
+			   const struct storm_idset *p)
 {
 	uint64_t half = storm_idset_size(p) / 2;
 	struct storm_idset low = { 0 }, high = { 0 };
@@ -111,7 +114,8 @@ static int heartbeat_split(struct heartbeat_search *s, const struct storm_idset 
 	return err;
 }
 
-static int heartbeat_halve(struct heartbeat_search *s, const struct storm_idset *p)
+static int heartbeat_halve(struct heartbeat_search *s,
+			   const struct storm_idset *p)
 {
 	enum storm_compare c = STORM_FAILED;
 	struct storm_idset left = { 0 };
@@ -155,7 +159,8 @@ int storm_heartbeat(storm_domain_t *d, const struct storm_idset *P,
 		err = heartbeat_halve(&s, &p);
 	if (!err)
 		err = s.why.nfaults ? (int) s.why.faults[0].why :
-		      missed->count ? STORM_ETIME : STORM_OK;
+		      missed->count ? STORM_ETIME :
+				      STORM_OK;
 	s.why.state = s.why.nfaults ? STORM_ABORTED : STORM_DONE;
 	if (out)
 		*out = s.why;

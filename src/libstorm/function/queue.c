@@ -21,19 +21,19 @@
 #include "src/libstorm/program/node_private.h"
 #include "src/libstorm/wire/wire.h"
 
-#define HEAD 8			/* bytes of the length before a slot's data */
+#define HEAD 8 /* bytes of the length before a slot's data */
 #define BACKOFF_FIRST (200 * STORM_US)
 #define BACKOFF_MAX (50 * STORM_MS)
 
 struct storm_queue {
 	storm_domain_t *d;
 	struct storm_idset P;
-	bool all;		/* P was NULL */
+	bool all; /* P was NULL */
 	struct storm_queue_conf conf;
-	uint64_t enqueued;	/* as in the paper; modulo slots: the tail */
-	uint64_t dequeued;	/* all of P have emptied at least this many */
-	storm_event_t *last;	/* of the last ENQUEUE; NULL: that has ended */
-	uint8_t slot[];		/* the slot to send */
+	uint64_t enqueued;   /* as in the paper; modulo slots: the tail */
+	uint64_t dequeued;   /* all of P have emptied at least this many */
+	storm_event_t *last; /* of the last ENQUEUE; NULL: that has ended */
+	uint8_t slot[];	     /* the slot to send */
 };
 
 static size_t queue_slot_bytes(const struct storm_queue_conf *c)
@@ -150,7 +150,8 @@ static int queue_await_space(struct storm_queue *q, uint64_t deadline)
 		if (backoff > BACKOFF_MAX)
 			backoff = BACKOFF_MAX;
 		domain_sleep(q->d, deadline && deadline - now < backoff ?
-				   deadline - now : backoff);
+					   deadline - now :
+					   backoff);
 	}
 }
 
@@ -158,7 +159,8 @@ int storm_enqueue(storm_queue_t *q, const void *data, size_t len,
 		  uint64_t deadline, storm_event_t **event)
 {
 	struct storm_target to = {
-		.kind = STORM_TARGET_SEGMENT, .segment = q->conf.segment,
+		.kind = STORM_TARGET_SEGMENT,
+		.segment = q->conf.segment,
 		.remote_event = q->conf.event,
 	};
 	struct storm_out o = { q->slot, q->slot + HEAD, false };
@@ -209,7 +211,7 @@ int storm_dequeue(storm_member_t *m, const struct storm_queue_conf *conf,
 		memcpy(buf, slot + HEAD, (size_t) n);
 		*len = (size_t) n;
 	} else {
-		err = STORM_EVERIFY;	/* another writer has overwritten it */
+		err = STORM_EVERIFY; /* another writer has overwritten it */
 	}
 	storm_member_own_set(m, conf->dequeued, before + 1);
 	return err;

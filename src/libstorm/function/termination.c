@@ -27,8 +27,9 @@ int storm_announce_termination(storm_member_t *m, uint32_t generation)
 		return STORM_EINVAL;
 	/* first the variable: the owner may ask on the report */
 	err = storm_member_own_set(m, STORM_VAR_TERMINATED, generation);
-	return err ? err : storm_member_report(m, STORM_REPORT_TERMINATED,
-					       TERMINATED_CODE, &ids);
+	return err ? err :
+		     storm_member_report(m, STORM_REPORT_TERMINATED,
+					 TERMINATED_CODE, &ids);
 }
 
 static int termination_why(const struct storm_outcome *out)
@@ -51,10 +52,9 @@ int storm_detect_termination(storm_domain_t *d, const struct storm_idset *P,
 		return STORM_EINVAL;
 	err = domain_await_announcement(d, generation, deadline);
 	while (!err) {
-		enum storm_compare c =
-			storm_compare_and_write(d, P, STORM_VAR_TERMINATED,
-						STORM_GE, generation, NULL,
-						out);
+		enum storm_compare c = storm_compare_and_write(
+			d, P, STORM_VAR_TERMINATED, STORM_GE, generation, NULL,
+			out);
 
 		if (c == STORM_TRUE)
 			break;

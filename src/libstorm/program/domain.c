@@ -16,11 +16,16 @@
 #include "src/libstorm/protocol/owner/owner.h"
 #include "runner.h"
 
-struct domain_note {		/* a callback to make without the lock */
+struct domain_note { /* a callback to make without the lock */
 	struct domain_note *next;
-	enum { NOTE_REPORT, NOTE_FAULT, NOTE_JOINED, NOTE_OVERDUE,
-	       NOTE_BACK } kind;
-	struct storm_fault fault;	/* of the last three: only the node */
+	enum {
+		NOTE_REPORT,
+		NOTE_FAULT,
+		NOTE_JOINED,
+		NOTE_OVERDUE,
+		NOTE_BACK
+	} kind;
+	struct storm_fault fault; /* of the last three: only the node */
 	struct storm_report report;
 };
 
@@ -33,8 +38,8 @@ struct storm_domain {
 	struct storm_owner *owner;
 	struct storm_addr self;
 	struct storm_outcome opened;
-	uint32_t terminated;	/* the last announced generation */
-	bool lost;		/* a node was lost */
+	uint32_t terminated; /* the last announced generation */
+	bool lost;	     /* a node was lost */
 	struct domain_note *notes, **notes_tail;
 	uint64_t created;
 };
@@ -144,9 +149,12 @@ static void domain_on_overdue(void *arg, uint32_t node, bool back)
 }
 
 static const struct storm_owner_ops domain_owner_ops = {
-	.opened = domain_on_opened, .xfer_done = domain_on_xfer_done,
-	.compare_done = domain_on_compare_done, .report = domain_on_report,
-	.fault = domain_on_fault, .joined = domain_on_joined,
+	.opened = domain_on_opened,
+	.xfer_done = domain_on_xfer_done,
+	.compare_done = domain_on_compare_done,
+	.report = domain_on_report,
+	.fault = domain_on_fault,
+	.joined = domain_on_joined,
 	.overdue = domain_on_overdue,
 };
 
@@ -160,7 +168,7 @@ static void domain_datagrams(void *arg, struct storm_rx *rx, size_t n)
 static void domain_stream(void *arg, uint64_t number, const void *buf,
 			  size_t len)
 {
-	(void) arg;		/* an owner accepts no streams */
+	(void) arg; /* an owner accepts no streams */
 	(void) number;
 	(void) buf;
 	(void) len;
@@ -215,7 +223,8 @@ static void domain_notify(void *arg)
 }
 
 static const struct storm_runner_ops domain_runner_ops = {
-	.tick = domain_tick, .tell = domain_notify,
+	.tick = domain_tick,
+	.tell = domain_notify,
 };
 
 /* ------------------------------------------------------------------ domain --- */
@@ -225,7 +234,8 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 {
 	static const struct storm_addr nowhere;
 	struct storm_net_handler h = {
-		.datagrams = domain_datagrams, .stream = domain_stream,
+		.datagrams = domain_datagrams,
+		.stream = domain_stream,
 		.stream_failed = domain_stream_failed,
 	};
 	struct storm_settings set;
@@ -254,8 +264,8 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	/* over UDP the strobe rail carries multicasts only, and no file data */
 	if (!conf->cluster && set.transport == STORM_TRANSPORT_UDP)
 		set.strobe_device[0] = '\0';
-	d->net = d->driver->create(&set, STORM_ROLE_OWNER,
-				   &conf->nodes[0].addr, &h, err);
+	d->net = d->driver->create(&set, STORM_ROLE_OWNER, &conf->nodes[0].addr,
+				   &h, err);
 	if (!d->net)
 		goto no_net;
 	d->driver->self(d->net, &d->self);
@@ -288,8 +298,9 @@ int storm_domain_open(storm_domain_t *d)
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	err = d->runner.running ? STORM_EINVAL :
-				  storm_owner_open(d->owner, storm_shared_now(d->sh));
+	err = d->runner.running ?
+		      STORM_EINVAL :
+		      storm_owner_open(d->owner, storm_shared_now(d->sh));
 	if (!err && storm_runner_start(&d->runner, "storm_domain"))
 		err = STORM_ESYS;
 	pthread_mutex_unlock(&d->sh->lock);
@@ -317,8 +328,8 @@ int storm_domain_confirm(storm_domain_t *d)
 
 	pthread_mutex_lock(&d->sh->lock);
 	err = d->runner.running ?
-	      storm_owner_confirm(d->owner, storm_shared_now(d->sh)) :
-	      STORM_ECLOSED;
+		      storm_owner_confirm(d->owner, storm_shared_now(d->sh)) :
+		      STORM_ECLOSED;
 	pthread_mutex_unlock(&d->sh->lock);
 	if (!err)
 		storm_runner_wake(&d->runner);
@@ -333,7 +344,7 @@ void storm_domain_destroy(storm_domain_t *d)
 	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_close(d->owner, storm_shared_now(d->sh));
 	domain_notify(d);
-	storm_owner_destroy(d->owner);	/* ends what is pending, if anything */
+	storm_owner_destroy(d->owner); /* ends what is pending, if anything */
 	storm_shared_leave(d->sh);
 	d->driver->destroy(d->net);
 	storm_outcome_clear(&d->opened);
@@ -379,7 +390,7 @@ void storm_event_destroy(storm_event_t *e)
 	sh = e->sh;
 	pthread_mutex_lock(&sh->lock);
 	if (e->out.state == STORM_PENDING && !e->domain) {
-		e->forgotten = true;	/* free it when it ends */
+		e->forgotten = true; /* free it when it ends */
 		pthread_mutex_unlock(&sh->lock);
 		return;
 	}
@@ -438,23 +449,21 @@ int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 	return err;
 }
 
-enum storm_compare storm_compare_and_write(storm_domain_t *d,
-					   const struct storm_idset *P,
-					   uint32_t var,
-					   enum storm_relation rel,
-					   uint64_t value,
-					   const struct storm_assign *write,
-					   struct storm_outcome *out)
+enum storm_compare
+storm_compare_and_write(storm_domain_t *d, const struct storm_idset *P,
+			uint32_t var, enum storm_relation rel, uint64_t value,
+			const struct storm_assign *write,
+			struct storm_outcome *out)
 {
 	struct domain_comparer c = { .result = STORM_FAILED,
 				     .out = { .state = STORM_ABORTED } };
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
-	err = d->runner.running ? storm_owner_compare(d->owner, P, var, rel,
-						      value, write, &c,
-						      storm_shared_now(d->sh)) :
-				  STORM_ECLOSED;
+	err = d->runner.running ?
+		      storm_owner_compare(d->owner, P, var, rel, value, write,
+					  &c, storm_shared_now(d->sh)) :
+		      STORM_ECLOSED;
 	if (!err) {
 		storm_runner_wake(&d->runner);
 		while (!c.done)
@@ -489,7 +498,6 @@ void storm_domain_timeline(storm_domain_t *d, struct storm_timeline *out)
 
 void storm_domain_stats(storm_domain_t *d, struct storm_stats *out)
 {
-
 	pthread_mutex_lock(&d->sh->lock);
 	storm_owner_stats(d->owner, out);
 	out->dropped_by_test = d->driver->dropped(d->net);

@@ -38,7 +38,7 @@ static struct storm_net *verbs_absent_create(const struct storm_settings *set,
 		errno = ENOSYS;
 		return NULL;
 	}
-	udp.strobe_device[0] = 0;	/* not an interface */
+	udp.strobe_device[0] = 0; /* not an interface */
 	return storm_driver_udp.create(&udp, role, peer, h, err);
 }
 

@@ -31,7 +31,7 @@ void storm_event_free(storm_event_t *e)
 
 void storm_event_drop(storm_event_t *e)
 {
-	e->sh->users--;		/* the domain or node is a user, too */
+	e->sh->users--; /* the domain or node is a user, too */
 	storm_event_free(e);
 }
 

@@ -10,14 +10,14 @@
 #include "runner.h"
 
 struct storm_event {
-	struct storm_shared *sh;	/* outlives the domain or node */
+	struct storm_shared *sh; /* outlives the domain or node */
 	/* The owner's domain, while PENDING; NULL: a node requested it. */
 	storm_domain_t *domain;
-	bool forgotten;			/* destroyed: free it when it ends */
-	enum storm_compare result;	/* of a node's comparison */
+	bool forgotten;		   /* destroyed: free it when it ends */
+	enum storm_compare result; /* of a node's comparison */
 	struct storm_outcome out;
 	uint64_t len;
-	void *map;			/* len bytes to unmap; NULL: none */
+	void *map; /* len bytes to unmap; NULL: none */
 };
 
 /* Locked.  Create an event; it becomes a user of sh.  NULL: no memory. */

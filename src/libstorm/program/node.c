@@ -35,7 +35,8 @@ static void node_stream_failed(void *arg, uint64_t session, uint32_t node,
 {
 	storm_node_t *n = arg;
 
-	storm_nm_stream_failed(n->nm, session, node, why, sys, storm_shared_now(n->sh));
+	storm_nm_stream_failed(n->nm, session, node, why, sys,
+			       storm_shared_now(n->sh));
 }
 
 static uint64_t node_tick(void *arg, uint64_t now)
@@ -53,7 +54,8 @@ static void node_notify(void *arg)
 }
 
 static const struct storm_runner_ops runner_ops = {
-	.tick = node_tick, .tell = node_notify,
+	.tick = node_tick,
+	.tell = node_notify,
 };
 
 /* ------------------------------------------------------------------- node --- */
@@ -75,8 +77,10 @@ static int node_open_root(storm_node_t *n, const char *path)
 static int node_start_network(storm_node_t *n, const struct storm_settings *set)
 {
 	struct storm_net_handler h = {
-		.datagrams = node_datagrams, .stream = node_stream,
-		.stream_failed = node_stream_failed, .arg = n,
+		.datagrams = node_datagrams,
+		.stream = node_stream,
+		.stream_failed = node_stream_failed,
+		.arg = n,
 	};
 	int err;
 
@@ -125,8 +129,7 @@ storm_node_t *storm_node_create(const struct storm_node_conf *conf, int *err)
 	storm_node_t *n;
 
 	*err = STORM_EINVAL;
-	if (!conf->name || !*conf->name ||
-	    strlen(conf->name) > STORM_NAME_MAX)
+	if (!conf->name || !*conf->name || strlen(conf->name) > STORM_NAME_MAX)
 		return NULL;
 	*err = STORM_ENOMEM;
 	n = calloc(1, sizeof(*n));
@@ -197,8 +200,8 @@ int storm_node_segment(storm_node_t *n, uint32_t segment, void *base,
 	pthread_mutex_lock(&n->sh->lock);
 	err = storm_nm_segment(n->nm, segment, base, len);
 	if (!err)
-		n->segment[segment] = (struct node_segment) { base,
-							 base ? len : 0 };
+		n->segment[segment] =
+			(struct node_segment) { base, base ? len : 0 };
 	pthread_mutex_unlock(&n->sh->lock);
 	return err;
 }
@@ -222,4 +225,3 @@ storm_member_t *storm_node_accept(storm_node_t *n, bool block,
 	pthread_mutex_unlock(&n->sh->lock);
 	return m;
 }
-

@@ -33,9 +33,9 @@ struct node_file {
 struct node_signal {
 	struct node_signal *next;
 	struct storm_member *m;
-	uint64_t strobe;	/* its number; 0: this is an event */
+	uint64_t strobe; /* its number; 0: this is an event */
 	uint32_t event;
-	const void *buf;	/* after this struct, or in a segment */
+	const void *buf; /* after this struct, or in a segment */
 	size_t len;
 };
 
@@ -46,7 +46,7 @@ void node_member_leave(struct storm_member *m)
 {
 	if (--m->users)
 		return;
-	m->sh->users--;		/* never the last user: the caller is one */
+	m->sh->users--; /* never the last user: the caller is one */
 	free(m);
 }
 
@@ -58,7 +58,7 @@ static void node_host_session_open(void *host, uint64_t session,
 	struct storm_member *m = calloc(1, sizeof(*m)), **p = &n->members;
 
 	*ctx = m;
-	if (!m) {		/* a member that the program cannot accept */
+	if (!m) { /* a member that the program cannot accept */
 		storm_log(STORM_LOG_ERROR, "no memory for a session");
 		return;
 	}
@@ -68,12 +68,15 @@ static void node_host_session_open(void *host, uint64_t session,
 	m->session = session;
 	m->users = 1;
 	m->info = (struct storm_member_info) {
-		.node = info->self, .count = info->count, .uid = info->uid,
-		.job_id = info->job_id, .step_id = info->step_id,
+		.node = info->self,
+		.count = info->count,
+		.uid = info->uid,
+		.job_id = info->job_id,
+		.step_id = info->step_id,
 		.step_het = info->step_het,
 	};
 	m->staging = (struct storm_staging) { n->root, -1 };
-	while (*p)		/* append: the oldest is accepted first */
+	while (*p) /* append: the oldest is accepted first */
 		p = &(*p)->next;
 	*p = m;
 	pthread_cond_broadcast(&n->sh->cond);
@@ -114,7 +117,7 @@ static void node_host_file_begin(void *host, void *ctx, uint64_t session,
 	struct node_file *f = calloc(1, sizeof(*f));
 
 	*file = f;
-	if (!f) {		/* no answer: the owner will abort */
+	if (!f) { /* no answer: the owner will abort */
 		storm_log(STORM_LOG_ERROR, "no memory for a file");
 		return;
 	}
@@ -135,14 +138,16 @@ static int node_host_file_write(void *host, void *file, uint64_t off,
 				const void *buf, size_t len)
 {
 	(void) host;
-	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf, len);
+	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf,
+				  len);
 }
 
 static int node_host_file_read(void *host, void *file, uint64_t off, void *buf,
 			       size_t len)
 {
 	(void) host;
-	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf, len);
+	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf,
+				 len);
 }
 
 static void node_host_file_stage(void *host, void *file, uint64_t session,
@@ -191,8 +196,9 @@ static bool node_host_answer_one(storm_node_t *n)
 		if (!answer)
 			continue;
 		f->answer = NULL;
-		answer(n->nm, f->session, f->op, f->err, f->sys, storm_shared_now(n->sh));
-		return true;	/* answer() may have changed the list */
+		answer(n->nm, f->session, f->op, f->err, f->sys,
+		       storm_shared_now(n->sh));
+		return true; /* answer() may have changed the list */
 	}
 	return false;
 }
@@ -279,7 +285,7 @@ static void node_host_strobe(void *host, void *ctx, uint64_t session,
 	if (!ctx || !n->conf.on_strobe)
 		return;
 	s = node_host_notify_later(n, ctx, buf, len, true);
-	if (s)			/* without memory: the next one replaces it */
+	if (s) /* without memory: the next one replaces it */
 		s->strobe = number;
 }
 
@@ -301,7 +307,7 @@ void node_host_notify(storm_node_t *n)
 			n->conf.on_signal(n->conf.arg, s->m, s->event, s->buf,
 					  s->len);
 		pthread_mutex_lock(&n->sh->lock);
-		node_host_count(s->m, s->event);  /* 0 is ignored */
+		node_host_count(s->m, s->event); /* 0 is ignored */
 		node_member_leave(s->m);
 		free(s);
 	}
@@ -310,7 +316,7 @@ void node_host_notify(storm_node_t *n)
 static void node_host_acked(void *host, void *ctx, uint8_t kind,
 			    const struct storm_idset *ids)
 {
-	(void) host;		/* no thread waits for it */
+	(void) host; /* no thread waits for it */
 	(void) ctx;
 	(void) kind;
 	(void) ids;
@@ -354,12 +360,16 @@ static void node_host_check_work(struct storm_job *j)
 	}
 	storm_open_info(c->open, &info);
 	if (!info.self_name || strcmp(info.self_name, c->n->conf.name)) {
-		storm_log(STORM_LOG_ERROR, "OPEN refused: uid %u named node %s, but this is node %s",
-			  info.uid, info.self_name, c->n->conf.name);
+		storm_log(
+			STORM_LOG_ERROR,
+			"OPEN refused: uid %u named node %s, but this is node %s",
+			info.uid, info.self_name, c->n->conf.name);
 		c->err = STORM_EAUTH;
 	} else if (info.uid != c->n->conf.owner_uid) {
-		storm_log(STORM_LOG_ERROR, "OPEN refused: uid %u may not open a domain, only uid %u may",
-			  info.uid, c->n->conf.owner_uid);
+		storm_log(
+			STORM_LOG_ERROR,
+			"OPEN refused: uid %u may not open a domain, only uid %u may",
+			info.uid, c->n->conf.owner_uid);
 		c->err = STORM_EACCES;
 	}
 }
@@ -371,7 +381,8 @@ static void node_host_check_done(void *host, struct storm_job *j)
 
 	if (!j->worked)
 		c->err = STORM_EBUSY;
-	storm_nm_admit(n->nm, c->ticket, c->open, c->err, storm_shared_now(n->sh));
+	storm_nm_admit(n->nm, c->ticket, c->open, c->err,
+		       storm_shared_now(n->sh));
 	free(c->buf);
 	free(c);
 }
@@ -384,7 +395,8 @@ static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
 
 	if (!c) {
 		free(buf);
-		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM, storm_shared_now(n->sh));
+		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM,
+			       storm_shared_now(n->sh));
 		return;
 	}
 	c->job.work = node_host_check_work;
@@ -393,14 +405,16 @@ static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
 	c->ticket = ticket;
 	c->buf = buf;
 	c->len = len;
-	if (n->driver->now) {		/* a simulation: no threads */
+	if (n->driver->now) { /* a simulation: no threads */
 		node_host_check_work(&c->job);
 		c->job.worked = true;
 		c->next = n->checks;
 		n->checks = c;
 	} else if (!storm_worker_add(&n->auth, &c->job)) {
-		storm_log(STORM_LOG_WARN, "%u OPENs are waiting for their check already, one more is refused",
-			  OPENS_WAITING);
+		storm_log(
+			STORM_LOG_WARN,
+			"%u OPENs are waiting for their check already, one more is refused",
+			OPENS_WAITING);
 		node_host_check_done(n, &c->job);
 	}
 }

@@ -15,7 +15,7 @@ void storm_member_release(storm_member_t *m)
 		return;
 	sh = m->sh;
 	pthread_mutex_lock(&sh->lock);
-	sh->users++;		/* a use by this call: m may be the last */
+	sh->users++; /* a use by this call: m may be the last */
 	node_member_leave(m);
 	storm_shared_leave(sh);
 }
@@ -89,8 +89,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 
 	pthread_mutex_lock(&m->sh->lock);
 	if (m->node) {
-		err = storm_nm_report(m->node->nm, m->session, kind, code,
-				      ids, storm_shared_now(m->sh));
+		err = storm_nm_report(m->node->nm, m->session, kind, code, ids,
+				      storm_shared_now(m->sh));
 		storm_runner_wake(&m->node->runner);
 	}
 	pthread_mutex_unlock(&m->sh->lock);
@@ -123,9 +123,9 @@ storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
 	if (m->node)
 		e = storm_event_create(m->sh, len);
 	if (e)
-		e = node_member_asked(m, e, storm_nm_xfer(m->node->nm,
-							  m->session, P, to,
-							  buf, len, e));
+		e = node_member_asked(m, e,
+				      storm_nm_xfer(m->node->nm, m->session, P,
+						    to, buf, len, e));
 	pthread_mutex_unlock(&m->sh->lock);
 	return e;
 }
@@ -133,8 +133,7 @@ storm_event_t *storm_member_xfer_and_signal(storm_member_t *m,
 enum storm_compare
 storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 			       uint32_t var, enum storm_relation rel,
-			       uint64_t value,
-			       const struct storm_assign *write,
+			       uint64_t value, const struct storm_assign *write,
 			       struct storm_outcome *out)
 {
 	struct storm_outcome none = { .state = STORM_ABORTED };
@@ -145,10 +144,10 @@ storm_member_compare_and_write(storm_member_t *m, const struct storm_idset *P,
 	if (m->node)
 		e = storm_event_create(m->sh, 0);
 	if (e)
-		e = node_member_asked(m, e, storm_nm_compare(m->node->nm,
-							     m->session, P, var,
-							     rel, value, write,
-							     e));
+		e = node_member_asked(m, e,
+				      storm_nm_compare(m->node->nm, m->session,
+						       P, var, rel, value,
+						       write, e));
 	while (e && e->out.state == STORM_PENDING)
 		storm_shared_wait(m->sh, 0);
 	storm_outcome_copy(out, e ? &e->out : &none);

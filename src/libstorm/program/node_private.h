@@ -19,14 +19,14 @@
 
 struct storm_member {
 	struct storm_shared *sh;
-	storm_node_t *node;	/* NULL: the domain is closed */
+	storm_node_t *node; /* NULL: the domain is closed */
 	struct storm_member *next;
 	uint64_t session;
-	unsigned int users;	/* the session, the handle, pending signals */
+	unsigned int users; /* the session, the handle, pending signals */
 	bool accepted;
 	struct storm_member_info info;
 	struct storm_staging staging;
-	uint64_t signals[STORM_EVENTS];	/* signals not yet consumed, by event */
+	uint64_t signals[STORM_EVENTS]; /* signals not yet consumed, by event */
 	uint64_t taken[STORM_EVENTS];	/* ... consumed */
 };
 
@@ -36,11 +36,14 @@ struct storm_node_manager {
 	struct storm_runner runner;
 	struct storm_net *net;
 	struct storm_nm *nm;
-	struct storm_worker auth;	/* if there are threads */
-	struct node_check *checks;	/* finished checks, if there are none */
+	struct storm_worker auth;  /* if there are threads */
+	struct node_check *checks; /* finished checks, if there are none */
 	struct storm_node_conf conf;
 	int root;
-	struct node_segment { uint8_t *base; size_t len; } segment[STORM_SEGMENTS];
+	struct node_segment {
+		uint8_t *base;
+		size_t len;
+	} segment[STORM_SEGMENTS];
 	struct storm_member *members;
 	struct node_file *files;
 	struct node_signal *told, **told_end;

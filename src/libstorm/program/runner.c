@@ -96,7 +96,7 @@ static void runner_wait_for(struct storm_runner *r, uint64_t next)
 	ts.tv_nsec = (long) (ns % STORM_SEC);
 	if (ppoll(r->fd, r->fds, &ts, NULL) > 0 && r->fd[0].revents &&
 	    read(r->fd[0].fd, &count, sizeof(count)) < 0)
-		return;		/* read by another thread: it is awake */
+		return; /* read by another thread: it is awake */
 }
 
 /* Locked. */
@@ -192,7 +192,7 @@ void storm_runner_wake(struct storm_runner *r)
 		return;
 	}
 	if (write(r->fd[0].fd, &one, sizeof(one)) < 0)
-		return;		/* the counter is full: it wakes anyway */
+		return; /* the counter is full: it wakes anyway */
 }
 
 void storm_runner_stop(struct storm_runner *r)

@@ -49,7 +49,7 @@ struct storm_runner {
 	void *arg;
 	pthread_t thread;
 	bool running, stop;
-	struct pollfd fd[4];	/* the first wakes the thread */
+	struct pollfd fd[4]; /* the first wakes the thread */
 	unsigned int fds;
 };
 

@@ -44,8 +44,7 @@ static int staged_fail_path(int *sys, int num)
 static bool staged_has_dotdot(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2) {
-		if ((p == path || p[-1] == '/') &&
-		    (p[2] == '/' || !p[2]))
+		if ((p == path || p[-1] == '/') && (p[2] == '/' || !p[2]))
 			return true;
 	}
 	return false;
@@ -75,7 +74,7 @@ static int staged_open_below(int root, const char *path)
 		name[n] = '\0';
 		path += n;
 		next = openat(dir, name, flags | O_NOFOLLOW);
-		close(dir);	/* keeps errno: it is open and ours */
+		close(dir); /* keeps errno: it is open and ours */
 		dir = next;
 	}
 	return dir;
@@ -146,9 +145,10 @@ static int staged_reserve(const struct storm_staged *f, int *sys)
 	/* Do not allocate on tmpfs: it would touch every page twice, the first
 	 * time while the sender waits. */
 	if (!fstatfs(f->fd, &fs) && fs.f_type == TMPFS_MAGIC)
-		return !fs.f_blocks ||
-		       (f->size - 1) / (uint64_t) fs.f_bsize < fs.f_bavail ?
-			STORM_OK : staged_fail_path(sys, ENOSPC);
+		return !fs.f_blocks || (f->size - 1) / (uint64_t) fs.f_bsize <
+					       fs.f_bavail ?
+			       STORM_OK :
+			       staged_fail_path(sys, ENOSPC);
 	do {
 		rc = fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) f->size);
 	} while (rc && errno == EINTR);
@@ -165,11 +165,13 @@ static int staged_make_temp(struct storm_staged *f, int *sys)
 
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 			return staged_fail(STORM_ESYS, sys, errno);
-		snprintf(temp, sizeof(temp), ".%.200s.storm.%016llx",
-			 f->name, (unsigned long long) random);
+		snprintf(temp, sizeof(temp), ".%.200s.storm.%016llx", f->name,
+			 (unsigned long long) random);
 		strcpy(f->temp, temp);
-		f->fd = openat(f->dir, f->temp, O_RDWR | O_CREAT | O_EXCL |
-			       O_NOFOLLOW | O_CLOEXEC, 0600);
+		f->fd = openat(f->dir, f->temp,
+			       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+				       O_CLOEXEC,
+			       0600);
 		if (f->fd >= 0)
 			return STORM_OK;
 		if (errno != EEXIST)
@@ -240,8 +242,8 @@ int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 	if (f->flags & STORM_FILE_IN_LIBDIR)
 		err = staged_in_libdir(g, f, to->path, sys);
 	else
-		err = storm_staged_open_dir(g->root, to->path, &f->dir,
-					    f->name, sys);
+		err = storm_staged_open_dir(g->root, to->path, &f->dir, f->name,
+					    sys);
 	if (!err)
 		err = staged_check_target(f, sys);
 	if (!err)

@@ -19,23 +19,23 @@
 
 /* The target directories of one domain. */
 struct storm_staging {
-	int root;	/* paths are below this directory, and symbolic links
+	int root;   /* paths are below this directory, and symbolic links
 			   are not followed; -1: the system's root */
-	int libdir;	/* library directory of the last LIBDIR file, or -1 */
+	int libdir; /* library directory of the last LIBDIR file, or -1 */
 };
 
 /* A file under its temporary name.  The caller reads and writes fd. */
 struct storm_staged {
 	uint64_t size;
-	uint32_t flags, mode;	/* STORM_FILE_* */
+	uint32_t flags, mode; /* STORM_FILE_* */
 	int64_t atime, mtime;
 	bool committed;
-	int dir;		/* its directory */
+	int dir; /* its directory */
 	int fd;
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1];
-	char libdir[NAME_MAX + 1];	/* in dir; "" unless LIBDIR */
-	bool libdir_made;		/* ... created for this file */
+	char libdir[NAME_MAX + 1]; /* in dir; "" unless LIBDIR */
+	bool libdir_made;	   /* ... created for this file */
 };
 
 /* Check the target and create the temporary file, for size bytes.  On failure

@@ -8,8 +8,8 @@
 #include "child.h"
 #include "src/libstorm/base/clock.h"
 
-struct storm_child *storm_child_find(struct storm_child *child,
-				     uint32_t count, uint32_t node)
+struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
+				     uint32_t node)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (child[i].node == node)
@@ -42,12 +42,12 @@ int storm_children_update(struct storm_child **child, uint32_t *count,
 		return STORM_ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		struct storm_child *old = storm_child_find(*child, *count,
-							   kids[i]);
+		struct storm_child *old =
+			storm_child_find(*child, *count, kids[i]);
 
 		if (old) {
 			/* its subtree may have changed: hear it again */
-			c[i].rx = old->rx;	/* complete: no longer so */
+			c[i].rx = old->rx; /* complete: no longer so */
 			memset(&old->rx, 0, sizeof(old->rx));
 			c[i].invited = old->invited;
 			c[i].detector = old->detector;
@@ -95,9 +95,11 @@ uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
 {
 	storm_detector_check(&c->detector, now - c->last_heard, dead_timeout,
 			     heartbeat);
-	return c->detector.overdue ? STORM_NEVER :
-	       c->last_heard + storm_detector_patience(&c->detector,
-						       dead_timeout, heartbeat);
+	return c->detector.overdue ?
+		       STORM_NEVER :
+		       c->last_heard + storm_detector_patience(&c->detector,
+							       dead_timeout,
+							       heartbeat);
 }
 
 void storm_children_asked(struct storm_child *child, uint32_t count,

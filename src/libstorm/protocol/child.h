@@ -12,14 +12,14 @@
 
 struct storm_child {
 	uint32_t node;
-	bool heard;			/* in this place of the tree */
-	bool invited;			/* OPEN was sent to it */
-	bool silent;			/* was asked, and did not answer */
+	bool heard;   /* in this place of the tree */
+	bool invited; /* OPEN was sent to it */
+	bool silent;  /* was asked, and did not answer */
 	uint64_t last_heard;
 	struct storm_detector detector;
-	struct storm_status status;	/* its latest */
+	struct storm_status status; /* its latest */
 	struct storm_report_rx rx;
-	uint8_t complete;		/* kinds that its subtree has reported whole */
+	uint8_t complete; /* kinds that its subtree has reported whole */
 };
 
 /* The children of node (STORM_NO_NODE: the owner) in the tree as it is now;
@@ -42,7 +42,7 @@ uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
  * anything since then is silent. */
 void storm_children_asked(struct storm_child *child, uint32_t count,
 			  uint64_t asked);
-struct storm_child *storm_child_find(struct storm_child *child,
-				     uint32_t count, uint32_t node);
+struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
+				     uint32_t node);
 
 #endif

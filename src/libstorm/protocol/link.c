@@ -88,8 +88,12 @@ static void link_header(struct storm_link *l, enum storm_lane lane,
 			uint64_t *sequence)
 {
 	struct storm_header h = {
-		.type = type, .flags = flags, .epoch = l->epoch,
-		.session = l->session, .sender = l->self, .op = op,
+		.type = type,
+		.flags = flags,
+		.epoch = l->epoch,
+		.session = l->session,
+		.sender = l->self,
+		.op = op,
 	};
 
 	memcpy(h.incarnation, l->incarnation, sizeof(h.incarnation));
@@ -113,8 +117,8 @@ int storm_link_send(struct storm_link *l, uint8_t type, uint16_t flags,
 			    buf + STORM_HEADER_LEN))
 		return -EIO;
 	for (size_t i = 0; i < nto; i++) {
-		int e = l->t->ops->send(l->t, STORM_CONTROL, &to[i], buf,
-					total, total);
+		int e = l->t->ops->send(l->t, STORM_CONTROL, &to[i], buf, total,
+					total);
 		if (e) {
 			rc = e;
 			continue;
@@ -166,7 +170,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 				    STORM_DATA_HEADER_LEN + len[i], body))
 			return -EIO;
 	}
-	total = n * seg - (chunk - len[n - 1]);	/* the last one is shorter */
+	total = n * seg - (chunk - len[n - 1]); /* the last one is shorter */
 	rc = l->t->ops->send(l->t, STORM_BULK, to, l->batch, total, seg);
 	if (rc == 0) {
 		l->stats->tx_datagrams += n;
@@ -190,8 +194,8 @@ static struct storm_peer *peer_find(struct storm_link *l, uint32_t sender)
 {
 	uint32_t at = peer_at(l, sender);
 
-	return at < l->npeers && l->peers[at].sender == sender ?
-	       &l->peers[at] : NULL;
+	return at < l->npeers && l->peers[at].sender == sender ? &l->peers[at] :
+								 NULL;
 }
 
 bool storm_link_admit(struct storm_link *l, uint32_t node, uint32_t epoch)
@@ -379,8 +383,8 @@ int storm_link_open_data(struct storm_link *l, const struct storm_header *h,
 			 const struct storm_rx *rx, storm_place_fn place,
 			 void *arg, struct storm_plain *out)
 {
-	if (rx->len < STORM_HEADER_LEN + STORM_DATA_HEADER_LEN +
-		      STORM_TAG_LEN) {
+	if (rx->len <
+	    STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_TAG_LEN) {
 		l->stats->bad_wire++;
 		return STORM_EINVAL;
 	}
@@ -394,8 +398,8 @@ bool storm_link_knows(const struct storm_link *l, const struct storm_header *h)
 	uint32_t at = peer_at(l, h->sender);
 
 	return at < l->npeers && l->peers[at].sender == h->sender &&
-		!memcmp(l->peers[at].incarnation, h->incarnation,
-			sizeof(h->incarnation));
+	       !memcmp(l->peers[at].incarnation, h->incarnation,
+		       sizeof(h->incarnation));
 }
 
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,

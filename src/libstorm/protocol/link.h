@@ -19,17 +19,17 @@ struct storm_link_stats {
  * without its window, or its incarnation, old datagrams would be new again.
  * Who loses much asks the owner, so there may be as many as nodes. */
 struct storm_peer {
-	uint32_t sender, epoch;	/* the latest that it sent in */
+	uint32_t sender, epoch; /* the latest that it sent in */
 	uint8_t incarnation[STORM_INCARNATION_LEN];
 	struct storm_seal *seal[STORM_LANES];
 	struct storm_replay replay;
 };
 
-#define STORM_BATCH 44		/* datagrams of 1472 bytes in one send */
+#define STORM_BATCH 44 /* datagrams of 1472 bytes in one send */
 
 struct storm_link {
 	struct storm_transport *t;
-	struct storm_link_stats *stats;	/* may be shared by sessions */
+	struct storm_link_stats *stats; /* may be shared by sessions */
 	uint8_t key[STORM_KEY_LEN];
 	uint64_t session;
 	uint32_t self;
@@ -37,11 +37,11 @@ struct storm_link {
 	uint32_t epoch;
 	struct storm_seal *tx[STORM_LANES];
 	uint64_t sequence[STORM_LANES];
-	struct storm_peer *peers;	/* by sender */
+	struct storm_peer *peers; /* by sender */
 	uint32_t npeers, room;
-	uint8_t *batch;			/* DATA being sealed */
-	struct storm_addr group;	/* the transport's, as long as key */
-	uint32_t group_key;		/* is not 0 */
+	uint8_t *batch;		 /* DATA being sealed */
+	struct storm_addr group; /* the transport's, as long as key */
+	uint32_t group_key;	 /* is not 0 */
 };
 
 int storm_link_init(struct storm_link *l, struct storm_transport *t,
@@ -92,7 +92,7 @@ struct storm_plain {
 	const uint8_t *body;
 	size_t len;
 	uint8_t head[STORM_DATA_HEADER_LEN];
-	storm_place_fn place;	/* link.c's */
+	storm_place_fn place; /* link.c's */
 	void *arg;
 	uint8_t room[STORM_DATAGRAM_MAX];
 };
@@ -117,8 +117,7 @@ int storm_link_open_data(struct storm_link *l, const struct storm_header *h,
 			 void *arg, struct storm_plain *out);
 
 /* Is that the life of its sender that is known here? */
-bool storm_link_knows(const struct storm_link *l,
-		      const struct storm_header *h);
+bool storm_link_knows(const struct storm_link *l, const struct storm_header *h);
 /* As storm_link_open(), of any life of a sender: it is heard, and nothing of it
  * remembered.  It may have been said long ago. */
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,

@@ -59,8 +59,8 @@
  * window of all three: W, the protocol's default, in packets.  ASSUMED: nothing
  * is lost, and multicast crosses switches at the rate of unicast.
  */
-#define FIBRE (1.483 / 0.299792458)	/* ns/m */
-#define W (16 << 20)			/* bytes: storm_settings_default() */
+#define FIBRE (1.483 / 0.299792458) /* ns/m */
+#define W (16 << 20)		    /* bytes: storm_settings_default() */
 
 const struct storm_model_net storm_model_nets[] = {
 	{
@@ -75,7 +75,8 @@ const struct storm_model_net storm_model_nets[] = {
 		.t_switch = 73,
 		.arity = 4,
 		.window = 1,
-	}, {
+	},
+	{
 		.name = "gbe",
 		.title = "Gigabit Ethernet, UDP multicast",
 		.packet_size = 1472,
@@ -85,7 +86,8 @@ const struct storm_model_net storm_model_nets[] = {
 		.t_switch = 2 * 5e3 + 1538 * 8,
 		.arity = 24,
 		.window = W / 1472,
-	}, {
+	},
+	{
 		.name = "100gbe",
 		.title = "100 Gigabit Ethernet, UDP multicast",
 		.packet_size = 1472,
@@ -95,7 +97,8 @@ const struct storm_model_net storm_model_nets[] = {
 		.t_switch = 2 * 300 + 1538 * 8 / 100.0,
 		.arity = 16,
 		.window = W / 1472,
-	}, {
+	},
+	{
 		.name = "ndr",
 		.title = "InfiniBand NDR, multicast of unreliable datagrams",
 		.packet_size = 4096,
@@ -132,7 +135,7 @@ double storm_model_round_trip(const struct storm_model_net *net, double cable,
 			      double switches)
 {
 	return net->t_base + 2 * cable * net->t_cable +
-		switches * net->t_switch;
+	       switches * net->t_switch;
 }
 
 double storm_model_bandwidth(const struct storm_model_net *net, double cable,
@@ -140,12 +143,10 @@ double storm_model_bandwidth(const struct storm_model_net *net, double cable,
 {
 	double wait = storm_model_round_trip(net, cable, switches);
 
-	return net->packet_size * 1e9 /
-		fmax(net->t_packet, wait / net->window);
+	return net->packet_size * 1e9 / fmax(net->t_packet, wait / net->window);
 }
 
-double storm_model_broadcast(const struct storm_model_net *net,
-			     uint32_t nodes)
+double storm_model_broadcast(const struct storm_model_net *net, uint32_t nodes)
 {
 	return storm_model_bandwidth(net, storm_model_diameter(nodes),
 				     storm_model_switches(net, nodes));
@@ -162,5 +163,5 @@ double storm_model_launch(const struct storm_model_net *net, uint32_t nodes,
 			  double t_timeslice)
 {
 	return size * 1e9 / storm_model_transfer(net, nodes, bus) + t_exec +
-		t_timeslice;
+	       t_timeslice;
 }

@@ -17,14 +17,14 @@
 #include <math.h>
 #include <stdint.h>
 
-#define STORM_MODEL_MB 1048576.0	/* bytes */
+#define STORM_MODEL_MB 1048576.0 /* bytes */
 
 /* The bandwidth of an ES40's I/O bus and helper process, bytes/s: the 131 of
  * (8).  The ideal machine of (9) has STORM_MODEL_NO_BUS. */
 #define STORM_MODEL_ES40_BUS (131 * STORM_MODEL_MB)
 #define STORM_MODEL_NO_BUS HUGE_VAL
 
-#define STORM_MODEL_T_EXEC 10e6		/* ns: section 4.4.1, "about 10 ms" */
+#define STORM_MODEL_T_EXEC 10e6 /* ns: section 4.4.1, "about 10 ms" */
 /* ns; the paper prints no value.  What it measured at 64 nodes (96 ms to
  * transfer, 14 to execute) is this much above 12 MB at 131 MB/s and T_exec; at
  * 16,384 nodes that makes 134 ms, where the paper's text has 135. */
@@ -32,15 +32,15 @@
 
 /* Table 2, and the two numbers that are the network's own in QsNet's case. */
 struct storm_model_net {
-	const char *name;	/* as storm_model_net() takes it */
-	const char *title;	/* for output */
-	double packet_size;	/* bytes of data in a full packet */
-	double t_packet;	/* ns: from one full packet to the next */
-	double t_base;		/* ns: both ends' share of a round trip */
-	double t_cable;		/* ns per meter, one way */
-	double t_switch;	/* ns: a switch's share of a round trip */
-	double arity;		/* down links of a switch of the fat tree */
-	double window;		/* packets sent before the first one's
+	const char *name;   /* as storm_model_net() takes it */
+	const char *title;  /* for output */
+	double packet_size; /* bytes of data in a full packet */
+	double t_packet;    /* ns: from one full packet to the next */
+	double t_base;	    /* ns: both ends' share of a round trip */
+	double t_cable;	    /* ns per meter, one way */
+	double t_switch;    /* ns: a switch's share of a round trip */
+	double arity;	    /* down links of a switch of the fat tree */
+	double window;	    /* packets sent before the first one's
 				   acknowledgement must be back */
 };
 
@@ -68,8 +68,7 @@ double storm_model_round_trip(const struct storm_model_net *net, double cable,
 double storm_model_bandwidth(const struct storm_model_net *net, double cable,
 			     double switches);
 /* BW_QsNet(nodes), also called BW_broadcast, bytes/s.  (6) */
-double storm_model_broadcast(const struct storm_model_net *net,
-			     uint32_t nodes);
+double storm_model_broadcast(const struct storm_model_net *net, uint32_t nodes);
 /* BW_transfer(nodes), bytes/s: (8) with STORM_MODEL_ES40_BUS, (9) with
  * STORM_MODEL_NO_BUS. */
 double storm_model_transfer(const struct storm_model_net *net, uint32_t nodes,

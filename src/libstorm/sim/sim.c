@@ -14,8 +14,8 @@ void storm_sim_watch(struct storm_sim *sim, const struct storm_sim_watch *w)
 	sim->watch = *w;
 }
 
-bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
-		   bool (*done)(void *arg), void *arg)
+bool storm_sim_run(struct storm_sim *sim, uint64_t ns, bool (*done)(void *arg),
+		   void *arg)
 {
 	uint64_t end = sim->now + ns;
 
@@ -46,10 +46,14 @@ static bool sim_owner_start(struct storm_sim *sim, void *arg)
 	struct endpoint *ep = &sim->ep[n + sim->owners];
 	struct storm_node *nodes = calloc(n, sizeof(*nodes));
 	struct storm_domain_conf dc = {
-		.nodes = nodes, .count = n, .set = sim->conf.set,
-		.cluster = sim->conf.cluster, .epoch = sim->saved,
+		.nodes = nodes,
+		.count = n,
+		.set = sim->conf.set,
+		.cluster = sim->conf.cluster,
+		.epoch = sim->saved,
 		.excluded = &sim->saved_excluded,
-		.save = sim_owner_save, .arg = sim,
+		.save = sim_owner_save,
+		.arg = sim,
 	};
 	struct storm_addr self;
 	int err;
@@ -61,8 +65,8 @@ static bool sim_owner_start(struct storm_sim *sim, void *arg)
 		storm_sim_address(i, &nodes[i].addr);
 	}
 	storm_sim_address(ep->index, &self);
-	ep->owner = storm_owner_create(&dc, &ep->t, &self, &sim->ops, arg,
-				       &err);
+	ep->owner =
+		storm_owner_create(&dc, &ep->t, &self, &sim->ops, arg, &err);
 	free(nodes);
 	if (!ep->owner)
 		return false;
@@ -85,8 +89,7 @@ uint32_t storm_sim_saved(const struct storm_sim *sim,
 }
 
 struct storm_sim *storm_sim_create(const struct storm_sim_conf *conf,
-				   const struct storm_owner_ops *ops,
-				   void *arg)
+				   const struct storm_owner_ops *ops, void *arg)
 {
 	struct storm_sim *sim = calloc(1, sizeof(*sim));
 	uint32_t n = conf->nodes;

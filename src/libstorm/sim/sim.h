@@ -22,33 +22,33 @@ struct storm_sim_conf {
 	 * bus, the bandwidth of a host's bus in bytes/s (0: no limit). */
 	const struct storm_model_net *net;
 	double bus;
-	uint64_t latency, jitter;	/* ns, one way */
-	double bandwidth;		/* bytes/s of each sender; 0: no limit */
-	uint32_t loss_ppm, dup_ppm;	/* of datagrams, at each receiver */
-	uint32_t late_ppm;		/* ... that arrive up to `late` later */
+	uint64_t latency, jitter;   /* ns, one way */
+	double bandwidth;	    /* bytes/s of each sender; 0: no limit */
+	uint32_t loss_ppm, dup_ppm; /* of datagrams, at each receiver */
+	uint32_t late_ppm;	    /* ... that arrive up to `late` later */
 	uint64_t late;
-	bool multicast;			/* the network carries multicast */
-	uint32_t mtu;			/* largest datagram */
-	uint64_t room;			/* of a receiver, bytes; 0: no limit */
+	bool multicast; /* the network carries multicast */
+	uint32_t mtu;	/* largest datagram */
+	uint64_t room;	/* of a receiver, bytes; 0: no limit */
 	/* What is sent at once arrives at once, as a frame with a mask of the
 	 * lost datagrams.  It is not reordered, but far more nodes are
 	 * possible. */
 	bool frames;
-	uint64_t disk_jitter;		/* ns, at most: begin, stage, commit */
-	uint64_t host;			/* ns to process a datagram */
-	uint64_t cluster;		/* as in storm_domain_conf */
-	bool guests;	/* no owner and nodes but those of programs, see
+	uint64_t disk_jitter; /* ns, at most: begin, stage, commit */
+	uint64_t host;	      /* ns to process a datagram */
+	uint64_t cluster;     /* as in storm_domain_conf */
+	bool guests;	      /* no owner and nodes but those of programs, see
 			   storm_sim_drive() */
 };
 
-#define STORM_SIM_OWNERS 16	/* most owners, one after the other */
+#define STORM_SIM_OWNERS 16 /* most owners, one after the other */
 
 /* A file at a node under its final name. */
 struct storm_sim_file {
 	char *path;
 	const uint8_t *data;
 	uint64_t size;
-	bool shared;		/* data are storm_sim_source()'s */
+	bool shared; /* data are storm_sim_source()'s */
 };
 
 /* A remote event that a node received. */
@@ -59,7 +59,9 @@ struct storm_sim_seen {
 };
 
 /* What an endpoint sent and received; bulk: DATA. */
-struct storm_sim_count { uint64_t datagrams, bytes; };
+struct storm_sim_count {
+	uint64_t datagrams, bytes;
+};
 struct storm_sim_traffic {
 	struct storm_sim_count tx_control, tx_bulk, rx_control, rx_bulk;
 };
@@ -92,8 +94,8 @@ uint32_t storm_sim_saved(const struct storm_sim *sim,
 			 const struct storm_idset **excluded);
 
 /* Run until done(arg) or for ns of virtual time.  True: done. */
-bool storm_sim_run(struct storm_sim *sim, uint64_t ns,
-		   bool (*done)(void *arg), void *arg);
+bool storm_sim_run(struct storm_sim *sim, uint64_t ns, bool (*done)(void *arg),
+		   void *arg);
 
 /* Call this after calling the owner (STORM_NO_NODE) or a node from outside the
  * simulation: its timers may have changed. */
@@ -134,7 +136,7 @@ void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
  * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 		   const struct storm_idset *to, uint64_t ns);
-void storm_sim_heal(struct storm_sim *sim);	/* end all cuts */
+void storm_sim_heal(struct storm_sim *sim); /* end all cuts */
 /* An attacker sends a datagram to an endpoint: noise, or an overheard datagram
  * with one bit changed. */
 void storm_sim_forge(struct storm_sim *sim, uint32_t node);

@@ -30,8 +30,10 @@ void storm_sim_crash(struct storm_sim *sim, uint32_t node)
 		return;
 	/* sometimes the whole host dies, and the note is lost */
 	if (ep->nm)
-		ep->note_len = ep->life % 4 == 3 ? 0 :
-			storm_nm_note(ep->nm, ep->session, ep->note);
+		ep->note_len =
+			ep->life % 4 == 3 ?
+				0 :
+				storm_nm_note(ep->nm, ep->session, ep->note);
 	sim_endpoint_down(ep);
 	storm_owner_destroy(ep->owner);
 	ep->owner = NULL;
@@ -106,7 +108,8 @@ static struct frame *sim_forge_overheard(struct storm_sim *sim)
 		which = storm_sim_chance(sim) % e->frame->count;
 		off = which * e->frame->seg;
 		len = e->frame->len - off < e->frame->seg ?
-		      e->frame->len - off : e->frame->seg;
+			      e->frame->len - off :
+			      e->frame->seg;
 		return storm_sim_frame_new(e->frame->bytes + off, len, len);
 	}
 	return NULL;
@@ -127,8 +130,12 @@ static struct frame *sim_forge_noise(struct storm_sim *sim)
 static void sim_forge_stream(struct storm_sim *sim, struct endpoint *to,
 			     const struct frame *f)
 {
-	struct event e = { .at = sim->now, .kind = EV_STREAM, .to = to->index,
-			   .life = to->life, .len = f->len, .from = STORM_SIM_NOBODY };
+	struct event e = { .at = sim->now,
+			   .kind = EV_STREAM,
+			   .to = to->index,
+			   .life = to->life,
+			   .len = f->len,
+			   .from = STORM_SIM_NOBODY };
 
 	e.buf = malloc(f->len);
 	if (!e.buf)
@@ -158,10 +165,13 @@ void storm_sim_forge(struct storm_sim *sim, uint32_t node)
 		storm_sim_frame_put(f);
 		return;
 	}
-	storm_sim_push(sim, (struct event) {
-		.at = sim->now, .kind = EV_DATAGRAM, .to = to->index,
-		.life = to->life, .frame = f, .mask = 1,
-		.from = STORM_SIM_NOBODY });
+	storm_sim_push(sim, (struct event) { .at = sim->now,
+					     .kind = EV_DATAGRAM,
+					     .to = to->index,
+					     .life = to->life,
+					     .frame = f,
+					     .mask = 1,
+					     .from = STORM_SIM_NOBODY });
 }
 
 uint64_t storm_sim_answers(const struct storm_sim *sim)

@@ -26,9 +26,11 @@ static struct endpoint *sim_guest_place(enum storm_role role, uint16_t port)
 
 	if (role == STORM_ROLE_OWNER)
 		return world->owners < STORM_SIM_OWNERS ?
-		       &world->ep[n + world->owners++] : NULL;
+			       &world->ep[n + world->owners++] :
+			       NULL;
 	return port && port <= n && !world->ep[port - 1].guest ?
-	       &world->ep[port - 1] : NULL;
+		       &world->ep[port - 1] :
+		       NULL;
 }
 
 static struct storm_net *sim_driver_create(const struct storm_settings *set,
@@ -72,7 +74,7 @@ static void sim_driver_self(const struct storm_net *net, struct storm_addr *out)
 
 static uint64_t sim_driver_dropped(const struct storm_net *net)
 {
-	(void) net;		/* losses come from the simulator's conf */
+	(void) net; /* losses come from the simulator's conf */
 	return 0;
 }
 

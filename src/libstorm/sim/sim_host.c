@@ -17,9 +17,9 @@
  */
 struct sim_file {
 	char *path;
-	uint8_t *data;		/* NULL: the source's, where written */
+	uint8_t *data; /* NULL: the source's, where written */
 	const uint8_t *source;
-	struct storm_idset written;	/* bytes */
+	struct storm_idset written; /* bytes */
 	uint64_t size;
 };
 
@@ -51,8 +51,9 @@ static int sim_cred_encode(uint32_t agent_uid, const void *payload, size_t len,
 		return STORM_ENOMEM;
 	sim_cred_prove(payload, len, proof);
 	for (size_t i = 0; i < len + PROOF; i++, p += 2)
-		sprintf(p, "%02x", i < len ? ((const uint8_t *) payload)[i] :
-					     proof[i - len]);
+		sprintf(p, "%02x",
+			i < len ? ((const uint8_t *) payload)[i] :
+				  proof[i - len]);
 	return STORM_OK;
 }
 
@@ -89,9 +90,8 @@ static int sim_cred_decode(const char *cred, void **payload, size_t *len,
 	return STORM_EAUTH;
 }
 
-const struct storm_credential_ops storm_sim_credential = {
-	sim_cred_encode, sim_cred_decode
-};
+const struct storm_credential_ops storm_sim_credential = { sim_cred_encode,
+							   sim_cred_decode };
 
 /* -------------------------------------------------------------- nodes' hosts --- */
 
@@ -180,8 +180,10 @@ static void sim_host_later(struct endpoint *ep, struct event e)
 static void sim_host_authenticate(void *host, uint64_t ticket, void *buf,
 				  size_t len)
 {
-	sim_host_later(host, (struct event) { .kind = EV_AUTH, .ticket = ticket,
-					      .buf = buf, .len = len });
+	sim_host_later(host, (struct event) { .kind = EV_AUTH,
+					      .ticket = ticket,
+					      .buf = buf,
+					      .len = len });
 }
 
 static void sim_host_session_open(void *host, uint64_t session,
@@ -392,8 +394,8 @@ void storm_sim_node_start(struct endpoint *ep)
 {
 	int err;
 
-	ep->nm = storm_nm_create(&ep->sim->conf.set, &ep->t,
-				 &sim_host_ops, ep, &err);
+	ep->nm = storm_nm_create(&ep->sim->conf.set, &ep->t, &sim_host_ops, ep,
+				 &err);
 	if (!ep->nm)
 		abort();
 }

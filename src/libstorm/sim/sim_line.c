@@ -51,8 +51,9 @@ static double sim_line_packet_time(const struct storm_sim *sim, double trip)
 	const struct storm_model_net *net = sim->conf.net;
 	double t = fmax(net->t_packet, trip / net->window);
 
-	return sim->conf.bus > 0 ? fmax(t, net->packet_size * 1e9 /
-					sim->conf.bus) : t;
+	return sim->conf.bus > 0 ?
+		       fmax(t, net->packet_size * 1e9 / sim->conf.bus) :
+		       t;
 }
 
 void storm_sim_line_init(struct storm_sim *sim)
@@ -66,9 +67,9 @@ void storm_sim_line_init(struct storm_sim *sim)
 		uint32_t n = storm_min(leaves, sim->conf.nodes);
 
 		sim->levels = l;
-		sim->round_trip[l] = storm_model_round_trip(net,
-				storm_model_diameter(n),
-				storm_model_switches(net, n));
+		sim->round_trip[l] =
+			storm_model_round_trip(net, storm_model_diameter(n),
+					       storm_model_switches(net, n));
 		if (leaves >= sim->conf.nodes)
 			break;
 	}
@@ -82,7 +83,7 @@ uint64_t storm_sim_latency(const struct storm_sim *sim, uint32_t from,
 	if (!sim->conf.net)
 		return sim->conf.latency;
 	t = sim_line_round_trip(sim, from, to) / 2;
-	if (sim->conf.bus > 0)	/* the receiver's */
+	if (sim->conf.bus > 0) /* the receiver's */
 		t += sim->conf.net->packet_size * 1e9 / sim->conf.bus;
 	return (uint64_t) t;
 }
@@ -96,8 +97,8 @@ uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len)
 		ep->busy_until = sim->now;
 	if (sim->conf.net)
 		t = sim_line_packets(sim, len) *
-		    sim_line_packet_time(sim, sim_line_round_trip(sim,
-							ep->index, to));
+		    sim_line_packet_time(
+			    sim, sim_line_round_trip(sim, ep->index, to));
 	else if (sim->conf.bandwidth > 0)
 		t = (double) len * 1e9 / sim->conf.bandwidth;
 	ep->busy_until += (uint64_t) t;
@@ -111,8 +112,8 @@ bool storm_sim_line_room(struct endpoint *ep)
 
 	if (sim->conf.net)
 		full = (uint64_t) (sim_line_packets(sim, SEND_BUFFER) *
-				   sim_line_packet_time(sim,
-						sim->round_trip[sim->levels]));
+				   sim_line_packet_time(
+					   sim, sim->round_trip[sim->levels]));
 	else if (sim->conf.bandwidth > 0)
 		full = (uint64_t) (SEND_BUFFER * 1e9 / sim->conf.bandwidth);
 	else

@@ -98,10 +98,14 @@ static void sim_net_arrives(struct storm_sim *sim, uint32_t to, bool group,
 	if (!mask)
 		return;
 	f->refs++;
-	storm_sim_push(sim, (struct event) {
-		.at = at, .kind = EV_DATAGRAM, .to = to, .group = group,
-		.life = sim->ep[to].life, .frame = f, .mask = mask,
-		.from = f->from });
+	storm_sim_push(sim, (struct event) { .at = at,
+					     .kind = EV_DATAGRAM,
+					     .to = to,
+					     .group = group,
+					     .life = sim->ep[to].life,
+					     .frame = f,
+					     .mask = mask,
+					     .from = f->from });
 }
 
 /* Deliver datagrams: some are lost, some arrive twice, some late. */
@@ -166,7 +170,7 @@ static void sim_net_send(struct endpoint *ep, const struct storm_addr *to,
 					at + storm_sim_latency(sim, ep->index,
 							       i));
 	} else if (sim->conf.multicast && sim_net_joined(sim, to)) {
-		sim_net_to_all(ep, f, mask, at);	/* v4-mapped: a group */
+		sim_net_to_all(ep, f, mask, at); /* v4-mapped: a group */
 	}
 }
 
@@ -176,8 +180,9 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 {
 	struct endpoint *ep = (struct endpoint *) t;
 	struct storm_sim *sim = ep->sim;
-	struct storm_sim_count *count = c == STORM_BULK ? &ep->traffic.tx_bulk :
-							  &ep->traffic.tx_control;
+	struct storm_sim_count *count = c == STORM_BULK ?
+						&ep->traffic.tx_bulk :
+						&ep->traffic.tx_control;
 	/* a multicast takes the greatest distance */
 	uint32_t far = to->ip[0] ? sim_address_index(to) : sim->conf.nodes;
 	struct frame *f;
@@ -185,14 +190,12 @@ static int sim_send(struct storm_transport *t, enum storm_class c,
 
 	/* As over UDP: the owner's bulk data wait in a socket of limited size.
 	 * A node keeps what it relays until it can be sent. */
-	if (c == STORM_BULK && ep->owner &&
-	    !storm_sim_line_room(ep))
+	if (c == STORM_BULK && ep->owner && !storm_sim_line_room(ep))
 		return -EAGAIN;
 	f = storm_sim_frame_new(buf, len, seg);
 	f->from = ep->index;
 	for (uint32_t i = 0; i < f->count; i++) {
-		at = storm_sim_transmit(ep, far,
-					storm_min(len - i * seg, seg));
+		at = storm_sim_transmit(ep, far, storm_min(len - i * seg, seg));
 		if (!sim->conf.frames)
 			sim_net_send(ep, to, f, 1ULL << i, at);
 	}
@@ -216,15 +219,17 @@ uint32_t storm_sim_stream_new(struct endpoint *from, uint64_t session,
 	if (number) {
 		sim->stream_free = sim->stream[number - 1].next;
 	} else {
-		sim->stream = realloc(sim->stream, (sim->streams + 1) *
-				      sizeof(*sim->stream));
+		sim->stream = realloc(
+			sim->stream, (sim->streams + 1) * sizeof(*sim->stream));
 		if (!sim->stream)
 			abort();
 		number = ++sim->streams;
 	}
-	sim->stream[number - 1] = (struct stream) {
-		.from = from->index, .life = from->life, .node = node,
-		.session = session, .next = from->streams };
+	sim->stream[number - 1] = (struct stream) { .from = from->index,
+						    .life = from->life,
+						    .node = node,
+						    .session = session,
+						    .next = from->streams };
 	from->streams = number;
 	return number;
 }
@@ -252,8 +257,12 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		.at = storm_sim_transmit(ep, i, len) +
 		      3 * storm_sim_latency(sim, ep->index, i) +
 		      storm_sim_upto(sim, sim->conf.jitter),
-		.kind = EV_STREAM, .to = i, .life = sim->ep[i].life,
-		.len = len, .session = session, .node = node,
+		.kind = EV_STREAM,
+		.to = i,
+		.life = sim->ep[i].life,
+		.len = len,
+		.session = session,
+		.node = node,
 		.from = ep->index,
 	};
 	uint64_t cut = sim_cut_until(sim, ep->index, i);
@@ -303,8 +312,9 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	if (!err || s->forged)
 		return;
 	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
-	e.sys = err == STORM_EAUTH ? ECONNRESET :
-		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 : 0;
+	e.sys = err == STORM_EAUTH    ? ECONNRESET :
+		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 :
+					0;
 	e.at = sim->now + storm_sim_latency(sim, ep->index, e.to) +
 	       storm_sim_upto(sim, sim->conf.jitter);
 	storm_sim_push(sim, e);
@@ -372,8 +382,13 @@ static const uint8_t *sim_unseal(struct storm_transport *t,
 }
 
 const struct storm_transport_ops storm_sim_transport_ops = {
-	.name = "sim", .send = sim_send, .send_stream = sim_stream,
-	.end_stream = sim_end_stream, .stream_waits = sim_stream_waits,
-	.drop_streams = sim_drop_streams, .mtu = sim_mtu,
-	.room = sim_room, .unseal = sim_unseal,
+	.name = "sim",
+	.send = sim_send,
+	.send_stream = sim_stream,
+	.end_stream = sim_end_stream,
+	.stream_waits = sim_stream_waits,
+	.drop_streams = sim_drop_streams,
+	.mtu = sim_mtu,
+	.room = sim_room,
+	.unseal = sim_unseal,
 };

@@ -29,25 +29,33 @@
 struct frame {
 	uint32_t refs, count, from;
 	size_t len, seg;
-	uint8_t **plain;	/* what each sealed; NULL: not multicast */
+	uint8_t **plain; /* what each sealed; NULL: not multicast */
 	uint8_t bytes[];
 };
 
-enum kind { EV_DATAGRAM, EV_STREAM, EV_REFUSED, EV_AUTH, EV_BEGUN, EV_STAGED,
-	    EV_APPLIED, EV_TICK };
+enum kind {
+	EV_DATAGRAM,
+	EV_STREAM,
+	EV_REFUSED,
+	EV_AUTH,
+	EV_BEGUN,
+	EV_STAGED,
+	EV_APPLIED,
+	EV_TICK
+};
 
 struct event {
 	uint64_t at;
 	enum kind kind;
-	uint32_t to, life;	/* endpoint, and its life */
-	uint32_t from;		/* endpoint, or STORM_SIM_NOBODY */
+	uint32_t to, life; /* endpoint, and its life */
+	uint32_t from;	   /* endpoint, or STORM_SIM_NOBODY */
 	bool group;
-	uint64_t session, op, ticket;	/* ticket: a stream's number too */
+	uint64_t session, op, ticket; /* ticket: a stream's number too */
 	uint32_t node;
 	int err, sys;
 	struct frame *frame;
-	uint64_t mask;		/* the frame's datagrams that arrive */
-	uint64_t held;		/* bytes in the socket of a paused node */
+	uint64_t mask; /* the frame's datagrams that arrive */
+	uint64_t held; /* bytes in the socket of a paused node */
 	uint8_t *buf;
 	size_t len;
 };
@@ -58,36 +66,36 @@ struct turn {
 	uint32_t event;
 };
 
-struct stream {			/* its sender waits for the answer */
+struct stream { /* its sender waits for the answer */
 	uint32_t from, life, node;
 	uint64_t session;
 	bool over, forged;
-	uint32_t next;		/* number of the sender's next stream, or of the
+	uint32_t next; /* number of the sender's next stream, or of the
 				   next free one; 0: none */
 };
 
 struct endpoint {
-	struct storm_transport t;	/* first */
+	struct storm_transport t; /* first */
 	struct storm_sim *sim;
-	uint32_t index;			/* nodes, then from n on the owners */
+	uint32_t index; /* nodes, then from n on the owners */
 	uint32_t life;
 	bool down, foreign;
 	int disk_error;
 	uint64_t disk_slow;
-	uint64_t held;			/* bytes in its socket in a pause */
-	uint64_t paused_until, busy_until;	/* busy_until: its line */
-	uint64_t works_until;			/* ... its processor */
-	uint64_t tick_at, tick_queued;	/* NEVER: no EV_TICK is queued */
-	uint64_t writable_at;		/* after EAGAIN: call it then */
-	uint32_t streams;		/* number of its first stream */
+	uint64_t held;			   /* bytes in its socket in a pause */
+	uint64_t paused_until, busy_until; /* busy_until: its line */
+	uint64_t works_until;		   /* ... its processor */
+	uint64_t tick_at, tick_queued;	   /* NEVER: no EV_TICK is queued */
+	uint64_t writable_at;		   /* after EAGAIN: call it then */
+	uint32_t streams;		   /* number of its first stream */
 	struct storm_sim_traffic traffic;
-	struct storm_nm *nm;		/* a node, or ... */
-	struct storm_owner *owner;	/* ... an owner, or ... */
-	void *guest;			/* ... what a program has created */
+	struct storm_nm *nm;	   /* a node, or ... */
+	struct storm_owner *owner; /* ... an owner, or ... */
+	void *guest;		   /* ... what a program has created */
 	struct storm_net_handler handler;
-	struct storm_runner *runner;	/* NULL until it runs */
+	struct storm_runner *runner; /* NULL until it runs */
 	uint64_t session;
-	uint8_t note[STORM_NOTE_MAX];	/* for its next life */
+	uint8_t note[STORM_NOTE_MAX]; /* for its next life */
 	size_t note_len;
 	struct storm_sim_file *files;
 	uint32_t nfiles;
@@ -97,34 +105,34 @@ struct endpoint {
 	struct storm_idset acked[STORM_REPORT_KINDS];
 };
 
-struct cut {			/* nothing passes in this direction */
-	struct storm_idset from, to;	/* endpoints */
+struct cut {			     /* nothing passes in this direction */
+	struct storm_idset from, to; /* endpoints */
 	uint64_t until;
 	struct cut *next;
 };
 
-#define STORM_SIM_LEVELS 17	/* of a fat tree of 65536 nodes, and its root */
+#define STORM_SIM_LEVELS 17 /* of a fat tree of 65536 nodes, and its root */
 
 struct storm_sim {
 	struct storm_sim_conf conf;
-	int levels;			/* of the network, and for each: */
-	double round_trip[STORM_SIM_LEVELS];	/* ns */
-	struct endpoint *ep;		/* nodes, then the owners */
-	uint32_t owners;		/* owners created so far */
+	int levels;			     /* of the network, and for each: */
+	double round_trip[STORM_SIM_LEVELS]; /* ns */
+	struct endpoint *ep;		     /* nodes, then the owners */
+	uint32_t owners;		     /* owners created so far */
 	struct storm_owner_ops ops;
-	uint32_t saved;			/* epoch, and the excluded nodes */
+	uint32_t saved; /* epoch, and the excluded nodes */
 	struct storm_idset saved_excluded;
 	char (*names)[16];
 	uint64_t now, random, order;
 	struct turn *heap;
 	size_t count, room;
-	struct event *event;	/* the pool */
+	struct event *event; /* the pool */
 	uint32_t events, events_room;
 	uint32_t *free_event;
 	uint32_t free_events;
-	const uint8_t *source;	/* see storm_sim_source() */
+	const uint8_t *source; /* see storm_sim_source() */
 	uint64_t source_size;
-	struct frame *given;	/* the one being received */
+	struct frame *given; /* the one being received */
 	/* the OPEN verified last, and the bytes of its stream, most of which
 	 * are the same for all nodes */
 	struct storm_open *verified;
@@ -133,7 +141,7 @@ struct storm_sim {
 	struct stream *stream;
 	uint32_t streams, stream_free;
 	struct cut *cuts;
-	uint64_t answers;	/* bytes in reply to forged datagrams */
+	uint64_t answers; /* bytes in reply to forged datagrams */
 	struct storm_sim_watch watch;
 };
 

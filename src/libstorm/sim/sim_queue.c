@@ -43,7 +43,8 @@ void storm_sim_address(uint32_t index, struct storm_addr *a)
 struct endpoint *storm_sim_endpoint(const struct storm_sim *sim, uint32_t node)
 {
 	return &sim->ep[node == STORM_NO_NODE ?
-			sim->conf.nodes + sim->owners - 1 : node];
+				sim->conf.nodes + sim->owners - 1 :
+				node];
 }
 
 /* ------------------------------------------------------------------- frames --- */
@@ -80,7 +81,7 @@ static void *sim_queue_grow(void *p, size_t *room, size_t size)
 	*room = *room ? *room * 2 : 1024;
 	p = realloc(p, *room * size);
 	if (!p)
-		abort();	/* no memory: the simulation cannot go on */
+		abort(); /* no memory: the simulation cannot go on */
 	return p;
 }
 
@@ -99,8 +100,8 @@ static uint32_t sim_event_new(struct storm_sim *sim)
 	if (sim->events == room) {
 		size_t same = room;
 
-		sim->event = sim_queue_grow(sim->event, &room,
-					    sizeof(*sim->event));
+		sim->event =
+			sim_queue_grow(sim->event, &room, sizeof(*sim->event));
 		sim->free_event = sim_queue_grow(sim->free_event, &same,
 						 sizeof(*sim->free_event));
 		sim->events_room = (uint32_t) room;
@@ -117,8 +118,7 @@ void storm_sim_push(struct storm_sim *sim, struct event e)
 		sim->heap = sim_queue_grow(sim->heap, &sim->room, sizeof(t));
 	sim->event[t.event] = e;
 	for (i = sim->count++;
-	     i && sim_turn_before(&t, &sim->heap[(i - 1) / 2]);
-	     i = (i - 1) / 2)
+	     i && sim_turn_before(&t, &sim->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		sim->heap[i] = sim->heap[(i - 1) / 2];
 	sim->heap[i] = t;
 }
@@ -158,8 +158,9 @@ void storm_sim_wake_at(struct endpoint *ep, uint64_t at)
 	if (ep->tick_at >= ep->tick_queued)
 		return;
 	ep->tick_queued = ep->tick_at;
-	storm_sim_push(ep->sim, (struct event) {
-		.at = ep->tick_at, .kind = EV_TICK, .to = ep->index });
+	storm_sim_push(ep->sim, (struct event) { .at = ep->tick_at,
+						 .kind = EV_TICK,
+						 .to = ep->index });
 }
 
 void storm_sim_wake(struct endpoint *ep)

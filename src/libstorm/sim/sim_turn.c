@@ -109,8 +109,8 @@ static void sim_turn_input(struct storm_sim *sim, struct event *e)
 		storm_nm_stream(ep->nm, e->ticket, e->buf, e->len, sim->now);
 		break;
 	case EV_REFUSED:
-		storm_nm_stream_failed(ep->nm, e->session, e->node,
-				       e->err, e->sys, sim->now);
+		storm_nm_stream_failed(ep->nm, e->session, e->node, e->err,
+				       e->sys, sim->now);
 		break;
 	case EV_AUTH:
 		err = storm_sim_verify(sim, e->buf, e->len, &o);
@@ -144,8 +144,8 @@ static void sim_turn_tick(struct storm_sim *sim, struct endpoint *ep)
 		next = ep->paused_until;
 	} else if (!ep->down) {
 		next = ep->guest ? sim_guest_tick(ep) :
-		       ep->nm ? storm_nm_tick(ep->nm, sim->now) :
-				storm_owner_tick(ep->owner, sim->now);
+		       ep->nm	 ? storm_nm_tick(ep->nm, sim->now) :
+				   storm_owner_tick(ep->owner, sim->now);
 		/* time must advance even if the state machine wants to run
 		 * again at once */
 		if (next <= sim->now)
@@ -181,7 +181,8 @@ static void sim_turn_run(struct storm_sim *sim, struct endpoint *ep,
 	uint32_t node = sim_endpoint_called(sim, ep->index);
 	uint32_t from = w->before || w->after ? sim_event_sender(e) :
 						STORM_SIM_NOBODY;
-	uint64_t sent = ep->traffic.tx_control.bytes + ep->traffic.tx_bulk.bytes;
+	uint64_t sent =
+		ep->traffic.tx_control.bytes + ep->traffic.tx_bulk.bytes;
 
 	if (w->before)
 		w->before(w->arg, node, from);
@@ -226,8 +227,10 @@ static void sim_turn_next(struct storm_sim *sim)
 		return;
 	}
 	if (e.kind == EV_DATAGRAM)
-		ep->works_until = sim->now + sim->conf.host *
-				  (uint64_t) __builtin_popcountll(e.mask);
+		ep->works_until =
+			sim->now +
+			sim->conf.host *
+				(uint64_t) __builtin_popcountll(e.mask);
 	if (e.life == ep->life && !ep->down) {
 		ep->held -= e.held;
 		sim_turn_run(sim, ep, &e);
@@ -244,7 +247,7 @@ bool storm_sim_step(struct storm_sim *sim, uint64_t end)
 {
 	if (!sim->count || sim->heap[0].at > end) {
 		if (end == STORM_NEVER)
-			abort();	/* it waits, but nothing can happen */
+			abort(); /* it waits, but nothing can happen */
 		if (end > sim->now)
 			sim->now = end;
 		return false;

@@ -16,7 +16,7 @@
 
 #define STORM_NET_COUNTERS_MAX 4096
 
-struct storm_net;	/* an end in the network; private to the driver */
+struct storm_net; /* an end in the network; private to the driver */
 struct storm_runner;
 
 struct storm_driver {
@@ -29,7 +29,7 @@ struct storm_driver {
 				    const struct storm_addr *peer,
 				    const struct storm_net_handler *h,
 				    int *err);
-	void (*destroy)(struct storm_net *net);	/* takes NULL, keeps errno */
+	void (*destroy)(struct storm_net *net); /* takes NULL, keeps errno */
 	/* What the protocol sends by; it belongs to net. */
 	struct storm_transport *(*transport)(struct storm_net *net);
 	/* The address at which others reach it. */

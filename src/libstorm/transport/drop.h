@@ -9,8 +9,8 @@
 #include "src/libstorm/base/chance.h"
 
 struct storm_drop {
-	uint32_t ppm;		/* so many of a million datagrams are lost */
-	uint64_t state;		/* of the generator; initially the seed */
+	uint32_t ppm;	/* so many of a million datagrams are lost */
+	uint64_t state; /* of the generator; initially the seed */
 	uint64_t dropped;
 };
 

@@ -14,7 +14,7 @@
 #include "src/libstorm/storm.h"
 
 struct storm_transport;
-struct storm_seal;		/* seal.h */
+struct storm_seal; /* seal.h */
 struct storm_rx;
 
 /* Each class has a queue of its own, so that bulk data never delay control. */
@@ -30,8 +30,8 @@ struct storm_transport_ops {
 	 * error: the datagrams count as lost.
 	 */
 	int (*send)(struct storm_transport *t, enum storm_class c,
-		    const struct storm_addr *to,
-		    const void *buf, size_t len, size_t seg);
+		    const struct storm_addr *to, const void *buf, size_t len,
+		    size_t seg);
 	/*
 	 * Send one OPEN, of any size, reliably.  Never blocks.  A failure that
 	 * is found later (no listener, no route, refused) is reported by the
@@ -85,17 +85,17 @@ struct storm_transport {
 
 /* One datagram received. */
 struct storm_rx {
-	uint8_t *buf;		/* read only: other receivers may share it */
+	uint8_t *buf; /* read only: other receivers may share it */
 	size_t len;
-	bool group;		/* received by multicast */
+	bool group; /* received by multicast */
 };
 
 /* ---------------------------------- for the program that runs an end --- */
 
 /* Which end of the protocol a transport is for. */
 enum storm_role {
-	STORM_ROLE_OWNER,	/* takes no OPEN, joins no group */
-	STORM_ROLE_NODE		/* at a known address, in the pool's groups */
+	STORM_ROLE_OWNER, /* takes no OPEN, joins no group */
+	STORM_ROLE_NODE	  /* at a known address, in the pool's groups */
 };
 
 /* How a transport reports to its user: calls from within its poll(). */
@@ -104,8 +104,7 @@ struct storm_net_handler {
 	void (*datagrams)(void *arg, struct storm_rx *rx, size_t n);
 	/* An OPEN.  buf is valid during the call.  The sender waits until
 	 * end_stream(stream) of the transport. */
-	void (*stream)(void *arg, uint64_t stream, const void *buf,
-		       size_t len);
+	void (*stream)(void *arg, uint64_t stream, const void *buf, size_t len);
 	/* sys: an errno, or 0; with STORM_EVERSION the node's version */
 	void (*stream_failed)(void *arg, uint64_t session, uint32_t node,
 			      enum storm_err why, int sys);

@@ -10,42 +10,41 @@
 #include "wire.h"
 
 enum storm_cast_what {
-	STORM_CAST_STATE = 1,	/* struct storm_cast */
-	STORM_CAST_BEGIN = 2,	/* u16 part, u16 parts, bytes */
-	STORM_CAST_ACKED = 3,	/* u8 kind, idset: reports that the owner has */
-	STORM_CAST_WELCOME = 4	/* u32 node, incarnation, u64 op: this node is
+	STORM_CAST_STATE = 1,  /* struct storm_cast */
+	STORM_CAST_BEGIN = 2,  /* u16 part, u16 parts, bytes */
+	STORM_CAST_ACKED = 3,  /* u8 kind, idset: reports that the owner has */
+	STORM_CAST_WELCOME = 4 /* u32 node, incarnation, u64 op: this node is
 				   a member again, and takes no part in
 				   operations up to op */
 };
 
-enum storm_decision {
-	STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2
-};
+enum storm_decision { STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2 };
 
-#define STORM_CAST_CLOSING 0x1	/* the domain ends */
-#define STORM_CAST_ASK 0x2	/* send a STATUS now, news or not */
-#define STORM_CAST_CHAIN 0x4	/* data go along the chain, not by multicast */
-#define STORM_CAST_DIRECT 0x8	/* the receiver's parent is silent: also send
+#define STORM_CAST_CLOSING 0x1 /* the domain ends */
+#define STORM_CAST_ASK 0x2     /* send a STATUS now, news or not */
+#define STORM_CAST_CHAIN 0x4   /* data go along the chain, not by multicast */
+#define STORM_CAST_DIRECT \
+	0x8 /* the receiver's parent is silent: also send
 				   STATUS to the owner */
 #define STORM_CAST_FLAGS 0xf
 
 struct storm_cast {
-	uint64_t version;	/* of the owner's state; higher wins */
+	uint64_t version; /* of the owner's state; higher wins */
 	uint8_t flags;
-	uint64_t op, size;	/* the operation under way, or the last one */
-	struct storm_idset p;	/* its nodes; empty: all members */
-	uint32_t chunk;		/* bytes of DATA in a datagram; 0: not known */
-	uint64_t sent;		/* bytes sent so far */
-	uint64_t floor;		/* bytes that every node must have written */
+	uint64_t op, size;    /* the operation under way, or the last one */
+	struct storm_idset p; /* its nodes; empty: all members */
+	uint32_t chunk;	      /* bytes of DATA in a datagram; 0: not known */
+	uint64_t sent;	      /* bytes sent so far */
+	uint64_t floor;	      /* bytes that every node must have written */
 	uint8_t decision;
-	uint64_t cmp;		/* comparison asked for; 0: none */
+	uint64_t cmp; /* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;
 	uint64_t cmp_value;
-	struct storm_idset cmp_p;	/* empty: all members */
-	struct storm_idset excluded;	/* fenced nodes, all epochs so far */
+	struct storm_idset cmp_p;    /* empty: all members */
+	struct storm_idset excluded; /* fenced nodes, all epochs so far */
 };
 
-void storm_cast_free(struct storm_cast *c);	/* its sets, not c */
+void storm_cast_free(struct storm_cast *c); /* its sets, not c */
 /* Bytes written to buf, with the u8 what; 0: they are more than max. */
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
 /* buf begins behind the u8 what; count: nodes in the domain.  STORM_OK: free c

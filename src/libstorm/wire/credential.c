@@ -28,10 +28,11 @@ static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 	if (rc == EMUNGE_SUCCESS)
 		rc = munge_encode(cred, ctx, payload, (int) len);
 	if (rc != EMUNGE_SUCCESS)
-		storm_log(STORM_LOG_ERROR, "munge: cannot create a credential: "
+		storm_log(STORM_LOG_ERROR,
+			  "munge: cannot create a credential: "
 			  "%s; is munged running?",
 			  munge_ctx_strerror(ctx) ? munge_ctx_strerror(ctx) :
-			  munge_strerror(rc));
+						    munge_strerror(rc));
 	munge_ctx_destroy(ctx);
 	return rc == EMUNGE_SUCCESS ? STORM_OK : STORM_EAUTH;
 }
@@ -103,8 +104,8 @@ static munge_err_t credential_decode_any(const char *cred, munge_ctx_t ctx,
 
 	pthread_mutex_lock(&shared.lock);
 	rc = shared.nodes > 1 ?
-	     credential_decode_shared(cred, ctx, payload, n, u, g) :
-	     munge_decode(cred, ctx, payload, n, u, g);
+		     credential_decode_shared(cred, ctx, payload, n, u, g) :
+		     munge_decode(cred, ctx, payload, n, u, g);
 	pthread_mutex_unlock(&shared.lock);
 	return rc;
 }
@@ -113,7 +114,7 @@ static munge_err_t credential_decode_any(const char *cred, munge_ctx_t ctx,
 static bool credential_is_stale(munge_err_t rc)
 {
 	return rc == EMUNGE_CRED_EXPIRED || rc == EMUNGE_CRED_REWOUND ||
-		rc == EMUNGE_CRED_REPLAYED;
+	       rc == EMUNGE_CRED_REPLAYED;
 }
 
 static int credential_munge_check(const char *cred, bool stale_too,
@@ -143,7 +144,8 @@ static int credential_munge_check(const char *cred, bool stale_too,
 		   only == (uid_t) MUNGE_UID_ANY) {
 		storm_log(STORM_LOG_ERROR,
 			  "munge: credential of uid %u is not restricted to "
-			  "the agent's user", u);
+			  "the agent's user",
+			  u);
 	} else {
 		*uid = u;
 		*gid = g;
@@ -164,17 +166,16 @@ static int credential_munge_decode(const char *cred, void **payload,
 	return credential_munge_check(cred, false, payload, len, uid, gid);
 }
 
-static struct storm_credential_ops use = {
-	credential_munge_encode, credential_munge_decode
-};
+static struct storm_credential_ops use = { credential_munge_encode,
+					   credential_munge_decode };
 
 void storm_credential_use(const struct storm_credential_ops *ops)
 {
 	use = *ops;
 }
 
-int storm_credential_encode(uint32_t agent_uid, const void *payload,
-			    size_t len, char **cred)
+int storm_credential_encode(uint32_t agent_uid, const void *payload, size_t len,
+			    char **cred)
 {
 	return use.encode(agent_uid, payload, len, cred);
 }

@@ -32,8 +32,8 @@ void storm_credential_use(const struct storm_credential_ops *ops);
 void storm_credential_share(int nodes);
 
 /* As the operations above; any thread. */
-int storm_credential_encode(uint32_t agent_uid, const void *payload,
-			    size_t len, char **cred);
+int storm_credential_encode(uint32_t agent_uid, const void *payload, size_t len,
+			    char **cred);
 int storm_credential_decode(const char *cred, void **payload, size_t *len,
 			    uint32_t *uid, uint32_t *gid);
 

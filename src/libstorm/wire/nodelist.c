@@ -8,7 +8,7 @@
 
 #include "nodelist.h"
 
-#define DIGITS_MAX 9		/* digits of a name that are its number */
+#define DIGITS_MAX 9 /* digits of a name that are its number */
 
 /* The name with its trailing number plus one, zero-padded to the same width.
  * False: it has no number, or the result is too long. */
@@ -24,8 +24,8 @@ static bool nodes_next_name(const char *name, char out[STORM_NAME_MAX + 1])
 	if (!digits)
 		return false;
 	n = strtoul(name + len - digits, NULL, 10) + 1;
-	l = snprintf(out, STORM_NAME_MAX + 1, "%.*s%0*lu",
-		     (int) (len - digits), name, (int) digits, n);
+	l = snprintf(out, STORM_NAME_MAX + 1, "%.*s%0*lu", (int) (len - digits),
+		     name, (int) digits, n);
 	return l > 0 && l <= STORM_NAME_MAX;
 }
 
@@ -42,8 +42,8 @@ static bool nodes_follow(const struct storm_node *a, const struct storm_node *b)
 	char name[STORM_NAME_MAX + 1];
 
 	return next.port == b->addr.port &&
-		!memcmp(next.ip, b->addr.ip, sizeof(next.ip)) &&
-		nodes_next_name(a->name, name) && !strcmp(name, b->name);
+	       !memcmp(next.ip, b->addr.ip, sizeof(next.ip)) &&
+	       nodes_next_name(a->name, name) && !strcmp(name, b->name);
 }
 
 size_t storm_nodes_room(const struct storm_node *nodes, uint32_t count)

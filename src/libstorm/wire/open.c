@@ -27,17 +27,21 @@
 
 bool storm_var_known(uint32_t var)
 {
-	return var < STORM_VARS || (var >= STORM_GLOBAL(0) &&
-				    var < STORM_GLOBAL(STORM_GLOBALS));
+	return var < STORM_VARS ||
+	       (var >= STORM_GLOBAL(0) && var < STORM_GLOBAL(STORM_GLOBALS));
 }
 
 bool storm_relation_holds(uint64_t a, enum storm_relation rel, uint64_t b)
 {
 	switch (rel) {
-	case STORM_GE: return a >= b;
-	case STORM_LT: return a < b;
-	case STORM_EQ: return a == b;
-	case STORM_NE: return a != b;
+	case STORM_GE:
+		return a >= b;
+	case STORM_LT:
+		return a < b;
+	case STORM_EQ:
+		return a == b;
+	case STORM_NE:
+		return a != b;
 	}
 	return false;
 }
@@ -129,11 +133,12 @@ static int comparison_get(struct storm_in *i, struct storm_comparison *c)
 	c->writes = writes;
 	/* without a write its fields must be zero */
 	return storm_in_done(i) && storm_var_known(c->var) &&
-	       c->rel <= STORM_NE && writes <= 1 &&
-	       (writes ? c->write.var >= STORM_VARS &&
-			 storm_var_known(c->write.var) :
-			 !c->write.var && !c->write.value) ?
-	       STORM_OK : STORM_EINVAL;
+			       c->rel <= STORM_NE && writes <= 1 &&
+			       (writes ? c->write.var >= STORM_VARS &&
+						 storm_var_known(c->write.var) :
+					 !c->write.var && !c->write.value) ?
+		       STORM_OK :
+		       STORM_EINVAL;
 }
 
 int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
@@ -177,8 +182,8 @@ void storm_begin_free(struct storm_begin *b)
 static size_t open_body_room(const struct storm_open *o)
 {
 	return 256 + o->authority_len + STORM_BEGIN_MAX +
-		10 * (size_t) o->excluded.count +
-		storm_nodes_room(o->nodes, o->count);
+	       10 * (size_t) o->excluded.count +
+	       storm_nodes_room(o->nodes, o->count);
 }
 
 static int open_body_pack(struct storm_open *o)
@@ -203,8 +208,8 @@ static int open_body_pack(struct storm_open *o)
 	storm_put_addr(&b, &o->owner);
 	storm_put_addr(&b, &o->group);
 	storm_put8(&b, (o->multicast ? OPEN_MULTICAST : 0) |
-		   (o->has_begin ? OPEN_BEGIN : 0) |
-		   (o->founding ? OPEN_FOUNDING : 0));
+			       (o->has_begin ? OPEN_BEGIN : 0) |
+			       (o->founding ? OPEN_FOUNDING : 0));
 	storm_put32(&b, o->radix);
 	storm_put32(&b, o->mtu);
 	storm_put64(&b, o->window);
@@ -245,8 +250,8 @@ static int open_make_cred(struct storm_open *o, uint32_t agent_uid)
 	int err;
 
 	memcpy(payload, o->key, STORM_KEY_LEN);
-	o->session = open_session_of(o->body, o->body_len,
-				     payload + STORM_KEY_LEN);
+	o->session =
+		open_session_of(o->body, o->body_len, payload + STORM_KEY_LEN);
 	err = storm_credential_encode(agent_uid, payload, sizeof(payload),
 				      &cred);
 	OPENSSL_cleanse(payload, sizeof(payload));
@@ -418,7 +423,8 @@ static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 		return STORM_EAUTH;
 	if (ours)
 		return STORM_OK;
-	storm_log(STORM_LOG_WARN, "uid %u opens a session in protocol "
+	storm_log(STORM_LOG_WARN,
+		  "uid %u opens a session in protocol "
 		  "version %u, but this is version %u: install the same STORM "
 		  "on all hosts",
 		  o->uid, f->version, STORM_WIRE_VERSION);
@@ -449,8 +455,8 @@ int storm_open_verify(const void *buf, size_t len, struct storm_open **out)
 	o->cred[f.cred_len] = 0;
 	memcpy(o->body, f.body, f.body_len);
 	o->body_len = f.body_len;
-	err = storm_credential_decode(o->cred, (void **) &payload,
-				      &payload_len, &o->uid, &o->gid);
+	err = storm_credential_decode(o->cred, (void **) &payload, &payload_len,
+				      &o->uid, &o->gid);
 	if (err)
 		goto fail;
 	o->session = open_session_of(o->body, o->body_len, sha);
@@ -493,11 +499,16 @@ void storm_open_free(struct storm_open *o)
 void storm_open_info(const struct storm_open *o, struct storm_open_info *out)
 {
 	*out = (struct storm_open_info) {
-		.uid = o->uid, .gid = o->gid,
-		.job_id = o->job_id, .step_id = o->step_id,
-		.step_het = o->step_het, .cluster = o->cluster,
-		.authority = o->authority, .authority_len = o->authority_len,
-		.count = o->count, .self = o->self,
+		.uid = o->uid,
+		.gid = o->gid,
+		.job_id = o->job_id,
+		.step_id = o->step_id,
+		.step_het = o->step_het,
+		.cluster = o->cluster,
+		.authority = o->authority,
+		.authority_len = o->authority_len,
+		.count = o->count,
+		.self = o->self,
 		.self_name = o->nodes[o->self].name,
 	};
 }

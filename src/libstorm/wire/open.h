@@ -9,7 +9,7 @@
 #include "src/libstorm/base/idset.h"
 #include "seal.h"
 
-#define STORM_OPEN_MAX (4u << 20)	/* 65536 nodes with names of 40 bytes */
+#define STORM_OPEN_MAX (4u << 20) /* 65536 nodes with names of 40 bytes */
 #define STORM_CRED_MAX 8192
 #define STORM_NONCE_LEN 16
 #define STORM_PATH_MAX 4096
@@ -25,14 +25,14 @@ struct storm_comparison {
 	bool writes;
 	struct storm_assign write;
 };
-bool storm_var_known(uint32_t var);	/* own or global */
+bool storm_var_known(uint32_t var); /* own or global */
 bool storm_relation_holds(uint64_t a, enum storm_relation rel, uint64_t b);
 
 /* The announcement of an ordered operation, sent in an OPEN or as BEGIN. */
 struct storm_begin {
 	uint64_t op, size;
 	struct storm_idset p;	/* owned; empty: all members */
-	struct storm_target to;	/* to.kind may be STORM_KIND_COMPARE; to.path:
+	struct storm_target to; /* to.kind may be STORM_KIND_COMPARE; to.path:
 				   owned, malloc()ed */
 	struct storm_comparison cmp;
 };
@@ -40,8 +40,7 @@ struct storm_begin {
 /* Check a caller's node set, in a domain of count nodes.  STORM_OK; EINVAL:
  * empty or out of range; ETOOBIG: too many ranges. */
 int storm_begin_check_set(const struct storm_idset *P, uint32_t count);
-static inline bool storm_begin_names(const struct storm_begin *b,
-				     uint32_t node)
+static inline bool storm_begin_names(const struct storm_begin *b, uint32_t node)
 {
 	return !b->p.count || storm_idset_has(&b->p, node);
 }
@@ -51,7 +50,7 @@ size_t storm_begin_pack(const struct storm_begin *b, uint8_t *buf, size_t max);
  * or ENOMEM: nothing to free. */
 int storm_begin_unpack(struct storm_begin *b, const uint8_t *buf, size_t len,
 		       uint32_t count);
-void storm_begin_free(struct storm_begin *b);	/* what it owns, not b */
+void storm_begin_free(struct storm_begin *b); /* what it owns, not b */
 
 /* An OPEN.  storm_open_verify() makes it from a stream, or an owner fills it in
  * for storm_open_seal().  Free it by storm_open_free(). */
@@ -59,28 +58,28 @@ struct storm_open {
 	/* from the credential */
 	uint32_t uid, gid;
 	uint8_t key[STORM_KEY_LEN];
-	uint64_t session;	/* first 8 bytes of SHA-256(body) */
+	uint64_t session; /* first 8 bytes of SHA-256(body) */
 	/* from the stream */
 	uint32_t self;
-	bool late;		/* sent after its first epoch had ended */
+	bool late; /* sent after its first epoch had ended */
 	/* from the body */
-	uint8_t nonce[STORM_NONCE_LEN];	/* random: no session can be guessed */
+	uint8_t nonce[STORM_NONCE_LEN]; /* random: no session can be guessed */
 	uint32_t job_id, step_id, step_het;
 	struct storm_addr owner, group;
 	bool multicast;
 	uint32_t radix, mtu;
 	uint64_t window, dead_timeout, op_timeout, heartbeat;
-	uint64_t cluster;	/* which cluster's domain; 0: a step domain */
-	uint32_t epoch;		/* the first one of this owner */
-	bool founding;		/* the cluster domain's first owner: no node
+	uint64_t cluster; /* which cluster's domain; 0: a step domain */
+	uint32_t epoch;	  /* the first one of this owner */
+	bool founding;	  /* the cluster domain's first owner: no node
 				   has state of an earlier one */
 	uint8_t *authority;
 	size_t authority_len;
-	struct storm_node *nodes;	/* names owned */
+	struct storm_node *nodes; /* names owned */
 	uint32_t count;
-	struct storm_idset excluded;	/* as the epoch begins */
+	struct storm_idset excluded; /* as the epoch begins */
 	bool has_begin;
-	struct storm_begin begin;	/* of the first operation */
+	struct storm_begin begin; /* of the first operation */
 	/* as received or made; passed on to the children */
 	char *cred;
 	uint8_t *body;
@@ -116,13 +115,13 @@ void storm_open_free(struct storm_open *o);
 
 /* What programs can learn about an OPEN, or about a session made from it. */
 struct storm_open_info {
-	uint32_t uid, gid;		/* of the owner; from the credential */
+	uint32_t uid, gid; /* of the owner; from the credential */
 	uint32_t job_id, step_id, step_het;
-	uint64_t cluster;		/* 0: a step domain */
-	const void *authority;		/* owned by the OPEN */
+	uint64_t cluster;      /* 0: a step domain */
+	const void *authority; /* owned by the OPEN */
 	size_t authority_len;
-	uint32_t count;			/* nodes in the domain */
-	uint32_t self;			/* which one is this node */
+	uint32_t count; /* nodes in the domain */
+	uint32_t self;	/* which one is this node */
 	const char *self_name;
 };
 void storm_open_info(const struct storm_open *o, struct storm_open_info *out);

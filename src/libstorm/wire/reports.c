@@ -62,7 +62,8 @@ int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 {
 	for (uint32_t i = 0; i < r->count; i++) {
 		int err = r->e[i].kind == kind ?
-			  storm_idset_union(s, &r->e[i].ids) : 0;
+				  storm_idset_union(s, &r->e[i].ids) :
+				  0;
 		if (err)
 			return err;
 	}

@@ -21,7 +21,7 @@ struct storm_reports {
 	struct storm_report_entry *e;
 	uint32_t count, room;
 };
-#define STORM_REPORTS_MAX (4u << 20)	/* bytes packed */
+#define STORM_REPORTS_MAX (4u << 20) /* bytes packed */
 /* Limit of distinct (kind, code): more than there are exit statuses, and few
  * enough for a linear search, even if a sender forges them. */
 #define STORM_REPORT_CODES 4096
@@ -30,8 +30,7 @@ struct storm_reports {
  * that are new there.  STORM_OK, ENOMEM, or ETOOBIG: no room for another
  * code. */
 int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
-		      const struct storm_idset *ids,
-		      struct storm_idset *fresh);
+		      const struct storm_idset *ids, struct storm_idset *fresh);
 /* Add the ids of a kind, of any code, to s.  STORM_OK or ENOMEM. */
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
@@ -54,8 +53,8 @@ int storm_reports_unpack(const uint8_t *buf, size_t len, uint8_t *complete,
 #define STORM_REPORT_PART_HEADER 16
 /* A receiver's side, one for each child. */
 struct storm_report_rx {
-	uint64_t version;	/* being assembled */
-	uint64_t done;		/* last one that was complete */
+	uint64_t version; /* being assembled */
+	uint64_t done;	  /* last one that was complete */
 	uint16_t parts, have;
 	uint32_t part_len, last_len;
 	uint8_t *buf, *seen;

@@ -43,7 +43,8 @@ size_t storm_result_pack(enum storm_compare result,
 {
 	struct storm_out o = { buf, buf + max, false };
 	uint32_t n = out->faults_kept < STORM_RESULT_FAULTS ?
-		     out->faults_kept : STORM_RESULT_FAULTS;
+			     out->faults_kept :
+			     STORM_RESULT_FAULTS;
 
 	storm_put8(&o, (uint8_t) result);
 	storm_put8(&o, (uint8_t) out->state);

@@ -17,7 +17,7 @@
  * state, of a kilobyte or more, is made when it is first asked for. */
 struct storm_seal {
 	uint8_t sub[STORM_KEY_LEN];
-	EVP_CIPHER_CTX *enc, *dec;	/* keyed; only the nonce changes */
+	EVP_CIPHER_CTX *enc, *dec; /* keyed; only the nonce changes */
 };
 
 static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
@@ -27,8 +27,8 @@ static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
 	char digest[] = "SHA256";
 	OSSL_PARAM p[] = {
-		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
-						 digest, 0),
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest,
+						 0),
 		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
 						  (void *) key, STORM_KEY_LEN),
 		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO,
@@ -110,11 +110,16 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		return STORM_ESYS;
 	c = s->enc;
 	return EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv) == 1 &&
-	       EVP_EncryptUpdate(c, NULL, &n, hdr, STORM_HEADER_LEN) == 1 &&
-	       EVP_EncryptUpdate(c, out, &n, body, (int) len) == 1 &&
-	       EVP_EncryptFinal_ex(c, out + n, &fin) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, STORM_TAG_LEN,
-				   out + len) == 1 ? STORM_OK : STORM_ESYS;
+			       EVP_EncryptUpdate(c, NULL, &n, hdr,
+						 STORM_HEADER_LEN) == 1 &&
+			       EVP_EncryptUpdate(c, out, &n, body, (int) len) ==
+				       1 &&
+			       EVP_EncryptFinal_ex(c, out + n, &fin) == 1 &&
+			       EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG,
+						   STORM_TAG_LEN,
+						   out + len) == 1 ?
+		       STORM_OK :
+		       STORM_ESYS;
 }
 
 /* Ready for the body of what has this header. */
@@ -144,8 +149,8 @@ static bool seal_open_end(struct storm_seal *s, uint8_t tag[STORM_TAG_LEN])
 	uint8_t none[STORM_TAG_LEN];
 	int n;
 
-	return EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG,
-				   STORM_TAG_LEN, tag) == 1 &&
+	return EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
+				   tag) == 1 &&
 	       EVP_DecryptFinal_ex(s->dec, none, &n) == 1;
 }
 
@@ -158,10 +163,12 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	if (len < STORM_TAG_LEN)
 		return STORM_EAUTH;
 	len -= STORM_TAG_LEN;
-	memcpy(tag, body + len, STORM_TAG_LEN);	/* out may be over it */
+	memcpy(tag, body + len, STORM_TAG_LEN); /* out may be over it */
 	return seal_open_begin(s, hdr, sequence) &&
-	       seal_open_bytes(s, body, len, out) &&
-	       seal_open_end(s, tag) ? STORM_OK : STORM_EAUTH;
+			       seal_open_bytes(s, body, len, out) &&
+			       seal_open_end(s, tag) ?
+		       STORM_OK :
+		       STORM_EAUTH;
 }
 
 uint8_t *storm_seal_open_data(struct storm_seal *s,
@@ -179,7 +186,9 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 	out = place(arg, head, rest);
 	memcpy(tag, body + len - STORM_TAG_LEN, STORM_TAG_LEN);
 	return seal_open_bytes(s, body + STORM_DATA_HEADER_LEN, rest, out) &&
-	       seal_open_end(s, tag) ? out : NULL;
+			       seal_open_end(s, tag) ?
+		       out :
+		       NULL;
 }
 
 uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)

@@ -18,7 +18,7 @@
 /* DATA has a sequence of its own: replay of the rest is found by a window. */
 enum storm_lane { STORM_LANE_CONTROL, STORM_LANE_DATA, STORM_LANES };
 
-struct storm_seal;	/* one sender's lane, ready to seal and unseal */
+struct storm_seal; /* one sender's lane, ready to seal and unseal */
 
 /* NULL: OpenSSL failed or no memory. */
 struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
@@ -68,7 +68,7 @@ void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 #define STORM_REPLAY_WINDOW 1024
 struct storm_replay {
 	uint64_t top;
-	uint64_t seen[STORM_REPLAY_WINDOW / 64];	/* rings of bits */
+	uint64_t seen[STORM_REPLAY_WINDOW / 64]; /* rings of bits */
 };
 bool storm_replay_fresh(const struct storm_replay *w, uint64_t sequence);
 void storm_replay_accept(struct storm_replay *w, uint64_t sequence);

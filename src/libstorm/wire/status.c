@@ -25,7 +25,9 @@ void storm_status_free(struct storm_status *s)
 
 /* How many of each fit.  At least one of each stays, or the STATUS would look
  * as if there were none. */
-struct room { uint32_t behind, unanswered, fresh, faults, overdue; };
+struct room {
+	uint32_t behind, unanswered, fresh, faults, overdue;
+};
 
 static bool status_make_room(struct room *r, size_t max)
 {
@@ -35,15 +37,17 @@ static bool status_make_room(struct room *r, size_t max)
 
 		if (r->fresh > *most)
 			most = &r->fresh;
-		if (FIXED + RANGE * ((size_t) r->behind + r->unanswered +
+		if (FIXED +
+			    RANGE * ((size_t) r->behind + r->unanswered +
 				     r->fresh) +
-		    FAULT * (size_t) r->faults + SHORT * (size_t) r->overdue <=
+			    FAULT * (size_t) r->faults +
+			    SHORT * (size_t) r->overdue <=
 		    max)
 			return true;
-		if (r->overdue)	/* only reported, no decision needs it */
+		if (r->overdue) /* only reported, no decision needs it */
 			r->overdue--;
-		else if (*most > 1 && (r->faults <= 1 ||
-				  RANGE * *most >= FAULT * r->faults))
+		else if (*most > 1 &&
+			 (r->faults <= 1 || RANGE * *most >= FAULT * r->faults))
 			--*most;
 		else if (r->faults > 1)
 			r->faults--;
@@ -69,8 +73,7 @@ static void status_put_joined(struct storm_out *o, const struct storm_idset *s,
 	storm_idset_clear(&copy);
 }
 
-size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
-			 size_t max)
+size_t storm_status_pack(const struct storm_status *s, uint8_t *buf, size_t max)
 {
 	struct storm_out o = { buf, buf + max, false };
 	struct room r = {
@@ -112,8 +115,8 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
-int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
-			size_t len, uint32_t count)
+int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
+			uint32_t count)
 {
 	struct storm_in i = { buf, buf + len, false };
 
@@ -144,8 +147,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
 		s->faults[k].node = storm_get32(&i);
 		s->faults[k].why = storm_get8(&i);
 		s->faults[k].sys = (int) storm_get32(&i);
-		if (s->faults[k].node >= count ||
-		    !s->faults[k].why ||
+		if (s->faults[k].node >= count || !s->faults[k].why ||
 		    s->faults[k].why >= STORM_ERANGE_)
 			goto bad;
 	}
@@ -161,7 +163,8 @@ bad:
 static void status_more_faults(struct storm_status *s, uint32_t n)
 {
 	s->faults_total += n < UINT32_MAX - s->faults_total ?
-			   n : UINT32_MAX - s->faults_total;
+				   n :
+				   UINT32_MAX - s->faults_total;
 }
 
 void storm_status_fault(struct storm_status *s, uint32_t node,
@@ -171,8 +174,8 @@ void storm_status_fault(struct storm_status *s, uint32_t node,
 		if (s->faults[i].node == node)
 			return;
 	if (s->nfaults < STORM_FAULTS_KEPT)
-		s->faults[s->nfaults++] = (struct storm_fault) {
-			node, why, sys };
+		s->faults[s->nfaults++] =
+			(struct storm_fault) { node, why, sys };
 	status_more_faults(s, 1);
 }
 
@@ -188,15 +191,16 @@ void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
 {
 	static const struct storm_idset all;
 
-	*a = (struct storm_asked) { .op = op, .cmp = c->cmp, .p = &all,
-				    .cmp_p = &c->cmp_p };
-	if (op > c->op)		/* the owner's state is older than op */
+	*a = (struct storm_asked) {
+		.op = op, .cmp = c->cmp, .p = &all, .cmp_p = &c->cmp_p
+	};
+	if (op > c->op) /* the owner's state is older than op */
 		return;
 	a->op = c->op;
 	a->p = &c->p;
 	a->floor = c->floor;
 	if (c->op)
-		a->phase = c->decision ? STORM_PHASE_ENDED :
+		a->phase = c->decision	      ? STORM_PHASE_ENDED :
 			   c->sent == c->size ? STORM_PHASE_STAGED :
 						STORM_PHASE_BEGUN;
 }
@@ -205,9 +209,13 @@ void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 		       uint32_t mtu)
 {
 	*s = (struct storm_status) {
-		.op = a->op, .floor = a->floor, .phase = STORM_PHASE_ENDED,
-		.flags = STORM_STATUS_MCAST, .progress = UINT64_MAX,
-		.cmp = a->cmp, .mtu = mtu,
+		.op = a->op,
+		.floor = a->floor,
+		.phase = STORM_PHASE_ENDED,
+		.flags = STORM_STATUS_MCAST,
+		.progress = UINT64_MAX,
+		.cmp = a->cmp,
+		.mtu = mtu,
 	};
 }
 
@@ -216,8 +224,8 @@ static bool status_reached(const struct storm_status *s,
 			   const struct storm_asked *a)
 {
 	/* a later op begins only after the owner saw the end of this one */
-	return s->op > a->op || (s->op == a->op && s->phase >= a->phase &&
-				 s->floor >= a->floor);
+	return s->op > a->op ||
+	       (s->op == a->op && s->phase >= a->phase && s->floor >= a->floor);
 }
 
 /* Add the late nodes of a child, or its whole subtree, if they are asked. */
@@ -248,7 +256,7 @@ static void status_merge_op(struct storm_status *into,
 
 	if (status_add_late(&into->behind, a->p, t, node,
 			    current ? &child->behind : NULL))
-		into->phase = STORM_PHASE_NONE;	/* nothing can be claimed */
+		into->phase = STORM_PHASE_NONE; /* nothing can be claimed */
 	if (current && child->op == a->op && child->phase < into->phase)
 		into->phase = child->phase;
 	if (child && child->op == a->op) {
@@ -304,8 +312,7 @@ static void status_merge_faults(struct storm_status *into,
 		status_more_faults(into, child->faults_total - child->nfaults);
 }
 
-void storm_status_merge(struct storm_status *into,
-			const struct storm_asked *a,
+void storm_status_merge(struct storm_status *into, const struct storm_asked *a,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child)
 {

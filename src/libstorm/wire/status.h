@@ -15,21 +15,21 @@
 enum storm_phase {
 	STORM_PHASE_NONE = 0,
 	STORM_PHASE_BEGUN = 1,	/* target open, waiting for data */
-	STORM_PHASE_STAGED = 2,	/* all received and verified, not visible yet */
+	STORM_PHASE_STAGED = 2, /* all received and verified, not visible yet */
 	STORM_PHASE_ENDED = 3	/* committed or aborted and cleaned up */
 };
 
-#define STORM_STATUS_MCAST 0x1		/* all nodes received a multicast */
-#define STORM_STATUS_UNACKED 0x2	/* some report has no ACK yet */
-#define STORM_STATUS_NO 0x4		/* comparison op is false somewhere */
-#define STORM_STATUS_LACKS 0x8		/* some node does not know op */
-#define STORM_STATUS_COMMITTED 0x10	/* some node received COMMIT for last */
-#define STORM_STATUS_JOIN 0x20		/* from a non-member: it asks to join */
-#define STORM_STATUS_SILENT 0x40	/* nodes in behind do not answer */
+#define STORM_STATUS_MCAST 0x1	    /* all nodes received a multicast */
+#define STORM_STATUS_UNACKED 0x2    /* some report has no ACK yet */
+#define STORM_STATUS_NO 0x4	    /* comparison op is false somewhere */
+#define STORM_STATUS_LACKS 0x8	    /* some node does not know op */
+#define STORM_STATUS_COMMITTED 0x10 /* some node received COMMIT for last */
+#define STORM_STATUS_JOIN 0x20	    /* from a non-member: it asks to join */
+#define STORM_STATUS_SILENT 0x40    /* nodes in behind do not answer */
 #define STORM_STATUS_FLAGS 0x7f
 
 #define STORM_FAULTS_KEPT 32
-#define STORM_BEHIND_KEPT 32		/* ranges */
+#define STORM_BEHIND_KEPT 32 /* ranges */
 #define STORM_OVERDUE_KEPT 8
 
 /* What the owner's state currently asks for. */
@@ -37,7 +37,7 @@ struct storm_asked {
 	uint64_t op, floor;
 	uint8_t phase;
 	uint64_t cmp;
-	const struct storm_idset *p, *cmp_p;	/* of these nodes; empty: all */
+	const struct storm_idset *p, *cmp_p; /* of these nodes; empty: all */
 };
 
 /*
@@ -48,35 +48,35 @@ struct storm_asked {
  */
 struct storm_status {
 	uint64_t version;
-	uint64_t last;			/* highest op that any node knows */
-	uint64_t op, floor;		/* reached by all but those in behind */
-	uint8_t phase;			/* the same; minimum */
+	uint64_t last;	    /* highest op that any node knows */
+	uint64_t op, floor; /* reached by all but those in behind */
+	uint8_t phase;	    /* the same; minimum */
 	uint8_t flags;
-	uint64_t progress;		/* bytes written, minimum of all */
-	uint64_t cmp;			/* answered by all but unanswered */
-	bool cmp_false;			/* ... and false at some node */
-	uint32_t mtu;			/* minimum */
-	uint64_t seen;			/* version of the owner's state: the
+	uint64_t progress;	       /* bytes written, minimum of all */
+	uint64_t cmp;		       /* answered by all but unanswered */
+	bool cmp_false;		       /* ... and false at some node */
+	uint32_t mtu;		       /* minimum */
+	uint64_t seen;		       /* version of the owner's state: the
 					   node's own, not its subtree's */
-	uint64_t repaired, lost;	/* chunks: sum, maximum */
-	struct storm_idset behind;	/* of the operation */
-	struct storm_idset unanswered;	/* of the comparison */
-	struct storm_idset fresh;	/* have no state of the domain */
-	struct storm_idset overdue;	/* silent, see detector.h; only some if
+	uint64_t repaired, lost;       /* chunks: sum, maximum */
+	struct storm_idset behind;     /* of the operation */
+	struct storm_idset unanswered; /* of the comparison */
+	struct storm_idset fresh;      /* have no state of the domain */
+	struct storm_idset overdue;    /* silent, see detector.h; only some if
 					   they are many */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };
 
-void storm_status_free(struct storm_status *s);	/* its sets; zeroes *s */
+void storm_status_free(struct storm_status *s); /* its sets; zeroes *s */
 /* Bytes written to buf; 0: max is too small.  Faults that do not fit are left
  * out.  Sets that do not fit lose gaps: neighbouring ranges are joined. */
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf,
 			 size_t max);
 /* count: nodes in the domain.  STORM_OK: free s by storm_status_free().
  * EINVAL: malformed, nothing to free. */
-int storm_status_unpack(struct storm_status *s, const uint8_t *buf,
-			size_t len, uint32_t count);
+int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
+			uint32_t count);
 /* What c asks for if op is the last operation that is known.  a points into
  * c. */
 void storm_asked_of(struct storm_asked *a, const struct storm_cast *c,
@@ -87,8 +87,7 @@ void storm_status_init(struct storm_status *s, const struct storm_asked *a,
 		       uint32_t mtu);
 /* Merge the STATUS of the child `node` into its parent's.  child: the latest
  * one received; NULL: none, so its whole subtree counts as late. */
-void storm_status_merge(struct storm_status *into,
-			const struct storm_asked *a,
+void storm_status_merge(struct storm_status *into, const struct storm_asked *a,
 			const struct storm_tree *t, uint32_t node,
 			const struct storm_status *child);
 /* node's parent is silent, and node sent its STATUS, own, to the owner

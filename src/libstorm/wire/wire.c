@@ -25,10 +25,22 @@ static void wire_put(struct storm_out *o, uint64_t v, size_t n)
 	o->p += n;
 }
 
-void storm_put8(struct storm_out *o, uint8_t v) { wire_put(o, v, 1); }
-void storm_put16(struct storm_out *o, uint16_t v) { wire_put(o, v, 2); }
-void storm_put32(struct storm_out *o, uint32_t v) { wire_put(o, v, 4); }
-void storm_put64(struct storm_out *o, uint64_t v) { wire_put(o, v, 8); }
+void storm_put8(struct storm_out *o, uint8_t v)
+{
+	wire_put(o, v, 1);
+}
+void storm_put16(struct storm_out *o, uint16_t v)
+{
+	wire_put(o, v, 2);
+}
+void storm_put32(struct storm_out *o, uint32_t v)
+{
+	wire_put(o, v, 4);
+}
+void storm_put64(struct storm_out *o, uint64_t v)
+{
+	wire_put(o, v, 8);
+}
 
 void storm_put(struct storm_out *o, const void *buf, size_t len)
 {
@@ -65,10 +77,22 @@ static uint64_t wire_get(struct storm_in *in, size_t n)
 	return v;
 }
 
-uint8_t storm_get8(struct storm_in *i) { return (uint8_t) wire_get(i, 1); }
-uint16_t storm_get16(struct storm_in *i) { return (uint16_t) wire_get(i, 2); }
-uint32_t storm_get32(struct storm_in *i) { return (uint32_t) wire_get(i, 4); }
-uint64_t storm_get64(struct storm_in *i) { return wire_get(i, 8); }
+uint8_t storm_get8(struct storm_in *i)
+{
+	return (uint8_t) wire_get(i, 1);
+}
+uint16_t storm_get16(struct storm_in *i)
+{
+	return (uint16_t) wire_get(i, 2);
+}
+uint32_t storm_get32(struct storm_in *i)
+{
+	return (uint32_t) wire_get(i, 4);
+}
+uint64_t storm_get64(struct storm_in *i)
+{
+	return wire_get(i, 8);
+}
 
 const uint8_t *storm_get(struct storm_in *i, size_t len)
 {
@@ -144,7 +168,7 @@ void storm_put_set(struct storm_out *o, const struct storm_idset *s)
 	for (uint32_t k = 0; k < s->count; k++) {
 		/* ranges never touch, so the gap is at least 1 */
 		wire_put_number(o, k ? s->r[k].first - s->r[k - 1].last - 2 :
-				  s->r[k].first);
+				       s->r[k].first);
 		wire_put_number(o, s->r[k].last - s->r[k].first);
 	}
 }

@@ -12,35 +12,37 @@
 
 #include "src/libstorm/storm.h"
 
-#ifndef STORM_WIRE_VERSION	/* the tests build one of another version */
+#ifndef STORM_WIRE_VERSION /* the tests build one of another version */
 #define STORM_WIRE_VERSION 1
 #endif
-#define STORM_WIRE_MAGIC 0x5354524dU	/* "STRM", in OPEN and its refusal */
+#define STORM_WIRE_MAGIC 0x5354524dU /* "STRM", in OPEN and its refusal */
 #define STORM_HEADER_LEN 52
 #define STORM_TAG_LEN 16
 #define STORM_INCARNATION_LEN 16
-#define STORM_DATA_HEADER_LEN 8	/* offset of the chunk in the transfer */
+#define STORM_DATA_HEADER_LEN 8 /* offset of the chunk in the transfer */
 #define STORM_DATAGRAM_MIN (STORM_HEADER_LEN + STORM_TAG_LEN)
 #define STORM_DATAGRAM_MAX 9000
 #define STORM_CHUNK_MIN 256
 /* a datagram that holds a chunk: no link of a domain takes less */
-#define STORM_MTU_MIN (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + \
-		       STORM_CHUNK_MIN + STORM_TAG_LEN)
+#define STORM_MTU_MIN                                                 \
+	(STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_CHUNK_MIN + \
+	 STORM_TAG_LEN)
 
 enum storm_msg {
-	STORM_MSG_CAST = 1,	/* owner -> all: state, begin, acknowledged */
-	STORM_MSG_DATA = 2,	/* owner or repairing node -> all or one */
-	STORM_MSG_STATUS = 3,	/* node -> tree parent */
-	STORM_MSG_NACK = 4,	/* node -> tree parent, grandparent or owner */
-	STORM_MSG_REPORT = 5,	/* node -> tree parent */
-	STORM_MSG_REPORT_ACK = 6,	/* tree parent -> node */
-	STORM_MSG_REQUEST = 7,	/* node -> owner: run this operation */
-	STORM_MSG_RESULT = 8,	/* owner -> node: how it ended */
-	STORM_MSG_STROBE = 9,	/* owner -> all: op is its number */
+	STORM_MSG_CAST = 1,   /* owner -> all: state, begin, acknowledged */
+	STORM_MSG_DATA = 2,   /* owner or repairing node -> all or one */
+	STORM_MSG_STATUS = 3, /* node -> tree parent */
+	STORM_MSG_NACK = 4,   /* node -> tree parent, grandparent or owner */
+	STORM_MSG_REPORT = 5, /* node -> tree parent */
+	STORM_MSG_REPORT_ACK = 6, /* tree parent -> node */
+	STORM_MSG_REQUEST = 7,	  /* node -> owner: run this operation */
+	STORM_MSG_RESULT = 8,	  /* owner -> node: how it ended */
+	STORM_MSG_STROBE = 9,	  /* owner -> all: op is its number */
 	STORM_MSG_MAX = 10
 };
 
-#define STORM_HDR_RELAY 0x1	/* CAST, STROBE: pass on to your tree children;
+#define STORM_HDR_RELAY \
+	0x1 /* CAST, STROBE: pass on to your tree children;
 				   DATA: pass on to your chain successor */
 #define STORM_HDR_FLAGS 0x1
 
@@ -50,7 +52,7 @@ struct storm_header {
 	uint32_t epoch;
 	uint64_t session;
 	uint8_t incarnation[STORM_INCARNATION_LEN];
-	uint32_t sender;	/* STORM_NO_NODE: the owner */
+	uint32_t sender; /* STORM_NO_NODE: the owner */
 	uint64_t sequence;
 	uint64_t op;
 };
@@ -58,8 +60,7 @@ struct storm_header {
 void storm_header_pack(const struct storm_header *h,
 		       uint8_t out[STORM_HEADER_LEN]);
 /* Checks version, type, flags and length.  STORM_OK, EVERSION or EINVAL. */
-int storm_header_unpack(struct storm_header *h, const uint8_t *buf,
-			size_t len);
+int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len);
 
 /* An agent's answer to an OPEN that it refuses, if the sender is authenticated.
  * The same in all versions. */
@@ -72,8 +73,14 @@ bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 
 /* A writer that has no room left sets bad and writes no more.  A reader at its
  * end sets bad and returns zeroes.  Check bad once, at the end. */
-struct storm_out { uint8_t *p, *end; bool bad; };
-struct storm_in { const uint8_t *p, *end; bool bad; };
+struct storm_out {
+	uint8_t *p, *end;
+	bool bad;
+};
+struct storm_in {
+	const uint8_t *p, *end;
+	bool bad;
+};
 
 void storm_put8(struct storm_out *o, uint8_t v);
 void storm_put16(struct storm_out *o, uint16_t v);

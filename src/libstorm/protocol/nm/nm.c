@@ -12,8 +12,8 @@
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
-#define SAID_AGAIN (5 * STORM_MS)	/* a child that old news has missed it */
-#define DIRECT_TIME (2 * STORM_SEC)	/* to the owner, past a silent parent */
+#define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
+#define DIRECT_TIME (2 * STORM_SEC) /* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
 
 static struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
@@ -58,8 +58,10 @@ static void nm_children_open(struct nm_session *s)
 		s->open->late |= s->link.epoch > s->open->epoch;
 		buf = storm_open_stream(s->open, c->node, &len);
 		rc = buf ? s->link.t->ops->send_stream(s->link.t,
-				nm_addr(s, c->node), s->link.session, c->node,
-				buf, len) : -1;
+						       nm_addr(s, c->node),
+						       s->link.session, c->node,
+						       buf, len) :
+			   -1;
 		free(buf);
 		if (rc)
 			nm_child_lost(s, c->node, STORM_ELOST, -rc);
@@ -235,8 +237,8 @@ static void nm_session_begin(struct nm_session *s, struct nm_session *before,
 	}
 }
 
-void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
-		    struct storm_open *o, int err, uint64_t now)
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
+		    int err, uint64_t now)
 {
 	uint8_t inc[STORM_INCARNATION_LEN];
 	struct nm_session *s, *before;
@@ -253,8 +255,9 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		return;
 	}
 	if (!o) {
-		nm_stream_end(nm, stream, err == STORM_EVERSION ?
-					  STORM_EVERSION : STORM_EAUTH);
+		nm_stream_end(nm, stream,
+			      err == STORM_EVERSION ? STORM_EVERSION :
+						      STORM_EAUTH);
 		return;
 	}
 	/* An owner that the host refuses owns no cluster domain: it takes
@@ -263,8 +266,10 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 		o->cluster = 0;
 	before = nm_cluster_find(nm, o->cluster);
 	if (before && o->epoch <= before->link.epoch) {
-		storm_log(STORM_LOG_WARN, "cluster domain: an owner of epoch %u, but this node is in epoch %u",
-			  o->epoch, before->link.epoch);
+		storm_log(
+			STORM_LOG_WARN,
+			"cluster domain: an owner of epoch %u, but this node is in epoch %u",
+			o->epoch, before->link.epoch);
 		storm_open_free(o);
 		nm_stream_end(nm, stream, STORM_ESUPERSEDED);
 		return;
@@ -282,7 +287,7 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
 	s->request.tail = &s->request.first;
 	nm_repair_reset(&s->xfer);
 	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
-	s->host.refused = err;	/* reported to the owner */
+	s->host.refused = err; /* reported to the owner */
 	if (storm_random(inc, sizeof(inc)) ||
 	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
 			    o->session, o->self, inc))
@@ -339,7 +344,8 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 
 static void nm_session_fenced(struct nm_session *s)
 {
-	storm_log(STORM_LOG_WARN, "step %u.%u: this node was excluded from its domain",
+	storm_log(STORM_LOG_WARN,
+		  "step %u.%u: this node was excluded from its domain",
 		  s->open->job_id, s->open->step_id);
 	s->closing = true;
 }
@@ -352,7 +358,7 @@ static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
 	a->answering = true;
 	if (directly)
 		a->direct_until = now + DIRECT_TIME;
-	if (now < a->asked_at + SAID_AGAIN)	/* it comes twice */
+	if (now < a->asked_at + SAID_AGAIN) /* it comes twice */
 		return;
 	storm_children_asked(s->tree.child, s->tree.children, a->asked_at);
 	a->asked_at = now;
@@ -386,7 +392,7 @@ static void nm_state_take(struct nm_session *s, struct storm_cast *c,
 			nm_session_fenced(s);
 		return;
 	}
-	if (s->member.out_epoch)	/* it waits to be welcome */
+	if (s->member.out_epoch) /* it waits to be welcome */
 		return;
 	if (epoch > s->link.epoch) {
 		s->link.epoch = epoch;
@@ -507,8 +513,8 @@ static void nm_child_status(struct nm_session *s, struct storm_child *c,
 	if (st->op < s->xfer.op ||
 	    (st->op == s->xfer.op && st->flags & STORM_STATUS_LACKS))
 		nm_said_resend(s, &s->heard.begin, c->node, now);
-	for (int k = 0; st->flags & STORM_STATUS_UNACKED &&
-	     k < STORM_REPORT_KINDS; k++)
+	for (int k = 0;
+	     st->flags & STORM_STATUS_UNACKED && k < STORM_REPORT_KINDS; k++)
 		nm_said_resend(s, &s->heard.ack[k], c->node, now);
 	if (st->seen < s->heard.cast.version)
 		nm_said_resend(s, &s->heard.state, c->node, now);
@@ -526,8 +532,8 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		s->nm->link_stats.fenced++;
 		return;
 	}
-	if (owner && (h->epoch < s->link.epoch ||
-		      h->epoch < s->member.in_epoch)) {
+	if (owner &&
+	    (h->epoch < s->link.epoch || h->epoch < s->member.in_epoch)) {
 		s->nm->link_stats.fenced++;
 		return;
 	}
@@ -560,14 +566,14 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		if (!owner || p.len > STORM_STROBE_MAX)
 			break;
 		s->heard.at = now;
-		if (h->flags & STORM_HDR_RELAY)	/* they are waiting, too */
+		if (h->flags & STORM_HDR_RELAY) /* they are waiting, too */
 			nm_relay_down(s, rx->buf, rx->len);
 		nm_strobe_take(s, h->op, p.body, p.len);
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)
 			nm_child_status(s, c, p.body, p.len, now);
-		return;		/* a former child: soft state, no harm */
+		return; /* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
 		if (!owner &&
 		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
@@ -650,7 +656,7 @@ static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 			continue;
 		t = storm_child_check(c, s->open->dead_timeout,
 				      s->open->heartbeat, now);
-		next = storm_min(next, t);	/* goes with the next STATUS */
+		next = storm_min(next, t); /* goes with the next STATUS */
 		t = c->last_heard + s->open->dead_timeout;
 		if (now < t) {
 			next = storm_min(next, t);
@@ -674,19 +680,21 @@ static uint64_t nm_owner_silence(const struct nm_session *s)
 
 static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 {
-	uint64_t sign_every = storm_sign_every(s->open->dead_timeout,
-					       s->open->heartbeat);
+	uint64_t sign_every =
+		storm_sign_every(s->open->dead_timeout, s->open->heartbeat);
 	uint64_t next = s->heard.at + nm_owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
-		storm_log(STORM_LOG_INFO, "step %u.%u: its owner is silent, domain closed",
+		storm_log(STORM_LOG_INFO,
+			  "step %u.%u: its owner is silent, domain closed",
 			  s->open->job_id, s->open->step_id);
 		s->closing = true;
 		return now;
 	}
-	if (now >= next) {	/* what it knows is kept for the next owner */
+	if (now >= next) { /* what it knows is kept for the next owner */
 		if (!s->member.orphan)
-			storm_log(STORM_LOG_INFO, "cluster domain: its owner is silent");
+			storm_log(STORM_LOG_INFO,
+				  "cluster domain: its owner is silent");
 		s->member.orphan = true;
 		next = STORM_NEVER;
 	}

@@ -17,7 +17,7 @@
 #include "src/libstorm/transport/transport.h"
 
 struct storm_nm;
-struct storm_open;		/* open.h */
+struct storm_open; /* open.h */
 struct storm_open_info;
 
 struct storm_nm_ops {
@@ -39,12 +39,12 @@ struct storm_nm_ops {
 	 * user, check everything that can be checked now, then call
 	 * storm_nm_begun().  *file is the host's own.
 	 */
-	void (*file_begin)(void *host, void *ctx, uint64_t session,
-			   uint64_t op, const struct storm_target *to,
-			   uint64_t size, void **file);
+	void (*file_begin)(void *host, void *ctx, uint64_t session, uint64_t op,
+			   const struct storm_target *to, uint64_t size,
+			   void **file);
 	/* Write at offset; 0 or an errno.  Synchronous, into the page cache. */
-	int (*file_write)(void *host, void *file, uint64_t off,
-			  const void *buf, size_t len);
+	int (*file_write)(void *host, void *file, uint64_t off, const void *buf,
+			  size_t len);
 	/* Read back what was written, for a repair; 0 or an errno. */
 	int (*file_read)(void *host, void *file, uint64_t off, void *buf,
 			 size_t len);
@@ -66,14 +66,13 @@ struct storm_nm_ops {
 		      uint32_t remote_event, const void *buf, size_t len);
 	/* A strobe, of a higher number than all before; buf is valid during the
 	 * call.  May be NULL. */
-	void (*strobe)(void *host, void *ctx, uint64_t session,
-		       uint64_t number, const void *buf, size_t len);
+	void (*strobe)(void *host, void *ctx, uint64_t session, uint64_t number,
+		       const void *buf, size_t len);
 	/* An operation that this node asked for has ended; out is the callee's
 	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
 	 * FAILED.  May be NULL in a host that asks for none. */
 	void (*requested)(void *host, void *ctx, void *token,
-			  enum storm_compare result,
-			  struct storm_outcome *out);
+			  enum storm_compare result, struct storm_outcome *out);
 	/* The owner has these ids of (kind): end to end. */
 	void (*acked)(void *host, void *ctx, uint8_t kind,
 		      const struct storm_idset *ids);
@@ -84,7 +83,7 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 				 struct storm_transport *t,
 				 const struct storm_nm_ops *ops, void *host,
 				 int *err);
-void storm_nm_destroy(struct storm_nm *nm);	/* closes every session */
+void storm_nm_destroy(struct storm_nm *nm); /* closes every session */
 
 /* Input.  now: monotonic ns. */
 void storm_nm_datagrams(struct storm_nm *nm, struct storm_rx *rx, size_t n,
@@ -100,10 +99,10 @@ uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 /* Answers to the asynchronous operations.  admit takes o.  With err, o is
  * NULL (the sender gets EVERSION or nothing), or authentic but refused (the owner
  * gets err). */
-void storm_nm_admit(struct storm_nm *nm, uint64_t ticket,
-		    struct storm_open *o, int err, uint64_t now);
-void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
-		    int err, int sys, uint64_t now);
+void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
+		    int err, uint64_t now);
+void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
+		    int sys, uint64_t now);
 void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 		     int err, int sys, uint64_t now);
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
@@ -119,8 +118,7 @@ int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
 /* Report ids of this node: they join the cumulative report, which is
  * retransmitted until the owner acknowledges it.  A code other than 0 goes ahead.  STORM_ENOENT: no session. */
 int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
-		    uint32_t code, const struct storm_idset *ids,
-		    uint64_t now);
+		    uint32_t code, const struct storm_idset *ids, uint64_t now);
 
 /* Global memory: len bytes at base are segment number segment of this node, in
  * every session; they stay the host's, which may read them at any time between
@@ -180,7 +178,7 @@ struct storm_nm_stats {
 	uint64_t sessions, sessions_total;
 	uint64_t rx_datagrams, rx_bytes, tx_datagrams, tx_bytes;
 	uint64_t data_new, data_dup, repaired, nacks_sent, nacks_served;
-	uint64_t data_moved;	/* bytes copied, once unsealed, in memory */
+	uint64_t data_moved; /* bytes copied, once unsealed, in memory */
 	uint64_t relayed, strobes;
 	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
 	uint64_t opens_refused;

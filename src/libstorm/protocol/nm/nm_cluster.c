@@ -38,7 +38,7 @@ void nm_cluster_take(struct nm_session *s, struct nm_session *from)
 		/* When a domain is founded there is nothing to remember.  But
 		 * a node that gets a later OPEN may have been in it before. */
 		s->member.outside = s->open->cluster &&
-			     (!s->open->founding || s->open->late);
+				    (!s->open->founding || s->open->late);
 		return;
 	}
 	s->host.session = from->host.session;
@@ -70,7 +70,9 @@ static void nm_cluster_leave(struct nm_session *s)
 	s->member.outside = true;
 	if (storm_random(inc, sizeof(inc)) ||
 	    storm_link_reborn(&s->link, inc)) {
-		storm_log(STORM_LOG_ERROR, "cluster domain: no new incarnation for this node, it stays outside until the next owner");
+		storm_log(
+			STORM_LOG_ERROR,
+			"cluster domain: no new incarnation for this node, it stays outside until the next owner");
 		s->closing = true;
 	}
 }
@@ -78,8 +80,10 @@ static void nm_cluster_leave(struct nm_session *s)
 void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now)
 {
 	if (!s->member.outside) {
-		storm_log(STORM_LOG_WARN, "cluster domain: this node was excluded in epoch %u, it asks to join again",
-			  epoch);
+		storm_log(
+			STORM_LOG_WARN,
+			"cluster domain: this node was excluded in epoch %u, it asks to join again",
+			epoch);
 		nm_cluster_leave(s);
 	}
 	storm_children_free(s->tree.child, s->tree.children);
@@ -105,8 +109,8 @@ void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 	    node != s->self ||
 	    memcmp(inc, s->link.incarnation, STORM_INCARNATION_LEN))
 		return;
-	storm_log(STORM_LOG_INFO, "cluster domain: this node has joined in epoch %u",
-		  epoch);
+	storm_log(STORM_LOG_INFO,
+		  "cluster domain: this node has joined in epoch %u", epoch);
 	s->member.outside = false;
 	s->member.out_epoch = 0;
 	s->member.in_epoch = epoch;
@@ -121,8 +125,9 @@ uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now)
 		return STORM_NEVER;
 	if (now >= s->member.join_at) {
 		nm_status_join(s, now);
-		s->member.join_at = now + (s->member.outside ?
-					   JOIN_EVERY : s->open->heartbeat);
+		s->member.join_at =
+			now +
+			(s->member.outside ? JOIN_EVERY : s->open->heartbeat);
 	}
 	return s->member.join_at;
 }

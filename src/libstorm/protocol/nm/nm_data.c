@@ -15,7 +15,7 @@
 
 #include "nm_private.h"
 
-#define STAGE_SIZE (256u << 10)		/* bytes gathered for one write */
+#define STAGE_SIZE (256u << 10) /* bytes gathered for one write */
 
 /* --------------------------------------------------------------- the run --- */
 
@@ -24,9 +24,10 @@ static int nm_data_write(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
-	return s->xfer.mem ? 0 :
-	       nm->ops.file_write(nm->host, s->xfer.file, nm->stage_off,
-				  nm->stage, nm->stage_len);
+	return s->xfer.mem ?
+		       0 :
+		       nm->ops.file_write(nm->host, s->xfer.file, nm->stage_off,
+					  nm->stage, nm->stage_len);
 }
 
 /* Write the run that was gathered. */
@@ -79,8 +80,8 @@ static bool nm_data_is_there(const struct nm_session *s, uint64_t i)
 	uint64_t off = i * s->xfer.map.chunk;
 
 	return storm_chunkmap_has(&s->xfer.map, i) ||
-		(nm->stage_of == s && off >= nm->stage_off &&
-		 off < nm->stage_off + nm->stage_len);
+	       (nm->stage_of == s && off >= nm->stage_off &&
+		off < nm->stage_off + nm->stage_len);
 }
 
 /* ------------------------------------------------------------- unsealing --- */
@@ -105,7 +106,8 @@ static uint8_t *nm_data_place_of(void *arg, const uint8_t *head, size_t len)
 	if (!x->mem)
 		return len <= STAGE_SIZE - end ? nm->stage + end : NULL;
 	i = x->mapped ? storm_chunkmap_index(&x->map, off, len) : x->map.count;
-	return i < x->map.count && !nm_data_is_there(s, i) ? x->mem + off : NULL;
+	return i < x->map.count && !nm_data_is_there(s, i) ? x->mem + off :
+							     NULL;
 }
 
 /* A piece of the transfer, and its place. */
@@ -130,8 +132,8 @@ void nm_data_relay(struct storm_nm *nm)
 	if (next != STORM_NO_NODE &&
 	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
 			      nm->pass_len, nm->pass_seg))
-		nm->stats.relayed += (nm->pass_len + nm->pass_seg - 1) /
-				     nm->pass_seg;
+		nm->stats.relayed +=
+			(nm->pass_len + nm->pass_seg - 1) / nm->pass_seg;
 }
 
 static void nm_data_relay_add(struct nm_session *s, const struct storm_rx *rx)
@@ -179,8 +181,8 @@ static bool nm_data_number_of(struct nm_session *s, const struct nm_chunk *c,
 	struct nm_xfer *x = &s->xfer;
 
 	/* whoever missed the state that tells the chunk sees it here */
-	if (!x->mapped && c->off < x->begin.size &&
-	    c->len >= STORM_CHUNK_MIN && c->len < x->begin.size - c->off)
+	if (!x->mapped && c->off < x->begin.size && c->len >= STORM_CHUNK_MIN &&
+	    c->len < x->begin.size - c->off)
 		nm_xfer_map(s, (uint32_t) c->len);
 	if (!x->mapped)
 		return false;
@@ -236,8 +238,7 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	/* without memory it is as if it had been lost */
 	if (!nm_data_is_wanted(s, h) || !nm_data_have_stage(nm))
 		return;
-	if (storm_link_open_data(&s->link, h, rx, nm_data_place_of, s,
-				 &plain))
+	if (storm_link_open_data(&s->link, h, rx, nm_data_place_of, s, &plain))
 		return;
 	c = (struct nm_chunk) { nm_data_offset_of(plain.head), plain.body,
 				plain.len };
@@ -255,9 +256,8 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 		nm->stats.repaired++;
 		nm_repair_came(x, now);
 	}
-	if (!rx->group &&
-	    (h->flags & STORM_HDR_RELAY ||
-	     s->heard.cast.flags & STORM_CAST_CHAIN))
+	if (!rx->group && (h->flags & STORM_HDR_RELAY ||
+			   s->heard.cast.flags & STORM_CAST_CHAIN))
 		nm_data_relay_add(s, rx);
 	nm_data_gather(s, &c, run, now);
 }

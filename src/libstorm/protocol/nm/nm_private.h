@@ -23,93 +23,96 @@
 #include "src/libstorm/wire/status.h"
 
 #define RADIX_MAX 64
-#define HOLD_HASTE (4 * STORM_MS)	/* of a report, see nm_report.c */
-#define MEMORY_MAX (16u << 20)	/* a transfer to memory */
+#define HOLD_HASTE (4 * STORM_MS) /* of a report, see nm_report.c */
+#define MEMORY_MAX (16u << 20)	  /* a transfer to memory */
 
 /* A BEGIN that comes in several datagrams. */
 struct nm_parts {
-	uint8_t *buf;		/* the last part stands behind all others */
+	uint8_t *buf; /* the last part stands behind all others */
 	uint64_t op;
-	uint32_t have;		/* a bit each */
+	uint32_t have; /* a bit each */
 	uint32_t len, last_len;
 	uint16_t count;
 };
 
 /* What is missing of a transfer, see nm_repair.c. */
 struct nm_repair {
-	uint64_t gap_at;	/* new gaps are asked for then */
-	uint64_t all_at;	/* all that is missing is asked for again */
-	uint64_t high;		/* chunks below were asked for */
-	uint64_t old;		/* ... and these longer ago than a round trip */
-	uint64_t have;		/* chunks, when it was asked for last */
-	uint64_t sent_at;	/* awaits its first repair; 0: none does */
-	uint64_t rtt, rto;	/* rtt: smoothed, asked -> repaired */
-	uint32_t tries;		/* in a row that brought nothing */
-	uint64_t silent_have;	/* chunks + 1, when silence was seen first */
-	uint64_t repaired, lost;	/* chunks, for STATUS */
+	uint64_t gap_at;      /* new gaps are asked for then */
+	uint64_t all_at;      /* all that is missing is asked for again */
+	uint64_t high;	      /* chunks below were asked for */
+	uint64_t old;	      /* ... and these longer ago than a round trip */
+	uint64_t have;	      /* chunks, when it was asked for last */
+	uint64_t sent_at;     /* awaits its first repair; 0: none does */
+	uint64_t rtt, rto;    /* rtt: smoothed, asked -> repaired */
+	uint32_t tries;	      /* in a row that brought nothing */
+	uint64_t silent_have; /* chunks + 1, when silence was seen first */
+	uint64_t repaired, lost; /* chunks, for STATUS */
 };
 
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
 struct nm_xfer {
-	uint64_t op;		/* 0: none yet */
-	uint8_t phase;		/* enum storm_phase */
+	uint64_t op;   /* 0: none yet */
+	uint8_t phase; /* enum storm_phase */
 	struct storm_begin begin;
 	struct nm_parts part;
 	uint8_t *mem;
 	void *file;
-	bool opening, staging, committing;	/* the host is at it */
+	bool opening, staging, committing; /* the host is at it */
 	struct storm_chunkmap map;
 	bool mapped;
-	uint64_t sent;		/* the owner's, as far as heard */
+	uint64_t sent; /* the owner's, as far as heard */
 	enum storm_decision decision;
-	int err, sys;		/* this node's fault */
-	bool no;		/* the relation does not hold here */
-	uint64_t data_at;	/* the last DATA came */
+	int err, sys;	  /* this node's fault */
+	bool no;	  /* the relation does not hold here */
+	uint64_t data_at; /* the last DATA came */
 	struct nm_repair repair;
 };
 
 /* A session as the host knows it. */
 struct nm_guest {
-	void *ctx;		/* the host's own */
-	uint64_t session;	/* its number there: the first owner's */
-	bool ready;		/* the host was given it, and has it still */
-	int refused;		/* enum storm_err; the host did not admit it */
+	void *ctx;	  /* the host's own */
+	uint64_t session; /* its number there: the first owner's */
+	bool ready;	  /* the host was given it, and has it still */
+	int refused;	  /* enum storm_err; the host did not admit it */
 };
 
 /* The node's place in the combining tree. */
 struct nm_tree {
 	struct storm_tree shape;
 	uint32_t parent;
-	uint32_t height;	/* of the whole tree; the owner's is 0 */
+	uint32_t height; /* of the whole tree; the owner's is 0 */
 	struct storm_child *child;
 	uint32_t children;
-	struct storm_fault fault[RADIX_MAX];	/* children that are gone */
+	struct storm_fault fault[RADIX_MAX]; /* children that are gone */
 	uint32_t nfaults;
-	uint64_t checked_at;	/* the last look for silent children */
+	uint64_t checked_at; /* the last look for silent children */
 };
 
 /* Membership in the cluster domain, see nm_cluster.c. */
 struct nm_member {
 	bool outside;
-	bool orphan;		/* the owner is silent */
-	uint32_t out_epoch;	/* this node saw itself excluded in it; 0: it
+	bool orphan;	    /* the owner is silent */
+	uint32_t out_epoch; /* this node saw itself excluded in it; 0: it
 				   did not yet */
-	uint32_t in_epoch;	/* it joined in this one: an earlier datagram
+	uint32_t in_epoch;  /* it joined in this one: an earlier datagram
 				   is about an earlier incarnation */
-	uint64_t join_at;	/* the next JOIN */
-	uint64_t taken;		/* the last operation of the owner before */
+	uint64_t join_at;   /* the next JOIN */
+	uint64_t taken;	    /* the last operation of the owner before */
 };
 
 /* What the owner has sent. */
 struct nm_heard {
-	uint64_t at;			/* the last of it */
-	bool multicast;			/* some of it came by the group */
-	struct storm_cast cast;		/* the owner's latest state */
+	uint64_t at;		/* the last of it */
+	bool multicast;		/* some of it came by the group */
+	struct storm_cast cast; /* the owner's latest state */
 	/* Datagrams as they came, for children that missed them: the owner's
 	 * state, the BEGIN of the transfer under way, and the latest
 	 * acknowledgement of each kind. */
-	struct nm_said { uint8_t *buf; size_t len; uint64_t at; } state, begin,
-		ack[STORM_REPORT_KINDS];
+	struct nm_said {
+		uint8_t *buf;
+		size_t len;
+		uint64_t at;
+	} state, begin, ack[STORM_REPORT_KINDS];
 };
 
 struct nm_variables {
@@ -119,31 +122,31 @@ struct nm_variables {
 
 /* STATUS, which goes to the parent; see nm_status.c. */
 struct nm_answer {
-	struct storm_status sent;	/* the last one */
-	uint64_t version, sent_at;	/* of it */
-	bool answering;			/* the owner asked which are late ... */
-	uint64_t asked_at;		/* ... last at this time; 0: never */
-	uint64_t direct_until;		/* the parent is silent: send it to the
+	struct storm_status sent;  /* the last one */
+	uint64_t version, sent_at; /* of it */
+	bool answering;		   /* the owner asked which are late ... */
+	uint64_t asked_at;	   /* ... last at this time; 0: never */
+	uint64_t direct_until;	   /* the parent is silent: send it to the
 					   owner, too */
-	uint64_t refine_at;		/* fewer nodes are late: send it then */
+	uint64_t refine_at;	   /* fewer nodes are late: send it then */
 };
 
 /* REPORT, which goes to the parent; see nm_report.c. */
 struct nm_report {
-	struct storm_reports all;	/* of the subtree */
-	struct storm_reports mine;	/* of this node */
-	uint64_t mine_at;		/* the last one of this node */
-	uint32_t expect[STORM_REPORT_KINDS];	/* ids of this node, in all */
-	struct storm_idset acked[STORM_REPORT_KINDS];	/* the owner has them */
-	uint8_t complete;		/* kinds, a bit each, that lack nothing */
-	uint64_t version;		/* of all ... */
-	uint64_t hop_acked;		/* ... and the one that the parent has */
+	struct storm_reports all;	     /* of the subtree */
+	struct storm_reports mine;	     /* of this node */
+	uint64_t mine_at;		     /* the last one of this node */
+	uint32_t expect[STORM_REPORT_KINDS]; /* ids of this node, in all */
+	struct storm_idset acked[STORM_REPORT_KINDS]; /* the owner has them */
+	uint8_t complete;   /* kinds, a bit each, that lack nothing */
+	uint64_t version;   /* of all ... */
+	uint64_t hop_acked; /* ... and the one that the parent has */
 	uint64_t due_at, sent_at, rto, hold;
 };
 
 /* Operations that this node asks the owner for; see nm_request.c. */
 struct nm_requests {
-	struct nm_request *first, **tail;	/* the first is under way */
+	struct nm_request *first, **tail; /* the first is under way */
 	uint64_t last_id, due_at, rto;
 };
 
@@ -152,7 +155,7 @@ struct nm_session {
 	struct storm_nm *nm;
 	struct storm_open *open;
 	struct storm_link link;
-	uint32_t self;		/* this node's number in the domain */
+	uint32_t self; /* this node's number in the domain */
 	bool closing;
 	struct nm_guest host;
 	struct nm_tree tree;
@@ -165,9 +168,9 @@ struct nm_session {
 	struct nm_requests request;
 };
 
-struct nm_pending {		/* an OPEN that the host authenticates */
+struct nm_pending { /* an OPEN that the host authenticates */
 	uint64_t ticket, session;
-	uint64_t stream;	/* whose sender waits for the outcome */
+	uint64_t stream; /* whose sender waits for the outcome */
 	struct nm_pending *next;
 };
 
@@ -178,10 +181,13 @@ struct storm_nm {
 	void *host;
 	struct nm_session *sessions;
 	struct nm_pending *pending;
-	struct nm_return *back;	/* asks for an OPEN; NULL: no need */
+	struct nm_return *back; /* asks for an OPEN; NULL: no need */
 	uint64_t tickets;
-	struct nm_segment { void *base; size_t len; } segment[STORM_SEGMENTS];
-	uint64_t recent[256];	/* sessions that are over: no second life */
+	struct nm_segment {
+		void *base;
+		size_t len;
+	} segment[STORM_SEGMENTS];
+	uint64_t recent[256]; /* sessions that are over: no second life */
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
@@ -207,7 +213,7 @@ const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 
 /* nm_status.c */
-#define PROGRESS_EVERY (20 * STORM_MS)	/* while data come, at the most */
+#define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */
 /* JOIN, to the owner itself; or just a sign that asks for its state. */
 void nm_status_join(struct nm_session *s, uint64_t now);
 /* Send STATUS to the parent: now, if there is news or asked is set. */
@@ -231,8 +237,8 @@ void nm_xfer_map(struct nm_session *s, uint32_t chunk);
 void nm_xfer_check_full(struct nm_session *s, uint64_t now);
 
 /* nm_repair.c */
-void nm_repair_reset(struct nm_xfer *x);	/* another transfer, or none */
-void nm_repair_end(struct nm_xfer *x);		/* nothing is missing */
+void nm_repair_reset(struct nm_xfer *x); /* another transfer, or none */
+void nm_repair_end(struct nm_xfer *x);	 /* nothing is missing */
 /* The owner has sent more. */
 void nm_repair_sent(struct nm_xfer *x, uint64_t now);
 /* Chunks were written. */
@@ -279,8 +285,7 @@ void nm_return_end(struct storm_nm *nm);
 /* nm_report.c */
 void nm_report_part(struct nm_session *s, struct storm_child *c,
 		    const uint8_t *body, size_t len, uint64_t now);
-void nm_report_hop_acked(struct nm_session *s, const uint8_t *body,
-			 size_t len);
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len);
 void nm_report_acked(struct nm_session *s, struct storm_in *in);
 /* The owner needs no more reports: release those that await its acknowledgement. */
 void nm_report_release(struct nm_session *s);

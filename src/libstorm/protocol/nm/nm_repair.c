@@ -8,15 +8,15 @@
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
-#define NACK_DELAY (3 * STORM_MS)	/* reordering tolerated before asking */
-#define NACK_TAIL (20 * STORM_MS)	/* silence before the tail is lost */
-#define NACK_LOOK STORM_MS		/* for what is there already */
-#define NACK_RTO_FIRST (40 * STORM_MS)	/* until one is measured */
+#define NACK_DELAY (3 * STORM_MS)      /* reordering tolerated before asking */
+#define NACK_TAIL (20 * STORM_MS)      /* silence before the tail is lost */
+#define NACK_LOOK STORM_MS	       /* for what is there already */
+#define NACK_RTO_FIRST (40 * STORM_MS) /* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
 #define NACK_RTO_MAX (400 * STORM_MS)
 #define NACK_RANGES 128
-#define NACK_BYTES (512u << 10)		/* asked for at a time */
-#define SERVE_BYTES (1u << 20)		/* repaired for one NACK */
+#define NACK_BYTES (512u << 10) /* asked for at a time */
+#define SERVE_BYTES (1u << 20)	/* repaired for one NACK */
 
 /* --------------------------------------------------------- when to ask --- */
 
@@ -175,7 +175,7 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 	if (nm_repair_is_silent(x, now))
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
 	else if (below > r->old)
-		below = r->old;	/* the newer ones were asked for just now */
+		below = r->old; /* the newer ones were asked for just now */
 	r->old = r->high;
 	if (x->map.have > r->have || x->map.prefix >= below) {
 		r->tries = 0;
@@ -261,8 +261,7 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 	uint32_t n = storm_get32(&in);
 	uint64_t left;
 
-	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
-	    x->opening)
+	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) || x->opening)
 		return;
 	left = SERVE_BYTES / x->map.chunk;
 	for (; n && left; n--) {

@@ -150,8 +150,8 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 			nm_report_changed(s, n.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
-	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack,
-			sizeof(ack), nm_addr(s, c->node), 1);
+	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
+			nm_addr(s, c->node), 1);
 }
 
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)

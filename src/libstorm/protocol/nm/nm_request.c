@@ -17,7 +17,7 @@
 
 struct nm_request {
 	struct nm_request *next;
-	uint64_t id;			/* 0: not sent yet */
+	uint64_t id; /* 0: not sent yet */
 	void *token;
 	size_t len;
 	uint8_t body[];
@@ -80,9 +80,8 @@ void nm_request_end_all(struct nm_session *s)
 	const struct nm_request *r;
 
 	while ((r = s->request.first)) {
-		struct storm_outcome out = {
-			.state = r->id ? STORM_UNKNOWN : STORM_ABORTED
-		};
+		struct storm_outcome out = { .state = r->id ? STORM_UNKNOWN :
+							      STORM_ABORTED };
 
 		nm_request_ended(s, STORM_FAILED, &out);
 	}
@@ -116,7 +115,8 @@ static struct nm_session *nm_request_session(struct storm_nm *nm,
 	struct nm_session *s = nm_find_host(nm, session);
 
 	*err = !s || !s->host.ready ? STORM_ENOENT :
-	       s->member.outside ? STORM_ECLOSED : STORM_OK;
+	       s->member.outside    ? STORM_ECLOSED :
+				      STORM_OK;
 	return s;
 }
 
@@ -155,16 +155,17 @@ int storm_nm_compare(struct storm_nm *nm, uint64_t session,
 		     enum storm_relation rel, uint64_t value,
 		     const struct storm_assign *write, void *token)
 {
-	struct storm_begin b = { .op = 1, .cmp = { var, rel, value,
-						   write != NULL, { 0, 0 } } };
+	struct storm_begin b = {
+		.op = 1, .cmp = { var, rel, value, write != NULL, { 0, 0 } }
+	};
 	int err;
 	struct nm_session *s = nm_request_session(nm, session, &err);
 
 	if (err)
 		return err;
 	if (!storm_var_known(var) || rel > STORM_NE ||
-	    (write && (write->var < STORM_VARS ||
-		       !storm_var_known(write->var))))
+	    (write &&
+	     (write->var < STORM_VARS || !storm_var_known(write->var))))
 		return STORM_EINVAL;
 	b.to.kind = (enum storm_target_kind) STORM_KIND_COMPARE;
 	if (write)

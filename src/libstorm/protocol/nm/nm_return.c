@@ -109,8 +109,9 @@ static void nm_return_ask(struct storm_nm *nm, struct nm_return *r)
 
 	storm_status_init(&st, &a, (uint32_t) mtu);
 	st.flags = STORM_STATUS_JOIN;
-	n = storm_status_pack(&st, body, storm_body_max(mtu < sizeof(body) ?
-							mtu : sizeof(body)));
+	n = storm_status_pack(
+		&st, body,
+		storm_body_max(mtu < sizeof(body) ? mtu : sizeof(body)));
 	storm_link_send(&r->link, STORM_MSG_STATUS, 0, 0, body, n, &r->owner,
 			1);
 }

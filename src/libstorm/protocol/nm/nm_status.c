@@ -10,7 +10,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
-#define REFINE_AFTER (20 * STORM_MS)	/* an answer that named late nodes */
+#define REFINE_AFTER (20 * STORM_MS) /* an answer that named late nodes */
 
 static bool nm_status_cmp_holds(const struct nm_session *s)
 {
@@ -31,7 +31,8 @@ static uint8_t nm_status_own_phase(const struct nm_xfer *x)
 static uint64_t nm_status_own_progress(const struct nm_xfer *x)
 {
 	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
-	       x->mapped ? storm_chunkmap_progress(&x->map) : 0;
+	       x->mapped ? storm_chunkmap_progress(&x->map) :
+			   0;
 }
 
 /* Is this node asked, and has it not come that far? */
@@ -55,7 +56,7 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	bool behind = nm_status_own_behind(s, a);
 
 	storm_status_init(out, a, storm_min(mtu, s->open->mtu));
-	if (behind) {		/* the claim is without it */
+	if (behind) { /* the claim is without it */
 		if (storm_idset_add(&out->behind, s->self, s->self))
 			out->phase = STORM_PHASE_NONE;
 	} else if (x->op == a->op) {
@@ -148,7 +149,6 @@ static bool nm_status_tells(const struct nm_session *s,
 			    const struct storm_status *st,
 			    struct storm_status was)
 {
-
 	/* data to memory follow at once: nothing waits for the beginning */
 	if (st->op != was.op && s->xfer.begin.to.kind != STORM_TARGET_FILE &&
 	    !was.behind.count) {
@@ -221,9 +221,12 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 	st->version = ++s->status.version;
 	n = storm_status_pack(st, body, max);
 	if (n)
-		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
-				to, now < s->status.direct_until &&
-				    s->tree.parent != STORM_NO_NODE ? 2 : 1);
+		storm_link_send(
+			&s->link, STORM_MSG_STATUS, 0, st->op, body, n, to,
+			now < s->status.direct_until &&
+					s->tree.parent != STORM_NO_NODE ?
+				2 :
+				1);
 	s->status.sent_at = now;
 	s->status.refine_at = STORM_NEVER;
 	storm_status_free(&s->status.sent);
@@ -236,8 +239,7 @@ void nm_status_update(struct nm_session *s, bool asked, uint64_t now)
 
 	nm_status_sum_up(s, &st, now);
 	if (nm_status_has_news(s, &st) || asked ||
-	    nm_status_moved(s, &st, now) ||
-	    nm_status_refines(s, &st, now))
+	    nm_status_moved(s, &st, now) || nm_status_refines(s, &st, now))
 		nm_status_send(s, &st, now);
 	else
 		storm_status_free(&st);

@@ -76,8 +76,8 @@ static void nm_xfer_begin_compare(struct nm_session *s)
 {
 	const struct storm_comparison *c = &s->xfer.begin.cmp;
 
-	s->xfer.no = !storm_relation_holds(nm_variable(s, c->var), c->rel,
-					   c->value);
+	s->xfer.no =
+		!storm_relation_holds(nm_variable(s, c->var), c->rel, c->value);
 	s->xfer.phase = STORM_PHASE_STAGED;
 }
 
@@ -128,7 +128,7 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	x->begin = *b;
 	memset(b, 0, sizeof(*b));
 	if (!storm_begin_names(&x->begin, s->self))
-		x->phase = STORM_PHASE_ENDED;	/* it goes on without us */
+		x->phase = STORM_PHASE_ENDED; /* it goes on without us */
 	else if (s->host.refused)
 		nm_xfer_fail(s, s->host.refused, 0);
 	else
@@ -197,8 +197,8 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 	nm_xfer_begin(s, &b, now);
 }
 
-void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op,
-		    int err, int sys, uint64_t now)
+void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
+		    int sys, uint64_t now)
 {
 	struct nm_session *s = nm_find_host(nm, session);
 
@@ -255,7 +255,7 @@ static void nm_xfer_show(struct nm_session *s, uint64_t now)
 		x->committing = true;
 		s->nm->ops.file_commit(s->nm->host, x->file, s->host.session,
 				       x->op);
-		return;		/* and ended by storm_nm_applied() */
+		return; /* and ended by storm_nm_applied() */
 	case STORM_KIND_COMPARE:
 		if (c->writes)
 			s->var.global[c->write.var - STORM_GLOBAL(0)] =
@@ -295,7 +295,7 @@ static void nm_xfer_decide(struct nm_session *s, enum storm_decision d,
 	if (x->phase == STORM_PHASE_ENDED || x->decision)
 		return;
 	if (d == STORM_COMMIT && x->phase != STORM_PHASE_STAGED)
-		return;		/* cannot be: the owner saw us STAGED */
+		return; /* cannot be: the owner saw us STAGED */
 	x->decision = d;
 	if (d == STORM_ABORT) {
 		/* the host may be at it: its answer ends the transfer */

@@ -26,7 +26,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define STATE_EVERY (50 * STORM_MS)	/* while data flow */
+#define STATE_EVERY (50 * STORM_MS) /* while data flow */
 
 /* --------------------------------------------------------------- operations --- */
 
@@ -125,7 +125,7 @@ static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
 			continue;
 		owner_exclude_one(o, o->child[i].node, STORM_ELOST, 0, now);
 		owner_advance(o, now);
-		return;		/* the others at the next tick */
+		return; /* the others at the next tick */
 	}
 }
 
@@ -155,8 +155,9 @@ static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 			x->moved_at = now;
 		owner_advance_operations(o, now);
 	}
-	return o->operations.first != x ? now :
-	       storm_min(next, x->moved_at + o->conf.set.op_timeout);
+	return o->operations.first != x ?
+		       now :
+		       storm_min(next, x->moved_at + o->conf.set.op_timeout);
 }
 
 /* While data flow, the state has how far they are, and answers come unasked. */
@@ -247,7 +248,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 	} else if (x) {
 		x->begin.op = ++o->operations.made;
 		op->has_begin = true;
-		op->begin = x->begin;	/* shares path and set */
+		op->begin = x->begin; /* shares path and set */
 	}
 	err = storm_open_seal(op, o->conf.agent_uid);
 	if (err)
@@ -343,13 +344,15 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 
 	*err = STORM_EINVAL;
 	if (!conf->count || conf->count > STORM_NODES_MAX ||
-	    conf->set.radix < 2 || conf->set.radix > 64 ||
-	    !conf->set.groups || conf->set.groups > 64)
+	    conf->set.radix < 2 || conf->set.radix > 64 || !conf->set.groups ||
+	    conf->set.groups > 64)
 		return NULL;
 	if (conf->set.dead_timeout < 2 * conf->set.heartbeat) {
-		storm_log(STORM_LOG_ERROR, "dead_timeout (%lu ms) must be at least twice heartbeat (%lu ms), or a single lost datagram looks like death",
-			  (unsigned long) (conf->set.dead_timeout / STORM_MS),
-			  (unsigned long) (conf->set.heartbeat / STORM_MS));
+		storm_log(
+			STORM_LOG_ERROR,
+			"dead_timeout (%lu ms) must be at least twice heartbeat (%lu ms), or a single lost datagram looks like death",
+			(unsigned long) (conf->set.dead_timeout / STORM_MS),
+			(unsigned long) (conf->set.heartbeat / STORM_MS));
 		return NULL;
 	}
 	*err = STORM_ENOMEM;
@@ -374,7 +377,8 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->radix = conf->set.radix;
 	op->mtu = storm_min(mtu, STORM_DATAGRAM_MAX);
 	op->window = conf->set.window < room ? conf->set.window :
-		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN : room;
+		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN :
+					       room;
 	op->dead_timeout = conf->set.dead_timeout;
 	op->op_timeout = conf->set.op_timeout;
 	op->heartbeat = conf->set.heartbeat;
@@ -440,7 +444,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	free(o->faults.f);
 	storm_tree_free(&o->tree);
 	storm_link_free(&o->link);
-	memset(&o->open->begin, 0, sizeof(o->open->begin));	/* shared */
+	memset(&o->open->begin, 0, sizeof(o->open->begin)); /* shared */
 	storm_open_free(o->open);
 	free(o);
 }

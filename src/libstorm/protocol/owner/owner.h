@@ -17,8 +17,7 @@ struct storm_owner_ops {
 	/* All have answered OPEN, or it has failed (faults, not DONE). */
 	void (*opened)(void *arg, struct storm_outcome *out);
 	void (*xfer_done)(void *arg, void *token, struct storm_outcome *out);
-	void (*compare_done)(void *arg, void *token,
-			     enum storm_compare result,
+	void (*compare_done)(void *arg, void *token, enum storm_compare result,
 			     struct storm_outcome *out);
 	void (*report)(void *arg, const struct storm_report *r);
 	void (*fault)(void *arg, const struct storm_fault *f);
@@ -65,8 +64,8 @@ int storm_owner_confirm(struct storm_owner *o, uint64_t now);
 /* Send CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 
-void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
-			   size_t n, uint64_t now);
+void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx, size_t n,
+			   uint64_t now);
 void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 			       uint32_t node, enum storm_err why, int sys,
 			       uint64_t now);

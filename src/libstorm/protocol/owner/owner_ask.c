@@ -7,7 +7,7 @@
 #include "src/libstorm/base/idset.h"
 #include "owner_private.h"
 
-#define ASK_FIRST (50 * STORM_MS)	/* until answers were timed */
+#define ASK_FIRST (50 * STORM_MS) /* until answers were timed */
 #define ASK_MIN (20 * STORM_MS)
 #define ASK_MAX (250 * STORM_MS)
 
@@ -39,8 +39,10 @@ void owner_ask_answered(struct storm_owner *o, uint64_t now)
 static void owner_ask_what(const struct storm_owner *o, struct storm_asked *a)
 {
 	/* the first transfer is begun by OPEN, before a state has it */
-	storm_asked_of(a, &o->cast, o->phase < OWNER_OPEN &&
-		       o->open->has_begin ? o->open->begin.op : o->cast.op);
+	storm_asked_of(a, &o->cast,
+		       o->phase < OWNER_OPEN && o->open->has_begin ?
+			       o->open->begin.op :
+			       o->cast.op);
 }
 
 bool owner_ask_owes(const struct storm_owner *o, const struct storm_child *c)
@@ -107,7 +109,7 @@ void owner_ask_late(struct storm_owner *o, uint64_t now)
 	owner_cast_state_relay(o, STORM_CAST_ASK, owner_ask_owes);
 	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
 		owner_ask_adopted(o);
-	o->ask.asked_at = 0;	/* what it takes now is not measured */
+	o->ask.asked_at = 0; /* what it takes now is not measured */
 	o->ask.every = o->ask.every * 8 / 5 > ASK_MAX ? ASK_MAX :
 							o->ask.every * 8 / 5;
 	o->ask.at = now + o->ask.every;

@@ -12,8 +12,8 @@
 /* As long as it is not known whether multicast reaches all, it is tried too. */
 bool owner_cast_by_group(const struct storm_owner *o)
 {
-	return o->send.multicast || (o->conf.set.multicast &&
-				o->phase != OWNER_OPEN);
+	return o->send.multicast ||
+	       (o->conf.set.multicast && o->phase != OWNER_OPEN);
 }
 
 /* Down the tree, from these children on. */
@@ -65,7 +65,9 @@ size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
 	len = storm_cast_pack(&o->cast, body,
 			      storm_min(max, STORM_DATAGRAM_MAX));
 	if (!len)
-		storm_log(STORM_LOG_ERROR, "cannot name all lost nodes in one datagram: too many ranges");
+		storm_log(
+			STORM_LOG_ERROR,
+			"cannot name all lost nodes in one datagram: too many ranges");
 	return len;
 }
 
@@ -97,8 +99,7 @@ static void owner_cast_again(struct storm_owner *o, uint16_t flags,
 	size_t max = storm_body_max(o->open->mtu), len;
 
 	o->cast.flags &= STORM_CAST_CHAIN;
-	len = storm_cast_pack(&o->cast, body,
-			      storm_min(max, sizeof(body)));
+	len = storm_cast_pack(&o->cast, body, storm_min(max, sizeof(body)));
 	if (len)
 		storm_link_send(&o->link, STORM_MSG_CAST, flags, o->cast.op,
 				body, len, to, 1);
@@ -121,8 +122,7 @@ void owner_cast_again_group(struct storm_owner *o)
 /* Sent once, whether it arrives or not: the next one has what is true then.
  * Numbers restart with each epoch, above those of the epoch before, and so
  * they do with each owner. */
-uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
-			    size_t len)
+uint64_t storm_owner_strobe(struct storm_owner *o, const void *body, size_t len)
 {
 	uint64_t first = (uint64_t) o->link.epoch << 32;
 

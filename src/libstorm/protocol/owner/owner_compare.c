@@ -16,7 +16,8 @@
 #include "owner_private.h"
 
 static void owner_compare_end(struct storm_owner *o, enum storm_compare result,
-			      enum storm_state state, struct storm_faults *faults)
+			      enum storm_state state,
+			      struct storm_faults *faults)
 {
 	struct owner_comparisons *q = &o->comparisons;
 	struct owner_compare *c = q->first;
@@ -65,9 +66,9 @@ void owner_compare_advance(struct storm_owner *o, uint64_t now)
 			continue;
 		} else if (owner_compare_answered(o)) {
 			owner_ask_answered(o, now);
-			owner_compare_end(o, o->sum.cmp_false ? STORM_FALSE :
-								STORM_TRUE,
-					  STORM_DONE, &l);
+			owner_compare_end(
+				o, o->sum.cmp_false ? STORM_FALSE : STORM_TRUE,
+				STORM_DONE, &l);
 		} else {
 			return;
 		}
@@ -142,8 +143,8 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 	if (o->phase != OWNER_OPEN)
 		return STORM_ECLOSED;
 	if (!storm_var_known(var) || rel > STORM_NE ||
-	    (write && (write->var < STORM_VARS ||
-		       !storm_var_known(write->var))))
+	    (write &&
+	     (write->var < STORM_VARS || !storm_var_known(write->var))))
 		return STORM_EINVAL;
 	err = owner_set_copy(o, P, &b.p);
 	if (err)

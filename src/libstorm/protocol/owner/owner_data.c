@@ -12,10 +12,10 @@
 
 #include "owner_private.h"
 
-#define BURST (256u << 10)		/* token bucket */
+#define BURST (256u << 10) /* token bucket */
 #define BATCHES_PER_TICK 16
 #define RATE_EVERY (20 * STORM_MS)
-#define RATE_FLOOR 8e6			/* bytes/s */
+#define RATE_FLOOR 8e6 /* bytes/s */
 #define SERVE_BYTES (1u << 20)
 
 static int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
@@ -31,8 +31,8 @@ static void owner_data_pace(struct storm_owner *o, uint64_t now)
 	struct owner_data *d = &o->data;
 	struct owner_xfer *x = o->operations.first;
 	uint64_t sent = x->sent - d->rate_sent;
-	uint64_t lost = o->sum.lost > d->rate_lost ?
-			o->sum.lost - d->rate_lost : 0;
+	uint64_t lost =
+		o->sum.lost > d->rate_lost ? o->sum.lost - d->rate_lost : 0;
 	double seconds = (double) (now - d->rate_at) / 1e9;
 	double cap = (double) o->conf.set.rate;
 
@@ -74,9 +74,11 @@ static const struct storm_addr *owner_data_addr(const struct storm_owner *o)
 {
 	const struct storm_idset *p = &o->operations.first->begin.p;
 
-	return o->send.multicast ? &o->open->group :
-	       &o->open->nodes[storm_tree_successor(&o->tree, STORM_NO_NODE,
-						    p)].addr;
+	return o->send.multicast ?
+		       &o->open->group :
+		       &o->open->nodes[storm_tree_successor(&o->tree,
+							    STORM_NO_NODE, p)]
+				.addr;
 }
 
 void owner_data_begin(struct storm_owner *o, uint64_t now)
@@ -155,10 +157,10 @@ void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
 				end = last;
 			if (end - i + 1 > left)
 				end = i + left - 1;
-			if (storm_link_send_data(&o->link, 0, x->begin.op,
-					x->begin.size, o->data.chunk, i, end,
-					owner_data_get, x,
-					&o->open->nodes[h->sender].addr))
+			if (storm_link_send_data(
+				    &o->link, 0, x->begin.op, x->begin.size,
+				    o->data.chunk, i, end, owner_data_get, x,
+				    &o->open->nodes[h->sender].addr))
 				return;
 			if (!o->tl.repair_first)
 				o->tl.repair_first = now;

@@ -7,7 +7,7 @@
 #include "src/libstorm/base/idset.h"
 #include "owner_private.h"
 
-#define CAST_AGAIN (5 * STORM_MS)	/* a child with an older state missed this */
+#define CAST_AGAIN (5 * STORM_MS) /* a child with an older state missed this */
 
 static void owner_input_status(struct storm_owner *o, struct storm_child *c,
 			       const uint8_t *body, size_t len, uint64_t now)
@@ -27,7 +27,8 @@ static void owner_input_status(struct storm_owner *o, struct storm_child *c,
 	    owner_round_heard(o, c, now))
 		owner_ask_adopted(o);
 	o->stats.repaired = o->sum.repaired > o->stats.repaired ?
-			    o->sum.repaired : o->stats.repaired;
+				    o->sum.repaired :
+				    o->stats.repaired;
 	owner_advance(o, now);
 }
 
@@ -124,7 +125,7 @@ static void owner_input_datagram(struct storm_owner *o, struct storm_rx *rx,
 		return;
 	}
 	if (owner_newborn(o, &h, rx, now)) {
-		if (o->link.epoch != epoch)	/* operations may wait for it */
+		if (o->link.epoch != epoch) /* operations may wait for it */
 			owner_advance(o, now);
 		return;
 	}
@@ -134,8 +135,8 @@ static void owner_input_datagram(struct storm_owner *o, struct storm_rx *rx,
 		owner_input_outsider(o, &h, rx, now);
 }
 
-void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx,
-			   size_t n, uint64_t now)
+void storm_owner_datagrams(struct storm_owner *o, struct storm_rx *rx, size_t n,
+			   uint64_t now)
 {
 	for (size_t i = 0; i < n; i++)
 		if (o->phase > OWNER_NEW && o->phase < OWNER_FAILED)

@@ -18,7 +18,7 @@
 
 #define EPOCHS_OF_AN_OWNER 0xffffu
 #define INVITED_AT_A_TIME 8
-#define INVITED_EVERY (100 * STORM_MS)	/* ... of those that ask for it */
+#define INVITED_EVERY (100 * STORM_MS) /* ... of those that ask for it */
 /* A node that asks again so soon may not have had the last one, or is a
  * replay. */
 #define INVITED_AGAIN (200 * STORM_MS)
@@ -53,10 +53,13 @@ void owner_fail(struct storm_owner *o)
  * that this owner sends from now on would be right. */
 static void owner_epoch_lost(struct storm_owner *o)
 {
-	storm_log(STORM_LOG_ERROR, "cluster domain: epoch %u could not be saved: another owner has taken over",
-		  o->link.epoch + 1);
+	storm_log(
+		STORM_LOG_ERROR,
+		"cluster domain: epoch %u could not be saved: another owner has taken over",
+		o->link.epoch + 1);
 	if (o->phase < OWNER_OPEN)
-		storm_faults_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED, 0);
+		storm_faults_add(&o->faults, STORM_NO_NODE, STORM_ESUPERSEDED,
+				 0);
 	owner_fail(o);
 }
 
@@ -66,7 +69,8 @@ static int owner_epoch_save(struct storm_owner *o, uint32_t was, uint32_t epoch,
 	if (!owner_is_cluster(o) || !o->conf.save)
 		return STORM_OK;
 	return o->conf.save(o->conf.arg, was, epoch, excluded) ?
-	       STORM_ESUPERSEDED : STORM_OK;
+		       STORM_ESUPERSEDED :
+		       STORM_OK;
 }
 
 int owner_begin_epoch(struct storm_owner *o)
@@ -90,8 +94,8 @@ static int owner_invite_one(struct storm_owner *o, uint32_t node, bool late)
 	o->open->late = late || o->link.epoch > o->open->epoch;
 	buf = storm_open_stream(o->open, node, &len);
 	rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
-					      o->open->session, node, buf, len)
-		     : -ENOMEM;
+					  o->open->session, node, buf, len) :
+		   -ENOMEM;
 
 	free(buf);
 	return rc;
@@ -219,8 +223,9 @@ void owner_exclude_fresh(struct storm_owner *o, uint64_t now)
 int owner_superseded(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset same = { 0 };
-	int err = storm_idset_union(&same, &o->cast.excluded) ? STORM_ENOMEM :
-		  owner_epoch_next(o, &same, now);
+	int err = storm_idset_union(&same, &o->cast.excluded) ?
+			  STORM_ENOMEM :
+			  owner_epoch_next(o, &same, now);
 
 	if (!err)
 		owner_epoch_announce(o, now);
@@ -262,7 +267,8 @@ void owner_invite_some(struct storm_owner *o, uint64_t now)
 		for (uint32_t i = 0; i < out->count; i++)
 			if (out->r[i].last >= m->invited) {
 				node = out->r[i].first > m->invited ?
-				       out->r[i].first : m->invited;
+					       out->r[i].first :
+					       m->invited;
 				break;
 			}
 		if (node == STORM_NO_NODE) {

@@ -11,7 +11,7 @@
 #include "owner_private.h"
 
 #define PROBE_EVERY (12 * STORM_MS)
-#define SUPER_PACKET 65280		/* one send, cut up by the kernel or the card */
+#define SUPER_PACKET 65280 /* one send, cut up by the kernel or the card */
 
 static void owner_open_done(struct storm_owner *o, uint64_t now)
 {
@@ -32,8 +32,8 @@ static bool owner_open_answered(struct storm_owner *o, uint64_t now)
 	uint32_t seg = o->sum.mtu;
 
 	owner_ask_answered(o, now);
-	o->data.chunk = seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN -
-		   STORM_TAG_LEN;
+	o->data.chunk =
+		seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
 	o->data.batch = storm_min(SUPER_PACKET / seg, STORM_BATCH);
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
@@ -156,7 +156,7 @@ static void owner_open_late(struct storm_owner *o, uint64_t now)
 	struct storm_idset late = { 0 };
 
 	if (storm_idset_union(&late, &o->sum.behind))
-		return;		/* no memory: at the next tick */
+		return; /* no memory: at the next tick */
 	owner_open_blame_silent(o, &late, now);
 	if (owner_is_cluster(o))
 		owner_open_keep_topmost(o, &late);
@@ -193,7 +193,9 @@ static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 	uint64_t end = o->phase_at + o->conf.set.multicast_timeout;
 
 	if (now >= end) {
-		storm_log(STORM_LOG_INFO, "multicast does not reach all nodes: data go along the chain");
+		storm_log(
+			STORM_LOG_INFO,
+			"multicast does not reach all nodes: data go along the chain");
 		owner_open_done(o, now);
 	} else if (now >= o->ask.at) {
 		owner_ask_late(o, now);

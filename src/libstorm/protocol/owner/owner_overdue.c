@@ -17,10 +17,11 @@ static void owner_overdue_report(struct storm_owner *o,
 	for (uint32_t i = 0; i < nodes->count; i++)
 		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last;
 		     n++) {
-			storm_log(STORM_LOG_INFO, back ?
-				  "node %s is back" :
-				  "node %s is overdue: its agent has not been heard for longer than usual",
-				  o->open->nodes[n].name);
+			storm_log(
+				STORM_LOG_INFO,
+				back ? "node %s is back" :
+				       "node %s is overdue: its agent has not been heard for longer than usual",
+				o->open->nodes[n].name);
 			if (o->ops.overdue)
 				o->ops.overdue(o->arg, n, back);
 		}
@@ -35,9 +36,11 @@ static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 
 	return !o->members.epoch_at ||
 	       now >= o->members.epoch_at +
-		      storm_detector_patience(&unknown, set->dead_timeout,
-					      set->heartbeat) +
-		      2 * storm_sign_every(set->dead_timeout, set->heartbeat);
+			       storm_detector_patience(&unknown,
+						       set->dead_timeout,
+						       set->heartbeat) +
+			       2 * storm_sign_every(set->dead_timeout,
+						    set->heartbeat);
 }
 
 /* The nodes that are overdue by now: those that subtrees name, and children. */
@@ -73,7 +76,7 @@ uint64_t owner_overdue(struct storm_owner *o, uint64_t now)
 	    storm_idset_minus(&o->members.overdue, &o->cast.excluded, &had) ||
 	    storm_idset_minus(&is, &had, &on) ||
 	    storm_idset_minus(&had, &is, &off))
-		goto out;	/* no memory: reported when there is some */
+		goto out; /* no memory: reported when there is some */
 	if (!owner_overdue_settled(o, now)) {
 		storm_idset_clear(&off);
 		if (storm_idset_union(&is, &had))

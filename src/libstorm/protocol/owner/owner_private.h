@@ -19,12 +19,21 @@
 #define ADOPTED_MAX 64
 
 enum owner_phase {
-	OWNER_NEW, OWNER_OPENING, OWNER_PROBING, OWNER_OPEN, OWNER_FAILED,
+	OWNER_NEW,
+	OWNER_OPENING,
+	OWNER_PROBING,
+	OWNER_OPEN,
+	OWNER_FAILED,
 	OWNER_CLOSED
 };
 
-enum xfer_state { XFER_QUEUED, XFER_BEGINNING, XFER_SENDING, XFER_STAGING,
-		  XFER_DECIDED };
+enum xfer_state {
+	XFER_QUEUED,
+	XFER_BEGINNING,
+	XFER_SENDING,
+	XFER_STAGING,
+	XFER_DECIDED
+};
 
 /* An operation has ended.  The callee clears out. */
 typedef void (*owner_ended_fn)(struct storm_owner *o, void *token,
@@ -34,35 +43,35 @@ typedef void (*owner_ended_fn)(struct storm_owner *o, void *token,
 struct owner_xfer {
 	struct owner_xfer *next;
 	struct storm_begin begin;
-	const uint8_t *buf;	/* NULL: forgotten, or of no bytes */
-	void *token;		/* NULL: forgotten */
-	owner_ended_fn ended;	/* reports the end, unless it is forgotten */
+	const uint8_t *buf;   /* NULL: forgotten, or of no bytes */
+	void *token;	      /* NULL: forgotten */
+	owner_ended_fn ended; /* reports the end, unless it is forgotten */
 	enum xfer_state state;
 	enum storm_decision decision;
 	struct storm_faults faults;
-	uint64_t sent;		/* chunks */
+	uint64_t sent; /* chunks */
 	uint64_t chunks;
-	uint64_t progress;	/* bytes written everywhere */
-	uint64_t moved_at;	/* last sign of progress */
-	uint64_t behind;	/* nodes it waits for */
-	bool no;		/* a comparison: it does not hold everywhere */
+	uint64_t progress; /* bytes written everywhere */
+	uint64_t moved_at; /* last sign of progress */
+	uint64_t behind;   /* nodes it waits for */
+	bool no;	   /* a comparison: it does not hold everywhere */
 };
 
 /* The last request of a node. */
 struct owner_request {
 	struct owner_request *next;
 	uint32_t node;
-	bool busy, gone;	/* under way; the node left meanwhile */
+	bool busy, gone; /* under way; the node left meanwhile */
 	uint64_t id;
 	uint8_t *data;
 	uint8_t result[STORM_RESULT_MAX];
-	size_t result_len;	/* 0: none yet */
+	size_t result_len; /* 0: none yet */
 };
 
 /* An unordered comparison of an own variable. */
 struct owner_compare {
 	struct owner_compare *next;
-	struct storm_idset p;	/* empty: all members */
+	struct storm_idset p; /* empty: all members */
 	struct storm_comparison c;
 	void *token;
 };
@@ -72,72 +81,72 @@ struct owner_compare {
 struct owner_round {
 	struct owner_adopted {
 		struct storm_child c;
-		uint32_t of;		/* the silent one */
+		uint32_t of; /* the silent one */
 	} adopted[ADOPTED_MAX];
 	uint32_t count;
-	uint64_t at;		/* when those that are late were asked last */
+	uint64_t at; /* when those that are late were asked last */
 };
 
 /* How the owner reaches all nodes: owner_cast.c. */
 struct owner_send {
-	bool multicast;		/* confirmed by all */
-	bool lossy;		/* a datagram of the owner's was lost */
-	uint64_t state_at;	/* the state was sent; or a little earlier */
-	uint64_t strobe;	/* number of the last one */
+	bool multicast;	   /* confirmed by all */
+	bool lossy;	   /* a datagram of the owner's was lost */
+	uint64_t state_at; /* the state was sent; or a little earlier */
+	uint64_t strobe;   /* number of the last one */
 };
 
 /* When the nodes are asked again: owner_ask.c. */
 struct owner_ask {
 	uint64_t at, every;
-	uint64_t asked_at;	/* 0: what it takes is not measured */
-	uint64_t answer_time;	/* 0: not measured yet */
+	uint64_t asked_at;    /* 0: what it takes is not measured */
+	uint64_t answer_time; /* 0: not measured yet */
 };
 
 /* Reports of termination: owner_report.c. */
 struct owner_reports {
 	struct storm_reports got;
-	uint64_t acks_at;	/* ACKED is due */
-	uint8_t acks;		/* its kinds, a bit each */
-	bool acked_once;	/* they are sent once more */
+	uint64_t acks_at; /* ACKED is due */
+	uint8_t acks;	  /* its kinds, a bit each */
+	bool acked_once;  /* they are sent once more */
 };
 
 /* In the order in which they are executed: owner_xfer.c. */
 struct owner_operations {
-	struct owner_xfer *first, **tail;	/* the first is under way */
-	struct owner_xfer *heir;	/* room for an operation of the previous owner */
-	uint64_t made;			/* number of the last one */
+	struct owner_xfer *first, **tail; /* the first is under way */
+	struct owner_xfer *heir; /* room for an operation of the previous owner */
+	uint64_t made;		 /* number of the last one */
 };
 
 /* DATA of the operation under way.  A token bucket paces them, which receivers'
  * losses slow down: owner_data.c. */
 struct owner_data {
-	uint32_t chunk, batch;	/* bytes; datagrams in one send */
+	uint32_t chunk, batch; /* bytes; datagrams in one send */
 	double rate, tokens;
 	uint64_t tokens_at, rate_at, rate_sent, rate_lost;
 };
 
 /* The unordered ones: owner_compare.c. */
 struct owner_comparisons {
-	struct owner_compare *first, **tail;	/* the first is under way */
-	uint64_t asked_at;		/* 0: it is not */
+	struct owner_compare *first, **tail; /* the first is under way */
+	uint64_t asked_at;		     /* 0: it is not */
 };
 
 /* Changes of the members: owner_member.c. */
 struct owner_members {
-	uint64_t epoch_at;		/* when this epoch began */
-	uint64_t renewed_at;		/* OPEN's credential */
-	uint32_t invited;		/* one past the last node invited */
-	struct storm_idset joining;	/* non-members that have sent JOIN */
-	bool joining_deaf;		/* one of them has received no multicast */
-	struct storm_idset overdue;	/* as reported: owner_overdue.c */
+	uint64_t epoch_at;	    /* when this epoch began */
+	uint64_t renewed_at;	    /* OPEN's credential */
+	uint32_t invited;	    /* one past the last node invited */
+	struct storm_idset joining; /* non-members that have sent JOIN */
+	bool joining_deaf;	    /* one of them has received no multicast */
+	struct storm_idset overdue; /* as reported: owner_overdue.c */
 };
 
 /* Nodes that have restarted: owner_member.c. */
 struct owner_returning {
-	struct storm_idset nodes;	/* which ask for an OPEN */
-	uint64_t answer_at;		/* then it is sent at the earliest */
-	struct storm_idset answered;	/* ... and was lately, to these, */
-	uint64_t answered_at;		/* ... to the first of them then */
+	struct storm_idset nodes;    /* which ask for an OPEN */
+	uint64_t answer_at;	     /* then it is sent at the earliest */
+	struct storm_idset answered; /* ... and was lately, to these, */
+	uint64_t answered_at;	     /* ... to the first of them then */
 };
 
 struct storm_owner {
@@ -146,17 +155,17 @@ struct storm_owner {
 	struct storm_owner_ops ops;
 	void *arg;
 	enum owner_phase phase;
-	uint64_t phase_at;		/* when this phase began */
+	uint64_t phase_at; /* when this phase began */
 	uint64_t ticked, beat_at;
 	struct storm_open *open;
-	struct storm_faults faults;	/* of the opening */
+	struct storm_faults faults; /* of the opening */
 	struct storm_link link;
 	struct storm_link_stats link_stats;
 	struct storm_tree tree;
 	struct storm_child *child;
 	uint32_t children;
-	struct storm_cast cast;		/* the state that is sent to all */
-	struct storm_status sum;	/* what all subtrees have answered */
+	struct storm_cast cast;	 /* the state that is sent to all */
+	struct storm_status sum; /* what all subtrees have answered */
 	struct owner_round round;
 	struct owner_send send;
 	struct owner_ask ask;
@@ -186,7 +195,7 @@ void owner_round_merge(struct storm_owner *o, struct storm_status *st,
 struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node);
 /* Of those adopted, at most ADOPTED_MAX; returns how many. */
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to);
-void owner_round_end(struct storm_owner *o);	/* another epoch, or none */
+void owner_round_end(struct storm_owner *o); /* another epoch, or none */
 
 /* owner_cast.c */
 typedef bool (*owner_child_fn)(const struct storm_owner *o,

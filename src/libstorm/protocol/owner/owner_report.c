@@ -9,7 +9,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define ACK_DELAY (100 * STORM_MS)	/* of a part; all is acknowledged at once */
+#define ACK_DELAY (100 * STORM_MS) /* of a part; all is acknowledged at once */
 #define ACK_AGAIN (20 * STORM_MS)
 
 static void owner_report_taken(void *arg, uint8_t kind, uint32_t code,

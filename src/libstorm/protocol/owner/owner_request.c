@@ -28,7 +28,8 @@ static void owner_request_answer(struct storm_owner *o,
 {
 	if (r->result_len)
 		storm_link_send(&o->link, STORM_MSG_RESULT, 0, r->id, r->result,
-				r->result_len, &o->open->nodes[r->node].addr, 1);
+				r->result_len, &o->open->nodes[r->node].addr,
+				1);
 }
 
 /* The request does not become an operation. */
@@ -49,8 +50,8 @@ static void owner_request_ended(struct storm_owner *o, void *token,
 {
 	struct owner_request *r = token;
 
-	r->result_len = storm_result_pack(result, out, r->result,
-					  sizeof(r->result));
+	r->result_len =
+		storm_result_pack(result, out, r->result, sizeof(r->result));
 	storm_outcome_clear(out);
 	free(r->data);
 	r->data = NULL;
@@ -116,7 +117,7 @@ bool owner_request(struct storm_owner *o, uint32_t node, uint64_t id,
 	if (!r) {
 		r = calloc(1, sizeof(*r));
 		if (!r)
-			return false;	/* it asks again */
+			return false; /* it asks again */
 		r->node = node;
 		r->next = o->requests;
 		o->requests = r;

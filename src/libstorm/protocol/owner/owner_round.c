@@ -45,7 +45,8 @@ static void owner_round_adopt(struct storm_owner *o, uint32_t node, uint32_t of,
 {
 	if (o->round.count < ADOPTED_MAX && !owner_round_find(o, node))
 		o->round.adopted[o->round.count++] = (struct owner_adopted) {
-			.c = { .node = node, .last_heard = now }, .of = of };
+			.c = { .node = node, .last_heard = now }, .of = of
+		};
 }
 
 static void owner_round_past(struct storm_owner *o, uint32_t silent,
@@ -77,13 +78,13 @@ static void owner_round_past_late(struct storm_owner *o, uint32_t teller,
 				  const struct storm_idset *p, uint64_t now)
 {
 	for (uint32_t i = 0; i < late->count; i++)
-		for (uint32_t k = late->r[i].first; k <= late->r[i].last &&
-		     o->round.count < ADOPTED_MAX; k++)
+		for (uint32_t k = late->r[i].first;
+		     k <= late->r[i].last && o->round.count < ADOPTED_MAX; k++)
 			/* of a set that was joined some are not its own */
 			if (storm_tree_member(&o->tree, k) && k != teller &&
 			    storm_tree_above(&o->tree, teller, k) &&
-			    !storm_idset_has(late, storm_tree_parent(&o->tree,
-								     k)))
+			    !storm_idset_has(late,
+					     storm_tree_parent(&o->tree, k)))
 				owner_round_past_top(o, teller, k, p, now);
 }
 
@@ -107,7 +108,7 @@ bool owner_round_ask(struct storm_owner *o, uint64_t now)
 			owner_round_past(o, o->child[i].node, now);
 		else
 			owner_round_past_below(o, &o->child[i], now);
-	for (uint32_t i = 0; i < known; i++) {	/* it grows behind them */
+	for (uint32_t i = 0; i < known; i++) { /* it grows behind them */
 		storm_children_asked(&o->round.adopted[i].c, 1, o->round.at);
 		if (o->round.adopted[i].c.silent)
 			owner_round_past(o, o->round.adopted[i].c.node, now);

@@ -131,7 +131,8 @@ static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
 		state = STORM_DONE;
 	storm_faults_outcome(&x->faults, state, &out);
 	result = state != STORM_DONE ? STORM_FAILED :
-		 x->no ? STORM_FALSE : STORM_TRUE;
+		 x->no		     ? STORM_FALSE :
+				       STORM_TRUE;
 	if (x->token)
 		x->ended(o, x->token, result, &out);
 	else
@@ -185,9 +186,9 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 		owner_xfer_announce(o);
 	owner_ask_new(o, now);
 	/* a file is opened first: nothing is sent before all can take it */
-	x->state = x->begin.to.kind == STORM_TARGET_FILE ? XFER_BEGINNING :
+	x->state = x->begin.to.kind == STORM_TARGET_FILE  ? XFER_BEGINNING :
 		   x->begin.to.kind == STORM_KIND_COMPARE ? XFER_STAGING :
-							 XFER_SENDING;
+							    XFER_SENDING;
 }
 
 /* A node of P that is no member would have to show it, and never will.  Nor
@@ -209,7 +210,8 @@ static void owner_xfer_take_faults(struct storm_owner *o)
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
 		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
 			storm_faults_add(&x->faults, o->sum.faults[i].node,
-				  o->sum.faults[i].why, o->sum.faults[i].sys);
+					 o->sum.faults[i].why,
+					 o->sum.faults[i].sys);
 }
 
 /* More was written, or fewer nodes are behind. */
@@ -296,8 +298,10 @@ void owner_xfer_inherit(struct storm_owner *o, uint64_t now)
 	if (!q->first)
 		q->tail = &x->next;
 	q->first = x;
-	owner_xfer_decide(o, o->sum.flags & STORM_STATUS_COMMITTED ?
-			     STORM_COMMIT : STORM_ABORT, now);
+	owner_xfer_decide(o,
+			  o->sum.flags & STORM_STATUS_COMMITTED ? STORM_COMMIT :
+								  STORM_ABORT,
+			  now);
 }
 
 /* No node has received it. */
@@ -354,7 +358,7 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	o->tl.last_byte = now;
 	x->state = XFER_STAGING;
 	x->behind = UINT64_MAX;
-	owner_ask_new(o, now);	/* has the end: a lost tail is missed */
+	owner_ask_new(o, now); /* has the end: a lost tail is missed */
 	return true;
 }
 
@@ -366,7 +370,7 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 		return false;
 	owner_ask_sum(o);
 	owner_blame_late(&o->sum.behind, &x->faults);
-	if (!x->faults.count)	/* the nodes took all that was sent */
+	if (!x->faults.count) /* the nodes took all that was sent */
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 	if (x->state == XFER_DECIDED)
 		return true;
@@ -380,8 +384,9 @@ void owner_xfer_end_all(struct storm_owner *o)
 
 	while ((x = o->operations.first))
 		owner_xfer_end(o, x->state == XFER_DECIDED &&
-				  x->decision == STORM_COMMIT ? STORM_UNKNOWN :
-								STORM_ABORTED);
+						  x->decision == STORM_COMMIT ?
+					  STORM_UNKNOWN :
+					  STORM_ABORTED);
 }
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)

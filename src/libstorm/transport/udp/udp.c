@@ -30,8 +30,8 @@
 #include "udp_private.h"
 
 /* Priorities for the interface's queueing discipline. */
-#define PRIORITY_BULK 2		/* TC_PRIO_BULK */
-#define PRIORITY_CONTROL 6	/* TC_PRIO_INTERACTIVE */
+#define PRIORITY_BULK 2	   /* TC_PRIO_BULK */
+#define PRIORITY_CONTROL 6 /* TC_PRIO_INTERACTIVE */
 
 /*
  * The send buffer's bytes wait in the interface's queue, and a queue that
@@ -65,7 +65,8 @@ bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 
 	if (!storm_udp_is_v4(a)) {
 		if (!u->logged_family)
-			storm_log(STORM_LOG_ERROR, "%s: only IPv4 addresses "
+			storm_log(STORM_LOG_ERROR,
+				  "%s: only IPv4 addresses "
 				  "are supported; give the node one",
 				  inet_ntop(AF_INET6, a->ip, text,
 					    sizeof(text)));
@@ -112,7 +113,7 @@ static size_t udp_set_buffer(int fd, int force, int plain, size_t bytes)
 		setsockopt(fd, SOL_SOCKET, plain, &value, len);
 	if (getsockopt(fd, SOL_SOCKET, plain, &value, &len))
 		return 0;
-	return value / 2;	/* the kernel doubles it for its bookkeeping */
+	return value / 2; /* the kernel doubles it for its bookkeeping */
 }
 
 static void udp_set_receive_buffer(struct storm_udp *u, int fd)
@@ -126,9 +127,11 @@ static void udp_set_receive_buffer(struct storm_udp *u, int fd)
 	if (got >= u->set.socket_buffer || u->role != STORM_ROLE_NODE ||
 	    atomic_flag_test_and_set(&logged))
 		return;
-	storm_log(STORM_LOG_WARN, "receive buffers have %zu bytes, not %u: "
+	storm_log(STORM_LOG_WARN,
+		  "receive buffers have %zu bytes, not %u: "
 		  "raise the sysctl net.core.rmem_max, or lower socket_buffer "
-		  "(SocketBuffer in storm.conf)", got, u->set.socket_buffer);
+		  "(SocketBuffer in storm.conf)",
+		  got, u->set.socket_buffer);
 }
 
 static int udp_socket(void)
@@ -167,7 +170,8 @@ static int udp_prepare_sender(struct storm_udp *u, int fd, int dscp,
 static int udp_bind_socket(int fd, struct in_addr ip, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(port), .sin_addr = ip };
+				   .sin_port = htons(port),
+				   .sin_addr = ip };
 
 	return bind(fd, (struct sockaddr *) &sin, sizeof(sin));
 }
@@ -186,7 +190,8 @@ int storm_udp_open_control(struct storm_udp *u)
 	if (udp_bind_socket(fd, any, u->port)) {
 		if (errno != EADDRINUSE)
 			return udp_socket_failed(u, "cannot bind the UDP port");
-		storm_log(STORM_LOG_ERROR, "UDP port %u is in use: is another "
+		storm_log(STORM_LOG_ERROR,
+			  "UDP port %u is in use: is another "
 			  "agent running? Otherwise set Port in storm.conf",
 			  u->port);
 		return STORM_ESYS;
@@ -197,7 +202,7 @@ int storm_udp_open_control(struct storm_udp *u)
 	rc = udp_prepare_sender(u, fd, u->set.dscp_control, PRIORITY_CONTROL);
 	if (rc)
 		return rc;
-	udp_set_option(fd, SOL_UDP, UDP_GRO, 1);	/* relayed data */
+	udp_set_option(fd, SOL_UDP, UDP_GRO, 1); /* relayed data */
 	udp_set_receive_buffer(u, fd);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &u->tx[STORM_CONTROL].src,
 			    EPOLLIN))
@@ -244,12 +249,13 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 		return udp_socket_failed(u, "cannot bind a multicast group");
 	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join,
 		       sizeof(join))) {
-		storm_log(STORM_LOG_ERROR, "cannot join group %s on interface "
+		storm_log(STORM_LOG_ERROR,
+			  "cannot join group %s on interface "
 			  "%s (%m): set Multicast=no, or another %s, in "
 			  "storm.conf",
 			  inet_ntop(AF_INET, &group, text, sizeof(text)),
-			  at->name, at == &u->rail ? "StrobeRail" :
-						     "Interface");
+			  at->name,
+			  at == &u->rail ? "StrobeRail" : "Interface");
 		return STORM_ESYS;
 	}
 	udp_set_option(fd, SOL_UDP, UDP_GRO, 1);
@@ -299,14 +305,16 @@ void storm_udp_find_rail(struct storm_udp *u)
 		return;
 	if (storm_udp_iface_named(&u->set, u->set.strobe_device, "StrobeRail",
 				  &u->rail)) {
-		storm_log(STORM_LOG_WARN, "StrobeRail %s in storm.conf cannot "
+		storm_log(STORM_LOG_WARN,
+			  "StrobeRail %s in storm.conf cannot "
 			  "be used: interface %s is used for everything",
 			  u->set.strobe_device, u->iface.name);
 		return;
 	}
 	u->has_rail = u->rail.index != u->iface.index;
 	if (!u->has_rail)
-		storm_log(STORM_LOG_INFO, "StrobeRail %s is the interface of "
+		storm_log(STORM_LOG_INFO,
+			  "StrobeRail %s is the interface of "
 			  "everything else: the key has no effect",
 			  u->rail.name);
 }

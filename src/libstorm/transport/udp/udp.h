@@ -16,7 +16,7 @@ struct storm_udp;
 struct storm_udp_stats {
 	uint64_t tx_datagrams, tx_bytes, tx_calls;
 	uint64_t rx_datagrams, rx_bytes, rx_calls;
-	uint64_t rx_rail;	/* datagrams, over the strobe rail */
+	uint64_t rx_rail; /* datagrams, over the strobe rail */
 	uint64_t eagain, send_errors, dropped_by_test, socket_overflows;
 	uint64_t streams_in, streams_refused;
 };
@@ -27,8 +27,7 @@ struct storm_udp_stats {
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   enum storm_role role,
 				   const struct storm_addr *peer,
-				   const struct storm_net_handler *h,
-				   int *err);
+				   const struct storm_net_handler *h, int *err);
 void storm_udp_destroy(struct storm_udp *u);
 
 /*

@@ -31,8 +31,10 @@ static ssize_t udp_send_super(struct storm_udp *u, int fd,
 	} control = { .bytes = "" };
 	struct iovec iov = { .iov_base = (void *) buf, .iov_len = len };
 	struct msghdr msg = {
-		.msg_name = (void *) to, .msg_namelen = sizeof(*to),
-		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_name = (void *) to,
+		.msg_namelen = sizeof(*to),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes),
 	};
@@ -111,7 +113,8 @@ static int udp_push_segments(struct storm_udp *u, int fd,
 	}
 	/* the same bytes were accepted without GSO, so GSO was the cause */
 	if (u->gso && segs > 1 && !gso) {
-		storm_log(STORM_LOG_INFO, "interface %s does not segment UDP "
+		storm_log(STORM_LOG_INFO,
+			  "interface %s does not segment UDP "
 			  "(no checksum offload?): sending packet by packet",
 			  u->iface.name);
 		u->gso = false;
@@ -143,12 +146,15 @@ static void udp_send_failed(struct storm_udp *u, const struct sockaddr_in *to,
 	*logged = true;
 	inet_ntop(AF_INET, &to->sin_addr, text, sizeof(text));
 	if (err == EMSGSIZE)
-		storm_log(STORM_LOG_WARN, "%zu bytes do not fit in a packet to "
+		storm_log(STORM_LOG_WARN,
+			  "%zu bytes do not fit in a packet to "
 			  "%s (interface %s): set a smaller MTU in storm.conf",
 			  seg, text, u->iface.name);
 	else
-		storm_log(STORM_LOG_WARN, "sending to %s failed (interface "
-			  "%s): %s", text, u->iface.name, strerror(err));
+		storm_log(STORM_LOG_WARN,
+			  "sending to %s failed (interface "
+			  "%s): %s",
+			  text, u->iface.name, strerror(err));
 }
 
 /* Queue what the socket did not take. */
@@ -260,7 +266,7 @@ struct udp_rx {
 	struct iovec iov[UDP_RX_BUFS];
 	struct rx_control control[UDP_RX_BUFS];
 	struct storm_rx batch[UDP_RX_BATCH];
-	size_t count;		/* in the batch */
+	size_t count; /* in the batch */
 	uint8_t bufs[UDP_RX_BUFS][UDP_RX_BUF_SIZE];
 };
 
@@ -354,7 +360,7 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 				     udp_segment_size(msg, rx->hdr[i].msg_len),
 				     group);
 		}
-		udp_rx_deliver(u);	/* before the buffers are reused */
+		udp_rx_deliver(u); /* before the buffers are reused */
 		if (n < UDP_RX_BUFS)
 			return;
 	}

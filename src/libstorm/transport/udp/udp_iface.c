@@ -96,7 +96,8 @@ static const struct ifaddrs *ifaddrs_only_one(const struct ifaddrs *all)
 static bool iface_route_source(struct in_addr peer, struct in_addr *out)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_port = htons(9), .sin_addr = peer };
+				   .sin_port = htons(9),
+				   .sin_addr = peer };
 	socklen_t len = sizeof(sin);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool ok;
@@ -124,7 +125,7 @@ static bool iface_default_route(char name[IF_NAMESIZE])
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%15s %x %*x %x %*d %*d %u %x", dev, &dest,
 			   &flags, &metric, &mask) != 5)
-			continue;	/* the heading, or blanks */
+			continue; /* the heading, or blanks */
 		if (dest || mask || !(flags & RTF_UP))
 			continue;
 		if (found && metric >= best)
@@ -139,8 +140,7 @@ static bool iface_default_route(char name[IF_NAMESIZE])
 
 /* The interface that key names in storm.conf; NULL: logged. */
 static const struct ifaddrs *iface_find_named(const struct ifaddrs *all,
-					      const char *name,
-					      const char *key,
+					      const char *name, const char *key,
 					      const struct in_addr *peer)
 {
 	const struct ifaddrs *i = ifaddrs_by_name(all, name, peer);
@@ -148,12 +148,15 @@ static const struct ifaddrs *iface_find_named(const struct ifaddrs *all,
 	if (i)
 		return i;
 	if (if_nametoindex(name))
-		storm_log(STORM_LOG_ERROR, "interface %s has no IPv4 address: "
+		storm_log(STORM_LOG_ERROR,
+			  "interface %s has no IPv4 address: "
 			  "give it one, or name another by %s in storm.conf",
 			  name, key);
 	else
-		storm_log(STORM_LOG_ERROR, "there is no interface %s: correct "
-			  "%s in storm.conf", name, key);
+		storm_log(STORM_LOG_ERROR,
+			  "there is no interface %s: correct "
+			  "%s in storm.conf",
+			  name, key);
 	return NULL;
 }
 
@@ -170,29 +173,36 @@ static const struct ifaddrs *iface_choose(const struct storm_settings *set,
 	if (peer) {
 		inet_ntop(AF_INET, peer, text, sizeof(text));
 		if (!iface_route_source(*peer, &source)) {
-			storm_log(STORM_LOG_ERROR, "no route to %s (%m): "
+			storm_log(STORM_LOG_ERROR,
+				  "no route to %s (%m): "
 				  "correct the routes, or set Interface in "
-				  "storm.conf", text);
+				  "storm.conf",
+				  text);
 			return NULL;
 		}
 		i = ifaddrs_by_addr(all, source);
 		if (!i)
-			storm_log(STORM_LOG_ERROR, "no interface has the "
+			storm_log(STORM_LOG_ERROR,
+				  "no interface has the "
 				  "source address of the route to %s: set "
-				  "Interface in storm.conf", text);
+				  "Interface in storm.conf",
+				  text);
 		return i;
 	}
 	if (iface_default_route(name)) {
 		i = ifaddrs_by_name(all, name, NULL);
 		if (!i)
-			storm_log(STORM_LOG_ERROR, "interface %s of the "
+			storm_log(STORM_LOG_ERROR,
+				  "interface %s of the "
 				  "default route has no IPv4 address: set "
-				  "Interface in storm.conf", name);
+				  "Interface in storm.conf",
+				  name);
 		return i;
 	}
 	i = ifaddrs_only_one(all);
 	if (!i)
-		storm_log(STORM_LOG_ERROR, "no default route shows which "
+		storm_log(STORM_LOG_ERROR,
+			  "no default route shows which "
 			  "interface to use: set Interface in storm.conf");
 	return i;
 }
@@ -207,20 +217,24 @@ static int iface_read(const struct storm_settings *set, const struct ifaddrs *i,
 	memset(&req, 0, sizeof(req));
 	memcpy(req.ifr_name, i->ifa_name, strcspn(i->ifa_name, ":"));
 	if (!(i->ifa_flags & IFF_UP)) {
-		storm_log(STORM_LOG_ERROR, "interface %s is down: bring it up, "
+		storm_log(STORM_LOG_ERROR,
+			  "interface %s is down: bring it up, "
 			  "or name another by %s in storm.conf",
 			  req.ifr_name, key);
 		errno = ENETDOWN;
 		return rc;
 	}
 	if (set->multicast && !(i->ifa_flags & (IFF_MULTICAST | IFF_LOOPBACK)))
-		storm_log(STORM_LOG_WARN, "interface %s has no multicast: set "
+		storm_log(STORM_LOG_WARN,
+			  "interface %s has no multicast: set "
 			  "Multicast=no, or another %s, in storm.conf",
 			  req.ifr_name, key);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCGIFMTU, &req)) {
-		storm_log(STORM_LOG_ERROR, "cannot read the MTU of "
-			  "interface %s: %m", req.ifr_name);
+		storm_log(STORM_LOG_ERROR,
+			  "cannot read the MTU of "
+			  "interface %s: %m",
+			  req.ifr_name);
 	} else {
 		memcpy(out->name, req.ifr_name, sizeof(out->name));
 		out->mtu = req.ifr_mtu;

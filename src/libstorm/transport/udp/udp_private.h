@@ -21,13 +21,13 @@
 #include "udp.h"
 #include "src/libstorm/wire/wire.h"
 
-#define UDP_PAYLOAD_MAX 65507	/* of one IPv4 datagram */
+#define UDP_PAYLOAD_MAX 65507 /* of one IPv4 datagram */
 /* Limits of a super-packet that all kernels and devices accept.  With link
  * headers it must stay below 64 KiB.  A larger one is segmented in software, at
  * a tenth of the speed. */
 #define UDP_SUPER_SEGS 64
 #define UDP_SUPER_MAX (65536 - 256)
-#define UDP_IP_HEADERS 28	/* IPv4 without options, and UDP */
+#define UDP_IP_HEADERS 28 /* IPv4 without options, and UDP */
 
 /* Most bytes of one send().  What the socket does not take is copied, so the
  * copy must be bounded. */
@@ -37,11 +37,11 @@
  * With 16 an agent needed a third more time for a file. */
 #define UDP_RX_BUFS 2
 #define UDP_RX_BUF_SIZE 65536
-#define UDP_RX_ROUNDS 32	/* receive calls per socket and poll */
+#define UDP_RX_ROUNDS 32 /* receive calls per socket and poll */
 #define UDP_RX_BATCH 256
 
-#define UDP_STREAM_MAX (4 * 1024 * 1024)	/* as STORM_OPEN_MAX */
-#define UDP_STREAMS_IN 64		/* half-read at the same time */
+#define UDP_STREAM_MAX (4 * 1024 * 1024) /* as STORM_OPEN_MAX */
+#define UDP_STREAMS_IN 64		 /* half-read at the same time */
 /* ns until a half-read one is closed; its sender has given up by then */
 #define UDP_STREAM_IN_TIME(u) (2 * (u)->set.open_timeout)
 /* If UDP_STREAMS_IN are half-read, a new connection evicts one: the oldest of
@@ -53,16 +53,23 @@
 /* Whole, their senders waiting for the verdict; a host may have half of it. */
 #define UDP_STREAMS_HELD 256
 #define UDP_STREAMS_HELD_BYTES (64 * 1024 * 1024)
-#define UDP_STREAMS_OUT 128		/* connecting or writing */
-#define UDP_STREAMS_WAITING 1024	/* behind those */
+#define UDP_STREAMS_OUT 128	 /* connecting or writing */
+#define UDP_STREAMS_WAITING 1024 /* behind those */
 #define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
 
 /* Kinds of epoll events, in the order in which storm_udp_poll() handles them.
  * The timer is last, because it frees streams to which other events of the same
  * batch may refer. */
 enum udp_kind {
-	UDP_TX_BULK, UDP_RAIL, UDP_CONTROL, UDP_GROUP, UDP_STREAM_OUT,
-	UDP_STREAM_IN, UDP_LISTENER, UDP_TIMER, UDP_KINDS
+	UDP_TX_BULK,
+	UDP_RAIL,
+	UDP_CONTROL,
+	UDP_GROUP,
+	UDP_STREAM_OUT,
+	UDP_STREAM_IN,
+	UDP_LISTENER,
+	UDP_TIMER,
+	UDP_KINDS
 };
 
 struct udp_src {
@@ -88,9 +95,9 @@ TAILQ_HEAD(udp_rests, udp_rest);
  */
 struct udp_tx {
 	struct udp_src src;
-	bool armed;		/* waiting for EPOLLOUT */
+	bool armed; /* waiting for EPOLLOUT */
 	struct udp_rests rests;
-	size_t kept, room;	/* bytes */
+	size_t kept, room; /* bytes */
 };
 
 struct udp_iface {
@@ -106,32 +113,32 @@ struct udp_stream_in {
 	uint64_t since;
 	struct in_addr from;
 	uint8_t head[4];
-	uint32_t len, room;	/* announced, allocated */
-	uint32_t got;		/* head included */
+	uint32_t len, room; /* announced, allocated */
+	uint32_t got;	    /* head included */
 	uint8_t *buf;
-	uint64_t number;	/* for end_stream(); 0: still half-read */
+	uint64_t number; /* for end_stream(); 0: still half-read */
 };
 
 struct udp_stream_out {
-	struct udp_src src;	/* fd -1: not started yet, or failed */
+	struct udp_src src; /* fd -1: not started yet, or failed */
 	TAILQ_ENTRY(udp_stream_out) link;
 	uint64_t deadline;
 	struct sockaddr_in to;
 	uint64_t session;
 	uint32_t node;
 	bool connected;
-	int err;		/* an errno that the timer reports; 0: none */
-	uint8_t answer[STORM_REFUSAL_LEN + 1];	/* longer: not STORM's */
+	int err; /* an errno that the timer reports; 0: none */
+	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;
 	size_t len, off;
-	uint8_t buf[];		/* length prefix and the bytes */
+	uint8_t buf[]; /* length prefix and the bytes */
 };
 
 TAILQ_HEAD(udp_streams_in, udp_stream_in);
 TAILQ_HEAD(udp_streams_out, udp_stream_out);
 
 struct storm_udp {
-	struct storm_transport transport;	/* first */
+	struct storm_transport transport; /* first */
 	struct storm_settings set;
 	enum storm_role role;
 	struct storm_net_handler h;
@@ -141,20 +148,20 @@ struct storm_udp {
 	int epfd;
 	/* By class.  The socket for control also receives all unicast. */
 	struct udp_tx tx[2];
-	struct udp_src *group;	/* on the interface, then on the rail */
+	struct udp_src *group; /* on the interface, then on the rail */
 	uint32_t groups;
 	bool gso;
 	/* each is logged once */
 	bool logged_family, logged_size, logged_send;
 
-	struct udp_rx *rx;	/* receive buffers */
+	struct udp_rx *rx; /* receive buffers */
 	struct storm_drop drop;
 
 	struct udp_src listener, timer;
 	bool listener_paused, timer_on;
 	struct udp_streams_in in;
 	struct udp_streams_out out;
-	uint32_t in_count, out_active, out_waiting;	/* in: half-read */
+	uint32_t in_count, out_active, out_waiting; /* in: half-read */
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
 	uint64_t in_numbers;
@@ -190,7 +197,7 @@ int storm_udp_iface_named(const struct storm_settings *set, const char *name,
 			  const char *key, struct udp_iface *out);
 
 /* udp_datagram.c */
-int storm_udp_rx_init(struct storm_udp *u);	/* 0 or an errno */
+int storm_udp_rx_init(struct storm_udp *u); /* 0 or an errno */
 void storm_udp_rx_fini(struct storm_udp *u);
 int storm_udp_send(struct storm_transport *t, enum storm_class c,
 		   const struct storm_addr *to, const void *buf, size_t len,

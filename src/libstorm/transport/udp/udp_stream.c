@@ -37,9 +37,9 @@
 
 #define HEAD 4
 #define FIRST_ROOM (64 * 1024)
-#define BYTES_PER_POLL (1024 * 1024)	/* for one stream */
+#define BYTES_PER_POLL (1024 * 1024) /* for one stream */
 #define ACCEPTS_PER_POLL 32
-#define TIMER_PERIOD 100000000		/* ns */
+#define TIMER_PERIOD 100000000 /* ns */
 
 static void stream_head_pack(uint8_t *p, uint32_t v)
 {
@@ -124,7 +124,8 @@ static bool stream_in_can_hold(const struct storm_udp *u,
 	if (u->held_count >= UDP_STREAMS_HELD ||
 	    u->held_bytes + s->len > UDP_STREAMS_HELD_BYTES)
 		return false;
-	TAILQ_FOREACH(other, &u->in, link) {
+	TAILQ_FOREACH(other, &u->in, link)
+	{
 		if (!other->number || other->from.s_addr != s->from.s_addr)
 			continue;
 		count++;
@@ -153,7 +154,7 @@ static void stream_in_whole(struct storm_udp *u, struct udp_stream_in *s)
 	u->stats.streams_in++;
 	stream_listener_pause(u, false);
 	u->h.stream(u->h.arg, s->number, buf, s->len);
-	free(buf);		/* s may be gone */
+	free(buf); /* s may be gone */
 }
 
 /* Half-read streams of a host. */
@@ -164,7 +165,7 @@ static uint32_t stream_in_count_from(const struct storm_udp *u,
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(s, &u->in, link)
-		n += !s->number && s->from.s_addr == from.s_addr;
+	n += !s->number && s->from.s_addr == from.s_addr;
 	return n;
 }
 
@@ -177,18 +178,20 @@ static bool stream_in_evict(struct storm_udp *u)
 	uint32_t most = 0, n;
 
 	if (poll(&p, 1, 0) != 1)
-		return false;		/* no connection waits for it */
+		return false; /* no connection waits for it */
 	/* the list is oldest first: keep the first of the maximum */
-	TAILQ_FOREACH(s, &u->in, link) {
+	TAILQ_FOREACH(s, &u->in, link)
+	{
 		n = s->number ? 0 : stream_in_count_from(u, s->from);
 		if (n <= most)
 			continue;
 		most = n;
 		victim = s;
 	}
-	if (!victim || storm_now() < victim->since +
-	    (most >= UDP_STREAMS_MANY ? UDP_STREAM_IN_GRACE_MANY :
-					UDP_STREAM_IN_GRACE))
+	if (!victim ||
+	    storm_now() < victim->since + (most >= UDP_STREAMS_MANY ?
+						   UDP_STREAM_IN_GRACE_MANY :
+						   UDP_STREAM_IN_GRACE))
 		return false;
 	stream_in_refuse(u, victim);
 	return true;
@@ -318,8 +321,8 @@ static struct udp_stream_in *stream_in_find(struct storm_udp *u,
 	struct udp_stream_in *s;
 
 	TAILQ_FOREACH(s, &u->in, link)
-		if (s->number == number)
-			break;
+	if (s->number == number)
+		break;
 	return s;
 }
 
@@ -343,7 +346,7 @@ void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 	struct udp_stream_in *s = stream_in_find(u, stream);
 	uint8_t why[STORM_REFUSAL_LEN];
 
-	if (!s)			/* it timed out */
+	if (!s) /* it timed out */
 		return;
 	if (err == STORM_EAUTH) {
 		stream_in_refuse(u, s);
@@ -376,7 +379,8 @@ int storm_udp_listen(struct storm_udp *u)
 	    !storm_udp_watch(u, EPOLL_CTL_ADD, &u->listener, EPOLLIN))
 		return STORM_OK;
 	if (errno == EADDRINUSE)
-		storm_log(STORM_LOG_ERROR, "TCP port %u is in use: is another "
+		storm_log(STORM_LOG_ERROR,
+			  "TCP port %u is in use: is another "
 			  "agent running? Otherwise set Port in storm.conf",
 			  u->port);
 	else
@@ -435,8 +439,8 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 	stream_out_free(u, s);
 	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
 		TAILQ_FOREACH(next, &u->out, link)
-			if (next->src.fd < 0 && !next->err)
-				break;
+		if (next->src.fd < 0 && !next->err)
+			break;
 		u->out_waiting--;
 		stream_out_start(u, next);
 	}
@@ -458,8 +462,8 @@ static void stream_out_closed(struct storm_udp *u, struct udp_stream_out *s)
 	enum storm_err why = STORM_OK;
 	int sys = 0;
 
-	if (s->answered && !storm_refusal_unpack(s->answer, s->answered, &why,
-						 &sys)) {
+	if (s->answered &&
+	    !storm_refusal_unpack(s->answer, s->answered, &why, &sys)) {
 		why = STORM_ENOAGENT;
 		sys = EPROTO;
 	}
@@ -567,7 +571,8 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 	struct udp_stream_out *s;
 
 	/* not freed here: storm_udp_poll() may be serving one */
-	TAILQ_FOREACH(s, &u->out, link) {
+	TAILQ_FOREACH(s, &u->out, link)
+	{
 		if (s->session != session)
 			continue;
 		if (s->src.fd < 0 && !s->err) {

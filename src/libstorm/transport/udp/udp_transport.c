@@ -33,18 +33,24 @@ static int udp_check_settings(const struct storm_settings *set,
 
 	if (peer && !storm_udp_is_v4(peer)) {
 		inet_ntop(AF_INET6, peer->ip, text, sizeof(text));
-		storm_log(STORM_LOG_ERROR, "%s: only IPv4 addresses are "
-			  "supported; give the node one", text);
+		storm_log(STORM_LOG_ERROR,
+			  "%s: only IPv4 addresses are "
+			  "supported; give the node one",
+			  text);
 		return STORM_EINVAL;
 	}
 	if (set->dscp > 63 || set->dscp_control > 63) {
-		storm_log(STORM_LOG_ERROR, "DSCP %u or ControlDSCP %u is above "
-			  "63", set->dscp, set->dscp_control);
+		storm_log(STORM_LOG_ERROR,
+			  "DSCP %u or ControlDSCP %u is above "
+			  "63",
+			  set->dscp, set->dscp_control);
 		return STORM_EINVAL;
 	}
 	if (set->mtu && set->mtu < 576) {
-		storm_log(STORM_LOG_ERROR, "MTU %u is below 576, the least "
-			  "that IPv4 allows", set->mtu);
+		storm_log(STORM_LOG_ERROR,
+			  "MTU %u is below 576, the least "
+			  "that IPv4 allows",
+			  set->mtu);
 		return STORM_EINVAL;
 	}
 	if (role != STORM_ROLE_NODE || !set->multicast)
@@ -56,7 +62,8 @@ static int udp_check_settings(const struct storm_settings *set,
 	}
 	if (!storm_udp_is_v4(&set->group) || first < 224 || first > 239) {
 		inet_ntop(AF_INET6, set->group.ip, text, sizeof(text));
-		storm_log(STORM_LOG_ERROR, "GroupBase %s is not an IPv4 "
+		storm_log(STORM_LOG_ERROR,
+			  "GroupBase %s is not an IPv4 "
 			  "multicast address (224.0.0.0 to 239.255.255.255)",
 			  text);
 		return STORM_EINVAL;
@@ -69,12 +76,12 @@ static int udp_open_all(struct storm_udp *u, const struct storm_addr *peer)
 	int rc;
 
 	u->epfd = epoll_create1(EPOLL_CLOEXEC);
-	u->timer.fd = timerfd_create(CLOCK_MONOTONIC,
-				     TFD_NONBLOCK | TFD_CLOEXEC);
+	u->timer.fd =
+		timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (u->epfd < 0 || u->timer.fd < 0 ||
 	    storm_udp_watch(u, EPOLL_CTL_ADD, &u->timer, EPOLLIN)) {
 		storm_log(STORM_LOG_ERROR, "cannot create an epoll or timer "
-			  "descriptor: %m");
+					   "descriptor: %m");
 		return STORM_ESYS;
 	}
 	if (storm_udp_rx_init(u))
@@ -124,8 +131,7 @@ static const struct storm_transport_ops udp_ops = {
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   enum storm_role role,
 				   const struct storm_addr *peer,
-				   const struct storm_net_handler *h,
-				   int *err)
+				   const struct storm_net_handler *h, int *err)
 {
 	struct storm_udp *u;
 	int rc = udp_check_settings(set, role, peer);
@@ -319,8 +325,9 @@ void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
 	storm_udp_stats(u, &s);
 #define F "\"%s\": %" PRIu64
 #define U(field) #field, s.field
-	snprintf(buf, size, "\"udp\": {" F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F "}",
+	snprintf(buf, size,
+		 "\"udp\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F "}",
 		 U(tx_datagrams), U(tx_bytes), U(tx_calls), U(rx_datagrams),
 		 U(rx_bytes), U(rx_calls), U(rx_rail), U(eagain),
 		 U(send_errors), U(dropped_by_test), U(socket_overflows),

@@ -22,7 +22,8 @@
 void storm_verbs_log(struct storm_verbs *v, const char *fmt, ...)
 {
 	enum storm_log_level level = v->set.transport_fallback || v->data ?
-				     STORM_LOG_WARN : STORM_LOG_ERROR;
+					     STORM_LOG_WARN :
+					     STORM_LOG_ERROR;
 	char msg[768];
 	va_list ap;
 
@@ -38,10 +39,12 @@ static const char *verbs_memory_reason(char *buf, size_t size)
 
 	getrlimit(RLIMIT_MEMLOCK, &lim);
 	if (lim.rlim_cur == RLIM_INFINITY)
-		snprintf(buf, size, "the device has no more such objects, or "
+		snprintf(buf, size,
+			 "the device has no more such objects, or "
 			 "the host has no memory");
 	else
-		snprintf(buf, size, "locked memory is limited to %llu KiB: "
+		snprintf(buf, size,
+			 "locked memory is limited to %llu KiB: "
 			 "raise ulimit -l (/etc/security/limits.conf for "
 			 "users, LimitMEMLOCK= of slurmd's unit)",
 			 (unsigned long long) lim.rlim_cur / 1024);
@@ -65,9 +68,11 @@ static bool verbs_permission_reason(char *buf, size_t size)
 	for (size_t i = 0; i < g.gl_pathc && !found; i++) {
 		found = access(g.gl_pathv[i], R_OK | W_OK);
 		if (found)
-			snprintf(buf, size, "%s must be readable and writable "
+			snprintf(buf, size,
+				 "%s must be readable and writable "
 				 "by all users: package rdma-core has udev "
-				 "rules for that", g.gl_pathv[i]);
+				 "rules for that",
+				 g.gl_pathv[i]);
 	}
 	globfree(&g);
 	return found;
@@ -87,7 +92,8 @@ int storm_verbs_fail(struct storm_verbs *v, const char *what)
 	errno = err;
 	storm_verbs_log(v, "%s (RDMA device %s, port %u): %m: %s", what,
 			v->port.device[0] ? v->port.device :
-			v->set.device[0] ? v->set.device : "any",
+			v->set.device[0]  ? v->set.device :
+					    "any",
 			v->port.number, why);
 	errno = err;
 	return STORM_ESYS;

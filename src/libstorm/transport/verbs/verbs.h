@@ -18,28 +18,28 @@ struct storm_verbs;
 /* Work is counted when it is posted, so the difference to completed work is
  * what a queue holds. */
 struct storm_verbs_queue_stats {
-	uint64_t sends, completed;	/* datagrams: completed <= sends */
-	uint64_t full;			/* sends that found no room */
-	uint64_t kept;			/* sends that were kept in memory */
-	uint64_t received, group;	/* datagrams, and those by multicast */
-	uint64_t empty;			/* times that no receive was posted:
+	uint64_t sends, completed; /* datagrams: completed <= sends */
+	uint64_t full;		   /* sends that found no room */
+	uint64_t kept;		   /* sends that were kept in memory */
+	uint64_t received, group;  /* datagrams, and those by multicast */
+	uint64_t empty;		   /* times that no receive was posted:
 					   datagrams may have been lost */
 };
 
 struct storm_verbs_stats {
-	uint64_t tx_datagrams, tx_bytes, tx_group;	/* by verbs */
+	uint64_t tx_datagrams, tx_bytes, tx_group; /* by verbs */
 	uint64_t rx_datagrams, rx_bytes, rx_group;
-	uint64_t tx_copied;		/* bytes, into registered memory */
-	uint64_t udp_tx_datagrams, udp_rx_datagrams;	/* failed over */
-	uint64_t receives;		/* posted */
-	uint64_t own_copies;		/* own multicasts, discarded */
-	uint64_t send_errors;		/* sends that were lost here */
-	uint64_t asked, answered;	/* look-ups of peers, by peers */
-	uint64_t ask_longest;		/* ns of the longest look-up */
+	uint64_t tx_copied; /* bytes, into registered memory */
+	uint64_t udp_tx_datagrams, udp_rx_datagrams; /* failed over */
+	uint64_t receives;			     /* posted */
+	uint64_t own_copies;	  /* own multicasts, discarded */
+	uint64_t send_errors;	  /* sends that were lost here */
+	uint64_t asked, answered; /* look-ups of peers, by peers */
+	uint64_t ask_longest;	  /* ns of the longest look-up */
 	uint64_t dropped_by_test;
 	uint32_t peers, peers_by_udp;
-	bool working;			/* false: everything uses UDP */
-	struct storm_verbs_queue_stats queue[2];	/* by class */
+	bool working; /* false: everything uses UDP */
+	struct storm_verbs_queue_stats queue[2]; /* by class */
 };
 
 /* As storm_udp_create().  Without a working device it fails; or, with

@@ -25,7 +25,8 @@ void storm_verbs_hello(const struct storm_verbs *v,
 		       uint8_t out[VERBS_HELLO_LEN])
 {
 	struct verbs_hello h = {
-		.mtu = v->port.mtu, .qkey = v->qkey,
+		.mtu = v->port.mtu,
+		.qkey = v->qkey,
 		.qpn = { v->send[STORM_CONTROL].qp->qp_num,
 			 v->send[STORM_BULK].qp->qp_num },
 	};
@@ -44,7 +45,8 @@ void storm_verbs_hello(const struct storm_verbs *v,
 static int verbs_no_cm(struct storm_verbs *v)
 {
 	if (access("/dev/infiniband/rdma_cm", F_OK))
-		storm_verbs_log(v, "/dev/infiniband/rdma_cm is missing: load "
+		storm_verbs_log(v,
+				"/dev/infiniband/rdma_cm is missing: load "
 				"the module rdma_ucm (package rdma-core), or "
 				"set Transport=udp in storm.conf");
 	else
@@ -73,9 +75,11 @@ static int verbs_cm_bind(struct storm_verbs *v, struct rdma_cm_id **id,
 	} else {
 		errno = ENODEV;
 	}
-	snprintf(what, sizeof(what), "no RDMA device has the address "
+	snprintf(what, sizeof(what),
+		 "no RDMA device has the address "
 		 "%u.%u.%u.%u (`rdma link` lists their interfaces: set "
-		 "DataRail or Interface)", ip[0], ip[1], ip[2], ip[3]);
+		 "DataRail or Interface)",
+		 ip[0], ip[1], ip[2], ip[3]);
 	return storm_verbs_fail(v, what);
 }
 

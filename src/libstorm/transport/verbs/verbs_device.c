@@ -22,7 +22,7 @@
 
 #include "verbs_private.h"
 
-#define GIDS 64			/* entries of the GID table that are read */
+#define GIDS 64 /* entries of the GID table that are read */
 
 static const char *verbs_rail_key(const struct storm_verbs *v)
 {
@@ -32,13 +32,14 @@ static const char *verbs_rail_key(const struct storm_verbs *v)
 static int verbs_no_device(struct storm_verbs *v)
 {
 	if (v->set.device[0])
-		storm_verbs_log(v, "there is no RDMA device %s: `rdma link` "
+		storm_verbs_log(v,
+				"there is no RDMA device %s: `rdma link` "
 				"lists the devices; correct %s in storm.conf",
 				v->set.device, verbs_rail_key(v));
 	else
 		storm_verbs_log(v, "there is no RDMA device: load its driver "
-				"(then `rdma link` lists it), or set "
-				"Transport=udp in storm.conf");
+				   "(then `rdma link` lists it), or set "
+				   "Transport=udp in storm.conf");
 	errno = ENODEV;
 	return STORM_ESYS;
 }
@@ -91,8 +92,7 @@ static bool port_interface(struct ibv_context *ctx, unsigned int port,
 	ssize_t n;
 
 	if (!ethernet)
-		return ipoib_name(ibv_get_device_name(ctx->device), port,
-				  name);
+		return ipoib_name(ibv_get_device_name(ctx->device), port, name);
 	n = ibv_query_gid_table(ctx, g, GIDS, 0);
 	for (ssize_t i = 0; i < n; i++)
 		if (g[i].port_num == port && gid_is_mapped(&g[i].gid) &&
@@ -104,9 +104,11 @@ static bool port_interface(struct ibv_context *ctx, unsigned int port,
 /* Bytes per second: the speed of a lane, in units of 2.5 Gb/s, times lanes. */
 static uint64_t port_speed(const struct ibv_port_attr *a)
 {
-	uint32_t lanes = a->active_width == 1 ? 1 : a->active_width == 16 ? 2 :
-			 a->active_width == 2 ? 4 : a->active_width == 4 ? 8 :
-						    12;
+	uint32_t lanes = a->active_width == 1  ? 1 :
+			 a->active_width == 16 ? 2 :
+			 a->active_width == 2  ? 4 :
+			 a->active_width == 4  ? 8 :
+						 12;
 	uint32_t lane = !a->active_speed ? 1 :
 			a->active_speed <= 4 ? a->active_speed :
 			a->active_speed == 8 ? 4 :	/* FDR10 */
@@ -120,7 +122,7 @@ static uint64_t port_speed(const struct ibv_port_attr *a)
 struct choice {
 	char interface[IF_NAMESIZE];
 	uint64_t speed;
-	bool device, inactive;	/* found any; found a port that is down */
+	bool device, inactive; /* found any; found a port that is down */
 	int err;
 };
 
@@ -143,8 +145,9 @@ static void verbs_look_at_device(const struct storm_verbs *v,
 			continue;
 		if (a.state != IBV_PORT_ACTIVE)
 			best->inactive = true;
-		else if (port_interface(ctx, p, a.link_layer ==
-					IBV_LINK_LAYER_ETHERNET, name) &&
+		else if (port_interface(ctx, p,
+					a.link_layer == IBV_LINK_LAYER_ETHERNET,
+					name) &&
 			 port_speed(&a) > best->speed) {
 			best->speed = port_speed(&a);
 			strcpy(best->interface, name);
@@ -203,7 +206,8 @@ static int verbs_find_gid(struct storm_verbs *v)
 		if (!ibv_query_gid(p->ctx, p->number, p->gid_index, &p->gid) &&
 		    memcmp(&p->gid, &none, sizeof(none)))
 			return STORM_OK;
-		storm_verbs_log(v, "RDMA device %s, port %u has no GID %d: "
+		storm_verbs_log(v,
+				"RDMA device %s, port %u has no GID %d: "
 				"`ibv_devinfo -v` lists its GIDs; correct %s "
 				"in storm.conf, or leave it out",
 				p->device, p->number, p->gid_index,
@@ -231,7 +235,7 @@ static int verbs_find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 			   const struct ibv_port_attr *a)
 {
 	uint16_t want = v->set.pkey ? v->set.pkey :
-			ntohs(id->route.addr.addr.ibaddr.pkey);
+				      ntohs(id->route.addr.addr.ibaddr.pkey);
 	struct verbs_port *p = &v->port;
 	__be16 pkey;
 
@@ -247,10 +251,12 @@ static int verbs_find_pkey(struct storm_verbs *v, const struct rdma_cm_id *id,
 		p->pkey_index = i;
 		return STORM_OK;
 	}
-	storm_verbs_log(v, "P_Key 0x%04x is not in the table of RDMA device "
+	storm_verbs_log(v,
+			"P_Key 0x%04x is not in the table of RDMA device "
 			"%s, port %u: have the subnet manager add it, or "
-			"correct %s in storm.conf", want, p->device,
-			p->number, storm_verbs_key(v, "PKey", "StrobePKey"));
+			"correct %s in storm.conf",
+			want, p->device, p->number,
+			storm_verbs_key(v, "PKey", "StrobePKey"));
 	errno = EINVAL;
 	return STORM_ESYS;
 }
@@ -283,14 +289,16 @@ static int verbs_check_settings(struct storm_verbs *v)
 	const struct verbs_port *p = &v->port;
 
 	if (v->set.device[0] && strcmp(v->set.device, p->device)) {
-		storm_verbs_log(v, "interface %s belongs to RDMA device %s, "
+		storm_verbs_log(v,
+				"interface %s belongs to RDMA device %s, "
 				"not to %s: Interface and %s in storm.conf "
 				"contradict each other",
 				v->set.interface[0] ? v->set.interface :
 						      "of the route",
 				p->device, v->set.device, verbs_rail_key(v));
 	} else if (v->set.ib_port && v->set.ib_port != p->number) {
-		storm_verbs_log(v, "interface %s belongs to port %u of RDMA "
+		storm_verbs_log(v,
+				"interface %s belongs to port %u of RDMA "
 				"device %s, not to port %u: Interface and "
 				"%s in storm.conf contradict each other",
 				v->set.interface[0] ? v->set.interface :

@@ -17,14 +17,15 @@ static void verbs_cm_answer(struct storm_verbs *v, struct rdma_cm_event *e)
 {
 	uint8_t hello[VERBS_HELLO_LEN];
 	struct rdma_conn_param p = {
-		.private_data = hello, .private_data_len = sizeof(hello),
+		.private_data = hello,
+		.private_data_len = sizeof(hello),
 		.qp_num = v->send[STORM_CONTROL].qp->qp_num,
 	};
 	struct rdma_cm_id *id = e->id;
 
 	storm_verbs_hello(v, hello);
 	if (e->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		;		/* an event of the listener itself */
+		; /* an event of the listener itself */
 	else if (id->verbs == v->listener->verbs &&
 		 id->port_num == v->port.number)
 		v->stats.answered += !rdma_accept(id, &p);
@@ -40,7 +41,8 @@ static void verbs_cm_dispatch(struct storm_verbs *v, struct rdma_cm_event *e)
 	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		rdma_ack_cm_event(e);
 		if (!v->broken)
-			storm_verbs_log(v, "RDMA device %s was removed: STORM "
+			storm_verbs_log(v,
+					"RDMA device %s was removed: STORM "
 					"uses it again once it is back",
 					v->port.device);
 		storm_verbs_break(v);
@@ -72,12 +74,13 @@ static void verbs_port_down(struct storm_verbs *v, const char *why)
 	if (v->port_down)
 		return;
 	v->port_down = true;
-	storm_verbs_log(v, "port %u of RDMA device %s is down (%s): check "
+	storm_verbs_log(v,
+			"port %u of RDMA device %s is down (%s): check "
 			"its cable and switch; until it is up, %s",
 			v->port.number, v->port.device, why,
-			v->data ? "the data rail is used" :
+			v->data			  ? "the data rail is used" :
 			v->set.transport_fallback ? "UDP is used" :
-			"nothing is sent");
+						    "nothing is sent");
 }
 
 static void verbs_port_up(struct storm_verbs *v)
@@ -98,15 +101,17 @@ static bool verbs_port_is_as_opened(const struct verbs_port *p)
 
 	return !ibv_query_gid(p->ctx, p->number, p->gid_index, &gid) &&
 	       !memcmp(&gid, &p->gid, sizeof(gid)) &&
-	       (!p->pkey || (!ibv_query_pkey(p->ctx, p->number, p->pkey_index,
-					     &pkey) && pkey == p->pkey));
+	       (!p->pkey ||
+		(!ibv_query_pkey(p->ctx, p->number, p->pkey_index, &pkey) &&
+		 pkey == p->pkey));
 }
 
 static void verbs_table_changed(struct storm_verbs *v, const char *what)
 {
 	if (verbs_port_is_as_opened(&v->port))
 		return;
-	storm_verbs_log(v, "port %u of RDMA device %s: %s: the GID or "
+	storm_verbs_log(v,
+			"port %u of RDMA device %s: %s: the GID or "
 			"P_Key in use is gone: check the interface's address "
 			"and the subnet manager's partitions; opening the "
 			"device again",
@@ -118,9 +123,10 @@ static void verbs_table_changed(struct storm_verbs *v, const char *what)
  * an event of their own: storm_verbs_group_event(). */
 static void verbs_subnet_changed(struct storm_verbs *v, const char *what)
 {
-	storm_log(STORM_LOG_INFO, "port %u of RDMA device %s: %s: "
-		  "looking up all peers again", v->port.number, v->port.device,
-		  what);
+	storm_log(STORM_LOG_INFO,
+		  "port %u of RDMA device %s: %s: "
+		  "looking up all peers again",
+		  v->port.number, v->port.device, what);
 	storm_verbs_peers_doubt(v);
 }
 
@@ -170,7 +176,8 @@ void storm_verbs_device_event(struct storm_verbs *v, enum ibv_event_type type,
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		break;
 	default:
-		storm_verbs_log(v, "RDMA device %s: %s: opening it again; the "
+		storm_verbs_log(v,
+				"RDMA device %s: %s: opening it again; the "
 				"kernel's log may have the reason",
 				v->port.device, text);
 		storm_verbs_break(v);

@@ -29,7 +29,7 @@
 #include "src/libstorm/wire/seal.h"
 #include "verbs_private.h"
 
-#define JOIN_AGAIN 2000000000ull	/* ns */
+#define JOIN_AGAIN 2000000000ull /* ns */
 #define MULTICAST_QPN 0xffffff
 
 bool storm_verbs_is_group(const struct storm_addr *a)
@@ -82,8 +82,9 @@ static void verbs_group_join(struct storm_verbs *v, struct verbs_member *m)
 
 	sin.sin_port = 0;
 	rc = v->role == STORM_ROLE_NODE ?
-	     rdma_join_multicast(v->joiner, (struct sockaddr *) &sin, m) :
-	     rdma_join_multicast_ex(v->joiner, &a, m);
+		     rdma_join_multicast(v->joiner, (struct sockaddr *) &sin,
+					 m) :
+		     rdma_join_multicast_ex(v->joiner, &a, m);
 	m->asked = !rc;
 	if (!rc) {
 		v->joins++;
@@ -136,9 +137,10 @@ void storm_verbs_group_event(struct storm_verbs *v,
 		verbs_group_attach(v, m);
 	} else if (e->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
 		v->joins -= !m->joined;
-		storm_log(STORM_LOG_INFO, "RDMA device %s left a multicast "
-			  "group (%d): joining again", v->port.device,
-			  e->status);
+		storm_log(STORM_LOG_INFO,
+			  "RDMA device %s left a multicast "
+			  "group (%d): joining again",
+			  v->port.device, e->status);
 		verbs_group_leave(v, m);
 		v->group_failed = true;
 		v->join_at = v->now + JOIN_AGAIN;
@@ -155,8 +157,9 @@ void storm_verbs_groups_tick(struct storm_verbs *v)
 		struct verbs_group *g = &v->group[i / 2];
 		struct verbs_member *m = &g->by[i % 2];
 
-		if (!m->asked && (v->role == STORM_ROLE_NODE ? m->qp != NULL :
-				  !TAILQ_EMPTY(&g->users)))
+		if (!m->asked &&
+		    (v->role == STORM_ROLE_NODE ? m->qp != NULL :
+						  !TAILQ_EMPTY(&g->users)))
 			verbs_group_join(v, m);
 	}
 }
@@ -290,7 +293,8 @@ bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
 		return false;
 	if (!m->ah && !verbs_group_make_ah(v, m))
 		return false;
-	*out = (struct verbs_dest) { .ah = m->ah, .qpn = MULTICAST_QPN,
+	*out = (struct verbs_dest) { .ah = m->ah,
+				     .qpn = MULTICAST_QPN,
 				     .qkey = u->qkey };
 	return true;
 }
@@ -305,7 +309,8 @@ static void verbs_group_set_qkey(struct verbs_group *g)
 	for (int c = 0; c < 2; c++)
 		if (g->by[c].qp &&
 		    (errno = storm_verbs_set_qkey(g->by[c].qp, qkey)))
-			storm_log(STORM_LOG_WARN, "cannot set the Q_Key of a "
+			storm_log(STORM_LOG_WARN,
+				  "cannot set the Q_Key of a "
 				  "multicast group (%m): its data go along the "
 				  "chain");
 }
@@ -315,7 +320,7 @@ static void verbs_group_add_user(struct verbs_group *g, uint32_t qkey)
 	struct verbs_user *u = malloc(sizeof(*u));
 
 	if (!u)
-		return;		/* this session gets no multicast */
+		return; /* this session gets no multicast */
 	u->qkey = qkey;
 	TAILQ_INSERT_TAIL(&g->users, u, link);
 	if (u == TAILQ_FIRST(&g->users))
@@ -328,8 +333,8 @@ static void verbs_group_drop_user(struct verbs_group *g, uint32_t qkey)
 	bool first;
 
 	TAILQ_FOREACH(u, &g->users, link)
-		if (u->qkey == qkey)
-			break;
+	if (u->qkey == qkey)
+		break;
 	if (!u)
 		return;
 	first = u == TAILQ_FIRST(&g->users);

@@ -16,7 +16,7 @@
 #include "src/libstorm/base/clock.h"
 #include "verbs_private.h"
 
-#define RESOLVE_TIME 2000	/* ms for each step of a look-up */
+#define RESOLVE_TIME 2000 /* ms for each step of a look-up */
 #define NO_LISTENER "nothing listens there"
 
 /* One request of a look-up; the context of its id. */
@@ -82,7 +82,7 @@ static void verbs_peer_ask(struct storm_verbs *v, struct verbs_peer *p)
 	if (rdma_create_id(v->cm, &a->id, a, RDMA_PS_UDP) ||
 	    rdma_resolve_addr(a->id, (struct sockaddr *) &from,
 			      (struct sockaddr *) &to, RESOLVE_TIME))
-		verbs_peer_drop_ask(a);	/* the tick repeats it */
+		verbs_peer_drop_ask(a); /* the tick repeats it */
 }
 
 static void verbs_peer_asked(struct storm_verbs *v, struct verbs_peer *p)
@@ -116,8 +116,9 @@ static struct ibv_ah *verbs_peer_make_ah(struct storm_verbs *v,
 	a.port_num = v->port.number;
 	if (v->port.ethernet) {
 		a.grh.sgid_index = (uint8_t) v->port.gid_index;
-		a.grh.traffic_class = (uint8_t) ((bulk ? v->set.dscp :
-						  v->set.dscp_control) << 2);
+		a.grh.traffic_class =
+			(uint8_t) ((bulk ? v->set.dscp : v->set.dscp_control)
+				   << 2);
 	}
 	return ibv_create_ah(v->port.pd, &a);
 }
@@ -192,8 +193,10 @@ static void verbs_peer_log_silent(struct storm_verbs *v,
 		  ip[1], ip[2], ip[3], p->addr.port,
 		  v->data ? "the strobe rail" : "verbs", why,
 		  v->data ? ": the data rail is used; more such peers are not "
-		  "logged" : v->set.transport_fallback ? ": UDP is used; more "
-		  "such peers are not logged" : "");
+			    "logged" :
+		  v->set.transport_fallback ? ": UDP is used; more "
+					      "such peers are not logged" :
+					      "");
 	v->logged_silent |= !ended;
 }
 
@@ -220,7 +223,8 @@ static bool verbs_peer_ask_step(struct storm_verbs *v, struct verbs_ask *a,
 {
 	uint8_t hello[VERBS_HELLO_LEN];
 	struct rdma_conn_param p = {
-		.private_data = hello, .private_data_len = sizeof(hello),
+		.private_data = hello,
+		.private_data_len = sizeof(hello),
 		.qp_num = v->send[STORM_CONTROL].qp->qp_num,
 	};
 
@@ -238,8 +242,8 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 	struct rdma_ud_param ud = e->param.ud;
 	struct verbs_hello h;
 	bool ok = type == RDMA_CM_EVENT_ESTABLISHED &&
-		  storm_verbs_hello_unpack(ud.private_data,
-					   ud.private_data_len, &h);
+		  storm_verbs_hello_unpack(ud.private_data, ud.private_data_len,
+					   &h);
 
 	rdma_ack_cm_event(e);
 	if (ok) {
@@ -256,8 +260,10 @@ void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *e)
 	if (verbs_peer_ask_step(v, a, type))
 		return;
 	/* refused or unreachable: the other requests would fail too */
-	verbs_peer_silent(v, p, type == RDMA_CM_EVENT_UNREACHABLE ?
-					NO_LISTENER : rdma_event_str(type));
+	verbs_peer_silent(v, p,
+			  type == RDMA_CM_EVENT_UNREACHABLE ?
+				  NO_LISTENER :
+				  rdma_event_str(type));
 }
 
 /* ------------------------------------------------------------- the peers */
@@ -268,8 +274,8 @@ struct verbs_peer *storm_verbs_peer_find(struct storm_verbs *v,
 	struct verbs_peer *p;
 
 	LIST_FOREACH(p, &v->by_addr[verbs_peer_bucket(to)], same_addr)
-		if (verbs_peer_same_addr(&p->addr, to))
-			break;
+	if (verbs_peer_same_addr(&p->addr, to))
+		break;
 	return p;
 }
 
@@ -334,7 +340,8 @@ void storm_verbs_peers_doubt(struct storm_verbs *v)
 {
 	struct verbs_peer *p;
 
-	LIST_FOREACH(p, &v->peers, all) {
+	LIST_FOREACH(p, &v->peers, all)
+	{
 		p->doubt = VERBS_DOUBT;
 		p->heard = 0;
 		if (!p->asking_since)
@@ -347,12 +354,11 @@ void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 {
 	struct verbs_peer *p;
 
-	LIST_FOREACH(p, &v->by_qpn[class][qpn % VERBS_BUCKETS],
-		     same_qpn[class])
-		if (p->hello.qpn[class] == qpn &&
-		    (v->port.ethernet ? !memcmp(&p->gid, gid, sizeof(*gid)) :
-					p->lid == lid))
-			p->heard = v->now;
+	LIST_FOREACH(p, &v->by_qpn[class][qpn % VERBS_BUCKETS], same_qpn[class])
+	if (p->hello.qpn[class] == qpn &&
+	    (v->port.ethernet ? !memcmp(&p->gid, gid, sizeof(*gid)) :
+				p->lid == lid))
+		p->heard = v->now;
 }
 
 int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,

@@ -28,35 +28,40 @@
 #include "verbs.h"
 #include "verbs_wire.h"
 
-#define VERBS_SEND_MAX (256 * 1024)	/* of one send(), as with UDP */
-#define VERBS_POST_MAX 64		/* datagrams posted at once */
-#define VERBS_CONTROL_SENDS 256		/* places of the send queues */
+#define VERBS_SEND_MAX (256 * 1024) /* of one send(), as with UDP */
+#define VERBS_POST_MAX 64	    /* datagrams posted at once */
+#define VERBS_CONTROL_SENDS 256	    /* places of the send queues */
 #define VERBS_BULK_SENDS 512
-#define VERBS_OWNER_BULK 64		/* receives: an owner gets little */
-#define VERBS_RECEIVE_BUDGET 512	/* of all queues, each poll */
+#define VERBS_OWNER_BULK 64	 /* receives: an owner gets little */
+#define VERBS_RECEIVE_BUDGET 512 /* of all queues, each poll */
 
 /* Bytes that wait for a peer that is being looked up. */
 #define VERBS_PENDING_CONTROL (64 * 1024)
 /* ns until a look-up is repeated, and until it fails. */
 #define VERBS_ASK_AGAIN 400000000ull
 #define VERBS_ASK_GIVE_UP 3000000000ull
-#define VERBS_ASKS 8			/* repeats for one peer at a time */
+#define VERBS_ASKS 8 /* repeats for one peer at a time */
 /* ns of silence after which a known peer is looked up again. */
 #define VERBS_DOUBT 1000000000ull
-#define VERBS_DOUBT_MAX 16000000000ull	/* if nothing changed each time */
-#define VERBS_RETRY_MIN 1000000000ull	/* ns, for a silent peer */
+#define VERBS_DOUBT_MAX 16000000000ull /* if nothing changed each time */
+#define VERBS_RETRY_MIN 1000000000ull  /* ns, for a silent peer */
 #define VERBS_RETRY_MAX 10000000000ull
-#define VERBS_PEER_IDLE 60000000000ull	/* ns until it is forgotten */
-#define VERBS_JOIN_TIME 5000000000ull	/* ns that an agent's start waits */
-#define VERBS_UP_AGAIN 5000000000ull	/* ns until the device is retried */
-#define VERBS_TICK_FAST 50000000ull	/* ns, during look-ups and joins */
+#define VERBS_PEER_IDLE 60000000000ull /* ns until it is forgotten */
+#define VERBS_JOIN_TIME 5000000000ull  /* ns that an agent's start waits */
+#define VERBS_UP_AGAIN 5000000000ull   /* ns until the device is retried */
+#define VERBS_TICK_FAST 50000000ull    /* ns, during look-ups and joins */
 
-#define VERBS_GRH 40		/* global route header before a datagram */
-#define VERBS_LEAD 64		/* room for it; aligns the datagram */
+#define VERBS_GRH 40  /* global route header before a datagram */
+#define VERBS_LEAD 64 /* room for it; aligns the datagram */
 
 enum verbs_fd {
-	VERBS_FD_CHANNEL, VERBS_FD_CM, VERBS_FD_ASYNC, VERBS_FD_UDP,
-	VERBS_FD_TIMER, VERBS_FD_AGAIN, VERBS_FD_STROBE
+	VERBS_FD_CHANNEL,
+	VERBS_FD_CM,
+	VERBS_FD_ASYNC,
+	VERBS_FD_UDP,
+	VERBS_FD_TIMER,
+	VERBS_FD_AGAIN,
+	VERBS_FD_STROBE
 };
 
 struct verbs_memory {
@@ -76,7 +81,7 @@ struct verbs_port {
 	union ibv_gid gid;
 	int gid_index;
 	uint16_t pkey_index;
-	__be16 pkey;		/* at that index; 0: none */
+	__be16 pkey; /* at that index; 0: none */
 	uint32_t mtu;
 	struct ibv_device_attr limits;
 };
@@ -84,15 +89,15 @@ struct verbs_port {
 /* A receive queue: of one queue pair, or shared by several. */
 struct verbs_recv {
 	struct ibv_cq *cq;
-	struct ibv_qp *qp;	/* either this */
-	struct ibv_srq *srq;	/* or this */
+	struct ibv_qp *qp;   /* either this */
+	struct ibv_srq *srq; /* or this */
 	struct verbs_memory mem;
 	uint32_t slot, depth;
-	uint32_t posted;	/* not completed yet */
-	struct ibv_wc *wc;	/* depth completions, from next to got */
+	uint32_t posted;   /* not completed yet */
+	struct ibv_wc *wc; /* depth completions, from next to got */
 	uint32_t next, got;
 	enum storm_class class;
-	bool armed;		/* the channel will report the next one */
+	bool armed; /* the channel will report the next one */
 	bool group;
 };
 /* recv[]: unicast of each class, then multicast of each class. */
@@ -110,12 +115,12 @@ struct verbs_rest {
 TAILQ_HEAD(verbs_rests, verbs_rest);
 
 struct verbs_send {
-	struct ibv_qp *qp;	/* also receives the class's unicast */
+	struct ibv_qp *qp; /* also receives the class's unicast */
 	struct verbs_memory mem;
 	uint32_t slot, depth;
-	uint32_t next, used;	/* a ring of places */
+	uint32_t next, used; /* a ring of places */
 	struct verbs_rests rests;
-	size_t kept, room;	/* bytes */
+	size_t kept, room; /* bytes */
 };
 
 /* The destination of a datagram. */
@@ -125,9 +130,9 @@ struct verbs_dest {
 };
 
 enum verbs_peer_state {
-	VERBS_ASKING,		/* in its first look-up */
+	VERBS_ASKING, /* in its first look-up */
 	VERBS_KNOWN,
-	VERBS_SILENT		/* no answer: UDP, if that is allowed */
+	VERBS_SILENT /* no answer: UDP, if that is allowed */
 };
 
 struct verbs_ask;
@@ -135,7 +140,7 @@ struct verbs_ask;
 struct verbs_peer {
 	LIST_ENTRY(verbs_peer) all, same_addr;
 	LIST_ENTRY(verbs_peer) same_qpn[2];
-	struct storm_addr addr;	/* on the data rail: its identity */
+	struct storm_addr addr; /* on the data rail: its identity */
 	struct storm_addr at;	/* where it is looked up; differs on a strobe
 				   rail */
 	enum verbs_peer_state state;
@@ -145,11 +150,11 @@ struct verbs_peer {
 	struct ibv_ah *ah[2];
 	LIST_HEAD(, verbs_ask) asks;
 	uint32_t nasks;
-	uint64_t used, heard;	/* last sent to, last received from */
-	uint64_t asking_since;	/* 0: no look-up is running */
-	uint64_t ask_at;	/* time of the next look-up */
-	uint64_t doubt;		/* ns of silence until the next look-up */
-	uint64_t retry;		/* silent: ns until the next look-up */
+	uint64_t used, heard;  /* last sent to, last received from */
+	uint64_t asking_since; /* 0: no look-up is running */
+	uint64_t ask_at;       /* time of the next look-up */
+	uint64_t doubt;	       /* ns of silence until the next look-up */
+	uint64_t retry;	       /* silent: ns until the next look-up */
 	struct verbs_rests pending;
 	size_t pending_bytes;
 };
@@ -166,21 +171,21 @@ struct verbs_user {
 struct verbs_member {
 	struct storm_addr addr;
 	enum storm_class class;
-	struct ibv_qp *qp;	/* nodes: receives */
+	struct ibv_qp *qp; /* nodes: receives */
 	bool asked, joined, attached;
 	union ibv_gid gid;
 	uint16_t lid;
-	struct ibv_ah *ah;	/* owners */
+	struct ibv_ah *ah; /* owners */
 };
 
 struct verbs_group {
 	struct verbs_member by[2];	/* by class; sessions know the address
 					   of control's */
-	TAILQ_HEAD(, verbs_user) users;	/* the first one receives */
+	TAILQ_HEAD(, verbs_user) users; /* the first one receives */
 };
 
 struct storm_verbs {
-	struct storm_transport transport;	/* first */
+	struct storm_transport transport; /* first */
 	struct storm_settings set;
 	enum storm_role role;
 	struct storm_net_handler h;
@@ -189,16 +194,16 @@ struct storm_verbs {
 	struct storm_addr self;
 	int epfd, timer, again;
 	bool timer_on, again_on;
-	uint64_t now;		/* when this poll or send began */
+	uint64_t now; /* when this poll or send began */
 	struct storm_drop drop;
 
-	bool up;		/* all of the following is open */
-	bool port_down;		/* ... but its port is down */
-	bool broken;		/* ... but failed: to be closed */
-	bool retrying;		/* errors were logged before */
-	uint64_t up_again;	/* time of the next try; 0: none */
+	bool up;	   /* all of the following is open */
+	bool port_down;	   /* ... but its port is down */
+	bool broken;	   /* ... but failed: to be closed */
+	bool retrying;	   /* errors were logged before */
+	uint64_t up_again; /* time of the next try; 0: none */
 	struct verbs_port port;
-	uint32_t qkey;		/* of unicast */
+	uint32_t qkey; /* of unicast */
 	struct verbs_recv recv[VERBS_RECVS];
 	bool logged_empty;
 	struct verbs_send send[2];
@@ -208,17 +213,17 @@ struct storm_verbs {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener, *joiner;
 	struct verbs_peers peers, by_addr[VERBS_BUCKETS],
-			   by_qpn[2][VERBS_BUCKETS];
-	uint32_t asking;	/* look-ups that are running */
-	struct verbs_rests ready;	/* the peer's look-up has ended */
+		by_qpn[2][VERBS_BUCKETS];
+	uint32_t asking;	  /* look-ups that are running */
+	struct verbs_rests ready; /* the peer's look-up has ended */
 	bool logged_silent;
 	struct verbs_group *group;
-	uint32_t groups, joins;	/* joins: still pending */
+	uint32_t groups, joins; /* joins: still pending */
 
-	struct storm_verbs *strobe;	/* carries control; NULL: none */
-	struct storm_verbs *data;	/* of a strobe rail: the data rail */
-	bool group_failed;	/* joins must be retried */
-	uint64_t join_at;	/* time of the retry */
+	struct storm_verbs *strobe; /* carries control; NULL: none */
+	struct storm_verbs *data;   /* of a strobe rail: the data rail */
+	bool group_failed;	    /* joins must be retried */
+	uint64_t join_at;	    /* time of the retry */
 
 	struct storm_verbs_stats stats;
 };
@@ -239,9 +244,9 @@ void storm_verbs_break(struct storm_verbs *v);
 bool storm_verbs_working(const struct storm_verbs *v);
 /* Poll when this descriptor is readable.  0 or -1. */
 int storm_verbs_watch(struct storm_verbs *v, int fd, enum verbs_fd which);
-void storm_verbs_again(struct storm_verbs *v);	/* poll again at once */
-void storm_verbs_set_timer(struct storm_verbs *v, uint64_t ns);	/* 0: off */
-void storm_verbs_timer(struct storm_verbs *v);	/* tick fast from now on */
+void storm_verbs_again(struct storm_verbs *v); /* poll again at once */
+void storm_verbs_set_timer(struct storm_verbs *v, uint64_t ns); /* 0: off */
+void storm_verbs_timer(struct storm_verbs *v); /* tick fast from now on */
 struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a);
 
 /* verbs_device.c: STORM_OK, or an error that was logged. */
@@ -249,15 +254,14 @@ struct sockaddr_in storm_verbs_sockaddr(const struct storm_addr *a);
  * name, or of the fastest active port. */
 int storm_verbs_choose(struct storm_verbs *v);
 /* Open the device and port that the connection manager has bound id to. */
-int storm_verbs_port_open(struct storm_verbs *v,
-			  const struct rdma_cm_id *id);
+int storm_verbs_port_open(struct storm_verbs *v, const struct rdma_cm_id *id);
 void storm_verbs_port_close(struct storm_verbs *v);
 int storm_verbs_memory(struct storm_verbs *v, struct verbs_memory *m,
 		       size_t len);
 void storm_verbs_memory_free(struct verbs_memory *m);
 
 /* verbs_cm.c */
-int storm_verbs_cm_open(struct storm_verbs *v);	/* as far as a bound id */
+int storm_verbs_cm_open(struct storm_verbs *v); /* as far as a bound id */
 int storm_verbs_cm_listen(struct storm_verbs *v);
 void storm_verbs_cm_close(struct storm_verbs *v);
 /* librdmacm keeps all devices open.  Listing the devices makes it close those
@@ -282,8 +286,7 @@ struct verbs_peer *storm_verbs_peer_at(struct storm_verbs *v,
 /* The subnet has changed: the next datagram to each peer looks it up again. */
 void storm_verbs_peers_doubt(struct storm_verbs *v);
 /* The peer may have restarted: look it up again. */
-void storm_verbs_peer_doubt(struct storm_verbs *v,
-			    const struct storm_addr *to);
+void storm_verbs_peer_doubt(struct storm_verbs *v, const struct storm_addr *to);
 /* A datagram came from this queue pair: note the time at its peer. */
 void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 			    const union ibv_gid *gid, uint16_t lid);
@@ -291,8 +294,7 @@ void storm_verbs_peer_heard(struct storm_verbs *v, int class, uint32_t qpn,
 int storm_verbs_peer_keep(struct storm_verbs *v, struct verbs_peer *p,
 			  enum storm_class c, const void *buf, size_t len,
 			  size_t seg);
-void storm_verbs_peer_event(struct storm_verbs *v,
-			    struct rdma_cm_event *event);
+void storm_verbs_peer_event(struct storm_verbs *v, struct rdma_cm_event *event);
 void storm_verbs_peers_tick(struct storm_verbs *v);
 void storm_verbs_peers_close(struct storm_verbs *v);
 
@@ -309,8 +311,8 @@ bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n);
 /* Copy and post datagrams.  0; -EAGAIN: there is no room for all, and none was
  * posted; or another negative errno: they are lost. */
 int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
-		     const struct verbs_dest *d, const uint8_t *buf,
-		     size_t len, size_t seg);
+		     const struct verbs_dest *d, const uint8_t *buf, size_t len,
+		     size_t seg);
 /* Reap completed sends. */
 void storm_verbs_sent(struct storm_verbs *v);
 /* Have the next completed send wake the poll loop. */
@@ -330,9 +332,8 @@ void storm_verbs_group_event(struct storm_verbs *v,
 			     const struct rdma_cm_event *event);
 void storm_verbs_groups_tick(struct storm_verbs *v);
 /* The destination of a group's datagrams.  False: not known, or not yet. */
-bool storm_verbs_group_dest(struct storm_verbs *v,
-			    const struct storm_addr *to, enum storm_class c,
-			    struct verbs_dest *out);
+bool storm_verbs_group_dest(struct storm_verbs *v, const struct storm_addr *to,
+			    enum storm_class c, struct verbs_dest *out);
 /* The transport's group(). */
 void storm_verbs_group_use(struct storm_transport *t,
 			   const struct storm_addr *group, uint32_t qkey,
@@ -371,7 +372,7 @@ int storm_verbs_up(struct storm_verbs *v);
 void storm_verbs_down(struct storm_verbs *v);
 /* The rail is not up: log once what is used instead, and schedule a retry. */
 void storm_verbs_without(struct storm_verbs *v);
-void storm_verbs_try_again(struct storm_verbs *v);	/* if that is due */
+void storm_verbs_try_again(struct storm_verbs *v); /* if that is due */
 /* An agent starts after its groups are joined, or after VERBS_JOIN_TIME. */
 void storm_verbs_wait_for_joins(struct storm_verbs *v);
 

@@ -50,7 +50,7 @@ int storm_verbs_up(struct storm_verbs *v)
 	if (rc)
 		return rc;
 	storm_verbs_timer(v);
-	storm_verbs_again(v);	/* the queues are not armed yet */
+	storm_verbs_again(v); /* the queues are not armed yet */
 	return STORM_OK;
 }
 
@@ -65,7 +65,8 @@ void storm_verbs_wait_for_joins(struct storm_verbs *v)
 			storm_verbs_cm_events(v);
 	}
 	if (v->joins)
-		storm_log(STORM_LOG_WARN, "%u multicast groups are not joined "
+		storm_log(STORM_LOG_WARN,
+			  "%u multicast groups are not joined "
 			  "yet on RDMA device %s: is there a subnet manager?",
 			  v->joins, v->port.device);
 }
@@ -74,12 +75,14 @@ void storm_verbs_without(struct storm_verbs *v)
 {
 	v->up_again = v->now + VERBS_UP_AGAIN;
 	if (!v->retrying && v->data)
-		storm_log(STORM_LOG_WARN, "the strobe rail does not work here: "
+		storm_log(STORM_LOG_WARN,
+			  "the strobe rail does not work here: "
 			  "the data rail is used for everything");
 	else if (!v->retrying)
 		storm_log(STORM_LOG_WARN, "verbs do not work here: %s",
-			  v->set.transport_fallback ? "UDP is used" :
-			  "nothing is sent until they do");
+			  v->set.transport_fallback ?
+				  "UDP is used" :
+				  "nothing is sent until they do");
 	v->retrying = true;
 	storm_verbs_timer(v);
 }
@@ -130,7 +133,7 @@ int storm_verbs_open_fds(struct storm_verbs *v)
 	    storm_verbs_watch(v, v->timer, VERBS_FD_TIMER) ||
 	    storm_verbs_watch(v, v->again, VERBS_FD_AGAIN)) {
 		storm_log(STORM_LOG_ERROR, "cannot create an epoll, timer or "
-			  "event descriptor: %m");
+					   "event descriptor: %m");
 		return STORM_ESYS;
 	}
 	return STORM_OK;
@@ -165,7 +168,7 @@ struct storm_verbs *storm_verbs_alloc(const struct storm_settings *set,
 		free(v);
 		return NULL;
 	}
-	v->qkey &= 0x7fffffff;	/* the others need privileges */
+	v->qkey &= 0x7fffffff; /* the others need privileges */
 	return v;
 }
 

@@ -14,13 +14,13 @@
 #include "verbs_private.h"
 
 static int verbs_send_udp(struct storm_verbs *v, enum storm_class c,
-		   const struct storm_addr *to, const void *buf,
-		   size_t len, size_t seg)
+			  const struct storm_addr *to, const void *buf,
+			  size_t len, size_t seg)
 {
 	int rc;
 
 	if (v->data)
-		return -EHOSTUNREACH;	/* the data rail takes it */
+		return -EHOSTUNREACH; /* the data rail takes it */
 	if (!v->set.transport_fallback) {
 		v->stats.send_errors++;
 		return -EHOSTUNREACH;
@@ -49,7 +49,8 @@ static int verbs_find_dest(struct storm_verbs *v, enum storm_class c,
 		return -EAGAIN;
 	if (!p || p->state != VERBS_KNOWN || seg > p->hello.mtu)
 		return -EHOSTUNREACH;
-	*d = (struct verbs_dest) { .ah = p->ah[c], .qpn = p->hello.qpn[c],
+	*d = (struct verbs_dest) { .ah = p->ah[c],
+				   .qpn = p->hello.qpn[c],
 				   .qkey = p->hello.qkey };
 	return 0;
 }
@@ -100,8 +101,9 @@ static int verbs_rest_keep(struct storm_verbs *v, enum storm_class c,
 	r = malloc(sizeof(*r) + len);
 	if (!r)
 		return -ENOMEM;
-	*r = (struct verbs_rest) { .to = *to, .class = c, .seg = seg,
-				   .len = len };
+	*r = (struct verbs_rest) {
+		.to = *to, .class = c, .seg = seg, .len = len
+	};
 	memcpy(r->bytes, buf, len);
 	TAILQ_INSERT_TAIL(&s->rests, r, link);
 	s->kept += len;

@@ -58,7 +58,8 @@ static int verbs_strobe_open_rail(struct storm_verbs *s)
 	if (!rc)
 		rc = verbs_strobe_find_self(s);
 	if (!rc && !memcmp(s->self.ip, s->data->self.ip, sizeof(s->self.ip))) {
-		storm_log(STORM_LOG_INFO, "StrobeRail %s is the data rail "
+		storm_log(STORM_LOG_INFO,
+			  "StrobeRail %s is the data rail "
 			  "itself: the key has no effect",
 			  s->data->set.strobe_device);
 		return STORM_EINVAL;
@@ -66,7 +67,8 @@ static int verbs_strobe_open_rail(struct storm_verbs *s)
 	if (!rc && storm_verbs_watch(s->data, s->epfd, VERBS_FD_STROBE))
 		rc = STORM_ESYS;
 	if (rc) {
-		storm_log(STORM_LOG_WARN, "StrobeRail %s in storm.conf cannot "
+		storm_log(STORM_LOG_WARN,
+			  "StrobeRail %s in storm.conf cannot "
 			  "be used: the data rail is used for everything",
 			  s->data->set.strobe_device);
 		return rc;

@@ -16,7 +16,7 @@
 
 #define EVENTS_PER_POLL 16
 #define TICK_SLOW (2 * STORM_SEC)
-#define OWNER_PORTS 8			/* tries */
+#define OWNER_PORTS 8 /* tries */
 
 /* -------------------------------------------------------------- operations */
 
@@ -40,7 +40,8 @@ static int verbs_transport_send(struct storm_transport *t, enum storm_class c,
 	if (c == STORM_CONTROL)
 		rc = storm_verbs_strobe_send(v, to, buf, len, seg);
 	return rc == -EHOSTUNREACH ?
-	       storm_verbs_send_by(v, c, to, buf, len, seg) : rc;
+		       storm_verbs_send_by(v, c, to, buf, len, seg) :
+		       rc;
 }
 
 static int verbs_transport_send_stream(struct storm_transport *t,
@@ -248,7 +249,7 @@ static int verbs_open_udp(struct storm_verbs *v, const struct storm_addr *peer)
 	int err;
 
 	set.multicast &= set.transport_fallback;
-	set.strobe_device[0] = 0;	/* not UDP's */
+	set.strobe_device[0] = 0; /* not UDP's */
 	v->udp = storm_udp_create(&set, v->role, peer, &h, &err);
 	if (!v->udp)
 		return err;
@@ -275,9 +276,11 @@ static int verbs_open_both(struct storm_verbs *v, const struct storm_addr *peer)
 		v->udp = NULL;
 	}
 	if (rc == STORM_EBUSY)
-		storm_verbs_log(v, "port %u of the connection manager is in "
+		storm_verbs_log(v,
+				"port %u of the connection manager is in "
 				"use: is another agent running? Otherwise set "
-				"Port in storm.conf", v->self.port);
+				"Port in storm.conf",
+				v->self.port);
 	if (rc && v->udp && v->set.transport_fallback) {
 		storm_verbs_without(v);
 		rc = STORM_OK;
@@ -372,13 +375,12 @@ static void verbs_rail_counters(const char *name, const struct storm_verbs *v,
 	storm_verbs_stats(v, &s);
 #define F "\"%s\": %" PRIu64
 #define V(field) #field, s.field
-#define Q(field) #field, s.queue[STORM_CONTROL].field, \
-	s.queue[STORM_BULK].field
+#define Q(field) #field, s.queue[STORM_CONTROL].field, s.queue[STORM_BULK].field
 #define F2 "\"%s\": [%" PRIu64 ", %" PRIu64 "]"
 	snprintf(buf + n, size - n,
-		 ",\n \"%s\": {\"working\": %s, " F ", " F ", " F ", " F
+		 ",\n \"%s\": {\"working\": %s, " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", \"peers\": %u, \"peers_by_udp\": %u,\n"
+		 ", \"peers\": %u, \"peers_by_udp\": %u,\n"
 		 "  " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 ", " F2 "}",
 		 name, s.working ? "true" : "false", V(tx_datagrams),
 		 V(tx_bytes), V(tx_group), V(rx_datagrams), V(rx_bytes),

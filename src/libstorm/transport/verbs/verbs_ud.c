@@ -52,13 +52,15 @@ static int ud_post_receives(struct storm_verbs *v, struct verbs_recv *r,
 	for (uint32_t i = 0; i < n; i++) {
 		sge[i] = (struct ibv_sge) {
 			.addr = (uintptr_t) r->mem.at +
-				(size_t) place[i] * r->slot +
-				VERBS_LEAD - VERBS_GRH,
+				(size_t) place[i] * r->slot + VERBS_LEAD -
+				VERBS_GRH,
 			.length = v->port.mtu + VERBS_GRH,
 			.lkey = r->mem.mr->lkey,
 		};
 		wr[i] = (struct ibv_recv_wr) {
-			.wr_id = place[i], .sg_list = &sge[i], .num_sge = 1,
+			.wr_id = place[i],
+			.sg_list = &sge[i],
+			.num_sge = 1,
 			.next = i + 1 < n ? &wr[i + 1] : NULL,
 		};
 	}
@@ -144,12 +146,13 @@ static void ud_recv_was_empty(struct storm_verbs *v, const struct verbs_recv *r)
 {
 	v->stats.queue[r->class].empty++;
 	if (!v->logged_empty)
-		storm_log(STORM_LOG_WARN, "a receive queue of RDMA device %s "
+		storm_log(STORM_LOG_WARN,
+			  "a receive queue of RDMA device %s "
 			  "was full (%u datagrams): others may have been lost "
 			  "and are retransmitted; raise %s in storm.conf",
-			  v->port.device,
-			  r->depth, storm_verbs_key(v, "ReceiveQueue",
-						    "StrobeReceiveQueue"));
+			  v->port.device, r->depth,
+			  storm_verbs_key(v, "ReceiveQueue",
+					  "StrobeReceiveQueue"));
 	v->logged_empty = true;
 }
 
@@ -199,8 +202,10 @@ static uint32_t ud_recv_some(struct storm_verbs *v, struct verbs_recv *r)
 bool storm_verbs_receive(struct storm_verbs *v)
 {
 	static const int order[VERBS_RECVS] = {
-		STORM_CONTROL, VERBS_RECV_GROUP + STORM_CONTROL,
-		VERBS_RECV_GROUP + STORM_BULK, STORM_BULK,
+		STORM_CONTROL,
+		VERBS_RECV_GROUP + STORM_CONTROL,
+		VERBS_RECV_GROUP + STORM_BULK,
+		STORM_BULK,
 	};
 	uint32_t all = 0, n;
 
@@ -249,8 +254,11 @@ void storm_verbs_sent(struct storm_verbs *v)
 
 			if (wc[i].status != IBV_WC_SUCCESS) {
 				v->stats.send_errors++;
-				storm_verbs_log(v, "sending on RDMA device %s "
-					"failed: %s", v->port.device,
+				storm_verbs_log(
+					v,
+					"sending on RDMA device %s "
+					"failed: %s",
+					v->port.device,
 					ibv_wc_status_str(wc[i].status));
 				storm_verbs_break(v);
 				return;
@@ -290,9 +298,12 @@ static int ud_post_sends(struct storm_verbs *v, enum storm_class c,
 					    .length = (uint32_t) size,
 					    .lkey = s->mem.mr->lkey };
 		wr[n] = (struct ibv_send_wr) {
-			.sg_list = &sge[n], .num_sge = 1,
-			.opcode = IBV_WR_SEND, .next = &wr[n + 1],
-			.wr.ud = { .ah = d->ah, .remote_qpn = d->qpn,
+			.sg_list = &sge[n],
+			.num_sge = 1,
+			.opcode = IBV_WR_SEND,
+			.next = &wr[n + 1],
+			.wr.ud = { .ah = d->ah,
+				   .remote_qpn = d->qpn,
 				   .remote_qkey = d->qkey },
 		};
 	}
@@ -321,8 +332,8 @@ bool storm_verbs_has_room(struct storm_verbs *v, enum storm_class c, size_t n)
 }
 
 int storm_verbs_post(struct storm_verbs *v, enum storm_class c,
-		     const struct verbs_dest *d, const uint8_t *buf,
-		     size_t len, size_t seg)
+		     const struct verbs_dest *d, const uint8_t *buf, size_t len,
+		     size_t seg)
 {
 	struct verbs_send *s = &v->send[c];
 	size_t n = (len + seg - 1) / seg, part = VERBS_POST_MAX * seg, size;
@@ -364,13 +375,16 @@ static int ud_qp_make_ready(struct storm_verbs *v, struct ibv_qp *qp,
 			    uint32_t qkey)
 {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_INIT, .pkey_index = v->port.pkey_index,
-		.port_num = v->port.number, .qkey = qkey,
+		.qp_state = IBV_QPS_INIT,
+		.pkey_index = v->port.pkey_index,
+		.port_num = v->port.number,
+		.qkey = qkey,
 	};
 	int rc;
 
-	rc = ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				   IBV_QP_PORT | IBV_QP_QKEY);
+	rc = ibv_modify_qp(qp, &a,
+			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				   IBV_QP_QKEY);
 	a.qp_state = IBV_QPS_RTR;
 	if (!rc)
 		rc = ibv_modify_qp(qp, &a, IBV_QP_STATE);
@@ -384,9 +398,12 @@ static struct ibv_qp *ud_qp_create(struct storm_verbs *v, struct verbs_recv *r,
 				   uint32_t sends, uint32_t qkey)
 {
 	struct ibv_qp_init_attr a = {
-		.send_cq = v->send_cq, .recv_cq = r->cq, .srq = r->srq,
+		.send_cq = v->send_cq,
+		.recv_cq = r->cq,
+		.srq = r->srq,
 		.qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = sends, .max_send_sge = 1,
+		.cap = { .max_send_wr = sends,
+			 .max_send_sge = 1,
 			 .max_recv_wr = r->srq ? 0 : r->depth,
 			 .max_recv_sge = r->srq ? 0 : 1 },
 	};
@@ -458,8 +475,9 @@ static int ud_groups_open(struct storm_verbs *v, enum storm_class c)
 	int rc;
 
 	r->group = true;
-	rc = ud_recv_open(v, r, c, ud_least(v->set.recv_depth,
-				      v->port.limits.max_srq_wr));
+	rc = ud_recv_open(v, r, c,
+			  ud_least(v->set.recv_depth,
+				   v->port.limits.max_srq_wr));
 	if (rc)
 		return rc;
 	a.attr.max_wr = r->depth;
@@ -477,7 +495,7 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 	uint32_t bulk_depth = v->set.recv_depth;
 	int rc;
 
-	if (!node || v->data)	/* no bulk is expected */
+	if (!node || v->data) /* no bulk is expected */
 		bulk_depth = VERBS_OWNER_BULK;
 	v->send_cq = ibv_create_cq(v->port.ctx, (int) sends, NULL,
 				   v->port.channel, 0);
@@ -491,7 +509,8 @@ int storm_verbs_queues_open(struct storm_verbs *v)
 	if (rc || !node || !v->set.multicast)
 		return rc;
 	if (v->port.limits.max_srq < 2) {
-		storm_log(STORM_LOG_INFO, "RDMA device %s has no shared "
+		storm_log(STORM_LOG_INFO,
+			  "RDMA device %s has no shared "
 			  "receive queues: data come along the chain",
 			  v->port.device);
 		return STORM_OK;

@@ -13,8 +13,8 @@
 /* An end's queue pairs: in a look-up, and in its answer. */
 #define VERBS_HELLO_LEN 24
 struct verbs_hello {
-	uint32_t mtu, qkey, qpn[2];	/* by class */
-	uint32_t strobe;	/* IPv4 address of its strobe rail; 0: none */
+	uint32_t mtu, qkey, qpn[2]; /* by class */
+	uint32_t strobe; /* IPv4 address of its strobe rail; 0: none */
 };
 void storm_verbs_hello_pack(const struct verbs_hello *h,
 			    uint8_t out[VERBS_HELLO_LEN]);

@@ -28,7 +28,7 @@
 
 #include "bcast.h"
 
-#define POLL_NS 100000000	/* how often to check progress and abort */
+#define POLL_NS 100000000 /* how often to check progress and abort */
 
 /* Slurm clears and fills every block, which STORM does not send: at Slurm's
  * 8 MiB that takes milliseconds.  Still large enough for a fallback to Slurm's
@@ -132,8 +132,9 @@ static List bcast_answers(const struct step_domain *sd,
 	for (i = 0; i < out->faults_kept; i++) {
 		const struct storm_fault *f = &out->faults[i];
 
-		list = storm_answer(list, f->node < sd->count ?
-				    sd->names[f->node] : "this host",
+		list = storm_answer(list,
+				    f->node < sd->count ? sd->names[f->node] :
+							  "this host",
 				    bcast_slurmd_rc(f));
 	}
 	return list ? list : storm_answer(NULL, sd->names[0], SLURM_ERROR);
@@ -141,8 +142,7 @@ static List bcast_answers(const struct step_domain *sd,
 
 /* Start the transfer.  NULL, or why STORM cannot (xfree). */
 static char *bcast_start(struct step_cast *c, const char *nodelist,
-			 const file_bcast_msg_t *msg,
-			 int timeout)
+			 const file_bcast_msg_t *msg, int timeout)
 {
 	struct storm_target to = {
 		.kind = STORM_TARGET_FILE,
@@ -218,8 +218,8 @@ static List bcast_finish(struct step_cast *c)
 	while (!storm_test_event(now.event, true, storm_now() + POLL_NS,
 				 &out)) {
 		if (c->progress)
-			c->progress(now.path,
-				    storm_event_progress(now.event), size);
+			c->progress(now.path, storm_event_progress(now.event),
+				    size);
 		if (c->abort && *c->abort) {
 			/* No node shows the file unless all have it. */
 			storm_event_destroy(now.event);
@@ -312,7 +312,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->sdc.set.radix = MIN(params->fanout, 64);
 	}
 	rc = stock_bcast_file(params);
-	storm_event_destroy(now.event);	/* left if Slurm's code failed */
+	storm_event_destroy(now.event); /* left if Slurm's code failed */
 	now.event = NULL;
 	xfree(now.path);
 	now.cast = NULL;

@@ -17,11 +17,11 @@
 struct step_cast {
 	/* Given. */
 	const struct storm_conf *conf;
-	struct step_domain_conf sdc;	/* without sbcast_cred; a job_id of
+	struct step_domain_conf sdc; /* without sbcast_cred; a job_id of
 					   NO_VAL: the credential's */
-	const char *otherwise;		/* LAUNCH_OTHERWISE or the like */
+	const char *otherwise;	     /* LAUNCH_OTHERWISE or the like */
 	struct storm_record *rec;
-	const bool *abort;		/* NULL, or set by another thread or a
+	const bool *abort; /* NULL, or set by another thread or a
 					   signal handler to cancel */
 	void (*progress)(const char *path, uint64_t done, uint64_t size);
 	/* Given or made: an open domain over the credential's nodes.  The
@@ -59,7 +59,7 @@ List storm_answer(List list, const char *node, int rc);
  * storm_bcast_send().  Pointers stay Slurm's. */
 int stock_bcast_file(struct bcast_parameters *params);
 int stock_bcast_decompress_data(file_bcast_msg_t *req);
-const void *stock_bcast_source(void);	/* the mapped file */
+const void *stock_bcast_source(void); /* the mapped file */
 uint64_t stock_bcast_size(void);
 sbcast_cred_t *stock_bcast_cred(void);
 uint32_t stock_bcast_job(void);

@@ -39,14 +39,14 @@
 #include "fanout.h"
 #include "report.h"
 
-#define POLL_NS 100000000	/* how often to check for an abort */
-#define ABORT_WAIT 1000000000	/* ns, far more than a launch takes */
+#define POLL_NS 100000000     /* how often to check for an abort */
+#define ABORT_WAIT 1000000000 /* ns, far more than a launch takes */
 
 /* The launch message with STORM's changes. */
 struct launch {
 	launch_tasks_request_msg_t req;
 	slurm_msg_t msg;
-	char **env;		/* ours, if it had to change */
+	char **env; /* ours, if it had to change */
 	uint16_t no_port;
 };
 
@@ -188,8 +188,7 @@ static List fanout_refuse_all(const char *nodelist)
 	char *name;
 
 	while (hl && (name = hostlist_shift(hl))) {
-		storm_answer(list, name,
-			     SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		storm_answer(list, name, SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 		free(name);
 	}
 	if (hl)
@@ -396,8 +395,7 @@ static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 	if (why) {
 		if (storm_fall_back(s->conf->fallback, LAUNCH_OTHERWISE, why,
 				    &s->fallback))
-			list = slurm_send_recv_msgs(nodelist, &l->msg,
-						    timeout);
+			list = slurm_send_recv_msgs(nodelist, &l->msg, timeout);
 		else
 			list = fanout_refuse_all(nodelist);
 	} else {

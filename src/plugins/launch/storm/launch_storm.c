@@ -47,8 +47,7 @@ EXPORT int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 				    void (*signal_function)(int),
 				    sig_atomic_t *destroy_job,
 				    slurm_opt_t *opt_local);
-EXPORT int launch_p_step_launch(srun_job_t *job,
-				slurm_step_io_fds_t *cio_fds,
+EXPORT int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 				uint32_t *global_rc,
 				slurm_step_launch_callbacks_t *step_callbacks,
 				slurm_opt_t *opt_local);
@@ -85,8 +84,7 @@ int launch_p_handle_multi_prog_verify(int command_pos, slurm_opt_t *opt_local)
 
 int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 			     void (*signal_function)(int),
-			     sig_atomic_t *destroy_job,
-			     slurm_opt_t *opt_local)
+			     sig_atomic_t *destroy_job, slurm_opt_t *opt_local)
 {
 	srun_opt_t *srun_opt = opt_local->srun_opt;
 	uint64_t start = storm_now();
@@ -136,7 +134,8 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	slurm_selected_step_t step = {
 		.array_task_id = NO_VAL,
 		.het_job_offset = srun_opt->het_grp_bits ?
-			bit_ffs(srun_opt->het_grp_bits) : NO_VAL,
+					  bit_ffs(srun_opt->het_grp_bits) :
+					  NO_VAL,
 		.step_id = job->step_id,
 	};
 	struct bcast_parameters params = {

@@ -43,11 +43,13 @@ struct task_reports {
 	pthread_t thread;
 	struct item *head, **tail;
 	bool stop, running;
-	char **node_name;	/* of the step's layout */
+	char **node_name; /* of the step's layout */
 	uint32_t nodes;
 };
 
-struct task_ref { uint32_t node, task; };
+struct task_ref {
+	uint32_t node, task;
+};
 
 static int task_reports_by_node(const void *va, const void *vb)
 {
@@ -98,8 +100,8 @@ static struct task_ref *task_reports_fresh(struct storm_session *s,
 	refs = xcalloc(room + 1, sizeof(*refs));
 	slurm_mutex_lock(&s->lock);
 	for (i = 0; i < it->count; i++) {
-		for (t = it->r[i].first;
-		     t <= it->r[i].last && t < s->tasks; t++) {
+		for (t = it->r[i].first; t <= it->r[i].last && t < s->tasks;
+		     t++) {
 			if (it->kind == STEP_REPORT_EXITED &&
 			    !task_reports_first_end(s, t))
 				continue;
@@ -153,8 +155,9 @@ static void task_reports_handle(struct storm_session *s, const struct item *it)
 	ids = xcalloc(count + 1, sizeof(*ids));
 	no_pids = xcalloc(count + 1, sizeof(*no_pids));
 	for (i = 0; i < count; i = j) {
-		for (j = i; j < count && (together ||
-					  refs[j].node == refs[i].node); j++)
+		for (j = i;
+		     j < count && (together || refs[j].node == refs[i].node);
+		     j++)
 			ids[j - i] = refs[j].task;
 		if (it->kind == STEP_REPORT_STARTED)
 			task_reports_started(s, refs[i].node, ids, no_pids,
@@ -267,8 +270,8 @@ static void task_reports_push(struct storm_session *s,
 	struct task_reports *q = s->reports;
 	struct item *it;
 
-	if (!q || (r->kind != STEP_REPORT_STARTED &&
-		   r->kind != STEP_REPORT_EXITED))
+	if (!q ||
+	    (r->kind != STEP_REPORT_STARTED && r->kind != STEP_REPORT_EXITED))
 		return;
 	it = xmalloc(sizeof(*it) + r->ids.count * sizeof(it->r[0]));
 	it->kind = r->kind;

@@ -21,7 +21,7 @@
 #include "bcast.h"
 #include "session.h"
 
-#define STARTS_WAIT 500000000	/* ns, far longer than starts take */
+#define STARTS_WAIT 500000000 /* ns, far longer than starts take */
 #define STARTS_TICK 1000000
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -160,7 +160,7 @@ void storm_session_await_starts(void)
 	while (storm_now() < end) {
 		slurm_mutex_lock(&sessions_lock);
 		starting = sessions &&
-			list_find_first(sessions, session_is_starting, NULL);
+			   list_find_first(sessions, session_is_starting, NULL);
 		slurm_mutex_unlock(&sessions_lock);
 		if (!starting)
 			break;

@@ -25,31 +25,31 @@ struct task_reports;
 struct storm_session {
 	slurm_step_id_t step_id;
 	const struct storm_conf *conf;
-	bool bcast;		/* --bcast, cleared in srun's options */
-	bool no_stdio;		/* -i none -o none -e none */
-	char *libdir;		/* directory of --send-libs on the nodes */
-	char *fallback;		/* why Slurm launches it; NULL: STORM does */
-	bool abort;		/* the user has cancelled */
-	uint64_t abort_at;	/* ns, storm_now() */
+	bool bcast;	   /* --bcast, cleared in srun's options */
+	bool no_stdio;	   /* -i none -o none -e none */
+	char *libdir;	   /* directory of --send-libs on the nodes */
+	char *fallback;	   /* why Slurm launches it; NULL: STORM does */
+	bool abort;	   /* the user has cancelled */
+	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;
 
-	struct step_domain *domain;	/* open, or NULL */
-	struct step_launch_state *sls;	/* NULL: no launch under way */
+	struct step_domain *domain;    /* open, or NULL */
+	struct step_launch_state *sls; /* NULL: no launch under way */
 
 	pthread_mutex_t lock;
-	pthread_cond_t cond;	/* an answer, a fault, or abort */
-	struct storm_fault *faults;	/* nodes that left the domain */
+	pthread_cond_t cond;	    /* an answer, a fault, or abort */
+	struct storm_fault *faults; /* nodes that left the domain */
 	uint32_t nfaults;
 	/* By node of the domain: the launch message.  NULL: not sent yet. */
-	uint8_t *answer;	/* enum storm_answer */
+	uint8_t *answer; /* enum storm_answer */
 	uint32_t *answer_rc;
-	uint32_t nanswers;	/* size of both */
-	uint32_t pending;	/* nodes with neither answer nor fault */
+	uint32_t nanswers; /* size of both */
+	uint32_t pending;  /* nodes with neither answer nor fault */
 
 	uint32_t tasks;
-	uint32_t *task_node;	/* node of the step's layout, by task */
-	bitstr_t *exited;	/* tasks whose end was reported */
-	uint64_t last_exit;	/* ns, storm_now(); the last of these */
+	uint32_t *task_node; /* node of the step's layout, by task */
+	bitstr_t *exited;    /* tasks whose end was reported */
+	uint64_t last_exit;  /* ns, storm_now(); the last of these */
 	struct task_reports *reports;
 };
 

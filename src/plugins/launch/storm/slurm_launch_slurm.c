@@ -30,21 +30,21 @@
 /* Renamed for the linker only: messages to users contain __func__. */
 int init(void) __asm__("stock_init");
 int fini(void) __asm__("stock_fini");
-int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)
-	__asm__("stock_setup_srun_opt");
-int launch_p_handle_multi_prog_verify(int command_pos, slurm_opt_t *opt_local)
-	__asm__("stock_handle_multi_prog_verify");
-int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
-			     void (*signal_function)(int),
-			     sig_atomic_t *destroy_job, slurm_opt_t *opt_local)
-	__asm__("stock_create_job_step");
+int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local) __asm__(
+	"stock_setup_srun_opt");
+int launch_p_handle_multi_prog_verify(
+	int command_pos,
+	slurm_opt_t *opt_local) __asm__("stock_handle_multi_prog_verify");
+int launch_p_create_job_step(
+	srun_job_t *job, bool use_all_cpus, void (*signal_function)(int),
+	sig_atomic_t *destroy_job,
+	slurm_opt_t *opt_local) __asm__("stock_create_job_step");
 int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			 uint32_t *global_rc,
 			 slurm_step_launch_callbacks_t *step_callbacks,
-			 slurm_opt_t *opt_local)
-	__asm__("stock_step_launch");
-int launch_p_step_wait(srun_job_t *job, bool got_alloc, slurm_opt_t *opt_local)
-	__asm__("stock_step_wait");
+			 slurm_opt_t *opt_local) __asm__("stock_step_launch");
+int launch_p_step_wait(srun_job_t *job, bool got_alloc,
+		       slurm_opt_t *opt_local) __asm__("stock_step_wait");
 int launch_p_step_terminate(void) __asm__("stock_step_terminate");
 void launch_p_print_status(void) __asm__("stock_print_status");
 void launch_p_fwd_signal(int signal) __asm__("stock_fwd_signal");

@@ -53,7 +53,7 @@ static void step_handle_msg(void *arg, slurm_msg_t *msg)
 		}
 	}
 	if (msg->msg_type == SRUN_JOB_COMPLETE)
-		storm_session_await_starts();	/* scancel */
+		storm_session_await_starts(); /* scancel */
 	_handle_msg(arg, msg);
 }
 
@@ -61,8 +61,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		      const slurm_step_launch_params_t *params,
 		      const slurm_step_launch_callbacks_t *callbacks)
 {
-	struct storm_session *s =
-		storm_session_find(&ctx->step_req->step_id);
+	struct storm_session *s = storm_session_find(&ctx->step_req->step_id);
 
 	message_socket_ops.handle_msg = step_handle_msg;
 	if (s) {
@@ -86,8 +85,7 @@ int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
 
 int storm_step_launch_wait_start(slurm_step_ctx_t *ctx)
 {
-	struct storm_session *s =
-		storm_session_find(&ctx->step_req->step_id);
+	struct storm_session *s = storm_session_find(&ctx->step_req->step_id);
 	int rc;
 
 	/* Slurm kills the step at once, and slurmd ignores a kill that arrives
@@ -113,8 +111,10 @@ static void step_log_timeline(struct storm_session *s)
 	slurm_mutex_lock(&s->lock);
 	if (phase[LAUNCH_PHASE_RUN].start) {
 		/* Slurm's own exit messages are not seen one by one. */
-		phase[LAUNCH_PHASE_RUN].end = s->last_exit ?
-			MAX(s->last_exit, phase[LAUNCH_PHASE_RUN].start) : now;
+		phase[LAUNCH_PHASE_RUN].end =
+			s->last_exit ? MAX(s->last_exit,
+					   phase[LAUNCH_PHASE_RUN].start) :
+				       now;
 		phase[LAUNCH_PHASE_EXIT].start = phase[LAUNCH_PHASE_RUN].end;
 		phase[LAUNCH_PHASE_EXIT].end = now;
 	} else if (!phase[LAUNCH_PHASE_EXEC].end) {
@@ -127,7 +127,8 @@ static void step_log_timeline(struct storm_session *s)
 	    (line = storm_record_line(&s->rec))) {
 		info("storm: %ps timeline: %s", &s->step_id, line);
 		if (s->rec.any_domain)
-			info("storm: %ps sent %"PRIu64" bytes in %"PRIu64" datagrams, %"PRIu64" retransmitted, %s",
+			info("storm: %ps sent %" PRIu64 " bytes in %" PRIu64
+			     " datagrams, %" PRIu64 " retransmitted, %s",
 			     &s->step_id, s->rec.stats.tx_bytes,
 			     s->rec.stats.tx_datagrams, s->rec.stats.tx_repair,
 			     s->rec.stats.multicast ? "multicast" : "relay");
@@ -147,7 +148,7 @@ void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx)
 	slurm_step_launch_wait_finish(ctx);
 	if (!s)
 		return;
-	storm_session_drop_domain(s);	/* no more reports */
+	storm_session_drop_domain(s); /* no more reports */
 	step_log_timeline(s);
 	task_reports_stop(s);
 	storm_session_close(s);

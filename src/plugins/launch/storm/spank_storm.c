@@ -31,10 +31,10 @@
 
 /* Not SPANK_PLUGIN(): its symbols would be hidden, as all of the plugin's
  * objects are built with hidden visibility. */
-__attribute__((visibility("default")))
-extern const char plugin_name[], plugin_type[];
-__attribute__((visibility("default")))
-extern const unsigned int plugin_version, spank_plugin_version;
+__attribute__((visibility("default"))) extern const char plugin_name[],
+	plugin_type[];
+__attribute__((visibility("default"))) extern const unsigned int plugin_version,
+	spank_plugin_version;
 const char plugin_name[] = "storm";
 const char plugin_type[] = "spank";
 const unsigned int plugin_version = SLURM_VERSION_NUMBER;
@@ -64,8 +64,9 @@ static int spank_opt_launch(int val, const char *type, int remote)
 	if (remote)
 		return ESPANK_SUCCESS;
 	if (!spank_knows_type(type)) {
-		slurm_error("storm: --launch=%s: allowed values are storm and slurm",
-			    type ? type : "");
+		slurm_error(
+			"storm: --launch=%s: allowed values are storm and slurm",
+			type ? type : "");
 		return ESPANK_BAD_ARG;
 	}
 	if (spank_context() == S_CTX_LOCAL)
@@ -107,7 +108,8 @@ static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 	if (handle->magic != 0x00a5a500 || !handle->job ||
 	    handle->job->step_id.job_id != job_id ||
 	    handle->job->step_id.step_id != step_id) {
-		slurm_error("storm: SPANK's handle has an unknown layout: steps of debuggers cannot be recognized");
+		slurm_error(
+			"storm: SPANK's handle has an unknown layout: steps of debuggers cannot be recognized");
 		return false;
 	}
 	return handle->job->flags & LAUNCH_PARALLEL_DEBUG;
@@ -124,7 +126,7 @@ static void spank_begin_step(spank_t sp)
 	    s.step == SLURM_EXTERN_CONT)
 		return;
 	s.script = s.step == SLURM_BATCH_SCRIPT ||
-		s.step == SLURM_INTERACTIVE_STEP;
+		   s.step == SLURM_INTERACTIVE_STEP;
 	s.debugged = spank_is_debugged(sp, s.job, s.step);
 	step_gang_begin(conf->node_name, &s, spank_log_info);
 }
@@ -161,8 +163,9 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
 			break;
 		if (!spank_knows_type(type)) {
-			slurm_error("storm: %s=%s: allowed values are storm and slurm",
-				    LAUNCH_ENV, type);
+			slurm_error(
+				"storm: %s=%s: allowed values are storm and slurm",
+				LAUNCH_ENV, type);
 			return ESPANK_BAD_ARG;
 		}
 		spank_choose_type(type);

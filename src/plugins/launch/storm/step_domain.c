@@ -116,8 +116,9 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 		free(name);
 		sd->count++;
 		if (!node_addr(sd->names[i], port, &sd->nodes[i].addr))
-			why = xstrdup_printf("node %s: Slurm has no address for it",
-					     sd->names[i]);
+			why = xstrdup_printf(
+				"node %s: Slurm has no address for it",
+				sd->names[i]);
 		sd->nodes[i].name = sd->names[i];
 	}
 	hostlist_destroy(hl);
@@ -174,8 +175,9 @@ struct step_domain *step_domain_create(const char *nodelist,
 		xfree(cause);
 		return sd;
 	}
-	*why = cause ? cause : xstrdup_printf("cannot create the domain: %s",
-					      storm_strerror(err));
+	*why = cause ? cause :
+		       xstrdup_printf("cannot create the domain: %s",
+				      storm_strerror(err));
 free_sd:
 	step_domain_destroy(sd);
 	return NULL;
@@ -185,9 +187,10 @@ free_sd:
 static char *step_domain_no_open(int err, const char *cause)
 {
 	if (err == STORM_EAUTH)
-		return xstrdup_printf("cannot open the domain: is munged running?%s%s%s",
-				      cause ? " (" : "", cause ? cause : "",
-				      cause ? ")" : "");
+		return xstrdup_printf(
+			"cannot open the domain: is munged running?%s%s%s",
+			cause ? " (" : "", cause ? cause : "",
+			cause ? ")" : "");
 	return xstrdup_printf("cannot open the domain: %s",
 			      cause ? cause : storm_strerror(err));
 }
@@ -284,17 +287,20 @@ static char *step_domain_cause(const struct step_domain *sd,
 			snprintf(at, sizeof(at), "storm port %u",
 				 sd->nodes[f->node].addr.port);
 		if (f->sys == EPROTO)
-			return xstrdup_printf("the program that listens on %s is not a STORM agent",
-					      at);
+			return xstrdup_printf(
+				"the program that listens on %s is not a STORM agent",
+				at);
 		return xstrdup_printf("nothing listens on %s", at);
 	}
 	if (f->why == STORM_EVERSION && f->sys)
-		return xstrdup_printf("its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",
-				      f->sys, storm_protocol_version());
+		return xstrdup_printf(
+			"its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",
+			f->sys, storm_protocol_version());
 	/* At OPEN.  An agent returns no reason to a sender that it cannot
 	 * authenticate. */
 	if (f->why == STORM_ELOST && f->sys == ECONNRESET)
-		return xstrdup("its agent closed the connection; slurmd's log there has the reason");
+		return xstrdup(
+			"its agent closed the connection; slurmd's log there has the reason");
 	/* The errno is the cause; "system error" adds nothing. */
 	if (f->sys && f->why == STORM_ESYS)
 		return xstrdup(strerror(f->sys));
@@ -376,14 +382,16 @@ char *step_domain_faults(const struct step_domain *sd,
 			for (j = i; j < out->faults_kept; j++)
 				if (j == i ||
 				    step_domain_same_fault(f, &out->faults[j]))
-					hostlist_push_host(hl, sd->names[
-						out->faults[j].node]);
+					hostlist_push_host(
+						hl,
+						sd->names[out->faults[j].node]);
 			hostlist_sort(hl);
 			list = hostlist_ranged_string_xmalloc(hl);
 			what = step_domain_cause(sd, f, hostlist_count(hl) > 1);
 			one = xstrdup_printf("%s %s: %s",
-					     hostlist_count(hl) > 1 ?
-					     "nodes" : "node", list, what);
+					     hostlist_count(hl) > 1 ? "nodes" :
+								      "node",
+					     list, what);
 			hostlist_destroy(hl);
 			xfree(list);
 			xfree(what);

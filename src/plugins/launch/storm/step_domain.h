@@ -14,8 +14,8 @@
 
 struct step_domain {
 	storm_domain_t *d;
-	char *nodelist;		/* as given */
-	char **names;		/* by node number; count of them */
+	char *nodelist; /* as given */
+	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
 };
@@ -24,7 +24,7 @@ struct step_domain {
 struct step_domain_conf {
 	struct storm_settings set;
 	slurm_step_id_t step_id;
-	sbcast_cred_t *sbcast_cred;	/* NULL: no file can be sent */
+	sbcast_cred_t *sbcast_cred; /* NULL: no file can be sent */
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void *arg;

@@ -92,8 +92,8 @@ static void timeline_transfer_phases(const struct storm_timeline *t,
 {
 	phase[LAUNCH_PHASE_OPEN] = timeline_span(t->open_sent, t->opened);
 	phase[LAUNCH_PHASE_SEND] = timeline_span(t->first_byte, t->last_byte);
-	phase[LAUNCH_PHASE_REPAIR] = timeline_span(t->repair_first,
-						   t->repair_last);
+	phase[LAUNCH_PHASE_REPAIR] =
+		timeline_span(t->repair_first, t->repair_last);
 	phase[LAUNCH_PHASE_WRITE] = timeline_span(t->first_byte, t->written);
 	/* An empty file has nothing to write, yet it is verified. */
 	phase[LAUNCH_PHASE_VERIFY] =
@@ -195,8 +195,8 @@ static json_object *timeline_json_phases(const struct storm_span *phase,
 			p = json_object_new_object();
 			json_object_object_add(p, "start",
 					       timeline_json_ms(start));
-			json_object_object_add(p, "ms", timeline_json_ms(
-						       timeline_ms(ns)));
+			json_object_object_add(
+				p, "ms", timeline_json_ms(timeline_ms(ns)));
 		}
 		json_object_object_add(o, phase_name[i], p);
 	}
@@ -257,13 +257,18 @@ static json_object *timeline_json_record(const struct storm_record *rec)
 	json_object_object_add(o, "step_het", timeline_json_id(rec->step_het));
 	json_object_object_add(o, "nodes", json_object_new_int64(rec->nodes));
 	json_object_object_add(o, "tasks", json_object_new_int64(rec->tasks));
-	json_object_object_add(o, "launch", !rec->tasks ? NULL :
-			       timeline_json_string(rec->launched ?
-						    "storm" : "slurm"));
+	json_object_object_add(
+		o, "launch",
+		!rec->tasks ? NULL :
+			      timeline_json_string(rec->launched ? "storm" :
+								   "slurm"));
 	json_object_object_add(o, "fallback",
 			       timeline_json_string(rec->fallback));
-	json_object_object_add(o, "multicast", !rec->any_domain ? NULL :
-			       json_object_new_boolean(rec->stats.multicast));
+	json_object_object_add(
+		o, "multicast",
+		!rec->any_domain ?
+			NULL :
+			json_object_new_boolean(rec->stats.multicast));
 	json_object_object_add(o, "resent", json_object_new_int64(rec->resent));
 	json_object_object_add(o, "phases",
 			       timeline_json_phases(rec->phase, t0, 0,
@@ -305,8 +310,7 @@ void storm_record_write(const struct storm_record *rec)
 		o = json_object_new_object();
 		json_object_object_add(o, "steps", json_object_get(steps));
 	}
-	if (json_object_to_file_ext((char *) path, o,
-				    JSON_C_TO_STRING_PRETTY))
+	if (json_object_to_file_ext((char *) path, o, JSON_C_TO_STRING_PRETTY))
 		error("storm: cannot write STORM_TIMELINE=%s: %s", path,
 		      json_util_get_last_err());
 	json_object_put(o);

@@ -14,29 +14,37 @@
 
 /* In the order of the output. */
 enum launch_phase {
-	LAUNCH_PHASE_STEP_CREATE, LAUNCH_PHASE_OPEN, LAUNCH_PHASE_SEND,
-	LAUNCH_PHASE_REPAIR, LAUNCH_PHASE_WRITE, LAUNCH_PHASE_VERIFY,
-	LAUNCH_PHASE_EXEC, LAUNCH_PHASE_RUN, LAUNCH_PHASE_EXIT,
+	LAUNCH_PHASE_STEP_CREATE,
+	LAUNCH_PHASE_OPEN,
+	LAUNCH_PHASE_SEND,
+	LAUNCH_PHASE_REPAIR,
+	LAUNCH_PHASE_WRITE,
+	LAUNCH_PHASE_VERIFY,
+	LAUNCH_PHASE_EXEC,
+	LAUNCH_PHASE_RUN,
+	LAUNCH_PHASE_EXIT,
 	LAUNCH_PHASES
 };
 
 /* ns, CLOCK_MONOTONIC; a start of 0: the phase did not happen. */
-struct storm_span { uint64_t start, end; };
+struct storm_span {
+	uint64_t start, end;
+};
 
 struct storm_transfer;
 
 /* Not thread-safe: one thread at a time, as the step's phases follow. */
 struct storm_record {
-	const char *command;		/* "srun", "sbcast"; not owned */
+	const char *command; /* "srun", "sbcast"; not owned */
 	uint32_t job_id, step_id, step_het;
 	uint32_t nodes, tasks;
 	struct storm_span phase[LAUNCH_PHASES];
 	struct storm_transfer *transfers, **transfers_end;
-	bool launched;			/* STORM launched the tasks */
-	char *fallback;			/* why not STORM (owned); or NULL */
-	uint32_t resent;		/* nodes whose launch message was
+	bool launched;		  /* STORM launched the tasks */
+	char *fallback;		  /* why not STORM (owned); or NULL */
+	uint32_t resent;	  /* nodes whose launch message was
 					   resent by TCP */
-	struct storm_stats stats;	/* sum of all domains */
+	struct storm_stats stats; /* sum of all domains */
 	bool any_domain;
 };
 

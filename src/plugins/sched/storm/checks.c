@@ -24,7 +24,7 @@
 /* What a switch costs for each task of a node, to stop and continue it: see
  * Quantum in storm.conf(5). */
 #define SWITCH_COST (7 * STORM_US)
-#define SWITCH_SHARE 10		/* a switch may take a tenth of a quantum */
+#define SWITCH_SHARE 10 /* a switch may take a tenth of a quantum */
 
 const char *checks_refusal(void)
 {
@@ -40,16 +40,17 @@ bool checks_is_gang(const struct storm_gang_conf *conf,
 		storm_conf_partition(conf, part->name);
 
 	return (part->max_share & SHARED_FORCE) &&
-		(part->max_share & ~SHARED_FORCE) > 1 && part->node_bitmap &&
-		!(p && p->local);
+	       (part->max_share & ~SHARED_FORCE) > 1 && part->node_bitmap &&
+	       !(p && p->local);
 }
 
 /* slurmctld's node i, or NULL if the partition does not have it. */
 static const node_record_t *checks_node(const part_record_t *part, int i)
 {
 	return i < bit_size(part->node_bitmap) &&
-		bit_test(part->node_bitmap, i) ? node_record_table_ptr[i] :
-						 NULL;
+			       bit_test(part->node_bitmap, i) ?
+		       node_record_table_ptr[i] :
+		       NULL;
 }
 
 /* The memory that each of `sharers` jobs may have if all of them use all of the
@@ -58,7 +59,8 @@ static uint64_t checks_may_have(const node_record_t *n, uint64_t sharers,
 				bool per_cpu)
 {
 	uint64_t mem = n->real_memory > n->mem_spec_limit ?
-		       n->real_memory - n->mem_spec_limit : 0;
+			       n->real_memory - n->mem_spec_limit :
+			       0;
 
 	return mem / (sharers * (per_cpu ? MAX(n->cpus_efctv, 1) : 1));
 }
@@ -143,7 +145,8 @@ static const char *checks_with_gpus(const part_record_t *part)
 	for (int i = 0; i < node_record_count; i++) {
 		const node_record_t *n = checks_node(part, i);
 
-		if (n && n->config_ptr && checks_has_gres(n->config_ptr->gres, "gpu"))
+		if (n && n->config_ptr &&
+		    checks_has_gres(n->config_ptr->gres, "gpu"))
 			return n->name;
 	}
 	return NULL;
@@ -190,7 +193,8 @@ static void checks_partition(const struct storm_gang_conf *conf,
 
 void checks_warn(const struct storm_gang_conf *conf)
 {
-	slurmctld_lock_t locks = { .conf = READ_LOCK, .node = READ_LOCK,
+	slurmctld_lock_t locks = { .conf = READ_LOCK,
+				   .node = READ_LOCK,
 				   .part = READ_LOCK };
 	const char *refusal;
 	ListIterator it;

@@ -68,10 +68,10 @@ static char *comments_job_word(const struct share *s)
 		a = b;
 		b = rest;
 	}
-	return xstrdup_printf(TAG "turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu",
-			      s->slots / a, s->cycle / a, s->quantum / 1e6,
-			      s->had / 1e9, s->slot, s->round,
-			      (unsigned long) s->missed);
+	return xstrdup_printf(
+		TAG "turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu",
+		s->slots / a, s->cycle / a, s->quantum / 1e6, s->had / 1e9,
+		s->slot, s->round, (unsigned long) s->missed);
 }
 
 /* Continue the account that an earlier slurmctld has written. */

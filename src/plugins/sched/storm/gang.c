@@ -36,15 +36,15 @@
  * partitions it is the longest. */
 #define LOOK_MIN (20 * STORM_MS)
 #define LOOK_MAX (100 * STORM_MS)
-#define LOOK_PART 20	/* a look holds locks: it takes 1/20 of the time */
-#define COMMENT (2 * STORM_SEC)	/* how often comments are written */
+#define LOOK_PART 20 /* a look holds locks: it takes 1/20 of the time */
+#define COMMENT (2 * STORM_SEC) /* how often comments are written */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
 	bool running, stop, posted, new_conf, check;
-	struct storm_gang_conf conf;	/* for the next scan */
+	struct storm_gang_conf conf; /* for the next scan */
 } t = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
@@ -52,11 +52,11 @@ struct gang {
 	struct storm_gang_conf conf;
 	void (*up)(void);
 	struct plan plan;
-	bool told;			/* the strober has nodes and map */
-	uint64_t took;			/* ns that the last look took */
+	bool told;     /* the strober has nodes and map */
+	uint64_t took; /* ns that the last look took */
 	uint64_t version;
-	uint64_t digest;		/* of the last map as version 0 */
-	bool unpackable;		/* the failure to pack was logged */
+	uint64_t digest; /* of the last map as version 0 */
+	bool unpackable; /* the failure to pack was logged */
 	struct shares shares;
 	uint64_t comment_at;
 };
@@ -145,8 +145,7 @@ static void gang_comment(struct gang *g)
 	shares_update(&g->shares, &g->plan, given, n);
 	missed = xcalloc(g->plan.now.nnodes + 1, sizeof(*missed));
 	if (strober_watch_missed(missed, g->plan.now.nnodes))
-		shares_missed(&g->shares, &g->plan, missed,
-			      g->plan.now.nnodes);
+		shares_missed(&g->shares, &g->plan, missed, g->plan.now.nnodes);
 	shares_write(&g->shares, &g->plan);
 	shares_forget(&g->shares);
 	xfree(missed);
@@ -183,8 +182,9 @@ static void gang_scan(struct gang *g, bool new_conf)
 	if (layout || !snapshot_same_quanta(&g->plan.now, &s))
 		gang_log_zones(&s);
 	anew = layout || new_conf;
-	if (!plan_update(&g->plan, &s, anew, g->conf.packing == PACKING_BUDDY ?
-			 MATRIX_BUDDY : MATRIX_FIRST_FIT)) {
+	if (!plan_update(&g->plan, &s, anew,
+			 g->conf.packing == PACKING_BUDDY ? MATRIX_BUDDY :
+							    MATRIX_FIRST_FIT)) {
 		error("storm: out of memory: cannot compute the matrix of jobs");
 		g->told = false;
 		return;
@@ -237,7 +237,7 @@ static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
 	/* Read without slurmctld's locks: a change that is missed now is seen
 	 * at the next look. */
 	scan = t.posted || t.new_conf || last_job_update >= last ||
-		last_part_update >= last;
+	       last_part_update >= last;
 	*new_conf = t.new_conf;
 	if (t.new_conf)
 		g->conf = t.conf;
@@ -288,7 +288,8 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 	}
 	rc = pthread_create(&t.thread, NULL, gang_thread, g);
 	if (rc) {
-		error("storm: cannot start the gang scheduling thread: %s", strerror(rc));
+		error("storm: cannot start the gang scheduling thread: %s",
+		      strerror(rc));
 		strober_watch_stop();
 		xfree(g);
 		return SLURM_ERROR;

@@ -169,7 +169,7 @@ static bool plan_map_job(const struct plan *p, const struct snapshot_job *s,
 	j->zone = s->zone;
 	m->njobs++;
 	return !storm_idset_union(&j->rows, slots) &&
-		!storm_idset_union(&j->nodes, &s->nodes);
+	       !storm_idset_union(&j->nodes, &s->nodes);
 }
 
 bool plan_map(const struct plan *p, struct gang_map *m)
@@ -191,4 +191,3 @@ bool plan_map(const struct plan *p, struct gang_map *m)
 		gang_map_clear(m);
 	return good;
 }
-

@@ -17,8 +17,8 @@
 
 /* Initialize it to zeroes. */
 struct plan {
-	struct snapshot now;		/* from which the matrices are made */
-	struct matrix **matrix;		/* one for each zone */
+	struct snapshot now;	/* from which the matrices are made */
+	struct matrix **matrix; /* one for each zone */
 };
 
 void plan_clear(struct plan *p);

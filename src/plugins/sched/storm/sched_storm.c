@@ -27,7 +27,7 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static plugin_handle_t base = PLUGIN_INVALID_HANDLE;
 static int (*base_reconfig)(void);
-static slurm_nonstop_ops_t before;	/* the hooks that ours call first */
+static slurm_nonstop_ops_t before; /* the hooks that ours call first */
 static bool hooked;
 static struct storm_conf conf;
 
@@ -112,7 +112,8 @@ static int sched_storm_load_base(void)
 	/* this calls its init(), which starts its thread */
 	base = plugin_load_and_link(type, 1, names, symbols);
 	if (base == PLUGIN_INVALID_HANDLE) {
-		error("storm: cannot load %s (Base in storm.conf); check PluginDir in slurm.conf", type);
+		error("storm: cannot load %s (Base in storm.conf); check PluginDir in slurm.conf",
+		      type);
 		return SLURM_ERROR;
 	}
 	base_reconfig = symbols[0];
@@ -138,9 +139,9 @@ int init(void)
 		return SLURM_ERROR;
 	}
 	sched_storm_hook();
-	info("storm: gang scheduling runs %s",
-	     conf.gang.base == BASE_BUILTIN ? "sched/builtin" :
-					      "sched/backfill");
+	info("storm: gang scheduling runs %s", conf.gang.base == BASE_BUILTIN ?
+						       "sched/builtin" :
+						       "sched/backfill");
 	return SLURM_SUCCESS;
 }
 

@@ -72,8 +72,8 @@ static void shares_take_job(struct shares *s, const struct plan *p,
 	x->round = slots ? matrix_round(m, j->gang) : 1;
 	x->quantum = p->now.zones[j->zone].quantum;
 	for (uint32_t i = 0; slots && i < j->nodes.count; i++)
-		for (uint32_t n = j->nodes.r[i].first;
-		     n <= j->nodes.r[i].last; n++)
+		for (uint32_t n = j->nodes.r[i].first; n <= j->nodes.r[i].last;
+		     n++)
 			s->node[n].jobs++;
 }
 

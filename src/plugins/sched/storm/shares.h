@@ -17,28 +17,28 @@ struct share {
 	/* It has so many slots of so many.  Equal: it no longer shares.  No
 	 * slots: it is suspended, or has ended. */
 	uint32_t slots, cycle;
-	uint32_t slot, round;	/* its first slot in a round of its group */
-	uint64_t quantum;	/* ns */
-	uint64_t had;		/* ns that it has run while it shared */
-	uint64_t missed;	/* strobes that its nodes missed meanwhile */
+	uint32_t slot, round; /* its first slot in a round of its group */
+	uint64_t quantum;     /* ns */
+	uint64_t had;	      /* ns that it has run while it shared */
+	uint64_t missed;      /* strobes that its nodes missed meanwhile */
 	/* ns of `had`: before the strober's present count, and that count */
 	uint64_t had_before, counted;
-	bool fresh;		/* not written anywhere yet */
-	bool gone;		/* slurmctld has forgotten the job */
+	bool fresh; /* not written anywhere yet */
+	bool gone;  /* slurmctld has forgotten the job */
 };
 
 struct node_share {
-	uint32_t jobs;		/* that take turns on the node */
-	uint64_t missed;	/* strobes since its agent started */
-	bool known;		/* `missed` has been reported */
+	uint32_t jobs;	 /* that take turns on the node */
+	uint64_t missed; /* strobes since its agent started */
+	bool known;	 /* `missed` has been reported */
 };
 
 struct shares {
-	struct share *job;	/* ascending by job_id */
+	struct share *job; /* ascending by job_id */
 	uint32_t njobs, room;
-	struct node_share *node;	/* in the plan's order */
+	struct node_share *node; /* in the plan's order */
 	uint32_t nnodes;
-	bool shown;		/* a node's Extra has our word */
+	bool shown; /* a node's Extra has our word */
 };
 
 void shares_clear(struct shares *s);

@@ -32,11 +32,10 @@ void snapshot_clear(struct snapshot *s)
 	memset(s, 0, sizeof(*s));
 }
 
-bool snapshot_same_set(const struct storm_idset *a,
-		       const struct storm_idset *b)
+bool snapshot_same_set(const struct storm_idset *a, const struct storm_idset *b)
 {
 	return a->count == b->count &&
-		(!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
+	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)

@@ -15,34 +15,34 @@
 #include "src/libstorm/storm.h"
 
 struct snapshot_zone {
-	uint64_t quantum;		/* ns */
-	uint32_t columns;		/* cores of its nodes */
-	struct storm_idset nodes;	/* numbers in the domain */
-	char *partitions;		/* names, for messages */
+	uint64_t quantum;	  /* ns */
+	uint32_t columns;	  /* cores of its nodes */
+	struct storm_idset nodes; /* numbers in the domain */
+	char *partitions;	  /* names, for messages */
 };
 
 struct snapshot_node {
 	char *name;
 	uint32_t zone;
-	uint32_t column;		/* of its first core */
+	uint32_t column; /* of its first core */
 	uint32_t cores;
 };
 
 struct snapshot_job {
 	uint32_t job_id;
-	uint64_t gang;			/* shared by the components of a
+	uint64_t gang; /* shared by the components of a
 					   heterogeneous job */
 	uint32_t zone;
-	struct storm_idset columns;	/* of the zone */
-	struct storm_idset nodes;	/* of the domain */
+	struct storm_idset columns; /* of the zone */
+	struct storm_idset nodes;   /* of the domain */
 };
 
 struct snapshot {
 	struct snapshot_zone *zones;
 	uint32_t nzones;
-	struct snapshot_node *nodes;	/* by their number in the domain */
+	struct snapshot_node *nodes; /* by their number in the domain */
 	uint32_t nnodes;
-	struct snapshot_job *jobs;	/* running; ascending by id */
+	struct snapshot_job *jobs; /* running; ascending by id */
 	uint32_t njobs;
 };
 

@@ -29,8 +29,8 @@
 struct making {
 	const struct storm_gang_conf *conf;
 	struct snapshot *s;
-	uint32_t *number;	/* in the domain, by slurmctld's node index */
-	int nodes;		/* of slurmctld */
+	uint32_t *number; /* in the domain, by slurmctld's node index */
+	int nodes;	  /* of slurmctld */
 	bool failed;
 };
 
@@ -85,8 +85,7 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 				zone[k] = mine;
 		if (m->s->zones[other].quantum < z->quantum)
 			z->quantum = m->s->zones[other].quantum;
-		xstrfmtcat(z->partitions, ",%s",
-			   m->s->zones[other].partitions);
+		xstrfmtcat(z->partitions, ",%s", m->s->zones[other].partitions);
 	}
 	/* a zone has the shortest quantum of its partitions */
 	if (quantum < z->quantum)
@@ -213,9 +212,9 @@ static bool snapshot_takes_turns(const struct making *m,
 				 const job_record_t *job)
 {
 	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
-		!IS_JOB_CONFIGURING(job) && job->part_ptr &&
-		checks_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
-		job->job_resrcs->node_bitmap;
+	       !IS_JOB_CONFIGURING(job) && job->part_ptr &&
+	       checks_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
+	       job->job_resrcs->node_bitmap;
 }
 
 static int snapshot_by_id(const void *a, const void *b)
@@ -259,8 +258,10 @@ static void snapshot_take_jobs(struct making *m)
 
 bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
 {
-	slurmctld_lock_t locks = { .conf = READ_LOCK, .job = READ_LOCK,
-				   .node = READ_LOCK, .part = READ_LOCK };
+	slurmctld_lock_t locks = { .conf = READ_LOCK,
+				   .job = READ_LOCK,
+				   .node = READ_LOCK,
+				   .part = READ_LOCK };
 	struct making m = { .conf = conf, .s = out };
 
 	memset(out, 0, sizeof(*out));

@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* pipe2 */
+#define _GNU_SOURCE /* pipe2 */
 #endif
 #include "config.h"
 
@@ -41,8 +41,8 @@
 
 #define BACKOFF_MIN (100 * STORM_MS)
 #define BACKOFF_MAX (60 * STORM_SEC)
-#define LIVED_WELL (60 * STORM_SEC)	/* resets the back-off */
-#define STOP_LIMIT 2000			/* ms */
+#define LIVED_WELL (60 * STORM_SEC) /* resets the back-off */
+#define STOP_LIMIT 2000		    /* ms */
 #define STROBER "storm_strober"
 #define STATE_FILE "storm_gang"
 
@@ -56,25 +56,25 @@ static struct {
 	pthread_mutex_t lock;
 	struct bytes names, map;
 	bool new_names, new_map;
-	struct strober_given *given;	/* since strober_watch_given() */
+	struct strober_given *given; /* since strober_watch_given() */
 	uint32_t ngiven;
-	struct bytes missed;		/* struct strober_missed */
+	struct bytes missed; /* struct strober_missed */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
 static struct {
 	pthread_t thread;
 	bool running;
-	int wake;			/* eventfd: look into the box, or end */
+	int wake; /* eventfd: look into the box, or end */
 	bool end;
 	int log, sock, pidfd;
 	pid_t pid;
-	char *state, *conf;		/* copies: a reconfigure may change
+	char *state, *conf; /* copies: a reconfigure may change
 					   slurm_conf, and there is no lock */
 	struct child_log says;
-	struct bytes out;		/* frames to write, from `at` on */
+	struct bytes out; /* frames to write, from `at` on */
 	size_t at;
-	char *in;			/* a frame, `have` bytes so far */
+	char *in; /* a frame, `have` bytes so far */
 	size_t have;
 	uint64_t started, pulse_at, start_at, backoff;
 } w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
@@ -157,8 +157,8 @@ static void strober_watch_bury(void)
 		error("storm: the strober (pid %d) was killed by signal %d",
 		      w.pid, si.si_status);
 	else if (!w.end)
-		error("storm: the strober (pid %d) ended with status %d",
-		      w.pid, si.si_status);
+		error("storm: the strober (pid %d) ended with status %d", w.pid,
+		      si.si_status);
 	if (storm_now() - w.started > LIVED_WELL)
 		w.backoff = BACKOFF_MIN;
 	if (si.si_code == CLD_EXITED && si.si_status == STROBER_EXIT_CONF)
@@ -229,16 +229,15 @@ static bool strober_watch_write(uint64_t now)
 /* Merge two ascending lists: a job's new account replaces its old one. */
 static void strober_watch_merge(const struct strober_given *new, uint32_t n)
 {
-	struct strober_given *all =
-		xcalloc(n + box.ngiven + 1, sizeof(*all));
+	struct strober_given *all = xcalloc(n + box.ngiven + 1, sizeof(*all));
 	uint32_t count = 0, i = 0, k = 0;
 
 	while (i < n || k < box.ngiven) {
 		if (i < n && k < box.ngiven &&
 		    new[i].job_id == box.given[k].job_id)
 			k++;
-		if (i < n && (k == box.ngiven ||
-			      new[i].job_id < box.given[k].job_id))
+		if (i < n &&
+		    (k == box.ngiven || new[i].job_id < box.given[k].job_id))
 			all[count++] = new[i++];
 		else
 			all[count++] = box.given[k++];
@@ -390,7 +389,8 @@ int strober_watch_start(void)
 	w.start_at = 0;
 	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);
 	if (rc) {
-		error("storm: cannot start the strober's thread: %s", strerror(rc));
+		error("storm: cannot start the strober's thread: %s",
+		      strerror(rc));
 		strober_watch_close(&w.wake);
 		xfree(w.state);
 		xfree(w.conf);
@@ -459,7 +459,8 @@ bool strober_watch_missed(uint64_t *out, uint32_t nodes)
 
 	slurm_mutex_lock(&box.lock);
 	said = box.missed.p;
-	for (size_t i = 0; i < box.missed.len; i += sizeof(struct strober_missed)) {
+	for (size_t i = 0; i < box.missed.len;
+	     i += sizeof(struct strober_missed)) {
 		struct strober_missed m;
 
 		memcpy(&m, box.missed.p + i, sizeof(m));

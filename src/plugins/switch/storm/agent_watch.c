@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* pipe2, P_PIDFD */
+#define _GNU_SOURCE /* pipe2, P_PIDFD */
 #endif
 #include "config.h"
 
@@ -46,26 +46,25 @@
 /* slurmd's variable; other programs that load this plugin have none */
 #pragma weak conf
 
-#define BACKOFF_MIN 100		/* ms */
+#define BACKOFF_MIN 100 /* ms */
 #define BACKOFF_MAX 60000
 /* after an agent that lived this long the back-off starts over */
 #define LIVED_WELL (5 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
-#define STOP_LIMIT 5000		/* ms */
+#define STOP_LIMIT 5000 /* ms */
 #define AGENT "storm_agent"
 
 static struct {
 	pthread_t thread;
 	bool running;
-	int wake;		/* eventfd: end the thread */
+	int wake; /* eventfd: end the thread */
 	int log_read, log_write;
-	struct child_log log;	/* of the agent */
+	struct child_log log; /* of the agent */
 	pid_t pid;
 	int pidfd, sock;
-	bool child;		/* a child; else adopted */
+	bool child; /* a child; else adopted */
 	uint64_t started;
-} w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1,
-	.sock = -1 };
+} w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1, .sock = -1 };
 
 /* Wait at most ms for a descriptor.  True: the thread must end. */
 static bool agent_watch_wait(int ms, bool *agent_gone)
@@ -104,8 +103,9 @@ static void agent_watch_forget(void)
 
 static int agent_watch_spawn(void)
 {
-	char *argv[] = { "storm_agent", "--node", conf->node_name, "--run",
-			 "--slurmd-port", NULL, NULL };
+	char *argv[] = { "storm_agent", "--node",	 conf->node_name,
+			 "--run",	"--slurmd-port", NULL,
+			 NULL };
 	char port[8];
 
 	snprintf(port, sizeof(port), "%u", conf->port);
@@ -300,8 +300,8 @@ static void *agent_watch_thread(void *arg)
 		backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX : pause * 2;
 		for (uint64_t until = storm_now() + pause * STORM_MS;
 		     !end && storm_now() < until;)
-			end = agent_watch_wait((until - storm_now()) /
-					       STORM_MS + 1, NULL);
+			end = agent_watch_wait(
+				(until - storm_now()) / STORM_MS + 1, NULL);
 	}
 	/* the agent stays, and notices that the socket is closed */
 	gang_guard_end();

@@ -51,13 +51,13 @@ const uint32_t plugin_id = 831;
 struct switch_jobinfo {
 	uint16_t version;
 	uint32_t len;
-	char *bytes;		/* as received */
+	char *bytes; /* as received */
 	/* In slurmctld the step's lease, in slurmstepd the verified context;
 	 * unset elsewhere. */
 	bool known;
-	bool refused;		/* slurmstepd: it is not slurmctld's */
+	bool refused; /* slurmstepd: it is not slurmctld's */
 	struct context context;
-	bool leaves;		/* slurmctld: for srun, and so to be signed */
+	bool leaves; /* slurmctld: for srun, and so to be signed */
 };
 
 int init(void)
@@ -66,7 +66,7 @@ int init(void)
 	if (running_in_slurmctld() || running_in_slurmstepd())
 		storm_log_set(child_log);
 	if (running_in_slurmd())
-		agent_watch_start();	/* logs its errors */
+		agent_watch_start(); /* logs its errors */
 	return SLURM_SUCCESS;
 }
 
@@ -88,7 +88,7 @@ int switch_p_reconfig(void)
 
 int switch_p_libstate_save(char *dir_name)
 {
-	(void) dir_name;	/* each lease was saved when it began */
+	(void) dir_name; /* each lease was saved when it began */
 	context_ctld_stop();
 	return SLURM_SUCCESS;
 }
@@ -126,10 +126,10 @@ int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 	int rc;
 
 	(void) layout;
-	if (!step || !running_in_slurmctld())	/* srun --no-allocate */
+	if (!step || !running_in_slurmctld()) /* srun --no-allocate */
 		return SLURM_SUCCESS;
 	rc = context_ctld_lease(step, &j->context);
-	if (rc < 0) {	/* srun prints this, waits and tries again */
+	if (rc < 0) { /* srun prints this, waits and tries again */
 		slurm_seterrno(ESLURM_INTERCONNECT_BUSY);
 		return SLURM_ERROR;
 	}
@@ -148,7 +148,7 @@ int switch_p_duplicate_jobinfo(switch_jobinfo_t *from, switch_jobinfo_t **out)
 		*j = *from;
 		j->bytes = NULL;
 	}
-	if (j->len) {	/* xmalloc(0) is NULL */
+	if (j->len) { /* xmalloc(0) is NULL */
 		j->bytes = xmalloc(j->len);
 		memcpy(j->bytes, from->bytes, j->len);
 	}
@@ -264,7 +264,7 @@ int switch_p_job_attach(switch_jobinfo_t *j, char ***env, uint32_t nodeid,
 			uint32_t rank)
 {
 	if (j && j->refused) {
-		if (!procid)	/* its number on this node */
+		if (!procid) /* its number on this node */
 			context_step_refusal();
 		slurm_seterrno(ESLURM_INTERCONNECT_FAILURE);
 		return SLURM_ERROR;
@@ -298,7 +298,8 @@ int switch_p_job_postfini(stepd_step_rec_t *job)
 static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 {
 	struct gang_step s = {
-		.job = job->step_id.job_id, .step = job->step_id.step_id,
+		.job = job->step_id.job_id,
+		.step = job->step_id.step_id,
 		.root = getpid(),
 	};
 	char dir[PATH_MAX], name[GANG_STEP_NAME];
@@ -307,7 +308,7 @@ static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 	gang_step_name(&s, name);
 	if (!err)
 		err = gang_step_hold(dir, name, hold);
-	if (err && err != ENOENT)	/* no gang scheduling here */
+	if (err && err != ENOENT) /* no gang scheduling here */
 		error("storm: cannot update the gang scheduling record of %ps: %s",
 		      &job->step_id, strerror(err));
 }

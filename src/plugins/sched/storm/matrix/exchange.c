@@ -22,10 +22,10 @@ struct graph {
 	uint32_t n, rows, words;
 	const uint64_t *beside;
 	uint32_t *row;
-	uint64_t *in;		/* per row, a bit for each of its jobs */
+	uint64_t *in; /* per row, a bit for each of its jobs */
 	uint64_t *marked;
 	uint32_t *chain;
-	uint64_t steps;		/* that may still be made */
+	uint64_t steps; /* that may still be made */
 	uint64_t chance;
 };
 
@@ -83,8 +83,8 @@ static uint32_t exchange_mark(struct graph *g, uint32_t k, uint32_t row,
 
 		g->marked[w] |= new;
 		for (; new; new &= new - 1)
-			g->chain[count++] = w * 64 +
-				(uint32_t) __builtin_ctzll(new);
+			g->chain[count++] =
+				w * 64 + (uint32_t) __builtin_ctzll(new);
 	}
 	exchange_step(g);
 	return count;
@@ -178,8 +178,8 @@ static uint32_t exchange_jobs_in(const struct graph *g, uint32_t row)
 	uint32_t count = 0;
 
 	for (uint32_t w = 0; w < g->words; w++)
-		count += (uint32_t)
-			__builtin_popcountll(exchange_row(g, row)[w]);
+		count += (uint32_t) __builtin_popcountll(
+			exchange_row(g, row)[w]);
 	return count;
 }
 
@@ -227,12 +227,16 @@ bool exchange_spare(uint32_t n, const uint64_t *beside, uint32_t *row,
 {
 	uint32_t words = exchange_words(n), empty = NONE;
 	struct graph g = {
-		.n = n, .rows = rows, .words = words, .beside = beside,
+		.n = n,
+		.rows = rows,
+		.words = words,
+		.beside = beside,
 		.row = malloc((n + 1) * sizeof(*g.row)),
 		.in = calloc((size_t) rows * words + 1, sizeof(*g.in)),
 		.marked = calloc(words + 1, sizeof(*g.marked)),
 		.chain = calloc(n + 1, sizeof(*g.chain)),
-		.steps = steps, .chance = n,
+		.steps = steps,
+		.chance = n,
 	};
 
 	if (g.row && g.in && g.marked && g.chain && rows > 1) {

@@ -43,8 +43,7 @@ void maps_join(struct maps *m)
 
 bool maps_due(const struct maps *m)
 {
-	return !m->moving.buf &&
-		(m->wanted.buf || (m->joined && m->shown.buf));
+	return !m->moving.buf && (m->wanted.buf || (m->joined && m->shown.buf));
 }
 
 /* Nodes that have joined also get this map.  One that joins later may be too

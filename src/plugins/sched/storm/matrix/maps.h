@@ -14,16 +14,16 @@
 #include <stddef.h>
 
 struct map_bytes {
-	void *buf;		/* NULL: none */
+	void *buf; /* NULL: none */
 	size_t len;
 };
 
 /* Initialize it to zeroes: no map. */
 struct maps {
-	struct map_bytes wanted;	/* the newest, not sent yet */
-	struct map_bytes moving;	/* being sent to all nodes */
-	struct map_bytes shown;		/* the nodes have it */
-	bool joined;			/* a node that has joined lacks it */
+	struct map_bytes wanted; /* the newest, not sent yet */
+	struct map_bytes moving; /* being sent to all nodes */
+	struct map_bytes shown;	 /* the nodes have it */
+	bool joined;		 /* a node that has joined lacks it */
 };
 
 void maps_clear(struct maps *m);

@@ -187,7 +187,9 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 	if (!j)
 		return err;
 	err = storm_idset_minus(columns, &j->columns, &others) ||
-	      matrix_copy_set(&left, columns) ? STORM_ENOMEM : STORM_OK;
+			      matrix_copy_set(&left, columns) ?
+		      STORM_ENOMEM :
+		      STORM_OK;
 	if (!err && (others.count || !left.count))
 		err = STORM_EINVAL;
 	storm_idset_clear(&others);

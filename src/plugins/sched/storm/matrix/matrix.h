@@ -44,11 +44,11 @@
 #include "src/libstorm/storm.h"
 
 #define MATRIX_ROWS_MAX 256
-#define MATRIX_CYCLE 60		/* it has many divisors */
+#define MATRIX_CYCLE 60 /* it has many divisors */
 
 /* How a new job's row is chosen among those where its columns are free. */
 enum matrix_packing {
-	MATRIX_FIRST_FIT,	/* the first one */
+	MATRIX_FIRST_FIT, /* the first one */
 	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
 	 * block is the smallest aligned block of 2^n columns around it.  Of the
 	 * rows where it is free, take the one that breaks up the smallest free
@@ -60,7 +60,7 @@ struct matrix;
 
 /* NULL: out of memory. */
 struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing);
-void matrix_destroy(struct matrix *m);	/* NULL is fine */
+void matrix_destroy(struct matrix *m); /* NULL is fine */
 
 /*
  * A job has started, or was resumed: give it a row.  *columns is copied.
@@ -87,7 +87,7 @@ int matrix_remove(struct matrix *m, uint64_t job);
  */
 int matrix_settle(struct matrix *m);
 
-uint32_t matrix_jobs(const struct matrix *m);	/* how many */
+uint32_t matrix_jobs(const struct matrix *m); /* how many */
 /* The most rows of a group. */
 uint32_t matrix_rows(const struct matrix *m);
 /* Slots of the cycle; at least 1. */

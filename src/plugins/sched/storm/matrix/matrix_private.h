@@ -14,20 +14,20 @@
 struct matrix_job {
 	uint64_t id;
 	struct storm_idset columns;
-	struct storm_idset slots;	/* of the cycle, when it was settled */
-	uint32_t row;			/* its own, in its group */
-	uint32_t round;			/* rows of its group; 0: not settled */
+	struct storm_idset slots; /* of the cycle, when it was settled */
+	uint32_t row;		  /* its own, in its group */
+	uint32_t round;		  /* rows of its group; 0: not settled */
 };
 
 struct matrix {
 	uint32_t columns;
 	enum matrix_packing packing;
-	struct matrix_job *jobs;	/* ascending by id */
+	struct matrix_job *jobs; /* ascending by id */
 	uint32_t njobs, room;
-	uint64_t **busy;		/* the rows that jobs have (rows.h) */
+	uint64_t **busy; /* the rows that jobs have (rows.h) */
 	uint32_t nbusy;
 	uint32_t rows, cycle;
-	bool changed;			/* since it was settled */
+	bool changed; /* since it was settled */
 };
 
 #endif

@@ -18,9 +18,9 @@
 #include "rows.h"
 #include "src/libstorm/base/idset.h"
 
-#define BUDGET 20000	/* tries of one search */
-#define EXCHANGES 3000	/* steps for each job of a group, to spare a row */
-#define EXCHANGE_MAX 4096	/* jobs */
+#define BUDGET 20000	  /* tries of one search */
+#define EXCHANGES 3000	  /* steps for each job of a group, to spare a row */
+#define EXCHANGE_MAX 4096 /* jobs */
 #define NO_ROW UINT32_MAX
 
 /* --------------------------------------------------------------- groups --- */
@@ -29,20 +29,20 @@
  * until it is complete. */
 struct settle {
 	const struct matrix *m;
-	uint32_t *parent;	/* per column: of which group (union-find) */
-	uint32_t *load;		/* per column: jobs on it */
-	uint32_t *all;		/* the jobs' indices, group by group */
+	uint32_t *parent; /* per column: of which group (union-find) */
+	uint32_t *load;	  /* per column: jobs on it */
+	uint32_t *all;	  /* the jobs' indices, group by group */
 	/* the group: n jobs, here by their place in it */
 	const uint32_t *g;
 	uint32_t n;
-	uint32_t *order;	/* in which they are placed */
+	uint32_t *order; /* in which they are placed */
 	/* where they are, at the moment; see settle_search() */
 	uint32_t *row, *used;
-	uint64_t **busy;	/* rows of the group: clean between uses */
+	uint64_t **busy; /* rows of the group: clean between uses */
 	uint32_t nbusy;
 	/* the result, per job */
 	uint32_t *own, *round, *given;
-	struct storm_idset *in;		/* the group's rows that it runs in */
+	struct storm_idset *in; /* the group's rows that it runs in */
 	uint32_t rows, cycle;
 };
 
@@ -68,8 +68,8 @@ static void settle_unite(struct settle *s)
 		uint32_t a = settle_root(s->parent, set->r[0].first);
 
 		for (uint32_t k = 0; k < set->count; k++) {
-			for (uint32_t c = set->r[k].first;
-			     c <= set->r[k].last; c++) {
+			for (uint32_t c = set->r[k].first; c <= set->r[k].last;
+			     c++) {
 				s->load[c]++;
 				s->parent[settle_root(s->parent, c)] = a;
 			}
@@ -113,8 +113,8 @@ static uint32_t settle_group_load(const struct settle *s)
 		const struct storm_idset *set = settle_columns(s, k);
 
 		for (uint32_t i = 0; i < set->count; i++)
-			for (uint32_t c = set->r[i].first;
-			     c <= set->r[i].last; c++)
+			for (uint32_t c = set->r[i].first; c <= set->r[i].last;
+			     c++)
 				if (s->load[c] > most)
 					most = s->load[c];
 	}
@@ -172,16 +172,15 @@ static bool settle_search(struct settle *s, uint32_t rows)
 {
 	uint32_t i = 0, from = 0, budget = BUDGET;
 
-	s->used[0] = 0;		/* rows that the jobs before take */
+	s->used[0] = 0; /* rows that the jobs before take */
 	while (i < s->n && budget--) {
 		uint32_t k = s->order[i], end = s->used[i] + 1;
 
-		s->row[k] = settle_first_row(s, k, from,
-					     end < rows ? end : rows);
+		s->row[k] =
+			settle_first_row(s, k, from, end < rows ? end : rows);
 		if (s->row[k] != NO_ROW) {
 			settle_flip(s, k, s->row[k]);
-			s->used[i + 1] = s->used[i] +
-				(s->row[k] == s->used[i]);
+			s->used[i + 1] = s->used[i] + (s->row[k] == s->used[i]);
 			i++;
 			from = 0;
 			continue;
@@ -242,8 +241,10 @@ static bool settle_overlap(const struct storm_idset *a,
 static uint64_t *settle_neighbours(const struct settle *s)
 {
 	uint32_t words = exchange_words(s->n);
-	uint64_t *beside = s->n > EXCHANGE_MAX ? NULL :
-		calloc((size_t) s->n * words + 1, sizeof(*beside));
+	uint64_t *beside =
+		s->n > EXCHANGE_MAX ?
+			NULL :
+			calloc((size_t) s->n * words + 1, sizeof(*beside));
 
 	for (uint32_t k = 0; beside && k < s->n; k++)
 		for (uint32_t j = 0; j < k; j++)
@@ -432,7 +433,8 @@ static int settle_groups(struct settle *s)
 static void settle_commit(struct matrix *m, struct settle *s)
 {
 	for (uint32_t r = 0; r < m->nbusy; r++)
-		memset(m->busy[r], 0, row_words(m->columns) * sizeof(**m->busy));
+		memset(m->busy[r], 0,
+		       row_words(m->columns) * sizeof(**m->busy));
 	for (uint32_t i = 0; i < m->njobs; i++) {
 		struct matrix_job *j = &m->jobs[i];
 		struct storm_idset old = j->slots;
@@ -464,8 +466,8 @@ static int settle_matrix(struct matrix *m)
 		.given = calloc(n, sizeof(*s.given)),
 		.in = calloc(n, sizeof(*s.in)),
 	};
-	void *const memory[] = { s.parent, s.load, s.all, s.order, s.row,
-				 s.used, s.own, s.round, s.given, s.in };
+	void *const memory[] = { s.parent, s.load, s.all,   s.order, s.row,
+				 s.used,   s.own,  s.round, s.given, s.in };
 	int err = STORM_OK;
 
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)

@@ -10,36 +10,36 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 
-#define ALL_TIMES 3		/* how often "everything runs" is strobed */
+#define ALL_TIMES 3 /* how often "everything runs" is strobed */
 #define ALL_EVERY (10 * STORM_MS)
 #define NO_SLOT UINT32_MAX
 
 struct rota_slot {
-	uint64_t given;		/* ns, without the present turn */
-	uint64_t last;		/* end of its last turn; 0: none by this map */
-	uint32_t runs;		/* its jobs that run when the map comes */
+	uint64_t given; /* ns, without the present turn */
+	uint64_t last;	/* end of its last turn; 0: none by this map */
+	uint32_t runs;	/* its jobs that run when the map comes */
 };
 
 struct zone {
 	struct rota_slot *slots;
-	uint32_t now;		/* whose turn it is; NO_SLOT: none yet */
+	uint32_t now; /* whose turn it is; NO_SLOT: none yet */
 	uint64_t since;
-	uint64_t end;		/* of the quantum */
-	uint64_t again;		/* when to repeat the strobe */
-	uint32_t next;		/* of the longest wait; NO_SLOT: the next one */
-	unsigned int all;	/* strobes "everything runs" still to be sent */
-	bool fresh;		/* `now` has not been strobed yet */
+	uint64_t end;	  /* of the quantum */
+	uint64_t again;	  /* when to repeat the strobe */
+	uint32_t next;	  /* of the longest wait; NO_SLOT: the next one */
+	unsigned int all; /* strobes "everything runs" still to be sent */
+	bool fresh;	  /* `now` has not been strobed yet */
 };
 
 struct rota_history {
-	uint64_t given, last;	/* in maps before this one */
+	uint64_t given, last; /* in maps before this one */
 };
 
 struct rota {
 	struct gang_map map;
 	uint64_t digest;
 	struct zone *zones;
-	struct rota_history *jobs;	/* as in the map */
+	struct rota_history *jobs; /* as in the map */
 	struct rota_stats stats;
 	bool paused;
 };
@@ -95,7 +95,7 @@ static bool rota_job_runs(const struct rota *r, uint32_t i)
 	uint32_t zone = r->map.jobs[i].zone;
 
 	return rota_shared(r, zone) &&
-		storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
+	       storm_idset_has(&r->map.jobs[i].rows, r->zones[zone].now);
 }
 
 /* Note the slots in which a job that runs now can continue, and until when. */
@@ -138,10 +138,10 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 			 uint64_t now)
 {
 	for (uint32_t i = 0; i < r->map.njobs; i++) {
-		uint32_t old = rota_job_index(&before->map,
-					      r->map.jobs[i].job_id);
+		uint32_t old =
+			rota_job_index(&before->map, r->map.jobs[i].job_id);
 
-		r->jobs[i].last = now;	/* a new job waits from now on */
+		r->jobs[i].last = now; /* a new job waits from now on */
 		if (old == NO_SLOT)
 			continue;
 		r->jobs[i].given = rota_given(before, old, now);
@@ -163,7 +163,7 @@ static void rota_choose_next(struct rota *r, uint32_t zone)
 		if (j->zone != zone || r->jobs[i].last >= longest)
 			continue;
 		if (z->now != NO_SLOT && storm_idset_has(&j->rows, z->now))
-			continue;	/* it runs */
+			continue; /* it runs */
 		longest = r->jobs[i].last;
 		z->next = j->rows.r[0].first;
 	}
@@ -193,7 +193,7 @@ static void rota_zone_begin(struct rota *r, uint32_t i,
 	z->now = rota_slot_to_keep(r, i);
 	rota_choose_next(r, i);
 	if (z->now == NO_SLOT)
-		z->end = now;		/* rota_next() takes z->next */
+		z->end = now; /* rota_next() takes z->next */
 	else
 		z->fresh = true;
 }
@@ -224,7 +224,7 @@ struct rota *rota_create(struct gang_map *map, uint64_t digest,
 	r->map = *map;
 	r->digest = digest;
 	if (rota_zones_make(r)) {
-		memset(&r->map, 0, sizeof(r->map));	/* still the caller's */
+		memset(&r->map, 0, sizeof(r->map)); /* still the caller's */
 		rota_destroy(r);
 		return NULL;
 	}
@@ -309,7 +309,8 @@ static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 static void rota_strobe(const struct rota *r, uint32_t zone, uint32_t slot,
 			struct gang_strobe *out)
 {
-	*out = (struct gang_strobe) { .zone = (uint16_t) zone, .slot = slot,
+	*out = (struct gang_strobe) { .zone = (uint16_t) zone,
+				      .slot = slot,
 				      .version = r->map.version,
 				      .digest = r->digest };
 }

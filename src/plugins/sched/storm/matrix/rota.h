@@ -27,7 +27,7 @@ struct rota;
  */
 struct rota *rota_create(struct gang_map *map, uint64_t digest,
 			 const struct rota *before, uint64_t now);
-void rota_destroy(struct rota *r);	/* NULL is fine */
+void rota_destroy(struct rota *r); /* NULL is fine */
 
 const struct gang_map *rota_map(const struct rota *r);
 
@@ -46,9 +46,9 @@ void rota_continue(struct rota *r, uint64_t now);
 uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now);
 
 struct rota_stats {
-	uint64_t switches;	/* slots begun */
+	uint64_t switches; /* slots begun */
 	uint64_t repeats;
-	uint64_t late;		/* quanta skipped by a late rota_next() */
+	uint64_t late; /* quanta skipped by a late rota_next() */
 };
 void rota_stats(const struct rota *r, struct rota_stats *out);
 

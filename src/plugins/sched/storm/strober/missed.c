@@ -23,7 +23,7 @@ struct round {
 	unsigned int left, asked;
 	missed_ask_fn ask;
 	void *arg;
-	struct storm_idset mute;	/* nodes that do not answer */
+	struct storm_idset mute; /* nodes that do not answer */
 };
 
 /* Does the relation hold at all nodes of P?  1 or 0; -1: no node answers, or no
@@ -52,7 +52,7 @@ static int missed_is_so(struct round *r, struct storm_idset *P,
 		storm_idset_clear(P);
 		*P = rest;
 		if (storm_idset_size(P) == had)
-			return -1;	/* it failed, and names no node */
+			return -1; /* it failed, and names no node */
 	}
 	return -1;
 }
@@ -60,8 +60,9 @@ static int missed_is_so(struct round *r, struct storm_idset *P,
 static int missed_at_least(struct round *r, uint32_t node, uint64_t value)
 {
 	struct storm_idset one = { 0 };
-	int yes = storm_idset_add(&one, node, node) ? -1 :
-		  missed_is_so(r, &one, STORM_GE, value);
+	int yes = storm_idset_add(&one, node, node) ?
+			  -1 :
+			  missed_is_so(r, &one, STORM_GE, value);
 
 	storm_idset_clear(&one);
 	return yes;
@@ -145,11 +146,13 @@ static int missed_alike(const struct round *r, uint32_t node,
 }
 
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
-			  unsigned int questions, missed_ask_fn ask,
-			  void *arg)
+			  unsigned int questions, missed_ask_fn ask, void *arg)
 {
-	struct round r = { .count = count, .nodes = nodes, .left = questions,
-			   .ask = ask, .arg = arg };
+	struct round r = { .count = count,
+			   .nodes = nodes,
+			   .left = questions,
+			   .ask = ask,
+			   .arg = arg };
 	struct storm_idset seen = { 0 }, some = { 0 }, P = { 0 };
 	uint32_t i = 0;
 	int err = 0;
@@ -188,8 +191,8 @@ static struct {
 	storm_domain_t *domain;
 	bool (*shared)(void);
 	uint32_t nodes, first;
-	uint64_t *count;	/* for missed_get(), under the lock */
-	uint64_t *work;		/* the thread's own */
+	uint64_t *count; /* for missed_get(), under the lock */
+	uint64_t *work;	 /* the thread's own */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool missed_is_stopped(void)

@@ -26,8 +26,7 @@ typedef enum storm_compare (*missed_ask_fn)(void *arg,
  * the caller keeps it for the next one.  Returns how many questions were asked.
  */
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
-			  unsigned int questions, missed_ask_fn ask,
-			  void *arg);
+			  unsigned int questions, missed_ask_fn ask, void *arg);
 
 /* ------------------------------------------------------ the strober's --- */
 

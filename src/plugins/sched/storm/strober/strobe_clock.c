@@ -28,23 +28,23 @@
 #include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
 
-#define PRIORITY 20		/* SCHED_FIFO */
-#define LOOK_EVERY (25 * STORM_MS)	/* is slurmctld stopped? */
+#define PRIORITY 20		   /* SCHED_FIFO */
+#define LOOK_EVERY (25 * STORM_MS) /* is slurmctld stopped? */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	pthread_t thread;
-	int fd;				/* where pulses come from */
-	void (*wake)(void);		/* wakes the main thread */
+	int fd;		    /* where pulses come from */
+	void (*wake)(void); /* wakes the main thread */
 	bool running, stop;
-	storm_domain_t *domain;		/* NULL: no open domain */
-	struct rota *rota;		/* NULL: no map yet */
-	uint64_t pulse;			/* slurmctld's last sign of life */
-	bool away;			/* did not run: confirm the domain */
-	bool deaf;			/* the pulse is too old, or slurmctld
+	storm_domain_t *domain; /* NULL: no open domain */
+	struct rota *rota;	/* NULL: no map yet */
+	uint64_t pulse;		/* slurmctld's last sign of life */
+	bool away;		/* did not run: confirm the domain */
+	bool deaf;		/* the pulse is too old, or slurmctld
 					   is stopped */
-	bool stopped;			/* slurmctld was, at the last look */
+	bool stopped;		/* slurmctld was, at the last look */
 	uint64_t look_at;
 	uint64_t latest;
 } clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -74,8 +74,8 @@ static bool strobe_is_silent(uint64_t now)
 	uint64_t silence = now - clk.pulse;
 
 	return silence > STROBER_PULSE_LIMIT &&
-		(silence > STROBER_PULSE_LIMIT + STROBER_PULSE_GRACE ||
-		 poll(&p, 1, 0) <= 0);
+	       (silence > STROBER_PULSE_LIMIT + STROBER_PULSE_GRACE ||
+		poll(&p, 1, 0) <= 0);
 }
 
 /* Locked.  Ask the kernel, which knows at once; silence takes longer to
@@ -92,8 +92,8 @@ static bool strobe_is_stopped(uint64_t now)
  * domain.  Send nothing until the main thread has confirmed it. */
 static void strobe_notice_absence(uint64_t due, uint64_t now)
 {
-	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away || !clk.rota ||
-	    !clk.domain)
+	if (due == STORM_NEVER || now <= due + GANG_AWAY || clk.away ||
+	    !clk.rota || !clk.domain)
 		return;
 	info("this process did not run for %.1f s", (now - due) / 1e9);
 	clk.away = true;
@@ -109,8 +109,8 @@ static uint64_t strobe_listen_to_pulse(uint64_t now)
 	bool deaf = stopped || strobe_is_silent(now);
 
 	if (deaf && !clk.deaf) {
-		info("slurmctld %s: all jobs run", stopped ? "is stopped" :
-		     "sends no sign of life");
+		info("slurmctld %s: all jobs run",
+		     stopped ? "is stopped" : "sends no sign of life");
 		rota_pause(clk.rota, now);
 	} else if (!deaf && clk.deaf) {
 		info("slurmctld is back");
@@ -164,13 +164,13 @@ static void *strobe_thread(void *arg)
 static bool strobe_may_lock(void)
 {
 	struct __user_cap_header_struct h = {
-		.version = _LINUX_CAPABILITY_VERSION_3 };
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
 	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	struct rlimit r = { 0 };
 
 	if (!syscall(SYS_capget, &h, d) &&
-	    d[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &
-	    CAP_TO_MASK(CAP_IPC_LOCK))
+	    d[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK))
 		return true;
 	return !getrlimit(RLIMIT_MEMLOCK, &r) && r.rlim_cur == RLIM_INFINITY;
 }
@@ -231,7 +231,7 @@ static void strobe_farewell(void)
 	for (int i = 0; i < 20 && !said; i++) {
 		pthread_mutex_lock(&clk.lock);
 		said = !clk.domain || !clk.rota || clk.away ||
-			rota_due(clk.rota) == STORM_NEVER;
+		       rota_due(clk.rota) == STORM_NEVER;
 		pthread_mutex_unlock(&clk.lock);
 		if (!said)
 			nanosleep(&pause, NULL);

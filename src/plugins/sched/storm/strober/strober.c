@@ -51,21 +51,21 @@
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
-#define RETRY (100 * STORM_MS)	/* after a map did not reach all nodes */
+#define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
-#define PIPE 0			/* the socket to slurmctld */
+#define PIPE 0 /* the socket to slurmctld */
 
 static struct {
-	const char *state;		/* file */
+	const char *state; /* file */
 	int wake, signals, parent;
 	bool stop;
 	/* bytes that are read and not yet a whole frame */
 	uint8_t *in;
 	size_t have, room;
 	struct maps maps;
-	storm_event_t *event;		/* of the map that is on its way */
+	storm_event_t *event; /* of the map that is on its way */
 	uint64_t retry_at, tell_at;
-	bool refused;			/* the failed transfer was logged */
+	bool refused; /* the failed transfer was logged */
 } s = { .wake = -1, .signals = -1, .parent = -1 };
 
 /* Wake the main loop.  Any thread. */
@@ -108,7 +108,7 @@ static void strober_map_counts(const struct map_bytes *b)
 		error("no memory for a map");
 		return;
 	}
-	strober_send_report();	/* the last one with jobs that have ended */
+	strober_send_report(); /* the last one with jobs that have ended */
 	if (strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
 		gang_map_clear(&m);
 		error("no memory for a map");
@@ -227,7 +227,8 @@ static void strober_take(const struct strober_frame *f, const void *body)
 		strober_take_pulse(body, f->len);
 		break;
 	default:
-		error("ignoring a frame of unknown type %u from slurmctld", f->verb);
+		error("ignoring a frame of unknown type %u from slurmctld",
+		      f->verb);
 	}
 }
 
@@ -325,7 +326,8 @@ static void strober_send_missed(void)
 		for (uint32_t i = 0; i < nodes; i++)
 			if (count[i])
 				m[n++] = (struct strober_missed) {
-					.node = i, .strobes = count[i] };
+					.node = i, .strobes = count[i]
+				};
 		f->verb = STROBER_MISSED;
 		f->len = n * sizeof(*m);
 		strober_send(f);
@@ -361,7 +363,7 @@ static int strober_next_ms(uint64_t now)
 	uint64_t next = now + STROBER_REPORT_EVERY;
 
 	if (s.event)
-		return 0;		/* strober_map_sent() waits */
+		return 0; /* strober_map_sent() waits */
 	if (strober_domain_get() && maps_due(&s.maps) && s.retry_at < next)
 		next = s.retry_at;
 	if (strober_domain_due() < next)
@@ -449,12 +451,12 @@ static int strober_run(void)
 }
 
 static const char usage[] =
-"Usage: storm_strober --state FILE\n"
-"\n"
-"The clock of STORM's gang scheduling.  slurmctld runs it, with a socket on its\n"
-"standard input; it is not meant to be run by hand.\n"
-"  --state FILE   the file that keeps the cluster domain's epoch\n"
-"  --version      print the version\n";
+	"Usage: storm_strober --state FILE\n"
+	"\n"
+	"The clock of STORM's gang scheduling.  slurmctld runs it, with a socket on its\n"
+	"standard input; it is not meant to be run by hand.\n"
+	"  --state FILE   the file that keeps the cluster domain's epoch\n"
+	"  --version      print the version\n";
 
 int main(int argc, char **argv)
 {

@@ -36,33 +36,33 @@ enum strober_verb {
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
 #define STROBER_PULSE_LIMIT (400 * STORM_MS)
-#define STROBER_PULSE_GRACE (200 * STORM_MS)	/* with unread input */
+#define STROBER_PULSE_GRACE (200 * STORM_MS) /* with unread input */
 #define STROBER_REPORT_EVERY STORM_SEC
 
 struct strober_frame {
 	uint32_t verb;
-	uint32_t len;		/* of the body */
+	uint32_t len; /* of the body */
 };
 #define STROBER_BODY_MAX (32u << 20)
 
 struct strober_report {
-	uint64_t version;	/* of the map */
+	uint64_t version; /* of the map */
 	uint64_t switches, repeats, late;
-	uint64_t latest;	/* ns by which the latest strobe was late */
-	uint32_t outside;	/* nodes that are not members */
+	uint64_t latest;  /* ns by which the latest strobe was late */
+	uint32_t outside; /* nodes that are not members */
 	uint32_t njobs;
 };
 
 struct strober_given {
 	uint32_t job_id;
 	uint32_t pad;
-	uint64_t ns;		/* time that it has had in its slots */
+	uint64_t ns; /* time that it has had in its slots */
 };
 
 struct strober_missed {
-	uint32_t node;		/* its number in the domain */
+	uint32_t node; /* its number in the domain */
 	uint32_t pad;
-	uint64_t strobes;	/* since its agent started */
+	uint64_t strobes; /* since its agent started */
 };
 
 /* Exit status: storm.conf is refused, so starting again at once is of no

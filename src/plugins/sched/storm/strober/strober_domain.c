@@ -27,17 +27,17 @@
 #include "src/libstorm/base/clock.h"
 
 static struct {
-	const char *state;		/* file */
+	const char *state; /* file */
 	uint64_t cluster;
 	struct storm_settings set;
 	void (*wake)(void);
 	char **name;
 	uint32_t nodes;
-	storm_domain_t *open;		/* NULL: not open */
-	uint32_t epoch;			/* the last one saved */
-	char *failed;			/* the reason that was logged last */
-	uint64_t open_at;		/* when to try again */
-	bool joined;			/* a node has */
+	storm_domain_t *open; /* NULL: not open */
+	uint32_t epoch;	      /* the last one saved */
+	char *failed;	      /* the reason that was logged last */
+	uint64_t open_at;     /* when to try again */
+	bool joined;	      /* a node has */
 } dom;
 
 void strober_domain_init(const char *state, const struct storm_settings *set,
@@ -156,9 +156,12 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 					     const struct storm_idset *excluded)
 {
 	struct storm_domain_conf dc = {
-		.nodes = nodes, .count = dom.nodes, .set = dom.set,
+		.nodes = nodes,
+		.count = dom.nodes,
+		.set = dom.set,
 		.agent_uid = slurm_conf.slurmd_user_id,
-		.cluster = dom.cluster, .epoch = dom.epoch,
+		.cluster = dom.cluster,
+		.epoch = dom.epoch,
 		.excluded = excluded,
 		.save = strober_domain_save,
 		.on_fault = strober_domain_on_fault,
@@ -191,8 +194,10 @@ static struct storm_node *strober_domain_addresses(void)
 		if (!node_addr(dom.name[i], dom.set.port, &nodes[i].addr)) {
 			char *why = NULL;
 
-			xstrfmtcat(why, "Slurm has no address for node %s: check NodeAddr in slurm.conf",
-				   dom.name[i]);
+			xstrfmtcat(
+				why,
+				"Slurm has no address for node %s: check NodeAddr in slurm.conf",
+				dom.name[i]);
 			strober_domain_complain(why);
 			xfree(why);
 			xfree(nodes);
@@ -217,7 +222,8 @@ void strober_domain_open(void)
 	if (!nodes)
 		return;
 	if (strober_domain_load(&excluded))
-		strober_domain_complain("cannot read the cluster domain's saved state");
+		strober_domain_complain(
+			"cannot read the cluster domain's saved state");
 	else
 		d = strober_domain_create(nodes, &excluded);
 	storm_idset_clear(&excluded);

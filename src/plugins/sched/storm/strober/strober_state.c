@@ -84,8 +84,10 @@ int strober_state_load(const char *path, struct strober_saved *out)
 	fclose(f);
 	if (!rc)
 		return 0;
-	storm_log(STORM_LOG_ERROR, "%s is damaged: stop slurmctld, remove the file and restart slurmd on all nodes",
-		  path);
+	storm_log(
+		STORM_LOG_ERROR,
+		"%s is damaged: stop slurmctld, remove the file and restart slurmd on all nodes",
+		path);
 	strober_state_clear(out);
 	return -1;
 }
@@ -177,7 +179,7 @@ static int strober_state_lock(const char *path)
 }
 
 int strober_state_save(const char *path, uint32_t was,
-		 const struct strober_saved *now)
+		       const struct strober_saved *now)
 {
 	struct strober_saved there;
 	int fd = strober_state_lock(path), rc = -1;
@@ -188,8 +190,10 @@ int strober_state_save(const char *path, uint32_t was,
 	}
 	if (!strober_state_load(path, &there)) {
 		if (there.epoch != was)
-			storm_log(STORM_LOG_ERROR, "%s: found epoch %u instead of our %u: another slurmctld of this cluster has taken over",
-				  path, there.epoch, was);
+			storm_log(
+				STORM_LOG_ERROR,
+				"%s: found epoch %u instead of our %u: another slurmctld of this cluster has taken over",
+				path, there.epoch, was);
 		else if ((rc = strober_state_replace(path, now)))
 			storm_log(STORM_LOG_ERROR, "cannot save %s: %m", path);
 		strober_state_clear(&there);

@@ -11,8 +11,8 @@
 
 /* The saved state (struct storm_domain_conf in storm.h). */
 struct strober_saved {
-	uint32_t epoch;		/* 0: nothing was saved */
-	char **excluded;	/* names of nodes */
+	uint32_t epoch;	 /* 0: nothing was saved */
+	char **excluded; /* names of nodes */
 	uint32_t nexcluded;
 };
 

@@ -60,16 +60,16 @@ struct agent_session;
 struct agent_slurmd {
 	uint16_t port;
 	unsigned int lifelines;
-	pid_t pid;			/* of the latest slurmd */
-	uint64_t orphan_until;		/* end then, without a lifeline; or 0 */
+	pid_t pid;	       /* of the latest slurmd */
+	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
 };
 
 /* If this process was stopped, its input is old when it continues
  * (doc/gang-scheduling.md, A process that was stopped). */
 struct agent_away {
-	volatile sig_atomic_t returns;	/* times that the process continued */
-	sig_atomic_t returned;		/* of these: all old input is read */
-	uint64_t since;			/* when reading old input began, or 0 */
+	volatile sig_atomic_t returns; /* times that the process continued */
+	sig_atomic_t returned;	       /* of these: all old input is read */
+	uint64_t since;		       /* when reading old input began, or 0 */
 };
 
 struct agent_count {
@@ -86,11 +86,11 @@ struct agent {
 
 	struct agent_ios ios;
 	struct agent_io signal_io;
-	struct agent_worker controller;	/* queries slurmctld */
+	struct agent_worker controller; /* queries slurmctld */
 	bool stop;
 
 	struct {
-		const struct storm_driver *driver;	/* UDP or verbs */
+		const struct storm_driver *driver; /* UDP or verbs */
 		struct storm_net *net;
 		struct agent_io io;
 	} net;
@@ -105,10 +105,10 @@ struct agent {
 	/* each is private to the part of that name */
 	struct {
 		struct agent_worker worker;
-		struct agent_creds *admitting;	/* for the session that opens */
+		struct agent_creds *admitting; /* for the session that opens */
 	} auth;
 	struct {
-		int nursery;		/* file_child.h */
+		int nursery; /* file_child.h */
 	} file;
 	struct {
 		struct agent_libdir *first;
@@ -119,8 +119,8 @@ struct agent {
 		struct agent_io io;
 		struct agent_conn *conns;
 	} local;
-	struct agent_gang *gang;	/* NULL: no gang scheduling here */
-	struct agent_poll *poll;	/* NULL: no AgentCPUs */
+	struct agent_gang *gang; /* NULL: no gang scheduling here */
+	struct agent_poll *poll; /* NULL: no AgentCPUs */
 };
 
 /* True: this process was stopped, and has not read all old input yet. */

@@ -134,7 +134,7 @@ static int agent_auth_authority(const struct agent *a,
 	int err;
 
 	if (!info->authority_len)
-		return STORM_OK;	/* may launch, may send no file */
+		return STORM_OK; /* may launch, may send no file */
 	if (info->authority_len <= STEP_AUTHORITY_HEAD)
 		return STORM_EINVAL;
 	arg = agent_auth_extract(info);
@@ -154,7 +154,7 @@ static int agent_auth_authority(const struct agent *a,
 static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 {
 	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
-		info->cluster == gang_cluster_number(slurm_conf.cluster_name);
+	       info->cluster == gang_cluster_number(slurm_conf.cluster_name);
 }
 
 static void agent_auth_work(struct storm_job *j)

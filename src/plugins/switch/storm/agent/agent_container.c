@@ -60,8 +60,8 @@ int agent_container_join(uint32_t job_id, uid_t uid)
 	for (one = strtok_r(list, ",", &save); one && !rc;
 	     one = strtok_r(NULL, ",", &save)) {
 		char *type = xstrncmp(one, "job_container/", 14) ?
-			xstrdup_printf("job_container/%s", one) :
-			xstrdup(one);
+				     xstrdup_printf("job_container/%s", one) :
+				     xstrdup(one);
 
 		rc = agent_container_join_one(type, job_id, uid);
 		xfree(type);

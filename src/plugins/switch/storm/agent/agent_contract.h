@@ -14,9 +14,9 @@
 
 /* The agent's exit status; slurmd starts another agent after each. */
 enum agent_exit {
-	AGENT_EXIT_FAILED = 1,	/* could not start: retry soon */
-	AGENT_EXIT_CONF = 3,	/* storm.conf is invalid: retry in a minute */
-	AGENT_EXIT_BUSY = 4,	/* the port or the socket is in use */
+	AGENT_EXIT_FAILED = 1, /* could not start: retry soon */
+	AGENT_EXIT_CONF = 3,   /* storm.conf is invalid: retry in a minute */
+	AGENT_EXIT_BUSY = 4,   /* the port or the socket is in use */
 };
 
 #endif

@@ -27,11 +27,11 @@
 
 struct agent_file {
 	struct agent_file *next;
-	struct agent_session *s;	/* NULL: the session is over */
+	struct agent_session *s; /* NULL: the session is over */
 	uint64_t op;
 	int fd;
-	uint32_t waiting;		/* for this enum file_verb, or 0 */
-	char *path;			/* the final name, or in the libdir */
+	uint32_t waiting; /* for this enum file_verb, or 0 */
+	char *path;	  /* the final name, or in the libdir */
 	bool libdir;
 };
 
@@ -191,10 +191,9 @@ static char *agent_file_full_path(const struct agent_session *s,
 }
 
 void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
-		      const struct storm_target *to, uint64_t size,
-		      void **file)
+		      const struct storm_target *to, uint64_t size, void **file)
 {
-	static struct file_request req;	/* large; one thread */
+	static struct file_request req; /* large; one thread */
 	struct agent_session *s = ctx;
 	struct agent_file *f = xmalloc(sizeof(*f));
 
@@ -246,8 +245,7 @@ int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
 	return sys;
 }
 
-int agent_file_read(void *host, void *file, uint64_t off, void *buf,
-		    size_t len)
+int agent_file_read(void *host, void *file, uint64_t off, void *buf, size_t len)
 {
 	struct agent_file *f = file;
 

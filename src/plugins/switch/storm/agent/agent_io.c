@@ -13,7 +13,7 @@
 
 #include "agent_io.h"
 
-#define EVENTS_MAX 32		/* for each epoll_wait() */
+#define EVENTS_MAX 32 /* for each epoll_wait() */
 
 int agent_io_init(struct agent_ios *s)
 {

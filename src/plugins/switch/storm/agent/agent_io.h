@@ -12,7 +12,7 @@ struct agent;
 
 /* The first member of each struct that a descriptor serves. */
 struct agent_io {
-	int fd;				/* -1: closed */
+	int fd; /* -1: closed */
 	void (*ready)(struct agent *a, struct agent_io *io, uint32_t events);
 	/* frees the struct after agent_io_close(), once no event can refer to
 	 * it; NULL: not on the heap */
@@ -22,7 +22,7 @@ struct agent_io {
 
 struct agent_ios {
 	int epoll;
-	struct agent_io *dead;		/* closed, not released yet */
+	struct agent_io *dead; /* closed, not released yet */
 };
 
 /* 0, or -1 and errno. */
@@ -31,8 +31,7 @@ int agent_io_init(struct agent_ios *s);
 /* Serve io->fd; io->ready gets the events (EPOLL*).  0, or -1 and errno: the
  * caller keeps the descriptor. */
 int agent_io_add(struct agent_ios *s, struct agent_io *io, uint32_t events);
-void agent_io_change(struct agent_ios *s, struct agent_io *io,
-		     uint32_t events);
+void agent_io_change(struct agent_ios *s, struct agent_io *io, uint32_t events);
 /* Close the descriptor; agent_io_bury() releases the rest.  A second call does
  * nothing. */
 void agent_io_close(struct agent_ios *s, struct agent_io *io);

@@ -41,12 +41,12 @@
 struct agent_launch {
 	struct agent_io io;
 	struct agent_launch *next;
-	struct agent_session *s;	/* NULL: ended */
+	struct agent_session *s; /* NULL: ended */
 	uint8_t *msg;
 	size_t len, written;
 	uint8_t *answer;
 	size_t have;
-	uint64_t give_up, retry_at;	/* retry_at 0: connected */
+	uint64_t give_up, retry_at; /* retry_at 0: connected */
 };
 
 static void agent_launch_release(struct agent_io *io)
@@ -270,8 +270,8 @@ static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
 	memcpy(&type, msg + 8, sizeof(type));
 	memcpy(&forward, msg + 14, sizeof(forward));
 	return ntohl(size) == len - sizeof(size) &&
-		ntohs(version) == SLURM_PROTOCOL_VERSION &&
-		ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
+	       ntohs(version) == SLURM_PROTOCOL_VERSION &&
+	       ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
 }
 
 void agent_launch(struct agent_session *s, const void *buf, size_t len,

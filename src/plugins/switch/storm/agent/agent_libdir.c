@@ -34,9 +34,9 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/libstorm/base/clock.h"
 
-#define LOOK (15 * STORM_SEC)		/* for slurmstepds, so often */
-#define ASK_FIRST (30 * STORM_SEC)	/* first query, after a step */
-#define ASK_RARELY (600 * STORM_SEC)	/* the longest interval */
+#define LOOK (15 * STORM_SEC)	     /* for slurmstepds, so often */
+#define ASK_FIRST (30 * STORM_SEC)   /* first query, after a step */
+#define ASK_RARELY (600 * STORM_SEC) /* the longest interval */
 
 struct agent_libdir {
 	struct agent_libdir *next;
@@ -73,7 +73,8 @@ static char *agent_libdir_file(const struct agent *a)
 
 static void agent_libdir_save(const struct agent *a)
 {
-	char *path = agent_libdir_file(a), *temp = xstrdup_printf("%s.new", path);
+	char *path = agent_libdir_file(a),
+	     *temp = xstrdup_printf("%s.new", path);
 	FILE *f = fopen(temp, "we");
 
 	if (!f) {
@@ -194,8 +195,9 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	if (rc < 0)
 		return;
 	if (rc && rep.err)
-		info("cannot remove %s: %s%s%s", r->path, storm_strerror(rep.err),
-		     rep.sys ? ": " : "", rep.sys ? strerror(rep.sys) : "");
+		info("cannot remove %s: %s%s%s", r->path,
+		     storm_strerror(rep.err), rep.sys ? ": " : "",
+		     rep.sys ? strerror(rep.sys) : "");
 	else if (rc)
 		debug("removed %s", r->path);
 	agent_io_close(&a->ios, io);

@@ -31,8 +31,10 @@ struct agent_session *agent_session_create(struct agent *a, uint64_t id,
 	s->cluster = info->cluster;
 	s->self = info->self;
 	s->step = (struct agent_step) {
-		.uid = info->uid, .job_id = info->job_id,
-		.step_id = info->step_id, .het = info->step_het,
+		.uid = info->uid,
+		.job_id = info->job_id,
+		.step_id = info->step_id,
+		.het = info->step_het,
 	};
 	s->creds = creds;
 	s->next = a->sessions;

@@ -21,10 +21,10 @@ struct storm_open_info;
 
 /* From a valid sbcast credential: files may be written as this user. */
 struct agent_creds {
-	struct file_user user;		/* gids: xmalloc()ed, owned */
+	struct file_user user; /* gids: xmalloc()ed, owned */
 	uint32_t job_id, step_id;
 };
-void agent_creds_destroy(struct agent_creds *c);	/* NULL is fine */
+void agent_creds_destroy(struct agent_creds *c); /* NULL is fine */
 
 /* From the OPEN: only the uid is authentic, the owner chooses the rest. */
 struct agent_step {
@@ -35,15 +35,15 @@ struct agent_session {
 	struct agent_session *next;
 	struct agent *a;
 	uint64_t id;
-	uint64_t cluster;		/* its number; 0: a step's */
-	uint32_t self;			/* this node's number in the domain */
+	uint64_t cluster; /* its number; 0: a step's */
+	uint32_t self;	  /* this node's number in the domain */
 	struct agent_step step;
 	/* agent_file.c */
-	struct agent_creds *creds;	/* NULL: it may not send files */
-	struct agent_child *child;	/* the process for its files */
+	struct agent_creds *creds; /* NULL: it may not send files */
+	struct agent_child *child; /* the process for its files */
 	struct agent_file *files;
 	/* agent_launch.c */
-	bool launched;			/* got an event LAUNCH */
+	bool launched; /* got an event LAUNCH */
 	struct agent_launch *launches;
 };
 

@@ -29,6 +29,6 @@ int agent_worker_start(struct agent_worker *w, struct agent_ios *ios,
 
 void agent_worker_stop(struct agent_worker *w, struct agent *a)
 {
-	storm_worker_stop(&w->w, a);	/* closes the descriptor */
+	storm_worker_stop(&w->w, a); /* closes the descriptor */
 	w->io.fd = -1;
 }

@@ -11,8 +11,8 @@
 #include "src/libstorm/base/worker.h"
 
 struct agent_worker {
-	struct agent_io io;		/* readable: there are results */
-	struct storm_worker w;		/* the jobs' host: the agent */
+	struct agent_io io;    /* readable: there are results */
+	struct storm_worker w; /* the jobs' host: the agent */
 };
 
 /* name: the thread's; limit: most jobs that wait.  0 or an errno. */

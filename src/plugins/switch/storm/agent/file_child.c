@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* renameat2, fallocate, close_range */
+#define _GNU_SOURCE /* renameat2, fallocate, close_range */
 #endif
 #include <dirent.h>
 #include <errno.h>
@@ -83,11 +83,14 @@ static struct child_file *file_child_add(struct child *c, uint64_t op)
 static void file_child_begin(struct child *c, const struct file_request *req,
 			     struct file_reply *rep)
 {
-	struct child_file *f = file_child_find(c, req->op) ? NULL :
-		file_child_add(c, req->op);
+	struct child_file *f =
+		file_child_find(c, req->op) ? NULL : file_child_add(c, req->op);
 	struct storm_target to = {
-		.kind = STORM_TARGET_FILE, .path = req->path,
-		.flags = req->flags, .mode = req->mode, .atime = req->atime,
+		.kind = STORM_TARGET_FILE,
+		.path = req->path,
+		.flags = req->flags,
+		.mode = req->mode,
+		.atime = req->atime,
 		.mtime = req->mtime,
 	};
 
@@ -138,8 +141,7 @@ static void file_child_rmdir(const struct file_request *req,
 	rep->err = storm_staged_open_dir(-1, req->path, &dir, name, &rep->sys);
 	if (rep->err)
 		return;
-	fd = openat(dir, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list) {
 		if (errno != ENOENT)
@@ -188,7 +190,7 @@ static bool file_child_handle(struct child *c, const struct file_request *req,
 
 static void file_child_serve(int sock)
 {
-	static struct file_request req;	/* large */
+	static struct file_request req; /* large */
 	static struct child child;	/* one for each process */
 	struct child *c = &child;
 	ssize_t n;
@@ -209,7 +211,8 @@ static void file_child_serve(int sock)
 		if (!file_child_handle(c, &req, &rep))
 			continue;
 		f = req.verb == FILE_BEGIN && !rep.err ?
-			file_child_find(c, req.op) : NULL;
+			    file_child_find(c, req.op) :
+			    NULL;
 		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
 			break;
 	}
@@ -226,8 +229,7 @@ static int file_child_become(const struct file_user *u)
 	/* unprivileged tests run as the user already */
 	if (geteuid() && u->uid == geteuid() && u->gid == getegid())
 		return 0;
-	if (setgroups(u->ngids, u->gids) ||
-	    setresgid(u->gid, u->gid, u->gid) ||
+	if (setgroups(u->ngids, u->gids) || setresgid(u->gid, u->gid, u->gid) ||
 	    setresuid(u->uid, u->uid, u->uid))
 		return -1;
 	return 0;
@@ -238,14 +240,15 @@ static int file_child_become(const struct file_user *u)
 static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
 			       const gid_t *gids, file_join_fn join)
 {
-	struct file_user u = { .uid = s->uid, .gid = s->gid, .gids = gids,
-			       .ngids = s->ngids };
+	struct file_user u = {
+		.uid = s->uid, .gid = s->gid, .gids = gids, .ngids = s->ngids
+	};
 	pid_t pid = fork();
 
 	if (pid) {
 		if (pid < 0)
-			fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
-				strerror(errno));
+			fprintf(stderr, "error: cannot fork for uid %u: %s\n",
+				s->uid, strerror(errno));
 		return;
 	}
 	close(nursery);
@@ -276,7 +279,7 @@ static void file_nursery_serve(int sock, file_join_fn join)
 	int fd;
 
 	prctl(PR_SET_NAME, "storm_nursery");
-	signal(SIGCHLD, SIG_IGN);	/* no zombies */
+	signal(SIGCHLD, SIG_IGN); /* no zombies */
 	signal(SIGPIPE, SIG_IGN);
 	/* only the agent ends the nursery, by closing its socket */
 	signal(SIGINT, SIG_IGN);
@@ -286,8 +289,8 @@ static void file_nursery_serve(int sock, file_join_fn join)
 		    n == (ssize_t) (sizeof(req.s) +
 				    req.s.ngids * sizeof(gid_t)))
 			file_nursery_spawn(sock, fd, &req.s,
-					   (gid_t *) (req.room +
-						      sizeof(req.s)), join);
+					   (gid_t *) (req.room + sizeof(req.s)),
+					   join);
 		if (fd >= 0)
 			close(fd);
 	}

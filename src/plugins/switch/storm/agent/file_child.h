@@ -28,9 +28,9 @@
 struct file_user {
 	uid_t uid;
 	gid_t gid;
-	const gid_t *gids;	/* supplementary groups */
+	const gid_t *gids; /* supplementary groups */
 	int ngids;
-	uint32_t job_id;	/* for file_join_fn; 0: no job */
+	uint32_t job_id; /* for file_join_fn; 0: no job */
 };
 
 /* Called in a new child, still as root: enter the job's namespace.  If it does
@@ -38,17 +38,17 @@ struct file_user {
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
-	FILE_BEGIN = 1,		/* open a temporary; answers a descriptor */
-	FILE_STAGE = 2,		/* size, mode, times */
-	FILE_COMMIT = 3,	/* rename */
-	FILE_ABORT = 4,		/* unlink, or forget after a commit; no answer */
-	FILE_RMDIR = 5,		/* remove the directory `path` of libraries and
+	FILE_BEGIN = 1,	 /* open a temporary; answers a descriptor */
+	FILE_STAGE = 2,	 /* size, mode, times */
+	FILE_COMMIT = 3, /* rename */
+	FILE_ABORT = 4,	 /* unlink, or forget after a commit; no answer */
+	FILE_RMDIR = 5,	 /* remove the directory `path` of libraries and
 				   the files in it */
 };
 
 struct file_request {
-	uint32_t verb;		/* enum file_verb */
-	uint32_t flags;		/* STORM_FILE_*; BEGIN only, as size to mode */
+	uint32_t verb;	/* enum file_verb */
+	uint32_t flags; /* STORM_FILE_*; BEGIN only, as size to mode */
 	uint64_t op;
 	uint64_t size;
 	int64_t atime, mtime;
@@ -58,9 +58,9 @@ struct file_request {
 
 struct file_reply {
 	uint32_t verb;
-	uint32_t err;		/* enum storm_err */
-	int32_t sys;		/* errno beside it, or 0 */
-	uint32_t libdir;	/* COMMIT: "<path>_libs" is there now */
+	uint32_t err;	 /* enum storm_err */
+	int32_t sys;	 /* errno beside it, or 0 */
+	uint32_t libdir; /* COMMIT: "<path>_libs" is there now */
 	uint64_t op;
 };
 

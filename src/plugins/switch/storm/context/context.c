@@ -63,7 +63,7 @@ static void context_get(struct storm_in *i, struct context *c)
 	c->serial = storm_get64(i);
 	storm_get_addr(i, &group);
 	c->group = (uint32_t) group.ip[12] << 24 | group.ip[13] << 16 |
-		group.ip[14] << 8 | group.ip[15];
+		   group.ip[14] << 8 | group.ip[15];
 	/* IPv4 multicast, and nothing that could be written otherwise */
 	if (memcmp(group.ip, mapped, sizeof(mapped)) || group.port ||
 	    c->group >> 28 != 0xe || !c->id || c->id > CONTEXT_COUNT_MAX ||
@@ -121,8 +121,8 @@ char *context_sign(const struct context *c, const char *cluster,
 	storm_put(&o, c->key, CONTEXT_KEY_LEN);
 	storm_put8(&o, (uint8_t) len);
 	storm_put(&o, cluster, len);
-	if (o.bad || storm_credential_encode(node_uid, buf,
-					     (size_t) (o.p - buf), &cred))
+	if (o.bad ||
+	    storm_credential_encode(node_uid, buf, (size_t) (o.p - buf), &cred))
 		cred = NULL;
 	OPENSSL_cleanse(buf, sizeof(buf));
 	return cred;
@@ -157,18 +157,17 @@ static bool context_same_in_open(const struct context *a,
 				 const struct context *b)
 {
 	return a->job == b->job && a->step == b->step && a->het == b->het &&
-		a->holder.job == b->holder.job &&
-		a->holder.step == b->holder.step &&
-		a->holder.part == b->holder.part &&
-		a->id == b->id && a->serial == b->serial &&
-		a->group == b->group;
+	       a->holder.job == b->holder.job &&
+	       a->holder.step == b->holder.step &&
+	       a->holder.part == b->holder.part && a->id == b->id &&
+	       a->serial == b->serial && a->group == b->group;
 }
 
 static bool context_is_for_step(const struct context *c, const char *cluster,
 				const struct context_expected *e)
 {
 	return c->job == e->job && c->step == e->step && c->het == e->het &&
-		c->uid == e->uid && !strcmp(cluster, e->cluster);
+	       c->uid == e->uid && !strcmp(cluster, e->cluster);
 }
 
 static bool context_judge(const void *payload, size_t len, uint32_t maker,
@@ -179,13 +178,18 @@ static bool context_judge(const void *payload, size_t len, uint32_t maker,
 	char cluster[CLUSTER_MAX + 1];
 
 	if (maker != e->ctld_uid && maker != 0)
-		snprintf(why, CONTEXT_WHY_MAX, "uid %u has made its credential, but slurmctld is uid %u",
-			 maker, e->ctld_uid);
+		snprintf(
+			why, CONTEXT_WHY_MAX,
+			"uid %u has made its credential, but slurmctld is uid %u",
+			maker, e->ctld_uid);
 	else if (!context_read_payload(payload, len, c, cluster))
-		snprintf(why, CONTEXT_WHY_MAX, "its credential is for something else");
+		snprintf(why, CONTEXT_WHY_MAX,
+			 "its credential is for something else");
 	else if (!context_is_for_step(c, cluster, e))
-		snprintf(why, CONTEXT_WHY_MAX, "it was given to step %u.%u of uid %u on cluster %.64s",
-			 c->job, c->step, c->uid, cluster);
+		snprintf(
+			why, CONTEXT_WHY_MAX,
+			"it was given to step %u.%u of uid %u on cluster %.64s",
+			c->job, c->step, c->uid, cluster);
 	else if (!context_same_in_open(c, open))
 		snprintf(why, CONTEXT_WHY_MAX, "it was changed on its way");
 	else
@@ -206,7 +210,9 @@ bool context_verify(const void *bytes, size_t len,
 	if (!context_unpack(bytes, len, &open, cred)) {
 		snprintf(why, CONTEXT_WHY_MAX, "it is malformed");
 	} else if (!cred[0]) {
-		snprintf(why, CONTEXT_WHY_MAX, "it has no credential of slurmctld's, whose log may have the reason");
+		snprintf(
+			why, CONTEXT_WHY_MAX,
+			"it has no credential of slurmctld's, whose log may have the reason");
 	} else if (storm_credential_decode_stale(cred, &payload, &len, &uid,
 						 &gid)) {
 		snprintf(why, CONTEXT_WHY_MAX, "MUNGE does not vouch for it");

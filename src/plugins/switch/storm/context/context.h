@@ -26,7 +26,7 @@ struct context {
 	/* its lease */
 	uint32_t id;
 	uint64_t serial;
-	uint32_t group;		/* IPv4, in the host's order */
+	uint32_t group; /* IPv4, in the host's order */
 	uint8_t key[CONTEXT_KEY_LEN];
 };
 
@@ -51,7 +51,7 @@ char *context_sign(const struct context *c, const char *cluster,
 struct context_expected {
 	uint32_t job, step, het;
 	uint32_t uid;
-	uint32_t ctld_uid;	/* SlurmUser; root is accepted, too */
+	uint32_t ctld_uid; /* SlurmUser; root is accepted, too */
 	const char *cluster;
 };
 

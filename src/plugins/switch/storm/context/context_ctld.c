@@ -26,29 +26,30 @@
 #pragma weak srun_step_signal
 #pragma weak srun_user_message
 
-#define SWEEP (10 * STORM_SEC)	/* least time between two, while no job ends */
+#define SWEEP (10 * STORM_SEC) /* least time between two, while no job ends */
 #define COMPLAINT (60 * STORM_SEC)
-#define WAITING 64		/* sruns to wake; others try again
+#define WAITING \
+	64	 /* sruns to wake; others try again
 				   by themselves, once a minute */
-#define KNOCKS 4		/* for each context: some may have given up */
-#define FORGOTTEN (400 * STORM_SEC)	/* it would have tried again */
+#define KNOCKS 4 /* for each context: some may have given up */
+#define FORGOTTEN (400 * STORM_SEC) /* it would have tried again */
 
 /* A srun that waits for a context. */
 struct waiting {
 	slurm_step_id_t step;
-	char *host;			/* NULL: no entry */
-	uint32_t pid;			/* there */
+	char *host;   /* NULL: no entry */
+	uint32_t pid; /* there */
 	uint16_t port, protocol;
-	uint64_t since, seen;		/* when it was refused first, and last */
+	uint64_t since, seen; /* when it was refused first, and last */
 	bool woken;
 };
 
 static struct {
 	pthread_mutex_t lock;
-	struct context_table *table;	/* NULL: we are not in charge */
-	int fd;				/* -1: nothing can be saved */
+	struct context_table *table; /* NULL: we are not in charge */
+	int fd;			     /* -1: nothing can be saved */
 	uint64_t started, swept, complained;
-	uint32_t refused;		/* steps, since the last message */
+	uint32_t refused; /* steps, since the last message */
 	/* Copies from slurm.conf for signing.  slurm.conf may only be read with
 	 * slurmctld's locks, because a reconfiguration frees it first. */
 	char *cluster;
@@ -143,13 +144,14 @@ static bool context_ctld_job_gone(void *arg, uint32_t job)
 {
 	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
 	uint64_t patience = slurm_conf.slurmd_timeout ?
-		slurm_conf.slurmd_timeout * STORM_SEC : 300 * STORM_SEC;
+				    slurm_conf.slurmd_timeout * STORM_SEC :
+				    300 * STORM_SEC;
 
 	(void) arg;
 	if (!j)
 		return storm_now() - c.started > patience;
 	return !IS_JOB_RUNNING(j) && !IS_JOB_SUSPENDED(j) &&
-		!IS_JOB_COMPLETING(j);
+	       !IS_JOB_COMPLETING(j);
 }
 
 static void context_ctld_swept(void *arg, const struct context_lease *l)
@@ -227,7 +229,9 @@ static bool context_ctld_wait(const step_record_t *step, uint64_t now)
 static void context_ctld_knock(struct waiting *w)
 {
 	step_record_t step = {
-		.step_id = w->step, .host = w->host, .port = w->port,
+		.step_id = w->step,
+		.host = w->host,
+		.port = w->port,
 		.start_protocol_ver = w->protocol,
 		.job_ptr = find_job_record(w->step.job_id),
 	};
@@ -272,9 +276,10 @@ static void context_ctld_refuse(const step_record_t *step)
 		c.refused = 0;
 	}
 	if (context_ctld_wait(step, now))
-		return;			/* the user has the message */
-	text = xstrdup_printf("storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
-			      f.count);
+		return; /* the user has the message */
+	text = xstrdup_printf(
+		"storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
+		f.count);
 	if (step->job_ptr && srun_user_message)
 		srun_user_message(step->job_ptr, text);
 	xfree(text);
@@ -285,12 +290,12 @@ void context_ctld_reconfig(void)
 	struct storm_context_conf conf;
 
 	if (!context_ctld_conf(&conf))
-		return;			/* it stays as it was */
+		return; /* it stays as it was */
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_resize(c.table, conf.count, conf.group))
 		error("storm: no memory for %u network contexts", conf.count);
 	if (c.table)
-		context_ctld_wake(WAITING);	/* there may be more now */
+		context_ctld_wake(WAITING); /* there may be more now */
 	pthread_mutex_unlock(&c.lock);
 }
 
@@ -383,7 +388,8 @@ void context_ctld_return(const struct context *x)
 
 	pthread_mutex_lock(&c.lock);
 	l = c.table ? context_table_return(c.table, x->id, x->serial,
-					     &x->holder) : NULL;
+					   &x->holder) :
+		      NULL;
 	if (l) {
 		context_ctld_save(l);
 		debug("storm: network context %u comes back from step %u.%u",
@@ -397,8 +403,8 @@ void context_ctld_return(const struct context *x)
 void context_ctld_claim(const struct context *x)
 {
 	pthread_mutex_lock(&c.lock);
-	if (c.table && !context_table_claim(c.table, x->id, x->serial,
-					    x->group, &x->holder))
+	if (c.table && !context_table_claim(c.table, x->id, x->serial, x->group,
+					    &x->holder))
 		info("storm: step %u.%u ended before slurmctld restarted: its network context %u is now another step's",
 		     x->job, x->step, x->id);
 	pthread_mutex_unlock(&c.lock);

@@ -23,7 +23,7 @@
 
 #define RECORD 128
 #define CHECK 8
-#define AT_ONCE 512		/* records that are read with one call */
+#define AT_ONCE 512 /* records that are read with one call */
 #define HEAD "STORM network contexts 1\n"
 
 static void context_file_check(const uint8_t *buf, size_t len,
@@ -85,7 +85,7 @@ static void context_file_load(const uint8_t *buf, size_t records,
 	for (uint32_t n = 0; n < records; n++, buf += RECORD) {
 		struct context_lease l;
 
-		if (context_file_is_empty(buf))	/* a hole: never leased */
+		if (context_file_is_empty(buf)) /* a hole: never leased */
 			continue;
 		if (!context_file_unpack(buf, &l) || l.id != first + n ||
 		    context_table_load(t, &l))
@@ -120,7 +120,7 @@ static int context_file_load_all(int fd, struct context_table *t,
 	while ((n = pread(fd, buf, sizeof(buf), (off_t) id * RECORD)) > 0) {
 		size_t records = (size_t) n / RECORD;
 
-		*damaged += n % RECORD != 0;	/* the last one is cut off */
+		*damaged += n % RECORD != 0; /* the last one is cut off */
 		context_file_load(buf, records, id, t, damaged);
 		if (n % RECORD)
 			break;

@@ -25,8 +25,10 @@ bool context_step_verify(const stepd_step_rec_t *job, const void *bytes,
 			 size_t len, struct context *c)
 {
 	struct context_expected e = {
-		.job = job->step_id.job_id, .step = job->step_id.step_id,
-		.het = job->step_id.step_het_comp, .uid = job->uid,
+		.job = job->step_id.job_id,
+		.step = job->step_id.step_id,
+		.het = job->step_id.step_het_comp,
+		.uid = job->uid,
 		.ctld_uid = slurm_conf.slurm_user_id,
 		.cluster = slurm_conf.cluster_name,
 	};

@@ -11,17 +11,17 @@
 #define WORDS (CONTEXT_PARTS / 64)
 
 struct context_slot {
-	struct context_lease l;		/* .id 0: never used */
-	uint64_t known[WORDS];		/* of l.held: by steps that exist */
+	struct context_lease l; /* .id 0: never used */
+	uint64_t known[WORDS];	/* of l.held: by steps that exist */
 };
 
 struct context_table {
 	uint32_t count, group;
-	struct context_slot *slot;		/* [id - 1] */
-	uint32_t room;			/* >= count */
-	uint32_t next;			/* where to look first, less one */
+	struct context_slot *slot; /* [id - 1] */
+	uint32_t room;		   /* >= count */
+	uint32_t next;		   /* where to look first, less one */
 	uint32_t leased, unclaimed;
-	uint32_t strange;		/* leased, with a group of another pool */
+	uint32_t strange; /* leased, with a group of another pool */
 	uint64_t serial;
 };
 
@@ -64,8 +64,8 @@ static bool context_slot_is_strange(const struct context_table *t,
 }
 
 /* What the table counts of a slot, before and after it changes. */
-static void context_table_count(struct context_table *t, const struct context_slot *s,
-				int sign)
+static void context_table_count(struct context_table *t,
+				const struct context_slot *s, int sign)
 {
 	t->leased += s->l.job ? sign : 0;
 	t->unclaimed += context_slot_is_unclaimed(s) ? sign : 0;
@@ -127,8 +127,8 @@ int context_table_resize(struct context_table *t, uint32_t count,
 }
 
 /* The lease of the step's other parts, or NULL. */
-static struct context_slot *context_table_find_open(struct context_table *t,
-					    const struct context_holder *h)
+static struct context_slot *
+context_table_find_open(struct context_table *t, const struct context_holder *h)
 {
 	uint32_t left = t->leased;
 
@@ -210,12 +210,12 @@ static bool context_slot_is_lease(const struct context_slot *s, uint64_t serial,
 				  const struct context_holder *h)
 {
 	return s->l.job == h->job && s->l.step == h->step &&
-		s->l.serial == serial;
+	       s->l.serial == serial;
 }
 
-static struct context_slot *context_table_held_by(struct context_table *t, uint32_t id,
-					  uint64_t serial,
-					  const struct context_holder *h)
+static struct context_slot *
+context_table_held_by(struct context_table *t, uint32_t id, uint64_t serial,
+		      const struct context_holder *h)
 {
 	struct context_slot *s;
 
@@ -223,12 +223,14 @@ static struct context_slot *context_table_held_by(struct context_table *t, uint3
 		return NULL;
 	s = &t->slot[id - 1];
 	return context_slot_is_lease(s, serial, h) &&
-		context_parts_have(s->l.held, h->part) ? s : NULL;
+			       context_parts_have(s->l.held, h->part) ?
+		       s :
+		       NULL;
 }
 
-const struct context_lease *
-context_table_return(struct context_table *t, uint32_t id, uint64_t serial,
-		     const struct context_holder *h)
+const struct context_lease *context_table_return(struct context_table *t,
+						 uint32_t id, uint64_t serial,
+						 const struct context_holder *h)
 {
 	struct context_slot *s = context_table_held_by(t, id, serial, h);
 
@@ -288,7 +290,7 @@ bool context_table_claim(struct context_table *t, uint32_t id, uint64_t serial,
 	if (s->l.job && !context_slot_is_lease(s, serial, h))
 		return false;
 	context_table_count(t, s, -1);
-	if (!s->l.job) {	/* its record was lost, and its key */
+	if (!s->l.job) { /* its record was lost, and its key */
 		s->l.id = id;
 		s->l.job = h->job;
 		s->l.step = h->step;
@@ -325,7 +327,5 @@ void context_table_sweep(struct context_table *t, context_gone_fn gone,
 
 struct context_figures context_table_figures(const struct context_table *t)
 {
-	return (struct context_figures) {
-		t->count, t->leased, t->unclaimed
-	};
+	return (struct context_figures) { t->count, t->leased, t->unclaimed };
 }

@@ -22,25 +22,25 @@
 #include <stdint.h>
 
 #define CONTEXT_KEY_LEN 32
-#define CONTEXT_PARTS 128	/* Slurm's limit of components */
+#define CONTEXT_PARTS 128 /* Slurm's limit of components */
 #define CONTEXT_COUNT_MAX 1048576
 
 /* A step, or a part of one.  Ids of steps are reused: after a requeue, or if a
  * slurmctld was killed before it saved a step. */
 struct context_holder {
-	uint32_t job;		/* of a heterogeneous job its leader; never 0 */
+	uint32_t job; /* of a heterogeneous job its leader; never 0 */
 	uint32_t step;
-	uint32_t part;		/* < CONTEXT_PARTS; 0 if there is one part */
+	uint32_t part; /* < CONTEXT_PARTS; 0 if there is one part */
 };
 
 /* The state of one id. */
 struct context_lease {
 	uint32_t id;
-	uint32_t job, step;	/* job 0: it is free */
-	uint32_t group;		/* IPv4, in the host's order */
-	uint64_t held[CONTEXT_PARTS / 64];	/* by which parts */
-	bool closed;		/* a part has returned it: no part may join */
-	uint64_t serial;	/* unique for each lease; higher is later */
+	uint32_t job, step;		   /* job 0: it is free */
+	uint32_t group;			   /* IPv4, in the host's order */
+	uint64_t held[CONTEXT_PARTS / 64]; /* by which parts */
+	bool closed;	 /* a part has returned it: no part may join */
+	uint64_t serial; /* unique for each lease; higher is later */
 	uint8_t key[CONTEXT_KEY_LEN];
 };
 
@@ -91,9 +91,9 @@ void context_table_sweep(struct context_table *t, context_gone_fn gone,
 			 context_changed_fn changed, void *arg);
 
 struct context_figures {
-	uint32_t count;		/* all contexts */
+	uint32_t count; /* all contexts */
 	uint32_t leased;
-	uint32_t unclaimed;	/* of these: by steps unknown to slurmctld */
+	uint32_t unclaimed; /* of these: by steps unknown to slurmctld */
 };
 struct context_figures context_table_figures(const struct context_table *t);
 

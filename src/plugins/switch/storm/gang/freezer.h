@@ -25,7 +25,7 @@
 #include <sys/types.h>
 
 enum freezer_kind {
-	FREEZER_NONE,		/* as a wish: the best available */
+	FREEZER_NONE, /* as a wish: the best available */
 	FREEZER_V2,
 	FREEZER_SIGNALS,
 	FREEZER_V1
@@ -40,7 +40,7 @@ enum freezer_kind freezer_kind_of(const char *name);
 /* The host's mechanism. */
 struct freezer_host {
 	enum freezer_kind kind;
-	char base[PATH_MAX];	/* the groups' parent; "" with signals, and if
+	char base[PATH_MAX]; /* the groups' parent; "" with signals, and if
 				   Slurm makes the groups */
 };
 
@@ -104,7 +104,7 @@ void freezer_drop(struct freezer *f);
  */
 int freezer_stop(struct freezer *f, bool again);
 int freezer_continue(struct freezer *f, bool again);
-bool freezer_stopped(const struct freezer *f);	/* the last order */
+bool freezer_stopped(const struct freezer *f); /* the last order */
 
 /* Are all processes stopped by now, or gone? */
 bool freezer_settled(struct freezer *f);

@@ -143,7 +143,7 @@ static bool freezer_v1_settled(struct freezer *f)
 static bool freezer_v2_settled(struct freezer *f)
 {
 	return freezer_group_file_has(f, "cgroup.events", "frozen 1") ||
-		freezer_group_file_has(f, "cgroup.events", "populated 0");
+	       freezer_group_file_has(f, "cgroup.events", "populated 0");
 }
 
 /* ---------------------------------------------------------- what is in it --- */

@@ -12,7 +12,7 @@
 
 #include "freezer_private.h"
 
-#define TREE "slurm-storm"	/* the parent of all nodes' groups */
+#define TREE "slurm-storm" /* the parent of all nodes' groups */
 
 /* ----------------------------------------------------------------- names --- */
 
@@ -37,11 +37,9 @@ enum freezer_kind freezer_kind_of(const char *name)
 
 const struct freezer_words *freezer_words_of(enum freezer_kind kind)
 {
-	static const struct freezer_words v1 = {
-		"freezer.state", "FROZEN", "THAWED"
-	}, v2 = {
-		"cgroup.freeze", "1", "0"
-	};
+	static const struct freezer_words v1 = { "freezer.state", "FROZEN",
+						 "THAWED" },
+					  v2 = { "cgroup.freeze", "1", "0" };
 
 	return kind == FREEZER_V2 ? &v2 : &v1;
 }
@@ -107,9 +105,10 @@ static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
 		    sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 ||
 		    sscanf(rest, " - %31s %*s %1023s", type, super) != 2)
 			continue;
-		if (kind == FREEZER_V2 ? !strcmp(type, "cgroup2") :
-		    !strcmp(type, "cgroup") &&
-		    freezer_list_has(super, "freezer"))
+		if (kind == FREEZER_V2 ?
+			    !strcmp(type, "cgroup2") :
+			    !strcmp(type, "cgroup") &&
+				    freezer_list_has(super, "freezer"))
 			strcpy(out, point);
 	}
 	free(line);
@@ -170,8 +169,8 @@ int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 	if (!freezer_name_is_plain(node))
 		return EINVAL;
 	if (wish != FREEZER_SIGNALS) {
-		err = freezer_host_find_groups(h, wish == FREEZER_V1 ?
-					       FREEZER_V1 : FREEZER_V2, node);
+		err = freezer_host_find_groups(
+			h, wish == FREEZER_V1 ? FREEZER_V1 : FREEZER_V2, node);
 		if (!err || wish != FREEZER_NONE)
 			return err;
 	}

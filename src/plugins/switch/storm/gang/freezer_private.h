@@ -44,8 +44,8 @@ struct freezer {
 	bool stopped;
 	pid_t root;
 	/* freezer_group.c */
-	int dir;		/* the group; -1 */
-	int state;		/* what is written to; -1 */
+	int dir;   /* the group; -1 */
+	int state; /* what is written to; -1 */
 	/* freezer_tree.c */
 	struct freezer_member *member;
 	size_t members, room;

@@ -76,8 +76,8 @@ bool freezer_proc_runs(pid_t pid, const char *name)
 	file[n] = '\0';
 	last = strrchr(file, '/');
 	return last && !strncmp(last + 1, name, len) &&
-		!isalnum((unsigned char) last[1 + len]) &&
-		freezer_proc_program(pid, &st) && !st.st_uid;
+	       !isalnum((unsigned char) last[1 + len]) &&
+	       freezer_proc_program(pid, &st) && !st.st_uid;
 }
 
 bool freezer_proc_same(pid_t a, pid_t b)
@@ -85,7 +85,7 @@ bool freezer_proc_same(pid_t a, pid_t b)
 	struct stat sa, sb;
 
 	return freezer_proc_program(a, &sa) && freezer_proc_program(b, &sb) &&
-		sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
 bool freezer_proc_stands(pid_t pid)
@@ -94,7 +94,7 @@ bool freezer_proc_stands(pid_t pid)
 
 	if (freezer_proc_read(pid, "stat", buf, sizeof(buf)) < 0)
 		return true;
-	end = strrchr(buf, ')');	/* the name may hold anything */
+	end = strrchr(buf, ')'); /* the name may hold anything */
 	return !end || end[1] != ' ' || !end[2] || strchr("TtZX", end[2]);
 }
 
@@ -109,8 +109,8 @@ static uint64_t freezer_proc_mask(const char *status, const char *key)
 unsigned int freezer_proc_wants(pid_t pid)
 {
 	const uint64_t own = 1ull << (SIGSTOP - 1) | 1ull << (SIGCONT - 1) |
-		1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
-		1ull << (SIGTTOU - 1);
+			     1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
+			     1ull << (SIGTTOU - 1);
 	char buf[4096];
 	const char *tracer;
 	uint64_t waiting;
@@ -120,7 +120,7 @@ unsigned int freezer_proc_wants(pid_t pid)
 	tracer = strstr(buf, "\nTracerPid:\t");
 	waiting = (freezer_proc_mask(buf, "\nSigPnd:\t") |
 		   freezer_proc_mask(buf, "\nShdPnd:\t")) &
-		~freezer_proc_mask(buf, "\nSigBlk:\t");
+		  ~freezer_proc_mask(buf, "\nSigBlk:\t");
 	return (waiting & ~own ? FREEZER_SIGNALLED : 0) |
-		(tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
+	       (tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
 }

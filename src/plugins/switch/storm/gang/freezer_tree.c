@@ -77,7 +77,7 @@ static void freezer_tree_forget_dead(struct freezer *f)
 static bool freezer_tree_exempts(pid_t pid)
 {
 	return freezer_proc_runs(pid, "slurmstepd") ||
-		freezer_proc_runs(pid, "srun");
+	       freezer_proc_runs(pid, "srun");
 }
 
 /* Add the children of one thread.  *news counts new ones. */
@@ -123,7 +123,7 @@ static int freezer_tree_take_children(struct freezer *f, pid_t pid,
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	d = opendir(path);
 	if (!d)
-		return 0;	/* it has ended */
+		return 0; /* it has ended */
 	while (!err && (e = readdir(d)))
 		if (e->d_name[0] != '.')
 			err = freezer_tree_take_thread(f, pid, e->d_name, news);

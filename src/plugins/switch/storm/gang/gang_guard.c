@@ -20,15 +20,15 @@
 #include "gang_step.h"
 #include "src/libstorm/base/clock.h"
 
-#define LOOK_IDLE 500		/* ms */
-#define LOOK_FIRST 25		/* no strobe has come yet */
-#define LOOK_MAX 40		/* the agent checks this guard's stamp */
-#define PRIORITY 10		/* of SCHED_FIFO, below the agent's */
+#define LOOK_IDLE 500 /* ms */
+#define LOOK_FIRST 25 /* no strobe has come yet */
+#define LOOK_MAX 40   /* the agent checks this guard's stamp */
+#define PRIORITY 10   /* of SCHED_FIFO, below the agent's */
 
 static struct {
 	const char *rundir, *node;
 	void (*say)(bool bad, const char *text);
-	struct gang_page *page;		/* the agent's; NULL: none known */
+	struct gang_page *page; /* the agent's; NULL: none known */
 	uint64_t freed_at;	/* its sign of life when it was found late */
 	int notify;
 	bool hurries;
@@ -60,8 +60,8 @@ static void gang_guard_free_all(const char *why)
 	g.page->freed++;
 	if (!gang_step_dir(g.rundir, g.node, false, dir))
 		n = gang_step_thaw_all(dir, false, gang_guard_warn);
-	snprintf(text, sizeof(text), "gang: the agent %s, %u steps continue", why,
-		 n);
+	snprintf(text, sizeof(text), "gang: the agent %s, %u steps continue",
+		 why, n);
 	g.say(false, text);
 }
 
@@ -74,8 +74,8 @@ static void gang_guard_hurry(bool yes)
 		return;
 	g.hurries = yes;
 	/* the agent logs a refusal */
-	sched_setscheduler(0, (yes ? SCHED_FIFO : SCHED_OTHER) |
-			   SCHED_RESET_ON_FORK, &p);
+	sched_setscheduler(
+		0, (yes ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK, &p);
 }
 
 /* False: this node does no gang scheduling. */
@@ -122,7 +122,7 @@ int gang_guard_look(bool agent_gone)
 	if (agent_gone) {
 		/* Whatever its page has: it may have died between two writes. */
 		gang_guard_free_all("is gone");
-		gang_guard_end();	/* the next one makes its own */
+		gang_guard_end(); /* the next one makes its own */
 		return LOOK_IDLE;
 	}
 	gang_guard_hurry(g.page->sharing);

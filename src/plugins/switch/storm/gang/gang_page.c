@@ -19,10 +19,10 @@
 #include "gang_step.h"
 #include "src/plugins/switch/storm/local/local.h"
 
-#define PAGE_MAGIC 0x53474147u		/* "SGAG" */
+#define PAGE_MAGIC 0x53474147u /* "SGAG" */
 #define PAGE_VERSION 3
-#define PAGE_NEW ".gang"		/* until it is whole */
-#define TRACE_MAGIC 0x53475452u		/* "SGTR" */
+#define PAGE_NEW ".gang"	/* until it is whole */
+#define TRACE_MAGIC 0x53475452u /* "SGTR" */
 #define TRACE_VERSION 1
 
 static int gang_file_path(const char *rundir, const char *node,
@@ -104,8 +104,8 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	return p;
 }
 
-void gang_page_share(struct gang_page *p, const char *rundir,
-		     const char *node, bool sharing)
+void gang_page_share(struct gang_page *p, const char *rundir, const char *node,
+		     bool sharing)
 {
 	char path[PATH_MAX];
 
@@ -149,8 +149,9 @@ int gang_page_notify(const char *rundir, const char *node)
 	int err = gang_file_path(rundir, node, "", path);
 	int fd = err ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
-	if (fd >= 0 && inotify_add_watch(fd, path, IN_MOVED_TO | IN_ATTRIB |
-					 IN_DELETE) >= 0)
+	if (fd >= 0 &&
+	    inotify_add_watch(fd, path, IN_MOVED_TO | IN_ATTRIB | IN_DELETE) >=
+		    0)
 		return fd;
 	err = err ? err : errno;
 	if (fd >= 0)
@@ -161,8 +162,7 @@ int gang_page_notify(const char *rundir, const char *node)
 
 uint32_t gang_page_notified(int fd)
 {
-	char buf[4096]
-		__attribute__((aligned(_Alignof(struct inotify_event))));
+	char buf[4096] __attribute__((aligned(_Alignof(struct inotify_event))));
 	const struct inotify_event *e;
 	uint32_t all = 0;
 	ssize_t n;
@@ -188,8 +188,8 @@ bool gang_page_late(const struct gang_page *p, uint64_t now)
 
 struct gang_trace *gang_trace_create(const char *rundir, const char *node)
 {
-	struct gang_trace *t = gang_file_map(rundir, node, "trace", sizeof(*t),
-					     true, true);
+	struct gang_trace *t =
+		gang_file_map(rundir, node, "trace", sizeof(*t), true, true);
 
 	if (!t)
 		return NULL;
@@ -207,8 +207,8 @@ struct gang_trace *gang_trace_create(const char *rundir, const char *node)
 
 const struct gang_trace *gang_trace_open(const char *rundir, const char *node)
 {
-	const struct gang_trace *t = gang_file_map(rundir, node, "trace",
-						   sizeof(*t), false, false);
+	const struct gang_trace *t =
+		gang_file_map(rundir, node, "trace", sizeof(*t), false, false);
 
 	if (t && (t->magic != TRACE_MAGIC || t->version != TRACE_VERSION ||
 		  t->room != GANG_TRACE_EVENTS)) {
@@ -242,17 +242,17 @@ bool gang_trace_get(const struct gang_trace *t, uint64_t i,
 	atomic_thread_fence(memory_order_acquire);
 	/* the next event overwrites the oldest */
 	return atomic_load_explicit(&t->count, memory_order_relaxed) - i <
-		GANG_TRACE_EVENTS;
+	       GANG_TRACE_EVENTS;
 }
 
 const char *gang_what_name(uint32_t what)
 {
 	static const char *const name[] = {
-		[GANG_BEGIN] = "begin", [GANG_MAP] = "map",
-		[GANG_SLOT] = "slot", [GANG_STOP] = "stop",
+		[GANG_BEGIN] = "begin",	      [GANG_MAP] = "map",
+		[GANG_SLOT] = "slot",	      [GANG_STOP] = "stop",
 		[GANG_CONTINUE] = "continue", [GANG_OPEN] = "open",
-		[GANG_STEP] = "step", [GANG_GONE] = "gone",
-		[GANG_MISSED] = "missed", [GANG_JOB] = "job",
+		[GANG_STEP] = "step",	      [GANG_GONE] = "gone",
+		[GANG_MISSED] = "missed",     [GANG_JOB] = "job",
 	};
 
 	return what < sizeof(name) / sizeof(*name) ? name[what] : NULL;

@@ -26,17 +26,17 @@
 
 struct gang_page {
 	uint32_t magic, version;
-	pid_t agent;			/* the writer */
-	uint64_t started;		/* the agent's gang_step_started() */
+	pid_t agent;	  /* the writer */
+	uint64_t started; /* the agent's gang_step_started() */
 	struct freezer_host host;
-	bool debug;			/* do not stop steps that a debugger
+	bool debug;		  /* do not stop steps that a debugger
 					   starts */
-	_Atomic uint64_t alive;		/* CLOCK_MONOTONIC ns */
-	_Atomic uint64_t limit;		/* late if alive is older, ns */
-	_Atomic uint64_t watched;	/* slurmd's guard has looked; same clock */
-	_Atomic uint32_t stopped;	/* number of stopped steps */
-	_Atomic uint32_t sharing;	/* the map has jobs of this node */
-	_Atomic uint32_t freed;		/* times that a guard continued steps */
+	_Atomic uint64_t alive;	  /* CLOCK_MONOTONIC ns */
+	_Atomic uint64_t limit;	  /* late if alive is older, ns */
+	_Atomic uint64_t watched; /* slurmd's guard has looked; same clock */
+	_Atomic uint32_t stopped; /* number of stopped steps */
+	_Atomic uint32_t sharing; /* the map has jobs of this node */
+	_Atomic uint32_t freed;	  /* times that a guard continued steps */
 };
 
 /* Create the calling agent's page.  It appears complete, by rename(2), which
@@ -45,12 +45,12 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 				   const struct freezer_host *host, bool debug);
 /* Set whether jobs share the node.  A change notifies those that watch the
  * directory (IN_ATTRIB). */
-void gang_page_share(struct gang_page *p, const char *rundir,
-		     const char *node, bool sharing);
+void gang_page_share(struct gang_page *p, const char *rundir, const char *node,
+		     bool sharing);
 /* Map the agent's page, to read it and to count in `freed`.  NULL and errno
  * (ENOENT: this node does no gang scheduling). */
 struct gang_page *gang_page_open(const char *rundir, const char *node);
-void gang_page_close(struct gang_page *p);	/* NULL is allowed */
+void gang_page_close(struct gang_page *p); /* NULL is allowed */
 void gang_page_remove(const char *rundir, const char *node);
 #define GANG_PAGE_NAME "gang"
 
@@ -69,27 +69,27 @@ bool gang_page_late(const struct gang_page *p, uint64_t now);
 
 /* The numbers are the file's format: doc/gang-trace.md. */
 enum gang_what {
-	GANG_BEGIN = 1,		/* the agent; a: its pid */
-	GANG_MAP = 2,		/* a new map; version: its own; a: its rows
+	GANG_BEGIN = 1,	   /* the agent; a: its pid */
+	GANG_MAP = 2,	   /* a new map; version: its own; a: its rows
 				   here, b: its jobs here */
-	GANG_SLOT = 3,		/* a strobe that changed the slot; version, slot,
+	GANG_SLOT = 3,	   /* a strobe that changed the slot; version, slot,
 				   sequence */
-	GANG_STOP = 4,		/* step; slot, sequence */
-	GANG_CONTINUE = 5,	/* step; slot, sequence; a: enum gang_why */
-	GANG_OPEN = 6,		/* all steps continue; a: enum gang_why */
-	GANG_STEP = 7,		/* step; a new one */
-	GANG_GONE = 8,		/* step; it has ended */
-	GANG_MISSED = 9,	/* strobes; sequence: the one received; a: how
+	GANG_STOP = 4,	   /* step; slot, sequence */
+	GANG_CONTINUE = 5, /* step; slot, sequence; a: enum gang_why */
+	GANG_OPEN = 6,	   /* all steps continue; a: enum gang_why */
+	GANG_STEP = 7,	   /* step; a new one */
+	GANG_GONE = 8,	   /* step; it has ended */
+	GANG_MISSED = 9,   /* strobes; sequence: the one received; a: how
 				   many before it were not */
-	GANG_JOB = 10,		/* of the new map, version: its own; a, b: its
+	GANG_JOB = 10,	   /* of the new map, version: its own; a, b: its
 				   rows below 32, below 64, as bits */
 };
 
 enum gang_why {
-	GANG_WHY_SLOT = 1,	/* its turn begins */
+	GANG_WHY_SLOT = 1, /* its turn begins */
 	GANG_WHY_NOT_IN_MAP = 2,
-	GANG_WHY_SIGNAL = 3,	/* a signal is pending */
-	GANG_WHY_SILENCE = 4,	/* no strobe for too long */
+	GANG_WHY_SIGNAL = 3,  /* a signal is pending */
+	GANG_WHY_SILENCE = 4, /* no strobe for too long */
 	GANG_WHY_UNKNOWN_MAP = 5,
 	GANG_WHY_NO_SLURMD = 6,
 	GANG_WHY_CLOSED = 7,	/* the domain, or the agent is ending */
@@ -97,13 +97,13 @@ enum gang_why {
 	GANG_WHY_ALL = 9,	/* the strobe orders it */
 	GANG_WHY_SCRIPT = 10,	/* a step of its job has begun, or it has an
 				   srun */
-	GANG_WHY_STARTING = 11,	/* not all of its tasks are past exec */
-	GANG_WHY_DEBUGGER = 12,	/* a debugger traces it */
-	GANG_WHY_RETURNED = 13,	/* the agent itself had been stopped */
+	GANG_WHY_STARTING = 11, /* not all of its tasks are past exec */
+	GANG_WHY_DEBUGGER = 12, /* a debugger traces it */
+	GANG_WHY_RETURNED = 13, /* the agent itself had been stopped */
 };
 
 struct gang_event {
-	uint64_t at;		/* CLOCK_MONOTONIC ns */
+	uint64_t at; /* CLOCK_MONOTONIC ns */
 	uint64_t sequence, version;
 	uint32_t what, slot;
 	uint32_t job, step;
@@ -114,7 +114,7 @@ struct gang_event {
 
 struct gang_trace {
 	uint32_t magic, version, room, event_size;
-	_Atomic uint64_t count;		/* events written so far */
+	_Atomic uint64_t count; /* events written so far */
 	struct gang_event event[GANG_TRACE_EVENTS];
 };
 

@@ -24,8 +24,8 @@
 
 #define RECORD_MAX (PATH_MAX + 128)
 #define FORMAT "storm step 2"
-#define MARK_AT sizeof(FORMAT)		/* after it and a blank */
-#define HELD ".held."			/* prefix of a hidden record */
+#define MARK_AT sizeof(FORMAT) /* after it and a blank */
+#define HELD ".held."	       /* prefix of a hidden record */
 
 void gang_step_name(const struct gang_step *s, char out[GANG_STEP_NAME])
 {
@@ -105,9 +105,11 @@ static int gang_step_parse(const char *text, struct gang_step *s)
 	char kind[16], group[PATH_MAX];
 	unsigned int script, marked;
 
-	if (sscanf(text, FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
-		   " %15s %4095s", &marked, &s->job, &s->step, &script,
-		   &s->root, &s->started, kind, group) != 8)
+	if (sscanf(text,
+		   FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
+			  " %15s %4095s",
+		   &marked, &s->job, &s->step, &script, &s->root, &s->started,
+		   kind, group) != 8)
 		return EBADMSG;
 	s->kind = freezer_kind_of(kind);
 	s->script = script;
@@ -161,12 +163,13 @@ bool gang_step_held(const char *dir, const char *name)
 	char hidden[PATH_MAX];
 
 	return !gang_step_path(hidden, dir, HELD, name) &&
-		!access(hidden, F_OK);
+	       !access(hidden, F_OK);
 }
 
 unsigned int gang_step_each(const char *dir,
 			    void (*f)(void *arg, const char *name,
-				      const struct gang_step *s), void *arg)
+				      const struct gang_step *s),
+			    void *arg)
 {
 	DIR *d = opendir(dir);
 	struct gang_step s;
@@ -240,7 +243,7 @@ static void gang_mark_clear(const char *dir, const char *name)
 {
 	struct gang_mark *m = gang_mark_open(dir, name);
 
-	if (!m)		/* the step has ended */
+	if (!m) /* the step has ended */
 		return;
 	gang_mark_set(m, false);
 	gang_mark_close(m);

@@ -26,16 +26,16 @@
 
 #include "freezer.h"
 
-#define GANG_STEP_NAME 40	/* of a record, with its NUL */
+#define GANG_STEP_NAME 40 /* of a record, with its NUL */
 
 struct gang_step {
 	uint32_t job, step;
-	bool script;		/* batch or interactive: sruns may be in it */
-	pid_t root;		/* its slurmstepd */
-	uint64_t started;	/* gang_step_started(root): pids are reused */
+	bool script;	  /* batch or interactive: sruns may be in it */
+	pid_t root;	  /* its slurmstepd */
+	uint64_t started; /* gang_step_started(root): pids are reused */
 	enum freezer_kind kind;
 	bool marked;
-	char group[PATH_MAX];	/* "" with signals */
+	char group[PATH_MAX]; /* "" with signals */
 };
 
 /* The name of the record and of its group. */
@@ -55,12 +55,13 @@ int gang_step_dir(const char *rundir, const char *node, bool make,
 int gang_step_write(const char *dir, const struct gang_step *s);
 /* 0 or an errno; EBADMSG: it is no record. */
 int gang_step_read(const char *dir, const char *name, struct gang_step *out);
-void gang_step_remove(const char *dir, const char *name);	/* hidden or not */
+void gang_step_remove(const char *dir, const char *name); /* hidden or not */
 
 /* Call f for each record.  Returns their number. */
 unsigned int gang_step_each(const char *dir,
 			    void (*f)(void *arg, const char *name,
-				      const struct gang_step *s), void *arg);
+				      const struct gang_step *s),
+			    void *arg);
 
 /* Hide a record, or show it again; 0 or an errno, ENOENT: there is none. */
 int gang_step_hold(const char *dir, const char *name, bool hold);
@@ -74,7 +75,7 @@ bool gang_step_held(const char *dir, const char *name);
 struct gang_mark;
 struct gang_mark *gang_mark_open(const char *dir, const char *name);
 void gang_mark_set(struct gang_mark *m, bool marked);
-void gang_mark_close(struct gang_mark *m);	/* NULL is allowed */
+void gang_mark_close(struct gang_mark *m); /* NULL is allowed */
 
 /*
  * Continue all steps of a node that have a mark.  dead: there is certainly no

@@ -63,7 +63,8 @@ ssize_t fdpass_recv(int sock, void *buf, size_t size, int *fd)
 {
 	union control ctl;
 	struct iovec iov = { .iov_base = buf, .iov_len = size };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = &ctl,
 			    .msg_controllen = sizeof(ctl.buf) };
 	ssize_t n;

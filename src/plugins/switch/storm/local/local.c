@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* struct ucred */
+#define _GNU_SOURCE /* struct ucred */
 #endif
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "fdpass.h"
 #include "local.h"
 
-#define LOCAL_MAGIC 0x534c4f43	/* "SLOC" */
+#define LOCAL_MAGIC 0x534c4f43 /* "SLOC" */
 
 struct head {
 	uint32_t magic;
@@ -49,7 +49,8 @@ static void local_get(struct local_frame *f, void *v, size_t n)
 
 void local_begin(struct local_frame *f, enum local_type type)
 {
-	struct head h = { .magic = LOCAL_MAGIC, .version = LOCAL_VERSION,
+	struct head h = { .magic = LOCAL_MAGIC,
+			  .version = LOCAL_VERSION,
 			  .type = type };
 
 	f->len = f->pos = 0;
@@ -96,7 +97,7 @@ int local_send(int sock, struct local_frame *f, int fd)
 static bool local_head_ok(const struct local_frame *f, const struct head *h)
 {
 	return !f->bad && h->magic == LOCAL_MAGIC &&
-		h->version == LOCAL_VERSION && h->len == f->len;
+	       h->version == LOCAL_VERSION && h->len == f->len;
 }
 
 int local_recv(int sock, struct local_frame *f, enum local_type *type)

@@ -33,11 +33,13 @@ enum local_type {
 	/* slurmd's plugin: {u32 slurmd's port}, fd: the agent's new log.  The
 	 * agent ends some time after this connection is closed.
 	 * Answer: {str build, str stamp of its storm.conf}. */
-	LOCAL_HELLO = 1, LOCAL_HELLO_IS = 2,
+	LOCAL_HELLO = 1,
+	LOCAL_HELLO_IS = 2,
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid, u32
 	 * tasks it starts}: was this step launched by storm?  Answer: {u64
 	 * session}, 0: no. */
-	LOCAL_STEP = 3, LOCAL_STEP_IS = 4,
+	LOCAL_STEP = 3,
+	LOCAL_STEP_IS = 4,
 	/* slurmstepd, for a session: {u8 kind, u32 code, u32 n, n * u32 id} */
 	LOCAL_REPORT = 5,
 	/* to slurmstepd: acknowledged {u8 kind, u32 n, n * u32 id} */
@@ -47,18 +49,20 @@ enum local_type {
 	/* to slurmstepd: the session has ended, send no reports: {} */
 	LOCAL_CLOSED = 8,
 	/* the administrator: {}; answer: {str JSON} */
-	LOCAL_STATS = 9, LOCAL_STATS_IS = 10,
+	LOCAL_STATS = 9,
+	LOCAL_STATS_IS = 10,
 	/* tests: drop datagrams on receipt {u32 per million, u64 seed};
 	 * answer: {} */
-	LOCAL_DROP = 11, LOCAL_DROP_IS = 12,
+	LOCAL_DROP = 11,
+	LOCAL_DROP_IS = 12,
 };
 
 struct local_frame {
 	uint8_t buf[LOCAL_FRAME_MAX];
-	size_t len;		/* written so far, or received */
-	size_t pos;		/* read so far */
-	bool bad;		/* a put found no room or a get no bytes */
-	int fd;			/* received, or -1; the receiver owns it */
+	size_t len; /* written so far, or received */
+	size_t pos; /* read so far */
+	bool bad;   /* a put found no room or a get no bytes */
+	int fd;	    /* received, or -1; the receiver owns it */
 };
 
 /* Build a frame.  A put without room marks it bad. */

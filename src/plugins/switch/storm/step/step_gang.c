@@ -25,9 +25,9 @@
 
 static struct {
 	bool on;
-	bool borrowed;		/* the tasks stay in Slurm's groups */
-	uint32_t unplaced;	/* then: tasks that are not there yet */
-	_Atomic uint32_t *missing;	/* tasks that are not there yet: common
+	bool borrowed;		   /* the tasks stay in Slurm's groups */
+	uint32_t unplaced;	   /* then: tasks that are not there yet */
+	_Atomic uint32_t *missing; /* tasks that are not there yet: common
 					   to all of them */
 	struct gang_step step;
 	char dir[PATH_MAX], node[NAME_MAX + 1];
@@ -39,8 +39,9 @@ static void step_gang_off(const char *what, int err)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "gang scheduling leaves this step out, %s: %s",
-		 what, strerror(err));
+	snprintf(text, sizeof(text),
+		 "gang scheduling leaves this step out, %s: %s", what,
+		 strerror(err));
 	g.say(text);
 	g.on = false;
 }
@@ -53,8 +54,11 @@ static int step_gang_take_place(const struct gang_page *page,
 	int err;
 
 	g.step = (struct gang_step) {
-		.job = s->job, .step = s->step, .script = s->script,
-		.root = getpid(), .started = gang_step_started(getpid()),
+		.job = s->job,
+		.step = s->step,
+		.script = s->script,
+		.root = getpid(),
+		.started = gang_step_started(getpid()),
 		.kind = page->host.kind,
 	};
 	gang_step_name(&g.step, name);
@@ -148,8 +152,8 @@ void step_gang_forked(void)
 	err = step_guard_start(NULL, g.node, &g.step, g.say);
 	if (!err)
 		return;
-	snprintf(text, sizeof(text), "gang: slurmstepd cannot watch the agent: %s",
-		 strerror(err));
+	snprintf(text, sizeof(text),
+		 "gang: slurmstepd cannot watch the agent: %s", strerror(err));
 	g.say(text);
 }
 

@@ -16,8 +16,8 @@
 /* What SPANK knows of a step. */
 struct step_gang {
 	uint32_t job, step;
-	bool script;		/* batch or interactive: sruns may be in it */
-	bool debugged;		/* a debugger starts it, and alone stops and
+	bool script;   /* batch or interactive: sruns may be in it */
+	bool debugged; /* a debugger starts it, and alone stops and
 				   continues its tasks */
 	uint32_t tasks;
 };

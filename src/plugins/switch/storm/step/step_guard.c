@@ -26,9 +26,9 @@
  * all. Looks are rare, because each delays a program that waits for all of its
  * nodes. */
 #define LATE (800 * STORM_MS)
-#define LOOK_AGAIN 1000			/* ms; without inotify */
-#define TRY_AGAIN 20			/* ms; slurmstepd is the user for now */
-#define PRIORITY 10			/* of SCHED_FIFO, as slurmd's guard */
+#define LOOK_AGAIN 1000 /* ms; without inotify */
+#define TRY_AGAIN 20	/* ms; slurmstepd is the user for now */
+#define PRIORITY 10	/* of SCHED_FIFO, as slurmd's guard */
 
 static struct {
 	pthread_t thread;
@@ -38,10 +38,10 @@ static struct {
 	struct freezer *f;
 	void (*say)(const char *);
 	int wake, notify;
-	struct gang_page *page;		/* the agent's; NULL: none known */
-	int agent;			/* its pidfd; -1 */
-	uint64_t freed_at;		/* its sign of life when it was late */
-	uint32_t freed;			/* of the page, as last seen */
+	struct gang_page *page; /* the agent's; NULL: none known */
+	int agent;		/* its pidfd; -1 */
+	uint64_t freed_at;	/* its sign of life when it was late */
+	uint32_t freed;		/* of the page, as last seen */
 	bool retry;
 } g = { .wake = -1, .notify = -1, .agent = -1 };
 
@@ -74,7 +74,8 @@ static void step_guard_let_go_on(const char *why, bool tell)
 	if (tell || err) {
 		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
 			 err ? "but this step cannot be continued: " :
-			 "this step continues", err ? strerror(err) : "");
+			       "this step continues",
+			 err ? strerror(err) : "");
 		g.say(text);
 	}
 }
@@ -111,7 +112,7 @@ static void step_guard_find_agent(void)
 		return;
 	if (p && g.page && p->agent == g.page->agent &&
 	    p->started == g.page->started) {
-		gang_page_close(p);	/* g.page has its `sharing` */
+		gang_page_close(p); /* g.page has its `sharing` */
 		return;
 	}
 	if (g.page && !p)
@@ -249,7 +250,7 @@ void step_guard_stop(void)
 	if (!g.running)
 		return;
 	if (write(g.wake, &one, sizeof(one)) != sizeof(one))
-		return;		/* the thread ends with the process */
+		return; /* the thread ends with the process */
 	pthread_join(g.thread, NULL);
 	step_guard_release();
 }

@@ -31,7 +31,7 @@
 #include "src/storm_common/step_protocol.h"
 #include "step_message.h"
 
-#define PEER_LIMIT 5		/* s; the same process writes at once */
+#define PEER_LIMIT 5 /* s; the same process writes at once */
 #define FORWARD_TRIES 5
 #define MESSAGE_MAX (64 << 20)
 
@@ -97,7 +97,7 @@ static uint32_t *step_message_copy_ids(const uint32_t *ids, uint32_t n)
 {
 	uint32_t *copy = xcalloc(n, sizeof(*copy));
 
-	if (n)		/* else both are NULL */
+	if (n) /* else both are NULL */
 		memcpy(copy, ids, n * sizeof(*copy));
 	return copy;
 }

@@ -15,14 +15,14 @@
 
 struct step_message {
 	struct step_message *next;
-	char *bytes;		/* with Slurm's length in front */
+	char *bytes; /* with Slurm's length in front */
 	size_t len;
-	uint8_t kind;		/* STEP_REPORT_*; 0: only to be forwarded */
+	uint8_t kind; /* STEP_REPORT_*; 0: only to be forwarded */
 	uint32_t code, n, unacked;
-	uint32_t *ids;		/* NO_VAL once acknowledged */
+	uint32_t *ids; /* NO_VAL once acknowledged */
 	uint64_t deadline;
-	slurm_msg_t msg;	/* for the answer */
-	int fd;			/* where slurmstepd waits for it, or -1 */
+	slurm_msg_t msg; /* for the answer */
+	int fd;		 /* where slurmstepd waits for it, or -1 */
 };
 
 /* Read one from slurmstepd; the message takes over fd.  NULL: malformed. */

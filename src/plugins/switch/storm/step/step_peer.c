@@ -28,8 +28,9 @@ static unsigned long step_peer_inode(const struct sockaddr_in *from,
 		if (sscanf(line,
 			   " %*u: %8X:%4X %8X:%4X %*X %*X:%*X %*X:%*X %*X %*u %*u %lu",
 			   &la, &lp, &ra, &rp, &i) == 5 &&
-		    la == from->sin_addr.s_addr && lp == ntohs(from->sin_port) &&
-		    ra == to->sin_addr.s_addr && rp == ntohs(to->sin_port))
+		    la == from->sin_addr.s_addr &&
+		    lp == ntohs(from->sin_port) && ra == to->sin_addr.s_addr &&
+		    rp == ntohs(to->sin_port))
 			inode = i;
 	}
 	fclose(f);
@@ -48,8 +49,8 @@ static bool step_peer_is_open_here(unsigned long inode)
 		return false;
 	snprintf(want, sizeof(want), "socket:[%lu]", inode);
 	while (!found && (d = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), d->d_name, is,
-				       sizeof(is) - 1);
+		ssize_t n =
+			readlinkat(dirfd(dir), d->d_name, is, sizeof(is) - 1);
 
 		if (n <= 0)
 			continue;

@@ -23,7 +23,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE		/* accept4 */
+#define _GNU_SOURCE /* accept4 */
 #endif
 #include "config.h"
 
@@ -59,17 +59,17 @@
 static struct {
 	pthread_t thread;
 	bool running;
-	int agent;		/* -1: gone, everything is forwarded */
+	int agent; /* -1: gone, everything is forwarded */
 	int listener, wake;
 	slurm_addr_t self, real;
 	struct step_message *messages, **end;
 	const stepd_step_rec_t *job;
-	bool late;		/* the thread's: answers wait */
-	bool lingered;		/* srun has all of the output */
-	sem_t drained;		/* srun has all earlier messages */
+	bool late;     /* the thread's: answers wait */
+	bool lingered; /* srun has all of the output */
+	sem_t drained; /* srun has all earlier messages */
 } r = { .agent = -1, .listener = -1, .wake = -1 };
 
-static struct local_frame frame;	/* the thread's, once it runs */
+static struct local_frame frame; /* the thread's, once it runs */
 
 /* ---------------------------------------------------------------- to the agent --- */
 
@@ -109,7 +109,7 @@ static void step_relay_forward_due(void)
 			r.end = p;
 		debug("storm: %s %s", rpc_num2string(m->msg.msg_type),
 		      m->unacked ? "goes to srun directly" :
-		      "went through the agent");
+				   "went through the agent");
 		if (m->unacked) {
 			if (r.agent >= 0)
 				info("storm: no acknowledgement in time, sent the message directly to srun");
@@ -156,7 +156,7 @@ static void step_relay_take(int fd)
 		r.lingered = true;
 	}
 	if (!m->kind) {
-		m->unacked = 1;		/* forward it at once */
+		m->unacked = 1; /* forward it at once */
 		m->deadline = 0;
 		return;
 	}
@@ -266,7 +266,7 @@ static void *step_relay_thread(void *arg)
 		}
 		if (poll(p, 3, step_relay_timeout()) < 0) {
 			if (errno != EINTR)
-				usleep(100000);	/* memory is short */
+				usleep(100000); /* memory is short */
 			continue;
 		}
 		if (p[1].revents)
@@ -308,12 +308,12 @@ static bool step_relay_listen(void)
 	memset(&r.self, 0, sizeof(r.self));
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	r.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC |
-			    SOCK_NONBLOCK, 0);
+	r.listener =
+		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return r.listener >= 0 &&
-		!bind(r.listener, (struct sockaddr *) in, len) &&
-		!listen(r.listener, 16) &&
-		!getsockname(r.listener, (struct sockaddr *) in, &len);
+	       !bind(r.listener, (struct sockaddr *) in, len) &&
+	       !listen(r.listener, 16) &&
+	       !getsockname(r.listener, (struct sockaddr *) in, &len);
 }
 
 static void step_relay_close(void)

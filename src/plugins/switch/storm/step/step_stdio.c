@@ -37,7 +37,7 @@
  * as from stock Slurm.  slurmstepd waits MessageTimeout for an answer, 10 s by
  * default. */
 #define STEP_STDIO_WAIT (2 * STORM_SEC)
-#define ROOM_POLL 5		/* ms */
+#define ROOM_POLL 5 /* ms */
 
 /* The connection that slurmstepd opened to srun itself, not a sattach's. */
 static int step_stdio_is_sruns(void *x, void *arg)
@@ -48,9 +48,9 @@ static int step_stdio_is_sruns(void *x, void *arg)
 	socklen_t len = sizeof(peer);
 
 	return obj->fd >= 0 &&
-		!getpeername(obj->fd, (struct sockaddr *) &peer, &len) &&
-		slurm_get_port(&peer) == slurm_get_port(
-			(slurm_addr_t *) &srun->ioaddr);
+	       !getpeername(obj->fd, (struct sockaddr *) &peer, &len) &&
+	       slurm_get_port(&peer) ==
+		       slurm_get_port((slurm_addr_t *) &srun->ioaddr);
 }
 
 static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
@@ -128,8 +128,8 @@ static void step_stdio_wait_closed(int fd, int ep, uint64_t limit)
 		if (room && step_stdio_wake_peer(fd))
 			room = false;
 		/* no event shows that the last output has arrived */
-		epoll_wait(ep, &event, 1, room ? ROOM_POLL :
-			   (limit - now) / STORM_MS + 1);
+		epoll_wait(ep, &event, 1,
+			   room ? ROOM_POLL : (limit - now) / STORM_MS + 1);
 	}
 }
 

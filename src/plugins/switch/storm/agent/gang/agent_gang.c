@@ -28,8 +28,8 @@
 static bool agent_gang_slurm_has_groups(void)
 {
 	return xstrstr(slurm_conf.proctrack_type, "cgroup") ||
-		xstrstr(slurm_conf.task_plugin, "cgroup") ||
-		xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
+	       xstrstr(slurm_conf.task_plugin, "cgroup") ||
+	       xstrstr(slurm_conf.job_acct_gather_type, "cgroup");
 }
 
 /*
@@ -69,8 +69,7 @@ static int agent_gang_begin(struct agent *a)
 		goto fail;
 	gang_step_thaw_all(g->dir, true, NULL);
 	agent_gang_groups_clear(g->host.base);
-	g->page = gang_page_create(NULL, a->node, &g->host,
-				   a->conf.gang_debug);
+	g->page = gang_page_create(NULL, a->node, &g->host, a->conf.gang_debug);
 	g->trace = gang_trace_create(NULL, a->node);
 	if (!g->page || !g->trace || agent_gang_steps_watch(g)) {
 		err = errno;
@@ -80,8 +79,10 @@ static int agent_gang_begin(struct agent *a)
 	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
 	agent_gang_steps_list(g);
 	info("gang scheduling: steps are stopped by %s%s%s",
-	     freezer_name(g->host.kind), *g->host.base ? " below " :
-	     g->host.kind == FREEZER_V2 ? ", in Slurm's own groups" : "",
+	     freezer_name(g->host.kind),
+	     *g->host.base		? " below " :
+	     g->host.kind == FREEZER_V2 ? ", in Slurm's own groups" :
+					  "",
 	     g->host.base);
 	return 0;
 fail_open:
@@ -163,8 +164,8 @@ void agent_gang_session_close(struct agent_session *s)
 	g->was_away = false;
 }
 
-void agent_gang_event(struct agent_session *s, uint32_t event,
-		      const void *buf, size_t len)
+void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
+		      size_t len)
 {
 	struct agent_gang *g = s->a->gang;
 

@@ -24,8 +24,8 @@ void agent_gang_stop(struct agent *a);
 void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
 /* An event of the cluster domain, with a map in buf. */
-void agent_gang_event(struct agent_session *s, uint32_t event,
-		      const void *buf, size_t len);
+void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
+		      size_t len);
 /* Returns when to call again, or STORM_NEVER. */
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 

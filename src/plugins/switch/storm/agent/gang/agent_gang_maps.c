@@ -41,8 +41,9 @@ static void agent_gang_realtime(struct agent_gang *g, bool on)
 	g->realtime = on;
 	if (!on)
 		munlockall();
-	if (sched_setscheduler(0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK :
-			       SCHED_OTHER, &p) ||
+	if (sched_setscheduler(
+		    0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER,
+		    &p) ||
 	    (on && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))) {
 		if (!g->refused)
 			info("gang: no real-time priority or locked memory, strobes may be served late: %m");
@@ -66,9 +67,12 @@ static void agent_gang_trace_map(struct agent_gang *g,
 				 const struct gang_known *k, uint32_t jobs)
 {
 	struct gang_event e = {
-		.at = storm_now(), .what = GANG_MAP, .sequence = g->number,
+		.at = storm_now(),
+		.what = GANG_MAP,
+		.sequence = g->number,
 		.slot = g->now ? g->slot : GANG_SLOT_ALL,
-		.version = k->map.version, .b = jobs,
+		.version = k->map.version,
+		.b = jobs,
 		.a = k->zone == NOBODY ? 0 : k->map.zones[k->zone].rows,
 	};
 
@@ -119,8 +123,9 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 		return;
 	}
 	if (err) {
-		error("gang: discarded an invalid map of turns, all jobs run: %s", storm_strerror(err));
-		return;		/* strobes name an unknown map: all run */
+		error("gang: discarded an invalid map of turns, all jobs run: %s",
+		      storm_strerror(err));
+		return; /* strobes name an unknown map: all run */
 	}
 	/* the domain may have another owner now, or this node may have been
 	 * excluded, which cleared its variables */

@@ -21,24 +21,24 @@
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/gang_map.h"
 
-struct gang_local {			/* a step on this node */
-	struct agent_io io;		/* pidfd of the slurmstepd */
+struct gang_local {	    /* a step on this node */
+	struct agent_io io; /* pidfd of the slurmstepd */
 	struct gang_local *next;
 	char name[GANG_STEP_NAME];
 	struct gang_step step;
 	struct freezer *f;
 	struct gang_mark *mark;
-	uint64_t stopped, looked;	/* when last; 0: never */
-	bool granted;			/* runs for a signal until its slot */
-	bool traced;			/* a debugger traces it */
+	uint64_t stopped, looked; /* when last; 0: never */
+	bool granted;		  /* runs for a signal until its slot */
+	bool traced;		  /* a debugger traces it */
 	bool has_srun;
-	bool starting;			/* not all tasks are past exec */
-	bool listed;			/* found by the listing under way */
-	bool told;			/* logged that it cannot be stopped */
+	bool starting; /* not all tasks are past exec */
+	bool listed;   /* found by the listing under way */
+	bool told;     /* logged that it cannot be stopped */
 	bool told_traced;
 };
 
-struct gang_known {			/* a map as received */
+struct gang_known { /* a map as received */
 	bool there;
 	struct gang_map map;
 	uint64_t digest;
@@ -50,29 +50,29 @@ struct agent_gang {
 	struct gang_page *page;
 	struct gang_trace *trace;
 	struct freezer_host host;
-	char dir[PATH_MAX];		/* of the records */
-	struct agent_session *session;	/* the cluster domain, or NULL */
+	char dir[PATH_MAX];	       /* of the records */
+	struct agent_session *session; /* the cluster domain, or NULL */
 	/* agent_gang_steps.c */
-	struct agent_io *notify;	/* inotify of `dir` */
+	struct agent_io *notify; /* inotify of `dir` */
 	struct gang_local *steps;
-	bool traced;			/* a debugger traces a step */
+	bool traced; /* a debugger traces a step */
 	/* agent_gang_maps.c */
-	struct gang_known known[2];	/* [0] is the newest */
-	bool shared;			/* in the newest map jobs share */
+	struct gang_known known[2]; /* [0] is the newest */
+	bool shared;		    /* in the newest map jobs share */
 	bool realtime, refused;
 	/* agent_gang_turns.c */
-	const struct gang_known *now;	/* the last strobe's map; NULL: none,
+	const struct gang_known *now; /* the last strobe's map; NULL: none,
 					   and everything runs */
-	bool alone;			/* the last strobe lets all jobs run */
+	bool alone;		      /* the last strobe lets all jobs run */
 	uint32_t slot;
-	uint64_t told_version;		/* last in the trace, as told_slot */
+	uint64_t told_version; /* last in the trace, as told_slot */
 	uint32_t told_slot;
-	uint64_t number, heard;		/* number and time of the last strobe */
-	uint64_t silence;		/* ns after which that strobe expires */
+	uint64_t number, heard; /* number and time of the last strobe */
+	uint64_t silence;	/* ns after which that strobe expires */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
-	bool was_away;			/* count all strobes since as missed */
-	uint32_t freed;			/* the page's, as last seen */
+	bool was_away;	/* count all strobes since as missed */
+	uint32_t freed; /* the page's, as last seen */
 };
 
 /* True: by this map the job has this node. */

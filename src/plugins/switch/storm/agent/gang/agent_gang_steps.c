@@ -33,7 +33,7 @@
  * wait for this one.  So a step that is stopped for less is not checked: its
  * slot is near, and it handles a signal then. */
 #define LOOK_EVERY (50 * STORM_MS)
-#define LOOK_RARELY (1000 * STORM_MS)	/* a stopped step's later checks */
+#define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
 
 /* ----------------------------------------------------------- come and go --- */
 
@@ -165,7 +165,7 @@ static void agent_gang_steps_changed(struct agent *a, struct agent_io *io,
 
 int agent_gang_steps_watch(struct agent_gang *g)
 {
-	struct agent_io *io = xmalloc(sizeof(*io));	/* it outlives g */
+	struct agent_io *io = xmalloc(sizeof(*io)); /* it outlives g */
 	int err;
 
 	io->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -203,7 +203,7 @@ void agent_gang_groups_clear(const char *base)
 		if (sscanf(e->d_name, "%*u.%*u.%d", &pid) == 1 &&
 		    !gang_step_started(pid) &&
 		    snprintf(path, sizeof(path), "%s/%s", base, e->d_name) <
-		    (int) sizeof(path))
+			    (int) sizeof(path))
 			freezer_group_remove(path);
 	}
 	if (d)
@@ -236,9 +236,9 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 
 	l->granted |= wants & FREEZER_SIGNALLED;
 	if (wants)
-		agent_gang_step_continue(g, l, l->traced ? GANG_WHY_DEBUGGER :
-					 GANG_WHY_SIGNAL);
-	else if (l->step.kind == FREEZER_SIGNALS)	/* stop new processes */
+		agent_gang_step_continue(
+			g, l, l->traced ? GANG_WHY_DEBUGGER : GANG_WHY_SIGNAL);
+	else if (l->step.kind == FREEZER_SIGNALS) /* stop new processes */
 		agent_gang_step_stop(g, l, true);
 }
 

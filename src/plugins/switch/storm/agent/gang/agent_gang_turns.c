@@ -48,7 +48,10 @@ void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 		      const struct gang_local *l, uint32_t a, uint32_t b)
 {
 	struct gang_event e = {
-		.at = storm_now(), .what = what, .a = a, .b = b,
+		.at = storm_now(),
+		.what = what,
+		.a = a,
+		.b = b,
 		.sequence = g->number,
 		.slot = g->now ? g->slot : GANG_SLOT_ALL,
 		.version = g->now ? g->now->map.version : 0,
@@ -152,8 +155,8 @@ static bool agent_gang_script_runs(const struct agent_gang *g,
 				   const struct gang_local *l)
 {
 	return l->has_srun || agent_gang_job_has_steps(g, l->step.job) ||
-		g->now->map.zones[g->now->zone].quantum >=
-			slurm_conf.msg_timeout * STORM_SEC / 4;
+	       g->now->map.zones[g->now->zone].quantum >=
+		       slurm_conf.msg_timeout * STORM_SEC / 4;
 }
 
 /* Why the step runs in this slot; 0: it stops. */
@@ -183,8 +186,8 @@ static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 /* Record a new slot, if this node has steps. */
 static void agent_gang_trace_slot(struct agent_gang *g)
 {
-	if (!g->steps || (g->told_version == g->now->map.version &&
-			  g->told_slot == g->slot))
+	if (!g->steps ||
+	    (g->told_version == g->now->map.version && g->told_slot == g->slot))
 		return;
 	g->told_version = g->now->map.version;
 	g->told_slot = g->slot;
@@ -291,8 +294,9 @@ void agent_gang_strobe(struct agent *a, struct agent_session *s,
 	g->heard = storm_now();
 	g->alone = st.slot == GANG_SLOT_ALL;
 	if (st.slot >= k->map.zones[k->zone].rows) {
-		agent_gang_open(g, st.slot == GANG_SLOT_ALL ? GANG_WHY_ALL :
-				GANG_WHY_UNKNOWN_MAP);
+		agent_gang_open(g, st.slot == GANG_SLOT_ALL ?
+					   GANG_WHY_ALL :
+					   GANG_WHY_UNKNOWN_MAP);
 		return;
 	}
 	limit = gang_silence(k->map.zones[k->zone].quantum);

@@ -46,7 +46,8 @@ void agent_note_keep(struct agent *a, uint64_t session)
 	if (!err)
 		err = whole_file_write(dir, NOTE, note, len);
 	if (err) {
-		info("gang: cannot save the cluster domain for the next agent in %s/%s/" NOTE ": %s",
+		info("gang: cannot save the cluster domain for the next agent in %s/%s/" NOTE
+		     ": %s",
 		     STORM_RUNDIR, a->node, strerror(err));
 		return;
 	}

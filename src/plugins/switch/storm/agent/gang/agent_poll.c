@@ -38,7 +38,7 @@
 #define POLL_AFTER (200 * STORM_US)
 
 struct agent_poll {
-	struct agent_io io;		/* the timer */
+	struct agent_io io; /* the timer */
 	uint64_t due;
 };
 

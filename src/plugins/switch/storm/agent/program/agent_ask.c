@@ -36,7 +36,8 @@ static const char *agent_ask_node(void)
 	glob_t g;
 
 	if (glob(SOCKETS, 0, NULL, &g)) {
-		fputs("storm_agent: no agent runs on this host: there is no " SOCKETS "; is slurmd running?\n",
+		fputs("storm_agent: no agent runs on this host: there is no " SOCKETS
+		      "; is slurmd running?\n",
 		      stderr);
 		return NULL;
 	}
@@ -67,16 +68,19 @@ static int agent_ask_frame(const char *node, struct local_frame *f,
 		return 1;
 	sock = local_connect(NULL, node, NULL);
 	if (sock < 0) {
-		fprintf(stderr, "storm_agent: cannot connect to the agent of node %s: %s\n",
+		fprintf(stderr,
+			"storm_agent: cannot connect to the agent of node %s: %s\n",
 			node, strerror(errno));
 		return 1;
 	}
 	rc = local_send(sock, f, -1) ? -1 : local_recv(sock, f, &type);
 	if (rc != 1 || type != expected) {
-		fprintf(stderr, "storm_agent: no answer from the agent of node %s: %s\n",
-			node, rc < 0 ? strerror(errno) : rc ?
-			"it is of another version" :
-			"it closed the connection");
+		fprintf(stderr,
+			"storm_agent: no answer from the agent of node %s: %s\n",
+			node,
+			rc < 0 ? strerror(errno) :
+			rc     ? "it is of another version" :
+				 "it closed the connection");
 		return 1;
 	}
 	if (expected == LOCAL_STATS_IS) {
@@ -95,7 +99,8 @@ int agent_ask_drop(const char *node, const char *percent, const char *seed)
 	uint64_t n = 1;
 
 	if (*end || !(d >= 0 && d <= 100)) {
-		fprintf(stderr, "storm_agent: --drop %s: not a percentage from 0 to 100\n",
+		fprintf(stderr,
+			"storm_agent: --drop %s: not a percentage from 0 to 100\n",
 			percent);
 		return 2;
 	}
@@ -103,7 +108,8 @@ int agent_ask_drop(const char *node, const char *percent, const char *seed)
 		errno = 0;
 		n = strtoull(seed, &end, 10);
 		if (*end || errno || *seed == '-') {
-			fprintf(stderr, "storm_agent: --drop: the seed %s is not a number\n",
+			fprintf(stderr,
+				"storm_agent: --drop: the seed %s is not a number\n",
 				seed);
 			return 2;
 		}
@@ -157,8 +163,9 @@ static void agent_ask_print_event(uint64_t i, const struct gang_event *e,
 	agent_ask_print_time(e->at + ahead);
 	printf(", \"what\": \"%s\"", what ? what : "unknown");
 	if (e->slot != UINT32_MAX)
-		printf(", \"slot\": %u, \"version\": %" PRIu64 ", \"strobe\": %"
-		       PRIu64, e->slot, e->version, e->sequence);
+		printf(", \"slot\": %u, \"version\": %" PRIu64
+		       ", \"strobe\": %" PRIu64,
+		       e->slot, e->version, e->sequence);
 	else if (e->what == GANG_MAP || e->what == GANG_JOB)
 		printf(", \"version\": %" PRIu64, e->version);
 	if (e->what == GANG_JOB)
@@ -166,7 +173,7 @@ static void agent_ask_print_event(uint64_t i, const struct gang_event *e,
 	else if (e->job)
 		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
 	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
-		printf(", \"why\": \"%s\"", gang_why_name(e->a) ? : "unknown");
+		printf(", \"why\": \"%s\"", gang_why_name(e->a) ?: "unknown");
 	else
 		printf(", \"a\": %u, \"b\": %u", e->a, e->b);
 	puts("}");
@@ -183,7 +190,8 @@ int agent_ask_trace(const char *node, const char *from)
 		errno = 0;
 		i = strtoull(from, &rest, 10);
 		if (*rest || errno || !*from || *from == '-') {
-			fprintf(stderr, "storm_agent: --trace %s: not the number of an event\n",
+			fprintf(stderr,
+				"storm_agent: --trace %s: not the number of an event\n",
 				from);
 			return 2;
 		}
@@ -194,7 +202,8 @@ int agent_ask_trace(const char *node, const char *from)
 		return 1;
 	t = gang_trace_open(NULL, node);
 	if (!t) {
-		fprintf(stderr, "storm_agent: cannot open the trace of node %s: %s\n",
+		fprintf(stderr,
+			"storm_agent: cannot open the trace of node %s: %s\n",
 			node, strerror(errno));
 		return 1;
 	}

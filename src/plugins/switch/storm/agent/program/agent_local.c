@@ -39,10 +39,10 @@ struct agent_conn {
 	struct agent_conn *next;
 	bool lifeline;			/* of a slurmd */
 	struct agent_session *s;	/* a slurmstepd's, or NULL */
-	struct storm_idset told[KINDS];	/* what it has reported */
+	struct storm_idset told[KINDS]; /* what it has reported */
 };
 
-static struct local_frame frame;	/* large; one thread */
+static struct local_frame frame; /* large; one thread */
 
 static void agent_local_release(struct agent_io *io)
 {
@@ -156,8 +156,8 @@ refuse:
 static void agent_local_ended(struct agent *a, struct agent_conn *c)
 {
 	if (c->s && storm_nm_own_set(a->nm, c->s->id, STORM_VAR_TERMINATED, 1))
-		debug("session of step %u.%u is over already", c->s->step.job_id,
-		      c->s->step.step_id);
+		debug("session of step %u.%u is over already",
+		      c->s->step.job_id, c->s->step.step_id);
 }
 
 static void agent_local_stats(struct agent *a, struct agent_conn *c)
@@ -247,8 +247,8 @@ static void agent_local_accept(struct agent *a, struct agent_io *io,
 	while ((fd = accept4(io->fd, NULL, NULL,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		if (local_peer(fd, &uid, &pid) || uid != geteuid()) {
-			error("local socket: refused process %d of uid %u",
-			      pid, uid);
+			error("local socket: refused process %d of uid %u", pid,
+			      uid);
 			close(fd);
 			continue;
 		}
@@ -275,8 +275,7 @@ static void agent_local_ack(struct agent *a, struct agent_conn *c, uint8_t kind,
 	struct storm_idset *told = &c->told[kind];
 
 	for (uint32_t i = 0; i < told->count; i++) {
-		for (uint64_t v = told->r[i].first; v <= told->r[i].last;
-		     v++) {
+		for (uint64_t v = told->r[i].first; v <= told->r[i].last; v++) {
 			if (n < LOCAL_IDS_MAX && storm_idset_has(ids, v))
 				id[n++] = v;
 		}
@@ -327,7 +326,8 @@ int agent_local_start(struct agent *a)
 	a->local.io.ready = agent_local_accept;
 	a->local.io.fd = local_listen(NULL, a->node);
 	if (a->local.io.fd < 0) {
-		error("cannot listen on %s/%s/agent.sock: %m", STORM_RUNDIR, a->node);
+		error("cannot listen on %s/%s/agent.sock: %m", STORM_RUNDIR,
+		      a->node);
 		return -1;
 	}
 	if (agent_io_add(&a->ios, &a->local.io, EPOLLIN)) {

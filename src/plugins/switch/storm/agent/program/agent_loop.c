@@ -26,7 +26,7 @@
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-#define OLD_AFTER STORM_SEC	/* see agent_loop_read_old() */
+#define OLD_AFTER STORM_SEC /* see agent_loop_read_old() */
 #define WAIT_MAX (3600 * STORM_SEC)
 
 /* ----------------------------------------------------------------- signals --- */
@@ -51,7 +51,7 @@ int agent_loop_signals(struct agent *a)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGCONT);	/* agent_loop_hear_stops() */
+	sigaddset(&set, SIGCONT); /* agent_loop_hear_stops() */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -112,8 +112,10 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 {
 	uint64_t next = storm_nm_tick(a->nm, now);
 	/* in this order */
-	uint64_t (*const parts[])(struct agent *a, uint64_t now) = {
-		agent_launch_tick, agent_libdir_tick, agent_gang_tick,
+	uint64_t (*const parts[])(struct agent * a, uint64_t now) = {
+		agent_launch_tick,
+		agent_libdir_tick,
+		agent_gang_tick,
 		agent_loop_orphan_tick,
 	};
 

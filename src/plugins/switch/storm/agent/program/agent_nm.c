@@ -35,12 +35,13 @@ static void agent_nm_session_open(void *host, uint64_t session,
 				  void **ctx)
 {
 	struct agent *a = host;
-	struct agent_session *s = agent_session_create(a, session, info,
-						       a->auth.admitting);
+	struct agent_session *s =
+		agent_session_create(a, session, info, a->auth.admitting);
 
 	a->auth.admitting = NULL;
 	*ctx = s;
-	debug("session %016" PRIx64 " of uid %u for step %u.%u is open, node %u of %u",
+	debug("session %016" PRIx64
+	      " of uid %u for step %u.%u is open, node %u of %u",
 	      session, info->uid, info->job_id, info->step_id, info->self,
 	      info->count);
 	if (s->cluster)
@@ -73,8 +74,8 @@ static void agent_nm_event(void *host, void *ctx, uint64_t session,
 	else if (remote_event == STEP_EVENT_LAUNCH)
 		agent_launch(s, buf, len, storm_now());
 	else
-		debug("session %016" PRIx64 ": unknown event %u",
-		      session, remote_event);
+		debug("session %016" PRIx64 ": unknown event %u", session,
+		      remote_event);
 }
 
 static void agent_nm_strobe(void *host, void *ctx, uint64_t session,
@@ -143,10 +144,11 @@ static void agent_nm_net_ready(struct agent *a, struct agent_io *io,
 
 int agent_nm_start(struct agent *a)
 {
-	const struct storm_net_handler h = {
-		.datagrams = agent_nm_datagrams, .stream = agent_nm_stream,
-		.stream_failed = agent_nm_stream_failed, .arg = a
-	};
+	const struct storm_net_handler h = { .datagrams = agent_nm_datagrams,
+					     .stream = agent_nm_stream,
+					     .stream_failed =
+						     agent_nm_stream_failed,
+					     .arg = a };
 	const struct storm_driver *driver = storm_driver_of(&a->conf.set);
 	struct storm_net *net;
 	int err;
@@ -155,7 +157,7 @@ int agent_nm_start(struct agent *a)
 	if (!net) {
 		error("cannot use port %u: %s", a->conf.set.port,
 		      err == STORM_ESYS ? strerror(errno) :
-		      storm_strerror(err));
+					  storm_strerror(err));
 		return -1;
 	}
 	a->net.driver = driver;

@@ -32,23 +32,21 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F "},\n"
-		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", "
-		 F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F ", " F "},\n"
+		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
+		 ", " F ", " F ", " F "},\n"
 		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
-		 a->slurmd.lifelines ? "true" : "false",
-		 C(files), C(files_failed), C(bytes), C(launches),
-		 C(launches_failed), C(steps), C(reports), C(opens_bad),
-		 C(gang_steps), C(gang_maps), C(gang_strobes), C(gang_missed),
-		 C(gang_slots), C(gang_stops), C(gang_opened),
-		 C(gang_awake),
-		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
+		 a->slurmd.lifelines ? "true" : "false", C(files),
+		 C(files_failed), C(bytes), C(launches), C(launches_failed),
+		 C(steps), C(reports), C(opens_bad), C(gang_steps),
+		 C(gang_maps), C(gang_strobes), C(gang_missed), C(gang_slots),
+		 C(gang_stops), C(gang_opened), C(gang_awake), N(sessions),
+		 N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
-		 N(data_moved),
-		 N(repaired), N(nacks_sent), N(nacks_served), N(relayed),
-		 N(strobes), N(bad_seal), N(bad_wire), N(bad_session),
-		 N(replayed), N(fenced), N(opens_refused), net);
+		 N(data_moved), N(repaired), N(nacks_sent), N(nacks_served),
+		 N(relayed), N(strobes), N(bad_seal), N(bad_wire),
+		 N(bad_session), N(replayed), N(fenced), N(opens_refused), net);
 #undef N
 #undef C
 #undef F

@@ -116,7 +116,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 	agent_poll_start(&a);
 	if (storm_agent_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
-			AGENT_EXIT_FAILED;
+					     AGENT_EXIT_FAILED;
 	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
 	     a.conf.set.port, getpid());
 	agent_loop_run(&a);
@@ -127,21 +127,21 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 /* ------------------------------------------------------------ command line --- */
 
 static const char storm_agent_usage[] =
-"Usage: storm_agent [--node NAME] --stats | --trace [FROM] |\n"
-"                   --drop PERCENT [SEED]\n"
-"       storm_agent --version\n"
-"       storm_agent --node NAME --run [--slurmd-port PORT]\n"
-"\n"
-"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
-"query a running agent:\n"
-"  --stats                 print its counters as JSON\n"
-"  --trace [FROM]          print the trace of gang scheduling, one JSON object on\n"
-"                          each line, from event number FROM on; works without\n"
-"                          a running agent, too\n"
-"  --drop PERCENT [SEED]   for tests: discard this share of the datagrams that\n"
-"                          it receives\n"
-"  --node NAME             the agent's node; needed if this host has several\n"
-"  --version               print the version\n";
+	"Usage: storm_agent [--node NAME] --stats | --trace [FROM] |\n"
+	"                   --drop PERCENT [SEED]\n"
+	"       storm_agent --version\n"
+	"       storm_agent --node NAME --run [--slurmd-port PORT]\n"
+	"\n"
+	"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
+	"query a running agent:\n"
+	"  --stats                 print its counters as JSON\n"
+	"  --trace [FROM]          print the trace of gang scheduling, one JSON object on\n"
+	"                          each line, from event number FROM on; works without\n"
+	"                          a running agent, too\n"
+	"  --drop PERCENT [SEED]   for tests: discard this share of the datagrams that\n"
+	"                          it receives\n"
+	"  --node NAME             the agent's node; needed if this host has several\n"
+	"  --version               print the version\n";
 
 int main(int argc, char **argv)
 {
