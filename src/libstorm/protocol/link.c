@@ -147,7 +147,7 @@ int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
 		if (!l->batch)
 			return -ENOMEM;
 	}
-	/* first read all, then seal all: by turns it takes 4% more CPU */
+	/* read all, then seal all: taking turns costs 4% more CPU */
 	p = l->batch + STORM_HEADER_LEN;
 	for (size_t i = 0; i < n; i++, p += seg) {
 		uint64_t off = (first + i) * chunk;
@@ -281,9 +281,9 @@ static int link_unseal(struct storm_link *l, struct storm_seal *s,
 	return STORM_OK;
 }
 
-/* Something from a sender that is not known, or from another life of it: a key
- * is derived for each, but a peer is made, or made anew, only once it has
- * proved to be sealed. */
+/* A datagram from an unknown sender, or from another incarnation of it.  A key is
+ * derived for each, but a peer is created or replaced only after the seal has
+ * been verified. */
 static int link_open_first(struct storm_link *l, struct storm_peer *p,
 			   enum storm_lane lane, const struct storm_header *h,
 			   const struct storm_rx *rx, struct storm_plain *out)
@@ -292,7 +292,7 @@ static int link_open_first(struct storm_link *l, struct storm_peer *p,
 						 l->session, h->sender, lane);
 	int err = link_unseal(l, s, h, rx, out);
 
-	/* from outside, and it does not know the epoch yet: heard, no more */
+	/* a node outside, which does not know the epoch yet: remember nothing */
 	if (!err && p && h->epoch < p->epoch) {
 		storm_seal_destroy(s);
 		return STORM_OK;
@@ -348,9 +348,9 @@ static int link_open(struct storm_link *l, const struct storm_header *h,
 				 sizeof(p->incarnation));
 	int err;
 
-	/* Another life of that node.  It came in with an epoch in which the one
-	 * before had nothing to say any more; who is no member may begin anew
-	 * at any time. */
+	/* Another incarnation of a member must come with a later epoch, in
+	 * which the previous one is fenced.  A non-member may begin again at
+	 * any time. */
 	if (p && !same && member && h->epoch <= p->epoch) {
 		l->stats->fenced++;
 		return STORM_EACCES;

@@ -48,16 +48,16 @@ int storm_link_init(struct storm_link *l, struct storm_transport *t,
 		    struct storm_link_stats *stats,
 		    const uint8_t key[STORM_KEY_LEN], uint64_t session,
 		    uint32_t self, const uint8_t inc[STORM_INCARNATION_LEN]);
-/* The same participant under another incarnation: whom it believes stays. */
+/* The same participant under another incarnation; its peers stay. */
 int storm_link_reborn(struct storm_link *l,
 		      const uint8_t inc[STORM_INCARNATION_LEN]);
 void storm_link_free(struct storm_link *l);
 /* To its end the session uses this multicast group. */
 void storm_link_group(struct storm_link *l, const struct storm_addr *group);
 
-/* A node is a member from this epoch on, in the incarnation that was heard last:
- * what another one of it said before does not displace it.  False: it was never
- * heard. */
+/* A node is a member from this epoch on, in the incarnation that it used last.
+ * What an earlier incarnation sent does not displace that one.  False: nothing
+ * was ever received from it. */
 bool storm_link_admit(struct storm_link *l, uint32_t node, uint32_t epoch);
 /* The incarnation it has for us; NULL: none. */
 const uint8_t *storm_link_incarnation(struct storm_link *l, uint32_t node);
@@ -99,27 +99,27 @@ struct storm_plain {
 
 /*
  * Verify and decrypt.  The sender is a node of the domain, as far as h says,
- * or its owner.  A member has one incarnation; another one is believed from a
- * higher epoch on (it came back by JOIN).  Who is no member may have any, but
- * takes the place of the one before only with an epoch that is as high.  h was
- * unpacked from rx.  STORM_OK and *out is filled; the reason is counted
- * otherwise.  Control messages pass once per sequence.
+ * or its owner.  A member has one incarnation; another one is accepted only with a
+ * higher epoch (the node came back by JOIN).  A non-member may have any, but it
+ * replaces the previous one only with an epoch that is at least as high.  h was
+ * unpacked from rx.  STORM_OK: *out is filled; otherwise the reason is counted.
+ * Control messages pass once per sequence.
  */
 int storm_link_open(struct storm_link *l, const struct storm_header *h,
 		    bool member, const struct storm_rx *rx,
 		    struct storm_plain *out);
 
-/* As storm_link_open(), for DATA, which a member sends.  They are unsealed to the
- * place that place() returns, or to room if it returns NULL.  place() sees a head
- * that may be forged. */
+/* As storm_link_open(), for DATA, which a member sends.  The data are unsealed to
+ * the place that place() returns, or to room if it returns NULL.  The head that
+ * place() sees may be forged. */
 int storm_link_open_data(struct storm_link *l, const struct storm_header *h,
 			 const struct storm_rx *rx, storm_place_fn place,
 			 void *arg, struct storm_plain *out);
 
-/* Is that the life of its sender that is known here? */
+/* Is h from the incarnation of its sender that is known here? */
 bool storm_link_knows(const struct storm_link *l, const struct storm_header *h);
-/* As storm_link_open(), of any life of a sender: it is heard, and nothing of it
- * remembered.  It may have been said long ago. */
+/* As storm_link_open(), for any incarnation of a sender.  Nothing of it is
+ * remembered, and it may be a replay of an old datagram. */
 int storm_link_hear(struct storm_link *l, const struct storm_header *h,
 		    const struct storm_rx *rx, struct storm_plain *out);
 

@@ -13,8 +13,8 @@
 
 #include "seal.h"
 
-/* A sender's own is for sealing, a receiver's for opening, so the cipher's
- * state, of a kilobyte or more, is made when it is first asked for. */
+/* A sender only seals and a receiver only unseals.  So the cipher's state, a
+ * kilobyte or more, is created on first use. */
 struct storm_seal {
 	uint8_t sub[STORM_KEY_LEN];
 	EVP_CIPHER_CTX *enc, *dec; /* keyed; only the nonce changes */
@@ -75,7 +75,7 @@ void storm_seal_destroy(struct storm_seal *s)
 	free(s);
 }
 
-/* Keyed for one direction; false: no memory, or OpenSSL failed. */
+/* Set the key for one direction.  False: no memory, or OpenSSL failed. */
 static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 {
 	if (*ctx)
@@ -122,7 +122,7 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		       STORM_ESYS;
 }
 
-/* Ready for the body of what has this header. */
+/* Prepare for the body that follows this header. */
 static bool seal_open_begin(struct storm_seal *s, const uint8_t *hdr,
 			    uint64_t sequence)
 {
@@ -143,7 +143,7 @@ static bool seal_open_bytes(struct storm_seal *s, const uint8_t *from,
 	return EVP_DecryptUpdate(s->dec, to, &n, from, (int) len) == 1;
 }
 
-/* Was it all as it was sealed? */
+/* Verify the tag. */
 static bool seal_open_end(struct storm_seal *s, uint8_t tag[STORM_TAG_LEN])
 {
 	uint8_t none[STORM_TAG_LEN];
@@ -163,7 +163,7 @@ int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 	if (len < STORM_TAG_LEN)
 		return STORM_EAUTH;
 	len -= STORM_TAG_LEN;
-	memcpy(tag, body + len, STORM_TAG_LEN); /* out may be over it */
+	memcpy(tag, body + len, STORM_TAG_LEN); /* out may overlap it */
 	return seal_open_begin(s, hdr, sequence) &&
 			       seal_open_bytes(s, body, len, out) &&
 			       seal_open_end(s, tag) ?
@@ -255,7 +255,7 @@ void storm_replay_accept(struct storm_replay *w, uint64_t sequence)
 {
 	if (sequence <= w->top && w->top - sequence >= STORM_REPLAY_WINDOW)
 		return;
-	/* the places of those between were older ones' */
+	/* the bits between belonged to older sequences */
 	if (sequence > w->top && sequence - w->top >= STORM_REPLAY_WINDOW)
 		memset(w->seen, 0, sizeof(w->seen));
 	else

@@ -1,9 +1,9 @@
 /*
  * seal.h - every datagram is sealed: AES-256-GCM (OpenSSL 3) over the body, the
  * whole header as associated data.  A sender's subkey is HKDF-SHA256(session
- * key; incarnation, session, sender, lane), so that two senders, two lives of
- * one sender, or its two lanes never share a nonce; the nonce is the header's
- * sequence, which a sender never uses twice.  The suite is the fastest for a
+ * key; incarnation, session, sender, lane), so that two senders, two
+ * incarnations of one sender, or its two lanes never share a nonce.  The nonce is
+ * the header's sequence, which a sender never uses twice.  The suite is the fastest for a
  * datagram (contribs/bench/seal_rate).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -51,9 +51,9 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      size_t len, uint8_t head[STORM_DATA_HEADER_LEN],
 			      storm_place_fn place, void *arg);
 
-/* What tells a session's multicast from others' on the same group (Q_Key): every
- * member derives it, nobody else can.  Not the highest bit, which takes
- * privileges to use.  0: OpenSSL failed. */
+/* The key that separates a session's multicast from others on the same group
+ * (Q_Key).  Only members can derive it.  The highest bit is 0, because such Q_Keys
+ * need privileges.  0: OpenSSL failed. */
 uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session);
 
 /* Random bytes from the kernel; 0 or ESYS. */
@@ -61,9 +61,9 @@ int storm_random(void *buf, size_t len);
 void storm_sha256(const void *buf, size_t len, uint8_t out[32]);
 
 /*
- * RFC 4303 style window over control sequences: true once per sequence.  As wide as
- * a receive queue is deep: what comes by one queue, to one node, may overtake
- * all that waits in another, sent to all.
+ * RFC 4303 style window over control sequences: true once per sequence.  It is
+ * as wide as a receive queue is deep: a unicast may overtake all multicasts that
+ * wait in another queue.
  */
 #define STORM_REPLAY_WINDOW 1024
 struct storm_replay {

@@ -1,13 +1,13 @@
 /*
- * nm_data.c - DATA as they come to a node (Algorithm 7): unsealed, written, and
- * handed on where they go along the chain.  Where the paper's queue of chunks has
- * slots and an order, here every chunk is written at its offset as it comes, whole
- * runs at a time, and the temporary file is the queue: a late chunk delays nothing.
+ * nm_data.c - a node receives DATA (Algorithm 7): it unseals and writes them, and
+ * relays them if they travel along the chain.  The paper's queue of chunks has
+ * slots and an order.  Here every chunk is written at its offset as it comes, in
+ * runs, and the temporary file is the queue: a late chunk delays nothing.
  *
- * Each is unsealed to where it stays: of a file to the end of the run that is being
- * gathered, of memory to its place.  The first bytes of what is sealed name that
+ * Each chunk is unsealed to where it stays: for a file to the end of the run that
+ * is being gathered, for memory to its place.  The first sealed bytes name that
  * place, and are not verified yet when they are used.  So nothing is unsealed over
- * what is there already.
+ * bytes that are there already.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -19,7 +19,7 @@
 
 /* --------------------------------------------------------------- the run --- */
 
-/* What was gathered; of memory it is where it belongs. */
+/* The gathered bytes; for memory they are in place already. */
 static int nm_data_write(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
@@ -44,7 +44,7 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now)
 	x = &s->xfer;
 	sys = nm_data_write(s);
 	if (sys) {
-		/* chunks stay unset: nobody is offered what is not there */
+		/* chunks stay unset: no repair offers what is missing */
 		nm_xfer_fail(s, STORM_ESYS, sys);
 		nm_status_update(s, false, now);
 		return;
@@ -73,7 +73,7 @@ static bool nm_data_have_stage(struct storm_nm *nm)
 	return nm->stage;
 }
 
-/* Is it in the run, or written, or in memory: what must not be lost? */
+/* Is the chunk here (in the run, written, or in memory), so that it must be kept? */
 static bool nm_data_is_there(const struct nm_session *s, uint64_t i)
 {
 	const struct storm_nm *nm = s->nm;
@@ -93,8 +93,8 @@ static uint64_t nm_data_offset_of(const uint8_t head[STORM_DATA_HEADER_LEN])
 	return storm_get64(&in);
 }
 
-/* Where a chunk of so many bytes is unsealed to.  NULL: elsewhere, because it is
- * no chunk, or is there already. */
+/* The place to unseal a chunk of len bytes to.  NULL: use other room, because it
+ * is no chunk of the transfer, or is here already. */
 static uint8_t *nm_data_place_of(void *arg, const uint8_t *head, size_t len)
 {
 	struct nm_session *s = arg;
@@ -119,7 +119,7 @@ struct nm_chunk {
 
 /* --------------------------------------------------------------- the chain --- */
 
-/* Hand the run of datagrams on, as they came, sealed by whoever sent them. */
+/* Relay the run of datagrams unchanged, under their sender's seal. */
 void nm_data_relay(struct storm_nm *nm)
 {
 	struct nm_session *s = nm->pass_of;
@@ -155,7 +155,7 @@ static void nm_data_relay_add(struct nm_session *s, const struct storm_rx *rx)
 
 /* ---------------------------------------------------------------- receiving --- */
 
-/* Is it for what is under way, and from one who may send it? */
+/* Does it belong to the transfer under way, from a sender that may send it? */
 static bool nm_data_is_wanted(struct nm_session *s,
 			      const struct storm_header *h)
 {
@@ -174,13 +174,13 @@ static bool nm_data_is_wanted(struct nm_session *s,
 	return true;
 }
 
-/* Its number; what is no chunk of the transfer has none. */
+/* The number of the chunk; false: it is no chunk of the transfer. */
 static bool nm_data_number_of(struct nm_session *s, const struct nm_chunk *c,
 			      uint64_t *i)
 {
 	struct nm_xfer *x = &s->xfer;
 
-	/* whoever missed the state that tells the chunk sees it here */
+	/* a node that missed the state with the chunk size finds it here */
 	if (!x->mapped && c->off < x->begin.size && c->len >= STORM_CHUNK_MIN &&
 	    c->len < x->begin.size - c->off)
 		nm_xfer_map(s, (uint32_t) c->len);
@@ -192,7 +192,7 @@ static bool nm_data_number_of(struct nm_session *s, const struct nm_chunk *c,
 	return *i < x->map.count;
 }
 
-/* Where it belongs, if it is not there: the run before it may have been another. */
+/* Move the chunk to its place if it is not there: the run may have changed. */
 static void nm_data_settle(struct nm_session *s, const struct nm_chunk *c)
 {
 	struct storm_nm *nm = s->nm;
@@ -205,7 +205,7 @@ static void nm_data_settle(struct nm_session *s, const struct nm_chunk *c)
 	nm->stats.data_moved += c->len;
 }
 
-/* To the end of the run, or the first of another one. */
+/* Add the chunk to the run, or begin another run with it. */
 static void nm_data_gather(struct nm_session *s, const struct nm_chunk *c,
 			   bool run, uint64_t now)
 {
@@ -235,7 +235,7 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	uint64_t i;
 	bool run;
 
-	/* without memory it is as if it had been lost */
+	/* no memory: treat it as lost */
 	if (!nm_data_is_wanted(s, h) || !nm_data_have_stage(nm))
 		return;
 	if (storm_link_open_data(&s->link, h, rx, nm_data_place_of, s, &plain))
@@ -251,7 +251,7 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	}
 	x->data_at = now;
 	nm->stats.data_new++;
-	/* whoever sends again is not the owner, or sends to one node */
+	/* a repair is not from the owner, or goes to one node */
 	if (i < x->repair.high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
 		nm->stats.repaired++;
 		nm_repair_came(x, now);
