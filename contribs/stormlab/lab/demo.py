@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -60,8 +61,9 @@ def _make_app(lab):
     """Compile the program on the machine into the lab's /home/user."""
     home = lab.dir + "/home/user"
     source = os.path.join(os.path.dirname(__file__), "demo_app.c")
-    compiler = os.environ.get("CC", "gcc")
-    for argv in ([compiler, "-O2", "-o", home + "/app.elf", source],
+    # CC may have arguments: "ccache gcc"
+    compiler = shlex.split(os.environ.get("CC", "gcc")) or ["gcc"]
+    for argv in ([*compiler, "-O2", "-o", home + "/app.elf", source],
                  [home + "/app.elf", "--make", home + "/app"]):
         try:
             done = subprocess.run(argv, capture_output=True, text=True,
