@@ -1,10 +1,9 @@
 /*
  * cheap_seal.c - seal.h for the harnesses with a domain around them: checksums
  * in place of HKDF, AES-GCM and SHA-256, which took a third of their time and
- * look at nothing that the fuzzer varies.  Who has another key, another
- * incarnation, another sequence or another header than the sealer had is
- * refused as before.  The rest of seal.c is the product's, and fuzz_seal has
- * all of it.
+ * look at nothing that the fuzzer varies.  A datagram is refused as before if
+ * the key, the incarnation, the sequence or the header differs from the
+ * sealer's.  The rest of seal.c is the product's, and fuzz_seal has all of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

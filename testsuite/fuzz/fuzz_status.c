@@ -2,7 +2,7 @@
  * fuzz_status.c - STATUS of subtrees, and the STATUS that their parent makes of
  * them.
  *
- *   u16 nodes less one, u8 radix less two, u16 room for what the parent says,
+ *   u16 nodes less one, u8 radix less two, u16 room for the parent's STATUS,
  *   u64 operation, u8 phase, u16 floor and u8 comparison that are asked for, then
  *   {u16 length, STATUS} until the end
  *

@@ -6,9 +6,9 @@
  *   u8 bytes that a connection's first read gives at most, less one (255: all),
  *   each of the next twice as many; u8 flags; commands
  *
- * What is handed over must be what one connection brought, whole; nobody is
- * written to but a sender whose OPEN was refused for a reason; a descriptor that
- * was closed is never used; and what peers make us hold keeps its bounds.
+ * What is handed over must be what one connection brought, whole.  The node
+ * writes only to a sender whose OPEN was refused for a reason.  A closed
+ * descriptor is never used.  What peers make us hold keeps its bounds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

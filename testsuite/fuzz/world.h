@@ -43,23 +43,24 @@
 #define NM_KILLED 0x40	/* the agent ends with the script */
 #define NM_CLUSTER 0x80 /* the cluster domain */
 #define NM_OPEN_FLAGS \
-	0xf /* those that the OPEN itself says, and the
+	0xf /* those that the OPEN itself sets, and the
 				   cluster */
 enum nm_command {
 	NM_SEALED,
 	NM_RAW,	    /* {u8 0: not our session, u16 length, datagram} */
-	NM_TIME,    /* {u16 ms}: goes by */
+	NM_TIME,    /* {u16 ms}: this time passes */
 	NM_ANSWER,  /* {u8 err}: the host answers what it was asked first */
 	NM_REPORT,  /* {u8 kind, u8 code, u8 first, u8 more} */
 	NM_EXPECT,  /* {u8 kind, u8 count} */
 	NM_VAR,	    /* {u8 var, u8 value} */
 	NM_FAILED,  /* {u8 node, u8 err}: an OPEN was not taken */
 	NM_TROUBLE, /* {u8: 1 writes fail, 2 nothing can be sent} */
-	NM_OPEN,    /* {u8: 1 of another session, 2 nobody waits for the
+	NM_OPEN,    /* {u8: 1 of another session, 2 no peer waits for the
 			   verdict, 4 the host refuses it}: one more OPEN */
 	NM_TAKE,    /* {u8: 1 in the same epoch, 2 this node is excluded, 4
 			   as if there had been no owner before, 8 with a file,
-			   0x10 he may not}: the next owner of the cluster */
+			   0x10 it is not permitted}: the next owner of the
+			   cluster */
 	NM_ASK,	    /* {u8: 1 a transfer, 2 not of all, u8 value or length}:
 			   this node asks for an operation */
 	NM_DATA,    /* {u8 sender, u8 how, u8 op, u16 offset in tenths, u16

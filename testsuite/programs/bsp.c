@@ -5,7 +5,7 @@
  *
  *	bsp ITERATIONS GO [DIRECTORY]
  *
- * begins when the file GO is there, and rank 0 says when it began and ended, in
+ * begins when the file GO is there.  Rank 0 reports when it began and ended, in
  * CLOCK_MONOTONIC nanoseconds.  With a directory it leaves the time of each
  * iteration's end there, 8 bytes each, in a file that is called by the job's number.
  *

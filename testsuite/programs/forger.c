@@ -1,13 +1,13 @@
 /*
  * forger.c - a switch_storm.so of a user's own, before the real one: srun sends
- * what FORGE says in the place of the step's network context.
+ * what FORGE selects in the place of the step's network context.
  *
  *	flip:N	its byte N with another lowest bit (of the end: -N)
  *	cut:N	its first N bytes
  *	keep	as it is, and in the file FORGE_FILE, too
  *	swap	what is in FORGE_FILE
  *	none	what plugins sent before there were contexts
- *	later	of a version that nobody knows
+ *	later	of a version that no plugin knows
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -1,12 +1,13 @@
 /*
- * stencil - heat in a plate, by Jacobi's method: the plate is cut into strips, one
- * to a rank; in every sweep neighbours exchange their edges, in every tenth all
- * learn how much has changed.  A sweep takes about a hundred microseconds and goes
- * through a megabyte: who comes back to its processor finds others' data there.
+ * stencil - heat in a plate, by Jacobi's method.  The plate is cut into strips,
+ * one to a rank.  In every sweep neighbours exchange their edges.  In every
+ * tenth sweep all ranks learn how much has changed.  A sweep takes about a
+ * hundred microseconds and goes through a megabyte.  A rank that comes back to
+ * its processor finds the data of others there.
  *
  *	stencil SWEEPS GO
  *
- * begins when the file GO is there, and rank 0 says when it began and ended, in
+ * begins when the file GO is there.  Rank 0 reports when it began and ended, in
  * CLOCK_MONOTONIC nanoseconds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

@@ -86,7 +86,7 @@ static const char *by_rank(const char *path)
 	return out;
 }
 
-/* --- the verbs; each gets its arguments and says how many it took --- */
+/* --- the verbs; each gets its arguments and returns how many it took --- */
 
 static int do_say(char **a)
 {

@@ -1,5 +1,5 @@
 /*
- * uselib - prints what libgreet says.
+ * uselib - prints what libgreet returns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -12,14 +12,14 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/sim/sim.h"
 
-struct told { /* what the owner said */
+struct told { /* what the owner reported */
 	bool opened, open_ok;
 	int why, sys; /* of the last one named at OPEN */
 	struct storm_idset named;
 	struct storm_outcome out;
 	uint32_t ended;
 	struct storm_idset overdue;
-	uint32_t times, backs; /* somebody was overdue, was back */
+	uint32_t times, backs; /* a node was overdue, was back */
 };
 
 #define CHECK(cond, ...)                                              \

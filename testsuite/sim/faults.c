@@ -1,11 +1,12 @@
 /*
  * faults.c - see faults.h.
  *
- * Who may be named for what?  A node that is silent for a quarter of the time
- * after which silence counts as death, in all: where three datagrams in ten
- * are lost, chance does not take the other fifteen signs of life.  Others who
- * depend on it hear nothing of the owner meanwhile, where there is no
- * multicast, so that they too may be named once it lasts as long as that.
+ * Which nodes may be named, and for which fault?  A node may be named if it is
+ * silent, in total, for a quarter of the time after which silence counts as
+ * death.  Where three datagrams in ten are lost, chance does not take the other
+ * fifteen signs of life.  Without multicast, the nodes that depend on a silent
+ * node hear nothing of the owner meanwhile.  These nodes, too, may be named
+ * once the silence lasts as long as that.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -125,8 +126,8 @@ static void make(struct maker *m, enum fault_kind kind)
 	case FAULT_PAUSE:
 		one.ns = span(c, storm_chance_percent(c, 80) ? dead / 2 :
 							       3 * dead / 2);
-		/* the owner's own absence is nobody's fault, but a step's end
-		 * if it is long */
+		/* the owner's own absence is no node's fault, but it ends
+		 * the step if it is long */
 		if (one.ns < dead / 2 && storm_chance_percent(c, 20))
 			one.node = STORM_NO_NODE;
 		break;

@@ -1,9 +1,9 @@
 /*
  * linear.h - the black box: are the results of a small history such as one
- * sequential order of its operations would have given?  Every order is tried
- * (the search of Wing and Gong, for sequential consistency: who issues
- * operations sees them take effect in the order in which he issued them), with
- * what was tried already remembered.  Nothing is known here of owners, epochs
+ * sequential order of its operations would have given?  The search of Wing and
+ * Gong tries every order, and remembers what it has tried.  It checks for
+ * sequential consistency: the operations of a process take effect in the order
+ * in which the process issues them.  The search knows nothing of owners, epochs
  * or decisions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

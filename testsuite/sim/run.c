@@ -64,7 +64,7 @@ static bool fail(struct run *r, const char *what, uint32_t node)
 	return false;
 }
 
-/* ------------------------------------------------------------ what is told --- */
+/* ----------------------------------------------------------------- reports --- */
 
 static void lose(struct run *r)
 {

@@ -2,9 +2,10 @@
  * test_cluster.c - the cluster domain under seeded faults: owners die, are cut
  * off and go on speaking, or are followed by another one for no reason; nodes
  * die, forget and come back.  Every operation writes a number that is higher
- * than all before into a global variable of all members, so that what a node
- * shows tells what it has executed: never less than before, never what was
- * ABORTED, and in the end the same everywhere, nothing that was DONE missing.
+ * than all before into a global variable of all members.  The value on a node
+ * thus shows which operations the node has executed.  The value never falls,
+ * and it is never that of an ABORTED operation.  In the end it is the same on
+ * all nodes, and no DONE operation is missing.
  *
  * usage: test_cluster [SCHEDULES [FIRST-SEED]]
  *

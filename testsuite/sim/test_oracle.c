@@ -563,9 +563,9 @@ START_TEST(small_histories)
 }
 END_TEST
 
-/* A history made from one order is always found consistent, whatever is mixed
- * of it; with a read of another value it seldom is, and never of a value that
- * nobody wrote. */
+/* A history made from one order is always found consistent, in whatever way it
+ * is mixed. With a read of another value it is seldom found consistent. With a
+ * read of a value that no process wrote it is never found consistent. */
 START_TEST(any_order_is_found)
 {
 	struct rnd r = rnd_of(_i);

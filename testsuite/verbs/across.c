@@ -4,11 +4,12 @@
  *	across node [KEY=VALUE ...]	$RXE_ADDR is a node; files in directory root
  *	across owner FILE [KEY=VALUE ...]	sends it to $RXE_COUNT of them, as /f
  *
- * Each says what happens, a line each: "ready", "open", "quarter" (of the file is
- * on all nodes), "outcome STATE", "fault NODE SENTENCE", "lost NODE", "strobe
- * NUMBER", "stat NAME NUMBER", "counters JSON".  A node ends with its domain.  After an outcome
- * that is not done, an owner with again=FILE waits until this is there, and sends to
- * whoever is left.
+ * Each process reports what happens, one line for each event.  The lines are
+ * "ready", "open", "quarter" (of the file is on all nodes), "outcome STATE",
+ * "fault NODE SENTENCE", "lost NODE", "strobe NUMBER", "stat NAME NUMBER" and
+ * "counters JSON".  A node ends with its domain.  After an outcome that is not
+ * done, an owner with again=FILE waits until this file is there.  The owner
+ * then sends to the nodes that are left.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -511,8 +511,8 @@ END_TEST
 
 /* ------------------------------------------------- what befalls a subnet */
 
-/* As the manager tells of a group that is gone, when another subnet manager has
- * taken over. */
+/* The manager reports the loss of a group in this way when another subnet
+ * manager has taken over. */
 static void group_is_lost(struct end *e, struct verbs_member *m)
 {
 	struct rdma_cm_event ev = {
