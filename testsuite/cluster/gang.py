@@ -168,7 +168,7 @@ class Gang(Cluster):
         return found
 
     def frozen(self):
-        """The stopped control groups of the lab, whoever made them."""
+        """The stopped control groups of the lab, whatever created them."""
         found = []
         for top in self.lab.record["cgroups"]:
             for path in pathlib.Path(top).rglob("cgroup.freeze"):

@@ -15,11 +15,11 @@ from vm import SECONDS
 
 class Layout(typing.NamedTuple):
     """A layout of a host's control groups."""
-    words: list         # that make systemd make it, on the kernel's command line
+    words: list         # of the kernel command line, which select it
     mounted: str        # by what_is_mounted()
     mechanism: str      # by which steps are stopped: its number in the trace,
     kind: int           # too,
-    says: str           # and the agent's words
+    says: str           # and the text that the agent logs
 
 
 LAYOUTS = {

@@ -18,7 +18,7 @@ from lab import slurmconf  # noqa: E402
 from lab.cluster import Plan, slurm_plugin_dir, stage_dir  # noqa: E402
 
 AGENT = f"{slurmconf.STAGE}/libexec/slurm-storm/storm_agent"
-#: emulation is slow, and its processor may be somebody else's
+#: emulation is slow, and other programs may use its processor
 SLURM_CONF = [
     ("SlurmctldHost", "rx0(10.77.0.1)"), ("MessageTimeout", "100"),
     ("SlurmdTimeout", "600"), ("SlurmctldTimeout", "600"),

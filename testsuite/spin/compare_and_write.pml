@@ -1,7 +1,8 @@
 /*
  * compare_and_write.pml - ordered COMPARE-AND-WRITE with retries: two operations
  * of two initiators over overlapping node sets, in one owner's queue.  The
- * owner's half is owner_xfer.c, the node's nm_xfer.c; names are theirs.
+ * model of the owner follows owner_xfer.c, that of the node nm_xfer.c.  Names
+ * are those of the C code.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  *
@@ -9,13 +10,13 @@
  * over nodes 1 and 2: if it is 1, write 2.  Node 2 has 1 from the start, or 0;
  * the initiators' calls come in either order.
  *
- * BEGIN and the decision may be heard late, again and again, never, in any
- * order; so may a copy that is as old as the domain.  FAULTS nodes die, at any
- * point, or are only slow and taken for dead: they are excluded, and what they
- * go on doing is nobody's business.  Take-over is staged_commit.pml's.
+ * BEGIN and the decision may be received late, repeatedly, never, in any
+ * order; so may a copy that is as old as the domain.  FAULTS nodes fail at any
+ * point, or are only slow and are considered dead.  They are excluded, and the
+ * model ignores their later actions.  staged_commit.pml models take-over.
  *
- * The judge is a memory of one piece to which the owner's operations are done
- * in their order.  Each -D named in "run" plants a bug that must be found.
+ * The reference is a single memory to which the owner's operations are applied
+ * in order.  Each -D named in "run" plants a bug that must be found.
  */
 
 #ifndef FAULTS
@@ -42,7 +43,7 @@
 #define OPS 2
 byte P[OPS + 1], value[OPS + 1], assign[OPS + 1];
 
-/* What the owner has said, and told the initiators. */
+/* What the owner has sent to the nodes and reported to the initiators. */
 bool begun[OPS + 1];
 byte decided[OPS + 1], result[OPS + 1];
 byte excluded, faults = FAULTS;
@@ -51,7 +52,7 @@ byte excluded, faults = FAULTS;
 byte var[NODES], op[NODES], phase[NODES];
 bool no[NODES], dead[NODES], fenced[NODES];
 
-/* The judge's. */
+/* The state of the reference. */
 byte memory[NODES], applied[NODES];
 
 /* ------------------------------------------------------------------- node --- */
@@ -133,7 +134,7 @@ end:	do
 		    phase[n] == STORM_PHASE_ENDED -> \
 		    heard = heard | BIT(n) }
 
-/* Dead, or slow for too long; nobody outside P is waited for. */
+/* Dead, or slow for too long. The owner waits only for nodes in P. */
 #define EXCLUDE(n) \
 	:: atomic { IN(n, WAITS_FOR(o)) && (dead[n] || faults) -> \
 		    if \
@@ -149,7 +150,7 @@ end:	do
 #define OUTCOME (fault -> STORM_FAILED : (refused -> STORM_FALSE : STORM_TRUE))
 #endif
 
-/* What the memory of one piece says: over all of P, members or not. */
+/* The result in the reference memory: over all of P, members or not. */
 #define HOLDS(n) (!IN(n, P[o]) || memory[n] == value[o])
 #define WRITES(n) memory[n] = (IN(n, P[o]) -> assign[o] : memory[n])
 
@@ -172,7 +173,7 @@ inline run_op()
 	atomic {
 		heard = 0;
 		refused = false;
-		/* who is no member can answer nothing */
+		/* a node that is not a member cannot answer */
 		fault = ((P[o] & excluded) != 0);
 		begun[o] = true
 	}
@@ -191,7 +192,7 @@ inline run_op()
 		    heard = 0;
 		    break }
 	od;
-	/* Not done before all have ended it, or are members no more. */
+	/* Not done before every member has ended it. */
 	do
 #ifdef NEXT_BEFORE_ENDED
 	:: break
@@ -252,7 +253,7 @@ init {
 		memory[2] = var[2];
 		ready = 1
 	}
-	/* It comes to an end, whatever happened; and local reads are right. */
+	/* It always ends, and local reads are correct. */
 	atomic {
 		ready == 1 + OWNERS ->
 		assert(AS_IN_MEMORY(0));

@@ -1,25 +1,27 @@
 /*
  * staged_commit.pml - the staged commit in a cluster domain whose owner fails:
- * epochs, fencing, take-over, JOIN.  The owner's half is owner_member.c,
- * owner_open.c and owner_xfer.c, the node's nm.c and nm_xfer.c; names are theirs.
+ * epochs, fencing, take-over, JOIN.  The model of the owner follows
+ * owner_member.c, owner_open.c and owner_xfer.c, that of the node nm.c and
+ * nm_xfer.c.  Names are those of the C code.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  *
- * Owner 0 has the domain; the others take it over one after the other, at any
- * time.  An owner may stop for good at any point or be slow for as long as it
- * likes: it goes on when others have taken over, and what it said arrives then.
- * What an owner has said (the arrays below) can be received by anybody in any
- * order, any number of times, now, late or never: loss, duplicates, reordering
- * and delay without an upper bound.  What a node answers is read as it is: that
- * it may be read late is in the owner's being slow, and an answer of another
- * epoch is refused by both.
+ * Owner 0 has the domain.  The others take it over one after the other, at any
+ * time.  An owner may stop permanently at any point, or be slow without limit.
+ * A slow owner continues after others have taken over, and its messages arrive
+ * then.  Every node can receive the messages of an owner (the arrays below) in
+ * any order, any number of times, now, late or never.  This models loss,
+ * duplicates, reordering and unbounded delay.  The owner reads the current
+ * answer of a node: a slow owner models a late read.  Both refuse an answer of
+ * another epoch.
  *
- * An epoch is (owner, minor): a take-over begins a new owner's, exclusion and
- * JOIN add one to minor.  The tree, the data, and how they are repaired are
- * left out: they only carry.
+ * An epoch is (owner, minor): a take-over begins an epoch of a new owner,
+ * exclusion and JOIN add one to minor.  The model omits the tree, the data, and
+ * their repair: they are only transport.
  *
- * Faults: RESTARTS amnesiac restarts of node 2, PAUSES healthy nodes taken for
- * dead.  Each -D named in "run" plants a bug that must be found.
+ * Faults: RESTARTS restarts of node 2 with loss of its state, PAUSES healthy
+ * nodes considered dead.  Each -D named in "run" plants a bug that must be
+ * found.
  */
 
 #ifndef OWNERS
@@ -64,7 +66,7 @@
 byte saved_epoch = EPOCH(0, 0);
 byte saved_excluded;
 
-/* What was said in each epoch; excluded goes with STATE. */
+/* The messages sent in each epoch; excluded belongs to STATE. */
 #define STATE 1			/* the OPEN, too */
 #define RECAST 2		/* the decision of the operation taken over */
 #define BEGIN 4
@@ -72,20 +74,21 @@ byte saved_excluded;
 byte said[EPOCHS];
 byte excluded[EPOCHS];
 byte admitted[EPOCHS];	/* since the owner began; by incarnation */
-/* An operation is known by its number; by: who began it, for the invariants. */
+/* An operation is identified by its number. For the invariants, *_by is the
+ * owner that began it. */
 byte recast_op[OWNERS], recast_by[OWNERS], recast_decision[OWNERS];
 byte own_op[OWNERS], own_decision[OWNERS];
-/* Who has answered what the owner waits for. */
+/* The nodes that have answered what the owner waits for. */
 byte heard[OWNERS];
 #define ANSWERS 1
 #define RECASTING 2
 #define STAGING 3
 #define DECIDED 4
 byte waits_for[OWNERS];
-/* What they have said of the last operation. */
+/* What they have reported about the last operation. */
 byte fresh[OWNERS], high[OWNERS], high_by[OWNERS];
 bool committed[OWNERS];
-byte absent[OWNERS];		/* who is no member in its epoch */
+byte absent[OWNERS];		/* nodes that are not members in its epoch */
 
 /* A node's session and its transfer x. */
 #define MEMBER 0
@@ -106,9 +109,9 @@ hidden byte i, m, e, what, who;
 
 #define IS_MEMBER(n) (is[n] == MEMBER && !(saved_excluded & BIT(n)))
 
-/* Nodes are all alike and do nothing in between: in the order of their states
- * each state is seen once and not in six guises.  A trail (spin -t) is easier to
- * read without: -DUNSORTED. */
+/* Nodes are interchangeable and idle between steps. Sorting them by state
+ * merges six equivalent states into one. A trail (spin -t) is easier to read
+ * without sorting: -DUNSORTED. */
 #define KEY(n) (((((((((((((((epoch[n] << 2 | is[n]) << 2 | op[n]) << 2 | \
 	by[n]) << 2 | phase[n]) << 2 | decision[n]) << 1 | \
 	SET(saved_excluded, n)) << 1 | SET(heard[0], n)) << 1 | \
@@ -165,10 +168,10 @@ inline check()
 		:: i < OPS ->
 			/* all or nothing, in every epoch */
 			assert(!((shown[i] & m) && (gone[i] & m)));
-			/* DONE: every member shows it, and goes on to */
+			/* DONE: every member shows it, and continues to */
 			assert(told[i] != STORM_DONE ||
 			       !(party[i] & m & ~shown[i]));
-			/* ABORTED: nobody ever */
+			/* ABORTED: no node ever shows it */
 			assert(told[i] != STORM_ABORTED || !ever_shown[i]);
 			i++
 		:: else -> break
@@ -221,8 +224,8 @@ inline forget(n)
 	}
 }
 
-/* STATUS: the owner of the node's epoch is told at once; what it makes of it,
- * it may make late. */
+/* STATUS: the owner of the node's epoch receives it at once. The owner may act
+ * on it late. */
 inline tell_staged(n)
 {
 	if
@@ -374,7 +377,7 @@ inline hear_begin(n, e)
 	  (d == STORM_ABORT || phase[n] == STORM_PHASE_STAGED)) || \
 	 UNHEARD_OF(n, o)))
 
-/* Who has not heard of the operation answers that it has ended. */
+/* A node that does not know the operation answers that it has ended. */
 #ifdef UNHEARD_OF_IS_SILENT
 #define UNHEARD_OF(n, o) false
 #else
@@ -418,7 +421,7 @@ inline hear_decision(n, e, o, b, d)
 #ifndef HOST_IS_SLOW
 			applied(n)
 #else
-			skip		/* the host is at it */
+			skip		/* the host is still working */
 #endif
 		fi
 	fi
@@ -426,7 +429,7 @@ inline hear_decision(n, e, o, b, d)
 
 #define SESSION(n, minor) (OWNER(epoch[n]) * MINORS + (minor) + 1)
 
-#define OPENS 16		/* what a node hears, beside the above */
+#define OPENS 16		/* what a node receives, besides the above */
 #define STAGES 32
 #define APPLIES 64
 #define RESTARTED 128
@@ -517,7 +520,7 @@ inline save(e, x)
 	fi
 }
 
-/* The next minor epoch: what is being said goes on in it. */
+/* The next minor epoch: the current messages continue in it. */
 inline say_epoch(x, admits)
 {
 	said[mine + 1] = STATE | (said[mine] & casting);
@@ -527,14 +530,14 @@ inline say_epoch(x, admits)
 	mine++
 }
 
-/* Dead, or slow, or it listens to somebody newer. */
+/* Dead, or slow, or it follows a newer owner. */
 #ifdef SAVE_AFTER_USE
 #define SILENT(n) (is[n] != MEMBER || pauses > 0)
 #else
 #define SILENT(n) (is[n] != MEMBER || saved_epoch != mine || pauses > 0)
 #endif
 
-/* owner_exclude(): goes to lost when the store is another's */
+/* owner_exclude(): goes to lost when the store has another owner */
 #define EXCLUDES(n, unless) \
 	:: (MEMBERS & ~(unless) & BIT(n)) && SILENT(n) -> who = n
 #define EXCLUDE(unless, then) \
@@ -564,7 +567,7 @@ inline say_epoch(x, admits)
 #define SAVE_EXCLUSION(e, x) save(e, x)
 #endif
 
-/* ... which tells, too, where nothing is left to be done. */
+/* Also finds the nodes where the operation has already ended. */
 inline ended_already(n)
 {
 	if
@@ -596,7 +599,7 @@ inline ended_already(n)
 		say_epoch(absent[g] & ~BIT(who), BIT(who)); \
 		check() }
 
-/* What was before does not bind it. */
+/* Earlier operations do not constrain it. */
 inline joined(n)
 {
 	d_step {
@@ -621,7 +624,7 @@ inline joined(n)
 #define NONE_FRESH !(MEMBERS & fresh[g])
 #endif
 
-/* Stops for good; the last one does not. */
+/* Stops permanently; the last owner does not. */
 #ifdef CRASHES
 #define CRASH :: g < OWNERS - 1 -> goto lost
 #else
@@ -747,13 +750,13 @@ own:
 	goto done;
 lost:
 	atomic {
-		/* the local event: UNKNOWN, if it has not been told */
+		/* the local event: UNKNOWN, if not yet reported */
 		if
 		:: g < OPS && told[g] == STORM_PENDING && own_op[g] ->
 			told[g] = STORM_UNKNOWN
 		:: else
 		fi;
-		/* the last one is lost to nobody */
+		/* no owner takes over from the last one */
 		assert(g < OWNERS - 1 || mine == EPOCH(g, MINORS - 1));
 	}
 done:

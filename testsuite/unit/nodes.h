@@ -1,7 +1,7 @@
 /*
- * nodes.h - a domain for tests from a program's side: some nodes in this process
- * and their owner, in one of several worlds: each node with a port of its own of
- * the loopback interface or of an RDMA device's, or in the simulator.
+ * nodes.h - a domain for tests as a program sees it: some nodes in this process
+ * and their owner, in one of several worlds.  Each node has its own port of the
+ * loopback interface or of an RDMA device, or is in the simulator.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -71,9 +71,9 @@ enum storm_state transfer(const struct storm_idset *P,
 			  size_t len, struct storm_outcome *out);
 struct storm_idset some(uint32_t first, uint32_t last);
 
-/* The RDMA device that STORM_TRANSPORT=verbs in the environment asks to be tested:
- * STORM_DEVICE, or what the machines of testsuite/verbs have.  NULL: the worlds
- * that need none are tested. */
+/* The RDMA device to test, if STORM_TRANSPORT=verbs is in the environment:
+ * STORM_DEVICE, or the device of the machines of testsuite/verbs.  NULL: the
+ * worlds that need no device are tested. */
 const char *nodes_device(void);
 
 /* In a network namespace, if there may be one (no RDMA device is in another). */

@@ -148,7 +148,7 @@ START_TEST(test_random)
 }
 END_TEST
 
-/* Whatever comes, what is taken is within the bounds that others rely on. */
+/* For any input, accepted values are within the bounds that callers rely on. */
 START_TEST(test_noise)
 {
 	struct rnd r = rnd_of(_i);

@@ -321,7 +321,7 @@ START_TEST(test_all_or_nothing)
 	must(out.nfaults == 1 && out.faults[0].node == bad &&
 	     out.faults[0].why == STORM_EEXIST);
 	storm_outcome_clear(&out);
-	/* what comes after it comes after it: then nothing of it is left */
+	/* a later operation follows it: then nothing of it is left */
 	to.flags = STORM_FILE_FORCE;
 	to.path = "/g";
 	must(transfer(NULL, &to, data, 10, NULL) == STORM_DONE);
@@ -335,7 +335,7 @@ START_TEST(test_all_or_nothing)
 }
 END_TEST
 
-/* Called off at some moment: all of them show it, or none. */
+/* Cancelled at a random time: all nodes show it, or none. */
 START_TEST(test_called_off)
 {
 	struct storm_target to = { .kind = STORM_TARGET_FILE,
@@ -541,7 +541,7 @@ START_TEST(test_heartbeat_of_the_dead)
 	must(!storm_idset_has(&missed, dead));
 	storm_idset_clear(&missed);
 	storm_outcome_clear(&out);
-	/* by now it is no member, and is not asked */
+	/* it is no longer a member, and receives no request */
 	must(storm_heartbeat(domain, NULL, "beat", 4, NULL, &missed, &out) !=
 	     STORM_ELOST);
 	must(!out.nfaults);
@@ -615,8 +615,8 @@ static void on_fault(void *arg, const struct storm_fault *f)
 	__atomic_fetch_add(&lost, 1, __ATOMIC_SEQ_CST);
 }
 
-/* A node dies while a file is sent: it is named, once, the others agree on the
- * file, and the domain goes on without it. */
+/* A node fails while a file is sent. It is reported once, the others agree on
+ * the file, and the domain continues without it. */
 START_TEST(test_node_dies)
 {
 	struct storm_target to = { .kind = STORM_TARGET_FILE,
@@ -791,8 +791,8 @@ static void found(void)
 	}
 }
 
-/* The owner dies with an operation under way; the next one finds what was there,
- * and the operation ends for all alike. */
+/* The owner fails during an operation. The next owner finds its state, and the
+ * operation ends in the same way on all nodes. */
 START_TEST(test_take_over)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT,
@@ -844,8 +844,7 @@ START_TEST(test_take_over)
 }
 END_TEST
 
-/* Two processes both believe to be the owner: the older decides nothing more.
- * */
+/* Two processes act as the owner: the older one makes no more decisions. */
 START_TEST(test_superseded)
 {
 	struct storm_target to = { .kind = STORM_TARGET_SEGMENT, .segment = 3 };
@@ -885,8 +884,8 @@ static void strobe_comes(uint64_t above, const char *text)
 		}
 }
 
-/* An owner that has stood still asks whether the domain is still its own: if so it
- * goes on in a new epoch, if not it is silent. */
+/* After a pause, an owner checks whether it still owns the domain. If so, it
+ * continues in a new epoch, otherwise it sends nothing. */
 START_TEST(test_confirm)
 {
 	uint32_t epoch;

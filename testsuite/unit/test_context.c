@@ -87,7 +87,7 @@ START_TEST(test_life)
 }
 END_TEST
 
-/* What came back is given again last. */
+/* A returned context is leased again last. */
 START_TEST(test_late)
 {
 	struct context_table *t = context_table_create(4, GROUPS);

@@ -150,7 +150,7 @@ static void put_forged(uint64_t i, uint32_t sender)
 	forged++;
 }
 
-/* Sealed, and still nothing that belongs here. */
+/* Sealed correctly, but not part of this transfer. */
 static void put_strange(uint32_t sender)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
@@ -239,9 +239,9 @@ START_TEST(test_batches)
 }
 END_TEST
 
-/* The whole of a batch but its first and last: nothing of what was forged is said
- * to be there, those two are, and what was there before in the place of one of
- * them still is. */
+/* All of a batch but its first and last is forged. No forged chunk is reported
+ * as present, and those two are. A chunk that was present before, in the place
+ * of a forged one, still is. */
 START_TEST(test_forged_in_the_middle)
 {
 	enum { N = 32 };

@@ -1,8 +1,8 @@
 /*
  * test_freezer.c - real processes, stopped and continued by every mechanism that
  * this host has.  The step is a tree as slurmstepd has it: a root that is never
- * touched, a task that counts, and what the task makes: a child, a child with
- * a session of its own, an orphan.
+ * touched, a task that counts, and the processes that the task creates: a
+ * child, a child with its own session, an orphan.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

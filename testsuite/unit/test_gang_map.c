@@ -1,6 +1,7 @@
 /*
- * test_gang_map.c - the map and the strobe in bytes: what goes in comes out, in
- * one form alone, and nothing that is out of bounds gets in.
+ * test_gang_map.c - the map and the strobe in bytes: decoding returns the
+ * encoded value, each value has one encoding, and values out of bounds are
+ * refused.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -360,7 +360,7 @@ START_TEST(test_guard_death)
 	agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
 	usleep(20000);
 	must(state(task) == 'T' && said == 3);
-	/* and where that is not to be known it goes on */
+	/* and where that is unknown, it continues */
 	gang_step_name(&s, name);
 	gang_step_remove(dir, name);
 	end(agent);
@@ -554,7 +554,7 @@ START_TEST(test_trace)
 		must(i <= 5 || got.sequence == i);
 	}
 	gang_trace_close(t);
-	/* the next agent goes on in it */
+	/* the next agent continues in it */
 	t = gang_trace_create(run, "n1");
 	must(t && t->count == n);
 	gang_trace_close(t);

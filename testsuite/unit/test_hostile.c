@@ -294,7 +294,7 @@ static void send_random(struct hostile *t)
 	receive(t, &rx);
 }
 
-/* The node's own troubles, and what its host does when it likes. */
+/* Faults of the node itself, and calls of its host at any time. */
 static void node_random(struct hostile *t)
 {
 	struct storm_idset ids = { 0 };
@@ -580,8 +580,8 @@ static void open_cluster(struct hostile *t, uint32_t epoch, bool without,
 	storm_open_free(o);
 }
 
-/* An owner that the host does not admit takes nothing over, deletes nothing,
- * and is forgotten when it is silent. */
+/* An owner that the host does not admit cannot take over or delete anything.
+ * When it is silent, its state is removed. */
 START_TEST(test_cluster_refused)
 {
 	static uint8_t segment[100];

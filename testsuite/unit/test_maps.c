@@ -1,5 +1,5 @@
 /*
- * test_maps.c - which map goes to the nodes next: maps.h.
+ * test_maps.c - the map that is sent to the nodes next: maps.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

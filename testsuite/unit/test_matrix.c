@@ -269,9 +269,9 @@ END_TEST
 
 /* ------------------------------------------------------------- rows <= MPL --- */
 
-/* Jobs of any shape, as a select that has MPL rows of its own takes them: the first
- * row in which all of their columns are free, and none else; what is resumed goes
- * where it fits, beyond MPL if need be. */
+/* Jobs of any shape, placed as by a select plugin with its own MPL rows: each
+ * takes the first row in which all of its columns are free. A resumed job takes
+ * any row where it fits, beyond MPL if necessary. */
 struct chosen {
 	uint32_t row[JOBS];
 	bool busy[JOBS][COLUMNS]; /* rows */

@@ -1,5 +1,5 @@
 /*
- * test_proc_state.c - a process that is stopped, goes on, is killed, and ends.
+ * test_proc_state.c - a process that is stopped, continued, killed, and ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -52,7 +52,7 @@ static int try_get(uint32_t i)
 	return storm_dequeue(member[i], &conf, memory[i], false, 0, text, &len);
 }
 
-/* It takes as many as there are slots, and goes on when all nodes have one. */
+/* It accepts one per slot, and continues when all nodes have received one. */
 START_TEST(test_full)
 {
 	storm_queue_t *q;

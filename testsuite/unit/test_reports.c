@@ -62,7 +62,7 @@ static void merge(void *arg, uint8_t kind, uint32_t code,
 	must(!storm_reports_add(arg, kind, code, ids, NULL));
 }
 
-/* Whatever comes first, twice, or by way of another node: the same. */
+/* The result is the same in any order, with duplicates, and via other nodes. */
 START_TEST(test_any_order)
 {
 	struct rnd r = rnd_of(_i);
@@ -313,8 +313,8 @@ static uint32_t parts_of(size_t len, uint32_t each)
 	return (uint32_t) (len / each) + (len % each != 0 || !len);
 }
 
-/* Parts come in any order, some of them twice, some of them at the second or
- * third time; then the next version comes. */
+/* Parts arrive in any order, some of them twice, some only at the second or
+ * third attempt. Then the next version arrives. */
 START_TEST(test_parts)
 {
 	struct rnd r = rnd_of(_i);

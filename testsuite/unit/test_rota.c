@@ -174,8 +174,8 @@ static struct rota *two_slots(struct rota *before, uint64_t now)
 	return r;
 }
 
-/* A map that comes again, for a node that is back, in the second slot of a job: the
- * first one would take their turn from those that it shares the second with. */
+/* A map is sent again for a returned node, in the second slot of a job. The
+ * first slot would take the turn of the jobs that share the second slot. */
 START_TEST(test_change_in_the_second_slot)
 {
 	static const uint32_t turns[] = { 0, 1, 2 };

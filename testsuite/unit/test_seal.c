@@ -280,7 +280,7 @@ static uint8_t *place_by_head(void *arg, const uint8_t *head, size_t len)
 	return (uint8_t *) arg + head[0];
 }
 
-/* The head says where the rest goes, and nothing else is written to. */
+/* The head gives the place of the rest. Nothing else is written to. */
 START_TEST(test_open_data)
 {
 	enum { HEAD = STORM_DATA_HEADER_LEN };

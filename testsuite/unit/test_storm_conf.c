@@ -1,6 +1,6 @@
 /*
- * test_storm_conf.c - storm.conf: how it is written, defaults, every key, and
- * what is refused in which words.
+ * test_storm_conf.c - storm.conf: syntax, defaults, every key, and the errors
+ * with their messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -492,8 +492,8 @@ START_TEST(test_faults)
 }
 END_TEST
 
-/* Another file, from the folder of the one that names it: what it has counts
- * there, and what is wrong is reported where it stands. */
+/* Include reads another file, relative to the folder of the including file. Its
+ * keys apply there, and an error is reported with its own file and line. */
 START_TEST(test_include)
 {
 	char text[128], other[80], says[256];

@@ -575,8 +575,8 @@ static void check_all_once(const uint8_t *p, size_t total)
 }
 
 /*
- * A slow interface: what is taken arrives, all of it; what is not taken was
- * not sent; and the descriptor wakes the sender.
+ * A slow interface: every accepted datagram arrives, and a refused one was not
+ * sent. The descriptor wakes the sender.
  */
 START_TEST(test_back_pressure)
 {
@@ -667,7 +667,7 @@ static int stream_to(const struct storm_addr *to, uint64_t session,
 	return owner.t->ops->send_stream(owner.t, to, session, node, buf, len);
 }
 
-/* A peer that does as it likes, from 127.0.0.HOST. */
+/* A peer with arbitrary behaviour, from 127.0.0.HOST. */
 static int connect_from(uint8_t host)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
@@ -777,8 +777,8 @@ START_TEST(test_stream_no_descriptor)
 }
 END_TEST
 
-/* The agent has no descriptor left: it does not spin, and takes the stream
- * once there is one. */
+/* The agent has no descriptor left: it does not spin, and accepts the stream
+ * when a descriptor is free. */
 START_TEST(test_accept_no_descriptor)
 {
 	struct rlimit old, none;
@@ -929,7 +929,7 @@ START_TEST(test_stream_dropped_after_failure)
 }
 END_TEST
 
-/* An unknown peer gets not a byte, nor one that hangs up a second look. */
+/* An unknown peer receives no byte. A peer that closes is not read again. */
 START_TEST(test_stream_silence)
 {
 	int fd = raw_connect();

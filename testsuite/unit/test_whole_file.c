@@ -63,7 +63,7 @@ START_TEST(test_life)
 }
 END_TEST
 
-/* What cannot be done leaves what was there, and nothing beside it. */
+/* A failed write keeps the old file, and leaves no other file. */
 START_TEST(test_refused)
 {
 	char name[5000], buf[8];
