@@ -90,9 +90,9 @@ def test_builtin_and_warnings():
         nothing: "set its RealMemory",
         quantum: "set Quantum or PartitionQuantum in storm.conf to 280 us or "
                  "more",
-        gpus: "take such nodes out of the partition, name it in "
-              "LocalPartitions, or say GangAllow=gpus in storm.conf",
-        licenses: "name the partition in LocalPartitions, or say "
+        gpus: "take such nodes out of the partition, name the partition in "
+              "LocalPartitions, or set GangAllow=gpus in storm.conf",
+        licenses: "name the partition in LocalPartitions, or set "
                   "GangAllow=licenses in storm.conf",
         killed: "use REQUEUE, CANCEL or OFF",
         gang: "remove GANG from PreemptMode in slurm.conf",

@@ -66,7 +66,7 @@ def test_strobes_by_a_rail(gang):
                         cwd="/")
     assert not done.returncode, done.stderr
     gang.lab.kill("n2", "agent")
-    until(lambda: "StrobeRail eth1 in storm.conf cannot be used here" in
+    until(lambda: "StrobeRail eth1 in storm.conf cannot be used: " in
           gang.lab.log("n2", "slurmd"), "n2's agent to say so")
     gang.alternate()
     for node in gang.names:
