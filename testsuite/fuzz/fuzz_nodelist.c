@@ -9,50 +9,53 @@
 /* A run of 65536 nodes takes a while, a thousand times a second. */
 #define ENOUGH 1024
 
-static void same_again(const struct storm_node *nodes, uint32_t count)
+/* Made of what was read, it is as long at the most, and the same. */
+static void same_again(const struct storm_nodes *l)
 {
-	size_t len = storm_nodes_room(nodes, count);
-	uint8_t *buf = malloc(len);
-	struct storm_out o = { buf, buf + len, false };
-	struct storm_node *got;
-	struct storm_in i;
-	uint32_t n;
+	struct storm_node *n = calloc(l->count, sizeof(*n));
+	char(*name)[STORM_NAME_MAX + 1] = calloc(l->count, sizeof(*name));
+	char again[STORM_NAME_MAX + 1];
+	struct storm_nodes got;
 
-	must(buf);
-	storm_put_nodes(&o, nodes, count);
-	must(!o.bad);
-	i = (struct storm_in) { buf, o.p, false };
-	must(!storm_get_nodes(&i, &got, &n));
-	must(storm_in_done(&i) && n == count);
-	for (uint32_t k = 0; k < n; k++) {
-		must(!strcmp(got[k].name, nodes[k].name));
-		must(!memcmp(got[k].addr.ip, nodes[k].addr.ip, STORM_ADDR_LEN));
-		must(got[k].addr.port == nodes[k].addr.port);
+	must(n && name);
+	for (uint32_t i = 0; i < l->count; i++) {
+		n[i].name = storm_nodes_name(l, i, name[i]);
+		n[i].addr = storm_nodes_addr(l, i);
 	}
-	storm_nodes_free(got, n);
-	free(buf);
+	must(!storm_nodes_make(&got, n, l->count));
+	must(got.count == l->count && got.runs <= l->runs);
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct storm_addr a = storm_nodes_addr(&got, i);
+
+		must(!strcmp(storm_nodes_name(&got, i, again), n[i].name));
+		must(!memcmp(a.ip, n[i].addr.ip, STORM_ADDR_LEN));
+		must(a.port == n[i].addr.port);
+		must(storm_nodes_find(&got, a.ip) <= i);
+	}
+	storm_nodes_free(&got);
+	free(name);
+	free(n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct storm_in i = { data, data + size, false }, first = i;
-	uint32_t want = storm_get32(&first), count;
-	struct storm_node *nodes;
+	uint32_t want = storm_get32(&first);
+	char name[STORM_NAME_MAX + 1];
+	struct storm_nodes l;
 
-	if (want > ENOUGH && want <= STORM_NODES_MAX)
+	if (storm_nodes_get(&l, &i))
 		return 0;
-	if (!storm_get_nodes(&i, &nodes, &count)) {
-		must(count == want && !i.bad);
-		for (uint32_t k = 0; k < count; k++) {
-			size_t l = strlen(nodes[k].name);
+	must(l.count == want && !i.bad);
+	for (uint32_t k = 0; k < l.count && k < ENOUGH; k++) {
+		size_t n = strlen(storm_nodes_name(&l, k, name));
 
-			must(l && l <= STORM_NAME_MAX);
-			while (l--)
-				must(nodes[k].name[l] > ' ' &&
-				     nodes[k].name[l] < 0x7f);
-		}
-		same_again(nodes, count);
+		must(n && n <= STORM_NAME_MAX);
+		while (n--)
+			must(name[n] > ' ' && name[n] < 0x7f);
 	}
-	storm_nodes_free(nodes, count);
+	if (l.count <= ENOUGH)
+		same_again(&l);
+	storm_nodes_free(&l);
 	return 0;
 }

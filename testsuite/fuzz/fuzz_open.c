@@ -67,6 +67,7 @@ static uint32_t nodes_named(const uint8_t *body, size_t len)
 
 static void must_be_open(const struct storm_open *o)
 {
+	char name[STORM_NAME_MAX + 1];
 	struct storm_open_info info;
 
 	must(o->count && o->count <= STORM_NODES_MAX && o->self < o->count);
@@ -78,7 +79,7 @@ static void must_be_open(const struct storm_open *o)
 	storm_open_info(o, &info);
 	must(*info.self_name && strlen(info.self_name) <= STORM_NAME_MAX);
 	for (uint32_t i = 0; i < o->count; i++)
-		must(*o->nodes[i].name);
+		must(*storm_nodes_name(&o->nodes, i, name));
 }
 
 static void same_begin(const struct storm_begin *a, const struct storm_begin *b)
@@ -116,12 +117,17 @@ static void same(const struct storm_open *a, const struct storm_open *b)
 	must(a->has_begin == b->has_begin && a->count == b->count);
 	if (a->has_begin)
 		same_begin(&a->begin, &b->begin);
-	for (uint32_t i = 0; i < a->count; i++)
-		must(!strcmp(a->nodes[i].name, b->nodes[i].name) &&
-		     same_addr(&a->nodes[i].addr, &b->nodes[i].addr));
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct storm_addr x = storm_nodes_addr(&a->nodes, i);
+		struct storm_addr y = storm_nodes_addr(&b->nodes, i);
+		char m[STORM_NAME_MAX + 1], n[STORM_NAME_MAX + 1];
+
+		must(!strcmp(storm_nodes_name(&a->nodes, i, m),
+			     storm_nodes_name(&b->nodes, i, n)) &&
+		     same_addr(&x, &y));
+	}
 }
 
-/* Packed again, maybe shorter: its runs of nodes are as long as possible. */
 static void same_again(const struct storm_open *o)
 {
 	struct storm_open sealed = *o, *got;

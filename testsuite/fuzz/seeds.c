@@ -200,6 +200,13 @@ static struct storm_node *nodes_made(uint32_t count, const char *format)
 	return n;
 }
 
+static void nodes_unmade(struct storm_node *n, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		free((char *) n[i].name);
+	free(n);
+}
+
 static void nodelist(void)
 {
 	static const struct {
@@ -216,11 +223,14 @@ static void nodelist(void)
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		struct storm_node *n =
 			nodes_made(list[i].count, list[i].format);
+		struct storm_nodes l;
 
 		begin();
-		storm_put_nodes(&o, n, list[i].count);
+		must(!storm_nodes_make(&l, n, list[i].count));
+		storm_nodes_put(&o, &l);
 		end("nodelist", list[i].name);
-		storm_nodes_free(n, list[i].count);
+		storm_nodes_free(&l);
+		nodes_unmade(n, list[i].count);
 	}
 }
 
@@ -439,6 +449,7 @@ static void chunkmap(void)
 static void open_one(const char *name, uint32_t count, bool file)
 {
 	char authority[] = "what an sbcast credential would be";
+	struct storm_node *list;
 	struct storm_open op = {
 		.job_id = 4711,
 		.step_het = UINT32_MAX - 1,
@@ -462,7 +473,9 @@ static void open_one(const char *name, uint32_t count, bool file)
 	uint8_t *stream;
 	size_t len;
 
-	op.nodes = nodes_made(count, "n%u");
+	list = nodes_made(count, "n%u");
+	must(!storm_nodes_make(&op.nodes, list, count));
+	nodes_unmade(list, count);
 	must(!storm_open_seal(&op, 0));
 	begin();
 	storm_put8(&o, 1);
@@ -491,7 +504,7 @@ static void open_one(const char *name, uint32_t count, bool file)
 	free(stream);
 	free(op.cred);
 	free(op.body);
-	storm_nodes_free(op.nodes, count);
+	storm_nodes_free(&op.nodes);
 }
 
 static void opens(void)

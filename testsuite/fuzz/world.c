@@ -441,6 +441,8 @@ static void begin_of(struct storm_begin *b, uint8_t flags)
 static struct storm_open *open_made(uint8_t radix, uint8_t flags)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
+	struct storm_node list[WORLD_NODES] = { 0 };
+	char name[WORLD_NODES][16];
 
 	must(o);
 	o->job_id = 7;
@@ -454,16 +456,13 @@ static struct storm_open *open_made(uint8_t radix, uint8_t flags)
 	o->heartbeat = STORM_SEC;
 	o->epoch = 1;
 	o->count = WORLD_NODES;
-	o->nodes = calloc(o->count, sizeof(*o->nodes));
-	must(o->nodes);
 	for (uint32_t i = 0; i < o->count; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "n%u", i + 1);
-		o->nodes[i].name = strdup(name);
-		o->nodes[i].addr.ip[15] = (uint8_t) i;
-		o->nodes[i].addr.port = 8383;
+		snprintf(name[i], sizeof(name[i]), "n%u", i + 1);
+		list[i].name = name[i];
+		list[i].addr.ip[15] = (uint8_t) i;
+		list[i].addr.port = 8383;
 	}
+	must(!storm_nodes_make(&o->nodes, list, o->count));
 	o->has_begin = flags & (NM_FILE | NM_MEMORY);
 	if (o->has_begin)
 		begin_of(&o->begin, flags);

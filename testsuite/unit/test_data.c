@@ -32,6 +32,7 @@ static uint64_t forged, foreign;
 static void open_session(void)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
+	struct storm_node list[WORLD_NODES];
 
 	must(o);
 	o->job_id = 1;
@@ -42,12 +43,9 @@ static void open_session(void)
 	o->dead_timeout = o->heartbeat = 1000 * STORM_SEC;
 	o->epoch = 1;
 	o->count = WORLD_NODES;
-	o->nodes = calloc(WORLD_NODES, sizeof(*o->nodes));
-	must(o->nodes);
-	for (uint32_t i = 0; i < WORLD_NODES; i++) {
-		o->nodes[i].name = strdup("n");
-		o->nodes[i].addr.port = 8383;
-	}
+	for (uint32_t i = 0; i < WORLD_NODES; i++)
+		list[i] = (struct storm_node) { "n", { .port = 8383 } };
+	must(!storm_nodes_make(&o->nodes, list, WORLD_NODES));
 	o->has_begin = true;
 	o->begin.op = OP;
 	o->begin.size = size;

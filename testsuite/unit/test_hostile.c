@@ -49,6 +49,7 @@ static void begin_random(struct hostile *t, struct storm_begin *b)
 static struct storm_open *open_random(struct hostile *t)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
+	struct storm_node list[NODES];
 
 	must(o);
 	o->job_id = (uint32_t) rnd64(&t->r); /* each session is another */
@@ -61,12 +62,9 @@ static struct storm_open *open_random(struct hostile *t)
 	o->heartbeat = STORM_SEC;
 	o->epoch = 1;
 	o->count = NODES;
-	o->nodes = calloc(NODES, sizeof(*o->nodes));
-	must(o->nodes);
-	for (uint32_t i = 0; i < NODES; i++) {
-		o->nodes[i].name = strdup("n");
-		o->nodes[i].addr.port = 8383;
-	}
+	for (uint32_t i = 0; i < NODES; i++)
+		list[i] = (struct storm_node) { "n", { .port = 8383 } };
+	must(!storm_nodes_make(&o->nodes, list, NODES));
 	o->has_begin = below(&t->r, 2);
 	if (o->has_begin) {
 		begin_random(t, &o->begin);

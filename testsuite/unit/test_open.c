@@ -120,6 +120,7 @@ static char *numbered(const char *prefix, int width, uint32_t number)
 
 static struct storm_open *known(void)
 {
+	struct storm_node node[2] = { { .name = "n0" }, { .name = "n1" } };
 	struct storm_open *o = calloc(1, sizeof(*o));
 
 	must(o);
@@ -141,12 +142,9 @@ static struct storm_open *known(void)
 	o->authority = exact("\xab\xcd", 2);
 	o->authority_len = 2;
 	o->count = 2;
-	o->nodes = calloc(2, sizeof(*o->nodes));
-	must(o->nodes);
-	o->nodes[0].name = name_of("n0");
-	addr_of((struct storm_addr *) &o->nodes[0].addr, 2, 8383);
-	o->nodes[1].name = name_of("n1");
-	addr_of((struct storm_addr *) &o->nodes[1].addr, 3, 8383);
+	addr_of(&node[0].addr, 2, 8383);
+	addr_of(&node[1].addr, 3, 8383);
+	must(!storm_nodes_make(&o->nodes, node, 2));
 	o->has_begin = true;
 	o->begin = (struct storm_begin) {
 		.op = 1,
@@ -203,6 +201,7 @@ static struct storm_open *known(void)
 static struct storm_open *random_open(struct rnd *r)
 {
 	struct storm_open *o = calloc(1, sizeof(*o));
+	struct storm_node *node;
 
 	must(o);
 	rnd_fill(r, o->nonce, sizeof(o->nonce));
@@ -230,8 +229,8 @@ static struct storm_open *random_open(struct rnd *r)
 		rnd_fill(r, o->authority, o->authority_len);
 	}
 	o->count = 1 + below(r, 30);
-	o->nodes = calloc(o->count, sizeof(*o->nodes));
-	must(o->nodes);
+	node = calloc(o->count, sizeof(*node));
+	must(node);
 	for (uint32_t i = 0; i < o->count; i++) {
 		size_t n = below(r, 5) ? 1 + below(r, 9) :
 					 1 + below(r, STORM_NAME_MAX);
@@ -240,20 +239,24 @@ static struct storm_open *random_open(struct rnd *r)
 		must(name);
 		memset(name, 'a' + (int) below(r, 26), n);
 		name[n] = 0;
-		o->nodes[i].name = name;
-		rnd_fill(r, &o->nodes[i].addr.ip, 16);
-		o->nodes[i].addr.port = (uint16_t) rnd64(r);
+		node[i].name = name;
+		rnd_fill(r, &node[i].addr.ip, 16);
+		node[i].addr.port = (uint16_t) rnd64(r);
 	}
 	/* numbered, as clusters are: some counted up, some not quite */
 	for (uint32_t i = 0, k = below(r, 1000); i < o->count; i++, k++) {
 		if (below(r, 4) == 0)
 			continue;
 		k += below(r, 4) == 0;
-		free((char *) o->nodes[i].name);
-		o->nodes[i].name = numbered(below(r, 9) ? "n" : "m",
-					    below(r, 9) ? 1 : 4, k);
-		addr_of((struct storm_addr *) &o->nodes[i].addr, k, 8383);
+		free((char *) node[i].name);
+		node[i].name = numbered(below(r, 9) ? "n" : "m",
+					below(r, 9) ? 1 : 4, k);
+		addr_of(&node[i].addr, k, 8383);
 	}
+	must(!storm_nodes_make(&o->nodes, node, o->count));
+	for (uint32_t i = 0; i < o->count; i++)
+		free((char *) node[i].name);
+	free(node);
 	o->has_begin = below(r, 3);
 	if (o->has_begin) {
 		bool file = below(r, 2);
@@ -326,10 +329,16 @@ static bool same_open(const struct storm_open *a, const struct storm_open *b)
 	    a->body_len != b->body_len || strcmp(a->cred, b->cred) ||
 	    memcmp(a->body, b->body, a->body_len))
 		return false;
-	for (uint32_t i = 0; i < a->count; i++)
-		if (strcmp(a->nodes[i].name, b->nodes[i].name) ||
-		    !same_addr(&a->nodes[i].addr, &b->nodes[i].addr))
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct storm_addr x = storm_nodes_addr(&a->nodes, i);
+		struct storm_addr y = storm_nodes_addr(&b->nodes, i);
+		char m[STORM_NAME_MAX + 1], n[STORM_NAME_MAX + 1];
+
+		if (strcmp(storm_nodes_name(&a->nodes, i, m),
+			   storm_nodes_name(&b->nodes, i, n)) ||
+		    !same_addr(&x, &y))
 			return false;
+	}
 	return true;
 }
 
@@ -421,6 +430,7 @@ START_TEST(test_roundtrip)
 	struct storm_open *o = random_open(&r), *got;
 	struct storm_open_info info;
 	uint32_t node = below(&r, o->count);
+	char name[STORM_NAME_MAX + 1];
 	uint64_t session = 0;
 	uint8_t *p, *again;
 	size_t len, len2;
@@ -434,7 +444,8 @@ START_TEST(test_roundtrip)
 	storm_open_info(got, &info);
 	must(info.uid == USER_UID && info.gid == USER_GID);
 	must(info.job_id == o->job_id && info.count == o->count);
-	must(info.self == node && !strcmp(info.self_name, o->nodes[node].name));
+	must(info.self == node &&
+	     !strcmp(info.self_name, storm_nodes_name(&o->nodes, node, name)));
 	must(info.authority_len == o->authority_len);
 	/* on to the children: the same but for the number */
 	again = storm_open_stream(got, node, &len2);
@@ -723,8 +734,6 @@ START_TEST(test_refused)
 	REFUSED(begin.to.kind = (enum storm_target_kind) 3);
 	REFUSED(begin.to.kind = STORM_TARGET_MEMORY); /* with a path */
 	REFUSED(begin.to.path = (free((char *) o_->begin.to.path), NULL));
-	REFUSED(count = (free((char *) o_->nodes[0].name),
-			 free((char *) o_->nodes[1].name), 0));
 }
 END_TEST
 
@@ -752,7 +761,9 @@ START_TEST(test_runs)
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		struct storm_node in[3] = { 0 }, *out;
+		struct storm_node in[3] = { 0 };
+		struct storm_nodes list_in, out;
+		char name[STORM_NAME_MAX + 1];
 		uint8_t buf[200];
 		struct storm_out o = { buf, buf + sizeof(buf), false };
 		uint32_t n;
@@ -761,18 +772,24 @@ START_TEST(test_runs)
 			in[k].name = list[i].name[k];
 			addr_of(&in[k].addr, list[i].ip[k], 8383);
 		}
-		storm_put_nodes(&o, in, 3);
+		must(!storm_nodes_make(&list_in, in, 3));
+		storm_nodes_put(&o, &list_in);
+		storm_nodes_free(&list_in);
 		must(!o.bad);
-		ck_assert_uint_le(o.p - buf, storm_nodes_room(in, 3));
 		struct storm_in r = { buf, o.p, false };
 
-		ck_assert_int_eq(storm_get_nodes(&r, &out, &n), STORM_OK);
-		must(storm_in_done(&r) && n == 3);
-		for (int k = 0; k < 3; k++) {
-			ck_assert_str_eq(out[k].name, in[k].name);
-			must(same_addr(&out[k].addr, &in[k].addr));
+		ck_assert_int_eq(storm_nodes_get(&out, &r), STORM_OK);
+		must(storm_in_done(&r) && out.count == 3);
+		for (uint32_t k = 0; k < 3; k++) {
+			struct storm_addr a = storm_nodes_addr(&out, k);
+
+			ck_assert_str_eq(storm_nodes_name(&out, k, name),
+					 in[k].name);
+			must(same_addr(&a, &in[k].addr));
+			ck_assert_uint_eq(storm_nodes_find(&out, a.ip), k);
 		}
-		storm_nodes_free(out, n);
+		ck_assert_uint_eq(out.runs, list[i].runs);
+		storm_nodes_free(&out);
 		r = (struct storm_in) { buf + 4, o.p, false };
 		for (n = 0; r.p < r.end; n++) {
 			must(storm_get32(&r));
@@ -787,29 +804,39 @@ END_TEST
 
 START_TEST(test_many_nodes_are_short)
 {
-	struct storm_node *in = calloc(STORM_NODES_MAX, sizeof(*in)), *out;
-	uint8_t buf[64];
-	struct storm_out o = { buf, buf + sizeof(buf), false };
+	struct storm_node *in = calloc(STORM_NODES_MAX, sizeof(*in));
+	struct storm_nodes l, out;
+	char name[STORM_NAME_MAX + 1];
+	struct storm_addr a;
 	struct storm_in r;
-	uint32_t n;
 
 	must(in);
 	for (uint32_t i = 0; i < STORM_NODES_MAX; i++) {
 		in[i].name = numbered("node", 5, i);
 		addr_of(&in[i].addr, i, 8383);
 	}
-	storm_put_nodes(&o, in, STORM_NODES_MAX);
-	must(!o.bad);
-	r = (struct storm_in) { buf, o.p, false };
-	must(!storm_get_nodes(&r, &out, &n) && n == STORM_NODES_MAX);
-	ck_assert_str_eq(out[n - 1].name, in[n - 1].name);
-	must(same_addr(&out[n - 1].addr, &in[n - 1].addr));
-	storm_nodes_free(out, n);
-	/* cut short, and a name that grows too long */
-	r = (struct storm_in) { buf, o.p - 1, false };
-	must(storm_get_nodes(&r, &out, &n) == STORM_EINVAL);
-	storm_nodes_free(out, n);
-	storm_nodes_free(in, STORM_NODES_MAX);
+	must(!storm_nodes_make(&l, in, STORM_NODES_MAX));
+	/* neither what is sent nor what is kept grows with their number */
+	ck_assert_uint_le(l.len, 64);
+	ck_assert_uint_le(storm_nodes_bytes(&l), 128);
+	r = (struct storm_in) { l.bytes, l.bytes + l.len, false };
+	must(!storm_nodes_get(&out, &r) && out.count == STORM_NODES_MAX);
+	for (uint32_t i = 0; i < STORM_NODES_MAX; i += 13) {
+		a = storm_nodes_addr(&out, i);
+		ck_assert_str_eq(storm_nodes_name(&out, i, name), in[i].name);
+		must(same_addr(&a, &in[i].addr));
+		ck_assert_uint_eq(storm_nodes_find(&out, a.ip), i);
+	}
+	addr_of(&a, STORM_NODES_MAX, 8383);
+	ck_assert_uint_eq(storm_nodes_find(&out, a.ip), STORM_NO_NODE);
+	storm_nodes_free(&out);
+	/* cut short */
+	r = (struct storm_in) { l.bytes, l.bytes + l.len - 1, false };
+	must(storm_nodes_get(&out, &r) == STORM_EINVAL);
+	storm_nodes_free(&l);
+	for (uint32_t i = 0; i < STORM_NODES_MAX; i++)
+		free((char *) in[i].name);
+	free(in);
 }
 END_TEST
 
@@ -873,6 +900,7 @@ START_TEST(test_noise)
 	must(!storm_open_seal(o, AGENT_UID));
 	for (int i = 0; i < 100; i++) {
 		uint8_t *bad = exact(o->body, o->body_len), *p;
+		char name[STORM_NAME_MAX + 1];
 		struct storm_open *got;
 		size_t len;
 
@@ -887,7 +915,7 @@ START_TEST(test_noise)
 			must(got->radix >= 2 && got->radix <= 64);
 			must(got->mtu >= STORM_MTU_MIN);
 			for (uint32_t k = 0; k < got->count; k++)
-				must(*got->nodes[k].name);
+				must(*storm_nodes_name(&got->nodes, k, name));
 			if (got->has_begin)
 				must(!got->begin.to.path ||
 				     *got->begin.to.path);
@@ -913,12 +941,6 @@ START_TEST(test_unsealable)
 	ck_assert_int_eq(storm_open_seal(o, AGENT_UID), STORM_ETOOBIG);
 	path[STORM_PATH_MAX - 1] = 0;
 	ck_assert_int_eq(storm_open_seal(o, AGENT_UID), STORM_OK);
-	storm_open_free(o);
-
-	o = known();
-	free((char *) o->nodes[1].name);
-	o->nodes[1].name = name_of("");
-	ck_assert_int_eq(storm_open_seal(o, AGENT_UID), STORM_ETOOBIG);
 	storm_open_free(o);
 
 	o = known();

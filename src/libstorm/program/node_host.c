@@ -359,7 +359,7 @@ static void node_host_check_work(struct storm_job *j)
 		return;
 	}
 	storm_open_info(c->open, &info);
-	if (!info.self_name || strcmp(info.self_name, c->n->conf.name)) {
+	if (strcmp(info.self_name, c->n->conf.name)) {
 		storm_log(
 			STORM_LOG_ERROR,
 			"OPEN refused: uid %u named node %s, but this is node %s",

@@ -9,54 +9,99 @@
 #include "nodelist.h"
 
 #define DIGITS_MAX 9 /* digits of a name that are its number */
+#define RUN_HEAD 5   /* u32 nodes, u8 l */
 
-/* The name with its trailing number plus one, zero-padded to the same width.
- * False: it has no number, or the result is too long. */
-static bool nodes_next_name(const char *name, char out[STORM_NAME_MAX + 1])
+struct storm_nodes_run {
+	uint32_t first; /* node */
+	uint32_t at;	/* of the run in bytes */
+};
+
+/* A run, read. */
+struct nodes_run {
+	uint32_t first, count;
+	const char *name; /* of its first node, without a NUL */
+	size_t len;
+	struct storm_addr addr;
+};
+
+/* Digits at the end of a name that are its number. */
+static size_t nodes_digits(const char *name, size_t len)
 {
-	size_t len = strlen(name), digits = 0;
-	unsigned long n;
-	int l;
+	size_t n = 0;
 
-	while (digits < len && digits < DIGITS_MAX &&
-	       name[len - digits - 1] >= '0' && name[len - digits - 1] <= '9')
-		digits++;
-	if (!digits)
-		return false;
-	n = strtoul(name + len - digits, NULL, 10) + 1;
-	l = snprintf(out, STORM_NAME_MAX + 1, "%.*s%0*lu", (int) (len - digits),
-		     name, (int) digits, n);
-	return l > 0 && l <= STORM_NAME_MAX;
-}
-
-static struct storm_addr nodes_next_addr(struct storm_addr a)
-{
-	for (int i = 15; i >= 0 && !++a.ip[i]; i--)
-		;
-	return a;
-}
-
-static bool nodes_follow(const struct storm_node *a, const struct storm_node *b)
-{
-	struct storm_addr next = nodes_next_addr(a->addr);
-	char name[STORM_NAME_MAX + 1];
-
-	return next.port == b->addr.port &&
-	       !memcmp(next.ip, b->addr.ip, sizeof(next.ip)) &&
-	       nodes_next_name(a->name, name) && !strcmp(name, b->name);
-}
-
-size_t storm_nodes_room(const struct storm_node *nodes, uint32_t count)
-{
-	size_t n = 4;
-
-	for (uint32_t i = 0; i < count; i++)
-		n += 4 + 1 + strlen(nodes[i].name) + STORM_ADDR_LEN + 2;
+	while (n < len && n < DIGITS_MAX && name[len - n - 1] >= '0' &&
+	       name[len - n - 1] <= '9')
+		n++;
 	return n;
 }
 
-void storm_put_nodes(struct storm_out *o, const struct storm_node *nodes,
-		     uint32_t count)
+/* The name with its number plus k, zero-padded to the same width.  False: it has
+ * no number, or the result is too long. */
+static bool nodes_count_name(const char *name, size_t len, uint32_t k,
+			     char out[STORM_NAME_MAX + 1])
+{
+	size_t digits = nodes_digits(name, len);
+	unsigned long n = 0;
+	int l;
+
+	if (!digits && k)
+		return false;
+	for (size_t i = len - digits; i < len; i++)
+		n = 10 * n + (unsigned long) (name[i] - '0');
+	if (digits)
+		l = snprintf(out, STORM_NAME_MAX + 1, "%.*s%0*lu",
+			     (int) (len - digits), name, (int) digits, n + k);
+	else
+		l = snprintf(out, STORM_NAME_MAX + 1, "%.*s", (int) len, name);
+	return l > 0 && l <= STORM_NAME_MAX;
+}
+
+static struct storm_addr nodes_count_addr(struct storm_addr a, uint32_t k)
+{
+	for (int i = 15; i >= 0 && k; i--) {
+		k += a.ip[i];
+		a.ip[i] = (uint8_t) k;
+		k >>= 8;
+	}
+	return a;
+}
+
+/* How far apart are these addresses?  True: b is a plus *k. */
+static bool nodes_distance(const uint8_t a[STORM_ADDR_LEN],
+			   const uint8_t b[STORM_ADDR_LEN], uint32_t *k)
+{
+	uint8_t d[STORM_ADDR_LEN];
+	int borrow = 0;
+
+	for (int i = STORM_ADDR_LEN - 1; i >= 0; i--) {
+		int v = b[i] - a[i] - borrow;
+
+		borrow = v < 0;
+		d[i] = (uint8_t) v;
+	}
+	for (int i = 0; i < STORM_ADDR_LEN - 4; i++)
+		if (d[i])
+			return false;
+	*k = (uint32_t) d[12] << 24 | (uint32_t) d[13] << 16 |
+	     (uint32_t) d[14] << 8 | d[15];
+	return true;
+}
+
+/* ------------------------------------------------------------------ making --- */
+
+static bool nodes_follow(const struct storm_node *a, const struct storm_node *b)
+{
+	char name[STORM_NAME_MAX + 1];
+	uint32_t k;
+
+	return a->addr.port == b->addr.port &&
+	       nodes_distance(a->addr.ip, b->addr.ip, &k) && k == 1 &&
+	       nodes_count_name(a->name, strlen(a->name), 1, name) &&
+	       !strcmp(name, b->name);
+}
+
+static void nodes_pack(struct storm_out *o, const struct storm_node *nodes,
+		       uint32_t count)
 {
 	storm_put32(o, count);
 	for (uint32_t i = 0, end; i < count; i = end) {
@@ -76,19 +121,39 @@ void storm_put_nodes(struct storm_out *o, const struct storm_node *nodes,
 	}
 }
 
-static int nodes_add(struct storm_node *n, const char *name, size_t len,
-		     const struct storm_addr *addr)
+int storm_nodes_make(struct storm_nodes *l, const struct storm_node *nodes,
+		     uint32_t count)
 {
-	char *s = malloc(len + 1);
+	size_t max = 4;
+	struct storm_out o;
+	struct storm_in in;
+	uint8_t *buf, *less;
+	int err;
 
-	if (!s)
+	memset(l, 0, sizeof(*l));
+	for (uint32_t i = 0; i < count; i++)
+		max += RUN_HEAD + strlen(nodes[i].name) + STORM_ADDR_LEN + 2;
+	buf = malloc(max);
+	if (!buf)
 		return STORM_ENOMEM;
-	memcpy(s, name, len);
-	s[len] = 0;
-	n->name = s;
-	n->addr = *addr;
-	return STORM_OK;
+	o = (struct storm_out) { buf, buf + max, false };
+	nodes_pack(&o, nodes, count);
+	if (o.bad) {
+		free(buf);
+		return STORM_EINVAL;
+	}
+	less = realloc(buf, (size_t) (o.p - buf));
+	in = (struct storm_in) { less ? less : buf,
+				 (less ? less : buf) + (o.p - buf), false };
+	err = storm_nodes_get(l, &in);
+	if (err)
+		free(less ? less : buf);
+	else
+		l->own = less ? less : buf;
+	return err;
 }
+
+/* ----------------------------------------------------------------- reading --- */
 
 /* Names are logged, so they must not contain spaces or control characters. */
 static bool nodes_good_name(const char *p, size_t n)
@@ -99,59 +164,146 @@ static bool nodes_good_name(const char *p, size_t n)
 	return n > 0;
 }
 
-/* Read one run into n[0 .. room); *count: nodes that need to be freed. */
-static int nodes_get_run(struct storm_in *i, struct storm_node *n,
-			 uint32_t room, uint32_t *count)
+static bool nodes_read_run(struct storm_in *i, struct nodes_run *r)
 {
-	uint32_t run = storm_get32(i);
-	uint8_t l = storm_get8(i);
-	const char *p = (const char *) storm_get(i, l);
-	struct storm_addr addr;
-	int err;
+	uint8_t l;
 
-	storm_get_addr(i, &addr);
-	if (i->bad || !run || run > room || !nodes_good_name(p, l))
-		return STORM_EINVAL;
-	err = nodes_add(&n[0], p, l, &addr);
-	for (uint32_t k = 1; !err && k < run; k++) {
-		char name[STORM_NAME_MAX + 1];
-
-		*count = k;
-		if (!nodes_next_name(n[k - 1].name, name))
-			return STORM_EINVAL;
-		addr = nodes_next_addr(addr);
-		err = nodes_add(&n[k], name, strlen(name), &addr);
-	}
-	if (!err)
-		*count = run;
-	return err;
+	r->count = storm_get32(i);
+	l = storm_get8(i);
+	r->name = (const char *) storm_get(i, l);
+	r->len = l;
+	storm_get_addr(i, &r->addr);
+	return !i->bad;
 }
 
-int storm_get_nodes(struct storm_in *i, struct storm_node **nodes,
-		    uint32_t *count)
+/* Every name of the run is good if its first and its last one are. */
+static bool nodes_good_run(const struct nodes_run *r, uint32_t room)
 {
-	uint32_t want = storm_get32(i);
+	char last[STORM_NAME_MAX + 1];
+
+	return r->count && r->count <= room &&
+	       nodes_good_name(r->name, r->len) &&
+	       nodes_count_name(r->name, r->len, r->count - 1, last);
+}
+
+static int nodes_add_run(struct storm_nodes *l, uint32_t *room, uint32_t first,
+			 uint32_t at)
+{
+	if (l->runs == *room) {
+		uint32_t more = *room ? 2 * *room : 2;
+		struct storm_nodes_run *p =
+			realloc(l->run, more * sizeof(*l->run));
+
+		if (!p)
+			return STORM_ENOMEM;
+		l->run = p;
+		*room = more;
+	}
+	l->run[l->runs++] = (struct storm_nodes_run) { first, at };
+	return STORM_OK;
+}
+
+int storm_nodes_get(struct storm_nodes *l, struct storm_in *i)
+{
+	const uint8_t *bytes = i->p;
+	uint32_t n = 0, room = 0;
 	int err = STORM_OK;
 
-	*count = 0;
-	*nodes = NULL;
-	if (i->bad || !want || want > STORM_NODES_MAX)
+	memset(l, 0, sizeof(*l));
+	l->count = storm_get32(i);
+	if (i->bad || !l->count || l->count > STORM_NODES_MAX)
 		return STORM_EINVAL;
-	*nodes = calloc(want, sizeof(**nodes));
-	if (!*nodes)
-		return STORM_ENOMEM;
-	while (!err && *count < want) {
-		uint32_t n = 0;
+	while (!err && n < l->count) {
+		uint32_t at = (uint32_t) (i->p - bytes);
+		struct nodes_run r;
 
-		err = nodes_get_run(i, *nodes + *count, want - *count, &n);
-		*count += n;
+		if (!nodes_read_run(i, &r) || !nodes_good_run(&r, l->count - n))
+			err = STORM_EINVAL;
+		else
+			err = nodes_add_run(l, &room, n, at);
+		n += err ? 0 : r.count;
 	}
-	return err;
+	if (err) {
+		storm_nodes_free(l);
+		return err;
+	}
+	l->bytes = bytes;
+	l->len = (size_t) (i->p - bytes);
+	return STORM_OK;
 }
 
-void storm_nodes_free(struct storm_node *nodes, uint32_t count)
+void storm_nodes_put(struct storm_out *o, const struct storm_nodes *l)
 {
-	for (uint32_t i = 0; i < count; i++)
-		free((char *) nodes[i].name);
-	free(nodes);
+	storm_put(o, l->bytes, l->len);
+}
+
+void storm_nodes_free(struct storm_nodes *l)
+{
+	free(l->run);
+	free(l->own);
+	memset(l, 0, sizeof(*l));
+}
+
+static void nodes_run_at(const struct storm_nodes *l, uint32_t k,
+			 struct nodes_run *r)
+{
+	struct storm_in i = { l->bytes + l->run[k].at, l->bytes + l->len,
+			      false };
+
+	nodes_read_run(&i, r);
+	r->first = l->run[k].first;
+}
+
+/* The run that has node i. */
+static void nodes_run_of(const struct storm_nodes *l, uint32_t i,
+			 struct nodes_run *r)
+{
+	uint32_t lo = 0, hi = l->runs - 1;
+
+	while (lo < hi) {
+		uint32_t mid = hi - (hi - lo) / 2;
+
+		if (l->run[mid].first <= i)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	nodes_run_at(l, lo, r);
+}
+
+struct storm_addr storm_nodes_addr(const struct storm_nodes *l, uint32_t i)
+{
+	struct nodes_run r;
+
+	nodes_run_of(l, i, &r);
+	return nodes_count_addr(r.addr, i - r.first);
+}
+
+const char *storm_nodes_name(const struct storm_nodes *l, uint32_t i,
+			     char out[STORM_NAME_MAX + 1])
+{
+	struct nodes_run r;
+
+	nodes_run_of(l, i, &r);
+	nodes_count_name(r.name, r.len, i - r.first, out);
+	return out;
+}
+
+uint32_t storm_nodes_find(const struct storm_nodes *l,
+			  const uint8_t ip[STORM_ADDR_LEN])
+{
+	for (uint32_t k = 0; k < l->runs; k++) {
+		struct nodes_run r;
+		uint32_t n;
+
+		nodes_run_at(l, k, &r);
+		if (nodes_distance(r.addr.ip, ip, &n) && n < r.count)
+			return r.first + n;
+	}
+	return STORM_NO_NODE;
+}
+
+size_t storm_nodes_bytes(const struct storm_nodes *l)
+{
+	return 2 * l->runs * sizeof(*l->run) + (l->own ? l->len : 0);
 }

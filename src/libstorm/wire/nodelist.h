@@ -1,7 +1,7 @@
 /*
  * nodelist.h - the nodes of a domain, as an OPEN has them.  Clusters number
  * their names and addresses.  So n1 to n1024 at 10.0.1.1 and up are one run,
- * and an OPEN does not grow with the number of nodes.
+ * and neither an OPEN nor what is kept of it grows with the number of nodes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,18 +10,41 @@
 
 #include "wire.h"
 
-/* u32 count, then runs {u32 nodes, u8 l, l bytes of name, address} until all
+/*
+ * u32 count, then runs {u32 nodes, u8 l, l bytes of name, address} until all
  * count nodes are in one.  Each node of a run but the first has its
- * predecessor's name and address, plus one. */
-void storm_put_nodes(struct storm_out *o, const struct storm_node *nodes,
-		     uint32_t count);
-/* Upper bound of the bytes that storm_put_nodes() writes. */
-size_t storm_nodes_room(const struct storm_node *nodes, uint32_t count);
+ * predecessor's name and address, plus one.
+ *
+ * A list is kept in this form.  Names and addresses are computed when they are
+ * asked for.
+ */
+struct storm_nodes {
+	uint32_t count, runs;
+	const uint8_t *bytes; /* as above, or of the buffer that was read */
+	size_t len;
+	struct storm_nodes_run *run; /* by first node */
+	uint8_t *own;		     /* bytes, if they are the list's own */
+};
 
-/* STORM_OK, EINVAL or ENOMEM.  The caller frees *nodes and *count by
- * storm_nodes_free(), after an error too. */
-int storm_get_nodes(struct storm_in *i, struct storm_node **nodes,
-		    uint32_t *count);
-void storm_nodes_free(struct storm_node *nodes, uint32_t count);
+/* A list of these nodes.  STORM_OK, STORM_ENOMEM, or STORM_EINVAL: there are
+ * none or too many, or a name is empty or too long. */
+int storm_nodes_make(struct storm_nodes *l, const struct storm_node *nodes,
+		     uint32_t count);
+/* Read a list.  It refers to the buffer of i, which must outlive it.  STORM_OK,
+ * EINVAL or ENOMEM; after an error there is nothing to free. */
+int storm_nodes_get(struct storm_nodes *l, struct storm_in *i);
+void storm_nodes_put(struct storm_out *o, const struct storm_nodes *l);
+void storm_nodes_free(struct storm_nodes *l); /* what it owns, not l */
+
+/* Node i of the list, which must be less than count. */
+struct storm_addr storm_nodes_addr(const struct storm_nodes *l, uint32_t i);
+/* Returns out. */
+const char *storm_nodes_name(const struct storm_nodes *l, uint32_t i,
+			     char out[STORM_NAME_MAX + 1]);
+/* The first node with this IP address; STORM_NO_NODE: none has it. */
+uint32_t storm_nodes_find(const struct storm_nodes *l,
+			  const uint8_t ip[STORM_ADDR_LEN]);
+/* Bytes that the list takes, beside the buffer that was read. */
+size_t storm_nodes_bytes(const struct storm_nodes *l);
 
 #endif

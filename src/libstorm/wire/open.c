@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "credential.h"
-#include "nodelist.h"
 #include "open.h"
 
 #define OPEN_MULTICAST 0x1
@@ -182,8 +181,7 @@ void storm_begin_free(struct storm_begin *b)
 static size_t open_body_room(const struct storm_open *o)
 {
 	return 256 + o->authority_len + STORM_BEGIN_MAX +
-	       10 * (size_t) o->excluded.count +
-	       storm_nodes_room(o->nodes, o->count);
+	       10 * (size_t) o->excluded.count + o->nodes.len;
 }
 
 static int open_body_pack(struct storm_open *o)
@@ -222,7 +220,7 @@ static int open_body_pack(struct storm_open *o)
 	storm_put(&b, begin, n);
 	storm_put32(&b, (uint32_t) o->authority_len);
 	storm_put(&b, o->authority, o->authority_len);
-	storm_put_nodes(&b, o->nodes, o->count);
+	storm_nodes_put(&b, &o->nodes);
 	storm_put_set(&b, &o->excluded);
 	if (b.bad ||
 	    (size_t) (b.p - buf) > STORM_OPEN_MAX - STORM_CRED_MAX - 64) {
@@ -396,9 +394,10 @@ static int open_body_unpack(struct storm_open *o)
 		memcpy(o->authority, p, n);
 		o->authority_len = n;
 	}
-	err = storm_get_nodes(&i, &o->nodes, &o->count);
+	err = storm_nodes_get(&o->nodes, &i);
 	if (err)
 		return err;
+	o->count = o->nodes.count;
 	storm_get_set(&i, &o->excluded, o->count - 1);
 	if (!storm_in_done(&i) || o->self >= o->count ||
 	    (o->excluded.count && !o->cluster))
@@ -486,7 +485,7 @@ void storm_open_free(struct storm_open *o)
 	OPENSSL_cleanse(o->key, sizeof(o->key));
 	storm_begin_free(&o->begin);
 	if (!o->shared || !--*o->shared) {
-		storm_nodes_free(o->nodes, o->count);
+		storm_nodes_free(&o->nodes);
 		storm_idset_clear(&o->excluded);
 		free(o->authority);
 		free(o->cred);
@@ -509,6 +508,6 @@ void storm_open_info(const struct storm_open *o, struct storm_open_info *out)
 		.authority_len = o->authority_len,
 		.count = o->count,
 		.self = o->self,
-		.self_name = o->nodes[o->self].name,
 	};
+	storm_nodes_name(&o->nodes, o->self, out->self_name);
 }

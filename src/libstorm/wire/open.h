@@ -7,6 +7,7 @@
 #define STORM_OPEN_H
 
 #include "src/libstorm/base/idset.h"
+#include "nodelist.h"
 #include "seal.h"
 
 #define STORM_OPEN_MAX (4u << 20) /* 65536 nodes with names of 40 bytes */
@@ -75,7 +76,7 @@ struct storm_open {
 				   has state of an earlier one */
 	uint8_t *authority;
 	size_t authority_len;
-	struct storm_node *nodes; /* names owned */
+	struct storm_nodes nodes; /* as received, in body */
 	uint32_t count;
 	struct storm_idset excluded; /* as the epoch begins */
 	bool has_begin;
@@ -85,7 +86,7 @@ struct storm_open {
 	uint8_t *body;
 	size_t body_len;
 	/* NULL, or the number of OPENs of one thread (the simulator's) that
-	 * share authority, nodes and their names, excluded, cred and body */
+	 * share authority, nodes, excluded, cred and body */
 	uint32_t *shared;
 };
 
@@ -122,7 +123,7 @@ struct storm_open_info {
 	size_t authority_len;
 	uint32_t count; /* nodes in the domain */
 	uint32_t self;	/* which one is this node */
-	const char *self_name;
+	char self_name[STORM_NAME_MAX + 1];
 };
 void storm_open_info(const struct storm_open *o, struct storm_open_info *out);
 

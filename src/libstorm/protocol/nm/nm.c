@@ -48,17 +48,17 @@ static void nm_children_open(struct nm_session *s)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_child *c = &s->tree.child[i];
+		struct storm_addr to;
 		size_t len;
 		uint8_t *buf;
 		int rc;
 
-		if (c->invited)
+		if (c->invited || !nm_route(s, c->node, &to))
 			continue;
 		c->invited = true;
 		s->open->late |= s->link.epoch > s->open->epoch;
 		buf = storm_open_stream(s->open, c->node, &len);
-		rc = buf ? s->link.t->ops->send_stream(s->link.t,
-						       nm_addr(s, c->node),
+		rc = buf ? s->link.t->ops->send_stream(s->link.t, &to,
 						       s->link.session, c->node,
 						       buf, len) :
 			   -1;
@@ -430,9 +430,12 @@ static void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
 static void nm_said_resend(struct nm_session *s, struct nm_said *said,
 			   uint32_t node, uint64_t now)
 {
+	struct storm_addr to;
+
 	if (said->len && now >= said->at + SAID_AGAIN &&
-	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, nm_addr(s, node),
-				  said->buf, said->len, said->len))
+	    nm_route(s, node, &to) &&
+	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, said->buf,
+				  said->len, said->len))
 		s->nm->stats.relayed++;
 }
 
@@ -489,11 +492,14 @@ static void nm_strobe_take(struct nm_session *s, uint64_t number,
 /* Same sealed bytes to all children: only the owner's key made them. */
 static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
 {
-	for (uint32_t i = 0; i < s->tree.children; i++)
-		if (!s->link.t->ops->send(s->link.t, STORM_CONTROL,
-					  nm_addr(s, s->tree.child[i].node),
-					  buf, len, len))
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_addr to;
+
+		if (nm_route(s, s->tree.child[i].node, &to) &&
+		    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, buf,
+					  len, len))
 			s->nm->stats.relayed++;
+	}
 }
 
 /* ---------------------------------------------------------- from the subtree --- */

@@ -123,15 +123,16 @@ struct nm_chunk {
 void nm_data_relay(struct storm_nm *nm)
 {
 	struct nm_session *s = nm->pass_of;
+	struct storm_addr to;
 	uint32_t next;
 
 	if (!s)
 		return;
 	nm->pass_of = NULL;
 	next = storm_tree_successor(&s->tree.shape, s->self, &s->xfer.begin.p);
-	if (next != STORM_NO_NODE &&
-	    !nm->t->ops->send(nm->t, STORM_BULK, nm_addr(s, next), nm->pass,
-			      nm->pass_len, nm->pass_seg))
+	if (next != STORM_NO_NODE && nm_route(s, next, &to) &&
+	    !nm->t->ops->send(nm->t, STORM_BULK, &to, nm->pass, nm->pass_len,
+			      nm->pass_seg))
 		nm->stats.relayed +=
 			(nm->pass_len + nm->pass_seg - 1) / nm->pass_seg;
 }

@@ -207,8 +207,12 @@ struct storm_nm {
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session);
 /* By the number that the host knows. */
 struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session);
-/* Of a node, or of the owner (STORM_NO_NODE). */
-const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node);
+/* The address of a node, or of the owner (STORM_NO_NODE).  False: nothing may be
+ * sent to it. */
+bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to);
+/* Seal a control message and send it to a node or the owner. */
+void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
+	     size_t len, uint32_t node);
 /* Of a known one (storm_var_known()). */
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 

@@ -120,9 +120,8 @@ static void nm_repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
 	if (!n)
 		return;
 	storm_put32(&head, n);
-	storm_link_send(&s->link, STORM_MSG_NACK, 0, x->op, body,
-			(size_t) (o.p - body),
-			nm_addr(s, nm_repair_asked(s, now)), 1);
+	nm_send(s, STORM_MSG_NACK, x->op, body, (size_t) (o.p - body),
+		nm_repair_asked(s, now));
 	s->nm->stats.nacks_sent++;
 	if (!r->sent_at)
 		r->sent_at = now;
@@ -259,9 +258,11 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 	const struct nm_xfer *x = &s->xfer;
 	struct storm_in in = { body, body + len, false };
 	uint32_t n = storm_get32(&in);
+	struct storm_addr to;
 	uint64_t left;
 
-	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) || x->opening)
+	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
+	    x->opening || !nm_route(s, h->sender, &to))
 		return;
 	left = SERVE_BYTES / x->map.chunk;
 	for (; n && left; n--) {
@@ -275,7 +276,7 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 		 * may be far more than anybody should look through */
 		if (last - i >= STORM_CHUNKMAP_RUN)
 			last = i + STORM_CHUNKMAP_RUN - 1;
-		if (!nm_repair_give(s, i, last, &left, nm_addr(s, h->sender)))
+		if (!nm_repair_give(s, i, last, &left, &to))
 			return;
 	}
 }

@@ -150,8 +150,7 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 			nm_report_changed(s, n.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
-	storm_link_send(&s->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
-			nm_addr(s, c->node), 1);
+	nm_send(s, STORM_MSG_REPORT_ACK, 0, ack, sizeof(ack), c->node);
 }
 
 void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
@@ -253,9 +252,8 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		storm_put16(&o, (uint16_t) parts);
 		storm_put32(&o, (uint32_t) max);
 		storm_put(&o, buf + off, n);
-		storm_link_send(&s->link, STORM_MSG_REPORT, 0, 0, body,
-				(size_t) (o.p - body),
-				nm_addr(s, s->tree.parent), 1);
+		nm_send(s, STORM_MSG_REPORT, 0, body, (size_t) (o.p - body),
+			s->tree.parent);
 	}
 	free(buf);
 	r->sent_at = now;

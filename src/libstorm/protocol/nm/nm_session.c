@@ -24,10 +24,20 @@ struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session)
 	return s;
 }
 
-const struct storm_addr *nm_addr(const struct nm_session *s, uint32_t node)
+bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to)
 {
-	return node == STORM_NO_NODE ? &s->open->owner :
-				       &s->open->nodes[node].addr;
+	*to = node == STORM_NO_NODE ? s->open->owner :
+				      storm_nodes_addr(&s->open->nodes, node);
+	return true;
+}
+
+void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
+	     size_t len, uint32_t node)
+{
+	struct storm_addr to;
+
+	if (nm_route(s, node, &to))
+		storm_link_send(&s->link, type, 0, op, body, len, &to, 1);
 }
 
 int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)

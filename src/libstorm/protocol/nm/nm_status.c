@@ -214,19 +214,18 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
 	size_t max = storm_body_max(storm_min(st->mtu, sizeof(body)));
-	struct storm_addr to[2] = { *nm_addr(s, s->tree.parent),
-				    s->open->owner };
-	size_t n;
+	struct storm_addr to[2];
+	size_t n, nto;
 
 	st->version = ++s->status.version;
 	n = storm_status_pack(st, body, max);
-	if (n)
-		storm_link_send(
-			&s->link, STORM_MSG_STATUS, 0, st->op, body, n, to,
-			now < s->status.direct_until &&
-					s->tree.parent != STORM_NO_NODE ?
-				2 :
-				1);
+	nto = nm_route(s, s->tree.parent, &to[0]);
+	if (now < s->status.direct_until && s->tree.parent != STORM_NO_NODE &&
+	    nm_route(s, STORM_NO_NODE, &to[nto]))
+		nto++;
+	if (n && nto)
+		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
+				to, nto);
 	s->status.sent_at = now;
 	s->status.refine_at = STORM_NEVER;
 	storm_status_free(&s->status.sent);

@@ -303,24 +303,6 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 	owner_compare_end_all(o);
 }
 
-static struct storm_node *owner_copy_nodes(const struct storm_node *from,
-					   uint32_t count)
-{
-	struct storm_node *n = calloc(count, sizeof(*n));
-
-	for (uint32_t i = 0; n && i < count; i++) {
-		n[i].addr = from[i].addr;
-		n[i].name = strdup(from[i].name);
-		if (!n[i].name) {
-			while (i--)
-				free((char *) n[i].name);
-			free(n);
-			return NULL;
-		}
-	}
-	return n;
-}
-
 static void owner_add_to_address(struct storm_addr *a, unsigned int n)
 {
 	for (int i = STORM_ADDR_LEN - 1; n && i >= 0; i--) {
@@ -399,11 +381,12 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 		memcpy(op->authority, conf->authority, conf->authority_len);
 		op->authority_len = conf->authority_len;
 	}
-	op->nodes = owner_copy_nodes(conf->nodes, conf->count);
-	if (!op->nodes)
+	*err = storm_nodes_make(&op->nodes, conf->nodes, conf->count);
+	if (*err)
 		goto fail;
+	*err = STORM_ENOMEM;
 	op->count = conf->count;
-	o->conf.nodes = op->nodes;
+	o->conf.nodes = NULL;
 	o->conf.authority = op->authority;
 	storm_tree_init(&o->tree, conf->count, conf->set.radix);
 	if (conf->excluded &&

@@ -144,7 +144,7 @@ void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node)
 		for (uint32_t k = node->r[i].first;
 		     k <= node->r[i].last && n < 64; k++)
 			if (storm_tree_member(&o->tree, k))
-				to[n++] = o->open->nodes[k].addr;
+				to[n++] = owner_addr(o, k);
 	len = n ? owner_cast_pack(o, STORM_CAST_ASK, body) : 0;
 	if (len)
 		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,

@@ -26,7 +26,7 @@ static void owner_cast_relay(struct storm_owner *o, uint8_t type, uint64_t op,
 
 	for (uint32_t i = 0; i < o->children; i++)
 		if (!to_child || to_child(o, &o->child[i]))
-			to[n++] = o->open->nodes[o->child[i].node].addr;
+			to[n++] = owner_addr(o, o->child[i].node);
 	if (n)
 		storm_link_send(&o->link, type, STORM_HDR_RELAY, op, body, len,
 				to, n);
@@ -109,9 +109,10 @@ static void owner_cast_again(struct storm_owner *o, uint16_t flags,
  * some seconds takes its owner for dead, and its subtree does so too. */
 void owner_cast_again_node(struct storm_owner *o, uint32_t node)
 {
+	struct storm_addr to = owner_addr(o, node);
+
 	/* by multicast those below have heard it themselves */
-	owner_cast_again(o, owner_cast_by_group(o) ? 0 : STORM_HDR_RELAY,
-			 &o->open->nodes[node].addr);
+	owner_cast_again(o, owner_cast_by_group(o) ? 0 : STORM_HDR_RELAY, &to);
 }
 
 void owner_cast_again_group(struct storm_owner *o)

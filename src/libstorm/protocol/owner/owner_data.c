@@ -70,15 +70,14 @@ static bool owner_data_pay(struct storm_owner *o, uint64_t bytes, uint64_t now)
 }
 
 /* By multicast, or to the head of the chain. */
-static const struct storm_addr *owner_data_addr(const struct storm_owner *o)
+static struct storm_addr owner_data_addr(const struct storm_owner *o)
 {
 	const struct storm_idset *p = &o->operations.first->begin.p;
 
 	return o->send.multicast ?
-		       &o->open->group :
-		       &o->open->nodes[storm_tree_successor(&o->tree,
-							    STORM_NO_NODE, p)]
-				.addr;
+		       o->open->group :
+		       owner_addr(o, storm_tree_successor(&o->tree,
+							  STORM_NO_NODE, p));
 }
 
 void owner_data_begin(struct storm_owner *o, uint64_t now)
@@ -94,6 +93,7 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
 	uint16_t flags = o->send.multicast ? 0 : STORM_HDR_RELAY;
+	struct storm_addr to = owner_data_addr(o);
 
 	owner_data_pace(o, now);
 	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
@@ -111,8 +111,7 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 			return now + STORM_MS;
 		rc = storm_link_send_data(&o->link, flags, x->begin.op,
 					  x->begin.size, o->data.chunk, x->sent,
-					  last, owner_data_get, x,
-					  owner_data_addr(o));
+					  last, owner_data_get, x, &to);
 		if (rc == -EAGAIN)
 			return now + STORM_MS;
 		if (!o->tl.first_byte)
@@ -131,6 +130,7 @@ void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
 {
 	struct owner_xfer *x = o->operations.first;
 	struct storm_in in = { body, body + len, false };
+	struct storm_addr to = owner_addr(o, h->sender);
 	uint32_t n = storm_get32(&in);
 	uint64_t left;
 
@@ -157,10 +157,10 @@ void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
 				end = last;
 			if (end - i + 1 > left)
 				end = i + left - 1;
-			if (storm_link_send_data(
-				    &o->link, 0, x->begin.op, x->begin.size,
-				    o->data.chunk, i, end, owner_data_get, x,
-				    &o->open->nodes[h->sender].addr))
+			if (storm_link_send_data(&o->link, 0, x->begin.op,
+						 x->begin.size, o->data.chunk,
+						 i, end, owner_data_get, x,
+						 &to))
 				return;
 			if (!o->tl.repair_first)
 				o->tl.repair_first = now;

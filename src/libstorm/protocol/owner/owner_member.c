@@ -87,14 +87,15 @@ int owner_begin_epoch(struct storm_owner *o)
  * before. */
 static int owner_invite_one(struct storm_owner *o, uint32_t node, bool late)
 {
+	struct storm_addr to = owner_addr(o, node);
 	size_t len;
 	uint8_t *buf;
 	int rc;
 
 	o->open->late = late || o->link.epoch > o->open->epoch;
 	buf = storm_open_stream(o->open, node, &len);
-	rc = buf ? o->t->ops->send_stream(o->t, &o->open->nodes[node].addr,
-					  o->open->session, node, buf, len) :
+	rc = buf ? o->t->ops->send_stream(o->t, &to, o->open->session, node,
+					  buf, len) :
 		   -ENOMEM;
 
 	free(buf);
@@ -348,6 +349,7 @@ uint64_t owner_invite_returned(struct storm_owner *o, uint64_t now)
 void owner_welcome(struct storm_owner *o, uint32_t node)
 {
 	const uint8_t *inc = storm_link_incarnation(&o->link, node);
+	struct storm_addr to = owner_addr(o, node);
 	uint8_t body[64];
 	struct storm_out b = { body, body + sizeof(body), false };
 	const struct owner_xfer *x = o->operations.first;
@@ -361,7 +363,7 @@ void owner_welcome(struct storm_owner *o, uint32_t node)
 	/* the operation under way has begun since: it takes part in that */
 	storm_put64(&b, o->cast.op - busy);
 	storm_link_send(&o->link, STORM_MSG_CAST, 0, 0, body,
-			(size_t) (b.p - body), &o->open->nodes[node].addr, 1);
+			(size_t) (b.p - body), &to, 1);
 }
 
 static void owner_joined(struct storm_owner *o, uint32_t node)

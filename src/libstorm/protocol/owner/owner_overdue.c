@@ -14,6 +14,8 @@
 static void owner_overdue_report(struct storm_owner *o,
 				 const struct storm_idset *nodes, bool back)
 {
+	char name[STORM_NAME_MAX + 1];
+
 	for (uint32_t i = 0; i < nodes->count; i++)
 		for (uint32_t n = nodes->r[i].first; n <= nodes->r[i].last;
 		     n++) {
@@ -21,7 +23,7 @@ static void owner_overdue_report(struct storm_owner *o,
 				STORM_LOG_INFO,
 				back ? "node %s is back" :
 				       "node %s is overdue: its agent has not been heard for longer than usual",
-				o->open->nodes[n].name);
+				storm_nodes_name(&o->open->nodes, n, name));
 			if (o->ops.overdue)
 				o->ops.overdue(o->arg, n, back);
 		}

@@ -180,6 +180,12 @@ struct storm_owner {
 	struct storm_stats stats;
 };
 
+static inline struct storm_addr owner_addr(const struct storm_owner *o,
+					   uint32_t node)
+{
+	return storm_nodes_addr(&o->open->nodes, node);
+}
+
 /* owner_round.c */
 /* Late nodes are about to be asked: those below silent ones are adopted.
  * False: there are none. */

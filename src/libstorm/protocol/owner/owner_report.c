@@ -53,6 +53,7 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 {
 	uint8_t ack[8];
 	struct storm_out b = { ack, ack + sizeof(ack), false };
+	struct storm_addr to = owner_addr(o, c->node);
 	size_t total = 0;
 	int got = storm_report_rx_part(&c->rx, body, len, &total);
 
@@ -69,7 +70,7 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 	}
 	storm_put64(&b, c->rx.done);
 	storm_link_send(&o->link, STORM_MSG_REPORT_ACK, 0, 0, ack, sizeof(ack),
-			&o->open->nodes[c->node].addr, 1);
+			&to, 1);
 }
 
 void owner_report_unacked(struct storm_owner *o, uint64_t now)

@@ -26,10 +26,11 @@ static struct owner_request *owner_request_find(struct storm_owner *o,
 static void owner_request_answer(struct storm_owner *o,
 				 const struct owner_request *r)
 {
+	struct storm_addr to = owner_addr(o, r->node);
+
 	if (r->result_len)
 		storm_link_send(&o->link, STORM_MSG_RESULT, 0, r->id, r->result,
-				r->result_len, &o->open->nodes[r->node].addr,
-				1);
+				r->result_len, &to, 1);
 }
 
 /* The request does not become an operation. */

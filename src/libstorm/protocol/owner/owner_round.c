@@ -24,7 +24,7 @@ struct storm_child *owner_round_find(struct storm_owner *o, uint32_t node)
 size_t owner_round_addrs(const struct storm_owner *o, struct storm_addr *to)
 {
 	for (uint32_t i = 0; i < o->round.count; i++)
-		to[i] = o->open->nodes[o->round.adopted[i].c.node].addr;
+		to[i] = owner_addr(o, o->round.adopted[i].c.node);
 	return o->round.count;
 }
 

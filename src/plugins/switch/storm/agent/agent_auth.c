@@ -168,7 +168,7 @@ static void agent_auth_work(struct storm_job *j)
 		return;
 	}
 	storm_open_info(o->open, &info);
-	if (!info.self_name || strcmp(info.self_name, o->a->node)) {
+	if (strcmp(info.self_name, o->a->node)) {
 		error("uid %u opened a session with node %s, but this is node %s",
 		      info.uid, info.self_name, o->a->node);
 		o->err = STORM_EAUTH;
