@@ -1,6 +1,7 @@
 /*
- * nm_private.h - the Node Manager's parts.  nm.c begins and ends sessions and
- * hands each part its input.  nm_session.c looks sessions up.  nm_xfer.c has the
+ * nm_private.h - the Node Manager's parts.  nm.c hands each part its input.
+ * nm_admit.c begins and ends sessions, nm_tree.c knows parent and children.
+ * nm_session.c looks sessions up.  nm_xfer.c has the
  * transfer under way, nm_data.c its data, nm_repair.c what is missing of them.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
  * nm_cluster.c keeps what a cluster domain has from one owner to the next,
@@ -215,6 +216,22 @@ void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 	     size_t len, uint32_t node);
 /* Of a known one (storm_var_known()). */
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
+
+/* nm_tree.c */
+struct storm_child *nm_child_of(struct nm_session *s, uint32_t node);
+/* Was it lost in this epoch? */
+bool nm_child_gone(const struct nm_session *s, uint32_t node);
+/* False: there is no room to name one more. */
+bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
+		   int sys);
+/* OPEN goes to every child that has not had it from here. */
+void nm_children_open(struct nm_session *s);
+int nm_tree_rewire(struct nm_session *s, uint64_t now);
+
+/* nm_admit.c */
+/* Sessions, and OPENs that are being checked. */
+uint32_t nm_session_count(const struct storm_nm *nm);
+void nm_sessions_end(struct storm_nm *nm); /* those that are closing */
 
 /* nm_status.c */
 #define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */

@@ -1,0 +1,83 @@
+/*
+ * nm_tree.c - a node's place in the combining tree: its parent and its children.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <stdlib.h>
+
+#include "nm_private.h"
+
+struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
+{
+	return storm_child_find(s->tree.child, s->tree.children, node);
+}
+
+bool nm_child_gone(const struct nm_session *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->tree.nfaults; i++)
+		if (s->tree.fault[i].node == node)
+			return true;
+	return false;
+}
+
+bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
+		   int sys)
+{
+	struct nm_tree *t = &s->tree;
+
+	if (t->nfaults == RADIX_MAX)
+		return false;
+	t->fault[t->nfaults++] = (struct storm_fault) { node, why, sys };
+	return true;
+}
+
+void nm_children_open(struct nm_session *s)
+{
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
+		struct storm_addr to;
+		size_t len;
+		uint8_t *buf;
+		int rc;
+
+		if (c->invited || !nm_route(s, c->node, &to))
+			continue;
+		c->invited = true;
+		s->open->late |= s->link.epoch > s->open->epoch;
+		buf = storm_open_stream(s->open, c->node, &len);
+		rc = buf ? s->link.t->ops->send_stream(s->link.t, &to,
+						       s->link.session, c->node,
+						       buf, len) :
+			   -1;
+		free(buf);
+		if (rc)
+			nm_child_lost(s, c->node, STORM_ELOST, -rc);
+	}
+}
+
+int nm_tree_rewire(struct nm_session *s, uint64_t now)
+{
+	struct nm_tree *t = &s->tree;
+	uint32_t parent = storm_tree_parent(&t->shape, s->self);
+
+	if (parent != t->parent) {
+		t->parent = parent;
+		nm_report_reset(s, now);
+	}
+	return storm_children_update(&t->child, &t->children, &t->shape,
+				     s->self, now);
+}
+
+void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
+			    uint32_t node, enum storm_err why, int sys,
+			    uint64_t now)
+{
+	struct nm_session *s = nm_find(nm, session);
+	struct storm_child *c = s ? nm_child_of(s, node) : NULL;
+
+	/* heard from: it has taken the OPEN, whatever came of the stream */
+	if (!c || c->heard || nm_child_gone(s, node))
+		return;
+	if (nm_child_lost(s, node, why, sys))
+		nm_status_update(s, false, now);
+}
