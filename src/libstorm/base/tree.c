@@ -4,36 +4,57 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "idset.h"
 #include "minmax.h"
 #include "tree.h"
 
-/* A node's position is its number less the excluded nodes before it.  The loop
- * is short: few ranges of nodes are excluded. */
+/* The number of excluded ranges that begin before this node. */
+static uint32_t tree_ranges_before(const struct storm_tree *t, uint32_t node)
+{
+	uint32_t lo = 0, hi = t->out.count;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->out.r[mid].first < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* A node's position is the number of members before it. */
 static uint64_t tree_heap_of(const struct storm_tree *t, uint32_t node)
 {
-	uint32_t pos = node;
+	uint32_t i = tree_ranges_before(t, node);
+	const struct storm_range *r;
 
 	if (node == STORM_NO_NODE)
 		return 0;
-	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first < node;
-	     i++) {
-		const struct storm_range *r = &t->out.r[i];
-
-		pos -= (r->last < node ? r->last + 1 : node) - r->first;
-	}
-	return (uint64_t) pos + 1;
+	if (!i)
+		return (uint64_t) node + 1;
+	r = &t->out.r[i - 1];
+	return (uint64_t) t->before[i - 1] +
+	       (node > r->last ? node - r->last - 1 : 0) + 1;
 }
 
 static uint32_t tree_node_of(const struct storm_tree *t, uint64_t heap)
 {
-	uint32_t node = (uint32_t) (heap - 1);
+	uint32_t pos = (uint32_t) (heap - 1), lo = 0, hi = t->out.count;
 
-	for (uint32_t i = 0; i < t->out.count && t->out.r[i].first <= node; i++)
-		node += t->out.r[i].last - t->out.r[i].first + 1;
-	return node;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->before[mid] <= pos)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? t->out.r[lo - 1].last + 1 + (pos - t->before[lo - 1]) : pos;
 }
 
 void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix)
@@ -43,15 +64,29 @@ void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix)
 	t->radix = radix;
 }
 
+static void tree_free_out(struct storm_tree *t)
+{
+	storm_idset_clear(&t->out);
+	free(t->before);
+	t->before = NULL;
+}
+
 int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out)
 {
 	struct storm_idset copy = { 0 };
-	int err = storm_idset_union(&copy, out);
+	uint32_t *before = malloc((out->count + 1) * sizeof(*before)), gone = 0;
 
-	if (err)
-		return err;
-	storm_idset_clear(&t->out);
+	if (!before || storm_idset_union(&copy, out)) {
+		free(before);
+		return STORM_ENOMEM;
+	}
+	for (uint32_t i = 0; i < copy.count; i++) {
+		before[i] = copy.r[i].first - gone;
+		gone += copy.r[i].last - copy.r[i].first + 1;
+	}
+	tree_free_out(t);
 	t->out = copy;
+	t->before = before;
 	/* the heap number that a node after the last would have */
 	t->members = (uint32_t) tree_heap_of(t, t->count) - 1;
 	return STORM_OK;
@@ -59,7 +94,7 @@ int storm_tree_exclude(struct storm_tree *t, const struct storm_idset *out)
 
 void storm_tree_free(struct storm_tree *t)
 {
-	storm_idset_clear(&t->out);
+	tree_free_out(t);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -90,7 +125,10 @@ uint32_t storm_tree_children(const struct storm_tree *t, uint32_t node,
 static int tree_add_members(const struct storm_tree *t, struct storm_idset *s,
 			    uint32_t first, uint32_t last)
 {
-	for (uint32_t i = 0; i < t->out.count && first <= last; i++) {
+	uint32_t i = tree_ranges_before(t, first);
+
+	/* the one before may reach up to it */
+	for (i -= i > 0; i < t->out.count && first <= last; i++) {
 		const struct storm_range *out = &t->out.r[i];
 		int err;
 

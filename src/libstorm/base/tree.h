@@ -15,6 +15,7 @@ struct storm_tree {
 	uint32_t radix;
 	uint32_t members;	/* not excluded */
 	struct storm_idset out; /* excluded */
+	uint32_t *before;	/* by range of out: members before it */
 };
 
 void storm_tree_init(struct storm_tree *t, uint32_t count, uint32_t radix);
