@@ -498,6 +498,13 @@ static void op_issue(struct run *r, const struct op *o)
 	}
 }
 
+static bool op_succeeded(const struct run *r, const struct op *o)
+{
+	return o->kind > OP_LAUNCH ||
+	       (r->out.state == STORM_DONE &&
+		(o->kind != OP_COMPARE || r->compare == STORM_TRUE));
+}
+
 static void op_run(struct run *r, const struct op *o)
 {
 	double limit = o->kind == OP_WAIT ? o->seconds : op_within(r->s, o);
@@ -513,6 +520,9 @@ static void op_run(struct run *r, const struct op *o)
 	if (o->kind != OP_WAIT && !op_finished(r))
 		run_violated(r, "\"%s\" has not ended after %g s",
 			     op_name(o->kind), limit);
+	if (o->succeeds && !op_succeeded(r, o))
+		run_violated(r, "\"%s\" does not succeed: %u nodes are named",
+			     op_name(o->kind), r->out.nfaults);
 	if (o->kind == OP_OPEN && r->out.state != STORM_DONE && !r->faulted)
 		run_violated(r, "the domain does not open");
 	figures_end(r, o);

@@ -98,6 +98,7 @@ static const struct key op_keys[] = {
 	{ "owner_datagrams", KEY_NUMBER, O(owner_datagrams), 0, 1e15, NULL },
 	{ "node_datagrams", KEY_NUMBER, O(node_datagrams), 0, 1e15, NULL },
 	{ "model_error", KEY_NUMBER, O(model_error), 0, 100, NULL },
+	{ "succeeds", KEY_BOOL, O(succeeds), 0, 0, NULL },
 	{ NULL, 0, 0, 0, 0, NULL }
 };
 
@@ -637,15 +638,56 @@ void scenario_free(struct scenario *s)
 	free(s);
 }
 
+static uint64_t scenario_draw(uint64_t random, uint64_t i)
+{
+	return (random ^ random >> 27) * 0x94d049bb133111ebULL + i;
+}
+
+/* So many of all nodes, each at a time of its own. */
+static void scenario_settle_fraction(struct scenario *s, struct fault f)
+{
+	uint64_t random = s->seed * 0x9e3779b97f4a7c15ULL + 2;
+	uint32_t n = (uint32_t) (f.fraction * s->nodes), *node;
+
+	node = malloc(s->nodes * sizeof(*node));
+	s->fault = realloc(s->fault, (s->faults + n + 1) * sizeof(*s->fault));
+	if (!node || !s->fault)
+		abort();
+	for (uint32_t i = 0; i < s->nodes; i++)
+		node[i] = i;
+	f.fraction = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at;
+
+		random = scenario_draw(random, i);
+		at = i + (uint32_t) (random >> 33) % (s->nodes - i);
+		f.node = node[at];
+		node[at] = node[i];
+		s->fault[s->faults++] = f;
+	}
+	free(node);
+}
+
 void scenario_settle(struct scenario *s)
 {
 	uint64_t random = s->seed * 0x9e3779b97f4a7c15ULL + 1;
 
+	for (uint32_t i = 0; i < s->faults;) {
+		struct fault f = s->fault[i];
+
+		if (f.kind != FAULT_CRASH || f.fraction <= 0) {
+			i++;
+			continue;
+		}
+		memmove(&s->fault[i], &s->fault[i + 1],
+			(--s->faults - i) * sizeof(f));
+		scenario_settle_fraction(s, f);
+	}
 	for (uint32_t i = 0; i < s->faults; i++) {
 		struct fault *f = &s->fault[i];
 
 		/* one draw per fault: leaving one out does not change others */
-		random = (random ^ random >> 27) * 0x94d049bb133111ebULL + i;
+		random = scenario_draw(random, i);
 		if (f->node == NODE_RANDOM && fault_needs_node(f->kind))
 			f->node = (uint32_t) (random >> 33) % s->nodes;
 		else if (f->node < NODE_RANDOM)

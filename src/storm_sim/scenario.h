@@ -35,7 +35,7 @@ struct fault {
 	double at, until; /* s; a time between, until settled */
 	uint32_t node;	  /* STORM_NO_NODE: the owner */
 	double seconds;	  /* how long; crash: until it restarts, 0: never */
-	double fraction;  /* lost */
+	double fraction;  /* lost; of all nodes, which crash */
 	int way;	  /* enum cut_way */
 };
 
@@ -59,6 +59,7 @@ struct op {
 	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
 	double model_error; /* of the time, 0: not compared */
+	bool succeeds;	    /* any other end is a violation */
 };
 
 struct scenario {
