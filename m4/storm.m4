@@ -119,7 +119,7 @@ AC_DEFUN([STORM_CHOOSE_WARNINGS], [
 	AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror],
 		[make warnings errors, as our CI does])],
 		[], [enable_werror=no])
-	WARN_CFLAGS="-Wall -Wextra -Wshadow -Wmissing-prototypes"
+	WARN_CFLAGS="-Wall -Wextra -Wshadow -Wmissing-prototypes -Wformat-security"
 	storm_warnings=warnings
 	AS_IF([test "$enable_werror" = yes],
 		[WARN_CFLAGS="$WARN_CFLAGS -Werror"
@@ -170,4 +170,51 @@ AC_DEFUN([STORM_CHOOSE_SANITIZERS], [
 	AS_IF([test "$enable_fuzzing" = yes],
 		[SAN_CFLAGS="$SAN_CFLAGS -fsanitize=fuzzer-no-link -fsanitize-coverage-ignorelist=\$(abs_top_srcdir)/testsuite/fuzz/uncounted"])
 	AC_SUBST([SAN_CFLAGS])
+])
+
+# STORM_TRY_FLAG(VARIABLE, FLAG [FLAG...])
+# Appends the first of the flags with which the compiler builds a program.
+AC_DEFUN([STORM_TRY_FLAG], [
+	for storm_flag in $2; do
+		AC_MSG_CHECKING([whether $CC takes $storm_flag])
+		storm_cflags=$CFLAGS
+		CFLAGS="$CFLAGS -Werror -U_FORTIFY_SOURCE $storm_flag"
+		AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <string.h>]],
+			[[return strlen("");]])],
+			[storm_taken=yes], [storm_taken=no])
+		CFLAGS=$storm_cflags
+		AC_MSG_RESULT([$storm_taken])
+		AS_IF([test $storm_taken = yes], [
+			AS_VAR_APPEND([$1], [" $storm_flag"])
+			break
+		])
+	done
+])
+
+# STORM_CHOOSE_HARDENING, after the sanitizers
+# HARDEN_CFLAGS for what is compiled, HARDEN_LDFLAGS for libraries and plugins,
+# HARDEN_PROGRAM_LDFLAGS for programs.  testsuite/unit/hardening looks at what
+# comes out.  A compiler without a flag builds without it; fortifying needs
+# -O.  Sanitizers see more than these flags do, and some exclude each other.
+AC_DEFUN([STORM_CHOOSE_HARDENING], [
+	HARDEN_CFLAGS=
+	HARDEN_LDFLAGS=
+	HARDEN_PROGRAM_LDFLAGS=
+	AS_IF([test "$enable_sanitizers" != yes], [
+		HARDEN_CFLAGS="-U_FORTIFY_SOURCE"
+		STORM_TRY_FLAG([HARDEN_CFLAGS],
+			[-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2])
+		STORM_TRY_FLAG([HARDEN_CFLAGS], [-fstack-protector-strong])
+		STORM_TRY_FLAG([HARDEN_CFLAGS], [-fcf-protection])
+		# libtool puts -fPIC behind it for libraries
+		STORM_TRY_FLAG([HARDEN_CFLAGS], [-fPIE])
+		STORM_TRY_FLAG([HARDEN_LDFLAGS], [-Wl,-z,relro])
+		STORM_TRY_FLAG([HARDEN_LDFLAGS], [-Wl,-z,now])
+		STORM_TRY_FLAG([HARDEN_LDFLAGS], [-Wl,-z,noexecstack])
+		STORM_TRY_FLAG([HARDEN_PROGRAM_LDFLAGS], [-pie])
+		HARDEN_PROGRAM_LDFLAGS="$HARDEN_PROGRAM_LDFLAGS $HARDEN_LDFLAGS"
+	])
+	AC_SUBST([HARDEN_CFLAGS])
+	AC_SUBST([HARDEN_LDFLAGS])
+	AC_SUBST([HARDEN_PROGRAM_LDFLAGS])
 ])
