@@ -339,6 +339,16 @@ def test_terminal_without_pty(cluster):
     cluster.by_storm(storm)
 
 
+def connected_to(cluster, command):
+    """The peers on the login host's ports that this command listens on."""
+    listens = cluster.root("ss -Htlnp", host="login").splitlines()
+    ports = {line.split()[3].rsplit(":", 1)[1]
+             for line in listens if f'"{command}"' in line}
+    there = cluster.root("ss -Htn state established", host="login")
+    return [f[3] for f in map(str.split, there.splitlines())
+            if f[2].rsplit(":", 1)[1] in ports]
+
+
 def test_sattach(cluster):
     """sattach joins the output of a step that storm launched."""
     runs = []
@@ -348,10 +358,8 @@ def test_sattach(cluster):
         until(lambda: (s.dir / "up.3").exists(), "the tasks to start")
         (step,) = cluster.steps()
         a = cluster.start(["sattach", step], label="sattach-" + launch)
-        # attached once every node's stepd has a new connection
-        until(lambda: cluster.root(
-            "ss -Htn state established", host="login").strip().count("\n")
-            >= 3, "sattach to connect")
+        until(lambda: len(connected_to(cluster, "sattach")) >= 2,
+              "both nodes' slurmstepd to connect to sattach")
         (s.dir / "go").touch()
         runs.append((s.finish(), a.finish()))
     for run, attached in runs:
