@@ -408,7 +408,7 @@ START_TEST(test_golden)
 	/* magic, version, zero, node, length of the credential */
 	same_hex(p, 22,
 		 "5354524d"
-		 "0001"
+		 "0002"
 		 "0000"
 		 "00000001"
 		 "00000096"

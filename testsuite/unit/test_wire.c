@@ -228,7 +228,7 @@ static const struct storm_header known = {
 	.op = 3,
 };
 #define KNOWN_HEX                          \
-	"01030000"                         \
+	"02030000"                         \
 	"00000002"                         \
 	"0123456789abcdef"                 \
 	"101112131415161718191a1b1c1d1e1f" \

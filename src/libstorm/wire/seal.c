@@ -53,7 +53,7 @@ struct storm_seal *storm_seal_create(const uint8_t key[STORM_KEY_LEN],
 
 	if (!s)
 		return NULL;
-	storm_put(&o, "storm1", 6);
+	storm_put(&o, "storm2", 6);
 	storm_put(&o, inc, STORM_INCARNATION_LEN);
 	storm_put64(&o, session);
 	storm_put32(&o, sender);
@@ -198,7 +198,7 @@ uint32_t storm_group_key(const uint8_t key[STORM_KEY_LEN], uint64_t session)
 	struct storm_in i = { out, out + sizeof(out), false };
 	uint32_t qkey = 0;
 
-	storm_put(&o, "storm1", 6);
+	storm_put(&o, "storm2", 6);
 	storm_put64(&o, session);
 	storm_put(&o, "group", 5);
 	if (!seal_derive(key, info, sizeof(info), out))

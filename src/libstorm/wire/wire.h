@@ -13,7 +13,7 @@
 #include "src/libstorm/storm.h"
 
 #ifndef STORM_WIRE_VERSION /* the tests build one of another version */
-#define STORM_WIRE_VERSION 1
+#define STORM_WIRE_VERSION 2
 #endif
 #define STORM_WIRE_MAGIC 0x5354524dU /* "STRM", in OPEN and its refusal */
 #define STORM_HEADER_LEN 52
