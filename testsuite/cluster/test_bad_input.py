@@ -322,7 +322,7 @@ def replace_agent(cluster, node, program):
 def test_agent_of_another_version(tmp_path):
     """At any place in the tree, srun and sbcast_storm report at once the node,
     both versions and what to do. Then they act as Fallback orders."""
-    theirs = of_version(tmp_path, 2) / "libexec/slurm-storm/storm_agent"
+    theirs = of_version(tmp_path, 3) / "libexec/slurm-storm/storm_agent"
     c = Cluster(f"test{os.getpid()}-version", 4, storm_conf={"Radix": "2"})
     try:
         c.current = "version"
@@ -334,11 +334,11 @@ def test_agent_of_another_version(tmp_path):
             assert run.code == 0 and run.out == "ran\n" * 4, str(run)
             said = [l for l in run.err.splitlines() if "storm" in l]
             assert len(said) == 1 and named(run) == {"n4"}, str(run)
-            for words in ("protocol version 2", "version 1", "install"):
+            for words in ("protocol version 3", "version 2", "install"):
                 assert words in said[0], str(run)
             assert "n4" in run.steps[0]["fallback"], str(run)
         assert c.agent("n4", "opens_refused") >= 2
-        assert "protocol version 1, but this is version 2" in \
+        assert "protocol version 2, but this is version 3" in \
             c.lab.log("n4", "slurmd")
         for n in c.names:
             c.remove("/tmp/app", [n])
@@ -363,7 +363,7 @@ def test_agent_of_another_version(tmp_path):
             run = c.srun(args)
             assert run.code == code and run.out == "", str(run)
             assert "n1" in named(run), str(run)
-            assert "protocol version 2" in run.err, str(run)
+            assert "protocol version 3" in run.err, str(run)
             c.clean()
         assert c.litter() == []
     finally:

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/wire/cast.h"
+#include "src/libstorm/wire/excluded.h"
 #include "src/libstorm/base/idset.h"
 #include "unit.h"
 
@@ -125,7 +126,8 @@ START_TEST(test_random)
 	c.cmp_var = (uint8_t) below(&r, STORM_VARS);
 	c.cmp_rel = (uint8_t) below(&r, 4);
 	c.cmp_value = rnd64(&r);
-	set_random(&r, &c.excluded);
+	if (!(c.flags & STORM_CAST_PARTS))
+		set_random(&r, &c.excluded);
 	set_random(&r, &c.p);
 	set_random(&r, &c.cmp_p);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
@@ -199,7 +201,7 @@ START_TEST(test_refused)
 	uint8_t buf[256];
 	size_t len;
 
-	REFUSED(flags = 0x10);
+	REFUSED(flags = 0x20);
 	REFUSED(flags = 0x80);
 	REFUSED(sent = 0x100001);
 	REFUSED(decision = STORM_ABORT + 1);
@@ -210,6 +212,12 @@ START_TEST(test_refused)
 	REFUSED(chunk = STORM_CHUNK_MIN - 1);
 	REFUSED(chunk = STORM_DATAGRAM_MAX + 1);
 	REFUSED(chunk = UINT32_MAX);
+	/* excluded nodes here, and in parts */
+	known(&c);
+	len = storm_cast_pack(&c, buf, sizeof(buf));
+	storm_cast_free(&c);
+	buf[9] |= STORM_CAST_PARTS;
+	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_EINVAL);
 	/* a node that the domain does not have */
 	known(&c);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
@@ -217,6 +225,116 @@ START_TEST(test_refused)
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, 7), STORM_OK);
 	storm_cast_free(&d);
 	storm_cast_free(&c);
+}
+END_TEST
+
+/* A state has room for three sets that are as long as they may be. */
+START_TEST(test_room)
+{
+	struct storm_idset *set[3];
+	struct storm_cast c;
+	uint8_t buf[STORM_DATAGRAM_MAX];
+	size_t max = STORM_MTU_MIN + (size_t) _i * 97 - STORM_HEADER_LEN -
+		     STORM_TAG_LEN;
+
+	known(&c);
+	storm_cast_free(&c);
+	set[0] = &c.p;
+	set[1] = &c.cmp_p;
+	set[2] = &c.excluded;
+	for (int i = 0; i < 3; i++)
+		for (uint32_t n = 0;
+		     storm_set_len(set[i]) + 4 <= storm_cast_set_max(max);
+		     n += 2 + (n & 2) * 100)
+			must(!storm_idset_add(set[i], n, n));
+	ck_assert_uint_gt(c.excluded.count, 20);
+	ck_assert(storm_cast_pack(&c, buf, max));
+	/* without those excluded it has room in any case */
+	must(!storm_idset_add(&c.excluded, 30000, 60000));
+	for (uint32_t n = 0; n < 30000; n += 2)
+		must(!storm_idset_add(&c.excluded, n, n));
+	ck_assert(!storm_cast_pack(&c, buf, max));
+	c.flags |= STORM_CAST_PARTS;
+	ck_assert(storm_cast_pack(&c, buf, max));
+	storm_cast_free(&c);
+}
+END_TEST
+
+/* ------------------------------------------------------- excluded, in parts --- */
+
+static int take(struct storm_excluded *x, const uint8_t *buf, size_t len,
+		uint32_t count)
+{
+	uint8_t *p = exact(buf, len);
+	int part = storm_excluded_take(x, p, len, count);
+
+	free(p);
+	return part;
+}
+
+/* Parts in any order, and more than once: any number of nodes, any MTU. */
+START_TEST(test_excluded)
+{
+	struct rnd r = rnd_of(_i);
+	uint32_t count = 1 + below(&r, _i % 3 ? 2000 : STORM_NODES_MAX);
+	size_t max = STORM_MTU_MIN - STORM_HEADER_LEN - STORM_TAG_LEN +
+		     (_i % 2 ? below(&r, 8000) : 0);
+	struct storm_idset out = { 0 }, got = { 0 };
+	uint16_t parts = storm_excluded_parts(count, max);
+	uint32_t *order = shuffled(&r, parts), most = below(&r, count) + 1;
+	struct storm_excluded x = { 0 };
+	uint8_t buf[STORM_DATAGRAM_MAX];
+
+	must(parts >= 1 && parts <= STORM_EXCLUDED_PARTS);
+	for (uint32_t n = 0; n < most; n++) {
+		uint32_t node = below(&r, count);
+
+		must(!storm_idset_add(&out, node, node));
+	}
+	for (uint16_t i = 0; i < parts; i++) {
+		uint16_t part = (uint16_t) order[i];
+		size_t len = storm_excluded_pack(&out, count, part, parts, buf);
+
+		must(!storm_excluded_whole(&x));
+		must(len <= max && buf[0] == STORM_CAST_EXCLUDED);
+		/* too short, too long */
+		must(take(&x, buf + 1, len - 2, count) == -1);
+		must(take(&x, buf + 1, len, count) == -1);
+		must(take(&x, buf + 1, len - 1, count) == part);
+		must(take(&x, buf + 1, len - 1, count) == part);
+	}
+	must(storm_excluded_whole(&x));
+	must(!storm_excluded_set(&x, count, &got));
+	must(storm_idset_covers(&got, &out) && storm_idset_covers(&out, &got));
+	storm_excluded_free(&x);
+	storm_idset_clear(&out);
+	storm_idset_clear(&got);
+	free(order);
+}
+END_TEST
+
+START_TEST(test_excluded_refused)
+{
+	struct storm_excluded x = { 0 };
+
+#define PART(hex_, count_) \
+	take(&x, (const uint8_t *) (hex_), sizeof(hex_) - 1, count_)
+	/* 20 nodes are 3 bytes */
+	ck_assert_int_eq(PART("\0\0\0\1\xff\xff\xf0", 20), 0);
+	ck_assert(storm_excluded_whole(&x));
+	ck_assert_int_eq(PART("\0\0\0\1\xff\xff\xf1", 20), -1); /* node 23 */
+	ck_assert_int_eq(PART("\0\0\0\1\xff\xff", 20), -1);
+	ck_assert_int_eq(PART("\0\0\0\0\xff\xff\xf0", 20), -1);
+	ck_assert_int_eq(PART("\0\1\0\1\xff\xff\xf0", 20), -1);
+	ck_assert_int_eq(PART("\0\0\0\41\xff", 800), -1); /* 33 parts */
+	ck_assert_int_eq(PART("\0\3\0\4\xff", 20), -1);	  /* beyond the end */
+	ck_assert_int_eq(PART("\0\0\0\1", 20), -1);
+	ck_assert_int_eq(PART("\0\0\0", 20), -1);
+	/* another division begins anew */
+	ck_assert_int_eq(PART("\0\2\0\3\xf0", 20), 2);
+	ck_assert(!storm_excluded_whole(&x));
+#undef PART
+	storm_excluded_free(&x);
 }
 END_TEST
 
@@ -229,6 +347,9 @@ int main(void)
 	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
 	tcase_add_loop_test(t, test_noise, 0, unit_runs(20));
 	tcase_add_test(t, test_refused);
+	tcase_add_loop_test(t, test_room, 0, 60);
+	tcase_add_loop_test(t, test_excluded, 0, unit_runs(30));
+	tcase_add_test(t, test_excluded_refused);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -10,7 +10,7 @@
 #include "unit.h"
 
 #define COUNT 200 /* nodes in the domain */
-#define FIXED 98  /* bytes without ranges and faults */
+#define FIXED 99  /* bytes without ranges and faults */
 #define ROOM 1400
 
 static int unpack(struct storm_status *s, const uint8_t *buf, size_t len,
@@ -56,10 +56,11 @@ static void status_random(struct storm_status *s, struct rnd *r, uint32_t op,
 						   &s->unanswered,
 				      node, node + below(r, 5)));
 	}
+	for (uint32_t n = below(r, 8); n; n--)
+		storm_status_fault(s, below(r, COUNT), STORM_ELOST, 0);
 	while (faults--)
 		/* a node has one reason, whichever node reports it */
-		storm_status_fault(s, below(r, COUNT) / 6 * 6,
-				   whys[below(r, 1)], 0);
+		storm_status_fault(s, below(r, COUNT) / 6 * 6, STORM_ESYS, 0);
 	for (uint32_t i = 0; i < s->nfaults; i++) {
 		s->faults[i].why = whys[s->faults[i].node / 6 % 6];
 		s->faults[i].sys = (int) s->faults[i].node * 3 - 50;
@@ -84,6 +85,7 @@ START_TEST(test_golden)
 	must(!storm_idset_add(&s.unanswered, 5, 5));
 	must(!storm_idset_add(&s.overdue, 9, 9));
 	storm_status_fault(&s, 11, STORM_ESYS, 28);
+	storm_status_fault(&s, 4, STORM_ELOST, 0);
 	len = storm_status_pack(&s, buf, sizeof(buf));
 	same_hex(buf, len,
 		 "0000000000000005"
@@ -112,7 +114,9 @@ START_TEST(test_golden)
 		 "03"
 		 "0000001c"
 		 "01"
-		 "0900");
+		 "0900"
+		 "01"
+		 "0400");
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_OK);
 	ck_assert_uint_eq(t.version, 5);
 	ck_assert_uint_eq(t.op, 3);
@@ -139,6 +143,8 @@ START_TEST(test_golden)
 	ck_assert_uint_eq(t.faults[0].node, 11);
 	ck_assert_uint_eq(t.faults[0].why, STORM_ESYS);
 	ck_assert_int_eq(t.faults[0].sys, 28);
+	ck_assert_uint_eq(t.gone.count, 1);
+	ck_assert_uint_eq(t.gone.r[0].first, 4);
 	storm_status_free(&s);
 	storm_status_free(&t);
 	ck_assert_uint_eq(t.version, 0);
@@ -168,7 +174,8 @@ START_TEST(test_random)
 	must(len == FIXED + 8 * (size_t) s.behind.count +
 			    8 * (size_t) s.unanswered.count +
 			    8 * (size_t) s.fresh.count +
-			    9 * (size_t) s.nfaults + short_set(&s.overdue) - 1);
+			    9 * (size_t) s.nfaults + short_set(&s.overdue) - 1 +
+			    short_set(&s.gone) - 1);
 	must(unpack(&t, buf, len, COUNT) == STORM_OK);
 	must(storm_status_pack(&t, again, sizeof(again)) == len);
 	must(!memcmp(buf, again, len));
@@ -193,7 +200,8 @@ START_TEST(test_small)
 		must(!storm_idset_add(&s.unanswered, 3 * i, 3 * i));
 		must(!storm_idset_add(&s.fresh, 4 * i, 4 * i));
 		must(!storm_idset_add(&s.overdue, 5 * i, 5 * i));
-		storm_status_fault(&s, 100 + i, STORM_ELOST, 0);
+		storm_status_fault(&s, 100 + i, STORM_ESYS, 28);
+		storm_status_fault(&s, 101 + 2 * i, STORM_ELOST, 0);
 	}
 	ck_assert_uint_eq(s.nfaults, STORM_FAULTS_KEPT);
 	ck_assert_uint_eq(s.faults_total, 40);
@@ -201,7 +209,7 @@ START_TEST(test_small)
 		size_t len = storm_status_pack(&s, buf, max);
 
 		must(len <= max);
-		must((len > 0) == (max >= FIXED + 3 * 8 + 9));
+		must((len > 0) == (max >= FIXED + 2 + 3 * 8 + 9 + 10));
 		if (!len)
 			continue;
 		must(!unpack(&t, buf, len, COUNT));
@@ -214,15 +222,16 @@ START_TEST(test_small)
 		     storm_idset_covers(&t.fresh, &s.fresh));
 		/* of these there may be too few, never too many */
 		must(storm_idset_covers(&s.overdue, &t.overdue));
+		must(t.gone.count && storm_idset_covers(&s.gone, &t.gone));
 		must(storm_idset_size(&t.behind) < 80 &&
 		     storm_idset_size(&t.unanswered) < 120);
 		if (max >= 508) /* as on a link of 576 bytes */
-			must(t.nfaults >= 11 && t.behind.count >= 11);
+			must(t.nfaults >= 10 && t.behind.count >= 10);
 		storm_status_free(&t);
 	}
 	must(storm_status_pack(&s, buf, sizeof(buf)) ==
 	     FIXED + 24 * STORM_BEHIND_KEPT + 9 * STORM_FAULTS_KEPT +
-		     2 * STORM_OVERDUE_KEPT);
+		     2 * STORM_OVERDUE_KEPT + 2 * 40);
 	storm_status_free(&s);
 }
 END_TEST
@@ -276,12 +285,12 @@ START_TEST(test_refused)
 	/* more faults than anybody sends */
 	s.faults_total = 1000;
 	len = storm_status_pack(&s, buf, sizeof(buf));
-	buf[len - 1] = STORM_FAULTS_KEPT + 1;
+	buf[len - 3] = STORM_FAULTS_KEPT + 1;
 	memset(buf + len, 0, sizeof(buf) - len);
 	ck_assert_int_eq(unpack(&t, buf, len + 9 * (STORM_FAULTS_KEPT + 1),
 				COUNT),
 			 STORM_EINVAL);
-	buf[len - 2] = 0xff;
+	buf[len - 4] = 0xff;
 	ck_assert_int_eq(unpack(&t, buf, len, COUNT), STORM_EINVAL);
 	storm_status_free(&s);
 }
@@ -346,7 +355,8 @@ static bool same(const struct storm_status *a, const struct storm_status *b)
 	    a->nfaults != b->nfaults || a->faults_total != b->faults_total ||
 	    !same_set(&a->behind, &b->behind) ||
 	    !same_set(&a->unanswered, &b->unanswered) ||
-	    !same_set(&a->fresh, &b->fresh) || a->last != b->last)
+	    !same_set(&a->fresh, &b->fresh) || a->last != b->last ||
+	    !same_set(&a->gone, &b->gone))
 		return false;
 	for (uint32_t i = 0; i < a->nfaults; i++) {
 		uint32_t k = 0;
@@ -557,10 +567,14 @@ START_TEST(test_other_operation)
 	storm_status_free(&a);
 	own(&a, 3);
 	storm_status_fault(&late, 7, STORM_ELOST, 0);
+	storm_status_fault(&late, 8, STORM_EVERSION, 1);
 	storm_status_merge(&a, &ask, &t, 2, &late);
 	ck_assert_uint_eq(a.nfaults, 1);
 	ck_assert_uint_eq(a.faults_total, 1);
-	ck_assert_uint_eq(a.faults[0].node, 7);
+	ck_assert_uint_eq(a.faults[0].node, 8);
+	ck_assert_uint_eq(storm_idset_size(&a.gone), 1);
+	ck_assert(storm_idset_has(&a.gone, 7));
+	storm_status_free(&late);
 	storm_status_free(&a);
 	/* one that went on holds ours no more up */
 	ask.phase = STORM_PHASE_ENDED;

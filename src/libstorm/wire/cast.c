@@ -15,6 +15,7 @@ void storm_cast_free(struct storm_cast *c)
 
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 {
+	static const struct storm_idset none;
 	struct storm_out o = { buf, buf + max, false };
 
 	storm_put8(&o, STORM_CAST_STATE);
@@ -32,7 +33,7 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 	storm_put64(&o, c->cmp_value);
 	storm_put_set(&o, &c->p);
 	storm_put_set(&o, &c->cmp_p);
-	storm_put_set(&o, &c->excluded);
+	storm_put_set(&o, c->flags & STORM_CAST_PARTS ? &none : &c->excluded);
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
@@ -58,6 +59,7 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	storm_get_set(&i, &c->cmp_p, count - 1);
 	storm_get_set(&i, &c->excluded, count - 1);
 	if (storm_in_done(&i) && !(c->flags & ~STORM_CAST_FLAGS) &&
+	    !(c->flags & STORM_CAST_PARTS && c->excluded.count) &&
 	    c->decision <= STORM_ABORT && c->cmp_var < STORM_VARS &&
 	    c->cmp_rel <= STORM_NE && c->sent <= c->size &&
 	    c->floor <= c->sent &&

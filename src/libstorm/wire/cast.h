@@ -10,12 +10,13 @@
 #include "wire.h"
 
 enum storm_cast_what {
-	STORM_CAST_STATE = 1,  /* struct storm_cast */
-	STORM_CAST_BEGIN = 2,  /* u16 part, u16 parts, bytes */
-	STORM_CAST_ACKED = 3,  /* u8 kind, idset: reports that the owner has */
-	STORM_CAST_WELCOME = 4 /* u32 node, incarnation, u64 op: this node is
+	STORM_CAST_STATE = 1,	/* struct storm_cast */
+	STORM_CAST_BEGIN = 2,	/* u16 part, u16 parts, bytes */
+	STORM_CAST_ACKED = 3,	/* u8 kind, idset: reports that the owner has */
+	STORM_CAST_WELCOME = 4, /* u32 node, incarnation, u64 op: this node is
 				   a member again, and takes no part in
 				   operations up to op */
+	STORM_CAST_EXCLUDED = 5 /* a part of a set, see excluded.h */
 };
 
 enum storm_decision { STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2 };
@@ -26,7 +27,10 @@ enum storm_decision { STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2 };
 #define STORM_CAST_DIRECT \
 	0x8 /* the receiver's parent is silent: also send
 				   STATUS to the owner */
-#define STORM_CAST_FLAGS 0xf
+#define STORM_CAST_PARTS \
+	0x10 /* the excluded nodes of this epoch come in
+				   parts, not in here */
+#define STORM_CAST_FLAGS 0x1f
 
 struct storm_cast {
 	uint64_t version; /* of the owner's state; higher wins */
@@ -45,6 +49,13 @@ struct storm_cast {
 };
 
 void storm_cast_free(struct storm_cast *c); /* its sets, not c */
+/* Bytes of a state without its sets, with the u8 what. */
+#define STORM_CAST_FIXED 65
+/* The most bytes that each of its sets may take in a body of max bytes. */
+static inline size_t storm_cast_set_max(size_t max)
+{
+	return (max - STORM_CAST_FIXED) / 3;
+}
 /* Bytes written to buf, with the u8 what; 0: they are more than max. */
 size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max);
 /* buf begins behind the u8 what; count: nodes in the domain.  STORM_OK: free c

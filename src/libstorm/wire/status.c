@@ -8,8 +8,9 @@
 #include "status.h"
 
 /* bytes: of a STATUS without sets and faults; of a range; of a range of a short
- * set, at most; of a fault */
-#define FIXED 98
+ * set, at most; of a fault.  The number of ranges of a set of those gone takes 3
+ * at most. */
+#define FIXED 101
 #define RANGE 8
 #define SHORT 10
 #define FAULT 9
@@ -20,13 +21,14 @@ void storm_status_free(struct storm_status *s)
 	storm_idset_clear(&s->unanswered);
 	storm_idset_clear(&s->fresh);
 	storm_idset_clear(&s->overdue);
+	storm_idset_clear(&s->gone);
 	memset(s, 0, sizeof(*s));
 }
 
 /* How many of each fit.  At least one of each stays, or the STATUS would look
  * as if there were none. */
 struct room {
-	uint32_t behind, unanswered, fresh, faults, overdue;
+	uint32_t behind, unanswered, fresh, faults, overdue, gone;
 };
 
 static bool status_make_room(struct room *r, size_t max)
@@ -41,7 +43,7 @@ static bool status_make_room(struct room *r, size_t max)
 			    RANGE * ((size_t) r->behind + r->unanswered +
 				     r->fresh) +
 			    FAULT * (size_t) r->faults +
-			    SHORT * (size_t) r->overdue <=
+			    SHORT * ((size_t) r->overdue + r->gone) <=
 		    max)
 			return true;
 		if (r->overdue) /* only reported, no decision needs it */
@@ -73,6 +75,24 @@ static void status_put_joined(struct storm_out *o, const struct storm_idset *s,
 	storm_idset_clear(&copy);
 }
 
+/* As many ranges as there is room for: the others are still gone when these are
+ * excluded. */
+static void status_put_first(struct storm_out *o, const struct storm_idset *s)
+{
+	struct storm_idset part = *s;
+	uint32_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		part.count = hi - (hi - lo) / 2;
+		if (!o->bad && storm_set_len(&part) <= (size_t) (o->end - o->p))
+			lo = part.count;
+		else
+			hi = part.count - 1;
+	}
+	part.count = lo;
+	storm_put_set(o, &part);
+}
+
 size_t storm_status_pack(const struct storm_status *s, uint8_t *buf, size_t max)
 {
 	struct storm_out o = { buf, buf + max, false };
@@ -82,6 +102,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf, size_t max)
 		storm_min(s->fresh.count, STORM_BEHIND_KEPT),
 		s->nfaults,
 		storm_min(s->overdue.count, STORM_OVERDUE_KEPT),
+		s->gone.count > 0,
 	};
 	struct storm_idset overdue = s->overdue;
 
@@ -112,6 +133,7 @@ size_t storm_status_pack(const struct storm_status *s, uint8_t *buf, size_t max)
 		storm_put32(&o, (uint32_t) s->faults[i].sys);
 	}
 	storm_put_set(&o, &overdue);
+	status_put_first(&o, &s->gone);
 	return o.bad ? 0 : (size_t) (o.p - buf);
 }
 
@@ -152,6 +174,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
 			goto bad;
 	}
 	storm_get_set(&i, &s->overdue, count - 1);
+	storm_get_set(&i, &s->gone, count - 1);
 	if (storm_in_done(&i))
 		return STORM_OK;
 bad:
@@ -170,6 +193,10 @@ static void status_more_faults(struct storm_status *s, uint32_t n)
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys)
 {
+	if (why == STORM_ELOST)
+		storm_idset_add(&s->gone, node, node);
+	if (why == STORM_ELOST && !sys)
+		return;
 	for (uint32_t i = 0; i < s->nfaults; i++)
 		if (s->faults[i].node == node)
 			return;
@@ -301,6 +328,8 @@ static void status_merge_last(struct storm_status *into,
 static void status_merge_faults(struct storm_status *into,
 				const struct storm_status *child)
 {
+	/* without memory they are told again */
+	storm_idset_union(&into->gone, &child->gone);
 	for (uint32_t i = 0; i < child->nfaults; i++)
 		/* a fault of another operation does not count for this one */
 		if (child->op == into->op ||

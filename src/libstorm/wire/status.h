@@ -64,6 +64,8 @@ struct storm_status {
 	struct storm_idset fresh;      /* have no state of the domain */
 	struct storm_idset overdue;    /* silent, see detector.h; only some if
 					   they are many */
+	struct storm_idset gone;       /* lost members (ELOST); only some if
+					   they are many */
 	struct storm_fault faults[STORM_FAULTS_KEPT];
 	uint32_t nfaults, faults_total;
 };
@@ -97,7 +99,8 @@ void storm_status_merge_round(struct storm_status *into,
 			      const struct storm_asked *a,
 			      const struct storm_tree *t, uint32_t node,
 			      const struct storm_status *own);
-/* Add a fault of a node, unless it has one already. */
+/* Add a fault of a node, unless it has one already.  A lost node without an
+ * errno is just one of those gone. */
 void storm_status_fault(struct storm_status *s, uint32_t node,
 			enum storm_err why, int sys);
 /* True: the node is lost to the domain, or never joined it.  False: only an

@@ -173,6 +173,26 @@ void storm_put_set(struct storm_out *o, const struct storm_idset *s)
 	}
 }
 
+static size_t wire_number_len(uint32_t v)
+{
+	size_t n = 1;
+
+	for (; v >= 0x80; v >>= 7)
+		n++;
+	return n;
+}
+
+size_t storm_set_len(const struct storm_idset *s)
+{
+	size_t n = wire_number_len(s->count);
+
+	for (uint32_t k = 0; k < s->count; k++)
+		n += wire_number_len(k ? s->r[k].first - s->r[k - 1].last - 2 :
+					 s->r[k].first) +
+		     wire_number_len(s->r[k].last - s->r[k].first);
+	return n;
+}
+
 void storm_get_set(struct storm_in *i, struct storm_idset *s, uint32_t max)
 {
 	uint32_t n = wire_get_number(i);

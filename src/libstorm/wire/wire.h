@@ -94,6 +94,8 @@ void storm_put_idset(struct storm_out *o, const struct storm_idset *s);
 /* The same in fewer bytes: LEB128 numbers, each relative to the previous one,
  * so that every set has exactly one encoding. */
 void storm_put_set(struct storm_out *o, const struct storm_idset *s);
+/* The bytes that it takes. */
+size_t storm_set_len(const struct storm_idset *s);
 
 uint8_t storm_get8(struct storm_in *i);
 uint16_t storm_get16(struct storm_in *i);

@@ -43,7 +43,7 @@ static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
 static void nm_state_take(struct nm_session *s, struct storm_cast *c,
 			  uint32_t epoch, uint64_t now)
 {
-	bool asked = c->flags & STORM_CAST_ASK;
+	bool asked = c->flags & STORM_CAST_ASK, follows;
 
 	if (c->version < s->heard.cast.version) {
 		storm_cast_free(c);
@@ -71,14 +71,17 @@ static void nm_state_take(struct nm_session *s, struct storm_cast *c,
 	if (s->member.out_epoch) /* it waits to be welcome */
 		return;
 	if (epoch > s->link.epoch) {
+		follows = epoch == s->link.epoch + 1;
 		s->link.epoch = epoch;
-		s->tree.nfaults = 0;
 		if (storm_tree_exclude(&s->tree.shape,
 				       &s->heard.cast.excluded) ||
 		    nm_tree_rewire(s, now)) {
 			nm_session_fenced(s);
 			return;
 		}
+		nm_children_forget(s, follows);
+		storm_idset_clear(
+			&s->heard.cast.excluded); /* the tree has it */
 		if (s->open->cluster)
 			nm_children_open(s);
 		asked = true;
@@ -88,19 +91,6 @@ static void nm_state_take(struct nm_session *s, struct storm_cast *c,
 	if (!s->member.outside)
 		nm_xfer_cast(s, now);
 	nm_status_update(s, asked, now);
-}
-
-static void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
-			 uint64_t now)
-{
-	uint8_t *p = realloc(said->buf, rx->len);
-
-	if (!p)
-		return;
-	said->buf = p;
-	memcpy(p, rx->buf, rx->len);
-	said->len = rx->len;
-	said->at = now;
 }
 
 static void nm_said_resend(struct nm_session *s, struct nm_said *said,
@@ -115,11 +105,53 @@ static void nm_said_resend(struct nm_session *s, struct nm_said *said,
 		s->nm->stats.relayed++;
 }
 
-static void nm_cast_take(struct nm_session *s, const struct storm_header *h,
+/* Same sealed bytes to all children: only the owner's key made them. */
+static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
+{
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_addr to;
+
+		if (nm_route(s, s->tree.child[i].node, &to) &&
+		    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, buf,
+					  len, len))
+			s->nm->stats.relayed++;
+	}
+}
+
+/* The state counts, and all of it is here. */
+static void nm_cast_state(struct nm_session *s, struct storm_cast *c,
+			  uint32_t epoch, const struct storm_rx *rx,
+			  uint64_t now)
+{
+	if (c->version >= s->heard.cast.version &&
+	    !(c->flags & STORM_CAST_DIRECT))
+		nm_said_keep(&s->heard.state, rx, now);
+	nm_state_take(s, c, epoch, now);
+	nm_excluded_pass(s);
+}
+
+/* The last part of the excluded nodes is here: the state that waited goes on,
+ * and so do the nodes below. */
+static void nm_cast_waited(struct nm_session *s, uint64_t now)
+{
+	struct nm_excluded *x = &s->excluded;
+	struct storm_rx rx = { .buf = x->state.buf, .len = x->state.len };
+	struct storm_cast c;
+
+	if (!nm_excluded_take(s, &c))
+		return;
+	nm_cast_state(s, &c, x->epoch, &rx, now);
+	if (x->flags & STORM_HDR_RELAY)
+		nm_relay_down(s, rx.buf, rx.len);
+}
+
+/* False: it is not to be passed on now. */
+static bool nm_cast_take(struct nm_session *s, const struct storm_header *h,
 			 const struct storm_rx *rx, const uint8_t *body,
 			 size_t len, uint64_t now)
 {
 	struct storm_in in = { body, body + len, false };
+	bool here = h->epoch == s->link.epoch;
 	struct storm_cast c;
 
 	switch (storm_get8(&in)) {
@@ -127,27 +159,33 @@ static void nm_cast_take(struct nm_session *s, const struct storm_header *h,
 		if (storm_cast_unpack(&c, in.p, (size_t) (in.end - in.p),
 				      s->open->count))
 			break;
-		if (s->tree.children && c.version >= s->heard.cast.version &&
-		    !(c.flags & STORM_CAST_DIRECT))
-			nm_said_keep(&s->heard.state, rx, now);
-		nm_state_take(s, &c, h->epoch, now);
-		return;
+		if (!nm_excluded_fill(s, &c, h->epoch)) {
+			nm_excluded_wait(s, &c, h->epoch, h->flags, rx, now);
+			return false;
+		}
+		nm_cast_state(s, &c, h->epoch, rx, now);
+		return true;
+	case STORM_CAST_EXCLUDED:
+		if (nm_excluded_part(s, &in, h, rx, now))
+			nm_cast_waited(s, now);
+		return here; /* or it goes with the epoch's tree */
 	case STORM_CAST_BEGIN:
 		if (s->tree.children && h->op > s->xfer.op)
 			nm_said_keep(&s->heard.begin, rx, now);
 		nm_xfer_part(s, h->op, &in, now);
-		return;
+		return true;
 	case STORM_CAST_ACKED:
 		if (s->tree.children && in.p < in.end &&
 		    *in.p < STORM_REPORT_KINDS)
 			nm_said_keep(&s->heard.ack[*in.p], rx, now);
 		nm_report_acked(s, &in);
-		return;
+		return true;
 	case STORM_CAST_WELCOME:
 		nm_cluster_welcome(s, &in, h->epoch);
-		return;
+		return true;
 	}
 	s->nm->link_stats.bad_wire++;
+	return true;
 }
 
 /* Only the latest strobe counts; one that was overtaken is out of date. */
@@ -165,20 +203,15 @@ static void nm_strobe_take(struct nm_session *s, uint64_t number,
 				  number, body, len);
 }
 
-/* Same sealed bytes to all children: only the owner's key made them. */
-static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
-{
-	for (uint32_t i = 0; i < s->tree.children; i++) {
-		struct storm_addr to;
-
-		if (nm_route(s, s->tree.child[i].node, &to) &&
-		    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, buf,
-					  len, len))
-			s->nm->stats.relayed++;
-	}
-}
-
 /* ---------------------------------------------------------- from the subtree --- */
+
+/* The child sends in an epoch that is over. */
+static void nm_child_missed(struct nm_session *s, uint32_t node, uint64_t now)
+{
+	if (now >= s->heard.state.at + SAID_AGAIN)
+		nm_excluded_send(s, node);
+	nm_said_resend(s, &s->heard.state, node, now);
+}
 
 static void nm_child_status(struct nm_session *s, struct storm_child *c,
 			    const uint8_t *body, size_t len, uint64_t now)
@@ -207,7 +240,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			    struct storm_rx *rx, uint64_t now)
 {
 	struct storm_plain p;
-	bool owner = h->sender == STORM_NO_NODE;
+	bool owner = h->sender == STORM_NO_NODE, down;
 	struct storm_child *c = NULL;
 
 	if (!owner && !storm_tree_member(&s->tree.shape, h->sender)) {
@@ -234,14 +267,14 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		if (rx->group)
 			s->heard.multicast = true;
 		/* first the state, then on: an epoch brings its own tree */
-		nm_cast_take(s, h, rx, p.body, p.len, now);
+		down = nm_cast_take(s, h, rx, p.body, p.len, now);
 		/* Pass the end on in any case: a child that was admitted just
 		 * now was not in the group yet.  (One that is not admitted
 		 * yet finds its stream gone.) */
 		if (s->closing)
 			s->link.t->ops->drop_streams(s->link.t,
 						     s->link.session);
-		if (h->flags & STORM_HDR_RELAY || s->closing)
+		if ((h->flags & STORM_HDR_RELAY && down) || s->closing)
 			nm_relay_down(s, rx->buf, rx->len);
 		return;
 	case STORM_MSG_STROBE:
@@ -255,6 +288,8 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)
 			nm_child_status(s, c, p.body, p.len, now);
+		else if (c && h->epoch < s->link.epoch)
+			nm_child_missed(s, c->node, now);
 		return; /* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
 		if (!owner &&
@@ -381,6 +416,7 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 		next = STORM_NEVER;
 	}
 	next = storm_min(next, nm_cluster_tick(s, now));
+	next = storm_min(next, nm_excluded_tick(s, now));
 	next = storm_min(next, nm_children_check(s, now));
 	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
 	if (now >= t) {
@@ -400,8 +436,10 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 		}
 	}
 	next = storm_min(next, t);
-	if (now >= s->status.refine_at)
+	if (now >= s->status.refine_at) {
+		s->status.refine_at = STORM_NEVER;
 		nm_status_update(s, false, now);
+	}
 	next = storm_min(next, s->status.refine_at);
 	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
 		nm_status_update(s, false, now);

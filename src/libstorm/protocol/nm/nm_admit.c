@@ -29,6 +29,7 @@ static void nm_session_free(struct nm_session *s)
 	storm_reports_clear(&s->report.mine);
 	storm_status_free(&s->status.sent);
 	storm_cast_free(&s->heard.cast);
+	nm_excluded_free(&s->excluded);
 	nm->recent[nm->recent_at++ % 256] = s->link.session;
 	storm_tree_free(&s->tree.shape);
 	storm_link_free(&s->link);

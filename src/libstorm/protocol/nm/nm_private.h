@@ -4,6 +4,7 @@
  * nm_session.c looks sessions up.  nm_xfer.c has the
  * transfer under way, nm_data.c its data, nm_repair.c what is missing of them.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
+ * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
  * nm_cluster.c keeps what a cluster domain has from one owner to the next,
  * nm_return.c brings a node back that has died.  Calls go from nm.c down to
  * nm_session.c: no part calls nm.c.
@@ -16,6 +17,7 @@
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/protocol/child.h"
 #include "src/libstorm/base/chunkmap.h"
+#include "src/libstorm/wire/excluded.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/link.h"
 #include "nm.h"
@@ -101,19 +103,35 @@ struct nm_member {
 	uint64_t taken;	    /* the last operation of the owner before */
 };
 
+/* A datagram as it came, for children that missed it. */
+struct nm_said {
+	uint8_t *buf;
+	size_t len;
+	uint64_t at;
+};
+
 /* What the owner has sent. */
 struct nm_heard {
 	uint64_t at;		/* the last of it */
 	bool multicast;		/* some of it came by the group */
 	struct storm_cast cast; /* the owner's latest state */
-	/* Datagrams as they came, for children that missed them: the owner's
-	 * state, the BEGIN of the transfer under way, and the latest
-	 * acknowledgement of each kind. */
-	struct nm_said {
-		uint8_t *buf;
-		size_t len;
-		uint64_t at;
-	} state, begin, ack[STORM_REPORT_KINDS];
+	/* the owner's state, the BEGIN of the transfer under way, and the
+	 * latest acknowledgement of each kind */
+	struct nm_said state, begin, ack[STORM_REPORT_KINDS];
+};
+
+/* The excluded nodes of an epoch in parts, see nm_excluded.c. */
+struct nm_excluded {
+	uint32_t epoch;
+	struct storm_excluded set;
+	struct nm_said part[STORM_EXCLUDED_PARTS];
+	bool relay; /* some part is to be passed on, in the epoch's tree */
+	/* A state of that epoch that waits for them. */
+	bool waits;
+	struct storm_cast cast;
+	struct nm_said state;
+	uint16_t flags; /* of its header */
+	uint64_t since;
 };
 
 struct nm_variables {
@@ -162,6 +180,7 @@ struct nm_session {
 	struct nm_tree tree;
 	struct nm_member member;
 	struct nm_heard heard;
+	struct nm_excluded excluded;
 	struct nm_variables var;
 	struct nm_xfer xfer;
 	struct nm_answer status;
@@ -216,6 +235,10 @@ void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 	     size_t len, uint32_t node);
 /* Of a known one (storm_var_known()). */
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
+/* The longest body that all in the domain take. */
+size_t nm_body_max(const struct nm_session *s);
+void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
+		  uint64_t now);
 
 /* nm_tree.c */
 struct storm_child *nm_child_of(struct nm_session *s, uint32_t node);
@@ -224,6 +247,8 @@ bool nm_child_gone(const struct nm_session *s, uint32_t node);
 /* False: there is no room to name one more. */
 bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 		   int sys);
+/* Another epoch; follows: it is the next one. */
+void nm_children_forget(struct nm_session *s, bool follows);
 /* OPEN goes to every child that has not had it from here. */
 void nm_children_open(struct nm_session *s);
 int nm_tree_rewire(struct nm_session *s, uint64_t now);
@@ -298,6 +323,28 @@ void nm_cluster_excluded(struct nm_session *s, uint32_t epoch, uint64_t now);
 void nm_cluster_welcome(struct nm_session *s, struct storm_in *in,
 			uint32_t epoch);
 uint64_t nm_cluster_tick(struct nm_session *s, uint64_t now);
+
+/* nm_excluded.c */
+/* Complete the owner's state, in which the excluded nodes are left out.  False:
+ * it has to wait for them. */
+bool nm_excluded_fill(struct nm_session *s, struct storm_cast *c,
+		      uint32_t epoch);
+void nm_excluded_wait(struct nm_session *s, struct storm_cast *c,
+		      uint32_t epoch, uint16_t flags, const struct storm_rx *rx,
+		      uint64_t now);
+/* A part has come.  True: the state that waits need not wait any longer. */
+bool nm_excluded_part(struct nm_session *s, struct storm_in *in,
+		      const struct storm_header *h, const struct storm_rx *rx,
+		      uint64_t now);
+/* ... and this is it, complete.  False: no memory. */
+bool nm_excluded_take(struct nm_session *s, struct storm_cast *c);
+/* Send the parts of this epoch to a node that missed some. */
+void nm_excluded_send(struct nm_session *s, uint32_t node);
+/* This node has its place in their epoch: pass them on, if they are to be. */
+void nm_excluded_pass(struct nm_session *s);
+/* Ask the owner for parts that have been missing for long. */
+uint64_t nm_excluded_tick(struct nm_session *s, uint64_t now);
+void nm_excluded_free(struct nm_excluded *x);
 
 /* nm_return.c */
 uint64_t nm_return_tick(struct storm_nm *nm, uint64_t now);

@@ -99,7 +99,7 @@ static void nm_repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
 	uint8_t body[4 + NACK_RANGES * 16];
 	struct storm_out o = { body + 4, body + sizeof(body), false };
 	struct storm_out head = { body, body + 4, false };
-	size_t max = storm_body_max(s->open->mtu);
+	size_t max = nm_body_max(s);
 	uint64_t most = NACK_BYTES / x->map.chunk + 1;
 	uint64_t first, last, asked = 0;
 	uint32_t n = 0;

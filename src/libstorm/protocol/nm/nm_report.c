@@ -223,7 +223,7 @@ void nm_report_reset(struct nm_session *s, uint64_t now)
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 {
 	struct nm_report *r = &s->report;
-	size_t max = storm_body_max(s->open->mtu) - STORM_REPORT_PART_HEADER;
+	size_t max = nm_body_max(s) - STORM_REPORT_PART_HEADER;
 	uint8_t body[STORM_DATAGRAM_MAX], *buf;
 	size_t len = 0;
 	uint32_t parts;

@@ -91,8 +91,7 @@ static int nm_request_queue(struct nm_session *s, struct storm_begin *b,
 			    const void *buf, size_t len, void *token)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t n = storm_request_pack(b, buf, len, body,
-				      storm_body_max(s->open->mtu));
+	size_t n = storm_request_pack(b, buf, len, body, nm_body_max(s));
 	struct nm_request *r;
 
 	if (!n)

@@ -4,6 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <stdlib.h>
+
+#include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
@@ -38,6 +41,28 @@ void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 
 	if (nm_route(s, node, &to))
 		storm_link_send(&s->link, type, 0, op, body, len, &to, 1);
+}
+
+/* Known once data are sent: they fill a datagram. */
+size_t nm_body_max(const struct nm_session *s)
+{
+	uint32_t chunk = s->heard.cast.chunk;
+
+	return storm_min(chunk ? STORM_DATA_HEADER_LEN + chunk :
+				 STORM_DATAGRAM_MAX,
+			 storm_body_max(s->open->mtu));
+}
+
+void nm_said_keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)
+{
+	uint8_t *p = realloc(said->buf, rx->len);
+
+	if (!p)
+		return;
+	said->buf = p;
+	memcpy(p, rx->buf, rx->len);
+	said->len = rx->len;
+	said->at = now;
 }
 
 int storm_nm_self(struct storm_nm *nm, uint64_t session, uint32_t *self)

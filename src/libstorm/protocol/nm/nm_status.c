@@ -11,6 +11,7 @@
 #include "nm_private.h"
 
 #define REFINE_AFTER (20 * STORM_MS) /* an answer that named late nodes */
+#define GONE_EVERY (20 * STORM_MS)   /* news of those that are lost */
 
 static bool nm_status_cmp_holds(const struct nm_session *s)
 {
@@ -202,11 +203,25 @@ static bool nm_status_refines(struct nm_session *s,
 	    !storm_status_caught_up(&s->status.sent, st))
 		return false;
 	if (now < s->status.asked_at + REFINE_AFTER) {
-		s->status.refine_at = s->status.asked_at + REFINE_AFTER;
+		s->status.refine_at = storm_min(
+			s->status.refine_at, s->status.asked_at + REFINE_AFTER);
 		return false;
 	}
 	s->status.answering = false;
 	return true;
+}
+
+/* Lost nodes are news, at a pace: many may be lost at the same time. */
+static bool nm_status_lost(struct nm_session *s, const struct storm_status *st,
+			   uint64_t now)
+{
+	if (storm_idset_covers(&s->status.sent.gone, &st->gone))
+		return false;
+	if (now >= s->status.sent_at + GONE_EVERY)
+		return true;
+	s->status.refine_at =
+		storm_min(s->status.refine_at, s->status.sent_at + GONE_EVERY);
+	return false;
 }
 
 static void nm_status_send(struct nm_session *s, struct storm_status *st,
@@ -238,7 +253,8 @@ void nm_status_update(struct nm_session *s, bool asked, uint64_t now)
 
 	nm_status_sum_up(s, &st, now);
 	if (nm_status_has_news(s, &st) || asked ||
-	    nm_status_moved(s, &st, now) || nm_status_refines(s, &st, now))
+	    nm_status_lost(s, &st, now) || nm_status_moved(s, &st, now) ||
+	    nm_status_refines(s, &st, now))
 		nm_status_send(s, &st, now);
 	else
 		storm_status_free(&st);

@@ -31,6 +31,20 @@ bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 	return true;
 }
 
+/* Of those lost, some may not have been reported to the owner yet, and now they
+ * may have parents that would take as long again to miss them.  If there was an
+ * epoch in between they may have returned. */
+void nm_children_forget(struct nm_session *s, bool follows)
+{
+	struct nm_tree *t = &s->tree;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; follows && i < t->nfaults; i++)
+		if (storm_tree_member(&t->shape, t->fault[i].node))
+			t->fault[n++] = t->fault[i];
+	t->nfaults = n;
+}
+
 void nm_children_open(struct nm_session *s)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {

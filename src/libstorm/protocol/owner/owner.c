@@ -75,25 +75,6 @@ int storm_owner_nodes(const struct storm_owner *o, const struct storm_idset *P,
 
 /* ------------------------------------------------------------------ answers --- */
 
-/* Nodes that died and are there again, before they were missed, and those that
- * a fault has lost to the domain. */
-static void owner_exclude_lost(struct storm_owner *o, uint64_t now)
-{
-	if (o->sum.fresh.count)
-		owner_exclude_fresh(o, now);
-	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
-		struct storm_fault f = o->sum.faults[i];
-
-		if (storm_fault_of_session(f.why) &&
-		    storm_tree_member(&o->tree, f.node)) {
-			owner_exclude_one(o, f.node, f.why, f.sys, now);
-			/* the sum is a new one, unless memory is short */
-			if (!storm_tree_member(&o->tree, f.node))
-				i = UINT32_MAX;
-		}
-	}
-}
-
 void owner_advance(struct storm_owner *o, uint64_t now)
 {
 	bool opening = o->phase == OWNER_OPENING;
@@ -103,6 +84,9 @@ void owner_advance(struct storm_owner *o, uint64_t now)
 		owner_advance_operations(o, now);
 	if (opening || o->phase != OWNER_OPEN)
 		return;
+	/* nodes that died and are there again, before they were missed */
+	if (o->sum.fresh.count)
+		owner_exclude_fresh(o, now);
 	owner_exclude_lost(o, now);
 	owner_overdue(o, now);
 	owner_compare_advance(o, now);
@@ -110,24 +94,6 @@ void owner_advance(struct storm_owner *o, uint64_t now)
 }
 
 /* ------------------------------------------------------------------- timers --- */
-
-static void owner_exclude_silent(struct storm_owner *o, uint64_t now)
-{
-	uint64_t due = o->ticked + o->conf.set.heartbeat;
-
-	/* While this process was stopped (ctrl-Z), or had to wait for a
-	 * processor, the silence was its own. */
-	for (uint32_t i = 0; now > due && i < o->children; i++)
-		o->child[i].last_heard =
-			storm_min(now, o->child[i].last_heard + now - due);
-	for (uint32_t i = 0; i < o->children; i++) {
-		if (now < o->child[i].last_heard + o->conf.set.dead_timeout)
-			continue;
-		owner_exclude_one(o, o->child[i].node, STORM_ELOST, 0, now);
-		owner_advance(o, now);
-		return; /* the others at the next tick */
-	}
-}
 
 /* An operation is decided, and nodes do not show it in time: they are no
  * members any more, or what comes next would come to them before this. */
@@ -183,7 +149,7 @@ static uint64_t owner_tick_beat(struct storm_owner *o, uint64_t now)
 {
 	if (now < o->beat_at)
 		return o->beat_at;
-	owner_cast_state(o, 0);
+	owner_cast_state_whole(o);
 	o->beat_at = now + o->conf.set.heartbeat;
 	if (owner_is_cluster(o)) {
 		owner_try_multicast(o);
@@ -196,7 +162,8 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 {
 	uint64_t next;
 
-	owner_exclude_silent(o, now);
+	if (owner_exclude_silent(o, now) || owner_exclude_lost(o, now))
+		owner_advance(o, now);
 	o->ticked = now;
 	if (o->phase != OWNER_OPEN)
 		return STORM_NEVER;
@@ -205,7 +172,9 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		owner_compare_end_all(o);
 		return STORM_NEVER;
 	}
-	next = owner_overdue(o, now);
+	next = storm_min(owner_overdue(o, now), owner_announce_again(o, now));
+	if (now < o->members.lost_at) /* more may be lost meanwhile */
+		next = storm_min(next, o->members.lost_at);
 	next = storm_min(next, owner_tick_xfer(o, now));
 	next = storm_min(next, owner_compare_tick(o, now));
 	next = storm_min(next, owner_tick_ask(o, now));
@@ -358,6 +327,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	op->multicast = conf->set.multicast;
 	op->radix = conf->set.radix;
 	op->mtu = storm_min(mtu, STORM_DATAGRAM_MAX);
+	o->send.mtu = STORM_MTU_MIN;
 	op->window = conf->set.window < room ? conf->set.window :
 		     room < STORM_WINDOW_MIN ? STORM_WINDOW_MIN :
 					       room;

@@ -83,18 +83,12 @@ void owner_ask_sum(struct storm_owner *o)
 
 void owner_ask_adopted(struct storm_owner *o)
 {
-	uint8_t body[STORM_DATAGRAM_MAX];
 	struct storm_addr to[ADOPTED_MAX];
 	size_t n = owner_round_addrs(o, to);
-	size_t len = owner_cast_pack(o, STORM_CAST_ASK, body);
 
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
-				o->cast.op, body, len, to, n);
-	len = owner_cast_pack(o, STORM_CAST_ASK | STORM_CAST_DIRECT, body);
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, 0, o->cast.op, body,
-				len, to, n);
+	owner_cast_state_to(o, STORM_CAST_ASK, true, to, n);
+	owner_cast_state_to(o, STORM_CAST_ASK | STORM_CAST_DIRECT, false, to,
+			    n);
 }
 
 /* Only subtrees that have not answered are asked: no news of the others is good
@@ -102,7 +96,7 @@ void owner_ask_adopted(struct storm_owner *o)
 void owner_ask_late(struct storm_owner *o, uint64_t now)
 {
 	if (owner_cast_by_group(o))
-		owner_cast_state(o, 0);
+		owner_cast_state_whole(o);
 	for (uint32_t i = 0; i < o->children; i++)
 		if (owner_ask_owes(o, &o->child[i]))
 			storm_children_asked(&o->child[i], 1, o->round.at);
@@ -125,7 +119,7 @@ void owner_ask_new(struct storm_owner *o, uint64_t now)
 void owner_ask_all(struct storm_owner *o, uint64_t now)
 {
 	if (owner_cast_by_group(o))
-		owner_cast_state(o, 0);
+		owner_cast_state_whole(o);
 	owner_cast_state_relay(o, STORM_CAST_ASK, NULL);
 	owner_ask_soon(o, now);
 }
@@ -134,9 +128,8 @@ void owner_ask_all(struct storm_owner *o, uint64_t now)
  * may hear nothing for as long again, if their next parent is dead, too. */
 void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node)
 {
-	uint8_t body[STORM_DATAGRAM_MAX];
 	struct storm_addr to[64];
-	size_t len, n = 0;
+	size_t n = 0;
 
 	if (owner_cast_by_group(o) || !o->tree.members)
 		return;
@@ -145,19 +138,19 @@ void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node)
 		     k <= node->r[i].last && n < 64; k++)
 			if (storm_tree_member(&o->tree, k))
 				to[n++] = owner_addr(o, k);
-	len = n ? owner_cast_pack(o, STORM_CAST_ASK, body) : 0;
-	if (len)
-		storm_link_send(&o->link, STORM_MSG_CAST, STORM_HDR_RELAY,
-				o->cast.op, body, len, to, n);
+	owner_cast_state_to(o, STORM_CAST_ASK, true, to, n);
 }
 
 /* -------------------------------------------------------------------- blame --- */
 
-void owner_blame_late(const struct storm_idset *late, struct storm_faults *l)
+/* Of a set that was joined some are no members. */
+void owner_blame_late(const struct storm_owner *o,
+		      const struct storm_idset *late, struct storm_faults *l)
 {
 	for (uint32_t i = 0; i < late->count; i++)
 		for (uint32_t k = late->r[i].first; k <= late->r[i].last; k++)
-			storm_faults_add(l, k, STORM_ETIME, 0);
+			if (storm_tree_member(&o->tree, k))
+				storm_faults_add(l, k, STORM_ETIME, 0);
 }
 
 void owner_blame_outside(const struct storm_owner *o,

@@ -84,7 +84,7 @@ uint64_t owner_compare_tick(struct storm_owner *o, uint64_t now)
 	if (!q->first || now < late)
 		return q->first ? late : STORM_NEVER;
 	owner_ask_sum(o);
-	owner_blame_late(&o->sum.unanswered, &l);
+	owner_blame_late(o, &o->sum.unanswered, &l);
 	owner_compare_end(o, STORM_FAILED, STORM_ABORTED, &l);
 	owner_compare_advance(o, now);
 	return q->first ? now + o->conf.set.op_timeout : STORM_NEVER;

@@ -93,8 +93,7 @@ static void owner_input_member(struct storm_owner *o,
 	if (c)
 		storm_child_alive(c, o->conf.set.dead_timeout,
 				  o->conf.set.heartbeat, now);
-	if (h->type == STORM_MSG_STATUS && h->epoch < o->link.epoch &&
-	    owner_is_cluster(o))
+	if (h->type == STORM_MSG_STATUS && h->epoch < o->link.epoch)
 		owner_input_old_epoch(o, h->sender, p.body, p.len);
 	if (h->type == STORM_MSG_NACK)
 		owner_data_nacked(o, h, p.body, p.len, now);

@@ -14,9 +14,12 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
 #define EPOCHS_OF_AN_OWNER 0xffffu
+#define AGAIN_FIRST (40 * STORM_MS)
+#define LOST_FIRST (20 * STORM_MS)
 #define INVITED_AT_A_TIME 8
 #define INVITED_EVERY (100 * STORM_MS) /* ... of those that ask for it */
 /* A node that asks again so soon may not have had the last one, or is a
@@ -147,9 +150,58 @@ static int owner_epoch_next(struct storm_owner *o, struct storm_idset *excluded,
 /* All nodes are to hear of the epoch, and to answer from their new places. */
 static void owner_epoch_announce(struct storm_owner *o, uint64_t now)
 {
+	struct owner_members *m = &o->members;
+
 	if (o->tree.members)
 		owner_ask_all(o, now);
 	owner_ask_sum(o);
+	/* the more parts, the more nodes miss one */
+	m->again_every = owner_cast_in_parts(o) ? AGAIN_FIRST : 0;
+	m->again_at = now + m->again_every;
+}
+
+uint64_t owner_announce_again(struct storm_owner *o, uint64_t now)
+{
+	struct owner_members *m = &o->members;
+
+	if (!m->again_every)
+		return STORM_NEVER;
+	if (now < m->again_at)
+		return m->again_at;
+	owner_cast_state_whole(o);
+	m->again_every *= 2;
+	m->again_at = now + m->again_every;
+	if (m->again_every >= o->conf.set.heartbeat)
+		m->again_every = 0; /* from now on every heartbeat has it */
+	return m->again_every ? m->again_at : STORM_NEVER;
+}
+
+/* Where many are lost at about the same time, epochs begin less and less
+ * often, each without more of them: all nodes are busy with each epoch. */
+static void owner_exclude_pause(struct storm_owner *o, uint64_t now)
+{
+	struct owner_members *m = &o->members;
+	uint64_t most = o->conf.set.dead_timeout / 4;
+
+	m->lost_every = now > m->lost_at + o->conf.set.dead_timeout ?
+				LOST_FIRST :
+				storm_min(2 * m->lost_every + LOST_FIRST, most);
+	m->lost_at = now + m->lost_every;
+}
+
+/* Why this node is out: as it was reported, if it was. */
+static struct storm_fault owner_fault_of(const struct storm_owner *o,
+					 uint32_t node, enum storm_err why,
+					 int sys)
+{
+	for (uint32_t i = 0; i < o->faults.count; i++)
+		if (o->faults.f[i].node == node && o->faults.f[i].why == why)
+			return o->faults.f[i];
+	for (uint32_t i = 0; i < o->sum.nfaults; i++)
+		if (o->sum.faults[i].node == node &&
+		    o->sum.faults[i].why == why)
+			return o->sum.faults[i];
+	return (struct storm_fault) { node, why, sys };
 }
 
 /* The children of these nodes. */
@@ -185,20 +237,79 @@ int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		storm_idset_clear(&out);
 	for (uint32_t i = 0; !err && i < fresh.count; i++)
 		for (uint32_t n = fresh.r[i].first; n <= fresh.r[i].last; n++) {
-			struct storm_fault f = { n, why, sys };
+			struct storm_fault f = owner_fault_of(o, n, why, sys);
 
-			owner_xfer_lost(o, n, why, sys);
+			owner_xfer_lost(o, n, f.why, f.sys);
 			owner_request_forget(o, n);
 			if (o->ops.fault)
 				o->ops.fault(o->arg, &f);
 		}
 	if (!err && fresh.count) {
+		owner_exclude_pause(o, now);
 		owner_ask_orphans(o, &orphans);
 		owner_epoch_announce(o, now);
 	}
 	storm_idset_clear(&fresh);
 	storm_idset_clear(&orphans);
 	return err;
+}
+
+/* Those that a fault has lost to the domain: all of one reason. */
+static void owner_lost_nodes(const struct storm_owner *o,
+			     struct storm_idset *out, enum storm_err *why)
+{
+	*why = STORM_ELOST;
+	storm_idset_union(out, &o->sum.gone);
+	for (uint32_t i = 0; i < o->sum.nfaults; i++) {
+		const struct storm_fault *f = &o->sum.faults[i];
+
+		if (!storm_fault_of_session(f->why) ||
+		    !storm_tree_member(&o->tree, f->node))
+			continue;
+		if (!out->count)
+			*why = f->why;
+		if (f->why == *why)
+			storm_idset_add(out, f->node, f->node);
+	}
+}
+
+bool owner_exclude_lost(struct storm_owner *o, uint64_t now)
+{
+	struct storm_idset out = { 0 };
+	enum storm_err why;
+	bool any;
+
+	if (now < o->members.lost_at)
+		return false;
+	owner_lost_nodes(o, &out, &why);
+	any = out.count;
+	if (any)
+		owner_exclude(o, &out, why, 0, now);
+	storm_idset_clear(&out);
+	return any;
+}
+
+bool owner_exclude_silent(struct storm_owner *o, uint64_t now)
+{
+	uint64_t due = o->ticked + o->conf.set.heartbeat;
+	struct storm_idset out = { 0 };
+
+	/* While this process was stopped (ctrl-Z), or had to wait for a
+	 * processor, the silence was its own. */
+	for (uint32_t i = 0; now > due && i < o->children; i++)
+		o->child[i].last_heard =
+			storm_min(now, o->child[i].last_heard + now - due);
+	for (uint32_t i = 0; i < o->children; i++)
+		if (now >= o->child[i].last_heard + o->conf.set.dead_timeout)
+			storm_idset_add(&out, o->child[i].node,
+					o->child[i].node);
+	if (!out.count || now < o->members.lost_at) {
+		storm_idset_clear(&out);
+		return false;
+	}
+	owner_exclude(o, &out, STORM_ELOST, 0, now);
+	storm_idset_clear(&out);
+	return true;
 }
 
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,

@@ -35,6 +35,7 @@ static bool owner_open_answered(struct storm_owner *o, uint64_t now)
 	o->data.chunk =
 		seg - STORM_HEADER_LEN - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
 	o->data.batch = storm_min(SUPER_PACKET / seg, STORM_BATCH);
+	o->send.mtu = seg;
 	o->phase_at = now;
 	if (o->conf.set.multicast && !(o->sum.flags & STORM_STATUS_MCAST)) {
 		o->phase = OWNER_PROBING;
@@ -54,25 +55,22 @@ static void owner_open_exclude(struct storm_owner *o, uint64_t now)
 {
 	struct storm_idset out = { 0 };
 	enum storm_err why = STORM_ELOST;
-	int sys = 0;
 
-	if (o->faults.count) {
+	if (o->faults.count)
 		why = o->faults.f[0].why;
-		sys = o->faults.f[0].sys;
-	}
 	for (uint32_t i = 0; i < o->faults.count; i++)
-		if (o->faults.f[i].why == why && o->faults.f[i].sys == sys)
+		if (o->faults.f[i].why == why)
 			storm_idset_add(&out, o->faults.f[i].node,
 					o->faults.f[i].node);
 	if (!o->faults.count && o->sum.fresh.count) {
 		o->phase_at = now;
 		owner_exclude_fresh(o, now);
 	}
-	o->faults.count = 0;
 	if (out.count) {
 		o->phase_at = now;
-		owner_exclude(o, &out, why, sys, now);
+		owner_exclude(o, &out, why, 0, now);
 	}
+	o->faults.count = 0;
 	storm_idset_clear(&out);
 }
 
@@ -85,6 +83,10 @@ static void owner_open_take_faults(struct storm_owner *o)
 		    storm_tree_member(&o->tree, f->node))
 			storm_faults_add(&o->faults, f->node, f->why, f->sys);
 	}
+	for (uint32_t i = 0; i < o->sum.gone.count; i++)
+		for (uint32_t n = o->sum.gone.r[i].first;
+		     n <= o->sum.gone.r[i].last; n++)
+			storm_faults_add(&o->faults, n, STORM_ELOST, 0);
 }
 
 bool owner_open_advance(struct storm_owner *o, uint64_t now)
@@ -160,7 +162,7 @@ static void owner_open_late(struct storm_owner *o, uint64_t now)
 	owner_open_blame_silent(o, &late, now);
 	if (owner_is_cluster(o))
 		owner_open_keep_topmost(o, &late);
-	owner_blame_late(&late, &o->faults);
+	owner_blame_late(o, &late, &o->faults);
 	storm_idset_clear(&late);
 	if (owner_is_cluster(o))
 		owner_open_exclude(o, now);

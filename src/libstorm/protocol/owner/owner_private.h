@@ -91,6 +91,8 @@ struct owner_round {
 struct owner_send {
 	bool multicast;	   /* confirmed by all */
 	bool lossy;	   /* a datagram of the owner's was lost */
+	uint32_t mtu;	   /* of the domain; the least there is, until it is
+			      known */
 	uint64_t state_at; /* the state was sent; or a little earlier */
 	uint64_t strobe;   /* number of the last one */
 };
@@ -134,6 +136,10 @@ struct owner_comparisons {
 /* Changes of the members: owner_member.c. */
 struct owner_members {
 	uint64_t epoch_at;	    /* when this epoch began */
+	uint64_t again_at;	    /* then it is announced again ... */
+	uint64_t again_every;	    /* ... and after so long; 0: it is not */
+	uint64_t lost_at;	    /* no loss is acted on before ... */
+	uint64_t lost_every;	    /* ... and the next one after so long */
 	uint64_t renewed_at;	    /* OPEN's credential */
 	uint32_t invited;	    /* one past the last node invited */
 	struct storm_idset joining; /* non-members that have sent JOIN */
@@ -217,10 +223,19 @@ void owner_cast_state_relay(struct storm_owner *o, uint8_t flags,
 			    owner_child_fn to_child);
 void owner_cast_body_relay(struct storm_owner *o, uint64_t op,
 			   const uint8_t *body, size_t len);
-/* The state as it is now, a new version with these flags; 0: it does not
- * fit. */
-size_t owner_cast_pack(struct storm_owner *o, uint8_t flags,
-		       uint8_t body[STORM_DATAGRAM_MAX]);
+/* A new version of the state, with these flags, to these; with the excluded
+ * nodes, if they go in parts.  owner_cast_state() is for those that have
+ * them. */
+void owner_cast_state_to(struct storm_owner *o, uint8_t flags, bool relay,
+			 const struct storm_addr *to, size_t n);
+/* ... to all. */
+void owner_cast_state_whole(struct storm_owner *o);
+/* Do the excluded nodes go in parts, as they are too many for the state? */
+bool owner_cast_in_parts(const struct storm_owner *o);
+/* Is there room for these nodes in the state? */
+bool owner_cast_fits(const struct storm_owner *o, const struct storm_idset *p);
+/* The longest body of what goes to all. */
+size_t owner_cast_max(const struct storm_owner *o);
 /* Retransmit the latest version: to a node, member or not, */
 void owner_cast_again_node(struct storm_owner *o, uint32_t node);
 /* ... or to the group, even if it is not known to reach all. */
@@ -247,7 +262,8 @@ void owner_ask_adopted(struct storm_owner *o);
 /* Ask these nodes, which have lost their parents. */
 void owner_ask_orphans(struct storm_owner *o, const struct storm_idset *node);
 /* The time-out has passed: add the late nodes to the faults. */
-void owner_blame_late(const struct storm_idset *late, struct storm_faults *l);
+void owner_blame_late(const struct storm_owner *o,
+		      const struct storm_idset *late, struct storm_faults *l);
 /* Add the nodes of p (empty: all members) that are not members to the
  * faults. */
 void owner_blame_outside(const struct storm_owner *o,
@@ -283,6 +299,13 @@ void owner_fail(struct storm_owner *o);
  * members, or the domain is lost (ESUPERSEDED). */
 int owner_exclude(struct storm_owner *o, const struct storm_idset *nodes,
 		  enum storm_err why, int sys, uint64_t now);
+/* ... without the nodes that a STATUS has as lost, or without the children that
+ * are silent.  True: there are such, and no epoch began just before. */
+bool owner_exclude_lost(struct storm_owner *o, uint64_t now);
+bool owner_exclude_silent(struct storm_owner *o, uint64_t now);
+/* All of a new epoch that goes in parts, until heartbeats have it.  When to
+ * call again. */
+uint64_t owner_announce_again(struct storm_owner *o, uint64_t now);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);
 /* A node has refused OPEN, as it serves another owner: begins a new epoch.  If

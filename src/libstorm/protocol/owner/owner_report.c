@@ -92,8 +92,7 @@ static void owner_report_ack_body(struct storm_owner *o, const uint8_t *body,
 static void owner_report_ack_all(struct storm_owner *o, bool relay)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(o->open->mtu);
-	uint32_t most = (uint32_t) ((max - 6) / 8);
+	uint32_t most = (uint32_t) ((owner_cast_max(o) - 6) / 8);
 
 	for (uint8_t kind = 0; kind < STORM_REPORT_KINDS; kind++) {
 		struct storm_idset ids = { 0 };

@@ -21,6 +21,8 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 	if (!P)
 		return STORM_OK;
 	err = storm_begin_check_set(P, o->conf.count);
+	if (!err && !owner_cast_fits(o, P))
+		err = STORM_ETOOBIG;
 	return err ? err : storm_idset_union(out, P);
 }
 
@@ -86,10 +88,8 @@ static void owner_xfer_announce(struct storm_owner *o)
 	struct owner_xfer *x = o->operations.first;
 	uint8_t whole[STORM_BEGIN_MAX], body[STORM_DATAGRAM_MAX];
 	size_t len = storm_begin_pack(&x->begin, whole, sizeof(whole));
-	size_t max = storm_body_max(o->open->mtu) - 5, parts;
+	size_t max = owner_cast_max(o) - 5, parts;
 
-	if (max > sizeof(body) - 5)
-		max = sizeof(body) - 5;
 	parts = (len + max - 1) / max;
 	for (size_t p = 0; p < parts; p++) {
 		size_t n = storm_min(len - p * max, max);
@@ -193,13 +193,16 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 
 /* A node of P that is no member would have to show it, and never will.  Nor
  * will any node of a cluster domain in which all are outside. */
-static bool owner_xfer_beyond_members(struct storm_owner *o)
+static bool owner_xfer_impossible(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
 
 	if (!o->tree.members)
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ELOST, 0);
 	owner_blame_outside(o, &x->begin.p, &x->faults);
+	/* the nodes' MTU is less than the owner's, or a node has asked for it */
+	if (!owner_cast_fits(o, &x->begin.p))
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETOOBIG, 0);
 	return x->faults.count;
 }
 
@@ -212,6 +215,12 @@ static void owner_xfer_take_faults(struct storm_owner *o)
 			storm_faults_add(&x->faults, o->sum.faults[i].node,
 					 o->sum.faults[i].why,
 					 o->sum.faults[i].sys);
+	/* one is enough to abort it: all are named as they are excluded */
+	for (uint32_t i = 0; i < o->sum.gone.count; i++)
+		for (uint32_t n = o->sum.gone.r[i].first;
+		     !x->faults.count && n <= o->sum.gone.r[i].last; n++)
+			if (storm_begin_names(&x->begin, n))
+				storm_faults_add(&x->faults, n, STORM_ELOST, 0);
 }
 
 /* More was written, or fewer nodes are behind. */
@@ -271,7 +280,7 @@ bool owner_xfer_begin(struct storm_owner *o, uint64_t now)
 
 	if (!x || x->state != XFER_QUEUED)
 		return x;
-	if (owner_xfer_beyond_members(o)) {
+	if (owner_xfer_impossible(o)) {
 		owner_xfer_end(o, STORM_ABORTED);
 		return true;
 	}
@@ -369,7 +378,7 @@ bool owner_xfer_late(struct storm_owner *o, uint64_t now)
 	if (now < x->moved_at + o->conf.set.op_timeout)
 		return false;
 	owner_ask_sum(o);
-	owner_blame_late(&o->sum.behind, &x->faults);
+	owner_blame_late(o, &o->sum.behind, &x->faults);
 	if (!x->faults.count) /* the nodes took all that was sent */
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ETIME, 0);
 	if (x->state == XFER_DECIDED)
