@@ -180,8 +180,11 @@ struct storm_settings {
 	uint64_t op_timeout;	/* ns without progress after which an operation
 				   aborts */
 	uint64_t heartbeat;	/* ns between the owner's heartbeats */
-	uint32_t sessions_max;	/* per agent */
-	uint32_t drop_ppm;	/* for tests: datagrams dropped on receipt, per
+	/* what sessions may take of an agent, in all and for one user.  An
+	 * eighth of what all may take is for root and SlurmUser */
+	uint32_t sessions_max, user_sessions_max;
+	uint64_t memory_max, user_memory_max; /* bytes */
+	uint32_t drop_ppm; /* for tests: datagrams dropped on receipt, per
 				   million */
 	uint64_t drop_seed;
 };

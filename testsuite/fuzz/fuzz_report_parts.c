@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t done = x.done, ids = 0;
 		size_t len, total = SIZE_MAX;
 		uint8_t kinds = 0, *part = some(&i, STORM_DATAGRAM_MAX, &len);
-		int got = storm_report_rx_part(&x, part, len, &total);
+		int got =
+			storm_report_rx_part(&x, part, len, UINT64_MAX, &total);
 
 		free(part);
 		must(x.done == done && x.have <= x.parts);

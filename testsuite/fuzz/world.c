@@ -532,6 +532,9 @@ static void manager_rests(struct world *w)
 	while (w->nm->pending)
 		storm_nm_admit(w->nm, w->nm->pending->ticket, NULL,
 			       STORM_ECLOSED, w->now);
+	must(!w->nm->budget.bytes && !w->nm->budget.users);
+	free(w->nm->budget.user);
+	w->nm->budget.user = NULL;
 	must(!w->nm->sessions && !w->nm->stage && !w->nm->stage_of &&
 	     !w->nm->pass_of);
 }
@@ -607,8 +610,9 @@ void world_start(struct world *w, struct storm_in *head)
 	w->killed = flags & (NM_KILLED | NM_CLUSTER);
 	w->cluster = flags & NM_CLUSTER;
 	w->epoch = 1;
-	must(!world_open(w, open_of(radix, flags), self,
-			 refused ? STORM_EACCES : STORM_OK));
+	must(world_open(w, open_of(radix, flags), self,
+			refused ? STORM_EACCES : STORM_OK) ==
+	     (refused ? STORM_EACCES : STORM_OK));
 	must(w->sessions == !refused && !w->waiting);
 }
 
@@ -632,7 +636,8 @@ static void take_over(struct world *w, uint8_t what)
 	w->epoch = epoch;
 	err = world_open(w, o, w->self, what & 0x10 ? STORM_EACCES : STORM_OK);
 	/* in the same epoch there may be no node left */
-	must(!err || (what & 1 && err == STORM_ESUPERSEDED));
+	must(!err || (what & 1 && err == STORM_ESUPERSEDED) ||
+	     (what & 0x10 && err == STORM_EACCES));
 	storm_open_free(o);
 }
 

@@ -344,7 +344,8 @@ START_TEST(test_parts)
 					    &plen);
 				left -= !in[part];
 				in[part] = true;
-				got = storm_report_rx_part(&x, p, plen, &total);
+				got = storm_report_rx_part(&x, p, plen,
+							   UINT64_MAX, &total);
 				must(got == (left ? 0 : 1));
 				free(p);
 			}
@@ -357,7 +358,8 @@ START_TEST(test_parts)
 			size_t plen;
 			uint8_t *p = part_of(buf, len, version, each, i, &plen);
 
-			must(storm_report_rx_part(&x, p, plen, &total) == 2);
+			must(storm_report_rx_part(&x, p, plen, UINT64_MAX,
+						  &total) == 2);
 			must(x.done == version);
 			free(p);
 		}
@@ -378,21 +380,26 @@ START_TEST(test_versions)
 	uint8_t *p;
 
 	p = part_of(old, 9, 5, 3, 0, &len);
-	ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 0);
+	ck_assert_int_eq(storm_report_rx_part(&x, p, len, UINT64_MAX, &total),
+			 0);
 	free(p);
 	p = part_of(new, 12, 6, 4, 2, &len);
-	ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 0);
+	ck_assert_int_eq(storm_report_rx_part(&x, p, len, UINT64_MAX, &total),
+			 0);
 	ck_assert_uint_eq(x.version, 6);
 	free(p);
 	for (uint32_t i = 0; i < 3; i++) { /* late, and of no use */
 		p = part_of(old, 9, 5, 3, i, &len);
-		ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 0);
+		ck_assert_int_eq(storm_report_rx_part(&x, p, len, UINT64_MAX,
+						      &total),
+				 0);
 		free(p);
 	}
 	ck_assert_uint_eq(x.have, 1);
 	for (uint32_t i = 0; i < 2; i++) {
 		p = part_of(new, 12, 6, 4, i, &len);
-		ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total),
+		ck_assert_int_eq(storm_report_rx_part(&x, p, len, UINT64_MAX,
+						      &total),
 				 i == 1);
 		free(p);
 	}
@@ -400,7 +407,8 @@ START_TEST(test_versions)
 	ck_assert(!memcmp(x.buf, new, 12));
 	storm_report_rx_done(&x);
 	p = part_of(old, 9, 5, 3, 1, &len);
-	ck_assert_int_eq(storm_report_rx_part(&x, p, len, &total), 2);
+	ck_assert_int_eq(storm_report_rx_part(&x, p, len, UINT64_MAX, &total),
+			 2);
 	free(p);
 	storm_report_rx_reset(&x);
 	ck_assert_uint_eq(x.done, 0);
@@ -420,7 +428,8 @@ static int raw(struct storm_report_rx *x, uint64_t version, uint16_t part,
 	storm_put16(&o, part);
 	storm_put16(&o, parts);
 	storm_put32(&o, each);
-	got = storm_report_rx_part(x, p, STORM_REPORT_PART_HEADER + n, &total);
+	got = storm_report_rx_part(x, p, STORM_REPORT_PART_HEADER + n,
+				   UINT64_MAX, &total);
 	free(p);
 	return got;
 }
@@ -435,7 +444,7 @@ START_TEST(test_hostile_parts)
 
 		must(p);
 		p = realloc(p, n ? n : 1);
-		must(storm_report_rx_part(&x, p, n, &total) == -1);
+		must(storm_report_rx_part(&x, p, n, UINT64_MAX, &total) == -1);
 		free(p);
 	}
 	ck_assert_int_eq(raw(&x, 1, 0, 0, 100, 100), -1);

@@ -9,6 +9,11 @@
 #include "chunkmap.h"
 #include "minmax.h"
 
+uint64_t storm_chunkmap_bytes(uint64_t size, uint32_t chunk)
+{
+	return (size / chunk / 64 + 1) * sizeof(uint64_t);
+}
+
 int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size, uint32_t chunk)
 {
 	memset(m, 0, sizeof(*m));

@@ -19,6 +19,8 @@ struct storm_chunkmap {
 
 /* All chunks are missing.  size in bytes; chunk is not 0.  STORM_OK or
  * STORM_ENOMEM. */
+/* The memory of a map for so many bytes. */
+uint64_t storm_chunkmap_bytes(uint64_t size, uint32_t chunk);
 int storm_chunkmap_init(struct storm_chunkmap *m, uint64_t size,
 			uint32_t chunk);
 void storm_chunkmap_free(struct storm_chunkmap *m);

@@ -15,7 +15,8 @@ static const char *const text[] = {
 	[STORM_EVERSION] = "node agent speaks another protocol version",
 	[STORM_EAUTH] = "credential refused",
 	[STORM_EACCES] = "not allowed",
-	[STORM_EBUSY] = "node agent has reached its limit of sessions",
+	[STORM_EBUSY] =
+		"node agent has reached its limit of sessions or memory",
 	[STORM_EEXIST] = "file exists",
 	[STORM_EPATH] = "not a usable destination",
 	[STORM_EVERIFY] = "data do not match what was announced",

@@ -38,4 +38,8 @@ void storm_settings_default(struct storm_settings *set)
 	set->op_timeout = 20 * STORM_SEC;
 	set->heartbeat = 1 * STORM_SEC;
 	set->sessions_max = 256;
+	set->user_sessions_max = 128;
+	/* more than a launch message of 16 MiB */
+	set->memory_max = 40 << 20;
+	set->user_memory_max = 20 << 20;
 }

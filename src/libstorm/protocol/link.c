@@ -83,6 +83,23 @@ void storm_link_free(struct storm_link *l)
 	memset(l, 0, sizeof(*l));
 }
 
+/* A seal that is in use. */
+#define SEAL_BYTES 1536
+#define PEER_BYTES (sizeof(struct storm_peer) + STORM_LANES * SEAL_BYTES)
+
+size_t storm_link_bytes(const struct storm_link *l)
+{
+	return STORM_LANES * SEAL_BYTES + l->npeers * PEER_BYTES +
+	       (l->room - l->npeers) * sizeof(struct storm_peer) +
+	       (l->batch ? STORM_BATCH * STORM_DATAGRAM_MAX : 0);
+}
+
+void storm_link_rest(struct storm_link *l)
+{
+	free(l->batch);
+	l->batch = NULL;
+}
+
 static void link_header(struct storm_link *l, enum storm_lane lane,
 			uint8_t type, uint16_t flags, uint64_t op, uint8_t *out,
 			uint64_t *sequence)
@@ -219,6 +236,10 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 	uint32_t at = peer_at(l, sender);
 	struct storm_peer *p;
 
+	/* its room may double */
+	if (l->account && storm_account_left(l->account) <
+				  2 * PEER_BYTES + l->room * sizeof(*p))
+		return NULL;
 	if (l->npeers == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 8;
 
@@ -232,6 +253,8 @@ static struct storm_peer *peer_add(struct storm_link *l, uint32_t sender)
 	memmove(p + 1, p, (l->npeers++ - at) * sizeof(*p));
 	memset(p, 0, sizeof(*p));
 	p->sender = sender;
+	if (l->account)
+		storm_account_set(l->account, l->account->bytes + PEER_BYTES);
 	return p;
 }
 

@@ -7,6 +7,7 @@
 #ifndef STORM_LINK_H
 #define STORM_LINK_H
 
+#include "src/libstorm/base/budget.h"
 #include "src/libstorm/transport/transport.h"
 #include "src/libstorm/wire/seal.h"
 
@@ -39,9 +40,10 @@ struct storm_link {
 	uint64_t sequence[STORM_LANES];
 	struct storm_peer *peers; /* by sender */
 	uint32_t npeers, room;
-	uint8_t *batch;		 /* DATA being sealed */
-	struct storm_addr group; /* the transport's, as long as key */
-	uint32_t group_key;	 /* is not 0 */
+	struct storm_account *account; /* pays for them; NULL: nobody does */
+	uint8_t *batch;		       /* DATA being sealed */
+	struct storm_addr group;       /* the transport's, as long as key */
+	uint32_t group_key;	       /* is not 0 */
 };
 
 int storm_link_init(struct storm_link *l, struct storm_transport *t,
@@ -52,6 +54,8 @@ int storm_link_init(struct storm_link *l, struct storm_transport *t,
 int storm_link_reborn(struct storm_link *l,
 		      const uint8_t inc[STORM_INCARNATION_LEN]);
 void storm_link_free(struct storm_link *l);
+size_t storm_link_bytes(const struct storm_link *l); /* that it takes */
+void storm_link_rest(struct storm_link *l); /* no DATA for now: take less */
 /* To its end the session uses this multicast group. */
 void storm_link_group(struct storm_link *l, const struct storm_addr *group);
 

@@ -78,6 +78,15 @@ void storm_reports_clear(struct storm_reports *r)
 	memset(r, 0, sizeof(*r));
 }
 
+size_t storm_reports_bytes(const struct storm_reports *r)
+{
+	size_t n = r->room * sizeof(*r->e);
+
+	for (uint32_t i = 0; i < r->count; i++)
+		n += r->e[i].ids.room * sizeof(*r->e[i].ids.r);
+	return n;
+}
+
 uint8_t *storm_reports_pack(const struct storm_reports *r, uint8_t complete,
 			    size_t *len)
 {
@@ -140,8 +149,13 @@ void storm_report_rx_done(struct storm_report_rx *x)
 	x->done = done;
 }
 
+size_t storm_report_rx_bytes(const struct storm_report_rx *x)
+{
+	return x->buf ? (size_t) x->parts * (x->part_len + 1) : 0;
+}
+
 int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
-			 size_t len, size_t *total)
+			 size_t len, uint64_t max, size_t *total)
 {
 	struct storm_in i = { body, body + len, false };
 	uint64_t version = storm_get64(&i);
@@ -159,6 +173,9 @@ int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
 		return 0;
 	if (version > x->version) {
 		uint64_t done = x->done;
+
+		if ((uint64_t) parts * (each + 1) > max)
+			return 0;
 
 		storm_report_rx_reset(x);
 		x->done = done;

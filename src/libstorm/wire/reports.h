@@ -35,6 +35,7 @@ int storm_reports_add(struct storm_reports *r, uint8_t kind, uint32_t code,
 int storm_reports_of(const struct storm_reports *r, uint8_t kind,
 		     struct storm_idset *s);
 void storm_reports_clear(struct storm_reports *r);
+size_t storm_reports_bytes(const struct storm_reports *r); /* that it takes */
 
 /* *len bytes, malloc()ed; NULL: no memory, or above STORM_REPORTS_MAX.
  * complete: a bit for each kind of which no more is expected. */
@@ -59,10 +60,12 @@ struct storm_report_rx {
 	uint32_t part_len, last_len;
 	uint8_t *buf, *seen;
 };
-/* 1: complete, x->buf has *total bytes; 0: parts are missing; 2: an old
- * version, acknowledge it again; -1: malformed. */
+/* 1: complete, x->buf has *total bytes; 0: parts are missing, or all of them
+ * would take more than max; 2: an old version, acknowledge it again; -1:
+ * malformed. */
 int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
-			 size_t len, size_t *total);
+			 size_t len, uint64_t max, size_t *total);
+size_t storm_report_rx_bytes(const struct storm_report_rx *x);
 /* The complete version was merged: free it, and remember its number. */
 void storm_report_rx_done(struct storm_report_rx *x);
 /* Free it and forget all numbers. */

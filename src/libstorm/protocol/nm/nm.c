@@ -192,7 +192,6 @@ static bool nm_cast_take(struct nm_session *s, const struct storm_header *h,
 static void nm_strobe_take(struct nm_session *s, uint64_t number,
 			   const uint8_t *body, size_t len)
 {
-	/* The host refused this owner: there is nobody to notify. */
 	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
 	    number <= s->var.own[STORM_VAR_HEARTBEAT])
 		return;
@@ -268,6 +267,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			s->heard.multicast = true;
 		/* first the state, then on: an epoch brings its own tree */
 		down = nm_cast_take(s, h, rx, p.body, p.len, now);
+		nm_memory_check(s, now);
 		/* Pass the end on in any case: a child that was admitted just
 		 * now was not in the group yet.  (One that is not admitted
 		 * yet finds its stream gone.) */
@@ -290,6 +290,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			nm_child_status(s, c, p.body, p.len, now);
 		else if (c && h->epoch < s->link.epoch)
 			nm_child_missed(s, c->node, now);
+		nm_memory_check(s, now);
 		return; /* a former child: soft state, no harm */
 	case STORM_MSG_NACK:
 		if (!owner &&
@@ -301,6 +302,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_REPORT:
 		if (c)
 			nm_report_part(s, c, p.body, p.len, now);
+		nm_memory_check(s, now);
 		return;
 	case STORM_MSG_RESULT:
 		if (owner)
@@ -390,8 +392,9 @@ static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 static uint64_t nm_owner_silence(const struct nm_session *s)
 {
 	bool relayed = s->heard.cast.flags & STORM_CAST_CHAIN;
+	uint32_t height = storm_min(s->tree.height, s->tree.height_max);
 
-	return (relayed ? s->tree.height : 1) * s->open->dead_timeout +
+	return (relayed ? height : 1) * s->open->dead_timeout +
 	       3 * s->open->heartbeat;
 }
 
@@ -475,6 +478,12 @@ struct storm_nm *storm_nm_create(const struct storm_settings *set,
 	nm->t = t;
 	nm->ops = *ops;
 	nm->host = host;
+	storm_budget_init(&nm->budget,
+			  &(struct storm_limits) {
+				  .bytes = set->memory_max,
+				  .user_bytes = set->user_memory_max,
+				  .sessions = set->sessions_max,
+				  .user_sessions = set->user_sessions_max });
 	*err = STORM_OK;
 	return nm;
 }
@@ -487,6 +496,7 @@ void storm_nm_destroy(struct storm_nm *nm)
 		s->closing = true;
 	nm_sessions_end(nm);
 	nm_return_end(nm);
+	storm_budget_free(&nm->budget);
 	while (nm->pending) {
 		struct nm_pending *p = nm->pending;
 

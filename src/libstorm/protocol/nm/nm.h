@@ -73,6 +73,9 @@ struct storm_nm_ops {
 	 * FAILED.  May be NULL in a host that asks for none. */
 	void (*requested)(void *host, void *ctx, void *token,
 			  enum storm_compare result, struct storm_outcome *out);
+	/* Is this uid root, or another whom limits of users do not concern?
+	 * NULL: only 0 is. */
+	bool (*trusted)(void *host, uint32_t uid);
 	/* The owner has these ids of (kind): end to end. */
 	void (*acked)(void *host, void *ctx, uint8_t kind,
 		      const struct storm_idset *ids);
@@ -97,8 +100,8 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 
 /* Answers to the asynchronous operations.  admit takes o.  With err, o is
- * NULL (the sender gets EVERSION or nothing), or authentic but refused (the owner
- * gets err). */
+ * NULL (the sender gets EVERSION or nothing), or authentic but refused (the sender
+ * gets err, and nothing of the OPEN is kept). */
 void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		    int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
@@ -126,6 +129,11 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
  * to it is under way.  STORM_EINVAL: segment is out of range. */
 int storm_nm_segment(struct storm_nm *nm, uint32_t segment, void *base,
 		     size_t len);
+
+/* The host holds so many bytes more, or less, on behalf of the session.
+ * STORM_EBUSY: they are more than its owner's user may have, do not take them.
+ * STORM_ENOENT. */
+int storm_nm_hold(struct storm_nm *nm, uint64_t session, int64_t bytes);
 
 /* This node's number in the session's domain, which another owner may have
  * changed.  STORM_ENOENT. */

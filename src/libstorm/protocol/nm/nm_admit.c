@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
 static void nm_session_free(struct nm_session *s)
@@ -34,6 +35,7 @@ static void nm_session_free(struct nm_session *s)
 	storm_tree_free(&s->tree.shape);
 	storm_link_free(&s->link);
 	storm_open_free(s->open);
+	storm_account_close(&s->account);
 	free(s);
 }
 
@@ -102,12 +104,6 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 		nm_stream_end(nm, stream, STORM_OK);
 		return;
 	}
-	if (nm_session_count(nm) >= nm->set.sessions_max) {
-		storm_log(STORM_LOG_WARN, "OPEN refused: %u sessions are open",
-			  nm->set.sessions_max);
-		nm_stream_end(nm, stream, STORM_EAUTH);
-		return;
-	}
 	p = calloc(1, sizeof(*p));
 	copy = malloc(len);
 	if (!p || !copy) {
@@ -142,35 +138,188 @@ static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
 	return true;
 }
 
+/* ---------------------------------------------------------------- admission --- */
+
+/* Longer time-outs than these are the owner's wish, and not this node's: what the
+ * owner leaves behind would stay for as long. */
+#define DEAD_TIMEOUT_MOST (10 * STORM_SEC)
+#define OP_TIMEOUT_MOST (60 * STORM_SEC)
+#define HEARTBEAT_MOST (2 * STORM_SEC)
+
+static void nm_open_limit(const struct storm_nm *nm, struct storm_open *o)
+{
+	const struct storm_settings *set = &nm->set;
+
+	o->dead_timeout =
+		storm_min(o->dead_timeout,
+			  storm_max(set->dead_timeout, DEAD_TIMEOUT_MOST));
+	o->op_timeout = storm_min(o->op_timeout,
+				  storm_max(set->op_timeout, OP_TIMEOUT_MOST));
+	o->heartbeat = storm_min(o->heartbeat,
+				 storm_max(set->heartbeat, HEARTBEAT_MOST));
+}
+
+/* Levels of a tree of so many nodes, the owner's not counted. */
+static uint32_t nm_tree_height(uint32_t count, uint32_t radix)
+{
+	uint64_t level = radix, all = radix;
+	uint32_t height = 1;
+
+	for (; all < count; height++) {
+		level *= radix;
+		all += level;
+	}
+	return height;
+}
+
+static bool nm_trusts(const struct storm_nm *nm, uint32_t uid)
+{
+	return nm->ops.trusted ? nm->ops.trusted(nm->host, uid) : !uid;
+}
+
 /* The session begins, or goes on from the one of the owner before. */
 static void nm_session_begin(struct nm_session *s, struct nm_session *before,
 			     uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
+	struct storm_open *o = s->open;
 	struct storm_open_info info;
 
+	s->next = nm->sessions;
+	nm->sessions = s;
+	nm->stats.sessions_total++;
 	if (before) {
 		nm_data_flush(nm, now);
 		nm_data_relay(nm);
 	}
 	nm_cluster_take(s, before);
-	if (s->open->cluster && !storm_tree_member(&s->tree.shape, s->self))
+	if (o->cluster && !storm_tree_member(&s->tree.shape, s->self))
 		nm_cluster_excluded(s, s->link.epoch, now);
-	if (s->host.refused) {
-		nm->stats.opens_refused++;
-	} else if (!s->host.ready) {
-		storm_open_info(s->open, &info);
+	if (!s->host.ready) {
+		storm_open_info(o, &info);
 		nm->ops.session_open(nm->host, s->host.session, &info,
 				     &s->host.ctx);
 		s->host.ready = true;
 	}
+	nm_children_open(s);
+	if (o->has_begin) {
+		o->has_begin = false;
+		nm_xfer_begin(s, &o->begin, now);
+	}
+	nm_status_update(s, false, now);
+}
+
+static int nm_session_link(struct nm_session *s)
+{
+	const struct storm_open *o = s->open;
+	uint8_t inc[STORM_INCARNATION_LEN];
+
+	if (storm_random(inc, sizeof(inc)) ||
+	    storm_link_init(&s->link, s->nm->t, &s->nm->link_stats, o->key,
+			    o->session, o->self, inc))
+		return STORM_ENOMEM;
+	s->link.account = &s->account;
+	s->link.epoch = o->epoch;
+	if (o->multicast)
+		storm_link_group(&s->link, &o->group);
+	return STORM_OK;
+}
+
+static int nm_session_tree(struct nm_session *s, uint64_t now)
+{
+	const struct storm_open *o = s->open;
+	struct nm_tree *t = &s->tree;
+
+	t->parent = STORM_NO_NODE;
+	t->height_max = nm_tree_height(o->count, s->nm->set.radix);
+	storm_tree_init(&t->shape, o->count, o->radix);
+	if (storm_tree_exclude(&t->shape, &o->excluded))
+		return STORM_ENOMEM;
+	/* the last of the list is the lowest */
+	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; t->height++)
+		up = storm_tree_parent(&t->shape, up);
+	return storm_tree_member(&t->shape, s->self) ? nm_tree_rewire(s, now) :
+						       STORM_OK;
+}
+
+static int nm_session_limit(struct nm_session *s)
+{
+	const struct storm_open *o = s->open;
+
+	if (!storm_account_open(&s->account, &s->nm->budget, o->uid,
+				nm_trusts(s->nm, o->uid))) {
+		storm_log(
+			STORM_LOG_WARN,
+			"OPEN of uid %u refused: too many sessions are open (MaxUserSessions, MaxSessions)",
+			o->uid);
+		return STORM_EBUSY;
+	}
+	if (nm_memory_settle(s))
+		return STORM_OK;
+	storm_log(
+		STORM_LOG_WARN,
+		"OPEN of uid %u refused: its session would take too much memory (MaxUserMemory, MaxMemory)",
+		o->uid);
+	return STORM_EBUSY;
+}
+
+/* Takes o.  NULL, and *err: nothing of it is kept. */
+static struct nm_session *nm_session_create(struct storm_nm *nm,
+					    struct storm_open *o, uint64_t now,
+					    int *err)
+{
+	struct nm_session *s = calloc(1, sizeof(*s));
+
+	*err = STORM_ENOMEM;
+	if (!s) {
+		storm_open_free(o);
+		return NULL;
+	}
+	nm_open_limit(nm, o);
+	s->nm = nm;
+	s->open = o;
+	s->self = o->self;
+	s->host.session = o->session;
+	s->report.due_at = s->status.refine_at = STORM_NEVER;
+	s->report.hold = HOLD_HASTE;
+	s->request.tail = &s->request.first;
+	nm_repair_reset(&s->xfer);
+	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
+	*err = nm_session_limit(s);
+	if (!*err)
+		*err = nm_session_link(s);
+	if (!*err)
+		*err = nm_session_tree(s, now);
+	if (!*err)
+		return s;
+	storm_children_free(s->tree.child, s->tree.children);
+	storm_tree_free(&s->tree.shape);
+	if (s->link.t)
+		storm_link_free(&s->link);
+	storm_account_close(&s->account);
+	storm_open_free(o);
+	free(s);
+	return NULL;
+}
+
+/* An owner that comes later, in an epoch that has passed. */
+static int nm_open_check_epoch(struct storm_nm *nm, const struct storm_open *o)
+{
+	const struct nm_session *before = nm_cluster_find(nm, o->cluster);
+
+	if (!before || o->epoch > before->link.epoch)
+		return STORM_OK;
+	storm_log(
+		STORM_LOG_WARN,
+		"cluster domain: an owner of epoch %u, but this node is in epoch %u",
+		o->epoch, before->link.epoch);
+	return STORM_ESUPERSEDED;
 }
 
 void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		    int err, uint64_t now)
 {
-	uint8_t inc[STORM_INCARNATION_LEN];
-	struct nm_session *s, *before;
+	struct nm_session *s = NULL;
 	uint64_t stream;
 
 	if (!nm_ticket_take(nm, ticket, &stream)) {
@@ -189,68 +338,16 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 						      STORM_EAUTH);
 		return;
 	}
-	/* An owner that the host refuses owns no cluster domain: it takes
-	 * nothing over, and its session ends when it is silent. */
+	/* the sender is authentic: it is told, and EAUTH would tell nothing */
+	if (err == STORM_EAUTH)
+		err = STORM_EACCES;
+	if (!err)
+		err = nm_open_check_epoch(nm, o);
 	if (err)
-		o->cluster = 0;
-	before = nm_cluster_find(nm, o->cluster);
-	if (before && o->epoch <= before->link.epoch) {
-		storm_log(
-			STORM_LOG_WARN,
-			"cluster domain: an owner of epoch %u, but this node is in epoch %u",
-			o->epoch, before->link.epoch);
 		storm_open_free(o);
-		nm_stream_end(nm, stream, STORM_ESUPERSEDED);
-		return;
-	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		goto no_session;
-	s->nm = nm;
-	s->open = o;
-	s->self = o->self;
-	s->host.session = o->session;
-	s->tree.parent = STORM_NO_NODE;
-	s->report.due_at = s->status.refine_at = STORM_NEVER;
-	s->report.hold = HOLD_HASTE;
-	s->request.tail = &s->request.first;
-	nm_repair_reset(&s->xfer);
-	s->heard.at = s->tree.checked_at = s->status.sent_at = now;
-	s->host.refused = err; /* reported to the owner */
-	if (storm_random(inc, sizeof(inc)) ||
-	    storm_link_init(&s->link, nm->t, &nm->link_stats, o->key,
-			    o->session, o->self, inc))
-		goto no_link;
-	s->link.epoch = o->epoch;
-	if (o->multicast)
-		storm_link_group(&s->link, &o->group);
-	storm_tree_init(&s->tree.shape, o->count, o->radix);
-	if (storm_tree_exclude(&s->tree.shape, &o->excluded))
-		goto no_tree;
-	/* the last of the list is the lowest */
-	for (uint32_t up = o->count - 1; up != STORM_NO_NODE; s->tree.height++)
-		up = storm_tree_parent(&s->tree.shape, up);
-	if (storm_tree_member(&s->tree.shape, s->self) &&
-	    nm_tree_rewire(s, now))
-		goto no_tree;
-	s->next = nm->sessions;
-	nm->sessions = s;
-	nm->stats.sessions_total++;
-	nm_session_begin(s, before, now);
-	nm_children_open(s);
-	if (o->has_begin) {
-		o->has_begin = false;
-		nm_xfer_begin(s, &o->begin, now);
-	}
-	nm_status_update(s, false, now);
-	nm->t->ops->end_stream(nm->t, stream, STORM_OK);
-	return;
-no_tree:
-	storm_tree_free(&s->tree.shape);
-	storm_link_free(&s->link);
-no_link:
-	free(s);
-no_session:
-	storm_open_free(o);
-	nm_stream_end(nm, stream, STORM_ENOMEM);
+	else
+		s = nm_session_create(nm, o, now, &err);
+	if (s)
+		nm_session_begin(s, nm_cluster_find(nm, o->cluster), now);
+	nm_stream_end(nm, stream, err);
 }

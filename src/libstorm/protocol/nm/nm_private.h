@@ -14,6 +14,7 @@
 #ifndef STORM_NM_PRIVATE_H
 #define STORM_NM_PRIVATE_H
 
+#include "src/libstorm/base/budget.h"
 #include "src/libstorm/wire/cast.h"
 #include "src/libstorm/protocol/child.h"
 #include "src/libstorm/base/chunkmap.h"
@@ -28,6 +29,7 @@
 #define RADIX_MAX 64
 #define HOLD_HASTE (4 * STORM_MS) /* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	  /* a transfer to memory */
+#define NM_PARTS_BYTES (STORM_BEGIN_MAX + STORM_DATAGRAM_MAX)
 
 /* A BEGIN that comes in several datagrams. */
 struct nm_parts {
@@ -76,14 +78,15 @@ struct nm_guest {
 	void *ctx;	  /* the host's own */
 	uint64_t session; /* its number there: the first owner's */
 	bool ready;	  /* the host was given it, and has it still */
-	int refused;	  /* enum storm_err; the host did not admit it */
+	uint64_t bytes;	  /* that it holds for the session */
 };
 
 /* The node's place in the combining tree. */
 struct nm_tree {
 	struct storm_tree shape;
 	uint32_t parent;
-	uint32_t height; /* of the whole tree; the owner's is 0 */
+	uint32_t height;     /* of the whole tree; the owner's is 0 */
+	uint32_t height_max; /* ... if the owner had this node's radix */
 	struct storm_child *child;
 	uint32_t children;
 	struct storm_fault fault[RADIX_MAX]; /* children that are gone */
@@ -174,8 +177,10 @@ struct nm_session {
 	struct storm_nm *nm;
 	struct storm_open *open;
 	struct storm_link link;
-	uint32_t self; /* this node's number in the domain */
+	struct storm_account account; /* of the owner's user */
+	uint32_t self;		      /* this node's number in the domain */
 	bool closing;
+	int fault; /* enum storm_err: why this node closes it */
 	struct nm_guest host;
 	struct nm_tree tree;
 	struct nm_member member;
@@ -199,6 +204,7 @@ struct storm_nm {
 	struct storm_transport *t;
 	struct storm_nm_ops ops;
 	void *host;
+	struct storm_budget budget;
 	struct nm_session *sessions;
 	struct nm_pending *pending;
 	struct nm_return *back; /* asks for an OPEN; NULL: no need */
@@ -257,6 +263,14 @@ int nm_tree_rewire(struct nm_session *s, uint64_t now);
 /* Sessions, and OPENs that are being checked. */
 uint32_t nm_session_count(const struct storm_nm *nm);
 void nm_sessions_end(struct storm_nm *nm); /* those that are closing */
+
+/* nm_memory.c */
+/* Count what the session takes now.  False: that is more than it may. */
+bool nm_memory_settle(struct nm_session *s);
+/* May it take so many bytes more? */
+bool nm_memory_fits(const struct nm_session *s, uint64_t bytes);
+/* Close it if it takes too much. */
+void nm_memory_check(struct nm_session *s, uint64_t now);
 
 /* nm_status.c */
 #define PROGRESS_EVERY (20 * STORM_MS) /* while data come, at the most */

@@ -277,6 +277,7 @@ void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
 		if (last - i >= STORM_CHUNKMAP_RUN)
 			last = i + STORM_CHUNKMAP_RUN - 1;
 		if (!nm_repair_give(s, i, last, &left, &to))
-			return;
+			break;
 	}
+	storm_link_rest(&s->link);
 }

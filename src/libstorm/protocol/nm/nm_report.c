@@ -133,7 +133,8 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 	uint8_t ack[8];
 	struct storm_out o = { ack, ack + sizeof(ack), false };
 	size_t total = 0;
-	int got = storm_report_rx_part(&c->rx, body, len, &total);
+	int got = storm_report_rx_part(&c->rx, body, len,
+				       storm_account_left(&s->account), &total);
 
 	if (got < 0) {
 		s->nm->link_stats.bad_wire++;

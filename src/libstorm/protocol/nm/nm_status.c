@@ -84,8 +84,8 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	out->lost = x->repair.lost;
 	if (x->err && x->op == a->op)
 		storm_status_fault(out, s->self, x->err, x->sys);
-	else if (s->host.refused)
-		storm_status_fault(out, s->self, s->host.refused, 0);
+	else if (s->fault)
+		storm_status_fault(out, s->self, s->fault, 0);
 	for (uint32_t i = 0; i < s->tree.nfaults; i++) {
 		const struct storm_fault *f = &s->tree.fault[i];
 

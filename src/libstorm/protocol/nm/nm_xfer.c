@@ -43,6 +43,7 @@ static void nm_xfer_ended(struct nm_session *s, uint64_t now)
 {
 	s->xfer.phase = STORM_PHASE_ENDED;
 	nm_xfer_drop(s);
+	nm_memory_settle(s);
 	nm_status_update(s, false, now);
 }
 
@@ -62,6 +63,8 @@ static void nm_xfer_begin_memory(struct nm_session *s)
 	}
 	if (size > MEMORY_MAX)
 		nm_xfer_fail(s, STORM_ETOOBIG, 0);
+	else if (!nm_memory_fits(s, size))
+		nm_xfer_fail(s, STORM_EBUSY, 0);
 	if (x->err)
 		return;
 	x->mem = malloc(size + 1);
@@ -69,6 +72,7 @@ static void nm_xfer_begin_memory(struct nm_session *s)
 		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
 		x->phase = STORM_PHASE_BEGUN;
+	nm_memory_settle(s);
 }
 
 /* There is nothing to wait for: the answer is all that is staged. */
@@ -129,8 +133,6 @@ void nm_xfer_begin(struct nm_session *s, struct storm_begin *b, uint64_t now)
 	memset(b, 0, sizeof(*b));
 	if (!storm_begin_names(&x->begin, s->self))
 		x->phase = STORM_PHASE_ENDED; /* it goes on without us */
-	else if (s->host.refused)
-		nm_xfer_fail(s, s->host.refused, 0);
 	else
 		nm_xfer_begin_kind(s);
 	nm_xfer_cast(s, now);
@@ -156,7 +158,7 @@ void nm_xfer_part(struct nm_session *s, uint64_t op, struct storm_in *in,
 	 * last one, or the only one, shows where it belongs */
 	if (x->part.op != op || x->part.count != parts) {
 		free(x->part.buf);
-		x->part.buf = calloc(1, STORM_BEGIN_MAX + STORM_DATAGRAM_MAX);
+		x->part.buf = calloc(1, NM_PARTS_BYTES);
 		x->part.op = op;
 		x->part.have = 0;
 		x->part.len = 0;
@@ -326,10 +328,15 @@ void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 
 void nm_xfer_map(struct nm_session *s, uint32_t chunk)
 {
-	if (storm_chunkmap_init(&s->xfer.map, s->xfer.begin.size, chunk))
+	struct nm_xfer *x = &s->xfer;
+
+	if (!nm_memory_fits(s, storm_chunkmap_bytes(x->begin.size, chunk)))
+		nm_xfer_fail(s, STORM_EBUSY, 0);
+	else if (storm_chunkmap_init(&x->map, x->begin.size, chunk))
 		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
-		s->xfer.mapped = true;
+		x->mapped = true;
+	nm_memory_settle(s);
 }
 
 /* The owner's state has changed, or was retransmitted. */

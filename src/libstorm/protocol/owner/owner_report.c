@@ -55,7 +55,7 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 	struct storm_out b = { ack, ack + sizeof(ack), false };
 	struct storm_addr to = owner_addr(o, c->node);
 	size_t total = 0;
-	int got = storm_report_rx_part(&c->rx, body, len, &total);
+	int got = storm_report_rx_part(&c->rx, body, len, UINT64_MAX, &total);
 
 	if (got < 0)
 		o->link_stats.bad_wire++;

@@ -64,6 +64,9 @@ static void agent_launch_end(struct agent *a, struct agent_launch *l)
 	struct agent_launch **p;
 
 	if (l->s) {
+		if (l->len)
+			storm_nm_hold(a->nm, l->s->id,
+				      -(int64_t) (l->len + ANSWER_MAX));
 		for (p = &l->s->launches; *p != l; p = &(*p)->next)
 			;
 		*p = l->next;
@@ -139,7 +142,7 @@ static void agent_launch_try(struct agent *a, struct agent_launch *l,
 			     uint64_t now)
 {
 	if (!l->len) {
-		error("uid %u sent an invalid launch message for step %u.%u",
+		error("uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
 		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
 		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
 	} else if (agent_launch_connect(a, l)) {
@@ -291,7 +294,9 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 	s->launched = true;
 	storm_nm_expect(s->a->nm, s->id, STEP_REPORT_DELIVERED, 1);
 	if (len > STEP_LAUNCH_HEAD &&
-	    agent_launch_is_launch(msg, len - STEP_LAUNCH_HEAD)) {
+	    agent_launch_is_launch(msg, len - STEP_LAUNCH_HEAD) &&
+	    !storm_nm_hold(s->a->nm, s->id,
+			   (int64_t) (len - STEP_LAUNCH_HEAD + ANSWER_MAX))) {
 		l->len = len - STEP_LAUNCH_HEAD;
 		l->msg = xmalloc(l->len);
 		memcpy(l->msg, msg, l->len);

@@ -12,6 +12,7 @@
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
+#include "src/common/read_config.h"
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "src/plugins/switch/storm/agent/agent_auth.h"
@@ -92,6 +93,12 @@ static void agent_nm_acked(void *host, void *ctx, uint8_t kind,
 	agent_local_acked(ctx, kind, ids);
 }
 
+static bool agent_nm_trusted(void *host, uint32_t uid)
+{
+	(void) host;
+	return !uid || uid == slurm_conf.slurm_user_id;
+}
+
 static const struct storm_nm_ops agent_nm_ops = {
 	.authenticate = agent_auth_open,
 	.session_open = agent_nm_session_open,
@@ -105,6 +112,7 @@ static const struct storm_nm_ops agent_nm_ops = {
 	.event = agent_nm_event,
 	.strobe = agent_nm_strobe,
 	.acked = agent_nm_acked,
+	.trusted = agent_nm_trusted,
 };
 
 /* ---------------------------------------------------------------- network --- */
