@@ -133,6 +133,14 @@ def policies(pid):
             for t in os.listdir(f"/proc/{pid}/task")}
 
 
+def real_time(pid):
+    """The names of a process's threads with a real-time priority."""
+    return [pathlib.Path(f"/proc/{pid}/task/{t}/comm").read_text().strip()
+            for t in os.listdir(f"/proc/{pid}/task")
+            if os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK ==
+            os.SCHED_FIFO]
+
+
 def locked(pid):
     """Whether the process has locked memory."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
@@ -152,21 +160,21 @@ def need_real_time():
 
 def test_real_time(gang, two):  # noqa: F811
     """The strober has priority over the jobs and never waits for a page. So
-    has an agent, but only while there are turns."""
+    has an agent's thread that takes strobes, and no other one, but only while
+    there are turns."""
     need_real_time()
     agents = [gang.lab.pids(n, "agent") for n in gang.names]
     strober, = gang.lab.pids("ctl", "storm_strober")
     assert policies(strober) == {os.SCHED_FIFO} and locked(strober)
     for pid, in agents:
-        assert os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK == \
-            os.SCHED_FIFO and locked(pid)
+        assert real_time(pid) == ["storm_strobe"] and locked(pid)
     gang.end_jobs()
     for pid, in agents:
         gang.until(lambda: policies(pid) == {os.SCHED_OTHER} and
                    not locked(pid), "an agent like others again")
     gang.two_jobs()
     for pid, in agents:
-        gang.until(lambda: os.SCHED_FIFO in policies(pid) and locked(pid),
+        gang.until(lambda: real_time(pid) == ["storm_strobe"] and locked(pid),
                    "it to go first again")
 
 

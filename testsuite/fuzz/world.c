@@ -355,12 +355,13 @@ static void event(void *host, void *ctx, uint64_t session, uint32_t number,
 }
 
 static void strobe(void *host, void *ctx, uint64_t session, uint64_t number,
-		   const void *buf, size_t len)
+		   const struct storm_rx *rx, const void *buf, size_t len)
 {
 	struct world *w = host;
 	uint8_t *copy = exact(buf, len);
 
 	must(ctx && session && len <= STORM_STROBE_MAX && number > w->strobe);
+	must(rx->len == STORM_DATAGRAM_MIN + len);
 	w->strobe = number;
 	free(copy);
 }

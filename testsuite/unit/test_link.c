@@ -67,7 +67,7 @@ static struct datagram say(struct storm_link *from)
 static int hear(const struct datagram *d)
 {
 	uint8_t *copy = exact(d->buf, d->len);
-	struct storm_rx rx = { copy, d->len, false };
+	struct storm_rx rx = { .buf = copy, .len = d->len };
 	struct storm_header h;
 	struct storm_plain p;
 	int err;

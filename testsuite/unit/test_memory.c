@@ -324,7 +324,7 @@ START_TEST(test_peers)
 					  .sequence = 1 };
 		uint8_t buf[STORM_HEADER_LEN + STORM_TAG_LEN + 4],
 			body[4] = { 0 };
-		struct storm_rx rx = { buf, sizeof(buf), false };
+		struct storm_rx rx = { .buf = buf, .len = sizeof(buf) };
 		struct storm_seal *seal;
 
 		memcpy(h.incarnation, inc, sizeof(inc));

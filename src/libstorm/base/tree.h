@@ -10,6 +10,8 @@
 
 #include "src/libstorm/storm.h"
 
+#define STORM_RADIX_MAX 64
+
 struct storm_tree {
 	uint32_t count; /* nodes in the list */
 	uint32_t radix;

@@ -276,12 +276,14 @@ static void node_host_event(void *host, void *ctx, uint64_t session,
 }
 
 static void node_host_strobe(void *host, void *ctx, uint64_t session,
-			     uint64_t number, const void *buf, size_t len)
+			     uint64_t number, const struct storm_rx *rx,
+			     const void *buf, size_t len)
 {
 	storm_node_t *n = host;
 	struct node_signal *s;
 
 	(void) session;
+	(void) rx;
 	if (!ctx || !n->conf.on_strobe)
 		return;
 	s = node_host_notify_later(n, ctx, buf, len, true);

@@ -67,7 +67,9 @@ static void sim_turn_datagrams(struct storm_sim *sim, struct endpoint *ep,
 			continue;
 		c->datagrams++;
 		c->bytes += len;
-		rx[n++] = (struct storm_rx) { f->bytes + off, len, e->group };
+		rx[n++] = (struct storm_rx) { .buf = f->bytes + off,
+						.len = len,
+						.group = e->group };
 	}
 	sim->given = f;
 	if (ep->guest)

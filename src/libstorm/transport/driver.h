@@ -12,12 +12,49 @@
 #ifndef STORM_DRIVER_H
 #define STORM_DRIVER_H
 
+#include <sys/types.h>
+
 #include "transport.h"
 
 #define STORM_NET_COUNTERS_MAX 4096
 
 struct storm_net; /* an end in the network; private to the driver */
 struct storm_runner;
+
+#define STORM_STROBE_SOURCES 4
+
+/* The strobes of one owner, by what is not sealed. */
+struct storm_strobe_match {
+	uint64_t session;
+	uint8_t incarnation[16];
+	uint32_t len; /* of the datagram */
+	/* Who sends them here: the owner, or the parent in the tree. */
+	struct storm_addr source[STORM_STROBE_SOURCES];
+	uint32_t sources;
+	struct storm_addr group; /* port 0: none */
+};
+
+/*
+ * Strobes with a socket of their own, which one thread of its own may read
+ * while another one calls poll().  The kernel chooses which datagrams these
+ * are.  All else, and all strobes that do not match, remain poll()'s.
+ */
+struct storm_strobe_ops {
+	/* Open it.  A descriptor that is readable when strobes wait, or -1:
+	 * logged, and all strobes remain poll()'s. */
+	int (*open)(struct storm_net *net);
+	/* From now on these strobes are its own; NULL: none. */
+	void (*steer)(struct storm_net *net,
+		      const struct storm_strobe_match *m);
+	/* In the other thread: receive one, without blocking.  Its length, or
+	 * -1: there is none. */
+	ssize_t (*receive)(struct storm_net *net, void *buf, size_t size);
+	/* In the other thread: pass it on. */
+	void (*send)(struct storm_net *net, const struct storm_addr *to,
+		     const void *buf, size_t len);
+	/* In the other thread: receive none until the next steer(). */
+	void (*mute)(struct storm_net *net);
+};
 
 struct storm_driver {
 	const char *name;
@@ -47,6 +84,13 @@ struct storm_driver {
 	 * poll() does not block; it calls the handler. */
 	int (*fd)(const struct storm_net *net);
 	void (*poll)(struct storm_net *net);
+	/* NULL: it has no socket of their own. */
+	const struct storm_strobe_ops *strobe;
+	/* Have the kernel discard all datagrams but those of these sessions;
+	 * n 0: none.  For a flood: it takes longer than a datagram.  NULL: it
+	 * cannot. */
+	void (*admit)(struct storm_net *net, const uint64_t *session, size_t n,
+		      bool on);
 
 	/*
 	 * Simulated time, NULL otherwise.

@@ -188,20 +188,6 @@ static bool nm_cast_take(struct nm_session *s, const struct storm_header *h,
 	return true;
 }
 
-/* Only the latest strobe counts; one that was overtaken is out of date. */
-static void nm_strobe_take(struct nm_session *s, uint64_t number,
-			   const uint8_t *body, size_t len)
-{
-	if (!s->host.ready || s->member.outside || s->member.out_epoch ||
-	    number <= s->var.own[STORM_VAR_HEARTBEAT])
-		return;
-	s->var.own[STORM_VAR_HEARTBEAT] = number;
-	s->nm->stats.strobes++;
-	if (s->nm->ops.strobe)
-		s->nm->ops.strobe(s->nm->host, s->host.ctx, s->host.session,
-				  number, body, len);
-}
-
 /* ---------------------------------------------------------- from the subtree --- */
 
 /* The child sends in an epoch that is over. */
@@ -280,10 +266,9 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_STROBE:
 		if (!owner || p.len > STORM_STROBE_MAX)
 			break;
-		s->heard.at = now;
 		if (h->flags & STORM_HDR_RELAY) /* they are waiting, too */
 			nm_relay_down(s, rx->buf, rx->len);
-		nm_strobe_take(s, h->op, p.body, p.len);
+		nm_strobe_take(s, h->op, rx, p.body, p.len, now);
 		return;
 	case STORM_MSG_STATUS:
 		if (c && h->epoch == s->link.epoch)

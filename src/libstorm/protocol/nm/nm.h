@@ -17,6 +17,7 @@
 #include "src/libstorm/transport/transport.h"
 
 struct storm_nm;
+struct storm_gate; /* strobe.h */
 struct storm_open; /* open.h */
 struct storm_open_info;
 
@@ -64,10 +65,10 @@ struct storm_nm_ops {
 	 * Once, after the data. */
 	void (*event)(void *host, void *ctx, uint64_t session,
 		      uint32_t remote_event, const void *buf, size_t len);
-	/* A strobe, of a higher number than all before; buf is valid during the
-	 * call.  May be NULL. */
+	/* A strobe, of a higher number than all before; rx is the datagram and
+	 * buf what was sealed, both valid during the call.  May be NULL. */
 	void (*strobe)(void *host, void *ctx, uint64_t session, uint64_t number,
-		       const void *buf, size_t len);
+		       const struct storm_rx *rx, const void *buf, size_t len);
 	/* An operation that this node asked for has ended; out is the callee's
 	 * to clear.  Of a transfer the result is TRUE if it is DONE, else
 	 * FAILED.  May be NULL in a host that asks for none. */
@@ -177,6 +178,26 @@ int storm_nm_return(struct storm_nm *nm, const void *note, size_t len,
 /* Raise an own variable; a lower value changes nothing. */
 int storm_nm_own_set(struct storm_nm *nm, uint64_t session,
 		     enum storm_own_var var, uint64_t value);
+
+/*
+ * Strobes may also be taken in another thread, as strobe.h does, which need not
+ * wait for this one.  The gate is what that thread must know of the session.
+ * False: the owner's strobes are to be obeyed no more, or its incarnation is
+ * not known yet.
+ */
+bool storm_nm_gate(struct storm_nm *nm, uint64_t session,
+		   struct storm_gate *out);
+/* That thread has taken so many strobes, the last one of this number at this
+ * time. */
+void storm_nm_strobed(struct storm_nm *nm, uint64_t session, uint64_t count,
+		      uint64_t number, uint64_t at);
+
+/* The sessions, by the number in datagrams: at most max; returns how many there
+ * are. */
+size_t storm_nm_sessions(const struct storm_nm *nm, uint64_t *session,
+			 size_t max);
+/* Datagrams that no member has sent, so far. */
+uint64_t storm_nm_refused(const struct storm_nm *nm);
 
 /* The session of a step, if one is open for launching; 0: none. */
 uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,

@@ -26,7 +26,7 @@
 #include "src/libstorm/wire/reports.h"
 #include "src/libstorm/wire/status.h"
 
-#define RADIX_MAX 64
+#define RADIX_MAX STORM_RADIX_MAX
 #define HOLD_HASTE (4 * STORM_MS) /* of a report, see nm_report.c */
 #define MEMORY_MAX (16u << 20)	  /* a transfer to memory */
 #define NM_PARTS_BYTES (STORM_BEGIN_MAX + STORM_DATAGRAM_MAX)
@@ -318,6 +318,11 @@ void nm_data_flush(struct storm_nm *nm, uint64_t now);
 void nm_data_relay(struct storm_nm *nm);
 /* No more datagrams for now: both, and the memory is given back. */
 void nm_data_end(struct storm_nm *nm, uint64_t now);
+
+/* nm_strobe.c */
+void nm_strobe_take(struct nm_session *s, uint64_t number,
+		    const struct storm_rx *rx, const uint8_t *body, size_t len,
+		    uint64_t now);
 
 /* nm_request.c */
 uint64_t nm_request_tick(struct nm_session *s, uint64_t now);

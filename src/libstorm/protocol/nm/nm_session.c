@@ -118,3 +118,22 @@ uint64_t storm_nm_find_step(struct storm_nm *nm, uint32_t job_id,
 			return s->host.session;
 	return 0;
 }
+
+size_t storm_nm_sessions(const struct storm_nm *nm, uint64_t *session,
+			 size_t max)
+{
+	size_t n = 0;
+
+	for (const struct nm_session *s = nm->sessions; s; s = s->next)
+		if (n++ < max)
+			session[n - 1] = s->link.session;
+	return n;
+}
+
+uint64_t storm_nm_refused(const struct storm_nm *nm)
+{
+	const struct storm_link_stats *l = &nm->link_stats;
+
+	return l->bad_wire + l->bad_session + l->bad_seal + l->replayed +
+	       l->fenced;
+}

@@ -8,6 +8,7 @@
  *	*:any		UDP	bulk out
  *	group:port	UDP	one for each group of the pool, data in
  *	group:port	UDP	the same on the strobe rail, if there is one
+ *	*:port		UDP	strobes, if a thread reads them (udp_strobe.c)
  *	*:port		TCP	OPENs in (udp_stream.c)
  *
  * and an owner has the first two, on ports that the kernel chooses.  An owner
@@ -89,7 +90,7 @@ void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port)
 
 /* --------------------------------------------------------------- sockets */
 
-static int udp_set_option(int fd, int level, int name, int value)
+int storm_udp_option(int fd, int level, int name, int value)
 {
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
@@ -134,13 +135,13 @@ static void udp_set_receive_buffer(struct storm_udp *u, int fd)
 		  got, u->set.socket_buffer);
 }
 
-static int udp_socket(void)
+int storm_udp_socket(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	/* Otherwise each socket receives the groups that any socket joined. */
 	if (fd >= 0)
-		udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+		storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 	return fd;
 }
 
@@ -152,22 +153,27 @@ static int udp_prepare_sender(struct storm_udp *u, int fd, int dscp,
 				 .imr_ifindex = by->index };
 
 	/* IP_TOS sets a priority of its own, so it comes first. */
-	if (udp_set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2) ||
-	    udp_set_option(fd, SOL_SOCKET, SO_PRIORITY, priority))
+	if (storm_udp_option(fd, IPPROTO_IP, IP_TOS, dscp << 2) ||
+	    storm_udp_option(fd, SOL_SOCKET, SO_PRIORITY, priority))
 		return udp_socket_failed(u, "cannot set DSCP and priority");
 	/* One lost fragment loses its datagram, and GSO needs whole packets. */
-	if (udp_set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO))
+	if (storm_udp_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO))
 		return udp_socket_failed(u, "cannot forbid fragments");
 	/* Loop stays on: the owner's host may be one of its nodes. */
 	if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)) ||
-	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, u->set.ttl) ||
-	    udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1))
+	    storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, u->set.ttl) ||
+	    storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1))
 		return udp_socket_failed(u, "cannot set multicast options");
 	udp_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
 	return STORM_OK;
 }
 
-static int udp_bind_socket(int fd, struct in_addr ip, uint16_t port)
+int storm_udp_control(struct storm_udp *u, int fd)
+{
+	return udp_prepare_sender(u, fd, u->set.dscp_control, PRIORITY_CONTROL);
+}
+
+int storm_udp_bind(int fd, struct in_addr ip, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(port),
@@ -181,13 +187,13 @@ int storm_udp_open_control(struct storm_udp *u)
 	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
 	struct sockaddr_in sin;
 	socklen_t len = sizeof(sin);
-	int fd = udp_socket(), rc;
+	int fd = storm_udp_socket(), rc;
 
 	u->tx[STORM_CONTROL].src.fd = fd;
 	if (fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
 	/* Without SO_REUSEADDR, so that a second agent fails here. */
-	if (udp_bind_socket(fd, any, u->port)) {
+	if (storm_udp_bind(fd, any, u->port)) {
 		if (errno != EADDRINUSE)
 			return udp_socket_failed(u, "cannot bind the UDP port");
 		storm_log(STORM_LOG_ERROR,
@@ -199,10 +205,10 @@ int storm_udp_open_control(struct storm_udp *u)
 	if (getsockname(fd, (struct sockaddr *) &sin, &len))
 		return udp_socket_failed(u, "cannot read the bound UDP port");
 	u->port = ntohs(sin.sin_port);
-	rc = udp_prepare_sender(u, fd, u->set.dscp_control, PRIORITY_CONTROL);
+	rc = storm_udp_control(u, fd);
 	if (rc)
 		return rc;
-	udp_set_option(fd, SOL_UDP, UDP_GRO, 1); /* relayed data */
+	storm_udp_option(fd, SOL_UDP, UDP_GRO, 1); /* relayed data */
 	udp_set_receive_buffer(u, fd);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &u->tx[STORM_CONTROL].src,
 			    EPOLLIN))
@@ -216,14 +222,14 @@ int storm_udp_open_bulk(struct storm_udp *u)
 	socklen_t len = sizeof(int);
 	int rc, seg;
 
-	src->fd = udp_socket();
+	src->fd = storm_udp_socket();
 	if (src->fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
 	rc = udp_prepare_sender(u, src->fd, u->set.dscp, PRIORITY_BULK);
 	if (rc)
 		return rc;
 	/* It only sends; no other host knows its port. */
-	udp_set_option(src->fd, SOL_SOCKET, SO_RCVBUF, 0);
+	storm_udp_option(src->fd, SOL_SOCKET, SO_RCVBUF, 0);
 	u->gso = !getsockopt(src->fd, SOL_UDP, UDP_SEGMENT, &seg, &len);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, src, 0))
 		return udp_socket_failed(u, "cannot watch a socket");
@@ -237,15 +243,15 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 				 .imr_address = at->addr,
 				 .imr_ifindex = at->index };
 	char text[INET_ADDRSTRLEN];
-	int fd = udp_socket();
+	int fd = storm_udp_socket();
 
 	src->kind = at == &u->rail ? UDP_RAIL : UDP_GROUP;
 	src->fd = fd;
 	if (fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
 	/* Shares the port with the control socket, bound to any address. */
-	if (udp_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
-	    udp_bind_socket(fd, group, u->port))
+	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+	    storm_udp_bind(fd, group, u->port))
 		return udp_socket_failed(u, "cannot bind a multicast group");
 	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join,
 		       sizeof(join))) {
@@ -258,7 +264,7 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 			  at == &u->rail ? "StrobeRail" : "Interface");
 		return STORM_ESYS;
 	}
-	udp_set_option(fd, SOL_UDP, UDP_GRO, 1);
+	storm_udp_option(fd, SOL_UDP, UDP_GRO, 1);
 	udp_set_receive_buffer(u, fd);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, src, EPOLLIN))
 		return udp_socket_failed(u, "cannot watch a socket");
@@ -275,6 +281,7 @@ static int udp_open_groups_at(struct storm_udp *u, const struct udp_iface *at)
 	first = ntohl(first);
 	for (; !rc && u->groups < end; first++) {
 		group.s_addr = htonl(first);
+		u->group_addr[u->groups] = group;
 		rc = udp_open_group(u, &u->group[u->groups++], at, group);
 	}
 	return rc;
@@ -286,16 +293,17 @@ int storm_udp_open_groups(struct storm_udp *u)
 	uint32_t i;
 
 	u->group = calloc(2 * u->set.groups, sizeof(*u->group));
-	if (!u->group)
+	u->group_addr = calloc(2 * u->set.groups, sizeof(*u->group_addr));
+	if (!u->group || !u->group_addr)
 		return STORM_ENOMEM;
-	udp_set_option(control, SOL_SOCKET, SO_REUSEADDR, 1);
+	storm_udp_option(control, SOL_SOCKET, SO_REUSEADDR, 1);
 	rc = udp_open_groups_at(u, &u->iface);
 	if (!rc && u->has_rail)
 		rc = udp_open_groups_at(u, &u->rail);
 	/* From here on no other process can bind the port. */
-	udp_set_option(control, SOL_SOCKET, SO_REUSEADDR, 0);
+	storm_udp_option(control, SOL_SOCKET, SO_REUSEADDR, 0);
 	for (i = 0; i < u->groups; i++)
-		udp_set_option(u->group[i].fd, SOL_SOCKET, SO_REUSEADDR, 0);
+		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEADDR, 0);
 	return rc;
 }
 
@@ -322,6 +330,6 @@ void storm_udp_find_rail(struct storm_udp *u)
 void storm_udp_fragments(struct storm_udp *u)
 {
 	for (int i = 0; i < 2; i++)
-		udp_set_option(u->tx[i].src.fd, IPPROTO_IP, IP_MTU_DISCOVER,
-			       IP_PMTUDISC_DONT);
+		storm_udp_option(u->tx[i].src.fd, IPPROTO_IP, IP_MTU_DISCOVER,
+				 IP_PMTUDISC_DONT);
 }

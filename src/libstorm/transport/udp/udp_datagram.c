@@ -265,6 +265,7 @@ struct udp_rx {
 	struct mmsghdr hdr[UDP_RX_BUFS];
 	struct iovec iov[UDP_RX_BUFS];
 	struct rx_control control[UDP_RX_BUFS];
+	struct sockaddr_in from[UDP_RX_BUFS];
 	struct storm_rx batch[UDP_RX_BATCH];
 	size_t count; /* in the batch */
 	uint8_t bufs[UDP_RX_BUFS][UDP_RX_BUF_SIZE];
@@ -284,6 +285,7 @@ int storm_udp_rx_init(struct storm_udp *u)
 		rx->hdr[i].msg_hdr.msg_iov = &rx->iov[i];
 		rx->hdr[i].msg_hdr.msg_iovlen = 1;
 		rx->hdr[i].msg_hdr.msg_control = rx->control[i].bytes;
+		rx->hdr[i].msg_hdr.msg_name = &rx->from[i];
 	}
 	rx->count = 0;
 	u->rx = rx;
@@ -321,7 +323,7 @@ static void udp_rx_deliver(struct storm_udp *u)
 }
 
 static void udp_rx_split(struct storm_udp *u, uint8_t *buf, size_t len,
-			 size_t seg, bool group)
+			 size_t seg, const struct sockaddr_in *from, bool group)
 {
 	struct storm_rx *r;
 	size_t off, n;
@@ -336,6 +338,7 @@ static void udp_rx_split(struct storm_udp *u, uint8_t *buf, size_t len,
 		r->buf = buf + off;
 		r->len = n;
 		r->group = group;
+		storm_udp_addr(&r->from, from->sin_addr, ntohs(from->sin_port));
 		if (u->rx->count == UDP_RX_BATCH)
 			udp_rx_deliver(u);
 	}
@@ -348,8 +351,10 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 	int i, n;
 
 	for (int round = 0; round < UDP_RX_ROUNDS; round++) {
-		for (i = 0; i < UDP_RX_BUFS; i++)
+		for (i = 0; i < UDP_RX_BUFS; i++) {
 			rx->hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
+			rx->hdr[i].msg_hdr.msg_namelen = sizeof(rx->from[i]);
+		}
 		n = recvmmsg(fd, rx->hdr, UDP_RX_BUFS, MSG_DONTWAIT, NULL);
 		if (n <= 0)
 			return;
@@ -358,7 +363,7 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 			msg = &rx->hdr[i].msg_hdr;
 			udp_rx_split(u, rx->bufs[i], rx->hdr[i].msg_len,
 				     udp_segment_size(msg, rx->hdr[i].msg_len),
-				     group);
+				     &rx->from[i], group);
 		}
 		udp_rx_deliver(u); /* before the buffers are reused */
 		if (n < UDP_RX_BUFS)

@@ -3,6 +3,8 @@
  *   udp_iface.c     chooses the interface and its address
  *   udp.c           addresses, sockets, and their set-up
  *   udp_datagram.c  sending and receiving datagrams
+ *   udp_filter.c    programs by which the kernel tells datagrams apart
+ *   udp_strobe.c    the socket of strobes, and which datagrams come to which
  *   udp_stream.c    OPENs over TCP
  *   udp_transport.c the transport as a whole: create, poll, operations, driver
  * A file calls those above it, never one below.
@@ -148,7 +150,8 @@ struct storm_udp {
 	int epfd;
 	/* By class.  The socket for control also receives all unicast. */
 	struct udp_tx tx[2];
-	struct udp_src *group; /* on the interface, then on the rail */
+	struct udp_src *group;	    /* on the interface, then on the rail */
+	struct in_addr *group_addr; /* of each of them */
 	uint32_t groups;
 	bool gso;
 	/* each is logged once */
@@ -156,6 +159,9 @@ struct storm_udp {
 
 	struct udp_rx *rx; /* receive buffers */
 	struct storm_drop drop;
+	struct udp_strobe *strobe; /* NULL: no socket of their own */
+	uint64_t *session;	   /* others are discarded; NULL: all pass */
+	size_t sessions;
 
 	struct udp_src listener, timer;
 	bool listener_paused, timer_on;
@@ -188,6 +194,15 @@ int storm_udp_open_control(struct storm_udp *u);
 int storm_udp_open_bulk(struct storm_udp *u);
 int storm_udp_open_groups(struct storm_udp *u);
 
+/* A UDP socket as all are; -1 and errno. */
+int storm_udp_socket(void);
+/* Have the socket send as control does.  STORM_OK, or an error that was
+ * logged. */
+int storm_udp_control(struct storm_udp *u, int fd);
+int storm_udp_bind(int fd, struct in_addr ip, uint16_t port);
+/* setsockopt() for an int. */
+int storm_udp_option(int fd, int level, int name, int value);
+
 /* udp_iface.c: STORM_OK, or an error that was logged.  peer: see
  * storm_udp_create(). */
 int storm_udp_iface(const struct storm_settings *set,
@@ -206,6 +221,16 @@ int storm_udp_send(struct storm_transport *t, enum storm_class c,
 void storm_udp_writable(struct storm_udp *u, struct udp_tx *tx);
 void storm_udp_tx_fini(struct udp_tx *tx);
 void storm_udp_receive(struct storm_udp *u, int fd, bool group);
+
+/* udp_strobe.c */
+extern const struct storm_strobe_ops storm_udp_strobe_ops;
+void storm_udp_strobe_close(struct storm_udp *u);
+/* Its counters, to be added to those of the other sockets. */
+void storm_udp_strobe_count(const struct storm_udp *u,
+			    struct storm_udp_stats *out);
+void storm_udp_strobe_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
+void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
+		     bool on);
 
 /* udp_stream.c */
 /* Open the listener.  STORM_OK, or an error that was logged. */

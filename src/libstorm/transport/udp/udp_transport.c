@@ -187,10 +187,13 @@ void storm_udp_destroy(struct storm_udp *u)
 	if (!u)
 		return;
 	storm_udp_streams_fini(u);
+	storm_udp_strobe_close(u);
 	udp_close_fd(u->listener.fd);
 	for (i = 0; i < u->groups; i++)
 		udp_close_fd(u->group[i].fd);
 	free(u->group);
+	free(u->group_addr);
+	free(u->session);
 	for (i = 0; i < 2; i++) {
 		udp_close_fd(u->tx[i].src.fd);
 		storm_udp_tx_fini(&u->tx[i]);
@@ -223,6 +226,7 @@ void storm_udp_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed)
 {
 	u->drop.ppm = ppm;
 	u->drop.state = seed;
+	storm_udp_strobe_drop(u, ppm, ~seed);
 }
 
 /* Read the pending error of a socket; otherwise epoll reports it forever. */
@@ -316,6 +320,7 @@ void storm_udp_stats(const struct storm_udp *u, struct storm_udp_stats *out)
 		udp_socket_overflows(u->tx[STORM_CONTROL].src.fd);
 	for (i = 0; i < u->groups; i++)
 		out->socket_overflows += udp_socket_overflows(u->group[i].fd);
+	storm_udp_strobe_count(u, out);
 }
 
 void storm_udp_counters(const struct storm_udp *u, char *buf, size_t size)
@@ -402,4 +407,6 @@ const struct storm_driver storm_driver_udp = {
 	.counters = udp_driver_counters,
 	.fd = udp_driver_fd,
 	.poll = udp_driver_poll,
+	.strobe = &storm_udp_strobe_ops,
+	.admit = storm_udp_admit,
 };

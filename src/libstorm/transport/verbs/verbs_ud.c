@@ -134,6 +134,7 @@ static bool ud_recv_take(struct storm_verbs *v, struct verbs_recv *r,
 	out->buf = slot + VERBS_LEAD;
 	out->len = wc->byte_len - VERBS_GRH;
 	out->group = r->group;
+	out->from.port = 0;
 	stats->received++;
 	stats->group += r->group;
 	v->stats.rx_datagrams++;

@@ -3,7 +3,8 @@
  *
  * The agent is the network side of the Node Manager (paper section 2.2), a
  * child process of slurmd.  The main loop's thread owns everything in struct
- * agent.  Worker threads do what may block and return the result to it.
+ * agent.  Worker threads do what may block and return the result to it.  Only
+ * the thread that takes strobes shares more: gang/agent_strobe.h.
  *
  * The parts, from the top down.  A part calls only parts below it:
  *
@@ -11,10 +12,12 @@
  *	storm_agent.c	the program: starts and stops the parts
  *	agent_loop.c	the main loop
  *	agent_nm.c	the Node Manager's callbacks, and the network
+ *	agent_flood.c	what a flood may cost
  *	agent_local.c	the local socket
  *	agent_stats.c	the counters as JSON
  *  gang/
  *	agent_gang*.c	this node's part in gang scheduling
+ *	agent_strobe.c	the thread that takes strobes
  *	agent_poll.c	polls for strobes, if the agent has CPUs of its own
  *	agent_note.c	lets the next agent rejoin the cluster domain at once
  *  here
@@ -35,7 +38,6 @@
 #ifndef STORM_AGENT_H
 #define STORM_AGENT_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -59,17 +61,28 @@ struct agent_session;
 /* A connected slurmd is a lifeline: without one the agent ends. */
 struct agent_slurmd {
 	uint16_t port;
-	unsigned int lifelines;
-	pid_t pid;	       /* of the latest slurmd */
+	_Atomic unsigned int lifelines;
+	_Atomic pid_t pid;     /* of the latest slurmd */
 	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
 };
 
 /* If this process was stopped, its input is old when it continues
- * (doc/gang-scheduling.md, A process that was stopped). */
+ * (doc/gang-scheduling.md, A process that was stopped).  The thread that takes
+ * strobes reads its own. */
 struct agent_away {
-	volatile sig_atomic_t returns; /* times that the process continued */
-	sig_atomic_t returned;	       /* of these: all old input is read */
-	uint64_t since;		       /* when reading old input began, or 0 */
+	_Atomic uint32_t returns; /* times that the process continued */
+	uint32_t returned;	  /* of these: the main loop has read all old
+				     input */
+	uint64_t since;		  /* when reading old input began, or 0 */
+};
+
+/* See program/agent_flood.c. */
+struct agent_flood {
+	uint64_t allowed, counted_at; /* refused datagrams; when counted */
+	uint64_t resume_at; /* the network is not read until then; 0 */
+	uint64_t filter_until, logged_at; /* 0: never */
+	uint64_t *session;		  /* those that the filter knows */
+	size_t sessions;
 };
 
 struct agent_count {
@@ -77,6 +90,8 @@ struct agent_count {
 	uint64_t steps, reports, opens_bad;
 	uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
+	uint64_t pauses;    /* in reading the network */
+	uint64_t gang_fast; /* strobes that the thread took */
 };
 
 struct agent {
@@ -100,6 +115,7 @@ struct agent {
 
 	struct agent_slurmd slurmd;
 	struct agent_away away;
+	struct agent_flood flood;
 	struct agent_count count;
 
 	/* each is private to the part of that name */
@@ -123,7 +139,8 @@ struct agent {
 	struct agent_poll *poll; /* NULL: no AgentCPUs */
 };
 
-/* True: this process was stopped, and has not read all old input yet. */
+/* True: this process was stopped, and the main loop has not read all old input
+ * yet. */
 static inline bool agent_is_back(const struct agent *a)
 {
 	return a->away.returns != a->away.returned;

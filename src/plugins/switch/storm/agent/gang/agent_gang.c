@@ -55,6 +55,18 @@ static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 	return freezer_host_find(h, wish, a->node);
 }
 
+/* The main loop, which has no real-time priority, must not keep the thread that
+ * has one waiting behind a job. */
+static void agent_gang_lock_init(struct agent_gang *g)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&g->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 /* Take part: from now on new steps leave records (gang_step.h).  0 or an
  * errno. */
 static int agent_gang_begin(struct agent *a)
@@ -63,6 +75,7 @@ static int agent_gang_begin(struct agent *a)
 	int err = gang_step_dir(NULL, a->node, true, g->dir);
 
 	g->a = a;
+	agent_gang_lock_init(g);
 	if (!err)
 		err = agent_gang_find_host(a, &g->host);
 	if (err)
@@ -75,8 +88,15 @@ static int agent_gang_begin(struct agent *a)
 		err = errno;
 		goto fail_open;
 	}
+	err = agent_strobe_start(g);
+	if (err) {
+		agent_io_close(&a->ios, g->notify);
+		goto fail_open;
+	}
 	a->gang = g;
+	agent_gang_lock(g);
 	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
+	agent_gang_unlock(g);
 	agent_gang_steps_list(g);
 	info("gang scheduling: steps are stopped by %s%s%s",
 	     freezer_name(g->host.kind),
@@ -90,6 +110,7 @@ fail_open:
 	gang_page_close(g->page);
 	gang_page_remove(NULL, a->node);
 fail:
+	pthread_mutex_destroy(&g->lock);
 	xfree(g);
 	error("gang scheduling cannot start, jobs on this node take no turns: %s",
 	      strerror(err));
@@ -133,11 +154,17 @@ void agent_gang_stop(struct agent *a)
 
 	if (!g)
 		return;
+	agent_gang_lock(g);
 	agent_gang_open(g, GANG_WHY_CLOSED);
+	agent_gang_unlock(g);
 	agent_gang_steps_end(g);
+	agent_gang_lock(g);
 	agent_gang_maps_end(g);
+	agent_gang_unlock(g);
+	agent_strobe_stop(g);
 	gang_page_close(g->page);
 	gang_trace_close(g->trace);
+	pthread_mutex_destroy(&g->lock);
 	a->gang = NULL;
 	xfree(g);
 }
@@ -146,7 +173,9 @@ void agent_gang_session_open(struct agent_session *s)
 {
 	if (!s->a->gang && agent_gang_begin(s->a))
 		return;
+	agent_gang_lock(s->a->gang);
 	s->a->gang->session = s;
+	agent_gang_unlock(s->a->gang);
 	agent_note_keep(s->a, s->id);
 	info("gang scheduling: joined the cluster domain");
 }
@@ -157,11 +186,14 @@ void agent_gang_session_close(struct agent_session *s)
 
 	if (!g || g->session != s)
 		return;
+	agent_gang_lock(g);
 	g->session = NULL;
+	agent_strobe_close(g);
 	agent_gang_open(g, GANG_WHY_CLOSED);
 	agent_gang_maps_end(g);
 	g->number = 0;
 	g->was_away = false;
+	agent_gang_unlock(g);
 }
 
 void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
@@ -178,14 +210,12 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
-	uint64_t next;
 
 	if (!g)
 		return STORM_NEVER;
-	agent_gang_maps_bind(g);
-	next = agent_gang_until(g, now);
-	if (next == STORM_NEVER || (!g->page->stopped && !g->traced))
-		return next;
-	next = storm_min(next, agent_gang_steps_look(g, now));
-	return storm_min(next, agent_gang_slurmd_due(g));
+	/* a step that stops then wakes this loop */
+	g->look_at = STORM_NEVER;
+	if (!g->page->stopped && !g->traced)
+		return STORM_NEVER;
+	return agent_gang_steps_look(g, now);
 }

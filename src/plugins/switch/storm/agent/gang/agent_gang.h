@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/plugins/switch/storm/agent/agent.h"
+
 struct agent;
 struct agent_session;
+struct storm_rx;
 
 /* agent_gang.c */
 /* Take part if SchedulerType is sched/storm, else undo what an earlier agent
@@ -30,13 +33,21 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
 /* agent_gang_turns.c */
-/* A strobe came; number: its sequence number, with the epoch in the high
- * half. */
-void agent_gang_strobe(struct agent *a, struct agent_session *s,
-		       uint64_t number, const void *buf, size_t len);
 /* The last slurmd has closed its connection: continue all steps. */
 void agent_gang_no_slurmd(struct agent *a);
-/* This process was stopped: continue all steps. */
+
+/* agent_strobe.c: calls of the main loop */
+/* A strobe came to the main loop; number: its sequence number, with the epoch
+ * in the high half.  rx: the datagram. */
+void agent_gang_strobe(struct agent *a, struct agent_session *s,
+		       uint64_t number, const struct storm_rx *rx,
+		       const void *buf, size_t len);
+/* Exchange news with the thread that takes strobes, before datagrams are
+ * read. */
+void agent_gang_exchange(struct agent *a);
+/* This process was stopped: have the thread continue all steps. */
 void agent_gang_returned(struct agent *a);
+/* The counters, as of one moment. */
+struct agent_count agent_gang_count(struct agent *a);
 
 #endif

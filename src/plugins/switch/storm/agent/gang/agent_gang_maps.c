@@ -1,7 +1,7 @@
 /*
  * agent_gang_maps.c - keeps the maps of turns: the newest, and its predecessor,
- * which strobes may still name.  While jobs share this node, the agent has a
- * real-time priority and locked memory.
+ * which strobes may still name.  While jobs share this node, the thread that
+ * takes strobes has a real-time priority, and the agent locked memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,7 +10,8 @@
 #endif
 #include "config.h"
 
-#include <sched.h>
+#include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "slurm/slurm.h"
@@ -22,31 +23,29 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
-/* SCHED_FIFO priority.  Below the strober's, which may share a CPU with an
- * agent and must send to the other nodes first.  Above the guards'. */
-#define PRIORITY 15
 #define NOBODY UINT32_MAX
 
 /* ------------------------------------------------------------- real time --- */
 
-/* Set or reset priority and locked memory: the agent must not wait for the step
- * that a strobe stops. */
+/* Set or reset priority and locked memory: the thread that takes strobes must
+ * not wait for the step that a strobe stops. */
 static void agent_gang_realtime(struct agent_gang *g, bool on)
 {
-	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
+	int err;
 
 	gang_page_share(g->page, NULL, g->a->node, on);
 	if (on == g->realtime)
 		return;
 	g->realtime = on;
+	err = agent_strobe_realtime(g, on);
 	if (!on)
 		munlockall();
-	if (sched_setscheduler(
-		    0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER,
-		    &p) ||
-	    (on && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))) {
+	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		err = errno;
+	if (err) {
 		if (!g->refused)
-			info("gang: no real-time priority or locked memory, strobes may be served late: %m");
+			info("gang: no real-time priority or locked memory, strobes may be served late: %s",
+			     strerror(err));
 		g->refused = true;
 	}
 }
@@ -115,6 +114,8 @@ void agent_gang_maps_end(struct agent_gang *g)
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 {
 	struct gang_known *k = g->known, fresh = { .there = true };
+	struct gang_map old;
+	bool drop;
 	uint32_t jobs;
 	int err = gang_map_unpack(buf, len, &fresh.map);
 
@@ -130,17 +131,18 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	/* the domain may have another owner now, or this node may have been
 	 * excluded, which cleared its variables */
 	agent_note_keep(g->a, g->session->id);
-	agent_gang_report_missed(g);
+	agent_strobe_report_missed(g);
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
-	if (k[1].there)
-		gang_map_clear(&k[1].map);
+	jobs = agent_gang_jobs_here(&fresh);
+	agent_gang_lock(g);
+	old = k[1].map;
+	drop = k[1].there;
 	k[1] = k[0];
 	k[0] = fresh;
 	/* strobes still name the previous map */
 	if (g->now)
 		g->now = g->now == &k[0] ? &k[1] : NULL;
-	jobs = agent_gang_jobs_here(&k[0]);
 	g->a->count.gang_maps++;
 	agent_gang_trace_map(g, &k[0], jobs);
 	g->shared = jobs > 0;
@@ -149,4 +151,7 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	if (!g->now)
 		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
 	agent_gang_apply(g);
+	agent_gang_unlock(g);
+	if (drop)
+		gang_map_clear(&old);
 }

@@ -5,9 +5,16 @@
  *	agent_gang_maps.c	keeps the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_turns.c	stops and continues steps
+ *	agent_strobe.c		the thread that takes strobes
  *
- * agent_gang.c calls the others.  maps and steps call turns, which calls none
- * of them.
+ * agent_gang.c calls the others.  maps, steps and the thread call turns, which
+ * calls none of them but agent_strobe_news().
+ *
+ * Two threads use this state: the main loop, and that of agent_strobe.c, which
+ * has a real-time priority.  The lock lends its holder that priority.  It is
+ * held for microseconds: not while files of /proc, records or maps are read.
+ * Only the main loop changes the list of steps, so it reads the list without
+ * the lock.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -15,11 +22,18 @@
 #define STORM_AGENT_GANG_PRIVATE_H
 
 #include <limits.h>
+#include <pthread.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/gang_map.h"
+#include "src/libstorm/base/clock.h"
+
+/* Reading /proc takes time from the job whose turn it is, and its other nodes
+ * wait for this one.  So a step that is stopped for less is not checked: its
+ * slot is near, and it handles a signal then. */
+#define AGENT_GANG_LOOK (50 * STORM_MS)
 
 struct gang_local {	    /* a step on this node */
 	struct agent_io io; /* pidfd of the slurmstepd */
@@ -45,8 +59,12 @@ struct gang_known { /* a map as received */
 	uint32_t zone, self;
 };
 
+struct agent_strobe;
+
 struct agent_gang {
 	struct agent *a;
+	struct agent_strobe *strobe; /* the thread */
+	pthread_mutex_t lock;	     /* with priority inheritance */
 	struct gang_page *page;
 	struct gang_trace *trace;
 	struct freezer_host host;
@@ -55,7 +73,8 @@ struct agent_gang {
 	/* agent_gang_steps.c */
 	struct agent_io *notify; /* inotify of `dir` */
 	struct gang_local *steps;
-	bool traced; /* a debugger traces a step */
+	bool traced;		  /* a debugger traces a step */
+	_Atomic uint64_t look_at; /* the main loop's next look at them */
 	/* agent_gang_maps.c */
 	struct gang_known known[2]; /* [0] is the newest */
 	bool shared;		    /* in the newest map jobs share */
@@ -75,6 +94,15 @@ struct agent_gang {
 	uint32_t freed; /* the page's, as last seen */
 };
 
+static inline void agent_gang_lock(struct agent_gang *g)
+{
+	pthread_mutex_lock(&g->lock);
+}
+static inline void agent_gang_unlock(struct agent_gang *g)
+{
+	pthread_mutex_unlock(&g->lock);
+}
+
 /* True: by this map the job has this node. */
 static inline bool agent_gang_is_here(const struct gang_known *k,
 				      const struct gang_job *j)
@@ -82,7 +110,8 @@ static inline bool agent_gang_is_here(const struct gang_known *k,
 	return j->zone == k->zone && storm_idset_has(&j->nodes, k->self);
 }
 
-/* agent_gang_turns.c */
+/* agent_gang_turns.c: call all of these with the lock, and the next part's,
+ * too, unless they say otherwise */
 /* Append an event of step l to the trace; NULL: of the node. */
 void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 		      const struct gang_local *l, uint32_t a, uint32_t b);
@@ -100,9 +129,11 @@ void agent_gang_open(struct agent_gang *g, enum gang_why why);
 void agent_gang_apply(struct agent_gang *g);
 /* True: the job has a step on this node other than its batch script. */
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
-/* Publish the number of missed strobes as this node's variable, for the strober
- * (src/plugins/sched/storm/strober/missed.h). */
-void agent_gang_report_missed(struct agent_gang *g);
+/* Obey a strobe, which is new. */
+void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
+		     size_t len);
+/* This process was stopped: continue all steps. */
+void agent_gang_return(struct agent_gang *g);
 /* Give the sign of life, and continue all steps if the last strobe has expired
  * or slurmd is gone.  Returns when the strobe expires; STORM_NEVER: all steps
  * run. */
@@ -110,7 +141,23 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
-/* agent_gang_steps.c */
+/* agent_strobe.c: the first two without the lock */
+/* Start the thread; 0 or an errno.  Stop it. */
+int agent_strobe_start(struct agent_gang *g);
+void agent_strobe_stop(struct agent_gang *g);
+/* Wake the main loop: it has something to do. */
+void agent_strobe_news(struct agent_gang *g);
+/* Set or reset the real-time priority of the thread that takes strobes; 0 or
+ * an errno. */
+int agent_strobe_realtime(struct agent_gang *g, bool on);
+/* The session is over: take no more strobes of it. */
+void agent_strobe_close(struct agent_gang *g);
+/* Publish the number of missed strobes as this node's variable, for the strober
+ * (src/plugins/sched/storm/strober/missed.h).  The main loop's, without the
+ * lock. */
+void agent_strobe_report_missed(struct agent_gang *g);
+
+/* agent_gang_steps.c: the main loop's, without the lock */
 /* Watch the directory of records; 0, or -1 and errno. */
 int agent_gang_steps_watch(struct agent_gang *g);
 /* Read the records: add new steps, forget those without one. */
@@ -124,7 +171,7 @@ void agent_gang_steps_end(struct agent_gang *g);
 void agent_gang_groups_clear(const char *base);
 
 /* agent_gang_maps.c */
-/* Take a map as received. */
+/* Take a map as received.  The main loop's, without the lock. */
 void agent_gang_map(struct agent_gang *g, const void *buf, size_t len);
 /* Set priority and locked memory as the last strobe requires: when sharing
  * ends, strobes announce it, and no map. */

@@ -29,10 +29,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
-/* Reading /proc takes time from the job whose turn it is, and its other nodes
- * wait for this one.  So a step that is stopped for less is not checked: its
- * slot is near, and it handles a signal then. */
-#define LOOK_EVERY (50 * STORM_MS)
+#define LOOK_EVERY AGENT_GANG_LOOK
 #define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
 
 /* ----------------------------------------------------------- come and go --- */
@@ -47,14 +44,23 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 {
 	struct gang_local **p;
 
+	agent_gang_lock(g);
 	for (p = &g->steps; *p != l; p = &(*p)->next)
 		;
 	*p = l->next;
 	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	agent_gang_trace(g, GANG_GONE, l, 0, 0);
+	agent_gang_unlock(g);
 	freezer_drop(l->f);
 	gang_mark_close(l->mark);
-	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_io_close(&g->a->ios, &l->io);
+}
+
+static void agent_gang_apply_now(struct agent_gang *g)
+{
+	agent_gang_lock(g);
+	agent_gang_apply(g);
+	agent_gang_unlock(g);
 }
 
 /* A group with processes stays.  Without a base the group is Slurm's. */
@@ -75,7 +81,7 @@ static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
 	gang_step_remove(a->gang->dir, l->name);
 	agent_gang_step_forget(a->gang, l);
 	agent_gang_group_remove(a->gang, group);
-	agent_gang_apply(a->gang);
+	agent_gang_apply_now(a->gang);
 }
 
 static struct gang_local *agent_gang_step_find(struct agent_gang *g,
@@ -118,11 +124,13 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 		xfree(l);
 		return;
 	}
+	l->has_srun = s->script && freezer_has(l->f, "srun");
+	agent_gang_lock(g);
 	l->next = g->steps;
 	g->steps = l;
 	g->a->count.gang_steps++;
-	l->has_srun = s->script && freezer_has(l->f, "srun");
 	agent_gang_trace(g, GANG_STEP, l, s->kind, s->script);
+	agent_gang_unlock(g);
 }
 
 static void agent_gang_step_listed(void *arg, const char *name,
@@ -149,7 +157,7 @@ void agent_gang_steps_list(struct agent_gang *g)
 		if (!l->listed)
 			agent_gang_step_forget(g, l);
 	}
-	agent_gang_apply(g);
+	agent_gang_apply_now(g);
 }
 
 static void agent_gang_steps_changed(struct agent *a, struct agent_io *io,
@@ -212,16 +220,33 @@ void agent_gang_groups_clear(const char *base)
 
 /* ------------------------------------------------------------------ look --- */
 
+/* The list of signals' processes belongs to who stops them, too. */
+static unsigned int agent_gang_step_read(struct agent_gang *g,
+					 struct gang_local *l)
+{
+	bool lock = l->step.kind == FREEZER_SIGNALS;
+	unsigned int wants;
+
+	if (lock)
+		agent_gang_lock(g);
+	wants = freezer_wants(l->f);
+	if (lock)
+		agent_gang_unlock(g);
+	return wants;
+}
+
 /* Reasons not to stop the step (FREEZER_*), without FREEZER_TRACED if
  * GangDebug=no. */
-static unsigned int agent_gang_step_wants(const struct agent_gang *g,
+static unsigned int agent_gang_step_wants(struct agent_gang *g,
 					  struct gang_local *l)
 {
-	unsigned int wants = freezer_wants(l->f);
+	unsigned int wants = agent_gang_step_read(g, l);
 
 	if (!g->a->conf.gang_debug)
 		wants &= ~FREEZER_TRACED;
+	agent_gang_lock(g);
 	l->traced = wants & FREEZER_TRACED;
+	agent_gang_unlock(g);
 	if (l->traced && !l->told_traced)
 		info("gang: a debugger traces step %s, which takes no turns meanwhile (GangDebug in storm.conf)",
 		     l->name);
@@ -234,12 +259,15 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants = agent_gang_step_wants(g, l);
 
+	agent_gang_lock(g);
 	l->granted |= wants & FREEZER_SIGNALLED;
 	if (wants)
 		agent_gang_step_continue(
 			g, l, l->traced ? GANG_WHY_DEBUGGER : GANG_WHY_SIGNAL);
-	else if (l->step.kind == FREEZER_SIGNALS) /* stop new processes */
+	else if (l->step.kind == FREEZER_SIGNALS &&
+		 freezer_stopped(l->f)) /* stop new processes */
 		agent_gang_step_stop(g, l, true);
+	agent_gang_unlock(g);
 }
 
 /* When to check a step next.  A script may start srun, and a debugger may
@@ -262,32 +290,54 @@ static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
 				 uint64_t now)
 {
+	bool has_srun;
+
 	l->looked = now;
-	if (l->step.script)
-		l->has_srun = freezer_has(l->f, "srun");
+	if (l->step.script) {
+		has_srun = freezer_has(l->f, "srun");
+		agent_gang_lock(g);
+		l->has_srun = has_srun;
+		agent_gang_unlock(g);
+	}
 	if (freezer_stopped(l->f))
 		agent_gang_step_look_at(g, l);
 	else if (l->traced)
 		agent_gang_step_wants(g, l);
 }
 
+/* When to look at a step next, of all. */
+static uint64_t agent_gang_steps_look_next(struct agent_gang *g)
+{
+	uint64_t next = STORM_NEVER;
+	bool traced = false;
+
+	agent_gang_lock(g);
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		next = storm_min(next, agent_gang_step_look_due(g, l));
+		traced |= l->traced;
+	}
+	g->traced = traced;
+	g->look_at = next;
+	agent_gang_unlock(g);
+	return next;
+}
+
 uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now)
 {
-	uint64_t next = STORM_NEVER, due;
 	bool any = false;
 
-	for (struct gang_local *l = g->steps; l; l = l->next)
-		if (now >= agent_gang_step_look_due(g, l)) {
-			agent_gang_step_look(g, l, now);
-			any = true;
-		}
-	g->traced = false;
-	for (struct gang_local *l = g->steps; l; l = l->next)
-		g->traced |= l->traced;
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		uint64_t due;
+
+		agent_gang_lock(g);
+		due = agent_gang_step_look_due(g, l);
+		agent_gang_unlock(g);
+		if (now < due)
+			continue;
+		agent_gang_step_look(g, l, now);
+		any = true;
+	}
 	if (any)
-		agent_gang_apply(g);
-	for (struct gang_local *l = g->steps; l; l = l->next)
-		if ((due = agent_gang_step_look_due(g, l)) < next)
-			next = due;
-	return next;
+		agent_gang_apply_now(g);
+	return agent_gang_steps_look_next(g);
 }

@@ -31,7 +31,6 @@
 #include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
-#include "src/libstorm/protocol/nm/nm.h"
 
 /* slurmd gives a sign of life each time it checks the page.  If the last one is
  * older than SLURMD_SIGN, check slurmd's state every SLURMD_EVERY. */
@@ -94,6 +93,8 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	if (!was) {
 		l->stopped = storm_now();
 		g->a->count.gang_stops++;
+		if (g->look_at > l->stopped + AGENT_GANG_LOOK)
+			agent_strobe_news(g);
 		agent_gang_trace(g, GANG_STOP, l, 0, 0);
 	}
 }
@@ -219,12 +220,6 @@ void agent_gang_apply(struct agent_gang *g)
 
 /* --------------------------------------------------------------- strobes --- */
 
-void agent_gang_report_missed(struct agent_gang *g)
-{
-	storm_nm_own_set(g->a->nm, g->session->id, GANG_VAR_MISSED,
-			 g->a->count.gang_missed);
-}
-
 static const struct gang_known *
 agent_gang_map_meant(const struct agent_gang *g, const struct gang_strobe *s)
 {
@@ -244,7 +239,7 @@ static void agent_gang_count_missed(struct agent_gang *g, uint64_t number)
 	    number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
-		agent_gang_report_missed(g);
+		agent_strobe_news(g);
 		agent_gang_trace(g, GANG_MISSED, NULL, missed, 0);
 	}
 	g->number = number;
@@ -270,16 +265,15 @@ static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 	return g->a->slurmd.lifelines && !g->slurmd_stands;
 }
 
-void agent_gang_strobe(struct agent *a, struct agent_session *s,
-		       uint64_t number, const void *buf, size_t len)
+void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
+		     size_t len)
 {
-	struct agent_gang *g = a->gang;
+	struct agent *a = g->a;
 	const struct gang_known *k;
 	struct gang_strobe st;
 	uint64_t limit;
 
-	if (!g || s != g->session || gang_strobe_unpack(&st, buf, len) ||
-	    agent_is_back(a))
+	if (gang_strobe_unpack(&st, buf, len))
 		return;
 	agent_gang_count_missed(g, number);
 	k = agent_gang_map_meant(g, &st);
@@ -329,14 +323,15 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now)
 
 void agent_gang_no_slurmd(struct agent *a)
 {
-	if (a->gang)
-		agent_gang_open(a->gang, GANG_WHY_NO_SLURMD);
-}
-
-void agent_gang_returned(struct agent *a)
-{
 	if (!a->gang)
 		return;
-	a->gang->was_away |= a->gang->now != NULL;
-	agent_gang_open(a->gang, GANG_WHY_RETURNED);
+	agent_gang_lock(a->gang);
+	agent_gang_open(a->gang, GANG_WHY_NO_SLURMD);
+	agent_gang_unlock(a->gang);
+}
+
+void agent_gang_return(struct agent_gang *g)
+{
+	g->was_away |= g->now != NULL;
+	agent_gang_open(g, GANG_WHY_RETURNED);
 }

@@ -39,22 +39,48 @@
 
 struct agent_poll {
 	struct agent_io io; /* the timer */
-	uint64_t due;
+	_Atomic uint64_t due;
 };
+
+int agent_poll_fd(const struct agent *a)
+{
+	return a->poll ? a->poll->io.fd : -1;
+}
+
+void agent_poll_wait(struct agent *a, void (*serve)(void *arg), void *arg)
+{
+	struct agent_poll *p = a->poll;
+	uint64_t strobes = a->count.gang_strobes, expired;
+
+	if (read(p->io.fd, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	while (a->count.gang_strobes == strobes &&
+	       storm_now() < p->due + POLL_AFTER)
+		serve(arg);
+	a->count.gang_awake += a->count.gang_strobes != strobes;
+}
+
+static void agent_poll_network(void *arg)
+{
+	struct agent *a = arg;
+
+	a->net.driver->poll(a->net.net);
+}
 
 static void agent_poll_ready(struct agent *a, struct agent_io *io,
 			     uint32_t events)
 {
-	struct agent_poll *p = (struct agent_poll *) io;
-	uint64_t strobes = a->count.gang_strobes, expired;
-
+	(void) io;
 	(void) events;
-	if (read(io->fd, &expired, sizeof(expired)) != sizeof(expired))
-		return;
-	while (a->count.gang_strobes == strobes &&
-	       storm_now() < p->due + POLL_AFTER)
-		a->net.driver->poll(a->net.net);
-	a->count.gang_awake += a->count.gang_strobes != strobes;
+	agent_poll_wait(a, agent_poll_network, a);
+}
+
+int agent_poll_by_main_loop(struct agent *a)
+{
+	if (!a->poll)
+		return 0;
+	a->poll->io.ready = agent_poll_ready;
+	return agent_io_add(&a->ios, &a->poll->io, EPOLLIN);
 }
 
 static void agent_poll_release(struct agent_io *io)
@@ -74,12 +100,9 @@ void agent_poll_start(struct agent *a)
 	}
 	p = xmalloc(sizeof(*p));
 	p->io.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	p->io.ready = agent_poll_ready;
 	p->io.release = agent_poll_release;
-	if (p->io.fd < 0 || agent_io_add(&a->ios, &p->io, EPOLLIN)) {
+	if (p->io.fd < 0) {
 		error("cannot create a timer, so the agent does not poll for strobes: %m");
-		if (p->io.fd >= 0)
-			close(p->io.fd);
 		xfree(p);
 		return;
 	}

@@ -74,6 +74,7 @@ static void agent_local_hello(struct agent *a, struct agent_conn *c)
 {
 	uint32_t port = local_get32(&frame);
 	int log = frame.fd;
+	pid_t pid = 0;
 	uid_t uid;
 
 	if (!local_end(&frame) || port > 65535) {
@@ -88,7 +89,8 @@ static void agent_local_hello(struct agent *a, struct agent_conn *c)
 	if (port)
 		a->slurmd.port = port;
 	if (!c->lifeline) {
-		local_peer(c->io.fd, &uid, &a->slurmd.pid);
+		local_peer(c->io.fd, &uid, &pid);
+		a->slurmd.pid = pid;
 		c->lifeline = true;
 		a->slurmd.lifelines++;
 		a->slurmd.orphan_until = 0;

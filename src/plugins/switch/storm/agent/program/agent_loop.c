@@ -20,6 +20,7 @@
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/plugins/switch/storm/agent/agent_launch.h"
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
+#include "agent_flood.h"
 #include "agent_loop.h"
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
@@ -51,7 +52,7 @@ int agent_loop_signals(struct agent *a)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGCONT); /* agent_loop_hear_stops() */
+	sigaddset(&set, SIGCONT); /* for the thread that takes strobes */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -64,30 +65,6 @@ int agent_loop_signals(struct agent *a)
 	if (a->signal_io.fd < 0)
 		return -1;
 	return agent_io_add(&a->ios, &a->signal_io, EPOLLIN);
-}
-
-/* For the signal handler. */
-static struct agent *agent_loop_self;
-
-static void agent_loop_continued(int sig)
-{
-	(void) sig;
-	agent_loop_self->away.returns++;
-}
-
-/* Only the main loop's thread takes SIGCONT.  So after a stop the handler runs
- * before anything else in that thread. */
-static void agent_loop_hear_stops(struct agent *a)
-{
-	struct sigaction act = { .sa_handler = agent_loop_continued,
-				 .sa_flags = SA_RESTART };
-	sigset_t set;
-
-	agent_loop_self = a;
-	sigaction(SIGCONT, &act, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, SIGCONT);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* -------------------------------------------------------------- main loop --- */
@@ -113,10 +90,8 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 	uint64_t next = storm_nm_tick(a->nm, now);
 	/* in this order */
 	uint64_t (*const parts[])(struct agent * a, uint64_t now) = {
-		agent_launch_tick,
-		agent_libdir_tick,
-		agent_gang_tick,
-		agent_loop_orphan_tick,
+		agent_launch_tick, agent_libdir_tick,	   agent_gang_tick,
+		agent_flood_tick,  agent_loop_orphan_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -130,17 +105,16 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 
 /*
  * What is in the sockets after a stop of this process is old.  Read all of it,
- * and obey no strobe in it.  Data may come too fast to empty the sockets: what
+ * and obey no strobe in it.  The thread that takes strobes does so itself.  Data may come too fast to empty the sockets: what
  * is read OLD_AFTER later counts as new.
  */
 static void agent_loop_read_old(struct agent *a, uint64_t now)
 {
 	struct pollfd p = { .fd = a->net.io.fd, .events = POLLIN };
-	sig_atomic_t returns = a->away.returns;
+	uint32_t returns = a->away.returns;
 
 	if (!a->away.since)
 		a->away.since = now;
-	agent_gang_returned(a);
 	a->net.driver->poll(a->net.net);
 	if (poll(&p, 1, 0) > 0 && now < a->away.since + OLD_AFTER)
 		return;
@@ -162,17 +136,20 @@ void agent_loop_run(struct agent *a)
 {
 	uint64_t due = STORM_NEVER - GANG_AWAY;
 
-	agent_loop_hear_stops(a);
 	while (!a->stop) {
 		uint64_t now = storm_now(), next;
+		uint32_t returns;
 		int ms;
 
-		/* late: this process was stopped, or the whole host */
+		/* late: this process was stopped, or the whole host, or a
+		 * part of this loop took long, which does not concern turns */
 		if (now > due + GANG_AWAY)
-			a->away.returns++;
+			a->away.returned = a->away.returns - 1;
 		if (agent_is_back(a))
 			agent_loop_read_old(a, now);
+		agent_gang_exchange(a);
 		next = agent_loop_tick(a, now);
+		returns = a->away.returns;
 		now = storm_now();
 		ms = agent_loop_wait(now, next);
 		due = now + ms * STORM_MS;
@@ -181,8 +158,11 @@ void agent_loop_run(struct agent *a)
 				error("epoll_wait: %m");
 				return;
 			}
-			/* EINTR without SIGCONT: a frozen group was thawed */
-			a->away.returns++;
+			/* stopped, or a frozen group was thawed; the other
+			 * thread may have counted it */
+			if (a->away.returns == returns)
+				a->away.returns++;
+			agent_gang_returned(a);
 		}
 		agent_answer_give(&a->answers, a->nm);
 		agent_io_bury(&a->ios);

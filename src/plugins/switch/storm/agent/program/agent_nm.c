@@ -19,6 +19,7 @@
 #include "src/plugins/switch/storm/agent/agent_file.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/plugins/switch/storm/agent/agent_launch.h"
+#include "agent_flood.h"
 #include "agent_local.h"
 #include "agent_nm.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
@@ -80,10 +81,11 @@ static void agent_nm_event(void *host, void *ctx, uint64_t session,
 }
 
 static void agent_nm_strobe(void *host, void *ctx, uint64_t session,
-			    uint64_t number, const void *buf, size_t len)
+			    uint64_t number, const struct storm_rx *rx,
+			    const void *buf, size_t len)
 {
 	(void) session;
-	agent_gang_strobe(host, ctx, number, buf, len);
+	agent_gang_strobe(host, ctx, number, rx, buf, len);
 }
 
 static void agent_nm_acked(void *host, void *ctx, uint8_t kind,
@@ -145,7 +147,8 @@ static void agent_nm_net_ready(struct agent *a, struct agent_io *io,
 {
 	(void) io;
 	(void) events;
-	a->net.driver->poll(a->net.net);
+	agent_gang_exchange(a);
+	agent_flood_poll(a);
 }
 
 /* ---------------------------------------------------------- start and end --- */

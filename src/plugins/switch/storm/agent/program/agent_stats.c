@@ -12,26 +12,28 @@
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "agent_stats.h"
+#include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
 void agent_stats(struct agent *a, char *buf, size_t size)
 {
+	const struct agent_count c = agent_gang_count(a);
 	struct storm_nm_stats n;
 	char net[STORM_NET_COUNTERS_MAX];
 
 	storm_nm_stats(a->nm, &n);
 	a->net.driver->counters(a->net.net, net, sizeof(net));
 #define N(field) #field, n.field
-#define C(field) #field, a->count.field
+#define C(field) #field, c.field
 #define F "\"%s\": %" PRIu64
 	snprintf(buf, size,
 		 "{\"node\": \"%s\", \"version\": \"%s\", \"pid\": %d, "
 		 "\"slurmd_attached\": %s,\n"
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F "},\n"
+		 ", " F ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F "},\n"
+		 ", " F ", " F "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F "},\n"
@@ -39,10 +41,10 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 a->node, AGENT_BUILD, getpid(),
 		 a->slurmd.lifelines ? "true" : "false", C(files),
 		 C(files_failed), C(bytes), C(launches), C(launches_failed),
-		 C(steps), C(reports), C(opens_bad), C(gang_steps),
+		 C(steps), C(reports), C(opens_bad), C(pauses), C(gang_steps),
 		 C(gang_maps), C(gang_strobes), C(gang_missed), C(gang_slots),
-		 C(gang_stops), C(gang_opened), C(gang_awake), N(sessions),
-		 N(sessions_total), N(rx_datagrams), N(rx_bytes),
+		 C(gang_stops), C(gang_opened), C(gang_awake), C(gang_fast),
+		 N(sessions), N(sessions_total), N(rx_datagrams), N(rx_bytes),
 		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
 		 N(data_moved), N(repaired), N(nacks_sent), N(nacks_served),
 		 N(relayed), N(strobes), N(bad_seal), N(bad_wire),

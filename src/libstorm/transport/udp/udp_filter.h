@@ -1,0 +1,40 @@
+/*
+ * udp_filter.h - classic BPF programs that tell strobes, and datagrams of known
+ * sessions, from all else, in the kernel: what they refuse wakes no process.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_UDP_FILTER_H
+#define STORM_UDP_FILTER_H
+
+#include <linux/filter.h>
+
+#include "src/libstorm/transport/driver.h"
+
+#define UDP_FILTER_MAX 4096 /* instructions; the kernel's limit */
+/* Sessions for which there is room beside the strobes. */
+#define UDP_FILTER_SESSIONS 768
+
+struct udp_filter {
+	uint32_t n;
+	struct sock_filter at[UDP_FILTER_MAX];
+};
+
+/* Where the program sees a datagram. */
+enum udp_filter_view {
+	UDP_FILTER_SOCKET = 8, /* a socket's filter: from the UDP header on */
+	UDP_FILTER_CHOICE =
+		0 /* the choice among sockets: from the payload on */
+};
+
+/* Append: return `value` for a strobe as m describes it, else go on. */
+void storm_udp_filter_strobe(struct udp_filter *f, enum udp_filter_view view,
+			     const struct storm_strobe_match *m,
+			     uint32_t value);
+/* Append: return 0 for all that has none of these sessions, else go on. */
+void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
+			       const uint64_t *session, size_t n);
+/* Append: return value. */
+void storm_udp_filter_end(struct udp_filter *f, uint32_t value);
+
+#endif

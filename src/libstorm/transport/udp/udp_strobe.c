@@ -1,0 +1,356 @@
+/*
+ * udp_strobe.c - strobes have a socket of their own, beside all others at the
+ * same port.
+ *
+ * An agent must obey a strobe within microseconds, whatever else is sent to its
+ * port.  So a thread of its own reads this socket, and the kernel lets through
+ * only what looks like a strobe of the cluster domain's owner and comes from
+ * where its strobes have come from (udp_filter.c).  Of unicast datagrams the
+ * kernel's choice among the sockets of one port finds them
+ * (SO_ATTACH_REUSEPORT_CBPF).  Multicasts come to all sockets that have joined.
+ * There, two filters are each other's opposite.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "udp_filter.h"
+#include "udp_private.h"
+
+#define PASS UINT32_MAX /* a filter's value: the whole datagram */
+/* The choice's values: in the order in which the sockets were bound. */
+#define CHOICE_CONTROL 0
+#define CHOICE_STROBE 1
+
+struct udp_strobe {
+	int fd;
+	bool on;
+	struct storm_strobe_match match; /* if on */
+	/* Of the thread that receives, but for ppm. */
+	struct storm_drop drop;
+	_Atomic uint32_t ppm;
+	_Atomic uint64_t datagrams, bytes, rail, dropped;
+};
+
+static struct storm_udp *strobe_udp(struct storm_net *net)
+{
+	return (struct storm_udp *) net;
+}
+
+/* ------------------------------------------------------------------ filters */
+
+static int strobe_attach(int fd, int option, struct udp_filter *f)
+{
+	struct sock_fprog p = { .len = (unsigned short) f->n, .filter = f->at };
+
+	return setsockopt(fd, SOL_SOCKET, option, &p, sizeof(p));
+}
+
+static int strobe_filter(int fd, struct udp_filter *f)
+{
+	int none = 0;
+
+	if (f->n)
+		return strobe_attach(fd, SO_ATTACH_FILTER, f);
+	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none,
+			  sizeof(none)) &&
+			       errno != ENOENT ?
+		       -1 :
+		       0;
+}
+
+/* What comes to the socket of strobes. */
+static int strobe_filter_own(struct storm_udp *u, bool on)
+{
+	struct udp_filter f = { .n = 0 };
+
+	if (on)
+		storm_udp_filter_strobe(&f, UDP_FILTER_SOCKET,
+					&u->strobe->match, PASS);
+	storm_udp_filter_end(&f, 0);
+	return strobe_filter(u->strobe->fd, &f);
+}
+
+/* Which of the two gets a unicast. */
+static int strobe_filter_choice(struct storm_udp *u, bool on)
+{
+	struct udp_filter f = { .n = 0 };
+
+	if (on)
+		storm_udp_filter_strobe(&f, UDP_FILTER_CHOICE,
+					&u->strobe->match, CHOICE_STROBE);
+	storm_udp_filter_end(&f, CHOICE_CONTROL);
+	return strobe_attach(u->strobe->fd, SO_ATTACH_REUSEPORT_CBPF, &f);
+}
+
+/* What comes to a socket of poll()'s.  strobes: without those of the thread. */
+static int strobe_filter_other(struct storm_udp *u, int fd, bool strobes)
+{
+	struct udp_filter f = { .n = 0 };
+
+	if (strobes)
+		storm_udp_filter_strobe(&f, UDP_FILTER_SOCKET,
+					&u->strobe->match, 0);
+	if (u->session)
+		storm_udp_filter_sessions(&f, UDP_FILTER_SOCKET, u->session,
+					  u->sessions);
+	if (f.n)
+		storm_udp_filter_end(&f, PASS);
+	return strobe_filter(fd, &f);
+}
+
+static bool strobe_is_group(const struct storm_udp *u, uint32_t i)
+{
+	struct sockaddr_in sin;
+
+	if (!u->strobe || !u->strobe->on || !u->strobe->match.group.port)
+		return false;
+	memcpy(&sin.sin_addr, u->strobe->match.group.ip + 12, 4);
+	return sin.sin_addr.s_addr == u->group_addr[i].s_addr;
+}
+
+static int strobe_filter_others(struct storm_udp *u)
+{
+	int rc = strobe_filter_other(u, u->tx[STORM_CONTROL].src.fd, false);
+
+	for (uint32_t i = 0; i < u->groups; i++)
+		rc |= strobe_filter_other(u, u->group[i].fd,
+					  strobe_is_group(u, i));
+	return rc;
+}
+
+void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
+		     bool on)
+{
+	struct storm_udp *u = strobe_udp(net);
+
+	free(u->session);
+	u->session = on ? malloc((n + 1) * sizeof(*session)) : NULL;
+	u->sessions = n;
+	if (u->session && n)
+		memcpy(u->session, session, n * sizeof(*session));
+	strobe_filter_others(u);
+}
+
+/* -------------------------------------------------------------------- steer */
+
+static void strobe_join_at(struct storm_udp *u, const struct udp_iface *at,
+			   const struct storm_addr *group, bool join)
+{
+	struct ip_mreqn m = { .imr_address = at->addr,
+			      .imr_ifindex = at->index };
+
+	memcpy(&m.imr_multiaddr, group->ip + 12, 4);
+	setsockopt(u->strobe->fd, IPPROTO_IP,
+		   join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &m,
+		   sizeof(m));
+}
+
+static void strobe_join(struct storm_udp *u, const struct storm_addr *group,
+			bool join)
+{
+	if (!group->port || !u->groups)
+		return;
+	strobe_join_at(u, &u->iface, group, join);
+	if (u->has_rail)
+		strobe_join_at(u, &u->rail, group, join);
+}
+
+static void strobe_steer_off(struct storm_udp *u)
+{
+	struct udp_strobe *s = u->strobe;
+
+	if (!s->on)
+		return;
+	s->on = false;
+	strobe_filter_choice(u, false);
+	strobe_filter_others(u);
+	strobe_join(u, &s->match.group, false);
+	strobe_filter_own(u, false);
+}
+
+static void strobe_steer(struct storm_net *net,
+			 const struct storm_strobe_match *m)
+{
+	struct storm_udp *u = strobe_udp(net);
+	struct udp_strobe *s = u->strobe;
+
+	if (s->on)
+		strobe_join(u, &s->match.group, false);
+	if (!m) {
+		strobe_steer_off(u);
+		return;
+	}
+	s->match = *m;
+	s->on = true;
+	/* First the new way, then not the old one: a strobe may come twice, but
+	 * none is lost. */
+	strobe_join(u, &m->group, true);
+	if (!strobe_filter_own(u, true) && !strobe_filter_choice(u, true) &&
+	    !strobe_filter_others(u))
+		return;
+	storm_log(STORM_LOG_WARN,
+		  "the kernel takes no filter for strobes (%m): they share the "
+		  "sockets of all other datagrams");
+	strobe_steer_off(u);
+}
+
+/* --------------------------------------------------------------------- open */
+
+/* Sockets of one user may share a port.  So no other user's gets between. */
+static int strobe_bind(struct storm_udp *u, int fd)
+{
+	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
+	int rc = 0;
+
+	/* The choice needs it to the end; the groups do not. */
+	storm_udp_option(u->tx[STORM_CONTROL].src.fd, SOL_SOCKET, SO_REUSEPORT,
+			 1);
+	for (uint32_t i = 0; i < u->groups; i++)
+		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
+	    storm_udp_bind(fd, any, u->port))
+		rc = -1;
+	for (uint32_t i = 0; i < u->groups; i++)
+		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEPORT, 0);
+	return rc;
+}
+
+static int strobe_open(struct storm_net *net)
+{
+	struct storm_udp *u = strobe_udp(net);
+	struct udp_strobe *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	s->fd = storm_udp_socket();
+	u->strobe = s;
+	storm_udp_strobe_drop(u, u->drop.ppm, ~u->drop.state);
+	/* Before the first datagram comes, it refuses all.  Super-packets come
+	 * whole, or the kernel would cut all data of the group for it. */
+	if (s->fd >= 0 && !strobe_filter_own(u, false) &&
+	    !storm_udp_option(s->fd, SOL_UDP, UDP_GRO, 1) &&
+	    !storm_udp_option(s->fd, IPPROTO_IP, IP_PKTINFO, 1) &&
+	    !storm_udp_control(u, s->fd) && !strobe_bind(u, s->fd) &&
+	    !strobe_filter_choice(u, false))
+		return s->fd;
+	storm_log(STORM_LOG_WARN,
+		  "strobes cannot have a socket of their own (%m): they share "
+		  "the sockets of all other datagrams");
+	storm_udp_strobe_close(u);
+	return -1;
+}
+
+void storm_udp_strobe_close(struct storm_udp *u)
+{
+	if (!u->strobe)
+		return;
+	if (u->strobe->fd >= 0)
+		close(u->strobe->fd);
+	free(u->strobe);
+	u->strobe = NULL;
+}
+
+/* --------------------------------------------------------- the other thread */
+
+/* By which interface it came. */
+static int strobe_iface(struct msghdr *msg)
+{
+	struct cmsghdr *c;
+	struct in_pktinfo info;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != IPPROTO_IP || c->cmsg_type != IP_PKTINFO)
+			continue;
+		memcpy(&info, CMSG_DATA(c), sizeof(info));
+		return info.ipi_ifindex;
+	}
+	return 0;
+}
+
+static ssize_t strobe_receive(struct storm_net *net, void *buf, size_t size)
+{
+	struct storm_udp *u = strobe_udp(net);
+	struct udp_strobe *s = u->strobe;
+	union {
+		char bytes[CMSG_SPACE(sizeof(struct in_pktinfo)) +
+			   CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = size };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	do {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		n = recvmsg(s->fd, &msg, MSG_DONTWAIT);
+		if (n < 0)
+			return -1;
+		s->datagrams++;
+		s->bytes += (uint64_t) n;
+		if (u->has_rail && strobe_iface(&msg) == u->rail.index)
+			s->rail++;
+		s->drop.ppm = s->ppm;
+	} while (storm_drop(&s->drop));
+	s->dropped = s->drop.dropped;
+	return n;
+}
+
+static void strobe_send(struct storm_net *net, const struct storm_addr *to,
+			const void *buf, size_t len)
+{
+	struct storm_udp *u = strobe_udp(net);
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(to->port) };
+
+	memcpy(&sin.sin_addr, to->ip + 12, 4);
+	sendto(u->strobe->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+	       (struct sockaddr *) &sin, sizeof(sin));
+}
+
+static void strobe_mute(struct storm_net *net)
+{
+	struct udp_filter f = { .n = 0 };
+
+	storm_udp_filter_end(&f, 0);
+	strobe_filter(strobe_udp(net)->strobe->fd, &f);
+}
+
+const struct storm_strobe_ops storm_udp_strobe_ops = {
+	.open = strobe_open,
+	.steer = strobe_steer,
+	.receive = strobe_receive,
+	.send = strobe_send,
+	.mute = strobe_mute,
+};
+
+/* ----------------------------------------------------------------- counters */
+
+void storm_udp_strobe_count(const struct storm_udp *u,
+			    struct storm_udp_stats *out)
+{
+	const struct udp_strobe *s = u->strobe;
+
+	if (!s)
+		return;
+	out->rx_datagrams += s->datagrams;
+	out->rx_bytes += s->bytes;
+	out->rx_calls += s->datagrams;
+	out->rx_rail += s->rail;
+	out->dropped_by_test += s->dropped;
+}
+
+void storm_udp_strobe_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed)
+{
+	if (!u->strobe)
+		return;
+	u->strobe->drop.state = seed;
+	u->strobe->ppm = ppm;
+}

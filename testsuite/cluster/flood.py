@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A flood at a node whose jobs take turns, and what it costs: how late strobes
+are, the jobs' CPU time, and the agent's. What is compared is measured by turns,
+quiet and flooded, as others use the machine, too.
+"""
+import os
+import pathlib
+import statistics
+import subprocess
+import typing
+
+from gang import Gang
+from harness import HERE, until
+
+TICKS = os.sysconf("SC_CLK_TCK")
+KINDS = ["garbage", "header", "copy", "connect", "owner"]
+#: datagrams, or connections, in a second
+RATES = {"connect": 2000}
+RATE = 93_000
+QUANTUM = 4     # ms
+
+
+class Part(typing.NamedTuple):
+    """What a part of a run has measured."""
+    late50: float   # seconds
+    late99: float
+    jobs: float     # CPU seconds of the jobs in a second
+    agent: float    # ... and of the agent
+
+
+def ticks(pid):
+    """The CPU seconds of a process; 0: it has ended."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(
+            ")", 1)[1].split()
+    except OSError:
+        return 0
+    return (int(words[11]) + int(words[12])) / TICKS
+
+
+def run_time(pid):
+    """The same of its threads, in full precision."""
+    total = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        total += int(path.read_text().split()[0])
+    return total / 1e9
+
+
+class Flooded(Gang):
+    """A node of one core, on which two jobs take turns all the time."""
+
+    def __init__(self, name, **options):
+        super().__init__(name, 1, quantum=QUANTUM, **options)
+        flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+        subprocess.run(["cc", *flags, HERE.parent / "programs/flood.c", "-o",
+                        self.bin / "flood"], check=True)
+
+    def begin_jobs(self):
+        for _ in range(2):
+            self.begin("{do} spin 1000000", nodes=1)
+        self.until(lambda: len(self.jobs()) == 2, "two jobs")
+        self.alternate()
+
+    def tasks(self):
+        return [int(p) for p in self.on("n1", "pgrep -x taskdo").split()]
+
+    def seen_from_here(self):
+        """The pids of the tasks, outside of the lab's namespaces."""
+        found = []
+        space = os.stat(f"/proc/{self.lab.pid('n1')}/ns/pid").st_ino
+        for proc in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (proc / "comm").read_text() == "taskdo\n" and \
+                        os.stat(proc / "ns/pid").st_ino == space:
+                    found.append(int(proc.name))
+            except OSError:
+                pass
+        return found
+
+    def flood(self, kind, seconds, to="n1"):
+        address = self.root(f"getent hosts {to}").split()[0]
+        one = self.start(["{bin}/flood", kind, str(RATES.get(kind, RATE)),
+                          str(seconds), "-1", address], user="user",
+                         host="ctl" if kind == "owner" else "login",
+                         cwd="/tmp", label="flood")
+        until(lambda: "ready" in one.out(), lambda: f"the flood: {one.err()}")
+        return one
+
+    def measure(self, strobes=500):
+        """For so many strobes of the node."""
+        agent, = self.lab.pids("n1", "storm_agent")
+        jobs = self.seen_from_here()
+        since, before = self.mark("n1"), [run_time(p) for p in [agent, *jobs]]
+        found = []
+
+        def enough():
+            found[:] = [e for e in self.trace("n1", since)
+                        if e["what"] == "slot"]
+            return len(found) >= strobes
+
+        self.until(enough, f"{strobes} strobes", 0.2)
+        spent = [b - a for a, b in zip(before, [run_time(p)
+                                                for p in [agent, *jobs]])]
+        late = self.lateness(found)
+        seconds = (found[-1]["at"] - found[0]["at"]) / 1e9
+        return Part(statistics.median(late),
+                    statistics.quantiles(late, n=100)[98],
+                    sum(spent[1:]) / seconds, spent[0] / seconds)
+
+    @staticmethod
+    def lateness(slots):
+        """How much later than the earliest of them, by their numbers, strobes
+        were obeyed."""
+        at = [e["at"] - e["strobe"] * QUANTUM * 1_000_000 for e in slots]
+        return [(t - min(at)) / 1e9 for t in at]
+
+    def compare(self, kind, rounds, strobes=500):
+        """[(quiet, flooded)]"""
+        pairs = []
+        for _ in range(rounds):
+            quiet = self.measure(strobes)
+            flood = self.flood(kind, 60)
+            pairs.append((quiet, self.measure(strobes)))
+            flood.signal(9)
+            flood.process.wait(60)
+        return pairs
+
+
+def ratio(pairs, field):
+    """The median of the flooded parts' values by the quiet ones'."""
+    return statistics.median(getattr(f, field) / getattr(q, field)
+                             for q, f in pairs)
