@@ -12,12 +12,12 @@ import typing
 from gang import Gang
 from harness import HERE, until
 
-TICKS = os.sysconf("SC_CLK_TCK")
 KINDS = ["garbage", "header", "copy", "connect", "owner"]
 #: datagrams, or connections, in a second
 RATES = {"connect": 2000}
 RATE = 93_000
 QUANTUM = 4     # ms
+NEAR = 10       # strobes
 
 
 class Part(typing.NamedTuple):
@@ -28,18 +28,8 @@ class Part(typing.NamedTuple):
     agent: float    # ... and of the agent
 
 
-def ticks(pid):
-    """The CPU seconds of a process; 0: it has ended."""
-    try:
-        words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(
-            ")", 1)[1].split()
-    except OSError:
-        return 0
-    return (int(words[11]) + int(words[12])) / TICKS
-
-
 def run_time(pid):
-    """The same of its threads, in full precision."""
+    """The CPU seconds of a process's threads."""
     total = 0
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
         total += int(path.read_text().split()[0])
@@ -61,9 +51,6 @@ class Flooded(Gang):
         self.until(lambda: len(self.jobs()) == 2, "two jobs")
         self.alternate()
 
-    def tasks(self):
-        return [int(p) for p in self.on("n1", "pgrep -x taskdo").split()]
-
     def seen_from_here(self):
         """The pids of the tasks, outside of the lab's namespaces."""
         found = []
@@ -77,16 +64,19 @@ class Flooded(Gang):
                 pass
         return found
 
-    def flood(self, kind, seconds, to="n1"):
-        address = self.root(f"getent hosts {to}").split()[0]
+    def flood(self, kind, seconds, decoy=False):
+        """decoy: as much, but to the sender's own host, where nobody
+        listens."""
+        address = self.root("getent hosts n1").split()[0]
+        if decoy:
+            kind, address = kind.replace("owner", "copy"), "127.0.0.1"
         one = self.start(["{bin}/flood", kind, str(RATES.get(kind, RATE)),
                           str(seconds), "-1", address], user="user",
-                         host="ctl" if kind == "owner" else "login",
                          cwd="/tmp", label="flood")
         until(lambda: "ready" in one.out(), lambda: f"the flood: {one.err()}")
         return one
 
-    def measure(self, strobes=500):
+    def measure(self, strobes):
         """For so many strobes of the node."""
         agent, = self.lab.pids("n1", "storm_agent")
         jobs = self.seen_from_here()
@@ -109,21 +99,25 @@ class Flooded(Gang):
 
     @staticmethod
     def lateness(slots):
-        """How much later than the earliest of them, by their numbers, strobes
-        were obeyed."""
+        """How much later than the earliest of its neighbours each strobe was
+        obeyed, by its number. (A strober that is late puts off all that
+        follow.)"""
         at = [e["at"] - e["strobe"] * QUANTUM * 1_000_000 for e in slots]
-        return [(t - min(at)) / 1e9 for t in at]
+        return [(t - min(at[max(0, i - NEAR):i + NEAR + 1])) / 1e9
+                for i, t in enumerate(at)]
 
-    def compare(self, kind, rounds, strobes=500):
-        """[(quiet, flooded)]"""
-        pairs = []
-        for _ in range(rounds):
-            quiet = self.measure(strobes)
-            flood = self.flood(kind, 60)
-            pairs.append((quiet, self.measure(strobes)))
-            flood.signal(9)
-            flood.process.wait(60)
-        return pairs
+    def part(self, kind, strobes, decoy):
+        flood = self.flood(kind, 60, decoy)
+        found = self.measure(strobes)
+        flood.signal(9)
+        flood.process.wait(60)
+        return found
+
+    def compare(self, kind, rounds, strobes):
+        """[(quiet, flooded)]: in the quiet parts somebody floods nobody, so
+        that other users of the machine have as much of it."""
+        return [tuple(self.part(kind, strobes, decoy) for decoy in (True, False))
+                for _ in range(rounds)]
 
 
 def ratio(pairs, field):

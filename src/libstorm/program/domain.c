@@ -295,12 +295,17 @@ no_shared:
 
 int storm_domain_open(storm_domain_t *d)
 {
+	uint64_t session;
 	int err;
 
 	pthread_mutex_lock(&d->sh->lock);
 	err = d->runner.running ?
 		      STORM_EINVAL :
 		      storm_owner_open(d->owner, storm_shared_now(d->sh));
+	session = storm_owner_session(d->owner);
+	/* who knows no session of this domain wakes nobody */
+	if (!err && d->conf.cluster && d->driver->admit)
+		d->driver->admit(d->net, &session, 1, true);
 	if (!err && storm_runner_start(&d->runner, "storm_domain"))
 		err = STORM_ESYS;
 	pthread_mutex_unlock(&d->sh->lock);

@@ -17,13 +17,19 @@
 struct storm_shared *storm_shared_create(const struct storm_settings *set)
 {
 	struct storm_shared *sh = calloc(1, sizeof(*sh));
+	pthread_mutexattr_t m;
 	pthread_condattr_t a;
 
 	if (!sh)
 		return NULL;
 	sh->users = 1;
 	sh->driver = storm_driver_of(set);
-	pthread_mutex_init(&sh->lock, NULL);
+	/* a thread with a real-time priority may strobe while the runner, which
+	 * has none, reads datagrams */
+	pthread_mutexattr_init(&m);
+	pthread_mutexattr_setprotocol(&m, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&sh->lock, &m);
+	pthread_mutexattr_destroy(&m);
 	pthread_condattr_init(&a);
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
 	pthread_cond_init(&sh->cond, &a);

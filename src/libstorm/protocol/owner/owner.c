@@ -251,6 +251,11 @@ int storm_owner_open(struct storm_owner *o, uint64_t now)
 	return STORM_OK;
 }
 
+uint64_t storm_owner_session(const struct storm_owner *o)
+{
+	return o->link.session;
+}
+
 void storm_owner_close(struct storm_owner *o, uint64_t now)
 {
 	const struct owner_xfer *x = o->operations.first;

@@ -61,6 +61,8 @@ uint64_t storm_owner_strobe(struct storm_owner *o, const void *body,
 			    size_t len);
 /* See storm_domain_confirm(). */
 int storm_owner_confirm(struct storm_owner *o, uint64_t now);
+/* Its number in datagrams; 0: it was not opened. */
+uint64_t storm_owner_session(const struct storm_owner *o);
 /* Send CLOSE to all; pending operations end.  Only destroy may follow. */
 void storm_owner_close(struct storm_owner *o, uint64_t now);
 

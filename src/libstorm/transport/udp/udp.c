@@ -208,7 +208,8 @@ int storm_udp_open_control(struct storm_udp *u)
 	rc = storm_udp_control(u, fd);
 	if (rc)
 		return rc;
-	storm_udp_option(fd, SOL_UDP, UDP_GRO, 1); /* relayed data */
+	if (u->role == STORM_ROLE_NODE)
+		storm_udp_option(fd, SOL_UDP, UDP_GRO, 1); /* relayed data */
 	udp_set_receive_buffer(u, fd);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &u->tx[STORM_CONTROL].src,
 			    EPOLLIN))

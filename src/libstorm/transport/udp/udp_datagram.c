@@ -350,7 +350,10 @@ void storm_udp_receive(struct storm_udp *u, int fd, bool group)
 	struct msghdr *msg;
 	int i, n;
 
-	for (int round = 0; round < UDP_RX_ROUNDS; round++) {
+	int rounds = u->role == STORM_ROLE_NODE ? UDP_RX_ROUNDS :
+						  UDP_RX_ROUNDS_OWNER;
+
+	for (int round = 0; round < rounds; round++) {
 		for (i = 0; i < UDP_RX_BUFS; i++) {
 			rx->hdr[i].msg_hdr.msg_controllen = RX_CONTROL;
 			rx->hdr[i].msg_hdr.msg_namelen = sizeof(rx->from[i]);

@@ -40,6 +40,8 @@
 #define UDP_RX_BUFS 2
 #define UDP_RX_BUF_SIZE 65536
 #define UDP_RX_ROUNDS 32 /* receive calls per socket and poll */
+/* An owner gets little, and strobes wait while it reads. */
+#define UDP_RX_ROUNDS_OWNER 4
 #define UDP_RX_BATCH 256
 
 #define UDP_STREAM_MAX (4 * 1024 * 1024) /* as STORM_OPEN_MAX */

@@ -134,10 +134,13 @@ static void strobe_wait_until(uint64_t due)
 
 static void *strobe_thread(void *arg)
 {
+	const struct sched_param priority = { .sched_priority = PRIORITY };
 	uint64_t due = STORM_NEVER;
 
 	(void) arg;
 	prctl(PR_SET_TIMERSLACK, 1);
+	/* as this process's main thread, which has logged it if that failed */
+	sched_setscheduler(0, SCHED_FIFO, &priority);
 	pthread_mutex_lock(&clk.lock);
 	while (!clk.stop) {
 		uint64_t now = storm_now(), look;
@@ -186,8 +189,8 @@ static void strobe_be_real_time(void)
 		info("cannot lock memory, strobes may be late: set LimitMEMLOCK=infinity in slurmctld's unit, or grant CAP_IPC_LOCK; see storm_strober(8)");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		info("cannot lock memory, strobes may be late: %m");
-	/* later threads inherit it */
-	if (!sched_setscheduler(0, SCHED_FIFO, &p))
+	/* Not for later threads: one of them reads what anybody may send. */
+	if (!sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
 		return;
 	info("no real-time priority (%m), strobes may be late: set LimitRTPRIO=%d in slurmctld's unit, or grant CAP_SYS_NICE; see storm_strober(8)",
 	     PRIORITY);
@@ -211,6 +214,8 @@ int strobe_clock_start(int fd, void (*wake)(void))
 	rc = pthread_create(&clk.thread, NULL, strobe_thread, NULL);
 	if (rc)
 		error("cannot start the thread that strobes: %s", strerror(rc));
+	else
+		pthread_setname_np(clk.thread, "storm_clock");
 	clk.running = !rc;
 	return rc ? -1 : 0;
 }
