@@ -218,20 +218,16 @@ static bool fanout_gave_up(const struct storm_session *s)
  * the user cancelled. */
 static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 {
-	struct timespec ts;
 	bool done;
 
 	slurm_mutex_lock(&s->lock);
 	while (s->pending && !fanout_gave_up(s) && storm_now() < deadline) {
-		/* The condition uses the wall clock; with short waits a step
-		 * of it is harmless. */
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += POLL_NS;
-		if (ts.tv_nsec >= 1000000000) {
-			ts.tv_sec++;
-			ts.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&s->cond, &s->lock, &ts);
+		uint64_t until = storm_now() + POLL_NS;
+		const struct timespec ts = { .tv_sec = until / STORM_SEC,
+					     .tv_nsec = until % STORM_SEC };
+
+		pthread_cond_clockwait(&s->cond, &s->lock, CLOCK_MONOTONIC,
+				       &ts);
 	}
 	done = !s->pending;
 	slurm_mutex_unlock(&s->lock);

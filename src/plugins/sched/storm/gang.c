@@ -3,9 +3,14 @@
  *
  * A hook of slurmctld posts each start, and the thread looks at once.  No hook
  * reports suspends, resizes, changes of nodes, or ends with an exit code other
- * than 0.  The thread finds these by looking again while slurmctld's time
- * stamps show that jobs have changed.  It waits LOOK_MIN between two looks, or
- * longer so that looking takes at most one part in LOOK_PART of the time.
+ * than 0.  The thread finds these by looking again when slurmctld's time
+ * stamps have changed.  It waits LOOK_MIN between two looks, or longer so that
+ * looking takes at most one part in LOOK_PART of the time.
+ *
+ * The stamps are seconds of the wall clock, which may be set at any time.  So
+ * they are only compared for equality; all waits are on the monotonic clock.  A
+ * second change within the same second leaves the stamp as it is.  So the
+ * thread goes on looking for STAMP after each change, and every LOOK_SURE.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -37,6 +42,8 @@
 #define LOOK_MIN (20 * STORM_MS)
 #define LOOK_MAX (100 * STORM_MS)
 #define LOOK_PART 20 /* a look holds locks: it takes 1/20 of the time */
+#define LOOK_SURE (2 * STORM_SEC) /* whatever the stamps say */
+#define STAMP (1100 * STORM_MS) /* a stamp's unit, and the wall clock's tick */
 #define COMMENT (2 * STORM_SEC) /* how often comments are written */
 
 static struct {
@@ -52,8 +59,12 @@ struct gang {
 	struct storm_gang_conf conf;
 	void (*up)(void);
 	struct plan plan;
-	bool told;     /* the strober has nodes and map */
-	uint64_t took; /* ns that the last look took */
+	bool told;	/* the strober has nodes and map */
+	uint64_t took;	/* ns that the last look took */
+	uint64_t begun; /* when the last look began */
+	/* slurmctld's stamps, and when one was first seen changed */
+	time_t jobs_stamp, parts_stamp;
+	uint64_t stamped;
 	uint64_t version;
 	uint64_t digest; /* of the last map as version 0 */
 	bool unpackable; /* the failure to pack was logged */
@@ -167,12 +178,12 @@ static void gang_log_zones(const struct snapshot *s)
 
 static void gang_scan(struct gang *g, bool new_conf)
 {
-	uint64_t begun = storm_now();
 	struct snapshot s;
 	bool nodes, layout, anew, seen;
 
+	g->begun = storm_now();
 	seen = snapshot_take(&g->conf, &s);
-	g->took = storm_now() - begun;
+	g->took = storm_now() - g->begun;
 	if (!seen) {
 		error("storm: out of memory: cannot read slurmctld's jobs");
 		return;
@@ -217,27 +228,36 @@ static uint64_t gang_next_look(const struct gang *g)
 	return wait < LOOK_MIN ? LOOK_MIN : wait;
 }
 
+/* True: jobs or partitions may have changed since the last look.  Reads the
+ * stamps without slurmctld's locks: a change that is missed now is seen at the
+ * next look. */
+static bool gang_changed(struct gang *g)
+{
+	time_t jobs = last_job_update, parts = last_part_update;
+
+	if (jobs != g->jobs_stamp || parts != g->parts_stamp)
+		g->stamped = storm_now();
+	g->jobs_stamp = jobs;
+	g->parts_stamp = parts;
+	return g->begun < g->stamped + STAMP ||
+	       storm_now() >= g->begun + LOOK_SURE;
+}
+
 /* Wait for a post, or until it is time to look.  True: the jobs are to be
  * scanned.  *new_conf: the settings have changed. */
-static bool gang_wait(struct gang *g, time_t last, bool *new_conf)
+static bool gang_wait(struct gang *g, bool *new_conf)
 {
-	struct timespec until;
+	uint64_t at = storm_now() + gang_next_look(g);
+	const struct timespec until = { .tv_sec = at / STORM_SEC,
+					.tv_nsec = at % STORM_SEC };
 	bool scan;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += gang_next_look(g);
-	if (until.tv_nsec >= (long) STORM_SEC) {
-		until.tv_sec++;
-		until.tv_nsec -= STORM_SEC;
-	}
 	slurm_mutex_lock(&t.lock);
 	while (!t.posted && !t.stop)
-		if (pthread_cond_timedwait(&t.cond, &t.lock, &until))
+		if (pthread_cond_clockwait(&t.cond, &t.lock, CLOCK_MONOTONIC,
+					   &until))
 			break;
-	/* Read without slurmctld's locks: a change that is missed now is seen
-	 * at the next look. */
-	scan = t.posted || t.new_conf || last_job_update >= last ||
-	       last_part_update >= last;
+	scan = gang_changed(g) || t.posted || t.new_conf;
 	*new_conf = t.new_conf;
 	if (t.new_conf)
 		g->conf = t.conf;
@@ -250,21 +270,18 @@ static void *gang_thread(void *arg)
 {
 	struct gang *g = arg;
 	bool new_conf = false;
-	time_t last = 0;
 
 	g->up();
-	/* higher than any version of an earlier slurmctld */
+	/* One that no earlier slurmctld has used: agents tell maps apart by it.
+	 * They do not compare which is higher. */
 	g->version = (uint64_t) time(NULL) << 24;
 	while (!__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE)) {
-		time_t now = time(NULL);
-
 		gang_check_conf(g);
 		gang_scan(g, new_conf);
-		last = now;
 		do {
 			if (g->told)
 				gang_comment(g);
-		} while (!gang_wait(g, last, &new_conf) &&
+		} while (!gang_wait(g, &new_conf) &&
 			 !__atomic_load_n(&t.stop, __ATOMIC_ACQUIRE));
 	}
 	plan_clear(&g->plan);
