@@ -20,7 +20,7 @@
 extern char **environ;
 
 int child_spawn(const char *path, char *const argv[], const char *conffile,
-		int in, int log, pid_t *pid)
+		const struct child_fds *fds, pid_t *pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
@@ -39,14 +39,16 @@ int child_spawn(const char *path, char *const argv[], const char *conffile,
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawn_file_actions_init(&fa);
-	if (in < 0)
+	if (fds->in < 0)
 		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY,
 						 0);
 	else
-		posix_spawn_file_actions_adddup2(&fa, in, 0);
-	posix_spawn_file_actions_adddup2(&fa, log, 1);
-	posix_spawn_file_actions_adddup2(&fa, log, 2);
-	posix_spawn_file_actions_addclosefrom_np(&fa, 3);
+		posix_spawn_file_actions_adddup2(&fa, fds->in, 0);
+	posix_spawn_file_actions_adddup2(&fa, fds->log, 1);
+	posix_spawn_file_actions_adddup2(&fa, fds->log, 2);
+	for (int i = 0; i < fds->nmore; i++)
+		posix_spawn_file_actions_adddup2(&fa, fds->more[i], 3 + i);
+	posix_spawn_file_actions_addclosefrom_np(&fa, 3 + fds->nmore);
 	posix_spawn_file_actions_addchdir_np(&fa, "/");
 	rc = posix_spawn(pid, path, &fa, &attr, argv, env);
 	posix_spawn_file_actions_destroy(&fa);

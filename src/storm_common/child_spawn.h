@@ -1,7 +1,7 @@
 /*
  * child_spawn.h - start a program of STORM (node agent or strober) from a
  * plugin.  It runs in its own session and in /, with no signal blocked or
- * ignored, and with descriptors 0 to 2 only.
+ * ignored.  It gets descriptors 0 to 2, and those that the caller names.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -10,12 +10,17 @@
 
 #include <sys/types.h>
 
-/*
- * in: its standard input; -1: /dev/null.  log: its standard output and error.
- * The caller keeps both descriptors.  conffile: its SLURM_CONF; NULL: the
- * caller's.  Returns 0 and *pid, or an errno that was logged.
- */
+struct child_fds {
+	int in;	 /* its standard input; -1: /dev/null */
+	int log; /* its standard output and error */
+	/* From 3 on; each is above 2 + nmore, or its own number. */
+	const int *more;
+	int nmore;
+};
+
+/* The caller keeps all descriptors.  conffile: its SLURM_CONF; NULL: the
+ * caller's.  Returns 0 and *pid, or an errno that was logged. */
 int child_spawn(const char *path, char *const argv[], const char *conffile,
-		int in, int log, pid_t *pid);
+		const struct child_fds *fds, pid_t *pid);
 
 #endif

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
 #include "namespace.h"
+#include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/transport/udp/udp_private.h"
 #include "unit.h"
 
@@ -1185,6 +1187,91 @@ START_TEST(test_port_is_ours)
 }
 END_TEST
 
+/* Bind the port in every way that the kernel offers, as another user if root
+ * tests. */
+static bool user_gets_port(int type)
+{
+	static const int flags[] = { SO_REUSEADDR, SO_REUSEPORT };
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(set.port) };
+	bool got = false;
+	int status;
+	pid_t pid = fork();
+
+	for (int way = 0; !pid && way < 4; way++) {
+		int fd = socket(AF_INET, type, 0), one = 1;
+
+		if (!way && !geteuid() && setresuid(54321, 54321, 54321))
+			_exit(2);
+		for (int i = 0; i < 2; i++)
+			if (way & 1 << i)
+				setsockopt(fd, SOL_SOCKET, flags[i], &one,
+					   sizeof(one));
+		got |= !bind(fd, (struct sockaddr *) &sin, sizeof(sin));
+	}
+	if (!pid)
+		_exit(got);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status);
+}
+
+/* The port that a parent keeps: free for nobody, and as new for each agent. */
+START_TEST(test_port_is_kept)
+{
+	struct storm_udp_port kept, copy;
+	const struct storm_addr self = agent.self;
+	int err = 0;
+
+	close_end(&agent);
+	ck_assert_int_eq(storm_udp_port_open(&kept, set.port), 0);
+	for (int life = 0; life < 3; life++) {
+		ck_assert(!user_gets_port(SOCK_DGRAM));
+		ck_assert(!user_gets_port(SOCK_STREAM));
+		/* nobody listens: as without the socket */
+		owner.failures = 0;
+		ck_assert_int_eq(stream_to(&self, 1, 1, "open", 4), 0);
+		ck_assert(until(owner.failures == 1));
+		ck_assert_int_eq(owner.failed_errno, ECONNREFUSED);
+		ck_assert_int_eq(
+			send_to(&owner, STORM_CONTROL, &self, "old", 3, 3), 0);
+		copy = (struct storm_udp_port) {
+			.udp = storm_udp_port_dup(kept.udp),
+			.tcp = storm_udp_port_dup(kept.tcp),
+		};
+		storm_udp_port_inherit(&copy);
+		ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+		ck_assert(!user_gets_port(SOCK_DGRAM));
+		ck_assert(!user_gets_port(SOCK_STREAM));
+		ck_assert_int_eq(
+			send_to(&owner, STORM_CONTROL, &self, "new", 3, 3), 0);
+		ck_assert_int_eq(stream_to(&self, 1, 1, "open", 4), 0);
+		ck_assert(until(agent.streams == 1 && agent.count == 1));
+		ck_assert(!memcmp(agent.bytes, "new", 3));
+		close_end(&agent);
+		storm_udp_port_rest(&kept);
+	}
+	storm_udp_port_close(&kept);
+	ck_assert_ptr_nonnull(open_end(&agent, STORM_ROLE_NODE, &err));
+}
+END_TEST
+
+/* A process that has the port is named. */
+START_TEST(test_port_holder)
+{
+	char text[128], mine[128];
+
+	storm_udp_port_holder(set.port, text, sizeof(text));
+	snprintf(mine, sizeof(mine), "process %d (test_udp", getpid());
+	/* under libtool the name has lt- in front */
+	ck_assert_msg(strstr(text, mine) || strstr(text, "(lt-test_udp"), "%s",
+		      text);
+	ck_assert_ptr_nonnull(strstr(text, ") of uid "));
+	storm_udp_port_holder(1, text, sizeof(text));
+	ck_assert_str_eq(text, "another process");
+}
+END_TEST
+
 static void refused(const char *word)
 {
 	struct end e;
@@ -1411,6 +1498,8 @@ static Suite *udp_suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_port_is_ours);
+	tcase_add_test(t, test_port_is_kept);
+	tcase_add_test(t, test_port_holder);
 	tcase_add_test(t, test_bad_settings);
 	tcase_add_test(t, test_owner_beside_agent);
 	tcase_add_test(t, test_interface);

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "udp_port.h"
 #include "udp_private.h"
 
 /* Priorities for the interface's queueing discipline. */
@@ -140,8 +141,11 @@ int storm_udp_socket(void)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	/* Otherwise each socket receives the groups that any socket joined. */
-	if (fd >= 0)
-		storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	if (fd < 0)
+		return -1;
+	storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	/* an agent that ended under a flood has left a filter (udp_strobe.c) */
+	storm_udp_option(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
 	return fd;
 }
 
@@ -182,24 +186,46 @@ int storm_udp_bind(int fd, struct in_addr ip, uint16_t port)
 	return bind(fd, (struct sockaddr *) &sin, sizeof(sin));
 }
 
+/* The bound socket that the parent keeps; -1: none. */
+static int udp_take_inherited(const struct storm_udp *u)
+{
+	int fd = u->role == STORM_ROLE_NODE ?
+			 storm_udp_port_inherited(SOCK_DGRAM, u->port) :
+			 -1;
+
+	if (fd < 0)
+		return -1;
+	storm_udp_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	/* an agent that ended under a flood has left a filter (udp_strobe.c) */
+	storm_udp_option(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+	return fd;
+}
+
 int storm_udp_open_control(struct storm_udp *u)
 {
 	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
 	struct sockaddr_in sin;
 	socklen_t len = sizeof(sin);
-	int fd = storm_udp_socket(), rc;
+	int fd = udp_take_inherited(u), rc;
+	bool inherited = fd >= 0;
 
+	if (!inherited)
+		fd = storm_udp_socket();
 	u->tx[STORM_CONTROL].src.fd = fd;
 	if (fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
 	/* Without SO_REUSEADDR, so that a second agent fails here. */
-	if (storm_udp_bind(fd, any, u->port)) {
+	if (!inherited && storm_udp_bind(fd, any, u->port)) {
+		char holder[128];
+
 		if (errno != EADDRINUSE)
 			return udp_socket_failed(u, "cannot bind the UDP port");
+		storm_udp_port_holder(u->port, holder, sizeof(holder));
+		errno = EADDRINUSE;
 		storm_log(STORM_LOG_ERROR,
-			  "UDP port %u is in use: is another "
-			  "agent running? Otherwise set Port in storm.conf",
-			  u->port);
+			  "UDP port %u is in use by %s: end "
+			  "it, or set another Port in storm.conf",
+			  u->port, holder);
 		return STORM_ESYS;
 	}
 	if (getsockname(fd, (struct sockaddr *) &sin, &len))
@@ -250,8 +276,9 @@ static int udp_open_group(struct storm_udp *u, struct udp_src *src,
 	src->fd = fd;
 	if (fd < 0)
 		return udp_socket_failed(u, "cannot create a UDP socket");
-	/* Shares the port with the control socket, bound to any address. */
-	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+	/* Shares the port with the control socket, bound to any address.  With
+	 * SO_REUSEADDR other users could share it, too. */
+	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
 	    storm_udp_bind(fd, group, u->port))
 		return udp_socket_failed(u, "cannot bind a multicast group");
 	if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join,
@@ -291,20 +318,16 @@ static int udp_open_groups_at(struct storm_udp *u, const struct udp_iface *at)
 int storm_udp_open_groups(struct storm_udp *u)
 {
 	int control = u->tx[STORM_CONTROL].src.fd, rc;
-	uint32_t i;
 
 	u->group = calloc(2 * u->set.groups, sizeof(*u->group));
 	u->group_addr = calloc(2 * u->set.groups, sizeof(*u->group_addr));
 	if (!u->group || !u->group_addr)
 		return STORM_ENOMEM;
-	storm_udp_option(control, SOL_SOCKET, SO_REUSEADDR, 1);
+	/* After bind(), so that a second agent failed there. */
+	storm_udp_option(control, SOL_SOCKET, SO_REUSEPORT, 1);
 	rc = udp_open_groups_at(u, &u->iface);
 	if (!rc && u->has_rail)
 		rc = udp_open_groups_at(u, &u->rail);
-	/* From here on no other process can bind the port. */
-	storm_udp_option(control, SOL_SOCKET, SO_REUSEADDR, 0);
-	for (i = 0; i < u->groups; i++)
-		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEADDR, 0);
 	return rc;
 }
 

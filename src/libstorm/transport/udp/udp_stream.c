@@ -33,6 +33,7 @@
 
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "udp_port.h"
 #include "udp_private.h"
 
 #define HEAD 4
@@ -367,25 +368,33 @@ int storm_udp_listen(struct storm_udp *u)
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(u->port) };
 	int one = 1, tos = u->set.dscp_control << 2;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = storm_udp_port_inherited(SOCK_STREAM, u->port);
+	bool inherited = fd >= 0;
+	char holder[128];
 
+	if (!inherited)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			    0);
 	u->listener.kind = UDP_LISTENER;
 	u->listener.fd = fd;
 	if (fd >= 0 &&
 	    !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
 	    !setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
-	    !bind(fd, (struct sockaddr *) &sin, sizeof(sin)) &&
+	    (inherited || !bind(fd, (struct sockaddr *) &sin, sizeof(sin))) &&
 	    !listen(fd, SOMAXCONN) &&
 	    !storm_udp_watch(u, EPOLL_CTL_ADD, &u->listener, EPOLLIN))
 		return STORM_OK;
-	if (errno == EADDRINUSE)
+	if (errno == EADDRINUSE) {
+		storm_udp_port_holder(u->port, holder, sizeof(holder));
+		errno = EADDRINUSE;
 		storm_log(STORM_LOG_ERROR,
-			  "TCP port %u is in use: is another "
-			  "agent running? Otherwise set Port in storm.conf",
-			  u->port);
-	else
+			  "TCP port %u is in use by %s: end "
+			  "it, or set another Port in storm.conf",
+			  u->port, holder);
+	} else {
 		storm_log(STORM_LOG_ERROR, "cannot listen on TCP port %u: %m",
 			  u->port);
+	}
 	return STORM_ESYS;
 }
 

@@ -207,19 +207,13 @@ static void strobe_steer(struct storm_net *net,
 static int strobe_bind(struct storm_udp *u, int fd)
 {
 	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
-	int rc = 0;
 
-	/* The choice needs it to the end; the groups do not. */
 	storm_udp_option(u->tx[STORM_CONTROL].src.fd, SOL_SOCKET, SO_REUSEPORT,
 			 1);
-	for (uint32_t i = 0; i < u->groups; i++)
-		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	if (storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
-	    storm_udp_bind(fd, any, u->port))
-		rc = -1;
-	for (uint32_t i = 0; i < u->groups; i++)
-		storm_udp_option(u->group[i].fd, SOL_SOCKET, SO_REUSEPORT, 0);
-	return rc;
+	return storm_udp_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) ||
+			       storm_udp_bind(fd, any, u->port) ?
+		       -1 :
+		       0;
 }
 
 static int strobe_open(struct storm_net *net)

@@ -84,8 +84,8 @@ static struct {
 static int strober_watch_spawn_with(int sock, int log)
 {
 	char *argv[] = { STROBER, "--state", w.state, NULL };
-	int rc = child_spawn(STORM_STROBER_PATH, argv, w.conf, sock, log,
-			     &w.pid);
+	const struct child_fds fds = { .in = sock, .log = log };
+	int rc = child_spawn(STORM_STROBER_PATH, argv, w.conf, &fds, &w.pid);
 
 	if (rc)
 		w.pid = 0;

@@ -1,9 +1,13 @@
 /*
  * agent_watch.c - a thread in slurmd that runs the node agent.  It watches the
- * agent by pidfd, starts another one when it dies, and copies its messages to
- * slurmd's log.  After a restart of slurmd it adopts a living agent of the same
- * build, so the restart loses no session (doc/architecture.md, Processes and
- * threads).
+ * agent by pidfd and by pings, starts another one when it dies or does not
+ * answer, and copies its messages to slurmd's log.  After a restart of slurmd it
+ * adopts a living agent of the same build, so the restart loses no session
+ * (doc/architecture.md, Processes and threads).
+ *
+ * An agent that hangs in the kernel does not die by SIGKILL.  It is left behind,
+ * and the next one starts beside it.  It never returns to user mode, so it does
+ * nothing any more; agent_port.c keeps its port for the next one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -35,6 +39,8 @@
 #include "src/slurmd/slurmd/slurmd.h"
 
 #include "src/plugins/switch/storm/agent/agent_contract.h"
+#include "agent_left.h"
+#include "agent_port.h"
 #include "agent_watch.h"
 #include "src/plugins/switch/storm/gang/gang_guard.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -51,7 +57,13 @@
 /* after an agent that lived this long the back-off starts over */
 #define LIVED_WELL (5 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
+#define RETRY 1000	/* ms: nothing was started */
 #define STOP_LIMIT 5000 /* ms */
+#define KILL_LIMIT 2000 /* ms from SIGKILL to the end */
+#define PING_EVERY STORM_SEC
+#define PING_LIMIT (5 * STORM_SEC) /* without an answer */
+/* longer between two looks: this process itself was stopped */
+#define LATE (2 * STORM_SEC)
 #define AGENT "storm_agent"
 
 static struct {
@@ -64,7 +76,25 @@ static struct {
 	int pidfd, sock;
 	bool child; /* a child; else adopted */
 	uint64_t started;
+	uint64_t ping_at, heard, looked; /* a ping is due; its last answer */
 } w = { .wake = -1, .log_read = -1, .log_write = -1, .pidfd = -1, .sock = -1 };
+
+static struct local_frame frame; /* large; one thread */
+
+/* Read the answers to pings.  False: the agent has closed the socket. */
+static bool agent_watch_read(void)
+{
+	enum local_type type;
+	int rc;
+
+	while ((rc = local_recv(w.sock, &frame, &type)) == 1) {
+		if (frame.fd >= 0)
+			close(frame.fd);
+		if (type == LOCAL_PING_IS)
+			w.heard = storm_now();
+	}
+	return rc < 0 && errno == EAGAIN;
+}
 
 /* Wait at most ms for a descriptor.  True: the thread must end. */
 static bool agent_watch_wait(int ms, bool *agent_gone)
@@ -84,7 +114,8 @@ static bool agent_watch_wait(int ms, bool *agent_gone)
 	if (p[1].revents)
 		child_log_drain(&w.log, w.log_read, AGENT);
 	if (agent_gone)
-		*agent_gone = p[2].revents || p[3].revents;
+		*agent_gone = p[2].revents ||
+			      (p[3].revents && !agent_watch_read());
 	return p[0].revents;
 }
 
@@ -103,15 +134,28 @@ static void agent_watch_forget(void)
 
 static int agent_watch_spawn(void)
 {
-	char *argv[] = { "storm_agent", "--node",	 conf->node_name,
-			 "--run",	"--slurmd-port", NULL,
+	char *argv[] = { "storm_agent",
+			 "--node",
+			 conf->node_name,
+			 "--run",
+			 "--slurmd-port",
+			 NULL,
+			 NULL,
 			 NULL };
+	int sockets[2];
+	struct child_fds fds = { .in = -1,
+				 .log = w.log_write,
+				 .more = sockets };
 	char port[8];
 
 	snprintf(port, sizeof(port), "%u", conf->port);
 	argv[5] = port;
-	if (child_spawn(STORM_AGENT_PATH, argv, conf->conffile, -1, w.log_write,
-			&w.pid))
+	agent_port_sockets(sockets);
+	if (sockets[0] >= 0) {
+		argv[6] = "--sockets";
+		fds.nmore = 2;
+	}
+	if (child_spawn(STORM_AGENT_PATH, argv, conf->conffile, &fds, &w.pid))
 		return SLURM_ERROR;
 	w.child = true;
 	w.started = storm_now();
@@ -136,25 +180,35 @@ static int agent_watch_reap(void)
 	return 128 + si.si_status;
 }
 
-static bool agent_watch_is_dead(void)
+/* Wait at most ms until it is dead. */
+static bool agent_watch_is_dead(int pidfd, int ms)
 {
-	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
-	return poll(&p, 1, 0) == 1;
+	return poll(&p, 1, ms) == 1;
+}
+
+/* Kill the agent.  Its exit status, or -1 if it was adopted or left behind. */
+static int agent_watch_kill(void)
+{
+	pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+	if (agent_watch_is_dead(w.pidfd, KILL_LIMIT))
+		return agent_watch_reap();
+	agent_left_add(conf->node_name, w.pid, w.pidfd, w.child);
+	w.pidfd = -1;
+	return -1;
 }
 
 static void agent_watch_end_agent(void)
 {
-	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
-
 	if (w.pidfd < 0)
 		return;
 	pidfd_send_signal(w.pidfd, SIGTERM, NULL, 0);
-	if (poll(&p, 1, STOP_LIMIT) == 0) {
-		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
-		poll(&p, 1, STOP_LIMIT);
-	}
-	agent_watch_reap();
+	if (agent_watch_is_dead(w.pidfd, STOP_LIMIT))
+		agent_watch_reap();
+	else
+		agent_watch_kill();
+	agent_port_rest();
 	agent_watch_forget();
 }
 
@@ -163,22 +217,23 @@ static void agent_watch_end_agent(void)
 /* Send HELLO.  False: no answer, another build, or another storm.conf. */
 static bool agent_watch_hello(void)
 {
-	static struct local_frame f;
 	char build[128], stamp[STORM_CONF_STAMP_MAX];
 	char now[STORM_CONF_STAMP_MAX];
 	enum local_type type;
 
-	local_begin(&f, LOCAL_HELLO);
-	local_put32(&f, conf->port);
-	if (local_send(w.sock, &f, w.log_write) ||
-	    local_recv(w.sock, &f, &type) != 1 || type != LOCAL_HELLO_IS) {
+	local_begin(&frame, LOCAL_HELLO);
+	local_put32(&frame, conf->port);
+	if (local_send(w.sock, &frame, w.log_write) ||
+	    local_recv(w.sock, &frame, &type) != 1 || type != LOCAL_HELLO_IS) {
 		info("storm: replacing the agent (pid %d): it does not answer HELLO",
 		     w.pid);
 		return false;
 	}
-	local_get_str(&f, build, sizeof(build));
-	local_get_str(&f, stamp, sizeof(stamp));
-	if (!local_end(&f) || strcmp(build, AGENT_BUILD)) {
+	local_get_str(&frame, build, sizeof(build));
+	local_get_str(&frame, stamp, sizeof(stamp));
+	/* also of one that is replaced: the port is never free */
+	agent_port_adopt(w.sock);
+	if (!local_end(&frame) || strcmp(build, AGENT_BUILD)) {
 		info("storm: replacing the agent (pid %d): its version is %s, not %s",
 		     w.pid, build, AGENT_BUILD);
 		return false;
@@ -245,36 +300,92 @@ static void agent_watch_log(bool bad, const char *text)
 		info("storm: %s", text);
 }
 
+/* Send a ping when one is due.  False: the agent does not answer. */
+static bool agent_watch_answers(void)
+{
+	uint64_t now = storm_now();
+
+	/* then the answer waits, or the ping was not sent */
+	if (now > w.looked + LATE)
+		w.heard = now;
+	w.looked = now;
+	if (now < w.ping_at)
+		return true;
+	w.ping_at = now + PING_EVERY;
+	agent_left_bury();
+	local_begin(&frame, LOCAL_PING);
+	/* without room for it the agent does not read, and will miss it */
+	local_send(w.sock, &frame, -1);
+	return now < w.heard + PING_LIMIT;
+}
+
+/* From now on the thread does not wait for the agent. */
+static void agent_watch_begin_pings(void)
+{
+	fcntl(w.sock, F_SETFL, O_NONBLOCK);
+	w.heard = w.looked = storm_now();
+	w.ping_at = 0;
+}
+
+/* Log how the agent has ended, or end it.  Returns its exit status, or -1. */
+static int agent_watch_over(bool silent)
+{
+	int status = -1;
+	pid_t pid = w.pid;
+
+	if (silent)
+		error("storm: the agent (pid %d) has not answered for %d s: replacing it",
+		      pid, (int) (PING_LIMIT / STORM_SEC));
+	/* if it only closed its socket it is broken: kill it */
+	if (silent || (w.child && !agent_watch_is_dead(w.pidfd, STOP_LIMIT)))
+		return agent_watch_kill();
+	status = agent_watch_reap();
+	if (status >= 0 && status < 128)
+		error("storm: the agent (pid %d) ended with status %d", pid,
+		      status);
+	else if (status < 0)
+		error("storm: the adopted agent (pid %d) is gone", pid);
+	return status;
+}
+
 /* Watch the agent until it ends.  Returns ms to wait before the next start. */
 static int agent_watch_live(bool *end, int backoff)
 {
-	bool gone = false;
+	bool gone = false, silent = false;
 	int status;
 
-	while (!*end && !gone)
+	agent_watch_begin_pings();
+	while (!*end && !gone && !silent) {
 		*end = agent_watch_wait(gang_guard_look(false), &gone);
+		silent = !gone && !agent_watch_answers();
+	}
 	if (*end)
 		return 0;
 	gang_guard_look(true);
 	if (storm_now() - w.started > LIVED_WELL)
 		backoff = BACKOFF_MIN;
-	/* if it only closed its socket it is broken: kill it */
-	if (w.child) {
-		struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
-
-		poll(&p, 1, STOP_LIMIT);
-		pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
-	}
-	status = agent_watch_reap();
-	if (agent_watch_is_dead())
+	status = agent_watch_over(silent);
+	/* one that is left behind does nothing any more, either */
+	if (w.pidfd < 0 || agent_watch_is_dead(w.pidfd, 0))
 		gang_guard_dead();
-	if (status >= 0 && status < 128)
-		error("storm: the agent (pid %d) ended with status %d", w.pid,
-		      status);
-	else if (status < 0)
-		error("storm: the adopted agent (pid %d) is gone", w.pid);
+	agent_port_rest();
 	agent_watch_forget();
 	return status == AGENT_EXIT_CONF ? BACKOFF_MAX : backoff;
+}
+
+/* Adopt an agent, or start one.  False: wait and try again. */
+static bool agent_watch_get(bool *end)
+{
+	if (agent_watch_adopt())
+		return true;
+	if (agent_left_full() || !agent_port_take() ||
+	    agent_watch_spawn() != SLURM_SUCCESS)
+		return false;
+	if (agent_watch_greet(end) || *end)
+		return true;
+	/* it failed HELLO; agent_watch_live() reaps it */
+	pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+	return true;
 }
 
 static void *agent_watch_thread(void *arg)
@@ -285,25 +396,21 @@ static void *agent_watch_thread(void *arg)
 	(void) arg;
 	gang_guard_begin(NULL, conf->node_name, agent_watch_log);
 	while (!end) {
-		if (!agent_watch_adopt() &&
-		    agent_watch_spawn() == SLURM_SUCCESS &&
-		    !agent_watch_greet(&end) && !end) {
-			/* it failed HELLO; agent_watch_live() reaps it */
-			if (!agent_watch_is_dead())
-				pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
+		if (agent_watch_get(&end) && !end) {
+			pause = agent_watch_live(&end, backoff);
+			backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX :
+							    pause * 2;
+		} else {
+			pause = RETRY;
 		}
-		if (end)
-			break;
-		pause = w.pid ? agent_watch_live(&end, backoff) : backoff;
-		if (end)
-			break;
-		backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX : pause * 2;
+		agent_left_bury();
 		for (uint64_t until = storm_now() + pause * STORM_MS;
 		     !end && storm_now() < until;)
 			end = agent_watch_wait(
 				(until - storm_now()) / STORM_MS + 1, NULL);
 	}
 	/* the agent stays, and notices that the socket is closed */
+	agent_port_close();
 	gang_guard_end();
 	agent_watch_forget();
 	return NULL;

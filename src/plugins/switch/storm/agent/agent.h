@@ -108,6 +108,7 @@ struct agent {
 		const struct storm_driver *driver; /* UDP or verbs */
 		struct storm_net *net;
 		struct agent_io io;
+		int port[2]; /* slurmd's UDP and TCP socket, or -1 */
 	} net;
 	struct storm_nm *nm;
 	struct agent_answers answers;

@@ -12,6 +12,10 @@
 /* An agent of another build is replaced, not adopted. */
 #define AGENT_BUILD STORM_VERSION " for Slurm " SLURM_VERSION_STRING
 
+/* With --sockets: the agent's port, bound by slurmd (udp_port.h). */
+#define AGENT_SOCKET_UDP 3
+#define AGENT_SOCKET_TCP 4
+
 /* The agent's exit status; slurmd starts another agent after each. */
 enum agent_exit {
 	AGENT_EXIT_FAILED = 1, /* could not start: retry soon */

@@ -55,6 +55,13 @@ enum local_type {
 	 * answer: {} */
 	LOCAL_DROP = 11,
 	LOCAL_DROP_IS = 12,
+	/* slurmd's plugin: {u8 0 UDP, 1 TCP}: the socket of the agent's port.
+	 * Answer: {}, fd: the socket, if the agent has got it from slurmd */
+	LOCAL_PORT = 13,
+	LOCAL_PORT_IS = 14,
+	/* slurmd's plugin: {}: does the main loop run?  Answer: {} */
+	LOCAL_PING = 15,
+	LOCAL_PING_IS = 16,
 };
 
 struct local_frame {

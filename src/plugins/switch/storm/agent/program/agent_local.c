@@ -190,6 +190,28 @@ static void agent_local_drop(struct agent *a, struct agent_conn *c)
 		agent_local_close(a, c);
 }
 
+/* Give slurmd its socket back, which an earlier slurmd had made. */
+static void agent_local_port(struct agent *a, struct agent_conn *c)
+{
+	uint8_t which = local_get8(&frame);
+
+	if (!local_end(&frame) || which > 1) {
+		agent_local_close(a, c);
+		return;
+	}
+	local_begin(&frame, LOCAL_PORT_IS);
+	if (local_send(c->io.fd, &frame, a->net.port[which]))
+		agent_local_close(a, c);
+}
+
+static void agent_local_ping(struct agent *a, struct agent_conn *c)
+{
+	local_begin(&frame, LOCAL_PING_IS);
+	/* slurmd may be stopped and not read: it does not miss this one */
+	if (local_send(c->io.fd, &frame, -1) && errno != EAGAIN)
+		agent_local_close(a, c);
+}
+
 static void agent_local_ready(struct agent *a, struct agent_io *io,
 			      uint32_t events)
 {
@@ -227,6 +249,12 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 			break;
 		case LOCAL_DROP:
 			agent_local_drop(a, c);
+			break;
+		case LOCAL_PORT:
+			agent_local_port(a, c);
+			break;
+		case LOCAL_PING:
+			agent_local_ping(a, c);
 			break;
 		default:
 			agent_local_close(a, c);

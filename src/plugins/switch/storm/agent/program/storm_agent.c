@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@
 #include "src/plugins/switch/storm/agent/gang/agent_poll.h"
 #include "src/plugins/switch/storm/agent/file_child.h"
 #include "src/storm_common/child_log.h"
+#include "src/libstorm/transport/udp/udp_port.h"
 
 /* ------------------------------------------------------------ start and stop --- */
 
@@ -81,7 +83,21 @@ static void storm_agent_stop(struct agent *a)
 	close(a->file.nursery);
 }
 
-static int storm_agent_run(const char *node, uint16_t slurmd_port)
+/* Take over the sockets that slurmd keeps open.  The agent's own copies are for
+ * the next slurmd. */
+static void storm_agent_inherit(struct agent *a, const int sockets[2])
+{
+	struct storm_udp_port p = { sockets[0], sockets[1], 0 };
+
+	for (int i = 0; i < 2; i++)
+		a->net.port[i] = sockets[i] < 0 ?
+					 -1 :
+					 fcntl(sockets[i], F_DUPFD_CLOEXEC, 3);
+	storm_udp_port_inherit(&p);
+}
+
+static int storm_agent_run(const char *node, uint16_t slurmd_port,
+			   const int sockets[2])
 {
 	static struct agent a;
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
@@ -113,6 +129,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port)
 	if (!a.slurmd.port)
 		a.slurmd.port = slurm_conf_get_port(node);
 	storm_agent_limits();
+	storm_agent_inherit(&a, sockets);
 	agent_poll_start(&a);
 	if (storm_agent_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
@@ -130,7 +147,7 @@ static const char storm_agent_usage[] =
 	"Usage: storm_agent [--node NAME] --stats | --trace [FROM] |\n"
 	"                   --drop PERCENT [SEED]\n"
 	"       storm_agent --version\n"
-	"       storm_agent --node NAME --run [--slurmd-port PORT]\n"
+	"       storm_agent --node NAME --run [--slurmd-port PORT] [--sockets]\n"
 	"\n"
 	"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
 	"query a running agent:\n"
@@ -145,11 +162,22 @@ static const char storm_agent_usage[] =
 
 int main(int argc, char **argv)
 {
-	enum { NODE = 1, RUN, PORT, STATS, TRACE, DROP, VERSION_, HELP };
+	enum {
+		NODE = 1,
+		RUN,
+		PORT,
+		SOCKETS,
+		STATS,
+		TRACE,
+		DROP,
+		VERSION_,
+		HELP
+	};
 	static const struct option options[] = {
 		{ "node", required_argument, NULL, NODE },
 		{ "run", no_argument, NULL, RUN },
 		{ "slurmd-port", required_argument, NULL, PORT },
+		{ "sockets", no_argument, NULL, SOCKETS },
 		{ "stats", no_argument, NULL, STATS },
 		{ "trace", no_argument, NULL, TRACE },
 		{ "drop", required_argument, NULL, DROP },
@@ -159,7 +187,7 @@ int main(int argc, char **argv)
 	};
 	const char *node = NULL, *percent = NULL;
 	unsigned long port = 0;
-	int opt, verb = 0;
+	int opt, verb = 0, sockets[2] = { -1, -1 };
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
@@ -168,6 +196,10 @@ int main(int argc, char **argv)
 			break;
 		case PORT:
 			port = strtoul(optarg, NULL, 10);
+			break;
+		case SOCKETS:
+			sockets[0] = AGENT_SOCKET_UDP;
+			sockets[1] = AGENT_SOCKET_TCP;
 			break;
 		case DROP:
 			percent = optarg;
@@ -189,7 +221,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (verb == RUN && node && optind == argc && port < 65536)
-		return storm_agent_run(node, port);
+		return storm_agent_run(node, port, sockets);
 	if (verb == STATS && optind == argc)
 		return agent_ask_stats(node);
 	if (verb == TRACE && argc - optind <= 1)

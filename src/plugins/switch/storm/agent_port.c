@@ -1,0 +1,123 @@
+/*
+ * agent_port.c - see agent_port.h.
+ *
+ * The sockets go to each agent by inheritance.  A new slurmd gets them back
+ * from the agent that it adopts, by LOCAL_PORT (local.h).  With verbs there is
+ * no port to keep: the connection manager's belongs to the adapter.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+
+#include "agent_port.h"
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/storm_conf.h"
+#include "src/libstorm/transport/udp/udp_port.h"
+
+static struct {
+	struct storm_udp_port port;
+	bool lost; /* another process has it, which is logged */
+} k = { .port = STORM_UDP_PORT_NONE };
+
+/* storm.conf's port; 0: none is to be kept.  False: storm.conf is invalid,
+ * which the agent will say. */
+static bool agent_port_wanted(uint16_t *number)
+{
+	static struct storm_conf conf; /* large */
+	char *why = NULL;
+
+	if (storm_conf_load(&conf, &why)) {
+		xfree(why);
+		return false;
+	}
+	*number = conf.set.transport == STORM_TRANSPORT_VERBS ? 0 :
+								conf.set.port;
+	return true;
+}
+
+static void agent_port_lost(uint16_t number)
+{
+	char holder[128];
+
+	if (k.lost)
+		return;
+	k.lost = true;
+	storm_udp_port_holder(number, holder, sizeof(holder));
+	error("storm: no agent runs here: port %u is in use by %s: end it, or set another Port in storm.conf",
+	      number, holder);
+}
+
+bool agent_port_take(void)
+{
+	uint16_t number = k.port.number;
+
+	if (!agent_port_wanted(&number))
+		return true;
+	if (k.port.udp >= 0 && k.port.number == number)
+		return true;
+	agent_port_close();
+	if (number && storm_udp_port_open(&k.port, number)) {
+		if (errno == EADDRINUSE) {
+			agent_port_lost(number);
+			return false;
+		}
+		error("storm: cannot keep port %u for the agent: %m", number);
+	}
+	if (k.lost)
+		info("storm: port %u is free again", number);
+	k.lost = false;
+	return true;
+}
+
+void agent_port_sockets(int out[2])
+{
+	out[0] = k.port.udp;
+	out[1] = k.port.tcp;
+}
+
+void agent_port_rest(void)
+{
+	storm_udp_port_rest(&k.port);
+}
+
+/* The descriptor may be any number: child_spawn() wants a high one. */
+static int agent_port_ask(int sock, uint8_t which)
+{
+	static struct local_frame f;
+	enum local_type type;
+	int fd = -1;
+
+	local_begin(&f, LOCAL_PORT);
+	local_put8(&f, which);
+	if (local_send(sock, &f, -1) || local_recv(sock, &f, &type) != 1)
+		return -1;
+	if (type == LOCAL_PORT_IS && local_end(&f))
+		fd = storm_udp_port_dup(f.fd);
+	if (f.fd >= 0)
+		close(f.fd);
+	return fd;
+}
+
+void agent_port_adopt(int sock)
+{
+	if (k.port.udp >= 0)
+		return;
+	k.port.udp = agent_port_ask(sock, 0);
+	k.port.tcp = agent_port_ask(sock, 1);
+	k.port.number = storm_udp_port_number(k.port.udp);
+	if (!k.port.number ||
+	    storm_udp_port_number(k.port.tcp) != k.port.number)
+		agent_port_close();
+}
+
+void agent_port_close(void)
+{
+	storm_udp_port_close(&k.port);
+}
