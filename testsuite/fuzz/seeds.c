@@ -1102,9 +1102,14 @@ static void launch(void)
 	uint8_t *l;
 
 	begin();
-	l = length(); /* the answer: its length, then the code */
-	storm_put32(&o, 12);
+	l = length(); /* the answer: header, credential; code, text */
+	storm_put32(&o, 10 + 8 + 8);
+	storm_put16(&o, SLURM_PROTOCOL_VERSION);
+	storm_put16(&o, 0);
+	storm_put16(&o, RESPONSE_SLURM_RC_MSG);
+	storm_put32(&o, 8);
 	storm_put64(&o, 0);
+	storm_put32(&o, ESLURMD_PROLOG_FAILED);
 	storm_put32(&o, 0);
 	length_is(l);
 	storm_put8(&o, 1);

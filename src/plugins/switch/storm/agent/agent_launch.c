@@ -1,8 +1,8 @@
 /*
  * agent_launch.c - the last hop of the launch message (paper Algorithm 5,
  * LAUNCH-JOB).  The agent writes the bytes that the domain's owner cast to this
- * node's slurmd, which makes all of Slurm's checks.  The agent cannot decode
- * slurmd's answer, but for the return code in its last four bytes.
+ * node's slurmd, which makes all of Slurm's checks.  Of slurmd's answer it
+ * decodes as much as it needs to find the return code.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -37,6 +37,8 @@
 #define SLURMD_WAIT (5 * STORM_SEC)
 #define SLURMD_RETRY (50 * STORM_MS)
 #define ANSWER_MAX 65536
+/* Slurm's header up to the length of the body, after the message's own */
+#define SLURM_HEAD 10
 
 struct agent_launch {
 	struct agent_io io;
@@ -78,8 +80,9 @@ static void agent_launch_end(struct agent *a, struct agent_launch *l)
 		agent_launch_release(&l->io);
 }
 
+/* text: what slurmd adds to the code, or NULL. */
 static void agent_launch_report(struct agent *a, struct agent_launch *l,
-				uint32_t code)
+				uint32_t code, const char *text)
 {
 	struct storm_idset ids = { 0 };
 	struct agent_session *s = l->s;
@@ -87,8 +90,9 @@ static void agent_launch_report(struct agent *a, struct agent_launch *l,
 	a->count.launches++;
 	if (code) {
 		a->count.launches_failed++;
-		info("launch of step %u.%u by uid %u: %s", s->step.job_id,
-		     s->step.step_id, s->step.uid, slurm_strerror(code));
+		info("launch of step %u.%u by uid %u: %s%s%s", s->step.job_id,
+		     s->step.step_id, s->step.uid, slurm_strerror(code),
+		     text ? ": " : "", text ? text : "");
 	}
 	if (storm_idset_add(&ids, s->self, s->self) ||
 	    storm_nm_report(a->nm, s->id, STEP_REPORT_DELIVERED, code, &ids,
@@ -144,14 +148,14 @@ static void agent_launch_try(struct agent *a, struct agent_launch *l,
 	if (!l->len) {
 		error("uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
 		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
-		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR);
+		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR, NULL);
 	} else if (agent_launch_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
 		error("slurmd did not accept a connection on port %u in %d s",
 		      a->slurmd.port, (int) (SLURMD_WAIT / STORM_SEC));
-		agent_launch_report(a, l,
-				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
+		agent_launch_report(a, l, SLURM_COMMUNICATIONS_CONNECTION_ERROR,
+				    NULL);
 	} else {
 		l->retry_at = now + SLURMD_RETRY;
 	}
@@ -189,7 +193,7 @@ static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 		code = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
 	else if (l->written < l->len)
 		code = SLURM_COMMUNICATIONS_SEND_ERROR;
-	agent_launch_report(a, l, code);
+	agent_launch_report(a, l, code, NULL);
 }
 
 /* False: it has failed, and l is invalid. */
@@ -211,8 +215,43 @@ static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 	return true;
 }
 
+/*
+ * The return code in slurmd's answer.  Slurm packs {u32 length of what follows,
+ * u16 protocol version, u16 flags, u16 type, u32 length of the body, ...; the
+ * sender's credential; the body}.  The body begins with the u32 return code.
+ * In RESPONSE_SLURM_RC_MSG, with which slurmd answers a launch, a text follows,
+ * or none: u32 length, then so many bytes, of which the last is 0.  *text is in
+ * buf, or NULL.  False: it is no such answer.
+ */
+static bool agent_launch_rc(const uint8_t *buf, size_t len, uint32_t *rc,
+			    const char **text)
+{
+	uint32_t body;
+	uint16_t version, type;
+
+	if (len < 4 + SLURM_HEAD)
+		return false;
+	memcpy(&version, buf + 4, sizeof(version));
+	memcpy(&type, buf + 8, sizeof(type));
+	memcpy(&body, buf + 10, sizeof(body));
+	version = ntohs(version);
+	type = ntohs(type);
+	body = ntohl(body);
+	if (version != SLURM_PROTOCOL_VERSION ||
+	    (type != RESPONSE_SLURM_RC_MSG && type != RESPONSE_SLURM_RC) ||
+	    body < sizeof(*rc) || body > len - 4 - SLURM_HEAD)
+		return false;
+	memcpy(rc, buf + len - body, sizeof(*rc));
+	*rc = ntohl(*rc);
+	*text = NULL;
+	if (body > 8 && !buf[len - 1])
+		*text = (const char *) buf + len - body + 8;
+	return true;
+}
+
 static void agent_launch_read(struct agent *a, struct agent_launch *l)
 {
+	const char *text;
 	uint32_t len, rc;
 	ssize_t n;
 
@@ -228,14 +267,16 @@ static void agent_launch_read(struct agent *a, struct agent_launch *l)
 		return;
 	memcpy(&len, l->answer, sizeof(len));
 	len = ntohl(len);
-	if (len < sizeof(rc) || len > ANSWER_MAX - sizeof(len)) {
+	if (len > ANSWER_MAX - sizeof(len)) {
 		agent_launch_failed(a, l, EPROTO);
 		return;
 	}
 	if (l->have < sizeof(len) + len)
 		return;
-	memcpy(&rc, l->answer + len, sizeof(rc));
-	agent_launch_report(a, l, ntohl(rc));
+	if (agent_launch_rc(l->answer, sizeof(len) + len, &rc, &text))
+		agent_launch_report(a, l, rc, text);
+	else
+		agent_launch_failed(a, l, EPROTO);
 }
 
 static void agent_launch_ready(struct agent *a, struct agent_io *io,
