@@ -7,6 +7,7 @@ hosts with systemd. gang_tests.py tests what nodes do at each turn.
 """
 import pathlib
 import re
+import signal
 import time
 
 import pytest
@@ -418,6 +419,67 @@ def test_strober_dies(lab):
     strobed(lab, "n1")
     strobed(lab, "n2")
     assert state(lab, first) == state(lab, second) == "RUNNING"
+
+
+def out_of_turn(lab, job, host="n2"):
+    """Both words, of the node and of the job, say that the node is out."""
+    node, of_job = told(show(lab, "node", host)), told(show(lab, "job", job))
+    return node and node.get("out") == "node-lost" and \
+        of_job.get("out") == host and "since" in node
+
+
+def in_turn(lab, job, host="n2"):
+    node, of_job = told(show(lab, "node", host)), told(show(lab, "job", job))
+    return node and "out" not in node and "jobs" in node and \
+        "out" not in of_job
+
+
+def test_users_are_told_of_a_node_that_is_out(lab):
+    """A node whose agent is stopped, or has ended for good, lets its jobs run
+    all the time: Extra and the jobs' words say so until it is back."""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    until(lambda: in_turn(lab, jobs[0]), "the node's turns")
+    lab.kill("n2", "agent", signal.SIGSTOP)
+    try:
+        until(lambda: out_of_turn(lab, jobs[0]), "words that n2 is out")
+        assert "out" not in told(show(lab, "node", "n1"))
+    finally:
+        lab.kill("n2", "agent", signal.SIGCONT)
+    until(lambda: in_turn(lab, jobs[0]), "the words to go")
+    # its next agents refuse storm.conf
+    conf = lab.path("n2", "/etc/slurm/storm.conf")
+    with open(conf) as f:
+        good = f.read()
+    with open(conf, "w") as f:
+        f.write(good + "Nonsense=1\n")
+    try:
+        lab.kill("n2", "agent")
+        until(lambda: out_of_turn(lab, jobs[1]), "words that n2 is out")
+        # longer than until it is excluded: the word stays
+        until(lambda: "node n2 is excluded" in lab.log("ctl", "slurmctld"),
+              "n2's exclusion")
+        assert out_of_turn(lab, jobs[1])
+    finally:
+        with open(conf, "w") as f:
+            f.write(good)
+    lab.restart("n2", "slurmd")     # or else a minute later
+    until(lambda: in_turn(lab, jobs[1]), "the words to go")
+
+
+def test_users_are_told_of_no_strober(lab):
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    lab.kill("ctl", "storm_strober", signal.SIGSTOP)
+    try:
+        until(lambda: (told(show(lab, "node", "n1")) or {}).get("out") ==
+              "no-strober", "n1's word")
+        assert told(show(lab, "job", jobs[0]))["out"] == "n[1-2]"
+    finally:
+        lab.kill("ctl", "storm_strober", signal.SIGCONT)
+    until(lambda: in_turn(lab, jobs[0], "n1"), "the words to go")
 
 
 def test_slurmctld_dies(lab):

@@ -47,6 +47,33 @@ static const struct share *of(const struct shares *s, uint32_t job_id)
 	return NULL;
 }
 
+/* A node that leaves and one that returns are news, each once. */
+START_TEST(test_outside)
+{
+	static const uint32_t both[] = { 5, 7 };
+	struct strober_outside out[2] = { { .node = 1, .since = 50 } };
+	struct shares s = { 0 };
+	struct plan p = { 0 };
+
+	look(&p, both, 2);
+	shares_update(&s, &p, NULL, 0);
+	must(!shares_outside(&s, out, 0, false));
+	must(shares_outside(&s, out, 1, false));
+	must(!s.node[0].out && s.node[1].out == 50);
+	must(!shares_outside(&s, out, 1, false));
+	shares_update(&s, &p, NULL, 0);
+	must(s.node[1].out == 50);
+	out[0].node = 0;
+	must(shares_outside(&s, out, 1, false));
+	must(s.node[0].out == 50 && !s.node[1].out);
+	must(shares_outside(&s, out, 1, true));
+	must(shares_outside(&s, NULL, 0, false));
+	must(!s.node[0].out);
+	shares_clear(&s);
+	plan_clear(&p);
+}
+END_TEST
+
 START_TEST(test_life)
 {
 	static const uint32_t alone[] = { 5 }, both[] = { 5, 7 };
@@ -130,6 +157,7 @@ int main(void)
 	TCase *t = tcase_create("shares");
 
 	tcase_add_test(t, test_life);
+	tcase_add_test(t, test_outside);
 	tcase_add_test(t, test_missed);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "slurm/slurm.h"
+#include "src/common/hostlist.h"
 #include "src/common/node_conf.h"
+#include "src/common/parse_time.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
@@ -21,6 +23,7 @@
 #include "shares.h"
 
 #define TAG "storm:"
+#define OUT_MAX 200 /* characters of a list of nodes */
 
 /* Our word in the text, which ends at a blank or with the text; NULL: none. */
 static char *comments_is_ours(char *text)
@@ -58,7 +61,40 @@ static bool comments_put(char **where, const char *word)
 	return true;
 }
 
-static char *comments_job_word(const struct share *s)
+/* The job's nodes that are out of gang scheduling (xfree), or NULL. */
+static char *comments_out(const struct shares *all, const struct plan *p,
+			  const struct share *s)
+{
+	const struct snapshot_job *j = NULL;
+	hostlist_t hl = NULL;
+	char *text;
+	uint32_t i;
+
+	for (i = 0; i < p->now.njobs && p->now.jobs[i].job_id < s->job_id; i++)
+		;
+	if (i == p->now.njobs || p->now.jobs[i].job_id != s->job_id)
+		return NULL;
+	j = &p->now.jobs[i];
+	for (i = 0; i < j->nodes.count; i++)
+		for (uint32_t n = j->nodes.r[i].first;
+		     n <= j->nodes.r[i].last && n < all->nnodes; n++)
+			if (all->node[n].out) {
+				if (!hl)
+					hl = hostlist_create(NULL);
+				hostlist_push_host(hl, p->now.nodes[n].name);
+			}
+	if (!hl)
+		return NULL;
+	text = hostlist_ranged_string_xmalloc(hl);
+	if (strlen(text) > OUT_MAX) {
+		xfree(text);
+		text = xstrdup_printf("%d-nodes", hostlist_count(hl));
+	}
+	hostlist_destroy(hl);
+	return text;
+}
+
+static char *comments_job_word(const struct share *s, const char *out)
 {
 	uint32_t a = s->slots, b = s->cycle;
 
@@ -69,9 +105,11 @@ static char *comments_job_word(const struct share *s)
 		b = rest;
 	}
 	return xstrdup_printf(
-		TAG "turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu",
+		TAG
+		"turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu%s%s",
 		s->slots / a, s->cycle / a, s->quantum / 1e6, s->had / 1e9,
-		s->slot, s->round, (unsigned long) s->missed);
+		s->slot, s->round, (unsigned long) s->missed,
+		out ? ",out=" : "", out ? out : "");
 }
 
 /* Continue the account that an earlier slurmctld has written. */
@@ -99,10 +137,11 @@ static void comments_put_job(job_record_t *job, const char *word)
 		comments_put(&job->admin_comment, word);
 }
 
-static void comments_write_job(struct share *s)
+static void comments_write_job(const struct shares *all, const struct plan *p,
+			       struct share *s)
 {
 	job_record_t *job = find_job_record(s->job_id);
-	char *word;
+	char *word, *out = NULL;
 
 	/* a requeued job starts a new account */
 	if (!job || IS_JOB_PENDING(job)) {
@@ -113,23 +152,33 @@ static void comments_write_job(struct share *s)
 	}
 	if (s->fresh)
 		comments_read_back(s, job->system_comment);
-	word = comments_job_word(s);
+	if (s->slots < s->cycle)
+		out = comments_out(all, p, s);
+	word = comments_job_word(s, out);
 	comments_put_job(job, word);
 	xfree(word);
+	xfree(out);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
 }
 
 /* True: the node's Extra now has our word. */
-static bool comments_write_node(const struct node_share *s,
-				const struct plan *p, uint32_t n)
+static bool comments_write_node(const struct shares *all, const struct plan *p,
+				uint32_t n)
 {
+	const struct node_share *s = &all->node[n];
 	node_record_t *node = find_node_record(p->now.nodes[n].name);
 	uint32_t zone = p->now.nodes[n].zone;
-	char *word = NULL;
+	char *word = NULL, since[32];
 
 	if (!node)
 		return false;
-	if (s->jobs)
+	if (s->out) {
+		time_t out = s->out;
+
+		slurm_make_time_str(&out, since, sizeof(since));
+		xstrfmtcat(word, TAG "out=%s,since=%s",
+			   all->mute ? "no-strober" : "node-lost", since);
+	} else if (s->jobs)
 		xstrfmtcat(word, TAG "jobs=%u,slots=%u,quantum=%gms,missed=%lu",
 			   s->jobs, matrix_cycle(p->matrix[zone]),
 			   p->now.zones[zone].quantum / 1e6,
@@ -137,21 +186,23 @@ static bool comments_write_node(const struct node_share *s,
 	if (comments_put(&node->extra, word))
 		last_node_update = time(NULL);
 	xfree(word);
-	return s->jobs;
+	return s->jobs || s->out;
 }
 
 void shares_write(struct shares *s, const struct plan *p)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK, .node = WRITE_LOCK };
-	bool shown = false;
+	bool shown = false, any = s->njobs || s->shown;
 
-	if (!s->njobs && !s->shown)
+	for (uint32_t i = 0; i < s->nnodes && !any; i++)
+		any = s->node[i].out;
+	if (!any)
 		return;
 	lock_slurmctld(locks);
 	for (uint32_t i = 0; i < s->njobs; i++)
-		comments_write_job(&s->job[i]);
+		comments_write_job(s, p, &s->job[i]);
 	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
-		shown |= comments_write_node(&s->node[i], p, i);
+		shown |= comments_write_node(s, p, i);
 	unlock_slurmctld(locks);
 	s->shown = shown;
 }

@@ -142,14 +142,27 @@ static void gang_send_map(struct gang *g, bool new_nodes)
 
 /* ------------------------------------------------------- what users see --- */
 
-/* At most every COMMENT. */
+/* True: other nodes are out of gang scheduling than before. */
+static bool gang_outside(struct gang *g)
+{
+	struct strober_outside *out;
+	bool mute, changed;
+	uint32_t n;
+
+	n = strober_watch_outside(&out, g->shares.nnodes, &mute);
+	changed = shares_outside(&g->shares, out, n, mute);
+	xfree(out);
+	return changed;
+}
+
+/* At most every COMMENT, and at once when a node leaves or returns. */
 static void gang_comment(struct gang *g)
 {
 	struct strober_given *given = NULL;
 	uint64_t now = storm_now(), *missed;
 	uint32_t n;
 
-	if (now < g->comment_at)
+	if (!gang_outside(g) && now < g->comment_at)
 		return;
 	g->comment_at = now + COMMENT;
 	n = strober_watch_given(&given);

@@ -147,6 +147,24 @@ void shares_missed(struct shares *s, const struct plan *p,
 	}
 }
 
+bool shares_outside(struct shares *s, const struct strober_outside *out,
+		    uint32_t n, bool mute)
+{
+	bool changed = s->mute != mute;
+	uint32_t k = 0;
+
+	s->mute = mute;
+	for (uint32_t i = 0; i < s->nnodes; i++) {
+		int64_t since = 0;
+
+		if (k < n && out[k].node == i)
+			since = out[k++].since;
+		changed |= !since != !s->node[i].out;
+		s->node[i].out = since;
+	}
+	return changed;
+}
+
 void shares_forget(struct shares *s)
 {
 	uint32_t kept = 0;

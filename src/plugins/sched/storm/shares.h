@@ -31,6 +31,7 @@ struct node_share {
 	uint32_t jobs;	 /* that take turns on the node */
 	uint64_t missed; /* strobes since its agent started */
 	bool known;	 /* `missed` has been reported */
+	int64_t out;	 /* out of gang scheduling since (wall clock); 0: not */
 };
 
 struct shares {
@@ -39,6 +40,7 @@ struct shares {
 	struct node_share *node; /* in the plan's order */
 	uint32_t nnodes;
 	bool shown; /* a node's Extra has our word */
+	bool mute;  /* all nodes are out: there is no strober */
 };
 
 void shares_clear(struct shares *s);
@@ -52,6 +54,11 @@ void shares_update(struct shares *s, const struct plan *p,
  * plan's order.  Call it after shares_update(). */
 void shares_missed(struct shares *s, const struct plan *p,
 		   const uint64_t *missed, uint32_t nodes);
+
+/* Take which nodes are out of gang scheduling, ascending.  True: others than
+ * before.  Call it after shares_update(). */
+bool shares_outside(struct shares *s, const struct strober_outside *out,
+		    uint32_t n, bool mute);
 
 /* Drop the jobs that slurmctld has forgotten. */
 void shares_forget(struct shares *s);

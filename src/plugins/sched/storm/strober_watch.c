@@ -41,8 +41,9 @@
 
 #define BACKOFF_MIN (100 * STORM_MS)
 #define BACKOFF_MAX (60 * STORM_SEC)
-#define LIVED_WELL (60 * STORM_SEC) /* resets the back-off */
-#define STOP_LIMIT 2000		    /* ms */
+#define LIVED_WELL (60 * STORM_SEC)	/* resets the back-off */
+#define STOP_LIMIT 2000			/* ms */
+#define MUTE (3 * STROBER_REPORT_EVERY) /* no strober that strobes */
 #define STROBER "storm_strober"
 #define STATE_FILE "storm_gang"
 
@@ -58,7 +59,11 @@ static struct {
 	bool new_names, new_map;
 	struct strober_given *given; /* since strober_watch_given() */
 	uint32_t ngiven;
-	struct bytes missed; /* struct strober_missed */
+	struct bytes missed;	/* struct strober_missed */
+	struct bytes outside;	/* struct strober_outside */
+	uint32_t outside_nodes; /* of the domain that it is about */
+	uint64_t heard_at;	/* ns; the last STROBER_OUTSIDE */
+	int64_t heard;		/* and by the wall clock */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The thread's own. */
@@ -78,6 +83,14 @@ static struct {
 	size_t have;
 	uint64_t started, pulse_at, start_at, backoff;
 } w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
+
+/* The strober may take MUTE from now on until it reports. */
+static void strober_watch_expect(void)
+{
+	box.heard_at = storm_now();
+	box.heard = time(NULL);
+	box.outside_nodes = 0;
+}
 
 /* -------------------------------------------------------- start and end --- */
 
@@ -278,12 +291,34 @@ static void strober_watch_take_missed(const char *body, size_t len)
 	slurm_mutex_unlock(&box.lock);
 }
 
+static void strober_watch_take_outside(const char *body, size_t len)
+{
+	uint32_t head[2];
+
+	if (len < sizeof(head) ||
+	    (len - sizeof(head)) % sizeof(struct strober_outside))
+		return;
+	memcpy(head, body, sizeof(head));
+	len -= sizeof(head);
+	slurm_mutex_lock(&box.lock);
+	xfree(box.outside.p);
+	box.outside.p = xmalloc(len + 1);
+	memcpy(box.outside.p, body + sizeof(head), len);
+	box.outside.len = len;
+	box.outside_nodes = head[0];
+	box.heard_at = storm_now();
+	box.heard = time(NULL);
+	slurm_mutex_unlock(&box.lock);
+}
+
 static void strober_watch_take(const struct strober_frame *f, const char *body)
 {
 	if (f->verb == STROBER_REPORT)
 		strober_watch_take_report(body, f->len);
 	else if (f->verb == STROBER_MISSED)
 		strober_watch_take_missed(body, f->len);
+	else if (f->verb == STROBER_OUTSIDE)
+		strober_watch_take_outside(body, f->len);
 }
 
 /* False: the strober has closed the socket, or sent an invalid frame. */
@@ -386,6 +421,7 @@ int strober_watch_start(void)
 	w.conf = xstrdup(slurm_conf.slurm_conf);
 	w.end = false;
 	w.backoff = BACKOFF_MIN;
+	strober_watch_expect();
 	w.start_at = 0;
 	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);
 	if (rc) {
@@ -432,6 +468,7 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 		/* these counts are by the old nodes' numbers */
 		xfree(box.missed.p);
 		box.missed.len = 0;
+		strober_watch_expect();
 	}
 	xfree(box.map.p);
 	box.map = (struct bytes) { map, map_len };
@@ -469,4 +506,25 @@ bool strober_watch_missed(uint64_t *out, uint32_t nodes)
 	}
 	slurm_mutex_unlock(&box.lock);
 	return said;
+}
+
+uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
+			       bool *mute)
+{
+	uint32_t n = 0;
+
+	slurm_mutex_lock(&box.lock);
+	*mute = storm_now() > box.heard_at + MUTE;
+	*out = xcalloc(nodes + 1, sizeof(**out));
+	for (uint32_t i = 0; *mute && i < nodes; i++)
+		(*out)[n++] = (struct strober_outside) { .node = i,
+							 .since = box.heard };
+	if (!*mute && box.outside_nodes == nodes &&
+	    box.outside.len <= nodes * sizeof(**out)) {
+		n = box.outside.len / sizeof(**out);
+		if (n)
+			memcpy(*out, box.outside.p, box.outside.len);
+	}
+	slurm_mutex_unlock(&box.lock);
+	return n;
 }

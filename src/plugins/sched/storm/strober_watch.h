@@ -36,4 +36,12 @@ uint32_t strober_watch_given(struct strober_given **given);
  * thread. */
 bool strober_watch_missed(uint64_t *out, uint32_t nodes);
 
+/*
+ * The nodes that are out of gang scheduling, ascending, of a domain of so many.
+ * The caller frees *out with xfree().  *mute: the strober has not reported for a
+ * while, so all nodes are out.  Any thread.
+ */
+uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
+			       bool *mute);
+
 #endif

@@ -9,6 +9,7 @@
  * 	strober_domain.c	the cluster domain and its epoch
  * 	strober_state.c		the epoch on disk
  * 	missed.c		the thread that finds nodes which missed strobes
+ * 	outside.c		nodes that are out of gang scheduling
  * 	maps.c			which map goes to the nodes next
  *
  * It fails open.  When slurmctld dies or stops, strobes let everything run.
@@ -42,6 +43,7 @@
 
 #include "src/plugins/sched/storm/matrix/maps.h"
 #include "missed.h"
+#include "outside.h"
 #include "storm_config.h"
 #include "strobe_clock.h"
 #include "strober.h"
@@ -336,6 +338,23 @@ static void strober_send_missed(void)
 	xfree(f);
 }
 
+static void strober_send_outside(void)
+{
+	uint32_t nodes = strober_domain_count(), n;
+	struct strober_frame *f;
+	uint32_t *head;
+
+	f = xmalloc(sizeof(*f) + 2 * sizeof(*head) +
+		    nodes * sizeof(struct strober_outside));
+	head = (void *) (f + 1);
+	head[0] = nodes;
+	n = outside_get((void *) (head + 2));
+	f->verb = STROBER_OUTSIDE;
+	f->len = 2 * sizeof(*head) + n * sizeof(struct strober_outside);
+	strober_send(f);
+	xfree(f);
+}
+
 /* ------------------------------------------------------------ main loop --- */
 
 static void strober_act(uint64_t now)
@@ -351,6 +370,8 @@ static void strober_act(uint64_t now)
 		maps_join(&s.maps);
 	if (maps_due(&s.maps) && now >= s.retry_at)
 		strober_map_send();
+	if (outside_changed() || now >= s.tell_at)
+		strober_send_outside();
 	if (now >= s.tell_at) {
 		strober_send_report();
 		strober_send_missed();

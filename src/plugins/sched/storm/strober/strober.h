@@ -32,6 +32,11 @@ enum strober_verb {
 	/* From the strober: struct strober_missed for each node that has missed
 	 * strobes. */
 	STROBER_MISSED = 5,
+	/* From the strober, every STROBER_REPORT_EVERY while its domain is
+	 * open, and at once when it changes: uint32_t number of the domain's
+	 * nodes, uint32_t 0, then struct strober_outside for each node that is
+	 * out of gang scheduling. */
+	STROBER_OUTSIDE = 6,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
@@ -63,6 +68,12 @@ struct strober_missed {
 	uint32_t node; /* its number in the domain */
 	uint32_t pad;
 	uint64_t strobes; /* since its agent started */
+};
+
+struct strober_outside {
+	uint32_t node; /* its number in the domain */
+	uint32_t pad;
+	int64_t since; /* seconds of the wall clock */
 };
 
 /* Exit status: storm.conf is refused, so starting again at once is of no

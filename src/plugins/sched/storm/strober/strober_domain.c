@@ -19,6 +19,7 @@
 #include "src/common/xstring.h"
 
 #include "missed.h"
+#include "outside.h"
 #include "strobe_clock.h"
 #include "strober_domain.h"
 #include "strober_state.h"
@@ -107,11 +108,22 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	(void) arg;
-	if (f->node < dom.nodes)
+	if (f->node < dom.nodes) {
+		outside_excluded(f->node);
 		info("node %s is excluded from gang scheduling, its jobs run all the time: %s%s%s",
 		     dom.name[f->node], storm_strerror(f->why),
 		     f->sys ? ": " : "",
 		     f->sys && f->why == STORM_ESYS ? strerror(f->sys) : "");
+	}
+	dom.wake();
+}
+
+/* The node's guards let its jobs run before the node is excluded. */
+static void strober_domain_on_overdue(void *arg, uint32_t node, bool back)
+{
+	(void) arg;
+	outside_overdue(node, back);
+	dom.wake();
 }
 
 static void strober_domain_on_joined(void *arg, uint32_t node)
@@ -119,6 +131,7 @@ static void strober_domain_on_joined(void *arg, uint32_t node)
 	(void) arg;
 	if (node < dom.nodes)
 		info("node %s takes part in gang scheduling", dom.name[node]);
+	outside_joined(node);
 	__atomic_store_n(&dom.joined, true, __ATOMIC_RELEASE);
 	dom.wake();
 }
@@ -166,10 +179,19 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 		.save = strober_domain_save,
 		.on_fault = strober_domain_on_fault,
 		.on_joined = strober_domain_on_joined,
+		.on_overdue = strober_domain_on_overdue,
 	};
 	storm_domain_t *d;
 	int err;
 
+	if (outside_begin(dom.nodes)) {
+		strober_domain_complain(storm_strerror(STORM_ENOMEM));
+		return NULL;
+	}
+	for (uint32_t i = 0; i < excluded->count; i++)
+		for (uint32_t k = excluded->r[i].first;
+		     k <= excluded->r[i].last; k++)
+			outside_excluded(k);
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
 		strober_domain_complain(storm_strerror(err));
