@@ -48,6 +48,7 @@
 #include "strobe_clock.h"
 #include "strober.h"
 #include "strober_domain.h"
+#include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/storm_conf.h"
@@ -438,6 +439,9 @@ static int strober_descriptors(void)
 	return fcntl(PIPE, F_SETFL, O_NONBLOCK);
 }
 
+/* For priority and locked memory, if slurmctld or setcap gave them. */
+#define STROBER_CAPS (CAPS_BIT(CAP_SYS_NICE) | CAPS_BIT(CAP_IPC_LOCK))
+
 static int strober_run(void)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
@@ -451,6 +455,10 @@ static int strober_run(void)
 		log_alter(opts, 0, NULL);
 	}
 	storm_log_set(child_log);
+	if (caps_keep(STROBER_CAPS)) {
+		error("cannot drop capabilities: %m");
+		return 1;
+	}
 	/* the domain's key is in this process's memory */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (storm_conf_load(&conf, &why)) {

@@ -22,11 +22,20 @@
 #include "src/plugins/switch/storm/local/fdpass.h"
 #include "file_child.h"
 #include "src/libstorm/program/staged.h"
+#include "src/storm_common/caps.h"
 
 #define GIDS_MAX 65536
 /* open files of a child; a session runs one operation at a time, so one would
  * do */
 #define FILES_MAX 64
+
+/* What storm_file keeps if its user is root: what stock slurmd lets root do with
+ * files.  All others lose everything with their uid. */
+#define FILE_CHILD_CAPS (CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER))
+/* What the nursery keeps: it changes the uid, and joins a job's namespace. */
+#define FILE_NURSERY_CAPS                                                \
+	(FILE_CHILD_CAPS | CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | \
+	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
 
 struct spawn {
 	uint32_t uid, gid, ngids, job_id;
@@ -232,7 +241,7 @@ static int file_child_become(const struct file_user *u)
 	if (setgroups(u->ngids, u->gids) || setresgid(u->gid, u->gid, u->gid) ||
 	    setresuid(u->uid, u->uid, u->uid))
 		return -1;
-	return 0;
+	return caps_keep(FILE_CHILD_CAPS);
 }
 
 /* ------------------------------------------------------------ the nursery --- */
@@ -279,6 +288,11 @@ static void file_nursery_serve(int sock, file_join_fn join)
 	int fd;
 
 	prctl(PR_SET_NAME, "storm_nursery");
+	if (caps_keep(FILE_NURSERY_CAPS)) {
+		fprintf(stderr, "error: cannot drop capabilities: %s\n",
+			strerror(errno));
+		_exit(1);
+	}
 	signal(SIGCHLD, SIG_IGN); /* no zombies */
 	signal(SIGPIPE, SIG_IGN);
 	/* only the agent ends the nursery, by closing its socket */

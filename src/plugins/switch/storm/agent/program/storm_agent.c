@@ -32,10 +32,18 @@
 #include "agent_nm.h"
 #include "src/plugins/switch/storm/agent/gang/agent_poll.h"
 #include "src/plugins/switch/storm/agent/file_child.h"
+#include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 
 /* ------------------------------------------------------------ start and stop --- */
+
+/* What root may do to others that the agent needs; storm_agent(8) says what for.
+ * It stays root's uid: the files below /run, the control groups and the local
+ * socket are root's. */
+#define STORM_AGENT_CAPS                               \
+	(CAPS_BIT(CAP_IPC_LOCK) | CAPS_BIT(CAP_KILL) | \
+	 CAPS_BIT(CAP_SYS_NICE) | CAPS_BIT(CAP_SYS_PTRACE))
 
 static void storm_agent_limits(void)
 {
@@ -56,7 +64,15 @@ static int storm_agent_start(struct agent *a)
 {
 	int rc;
 
-	if (agent_nm_start(a) || agent_auth_start(a))
+	if (agent_nm_start(a))
+		return -1;
+	/* Now: large socket buffers needed CAP_NET_ADMIN, and threads inherit
+	 * what is kept. */
+	if (caps_keep(STORM_AGENT_CAPS)) {
+		error("cannot drop capabilities: %m");
+		return -1;
+	}
+	if (agent_auth_start(a))
 		return -1;
 	rc = agent_worker_start(&a->controller, &a->ios, "storm_ctl", 16);
 	if (rc) {
