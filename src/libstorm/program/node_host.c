@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
 #include "event.h"
 #include "node_private.h"
 #include "src/libstorm/wire/open.h"
@@ -353,6 +354,7 @@ struct node_check {
 static void node_host_check_work(struct storm_job *j)
 {
 	struct node_check *c = (struct node_check *) j;
+	struct storm_log_source from = { 0 };
 	struct storm_open_info info;
 
 	c->err = storm_open_verify(c->buf, c->len, &c->open);
@@ -361,15 +363,16 @@ static void node_host_check_work(struct storm_job *j)
 		return;
 	}
 	storm_open_info(c->open, &info);
+	from.uid = info.uid;
 	if (strcmp(info.self_name, c->n->conf.name)) {
-		storm_log(
-			STORM_LOG_ERROR,
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
 			"OPEN refused: uid %u named node %s, but this is node %s",
 			info.uid, info.self_name, c->n->conf.name);
 		c->err = STORM_EAUTH;
 	} else if (info.uid != c->n->conf.owner_uid) {
-		storm_log(
-			STORM_LOG_ERROR,
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
 			"OPEN refused: uid %u may not open a domain, only uid %u may",
 			info.uid, c->n->conf.owner_uid);
 		c->err = STORM_EACCES;
@@ -394,6 +397,7 @@ static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
 {
 	storm_node_t *n = host;
 	struct node_check *c = calloc(1, sizeof(*c));
+	struct storm_log_source from = { 0 };
 
 	if (!c) {
 		free(buf);
@@ -413,8 +417,8 @@ static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
 		c->next = n->checks;
 		n->checks = c;
 	} else if (!storm_worker_add(&n->auth, &c->job)) {
-		storm_log(
-			STORM_LOG_WARN,
+		storm_log_from(
+			&from, STORM_LOG_WARN,
 			"%u OPENs are waiting for their check already, one more is refused",
 			OPENS_WAITING);
 		node_host_check_done(n, &c->job);

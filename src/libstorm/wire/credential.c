@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "credential.h"
+#include "src/libstorm/base/log_limit.h"
 
 static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 				   size_t len, char **cred)
@@ -123,7 +124,8 @@ static int credential_munge_check(const char *cred, bool stale_too,
 {
 	munge_ctx_t ctx = munge_ctx_create();
 	int n = 0, cipher = MUNGE_CIPHER_NONE, err = STORM_EAUTH;
-	uid_t only = (uid_t) MUNGE_UID_ANY, u;
+	struct storm_log_source from = { 0 };
+	uid_t only = (uid_t) MUNGE_UID_ANY, u = 0;
 	gid_t g;
 	munge_err_t rc;
 
@@ -133,19 +135,23 @@ static int credential_munge_check(const char *cred, bool stale_too,
 	rc = credential_decode_any(cred, ctx, payload, &n, &u, &g);
 	if (stale_too && credential_is_stale(rc))
 		rc = EMUNGE_SUCCESS;
+	from.uid = u;
 	if (rc != EMUNGE_SUCCESS) {
-		storm_log(STORM_LOG_ERROR, "munge: credential refused: %s",
-			  munge_strerror(rc));
+		storm_log_from(&from, STORM_LOG_ERROR,
+			       "munge: credential refused: %s",
+			       munge_strerror(rc));
 	} else if (munge_ctx_get(ctx, MUNGE_OPT_CIPHER_TYPE, &cipher) ||
 		   cipher == MUNGE_CIPHER_NONE) {
-		storm_log(STORM_LOG_ERROR,
-			  "munge: credential of uid %u is not encrypted", u);
+		storm_log_from(&from, STORM_LOG_ERROR,
+			       "munge: credential of uid %u is not encrypted",
+			       u);
 	} else if (munge_ctx_get(ctx, MUNGE_OPT_UID_RESTRICTION, &only) ||
 		   only == (uid_t) MUNGE_UID_ANY) {
-		storm_log(STORM_LOG_ERROR,
-			  "munge: credential of uid %u is not restricted to "
-			  "the agent's user",
-			  u);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"munge: credential of uid %u is not restricted to "
+			"the agent's user",
+			u);
 	} else {
 		*uid = u;
 		*gid = g;

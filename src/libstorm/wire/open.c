@@ -16,6 +16,7 @@
 
 #include "credential.h"
 #include "open.h"
+#include "src/libstorm/base/log_limit.h"
 
 #define OPEN_MULTICAST 0x1
 #define OPEN_BEGIN 0x2
@@ -414,6 +415,7 @@ static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 			     size_t len, const struct open_frame *f,
 			     const uint8_t sha[32])
 {
+	struct storm_log_source from = storm_log_uid(o->uid);
 	bool ours = f->version == STORM_WIRE_VERSION;
 
 	/* another version's payload may be longer */
@@ -422,11 +424,12 @@ static int open_check_author(const struct storm_open *o, const uint8_t *payload,
 		return STORM_EAUTH;
 	if (ours)
 		return STORM_OK;
-	storm_log(STORM_LOG_WARN,
-		  "uid %u opens a session in protocol "
-		  "version %u, but this is version %u: install the same STORM "
-		  "on all hosts",
-		  o->uid, f->version, STORM_WIRE_VERSION);
+	storm_log_from(
+		&from, STORM_LOG_WARN,
+		"uid %u opens a session in protocol "
+		"version %u, but this is version %u: install the same STORM "
+		"on all hosts",
+		o->uid, f->version, STORM_WIRE_VERSION);
 	return STORM_EVERSION;
 }
 

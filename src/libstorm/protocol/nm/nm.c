@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
@@ -390,9 +391,11 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	uint64_t next = s->heard.at + nm_owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
-		storm_log(STORM_LOG_INFO,
-			  "step %u.%u: its owner is silent, domain closed",
-			  s->open->job_id, s->open->step_id);
+		struct storm_log_source from = storm_log_uid(s->open->uid);
+
+		storm_log_from(&from, STORM_LOG_INFO,
+			       "step %u.%u: its owner is silent, domain closed",
+			       s->open->job_id, s->open->step_id);
 		s->closing = true;
 		return now;
 	}

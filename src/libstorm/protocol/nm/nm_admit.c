@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
@@ -245,19 +246,20 @@ static int nm_session_tree(struct nm_session *s, uint64_t now)
 static int nm_session_limit(struct nm_session *s)
 {
 	const struct storm_open *o = s->open;
+	struct storm_log_source from = storm_log_uid(o->uid);
 
 	if (!storm_account_open(&s->account, &s->nm->budget, o->uid,
 				nm_trusts(s->nm, o->uid))) {
-		storm_log(
-			STORM_LOG_WARN,
+		storm_log_from(
+			&from, STORM_LOG_WARN,
 			"OPEN of uid %u refused: too many sessions are open (MaxUserSessions, MaxSessions)",
 			o->uid);
 		return STORM_EBUSY;
 	}
 	if (nm_memory_settle(s))
 		return STORM_OK;
-	storm_log(
-		STORM_LOG_WARN,
+	storm_log_from(
+		&from, STORM_LOG_WARN,
 		"OPEN of uid %u refused: its session would take too much memory (MaxUserMemory, MaxMemory)",
 		o->uid);
 	return STORM_EBUSY;
@@ -306,11 +308,12 @@ static struct nm_session *nm_session_create(struct storm_nm *nm,
 static int nm_open_check_epoch(struct storm_nm *nm, const struct storm_open *o)
 {
 	const struct nm_session *before = nm_cluster_find(nm, o->cluster);
+	struct storm_log_source from = storm_log_uid(o->uid);
 
 	if (!before || o->epoch > before->link.epoch)
 		return STORM_OK;
-	storm_log(
-		STORM_LOG_WARN,
+	storm_log_from(
+		&from, STORM_LOG_WARN,
 		"cluster domain: an owner of epoch %u, but this node is in epoch %u",
 		o->epoch, before->link.epoch);
 	return STORM_ESUPERSEDED;

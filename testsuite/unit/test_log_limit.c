@@ -1,0 +1,103 @@
+/*
+ * test_log_limit.c - messages that others cause.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
+#include "unit.h"
+
+#define MINUTE (60 * STORM_SEC)
+
+static const char *one = "one: %d", *two = "two: %d";
+static uint64_t now = 1000 * STORM_SEC;
+
+START_TEST(test_once_a_minute)
+{
+	struct storm_log_source ann = storm_log_uid(1), bob = storm_log_uid(2);
+	struct storm_log_source far = ann;
+	uint32_t left;
+
+	far.host[15] = 1;
+	must(storm_log_due(one, &ann, 1, now, &left) && !left);
+	for (int i = 0; i < 41; i++)
+		must(!storm_log_due(one, &ann, 1, now + 1, &left));
+	/* another cause, another user, another host */
+	must(storm_log_due(two, &ann, 1, now, &left) && !left);
+	must(storm_log_due(one, &bob, 1, now, &left) && !left);
+	must(storm_log_due(one, &far, 1, now, &left) && !left);
+	must(!storm_log_due(one, &ann, 1, now + MINUTE - 1, &left));
+	must(storm_log_due(one, &ann, 1, now + MINUTE, &left) && left == 42);
+	must(!storm_log_due(one, &ann, 1, now + MINUTE, &left));
+	must(storm_log_due(one, &ann, 1, now + 2 * MINUTE, &left) && left == 1);
+	must(storm_log_due(one, &ann, 1, now + 3 * MINUTE, &left) && !left);
+}
+END_TEST
+
+START_TEST(test_several_a_minute)
+{
+	struct storm_log_source ann = storm_log_uid(1);
+	uint32_t left;
+
+	for (int i = 0; i < 20; i++)
+		must(storm_log_due(one, &ann, 20, now, &left));
+	must(!storm_log_due(one, &ann, 20, now, &left));
+}
+END_TEST
+
+/* However many sources there are, and however many messages. */
+START_TEST(test_many_sources)
+{
+	uint32_t left, logged = 0;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct storm_log_source from = storm_log_uid(i);
+
+		logged += storm_log_due(one, &from, 1, now, &left);
+		sum += left;
+	}
+	ck_assert_uint_le(logged, 64);
+	/* what was left out is told a minute later */
+	for (uint32_t i = 0; i < 100; i++) {
+		struct storm_log_source from = storm_log_uid(200000 + i);
+
+		storm_log_due(one, &from, 1, now + MINUTE, &left);
+		sum += left;
+	}
+	ck_assert_uint_eq(sum, 100000 - logged);
+}
+END_TEST
+
+static int lines;
+
+static void count(enum storm_log_level level, const char *msg)
+{
+	(void) level;
+	lines++;
+	must(!strncmp(msg, "uid 7 ", 6));
+}
+
+START_TEST(test_volume)
+{
+	struct storm_log_source from = storm_log_uid(7);
+
+	storm_log_set(count);
+	for (int i = 0; i < 100000; i++)
+		storm_log_from(&from, STORM_LOG_ERROR, "uid %d did it", 7);
+	ck_assert_int_eq(lines, 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("log_limit");
+	TCase *t = tcase_create("log_limit");
+
+	tcase_add_test(t, test_once_a_minute);
+	tcase_add_test(t, test_several_a_minute);
+	tcase_add_test(t, test_many_sources);
+	tcase_add_test(t, test_volume);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
