@@ -969,15 +969,15 @@ START_TEST(test_stream_answers)
 		enum storm_err why;
 		int sys;
 	} answer[] = {
-		{ "STRM\0\2\0\6", 8, STORM_EVERSION, 2 },
-		{ "STRM\1\2\0\6", 8, STORM_EVERSION, 0x102 },
-		{ "STRM\0\2\0\11", 8, STORM_EVERSION, 2 },
-		{ "STRM\0\2\377\377", 8, STORM_EVERSION, 2 },
-		{ "STRM\0\1\0\11", 8, STORM_EBUSY, 0 },
-		{ "STRM\0\1\377\377", 8, STORM_EINVAL, 0 },
-		{ "STRM\0\2\0\0", 8, STORM_ENOAGENT, EPROTO },
-		{ "STRM\0\2\0", 7, STORM_ENOAGENT, EPROTO },
-		{ "STRM\0\2\0\6\0", 9, STORM_ENOAGENT, EPROTO },
+		{ "STRM\0\3\0\6", 8, STORM_EVERSION, 3 },
+		{ "STRM\1\3\0\6", 8, STORM_EVERSION, 0x103 },
+		{ "STRM\0\3\0\11", 8, STORM_EVERSION, 3 },
+		{ "STRM\0\3\377\377", 8, STORM_EVERSION, 3 },
+		{ "STRM\0\2\0\11", 8, STORM_EBUSY, 0 },
+		{ "STRM\0\2\377\377", 8, STORM_EINVAL, 0 },
+		{ "STRM\0\3\0\0", 8, STORM_ENOAGENT, EPROTO },
+		{ "STRM\0\3\0", 7, STORM_ENOAGENT, EPROTO },
+		{ "STRM\0\3\0\6\0", 9, STORM_ENOAGENT, EPROTO },
 		{ "220 mail ready\r\n", 16, STORM_ENOAGENT, EPROTO },
 	};
 	struct storm_addr a;
