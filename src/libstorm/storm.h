@@ -61,7 +61,8 @@ enum storm_err {
 	STORM_ENOENT = 16,   /* no such session, operation or segment */
 	STORM_ETOOBIG = 17,  /* the data exceed a limit */
 	STORM_ESUPERSEDED = 18, /* another owner has taken over the domain */
-	STORM_ERANGE_ = 19	/* one past the last error */
+	STORM_EHUNG = 19,	/* the file system does not answer */
+	STORM_ERANGE_ = 20	/* one past the last error */
 };
 
 /* A static string in lower case; the caller must not free it.  Never NULL: an

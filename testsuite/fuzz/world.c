@@ -235,8 +235,18 @@ static const struct storm_transport_ops net = {
 
 enum asked { ASKED_NOTHING, ASKED_BEGIN, ASKED_STAGE, ASKED_COMMIT };
 
+/* Not answered yet: the oldest is answered first. */
+struct world_piece {
+	struct world_piece *next;
+	uint64_t off;
+	size_t len;
+	uint8_t *read; /* NULL: written */
+	int err;
+};
+
 struct world_file {
 	struct world_file *next;
+	struct world_piece *pieces;
 	uint64_t op, size;
 	uint8_t *data;
 	bool staged;
@@ -289,28 +299,53 @@ static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	*file = f;
 }
 
-static int file_write(void *host, void *file, uint64_t off, const void *buf,
-		      size_t len)
+static uint8_t *file_room(void *host, void *file, size_t *size)
 {
-	struct world_file *f = file;
+	struct world *w = host;
 
-	must(len && len <= f->size && off <= f->size - len && !f->staged);
-	if (f->data)
-		memcpy(f->data + off, buf, len);
-	return ((struct world *) host)->writes_fail ? ENOSPC : 0;
+	must(file);
+	*size = sizeof(w->room);
+	return w->no_room ? NULL : w->room;
 }
 
-static int file_read(void *host, void *file, uint64_t off, void *buf,
-		     size_t len)
+static void file_write(void *host, void *file, uint64_t off, size_t len)
 {
+	struct world *w = host;
 	struct world_file *f = file;
+	struct world_piece *p = calloc(1, sizeof(*p)), **end = &f->pieces;
 
-	must(host && len && len <= f->size && off <= f->size - len);
+	must(p && len && len <= sizeof(w->room) && len <= f->size &&
+	     off <= f->size - len && !f->staged);
 	if (f->data)
-		memcpy(buf, f->data + off, len);
-	else
-		memset(buf, 0, len);
-	return 0;
+		memcpy(f->data + off, w->room, len);
+	p->off = off;
+	p->len = len;
+	p->err = w->writes_fail ? STORM_ESYS : STORM_OK;
+	while (*end)
+		end = &(*end)->next;
+	*end = p;
+}
+
+static bool file_read(void *host, void *file, uint64_t off, size_t len)
+{
+	struct world *w = host;
+	struct world_file *f = file;
+	struct world_piece *p = calloc(1, sizeof(*p)), **end = &f->pieces;
+
+	must(p && len && len <= f->size && off <= f->size - len);
+	for (const struct world_piece *o = f->pieces; o; o = o->next)
+		must(!o->read); /* one at a time */
+	p->off = off;
+	p->len = len;
+	p->read = calloc(1, len);
+	must(p->read);
+	if (f->data)
+		memcpy(p->read, f->data + off, len);
+	p->err = w->writes_fail ? STORM_ESYS : STORM_OK;
+	while (*end)
+		end = &(*end)->next;
+	*end = p;
+	return true;
 }
 
 static void file_stage(void *host, void *file, uint64_t session, uint64_t op)
@@ -340,6 +375,13 @@ static void file_end(void *host, void *file)
 		p = &(*p)->next;
 	}
 	*p = f->next;
+	while (f->pieces) {
+		struct world_piece *o = f->pieces;
+
+		f->pieces = o->next;
+		free(o->read);
+		free(o);
+	}
 	free(f->data);
 	free(f);
 }
@@ -389,6 +431,7 @@ static const struct storm_nm_ops host_ops = {
 	.session_open = session_open,
 	.session_close = session_close,
 	.file_begin = file_begin,
+	.file_room = file_room,
 	.file_write = file_write,
 	.file_read = file_read,
 	.file_stage = file_stage,
@@ -400,16 +443,35 @@ static const struct storm_nm_ops host_ops = {
 	.requested = requested,
 };
 
+static void answer_piece(struct world *w, struct world_file *f)
+{
+	struct world_piece *p = f->pieces;
+
+	f->pieces = p->next;
+	if (p->read)
+		storm_nm_read(w->nm, w->host_session, f->op, p->off,
+			      p->err ? NULL : p->read, p->len);
+	else
+		storm_nm_written(w->nm, w->host_session, f->op, p->off, p->len,
+				 p->err, 0, w->now);
+	free(p->read);
+	free(p);
+}
+
 /* What was asked last is answered first, which is no order to rely on. */
 void world_answer(struct world *w, int err)
 {
 	struct world_file *f = w->files;
 	enum asked asked;
 
-	while (f && !f->asked)
+	while (f && !f->asked && !f->pieces)
 		f = f->next;
 	if (!f)
 		return;
+	if (f->pieces) { /* they come before the end of the file */
+		answer_piece(w, f);
+		return;
+	}
 	asked = f->asked;
 	f->asked = ASKED_NOTHING;
 	f->staged = f->staged || (asked == ASKED_STAGE && !err);
@@ -793,6 +855,7 @@ void world_step(struct world *w, struct storm_in *script)
 	case NM_TROUBLE:
 		a = storm_get8(script);
 		w->writes_fail = a & 1;
+		w->no_room = a & 8;
 		w->sends_fail = a & 2;
 		break;
 	case NM_OPEN:

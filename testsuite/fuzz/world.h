@@ -156,8 +156,9 @@ struct world {
 	enum storm_err verdict; /* on the latest; ERANGE_: none yet */
 	int waiting;		/* ... without a verdict */
 	bool nobody_waits;
-	bool writes_fail, sends_fail, alone, killed;
-	struct storm_rx rx[WORLD_BATCH]; /* not handed over yet */
+	bool writes_fail, no_room, sends_fail, alone, killed;
+	uint8_t room[4 * STORM_DATAGRAM_MAX]; /* for the next run of a file */
+	struct storm_rx rx[WORLD_BATCH];      /* not handed over yet */
 	int received;
 	uint64_t sent;	 /* sends */
 	int asked;	 /* operations, not ended */

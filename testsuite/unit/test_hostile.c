@@ -299,6 +299,7 @@ static void node_random(struct hostile *t)
 
 	t->w.sends_fail = !below(&t->r, 20);
 	t->w.writes_fail = !below(&t->r, 200);
+	t->w.no_room = !below(&t->r, 20);
 	if (below(&t->r, 4))
 		world_answer(&t->w, below(&t->r, 10) ? STORM_OK : STORM_ESYS);
 	if (!below(&t->r, 20)) {

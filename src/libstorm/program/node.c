@@ -164,6 +164,7 @@ no_shared:
 		storm_shared_leave(n->sh);
 	}
 	free((char *) n->conf.name);
+	free(n->room);
 	free(n);
 	return NULL;
 }
@@ -184,6 +185,7 @@ void storm_node_destroy(storm_node_t *n)
 		close(n->root);
 	storm_shared_leave(n->sh);
 	free((char *) n->conf.name);
+	free(n->room);
 	free(n);
 }
 

@@ -16,6 +16,8 @@
 #include "node_private.h"
 #include "src/libstorm/wire/open.h"
 
+#define ROOM_SIZE (256u << 10) /* bytes written at once */
+
 typedef void (*node_answer_fn)(struct storm_nm *nm, uint64_t session,
 			       uint64_t op, int err, int sys, uint64_t now);
 
@@ -27,6 +29,13 @@ struct node_file {
 	uint64_t session, op;
 	node_answer_fn answer;
 	int err, sys;
+	struct node_piece {
+		uint64_t off;
+		size_t len;
+		int sys;
+		bool read; /* else written */
+	} * piece;	   /* done, not answered yet */
+	uint32_t pieces, pieces_room;
 };
 
 /* A pending call of on_signal(), after which it is counted, or of
@@ -135,20 +144,50 @@ static void node_host_file_begin(void *host, void *ctx, uint64_t session,
 							  to, size, &f->sys));
 }
 
-static int node_host_file_write(void *host, void *file, uint64_t off,
-				const void *buf, size_t len)
+/* The room is free again at once: what is in it is written at once. */
+static uint8_t *node_host_file_room(void *host, void *file, size_t *size)
 {
-	(void) host;
-	return storm_staged_write(((struct node_file *) file)->f.fd, off, buf,
-				  len);
+	storm_node_t *n = host;
+
+	(void) file;
+	if (!n->room)
+		n->room = malloc(ROOM_SIZE);
+	*size = ROOM_SIZE;
+	return n->room;
 }
 
-static int node_host_file_read(void *host, void *file, uint64_t off, void *buf,
-			       size_t len)
+static bool node_host_done(struct node_file *f, struct node_piece p)
+{
+	if (f->pieces == f->pieces_room) {
+		uint32_t room = f->pieces_room ? 2 * f->pieces_room : 8;
+		void *more = realloc(f->piece, room * sizeof(p));
+
+		if (!more)
+			return false;
+		f->piece = more;
+		f->pieces_room = room;
+	}
+	f->piece[f->pieces++] = p;
+	return true;
+}
+
+static void node_host_file_write(void *host, void *file, uint64_t off,
+				 size_t len)
+{
+	storm_node_t *n = host;
+	struct node_file *f = file;
+	int sys = storm_staged_write(f->f.fd, off, n->room, len);
+
+	/* without memory it is never answered, and the owner will abort */
+	node_host_done(f, (struct node_piece) { off, len, sys, false });
+}
+
+static bool node_host_file_read(void *host, void *file, uint64_t off,
+				size_t len)
 {
 	(void) host;
-	return storm_staged_read(((struct node_file *) file)->f.fd, off, buf,
-				 len);
+	return len <= ROOM_SIZE &&
+	       node_host_done(file, (struct node_piece) { off, len, 0, true });
 }
 
 static void node_host_file_stage(void *host, void *file, uint64_t session,
@@ -186,7 +225,25 @@ static void node_host_file_end(void *host, void *file)
 		p = &(*p)->next;
 	*p = f->next;
 	storm_staged_drop(&f->f);
+	free(f->piece);
 	free(f);
+}
+
+static void node_host_answer_piece(storm_node_t *n, struct node_file *f)
+{
+	struct node_piece p = f->piece[0];
+	uint64_t now = storm_shared_now(n->sh);
+	int err;
+
+	memmove(f->piece, f->piece + 1, --f->pieces * sizeof(p));
+	if (!p.read) {
+		storm_nm_written(n->nm, f->session, f->op, p.off, p.len,
+				 p.sys ? STORM_ESYS : STORM_OK, p.sys, now);
+		return;
+	}
+	err = storm_staged_read(f->f.fd, p.off, n->room, p.len);
+	storm_nm_read(n->nm, f->session, f->op, p.off, err ? NULL : n->room,
+		      p.len);
 }
 
 static bool node_host_answer_one(storm_node_t *n)
@@ -194,6 +251,10 @@ static bool node_host_answer_one(storm_node_t *n)
 	for (struct node_file *f = n->files; f; f = f->next) {
 		node_answer_fn answer = f->answer;
 
+		if (f->pieces) { /* they come first */
+			node_host_answer_piece(n, f);
+			return true;
+		}
 		if (!answer)
 			continue;
 		f->answer = NULL;
@@ -450,6 +511,7 @@ const struct storm_nm_ops node_host_ops = {
 	.session_open = node_host_session_open,
 	.session_close = node_host_session_close,
 	.file_begin = node_host_file_begin,
+	.file_room = node_host_file_room,
 	.file_write = node_host_file_write,
 	.file_read = node_host_file_read,
 	.file_stage = node_host_file_stage,

@@ -46,6 +46,7 @@ struct storm_node_manager {
 	} segment[STORM_SEGMENTS];
 	struct storm_member *members;
 	struct node_file *files;
+	uint8_t *room; /* for the next run of a file; NULL: not needed yet */
 	struct node_signal *told, **told_end;
 };
 

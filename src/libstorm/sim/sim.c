@@ -149,6 +149,7 @@ void storm_sim_destroy(struct storm_sim *sim)
 
 		storm_sim_event_free(&e);
 	}
+	free(sim->disk_room);
 	free(sim->heap);
 	free(sim->event);
 	free(sim->free_event);

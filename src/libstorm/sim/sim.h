@@ -34,7 +34,7 @@ struct storm_sim_conf {
 	 * lost datagrams.  It is not reordered, but far more nodes are
 	 * possible. */
 	bool frames;
-	uint64_t disk_jitter; /* ns, at most: begin, stage, commit */
+	uint64_t disk_jitter; /* ns, at most, each step of a file */
 	uint64_t host;	      /* ns to process a datagram */
 	uint64_t cluster;     /* as in storm_domain_conf */
 	bool guests;	      /* no owner and nodes but those of programs, see
@@ -130,6 +130,10 @@ void storm_sim_pause(struct storm_sim *sim, uint32_t node, uint64_t ns);
 void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm);
 /* From now on the node's disk fails with this errno; 0: it works. */
 void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
+/* From now on the node's disk does not answer.  After STORM_SIM_HUNG its host
+ * gives each operation up, with STORM_EHUNG. */
+#define STORM_SIM_HUNG 10000000000ULL
+void storm_sim_hang(struct storm_sim *sim, uint32_t node);
 /* From now on each step of its disk takes up to ns longer. */
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
 /* For ns nothing passes from `from` to `to`, in this direction only; streams

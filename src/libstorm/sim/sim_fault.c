@@ -19,6 +19,7 @@ static void sim_endpoint_down(struct endpoint *ep)
 	ep->down = true;
 	ep->life++;
 	ep->paused_until = ep->held = 0;
+	ep->disk_until = ep->disk_bytes = 0;
 	ep->session = 0;
 }
 
@@ -84,6 +85,11 @@ bool storm_sim_hold(struct endpoint *ep, struct event *e)
 void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys)
 {
 	sim->ep[node].disk_error = sys;
+}
+
+void storm_sim_hang(struct storm_sim *sim, uint32_t node)
+{
+	sim->ep[node].disk_hung = true;
 }
 
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libstorm/base/minmax.h"
 #include "sim_private.h"
 
 /*
@@ -16,6 +17,7 @@
  * stored.  The first byte that differs gives the file data of its own.
  */
 struct sim_file {
+	uint64_t session, op;
 	char *path;
 	uint8_t *data; /* NULL: the source's, where written */
 	const uint8_t *source;
@@ -24,6 +26,8 @@ struct sim_file {
 };
 
 #define UNWRITTEN 0xee
+#define ROOM_SIZE (256u << 10) /* of one run */
+#define ROOM_ALL (4u << 20)    /* of all that is not written yet */
 
 /* -------------------------------------------------------------- credentials --- */
 
@@ -171,6 +175,13 @@ static void sim_host_later(struct endpoint *ep, struct event e)
 	e.at = ep->sim->now +
 	       storm_sim_upto(ep->sim, ep->sim->conf.disk_jitter) +
 	       storm_sim_upto(ep->sim, ep->disk_slow);
+	if (e.kind != EV_AUTH) {
+		if (ep->disk_hung) {
+			e.at = ep->sim->now + STORM_SIM_HUNG;
+			e.err = STORM_EHUNG;
+		}
+		e.at = ep->disk_until = storm_max(e.at, ep->disk_until);
+	}
 	e.from = STORM_SIM_NOBODY;
 	e.to = ep->index;
 	e.life = ep->life;
@@ -230,6 +241,8 @@ static void sim_host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	(void) ctx;
 	if (!f)
 		abort();
+	f->session = session;
+	f->op = op;
 	f->path = strdup(to->path);
 	f->size = size;
 	if (!f->path)
@@ -245,12 +258,25 @@ static void sim_host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 					    .op = op });
 }
 
-static int sim_host_write(void *host, void *file, uint64_t off, const void *buf,
-			  size_t len)
+static uint8_t *sim_host_room(void *host, void *file, size_t *size)
 {
 	struct endpoint *ep = host;
-	struct sim_file *f = file;
+	struct storm_sim *sim = ep->sim;
 
+	(void) file;
+	if (ep->disk_bytes + ROOM_SIZE > ROOM_ALL)
+		return NULL;
+	if (!sim->disk_room)
+		sim->disk_room = malloc(ROOM_SIZE);
+	if (!sim->disk_room)
+		abort();
+	*size = ROOM_SIZE;
+	return sim->disk_room;
+}
+
+static int sim_file_write(struct endpoint *ep, struct sim_file *f, uint64_t off,
+			  const void *buf, size_t len)
+{
 	if (ep->disk_error)
 		return ep->disk_error;
 	if (off > f->size || len > f->size - off)
@@ -267,19 +293,42 @@ static int sim_host_write(void *host, void *file, uint64_t off, const void *buf,
 	return 0;
 }
 
-static int sim_host_read(void *host, void *file, uint64_t off, void *buf,
-			 size_t len)
+/* The bytes are in the file at once; the answer takes the disk's time. */
+static void sim_host_write(void *host, void *file, uint64_t off, size_t len)
+{
+	struct endpoint *ep = host;
+	struct sim_file *f = file;
+	int sys = sim_file_write(ep, f, off, ep->sim->disk_room, len);
+
+	ep->disk_bytes += len;
+	sim_host_later(ep, (struct event) { .kind = EV_WRITTEN,
+					    .session = f->session,
+					    .op = f->op,
+					    .off = off,
+					    .len = len,
+					    .err = sys ? STORM_ESYS : 0,
+					    .sys = sys });
+}
+
+static bool sim_host_read(void *host, void *file, uint64_t off, size_t len)
 {
 	struct sim_file *f = file;
-
 	struct storm_range r = { (uint32_t) off, (uint32_t) (off + len - 1) };
 	struct storm_idset want = { &r, 1, 1 };
+	struct event e = { .kind = EV_READ,
+			   .session = f->session,
+			   .op = f->op,
+			   .off = off,
+			   .len = len };
 
-	(void) host;
-	if (f->source && len && !storm_idset_covers(&f->written, &want))
+	if (f->source && !storm_idset_covers(&f->written, &want))
 		sim_file_materialise(f);
-	memcpy(buf, (f->source ? f->source : f->data) + off, len);
-	return 0;
+	e.buf = malloc(len);
+	if (!e.buf)
+		abort();
+	memcpy(e.buf, (f->source ? f->source : f->data) + off, len);
+	sim_host_later(host, e);
+	return true;
 }
 
 static void sim_host_stage(void *host, void *file, uint64_t session,
@@ -380,6 +429,7 @@ static const struct storm_nm_ops sim_host_ops = {
 	.session_open = sim_host_session_open,
 	.session_close = sim_host_session_close,
 	.file_begin = sim_host_begin,
+	.file_room = sim_host_room,
 	.file_write = sim_host_write,
 	.file_read = sim_host_read,
 	.file_stage = sim_host_stage,

@@ -39,6 +39,8 @@ enum kind {
 	EV_REFUSED,
 	EV_AUTH,
 	EV_BEGUN,
+	EV_WRITTEN,
+	EV_READ,
 	EV_STAGED,
 	EV_APPLIED,
 	EV_TICK
@@ -53,6 +55,7 @@ struct event {
 	uint64_t session, op, ticket; /* ticket: a stream's number too */
 	uint32_t node;
 	int err, sys;
+	uint64_t off; /* of what was written or read */
 	struct frame *frame;
 	uint64_t mask; /* the frame's datagrams that arrive */
 	uint64_t held; /* bytes in the socket of a paused node */
@@ -82,6 +85,9 @@ struct endpoint {
 	bool down, foreign;
 	int disk_error;
 	uint64_t disk_slow;
+	uint64_t disk_until; /* its last answer: they come in order */
+	uint64_t disk_bytes; /* to be written */
+	bool disk_hung;
 	uint64_t held;			   /* bytes in its socket in a pause */
 	uint64_t paused_until, busy_until; /* busy_until: its line */
 	uint64_t works_until;		   /* ... its processor */
@@ -133,6 +139,7 @@ struct storm_sim {
 	const uint8_t *source; /* see storm_sim_source() */
 	uint64_t source_size;
 	struct frame *given; /* the one being received */
+	uint8_t *disk_room;  /* for the next run of a file */
 	/* the OPEN verified last, and the bytes of its stream, most of which
 	 * are the same for all nodes */
 	struct storm_open *verified;

@@ -122,6 +122,15 @@ static void sim_turn_input(struct storm_sim *sim, struct event *e)
 		storm_nm_begun(ep->nm, e->session, e->op, e->err, e->sys,
 			       sim->now);
 		break;
+	case EV_WRITTEN:
+		ep->disk_bytes -= e->len;
+		storm_nm_written(ep->nm, e->session, e->op, e->off, e->len,
+				 e->err, e->sys, sim->now);
+		break;
+	case EV_READ:
+		storm_nm_read(ep->nm, e->session, e->op, e->off,
+			      e->err ? NULL : e->buf, e->len);
+		break;
 	case EV_STAGED:
 		storm_nm_staged(ep->nm, e->session, e->op, e->err, e->sys,
 				sim->now);

@@ -281,7 +281,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 	case STORM_MSG_NACK:
 		if (!owner &&
 		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
-			nm_repair_nacked(s, h, p.body, p.len);
+			nm_give_nacked(s, h, p.body, p.len);
 			return;
 		}
 		break;

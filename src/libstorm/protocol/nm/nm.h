@@ -43,14 +43,22 @@ struct storm_nm_ops {
 	void (*file_begin)(void *host, void *ctx, uint64_t session, uint64_t op,
 			   const struct storm_target *to, uint64_t size,
 			   void **file);
-	/* Write at offset; 0 or an errno.  Synchronous, into the page cache. */
-	int (*file_write)(void *host, void *file, uint64_t off, const void *buf,
-			  size_t len);
-	/* Read back what was written, for a repair; 0 or an errno. */
-	int (*file_read)(void *host, void *file, uint64_t off, void *buf,
-			 size_t len);
-	/* All bytes are written.  Verify size, set mode and times, do all that
-	 * can fail; then storm_nm_staged(). */
+	/*
+	 * Room for the next run of data, of *size bytes, which is at least
+	 * STORM_DATAGRAM_MAX.  It stays valid until file_write() takes it, or
+	 * file_end().  NULL: there is none now.  What comes then is dropped,
+	 * and requested again later.
+	 */
+	uint8_t *(*file_room)(void *host, void *file, size_t *size);
+	/* Take the first len bytes of the room, and write them at offset.  Then
+	 * call storm_nm_written().  Never waits for the file system. */
+	void (*file_write)(void *host, void *file, uint64_t off, size_t len);
+	/* Read back for a repair what was written, after all writes so far;
+	 * then call storm_nm_read().  One at a time.  False: not now. */
+	bool (*file_read)(void *host, void *file, uint64_t off, size_t len);
+	/* After all writes so far: verify size, set mode and times, do all that
+	 * can fail; then storm_nm_staged(), with the error of a write, if one
+	 * failed. */
 	void (*file_stage)(void *host, void *file, uint64_t session,
 			   uint64_t op);
 	/* Rename under the final name; then storm_nm_applied(). */
@@ -107,6 +115,12 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		    int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
 		    int sys, uint64_t now);
+/* err is not 0: the file has failed, whatever off and len are. */
+void storm_nm_written(struct storm_nm *nm, uint64_t session, uint64_t op,
+		      uint64_t off, size_t len, int err, int sys, uint64_t now);
+/* buf is valid during the call; NULL: it could not be read. */
+void storm_nm_read(struct storm_nm *nm, uint64_t session, uint64_t op,
+		   uint64_t off, const void *buf, size_t len);
 void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 		     int err, int sys, uint64_t now);
 void storm_nm_applied(struct storm_nm *nm, uint64_t session, uint64_t op,
@@ -207,7 +221,8 @@ struct storm_nm_stats {
 	uint64_t sessions, sessions_total;
 	uint64_t rx_datagrams, rx_bytes, tx_datagrams, tx_bytes;
 	uint64_t data_new, data_dup, repaired, nacks_sent, nacks_served;
-	uint64_t data_moved; /* bytes copied, once unsealed, in memory */
+	uint64_t data_moved;   /* bytes copied, once unsealed, in memory */
+	uint64_t data_dropped; /* chunks for which the host had no room */
 	uint64_t relayed, strobes;
 	uint64_t bad_seal, bad_wire, bad_session, replayed, fenced;
 	uint64_t opens_refused;

@@ -190,8 +190,7 @@ static void nm_session_begin(struct nm_session *s, struct nm_session *before,
 	nm->sessions = s;
 	nm->stats.sessions_total++;
 	if (before) {
-		nm_data_flush(nm, now);
-		nm_data_relay(nm);
+		nm_data_end(nm, now);
 	}
 	nm_cluster_take(s, before);
 	if (o->cluster && !storm_tree_member(&s->tree.shape, s->self))

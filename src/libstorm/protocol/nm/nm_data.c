@@ -11,66 +11,44 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <stdlib.h>
-
 #include "nm_private.h"
-
-#define STAGE_SIZE (256u << 10) /* bytes gathered for one write */
 
 /* --------------------------------------------------------------- the run --- */
 
-/* The gathered bytes; for memory they are in place already. */
-static int nm_data_write(struct nm_session *s)
+/* Room for the next run of the file; none (NULL) of memory, which needs none. */
+static void nm_data_make_room(struct nm_session *s)
 {
 	struct storm_nm *nm = s->nm;
 
-	return s->xfer.mem ?
-		       0 :
-		       nm->ops.file_write(nm->host, s->xfer.file, nm->stage_off,
-					  nm->stage, nm->stage_len);
+	nm->stage_len = 0;
+	nm->stage = s->xfer.file ? nm->ops.file_room(nm->host, s->xfer.file,
+						     &nm->stage_room) :
+				   NULL;
 }
 
-/* Write the run that was gathered. */
-void nm_data_flush(struct storm_nm *nm, uint64_t now)
+/* The run that was gathered is here: of a file it is written. */
+static void nm_data_flush(struct storm_nm *nm, uint64_t now)
 {
 	struct nm_session *s = nm->stage_of;
 	struct nm_xfer *x;
 	uint64_t done;
-	int sys;
 
 	if (!s)
 		return;
 	nm->stage_of = NULL;
+	nm->stage = NULL;
 	x = &s->xfer;
-	sys = nm_data_write(s);
-	if (sys) {
-		/* chunks stay unset: no repair offers what is missing */
-		nm_xfer_fail(s, STORM_ESYS, sys);
-		nm_status_update(s, false, now);
-		return;
-	}
+	if (!x->mem)
+		nm->ops.file_write(nm->host, x->file, nm->stage_off,
+				   nm->stage_len);
 	done = nm->stage_off + nm->stage_len;
 	for (uint64_t off = nm->stage_off; off < done; off += x->map.chunk)
 		if (!storm_chunkmap_has(&x->map, off / x->map.chunk))
 			storm_chunkmap_set(&x->map, off / x->map.chunk);
 	nm_repair_written(x, now);
 	nm_xfer_check_full(s, now);
-	nm_status_update(s, false, now);
-}
-
-void nm_data_end(struct storm_nm *nm, uint64_t now)
-{
-	nm_data_relay(nm);
-	nm_data_flush(nm, now);
-	free(nm->stage);
-	nm->stage = NULL;
-}
-
-static bool nm_data_have_stage(struct storm_nm *nm)
-{
-	if (!nm->stage)
-		nm->stage = malloc(STAGE_SIZE);
-	return nm->stage;
+	if (x->mem) /* of a file storm_nm_written() shows it */
+		nm_status_update(s, false, now);
 }
 
 /* Is the chunk here (in the run, written, or in memory), so that it must be kept? */
@@ -100,11 +78,12 @@ static uint8_t *nm_data_place_of(void *arg, const uint8_t *head, size_t len)
 	struct nm_session *s = arg;
 	struct storm_nm *nm = s->nm;
 	struct nm_xfer *x = &s->xfer;
-	size_t end = nm->stage_of ? nm->stage_len : 0;
 	uint64_t off = nm_data_offset_of(head), i;
 
 	if (!x->mem)
-		return len <= STAGE_SIZE - end ? nm->stage + end : NULL;
+		return nm->stage && len <= nm->stage_room - nm->stage_len ?
+			       nm->stage + nm->stage_len :
+			       NULL;
 	i = x->mapped ? storm_chunkmap_index(&x->map, off, len) : x->map.count;
 	return i < x->map.count && !nm_data_is_there(s, i) ? x->mem + off :
 							     NULL;
@@ -120,7 +99,7 @@ struct nm_chunk {
 /* --------------------------------------------------------------- the chain --- */
 
 /* Relay the run of datagrams unchanged, under their sender's seal. */
-void nm_data_relay(struct storm_nm *nm)
+static void nm_data_relay(struct storm_nm *nm)
 {
 	struct nm_session *s = nm->pass_of;
 	struct storm_addr to;
@@ -206,23 +185,37 @@ static void nm_data_settle(struct nm_session *s, const struct nm_chunk *c)
 	nm->stats.data_moved += c->len;
 }
 
+/* Begin another run with the chunk.  False: there is no room for it. */
+static bool nm_data_begin_run(struct nm_session *s, const struct nm_chunk *c,
+			      uint64_t now)
+{
+	struct storm_nm *nm = s->nm;
+
+	if (nm->stage_of) {
+		nm_data_flush(nm, now);
+		nm_data_make_room(s);
+	}
+	if (!s->xfer.mem && !nm->stage) {
+		nm->stats.data_dropped++;
+		return false;
+	}
+	nm->stage_of = s;
+	nm->stage_off = c->off;
+	nm->stage_len = 0;
+	return true;
+}
+
 /* Add the chunk to the run, or begin another run with it. */
 static void nm_data_gather(struct nm_session *s, const struct nm_chunk *c,
 			   bool run, uint64_t now)
 {
 	struct storm_nm *nm = s->nm;
 
-	if (!run) {
-		nm_data_flush(nm, now);
-		if (s->xfer.err || s->xfer.staging)
-			return;
-		nm->stage_of = s;
-		nm->stage_off = c->off;
-		nm->stage_len = 0;
-	}
+	if (!run && !nm_data_begin_run(s, c, now))
+		return;
 	nm_data_settle(s, c);
 	nm->stage_len += c->len;
-	if (STAGE_SIZE - nm->stage_len < s->xfer.map.chunk)
+	if (!s->xfer.mem && nm->stage_room - nm->stage_len < s->xfer.map.chunk)
 		nm_data_flush(nm, now);
 }
 
@@ -236,9 +229,12 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	uint64_t i;
 	bool run;
 
-	/* no memory: treat it as lost */
-	if (!nm_data_is_wanted(s, h) || !nm_data_have_stage(nm))
+	if (!nm_data_is_wanted(s, h))
 		return;
+	if (nm->stage_of != s) {
+		nm_data_flush(nm, now);
+		nm_data_make_room(s);
+	}
 	if (storm_link_open_data(&s->link, h, rx, nm_data_place_of, s, &plain))
 		return;
 	c = (struct nm_chunk) { nm_data_offset_of(plain.head), plain.body,
@@ -261,4 +257,11 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 			   s->heard.cast.flags & STORM_CAST_CHAIN))
 		nm_data_relay_add(s, rx);
 	nm_data_gather(s, &c, run, now);
+}
+
+void nm_data_end(struct storm_nm *nm, uint64_t now)
+{
+	nm_data_relay(nm);
+	nm_data_flush(nm, now);
+	nm->stage = NULL;
 }

@@ -71,8 +71,11 @@ static size_t memory_xfer(const struct nm_xfer *x)
 	       (x->begin.to.path ? strlen(x->begin.to.path) : 0) +
 	       /* once it is decided, only the event is to come */
 	       (x->mem && !x->decision ? x->begin.size : 0) +
-	       (x->mapped ? storm_chunkmap_bytes(x->map.size, x->map.chunk) :
-			    0) +
+	       (x->mapped ?
+			(x->file ? 2 : 1) * storm_chunkmap_bytes(x->map.size,
+								 x->map.chunk) :
+			0) +
+	       (x->give.queue ? GIVE_MAX * sizeof(*x->give.queue) : 0) +
 	       (x->part.buf ? NM_PARTS_BYTES : 0);
 }
 

@@ -2,7 +2,8 @@
  * nm_private.h - the Node Manager's parts.  nm.c hands each part its input.
  * nm_admit.c begins and ends sessions, nm_tree.c knows parent and children.
  * nm_session.c looks sessions up.  nm_xfer.c has the
- * transfer under way, nm_data.c its data, nm_repair.c what is missing of them.  nm_status.c answers the owner,
+ * transfer under way, nm_data.c its data, nm_repair.c what is missing of them,
+ * nm_give.c what nodes below miss.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
  * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
  * nm_cluster.c keeps what a cluster domain has from one owner to the next,
@@ -54,6 +55,21 @@ struct nm_repair {
 	uint64_t repaired, lost; /* chunks, for STATUS */
 };
 
+#define GIVE_MAX 128 /* runs that wait to be read back */
+
+/* Runs of chunks that nodes below have asked for, and which are read back from
+ * the file; see nm_give.c. */
+struct nm_give {
+	struct nm_given {
+		uint32_t to; /* node */
+		uint64_t first, last;
+	} * queue;
+	uint32_t count;
+	uint32_t reading; /* so many of the first are being read; 0: none */
+	uint64_t off;	  /* ... as these bytes */
+	size_t len;
+};
+
 /* The transfer under way: XFER-AND-SIGNAL's remote half. */
 struct nm_xfer {
 	uint64_t op;   /* 0: none yet */
@@ -63,7 +79,8 @@ struct nm_xfer {
 	uint8_t *mem;
 	void *file;
 	bool opening, staging, committing; /* the host is at it */
-	struct storm_chunkmap map;
+	struct storm_chunkmap map;	   /* chunks that are here */
+	struct storm_chunkmap written; /* ... and in the file; nm_xfer_done() */
 	bool mapped;
 	uint64_t sent; /* the owner's, as far as heard */
 	enum storm_decision decision;
@@ -71,6 +88,7 @@ struct nm_xfer {
 	bool no;	  /* the relation does not hold here */
 	uint64_t data_at; /* the last DATA came */
 	struct nm_repair repair;
+	struct nm_give give;
 };
 
 /* A session as the host knows it. */
@@ -217,10 +235,10 @@ struct storm_nm {
 	uint32_t recent_at;
 	struct storm_link_stats link_stats;
 	struct storm_nm_stats stats;
-	/* a run of decrypted chunks of one file, not yet written; the memory is
-	 * here only as long as datagrams are being taken */
-	uint8_t *stage;
-	size_t stage_len;
+	/* a run of decrypted chunks of one transfer, not yet written; of a file
+	 * in room of the host's, of memory in place */
+	uint8_t *stage; /* NULL: no room */
+	size_t stage_room, stage_len;
 	uint64_t stage_off;
 	struct nm_session *stage_of;
 	/* a run of datagrams, as received, to be passed on along the chain */
@@ -296,6 +314,17 @@ void nm_xfer_map(struct nm_session *s, uint32_t chunk);
 /* Go on if all is there. */
 void nm_xfer_check_full(struct nm_session *s, uint64_t now);
 
+static inline bool nm_xfer_is_file(const struct nm_xfer *x)
+{
+	return x->begin.to.kind == STORM_TARGET_FILE;
+}
+
+/* The chunks that are where they stay. */
+static inline const struct storm_chunkmap *nm_xfer_done(const struct nm_xfer *x)
+{
+	return nm_xfer_is_file(x) ? &x->written : &x->map;
+}
+
 /* nm_repair.c */
 void nm_repair_reset(struct nm_xfer *x); /* another transfer, or none */
 void nm_repair_end(struct nm_xfer *x);	 /* nothing is missing */
@@ -306,17 +335,18 @@ void nm_repair_written(struct nm_xfer *x, uint64_t now);
 /* A chunk has come that was asked for. */
 void nm_repair_came(struct nm_xfer *x, uint64_t now);
 uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
+
+/* nm_give.c */
 /* A node below asks for chunks. */
-void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
-		      const uint8_t *body, size_t len);
+void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
+		    const uint8_t *body, size_t len);
+void nm_give_end(struct nm_xfer *x); /* nothing is read any more */
 
 /* nm_data.c */
 void nm_data_take(struct nm_session *s, const struct storm_header *h,
 		  const struct storm_rx *rx, uint64_t now);
-/* Write what has been gathered; pass on what is to be. */
-void nm_data_flush(struct storm_nm *nm, uint64_t now);
-void nm_data_relay(struct storm_nm *nm);
-/* No more datagrams for now: both, and the memory is given back. */
+/* No more datagrams for now: write what has been gathered, pass on what is to
+ * be. */
 void nm_data_end(struct storm_nm *nm, uint64_t now);
 
 /* nm_strobe.c */

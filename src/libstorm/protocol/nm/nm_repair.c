@@ -1,7 +1,6 @@
 /*
  * nm_repair.c - a transfer's lost chunks.  A node asks the tree parent for them,
- * then the grandparent, then the owner; a node that has them reads them back from
- * its own temporary, and sends them to the one that asks.
+ * then the grandparent, then the owner (nm_give.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,7 +15,6 @@
 #define NACK_RTO_MAX (400 * STORM_MS)
 #define NACK_RANGES 128
 #define NACK_BYTES (512u << 10) /* asked for at a time */
-#define SERVE_BYTES (1u << 20)	/* repaired for one NACK */
 
 /* --------------------------------------------------------- when to ask --- */
 
@@ -189,6 +187,15 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 	r->all_at = now + r->rto;
 }
 
+/* What the host has no room for would be sent in vain. */
+static bool nm_repair_has_room(const struct nm_session *s)
+{
+	size_t size;
+
+	return !nm_xfer_is_file(&s->xfer) ||
+	       s->nm->ops.file_room(s->nm->host, s->xfer.file, &size);
+}
+
 uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 {
 	const struct nm_xfer *x = &s->xfer;
@@ -197,7 +204,10 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 	if (!x->mapped || x->err || x->decision ||
 	    x->phase != STORM_PHASE_BEGUN)
 		return STORM_NEVER;
-	if (now >= r->all_at) {
+	if (now >= storm_min(r->all_at, r->gap_at) && !nm_repair_has_room(s)) {
+		r->all_at = now + NACK_RTO_MIN;
+		r->gap_at = STORM_NEVER;
+	} else if (now >= r->all_at) {
 		nm_repair_ask_again(s, now);
 		r->gap_at = STORM_NEVER;
 	} else if (now >= r->gap_at) {
@@ -209,75 +219,4 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 			r->all_at = now + r->rto;
 	}
 	return storm_min(r->gap_at, r->all_at);
-}
-
-/* ----------------------------------------------------------------- giving --- */
-
-static int nm_repair_read(void *arg, uint64_t off, void *buf, size_t len)
-{
-	struct nm_session *s = arg;
-
-	if (s->xfer.mem) {
-		memcpy(buf, s->xfer.mem + off, len);
-		return 0;
-	}
-	return s->nm->ops.file_read(s->nm->host, s->xfer.file, off, buf, len);
-}
-
-/* Those of [i, last] that are here, at most *left; false: they were not taken. */
-static bool nm_repair_give(struct nm_session *s, uint64_t i, uint64_t last,
-			   uint64_t *left, const struct storm_addr *to)
-{
-	const struct nm_xfer *x = &s->xfer;
-
-	while (i <= last && *left) {
-		uint64_t end = i;
-
-		if (!storm_chunkmap_has(&x->map, i)) {
-			i++;
-			continue;
-		}
-		while (end < last && end - i + 1 < STORM_BATCH &&
-		       end - i + 1 < *left &&
-		       storm_chunkmap_has(&x->map, end + 1))
-			end++;
-		if (storm_link_send_data(&s->link, 0, x->op, x->map.size,
-					 x->map.chunk, i, end, nm_repair_read,
-					 s, to))
-			return false;
-		s->nm->stats.nacks_served += end - i + 1;
-		*left -= end - i + 1;
-		i = end + 1;
-	}
-	return true;
-}
-
-void nm_repair_nacked(struct nm_session *s, const struct storm_header *h,
-		      const uint8_t *body, size_t len)
-{
-	const struct nm_xfer *x = &s->xfer;
-	struct storm_in in = { body, body + len, false };
-	uint32_t n = storm_get32(&in);
-	struct storm_addr to;
-	uint64_t left;
-
-	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
-	    x->opening || !nm_route(s, h->sender, &to))
-		return;
-	left = SERVE_BYTES / x->map.chunk;
-	for (; n && left; n--) {
-		uint64_t i = storm_get64(&in), last = storm_get64(&in);
-
-		if (in.bad || last < i || last >= x->map.count) {
-			s->nm->link_stats.bad_wire++;
-			return;
-		}
-		/* nm_repair_ask() asks for no more at once, and what is announced
-		 * may be far more than anybody should look through */
-		if (last - i >= STORM_CHUNKMAP_RUN)
-			last = i + STORM_CHUNKMAP_RUN - 1;
-		if (!nm_repair_give(s, i, last, &left, &to))
-			break;
-	}
-	storm_link_rest(&s->link);
 }

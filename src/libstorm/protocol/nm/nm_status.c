@@ -32,7 +32,7 @@ static uint8_t nm_status_own_phase(const struct nm_xfer *x)
 static uint64_t nm_status_own_progress(const struct nm_xfer *x)
 {
 	return x->err || x->phase >= STORM_PHASE_STAGED ? UINT64_MAX :
-	       x->mapped ? storm_chunkmap_progress(&x->map) :
+	       x->mapped ? storm_chunkmap_progress(nm_xfer_done(x)) :
 			   0;
 }
 

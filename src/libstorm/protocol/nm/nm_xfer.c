@@ -34,8 +34,10 @@ void nm_xfer_drop(struct nm_session *s)
 	free(x->part.buf);
 	x->part.buf = NULL;
 	x->part.op = 0;
+	nm_give_end(x);
 	storm_begin_free(&x->begin);
 	storm_chunkmap_free(&x->map);
+	storm_chunkmap_free(&x->written);
 	x->mapped = false;
 }
 
@@ -229,12 +231,29 @@ void storm_nm_staged(struct storm_nm *nm, uint64_t session, uint64_t op,
 	s->xfer.staging = false;
 	if (err)
 		nm_xfer_fail(s, err, sys);
-	else
+	else if (!s->xfer.err) /* of a write */
 		s->xfer.phase = STORM_PHASE_STAGED;
 	if (s->xfer.decision == STORM_ABORT)
 		nm_xfer_ended(s, now);
 	else
 		nm_status_update(s, false, now);
+}
+
+void storm_nm_written(struct storm_nm *nm, uint64_t session, uint64_t op,
+		      uint64_t off, size_t len, int err, int sys, uint64_t now)
+{
+	struct nm_session *s = nm_find_host(nm, session);
+	struct nm_xfer *x = s ? &s->xfer : NULL;
+	uint64_t end = off + len;
+
+	if (!s || x->op != op || !x->file)
+		return;
+	if (err)
+		nm_xfer_fail(s, err, sys);
+	for (; !err && x->mapped && off < end; off += x->written.chunk)
+		if (!storm_chunkmap_has(&x->written, off / x->written.chunk))
+			storm_chunkmap_set(&x->written, off / x->written.chunk);
+	nm_status_update(s, false, now);
 }
 
 static void nm_xfer_signal(struct nm_session *s, const void *buf, size_t len)
@@ -316,7 +335,7 @@ void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 	    x->phase != STORM_PHASE_BEGUN || x->staging || x->decision)
 		return;
 	nm_repair_end(x);
-	if (x->begin.to.kind == STORM_TARGET_FILE) {
+	if (nm_xfer_is_file(x)) {
 		x->staging = true;
 		s->nm->ops.file_stage(s->nm->host, x->file, s->host.session,
 				      x->op);
@@ -330,9 +349,14 @@ void nm_xfer_map(struct nm_session *s, uint32_t chunk)
 {
 	struct nm_xfer *x = &s->xfer;
 
-	if (!nm_memory_fits(s, storm_chunkmap_bytes(x->begin.size, chunk)))
+	bool file = nm_xfer_is_file(x);
+	uint64_t bytes = storm_chunkmap_bytes(x->begin.size, chunk);
+
+	if (!nm_memory_fits(s, file ? 2 * bytes : bytes))
 		nm_xfer_fail(s, STORM_EBUSY, 0);
-	else if (storm_chunkmap_init(&x->map, x->begin.size, chunk))
+	else if (storm_chunkmap_init(&x->map, x->begin.size, chunk) ||
+		 (file &&
+		  storm_chunkmap_init(&x->written, x->begin.size, chunk)))
 		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
 		x->mapped = true;

@@ -112,6 +112,7 @@ static int bcast_slurmd_rc(const struct storm_fault *f)
 	case STORM_EACCES:
 		return ESLURMD_INVALID_JOB_CREDENTIAL;
 	case STORM_ETIME:
+	case STORM_EHUNG:
 		return SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT;
 	case STORM_ENOAGENT:
 	case STORM_ELOST:

@@ -23,6 +23,7 @@
  *  here
  *	agent_auth.c	an OPEN's credential and authority
  *	agent_file.c	files, through the session's child (file_child.c)
+ *	agent_child.c	that process: deadlines, and one that does not end
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *	agent_launch.c	delivers the launch message to this node's slurmd
  *	agent_session.c	sessions
@@ -56,6 +57,7 @@ struct agent_creds;
 struct agent_gang;
 struct agent_libdir;
 struct agent_poll;
+struct agent_proc;
 struct agent_session;
 
 /* A connected slurmd is a lifeline: without one the agent ends. */
@@ -126,6 +128,7 @@ struct agent {
 	} auth;
 	struct {
 		int nursery; /* file_child.h */
+		struct agent_proc *procs;
 	} file;
 	struct {
 		struct agent_libdir *first;

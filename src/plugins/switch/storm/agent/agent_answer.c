@@ -53,6 +53,10 @@ void agent_answer_give(struct agent_answers *s, struct storm_nm *nm)
 			storm_nm_begun(nm, i->session, i->op, i->err, i->sys,
 				       now);
 			break;
+		case ANSWER_WRITTEN:
+			storm_nm_written(nm, i->session, i->op, 0, 0, i->err,
+					 i->sys, now);
+			break;
 		case ANSWER_STAGED:
 			storm_nm_staged(nm, i->session, i->op, i->err, i->sys,
 					now);

@@ -11,7 +11,13 @@
 
 #include "src/libstorm/protocol/nm/nm.h"
 
-enum agent_answer_kind { ANSWER_BEGUN, ANSWER_STAGED, ANSWER_APPLIED };
+/* WRITTEN: of writes that failed; the others are answered at once */
+enum agent_answer_kind {
+	ANSWER_BEGUN,
+	ANSWER_WRITTEN,
+	ANSWER_STAGED,
+	ANSWER_APPLIED
+};
 
 /* First in, first out. */
 struct agent_answers {

@@ -1,7 +1,8 @@
 /*
  * agent_file.c - the Node Manager's file operations (paper Algorithm 7,
- * receiving side).  The session's child does everything that names a path.
- * This file writes and reads through the descriptor that the child passes.
+ * receiving side).  The session's child does everything that touches a file, so
+ * that the agent never waits for a file system.  The bytes go through memory that
+ * both share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,8 +10,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
@@ -18,26 +17,26 @@
 #include "src/common/xstring.h"
 
 #include "agent.h"
+#include "agent_child.h"
 #include "agent_file.h"
 #include "agent_libdir.h"
 #include "agent_session.h"
 #include "file_child.h"
+#include "file_ring.h"
 #include "src/storm_common/step_protocol.h"
-#include "src/libstorm/program/staged.h"
+#include "src/libstorm/base/clock.h"
+
+#define RINGS_MAX (24u << 20)	   /* of all rings, beside their first step */
+#define RINGS_USER_MAX (18u << 20) /* ... of one user's */
 
 struct agent_file {
 	struct agent_file *next;
 	struct agent_session *s; /* NULL: the session is over */
 	uint64_t op;
-	int fd;
 	uint32_t waiting; /* for this enum file_verb, or 0 */
-	char *path;	  /* the final name, or in the libdir */
+	struct file_ring ring;
+	char *path; /* the final name, or in the libdir */
 	bool libdir;
-};
-
-struct agent_child {
-	struct agent_io io;
-	struct agent_session *s;
 };
 
 static enum agent_answer_kind agent_file_answer_kind(uint32_t verb)
@@ -65,50 +64,109 @@ static void agent_file_answer(struct agent_file *f, int err, int sys)
 	f->waiting = 0;
 }
 
-static void agent_file_child_release(struct agent_io *io)
+/* ----------------------------------------------------------- shared memory --- */
+
+static size_t agent_file_ring_extra(const struct agent_file *f)
 {
-	xfree(io);
+	return f->ring.base ? f->ring.limit - FILE_RING_STEP : 0;
 }
 
-static void agent_file_child_close(struct agent_session *s)
+/* More of the ring, within the limits of all and of one user. */
+static bool agent_file_ring_grow(struct agent_file *f)
 {
-	struct agent *a = s->a;
+	size_t all = 0, user = 0;
 
-	if (!s->child)
-		return;
-	s->child->s = NULL;
-	agent_io_close(&a->ios, &s->child->io);
-	s->child = NULL;
+	if (!f->s || !f->ring.base)
+		return false;
+	for (const struct agent_session *s = f->s->a->sessions; s;
+	     s = s->next) {
+		for (const struct agent_file *o = s->files; o; o = o->next) {
+			all += agent_file_ring_extra(o);
+			if (s->step.uid == f->s->step.uid)
+				user += agent_file_ring_extra(o);
+		}
+	}
+	return all + FILE_RING_STEP <= RINGS_MAX &&
+	       user + FILE_RING_STEP <= RINGS_USER_MAX &&
+	       file_ring_grow(&f->ring);
+}
+
+static void agent_file_ring_drop(struct agent_file *f)
+{
+	file_ring_destroy(&f->ring);
+	f->ring.count = 0;
+}
+
+/* --------------------------------------------------------------- the child --- */
+
+/* All that the child was asked fails. */
+static void agent_file_fail_all(struct agent_session *s, int err, int sys)
+{
+	for (struct agent_file *f = s->files; f; f = f->next) {
+		if (f->waiting)
+			agent_file_answer(f, err, sys);
+		else
+			agent_answer_add(&s->a->answers, ANSWER_WRITTEN, s->id,
+					 f->op, err, sys);
+		agent_file_ring_drop(f);
+	}
 }
 
 static void agent_file_child_gone(struct agent_session *s)
 {
 	error("the process that writes files of uid %u, step %u.%u, died",
 	      s->step.uid, s->step.job_id, s->step.step_id);
-	agent_file_child_close(s);
-	for (struct agent_file *f = s->files; f; f = f->next) {
-		if (f->waiting)
-			agent_file_answer(f, STORM_ESYS, ECHILD);
+	agent_file_fail_all(s, STORM_ESYS, ECHILD);
+}
+
+static void agent_file_failed(const struct agent_file *f,
+			      const struct file_reply *rep)
+{
+	info("file %s of uid %u: %s%s%s", f->path, f->s->creds->user.uid,
+	     storm_strerror(rep->err), rep->sys ? ": " : "",
+	     rep->sys ? strerror(rep->sys) : "");
+}
+
+/* The oldest piece of the ring is written, or read. */
+static void agent_file_moved(struct agent_file *f, const struct file_reply *rep)
+{
+	struct agent_session *s = f->s;
+	struct agent *a = s->a;
+	struct file_piece p;
+
+	if (!file_ring_oldest(&f->ring))
+		return;
+	p = *file_ring_oldest(&f->ring);
+	if (p.verb == FILE_READ) {
+		storm_nm_read(a->nm, s->id, f->op, p.off,
+			      rep->err ? NULL : f->ring.base + p.at, p.len);
+		file_ring_release(&f->ring);
+		return;
 	}
+	file_ring_release(&f->ring);
+	if (rep->err) {
+		a->count.files_failed++;
+		agent_file_failed(f, rep);
+	} else {
+		a->count.bytes += p.len;
+	}
+	storm_nm_written(a->nm, s->id, f->op, p.off, p.len, (int) rep->err,
+			 rep->sys, storm_now());
 }
 
 static void agent_file_reply(struct agent_session *s,
-			     const struct file_reply *rep, int fd)
+			     const struct file_reply *rep)
 {
 	struct agent_file *f;
 
 	for (f = s->files; f && f->op != rep->op; f = f->next)
 		;
-	if (!f || f->waiting != rep->verb) {
-		/* the file ended before the answer came */
-		if (fd >= 0)
-			close(fd);
+	if (f && (rep->verb == FILE_WRITE || rep->verb == FILE_READ)) {
+		agent_file_moved(f, rep);
 		return;
 	}
-	if (rep->verb == FILE_BEGIN)
-		f->fd = fd;
-	else if (fd >= 0)
-		close(fd);
+	if (!f || f->waiting != rep->verb)
+		return; /* the file ended before the answer came */
 	if (rep->verb == FILE_COMMIT && !rep->err && f->libdir) {
 		char *dir = xstrdup_printf("%s_libs", f->path);
 
@@ -116,64 +174,22 @@ static void agent_file_reply(struct agent_session *s,
 		xfree(dir);
 	}
 	if (rep->err)
-		info("file %s of uid %u: %s%s%s", f->path, s->creds->user.uid,
-		     storm_strerror(rep->err), rep->sys ? ": " : "",
-		     rep->sys ? strerror(rep->sys) : "");
-	agent_file_answer(f, rep->err, rep->sys);
+		agent_file_failed(f, rep);
+	agent_file_answer(f, (int) rep->err, rep->sys);
 }
 
-static void agent_file_child_ready(struct agent *a, struct agent_io *io,
-				   uint32_t events)
-{
-	struct agent_child *c = (struct agent_child *) io;
-	struct file_reply rep;
-	int fd, rc;
-
-	(void) a;
-	(void) events;
-	while (c->s && (rc = file_child_recv(io->fd, &rep, &fd)) != -1) {
-		if (!rc)
-			agent_file_child_gone(c->s);
-		else
-			agent_file_reply(c->s, &rep, fd);
-	}
-}
-
-static int agent_file_child_start(struct agent_session *s)
-{
-	struct agent_child *c;
-	int fd;
-
-	if (s->child)
-		return 0;
-	fd = file_child_start(s->a->file.nursery, &s->creds->user);
-	if (fd < 0)
-		return -1;
-	c = xmalloc(sizeof(*c));
-	c->io.fd = fd;
-	c->io.ready = agent_file_child_ready;
-	c->io.release = agent_file_child_release;
-	c->s = s;
-	if (agent_io_add(&s->a->ios, &c->io, EPOLLIN)) {
-		int err = errno;
-
-		close(fd);
-		xfree(c);
-		errno = err;
-		return -1;
-	}
-	s->child = c;
-	return 0;
-}
+static const struct agent_child_ops agent_file_child_ops = {
+	.reply = agent_file_reply,
+	.gone = agent_file_child_gone,
+};
 
 /* Send a request to the child.  If that fails, queue the error at once. */
-static void agent_file_ask(struct agent_file *f, struct file_request *req)
+static void agent_file_ask(struct agent_file *f, struct file_request *req,
+			   int fd)
 {
 	f->waiting = req->verb;
 	req->op = f->op;
-	if (!f->s->child)
-		agent_file_answer(f, STORM_ESYS, ECHILD);
-	else if (file_child_send(f->s->child->io.fd, req))
+	if (agent_child_ask(f->s, req, fd, true))
 		agent_file_answer(f, STORM_ESYS, errno);
 }
 
@@ -201,7 +217,7 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	(void) session;
 	f->s = s;
 	f->op = op;
-	f->fd = -1;
+	f->ring.fd = -1;
 	f->waiting = FILE_BEGIN;
 	f->next = s->files;
 	s->files = f;
@@ -216,7 +232,8 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		agent_file_answer(f, STORM_EPATH, ENAMETOOLONG);
 		return;
 	}
-	if (agent_file_child_start(s)) {
+	if (agent_child_start(s, &agent_file_child_ops) ||
+	    file_ring_create(&f->ring)) {
 		agent_file_answer(f, STORM_ESYS, errno);
 		return;
 	}
@@ -228,29 +245,57 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	req.atime = to->atime;
 	req.mtime = to->mtime;
 	strcpy(req.path, f->path);
-	agent_file_ask(f, &req);
+	agent_file_ask(f, &req, f->ring.fd);
 }
 
-int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
-		     size_t len)
-{
-	struct agent *a = host;
-	struct agent_file *f = file;
-	int sys = storm_staged_write(f->fd, off, buf, len);
-
-	if (sys)
-		a->count.files_failed++;
-	else
-		a->count.bytes += len;
-	return sys;
-}
-
-int agent_file_read(void *host, void *file, uint64_t off, void *buf, size_t len)
+uint8_t *agent_file_room(void *host, void *file, size_t *size)
 {
 	struct agent_file *f = file;
 
 	(void) host;
-	return storm_staged_read(f->fd, off, buf, len);
+	do {
+		uint8_t *at = file_ring_room(&f->ring, size);
+
+		if (at)
+			return at;
+	} while (agent_file_ring_grow(f));
+	return NULL;
+}
+
+/* Hand a piece of the ring to the child. */
+static bool agent_file_move(struct agent_file *f, enum file_verb verb,
+			    uint64_t off, size_t len)
+{
+	static struct file_request req;
+	const struct file_piece *p = file_ring_take(&f->ring, verb, off, len);
+
+	req.verb = verb;
+	req.op = f->op;
+	req.at = p->at;
+	req.len = p->len;
+	req.off = off;
+	if (f->s && !agent_child_ask(f->s, &req, -1, true))
+		return true;
+	/* the child died, or does not read: nothing of it is written */
+	if (f->s)
+		agent_answer_add(&f->s->a->answers, ANSWER_WRITTEN, f->s->id,
+				 f->op, STORM_ESYS, errno);
+	agent_file_ring_drop(f);
+	return false;
+}
+
+void agent_file_write(void *host, void *file, uint64_t off, size_t len)
+{
+	(void) host;
+	agent_file_move(file, FILE_WRITE, off, len);
+}
+
+bool agent_file_read(void *host, void *file, uint64_t off, size_t len)
+{
+	size_t size;
+
+	return agent_file_room(host, file, &size) && size >= len &&
+	       agent_file_move(file, FILE_READ, off, len);
 }
 
 static void agent_file_request(struct agent_file *f, enum file_verb verb)
@@ -259,7 +304,7 @@ static void agent_file_request(struct agent_file *f, enum file_verb verb)
 
 	memset(&req, 0, sizeof(req));
 	req.verb = verb;
-	agent_file_ask(f, &req);
+	agent_file_ask(f, &req, -1);
 }
 
 void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op)
@@ -295,12 +340,11 @@ void agent_file_end(void *host, void *file)
 			req.verb = FILE_ABORT;
 			req.op = f->op;
 			/* if not sent, the child cleans up at its end */
-			if (file_child_send(f->s->child->io.fd, &req))
-				agent_file_child_gone(f->s);
+			if (agent_child_ask(f->s, &req, -1, false))
+				agent_child_close(f->s);
 		}
 	}
-	if (f->fd >= 0)
-		close(f->fd);
+	agent_file_ring_drop(f);
 	xfree(f->path);
 	xfree(f);
 }
@@ -310,5 +354,26 @@ void agent_file_session_close(struct agent_session *s)
 	for (struct agent_file *f = s->files; f; f = f->next)
 		f->s = NULL;
 	s->files = NULL;
-	agent_file_child_close(s);
+	agent_child_close(s);
+}
+
+/* ------------------------------------------------------- a hung file system --- */
+
+static void agent_file_hangs(struct agent_session *s)
+{
+	for (const struct agent_file *f = s->files; f; f = f->next)
+		error("file %s of uid %u: the file system does not answer, its transfer ends",
+		      f->path, s->creds->user.uid);
+	s->a->count.files_failed++;
+	agent_file_fail_all(s, STORM_EHUNG, 0);
+	agent_child_close(s);
+}
+
+uint64_t agent_file_tick(struct agent *a, uint64_t now)
+{
+	for (struct agent_session *s = a->sessions; s; s = s->next) {
+		if (agent_child_hangs(s, now))
+			agent_file_hangs(s);
+	}
+	return agent_child_tick(a, now);
 }

@@ -6,24 +6,24 @@
 #ifndef STORM_AGENT_FILE_H
 #define STORM_AGENT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct agent;
 struct agent_session;
 struct storm_target;
 
 /*
- * Callbacks of struct storm_nm_ops.  begin, stage and commit answer later, by
- * agent_answer_add().  write and read return 0 or an errno.  end frees the file
+ * Callbacks of struct storm_nm_ops; all are answered later.  end frees the file
  * and removes what was not committed; NULL is fine.
  */
 void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		      const struct storm_target *to, uint64_t size,
 		      void **file);
-int agent_file_write(void *host, void *file, uint64_t off, const void *buf,
-		     size_t len);
-int agent_file_read(void *host, void *file, uint64_t off, void *buf,
-		    size_t len);
+uint8_t *agent_file_room(void *host, void *file, size_t *size);
+void agent_file_write(void *host, void *file, uint64_t off, size_t len);
+bool agent_file_read(void *host, void *file, uint64_t off, size_t len);
 void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_end(void *host, void *file);
@@ -31,5 +31,9 @@ void agent_file_end(void *host, void *file);
 /* End the child, which removes what was not committed.  The files stay until
  * agent_file_end(). */
 void agent_file_session_close(struct agent_session *s);
+
+/* End the transfers of children that do not answer.  Returns when the next one
+ * is due. */
+uint64_t agent_file_tick(struct agent *a, uint64_t now);
 
 #endif

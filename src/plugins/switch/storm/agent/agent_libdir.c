@@ -192,7 +192,9 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	int fd, rc = file_child_recv(io->fd, &rep, &fd);
 
 	(void) events;
-	if (rc < 0)
+	if (fd >= 0)
+		close(fd);
+	if (rc < 0 || (rc && rep.verb == FILE_STARTED))
 		return;
 	if (rc && rep.err)
 		info("cannot remove %s: %s%s%s", r->path,
@@ -225,7 +227,7 @@ static void agent_libdir_remove(struct agent *a, const struct agent_libdir *d)
 	if (agent_io_add(&a->ios, &r->io, EPOLLIN)) {
 		close(fd);
 		agent_libdir_removal_release(&r->io);
-	} else if (file_child_send(fd, &req)) {
+	} else if (file_child_send(fd, &req, -1)) {
 		agent_io_close(&a->ios, &r->io);
 	}
 }

@@ -11,16 +11,19 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/local/fdpass.h"
 #include "file_child.h"
+#include "file_ring.h"
 #include "src/libstorm/program/staged.h"
 #include "src/storm_common/caps.h"
 
@@ -28,6 +31,8 @@
 /* open files of a child; a session runs one operation at a time, so one would
  * do */
 #define FILES_MAX 64
+
+#define REQUESTS_ROOM (1 << 20)
 
 /* What storm_file keeps if its user is root: what stock slurmd lets root do with
  * files.  All others lose everything with their uid. */
@@ -44,6 +49,8 @@ struct spawn {
 struct child_file {
 	bool used;
 	uint64_t op;
+	uint8_t *ring;
+	int err, sys; /* of the first write that failed */
 	struct storm_staged f;
 };
 
@@ -54,15 +61,16 @@ struct child {
 
 /* -------------------------------------------------------------- the child --- */
 
-static void file_child_fail(struct file_reply *rep, enum storm_err err, int sys)
+static void file_child_fail(struct file_reply *rep, int err, int sys)
 {
-	rep->err = err;
+	rep->err = (uint32_t) err;
 	rep->sys = sys;
 }
 
 static void file_child_drop(struct child_file *f)
 {
 	storm_staged_drop(&f->f);
+	file_ring_unmap(f->ring);
 	f->used = false;
 }
 
@@ -82,6 +90,7 @@ static struct child_file *file_child_add(struct child *c, uint64_t op)
 
 		if (f->used)
 			continue;
+		memset(f, 0, sizeof(*f));
 		f->used = true;
 		f->op = op;
 		return f;
@@ -90,7 +99,7 @@ static struct child_file *file_child_add(struct child *c, uint64_t op)
 }
 
 static void file_child_begin(struct child *c, const struct file_request *req,
-			     struct file_reply *rep)
+			     int ring, struct file_reply *rep)
 {
 	struct child_file *f =
 		file_child_find(c, req->op) ? NULL : file_child_add(c, req->op);
@@ -107,10 +116,44 @@ static void file_child_begin(struct child *c, const struct file_request *req,
 		file_child_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
+	f->ring = ring < 0 ? NULL : file_ring_map(ring);
+	if (!f->ring) {
+		file_child_fail(rep, STORM_ESYS, ring < 0 ? EBADF : errno);
+		f->used = false;
+		return;
+	}
 	rep->err = storm_staged_begin(&f->f, &c->staging, &to, req->size,
 				      &rep->sys);
-	if (rep->err)
+	if (rep->err) {
+		file_ring_unmap(f->ring);
 		f->used = false;
+	}
+}
+
+/* What follows a failed write fails as it did: there is a hole in the file. */
+static void file_child_move(struct child *c, const struct file_request *req,
+			    struct file_reply *rep)
+{
+	struct child_file *f = file_child_find(c, req->op);
+	int sys;
+
+	if (!f || req->len > FILE_RING_SIZE ||
+	    req->at > FILE_RING_SIZE - req->len) {
+		file_child_fail(rep, STORM_EINVAL, 0);
+		return;
+	}
+	if (!f->err) {
+		sys = req->verb == FILE_WRITE ?
+			      storm_staged_write(f->f.fd, req->off,
+						 f->ring + req->at, req->len) :
+			      storm_staged_read(f->f.fd, req->off,
+						f->ring + req->at, req->len);
+		if (sys) {
+			f->err = STORM_ESYS;
+			f->sys = sys;
+		}
+	}
+	file_child_fail(rep, f->err, f->sys);
 }
 
 static void file_child_stage(struct child *c, const struct file_request *req,
@@ -120,6 +163,8 @@ static void file_child_stage(struct child *c, const struct file_request *req,
 
 	if (!f)
 		file_child_fail(rep, STORM_ENOENT, 0);
+	else if (f->err)
+		file_child_fail(rep, f->err, f->sys);
 	else
 		rep->err = storm_staged_check(&f->f, &rep->sys);
 }
@@ -170,13 +215,17 @@ static void file_child_rmdir(const struct file_request *req,
 
 /* False: the request has no answer. */
 static bool file_child_handle(struct child *c, const struct file_request *req,
-			      struct file_reply *rep)
+			      int fd, struct file_reply *rep)
 {
 	struct child_file *f;
 
 	switch (req->verb) {
 	case FILE_BEGIN:
-		file_child_begin(c, req, rep);
+		file_child_begin(c, req, fd, rep);
+		return true;
+	case FILE_WRITE:
+	case FILE_READ:
+		file_child_move(c, req, rep);
 		return true;
 	case FILE_STAGE:
 		file_child_stage(c, req, rep);
@@ -208,21 +257,20 @@ static void file_child_serve(int sock)
 	c->staging.root = c->staging.libdir = -1;
 	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		struct file_reply rep = { 0 };
-		struct child_file *f;
+		bool answer;
 
-		if (fd >= 0)
-			close(fd);
-		if (n != sizeof(req) ||
-		    !memchr(req.path, '\0', sizeof(req.path)))
+		if (n <= (ssize_t) offsetof(struct file_request, path) ||
+		    ((char *) &req)[n - 1]) {
+			if (fd >= 0)
+				close(fd);
 			break;
+		}
 		rep.verb = req.verb;
 		rep.op = req.op;
-		if (!file_child_handle(c, &req, &rep))
-			continue;
-		f = req.verb == FILE_BEGIN && !rep.err ?
-			    file_child_find(c, req.op) :
-			    NULL;
-		if (fdpass_send(sock, &rep, sizeof(rep), f ? f->f.fd : -1))
+		answer = file_child_handle(c, &req, fd, &rep);
+		if (fd >= 0)
+			close(fd);
+		if (answer && fdpass_send(sock, &rep, sizeof(rep), -1))
 			break;
 	}
 	/* the agent closed the socket or died */
@@ -246,6 +294,18 @@ static int file_child_become(const struct file_user *u)
 
 /* ------------------------------------------------------------ the nursery --- */
 
+/* Tell the agent which process it is. */
+static void file_nursery_started(int sock, pid_t pid)
+{
+	struct file_reply rep = { .verb = FILE_STARTED, .op = (uint64_t) pid };
+	int fd = (int) syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0) /* it has ended already */
+		return;
+	fdpass_send(sock, &rep, sizeof(rep), fd);
+	close(fd);
+}
+
 static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
 			       const gid_t *gids, file_join_fn join)
 {
@@ -254,12 +314,13 @@ static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
 	};
 	pid_t pid = fork();
 
-	if (pid) {
-		if (pid < 0)
-			fprintf(stderr, "error: cannot fork for uid %u: %s\n",
-				s->uid, strerror(errno));
+	if (pid < 0)
+		fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
+			strerror(errno));
+	if (pid > 0)
+		file_nursery_started(sock, pid);
+	if (pid)
 		return;
-	}
 	close(nursery);
 	prctl(PR_SET_NAME, "storm_file");
 	umask(077);
@@ -311,10 +372,8 @@ static void file_nursery_serve(int sock, file_join_fn join)
 	_exit(0);
 }
 
-static void file_nursery_big_buffer(int sock)
+static void file_nursery_big_buffer(int sock, int size)
 {
-	int size = 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t));
-
 	/* only root exceeds the limit; in tests there are few groups */
 	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
@@ -327,7 +386,8 @@ int file_nursery_start(file_join_fn join)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -1;
-	file_nursery_big_buffer(pair[0]);
+	file_nursery_big_buffer(
+		pair[0], 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t)));
 	pid = fork();
 	if (pid < 0) {
 		int err = errno;
@@ -369,6 +429,9 @@ int file_child_start(int nursery, const struct file_user *user)
 		memcpy(s + 1, user->gids, user->ngids * sizeof(gid_t));
 	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (!rc) {
+		/* a request for each piece of the ring, and an answer */
+		file_nursery_big_buffer(pair[0], REQUESTS_ROOM);
+		file_nursery_big_buffer(pair[1], REQUESTS_ROOM);
 		rc = fdpass_send(nursery, s, len, pair[1]);
 		if (!rc)
 			rc = fcntl(pair[0], F_SETFL, O_NONBLOCK);
@@ -384,9 +447,11 @@ int file_child_start(int nursery, const struct file_user *user)
 	return rc ? -1 : pair[0];
 }
 
-int file_child_send(int child, const struct file_request *req)
+int file_child_send(int child, const struct file_request *req, int fd)
 {
-	return fdpass_send(child, req, sizeof(*req), -1);
+	size_t len = offsetof(struct file_request, path);
+
+	return fdpass_send(child, req, len + strlen(req->path) + 1, fd);
 }
 
 int file_child_recv(int child, struct file_reply *rep, int *fd)

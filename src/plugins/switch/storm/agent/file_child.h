@@ -1,8 +1,10 @@
 /*
- * file_child.h - a process per session opens files as the user
+ * file_child.h - a process per session has the user's files
  * (doc/protocol.md, Trust; paper Algorithm 7, receiving side).  It has dropped
- * to the user's ids and does everything that names a path.  The agent gets only
- * the descriptor of the temporary file.
+ * to the user's ids, and does everything that touches a file: only it may have to
+ * wait for a file system, and it has no right that the user has not.  The agent
+ * shares a ring of memory with it (file_ring.h), and sees no descriptor of a
+ * file.
  *
  * When the agent closes the child's socket, or dies, the child removes what was
  * not committed, and ends.
@@ -38,12 +40,17 @@ struct file_user {
 typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
-	FILE_BEGIN = 1,	 /* open a temporary; answers a descriptor */
+	FILE_BEGIN = 1,	 /* open a temporary; with the ring's descriptor */
 	FILE_STAGE = 2,	 /* size, mode, times */
 	FILE_COMMIT = 3, /* rename */
 	FILE_ABORT = 4,	 /* unlink, or forget after a commit; no answer */
 	FILE_RMDIR = 5,	 /* remove the directory `path` of libraries and
 				   the files in it */
+	FILE_WRITE = 6,	 /* len bytes of the ring, from `at` on, to off */
+	FILE_READ = 7,	 /* ... and back from there */
+	/* answers without a request: */
+	FILE_STARTED = 8, /* op is the process's id; with its pidfd */
+	FILE_ALIVE = 9	  /* it works on */
 };
 
 struct file_request {
@@ -53,7 +60,9 @@ struct file_request {
 	uint64_t size;
 	int64_t atime, mtime;
 	uint32_t mode;
-	char path[PATH_MAX];
+	uint32_t at, len; /* WRITE and READ, as off */
+	uint64_t off;
+	char path[PATH_MAX]; /* sent up to its NUL */
 };
 
 struct file_reply {
@@ -72,10 +81,10 @@ int file_nursery_start(file_join_fn join);
  * If the nursery cannot fork, file_child_recv() returns 0. */
 int file_child_start(int nursery, const struct file_user *user);
 
-/* 0, or -1 and errno. */
-int file_child_send(int child, const struct file_request *req);
-/* 1: *rep is set, and *fd, which the caller closes: the temporary file's after
- * a BEGIN without error, else -1.  0: the child has ended.  -1: errno. */
+/* With fd, unless that is -1.  0, or -1 and errno. */
+int file_child_send(int child, const struct file_request *req, int fd);
+/* 1: *rep is set, and *fd, which the caller closes: a pidfd with STARTED, else
+ * -1.  0: the child has ended.  -1: errno. */
 int file_child_recv(int child, struct file_reply *rep, int *fd);
 
 #endif

@@ -17,6 +17,7 @@
 #include "src/common/log.h"
 
 #include "src/plugins/switch/storm/agent/agent.h"
+#include "src/plugins/switch/storm/agent/agent_file.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/plugins/switch/storm/agent/agent_launch.h"
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
@@ -90,8 +91,8 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 	uint64_t next = storm_nm_tick(a->nm, now);
 	/* in this order */
 	uint64_t (*const parts[])(struct agent * a, uint64_t now) = {
-		agent_launch_tick, agent_libdir_tick,	   agent_gang_tick,
-		agent_flood_tick,  agent_loop_orphan_tick,
+		agent_launch_tick, agent_libdir_tick, agent_file_tick,
+		agent_gang_tick,   agent_flood_tick,  agent_loop_orphan_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

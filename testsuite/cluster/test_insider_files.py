@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A user chooses a file system that does not answer, or one that is full for
+users: nobody else waits, and no more is written than the user may write."""
+import json
+import os
+import pathlib
+import time
+
+import pytest
+
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+
+HANG = pathlib.Path(__file__).with_name("fuse_hang.py")
+
+#: an agent gives a file system up after 10 s without an answer
+PATIENCE = 10
+
+
+def host_pids(cluster, node):
+    """{pid: name} of the processes of STORM's in a node."""
+    text = cluster.root("ps -e -o pid=,comm=", host=node)
+    return {int(line.split()[0]): line.split()[1]
+            for line in text.splitlines() if "storm" in line}
+
+
+def files_processes(cluster, node):
+    return [pid for pid, name in host_pids(cluster, node).items()
+            if name == "storm_file"]
+
+
+def agent_log(cluster, node):
+    return cluster.lab.log(node, "slurmd")
+
+
+class Hang:
+    """fuse_hang.py in a node, on /tmp/hang, which is a directory like any other elsewhere."""
+
+    def __init__(self, cluster, node):
+        self.cluster, self.node = cluster, node
+        for name in cluster.names:
+            cluster.root("mkdir -m 1777 /tmp/hang", host=name)
+        r, w = os.pipe()
+        self.to = os.fdopen(w, "w")
+        self.run = cluster.start(["python3", str(HANG), "/tmp/hang"],
+                                 host=node, user="root", cwd="/",
+                                 label="hang", stdin=os.fdopen(r))
+        self.until("ready")
+
+    def until(self, word):
+        until(lambda: word in self.run.out(),
+              lambda: f"{word}: {self.run.out()}{self.run.err()}", 30)
+
+    def answer(self):
+        self.to.write("\n")
+        self.to.flush()
+
+    def end(self):
+        self.to.close()
+        self.run.process.wait(30)
+        self.cluster.remove("/tmp/hang")
+
+
+@pytest.fixture
+def hang(fresh):
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("SKIP: there is no /dev/fuse here")
+    h = Hang(fresh, "n2")
+    yield h
+    h.end()
+
+
+def quick(cluster, job):
+    """Another user's launch with a broadcast: its time, launched by STORM."""
+    cluster.remove("/tmp/other")
+    begun = time.monotonic()
+    run = cluster.start(["srun", "--launch=storm", f"--jobid={job}", "-N4",
+                         "--bcast=/tmp/other", "/tmp/mine", "say", "fine"], user="other", cwd="/tmp",
+                        env={"STORM_TIMELINE": "/tmp/timeline"}).finish(60)
+    took = time.monotonic() - begun
+    assert run.code == 0, str(run)
+    step = json.loads(cluster.file("login", "/tmp/timeline"))
+    assert step["launch"] == "storm" and step["fallback"] is None, step
+    return took
+
+
+def test_hung_file_system(fresh, hang):
+    """A broadcast to a file system that hangs ends by itself and names node and
+    reason. Meanwhile the node's agent serves everybody else."""
+    fresh.root("install -m 755 /home/user/bin/big /tmp/mine")
+    job = fresh.allocate(4, "--ntasks-per-node=2", user="other")
+    quiet = sorted(quick(fresh, job) for _ in range(3))[1]
+    before = files_processes(fresh, "n2")
+    victim = fresh.start_srun("--bcast=/tmp/hang/app -N4 {big} say never")
+    begun = time.monotonic()
+    hang.until("hung")
+    slow = []
+    while victim.running():
+        fresh.agent("n2")               # --stats answers
+        slow.append(quick(fresh, job))
+        assert time.monotonic() < begun + PATIENCE + 10, "it does not end"
+    took = time.monotonic() - begun
+    run = victim.finish(10)
+    assert run.code != 0
+    assert "n2" in run.err and "the file system does not answer" in run.err, \
+        str(run)
+    assert took < PATIENCE + 5, f"{took} s"
+    assert sorted(slow)[len(slow) // 2] < 2 * quiet, f"{slow}, quiet {quiet}"
+    assert slow[0] < 3 * quiet + 0.5, f"{slow}, quiet {quiet}"
+    # on the other nodes nothing is left, and the log names what happened
+    for node in ("n1", "n3", "n4"):
+        assert fresh.listing(node, "/tmp/hang") == []
+    assert "the file system does not answer" in agent_log(fresh, "n2")
+    # one process waits, killed or not; it cleans up when it can
+    hung = set(files_processes(fresh, "n2")) - set(before)
+    assert len(hung) == 1, hung
+    hang.answer()
+    until(lambda: not hung & set(files_processes(fresh, "n2")),
+          "the end of the process that hung", 30)
+    hang.until("empty")                 # its temporary has gone
+    rest = fresh.agent("n2")["sessions"]
+    assert rest == fresh.agent("n1")["sessions"]
+
+
+def test_left_behind(fresh, hang):
+    """It is killed, and named as long as that does not help."""
+    victim = fresh.start_srun("--bcast=/tmp/hang/app -N4 {big} say never")
+    hang.until("hung")
+    assert victim.finish(PATIENCE + 30).code != 0
+    until(lambda: "is left behind" in agent_log(fresh, "n2"), "its name", 30)
+    (left,) = files_processes(fresh, "n2")
+    assert f"storm_file process {left} " in agent_log(fresh, "n2")
+    hang.answer()
+    until(lambda: not files_processes(fresh, "n2"), "its end", 30)
+    until(lambda: f"process {left} of uid 20001 has ended"
+          in agent_log(fresh, "n2"), "that the log says so")
