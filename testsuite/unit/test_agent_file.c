@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/file_child.h"
+#include "src/plugins/switch/storm/agent/file_nursery.h"
 #include "src/plugins/switch/storm/agent/file_ring.h"
 #include "unit.h"
 
@@ -33,6 +34,23 @@ static bool root(void)
 	return geteuid() == 0;
 }
 
+static int start_nursery(file_join_fn join)
+{
+	int pair[2];
+	pid_t pid;
+
+	must(!file_nursery_sockets(pair));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		dup2(pair[1], 3);
+		close_range(4, ~0U, 0);
+		file_nursery_serve(3, join);
+	}
+	close(pair[1]);
+	return pair[0];
+}
+
 static void setup(void)
 {
 	strcpy(dir, "/tmp/storm-test-file-XXXXXX");
@@ -42,7 +60,7 @@ static void setup(void)
 	must(!chmod(dir, 0755));
 	if (root())
 		must(!chown(dir, ALICE, ALICE));
-	nursery = file_nursery_start(NULL);
+	nursery = start_nursery(NULL);
 	must(nursery >= 0);
 	child = file_child_start(nursery, &user);
 	must(child >= 0);
@@ -642,7 +660,7 @@ START_TEST(test_nursery_ends)
 	nursery = -1;
 	/* children live on for their sessions */
 	must(!begin("f", 1, 0, 0));
-	nursery = file_nursery_start(NULL);
+	nursery = start_nursery(NULL);
 	must(nursery >= 0);
 	close(child);
 	user.ngids = -1;
@@ -673,7 +691,7 @@ static int join_chdir(uint32_t job_id, uid_t uid)
 START_TEST(test_join)
 {
 	close(nursery);
-	nursery = file_nursery_start(join_chdir);
+	nursery = start_nursery(join_chdir);
 	must(nursery >= 0);
 	close(child);
 	user.job_id = 5;
@@ -685,6 +703,59 @@ START_TEST(test_join)
 	must(child >= 0);
 	ended(child);
 	user.job_id = 0;
+}
+END_TEST
+
+/* Answers of p[first] and on, until there are `want`. */
+static void take_answers(struct pollfd *p, int first, int end, int *have,
+			 int want)
+{
+	struct file_reply rep;
+	int fd;
+
+	while (*have < want) {
+		must(poll(p + first, end - first, 10000) > 0);
+		for (int i = first; i < end; i++)
+			if (p[i].revents) {
+				must(file_child_recv(p[i].fd, &rep, &fd) == 1);
+				++*have;
+			}
+	}
+}
+
+/* More children than a user may have: they wait, and another user's do not. */
+START_TEST(test_limits)
+{
+	enum { MORE = FILE_CHILDREN_PER_USER + 4 };
+	struct file_request req = { .verb = FILE_RMDIR, .op = 7 };
+	struct file_user other = { .uid = BOB, .gid = BOB };
+	struct pollfd p[MORE] = { 0 }, o = { .events = POLLIN };
+	int have = 0;
+
+	snprintf(req.path, sizeof(req.path), "%s/none", dir);
+	close(child);
+	child = -1;
+	for (int i = 0; i < MORE; i++) {
+		p[i].fd = file_child_start(nursery, &user);
+		p[i].events = POLLIN;
+		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req));
+	}
+	take_answers(p, 0, MORE, &have, FILE_CHILDREN_PER_USER);
+	if (root()) {
+		int one = 0;
+
+		o.fd = file_child_start(nursery, &other);
+		must(o.fd >= 0 && !file_child_send(o.fd, &req));
+		take_answers(&o, 0, 1, &one, 1);
+		close(o.fd);
+	}
+	/* the last ones are still not there */
+	must(!poll(p, MORE, 0));
+	for (int i = 0; i < 4; i++)
+		close(p[i].fd);
+	take_answers(p, 4, MORE, &have, MORE);
+	for (int i = 4; i < MORE; i++)
+		close(p[i].fd);
 }
 END_TEST
 
@@ -715,6 +786,7 @@ int main(void)
 	tcase_add_test(c, test_no_ring);
 	tcase_add_loop_test(c, test_ring, 0, 10);
 	tcase_add_test(c, test_nursery_ends);
+	tcase_add_test(c, test_limits);
 	tcase_add_test(c, test_join);
 	if (root()) {
 		tcase_add_test(c, test_as_the_user);

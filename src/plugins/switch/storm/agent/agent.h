@@ -24,6 +24,7 @@
  *	agent_auth.c	an OPEN's credential and authority
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_child.c	that process: deadlines, and one that does not end
+ *	agent_nursery.c	the process that starts these children
  *	agent_libdir.c	"<file>_libs" directories, until their job ends
  *	agent_launch.c	delivers the launch message to this node's slurmd
  *	agent_session.c	sessions
@@ -127,7 +128,8 @@ struct agent {
 		struct agent_creds *admitting; /* for the session that opens */
 	} auth;
 	struct {
-		int nursery; /* file_child.h */
+		int nursery; /* its socket, for file_child_start() */
+		struct agent_io nursery_io; /* its pidfd */
 		struct agent_proc *procs;
 	} file;
 	struct {

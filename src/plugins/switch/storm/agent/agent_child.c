@@ -23,9 +23,11 @@
 
 #define PATIENCE (10 * STORM_SEC) /* for an answer of the file system */
 #define LEAVE_TIME \
-	(10 * STORM_SEC)   /* to clean up and end, before it is killed */
-#define DIE_TIME STORM_SEC /* a killed process has gone by then */
-#define LEFT_MAX 8	   /* of a user's that do not end */
+	(10 * STORM_SEC)      /* to clean up and end, before it is killed */
+#define DIE_TIME STORM_SEC    /* a killed process has gone by then */
+#define LEFT_MAX 8	      /* of a user's that do not end */
+#define IDLE (200 * STORM_MS) /* without files, and then it ends */
+#define IDLE_LIBDIR (5 * STORM_SEC) /* libraries may follow */
 
 /* A process, until it is dead. */
 struct agent_proc {
@@ -45,6 +47,8 @@ struct agent_child {
 	struct agent_proc *proc; /* NULL: not known yet, or dead */
 	uint32_t waiting;	 /* requests without an answer */
 	uint64_t since;		 /* it has not answered */
+	bool libdir;		 /* it keeps the directory */
+	uint64_t idle_at;	 /* ends then, or 0 */
 };
 
 /* -------------------------------------------------------------- processes --- */
@@ -244,11 +248,33 @@ int agent_child_ask(struct agent_session *s, const struct file_request *req,
 	return 0;
 }
 
+void agent_child_busy(struct agent_session *s, bool libdir)
+{
+	if (!s->child)
+		return;
+	s->child->idle_at = 0;
+	s->child->libdir |= libdir;
+}
+
+void agent_child_rest(struct agent_session *s)
+{
+	if (s->child)
+		s->child->idle_at =
+			storm_now() + (s->child->libdir ? IDLE_LIBDIR : IDLE);
+}
+
 bool agent_child_hangs(const struct agent_session *s, uint64_t now)
 {
 	const struct agent_child *c = s->child;
 
 	return c && c->waiting && now >= c->since + PATIENCE;
+}
+
+static uint64_t agent_child_due(const struct agent_child *c)
+{
+	if (c->idle_at)
+		return c->idle_at;
+	return c->waiting ? c->since + PATIENCE : STORM_NEVER;
 }
 
 uint64_t agent_child_tick(struct agent *a, uint64_t now)
@@ -260,11 +286,11 @@ uint64_t agent_child_tick(struct agent *a, uint64_t now)
 		if (due < next)
 			next = due;
 	}
-	for (const struct agent_session *s = a->sessions; s; s = s->next) {
-		if (!s->child || !s->child->waiting)
-			continue;
-		due = s->child->since + PATIENCE;
-		if (due < next)
+	for (struct agent_session *s = a->sessions; s; s = s->next) {
+		due = s->child ? agent_child_due(s->child) : STORM_NEVER;
+		if (s->child && s->child->idle_at && now >= due)
+			agent_child_close(s);
+		else if (due < next)
 			next = due;
 	}
 	return next;

@@ -245,6 +245,7 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	req.atime = to->atime;
 	req.mtime = to->mtime;
 	strcpy(req.path, f->path);
+	agent_child_busy(s, f->libdir);
 	agent_file_ask(f, &req, f->ring.fd);
 }
 
@@ -343,6 +344,8 @@ void agent_file_end(void *host, void *file)
 			if (agent_child_ask(f->s, &req, -1, false))
 				agent_child_close(f->s);
 		}
+		if (!f->s->files)
+			agent_child_rest(f->s);
 	}
 	agent_file_ring_drop(f);
 	xfree(f->path);

@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,11 +21,11 @@
 
 #include "src/plugins/switch/storm/local/fdpass.h"
 #include "file_child.h"
+#include "file_nursery.h"
 #include "file_ring.h"
 #include "src/libstorm/program/staged.h"
 #include "src/storm_common/caps.h"
 
-#define GIDS_MAX 65536
 /* open files of a child; a session runs one operation at a time, so one would
  * do */
 #define FILES_MAX 64
@@ -37,14 +35,6 @@
 /* What storm_file keeps if its user is root: what stock slurmd lets root do with
  * files.  All others lose everything with their uid. */
 #define FILE_CHILD_CAPS (CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER))
-/* What the nursery keeps: it changes the uid, and joins a job's namespace. */
-#define FILE_NURSERY_CAPS                                                \
-	(FILE_CHILD_CAPS | CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | \
-	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
-
-struct spawn {
-	uint32_t uid, gid, ngids, job_id;
-};
 
 struct child_file {
 	bool used;
@@ -292,46 +282,10 @@ static int file_child_become(const struct file_user *u)
 	return caps_keep(FILE_CHILD_CAPS);
 }
 
-/* ------------------------------------------------------------ the nursery --- */
-
-/* Tell the agent which process it is. */
-static void file_nursery_started(int sock, pid_t pid)
+void file_child_run(int sock, const struct file_user *u)
 {
-	struct file_reply rep = { .verb = FILE_STARTED, .op = (uint64_t) pid };
-	int fd = (int) syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd < 0) /* it has ended already */
-		return;
-	fdpass_send(sock, &rep, sizeof(rep), fd);
-	close(fd);
-}
-
-static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
-			       const gid_t *gids, file_join_fn join)
-{
-	struct file_user u = {
-		.uid = s->uid, .gid = s->gid, .gids = gids, .ngids = s->ngids
-	};
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
-			strerror(errno));
-	if (pid > 0)
-		file_nursery_started(sock, pid);
-	if (pid)
-		return;
-	close(nursery);
-	prctl(PR_SET_NAME, "storm_file");
-	umask(077);
-	signal(SIGCHLD, SIG_DFL);
-	if (s->job_id && join && join(s->job_id, s->uid)) {
-		fprintf(stderr, "error: cannot join job %u's namespace\n",
-			s->job_id);
-		_exit(1);
-	}
-	if (file_child_become(&u)) {
-		fprintf(stderr, "error: cannot become uid %u: %s\n", s->uid,
+	if (file_child_become(u)) {
+		fprintf(stderr, "error: cannot become uid %u: %s\n", u->uid,
 			strerror(errno));
 		_exit(1);
 	}
@@ -339,81 +293,23 @@ static void file_nursery_spawn(int nursery, int sock, const struct spawn *s,
 	_exit(0);
 }
 
-static void file_nursery_serve(int sock, file_join_fn join)
+/* -------------------------------------------------------------- the agent --- */
+
+/* Up to net.core.wmem_max; that much is enough, too. */
+static void file_child_room(int sock)
 {
-	static union {
-		struct spawn s;
-		char room[sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t)];
-	} req;
-	ssize_t n;
-	int fd;
+	int size = REQUESTS_ROOM;
 
-	prctl(PR_SET_NAME, "storm_nursery");
-	if (caps_keep(FILE_NURSERY_CAPS)) {
-		fprintf(stderr, "error: cannot drop capabilities: %s\n",
-			strerror(errno));
-		_exit(1);
-	}
-	signal(SIGCHLD, SIG_IGN); /* no zombies */
-	signal(SIGPIPE, SIG_IGN);
-	/* only the agent ends the nursery, by closing its socket */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
-		if (fd >= 0 && n >= (ssize_t) sizeof(req.s) &&
-		    n == (ssize_t) (sizeof(req.s) +
-				    req.s.ngids * sizeof(gid_t)))
-			file_nursery_spawn(sock, fd, &req.s,
-					   (gid_t *) (req.room + sizeof(req.s)),
-					   join);
-		if (fd >= 0)
-			close(fd);
-	}
-	_exit(0);
-}
-
-static void file_nursery_big_buffer(int sock, int size)
-{
-	/* only root exceeds the limit; in tests there are few groups */
-	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
-		setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-}
-
-int file_nursery_start(file_join_fn join)
-{
-	int pair[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -1;
-	file_nursery_big_buffer(
-		pair[0], 2 * (sizeof(struct spawn) + GIDS_MAX * sizeof(gid_t)));
-	pid = fork();
-	if (pid < 0) {
-		int err = errno;
-
-		close(pair[0]);
-		close(pair[1]);
-		errno = err;
-		return -1;
-	}
-	if (!pid) {
-		/* keep stdio and the socket, as 3 */
-		dup2(pair[1], 3);
-		close_range(4, ~0U, 0);
-		file_nursery_serve(3, join);
-	}
-	close(pair[1]);
-	return pair[0];
+	setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }
 
 int file_child_start(int nursery, const struct file_user *user)
 {
-	struct spawn *s;
+	struct file_spawn *s;
 	int pair[2], rc, err;
 	size_t len;
 
-	if (user->ngids < 0 || user->ngids > GIDS_MAX) {
+	if (user->ngids < 0 || user->ngids > FILE_GIDS_MAX) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -430,8 +326,8 @@ int file_child_start(int nursery, const struct file_user *user)
 	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (!rc) {
 		/* a request for each piece of the ring, and an answer */
-		file_nursery_big_buffer(pair[0], REQUESTS_ROOM);
-		file_nursery_big_buffer(pair[1], REQUESTS_ROOM);
+		file_child_room(pair[0]);
+		file_child_room(pair[1]);
 		rc = fdpass_send(nursery, s, len, pair[1]);
 		if (!rc)
 			rc = fcntl(pair[0], F_SETFL, O_NONBLOCK);

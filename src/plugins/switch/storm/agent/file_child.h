@@ -9,8 +9,7 @@
  * When the agent closes the child's socket, or dies, the child removes what was
  * not committed, and ends.
  *
- * The nursery, a process of one thread, forks the children.  The agent starts
- * it before it has threads, keys or sockets, which a child would inherit.
+ * The nursery (file_nursery.h) forks the children.
  *
  * The file includes no header of Slurm, and uses only staged.h of libstorm.
  * Errors are enum storm_err and errno.
@@ -34,10 +33,6 @@ struct file_user {
 	int ngids;
 	uint32_t job_id; /* for file_join_fn; 0: no job */
 };
-
-/* Called in a new child, still as root: enter the job's namespace.  If it does
- * not return 0, the child ends. */
-typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
 
 enum file_verb {
 	FILE_BEGIN = 1,	 /* open a temporary; with the ring's descriptor */
@@ -73,13 +68,14 @@ struct file_reply {
 	uint64_t op;
 };
 
-/* Fork the nursery.  Returns its socket, or -1 and errno.  The nursery ends
- * when that is closed.  join may be NULL. */
-int file_nursery_start(file_join_fn join);
-
-/* Fork a child for a user.  Returns its non-blocking socket, or -1 and errno.
- * If the nursery cannot fork, file_child_recv() returns 0. */
+/* Ask the nursery for a child of a user.  Returns its non-blocking socket, or -1
+ * and errno.  Requests wait in the socket until the child is there.  If there
+ * will be none, file_child_recv() returns 0. */
 int file_child_start(int nursery, const struct file_user *user);
+
+/* In a new process, still as root: become the user irrevocably and serve sock
+ * until the agent closes it.  Does not return. */
+void file_child_run(int sock, const struct file_user *u);
 
 /* With fd, unless that is -1.  0, or -1 and errno. */
 int file_child_send(int child, const struct file_request *req, int fd);

@@ -23,7 +23,6 @@
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "agent_ask.h"
 #include "src/plugins/switch/storm/agent/agent_auth.h"
-#include "src/plugins/switch/storm/agent/agent_container.h"
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
@@ -31,7 +30,7 @@
 #include "agent_loop.h"
 #include "agent_nm.h"
 #include "src/plugins/switch/storm/agent/gang/agent_poll.h"
-#include "src/plugins/switch/storm/agent/file_child.h"
+#include "src/plugins/switch/storm/agent/agent_nursery.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/libstorm/transport/udp/udp_port.h"
@@ -96,7 +95,7 @@ static void storm_agent_stop(struct agent *a)
 	agent_poll_stop(a);
 	agent_io_bury(&a->ios);
 	agent_nm_close(a);
-	close(a->file.nursery);
+	agent_nursery_stop(a);
 }
 
 /* Take over the sockets that slurmd keeps open.  The agent's own copies are for
@@ -125,10 +124,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	agent_io_init(&a.ios);
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
-	agent_container_init(node);
-	/* first: the nursery must inherit no thread, key or socket */
-	a.file.nursery = file_nursery_start(agent_container_join);
-	if (a.ios.epoll < 0 || a.file.nursery < 0 || agent_loop_signals(&a)) {
+	if (a.ios.epoll < 0 || agent_loop_signals(&a)) {
 		error("cannot start: %m");
 		return AGENT_EXIT_FAILED;
 	}
@@ -146,6 +142,8 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		a.slurmd.port = slurm_conf_get_port(node);
 	storm_agent_limits();
 	storm_agent_inherit(&a, sockets);
+	if (agent_nursery_start(&a))
+		return AGENT_EXIT_FAILED;
 	agent_poll_start(&a);
 	if (storm_agent_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
@@ -164,6 +162,7 @@ static const char storm_agent_usage[] =
 	"                   --drop PERCENT [SEED]\n"
 	"       storm_agent --version\n"
 	"       storm_agent --node NAME --run [--slurmd-port PORT] [--sockets]\n"
+	"       storm_agent --node NAME --nursery\n"
 	"\n"
 	"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
 	"query a running agent:\n"
@@ -183,6 +182,7 @@ int main(int argc, char **argv)
 		RUN,
 		PORT,
 		SOCKETS,
+		NURSERY,
 		STATS,
 		TRACE,
 		DROP,
@@ -194,6 +194,7 @@ int main(int argc, char **argv)
 		{ "run", no_argument, NULL, RUN },
 		{ "slurmd-port", required_argument, NULL, PORT },
 		{ "sockets", no_argument, NULL, SOCKETS },
+		{ "nursery", no_argument, NULL, NURSERY },
 		{ "stats", no_argument, NULL, STATS },
 		{ "trace", no_argument, NULL, TRACE },
 		{ "drop", required_argument, NULL, DROP },
@@ -221,6 +222,7 @@ int main(int argc, char **argv)
 			percent = optarg;
 			/* fall through */
 		case RUN:
+		case NURSERY:
 		case STATS:
 		case TRACE:
 			verb = opt;
@@ -238,6 +240,8 @@ int main(int argc, char **argv)
 	}
 	if (verb == RUN && node && optind == argc && port < 65536)
 		return storm_agent_run(node, port, sockets);
+	if (verb == NURSERY && node && optind == argc)
+		agent_nursery_run(node);
 	if (verb == STATS && optind == argc)
 		return agent_ask_stats(node);
 	if (verb == TRACE && argc - optind <= 1)

@@ -1,0 +1,304 @@
+/*
+ * file_nursery.c - see file_nursery.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/local/fdpass.h"
+#include "file_child.h"
+#include "file_nursery.h"
+#include "src/libstorm/base/clock.h"
+#include "src/storm_common/caps.h"
+
+/* It changes the uid, joins a job's namespace, and its children may be root's. */
+#define FILE_NURSERY_CAPS                                    \
+	(CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) | \
+	 CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) |       \
+	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
+/* Deaths in a row, each so soon after the start, that end the keeper, too. */
+#define DEATHS_MAX 5
+#define LIVED_WELL STORM_SEC
+
+union request {
+	struct file_spawn s;
+	char room[sizeof(struct file_spawn) + FILE_GIDS_MAX * sizeof(gid_t)];
+};
+
+/* A request that waits. */
+struct file_waiting {
+	TAILQ_ENTRY(file_waiting) link;
+	int sock;
+	struct file_spawn s;
+	gid_t gids[];
+};
+
+static struct {
+	int sock, ends; /* ends: of children */
+	file_join_fn join;
+	struct {
+		pid_t pid;
+		uid_t uid;
+	} child[FILE_CHILDREN_MAX];
+	int children;
+	TAILQ_HEAD(, file_waiting) queue;
+	int waiting;
+} n = { .sock = -1, .ends = -1 };
+
+static _Noreturn void
+file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
+{
+	struct file_user u = {
+		.uid = s->uid, .gid = s->gid, .gids = gids, .ngids = s->ngids
+	};
+	sigset_t none;
+
+	close(n.sock);
+	close(n.ends);
+	prctl(PR_SET_NAME, "storm_file");
+	umask(077);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (s->job_id && n.join && n.join(s->job_id, s->uid)) {
+		fprintf(stderr, "error: cannot join job %u's namespace\n",
+			s->job_id);
+		_exit(1);
+	}
+	file_child_run(sock, &u);
+	_exit(0);
+}
+
+/* Tell the agent which process it is. */
+static void file_nursery_started(int sock, pid_t pid)
+{
+	struct file_reply rep = { .verb = FILE_STARTED, .op = (uint64_t) pid };
+	int fd = (int) syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0) /* it has ended already */
+		return;
+	fdpass_send(sock, &rep, sizeof(rep), fd);
+	close(fd);
+}
+
+static void file_nursery_fork(int sock, const struct file_spawn *s,
+			      const gid_t *gids)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		file_nursery_be_child(sock, s, gids);
+	if (pid < 0) {
+		fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
+			strerror(errno));
+		return;
+	}
+	file_nursery_started(sock, pid);
+	n.child[n.children].pid = pid;
+	n.child[n.children++].uid = s->uid;
+}
+
+static bool file_nursery_has_room(uid_t uid)
+{
+	int count = 0;
+
+	for (int i = 0; i < n.children; i++)
+		count += n.child[i].uid == uid;
+	return n.children < FILE_CHILDREN_MAX && count < FILE_CHILDREN_PER_USER;
+}
+
+/* False: too many wait. */
+static bool file_nursery_defer(int sock, const struct file_spawn *s,
+			       const gid_t *gids)
+{
+	struct file_waiting *w;
+	int count = 0;
+
+	TAILQ_FOREACH(w, &n.queue, link)
+	count += w->s.uid == s->uid;
+	if (n.waiting >= FILE_WAITING_MAX || count >= FILE_WAITING_MAX / 4)
+		return false;
+	w = malloc(sizeof(*w) + s->ngids * sizeof(gid_t));
+	if (!w)
+		return false;
+	w->sock = sock;
+	w->s = *s;
+	if (s->ngids)
+		memcpy(w->gids, gids, s->ngids * sizeof(gid_t));
+	TAILQ_INSERT_TAIL(&n.queue, w, link);
+	n.waiting++;
+	return true;
+}
+
+/* Start those that have waited and now have room. */
+static void file_nursery_continue(void)
+{
+	struct file_waiting *w, *next;
+
+	for (w = TAILQ_FIRST(&n.queue); w; w = next) {
+		next = TAILQ_NEXT(w, link);
+		if (!file_nursery_has_room(w->s.uid))
+			continue;
+		TAILQ_REMOVE(&n.queue, w, link);
+		n.waiting--;
+		file_nursery_fork(w->sock, &w->s, w->gids);
+		close(w->sock);
+		free(w);
+	}
+}
+
+/* Wait for children that have ended. */
+static void file_nursery_bury(void)
+{
+	struct signalfd_siginfo si;
+	pid_t pid;
+
+	while (read(n.ends, &si, sizeof(si)) > 0)
+		;
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (int i = 0; i < n.children; i++)
+			if (n.child[i].pid == pid) {
+				n.child[i] = n.child[--n.children];
+				break;
+			}
+	file_nursery_continue();
+}
+
+/* False: the agent has closed the socket. */
+static bool file_nursery_take(void)
+{
+	static union request req; /* large */
+	const gid_t *gids = (gid_t *) (req.room + sizeof(req.s));
+	int fd;
+	ssize_t len = fdpass_recv(n.sock, &req, sizeof(req), &fd);
+	bool good;
+
+	if (len <= 0)
+		return false;
+	good = fd >= 0 && len >= (ssize_t) sizeof(req.s) &&
+	       len == (ssize_t) (sizeof(req.s) + req.s.ngids * sizeof(gid_t));
+	if (good && file_nursery_has_room(req.s.uid))
+		file_nursery_fork(fd, &req.s, gids);
+	else if (good && file_nursery_defer(fd, &req.s, gids))
+		return true; /* keeps fd */
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+_Noreturn void file_nursery_serve(int sock, file_join_fn join)
+{
+	sigset_t ends;
+
+	prctl(PR_SET_NAME, "storm_nursery");
+	if (caps_keep(FILE_NURSERY_CAPS)) {
+		fprintf(stderr, "error: cannot drop capabilities: %s\n",
+			strerror(errno));
+		_exit(1);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	/* only the agent ends the nursery, by closing its socket */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	n.sock = sock;
+	n.ends = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	n.join = join;
+	TAILQ_INIT(&n.queue);
+	while (true) {
+		struct pollfd p[2] = {
+			{ .fd = n.sock, .events = POLLIN },
+			{ .fd = n.ends, .events = POLLIN },
+		};
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			_exit(1);
+		if (p[1].revents)
+			file_nursery_bury();
+		if (p[0].revents && !file_nursery_take())
+			_exit(0);
+	}
+}
+
+/* Log how it ended; false: it is not to come back. */
+static bool file_nursery_ended(pid_t pid, int status, uint64_t started)
+{
+	static int deaths;
+
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		_exit(0); /* the agent closed the socket */
+	if (storm_now() - started > LIVED_WELL)
+		deaths = 0;
+	if (++deaths >= DEATHS_MAX) {
+		fprintf(stderr,
+			"error: the process that starts storm_file does not stay: the agent ends\n");
+		return false;
+	}
+	fprintf(stderr,
+		"error: the process that starts storm_file (storm_nursery, pid %d) %s %d: started another one\n",
+		pid,
+		WIFEXITED(status) ? "ended with status" :
+				    "was killed by signal",
+		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	return true;
+}
+
+_Noreturn void file_nursery_keep(int sock, file_join_fn join)
+{
+	uint64_t started;
+	int status;
+	pid_t pid;
+
+	prctl(PR_SET_NAME, "storm_keeper");
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	if (caps_keep(FILE_NURSERY_CAPS)) {
+		fprintf(stderr, "error: cannot drop capabilities: %s\n",
+			strerror(errno));
+		_exit(1);
+	}
+	do {
+		started = storm_now();
+		pid = fork();
+		if (!pid)
+			file_nursery_serve(sock, join);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+			fprintf(stderr,
+				"error: cannot start storm_nursery: %s\n",
+				strerror(errno));
+			_exit(1);
+		}
+	} while (file_nursery_ended(pid, status, started));
+	_exit(1);
+}
+
+int file_nursery_sockets(int pair[2])
+{
+	int size = 2 * sizeof(union request);
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	/* only root exceeds the limit; in tests there are few groups */
+	if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &size,
+		       sizeof(size)))
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return 0;
+}

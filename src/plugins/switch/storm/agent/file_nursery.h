@@ -1,0 +1,49 @@
+/*
+ * file_nursery.h - the process that forks the children which touch users' files
+ * (file_child.h).  It has one thread, and no key or socket that a child could
+ * inherit: the agent starts it as a program of its own.
+ *
+ * It limits the children of a user, and all of them.  They are processes
+ * outside of the jobs' control groups: in these a job's turns would stop them,
+ * and its end would kill them while they clean up.  What exceeds the limit waits
+ * until a child of that user ends.
+ *
+ * Its parent, storm_keeper, starts it again if it dies.  The agent could not: it
+ * has dropped the capabilities.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_FILE_NURSERY_H
+#define STORM_FILE_NURSERY_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FILE_GIDS_MAX 65536
+#define FILE_CHILDREN_PER_USER 32
+#define FILE_CHILDREN_MAX 256
+/* Requests that wait; one user may have a quarter of them. */
+#define FILE_WAITING_MAX 4096
+
+/* A request for a child: this, the groups, and the child's socket. */
+struct file_spawn {
+	uint32_t uid, gid, ngids, job_id;
+};
+
+/* Called in a new child, still as root: enter the job's namespace.  If it does
+ * not return 0, the child ends. */
+typedef int (*file_join_fn)(uint32_t job_id, uid_t uid);
+
+/* Be the nursery.  sock: the agent's end is file_child_start()'s.  Ends the
+ * process when the agent closes it.  join may be NULL. */
+_Noreturn void file_nursery_serve(int sock, file_join_fn join);
+
+/* Start the nursery, and start it again when it dies; requests wait in sock.
+ * Ends the process when the nursery has ended, or does not stay. */
+_Noreturn void file_nursery_keep(int sock, file_join_fn join);
+
+/* A pair of sockets for it: [0] the agent's, [1] the nursery's; both are
+ * close-on-exec.  0, or -1 and errno. */
+int file_nursery_sockets(int pair[2]);
+
+#endif
