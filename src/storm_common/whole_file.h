@@ -10,6 +10,7 @@
 #define STORM_WHOLE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -25,5 +26,19 @@ int whole_file_write(const char *dir, const char *name, const void *buf,
 ssize_t whole_file_read(const char *dir, const char *name, void *buf,
 			size_t size);
 void whole_file_remove(const char *dir, const char *name);
+
+/*
+ * The same with a head that has the length and a checksum.  So a file that was
+ * cut off or changed is found when it is read.  whole_file_save() returns when
+ * file and name are on disk.
+ */
+int whole_file_save(const char *dir, const char *name, const void *buf,
+		    size_t len);
+/* 0: *buf, which the caller frees, has *len bytes and a NUL.  Or an errno:
+ * ENOENT; EBADMSG: it is damaged. */
+int whole_file_load(const char *dir, const char *name, char **buf, size_t *len);
+
+/* A checksum that differs if one byte of buf does, whichever it is. */
+uint64_t whole_file_sum(const void *buf, size_t len);
 
 #endif

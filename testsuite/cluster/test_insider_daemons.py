@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from conftest import make, need_cgroup2
+from gang import Gang
 from harness import until
 
 pytestmark = pytest.mark.storm_only
@@ -153,3 +155,142 @@ def test_user_who_has_the_port_is_named(fresh):
     assert said(fresh, "n2", f"port {PORT} is free again")
     assert len(said(fresh, "n2", f"port {PORT} is in use")) == 1
     by_storm(fresh)
+
+
+# -- helpers ----------------------------------------------------------------------
+
+def helper(c, node, name):
+    """Its pid, as soon as there is one."""
+    until(lambda: c.lab.pids(node, name), f"{name} on {node}")
+    return c.lab.pids(node, name)[0]
+
+
+def test_nursery_killed(fresh):
+    """As the kernel does when memory is short. Every --bcast on the node failed
+    for ever; now the next one works, and no session is lost."""
+    s = fresh.start_srun("-N4 -n4 --bcast=/tmp/one {do} touch up.%t wait "
+                         "{dir}/go say x")
+    until(lambda: all((s.dir / f"up.{i}").exists() for i in range(4)),
+          "the tasks to run")
+    agent = fresh.lab.pids("n2", "agent")
+    for i in range(3):
+        old = helper(fresh, "n2", "storm_nursery")
+        os.kill(old, signal.SIGKILL)
+        until(lambda: [p for p in fresh.lab.pids("n2", "storm_nursery")
+                       if p != old], "another nursery")
+        by_storm(fresh, f"--overlap -N4 -n4 --bcast=/tmp/two.{i} {{do}} say x")
+    assert len(said(fresh, "n2", r"storm_nursery, pid \d+\) was killed by signal "
+                    "9: started another one")) == 3
+    assert fresh.lab.pids("n2", "agent") == agent
+    (s.dir / "go").touch()
+    run = s.finish()
+    assert run.code == 0 and run.out == "x\n" * 4, str(run)
+    fresh.by_storm(run)
+
+
+def test_nursery_that_does_not_stay(fresh):
+    """Then the agent ends, and slurmd starts all anew."""
+    agent, = fresh.lab.pids("n2", "agent")
+    until(lambda: [os.kill(p, signal.SIGKILL) for p in
+                   fresh.lab.pids("n2", "storm_nursery")] and
+          agent not in fresh.lab.pids("n2", "agent"), "the agent to end",
+          interval=0)
+    agent_of(fresh, "n2", agent)
+    assert said(fresh, "n2", "storm_agent: the process that starts storm_file "
+                "does not stay: the agent ends")
+    by_storm(fresh)
+
+
+def test_no_child_without_files(fresh):
+    """A step that runs for days after its --bcast holds no process beside it."""
+    s = fresh.start_srun("-N4 -n4 --bcast=/tmp/one {do} touch up.%t wait "
+                         "{dir}/go say x")
+    until(lambda: all((s.dir / f"up.{i}").exists() for i in range(4)),
+          "the tasks to run")
+    until(lambda: not any(fresh.lab.pids(n, "storm_file") for n in fresh.names),
+          "the children to end", 20)
+    assert fresh.agent("n2", "sessions") == 1
+    (s.dir / "go").touch()
+    fresh.by_storm(s.finish())
+
+
+def test_children_of_a_user(fresh):
+    """So many broadcasts at once as a job can begin: 32 children at most, and
+    each broadcast succeeds."""
+    fresh.lab.shape("200mbit")
+    runs = [fresh.start_srun(f"--overlap -N1 -w n2 -n1 --bcast=/tmp/f.{i} {{big}} "
+                             "say x") for i in range(40)]
+    most = 0
+    while any(r.running() for r in runs):
+        most = max(most, len(fresh.lab.pids("n2", "storm_file")))
+    fresh.lab.shape(None)
+    for r in runs:
+        run = r.finish()
+        assert run.code == 0 and run.out == "x\n", str(run)
+    print(f"{most} children at once")
+    assert 0 < most <= 32, most
+
+
+# -- files of ours ----------------------------------------------------------------
+
+def tear(path):
+    """Half of a file, with a byte changed."""
+    with open(path, "r+b") as f:
+        data = f.read()
+        assert data, path
+        f.seek(len(data) // 4)
+        f.write(bytes([data[len(data) // 4] ^ 1]))
+        f.truncate((len(data) + 1) // 2)
+
+
+@pytest.fixture
+def gang():
+    need_cgroup2()
+    c = make("torn", 2, kind=Gang, quantum=20)
+    yield c
+    c.down()
+
+
+def test_torn_files(gang):
+    """Each daemon starts clean, and names the file in one line."""
+    state = "/var/lib/slurm/slurmctld/"
+    run = "/run/slurm-storm/n2/"
+    gang.two_jobs()
+    gang.alternate()
+    for job in gang.jobs():
+        gang.cancel(job)
+    gang.lab.end("n2", "slurmd")
+    gang.lab.kill("n2", "agent")
+    gang.lab.end("ctl", "slurmctld")
+    torn = [("n2", run + "domain"), ("n2", run + "gang"), ("n2", run + "trace"),
+            ("ctl", state + "storm_gang")]
+    for host, path in torn:
+        tear(gang.lab.path(host, path))
+    for name in ("libdirs", "steps/9.0.99"):
+        with open(gang.lab.path("n2", run + name), "w") as f:
+            f.write("storm step 3 0 9 0 0 99 1 cgroup2 /sys/fs/cgr")
+    gang.lab.restart("ctl", "slurmctld")
+    gang.lab.restart("n2", "slurmd")
+    log = gang.lab.log("ctl", "slurmctld")
+    assert len(re.findall(r"storm_gang is damaged: the cluster domain goes on in "
+                          r"epoch \d+, after the one before", log)) == 1
+    assert len(said(gang, "n2", f"cannot use {run}domain, so this node waits")) == 1
+    assert len(said(gang, "n2", f"cannot use {run}libdirs, so libraries")) == 1
+    gang.two_jobs()
+    gang.alternate()
+
+
+def test_full_disk(gang):
+    """/run has no room: the node does not take turns, and everything else
+    works."""
+    gang.lab.end("n2", "slurmd")
+    gang.lab.end("n2", "agent")
+    done = gang.lab.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=755", "none",
+                         "/run/slurm-storm"], host="n2")
+    assert done.returncode == 0, done.stderr
+    gang.lab.restart("n2", "slurmd")
+    assert said(gang, "n2", "gang scheduling cannot start, jobs on this node take "
+                "no turns: No space left on device")
+    run = gang.srun("-p gang -N2 -n2 --bcast=/tmp/app {do} say x", alone=True)
+    assert run.code == 0 and run.out == "x\n" * 2, str(run)
+    gang.by_storm(run)

@@ -718,7 +718,9 @@ static void take_answers(struct pollfd *p, int first, int end, int *have,
 		for (int i = first; i < end; i++)
 			if (p[i].revents) {
 				must(file_child_recv(p[i].fd, &rep, &fd) == 1);
-				++*have;
+				if (fd >= 0)
+					close(fd);
+				*have += rep.verb != FILE_STARTED;
 			}
 	}
 }
@@ -738,14 +740,14 @@ START_TEST(test_limits)
 	for (int i = 0; i < MORE; i++) {
 		p[i].fd = file_child_start(nursery, &user);
 		p[i].events = POLLIN;
-		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req));
+		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req, -1));
 	}
 	take_answers(p, 0, MORE, &have, FILE_CHILDREN_PER_USER);
 	if (root()) {
 		int one = 0;
 
 		o.fd = file_child_start(nursery, &other);
-		must(o.fd >= 0 && !file_child_send(o.fd, &req));
+		must(o.fd >= 0 && !file_child_send(o.fd, &req, -1));
 		take_answers(&o, 0, 1, &one, 1);
 		close(o.fd);
 	}

@@ -12,6 +12,7 @@
 #include "src/libstorm/wire/credential.h"
 #include "src/plugins/switch/storm/context/context.h"
 #include "src/plugins/switch/storm/context/context_file.h"
+#include "small_disk.h"
 #include "unit.h"
 
 #define GROUPS 0xefc30000 /* 239.195.0.0 */
@@ -308,6 +309,91 @@ START_TEST(test_damaged)
 	must(context_file_open(path, t, &damaged) < 0);
 	context_table_destroy(t);
 	must(!rmdir(path));
+}
+END_TEST
+
+/* Cut off anywhere, or with any bit changed: each other lease is there, and the
+ * damaged one is not. */
+START_TEST(test_all_damages)
+{
+	enum { LEASES = 3, SIZE = (LEASES + 1) * 128 };
+	char all[SIZE + 1];
+	struct context_table *t;
+	uint32_t damaged;
+	FILE *f;
+	int fd;
+
+	t = reopen(LEASES, &fd);
+	for (uint32_t job = 1; job <= LEASES; job++) {
+		struct context_holder h = of(job, 0, 0);
+
+		must(!context_file_put(fd, context_table_lease(t, &h, false,
+							       key_a)));
+	}
+	close(fd);
+	context_table_destroy(t);
+	f = fopen(path, "re");
+	must(f && fread(all, 1, sizeof(all), f) == SIZE && !fclose(f));
+	for (int i = 0; i < SIZE; i++) {
+		/* bytes of a record behind its checksum mean nothing */
+		bool filled = i < 128 || all[i] || i % 128 < 81;
+		uint32_t leases = i < 128 ? 0 : LEASES - 1, cut = i / 128;
+
+		put_file(path, all, (size_t) i);
+		t = context_table_create(LEASES, GROUPS);
+		fd = context_file_open(path, t, &damaged);
+		must(fd >= 0 && damaged == (i % 128 != 0));
+		must(context_table_figures(t).leased == (cut ? cut - 1 : 0));
+		close(fd);
+		context_table_destroy(t);
+		for (int bit = 0; filled && bit < 8; bit++) {
+			all[i] ^= 1 << bit;
+			put_file(path, all, SIZE);
+			t = context_table_create(LEASES, GROUPS);
+			fd = context_file_open(path, t, &damaged);
+			must(fd >= 0 && damaged == 1);
+			must(context_table_figures(t).leased == leases);
+			close(fd);
+			context_table_destroy(t);
+			all[i] ^= 1 << bit;
+		}
+	}
+}
+END_TEST
+
+START_TEST(test_full_disk)
+{
+	struct context_table *t;
+	char disk[128];
+	uint32_t damaged;
+	int fd, kept = 0;
+
+	snprintf(disk, sizeof(disk), "%s.disk", path);
+	must(!mkdir(disk, 0700));
+	if (!small_disk(disk)) {
+		rmdir(disk);
+		return;
+	}
+	snprintf(disk, sizeof(disk), "%s.disk/c", path);
+	t = context_table_create(100, GROUPS);
+	fd = context_file_open(disk, t, &damaged);
+	must(fd >= 0 && !damaged);
+	for (uint32_t job = 1; job <= 100; job++) {
+		struct context_holder h = of(job, 0, 0);
+
+		kept += !context_file_put(fd, context_table_lease(t, &h, false,
+								  key_a));
+	}
+	must(kept == 31); /* and the head */
+	close(fd);
+	context_table_destroy(t);
+	t = context_table_create(100, GROUPS);
+	fd = context_file_open(disk, t, &damaged);
+	must(fd >= 0 && !damaged && context_table_figures(t).leased == 31);
+	close(fd);
+	context_table_destroy(t);
+	snprintf(disk, sizeof(disk), "%s.disk", path);
+	must(!umount(disk) && !rmdir(disk));
 }
 END_TEST
 
@@ -746,6 +832,8 @@ int main(void)
 	tcase_add_test(t, test_restart);
 	tcase_add_test(t, test_lost_file);
 	tcase_add_test(t, test_damaged);
+	tcase_add_test(t, test_all_damages);
+	tcase_add_test(t, test_full_disk);
 	tcase_add_loop_test(t, test_random, 0, unit_runs(50));
 	tcase_add_test(t, test_accepted);
 	tcase_add_test(t, test_other_step);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,6 +19,8 @@
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/plugins/switch/storm/step/step_guard.h"
+#include "src/storm_common/whole_file.h"
+#include "small_disk.h"
 #include "unit.h"
 
 static char run[64], dir[PATH_MAX];
@@ -89,19 +92,91 @@ START_TEST(test_no_record)
 {
 	static const char *const bad[] = {
 		"",
-		"storm step 1 7 3 0 99 1 cgroup2 /x\n",
-		"storm step 3 0 7 3 0 99 1 cgroup2 /x\n",
-		"storm step 2 0 7 3 0 99 1 ice /x\n",
-		"storm step 2 0 7 3 0 1 1 cgroup2 /x\n",
-		"storm step 2 0 7 3 0 0 1 signals -\n",
-		"storm step 2 0 7 3 0 99 1 cgroup2\n",
+		"storm step 1 7 3 0 99 1 cgroup2 /x ",
+		"storm step 4 0 7 3 0 99 1 cgroup2 /x ",
+		"storm step 3 0 7 3 0 99 1 ice /x ",
+		"storm step 3 0 7 3 0 1 1 cgroup2 /x ",
+		"storm step 3 0 7 3 0 0 1 signals - ",
+		"storm step 3 0 7 3 0 99 1 cgroup2 ",
 	};
 	struct gang_step t;
+	char text[128];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		put("bad", bad[i]);
+		size_t n = strlen(bad[i]);
+
+		snprintf(text, sizeof(text), "%s%016" PRIx64 "\n", bad[i],
+			 n ? whole_file_sum(bad[i] + 14, n - 14) : 0);
+		put("bad", text);
 		must(gang_step_read(dir, "bad", &t) == EBADMSG);
 	}
+}
+END_TEST
+
+/* A record that was cut off would name another group: that of the host. */
+START_TEST(test_damaged)
+{
+	struct gang_step s = one(7), t;
+	char name[GANG_STEP_NAME], path[PATH_MAX + 64], text[256];
+	ssize_t n;
+
+	gang_step_name(&s, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	must(!gang_step_write(dir, &s));
+	n = whole_file_read(dir, name, text, sizeof(text));
+	must(n > 0 && n < (ssize_t) sizeof(text));
+	for (ssize_t i = 0; i < n; i++) {
+		put_file(path, text, (size_t) i);
+		must(gang_step_read(dir, name, &t) == EBADMSG);
+		for (int bit = 0; bit < 8; bit++) {
+			text[i] ^= 1 << bit;
+			put_file(path, text, (size_t) n);
+			/* the mark is not counted */
+			must(i == 13 ||
+			     gang_step_read(dir, name, &t) == EBADMSG);
+			text[i] ^= 1 << bit;
+		}
+	}
+	put_file(path, text, (size_t) n);
+	must(!gang_step_read(dir, name, &t) && t.job == 7);
+}
+END_TEST
+
+/* No page that ends before its struct is mapped, and none without its blocks: a
+ * store would be a SIGBUS, in slurmd too. */
+START_TEST(test_page_cut_off)
+{
+	struct freezer_host h = { .kind = FREEZER_SIGNALS };
+	struct gang_page *p = gang_page_create(run, "n1", &h, true);
+	char path[128];
+
+	must(p);
+	gang_page_close(p);
+	snprintf(path, sizeof(path), "%s/n1/%s", run, GANG_PAGE_NAME);
+	for (size_t n = sizeof(*p); n-- > 0;) {
+		must(!truncate(path, (off_t) n));
+		must(!gang_page_open(run, "n1") && errno == EBADMSG);
+	}
+}
+END_TEST
+
+START_TEST(test_full_disk)
+{
+	struct freezer_host h = { .kind = FREEZER_SIGNALS };
+	struct gang_step s = one(7);
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/n1", run);
+	if (!small_disk(path))
+		return;
+	must(!mkdir(dir, 0755));
+	snprintf(path, sizeof(path), "%s/n1/full", run);
+	put_file(path, path, sizeof(path));
+	must(!gang_page_create(run, "n1", &h, true) && errno == ENOSPC);
+	must(!gang_trace_create(run, "n1") && errno == ENOSPC);
+	must(gang_step_write(dir, &s) == ENOSPC);
+	snprintf(path, sizeof(path), "%s/n1", run);
+	must(!umount(path));
 }
 END_TEST
 
@@ -593,6 +668,9 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_record);
 	tcase_add_test(t, test_no_record);
+	tcase_add_test(t, test_damaged);
+	tcase_add_test(t, test_page_cut_off);
+	tcase_add_test(t, test_full_disk);
 	tcase_add_test(t, test_each);
 	tcase_add_test(t, test_alive);
 	tcase_add_test(t, test_held);

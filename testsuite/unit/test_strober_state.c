@@ -11,6 +11,7 @@
 
 #include "src/libstorm/storm.h"
 #include "src/plugins/sched/storm/strober/strober_state.h"
+#include "small_disk.h"
 #include "unit.h"
 
 static char dir[64], path[96];
@@ -31,7 +32,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	static const char *const ends[] = { "", ".lock", ".new" };
+	static const char *const ends[] = { "", ".lock", ".old" };
 	char name[128];
 
 	for (int i = 0; i < 3; i++) {
@@ -70,33 +71,110 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
-static void put(const char *text, size_t len)
+static size_t take(char *buf, size_t size)
 {
-	FILE *f = fopen(path, "w");
+	FILE *f = fopen(path, "re");
+	size_t n;
 
-	must(f && fwrite(text, 1, len, f) == len && !fclose(f));
+	must(f);
+	n = fread(buf, 1, size, f);
+	fclose(f);
+	must(n && n < size);
+	return n;
+}
+
+#define EPOCH(life, n) ((uint32_t) (life) << 16 | (n))
+
+/* The damaged file is as good as one of a later owner than any that can have
+ * written it, and can be replaced. */
+static void must_recover(bool has_old)
+{
+	struct strober_saved s, now = { 0 };
+
+	must(!strober_state_load(path, &s));
+	if (has_old)
+		must(s.epoch == EPOCH(3, 6) && s.nexcluded == 2);
+	else /* of the date: half days since 2020 */
+		must(s.epoch > EPOCH(4800, 0) && !s.nexcluded);
+	now.epoch = s.epoch + 1;
+	strober_state_clear(&s);
+	must(!strober_state_save(path, s.epoch, &now));
+	must(!strober_state_load(path, &s) && s.epoch == now.epoch);
+	strober_state_clear(&s);
+}
+
+static void must_recover_from(const char *text, size_t len, const char *old,
+			      size_t old_len)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s.old", path);
+	put_file(path, text, len);
+	if (old)
+		put_file(name, old, old_len);
+	else
+		unlink(name);
+	must_recover(old && old[old_len - 1] == '\n');
 }
 
 START_TEST(test_damaged)
 {
+	struct strober_saved s, old = { .epoch = EPOCH(2, 6),
+					.excluded = names,
+					.nexcluded = 2 };
+	struct strober_saved now = { .epoch = EPOCH(2, 7) };
+	char before[256], text[256];
+	size_t blen, len;
+
+	must(!strober_state_save(path, 0, &old));
+	blen = take(before, sizeof(before));
+	must(!strober_state_save(path, old.epoch, &now));
+	len = take(text, sizeof(text));
+	for (size_t i = 0; i < len; i++) {
+		must_recover_from(text, i, before, blen);
+		must_recover_from(text, i, before, blen - 1);
+		must_recover_from(text, i, NULL, 0);
+		for (int bit = 0; bit < 8; bit++) {
+			text[i] ^= 1 << bit;
+			must_recover_from(text, len, before, blen);
+			text[i] ^= 1 << bit;
+		}
+	}
+	put_file(path, text, len);
+	must(!strober_state_load(path, &s) && s.epoch == now.epoch);
+	strober_state_clear(&s);
+}
+END_TEST
+
+/* What STORM 0.1 has written. */
+START_TEST(test_version_1)
+{
 	static const char good[] =
 		"storm gang 1\nepoch 7\nexcluded n1\nexcluded n2\nend\n";
-	struct strober_saved s, now = { .epoch = 8 };
+	struct strober_saved s;
 
-	put(good, sizeof(good) - 1);
+	put_file(path, good, sizeof(good) - 1);
 	must(!strober_state_load(path, &s) && s.epoch == 7 && s.nexcluded == 2);
 	strober_state_clear(&s);
 	for (size_t n = 0; n < sizeof(good) - 1; n++) {
-		put(good, n);
-		must(strober_state_load(path, &s) == -1);
-		must(!s.epoch && !s.excluded);
-		must(strober_state_save(path, 0, &now) == -1);
-		must(strober_state_save(path, 7, &now) == -1);
+		put_file(path, good, n);
+		must(!strober_state_load(path, &s) && s.epoch > 0xffff);
+		strober_state_clear(&s);
 	}
-	put("storm gang 2\nepoch 7\nend\n", 26);
-	must(strober_state_load(path, &s) == -1);
-	put("storm gang 1\nepoch x\nend\n", 26);
-	must(strober_state_load(path, &s) == -1);
+}
+END_TEST
+
+START_TEST(test_full_disk)
+{
+	struct strober_saved s, now = { .epoch = 1 };
+
+	if (!small_disk(dir))
+		return;
+	must(!strober_state_save(path, 0, &now));
+	now.epoch = 2;
+	must(strober_state_save(path, 1, &now) == -1);
+	must(!strober_state_load(path, &s) && s.epoch == 1);
+	must(!umount(dir));
 }
 END_TEST
 
@@ -135,6 +213,8 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_round_trip);
 	tcase_add_test(t, test_damaged);
+	tcase_add_test(t, test_version_1);
+	tcase_add_test(t, test_full_disk);
 	tcase_add_test(t, test_one_wins);
 	suite_add_tcase(s, t);
 	return unit_main(s);

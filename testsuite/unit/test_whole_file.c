@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/storm_common/whole_file.h"
+#include "small_disk.h"
 #include "unit.h"
 
 #define SIZE 3000
@@ -111,6 +112,60 @@ START_TEST(test_whole)
 }
 END_TEST
 
+/* Cut off anywhere, or with any byte changed, it is damaged and not something
+ * else. */
+START_TEST(test_damaged)
+{
+	char all[256], *buf = NULL;
+	size_t len, size;
+	ssize_t n;
+
+	must(whole_file_load(dir, "a", &buf, &len) == ENOENT);
+	must(!whole_file_save(dir, "a", "seven c", 7));
+	must(!whole_file_load(dir, "a", &buf, &len));
+	must(len == 7 && !strcmp(buf, "seven c"));
+	free(buf);
+	n = whole_file_read(dir, "a", all, sizeof(all));
+	must(n > 7 && n < (ssize_t) sizeof(all));
+	size = (size_t) n;
+	for (size_t i = 0; i < size; i++) {
+		put_file(below_dir("a"), all, i);
+		must(whole_file_load(dir, "a", &buf, &len) == EBADMSG);
+		for (int bit = 0; bit < 8; bit++) {
+			all[i] ^= 1 << bit;
+			put_file(below_dir("a"), all, size);
+			must(whole_file_load(dir, "a", &buf, &len) == EBADMSG);
+			all[i] ^= 1 << bit;
+		}
+	}
+	all[size] = 'x';
+	put_file(below_dir("a"), all, size + 1);
+	must(whole_file_load(dir, "a", &buf, &len) == EBADMSG);
+	must(!whole_file_save(dir, "a", NULL, 0));
+	must(!whole_file_load(dir, "a", &buf, &len) && !len);
+	free(buf);
+}
+END_TEST
+
+START_TEST(test_full_disk)
+{
+	char *buf = NULL, big[5000] = "";
+	size_t len;
+
+	if (!small_disk(dir))
+		return;
+	must(!whole_file_save(dir, "a", "old", 3));
+	must(whole_file_save(dir, "a", "new", 3) == ENOSPC);
+	must(whole_file_write(dir, "b", big, sizeof(big)) == ENOSPC);
+	must(access(below_dir(".a"), F_OK) && access(below_dir(".b"), F_OK));
+	must(access(below_dir("b"), F_OK));
+	must(!whole_file_load(dir, "a", &buf, &len) && len == 3);
+	must(!strcmp(buf, "old"));
+	free(buf);
+	must(!umount(dir));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("whole_file");
@@ -120,6 +175,8 @@ int main(void)
 	tcase_add_test(t, test_life);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_whole);
+	tcase_add_test(t, test_damaged);
+	tcase_add_test(t, test_full_disk);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -5,10 +5,14 @@
  * expects there.  So only one of two owners continues (doc/protocol.md, Domains,
  * owners, epochs).
  *
- * 	storm gang 1
+ * 	storm gang 2
  * 	epoch NUMBER
  * 	excluded NAME		one line for each
- * 	end
+ * 	end CHECKSUM		of all before it
+ *
+ * The state before is kept, too.  If the file is damaged, the epoch goes on from
+ * there, behind all that the lost one can have been: nodes obey no lower one.
+ * Without both, it goes on from the date, which counts faster than owners do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -16,16 +20,26 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "src/libstorm/storm.h"
+#include "src/storm_common/whole_file.h"
 #include "strober_state.h"
 
-#define HEAD "storm gang 1\n"
+#define HEAD "storm gang 2\n"
+#define HEAD_1 "storm gang 1\n" /* of STORM 0.1: no checksum */
+#define END "end "
+/* An owner's life has so many epochs (owner_member.c). */
+#define LIFE 0x10000u
+#define LIFE_SECONDS (12 * 3600) /* a life for each half day of the date */
+#define BEGINNING 1577836800	 /* of 2020 */
+#define STATE_MAX (16 << 20)
 
 void strober_state_clear(struct strober_saved *s)
 {
@@ -49,69 +63,173 @@ static int strober_state_add(struct strober_saved *s, const char *name)
 	return 0;
 }
 
-/* 0, or -1: strober_state_save() has not written this. */
-static int strober_state_parse(FILE *f, struct strober_saved *out)
+/* The text's last line is right, and nothing follows. */
+static bool strober_state_whole(const char *text, size_t len)
 {
-	char line[STORM_NAME_MAX + 16], name[STORM_NAME_MAX + 1];
+	char end[sizeof(END) + 18];
+	int n;
 
-	if (!fgets(line, sizeof(line), f) || strcmp(line, HEAD) ||
-	    !fgets(line, sizeof(line), f) ||
-	    sscanf(line, "epoch %" SCNu32 "\n", &out->epoch) != 1)
+	if (strlen(text) != len)
+		return false;
+	if (!strncmp(text, HEAD_1, strlen(HEAD_1)))
+		return len > 5 && !strcmp(text + len - 5, "\nend\n");
+	n = (int) strlen(END) + 17;
+	if (strncmp(text, HEAD, strlen(HEAD)) || len < (size_t) n)
+		return false;
+	snprintf(end, sizeof(end), END "%016" PRIx64 "\n",
+		 whole_file_sum(text, len - (size_t) n));
+	return !strcmp(text + len - (size_t) n, end);
+}
+
+/* 0, or -1: strober_state_save() has not written this. */
+static int strober_state_parse(const char *text, size_t len,
+			       struct strober_saved *out)
+{
+	const char *p = text + strlen(HEAD);
+	char name[STORM_NAME_MAX + 1];
+	int n = 0;
+
+	if (!strober_state_whole(text, len) ||
+	    sscanf(p, "epoch %" SCNu32 "%n", &out->epoch, &n) != 1 ||
+	    p[n] != '\n')
 		return -1;
-	while (fgets(line, sizeof(line), f)) {
-		if (!strcmp(line, "end\n"))
-			return 0;
-		if (sscanf(line, "excluded %255s\n", name) != 1 ||
-		    strober_state_add(out, name))
+	for (p += n + 1; strncmp(p, "end", 3); p += n + 1) {
+		if (sscanf(p, "excluded %255s%n", name, &n) != 1 ||
+		    p[n] != '\n' || strober_state_add(out, name))
 			return -1;
 	}
+	return 0;
+}
+
+/* The file as text; NULL and errno. */
+static char *strober_state_text(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f ? calloc(1, STATE_MAX) : NULL;
+
+	if (f && text) {
+		*len = fread(text, 1, STATE_MAX - 1, f);
+		if (ferror(f)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* 0; or an errno; EBADMSG: it is damaged. */
+static int strober_state_read(const char *path, struct strober_saved *out)
+{
+	size_t len = 0;
+	char *text = strober_state_text(path, &len);
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (!text)
+		return errno;
+	rc = strober_state_parse(text, len, out);
+	free(text);
+	if (!rc)
+		return 0;
+	strober_state_clear(out);
+	return EBADMSG;
+}
+
+static int strober_state_path(char out[PATH_MAX], const char *path,
+			      const char *end)
+{
+	if (snprintf(out, PATH_MAX, "%s%s", path, end) < PATH_MAX)
+		return 0;
+	errno = ENAMETOOLONG;
 	return -1;
+}
+
+/* Without the file: an epoch above all that it can have had. */
+static void strober_state_recover(const char *path, struct strober_saved *out)
+{
+	char old[PATH_MAX];
+	bool has = !strober_state_path(old, path, ".old") &&
+		   !strober_state_read(old, out);
+
+	if (has)
+		out->epoch += LIFE;
+	else
+		out->epoch =
+			(uint32_t) ((time(NULL) - BEGINNING) / LIFE_SECONDS) *
+			LIFE;
+	storm_log(
+		STORM_LOG_WARN,
+		"%s is damaged: the cluster domain goes on in epoch %u, %s; if nodes do not take part, restart slurmd there",
+		path, out->epoch,
+		has ? "after the one before" : "which the date gives");
 }
 
 int strober_state_load(const char *path, struct strober_saved *out)
 {
-	FILE *f = fopen(path, "re");
-	int rc;
+	int err = strober_state_read(path, out);
 
-	memset(out, 0, sizeof(*out));
-	if (!f && errno == ENOENT)
+	if (!err || err == ENOENT)
 		return 0;
-	if (!f) {
-		storm_log(STORM_LOG_ERROR, "cannot read %s: %m", path);
-		return -1;
+	if (err == EBADMSG) {
+		strober_state_recover(path, out);
+		return 0;
 	}
-	rc = strober_state_parse(f, out);
-	fclose(f);
-	if (!rc)
-		return 0;
-	storm_log(
-		STORM_LOG_ERROR,
-		"%s is damaged: stop slurmctld, remove the file and restart slurmd on all nodes",
-		path);
-	strober_state_clear(out);
+	storm_log(STORM_LOG_ERROR, "cannot read %s: %s", path, strerror(err));
 	return -1;
+}
+
+/* The state as text, malloc()ed; NULL: no memory. */
+static char *strober_state_format(const struct strober_saved *now, size_t *len)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, len);
+	bool bad;
+
+	if (!f)
+		return NULL;
+	fprintf(f, HEAD "epoch %" PRIu32 "\n", now->epoch);
+	for (uint32_t i = 0; i < now->nexcluded; i++)
+		fprintf(f, "excluded %s\n", now->excluded[i]);
+	bad = fflush(f);
+	if (!bad)
+		fprintf(f, END "%016" PRIx64 "\n", whole_file_sum(text, *len));
+	bad |= ferror(f) != 0;
+	if (fclose(f) || bad) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 static int strober_state_write(int fd, const struct strober_saved *now)
 {
-	int copy = dup(fd);
-	FILE *f = copy < 0 ? NULL : fdopen(copy, "w");
-	int rc;
+	size_t len = 0;
+	char *text = strober_state_format(now, &len);
+	ssize_t n = text ? write(fd, text, len) : -1;
 
-	if (!f) {
-		int e = errno;
-
-		if (copy >= 0)
-			close(copy);
-		errno = e;
+	free(text);
+	if (n < 0)
+		return -1;
+	if ((size_t) n < len) {
+		errno = ENOSPC;
 		return -1;
 	}
-	fprintf(f, HEAD "epoch %" PRIu32 "\n", now->epoch);
-	for (uint32_t i = 0; i < now->nexcluded; i++)
-		fprintf(f, "excluded %s\n", now->excluded[i]);
-	fputs("end\n", f);
-	rc = ferror(f);
-	return fclose(f) || rc || fsync(fd) ? -1 : 0;
+	return fsync(fd);
+}
+
+/* Keep the state that is replaced.  Without it (a full disk) the replacement is
+ * as good. */
+static void strober_state_keep(const char *path)
+{
+	char old[PATH_MAX];
+
+	if (strober_state_path(old, path, ".old"))
+		return;
+	unlink(old);
+	if (link(path, old) && errno != ENOENT)
+		storm_log(STORM_LOG_DEBUG, "cannot keep %s: %m", old);
 }
 
 /* Flush the directory, so that the rename is on disk. */
@@ -134,22 +252,23 @@ static int strober_state_sync(const char *path)
 	return rc;
 }
 
-static int strober_state_replace(const char *path,
+/* damaged: what is there is not worth to be kept. */
+static int strober_state_replace(const char *path, bool damaged,
 				 const struct strober_saved *now)
 {
 	char tmp[PATH_MAX];
 	int fd, rc;
 
-	if (snprintf(tmp, sizeof(tmp), "%s.new", path) >= (int) sizeof(tmp)) {
-		errno = ENAMETOOLONG;
+	if (strober_state_path(tmp, path, ".new"))
 		return -1;
-	}
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
 	if (fd < 0)
 		return -1;
 	rc = strober_state_write(fd, now);
 	close(fd);
+	if (!rc && !damaged)
+		strober_state_keep(path);
 	if (rc || rename(tmp, path)) {
 		int e = errno;
 
@@ -165,11 +284,8 @@ static int strober_state_lock(const char *path)
 	char name[PATH_MAX];
 	int fd;
 
-	if (snprintf(name, sizeof(name), "%s.lock", path) >=
-	    (int) sizeof(name)) {
-		errno = ENAMETOOLONG;
+	if (strober_state_path(name, path, ".lock"))
 		return -1;
-	}
 	fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX)) {
 		close(fd);
@@ -182,22 +298,25 @@ int strober_state_save(const char *path, uint32_t was,
 		       const struct strober_saved *now)
 {
 	struct strober_saved there;
-	int fd = strober_state_lock(path), rc = -1;
+	int fd = strober_state_lock(path), rc = -1, err;
 
 	if (fd < 0) {
 		storm_log(STORM_LOG_ERROR, "cannot lock %s.lock: %m", path);
 		return -1;
 	}
-	if (!strober_state_load(path, &there)) {
-		if (there.epoch != was)
-			storm_log(
-				STORM_LOG_ERROR,
-				"%s: found epoch %u instead of our %u: another slurmctld of this cluster has taken over",
-				path, there.epoch, was);
-		else if ((rc = strober_state_replace(path, now)))
-			storm_log(STORM_LOG_ERROR, "cannot save %s: %m", path);
-		strober_state_clear(&there);
-	}
+	err = strober_state_read(path, &there);
+	/* the epoch that was recovered for a damaged one may be of the date */
+	if (err && err != ENOENT && err != EBADMSG)
+		storm_log(STORM_LOG_ERROR, "cannot read %s: %s", path,
+			  strerror(err));
+	else if (err != EBADMSG && there.epoch != was)
+		storm_log(
+			STORM_LOG_ERROR,
+			"%s: found epoch %u instead of our %u: another slurmctld of this cluster has taken over",
+			path, there.epoch, was);
+	else if ((rc = strober_state_replace(path, err == EBADMSG, now)))
+		storm_log(STORM_LOG_ERROR, "cannot save %s: %m", path);
+	strober_state_clear(&there);
 	close(fd);
 	return rc;
 }

@@ -16,7 +16,8 @@ struct strober_saved {
 	uint32_t nexcluded;
 };
 
-/* Read the file; without one *out is all zeroes.  Free *out with
+/* Read the file; without one *out is all zeroes.  If it is damaged, which is
+ * logged, *out has an epoch above all that the file can have had.  Free *out with
  * strober_state_clear().  Returns 0, or -1 after logging the reason. */
 int strober_state_load(const char *path, struct strober_saved *out);
 void strober_state_clear(struct strober_saved *s);

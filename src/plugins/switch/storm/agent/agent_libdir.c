@@ -32,8 +32,12 @@
 #include "agent_session.h"
 #include "file_child.h"
 #include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
 
+#define LIST "libdirs"
+/* directories of a user that are remembered; later ones stay */
+#define PER_USER 1000
 #define LOOK (15 * STORM_SEC)	     /* for slurmstepds, so often */
 #define ASK_FIRST (30 * STORM_SEC)   /* first query, after a step */
 #define ASK_RARELY (600 * STORM_SEC) /* the longest interval */
@@ -52,9 +56,10 @@ struct ask {
 	bool over;
 };
 
+/* A child removes all directories of a job, one after the other. */
 struct removal {
 	struct agent_io io;
-	char *path;
+	struct agent_libdir *first; /* is being removed */
 };
 
 static void agent_libdir_free(struct agent_libdir *d)
@@ -66,20 +71,22 @@ static void agent_libdir_free(struct agent_libdir *d)
 
 /* ------------------------------------------------------------ the list's file --- */
 
-static char *agent_libdir_file(const struct agent *a)
+static char *agent_libdir_dir(const struct agent *a)
 {
-	return xstrdup_printf("%s/%s/libdirs", STORM_RUNDIR, a->node);
+	return xstrdup_printf("%s/%s", STORM_RUNDIR, a->node);
 }
 
 static void agent_libdir_save(const struct agent *a)
 {
-	char *path = agent_libdir_file(a),
-	     *temp = xstrdup_printf("%s.new", path);
-	FILE *f = fopen(temp, "we");
+	char *dir = agent_libdir_dir(a), *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int err;
 
 	if (!f) {
-		error("cannot write %s: %m", temp);
-		goto out;
+		error("cannot write %s/" LIST ": %m", dir);
+		xfree(dir);
+		return;
 	}
 	for (struct agent_libdir *d = a->libdir.first; d; d = d->next) {
 		fprintf(f, "%u %u %u %d", d->job_id, d->user.uid, d->user.gid,
@@ -89,11 +96,13 @@ static void agent_libdir_save(const struct agent *a)
 		/* with its length: a path may contain any character */
 		fprintf(f, " %zu %s\n", strlen(d->path), d->path);
 	}
-	if (fclose(f) || rename(temp, path))
-		error("cannot write %s: %m", path);
-out:
-	xfree(temp);
-	xfree(path);
+	err = fclose(f) ? errno : whole_file_save(dir, LIST, text, len);
+	if (err)
+		error("cannot write %s/" LIST
+		      ", so the next agent may leave libraries of ended jobs behind: %s",
+		      dir, strerror(err));
+	free(text);
+	xfree(dir);
 }
 
 /* One entry; NULL at the end, or if the line is invalid. */
@@ -140,28 +149,42 @@ static void agent_libdir_insert(struct agent *a, struct agent_libdir *d,
 
 void agent_libdir_load(struct agent *a)
 {
-	char *path = agent_libdir_file(a);
-	FILE *f = fopen(path, "re");
+	char *dir = agent_libdir_dir(a), *text = NULL;
+	size_t len = 0;
+	int err = whole_file_load(dir, LIST, &text, &len);
+	FILE *f = err || !len ? NULL : fmemopen(text, len, "r");
 	struct agent_libdir *d;
 
+	if (err && err != ENOENT)
+		error("cannot use %s/" LIST
+		      ", so libraries of ended jobs may stay: %s",
+		      dir, strerror(err));
 	if (f) {
 		while ((d = agent_libdir_read_one(f)))
 			agent_libdir_insert(a, d, storm_now());
 		fclose(f);
 	}
-	xfree(path);
+	free(text);
+	xfree(dir);
 }
 
 void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 		      const char *path)
 {
 	struct agent_libdir *d;
+	int count = 0;
 	gid_t *gids;
 
 	for (d = a->libdir.first; d; d = d->next) {
+		count += d->user.uid == c->user.uid;
 		if (d->job_id == c->job_id && d->user.uid == c->user.uid &&
 		    !strcmp(d->path, path))
 			return;
+	}
+	if (count >= PER_USER) {
+		debug("uid %u has %d directories of libraries already: %s stays when its job ends",
+		      c->user.uid, count, path);
+		return;
 	}
 	d = xmalloc(sizeof(*d));
 	gids = xcalloc(c->user.ngids + 1, sizeof(*gids));
@@ -179,15 +202,31 @@ void agent_libdir_add(struct agent *a, const struct agent_creds *c,
 static void agent_libdir_removal_release(struct agent_io *io)
 {
 	struct removal *r = (struct removal *) io;
+	struct agent_libdir *d;
 
-	xfree(r->path);
+	while ((d = r->first)) {
+		r->first = d->next;
+		agent_libdir_free(d);
+	}
 	xfree(r);
+}
+
+/* Ask the child for the first one.  0, or -1 and errno. */
+static int agent_libdir_removal_next(struct removal *r)
+{
+	static struct file_request req;
+
+	memset(&req, 0, sizeof(req));
+	req.verb = FILE_RMDIR;
+	strncpy(req.path, r->first->path, sizeof(req.path) - 1);
+	return file_child_send(r->io.fd, &req, -1);
 }
 
 static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 				 uint32_t events)
 {
 	struct removal *r = (struct removal *) io;
+	struct agent_libdir *d = r->first;
 	struct file_reply rep;
 	int fd, rc = file_child_recv(io->fd, &rep, &fd);
 
@@ -197,44 +236,41 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	if (rc < 0 || (rc && rep.verb == FILE_STARTED))
 		return;
 	if (rc && rep.err)
-		info("cannot remove %s: %s%s%s", r->path,
+		info("cannot remove %s: %s%s%s", d->path,
 		     storm_strerror(rep.err), rep.sys ? ": " : "",
 		     rep.sys ? strerror(rep.sys) : "");
 	else if (rc)
-		debug("removed %s", r->path);
-	agent_io_close(&a->ios, io);
+		debug("removed %s", d->path);
+	r->first = d->next;
+	agent_libdir_free(d);
+	if (!rc || !r->first || agent_libdir_removal_next(r))
+		agent_io_close(&a->ios, io);
 }
 
-/* As the user: only the kernel checks that the user may remove it. */
-static void agent_libdir_remove(struct agent *a, const struct agent_libdir *d)
+/* As the user: only the kernel checks that the user may remove them.  Takes
+ * over the list, whose entries have one user. */
+static void agent_libdir_remove(struct agent *a, struct agent_libdir *first)
 {
-	static struct file_request req;
-	struct removal *r;
-	int fd = file_child_start(a->file.nursery, &d->user);
+	struct removal *r = xmalloc(sizeof(*r));
 
-	if (fd < 0) {
-		error("cannot remove %s: %m", d->path);
-		return;
-	}
-	r = xmalloc(sizeof(*r));
-	r->io.fd = fd;
+	r->first = first;
 	r->io.ready = agent_libdir_removed;
 	r->io.release = agent_libdir_removal_release;
-	r->path = xstrdup(d->path);
-	memset(&req, 0, sizeof(req));
-	req.verb = FILE_RMDIR;
-	strncpy(req.path, d->path, sizeof(req.path) - 1);
-	if (agent_io_add(&a->ios, &r->io, EPOLLIN)) {
-		close(fd);
+	r->io.fd = file_child_start(a->file.nursery, &first->user);
+	if (r->io.fd < 0 || agent_io_add(&a->ios, &r->io, EPOLLIN)) {
+		error("cannot remove %s: %m", first->path);
+		if (r->io.fd >= 0)
+			close(r->io.fd);
 		agent_libdir_removal_release(&r->io);
-	} else if (file_child_send(fd, &req, -1)) {
+	} else if (agent_libdir_removal_next(r)) {
 		agent_io_close(&a->ios, &r->io);
 	}
 }
 
+/* A job has one user. */
 static void agent_libdir_job_over(struct agent *a, uint32_t job_id)
 {
-	struct agent_libdir **p = &a->libdir.first, *d;
+	struct agent_libdir **p = &a->libdir.first, *d, *over = NULL;
 
 	while ((d = *p)) {
 		if (d->job_id != job_id) {
@@ -242,9 +278,12 @@ static void agent_libdir_job_over(struct agent *a, uint32_t job_id)
 			continue;
 		}
 		*p = d->next;
-		agent_libdir_remove(a, d);
-		agent_libdir_free(d);
+		d->next = over;
+		over = d;
 	}
+	if (!over)
+		return;
+	agent_libdir_remove(a, over);
 	agent_libdir_save(a);
 }
 

@@ -45,7 +45,9 @@ static void *gang_file_map_path(const char *path, size_t size, bool write,
 
 	if (fd < 0)
 		return NULL;
-	if (make && ftruncate(fd, size))
+	/* On a full disk a store to memory without a block is a SIGBUS, here
+	 * and in all readers. */
+	if (make && (errno = posix_fallocate(fd, 0, size)))
 		goto out;
 	if (fstat(fd, &st))
 		goto out;
@@ -88,8 +90,13 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 		return NULL;
 	unlink(new);
 	p = gang_file_map_path(new, sizeof(*p), true, true);
-	if (!p)
+	if (!p) {
+		int err = errno;
+
+		unlink(new);
+		errno = err;
 		return NULL;
+	}
 	p->host = *host;
 	p->debug = debug;
 	p->agent = getpid();

@@ -22,8 +22,9 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/storm_common/whole_file.h"
 
-#define RECORD_MAX (PATH_MAX + 128)
-#define FORMAT "storm step 2"
+#define RECORD_MAX (PATH_MAX + 192)
+#define FORMAT "storm step 3"
+#define SUM_LEN 17	       /* 16 digits and a newline */
 #define MARK_AT sizeof(FORMAT) /* after it and a blank */
 #define HELD ".held."	       /* prefix of a hidden record */
 
@@ -88,28 +89,50 @@ static int gang_step_path(char out[PATH_MAX], const char *dir,
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
+/* Of the text without the mark, which changes in place. */
+static uint64_t gang_step_sum(const char *text, size_t len)
+{
+	return whole_file_sum(text + MARK_AT + 1, len - MARK_AT - 1);
+}
+
+/* The text is whole: the sum at its end is right, and nothing follows. */
+static bool gang_step_whole(const char *text, size_t len)
+{
+	char sum[SUM_LEN + 1];
+
+	if (len < MARK_AT + 1 + SUM_LEN || strlen(text) != len)
+		return false;
+	snprintf(sum, sizeof(sum), "%016" PRIx64 "\n",
+		 gang_step_sum(text, len - SUM_LEN));
+	return !strcmp(text + len - SUM_LEN, sum);
+}
+
 int gang_step_write(const char *dir, const struct gang_step *s)
 {
 	char name[GANG_STEP_NAME], text[RECORD_MAX];
+	size_t len;
 
 	gang_step_name(s, name);
 	snprintf(text, sizeof(text),
-		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s\n", s->marked,
-		 s->job, s->step, s->script, s->root, s->started,
-		 freezer_name(s->kind), *s->group ? s->group : "-");
+		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s ", s->marked, s->job,
+		 s->step, s->script, s->root, s->started, freezer_name(s->kind),
+		 *s->group ? s->group : "-");
+	len = strlen(text);
+	snprintf(text + len, sizeof(text) - len, "%016" PRIx64 "\n",
+		 gang_step_sum(text, len));
 	return whole_file_write(dir, name, text, strlen(text));
 }
 
 static int gang_step_parse(const char *text, struct gang_step *s)
 {
-	char kind[16], group[PATH_MAX];
+	char kind[16], group[PATH_MAX], sum[SUM_LEN];
 	unsigned int script, marked;
 
 	if (sscanf(text,
 		   FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
-			  " %15s %4095s",
+			  " %15s %4095s %16s",
 		   &marked, &s->job, &s->step, &script, &s->root, &s->started,
-		   kind, group) != 8)
+		   kind, group, sum) != 9)
 		return EBADMSG;
 	s->kind = freezer_kind_of(kind);
 	s->script = script;
@@ -130,7 +153,8 @@ int gang_step_read(const char *dir, const char *name, struct gang_step *out)
 	if (n < 0)
 		return errno;
 	text[n] = '\0';
-	err = gang_step_parse(text, &s);
+	err = gang_step_whole(text, (size_t) n) ? gang_step_parse(text, &s) :
+						  EBADMSG;
 	if (!err)
 		*out = s;
 	return err;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "slurm/slurm.h"
@@ -44,7 +45,7 @@ void agent_note_keep(struct agent *a, uint64_t session)
 		return;
 	err = agent_note_dir(a, dir);
 	if (!err)
-		err = whole_file_write(dir, NOTE, note, len);
+		err = whole_file_save(dir, NOTE, note, len);
 	if (err) {
 		info("gang: cannot save the cluster domain for the next agent in %s/%s/" NOTE
 		     ": %s",
@@ -57,15 +58,19 @@ void agent_note_keep(struct agent *a, uint64_t session)
 
 void agent_note_find(struct agent *a)
 {
-	uint8_t note[STORM_NOTE_MAX];
-	char dir[PATH_MAX];
-	ssize_t n;
+	char dir[PATH_MAX], *note = NULL;
+	size_t len = 0;
+	int err = agent_note_dir(a, dir);
 
-	if (agent_note_dir(a, dir))
-		return;
-	n = whole_file_read(dir, NOTE, note, sizeof(note));
-	if (n > 0 && storm_nm_return(a->nm, note, n, storm_now()))
-		debug("the previous agent's note is not valid");
+	if (!err)
+		err = whole_file_load(dir, NOTE, &note, &len);
+	if (!err && storm_nm_return(a->nm, (uint8_t *) note, len, storm_now()))
+		err = EBADMSG;
+	if (err && err != ENOENT)
+		info("gang: cannot use %s/%s/" NOTE
+		     ", so this node waits until the strober finds it: %s",
+		     STORM_RUNDIR, a->node, strerror(err));
+	free(note);
 }
 
 void agent_note_forget(const struct agent *a)
