@@ -19,6 +19,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/sim/sim.h"
+#include "src/libstorm/wire/wire.h"
 
 #define OPS 40
 #define VAR STORM_GLOBAL(5)
@@ -38,6 +39,7 @@ struct run {
 	struct storm_sim *sim;
 	uint64_t seed, random;
 	uint32_t nodes;
+	bool many; /* so many may be out that they go in parts */
 	struct owner owner[STORM_SIM_OWNERS], *last;
 	struct op op[OPS + 1]; /* op k writes k */
 	uint32_t ops;
@@ -262,10 +264,25 @@ static void cut_owner(struct run *r)
 		storm_sim_cut(r->sim, &to, &from, chance(r) % (6 * STORM_SEC));
 }
 
+/* Every second node dies, or is there again. */
+static void act_on_many(struct run *r)
+{
+	bool back = chance(r) % 2;
+
+	for (uint32_t i = (uint32_t) (chance(r) % 2); i < r->nodes; i += 2)
+		if (!back)
+			storm_sim_crash(r->sim, i);
+		else if (chance(r) % 4)
+			storm_sim_restart(r->sim, i);
+	pass(r, chance(r) % (5 * STORM_SEC));
+}
+
 static void act(struct run *r)
 {
 	uint32_t node = (uint32_t) (chance(r) % r->nodes);
 
+	if (r->many && !(chance(r) % 8))
+		act_on_many(r);
 	switch (chance(r) % 20) {
 	case 0:
 		if (r->last == &r->owner[STORM_SIM_OWNERS - 1])
@@ -372,6 +389,9 @@ static void schedule(uint64_t seed)
 
 	r->nodes = c.nodes = (uint32_t) (chance(r) % 4 ? 1 + chance(r) % 6 :
 							 1 + chance(r) % 40);
+	r->many = seed % 25 == 0;
+	if (r->many)
+		r->nodes = c.nodes = (uint32_t) (120 + chance(r) % 60);
 	storm_settings_default(&c.set);
 	c.set.radix = (uint32_t) (2 + chance(r) % 4);
 	c.set.window = 64 << 10;
@@ -385,7 +405,7 @@ static void schedule(uint64_t seed)
 	c.jitter = chance(r) % (500 * STORM_US);
 	c.bandwidth = 125e6;
 	c.multicast = chance(r) % 4;
-	c.mtu = 1472;
+	c.mtu = r->many ? STORM_MTU_MIN : 1472;
 	c.loss_ppm = chance(r) % 3 ? 0 : (uint32_t) (chance(r) % 200000);
 	c.dup_ppm = chance(r) % 3 ? 0 : 30000;
 	r->seen = calloc(c.nodes, sizeof(*r->seen));
