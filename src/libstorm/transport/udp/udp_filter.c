@@ -102,24 +102,17 @@ void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
 
 	if (n > UDP_FILTER_SESSIONS)
 		return; /* the seal tells */
-	/* Jumps are short, so each session jumps to the next one, and the known
-	 * one over the return that follows. */
 	filter_load(f, 1, at + AT_TYPE);
 	filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, STORM_WIRE_VERSION);
 	filter_add(f, BPF_RET | BPF_K, 0, 0, 0);
-	filter_load(f, 4, at + AT_SESSION);
-	filter_add(f, BPF_MISC | BPF_TAX, 0, 0, 0);
+	/* A half of the number does: it is random, and the seal tells. */
 	filter_load(f, 4, at + AT_SESSION + 4);
 	for (size_t i = 0; i < n; i++) {
-		/* the low half, then the high one */
-		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4,
-			   (uint32_t) session[i]);
-		filter_add(f, BPF_MISC | BPF_TXA, 0, 0, 0);
 		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1,
-			   (uint32_t) (session[i] >> 32));
+			   (uint32_t) session[i]);
+		/* over the sessions that follow, and the return */
 		filter_add(f, BPF_JMP | BPF_JA, 0, 0,
-			   (uint32_t) ((n - i - 1) * 5 + 2));
-		filter_load(f, 4, at + AT_SESSION + 4);
+			   (uint32_t) (2 * (n - i - 1) + 1));
 	}
 	filter_add(f, BPF_RET | BPF_K, 0, 0, 0);
 }

@@ -11,9 +11,10 @@
 
 #include "src/libstorm/transport/driver.h"
 
-#define UDP_FILTER_MAX 4096 /* instructions; the kernel's limit */
-/* Sessions for which there is room beside the strobes. */
-#define UDP_FILTER_SESSIONS 768
+/* More do not fit beside their predecessor into what a socket may have by
+ * default (net.core.optmem_max) in older kernels. */
+#define UDP_FILTER_SESSIONS 512
+#define UDP_FILTER_MAX (2 * UDP_FILTER_SESSIONS + 128) /* instructions */
 
 struct udp_filter {
 	uint32_t n;
@@ -31,7 +32,9 @@ enum udp_filter_view {
 void storm_udp_filter_strobe(struct udp_filter *f, enum udp_filter_view view,
 			     const struct storm_strobe_match *m,
 			     uint32_t value);
-/* Append: return 0 for all that has none of these sessions, else go on. */
+/* Append: return 0 for what is in none of these sessions, or of another
+ * version, else go on.  With more than UDP_FILTER_SESSIONS it appends
+ * nothing. */
 void storm_udp_filter_sessions(struct udp_filter *f, enum udp_filter_view view,
 			       const uint64_t *session, size_t n);
 /* Append: return value. */

@@ -135,6 +135,11 @@ void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 	u->sessions = n;
 	if (u->session && n)
 		memcpy(u->session, session, n * sizeof(*session));
+	if (!strobe_filter_others(u) || !u->session)
+		return;
+	/* an old filter would refuse new sessions */
+	free(u->session);
+	u->session = NULL;
 	strobe_filter_others(u);
 }
 

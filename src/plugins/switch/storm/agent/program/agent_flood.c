@@ -34,7 +34,7 @@
 #define ALLOWED_MAX 400
 #define PAUSE (5 * STORM_MS)
 #define FILTER_TIME (10 * STORM_SEC)
-#define SESSIONS_MAX 768
+#define SESSIONS_MAX 512
 
 static bool flood_filtered(const struct agent *a)
 {
@@ -47,8 +47,11 @@ static void flood_renew_filter(struct agent *a, bool always)
 	uint64_t now[SESSIONS_MAX];
 	size_t n = storm_nm_sessions(a->nm, now, SESSIONS_MAX);
 
-	if (n > SESSIONS_MAX)
-		n = 0;
+	if (n > SESSIONS_MAX) { /* too many for a filter */
+		a->flood.sessions = 0;
+		a->net.driver->admit(a->net.net, NULL, 0, false);
+		return;
+	}
 	if (!always && n == a->flood.sessions &&
 	    !memcmp(now, a->flood.session, n * sizeof(*now)))
 		return;
