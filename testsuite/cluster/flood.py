@@ -11,6 +11,7 @@ import typing
 
 from gang import Gang
 from harness import HERE, until
+from lab import net
 
 KINDS = ["garbage", "header", "copy", "connect", "owner"]
 #: datagrams, or connections, in a second
@@ -26,6 +27,7 @@ class Part(typing.NamedTuple):
     late99: float
     jobs: float     # CPU seconds of the jobs in a second
     agent: float    # ... and of the agent
+    rate: float     # datagrams that the node got in a second
 
 
 def run_time(pid):
@@ -40,7 +42,7 @@ class Flooded(Gang):
     """A node of one core, on which two jobs take turns all the time."""
 
     def __init__(self, name, **options):
-        super().__init__(name, 1, quantum=QUANTUM, **options)
+        super().__init__(name, 1, gang=3, quantum=QUANTUM, **options)
         flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
         subprocess.run(["cc", *flags, HERE.parent / "programs/flood.c", "-o",
                         self.bin / "flood"], check=True)
@@ -69,9 +71,10 @@ class Flooded(Gang):
         listens."""
         address = self.root("getent hosts n1").split()[0]
         if decoy:
-            kind, address = kind.replace("owner", "copy"), "127.0.0.1"
+            kind, address = "garbage" if kind != "connect" else kind, \
+                "127.0.0.1"
         one = self.start(["{bin}/flood", kind, str(RATES.get(kind, RATE)),
-                          str(seconds), "-1", address], user="user",
+                          str(seconds), address], user="root" if kind == "spoof" else "user",
                          cwd="/tmp", label="flood")
         until(lambda: "ready" in one.out(), lambda: f"the flood: {one.err()}")
         return one
@@ -80,6 +83,7 @@ class Flooded(Gang):
         """For so many strobes of the node."""
         agent, = self.lab.pids("n1", "storm_agent")
         jobs = self.seen_from_here()
+        came = self.received()
         since, before = self.mark("n1"), [run_time(p) for p in [agent, *jobs]]
         found = []
 
@@ -95,7 +99,11 @@ class Flooded(Gang):
         seconds = (found[-1]["at"] - found[0]["at"]) / 1e9
         return Part(statistics.median(late),
                     statistics.quantiles(late, n=100)[98],
-                    sum(spent[1:]) / seconds, spent[0] / seconds)
+                    sum(spent[1:]) / seconds, spent[0] / seconds,
+                    (self.received() - came) / seconds)
+
+    def received(self):
+        return net.counters(self.lab.pid("n1"), "eth0")["rx_packets"]
 
     @staticmethod
     def lateness(slots):
@@ -118,9 +126,3 @@ class Flooded(Gang):
         that other users of the machine have as much of it."""
         return [tuple(self.part(kind, strobes, decoy) for decoy in (True, False))
                 for _ in range(rounds)]
-
-
-def ratio(pairs, field):
-    """The median of the flooded parts' values by the quiet ones'."""
-    return statistics.median(getattr(f, field) / getattr(q, field)
-                             for q, f in pairs)

@@ -2,13 +2,14 @@
  * flood.c - an insider without a key sends as much as it may to a port of
  * STORM's: bounded in rate and time.
  *
- *	flood KIND RATE SECONDS CPU ADDRESS...
+ *	flood KIND RATE SECONDS ADDRESS...
  *
  * KIND	garbage	 random bytes, random lengths
  *	header	 a header as in doc/wire-format.md, of no session that is open
  *	copy	 the header of strobes that it has heard in the group, and a
  *		 wrong seal; the number rises
  *	owner	 the same, to where the strobes came from
+ *	spoof	 as copy, and from the strobes' own address (root)
  *	connect	 TCP connections that are closed at once
  *
  * It prints "ready" before it begins, and at the end how much it sent.
@@ -17,9 +18,6 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +34,8 @@
 
 static uint8_t buf[BATCH][ROOM];
 static struct mmsghdr hdr[BATCH];
-static struct iovec iov[BATCH];
+static struct iovec iov[BATCH][2];
+static uint8_t lead[BATCH][28]; /* spoof: the headers of IP and UDP */
 static struct sockaddr_in to[16];
 static int ntos;
 static unsigned int seed = 7;
@@ -78,6 +77,7 @@ static size_t listen_for_strobe(uint8_t *out, struct sockaddr_in *from)
 				   .sin_port = htons(PORT) };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1;
 	char text[32];
+	size_t len;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	must(!bind(fd, (struct sockaddr *) &sin, sizeof(sin)), "bind");
@@ -88,16 +88,44 @@ static size_t listen_for_strobe(uint8_t *out, struct sockaddr_in *from)
 		inet_pton(AF_INET, text, &m.imr_multiaddr);
 		setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof(m));
 	}
-	for (;;) {
-		socklen_t len = sizeof(*from);
-		ssize_t n = recvfrom(fd, out, ROOM, 0, (void *) from, &len);
+	do {
+		socklen_t from_len = sizeof(*from);
+		ssize_t n =
+			recvfrom(fd, out, ROOM, 0, (void *) from, &from_len);
 
 		must(n > 0, "recvfrom");
-		if (n > HEADER && out[1] == STROBE)
-			break;
-	}
+		len = (size_t) n;
+	} while (len <= HEADER || out[1] != STROBE);
 	close(fd);
-	return ROOM;
+	return len;
+}
+
+static void put16(uint8_t *p, unsigned int v)
+{
+	p[0] = (uint8_t) (v >> 8);
+	p[1] = (uint8_t) v;
+}
+
+/* As if it came from there.  The kernel adds the checksum. */
+static void pretend(int i, const struct sockaddr_in *from, size_t len)
+{
+	uint8_t *p = lead[i];
+
+	p[0] = 0x45;
+	p[8] = 64; /* TTL */
+	p[9] = IPPROTO_UDP;
+	memcpy(p + 12, &from->sin_addr, 4);
+	memcpy(p + 16, &to[i % ntos].sin_addr, 4);
+	put16(p + 20, ntohs(from->sin_port));
+	put16(p + 22, PORT);
+	put16(p + 24, 8 + len);
+	iov[i][0].iov_len = sizeof(lead[i]);
+}
+
+static int is_copy(const char *kind)
+{
+	return !strcmp(kind, "copy") || !strcmp(kind, "owner") ||
+	       !strcmp(kind, "spoof");
 }
 
 static void fill(const char *kind)
@@ -106,7 +134,7 @@ static void fill(const char *kind)
 	struct sockaddr_in from;
 	size_t len = 0;
 
-	if (!strcmp(kind, "copy") || !strcmp(kind, "owner"))
+	if (is_copy(kind))
 		len = listen_for_strobe(strobe, &from);
 	if (!strcmp(kind, "owner")) {
 		to[0] = from;
@@ -118,14 +146,17 @@ static void fill(const char *kind)
 		scribble(buf[i], ROOM);
 		if (len) {
 			memcpy(buf[i], strobe, HEADER);
-			n = 68 + 32;
+			n = len;
 		} else if (*kind == 'h') {
 			memcpy(buf[i], (uint8_t[]) { 1, 1, 0, 0 }, 4);
 		}
-		iov[i].iov_base = buf[i];
-		iov[i].iov_len = n;
-		hdr[i].msg_hdr.msg_iov = &iov[i];
-		hdr[i].msg_hdr.msg_iovlen = 1;
+		iov[i][0].iov_base = lead[i];
+		iov[i][1].iov_base = buf[i];
+		iov[i][1].iov_len = n;
+		if (!strcmp(kind, "spoof"))
+			pretend(i, &from, n);
+		hdr[i].msg_hdr.msg_iov = iov[i];
+		hdr[i].msg_hdr.msg_iovlen = 2;
 		hdr[i].msg_hdr.msg_name = &to[i % ntos];
 		hdr[i].msg_hdr.msg_namelen = sizeof(to[0]);
 	}
@@ -194,25 +225,22 @@ int main(int argc, char **argv)
 {
 	double rate, seconds;
 	unsigned long sent;
-	cpu_set_t cpu;
 	int fd;
 
-	must(argc > 5 && argc - 5 < 16,
-	     "flood KIND RATE SECONDS CPU ADDRESS...");
+	must(argc > 4 && argc - 4 < 16, "flood KIND RATE SECONDS ADDRESS...");
 	rate = atof(argv[2]);
 	seconds = atof(argv[3]);
 	must(rate <= 200000 && seconds <= 60, "too much");
-	CPU_ZERO(&cpu);
-	CPU_SET(atoi(argv[4]), &cpu);
-	if (atoi(argv[4]) >= 0)
-		sched_setaffinity(0, sizeof(cpu), &cpu);
-	for (int i = 5; i < argc; i++, ntos++) {
+	for (int i = 4; i < argc; i++, ntos++) {
 		to[ntos].sin_family = AF_INET;
 		to[ntos].sin_port = htons(PORT);
 		must(inet_pton(AF_INET, argv[i], &to[ntos].sin_addr) == 1,
 		     argv[i]);
 	}
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (!strcmp(argv[1], "spoof"))
+		fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	else
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
 	must(fd >= 0, "socket");
 	fill(argv[1]);
 	printf("ready\n");
@@ -220,8 +248,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "connect"))
 		sent = connect_often(rate, seconds);
 	else
-		sent = flood(fd, rate, seconds,
-			     *argv[1] == 'c' || *argv[1] == 'o');
+		sent = flood(fd, rate, seconds, is_copy(argv[1]));
 	printf("%lu\n", sent);
 	return 0;
 }
