@@ -139,6 +139,18 @@ static bool conf_parse_choice(const char *const *choices, const char *s,
 
 /* --------------------------------------------- keys with their own form --- */
 
+static bool conf_parse_allowed(struct storm_conf *c, void *field,
+			       const char *value)
+{
+	size_t n = strlen(value);
+
+	(void) c;
+	if (!n || n >= STORM_CONF_ALLOW_MAX || value[strspn(value, ",")] == 0)
+		return false;
+	memcpy(field, value, n + 1);
+	return true;
+}
+
 static bool conf_parse_interface(struct storm_conf *c, void *field,
 				 const char *v)
 {
@@ -428,6 +440,10 @@ static const struct conf_key keys[] = {
 	NUMBER("MaxUserSessions", set.user_sessions_max, 1, 65536),
 	BYTES("MaxMemory", set.memory_max, 1 << 20, 1ULL << 40),
 	BYTES("MaxUserMemory", set.user_memory_max, 1 << 20, 1ULL << 40),
+	OTHER("AllowUsers", allow_users, conf_parse_allowed,
+	      "names of users, uids, or names of groups after an @, separated by commas, at most 1023 characters"),
+	OTHER("AllowHosts", allow_hosts, conf_parse_allowed,
+	      "a list of hosts as in slurm.conf, addresses, or networks as in 10.0.0.0/8, separated by commas, at most 1023 characters"),
 	CHOICE("Fallback", fallback, [FALLBACK_WARN] = "warn",
 	       [FALLBACK_NEVER] = "never"),
 	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,

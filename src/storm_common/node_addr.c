@@ -5,11 +5,13 @@
  */
 #include "config.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
+#include "src/common/xmalloc.h"
 
 #include "node_addr.h"
 
@@ -41,4 +43,37 @@ bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 		return false;
 	*out = a;
 	return true;
+}
+
+/* A name service may have several, and in another order every time. */
+int host_addrs(const char *host, struct storm_addr *out, int max)
+{
+	const struct addrinfo want = { .ai_family = AF_UNSPEC,
+				       .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	int n = 0;
+
+	if (getaddrinfo(host, NULL, &want, &list))
+		return 0;
+	for (const struct addrinfo *p = list; p && n < max; p = p->ai_next) {
+		slurm_addr_t addr = { 0 };
+
+		memcpy(&addr, p->ai_addr, p->ai_addrlen);
+		out[n] = (struct storm_addr) { 0 };
+		n += node_addr_convert(&addr, &out[n]);
+	}
+	freeaddrinfo(list);
+	return n;
+}
+
+int node_addrs(const char *name, struct storm_addr *out, int max)
+{
+	char *host = slurm_conf_get_bcast_address(name);
+	int n;
+
+	if (!host)
+		host = slurm_conf_get_nodeaddr(name);
+	n = host ? host_addrs(host, out, max) : 0;
+	xfree(host);
+	return n ? n : max > 0 && node_addr(name, 0, out);
 }

@@ -15,4 +15,10 @@
  * service.  False: unknown, or neither IPv4 nor IPv6; *out is unchanged. */
 bool node_addr(const char *name, uint16_t port, struct storm_addr *out);
 
+/* Every address that a name service has for it, at most max; returns how many.  The
+ * port is 0.  May wait for a name service. */
+int node_addrs(const char *name, struct storm_addr *out, int max);
+/* The same of any host. */
+int host_addrs(const char *host, struct storm_addr *out, int max);
+
 #endif

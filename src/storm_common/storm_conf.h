@@ -47,9 +47,13 @@ struct storm_context_conf {
 	uint32_t group; /* of the first one; IPv4, in host byte order */
 };
 
+#define STORM_CONF_ALLOW_MAX 1024
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
+	/* who may open sessions, and from where; "": all */
+	char allow_users[STORM_CONF_ALLOW_MAX];
+	char allow_hosts[STORM_CONF_ALLOW_MAX];
 	/* how steps are stopped: "cgroup2", "signals" or "freezer"; "": the
 	 * best that the node has */
 	char freezer[16];

@@ -253,9 +253,12 @@ struct world_file {
 	enum asked asked;
 };
 
-static void authenticate(void *host, uint64_t ticket, void *buf, size_t len)
+static void authenticate(void *host, uint64_t ticket,
+			 const struct storm_addr *from, void *buf, size_t len)
 {
 	struct world *w = host;
+
+	(void) from;
 
 	free(w->stream);
 	w->ticket = ticket;

@@ -713,14 +713,14 @@ static void take_answers(struct pollfd *p, int first, int end, int *have,
 	struct file_reply rep;
 	int fd;
 
-	while (*have < want) {
+	while (*have < 2 * want) { /* STARTED, and the answer */
 		must(poll(p + first, end - first, 10000) > 0);
 		for (int i = first; i < end; i++)
 			if (p[i].revents) {
 				must(file_child_recv(p[i].fd, &rep, &fd) == 1);
 				if (fd >= 0)
 					close(fd);
-				*have += rep.verb != FILE_STARTED;
+				++*have;
 			}
 	}
 }

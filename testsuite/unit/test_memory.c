@@ -87,8 +87,10 @@ static struct storm_transport net = { &net_ops };
 static uint64_t tickets;
 static int sessions;
 
-static void host_check(void *host, uint64_t ticket, void *buf, size_t len)
+static void host_check(void *host, uint64_t ticket,
+		       const struct storm_addr *from, void *buf, size_t len)
 {
+	(void) from;
 	(void) host;
 	(void) len;
 	tickets = ticket;

@@ -453,13 +453,15 @@ static void node_host_check_done(void *host, struct storm_job *j)
 	free(c);
 }
 
-static void node_host_authenticate(void *host, uint64_t ticket, void *buf,
-				   size_t len)
+static void node_host_authenticate(void *host, uint64_t ticket,
+				   const struct storm_addr *from_addr,
+				   void *buf, size_t len)
 {
 	storm_node_t *n = host;
 	struct node_check *c = calloc(1, sizeof(*c));
 	struct storm_log_source from = { 0 };
 
+	(void) from_addr; /* its owner is the program's own user */
 	if (!c) {
 		free(buf);
 		storm_nm_admit(n->nm, ticket, NULL, STORM_ENOMEM,

@@ -188,9 +188,11 @@ static void sim_host_later(struct endpoint *ep, struct event e)
 	storm_sim_push(ep->sim, e);
 }
 
-static void sim_host_authenticate(void *host, uint64_t ticket, void *buf,
+static void sim_host_authenticate(void *host, uint64_t ticket,
+				  const struct storm_addr *from_addr, void *buf,
 				  size_t len)
 {
+	(void) from_addr;
 	sim_host_later(host, (struct event) { .kind = EV_AUTH,
 					      .ticket = ticket,
 					      .buf = buf,

@@ -50,6 +50,9 @@ struct storm_transport_ops {
 			   enum storm_err err);
 	/* Is the sender still waiting?  False: it has given up. */
 	bool (*stream_waits)(struct storm_transport *t, uint64_t stream);
+	/* The sender's address and port.  NULL, or all zeroes: unknown. */
+	struct storm_addr (*stream_from)(struct storm_transport *t,
+					 uint64_t stream);
 	/* Cancel a session's OPENs that are not accepted yet; no failure is
 	 * reported for them. */
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);

@@ -25,11 +25,18 @@ struct storm_nm_ops {
 	/*
 	 * A stream holds an OPEN.  Check its credential off this thread, with
 	 * storm_open_verify(), and whatever the host wants to know of the
-	 * authority; then call storm_nm_admit() with the ticket.  buf is the
-	 * host's to free().
+	 * authority; then call storm_nm_admit() with the ticket.  from: the
+	 * sender of the stream, all zeroes if it is unknown.  buf is the host's
+	 * to free().
 	 */
-	void (*authenticate)(void *host, uint64_t ticket, void *buf,
+	void (*authenticate)(void *host, uint64_t ticket,
+			     const struct storm_addr *from, void *buf,
 			     size_t len);
+	/* Is this the address of the node?  Never blocks.  STORM_EBUSY: not
+	 * known yet, so nothing is sent to it now.  NULL: the owner is
+	 * believed. */
+	int (*route)(void *host, const char *name,
+		     const struct storm_addr *addr);
 	/* A session begins; *ctx is the host's own, handed back below. */
 	void (*session_open)(void *host, uint64_t session,
 			     const struct storm_open_info *info, void **ctx);
@@ -110,9 +117,9 @@ uint64_t storm_nm_tick(struct storm_nm *nm, uint64_t now);
 
 /* Answers to the asynchronous operations.  admit takes o.  With err, o is
  * NULL (the sender gets EVERSION or nothing), or authentic but refused (the sender
- * gets err, and nothing of the OPEN is kept). */
-void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
-		    int err, uint64_t now);
+ * gets err, and nothing of the OPEN is kept).  Returns the verdict. */
+int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
+		   int err, uint64_t now);
 void storm_nm_begun(struct storm_nm *nm, uint64_t session, uint64_t op, int err,
 		    int sys, uint64_t now);
 /* err is not 0: the file has failed, whatever off and len are. */

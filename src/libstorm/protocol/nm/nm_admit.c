@@ -34,6 +34,7 @@ static void nm_session_free(struct nm_session *s)
 	nm_excluded_free(&s->excluded);
 	nm->recent[nm->recent_at++ % 256] = s->link.session;
 	storm_tree_free(&s->tree.shape);
+	free(s->routes.to);
 	storm_link_free(&s->link);
 	storm_open_free(s->open);
 	storm_account_close(&s->account);
@@ -92,6 +93,7 @@ static bool nm_session_known(struct storm_nm *nm, uint64_t session)
 void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 		     size_t len, uint64_t now)
 {
+	struct storm_addr from = { 0 };
 	struct nm_pending *p;
 	uint64_t session;
 	void *copy;
@@ -119,7 +121,9 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 	p->stream = stream;
 	p->next = nm->pending;
 	nm->pending = p;
-	nm->ops.authenticate(nm->host, p->ticket, copy, len);
+	if (nm->t->ops->stream_from)
+		from = nm->t->ops->stream_from(nm->t, stream);
+	nm->ops.authenticate(nm->host, p->ticket, &from, copy, len);
 }
 
 /* The stream whose OPEN this ticket is for; false: there is none. */
@@ -318,27 +322,26 @@ static int nm_open_check_epoch(struct storm_nm *nm, const struct storm_open *o)
 	return STORM_ESUPERSEDED;
 }
 
-void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
-		    int err, uint64_t now)
+int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
+		   int err, uint64_t now)
 {
 	struct nm_session *s = NULL;
 	uint64_t stream;
 
 	if (!nm_ticket_take(nm, ticket, &stream)) {
 		storm_open_free(o);
-		return;
+		return STORM_ECLOSED;
 	}
 	/* an owner that gave up meanwhile sends no CLOSE */
 	if (!nm->t->ops->stream_waits(nm->t, stream)) {
 		storm_open_free(o);
 		nm_stream_end(nm, stream, STORM_EAUTH);
-		return;
+		return STORM_ECLOSED;
 	}
 	if (!o) {
-		nm_stream_end(nm, stream,
-			      err == STORM_EVERSION ? STORM_EVERSION :
-						      STORM_EAUTH);
-		return;
+		err = err == STORM_EVERSION ? STORM_EVERSION : STORM_EAUTH;
+		nm_stream_end(nm, stream, err);
+		return err;
 	}
 	/* the sender is authentic: it is told, and EAUTH would tell nothing */
 	if (err == STORM_EAUTH)
@@ -352,4 +355,5 @@ void storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 	if (s)
 		nm_session_begin(s, nm_cluster_find(nm, o->cluster), now);
 	nm_stream_end(nm, stream, err);
+	return err;
 }

@@ -93,8 +93,8 @@ static uint64_t memory_session(const struct nm_session *s)
 	return HOST_BYTES + sizeof(*s) + s->host.bytes + memory_open(s->open) +
 	       storm_link_bytes(&s->link) + memory_tree(&s->tree) +
 	       memory_heard(&s->heard) + memory_excluded(s) +
-	       memory_xfer(&s->xfer) + memory_status(&s->status.sent) +
-	       memory_report(&s->report);
+	       s->routes.room * sizeof(*s->routes.to) + memory_xfer(&s->xfer) +
+	       memory_status(&s->status.sent) + memory_report(&s->report);
 }
 
 bool nm_memory_settle(struct nm_session *s)

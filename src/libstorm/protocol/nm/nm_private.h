@@ -112,6 +112,15 @@ struct nm_tree {
 	uint64_t checked_at; /* the last look for silent children */
 };
 
+/* Nodes whose addresses the host believes, by number. */
+struct nm_routes {
+	struct nm_route_to {
+		uint32_t node;
+		struct storm_addr addr;
+	} * to;
+	uint32_t count, room;
+};
+
 /* Membership in the cluster domain, see nm_cluster.c. */
 struct nm_member {
 	bool outside;
@@ -201,6 +210,7 @@ struct nm_session {
 	int fault; /* enum storm_err: why this node closes it */
 	struct nm_guest host;
 	struct nm_tree tree;
+	struct nm_routes routes;
 	struct nm_member member;
 	struct nm_heard heard;
 	struct nm_excluded excluded;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/sorted.h"
 #include "nm_private.h"
 
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
@@ -27,10 +28,51 @@ struct nm_session *nm_find_host(struct storm_nm *nm, uint64_t session)
 	return s;
 }
 
+static uint64_t nm_route_node(const void *route)
+{
+	return ((const struct nm_route_to *) route)->node;
+}
+
+/* Without memory it is asked for again. */
+static void nm_route_keep(struct nm_routes *r, uint32_t at, uint32_t node,
+			  const struct storm_addr *addr)
+{
+	if (r->count == r->room) {
+		uint32_t room = r->room ? 2 * r->room : 16;
+		struct nm_route_to *p = realloc(r->to, room * sizeof(*p));
+
+		if (!p)
+			return;
+		r->to = p;
+		r->room = room;
+	}
+	memmove(&r->to[at + 1], &r->to[at], (r->count++ - at) * sizeof(*r->to));
+	r->to[at] = (struct nm_route_to) { node, *addr };
+}
+
 bool nm_route(struct nm_session *s, uint32_t node, struct storm_addr *to)
 {
-	*to = node == STORM_NO_NODE ? s->open->owner :
-				      storm_nodes_addr(&s->open->nodes, node);
+	struct nm_routes *r = &s->routes;
+	char name[STORM_NAME_MAX + 1];
+	uint32_t at;
+
+	if (node == STORM_NO_NODE) { /* the host has checked it */
+		*to = s->open->owner;
+		return true;
+	}
+	at = storm_sorted_at(r->to, r->count, sizeof(*r->to), node,
+			     nm_route_node);
+	if (at < r->count && r->to[at].node == node) {
+		*to = r->to[at].addr;
+		return true;
+	}
+	*to = storm_nodes_addr(&s->open->nodes, node);
+	if (!s->nm->ops.route || s->account.trusted)
+		return true;
+	if (s->nm->ops.route(s->nm->host,
+			     storm_nodes_name(&s->open->nodes, node, name), to))
+		return false;
+	nm_route_keep(r, at, node, to);
 	return true;
 }
 

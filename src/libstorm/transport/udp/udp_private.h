@@ -56,10 +56,11 @@
 #define UDP_STREAM_IN_GRACE_MANY 20000000ull
 /* Whole, their senders waiting for the verdict; a host may have half of it. */
 #define UDP_STREAMS_HELD 256
-#define UDP_STREAMS_HELD_BYTES (64 * 1024 * 1024)
+#define UDP_STREAMS_HELD_BYTES (8 * 1024 * 1024)
 #define UDP_STREAMS_OUT 128	 /* connecting or writing */
 #define UDP_STREAMS_WAITING 1024 /* behind those */
 #define UDP_STREAMS_OUT_BYTES (128 * 1024 * 1024)
+#define UDP_STREAMS_OUT_BYTES_NODE (16 * 1024 * 1024) /* of an agent */
 
 /* Kinds of epoll events, in the order in which storm_udp_poll() handles them.
  * The timer is last, because it frees streams to which other events of the same
@@ -116,6 +117,7 @@ struct udp_stream_in {
 	TAILQ_ENTRY(udp_stream_in) link;
 	uint64_t since;
 	struct in_addr from;
+	uint16_t from_port;
 	uint8_t head[4];
 	uint32_t len, room; /* announced, allocated */
 	uint32_t got;	    /* head included */
@@ -172,6 +174,7 @@ struct storm_udp {
 	uint32_t in_count, out_active, out_waiting; /* in: half-read */
 	uint32_t held_count;
 	size_t held_bytes, out_bytes;
+	uint16_t out_port; /* of root's ports, the last that was used */
 	uint64_t in_numbers;
 
 	struct storm_udp_stats stats;
@@ -243,6 +246,8 @@ int storm_udp_send_stream(struct storm_transport *t,
 void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 			  enum storm_err err);
 bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream);
+struct storm_addr storm_udp_stream_from(struct storm_transport *t,
+					uint64_t stream);
 void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
 /* Events: of the listener, of a stream in either direction, of the timer.  They
  * may free the stream. */

@@ -41,6 +41,9 @@
 #define BYTES_PER_POLL (1024 * 1024) /* for one stream */
 #define ACCEPTS_PER_POLL 32
 #define TIMER_PERIOD 100000000 /* ns */
+/* rcmd(3) uses the same: few daemons have them */
+#define PORT_OF_ROOT_MIN 600
+#define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
 
 static void stream_head_pack(uint8_t *p, uint32_t v)
 {
@@ -198,7 +201,8 @@ static bool stream_in_evict(struct storm_udp *u)
 	return true;
 }
 
-static void stream_in_add(struct storm_udp *u, int fd, struct in_addr from)
+static void stream_in_add(struct storm_udp *u, int fd,
+			  const struct sockaddr_in *from)
 {
 	struct udp_stream_in *s = calloc(1, sizeof(*s));
 
@@ -210,7 +214,8 @@ static void stream_in_add(struct storm_udp *u, int fd, struct in_addr from)
 	s->src.kind = UDP_STREAM_IN;
 	s->src.fd = fd;
 	s->since = storm_now();
-	s->from = from;
+	s->from = from->sin_addr;
+	s->from_port = ntohs(from->sin_port);
 	TAILQ_INSERT_TAIL(&u->in, s, link);
 	u->in_count++;
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
@@ -236,7 +241,7 @@ void storm_udp_accept(struct storm_udp *u)
 		fd = accept4(u->listener.fd, (struct sockaddr *) &from, &len,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
-			stream_in_add(u, fd, from.sin_addr);
+			stream_in_add(u, fd, &from);
 			continue;
 		}
 		if (errno == EAGAIN)
@@ -340,6 +345,18 @@ bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream)
 	return r > 0 || (r < 0 && errno == EAGAIN);
 }
 
+struct storm_addr storm_udp_stream_from(struct storm_transport *t,
+					uint64_t stream)
+{
+	const struct udp_stream_in *s =
+		stream_in_find((struct storm_udp *) t, stream);
+	struct storm_addr from = { 0 };
+
+	if (s)
+		storm_udp_addr(&from, s->from, s->from_port);
+	return from;
+}
+
 void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 			  enum storm_err err)
 {
@@ -400,6 +417,27 @@ int storm_udp_listen(struct storm_udp *u)
 
 /* -------------------------------------------------------------- outgoing */
 
+/* An agent sends from a port that only root may have.  So the next node knows that
+ * this one vouches for the owner, and not one of its users.  A node of another
+ * program may not have such a port, and does without. */
+static void stream_out_bind(struct storm_udp *u, int fd)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	int one = 1;
+
+	if (u->role != STORM_ROLE_NODE)
+		return;
+	/* connections to different nodes may share a port */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	for (int i = 0; i < PORTS_OF_ROOT; i++) {
+		u->out_port = (u->out_port + 1) % PORTS_OF_ROOT;
+		sin.sin_port = htons(PORT_OF_ROOT_MIN + u->out_port);
+		if (!bind(fd, (struct sockaddr *) &sin, sizeof(sin)) ||
+		    errno == EACCES)
+			return;
+	}
+}
+
 /* Connect.  The timer reports failures: send_stream() must not. */
 static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 {
@@ -410,6 +448,7 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 	s->src.fd = fd;
 	if (fd < 0)
 		goto fail;
+	stream_out_bind(u, fd);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	if (connect(fd, (struct sockaddr *) &s->to, sizeof(s->to)) &&
@@ -433,6 +472,65 @@ static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 	free(s);
 }
 
+/* Streams of a session: waiting, or active. */
+static uint32_t stream_out_count(const struct storm_udp *u, uint64_t session,
+				 bool waiting)
+{
+	const struct udp_stream_out *s;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(s, &u->out, link)
+	n += s->session == session && waiting == (s->src.fd < 0 && !s->err);
+	return n;
+}
+
+/* The one to start next, of those that wait: the oldest of the session that has
+ * the fewest active.  So the streams are shared out over the sessions. */
+static struct udp_stream_out *stream_out_next(struct storm_udp *u)
+{
+	struct udp_stream_out *s, *best = NULL;
+	uint32_t fewest = UINT32_MAX;
+
+	TAILQ_FOREACH(s, &u->out, link)
+	{
+		uint32_t n;
+
+		if (s->src.fd >= 0 || s->err)
+			continue;
+		if (best && s->session == best->session)
+			continue;
+		n = stream_out_count(u, s->session, false);
+		if (n < fewest) {
+			fewest = n;
+			best = s;
+		}
+		if (!n)
+			break;
+	}
+	return best;
+}
+
+/* May the session have one more?  Of an agent's places a session has half at the
+ * most, and of its bytes, too; an owner has but one session. */
+static bool stream_out_has_room(const struct storm_udp *u, uint64_t session,
+				size_t len)
+{
+	size_t max = u->role == STORM_ROLE_NODE ? UDP_STREAMS_OUT_BYTES_NODE :
+						  UDP_STREAMS_OUT_BYTES;
+	const struct udp_stream_out *s;
+	size_t bytes = len;
+
+	if (u->out_waiting >= UDP_STREAMS_WAITING || u->out_bytes + len > max)
+		return false;
+	if (u->role != STORM_ROLE_NODE)
+		return true;
+	TAILQ_FOREACH(s, &u->out, link)
+	if (s->session == session)
+		bytes += s->len;
+	return bytes <= max / 2 &&
+	       stream_out_count(u, session, true) < UDP_STREAMS_WAITING / 2;
+}
+
 /* A stream has ended: report a failure, and start the next one. */
 static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 			   enum storm_err why, int sys)
@@ -447,9 +545,7 @@ static void stream_out_end(struct storm_udp *u, struct udp_stream_out *s,
 		u->out_waiting--;
 	stream_out_free(u, s);
 	if (u->out_waiting && u->out_active < UDP_STREAMS_OUT) {
-		TAILQ_FOREACH(next, &u->out, link)
-		if (next->src.fd < 0 && !next->err)
-			break;
+		next = stream_out_next(u);
 		u->out_waiting--;
 		stream_out_start(u, next);
 	}
@@ -512,8 +608,7 @@ int storm_udp_send_stream(struct storm_transport *t,
 		return -EMSGSIZE;
 	if (!storm_udp_sockaddr(u, to, &sin))
 		return -EAFNOSUPPORT;
-	if (u->out_waiting >= UDP_STREAMS_WAITING ||
-	    u->out_bytes + len > UDP_STREAMS_OUT_BYTES)
+	if (!stream_out_has_room(u, session, len))
 		return -EAGAIN;
 	s = malloc(sizeof(*s) + HEAD + len);
 	if (!s)

@@ -72,6 +72,14 @@ static void verbs_transport_end_stream(struct storm_transport *t,
 	v->by_udp->ops->end_stream(v->by_udp, stream, err);
 }
 
+static struct storm_addr verbs_transport_stream_from(struct storm_transport *t,
+						     uint64_t stream)
+{
+	struct storm_verbs *v = (struct storm_verbs *) t;
+
+	return v->by_udp->ops->stream_from(v->by_udp, stream);
+}
+
 static bool verbs_transport_stream_waits(struct storm_transport *t,
 					 uint64_t stream)
 {
@@ -110,6 +118,7 @@ static const struct storm_transport_ops verbs_ops = {
 	.send_stream = verbs_transport_send_stream,
 	.end_stream = verbs_transport_end_stream,
 	.stream_waits = verbs_transport_stream_waits,
+	.stream_from = verbs_transport_stream_from,
 	.drop_streams = verbs_transport_drop_streams,
 	.mtu = verbs_transport_mtu,
 	.room = verbs_transport_room,

@@ -21,7 +21,9 @@
  *	agent_poll.c	polls for strobes, if the agent has CPUs of its own
  *	agent_note.c	lets the next agent rejoin the cluster domain at once
  *  here
- *	agent_auth.c	an OPEN's credential and authority
+ *	agent_auth.c	an OPEN's credential, addresses and authority
+ *	agent_allow.c	AllowUsers and AllowHosts
+ *	agent_peers.c	which addresses are nodes'
  *	agent_file.c	files, through the session's child (file_child.c)
  *	agent_child.c	that process: deadlines, and one that does not end
  *	agent_nursery.c	the process that starts these children
@@ -64,6 +66,7 @@ struct agent_session;
 /* A connected slurmd is a lifeline: without one the agent ends. */
 struct agent_slurmd {
 	uint16_t port;
+	bool own_address; /* it listens on the node's address alone */
 	_Atomic unsigned int lifelines;
 	_Atomic pid_t pid;     /* of the latest slurmd */
 	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
@@ -126,6 +129,7 @@ struct agent {
 	struct {
 		struct agent_worker worker;
 		struct agent_creds *admitting; /* for the session that opens */
+		bool looking; /* an address is being looked up */
 	} auth;
 	struct {
 		int nursery; /* its socket, for file_child_start() */

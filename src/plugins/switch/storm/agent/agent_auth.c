@@ -22,22 +22,31 @@
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
+#include "agent_allow.h"
 #include "agent_auth.h"
+#include "agent_peers.h"
 #include "agent_session.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/tree.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
 
 /* At most so many OPENs wait to be checked.  More are refused, so a flood of
  * OPENs cannot exhaust the node's memory. */
 #define OPENS_WAITING 256
+/* Lines of a user's OPENs in the log, in a minute. */
+#define AUDITS 60
+/* Only root can send from a lower port. */
+#define PORT_OF_ROOT 1024
 
 struct auth_job {
 	struct storm_job job;
 	struct agent *a;
 	uint64_t ticket;
+	struct storm_addr from;
 	void *buf;
 	size_t len;
 	int err;
@@ -63,19 +72,27 @@ static int agent_auth_compare(const struct agent *a,
 			      const struct storm_open_info *info,
 			      const sbcast_cred_arg_t *arg)
 {
+	struct storm_log_source from = storm_log_uid(info->uid);
+
 	if (info->uid && arg->uid != info->uid) {
-		error("uid %u presented the sbcast credential of uid %u",
-		      info->uid, arg->uid);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u presented the sbcast credential of uid %u",
+			info->uid, arg->uid);
 		return STORM_EACCES;
 	}
 	if (arg->job_id != info->job_id) {
-		error("uid %u presented the sbcast credential of job %u for job %u",
-		      info->uid, arg->job_id, info->job_id);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u presented the sbcast credential of job %u for job %u",
+			info->uid, arg->job_id, info->job_id);
 		return STORM_EACCES;
 	}
 	if (!agent_auth_names_node(arg->nodes, a->node)) {
-		error("the sbcast credential of uid %u is for %s, not for %s",
-		      info->uid, arg->nodes, a->node);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"the sbcast credential of uid %u is for %s, not for %s",
+			info->uid, arg->nodes, a->node);
 		return STORM_EACCES;
 	}
 	return STORM_OK;
@@ -130,6 +147,7 @@ static int agent_auth_authority(const struct agent *a,
 				const struct storm_open_info *info,
 				struct agent_creds **creds)
 {
+	struct storm_log_source from = storm_log_uid(info->uid);
 	sbcast_cred_arg_t *arg;
 	int err;
 
@@ -139,8 +157,10 @@ static int agent_auth_authority(const struct agent *a,
 		return STORM_EINVAL;
 	arg = agent_auth_extract(info);
 	if (!arg) {
-		error("uid %u presented an invalid or expired sbcast credential for job %u",
-		      info->uid, info->job_id);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u presented an invalid or expired sbcast credential for job %u",
+			info->uid, info->job_id);
 		return STORM_EAUTH;
 	}
 	err = agent_auth_compare(a, info, arg);
@@ -150,61 +170,217 @@ static int agent_auth_authority(const struct agent *a,
 	return err;
 }
 
+static bool agent_auth_trusts(uint32_t uid)
+{
+	return !uid || uid == slurm_conf.slurm_user_id;
+}
+
 /* True: this user may open the cluster domain. */
 static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 {
-	return (!info->uid || info->uid == slurm_conf.slurm_user_id) &&
+	return agent_auth_trusts(info->uid) &&
 	       info->cluster == gang_cluster_number(slurm_conf.cluster_name);
 }
 
-static void agent_auth_work(struct storm_job *j)
-{
-	struct auth_job *o = (struct auth_job *) j;
-	struct storm_open_info info;
+/* ---------------------------------------------------------------- addresses --- */
 
-	o->err = storm_open_verify(o->buf, o->len, &o->open);
-	if (o->err) {
-		o->open = NULL;
-		return;
-	}
-	storm_open_info(o->open, &info);
-	if (strcmp(info.self_name, o->a->node)) {
-		error("uid %u opened a session with node %s, but this is node %s",
-		      info.uid, info.self_name, o->a->node);
-		o->err = STORM_EAUTH;
-		return;
-	}
-	if (info.cluster && !agent_auth_may_own_cluster(&info)) {
-		error("refused a cluster domain of uid %u: only SlurmUser and root may open it, and only for ClusterName=%s",
-		      info.uid, slurm_conf.cluster_name);
-		o->err = STORM_EACCES;
-		return;
-	}
-	o->err = agent_auth_authority(o->a, &info, &o->creds);
+static void agent_auth_text(const struct storm_addr *a,
+			    char out[INET6_ADDRSTRLEN])
+{
+	static const uint8_t v4[12] = { [10] = 0xff, 0xff };
+
+	if (memcmp(a->ip, v4, sizeof(v4)))
+		inet_ntop(AF_INET6, a->ip, out, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET, a->ip + 12, out, INET6_ADDRSTRLEN);
 }
 
-static void agent_auth_done(void *host, struct storm_job *j)
+static int agent_auth_node(const struct agent *a, const struct storm_open *o,
+			   uint32_t node)
+{
+	struct storm_log_source from = storm_log_uid(o->uid);
+	struct storm_addr addr = storm_nodes_addr(&o->nodes, node);
+	char name[STORM_NAME_MAX + 1], text[INET6_ADDRSTRLEN];
+
+	storm_nodes_name(&o->nodes, node, name);
+	if (addr.port == a->conf.set.port && !agent_peers_look(name, &addr))
+		return STORM_OK;
+	agent_auth_text(&addr, text);
+	storm_log_from(
+		&from, STORM_LOG_ERROR,
+		"uid %u gives %s port %u as the address of node %s, slurm.conf and storm.conf here do not",
+		o->uid, text, addr.port, name);
+	return STORM_EACCES;
+}
+
+/* Those to which this node sends at first.  Others are looked up when it is to
+ * send to them. */
+static int agent_auth_nodes(const struct agent *a, const struct storm_open *o)
+{
+	uint32_t node[64 + 3], n = 0, up;
+	struct storm_tree t;
+	int err;
+
+	storm_tree_init(&t, o->count, o->radix);
+	err = storm_tree_exclude(&t, &o->excluded);
+	if (!err && storm_tree_member(&t, o->self)) {
+		n = storm_tree_children(&t, o->self, node);
+		node[n++] = up = storm_tree_parent(&t, o->self);
+		if (up != STORM_NO_NODE)
+			node[n++] = storm_tree_parent(&t, up);
+		node[n++] = storm_tree_successor(&t, o->self, &o->begin.p);
+	}
+	for (uint32_t i = 0; !err && i < n; i++)
+		if (node[i] != STORM_NO_NODE)
+			err = agent_auth_node(a, o, node[i]);
+	storm_tree_free(&t);
+	return err;
+}
+
+/* The owner is where its OPEN comes from; or the OPEN comes from the agent of one
+ * of the nodes, which has checked that, or knows one that has. */
+static int agent_auth_owner(const struct auth_job *j)
+{
+	const struct storm_open *o = j->open;
+	struct storm_log_source from = storm_log_uid(o->uid);
+	char text[INET6_ADDRSTRLEN], came[INET6_ADDRSTRLEN];
+	uint32_t node;
+
+	if (!memcmp(o->owner.ip, j->from.ip, sizeof(j->from.ip)))
+		return STORM_OK;
+	node = storm_nodes_find(&o->nodes, j->from.ip);
+	if (node != STORM_NO_NODE && j->from.port &&
+	    j->from.port < PORT_OF_ROOT)
+		return agent_auth_node(j->a, o, node);
+	agent_auth_text(&o->owner, text);
+	agent_auth_text(&j->from, came);
+	storm_log_from(
+		&from, STORM_LOG_ERROR,
+		"uid %u gives %s as its own address, but its OPEN came from %s",
+		o->uid, text, came);
+	return STORM_EACCES;
+}
+
+/* -------------------------------------------------------------------- verdict --- */
+
+static int agent_auth_allowed(const struct auth_job *j)
+{
+	const struct storm_conf *conf = &j->a->conf;
+	const struct storm_open *o = j->open;
+	struct storm_log_source from = storm_log_uid(o->uid);
+	char text[INET6_ADDRSTRLEN];
+
+	if (!agent_allow_user(conf->allow_users, o->uid, o->gid)) {
+		storm_log_from(&from, STORM_LOG_WARN,
+			       "OPEN refused: AllowUsers does not have uid %u",
+			       o->uid);
+		return STORM_EACCES;
+	}
+	if (agent_allow_host(conf->allow_hosts, &o->owner))
+		return STORM_OK;
+	agent_auth_text(&o->owner, text);
+	storm_log_from(&from, STORM_LOG_WARN,
+		       "OPEN of uid %u refused: AllowHosts does not have %s",
+		       o->uid, text);
+	return STORM_EACCES;
+}
+
+static int agent_auth_judge(struct auth_job *j)
+{
+	struct storm_log_source from = storm_log_uid(j->open->uid);
+	struct storm_open_info info;
+	int err;
+
+	storm_open_info(j->open, &info);
+	if (strcmp(info.self_name, j->a->node)) {
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u opened a session with node %s, but this is node %s",
+			info.uid, info.self_name, j->a->node);
+		return STORM_EACCES;
+	}
+	if (info.cluster && !agent_auth_may_own_cluster(&info)) {
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"refused a cluster domain of uid %u: only SlurmUser and root may open it, and only for ClusterName=%s",
+			info.uid, slurm_conf.cluster_name);
+		return STORM_EACCES;
+	}
+	if (!agent_auth_trusts(info.uid)) {
+		err = agent_auth_owner(j);
+		if (!err)
+			err = agent_auth_allowed(j);
+		if (!err)
+			err = agent_auth_nodes(j->a, j->open);
+		if (err)
+			return err;
+	}
+	return agent_auth_authority(j->a, &info, &j->creds);
+}
+
+static void agent_auth_work(struct storm_job *job)
+{
+	struct auth_job *j = (struct auth_job *) job;
+
+	j->err = storm_open_verify(j->buf, j->len, &j->open);
+	if (j->err)
+		j->open = NULL;
+	else
+		j->err = agent_auth_judge(j);
+}
+
+/* One line for an OPEN that MUNGE has vouched for. */
+static void agent_auth_audit(const struct storm_open_info *info,
+			     const struct storm_addr *owner, int err)
+{
+	static const char *const cause = "audit";
+	struct storm_log_source from = storm_log_uid(info->uid);
+	char text[INET6_ADDRSTRLEN];
+	uint32_t left;
+
+	if (!storm_log_due(cause, &from, AUDITS, storm_now(), &left))
+		return;
+	agent_auth_text(owner, text);
+	storm_log(
+		STORM_LOG_INFO,
+		"audit: OPEN by uid %u at %s for step %u.%u on %u nodes: %s (%u not shown)",
+		info->uid, text, info->job_id, info->step_id, info->count,
+		err ? storm_strerror(err) : "accepted", left);
+}
+
+static void agent_auth_done(void *host, struct storm_job *job)
 {
 	struct agent *a = host;
-	struct auth_job *o = (struct auth_job *) j;
+	struct auth_job *j = (struct auth_job *) job;
+	struct storm_open_info info;
+	struct storm_addr owner = { 0 };
+	bool known = j->open != NULL;
 
-	if (!j->worked)
-		o->err = STORM_EBUSY;
-	if (o->err) {
-		a->count.opens_bad++;
-		debug("OPEN refused: %s", storm_strerror(o->err));
+	if (!job->worked)
+		j->err = STORM_EBUSY;
+	if (known) {
+		storm_open_info(j->open, &info);
+		owner = j->open->owner;
 	}
-	a->auth.admitting = o->creds;
-	storm_nm_admit(a->nm, o->ticket, o->open, o->err, storm_now());
+	a->auth.admitting = j->creds;
+	j->err = storm_nm_admit(a->nm, j->ticket, j->open, j->err, storm_now());
+	if (known)
+		agent_auth_audit(&info, &owner, j->err);
+	if (j->err) {
+		a->count.opens_bad++;
+		debug("OPEN refused: %s", storm_strerror(j->err));
+	}
 	/* NULL if agent_nm_session_open() has taken them */
 	agent_creds_destroy(a->auth.admitting);
 	a->auth.admitting = NULL;
-	free(o->buf);
-	xfree(o);
+	free(j->buf);
+	xfree(j);
 }
 
-void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
+void agent_auth_open(void *host, uint64_t ticket, const struct storm_addr *from,
+		     void *buf, size_t len)
 {
+	struct storm_log_source all = { 0 };
 	struct agent *a = host;
 	struct auth_job *o = xmalloc(sizeof(*o));
 
@@ -212,13 +388,62 @@ void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len)
 	o->job.done = agent_auth_done;
 	o->a = a;
 	o->ticket = ticket;
+	o->from = *from;
 	o->buf = buf;
 	o->len = len;
 	if (!storm_worker_add(&a->auth.worker.w, &o->job)) {
-		error("%u OPENs are waiting for their check already, one more is refused",
-		      OPENS_WAITING);
+		storm_log_from(
+			&all, STORM_LOG_ERROR,
+			"%u OPENs are waiting for their check already, one more is refused",
+			OPENS_WAITING);
 		agent_auth_done(a, &o->job);
 	}
+}
+
+/* ----------------------------------------------------------------- a look-up --- */
+
+struct auth_look {
+	struct storm_job job;
+	char name[STORM_NAME_MAX + 1];
+	struct storm_addr addr;
+};
+
+static void agent_auth_look_work(struct storm_job *job)
+{
+	struct auth_look *l = (struct auth_look *) job;
+
+	agent_peers_look(l->name, &l->addr);
+}
+
+static void agent_auth_look_done(void *host, struct storm_job *job)
+{
+	struct agent *a = host;
+
+	a->auth.looking = false;
+	xfree(job);
+}
+
+int agent_auth_route(void *host, const char *name,
+		     const struct storm_addr *addr)
+{
+	struct agent *a = host;
+	struct auth_look *l;
+	int err;
+
+	if (addr->port != a->conf.set.port)
+		return STORM_EACCES;
+	err = agent_peers_know(name, addr);
+	if (err != STORM_EBUSY || a->auth.looking)
+		return err;
+	l = xmalloc(sizeof(*l));
+	l->job.work = agent_auth_look_work;
+	l->job.done = agent_auth_look_done;
+	snprintf(l->name, sizeof(l->name), "%s", name);
+	l->addr = *addr;
+	a->auth.looking = storm_worker_add(&a->auth.worker.w, &l->job);
+	if (!a->auth.looking)
+		xfree(l);
+	return err;
 }
 
 int agent_auth_start(struct agent *a)
@@ -243,4 +468,5 @@ void agent_auth_stop(struct agent *a)
 	agent_worker_stop(&a->auth.worker, a);
 	slurm_cred_ctx_destroy(verifier);
 	slurm_cred_fini();
+	agent_peers_forget();
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct agent;
+struct storm_addr;
 
 /* 0; or -1, and the reason is in the log. */
 int agent_auth_start(struct agent *a);
@@ -19,6 +20,10 @@ void agent_auth_stop(struct agent *a);
  * authenticate() of struct storm_nm_ops.  Takes buf, which is malloc()ed.
  * Checks the OPEN in a worker thread, then calls storm_nm_admit().
  */
-void agent_auth_open(void *host, uint64_t ticket, void *buf, size_t len);
+void agent_auth_open(void *host, uint64_t ticket, const struct storm_addr *from,
+		     void *buf, size_t len);
+/* route() of struct storm_nm_ops.  What is not known is looked up meanwhile. */
+int agent_auth_route(void *host, const char *name,
+		     const struct storm_addr *addr);
 
 #endif

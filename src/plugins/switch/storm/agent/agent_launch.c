@@ -111,8 +111,7 @@ static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 	socklen_t len = sizeof(*in);
 	int fd, one = 1;
 
-	if (xstrcasestr(slurm_conf.comm_params, "NoInAddrAny")) {
-		/* slurmd listens only on the node's address */
+	if (a->slurmd.own_address) {
 		if (slurm_conf_get_addr(a->node, &addr, 0))
 			return false;
 		if (addr.ss_family == AF_INET6)

@@ -103,6 +103,7 @@ static bool agent_nm_trusted(void *host, uint32_t uid)
 
 static const struct storm_nm_ops agent_nm_ops = {
 	.authenticate = agent_auth_open,
+	.route = agent_auth_route,
 	.session_open = agent_nm_session_open,
 	.session_close = agent_nm_session_close,
 	.file_begin = agent_file_begin,

@@ -19,6 +19,7 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/xstring.h"
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "agent_ask.h"
@@ -40,9 +41,10 @@
 /* What root may do to others that the agent needs; storm_agent(8) says what for.
  * It stays root's uid: the files below /run, the control groups and the local
  * socket are root's. */
-#define STORM_AGENT_CAPS                               \
-	(CAPS_BIT(CAP_IPC_LOCK) | CAPS_BIT(CAP_KILL) | \
-	 CAPS_BIT(CAP_SYS_NICE) | CAPS_BIT(CAP_SYS_PTRACE))
+#define STORM_AGENT_CAPS                                           \
+	(CAPS_BIT(CAP_IPC_LOCK) | CAPS_BIT(CAP_KILL) |             \
+	 CAPS_BIT(CAP_NET_BIND_SERVICE) | CAPS_BIT(CAP_SYS_NICE) | \
+	 CAPS_BIT(CAP_SYS_PTRACE))
 
 static void storm_agent_limits(void)
 {
@@ -124,6 +126,9 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	agent_io_init(&a.ios);
 	log_init("storm_agent", opts, 0, NULL);
 	slurm_conf_init(NULL);
+	/* a thread may read slurm.conf again */
+	a.slurmd.own_address =
+		xstrcasestr(slurm_conf.comm_params, "NoInAddrAny");
 	if (a.ios.epoll < 0 || agent_loop_signals(&a)) {
 		error("cannot start: %m");
 		return AGENT_EXIT_FAILED;

@@ -1,0 +1,161 @@
+/*
+ * agent_peers.c - see agent_peers.h.  A table by name has what was found.  Only
+ * names that slurm.conf has get into it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "slurm/slurm.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "agent_peers.h"
+#include "src/libstorm/base/clock.h"
+#include "src/storm_common/node_addr.h"
+
+#define BUCKETS 4096
+#define ADDRS 4 /* that a name service has for a name; more are ignored */
+/* A name service's answer is believed for so long. */
+#define BELIEVED (600 * STORM_SEC)
+/* A node that sends from elsewhere is looked up again, but not more often. */
+#define AGAIN (10 * STORM_SEC)
+/* slurm.conf may have changed. */
+#define CONF_AGAIN (60 * STORM_SEC)
+
+struct agent_peer {
+	struct agent_peer *next;
+	char *name;
+	struct storm_addr addr[ADDRS];
+	int addrs;
+	uint64_t at; /* it was looked up */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct agent_peer *bucket[BUCKETS];
+	uint64_t conf_at; /* slurm.conf was read again */
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct agent_peer **peers_bucket(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (const char *p = name; *p; p++)
+		h = (h ^ (uint8_t) *p) * 16777619u;
+	return &table.bucket[h % BUCKETS];
+}
+
+/* Locked. */
+static struct agent_peer *peers_find(const char *name)
+{
+	struct agent_peer *p = *peers_bucket(name);
+
+	while (p && strcmp(p->name, name))
+		p = p->next;
+	return p;
+}
+
+static bool peer_has(const struct agent_peer *p, const struct storm_addr *a)
+{
+	for (int i = 0; i < p->addrs; i++)
+		if (!memcmp(p->addr[i].ip, a->ip, sizeof(a->ip)))
+			return true;
+	return false;
+}
+
+/* STORM_EBUSY: look it up. */
+static int peers_answer(const char *name, const struct storm_addr *addr,
+			uint64_t now)
+{
+	const struct agent_peer *p;
+	int err = STORM_EBUSY;
+
+	pthread_mutex_lock(&table.lock);
+	p = peers_find(name);
+	if (p && peer_has(p, addr))
+		err = now < p->at + BELIEVED ? STORM_OK : STORM_EBUSY;
+	else if (p)
+		err = now < p->at + AGAIN ? STORM_EACCES : STORM_EBUSY;
+	pthread_mutex_unlock(&table.lock);
+	return err;
+}
+
+static void peers_keep(const char *name, const struct storm_addr *addr,
+		       int addrs, uint64_t now)
+{
+	struct agent_peer *p, **b = peers_bucket(name);
+
+	pthread_mutex_lock(&table.lock);
+	p = peers_find(name);
+	if (!p) {
+		p = xmalloc(sizeof(*p));
+		p->name = xstrdup(name);
+		p->next = *b;
+		*b = p;
+	}
+	memcpy(p->addr, addr, (size_t) addrs * sizeof(*addr));
+	p->addrs = addrs;
+	p->at = now;
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* Nodes may have been added, or moved, since slurm.conf was read. */
+static bool peers_read_conf(uint64_t now)
+{
+	bool due;
+
+	pthread_mutex_lock(&table.lock);
+	due = now >= table.conf_at + CONF_AGAIN;
+	if (due)
+		table.conf_at = now;
+	pthread_mutex_unlock(&table.lock);
+	if (due)
+		slurm_conf_reinit(NULL);
+	return due;
+}
+
+static int peers_ask(const char *name, const struct storm_addr *addr,
+		     uint64_t now)
+{
+	struct storm_addr found[ADDRS];
+	int n = node_addrs(name, found, ADDRS);
+
+	if (n)
+		peers_keep(name, found, n, now);
+	return n ? peers_answer(name, addr, now) : STORM_EACCES;
+}
+
+int agent_peers_know(const char *name, const struct storm_addr *addr)
+{
+	return peers_answer(name, addr, storm_now());
+}
+
+int agent_peers_look(const char *name, const struct storm_addr *addr)
+{
+	uint64_t now = storm_now();
+	int err = peers_answer(name, addr, now);
+
+	if (err == STORM_EBUSY)
+		err = peers_ask(name, addr, now);
+	if (err && peers_read_conf(now))
+		err = peers_ask(name, addr, now);
+	return err;
+}
+
+void agent_peers_forget(void)
+{
+	for (int i = 0; i < BUCKETS; i++) {
+		struct agent_peer *p;
+
+		while ((p = table.bucket[i])) {
+			table.bucket[i] = p->next;
+			xfree(p->name);
+			xfree(p);
+		}
+	}
+}

@@ -1,0 +1,25 @@
+/*
+ * agent_peers.h - which addresses an agent believes to be those of nodes.
+ *
+ * An OPEN names nodes and their addresses, and its owner chooses them.  An agent
+ * that believed them would send to whatever host a user names.  So it sends only
+ * to the address that slurm.conf and the name service have for a node's name, and
+ * to the port that storm.conf has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_PEERS_H
+#define STORM_AGENT_PEERS_H
+
+#include "src/libstorm/storm.h"
+
+/* Is this the address of the node?  STORM_OK, STORM_EACCES: it is another's, or
+ * there is no such node.  Any thread.
+ * agent_peers_look() may wait for a name service.  agent_peers_know() never does;
+ * STORM_EBUSY: it does not know. */
+int agent_peers_look(const char *name, const struct storm_addr *addr);
+int agent_peers_know(const char *name, const struct storm_addr *addr);
+
+void agent_peers_forget(void); /* at the end: frees all */
+
+#endif
