@@ -124,7 +124,7 @@ static void nodes_pack(struct storm_out *o, const struct storm_node *nodes,
 int storm_nodes_make(struct storm_nodes *l, const struct storm_node *nodes,
 		     uint32_t count)
 {
-	size_t max = 4;
+	size_t max = 4, len;
 	struct storm_out o;
 	struct storm_in in;
 	uint8_t *buf, *less;
@@ -142,14 +142,16 @@ int storm_nodes_make(struct storm_nodes *l, const struct storm_node *nodes,
 		free(buf);
 		return STORM_EINVAL;
 	}
-	less = realloc(buf, (size_t) (o.p - buf));
-	in = (struct storm_in) { less ? less : buf,
-				 (less ? less : buf) + (o.p - buf), false };
+	len = (size_t) (o.p - buf);
+	less = realloc(buf, len);
+	if (less)
+		buf = less;
+	in = (struct storm_in) { buf, buf + len, false };
 	err = storm_nodes_get(l, &in);
 	if (err)
-		free(less ? less : buf);
+		free(buf);
 	else
-		l->own = less ? less : buf;
+		l->own = buf;
 	return err;
 }
 

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""An ordinary user with a valid MUNGE credential opens sessions: from a login host
+and from a node, more than is fair, with other hosts' addresses, and without end.
+Another user's srun goes by storm all the same."""
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness import HERE, TOP, Cluster, until
+from test_hostile import HEAD, addresses, stop
+
+pytestmark = pytest.mark.storm_only
+
+NODES = 16384
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def insider(tmp_path_factory):
+    """The attacker's program."""
+    to = tmp_path_factory.mktemp("insider") / "insider"
+    source = TOP / "src" / "libstorm"
+    subprocess.run(
+        ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-I", TOP, "-o", to,
+         HERE.parent / "programs" / "insider.c",
+         *sorted((source / "wire").glob("*.c")),
+         *sorted((source / "base").glob("*.c")),
+         "-lmunge", "-lcrypto", "-lpthread"], check=True)
+    return to
+
+
+def start(c, insider, *args, host="login"):
+    """Started by the user `other`."""
+    path = c.home.parent / "insider"
+    if not path.exists():
+        path.write_bytes(insider.read_bytes())
+        os.chmod(path, 0o755)
+    return c.start(["/home/insider", *map(str, args)], host=host,
+                   user="other", cwd="/tmp", label="insider")
+
+
+def opens(c, insider, *args, host="login"):
+    """(accepted, bytes of answers, the last reason)"""
+    run = start(c, insider, *args, host=host).finish()
+    found = re.match(r"accepted (\d+), answers of (\d+) bytes, last: (.*)",
+                     run.out)
+    assert found, str(run) + run.err
+    return int(found[1]), int(found[2]), found[3]
+
+
+def address(c, host):
+    return c.root(f"getent hosts {host}").split()[0]
+
+
+def rss(c, node):
+    """MB of the node's agent."""
+    status = pathlib.Path(f"/proc/{agent(c, node)}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def agent(c, node):
+    """Its pid, the main process."""
+    return c.lab.pids(node, "agent")[0]
+
+
+def quiet_time(c):
+    """Seconds of a launch, the best of three."""
+    best = 1e9
+    for _ in range(3):
+        run = c.srun("-N8 -n8 {do} say x")
+        assert run.code == 0, str(run)
+        c.by_storm(run)
+        best = min(best, run.seconds)
+    return best
+
+
+def no_sessions(c, nodes):
+    for node in nodes:
+        until(lambda: c.agent(node, "sessions") == 0,
+              f"the sessions of {node} to end")
+
+
+@pytest.mark.parametrize("host", ["login", "n8"])
+def test_flood(cluster, insider, host):
+    """300 sessions of 16,384 nodes, and then while the flood goes on."""
+    nodes = addresses(cluster)
+    quiet = quiet_time(cluster)
+    before = rss(cluster, "n1")
+    own = address(cluster, host)
+    accepted, _, why = opens(cluster, insider, "good", nodes[0], nodes[0], own,
+                             NODES, 300, host=host)
+    assert accepted == 128 and "limit" in why, (accepted, why)
+    after = rss(cluster, "n1")
+    print(f"agent: {before:.1f} MB, with {accepted} sessions {after:.1f} MB")
+    assert after < 64
+    floods = [start(cluster, insider, "good", nodes[i], nodes[0], own, NODES,
+                    100000, host=host) for i in (0, 2)]
+    times = []
+    for _ in range(3):
+        run = cluster.srun("-N8 -n8 {do} say x")
+        assert run.code == 0 and run.out == "x\n" * 8, str(run)
+        cluster.by_storm(run)
+        times.append(run.seconds)
+    for one in floods:
+        assert one.running(), "the flood was over before"
+        stop(one)
+    print(f"srun: {quiet:.2f} s, during the flood {min(times):.2f} s")
+    # two cores run 8 nodes, munged and the attackers
+    assert min(times) < 2 * quiet + 1
+    assert rss(cluster, "n1") < 64
+    # the silent owners' sessions end, whatever time-outs they named
+    no_sessions(cluster, cluster.names)
+
+
+def test_memory(cluster, insider):
+    """Transfers to memory, 16 MB each: one user has 20 MB."""
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+    opens(cluster, insider, "good", nodes[0], nodes[0], own, 3, 40, 16 * MB)
+    assert rss(cluster, "n1") < 64
+    run = cluster.srun("--bcast=/tmp/app -N8 -n8 {big} say x")
+    assert run.code == 0 and run.out == "x\n" * 8, str(run)
+    cluster.by_storm(run)
+    cluster.remove("/tmp/app")
+    no_sessions(cluster, cluster.names)
+
+
+VICTIM = HEAD + """\
+t = socket.socket()
+t.bind(("", 8383))
+t.listen(100)
+t.settimeout(0.2)
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.bind(("", 8383))
+u.setblocking(False)
+print("ready", flush=True)
+while True:
+    try:
+        t.accept()
+        print("connection", flush=True)
+    except OSError:
+        pass
+    try:
+        print("datagram", len(u.recv(65536)), flush=True)
+    except OSError:
+        pass
+"""
+
+
+def test_third_host(cluster, insider):
+    """A host that is no node, as a node and as the owner: it gets nothing, and
+    the attacker does not learn whether it listens."""
+    nodes = addresses(cluster)
+    own, victim = address(cluster, "login"), address(cluster, "ctl")
+    p = cluster.start(["python3", "-c", VICTIM], host="ctl", cwd="/tmp",
+                      user="root", label="victim")
+    until(lambda: "ready" in p.out(), lambda: f"the victim: {p.err()}")
+    # n1 at the victim's address: refused where n1 is a neighbour
+    for what in ((nodes[0], victim, own), (nodes[0], nodes[0], victim)):
+        accepted, _, why = opens(cluster, insider, "good", *what, 8, 5)
+        assert not accepted and why == "not allowed", (what, accepted, why)
+    assert p.out() == "ready\n", p.out()
+    stop(p)
+    log = cluster.lab.log("n1", "slurmd")
+    assert "as the address of node" in log
+    assert f"gives {victim} as its own address" in log
+
+
+#: what an attacker without MUNGE's word can send, and one who repeats another's
+DATAGRAMS = HEAD + """\
+def header(kind, session, sender=0xffffffff, flags=0):
+    return struct.pack(">BBHIQI8sQQ", 1, kind, flags, 1, session, sender,
+                       b"\\1" * 8, 0, 1)[:52].ljust(52, b"\\0")
+n = 0
+for kind in range(256):
+    for session in (0, 1, int(sys.argv[2], 16)):
+        for size in (16, 100, 1400):
+            data = header(kind, session) + bytes(size)
+            out.sendto(data, (sys.argv[1], 8383))
+            n += len(data)
+print("sent", n, flush=True)
+"""
+
+
+def out_datagrams(c, node):
+    """UDP datagrams that a host has sent."""
+    text = c.root("cat /proc/net/snmp", host=node)
+    head, value = [l.split() for l in text.splitlines() if l.startswith("Udp:")]
+    return int(value[head.index("OutDatagrams")])
+
+
+def test_nothing_for_what_nobody_vouches_for(cluster, insider):
+    """Bytes out, for each type of message: none at all."""
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+    no_sessions(cluster, cluster.names)
+    before = out_datagrams(cluster, "n1")
+    p = cluster.start(["python3", "-c", DATAGRAMS, nodes[0], "1234"],
+                      host="ctl", user="other", cwd="/tmp")
+    assert "sent" in p.finish().out
+    assert out_datagrams(cluster, "n1") == before
+    # streams: a refusal has 8 bytes, for a sender whom MUNGE knows, alone
+    for what, size in (("forged", 0), ("lie", 0), ("other", 8), ("name", 8)):
+        accepted, answer, _ = opens(cluster, insider, what, nodes[0], nodes[0],
+                                    own, 2, 1)
+        assert accepted == 0 and answer == size, (what, accepted, answer)
+    for data in (b"", b"\0", b"\xff" * 4, b"\0\0\0\4abcd",
+                 b"\0\0\0\x14STRM" + bytes(16)):
+        text = cluster.run(["python3", "-c", f"""\
+import socket
+c = socket.create_connection(("{nodes[0]}", 8383), 5)
+c.sendall({data!r})
+c.shutdown(socket.SHUT_WR)
+try:
+    print("answer", c.recv(100))
+except OSError:
+    print("reset")
+"""], host="ctl", user="other", cwd="/tmp").out
+        assert text in ("answer b''\n", "reset\n"), (data, text)
+
+
+def test_log(cluster, insider):
+    """3 s of bad OPENs, of each kind: some lines, and a count."""
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+    for what in ("forged", "name", "other", "files", "good"):
+        size = len(cluster.lab.log("n2", "slurmd"))
+        flood = start(cluster, insider, what, nodes[1], nodes[0], own, 1,
+                      100000)
+        time.sleep(3)
+        stop(flood)
+        log = cluster.lab.log("n2", "slurmd")[size:]
+        assert len(log) < 20000, (what, len(log), log[:3000])
+
+
+def test_audit(cluster, insider):
+    nodes = addresses(cluster)
+    own = address(cluster, "login")
+    uid = cluster.root("id -u other").strip()
+    # n3 is not in this list
+    opens(cluster, insider, "good", nodes[2], nodes[0], own, 2, 1)
+    log = cluster.lab.log("n3", "slurmd")
+    assert re.search(rf"audit: OPEN by uid {uid} at {re.escape(own)} for step "
+                     r"1\.0 on 2 nodes: not allowed", log), log[-3000:]
+    run = cluster.srun("-N8 -n8 {do} say x")
+    cluster.by_storm(run)
+    assert re.search(r"audit: OPEN by uid 20001 at .* on 8 nodes: accepted",
+                     cluster.lab.log("n3", "slurmd"))
+
+
+def falls_back(c, why, **options):
+    run = c.srun("-N4 -n4 {do} say x", **options)
+    assert run.code == 0 and run.out == "x\n" * 4, str(run)
+    assert why in run.steps[0]["fallback"], str(run)
+
+
+def test_allow_lists():
+    """Radix=2, so that nodes vouch for the owner to those below them."""
+    c = Cluster(f"test{os.getpid()}-allow", 4,
+                storm_conf={"Radix": "2", "AllowUsers": "root,user,777"})
+    try:
+        c.current = "allow"
+        run = c.srun("-N4 -n4 {do} say x")
+        assert run.out == "x\n" * 4, str(run)
+        c.by_storm(run)
+        for key, value, good in (("AllowUsers", "other,@root", False),
+                                 ("AllowUsers", "@user", True),
+                                 ("AllowHosts", "n[1-4]", False),
+                                 ("AllowHosts", "n[1-4],login", True),
+                                 ("AllowHosts", address(c, "login") + "/24",
+                                  True)):
+            with open(c.lab.dir + "/etc/slurm/storm.conf") as f:
+                text = re.sub(r"(?m)^Allow.*\n", "", f.read())
+            with open(c.lab.dir + "/etc/slurm/storm.conf", "w") as f:
+                f.write(f"{text}{key}={value}\n")
+            for node in c.names:
+                c.lab.restart(node, "slurmd")
+            c.lab.wait_agents()
+            if good:
+                run = c.srun("-N4 -n4 {do} say x")
+                assert run.out == "x\n" * 4, str(run)
+                c.by_storm(run)
+            else:
+                falls_back(c, "not allowed")
+    finally:
+        c.down()
