@@ -2,14 +2,20 @@
 """Daemons are killed or stopped at random moments under gang load. All steps run
 while a daemon is away, and gangs take turns again afterwards. How soon, is a
 figure of contribs/bench/gang_kills, which does this a hundred times.
+
+Each process that a daemon of ours starts is killed here: agent and strober, the
+nursery, a child that writes a file; and slurmd and slurmstepd, which have guards.
 """
+
+import os
+import signal
 
 import pytest
 
 import gang_kill
 from conftest import make, need_cgroup2
 from gang import Gang
-from harness import LONG
+from harness import LONG, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -34,3 +40,54 @@ def test_everything_runs(kills, kind, sig):
         result = kills.once(kind, sig)
         assert result["open"] is not None, "something stood still"
         assert result["turns"] is not None, "they take turns no more"
+
+
+def test_nursery(kills):
+    """Nothing runs out of turn: the agent starts another nursery."""
+    c = kills.c
+    since = {n: c.mark(n) for n in c.names}
+    for node in c.names:
+        old, = c.lab.kill(node, "storm_nursery")
+        until(lambda: [p for p in c.lab.pids(node, "storm_nursery")
+                       if p != old], "another nursery")
+    c.alternate()
+    for node in c.names:
+        assert not [e for e in c.trace(node, since[node])
+                    if e["what"] == "open"], "turns were interrupted"
+
+
+def test_slurmstepd(kills):
+    """The third guard of a step dies with it. The other job has its turns, and
+    the agent goes on."""
+    c = kills.c
+    job = max(c.jobs())
+    agents = {n: c.lab.pids(n, "agent") for n in c.names}
+    found = [p for n in c.names for p in c.lab.pids(n, "slurmstepd")
+             if f"[{job}." in open(f"/proc/{p}/cmdline").read()]
+    assert len(found) >= len(c.names), found
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    c.root(f"scancel {job}")
+    until(lambda: job not in c.jobs(), "the end of its job")
+    c.begin("{do} spin 100000000", nodes=c.nodes)
+    until(lambda: len(c.jobs()) == 2, "two jobs again")
+    c.alternate()
+    assert {n: c.lab.pids(n, "agent") for n in c.names} == agents
+
+
+def test_child_that_writes(fresh):
+    """Killed in mid-broadcast, as its user may do: that broadcast alone fails."""
+    fresh.lab.shape("100mbit")
+    s = fresh.start_srun("--bcast=/tmp/app -N4 -n4 {big} say ran")
+    until(lambda: fresh.lab.pids("n2", "storm_file") and
+          [f for f in fresh.listing("n2") if f.startswith(".")],
+          "the broadcast to begin")
+    fresh.lab.kill("n2", "storm_file")
+    run = s.finish()
+    fresh.lab.shape(None)
+    assert "n2" in run.err, str(run)
+    assert run.code == 0 or "ran" not in run.out, str(run)
+    fresh.clean()
+    run = fresh.srun("--bcast=/tmp/new -N4 -n4 {do} say again")
+    assert run.code == 0 and run.out == "again\n" * 4, str(run)
+    fresh.by_storm(run)

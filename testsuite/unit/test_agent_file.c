@@ -26,6 +26,7 @@
 
 static char dir[64];
 static int nursery = -1, child = -1;
+static pid_t nursery_pid;
 static struct file_user user;
 static struct file_ring ring;
 
@@ -48,6 +49,7 @@ static int start_nursery(file_join_fn join)
 		file_nursery_serve(3, join);
 	}
 	close(pair[1]);
+	nursery_pid = pid;
 	return pair[0];
 }
 
@@ -761,6 +763,42 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* A user can stop his child.  It does not keep its place for ever. */
+START_TEST(test_stopped_child)
+{
+	enum { ALL = FILE_CHILDREN_PER_USER };
+	struct file_request req = { .verb = FILE_RMDIR, .op = 7 };
+	struct pollfd p[ALL] = { 0 };
+	char path[64];
+	int have = 0, pid;
+	FILE *f;
+
+	close(child);
+	child = -1;
+	snprintf(req.path, sizeof(req.path), "%s/none", dir);
+	for (int i = 0; i < ALL; i++) {
+		p[i].fd = file_child_start(nursery, &user);
+		p[i].events = POLLIN;
+		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req));
+	}
+	take_answers(p, 0, ALL, &have, ALL);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", nursery_pid,
+		 nursery_pid);
+	f = fopen(path, "re");
+	must(f);
+	while (fscanf(f, "%d", &pid) == 1)
+		must(!kill(pid, SIGSTOP));
+	fclose(f);
+	for (int i = 0; i < ALL; i++)
+		close(p[i].fd);
+	have = 0;
+	p[0].fd = file_child_start(nursery, &user);
+	must(p[0].fd >= 0 && !file_child_send(p[0].fd, &req));
+	take_answers(p, 0, 1, &have, 1);
+	close(p[0].fd);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("agent_file");
@@ -789,6 +827,7 @@ int main(void)
 	tcase_add_loop_test(c, test_ring, 0, 10);
 	tcase_add_test(c, test_nursery_ends);
 	tcase_add_test(c, test_limits);
+	tcase_add_test(c, test_stopped_child);
 	tcase_add_test(c, test_join);
 	if (root()) {
 		tcase_add_test(c, test_as_the_user);

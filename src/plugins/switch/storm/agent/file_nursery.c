@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,10 +29,11 @@
 #include "src/libstorm/base/clock.h"
 #include "src/storm_common/caps.h"
 
-/* It changes the uid, joins a job's namespace, and its children may be root's. */
-#define FILE_NURSERY_CAPS                                    \
-	(CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) | \
-	 CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) |       \
+/* It changes the uid, joins a job's namespace, kills what does not end, and its
+ * children may be root's. */
+#define FILE_NURSERY_CAPS                                                   \
+	(CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) |                \
+	 CAPS_BIT(CAP_KILL) | CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | \
 	 CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT))
 /* Deaths in a row, each so soon after the start, that end the keeper, too. */
 #define DEATHS_MAX 5
@@ -56,6 +58,8 @@ static struct {
 	struct {
 		pid_t pid;
 		uid_t uid;
+		int sock; /* a copy of the child's; -1: the agent closed it */
+		uint64_t kill_at; /* then the child must have ended */
 	} child[FILE_CHILDREN_MAX];
 	int children;
 	TAILQ_HEAD(, file_waiting) queue;
@@ -70,8 +74,9 @@ file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
 	};
 	sigset_t none;
 
-	close(n.sock);
-	close(n.ends);
+	/* a copy of another child's socket would hide its end */
+	dup2(sock, 3);
+	close_range(4, ~0U, 0);
 	prctl(PR_SET_NAME, "storm_file");
 	umask(077);
 	sigemptyset(&none);
@@ -81,7 +86,7 @@ file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
 			s->job_id);
 		_exit(1);
 	}
-	file_child_run(sock, &u);
+	file_child_run(3, &u);
 	_exit(0);
 }
 
@@ -111,6 +116,8 @@ static void file_nursery_fork(int sock, const struct file_spawn *s,
 	}
 	file_nursery_started(sock, pid);
 	n.child[n.children].pid = pid;
+	n.child[n.children].sock = fcntl(sock, F_DUPFD_CLOEXEC, 3);
+	n.child[n.children].kill_at = STORM_NEVER;
 	n.child[n.children++].uid = s->uid;
 }
 
@@ -163,6 +170,38 @@ static void file_nursery_continue(void)
 	}
 }
 
+static void file_nursery_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The agent has closed a child's socket: it must end soon.  It may be stopped,
+ * for its user can do that, and then holds a place for ever. */
+static void file_nursery_expect_end(int i)
+{
+	file_nursery_close(&n.child[i].sock);
+	n.child[i].kill_at = storm_now() + FILE_CHILD_LINGER;
+}
+
+/* Kill those that have not ended in time.  Returns the ms to the next one. */
+static int file_nursery_kill_late(void)
+{
+	uint64_t now = storm_now(), next = STORM_NEVER;
+
+	for (int i = 0; i < n.children; i++) {
+		if (n.child[i].kill_at <= now) {
+			/* not waited for: the pid is still its */
+			kill(n.child[i].pid, SIGKILL);
+			n.child[i].kill_at = STORM_NEVER;
+		}
+		if (n.child[i].kill_at < next)
+			next = n.child[i].kill_at;
+	}
+	return next == STORM_NEVER ? -1 : (int) ((next - now) / STORM_MS) + 1;
+}
+
 /* Wait for children that have ended. */
 static void file_nursery_bury(void)
 {
@@ -174,6 +213,7 @@ static void file_nursery_bury(void)
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (int i = 0; i < n.children; i++)
 			if (n.child[i].pid == pid) {
+				file_nursery_close(&n.child[i].sock);
 				n.child[i] = n.child[--n.children];
 				break;
 			}
@@ -202,6 +242,27 @@ static bool file_nursery_take(void)
 	return true;
 }
 
+/* False: the agent has closed the socket. */
+static bool file_nursery_turn(void)
+{
+	struct pollfd p[2 + FILE_CHILDREN_MAX] = {
+		{ .fd = n.sock, .events = POLLIN },
+		{ .fd = n.ends, .events = POLLIN },
+	};
+
+	/* POLLHUP comes without being asked for */
+	for (int i = 0; i < n.children; i++)
+		p[2 + i].fd = n.child[i].sock;
+	if (poll(p, 2 + (nfds_t) n.children, file_nursery_kill_late()) < 0)
+		return errno == EINTR;
+	for (int i = 0; i < n.children; i++)
+		if (p[2 + i].revents)
+			file_nursery_expect_end(i);
+	if (p[1].revents)
+		file_nursery_bury();
+	return !p[0].revents || file_nursery_take();
+}
+
 _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 {
 	sigset_t ends;
@@ -223,19 +284,9 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 	n.ends = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	n.join = join;
 	TAILQ_INIT(&n.queue);
-	while (true) {
-		struct pollfd p[2] = {
-			{ .fd = n.sock, .events = POLLIN },
-			{ .fd = n.ends, .events = POLLIN },
-		};
-
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			_exit(1);
-		if (p[1].revents)
-			file_nursery_bury();
-		if (p[0].revents && !file_nursery_take())
-			_exit(0);
-	}
+	while (file_nursery_turn())
+		;
+	_exit(0);
 }
 
 /* Log how it ended; false: it is not to come back. */

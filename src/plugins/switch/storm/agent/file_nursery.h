@@ -22,6 +22,8 @@
 #define FILE_GIDS_MAX 65536
 #define FILE_CHILDREN_PER_USER 32
 #define FILE_CHILDREN_MAX 256
+/* A child whose socket was closed is killed after so long, in ns. */
+#define FILE_CHILD_LINGER 5000000000ULL
 /* Requests that wait; one user may have a quarter of them. */
 #define FILE_WAITING_MAX 4096
 
