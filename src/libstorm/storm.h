@@ -399,6 +399,14 @@ void storm_event_destroy(storm_event_t *e);
  * length once the event is no longer PENDING. */
 uint64_t storm_event_progress(storm_event_t *e);
 
+/*
+ * Set *out, which the caller clears with storm_idset_clear(), to the nodes that
+ * an operation under way waits for: those that have written least, or have not
+ * answered.  It is empty, and false is returned, if that is not known or the
+ * event is not under way.
+ */
+bool storm_event_behind(storm_event_t *e, struct storm_idset *out);
+
 enum storm_relation { STORM_GE, STORM_LT, STORM_EQ, STORM_NE };
 enum storm_compare { STORM_TRUE, STORM_FALSE, STORM_FAILED };
 

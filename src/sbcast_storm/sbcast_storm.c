@@ -25,29 +25,12 @@
 #include "src/sbcast/sbcast.h"
 
 #include "src/plugins/launch/storm/bcast.h"
+#include "src/plugins/launch/storm/progress.h"
 
 #define NAME "sbcast_storm"
 
 static volatile sig_atomic_t signalled;
 static bool give_up;
-static bool bar; /* stderr is a terminal, without -v */
-static bool bar_shown;
-
-static void sbcast_progress(const char *path, uint64_t done, uint64_t size)
-{
-	enum { WIDTH = 40 };
-	static const char full[WIDTH + 1] =
-		"########################################";
-	int n = size ? done * WIDTH / size : WIDTH;
-
-	if (!bar)
-		return;
-	fprintf(stderr, "\r%-24.24s [%.*s%*s] %3d%% of %.1f MB",
-		xbasename((char *) path), n, full, WIDTH - n, "",
-		size ? (int) (done * 100 / size) : 100, size / 1e6);
-	fflush(stderr);
-	bar_shown = true;
-}
 
 /* Cancel, so that the nodes are notified now and need not time out. */
 static void sbcast_on_signal(int sig)
@@ -61,7 +44,6 @@ int main(int argc, char **argv)
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct step_cast cast = {
 		.otherwise = "falling back to Slurm's standard broadcast",
-		.progress = sbcast_progress,
 		.abort = &give_up,
 	};
 	struct sigaction sa = { .sa_handler = sbcast_on_signal };
@@ -80,7 +62,7 @@ int main(int argc, char **argv)
 		opts.stderr_level += params.verbose;
 		log_alter(opts, SYSLOG_FACILITY_DAEMON, NULL);
 	}
-	bar = !params.verbose && isatty(STDERR_FILENO);
+	cast.bar = progress_has_terminal();
 
 	step_domain_log();
 	storm_record_init(&rec, NAME);
@@ -100,8 +82,6 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	rc = storm_bcast(&cast, &params);
-	if (bar_shown)
-		fputc('\n', stderr);
 	if (cast.domain) {
 		rec.job_id = cast.sdc.step_id.job_id;
 		rec.step_id = cast.sdc.step_id.step_id;

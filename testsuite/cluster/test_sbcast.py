@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import stat
 
 import pytest
@@ -114,8 +115,8 @@ def occupy(cluster, uid=20001, data=b"old"):
 def test_existing_file_without_force(cluster):
     stock, storm = both(cluster, "{bin}/data /tmp/out",
                         before=occupy(cluster), code=17)
-    assert "File exists" in stock.err and "File exists" in storm.err
-    (line,) = [l for l in storm.err.splitlines() if "storm: /" in l]
+    assert stock.err.count("File exists") == len(cluster.names), str(stock)
+    (line,) = storm.err.splitlines()        # one for all nodes
     assert re.search(r"storm: /tmp/out exists on n\[1-\d+\]; use --force to "
                      "replace it$", line), str(storm)
     assert cluster.litter(keep=["out"]) == []
@@ -275,18 +276,14 @@ def test_send_libs_exclude(cluster):
         assert lists[0] == lists[1]
 
 
-def test_progress_bar_on_a_terminal_only(cluster):
-    """A progress bar appears on a terminal, but not in a pipe."""
-    run = cluster.run("sbcast_storm -f {big} /tmp/out",
-                      env={"SLURM_JOB_ID": str(cluster.job)})
-    assert run.code == 0 and run.out == run.err == "", str(run)
+def on_terminal(cluster, start, meanwhile=None):
+    """What a command that start(slave) starts writes to a terminal. meanwhile
+    is called with the text so far until it returns false."""
     master, slave = pty.openpty()
-    cluster.lab.shape("100mbit")    # long enough to see it grow
+    text = ""
     try:
-        one = cluster.start("sbcast_storm -f {big} /tmp/out", tty=slave,
-                            env={"SLURM_JOB_ID": str(cluster.job)})
+        one = start(slave)
         os.close(slave)
-        text = b""
         while one.running() or select.select([master], [], [], 0.05)[0]:
             if select.select([master], [], [], 0.05)[0]:
                 try:
@@ -295,12 +292,64 @@ def test_progress_bar_on_a_terminal_only(cluster):
                     break
                 if not data:
                     break
-                text += data
-        assert one.finish().code == 0, text
+                text += data.decode(errors="replace")
+            if meanwhile and not meanwhile(text):
+                meanwhile = None
+        return one.finish(), text
+    finally:
+        os.close(master)
+
+
+def begin(cluster, command, slave):
+    env = {"SLURM_JOB_ID": str(cluster.job)}
+    if command == "sbcast_storm":
+        return cluster.start("sbcast_storm -f {big} /tmp/out", tty=slave,
+                             env=env)
+    return cluster.start_srun("--bcast=/tmp/out -N8 -n8 {big}", tty=slave)
+
+
+@pytest.mark.parametrize("command", ["sbcast_storm", "srun"])
+def test_progress_bar_on_a_terminal_only(cluster, command):
+    """A progress bar appears on a terminal, but not in a pipe."""
+    cluster.lab.shape("100mbit")    # long enough to see it grow
+    try:
+        run = cluster.run("sbcast_storm -f {big} /tmp/out",
+                          env={"SLURM_JOB_ID": str(cluster.job)}) \
+            if command == "sbcast_storm" else \
+            cluster.srun("--bcast=/tmp/out -N8 -n8 {big}")
+        assert run.code == 0 and run.out == run.err == "", str(run)
+        run, text = on_terminal(cluster,
+                                lambda slave: begin(cluster, command, slave))
+        assert run.code == 0, text
     finally:
         cluster.lab.shape(None)
-        os.close(master)
-    assert b"%" in text and b"100" in text, text
+    assert "MB/s" in text and " s left" in text and "100% of" in text, text
+
+
+@pytest.mark.parametrize("command", ["sbcast_storm", "srun"])
+def test_progress_bar_names_who_stalls_it(cluster, command):
+    cluster.lab.shape("100mbit")
+    state = {"stopped": False}
+
+    def stall(text):
+        if not state["stopped"] and re.search(r" [1-9]\d?% of", text):
+            cluster.lab.kill("n8", "agent", signal.SIGSTOP)
+            state["stopped"] = True
+        if not re.search(r"stands for \d+ s, waiting for n8\x1b", text):
+            return True
+        cluster.lab.kill("n8", "agent", signal.SIGCONT)
+        state["stopped"] = False
+        return False
+
+    try:
+        run, text = on_terminal(
+            cluster, lambda slave: begin(cluster, command, slave), stall)
+    finally:
+        cluster.lab.shape(None)
+        if state["stopped"]:
+            cluster.lab.kill("n8", "agent", signal.SIGCONT)
+    assert "waiting for n8" in text, text
+    assert run.code == 0 and "100% of" in text, text
 
 
 def test_timeline(cluster):

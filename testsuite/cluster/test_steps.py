@@ -248,6 +248,19 @@ def test_verbose_prints_phases(cluster):
 
 
 @pytest.mark.storm_only
+def test_verbose_names_the_launcher(cluster):
+    """-v: one line tells that STORM launches, and how. Slurm's own messages
+    name the plugin that they are of."""
+    run = cluster.by_storm(cluster.srun("-v -N4 -n4 {do}"))
+    (line,) = re.findall("storm: launches .*", run.err)
+    assert re.fullmatch(r"storm: launches StepId=[\d.]+ on 4 nodes, "
+                        "(by multicast|along the chain)", line), str(run)
+    run = cluster.by_storm(cluster.srun("-vvv -N4 -n4 {do}"))
+    assert "launch/slurm:" not in run.err, str(run)
+    assert "launch/storm: launch_p_step_launch: " in run.err, str(run)
+
+
+@pytest.mark.storm_only
 def test_timeline_is_in_order(cluster):
     run = cluster.by_storm(cluster.srun("-N8 -n8 {do} sleep 0.05"))
     phases = run.steps[0]["phases"]

@@ -418,6 +418,18 @@ uint64_t storm_event_progress(storm_event_t *e)
 	return n;
 }
 
+bool storm_event_behind(storm_event_t *e, struct storm_idset *out)
+{
+	bool some = false;
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&e->sh->lock);
+	if (e->out.state == STORM_PENDING && e->domain)
+		some = storm_owner_behind(e->domain->owner, e, out);
+	pthread_mutex_unlock(&e->sh->lock);
+	return some;
+}
+
 uint64_t domain_now(const storm_domain_t *d)
 {
 	return storm_shared_now(d->sh);

@@ -75,6 +75,10 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 uint64_t storm_owner_tick(struct storm_owner *o, uint64_t now);
 
 uint64_t storm_owner_progress(const struct storm_owner *o, const void *token);
+/* Add the nodes that the operation under way, which must be the token's, waits
+ * for.  False: none is known. */
+bool storm_owner_behind(const struct storm_owner *o, const void *token,
+			struct storm_idset *out);
 void storm_owner_timeline(const struct storm_owner *o,
 			  struct storm_timeline *out);
 void storm_owner_stats(const struct storm_owner *o, struct storm_stats *out);

@@ -405,3 +405,12 @@ uint64_t storm_owner_progress(const struct storm_owner *o, const void *token)
 			return x->progress;
 	return 0;
 }
+
+bool storm_owner_behind(const struct storm_owner *o, const void *token,
+			struct storm_idset *out)
+{
+	const struct owner_xfer *x = o->operations.first;
+
+	return x && x->token == token && x->state != XFER_QUEUED &&
+	       o->sum.behind.count && !storm_idset_union(out, &o->sum.behind);
+}

@@ -27,6 +27,7 @@
 #include "src/common/xstring.h"
 
 #include "bcast.h"
+#include "progress.h"
 
 #define POLL_NS 100000000 /* how often to check progress and abort */
 
@@ -43,7 +44,13 @@ static struct {
 	storm_event_t *event;
 	char *path;
 	bool gave_up;
+	bool told; /* the failure of the nodes was logged */
 } now;
+
+bool storm_bcast_told(void)
+{
+	return now.told;
+}
 
 void storm_warn_once(const char *why, const char *otherwise)
 {
@@ -208,20 +215,42 @@ static void bcast_log_failure(const struct step_domain *sd,
 	xfree(nodes);
 }
 
+/* The nodes that the transfer waits for (xfree); NULL: not known, or all. */
+static char *bcast_slow(const struct step_domain *sd)
+{
+	struct storm_idset behind;
+	char *text = NULL;
+
+	if (storm_event_behind(now.event, &behind) &&
+	    (sd->count == 1 || storm_idset_size(&behind) < sd->count))
+		text = step_domain_names(sd, &behind);
+	storm_idset_clear(&behind);
+	return text;
+}
+
+static void bcast_show(const struct step_cast *c, struct progress *p)
+{
+	char *slow = bcast_slow(c->domain);
+
+	progress_show(p, storm_event_progress(now.event), slow);
+	xfree(slow);
+}
+
 /* Wait for the outcome; returns the nodes' answers. */
 static List bcast_finish(struct step_cast *c)
 {
 	const uint64_t size = stock_bcast_size();
 	struct storm_outcome out = { 0 };
+	struct progress p = { .bar = c->bar };
 	List list = NULL;
 	char *text;
 
+	progress_begin(&p, now.path, size);
 	while (!storm_test_event(now.event, true, storm_now() + POLL_NS,
 				 &out)) {
-		if (c->progress)
-			c->progress(now.path, storm_event_progress(now.event),
-				    size);
+		bcast_show(c, &p);
 		if (c->abort && *c->abort) {
+			progress_end(&p, false);
 			/* No node shows the file unless all have it. */
 			storm_event_destroy(now.event);
 			now.event = NULL;
@@ -233,8 +262,7 @@ static List bcast_finish(struct step_cast *c)
 			return list;
 		}
 	}
-	if (c->progress)
-		c->progress(now.path, storm_event_progress(now.event), size);
+	progress_end(&p, out.state == STORM_DONE);
 	text = step_domain_faults(c->domain, &out);
 	switch (out.state) {
 	case STORM_DONE:
@@ -256,6 +284,7 @@ static List bcast_finish(struct step_cast *c)
 		      now.path, text ? ": " : "", text ? text : "");
 		list = bcast_answers(c->domain, &out);
 	}
+	now.told = text || out.state != STORM_DONE;
 	xfree(text);
 	storm_outcome_clear(&out);
 	storm_event_destroy(now.event);
@@ -278,7 +307,7 @@ List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 		if (storm_fall_back(c->conf->fallback, c->otherwise, why,
 				    &c->fallback))
 			return slurm_send_recv_msgs(nodelist, msg, timeout);
-		now.gave_up = true;
+		now.gave_up = now.told = true;
 		return storm_answer(NULL, nodelist,
 				    SLURM_COMMUNICATIONS_CONNECTION_ERROR);
 	}
@@ -294,7 +323,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 
 	slurm_mutex_lock(&one_at_a_time);
 	now.cast = c;
-	now.gave_up = false;
+	now.gave_up = now.told = false;
 	if (!c->fallback && (params->flags & BCAST_FLAG_SEND_LIBS) && len &&
 	    params->dst_fname[len - 1] == '/') {
 		/* The directory's name then differs from node to node, but

@@ -23,7 +23,7 @@ struct step_cast {
 	struct storm_record *rec;
 	const bool *abort; /* NULL, or set by another thread or a
 					   signal handler to cancel */
-	void (*progress)(const char *path, uint64_t done, uint64_t size);
+	bool bar;	   /* show a progress bar (progress.h) */
 	/* Given or made: an open domain over the credential's nodes.  The
 	 * caller destroys it, also after a failure. */
 	struct step_domain *domain;
@@ -64,5 +64,8 @@ uint64_t stock_bcast_size(void);
 sbcast_cred_t *stock_bcast_cred(void);
 uint32_t stock_bcast_job(void);
 List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout);
+/* Has bcast.c logged the failure of the nodes already?  Then Slurm's line for
+ * each of them is at -v. */
+bool storm_bcast_told(void);
 
 #endif

@@ -371,6 +371,19 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 	return why;
 }
 
+/* At -v: STORM launches it, and how. */
+static void fanout_log_launch(const struct storm_session *s)
+{
+	struct storm_stats stats = { 0 };
+
+	if (!s->domain)
+		return;
+	storm_domain_stats(s->domain->d, &stats);
+	verbose("storm: launches %ps on %u nodes, %s", &s->step_id,
+		s->domain->count,
+		stats.multicast ? "by multicast" : "along the chain");
+}
+
 static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 			    struct launch *l, int timeout)
 {
@@ -396,6 +409,7 @@ static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 			list = fanout_refuse_all(nodelist);
 	} else {
 		s->rec.launched = true;
+		fanout_log_launch(s);
 		if (s->domain && !unknown)
 			fanout_wait_answers(s, deadline);
 		list = s->domain ? fanout_collect(s, &l->msg, timeout) :

@@ -26,6 +26,7 @@
 #include "src/srun/libsrun/launch.h"
 
 #include "bcast.h"
+#include "progress.h"
 #include "report.h"
 #include "stock_launch.h"
 
@@ -149,6 +150,7 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 		.otherwise = LAUNCH_OTHERWISE,
 		.rec = &s->rec,
 		.abort = &s->abort,
+		.bar = progress_has_terminal(),
 	};
 	int rc;
 

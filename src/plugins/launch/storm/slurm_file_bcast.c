@@ -13,9 +13,19 @@
  */
 #include "config.h"
 
+#include "src/common/log.h"
 #include "src/common/slurm_protocol_api.h"
 #include "bcast.h"
 
+/* Of a failure that bcast.c has logged with all nodes, Slurm logs a line for
+ * each. */
+#define error(...)                            \
+	do {                                  \
+		if (storm_bcast_told())       \
+			verbose(__VA_ARGS__); \
+		else                          \
+			error(__VA_ARGS__);   \
+	} while (0)
 #define slurm_send_recv_msgs storm_bcast_send
 #define bcast_file stock_bcast_file
 #define bcast_decompress_data stock_bcast_decompress_data

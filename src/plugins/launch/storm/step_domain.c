@@ -26,6 +26,8 @@
 #include "src/storm_common/step_protocol.h"
 #include "step_domain.h"
 
+#define NAMES_MAX 100 /* characters of a list of nodes in a bar */
+
 /* The errors that this thread's call into libstorm logs.  The last one is the
  * cause that the caller reports; the others are at -v. */
 static __thread struct {
@@ -257,6 +259,26 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 		if (!xstrcmp(sd->names[i], name))
 			return i;
 	return STORM_NO_NODE;
+}
+
+char *step_domain_names(const struct step_domain *sd,
+			const struct storm_idset *nodes)
+{
+	hostlist_t hl = hostlist_create(NULL);
+	char *text;
+
+	for (uint32_t i = 0; i < nodes->count; i++)
+		for (uint32_t n = nodes->r[i].first;
+		     n <= nodes->r[i].last && n < sd->count; n++)
+			hostlist_push_host(hl, sd->names[n]);
+	hostlist_sort(hl);
+	text = hostlist_ranged_string_xmalloc(hl);
+	if (strlen(text) > NAMES_MAX) {
+		xfree(text);
+		text = xstrdup_printf("%d nodes", hostlist_count(hl));
+	}
+	hostlist_destroy(hl);
+	return text;
 }
 
 /* What is wrong with a path; strerror() would mislead. */

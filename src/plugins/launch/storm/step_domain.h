@@ -54,6 +54,10 @@ bool step_domain_covers(const struct step_domain *sd, const char *nodelist);
 /* A node's number by its name; STORM_NO_NODE: not in the domain. */
 uint32_t step_domain_find(const struct step_domain *sd, const char *name);
 
+/* These nodes, "n[1-4]", or how many if that is long (xfree). */
+char *step_domain_names(const struct step_domain *sd,
+			const struct storm_idset *nodes);
+
 /* One fault, "node n3: no answer in time" (xfree). */
 char *step_domain_fault(const struct step_domain *sd,
 			const struct storm_fault *f);
