@@ -68,8 +68,8 @@ static void sim_turn_datagrams(struct storm_sim *sim, struct endpoint *ep,
 		c->datagrams++;
 		c->bytes += len;
 		rx[n++] = (struct storm_rx) { .buf = f->bytes + off,
-						.len = len,
-						.group = e->group };
+					      .len = len,
+					      .group = e->group };
 	}
 	sim->given = f;
 	if (ep->guest)

@@ -38,26 +38,26 @@ struct udp_strobe {
 	_Atomic uint64_t datagrams, bytes, rail, dropped;
 };
 
-static struct storm_udp *strobe_udp(struct storm_net *net)
+static struct storm_udp *udp_strobe_udp(struct storm_net *net)
 {
 	return (struct storm_udp *) net;
 }
 
 /* ------------------------------------------------------------------ filters */
 
-static int strobe_attach(int fd, int option, struct udp_filter *f)
+static int udp_strobe_attach(int fd, int option, struct udp_filter *f)
 {
 	struct sock_fprog p = { .len = (unsigned short) f->n, .filter = f->at };
 
 	return setsockopt(fd, SOL_SOCKET, option, &p, sizeof(p));
 }
 
-static int strobe_filter(int fd, struct udp_filter *f)
+static int udp_strobe_filter(int fd, struct udp_filter *f)
 {
 	int none = 0;
 
 	if (f->n)
-		return strobe_attach(fd, SO_ATTACH_FILTER, f);
+		return udp_strobe_attach(fd, SO_ATTACH_FILTER, f);
 	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none,
 			  sizeof(none)) &&
 			       errno != ENOENT ?
@@ -66,7 +66,7 @@ static int strobe_filter(int fd, struct udp_filter *f)
 }
 
 /* What comes to the socket of strobes. */
-static int strobe_filter_own(struct storm_udp *u, bool on)
+static int udp_strobe_filter_own(struct storm_udp *u, bool on)
 {
 	struct udp_filter f = { .n = 0 };
 
@@ -74,11 +74,11 @@ static int strobe_filter_own(struct storm_udp *u, bool on)
 		storm_udp_filter_strobe(&f, UDP_FILTER_SOCKET,
 					&u->strobe->match, PASS);
 	storm_udp_filter_end(&f, 0);
-	return strobe_filter(u->strobe->fd, &f);
+	return udp_strobe_filter(u->strobe->fd, &f);
 }
 
 /* Which of the two gets a unicast. */
-static int strobe_filter_choice(struct storm_udp *u, bool on)
+static int udp_strobe_filter_choice(struct storm_udp *u, bool on)
 {
 	struct udp_filter f = { .n = 0 };
 
@@ -86,11 +86,11 @@ static int strobe_filter_choice(struct storm_udp *u, bool on)
 		storm_udp_filter_strobe(&f, UDP_FILTER_CHOICE,
 					&u->strobe->match, CHOICE_STROBE);
 	storm_udp_filter_end(&f, CHOICE_CONTROL);
-	return strobe_attach(u->strobe->fd, SO_ATTACH_REUSEPORT_CBPF, &f);
+	return udp_strobe_attach(u->strobe->fd, SO_ATTACH_REUSEPORT_CBPF, &f);
 }
 
 /* What comes to a socket of poll()'s.  strobes: without those of the thread. */
-static int strobe_filter_other(struct storm_udp *u, int fd, bool strobes)
+static int udp_strobe_filter_other(struct storm_udp *u, int fd, bool strobes)
 {
 	struct udp_filter f = { .n = 0 };
 
@@ -102,10 +102,10 @@ static int strobe_filter_other(struct storm_udp *u, int fd, bool strobes)
 					  u->sessions);
 	if (f.n)
 		storm_udp_filter_end(&f, PASS);
-	return strobe_filter(fd, &f);
+	return udp_strobe_filter(fd, &f);
 }
 
-static bool strobe_is_group(const struct storm_udp *u, uint32_t i)
+static bool udp_strobe_is_group(const struct storm_udp *u, uint32_t i)
 {
 	struct sockaddr_in sin;
 
@@ -115,38 +115,38 @@ static bool strobe_is_group(const struct storm_udp *u, uint32_t i)
 	return sin.sin_addr.s_addr == u->group_addr[i].s_addr;
 }
 
-static int strobe_filter_others(struct storm_udp *u)
+static int udp_strobe_filter_others(struct storm_udp *u)
 {
-	int rc = strobe_filter_other(u, u->tx[STORM_CONTROL].src.fd, false);
+	int rc = udp_strobe_filter_other(u, u->tx[STORM_CONTROL].src.fd, false);
 
 	for (uint32_t i = 0; i < u->groups; i++)
-		rc |= strobe_filter_other(u, u->group[i].fd,
-					  strobe_is_group(u, i));
+		rc |= udp_strobe_filter_other(u, u->group[i].fd,
+					      udp_strobe_is_group(u, i));
 	return rc;
 }
 
 void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 		     bool on)
 {
-	struct storm_udp *u = strobe_udp(net);
+	struct storm_udp *u = udp_strobe_udp(net);
 
 	free(u->session);
 	u->session = on ? malloc((n + 1) * sizeof(*session)) : NULL;
 	u->sessions = n;
 	if (u->session && n)
 		memcpy(u->session, session, n * sizeof(*session));
-	if (!strobe_filter_others(u) || !u->session)
+	if (!udp_strobe_filter_others(u) || !u->session)
 		return;
 	/* an old filter would refuse new sessions */
 	free(u->session);
 	u->session = NULL;
-	strobe_filter_others(u);
+	udp_strobe_filter_others(u);
 }
 
 /* -------------------------------------------------------------------- steer */
 
-static void strobe_join_at(struct storm_udp *u, const struct udp_iface *at,
-			   const struct storm_addr *group, bool join)
+static void udp_strobe_join_at(struct storm_udp *u, const struct udp_iface *at,
+			       const struct storm_addr *group, bool join)
 {
 	struct ip_mreqn m = { .imr_address = at->addr,
 			      .imr_ifindex = at->index };
@@ -157,59 +157,59 @@ static void strobe_join_at(struct storm_udp *u, const struct udp_iface *at,
 		   sizeof(m));
 }
 
-static void strobe_join(struct storm_udp *u, const struct storm_addr *group,
-			bool join)
+static void udp_strobe_join(struct storm_udp *u, const struct storm_addr *group,
+			    bool join)
 {
 	if (!group->port || !u->groups)
 		return;
-	strobe_join_at(u, &u->iface, group, join);
+	udp_strobe_join_at(u, &u->iface, group, join);
 	if (u->has_rail)
-		strobe_join_at(u, &u->rail, group, join);
+		udp_strobe_join_at(u, &u->rail, group, join);
 }
 
-static void strobe_steer_off(struct storm_udp *u)
+static void udp_strobe_steer_off(struct storm_udp *u)
 {
 	struct udp_strobe *s = u->strobe;
 
 	if (!s->on)
 		return;
 	s->on = false;
-	strobe_filter_choice(u, false);
-	strobe_filter_others(u);
-	strobe_join(u, &s->match.group, false);
-	strobe_filter_own(u, false);
+	udp_strobe_filter_choice(u, false);
+	udp_strobe_filter_others(u);
+	udp_strobe_join(u, &s->match.group, false);
+	udp_strobe_filter_own(u, false);
 }
 
-static void strobe_steer(struct storm_net *net,
-			 const struct storm_strobe_match *m)
+static void udp_strobe_steer(struct storm_net *net,
+			     const struct storm_strobe_match *m)
 {
-	struct storm_udp *u = strobe_udp(net);
+	struct storm_udp *u = udp_strobe_udp(net);
 	struct udp_strobe *s = u->strobe;
 
 	if (s->on)
-		strobe_join(u, &s->match.group, false);
+		udp_strobe_join(u, &s->match.group, false);
 	if (!m) {
-		strobe_steer_off(u);
+		udp_strobe_steer_off(u);
 		return;
 	}
 	s->match = *m;
 	s->on = true;
 	/* First the new way, then not the old one: a strobe may come twice, but
 	 * none is lost. */
-	strobe_join(u, &m->group, true);
-	if (!strobe_filter_own(u, true) && !strobe_filter_choice(u, true) &&
-	    !strobe_filter_others(u))
+	udp_strobe_join(u, &m->group, true);
+	if (!udp_strobe_filter_own(u, true) &&
+	    !udp_strobe_filter_choice(u, true) && !udp_strobe_filter_others(u))
 		return;
 	storm_log(STORM_LOG_WARN,
 		  "the kernel takes no filter for strobes (%m): they share the "
 		  "sockets of all other datagrams");
-	strobe_steer_off(u);
+	udp_strobe_steer_off(u);
 }
 
 /* --------------------------------------------------------------------- open */
 
 /* Sockets of one user may share a port.  So no other user's gets between. */
-static int strobe_bind(struct storm_udp *u, int fd)
+static int udp_strobe_bind(struct storm_udp *u, int fd)
 {
 	const struct in_addr any = { .s_addr = htonl(INADDR_ANY) };
 
@@ -221,9 +221,9 @@ static int strobe_bind(struct storm_udp *u, int fd)
 		       0;
 }
 
-static int strobe_open(struct storm_net *net)
+static int udp_strobe_open(struct storm_net *net)
 {
-	struct storm_udp *u = strobe_udp(net);
+	struct storm_udp *u = udp_strobe_udp(net);
 	struct udp_strobe *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -233,11 +233,11 @@ static int strobe_open(struct storm_net *net)
 	storm_udp_strobe_drop(u, u->drop.ppm, ~u->drop.state);
 	/* Before the first datagram comes, it refuses all.  Super-packets come
 	 * whole, or the kernel would cut all data of the group for it. */
-	if (s->fd >= 0 && !strobe_filter_own(u, false) &&
+	if (s->fd >= 0 && !udp_strobe_filter_own(u, false) &&
 	    !storm_udp_option(s->fd, SOL_UDP, UDP_GRO, 1) &&
 	    !storm_udp_option(s->fd, IPPROTO_IP, IP_PKTINFO, 1) &&
-	    !storm_udp_control(u, s->fd) && !strobe_bind(u, s->fd) &&
-	    !strobe_filter_choice(u, false))
+	    !storm_udp_control(u, s->fd) && !udp_strobe_bind(u, s->fd) &&
+	    !udp_strobe_filter_choice(u, false))
 		return s->fd;
 	storm_log(STORM_LOG_WARN,
 		  "strobes cannot have a socket of their own (%m): they share "
@@ -259,7 +259,7 @@ void storm_udp_strobe_close(struct storm_udp *u)
 /* --------------------------------------------------------- the other thread */
 
 /* By which interface it came. */
-static int strobe_iface(struct msghdr *msg)
+static int udp_strobe_iface(struct msghdr *msg)
 {
 	struct cmsghdr *c;
 	struct in_pktinfo info;
@@ -273,9 +273,9 @@ static int strobe_iface(struct msghdr *msg)
 	return 0;
 }
 
-static ssize_t strobe_receive(struct storm_net *net, void *buf, size_t size)
+static ssize_t udp_strobe_receive(struct storm_net *net, void *buf, size_t size)
 {
-	struct storm_udp *u = strobe_udp(net);
+	struct storm_udp *u = udp_strobe_udp(net);
 	struct udp_strobe *s = u->strobe;
 	union {
 		char bytes[CMSG_SPACE(sizeof(struct in_pktinfo)) +
@@ -294,7 +294,7 @@ static ssize_t strobe_receive(struct storm_net *net, void *buf, size_t size)
 			return -1;
 		s->datagrams++;
 		s->bytes += (uint64_t) n;
-		if (u->has_rail && strobe_iface(&msg) == u->rail.index)
+		if (u->has_rail && udp_strobe_iface(&msg) == u->rail.index)
 			s->rail++;
 		s->drop.ppm = s->ppm;
 	} while (storm_drop(&s->drop));
@@ -302,10 +302,10 @@ static ssize_t strobe_receive(struct storm_net *net, void *buf, size_t size)
 	return n;
 }
 
-static void strobe_send(struct storm_net *net, const struct storm_addr *to,
-			const void *buf, size_t len)
+static void udp_strobe_send(struct storm_net *net, const struct storm_addr *to,
+			    const void *buf, size_t len)
 {
-	struct storm_udp *u = strobe_udp(net);
+	struct storm_udp *u = udp_strobe_udp(net);
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_port = htons(to->port) };
 
@@ -314,20 +314,20 @@ static void strobe_send(struct storm_net *net, const struct storm_addr *to,
 	       (struct sockaddr *) &sin, sizeof(sin));
 }
 
-static void strobe_mute(struct storm_net *net)
+static void udp_strobe_mute(struct storm_net *net)
 {
 	struct udp_filter f = { .n = 0 };
 
 	storm_udp_filter_end(&f, 0);
-	strobe_filter(strobe_udp(net)->strobe->fd, &f);
+	udp_strobe_filter(udp_strobe_udp(net)->strobe->fd, &f);
 }
 
 const struct storm_strobe_ops storm_udp_strobe_ops = {
-	.open = strobe_open,
-	.steer = strobe_steer,
-	.receive = strobe_receive,
-	.send = strobe_send,
-	.mute = strobe_mute,
+	.open = udp_strobe_open,
+	.steer = udp_strobe_steer,
+	.receive = udp_strobe_receive,
+	.send = udp_strobe_send,
+	.mute = udp_strobe_mute,
 };
 
 /* ----------------------------------------------------------------- counters */

@@ -17,7 +17,7 @@
  *	agent_stats.c	the counters as JSON
  *  gang/
  *	agent_gang*.c	this node's part in gang scheduling
- *	agent_strobe.c	the thread that takes strobes
+ *	agent_strobe.c	the thread that takes strobes, and agent_gate.c
  *	agent_poll.c	polls for strobes, if the agent has CPUs of its own
  *	agent_note.c	lets the next agent rejoin the cluster domain at once
  *  here

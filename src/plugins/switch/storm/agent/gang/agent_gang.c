@@ -20,6 +20,7 @@
 #include "agent_gang.h"
 #include "agent_gang_private.h"
 #include "agent_note.h"
+#include "agent_strobe.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -188,7 +189,7 @@ void agent_gang_session_close(struct agent_session *s)
 		return;
 	agent_gang_lock(g);
 	g->session = NULL;
-	agent_strobe_close(g);
+	agent_gate_close(g);
 	agent_gang_open(g, GANG_WHY_CLOSED);
 	agent_gang_maps_end(g);
 	g->number = 0;

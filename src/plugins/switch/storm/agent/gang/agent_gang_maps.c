@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -23,9 +24,24 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
+/* SCHED_FIFO priority.  Below the strober's, which may share a CPU with an
+ * agent and must send to the other nodes first.  Above the guards'. */
+#define PRIORITY 15
 #define NOBODY UINT32_MAX
 
 /* ------------------------------------------------------------- real time --- */
+
+static int agent_gang_priority(struct agent_gang *g, bool on)
+{
+	struct sched_param p = { .sched_priority = on ? PRIORITY : 0 };
+	int policy = on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER;
+	int err = pthread_setschedparam(g->thread, policy, &p);
+
+	/* getpid(): the main loop's thread */
+	if (!g->thread_takes && sched_setscheduler(getpid(), policy, &p))
+		err = errno;
+	return err;
+}
 
 /* Set or reset priority and locked memory: the thread that takes strobes must
  * not wait for the step that a strobe stops. */
@@ -37,7 +53,7 @@ static void agent_gang_realtime(struct agent_gang *g, bool on)
 	if (on == g->realtime)
 		return;
 	g->realtime = on;
-	err = agent_strobe_realtime(g, on);
+	err = agent_gang_priority(g, on);
 	if (!on)
 		munlockall();
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
@@ -51,6 +67,14 @@ static void agent_gang_realtime(struct agent_gang *g, bool on)
 }
 
 /* ------------------------------------------------------------------ maps --- */
+
+void agent_gang_report_missed(struct agent_gang *g)
+{
+	g->told_missed = g->a->count.gang_missed;
+	if (g->session)
+		storm_nm_own_set(g->a->nm, g->session->id, GANG_VAR_MISSED,
+				 g->told_missed);
+}
 
 static uint32_t agent_gang_jobs_here(const struct gang_known *k)
 {
@@ -131,7 +155,7 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	/* the domain may have another owner now, or this node may have been
 	 * excluded, which cleared its variables */
 	agent_note_keep(g->a, g->session->id);
-	agent_strobe_report_missed(g);
+	agent_gang_report_missed(g);
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
 	jobs = agent_gang_jobs_here(&fresh);

@@ -5,10 +5,11 @@
  *	agent_gang_maps.c	keeps the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_turns.c	stops and continues steps
+ *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
  *
- * agent_gang.c calls the others.  maps, steps and the thread call turns, which
- * calls none of them but agent_strobe_news().
+ * agent_gang.c calls the others.  Of them agent_strobe.c calls all above it but
+ * steps.  maps, steps and gate call turns, which calls none of them.
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
@@ -23,6 +24,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
@@ -63,8 +65,11 @@ struct agent_strobe;
 
 struct agent_gang {
 	struct agent *a;
-	struct agent_strobe *strobe; /* the thread */
-	pthread_mutex_t lock;	     /* with priority inheritance */
+	struct agent_strobe *strobe;
+	pthread_t thread;      /* of agent_strobe.c */
+	bool thread_takes;     /* strobes; else the main loop does */
+	struct agent_io *news; /* wakes the main loop */
+	pthread_mutex_t lock;  /* with priority inheritance */
 	struct gang_page *page;
 	struct gang_trace *trace;
 	struct freezer_host host;
@@ -79,6 +84,7 @@ struct agent_gang {
 	struct gang_known known[2]; /* [0] is the newest */
 	bool shared;		    /* in the newest map jobs share */
 	bool realtime, refused;
+	uint64_t told_missed; /* the main loop's */
 	/* agent_gang_turns.c */
 	const struct gang_known *now; /* the last strobe's map; NULL: none,
 					   and everything runs */
@@ -101,6 +107,20 @@ static inline void agent_gang_lock(struct agent_gang *g)
 static inline void agent_gang_unlock(struct agent_gang *g)
 {
 	pthread_mutex_unlock(&g->lock);
+}
+
+static inline void agent_gang_signal(int eventfd)
+{
+	uint64_t one = 1;
+
+	if (write(eventfd, &one, sizeof(one)) < 0)
+		return; /* it is full, so it is readable */
+}
+
+/* Wake the main loop: it has something to do. */
+static inline void agent_gang_news(struct agent_gang *g)
+{
+	agent_gang_signal(g->news->fd);
 }
 
 /* True: by this map the job has this node. */
@@ -141,22 +161,6 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
-/* agent_strobe.c: the first two without the lock */
-/* Start the thread; 0 or an errno.  Stop it. */
-int agent_strobe_start(struct agent_gang *g);
-void agent_strobe_stop(struct agent_gang *g);
-/* Wake the main loop: it has something to do. */
-void agent_strobe_news(struct agent_gang *g);
-/* Set or reset the real-time priority of the thread that takes strobes; 0 or
- * an errno. */
-int agent_strobe_realtime(struct agent_gang *g, bool on);
-/* The session is over: take no more strobes of it. */
-void agent_strobe_close(struct agent_gang *g);
-/* Publish the number of missed strobes as this node's variable, for the strober
- * (src/plugins/sched/storm/strober/missed.h).  The main loop's, without the
- * lock. */
-void agent_strobe_report_missed(struct agent_gang *g);
-
 /* agent_gang_steps.c: the main loop's, without the lock */
 /* Watch the directory of records; 0, or -1 and errno. */
 int agent_gang_steps_watch(struct agent_gang *g);
@@ -176,6 +180,10 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len);
 /* Set priority and locked memory as the last strobe requires: when sharing
  * ends, strobes announce it, and no map. */
 void agent_gang_maps_bind(struct agent_gang *g);
+/* Publish the number of missed strobes as this node's variable, for the strober
+ * (src/plugins/sched/storm/strober/missed.h).  The main loop's, without the
+ * lock. */
+void agent_gang_report_missed(struct agent_gang *g);
 /* Discard all maps. */
 void agent_gang_maps_end(struct agent_gang *g);
 

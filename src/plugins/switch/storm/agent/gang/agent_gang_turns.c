@@ -94,7 +94,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 		l->stopped = storm_now();
 		g->a->count.gang_stops++;
 		if (g->look_at > l->stopped + AGENT_GANG_LOOK)
-			agent_strobe_news(g);
+			agent_gang_news(g);
 		agent_gang_trace(g, GANG_STOP, l, 0, 0);
 	}
 }
@@ -239,7 +239,7 @@ static void agent_gang_count_missed(struct agent_gang *g, uint64_t number)
 	    number >> 32 == g->number >> 32) {
 		g->a->count.gang_missed += missed;
 		g->number = number;
-		agent_strobe_news(g);
+		agent_gang_news(g);
 		agent_gang_trace(g, GANG_MISSED, NULL, missed, 0);
 	}
 	g->number = number;
