@@ -779,7 +779,7 @@ START_TEST(test_stopped_child)
 	for (int i = 0; i < ALL; i++) {
 		p[i].fd = file_child_start(nursery, &user);
 		p[i].events = POLLIN;
-		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req));
+		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req, -1));
 	}
 	take_answers(p, 0, ALL, &have, ALL);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", nursery_pid,
@@ -793,7 +793,7 @@ START_TEST(test_stopped_child)
 		close(p[i].fd);
 	have = 0;
 	p[0].fd = file_child_start(nursery, &user);
-	must(p[0].fd >= 0 && !file_child_send(p[0].fd, &req));
+	must(p[0].fd >= 0 && !file_child_send(p[0].fd, &req, -1));
 	take_answers(p, 0, 1, &have, 1);
 	close(p[0].fd);
 }
