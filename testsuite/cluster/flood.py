@@ -7,6 +7,7 @@ import os
 import pathlib
 import statistics
 import subprocess
+import time
 import typing
 
 from gang import Gang
@@ -52,6 +53,7 @@ class Flooded(Gang):
             self.begin("{do} spin 1000000", nodes=1)
         self.until(lambda: len(self.jobs()) == 2, "two jobs")
         self.alternate()
+        self.last = self.mark("n1") - 1     # of the trace's events, as read
 
     def seen_from_here(self):
         """The pids of the tasks, outside of the lab's namespaces."""
@@ -83,20 +85,22 @@ class Flooded(Gang):
         """For so many strobes of the node."""
         agent, = self.lab.pids("n1", "storm_agent")
         jobs = self.seen_from_here()
-        came = self.received()
-        since, before = self.mark("n1"), [run_time(p) for p in [agent, *jobs]]
+        came, begun = self.received(), time.monotonic_ns()
+        before = [run_time(p) for p in [agent, *jobs]]
         found = []
 
         def enough():
-            found[:] = [e for e in self.trace("n1", since)
-                        if e["what"] == "slot"]
+            new = self.trace("n1", self.last + 1)
+            self.last = new[-1]["n"] if new else self.last
+            found.extend(e for e in new if e["what"] == "slot" and
+                         e["at"] > begun)
             return len(found) >= strobes
 
         self.until(enough, f"{strobes} strobes", 0.2)
         spent = [b - a for a, b in zip(before, [run_time(p)
                                                 for p in [agent, *jobs]])]
+        seconds = (time.monotonic_ns() - begun) / 1e9
         late = self.lateness(found)
-        seconds = (found[-1]["at"] - found[0]["at"]) / 1e9
         return Part(statistics.median(late),
                     statistics.quantiles(late, n=100)[98],
                     sum(spent[1:]) / seconds, spent[0] / seconds,
