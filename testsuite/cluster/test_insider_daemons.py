@@ -13,6 +13,7 @@ import pytest
 from conftest import make, need_cgroup2
 from gang import Gang
 from harness import until
+from test_bcast import GREET, put_greet
 
 pytestmark = pytest.mark.storm_only
 
@@ -229,6 +230,30 @@ def test_children_of_a_user(fresh):
         assert run.code == 0 and run.out == "x\n", str(run)
     print(f"{most} children at once")
     assert 0 < most <= 32, most
+
+
+@pytest.mark.long       # the agents check every half minute
+def test_directories_of_a_job_are_removed_by_one_process(fresh):
+    """The nursery stands still, so what the agent asks it for can be counted:
+    each child is a socket."""
+    put_greet(fresh)
+    job = fresh.allocate(1, "-w", "n2")
+    for i in range(24):
+        run = fresh.run(f"srun --launch=storm --jobid={job} --send-libs "
+                        f"--bcast=/tmp/u.{i} {fresh.bin}/uselib", env=GREET)
+        assert run.code == 0, str(run)
+    agent, = fresh.lab.pids("n2", "agent")
+    until(lambda: not fresh.lab.pids("n2", "storm_file"), "the children to end")
+    fresh.lab.kill("n2", "storm_nursery", signal.SIGSTOP)
+    before = len(os.listdir(f"/proc/{agent}/fd"))
+    fresh.cancel(job)
+    until(lambda: len(os.listdir(f"/proc/{agent}/fd")) > before, "the removal")
+    assert fresh.agent("n2", "sessions") == 0       # it has asked for all
+    asked = len(os.listdir(f"/proc/{agent}/fd")) - before
+    fresh.lab.kill("n2", "storm_nursery", signal.SIGCONT)
+    until(lambda: not any(f.endswith("_libs") for f in fresh.listing("n2")),
+          "the directories to go")
+    assert asked <= 2, asked
 
 
 # -- files of ours ----------------------------------------------------------------

@@ -1089,6 +1089,10 @@ static void locals(void)
 	local_u32(1);
 	local_u32(0);
 	length_is(l);
+	l = local(0, LOCAL_PORT);
+	storm_put8(&o, 1);
+	length_is(l);
+	length_is(local(0, LOCAL_PING));
 	local_begin(&f, LOCAL_STATS);
 	storm_put8(&o, 0);
 	l = length();
