@@ -240,7 +240,7 @@ def test_directories_of_a_job_are_removed_by_one_process(fresh):
     job = fresh.allocate(1, "-w", "n2")
     for i in range(24):
         run = fresh.run(f"srun --launch=storm --jobid={job} --send-libs "
-                        f"--bcast=/tmp/u.{i} {fresh.bin}/uselib", env=GREET)
+                        f"--bcast=/tmp/u.{i} {{bin}}/uselib", env=GREET)
         assert run.code == 0, str(run)
     agent, = fresh.lab.pids("n2", "agent")
     until(lambda: not fresh.lab.pids("n2", "storm_file"), "the children to end")
