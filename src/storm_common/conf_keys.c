@@ -418,6 +418,7 @@ static const struct conf_key keys[] = {
 	NUMBER("GroupCount", set.groups, 1, 64),
 	NUMBER("ContextCount", context.count, 1, STORM_CONTEXTS_MAX,
 	       .zero = "for no contexts"),
+	NUMBER("ContextsPerUser", context.per_user, 1, STORM_CONTEXTS_MAX),
 	OTHER("ContextGroupBase", context.group, conf_parse_context_group, GROUP),
 	NUMBER("TTL", set.ttl, 0, 255),
 	NUMBER("DSCP", set.dscp, 0, 63),

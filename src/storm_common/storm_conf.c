@@ -51,6 +51,7 @@ void storm_conf_default(struct storm_conf *out)
 	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;
 	out->context.count = 65536;
+	out->context.per_user = 16384;
 }
 
 /* ---------------------------------------------------------- consistency --- */

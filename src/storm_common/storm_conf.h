@@ -43,8 +43,9 @@ struct storm_gang_conf {
 /* Network contexts of steps. */
 #define STORM_CONTEXTS_MAX 1048576
 struct storm_context_conf {
-	uint32_t count; /* 0: no contexts */
-	uint32_t group; /* of the first one; IPv4, in host byte order */
+	uint32_t count;	   /* 0: no contexts */
+	uint32_t per_user; /* for steps of one user, but for SlurmUser's */
+	uint32_t group;	   /* of the first one; IPv4, in host byte order */
 };
 
 #define STORM_CONF_ALLOW_MAX 1024

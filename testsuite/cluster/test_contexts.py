@@ -100,48 +100,44 @@ def test_parts(lab):
 
 
 def test_none_left(lab):
-    """A step for which none is left waits, or is refused if it must not wait.
-    The user and the log get the reason. A context that becomes free wakes the
-    step."""
+    """A step for which none is left runs without one, and says so at -v. The
+    log has the reason. A context that becomes free is given again."""
     steps = [Step(lab, f"all{i}", "-n1") for i in range(COUNT)]
     got = [s.context() for s in steps]
-    done = lab.run(["srun", "--immediate", "-n1", "true"], user="user")
-    assert done.returncode != 0
-    assert "Unable to create step" in done.stderr
-    late = Step(lab, "late", "-n1")
-    until(lambda: f"storm: all {COUNT} network contexts are leased to other "
-          "steps" in late.said() and "ContextCount" in late.said(),
-          "the user to be told")
-    assert not late.out.exists()
-    log = lab.log("ctl", "slurmctld")
-    assert re.search(rf"waits for a network context: all {COUNT} are leased.*"
-                     "ContextCount", log)
+    for more in ([], ["--immediate"], ["--launch=storm", "-N2"]):
+        done = lab.run(["srun", "-v", *more, "-n2", "sh", "-c",
+                        "env | grep -c ^STORM_CONTEXT"], user="user",
+                       env=dict(STORM_CONTEXT="7"))
+        assert done.stdout == "0\n0\n", done
+        assert "storm: the step runs without a network context: all are " \
+            "leased to other steps (ContextCount in storm.conf)" in done.stderr
+    assert re.search(r"runs without a network context: 4 of 4 are leased.*"
+                     "raise ContextCount", lab.log("ctl", "slurmctld"))
+    done = lab.run(["srun", "-n1", "true"], user="user")
+    assert done.returncode == 0 and "context" not in done.stderr, done
     steps[1].end()
-    again = late.context()
+    again = context(srun(lab, "-n1")[0])
     assert again[0] == got[1][0] and again[2] != got[1][2]
-    assert "retrying (Switch resources" in late.said()
-    for step in steps[2:] + [steps[0], late]:
+    for step in steps[2:] + [steps[0]]:
         step.end()
 
 
 def test_more(lab):
-    """ContextCount is raised while steps wait."""
+    """ContextCount is raised."""
     steps = [Step(lab, f"more{i}", "-n1") for i in range(COUNT)]
     for step in steps:
         step.context()
-    late = Step(lab, "more", "-n1")
-    until(lambda: "network contexts are leased" in late.said(),
-          "the user to be told")
     conf = pathlib.Path(lab.dir) / "etc" / "slurm" / "storm.conf"
     text = conf.read_text()
     try:
         conf.write_text(text.replace(f"={COUNT}", f"={COUNT + 1}"))
         command(lab, "scontrol", "reconfigure")
-        assert late.context()[0] == COUNT + 1
+        until(lambda: srun(lab, "-n1")[0].split()[:1] == [str(COUNT + 1)],
+              "one more context")
     finally:
         conf.write_text(text)
         command(lab, "scontrol", "reconfigure")
-    for step in steps + [late]:
+    for step in steps:
         step.end()
 
 

@@ -101,6 +101,56 @@ START_TEST(test_late)
 }
 END_TEST
 
+static bool even_job(void *arg, uint32_t job, uint32_t *uid)
+{
+	*uid = *(uint32_t *) arg;
+	return job % 2 == 0;
+}
+
+/* A user's leases are counted while they are leased. */
+START_TEST(test_owners)
+{
+	struct context_table *t = context_table_create(64, GROUPS);
+	uint32_t one = 77;
+
+	must(!context_table_owned(t, 0) && !context_table_owned(t, 77));
+	for (uint32_t n = 1; n <= 40; n++) {
+		must(lease(t, n) == n);
+		/* users 39, 38, ... with one each, and 0 with the rest */
+		context_table_owner(t, n, n < 20 ? 40 - n : 0);
+	}
+	must(context_table_owned(t, 39) == 1 &&
+	     context_table_owned(t, 0) == 21);
+	must(give_back(t, 1, 1) && give_back(t, 30, 30));
+	must(!context_table_owned(t, 39) && context_table_owned(t, 0) == 20);
+	context_table_owner(t, 1, 39); /* it is free */
+	context_table_owner(t, 0, 39);
+	context_table_owner(t, 65, 39);
+	must(!context_table_owned(t, 39));
+	must(lease(t, 100) == 41 && lease(t, 101) == 42);
+	context_table_find_owners(t, even_job, &one);
+	must(context_table_owned(t, 77) == 1 &&
+	     context_table_owned(t, 0) == 20);
+	context_table_destroy(t);
+}
+END_TEST
+
+/* Without a key only parts of a step get the lease that there is. */
+START_TEST(test_join_alone)
+{
+	struct context_table *t = context_table_create(4, GROUPS);
+	struct context_holder h = of(1, 0, 0), part = of(1, 0, 1);
+	const struct context_lease *l;
+
+	must(!context_table_lease(t, &h, true, NULL));
+	l = context_table_lease(t, &h, true, key_b);
+	must(l && context_table_lease(t, &part, true, NULL) == l);
+	must(!context_table_lease(t, &part, false, NULL));
+	must(context_table_figures(t).leased == 1);
+	context_table_destroy(t);
+}
+END_TEST
+
 START_TEST(test_none)
 {
 	struct context_table *t = context_table_create(0, GROUPS);
@@ -826,6 +876,8 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_life);
 	tcase_add_test(t, test_late);
+	tcase_add_test(t, test_owners);
+	tcase_add_test(t, test_join_alone);
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_parts);
 	tcase_add_test(t, test_other_pool);

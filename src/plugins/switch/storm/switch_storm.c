@@ -123,18 +123,19 @@ int switch_p_alloc_jobinfo(switch_jobinfo_t **out, uint32_t job_id,
 int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 			   step_record_t *step)
 {
-	int rc;
+	enum context_left left;
 
 	(void) layout;
 	if (!step || !running_in_slurmctld()) /* srun --no-allocate */
 		return SLURM_SUCCESS;
-	rc = context_ctld_lease(step, &j->context);
-	if (rc < 0) { /* srun prints this, waits and tries again */
-		slurm_seterrno(ESLURM_INTERCONNECT_BUSY);
-		return SLURM_ERROR;
+	left = context_ctld_lease(step, &j->context);
+	j->known = left == CONTEXT_LEASED;
+	j->version = j->known ? CONTEXT_VERSION : CONTEXT_NONE;
+	if (!j->known && left != CONTEXT_DISABLED) {
+		j->bytes = xmalloc(1);
+		j->bytes[0] = left;
+		j->len = 1;
 	}
-	j->known = rc;
-	j->version = rc ? CONTEXT_VERSION : CONTEXT_NONE;
 	return SLURM_SUCCESS;
 }
 
@@ -204,6 +205,17 @@ static void switch_storm_recover(switch_jobinfo_t *j)
 		error("storm: cannot read a network context in slurmctld's saved state");
 }
 
+/* In srun: at -v, why its step has no context.  Contexts are optional. */
+static void switch_storm_tell(const switch_jobinfo_t *j)
+{
+	if (j->version != CONTEXT_NONE || j->len != 1)
+		return;
+	if (j->bytes[0] == CONTEXT_QUOTA)
+		verbose("storm: the step runs without a network context: this user's steps have as many as ContextsPerUser in storm.conf allows");
+	else
+		verbose("storm: the step runs without a network context: all are leased to other steps (ContextCount in storm.conf)");
+}
+
 int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
 			    uint16_t protocol_version)
 {
@@ -214,6 +226,8 @@ int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
 	safe_unpackmem_xmalloc(&j->bytes, &j->len, buffer);
 	if (running_in_slurmctld())
 		switch_storm_recover(j);
+	else if (!running_in_daemon())
+		switch_storm_tell(j);
 	*out = j;
 	return SLURM_SUCCESS;
 unpack_error:

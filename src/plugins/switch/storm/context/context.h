@@ -30,6 +30,15 @@ struct context {
 	uint8_t key[CONTEXT_KEY_LEN];
 };
 
+/* Why a step has no context.  The numbers are in jobinfo: one byte, if it is not
+ * CONTEXT_DISABLED. */
+enum context_left {
+	CONTEXT_DISABLED = 0,
+	CONTEXT_LEASED = 1, /* it has one */
+	CONTEXT_USED_UP = 2,
+	CONTEXT_QUOTA = 3, /* its user has as many as it may have */
+};
+
 /* The jobinfo's bytes. */
 #define CONTEXT_CRED_MAX 1024
 #define CONTEXT_BYTES_MAX (64 + CONTEXT_CRED_MAX)

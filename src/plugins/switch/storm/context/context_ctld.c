@@ -14,7 +14,6 @@
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/slurmctld/srun_comm.h"
 
 #include "context_ctld.h"
 #include "context_file.h"
@@ -23,26 +22,11 @@
 
 /* slurmctld's; other programs that load the plugin have none. */
 #pragma weak find_job_record
-#pragma weak srun_step_signal
-#pragma weak srun_user_message
 
 #define SWEEP (10 * STORM_SEC) /* least time between two, while no job ends */
 #define COMPLAINT (60 * STORM_SEC)
-#define WAITING \
-	64	 /* sruns to wake; others try again
-				   by themselves, once a minute */
-#define KNOCKS 4 /* for each context: some may have given up */
-#define FORGOTTEN (400 * STORM_SEC) /* it would have tried again */
-
-/* A srun that waits for a context. */
-struct waiting {
-	slurm_step_id_t step;
-	char *host;   /* NULL: no entry */
-	uint32_t pid; /* there */
-	uint16_t port, protocol;
-	uint64_t since, seen; /* when it was refused first, and last */
-	bool woken;
-};
+/* One in so many is for root and SlurmUser alone. */
+#define RESERVE 64
 
 static struct {
 	pthread_mutex_t lock;
@@ -54,7 +38,9 @@ static struct {
 	 * slurmctld's locks, because a reconfiguration frees it first. */
 	char *cluster;
 	uid_t node_uid;
-	struct waiting waiting[WAITING];
+	uid_t slurm_uid;
+	uint32_t per_user;
+	bool claimed; /* there are leases whose users are to be looked up */
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 /* False: storm.conf is refused (logged), and *out has the defaults. */
@@ -104,8 +90,6 @@ static void context_ctld_stop_locked(void)
 		close(c.fd);
 	c.fd = -1;
 	xfree(c.cluster);
-	for (uint32_t i = 0; i < WAITING; i++)
-		xfree(c.waiting[i].host);
 }
 
 void context_ctld_start(const char *state_dir)
@@ -122,6 +106,8 @@ void context_ctld_start(const char *state_dir)
 		error("storm: no memory for %u network contexts", conf.count);
 	c.cluster = xstrdup(slurm_conf.cluster_name);
 	c.node_uid = slurm_conf.slurmd_user_id;
+	c.slurm_uid = slurm_conf.slurm_user_id;
+	c.per_user = conf.per_user;
 	c.started = storm_now();
 	c.swept = c.complained = 0;
 	c.refused = 0;
@@ -181,108 +167,54 @@ void context_ctld_job_ends(void)
 
 /* ------------------------------------------------------------ none is left --- */
 
-/* The entry of the step's srun.  NULL: it does not wait. */
-static struct waiting *context_ctld_waiting(const step_record_t *step)
+static bool context_ctld_user(void *arg, uint32_t job, uint32_t *uid)
 {
-	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
-		if (w->host && w->pid == step->srun_pid &&
-		    !xstrcmp(w->host, step->host))
-			return w;
-	return NULL;
+	job_record_t *j = find_job_record ? find_job_record(job) : NULL;
+
+	(void) arg;
+	if (j)
+		*uid = j->user_id;
+	return j;
 }
 
-/* A free entry, or that of an srun that no longer waits. */
-static struct waiting *context_ctld_entry(uint64_t now)
+/* May the user take one more?  The last ones are for root and SlurmUser, who
+ * have no quota. */
+static enum context_left context_ctld_may_take(uid_t uid)
 {
-	for (struct waiting *w = c.waiting; w < c.waiting + WAITING; w++)
-		if (!w->host || now - w->seen > FORGOTTEN) {
-			xfree(w->host);
-			return w;
-		}
-	return NULL;
+	struct context_figures f = context_table_figures(c.table);
+
+	if (!uid || uid == c.slurm_uid)
+		return CONTEXT_LEASED;
+	/* slurmctld recovers a step before its job's user */
+	if (c.claimed)
+		context_table_find_owners(c.table, context_ctld_user, NULL);
+	c.claimed = false;
+	if (context_table_owned(c.table, uid) >= c.per_user)
+		return CONTEXT_QUOTA;
+	return f.leased >= f.count - f.count / RESERVE ? CONTEXT_USED_UP :
+							 CONTEXT_LEASED;
 }
 
-/* Remember the step's srun.  It tries again when something connects to its
- * port.  True: it has waited before. */
-static bool context_ctld_wait(const step_record_t *step, uint64_t now)
-{
-	struct waiting *w = context_ctld_waiting(step);
-	bool before = w;
-
-	if (!w)
-		w = context_ctld_entry(now);
-	if (!w || !step->host || !step->port)
-		return before;
-	if (!before) {
-		w->host = xstrdup(step->host);
-		w->since = now;
-	}
-	w->pid = step->srun_pid;
-	w->step = step->step_id;
-	w->port = step->port;
-	w->protocol = step->start_protocol_ver;
-	w->seen = now;
-	w->woken = false;
-	return before;
-}
-
-static void context_ctld_knock(struct waiting *w)
-{
-	step_record_t step = {
-		.step_id = w->step,
-		.host = w->host,
-		.port = w->port,
-		.start_protocol_ver = w->protocol,
-		.job_ptr = find_job_record(w->step.job_id),
-	};
-
-	w->woken = true;
-	if (step.job_ptr)
-		srun_step_signal(&step, 0);
-	else
-		xfree(w->host);
-}
-
-/* Wake up to so many sruns, the longest waiting first. */
-static void context_ctld_wake(uint32_t knocks)
-{
-	while (knocks--) {
-		struct waiting *first = NULL;
-
-		for (uint32_t i = 0; i < WAITING; i++) {
-			struct waiting *w = &c.waiting[i];
-
-			if (w->host && !w->woken &&
-			    (!first || w->since < first->since))
-				first = w;
-		}
-		if (!first)
-			return;
-		context_ctld_knock(first);
-	}
-}
-
-static void context_ctld_refuse(const step_record_t *step)
+/* Once a minute.  The step runs without a context. */
+static void context_ctld_complain(const step_record_t *step,
+				  enum context_left why)
 {
 	struct context_figures f = context_table_figures(c.table);
 	uint64_t now = storm_now();
-	char *text;
 
 	c.refused++;
-	if (!c.complained || now - c.complained >= COMPLAINT) {
-		error("storm: %ps waits for a network context: all %u are leased (%u of them to steps that slurmctld no longer knows), %u steps were refused since the last message; raise ContextCount in storm.conf and run \"scontrol reconfigure\"",
-		      &step->step_id, f.count, f.unclaimed, c.refused);
-		c.complained = now;
-		c.refused = 0;
-	}
-	if (context_ctld_wait(step, now))
-		return; /* the user has the message */
-	text = xstrdup_printf(
-		"storm: all %u network contexts are leased to other steps; this one waits until one of them ends (the administrator can raise ContextCount in storm.conf)",
-		f.count);
-	if (step->job_ptr && srun_user_message)
-		srun_user_message(step->job_ptr, text);
-	xfree(text);
+	if (c.complained && now - c.complained < COMPLAINT)
+		return;
+	if (why == CONTEXT_QUOTA)
+		info("storm: %ps runs without a network context: uid %u has %u, as many as ContextsPerUser in storm.conf allows (%u steps without one since the last message)",
+		     &step->step_id, step->job_ptr->user_id, c.per_user,
+		     c.refused);
+	else
+		error("storm: %ps runs without a network context: %u of %u are leased (%u of them to steps that slurmctld no longer knows), and the rest is for SlurmUser (%u steps without one since the last message); raise ContextCount in storm.conf and run \"scontrol reconfigure\"",
+		      &step->step_id, f.leased, f.count, f.unclaimed,
+		      c.refused);
+	c.complained = now;
+	c.refused = 0;
 }
 
 void context_ctld_reconfig(void)
@@ -294,8 +226,7 @@ void context_ctld_reconfig(void)
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_resize(c.table, conf.count, conf.group))
 		error("storm: no memory for %u network contexts", conf.count);
-	if (c.table)
-		context_ctld_wake(WAITING); /* there may be more now */
+	c.per_user = conf.per_user;
 	pthread_mutex_unlock(&c.lock);
 }
 
@@ -333,31 +264,53 @@ static void context_ctld_show(step_record_t *step, const struct context *x)
 		   step->network && step->network[0] ? "," : "", x->id, group);
 }
 
-static int context_ctld_lease_locked(step_record_t *step, struct context *x)
+/* A lease for the step; NULL: *why has the reason. */
+static const struct context_lease *
+context_ctld_take(const step_record_t *step, const struct context_holder *h,
+		  bool joint, const uint8_t *key, enum context_left *why)
+{
+	const struct context_lease *l = NULL;
+	uid_t uid = step->job_ptr->user_id;
+
+	*why = CONTEXT_LEASED;
+	if (joint) /* a part costs nothing */
+		l = context_table_lease(c.table, h, true, NULL);
+	if (l)
+		return l;
+	context_ctld_sweep(false);
+	*why = context_ctld_may_take(uid);
+	if (*why == CONTEXT_USED_UP) {
+		context_ctld_sweep(true);
+		*why = context_ctld_may_take(uid);
+	}
+	if (*why != CONTEXT_LEASED)
+		return NULL;
+	l = context_table_lease(c.table, h, false, key);
+	if (l)
+		context_table_owner(c.table, l->id, uid);
+	else
+		*why = CONTEXT_USED_UP;
+	return l;
+}
+
+static enum context_left context_ctld_lease_locked(step_record_t *step,
+						   struct context *x)
 {
 	uint8_t key[CONTEXT_KEY_LEN];
 	bool joint = context_ctld_holder(step, &x->holder);
 	const struct context_lease *l;
-	struct waiting *waits;
+	enum context_left why;
 
 	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
 		error("storm: no random key for a network context: %m");
-		return -1;
+		return CONTEXT_USED_UP;
 	}
-	context_ctld_sweep(false);
-	l = context_table_lease(c.table, &x->holder, joint, key);
+	l = context_ctld_take(step, &x->holder, joint, key, &why);
 	if (!l) {
-		context_ctld_sweep(true);
-		l = context_table_lease(c.table, &x->holder, joint, key);
-	}
-	if (!l) {
-		context_ctld_refuse(step);
-		return -1;
+		context_ctld_complain(step, why);
+		return why;
 	}
 	context_ctld_save(l);
-	waits = context_ctld_waiting(step);
-	if (waits)
-		xfree(waits->host);
 	x->job = step->step_id.job_id;
 	x->step = step->step_id.step_id;
 	x->het = step->step_id.step_het_comp;
@@ -368,18 +321,18 @@ static int context_ctld_lease_locked(step_record_t *step, struct context *x)
 	memcpy(x->key, l->key, CONTEXT_KEY_LEN);
 	context_ctld_show(step, x);
 	debug("storm: %ps has network context %u", &step->step_id, x->id);
-	return 1;
+	return CONTEXT_LEASED;
 }
 
-int context_ctld_lease(step_record_t *step, struct context *x)
+enum context_left context_ctld_lease(step_record_t *step, struct context *x)
 {
-	int rc = 0;
+	enum context_left left = CONTEXT_DISABLED;
 
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_figures(c.table).count)
-		rc = context_ctld_lease_locked(step, x);
+		left = context_ctld_lease_locked(step, x);
 	pthread_mutex_unlock(&c.lock);
-	return rc;
+	return left;
 }
 
 void context_ctld_return(const struct context *x)
@@ -395,8 +348,6 @@ void context_ctld_return(const struct context *x)
 		debug("storm: network context %u comes back from step %u.%u",
 		      x->id, x->job, x->step);
 	}
-	if (l && !l->job)
-		context_ctld_wake(KNOCKS);
 	pthread_mutex_unlock(&c.lock);
 }
 
@@ -407,6 +358,7 @@ void context_ctld_claim(const struct context *x)
 					    &x->holder))
 		info("storm: step %u.%u ended before slurmctld restarted: its network context %u is now another step's",
 		     x->job, x->step, x->id);
+	c.claimed = true;
 	pthread_mutex_unlock(&c.lock);
 }
 

@@ -20,9 +20,9 @@ void context_ctld_stop(void);
 /* Read storm.conf again. */
 void context_ctld_reconfig(void);
 
-/* 1: *c is the step's context, and scontrol shows it; 0: contexts are disabled;
- * -1: none is left, which was logged and sent to the user. */
-int context_ctld_lease(step_record_t *step, struct context *c);
+/* CONTEXT_LEASED: *c is the step's context, and scontrol shows it.  Otherwise it
+ * runs without one, which is logged unless contexts are disabled. */
+enum context_left context_ctld_lease(step_record_t *step, struct context *c);
 /* The step has ended on all nodes. */
 void context_ctld_return(const struct context *c);
 /* slurmctld has recovered a step with this context. */

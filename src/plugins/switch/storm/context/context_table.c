@@ -7,12 +7,19 @@
 #include <string.h>
 
 #include "context_table.h"
+#include "src/libstorm/base/sorted.h"
 
 #define WORDS (CONTEXT_PARTS / 64)
 
 struct context_slot {
 	struct context_lease l; /* .id 0: never used */
 	uint64_t known[WORDS];	/* of l.held: by steps that exist */
+	uint64_t owner;		/* its user's id, plus 1; 0: unknown */
+};
+
+struct context_user {
+	uint64_t owner;
+	uint32_t leases;
 };
 
 struct context_table {
@@ -23,6 +30,8 @@ struct context_table {
 	uint32_t leased, unclaimed;
 	uint32_t strange; /* leased, with a group of another pool */
 	uint64_t serial;
+	struct context_user *user; /* ascending; stays when it has no lease */
+	uint32_t users, user_room;
 };
 
 static bool context_parts_any(const uint64_t *set)
@@ -63,10 +72,50 @@ static bool context_slot_is_strange(const struct context_table *t,
 			    s->l.group != context_table_group_of(t, s->l.id));
 }
 
+static uint64_t context_user_owner(const void *user)
+{
+	return ((const struct context_user *) user)->owner;
+}
+
+/* The user's entry, or NULL. */
+static struct context_user *context_table_user(const struct context_table *t,
+					       uint64_t owner)
+{
+	uint32_t i = storm_sorted_at(t->user, t->users, sizeof(*t->user), owner,
+				     context_user_owner);
+
+	return i < t->users && t->user[i].owner == owner ? &t->user[i] : NULL;
+}
+
+/* Without memory the user's leases are not counted. */
+static void context_table_add_user(struct context_table *t, uint64_t owner)
+{
+	uint32_t i = storm_sorted_at(t->user, t->users, sizeof(*t->user), owner,
+				     context_user_owner);
+	struct context_user *p;
+
+	if (t->users == t->user_room) {
+		p = realloc(t->user, (2 * t->users + 16) * sizeof(*p));
+		if (!p)
+			return;
+		t->user = p;
+		t->user_room = 2 * t->users + 16;
+	}
+	memmove(t->user + i + 1, t->user + i,
+		(t->users - i) * sizeof(*t->user));
+	t->user[i] = (struct context_user) { .owner = owner };
+	t->users++;
+}
+
 /* What the table counts of a slot, before and after it changes. */
 static void context_table_count(struct context_table *t,
 				const struct context_slot *s, int sign)
 {
+	struct context_user *u = s->owner ? context_table_user(t, s->owner) :
+					    NULL;
+
+	if (u)
+		u->leases += s->l.job ? sign : 0;
 	t->leased += s->l.job ? sign : 0;
 	t->unclaimed += context_slot_is_unclaimed(s) ? sign : 0;
 	t->strange += context_slot_is_strange(t, s) ? sign : 0;
@@ -106,8 +155,10 @@ struct context_table *context_table_create(uint32_t count, uint32_t group)
 
 void context_table_destroy(struct context_table *t)
 {
-	if (t)
+	if (t) {
 		free(t->slot);
+		free(t->user);
+	}
 	free(t);
 }
 
@@ -179,7 +230,7 @@ context_table_lease(struct context_table *t, const struct context_holder *h,
 	struct context_slot *s = joint ? context_table_find_open(t, h) : NULL;
 
 	if (!s) {
-		s = context_table_find_free(t);
+		s = key ? context_table_find_free(t) : NULL;
 		if (!s)
 			return NULL;
 		s->l.job = h->job;
@@ -193,6 +244,40 @@ context_table_lease(struct context_table *t, const struct context_holder *h,
 	context_parts_add(s->l.held, h->part);
 	context_parts_add(s->known, h->part);
 	return &s->l;
+}
+
+void context_table_owner(struct context_table *t, uint32_t id, uint32_t uid)
+{
+	struct context_slot *s = id && id <= t->room ? &t->slot[id - 1] : NULL;
+
+	if (!s || !s->l.job)
+		return;
+	if (!context_table_user(t, uid + 1ULL))
+		context_table_add_user(t, uid + 1ULL);
+	context_table_count(t, s, -1);
+	s->owner = context_table_user(t, uid + 1ULL) ? uid + 1ULL : 0;
+	context_table_count(t, s, 1);
+}
+
+void context_table_find_owners(struct context_table *t, context_user_fn user,
+			       void *arg)
+{
+	uint32_t left = t->leased, uid;
+
+	for (uint32_t i = 0; i < t->room && left; i++) {
+		const struct context_slot *s = &t->slot[i];
+
+		left -= s->l.job != 0;
+		if (s->l.job && !s->owner && user(arg, s->l.job, &uid))
+			context_table_owner(t, s->l.id, uid);
+	}
+}
+
+uint32_t context_table_owned(const struct context_table *t, uint32_t uid)
+{
+	const struct context_user *u = context_table_user(t, uid + 1ULL);
+
+	return u ? u->leases : 0;
 }
 
 /* Free it.  The serial number stays, which shows when it was leased. */

@@ -58,13 +58,23 @@ int context_table_resize(struct context_table *t, uint32_t count,
 
 /*
  * Lease a context to h.  If joint, it is the one that other parts of its step
- * hold, unless one of them has returned it; otherwise a free one with this key.
- * Never an older lease of the same holder.  NULL: none is left.  The result is
- * the table's, valid until the next call.
+ * hold, unless one of them has returned it; otherwise a free one with this key,
+ * or none if key is NULL.  Never an older lease of the same holder.  NULL: none
+ * is left.  The result is the table's, valid until the next call.
  */
 const struct context_lease *
 context_table_lease(struct context_table *t, const struct context_holder *h,
 		    bool joint, const uint8_t key[CONTEXT_KEY_LEN]);
+
+/* The lease is a step's of this user.  It is not saved: after a restart the
+ * owner is unknown until it is set again. */
+void context_table_owner(struct context_table *t, uint32_t id, uint32_t uid);
+/* Set the owners that are unknown, where user() gives the job's. */
+typedef bool (*context_user_fn)(void *arg, uint32_t job, uint32_t *uid);
+void context_table_find_owners(struct context_table *t, context_user_fn user,
+			       void *arg);
+/* How many leases the user has. */
+uint32_t context_table_owned(const struct context_table *t, uint32_t uid);
 
 /* h has ended.  Returns the lease's new state; NULL: h did not hold it. */
 const struct context_lease *
