@@ -183,6 +183,7 @@ static int net_send(struct storm_transport *t, enum storm_class c,
 	must(to->port);
 	must_be_datagrams(buf, len, seg, session_of(w, buf));
 	w->sent++;
+	w->sent_bytes += len;
 	return w->sends_fail ? -EAGAIN : 0;
 }
 

@@ -160,7 +160,8 @@ struct world {
 	uint8_t room[4 * STORM_DATAGRAM_MAX]; /* for the next run of a file */
 	struct storm_rx rx[WORLD_BATCH];      /* not handed over yet */
 	int received;
-	uint64_t sent;	 /* sends */
+	uint64_t sent; /* sends */
+	uint64_t sent_bytes;
 	int asked;	 /* operations, not ended */
 	uint64_t strobe; /* the latest one's number */
 };

@@ -538,6 +538,59 @@ START_TEST(test_asked_for_nothing)
 }
 END_TEST
 
+/* The owner has the key of all nodes: it asks for chunks in the name of one, again
+ * and again. */
+START_TEST(test_repairs_end)
+{
+	const uint64_t size = 100000;
+	struct storm_begin b = { .op = 1,
+				 .size = size,
+				 .to = { .kind = STORM_TARGET_MEMORY } };
+	struct storm_cast c = {
+		.version = 1, .op = 1, .size = size, .chunk = 1000
+	};
+	uint8_t body[1400];
+	struct storm_out o = { body, body + sizeof(body), false };
+	struct storm_nm_stats st;
+	struct hostile t;
+	uint64_t before;
+
+	begin(&t, 1);
+	do {
+		owner_goes(&t);
+		world_destroy(&t.w);
+		world_create(&t.w);
+		owner_opens(&t, false);
+	} while (t.open->has_begin || t.w.self); /* the first is above many */
+	storm_put8(&o, STORM_CAST_BEGIN);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	o.p += storm_begin_pack(&b, o.p, 200);
+	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body,
+		storm_cast_pack(&c, body, sizeof(body)));
+	for (uint64_t i = 0; i < 99; i++) /* one is missing: it is not staged */
+		say_data(&t, NODES, i * 1000);
+	before = t.w.sent_bytes;
+	for (int k = 0; k < 1000; k++) {
+		o = (struct storm_out) { body, body + sizeof(body), false };
+		storm_put32(&o, 1);
+		storm_put64(&o, 0);
+		storm_put64(&o, 98);
+		/* its first child */
+		send_as(&t, t.open->radix, STORM_MSG_NACK, 1, 1, body,
+			(size_t) (o.p - body));
+	}
+	storm_nm_stats(t.w.nm, &st);
+	/* its children are five at the most */
+	ck_assert_uint_ge(st.nacks_served, 99);
+	ck_assert_uint_le(st.nacks_served, 6 * 99 + 44);
+	ck_assert_uint_le(t.w.sent_bytes - before, 8 * size);
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 /* A user that the host does not admit cannot strobe; an admitted one can. */
 START_TEST(test_strobe_refused)
 {
@@ -634,6 +687,7 @@ int main(void)
 	tcase_add_test(t, test_version);
 	tcase_add_test(t, test_excluded);
 	tcase_add_test(t, test_asked_for_nothing);
+	tcase_add_test(t, test_repairs_end);
 	tcase_add_test(t, test_strobe_refused);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));

@@ -346,6 +346,49 @@ START_TEST(test_peers)
 }
 END_TEST
 
+/* Casts that are to be passed on, as fast as they come. */
+START_TEST(test_relays)
+{
+	uint8_t inc[STORM_INCARNATION_LEN] = { 1 };
+	struct storm_cast c = { .version = 1 };
+	struct storm_seal *seal;
+	struct nm_session *s;
+	uint64_t before;
+
+	begin(4);
+	must(!offer(0, 1000));
+	s = nm->sessions;
+	must(s->tree.children == 2);
+	seal = storm_seal_create(s->open->key, inc, s->link.session,
+				 STORM_NO_NODE, STORM_LANE_CONTROL);
+	must(seal);
+	before = sent;
+	for (uint64_t i = 1; i <= 100000; i++) {
+		uint8_t buf[STORM_DATAGRAM_MAX], body[1400] = { 0 };
+		struct storm_header h = { .type = STORM_MSG_CAST,
+					  .flags = STORM_HDR_RELAY,
+					  .epoch = 1,
+					  .session = s->link.session,
+					  .sender = STORM_NO_NODE,
+					  .sequence = i };
+		struct storm_rx rx = { buf, 0, false };
+		size_t len = storm_cast_pack(&c, body, sizeof(body));
+
+		memcpy(h.incarnation, inc, sizeof(inc));
+		storm_header_pack(&h, buf);
+		must(!storm_seal_seal(seal, buf, i, body, len,
+				      buf + STORM_HEADER_LEN));
+		rx.len = STORM_HEADER_LEN + len + STORM_TAG_LEN;
+		storm_nm_datagrams(nm, &rx, 1, now);
+	}
+	storm_seal_destroy(seal);
+	must(nm->link_stats.rx_datagrams == 100000);
+	ck_assert_uint_ge(sent - before, 1 << 20);
+	ck_assert_uint_le(sent - before, 5 << 20);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("memory");
@@ -358,6 +401,7 @@ int main(void)
 	tcase_add_test(t, test_time_outs);
 	tcase_add_test(t, test_held);
 	tcase_add_test(t, test_peers);
+	tcase_add_test(t, test_relays);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -100,19 +100,21 @@ static void nm_said_resend(struct nm_session *s, struct nm_said *said,
 	struct storm_addr to;
 
 	if (said->len && now >= said->at + SAID_AGAIN &&
-	    nm_route(s, node, &to) &&
+	    nm_route(s, node, &to) && nm_relay_pays(s, said->len, now) &&
 	    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, said->buf,
 				  said->len, said->len))
 		s->nm->stats.relayed++;
 }
 
 /* Same sealed bytes to all children: only the owner's key made them. */
-static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len)
+static void nm_relay_down(struct nm_session *s, const uint8_t *buf, size_t len,
+			  uint64_t now)
 {
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_addr to;
 
 		if (nm_route(s, s->tree.child[i].node, &to) &&
+		    nm_relay_pays(s, len, now) &&
 		    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to, buf,
 					  len, len))
 			s->nm->stats.relayed++;
@@ -128,7 +130,7 @@ static void nm_cast_state(struct nm_session *s, struct storm_cast *c,
 	    !(c->flags & STORM_CAST_DIRECT))
 		nm_said_keep(&s->heard.state, rx, now);
 	nm_state_take(s, c, epoch, now);
-	nm_excluded_pass(s);
+	nm_excluded_pass(s, now);
 }
 
 /* The last part of the excluded nodes is here: the state that waited goes on,
@@ -143,7 +145,7 @@ static void nm_cast_waited(struct nm_session *s, uint64_t now)
 		return;
 	nm_cast_state(s, &c, x->epoch, &rx, now);
 	if (x->flags & STORM_HDR_RELAY)
-		nm_relay_down(s, rx.buf, rx.len);
+		nm_relay_down(s, rx.buf, rx.len, now);
 }
 
 /* False: it is not to be passed on now. */
@@ -195,7 +197,7 @@ static bool nm_cast_take(struct nm_session *s, const struct storm_header *h,
 static void nm_child_missed(struct nm_session *s, uint32_t node, uint64_t now)
 {
 	if (now >= s->heard.state.at + SAID_AGAIN)
-		nm_excluded_send(s, node);
+		nm_excluded_send(s, node, now);
 	nm_said_resend(s, &s->heard.state, node, now);
 }
 
@@ -262,13 +264,13 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 			s->link.t->ops->drop_streams(s->link.t,
 						     s->link.session);
 		if ((h->flags & STORM_HDR_RELAY && down) || s->closing)
-			nm_relay_down(s, rx->buf, rx->len);
+			nm_relay_down(s, rx->buf, rx->len, now);
 		return;
 	case STORM_MSG_STROBE:
 		if (!owner || p.len > STORM_STROBE_MAX)
 			break;
 		if (h->flags & STORM_HDR_RELAY) /* they are waiting, too */
-			nm_relay_down(s, rx->buf, rx->len);
+			nm_relay_down(s, rx->buf, rx->len, now);
 		nm_strobe_take(s, h->op, rx, p.body, p.len, now);
 		return;
 	case STORM_MSG_STATUS:

@@ -111,7 +111,7 @@ bool nm_excluded_take(struct nm_session *s, struct storm_cast *c)
 	return false;
 }
 
-void nm_excluded_send(struct nm_session *s, uint32_t node)
+void nm_excluded_send(struct nm_session *s, uint32_t node, uint64_t now)
 {
 	struct nm_excluded *x = &s->excluded;
 	struct storm_addr to;
@@ -120,14 +120,14 @@ void nm_excluded_send(struct nm_session *s, uint32_t node)
 	    !nm_route(s, node, &to))
 		return;
 	for (uint32_t i = 0; i < x->set.parts; i++)
-		if (x->part[i].len &&
+		if (x->part[i].len && nm_relay_pays(s, x->part[i].len, now) &&
 		    !s->link.t->ops->send(s->link.t, STORM_CONTROL, &to,
 					  x->part[i].buf, x->part[i].len,
 					  x->part[i].len))
 			s->nm->stats.relayed++;
 }
 
-void nm_excluded_pass(struct nm_session *s)
+void nm_excluded_pass(struct nm_session *s, uint64_t now)
 {
 	struct nm_excluded *x = &s->excluded;
 
@@ -137,7 +137,7 @@ void nm_excluded_pass(struct nm_session *s)
 		return;
 	x->relay = false;
 	for (uint32_t i = 0; i < s->tree.children; i++)
-		nm_excluded_send(s, s->tree.child[i].node);
+		nm_excluded_send(s, s->tree.child[i].node, now);
 }
 
 uint64_t nm_excluded_tick(struct nm_session *s, uint64_t now)

@@ -40,6 +40,7 @@ static bool nm_give_send(struct nm_session *s, const struct nm_piece *p,
 				 first, last, nm_give_get, (void *) p, &addr))
 		return false;
 	s->nm->stats.nacks_served += last - first + 1;
+	s->xfer.repair.given += last - first + 1;
 	return true;
 }
 
@@ -151,6 +152,17 @@ static bool nm_give_some(struct nm_session *s, uint64_t i, uint64_t last,
 	return true;
 }
 
+/* Chunks that may still be given.  An owner can ask in the name of any node, so
+ * that what it asks for goes to that one.  So no more goes out than all the
+ * children can lack, and as much again; beyond that a node asks the owner. */
+static uint64_t nm_give_credit(const struct nm_session *s)
+{
+	const struct nm_xfer *x = &s->xfer;
+	uint64_t most = x->map.have * (s->tree.children + 1) + STORM_BATCH;
+
+	return x->repair.given < most ? most - x->repair.given : 0;
+}
+
 void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 		    const uint8_t *body, size_t len)
 {
@@ -163,7 +175,7 @@ void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
 	    x->opening || x->err)
 		return;
-	left = SERVE_BYTES / x->map.chunk;
+	left = storm_min(SERVE_BYTES / x->map.chunk, nm_give_credit(s));
 	for (; n && left && more; n--) {
 		uint64_t i = storm_get64(&in), last = storm_get64(&in);
 

@@ -53,6 +53,7 @@ struct nm_repair {
 	uint32_t tries;	      /* in a row that brought nothing */
 	uint64_t silent_have; /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
+	uint64_t given;		 /* chunks, to nodes below */
 };
 
 #define GIVE_MAX 128 /* runs that wait to be read back */
@@ -207,6 +208,9 @@ struct nm_session {
 	struct storm_account account; /* of the owner's user */
 	uint32_t self;		      /* this node's number in the domain */
 	bool closing;
+	struct {
+		uint64_t bytes, at; /* it may send now; counted at */
+	} relay;
 	int fault; /* enum storm_err: why this node closes it */
 	struct nm_guest host;
 	struct nm_tree tree;
@@ -271,6 +275,8 @@ void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 /* The longest body that all in the domain take. */
 size_t nm_body_max(const struct nm_session *s);
+/* May it relay len bytes now? */
+bool nm_relay_pays(struct nm_session *s, size_t len, uint64_t now);
 void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,
 		  uint64_t now);
 
@@ -398,9 +404,9 @@ bool nm_excluded_part(struct nm_session *s, struct storm_in *in,
 /* ... and this is it, complete.  False: no memory. */
 bool nm_excluded_take(struct nm_session *s, struct storm_cast *c);
 /* Send the parts of this epoch to a node that missed some. */
-void nm_excluded_send(struct nm_session *s, uint32_t node);
+void nm_excluded_send(struct nm_session *s, uint32_t node, uint64_t now);
 /* This node has its place in their epoch: pass them on, if they are to be. */
-void nm_excluded_pass(struct nm_session *s);
+void nm_excluded_pass(struct nm_session *s, uint64_t now);
 /* Ask the owner for parts that have been missing for long. */
 uint64_t nm_excluded_tick(struct nm_session *s, uint64_t now);
 void nm_excluded_free(struct nm_excluded *x);

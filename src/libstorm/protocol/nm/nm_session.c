@@ -10,6 +10,9 @@
 #include "src/libstorm/base/sorted.h"
 #include "nm_private.h"
 
+#define RELAY_RATE (4u << 20) /* bytes a second */
+#define RELAY_BURST (4u << 20)
+
 struct nm_session *nm_find(struct storm_nm *nm, uint64_t session)
 {
 	struct nm_session *s = nm->sessions;
@@ -93,6 +96,24 @@ size_t nm_body_max(const struct nm_session *s)
 	return storm_min(chunk ? STORM_DATA_HEADER_LEN + chunk :
 				 STORM_DATAGRAM_MAX,
 			 storm_body_max(s->open->mtu));
+}
+
+/* A datagram of the owner's, or of a child, makes one for each child.  The session
+ * has so many bytes a second for that; a user's needs far less. */
+bool nm_relay_pays(struct nm_session *s, size_t len, uint64_t now)
+{
+	uint64_t more = (now - s->relay.at) / (STORM_SEC / RELAY_RATE);
+
+	if (s->account.trusted)
+		return true;
+	if (more) {
+		s->relay.bytes = storm_min(s->relay.bytes + more, RELAY_BURST);
+		s->relay.at = now;
+	}
+	if (s->relay.bytes < len)
+		return false;
+	s->relay.bytes -= len;
+	return true;
 }
 
 void nm_said_keep(struct nm_said *said, const struct storm_rx *rx, uint64_t now)

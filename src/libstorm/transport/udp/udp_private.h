@@ -5,7 +5,8 @@
  *   udp_datagram.c  sending and receiving datagrams
  *   udp_filter.c    programs by which the kernel tells datagrams apart
  *   udp_strobe.c    the socket of strobes, and which datagrams come to which
- *   udp_stream.c    OPENs over TCP
+ *   udp_stream_out.c  OPENs over TCP, sent
+ *   udp_stream.c    ... and received
  *   udp_transport.c the transport as a whole: create, poll, operations, driver
  * A file calls those above it, never one below.
  *
@@ -237,23 +238,31 @@ void storm_udp_strobe_drop(struct storm_udp *u, uint32_t ppm, uint64_t seed);
 void storm_udp_admit(struct storm_net *net, const uint64_t *session, size_t n,
 		     bool on);
 
-/* udp_stream.c */
-/* Open the listener.  STORM_OK, or an error that was logged. */
-int storm_udp_listen(struct storm_udp *u);
+/* udp_stream_out.c */
 int storm_udp_send_stream(struct storm_transport *t,
 			  const struct storm_addr *to, uint64_t session,
 			  uint32_t node, const void *buf, size_t len);
+void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
+/* An event of a stream; it may free it. */
+void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);
+/* Those that failed, or whose time is over. */
+void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now);
+void storm_udp_streams_out_fini(struct storm_udp *u);
+/* Tick while there are streams; at_once: one has failed already. */
+void storm_udp_stream_timer_start(struct storm_udp *u, bool at_once);
+
+/* udp_stream.c */
+/* Open the listener.  STORM_OK, or an error that was logged. */
+int storm_udp_listen(struct storm_udp *u);
 void storm_udp_end_stream(struct storm_transport *t, uint64_t stream,
 			  enum storm_err err);
 bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream);
 struct storm_addr storm_udp_stream_from(struct storm_transport *t,
 					uint64_t stream);
-void storm_udp_drop_streams(struct storm_transport *t, uint64_t session);
 /* Events: of the listener, of a stream in either direction, of the timer.  They
  * may free the stream. */
 void storm_udp_accept(struct storm_udp *u);
 void storm_udp_stream_in(struct storm_udp *u, struct udp_stream_in *s);
-void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s);
 void storm_udp_stream_timer(struct storm_udp *u);
 void storm_udp_streams_fini(struct storm_udp *u);
 
