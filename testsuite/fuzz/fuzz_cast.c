@@ -16,6 +16,8 @@ static void same(const struct storm_cast *a, const struct storm_cast *b)
 	     a->decision == b->decision);
 	must(a->cmp == b->cmp && a->cmp_var == b->cmp_var &&
 	     a->cmp_rel == b->cmp_rel && a->cmp_value == b->cmp_value);
+	must(a->has_digest == b->has_digest &&
+	     !memcmp(a->digest, b->digest, sizeof(a->digest)));
 	must(same_set(&a->p, &b->p) && same_set(&a->cmp_p, &b->cmp_p) &&
 	     same_set(&a->excluded, &b->excluded));
 }

@@ -312,14 +312,15 @@ static uint8_t *file_room(void *host, void *file, size_t *size)
 	return w->no_room ? NULL : w->room;
 }
 
-static void file_write(void *host, void *file, uint64_t off, size_t len)
+static void file_write(void *host, void *file, uint64_t off, size_t len,
+		       uint64_t below)
 {
 	struct world *w = host;
 	struct world_file *f = file;
 	struct world_piece *p = calloc(1, sizeof(*p)), **end = &f->pieces;
 
 	must(p && len && len <= sizeof(w->room) && len <= f->size &&
-	     off <= f->size - len && !f->staged);
+	     off <= f->size - len && !f->staged && below <= f->size);
 	if (f->data)
 		memcpy(f->data + off, w->room, len);
 	p->off = off;
@@ -352,11 +353,13 @@ static bool file_read(void *host, void *file, uint64_t off, size_t len)
 	return true;
 }
 
-static void file_stage(void *host, void *file, uint64_t session, uint64_t op)
+static void file_stage(void *host, void *file, uint64_t session, uint64_t op,
+		       const uint8_t *digest)
 {
 	struct world_file *f = file;
 
 	must(host && session && f->op == op && !f->asked && !f->staged);
+	must(!f->size == !digest);
 	f->asked = ASKED_STAGE;
 }
 

@@ -18,6 +18,7 @@
 #include "src/plugins/switch/storm/agent/file_child.h"
 #include "src/plugins/switch/storm/agent/file_nursery.h"
 #include "src/plugins/switch/storm/agent/file_ring.h"
+#include "src/libstorm/wire/seal.h"
 #include "unit.h"
 
 /* no account has to exist: ids are numbers */
@@ -143,6 +144,18 @@ static int ask(uint32_t verb, uint64_t op)
 	return ask_of(child, &req, &rep);
 }
 
+/* Stage operation 1, which is to have this text. */
+static int stage(const char *text)
+{
+	struct file_request req = { .verb = FILE_STAGE,
+				    .op = 1,
+				    .digested = true };
+	struct file_reply rep;
+
+	storm_sha256(text, strlen(text), req.digest);
+	return ask_of(child, &req, &rep);
+}
+
 static char *at(const char *name)
 {
 	static char path[2][512];
@@ -238,7 +251,7 @@ START_TEST(test_whole)
 	must((st.st_mode & 0777) == 0600);
 	must(st.st_uid == user.uid && st.st_gid == user.gid);
 	must(!put("lo", 2, 3) && !put("hel", 3, 0));
-	must(!ask(FILE_STAGE, 1));
+	must(!stage("hello"));
 	must(access(at("f"), F_OK));
 	must(!ask(FILE_COMMIT, 1));
 	must(!ask(FILE_COMMIT, 1)); /* asked again: done already */
@@ -262,8 +275,45 @@ START_TEST(test_size_is_checked)
 {
 	must(!begin("f", 1, 0, 5));
 	must(!put("hell", 4, 0));
-	must(ask(FILE_STAGE, 1) == STORM_EVERIFY);
+	must(stage("hello") == STORM_EVERIFY);
 	must(!put("hello!", 6, 0));
+	must(stage("hello") == STORM_EVERIFY);
+}
+END_TEST
+
+/* In whatever order it comes and is hashed, any other byte shows. */
+START_TEST(test_digest)
+{
+	static const char *const what[] = { "hello", "help!", "jello", "hell" };
+	static const struct {
+		uint32_t off, len, below;
+	} order[][3] = {
+		{ { 0, 2, 2 }, { 2, 2, 4 }, { 4, 1, 5 } },
+		{ { 4, 1, 0 }, { 2, 2, 0 }, { 0, 2, 5 } },
+		{ { 0, 1, 1 }, { 3, 2, 1 }, { 1, 2, 5 } },
+		{ { 2, 3, 0 }, { 0, 1, 1 }, { 1, 1, 5 } },
+	};
+	struct file_request req = { .verb = FILE_WRITE, .op = 1 };
+	struct file_reply rep;
+
+	must(!begin("f", 1, 0, 5));
+	memcpy(ring.base, "hello", 5);
+	for (int i = 0; i < 3; i++) {
+		req.at = order[_i / 4][i].off;
+		req.off = order[_i / 4][i].off;
+		req.len = order[_i / 4][i].len;
+		req.below = order[_i / 4][i].below;
+		must(!ask_of(child, &req, &rep));
+	}
+	must(stage(what[_i % 4]) == (_i % 4 ? STORM_EVERIFY : STORM_OK));
+}
+END_TEST
+
+/* Without a digest only a file without bytes is complete. */
+START_TEST(test_no_digest)
+{
+	must(!begin("f", 1, 0, 2));
+	must(!put("hi", 2, 0));
 	must(ask(FILE_STAGE, 1) == STORM_EVERIFY);
 }
 END_TEST
@@ -333,7 +383,7 @@ START_TEST(test_exists)
 	must(begin("f", 1, 0, 3) == STORM_EEXIST && errno == EEXIST);
 	must(!begin("f", 1, STORM_FILE_FORCE, 3));
 	must(!put("new", 3, 0));
-	must(!ask(FILE_STAGE, 1));
+	must(!stage("new"));
 	holds("f", "old");
 	must(!ask(FILE_COMMIT, 1));
 	holds("f", "new");
@@ -553,7 +603,6 @@ START_TEST(test_outside)
 	memset(ring.base, 'x', 5);
 	must(!move(FILE_READ, 0, 5, 0));
 	must(!memcmp(ring.base, "\0\0\0\0\0", 5));
-	must(!ask(FILE_STAGE, 1));
 	must(move(FILE_READ, 0, 6, 0) == STORM_ESYS && errno == EIO);
 }
 END_TEST
@@ -809,6 +858,8 @@ int main(void)
 	tcase_add_test(c, test_whole);
 	tcase_add_test(c, test_empty_file);
 	tcase_add_test(c, test_size_is_checked);
+	tcase_add_loop_test(c, test_digest, 0, 16);
+	tcase_add_test(c, test_no_digest);
 	tcase_add_test(c, test_abort_leaves_nothing);
 	tcase_add_test(c, test_abort_after_commit_keeps);
 	tcase_add_test(c, test_close_leaves_nothing);

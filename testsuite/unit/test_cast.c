@@ -38,6 +38,9 @@ static void known(struct storm_cast *c)
 	c->cmp_var = STORM_VAR_HEARTBEAT;
 	c->cmp_rel = STORM_NE;
 	c->cmp_value = 8;
+	c->has_digest = true;
+	for (int i = 0; i < STORM_DIGEST_LEN; i++)
+		c->digest[i] = (uint8_t) (0xa0 + i);
 	must(!storm_idset_add(&c->p, 0, 1) && !storm_idset_add(&c->p, 5, 5));
 	must(!storm_idset_add(&c->excluded, 4, 6));
 }
@@ -50,26 +53,28 @@ START_TEST(test_golden)
 
 	known(&c);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
-	same_hex(buf, len,
-		 "01"
-		 "0102030405060708"
-		 "06"
-		 "0000000000000003"
-		 "0000000000100000"
-		 "00000574"
-		 "0000000000080000"
-		 "0000000000001000"
-		 "01"
-		 "0000000000000002"
-		 "01"
-		 "03"
-		 "0000000000000008"
-		 "02"
-		 "0001"
-		 "0200"
-		 "00"
-		 "01"
-		 "0402");
+	same_hex(
+		buf, len,
+		"01"
+		"0102030405060708"
+		"86"
+		"0000000000000003"
+		"0000000000100000"
+		"00000574"
+		"0000000000080000"
+		"0000000000001000"
+		"01"
+		"0000000000000002"
+		"01"
+		"03"
+		"0000000000000008"
+		"a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
+		"02"
+		"0001"
+		"0200"
+		"00"
+		"01"
+		"0402");
 	ck_assert_int_eq(unpack(&d, buf + 1, len - 1, COUNT), STORM_OK);
 	ck_assert_uint_eq(d.version, c.version);
 	ck_assert_uint_eq(d.flags, c.flags);
@@ -82,6 +87,7 @@ START_TEST(test_golden)
 	ck_assert_uint_eq(d.cmp_var, c.cmp_var);
 	ck_assert_uint_eq(d.cmp_rel, c.cmp_rel);
 	ck_assert_uint_eq(d.cmp_value, c.cmp_value);
+	must(d.has_digest && !memcmp(d.digest, c.digest, sizeof(c.digest)));
 	ck_assert_uint_eq(d.p.count, 2);
 	ck_assert_uint_eq(d.p.r[0].last, 1);
 	ck_assert_uint_eq(d.p.r[1].first, 5);
@@ -126,13 +132,15 @@ START_TEST(test_random)
 	c.cmp_var = (uint8_t) below(&r, STORM_VARS);
 	c.cmp_rel = (uint8_t) below(&r, 4);
 	c.cmp_value = rnd64(&r);
+	c.has_digest = below(&r, 2);
+	rnd_fill(&r, c.digest, sizeof(c.digest));
 	if (!(c.flags & STORM_CAST_PARTS))
 		set_random(&r, &c.excluded);
 	set_random(&r, &c.p);
 	set_random(&r, &c.cmp_p);
 	len = storm_cast_pack(&c, buf, sizeof(buf));
 	/* below 128 every number is a byte */
-	must(len == 1 + FIXED +
+	must(len == 1 + FIXED + (c.has_digest ? STORM_DIGEST_LEN : 0) +
 			    2 * (size_t) (c.p.count + c.cmp_p.count +
 					  c.excluded.count));
 	must(unpack(&d, buf + 1, len - 1, COUNT) == STORM_OK);
@@ -202,7 +210,7 @@ START_TEST(test_refused)
 	size_t len;
 
 	REFUSED(flags = 0x20);
-	REFUSED(flags = 0x80);
+	REFUSED(flags = 0x40);
 	REFUSED(sent = 0x100001);
 	REFUSED(decision = STORM_ABORT + 1);
 	REFUSED(decision = 255);

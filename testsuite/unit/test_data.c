@@ -183,10 +183,13 @@ static void say_chunk(void)
 				.op = OP,
 				.size = size,
 				.chunk = chunk,
-				.sent = size };
+				.sent = size,
+				.has_digest = true };
 	uint8_t body[200];
-	size_t len = storm_cast_pack(&c, body, sizeof(body));
+	size_t len;
 
+	storm_sha256(file, size, c.digest);
+	len = storm_cast_pack(&c, body, sizeof(body));
 	must(len);
 	put_rx(OWNER, STORM_MSG_CAST, OP, body, len);
 	hand_over();
@@ -276,6 +279,33 @@ START_TEST(test_not_moved)
 }
 END_TEST
 
+/* A member of the session seals other bytes as a chunk of the transfer. */
+START_TEST(test_forging_member)
+{
+	uint8_t body[STORM_DATAGRAM_MAX];
+	uint64_t bad;
+	size_t len;
+
+	begin(_i);
+	bad = below(&r, (uint32_t) chunks);
+	say_chunk();
+	for (uint64_t i = 0; i < chunks; i++) {
+		if (i == bad) {
+			len = chunk_body(i, body);
+			body[8 + below(&r, (uint32_t) len - 8)] ^=
+				(uint8_t) (1 << below(&r, 8));
+			put_rx(PARENT, STORM_MSG_DATA, OP, body, len);
+		}
+		put_chunk(i, OWNER);
+	}
+	hand_over();
+	must(storm_chunkmap_full(&session->xfer.map));
+	ck_assert_int_eq(session->xfer.err, STORM_EVERIFY);
+	ck_assert_int_eq(session->xfer.phase, STORM_PHASE_BEGUN);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("data");
@@ -285,6 +315,7 @@ int main(void)
 	tcase_add_loop_test(t, test_batches, 0, unit_runs(40));
 	tcase_add_loop_test(t, test_forged_in_the_middle, 0, 16);
 	tcase_add_loop_test(t, test_not_moved, 0, 16);
+	tcase_add_loop_test(t, test_forging_member, 0, 16);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -371,7 +371,7 @@ START_TEST(test_relays)
 					  .session = s->link.session,
 					  .sender = STORM_NO_NODE,
 					  .sequence = i };
-		struct storm_rx rx = { buf, 0, false };
+		struct storm_rx rx = { .buf = buf };
 		size_t len = storm_cast_pack(&c, body, sizeof(body));
 
 		memcpy(h.incarnation, inc, sizeof(inc));

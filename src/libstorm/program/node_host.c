@@ -172,12 +172,15 @@ static bool node_host_done(struct node_file *f, struct node_piece p)
 }
 
 static void node_host_file_write(void *host, void *file, uint64_t off,
-				 size_t len)
+				 size_t len, uint64_t below)
 {
 	storm_node_t *n = host;
 	struct node_file *f = file;
 	int sys = storm_staged_write(f->f.fd, off, n->room, len);
 
+	if (!sys)
+		storm_staged_wrote(&f->f, off, n->room, len);
+	storm_staged_catch_up(&f->f, below);
 	/* without memory it is never answered, and the owner will abort */
 	node_host_done(f, (struct node_piece) { off, len, sys, false });
 }
@@ -191,7 +194,7 @@ static bool node_host_file_read(void *host, void *file, uint64_t off,
 }
 
 static void node_host_file_stage(void *host, void *file, uint64_t session,
-				 uint64_t op)
+				 uint64_t op, const uint8_t *digest)
 {
 	struct node_file *f = file;
 
@@ -199,7 +202,7 @@ static void node_host_file_stage(void *host, void *file, uint64_t session,
 	(void) session;
 	(void) op;
 	node_host_answer_later(f, storm_nm_staged,
-			       storm_staged_check(&f->f, &f->sys));
+			       storm_staged_check(&f->f, digest, &f->sys));
 }
 
 static void node_host_file_commit(void *host, void *file, uint64_t session,

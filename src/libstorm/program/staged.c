@@ -13,7 +13,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "src/libstorm/wire/digest.h"
 #include "staged.h"
+
+#define CATCH_UP (64u << 10) /* read back at a time */
 
 static int staged_fail(enum storm_err err, int *sys, int num)
 {
@@ -239,6 +242,11 @@ int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 	f->mode = to->mode;
 	f->atime = to->atime;
 	f->mtime = to->mtime;
+	if (size) {
+		f->digest = storm_digest_create();
+		if (!f->digest)
+			return STORM_ENOMEM;
+	}
 	if (f->flags & STORM_FILE_IN_LIBDIR)
 		err = staged_in_libdir(g, f, to->path, sys);
 	else
@@ -257,7 +265,40 @@ int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 	return err;
 }
 
-int storm_staged_check(struct storm_staged *f, int *sys)
+void storm_staged_wrote(struct storm_staged *f, uint64_t off, const void *buf,
+			size_t len)
+{
+	if (off != f->hashed || !f->digest)
+		return;
+	storm_digest_add(f->digest, buf, len);
+	f->hashed += len;
+}
+
+bool storm_staged_catch_up(struct storm_staged *f, uint64_t below)
+{
+	char buf[CATCH_UP];
+	uint64_t left = below > f->hashed ? below - f->hashed : 0;
+	size_t n = left < sizeof(buf) ? (size_t) left : sizeof(buf);
+
+	if (!n || !f->digest || storm_staged_read(f->fd, f->hashed, buf, n))
+		return false;
+	storm_staged_wrote(f, f->hashed, buf, n);
+	return n < left;
+}
+
+/* Is it what the owner has sent? */
+static bool staged_is_genuine(struct storm_staged *f, const uint8_t *digest)
+{
+	uint8_t own[STORM_DIGEST_LEN];
+
+	while (storm_staged_catch_up(f, f->size))
+		;
+	return f->hashed == f->size && digest && f->digest &&
+	       storm_digest_end(f->digest, own) &&
+	       !memcmp(own, digest, sizeof(own));
+}
+
+int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys)
 {
 	struct timespec t[2] = { { .tv_sec = f->atime },
 				 { .tv_sec = f->mtime } };
@@ -267,6 +308,8 @@ int storm_staged_check(struct storm_staged *f, int *sys)
 	if (fstat(f->fd, &st))
 		return staged_fail(STORM_ESYS, sys, errno);
 	if ((uint64_t) st.st_size != f->size)
+		return staged_fail(STORM_EVERIFY, sys, 0);
+	if (f->size && !staged_is_genuine(f, digest))
 		return staged_fail(STORM_EVERIFY, sys, 0);
 	/* drop set-id bits, whatever the sender asked for */
 	if (fchmod(f->fd, f->mode & STORM_FILE_MODE))
@@ -318,6 +361,8 @@ void storm_staged_drop(struct storm_staged *f)
 	if (f->dir >= 0)
 		close(f->dir);
 	f->fd = f->dir = -1;
+	storm_digest_destroy(f->digest);
+	f->digest = NULL;
 }
 
 int storm_staged_write(int fd, uint64_t off, const void *buf, size_t len)

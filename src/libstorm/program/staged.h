@@ -27,6 +27,8 @@ struct storm_staging {
 /* A file under its temporary name.  The caller reads and writes fd. */
 struct storm_staged {
 	uint64_t size;
+	struct storm_digest *digest; /* of the bytes below hashed */
+	uint64_t hashed;
 	uint32_t flags, mode; /* STORM_FILE_* */
 	int64_t atime, mtime;
 	bool committed;
@@ -42,8 +44,16 @@ struct storm_staged {
  * there is nothing to drop. */
 int storm_staged_begin(struct storm_staged *f, struct storm_staging *g,
 		       const struct storm_target *to, uint64_t size, int *sys);
-/* After the last write: check the size, set mode and times. */
-int storm_staged_check(struct storm_staged *f, int *sys);
+/* These bytes were written.  If they continue what is hashed they are hashed,
+ * while they are in the cache. */
+void storm_staged_wrote(struct storm_staged *f, uint64_t off, const void *buf,
+			size_t len);
+/* All bytes below were written: read back and hash those that are not hashed, at
+ * most a part of them.  True: there are more. */
+bool storm_staged_catch_up(struct storm_staged *f, uint64_t below);
+/* After the last write: check size and digest (NULL: of no bytes), set mode and
+ * times. */
+int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys);
 /* Rename it to its final name.  A second call does nothing. */
 int storm_staged_commit(struct storm_staged *f, int *sys);
 /* Close it.  If it is not committed, remove what it created. */

@@ -138,6 +138,8 @@ struct storm_sim {
 	uint32_t free_events;
 	const uint8_t *source; /* see storm_sim_source() */
 	uint64_t source_size;
+	bool source_hashed;
+	uint8_t source_digest[32];
 	struct frame *given; /* the one being received */
 	uint8_t *disk_room;  /* for the next run of a file */
 	/* the OPEN verified last, and the bytes of its stream, most of which

@@ -20,7 +20,8 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 
 	storm_put8(&o, STORM_CAST_STATE);
 	storm_put64(&o, c->version);
-	storm_put8(&o, c->flags);
+	storm_put8(&o, (uint8_t) (c->flags |
+				  (c->has_digest ? STORM_CAST_DIGEST : 0)));
 	storm_put64(&o, c->op);
 	storm_put64(&o, c->size);
 	storm_put32(&o, c->chunk);
@@ -31,6 +32,8 @@ size_t storm_cast_pack(const struct storm_cast *c, uint8_t *buf, size_t max)
 	storm_put8(&o, c->cmp_var);
 	storm_put8(&o, c->cmp_rel);
 	storm_put64(&o, c->cmp_value);
+	if (c->has_digest)
+		storm_put(&o, c->digest, sizeof(c->digest));
 	storm_put_set(&o, &c->p);
 	storm_put_set(&o, &c->cmp_p);
 	storm_put_set(&o, c->flags & STORM_CAST_PARTS ? &none : &c->excluded);
@@ -41,10 +44,13 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 		      uint32_t count)
 {
 	struct storm_in i = { buf, buf + len, false };
+	const uint8_t *digest;
 
 	memset(c, 0, sizeof(*c));
 	c->version = storm_get64(&i);
 	c->flags = storm_get8(&i);
+	c->has_digest = c->flags & STORM_CAST_DIGEST;
+	c->flags &= (uint8_t) ~STORM_CAST_DIGEST;
 	c->op = storm_get64(&i);
 	c->size = storm_get64(&i);
 	c->chunk = storm_get32(&i);
@@ -55,6 +61,9 @@ int storm_cast_unpack(struct storm_cast *c, const uint8_t *buf, size_t len,
 	c->cmp_var = storm_get8(&i);
 	c->cmp_rel = storm_get8(&i);
 	c->cmp_value = storm_get64(&i);
+	digest = c->has_digest ? storm_get(&i, sizeof(c->digest)) : NULL;
+	if (digest)
+		memcpy(c->digest, digest, sizeof(c->digest));
 	storm_get_set(&i, &c->p, count - 1);
 	storm_get_set(&i, &c->cmp_p, count - 1);
 	storm_get_set(&i, &c->excluded, count - 1);

@@ -7,6 +7,7 @@
 #ifndef STORM_CAST_H
 #define STORM_CAST_H
 
+#include "digest.h"
 #include "wire.h"
 
 enum storm_cast_what {
@@ -31,6 +32,7 @@ enum storm_decision { STORM_UNDECIDED = 0, STORM_COMMIT = 1, STORM_ABORT = 2 };
 	0x10 /* the excluded nodes of this epoch come in
 				   parts, not in here */
 #define STORM_CAST_FLAGS 0x1f
+#define STORM_CAST_DIGEST 0x80 /* on the wire: the digest is in it */
 
 struct storm_cast {
 	uint64_t version; /* of the owner's state; higher wins */
@@ -44,13 +46,15 @@ struct storm_cast {
 	uint64_t cmp; /* comparison asked for; 0: none */
 	uint8_t cmp_var, cmp_rel;
 	uint64_t cmp_value;
+	bool has_digest; /* all is sent: of its bytes */
+	uint8_t digest[STORM_DIGEST_LEN];
 	struct storm_idset cmp_p;    /* empty: all members */
 	struct storm_idset excluded; /* fenced nodes, all epochs so far */
 };
 
 void storm_cast_free(struct storm_cast *c); /* its sets, not c */
 /* Bytes of a state without its sets, with the u8 what. */
-#define STORM_CAST_FIXED 65
+#define STORM_CAST_FIXED 97
 /* The most bytes that each of its sets may take in a body of max bytes. */
 static inline size_t storm_cast_set_max(size_t max)
 {

@@ -58,16 +58,19 @@ struct storm_nm_ops {
 	 */
 	uint8_t *(*file_room)(void *host, void *file, size_t *size);
 	/* Take the first len bytes of the room, and write them at offset.  Then
-	 * call storm_nm_written().  Never waits for the file system. */
-	void (*file_write)(void *host, void *file, uint64_t off, size_t len);
+	 * call storm_nm_written().  Never waits for the file system.  below:
+	 * with these all bytes below were given to be written. */
+	void (*file_write)(void *host, void *file, uint64_t off, size_t len,
+			   uint64_t below);
 	/* Read back for a repair what was written, after all writes so far;
 	 * then call storm_nm_read().  One at a time.  False: not now. */
 	bool (*file_read)(void *host, void *file, uint64_t off, size_t len);
-	/* After all writes so far: verify size, set mode and times, do all that
-	 * can fail; then storm_nm_staged(), with the error of a write, if one
-	 * failed. */
+	/* After all writes so far: verify size and digest (NULL: of no bytes),
+	 * set mode and times, do all that can fail; then storm_nm_staged(), with
+	 * the error of a write, if one failed.  The digest is valid during the
+	 * call. */
 	void (*file_stage)(void *host, void *file, uint64_t session,
-			   uint64_t op);
+			   uint64_t op, const uint8_t *digest);
 	/* Rename under the final name; then storm_nm_applied(). */
 	void (*file_commit)(void *host, void *file, uint64_t session,
 			    uint64_t op);

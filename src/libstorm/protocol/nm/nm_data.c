@@ -38,13 +38,16 @@ static void nm_data_flush(struct storm_nm *nm, uint64_t now)
 	nm->stage_of = NULL;
 	nm->stage = NULL;
 	x = &s->xfer;
-	if (!x->mem)
-		nm->ops.file_write(nm->host, x->file, nm->stage_off,
-				   nm->stage_len);
 	done = nm->stage_off + nm->stage_len;
 	for (uint64_t off = nm->stage_off; off < done; off += x->map.chunk)
 		if (!storm_chunkmap_has(&x->map, off / x->map.chunk))
 			storm_chunkmap_set(&x->map, off / x->map.chunk);
+	if (x->mem)
+		nm_xfer_hash(x);
+	else
+		nm->ops.file_write(nm->host, x->file, nm->stage_off,
+				   nm->stage_len,
+				   storm_chunkmap_progress(&x->map));
 	nm_repair_written(x, now);
 	nm_xfer_check_full(s, now);
 	if (x->mem) /* of a file storm_nm_written() shows it */

@@ -83,6 +83,8 @@ struct nm_xfer {
 	struct storm_chunkmap map;	   /* chunks that are here */
 	struct storm_chunkmap written; /* ... and in the file; nm_xfer_done() */
 	bool mapped;
+	struct storm_digest *digest; /* of what is in mem, up to hashed */
+	uint64_t hashed;
 	uint64_t sent; /* the owner's, as far as heard */
 	enum storm_decision decision;
 	int err, sys;	  /* this node's fault */
@@ -327,6 +329,8 @@ void nm_xfer_skip(struct nm_session *s, uint64_t op);
 void nm_xfer_fail(struct nm_session *s, enum storm_err err, int sys);
 /* So many bytes are in a datagram. */
 void nm_xfer_map(struct nm_session *s, uint32_t chunk);
+/* More is in memory. */
+void nm_xfer_hash(struct nm_xfer *x);
 /* Go on if all is there. */
 void nm_xfer_check_full(struct nm_session *s, uint64_t now);
 

@@ -31,6 +31,8 @@ void nm_xfer_drop(struct nm_session *s)
 	x->file = NULL;
 	free(x->mem);
 	x->mem = NULL;
+	storm_digest_destroy(x->digest);
+	x->digest = NULL;
 	free(x->part.buf);
 	x->part.buf = NULL;
 	x->part.op = 0;
@@ -70,7 +72,8 @@ static void nm_xfer_begin_memory(struct nm_session *s)
 	if (x->err)
 		return;
 	x->mem = malloc(size + 1);
-	if (!x->mem)
+	x->digest = storm_digest_create();
+	if (!x->mem || !x->digest)
 		nm_xfer_fail(s, STORM_ENOMEM, 0);
 	else
 		x->phase = STORM_PHASE_BEGUN;
@@ -327,18 +330,44 @@ static void nm_xfer_decide(struct nm_session *s, enum storm_decision d,
 	}
 }
 
+/* What is there without a gap. */
+void nm_xfer_hash(struct nm_xfer *x)
+{
+	uint64_t end = storm_chunkmap_progress(&x->map);
+
+	storm_digest_add(x->digest, x->mem + x->hashed,
+			 (size_t) (end - x->hashed));
+	x->hashed = end;
+}
+
+/* Is it what the owner has sent?  A member that forges data has the key. */
+static bool nm_xfer_is_genuine(struct nm_xfer *x, const struct storm_cast *c)
+{
+	uint8_t digest[STORM_DIGEST_LEN];
+
+	return !x->begin.size || (storm_digest_end(x->digest, digest) &&
+				  !memcmp(digest, c->digest, sizeof(digest)));
+}
+
 void nm_xfer_check_full(struct nm_session *s, uint64_t now)
 {
+	const struct storm_cast *c = &s->heard.cast;
 	struct nm_xfer *x = &s->xfer;
 
 	if (!x->mapped || !storm_chunkmap_full(&x->map) || x->err ||
 	    x->phase != STORM_PHASE_BEGUN || x->staging || x->decision)
 		return;
 	nm_repair_end(x);
+	/* it comes in the state that has the end */
+	if (x->begin.size && (c->op != x->op || !c->has_digest))
+		return;
 	if (nm_xfer_is_file(x)) {
 		x->staging = true;
 		s->nm->ops.file_stage(s->nm->host, x->file, s->host.session,
-				      x->op);
+				      x->op, x->begin.size ? c->digest : NULL);
+	} else if (!nm_xfer_is_genuine(x, c)) {
+		nm_xfer_fail(s, STORM_EVERIFY, 0);
+		nm_status_update(s, false, now);
 	} else {
 		x->phase = STORM_PHASE_STAGED;
 		nm_status_update(s, false, now);

@@ -97,7 +97,7 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 
 	owner_data_pace(o, now);
 	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
-		uint64_t last = x->sent + o->data.batch - 1, n;
+		uint64_t last = x->sent + o->data.batch - 1, n, off;
 		int rc;
 
 		if (last >= x->chunks)
@@ -119,8 +119,12 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 		o->stats.tx_data += n;
 		x->sent = last + 1;
 		x->moved_at = now;
+		off = o->cast.sent;
 		o->cast.sent = x->sent == x->chunks ? x->begin.size :
 						      x->sent * o->data.chunk;
+		/* they have just been read: they are in the cache */
+		storm_digest_add(x->digest, x->buf + off,
+				 (size_t) (o->cast.sent - off));
 	}
 	return now;
 }

@@ -51,10 +51,11 @@ struct owner_xfer {
 	struct storm_faults faults;
 	uint64_t sent; /* chunks */
 	uint64_t chunks;
-	uint64_t progress; /* bytes written everywhere */
-	uint64_t moved_at; /* last sign of progress */
-	uint64_t behind;   /* nodes it waits for */
-	bool no;	   /* a comparison: it does not hold everywhere */
+	struct storm_digest *digest; /* of what is sent; NULL: of no bytes */
+	uint64_t progress;	     /* bytes written everywhere */
+	uint64_t moved_at;	     /* last sign of progress */
+	uint64_t behind;	     /* nodes it waits for */
+	bool no; /* a comparison: it does not hold everywhere */
 };
 
 /* The last request of a node. */

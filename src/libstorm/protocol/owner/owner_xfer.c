@@ -31,8 +31,11 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
 
-	if (!x) {
+	if (x && b->size)
+		x->digest = storm_digest_create();
+	if (!x || (b->size && !x->digest)) {
 		storm_begin_free(b);
+		free(x);
 		return STORM_ENOMEM;
 	}
 	x->begin = *b;
@@ -138,6 +141,7 @@ static void owner_xfer_end(struct storm_owner *o, enum storm_state state)
 	else
 		storm_outcome_clear(&out);
 	storm_begin_free(&x->begin);
+	storm_digest_destroy(x->digest);
 	free(x);
 }
 
@@ -178,6 +182,7 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 	o->cast.chunk = chunk;
 	o->cast.sent = o->cast.floor = 0;
 	o->cast.decision = STORM_UNDECIDED;
+	o->cast.has_digest = false;
 	o->tl.first_byte = o->tl.last_byte = 0;
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
@@ -322,6 +327,7 @@ static void owner_xfer_unqueue(struct storm_owner *o, struct owner_xfer **p)
 	if (!*p)
 		o->operations.tail = p;
 	storm_begin_free(&x->begin);
+	storm_digest_destroy(x->digest);
 	free(x);
 }
 
@@ -364,6 +370,12 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	*next = owner_data_send(o, now);
 	if (x->sent < x->chunks)
 		return false;
+	if (x->digest && !storm_digest_end(x->digest, o->cast.digest)) {
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ENOMEM, 0);
+		owner_xfer_decide(o, STORM_ABORT, now);
+		return true;
+	}
+	o->cast.has_digest = x->digest;
 	o->tl.last_byte = now;
 	x->state = XFER_STAGING;
 	x->behind = UINT64_MAX;

@@ -265,7 +265,7 @@ uint8_t *agent_file_room(void *host, void *file, size_t *size)
 
 /* Hand a piece of the ring to the child. */
 static bool agent_file_move(struct agent_file *f, enum file_verb verb,
-			    uint64_t off, size_t len)
+			    uint64_t off, size_t len, uint64_t below)
 {
 	static struct file_request req;
 	const struct file_piece *p = file_ring_take(&f->ring, verb, off, len);
@@ -275,6 +275,7 @@ static bool agent_file_move(struct agent_file *f, enum file_verb verb,
 	req.at = p->at;
 	req.len = p->len;
 	req.off = off;
+	req.below = below;
 	if (f->s && !agent_child_ask(f->s, &req, -1, true))
 		return true;
 	/* the child died, or does not read: nothing of it is written */
@@ -285,10 +286,11 @@ static bool agent_file_move(struct agent_file *f, enum file_verb verb,
 	return false;
 }
 
-void agent_file_write(void *host, void *file, uint64_t off, size_t len)
+void agent_file_write(void *host, void *file, uint64_t off, size_t len,
+		      uint64_t below)
 {
 	(void) host;
-	agent_file_move(file, FILE_WRITE, off, len);
+	agent_file_move(file, FILE_WRITE, off, len, below);
 }
 
 bool agent_file_read(void *host, void *file, uint64_t off, size_t len)
@@ -296,24 +298,30 @@ bool agent_file_read(void *host, void *file, uint64_t off, size_t len)
 	size_t size;
 
 	return agent_file_room(host, file, &size) && size >= len &&
-	       agent_file_move(file, FILE_READ, off, len);
+	       agent_file_move(file, FILE_READ, off, len, 0);
 }
 
-static void agent_file_request(struct agent_file *f, enum file_verb verb)
+static void agent_file_request(struct agent_file *f, enum file_verb verb,
+			       const uint8_t *digest)
 {
 	static struct file_request req;
 
 	memset(&req, 0, sizeof(req));
 	req.verb = verb;
+	if (digest) {
+		req.digested = true;
+		memcpy(req.digest, digest, sizeof(req.digest));
+	}
 	agent_file_ask(f, &req, -1);
 }
 
-void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op)
+void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op,
+		      const uint8_t *digest)
 {
 	(void) host;
 	(void) session;
 	(void) op;
-	agent_file_request(file, FILE_STAGE);
+	agent_file_request(file, FILE_STAGE, digest);
 }
 
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op)
@@ -321,7 +329,7 @@ void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op)
 	(void) host;
 	(void) session;
 	(void) op;
-	agent_file_request(file, FILE_COMMIT);
+	agent_file_request(file, FILE_COMMIT, NULL);
 }
 
 void agent_file_end(void *host, void *file)

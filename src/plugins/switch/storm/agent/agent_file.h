@@ -22,9 +22,11 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		      const struct storm_target *to, uint64_t size,
 		      void **file);
 uint8_t *agent_file_room(void *host, void *file, size_t *size);
-void agent_file_write(void *host, void *file, uint64_t off, size_t len);
+void agent_file_write(void *host, void *file, uint64_t off, size_t len,
+		      uint64_t below);
 bool agent_file_read(void *host, void *file, uint64_t off, size_t len);
-void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op);
+void agent_file_stage(void *host, void *file, uint64_t session, uint64_t op,
+		      const uint8_t *digest);
 void agent_file_commit(void *host, void *file, uint64_t session, uint64_t op);
 void agent_file_end(void *host, void *file);
 

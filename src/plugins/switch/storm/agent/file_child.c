@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@
 #define FILES_MAX 64
 
 #define REQUESTS_ROOM (1 << 20)
+#define ALIVE_EVERY 512 /* pieces that are read back */
 
 /* What storm_file keeps if its user is root: what stock slurmd lets root do with
  * files.  All others lose everything with their uid. */
@@ -40,11 +42,13 @@ struct child_file {
 	bool used;
 	uint64_t op;
 	uint8_t *ring;
-	int err, sys; /* of the first write that failed */
+	int err, sys;	/* of the first write that failed */
+	uint64_t below; /* all bytes below were written */
 	struct storm_staged f;
 };
 
 struct child {
+	int sock;
 	struct child_file files[FILES_MAX];
 	struct storm_staging staging;
 };
@@ -141,9 +145,42 @@ static void file_child_move(struct child *c, const struct file_request *req,
 		if (sys) {
 			f->err = STORM_ESYS;
 			f->sys = sys;
+		} else if (req->verb == FILE_WRITE) {
+			storm_staged_wrote(&f->f, req->off, f->ring + req->at,
+					   req->len);
+			f->below = req->below;
 		}
 	}
 	file_child_fail(rep, f->err, f->sys);
+}
+
+/* Hash what came out of order.  False: it is done, or failed. */
+static bool file_child_catch_up(struct child_file *f)
+{
+	return f->used && !f->err && storm_staged_catch_up(&f->f, f->below);
+}
+
+/* As long as nobody asks for anything. */
+static void file_child_idle(struct child *c, int sock)
+{
+	struct pollfd p = { .fd = sock, .events = POLLIN };
+
+	for (int i = 0; i < FILES_MAX; i++) {
+		while (!poll(&p, 1, 0) && file_child_catch_up(&c->files[i]))
+			;
+	}
+}
+
+/* All was written: hash the rest, and say now and then that this goes on. */
+static void file_child_hash(struct child_file *f, int sock)
+{
+	struct file_reply rep = { .verb = FILE_ALIVE, .op = f->op };
+
+	f->below = f->f.size;
+	for (uint32_t n = 1; file_child_catch_up(f); n++) {
+		if (n % ALIVE_EVERY == 0)
+			fdpass_send(sock, &rep, sizeof(rep), -1);
+	}
 }
 
 static void file_child_stage(struct child *c, const struct file_request *req,
@@ -156,7 +193,8 @@ static void file_child_stage(struct child *c, const struct file_request *req,
 	else if (f->err)
 		file_child_fail(rep, f->err, f->sys);
 	else
-		rep->err = storm_staged_check(&f->f, &rep->sys);
+		rep->err = storm_staged_check(
+			&f->f, req->digested ? req->digest : NULL, &rep->sys);
 }
 
 static void file_child_commit(struct child *c, const struct file_request *req,
@@ -218,6 +256,9 @@ static bool file_child_handle(struct child *c, const struct file_request *req,
 		file_child_move(c, req, rep);
 		return true;
 	case FILE_STAGE:
+		f = file_child_find(c, req->op);
+		if (f)
+			file_child_hash(f, c->sock);
 		file_child_stage(c, req, rep);
 		return true;
 	case FILE_COMMIT:
@@ -244,6 +285,7 @@ static void file_child_serve(int sock)
 	ssize_t n;
 	int fd;
 
+	c->sock = sock;
 	c->staging.root = c->staging.libdir = -1;
 	while ((n = fdpass_recv(sock, &req, sizeof(req), &fd)) > 0) {
 		struct file_reply rep = { 0 };
@@ -262,6 +304,7 @@ static void file_child_serve(int sock)
 			close(fd);
 		if (answer && fdpass_send(sock, &rep, sizeof(rep), -1))
 			break;
+		file_child_idle(c, sock);
 	}
 	/* the agent closed the socket or died */
 	for (int i = 0; i < FILES_MAX; i++) {

@@ -11,7 +11,8 @@
  *
  * The nursery (file_nursery.h) forks the children.
  *
- * The file includes no header of Slurm, and uses only staged.h of libstorm.
+ * The file includes no header of Slurm, and uses only staged.h and
+ * digest.h of libstorm.
  * Errors are enum storm_err and errno.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -25,6 +26,7 @@
 #include <sys/types.h>
 
 #include "src/libstorm/storm.h"
+#include "src/libstorm/wire/digest.h"
 
 struct file_user {
 	uid_t uid;
@@ -57,6 +59,9 @@ struct file_request {
 	uint32_t mode;
 	uint32_t at, len; /* WRITE and READ, as off */
 	uint64_t off;
+	uint64_t below;	   /* WRITE: with it all bytes below are there */
+	uint32_t digested; /* STAGE: there is a digest */
+	uint8_t digest[STORM_DIGEST_LEN];
 	char path[PATH_MAX]; /* sent up to its NUL */
 };
 

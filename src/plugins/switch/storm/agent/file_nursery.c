@@ -27,6 +27,7 @@
 #include "file_child.h"
 #include "file_nursery.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/wire/digest.h"
 #include "src/storm_common/caps.h"
 
 /* It changes the uid, joins a job's namespace, kills what does not end, and its
@@ -273,6 +274,8 @@ _Noreturn void file_nursery_serve(int sock, file_join_fn join)
 			strerror(errno));
 		_exit(1);
 	}
+	/* OpenSSL takes its time at the first use: once, not in each child */
+	storm_digest_destroy(storm_digest_create());
 	signal(SIGPIPE, SIG_IGN);
 	/* only the agent ends the nursery, by closing its socket */
 	signal(SIGINT, SIG_IGN);
