@@ -55,19 +55,23 @@
 #include "step_stdio.h"
 
 #define ACK_LIMIT (10 * STORM_SEC)
+#define BACKLOG 4096	/* the kernel's own limit, by default */
+#define ACCEPT_MAX 1000 /* then other descriptors */
 
 static struct {
 	pthread_t thread;
 	bool running;
 	int agent; /* -1: gone, everything is forwarded */
 	int listener, wake;
+	int diag; /* of step_peer.h */
+	uint32_t strangers;
 	slurm_addr_t self, real;
 	struct step_message *messages, **end;
 	const stepd_step_rec_t *job;
 	bool late;     /* the thread's: answers wait */
 	bool lingered; /* srun has all of the output */
 	sem_t drained; /* srun has all earlier messages */
-} r = { .agent = -1, .listener = -1, .wake = -1 };
+} r = { .agent = -1, .listener = -1, .wake = -1, .diag = -1 };
 
 static struct local_frame frame; /* the thread's, once it runs */
 
@@ -165,22 +169,36 @@ static void step_relay_take(int fd)
 		step_relay_agent_gone("reports go to srun directly");
 }
 
+/* A reset: a stranger's connection must leave nothing in this kernel. */
+static void step_relay_refuse(int fd, const struct sockaddr_in *peer)
+{
+	const struct linger reset = { .l_onoff = 1 };
+
+	if (!r.strangers++)
+		info("storm: a connection from port %u is not slurmstepd's, closed",
+		     ntohs(peer->sin_port));
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+}
+
+/* All that wait.  Any user can connect, and slurmstepd's own connection must not
+ * find the queue full: it would try again only after a second. */
 static void step_relay_accept(void)
 {
-	struct sockaddr_in peer;
-	socklen_t len = sizeof(peer);
-	int fd = accept4(r.listener, (struct sockaddr *) &peer, &len,
-			 SOCK_CLOEXEC);
+	for (int i = 0; i < ACCEPT_MAX; i++) {
+		struct sockaddr_in peer;
+		socklen_t len = sizeof(peer);
+		int fd = accept4(r.listener, (struct sockaddr *) &peer, &len,
+				 SOCK_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	if (step_peer_is_self(&peer, (struct sockaddr_in *) &r.self)) {
-		step_relay_take(fd);
-		return;
+		if (fd < 0)
+			return;
+		if (step_peer_is_self(r.diag, &peer,
+				      (struct sockaddr_in *) &r.self))
+			step_relay_take(fd);
+		else
+			step_relay_refuse(fd, &peer);
 	}
-	info("storm: a connection from port %u is not slurmstepd's, closed",
-	     ntohs(peer.sin_port));
-	close(fd);
 }
 
 /* ------------------------------------------------------------- from the agent --- */
@@ -312,15 +330,16 @@ static bool step_relay_listen(void)
 		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return r.listener >= 0 &&
 	       !bind(r.listener, (struct sockaddr *) in, len) &&
-	       !listen(r.listener, 16) &&
-	       !getsockname(r.listener, (struct sockaddr *) in, &len);
+	       !listen(r.listener, BACKLOG) &&
+	       !getsockname(r.listener, (struct sockaddr *) in, &len) &&
+	       (r.diag = step_peer_open(in)) >= 0;
 }
 
 static void step_relay_close(void)
 {
-	int *fds[] = { &r.agent, &r.listener, &r.wake };
+	int *fds[] = { &r.agent, &r.listener, &r.wake, &r.diag };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
