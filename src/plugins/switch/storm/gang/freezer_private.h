@@ -80,8 +80,13 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);
 bool freezer_proc_runs(pid_t pid, const char *name);
 /* Do they run the same file? */
 bool freezer_proc_same(pid_t a, pid_t b);
+/* Its parent; 0: it is gone. */
+pid_t freezer_proc_parent(pid_t pid);
 /* Is it stopped, or gone? */
 bool freezer_proc_stands(pid_t pid);
+/* The pending signals that it does not block, as bits, without those that stop or
+ * continue. */
+uint64_t freezer_proc_waiting(pid_t pid);
 /* FREEZER_SIGNALLED, FREEZER_TRACED, both or 0. */
 unsigned int freezer_proc_wants(pid_t pid);
 

@@ -88,14 +88,32 @@ bool freezer_proc_same(pid_t a, pid_t b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-bool freezer_proc_stands(pid_t pid)
+/* Its state, and its parent; false: it is gone. */
+static bool freezer_proc_stat(pid_t pid, char *state, pid_t *parent)
 {
 	char buf[256], *end;
 
 	if (freezer_proc_read(pid, "stat", buf, sizeof(buf)) < 0)
-		return true;
+		return false;
 	end = strrchr(buf, ')'); /* the name may hold anything */
-	return !end || end[1] != ' ' || !end[2] || strchr("TtZX", end[2]);
+	return end && sscanf(end + 1, " %c %d", state, parent) == 2;
+}
+
+bool freezer_proc_stands(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return !freezer_proc_stat(pid, &state, &parent) ||
+	       strchr("TtZX", state);
+}
+
+pid_t freezer_proc_parent(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return freezer_proc_stat(pid, &state, &parent) ? parent : 0;
 }
 
 static uint64_t freezer_proc_mask(const char *status, const char *key)
@@ -106,21 +124,34 @@ static uint64_t freezer_proc_mask(const char *status, const char *key)
 }
 
 /* Signals that stop do not count: the freezer may have sent them. */
-unsigned int freezer_proc_wants(pid_t pid)
+static uint64_t freezer_proc_waiting_in(const char *status)
 {
 	const uint64_t own = 1ull << (SIGSTOP - 1) | 1ull << (SIGCONT - 1) |
 			     1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
 			     1ull << (SIGTTOU - 1);
+
+	return (freezer_proc_mask(status, "\nSigPnd:\t") |
+		freezer_proc_mask(status, "\nShdPnd:\t")) &
+	       ~freezer_proc_mask(status, "\nSigBlk:\t") & ~own;
+}
+
+uint64_t freezer_proc_waiting(pid_t pid)
+{
+	char buf[4096];
+
+	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
+		return 0;
+	return freezer_proc_waiting_in(buf);
+}
+
+unsigned int freezer_proc_wants(pid_t pid)
+{
 	char buf[4096];
 	const char *tracer;
-	uint64_t waiting;
 
 	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
 		return 0;
 	tracer = strstr(buf, "\nTracerPid:\t");
-	waiting = (freezer_proc_mask(buf, "\nSigPnd:\t") |
-		   freezer_proc_mask(buf, "\nShdPnd:\t")) &
-		  ~freezer_proc_mask(buf, "\nSigBlk:\t");
-	return (waiting & ~own ? FREEZER_SIGNALLED : 0) |
+	return (freezer_proc_waiting_in(buf) ? FREEZER_SIGNALLED : 0) |
 	       (tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
 }

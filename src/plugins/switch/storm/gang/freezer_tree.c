@@ -40,7 +40,9 @@ static bool freezer_tree_knows(const struct freezer *f, pid_t pid)
 	return false;
 }
 
-static int freezer_tree_add(struct freezer *f, pid_t pid)
+/* A child of parent.  It is asked again for its parent once its pidfd holds it:
+ * the pid may have become another process's since the list was read. */
+static int freezer_tree_add(struct freezer *f, pid_t pid, pid_t parent)
 {
 	struct freezer_member *m;
 
@@ -59,6 +61,8 @@ static int freezer_tree_add(struct freezer *f, pid_t pid)
 	if (m->pidfd < 0)
 		return errno == ESRCH ? 0 : errno;
 	f->members++;
+	if (freezer_proc_parent(pid) != parent)
+		freezer_tree_forget(f, f->members - 1);
 	return 0;
 }
 
@@ -103,7 +107,7 @@ static int freezer_tree_take_thread(struct freezer *f, pid_t pid,
 			if (freezer_tree_knows(f, child) ||
 			    freezer_tree_exempts(child))
 				continue;
-			err = freezer_tree_add(f, child);
+			err = freezer_tree_add(f, child, pid);
 			(*news)++;
 		}
 	}
