@@ -42,6 +42,7 @@ class NodeTrace:
         self.twins = {}             # of the same name: {key: how many are left}
         self.now = None             # (version, slot); None: everything runs
         self.last = -1              # strobe
+        self.paid = set()           # jobs that skip this turn
         self.round = []             # slots of one version in their order
         self.loose = False          # jobs that are stopped: unknown for now
         self.heard = -1             # greatest strobe of the events before this
@@ -88,10 +89,12 @@ class NodeTrace:
 
     def step_settled(self, e, key, step, turn):
         if step.stands:
-            self.expect(turn is False, e, f"{key} stands, slot {self.now}, "
+            self.expect(turn is False or key[0] in self.paid, e,
+                        f"{key} stands, slot {self.now}, "
                         f"turn {turn}")
         elif turn is False and not step.script:
-            excused = step.why in REASONS or \
+            # a turn that is paid with goes to others
+            excused = step.why in REASONS or self.paid or \
                 step.why == "starting" and step.age < self.grace
             self.expect(excused, e, f"{key} runs out of its turn, slot "
                         f"{self.now}, why {step.why}")
@@ -164,6 +167,7 @@ class NodeTrace:
         fresh = e["strobe"] >> 32 != self.last >> 32 or self.now is None or \
             self.now[0] != e["version"]
         self.last = e["strobe"]
+        self.paid.clear()
         self.meant[e["strobe"]] = (e["version"], e["slot"])
         if e["strobe"] > self.heard:
             self.obeyed[e["strobe"]] = e["at"]
@@ -177,6 +181,9 @@ class NodeTrace:
         recent = self.round[-rows:] if rows else []
         self.expect(len(set(recent)) == len(recent), e,
                     f"of {rows} slots some come more often: {recent}")
+
+    def on_pays(self, e):
+        self.paid.add(e["job"])
 
     def on_missed(self, e):
         self.round.clear()

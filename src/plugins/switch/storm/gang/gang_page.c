@@ -260,6 +260,7 @@ const char *gang_what_name(uint32_t what)
 		[GANG_CONTINUE] = "continue", [GANG_OPEN] = "open",
 		[GANG_STEP] = "step",	      [GANG_GONE] = "gone",
 		[GANG_MISSED] = "missed",     [GANG_JOB] = "job",
+		[GANG_PAYS] = "pays",
 	};
 
 	return what < sizeof(name) / sizeof(*name) ? name[what] : NULL;
@@ -281,6 +282,7 @@ const char *gang_why_name(uint32_t why)
 		[GANG_WHY_STARTING] = "starting",
 		[GANG_WHY_DEBUGGER] = "debugger",
 		[GANG_WHY_RETURNED] = "returned",
+		[GANG_WHY_SPARE] = "spare",
 	};
 
 	return why < sizeof(name) / sizeof(*name) ? name[why] : NULL;

@@ -83,6 +83,8 @@ enum gang_what {
 				   many before it were not */
 	GANG_JOB = 10,	   /* of the new map, version: its own; a, b: its
 				   rows below 32, below 64, as bits */
+	GANG_PAYS = 11,	   /* step; it skips this turn; a: how many of 1024;
+				   b: what its switch costs, us */
 };
 
 enum gang_why {
@@ -100,6 +102,7 @@ enum gang_why {
 	GANG_WHY_STARTING = 11, /* not all of its tasks are past exec */
 	GANG_WHY_DEBUGGER = 12, /* a debugger traces it */
 	GANG_WHY_RETURNED = 13, /* the agent itself had been stopped */
+	GANG_WHY_SPARE = 14,	/* another job skips its turn (GANG_PAYS) */
 };
 
 struct gang_event {

@@ -5,6 +5,7 @@
  *	agent_gang_maps.c	keeps the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_turns.c	stops and continues steps
+ *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
  *
@@ -44,9 +45,18 @@ struct gang_local {	    /* a step on this node */
 	struct gang_step step;
 	struct freezer *f;
 	struct gang_mark *mark;
-	uint64_t stopped, looked; /* when last; 0: never */
-	bool granted;		  /* runs for a signal until its slot */
-	bool traced;		  /* a debugger traces it */
+	uint64_t stopped, looked;	   /* when last; 0: never */
+	uint64_t stop_cost, continue_cost; /* mean CPU time of this agent */
+	uint64_t grant_cost;		   /* for turns that were not its own */
+	uint64_t cost;		 /* of a turn of its job, with what it owes */
+	uint32_t share;		 /* of its turns, which it skips: gang_bill.h */
+	bool skips;		 /* pays with this turn */
+	bool fills;		 /* has this turn of one that pays */
+	struct senders *senders; /* asked whose signals wait */
+	uint64_t asked;		 /* when; as `busy` ends */
+	uint64_t busy;		 /* how long looking at it took the last time */
+	bool granted;		 /* runs for root's signal until its slot */
+	bool traced;		 /* a debugger traces it */
 	bool has_srun;
 	bool starting; /* not all tasks are past exec */
 	bool listed;   /* found by the listing under way */
@@ -130,6 +140,16 @@ static inline bool agent_gang_is_here(const struct gang_known *k,
 	return j->zone == k->zone && storm_idset_has(&j->nodes, k->self);
 }
 
+/* The job, if it has this node in the map; else NULL. */
+static inline const struct gang_job *
+agent_gang_job_in(const struct gang_known *k, uint32_t job_id)
+{
+	const struct gang_job *j = k->there ? gang_map_job(&k->map, job_id) :
+					      NULL;
+
+	return j && agent_gang_is_here(k, j) ? j : NULL;
+}
+
 /* agent_gang_turns.c: call all of these with the lock, and the next part's,
  * too, unless they say otherwise */
 /* Append an event of step l to the trace; NULL: of the node. */
@@ -160,6 +180,14 @@ void agent_gang_return(struct agent_gang *g);
 uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
+
+/* agent_gang_bill.c: with the lock, but for the clock */
+/* This thread's CPU time, to measure a switch. */
+uint64_t agent_gang_bill_clock(void);
+/* A signal of root's has brought it back out of its turn. */
+void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l);
+/* A slot begins: find who pays with it, and who has it instead. */
+void agent_gang_bill_slot(struct agent_gang *g);
 
 /* agent_gang_steps.c: the main loop's, without the lock */
 /* Watch the directory of records; 0, or -1 and errno. */

@@ -10,8 +10,8 @@
  * (gang_guard.c).  After a stop this process obeys no strobe that was sent
  * before it continued.
  *
- * A stopped step with a pending signal, such as SIGTERM, runs to the end of its
- * next slot, to handle it.
+ * A stopped step for which a signal of root's waits, such as scancel's SIGTERM,
+ * runs to the end of its next slot, to handle it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -28,6 +28,7 @@
 #include "agent_gang_private.h"
 #include "agent_poll.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
+#include "src/plugins/switch/storm/gang/gang_bill.h"
 #include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -79,6 +80,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 			  bool again)
 {
 	bool was = freezer_stopped(l->f);
+	uint64_t cost;
 	int err;
 
 	if (was && !again)
@@ -87,10 +89,13 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	if (!was)
 		g->page->stopped++;
 	gang_mark_set(l->mark, true);
+	cost = agent_gang_bill_clock();
 	err = freezer_stop(l->f, again);
+	cost = agent_gang_bill_clock() - cost;
 	if (err)
 		agent_gang_step_failed(l, "stopped", err);
 	if (!was) {
+		l->stop_cost = gang_bill_mean(l->stop_cost, cost);
 		l->stopped = storm_now();
 		g->a->count.gang_stops++;
 		if (g->look_at > l->stopped + AGENT_GANG_LOOK)
@@ -102,11 +107,15 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 			      enum gang_why why)
 {
+	uint64_t cost;
 	int err;
 
 	if (!freezer_stopped(l->f))
 		return;
+	cost = agent_gang_bill_clock();
 	err = freezer_continue(l->f, false);
+	cost = agent_gang_bill_clock() - cost;
+	l->continue_cost = gang_bill_mean(l->continue_cost, cost);
 	if (err)
 		agent_gang_step_failed(l, "continued", err);
 	else
@@ -138,18 +147,6 @@ bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job)
 	return false;
 }
 
-/* The job, if it has this node in the map; else NULL. */
-static const struct gang_job *agent_gang_job_in(const struct gang_known *k,
-						uint32_t job_id)
-{
-	const struct gang_job *j;
-
-	if (!k->there)
-		return NULL;
-	j = gang_map_job(&k->map, job_id);
-	return j && agent_gang_is_here(k, j) ? j : NULL;
-}
-
 /* A batch script runs while it has srun, which carries the output of steps.
  * With a long quantum it always runs: its Slurm commands would time out. */
 static bool agent_gang_script_runs(const struct agent_gang *g,
@@ -168,12 +165,14 @@ static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 
 	if (!j || !agent_gang_job_in(&g->known[0], l->step.job))
 		return GANG_WHY_NOT_IN_MAP;
-	if (storm_idset_has(&j->rows, g->slot)) {
+	if (storm_idset_has(&j->rows, g->slot) && !l->skips) {
 		l->granted = false;
 		return GANG_WHY_SLOT;
 	}
 	if (l->granted)
 		return GANG_WHY_SIGNAL;
+	if (l->fills)
+		return GANG_WHY_SPARE;
 	if (l->traced)
 		return GANG_WHY_DEBUGGER;
 	/* Slurm sends no signal to a task before its exec() */
@@ -193,6 +192,17 @@ static void agent_gang_trace_slot(struct agent_gang *g)
 	g->told_version = g->now->map.version;
 	g->told_slot = g->slot;
 	agent_gang_trace(g, GANG_SLOT, NULL, 0, 0);
+}
+
+/* Find who pays with this turn. */
+static void agent_gang_slot_begins(struct agent_gang *g)
+{
+	agent_gang_trace_slot(g);
+	agent_gang_bill_slot(g);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if (l->skips)
+			agent_gang_trace(g, GANG_PAYS, l, l->share,
+					 l->cost / STORM_US);
 }
 
 /* First stop, then continue, so that no two jobs run at once. */
@@ -300,6 +310,7 @@ void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 		g->now = k;
 		g->slot = st.slot;
 		a->count.gang_slots++;
+		agent_gang_slot_begins(g);
 	}
 	/* before a step stops the guards must watch */
 	gang_page_share(g->page, NULL, a->node, g->shared);

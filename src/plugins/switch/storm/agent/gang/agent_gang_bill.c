@@ -1,0 +1,147 @@
+/*
+ * agent_gang_bill.c - makes a job pay for its switches, with turns (gang_bill.h).
+ * A turn that a job skips goes to others: to each that has a slot in common with
+ * all that run now, so that they share no core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <time.h>
+
+#include "agent_gang_private.h"
+#include "src/plugins/switch/storm/gang/gang_bill.h"
+#include "src/libstorm/base/minmax.h"
+
+/* The agent measures only what it does itself.  The step's processes use two to
+ * three times as much to stop and to go on. */
+#define PROCESSES_TOO 4
+
+uint64_t agent_gang_bill_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * STORM_SEC + t.tv_nsec;
+}
+
+static uint64_t agent_gang_bill_quantum(const struct agent_gang *g)
+{
+	return g->now->map.zones[g->now->zone].quantum;
+}
+
+/* As if its turn had cost a quantum more, then half of that, and so on: in all it
+ * skips about one turn. */
+void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l)
+{
+	if (g->now)
+		l->grant_cost += agent_gang_bill_quantum(g);
+}
+
+static uint64_t agent_gang_bill_of(const struct gang_local *l)
+{
+	return PROCESSES_TOO * (l->stop_cost + l->continue_cost) +
+	       l->grant_cost;
+}
+
+/* Of all of the job's steps here. */
+static uint64_t agent_gang_bill_cost(const struct agent_gang *g, uint32_t job)
+{
+	uint64_t cost = 0;
+
+	for (const struct gang_local *l = g->steps; l; l = l->next)
+		if (l->step.job == job)
+			cost += agent_gang_bill_of(l);
+	return cost;
+}
+
+/* The usual case: whatever is whose, it is below what is free. */
+static bool agent_gang_bill_is_small(const struct agent_gang *g)
+{
+	uint64_t cost = 0;
+
+	for (const struct gang_local *l = g->steps; l; l = l->next)
+		cost += agent_gang_bill_of(l);
+	return !gang_bill_share(cost, 0, agent_gang_bill_quantum(g));
+}
+
+static bool agent_gang_bill_has_slot(const struct agent_gang *g,
+				     const struct gang_local *l)
+{
+	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
+
+	return j && storm_idset_has(&j->rows, g->slot);
+}
+
+/* Steps of jobs that have a slot in common never share a core. */
+static bool agent_gang_bill_apart(const struct agent_gang *g,
+				  const struct gang_local *a,
+				  const struct gang_local *b)
+{
+	const struct gang_job *x = agent_gang_job_in(g->now, a->step.job);
+	const struct gang_job *y = agent_gang_job_in(g->now, b->step.job);
+	uint32_t rows = g->now->map.zones[g->now->zone].rows;
+
+	for (uint32_t i = 0; x && y && i < rows; i++)
+		if (storm_idset_has(&x->rows, i) &&
+		    storm_idset_has(&y->rows, i))
+			return true;
+	return false;
+}
+
+/* The cheapest job's.  One that was never stopped has no cost yet. */
+static uint64_t agent_gang_bill_least(const struct agent_gang *g)
+{
+	uint64_t least = UINT64_MAX, cost;
+
+	for (const struct gang_local *l = g->steps; l; l = l->next) {
+		cost = agent_gang_bill_cost(g, l->step.job);
+		if (cost && agent_gang_job_in(g->now, l->step.job))
+			least = storm_min(least, cost);
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+/* True: someone skips this turn.  A job that root has signalled does not: it runs
+ * until its turn is over. */
+static bool agent_gang_bill_collect(struct agent_gang *g)
+{
+	uint64_t quantum = agent_gang_bill_quantum(g);
+	uint64_t least = agent_gang_bill_least(g);
+	bool any = false;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		if (!agent_gang_bill_has_slot(g, l))
+			continue;
+		l->cost = agent_gang_bill_cost(g, l->step.job);
+		l->share = gang_bill_share(l->cost, least, quantum);
+		l->skips = !l->granted && gang_bill_skips(l->share, g->number);
+		l->grant_cost /= 2;
+		any |= l->skips;
+	}
+	return any;
+}
+
+static bool agent_gang_bill_may_fill(const struct agent_gang *g,
+				     const struct gang_local *l)
+{
+	if (agent_gang_bill_has_slot(g, l) ||
+	    !agent_gang_job_in(g->now, l->step.job))
+		return false;
+	for (const struct gang_local *o = g->steps; o; o = o->next)
+		if ((o->fills ||
+		     (agent_gang_bill_has_slot(g, o) && !o->skips)) &&
+		    !agent_gang_bill_apart(g, l, o))
+			return false;
+	return true;
+}
+
+void agent_gang_bill_slot(struct agent_gang *g)
+{
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		l->skips = l->fills = false;
+	if (agent_gang_bill_is_small(g) || !agent_gang_bill_collect(g))
+		return;
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		l->fills = agent_gang_bill_may_fill(g, l);
+}
