@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "freezer_private.h"
+#include "senders.h"
 
 static const struct freezer_ops *const freezer_ops_of[FREEZER_KINDS] = {
 	[FREEZER_V2] = &freezer_v2_ops,
@@ -112,6 +113,26 @@ unsigned int freezer_wants(struct freezer *f)
 		all |= freezer_proc_wants(pids[i]);
 	free(pids);
 	return all;
+}
+
+struct senders *freezer_senders(struct freezer *f)
+{
+	struct senders *s;
+	size_t n, some = 0;
+	pid_t *pids;
+	int err = freezer_pids(f, &pids, &n);
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (freezer_proc_wants(pids[i]) == FREEZER_SIGNALLED)
+			pids[some++] = pids[i];
+	s = senders_start(pids, some);
+	if (!s)
+		free(pids);
+	return s;
 }
 
 bool freezer_has(struct freezer *f, const char *name)

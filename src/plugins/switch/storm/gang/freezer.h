@@ -85,6 +85,7 @@ int freezer_group_enter(const char *group);
 int freezer_group_remove(const char *group);
 
 struct freezer;
+struct senders;
 
 /*
  * A step to be frozen.  group: of freezer_group_make(), or any other v2 group
@@ -117,6 +118,8 @@ int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 #define FREEZER_SIGNALLED 0x1u
 #define FREEZER_TRACED 0x2u
 unsigned int freezer_wants(struct freezer *f);
+/* Begin to ask who sent these signals (senders.h).  NULL and errno. */
+struct senders *freezer_senders(struct freezer *f);
 /* Does one of its processes run a program of this name, such as "srun", whose
  * file root owns? A user's own program of that name does not count. */
 bool freezer_has(struct freezer *f, const char *name);

@@ -26,10 +26,13 @@
 #include "src/common/xstring.h"
 
 #include "agent_gang_private.h"
+#include "src/plugins/switch/storm/gang/senders.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
 #define LOOK_EVERY AGENT_GANG_LOOK
+#define LOOK_PART 16		   /* a look may take this part of the time */
+#define LOOK_ANSWER (2 * STORM_MS) /* until senders.h has one */
 #define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
 
 /* ----------------------------------------------------------- come and go --- */
@@ -51,6 +54,7 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
 	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_gang_unlock(g);
+	senders_stop(l->senders);
 	freezer_drop(l->f);
 	gang_mark_close(l->mark);
 	agent_io_close(&g->a->ios, &l->io);
@@ -254,19 +258,61 @@ static unsigned int agent_gang_step_wants(struct agent_gang *g,
 	return wants;
 }
 
+/* A signal of root's waits: the step runs to the end of its next slot. */
+static void agent_gang_step_grant(struct agent_gang *g, struct gang_local *l)
+{
+	agent_gang_lock(g);
+	if (freezer_stopped(l->f)) {
+		if (!l->granted)
+			agent_gang_bill_grant(g, l);
+		l->granted = true;
+		agent_gang_step_continue(g, l, GANG_WHY_SIGNAL);
+	}
+	agent_gang_unlock(g);
+}
+
+/* A signal waits, maybe the step's own: a timer must not bring a job more than
+ * its turns.  So ask who sent it.  A group of version 1 cannot be asked, its step
+ * only pays. */
+static void agent_gang_step_signalled(struct agent_gang *g,
+				      struct gang_local *l)
+{
+	if (l->step.kind == FREEZER_V1) {
+		agent_gang_step_grant(g, l);
+	} else {
+		/* the lock: see agent_gang_step_read() */
+		agent_gang_lock(g);
+		l->senders = freezer_senders(l->f);
+		agent_gang_unlock(g);
+	}
+	l->asked = storm_now();
+}
+
+/* The answer, if it is there.  The next look is later: the kernel may only now
+ * release a process that was asked, and a tracer would count as a debugger. */
+static void agent_gang_step_hear(struct agent_gang *g, struct gang_local *l,
+				 uint64_t now)
+{
+	if (!senders_done(l->senders))
+		return;
+	l->busy = (now - l->asked) / 4; /* it mostly waits */
+	if (senders_stop(l->senders))
+		agent_gang_step_grant(g, l);
+	l->senders = NULL;
+}
+
 /* Continue a stopped step if it has a reason. */
 static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants = agent_gang_step_wants(g, l);
 
+	if (wants & FREEZER_SIGNALLED && !(wants & FREEZER_TRACED))
+		agent_gang_step_signalled(g, l);
 	agent_gang_lock(g);
-	l->granted |= wants & FREEZER_SIGNALLED;
-	if (wants)
-		agent_gang_step_continue(
-			g, l, l->traced ? GANG_WHY_DEBUGGER : GANG_WHY_SIGNAL);
-	else if (l->step.kind == FREEZER_SIGNALS &&
-		 freezer_stopped(l->f)) /* stop new processes */
-		agent_gang_step_stop(g, l, true);
+	if (wants & FREEZER_TRACED)
+		agent_gang_step_continue(g, l, GANG_WHY_DEBUGGER);
+	if (freezer_stopped(l->f) && l->step.kind == FREEZER_SIGNALS)
+		agent_gang_step_stop(g, l, true); /* stop new processes */
 	agent_gang_unlock(g);
 }
 
@@ -275,10 +321,13 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 					 const struct gang_local *l)
 {
-	uint64_t soon = l->looked + LOOK_EVERY;
-	uint64_t rarely = l->looked + LOOK_RARELY;
+	uint64_t least = storm_max(LOOK_EVERY, LOOK_PART * l->busy);
+	uint64_t soon = l->looked + least;
+	uint64_t rarely = l->looked + storm_max(LOOK_RARELY, least);
 	uint64_t stands = l->stopped + LOOK_EVERY;
 
+	if (l->senders)
+		return l->looked + LOOK_ANSWER;
 	if (l->traced ||
 	    (l->step.script && !agent_gang_job_has_steps(g, l->step.job)))
 		return soon;
@@ -287,12 +336,10 @@ static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 	return storm_min(storm_max(stands, soon), rarely);
 }
 
-static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
-				 uint64_t now)
+static void agent_gang_step_look_now(struct agent_gang *g, struct gang_local *l)
 {
 	bool has_srun;
 
-	l->looked = now;
 	if (l->step.script) {
 		has_srun = freezer_has(l->f, "srun");
 		agent_gang_lock(g);
@@ -303,6 +350,18 @@ static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
 		agent_gang_step_look_at(g, l);
 	else if (l->traced)
 		agent_gang_step_wants(g, l);
+}
+
+static void agent_gang_step_look(struct agent_gang *g, struct gang_local *l,
+				 uint64_t now)
+{
+	l->looked = now;
+	if (l->senders) {
+		agent_gang_step_hear(g, l, now);
+		return;
+	}
+	agent_gang_step_look_now(g, l);
+	l->busy = storm_now() - now;
 }
 
 /* When to look at a step next, of all. */

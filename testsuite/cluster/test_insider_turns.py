@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A bad neighbour: an ordinary user's job beside another user's job. What it does
+to turns and to the end of a step is compared with what an honest neighbour does in
+the same lab, so that the machine's speed does not matter.
+"""
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+
+import pytest
+
+from conftest import make, need_cgroup2
+from gang import Gang
+from harness import HERE, Cluster, until
+
+pytestmark = pytest.mark.storm_only
+
+#: for all users, on all hosts
+PROGRAMS = "/home/programs"
+NEIGHBOUR, DO = PROGRAMS + "/neighbour", PROGRAMS + "/taskdo"
+WINDOW = 4      # seconds in which shares are measured
+
+
+def furnish(cluster):
+    to = cluster.home.parent / "programs"
+    to.mkdir(mode=0o755)
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
+                    HERE.parent / "programs" / "neighbour.c", "-o",
+                    to / "neighbour"], check=True)
+    shutil.copy(cluster.bin / "taskdo", to)
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def gang():
+    need_cgroup2()
+    c = furnish(make("neighbour", 1, kind=Gang, cpus=1, gang=3))
+    c.patience = 30
+    yield c
+    c.down()
+
+
+@pytest.fixture(autouse=True)
+def _end(request):
+    yield
+    if "gang" in request.fixturenames:
+        c = request.getfixturevalue("gang")
+        c.end_jobs()
+        c.set_quantum(c.quantum)
+
+
+def cpu_time(pid):
+    """In ticks."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
+    return sum(map(int, stat.split()[11:13]))
+
+
+# -- turns ---------------------------------------------------------------------
+
+def begin(gang, verbs, user):
+    """Start a job. Returns its id."""
+    before = set(gang.jobs())
+    gang.begin(verbs, nodes=1, user=user, cwd="/tmp")
+    job, = gang.until(lambda: set(gang.jobs()) - before, "the job")
+    return job
+
+
+def turn_shares(gang, jobs):
+    """The share of the time of one window in which each job was not stopped, by
+    the node's trace."""
+    since = gang.mark("n1")
+    time.sleep(WINDOW)
+    events = gang.trace("n1", since)
+    whole = events[-1]["at"] - events[0]["at"]
+    stood = dict.fromkeys(jobs, 0)
+    stopped = {}
+    for e in events:
+        if e["what"] == "stop":
+            stopped[e["job"]] = e["at"]
+        elif e["what"] == "continue":
+            if e["job"] in jobs:
+                stood[e["job"]] += e["at"] - stopped.pop(e["job"],
+                                                         events[0]["at"])
+    return [1 - stood[j] / whole for j in jobs]
+
+
+def cost(gang, job):
+    """The CPU seconds that the agent and a job have used: of a job that only
+    sleeps, what its turns cost."""
+    group, = [p for p in gang.group_paths("n1")
+              if p.name.startswith(f"{job}.")]
+    usage = (group / "cpu.stat").read_text().split()
+    return cpu_time(agent(gang)) / 100 + int(usage[1]) / 1e6
+
+
+def turns(gang, job, since):
+    return len([e for e in gang.trace("n1", since)
+                if e["what"] == "continue" and e["job"] == job])
+
+
+def agent(gang):
+    return gang.lab.pids("n1", "agent")[0]
+
+
+def test_sleeping_processes(gang):
+    """What the turns of a neighbour with 2,000 processes cost comes back to the
+    other job as turns."""
+    bad = begin(gang, NEIGHBOUR + " sleepers 2000", "other")
+    gang.until(lambda: "ready" in gang.started[-1].out(), "its processes")
+    since = gang.mark("n1")
+    victim = begin(gang, DO + " spin 100000000", "user")
+    gang.until(lambda: turns(gang, bad, since) > 3, "turns")
+    before = cost(gang, bad)
+    got, = turn_shares(gang, [victim])
+    took = (cost(gang, bad) - before) / WINDOW
+    # it is not left out either
+    since = gang.mark("n1")
+    gang.until(lambda: turns(gang, bad, since), "another turn of the bad one's")
+    gang.root(f"scancel {bad}")
+    gang.gone(bad)
+    begin(gang, DO + " spin 100000000", "other")
+    gang.alternate()
+    fair, = turn_shares(gang, [victim])
+    said = f"victim {fair:.2f} -> {got:.2f}, turns cost {took:.2f} of a CPU"
+    print(said)
+    assert got - took > 0.6 * fair, said
+
+
+def test_sleeping_processes_by_signals():
+    """The same where each process is stopped by itself."""
+    gang = furnish(make("signals", 1, kind=Gang, cpus=1,
+                        storm_conf={"Freezer": "signals"}))
+    gang.patience = 30
+    try:
+        bad = begin(gang, NEIGHBOUR + " sleepers 600", "other")
+        gang.until(lambda: "ready" in gang.started[-1].out(), "its processes")
+        since = gang.mark("n1")
+        victim = begin(gang, DO + " spin 100000000", "user")
+        gang.until(lambda: turns(gang, bad, since) > 3, "turns")
+        before = cpu_time(agent(gang))
+        got, = turn_shares(gang, [victim])
+        took = (cpu_time(agent(gang)) - before) / 100 / WINDOW
+        said = f"victim {got:.2f}, the agent {took:.2f} of a CPU"
+        print(said)
+        assert got > 0.65 and took < 0.35, said
+        since = gang.mark("n1")
+        gang.until(lambda: turns(gang, bad, since), "a turn of the bad one's")
+        gang.end_all()
+    finally:
+        gang.down()
+
+
+def test_timer(gang):
+    """Signals that a job sends itself bring it no more than its turns."""
+    gang.set_quantum(100)
+    jobs = [begin(gang, NEIGHBOUR + " timer", "other"),
+            begin(gang, DO + " spin 100000000", "user"),
+            begin(gang, DO + " spin 100000000", "user")]
+    gang.alternate(job_count=2, times=2)
+    since = gang.mark("n1")
+    got = turn_shares(gang, jobs)
+    print(f"timer and two others: {got}")
+    assert got[0] < 1.3 * statistics.mean(got[1:]), got
+    assert not [e for e in gang.trace("n1", since)
+                if e["what"] == "continue" and e["why"] == "signal"]
+
+
+@pytest.mark.parametrize("sig", ["TERM", "USR1"])
+def test_slurms_signal_beside_a_timer(gang, sig):
+    """Slurm's signal reaches the same job at once, in minutes that are not its
+    turn."""
+    jobs = [begin(gang, NEIGHBOUR + " timer", "other") for _ in range(2)]
+    gang.alternate()
+    gang.set_quantum(300000)
+    seen = []
+
+    def stands():
+        now = gang.stand("n1")
+        if len(now) != 1 or seen[-1:] != now:
+            seen.clear()
+        seen.append(now[0] if now else None)
+        return len(seen) > gang.looks * 10
+
+    gang.until(stands, "one to stand still for long")
+    job = int(seen[-1].split(".")[0])
+    assert job in jobs
+    gang.root(f"scancel -s {sig} {job}")
+    gang.gone(job)
+
+
+# -- the end of a step -----------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def lab():
+    c = furnish(make("relay", 1, kind=Cluster, cpus=16, standing=False))
+    yield c
+    c.down()
+
+
+def seconds(lab):
+    """What a step of 8 tasks takes that end one after the other."""
+    times = []
+    for _ in range(5):
+        begun = time.monotonic()
+        done = lab.run("srun -N1 -n8 --launch=storm -w n1 {do} say bye")
+        times.append(time.monotonic() - begun)
+        assert done.code == 0 and done.out == "bye\n" * 8, str(done)
+        lab.by_storm(done)
+    return statistics.median(times)
+
+
+def beside(lab, command):
+    """... beside four processes of another user's job."""
+    one = lab.start(f"srun -N1 -n4 -w n1 {command}", user="other", cwd="/tmp")
+    until(lambda: lab.root("squeue -h -t R -u other"), "the neighbour")
+    name = pathlib.Path(command.split()[0]).name
+    until(lambda: len(lab.lab.pids("n1", name)) >= 4, "its tasks")
+    took = seconds(lab)
+    assert one.running(), one.err()
+    lab.root("scancel -u other")
+    until(lambda: not lab.root("squeue -h -u other"), "its end")
+    return took
+
+
+def test_connects_to_the_relay(lab):
+    """Connections of others to the step's relay delay its end no more than
+    computing does."""
+    quiet = seconds(lab)
+    honest = beside(lab, DO + " spin 100000000")
+    bad = beside(lab, NEIGHBOUR + " connect")
+    said = f"quiet {quiet:.2f} s, beside spin {honest:.2f}, connect {bad:.2f}"
+    print(said)
+    assert bad < 2 * honest + 0.3, said

@@ -1,0 +1,159 @@
+/*
+ * test_senders.c - real signals that wait for a stopped process: root's, a
+ * timer's, and another process's of the same user.  It stays stopped, and nobody
+ * traces it afterwards.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/gang/freezer_private.h"
+#include "src/plugins/switch/storm/gang/senders.h"
+#include "unit.h"
+
+#define USER 20001
+
+static void nothing(int sig)
+{
+	(void) sig;
+}
+
+/* A user's process, with a timer or without, that is stopped. */
+static pid_t stopped(bool timer)
+{
+	const struct itimerval often = { { 0, 5000 }, { 0, 5000 } };
+	int status, fds[2];
+	char ready;
+	pid_t pid;
+
+	must(!pipe(fds));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(!setuid(USER));
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGALRM, nothing);
+		signal(SIGUSR1, nothing);
+		if (timer)
+			setitimer(ITIMER_REAL, &often, NULL);
+		must(write(fds[1], "", 1) == 1);
+		while (1)
+			pause();
+	}
+	must(read(fds[0], &ready, 1) == 1);
+	close(fds[0]);
+	close(fds[1]);
+	must(!kill(pid, SIGSTOP));
+	must(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	while (timer && !freezer_proc_waiting(pid))
+		usleep(1000);
+	return pid;
+}
+
+static bool roots(const pid_t *pids, size_t n)
+{
+	pid_t *copy = malloc(n * sizeof(*copy));
+	struct senders *s;
+
+	memcpy(copy, pids, n * sizeof(*copy));
+	s = senders_start(copy, n);
+	must(s);
+	while (!senders_done(s))
+		usleep(100);
+	return senders_stop(s);
+}
+
+static void as_before(pid_t pid)
+{
+	for (int i = 0; freezer_proc_wants(pid) & FREEZER_TRACED; i++) {
+		must(i < 1000);
+		usleep(1000);
+	}
+	must(freezer_proc_stands(pid));
+}
+
+static void end(pid_t pid)
+{
+	as_before(pid);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) != pid)
+		;
+}
+
+static void send_as_user(pid_t to, int sig)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(setuid(USER) || kill(to, sig));
+	must(waitpid(pid, NULL, 0) == pid);
+	must(freezer_proc_waiting(to) & 1ull << (sig - 1));
+}
+
+START_TEST(test_roots)
+{
+	pid_t pid = stopped(_i);
+
+	must(roots(&pid, 1) == false);
+	must(!kill(pid, SIGUSR1));
+	must(roots(&pid, 1));
+	as_before(pid);
+	must(roots(&pid, 1)); /* it still waits */
+	end(pid);
+}
+END_TEST
+
+START_TEST(test_users)
+{
+	pid_t pid = stopped(_i);
+
+	send_as_user(pid, SIGUSR1);
+	must(!roots(&pid, 1));
+	end(pid);
+}
+END_TEST
+
+/* Of several, some gone. */
+START_TEST(test_one_of_many)
+{
+	pid_t pids[4];
+
+	for (int i = 0; i < 4; i++)
+		pids[i] = stopped(true);
+	end(pids[1]);
+	must(!roots(pids, 4));
+	must(!kill(pids[3], SIGUSR1));
+	must(roots(pids, 4));
+	for (int i = 0; i < 4; i++)
+		if (i != 1)
+			end(pids[i]);
+}
+END_TEST
+
+START_TEST(test_nobody)
+{
+	senders_stop(NULL);
+	must(!roots(NULL, 0));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("senders");
+	TCase *t = tcase_create("senders");
+
+	if (geteuid()) {
+		printf("SKIP: only root can be root\n");
+		return 77;
+	}
+	tcase_add_loop_test(t, test_roots, 0, 2);
+	tcase_add_loop_test(t, test_users, 0, 2);
+	tcase_add_test(t, test_one_of_many);
+	tcase_add_test(t, test_nobody);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
