@@ -123,6 +123,16 @@ def test_jobs_on_other_cores_may_share_a_slot():
     assert not faults_of(trace, [(1, {0}), (2, {1})])
 
 
+def test_a_turn_that_is_paid_with_goes_to_another():
+    trace = good()
+    for what, nth in ("stop", 2), ("stop", 1), ("continue", 1), ("continue", 0):
+        drop(what, nth)(trace)
+    assert faults_of(trace)
+    i = find(trace, "slot", 1)
+    trace.insert(i + 1, {**trace[i], "what": "pays", "job": 2, "step": 0})
+    assert not faults_of(trace)
+
+
 def test_a_step_whose_job_was_requeued_has_two_of_its_name():
     trace = good()
     for after, what in ((("step", 0), "step"), (("gone", 0), "gone")):
