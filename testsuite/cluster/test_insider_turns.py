@@ -3,6 +3,7 @@
 to turns and to the end of a step is compared with what an honest neighbour does in
 the same lab, so that the machine's speed does not matter.
 """
+import os
 import pathlib
 import shutil
 import statistics
@@ -142,9 +143,11 @@ def test_sleeping_processes_by_signals():
         before = cpu_time(agent(gang))
         got, = turn_shares(gang, [victim])
         took = (cpu_time(agent(gang)) - before) / 100 / WINDOW
-        said = f"victim {got:.2f}, the agent {took:.2f} of a CPU"
+        fds = len(os.listdir(f"/proc/{agent(gang)}/fd"))
+        said = f"victim {got:.2f}, the agent {took:.2f} of a CPU, {fds} " \
+            "descriptors"
         print(said)
-        assert got > 0.65 and took < 0.35, said
+        assert got > 0.65 and took < 0.35 and fds < 400, said
         since = gang.mark("n1")
         gang.until(lambda: turns(gang, bad, since), "a turn of the bad one's")
         gang.end_all()

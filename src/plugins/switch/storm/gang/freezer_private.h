@@ -82,6 +82,8 @@ bool freezer_proc_runs(pid_t pid, const char *name);
 bool freezer_proc_same(pid_t a, pid_t b);
 /* Its parent; 0: it is gone. */
 pid_t freezer_proc_parent(pid_t pid);
+/* When it was started, in clock ticks since boot; 0: it is gone. */
+uint64_t freezer_proc_started(pid_t pid);
 /* Is it stopped, or gone? */
 bool freezer_proc_stands(pid_t pid);
 /* The pending signals that it does not block, as bits, without those that stop or

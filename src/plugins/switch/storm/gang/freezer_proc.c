@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,32 +89,45 @@ bool freezer_proc_same(pid_t a, pid_t b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* Its state, and its parent; false: it is gone. */
-static bool freezer_proc_stat(pid_t pid, char *state, pid_t *parent)
+struct freezer_stat {
+	char state;
+	pid_t parent;
+	uint64_t started;
+};
+
+/* False: it is gone. */
+static bool freezer_proc_stat(pid_t pid, struct freezer_stat *st)
 {
-	char buf[256], *end;
+	char buf[512], *end;
 
 	if (freezer_proc_read(pid, "stat", buf, sizeof(buf)) < 0)
 		return false;
 	end = strrchr(buf, ')'); /* the name may hold anything */
-	return end && sscanf(end + 1, " %c %d", state, parent) == 2;
+	return end &&
+	       sscanf(end + 1,
+		      " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+		      &st->state, &st->parent, &st->started) == 3;
 }
 
 bool freezer_proc_stands(pid_t pid)
 {
-	pid_t parent;
-	char state;
+	struct freezer_stat st;
 
-	return !freezer_proc_stat(pid, &state, &parent) ||
-	       strchr("TtZX", state);
+	return !freezer_proc_stat(pid, &st) || strchr("TtZX", st.state);
 }
 
 pid_t freezer_proc_parent(pid_t pid)
 {
-	pid_t parent;
-	char state;
+	struct freezer_stat st;
 
-	return freezer_proc_stat(pid, &state, &parent) ? parent : 0;
+	return freezer_proc_stat(pid, &st) ? st.parent : 0;
+}
+
+uint64_t freezer_proc_started(pid_t pid)
+{
+	struct freezer_stat st;
+
+	return freezer_proc_stat(pid, &st) ? st.started : 0;
 }
 
 static uint64_t freezer_proc_mask(const char *status, const char *key)

@@ -18,17 +18,23 @@
 
 #include "freezer_private.h"
 
+/* So many processes of a step are held by their pidfds: a user must not use up the
+ * agent's descriptors.  The others are known by their start. */
+#define PIDFDS_MAX 256
+
 /* A process of the step. */
 struct freezer_member {
 	pid_t pid;
-	int pidfd;
+	int pidfd; /* -1: compare the start before each signal */
+	uint64_t started;
 };
 
 /* --------------------------------------------------------------- members --- */
 
 static void freezer_tree_forget(struct freezer *f, size_t i)
 {
-	close(f->member[i].pidfd);
+	if (f->member[i].pidfd >= 0)
+		close(f->member[i].pidfd);
 	f->member[i] = f->member[--f->members];
 }
 
@@ -38,6 +44,13 @@ static bool freezer_tree_knows(const struct freezer *f, pid_t pid)
 		if (f->member[i].pid == pid)
 			return true;
 	return false;
+}
+
+static void freezer_tree_let_go(struct freezer_member *m)
+{
+	m->started = freezer_proc_started(m->pid);
+	close(m->pidfd);
+	m->pidfd = -1;
 }
 
 /* A child of parent.  It is asked again for its parent once its pidfd holds it:
@@ -63,15 +76,37 @@ static int freezer_tree_add(struct freezer *f, pid_t pid, pid_t parent)
 	f->members++;
 	if (freezer_proc_parent(pid) != parent)
 		freezer_tree_forget(f, f->members - 1);
+	else if (f->members > PIDFDS_MAX)
+		freezer_tree_let_go(m);
 	return 0;
+}
+
+/* 0, or -1 and errno; ESRCH: it is gone. */
+static int freezer_tree_send(const struct freezer_member *m, int sig)
+{
+	int fd, rc, err;
+
+	if (m->pidfd >= 0)
+		return pidfd_send_signal(m->pidfd, sig, NULL, 0);
+	fd = pidfd_open(m->pid, 0);
+	if (fd < 0)
+		return -1;
+	rc = -1;
+	err = ESRCH;
+	if (freezer_proc_started(m->pid) == m->started) {
+		rc = pidfd_send_signal(fd, sig, NULL, 0);
+		err = errno;
+	}
+	close(fd);
+	errno = err;
+	return rc;
 }
 
 /* Drop processes that are gone: their pids may be reused. */
 static void freezer_tree_forget_dead(struct freezer *f)
 {
 	for (size_t i = f->members; i--;)
-		if (pidfd_send_signal(f->member[i].pidfd, 0, NULL, 0) &&
-		    errno == ESRCH)
+		if (freezer_tree_send(&f->member[i], 0) && errno == ESRCH)
 			freezer_tree_forget(f, i);
 }
 
@@ -172,7 +207,7 @@ static void freezer_tree_close(struct freezer *f)
 static void freezer_tree_signal(struct freezer *f, int sig)
 {
 	for (size_t i = 0; i < f->members; i++)
-		pidfd_send_signal(f->member[i].pidfd, sig, NULL, 0);
+		freezer_tree_send(&f->member[i], sig);
 }
 
 /* A stopped process forks no more.  So stop the known ones, then their
