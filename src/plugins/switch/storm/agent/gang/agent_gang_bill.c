@@ -17,12 +17,29 @@
  * three times as much to stop and to go on. */
 #define PROCESSES_TOO 4
 
-uint64_t agent_gang_bill_clock(void)
+#define NOTABLE (100 * STORM_US)
+#define SOME \
+	16 /* of so many stops, two, and the times that it continues between */
+
+static uint64_t agent_gang_bill_clock(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return t.tv_sec * STORM_SEC + t.tv_nsec;
+}
+
+uint64_t agent_gang_bill_begin(const struct gang_local *l)
+{
+	if (l->stops % SOME > 1 && l->stop_cost + l->continue_cost < NOTABLE)
+		return 0;
+	return agent_gang_bill_clock();
+}
+
+void agent_gang_bill_end(uint64_t *mean, uint64_t begun)
+{
+	if (begun)
+		*mean = gang_bill_mean(*mean, agent_gang_bill_clock() - begun);
 }
 
 static uint64_t agent_gang_bill_quantum(const struct agent_gang *g)

@@ -47,6 +47,7 @@ struct gang_local {	    /* a step on this node */
 	struct gang_mark *mark;
 	uint64_t stopped, looked;	   /* when last; 0: never */
 	uint64_t stop_cost, continue_cost; /* mean CPU time of this agent */
+	uint32_t stops;			   /* how often it was stopped */
 	uint64_t grant_cost;		   /* for turns that were not its own */
 	uint64_t cost;		 /* of a turn of its job, with what it owes */
 	uint32_t share;		 /* of its turns, which it skips: gang_bill.h */
@@ -181,9 +182,12 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
-/* agent_gang_bill.c: with the lock, but for the clock */
-/* This thread's CPU time, to measure a switch. */
-uint64_t agent_gang_bill_clock(void);
+/* agent_gang_bill.c: with the lock */
+/* Measure a switch by this thread's CPU time: before it, and after it with what the
+ * first call returned.  Reading that clock is not cheap: of a step whose switches
+ * are, only some are measured. */
+uint64_t agent_gang_bill_begin(const struct gang_local *l);
+void agent_gang_bill_end(uint64_t *mean, uint64_t begun);
 /* A signal of root's has brought it back out of its turn. */
 void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l);
 /* A slot begins: find who pays with it, and who has it instead. */

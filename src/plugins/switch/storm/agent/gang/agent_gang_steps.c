@@ -277,13 +277,17 @@ static void agent_gang_step_grant(struct agent_gang *g, struct gang_local *l)
 static void agent_gang_step_signalled(struct agent_gang *g,
 				      struct gang_local *l)
 {
+	bool lock = l->step.kind == FREEZER_SIGNALS;
+
 	if (l->step.kind == FREEZER_V1) {
 		agent_gang_step_grant(g, l);
 	} else {
-		/* the lock: see agent_gang_step_read() */
-		agent_gang_lock(g);
+		/* as in agent_gang_step_read() */
+		if (lock)
+			agent_gang_lock(g);
 		l->senders = freezer_senders(l->f);
-		agent_gang_unlock(g);
+		if (lock)
+			agent_gang_unlock(g);
 	}
 	l->asked = storm_now();
 }

@@ -28,7 +28,6 @@
 #include "agent_gang_private.h"
 #include "agent_poll.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
-#include "src/plugins/switch/storm/gang/gang_bill.h"
 #include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -80,7 +79,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 			  bool again)
 {
 	bool was = freezer_stopped(l->f);
-	uint64_t cost;
+	uint64_t begun;
 	int err;
 
 	if (was && !again)
@@ -89,13 +88,13 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	if (!was)
 		g->page->stopped++;
 	gang_mark_set(l->mark, true);
-	cost = agent_gang_bill_clock();
+	begun = agent_gang_bill_begin(l);
 	err = freezer_stop(l->f, again);
-	cost = agent_gang_bill_clock() - cost;
 	if (err)
 		agent_gang_step_failed(l, "stopped", err);
 	if (!was) {
-		l->stop_cost = gang_bill_mean(l->stop_cost, cost);
+		agent_gang_bill_end(&l->stop_cost, begun);
+		l->stops++;
 		l->stopped = storm_now();
 		g->a->count.gang_stops++;
 		if (g->look_at > l->stopped + AGENT_GANG_LOOK)
@@ -107,15 +106,14 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 			      enum gang_why why)
 {
-	uint64_t cost;
+	uint64_t begun;
 	int err;
 
 	if (!freezer_stopped(l->f))
 		return;
-	cost = agent_gang_bill_clock();
+	begun = agent_gang_bill_begin(l);
 	err = freezer_continue(l->f, false);
-	cost = agent_gang_bill_clock() - cost;
-	l->continue_cost = gang_bill_mean(l->continue_cost, cost);
+	agent_gang_bill_end(&l->continue_cost, begun);
 	if (err)
 		agent_gang_step_failed(l, "continued", err);
 	else
