@@ -177,6 +177,7 @@ static void agent_child_ready(struct agent *a, struct agent_io *io,
 {
 	struct agent_child *c = (struct agent_child *) io;
 	struct file_reply rep;
+	uint32_t n;
 	int rc;
 
 	(void) a;
@@ -192,8 +193,8 @@ static void agent_child_ready(struct agent *a, struct agent_io *io,
 		c->since = storm_now();
 		if (rep.verb == FILE_ALIVE)
 			continue;
-		if (c->waiting)
-			c->waiting--;
+		n = rep.verb == FILE_WRITE ? rep.writes : 1;
+		c->waiting -= n < c->waiting ? n : c->waiting;
 		c->ops->reply(s, &rep);
 	}
 }

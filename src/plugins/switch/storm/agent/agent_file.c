@@ -22,19 +22,19 @@
 #include "agent_libdir.h"
 #include "agent_session.h"
 #include "file_child.h"
-#include "file_ring.h"
+#include "file_pool.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 
-#define RINGS_MAX (24u << 20)	   /* of all rings, beside their first step */
-#define RINGS_USER_MAX (18u << 20) /* ... of one user's */
+#define POOLS_MAX (24u << 20)	   /* of all pools, beside their first step */
+#define POOLS_USER_MAX (18u << 20) /* ... of one user's */
 
 struct agent_file {
 	struct agent_file *next;
 	struct agent_session *s; /* NULL: the session is over */
 	uint64_t op;
 	uint32_t waiting; /* for this enum file_verb, or 0 */
-	struct file_ring ring;
+	struct file_pool pool;
 	char *path; /* the final name, or in the libdir */
 	bool libdir;
 };
@@ -66,35 +66,35 @@ static void agent_file_answer(struct agent_file *f, int err, int sys)
 
 /* ----------------------------------------------------------- shared memory --- */
 
-static size_t agent_file_ring_extra(const struct agent_file *f)
+static size_t agent_file_pool_extra(const struct agent_file *f)
 {
-	return f->ring.base ? f->ring.limit - FILE_RING_STEP : 0;
+	return f->pool.base ? f->pool.limit - FILE_POOL_STEP : 0;
 }
 
-/* More of the ring, within the limits of all and of one user. */
-static bool agent_file_ring_grow(struct agent_file *f)
+/* More of the pool, within the limits of all and of one user. */
+static bool agent_file_pool_grow(struct agent_file *f)
 {
 	size_t all = 0, user = 0;
 
-	if (!f->s || !f->ring.base)
+	if (!f->s || !f->pool.base)
 		return false;
 	for (const struct agent_session *s = f->s->a->sessions; s;
 	     s = s->next) {
 		for (const struct agent_file *o = s->files; o; o = o->next) {
-			all += agent_file_ring_extra(o);
+			all += agent_file_pool_extra(o);
 			if (s->step.uid == f->s->step.uid)
-				user += agent_file_ring_extra(o);
+				user += agent_file_pool_extra(o);
 		}
 	}
-	return all + FILE_RING_STEP <= RINGS_MAX &&
-	       user + FILE_RING_STEP <= RINGS_USER_MAX &&
-	       file_ring_grow(&f->ring);
+	return all + FILE_POOL_STEP <= POOLS_MAX &&
+	       user + FILE_POOL_STEP <= POOLS_USER_MAX &&
+	       file_pool_grow(&f->pool);
 }
 
-static void agent_file_ring_drop(struct agent_file *f)
+static void agent_file_pool_drop(struct agent_file *f)
 {
-	file_ring_destroy(&f->ring);
-	f->ring.count = 0;
+	file_pool_destroy(&f->pool);
+	f->pool.count = 0;
 }
 
 /* --------------------------------------------------------------- the child --- */
@@ -108,7 +108,7 @@ static void agent_file_fail_all(struct agent_session *s, int err, int sys)
 		else
 			agent_answer_add(&s->a->answers, ANSWER_WRITTEN, s->id,
 					 f->op, err, sys);
-		agent_file_ring_drop(f);
+		agent_file_pool_drop(f);
 	}
 }
 
@@ -127,31 +127,42 @@ static void agent_file_failed(const struct agent_file *f,
 	     rep->sys ? strerror(rep->sys) : "");
 }
 
-/* The oldest piece of the ring is written, or read. */
-static void agent_file_moved(struct agent_file *f, const struct file_reply *rep)
+/* What was read back; the room is free after that. */
+static void agent_file_was_read(struct agent_file *f,
+				const struct file_reply *rep)
 {
-	struct agent_session *s = f->s;
-	struct agent *a = s->a;
-	struct file_piece p;
+	const struct file_piece *p = file_pool_oldest(&f->pool);
 
-	if (!file_ring_oldest(&f->ring))
+	if (!p || p->verb != FILE_READ)
 		return;
-	p = *file_ring_oldest(&f->ring);
-	if (p.verb == FILE_READ) {
-		storm_nm_read(a->nm, s->id, f->op, p.off,
-			      rep->err ? NULL : f->ring.base + p.at, p.len);
-		file_ring_release(&f->ring);
-		return;
-	}
-	file_ring_release(&f->ring);
+	storm_nm_read(f->s->a->nm, f->s->id, f->op, p->off,
+		      rep->err ? NULL : f->pool.base + p->at, p->len);
+	file_pool_release(&f->pool);
+}
+
+/* So many of the oldest pieces are written.  They are in one row, or not; the
+ * Node Manager may end the file only later. */
+static void agent_file_written(struct agent_file *f,
+			       const struct file_reply *rep)
+{
+	struct agent *a = f->s->a;
+
 	if (rep->err) {
 		a->count.files_failed++;
 		agent_file_failed(f, rep);
-	} else {
-		a->count.bytes += p.len;
 	}
-	storm_nm_written(a->nm, s->id, f->op, p.off, p.len, (int) rep->err,
-			 rep->sys, storm_now());
+	for (uint32_t n = rep->writes; n; n--) {
+		const struct file_piece *p = file_pool_oldest(&f->pool);
+		struct file_piece done;
+
+		if (!p || p->verb != FILE_WRITE)
+			return;
+		done = *p;
+		file_pool_release(&f->pool);
+		a->count.bytes += rep->err ? 0 : done.len;
+		storm_nm_written(a->nm, f->s->id, f->op, done.off, done.len,
+				 (int) rep->err, rep->sys, storm_now());
+	}
 }
 
 static void agent_file_reply(struct agent_session *s,
@@ -161,10 +172,10 @@ static void agent_file_reply(struct agent_session *s,
 
 	for (f = s->files; f && f->op != rep->op; f = f->next)
 		;
-	if (f && (rep->verb == FILE_WRITE || rep->verb == FILE_READ)) {
-		agent_file_moved(f, rep);
-		return;
-	}
+	if (f && rep->verb == FILE_WRITE)
+		agent_file_written(f, rep);
+	else if (f && rep->verb == FILE_READ)
+		agent_file_was_read(f, rep);
 	if (!f || f->waiting != rep->verb)
 		return; /* the file ended before the answer came */
 	if (rep->verb == FILE_COMMIT && !rep->err && f->libdir) {
@@ -217,7 +228,7 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	(void) session;
 	f->s = s;
 	f->op = op;
-	f->ring.fd = -1;
+	f->pool.fd = -1;
 	f->waiting = FILE_BEGIN;
 	f->next = s->files;
 	s->files = f;
@@ -233,7 +244,7 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		return;
 	}
 	if (agent_child_start(s, &agent_file_child_ops) ||
-	    file_ring_create(&f->ring)) {
+	    file_pool_create(&f->pool)) {
 		agent_file_answer(f, STORM_ESYS, errno);
 		return;
 	}
@@ -246,29 +257,28 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	req.mtime = to->mtime;
 	strcpy(req.path, f->path);
 	agent_child_busy(s, f->libdir);
-	agent_file_ask(f, &req, f->ring.fd);
+	agent_file_ask(f, &req, f->pool.fd);
 }
 
+/* A large piece is cheaper than many small ones, where there is memory. */
 uint8_t *agent_file_room(void *host, void *file, size_t *size)
 {
 	struct agent_file *f = file;
+	uint8_t *at;
 
 	(void) host;
 	do {
-		uint8_t *at = file_ring_room(&f->ring, size);
-
-		if (at)
-			return at;
-	} while (agent_file_ring_grow(f));
-	return NULL;
+		at = file_pool_room(&f->pool, size);
+	} while ((!at || *size < FILE_POOL_ROOM) && agent_file_pool_grow(f));
+	return at;
 }
 
-/* Hand a piece of the ring to the child. */
+/* Hand a piece of the pool to the child. */
 static bool agent_file_move(struct agent_file *f, enum file_verb verb,
 			    uint64_t off, size_t len, uint64_t below)
 {
 	static struct file_request req;
-	const struct file_piece *p = file_ring_take(&f->ring, verb, off, len);
+	const struct file_piece *p = file_pool_take(&f->pool, verb, off, len);
 
 	req.verb = verb;
 	req.op = f->op;
@@ -282,7 +292,7 @@ static bool agent_file_move(struct agent_file *f, enum file_verb verb,
 	if (f->s)
 		agent_answer_add(&f->s->a->answers, ANSWER_WRITTEN, f->s->id,
 				 f->op, STORM_ESYS, errno);
-	agent_file_ring_drop(f);
+	agent_file_pool_drop(f);
 	return false;
 }
 
@@ -355,7 +365,7 @@ void agent_file_end(void *host, void *file)
 		if (!f->s->files)
 			agent_child_rest(f->s);
 	}
-	agent_file_ring_drop(f);
+	agent_file_pool_drop(f);
 	xfree(f->path);
 	xfree(f);
 }

@@ -23,7 +23,7 @@
 #include "src/plugins/switch/storm/local/fdpass.h"
 #include "file_child.h"
 #include "file_nursery.h"
-#include "file_ring.h"
+#include "file_pool.h"
 #include "src/libstorm/program/staged.h"
 #include "src/storm_common/caps.h"
 
@@ -31,7 +31,8 @@
  * do */
 #define FILES_MAX 64
 
-#define REQUESTS_ROOM (1 << 20)
+#define REQUESTS_ROOM (2 << 20)
+#define HELD_MAX 8	/* answers to writes */
 #define ALIVE_EVERY 512 /* pieces that are read back */
 
 /* What storm_file keeps if its user is root: what stock slurmd lets root do with
@@ -41,7 +42,7 @@
 struct child_file {
 	bool used;
 	uint64_t op;
-	uint8_t *ring;
+	uint8_t *pool;
 	int err, sys;	/* of the first write that failed */
 	uint64_t below; /* all bytes below were written */
 	struct storm_staged f;
@@ -49,6 +50,7 @@ struct child_file {
 
 struct child {
 	int sock;
+	struct file_reply held; /* of so many writes */
 	struct child_file files[FILES_MAX];
 	struct storm_staging staging;
 };
@@ -64,7 +66,7 @@ static void file_child_fail(struct file_reply *rep, int err, int sys)
 static void file_child_drop(struct child_file *f)
 {
 	storm_staged_drop(&f->f);
-	file_ring_unmap(f->ring);
+	file_pool_unmap(f->pool);
 	f->used = false;
 }
 
@@ -93,7 +95,7 @@ static struct child_file *file_child_add(struct child *c, uint64_t op)
 }
 
 static void file_child_begin(struct child *c, const struct file_request *req,
-			     int ring, struct file_reply *rep)
+			     int pool, struct file_reply *rep)
 {
 	struct child_file *f =
 		file_child_find(c, req->op) ? NULL : file_child_add(c, req->op);
@@ -110,16 +112,16 @@ static void file_child_begin(struct child *c, const struct file_request *req,
 		file_child_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
-	f->ring = ring < 0 ? NULL : file_ring_map(ring);
-	if (!f->ring) {
-		file_child_fail(rep, STORM_ESYS, ring < 0 ? EBADF : errno);
+	f->pool = pool < 0 ? NULL : file_pool_map(pool);
+	if (!f->pool) {
+		file_child_fail(rep, STORM_ESYS, pool < 0 ? EBADF : errno);
 		f->used = false;
 		return;
 	}
 	rep->err = storm_staged_begin(&f->f, &c->staging, &to, req->size,
 				      &rep->sys);
 	if (rep->err) {
-		file_ring_unmap(f->ring);
+		file_pool_unmap(f->pool);
 		f->used = false;
 	}
 }
@@ -131,22 +133,22 @@ static void file_child_move(struct child *c, const struct file_request *req,
 	struct child_file *f = file_child_find(c, req->op);
 	int sys;
 
-	if (!f || req->len > FILE_RING_SIZE ||
-	    req->at > FILE_RING_SIZE - req->len) {
+	if (!f || req->len > FILE_POOL_SIZE ||
+	    req->at > FILE_POOL_SIZE - req->len) {
 		file_child_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
 	if (!f->err) {
 		sys = req->verb == FILE_WRITE ?
 			      storm_staged_write(f->f.fd, req->off,
-						 f->ring + req->at, req->len) :
+						 f->pool + req->at, req->len) :
 			      storm_staged_read(f->f.fd, req->off,
-						f->ring + req->at, req->len);
+						f->pool + req->at, req->len);
 		if (sys) {
 			f->err = STORM_ESYS;
 			f->sys = sys;
 		} else if (req->verb == FILE_WRITE) {
-			storm_staged_wrote(&f->f, req->off, f->ring + req->at,
+			storm_staged_wrote(&f->f, req->off, f->pool + req->at,
 					   req->len);
 			f->below = req->below;
 		}
@@ -166,7 +168,10 @@ static void file_child_idle(struct child *c, int sock)
 	struct pollfd p = { .fd = sock, .events = POLLIN };
 
 	for (int i = 0; i < FILES_MAX; i++) {
-		while (!poll(&p, 1, 0) && file_child_catch_up(&c->files[i]))
+		struct child_file *f = &c->files[i];
+
+		while (f->used && f->f.hashed < f->below && !poll(&p, 1, 0) &&
+		       file_child_catch_up(f))
 			;
 	}
 }
@@ -277,6 +282,40 @@ static bool file_child_handle(struct child *c, const struct file_request *req,
 	return true;
 }
 
+static int file_child_send_writes(const struct child *c,
+				  const struct file_reply *rep, uint32_t writes)
+{
+	struct file_reply all = *rep;
+
+	all.writes = writes;
+	return fdpass_send(c->sock, &all, sizeof(all), -1);
+}
+
+/* The answers to writes wait as long as there are more requests: each one that
+ * is sent wakes the agent.  rep is NULL if the request has none.  0, or -1 and
+ * errno. */
+static int file_child_answer(struct child *c, const struct file_reply *rep)
+{
+	struct pollfd p = { .fd = c->sock, .events = POLLIN };
+	struct file_reply *held = &c->held;
+	bool write = rep && rep->verb == FILE_WRITE && !rep->err;
+	uint32_t writes = held->writes;
+
+	held->writes = 0;
+	if (writes && (!write || held->op != rep->op)) {
+		if (file_child_send_writes(c, held, writes))
+			return -1;
+		writes = 0;
+	}
+	if (!write)
+		return rep ? file_child_send_writes(c, rep, 1) : 0;
+	if (++writes == HELD_MAX || poll(&p, 1, 0) < 1)
+		return file_child_send_writes(c, rep, writes);
+	*held = *rep;
+	held->writes = writes;
+	return 0;
+}
+
 static void file_child_serve(int sock)
 {
 	static struct file_request req; /* large */
@@ -302,7 +341,7 @@ static void file_child_serve(int sock)
 		answer = file_child_handle(c, &req, fd, &rep);
 		if (fd >= 0)
 			close(fd);
-		if (answer && fdpass_send(sock, &rep, sizeof(rep), -1))
+		if (file_child_answer(c, answer ? &rep : NULL))
 			break;
 		file_child_idle(c, sock);
 	}
@@ -368,7 +407,7 @@ int file_child_start(int nursery, const struct file_user *user)
 		memcpy(s + 1, user->gids, user->ngids * sizeof(gid_t));
 	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (!rc) {
-		/* a request for each piece of the ring, and an answer */
+		/* a request for each piece of the pool, and an answer */
 		file_child_room(pair[0]);
 		file_child_room(pair[1]);
 		rc = fdpass_send(nursery, s, len, pair[1]);

@@ -3,7 +3,7 @@
  * (doc/protocol.md, Trust; paper Algorithm 7, receiving side).  It has dropped
  * to the user's ids, and does everything that touches a file: only it may have to
  * wait for a file system, and it has no right that the user has not.  The agent
- * shares a ring of memory with it (file_ring.h), and sees no descriptor of a
+ * shares a pool of memory with it (file_pool.h), and sees no descriptor of a
  * file.
  *
  * When the agent closes the child's socket, or dies, the child removes what was
@@ -37,13 +37,13 @@ struct file_user {
 };
 
 enum file_verb {
-	FILE_BEGIN = 1,	 /* open a temporary; with the ring's descriptor */
+	FILE_BEGIN = 1,	 /* open a temporary; with the pool's descriptor */
 	FILE_STAGE = 2,	 /* size, mode, times */
 	FILE_COMMIT = 3, /* rename */
 	FILE_ABORT = 4,	 /* unlink, or forget after a commit; no answer */
 	FILE_RMDIR = 5,	 /* remove the directory `path` of libraries and
 				   the files in it */
-	FILE_WRITE = 6,	 /* len bytes of the ring, from `at` on, to off */
+	FILE_WRITE = 6,	 /* len bytes of the pool, from `at` on, to off */
 	FILE_READ = 7,	 /* ... and back from there */
 	/* answers without a request: */
 	FILE_STARTED = 8, /* op is the process's id; with its pidfd */
@@ -70,6 +70,7 @@ struct file_reply {
 	uint32_t err;	 /* enum storm_err */
 	int32_t sys;	 /* errno beside it, or 0 */
 	uint32_t libdir; /* COMMIT: "<path>_libs" is there now */
+	uint32_t writes; /* WRITE: this many of the oldest are done */
 	uint64_t op;
 };
 
