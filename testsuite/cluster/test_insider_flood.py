@@ -23,10 +23,12 @@ STROBES = 150
 def lab():
     need_cgroup2()
     c = Flooded(lab_name("flood"))
-    c.begin_jobs()
-    yield c
-    c.end_jobs()
-    c.down()
+    try:
+        c.begin_jobs()
+        yield c
+        c.end_jobs()
+    finally:
+        c.down()
 
 
 def strobes(lab):
