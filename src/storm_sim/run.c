@@ -121,6 +121,10 @@ static void fault_make(struct run *r, uint32_t number)
 	case FAULT_FORGE:
 		storm_sim_forge(r->sim, f->node);
 		break;
+	case FAULT_HANG:
+		storm_sim_hang(r->sim, f->node);
+		fault_may_name(r, f->node);
+		break;
 	}
 }
 

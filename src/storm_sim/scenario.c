@@ -34,9 +34,9 @@ struct key {
 
 static const char *const op_words[] = { "open", "compare", "transfer", "launch",
 					"set",	"wait",	   NULL };
-static const char *const fault_words[] = { "crash",   "pause", "disk",
-					   "slow",    "loss",  "cut",
-					   "version", "forge", NULL };
+static const char *const fault_words[] = { "crash", "pause", "disk",	"slow",
+					   "loss",  "cut",   "version", "forge",
+					   "hang",  NULL };
 static const char *const target_words[] = { "", "memory", "file", NULL };
 static const char *const relation_words[] = { ">=", "<", "==", "!=", NULL };
 static const char *const way_words[] = { "both", "to", "from", NULL };
@@ -446,7 +446,7 @@ static void scenario_get_faults(struct reader *r, json_object *a,
 		if (f->kind < 0)
 			scenario_bad(
 				r, where, "do",
-				"is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\"");
+				"is missing: give one of \"crash\", \"pause\", \"disk\", \"slow\", \"loss\", \"cut\", \"version\", \"forge\", \"hang\"");
 		if (f->at < 0)
 			scenario_bad(
 				r, where, "at",

@@ -24,7 +24,8 @@ enum fault_kind {
 	FAULT_LOSS,
 	FAULT_CUT,
 	FAULT_VERSION,
-	FAULT_FORGE
+	FAULT_FORGE,
+	FAULT_HANG
 };
 
 #define NODE_RANDOM (UINT32_MAX - 1) /* until scenario_settle() */

@@ -4,6 +4,7 @@ users: nobody else waits, and no more is written than the user may write."""
 import json
 import os
 import pathlib
+import shutil
 import time
 
 import pytest
@@ -135,3 +136,31 @@ def test_left_behind(fresh, hang):
     until(lambda: not files_processes(fresh, "n2"), "its end", 30)
     until(lambda: f"process {left} of uid 20001 has ended"
           in agent_log(fresh, "n2"), "that the log says so")
+
+
+def test_reserved_blocks(fresh):
+    """A file that is larger than what users may use of a file system fails:
+    blocks reserved for root stay so. (A stock slurmd writes as root, and uses
+    them.)"""
+    if not shutil.which("mkfs.ext2"):
+        pytest.skip("SKIP: no mkfs.ext2 here")
+    for node in fresh.names:
+        fresh.root("mkdir -m 1777 /tmp/small", host=node)
+    # 20 MB, half of them root's; ext2 cannot reserve space at the begin
+    fresh.root("dd if=/dev/zero of=/tmp/image bs=1M count=20 status=none",
+               host="n2")
+    fresh.root("mkfs.ext2 -q -F -m 50 /tmp/image", host="n2")
+    done = fresh.lab.run(["mount", "-o", "loop", "/tmp/image", "/tmp/small"],
+                         host="n2", cwd="/")
+    if done.returncode:
+        pytest.skip(f"SKIP: no loop mount here: {done.stderr.strip()}")
+    try:
+        fresh.root("chmod 1777 /tmp/small", host="n2")
+        free = fresh.root("stat -f -c '%f %a' /tmp/small", host="n2")
+        run = fresh.srun("--bcast=/tmp/small/app -N4 {big} say never")
+        assert run.code != 0, str(run)
+        assert "No space left on device" in run.err, str(run)
+        assert fresh.listing("n1", "/tmp/small") == []
+        assert fresh.root("stat -f -c '%f %a' /tmp/small", host="n2") == free
+    finally:
+        fresh.root("umount /tmp/small", host="n2")

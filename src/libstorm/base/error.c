@@ -19,7 +19,7 @@ static const char *const text[] = {
 		"node agent has reached its limit of sessions or memory",
 	[STORM_EEXIST] = "file exists",
 	[STORM_EPATH] = "not a usable destination",
-	[STORM_EVERIFY] = "data do not match what was announced",
+	[STORM_EVERIFY] = "what arrived is not what was sent",
 	[STORM_EABORTED] = "aborted",
 	[STORM_ELOST] = "node was lost",
 	[STORM_ECLOSED] = "domain is closed",
