@@ -246,6 +246,22 @@ static struct storm_cast cast_like(uint64_t op, uint64_t size)
 	};
 }
 
+/* Of what say_data() has sent as chunks, when all is sent. */
+static void digest_of(struct storm_cast *c)
+{
+	struct storm_digest *d = storm_digest_create();
+	uint8_t chunk[1000];
+
+	must(d && c->chunk == sizeof(chunk));
+	for (uint64_t off = 0; off < c->size; off += sizeof(chunk)) {
+		memset(chunk, (int) off, sizeof(chunk));
+		storm_digest_add(d, chunk, sizeof(chunk));
+	}
+	c->has_digest = c->size && c->sent == c->size;
+	must(storm_digest_end(d, c->digest));
+	storm_digest_destroy(d);
+}
+
 static void cast_one(const char *name, const struct storm_cast *c)
 {
 	uint8_t packed[512];
@@ -264,6 +280,8 @@ static void cast(void)
 	struct storm_cast c = cast_like(1, 5000);
 
 	cast_one("data", &c);
+	digest_of(&c);
+	cast_one("digest", &c);
 	c.decision = STORM_COMMIT;
 	c.cmp = 4;
 	c.cmp_rel = STORM_NE;
@@ -597,9 +615,11 @@ static void requests(void)
 
 static void say_state(struct storm_cast *c)
 {
-	uint8_t *l = sealed(OWNER, STORM_MSG_CAST,
-			    c->version % 2 ? HOW_GROUP : HOW_RELAY,
-			    (uint8_t) c->op);
+	uint8_t *l;
+
+	digest_of(c);
+	l = sealed(OWNER, STORM_MSG_CAST,
+		   c->version % 2 ? HOW_GROUP : HOW_RELAY, (uint8_t) c->op);
 
 	c->version++;
 	room_used(storm_cast_pack(c, o.p, room()));
@@ -690,7 +710,7 @@ static void nm_transfer(const char *name, uint8_t self, uint8_t flags,
 	time_goes(60);
 	say_nack(19, 2, 0, 3);
 	say_data(1, 0, 2, 2000, 1000);
-	if (file)
+	for (int i = 0; file && i < 9; i++) /* writes, a read, STAGED */
 		nm_answer();
 	c.decision = STORM_COMMIT;
 	say_state(&c);
