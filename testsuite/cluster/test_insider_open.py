@@ -214,9 +214,9 @@ def test_nothing_for_what_nobody_vouches_for(cluster, insider):
         text = cluster.run(["python3", "-c", f"""\
 import socket
 c = socket.create_connection(("{nodes[0]}", 8383), 5)
-c.sendall({data!r})
-c.shutdown(socket.SHUT_WR)
 try:
+    c.sendall({data!r})
+    c.shutdown(socket.SHUT_WR)
     print("answer", c.recv(100))
 except OSError:
     print("reset")
