@@ -27,7 +27,7 @@
 #define DIE_TIME STORM_SEC    /* a killed process has gone by then */
 #define LEFT_MAX 8	      /* of a user's that do not end */
 #define IDLE (200 * STORM_MS) /* without files, and then it ends */
-#define IDLE_LIBDIR (5 * STORM_SEC) /* libraries may follow */
+#define IDLE_LIBDIR (30 * STORM_SEC) /* libraries may follow */
 
 /* A process, until it is dead. */
 struct agent_proc {
