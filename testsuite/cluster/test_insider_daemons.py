@@ -139,6 +139,17 @@ def test_user_never_gets_the_port(fresh):
     by_storm(fresh)
 
 
+def test_port_of_storm_conf_has_changed(fresh):
+    """The next slurmd keeps the new one, and the old one is free."""
+    with open(fresh.lab.path("ctl", "/etc/slurm/storm.conf"), "a") as f:
+        f.write(f"Port={PORT + 1}\n")
+    for node in fresh.names:
+        fresh.lab.restart(node, "slurmd")
+    one = grabber(fresh, "n2")
+    until(lambda: "got" in one.out(), "the old port to be free")
+    by_storm(fresh)
+
+
 def test_user_who_has_the_port_is_named(fresh):
     """No slurmd ran, so nobody kept it."""
     fresh.lab.end("n2", "slurmd")
