@@ -132,6 +132,9 @@ def test_user_never_gets_the_port(fresh):
     for restart in (False, True):
         if restart:
             fresh.lab.restart("n2", "slurmd")
+            # until then an agent that ends leaves the port to anybody
+            until(lambda: said(fresh, "n2", "adopted the agent, pid"),
+                  "the new slurmd to get the sockets")
         for sig in (signal.SIGKILL, signal.SIGTERM):
             old, = fresh.lab.kill("n2", "agent", sig)
             agent_of(fresh, "n2", old)
