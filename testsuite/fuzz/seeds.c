@@ -1097,7 +1097,6 @@ static void locals(void)
 	for (uint32_t i = 0; i < 4; i++)
 		local_u32(i);
 	length_is(l);
-	length_is(local(0x4 | 2 << 4, LOCAL_ENDED));
 	length_is(local(0x8 | 0x2, LOCAL_STATS));
 	end("local", "step");
 	begin();

@@ -44,8 +44,7 @@ enum local_type {
 	LOCAL_REPORT = 5,
 	/* to slurmstepd: acknowledged {u8 kind, u32 n, n * u32 id} */
 	LOCAL_ACK = 6,
-	/* slurmstepd: all processes of the step have ended here: {} */
-	LOCAL_ENDED = 7,
+	/* 7 is not used */
 	/* to slurmstepd: the session has ended, send no reports: {} */
 	LOCAL_CLOSED = 8,
 	/* the administrator: {}; answer: {str JSON} */

@@ -259,9 +259,6 @@ static void step_relay_ended(void)
 	if (read(r.wake, &n, sizeof(n)) != sizeof(n))
 		return;
 	r.late = true;
-	local_begin(&frame, LOCAL_ENDED);
-	if (r.agent >= 0 && local_send(r.agent, &frame, -1))
-		step_relay_agent_gone("the agent is gone");
 }
 
 /* Ends with slurmstepd. */

@@ -155,13 +155,6 @@ refuse:
 	agent_local_close(a, c);
 }
 
-static void agent_local_ended(struct agent *a, struct agent_conn *c)
-{
-	if (c->s && storm_nm_own_set(a->nm, c->s->id, STORM_VAR_TERMINATED, 1))
-		debug("session of step %u.%u is over already",
-		      c->s->step.job_id, c->s->step.step_id);
-}
-
 static void agent_local_stats(struct agent *a, struct agent_conn *c)
 {
 	static char text[LOCAL_FRAME_MAX / 2];
@@ -240,9 +233,6 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 			break;
 		case LOCAL_REPORT:
 			agent_local_report(a, c);
-			break;
-		case LOCAL_ENDED:
-			agent_local_ended(a, c);
 			break;
 		case LOCAL_STATS:
 			agent_local_stats(a, c);
