@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""With slurmdbd, sacct has the account of a job that took turns: AdminComment.
+The lab has a real slurmdbd and its database, both on ctl."""
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+
+from harness import Lab, until
+from sched_tests import command, running, submit, turns
+
+pytestmark = pytest.mark.storm_only
+
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+SLURMDBD_CONF = """\
+DbdHost=ctl
+SlurmUser=slurm
+LogFile=/var/log/slurm/slurmdbd.log
+PidFile=/run/slurm/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort=3306
+StorageUser=slurm
+StoragePass=any
+"""
+#: the database is for this test alone: it accepts any user of the host
+DATABASE = """\
+mkdir -p /run/db/mysql
+exec mariadbd --no-defaults --user=root --datadir=/run/db \\
+    --socket=/run/db.sock --bind-address=127.0.0.1 --port=3306 \\
+    --skip-grant-tables --innodb-flush-method=fsync \\
+    --innodb-buffer-pool-size=16M >/var/log/mariadbd 2>&1
+"""
+
+
+def listens(lab, port):
+    """On ctl. /proc has it as a hexadecimal number, in state 0A."""
+    return re.search(rf":{port:04X} \S+ 0A ", "".join(
+        pathlib.Path(f"/proc/{lab.pid('ctl')}/net/{kind}").read_text()
+        for kind in ("tcp", "tcp6") if
+        os.path.exists(f"/proc/{lab.pid('ctl')}/net/{kind}")))
+
+
+def account(lab):
+    """From now on slurmctld has a slurmdbd. Returns the database's process."""
+    database = lab.popen(["sh", "-ec", DATABASE], host="ctl", cwd="/",
+                         stdin=-3, env={"PATH": PATH})
+    until(lambda: listens(lab, 3306), lambda: "the database: " + pathlib.Path(
+        lab.path("ctl", "/var/log/mariadbd")).read_text())
+    etc = pathlib.Path(lab.dir) / "etc" / "slurm"
+    conf = etc / "slurmdbd.conf"
+    conf.write_text(SLURMDBD_CONF)
+    conf.chmod(0o600)
+    shutil.chown(conf, "slurm", "slurm")
+    done = lab.run(["setpriv", "--reuid=slurm", "--regid=slurm",
+                    "--init-groups", "slurmdbd"], host="ctl", cwd="/",
+                   env={"PATH": PATH})
+    assert done.returncode == 0, done.stderr
+    until(lambda: listens(lab, 6819), "slurmdbd")
+    text = (etc / "slurm.conf").read_text()
+    name = re.search("ClusterName=(.*)", text)[1]
+    (etc / "slurm.conf").write_text(text.replace(
+        "AccountingStorageType=accounting_storage/none",
+        "AccountingStorageType=accounting_storage/slurmdbd\n"
+        "AccountingStorageHost=ctl"))
+    until(lambda: lab.run(["sacctmgr", "-i", "add", "cluster", name],
+                          host="ctl", cwd="/").returncode == 0,
+          "sacctmgr to add the cluster", interval=0.3)
+    lab.restart("ctl", "slurmctld")
+    lab.wait_idle()
+    return database
+
+
+def test_sacct_has_the_account():
+    missing = [p for p in ("slurmdbd", "mariadbd")
+               if not shutil.which(p, path=PATH)]
+    if missing:
+        pytest.skip(f"SKIP: no {', '.join(missing)}: apt-get install "
+                    "--no-install-recommends slurmdbd mariadb-server-core")
+    lab = Lab(f"sched{os.getpid()}-account")
+    lab.up(2, gang=2, quantum=20, cpus=1)
+    database = None
+    try:
+        database = account(lab)
+        jobs = [submit(lab) for _ in "12"]
+        running(lab, *jobs)
+        turns(lab, "1/2", *jobs)
+
+        def word(job):
+            return re.search(r"storm:turns=\S*,had=([\d.]+)s,\S*", command(
+                lab, "sacct", "-n", "-P", "-X", "-j", job, "-o",
+                "AdminComment"))
+
+        def had(job):
+            found = re.search(r"storm:\S*,had=([\d.]+)s", command(
+                lab, "scontrol", "-o", "show", "job", job))
+            return float(found[1])
+
+        until(lambda: all(had(j) > 0.1 for j in jobs), "time to be had")
+        command(lab, "scontrol", "update", f"JobId={jobs[1]}",
+                "AdminComment=paid")
+        until(lambda: "AdminComment=paid storm:" in command(
+            lab, "scontrol", "-o", "show", "job", jobs[1]),
+            "our word after the administrator's")
+        command(lab, "scancel", *jobs)
+        for job in jobs:
+            until(lambda: word(job), lambda: f"sacct to have {job}'s word: "
+                  + command(lab, "sacct", "-P", "-j", job, "-o", "all"))
+            assert 0.1 < float(word(job)[1]) <= had(job) + 0.1
+        assert "paid storm:" in command(lab, "sacct", "-n", "-P", "-X", "-j",
+                                        jobs[1], "-o", "AdminComment")
+    finally:
+        lab.down()
+        if database:
+            database.wait(60)
