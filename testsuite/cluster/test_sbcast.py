@@ -368,3 +368,24 @@ def test_in_a_batch_script(cluster):
                       given={"job.sh": text})
     assert run.code == 0 and run.files()["log"] == "from-there\n" * 8, \
         f"{run}\n{run.files()}"
+
+
+def test_warning_names_who_stalls_it(cluster):
+    """Without a terminal."""
+    cluster.lab.shape("20mbit")
+    try:
+        one = cluster.start("sbcast_storm -f {big} /tmp/out",
+                            env={"SLURM_JOB_ID": str(cluster.job)})
+        until(lambda: cluster.listing("n8"), "the broadcast to begin")
+        cluster.lab.kill("n8", "agent", signal.SIGSTOP)
+        try:
+            until(lambda: re.search("warning: storm: /tmp/out: no progress "
+                                    r"for \d+ s, waiting for n8$", one.err(),
+                                    re.M) or not one.running(),
+                  "the warning")
+        finally:
+            cluster.lab.kill("n8", "agent", signal.SIGCONT)
+    finally:
+        cluster.lab.shape(None)
+    run = one.finish()
+    assert run.code == 0 and run.err.count("no progress for") == 1, str(run)

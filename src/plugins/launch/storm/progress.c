@@ -16,7 +16,7 @@
 #include "src/libstorm/base/clock.h"
 
 #define STANDS (1 * STORM_SEC)	    /* without progress: the bar says so */
-#define STANDS_LONG (5 * STORM_SEC) /* without a bar, a warning does */
+#define STANDS_LONG (3 * STORM_SEC) /* without a bar; less than DeadTimeout */
 #define CLEAR_LINE "\033[K"
 
 bool progress_has_terminal(void)
