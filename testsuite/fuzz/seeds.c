@@ -804,6 +804,39 @@ static void nm_asks(void)
 	end("nm", "asks");
 }
 
+/* One of fuzz_insider.c's, see there: a transfer begins, and one kind of
+ * message comes again and again. */
+static void insider(const char *name, uint8_t self, uint8_t flags,
+		    uint8_t command)
+{
+	static const uint8_t begins[] = { 0, 0, 0, 0, 4, 0, 0, 0, 0 },
+			     answer[] = { 8, 0 },
+			     state[] = { 1, 2, 0, 4, 0, 0, 0,
+					 4, 0, 0, 0, 4, 0, 0 },
+			     data[] = { 2, OWNER, 2, 0, 0, 4, 0, 250 },
+			     nack[] = { 3, 3, 2, 0, 0, 0, 255, 250 },
+			     report[] = { 4, 6, 1, 0, 0, 0,  9,
+					  0, 0, 0, 1, 0, 250 },
+			     ask[] = { 6, 7, 1, 200, 250 };
+
+	nm_head(self, 3, flags);
+	storm_put(&o, begins, sizeof(begins));
+	storm_put(&o, answer, sizeof(answer));
+	storm_put(&o, state, sizeof(state));
+	storm_put(&o, data, sizeof(data));
+	for (int i = 0; i < 4; i++) {
+		if (command == 3)
+			storm_put(&o, nack, sizeof(nack));
+		else if (command == 4)
+			storm_put(&o, report, sizeof(report));
+		else if (command == 6)
+			storm_put(&o, ask, sizeof(ask));
+		storm_put8(&o, 7);
+		storm_put8(&o, 50);
+	}
+	end("insider", name);
+}
+
 static void nm_strobes(void)
 {
 	nm_head(0, 3, NM_MEMORY);
@@ -912,6 +945,11 @@ static void nm(void)
 	nm_cluster();
 	nm_asks();
 	nm_strobes();
+	insider("repairs", 0, NM_FILE, 3);
+	insider("repairs-group", 5, NM_FILE | NM_MULTICAST, 3);
+	insider("chain", 1, 0, 2);
+	insider("reports", 2, NM_MULTICAST, 4);
+	insider("asks", 2, 0, 6);
 	nm_reports();
 	nm_epochs();
 }

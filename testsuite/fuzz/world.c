@@ -183,7 +183,7 @@ static int net_send(struct storm_transport *t, enum storm_class c,
 	must(to->port);
 	must_be_datagrams(buf, len, seg, session_of(w, buf));
 	w->sent++;
-	w->sent_bytes += len;
+	w->bytes_out += len;
 	return w->sends_fail ? -EAGAIN : 0;
 }
 
@@ -294,6 +294,8 @@ static void file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	struct world_file *f = calloc(1, sizeof(*f));
 
 	must(f && ctx && session == w->host_session && op && to->path);
+	if (w->begins)
+		w->begins(w, op, to->path);
 	f->op = op;
 	f->size = size;
 	f->data = size <= FILE_KEPT ? calloc(1, size + 1) : NULL;
@@ -747,12 +749,20 @@ static void hand_over(struct world *w)
 
 		memcpy(p, rx->buf, rx->len);
 		free(rx->buf);
+		w->bytes_in += rx->len;
+		w->datagrams_in++;
 		rx->buf = p;
 		p += rx->len;
 	}
 	storm_nm_datagrams(w->nm, w->rx, (size_t) w->received, w->now);
 	w->received = 0;
 	free(buf);
+}
+
+void world_receive(struct world *w, struct storm_rx *rx)
+{
+	w->rx[w->received++] = *rx;
+	hand_over(w);
 }
 
 /* Scripts would be long if the bytes were in them. */

@@ -160,8 +160,11 @@ struct world {
 	uint8_t room[4 * STORM_DATAGRAM_MAX]; /* for the next run of a file */
 	struct storm_rx rx[WORLD_BATCH];      /* not handed over yet */
 	int received;
-	uint64_t sent; /* sends */
-	uint64_t sent_bytes;
+	uint64_t sent;		      /* sends */
+	uint64_t bytes_in, bytes_out; /* of datagrams */
+	uint64_t datagrams_in;
+	/* NULL, or sees each file that the host is asked to begin */
+	void (*begins)(struct world *w, uint64_t op, const char *path);
 	int asked;	 /* operations, not ended */
 	uint64_t strobe; /* the latest one's number */
 };
@@ -180,6 +183,8 @@ void world_answer(struct world *w, int err);
 
 /* head: see above.  The session is open. */
 void world_start(struct world *w, struct storm_in *head);
+/* This is received now, at once with what waits. */
+void world_receive(struct world *w, struct storm_rx *rx);
 /* One command of a script. */
 void world_step(struct world *w, struct storm_in *script);
 /* All is silent: the session ends and frees all that it had; with NM_KILLED at

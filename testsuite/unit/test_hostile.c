@@ -571,7 +571,7 @@ START_TEST(test_repairs_end)
 		storm_cast_pack(&c, body, sizeof(body)));
 	for (uint64_t i = 0; i < 99; i++) /* one is missing: it is not staged */
 		say_data(&t, NODES, i * 1000);
-	before = t.w.sent_bytes;
+	before = t.w.bytes_out;
 	for (int k = 0; k < 1000; k++) {
 		o = (struct storm_out) { body, body + sizeof(body), false };
 		storm_put32(&o, 1);
@@ -585,7 +585,7 @@ START_TEST(test_repairs_end)
 	/* its children are five at the most */
 	ck_assert_uint_ge(st.nacks_served, 99);
 	ck_assert_uint_le(st.nacks_served, 6 * 99 + 44);
-	ck_assert_uint_le(t.w.sent_bytes - before, 8 * size);
+	ck_assert_uint_le(t.w.bytes_out - before, 8 * size);
 	world_destroy(&t.w);
 	owner_goes(&t);
 }
