@@ -63,11 +63,19 @@ struct verdict {
 	char *figures; /* malloc()ed; NULL: the process died */
 };
 
+static void storm_sim_fatal(const char *what)
+{
+	fprintf(stderr, "storm_sim: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
 static void run_in_child(const struct scenario *s, FILE *out)
 {
 	json_object *figures;
 	char why[RUN_WHY];
 
+	if (!out)
+		storm_sim_fatal("fdopen");
 	if (!opt.messages)
 		storm_log_set(storm_sim_log_nothing);
 	if (opt.limit)
@@ -90,12 +98,6 @@ static void verdict_of_death(struct verdict *v, int status)
 	else
 		snprintf(v->why, sizeof(v->why), "exit code %d",
 			 WEXITSTATUS(status));
-}
-
-static void storm_sim_fatal(const char *what)
-{
-	fprintf(stderr, "storm_sim: %s: %s\n", what, strerror(errno));
-	exit(2);
 }
 
 static struct verdict verdict_of_run(const struct scenario *s)

@@ -428,6 +428,8 @@ static void sim_host_event(void *host, void *ctx, uint64_t session,
 	s->event = event;
 	s->len = len;
 	s->data = malloc(len + 1);
+	if (!s->data)
+		abort();
 	if (len)
 		memcpy(s->data, buf, len);
 }
