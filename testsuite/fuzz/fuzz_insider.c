@@ -32,7 +32,6 @@
  */
 #define OUT_PER_IN 80	       /* radix 64, and an answer */
 #define OUT_BURST (8 << 20)    /* repairs at once, before their rate holds */
-#define OUT_PER_NACK (1 << 20) /* as nm_repair.c serves each; no rate yet */
 #define OUT_PER_MS 4096	       /* status, and requests for repair */
 #define HELD_MOST (48 << 20)
 #define HELD_PER_IN 16
@@ -360,7 +359,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	cpu = cpu_now() - cpu;
 	most_out = OUT_BURST + OUT_PER_IN * w.bytes_in +
-		   OUT_PER_NACK * said.nacks + OUT_PER_MS * said.asked;
+		   OUT_PER_MS * said.asked;
 	if (getenv("STORM_FUZZ_PRICES"))
 		fprintf(stderr,
 			"in %llu bytes, %llu datagrams; out %llu; held %zu; cpu %llu us\n",
