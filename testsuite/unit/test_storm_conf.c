@@ -88,6 +88,8 @@ START_TEST(test_every_key)
 	     "OpenTimeout=2s\nDeadTimeout=700\nOpTimeout=900ms\n"
 	     "MulticastTimeout=2s\n"
 	     "Heartbeat=300\nMaxSessions=5\nFallback=NEVER\nAgentLinger=0\n"
+	     "MaxUserSessions=3\nMaxMemory=64M\nMaxUserMemory=8m\n"
+	     "AllowUsers=ann,1042,@staff\nAllowHosts=n[1-4],10.0.0.0/8\n"
 	     "Freezer=Signals\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
 	ck_assert_str_eq(conf.set.interface, "eth1");
@@ -105,6 +107,11 @@ START_TEST(test_every_key)
 	must(conf.set.op_timeout == 900 * STORM_MS);
 	must(conf.set.heartbeat == 300 * STORM_MS);
 	must(conf.set.sessions_max == 5 && conf.fallback == FALLBACK_NEVER);
+	must(conf.set.user_sessions_max == 3);
+	must(conf.set.memory_max == 64 << 20);
+	must(conf.set.user_memory_max == 8 << 20);
+	ck_assert_str_eq(conf.allow_users, "ann,1042,@staff");
+	ck_assert_str_eq(conf.allow_hosts, "n[1-4],10.0.0.0/8");
 	must(conf.agent_linger == 0 && !strcmp(conf.freezer, "signals"));
 	must(conf.set.drop_ppm == 25000 && conf.set.drop_seed == UINT64_MAX);
 }
@@ -284,6 +291,10 @@ START_TEST(test_wrong_values)
 		{ "OpTimeout", "99999999999999999s" },
 		{ "Heartbeat", "1" },
 		{ "MaxSessions", "0" },
+		{ "MaxUserSessions", "0" },
+		{ "MaxMemory", "1k" },
+		{ "MaxUserMemory", "some" },
+		{ "AllowUsers", "," },
 		{ "Fallback", "always" },
 		{ "AgentCPUs", "some" },
 		{ "AgentCPUs", "1024" },
