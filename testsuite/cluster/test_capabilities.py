@@ -35,7 +35,7 @@ def listed(page, begin, end):
 
 
 AGENT = listed("storm_agent.8", ".Sh CAPABILITIES", "Its child")
-NURSERY = listed("storm_agent.8", "The nursery keeps", "keeps none")
+NURSERY = listed("storm_agent.8", "The nursery keeps, as", "keeps none")
 ROOTS_FILE = listed("storm_agent.8", "keeps none", "no seccomp")
 STROBER = listed("storm_strober.8", "After its start it keeps", ".Sh FAILURES")
 

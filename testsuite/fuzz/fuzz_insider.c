@@ -30,9 +30,9 @@
  * The limits.  A node relays to its children, and serves repairs to its
  * neighbours: both are its work, both have a price.
  */
-#define OUT_PER_IN 80	       /* radix 64, and an answer */
-#define OUT_BURST (8 << 20)    /* repairs at once, before their rate holds */
-#define OUT_PER_MS 4096	       /* status, and requests for repair */
+#define OUT_PER_IN 80	    /* radix 64, and an answer */
+#define OUT_BURST (8 << 20) /* repairs at once, before their rate holds */
+#define OUT_PER_MS 4096	    /* status, and requests for repair */
 #define HELD_MOST (48 << 20)
 #define HELD_PER_IN 16
 #define CPU_BASE (200 * STORM_MS)
@@ -358,8 +358,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			held = now - before;
 	}
 	cpu = cpu_now() - cpu;
-	most_out = OUT_BURST + OUT_PER_IN * w.bytes_in +
-		   OUT_PER_MS * said.asked;
+	most_out =
+		OUT_BURST + OUT_PER_IN * w.bytes_in + OUT_PER_MS * said.asked;
 	if (getenv("STORM_FUZZ_PRICES"))
 		fprintf(stderr,
 			"in %llu bytes, %llu datagrams; out %llu; held %zu; cpu %llu us\n",
