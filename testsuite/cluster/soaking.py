@@ -4,11 +4,14 @@ once, and what the daemons hold afterwards."""
 import os
 import pathlib
 import selectors
+import subprocess
 import time
 
 import test_hostile
+import test_insider_open
+import test_insider_turns
 from gang import Gang
-from harness import until
+from harness import HERE, until
 
 #: What attacks, one after the other: {name: f(cluster) -> Started}. A new
 #: attacker is a line here.
@@ -16,6 +19,13 @@ ATTACKERS = {
     "garbage": lambda c: attack(c, test_hostile.GARBAGE),
     "tamper": lambda c: attack(c, "MODE = 'tamper'\n" + test_hostile.ECHO),
     "replay": lambda c: attack(c, "MODE = 'replay'\n" + test_hostile.ECHO),
+    "opens": lambda c: opens(c, "good"),
+    "forged": lambda c: opens(c, "forged"),
+    "flood": lambda c: flood(c, "header"),
+    "connect": lambda c: flood(c, "connect"),
+    "timer": lambda c: neighbour(c, "timer"),
+    "sleepers": lambda c: neighbour(c, "sleepers 200"),
+    "relay": lambda c: neighbour(c, "connect"),
 }
 
 #: How much more anonymous memory than after the first part may be there at the
@@ -30,6 +40,38 @@ def attack(cluster, program):
     return cluster.start(
         ["python3", "-c", program, *test_hostile.addresses(cluster)],
         host="ctl", user="other", cwd="/tmp", label="attack")
+
+
+def furnish(cluster):
+    """What the attackers run."""
+    test_insider_turns.furnish(cluster)
+    programs = cluster.home.parent / "programs"
+    subprocess.run(["cc", "-std=gnu11", "-O2", HERE.parent / "programs/flood.c",
+                    "-o", programs / "flood"], check=True)
+    test_insider_open.build(programs / "insider")
+
+
+def opens(cluster, what):
+    """An insider opens sessions, for all nodes and many more, or tries to."""
+    nodes = test_hostile.addresses(cluster)
+    own = test_insider_open.address(cluster, "login")
+    return cluster.start(
+        [test_insider_turns.PROGRAMS + "/insider", what, nodes[0], nodes[0],
+         own, "4096", "500"], user="other", cwd="/tmp", label="attack")
+
+
+def flood(cluster, kind):
+    """For 3 s, to all nodes."""
+    return cluster.start(
+        [test_insider_turns.PROGRAMS + "/flood", kind, "5000", "3",
+         *test_hostile.addresses(cluster)], user="other", cwd="/tmp",
+        label="attack")
+
+
+def neighbour(cluster, what):
+    """For 3 s, as a job on one node."""
+    return cluster.begin(f"timeout 3 {test_insider_turns.NEIGHBOUR} {what}",
+                         nodes=1, user="other", cwd="/tmp", label="attack")
 
 
 # -- what is held ---------------------------------------------------------------
@@ -174,8 +216,9 @@ class Soak:
 
 def soak(name, nodes, minutes, first=60, make=Gang, say=print):
     """Run it; returns what is wrong, as lines."""
-    c = make(name, nodes, cpus=1, gang=4, conf=["MinJobAge=2"])
+    c = make(name, nodes, cpus=1, gang=5, conf=["MinJobAge=2"])
     try:
+        furnish(c)
         run = Soak(c, say)
         first = min(first, minutes * 30)
         run.go(first)

@@ -20,10 +20,8 @@ NODES = 16384
 MB = 1 << 20
 
 
-@pytest.fixture(scope="module")
-def insider(tmp_path_factory):
+def build(to):
     """The attacker's program."""
-    to = tmp_path_factory.mktemp("insider") / "insider"
     source = TOP / "src" / "libstorm"
     subprocess.run(
         ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-I", TOP, "-o", to,
@@ -31,6 +29,12 @@ def insider(tmp_path_factory):
          *sorted((source / "wire").glob("*.c")),
          *sorted((source / "base").glob("*.c")),
          "-lmunge", "-lcrypto", "-lpthread"], check=True)
+
+
+@pytest.fixture(scope="module")
+def insider(tmp_path_factory):
+    to = tmp_path_factory.mktemp("insider") / "insider"
+    build(to)
     return to
 
 
