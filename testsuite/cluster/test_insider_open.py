@@ -38,19 +38,18 @@ def insider(tmp_path_factory):
     return to
 
 
-def start(c, insider, *args, host="login"):
-    """Started by the user `other`."""
+def start(c, insider, *args, host="login", user="other"):
     path = c.home.parent / "insider"
     if not path.exists():
         path.write_bytes(insider.read_bytes())
         os.chmod(path, 0o755)
     return c.start(["/home/insider", *map(str, args)], host=host,
-                   user="other", cwd="/tmp", label="insider")
+                   user=user, cwd="/tmp", label="insider")
 
 
-def opens(c, insider, *args, host="login"):
+def opens(c, insider, *args, host="login", user="other"):
     """(accepted, bytes of answers, the last reason)"""
-    run = start(c, insider, *args, host=host).finish()
+    run = start(c, insider, *args, host=host, user=user).finish()
     found = re.match(r"accepted (\d+), answers of (\d+) bytes, last: (.*)",
                      run.out)
     assert found, str(run) + run.err
@@ -118,6 +117,18 @@ def test_flood(cluster, insider, host):
     assert min(times) < 2 * quiet + 1
     assert rss(cluster, "n1") < 64
     # the silent owners' sessions end, whatever time-outs they named
+    no_sessions(cluster, cluster.names)
+
+
+def test_all_sessions(cluster, insider):
+    """All 256 that an agent has, of 16,384 nodes each: two users have what is for
+    users, and root the rest."""
+    nodes, own = addresses(cluster), address(cluster, "login")
+    got = [opens(cluster, insider, "good", nodes[0], nodes[0], own, NODES, 200,
+                 user=user)[0] for user in ("other", "user", "root")]
+    used = rss(cluster, "n1")
+    print(f"sessions: {got}, agent: {used:.1f} MB")
+    assert got == [128, 96, 32] and used < 64, (got, used)
     no_sessions(cluster, cluster.names)
 
 

@@ -33,6 +33,7 @@
 #define socket(family, type, proto) k_socket(family, type, proto)
 #define accept4(fd, addr, len, flags) k_accept(fd, addr, len, flags)
 #define connect(fd, addr, len) k_connect(fd, addr, len)
+#define bind(fd, addr, len) k_bind(fd, addr, len)
 #define poll(p, n, ms) k_poll(p, n, ms)
 #define setsockopt(fd, level, name, value, len) \
 	k_setsockopt(fd, level, name, value, len)
@@ -280,6 +281,13 @@ static int k_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	return fails(EINPROGRESS);
 }
 
+/* A port of root's is taken now and then. */
+static int k_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	must(addr && len == sizeof(struct sockaddr_in) && sock_of(fd)->open);
+	return w.u.out_port % 3 ? 0 : fails(EADDRINUSE);
+}
+
 static int k_poll(struct pollfd *p, nfds_t n, int ms)
 {
 	must(n == 1 && p->fd == LISTENER && !ms);
@@ -324,6 +332,7 @@ static int k_settime(int fd, int flags, const struct itimerspec *when,
 }
 
 #include "src/libstorm/transport/udp/udp_stream.c"
+#include "src/libstorm/transport/udp/udp_stream_out.c"
 
 int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 		    uint32_t events)
@@ -346,6 +355,13 @@ bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 	*sin = (struct sockaddr_in) { .sin_family = AF_INET,
 				      .sin_port = htons(a->port) };
 	return true;
+}
+
+void storm_udp_addr(struct storm_addr *a, struct in_addr ip, uint16_t port)
+{
+	memset(a, 0, sizeof(*a));
+	memcpy(a->ip + 12, &ip, 4);
+	a->port = port;
 }
 
 /* ------------------------------------------------------------------ handlers --- */
