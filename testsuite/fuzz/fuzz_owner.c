@@ -267,7 +267,7 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 	}
 	len = storm_status_pack(&s, body, sizeof(body));
 	must(len);
-	storm_idset_clear(&s.fresh);
+	storm_status_free(&s);
 	sealer_make(w->sealer, sender, flags & 0x40 ? HOW_LIFE : 0, &h, body,
 		    len, &rx);
 	datagram(w, &rx);

@@ -679,6 +679,7 @@ void world_start(struct world *w, struct storm_in *head)
 
 	world_create(w);
 	w->alone = flags & NM_ALONE;
+	w->refused = refused;
 	w->killed = flags & (NM_KILLED | NM_CLUSTER);
 	w->cluster = flags & NM_CLUSTER;
 	w->epoch = 1;
@@ -903,7 +904,9 @@ void world_end(struct world *w)
 	must(!w->sessions && !w->files && !w->asked);
 	free(w->stream);
 	storm_nm_stats(w->nm, &st);
-	/* OPENs that the host has not judged count */
-	must((int) st.sessions == w->waiting && st.sessions_total == 1);
+	/* OPENs that the host has not judged count; nothing is kept of one that
+	 * it refused */
+	must((int) st.sessions == w->waiting &&
+	     st.sessions_total == !w->refused);
 	manager_rests(w);
 }
