@@ -63,7 +63,7 @@ int agent_nursery_start(struct agent *a)
 {
 	struct agent_io *io = &a->file.nursery_io;
 	int pair[2], high, rc;
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (file_nursery_sockets(pair)) {
 		error("cannot start storm_nursery: %m");
