@@ -387,11 +387,15 @@ while True:
 
 @pytest.mark.storm_only
 def test_no_agent_on_the_port(fresh):
-    """Another program listens on the agent's port."""
-    without_agent(fresh.lab, "n2")
+    """Another program listens on the agent's port: it was there before slurmd,
+    which keeps the port from then on."""
+    fresh.lab.end("n2", "slurmd")
+    fresh.lab.end("n2", "agent")
     other = fresh.start(["python3", "-c", SPEAKER], host="n2", user="root",
                         cwd="/")
     until(lambda: "ready" in other.out(), "the other program")
+    line = fresh.lab.command("n2", ["slurmd"], cwd="/")[0]
+    subprocess.run(line, stdin=subprocess.DEVNULL, check=True, timeout=60)
     run = fresh.srun("--bcast=/tmp/app -N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
     assert "n2" in run.err and "not a STORM agent" in run.err, str(run)

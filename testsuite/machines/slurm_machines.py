@@ -134,5 +134,6 @@ class Slurm:
         assert run.code == 0, f"{run}\n{self.log()}"
         t = self.timeline()
         for step in t.get("steps", [t]):
-            assert step["fallback"] is None and not step["resent"], str(t)
+            assert step["fallback"] is None and not step["resent"], \
+                f"{t}\n{self.log()}"
             assert step["launch"] == "storm" and step["multicast"], str(t)

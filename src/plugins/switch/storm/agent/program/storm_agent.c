@@ -61,19 +61,28 @@ static void storm_agent_limits(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-static int storm_agent_start(struct agent *a)
+/* Before there are threads, which inherit what is kept.  Large buffers of sockets
+ * need CAP_NET_ADMIN, so over UDP the sockets come first.  RDMA's device files
+ * refuse a process whose capabilities changed after it opened them: there they
+ * come later, and net.core.rmem_max limits the buffers. */
+static int storm_agent_open_network(struct agent *a)
 {
-	int rc;
+	bool verbs = a->conf.set.transport == STORM_TRANSPORT_VERBS;
 
-	if (agent_nm_start(a))
+	if (!verbs && agent_nm_start(a))
 		return -1;
-	/* Now: large socket buffers needed CAP_NET_ADMIN, and threads inherit
-	 * what is kept. */
 	if (caps_keep(STORM_AGENT_CAPS)) {
 		error("cannot drop capabilities: %m");
 		return -1;
 	}
-	if (agent_auth_start(a))
+	return verbs ? agent_nm_start(a) : 0;
+}
+
+static int storm_agent_start(struct agent *a)
+{
+	int rc;
+
+	if (storm_agent_open_network(a) || agent_auth_start(a))
 		return -1;
 	rc = agent_worker_start(&a->controller, &a->ios, "storm_ctl", 16);
 	if (rc) {
