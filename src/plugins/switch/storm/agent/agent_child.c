@@ -47,8 +47,9 @@ struct agent_child {
 	struct agent_proc *proc; /* NULL: not known yet, or dead */
 	uint32_t waiting;	 /* requests without an answer */
 	uint64_t since;		 /* it has not answered */
-	bool libdir;		 /* it keeps the directory */
-	uint64_t idle_at;	 /* ends then, or 0 */
+	bool started;	  /* before it waits for its turn in the nursery */
+	bool libdir;	  /* it keeps the directory */
+	uint64_t idle_at; /* ends then, or 0 */
 };
 
 /* -------------------------------------------------------------- processes --- */
@@ -148,6 +149,8 @@ static int agent_child_recv(struct agent_child *c, struct file_reply *rep)
 				close(fd);
 			return 1;
 		}
+		c->started = true;
+		c->since = storm_now();
 		if (fd >= 0)
 			c->proc = agent_proc_watch(a, (pid_t) rep->op,
 						   c->s->creds->user.uid, fd);
@@ -268,14 +271,14 @@ bool agent_child_hangs(const struct agent_session *s, uint64_t now)
 {
 	const struct agent_child *c = s->child;
 
-	return c && c->waiting && now >= c->since + PATIENCE;
+	return c && c->started && c->waiting && now >= c->since + PATIENCE;
 }
 
 static uint64_t agent_child_due(const struct agent_child *c)
 {
 	if (c->idle_at)
 		return c->idle_at;
-	return c->waiting ? c->since + PATIENCE : STORM_NEVER;
+	return c->started && c->waiting ? c->since + PATIENCE : STORM_NEVER;
 }
 
 uint64_t agent_child_tick(struct agent *a, uint64_t now)
