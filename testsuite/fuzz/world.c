@@ -342,6 +342,7 @@ static bool file_read(void *host, void *file, uint64_t off, size_t len)
 	must(p && len && len <= f->size && off <= f->size - len);
 	for (const struct world_piece *o = f->pieces; o; o = o->next)
 		must(!o->read); /* one at a time */
+	must(!w->nm->stage_of); /* it may be read to the room of that run */
 	p->off = off;
 	p->len = len;
 	p->read = calloc(1, len);
