@@ -306,7 +306,9 @@ def test_pty(cluster):
         cluster, "--pty -N2 -n2 {do} tty cat say end exit 3", play)
     assert stock.code == storm.code == 3, f"{stock}\n{storm}"
     assert stock.out.count("hello there") == 2
-    assert storm.normal()["out"] == stock.normal()["out"]
+    # on a busy machine the terminal's line may end before the task begins one
+    assert [line for line in storm.normal()["out"] if line] == \
+        [line for line in stock.normal()["out"] if line]
 
 
 def test_pty_shell(cluster):
