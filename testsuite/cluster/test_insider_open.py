@@ -268,6 +268,26 @@ def test_audit(cluster, insider):
                      cluster.lab.log("n3", "slurmd"))
 
 
+def test_root_of_a_user_namespace(cluster, insider):
+    """It is root there, and the user for everybody else."""
+    nodes, own = addresses(cluster), address(cluster, "login")
+    uid = cluster.root("id -u other").strip()
+    opens(cluster, insider, "good", nodes[3], nodes[3], own, 1, 1)
+    run = cluster.start(
+        ["unshare", "-Ur", "sh", "-c", "id -u && exec \"$@\"", "sh",
+         "/home/insider", "good", nodes[3], nodes[0], own, "4", "200"],
+        user="other", cwd="/tmp", label="namespace").finish()
+    if run.code and "unshare" in run.err:
+        pytest.skip("SKIP: users may make no namespaces here")
+    assert run.out.startswith("0\n"), str(run)
+    accepted = int(re.search(r"accepted (\d+)", run.out)[1])
+    log = cluster.lab.log("n4", "slurmd")
+    assert f"audit: OPEN by uid {uid} at" in log
+    assert "audit: OPEN by uid 0 at" not in log
+    assert accepted <= 128, "it has root's reserve"
+    no_sessions(cluster, cluster.names)
+
+
 def falls_back(c, why, **options):
     run = c.srun("-N4 -n4 {do} say x", **options)
     assert run.code == 0 and run.out == "x\n" * 4, str(run)
