@@ -264,22 +264,29 @@ static bool file_nursery_turn(void)
 	return !p[0].revents || file_nursery_take();
 }
 
-_Noreturn void file_nursery_serve(int sock, file_join_fn join)
+/* The nursery and its keeper.  Only the agent ends them, by closing its socket:
+ * not a signal of a group, and not a log that nobody reads any more because
+ * slurmd was restarted. */
+static void file_nursery_be(const char *name)
 {
-	sigset_t ends;
-
-	prctl(PR_SET_NAME, "storm_nursery");
+	prctl(PR_SET_NAME, name);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	if (caps_keep(FILE_NURSERY_CAPS)) {
 		fprintf(stderr, "error: cannot drop capabilities: %s\n",
 			strerror(errno));
 		_exit(1);
 	}
+}
+
+_Noreturn void file_nursery_serve(int sock, file_join_fn join)
+{
+	sigset_t ends;
+
+	file_nursery_be("storm_nursery");
 	/* OpenSSL takes its time at the first use: once, not in each child */
 	storm_digest_destroy(storm_digest_create());
-	signal(SIGPIPE, SIG_IGN);
-	/* only the agent ends the nursery, by closing its socket */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
@@ -321,14 +328,7 @@ _Noreturn void file_nursery_keep(int sock, file_join_fn join)
 	int status;
 	pid_t pid;
 
-	prctl(PR_SET_NAME, "storm_keeper");
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	if (caps_keep(FILE_NURSERY_CAPS)) {
-		fprintf(stderr, "error: cannot drop capabilities: %s\n",
-			strerror(errno));
-		_exit(1);
-	}
+	file_nursery_be("storm_keeper");
 	do {
 		started = storm_now();
 		pid = fork();
