@@ -371,20 +371,21 @@ def test_in_a_batch_script(cluster):
 
 
 def test_warning_names_who_stalls_it(cluster):
-    """Without a terminal."""
+    """Without a terminal. n8's disk stands, not its agent, which slurmd would
+    replace."""
     cluster.lab.shape("20mbit")
     try:
         one = cluster.start("sbcast_storm -f {big} /tmp/out",
                             env={"SLURM_JOB_ID": str(cluster.job)})
         until(lambda: cluster.listing("n8"), "the broadcast to begin")
-        cluster.lab.kill("n8", "agent", signal.SIGSTOP)
+        cluster.lab.kill("n8", "storm_file", signal.SIGSTOP)
         try:
             until(lambda: re.search("warning: storm: /tmp/out: no progress "
                                     r"for \d+ s, waiting for n8$", one.err(),
                                     re.M) or not one.running(),
                   "the warning")
         finally:
-            cluster.lab.kill("n8", "agent", signal.SIGCONT)
+            cluster.lab.kill("n8", "storm_file", signal.SIGCONT)
     finally:
         cluster.lab.shape(None)
     run = one.finish()
