@@ -49,14 +49,21 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 	AS_IF([test ! -f "$SLURM_SRC/config.h" ||
 	       test ! -f "$SLURM_SRC/slurm/slurm_version.h"],
 		[AC_MSG_ERROR(['$SLURM_SRC' is not configured (no config.h): $storm_get])])
-	AS_IF([test ! -f "$SLURM_SRC/src/plugins/launch/slurm/launch_slurm.c"],
-		[AC_MSG_ERROR(['$SLURM_SRC' has no launch plugins (removed in Slurm 23.02): STORM is built for 22.05])])
-
 	storm_number=$($SED -n \
 		's/^#define SLURM_VERSION_NUMBER 0x\(..\)\(..\)\(..\).*/0x\1 0x\2 0x\3/p' \
 		"$SLURM_SRC/slurm/slurm_version.h")
 	storm_slurm_version=$(printf '%d.%02d.%d' $storm_number)
 	storm_slurm_revision=$storm_slurm_version
+	# What differs between releases is in src/slurm and in files that a
+	# Makefile.am chooses by these.
+	storm_release=${storm_slurm_version%.*}
+	AS_CASE([$storm_release],
+		[22.05 | 24.11 | 25.11 | 26.05], [],
+		[AC_MSG_ERROR(['$SLURM_SRC' is Slurm $storm_slurm_version: STORM is built for 22.05, 24.11 and 26.05 (25.11 compiles, and is not tested)])])
+	AM_CONDITIONAL([SLURM_22_05], [test $storm_release = 22.05])
+	AM_CONDITIONAL([SLURM_24_11], [test $storm_release = 24.11])
+	AM_CONDITIONAL([SLURM_25_11], [test $storm_release = 25.11])
+	AM_CONDITIONAL([SLURM_26_05], [test $storm_release = 26.05])
 	AS_IF([test -f "$SLURM_SRC/debian/changelog"],
 		[storm_slurm_revision=$($SED -n \
 			'1s/^@<:@^(@:>@*(\(@<:@^)@:>@*\)).*/\1/p' \

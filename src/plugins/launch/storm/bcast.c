@@ -79,7 +79,7 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 	return true;
 }
 
-List storm_answer(List list, const char *node, int rc)
+list_t *storm_answer(list_t *list, const char *node, int rc)
 {
 	ret_data_info_t *info = xmalloc(sizeof(*info));
 	return_code_msg_t *msg = xmalloc(sizeof(*msg));
@@ -131,10 +131,10 @@ static int bcast_slurmd_rc(const struct storm_fault *f)
 	}
 }
 
-static List bcast_answers(const struct step_domain *sd,
-			  const struct storm_outcome *out)
+static list_t *bcast_answers(const struct step_domain *sd,
+			     const struct storm_outcome *out)
 {
-	List list = NULL;
+	list_t *list = NULL;
 	uint32_t i;
 
 	for (i = 0; i < out->faults_kept; i++) {
@@ -237,12 +237,12 @@ static void bcast_show(const struct step_cast *c, struct progress *p)
 }
 
 /* Wait for the outcome; returns the nodes' answers. */
-static List bcast_finish(struct step_cast *c)
+static list_t *bcast_finish(struct step_cast *c)
 {
 	const uint64_t size = stock_bcast_size();
 	struct storm_outcome out = { 0 };
 	struct progress p = { .bar = c->bar };
-	List list = NULL;
+	list_t *list = NULL;
 	char *text;
 
 	progress_begin(&p, now.path, size);
@@ -292,7 +292,7 @@ static List bcast_finish(struct step_cast *c)
 	return list;
 }
 
-List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
+list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 {
 	struct step_cast *c = now.cast;
 	file_bcast_msg_t *block = msg->data;

@@ -6,7 +6,8 @@
 #ifndef STORM_BCAST_H
 #define STORM_BCAST_H
 
-#include "src/bcast/file_bcast.h"
+#include "src/slurm/compat.h"
+#include "src/slurm/file_bcast.h"
 
 #include "step_domain.h"
 #include "timeline.h"
@@ -53,7 +54,7 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 
 /* Add a node's answer, rc, to a list as slurm_send_recv_msgs() returns it.
  * list NULL: make one.  Returns the list; the caller frees it. */
-List storm_answer(List list, const char *node, int rc);
+list_t *storm_answer(list_t *list, const char *node, int rc);
 
 /* slurm_file_bcast.c: Slurm's file_bcast.c, which sends by
  * storm_bcast_send().  Pointers stay Slurm's. */
@@ -63,7 +64,7 @@ const void *stock_bcast_source(void); /* the mapped file */
 uint64_t stock_bcast_size(void);
 sbcast_cred_t *stock_bcast_cred(void);
 uint32_t stock_bcast_job(void);
-List storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout);
+list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout);
 /* Has bcast.c logged the failure of the nodes already?  Then Slurm's line for
  * each of them is at -v. */
 bool storm_bcast_told(void);

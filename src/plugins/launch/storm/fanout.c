@@ -181,10 +181,10 @@ static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 /* ------------------------------------------------------------- answers --- */
 
 /* Every node failed: nothing was sent, and Fallback=never. */
-static List fanout_refuse_all(const char *nodelist)
+static list_t *fanout_refuse_all(const char *nodelist)
 {
-	List list = list_create(destroy_data_info);
-	hostlist_t hl = hostlist_create(nodelist);
+	list_t *list = list_create(destroy_data_info);
+	struct hostlist *hl = hostlist_create(nodelist);
 	char *name;
 
 	while (hl && (name = hostlist_shift(hl))) {
@@ -251,13 +251,13 @@ static void fanout_log_resend(struct storm_session *s, const char *nodes)
 }
 
 /* The nodes' answers.  A node without one is asked again by TCP. */
-static List fanout_collect(struct storm_session *s, slurm_msg_t *msg,
-			   int timeout)
+static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
+			      int timeout)
 {
-	List list = list_create(destroy_data_info), more;
-	hostlist_t again = hostlist_create(NULL);
+	list_t *list = list_create(destroy_data_info), *more;
+	struct hostlist *again = hostlist_create(NULL);
 	ret_data_info_t *info;
-	ListIterator itr;
+	list_itr_t *itr;
 	char *nodes;
 	uint32_t n;
 
@@ -384,14 +384,14 @@ static void fanout_log_launch(const struct storm_session *s)
 		stats.multicast ? "by multicast" : "along the chain");
 }
 
-static List fanout_by_storm(struct storm_session *s, const char *nodelist,
-			    struct launch *l, int timeout)
+static list_t *fanout_by_storm(struct storm_session *s, const char *nodelist,
+			       struct launch *l, int timeout)
 {
 	uint64_t deadline = storm_now() + (uint64_t) timeout * 1000000;
 	storm_event_t *event = NULL;
 	uint8_t *buf = NULL;
 	bool unknown = false, given_up = false;
-	List list;
+	list_t *list;
 	size_t len = 0;
 	char *why;
 
@@ -419,12 +419,13 @@ static List fanout_by_storm(struct storm_session *s, const char *nodelist,
 	return list;
 }
 
-List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout)
+list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
+			     int timeout)
 {
 	struct storm_session *s;
 	struct launch l = { 0 };
 	const char *why;
-	List list;
+	list_t *list;
 
 	/* Slurm's launcher also sends signals through this function. */
 	if (msg->msg_type != REQUEST_LAUNCH_TASKS)

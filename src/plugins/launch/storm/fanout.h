@@ -8,10 +8,12 @@
 
 #include "src/common/list.h"
 #include "src/common/slurm_protocol_defs.h"
+#include "src/slurm/compat.h"
 
 /* slurm_send_recv_msgs() with the same parameters and result (the caller frees
  * the list).  STORM sends the launch message, Slurm every other one.  timeout:
  * ms for the nodes' answers.  Any thread of srun. */
-List storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg, int timeout);
+list_t *storm_send_recv_msgs(const char *nodelist, slurm_msg_t *msg,
+			     int timeout);
 
 #endif

@@ -197,7 +197,7 @@ int task_reports_start(struct storm_session *s)
 {
 	const slurm_step_layout_t *layout = s->sls->layout;
 	struct task_reports *q = xmalloc(sizeof(*q));
-	hostlist_t hl = hostlist_create(layout->node_list);
+	struct hostlist *hl = hostlist_create(layout->node_list);
 	uint32_t n;
 	char *name;
 	int i;

@@ -17,6 +17,7 @@
 #include "src/common/macros.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
+#include "src/slurm/compat.h"
 
 #include "bcast.h"
 #include "session.h"
@@ -25,7 +26,7 @@
 #define STARTS_TICK 1000000
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
-static List sessions;
+static list_t *sessions;
 
 const struct storm_conf *storm_session_conf(const char **why)
 {

@@ -100,7 +100,7 @@ static void step_domain_addr_text(const struct storm_addr *a, char *buf,
 static char *step_domain_take_nodes(struct step_domain *sd,
 				    const char *nodelist, uint16_t port)
 {
-	hostlist_t hl = hostlist_create(nodelist);
+	struct hostlist *hl = hostlist_create(nodelist);
 	char *name, *why = NULL;
 	int n;
 
@@ -235,7 +235,7 @@ void step_domain_destroy(struct step_domain *sd)
 
 bool step_domain_covers(const struct step_domain *sd, const char *nodelist)
 {
-	hostlist_t hl;
+	struct hostlist *hl;
 	uint32_t i, found = 0;
 	bool same;
 
@@ -264,7 +264,7 @@ uint32_t step_domain_find(const struct step_domain *sd, const char *name)
 char *step_domain_names(const struct step_domain *sd,
 			const struct storm_idset *nodes)
 {
-	hostlist_t hl = hostlist_create(NULL);
+	struct hostlist *hl = hostlist_create(NULL);
 	char *text;
 
 	for (uint32_t i = 0; i < nodes->count; i++)
@@ -354,7 +354,7 @@ char *step_domain_all_failed(const struct step_domain *sd,
 			     const struct storm_outcome *out,
 			     enum storm_err why)
 {
-	hostlist_t hl = hostlist_create(NULL);
+	struct hostlist *hl = hostlist_create(NULL);
 	char *list = NULL;
 	uint32_t i;
 
@@ -389,7 +389,7 @@ char *step_domain_faults(const struct step_domain *sd,
 	for (i = 0; i < out->faults_kept; i++) {
 		const struct storm_fault *f = &out->faults[i];
 		char *one = NULL, *list, *what;
-		hostlist_t hl;
+		struct hostlist *hl;
 
 		/* It is in the text already, with an earlier one. */
 		for (j = 0;

@@ -7,7 +7,7 @@
 #define STORM_STEP_DOMAIN_H
 
 #include "src/common/slurm_protocol_defs.h"
-#include "src/common/slurm_cred.h"
+#include "src/slurm/cred.h"
 
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/storm.h"

@@ -20,6 +20,7 @@
 
 #include "checks.h"
 #include "src/libstorm/base/clock.h"
+#include "src/slurm/compat.h"
 
 /* What a switch costs for each task of a node, to stop and continue it: see
  * Quantum in storm.conf(5). */
@@ -197,7 +198,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 				   .node = READ_LOCK,
 				   .part = READ_LOCK };
 	const char *refusal;
-	ListIterator it;
+	list_itr_t *it;
 	part_record_t *part;
 
 	lock_slurmctld(locks);

@@ -66,7 +66,7 @@ static char *comments_out(const struct shares *all, const struct plan *p,
 			  const struct share *s)
 {
 	const struct snapshot_job *j = NULL;
-	hostlist_t hl = NULL;
+	struct hostlist *hl = NULL;
 	char *text;
 	uint32_t i;
 

@@ -19,6 +19,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
+#include "src/slurm/compat.h"
 
 #include "checks.h"
 #include "snapshot.h"
@@ -146,7 +147,7 @@ static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 static void snapshot_take_zones(struct making *m)
 {
 	uint32_t *zone = xcalloc(m->nodes + 1, sizeof(*zone));
-	ListIterator it = list_iterator_create(part_list);
+	list_itr_t *it = list_iterator_create(part_list);
 	part_record_t *part;
 
 	memset(zone, 0xff, m->nodes * sizeof(*zone));
@@ -226,7 +227,7 @@ static int snapshot_by_id(const void *a, const void *b)
 
 static void snapshot_take_jobs(struct making *m)
 {
-	ListIterator it = list_iterator_create(job_list);
+	list_itr_t *it = list_iterator_create(job_list);
 	job_record_t *job;
 	uint32_t room = 0;
 

@@ -21,7 +21,6 @@
 #include "src/common/log.h"
 #include "src/common/pack.h"
 #include "src/common/run_in_daemon.h"
-#include "src/common/switch.h"
 #include "src/common/xmalloc.h"
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"

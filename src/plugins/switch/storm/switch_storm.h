@@ -8,7 +8,7 @@
 #define STORM_SWITCH_STORM_H
 
 #include "src/common/pack.h"
-#include "src/common/switch.h"
+#include "src/slurm/switch.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
 #pragma GCC visibility push(default)

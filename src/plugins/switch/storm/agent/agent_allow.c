@@ -144,7 +144,7 @@ static void allow_net_add(const char *item)
 
 static void allow_hosts_read(const char *list)
 {
-	hostlist_t hl = hostlist_create(list);
+	struct hostlist *hl = hostlist_create(list);
 	char *item;
 
 	hosts.nets = 0;

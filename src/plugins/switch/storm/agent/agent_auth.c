@@ -18,7 +18,6 @@
 #include "src/common/log.h"
 #include "src/common/pack.h"
 #include "src/common/read_config.h"
-#include "src/common/slurm_cred.h"
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
@@ -26,6 +25,7 @@
 #include "agent_auth.h"
 #include "agent_peers.h"
 #include "agent_session.h"
+#include "src/slurm/cred.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"

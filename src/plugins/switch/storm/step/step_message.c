@@ -22,12 +22,12 @@
 #include "src/common/log.h"
 #include "src/common/pack.h"
 #include "src/common/read_config.h"
-#include "src/common/slurm_auth.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_protocol_pack.h"
 #include "src/common/slurm_protocol_util.h"
 #include "src/common/xmalloc.h"
 
+#include "src/slurm/auth.h"
 #include "src/storm_common/step_protocol.h"
 #include "step_message.h"
 

@@ -1,0 +1,24 @@
+/*
+ * compat.h - what Slurm's releases call by other names, or keep in other
+ * headers.  Shared code includes this file instead, and has no #if on a
+ * release.  What differs by more than a name has a file for each release,
+ * which configure chooses.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SLURM_COMPAT_H
+#define STORM_SLURM_COMPAT_H
+
+#include "slurm/slurm.h"
+
+/*
+ * Lists have their newer names in shared code.  A list of hosts is struct
+ * hostlist *: its typedef was a pointer until 23.02 and is a structure since.
+ */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#include "src/common/list.h"
+typedef struct xlist list_t;
+typedef struct listIterator list_itr_t;
+#endif
+
+#endif
