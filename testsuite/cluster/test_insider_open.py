@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """An ordinary user with a valid MUNGE credential opens sessions: from a login host
 and from a node, more than is fair, with other hosts' addresses, and without end.
-Another user's srun goes by storm all the same."""
+Another user's srun still goes by storm."""
 import os
 import pathlib
 import re
@@ -219,7 +219,7 @@ def test_nothing_for_what_nobody_vouches_for(cluster, insider):
                       host="ctl", user="other", cwd="/tmp")
     assert "sent" in p.finish().out
     assert out_datagrams(cluster, "n1") == before
-    # streams: a refusal has 8 bytes, for a sender whom MUNGE knows, alone
+    # streams: a refusal has 8 bytes, for a sender that MUNGE knows, alone
     for what, size in (("forged", 0), ("lie", 0), ("other", 8), ("name", 8)):
         accepted, answer, _ = opens(cluster, insider, what, nodes[0], nodes[0],
                                     own, 2, 1)

@@ -70,7 +70,6 @@ static struct {
 	uint64_t op;		   /* the last one */
 	uint64_t version;
 	uint64_t asked; /* of time, in ms */
-	uint64_t nacks;
 } said;
 
 static uint64_t cpu_now(void)
@@ -188,7 +187,6 @@ static void say_nack(struct world *w, struct storm_in *i)
 	storm_put32(&o, 1);
 	storm_put64(&o, first);
 	storm_put64(&o, last);
-	said.nacks += again + 1u;
 	for (int n = 0; n <= again; n++)
 		say(w, sender, STORM_MSG_NACK, 0, op, body, sizeof(body));
 }
@@ -271,7 +269,7 @@ static void say_ask(struct world *w, struct storm_in *i)
 	}
 }
 
-/* Whoever has no key gets no byte for it. */
+/* A sender without a key gets no byte for what it sends. */
 static void say_strange(struct world *w, struct storm_in *i)
 {
 	static const uint8_t body[1400];

@@ -808,7 +808,7 @@ START_TEST(test_limits)
 }
 END_TEST
 
-/* A user can stop his child.  It does not keep its place for ever. */
+/* A user can stop its own child.  The child does not keep its place for ever. */
 START_TEST(test_stopped_child)
 {
 	enum { ALL = FILE_CHILDREN_PER_USER };

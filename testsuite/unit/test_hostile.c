@@ -487,6 +487,27 @@ START_TEST(test_excluded)
 }
 END_TEST
 
+/* A session in which this node is the first, above many, and its owner begins a
+ * transfer. */
+static void begin_above(struct hostile *t, const struct storm_begin *b)
+{
+	uint8_t body[256];
+	struct storm_out o = { body, body + sizeof(body), false };
+
+	begin(t, 1);
+	do {
+		owner_goes(t);
+		world_destroy(&t->w);
+		world_create(&t->w);
+		owner_opens(t, false);
+	} while (t->open->has_begin || t->w.self);
+	storm_put8(&o, STORM_CAST_BEGIN);
+	storm_put16(&o, 0);
+	storm_put16(&o, 1);
+	o.p += storm_begin_pack(b, o.p, 200);
+	send_as(t, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+}
+
 /* A neighbour requests all of a file of a terabyte, repeatedly, of which
  * nothing is here. The agent serves all users and must not search through it.
  * */
@@ -501,22 +522,11 @@ START_TEST(test_asked_for_nothing)
 		.version = 1, .op = 1, .size = size, .chunk = 1000
 	};
 	uint8_t body[1400];
-	struct storm_out o = { body, body + sizeof(body), false };
+	struct storm_out o;
 	struct storm_nm_stats st;
 	struct hostile t;
 
-	begin(&t, 1);
-	do {
-		owner_goes(&t);
-		world_destroy(&t.w);
-		world_create(&t.w);
-		owner_opens(&t, false);
-	} while (t.open->has_begin || t.w.self); /* the first is above many */
-	storm_put8(&o, STORM_CAST_BEGIN);
-	storm_put16(&o, 0);
-	storm_put16(&o, 1);
-	o.p += storm_begin_pack(&b, o.p, 200);
-	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+	begin_above(&t, &b);
 	world_answer(&t.w, STORM_OK);
 	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body,
 		storm_cast_pack(&c, body, sizeof(body)));
@@ -550,23 +560,12 @@ START_TEST(test_repairs_end)
 		.version = 1, .op = 1, .size = size, .chunk = 1000
 	};
 	uint8_t body[1400];
-	struct storm_out o = { body, body + sizeof(body), false };
+	struct storm_out o;
 	struct storm_nm_stats st;
 	struct hostile t;
 	uint64_t before;
 
-	begin(&t, 1);
-	do {
-		owner_goes(&t);
-		world_destroy(&t.w);
-		world_create(&t.w);
-		owner_opens(&t, false);
-	} while (t.open->has_begin || t.w.self); /* the first is above many */
-	storm_put8(&o, STORM_CAST_BEGIN);
-	storm_put16(&o, 0);
-	storm_put16(&o, 1);
-	o.p += storm_begin_pack(&b, o.p, 200);
-	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body, (size_t) (o.p - body));
+	begin_above(&t, &b);
 	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body,
 		storm_cast_pack(&c, body, sizeof(body)));
 	for (uint64_t i = 0; i < 99; i++) /* one is missing: it is not staged */

@@ -392,7 +392,7 @@ START_TEST(test_sessions)
 }
 END_TEST
 
-/* No other user's socket gets at the port, whoever shares it. */
+/* No other user's socket gets at the port, whatever shares it. */
 START_TEST(test_port_stays_ours)
 {
 	struct sockaddr_in sin = address("0.0.0.0", set.port);

@@ -2,7 +2,7 @@
  * strobe.h - the strobes of one owner, taken without the rest of the protocol.
  *
  * A thread of its own may do that while another one runs the Node Manager
- * (nm.h), which gives it a gate: whom to believe from which epoch on, and where
+ * (nm.h), which gives it a gate: which sender to believe from which epoch on, and where
  * to pass strobes on.  The gate may be old by the time that the other thread is
  * late.  That is as if the strobes had overtaken what that thread has not read
  * yet.  No I/O, and no lock: the caller has one.

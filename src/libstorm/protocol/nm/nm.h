@@ -92,7 +92,7 @@ struct storm_nm_ops {
 	 * FAILED.  May be NULL in a host that asks for none. */
 	void (*requested)(void *host, void *ctx, void *token,
 			  enum storm_compare result, struct storm_outcome *out);
-	/* Is this uid root, or another whom limits of users do not concern?
+	/* Is this uid root, or another that no limit of users concerns?
 	 * NULL: only 0 is. */
 	bool (*trusted)(void *host, uint32_t uid);
 	/* The owner has these ids of (kind): end to end. */

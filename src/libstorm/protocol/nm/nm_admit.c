@@ -146,9 +146,8 @@ static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
 /* ---------------------------------------------------------------- admission --- */
 
 /* Longer time-outs than these are the owner's wish, and not this node's: what the
- * owner leaves behind would stay for as long. */
+ * owner leaves behind would stay for as long.  op_timeout is the owner's alone. */
 #define DEAD_TIMEOUT_MOST (10 * STORM_SEC)
-#define OP_TIMEOUT_MOST (60 * STORM_SEC)
 #define HEARTBEAT_MOST (2 * STORM_SEC)
 
 static void nm_open_limit(const struct storm_nm *nm, struct storm_open *o)
@@ -158,8 +157,6 @@ static void nm_open_limit(const struct storm_nm *nm, struct storm_open *o)
 	o->dead_timeout =
 		storm_min(o->dead_timeout,
 			  storm_max(set->dead_timeout, DEAD_TIMEOUT_MOST));
-	o->op_timeout = storm_min(o->op_timeout,
-				  storm_max(set->op_timeout, OP_TIMEOUT_MOST));
 	o->heartbeat = storm_min(o->heartbeat,
 				 storm_max(set->heartbeat, HEARTBEAT_MOST));
 }
@@ -193,9 +190,8 @@ static void nm_session_begin(struct nm_session *s, struct nm_session *before,
 	s->next = nm->sessions;
 	nm->sessions = s;
 	nm->stats.sessions_total++;
-	if (before) {
+	if (before)
 		nm_data_end(nm, now);
-	}
 	nm_cluster_take(s, before);
 	if (o->cluster && !storm_tree_member(&s->tree.shape, s->self))
 		nm_cluster_excluded(s, s->link.epoch, now);

@@ -47,7 +47,7 @@ struct agent_child {
 	struct agent_proc *proc; /* NULL: not known yet, or dead */
 	uint32_t waiting;	 /* requests without an answer */
 	uint64_t since;		 /* it has not answered */
-	bool started;	  /* before it waits for its turn in the nursery */
+	bool started;	  /* false: it waits for its turn in the nursery */
 	bool libdir;	  /* it keeps the directory */
 	uint64_t idle_at; /* ends then, or 0 */
 };

@@ -3,12 +3,12 @@
  *
  * There is an allowance of refused datagrams.  When it is used up for the first
  * time, the kernel gets a filter: it discards all that names no open session.
- * That costs nothing while all is quiet, and it suffices against whoever knows
- * no session.  The filter follows the sessions while it is there.
+ * That costs nothing while all is quiet, and it suffices against a sender that
+ * knows no session.  The filter follows the sessions while it is there.
  *
- * Whoever has joined a group knows its sessions, but no key.  If the allowance
- * is used up in spite of the filter, the network is read rarely.  Then the
- * sockets' buffers overflow, and good datagrams are lost with the bad ones:
+ * A member of a group knows its sessions, but no key.  If the allowance is used
+ * up in spite of the filter, the network is read rarely.  Then the sockets'
+ * buffers overflow, and good datagrams are lost with the bad ones:
  * the protocol retransmits them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
