@@ -117,6 +117,17 @@ AC_DEFUN([STORM_CHECK_SLURM_LIB], [
 	AS_IF([test -z "$storm_slurm_lib"], [AC_MSG_ERROR(
 		[no libslurmfull.so in $storm_dirs: install the packages slurmd and slurm-client (contribs/prepare does), or give --with-slurm-lib=DIR])])
 	AC_MSG_RESULT([$storm_slurm_lib])
+	# Programs and plugins compare it with that of the library which they meet
+	# (src/storm_common/slurm_build.h).
+	AC_CHECK_TOOL([READELF], [readelf])
+	AC_MSG_CHECKING([for its build-id])
+	AS_IF([test -z "$READELF"],
+		[AC_MSG_ERROR([readelf is missing: install the package binutils])])
+	storm_slurm_build=$(LC_ALL=C $READELF -n "$storm_slurm_lib/libslurmfull.so" |
+		$SED -n 's/^ *Build ID: *\(@<:@0-9a-f@:>@*\)$/\1/p')
+	AC_MSG_RESULT([${storm_slurm_build:-none, so only its release can be checked later}])
+	AC_DEFINE_UNQUOTED([STORM_SLURM_BUILD_ID], ["$storm_slurm_build"],
+		[The GNU build-id of libslurmfull.so, in hex, or empty])
 	AC_SUBST([SLURM_LIBS],
 		["-L$storm_slurm_lib -lslurmfull -Wl,-rpath,$storm_slurm_lib"])
 ])
