@@ -17,6 +17,7 @@
 
 #include "src/common/log.h"
 #include "src/common/node_conf.h"
+#include "src/common/proc_args.h"
 #include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_route.h"
@@ -26,6 +27,8 @@
 
 #include "src/plugins/launch/storm/bcast.h"
 #include "src/plugins/launch/storm/progress.h"
+#include "src/storm_common/slurm_build.h"
+#include "storm_config.h"
 
 #define NAME "sbcast_storm"
 
@@ -37,6 +40,30 @@ static void sbcast_on_signal(int sig)
 {
 	signalled = sig;
 	give_up = true;
+}
+
+static bool sbcast_asks_version(const char *option)
+{
+	return !strcmp(option, "-V") || !strcmp(option, "--version");
+}
+
+/* Slurm's line, as sbcast prints it, and STORM's. */
+static int sbcast_tell_version(void)
+{
+	print_slurm_version();
+	printf(NAME " " STORM_VERSION ", %s\n", slurm_build_describe());
+	return 0;
+}
+
+/* STORM was built for another Slurm: become Slurm's sbcast, whose options are
+ * the same. */
+static int sbcast_become_standard(char **argv)
+{
+	error("storm: %s; falling back to Slurm's standard broadcast",
+	      slurm_build_refusal());
+	execvp("sbcast", argv);
+	error("storm: cannot run sbcast: %m");
+	return 1;
 }
 
 int main(int argc, char **argv)
@@ -53,6 +80,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	log_init(NAME, opts, SYSLOG_FACILITY_DAEMON, NULL);
+	if (argc == 2 && sbcast_asks_version(argv[1]))
+		return sbcast_tell_version();
+	if (slurm_build_refusal())
+		return sbcast_become_standard(argv);
 	slurm_conf_init(NULL);
 	if ((aliases = getenv("SLURM_NODE_ALIASES")))
 		set_nodes_alias(aliases);

@@ -25,7 +25,9 @@
 #include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"
 
+#include "src/storm_common/slurm_build.h"
 #include "bcast.h"
+#include "launch_standard.h"
 #include "progress.h"
 #include "report.h"
 #include "stock_launch.h"
@@ -58,19 +60,31 @@ EXPORT int launch_p_step_terminate(void);
 EXPORT void launch_p_print_status(void);
 EXPORT void launch_p_fwd_signal(int signal);
 
+/* Set when STORM was built for another Slurm: it gets every call. */
+static const struct launch_standard *standard;
+
 int init(void)
 {
 	verbose("%s loaded", plugin_name);
-	return SLURM_SUCCESS;
+	if (!slurm_build_refusal())
+		return SLURM_SUCCESS;
+	error("storm: %s; " LAUNCH_OTHERWISE, slurm_build_refusal());
+	standard = launch_standard_load();
+	return standard ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
+/* A standard plugin stays loaded until srun ends. */
 int fini(void)
 {
-	return stock_fini();
+	return standard ? SLURM_SUCCESS : stock_fini();
 }
 
 int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)
 {
+	if (standard) {
+		launch_standard_rename();
+		return standard->setup_srun_opt(rest, opt_local);
+	}
 	/* srun makes the process table that debuggers and the launcher's own
 	 * callbacks need only for a launch type with "slurm" in its name. */
 	xfree(slurm_conf.launch_type);
@@ -80,6 +94,8 @@ int launch_p_setup_srun_opt(char **rest, slurm_opt_t *opt_local)
 
 int launch_p_handle_multi_prog_verify(int command_pos, slurm_opt_t *opt_local)
 {
+	if (standard)
+		return standard->multi_prog_verify(command_pos, opt_local);
 	return stock_handle_multi_prog_verify(command_pos, opt_local);
 }
 
@@ -87,11 +103,16 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 			     void (*signal_function)(int),
 			     sig_atomic_t *destroy_job, slurm_opt_t *opt_local)
 {
-	srun_opt_t *srun_opt = opt_local->srun_opt;
+	srun_opt_t *srun_opt;
 	uint64_t start = storm_now();
 	struct storm_session *s;
 	int rc;
 
+	if (standard)
+		return standard->create_job_step(job, use_all_cpus,
+						 signal_function, destroy_job,
+						 opt_local);
+	srun_opt = opt_local->srun_opt;
 	rc = stock_create_job_step(job, use_all_cpus, signal_function,
 				   destroy_job, opt_local);
 	/* Without an allocation no credential is valid. */
@@ -204,9 +225,12 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			 slurm_step_launch_callbacks_t *step_callbacks,
 			 slurm_opt_t *opt_local)
 {
-	struct storm_session *s =
-		storm_session_find(&job->step_ctx->step_req->step_id);
+	struct storm_session *s;
 
+	if (standard)
+		return standard->step_launch(job, cio_fds, global_rc,
+					     step_callbacks, opt_local);
+	s = storm_session_find(&job->step_ctx->step_req->step_id);
 	if (s)
 		s->no_stdio = launch_is_null(job->ifname) &&
 			      launch_is_null(job->ofname) &&
@@ -220,22 +244,34 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 
 int launch_p_step_wait(srun_job_t *job, bool got_alloc, slurm_opt_t *opt_local)
 {
+	if (standard)
+		return standard->step_wait(job, got_alloc, opt_local);
 	return stock_step_wait(job, got_alloc, opt_local);
 }
 
 int launch_p_step_terminate(void)
 {
+	if (standard)
+		return standard->step_terminate();
 	return stock_step_terminate();
 }
 
 void launch_p_print_status(void)
 {
+	if (standard) {
+		standard->print_status();
+		return;
+	}
 	storm_session_await_starts();
 	stock_print_status();
 }
 
 void launch_p_fwd_signal(int signal)
 {
+	if (standard) {
+		standard->fwd_signal(signal);
+		return;
+	}
 	storm_session_await_starts();
 	if (signal == SIGKILL)
 		storm_session_abort_all();

@@ -21,6 +21,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/plugins/switch/storm/step/step_gang.h"
+#include "src/storm_common/slurm_build.h"
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
@@ -52,8 +53,27 @@ static bool spank_knows_type(const char *type)
 	return !xstrcmp(type, "storm") || !xstrcmp(type, "slurm");
 }
 
+/* STORM was built for another Slurm: srun keeps its own launch type.  Says so
+ * once, to who asks for storm. */
+static bool spank_refuses(const char *type)
+{
+	static bool said;
+
+	if (!slurm_build_refusal())
+		return false;
+	if (!said && !strcmp(type, "storm")) {
+		slurm_error(
+			"storm: %s; falling back to Slurm's standard launch",
+			slurm_build_refusal());
+		said = true;
+	}
+	return true;
+}
+
 static void spank_choose_type(const char *type)
 {
+	if (spank_refuses(type))
+		return;
 	xfree(slurm_conf.launch_type);
 	slurm_conf.launch_type = xstrdup_printf("launch/%s", type);
 }
@@ -119,7 +139,7 @@ static void spank_begin_step(spank_t sp)
 {
 	struct step_gang s;
 
-	if (!&conf || !conf || !conf->node_name ||
+	if (slurm_build_refusal() || !&conf || !conf || !conf->node_name ||
 	    spank_get_item(sp, S_JOB_ID, &s.job) ||
 	    spank_get_item(sp, S_JOB_STEPID, &s.step) ||
 	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &s.tasks) ||

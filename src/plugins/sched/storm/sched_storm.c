@@ -17,6 +17,7 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/slurmctld_plugstack.h"
 
+#include "src/storm_common/slurm_build.h"
 #include "checks.h"
 #include "gang.h"
 #include "sched_storm.h"
@@ -120,11 +121,23 @@ static int sched_storm_load_base(void)
 	return SLURM_SUCCESS;
 }
 
+/* This Slurm is not the one that this plugin was built for: Slurm's default
+ * scheduler runs alone. */
+static int sched_storm_stand_aside(void)
+{
+	error("storm: %s; until then sched/storm schedules as sched/backfill, and no jobs take turns",
+	      slurm_build_refusal());
+	return sched_storm_load_base();
+}
+
 int init(void)
 {
-	const char *refusal = checks_refusal();
+	const char *refusal;
 	char *why = NULL;
 
+	if (slurm_build_refusal())
+		return sched_storm_stand_aside();
+	refusal = checks_refusal();
 	/* slurmctld ends without a scheduler in any case, but would not log the
 	 * reason */
 	if (refusal)
@@ -164,6 +177,8 @@ int sched_p_reconfig(void)
 	struct storm_conf new;
 	char *why = NULL;
 
+	if (slurm_build_refusal())
+		return base_reconfig ? base_reconfig() : SLURM_SUCCESS;
 	if (renamed)
 		sched_storm_rename(plugin_type, "sched/backfill");
 	if (storm_conf_load(&new, &why)) {

@@ -30,6 +30,7 @@
 #include "src/plugins/switch/storm/context/context_step.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/child_log.h"
+#include "src/storm_common/slurm_build.h"
 #include "src/plugins/switch/storm/step/step_relay.h"
 #include "switch_storm.h"
 
@@ -59,13 +60,30 @@ struct switch_jobinfo {
 	bool leaves; /* slurmctld: for srun, and so to be signed */
 };
 
+/* This Slurm is not the one that this plugin was built for: jobinfos are passed
+ * on unread, and nothing else is done. */
+static bool switch_storm_refused(void)
+{
+	return slurm_build_refusal() != NULL;
+}
+
+/* In slurmd; the plugins say it for themselves in slurmctld and srun. */
+static void switch_storm_start_agent(void)
+{
+	if (switch_storm_refused())
+		error("storm: %s; until then this node starts no agent, and its steps get Slurm's standard launch",
+		      slurm_build_refusal());
+	else
+		agent_watch_start(); /* logs its errors */
+}
+
 int init(void)
 {
 	debug("%s loaded", plugin_name);
 	if (running_in_slurmctld() || running_in_slurmstepd())
 		storm_log_set(child_log);
 	if (running_in_slurmd())
-		agent_watch_start(); /* logs its errors */
+		switch_storm_start_agent();
 	return SLURM_SUCCESS;
 }
 
@@ -78,7 +96,7 @@ int fini(void)
 
 int switch_p_reconfig(void)
 {
-	if (running_in_slurmctld())
+	if (running_in_slurmctld() && !switch_storm_refused())
 		context_ctld_reconfig();
 	return SLURM_SUCCESS;
 }
@@ -96,7 +114,11 @@ int switch_p_libstate_save(char *dir_name)
 int switch_p_libstate_restore(char *dir_name, bool recover)
 {
 	(void) recover;
-	context_ctld_start(dir_name);
+	if (switch_storm_refused())
+		error("storm: %s; until then steps get no network context",
+		      slurm_build_refusal());
+	else
+		context_ctld_start(dir_name);
 	return SLURM_SUCCESS;
 }
 
@@ -126,6 +148,8 @@ int switch_p_build_jobinfo(switch_jobinfo_t *j, slurm_step_layout_t *layout,
 
 	(void) layout;
 	if (!step || !running_in_slurmctld()) /* srun --no-allocate */
+		return SLURM_SUCCESS;
+	if (switch_storm_refused())
 		return SLURM_SUCCESS;
 	left = context_ctld_lease(step, &j->context);
 	j->known = left == CONTEXT_LEASED;
@@ -223,7 +247,7 @@ int switch_p_unpack_jobinfo(switch_jobinfo_t **out, buf_t *buffer,
 	(void) protocol_version;
 	safe_unpack16(&j->version, buffer);
 	safe_unpackmem_xmalloc(&j->bytes, &j->len, buffer);
-	if (running_in_slurmctld())
+	if (running_in_slurmctld() && !switch_storm_refused())
 		switch_storm_recover(j);
 	else if (!running_in_daemon())
 		switch_storm_tell(j);
@@ -250,8 +274,11 @@ int switch_p_get_jobinfo(switch_jobinfo_t *j, int key, void *data)
  * them. */
 int switch_p_job_preinit(stepd_step_rec_t *job)
 {
-	switch_jobinfo_t *j = job->switch_job ? job->switch_job->data : NULL;
+	switch_jobinfo_t *j;
 
+	if (switch_storm_refused())
+		return SLURM_SUCCESS;
+	j = job->switch_job ? job->switch_job->data : NULL;
 	if (!j || j->version == CONTEXT_NONE)
 		return SLURM_SUCCESS;
 	if (j->version != CONTEXT_VERSION) {
@@ -268,7 +295,8 @@ int switch_p_job_preinit(stepd_step_rec_t *job)
 
 int switch_p_job_init(stepd_step_rec_t *job)
 {
-	step_relay_start(job);
+	if (!switch_storm_refused())
+		step_relay_start(job);
 	return SLURM_SUCCESS;
 }
 
@@ -298,6 +326,8 @@ int switch_p_job_fini(switch_jobinfo_t *j)
 
 int switch_p_job_postfini(stepd_step_rec_t *job)
 {
+	if (switch_storm_refused())
+		return SLURM_SUCCESS;
 	/* This hook must leave no process of the step. */
 	if (job->jmgr_pid > 0 && kill(-job->jmgr_pid, SIGKILL) &&
 	    errno != ESRCH)
@@ -328,7 +358,8 @@ static void switch_storm_hold(const stepd_step_rec_t *job, bool hold)
 
 int switch_p_job_step_pre_suspend(stepd_step_rec_t *job)
 {
-	switch_storm_hold(job, true);
+	if (!switch_storm_refused())
+		switch_storm_hold(job, true);
 	return SLURM_SUCCESS;
 }
 
@@ -346,7 +377,8 @@ int switch_p_job_step_pre_resume(stepd_step_rec_t *job)
 
 int switch_p_job_step_post_resume(stepd_step_rec_t *job)
 {
-	switch_storm_hold(job, false);
+	if (!switch_storm_refused())
+		switch_storm_hold(job, false);
 	return SLURM_SUCCESS;
 }
 
@@ -422,6 +454,6 @@ int switch_p_job_step_allocated(switch_jobinfo_t *j, char *nodelist)
 void switch_p_job_complete(uint32_t job_id)
 {
 	(void) job_id;
-	if (running_in_slurmctld())
+	if (running_in_slurmctld() && !switch_storm_refused())
 		context_ctld_job_ends();
 }

@@ -51,6 +51,7 @@
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/gang_map.h"
+#include "src/storm_common/slurm_build.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
@@ -449,6 +450,10 @@ static int strober_run(void)
 	char *why = NULL;
 
 	log_init("storm_strober", opts, 0, NULL);
+	if (slurm_build_refusal()) {
+		error("%s", slurm_build_refusal());
+		return STROBER_EXIT_CONF;
+	}
 	slurm_conf_init(NULL);
 	if (slurm_conf.slurmctld_debug > LOG_LEVEL_INFO) {
 		opts.stderr_level = slurm_conf.slurmctld_debug;
@@ -504,7 +509,8 @@ int main(int argc, char **argv)
 			s.state = optarg;
 			break;
 		case VERSION_:
-			puts("storm_strober " STORM_VERSION);
+			printf("storm_strober " STORM_VERSION ", %s\n",
+			       slurm_build_describe());
 			return 0;
 		case HELP:
 			fputs(usage, stdout);

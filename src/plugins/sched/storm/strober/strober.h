@@ -76,7 +76,7 @@ struct strober_outside {
 	int64_t since; /* seconds of the wall clock */
 };
 
-/* Exit status: storm.conf is refused, so starting again at once is of no
+/* Exit status: storm.conf or this Slurm is refused, so starting again at once is of no
  * use. */
 #define STROBER_EXIT_CONF 3
 

@@ -10,7 +10,7 @@
 #include "storm_config.h"
 
 /* An agent of another build is replaced, not adopted. */
-#define AGENT_BUILD STORM_VERSION " for Slurm " SLURM_VERSION_STRING
+#define AGENT_BUILD STORM_VERSION " for Slurm " STORM_SLURM_REVISION
 
 /* With --sockets: the agent's port, bound by slurmd (udp_port.h). */
 #define AGENT_SOCKET_UDP 3
@@ -19,7 +19,8 @@
 /* The agent's exit status; slurmd starts another agent after each. */
 enum agent_exit {
 	AGENT_EXIT_FAILED = 1, /* could not start: retry soon */
-	AGENT_EXIT_CONF = 3,   /* storm.conf is invalid: retry in a minute */
+	AGENT_EXIT_CONF = 3,   /* storm.conf is invalid, or this is another
+				  Slurm: retry in a minute */
 	AGENT_EXIT_BUSY = 4,   /* the port or the socket is in use */
 };
 

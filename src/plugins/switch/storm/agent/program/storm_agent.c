@@ -34,6 +34,7 @@
 #include "src/plugins/switch/storm/agent/agent_nursery.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
+#include "src/storm_common/slurm_build.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 
 /* ------------------------------------------------------------ start and stop --- */
@@ -134,6 +135,10 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	agent_answer_init(&a.answers);
 	agent_io_init(&a.ios);
 	log_init("storm_agent", opts, 0, NULL);
+	if (slurm_build_refusal()) {
+		error("%s", slurm_build_refusal());
+		return AGENT_EXIT_CONF;
+	}
 	slurm_conf_init(NULL);
 	/* a thread may read slurm.conf again */
 	a.slurmd.own_address =
@@ -187,7 +192,7 @@ static const char storm_agent_usage[] =
 	"  --drop PERCENT [SEED]   for tests: discard this share of the datagrams that\n"
 	"                          it receives\n"
 	"  --node NAME             the agent's node; needed if this host has several\n"
-	"  --version               print the version\n";
+	"  --version               print the version, and what Slurm it was built for\n";
 
 int main(int argc, char **argv)
 {
@@ -242,7 +247,8 @@ int main(int argc, char **argv)
 			verb = opt;
 			break;
 		case VERSION_:
-			puts("storm_agent " AGENT_BUILD);
+			printf("storm_agent " STORM_VERSION ", %s\n",
+			       slurm_build_describe());
 			return 0;
 		case HELP:
 			fputs(storm_agent_usage, stdout);
