@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from . import cluster, slurmconf
+from . import cluster, release, slurmconf
 from .cluster import Lab
 from .sysdep import LabError, run_inside
 
@@ -17,8 +17,9 @@ A Slurm cluster on one machine, to try STORM and to test it.
 A lab is a set of hosts: ctl (slurmctld), login (where commands run) and the
 nodes n1, n2, ... (slurmd). Each host is a process tree in its own namespaces.
 It has its own interface eth0, connected to one switch, and its own /tmp, /run
-and Slurm files. All hosts share /home. Slurm is the machine's installation.
-The users are root, user and other; the last two exist only inside the lab.
+and Slurm files. All hosts share /home. Slurm is the machine's installation, or
+with --slurm that of a later Debian, in a root file system that contribs/prepare
+makes. The users are root, user and other; the last two exist only inside the lab.
 """
 
 EPILOG = """\
@@ -34,7 +35,10 @@ examples:
 
 environment:
   STORMLAB        the lab's name without --name (default: default)
-  STORM_STAGE     the plugins' installation (default: _stage in the source tree)
+  STORM_SLURM     the release of Slurm without --slurm (default: 22.05)
+  STORM_STAGE     the plugins' installation (default: _stage in the source tree,
+                  or _stage-24.11, _stage-26.05 with these releases)
+  STORM_CACHE     the cache of contribs/prepare, where the root file systems are
   STORMLAB_DIR    the directory of labs (default: /run/stormlab or /tmp/stormlab)
 
 Several labs can run at the same time; they share nothing. A lab exists only in
@@ -54,13 +58,19 @@ def _parser():
                         help="the lab's name (default: $STORMLAB, or "
                         "'default')")
 
-    def add(name, text, more="", function=None):
+    def add(name, text, more="", function=None, parents=()):
         p = commands.add_parser(
-            name, parents=[common], help=text, formatter_class=formatter,
+            name, parents=[common, *parents], help=text, formatter_class=formatter,
             description=text[0].upper() + text[1:] + ".\n" + (
                 "\n" + more if more else ""))
         p.set_defaults(function=function or globals()["_" + name])
         return p
+
+    releases = argparse.ArgumentParser(add_help=False)
+    releases.add_argument("--slurm", choices=release.RELEASES,
+                          help="the release of Slurm (default: $STORM_SLURM, "
+                          "or 22.05, the machine's installation). The others "
+                          "need contribs/prepare packages --slurm RELEASE")
 
     p = add("up", "start a lab and wait until all its nodes are idle", """\
 Every node reports the same number of CPUs and 1000 MB of memory to Slurm. In
@@ -69,7 +79,7 @@ default), short (a time limit of one minute) and shared (up to four jobs on a
 CPU).
 
 If the command fails or is interrupted, it removes the lab.
-""")
+""", parents=[releases])
     p.add_argument("nodes", type=_count, metavar="N",
                    help="number of nodes: 1 to 500")
     p.add_argument("--switch", choices=("storm", "none"), default="storm",
@@ -208,7 +218,7 @@ packages, the source of the installed Slurm, STORM. Starts a lab of 8 nodes
 with links of 1 Gbit/s. Broadcasts a program of 12 MB to all nodes and runs it,
 by STORM and by Slurm alone. Prints the phases of both, and what the login host
 sent and received. Removes the lab.
-""")
+""", parents=[releases])
     p.add_argument("--nodes", type=_count, default=8, metavar="N",
                    help="number of nodes (default: 8)")
     p.add_argument("--no-prepare", action="store_true",
@@ -235,7 +245,8 @@ def _up(args):
     storm = slurmconf.parse_pairs(args.storm_conf, "--storm-conf")
     if args.stock and storm:
         raise LabError("--storm-conf cannot be used with --stock")
-    stage = None if args.stock else args.plugins or cluster.stage_dir()
+    stage = None if args.stock else args.plugins or \
+        release.stage_dir(args.slurm)
     cpus = args.cpus or (1 if args.gang else 4)
     if args.gang and args.stock:
         raise LabError("--gang cannot be used with --stock")
@@ -249,7 +260,8 @@ def _up(args):
         storm.append(("Quantum", f"{args.quantum:g}"))
     seconds = lab.create(
         args.nodes, "none" if args.stock else args.switch, conf, storm,
-        cpus, args.mtu, stage, gang=args.gang or 0, networks=args.networks)
+        cpus, args.mtu, stage, gang=args.gang or 0, networks=args.networks,
+        slurm=args.slurm)
     print(f"lab '{lab.name}': {args.nodes} nodes idle after "
           f"{seconds:.2f} s")
 
@@ -341,6 +353,7 @@ def _status(args):
           f"nodes        {record['nodes']}: "
           + (", ".join(f"{c} {s}" for s, c in tally.items())
              or "slurmctld does not answer") + "\n"
+          f"Slurm        {record['slurm']}\n"
           f"switch       switch/{record['switch']}\n"
           f"plugins      {plugins}\n"
           f"links        {record['shape'] or 'no limit'}, "
@@ -376,7 +389,7 @@ def _down(args):
 def _demo(args):
     from . import demo
     return demo.demo(Lab(args.name or "demo"), args.nodes,
-                     not args.no_prepare)
+                     not args.no_prepare, release.chosen(args.slurm))
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

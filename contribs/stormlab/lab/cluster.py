@@ -23,7 +23,8 @@ import time
 import typing
 
 from . import host as hosts
-from . import cgroups, net, sanitized, slurmconf
+from . import cgroups, net, release, sanitized, slurmconf
+from .release import top_dir
 from .sysdep import (LabError, boot_id, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
                      wait_process)
@@ -31,10 +32,10 @@ from .sysdep import (LabError, boot_id, kill_process, parent_of,
 SWITCH = hosts.SWITCH
 
 #: command -> Debian package
-NEEDED = {"slurmctld": "slurmctld", "slurmd": "slurmd",
-          "srun": "slurm-client", "sinfo": "slurm-client",
-          "munged": "munge", "ip": "iproute2", "tc": "iproute2",
-          "bridge": "iproute2", "nsenter": "util-linux"}
+TOOLS = {"ip": "iproute2", "tc": "iproute2", "bridge": "iproute2",
+         "nsenter": "util-linux"}
+SLURM = {"slurmctld": "slurmctld", "slurmd": "slurmd",
+         "srun": "slurm-client", "sinfo": "slurm-client", "munged": "munge"}
 
 DAEMONS = {"slurmd": "slurmd", "slurmctld": "slurmctld", "munged": "munged",
            "agent": "storm_agent"}
@@ -60,22 +61,14 @@ class Plan(typing.NamedTuple):
     instead: dict            # {path in hosts: file that replaces it}
     gang: int = 0            # jobs that share a core in partition gang; 0: no
     networks: int = 1        # interfaces of every host
+    slurm: str = release.MACHINES
+    rootfs: typing.Optional[str] = None     # None: the machine's directories
 
 
 def base_dirs():
     """The directories for labs; the first writable one is used."""
     own = os.environ.get("STORMLAB_DIR")
     return [own] if own else ["/run/stormlab", "/tmp/stormlab"]
-
-
-def top_dir():
-    """The root of the source tree that this file lies in."""
-    return os.path.realpath(os.path.join(os.path.dirname(__file__),
-                                         "../../.."))
-
-
-def stage_dir():
-    return os.environ.get("STORM_STAGE") or top_dir() + "/_stage"
 
 
 def check_name(name):
@@ -92,13 +85,15 @@ def check_root():
                        "with sudo")
 
 
-def check_machine():
-    """Raise LabError if this machine cannot run a lab."""
+def check_machine(rootfs=None):
+    """Raise LabError if this machine cannot run a lab. With a root file system
+    it needs no Slurm itself."""
     check_root()
     path = hosts.DAEMON_ENV["PATH"]
-    missing = [c for c in NEEDED if not shutil.which(c, path=path)]
-    packages = sorted({NEEDED[c] for c in missing})
-    if not slurm_plugin_dir():
+    needed = TOOLS if rootfs else {**SLURM, **TOOLS}
+    missing = [c for c in needed if not shutil.which(c, path=path)]
+    packages = sorted({needed[c] for c in missing})
+    if not slurm_plugin_dir(rootfs):
         packages.append("slurm-wlm-basic-plugins")
     if packages:
         what = "the programs " + ", ".join(missing) if missing \
@@ -108,18 +103,21 @@ def check_machine():
                        + " ".join(packages))
 
 
-def slurm_plugin_dir():
+def slurm_plugin_dir(rootfs=None):
+    """The directory of Slurm's plugins, as the hosts see it."""
+    rootfs = rootfs or ""
     for pattern in ("/usr/lib/*/slurm-wlm", "/usr/lib64/slurm",
                     "/usr/lib/*/slurm", "/usr/lib/slurm"):
-        for path in sorted(glob.glob(pattern)):
+        for path in sorted(glob.glob(rootfs + pattern)):
             if os.path.exists(path + "/auth_munge.so"):
-                return path
+                return path.removeprefix(rootfs)
     return None
 
 
-def check_stage(stage):
-    for name in ("lib/slurm-storm/switch_storm.so",
-                 "lib/slurm-storm/launch_storm.so",
+def check_stage(stage, slurm):
+    launch = "lib/slurm-storm/launch_storm.so" if slurm == release.MACHINES \
+        else "libexec/slurm-storm/srun"
+    for name in ("lib/slurm-storm/switch_storm.so", launch,
                  "lib/slurm-storm/spank_storm.so",
                  "libexec/slurm-storm/storm_agent"):
         if not os.path.exists(f"{stage}/{name}"):
@@ -310,7 +308,7 @@ class Lab:
 
     def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
            mtu=1500, stage=None, stock=False, timeout=120, gang=0,
-           quantum=None, networks=1):
+           quantum=None, networks=1, slurm=None):
         """Start the lab in a separate stormlab process, because the caller
         may have threads, which do not survive a fork. conf and storm_conf
         are dicts or lists of 'Key=Value'."""
@@ -324,6 +322,7 @@ class Lab:
                 self.name, "--cpus", str(cpus), "--mtu", str(mtu)]
         argv += ["--stock"] if stock else ["--switch", switch]
         argv += ["--plugins", stage] if stage and not stock else []
+        argv += ["--slurm", slurm] if slurm else []
         argv += ["--gang", str(gang)] if gang else []
         argv += ["--quantum", str(quantum)] if quantum else []
         argv += ["--networks", str(networks)] if networks > 1 else []
@@ -339,14 +338,16 @@ class Lab:
         return self
 
     def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
-               timeout=60, gang=0, networks=1):
+               timeout=60, gang=0, networks=1, slurm=None):
         """Start the lab in this process; stage None means Slurm alone. An
         error or a signal removes the lab again. Returns the seconds until
         all nodes were idle."""
-        check_machine()
+        slurm = release.chosen(slurm)
+        rootfs = release.root_of(slurm)
+        check_machine(rootfs)
         if stage:
             stage = os.path.realpath(stage)
-            check_stage(stage)
+            check_stage(stage, slurm)
         if os.path.isdir(self.dir):
             self._clear_remains()
         begun = time.monotonic()
@@ -357,11 +358,11 @@ class Lab:
                 mine = True
             plan = Plan(name=self.name, dir=path, nodes=nodes,
                         cpus=cpus, mtu=mtu, switch=switch, stage=stage,
-                        slurm_plugins=slurm_plugin_dir(), conf=conf,
+                        slurm_plugins=slurm_plugin_dir(rootfs), conf=conf,
                         storm_conf=storm_conf,
                         visible=[top_dir()] + ([stage] if stage else []),
                         cgroups=[], instead={}, gang=gang,
-                        networks=networks)
+                        networks=networks, slurm=slurm, rootfs=rootfs)
             with self._locked():
                 self._start(plan, timeout)
         except BaseException:
@@ -411,6 +412,7 @@ class Lab:
         self._record = {
             "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
+            "slurm": plan.slurm, "rootfs": plan.rootfs,
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
             "cgroups": [], "shape": None, "drop": None, "multicast": True}
         self._save()
@@ -528,6 +530,7 @@ class Lab:
             cwd = home
         full = {k: v for k, v in os.environ.items()
                 if k not in ("STORMLAB", "STORMLAB_DIR", "STORM_STAGE",
+                             "STORM_SLURM",
                              "TMPDIR", "XDG_RUNTIME_DIR", "MAIL",
                              "OLDPWD", "SUDO_USER")}
         full.update({"HOME": home, "USER": user, "LOGNAME": user,

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from . import cluster
+from . import cluster, release
 from .sysdep import LabError
 
 RATE = "1gbit"
@@ -34,17 +34,18 @@ STORM_PHASES = (("step_create", "create the step"),
                 ("exit", "exits reported"))
 
 
-def demo(lab, nodes, prepare):
+def demo(lab, nodes, prepare, slurm):
     cluster.check_root()
     if prepare:
         _say("preparing: packages, Slurm's source, the build")
-        script = cluster.top_dir() + "/contribs/prepare"
-        if subprocess.run([script, "all"], check=False).returncode:
+        script = release.top_dir() + "/contribs/prepare"
+        if subprocess.run([script, "all", "--slurm", slurm],
+                          check=False).returncode:
             raise LabError("contribs/prepare failed; see above")
-    cluster.check_machine()
     _say(f"starting {nodes} nodes, links of 1 Gbit/s in both directions")
     try:
-        lab.create(nodes, "storm", [], [], 4, 1500, cluster.stage_dir())
+        lab.create(nodes, "storm", [], [], 4, 1500,
+                   release.stage_dir(slurm), slurm=slurm)
         lab.shape(RATE)
         _show(lab, nodes)
     finally:

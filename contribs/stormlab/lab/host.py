@@ -7,6 +7,9 @@ The root is a tmpfs, into which the machine's directories are bound. The
 exceptions hold a host's identity or state: /tmp, /run, /home, parts of /etc
 and /var. These each host has for itself. So a lab that uses Slurm's usual
 paths does not change the machine's files.
+
+For a release of Slurm that the machine does not have, an overlay on that
+release's root file system takes the place of the machine's directories.
 """
 import os
 import resource
@@ -88,10 +91,7 @@ def _show(source, target):
     mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
 
 
-def _build_root(plan, host, groups):
-    mount("none", "/", None, MS_REC | MS_PRIVATE)
-    root = plan.dir + "/root"
-    mount("tmpfs", root, "tmpfs", 0, "mode=755")
+def _bind_machine(root):
     for entry in os.scandir("/"):
         inside = f"{root}/{entry.name}"
         if entry.is_symlink():
@@ -100,6 +100,29 @@ def _build_root(plan, host, groups):
             os.mkdir(inside)
             if entry.path not in PRIVATE + ("/proc", "/sys"):
                 _bind(entry.path, inside)
+
+
+def _overlay(lower, scratch):
+    """Show the root file system `lower`, which does not change: what the host
+    writes goes to `scratch`, a tmpfs. Returns the path of the mount."""
+    paths = [f"{scratch}/{name}" for name in ("upper", "work", "merged")]
+    for path in paths:
+        os.mkdir(path)
+    upper, work, merged = paths
+    mount("overlay", merged, "overlay", 0,
+          f"lowerdir={lower},upperdir={upper},workdir={work}")
+    _bind("/dev", merged + "/dev")
+    return merged
+
+
+def _build_root(plan, host, groups):
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    root = plan.dir + "/root"
+    mount("tmpfs", root, "tmpfs", 0, "mode=755")
+    if plan.rootfs:
+        root = _overlay(plan.rootfs, root)
+    else:
+        _bind_machine(root)
     for path in PRIVATE:
         if path == "/home":
             _bind(plan.dir + "/home", root + path)
@@ -109,14 +132,14 @@ def _build_root(plan, host, groups):
             open_to_all = path in ("/tmp", "/var/tmp", "/dev/shm")
             _tmpfs(root + path, 0o1777 if open_to_all else 0o755)
     for name in ("passwd", "group", "hosts", "nsswitch.conf", "slurm"):
-        if os.path.exists("/etc/" + name):
+        if os.path.exists(f"{root}/etc/{name}"):
             _bind(f"{plan.dir}/etc/{name}", f"{root}/etc/{name}")
     if plan.stage:
         os.makedirs(root + slurmconf.STAGE)
         _show(plan.stage, root + slurmconf.STAGE)
     for path in plan.visible:
-        if hidden(path) and not os.path.exists(root + path):
-            os.makedirs(root + path)
+        if plan.rootfs or hidden(path) and not os.path.exists(root + path):
+            os.makedirs(root + path, exist_ok=True)
             _show(path, root + path)
     for path, source in plan.instead.items():
         if not os.path.exists(root + path):

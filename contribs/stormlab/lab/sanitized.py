@@ -17,6 +17,7 @@ import os
 import shutil
 import subprocess
 
+from . import release
 from .sysdep import LabError
 
 #: directory, in the hosts, of the library with the options
@@ -144,6 +145,10 @@ def prepare(plan, stage_inside):
     names = runtimes(plan.stage) if plan.stage else []
     if not names:
         return {}
+    if plan.rootfs:
+        raise LabError(f"the plugins in {plan.stage} are built with "
+                       "sanitizers, which labs have for Slurm "
+                       f"{release.MACHINES} only")
     if not shutil.which("patchelf"):
         raise LabError(f"the plugins in {plan.stage} are built with "
                        "sanitizers; install patchelf to change copies of "

@@ -7,6 +7,7 @@ on a production site.
 import os
 import re
 
+from . import cgroups, release
 from .sysdep import LabError
 
 #: path of the stage directory in the hosts
@@ -27,8 +28,7 @@ AuthType=auth/munge
 CredType=cred/munge
 PluginDir={plugindir}
 SwitchType={switch}
-LaunchType=launch/slurm
-MailProg=/bin/true
+{launch}MailProg=/bin/true
 MpiDefault=none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -161,6 +161,13 @@ def write(path, text, mode=0o644):
     os.rename(path + ".new", path)
 
 
+def _cgroup_conf(plan):
+    if plan.slurm == release.MACHINES:
+        return "CgroupAutomount=no\nCgroupPlugin=autodetect\n"
+    kind = "autodetect" if cgroups.wanted(plan.conf) else "disabled"
+    return f"CgroupPlugin={kind}\n"
+
+
 def _with_users(path, lines, taken):
     with open(path) as f:
         kept = [l for l in f.read().splitlines()
@@ -180,10 +187,11 @@ def write_etc(plan):
             cluster=re.sub(r"[^a-z0-9]", "", plan.name) or "lab",
             ctl=address_of("ctl"), plugindir=dirs, cpus=plan.cpus,
             switch="switch/" + plan.switch, nodes=nodes,
+            launch="LaunchType=launch/slurm\n"
+            if plan.slurm == release.MACHINES else "",
             login=address_of("login"))
     write(etc + "/slurm/slurm.conf", merge(text, plan.conf))
-    write(etc + "/slurm/cgroup.conf",
-          "CgroupAutomount=no\nCgroupPlugin=autodetect\n")
+    write(etc + "/slurm/cgroup.conf", _cgroup_conf(plan))
     if plan.stage:
         write(etc + "/slurm/plugstack.conf",
               "optional spank_storm.so\n")
@@ -196,10 +204,11 @@ def write_etc(plan):
             f"{address_of(h)} {h}\n" for h in hosts))
     write(etc + "/nsswitch.conf", NSSWITCH)
     taken = {name for name, _ in USERS}
-    write(etc + "/passwd", _with_users("/etc/passwd", [
+    base = (plan.rootfs or "") + "/etc"
+    write(etc + "/passwd", _with_users(base + "/passwd", [
             f"{name}:x:{uid}:{uid}:stormlab:/home/{name}:/bin/bash"
             for name, uid in USERS], taken))
-    write(etc + "/group", _with_users("/etc/group", [
+    write(etc + "/group", _with_users(base + "/group", [
             f"{name}:x:{uid}:" for name, uid in USERS], taken))
     fd = os.open(etc + "/munge.key", os.O_CREAT | os.O_WRONLY, 0o400)
     os.write(fd, os.urandom(128))

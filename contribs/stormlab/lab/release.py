@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Releases of Slurm that a lab can run. 22.05 is the machine's installation.
+The others are stock Slurm of a later Debian, each in a root file system that
+contribs/prepare makes and keeps in its cache. The hosts of a lab see it in
+place of the machine's directories.
+"""
+import os
+
+from .sysdep import LabError
+
+MACHINES = "22.05"
+RELEASES = (MACHINES, "24.11", "26.05")
+
+
+def top_dir():
+    """The root of the source tree that this file lies in."""
+    return os.path.realpath(os.path.join(os.path.dirname(__file__),
+                                         "../../.."))
+
+
+def chosen(given=None):
+    """The release that was asked for, by a caller or by STORM_SLURM."""
+    release = given or os.environ.get("STORM_SLURM") or MACHINES
+    if release not in RELEASES:
+        raise LabError(f"Slurm {release!r}: choose one of "
+                       + ", ".join(RELEASES))
+    return release
+
+
+def stage_dir(release=None):
+    """Where contribs/prepare stages STORM for a release."""
+    release = chosen(release)
+    suffix = "" if release == MACHINES else "-" + release
+    return os.environ.get("STORM_STAGE") or f"{top_dir()}/_stage{suffix}"
+
+
+def root_of(release):
+    """The root file system of a release; None for the machine's own."""
+    if release == MACHINES:
+        return None
+    cache = os.environ.get("STORM_CACHE") or top_dir() + "/.cache"
+    root = f"{os.path.realpath(cache)}/root-{release}"
+    if not os.path.exists(root + "/etc/stormlab-root"):
+        raise LabError(f"{root} is missing, a root file system with Slurm "
+                       f"{release}; make it with: contribs/prepare packages "
+                       f"--slurm {release}")
+    return root
