@@ -16,12 +16,23 @@ pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
 from harness import LONG, STOCK, Cluster, LabError
 import long_rule
+from lab.release import MACHINES, RELEASES, chosen
 from last_words import pytest_runtest_makereport  # noqa: F401
 
 MODES = ["multicast", "relay", "deaf", "drop"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--slurm", metavar="RELEASE", choices=RELEASES,
+                     help="the release of Slurm in the labs: "
+                     + ", ".join(RELEASES) + " (default: $STORM_SLURM, or "
+                     + MACHINES + ")")
+
+
 def pytest_configure(config):
+    # The labs, which stormlab starts, take it from there.
+    if config.getoption("slurm"):
+        os.environ["STORM_SLURM"] = config.getoption("slurm")
     long_rule.pytest_configure(config)
     # srun inherits the signals that nohup ignores, but not those that are
     # caught.
@@ -31,11 +42,18 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
+    config.addinivalue_line("markers", "slurm_only(release, reason): other "
+                            "releases of Slurm cannot do that")
 
 
 def pytest_collection_modifyitems(items):
     long_rule.pytest_collection_modifyitems(items)
     for item in items:
+        for mark in item.iter_markers("slurm_only"):
+            release, reason = mark.args
+            if chosen() != release:
+                item.add_marker(pytest.mark.skip(
+                    reason=f"SKIP: Slurm {chosen()}: {reason}"))
         if item.get_closest_marker("storm_only") and STOCK:
             item.add_marker(pytest.mark.skip(
                 reason="SKIP: STORM_TEST_STOCK runs stock Slurm alone"))
