@@ -473,7 +473,7 @@ def test_demo(name):
     (["up", "2", "--stock", "--conf", "Foo=bar"], "unrecognized key: Foo"),
     (["up", "2", "--stock", "--conf", "Foo"], "expected Key=Value"),
     (["up", "2", "--stock", "--conf", "SelectType=select/foo"],
-     "plugin for select/foo"),
+     "for select/foo"),
     (["up", "2", "--stock", "--mtu", "100"], "must be from 576"),
     (["up", "2", "--stock", "--gang", "2"], "--gang cannot be used with --stock"),
     (["up", "2", "--quantum", "5"], "--quantum requires --gang"),
