@@ -21,7 +21,7 @@ TOP = HERE.parents[1]
 sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
 from lab import Lab, LabError  # noqa: E402, F401
-from lab.release import stage_dir  # noqa: E402
+from lab.release import MACHINES, chosen, stage_dir  # noqa: E402
 from lab.sanitized import runtimes  # noqa: E402
 from long_rule import LONG  # noqa: E402, F401
 
@@ -327,8 +327,25 @@ class Cluster:
         allocation."""
         if not alone and not any(one.running() for one in self.started):
             self.settle()
+            args = self.from_the_first(args)
         return self.start(self.srun_argv(args, launch, alone), label=launch,
                           **options)
+
+    def from_the_first(self, args):
+        """The arguments of srun for a step that begins on n1, as in an idle job
+        of 22.05. Later releases begin behind the nodes of the last step."""
+        words = shlex.split(args) if isinstance(args, str) else list(args)
+        count = re.search(r"(?:^|\s)(?:-N ?|--nodes[= ])(\d+)(?:\s|$)",
+                          " ".join(words))
+        chosen_by_test = any(re.match(
+            r"-[wxr]|--(nodelist|exclude|relative|nodefile)\b|:$", word)
+            for word in words)
+        if chosen() == MACHINES or not count or chosen_by_test:
+            return words
+        nodes = int(count[1])
+        if not 0 < nodes < self.nodes:
+            return words
+        return ["-w", ",".join(self.names[:nodes]), *words]
 
     def settle(self, limit=2):
         """Wait until earlier steps end. On nodes that are still busy the next

@@ -19,6 +19,8 @@ MASKS = [
     # the nodes of the last run may still be completing
     (r"^srun: job \d+ (queued and waiting for|has been allocated) "
      r"resources\n", ""),
+    # 24.11: a node's output ends before or after the report of its tasks
+    (r"^srun: error: IO: Hey, you told me node \d+ was down!\n", ""),
     # whether a task remains to wait for is a race
     (r"^(srun: Job step aborted): Waiting up to \d+ seconds for job step to "
      r"finish\.$", r"\1"),
