@@ -9,8 +9,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "config.h"
-
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,10 +17,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
-
 #include "conf_file.h"
+#include "conf_text.h"
 
 #define BLANKS " \t\n\v\f\r"
 #define DEPTH_MAX 8 /* a file may include itself */
@@ -33,15 +29,14 @@ struct conf_reader {
 	unsigned int depth;
 	unsigned int read; /* lines */
 	unsigned int line; /* the present line's number */
-	conf_file_fn key_found;
-	void *arg;
+	const struct conf_file_calls *calls;
 };
 
-static char *conf_read_whole(struct conf_reader *r);
+static char *conf_read_path(struct conf_reader *r);
 
 /* The error text for the present line. */
 #define LINE_FAULT(r, fmt, ...) \
-	xstrdup_printf("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
+	conf_text_make("%s:%u: " fmt, (r)->path, (r)->line, ##__VA_ARGS__)
 
 /* ---------------------------------------------------------------- lines --- */
 
@@ -80,7 +75,7 @@ static void conf_strip_escapes(char *s)
 	*to = '\0';
 }
 
-/* The next line with its continuations; free it with xfree().  NULL: end of
+/* The next line with its continuations; free it with free().  NULL: end of
  * file. */
 static char *conf_next_line(struct conf_reader *r)
 {
@@ -93,7 +88,7 @@ static char *conf_next_line(struct conf_reader *r)
 		r->read++;
 		conf_strip_comment(part);
 		more = conf_strip_continuation(part);
-		xstrcat(whole, part);
+		conf_text_add(&whole, "%s", part);
 	}
 	free(part);
 	if (whole)
@@ -121,9 +116,7 @@ static const char *conf_excerpt(char *s)
 
 static char *conf_include_file(const struct conf_reader *r, char *name)
 {
-	struct conf_reader inner = { .depth = r->depth + 1,
-				     .key_found = r->key_found,
-				     .arg = r->arg };
+	struct conf_reader inner = { .depth = r->depth + 1, .calls = r->calls };
 	const char *slash = strrchr(r->path, '/');
 	char *end = name + strcspn(name, BLANKS), *path, *why;
 
@@ -144,18 +137,17 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 			"Include %s: files are nested more than %d deep: does one include itself?",
 			name, DEPTH_MAX);
 	if (*name == '/' || !slash)
-		path = xstrdup(name);
+		path = conf_text_make("%s", name);
 	else
-		path = xstrdup_printf("%.*s/%s", (int) (slash - r->path),
+		path = conf_text_make("%.*s/%s", (int) (slash - r->path),
 				      r->path, name);
 	inner.path = path;
-	why = conf_read_whole(&inner);
-	xfree(path);
-	/* a file that cannot be read has no line */
-	if (why && !inner.line) {
+	why = conf_read_path(&inner);
+	free(path);
+	if (why) {
 		char *text = LINE_FAULT(r, "Include: %s", why);
 
-		xfree(why);
+		free(why);
 		why = text;
 	}
 	return why;
@@ -163,7 +155,7 @@ static char *conf_include_file(const struct conf_reader *r, char *name)
 
 static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 {
-	char *end, *text, *why = NULL;
+	char *end, *place;
 
 	if (!*value)
 		return LINE_FAULT(
@@ -193,11 +185,10 @@ static char *conf_read_pair(const struct conf_reader *r, char *key, char *value)
 			r,
 			"'%s' follows %s=%s: write one key per line, and quote a value that has blanks",
 			conf_excerpt(end), key, value);
-	text = r->key_found(r->arg, r->path, r->line, key, value);
-	if (text)
-		why = LINE_FAULT(r, "%s", text);
-	xfree(text);
-	return why;
+	place = conf_text_make("%s:%u", r->path, r->line);
+	r->calls->key_found(r->calls->arg, place, key, value);
+	free(place);
+	return NULL;
 }
 
 static char *conf_read_line(const struct conf_reader *r, char *s)
@@ -219,34 +210,60 @@ static char *conf_read_line(const struct conf_reader *r, char *s)
 	return conf_read_pair(r, key, conf_skip_blanks(value + 1));
 }
 
-static char *conf_read_whole(struct conf_reader *r)
+static void conf_read_lines(struct conf_reader *r)
+{
+	char *s, *why;
+
+	while ((s = conf_next_line(r))) {
+		why = conf_read_line(r, s);
+		if (why)
+			r->calls->wrong(r->calls->arg, why);
+		free(why);
+		free(s);
+	}
+}
+
+/* NULL, or why the file cannot be read. */
+static char *conf_read_path(struct conf_reader *r)
 {
 	struct stat st;
-	char *s, *why = NULL;
+	char *why = NULL;
 
 	r->f = fopen(r->path, "re");
 	if (!r->f)
-		return xstrdup_printf("%s: %m", r->path);
+		return conf_text_make("%s: %m", r->path);
 	/* a pipe or a terminal might never end */
 	if (fstat(fileno(r->f), &st) || !S_ISREG(st.st_mode)) {
 		fclose(r->f);
-		return xstrdup_printf("%s is not a regular file", r->path);
+		return conf_text_make("%s is not a regular file", r->path);
 	}
-	while (!why && (s = conf_next_line(r))) {
-		why = conf_read_line(r, s);
-		xfree(s);
-	}
-	if (!why && ferror(r->f))
-		why = xstrdup_printf("%s: %m", r->path);
+	conf_read_lines(r);
+	if (ferror(r->f))
+		why = conf_text_make("%s: %m", r->path);
 	fclose(r->f);
 	return why;
 }
 
-char *conf_file_read(const char *path, conf_file_fn key_found, void *arg)
+void conf_file_read(const char *path, const struct conf_file_calls *calls)
 {
-	struct conf_reader r = { .path = path,
-				 .key_found = key_found,
-				 .arg = arg };
+	struct conf_reader r = { .path = path, .calls = calls };
+	char *why = conf_read_path(&r);
 
-	return conf_read_whole(&r);
+	if (why)
+		calls->wrong(calls->arg, why);
+	free(why);
+}
+
+void conf_file_read_text(const char *name, const char *text,
+			 const struct conf_file_calls *calls)
+{
+	struct conf_reader r = { .path = name, .calls = calls };
+
+	if (!*text)
+		return;
+	r.f = fmemopen((char *) text, strlen(text), "r");
+	if (!r.f)
+		abort(); /* no memory */
+	conf_read_lines(&r);
+	fclose(r.f);
 }

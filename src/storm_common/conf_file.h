@@ -3,26 +3,28 @@
  * comments, continued lines, and Include.
  *
  * Slurm's own reader reports errors only in its log, and waits a minute for a
- * file that does not exist.
+ * file that does not exist.  This one needs nothing of Slurm.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_CONF_FILE_H
 #define STORM_CONF_FILE_H
 
-/*
- * Called with a key as it is written, and its value without quotes.  Returns
- * NULL, or an error text that the reader frees with xfree().  The reader puts
- * "path:line: " in front.
- */
-typedef char *(*conf_file_fn)(void *arg, const char *path, unsigned int line,
-			      const char *key, const char *value);
+struct conf_file_calls {
+	/* A key as it is written, its place (file:line), and its value without
+	 * quotes. */
+	void (*key_found)(void *arg, const char *place, const char *key,
+			  const char *value);
+	/* A line that cannot be read, or a file: one line of text that begins
+	 * with the place. */
+	void (*wrong)(void *arg, const char *text);
+	void *arg;
+};
 
-/*
- * Call key_found for each key, in the order of the file, until it fails.
- * Returns NULL, or the first error: one line that begins with the place.  The
- * caller frees it with xfree().
- */
-char *conf_file_read(const char *path, conf_file_fn key_found, void *arg);
+/* Read all lines, also those that follow a wrong one. */
+void conf_file_read(const char *path, const struct conf_file_calls *calls);
+/* The same for a text that has this name. */
+void conf_file_read_text(const char *name, const char *text,
+			 const struct conf_file_calls *calls);
 
 #endif

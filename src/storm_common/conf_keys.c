@@ -6,8 +6,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "config.h"
-
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -16,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
-
 #include "conf_keys.h"
+#include "conf_text.h"
 #include "gang_map.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
@@ -285,13 +281,13 @@ static bool conf_parse_list(struct storm_conf *c, const char *v,
 			    bool (*conf_parse_one)(struct storm_conf *c,
 						   char *one))
 {
-	char *copy = xstrdup(v), *save = NULL;
+	char *copy = conf_text_make("%s", v), *save = NULL;
 	bool good = true;
 
 	for (char *s = strtok_r(copy, ",", &save); s && good;
 	     s = strtok_r(NULL, ",", &save))
 		good = conf_parse_one(c, s);
-	xfree(copy);
+	free(copy);
 	return good;
 }
 
@@ -538,11 +534,12 @@ static void conf_add_amount(char **text, enum key_kind kind, uint64_t n)
 
 	for (int i = 0; i < 3 && units[kind][i].of; i++)
 		if (n && n % units[kind][i].of == 0) {
-			xstrfmtcat(*text, "%" PRIu64 "%s",
-				   n / units[kind][i].of, units[kind][i].name);
+			conf_text_add(text, "%" PRIu64 "%s",
+				      n / units[kind][i].of,
+				      units[kind][i].name);
 			return;
 		}
-	xstrfmtcat(*text, "%" PRIu64, n);
+	conf_text_add(text, "%" PRIu64, n);
 }
 
 char *conf_key_allowed(unsigned int key)
@@ -552,21 +549,22 @@ char *conf_key_allowed(unsigned int key)
 	char *text = NULL;
 
 	if (k->kind >= KEY_CHOICE && k->what)
-		return xstrdup(k->what);
+		return conf_text_make("%s", k->what);
 	if (k->kind == KEY_CHOICE) {
 		for (int i = 0; k->choices[i]; i++)
-			xstrfmtcat(text, "%s%s", i ? " or " : "",
-				   k->choices[i]);
+			conf_text_add(&text, "%s%s", i ? " or " : "",
+				      k->choices[i]);
 		return text;
 	}
-	xstrfmtcat(text, "%s from ", k->what ? k->what : what[k->kind]);
+	conf_text_add(&text, "%s from ", k->what ? k->what : what[k->kind]);
 	conf_add_amount(&text, k->kind, k->min);
-	xstrcat(text, " to ");
+	conf_text_add(&text, " to ");
 	conf_add_amount(&text, k->kind, k->max);
 	if (k->kind == KEY_TIME)
-		xstrcat(text, "; a number without a unit is in milliseconds");
+		conf_text_add(&text,
+			      "; a number without a unit is in milliseconds");
 	if (k->zero)
-		xstrfmtcat(text, ", or 0 %s", k->zero);
+		conf_text_add(&text, ", or 0 %s", k->zero);
 	return text;
 }
 

@@ -1,6 +1,6 @@
 /*
  * conf_keys.h - the keys of storm.conf: a table with the field that each value
- * goes to, and the values that are allowed.  For storm_conf.c.
+ * goes to, and the values that are allowed.  For conf_read.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -19,7 +19,7 @@ int conf_key_find(const char *name);
 const char *conf_key_meant(const char *name);
 /* Set the value in *c.  False: it is not allowed; *c may have parts of it. */
 bool conf_key_set(unsigned int key, struct storm_conf *c, const char *value);
-/* The values that are allowed, in words; free the text with xfree(). */
+/* The values that are allowed, in words; free the text with free(). */
 char *conf_key_allowed(unsigned int key);
 
 #endif

@@ -1,16 +1,14 @@
 /*
- * storm_conf.c - read storm.conf: see storm_conf.h.
- *
- * conf_file.c reads the lines.  conf_keys.c has the keys and checks each
- * value.  This file checks which values suit each other.
+ * storm_conf.c - storm.conf as Slurm's programs read it: see storm_conf.h.
+ * conf_read.c judges it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,235 +16,59 @@
 #include "slurm/slurm_errno.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
-#include "src/common/run_in_daemon.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "conf_file.h"
-#include "conf_keys.h"
-#include "src/libstorm/base/clock.h"
+#include "conf_read.h"
+#include "storm_conf.h"
+#include "whole_file.h"
 
-const struct storm_conf_partition *
-storm_conf_partition(const struct storm_gang_conf *g, const char *name)
-{
-	for (uint32_t i = 0; i < g->partitions; i++)
-		if (!strcmp(g->partition[i].name, name))
-			return &g->partition[i];
-	return NULL;
-}
+#define KEPT "storm_conf" /* the last good keys, in a daemon's directory */
 
-/* The default groups of steps: next to those of the agents (settings.c), in the
- * same scope.  The second one is for a site that has its agents' groups
- * there. */
-#define CONTEXT_GROUPS 0xefc30000      /* 239.195.0.0 */
-#define CONTEXT_GROUPS_ELSE 0xefc20000 /* 239.194.0.0 */
-
-void storm_conf_default(struct storm_conf *out)
-{
-	memset(out, 0, sizeof(*out));
-	storm_settings_default(&out->set);
-	out->fallback = FALLBACK_WARN;
-	out->agent_linger = 30 * STORM_SEC;
-	out->gang.quantum = 50 * STORM_MS;
-	out->gang_debug = true;
-	out->context.group = CONTEXT_GROUPS;
-	out->context.count = 65536;
-	out->context.per_user = 16384;
-}
-
-/* ---------------------------------------------------------- consistency --- */
-
-/* A key's value and place in the file; the last one counts. */
-struct conf_given {
-	char *value; /* NULL: not given */
-	char *place; /* file:line */
+struct conf_told {
+	bool log;    /* warnings */
+	char *first; /* error */
+	unsigned int errors;
 };
 
-struct conf_load {
-	const char *path;
-	struct storm_conf conf;
-	struct conf_given given[CONF_KEYS_MAX]; /* by key */
-};
-
-/* "file:line" of the first of these keys that is given, else "file". */
-static const char *conf_place_of(const struct conf_load *l,
-				 const char *const *key)
+static void conf_told_fault(void *arg, enum conf_fault kind, const char *text)
 {
-	for (; *key; key++)
-		if (l->given[conf_key_find(*key)].place)
-			return l->given[conf_key_find(*key)].place;
-	return l->path;
-}
-#define PLACE(l, ...) \
-	conf_place_of(l, (const char *const[]) { __VA_ARGS__, NULL })
+	struct conf_told *t = arg;
 
-/* The error for a key of the strobe rail if there is no such rail. */
-static char *conf_no_strobe_rail(const struct conf_load *l, const char *key)
-{
-	return xstrdup_printf(
-		"%s: %s has no effect without StrobeRail: set StrobeRail to a device, or remove %s",
-		PLACE(l, key), key, key);
+	if (kind == CONF_WARNING && t->log)
+		info("warning: storm: %s", text);
+	else if (kind == CONF_WARNING)
+		debug("storm: %s", text);
+	else if (!t->errors++)
+		t->first = xstrdup(text);
 }
 
-static char *conf_check_rails(const struct conf_load *l)
+/* The one that SPANK reads. */
+static char *conf_plugstack_path(void)
 {
-	const struct storm_settings *s = &l->conf.set;
-
-	if (!s->strobe_device[0])
-		return s->strobe_gid_index >= 0 ?
-			       conf_no_strobe_rail(l, "StrobeGidIndex") :
-		       s->strobe_pkey ? conf_no_strobe_rail(l, "StrobePKey") :
-		       s->strobe_mtu  ? conf_no_strobe_rail(l, "StrobeMTU") :
-					NULL;
-	/* with UDP it is a network interface, which has no ports */
-	if (s->transport == STORM_TRANSPORT_UDP && s->strobe_ib_port)
-		return xstrdup_printf(
-			"%s: StrobeRail=%s:%u has a port, which only RDMA devices have: name a network interface, or set Transport=verbs",
-			PLACE(l, "StrobeRail"), s->strobe_device,
-			s->strobe_ib_port);
-	return NULL;
+	return slurm_conf.plugstack ? xstrdup(slurm_conf.plugstack) :
+				      get_extra_conf_path("plugstack.conf");
 }
 
-static uint32_t conf_agents_group(const struct storm_settings *s)
+static int conf_judge(const struct conf_sources *from, struct storm_conf *out,
+		      char **lines, bool log, char **error)
 {
-	return (uint32_t) s->group.ip[12] << 24 | s->group.ip[13] << 16 |
-	       s->group.ip[14] << 8 | s->group.ip[15];
-}
+	struct conf_told t = { .log = log };
 
-/* With verbs each group has a second one, for bulk data. */
-static uint32_t conf_agents_groups(const struct storm_settings *s)
-{
-	return s->transport == STORM_TRANSPORT_VERBS ? 2 * s->groups :
-						       s->groups;
-}
-
-/* All nodes join the agents' groups, so no step may send to these. */
-static bool conf_groups_overlap(const struct storm_conf *c, uint32_t steps)
-{
-	uint32_t agents = conf_agents_group(&c->set);
-
-	return agents < steps + c->context.count &&
-	       steps < agents + conf_agents_groups(&c->set);
-}
-
-static char *conf_check_groups(const struct conf_load *l)
-{
-	const struct storm_settings *s = &l->conf.set;
-	const struct storm_context_conf *x = &l->conf.context;
-	uint32_t base = conf_agents_group(s);
-
-	if (!IN_MULTICAST(base + conf_agents_groups(s) - 1))
-		return xstrdup_printf(
-			"%s: GroupCount=%u groups from GroupBase reach beyond the multicast addresses: choose a lower GroupBase",
-			PLACE(l, "GroupBase", "GroupCount"), s->groups);
-	if (!x->count)
-		return NULL;
-	if (!IN_MULTICAST(x->group + x->count - 1))
-		return xstrdup_printf(
-			"%s: ContextCount=%u groups from ContextGroupBase reach beyond the multicast addresses: choose a lower ContextGroupBase",
-			PLACE(l, "ContextGroupBase", "ContextCount"), x->count);
-	if (conf_groups_overlap(&l->conf, x->group))
-		return xstrdup_printf(
-			"%s: the groups of steps (ContextCount=%u from ContextGroupBase) and those of the agents (GroupCount=%u from GroupBase) overlap: move ContextGroupBase or GroupBase",
-			PLACE(l, "ContextGroupBase", "GroupBase",
-			      "ContextCount", "GroupCount"),
-			x->count, s->groups);
-	return NULL;
-}
-
-static char *conf_check_timeouts(const struct conf_load *l)
-{
-	const struct storm_settings *s = &l->conf.set;
-
-	if (s->dead_timeout >= 2 * s->heartbeat)
-		return NULL;
-	return xstrdup_printf(
-		"%s: DeadTimeout (%lu ms) must be at least twice Heartbeat (%lu ms), or a single lost datagram looks like death",
-		PLACE(l, "DeadTimeout", "Heartbeat"),
-		(unsigned long) (s->dead_timeout / STORM_MS),
-		(unsigned long) (s->heartbeat / STORM_MS));
-}
-
-/* ------------------------------------------------------------- the file --- */
-
-static char *conf_take_key(void *arg, const char *path, unsigned int line,
-			   const char *name, const char *value)
-{
-	struct conf_load *l = arg;
-	int key = conf_key_find(name);
-	const char *meant;
-	struct conf_given *g;
-
-	if (key < 0) {
-		meant = conf_key_meant(name);
-		return meant ? xstrdup_printf(
-				       "unknown key '%.60s' (did you mean %s?)",
-				       name, meant) :
-			       xstrdup_printf(
-				       "unknown key '%.60s' (see storm.conf(5))",
-				       name);
-	}
-	g = &l->given[key];
-	if (g->value && running_in_daemon())
-		error("%s:%u: %s overrides the value at %s", path, line,
-		      conf_key_name(key), g->place);
-	xfree(g->value);
-	xfree(g->place);
-	g->value = xstrdup(value);
-	g->place = xstrdup_printf("%s:%u", path, line);
-	return NULL;
-}
-
-static char *conf_set_keys(struct conf_load *l)
-{
-	for (unsigned int key = 0; conf_key_name(key); key++) {
-		const struct conf_given *g = &l->given[key];
-		char *allowed, *why;
-
-		if (!g->value || conf_key_set(key, &l->conf, g->value))
-			continue;
-		allowed = conf_key_allowed(key);
-		why = xstrdup_printf("%s: %s=%s is invalid, allowed: %s",
-				     g->place, conf_key_name(key), g->value,
-				     allowed);
-		xfree(allowed);
-		return why;
-	}
-	l->conf.set.group.port = l->conf.set.port;
-	if (!l->conf.context.group)
-		l->conf.context.group =
-			conf_groups_overlap(&l->conf, CONTEXT_GROUPS) ?
-				CONTEXT_GROUPS_ELSE :
-				CONTEXT_GROUPS;
-	return NULL;
+	if (conf_read(from, out, lines, conf_told_fault, &t))
+		return SLURM_SUCCESS;
+	if (t.errors > 1)
+		xstrfmtcat(t.first, " (and %u more: storm_check lists them)",
+			   t.errors - 1);
+	*error = t.first;
+	return SLURM_ERROR;
 }
 
 int storm_conf_load_file(const char *path, struct storm_conf *out, char **error)
 {
-	struct conf_load l = { .path = path };
-	char *why;
+	const struct conf_sources from = { .path = path };
 
-	storm_conf_default(&l.conf);
-	l.conf.context.group = 0; /* not given */
-	why = conf_file_read(path, conf_take_key, &l);
-	if (!why)
-		why = conf_set_keys(&l);
-	if (!why)
-		why = conf_check_groups(&l);
-	if (!why)
-		why = conf_check_timeouts(&l);
-	if (!why)
-		why = conf_check_rails(&l);
-	for (unsigned int key = 0; key < CONF_KEYS_MAX; key++) {
-		xfree(l.given[key].value);
-		xfree(l.given[key].place);
-	}
-	if (why) {
-		*error = why;
-		return SLURM_ERROR;
-	}
-	*out = l.conf;
-	return SLURM_SUCCESS;
+	return conf_judge(&from, out, NULL, false, error);
 }
 
 /* In the directory of the slurm.conf that this process has read. */
@@ -266,29 +88,96 @@ static char *conf_path(void)
 	return path;
 }
 
-int storm_conf_load(struct storm_conf *out, char **error)
+/* The same files twice, at a daemon's start for example, are one message. */
+static bool conf_is_new(void)
 {
-	char *path = conf_path();
-	int rc = SLURM_SUCCESS;
+	static char logged[STORM_CONF_STAMP_MAX];
+	char now[STORM_CONF_STAMP_MAX];
 
-	if (access(path, F_OK) && errno == ENOENT)
-		storm_conf_default(out);
-	else
-		rc = storm_conf_load_file(path, out, error);
+	storm_conf_stamp(now);
+	if (!strcmp(logged, now))
+		return false;
+	strcpy(logged, now);
+	return true;
+}
+
+static int conf_load(struct storm_conf *out, char **lines, bool log,
+		     char **error)
+{
+	char *path = conf_path(), *plugstack = conf_plugstack_path();
+	struct conf_sources from = { .plugstack = plugstack };
+	int rc;
+
+	if (!access(path, F_OK) || errno != ENOENT)
+		from.path = path;
+	rc = conf_judge(&from, out, lines, log, error);
 	xfree(path);
+	xfree(plugstack);
 	return rc;
 }
 
-void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX])
+int storm_conf_load(struct storm_conf *out, char **error)
 {
-	char *path = conf_path();
+	return conf_load(out, NULL, false, error);
+}
+
+/* --------------------------------------------------- the last good file --- */
+
+enum storm_conf_state storm_conf_load_kept(const char *dir,
+					   struct storm_conf *out, char **lines,
+					   char **error)
+{
+	struct conf_sources from = { .path = KEPT };
+	char *kept, *why = NULL;
+	bool good;
+	size_t len;
+
+	*error = NULL;
+	if (lines)
+		*lines = NULL;
+	if (!conf_load(out, lines, lines && conf_is_new(), error))
+		return STORM_CONF_GOOD;
+	if (whole_file_load(dir, KEPT, &kept, &len))
+		return STORM_CONF_NONE;
+	from.text = kept;
+	good = !conf_judge(&from, out, NULL, false, &why);
+	xfree(why); /* of an older build: the present file's error counts */
+	free(kept);
+	return good ? STORM_CONF_KEPT : STORM_CONF_NONE;
+}
+
+void storm_conf_keep(const char *dir, char *lines)
+{
+	int err = lines ? whole_file_save(dir, KEPT, lines, strlen(lines)) : 0;
+
+	if (err)
+		info("warning: storm: cannot keep a copy of storm.conf in %s: %s: a wrong line would count at the next start",
+		     dir, strerror(err));
+	free(lines);
+}
+
+/* ------------------------------------------------------------ the stamp --- */
+
+static void conf_stamp_file(char **text, const char *path)
+{
 	struct stat st;
 
 	if (stat(path, &st))
 		memset(&st, 0, sizeof(st));
-	snprintf(out, STORM_CONF_STAMP_MAX, "%lld.%09ld-%lld %s",
-		 (long long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-		 (long long) st.st_size,
+	xstrfmtcat(*text, "%lld.%09ld-%lld ", (long long) st.st_mtim.tv_sec,
+		   st.st_mtim.tv_nsec, (long long) st.st_size);
+}
+
+void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX])
+{
+	char *path = conf_path(), *plugstack = conf_plugstack_path();
+	char *text = NULL;
+
+	conf_stamp_file(&text, path);
+	conf_stamp_file(&text, plugstack);
+	snprintf(out, STORM_CONF_STAMP_MAX, "%s%s", text,
 		 slurm_conf.schedtype ? slurm_conf.schedtype : "");
+	xfree(text);
 	xfree(path);
+	xfree(plugstack);
 }

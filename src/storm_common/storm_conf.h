@@ -1,6 +1,6 @@
 /*
- * storm_conf.h - read storm.conf, which is in slurm.conf's directory and has
- * its syntax.  Every key has a default that suits a LAN.
+ * storm_conf.h - what storm.conf sets, and how Slurm's programs read it: it is in
+ * slurm.conf's directory and has its syntax.  Every key has a default that suits a LAN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -8,6 +8,7 @@
 #define STORM_CONF_H
 
 #include <sched.h>
+#include <stdbool.h>
 
 #include "src/libstorm/storm.h"
 
@@ -70,16 +71,35 @@ struct storm_conf {
 };
 
 /*
- * Read storm.conf; slurm.conf must have been read (slurm_conf_init()).  Without
- * the file *out gets the defaults.  Returns SLURM_SUCCESS, or SLURM_ERROR and
- * *error, which names file, line and key; *out is then unchanged.  The caller
- * frees *error with xfree().  Never ends the process.
+ * Read storm.conf, and the keys in plugstack.conf; slurm.conf must have been read
+ * (slurm_conf_init()).  Keys that are not given have their defaults.  Returns
+ * SLURM_SUCCESS, or SLURM_ERROR and *error, which names file, line and key; *out
+ * is then unchanged.  The caller frees *error with xfree().  An unknown key is no
+ * error.  Never ends the process.
  */
 int storm_conf_load(struct storm_conf *out, char **error);
 
-/* The same for the file `path`, which must exist. */
+/* The same for the file `path` alone, which must exist. */
 int storm_conf_load_file(const char *path, struct storm_conf *out,
 			 char **error);
+
+enum storm_conf_state {
+	STORM_CONF_GOOD,
+	STORM_CONF_KEPT, /* *error; the last good file's values count */
+	STORM_CONF_NONE	 /* *error; *out is unchanged */
+};
+
+/*
+ * For a daemon: if the present file is wrong, the keys count that
+ * storm_conf_keep() last saved in the daemon's own directory.  A good file's keys
+ * become *lines, for storm_conf_keep(), and what has no effect is logged.  lines
+ * may be NULL: then nothing is logged.  The caller frees *error with xfree().
+ */
+enum storm_conf_state storm_conf_load_kept(const char *dir,
+					   struct storm_conf *out, char **lines,
+					   char **error);
+/* Save the keys, and free them.  NULL: do nothing. */
+void storm_conf_keep(const char *dir, char *lines);
 
 void storm_conf_default(struct storm_conf *out);
 
@@ -88,8 +108,8 @@ const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name);
 
 /* A string that identifies the settings of an agent.  It differs once
- * storm.conf, or slurm.conf's SchedulerType, has changed. */
-#define STORM_CONF_STAMP_MAX 96
+ * storm.conf, plugstack.conf or slurm.conf's SchedulerType has changed. */
+#define STORM_CONF_STAMP_MAX 192
 void storm_conf_stamp(char out[STORM_CONF_STAMP_MAX]);
 
 #endif

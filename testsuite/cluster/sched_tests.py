@@ -448,12 +448,13 @@ def test_users_are_told_of_a_node_that_is_out(lab):
     finally:
         lab.kill("n2", "agent", signal.SIGCONT)
     until(lambda: in_turn(lab, jobs[0]), "the words to go")
-    # its next agents refuse storm.conf
+    # its next agents refuse storm.conf, and find no good one
     conf = lab.path("n2", "/etc/slurm/storm.conf")
     with open(conf) as f:
         good = f.read()
     with open(conf, "w") as f:
-        f.write(good + "Nonsense=1\n")
+        f.write(good + "Radix=1\n")
+    lab.run(["rm", "/run/slurm-storm/n2/storm_conf"], host="n2", cwd="/")
     try:
         lab.kill("n2", "agent")
         until(lambda: out_of_turn(lab, jobs[1]), "words that n2 is out")
@@ -464,7 +465,6 @@ def test_users_are_told_of_a_node_that_is_out(lab):
     finally:
         with open(conf, "w") as f:
             f.write(good)
-    lab.restart("n2", "slurmd")     # or else a minute later
     until(lambda: in_turn(lab, jobs[1]), "the words to go")
 
 

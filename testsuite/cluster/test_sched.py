@@ -44,7 +44,9 @@ def lab(shared):
 @pytest.mark.parametrize("what, says", [
     (dict(conf=["PreemptMode=GANG"]), "remove GANG from PreemptMode"),
     (dict(storm_conf=["Packing=tight"]),
-     "sched/storm cannot run: .*Packing=tight is invalid, allowed: first-fit"),
+     # slurmctld runs, but no agent
+     "storm.conf:.*Packing=tight is invalid, allowed: first-fit or buddy; no "
+     "agent runs here"),
 ])
 def test_refused_at_start(what, says):
     with pytest.raises(LabError, match=says):

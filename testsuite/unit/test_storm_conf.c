@@ -12,9 +12,11 @@
 
 #include "slurm/slurm_errno.h"
 #include "src/common/log.h"
+#include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
-#include "src/storm_common/storm_conf.h"
+#include "src/storm_common/conf_read.h"
 #include "src/libstorm/base/clock.h"
 #include "unit.h"
 
@@ -455,17 +457,6 @@ START_TEST(test_faults)
 		unsigned int line;
 		const char *says;
 	} bad[] = {
-		{ "Intreface=eth1\n", 1,
-		  "unknown key 'Intreface' (did you mean Interface?)" },
-		{ "Port=80\n\nPoort=80\n", 3,
-		  "unknown key 'Poort' (did you mean Port?)" },
-		{ "strobe_pkey=1\n", 1,
-		  "unknown key 'strobe_pkey' (did you mean StrobePKey?)" },
-		{ "Nonsense=1\n", 1,
-		  "unknown key 'Nonsense' (see storm.conf(5))" },
-		{ "a_key_of_more_letters_than_any_has_and_more_and_more_and_more_and_more=1\n",
-		  1,
-		  "unknown key 'a_key_of_more_letters_than_any_has_and_more_and_more_and_mor' (see storm.conf(5))" },
 		{ "# 1\nPort 80  # c\n", 2,
 		  "expected Key=Value, found 'Port 80'" },
 		{ "Port\n", 1, "expected Key=Value, found 'Port'" },
@@ -479,7 +470,7 @@ START_TEST(test_faults)
 		  "the value of Port has no closing quote: add one" },
 		{ "Port=\"80\"00\n", 1,
 		  "'00' follows the closing quote of Port: quote the whole value, or none of it" },
-		{ "Port=80\\\n\\\nRadix=4\nTTL=1\nTTL\n", 5,
+		{ "Port=\\\n80\\\n\nTTL=1\nTTL\n", 5,
 		  "expected Key=Value, found 'TTL'" },
 		{ "Include\n", 1,
 		  "Include names no file: write Include FILE, or remove the line" },
@@ -524,9 +515,9 @@ START_TEST(test_include)
 	must(load(text) == SLURM_ERROR);
 	ck_assert_msg(strstr(why, says) == why, "%s", why);
 	f = fopen(other, "w");
-	must(f && fputs("\nProt=1\n", f) >= 0 && !fclose(f));
-	snprintf(says, sizeof(says),
-		 "%s:2: unknown key 'Prot' (did you mean Port?)", other);
+	must(f && fputs("\nPort\n", f) >= 0 && !fclose(f));
+	snprintf(says, sizeof(says), "%s:2: expected Key=Value, found 'Port'",
+		 other);
 	must(load(text) == SLURM_ERROR);
 	ck_assert_str_eq(why, says);
 	/* itself */
@@ -569,6 +560,156 @@ START_TEST(test_cross_checks)
 }
 END_TEST
 
+/* All that conf_read() reports, a line each: "E " or "W " and the text. */
+static char told[2048];
+
+static void tell(void *arg, enum conf_fault kind, const char *text)
+{
+	must(arg == told);
+	strcat(told, kind == CONF_ERROR ? "E " : "W ");
+	strcat(told, text + strlen(path)); /* from the line on */
+	strcat(told, "\n");
+}
+
+static bool judge(const char *text)
+{
+	const struct conf_sources from = { .path = path, .text = text };
+
+	told[0] = '\0';
+	return conf_read(&from, &conf, NULL, tell, told);
+}
+
+/* A key that is unknown costs its line alone. */
+START_TEST(test_unknown_keys)
+{
+	static const struct {
+		const char *key, *remedy;
+	} bad[] = {
+		{ "Intreface", "did you mean Interface?" },
+		{ "Poort", "did you mean Port?" },
+		{ "strobe_pkey", "did you mean StrobePKey?" },
+		{ "Nonsense", "see storm.conf(5), or remove the line" },
+		{ "a_key_of_more_letters_than_any_has_and_more_and_more_and_mor",
+		  "see storm.conf(5), or remove the line" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char text[128], says[256];
+
+		snprintf(text, sizeof(text), "Radix=3\n%s=1\nTTL=9\n",
+			 bad[i].key);
+		snprintf(says, sizeof(says),
+			 "W :2: unknown key '%s' has no effect: %s\n",
+			 bad[i].key, bad[i].remedy);
+		must(judge(text));
+		ck_assert_str_eq(told, says);
+		must(conf.set.radix == 3 && conf.set.ttl == 9);
+		good(text);
+	}
+}
+END_TEST
+
+/* Every fault is reported, in the order of the lines. */
+START_TEST(test_all_faults)
+{
+	char says[512];
+
+	snprintf(says, sizeof(says),
+		 "E :2: expected Key=Value, found 'Radix 3'\n"
+		 "W :3: unknown key 'Prot' has no effect: did you mean Port?\n"
+		 "W :6: DSCP overrides the value at %s:5: remove one of them\n"
+		 "E :1: TTL=1000 is invalid, allowed: a number from 0 to 255\n"
+		 "E :4: Radix=1 is invalid, allowed: a number from 2 to 64\n",
+		 path);
+	must(!judge("TTL=1000\nRadix 3\nProt=1\nRadix=1\nDSCP=1\nDSCP=2\n"));
+	ck_assert_str_eq(told, says);
+	must(load("TTL=1000\nRadix 3\n") == SLURM_ERROR);
+	must(strstr(why, ":2: ") &&
+	     strstr(why, " (and 1 more: storm_check lists them)"));
+}
+END_TEST
+
+/* Arguments of spank_storm.so are keys, and storm.conf overrides them. */
+START_TEST(test_plugstack)
+{
+	static const char *const stack =
+		"# optional spank_storm.so TTL=7\n"
+		"required other.so Radix=9\n"
+		"optional /a/spank_storm.so radix=4 Interface=eth1 # TTL=8\n";
+	struct conf_sources from = { .plugstack = path };
+	char text[128];
+
+	must(load("Radix=9\n") == SLURM_SUCCESS);
+	must(load(stack) == SLURM_ERROR); /* it is no storm.conf */
+	told[0] = '\0';
+	must(conf_read(&from, &conf, NULL, tell, told) && !told[0]);
+	must(conf.set.radix == 4 && conf.set.ttl == 1);
+	ck_assert_str_eq(conf.set.interface, "eth1");
+	from.path = "storm.conf";
+	from.text = "TTL=5\nRadix=5\n";
+	must(conf_read(&from, &conf, NULL, tell, told) && !told[0]);
+	must(conf.set.radix == 5 && conf.set.ttl == 5);
+	ck_assert_str_eq(conf.set.interface, "eth1");
+	/* a wrong one, behind include */
+	load("\noptional spank_storm.so radix=99 TTL Wndow=1\n");
+	snprintf(text, sizeof(text), "%s.more", path);
+	must(!rename(path, text));
+	snprintf(text, sizeof(text), "include %.40s.m*\n", path);
+	load(text);
+	from.path = from.text = NULL;
+	told[0] = '\0';
+	must(!conf_read(&from, &conf, NULL, tell, told));
+	snprintf(text, sizeof(text), "%s.more", path);
+	unlink(text);
+	ck_assert_str_eq(
+		told,
+		"E .more:2: 'TTL' is an argument of spank_storm.so, but not Key=Value: write it so, without blanks, or remove it\n"
+		"W .more:2: unknown key 'Wndow' has no effect: did you mean Window?\n"
+		"E .more:2: Radix=99 is invalid, allowed: a number from 2 to 64\n");
+}
+END_TEST
+
+/* The last good keys are kept: they count until the file is good again. */
+START_TEST(test_kept)
+{
+	char dir[] = "/tmp/storm-test-kept-XXXXXX", file[64], saved[64];
+	char *lines, *error;
+	FILE *f;
+
+	must(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/storm.conf", dir);
+	snprintf(saved, sizeof(saved), "%s/storm_conf", dir);
+	slurm_conf.slurm_conf = xstrdup_printf("%s/slurm.conf", dir);
+	f = fopen(file, "w");
+	must(f && fputs("TTL=9\nInterface=\"a \\#\\\\b\"\nNone=1\n", f) >= 0 &&
+	     !fclose(f));
+	must(storm_conf_load_kept(dir, &conf, &lines, &error) ==
+	     STORM_CONF_GOOD);
+	must(!error && !access(file, F_OK) && access(saved, F_OK));
+	ck_assert_str_eq(conf.set.interface, "a #\\b");
+	storm_conf_keep(dir, lines);
+	f = fopen(file, "w");
+	must(f && fputs("TTL=1000\n", f) >= 0 && !fclose(f));
+	memset(&conf, 0, sizeof(conf));
+	must(storm_conf_load_kept(dir, &conf, &lines, &error) ==
+	     STORM_CONF_KEPT);
+	must(!lines && conf.set.ttl == 9 && conf.set.port == 8383);
+	ck_assert_str_eq(conf.set.interface, "a #\\b");
+	must(strstr(error, "storm.conf:1: TTL=1000 is invalid"));
+	xfree(error);
+	storm_conf_keep(dir, lines);
+	/* a damaged copy is none */
+	must(!truncate(saved, 40));
+	must(storm_conf_load_kept(dir, &conf, NULL, &error) == STORM_CONF_NONE);
+	must(conf.set.ttl == 9 && strstr(error, "TTL=1000"));
+	xfree(error);
+	unlink(file);
+	unlink(saved);
+	must(!rmdir(dir));
+	xfree(slurm_conf.slurm_conf);
+}
+END_TEST
+
 START_TEST(test_no_file)
 {
 	unlink(path);
@@ -598,6 +739,10 @@ int main(void)
 	tcase_add_test(c, test_faults);
 	tcase_add_test(c, test_include);
 	tcase_add_test(c, test_cross_checks);
+	tcase_add_test(c, test_unknown_keys);
+	tcase_add_test(c, test_all_faults);
+	tcase_add_test(c, test_plugstack);
+	tcase_add_test(c, test_kept);
 	tcase_add_test(c, test_no_file);
 	suite_add_tcase(s, c);
 	return unit_main(s);

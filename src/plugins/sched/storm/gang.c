@@ -357,4 +357,5 @@ void gang_reconfig(const struct storm_gang_conf *conf)
 	t.posted = t.check = true;
 	slurm_cond_signal(&t.cond);
 	slurm_mutex_unlock(&t.lock);
+	strober_watch_retry();
 }

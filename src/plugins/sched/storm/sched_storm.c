@@ -31,6 +31,7 @@ static int (*base_reconfig)(void);
 static slurm_nonstop_ops_t before; /* the hooks that ours call first */
 static bool hooked;
 static struct storm_conf conf;
+static bool fresh; /* init() has just read storm.conf */
 
 /* ---------------------------------------------------------------- hooks --- */
 
@@ -130,10 +131,49 @@ static int sched_storm_stand_aside(void)
 	return sched_storm_load_base();
 }
 
+/* With switch/storm that plugin logs what has no effect in storm.conf, and keeps
+ * a copy of a good one. */
+static enum storm_conf_state sched_storm_load(struct storm_conf *out,
+					      char **why)
+{
+	const char *dir = slurm_conf.state_save_location;
+	bool alone = xstrcmp(slurm_conf.switch_type, "switch/storm");
+	enum storm_conf_state state;
+	char *lines = NULL;
+
+	state = storm_conf_load_kept(dir, out, alone ? &lines : NULL, why);
+	storm_conf_keep(dir, lines);
+	return state;
+}
+
+/*
+ * slurmctld must run whatever storm.conf has.  Without a usable file ever since
+ * it was installed, jobs share their cores without turns: the strober ends, which
+ * users are told of, until "scontrol reconfigure" finds a good file.
+ */
+static void sched_storm_read_conf(void)
+{
+	char *why;
+
+	switch (sched_storm_load(&conf, &why)) {
+	case STORM_CONF_GOOD:
+		break;
+	case STORM_CONF_KEPT:
+		error("storm: %s; slurmctld uses the settings that it had before: correct the line, then \"scontrol reconfigure\"",
+		      why);
+		break;
+	case STORM_CONF_NONE:
+		storm_conf_default(&conf);
+		error("storm: NO GANG SCHEDULING: %s; slurmctld runs without it: correct the line, then \"scontrol reconfigure\"",
+		      why);
+	}
+	xfree(why);
+	fresh = true;
+}
+
 int init(void)
 {
 	const char *refusal;
-	char *why = NULL;
 
 	if (slurm_build_refusal())
 		return sched_storm_stand_aside();
@@ -142,8 +182,7 @@ int init(void)
 	 * reason */
 	if (refusal)
 		fatal("storm: sched/storm cannot run: %s", refusal);
-	if (storm_conf_load(&conf, &why))
-		fatal("storm: sched/storm cannot run: %s", why);
+	sched_storm_read_conf();
 	if (sched_storm_load_base())
 		return SLURM_ERROR;
 	if (gang_start(&conf.gang, sched_storm_pose)) {
@@ -171,24 +210,34 @@ void fini(void)
 	base_reconfig = NULL;
 }
 
+static void sched_storm_read_again(void)
+{
+	struct storm_conf new;
+	char *why;
+
+	if (sched_storm_load(&new, &why) != STORM_CONF_GOOD) {
+		error("storm: sched/storm keeps its settings: %s; correct the line, then \"scontrol reconfigure\"",
+		      why);
+		xfree(why);
+		return;
+	}
+	/* another Base takes effect at the next start */
+	new.gang.base = conf.gang.base;
+	conf = new;
+	gang_reconfig(&conf.gang);
+}
+
 /* slurmctld calls it under its write locks, and also once after init(). */
 int sched_p_reconfig(void)
 {
-	struct storm_conf new;
-	char *why = NULL;
-
 	if (slurm_build_refusal())
 		return base_reconfig ? base_reconfig() : SLURM_SUCCESS;
 	if (renamed)
 		sched_storm_rename(plugin_type, "sched/backfill");
-	if (storm_conf_load(&new, &why)) {
-		error("storm: sched/storm keeps its settings: %s", why);
-		xfree(why);
-	} else {
-		/* another Base takes effect at the next start */
-		new.gang.base = conf.gang.base;
-		conf = new;
+	if (fresh)
 		gang_reconfig(&conf.gang);
-	}
+	else
+		sched_storm_read_again();
+	fresh = false;
 	return base_reconfig ? base_reconfig() : SLURM_SUCCESS;
 }

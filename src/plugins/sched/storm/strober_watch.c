@@ -72,6 +72,7 @@ static struct {
 	bool running;
 	int wake; /* eventfd: look into the box, or end */
 	bool end;
+	bool retry; /* a strober that refused storm.conf may start again */
 	int log, sock, pidfd;
 	pid_t pid;
 	char *state, *conf; /* copies: a reconfigure may change
@@ -385,6 +386,10 @@ static void strober_watch_turn(void)
 	if (w.pid && (p[2].revents || !strober_watch_read() ||
 		      !strober_watch_write(now)))
 		strober_watch_bury();
+	if (__atomic_exchange_n(&w.retry, false, __ATOMIC_ACQ_REL) && !w.pid) {
+		w.start_at = 0;
+		w.backoff = BACKOFF_MIN;
+	}
 	if (!w.pid && !w.end && now >= w.start_at)
 		strober_watch_spawn(now);
 }
@@ -434,6 +439,14 @@ int strober_watch_start(void)
 	}
 	w.running = true;
 	return SLURM_SUCCESS;
+}
+
+void strober_watch_retry(void)
+{
+	if (!w.running)
+		return;
+	__atomic_store_n(&w.retry, true, __ATOMIC_RELEASE);
+	strober_watch_wake();
 }
 
 void strober_watch_stop(void)

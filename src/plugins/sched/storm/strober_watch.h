@@ -18,6 +18,9 @@ int strober_watch_start(void);
  * the nodes to let everything run. */
 void strober_watch_stop(void);
 
+/* A strober that has refused storm.conf starts again at once. */
+void strober_watch_retry(void);
+
 /*
  * Send the strober the names of the domain's nodes, each with its NUL, and a
  * packed map of these nodes.  Both are xmalloc()ed and taken over.  names NULL:

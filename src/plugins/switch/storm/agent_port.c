@@ -15,6 +15,7 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
 
 #include "agent_port.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -26,17 +27,19 @@ static struct {
 	bool lost; /* another process has it, which is logged */
 } k = { .port = STORM_UDP_PORT_NONE };
 
-/* storm.conf's port; 0: none is to be kept.  False: storm.conf is invalid,
- * which the agent will say. */
-static bool agent_port_wanted(uint16_t *number)
+/* The agent's port; 0: none is to be kept.  False: storm.conf is invalid, which
+ * the agent will say. */
+static bool agent_port_wanted(const char *node, uint16_t *number)
 {
 	static struct storm_conf conf; /* large */
-	char *why = NULL;
+	char *dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node), *why;
+	enum storm_conf_state state;
 
-	if (storm_conf_load(&conf, &why)) {
-		xfree(why);
+	state = storm_conf_load_kept(dir, &conf, NULL, &why);
+	xfree(why);
+	xfree(dir);
+	if (state == STORM_CONF_NONE)
 		return false;
-	}
 	*number = conf.set.transport == STORM_TRANSPORT_VERBS ? 0 :
 								conf.set.port;
 	return true;
@@ -54,11 +57,11 @@ static void agent_port_lost(uint16_t number)
 	      number, holder);
 }
 
-bool agent_port_take(void)
+bool agent_port_take(const char *node)
 {
 	uint16_t number = k.port.number;
 
-	if (!agent_port_wanted(&number))
+	if (!agent_port_wanted(node, &number))
 		return true;
 	if (k.port.udp >= 0 && k.port.number == number)
 		return true;

@@ -11,7 +11,7 @@
 
 /* Before an agent starts: get the port of storm.conf, unless slurmd has it.
  * False: another process has it, which is logged once. */
-bool agent_port_take(void);
+bool agent_port_take(const char *node);
 /* The UDP and the TCP socket, for a child; -1: none. */
 void agent_port_sockets(int out[2]);
 /* No agent reads the sockets any more. */

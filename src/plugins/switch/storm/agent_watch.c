@@ -48,6 +48,7 @@
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 
 /* slurmd's variable; other programs that load this plugin have none */
 #pragma weak conf
@@ -214,6 +215,21 @@ static void agent_watch_end_agent(void)
 
 /* ---------------------------------------------------------------- adoption --- */
 
+/* False: the present storm.conf is wrong, and the living agent goes on with what
+ * it has read. */
+static bool agent_watch_conf_is_good(void)
+{
+	static struct storm_conf read; /* large */
+	char *why = NULL;
+
+	if (!storm_conf_load(&read, &why))
+		return true;
+	error("storm: %s; the agent (pid %d) keeps its settings: correct the line, then restart slurmd",
+	      why, w.pid);
+	xfree(why);
+	return false;
+}
+
 /* Send HELLO.  False: no answer, another build, or another storm.conf. */
 static bool agent_watch_hello(void)
 {
@@ -239,7 +255,7 @@ static bool agent_watch_hello(void)
 		return false;
 	}
 	storm_conf_stamp(now);
-	if (strcmp(stamp, now)) {
+	if (strcmp(stamp, now) && agent_watch_conf_is_good()) {
 		info("storm: replacing the agent (pid %d): storm.conf or SchedulerType has changed",
 		     w.pid);
 		return false;
@@ -378,7 +394,7 @@ static bool agent_watch_get(bool *end)
 {
 	if (agent_watch_adopt())
 		return true;
-	if (agent_left_full() || !agent_port_take() ||
+	if (agent_left_full() || !agent_port_take(conf->node_name) ||
 	    agent_watch_spawn() != SLURM_SUCCESS)
 		return false;
 	if (agent_watch_greet(end) || *end)
@@ -386,6 +402,23 @@ static bool agent_watch_get(bool *end)
 	/* it failed HELLO; agent_watch_live() reaps it */
 	pidfd_send_signal(w.pidfd, SIGKILL, NULL, 0);
 	return true;
+}
+
+/* Wait before the next start, or until storm.conf changes, which may have been
+ * the reason. */
+static void agent_watch_pause(bool *end, int ms)
+{
+	char was[STORM_CONF_STAMP_MAX], now[STORM_CONF_STAMP_MAX];
+	uint64_t until = storm_now() + ms * STORM_MS, t;
+
+	storm_conf_stamp(was);
+	while (!*end && (t = storm_now()) < until) {
+		*end = agent_watch_wait(
+			storm_min((until - t) / STORM_MS + 1, RETRY), NULL);
+		storm_conf_stamp(now);
+		if (strcmp(was, now))
+			return;
+	}
 }
 
 static void *agent_watch_thread(void *arg)
@@ -404,10 +437,7 @@ static void *agent_watch_thread(void *arg)
 			pause = RETRY;
 		}
 		agent_left_bury();
-		for (uint64_t until = storm_now() + pause * STORM_MS;
-		     !end && storm_now() < until;)
-			end = agent_watch_wait(
-				(until - storm_now()) / STORM_MS + 1, NULL);
+		agent_watch_pause(&end, pause);
 	}
 	/* the agent stays, and notices that the socket is closed */
 	agent_port_close();

@@ -447,7 +447,7 @@ static int strober_run(void)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
 	struct storm_conf conf;
-	char *why = NULL;
+	char *why;
 
 	log_init("storm_strober", opts, 0, NULL);
 	if (slurm_build_refusal()) {
@@ -466,10 +466,13 @@ static int strober_run(void)
 	}
 	/* the domain's key is in this process's memory */
 	prctl(PR_SET_DUMPABLE, 0);
-	if (storm_conf_load(&conf, &why)) {
+	/* slurmctld has logged what is wrong with it */
+	if (storm_conf_load_kept(slurm_conf.state_save_location, &conf, NULL,
+				 &why) == STORM_CONF_NONE) {
 		error("%s", why);
 		return STROBER_EXIT_CONF;
 	}
+	xfree(why);
 	strober_domain_init(s.state, &conf.set, strober_poke);
 	if (strober_descriptors()) {
 		error("cannot start: signalfd, eventfd or pidfd: %m");

@@ -25,6 +25,7 @@
 
 #define SWEEP (10 * STORM_SEC) /* least time between two, while no job ends */
 #define COMPLAINT (60 * STORM_SEC)
+#define TWICE (5 * STORM_SEC)
 /* One in so many is for root and SlurmUser alone. */
 #define RESERVE 64
 
@@ -43,20 +44,39 @@ static struct {
 	bool claimed; /* there are leases whose users are to be looked up */
 } c = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
-/* False: storm.conf is refused (logged), and *out has the defaults. */
-static bool context_ctld_conf(struct storm_context_conf *out)
+/* slurmctld reads storm.conf twice when it starts: that is one message. */
+static void context_ctld_say_refused(char *why)
 {
-	struct storm_conf conf;
-	char *why = NULL;
-	bool good = !storm_conf_load(&conf, &why);
+	static char *said;
+	static uint64_t said_at;
+	uint64_t now = storm_now();
 
-	if (!good) {
-		error("storm: network contexts: %s", why);
-		xfree(why);
+	if (!said || strcmp(said, why) || now > said_at + TWICE)
+		error("storm: network contexts keep their settings: %s; correct the line, then \"scontrol reconfigure\"",
+		      why);
+	xfree(said);
+	said = why;
+	said_at = now;
+}
+
+/* False: storm.conf is refused (logged); *out has the last good file's values, or
+ * the defaults. */
+static bool context_ctld_conf(const char *state_dir,
+			      struct storm_context_conf *out)
+{
+	enum storm_conf_state state;
+	struct storm_conf conf;
+	char *lines, *why;
+
+	state = storm_conf_load_kept(state_dir, &conf, &lines, &why);
+	if (state == STORM_CONF_NONE)
 		storm_conf_default(&conf);
-	}
+	if (state == STORM_CONF_GOOD)
+		storm_conf_keep(state_dir, lines);
+	else
+		context_ctld_say_refused(why);
 	*out = conf.context;
-	return good;
+	return state == STORM_CONF_GOOD;
 }
 
 static void context_ctld_save(const struct context_lease *l)
@@ -96,7 +116,7 @@ void context_ctld_start(const char *state_dir)
 {
 	struct storm_context_conf conf;
 
-	context_ctld_conf(&conf);
+	context_ctld_conf(state_dir, &conf);
 	pthread_mutex_lock(&c.lock);
 	context_ctld_stop_locked();
 	c.table = context_table_create(conf.count, conf.group);
@@ -221,7 +241,7 @@ void context_ctld_reconfig(void)
 {
 	struct storm_context_conf conf;
 
-	if (!context_ctld_conf(&conf))
+	if (!context_ctld_conf(slurm_conf.state_save_location, &conf))
 		return; /* it stays as it was */
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_resize(c.table, conf.count, conf.group))

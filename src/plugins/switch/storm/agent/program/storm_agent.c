@@ -19,6 +19,7 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
 #include "src/plugins/switch/storm/agent/agent.h"
@@ -32,6 +33,7 @@
 #include "agent_nm.h"
 #include "src/plugins/switch/storm/agent/gang/agent_poll.h"
 #include "src/plugins/switch/storm/agent/agent_nursery.h"
+#include "src/plugins/switch/storm/local/local.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/slurm_build.h"
@@ -123,12 +125,32 @@ static void storm_agent_inherit(struct agent *a, const int sockets[2])
 	storm_udp_port_inherit(&p);
 }
 
+/* False: there is nothing to run with, which is logged.  A key that only this
+ * node lacks, Port for example, would part it from all others: so it is not run
+ * with defaults. */
+static bool storm_agent_read_conf(struct agent *a, const char *dir,
+				  char **lines)
+{
+	enum storm_conf_state state;
+	char *why;
+
+	storm_conf_stamp(a->conf_stamp);
+	state = storm_conf_load_kept(dir, &a->conf, lines, &why);
+	if (state == STORM_CONF_KEPT)
+		error("%s; this agent uses the settings that the last one had: correct the line, then restart slurmd",
+		      why);
+	else if (state == STORM_CONF_NONE)
+		error("%s; no agent runs here until the line is correct", why);
+	xfree(why);
+	return state != STORM_CONF_NONE;
+}
+
 static int storm_agent_run(const char *node, uint16_t slurmd_port,
 			   const int sockets[2])
 {
 	static struct agent a;
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
-	char *why = NULL;
+	char *dir, *lines;
 
 	a.node = node;
 	a.slurmd.port = slurmd_port;
@@ -152,11 +174,9 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		log_alter(opts, 0, NULL);
 	}
 	storm_log_set(child_log);
-	storm_conf_stamp(a.conf_stamp);
-	if (storm_conf_load(&a.conf, &why)) {
-		error("%s", why);
+	dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
+	if (!storm_agent_read_conf(&a, dir, &lines))
 		return AGENT_EXIT_CONF;
-	}
 	if (!a.slurmd.port)
 		a.slurmd.port = slurm_conf_get_port(node);
 	storm_agent_limits();
@@ -167,6 +187,9 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	if (storm_agent_start(&a))
 		return errno == EADDRINUSE ? AGENT_EXIT_BUSY :
 					     AGENT_EXIT_FAILED;
+	/* now the directory is there, and the keys have served to start */
+	storm_conf_keep(dir, lines);
+	xfree(dir);
 	info("version %s serves node %s on port %u, pid %d", AGENT_BUILD, node,
 	     a.conf.set.port, getpid());
 	agent_loop_run(&a);

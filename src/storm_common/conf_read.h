@@ -1,0 +1,38 @@
+/*
+ * conf_read.h - read and judge storm.conf, and the keys that plugstack.conf gives
+ * spank_storm.so as arguments.  All faults are reported, each in a line with its
+ * place and its remedy.
+ *
+ * It needs nothing of Slurm: storm_check runs where Slurm's library does not
+ * load.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CONF_READ_H
+#define STORM_CONF_READ_H
+
+#include "storm_conf.h"
+
+enum conf_fault {
+	CONF_WARNING, /* the line has no effect */
+	CONF_ERROR    /* no line has an effect */
+};
+typedef void (*conf_fault_fn)(void *arg, enum conf_fault kind,
+			      const char *text);
+
+/* Of the same key's values storm.conf's counts. */
+struct conf_sources {
+	const char *plugstack; /* plugstack.conf; NULL: none */
+	const char *path;      /* storm.conf; NULL: none */
+	const char *text;      /* read this in place of the file `path` */
+};
+
+/*
+ * False: an error was reported, and *out is unchanged.  *lines, unless NULL,
+ * becomes a text with all keys that are given, for conf_sources.text; the caller
+ * frees it with free().  told may be NULL.
+ */
+bool conf_read(const struct conf_sources *from, struct storm_conf *out,
+	       char **lines, conf_fault_fn told, void *arg);
+
+#endif

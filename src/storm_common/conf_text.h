@@ -1,0 +1,17 @@
+/*
+ * conf_text.h - texts for the reader of storm.conf.  They are the C library's:
+ * storm_check runs where Slurm's library does not load.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_CONF_TEXT_H
+#define STORM_CONF_TEXT_H
+
+/* A new text; free it with free().  Without memory the process ends. */
+char *conf_text_make(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+/* Append to *text, which may be NULL. */
+void conf_text_add(char **text, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""A wrong line in storm.conf ends no daemon, at no time: each goes on with the
+last good file, and its log has the line and the remedy. And keys in
+plugstack.conf."""
+import os
+import signal
+
+import pytest
+
+from harness import Lab, LabError, until
+from sched_tests import command, running, share, strobed, submit, turns
+
+pytestmark = pytest.mark.storm_only
+
+#: where the daemons keep the last good keys
+KEPT = {"ctl": "/var/lib/slurm/slurmctld/storm_conf",
+        "n1": "/run/slurm-storm/n1/storm_conf"}
+WRONG = "Quantum=1\nRadix=1\n"
+SAYS = "Radix=1 is invalid, allowed: a number from 2 to 64; "
+
+
+@pytest.fixture(scope="module")
+def made():
+    lab = Lab(f"badconf{os.getpid()}")
+    try:
+        lab.up(2, gang=2, quantum=20, cpus=1)
+        yield lab
+    finally:
+        lab.down()
+
+
+@pytest.fixture
+def lab(made):
+    """Its storm.conf is good before and after each test."""
+    good = read(made)
+    yield made
+    write(made, good)
+    command(made, "scancel", "--partition=gang")
+    until(lambda: not command(made, "squeue", "-h"), "jobs to end")
+    command(made, "scontrol", "reconfigure")
+    for node in made.nodes:
+        made.restart(node, "slurmd")
+    made.wait_idle()
+
+
+def conf(lab, name="storm.conf"):
+    return lab.path("ctl", "/etc/slurm/" + name)
+
+
+def read(lab, name="storm.conf"):
+    with open(conf(lab, name)) as f:
+        return f.read()
+
+
+def write(lab, text, name="storm.conf"):
+    with open(conf(lab, name), "w") as f:
+        f.write(text)
+
+
+def forget(lab, host):
+    done = lab.run(["rm", KEPT[host]], host=host, cwd="/")
+    assert done.returncode == 0, done.stderr
+
+
+def logged(lab, host, daemon, words, since=0):
+    until(lambda: words in lab.log(host, daemon)[since:],
+          f"{daemon} to say {words!r}")
+
+
+def attached(lab):
+    def answers():
+        try:
+            return lab.agent_stats("n1")["slurmd_attached"]
+        except LabError:            # it does not listen yet
+            return False
+    until(answers, "slurmd's hold on the agent")
+
+
+def runs(lab, by_storm):
+    """A step runs; returns what srun says. An agent that has just started may
+    close connections that wait since before."""
+    def step():
+        done = lab.run(["srun", "-N2", "-n2", "--mem=10", "hostname"], cwd="/",
+                       env={"SLURM_STORM_LAUNCH": "storm"})
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.split()) == ["n1", "n2"]
+        return done.stderr
+
+    def served():
+        said = step()
+        return "Slurm's standard launch" not in said and [said]
+
+    if by_storm:
+        return until(served, "a step by storm", 30)[0]
+    said = step()
+    assert "falling back to Slurm's standard launch" in said
+    return said
+
+
+def test_slurmctld_starts_with_the_last_good_file(lab):
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    good = read(lab)
+    write(lab, good + WRONG)
+    before = len(lab.log("ctl", "slurmctld"))
+    lab.restart("ctl", "slurmctld")
+    logged(lab, "ctl", "slurmctld", SAYS + "slurmctld uses the settings that "
+           "it had before: correct the line, then \"scontrol reconfigure\"",
+           before)
+    turns(lab, "1/2", *jobs)
+    assert share(lab, jobs[0])[1] == "20ms"
+    strobed(lab)
+    # and the line is good at last
+    write(lab, good + "Quantum=30\n")
+    command(lab, "scontrol", "reconfigure")
+    until(lambda: share(lab, jobs[0])[1] == "30ms", "the new quantum")
+    strobed(lab)
+
+
+def test_slurmctld_starts_with_none(lab):
+    """No gang scheduling until the line is correct, and jobs run."""
+    good = read(lab)
+    lab.end("ctl", "slurmctld")
+    forget(lab, "ctl")
+    write(lab, good + WRONG)
+    before = len(lab.log("ctl", "slurmctld"))
+    lab.restart("ctl", "slurmctld")
+    logged(lab, "ctl", "slurmctld", "NO GANG SCHEDULING: ", before)
+    logged(lab, "ctl", "slurmctld", SAYS + "slurmctld runs without it: ",
+           before)
+    lab.wait_idle()
+    runs(lab, by_storm=False)
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    write(lab, good)
+    command(lab, "scontrol", "reconfigure")
+    turns(lab, "1/2", *jobs)
+    strobed(lab)
+
+
+def test_reconfigure_keeps_all(lab):
+    """slurmctld, the strober, slurmd and the agents go on; sruns fall back, as
+    Fallback orders."""
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    strobed(lab)
+
+    def daemons():
+        return [lab.pids(host, name) for host, name in (
+            ("ctl", "slurmctld"), ("ctl", "storm_strober"), ("n1", "slurmd"),
+            ("n1", "agent"), ("n2", "agent"))]
+
+    were, before = daemons(), len(lab.log("ctl", "slurmctld"))
+    assert all(were)
+    write(lab, read(lab) + WRONG)
+    command(lab, "scontrol", "reconfigure")
+    logged(lab, "ctl", "slurmctld", "sched/storm keeps its settings: ", before)
+    logged(lab, "ctl", "slurmctld",
+           SAYS + "correct the line, then \"scontrol reconfigure\"", before)
+    assert share(lab, jobs[0])[1] == "20ms"
+    strobed(lab)
+    assert daemons() == were
+    # the next strober has the same file
+    lab.kill("ctl", "storm_strober")
+    until(lambda: lab.pids("ctl", "storm_strober") not in ([], were[1]),
+          "another strober")
+    strobed(lab)
+
+
+def test_agents_keep_the_last_good_file(lab):
+    good = read(lab)
+    write(lab, good + WRONG)
+    (old,) = lab.pids("n1", "agent")
+    # a slurmd that starts keeps the living agent
+    before = len(lab.log("n1", "slurmd"))
+    lab.restart("n1", "slurmd")
+    logged(lab, "n1", "slurmd", SAYS + "the agent (pid ", before)
+    logged(lab, "n1", "slurmd", "keeps its settings: correct the line, then "
+           "restart slurmd", before)
+    assert lab.pids("n1", "agent") == [old]
+    # and the next agent reads what the last one had
+    lab.kill("n1", "agent")
+    logged(lab, "n1", "slurmd", SAYS + "this agent uses the settings that the "
+           "last one had: correct the line, then restart slurmd", before)
+    attached(lab)
+    write(lab, good)
+    runs(lab, by_storm=True)
+
+
+def test_agents_without_one_wait_for_the_line(lab):
+    good = read(lab)
+    write(lab, good + WRONG)
+    forget(lab, "n1")
+    before = len(lab.log("n1", "slurmd"))
+    lab.kill("n1", "agent", signal.SIGKILL)
+    logged(lab, "n1", "slurmd", SAYS + "no agent runs here until the line is "
+           "correct", before)
+    runs(lab, by_storm=False)
+    write(lab, good)
+    # at once, and not a minute later
+    until(lambda: lab.pids("n1", "agent"), "an agent", 20)
+    attached(lab)
+    runs(lab, by_storm=True)
+
+
+def test_unknown_key_is_a_warning(lab):
+    """Daemons name it in their logs; a user's srun has nothing to say."""
+    write(lab, read(lab) + "Quantun=1\n")
+    before = [len(lab.log("ctl", "slurmctld")), len(lab.log("n1", "slurmd"))]
+    command(lab, "scontrol", "reconfigure")
+    lab.restart("n1", "slurmd")
+    words = "unknown key 'Quantun' has no effect: did you mean Quantum?"
+    logged(lab, "ctl", "slurmctld", words, before[0])
+    logged(lab, "n1", "slurmd", words, before[1])
+    assert lab.log("ctl", "slurmctld")[before[0]:].count(words) == 1
+    assert runs(lab, by_storm=True) == ""
+
+
+def test_keys_in_plugstack(lab):
+    """All programs read them, slurmctld too. storm.conf's count more."""
+    was, good = read(lab, "plugstack.conf"), read(lab)
+    try:
+        write(lab, "optional spank_storm.so AgentCPUs=0 Quantum=40 Radix=3\n",
+              "plugstack.conf")
+        for node in lab.nodes:
+            lab.restart(node, "slurmd")
+        (agent,) = lab.pids("n1", "agent")
+        assert os.sched_getaffinity(agent) == {0}
+        runs(lab, by_storm=True)
+        jobs = [submit(lab) for _ in "12"]
+        running(lab, *jobs)
+        assert share(lab, jobs[0]) is None or \
+            share(lab, jobs[0])[1] == "20ms"
+        write(lab, good.replace("Quantum=20", "# "))
+        lab.restart("ctl", "slurmctld")
+        until(lambda: (share(lab, jobs[0]) or "..")[1] == "40ms", "40 ms")
+        strobed(lab)
+        command(lab, "scancel", *jobs)
+        # a wrong one has its place, too
+        write(lab, "optional spank_storm.so Radix=99\n",
+              "plugstack.conf")
+        assert "plugstack.conf:1: Radix=99 is invalid" in \
+            runs(lab, by_storm=False)
+    finally:
+        write(lab, was, "plugstack.conf")
+        lab.restart("ctl", "slurmctld")
