@@ -21,4 +21,8 @@ typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
 #endif
 
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
+#define SELECT_MEMORY CR_MEMORY
+#endif
+
 #endif

@@ -98,7 +98,7 @@ static void checks_memory(const part_record_t *part)
 	uint64_t def = part->def_mem_per_cpu ? part->def_mem_per_cpu :
 					       slurm_conf.def_mem_per_cpu;
 
-	if (!(cr & CR_MEMORY))
+	if (!(cr & SELECT_MEMORY))
 		error("storm: partition %s shares its cores, but SelectTypeParameters does not allocate memory, so jobs can use more than a node has; use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
 		      part->name);
 	else if (!def)

@@ -1,9 +1,8 @@
 /*
  * gang.c - the thread that turns slurmctld's jobs into maps: see gang.h.
  *
- * A hook of slurmctld posts each start, and the thread looks at once.  No hook
- * reports suspends, resizes, changes of nodes, or ends with an exit code other
- * than 0.  The thread finds these by looking again when slurmctld's time
+ * No release of Slurm has hooks for all that matters: starts, ends, suspends,
+ * resizes, changes of nodes.  So the thread looks again when slurmctld's time
  * stamps have changed.  It waits LOOK_MIN between two looks, or longer so that
  * looking takes at most one part in LOOK_PART of the time.
  *
@@ -37,8 +36,8 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
 
-/* The shortest and the longest wait between two looks.  Without jobs in gang
- * partitions it is the longest. */
+/* The shortest and the longest wait between two looks.  Without gang partitions
+ * it is the longest. */
 #define LOOK_MIN (20 * STORM_MS)
 #define LOOK_MAX (100 * STORM_MS)
 #define LOOK_PART 20 /* a look holds locks: it takes 1/20 of the time */
@@ -236,7 +235,7 @@ static uint64_t gang_next_look(const struct gang *g)
 {
 	uint64_t wait = g->took * LOOK_PART;
 
-	if (!g->plan.now.njobs || wait > LOOK_MAX)
+	if (!g->plan.now.nzones || wait > LOOK_MAX)
 		return LOOK_MAX;
 	return wait < LOOK_MIN ? LOOK_MIN : wait;
 }
@@ -339,14 +338,6 @@ void gang_stop(void)
 	pthread_join(t.thread, NULL);
 	t.running = false;
 	strober_watch_stop();
-}
-
-void gang_post(void)
-{
-	slurm_mutex_lock(&t.lock);
-	t.posted = true;
-	slurm_cond_signal(&t.cond);
-	slurm_mutex_unlock(&t.lock);
 }
 
 void gang_reconfig(const struct storm_gang_conf *conf)

@@ -27,9 +27,6 @@
 int gang_start(const struct storm_gang_conf *conf, void (*up)(void));
 /* Stop both and wait for them.  Does nothing if they were not started. */
 void gang_stop(void);
-/* Jobs have changed: make the thread look at once.  Any thread may call it,
- * under any lock. */
-void gang_post(void);
 /* Use the new settings, which are copied.  The thread then logs what is wrong
  * with storm.conf and slurm.conf, once nodes and partitions are complete. */
 void gang_reconfig(const struct storm_gang_conf *conf);

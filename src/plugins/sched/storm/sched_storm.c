@@ -15,7 +15,6 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
-#include "src/slurmctld/slurmctld_plugstack.h"
 
 #include "src/storm_common/slurm_build.h"
 #include "checks.h"
@@ -28,48 +27,8 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static plugin_handle_t base = PLUGIN_INVALID_HANDLE;
 static int (*base_reconfig)(void);
-static slurm_nonstop_ops_t before; /* the hooks that ours call first */
-static bool hooked;
 static struct storm_conf conf;
 static bool fresh; /* init() has just read storm.conf */
-
-/* ---------------------------------------------------------------- hooks --- */
-
-/* The hooks run under slurmctld's locks, so they only post. */
-static void sched_storm_job_begin(job_record_t *job)
-{
-	if (before.job_begin)
-		before.job_begin(job);
-	gang_post();
-}
-
-static void sched_storm_job_fini(job_record_t *job)
-{
-	if (before.job_fini)
-		before.job_fini(job);
-	gang_post();
-}
-
-static void sched_storm_hook(void)
-{
-	before = nonstop_ops;
-	nonstop_ops.job_begin = sched_storm_job_begin;
-	nonstop_ops.job_fini = sched_storm_job_fini;
-	hooked = true;
-}
-
-/* A hook that another plugin has installed after ours stays.  It may still call
- * ours, which is harmless: slurmctld unloads this plugin only when it ends. */
-static void sched_storm_unhook(void)
-{
-	if (!hooked)
-		return;
-	if (nonstop_ops.job_begin == sched_storm_job_begin)
-		nonstop_ops.job_begin = before.job_begin;
-	if (nonstop_ops.job_fini == sched_storm_job_fini)
-		nonstop_ops.job_fini = before.job_fini;
-	hooked = false;
-}
 
 /* ----------------------------------------------------------------- name --- */
 
@@ -190,7 +149,6 @@ int init(void)
 		base = PLUGIN_INVALID_HANDLE;
 		return SLURM_ERROR;
 	}
-	sched_storm_hook();
 	info("storm: gang scheduling runs %s", conf.gang.base == BASE_BUILTIN ?
 						       "sched/builtin" :
 						       "sched/backfill");
@@ -199,7 +157,6 @@ int init(void)
 
 void fini(void)
 {
-	sched_storm_unhook();
 	gang_stop();
 	if (renamed)
 		sched_storm_rename("sched/backfill", plugin_type);
