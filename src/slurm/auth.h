@@ -14,4 +14,11 @@
 #include "src/interfaces/auth.h"
 #endif
 
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#define auth_index(cred) slurm_auth_index(cred)
+#define AUTH_IDS_SET auth_uid_set
+#else
+#define AUTH_IDS_SET auth_ids_set
+#endif
+
 #endif

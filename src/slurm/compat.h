@@ -25,4 +25,17 @@ typedef struct listIterator list_itr_t;
 #define SELECT_MEMORY CR_MEMORY
 #endif
 
+/* slurmctld's record of a job: 0, or -1 and errno. */
+static inline int compat_load_job(job_info_msg_t **out, uint32_t job_id)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
+	return slurm_load_job(out, job_id, SHOW_ALL);
+#else
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_load_job(out, id, SHOW_ALL);
+#endif
+}
+
 #endif

@@ -16,16 +16,15 @@
 #include "src/common/group_cache.h"
 #include "src/common/hostlist.h"
 #include "src/common/log.h"
-#include "src/common/pack.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
 #include "agent_allow.h"
 #include "agent_auth.h"
+#include "agent_cred.h"
 #include "agent_peers.h"
 #include "agent_session.h"
-#include "src/slurm/cred.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
@@ -54,12 +53,9 @@ struct auth_job {
 	struct agent_creds *creds;
 };
 
-/* Slurm's context for verifying; only the worker thread uses it. */
-static slurm_cred_ctx_t verifier;
-
 static bool agent_auth_names_node(const char *nodes, const char *node)
 {
-	hostset_t set = hostset_create(nodes);
+	struct hostset *set = hostset_create(nodes);
 	bool yes = set && hostset_within(set, node);
 
 	if (set)
@@ -70,7 +66,7 @@ static bool agent_auth_names_node(const char *nodes, const char *node)
 /* The sbcast credential must be for the OPEN's user and job, and this node. */
 static int agent_auth_compare(const struct agent *a,
 			      const struct storm_open_info *info,
-			      const sbcast_cred_arg_t *arg)
+			      const struct agent_cred *arg)
 {
 	struct storm_log_source from = storm_log_uid(info->uid);
 
@@ -98,7 +94,7 @@ static int agent_auth_compare(const struct agent *a,
 	return STORM_OK;
 }
 
-static struct agent_creds *agent_creds_create(const sbcast_cred_arg_t *arg)
+static struct agent_creds *agent_creds_create(const struct agent_cred *arg)
 {
 	struct agent_creds *c = xmalloc(sizeof(*c));
 	gid_t *gids = NULL;
@@ -108,39 +104,29 @@ static struct agent_creds *agent_creds_create(const sbcast_cred_arg_t *arg)
 	c->user.uid = arg->uid;
 	c->user.gid = arg->gid;
 	c->user.job_id = arg->job_id;
-	if (arg->ngids > 0 && arg->gids) {
+	if (arg->ngids > 0) {
 		c->user.ngids = arg->ngids;
 		gids = xcalloc(arg->ngids, sizeof(gid_t));
 		memcpy(gids, arg->gids, arg->ngids * sizeof(gid_t));
 	} else {
-		c->user.ngids = group_cache_lookup(arg->uid, arg->gid,
-						   arg->user_name, &gids);
+		c->user.ngids = group_cache_lookup(
+			arg->uid, arg->gid, (char *) arg->user_name, &gids);
 	}
 	c->user.gids = gids;
 	return c;
 }
 
-/* The content of a signed and unexpired credential, or NULL. */
-static sbcast_cred_arg_t *agent_auth_extract(const struct storm_open_info *info)
+/* The content of a signed and unexpired credential.  False: it is none. */
+static bool agent_auth_extract(const struct storm_open_info *info,
+			       struct agent_cred *out)
 {
 	uint32_t len = info->authority_len - STEP_AUTHORITY_HEAD;
-	sbcast_cred_arg_t *arg = NULL;
-	sbcast_cred_t *cred;
+	char *copy = xmalloc(len);
 	uint16_t version;
-	char *copy;
-	buf_t *buf;
 
 	memcpy(&version, info->authority, sizeof(version));
-	version = ntohs(version);
-	copy = xmalloc(len);
 	memcpy(copy, (const char *) info->authority + STEP_AUTHORITY_HEAD, len);
-	buf = create_buf(copy, len);
-	cred = unpack_sbcast_cred(buf, version);
-	if (cred && !remaining_buf(buf))
-		arg = extract_sbcast_cred(verifier, cred, 1, 0, version);
-	delete_sbcast_cred(cred);
-	free_buf(buf);
-	return arg;
+	return agent_cred_read(copy, len, ntohs(version), out);
 }
 
 static int agent_auth_authority(const struct agent *a,
@@ -148,25 +134,24 @@ static int agent_auth_authority(const struct agent *a,
 				struct agent_creds **creds)
 {
 	struct storm_log_source from = storm_log_uid(info->uid);
-	sbcast_cred_arg_t *arg;
+	struct agent_cred arg;
 	int err;
 
 	if (!info->authority_len)
 		return STORM_OK; /* may launch, may send no file */
 	if (info->authority_len <= STEP_AUTHORITY_HEAD)
 		return STORM_EINVAL;
-	arg = agent_auth_extract(info);
-	if (!arg) {
+	if (!agent_auth_extract(info, &arg)) {
 		storm_log_from(
 			&from, STORM_LOG_ERROR,
 			"uid %u presented an invalid or expired sbcast credential for job %u",
 			info->uid, info->job_id);
 		return STORM_EAUTH;
 	}
-	err = agent_auth_compare(a, info, arg);
+	err = agent_auth_compare(a, info, &arg);
 	if (!err)
-		*creds = agent_creds_create(arg);
-	sbcast_cred_arg_free(arg);
+		*creds = agent_creds_create(&arg);
+	agent_cred_free(&arg);
 	return err;
 }
 
@@ -450,9 +435,7 @@ int agent_auth_start(struct agent *a)
 {
 	int rc;
 
-	/* cred/munge, the only verifier of 22.05, uses no key */
-	verifier = slurm_cred_verifier_ctx_create(NULL);
-	if (!verifier) {
+	if (!agent_cred_start()) {
 		error("cannot verify credentials: Slurm's cred plugin is not loaded");
 		return -1;
 	}
@@ -466,7 +449,6 @@ int agent_auth_start(struct agent *a)
 void agent_auth_stop(struct agent *a)
 {
 	agent_worker_stop(&a->auth.worker, a);
-	slurm_cred_ctx_destroy(verifier);
-	slurm_cred_fini();
+	agent_cred_stop();
 	agent_peers_forget();
 }

@@ -1,6 +1,6 @@
 /*
- * agent_container.c - enters the job's mount namespace, if JobContainerType
- * made one.  So a file for /tmp goes to the job's /tmp, as with Slurm's sbcast.
+ * agent_container.c - enters the job's mount namespace, if JobContainerType (or
+ * NamespaceType, its later name) made one.  So a file for /tmp goes to the job's /tmp, as with Slurm's sbcast.
  * It runs in a child process that is still root.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -19,6 +19,7 @@
 #include "src/slurmd/slurmd/slurmd.h"
 
 #include "agent_container.h"
+#include "src/slurm/namespace.h"
 
 /* job_container plugins read the node's name from slurmd's variable `conf`.
  * This one replaces it, so it must be exported. */
@@ -33,11 +34,10 @@ void agent_container_init(const char *node)
 static int agent_container_join_one(const char *type, uint32_t job_id,
 				    uid_t uid)
 {
-	const char *names[] = { "container_p_join" };
-	int (*join)(uint32_t job_id, uid_t uid) = NULL;
+	const char *names[] = { NAMESPACE_JOIN };
 	void *found[1];
 
-	if (!strcmp(type, "job_container/none"))
+	if (!strcmp(type, NAMESPACE_TYPE "none"))
 		return SLURM_SUCCESS;
 	/* never unloaded: this process is short-lived */
 	if (plugin_load_and_link(type, 1, names, found) ==
@@ -45,8 +45,7 @@ static int agent_container_join_one(const char *type, uint32_t job_id,
 		error("cannot load %s", type);
 		return SLURM_ERROR;
 	}
-	memcpy(&join, found, sizeof(join));
-	return join(job_id, uid);
+	return namespace_join(found[0], job_id, uid);
 }
 
 int agent_container_join(uint32_t job_id, uid_t uid)
@@ -54,14 +53,14 @@ int agent_container_join(uint32_t job_id, uid_t uid)
 	char *list, *one, *save = NULL;
 	int rc = SLURM_SUCCESS;
 
-	if (!slurm_conf.job_container_plugin)
+	if (!slurm_conf.NAMESPACE_PLUGINS)
 		return SLURM_SUCCESS;
-	list = xstrdup(slurm_conf.job_container_plugin);
+	list = xstrdup(slurm_conf.NAMESPACE_PLUGINS);
 	for (one = strtok_r(list, ",", &save); one && !rc;
 	     one = strtok_r(NULL, ",", &save)) {
-		char *type = xstrncmp(one, "job_container/", 14) ?
-				     xstrdup_printf("job_container/%s", one) :
-				     xstrdup(one);
+		char *type = xstrchr(one, '/') ?
+				     xstrdup(one) :
+				     xstrdup_printf(NAMESPACE_TYPE "%s", one);
 
 		rc = agent_container_join_one(type, job_id, uid);
 		xfree(type);

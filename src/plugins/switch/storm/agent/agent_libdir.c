@@ -32,6 +32,7 @@
 #include "agent_session.h"
 #include "file_child.h"
 #include "src/plugins/switch/storm/local/local.h"
+#include "src/slurm/compat.h"
 #include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
 
@@ -294,7 +295,7 @@ static void agent_libdir_ask_work(struct storm_job *j)
 	struct ask *q = (struct ask *) j;
 	job_info_msg_t *msg = NULL;
 
-	if (slurm_load_job(&msg, q->job_id, SHOW_ALL)) {
+	if (compat_load_job(&msg, q->job_id)) {
 		/* on any other error the job may still run */
 		q->over = errno == ESLURM_INVALID_JOB_ID;
 		return;

@@ -29,6 +29,7 @@
 
 #include "src/slurm/auth.h"
 #include "src/storm_common/step_protocol.h"
+#include "step_conn.h"
 #include "step_message.h"
 
 #define PEER_LIMIT 5 /* s; the same process writes at once */
@@ -147,7 +148,7 @@ static bool step_message_parse(struct step_message *m)
 	cred = auth_g_unpack(buf, header.version);
 	if (!cred)
 		goto out;
-	msg->auth_index = slurm_auth_index(cred);
+	msg->auth_index = auth_index(cred);
 	auth_g_destroy(cred);
 	msg->protocol_version = header.version;
 	msg->msg_type = header.msg_type;
@@ -204,12 +205,10 @@ void step_message_acked(struct step_message *m, uint8_t kind, uint32_t id)
 
 void step_message_answer(struct step_message *m)
 {
-	m->msg.conn_fd = m->fd;
 	m->msg.auth_uid = getuid();
-	m->msg.auth_uid_set = true;
-	if (slurm_send_rc_msg(&m->msg, SLURM_SUCCESS) < 0)
+	m->msg.AUTH_IDS_SET = true;
+	if (step_conn_answer(&m->msg, m->fd) < 0)
 		debug("storm: cannot answer slurmstepd: %m");
-	close(m->fd);
 	m->fd = -1;
 }
 
@@ -221,7 +220,7 @@ static bool step_message_forward_once(const struct step_message *m,
 {
 	char *answer = NULL;
 	size_t len;
-	int fd = slurm_open_msg_conn(srun);
+	int fd = step_conn_open(srun);
 
 	if (fd < 0)
 		return false;

@@ -49,6 +49,7 @@
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "step_conn.h"
 #include "step_message.h"
 #include "step_peer.h"
 #include "step_relay.h"
@@ -360,7 +361,7 @@ void step_relay_start(stepd_step_rec_t *job)
 {
 	srun_info_t *srun = list_peek(job->sruns);
 
-	if (!srun || list_count(job->sruns) != 1 ||
+	if (!srun || list_count(job->sruns) != 1 || !step_conn_plain() ||
 	    slurm_addr_is_unspec(&srun->resp_addr))
 		return;
 	r.agent = local_connect(NULL, job->node_name, NULL);

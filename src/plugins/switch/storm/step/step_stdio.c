@@ -25,12 +25,13 @@
 
 #include "slurm/slurm.h"
 #include "src/common/eio.h"
-#include "src/common/io_hdr.h"
+#include "src/slurm/io_hdr.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/slurm_protocol_api.h"
 
 #include "src/libstorm/base/clock.h"
+#include "src/slurm/stepd.h"
 #include "step_stdio.h"
 
 /* A slower srun is probably stopped, or its output is.  It then gets the exits
@@ -59,7 +60,7 @@ static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 	eio_obj_t *obj = NULL;
 
 	/* Without a stream srun reads nothing and never closes. */
-	if (!job->ioid || !srun || !job->clients ||
+	if (!stepd_io_runs(job) || !srun || !job->clients ||
 	    (!(job->stdout_eio_objs && list_count(job->stdout_eio_objs)) &&
 	     !(job->stderr_eio_objs && list_count(job->stderr_eio_objs))))
 		return -1;
@@ -108,7 +109,7 @@ static bool step_stdio_wake_peer(int fd)
 
 	if (ioctl(fd, SIOCOUTQ, &unsent) || unsent)
 		return false;
-	msg = init_buf(io_hdr_packed_size());
+	msg = init_buf(IO_HDR_PACKET_BYTES);
 	io_hdr_pack(&header, msg);
 	if (send(fd, get_buf_data(msg), get_buf_offset(msg),
 		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)

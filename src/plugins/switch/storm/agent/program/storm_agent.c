@@ -19,6 +19,7 @@
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -150,6 +151,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 {
 	static struct agent a;
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
+	slurm_addr_t addr;
 	char *dir, *lines;
 
 	a.node = node;
@@ -177,8 +179,8 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
 	if (!storm_agent_read_conf(&a, dir, &lines))
 		return AGENT_EXIT_CONF;
-	if (!a.slurmd.port)
-		a.slurmd.port = slurm_conf_get_port(node);
+	if (!a.slurmd.port && !slurm_conf_get_addr(node, &addr, 0))
+		a.slurmd.port = slurm_get_port(&addr);
 	storm_agent_limits();
 	storm_agent_inherit(&a, sockets);
 	if (agent_nursery_start(&a))

@@ -1,0 +1,36 @@
+/*
+ * agent_cred.h - reads Slurm's sbcast credential, which slurmctld signs.  Its
+ * form is the release's: cred_22_05.c, cred_modern.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_AGENT_CRED_H
+#define STORM_AGENT_CRED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct agent_cred {
+	uint32_t job_id, step_id;
+	uid_t uid;
+	gid_t gid;
+	int ngids; /* 0: unknown */
+	const gid_t *gids;
+	const char *user_name;
+	const char *nodes;
+	void *slurms; /* owns what is pointed to */
+};
+
+/* Load what reads credentials; before there are threads.  False: it is
+ * missing. */
+bool agent_cred_start(void);
+void agent_cred_stop(void);
+
+/* bytes: xmalloc()ed, becomes Slurm's.  One thread only.  False: it is not
+ * signed by slurmctld, has expired, or is malformed. */
+bool agent_cred_read(char *bytes, uint32_t len, uint16_t version,
+		     struct agent_cred *out);
+void agent_cred_free(struct agent_cred *c);
+
+#endif
