@@ -298,6 +298,8 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	file_bcast_msg_t *block = msg->data;
 	char *why;
 
+	if (!c)
+		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (c->abort && *c->abort && !now.event)
 		return storm_answer(NULL, nodelist, ECANCELED);
 	if (c->fallback && !now.gave_up)
@@ -338,8 +340,8 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			verbose("storm: --compress is ignored, the file is sent uncompressed");
 		params->compress = COMPRESS_OFF;
 		params->block_size = MIN(params->block_size, BLOCK_BYTES);
-		if (params->fanout > 1)
-			c->sdc.set.radix = MIN(params->fanout, 64);
+		if (file_bcast_width(params) > 1)
+			c->sdc.set.radix = MIN(file_bcast_width(params), 64);
 	}
 	rc = stock_bcast_file(params);
 	storm_event_destroy(now.event); /* left if Slurm's code failed */

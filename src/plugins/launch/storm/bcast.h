@@ -57,7 +57,8 @@ bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 list_t *storm_answer(list_t *list, const char *node, int rc);
 
 /* slurm_file_bcast.c: Slurm's file_bcast.c, which sends by
- * storm_bcast_send().  Pointers stay Slurm's. */
+ * storm_bcast_send().  Without a storm_bcast() under way that is Slurm's own
+ * broadcast.  Pointers stay Slurm's. */
 int stock_bcast_file(struct bcast_parameters *params);
 int stock_bcast_decompress_data(file_bcast_msg_t *req);
 const void *stock_bcast_source(void); /* the mapped file */

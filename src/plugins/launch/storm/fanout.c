@@ -8,7 +8,7 @@
  * Until the cast is decided no node has launched anything, and the whole step
  * may still fall back to Slurm's own launch.  Afterwards a node without an
  * answer gets the same step credential again by TCP.  slurmd launches a
- * credential once, so "replayed" then means launched.
+ * credential once, and replay.c knows what its refusal means.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -34,13 +34,14 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/slurm/message.h"
 #include "src/storm_common/step_protocol.h"
 #include "bcast.h"
 #include "fanout.h"
+#include "replay.h"
 #include "report.h"
 
-#define POLL_NS 100000000     /* how often to check for an abort */
-#define ABORT_WAIT 1000000000 /* ns, far more than a launch takes */
+#define POLL_NS 100000000 /* how often to check for an abort */
 
 /* The launch message with STORM's changes. */
 struct launch {
@@ -165,7 +166,7 @@ static uint8_t *fanout_pack(slurm_msg_t *msg, const struct storm_addr *self,
 		xfree(k.buf);
 		return NULL;
 	}
-	rc = slurm_send_node_msg(fd[0], msg);
+	rc = message_send(fd[0], msg);
 	close(fd[0]);
 	pthread_join(thread, NULL);
 	close(fd[1]);
@@ -207,13 +208,6 @@ static bool fanout_no_answer(uint32_t rc)
 	       rc == SLURM_COMMUNICATIONS_SHUTDOWN_ERROR;
 }
 
-/* After the user has cancelled, a launch that makes progress is finished:
- * Slurm's launcher then kills the tasks.  True: it hangs, stop waiting. */
-static bool fanout_gave_up(const struct storm_session *s)
-{
-	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
-}
-
 /* Wait until all nodes have answered or are lost.  False: deadline passed, or
  * the user cancelled. */
 static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
@@ -221,7 +215,8 @@ static bool fanout_wait_answers(struct storm_session *s, uint64_t deadline)
 	bool done;
 
 	slurm_mutex_lock(&s->lock);
-	while (s->pending && !fanout_gave_up(s) && storm_now() < deadline) {
+	while (s->pending && !storm_session_gave_up(s) &&
+	       storm_now() < deadline) {
 		uint64_t until = storm_now() + POLL_NS;
 		const struct timespec ts = { .tv_sec = until / STORM_SEC,
 					     .tv_nsec = until % STORM_SEC };
@@ -257,6 +252,7 @@ static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 	list_t *list = list_create(destroy_data_info), *more;
 	struct hostlist *again = hostlist_create(NULL);
 	ret_data_info_t *info;
+	uint64_t until = storm_now() + (uint64_t) timeout * 1000000;
 	list_itr_t *itr;
 	char *nodes;
 	uint32_t n;
@@ -271,7 +267,8 @@ static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 			hostlist_push_host(again, s->domain->names[n]);
 	}
 	slurm_mutex_unlock(&s->lock);
-	if (!(s->rec.resent = hostlist_count(again)) || fanout_gave_up(s))
+	if (!(s->rec.resent = hostlist_count(again)) ||
+	    storm_session_gave_up(s))
 		goto done;
 
 	nodes = hostlist_ranged_string_xmalloc(again);
@@ -286,7 +283,8 @@ static list_t *fanout_collect(struct storm_session *s, slurm_msg_t *msg,
 		return_code_msg_t *rc = info->data;
 
 		if (info->type == RESPONSE_SLURM_RC && rc &&
-		    rc->return_code == ESLURMD_CREDENTIAL_REPLAYED)
+		    launch_replay_is(s, info->node_name, rc->return_code,
+				     until))
 			rc->return_code = SLURM_SUCCESS;
 	}
 	list_iterator_destroy(itr);
@@ -349,7 +347,7 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 
 	/* Bounded: an operation without progress ends after op_timeout. */
 	while (!storm_test_event(event, true, storm_now() + POLL_NS, &out)) {
-		if (fanout_gave_up(s)) {
+		if (storm_session_gave_up(s)) {
 			*given_up = true;
 			return NULL;
 		}

@@ -1,11 +1,6 @@
 /*
- * launch_storm.c - launch/storm: srun's launch plugin, the user's launcher of
- * the paper (section 2.1).  It is Slurm's own launch plugin with another
- * fan-out.  This file adapts srun to
- *	bcast.c		the file (--bcast)
- *	fanout.c	the launch message
- *	report.c	starts and exits
- *	timeline.c	times and counters
+ * launch_storm.c - launch/storm: srun's launch plugin of Slurm 22.05.  It is
+ * Slurm's own launch plugin with another fan-out (launch_step.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,14 +17,11 @@
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/srun/libsrun/fname.h"
 #include "src/srun/libsrun/launch.h"
 
 #include "src/storm_common/slurm_build.h"
-#include "bcast.h"
 #include "launch_standard.h"
-#include "progress.h"
-#include "report.h"
+#include "launch_step.h"
 #include "stock_launch.h"
 
 /* Everything else is built with hidden visibility. */
@@ -118,9 +110,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	/* Without an allocation no credential is valid. */
 	if (rc || srun_opt->no_alloc)
 		return rc;
-	s = storm_session_create(&job->step_ctx->step_req->step_id);
-	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
-	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
+	s = launch_step_begin(&job->step_ctx->step_req->step_id, start, NULL);
 	/* Keep srun from sending the file itself.  Cleared only now, because
 	 * the flag makes srun look for the program's full path. */
 	s->bcast = srun_opt->bcast_flag && !s->fallback;
@@ -166,14 +156,6 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 		.flags = BCAST_FLAG_FORCE | BCAST_FLAG_PRESERVE,
 		.selected_step = &step,
 	};
-	struct step_cast cast = {
-		.conf = s->conf,
-		.otherwise = LAUNCH_OTHERWISE,
-		.rec = &s->rec,
-		.abort = &s->abort,
-		.bar = progress_has_terminal(),
-	};
-	int rc;
 
 	if (!srun_opt->argc || !srun_opt->argv[0])
 		fatal("No command name to broadcast");
@@ -181,43 +163,12 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	params.dst_fname = launch_bcast_target(opt_local);
 	if (srun_opt->send_libs)
 		params.flags |= BCAST_FLAG_SEND_LIBS;
-	task_reports_conf(s, &cast.sdc);
-
-	rc = storm_bcast(&cast, &params);
-	s->domain = cast.domain;
-	s->fallback = cast.fallback;
-	if (rc) {
-		/* Close now, or nodes keep a part of the file until they time
-		 * out.  srun's shepherd ends the step. */
-		storm_session_drop_domain(s);
-		storm_record_write(&s->rec);
+	if (launch_step_bcast(s, &params))
 		fatal("Failed to broadcast '%s'. Step launch aborted.",
 		      params.src_fname);
-	}
-	if (!s->fallback && (params.flags & BCAST_FLAG_SEND_LIBS))
-		s->libdir = xstrdup_printf("%s_libs", params.dst_fname);
 	xfree(srun_opt->argv[0]);
 	srun_opt->argv[0] = params.dst_fname;
 	xfree(params.src_fname);
-}
-
-/*
- * srun reads its own stdin even if the nodes open the tasks' (--input=in.%t).
- * It sends them what it reads, at least end of file.  Slurm's slurmstepd does
- * not expect that and crashes.
- */
-static void launch_no_stdin_twice(const srun_job_t *job,
-				  slurm_step_io_fds_t *cio_fds,
-				  const slurm_opt_t *opt_local)
-{
-	if (!opt_local->srun_opt->pty && job->ifname &&
-	    job->ifname->type == IO_PER_TASK)
-		cio_fds->input.fd = -1;
-}
-
-static bool launch_is_null(const fname_t *f)
-{
-	return f && !xstrcmp(f->name, "/dev/null");
 }
 
 int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
@@ -231,13 +182,9 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 		return standard->step_launch(job, cio_fds, global_rc,
 					     step_callbacks, opt_local);
 	s = storm_session_find(&job->step_ctx->step_req->step_id);
-	if (s)
-		s->no_stdio = launch_is_null(job->ifname) &&
-			      launch_is_null(job->ofname) &&
-			      launch_is_null(job->efname);
 	if (s && s->bcast)
 		launch_bcast(s, job, opt_local);
-	launch_no_stdin_twice(job, cio_fds, opt_local);
+	launch_step_stdio(s, job, cio_fds, opt_local);
 	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,
 				 opt_local);
 }
@@ -262,7 +209,7 @@ void launch_p_print_status(void)
 		standard->print_status();
 		return;
 	}
-	storm_session_await_starts();
+	launch_step_before_status();
 	stock_print_status();
 }
 
@@ -272,8 +219,6 @@ void launch_p_fwd_signal(int signal)
 		standard->fwd_signal(signal);
 		return;
 	}
-	storm_session_await_starts();
-	if (signal == SIGKILL)
-		storm_session_abort_all();
+	launch_step_before_signal(signal);
 	stock_fwd_signal(signal);
 }

@@ -75,6 +75,8 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 {
 	uint32_t i, n = 0;
 
+	if (!s->exited)
+		return true;
 	slurm_mutex_lock(&s->lock);
 	for (i = 0; i < msg->num_tasks; i++)
 		if (task_reports_first_end(s, msg->task_id_list[i]))
@@ -84,11 +86,10 @@ bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg)
 	return n;
 }
 
-/* The item's tasks that were not reported before, by node; *count of them
- * (xfree). */
-static struct task_ref *task_reports_fresh(struct storm_session *s,
-					   const struct item *it,
-					   uint32_t *count)
+/* The item's tasks by node; *count of them (xfree). */
+static struct task_ref *task_reports_sort(const struct storm_session *s,
+					  const struct item *it,
+					  uint32_t *count)
 {
 	struct task_ref *refs;
 	uint32_t i, t, n = 0, room = 0;
@@ -98,18 +99,13 @@ static struct task_ref *task_reports_fresh(struct storm_session *s,
 			room += MIN(it->r[i].last, s->tasks - 1) -
 				it->r[i].first + 1;
 	refs = xcalloc(room + 1, sizeof(*refs));
-	slurm_mutex_lock(&s->lock);
 	for (i = 0; i < it->count; i++) {
 		for (t = it->r[i].first; t <= it->r[i].last && t < s->tasks;
 		     t++) {
-			if (it->kind == STEP_REPORT_EXITED &&
-			    !task_reports_first_end(s, t))
-				continue;
 			refs[n].node = s->task_node[t];
 			refs[n++].task = t;
 		}
 	}
-	slurm_mutex_unlock(&s->lock);
 	qsort(refs, n, sizeof(*refs), task_reports_by_node);
 	*count = n;
 	return refs;
@@ -150,7 +146,7 @@ static void task_reports_handle(struct storm_session *s, const struct item *it)
 	bool together = it->kind == STEP_REPORT_EXITED && !it->code &&
 			get_log_level() < LOG_LEVEL_VERBOSE;
 	uint32_t count, i, j, *ids, *no_pids;
-	struct task_ref *refs = task_reports_fresh(s, it, &count);
+	struct task_ref *refs = task_reports_sort(s, it, &count);
 
 	ids = xcalloc(count + 1, sizeof(*ids));
 	no_pids = xcalloc(count + 1, sizeof(*no_pids));

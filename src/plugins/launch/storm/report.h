@@ -19,8 +19,8 @@ int task_reports_start(struct storm_session *s);
  * none was started. */
 void task_reports_stop(struct storm_session *s);
 
-/* Remove from Slurm's own exit message the tasks whose end was reported, and
- * mark the others as reported.  False: none is left.  Any thread. */
+/* Remove from an exit message, of Slurm's or of our reports, the tasks whose
+ * end was handled; mark the others.  False: none is left.  Any thread. */
 bool task_reports_filter(struct storm_session *s, task_exit_msg_t *msg);
 
 #endif

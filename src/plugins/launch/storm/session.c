@@ -24,6 +24,7 @@
 
 #define STARTS_WAIT 500000000 /* ns, far longer than starts take */
 #define STARTS_TICK 1000000
+#define ABORT_WAIT 1000000000 /* ns, far more than a launch takes */
 
 static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
 static list_t *sessions;
@@ -84,30 +85,16 @@ static int session_has_step(void *x, void *key)
 	       s->step_id.step_het_comp == id->step_het_comp;
 }
 
-static int session_has_sls(void *x, void *key)
-{
-	return ((const struct storm_session *) x)->sls == key;
-}
-
-static struct storm_session *session_lookup(ListFindF match, const void *key)
+struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
 {
 	struct storm_session *s = NULL;
 
 	slurm_mutex_lock(&sessions_lock);
 	if (sessions)
-		s = list_find_first(sessions, match, (void *) key);
+		s = list_find_first(sessions, session_has_step,
+				    (void *) step_id);
 	slurm_mutex_unlock(&sessions_lock);
 	return s;
-}
-
-struct storm_session *storm_session_find(const slurm_step_id_t *step_id)
-{
-	return session_lookup(session_has_step, step_id);
-}
-
-struct storm_session *storm_session_find_sls(const void *sls)
-{
-	return sls ? session_lookup(session_has_sls, sls) : NULL;
 }
 
 static int session_raise_abort(void *x, void *arg)
@@ -129,6 +116,11 @@ void storm_session_abort_all(void)
 	if (sessions)
 		list_for_each(sessions, session_raise_abort, NULL);
 	slurm_mutex_unlock(&sessions_lock);
+}
+
+bool storm_session_gave_up(const struct storm_session *s)
+{
+	return s->abort && storm_now() > s->abort_at + ABORT_WAIT;
 }
 
 /* Are there tasks whose start was not reported? */

@@ -17,7 +17,7 @@
 struct task_reports;
 
 /*
- * Lives from launch_p_create_job_step() to the end of
+ * Lives from the step's creation to the end of
  * slurm_step_launch_wait_finish().  Only the step's own thread of srun creates
  * and closes it.  The lock protects what the domain's thread and srun's message
  * thread use.
@@ -33,8 +33,9 @@ struct storm_session {
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;
 
-	struct step_domain *domain;    /* open, or NULL */
-	struct step_launch_state *sls; /* NULL: no launch under way */
+	struct step_domain *domain;		 /* open, or NULL */
+	struct step_launch_state *sls;		 /* NULL: no launch under way */
+	slurm_step_launch_callbacks_t callbacks; /* srun's own */
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;	    /* an answer, a fault, or abort */
@@ -63,11 +64,13 @@ const struct storm_conf *storm_session_conf(const char **why);
  * task_reports_stop() before close. */
 struct storm_session *storm_session_create(const slurm_step_id_t *step_id);
 struct storm_session *storm_session_find(const slurm_step_id_t *step_id);
-struct storm_session *storm_session_find_sls(const void *sls);
 void storm_session_close(struct storm_session *s);
 
 /* The user cancels: set abort in all sessions.  Any thread. */
 void storm_session_abort_all(void);
+/* After the user has cancelled, a launch that makes progress is finished:
+ * Slurm's launcher then kills the tasks.  True: it hangs, stop waiting. */
+bool storm_session_gave_up(const struct storm_session *s);
 
 /*
  * Before srun acts on a signal: wait, at most 0.5 s, for the reports of starts

@@ -1,6 +1,6 @@
 /*
- * slurm_file_bcast.c - Slurm's own src/bcast/file_bcast.c, compiled unmodified
- * from the tree that configure was given, with its messages sent to bcast.c.
+ * slurm_file_bcast.c - Slurm's own file_bcast.c, compiled unmodified from the
+ * tree that configure was given, with its messages sent to bcast.c.
  *
  * srun has global variables of the same names (src, fd, ...).  The plugin's
  * objects are built with hidden visibility, so it uses these.
@@ -40,7 +40,7 @@ static int _get_block_none(char **buffer, int *orig_len, bool *more,
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wpointer-arith"
-#include "src/bcast/file_bcast.c"
+#include SLURM_FILE_BCAST_C
 #pragma GCC diagnostic pop
 
 const void *stock_bcast_source(void)
@@ -60,5 +60,5 @@ sbcast_cred_t *stock_bcast_cred(void)
 
 uint32_t stock_bcast_job(void)
 {
-	return sbcast_cred->job_id;
+	return file_bcast_job(sbcast_cred);
 }

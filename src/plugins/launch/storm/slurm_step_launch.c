@@ -4,7 +4,7 @@
  *
  * In the same translation unit this file can call Slurm's handlers.  So the
  * nodes' reports (paper, Algorithms 8 and 9) reach srun by the code that
- * handles Slurm's messages.  A wrapper of its message handler drops duplicates,
+ * handles Slurm's messages.  A wrapper of srun's callback drops duplicates,
  * because a task's end may be reported twice.
  *
  * This file, fanout.c and report.c call one another by intent: Slurm's source
@@ -33,28 +33,38 @@
 /*
  * A node also sends Slurm's own exit message if srun does not acknowledge its
  * reports in time.  _launch_handler() detects duplicates; _exit_handler() does
- * not, and would print the task's line again.
+ * not, and srun would print the task's line again.
  */
-static void step_handle_msg(void *arg, slurm_msg_t *msg)
+static void step_on_task_finish(task_exit_msg_t *msg)
 {
-	struct storm_session *s;
-	uid_t uid;
+	struct storm_session *s = storm_session_find(&msg->step_id);
 
-	if (msg->msg_type == MESSAGE_TASK_EXIT &&
-	    (s = storm_session_find_sls(arg)) && s->exited) {
-		/* The check that _handle_msg() makes, too. */
-		uid = auth_g_get_uid(msg->auth_cred);
-		if ((uid == slurm_conf.slurm_user_id || uid == 0 ||
-		     uid == getuid()) &&
-		    !task_reports_filter(s, msg->data)) {
-			debug("storm: duplicate task exit message");
-			slurm_send_rc_msg(msg, SLURM_SUCCESS);
-			return;
-		}
-	}
-	if (msg->msg_type == SRUN_JOB_COMPLETE)
-		storm_session_await_starts(); /* scancel */
-	_handle_msg(arg, msg);
+	if (!s)
+		return;
+	if (task_reports_filter(s, msg))
+		s->callbacks.task_finish(msg);
+	else
+		debug("storm: duplicate task exit message");
+}
+
+static void step_on_complete(srun_job_complete_msg_t *msg)
+{
+	storm_session_await_starts(); /* scancel */
+}
+
+/* The callbacks of a step that STORM may launch. */
+static slurm_step_launch_callbacks_t
+step_wrap_callbacks(struct storm_session *s,
+		    const slurm_step_launch_callbacks_t *callbacks)
+{
+	slurm_step_launch_callbacks_t wrapped = *callbacks;
+
+	s->callbacks = *callbacks;
+	if (wrapped.task_finish)
+		wrapped.task_finish = step_on_task_finish;
+	if (!wrapped.step_complete)
+		wrapped.step_complete = step_on_complete;
+	return wrapped;
 }
 
 int storm_step_launch(slurm_step_ctx_t *ctx,
@@ -62,9 +72,10 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		      const slurm_step_launch_callbacks_t *callbacks)
 {
 	struct storm_session *s = storm_session_find(&ctx->step_req->step_id);
+	slurm_step_launch_callbacks_t wrapped = *callbacks;
 
-	message_socket_ops.handle_msg = step_handle_msg;
 	if (s) {
+		wrapped = step_wrap_callbacks(s, callbacks);
 		s->sls = ctx->launch_state;
 		s->rec.nodes = s->sls->layout->node_cnt;
 		s->rec.tasks = s->sls->layout->task_cnt;
@@ -73,7 +84,7 @@ int storm_step_launch(slurm_step_ctx_t *ctx,
 		if (s->abort)
 			slurm_step_launch_abort(ctx);
 	}
-	return slurm_step_launch(ctx, params, callbacks);
+	return slurm_step_launch(ctx, params, &wrapped);
 }
 
 int storm_step_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,

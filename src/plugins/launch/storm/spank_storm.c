@@ -1,13 +1,12 @@
 /*
  * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc;
- * in slurmstepd, the hooks of gang scheduling (step_gang.h).
+ * in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd, the
+ * agent's home (spank_slurmd.h).
  *
- * The user's launcher of the paper (section 2.1) is chosen for each command, so
- * a site need not change LaunchType.  In srun the option sets
- * slurm_conf.launch_type: its callback runs before launch_init(), and no later
- * hook of SPANK does.  sbatch and salloc launch no steps.  They pass the choice
- * to the sruns inside in the environment.  The variable's name begins with
- * SLURM, because "sbatch --export=NONE" drops all others.
+ * The user's launcher of the paper (section 2.1) is chosen for each command
+ * (spank_launch.h).  sbatch and salloc launch no steps.  They pass the choice to
+ * the sruns inside in the environment.  The variable's name begins with SLURM,
+ * because "sbatch --export=NONE" drops all others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -17,13 +16,15 @@
 #include <string.h>
 
 #include "slurm/spank.h"
-#include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/plugins/switch/storm/step/step_gang.h"
 #include "src/storm_common/slurm_build.h"
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
+
+#include "spank_launch.h"
+#include "spank_slurmd.h"
 
 /* slurmstepd's; this plugin is also loaded by programs without it. */
 #pragma weak conf
@@ -46,6 +47,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av);
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av);
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
 int slurm_spank_exit(spank_t sp, int ac, char **av);
+int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av);
 #pragma GCC visibility pop
 
 static bool spank_knows_type(const char *type)
@@ -74,8 +76,7 @@ static void spank_choose_type(const char *type)
 {
 	if (spank_refuses(type))
 		return;
-	xfree(slurm_conf.launch_type);
-	slurm_conf.launch_type = xstrdup_printf("launch/%s", type);
+	spank_launch_by(type);
 }
 
 static int spank_opt_launch(int val, const char *type, int remote)
@@ -171,6 +172,12 @@ int slurm_spank_exit(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av)
+{
+	spank_slurmd_end();
+	return ESPANK_SUCCESS;
+}
+
 /* ------------------------------------------------------- the option --- */
 
 int slurm_spank_init(spank_t sp, int ac, char **av)
@@ -193,6 +200,8 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	case S_CTX_REMOTE:
 		spank_begin_step(sp);
 		break;
+	case S_CTX_SLURMD:
+		return spank_slurmd_begin() ? ESPANK_ERROR : ESPANK_SUCCESS;
 	case S_CTX_ALLOCATOR:
 		break;
 	default:

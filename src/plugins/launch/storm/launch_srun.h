@@ -1,0 +1,31 @@
+/*
+ * launch_srun.h - libexec/slurm-storm/srun: Slurm's own srun with STORM's
+ * launch.  The linker's --wrap leads srun's calls to launch_srun.c and to the
+ * file of the release, which knows the names and parameters.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LAUNCH_SRUN_H
+#define STORM_LAUNCH_SRUN_H
+
+#include "launch_step.h"
+
+/* spank_storm sets it; by this name it knows that it is in this srun.  False:
+ * Slurm launches. */
+extern bool storm_srun_serves;
+
+/* srun has created a step; start: ns, storm_now(), before that. */
+void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt,
+			 uint64_t start);
+/* srun has created a step which STORM cannot launch because of this option. */
+void launch_srun_not_served(const char *option);
+/* Before srun launches the step. */
+void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
+			slurm_step_launch_callbacks_t *callbacks,
+			const slurm_opt_t *opt);
+
+/* In the release's file: what forwards srun's signals, ours and Slurm's. */
+extern void (*const launch_srun_our_signal)(int signal);
+extern void (*const launch_srun_stock_signal)(int signal);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * launch_srun_26_05.c - srun's launch functions in Slurm 26.05.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include "src/common/slurm_protocol_api.h"
+#include "src/srun/launch.h"
+#include "src/srun/step_ctx.h"
+
+#include "launch_srun.h"
+
+/* srun's calls and what they would reach, by the linker's --wrap. */
+int srun_creates_step(
+	srun_job_t *job, bool use_all_cpus,
+	slurm_opt_t *opt_local) __asm__("__wrap_launch_create_job_step");
+int stock_creates_step(
+	srun_job_t *job, bool use_all_cpus,
+	slurm_opt_t *opt_local) __asm__("__real_launch_create_job_step");
+int srun_launches_step(
+	srun_job_t *job, slurm_step_io_fds_t *cio_fds, uint32_t *global_rc,
+	slurm_step_launch_callbacks_t *step_callbacks,
+	slurm_opt_t *opt_local) __asm__("__wrap_launch_step_launch");
+int stock_launches_step(
+	srun_job_t *job, slurm_step_io_fds_t *cio_fds, uint32_t *global_rc,
+	slurm_step_launch_callbacks_t *step_callbacks,
+	slurm_opt_t *opt_local) __asm__("__real_launch_step_launch");
+void srun_prints_status(void) __asm__("__wrap_launch_print_status");
+void stock_prints_status(void) __asm__("__real_launch_print_status");
+void srun_forwards_signal(int signal) __asm__("__wrap_launch_fwd_signal");
+void stock_forwards_signal(int signal) __asm__("__real_launch_fwd_signal");
+
+void (*const launch_srun_our_signal)(int signal) = srun_forwards_signal;
+void (*const launch_srun_stock_signal)(int signal) = stock_forwards_signal;
+
+int srun_creates_step(srun_job_t *job, bool use_all_cpus,
+		      slurm_opt_t *opt_local)
+{
+	uint64_t start = storm_now();
+	int rc = stock_creates_step(job, use_all_cpus, opt_local);
+
+	if (rc)
+		return rc;
+	/* The job's stepmgr launches it, and srun ends. */
+	if (opt_local->srun_opt->async)
+		launch_srun_not_served("--async");
+	else
+		launch_srun_created(job, opt_local, start);
+	return rc;
+}
+
+int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
+		       uint32_t *global_rc,
+		       slurm_step_launch_callbacks_t *step_callbacks,
+		       slurm_opt_t *opt_local)
+{
+	launch_srun_starts(job, cio_fds, step_callbacks, opt_local);
+	return stock_launches_step(job, cio_fds, global_rc, step_callbacks,
+				   opt_local);
+}
+
+void srun_prints_status(void)
+{
+	launch_step_before_status();
+	stock_prints_status();
+}
+
+void srun_forwards_signal(int signal)
+{
+	launch_step_before_signal(signal);
+	stock_forwards_signal(signal);
+}

@@ -1,0 +1,111 @@
+/*
+ * launch_step.c - a step in srun, the user's launcher of the paper (section
+ * 2.1).  It adapts srun to
+ *	bcast.c		the file (--bcast)
+ *	fanout.c	the launch message
+ *	report.c	starts and exits
+ *	timeline.c	times and counters
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <signal.h>
+
+#include "src/common/slurm_xlator.h"
+#include "src/common/log.h"
+#include "src/common/slurm_opt.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#include "launch_step.h"
+#include "progress.h"
+#include "report.h"
+
+char *launch_step_not_served(const char *what)
+{
+	char *why = xstrdup_printf("%s is not supported", what);
+
+	storm_warn_once(why, LAUNCH_OTHERWISE);
+	return why;
+}
+
+struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
+					uint64_t start, const char *not_served)
+{
+	struct storm_session *s = storm_session_create(step_id);
+
+	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
+	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
+	if (not_served && !s->fallback)
+		s->fallback = launch_step_not_served(not_served);
+	return s;
+}
+
+int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params)
+{
+	struct step_cast cast = {
+		.conf = s->conf,
+		.otherwise = LAUNCH_OTHERWISE,
+		.rec = &s->rec,
+		.abort = &s->abort,
+		.bar = progress_has_terminal(),
+	};
+	int rc;
+
+	task_reports_conf(s, &cast.sdc);
+	rc = storm_bcast(&cast, params);
+	s->domain = cast.domain;
+	s->fallback = cast.fallback;
+	if (rc) {
+		/* Close now, or nodes keep a part of the file until they time
+		 * out.  srun's shepherd ends the step. */
+		storm_session_drop_domain(s);
+		storm_record_write(&s->rec);
+		return rc;
+	}
+	if (!s->fallback && (params->flags & BCAST_FLAG_SEND_LIBS))
+		s->libdir = xstrdup_printf("%s_libs", params->dst_fname);
+	return SLURM_SUCCESS;
+}
+
+/*
+ * srun reads its own stdin even if the nodes open the tasks' (--input=in.%t).
+ * It sends them what it reads, at least end of file.  Slurm's slurmstepd does
+ * not expect that and crashes.
+ */
+static void launch_step_no_stdin_twice(const srun_job_t *job,
+				       slurm_step_io_fds_t *cio_fds,
+				       const slurm_opt_t *opt)
+{
+	if (!opt->srun_opt->pty && job->ifname &&
+	    job->ifname->type == IO_PER_TASK)
+		cio_fds->input.fd = -1;
+}
+
+static bool launch_step_is_null(const fname_t *f)
+{
+	return f && !xstrcmp(f->name, "/dev/null");
+}
+
+void launch_step_stdio(struct storm_session *s, const srun_job_t *job,
+		       slurm_step_io_fds_t *cio_fds, const slurm_opt_t *opt)
+{
+	if (s)
+		s->no_stdio = launch_step_is_null(job->ifname) &&
+			      launch_step_is_null(job->ofname) &&
+			      launch_step_is_null(job->efname);
+	launch_step_no_stdin_twice(job, cio_fds, opt);
+}
+
+void launch_step_before_status(void)
+{
+	storm_session_await_starts();
+}
+
+void launch_step_before_signal(int signal)
+{
+	storm_session_await_starts();
+	if (signal == SIGKILL)
+		storm_session_abort_all();
+}

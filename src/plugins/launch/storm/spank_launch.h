@@ -1,0 +1,13 @@
+/*
+ * spank_launch.h - how --launch=storm|slurm takes effect in srun.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SPANK_LAUNCH_H
+#define STORM_SPANK_LAUNCH_H
+
+/* Launch this srun's steps by "storm" or "slurm".  In srun, before it asks for
+ * an allocation; the last call counts. */
+void spank_launch_by(const char *type);
+
+#endif

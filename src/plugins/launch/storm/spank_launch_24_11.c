@@ -1,0 +1,116 @@
+/*
+ * spank_launch_24_11.c - --launch since Slurm 23.02, without launch plugins.
+ * The site's srun becomes libexec/slurm-storm/srun, with the same arguments.
+ * This happens while srun reads its options, before its first message.  Where
+ * that srun cannot serve, the site's own goes on, and says why.
+ *
+ * Our srun is recognized by a symbol.  A variable of the environment would
+ * reach the job.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "slurm/spank.h"
+
+#include "spank_launch.h"
+
+#define OTHERWISE "falling back to Slurm's standard launch"
+
+/* The process's arguments, in a list of their own; NULL: errno is set.  Both
+ * parts are for exec() and are not freed. */
+static char **spank_launch_argv(void)
+{
+	size_t len = 0, room = 4096, n = 0, got;
+	char *text = malloc(room), **argv = NULL, *at;
+	FILE *f = fopen("/proc/self/cmdline", "re");
+
+	while (f && text && (got = fread(text + len, 1, room - len, f)))
+		if ((len += got) == room)
+			text = realloc(text, room *= 2);
+	if (f)
+		fclose(f);
+	if (!f || !text || !len || text[len - 1])
+		goto fail;
+	for (at = text; at < text + len; at += strlen(at) + 1)
+		n++;
+	if (!(argv = calloc(n + 1, sizeof(*argv))))
+		goto fail;
+	for (n = 0, at = text; at < text + len; at += strlen(at) + 1)
+		argv[n++] = at;
+	return argv;
+fail:
+	free(text);
+	return NULL;
+}
+
+/* Does a debugger control this srun?  Slurm's own launch serves debuggers. */
+static bool spank_launch_is_debugged(void)
+{
+	const int *debugged = dlsym(RTLD_DEFAULT, "MPIR_being_debugged");
+
+	return debugged && *debugged;
+}
+
+/* What srun has done to signals by now would be inherited. */
+static void spank_launch_reset_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGTTIN, SIG_DFL);
+}
+
+/* Returns if the site's srun must go on; the reason was logged. */
+static void spank_launch_24_11(void)
+{
+	char **argv;
+
+	if (spank_launch_is_debugged()) {
+		slurm_info(
+			"warning: storm: a debugger is not supported; " OTHERWISE);
+		return;
+	}
+	if (slurm_api_version() != SLURM_VERSION_NUMBER) {
+		slurm_info(
+			"warning: storm: spank_storm was built for Slurm %u.%02u.%u, this is %ld.%02ld.%ld; " OTHERWISE,
+			SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+			SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+			SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER),
+			SLURM_VERSION_MAJOR(slurm_api_version()),
+			SLURM_VERSION_MINOR(slurm_api_version()),
+			SLURM_VERSION_MICRO(slurm_api_version()));
+		return;
+	}
+	if (access(STORM_SRUN_PATH, X_OK) || !(argv = spank_launch_argv())) {
+		slurm_info("warning: storm: cannot execute %s: %s; " OTHERWISE,
+			   STORM_SRUN_PATH, strerror(errno));
+		return;
+	}
+	spank_launch_reset_signals();
+	execv(STORM_SRUN_PATH, argv);
+	slurm_info("warning: storm: cannot execute %s: %s; " OTHERWISE,
+		   STORM_SRUN_PATH, strerror(errno));
+}
+
+void spank_launch_by(const char *type)
+{
+	bool storm = !strcmp(type, "storm");
+	bool *serves = dlsym(RTLD_DEFAULT, "storm_srun_serves");
+
+	if (serves)
+		*serves = storm;
+	else if (storm)
+		spank_launch_24_11();
+}

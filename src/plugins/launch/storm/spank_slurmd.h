@@ -1,0 +1,14 @@
+/*
+ * spank_slurmd.h - spank_storm in slurmd.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SPANK_SLURMD_H
+#define STORM_SPANK_SLURMD_H
+
+/* slurmd has loaded its SPANK plugins; it ends.  begin: SLURM_SUCCESS, or
+ * SLURM_ERROR; the reason was logged. */
+int spank_slurmd_begin(void);
+void spank_slurmd_end(void);
+
+#endif
