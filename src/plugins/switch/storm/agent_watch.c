@@ -41,6 +41,7 @@
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "agent_left.h"
 #include "agent_port.h"
+#include "agent_program.h"
 #include "agent_watch.h"
 #include "src/plugins/switch/storm/gang/gang_guard.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -156,7 +157,7 @@ static int agent_watch_spawn(void)
 		argv[6] = "--sockets";
 		fds.nmore = 2;
 	}
-	if (child_spawn(STORM_AGENT_PATH, argv, conf->conffile, &fds, &w.pid))
+	if (child_spawn(agent_program, argv, conf->conffile, &fds, &w.pid))
 		return SLURM_ERROR;
 	w.child = true;
 	w.started = storm_now();
@@ -252,6 +253,11 @@ static bool agent_watch_hello(void)
 	if (!local_end(&frame) || strcmp(build, AGENT_BUILD)) {
 		info("storm: replacing the agent (pid %d): its version is %s, not %s",
 		     w.pid, build, AGENT_BUILD);
+		return false;
+	}
+	if (!agent_program_is_run_by(w.pid)) {
+		info("storm: replacing the agent (pid %d): it does not run %s as it is now",
+		     w.pid, agent_program);
 		return false;
 	}
 	storm_conf_stamp(now);
@@ -461,6 +467,11 @@ int agent_watch_start(void)
 {
 	int log[2], rc;
 
+	if (!agent_program_is_there()) {
+		info("storm: this host has no %s: steps on it get Slurm's standard launch",
+		     agent_program);
+		return SLURM_SUCCESS;
+	}
 	if (!&conf || !conf || !conf->node_name) {
 		error("storm: slurmd has not set its node's name: build STORM for this Slurm");
 		return SLURM_ERROR;
