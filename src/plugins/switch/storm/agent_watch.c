@@ -42,6 +42,7 @@
 #include "agent_left.h"
 #include "agent_port.h"
 #include "agent_program.h"
+#include "agent_turn.h"
 #include "agent_watch.h"
 #include "src/plugins/switch/storm/gang/gang_guard.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -98,18 +99,19 @@ static bool agent_watch_read(void)
 	return rc < 0 && errno == EAGAIN;
 }
 
-/* Wait at most ms for a descriptor.  True: the thread must end. */
+/* Wait at most ms for a descriptor.  True: this slurmd must no longer watch. */
 static bool agent_watch_wait(int ms, bool *agent_gone)
 {
-	struct pollfd p[5] = {
+	struct pollfd p[6] = {
 		{ .fd = w.wake, .events = POLLIN },
 		{ .fd = w.log_read, .events = POLLIN },
 		{ .fd = w.pidfd, .events = POLLIN },
 		{ .fd = w.sock, .events = POLLIN },
 		{ .fd = gang_guard_fd(), .events = POLLIN },
+		{ .fd = agent_turn_fd(), .events = POLLIN },
 	};
 
-	if (poll(p, 5, ms) < 0 && errno != EINTR) {
+	if (poll(p, 6, ms) < 0 && errno != EINTR) {
 		error("storm: poll: %m");
 		return true;
 	}
@@ -118,7 +120,7 @@ static bool agent_watch_wait(int ms, bool *agent_gone)
 	if (agent_gone)
 		*agent_gone = p[2].revents ||
 			      (p[3].revents && !agent_watch_read());
-	return p[0].revents;
+	return p[0].revents || (p[5].revents && !agent_turn_keep());
 }
 
 /* ------------------------------------------------------------ start and end --- */
@@ -427,12 +429,12 @@ static void agent_watch_pause(bool *end, int ms)
 	}
 }
 
-static void *agent_watch_thread(void *arg)
+/* Watch, until the thread ends or another slurmd has the turn. */
+static void agent_watch_serve(void)
 {
 	int backoff = BACKOFF_MIN, pause;
 	bool end = false;
 
-	(void) arg;
 	gang_guard_begin(NULL, conf->node_name, agent_watch_log);
 	while (!end) {
 		if (agent_watch_get(&end) && !end) {
@@ -449,6 +451,16 @@ static void *agent_watch_thread(void *arg)
 	agent_port_close();
 	gang_guard_end();
 	agent_watch_forget();
+}
+
+static void *agent_watch_thread(void *arg)
+{
+	(void) arg;
+	while (agent_turn_wait(w.wake)) {
+		agent_watch_serve();
+		agent_turn_give();
+	}
+	agent_turn_end();
 	return NULL;
 }
 
@@ -489,9 +501,17 @@ int agent_watch_start(void)
 		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
+	rc = agent_turn_begin(conf->node_name);
+	if (rc) {
+		error("storm: no agent runs here: %s/%s/watch: %s",
+		      STORM_RUNDIR, conf->node_name, strerror(rc));
+		agent_watch_close_all();
+		return SLURM_ERROR;
+	}
 	rc = pthread_create(&w.thread, NULL, agent_watch_thread, NULL);
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
+		agent_turn_end();
 		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
