@@ -17,6 +17,7 @@
 
 #include "context_ctld.h"
 #include "context_file.h"
+#include "src/slurm/layout.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
 
@@ -344,10 +345,25 @@ static enum context_left context_ctld_lease_locked(step_record_t *step,
 	return CONTEXT_LEASED;
 }
 
+/* A wrong source is told once. */
+static bool context_ctld_fits(const step_record_t *step)
+{
+	static bool told;
+
+	if (layout_fits_step(step))
+		return true;
+	if (!told)
+		error("storm: no step gets a network context: slurmctld's records of jobs and steps have other sizes than in the source that STORM was built with: build it with the source of exactly this Slurm");
+	told = true;
+	return false;
+}
+
 enum context_left context_ctld_lease(step_record_t *step, struct context *x)
 {
 	enum context_left left = CONTEXT_DISABLED;
 
+	if (!context_ctld_fits(step))
+		return left;
 	pthread_mutex_lock(&c.lock);
 	if (c.table && context_table_figures(c.table).count)
 		left = context_ctld_lease_locked(step, x);

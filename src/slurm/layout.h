@@ -1,0 +1,28 @@
+/*
+ * layout.h - slurmctld's records as they were compiled into it.  A source of
+ * nearly the same revision can have a member more or less, which no version
+ * shows.  Slurm's allocator knows the true size.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_SLURM_LAYOUT_H
+#define STORM_SLURM_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "src/common/xmalloc.h"
+#include "src/slurmctld/slurmctld.h"
+
+/* False: reading this record's members reads others. */
+static inline bool layout_fits_job(const job_record_t *job)
+{
+	return xsize((void *) job) == sizeof(*job);
+}
+
+static inline bool layout_fits_step(const step_record_t *step)
+{
+	return xsize((void *) step) == sizeof(*step) &&
+	       layout_fits_job(step->job_ptr);
+}
+
+#endif
