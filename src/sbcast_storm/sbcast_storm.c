@@ -16,11 +16,8 @@
 #include <unistd.h>
 
 #include "src/common/log.h"
-#include "src/common/node_conf.h"
 #include "src/common/proc_args.h"
-#include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
-#include "src/common/slurm_route.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/sbcast/sbcast.h"
@@ -28,6 +25,7 @@
 #include "src/plugins/launch/storm/bcast.h"
 #include "src/plugins/launch/storm/progress.h"
 #include "src/storm_common/slurm_build.h"
+#include "sbcast_slurm.h"
 #include "storm_config.h"
 
 #define NAME "sbcast_storm"
@@ -40,6 +38,53 @@ static void sbcast_on_signal(int sig)
 {
 	signalled = sig;
 	give_up = true;
+}
+
+/* Send to one job, or to one component of it, in a domain of its own. */
+static int sbcast_one(void)
+{
+	struct step_cast cast = {
+		.otherwise = "falling back to Slurm's standard broadcast",
+		.abort = &give_up,
+		.bar = progress_has_terminal(),
+	};
+	struct storm_conf conf;
+	struct storm_record rec;
+	char *why = NULL, *line;
+	int rc;
+
+	storm_record_init(&rec, NAME);
+	storm_conf_default(&conf);
+	if (storm_conf_load(&conf, &why))
+		(void) storm_fall_back(FALLBACK_WARN, cast.otherwise,
+				       why ? why :
+					     xstrdup("cannot read storm.conf"),
+				       &cast.fallback);
+	cast.conf = &conf;
+	cast.rec = &rec;
+	cast.sdc.set = conf.set;
+	cast.sdc.step_id.job_id = NO_VAL;
+	cast.sdc.step_id.step_id =
+		params.selected_step ? params.selected_step->step_id.step_id :
+				       NO_VAL;
+	cast.sdc.step_id.step_het_comp = NO_VAL;
+
+	rc = storm_bcast(&cast, &params);
+	if (cast.domain) {
+		rec.job_id = cast.sdc.step_id.job_id;
+		rec.step_id = cast.sdc.step_id.step_id;
+		rec.nodes = cast.domain->count;
+		storm_record_domain(&rec, cast.domain->d);
+		step_domain_destroy(cast.domain);
+	}
+	rec.fallback = cast.fallback;
+	if (params.verbose > 1 && (line = storm_record_line(&rec))) {
+		info("timeline: %s", line);
+		xfree(line);
+	}
+	storm_record_write(&rec);
+	storm_record_clear(&rec);
+	return rc;
 }
 
 static bool sbcast_asks_version(const char *option)
@@ -69,14 +114,7 @@ static int sbcast_become_standard(char **argv)
 int main(int argc, char **argv)
 {
 	log_options_t opts = LOG_OPTS_STDERR_ONLY;
-	struct step_cast cast = {
-		.otherwise = "falling back to Slurm's standard broadcast",
-		.abort = &give_up,
-	};
 	struct sigaction sa = { .sa_handler = sbcast_on_signal };
-	struct storm_conf conf;
-	struct storm_record rec;
-	char *aliases, *why = NULL, *line;
 	int rc;
 
 	log_init(NAME, opts, SYSLOG_FACILITY_DAEMON, NULL);
@@ -84,49 +122,16 @@ int main(int argc, char **argv)
 		return sbcast_tell_version();
 	if (slurm_build_refusal())
 		return sbcast_become_standard(argv);
-	slurm_conf_init(NULL);
-	if ((aliases = getenv("SLURM_NODE_ALIASES")))
-		set_nodes_alias(aliases);
-	route_init();
+	sbcast_slurm_init();
 	parse_command_line(argc, argv);
 	if (params.verbose) {
 		opts.stderr_level += params.verbose;
 		log_alter(opts, SYSLOG_FACILITY_DAEMON, NULL);
 	}
-	cast.bar = progress_has_terminal();
-
 	step_domain_log();
-	storm_record_init(&rec, NAME);
-	storm_conf_default(&conf);
-	if (storm_conf_load(&conf, &why))
-		(void) storm_fall_back(FALLBACK_WARN, cast.otherwise,
-				       why ? why :
-					     xstrdup("cannot read storm.conf"),
-				       &cast.fallback);
-	cast.conf = &conf;
-	cast.rec = &rec;
-	cast.sdc.set = conf.set;
-	cast.sdc.step_id.job_id = NO_VAL;
-	cast.sdc.step_id.step_id = params.selected_step->step_id.step_id;
-	cast.sdc.step_id.step_het_comp = NO_VAL;
-
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	rc = storm_bcast(&cast, &params);
-	if (cast.domain) {
-		rec.job_id = cast.sdc.step_id.job_id;
-		rec.step_id = cast.sdc.step_id.step_id;
-		rec.nodes = cast.domain->count;
-		storm_record_domain(&rec, cast.domain->d);
-		step_domain_destroy(cast.domain);
-	}
-	rec.fallback = cast.fallback;
-	if (params.verbose > 1 && (line = storm_record_line(&rec))) {
-		info("timeline: %s", line);
-		xfree(line);
-	}
-	storm_record_write(&rec);
-	storm_record_clear(&rec);
+	rc = sbcast_slurm_each(sbcast_one);
 	if (signalled) {
 		signal(signalled, SIG_DFL);
 		raise(signalled);

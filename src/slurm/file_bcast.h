@@ -8,13 +8,19 @@
 #define STORM_SLURM_FILE_BCAST_H
 
 #include "slurm/slurm.h"
+#include "src/slurm/cred.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
 #include "src/bcast/file_bcast.h"
 #define SLURM_FILE_BCAST_C "src/bcast/file_bcast.c"
+/* Declare, with an attribute, what copies a block; 26.05 has it in a plugin. */
+#define SLURM_FILE_BCAST_COPIES(attribute)                                   \
+	static int _get_block_none(char **buffer, int *orig_len, bool *more, \
+				   bool file_start) attribute;
 #else
 #include "src/common/file_bcast.h"
 #define SLURM_FILE_BCAST_C "src/common/file_bcast.c"
+#define SLURM_FILE_BCAST_COPIES(attribute)
 #endif
 
 /* How many nodes get the file at once; 0: not chosen. */
@@ -27,12 +33,24 @@ static inline int file_bcast_width(const struct bcast_parameters *params)
 #endif
 }
 
+/* Is it for nodes, and for no job? */
+static inline bool file_bcast_without_job(const struct bcast_parameters *params)
+{
+#ifdef BCAST_FLAG_NO_JOB
+	return params->flags & BCAST_FLAG_NO_JOB;
+#else
+	return false;
+#endif
+}
+
 static inline uint32_t file_bcast_job(const job_sbcast_cred_msg_t *msg)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
 	return msg->job_id;
 #else
-	return msg->step_id.job_id;
+	const sbcast_cred_t *cred = msg->sbcast_cred;
+
+	return cred->arg.step_id.job_id;
 #endif
 }
 

@@ -318,20 +318,32 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	return list_create(destroy_data_info);
 }
 
-int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
+/* The option that STORM does not support, or NULL. */
+static const char *bcast_not_served(const struct bcast_parameters *params)
 {
 	size_t len = strlen(params->dst_fname);
+
+	/* The directory's name then differs from node to node, but srun sets
+	 * one LD_LIBRARY_PATH for all.  slurmd sets its own. */
+	if ((params->flags & BCAST_FLAG_SEND_LIBS) && len &&
+	    params->dst_fname[len - 1] == '/')
+		return "--send-libs into a directory";
+	/* The nodes' agents authorize a job. */
+	if (file_bcast_without_job(params))
+		return "--no-allocation";
+	return NULL;
+}
+
+int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
+{
+	const char *what;
 	int rc;
 
 	slurm_mutex_lock(&one_at_a_time);
 	now.cast = c;
 	now.gave_up = now.told = false;
-	if (!c->fallback && (params->flags & BCAST_FLAG_SEND_LIBS) && len &&
-	    params->dst_fname[len - 1] == '/') {
-		/* The directory's name then differs from node to node, but
-		 * srun sets one LD_LIBRARY_PATH for all.  slurmd sets its
-		 * own. */
-		c->fallback = xstrdup("--send-libs into a directory");
+	if (!c->fallback && (what = bcast_not_served(params))) {
+		c->fallback = xstrdup(what);
 		verbose("storm: %s is not supported; %s", c->fallback,
 			c->otherwise);
 	}

@@ -32,9 +32,7 @@
 
 /* For an empty file it copies zero bytes to NULL.  That is harmless, but the
  * undefined behaviour sanitizer would abort. */
-static int _get_block_none(char **buffer, int *orig_len, bool *more,
-			   bool file_start)
-	__attribute__((no_sanitize("nonnull-attribute")));
+SLURM_FILE_BCAST_COPIES(__attribute__((no_sanitize("nonnull-attribute"))))
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
