@@ -82,15 +82,14 @@ static void spank_launch_24_11(void)
 			"warning: storm: a debugger is not supported; " OTHERWISE);
 		return;
 	}
-	if (slurm_api_version() != SLURM_VERSION_NUMBER) {
+	/* SPANK's loader compares the release alone.  This is the interface of
+	 * the library that our srun would load. */
+	if (slurm_api_version() != SLURM_API_VERSION) {
 		slurm_info(
-			"warning: storm: spank_storm was built for Slurm %u.%02u.%u, this is %ld.%02ld.%ld; " OTHERWISE,
-			SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
-			SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
-			SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER),
+			"warning: storm: built for Slurm " SLURM_VERSION_STRING
+			", but this host's libslurm has version %ld, not %d; " OTHERWISE,
 			SLURM_VERSION_MAJOR(slurm_api_version()),
-			SLURM_VERSION_MINOR(slurm_api_version()),
-			SLURM_VERSION_MICRO(slurm_api_version()));
+			SLURM_VERSION_MAJOR(SLURM_API_VERSION));
 		return;
 	}
 	if (access(STORM_SRUN_PATH, X_OK) || !(argv = spank_launch_argv())) {
