@@ -26,9 +26,10 @@ static struct storm_conf conf;
 
 static void setup(void)
 {
-	log_options_t quiet = {
-		LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, LOG_LEVEL_QUIET, 1, 0, 0
-	};
+	log_options_t quiet = { .stderr_level = LOG_LEVEL_QUIET,
+				.syslog_level = LOG_LEVEL_QUIET,
+				.logfile_level = LOG_LEVEL_QUIET,
+				.prefix_level = 1 };
 	int fd;
 
 	log_init("test_storm_conf", quiet, 0, NULL);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "slurm/slurm.h"
 #include "src/common/bitstring.h"
@@ -25,6 +26,7 @@
 #include "snapshot.h"
 
 #define NOWHERE UINT32_MAX
+#define RESUME 2 /* s until a resumed job takes turns */
 
 /* A snapshot that is being taken. */
 struct making {
@@ -207,15 +209,27 @@ static void snapshot_take_columns(struct making *m, struct snapshot_job *j,
 	}
 }
 
+/*
+ * Slurm resumes it now.  The SIGCONT under way to its nodes would undo the end
+ * of a turn, and nothing on a node is told of it.  The stamp is of the wall
+ * clock; one in the future is not a resume's.
+ */
+static bool snapshot_resumes(const job_record_t *job)
+{
+	time_t since = time(NULL) - job->suspend_time;
+
+	return job->suspend_time && since >= 0 && since < RESUME;
+}
+
 /* A job that Slurm has suspended has no turn.  One that is completing runs
  * until it has ended.  One whose nodes still boot has nothing to run. */
 static bool snapshot_takes_turns(const struct making *m,
 				 const job_record_t *job)
 {
 	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
-	       !IS_JOB_CONFIGURING(job) && job->part_ptr &&
-	       checks_is_gang(m->conf, job->part_ptr) && job->job_resrcs &&
-	       job->job_resrcs->node_bitmap;
+	       !IS_JOB_CONFIGURING(job) && !snapshot_resumes(job) &&
+	       job->part_ptr && checks_is_gang(m->conf, job->part_ptr) &&
+	       job->job_resrcs && job->job_resrcs->node_bitmap;
 }
 
 static int snapshot_by_id(const void *a, const void *b)
