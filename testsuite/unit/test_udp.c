@@ -1245,10 +1245,14 @@ START_TEST(test_port_is_kept)
 		ck_assert(!user_gets_port(SOCK_STREAM));
 		ck_assert_int_eq(
 			send_to(&owner, STORM_CONTROL, &self, "new", 3, 3), 0);
+		agent.undecided = true;
 		ck_assert_int_eq(stream_to(&self, 1, 1, "open", 4), 0);
 		ck_assert(until(agent.streams == 1 && agent.count == 1));
 		ck_assert(!memcmp(agent.bytes, "new", 3));
+		ck_assert(agent.t->ops->stream_waits(agent.t, agent.number));
 		close_end(&agent);
+		storm_udp_port_rest(&kept);
+		/* and of an agent that ended before it listened */
 		storm_udp_port_rest(&kept);
 	}
 	storm_udp_port_close(&kept);

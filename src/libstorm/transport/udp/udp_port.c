@@ -101,10 +101,17 @@ int storm_udp_port_open(struct storm_udp_port *p, uint16_t number)
 
 void storm_udp_port_rest(const struct storm_udp_port *p)
 {
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+
 	if (p->tcp < 0)
 		return;
 	udp_port_flag(p->tcp, SO_REUSEADDR, 0);
-	shutdown(p->tcp, SHUT_RD);
+	/* an agent may have ended before it listened; a socket that does not
+	 * listen would hand the end of its input on to all later connections */
+	if (!getsockopt(p->tcp, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) &&
+	    listens)
+		shutdown(p->tcp, SHUT_RD);
 }
 
 /* ------------------------------------------------------------ inheritance --- */
