@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""Hosts in a Debian root file system with stock Slurm.
+
+All hosts share one root directory, as if each had installed the same packages. What
+hosts must not share (/run, /tmp, logs, spools) is a tmpfs in each one's mount
+namespace, so running them changes nothing in the directory. Nothing is mounted in this
+machine's namespace; a host is gone when its first process is killed.
+"""
+import hashlib
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2", "procps",
+            "passwd", "python3", "libibverbs1", "librdmacm1")
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+ENV = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C.UTF-8",
+       "DEBIAN_FRONTEND": "noninteractive"}
+ADDRESS = {"ctl": "10.84.0.1", "n1": "10.84.0.11", "n2": "10.84.0.12"}
+
+#: what dpkg itself writes whenever it is used
+LEDGERS = ("var/lib/dpkg/", "var/lib/apt/", "var/cache/apt/", "var/cache/ldconfig/",
+           "var/cache/debconf/", "var/log/")
+
+SLURM_CONF = """\
+ClusterName=bare
+SlurmctldHost=ctl(10.84.0.1)
+SlurmUser=slurm
+AuthType=auth/munge
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+StateSaveLocation=/var/lib/slurm/slurmctld
+SlurmdSpoolDir=/var/lib/slurm/slurmd
+SlurmctldLogFile=/var/log/slurm/slurmctld.log
+SlurmdLogFile=/var/log/slurm/slurmd.log
+SlurmdParameters=config_overrides
+NodeName=n1 NodeAddr=10.84.0.11 CPUs=4 RealMemory=1000
+NodeName=n2 NodeAddr=10.84.0.12 CPUs=4 RealMemory=1000
+PartitionName=all Nodes=n1,n2 Default=YES State=UP OverSubscribe=YES
+"""
+
+#: A host's mounts, then its first process, which collects orphans.
+INIT = """
+mount --make-rprivate / && mount --bind "$R" "$R" || exit
+hostname "$H"
+mount -t proc proc "$R/proc" && mount -t sysfs -o ro sysfs "$R/sys" &&
+mount --rbind /dev "$R/dev" || exit
+for d in run tmp var/log var/lib/slurm var/lib/munge; do
+	mount -t tmpfs -o mode=755 tmpfs "$R/$d" || exit
+done
+mount --bind /dev/null "$R/etc/resolv.conf" || exit
+cd "$R" && chmod 1777 tmp && mkdir -p var/log/munge var/log/slurm run/munge \
+	var/lib/slurm/slurmctld var/lib/slurm/slurmd
+exec chroot "$R" /usr/bin/python3 -c '
+import os, time
+os.system("chown munge: /var/log/munge /run/munge /var/lib/munge; "
+          "chown -R slurm: /var/lib/slurm /var/log/slurm")
+print("up", flush=True)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        time.sleep(0.05)'
+"""
+NAMESPACES = ["-m", "-u", "-i", "-n", "-p"]
+
+
+def until(condition, what, timeout=180):
+    limit = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < limit, f"not in {timeout} s: {what}"
+        time.sleep(0.05)
+
+
+def mirror():
+    """The archive that this machine's apt has its own release from."""
+    out = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)",
+         "Created-By: Packages", "Component: main"],
+        capture_output=True, text=True, check=True).stdout.split()
+    return next((uri for uri in out if "security" not in uri),
+                "http://deb.debian.org/debian")
+
+
+def root_archive(suite, cache):
+    """The root file system of a release as a tar file, made if it is missing."""
+    path = pathlib.Path(cache) / f"bare-{suite}.tar"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(f".{os.getpid()}.tar")
+        options = [f"--aptopt={o}" for o in (
+            'Acquire::Languages "none"', 'APT::Install-Recommends "false"',
+            # a mirror that is behind; signatures are checked all the same
+            'Acquire::Check-Valid-Until "false"')]
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root",
+                        "--include=" + ",".join(PACKAGES), *options, suite,
+                        str(new), mirror()], check=True, timeout=1800)
+        new.rename(path)
+    return path
+
+
+class Hosts:
+    """ctl, n1 and n2 in a root directory that is unpacked below `where`."""
+
+    def __init__(self, archive, where):
+        self.root = pathlib.Path(where) / "root"
+        self.root.mkdir()
+        self.inits = {}
+        subprocess.run(["tar", "-C", self.root, "--numeric-owner", "-xpf", archive],
+                       check=True)
+        (self.root / "etc/slurm/slurm.conf").write_text(SLURM_CONF)
+        (self.root / "etc/hosts").write_text("127.0.0.1 localhost\n" + "".join(
+            f"{address} {name}\n" for name, address in ADDRESS.items()))
+        (self.root / "etc/resolv.conf").touch()
+        self.install(["useradd", "-m", "user"])
+
+    # -- the file system ------------------------------------------------------
+
+    def install(self, argv, check=True, shown=None):
+        """Run a command on the file system, as no host; `shown` is seen at /mnt."""
+        script = ('mount --make-rprivate / && mount --bind "$R" "$R" && '
+                  'mount -t proc proc "$R/proc" && mount --rbind /dev "$R/dev" && '
+                  '{ [ -z "$S" ] || mount --bind "$S" "$R/mnt"; } && '
+                  'exec chroot "$R" "$@"')
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", script, "_", *argv],
+            env={**ENV, "R": str(self.root), "S": str(shown or "")}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, check=check, timeout=600)
+
+    def picture(self):
+        """{path: what it is}, without what dpkg keeps for itself."""
+        found = {}
+        for folder, folders, files in os.walk(self.root):
+            for name in folders + files:
+                path = os.path.join(folder, name)
+                short = os.path.relpath(path, self.root)
+                if not short.startswith(LEDGERS):
+                    found[short] = self.described(path)
+        return found
+
+    @staticmethod
+    def described(path):
+        st = os.lstat(path)
+        what = None
+        if stat.S_ISLNK(st.st_mode):
+            what = os.readlink(path)
+        elif stat.S_ISREG(st.st_mode):
+            what = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+        return oct(st.st_mode), st.st_uid, st.st_gid, what
+
+    # -- hosts --------------------------------------------------------------
+
+    def up(self):
+        for name in ("switch", *ADDRESS):
+            self.begin(name)
+        ip = ["link add br0 type bridge mcast_snooping 0 forward_delay 0",
+              "link set br0 up"]
+        for name in ADDRESS:
+            ip += [f"link add v{name} type veth peer name eth0 netns "
+                   f"{self.inits[name][1]}",
+                   f"link set v{name} master br0 up"]
+        self.ip("switch", ip)
+        for name, address in ADDRESS.items():
+            self.ip(name, ["link set lo up", "link set eth0 up",
+                           f"addr add {address}/24 dev eth0"])
+            self.run(name, ["munged"])
+        self.start("ctl", "slurmctld")
+        for node in ("n1", "n2"):
+            self.start(node, "slurmd")
+        self.settle()
+
+    def begin(self, name):
+        """Start a host's first process; remember it and its unshare."""
+        process = subprocess.Popen(
+            ["unshare", *NAMESPACES, "--fork", "--kill-child=KILL", "sh", "-c", INIT],
+            env={**ENV, "R": str(self.root), "H": name}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        said = process.stdout.readline()
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        pid = pathlib.Path(children).read_text().split()
+        self.inits[name] = (process, int(pid[0]) if pid else 0)
+        assert said == "up\n", f"{name} does not start"
+
+    def ip(self, name, lines):
+        subprocess.run(["nsenter", "-t", str(self.inits[name][1]), "-n", "ip",
+                        "-batch", "-"], input="\n".join(lines) + "\n", text=True,
+                       check=True)
+
+    def run(self, name, argv, user="root", check=True):
+        """Run a command on a host."""
+        ids = [] if user == "root" else [
+            "setpriv", "--init-groups", "--reuid", user, "--regid", user]
+        done = subprocess.run(
+            ["nsenter", "-t", str(self.inits[name][1]), *NAMESPACES, "-r", "-w",
+             "--", *ids, *argv], env=ENV, stdin=subprocess.DEVNULL, text=True,
+            capture_output=True, check=False, timeout=120)
+        assert not check or done.returncode == 0, f"{name}: {argv}: {done}"
+        return done
+
+    def srun(self, *args):
+        return self.run("ctl", ["srun", "-D/tmp", "-N2", "-n2", *args], "user",
+                        check=False)
+
+    def start(self, name, daemon):
+        self.run(name, [daemon] + (["-N", name] if daemon == "slurmd" else []))
+
+    def restart(self, name, daemon):
+        pid = self.run(name, ["cat", f"/run/{daemon}.pid"]).stdout.strip()
+        self.run(name, ["kill", pid])
+        until(lambda: self.run(name, ["test", "-e", f"/proc/{pid}"],
+                               check=False).returncode, f"the end of {daemon}")
+        self.start(name, daemon)
+
+    def settle(self):
+        until(lambda: self.run("ctl", ["sinfo", "-h", "-o", "%T %D"],
+                               check=False).stdout.strip() == "idle 2", "idle nodes")
+
+    def log(self, name, daemon="slurmd"):
+        return self.run(name, ["cat", f"/var/log/slurm/{daemon}.log"]).stdout
+
+    def agent(self, name):
+        """The pid of its agent, within the host; None: it has none."""
+        found = self.run(name, ["pgrep", "-ox", "storm_agent"], check=False)
+        return found.stdout.strip() or None
+
+    def down(self):
+        for process, _ in self.inits.values():
+            process.send_signal(signal.SIGKILL)
+        for process, pid in self.inits.values():
+            process.wait()
+            process.stdout.close()
+            until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of a host")
+        assert str(self.root) not in pathlib.Path(
+            "/proc/self/mountinfo").read_text()
+        shutil.rmtree(self.root)
