@@ -75,14 +75,15 @@ static bool agent_turn_lock(short type)
 	return !fcntl(t.file, F_SETLK, &lock);
 }
 
-int agent_turn_begin(const char *node)
+int agent_turn_begin(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
-	int err = local_make_dir(NULL, node);
+	int err = local_make_dir(rundir, node);
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/%s/watch", STORM_RUNDIR, node);
+	snprintf(path, sizeof(path), "%s/%s/watch",
+		 rundir ? rundir : STORM_RUNDIR, node);
 	t.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	t.events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (t.file < 0 || t.events < 0 ||

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* Ask for the turn.  0; or an errno. */
-int agent_turn_begin(const char *node);
+/* Ask for the turn.  rundir NULL: STORM_RUNDIR.  0; or an errno. */
+int agent_turn_begin(const char *rundir, const char *node);
 void agent_turn_end(void);
 
 /* Wait for the turn.  wake: a descriptor that becomes readable when this is no

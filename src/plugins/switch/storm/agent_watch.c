@@ -501,7 +501,7 @@ int agent_watch_start(void)
 		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
-	rc = agent_turn_begin(conf->node_name);
+	rc = agent_turn_begin(NULL, conf->node_name);
 	if (rc) {
 		error("storm: no agent runs here: %s/%s/watch: %s",
 		      STORM_RUNDIR, conf->node_name, strerror(rc));
