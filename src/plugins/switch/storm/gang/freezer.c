@@ -144,7 +144,7 @@ bool freezer_has(struct freezer *f, const char *name)
 	if (freezer_pids(f, &pids, &n))
 		return false;
 	for (size_t i = 0; !yes && i < n; i++)
-		yes = freezer_proc_runs(pids[i], name);
+		yes = freezer_helper_runs(pids[i], name);
 	free(pids);
 	return yes;
 }

@@ -120,9 +120,11 @@ int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 unsigned int freezer_wants(struct freezer *f);
 /* Begin to ask who sent these signals (senders.h).  NULL and errno. */
 struct senders *freezer_senders(struct freezer *f);
-/* Does one of its processes run a program of this name, such as "srun", whose
- * file root owns? A user's own program of that name does not count. */
+/* Does one of its processes run Slurm's program of this name, such as "srun"?
+ * Another program of that name does not count. */
 bool freezer_has(struct freezer *f, const char *name);
+/* One more file of Slurm's programs, beside those of the installation. */
+void freezer_helper_add(const char *path);
 /* Does a process still run the program of root (slurmstepd), because it is
  * before exec()? */
 bool freezer_starting(struct freezer *f);

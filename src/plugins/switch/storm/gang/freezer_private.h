@@ -6,12 +6,15 @@
  *	freezer_group.c	... by its control group, of either version
  *	freezer_tree.c	... by signals to the tree of its processes
  *	freezer_host.c	where a host has control groups
+ *	freezer_helper.c	which processes are Slurm's
  *	freezer_proc.c	processes, from /proc
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #ifndef STORM_FREEZER_PRIVATE_H
 #define STORM_FREEZER_PRIVATE_H
+
+#include <sys/stat.h>
 
 #include "freezer.h"
 
@@ -76,8 +79,10 @@ int freezer_own_group(char out[PATH_MAX]);
 /* 0 or ENOMEM. */
 int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);
 
-/* Does it run the system's program of this name? */
-bool freezer_proc_runs(pid_t pid, const char *name);
+/* Does it run Slurm's program of this name?  (freezer_helper.c) */
+bool freezer_helper_runs(pid_t pid, const char *name);
+/* The file of its program; false: it is gone, or a kernel thread. */
+bool freezer_proc_program(pid_t pid, struct stat *out);
 /* Do they run the same file? */
 bool freezer_proc_same(pid_t a, pid_t b);
 /* Its parent; 0: it is gone. */

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -49,36 +48,12 @@ static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
 	return n;
 }
 
-/* The file of its program; false: it is gone, or a kernel thread. */
-static bool freezer_proc_program(pid_t pid, struct stat *out)
+bool freezer_proc_program(pid_t pid, struct stat *out)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	return !stat(path, out);
-}
-
-/*
- * Compare the file itself: users can give a process any name, and a link to a
- * system's program any name.  The name may have a suffix, as in slurmstepd-wlm,
- * or in "srun (deleted)" after an update.
- */
-bool freezer_proc_runs(pid_t pid, const char *name)
-{
-	char path[32], file[PATH_MAX], *last;
-	size_t len = strlen(name);
-	struct stat st;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, file, sizeof(file) - 1);
-	if (n <= 0)
-		return false;
-	file[n] = '\0';
-	last = strrchr(file, '/');
-	return last && !strncmp(last + 1, name, len) &&
-	       !isalnum((unsigned char) last[1 + len]) &&
-	       freezer_proc_program(pid, &st) && !st.st_uid;
 }
 
 bool freezer_proc_same(pid_t a, pid_t b)

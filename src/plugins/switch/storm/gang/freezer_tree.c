@@ -115,8 +115,8 @@ static void freezer_tree_forget_dead(struct freezer *f)
 /* Never stop slurmstepd and srun: they carry the step's output and exits. */
 static bool freezer_tree_exempts(pid_t pid)
 {
-	return freezer_proc_runs(pid, "slurmstepd") ||
-	       freezer_proc_runs(pid, "srun");
+	return freezer_helper_runs(pid, "slurmstepd") ||
+	       freezer_helper_runs(pid, "srun");
 }
 
 /* Add the children of one thread.  *news counts new ones. */
