@@ -13,26 +13,35 @@
 
 #include "src/common/slurm_xlator.h"
 #include "src/common/bitstring.h"
+#include "src/common/hostlist.h"
+#include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/macros.h"
+#include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
-#include "src/common/xstring.h"
 
+#include "src/slurm/compat.h"
 #include "replay.h"
 
-#define ASK_NS 250000000 /* between two questions: the prolog may run */
+#define ASK_NS 500000000 /* between two questions: the prolog may run */
 
-/* Slurm asks every node of the list, and returns what was found. */
-static bool replay_has_stepd(struct storm_session *s, const char *node)
+static bool replay_has_stepd(const struct storm_session *s, const char *node)
 {
-	job_step_pids_response_msg_t *found = NULL;
 	slurm_step_id_t step_id = s->step_id;
+	ret_data_info_t *answer;
+	slurm_msg_t msg;
+	list_t *list;
 	bool yes;
 
-	if (slurm_job_step_get_pids(&step_id, (char *) node, &found))
+	slurm_msg_t_init(&msg);
+	slurm_msg_set_r_uid(&msg, slurm_conf.slurmd_user_id);
+	msg.msg_type = REQUEST_JOB_STEP_PIDS;
+	msg.data = &step_id;
+	if (!(list = slurm_send_recv_msgs(node, &msg, 0)))
 		return false;
-	yes = found && found->pid_list && list_count(found->pid_list);
-	slurm_job_step_pids_response_msg_free(found);
+	answer = list_peek(list);
+	yes = answer && answer->type == RESPONSE_JOB_STEP_PIDS;
+	FREE_NULL_LIST(list);
 	return yes;
 }
 
