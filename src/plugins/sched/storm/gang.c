@@ -42,7 +42,9 @@
 #define LOOK_MAX (100 * STORM_MS)
 #define LOOK_PART 20 /* a look holds locks: it takes 1/20 of the time */
 #define LOOK_SURE (2 * STORM_SEC) /* whatever the stamps say */
-#define STAMP (1100 * STORM_MS) /* a stamp's unit, and the wall clock's tick */
+/* A stamp's unit, or until a resumed job takes turns; and the wall clock's
+ * tick. */
+#define STAMP (SNAPSHOT_RESUME * STORM_SEC + 100 * STORM_MS)
 #define COMMENT (2 * STORM_SEC) /* how often comments are written */
 
 static struct {

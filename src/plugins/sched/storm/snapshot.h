@@ -14,6 +14,9 @@
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/storm.h"
 
+/* s, less a part of one, until a resumed job takes turns. */
+#define SNAPSHOT_RESUME 2
+
 struct snapshot_zone {
 	uint64_t quantum;	  /* ns */
 	uint32_t columns;	  /* cores of its nodes */

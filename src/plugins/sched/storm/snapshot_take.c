@@ -26,7 +26,6 @@
 #include "snapshot.h"
 
 #define NOWHERE UINT32_MAX
-#define RESUME 2 /* s until a resumed job takes turns */
 
 /* A snapshot that is being taken. */
 struct making {
@@ -218,7 +217,7 @@ static bool snapshot_resumes(const job_record_t *job)
 {
 	time_t since = time(NULL) - job->suspend_time;
 
-	return job->suspend_time && since >= 0 && since < RESUME;
+	return job->suspend_time && since >= 0 && since < SNAPSHOT_RESUME;
 }
 
 /* A job that Slurm has suspended has no turn.  One that is completing runs
