@@ -318,31 +318,45 @@ class Cluster:
 
     def srun_argv(self, args, launch, alone=False):
         argv = ["srun"] + ([] if STOCK else [f"--launch={launch}"])
-        if not alone:
-            argv.append(f"--jobid={self.job}")
-        return argv + (shlex.split(args) if isinstance(args, str) else args)
+        words = shlex.split(args) if isinstance(args, str) else list(args)
+        if alone:
+            return argv + words
+        argv.append(f"--jobid={self.job}")
+        if chosen() != MACHINES and not self.busy():
+            words = self.from_the_first(words)
+        return argv + words
+
+    def busy(self):
+        return any(one.running() for one in self.started)
 
     def start_srun(self, args, launch="storm", alone=False, **options):
         """Start srun as a step of the standing job, or with its own
         allocation."""
-        if not alone and not any(one.running() for one in self.started):
+        if not alone and not self.busy():
             self.settle()
-            args = self.from_the_first(args)
         return self.start(self.srun_argv(args, launch, alone), label=launch,
                           **options)
 
-    def from_the_first(self, args):
+    def from_the_first(self, words):
         """The arguments of srun for a step that begins on n1, as in an idle job
         of 22.05. Later releases begin behind the nodes of the last step."""
-        words = shlex.split(args) if isinstance(args, str) else list(args)
-        count = re.search(r"(?:^|\s)(?:-N ?|--nodes[= ])(\d+)(?:\s|$)",
-                          " ".join(words))
-        chosen_by_test = any(re.match(
-            r"-[wxr]|--(nodelist|exclude|relative|nodefile)\b|:$", word)
-            for word in words)
-        if chosen() == MACHINES or not count or chosen_by_test:
+        def number(short, long):
+            found = re.search(rf"(?:^|\s)(?:{short} ?|{long}[= ])(\d+)(?:\s|$)",
+                              " ".join(words))
+            return int(found[1]) if found else None
+
+        def has(pattern):
+            return any(re.match(pattern, word) for word in words)
+
+        nodes, tasks = number("-N", "--nodes"), number("-n", "--ntasks")
+        if nodes is None or has(r"-[wx]|--(nodelist|exclude|nodefile)\b|:$"):
             return words
-        nodes = int(count[1])
+        if has(r"-r|--relative"):
+            # Behind a step on all nodes Slurm begins with the first again.
+            self.lab.run(["srun", f"--jobid={self.job}", f"-N{self.nodes}",
+                          "true"], user="user", cwd="/", check=True)
+            return words
+        nodes = min(nodes, tasks or nodes)      # as srun does
         if not 0 < nodes < self.nodes:
             return words
         return ["-w", ",".join(self.names[:nodes]), *words]
@@ -355,6 +369,10 @@ class Cluster:
         while time.monotonic() < end and \
                 self.root(f"squeue -s -h -j {self.job}"):
             time.sleep(0.01)
+        # From 24.11 on a step whose files cannot be opened never ends, and has
+        # its nodes until its job ends.
+        if chosen() != MACHINES and self.steps():
+            self.clean()
 
     def srun(self, args, launch="storm", timeout=TIMEOUT, **options):
         return self.start_srun(args, launch, **options).finish(timeout)

@@ -8,6 +8,7 @@ merges the tasks of a node that end together, STORM those of many nodes. So a li
 "srun: error: n[1-2]: tasks 0-1,3: Killed" counts as one fact for each task and
 one for each node.
 """
+import os
 import re
 
 MASKS = [
@@ -19,8 +20,6 @@ MASKS = [
     # the nodes of the last run may still be completing
     (r"^srun: job \d+ (queued and waiting for|has been allocated) "
      r"resources\n", ""),
-    # 24.11: a node's output ends before or after the report of its tasks
-    (r"^srun: error: IO: Hey, you told me node \d+ was down!\n", ""),
     # whether a task remains to wait for is a race
     (r"^(srun: Job step aborted): Waiting up to \d+ seconds for job step to "
      r"finish\.$", r"\1"),
@@ -34,6 +33,14 @@ MASKS = [
     (r"slurmstepd-n\d+", "slurmstepd-NODE"),
     (r"\bON n\d+ CANCELLED", "ON NODE CANCELLED"),
     (r"\bpid[ =]\d+", "pid P"),
+]
+
+#: from 24.11 on
+LATER_MASKS = [
+    # a node's output ends before or after the report of its tasks
+    (r"^srun: error: IO: Hey, you told me node \d+ was down!\n", ""),
+    # slurmctld's message comes before srun ends, or not
+    (r"^srun: Force Terminated StepId=.*\n", ""),
 ]
 
 TASKS = re.compile(r"^srun: (error: )?(n[\d\[\],n-]+): tasks? ([\d,-]+): (.*)$")
@@ -59,7 +66,8 @@ def hosts(text):
 
 def stderr(text, masks=()):
     """The normal form: a sorted list of facts."""
-    for pattern, to in MASKS:
+    later = os.environ.get("STORM_SLURM", "22.05") != "22.05"
+    for pattern, to in (LATER_MASKS if later else []) + MASKS:
         text = re.sub(pattern, to, text, flags=re.M)
     for plain, to in masks:
         text = text.replace(plain, to)
