@@ -88,7 +88,7 @@ int storm_verbs_fail(struct storm_verbs *v, const char *what)
 	else if (verbs_permission_reason(why, sizeof(why)))
 		err = EACCES;
 	else
-		strcpy(why, "storm_check_verbs(1) shows what is missing here");
+		strcpy(why, "storm_check(1) shows what is missing here");
 	errno = err;
 	storm_verbs_log(v, "%s (RDMA device %s, port %u): %m: %s", what,
 			v->port.device[0] ? v->port.device :

@@ -1,0 +1,118 @@
+/*
+ * probe_plugin.c - see probe_plugin.h.  The file is not loaded: its symbols are
+ * those of a program of Slurm, and its constructors would run.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "probe_plugin.h"
+
+struct image {
+	const char *at;
+	size_t len;
+};
+
+/* size bytes of the file at `from`, or NULL: it is shorter. */
+static const void *image_part(const struct image *f, uint64_t from,
+			      uint64_t size)
+{
+	return from <= f->len && size <= f->len - from ? f->at + from : NULL;
+}
+
+static const ElfW(Shdr) * image_section(const struct image *f, uint32_t n)
+{
+	const ElfW(Ehdr) *e = image_part(f, 0, sizeof(*e));
+
+	return e && n < e->e_shnum ?
+		       image_part(f, e->e_shoff + n * sizeof(ElfW(Shdr)),
+				  sizeof(ElfW(Shdr))) :
+		       NULL;
+}
+
+static bool image_is_elf(const struct image *f)
+{
+	const ElfW(Ehdr) *e = image_part(f, 0, sizeof(*e));
+
+	return e && !memcmp(e->e_ident, ELFMAG, SELFMAG) &&
+	       e->e_shentsize == sizeof(ElfW(Shdr)) &&
+	       e->e_ident[EI_CLASS] ==
+		       (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+}
+
+/* The number that a symbol names, by the section that it is in. */
+static const uint32_t *image_number(const struct image *f,
+				    const ElfW(Sym) * sym)
+{
+	const ElfW(Shdr) *in = image_section(f, sym->st_shndx);
+
+	return in && sym->st_value >= in->sh_addr ?
+		       image_part(f,
+				  sym->st_value - in->sh_addr + in->sh_offset,
+				  sizeof(uint32_t)) :
+		       NULL;
+}
+
+static const uint32_t *image_find_in(const struct image *f,
+				     const ElfW(Shdr) * table, const char *name)
+{
+	const ElfW(Shdr) *strings = image_section(f, table->sh_link);
+	const ElfW(Sym) *sym = image_part(f, table->sh_offset, table->sh_size);
+	size_t size = strlen(name) + 1;
+
+	for (size_t i = 0; sym && strings && i < table->sh_size / sizeof(*sym);
+	     i++) {
+		const char *its = image_part(
+			f, strings->sh_offset + sym[i].st_name, size);
+
+		if (its && !memcmp(its, name, size))
+			return image_number(f, &sym[i]);
+	}
+	return NULL;
+}
+
+static const uint32_t *image_find(const struct image *f, const char *name)
+{
+	const ElfW(Shdr) * s;
+
+	for (uint32_t i = 0; (s = image_section(f, i)); i++)
+		if (s->sh_type == SHT_DYNSYM)
+			return image_find_in(f, s, name);
+	return NULL;
+}
+
+int probe_plugin(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const uint32_t *version = NULL;
+	struct image f = { 0 };
+	struct stat st;
+	uint32_t n;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		printf("%s\n", strerror(errno));
+		return 1;
+	}
+	f.len = st.st_size;
+	f.at = f.len ? mmap(NULL, f.len, PROT_READ, MAP_PRIVATE, fd, 0) :
+		       MAP_FAILED;
+	if (f.at != MAP_FAILED && image_is_elf(&f))
+		version = image_find(&f, "plugin_version");
+	if (!version) {
+		puts("no plugin of Slurm's for this machine");
+		return 1;
+	}
+	memcpy(&n, version, sizeof(n)); /* it may be unaligned */
+	printf("%02u.%02u.%u\n", n >> 16, n >> 8 & 0xff, n & 0xff);
+	return 0;
+}
