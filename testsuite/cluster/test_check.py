@@ -90,6 +90,16 @@ def test_nothing_is_missing(lab):
     assert "ok       SwitchType=switch/storm" in lines
 
 
+def test_as_a_user(lab):
+    """Who cannot see whose port it is, and may run a job, too."""
+    done = lab.run([CHECK, "-w", "n2"], host="login", cwd="/", user="user")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "multicast reaches n2" in done.stdout
+    done = lab.run([CHECK], host="n1", cwd="/", user="user")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "port 8383 is root's, and an agent runs here" in done.stdout
+
+
 def test_it_needs_no_daemon(lab):
     lab.end("n2", "slurmd")
     lab.end("n2", "agent")
@@ -227,22 +237,21 @@ def test_munged_does_not_run(lab):
 
 def test_munge_keys_differ(lab):
     """Slurm fails there in the same way, so no job can look."""
-    path = lab.path("n2", "/etc/munge/munge.key")
+    path = lab.path("login", "/etc/munge/munge.key")
     with open(path, "rb") as f:
         key = f.read()
     with open(path, "wb") as f:
         f.write(bytes(len(key)))
-    lab.restart("n2", "munged")
+    lab.restart("login", "munged")
     try:
         lines = [line for line in check(lab, "-w", "n2", host="login")
                  if line.startswith("missing")]
         assert "the job on n2 failed: " in lines[-1], lines
-        assert "run storm_check on each by hand" in lines[-1]
+        assert "compare 'md5sum /etc/munge/munge.key'" in lines[-1], lines
     finally:
         with open(path, "wb") as f:
             f.write(key)
-        lab.restart("n2", "munged")
-        lab.wait_idle()
+        lab.restart("login", "munged")
 
 
 def test_no_multicast(lab):
