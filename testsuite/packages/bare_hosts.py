@@ -57,6 +57,7 @@ mount --make-rprivate / && mount --bind "$R" "$R" || exit
 hostname "$H"
 mount -t proc proc "$R/proc" && mount -t sysfs -o ro sysfs "$R/sys" &&
 mount --rbind /dev "$R/dev" || exit
+[ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup "$R/sys/fs/cgroup" || exit
 for d in run tmp var/log var/lib/slurm var/lib/munge; do
 	mount -t tmpfs -o mode=755 tmpfs "$R/$d" || exit
 done
@@ -176,7 +177,7 @@ class Hosts:
         for name, address in ADDRESS.items():
             self.ip(name, ["link set lo up", "link set eth0 up",
                            f"addr add {address}/24 dev eth0"])
-            self.run(name, ["munged"])
+            self.run(name, ["munged"], "munge")
         self.start("ctl", "slurmctld")
         for node in ("n1", "n2"):
             self.start(node, "slurmd")
@@ -215,7 +216,9 @@ class Hosts:
                         check=False)
 
     def start(self, name, daemon):
-        self.run(name, [daemon] + (["-N", name] if daemon == "slurmd" else []))
+        done = self.run(name, [daemon] + (["-N", name] if daemon == "slurmd"
+                                          else []), check=False)
+        assert done.returncode == 0, f"{name}: {done}\n{self.log(name, daemon)}"
 
     def restart(self, name, daemon):
         pid = self.run(name, ["cat", f"/run/{daemon}.pid"]).stdout.strip()
