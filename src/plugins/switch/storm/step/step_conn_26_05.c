@@ -39,7 +39,7 @@ int step_conn_answer(slurm_msg_t *msg, int fd)
 
 int step_conn_open(slurm_addr_t *addr)
 {
-	conn_t *conn = slurm_open_msg_conn(addr, NULL);
+	void *conn = slurm_open_msg_conn(addr, NULL); /* 25.11: no conn_t */
 	int fd, err;
 
 	if (!conn)
