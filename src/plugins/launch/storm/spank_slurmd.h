@@ -6,9 +6,9 @@
 #ifndef STORM_SPANK_SLURMD_H
 #define STORM_SPANK_SLURMD_H
 
-/* slurmd has loaded its SPANK plugins; it ends.  begin: SLURM_SUCCESS, or
- * SLURM_ERROR; the reason was logged. */
-int spank_slurmd_begin(void);
+/* slurmd has loaded its SPANK plugins; it ends.  Errors are in its log: they
+ * leave Slurm as it is. */
+void spank_slurmd_begin(void);
 void spank_slurmd_end(void);
 
 #endif

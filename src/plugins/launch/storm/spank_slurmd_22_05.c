@@ -6,13 +6,10 @@
  */
 #include "config.h"
 
-#include "slurm/slurm_errno.h"
-
 #include "spank_slurmd.h"
 
-int spank_slurmd_begin(void)
+void spank_slurmd_begin(void)
 {
-	return SLURM_SUCCESS;
 }
 
 void spank_slurmd_end(void)

@@ -201,7 +201,8 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		spank_begin_step(sp);
 		break;
 	case S_CTX_SLURMD:
-		return spank_slurmd_begin() ? ESPANK_ERROR : ESPANK_SUCCESS;
+		spank_slurmd_begin();
+		return ESPANK_SUCCESS;
 	case S_CTX_ALLOCATOR:
 		break;
 	default:
