@@ -19,6 +19,11 @@ static inline bool layout_fits_job(const job_record_t *job)
 	return xsize((void *) job) == sizeof(*job);
 }
 
+static inline bool layout_fits_part(const part_record_t *part)
+{
+	return xsize((void *) part) == sizeof(*part);
+}
+
 static inline bool layout_fits_step(const step_record_t *step)
 {
 	return xsize((void *) step) == sizeof(*step) &&

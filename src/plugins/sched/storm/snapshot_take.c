@@ -15,12 +15,14 @@
 #include "src/common/bitstring.h"
 #include "src/common/job_resources.h"
 #include "src/common/list.h"
+#include "src/common/log.h"
 #include "src/common/node_conf.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurm/compat.h"
+#include "src/slurm/layout.h"
 
 #include "checks.h"
 #include "snapshot.h"
@@ -145,6 +147,18 @@ static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 	}
 }
 
+/* A wrong source is told once. */
+static bool snapshot_fits(bool fits)
+{
+	static bool told;
+
+	if (!fits && !told) {
+		error("storm: no job takes turns: slurmctld's records of jobs and partitions have other sizes than in the source that STORM was built with: build it with the source of exactly this Slurm");
+		told = true;
+	}
+	return fits;
+}
+
 static void snapshot_take_zones(struct making *m)
 {
 	uint32_t *zone = xcalloc(m->nodes + 1, sizeof(*zone));
@@ -153,7 +167,8 @@ static void snapshot_take_zones(struct making *m)
 
 	memset(zone, 0xff, m->nodes * sizeof(*zone));
 	while ((part = list_next(it)))
-		if (checks_is_gang(m->conf, part))
+		if (snapshot_fits(layout_fits_part(part)) &&
+		    checks_is_gang(m->conf, part))
 			snapshot_add_partition(m, part, zone);
 	list_iterator_destroy(it);
 	snapshot_drop_empty_zones(m, zone);
@@ -247,7 +262,8 @@ static void snapshot_take_jobs(struct making *m)
 	while ((job = list_next(it))) {
 		struct snapshot_job *j;
 
-		if (!snapshot_takes_turns(m, job))
+		if (!snapshot_fits(layout_fits_job(job)) ||
+		    !snapshot_takes_turns(m, job))
 			continue;
 		if (m->s->njobs == room) {
 			room = room * 2 + 64;
