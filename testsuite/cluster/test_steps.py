@@ -6,7 +6,7 @@ import re
 import normal
 import pytest
 
-from harness import STOCK, compare, same, until
+from harness import MACHINES, STOCK, chosen, compare, same, until
 
 CONF = """\
 # what each task does
@@ -257,7 +257,9 @@ def test_verbose_names_the_launcher(cluster):
                         "(by multicast|along the chain)", line), str(run)
     run = cluster.by_storm(cluster.srun("-vvv -N4 -n4 {do}"))
     assert "launch/slurm:" not in run.err, str(run)
-    assert "launch/storm: launch_p_step_launch: " in run.err, str(run)
+    # later releases have no launch plugins
+    assert chosen() != MACHINES or \
+        "launch/storm: launch_p_step_launch: " in run.err, str(run)
 
 
 @pytest.mark.storm_only

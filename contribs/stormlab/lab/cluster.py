@@ -764,8 +764,11 @@ class Lab:
         For a daemon (slurmd, slurmctld, munged, agent) without the children
         that it forked."""
         comm = DAEMONS.get(name, name)[:15]
+        # Since 23.11 a reconfigure executes a daemon's file, which Debian names
+        # so.
+        comms = {comm, comm + "-wlm"} if name in DAEMONS else {comm}
         found = [p for p in pids_in_namespace(self.pid(host))
-                 if process_name(p) == comm and start_time(p) is not None]
+                 if process_name(p) in comms and start_time(p) is not None]
         if name in DAEMONS:
             found = [p for p in found if parent_of(p) not in found]
         return found
