@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from harness import Lab
-from lab.cluster import stage_dir
+from lab.release import stage_dir
 
 pytestmark = pytest.mark.storm_only
 

@@ -15,7 +15,8 @@ from vm import SECONDS, until
 sys.path.insert(0, str(vm.TOP / "contribs" / "stormlab"))
 
 from lab import slurmconf  # noqa: E402
-from lab.cluster import Plan, slurm_plugin_dir, stage_dir  # noqa: E402
+from lab.cluster import Plan, slurm_plugin_dir  # noqa: E402
+from lab.release import stage_dir  # noqa: E402
 
 AGENT = f"{slurmconf.STAGE}/libexec/slurm-storm/storm_agent"
 #: emulation is slow, and other programs may use its processor
