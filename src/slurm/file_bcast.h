@@ -24,20 +24,20 @@
 #endif
 
 /* How many nodes get the file at once; 0: not chosen. */
-static inline int file_bcast_width(const struct bcast_parameters *params)
+static inline int file_bcast_width(const struct bcast_parameters *p)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-	return params->fanout;
+	return p->fanout;
 #else
-	return params->tree_width;
+	return p->tree_width;
 #endif
 }
 
 /* Is it for nodes, and for no job? */
-static inline bool file_bcast_without_job(const struct bcast_parameters *params)
+static inline bool file_bcast_without_job(const struct bcast_parameters *p)
 {
 #ifdef BCAST_FLAG_NO_JOB
-	return params->flags & BCAST_FLAG_NO_JOB;
+	return p->flags & BCAST_FLAG_NO_JOB;
 #else
 	return false;
 #endif

@@ -38,11 +38,11 @@ static const char *launch_srun_refuses(const srun_job_t *job)
 	return NULL;
 }
 
-void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt,
+void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start)
 {
 	/* Without an allocation no credential is valid. */
-	if (storm_srun_serves && !opt->srun_opt->no_alloc)
+	if (storm_srun_serves && !opt_local->srun_opt->no_alloc)
 		launch_step_begin(&job->step_ctx->step_req->step_id, start,
 				  launch_srun_refuses(job));
 }
@@ -59,13 +59,13 @@ void launch_srun_not_served(const char *option)
 
 void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			slurm_step_launch_callbacks_t *callbacks,
-			const slurm_opt_t *opt)
+			const slurm_opt_t *opt_local)
 {
 	struct storm_session *s =
 		storm_session_find(&job->step_ctx->step_req->step_id);
 
 	if (s)
-		launch_step_stdio(s, job, cio_fds, opt);
+		launch_step_stdio(s, job, cio_fds, opt_local);
 	/* Slurm compares it with its own. */
 	if (callbacks->step_signal == launch_srun_our_signal)
 		callbacks->step_signal = launch_srun_stock_signal;

@@ -15,14 +15,14 @@
 extern bool storm_srun_serves;
 
 /* srun has created a step; start: ns, storm_now(), before that. */
-void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt,
+void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start);
 /* srun has created a step which STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
 /* Before srun launches the step. */
 void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			slurm_step_launch_callbacks_t *callbacks,
-			const slurm_opt_t *opt);
+			const slurm_opt_t *opt_local);
 
 /* In the release's file: what forwards srun's signals, ours and Slurm's. */
 extern void (*const launch_srun_our_signal)(int signal);

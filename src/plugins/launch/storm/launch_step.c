@@ -76,9 +76,9 @@ int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params)
  */
 static void launch_step_no_stdin_twice(const srun_job_t *job,
 				       slurm_step_io_fds_t *cio_fds,
-				       const slurm_opt_t *opt)
+				       const slurm_opt_t *opt_local)
 {
-	if (!opt->srun_opt->pty && job->ifname &&
+	if (!opt_local->srun_opt->pty && job->ifname &&
 	    job->ifname->type == IO_PER_TASK)
 		cio_fds->input.fd = -1;
 }
@@ -89,13 +89,14 @@ static bool launch_step_is_null(const fname_t *f)
 }
 
 void launch_step_stdio(struct storm_session *s, const srun_job_t *job,
-		       slurm_step_io_fds_t *cio_fds, const slurm_opt_t *opt)
+		       slurm_step_io_fds_t *cio_fds,
+		       const slurm_opt_t *opt_local)
 {
 	if (s)
 		s->no_stdio = launch_step_is_null(job->ifname) &&
 			      launch_step_is_null(job->ofname) &&
 			      launch_step_is_null(job->efname);
-	launch_step_no_stdin_twice(job, cio_fds, opt);
+	launch_step_no_stdin_twice(job, cio_fds, opt_local);
 }
 
 void launch_step_before_status(void)

@@ -26,7 +26,8 @@ int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params);
 
 /* Before the launch: what of the tasks' stdio needs srun.  s may be NULL. */
 void launch_step_stdio(struct storm_session *s, const srun_job_t *job,
-		       slurm_step_io_fds_t *cio_fds, const slurm_opt_t *opt);
+		       slurm_step_io_fds_t *cio_fds,
+		       const slurm_opt_t *opt_local);
 
 /* Before srun prints the tasks' states, or forwards a signal to them. */
 void launch_step_before_status(void);
