@@ -15,10 +15,8 @@
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 #define STEPD_SWITCH switch_job
-#define STEPD_IO_RUNS ioid
 #else
 #define STEPD_SWITCH switch_step
-#define STEPD_IO_RUNS io_running
 #endif
 
 /* What the switch plugin has unpacked for this step, or NULL. */
@@ -27,10 +25,15 @@ static inline void *stepd_stepinfo(const stepd_step_rec_t *job)
 	return job->STEPD_SWITCH ? job->STEPD_SWITCH->data : NULL;
 }
 
-/* Does the thread of the tasks' input and output run? */
-static inline bool stepd_io_runs(const stepd_step_rec_t *job)
+/* Was the thread of the tasks' input and output started?  Later releases know
+ * only whether it runs still, and it ends before the last exit is reported. */
+static inline bool stepd_had_io(const stepd_step_rec_t *job)
 {
-	return job->STEPD_IO_RUNS;
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+	return job->ioid;
+#else
+	return job->clients;
+#endif
 }
 
 #endif

@@ -60,7 +60,7 @@ static int step_stdio_sruns_socket(const stepd_step_rec_t *job)
 	eio_obj_t *obj = NULL;
 
 	/* Without a stream srun reads nothing and never closes. */
-	if (!stepd_io_runs(job) || !srun || !job->clients ||
+	if (!stepd_had_io(job) || !srun || !job->clients ||
 	    (!(job->stdout_eio_objs && list_count(job->stdout_eio_objs)) &&
 	     !(job->stderr_eio_objs && list_count(job->stderr_eio_objs))))
 		return -1;
