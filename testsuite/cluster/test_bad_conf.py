@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from harness import Lab, LabError, until
+from harness import Lab, until
 from sched_tests import command, running, share, strobed, submit, turns
 
 pytestmark = pytest.mark.storm_only
@@ -76,15 +76,6 @@ def forget(lab, host):
 def logged(lab, host, daemon, words, since=0):
     until(lambda: words in lab.log(host, daemon)[since:],
           f"{daemon} to say {words!r}")
-
-
-def attached(lab, timeout=120):
-    def answers():
-        try:
-            return lab.agent_stats("n1")["slurmd_attached"]
-        except LabError:            # it does not listen yet
-            return False
-    until(answers, "slurmd's hold on the agent", timeout)
 
 
 def runs(lab, by_storm):
@@ -185,7 +176,7 @@ def test_agents_keep_the_last_good_file(lab):
     lab.kill("n1", "agent")
     logged(lab, "n1", "slurmd", SAYS + "this agent uses the settings that the "
            "last one had: correct the line, then restart slurmd", before)
-    attached(lab)
+    lab.wait_attached("n1", 120)
     write(lab, good)
     runs(lab, by_storm=True)
 
@@ -201,7 +192,7 @@ def test_agents_without_one_wait_for_the_line(lab):
     runs(lab, by_storm=False)
     write(lab, good)
     # at once, and not a minute later
-    attached(lab, 20)
+    lab.wait_attached("n1", 20)
     runs(lab, by_storm=True)
 
 

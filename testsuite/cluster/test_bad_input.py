@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import normal
-from harness import STOCK, TOP, Cluster, LabError, until
+from harness import STOCK, TOP, Cluster, until
 
 
 @pytest.fixture
@@ -309,13 +309,7 @@ def replace_agent(cluster, node, program):
     cluster.root(["mount", "--bind", f"/home/user/{shared.name}",
                   os.readlink(f"/proc/{pid}/exe")], host=node)
     cluster.lab.kill(node, "agent")
-
-    def attached():
-        try:
-            return cluster.lab.agent_stats(node)["slurmd_attached"]
-        except LabError:            # it does not listen yet
-            return False
-    until(attached, f"slurmd's hold on the agent of {node}")
+    cluster.lab.wait_attached(node)
 
 
 @pytest.mark.storm_only

@@ -131,9 +131,6 @@ def test_slurmd_killed_and_restarted_while_tasks_run(fresh):
     agent = fresh.lab.pids("n3", "agent")
     fresh.lab.kill("n3", "slurmd")
     fresh.lab.restart("n3", "slurmd")
-    until(lambda: fresh.lab.pids("n3", "agent"), "an agent")
-    until(lambda: fresh.lab.agent_stats("n3")["slurmd_attached"],
-          "the new slurmd to attach")
     assert fresh.lab.pids("n3", "agent") == agent, "not adopted"
     (s.dir / "go").touch()
     run = s.finish()
@@ -152,8 +149,6 @@ def test_slurmd_killed_before_the_launch(fresh):
         runs.append(fresh.srun("-N4 -n4 {do} say x", launch, timeout=150))
         fresh.clean()
         fresh.lab.restart("n3", "slurmd")
-        until(lambda: fresh.lab.agent_stats("n3")["slurmd_attached"],
-              "slurmd to be back")
     stock, storm = runs
     assert stock.code != 0 and storm.code != 0, f"{stock}\n{storm}"
     assert "n3" in storm.err, str(storm)

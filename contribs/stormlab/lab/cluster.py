@@ -672,6 +672,18 @@ class Lab:
                 # Read the log now: during the wait it has grown.
                 raise LabError(f"{e}:\n" + self._tail(node)) from None
 
+    def wait_attached(self, node, timeout=60):
+        """Wait until slurmd has started or adopted the node's agent."""
+        def attached():
+            try:
+                return self.agent_stats(node)["slurmd_attached"]
+            except LabError:            # it does not answer yet
+                return False
+        try:
+            wait_for(attached, timeout, f"{node}: slurmd holds no agent", 0.01)
+        except LabError as e:
+            raise LabError(f"{e}:\n" + self._tail(node)) from None
+
     def _tail(self, host, lines=5):
         daemon = "slurmctld" if host == "ctl" else "slurmd"
         return "\n".join(self.log(host, daemon).splitlines()[-lines:]) \
@@ -819,8 +831,11 @@ class Lab:
         if done.returncode:
             raise LabError(f"{host}: {daemon} exited with "
                            f"{done.returncode}: {done.stdout.strip()}")
-        if daemon == "slurmd":
+        if daemon == "slurmd" and self.record["stage"]:
             self.wait_agents([host])
+            # Until slurmd holds it, this may be the old agent, which slurmd
+            # is about to replace.
+            self.wait_attached(host, timeout)
 
     def disk(self, host, size, path="/small"):
         """Mount an empty disk of this size on a host, writable by all. It
