@@ -27,6 +27,9 @@ def pytest_addoption(parser):
                      help="the release of Slurm in the labs: "
                      + ", ".join(RELEASES) + " (default: $STORM_SLURM, or "
                      + MACHINES + ")")
+    parser.addoption("--quick", action="store_true",
+                     help="only what is marked every_mode, in the first mode, "
+                     "or every_release")
 
 
 def pytest_configure(config):
@@ -39,6 +42,8 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
     config.addinivalue_line("markers", "every_mode: run in all modes")
+    config.addinivalue_line("markers", "every_release: it rests on what "
+                            "differs between releases of Slurm")
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
@@ -46,7 +51,13 @@ def pytest_configure(config):
                             "releases of Slurm cannot do that")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("quick"):
+        kept = [i for i in items if i.get_closest_marker("every_mode")
+                or i.get_closest_marker("every_release")]
+        config.hook.pytest_deselected(
+            items=[i for i in items if i not in kept])
+        items[:] = kept
     long_rule.pytest_collection_modifyitems(items)
     for item in items:
         for mark in item.iter_markers("slurm_only"):
@@ -63,7 +74,8 @@ def pytest_generate_tests(metafunc):
     if "cluster" in metafunc.fixturenames:
         everywhere = LONG or any(
             metafunc.definition.iter_markers("every_mode"))
-        modes = MODES if everywhere and not STOCK else MODES[:1]
+        once = STOCK or metafunc.config.getoption("quick")
+        modes = MODES if everywhere and not once else MODES[:1]
         if any(metafunc.definition.iter_markers("by_group")):
             modes = [m for m in modes if m in ("multicast", "drop")]
         metafunc.parametrize("cluster", modes, indirect=True,

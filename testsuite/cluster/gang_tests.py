@@ -42,6 +42,7 @@ def finish(cluster):
     return jobs
 
 
+@pytest.mark.every_release
 def test_two_jobs_take_turns(gang):
     since = {n: gang.mark(n) for n in gang.names}
     jobs = finish(gang)
@@ -139,6 +140,7 @@ def suspended_script_stays(cluster):
     cluster.end_jobs()
 
 
+@pytest.mark.every_release
 def test_started_by_a_debugger(gang):
     debugger_left_alone(gang)
 

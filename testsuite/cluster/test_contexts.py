@@ -49,6 +49,7 @@ def shown(lab, name):
     raise AssertionError(f"no step {name}")
 
 
+@pytest.mark.every_release
 @pytest.mark.parametrize("launch", ["slurm", "storm"])
 def test_one_for_a_step(lab, launch):
     """All tasks of a step have the same context, and another step has another

@@ -44,6 +44,7 @@ def running(cluster, args="-N4 -n8 {do} touch up.%t wait {dir}/go say end "
     return s
 
 
+@pytest.mark.every_release
 def test_agent_killed_while_tasks_run(fresh):
     """Tasks continue; their exits reach srun on another path."""
     s = running(fresh)
@@ -154,6 +155,7 @@ def test_slurmd_killed_before_the_launch(fresh):
     assert "n3" in storm.err, str(storm)
 
 
+@pytest.mark.every_release
 def test_slurmd_restarted_by_the_administrator(fresh):
     s = running(fresh)
     fresh.lab.restart("n2", "slurmd")

@@ -109,6 +109,7 @@ def test_without_switch():
         c.down()
 
 
+@pytest.mark.every_release
 def test_held_back_by_slurm(gang, still):  # noqa: F811
     """scontrol suspend: Slurm's order has precedence."""
     def states():

@@ -107,6 +107,7 @@ def standard(run, code=0):
                         line), line
 
 
+@pytest.mark.every_release
 def test_srun_goes_on(other):
     for given in ("--launch=storm", "--launch=storm --bcast=/tmp/x"):
         run = other.run(f"srun -pgang -N2 -n2 {given} {{do}} say x")
@@ -137,6 +138,7 @@ def test_launch_type_storm(other):
         in run.err, str(run)
 
 
+@pytest.mark.every_release
 def test_jobs_are_scheduled(other):
     """By sched/backfill; the third waits for the first two, which share."""
     jobs = [other.root("sbatch --parsable -pgang -N2 -n2 --mem=100 -D /home "

@@ -11,6 +11,7 @@ from harness import Lab
 pytestmark = pytest.mark.storm_only
 
 
+@pytest.mark.every_release
 def test_while_steps_begin():
     lab = Lab(f"reconfigure{os.getpid()}")
     lab.up(1, cpus=8)

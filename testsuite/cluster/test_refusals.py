@@ -124,6 +124,7 @@ def test_prolog_fails_on_all_nodes(request):
         resume(c)
 
 
+@pytest.mark.every_release
 def test_prolog_fails_on_one_node(request):
     c = prolog(request, "prolog1", 4, "[ $SLURMD_NODENAME != n3 ]\n")
     for launch in ("slurm", "storm"):
@@ -145,6 +146,7 @@ def test_credential_expired(request):
     refused([let_go(one) for one in both], "credential expired")
 
 
+@pytest.mark.every_release
 def test_credential_of_another_job(two):
     library = two.bin / "otherjob.so"
     subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
@@ -166,6 +168,7 @@ def test_credential_of_another_maker(two):
             "failed on node n2: Invalid job credential")
 
 
+@pytest.mark.every_release
 def test_job_gone(two):
     runs = []
     for launch in ("slurm", "storm"):

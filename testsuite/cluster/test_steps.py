@@ -187,6 +187,7 @@ echo code $?
 """
 
 
+@pytest.mark.every_release
 def test_sbatch(cluster):
     """sbatch --launch=storm applies to the sruns inside."""
     runs = []
@@ -204,6 +205,7 @@ def test_sbatch(cluster):
     cluster.by_storm(runs[1])
 
 
+@pytest.mark.every_release
 def test_salloc(cluster):
     runs = []
     for launch in ("slurm", "storm"):
@@ -217,6 +219,7 @@ def test_salloc(cluster):
     cluster.by_storm(runs[1])
 
 
+@pytest.mark.every_release
 @pytest.mark.storm_only
 def test_option_beats_the_environment(cluster):
     """srun --launch=slurm inside sbatch --launch=storm is launched by stock
@@ -247,6 +250,7 @@ def test_verbose_prints_phases(cluster):
         assert phase in line[-1], f"{phase} is missing: {line[-1]}"
 
 
+@pytest.mark.every_release
 @pytest.mark.storm_only
 def test_verbose_names_the_launcher(cluster):
     """-v: one line tells that STORM launches, and how. Slurm's own messages
