@@ -139,7 +139,8 @@ class Gang(Cluster):
         self.wait_until_empty()
         cores = {n: {j: [{0}] for j in jobs} for n in self.names}
         traces = {n: self.trace(n, self.empty.get(n, 0)) for n in self.names}
-        _, faults = gang_rules.judge(traces, cores, free=None)
+        _, faults = gang_rules.judge(traces, cores, free=None,
+                                     since=self.empty)
         assert not faults, faults
         self.empty.update((n, t[-1]["n"] + 1) for n, t in traces.items() if t)
 

@@ -31,7 +31,7 @@ class NodeTrace:
     """The trace of one node, checked against the rules; `faults` are the
     violations."""
 
-    def __init__(self, node, trace, cores, free, grace):
+    def __init__(self, node, trace, cores, free, grace, since):
         self.node, self.cores, self.free = node, cores, free
         self.grace = grace
         self.faults = []
@@ -39,6 +39,8 @@ class NodeTrace:
         self.rows = {}              # version: number of slots
         self.newest = None
         self.steps = {}
+        # The ring has overwritten events; steps may have begun in them.
+        self.partial = bool(trace) and trace[0]["n"] > since
         self.twins = {}             # of the same name: {key: how many are left}
         self.now = None             # (version, slot); None: everything runs
         self.last = -1              # strobe
@@ -127,6 +129,7 @@ class NodeTrace:
         """An agent starts: what was stopped was continued when its predecessor
         died."""
         self.steps.clear()
+        self.partial = False
         self.twins.clear()
         self.forget_maps()
 
@@ -202,12 +205,18 @@ class NodeTrace:
     def on_stop(self, e):
         if self.named(e) in self.twins:
             return
-        step = self.known(e)
+        step = self.known(e, stands=False)
         if self.expect(step and not step.stands, e, "stops, but does not run"):
             step.stands = True
 
-    def known(self, e):
-        return self.steps.get(self.named(e))
+    def known(self, e, stands):
+        """The step; it stands so if it is seen for the first time in a trace
+        that lacks its begin."""
+        key = self.named(e)
+        if self.partial and key not in self.steps:
+            self.steps[key] = Step(script=False)
+            self.steps[key].stands = stands
+        return self.steps.get(key)
 
     def named(self, e):
         return (e["job"], e["step"])
@@ -236,7 +245,7 @@ class NodeTrace:
     def on_continue(self, e):
         if self.named(e) in self.twins:
             return
-        step = self.known(e)
+        step = self.known(e, stands=True)
         if not self.expect(step and step.stands, e, "goes on, but runs"):
             return
         step.stands = False
@@ -273,13 +282,15 @@ def skews(nodes):
     return sorted(max(v) - min(v) for v in at.values() if len(v) > 1)
 
 
-def judge(traces, cores=None, free=(), grace=250):
+def judge(traces, cores=None, free=(), grace=250, since=None):
     """Check {node: its trace}. Returns the NodeTraces and the violations.
     cores: {node: {job: [set of cores that it had there, ...]}}; free: jobs
     that may have steps while no map has them, because Slurm suspends or ends
     them (None: any); grace: slots after which a step that begins is complete,
-    and its job in a map."""
-    nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace)
+    and its job in a map; since: {node: number of the event with which its trace
+    begins, if the ring still had it} (0)."""
+    nodes = [NodeTrace(n, t, (cores or {}).get(n, {}), free, grace,
+                       (since or {}).get(n, 0))
              for n, t in traces.items()]
     faults = [f for t in nodes for f in t.faults[:SHOWN]]
     return nodes, faults + between(nodes)[:SHOWN]

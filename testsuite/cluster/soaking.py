@@ -173,13 +173,18 @@ class Soak:
             self.count[role] += 1
         if role in ("launch", "bcast"):
             if run.code or run.out != "here\n" * self.c.nodes:
-                self.wrong.append(str(run))
+                self.note(str(run))
             elif any(s["fallback"] for s in run.steps):
-                self.wrong.append(f"it fell back: {run}")
+                self.note(f"it fell back: {run}")
             if role == "bcast":
                 self.c.remove("/tmp/soak.app")
         elif role == "turns":
-            self.wrong.append(f"a job that takes turns ended: {run}")
+            self.note(f"a job that takes turns ended: {run}")
+
+    def note(self, what):
+        """At once: what follows may fail, too."""
+        self.say(f"wrong, after {self.count}: {what}")
+        self.wrong.append(what)
 
     def go(self, seconds):
         """Keep all of them running for so long."""

@@ -141,6 +141,16 @@ def test_a_step_whose_job_was_requeued_has_two_of_its_name():
     assert not faults_of(trace)
 
 
+def test_a_ring_that_has_overwritten_the_beginning():
+    trace = good()
+    for n in range(1, len(trace)):
+        assert not faults_of(trace[n:]), n
+    rest = trace[find(trace, "slot"):]
+    drop("stop", 2)(rest)
+    assert [f for f in faults_of(rest) if "goes on, but runs" in f]
+    assert gang_rules.judge({"n1": rest}, since={"n1": rest[0]["n"]})[1]
+
+
 def test_nodes_that_disagree():
     a, b = good(), copy.deepcopy(good())
     assert not gang_rules.judge({"n1": a, "n2": b})[1]
