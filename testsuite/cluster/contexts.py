@@ -4,9 +4,10 @@ import pathlib
 import re
 import subprocess
 
-from harness import until
+from harness import MACHINES, chosen, until
 
 SHOW = "echo $STORM_CONTEXT $STORM_CONTEXT_GROUP $STORM_CONTEXT_KEY"
+COUNT_THEM = "env | grep -c ^STORM_CONTEXT"
 
 
 def command(lab, *argv, **options):
@@ -33,6 +34,16 @@ def context(line):
 def apart(one, others):
     """No part of this context appears in one of the others."""
     return not any(set(one) & set(other) for other in others)
+
+
+def has_none(done, tasks=1):
+    """The tasks of this srun -v, which ran COUNT_THEM, found no context,
+    because none is left. srun says so where it reads contexts: since 23.11
+    it passes them on unread."""
+    assert done.stdout == "0\n" * tasks, done
+    assert chosen() != MACHINES or "storm: the step runs without a network " \
+        "context: all are leased to other steps (ContextCount in " \
+        "storm.conf)" in done.stderr, done
 
 
 class Step:

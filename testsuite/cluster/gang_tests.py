@@ -9,7 +9,6 @@ continue in order. No test depends on how long a thing took.
 """
 import shutil
 import signal
-import sys
 import time
 
 import pytest
@@ -193,7 +192,7 @@ def test_debuggers_take_turns_too(gang, no_debug):
                    f"its step on {node}")
     gang.begin("{do} block")
     gang.alternate()
-    tracer = gang.start([sys.executable, "-c", TRACER, str(job)], user="root",
+    tracer = gang.start(["python3", "-c", TRACER, str(job)], user="root",
                         host="n1")
     gang.until(lambda: "traced" in tracer.out(), "a tracer")
     mark = gang.mark("n1")
@@ -345,7 +344,7 @@ def test_debugger_attaches(gang, still):
     """A job need not wait for its turn to end; afterwards turns are as
     before."""
     since = gang.mark("n1")
-    tracer = gang.start([sys.executable, "-c", TRACER, str(still)], user="root",
+    tracer = gang.start(["python3", "-c", TRACER, str(still)], user="root",
                         host="n1")
     gang.until(lambda: "traced" in tracer.out(), "a tracer")
     gang.until(lambda: [e for e in gang.trace("n1", since)

@@ -68,6 +68,9 @@ def account(lab):
     until(lambda: lab.run(["sacctmgr", "-i", "add", "cluster", name],
                           host="ctl", cwd="/").returncode == 0,
           "sacctmgr to add the cluster", interval=0.3)
+    # From 23.11 on slurmctld gave the cluster an id of its own, and refuses the
+    # one that slurmdbd gives, unless it is told to forget the first.
+    os.remove(lab.path("ctl", "/var/lib/slurm/slurmctld/clustername"))
     lab.restart("ctl", "slurmctld")
     lab.wait_idle()
     return database
