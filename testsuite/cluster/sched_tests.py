@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from harness import MACHINES, EPILOG, chosen, epilog_ran, save_jobs, until
+from harness import (EPILOG, MACHINES, LabError, chosen, epilog_ran, save_jobs,
+                     until)
 from lab import slurmconf
 
 #: another partition, whose jobs do not share, and preempt others
@@ -91,6 +92,13 @@ def run_again(lab, *jobs):
               show(lab, "job", j) for j in jobs), interval=0.2)
 
 
+def stepping(lab, *jobs):
+    """Their steps run, so that slurmctld may end."""
+    for job in jobs:
+        until(lambda: f"{job}.0" in command(lab, "squeue", "-h", "-s", "-o",
+                                            "%i").split(), f"step {job}.0")
+
+
 def turns(lab, part, *jobs):
     for job in jobs:
         until(lambda: (share(lab, job) or [None])[0] == part,
@@ -114,8 +122,20 @@ def standing(lab, host):
 
 
 def strobed(lab, host="n1"):
-    before = strobes(lab, host)
-    until(lambda: strobes(lab, host) > before + 5, "strobes")
+    """It receives strobes. Its agent may be replaced meanwhile, and the next
+    one counts anew: from 23.11 on a reconfigure does it."""
+    seen = []
+
+    def more():
+        try:
+            seen.append(strobes(lab, host))
+        except LabError:
+            return False
+        if seen[-1] < seen[0]:
+            del seen[:-1]
+        return seen[-1] > seen[0] + 5
+
+    until(more, "strobes")
 
 
 def edit(lab, path, *changes):
