@@ -2,14 +2,15 @@
 """Releases of Slurm that a lab can run. 22.05 is the machine's installation.
 The others are stock Slurm of a later Debian, each in a root file system that
 contribs/prepare makes and keeps in its cache. The hosts of a lab see it in
-place of the machine's directories.
+place of the machine's directories. In 26.05-source Slurm is not stock, but
+built from the source that STORM was built with.
 """
 import os
 
 from .sysdep import LabError
 
 MACHINES = "22.05"
-RELEASES = (MACHINES, "24.11", "26.05")
+RELEASES = (MACHINES, "24.11", "26.05", "26.05-source")
 
 
 def top_dir():
@@ -27,6 +28,11 @@ def chosen(given=None):
     return release
 
 
+def number(release=None):
+    """A release, however it was built."""
+    return chosen(release).removesuffix("-source")
+
+
 def stage_dir(release=None):
     """Where contribs/prepare stages STORM for a release."""
     release = chosen(release)
@@ -40,8 +46,10 @@ def root_of(release):
         return None
     cache = os.environ.get("STORM_CACHE") or top_dir() + "/.cache"
     root = f"{os.path.realpath(cache)}/root-{release}"
-    if not os.path.exists(root + "/etc/stormlab-root"):
+    mark, mode = ("slurm", "slurm-source") if release.endswith("-source") \
+        else ("root", "packages")
+    if not os.path.exists(f"{root}/etc/stormlab-{mark}"):
         raise LabError(f"{root} is missing, a root file system with Slurm "
-                       f"{release}; make it with: contribs/prepare packages "
+                       f"{release}; make it with: contribs/prepare {mode} "
                        f"--slurm {release}")
     return root
