@@ -21,7 +21,7 @@ TOP = HERE.parents[1]
 sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
 from lab import Lab, LabError  # noqa: E402, F401
-from lab.release import MACHINES, chosen, stage_dir  # noqa: E402
+from lab.release import MACHINES, chosen, number, stage_dir  # noqa: E402, F401
 from lab.sanitized import runtimes  # noqa: E402
 from long_rule import LONG  # noqa: E402, F401
 

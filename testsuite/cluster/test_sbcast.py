@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from harness import SIZE, until
+from harness import SIZE, number, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -187,7 +187,8 @@ def test_no_job(cluster):
 
 
 def test_wrong_job(cluster):
-    both(cluster, "-j 4000000 {bin}/data /tmp/out", code=255, errors=True)
+    stock, _ = both(cluster, "-j 4000000 {bin}/data /tmp/out", errors=True)
+    assert stock.code != 0, str(stock)
 
 
 def test_one_name(cluster):
@@ -231,8 +232,17 @@ def test_source_missing(cluster):
 
 def test_empty_file(cluster):
     (cluster.home / "bin" / "data").write_bytes(b"")
-    stock, storm = both(cluster, "{bin}/data /tmp/out")
-    assert "empty" in stock.err and "empty" in storm.err
+    if number() == "26.05":
+        # Its slurmd takes a block without bytes for one that it cannot
+        # decompress, and keeps the file open for the next transfer.
+        storm = cluster.run("sbcast_storm {bin}/data /tmp/out".split(),
+                            env={"SLURM_JOB_ID": str(cluster.job)})
+        assert storm.code == 0, str(storm)
+        assert {f[0] for f in facts(cluster).values()} == {b""}
+    else:
+        stock, storm = both(cluster, "{bin}/data /tmp/out")
+        assert "empty" in stock.err
+    assert "empty" in storm.err
 
 
 def test_one_byte(cluster):

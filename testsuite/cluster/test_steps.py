@@ -273,7 +273,8 @@ def test_timeline_is_in_order(cluster):
     order = ["step_create", "open", "send", "exec", "run", "exit"]
     starts = [phases[p]["start"] for p in order]
     assert starts == sorted(starts), str(run)
-    assert phases["run"]["ms"] >= 45, str(run)
+    # a task can run before its node's answer ends "exec"
+    assert phases["exec"]["ms"] + phases["run"]["ms"] >= 45, str(run)
     assert run.steps[0]["nodes"] == 8 and run.steps[0]["tasks"] == 8
 
 
