@@ -20,6 +20,7 @@
     lab.agent_stats("n1")               # storm_agent --stats, a dict
     lab.kill("n2", "agent")             # SIGKILL; or sig=signal.SIGSTOP
     lab.restart("n2", "slurmd")
+    lab.upgrade("n2", "26.05")          # its Slurm, as packages would
     lab.pids("login", "srun")           # processes by name
     lab.disk("n2", "4m")                # mounts a small disk at /small
     lab.put("app", "login", "/tmp/app")

@@ -177,6 +177,15 @@ With SIGKILL (the default) the command returns when the process is gone.
     p.add_argument("daemon", metavar="DAEMON",
                    choices=sorted(cluster.DAEMONS))
 
+    p = add("upgrade", "give a host another release of Slurm", """\
+As if its packages were upgraded: the daemon of Slurm on it ends, another one
+starts, with the programs of that release and the plugins in _stage-RELEASE.
+Steps, /etc/slurm, state and munged stay. For a lab with --slurm.
+""")
+    p.add_argument("host", metavar="HOST")
+    p.add_argument("slurm", metavar="RELEASE", choices=release.RELEASES[1:],
+                   help=", ".join(release.RELEASES[1:]))
+
     p = add("disk", "mount a small disk on a host", """\
 The disk is empty, and every user may write to it. It replaces an earlier disk
 at the same PATH.
@@ -315,6 +324,10 @@ def _restart(args):
     _lab(args).restart(args.host, args.daemon)
 
 
+def _upgrade(args):
+    _lab(args).upgrade(args.host, args.slurm)
+
+
 def _disk(args):
     _lab(args).disk(args.host, args.size, args.path)
 
@@ -353,7 +366,9 @@ def _status(args):
           f"nodes        {record['nodes']}: "
           + (", ".join(f"{c} {s}" for s, c in tally.items())
              or "slurmctld does not answer") + "\n"
-          f"Slurm        {record['slurm']}\n"
+          f"Slurm        {record['slurm']}"
+          + "".join(f", {host} {to}" for host, to in
+                    record["upgraded"].items()) + "\n"
           f"switch       switch/{record['switch']}\n"
           f"plugins      {plugins}\n"
           f"links        {record['shape'] or 'no limit'}, "

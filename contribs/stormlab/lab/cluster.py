@@ -23,7 +23,7 @@ import time
 import typing
 
 from . import host as hosts
-from . import cgroups, net, release, sanitized, slurmconf
+from . import cgroups, net, release, sanitized, slurmconf, upgrade
 from .release import top_dir
 from .sysdep import (LabError, boot_id, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
@@ -412,7 +412,7 @@ class Lab:
         self._record = {
             "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
-            "slurm": plan.slurm, "rootfs": plan.rootfs,
+            "slurm": plan.slurm, "rootfs": plan.rootfs, "upgraded": {},
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
             "cgroups": [], "shape": None, "drop": None, "multicast": True}
         self._save()
@@ -836,6 +836,31 @@ class Lab:
             # Until slurmd holds it, this may be the old agent, which slurmd
             # is about to replace.
             self.wait_attached(host, timeout)
+
+    def upgrade(self, host, to, timeout=60):
+        """Give a host another release of Slurm, and the stage that is built for
+        it. Its daemon of Slurm ends before and starts after; steps, munged and
+        all files but programs stay. For a lab with a root file system."""
+        if not self.record["rootfs"]:
+            raise LabError(f"lab '{self.name}' runs the machine's Slurm, which "
+                           "cannot be exchanged; start one with --slurm")
+        rootfs = release.root_of(release.chosen(to))
+        if not rootfs:
+            raise LabError(f"Slurm {to} is the machine's, without a root file "
+                           "system; choose another release")
+        stage = self.record["stage"] and release.stage_of(to)
+        if stage:
+            check_stage(stage, to)
+        daemon = hosts.daemons_of(host)[1:]
+        pid = self.pid(host)
+        for name in daemon:
+            self.end(host, name, timeout)
+        upgrade.show(pid, rootfs, stage)
+        with self._locked():
+            self.record["upgraded"][host] = to
+            self._save()
+        for name in daemon:
+            self.restart(host, name, timeout)
 
     def disk(self, host, size, path="/small"):
         """Mount an empty disk of this size on a host, writable by all. It

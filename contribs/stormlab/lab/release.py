@@ -33,11 +33,15 @@ def number(release=None):
     return chosen(release).removesuffix("-source")
 
 
-def stage_dir(release=None):
+def stage_of(release):
     """Where contribs/prepare stages STORM for a release."""
-    release = chosen(release)
     suffix = "" if release == MACHINES else "-" + release
-    return os.environ.get("STORM_STAGE") or f"{top_dir()}/_stage{suffix}"
+    return f"{top_dir()}/_stage{suffix}"
+
+
+def stage_dir(release=None):
+    """The stage of the release that was asked for, or STORM_STAGE."""
+    return os.environ.get("STORM_STAGE") or stage_of(chosen(release))
 
 
 def root_of(release):

@@ -22,6 +22,9 @@ MNT_DETACH = 2
 PR_SET_NAME = 15
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "ppc64le": 203,
                   "riscv64": 41, "s390x": 217}
+# the same number on all machines
+SYS_OPEN_TREE, SYS_MOVE_MOUNT = 428, 429
+AT_FDCWD, OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = -100, 1, 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -62,6 +65,24 @@ def pivot_root(new):
     _check(_libc.syscall(number, b".", b"."), "pivot_root")
     _check(_libc.umount2(b".", MNT_DETACH), "umount of the old root")
     os.chdir("/")
+
+
+def clone_mount(path):
+    """A copy of what is mounted at a path, not attached anywhere: a descriptor.
+    move_mount() attaches it, also in another mount name space."""
+    tree = _libc.syscall(SYS_OPEN_TREE, AT_FDCWD, _bytes(path),
+                         OPEN_TREE_CLONE | os.O_CLOEXEC)
+    _check(-(tree < 0), f"open_tree {path}")
+    return tree
+
+
+def move_mount(tree, path):
+    _check(_libc.syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, _bytes(path),
+                         MOVE_MOUNT_F_EMPTY_PATH), f"move_mount {path}")
+
+
+def setns(space, kind):
+    _check(_libc.setns(space, kind), "setns")
 
 
 def set_process_name(name):
@@ -166,7 +187,7 @@ def run_inside(pid, argv, uid, cwd, env):
     spaces = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
               for kind in ("pid", "uts", "ipc", "net", "mnt")]
     for fd in spaces:
-        _check(_libc.setns(fd, 0), "setns")
+        setns(fd, 0)
         os.close(fd)
     child = os.fork()
     if child == 0:
