@@ -198,7 +198,7 @@ static list_t *fanout_refuse_all(const char *nodelist)
 }
 
 /* The agent got no answer from its slurmd, or did not ask it: it refuses a
- * message of another release, which slurmd may accept. */
+ * message that it does not know, and slurmd may know it. */
 static bool fanout_no_answer(uint32_t rc)
 {
 	return rc == SLURM_UNEXPECTED_MSG_ERROR ||

@@ -314,6 +314,11 @@ static char *step_domain_cause(const struct step_domain *sd,
 				at);
 		return xstrdup_printf("nothing listens on %s", at);
 	}
+	/* The protocol is the same; then what differs is Slurm's, in which the
+	 * credential for the file is. */
+	if (f->why == STORM_EVERSION && f->sys == storm_protocol_version())
+		return xstrdup(
+			"its Slurm is older than this host's, and cannot read the credential for the file; upgrade slurmd there first");
 	if (f->why == STORM_EVERSION && f->sys)
 		return xstrdup_printf(
 			"its agent speaks protocol version %d, this host version %d; install the same STORM on both and restart slurmd there",

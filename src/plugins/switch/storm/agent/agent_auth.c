@@ -17,6 +17,7 @@
 #include "src/common/hostlist.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/slurm_protocol_common.h"
 #include "src/common/xmalloc.h"
 
 #include "agent.h"
@@ -116,17 +117,24 @@ static struct agent_creds *agent_creds_create(const struct agent_cred *arg)
 	return c;
 }
 
+/* The version of Slurm's protocol that the credential is in. */
+static uint16_t agent_auth_version(const struct storm_open_info *info)
+{
+	uint16_t version;
+
+	memcpy(&version, info->authority, sizeof(version));
+	return ntohs(version);
+}
+
 /* The content of a signed and unexpired credential.  False: it is none. */
 static bool agent_auth_extract(const struct storm_open_info *info,
 			       struct agent_cred *out)
 {
 	uint32_t len = info->authority_len - STEP_AUTHORITY_HEAD;
 	char *copy = xmalloc(len);
-	uint16_t version;
 
-	memcpy(&version, info->authority, sizeof(version));
 	memcpy(copy, (const char *) info->authority + STEP_AUTHORITY_HEAD, len);
-	return agent_cred_read(copy, len, ntohs(version), out);
+	return agent_cred_read(copy, len, agent_auth_version(info), out);
 }
 
 static int agent_auth_authority(const struct agent *a,
@@ -141,6 +149,13 @@ static int agent_auth_authority(const struct agent *a,
 		return STORM_OK; /* may launch, may send no file */
 	if (info->authority_len <= STEP_AUTHORITY_HEAD)
 		return STORM_EINVAL;
+	if (agent_auth_version(info) > SLURM_PROTOCOL_VERSION) {
+		storm_log_from(
+			&from, STORM_LOG_WARN,
+			"uid %u presented an sbcast credential of a newer Slurm than this node's for job %u: upgrade slurmd here",
+			info->uid, info->job_id);
+		return STORM_EVERSION;
+	}
 	if (!agent_auth_extract(info, &arg)) {
 		storm_log_from(
 			&from, STORM_LOG_ERROR,

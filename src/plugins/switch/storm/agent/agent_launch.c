@@ -39,6 +39,8 @@
 #define ANSWER_MAX 65536
 /* Slurm's header up to the length of the body, after the message's own */
 #define SLURM_HEAD 10
+/* Slurm 22.05's protocol version, the first one with that header */
+#define SLURM_HEAD_SINCE (38 << 8)
 
 struct agent_launch {
 	struct agent_io io;
@@ -215,6 +217,18 @@ static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 }
 
 /*
+ * A version of Slurm's protocol that slurmd reads, and answers in.  srun uses that
+ * of the oldest node when the job began.  So in a rolling upgrade a node that is
+ * upgraded gets an older one.
+ */
+static bool agent_launch_reads(uint16_t version)
+{
+	return version <= SLURM_PROTOCOL_VERSION &&
+	       version >= SLURM_MIN_PROTOCOL_VERSION &&
+	       version >= SLURM_HEAD_SINCE;
+}
+
+/*
  * The return code in slurmd's answer.  Slurm packs {u32 length of what follows,
  * u16 protocol version, u16 flags, u16 type, u32 length of the body, ...; the
  * sender's credential; the body}.  The body begins with the u32 return code.
@@ -236,7 +250,7 @@ static bool agent_launch_rc(const uint8_t *buf, size_t len, uint32_t *rc,
 	version = ntohs(version);
 	type = ntohs(type);
 	body = ntohl(body);
-	if (version != SLURM_PROTOCOL_VERSION ||
+	if (!agent_launch_reads(version) ||
 	    (type != RESPONSE_SLURM_RC_MSG && type != RESPONSE_SLURM_RC) ||
 	    body < sizeof(*rc) || body > len - 4 - SLURM_HEAD)
 		return false;
@@ -313,7 +327,7 @@ static bool agent_launch_is_launch(const uint8_t *msg, size_t len)
 	memcpy(&type, msg + 8, sizeof(type));
 	memcpy(&forward, msg + 14, sizeof(forward));
 	return ntohl(size) == len - sizeof(size) &&
-	       ntohs(version) == SLURM_PROTOCOL_VERSION &&
+	       agent_launch_reads(ntohs(version)) &&
 	       ntohs(type) == REQUEST_LAUNCH_TASKS && !forward;
 }
 
