@@ -27,7 +27,7 @@ from . import cgroups, net, release, sanitized, slurmconf, upgrade
 from .release import top_dir
 from .sysdep import (LabError, boot_id, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
-                     wait_process)
+                     wait_process, where_threads_wait)
 
 SWITCH = hosts.SWITCH
 
@@ -670,7 +670,8 @@ class Lab:
                          f"{node}: no agent listens on port {port}", 0.005)
             except LabError as e:
                 # Read the log now: during the wait it has grown.
-                raise LabError(f"{e}:\n" + self._tail(node)) from None
+                raise LabError(f"{e}:\n{self._tail(node)}\n"
+                               + where_threads_wait(self.pid(node))) from None
 
     def wait_attached(self, node, timeout=60):
         """Wait until slurmd has started or adopted the node's agent."""

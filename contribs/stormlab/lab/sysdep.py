@@ -3,6 +3,7 @@
 offer, and LabError, the exception whose text users see."""
 import ctypes
 import errno
+import glob
 import os
 import select
 import signal
@@ -144,6 +145,23 @@ def pids_in_namespace(pid):
         except OSError:
             pass
     return sorted(found)
+
+
+def where_threads_wait(pid):
+    """A line for each thread of a namespace's processes: what it is, its state,
+    and where in the kernel it waits. For messages."""
+    lines = []
+    for p in pids_in_namespace(pid):
+        for task in sorted(glob.glob(f"/proc/{p}/task/*")):
+            try:
+                with open(task + "/comm") as f, open(task + "/wchan") as g, \
+                        open(task + "/stat") as h:
+                    state = h.read().rpartition(")")[2].split()[0]
+                    lines.append(f"process {p}: {f.read().strip()} {state} "
+                                 f"{g.read()}")
+            except OSError:             # it has just ended
+                continue
+    return "\n".join(lines)
 
 
 def kill_process(pid, started, sig=signal.SIGKILL):
