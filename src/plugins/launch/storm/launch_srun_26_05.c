@@ -34,6 +34,21 @@ void stock_forwards_signal(int signal) __asm__("__real_launch_fwd_signal");
 void (*const launch_srun_our_signal)(int signal) = srun_forwards_signal;
 void (*const launch_srun_stock_signal)(int signal) = stock_forwards_signal;
 
+/*
+ * Slurm's srun launches in the version of its job.  Within an allocation that is
+ * its own version, though older nodes read no newer one than their own.  The
+ * step's is that of its oldest node, and slurmctld has signed in it.
+ */
+static void launch_srun_take_version(srun_job_t *job)
+{
+	job_step_create_request_msg_t *req = job->step_ctx->step_req;
+	const slurm_step_layout_t *layout =
+		job->step_ctx->step_resp->step_layout;
+
+	if (layout && layout->start_protocol_ver)
+		req->use_protocol_ver = layout->start_protocol_ver;
+}
+
 int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      slurm_opt_t *opt_local)
 {
@@ -43,10 +58,12 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 	if (rc)
 		return rc;
 	/* The job's stepmgr launches it, and srun ends. */
-	if (opt_local->srun_opt->async)
+	if (opt_local->srun_opt->async) {
 		launch_srun_not_served("--async");
-	else
-		launch_srun_created(job, opt_local, start);
+		return rc;
+	}
+	launch_srun_take_version(job);
+	launch_srun_created(job, opt_local, start);
 	return rc;
 }
 
