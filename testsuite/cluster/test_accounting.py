@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from harness import Lab, until
+from harness import Lab, number, until
 from sched_tests import command, running, submit, turns
 
 pytestmark = pytest.mark.storm_only
@@ -43,6 +43,14 @@ def listens(lab, port):
         os.path.exists(f"/proc/{lab.pid('ctl')}/net/{kind}")))
 
 
+def refused(lab):
+    """The error with which slurmdbd of 26.05 ends: its client library allows no
+    column in a result."""
+    log = pathlib.Path(lab.path("ctl", "/var/log/slurm/slurmdbd.log"))
+    return number() == "26.05" and re.search(
+        "error: (mysql_query failed: 5027 .*)", log.read_text())
+
+
 def account(lab):
     """From now on slurmctld has a slurmdbd. Returns the database's process."""
     database = lab.popen(["sh", "-ec", DATABASE], host="ctl", cwd="/",
@@ -58,7 +66,10 @@ def account(lab):
                     "--init-groups", "slurmdbd"], host="ctl", cwd="/",
                    env={"PATH": PATH})
     assert done.returncode == 0, done.stderr
-    until(lambda: listens(lab, 6819), "slurmdbd")
+    until(lambda: listens(lab, 6819) or refused(lab), "slurmdbd")
+    if refused(lab):
+        pytest.skip("SKIP: slurmdbd, stock as it is, cannot use this Debian's "
+                    f"MariaDB: {refused(lab)[1]}")
     text = (etc / "slurm.conf").read_text()
     name = re.search("ClusterName=(.*)", text)[1]
     (etc / "slurm.conf").write_text(text.replace(
