@@ -9,6 +9,7 @@ machine's namespace; a host is gone when its first process is killed.
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -21,6 +22,7 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 ENV = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C.UTF-8",
        "DEBIAN_FRONTEND": "noninteractive"}
 ADDRESS = {"ctl": "10.84.0.1", "n1": "10.84.0.11", "n2": "10.84.0.12"}
+NODES = ("n1", "n2")
 
 #: what dpkg itself writes whenever it is used
 LEDGERS = ("var/lib/dpkg/", "var/lib/apt/", "var/cache/apt/", "var/cache/ldconfig/",
@@ -50,6 +52,8 @@ NodeName=n1 NodeAddr=10.84.0.11 CPUs=4 RealMemory=1000
 NodeName=n2 NodeAddr=10.84.0.12 CPUs=4 RealMemory=1000
 PartitionName=all Nodes=n1,n2 Default=YES State=UP OverSubscribe=YES
 """
+#: known from 24.05 on
+CGROUP_CONF = "CgroupPlugin=disabled\n"
 
 #: A host's mounts, then its first process, which collects orphans.
 INIT = """
@@ -112,34 +116,29 @@ def root_archive(suite, cache):
     return path
 
 
-class Hosts:
-    """ctl, n1 and n2 in a root directory that is unpacked below `where`."""
+class Root:
+    """A root directory that is unpacked below `where`, and commands in it."""
 
     def __init__(self, archive, where):
         self.root = pathlib.Path(where) / "root"
         self.root.mkdir()
-        self.inits = {}
         subprocess.run(["tar", "-C", self.root, "--numeric-owner", "-xpf", archive],
                        check=True)
-        (self.root / "etc/slurm/slurm.conf").write_text(SLURM_CONF)
-        (self.root / "etc/hosts").write_text("127.0.0.1 localhost\n" + "".join(
-            f"{address} {name}\n" for name, address in ADDRESS.items()))
         (self.root / "etc/resolv.conf").touch()
-        self.install(["useradd", "-m", "user"])
 
-    # -- the file system ------------------------------------------------------
-
-    def install(self, argv, check=True, shown=None):
-        """Run a command on the file system, as no host; `shown` is seen at /mnt."""
+    def install(self, argv, check=True, shown=None, answer="", timeout=600, **env):
+        """Run a command on the file system, as no host, in this machine's network;
+        `shown` is seen at /mnt."""
         script = ('mount --make-rprivate / && mount --bind "$R" "$R" && '
                   'mount -t proc proc "$R/proc" && mount --rbind /dev "$R/dev" && '
+                  'mount --bind /etc/resolv.conf "$R/etc/resolv.conf" && '
                   '{ [ -z "$S" ] || mount --bind "$S" "$R/mnt"; } && '
                   'exec chroot "$R" "$@"')
         return subprocess.run(
             ["unshare", "-m", "sh", "-c", script, "_", *argv],
-            env={**ENV, "R": str(self.root), "S": str(shown or "")}, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, check=check, timeout=600)
+            env={**ENV, **env, "R": str(self.root), "S": str(shown or "")}, text=True,
+            input=answer, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            check=check, timeout=timeout)
 
     def picture(self):
         """{path: what it is}, without what dpkg keeps for itself."""
@@ -162,6 +161,37 @@ class Hosts:
             what = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
         return oct(st.st_mode), st.st_uid, st.st_gid, what
 
+    def changes(self, before):
+        """{path: (before, now)} of what is not as it was in that picture."""
+        now = self.picture()
+        return {p: (before.get(p), now.get(p)) for p in before.keys() | now.keys()
+                if before.get(p) != now.get(p)}
+
+    def down(self):
+        assert str(self.root) not in pathlib.Path(
+            "/proc/self/mountinfo").read_text()
+        shutil.rmtree(self.root)
+
+
+class Hosts(Root):
+    """ctl, n1 and n2, whose root directory it is."""
+
+    def __init__(self, archive, where):
+        super().__init__(archive, where)
+        self.inits = {}
+        etc = self.root / "etc"
+        (etc / "slurm/slurm.conf").write_text(SLURM_CONF)
+        if int(self.version().split(".")[0]) > 23:
+            (etc / "slurm/cgroup.conf").write_text(CGROUP_CONF)
+        (etc / "hosts").write_text("127.0.0.1 localhost\n" + "".join(
+            f"{address} {name}\n" for name, address in ADDRESS.items()))
+        self.install(["useradd", "-m", "user"])
+
+    def version(self):
+        """The revision of Slurm's packages."""
+        return self.install(["dpkg-query", "-W", "-f", "${Version}",
+                             "slurmd"]).stdout
+
     # -- hosts --------------------------------------------------------------
 
     def up(self):
@@ -179,7 +209,7 @@ class Hosts:
                            f"addr add {address}/24 dev eth0"])
             self.run(name, ["munged"], "munge")
         self.start("ctl", "slurmctld")
-        for node in ("n1", "n2"):
+        for node in NODES:
             self.start(node, "slurmd")
         self.settle()
 
@@ -234,6 +264,17 @@ class Hosts:
     def log(self, name, daemon="slurmd"):
         return self.run(name, ["cat", f"/var/log/slurm/{daemon}.log"]).stdout
 
+    def restart_nodes(self):
+        for node in NODES:
+            self.restart(node, "slurmd")
+        self.settle()
+
+    def serve(self):
+        """Wait for an agent on each node, of the slurmd that runs now."""
+        for node in NODES:
+            until(lambda: re.search("serves node|adopted", self.log(node).rsplit(
+                "slurmd started", 1)[1]), f"an agent on {node}")
+
     def agent(self, name):
         """The pid of its agent, within the host; None: it has none."""
         found = self.run(name, ["pgrep", "-ox", "storm_agent"], check=False)
@@ -246,6 +287,4 @@ class Hosts:
             process.wait()
             process.stdout.close()
             until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of a host")
-        assert str(self.root) not in pathlib.Path(
-            "/proc/self/mountinfo").read_text()
-        shutil.rmtree(self.root)
+        super().down()

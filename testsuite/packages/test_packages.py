@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """The Debian packages on bare hosts: see README."""
-import os
-import pathlib
-import platform
 import re
 import shutil
 import subprocess
 
-import pytest
+from bare_hosts import NODES, until
 
-from bare_hosts import Hosts, root_archive, until
-
-TOP = pathlib.Path(__file__).resolve().parents[2]
-DEBS = pathlib.Path(os.environ.get("STORM_DEBS") or TOP / "_debs")
-CACHE = os.environ.get("STORM_CACHE") or TOP / ".cache"
-SUITE = os.environ.get("STORM_SUITE") or \
-    platform.freedesktop_os_release()["VERSION_CODENAME"]
 NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld", "libstorm0",
          "libstorm-dev", "stormlab")
 
@@ -23,27 +13,6 @@ NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld", "libstorm
 def field(deb, name):
     return subprocess.run(["dpkg-deb", "-f", deb, name], check=True, text=True,
                           capture_output=True).stdout.strip()
-
-
-def debs():
-    return {name: next(DEBS.glob(f"{name}_*.deb")) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def hosts(tmp_path_factory):
-    if os.geteuid() != 0:
-        pytest.skip("SKIP: only root can make hosts of namespaces")
-    if not shutil.which("mmdebstrap"):
-        pytest.skip("SKIP: install the package mmdebstrap")
-    if not list(DEBS.glob("slurm-storm-client_*.deb")):
-        pytest.skip(f"SKIP: no packages in {DEBS}: run 'contribs/prepare debs'")
-    h = Hosts(root_archive(SUITE, CACHE), tmp_path_factory.mktemp("bare"))
-    try:
-        h.up()
-        h.before = h.picture()
-        yield h
-    finally:
-        h.down()
 
 
 def renamed(deb, folder, **fields):
@@ -79,17 +48,8 @@ def known(hosts):
     return [name for name in listed.split() if name in NAMES]
 
 
-def restart_nodes(hosts):
-    for node in ("n1", "n2"):
-        hosts.restart(node, "slurmd")
-    hosts.settle()
-
-
 def launches_by_storm(hosts):
-    for node in ("n1", "n2"):
-        until(lambda: "serves node" in hosts.log(node).rsplit(
-            "slurmd started", 1)[1] or "adopted" in hosts.log(node).rsplit(
-                "slurmd started", 1)[1], f"an agent on {node}")
+    hosts.serve()
     done = hosts.srun("--launch=storm", "-vv", "hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"], done
     assert re.search(r"storm: launches StepId=\S+ on 2 nodes, by multicast",
@@ -104,24 +64,27 @@ def test_bare_hosts_launch_by_slurm(hosts):
         hosts.srun("--launch=storm", "hostname").stderr
 
 
-def test_another_slurm_is_refused(hosts, tmp_path):
+def test_another_slurm_is_refused(hosts, debs, tmp_path):
     """The packages are for one revision of Slurm's."""
-    deb = debs()["slurm-storm-node"]
-    slurm = hosts.run("n1", ["dpkg-query", "-W", "-f", "${Version}",
-                             "slurmd"]).stdout
-    assert f"slurmd (= {slurm})" in field(deb, "Depends")
+    assert set(debs) == set(NAMES)
+    slurm = hosts.version()
+    for name, needs in (("client", "slurm-client"), ("node", "slurmd"),
+                        ("ctld", "slurmctld")):
+        assert f"{needs} (= {slurm})" in field(debs[f"slurm-storm-{name}"],
+                                               "Depends").split(", ")
+    deb = debs["slurm-storm-node"]
     renamed(deb, tmp_path, Depends=(f"slurmd (= {slurm})",
                                     f"slurmd (= {slurm}.1)"))
     done = apt(hosts, "install", f"/mnt/{deb.name}", shown=tmp_path)
     assert done.returncode != 0 and "slurmd (=" in done.stdout, done.stdout
 
 
-def test_install(hosts, tmp_path):
+def test_install(hosts, debs, tmp_path):
     """One restart of slurmd, and not a line of configuration."""
-    for deb in debs().values():
+    for deb in debs.values():
         shutil.copy(deb, tmp_path)
     install(hosts, tmp_path)
-    restart_nodes(hosts)
+    hosts.restart_nodes()
     launches_by_storm(hosts)
     said = hosts.run("ctl", ["sbcast_storm", "--version"]).stdout
     assert "the same here: libslurmfull.so" in said, said
@@ -129,17 +92,17 @@ def test_install(hosts, tmp_path):
         assert list(hosts.root.glob(f"usr/share/man/man?/{page}.gz")), page
 
 
-def test_upgrade(hosts, tmp_path):
+def test_upgrade(hosts, debs, tmp_path):
     """A later build of the same version: slurmd's restart replaces the agent."""
-    old = {node: hosts.agent(node) for node in ("n1", "n2")}
+    old = {node: hosts.agent(node) for node in NODES}
     assert all(old.values())
-    for deb in debs().values():
+    for deb in debs.values():
         version = field(deb, "Version")
         renamed(deb, tmp_path, Version=(version, version + "+more"),
                 **{"Depends": (version, version + "+more")})
     install(hosts, tmp_path)
-    restart_nodes(hosts)
-    for node in ("n1", "n2"):
+    hosts.restart_nodes()
+    for node in NODES:
         until(lambda: hosts.agent(node) not in (None, old[node]), "a new agent")
         assert f"replacing the agent (pid {old[node]}): it does not run " \
             "/usr/libexec/slurm-storm/storm_agent as it is now" in hosts.log(node)
@@ -150,8 +113,8 @@ def test_plugins_alone(hosts):
     """A login host has no agent, and slurmd says so once."""
     done = apt(hosts, "remove", "slurm-storm-node")
     assert done.returncode == 0, done.stdout
-    restart_nodes(hosts)
-    for node in ("n1", "n2"):
+    hosts.restart_nodes()
+    for node in NODES:
         (line,) = [l for l in hosts.log(node).splitlines()
                    if "this host has no /usr/libexec/slurm-storm/storm_agent" in l]
         assert "error" not in line
@@ -161,10 +124,9 @@ def test_removed(hosts):
     """What stays is configuration, which does nothing."""
     done = apt(hosts, "remove", *known(hosts))
     assert done.returncode == 0, done.stdout
-    left = {p: w for p, w in hosts.picture().items()
-            if hosts.before.get(p) != w}
+    left = hosts.changes(hosts.before)
     assert set(left) == {"etc/slurm/storm-plugstack.conf"}, left
-    for node in ("n1", "n2"):
+    for node in NODES:
         hosts.restart(node, "slurmd")
         started = hosts.log(node).rsplit("slurmd version", 1)[1]
         assert "storm" not in started and "spank" not in started, started
@@ -172,7 +134,7 @@ def test_removed(hosts):
     hosts.settle()
     done = hosts.srun("hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"] and not done.stderr, done
-    for node in ("n1", "n2"):
+    for node in NODES:
         until(lambda: not hosts.agent(node), f"the end of the agent on {node}")
 
 
@@ -181,8 +143,5 @@ def test_purged(hosts):
     assert set(known(hosts)) == {"slurm-storm-client", "slurm-storm-node"}
     done = apt(hosts, "purge", *known(hosts))
     assert done.returncode == 0, done.stdout
-    after = hosts.picture()
-    assert {p: (hosts.before.get(p), after.get(p))
-            for p in hosts.before.keys() | after.keys()
-            if hosts.before.get(p) != after.get(p)} == {}
+    assert not hosts.changes(hosts.before)
     assert not known(hosts)
