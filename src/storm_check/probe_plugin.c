@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "probe_plugin.h"
+#include "src/storm_common/slurm_build.h"
 
 struct image {
 	const char *at;
@@ -48,6 +49,22 @@ static bool image_is_elf(const struct image *f)
 	       e->e_shentsize == sizeof(ElfW(Shdr)) &&
 	       e->e_ident[EI_CLASS] ==
 		       (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+}
+
+static const ElfW(Shdr) * image_named(const struct image *f, const char *name)
+{
+	const ElfW(Ehdr) *e = image_part(f, 0, sizeof(*e));
+	const ElfW(Shdr) *names = image_section(f, e->e_shstrndx), *s;
+	size_t size = strlen(name) + 1;
+
+	for (uint32_t i = 0; names && (s = image_section(f, i)); i++) {
+		const char *its =
+			image_part(f, names->sh_offset + s->sh_name, size);
+
+		if (its && !memcmp(its, name, size))
+			return s;
+	}
+	return NULL;
 }
 
 /* The number that a symbol names, by the section that it is in. */
@@ -91,23 +108,35 @@ static const uint32_t *image_find(const struct image *f, const char *name)
 	return NULL;
 }
 
-int probe_plugin(const char *path)
+/* The file stays mapped until the end of this process.  -1: errno is set, 0 if it is
+ * no program or library for this machine. */
+static int image_open(struct image *f, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const uint32_t *version = NULL;
-	struct image f = { 0 };
 	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	f->len = st.st_size;
+	f->at = f->len ? mmap(NULL, f->len, PROT_READ, MAP_PRIVATE, fd, 0) :
+			 MAP_FAILED;
+	close(fd);
+	errno = 0;
+	return f->at != MAP_FAILED && image_is_elf(f) ? 0 : -1;
+}
+
+int probe_plugin(const char *path)
+{
+	const uint32_t *version = NULL;
+	struct image f;
 	uint32_t n;
 
-	if (fd < 0 || fstat(fd, &st)) {
+	if (!image_open(&f, path)) {
+		version = image_find(&f, "plugin_version");
+	} else if (errno) {
 		printf("%s\n", strerror(errno));
 		return 1;
 	}
-	f.len = st.st_size;
-	f.at = f.len ? mmap(NULL, f.len, PROT_READ, MAP_PRIVATE, fd, 0) :
-		       MAP_FAILED;
-	if (f.at != MAP_FAILED && image_is_elf(&f))
-		version = image_find(&f, "plugin_version");
 	if (!version) {
 		puts("no plugin of Slurm's for this machine");
 		return 1;
@@ -115,4 +144,40 @@ int probe_plugin(const char *path)
 	memcpy(&n, version, sizeof(n)); /* it may be unaligned */
 	printf("%02u.%02u.%u\n", n >> 16, n >> 8 & 0xff, n & 0xff);
 	return 0;
+}
+
+int probe_record(const char *path)
+{
+	const ElfW(Shdr) * s;
+	struct image f;
+	const char *text, *line;
+
+	if (image_open(&f, path) || !(s = image_named(&f, SLURM_BUILD_SECTION)))
+		return 1;
+	text = image_part(&f, s->sh_offset, s->sh_size);
+	if (!text || !s->sh_size || text[s->sh_size - 1] ||
+	    !(line = strchr(text, '\n')))
+		return 1;
+	printf("%.*s %s\n", (int) (line - text), text, line + 1);
+	return 0;
+}
+
+int probe_build_id(const char *path)
+{
+	const size_t before = sizeof(ElfW(Nhdr)) + sizeof(ELF_NOTE_GNU);
+	const ElfW(Shdr) * s;
+	const ElfW(Nhdr) * note;
+	const uint8_t *id;
+	struct image f;
+
+	if (image_open(&f, path) ||
+	    !(s = image_named(&f, ".note.gnu.build-id")))
+		return 1;
+	note = image_part(&f, s->sh_offset, sizeof(*note));
+	id = note ? image_part(&f, s->sh_offset + before, note->n_descsz) :
+		    NULL;
+	for (size_t i = 0; id && i < note->n_descsz; i++)
+		printf("%02x", id[i]);
+	puts("");
+	return !id;
 }

@@ -4,6 +4,8 @@
  *
  *	conf FILE PLUGSTACK	the faults of storm.conf, and what other checks need
  *	plugin FILE		the version of Slurm that a plugin is for
+ *	record FILE		the Slurm that a plugin or program of ours was built for
+ *	build-id FILE		which build a library is
  *	port NUMBER		who has the agents' port
  *	hear, shout		multicast: see probe_cast.c
  *
@@ -85,6 +87,10 @@ int main(int argc, char **argv)
 		return probe_conf(argv[2], argv[3]);
 	if (!strcmp(verb, "plugin") && argc == 3)
 		return probe_plugin(argv[2]);
+	if (!strcmp(verb, "record") && argc == 3)
+		return probe_record(argv[2]);
+	if (!strcmp(verb, "build-id") && argc == 3)
+		return probe_build_id(argv[2]);
 	if (!strcmp(verb, "port") && argc == 3)
 		return probe_port(argv[2]);
 	if (!strcmp(verb, "hear") && argc == 6)

@@ -21,9 +21,15 @@
 #define LIBRARY "libslurmfull.so"
 #define ID_MAX 64 /* bytes; GNU ld's have 20 */
 
-/* The compiler must read it here, and not put its bytes into code: a test changes
+/* In a section of its own, where storm_check finds it in the file. */
+#define RECORD __attribute__((used, section(SLURM_BUILD_SECTION)))
+static const char record[] RECORD = STORM_SLURM_REVISION
+	"\n" STORM_SLURM_BUILD_ID;
+
+/* The compiler must read it there, and not put its bytes into code: a test changes
  * the file. */
-static const char *const volatile recorded = STORM_SLURM_BUILD_ID;
+static const char *const volatile recorded =
+	record + sizeof(STORM_SLURM_REVISION);
 
 /* Found once. */
 static struct {

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where each of STORM's files has the revision and, in the next line, the build-id that
+ * it was built for: text, with its NUL. */
+#define SLURM_BUILD_SECTION ".storm.slurm"
+
 /*
  * The build-id among the notes of an object (PT_NOTE), whose alignment is 4 or
  * 8.  Its length, and *id points into the notes; 0 if there is none.

@@ -3,6 +3,7 @@
 fault of a broken set-up, with its remedy, also where no program of Slurm runs."""
 import glob
 import os
+import re
 import subprocess
 
 import pytest
@@ -181,20 +182,41 @@ def test_plugins_of_another_slurm(lab, tmp_path):
     """Their version is read from the files, which are not loaded."""
     with open(stage_dir() + "/lib/slurm-storm/spank_storm.so", "rb") as f:
         image = f.read()
-    is_slurm = lab.run(["srun", "--version"], cwd="/").stdout.split()[1]
-    major, minor, micro = map(int, is_slurm.split("."))
-
-    def number(micro):
-        return (major << 16 | minor << 8 | micro).to_bytes(4, "little")
-
-    assert number(micro) in image
+    said = lab.run(["scontrol", "-V"], host="n1", cwd="/").stdout
+    is_now = re.search(r"[\d.]+", said)[0]
+    major, minor, micro = map(int, is_now.split("."))
+    number = major << 16 | minor << 8 | micro
+    ours = number.to_bytes(4, "little")
+    assert ours in image
     os.mkdir(lab.dir + "/home/plugins")
     with open(lab.dir + "/home/plugins/spank_storm.so", "wb") as f:
-        f.write(image.replace(number(micro), number(micro + 1)))
+        f.write(image.replace(ours, (number - 1).to_bytes(4, "little")))
     replace(lab, "slurm.conf", "PluginDir=", "PluginDir=/home/plugins:")
-    only(check(lab), "/home/plugins/spank_storm.so is for Slurm "
-         f"{major}.{minor:02}.{micro + 1}, and this is Slurm {is_slurm}: build "
-         f"and install STORM for {is_slurm}")
+    only(check(lab), f"/home/plugins/spank_storm.so is for Slurm {major}."
+         f"{minor:02}.{micro - 1}, and this is Slurm {is_now}: build and "
+         f"install STORM for {is_now}")
+
+
+def test_plugins_of_another_build(lab):
+    """The guard would refuse them; this tells before a job does."""
+    lines = check(lab, code=0)
+    (line,) = [l for l in lines if "libslurmfull.so" in l]
+    library = line.split()[1]
+    assert line == f"ok       {library} is the one that STORM was built for"
+    said = lab.run(["/run/stormlab/stage/bin/sbcast_storm", "--version"],
+                   host="n1", cwd="/").stdout
+    revision, mine = re.search(r"built for Slurm (\S+), libslurmfull.so (\S+)",
+                               said).groups()
+    with open(stage_dir() + "/lib/slurm-storm/spank_storm.so", "rb") as f:
+        image = f.read()
+    assert image.count(mine.encode()) == 1
+    os.makedirs(lab.dir + "/home/other", exist_ok=True)
+    with open(lab.dir + "/home/other/spank_storm.so", "wb") as f:
+        f.write(image.replace(mine.encode(), mine[::-1].encode()))
+    replace(lab, "slurm.conf", "PluginDir=", "PluginDir=/home/other:")
+    only(check(lab), f"{library} is not the one of Slurm {revision}, which "
+         "/home/other/spank_storm.so was built for: all steps get Slurm's own "
+         "launch: install STORM for this Slurm, or build it again")
 
 
 def test_plugstack(lab):
