@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from contexts import Step, command, context, srun
+from contexts import COUNT_THEM, Step, command, context, has_none, srun
 from harness import Lab, save_jobs, until
 
 pytestmark = pytest.mark.storm_only
@@ -50,10 +50,10 @@ def test_quota(lab):
     job, hoarder = hoard(lab, 8)
     try:
         assert leased(lab, job) == EACH
-        done = lab.run(["srun", "-v", "-n1", "sh", "-c",
-                        "env | grep -c ^STORM_CONTEXT"], user="user")
-        assert done.stdout == "0\n", done
-        assert "as many as ContextsPerUser in storm.conf allows" in done.stderr
+        has_none(lab.run(["srun", "-v", "-n1", "sh", "-c", COUNT_THEM],
+                         user="user"),
+                 why="this user's steps have as many as ContextsPerUser in "
+                 "storm.conf allows")
         context(srun(lab, "-n1", user="other")[0])
         context(srun(lab, "-n1", user="root")[0])
         assert f"uid 20001 has {EACH}, as many as ContextsPerUser" in \

@@ -14,9 +14,20 @@ import time
 import pytest
 
 from conftest import make
-from harness import HERE, STOCK, compare, same, until
+from harness import HERE, MACHINES, STOCK, chosen, compare, same, until
 
 pytestmark = pytest.mark.storm_only
+
+if chosen() == MACHINES:
+    REVOKED = "Job credential revoked"
+    NOT_THE_MAKER = "Invalid job credential"
+    NO_CGROUP = "Plugin initialization failed"
+else:
+    # since 23.11 slurmd has one answer for most credentials that it refuses, and
+    # unpacks none that it cannot verify
+    REVOKED = "Invalid job credential"
+    NOT_THE_MAKER = "Header lengths are longer than data received"
+    NO_CGROUP = "Slurmd could not set up environment for batch job"
 
 #: srun runs it after it has the step and its credential, before the launch
 GATE = """\
@@ -76,6 +87,17 @@ def refused(runs, text, code=None):
         assert step["fallback"] is None and not step["resent"], str(storm)
 
 
+def in_part(cluster):
+    """Only n2 refuses. A slurmstepd of Slurm 24.11 whose task is killed while it
+    begins waits for srun now and then, of stock's launch too: then again."""
+    for _ in range(10):
+        runs = same(cluster, PART, storm=False, only=["code"])
+        if chosen() == MACHINES or not any(
+                "Timed out waiting for job step" in run.err for run in runs):
+            break
+    return runs
+
+
 # -- the job's prolog ----------------------------------------------------------
 
 def resume(cluster):
@@ -95,7 +117,7 @@ def resume(cluster):
 
 
 #: a node's answer is either one: the first prolog that fails ends the job
-PROLOG = r"failed on node (\w+): Job (?:prolog failed|credential revoked)$"
+PROLOG = rf"failed on node (\w+): (?:Job prolog failed|{REVOKED})$"
 
 
 def prolog(request, what, nodes, script):
@@ -164,8 +186,7 @@ def test_credential_of_another_maker(two):
     on(two, "n2", "mount --bind /run/other.conf /etc/slurm/slurm.conf")
     two.lab.restart("n2", "slurmd")
     two.lab.wait_agents(["n2"])
-    refused(same(two, PART, storm=False),
-            "failed on node n2: Invalid job credential")
+    refused(in_part(two), "failed on node n2: " + NOT_THE_MAKER)
 
 
 @pytest.mark.every_release
@@ -176,7 +197,7 @@ def test_job_gone(two):
         two.cancel(two.job)
         runs.append(let_go(one))
         two.job = two.allocate(2)
-    refused(runs, "Job credential revoked")
+    refused(runs, REVOKED)
 
 
 def test_node_drained_in_between(two):
@@ -210,14 +231,14 @@ def test_node_down_in_between(two):
 def both_ways(cluster, script, text):
     """Run the script on n2, and then on n1, too."""
     on(cluster, "n2", script)
-    refused(same(cluster, PART, storm=False), text)
+    refused(in_part(cluster), text)
     on(cluster, "n1", script)
     refused(same(cluster, ALL, storm=False), text)
 
 
 def test_uid_unknown(two):
-    """slurmd only logs it. Its next launch would hang, by stock's srun too: it
-    keeps the lock of its cache of groups."""
+    """slurmd 22.05 only logs it. Its next launch would hang, by stock's srun
+    too: it keeps the lock of its cache of groups. Later ones refuse."""
     on(two, "n2", "grep -v ^user: /etc/passwd >/run/passwd; "
        "mount --bind /run/passwd /etc/passwd")
     two.lab.restart("n2", "slurmd")
@@ -226,7 +247,10 @@ def test_uid_unknown(two):
         two.lab.kill("n2", "slurmd")
         two.lab.restart("n2", "slurmd")
 
-    same(two, ALL, between=fresh_slurmd)
+    if chosen() == MACHINES:
+        same(two, ALL, between=fresh_slurmd)
+    else:
+        refused(in_part(two), "failed on node n2: Unspecified error")
     assert "uid=20001" in two.lab.log("n2", "slurmd")
 
 
@@ -253,7 +277,7 @@ def test_cgroup_cannot_be_made(request):
     c = lab(request, "cgroup", conf={"ProctrackType": "proctrack/cgroup"})
     on(c, "n2", "mount -o remount,ro,bind /sys/fs/cgroup/freezer")
     stock, storm = same(c, ALL)
-    assert "task 1 launch failed: Plugin initialization failed" in stock.err
+    assert "task 1 launch failed: " + NO_CGROUP in stock.err, str(stock)
 
 
 def test_cpu_binding_outside_of_the_step(request):

@@ -10,23 +10,28 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Slurm 22.05's buf_t, as far as it is needed here */
+#define VERSION_24_11 (42 << 8)
+
+/* Slurm's buf_t, as far as it is needed here */
 struct buffer {
 	uint32_t magic;
 	char *head;
 	uint32_t size, processed;
 };
 
-/* In a launch message the ids of the step are first, then the credential. */
+/* In a launch message the ids of the step are first, then the credential.  From
+ * 24.11 on a number for the whole federation stands before the job's. */
 void slurm_cred_pack(void *cred, struct buffer *buf, uint16_t version)
 {
 	void (*real)(void *cred, struct buffer *buf, uint16_t version);
 	void *found = dlsym(RTLD_NEXT, "slurm_cred_pack");
+	char *at =
+		buf->head + (version >= VERSION_24_11 ? sizeof(uint64_t) : 0);
 	uint32_t job;
 
-	memcpy(&job, buf->head, sizeof(job));
+	memcpy(&job, at, sizeof(job));
 	job = htonl(ntohl(job) + 1);
-	memcpy(buf->head, &job, sizeof(job));
+	memcpy(at, &job, sizeof(job));
 	memcpy(&real, &found, sizeof(real));
 	real(cred, buf, version);
 }
