@@ -3,8 +3,9 @@
  *
  * The file "watch" in the node's directory has the pid of the slurmd that asked
  * last; a record lock on it is the turn.  By inotify each slurmd sees that the
- * other has asked, has given the turn away, or has ended.  A record lock ends
- * with its process, and a child does not inherit it.
+ * other has asked, has given the turn away, or has ended.  Where the system has
+ * no inotify instance left it looks now and then.  A record lock ends with its
+ * process, and a child does not inherit it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -25,10 +26,11 @@
 #include "src/plugins/switch/storm/local/local.h"
 
 #define PID_TEXT 12 /* all are of one length */
+#define LOOK 200    /* ms, without inotify */
 
 static struct {
-	int file; /* stays open: closing it would end the lock */
-	int events;
+	int file;   /* stays open: closing it would end the lock */
+	int events; /* -1: there is no inotify */
 } t = { .file = -1, .events = -1 };
 
 static void agent_turn_sign(void)
@@ -75,6 +77,18 @@ static bool agent_turn_lock(short type)
 	return !fcntl(t.file, F_SETLK, &lock);
 }
 
+static int agent_turn_watch(const char *path)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	if (fd >= 0 &&
+	    inotify_add_watch(fd, path, IN_MODIFY | IN_CLOSE_WRITE) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 int agent_turn_begin(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
@@ -85,13 +99,9 @@ int agent_turn_begin(const char *rundir, const char *node)
 	snprintf(path, sizeof(path), "%s/%s/watch",
 		 rundir ? rundir : STORM_RUNDIR, node);
 	t.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	t.events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (t.file < 0 || t.events < 0 ||
-	    inotify_add_watch(t.events, path, IN_MODIFY | IN_CLOSE_WRITE) < 0) {
-		err = errno;
-		agent_turn_end();
-		return err;
-	}
+	if (t.file < 0)
+		return errno;
+	t.events = agent_turn_watch(path);
 	agent_turn_sign();
 	return 0;
 }
@@ -115,7 +125,7 @@ bool agent_turn_wait(int wake)
 		};
 		bool mine = p[2].fd < 0 && agent_turn_lock(F_WRLCK);
 
-		poll(p, 3, mine ? 0 : -1);
+		poll(p, 3, mine ? 0 : t.events < 0 ? LOOK : -1);
 		if (p[2].fd >= 0)
 			close(p[2].fd);
 		if (p[0].revents)

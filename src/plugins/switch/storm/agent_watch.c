@@ -120,7 +120,8 @@ static bool agent_watch_wait(int ms, bool *agent_gone)
 	if (agent_gone)
 		*agent_gone = p[2].revents ||
 			      (p[3].revents && !agent_watch_read());
-	return p[0].revents || (p[5].revents && !agent_turn_keep());
+	return p[0].revents ||
+	       ((p[5].revents || p[5].fd < 0) && !agent_turn_keep());
 }
 
 /* ------------------------------------------------------------ start and end --- */
