@@ -5,7 +5,7 @@ import pathlib
 import re
 
 import gang_rules
-from harness import Cluster, epilog_ran, until, write_epilog
+from harness import Cluster, epilog_ran, need_records, until, write_epilog
 from lab import slurmconf
 
 NODES = 2
@@ -24,6 +24,7 @@ class Gang(Cluster):
                  **options):
         self.empty = {}         # {node: position in its trace when nothing ran}
         self.quantum = quantum
+        need_records()
         super().__init__(name, nodes, cpus=cpus, standing=False, gang=gang,
                          quantum=quantum, **options)
 

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 import normal
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,7 +23,8 @@ TOP = HERE.parents[1]
 sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
 from lab import Lab, LabError  # noqa: E402, F401
-from lab.release import MACHINES, chosen, number, stage_dir  # noqa: E402, F401
+from lab.release import (  # noqa: E402, F401
+    MACHINES, chosen, number, other_source, stage_dir)
 from lab.sanitized import runtimes  # noqa: E402
 from long_rule import LONG  # noqa: E402, F401
 
@@ -37,6 +40,14 @@ PROGRAMS = ["taskdo", "chain", "mpi_sum", "uselib"]
 def sanitized():
     """The plugins of this stage are built with the sanitizers."""
     return bool(runtimes(stage_dir()))
+
+
+def need_records():
+    """Without them slurmctld gives no contexts and no turns."""
+    if versions := other_source():
+        pytest.skip("SKIP: slurmctld's records are those of Slurm {1}, the "
+                    "source was of {0}; --slurm {2}-source has both of one"
+                    .format(*versions, number()))
 
 
 def until(condition, what, timeout=120, interval=0.01):

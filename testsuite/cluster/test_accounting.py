@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from harness import Lab, number, until
+from harness import Lab, need_records, number, until
 from sched_tests import command, running, submit, turns
 
 pytestmark = pytest.mark.storm_only
@@ -93,6 +93,7 @@ def test_sacct_has_the_account():
     if missing:
         pytest.skip(f"SKIP: no {', '.join(missing)}: apt-get install "
                     "--no-install-recommends slurmdbd mariadb-server-core")
+    need_records()
     lab = Lab(f"sched{os.getpid()}-account")
     lab.up(2, gang=2, quantum=20, cpus=1)
     database = None

@@ -10,7 +10,8 @@ import pytest
 
 from contexts import (COUNT_THEM, SHOW, Step, apart, command, context,
                       has_none, srun)
-from harness import HERE, MACHINES, Lab, save_jobs, stage_dir, until
+from harness import (HERE, MACHINES, Lab, need_records, save_jobs, stage_dir,
+                     until)
 
 pytestmark = pytest.mark.storm_only
 
@@ -19,6 +20,7 @@ COUNT = 4
 
 @pytest.fixture(scope="module")
 def lab():
+    need_records()
     made = Lab(f"contexts{os.getpid()}")
     made.up(2, storm_conf={"ContextCount": COUNT}, cpus=8)
     try:

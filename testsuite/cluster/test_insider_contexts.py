@@ -6,7 +6,7 @@ import os
 import pytest
 
 from contexts import COUNT_THEM, Step, command, context, has_none, srun
-from harness import Lab, save_jobs, until
+from harness import Lab, need_records, save_jobs, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -16,6 +16,7 @@ COUNT, EACH = 64, 3
 
 @pytest.fixture(scope="module")
 def lab():
+    need_records()
     made = Lab(f"insider{os.getpid()}-contexts")
     made.up(2, storm_conf={"ContextCount": COUNT, "ContextsPerUser": EACH},
             cpus=80)

@@ -8,8 +8,8 @@ import re
 import pytest
 
 import contexts
-from harness import (MACHINES, Lab, LabError, chosen, save_jobs, until,
-                     write_epilog)
+from harness import (MACHINES, Lab, LabError, chosen, need_records, save_jobs,
+                     until, write_epilog)
 from sched_tests import *  # noqa: F401, F403
 from sched_tests import (CONF, command, edit, running, standing, state,
                          strobed, strobes, submit, turns)
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.storm_only
 
 
 def new_lab(name, nodes=2, **options):
+    need_records()
     made = Lab(f"sched{os.getpid()}-{name}")
     made.up(nodes, **{"gang": 2, "quantum": 20, "cpus": 1, **options})
     return made

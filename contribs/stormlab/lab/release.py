@@ -6,6 +6,7 @@ place of the machine's directories. In 26.05-source Slurm is not stock, but
 built from the source that STORM was built with.
 """
 import os
+import re
 
 from .sysdep import LabError
 
@@ -44,12 +45,30 @@ def stage_dir(release=None):
     return os.environ.get("STORM_STAGE") or stage_of(chosen(release))
 
 
+def _cache():
+    return os.path.realpath(os.environ.get("STORM_CACHE")
+                            or top_dir() + "/.cache")
+
+
+def other_source(release=None):
+    """Where contribs/prepare took a source for that of the binaries, their two
+    versions; else None."""
+    try:
+        with open(f"{_cache()}/slurm-source-{chosen(release)}/origin") as f:
+            found = re.search(r"(\d+\.\d+\.\d+)[^/ ]* \d+ for (\d+\.\d+\.\d+)",
+                              f.read())
+    except FileNotFoundError:
+        return None
+    if not found or chosen(release).endswith("-source"):
+        return None
+    return found.groups() if found[1] != found[2] else None
+
+
 def root_of(release):
     """The root file system of a release; None for the machine's own."""
     if release == MACHINES:
         return None
-    cache = os.environ.get("STORM_CACHE") or top_dir() + "/.cache"
-    root = f"{os.path.realpath(cache)}/root-{release}"
+    root = f"{_cache()}/root-{release}"
     mark, mode = ("slurm", "slurm-source") if release.endswith("-source") \
         else ("root", "packages")
     if not os.path.exists(f"{root}/etc/stormlab-{mark}"):
