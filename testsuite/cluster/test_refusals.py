@@ -168,7 +168,6 @@ def test_credential_expired(request):
     refused([let_go(one) for one in both], "credential expired")
 
 
-@pytest.mark.every_release
 def test_credential_of_another_job(two):
     library = two.bin / "otherjob.so"
     subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
