@@ -4,6 +4,8 @@ import re
 import shutil
 import subprocess
 
+import pytest
+
 from bare_hosts import NODES, until
 
 NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld", "libstorm0",
@@ -55,6 +57,14 @@ def launches_by_storm(hosts):
     assert re.search(r"storm: launches StepId=\S+ on 2 nodes, by multicast",
                      done.stderr), done.stderr
     assert "falling back" not in done.stderr, done.stderr
+
+
+def test_lintian(release, debs):
+    if not shutil.which("lintian"):
+        pytest.skip("SKIP: install the package lintian")
+    done = subprocess.run(["lintian", *release.debs.glob("*.changes")], text=True,
+                          stdout=subprocess.PIPE, check=False)
+    assert done.returncode == 0 and not done.stdout, done.stdout
 
 
 def test_bare_hosts_launch_by_slurm(hosts):
