@@ -76,12 +76,12 @@ def let_go(one):
     return one.finish()
 
 
-def refused(runs, text, code=None):
+def refused(runs, text, code=None, only=None):
     """Stock was refused for the reason that the test is about, STORM as stock
     was, and by the launch message that STORM cast."""
     stock, storm = runs
     assert stock.code != 0 and text in stock.err, f"stock itself: {stock}"
-    compare(stock, storm, code=code)
+    compare(stock, storm, code=code, only=only)
     if not STOCK:
         (step,) = storm.steps
         assert step["fallback"] is None and not step["resent"], str(storm)
@@ -135,7 +135,7 @@ def test_prolog_fails(request):
     # whether srun still says "Prolog failure on node n1" is a race
     runs = same(c, "-N1 -n1 {do} say ran", code=182, alone=True, storm=False,
                 only=["code", "out"], between=lambda: resume(c))
-    refused(runs, "Job prolog failed")
+    refused(runs, "Job prolog failed", only=["code", "out"])
 
 
 def test_prolog_fails_on_all_nodes(request):
