@@ -43,6 +43,10 @@ DAEMONS = {"slurmd": "slurmd", "slurmctld": "slurmctld", "munged": "munged",
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
+#: In slurmd's log: the agent that it goes on with.
+AGENT_KEPT = re.compile(r"(?:storm: adopted the agent|"
+                        r"storm_agent: version .*), pid (\d+)$", re.M)
+
 
 class Plan(typing.NamedTuple):
     """The parameters of a lab, from which its hosts are made."""
@@ -673,13 +677,21 @@ class Lab:
                 raise LabError(f"{e}:\n{self._tail(node)}\n"
                                + where_threads_wait(self.pid(node))) from None
 
-    def wait_attached(self, node, timeout=60):
-        """Wait until slurmd has started or adopted the node's agent."""
+    def wait_attached(self, node, timeout=60, since=None):
+        """Wait until slurmd has started or adopted the node's agent. `since`
+        is the length of slurmd's log before that slurmd started: an agent
+        that it says HELLO to and then replaces is attached, too, so the log
+        must name the one that stays."""
         def attached():
             try:
-                return self.agent_stats(node)["slurmd_attached"]
+                stats = self.agent_stats(node)
             except LabError:            # it does not answer yet
                 return False
+            if since is None:
+                return stats["slurmd_attached"]
+            kept = AGENT_KEPT.findall(self.log(node, "slurmd")[since:])
+            return stats["slurmd_attached"] and \
+                bool(kept) and int(kept[-1]) == stats["pid"]
         try:
             wait_for(attached, timeout, f"{node}: slurmd holds no agent", 0.01)
         except LabError as e:
@@ -825,6 +837,7 @@ class Lab:
             self.wait_agents([host])
             return
         line, _ = self.command(host, argv, cwd="/")
+        before = len(self.log(host, "slurmd"))
         done = subprocess.run(line, env=hosts.DAEMON_ENV, text=True,
                               stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, timeout=timeout,
@@ -834,9 +847,7 @@ class Lab:
                            f"{done.returncode}: {done.stdout.strip()}")
         if daemon == "slurmd" and self.record["stage"]:
             self.wait_agents([host])
-            # Until slurmd holds it, this may be the old agent, which slurmd
-            # is about to replace.
-            self.wait_attached(host, timeout)
+            self.wait_attached(host, timeout, before)
 
     def upgrade(self, host, to, timeout=60):
         """Give a host another release of Slurm, and the stage that is built for
