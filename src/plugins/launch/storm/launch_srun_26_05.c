@@ -7,6 +7,7 @@
 
 #include "src/common/slurm_protocol_api.h"
 #include "src/srun/launch.h"
+#include "src/srun/signals.h"
 #include "src/srun/step_ctx.h"
 
 #include "launch_srun.h"
@@ -67,11 +68,25 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 	return rc;
 }
 
+/* From now on srun forwards signals.  One that came before, after the step was
+ * created, it has noted and does not look at again. */
+static void launch_srun_take_signal(void)
+{
+	int noted;
+
+	slurm_mutex_lock(&srun_destroy_sig_lock);
+	noted = srun_destroy_sig;
+	slurm_mutex_unlock(&srun_destroy_sig_lock);
+	if (noted)
+		launch_step_before_signal(SIGKILL);
+}
+
 int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 		       uint32_t *global_rc,
 		       slurm_step_launch_callbacks_t *step_callbacks,
 		       slurm_opt_t *opt_local)
 {
+	launch_srun_take_signal();
 	launch_srun_starts(job, cio_fds, step_callbacks, opt_local);
 	return stock_launches_step(job, cio_fds, global_rc, step_callbacks,
 				   opt_local);

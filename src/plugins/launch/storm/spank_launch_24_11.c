@@ -13,7 +13,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 #include "slurm/spank.h"
 
 #include "spank_launch.h"
+#include "spank_signals.h"
 
 #define OTHERWISE "falling back to Slurm's standard launch"
 
@@ -62,20 +62,11 @@ static bool spank_launch_is_debugged(void)
 	return debugged && *debugged;
 }
 
-/* What srun has done to signals by now would be inherited. */
-static void spank_launch_reset_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGTTIN, SIG_DFL);
-}
-
 /* Returns if the site's srun must go on; the reason was logged. */
 static void spank_launch_24_11(void)
 {
 	char **argv;
+	int err;
 
 	if (spank_launch_is_debugged()) {
 		slurm_info(
@@ -97,10 +88,12 @@ static void spank_launch_24_11(void)
 			   STORM_SRUN_PATH, strerror(errno));
 		return;
 	}
-	spank_launch_reset_signals();
+	spank_signals_reset();
 	execv(STORM_SRUN_PATH, argv);
+	err = errno;
+	spank_signals_restore();
 	slurm_info("warning: storm: cannot execute %s: %s; " OTHERWISE,
-		   STORM_SRUN_PATH, strerror(errno));
+		   STORM_SRUN_PATH, strerror(err));
 }
 
 void spank_launch_by(const char *type)

@@ -1,0 +1,29 @@
+/*
+ * spank_signals_24_11.c - srun's signals in Slurm 24.11 to 25.11: blocked, for a
+ * thread that is to wait for them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "spank_signals.h"
+
+static sigset_t blocked;
+
+void spank_signals_reset(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &blocked);
+	signal(SIGTTIN, SIG_DFL);
+}
+
+void spank_signals_restore(void)
+{
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	signal(SIGTTIN, SIG_IGN);
+}
