@@ -22,6 +22,7 @@
 #include "src/common/xstring.h"
 #include "src/sbcast/sbcast.h"
 
+#include "src/libstorm/program/prepare.h"
 #include "src/plugins/launch/storm/bcast.h"
 #include "src/plugins/launch/storm/progress.h"
 #include "src/storm_common/slurm_build.h"
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
 		return sbcast_tell_version();
 	if (slurm_build_refusal())
 		return sbcast_become_standard(argv);
+	storm_prepare();
 	sbcast_slurm_init();
 	parse_command_line(argc, argv);
 	if (params.verbose) {

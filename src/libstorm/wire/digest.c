@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
+#include "crypto.h"
 #include "digest.h"
 
 struct storm_digest {
@@ -20,7 +21,8 @@ struct storm_digest *storm_digest_create(void)
 	if (!d)
 		return NULL;
 	d->ctx = EVP_MD_CTX_new();
-	if (d->ctx && EVP_DigestInit_ex(d->ctx, EVP_sha256(), NULL) == 1)
+	if (d->ctx &&
+	    EVP_DigestInit_ex(d->ctx, storm_crypto()->digest, NULL) == 1)
 		return d;
 	storm_digest_destroy(d);
 	return NULL;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "crypto.h"
 #include "seal.h"
 
 /* A sender only seals and a receiver only unseals.  So the cipher's state, a
@@ -23,7 +24,7 @@ struct storm_seal {
 static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
 		       uint8_t out[STORM_KEY_LEN])
 {
-	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+	EVP_KDF *kdf = storm_crypto()->kdf;
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
 	char digest[] = "SHA256";
 	OSSL_PARAM p[] = {
@@ -38,7 +39,6 @@ static int seal_derive(const uint8_t *key, const uint8_t *info, size_t info_len,
 	int ok = ctx && EVP_KDF_derive(ctx, out, STORM_KEY_LEN, p) == 1;
 
 	EVP_KDF_CTX_free(ctx);
-	EVP_KDF_free(kdf);
 	return ok ? STORM_OK : STORM_ESYS;
 }
 
@@ -81,8 +81,8 @@ static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 	if (*ctx)
 		return true;
 	*ctx = EVP_CIPHER_CTX_new();
-	if (*ctx && EVP_CipherInit_ex(*ctx, EVP_aes_256_gcm(), NULL, sub, NULL,
-				      encrypt) == 1)
+	if (*ctx && EVP_CipherInit_ex(*ctx, storm_crypto()->cipher, NULL, sub,
+				      NULL, encrypt) == 1)
 		return true;
 	EVP_CIPHER_CTX_free(*ctx);
 	*ctx = NULL;

@@ -13,10 +13,11 @@
 #include "src/common/xstring.h"
 #include "src/srun/step_ctx.h"
 
+#include "src/libstorm/program/prepare.h"
 #include "launch_srun.h"
 #include "step_launch.h"
 
-__attribute__((visibility("default"))) bool storm_srun_serves;
+static bool serves;
 
 /* srun's calls, by the linker's --wrap. */
 int srun_calls_launch(slurm_step_ctx_t *ctx,
@@ -27,6 +28,13 @@ int srun_calls_wait_start(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_start");
 void srun_calls_wait_finish(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_finish");
+
+void storm_srun_serve(bool storm)
+{
+	serves = storm;
+	if (storm)
+		storm_prepare();
+}
 
 /* What STORM cannot serve on any of these releases. */
 static const char *launch_srun_refuses(const srun_job_t *job)
@@ -42,7 +50,7 @@ void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start)
 {
 	/* Without an allocation no credential is valid. */
-	if (storm_srun_serves && !opt_local->srun_opt->no_alloc)
+	if (serves && !opt_local->srun_opt->no_alloc)
 		launch_step_begin(&job->step_ctx->step_req->step_id, start,
 				  launch_srun_refuses(job));
 }
@@ -51,7 +59,7 @@ void launch_srun_not_served(const char *option)
 {
 	char *why;
 
-	if (!storm_srun_serves)
+	if (!serves)
 		return;
 	why = launch_step_not_served(option);
 	xfree(why);

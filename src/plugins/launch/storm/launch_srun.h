@@ -10,9 +10,9 @@
 
 #include "launch_step.h"
 
-/* spank_storm sets it; by this name it knows that it is in this srun.  False:
+/* spank_storm calls it, and knows by its name that it is in this srun.  False:
  * Slurm launches. */
-extern bool storm_srun_serves;
+__attribute__((visibility("default"))) void storm_srun_serve(bool storm);
 
 /* srun has created a step; start: ns, storm_now(), before that. */
 void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,

@@ -19,6 +19,7 @@
 #include "src/common/xstring.h"
 #include "src/srun/libsrun/launch.h"
 
+#include "src/libstorm/program/prepare.h"
 #include "src/storm_common/slurm_build.h"
 #include "launch_standard.h"
 #include "launch_step.h"
@@ -58,8 +59,10 @@ static const struct launch_standard *standard;
 int init(void)
 {
 	verbose("%s loaded", plugin_name);
-	if (!slurm_build_refusal())
+	if (!slurm_build_refusal()) {
+		storm_prepare();
 		return SLURM_SUCCESS;
+	}
 	error("storm: %s; " LAUNCH_OTHERWISE, slurm_build_refusal());
 	standard = launch_standard_load();
 	return standard ? SLURM_SUCCESS : SLURM_ERROR;
@@ -68,6 +71,7 @@ int init(void)
 /* A standard plugin stays loaded until srun ends. */
 int fini(void)
 {
+	storm_prepare_end();
 	return standard ? SLURM_SUCCESS : stock_fini();
 }
 

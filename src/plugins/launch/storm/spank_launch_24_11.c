@@ -99,10 +99,10 @@ static void spank_launch_24_11(void)
 void spank_launch_by(const char *type)
 {
 	bool storm = !strcmp(type, "storm");
-	bool *serves = dlsym(RTLD_DEFAULT, "storm_srun_serves");
+	void (*serve)(bool) = dlsym(RTLD_DEFAULT, "storm_srun_serve");
 
-	if (serves)
-		*serves = storm;
+	if (serve)
+		serve(storm);
 	else if (storm)
 		spank_launch_24_11();
 }
