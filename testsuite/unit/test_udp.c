@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -912,6 +913,28 @@ START_TEST(test_stream_dropped)
 }
 END_TEST
 
+/* srun forks while its domain opens; the child holds the connections, too. */
+START_TEST(test_stream_held_by_child)
+{
+	pid_t pid;
+
+	agent.undecided = true;
+	ck_assert_int_eq(stream_to(&agent.self, 5, 1, "open", 4), 0);
+	ck_assert(until(agent.streams == 1));
+	if (!(pid = fork())) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	ck_assert_int_gt(pid, 0);
+	owner.t->ops->drop_streams(owner.t, 5);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+	ck_assert(until(!agent.t->ops->stream_waits(agent.t, agent.number)));
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* Nor of a stream that has failed, but was not yet reported. */
 START_TEST(test_stream_dropped_after_failure)
 {
@@ -1489,6 +1512,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);
 	tcase_add_test(t, test_stream_dropped);
+	tcase_add_test(t, test_stream_held_by_child);
 	tcase_add_test(t, test_stream_dropped_after_failure);
 	tcase_add_test(t, test_stream_silence);
 	tcase_add_test(t, test_stream_answers);

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "udp_port.h"
 #include "udp_private.h"
@@ -49,6 +50,13 @@ int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 	struct epoll_event ev = { .events = events, .data.ptr = src };
 
 	return epoll_ctl(u->epfd, op, src->fd, &ev);
+}
+
+void storm_udp_unwatch_close(struct storm_udp *u, int fd)
+{
+	epoll_ctl(u->epfd, EPOLL_CTL_DEL, fd, NULL);
+	shutdown(fd, SHUT_RDWR);
+	close(fd);
 }
 
 /* ------------------------------------------------------------- addresses */

@@ -90,7 +90,7 @@ fail:
 static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
 {
 	if (s->src.fd >= 0)
-		close(s->src.fd);
+		storm_udp_unwatch_close(u, s->src.fd);
 	TAILQ_REMOVE(&u->out, s, link);
 	u->out_bytes -= s->len;
 	free(s);
