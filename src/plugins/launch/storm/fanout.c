@@ -331,9 +331,11 @@ static char *fanout_send(struct storm_session *s, const char *nodelist,
 	if (task_reports_start(s))
 		return xstrdup("cannot start the thread for reports");
 	*event = storm_xfer_and_signal(s->domain->d, NULL, &to, *buf, *len);
-	if (!*event)
-		return xstrdup("cannot send the launch message");
-	return fresh ? step_domain_open(s->domain) : NULL;
+	why = fresh ? step_domain_open(s->domain) :
+		      step_domain_await(s->domain);
+	if (!why && !*event)
+		why = xstrdup("cannot send the launch message");
+	return why;
 }
 
 /* Wait for the cast's outcome.  NULL: every node gets the message, or

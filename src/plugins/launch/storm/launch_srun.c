@@ -49,10 +49,15 @@ static const char *launch_srun_refuses(const srun_job_t *job)
 void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start)
 {
+	struct storm_session *s;
+
 	/* Without an allocation no credential is valid. */
-	if (serves && !opt_local->srun_opt->no_alloc)
-		launch_step_begin(&job->step_ctx->step_req->step_id, start,
-				  launch_srun_refuses(job));
+	if (!serves || opt_local->srun_opt->no_alloc)
+		return;
+	s = launch_step_begin(&job->step_ctx->step_req->step_id, start,
+			      launch_srun_refuses(job));
+	if (!opt_local->srun_opt->bcast_flag)
+		launch_step_open(s, job, opt_local);
 }
 
 void launch_srun_not_served(const char *option)

@@ -42,6 +42,23 @@ struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
 	return s;
 }
 
+void launch_step_open(struct storm_session *s, const srun_job_t *job,
+		      const slurm_opt_t *opt_local)
+{
+	const slurm_step_layout_t *layout =
+		job->step_ctx->step_resp->step_layout;
+	struct step_domain_conf sdc;
+	char *why = NULL;
+
+	if (s->fallback || opt_local->srun_opt->pty || !layout)
+		return;
+	task_reports_conf(s, &sdc);
+	s->domain = step_domain_create(layout->node_list, &sdc, &why);
+	if (s->domain && (why = step_domain_begin(s->domain)))
+		storm_session_drop_domain(s);
+	xfree(why);
+}
+
 int launch_step_bcast(struct storm_session *s, struct bcast_parameters *params)
 {
 	struct step_cast cast = {

@@ -19,6 +19,10 @@ char *launch_step_not_served(const char *what);
  * of it STORM cannot serve, or NULL. */
 struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
 					uint64_t start, const char *not_served);
+/* No file will be sent: begin to open the step's domain, while srun prepares
+ * the launch.  A failure is found again, and told, at the launch. */
+void launch_step_open(struct storm_session *s, const srun_job_t *job,
+		      const slurm_opt_t *opt_local);
 
 /* What srun does for --bcast.  SLURM_SUCCESS, or Slurm's error: then srun must
  * end. */

@@ -120,6 +120,8 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 	s->bcast = srun_opt->bcast_flag && !s->fallback;
 	if (s->bcast)
 		srun_opt->bcast_flag = false;
+	else
+		launch_step_open(s, job, opt_local);
 	return rc;
 }
 

@@ -197,25 +197,44 @@ static char *step_domain_no_open(int err, const char *cause)
 			      cause ? cause : storm_strerror(err));
 }
 
-char *step_domain_open(struct step_domain *sd)
+char *step_domain_begin(struct step_domain *sd)
 {
-	struct storm_outcome out = { 0 };
 	char *why = NULL, *cause;
 	int err;
 
 	step_domain_keep_errors();
 	err = storm_domain_open(sd->d);
 	cause = step_domain_kept_error();
-	if (err) {
+	if (err)
 		why = step_domain_no_open(err, cause);
-	} else if ((err = storm_domain_wait_open(sd->d, &out))) {
+	xfree(cause);
+	sd->opening = !err;
+	return why;
+}
+
+char *step_domain_await(struct step_domain *sd)
+{
+	struct storm_outcome out = { 0 };
+	char *why = NULL;
+	int err;
+
+	if (!sd->opening)
+		return NULL;
+	sd->opening = false;
+	if ((err = storm_domain_wait_open(sd->d, &out))) {
 		why = step_domain_faults(sd, &out);
 		if (!why)
 			why = step_domain_no_open(err, NULL);
 	}
-	xfree(cause);
 	storm_outcome_clear(&out);
 	return why;
+}
+
+char *step_domain_open(struct step_domain *sd)
+{
+	char *why = step_domain_begin(sd);
+
+	return why ? why : step_domain_await(sd);
 }
 
 void step_domain_destroy(struct step_domain *sd)

@@ -18,6 +18,7 @@ struct step_domain {
 	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
+	bool opening; /* begun, not awaited */
 };
 
 /* What a domain needs besides its nodes. */
@@ -41,8 +42,11 @@ struct step_domain *step_domain_create(const char *nodelist,
 				       const struct step_domain_conf *sdc,
 				       char **why);
 
-/* Open it and wait until all nodes have joined.  NULL: they have.  Otherwise
- * the reason (xfree); then only step_domain_destroy() may follow. */
+/* Begin to open it; what is sent meanwhile goes when it is open.  await: wait
+ * until all nodes have joined.  open: both.  NULL, or the reason of the failure
+ * (xfree); then only step_domain_destroy() may follow. */
+char *step_domain_begin(struct step_domain *sd);
+char *step_domain_await(struct step_domain *sd);
 char *step_domain_open(struct step_domain *sd);
 
 /* Close and free it.  NULL is allowed. */
