@@ -16,7 +16,7 @@ import time
 
 import gang_rules
 import mix_plan
-from harness import LabError
+from harness import LabError, chosen
 
 LIMIT = 120             # seconds for one mix
 POLL = 0.25
@@ -145,6 +145,13 @@ class Play:
         # scancel retries, and may act after the job's restart, before its
         # tasks catch signals.
         if what == "usr1" and "requeue" in job.done:
+            return
+        # slurmctld 24.11 keeps a job that it requeues and that was suspended
+        # in its lists of the nodes' jobs. Exclusive jobs wait for such a node
+        # for ever, or slurmctld crashes once the job's record is gone
+        # (MinJobAge). So does stock.
+        if what == "requeue" and chosen() == "24.11" and \
+                any(deed == "suspend" for _, deed, _ in job.plan.deeds):
             return
         job.done.add(what)
         if what == "cancel":
