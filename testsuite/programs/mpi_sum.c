@@ -5,10 +5,24 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "leave_mpi.h"
+
+/* Over PMI2 MPI_Abort() of MPICH 4.2 (Debian 13's) returns, and the ranks would
+ * end by themselves.  So nobody ends, or talks to a rank that has ended. */
+static void end_by_abort(bool calls, int code)
+{
+	fflush(stdout);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (calls)
+		MPI_Abort(MPI_COMM_WORLD, code);
+	for (;;)
+		pause();
+}
 
 int main(int argc, char **argv)
 {
@@ -30,7 +44,7 @@ int main(int argc, char **argv)
 				 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	printf("rank %d of %d sum %d token %d\n", rank, size, sum, token);
-	if (argc > 2 && rank == atoi(argv[1]))
-		MPI_Abort(MPI_COMM_WORLD, atoi(argv[2]));
+	if (argc > 2)
+		end_by_abort(rank == atoi(argv[1]), atoi(argv[2]));
 	leave_mpi();
 }
