@@ -24,7 +24,7 @@ sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
 from lab import Lab, LabError  # noqa: E402, F401
 from lab.release import (  # noqa: E402, F401
-    MACHINES, chosen, number, other_source, stage_dir)
+    MACHINES, chosen, number, other_source, root_of, stage_dir)
 from lab.sanitized import runtimes  # noqa: E402
 from long_rule import LONG  # noqa: E402, F401
 
