@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -357,6 +358,53 @@ def test_kill_and_restart(name):
     lab.restart("ctl", "slurmctld")
     lab.wait_idle()
     assert lab.run(["srun", "-N2", "hostname"]).returncode == 0
+
+
+CONNECT = """
+import socket, sys
+def connect():
+    while True:
+        try:
+            return socket.create_connection(("n1", int(sys.argv[1])))
+        except ConnectionRefusedError:
+            pass
+connect().close()
+print("it listens", flush=True)
+sys.stdin.readline()
+connect().close()
+print("connected", flush=True)
+"""
+
+
+def stop_slurmd(lab, port):
+    """Stop n1's slurmd when it listens. Returns a process that then connects,
+    when it is told to."""
+    peer = lab.popen(["python3", "-c", CONNECT, port], cwd="/", text=True,
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert peer.stdout.readline() == "it listens\n"
+    lab.kill("n1", "slurmd", signal.SIGSTOP)
+    return peer
+
+
+@pytest.mark.slurm_only("24.11", "its slurmd ends")
+def test_end_slurmd_while_a_node_connects(name):
+    """slurmd of 24.11 hangs in some of these cases. A slurmd that hangs
+    otherwise is an error."""
+    lab = Lab(name).up(1, stock=True)
+    port = re.search(r"SlurmdPort\s*= (\d+)",
+                     lab.run(["scontrol", "show", "config"]).stdout)[1]
+    for _ in range(12):
+        peer = stop_slurmd(lab, port)
+        assert peer.communicate("connect\n", 20)[0] == "connected\n"
+        lab.kill("n1", "slurmd", signal.SIGTERM)
+        lab.kill("n1", "slurmd", signal.SIGCONT)
+        lab.end("n1", "slurmd", timeout=2)
+        assert not lab.pids("n1", "slurmd")
+        lab.restart("n1", "slurmd")
+    peer = stop_slurmd(lab, port)
+    with pytest.raises(LabError, match="slurmd still runs 1 s"):
+        lab.end("n1", "slurmd", timeout=1)
+    peer.kill()
 
 
 def test_conf(name):

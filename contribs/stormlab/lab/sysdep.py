@@ -115,6 +115,13 @@ def start_time(pid):
     return int(fields[19])
 
 
+def cpu_ticks(pid):
+    """The processor time that a process has used, in clock ticks; None if there
+    is no such process."""
+    fields = _stat_fields(pid)
+    return fields and int(fields[11]) + int(fields[12])
+
+
 def process_name(pid):
     try:
         with open(f"/proc/{pid}/comm") as f:
