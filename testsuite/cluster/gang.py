@@ -5,7 +5,8 @@ import pathlib
 import re
 
 import gang_rules
-from harness import Cluster, epilog_ran, need_records, until, write_epilog
+from harness import (
+    MACHINES, Cluster, chosen, epilog_ran, need_records, until, write_epilog)
 from lab import slurmconf
 
 NODES = 2
@@ -200,7 +201,12 @@ class Gang(Cluster):
         pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
                  if p[0] != "Quantum"]
         slurmconf.write_storm_conf(self.lab.dir, pairs + [("Quantum", ms)])
+        before = {n: len(self.lab.log(n, "slurmd")) for n in self.names}
         self.root("scontrol reconfigure")
+        if chosen() != MACHINES:
+            # From 23.11 on these are new slurmds, which replace their agents.
+            for node in self.names:
+                self.lab.wait_attached(node, since=before[node])
 
     def end_jobs(self):
         # with their sruns: slurmstepd waits 10 s for one that has ended
