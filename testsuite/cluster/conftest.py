@@ -16,7 +16,7 @@ pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
 from harness import LONG, STOCK, Cluster, LabError
 import long_rule
-from lab.release import MACHINES, RELEASES, chosen
+from lab.release import MACHINES, RELEASES, chosen, number
 from last_words import pytest_runtest_makereport  # noqa: F401
 
 MODES = ["multicast", "relay", "deaf", "drop"]
@@ -47,8 +47,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "by_group: what comes by multicast is "
                             "needed, so only where it goes")
     config.addinivalue_line("markers", "storm_only: there is no stock form")
-    config.addinivalue_line("markers", "slurm_only(release, reason): other "
-                            "releases of Slurm cannot do that")
+    config.addinivalue_line("markers", "slurm_only(releases, reason): "
+                            "other releases of Slurm cannot do that")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -61,8 +61,8 @@ def pytest_collection_modifyitems(config, items):
     long_rule.pytest_collection_modifyitems(items)
     for item in items:
         for mark in item.iter_markers("slurm_only"):
-            release, reason = mark.args
-            if chosen() != release:
+            releases, reason = mark.args
+            if number() not in releases.split():
                 item.add_marker(pytest.mark.skip(
                     reason=f"SKIP: Slurm {chosen()}: {reason}"))
         if item.get_closest_marker("storm_only") and STOCK:

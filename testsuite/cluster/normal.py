@@ -13,7 +13,8 @@ import re
 
 MASKS = [
     # may be lost: slurmstepd's last messages race with its exit
-    (r"^slurmstepd-n\d+: error: \*\*\* STEP .* CANCELLED AT .* \*\*\*\n", ""),
+    (r"^(slurmstepd-n\d+:|\[\S+\]) error: \*\*\* STEP .* CANCELLED AT .* "
+     r"\*\*\*\n", ""),
     # stock itself prints these when a step follows right after another
     (r"^srun: Job \d+ step creation (temporarily|still) disabled.*\n", ""),
     (r"^srun: Step created for .*\n", ""),
