@@ -95,6 +95,19 @@ def test_scripts_do_not_in_long_quanta(gang):
         gang.set_quantum(10)
 
 
+def test_group_of_a_process_left_behind(gang):
+    """A process that has left its step keeps the step's group until it ends."""
+    run = gang.run("srun -pgang -N1 --launch=storm setsid -f sh -c 'exec "
+                   "</dev/null >/dev/null 2>&1; until [ -e {dir}/go ]; do "
+                   "sleep 0.1; done'")
+    assert run.code == 0, str(run)
+    until(lambda: not gang.root("squeue -h"), "the job's end")
+    until(lambda: not gang.records("n1"), "the step's record to go")
+    assert list(gang.groups("n1").values()) == [False]
+    (run.dir / "go").touch()
+    gang.wait_until_empty()
+
+
 def cpu_time(pid):
     """In ticks."""
     stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -159,6 +159,7 @@ void agent_gang_stop(struct agent *a)
 	agent_gang_open(g, GANG_WHY_CLOSED);
 	agent_gang_unlock(g);
 	agent_gang_steps_end(g);
+	agent_gang_left_end(g);
 	agent_gang_lock(g);
 	agent_gang_maps_end(g);
 	agent_gang_unlock(g);
@@ -211,12 +212,14 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 {
 	struct agent_gang *g = a->gang;
+	uint64_t left;
 
 	if (!g)
 		return STORM_NEVER;
+	left = agent_gang_left_try(g, now);
 	/* a step that stops then wakes this loop */
 	g->look_at = STORM_NEVER;
 	if (!g->page->stopped && !g->traced)
-		return STORM_NEVER;
-	return agent_gang_steps_look(g, now);
+		return left;
+	return storm_min(left, agent_gang_steps_look(g, now));
 }

@@ -4,6 +4,7 @@
  *	agent_gang.c		starts and ends it
  *	agent_gang_maps.c	keeps the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
+ *	agent_gang_left.c	removes the groups of steps that have ended
  *	agent_gang_turns.c	stops and continues steps
  *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
@@ -73,6 +74,7 @@ struct gang_known { /* a map as received */
 };
 
 struct agent_strobe;
+struct gang_left;
 
 struct agent_gang {
 	struct agent *a;
@@ -91,6 +93,9 @@ struct agent_gang {
 	struct gang_local *steps;
 	bool traced;		  /* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
+	/* agent_gang_left.c */
+	struct gang_left *left; /* groups that could not be removed yet */
+	uint64_t left_at;	/* when to try again */
 	/* agent_gang_maps.c */
 	struct gang_known known[2]; /* [0] is the newest */
 	bool shared;		    /* in the newest map jobs share */
@@ -205,6 +210,14 @@ uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now);
 void agent_gang_steps_end(struct agent_gang *g);
 /* Remove groups below base whose slurmstepd has ended; base may be "". */
 void agent_gang_groups_clear(const char *base);
+
+/* agent_gang_left.c: the main loop's, without the lock */
+/* Remove an ended step's group, at once or as soon as no process is in it. */
+void agent_gang_left_add(struct agent_gang *g, const char *group);
+/* Try it, if it is time.  Returns when to try again. */
+uint64_t agent_gang_left_try(struct agent_gang *g, uint64_t now);
+/* Forget them all.  The next agent removes what is empty then. */
+void agent_gang_left_end(struct agent_gang *g);
 
 /* agent_gang_maps.c */
 /* Take a map as received.  The main loop's, without the lock. */

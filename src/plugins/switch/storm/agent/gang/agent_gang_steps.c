@@ -67,13 +67,6 @@ static void agent_gang_apply_now(struct agent_gang *g)
 	agent_gang_unlock(g);
 }
 
-/* A group with processes stays.  Without a base the group is Slurm's. */
-static void agent_gang_group_remove(struct agent_gang *g, const char *group)
-{
-	if (*g->host.base)
-		freezer_group_remove(group);
-}
-
 static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
 				  uint32_t events)
 {
@@ -84,7 +77,7 @@ static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
 	strcpy(group, l->step.group);
 	gang_step_remove(a->gang->dir, l->name);
 	agent_gang_step_forget(a->gang, l);
-	agent_gang_group_remove(a->gang, group);
+	agent_gang_left_add(a->gang, group);
 	agent_gang_apply_now(a->gang);
 }
 
@@ -124,7 +117,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 		gang_mark_close(l->mark);
 		if (l->io.fd >= 0)
 			close(l->io.fd);
-		agent_gang_group_remove(g, s->group);
+		agent_gang_left_add(g, s->group);
 		xfree(l);
 		return;
 	}
@@ -149,6 +142,18 @@ static void agent_gang_step_listed(void *arg, const char *name,
 		agent_gang_step_add(g, name, s);
 }
 
+/* Its slurmstepd has removed the record at its end, or hides it. */
+static void agent_gang_step_unlisted(struct agent_gang *g, struct gang_local *l)
+{
+	bool held = gang_step_held(g->dir, l->name);
+	char group[PATH_MAX];
+
+	strcpy(group, l->step.group);
+	agent_gang_step_forget(g, l);
+	if (!held)
+		agent_gang_left_add(g, group);
+}
+
 void agent_gang_steps_list(struct agent_gang *g)
 {
 	struct gang_local *l, *next;
@@ -159,7 +164,7 @@ void agent_gang_steps_list(struct agent_gang *g)
 	for (l = g->steps; l; l = next) {
 		next = l->next;
 		if (!l->listed)
-			agent_gang_step_forget(g, l);
+			agent_gang_step_unlisted(g, l);
 	}
 	agent_gang_apply_now(g);
 }
