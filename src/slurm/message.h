@@ -1,6 +1,6 @@
 /*
  * message.h - Slurm's messages into a descriptor: since 25.05 they are written
- * to a conn_t.
+ * to a connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -26,7 +26,7 @@ static inline ssize_t message_send(int fd, slurm_msg_t *msg)
 		.output_fd = fd,
 		.mode = CONN_CLIENT,
 	};
-	conn_t *conn = conn_g_create(&args);
+	void *conn = conn_g_create(&args); /* 25.11: no conn_t */
 	ssize_t rc;
 
 	if (!conn)
