@@ -77,7 +77,10 @@ AC_DEFUN([STORM_CHECK_SLURM_SRC], [
 			[storm_installed=$(dpkg-query -W -f '${source:Version}' \
 				$storm_package 2>/dev/null)])
 	done
+	AS_CASE(["$with_slurm_lib/"],
+		["$SLURM_SRC"/*], [storm_installed=own])
 	AS_CASE([$storm_installed],
+		[own], [AC_MSG_RESULT([no, STORM is linked with the library that was made in it])],
 		[""], [AC_MSG_RESULT([unknown, no Debian package of it is installed])],
 		[$storm_slurm_revision], [AC_MSG_RESULT([yes])],
 		[$storm_slurm_revision-*],
