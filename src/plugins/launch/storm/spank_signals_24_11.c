@@ -19,11 +19,9 @@ void spank_signals_reset(void)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &blocked);
-	signal(SIGTTIN, SIG_DFL);
 }
 
 void spank_signals_restore(void)
 {
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	signal(SIGTTIN, SIG_IGN);
 }
