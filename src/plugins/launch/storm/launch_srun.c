@@ -18,6 +18,7 @@
 #include "step_launch.h"
 
 static bool serves;
+static const struct launch_srun_signals *forwards;
 
 /* srun's calls, by the linker's --wrap. */
 int srun_calls_launch(slurm_step_ctx_t *ctx,
@@ -72,7 +73,8 @@ void launch_srun_not_served(const char *option)
 
 void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			slurm_step_launch_callbacks_t *callbacks,
-			const slurm_opt_t *opt_local)
+			const slurm_opt_t *opt_local,
+			const struct launch_srun_signals *signals)
 {
 	struct storm_session *s =
 		storm_session_find(&job->step_ctx->step_req->step_id);
@@ -80,8 +82,9 @@ void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 	if (s)
 		launch_step_stdio(s, job, cio_fds, opt_local);
 	/* Slurm compares it with its own. */
-	if (callbacks->step_signal == launch_srun_our_signal)
-		callbacks->step_signal = launch_srun_stock_signal;
+	forwards = signals;
+	if (callbacks->step_signal == signals->ours)
+		callbacks->step_signal = signals->stock;
 }
 
 int srun_calls_launch(slurm_step_ctx_t *ctx,
@@ -90,8 +93,8 @@ int srun_calls_launch(slurm_step_ctx_t *ctx,
 {
 	slurm_step_launch_callbacks_t ours = *callbacks;
 
-	if (ours.step_signal == launch_srun_stock_signal)
-		ours.step_signal = launch_srun_our_signal;
+	if (forwards && ours.step_signal == forwards->stock)
+		ours.step_signal = forwards->ours;
 	return storm_step_launch(ctx, params, &ours);
 }
 

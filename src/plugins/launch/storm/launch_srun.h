@@ -19,13 +19,15 @@ void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start);
 /* srun has created a step which STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
-/* Before srun launches the step. */
+/* What forwards srun's signals: ours, and Slurm's. */
+struct launch_srun_signals {
+	void (*ours)(int signal);
+	void (*stock)(int signal);
+};
+/* Before srun launches the step.  signals must stay. */
 void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			slurm_step_launch_callbacks_t *callbacks,
-			const slurm_opt_t *opt_local);
-
-/* In the release's file: what forwards srun's signals, ours and Slurm's. */
-extern void (*const launch_srun_our_signal)(int signal);
-extern void (*const launch_srun_stock_signal)(int signal);
+			const slurm_opt_t *opt_local,
+			const struct launch_srun_signals *signals);
 
 #endif

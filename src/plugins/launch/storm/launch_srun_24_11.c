@@ -33,8 +33,10 @@ void stock_prints_status(void) __asm__("__real_launch_g_print_status");
 void srun_forwards_signal(int signal) __asm__("__wrap_launch_g_fwd_signal");
 void stock_forwards_signal(int signal) __asm__("__real_launch_g_fwd_signal");
 
-void (*const launch_srun_our_signal)(int signal) = srun_forwards_signal;
-void (*const launch_srun_stock_signal)(int signal) = stock_forwards_signal;
+static const struct launch_srun_signals signals = {
+	.ours = srun_forwards_signal,
+	.stock = stock_forwards_signal,
+};
 
 int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      void (*signal_function)(int), sig_atomic_t *destroy_job,
@@ -54,7 +56,7 @@ int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 		       slurm_step_launch_callbacks_t *step_callbacks,
 		       slurm_opt_t *opt_local)
 {
-	launch_srun_starts(job, cio_fds, step_callbacks, opt_local);
+	launch_srun_starts(job, cio_fds, step_callbacks, opt_local, &signals);
 	return stock_launches_step(job, cio_fds, global_rc, step_callbacks,
 				   opt_local);
 }

@@ -27,8 +27,8 @@
 
 #define OTHERWISE "falling back to Slurm's standard launch"
 
-/* The process's arguments, in a list of their own; NULL: errno is set.  Both
- * parts are for exec() and are not freed. */
+/* The process's arguments, in a list of their own (free); the first one is the
+ * start of their text (free).  NULL: errno is set. */
 static char **spank_launch_argv(void)
 {
 	size_t len = 0, room = 4096, n = 0, got;
@@ -92,6 +92,8 @@ static void spank_launch_24_11(void)
 	execv(STORM_SRUN_PATH, argv);
 	err = errno;
 	spank_signals_restore();
+	free(argv[0]);
+	free(argv);
 	slurm_info("warning: storm: cannot execute %s: %s; " OTHERWISE,
 		   STORM_SRUN_PATH, strerror(err));
 }
