@@ -3,11 +3,14 @@
 last good file, and its log has the line and the remedy. And keys in
 plugstack.conf."""
 import os
+import pathlib
+import shutil
 import signal
 
 import pytest
 
 from harness import MACHINES, Lab, chosen, until
+from lab.slurmconf import STAGE
 from sched_tests import (KEEPS, command, running, share, stepping, strobed,
                          submit, turns)
 
@@ -251,3 +254,24 @@ def test_keys_in_plugstack(lab):
     finally:
         write(lab, was, "plugstack.conf")
         lab.restart("ctl", "slurmctld")
+
+
+def test_other_credentials_than_munge(lab):
+    """With auth/slurm no munged need run. An agent that starts without it
+    says what that means."""
+    etc = pathlib.Path(lab.dir) / "home" / "etc"
+    shutil.copytree(pathlib.Path(lab.dir) / "etc" / "slurm", etc)
+    slurm_conf = etc / "slurm.conf"
+    slurm_conf.write_text(slurm_conf.read_text().replace(
+        "AuthType=auth/munge", "AuthType=auth/slurm"))
+    lab.end("n1", "munged")
+    try:
+        # it ends, as slurmd's agent has the port
+        done = lab.run([STAGE + "/libexec/slurm-storm/storm_agent", "--node",
+                        "n1", "--run"], host="n1", cwd="/",
+                       env={"SLURM_CONF": "/home/etc/slurm.conf"}, timeout=60)
+        assert "AuthType=auth/slurm, but STORM needs MUNGE: until munged " \
+            "runs" in done.stderr, done
+    finally:
+        lab.restart("n1", "munged")
+        shutil.rmtree(etc)

@@ -39,6 +39,7 @@
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/slurm_build.h"
 #include "src/libstorm/transport/udp/udp_port.h"
+#include "src/libstorm/wire/credential.h"
 
 /* ------------------------------------------------------------ start and stop --- */
 
@@ -146,6 +147,19 @@ static bool storm_agent_read_conf(struct agent *a, const char *dir,
 	return state != STORM_CONF_NONE;
 }
 
+/* With auth/slurm Slurm works without munged.  STORM does not. */
+static void storm_agent_try_munge(void)
+{
+	char *cred = NULL;
+
+	if (!xstrcmp(slurm_conf.authtype, "auth/munge"))
+		return;
+	if (storm_credential_encode(geteuid(), "", 0, &cred))
+		error("AuthType=%s, but STORM needs MUNGE: until munged runs on all hosts, Slurm launches steps and sends files",
+		      slurm_conf.authtype);
+	free(cred);
+}
+
 static int storm_agent_run(const char *node, uint16_t slurmd_port,
 			   const int sockets[2])
 {
@@ -179,6 +193,7 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 	dir = xstrdup_printf("%s/%s", STORM_RUNDIR, node);
 	if (!storm_agent_read_conf(&a, dir, &lines))
 		return AGENT_EXIT_CONF;
+	storm_agent_try_munge();
 	if (!a.slurmd.port && !slurm_conf_get_addr(node, &addr, 0))
 		a.slurmd.port = slurm_get_port(&addr);
 	storm_agent_limits();
