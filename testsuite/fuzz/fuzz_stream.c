@@ -348,6 +348,13 @@ int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 	return 0;
 }
 
+void storm_udp_unwatch_close(struct storm_udp *u, int fd)
+{
+	must(u == &w.u);
+	sock_of(fd)->src = NULL;
+	close(fd);
+}
+
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin)
 {
