@@ -130,6 +130,7 @@ def test_slurmctld_starts_with_none(lab):
     runs(lab, by_storm=False)
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
+    stepping(lab, *jobs)    # reconfigured meanwhile, slurmctld drops a request
     write(lab, good)
     reconfigure(lab)
     turns(lab, "1/2", *jobs)
@@ -141,6 +142,7 @@ def test_reconfigure_keeps_all(lab):
     Fallback orders. From 23.11 on the first three are new processes."""
     jobs = [submit(lab) for _ in "12"]
     running(lab, *jobs)
+    stepping(lab, *jobs)
     strobed(lab)
 
     stay = [("n1", "agent"), ("n2", "agent")]
