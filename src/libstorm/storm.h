@@ -273,6 +273,10 @@ struct storm_domain_conf {
 	const void *authority; /* opaque to libstorm, such as an sbcast
 					   credential; copied; NULL: none */
 	size_t authority_len;
+	uint8_t last_report; /* the kind of reports with which the work ends, and
+				for whose acknowledgement nodes wait.  Others are
+				acknowledged with it, or 0.1 s late.  0: each
+				kind as soon as all nodes have reported it */
 	/* Callbacks.  The domain's thread calls them without its lock.  Each
 	 * may be NULL.  They must make no domain call. */
 	void (*on_report)(void *arg, const struct storm_report *r);

@@ -123,9 +123,9 @@ int main(int argc, char **argv)
 		return sbcast_tell_version();
 	if (slurm_build_refusal())
 		return sbcast_become_standard(argv);
-	storm_prepare();
 	sbcast_slurm_init();
 	parse_command_line(argc, argv);
+	storm_prepare();
 	if (params.verbose) {
 		opts.stderr_level += params.verbose;
 		log_alter(opts, SYSLOG_FACILITY_DAEMON, NULL);

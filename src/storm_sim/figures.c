@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -128,25 +129,41 @@ static void figures_add_traffic(struct run *r, const struct op *op,
 			op->node_datagrams);
 }
 
-/* Compare a time with size / BW_transfer(nodes), equations (6) to (9). */
+static void figures_judge_time(struct run *r, const char *what, double seconds,
+			       double model, double error, double most)
+{
+	if (most > 0 && fabs(error) > most)
+		run_violated(
+			r,
+			"%u nodes: %s took %.6f s, but the model gives %.6f s: %.1f %% more",
+			r->s->nodes, what, seconds, model, error * 100);
+}
+
+/* Compare a time with size / BW_transfer(nodes), equations (6) to (9), and of a
+ * launch with (7).  They know no latency: compare also with its rounds. */
 static void figures_add_model(struct run *r, const struct op *op,
 			      double seconds, json_object *o)
 {
 	const struct scenario *s = r->s;
 	double model =
-		op->size /
-		storm_model_transfer(s->net, s->nodes,
-				     s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS);
+		storm_model_launch(
+			s->net, s->nodes,
+			s->bus > 0 ? s->bus : STORM_MODEL_NO_BUS, op->size,
+			op->kind == OP_LAUNCH ? op->seconds * 1e9 : 0, 0) /
+		1e9;
+	double rounds =
+		storm_model_rounds(s->net, s->nodes, s->set.radix) / 1e9;
 	double error = seconds / model - 1;
+	double rounds_error = seconds / (model + rounds) - 1;
 
 	json_object_object_add(o, "model_seconds", figures_real(model));
 	json_object_object_add(o, "model_error", figures_real(error));
-	if (op->model_error > 0 &&
-	    (error > op->model_error || error < -op->model_error))
-		run_violated(
-			r,
-			"%u nodes: a transfer took %.6f s, but the model gives %.6f s: %.1f %% more",
-			s->nodes, seconds, model, error * 100);
+	json_object_object_add(o, "rounds_seconds", figures_real(rounds));
+	json_object_object_add(o, "rounds_error", figures_real(rounds_error));
+	figures_judge_time(r, op_name(op->kind), seconds, model, error,
+			   op->model_error);
+	figures_judge_time(r, op_name(op->kind), seconds, model + rounds,
+			   rounds_error, op->rounds_error);
 }
 
 static void figures_add_result(struct run *r, const struct op *op,
@@ -186,8 +203,8 @@ void figures_end(struct run *r, const struct op *op)
 				     1e9));
 	if (op->kind <= OP_LAUNCH)
 		figures_add_result(r, op, o);
-	if (op->kind == OP_TRANSFER && r->s->net && op->size > 0 &&
-	    r->out.state == STORM_DONE)
+	if ((op->kind == OP_TRANSFER || op->kind == OP_LAUNCH) && r->s->net &&
+	    op->size > 0 && r->out.state == STORM_DONE)
 		figures_add_model(r, op, seconds, o);
 	figures_add_traffic(r, op, o);
 	json_object_array_add(r->ops, o);

@@ -314,24 +314,29 @@ static bool run_reports_heard(const struct run *r, const struct issued *x)
 	return yes;
 }
 
-/* Called before every event: it must be cheap until the end. */
-static bool op_finished(void *arg)
+static bool op_finished(const struct run *r)
 {
-	struct run *r = arg;
-
-	return r->bad || !r->owner || action_next(r) <= storm_sim_now(r->sim) ||
+	return r->bad || !r->owner ||
 	       (r->ended && (!r->nissued ||
 			     run_reports_heard(r, &r->issued[r->nissued - 1])));
+}
+
+/* Called before every event: it must be cheap until the end.  An event may have
+ * added an action that comes before what is waited for. */
+static bool run_waits_no_more(void *arg)
+{
+	const struct run *r = arg;
+
+	return action_next(r) < r->until || op_finished(r);
 }
 
 static void run_until(struct run *r, uint64_t end)
 {
 	while (!r->bad && storm_sim_now(r->sim) < end) {
-		uint64_t next = storm_min(action_next(r), end);
-
-		if (next > storm_sim_now(r->sim))
-			storm_sim_run(r->sim, next - storm_sim_now(r->sim),
-				      op_finished, r);
+		r->until = storm_min(action_next(r), end);
+		if (r->until > storm_sim_now(r->sim))
+			storm_sim_run(r->sim, r->until - storm_sim_now(r->sim),
+				      run_waits_no_more, r);
 		if (action_next(r) > storm_sim_now(r->sim) && op_finished(r))
 			return;
 		run_due(r);

@@ -46,6 +46,7 @@ struct run {
 	struct action *action; /* a heap */
 	uint32_t actions, action_room;
 	uint64_t order;
+	uint64_t until; /* the simulation runs till then, or to an earlier action */
 
 	bool opened, ended; /* ... the operation under way */
 	enum storm_compare compare;

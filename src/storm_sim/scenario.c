@@ -98,6 +98,7 @@ static const struct key op_keys[] = {
 	{ "owner_datagrams", KEY_NUMBER, O(owner_datagrams), 0, 1e15, NULL },
 	{ "node_datagrams", KEY_NUMBER, O(node_datagrams), 0, 1e15, NULL },
 	{ "model_error", KEY_NUMBER, O(model_error), 0, 100, NULL },
+	{ "rounds_error", KEY_NUMBER, O(rounds_error), 0, 100, NULL },
 	{ "succeeds", KEY_BOOL, O(succeeds), 0, 0, NULL },
 	{ NULL, 0, 0, 0, 0, NULL }
 };
@@ -520,9 +521,11 @@ static void scenario_check(struct reader *r, const struct scenario *s)
 				r, where, "nodes",
 				"goes beyond node %u: give [FROM, TO] within it",
 				s->nodes);
-		if (o->model_error > 0 && !s->net)
+		if ((o->model_error > 0 || o->rounds_error > 0) && !s->net)
 			scenario_bad(
-				r, where, "model_error",
+				r, where,
+				o->model_error > 0 ? "model_error" :
+						     "rounds_error",
 				"needs a named network: give network.name");
 	}
 	if (launches > SCENARIO_LAUNCHES)

@@ -59,8 +59,9 @@ struct op {
 	double seconds, jitter; /* of wait; of a launch's processes */
 	double within;		/* s, simulated; 0: what the time-outs allow */
 	double owner_datagrams, node_datagrams; /* most control sent; 0: any */
-	double model_error; /* of the time, 0: not compared */
-	bool succeeds;	    /* any other end is a violation */
+	double model_error;  /* of the time, 0: not compared */
+	double rounds_error; /* ... of the model with the rounds */
+	bool succeeds;	     /* any other end is a violation */
 };
 
 struct scenario {

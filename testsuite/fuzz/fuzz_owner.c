@@ -231,7 +231,7 @@ static void status(struct owned *w, struct storm_in *script, bool ill)
 		.version = ++w->version,
 		.op = o->cast.op,
 		.phase = phase % 4u,
-		.flags = flags & STORM_STATUS_FLAGS,
+		.flags = flags,
 		.progress = phase % 4u >= STORM_PHASE_STAGED ? UINT64_MAX : 0,
 		.floor = o->cast.floor,
 		.cmp = o->cast.cmp,

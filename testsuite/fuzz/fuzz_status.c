@@ -17,7 +17,6 @@ static void must_be_status(const struct storm_status *s, uint32_t count)
 {
 	must(s->nfaults <= STORM_FAULTS_KEPT && s->nfaults <= s->faults_total);
 	must(s->phase <= STORM_PHASE_ENDED);
-	must(!(s->flags & ~STORM_STATUS_FLAGS));
 	must(s->mtu >= STORM_MTU_MIN);
 	must_be_set(&s->behind, count - 1);
 	must_be_set(&s->unanswered, count - 1);

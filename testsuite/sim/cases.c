@@ -10,6 +10,7 @@
 #include "src/libstorm/base/chance.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/protocol/owner/owner_private.h"
 #include "src/libstorm/sim/sim.h"
 
 struct told { /* what the owner reported */
@@ -316,6 +317,76 @@ void case_two_dead(void)
 {
 	two_dead(true);
 	two_dead(false);
+}
+
+/* A file waits on one node until others have ended there, which takes three times
+ * as long as an operation may take without progress. */
+static void turn(uint32_t node, bool multicast)
+{
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 12,
+				    .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/app",
+				   .mode = 0755 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	sim = begin(&c, &t);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, "x", 1, &t,
+			 storm_sim_now(sim));
+	storm_sim_queue(sim, node, storm_sim_now(sim) + 3 * c.set.op_timeout);
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, 4 * c.set.op_timeout, has_ended, &t) &&
+		      t.out.state == STORM_DONE,
+	      "n%u, multicast %d: the file was given up", node + 1, multicast);
+	end(sim, &t);
+}
+
+void case_turn(void)
+{
+	for (uint32_t node = 0; node < 12; node++) {
+		turn(node, true);
+		turn(node, false);
+	}
+}
+
+/* An owner that loses much slows down, also on a link that takes few large
+ * datagrams in the time between two looks. */
+static void slow_link(uint32_t mtu)
+{
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = 4,
+				    .mtu = mtu,
+				    .loss_ppm = 400000,
+				    .latency = 50 * STORM_US,
+				    .bandwidth = 12500000,
+				    .multicast = true };
+	struct storm_target to = { .kind = STORM_TARGET_MEMORY };
+	static uint8_t buf[8 << 20];
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	sim = begin(&c, &t);
+	CHECK(!open_domain(sim), "open");
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, buf, sizeof(buf), &t,
+			 storm_sim_now(sim));
+	CHECK(storm_sim_run(sim, 60 * STORM_SEC, has_ended, &t) &&
+		      t.out.state == STORM_DONE,
+	      "MTU %u: not sent", mtu);
+	CHECK(storm_sim_owner(sim)->data.rate > 0, "MTU %u", mtu);
+	end(sim, &t);
+}
+
+void case_slow_link(void)
+{
+	slow_link(1472);
+	slow_link(8972);
 }
 
 /* One node cannot be opened, wherever it stands in the tree. */

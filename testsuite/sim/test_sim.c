@@ -141,6 +141,8 @@ int main(int argc, char **argv)
 		case_overdue();
 		case_orphaned();
 		case_two_dead();
+		case_turn();
+		case_slow_link();
 		well = share(n, first);
 	}
 	if (!well)

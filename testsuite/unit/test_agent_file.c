@@ -95,7 +95,7 @@ static int ask_of(int sock, struct file_request *req, struct file_reply *rep)
 		must((fd >= 0) == (rep->verb == FILE_STARTED));
 		if (fd >= 0)
 			close(fd);
-	} while (rep->verb == FILE_STARTED);
+	} while (rep->verb == FILE_STARTED || rep->verb == FILE_WAITS);
 	must(rep->verb == req->verb && rep->op == req->op);
 	errno = rep->sys;
 	return rep->err;
@@ -123,7 +123,7 @@ static int begin(const char *path, uint64_t op, uint32_t flags, uint64_t size)
 static int move(uint32_t verb, uint32_t at, uint32_t len, uint64_t off)
 {
 	struct file_request req = {
-		.verb = verb, .op = 1, .at = at, .len = len, .off = off
+		.verb = verb, .op = 1, .spans = 1, .span = { { at, len, off } }
 	};
 	struct file_reply rep;
 
@@ -299,9 +299,10 @@ START_TEST(test_digest)
 	must(!begin("f", 1, 0, 5));
 	memcpy(pool.base, "hello", 5);
 	for (int i = 0; i < 3; i++) {
-		req.at = order[_i / 4][i].off;
-		req.off = order[_i / 4][i].off;
-		req.len = order[_i / 4][i].len;
+		req.spans = 1;
+		req.span[0] = (struct file_span) { order[_i / 4][i].off,
+						   order[_i / 4][i].len,
+						   order[_i / 4][i].off };
 		req.below = order[_i / 4][i].below;
 		must(!ask_of(child, &req, &rep));
 	}
@@ -753,6 +754,24 @@ START_TEST(test_join)
 }
 END_TEST
 
+/* So many that wait say so. */
+static int count_waiting(struct pollfd *p, int end, int want)
+{
+	struct file_reply rep;
+	int fd, n = 0;
+
+	while (n < want) {
+		must(poll(p, end, 10000) > 0);
+		for (int i = 0; i < end; i++)
+			if (p[i].revents) {
+				must(file_child_recv(p[i].fd, &rep, &fd) == 1);
+				must(rep.verb == FILE_WAITS && fd == -1);
+				n++;
+			}
+	}
+	return n;
+}
+
 /* Answers of p[first] and on, until there are `want`. */
 static void take_answers(struct pollfd *p, int first, int end, int *have,
 			 int want)
@@ -767,7 +786,7 @@ static void take_answers(struct pollfd *p, int first, int end, int *have,
 				must(file_child_recv(p[i].fd, &rep, &fd) == 1);
 				if (fd >= 0)
 					close(fd);
-				++*have;
+				*have += rep.verb != FILE_WAITS;
 			}
 	}
 }
@@ -789,7 +808,9 @@ START_TEST(test_limits)
 		p[i].events = POLLIN;
 		must(p[i].fd >= 0 && !file_child_send(p[i].fd, &req, -1));
 	}
-	take_answers(p, 0, MORE, &have, FILE_CHILDREN_PER_USER);
+	take_answers(p, 0, FILE_CHILDREN_PER_USER, &have,
+		     FILE_CHILDREN_PER_USER);
+	must(count_waiting(p, MORE, 4) == 4);
 	if (root()) {
 		int one = 0;
 

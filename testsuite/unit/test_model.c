@@ -14,15 +14,15 @@
 
 /* Table 3, MB/s. */
 static const struct row {
-	uint32_t nodes;
-	int switches, bandwidth[COLUMNS];
+	uint32_t nodes, processors;
+	int stages, switches, bandwidth[COLUMNS];
 } table3[] = {
-	{ 4, 1, { 320, 320, 320, 315, 291, 271, 253, 238, 224 } },
-	{ 16, 3, { 320, 319, 295, 274, 256, 240, 226, 213, 202 } },
-	{ 64, 5, { 298, 277, 258, 242, 228, 215, 204, 194, 184 } },
-	{ 256, 7, { 261, 244, 230, 217, 206, 195, 186, 177, 170 } },
-	{ 1024, 9, { 232, 219, 207, 197, 187, 178, 171, 163, 157 } },
-	{ 4096, 11, { 209, 198, 188, 180, 172, 164, 158, 152, 146 } },
+	{ 4, 16, 1, 1, { 320, 320, 320, 315, 291, 271, 253, 238, 224 } },
+	{ 16, 64, 2, 3, { 320, 319, 295, 274, 256, 240, 226, 213, 202 } },
+	{ 64, 256, 3, 5, { 298, 277, 258, 242, 228, 215, 204, 194, 184 } },
+	{ 256, 1024, 4, 7, { 261, 244, 230, 217, 206, 195, 186, 177, 170 } },
+	{ 1024, 4096, 5, 9, { 232, 219, 207, 197, 187, 178, 171, 163, 157 } },
+	{ 4096, 16384, 6, 11, { 209, 198, 188, 180, 172, 164, 158, 152, 146 } },
 };
 #define ROWS (int) (sizeof(table3) / sizeof(table3[0]))
 
@@ -82,14 +82,20 @@ START_TEST(test_table3)
 }
 END_TEST
 
-/* The table's column of switches is (5). */
+/* The table's column of switches is (5).  A node has 4 processors, a switch of
+ * the tree 4 links down. */
 START_TEST(test_table3_switches)
 {
 	const struct storm_model_net *net = known("qsnet");
 
-	for (int i = 0; i < ROWS; i++)
-		must(near(storm_model_switches(net, table3[i].nodes),
-			  table3[i].switches));
+	for (int i = 0; i < ROWS; i++) {
+		const struct row *r = &table3[i];
+
+		must(near(storm_model_switches(net, r->nodes), r->switches));
+		must(r->processors == 4 * r->nodes);
+		must(near(pow(net->arity, r->stages), r->nodes));
+		must(r->switches == 2 * r->stages - 1);
+	}
 	/* a tree that is not full, and one switch that is not */
 	must(storm_model_switches(net, 17) > 3);
 	must(storm_model_switches(net, 63) < 5);
@@ -160,6 +166,22 @@ START_TEST(test_launch)
 }
 END_TEST
 
+/* Section 4.4.1: (1), and (2) with what it measured: buffers in main memory, and
+ * in the NIC's. */
+START_TEST(test_parts)
+{
+	must(storm_model_sum(92, 10, 8) == 110);
+	must(storm_model_pipeline(3, 2, 4) == 2);
+	must(storm_model_pipeline(2, 4, 1) == 1);
+	must(near(storm_model_pipeline(STORM_MODEL_READ_MAIN,
+				       STORM_MODEL_CAST_MAIN, HUGE_VAL),
+		  175 * STORM_MODEL_MB));
+	must(near(storm_model_pipeline(STORM_MODEL_READ_NIC,
+				       STORM_MODEL_CAST_NIC, HUGE_VAL),
+		  120 * STORM_MODEL_MB));
+}
+END_TEST
+
 START_TEST(test_launch_parts)
 {
 	const struct storm_model_net *net = known("qsnet");
@@ -213,9 +235,9 @@ START_TEST(test_window)
 		const char *name;
 		double rate;
 	} nets[] = {
-		{ "gbe", 1472 / 1538.0 * 125e6 },
-		{ "100gbe", 1472 / 1538.0 * 12.5e9 },
-		{ "ndr", 4096 / 4170.0 * 50e9 },
+		{ "gbe", 1396 / 1538.0 * 125e6 },
+		{ "100gbe", 1396 / 1538.0 * 12.5e9 },
+		{ "ndr", 4020 / 4170.0 * 50e9 },
 	};
 	const struct storm_model_net *net = known(nets[_i].name);
 	struct storm_model_net one = *net;
@@ -227,6 +249,29 @@ START_TEST(test_window)
 }
 END_TEST
 
+/* By hand: 3 rounds, each a way down and one up for each level of the tree. */
+START_TEST(test_rounds)
+{
+	const struct storm_model_net *net = known("qsnet");
+	static const struct {
+		uint32_t nodes, radix;
+		int levels;
+	} trees[] = { { 1, 8, 1 },   { 8, 8, 1 },   { 9, 8, 2 }, { 72, 8, 2 },
+		      { 73, 8, 3 },  { 584, 8, 3 }, { 6, 2, 2 }, { 7, 2, 3 },
+		      { 64, 64, 1 }, { 65, 64, 2 } };
+
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
+		uint32_t n = trees[i].nodes;
+		double trip =
+			storm_model_round_trip(net, storm_model_diameter(n),
+					       storm_model_switches(net, n));
+
+		must(near(storm_model_rounds(net, n, trees[i].radix),
+			  3 * (1 + trees[i].levels) * trip / 2));
+	}
+}
+END_TEST
+
 START_TEST(test_nets)
 {
 	int n = 0;
@@ -235,11 +280,13 @@ START_TEST(test_nets)
 		const struct storm_model_net *net = &storm_model_nets[n];
 
 		must(storm_model_net(net->name) == net && net->title);
-		must(net->packet_size > 0 && net->t_packet > 0 &&
-		     net->t_base > 0 && net->t_cable > 1 / 0.299792458 &&
-		     net->t_switch > 0 && net->arity > 1 && net->window >= 1);
+		must(net->packet_size > net->header && net->header >= 0 &&
+		     net->t_packet > 0 && net->t_base > 0 &&
+		     net->t_cable > 1 / 0.299792458 && net->t_switch > 0 &&
+		     net->arity > 1 && net->window >= 1);
 	}
 	ck_assert_int_eq(n, 4);
+	must(known("qsnet")->header == 0); /* the paper's model has none */
 	must(!storm_model_net("qsnet2") && !storm_model_net(""));
 }
 END_TEST
@@ -255,9 +302,11 @@ int main(void)
 	tcase_add_test(t, test_gap);
 	tcase_add_test(t, test_broadcast);
 	tcase_add_test(t, test_launch);
+	tcase_add_test(t, test_parts);
 	tcase_add_test(t, test_launch_parts);
 	tcase_add_loop_test(t, test_monotone, 0, 4);
 	tcase_add_loop_test(t, test_window, 0, 3);
+	tcase_add_test(t, test_rounds);
 	tcase_add_test(t, test_nets);
 	suite_add_tcase(s, t);
 	return unit_main(s);

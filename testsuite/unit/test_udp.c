@@ -820,6 +820,44 @@ START_TEST(test_stream_timeout)
 }
 END_TEST
 
+static in_port_t port_of_first_stream(void)
+{
+	struct sockaddr_in sin = { 0 };
+	socklen_t len = sizeof(sin);
+
+	ck_assert(!TAILQ_EMPTY(&owner.u->out));
+	getsockname(TAILQ_FIRST(&owner.u->out)->src.fd,
+		    (struct sockaddr *) &sin, &len);
+	return sin.sin_port;
+}
+
+/* The peer's queue is full, so it drops the SYN, as a network may. */
+START_TEST(test_stream_lost_syn)
+{
+	struct storm_addr a;
+	int fd = raw_listen(&a), one;
+	in_port_t first;
+
+	ck_assert_int_eq(listen(fd, 0), 0);
+	ck_assert_int_eq(stream_to(&a, 1, 2, "first", 5), 0);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
+	owner.t->ops->drop_streams(owner.t, 1);
+	ck_assert(until(TAILQ_EMPTY(&owner.u->out)));
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "second", 6), 0);
+	first = port_of_first_stream();
+	ck_assert(until(port_of_first_stream() != first));
+	ck_assert(!TAILQ_FIRST(&owner.u->out)->connected);
+	one = accept(fd, NULL, NULL);
+	ck_assert_int_ge(one, 0);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
+	ck_assert_uint_eq(owner.u->out_active, 1);
+	ck_assert_uint_eq(owner.failures, 0);
+	close(one);
+	close(fd);
+}
+END_TEST
+
 /* Read in part and reset: a failure, although all bytes were written. */
 START_TEST(test_stream_reset)
 {
@@ -1509,6 +1547,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_no_descriptor);
 	tcase_add_test(t, test_accept_no_descriptor);
 	tcase_add_test(t, test_stream_timeout);
+	tcase_add_test(t, test_stream_lost_syn);
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);
 	tcase_add_test(t, test_stream_dropped);

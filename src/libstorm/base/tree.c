@@ -187,3 +187,15 @@ bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node)
 		h = (h - 1) / t->radix;
 	return h == top;
 }
+
+uint32_t storm_tree_height(uint32_t count, uint32_t radix)
+{
+	uint64_t level = radix, all = radix;
+	uint32_t height = 1;
+
+	for (; all < count; height++) {
+		level *= radix;
+		all += level;
+	}
+	return height;
+}

@@ -44,5 +44,7 @@ uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
 /* Is up an ancestor of node, or node itself?  The owner is an ancestor of
  * all. */
 bool storm_tree_above(const struct storm_tree *t, uint32_t up, uint32_t node);
+/* Levels of a tree of so many nodes, the owner's not counted. */
+uint32_t storm_tree_height(uint32_t count, uint32_t radix);
 
 #endif

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
+#include "src/libstorm/base/thread.h"
 #include "src/libstorm/wire/digest.h"
 #include "src/libstorm/wire/seal.h"
 #include "prepare.h"
@@ -17,7 +17,7 @@ static struct {
 } prepare;
 
 /* A datagram sealed and digested: OpenSSL is initialized, its pages are read. */
-static void *prepare_crypto(void *arg)
+void storm_prepare_here(void)
 {
 	static const uint8_t key[STORM_KEY_LEN], inc[STORM_INCARNATION_LEN],
 		text[STORM_HEADER_LEN];
@@ -34,20 +34,19 @@ static void *prepare_crypto(void *arg)
 	}
 	storm_digest_destroy(d);
 	storm_seal_destroy(s);
+}
+
+static void *prepare_thread(void *arg)
+{
+	storm_prepare_here();
 	return arg;
 }
 
 void storm_prepare(void)
 {
-	sigset_t all, was;
-
-	if (prepare.started)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	prepare.started =
-		!pthread_create(&prepare.thread, NULL, prepare_crypto, NULL);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (!prepare.started)
+		prepare.started = !storm_thread_start(&prepare.thread,
+						      prepare_thread, NULL);
 }
 
 void storm_prepare_end(void)

@@ -10,6 +10,8 @@
 
 /* Start.  If no thread can be started the first domain does it itself. */
 void storm_prepare(void);
+/* The same in this thread. */
+void storm_prepare_here(void);
 /* Wait for the thread, before this code is unloaded.  The same thread calls
  * both. */
 void storm_prepare_end(void);

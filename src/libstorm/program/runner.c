@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/thread.h"
 #include "drivers.h"
 #include "runner.h"
 
@@ -166,10 +166,8 @@ void storm_runner_watch(struct storm_runner *r, int fd)
 	r->fd[r->fds++] = (struct pollfd) { .fd = fd, .events = POLLIN };
 }
 
-/* The thread blocks all signals: they belong to the program's own threads. */
 int storm_runner_start(struct storm_runner *r, const char *name)
 {
-	sigset_t all, before;
 	int rc;
 
 	if (r->sh->driver->attach) {
@@ -177,10 +175,7 @@ int storm_runner_start(struct storm_runner *r, const char *name)
 		r->running = true;
 		return 0;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, runner_thread, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = storm_thread_start(&r->thread, runner_thread, r);
 	if (rc)
 		return rc;
 	pthread_setname_np(r->thread, name);

@@ -79,15 +79,20 @@ static inline size_t storm_body_max(size_t mtu)
 }
 
 /*
- * DATA: chunks [first, last] of a transfer, at most STORM_BATCH, as one send.
- * get() yields a chunk's bytes.  0, -EAGAIN (nothing sent), or an error of
- * get (positive errno).
+ * DATA: n chunks of a transfer, at most STORM_BATCH, as one send.  Those that are
+ * picked, in ascending order.  get() yields a chunk's bytes.  0, -EAGAIN (nothing
+ * sent), or an error of get (positive errno).
  */
 typedef int (*storm_chunk_fn)(void *arg, uint64_t off, void *buf, size_t len);
 int storm_link_send_data(struct storm_link *l, uint16_t flags, uint64_t op,
-			 uint64_t size, uint32_t chunk, uint64_t first,
-			 uint64_t last, storm_chunk_fn get, void *arg,
+			 uint64_t size, uint32_t chunk, const uint64_t *pick,
+			 size_t n, storm_chunk_fn get, void *arg,
 			 const struct storm_addr *to);
+/* ... chunks [first, last]. */
+int storm_link_send_run(struct storm_link *l, uint16_t flags, uint64_t op,
+			uint64_t size, uint32_t chunk, uint64_t first,
+			uint64_t last, storm_chunk_fn get, void *arg,
+			const struct storm_addr *to);
 
 /* What was sealed; body points into room, or, in the simulator, to what it keeps
  * with the datagram.  DATA have their first bytes in head.  Their body is what

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "model.h"
+#include "src/libstorm/base/tree.h"
+#include "src/libstorm/wire/wire.h"
 
 /*
  * Sources of the numbers.  A number marked ASSUMED has no better source than
@@ -21,7 +23,7 @@
  *
  * Gigabit Ethernet and 100 GbE packet     IEEE 802.3: 1500 bytes in a frame,
  * 1538 on the wire (14 header, 4 FCS, 8 preamble, 12 gap); less 20 for IPv4 and
- * 8 for UDP (RFC 791, 768) leaves 1472.  Storm's own header is not counted.
+ * 8 for UDP (RFC 791, 768) leaves 1472, of which 76 are storm's header and tag.
  * ASSUMED: no jumbo frames, which 802.3 does not have.  T_packet   1538 bytes
  * at the nominal rate.
  * T_base     ASSUMED 30 us for two sends and two receives through Linux's
@@ -61,6 +63,7 @@
  */
 #define FIBRE (1.483 / 0.299792458) /* ns/m */
 #define W (16 << 20)		    /* bytes: storm_settings_default() */
+#define HEADER (STORM_HEADER_LEN + STORM_DATA_HEADER_LEN + STORM_TAG_LEN)
 
 const struct storm_model_net storm_model_nets[] = {
 	{
@@ -80,6 +83,7 @@ const struct storm_model_net storm_model_nets[] = {
 		.name = "gbe",
 		.title = "Gigabit Ethernet, UDP multicast",
 		.packet_size = 1472,
+		.header = HEADER,
 		.t_packet = 1538 * 8,
 		.t_base = 30e3,
 		.t_cable = 5.38,
@@ -91,6 +95,7 @@ const struct storm_model_net storm_model_nets[] = {
 		.name = "100gbe",
 		.title = "100 Gigabit Ethernet, UDP multicast",
 		.packet_size = 1472,
+		.header = HEADER,
 		.t_packet = 1538 * 8 / 100.0,
 		.t_base = 30e3,
 		.t_cable = FIBRE,
@@ -102,6 +107,7 @@ const struct storm_model_net storm_model_nets[] = {
 		.name = "ndr",
 		.title = "InfiniBand NDR, multicast of unreliable datagrams",
 		.packet_size = 4096,
+		.header = HEADER,
 		.t_packet = 4170 * 8 / 400.0,
 		.t_base = 1720,
 		.t_cable = FIBRE,
@@ -121,12 +127,12 @@ const struct storm_model_net *storm_model_net(const char *name)
 	return net->name ? net : NULL;
 }
 
-double storm_model_diameter(uint32_t nodes)
+double storm_model_diameter(double nodes)
 {
-	return sqrt(2.0 * nodes);
+	return sqrt(2 * nodes);
 }
 
-double storm_model_switches(const struct storm_model_net *net, uint32_t nodes)
+double storm_model_switches(const struct storm_model_net *net, double nodes)
 {
 	return fmax(1, 2 * log(nodes) / log(net->arity) - 1);
 }
@@ -138,30 +144,62 @@ double storm_model_round_trip(const struct storm_model_net *net, double cable,
 	       switches * net->t_switch;
 }
 
+/* The file's bytes of each packet. */
+static double model_payload(const struct storm_model_net *net)
+{
+	return net->packet_size - net->header;
+}
+
 double storm_model_bandwidth(const struct storm_model_net *net, double cable,
 			     double switches)
 {
 	double wait = storm_model_round_trip(net, cable, switches);
 
-	return net->packet_size * 1e9 / fmax(net->t_packet, wait / net->window);
+	return model_payload(net) * 1e9 /
+	       fmax(net->t_packet, wait / net->window);
 }
 
-double storm_model_broadcast(const struct storm_model_net *net, uint32_t nodes)
+double storm_model_broadcast(const struct storm_model_net *net, double nodes)
 {
 	return storm_model_bandwidth(net, storm_model_diameter(nodes),
 				     storm_model_switches(net, nodes));
 }
 
-double storm_model_transfer(const struct storm_model_net *net, uint32_t nodes,
-			    double bus)
+double storm_model_pipeline(double read, double broadcast, double write)
 {
-	return fmin(bus, storm_model_broadcast(net, nodes));
+	return fmin(fmin(read, broadcast), write);
 }
 
-double storm_model_launch(const struct storm_model_net *net, uint32_t nodes,
+double storm_model_transfer(const struct storm_model_net *net, double nodes,
+			    double bus)
+{
+	return storm_model_pipeline(bus * model_payload(net) / net->packet_size,
+				    storm_model_broadcast(net, nodes),
+				    STORM_MODEL_NO_BUS);
+}
+
+double storm_model_sum(double t_transfer, double t_exec, double t_timeslice)
+{
+	return t_transfer + t_exec + t_timeslice;
+}
+
+double storm_model_launch(const struct storm_model_net *net, double nodes,
 			  double bus, double size, double t_exec,
 			  double t_timeslice)
 {
-	return size * 1e9 / storm_model_transfer(net, nodes, bus) + t_exec +
-	       t_timeslice;
+	return storm_model_sum(size * 1e9 /
+				       storm_model_transfer(net, nodes, bus),
+			       t_exec, t_timeslice);
+}
+
+double storm_model_rounds(const struct storm_model_net *net, double nodes,
+			  uint32_t radix)
+{
+	double one_way =
+		storm_model_round_trip(net, storm_model_diameter(nodes),
+				       storm_model_switches(net, nodes)) /
+		2;
+
+	return STORM_MODEL_ROUNDS *
+	       (1 + storm_tree_height((uint32_t) nodes, radix)) * one_way;
 }

@@ -1,7 +1,7 @@
 /*
  * model.h - the STORM paper's scalability model ("STORM: Scalable Resource
- * Management for Large-Scale Parallel Computers", section 4.4.2), equations
- * (3) to (9), and networks to apply it to.
+ * Management for Large-Scale Parallel Computers", section 4.4), equations (1) to
+ * (9), and networks to apply it to.
  *
  * Units: bytes, meters, nanoseconds, bytes per second.  The paper's megabyte
  * is STORM_MODEL_MB, 2^20 bytes: with it all 54 cells of Table 3 come out, with
@@ -24,6 +24,13 @@
 #define STORM_MODEL_ES40_BUS (131 * STORM_MODEL_MB)
 #define STORM_MODEL_NO_BUS HUGE_VAL
 
+/* What section 4.4.1 measured on the ES40 for (2), bytes/s: a file read from a
+ * RAM disk to main memory or to the NIC's, and a broadcast from there. */
+#define STORM_MODEL_READ_MAIN (218 * STORM_MODEL_MB)
+#define STORM_MODEL_CAST_MAIN (175 * STORM_MODEL_MB)
+#define STORM_MODEL_READ_NIC (120 * STORM_MODEL_MB)
+#define STORM_MODEL_CAST_NIC (312 * STORM_MODEL_MB)
+
 #define STORM_MODEL_T_EXEC 10e6 /* ns: section 4.4.1, "about 10 ms" */
 /* ns; the paper prints no value.  What it measured at 64 nodes (96 ms to
  * transfer, 14 to execute) is this much above 12 MB at 131 MB/s and T_exec; at
@@ -35,6 +42,7 @@ struct storm_model_net {
 	const char *name;   /* as storm_model_net() takes it */
 	const char *title;  /* for output */
 	double packet_size; /* bytes of data in a full packet */
+	double header;	    /* ... of them STORM's own, not the file's */
 	double t_packet;    /* ns: from one full packet to the next */
 	double t_base;	    /* ns: both ends' share of a round trip */
 	double t_cable;	    /* ns per meter, one way */
@@ -51,11 +59,11 @@ extern const struct storm_model_net storm_model_nets[];
 const struct storm_model_net *storm_model_net(const char *name);
 
 /* Meters, for at least one node.  (4) */
-double storm_model_diameter(uint32_t nodes);
+double storm_model_diameter(double nodes);
 /* Most switches that a packet crosses, for at least one node; a real number
  * between full trees.  (5), but at least one switch: (5) gives less if the
  * nodes do not fill one. */
-double storm_model_switches(const struct storm_model_net *net, uint32_t nodes);
+double storm_model_switches(const struct storm_model_net *net, double nodes);
 
 /* ns from a packet's start to its acknowledgement's arrival, over so many
  * meters of cable and so many switches: the second argument of max() in (3).
@@ -68,14 +76,25 @@ double storm_model_round_trip(const struct storm_model_net *net, double cable,
 double storm_model_bandwidth(const struct storm_model_net *net, double cable,
 			     double switches);
 /* BW_QsNet(nodes), also called BW_broadcast, bytes/s.  (6) */
-double storm_model_broadcast(const struct storm_model_net *net, uint32_t nodes);
+double storm_model_broadcast(const struct storm_model_net *net, double nodes);
+/* The most that a pipeline of these stages carries, bytes/s.  (2) */
+double storm_model_pipeline(double read, double broadcast, double write);
 /* BW_transfer(nodes), bytes/s: (8) with STORM_MODEL_ES40_BUS, (9) with
- * STORM_MODEL_NO_BUS. */
-double storm_model_transfer(const struct storm_model_net *net, uint32_t nodes,
+ * STORM_MODEL_NO_BUS.  Headers pass the bus too. */
+double storm_model_transfer(const struct storm_model_net *net, double nodes,
 			    double bus);
+/* T_launch of its parts, all ns.  (1) */
+double storm_model_sum(double t_transfer, double t_exec, double t_timeslice);
 /* T_launch(nodes) of a file of so many bytes, ns.  (7) */
-double storm_model_launch(const struct storm_model_net *net, uint32_t nodes,
+double storm_model_launch(const struct storm_model_net *net, double nodes,
 			  double bus, double size, double t_exec,
 			  double t_timeslice);
+
+/* Not the paper's, whose T_transfer has no latency: ns for the rounds of one
+ * transfer.  In each a message goes to all nodes at once, and the answers come
+ * up the levels of the combining tree. */
+#define STORM_MODEL_ROUNDS 3 /* BEGIN, all staged, decided */
+double storm_model_rounds(const struct storm_model_net *net, double nodes,
+			  uint32_t radix);
 
 #endif

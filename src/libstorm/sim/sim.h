@@ -136,6 +136,9 @@ void storm_sim_disk(struct storm_sim *sim, uint32_t node, int sys);
 void storm_sim_hang(struct storm_sim *sim, uint32_t node);
 /* From now on each step of its disk takes up to ns longer. */
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns);
+/* Files that the node is to begin before that time wait until then, and it says
+ * so. */
+void storm_sim_queue(struct storm_sim *sim, uint32_t node, uint64_t until);
 /* For ns nothing passes from `from` to `to`, in this direction only; streams
  * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,

@@ -92,6 +92,11 @@ void storm_sim_hang(struct storm_sim *sim, uint32_t node)
 	sim->ep[node].disk_hung = true;
 }
 
+void storm_sim_queue(struct storm_sim *sim, uint32_t node, uint64_t until)
+{
+	sim->ep[node].disk_turn = until;
+}
+
 void storm_sim_slow(struct storm_sim *sim, uint32_t node, uint64_t ns)
 {
 	sim->ep[node].disk_slow = ns;

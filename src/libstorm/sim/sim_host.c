@@ -255,9 +255,18 @@ static void sim_host_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		sim_file_materialise(f);
 	ep->temporaries++;
 	*out = f;
+	ep->disk_until = storm_max(ep->disk_until, ep->disk_turn);
 	sim_host_later(ep, (struct event) { .kind = EV_BEGUN,
 					    .session = session,
 					    .op = op });
+}
+
+static bool sim_host_waits(void *host, void *file)
+{
+	struct endpoint *ep = host;
+
+	(void) file;
+	return ep->sim->now < ep->disk_turn;
 }
 
 static uint8_t *sim_host_room(void *host, void *file, size_t *size)
@@ -461,6 +470,7 @@ static const struct storm_nm_ops sim_host_ops = {
 	.session_open = sim_host_session_open,
 	.session_close = sim_host_session_close,
 	.file_begin = sim_host_begin,
+	.file_waits = sim_host_waits,
 	.file_room = sim_host_room,
 	.file_write = sim_host_write,
 	.file_read = sim_host_read,

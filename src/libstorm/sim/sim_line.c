@@ -93,15 +93,19 @@ uint64_t storm_sim_transmit(struct endpoint *ep, uint32_t to, size_t len)
 	struct storm_sim *sim = ep->sim;
 	double t = 0;
 
-	if (ep->busy_until < sim->now)
+	if (ep->busy_until < sim->now) {
 		ep->busy_until = sim->now;
+		ep->busy_rest = 0;
+	}
 	if (sim->conf.net)
 		t = sim_line_packets(sim, len) *
 		    sim_line_packet_time(
 			    sim, sim_line_round_trip(sim, ep->index, to));
 	else if (sim->conf.bandwidth > 0)
 		t = (double) len * 1e9 / sim->conf.bandwidth;
+	t += ep->busy_rest;
 	ep->busy_until += (uint64_t) t;
+	ep->busy_rest = t - floor(t);
 	return ep->busy_until;
 }
 

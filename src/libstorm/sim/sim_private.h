@@ -85,11 +85,13 @@ struct endpoint {
 	bool down, foreign;
 	int disk_error;
 	uint64_t disk_slow;
+	uint64_t disk_turn;  /* files begin then */
 	uint64_t disk_until; /* its last answer: they come in order */
 	uint64_t disk_bytes; /* to be written */
 	bool disk_hung;
 	uint64_t held;			   /* bytes in its socket in a pause */
 	uint64_t paused_until, busy_until; /* busy_until: its line */
+	double busy_rest;		   /* ... and a part of a ns */
 	uint64_t works_until;		   /* ... its processor */
 	uint64_t tick_at, tick_queued;	   /* NEVER: no EV_TICK is queued */
 	uint64_t writable_at;		   /* after EAGAIN: call it then */

@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <munge.h>
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,26 +36,22 @@ static int credential_munge_encode(uint32_t agent_uid, const void *payload,
 	return rc == EMUNGE_SUCCESS ? STORM_OK : STORM_EAUTH;
 }
 
-/* Payloads that the nodes of this process share.  They are fewer than the past
+/* Credentials that the nodes of this process share.  They are fewer than the past
  * sessions that nm.c remembers, so that no node accepts an OPEN twice. */
 #define SHARED 16
 static struct {
 	pthread_mutex_t lock;
 	int nodes;
-	struct decoded {
-		uint8_t digest[SHA256_DIGEST_LENGTH];
-		void *payload;
-		int len;
-	} of[SHARED];
+	char *decoded[SHARED];
 	unsigned int next;
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void credential_forget(struct decoded *d)
+static void credential_forget(char **cred)
 {
-	if (d->payload)
-		OPENSSL_cleanse(d->payload, (size_t) d->len);
-	free(d->payload);
-	d->payload = NULL;
+	if (*cred)
+		explicit_bzero(*cred, strlen(*cred));
+	free(*cred);
+	*cred = NULL;
 }
 
 void storm_credential_share(int nodes)
@@ -65,7 +59,7 @@ void storm_credential_share(int nodes)
 	pthread_mutex_lock(&shared.lock);
 	shared.nodes += nodes;
 	for (int i = 0; shared.nodes < 2 && i < SHARED; i++)
-		credential_forget(&shared.of[i]);
+		credential_forget(&shared.decoded[i]);
 	pthread_mutex_unlock(&shared.lock);
 }
 
@@ -73,27 +67,19 @@ static munge_err_t credential_decode_shared(const char *cred, munge_ctx_t ctx,
 					    void **payload, int *n, uid_t *u,
 					    gid_t *g)
 {
-	uint8_t digest[SHA256_DIGEST_LENGTH];
-	struct decoded *d = &shared.of[shared.next % SHARED];
+	char **keep = &shared.decoded[shared.next % SHARED];
 	munge_err_t rc = munge_decode(cred, ctx, payload, n, u, g);
 
-	SHA256((const uint8_t *) cred, strlen(cred), digest);
 	/* a replay is ours if another node here has decoded it */
 	for (int i = 0; rc == EMUNGE_CRED_REPLAYED && i < SHARED; i++)
-		if (shared.of[i].payload && shared.of[i].len == *n &&
-		    !memcmp(shared.of[i].digest, digest, sizeof(digest)) &&
-		    !CRYPTO_memcmp(shared.of[i].payload, *payload, (size_t) *n))
+		if (shared.decoded[i] && !strcmp(shared.decoded[i], cred))
 			return EMUNGE_SUCCESS;
 	if (rc != EMUNGE_SUCCESS)
 		return rc;
-	credential_forget(d);
-	d->payload = malloc((size_t) *n + 1);
-	if (!d->payload)
-		return rc;
-	memcpy(d->payload, *payload, (size_t) *n);
-	d->len = *n;
-	memcpy(d->digest, digest, sizeof(digest));
-	shared.next++;
+	credential_forget(keep);
+	*keep = strdup(cred);
+	if (*keep)
+		shared.next++;
 	return rc;
 }
 

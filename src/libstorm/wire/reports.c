@@ -141,12 +141,18 @@ void storm_report_rx_reset(struct storm_report_rx *x)
 	memset(x, 0, sizeof(*x));
 }
 
-void storm_report_rx_done(struct storm_report_rx *x)
+void storm_report_rx_drop(struct storm_report_rx *x)
 {
-	uint64_t done = x->version;
+	uint64_t done = x->done;
 
 	storm_report_rx_reset(x);
 	x->done = done;
+}
+
+void storm_report_rx_done(struct storm_report_rx *x)
+{
+	x->done = x->version;
+	storm_report_rx_drop(x);
 }
 
 size_t storm_report_rx_bytes(const struct storm_report_rx *x)
@@ -172,18 +178,14 @@ int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
 	if (version < x->version)
 		return 0;
 	if (version > x->version) {
-		uint64_t done = x->done;
-
 		if ((uint64_t) parts * (each + 1) > max)
 			return 0;
 
-		storm_report_rx_reset(x);
-		x->done = done;
+		storm_report_rx_drop(x);
 		x->buf = malloc((size_t) parts * each + 1);
 		x->seen = calloc(parts, 1);
 		if (!x->buf || !x->seen) {
-			storm_report_rx_reset(x);
-			x->done = done;
+			storm_report_rx_drop(x);
 			return 0;
 		}
 		x->version = version;

@@ -66,6 +66,8 @@ struct storm_report_rx {
 int storm_report_rx_part(struct storm_report_rx *x, const uint8_t *body,
 			 size_t len, uint64_t max, size_t *total);
 size_t storm_report_rx_bytes(const struct storm_report_rx *x);
+/* The version could not be merged: free it, and await it again. */
+void storm_report_rx_drop(struct storm_report_rx *x);
 /* The complete version was merged: free it, and remember its number. */
 void storm_report_rx_done(struct storm_report_rx *x);
 /* Free it and forget all numbers. */

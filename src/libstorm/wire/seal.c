@@ -14,6 +14,10 @@
 #include "crypto.h"
 #include "seal.h"
 
+/* Zeros, then the sequence. */
+#define SEAL_NONCE_LEN 12
+#define SEAL_NONCE_FIXED 4
+
 /* A sender only seals and a receiver only unseals.  So the cipher's state, a
  * kilobyte or more, is created on first use. */
 struct storm_seal {
@@ -89,9 +93,9 @@ static bool seal_keyed(EVP_CIPHER_CTX **ctx, const uint8_t *sub, int encrypt)
 	return false;
 }
 
-static void seal_nonce(uint64_t sequence, uint8_t iv[12])
+static void seal_nonce(uint64_t sequence, uint8_t iv[SEAL_NONCE_LEN])
 {
-	struct storm_out o = { iv, iv + 12, false };
+	struct storm_out o = { iv, iv + SEAL_NONCE_LEN, false };
 
 	storm_put32(&o, 0);
 	storm_put64(&o, sequence);
@@ -102,7 +106,7 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint8_t *out)
 {
 	EVP_CIPHER_CTX *c;
-	uint8_t iv[12];
+	uint8_t iv[SEAL_NONCE_LEN];
 	int n, fin;
 
 	seal_nonce(sequence, iv);
@@ -122,16 +126,35 @@ int storm_seal_seal(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		       STORM_ESYS;
 }
 
-/* Prepare for the body that follows this header. */
-static bool seal_open_begin(struct storm_seal *s, const uint8_t *hdr,
-			    uint64_t sequence)
+/* The key, and the part of the nonce that never changes. */
+static bool seal_open_keyed(struct storm_seal *s)
 {
-	uint8_t iv[12];
+	static const uint8_t first[SEAL_NONCE_LEN];
+
+	return s->dec || (seal_keyed(&s->dec, s->sub, 0) &&
+			  EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_GCM_SET_IV_FIXED,
+					      -1, (void *) first) == 1);
+}
+
+/* Prepare for the body that follows this header.  One call sets the rest of the
+ * nonce and the tag: two would take a sixth of the time that a datagram takes. */
+static bool seal_open_begin(struct storm_seal *s, const uint8_t *hdr,
+			    uint64_t sequence, const uint8_t *tag)
+{
+	uint8_t iv[SEAL_NONCE_LEN];
+	OSSL_PARAM p[] = { OSSL_PARAM_construct_octet_string(
+				   OSSL_CIPHER_PARAM_AEAD_TAG, (void *) tag,
+				   STORM_TAG_LEN),
+			   OSSL_PARAM_construct_octet_string(
+				   OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV,
+				   iv + SEAL_NONCE_FIXED,
+				   SEAL_NONCE_LEN - SEAL_NONCE_FIXED),
+			   OSSL_PARAM_construct_end() };
 	int n;
 
 	seal_nonce(sequence, iv);
-	return seal_keyed(&s->dec, s->sub, 0) &&
-	       EVP_DecryptInit_ex(s->dec, NULL, NULL, NULL, iv) == 1 &&
+	return seal_open_keyed(s) &&
+	       EVP_CIPHER_CTX_set_params(s->dec, p) == 1 &&
 	       EVP_DecryptUpdate(s->dec, NULL, &n, hdr, STORM_HEADER_LEN) == 1;
 }
 
@@ -144,29 +167,24 @@ static bool seal_open_bytes(struct storm_seal *s, const uint8_t *from,
 }
 
 /* Verify the tag. */
-static bool seal_open_end(struct storm_seal *s, uint8_t tag[STORM_TAG_LEN])
+static bool seal_open_end(struct storm_seal *s)
 {
 	uint8_t none[STORM_TAG_LEN];
 	int n;
 
-	return EVP_CIPHER_CTX_ctrl(s->dec, EVP_CTRL_AEAD_SET_TAG, STORM_TAG_LEN,
-				   tag) == 1 &&
-	       EVP_DecryptFinal_ex(s->dec, none, &n) == 1;
+	return EVP_DecryptFinal_ex(s->dec, none, &n) == 1;
 }
 
 int storm_seal_open(struct storm_seal *s, const uint8_t hdr[STORM_HEADER_LEN],
 		    uint64_t sequence, const uint8_t *body, size_t len,
 		    uint8_t *out)
 {
-	uint8_t tag[STORM_TAG_LEN];
-
 	if (len < STORM_TAG_LEN)
 		return STORM_EAUTH;
 	len -= STORM_TAG_LEN;
-	memcpy(tag, body + len, STORM_TAG_LEN); /* out may overlap it */
-	return seal_open_begin(s, hdr, sequence) &&
+	return seal_open_begin(s, hdr, sequence, body + len) &&
 			       seal_open_bytes(s, body, len, out) &&
-			       seal_open_end(s, tag) ?
+			       seal_open_end(s) ?
 		       STORM_OK :
 		       STORM_EAUTH;
 }
@@ -178,15 +196,14 @@ uint8_t *storm_seal_open_data(struct storm_seal *s,
 			      storm_place_fn place, void *arg)
 {
 	size_t rest = len - STORM_DATA_HEADER_LEN - STORM_TAG_LEN;
-	uint8_t tag[STORM_TAG_LEN], *out;
+	uint8_t *out;
 
-	if (!seal_open_begin(s, hdr, sequence) ||
+	if (!seal_open_begin(s, hdr, sequence, body + len - STORM_TAG_LEN) ||
 	    !seal_open_bytes(s, body, STORM_DATA_HEADER_LEN, head))
 		return NULL;
 	out = place(arg, head, rest);
-	memcpy(tag, body + len - STORM_TAG_LEN, STORM_TAG_LEN);
 	return seal_open_bytes(s, body + STORM_DATA_HEADER_LEN, rest, out) &&
-			       seal_open_end(s, tag) ?
+			       seal_open_end(s) ?
 		       out :
 		       NULL;
 }

@@ -163,7 +163,7 @@ int storm_status_unpack(struct storm_status *s, const uint8_t *buf, size_t len,
 	s->nfaults = storm_get16(&i);
 	if (i.bad || s->nfaults > STORM_FAULTS_KEPT ||
 	    s->nfaults > s->faults_total || s->phase > STORM_PHASE_ENDED ||
-	    (s->flags & ~STORM_STATUS_FLAGS) || s->mtu < STORM_MTU_MIN)
+	    s->mtu < STORM_MTU_MIN)
 		goto bad;
 	for (uint32_t k = 0; k < s->nfaults; k++) {
 		s->faults[k].node = storm_get32(&i);
@@ -290,7 +290,8 @@ static void status_merge_op(struct storm_status *into,
 		if (child->progress < into->progress)
 			into->progress = child->progress;
 		into->flags |= child->flags &
-			       (STORM_STATUS_NO | STORM_STATUS_LACKS);
+			       (STORM_STATUS_NO | STORM_STATUS_LACKS |
+				STORM_STATUS_WAITS);
 	} else if (!current && storm_idset_size(&into->behind) > was) {
 		into->progress = 0;
 		into->flags |= STORM_STATUS_LACKS;
@@ -400,6 +401,8 @@ void storm_status_merge_round(struct storm_status *into,
 			into->phase = own->phase;
 		into->flags |= own->flags & STORM_STATUS_NO;
 	}
+	if (own->op == a->op)
+		into->flags |= own->flags & STORM_STATUS_WAITS;
 	if (a->cmp && own->cmp == a->cmp &&
 	    !status_drop_late(&into->unanswered, t, node, &own->unanswered))
 		into->cmp_false |= own->cmp_false;

@@ -26,7 +26,7 @@ enum storm_phase {
 #define STORM_STATUS_COMMITTED 0x10 /* some node received COMMIT for last */
 #define STORM_STATUS_JOIN 0x20	    /* from a non-member: it asks to join */
 #define STORM_STATUS_SILENT 0x40    /* nodes in behind do not answer */
-#define STORM_STATUS_FLAGS 0x7f
+#define STORM_STATUS_WAITS 0x80	    /* some node's file waits for its turn */
 
 #define STORM_FAULTS_KEPT 32
 #define STORM_BEHIND_KEPT 32 /* ranges */

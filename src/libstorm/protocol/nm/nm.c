@@ -436,6 +436,9 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 		nm_status_update(s, false, now);
 	}
 	next = storm_min(next, s->status.refine_at);
+	if (now >= s->status.again_at)
+		nm_status_update(s, true, now);
+	next = storm_min(next, s->status.again_at);
 	if (s->xfer.mapped && s->xfer.phase == STORM_PHASE_BEGUN) {
 		nm_status_update(s, false, now);
 		next = storm_min(next, now + PROGRESS_EVERY);

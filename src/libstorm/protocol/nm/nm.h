@@ -50,6 +50,9 @@ struct storm_nm_ops {
 	void (*file_begin)(void *host, void *ctx, uint64_t session, uint64_t op,
 			   const struct storm_target *to, uint64_t size,
 			   void **file);
+	/* A file that is being opened: does it wait because other files are
+	 * under way here, which is no fault?  NULL: none does. */
+	bool (*file_waits)(void *host, void *file);
 	/*
 	 * Room for the next run of data, of *size bytes, which is at least
 	 * STORM_DATAGRAM_MAX.  It stays valid until file_write() takes it, or

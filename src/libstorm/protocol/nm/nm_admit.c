@@ -161,19 +161,6 @@ static void nm_open_limit(const struct storm_nm *nm, struct storm_open *o)
 				 storm_max(set->heartbeat, HEARTBEAT_MOST));
 }
 
-/* Levels of a tree of so many nodes, the owner's not counted. */
-static uint32_t nm_tree_height(uint32_t count, uint32_t radix)
-{
-	uint64_t level = radix, all = radix;
-	uint32_t height = 1;
-
-	for (; all < count; height++) {
-		level *= radix;
-		all += level;
-	}
-	return height;
-}
-
 static bool nm_trusts(const struct storm_nm *nm, uint32_t uid)
 {
 	return nm->ops.trusted ? nm->ops.trusted(nm->host, uid) : !uid;
@@ -231,7 +218,7 @@ static int nm_session_tree(struct nm_session *s, uint64_t now)
 	struct nm_tree *t = &s->tree;
 
 	t->parent = STORM_NO_NODE;
-	t->height_max = nm_tree_height(o->count, s->nm->set.radix);
+	t->height_max = storm_tree_height(o->count, s->nm->set.radix);
 	storm_tree_init(&t->shape, o->count, o->radix);
 	if (storm_tree_exclude(&t->shape, &o->excluded))
 		return STORM_ENOMEM;
@@ -282,6 +269,7 @@ static struct nm_session *nm_session_create(struct storm_nm *nm,
 	s->self = o->self;
 	s->host.session = o->session;
 	s->report.due_at = s->status.refine_at = STORM_NEVER;
+	s->status.again_at = STORM_NEVER;
 	s->report.hold = HOLD_HASTE;
 	s->request.tail = &s->request.first;
 	nm_repair_reset(&s->xfer);

@@ -245,16 +245,20 @@ void nm_data_take(struct nm_session *s, const struct storm_header *h,
 	if (!nm_data_number_of(s, &c, &i))
 		return;
 	run = nm->stage_of == s && c.off == nm->stage_off + nm->stage_len;
+	/* Along the chain it is not passed on either: if the successor lacks it,
+	 * it asks.  Else each repair would go to all behind. */
 	if (nm_data_is_there(s, i)) {
 		nm->stats.data_dup++;
 		return;
 	}
 	x->data_at = now;
 	nm->stats.data_new++;
-	/* a repair is not from the owner, or goes to one node */
-	if (i < x->repair.high && !rx->group && !(h->flags & STORM_HDR_RELAY)) {
-		nm->stats.repaired++;
-		nm_repair_came(x, now);
+	/* all that lacked below was asked for */
+	if (i < x->repair.high) {
+		bool relayed = h->flags & STORM_HDR_RELAY;
+
+		nm->stats.repaired += !relayed;
+		nm_repair_came(x, i, relayed, now);
 	}
 	if (!rx->group && (h->flags & STORM_HDR_RELAY ||
 			   s->heard.cast.flags & STORM_CAST_CHAIN))

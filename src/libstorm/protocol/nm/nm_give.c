@@ -36,8 +36,8 @@ static bool nm_give_send(struct nm_session *s, const struct nm_piece *p,
 	struct storm_addr addr;
 
 	if (!nm_route(s, to, &addr) ||
-	    storm_link_send_data(&s->link, 0, x->op, x->map.size, x->map.chunk,
-				 first, last, nm_give_get, (void *) p, &addr))
+	    storm_link_send_run(&s->link, 0, x->op, x->map.size, x->map.chunk,
+				first, last, nm_give_get, (void *) p, &addr))
 		return false;
 	s->nm->stats.nacks_served += last - first + 1;
 	s->xfer.repair.given += last - first + 1;

@@ -48,7 +48,9 @@ struct nm_repair {
 	uint64_t high;	      /* chunks below were asked for */
 	uint64_t old;	      /* ... and these longer ago than a round trip */
 	uint64_t have;	      /* chunks, when it was asked for last */
-	uint64_t sent_at;     /* awaits its first repair; 0: none does */
+	uint64_t probe;	      /* a chunk that was asked for ... */
+	uint64_t sent_at;     /* ... then, once; 0: none was */
+	uint64_t asked_at;    /* the last NACK */
 	uint64_t rtt, rto;    /* rtt: smoothed, asked -> repaired */
 	uint32_t tries;	      /* in a row that brought nothing */
 	uint64_t silent_have; /* chunks + 1, when silence was seen first */
@@ -181,6 +183,7 @@ struct nm_answer {
 	uint64_t direct_until;	   /* the parent is silent: send it to the
 					   owner, too */
 	uint64_t refine_at;	   /* fewer nodes are late: send it then */
+	uint64_t again_at;	   /* it is sent once more then */
 };
 
 /* REPORT, which goes to the parent; see nm_report.c. */
@@ -193,6 +196,7 @@ struct nm_report {
 	uint8_t complete;   /* kinds, a bit each, that lack nothing */
 	uint64_t version;   /* of all ... */
 	uint64_t hop_acked; /* ... and the one that the parent has */
+	uint64_t mine_in;   /* the version that has all of mine */
 	uint64_t due_at, sent_at, rto, hold;
 };
 
@@ -352,8 +356,9 @@ void nm_repair_end(struct nm_xfer *x);	 /* nothing is missing */
 void nm_repair_sent(struct nm_xfer *x, uint64_t now);
 /* Chunks were written. */
 void nm_repair_written(struct nm_xfer *x, uint64_t now);
-/* A chunk has come that was asked for. */
-void nm_repair_came(struct nm_xfer *x, uint64_t now);
+/* Chunk i has come, which was asked for.  relayed: by the chain, not as a
+ * repair. */
+void nm_repair_came(struct nm_xfer *x, uint64_t i, bool relayed, uint64_t now);
 uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
 
 /* nm_give.c */

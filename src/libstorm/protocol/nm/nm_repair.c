@@ -1,6 +1,7 @@
 /*
- * nm_repair.c - a transfer's lost chunks.  A node asks the tree parent for them,
- * then the grandparent, then the owner (nm_give.c).
+ * nm_repair.c - a transfer's lost chunks.  With multicast and few nodes a node asks
+ * the owner for them (owner_repair.c).  Else it asks the tree parent, then the
+ * grandparent, then the owner (nm_give.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,11 +10,14 @@
 
 #define NACK_DELAY (3 * STORM_MS)      /* reordering tolerated before asking */
 #define NACK_TAIL (20 * STORM_MS)      /* silence before the tail is lost */
+#define NACK_QUIET (8 * STORM_MS)      /* silence before repairs are lost */
 #define NACK_LOOK STORM_MS	       /* for what is there already */
 #define NACK_RTO_FIRST (40 * STORM_MS) /* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
 #define NACK_RTO_MAX (400 * STORM_MS)
 #define NACK_RANGES 128
+#define NACK_AT_ONCE 4		/* datagrams */
+#define OWNER_NODES 64		/* the owner repairs for no more by itself */
 #define NACK_BYTES (512u << 10) /* asked for at a time */
 
 /* --------------------------------------------------------- when to ask --- */
@@ -51,18 +55,49 @@ void nm_repair_written(struct nm_xfer *x, uint64_t now)
 		r->gap_at = now + NACK_DELAY;
 }
 
+static uint64_t nm_repair_rto(uint64_t rtt)
+{
+	uint64_t t = 2 * rtt + 4 * STORM_MS;
+
+	return storm_max(NACK_RTO_MIN, storm_min(t, NACK_RTO_MAX));
+}
+
 /* Repairs queue behind bulk data on their way: a node that asks again before they
- * can be here gets everything twice. */
-void nm_repair_came(struct nm_xfer *x, uint64_t now)
+ * can be here gets everything twice.  What takes so long shows one chunk that was
+ * asked for once (Karn).  Until one has shown it, nm_repair_ask_again() takes
+ * longer and longer.  relayed: it was not lost, just late. */
+void nm_repair_came(struct nm_xfer *x, uint64_t i, bool relayed, uint64_t now)
 {
 	struct nm_repair *r = &x->repair;
 	uint64_t rtt = now - r->sent_at;
 
-	r->repaired++;
-	if (!r->sent_at)
+	r->repaired += !relayed;
+	if (!r->sent_at || i != r->probe)
 		return;
 	r->sent_at = 0;
-	r->rtt = r->rtt ? (3 * r->rtt + rtt) / 4 : rtt;
+	if (relayed)
+		return;
+	r->rtt = r->rtt ? (r->rtt + rtt) / 2 : rtt;
+	r->rto = nm_repair_rto(r->rtt);
+}
+
+/* A range was asked for, from here on.  What was asked for before is no probe any
+ * more: nobody knows which request brings it. */
+static void nm_repair_asks(struct nm_repair *r, uint64_t first, uint64_t last,
+			   uint64_t now)
+{
+	uint64_t fresh = storm_max(first, r->high);
+
+	if (r->sent_at && first <= r->probe && r->probe <= last)
+		r->sent_at = 0;
+	if (last < fresh)
+		return;
+	if (!r->sent_at) {
+		r->probe = fresh;
+		r->sent_at = now;
+	}
+	r->lost += last - fresh + 1;
+	r->high = last + 1;
 }
 
 /* ----------------------------------------------------------------- asking --- */
@@ -76,6 +111,14 @@ static uint32_t nm_repair_taker(const struct nm_session *s, uint32_t node)
 	return node;
 }
 
+/* The owner sends what several lack to all at once, and has it in memory.  Where
+ * they are many the nodes above do their part of it. */
+static bool nm_repair_by_owner(const struct nm_session *s)
+{
+	return !(s->heard.cast.flags & STORM_CAST_CHAIN) &&
+	       s->tree.shape.members <= OWNER_NODES;
+}
+
 /* The parent; its parent, then the owner, if that did not help. */
 static uint32_t nm_repair_asked(const struct nm_session *s, uint64_t now)
 {
@@ -85,53 +128,64 @@ static uint32_t nm_repair_asked(const struct nm_session *s, uint64_t now)
 	if ((r->tries > 2 || now < s->status.direct_until) &&
 	    to != STORM_NO_NODE)
 		to = nm_repair_taker(s, storm_tree_parent(&s->tree.shape, to));
-	return r->tries > 5 ? STORM_NO_NODE : to;
+	return r->tries > 5 || nm_repair_by_owner(s) ? STORM_NO_NODE : to;
+}
+
+/* What is asked for by one datagram. */
+struct nm_nack {
+	uint8_t body[4 + NACK_RANGES * 16];
+	struct storm_out out;
+	uint32_t n;
+};
+
+static void nm_repair_nack(struct nm_session *s, struct nm_nack *k,
+			   uint64_t now)
+{
+	struct storm_out head = { k->body, k->body + 4, false };
+
+	storm_put32(&head, k->n);
+	nm_send(s, STORM_MSG_NACK, s->xfer.op, k->body,
+		(size_t) (k->out.p - k->body), nm_repair_asked(s, now));
+	s->nm->stats.nacks_sent++;
+}
+
+/* Ask for what is missing in [*from, below), as much as a datagram holds, and at
+ * most *left chunks.  False: nothing is missing. */
+static bool nm_repair_ask_some(struct nm_session *s, uint64_t *from,
+			       uint64_t below, uint64_t *left, uint64_t now)
+{
+	struct nm_xfer *x = &s->xfer;
+	struct nm_repair *r = &x->repair;
+	struct nm_nack k = { .n = 0 };
+	size_t max = nm_body_max(s);
+	uint64_t first, last;
+
+	k.out = (struct storm_out) { k.body + 4, k.body + sizeof(k.body),
+				     false };
+	while (k.n < NACK_RANGES && 4 + (k.n + 1) * 16 <= max && *left &&
+	       storm_chunkmap_gap(&x->map, from, below, &first, &last)) {
+		last = storm_min(last, first + *left - 1);
+		storm_put64(&k.out, first);
+		storm_put64(&k.out, last);
+		*left -= last - first + 1;
+		nm_repair_asks(r, first, last, now);
+		k.n++;
+	}
+	if (k.n)
+		nm_repair_nack(s, &k, now);
+	return k.n;
 }
 
 /* Ask for what is missing in [from, below). */
 static void nm_repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
 			  uint64_t now)
 {
-	struct nm_xfer *x = &s->xfer;
-	struct nm_repair *r = &x->repair;
-	uint8_t body[4 + NACK_RANGES * 16];
-	struct storm_out o = { body + 4, body + sizeof(body), false };
-	struct storm_out head = { body, body + 4, false };
-	size_t max = nm_body_max(s);
-	uint64_t most = NACK_BYTES / x->map.chunk + 1;
-	uint64_t first, last, asked = 0;
-	uint32_t n = 0;
+	uint64_t left = NACK_BYTES / s->xfer.map.chunk + 1;
 
-	while (n < NACK_RANGES && 4 + (n + 1) * 16 <= max && asked < most &&
-	       storm_chunkmap_gap(&x->map, &from, below, &first, &last)) {
-		if (last - first + 1 > most - asked)
-			last = first + (most - asked) - 1;
-		storm_put64(&o, first);
-		storm_put64(&o, last);
-		asked += last - first + 1;
-		if (last >= r->high) {
-			r->lost += last - first + 1;
-			r->high = last + 1;
-		}
-		n++;
-	}
-	if (!n)
-		return;
-	storm_put32(&head, n);
-	nm_send(s, STORM_MSG_NACK, x->op, body, (size_t) (o.p - body),
-		nm_repair_asked(s, now));
-	s->nm->stats.nacks_sent++;
-	if (!r->sent_at)
-		r->sent_at = now;
-}
-
-static uint64_t nm_repair_rto(const struct nm_repair *r)
-{
-	uint64_t t = 2 * r->rtt + 4 * STORM_MS;
-
-	if (!r->rtt)
-		return NACK_RTO_FIRST;
-	return storm_max(NACK_RTO_MIN, storm_min(t, NACK_RTO_MAX));
+	s->xfer.repair.asked_at = now;
+	for (int i = 0; i < NACK_AT_ONCE; i++)
+		if (!nm_repair_ask_some(s, &from, below, &left, now))
+			return;
 }
 
 /* No DATA for longer than repairs take here: what the owner has sent is lost, it
@@ -147,13 +201,30 @@ static bool nm_repair_is_silent(const struct nm_xfer *x, uint64_t now)
 	return now >= x->data_at + tail;
 }
 
+/* Something that was asked for is missing, and nothing at all comes: there is
+ * nothing on its way any more. */
+static uint64_t nm_repair_quiet_at(const struct nm_session *s)
+{
+	const struct nm_xfer *x = &s->xfer;
+	const struct nm_repair *r = &x->repair;
+	uint64_t quiet = NACK_QUIET;
+
+	/* another node may take its time */
+	if (x->map.prefix >= r->high || !nm_repair_by_owner(s))
+		return STORM_NEVER;
+	for (uint32_t i = 0; i < r->tries && quiet < r->rto; i++)
+		quiet = quiet * 3 / 2;
+	return storm_max(x->data_at, r->asked_at) + quiet;
+}
+
 /* A host that did not run for a while finds its time over and the data waiting in
  * its queues: it looks at those before it asks. */
-static bool nm_repair_looks_first(struct nm_xfer *x, uint64_t now)
+static bool nm_repair_looks_first(struct nm_xfer *x, bool quiet, uint64_t now)
 {
 	struct nm_repair *r = &x->repair;
 
-	if (!nm_repair_is_silent(x, now) || r->silent_have == x->map.have + 1)
+	if ((!quiet && !nm_repair_is_silent(x, now)) ||
+	    r->silent_have == x->map.have + 1)
 		return false;
 	r->silent_have = x->map.have + 1;
 	r->all_at = now + NACK_LOOK;
@@ -165,18 +236,20 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 {
 	struct nm_xfer *x = &s->xfer;
 	struct nm_repair *r = &x->repair;
+	bool quiet = now >= nm_repair_quiet_at(s);
 	uint64_t below = x->map.high;
 
-	if (nm_repair_looks_first(x, now))
+	if (nm_repair_looks_first(x, quiet, now))
 		return;
 	if (nm_repair_is_silent(x, now))
 		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
+	else if (quiet)
+		below = storm_max(below, r->high);
 	else if (below > r->old)
 		below = r->old; /* the newer ones were asked for just now */
 	r->old = r->high;
 	if (x->map.have > r->have || x->map.prefix >= below) {
 		r->tries = 0;
-		r->rto = nm_repair_rto(r);
 	} else {
 		r->tries++;
 		r->rto = r->rto * 3 / 2 > NACK_RTO_MAX ? NACK_RTO_MAX :
@@ -200,14 +273,18 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 {
 	const struct nm_xfer *x = &s->xfer;
 	struct nm_repair *r = &s->xfer.repair;
+	uint64_t quiet_at;
 
 	if (!x->mapped || x->err || x->decision ||
 	    x->phase != STORM_PHASE_BEGUN)
 		return STORM_NEVER;
-	if (now >= storm_min(r->all_at, r->gap_at) && !nm_repair_has_room(s)) {
+	quiet_at = nm_repair_quiet_at(s);
+	if (now >= storm_min(quiet_at, storm_min(r->all_at, r->gap_at)) &&
+	    !nm_repair_has_room(s)) {
 		r->all_at = now + NACK_RTO_MIN;
+		r->asked_at = now;
 		r->gap_at = STORM_NEVER;
-	} else if (now >= r->all_at) {
+	} else if (now >= storm_min(r->all_at, quiet_at)) {
 		nm_repair_ask_again(s, now);
 		r->gap_at = STORM_NEVER;
 	} else if (now >= r->gap_at) {
@@ -218,5 +295,6 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 		    s->heard.cast.flags & STORM_CAST_CHAIN)
 			r->all_at = now + r->rto;
 	}
-	return storm_min(r->gap_at, r->all_at);
+	return storm_min(nm_repair_quiet_at(s),
+			 storm_min(r->gap_at, r->all_at));
 }

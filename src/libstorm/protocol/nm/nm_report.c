@@ -17,7 +17,7 @@
 #define RTO_FIRST (50 * STORM_MS)
 #define RTO_MAX (500 * STORM_MS)
 /* The owner's acknowledgement is overdue this long after its own delay
- * (owner.c, ACK_DELAY) and a hold on each level of the tree. */
+ * (owner_report.c, ACK_DELAY) and a hold on each level of the tree. */
 #define OVERDUE (300 * STORM_MS)
 
 /* The kinds of which every id expected below and here is known, a bit each. */
@@ -66,19 +66,21 @@ static void nm_report_changed(struct nm_session *s, bool haste, uint64_t now)
 struct nm_news {
 	struct nm_session *s;
 	bool any, haste;
+	int err; /* of memory */
 };
 
-static void nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
-			    const struct storm_idset *ids)
+static int nm_report_merge(struct nm_news *n, uint8_t kind, uint32_t code,
+			   const struct storm_idset *ids)
 {
 	struct storm_idset fresh = { 0 };
+	int err = storm_reports_add(&n->s->report.all, kind, code, ids, &fresh);
 
-	storm_reports_add(&n->s->report.all, kind, code, ids, &fresh);
 	if (fresh.count) {
 		n->any = true;
 		n->haste |= code != 0;
 	}
 	storm_idset_clear(&fresh);
+	return err;
 }
 
 int storm_nm_expect(struct storm_nm *nm, uint64_t session, uint8_t kind,
@@ -105,13 +107,16 @@ int storm_nm_report(struct storm_nm *nm, uint64_t session, uint8_t kind,
 		return STORM_ENOENT;
 	if (kind >= STORM_REPORT_KINDS)
 		return STORM_EINVAL;
-	err = storm_reports_add(&s->report.mine, kind, code, ids, NULL);
+	/* first where it goes up from: mine are let go of when all is there */
+	err = nm_report_merge(&n, kind, code, ids);
+	if (!err)
+		err = storm_reports_add(&s->report.mine, kind, code, ids, NULL);
 	if (err)
 		return err;
 	s->report.mine_at = now;
-	nm_report_merge(&n, kind, code, ids);
 	if (n.any)
 		nm_report_changed(s, n.haste, now);
+	s->report.mine_in = s->report.version;
 	return STORM_OK;
 }
 
@@ -122,8 +127,8 @@ static void nm_report_from_child(void *arg, uint8_t kind, uint32_t code,
 
 	if (kind >= STORM_REPORT_KINDS)
 		n->s->nm->link_stats.bad_wire++;
-	else
-		nm_report_merge(n, kind, code, ids);
+	else if (nm_report_merge(n, kind, code, ids) == STORM_ENOMEM)
+		n->err = STORM_ENOMEM;
 }
 
 void nm_report_part(struct nm_session *s, struct storm_child *c,
@@ -146,28 +151,16 @@ void nm_report_part(struct nm_session *s, struct storm_child *c,
 		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
 					 nm_report_from_child, &n))
 			s->nm->link_stats.bad_wire++;
+		if (n.err) {
+			storm_report_rx_drop(&c->rx);
+			return;
+		}
 		storm_report_rx_done(&c->rx);
 		if (n.any || nm_report_complete(s) & ~s->report.complete)
 			nm_report_changed(s, n.haste, now);
 	}
 	storm_put64(&o, c->rx.done);
 	nm_send(s, STORM_MSG_REPORT_ACK, 0, ack, sizeof(ack), c->node);
-}
-
-void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
-{
-	struct nm_report *r = &s->report;
-	struct storm_in i = { body, body + len, false };
-	uint64_t v = storm_get64(&i);
-
-	if (!storm_in_done(&i) || v > r->version) {
-		s->nm->link_stats.bad_wire++;
-		return;
-	}
-	if (v > r->hop_acked)
-		r->hop_acked = v;
-	if (r->hop_acked == r->version)
-		r->due_at = STORM_NEVER;
 }
 
 /* The owner has these ids: end to end, so the host may let go of them. */
@@ -199,6 +192,24 @@ void nm_report_release(struct nm_session *s)
 
 	for (uint32_t i = 0; i < mine->count; i++)
 		nm_report_owner_has(s, mine->e[i].kind, &mine->e[i].ids);
+}
+
+void nm_report_hop_acked(struct nm_session *s, const uint8_t *body, size_t len)
+{
+	struct nm_report *r = &s->report;
+	struct storm_in i = { body, body + len, false };
+	uint64_t v = storm_get64(&i);
+
+	if (!storm_in_done(&i) || v > r->version) {
+		s->nm->link_stats.bad_wire++;
+		return;
+	}
+	if (v > r->hop_acked)
+		r->hop_acked = v;
+	if (r->hop_acked == r->version)
+		r->due_at = STORM_NEVER;
+	if (s->tree.parent == STORM_NO_NODE && v >= r->mine_in)
+		nm_report_release(s);
 }
 
 uint64_t nm_report_overdue(const struct nm_session *s)

@@ -11,6 +11,7 @@
 #include "nm_private.h"
 
 #define REFINE_AFTER (20 * STORM_MS) /* an answer that named late nodes */
+#define PHASE_AGAIN (4 * STORM_MS)   /* where datagrams are lost */
 #define GONE_EVERY (20 * STORM_MS)   /* news of those that are lost */
 
 static bool nm_status_cmp_holds(const struct nm_session *s)
@@ -48,6 +49,15 @@ static bool nm_status_own_behind(const struct nm_session *s,
 	       nm_status_own_progress(x) < a->floor;
 }
 
+/* The host has not begun the file, because others are under way there. */
+static bool nm_status_own_waits(const struct nm_session *s)
+{
+	const struct nm_xfer *x = &s->xfer;
+
+	return x->opening && x->file && s->nm->ops.file_waits &&
+	       s->nm->ops.file_waits(s->nm->host, x->file);
+}
+
 /* This node's own state, for its subtree to be merged into. */
 static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 			  const struct storm_asked *a, uint64_t now)
@@ -68,6 +78,9 @@ static void nm_status_own(const struct nm_session *s, struct storm_status *out,
 	out->flags = (s->heard.multicast ? STORM_STATUS_MCAST : 0) |
 		     (x->op == a->op && x->no ? STORM_STATUS_NO : 0) |
 		     (behind && x->op < a->op ? STORM_STATUS_LACKS : 0) |
+		     (x->op == a->op && nm_status_own_waits(s) ?
+			      STORM_STATUS_WAITS :
+			      0) |
 		     (now >= nm_report_overdue(s) ? STORM_STATUS_UNACKED : 0);
 	out->cmp_false = out->cmp && !nm_status_cmp_holds(s);
 	out->last = x->op;
@@ -243,6 +256,11 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 				to, nto);
 	s->status.sent_at = now;
 	s->status.refine_at = STORM_NEVER;
+	/* all wait for this one: to ask for it takes longer */
+	s->status.again_at = s->xfer.repair.lost &&
+					     st->phase != s->status.sent.phase ?
+				     now + PHASE_AGAIN :
+				     STORM_NEVER;
 	storm_status_free(&s->status.sent);
 	s->status.sent = *st;
 }

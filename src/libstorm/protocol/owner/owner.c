@@ -10,7 +10,8 @@
  * owner_compare.c	comparisons
  * owner_request.c	operations that nodes ask for
  * owner_xfer.c		the operation under way, and those that wait for it
- * owner_data.c		DATA of it: window, pace and repair
+ * owner_repair.c	DATA of it that were lost
+ * owner_data.c		DATA of it: window and pace
  * owner_report.c	reports of termination, and their acknowledgement
  * owner_ask.c		what is asked of all nodes, and the sum of their answers
  * owner_cast.c		what is sent to all nodes
@@ -109,12 +110,14 @@ static void owner_exclude_late(struct storm_owner *o, uint64_t now)
 static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
-	uint64_t next;
+	uint64_t next, repair;
 
 	if (!x || o->phase != OWNER_OPEN)
 		return STORM_NEVER;
+	repair = owner_repair_tick(o, now);
 	if (owner_xfer_send(o, &next, now))
 		owner_advance_operations(o, now);
+	next = storm_min(next, repair);
 	if (o->operations.first == x && owner_xfer_late(o, now)) {
 		owner_exclude_late(o, now);
 		if (o->operations.first == x)
@@ -133,8 +136,12 @@ static uint64_t owner_tick_ask(struct storm_owner *o, uint64_t now)
 
 	if (!o->comparisons.first && !x)
 		return STORM_NEVER;
+	if (now >= o->send.again_at) {
+		o->send.again_at = STORM_NEVER;
+		owner_cast_state(o, 0);
+	}
 	if (now < o->ask.at)
-		return o->ask.at;
+		return storm_min(o->ask.at, o->send.again_at);
 	if (x && x->state == XFER_SENDING && now < x->moved_at + STATE_EVERY) {
 		owner_cast_state(o, 0);
 		o->ask.at = now + STATE_EVERY;
@@ -269,8 +276,11 @@ void storm_owner_close(struct storm_owner *o, uint64_t now)
 		/* a node that has not answered yet finds its stream gone ... */
 		o->t->ops->drop_streams(o->t, o->link.session);
 		owner_cast_state(o, STORM_CAST_CLOSING);
-		owner_cast_state_relay(o, STORM_CAST_CLOSING, NULL);
-		/* ... and a node that misses both its owner silent */
+		/* it is not repeated: where multicast is in doubt, or nodes
+		 * keep a process for files, it goes down the tree, too ... */
+		if (!o->send.multicast || o->send.lossy || o->send.files)
+			owner_cast_state_relay(o, STORM_CAST_CLOSING, NULL);
+		/* ... and a node that misses it finds its owner silent */
 	}
 	o->phase = OWNER_CLOSED;
 	owner_xfer_end_all(o);
@@ -301,7 +311,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	*err = STORM_EINVAL;
 	if (!conf->count || conf->count > STORM_NODES_MAX ||
 	    conf->set.radix < 2 || conf->set.radix > 64 || !conf->set.groups ||
-	    conf->set.groups > 64)
+	    conf->set.groups > 64 || conf->last_report >= STORM_REPORT_KINDS)
 		return NULL;
 	if (conf->set.dead_timeout < 2 * conf->set.heartbeat) {
 		storm_log(
@@ -323,7 +333,7 @@ struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 	o->arg = arg;
 	o->operations.tail = &o->operations.first;
 	o->comparisons.tail = &o->comparisons.first;
-	o->reports.acks_at = STORM_NEVER;
+	o->reports.acks_at = o->send.again_at = STORM_NEVER;
 	o->data.rate = (double) conf->set.rate;
 	op->job_id = conf->job_id;
 	op->step_id = conf->step_id;
@@ -392,6 +402,7 @@ void storm_owner_destroy(struct storm_owner *o)
 	storm_children_free(o->child, o->children);
 	storm_status_free(&o->sum);
 	storm_reports_clear(&o->reports.got);
+	owner_repair_end(o);
 	storm_cast_free(&o->cast);
 	storm_idset_clear(&o->members.joining);
 	storm_idset_clear(&o->returning.nodes);

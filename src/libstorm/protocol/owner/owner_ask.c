@@ -10,6 +10,7 @@
 #define ASK_FIRST (50 * STORM_MS) /* until answers were timed */
 #define ASK_MIN (20 * STORM_MS)
 #define ASK_MAX (250 * STORM_MS)
+#define NEW_AGAIN (4 * STORM_MS)
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
 {
@@ -109,9 +110,11 @@ void owner_ask_late(struct storm_owner *o, uint64_t now)
 	o->ask.at = now + o->ask.every;
 }
 
+/* Where datagrams are lost it goes twice: to be asked again takes long. */
 void owner_ask_new(struct storm_owner *o, uint64_t now)
 {
 	owner_cast_state(o, 0);
+	o->send.again_at = o->send.lossy ? now + NEW_AGAIN : STORM_NEVER;
 	owner_ask_sum(o);
 	owner_ask_soon(o, now);
 }

@@ -10,22 +10,27 @@
  */
 #include <errno.h>
 
+#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define BURST (256u << 10) /* token bucket */
 #define BATCHES_PER_TICK 16
+#define BATCHES_LOSSY 4 /* what nodes lack is heard of between them */
 #define RATE_EVERY (20 * STORM_MS)
 #define RATE_FLOOR 8e6 /* bytes/s */
-#define SERVE_BYTES (1u << 20)
+#define RATE_KEEP 0.8
+#define RATE_SEEN 64   /* chunks: of fewer, chance may take a share */
+#define RATE_LOOK 90e3 /* bytes: the floor sends more */
+#define LOSS_MUCH 0.15
 
-static int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
+int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
 {
 	memcpy(buf, ((struct owner_xfer *) arg)->buf + off, len);
 	return 0;
 }
 
 /* Slow down where receivers lose much; random loss of a few per cent is
- * repaired, not a sign of a rate too high. */
+ * repaired, not a sign of a rate too high.  Losses are heard of late and in
+ * lumps, so one look at them says little. */
 static void owner_data_pace(struct storm_owner *o, uint64_t now)
 {
 	struct owner_data *d = &o->data;
@@ -38,11 +43,17 @@ static void owner_data_pace(struct storm_owner *o, uint64_t now)
 
 	if (now < d->rate_at + RATE_EVERY)
 		return;
-	if (sent >= 64 && lost * 100 > sent * 15) {
+	d->sent = d->sent * RATE_KEEP + (double) sent;
+	d->lost = d->lost * RATE_KEEP + (double) lost;
+	/* a look in which little was sent says nothing of the rate */
+	if ((double) (sent * d->chunk) >= RATE_LOOK && d->sent >= RATE_SEEN &&
+	    d->lost > d->sent * LOSS_MUCH) {
+		double least = storm_max(RATE_FLOOR, d->rate * 0.5);
+
 		d->rate = (double) (sent * d->chunk) / seconds * 0.6;
-		if (d->rate < RATE_FLOOR)
-			d->rate = RATE_FLOOR;
-	} else if (d->rate > 0 && lost * 100 < sent * 2) {
+		d->rate = storm_max(d->rate, least);
+		d->sent = d->lost = 0; /* what follows is about this rate */
+	} else if (d->rate > 0 && d->lost <= d->sent * LOSS_MUCH / 2) {
 		d->rate *= 1.15;
 	}
 	if (cap > 0 && (d->rate <= 0 || d->rate > cap))
@@ -61,8 +72,8 @@ static bool owner_data_pay(struct storm_owner *o, uint64_t bytes, uint64_t now)
 		return true;
 	d->tokens += d->rate * (double) (now - d->tokens_at) / 1e9;
 	d->tokens_at = now;
-	if (d->tokens > BURST)
-		d->tokens = BURST;
+	if (d->tokens > OWNER_BURST)
+		d->tokens = OWNER_BURST;
 	if (d->tokens < (double) bytes)
 		return false;
 	d->tokens -= (double) bytes;
@@ -85,8 +96,9 @@ void owner_data_begin(struct storm_owner *o, uint64_t now)
 	struct owner_data *d = &o->data;
 
 	d->rate_sent = d->rate_lost = 0;
+	d->sent = d->lost = 0;
 	d->tokens_at = d->rate_at = now;
-	d->tokens = BURST;
+	d->tokens = OWNER_BURST;
 }
 
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
@@ -94,9 +106,10 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 	struct owner_xfer *x = o->operations.first;
 	uint16_t flags = o->send.multicast ? 0 : STORM_HDR_RELAY;
 	struct storm_addr to = owner_data_addr(o);
+	int most = o->send.lossy ? BATCHES_LOSSY : BATCHES_PER_TICK;
 
 	owner_data_pace(o, now);
-	for (int i = 0; i < BATCHES_PER_TICK && x->sent < x->chunks; i++) {
+	for (int i = 0; i < most && x->sent < x->chunks; i++) {
 		uint64_t last = x->sent + o->data.batch - 1, n, off;
 		int rc;
 
@@ -109,9 +122,9 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 			return STORM_NEVER;
 		if (!owner_data_pay(o, n * o->data.chunk, now))
 			return now + STORM_MS;
-		rc = storm_link_send_data(&o->link, flags, x->begin.op,
-					  x->begin.size, o->data.chunk, x->sent,
-					  last, owner_data_get, x, &to);
+		rc = storm_link_send_run(&o->link, flags, x->begin.op,
+					 x->begin.size, o->data.chunk, x->sent,
+					 last, owner_data_get, x, &to);
 		if (rc == -EAGAIN)
 			return now + STORM_MS;
 		if (!o->tl.first_byte)
@@ -127,51 +140,4 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 				 (size_t) (o->cast.sent - off));
 	}
 	return now;
-}
-
-void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
-		       const uint8_t *body, size_t len, uint64_t now)
-{
-	struct owner_xfer *x = o->operations.first;
-	struct storm_in in = { body, body + len, false };
-	struct storm_addr to = owner_addr(o, h->sender);
-	uint32_t n = storm_get32(&in);
-	uint64_t left;
-
-	o->stats.nacks++;
-	o->send.lossy = true;
-	/* once it is decided no node needs more */
-	if (!x || x->begin.op != h->op || x->state < XFER_SENDING ||
-	    x->state == XFER_DECIDED)
-		return;
-	left = SERVE_BYTES / o->data.chunk;
-	for (; n && left; n--) {
-		uint64_t first = storm_get64(&in), last = storm_get64(&in);
-
-		if (in.bad || last < first || last >= x->chunks) {
-			o->link_stats.bad_wire++;
-			return;
-		}
-		if (last >= x->sent)
-			last = x->sent - 1;
-		for (uint64_t i = first; i <= last && x->sent && left;) {
-			uint64_t end = i + o->data.batch - 1;
-
-			if (end > last)
-				end = last;
-			if (end - i + 1 > left)
-				end = i + left - 1;
-			if (storm_link_send_data(&o->link, 0, x->begin.op,
-						 x->begin.size, o->data.chunk,
-						 i, end, owner_data_get, x,
-						 &to))
-				return;
-			if (!o->tl.repair_first)
-				o->tl.repair_first = now;
-			o->tl.repair_last = now;
-			o->stats.tx_repair += end - i + 1;
-			left -= end - i + 1;
-			i = end + 1;
-		}
-	}
 }

@@ -96,7 +96,7 @@ static void owner_input_member(struct storm_owner *o,
 	if (h->type == STORM_MSG_STATUS && h->epoch < o->link.epoch)
 		owner_input_old_epoch(o, h->sender, p.body, p.len);
 	if (h->type == STORM_MSG_NACK)
-		owner_data_nacked(o, h, p.body, p.len, now);
+		owner_repair_nacked(o, h, p.body, p.len, now);
 	else if (c && h->type == STORM_MSG_STATUS && h->epoch == o->link.epoch)
 		owner_input_status(o, c, p.body, p.len, now);
 	else if (h->type == STORM_MSG_REQUEST &&

@@ -10,7 +10,7 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define PROBE_EVERY (12 * STORM_MS)
+#define PROBE_EVERY (6 * STORM_MS)
 #define SUPER_PACKET 65280 /* one send, cut up by the kernel or the card */
 
 static void owner_open_done(struct storm_owner *o, uint64_t now)

@@ -92,9 +92,11 @@ struct owner_round {
 struct owner_send {
 	bool multicast;	   /* confirmed by all */
 	bool lossy;	   /* a datagram of the owner's was lost */
+	bool files;	   /* a transfer was one of a file */
 	uint32_t mtu;	   /* of the domain; the least there is, until it is
 			      known */
 	uint64_t state_at; /* the state was sent; or a little earlier */
+	uint64_t again_at; /* it is sent once more then */
 	uint64_t strobe;   /* number of the last one */
 };
 
@@ -111,6 +113,9 @@ struct owner_reports {
 	uint64_t acks_at; /* ACKED is due */
 	uint8_t acks;	  /* its kinds, a bit each */
 	bool acked_once;  /* they are sent once more */
+	/* All that is here is acknowledged again at the earliest at again_at;
+	 * the next wait is that long. */
+	uint64_t again_at, again_wait;
 };
 
 /* In the order in which they are executed: owner_xfer.c. */
@@ -126,6 +131,28 @@ struct owner_data {
 	uint32_t chunk, batch; /* bytes; datagrams in one send */
 	double rate, tokens;
 	uint64_t tokens_at, rate_at, rate_sent, rate_lost;
+	double sent, lost; /* chunks of late, the older the less */
+};
+
+#define OWNER_BURST (256u << 10) /* bytes, of the token bucket */
+#define OWNER_AGAIN_MAX 128
+
+/* DATA that nodes have asked for: owner_repair.c. */
+struct owner_repair {
+	struct owner_lack { /* who lacks a chunk, if not several do */
+		uint32_t who[2];
+	} * want;	    /* by chunk, a ring */
+	uint64_t room;	    /* of the ring */
+	uint64_t low, high; /* those wanted are in [low, high) */
+	uint64_t count;	    /* ... so many */
+	uint64_t at;	    /* they are sent then */
+	/* sent once, and once more then */
+	struct owner_wanted {
+		uint64_t chunk;
+		struct owner_lack lack;
+	} again[OWNER_AGAIN_MAX];
+	uint32_t again_count;
+	uint64_t again_at;
 };
 
 /* The unordered ones: owner_compare.c. */
@@ -179,6 +206,7 @@ struct storm_owner {
 	struct owner_reports reports;
 	struct owner_operations operations;
 	struct owner_data data;
+	struct owner_repair repair;
 	struct owner_comparisons comparisons;
 	struct owner_request *requests;
 	struct owner_members members;
@@ -351,9 +379,18 @@ void owner_compare_end_all(struct storm_owner *o);
 void owner_data_begin(struct storm_owner *o, uint64_t now);
 /* Send what window, pace and network allow.  Returns when to call again. */
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
-/* A node lacks some of it: send it to that node. */
-void owner_data_nacked(struct storm_owner *o, const struct storm_header *h,
-		       const uint8_t *body, size_t len, uint64_t now);
+/* The bytes of the transfer arg (storm_chunk_fn). */
+int owner_data_get(void *arg, uint64_t off, void *buf, size_t len);
+
+/* owner_repair.c */
+/* A node lacks some of what was sent. */
+void owner_repair_nacked(struct storm_owner *o, const struct storm_header *h,
+			 const uint8_t *body, size_t len, uint64_t now);
+/* All is sent: from here on it is the end that may be lost. */
+void owner_repair_last(struct storm_owner *o, uint64_t now);
+/* Send what is due and what the network takes.  Returns when to call again. */
+uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now);
+void owner_repair_end(struct storm_owner *o); /* nobody lacks anything */
 
 /* owner_xfer.c */
 /* P for an operation: NULL makes an empty set, all members. */

@@ -9,20 +9,32 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define ACK_DELAY (100 * STORM_MS) /* of a part; all is acknowledged at once */
+#define ACK_DELAY (100 * STORM_MS) /* of what no node waits for */
 #define ACK_AGAIN (20 * STORM_MS)
+#define UNACKED_FIRST (50 * STORM_MS)
+#define UNACKED_MAX (1600 * STORM_MS)
+
+/* A report that is being taken. */
+struct owner_taking {
+	struct storm_owner *o;
+	int err; /* of memory */
+};
 
 static void owner_report_taken(void *arg, uint8_t kind, uint32_t code,
 			       const struct storm_idset *ids)
 {
-	struct storm_owner *o = arg;
+	struct owner_taking *t = arg;
+	struct storm_owner *o = t->o;
 	struct storm_report r = { .kind = kind, .code = code };
+	int err;
 
 	if (kind >= STORM_REPORT_KINDS) {
 		o->link_stats.bad_wire++;
 		return;
 	}
-	storm_reports_add(&o->reports.got, kind, code, ids, &r.ids);
+	err = storm_reports_add(&o->reports.got, kind, code, ids, &r.ids);
+	if (err == STORM_ENOMEM)
+		t->err = err;
 	if (r.ids.count && o->ops.report)
 		o->ops.report(o->arg, &r);
 	if (r.ids.count) {
@@ -32,17 +44,35 @@ static void owner_report_taken(void *arg, uint8_t kind, uint32_t code,
 	storm_idset_clear(&r.ids);
 }
 
-/* A part of a kind is acknowledged with what follows soon, all of it now. */
+/* The kinds that nodes wait for: those of which all is here, or all that came
+ * before the last kind.  The rest is acknowledged with what follows soon. */
+static uint8_t owner_report_awaited(const struct storm_owner *o)
+{
+	const struct owner_reports *r = &o->reports;
+	uint8_t last = o->conf.last_report, whole = 0xff;
+
+	for (uint32_t i = 0; i < o->children; i++)
+		whole &= o->child[i].complete;
+	if (last)
+		return whole >> last & 1 ? r->acks : 0;
+	return r->acks & whole;
+}
+
+/* For a child the acknowledgement of its message is one end to end. */
+static bool owner_report_all_near(const struct storm_owner *o)
+{
+	return o->children == o->tree.members;
+}
+
 static void owner_report_acks_due(struct storm_owner *o, uint64_t now)
 {
 	struct owner_reports *r = &o->reports;
-	uint8_t whole = r->acks;
 
+	if (owner_report_all_near(o))
+		r->acks = 0;
 	if (r->acked_once)
 		return;
-	for (uint32_t i = 0; i < o->children; i++)
-		whole &= o->child[i].complete;
-	if (whole)
+	if (owner_report_awaited(o))
 		r->acks_at = now;
 	else if (r->acks && r->acks_at > now + ACK_DELAY)
 		r->acks_at = now + ACK_DELAY;
@@ -54,6 +84,7 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 	uint8_t ack[8];
 	struct storm_out b = { ack, ack + sizeof(ack), false };
 	struct storm_addr to = owner_addr(o, c->node);
+	struct owner_taking t = { .o = o };
 	size_t total = 0;
 	int got = storm_report_rx_part(&c->rx, body, len, UINT64_MAX, &total);
 
@@ -63,8 +94,12 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 		return;
 	if (got == 1) {
 		if (storm_reports_unpack(c->rx.buf, total, &c->complete,
-					 owner_report_taken, o))
+					 owner_report_taken, &t))
 			o->link_stats.bad_wire++;
+		if (t.err) {
+			storm_report_rx_drop(&c->rx);
+			return;
+		}
 		storm_report_rx_done(&c->rx);
 		owner_report_acks_due(o, now);
 	}
@@ -73,11 +108,22 @@ void owner_report_part(struct storm_owner *o, struct storm_child *c,
 			&to, 1);
 }
 
+/* All nodes are sent all of it, and every STATUS says it again until they are
+ * served.  Where nodes are slow and not deaf that alone would keep them busy.
+ * The parents of those that missed it repeat it anyway. */
 void owner_report_unacked(struct storm_owner *o, uint64_t now)
 {
-	o->reports.acks = 0xff;
+	struct owner_reports *r = &o->reports;
+
+	if (now < r->again_at)
+		return;
+	if (!r->again_wait || now > r->again_at + UNACKED_MAX)
+		r->again_wait = UNACKED_FIRST;
+	r->again_at = now + r->again_wait;
+	r->again_wait = storm_min(2 * r->again_wait, UNACKED_MAX);
+	r->acks = 0xff;
 	o->send.lossy = true;
-	o->reports.acks_at = now;
+	r->acks_at = now;
 }
 
 static void owner_report_ack_body(struct storm_owner *o, const uint8_t *body,

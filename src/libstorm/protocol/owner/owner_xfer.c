@@ -76,6 +76,7 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 	if (err)
 		return err;
 	if (to->kind == STORM_TARGET_FILE) {
+		o->send.files = true;
 		b.to.path = strdup(to->path);
 		if (!b.to.path) {
 			storm_begin_free(&b);
@@ -187,6 +188,7 @@ static void owner_xfer_start(struct storm_owner *o, uint64_t now)
 	o->tl.repair_first = o->tl.repair_last = 0;
 	o->tl.written = o->tl.staged = o->tl.decided = o->tl.applied = 0;
 	owner_data_begin(o, now);
+	owner_repair_end(o);
 	if (!owner_xfer_in_open(o, x))
 		owner_xfer_announce(o);
 	owner_ask_new(o, now);
@@ -228,7 +230,8 @@ static void owner_xfer_take_faults(struct storm_owner *o)
 				storm_faults_add(&x->faults, n, STORM_ELOST, 0);
 }
 
-/* More was written, or fewer nodes are behind. */
+/* More was written, or fewer nodes are behind, or one says that it waits for other
+ * transfers. */
 static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -237,7 +240,8 @@ static void owner_xfer_moved(struct storm_owner *o, uint64_t now)
 	if (progress > x->begin.size)
 		progress = x->begin.size;
 	behind = storm_idset_size(&o->sum.behind);
-	if (progress > x->progress || behind < x->behind)
+	if (progress > x->progress || behind < x->behind ||
+	    o->sum.flags & STORM_STATUS_WAITS)
 		x->moved_at = now;
 	if (progress > x->progress)
 		x->progress = progress;
@@ -377,6 +381,7 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	}
 	o->cast.has_digest = x->digest;
 	o->tl.last_byte = now;
+	owner_repair_last(o, now);
 	x->state = XFER_STAGING;
 	x->behind = UINT64_MAX;
 	owner_ask_new(o, now); /* has the end: a lost tail is missed */

@@ -134,6 +134,8 @@ struct udp_stream_out {
 	uint64_t session;
 	uint32_t node;
 	bool connected;
+	uint64_t again_at; /* not connected by then: try again */
+	uint32_t tries;
 	int err; /* an errno that the timer reports; 0: none */
 	uint8_t answer[STORM_REFUSAL_LEN + 1]; /* longer: not STORM's */
 	size_t answered;

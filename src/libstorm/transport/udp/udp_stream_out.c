@@ -17,6 +17,10 @@
 
 #define HEAD 4
 #define TIMER_PERIOD 100000000 /* ns */
+/* The kernel repeats a lost SYN after a second, and no option of a socket makes it
+ * hurry.  A new socket sends one at once. */
+#define CONNECT_AGAIN (100 * STORM_MS) /* the second time; then twice as long */
+#define CONNECT_TRIES 5
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
 #define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
@@ -70,6 +74,9 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 
 	u->out_active++;
 	s->src.fd = fd;
+	s->again_at = ++s->tries < CONNECT_TRIES ?
+			      storm_now() + (CONNECT_AGAIN << (s->tries - 1)) :
+			      STORM_NEVER;
 	if (fd < 0)
 		goto fail;
 	stream_out_bind(u, fd);
@@ -85,6 +92,13 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 fail:
 	s->err = errno;
 	storm_udp_stream_timer_start(u, true);
+}
+
+static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
+{
+	storm_udp_unwatch_close(u, s->src.fd);
+	u->out_active--;
+	stream_out_start(u, s);
 }
 
 static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
@@ -323,6 +337,9 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
 			stream_out_failed(u, out, ETIMEDOUT);
+		else if (out->src.fd >= 0 && !out->connected &&
+			 out->again_at <= now)
+			stream_out_again(u, out);
 	}
 }
 

@@ -20,6 +20,7 @@
 #include "agent_session.h"
 #include "file_child.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 
 #define PATIENCE (10 * STORM_SEC) /* for an answer of the file system */
 #define LEAVE_TIME \
@@ -47,9 +48,10 @@ struct agent_child {
 	struct agent_proc *proc; /* NULL: not known yet, or dead */
 	uint32_t waiting;	 /* requests without an answer */
 	uint64_t since;		 /* it has not answered */
-	bool started;	  /* false: it waits for its turn in the nursery */
-	bool libdir;	  /* it keeps the directory */
-	uint64_t idle_at; /* ends then, or 0 */
+	bool started;		 /* false: the nursery has not begun it ... */
+	bool waits;		 /* ... because there are too many */
+	bool libdir;		 /* it keeps the directory */
+	uint64_t idle_at;	 /* ends then, or 0 */
 };
 
 /* -------------------------------------------------------------- processes --- */
@@ -144,6 +146,9 @@ static int agent_child_recv(struct agent_child *c, struct file_reply *rep)
 	int fd, rc;
 
 	while ((rc = file_child_recv(c->io.fd, rep, &fd)) == 1) {
+		c->waits = rep->verb == FILE_WAITS;
+		if (c->waits)
+			continue;
 		if (rep->verb != FILE_STARTED) {
 			if (fd >= 0)
 				close(fd);
@@ -247,8 +252,9 @@ int agent_child_ask(struct agent_session *s, const struct file_request *req,
 	}
 	if (file_child_send(c->io.fd, req, fd))
 		return -1;
-	if (answers && !c->waiting++)
+	if (answers && !c->waiting)
 		c->since = storm_now();
+	c->waiting += answers ? storm_max(1, req->spans) : 0;
 	return 0;
 }
 
@@ -272,6 +278,15 @@ bool agent_child_hangs(const struct agent_session *s, uint64_t now)
 	const struct agent_child *c = s->child;
 
 	return c && c->started && c->waiting && now >= c->since + PATIENCE;
+}
+
+/* Processes that do not die give their places to nobody. */
+bool agent_child_waits(const struct agent_session *s, uint64_t now)
+{
+	const struct agent_child *c = s->child;
+
+	return c && c->waits && s->a->file.procs &&
+	       agent_proc_left(s->a, s->creds->user.uid, now) < LEFT_MAX;
 }
 
 static uint64_t agent_child_due(const struct agent_child *c)

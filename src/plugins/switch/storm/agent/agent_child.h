@@ -32,6 +32,8 @@ int agent_child_ask(struct agent_session *s, const struct file_request *req,
 		    int fd, bool answers);
 /* It has not answered for too long. */
 bool agent_child_hangs(const struct agent_session *s, uint64_t now);
+/* It is to start when another one has ended. */
+bool agent_child_waits(const struct agent_session *s, uint64_t now);
 /* It has work.  libdir: a directory for the next files, too. */
 void agent_child_busy(struct agent_session *s, bool libdir);
 /* It has none now, and ends soon: it makes room for another one of its user. */

@@ -35,6 +35,9 @@ struct agent_file {
 	uint64_t op;
 	uint32_t waiting; /* for this enum file_verb, or 0 */
 	struct file_pool pool;
+	uint32_t held; /* the last pieces, which the child is not asked to
+			  write yet */
+	uint64_t held_below;
 	char *path; /* the final name, or in the libdir */
 	bool libdir;
 };
@@ -95,6 +98,7 @@ static void agent_file_pool_drop(struct agent_file *f)
 {
 	file_pool_destroy(&f->pool);
 	f->pool.count = 0;
+	f->held = 0;
 }
 
 /* --------------------------------------------------------------- the child --- */
@@ -155,7 +159,8 @@ static void agent_file_written(struct agent_file *f,
 		const struct file_piece *p = file_pool_oldest(&f->pool);
 		struct file_piece done;
 
-		if (!p || p->verb != FILE_WRITE)
+		/* it cannot have written what it was not asked for yet */
+		if (!p || p->verb != FILE_WRITE || f->pool.count <= f->held)
 			return;
 		done = *p;
 		file_pool_release(&f->pool);
@@ -260,6 +265,14 @@ void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 	agent_file_ask(f, &req, f->pool.fd);
 }
 
+bool agent_file_waits(void *host, void *file)
+{
+	const struct agent_file *f = file;
+
+	(void) host;
+	return f->s && agent_child_waits(f->s, storm_now());
+}
+
 /* A large piece is cheaper than many small ones, where there is memory. */
 uint8_t *agent_file_room(void *host, void *file, size_t *size)
 {
@@ -273,19 +286,23 @@ uint8_t *agent_file_room(void *host, void *file, size_t *size)
 	return at;
 }
 
-/* Hand a piece of the pool to the child. */
+/* Hand n pieces of the pool to the child, which are the last. */
 static bool agent_file_move(struct agent_file *f, enum file_verb verb,
-			    uint64_t off, size_t len, uint64_t below)
+			    uint32_t n, uint64_t below)
 {
 	static struct file_request req;
-	const struct file_piece *p = file_pool_take(&f->pool, verb, off, len);
 
 	req.verb = verb;
 	req.op = f->op;
-	req.at = p->at;
-	req.len = p->len;
-	req.off = off;
 	req.below = below;
+	req.spans = n;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct file_piece *p =
+			file_pool_last(&f->pool, n - 1 - i);
+
+		req.span[i] = (struct file_span) { p->at, p->len, p->off };
+	}
+	req.path[n * sizeof(req.span[0])] = '\0'; /* the end, as of a path */
 	if (f->s && !agent_child_ask(f->s, &req, -1, true))
 		return true;
 	/* the child died, or does not read: nothing of it is written */
@@ -296,19 +313,38 @@ static bool agent_file_move(struct agent_file *f, enum file_verb verb,
 	return false;
 }
 
+/* Where datagrams are lost pieces are small: each request wakes the child. */
+static void agent_file_flush(struct agent_file *f)
+{
+	uint32_t n = f->held;
+
+	f->held = 0;
+	if (n && f->pool.base)
+		agent_file_move(f, FILE_WRITE, n, f->held_below);
+}
+
 void agent_file_write(void *host, void *file, uint64_t off, size_t len,
 		      uint64_t below)
 {
+	struct agent_file *f = file;
+
 	(void) host;
-	agent_file_move(file, FILE_WRITE, off, len, below);
+	file_pool_take(&f->pool, FILE_WRITE, off, len);
+	f->held_below = below;
+	if (++f->held == FILE_SPANS || len >= FILE_POOL_STEP)
+		agent_file_flush(f);
 }
 
 bool agent_file_read(void *host, void *file, uint64_t off, size_t len)
 {
+	struct agent_file *f = file;
 	size_t size;
 
-	return agent_file_room(host, file, &size) && size >= len &&
-	       agent_file_move(file, FILE_READ, off, len, 0);
+	agent_file_flush(f);
+	if (!agent_file_room(host, f, &size) || size < len)
+		return false;
+	file_pool_take(&f->pool, FILE_READ, off, len);
+	return agent_file_move(f, FILE_READ, 1, 0);
 }
 
 static void agent_file_request(struct agent_file *f, enum file_verb verb,
@@ -316,6 +352,7 @@ static void agent_file_request(struct agent_file *f, enum file_verb verb,
 {
 	static struct file_request req;
 
+	agent_file_flush(f);
 	memset(&req, 0, sizeof(req));
 	req.verb = verb;
 	if (digest) {
@@ -393,6 +430,8 @@ static void agent_file_hangs(struct agent_session *s)
 uint64_t agent_file_tick(struct agent *a, uint64_t now)
 {
 	for (struct agent_session *s = a->sessions; s; s = s->next) {
+		for (struct agent_file *f = s->files; f; f = f->next)
+			agent_file_flush(f);
 		if (agent_child_hangs(s, now))
 			agent_file_hangs(s);
 	}

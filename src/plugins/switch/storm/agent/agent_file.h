@@ -21,6 +21,7 @@ struct storm_target;
 void agent_file_begin(void *host, void *ctx, uint64_t session, uint64_t op,
 		      const struct storm_target *to, uint64_t size,
 		      void **file);
+bool agent_file_waits(void *host, void *file);
 uint8_t *agent_file_room(void *host, void *file, size_t *size);
 void agent_file_write(void *host, void *file, uint64_t off, size_t len,
 		      uint64_t below);

@@ -262,6 +262,15 @@ static bool agent_launch_rc(const uint8_t *buf, size_t len, uint32_t *rc,
 	return true;
 }
 
+/* slurmd writes its answer in pieces: wake up for all of it. */
+static void agent_launch_await(const struct agent_launch *l, size_t len)
+{
+	int missing = len - l->have;
+
+	setsockopt(l->io.fd, SOL_SOCKET, SO_RCVLOWAT, &missing,
+		   sizeof(missing));
+}
+
 static void agent_launch_read(struct agent *a, struct agent_launch *l)
 {
 	const char *text;
@@ -284,8 +293,10 @@ static void agent_launch_read(struct agent *a, struct agent_launch *l)
 		agent_launch_failed(a, l, EPROTO);
 		return;
 	}
-	if (l->have < sizeof(len) + len)
+	if (l->have < sizeof(len) + len) {
+		agent_launch_await(l, sizeof(len) + len);
 		return;
+	}
 	if (agent_launch_rc(l->answer, sizeof(len) + len, &rc, &text))
 		agent_launch_report(a, l, rc, text);
 	else

@@ -234,7 +234,7 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	(void) events;
 	if (fd >= 0)
 		close(fd);
-	if (rc < 0 || (rc && rep.verb == FILE_STARTED))
+	if (rc < 0 || (rc && rep.verb != FILE_RMDIR))
 		return;
 	if (rc && rep.err)
 		info("cannot remove %s: %s%s%s", d->path,

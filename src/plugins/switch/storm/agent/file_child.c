@@ -126,33 +126,51 @@ static void file_child_begin(struct child *c, const struct file_request *req,
 	}
 }
 
-/* What follows a failed write fails as it did: there is a hole in the file. */
-static void file_child_move(struct child *c, const struct file_request *req,
-			    struct file_reply *rep)
+/* One piece.  What follows a failed write fails as it did: there is a hole in the
+ * file. */
+static void file_child_move(struct child_file *f, enum file_verb verb,
+			    const struct file_span *p)
 {
-	struct child_file *f = file_child_find(c, req->op);
 	int sys;
 
-	if (!f || req->len > FILE_POOL_SIZE ||
-	    req->at > FILE_POOL_SIZE - req->len) {
+	if (f->err)
+		return;
+	sys = verb == FILE_WRITE ? storm_staged_write(f->f.fd, p->off,
+						      f->pool + p->at, p->len) :
+				   storm_staged_read(f->f.fd, p->off,
+						     f->pool + p->at, p->len);
+	if (sys) {
+		f->err = STORM_ESYS;
+		f->sys = sys;
+	} else if (verb == FILE_WRITE) {
+		storm_staged_wrote(&f->f, p->off, f->pool + p->at, p->len);
+	}
+}
+
+static bool file_child_in_pool(const struct file_request *req)
+{
+	bool in = req->spans && req->spans <= FILE_SPANS;
+
+	for (uint32_t i = 0; in && i < req->spans; i++)
+		in = req->span[i].len <= FILE_POOL_SIZE &&
+		     req->span[i].at <= FILE_POOL_SIZE - req->span[i].len;
+	return in;
+}
+
+static void file_child_move_all(struct child *c, const struct file_request *req,
+				struct file_reply *rep)
+{
+	struct child_file *f = file_child_find(c, req->op);
+
+	rep->writes = req->spans;
+	if (!f || !file_child_in_pool(req)) {
 		file_child_fail(rep, STORM_EINVAL, 0);
 		return;
 	}
-	if (!f->err) {
-		sys = req->verb == FILE_WRITE ?
-			      storm_staged_write(f->f.fd, req->off,
-						 f->pool + req->at, req->len) :
-			      storm_staged_read(f->f.fd, req->off,
-						f->pool + req->at, req->len);
-		if (sys) {
-			f->err = STORM_ESYS;
-			f->sys = sys;
-		} else if (req->verb == FILE_WRITE) {
-			storm_staged_wrote(&f->f, req->off, f->pool + req->at,
-					   req->len);
-			f->below = req->below;
-		}
-	}
+	for (uint32_t i = 0; i < req->spans; i++)
+		file_child_move(f, req->verb, &req->span[i]);
+	if (!f->err && req->verb == FILE_WRITE)
+		f->below = req->below;
 	file_child_fail(rep, f->err, f->sys);
 }
 
@@ -258,7 +276,7 @@ static bool file_child_handle(struct child *c, const struct file_request *req,
 		return true;
 	case FILE_WRITE:
 	case FILE_READ:
-		file_child_move(c, req, rep);
+		file_child_move_all(c, req, rep);
 		return true;
 	case FILE_STAGE:
 		f = file_child_find(c, req->op);
@@ -308,8 +326,9 @@ static int file_child_answer(struct child *c, const struct file_reply *rep)
 		writes = 0;
 	}
 	if (!write)
-		return rep ? file_child_send_writes(c, rep, 1) : 0;
-	if (++writes == HELD_MAX || poll(&p, 1, 0) < 1)
+		return rep ? file_child_send_writes(c, rep, rep->writes) : 0;
+	writes += rep->writes;
+	if (writes >= HELD_MAX || poll(&p, 1, 0) < 1)
 		return file_child_send_writes(c, rep, writes);
 	*held = *rep;
 	held->writes = writes;
@@ -338,6 +357,7 @@ static void file_child_serve(int sock)
 		}
 		rep.verb = req.verb;
 		rep.op = req.op;
+		rep.writes = 1;
 		answer = file_child_handle(c, &req, fd, &rep);
 		if (fd >= 0)
 			close(fd);
@@ -429,7 +449,9 @@ int file_child_send(int child, const struct file_request *req, int fd)
 {
 	size_t len = offsetof(struct file_request, path);
 
-	return fdpass_send(child, req, len + strlen(req->path) + 1, fd);
+	len += req->spans ? req->spans * sizeof(req->span[0]) :
+			    strlen(req->path);
+	return fdpass_send(child, req, len + 1, fd);
 }
 
 int file_child_recv(int child, struct file_reply *rep, int *fd)

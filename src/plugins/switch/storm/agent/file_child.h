@@ -47,8 +47,16 @@ enum file_verb {
 	FILE_READ = 7,	 /* ... and back from there */
 	/* answers without a request: */
 	FILE_STARTED = 8, /* op is the process's id; with its pidfd */
-	FILE_ALIVE = 9	  /* it works on */
+	FILE_ALIVE = 9,	  /* it works on */
+	FILE_WAITS = 10	  /* it starts when another one has ended */
 };
+
+/* A piece of the pool, and its place in the file. */
+struct file_span {
+	uint32_t at, len;
+	uint64_t off;
+};
+#define FILE_SPANS 64 /* at most in one request */
 
 struct file_request {
 	uint32_t verb;	/* enum file_verb */
@@ -57,12 +65,14 @@ struct file_request {
 	uint64_t size;
 	int64_t atime, mtime;
 	uint32_t mode;
-	uint32_t at, len; /* WRITE and READ, as off */
-	uint64_t off;
 	uint64_t below;	   /* WRITE: with it all bytes below are there */
 	uint32_t digested; /* STAGE: there is a digest */
 	uint8_t digest[STORM_DIGEST_LEN];
-	char path[PATH_MAX]; /* sent up to its NUL */
+	uint32_t spans; /* WRITE and READ: so many; READ: 1 */
+	union {
+		char path[PATH_MAX]; /* sent up to its NUL */
+		struct file_span span[FILE_SPANS];
+	};
 };
 
 struct file_reply {
@@ -70,7 +80,7 @@ struct file_reply {
 	uint32_t err;	 /* enum storm_err */
 	int32_t sys;	 /* errno beside it, or 0 */
 	uint32_t libdir; /* COMMIT: "<path>_libs" is there now */
-	uint32_t writes; /* WRITE: this many of the oldest are done */
+	uint32_t writes; /* WRITE: this many of the oldest pieces are done */
 	uint64_t op;
 };
 

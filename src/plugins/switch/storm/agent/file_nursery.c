@@ -131,6 +131,14 @@ static bool file_nursery_has_room(uid_t uid)
 	return n.children < FILE_CHILDREN_MAX && count < FILE_CHILDREN_PER_USER;
 }
 
+/* It is no fault that there is no process yet. */
+static void file_nursery_waits(int sock)
+{
+	struct file_reply rep = { .verb = FILE_WAITS };
+
+	fdpass_send(sock, &rep, sizeof(rep), -1);
+}
+
 /* False: too many wait. */
 static bool file_nursery_defer(int sock, const struct file_spawn *s,
 			       const gid_t *gids)
@@ -151,6 +159,7 @@ static bool file_nursery_defer(int sock, const struct file_spawn *s,
 		memcpy(w->gids, gids, s->ngids * sizeof(gid_t));
 	TAILQ_INSERT_TAIL(&n.queue, w, link);
 	n.waiting++;
+	file_nursery_waits(sock);
 	return true;
 }
 

@@ -6,7 +6,7 @@
  * It limits the children of a user, and all of them.  They are processes
  * outside of the jobs' control groups: in these a job's turns would stop them,
  * and its end would kill them while they clean up.  What exceeds the limit waits
- * until a child of that user ends.
+ * until a child of that user ends, and the agent is told so.
  *
  * Its parent, storm_keeper, starts it again if it dies.  The agent could not: it
  * has dropped the capabilities.

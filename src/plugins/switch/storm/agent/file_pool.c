@@ -116,6 +116,11 @@ const struct file_piece *file_pool_take(struct file_pool *r, uint32_t verb,
 	return p;
 }
 
+const struct file_piece *file_pool_last(const struct file_pool *r, uint32_t n)
+{
+	return &r->piece[(r->first + r->count - 1 - n) % FILE_POOL_SLOTS];
+}
+
 const struct file_piece *file_pool_oldest(const struct file_pool *r)
 {
 	return r->count ? &r->piece[r->first] : NULL;

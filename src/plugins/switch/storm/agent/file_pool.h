@@ -53,6 +53,8 @@ bool file_pool_grow(struct file_pool *r);
 /* Take len bytes of the room that was given last. */
 const struct file_piece *file_pool_take(struct file_pool *r, uint32_t verb,
 					uint64_t off, size_t len);
+/* The piece taken last, or n before it. */
+const struct file_piece *file_pool_last(const struct file_pool *r, uint32_t n);
 /* The oldest piece; NULL: none. */
 const struct file_piece *file_pool_oldest(const struct file_pool *r);
 void file_pool_release(struct file_pool *r); /* the oldest piece, if any */
