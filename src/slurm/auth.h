@@ -7,6 +7,7 @@
 #define STORM_SLURM_AUTH_H
 
 #include "slurm/slurm.h"
+#include "src/common/slurm_protocol_common.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 #include "src/common/slurm_auth.h"
@@ -19,6 +20,13 @@
 #define AUTH_IDS_SET auth_uid_set
 #else
 #define AUTH_IDS_SET auth_ids_set
+#endif
+
+/* The flag of a message without a credential; 22.05 receives none such. */
+#ifdef SLURM_NO_AUTH_CRED
+#define AUTH_NONE SLURM_NO_AUTH_CRED
+#else
+#define AUTH_NONE 0
 #endif
 
 #endif

@@ -25,6 +25,14 @@ typedef struct listIterator list_itr_t;
 #define SELECT_MEMORY CR_MEMORY
 #endif
 
+/* How Slurm suspends jobs: what slurm.conf says of it.  Before 24.05 a plugin on
+ * the node hears of each suspend first, and it does not matter. */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0)
+#define COMPAT_SUSPEND_PARAMS NULL
+#else
+#define COMPAT_SUSPEND_PARAMS slurm_conf.preempt_params
+#endif
+
 /* slurmctld's record of a job: 0, or -1 and errno. */
 static inline int compat_load_job(job_info_msg_t **out, uint32_t job_id)
 {

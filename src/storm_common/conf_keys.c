@@ -342,6 +342,33 @@ static bool conf_parse_local(struct storm_conf *c, void *field, const char *v)
 	return conf_parse_list(c, v, conf_parse_one_local);
 }
 
+/* Each partition once: which of two policies would count? */
+static bool conf_parse_one_policy(struct storm_conf *c, char *s)
+{
+	struct storm_conf_partition *p;
+	char *colon = strchr(s, ':');
+
+	if (!colon)
+		return false;
+	*colon = '\0';
+	p = conf_partition_entry(c, s);
+	if (!p || p->turns)
+		return false;
+	if (!strcasecmp(colon + 1, "local")) {
+		p->local = true;
+		return true;
+	}
+	p->policy = gang_policy_find(colon + 1);
+	p->turns = p->policy < GANG_POLICIES;
+	return p->turns;
+}
+
+static bool conf_parse_policies(struct storm_conf *c, void *field,
+				const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_policy);
+}
+
 static bool conf_parse_one_allowed(struct storm_conf *c, char *s)
 {
 	if (!strcasecmp(s, "gpus"))
@@ -453,6 +480,8 @@ static const struct conf_key keys[] = {
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),
 	OTHER("PartitionQuantum", gang, conf_parse_quanta,
 	      "PARTITION:QUANTUM, at most 32 of them, separated by commas; each quantum as in Quantum, 100us to 600s"),
+	OTHER("PartitionPolicy", gang, conf_parse_policies,
+	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible or local"),
 	OTHER("LocalPartitions", gang, conf_parse_local,
 	      "at most 32 names of partitions, separated by commas"),
 	OTHER("GangAllow", gang, conf_parse_allow,

@@ -20,6 +20,15 @@
 #include "conf_text.h"
 #include "src/libstorm/base/clock.h"
 
+bool storm_conf_flexible(const struct storm_gang_conf *g)
+{
+	for (uint32_t i = 0; i < g->partitions; i++)
+		if (g->partition[i].turns &&
+		    g->partition[i].policy == GANG_POLICY_FLEXIBLE)
+			return true;
+	return false;
+}
+
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 {
@@ -151,6 +160,22 @@ static char *conf_check_groups(const struct conf_load *l)
 			PLACE(l, "ContextGroupBase", "GroupBase",
 			      "ContextCount", "GroupCount"),
 			x->count, s->groups);
+	return NULL;
+}
+
+static char *conf_check_policies(const struct conf_load *l)
+{
+	const struct storm_gang_conf *g = &l->conf.gang;
+
+	for (uint32_t i = 0; i < g->partitions; i++) {
+		const struct storm_conf_partition *p = &g->partition[i];
+
+		if (p->local && p->turns)
+			return conf_text_make(
+				"%s: partition %s is local, and has the policy %s: keep one of both in PartitionPolicy and LocalPartitions",
+				PLACE(l, "PartitionPolicy"), p->name,
+				gang_policy_name(p->policy));
+	}
 	return NULL;
 }
 
@@ -310,6 +335,7 @@ bool conf_read(const struct conf_sources *from, struct storm_conf *out,
 		conf_report(&l, CONF_ERROR, conf_check_groups(&l));
 		conf_report(&l, CONF_ERROR, conf_check_timeouts(&l));
 		conf_report(&l, CONF_ERROR, conf_check_rails(&l));
+		conf_report(&l, CONF_ERROR, conf_check_policies(&l));
 	}
 	if (!l.errors && lines)
 		*lines = conf_all_lines(&l);

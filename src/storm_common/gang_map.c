@@ -5,7 +5,7 @@
  *
  *	u32 "GANG", u8 format, u8[3] 0, u64 version, u32 nodes, u32 zones,
  *	u32 jobs;
- *	each zone: u32 rows, u64 quantum, set of nodes;
+ *	each zone: u32 rows, u64 quantum, u8 policy, set of nodes;
  *	each job: u32 job id, u32 zone, set of rows, set of nodes
  *
  * The strobe: u8 format, u8 0, u16 zone, u32 slot, u64 version, u64 digest.
@@ -21,10 +21,11 @@
 #include "src/libstorm/wire/wire.h"
 
 #define MAGIC 0x47414e47u
-#define FORMAT 1
+#define MAP_FORMAT 2
+#define STROBE_FORMAT 1
 #define HEAD 28
 /* the fewest bytes of a zone and of a job: a set has at least one range */
-#define ZONE_MIN (4 + 8 + 3)
+#define ZONE_MIN (4 + 8 + 1 + 3)
 #define JOB_MIN (4 + 4 + 3 + 3)
 /* the most bytes of a set */
 #define SET_MAX(s) (5 + 10 * (size_t) (s)->count)
@@ -60,7 +61,7 @@ static int gang_map_check_zones(const struct gang_map *m)
 
 		if (!gang_map_set_within(&z->nodes, m->nodes) ||
 		    z->rows > GANG_ROWS_MAX || z->quantum < GANG_QUANTUM_MIN ||
-		    z->quantum > GANG_QUANTUM_MAX)
+		    z->quantum > GANG_QUANTUM_MAX || z->policy >= GANG_POLICIES)
 			err = STORM_EINVAL;
 		else
 			err = storm_idset_union(&all, &z->nodes);
@@ -104,7 +105,7 @@ static size_t gang_map_room(const struct gang_map *m)
 	size_t n = HEAD;
 
 	for (uint32_t i = 0; i < m->nzones; i++)
-		n += 12 + SET_MAX(&m->zones[i].nodes);
+		n += 13 + SET_MAX(&m->zones[i].nodes);
 	for (uint32_t i = 0; i < m->njobs; i++)
 		n += 8 + SET_MAX(&m->jobs[i].rows) + SET_MAX(&m->jobs[i].nodes);
 	return n;
@@ -113,7 +114,7 @@ static size_t gang_map_room(const struct gang_map *m)
 static void gang_map_put_head(struct storm_out *o, const struct gang_map *m)
 {
 	storm_put32(o, MAGIC);
-	storm_put8(o, FORMAT);
+	storm_put8(o, MAP_FORMAT);
 	for (int i = 0; i < 3; i++)
 		storm_put8(o, 0);
 	storm_put64(o, m->version);
@@ -140,6 +141,7 @@ int gang_map_pack(const struct gang_map *m, void **buf, size_t *len)
 	for (uint32_t i = 0; i < m->nzones; i++) {
 		storm_put32(&o, m->zones[i].rows);
 		storm_put64(&o, m->zones[i].quantum);
+		storm_put8(&o, (uint8_t) m->zones[i].policy);
 		storm_put_set(&o, &m->zones[i].nodes);
 	}
 	for (uint32_t i = 0; i < m->njobs; i++) {
@@ -165,7 +167,7 @@ static int gang_map_get_head(struct storm_in *in, struct gang_map *m,
 
 	if (storm_get32(in) != MAGIC)
 		return STORM_EINVAL;
-	if (storm_get8(in) != FORMAT)
+	if (storm_get8(in) != MAP_FORMAT)
 		return STORM_EVERSION;
 	for (int i = 0; i < 3; i++)
 		zero |= storm_get8(in);
@@ -190,6 +192,7 @@ static void gang_map_get_zones(struct storm_in *in, struct gang_map *m,
 
 		z->rows = storm_get32(in);
 		z->quantum = storm_get64(in);
+		z->policy = (enum gang_policy) storm_get8(in);
 		storm_get_set(in, &z->nodes, STORM_NODES_MAX);
 	}
 }
@@ -285,7 +288,7 @@ void gang_strobe_pack(const struct gang_strobe *s, uint8_t out[GANG_STROBE_LEN])
 {
 	struct storm_out o = { out, out + GANG_STROBE_LEN, false };
 
-	storm_put8(&o, FORMAT);
+	storm_put8(&o, STROBE_FORMAT);
 	storm_put8(&o, 0);
 	storm_put16(&o, s->zone);
 	storm_put32(&o, s->slot);
@@ -303,7 +306,7 @@ int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len)
 	t.slot = storm_get32(&in);
 	t.version = storm_get64(&in);
 	t.digest = storm_get64(&in);
-	if (!in.bad && format != FORMAT)
+	if (!in.bad && format != STROBE_FORMAT)
 		return STORM_EVERSION;
 	if (!storm_in_done(&in) || zero ||
 	    (t.slot >= GANG_ROWS_MAX && t.slot != GANG_SLOT_ALL))

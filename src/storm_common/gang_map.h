@@ -7,7 +7,7 @@
  *
  * A *zone* is a set of nodes that share a cycle of rows (time slots): the nodes
  * of gang partitions that overlap.  Zones are disjoint, and each has its own
- * quantum.  A job runs in its rows; in all others it is stopped on its nodes.
+ * quantum and policy.  A job runs in its rows; in all others it is stopped on its nodes.
  * Agents do not touch a job that is not in the map.
  *
  * No Slurm header.  Errors are enum storm_err.
@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gang_policy.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/storm.h"
 
@@ -46,8 +47,9 @@ uint64_t gang_cluster_number(const char *name);
 #define GANG_AWAY (100 * STORM_MS)
 
 struct gang_zone {
-	uint32_t rows;		  /* 0 or 1: no jobs share */
-	uint64_t quantum;	  /* ns */
+	uint32_t rows;	  /* 0 or 1: no jobs share */
+	uint64_t quantum; /* ns */
+	enum gang_policy policy;
 	struct storm_idset nodes; /* numbers of the domain */
 };
 

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "gang_policy.h"
 #include "src/libstorm/storm.h"
 
 /* What srun does if STORM cannot launch a step, before it has sent any of the
@@ -29,6 +30,8 @@ struct storm_conf_partition {
 	char name[64];
 	uint64_t quantum; /* ns; 0: not given */
 	bool local;	  /* no gang scheduling, even if jobs share */
+	bool turns;	  /* `policy` is given */
+	enum gang_policy policy;
 };
 
 struct storm_gang_conf {
@@ -106,6 +109,9 @@ void storm_conf_default(struct storm_conf *out);
 /* The partition's entry, owned by *g.  NULL: storm.conf does not name it. */
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name);
+
+/* Is some partition's policy flexible? */
+bool storm_conf_flexible(const struct storm_gang_conf *g);
 
 /* A string that identifies the settings of an agent.  It differs once
  * storm.conf, plugstack.conf or slurm.conf's SchedulerType has changed. */

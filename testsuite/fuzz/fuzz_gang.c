@@ -25,6 +25,7 @@ static void must_be_map(const struct gang_map *m)
 		must(z->rows <= GANG_ROWS_MAX);
 		must(z->quantum >= GANG_QUANTUM_MIN &&
 		     z->quantum <= GANG_QUANTUM_MAX);
+		must(z->policy < GANG_POLICIES);
 		must(z->nodes.count);
 		must_be_set(&z->nodes, m->nodes - 1);
 		must(gang_map_zone(m, z->nodes.r[0].first) == i);
@@ -47,6 +48,7 @@ static void must_be_same(const struct gang_map *a, const struct gang_map *b)
 	for (uint32_t i = 0; i < a->nzones; i++)
 		must(a->zones[i].rows == b->zones[i].rows &&
 		     a->zones[i].quantum == b->zones[i].quantum &&
+		     a->zones[i].policy == b->zones[i].policy &&
 		     same_set(&a->zones[i].nodes, &b->zones[i].nodes));
 	for (uint32_t i = 0; i < a->njobs; i++)
 		must(a->jobs[i].job_id == b->jobs[i].job_id &&

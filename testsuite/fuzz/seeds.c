@@ -1244,7 +1244,7 @@ static void conf(void)
 		"ReceiveQueue=64\nStrobeReceiveQueue=32768\nStrobeMTU=2048\n",
 		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
 		"licenses\nPartitionQuantum=a:100us,b:3s\n"
-		"LocalPartitions=a,c\nFreezer=signals\nGangDebug=no\nAgentCPUs=0,2-3\n",
+		"PartitionPolicy=b:flexible,d:Local\nLocalPartitions=a,c\nFreezer=signals\nGangDebug=no\nAgentCPUs=0,2-3\n",
 		"ContextCount=1000\nContextGroupBase=239.7.0.0\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};
@@ -1286,6 +1286,7 @@ static void gang(void)
 				    .nodes = set_of(left, 1) },
 				  { .rows = 2,
 				    .quantum = GANG_QUANTUM_MAX,
+				    .policy = GANG_POLICY_FLEXIBLE,
 				    .nodes = set_of(right, 2) } };
 	struct gang_job j[3] = { { .job_id = 1,
 				   .rows = set_of(rows, 2),

@@ -4,8 +4,9 @@
  * resizes, nodes that fail and come back, another quantum.  Plan, matrix, map in
  * bytes and rota are the product's; select, slurmctld and the nodes are played.
  *
- *   test_gang_mix [--nodes N] [--jobs N] [SEED...]
+ *   test_gang_mix [--nodes N] [--jobs N] [--policy WORD] [SEED...]
  *
+ * The policy (src/plugins/sched/storm/matrix/policy.h) is gang, unless one is named.
  * The same seed gives the same mix, to the last strobe.  Each run prints a checksum
  * of its trace at the end.
  *
@@ -71,6 +72,7 @@ static struct {
 	uint64_t c;
 	uint32_t nodes, cores, zones, mpl, njobs;
 	enum matrix_packing packing;
+	enum gang_policy policy;
 	uint64_t quantum[ZONES];
 	uint64_t now;
 	struct node *node;
@@ -469,6 +471,7 @@ static void take_snapshot(struct snapshot *s)
 	s->nnodes = w.nodes;
 	for (uint32_t z = 0; z < w.zones; z++) {
 		s->zones[z].quantum = w.quantum[z];
+		s->zones[z].policy = w.policy;
 		s->zones[z].columns = columns_of_zone(z);
 		must(!storm_idset_add(&s->zones[z].nodes, zone_first(z),
 				      zone_end(z) - 1));
@@ -638,6 +641,7 @@ static void check_map(void)
 		const struct matrix *m = w.plan.matrix[z];
 
 		must(w.map.zones[z].quantum == w.quantum[z]);
+		must(w.map.zones[z].policy == w.policy);
 		must(w.map.zones[z].rows ==
 		     (matrix_shared(m) ? matrix_cycle(m) : 1));
 	}
@@ -878,7 +882,8 @@ static void make_job(struct job *j, uint32_t i, uint64_t at)
 		  (below(5) ? 0 : below(10 * STORM_SEC));
 }
 
-static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
+static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs,
+		  enum gang_policy policy)
 {
 	uint64_t at = 0;
 
@@ -886,6 +891,7 @@ static void begin(uint64_t seed, uint32_t nodes, uint32_t njobs)
 	w.seed = w.c = seed;
 	w.nodes = nodes;
 	w.njobs = njobs;
+	w.policy = policy;
 	w.cores = 1u << below(3);
 	w.zones = 1 + (uint32_t) below(ZONES);
 	w.mpl = 2 + (uint32_t) below(5);
@@ -932,12 +938,14 @@ static void finish(void)
 }
 
 /* The trace's sum. */
-static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs)
+static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs,
+		    enum gang_policy policy)
 {
-	begin(seed, nodes, njobs);
-	printf("seed %lu: %u nodes, %u cores each, %u zones, MPL %u, %s\n",
+	begin(seed, nodes, njobs, policy);
+	printf("seed %lu: %u nodes, %u cores each, %u zones, MPL %u, %s, policy %s\n",
 	       (unsigned long) seed, w.nodes, w.cores, w.zones, w.mpl,
-	       w.packing == MATRIX_BUDDY ? "buddy" : "first fit");
+	       w.packing == MATRIX_BUDDY ? "buddy" : "first fit",
+	       gang_policy_name(policy));
 	fflush(stdout);
 	run();
 	finish();
@@ -953,11 +961,12 @@ static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs)
 }
 
 /* Another seed is another mix. */
-static void same_again(void)
+static void same_again(enum gang_policy policy)
 {
-	uint64_t first = one(4, 64, 60);
+	uint64_t first = one(4, 64, 60, policy);
 
-	must(one(4, 64, 60) == first && one(5, 64, 60) != first);
+	must(one(4, 64, 60, policy) == first);
+	must(one(5, 64, 60, policy) != first);
 }
 
 int main(int argc, char **argv)
@@ -965,6 +974,7 @@ int main(int argc, char **argv)
 	bool by_valgrind = getenv("STORM_VALGRIND");
 	bool longer = getenv("STORM_LONG");
 	uint32_t nodes = 1024, njobs = longer ? 5000 : by_valgrind ? 20 : 500;
+	enum gang_policy policy = GANG_POLICY_GANG;
 	int i = 1;
 
 	for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
@@ -972,20 +982,24 @@ int main(int argc, char **argv)
 			nodes = (uint32_t) atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--jobs") && i + 1 < argc)
 			njobs = (uint32_t) atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--policy") && i + 1 < argc)
+			policy = gang_policy_find(argv[++i]);
 		else
 			break;
 	}
-	if (nodes < ZONES || (i < argc && argv[i][0] == '-')) {
-		fprintf(stderr, "usage: %s [--nodes N] [--jobs N] [SEED...]\n",
+	if (nodes < ZONES || policy == GANG_POLICIES ||
+	    (i < argc && argv[i][0] == '-')) {
+		fprintf(stderr,
+			"usage: %s [--nodes N] [--jobs N] [--policy WORD] [SEED...]\n",
 			argv[0]);
 		return 2;
 	}
 	if (i == argc)
-		same_again();
+		same_again(policy);
 	if (i == argc)
 		for (uint64_t seed = 1; seed <= (longer ? 20 : 3); seed++)
-			one(seed, nodes, njobs);
+			one(seed, nodes, njobs, policy);
 	for (; i < argc; i++)
-		one(strtoull(argv[i], NULL, 0), nodes, njobs);
+		one(strtoull(argv[i], NULL, 0), nodes, njobs, policy);
 	return 0;
 }

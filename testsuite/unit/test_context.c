@@ -344,7 +344,7 @@ START_TEST(test_damaged)
 	close(fd);
 	context_table_destroy(t);
 	/* none of ours */
-	scribble(0, "STORM network contexts 2");
+	scribble(0, "STORM network contexts 3");
 	t = context_table_create(600, GROUPS);
 	fd = context_file_open(path, t, &damaged);
 	must(fd >= 0 && damaged == 1 && !context_table_figures(t).leased);

@@ -443,6 +443,91 @@ START_TEST(test_another_continues)
 }
 END_TEST
 
+static void move_to(const char *dir, pid_t pid)
+{
+	char path[PATH_MAX + 32];
+	FILE *s;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	s = fopen(path, "w");
+	must(s && fprintf(s, "%d", pid) > 0 && !fclose(s));
+}
+
+/* Moves the step into its cpu group; false: there is none. */
+static bool begin_idle(char idle[PATH_MAX])
+{
+	pid_t *pids;
+	size_t n;
+	int err = freezer_host_find_idle(&host, strrchr(host.base, '/') + 1,
+					 false);
+
+	if (!err)
+		freezer_idle_make(&host, strrchr(group, '/') + 1, group, idle);
+	if (err || !*idle) {
+		printf("SKIP: no control group with cpu.idle: %s\n",
+		       strerror(err));
+		return false;
+	}
+	must(!freezer_pids(f, &pids, &n));
+	for (size_t i = 0; i < n; i++)
+		move_to(idle, pids[i]);
+	free(pids);
+	must(!freezer_open_idle(f, idle));
+	return true;
+}
+
+static bool gives_way(const char *idle)
+{
+	char path[PATH_MAX + 32];
+	char c = 0;
+	FILE *s;
+
+	snprintf(path, sizeof(path), "%s/cpu.idle", idle);
+	s = fopen(path, "r");
+	must(s && fscanf(s, "%c", &c) == 1 && !fclose(s));
+	return c == '1';
+}
+
+/* It runs as a filler, and then as before: by its own freezer, and by that of a guard
+ * that knows nothing of it. */
+START_TEST(test_fill)
+{
+	char idle[PATH_MAX] = "";
+	struct freezer *guard;
+
+	if (!begin(FREEZER_V2))
+		return;
+	must(!freezer_can_fill(f));
+	if (begin_idle(idle)) {
+		must(freezer_can_fill(f) && !gives_way(idle));
+		must(stopped(ORPHAN));
+		must(!freezer_fill(f) && freezer_fills(f) && freezer_held(f));
+		must(!freezer_stopped(f) && gives_way(idle));
+		must(all_run(ORPHAN));
+		must(!freezer_continue(f, false) && !freezer_held(f));
+		must(!gives_way(idle) && all_run(ORPHAN));
+		/* a filler stops as well, and goes on as if it had not filled */
+		must(stopped(ORPHAN) && !freezer_fill(f) && stopped(ORPHAN));
+		must(!freezer_fills(f));
+		must(!freezer_continue(f, false) && !gives_way(idle));
+		must(stopped(ORPHAN) && !freezer_fill(f));
+		guard = freezer_open(FREEZER_V2, group, root);
+		must(guard && !freezer_open_idle(guard, idle));
+		must(!freezer_continue(guard, true) && !gives_way(idle));
+		freezer_drop(guard);
+		must(all_run(ORPHAN));
+		/* ... and fills again, though it never heard of that */
+		must(stopped(ORPHAN) && !freezer_fill(f) && gives_way(idle));
+	}
+	freezer_close(f);
+	must(!*idle || !gives_way(idle));
+	f = NULL;
+	end();
+	must(!*idle || !freezer_group_remove(idle));
+	freezer_host_remove(host.idle);
+}
+END_TEST
+
 START_TEST(test_a_stopped_group_is_used_again)
 {
 	char path[PATH_MAX];
@@ -459,16 +544,6 @@ START_TEST(test_a_stopped_group_is_used_again)
 	end();
 }
 END_TEST
-
-static void move_to(const char *dir, pid_t pid)
-{
-	char path[PATH_MAX + 32];
-	FILE *s;
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	s = fopen(path, "w");
-	must(s && fprintf(s, "%d", pid) > 0 && !fclose(s));
-}
 
 /* As Slurm has it: processes are in groups below the step's, one for each task,
  * and its slurmstepd in another beside it. */
@@ -553,6 +628,7 @@ int main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_names);
+	tcase_add_test(t, test_fill);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);
 	ALL(test_who_is_in_it);

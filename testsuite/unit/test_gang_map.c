@@ -26,6 +26,7 @@ static void same_map(const struct gang_map *a, const struct gang_map *b)
 	for (uint32_t i = 0; i < a->nzones; i++) {
 		must(a->zones[i].rows == b->zones[i].rows);
 		must(a->zones[i].quantum == b->zones[i].quantum);
+		must(a->zones[i].policy == b->zones[i].policy);
 		must(same_set(&a->zones[i].nodes, &b->zones[i].nodes));
 	}
 	for (uint32_t i = 0; i < a->njobs; i++) {
@@ -52,6 +53,7 @@ static void random_map(struct gang_map *m, struct rnd *r)
 	for (uint32_t i = 0; i < m->nzones; i++) {
 		m->zones[i].rows = 1 + below(r, GANG_ROWS_MAX);
 		m->zones[i].quantum = GANG_QUANTUM_MIN + below(r, 1u << 31);
+		m->zones[i].policy = below(r, GANG_POLICIES);
 		add(&m->zones[i].nodes, 50 * i, 50 * i + 39);
 	}
 	for (uint32_t i = 0; i < m->njobs; i++) {
@@ -190,6 +192,10 @@ static void no_quantum(struct gang_map *m)
 {
 	m->zones[1].quantum = 0;
 }
+static void strange_policy(struct gang_map *m)
+{
+	m->zones[1].policy = GANG_POLICIES;
+}
 static void many_rows(struct gang_map *m)
 {
 	m->zones[0].rows = 257;
@@ -230,9 +236,9 @@ static void nowhere(struct gang_map *m)
 START_TEST(test_bounds)
 {
 	void (*const wrong[])(struct gang_map * m) = {
-		few_nodes,  many_nodes, short_quantum, no_quantum, many_rows,
-		overlap,    row_beyond, node_beyond,   no_zone,	   twice,
-		descending, no_rows,	nowhere
+		few_nodes,  many_nodes, short_quantum, no_quantum,    many_rows,
+		overlap,    row_beyond, node_beyond,   no_zone,	      twice,
+		descending, no_rows,	nowhere,       strange_policy
 	};
 
 	ck_assert_int_eq(spoiled(nothing), STORM_OK);
@@ -265,13 +271,14 @@ START_TEST(test_golden)
 	must(gang_map_pack(&m, &buf, &len) == STORM_OK);
 	same_hex(buf, len,
 		 "47414e47"
-		 "01000000"
+		 "02000000"
 		 "0000000000000005"
 		 "00000004"
 		 "00000001"
 		 "00000001"
 		 "00000002"
 		 "0000000000989680"
+		 "00"
 		 "010003"
 		 "01020304"
 		 "00000000"

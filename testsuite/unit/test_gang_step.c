@@ -77,10 +77,13 @@ START_TEST(test_record)
 	must(t.job == 7 && t.step == 3 && t.script && t.root == s.root);
 	must(t.started == s.started && t.kind == FREEZER_V2 && !t.marked);
 	ck_assert_str_eq(t.group, s.group);
+	must(!*t.idle);
 	s.kind = FREEZER_SIGNALS;
 	s.group[0] = '\0';
 	s.script = false;
+	strcpy(s.idle, "/cpu/7.3.1");
 	must(!gang_step_write(dir, &s) && !gang_step_read(dir, name, &t));
+	ck_assert_str_eq(t.idle, s.idle);
 	must(t.kind == FREEZER_SIGNALS && !*t.group && !t.script);
 	gang_step_remove(dir, name);
 	must(gang_step_read(dir, name, &t) == ENOENT);
@@ -92,12 +95,12 @@ START_TEST(test_no_record)
 {
 	static const char *const bad[] = {
 		"",
-		"storm step 1 7 3 0 99 1 cgroup2 /x ",
+		"storm step 1 7 3 0 99 1 cgroup2 /x - ",
+		"storm step 5 0 7 3 0 99 1 cgroup2 /x - ",
+		"storm step 4 0 7 3 0 99 1 ice /x - ",
+		"storm step 4 0 7 3 0 1 1 cgroup2 /x - ",
+		"storm step 4 0 7 3 0 0 1 signals - - ",
 		"storm step 4 0 7 3 0 99 1 cgroup2 /x ",
-		"storm step 3 0 7 3 0 99 1 ice /x ",
-		"storm step 3 0 7 3 0 1 1 cgroup2 /x ",
-		"storm step 3 0 7 3 0 0 1 signals - ",
-		"storm step 3 0 7 3 0 99 1 cgroup2 ",
 	};
 	struct gang_step t;
 	char text[128];

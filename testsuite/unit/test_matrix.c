@@ -251,8 +251,8 @@ START_TEST(test_random)
 			   .mpl = 1 + below(&r, 5),
 			   .shape = _i % 3 };
 
-	w.m = matrix_create(w.columns,
-			    _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT);
+	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT,
+			    &policy_gang);
 	must(w.m);
 	must(matrix_settle(w.m) == STORM_OK);
 	must(matrix_cycle(w.m) == 1 && !matrix_rows(w.m));
@@ -370,8 +370,8 @@ START_TEST(test_new_ones_keep_to_mpl)
 	bool beyond;
 
 	memset(&c, 0, sizeof(c));
-	w.m = matrix_create(w.columns,
-			    _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT);
+	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT,
+			    &policy_gang);
 	must(w.m);
 	for (int n = 0; n < 100; n++) {
 		change(&w, &c, &r);
@@ -397,7 +397,7 @@ static void add(struct matrix *m, uint64_t id, uint32_t first, uint32_t last)
 /* If two rows become one after an end, all jobs get more. */
 START_TEST(test_unification)
 {
-	struct matrix *m = matrix_create(8, MATRIX_FIRST_FIT);
+	struct matrix *m = matrix_create(8, MATRIX_FIRST_FIT, &policy_gang);
 
 	must(m);
 	add(m, 1, 0, 7);
@@ -420,7 +420,7 @@ END_TEST
 /* Two that share, and three that share elsewhere: halves and thirds. */
 START_TEST(test_groups)
 {
-	struct matrix *m = matrix_create(10, MATRIX_FIRST_FIT);
+	struct matrix *m = matrix_create(10, MATRIX_FIRST_FIT, &policy_gang);
 
 	must(m);
 	for (uint64_t id = 1; id <= 5; id++)
@@ -440,8 +440,9 @@ END_TEST
 START_TEST(test_buddy)
 {
 	for (int buddy = 0; buddy < 2; buddy++) {
-		struct matrix *m = matrix_create(8, buddy ? MATRIX_BUDDY :
-							    MATRIX_FIRST_FIT);
+		struct matrix *m = matrix_create(
+			8, buddy ? MATRIX_BUDDY : MATRIX_FIRST_FIT,
+			&policy_gang);
 
 		must(m);
 		add(m, 1, 0, 7);
@@ -464,7 +465,7 @@ END_TEST
 START_TEST(test_triangle)
 {
 	static const uint32_t columns[3][2] = { { 0, 2 }, { 2, 4 }, { 0, 4 } };
-	struct matrix *m = matrix_create(6, MATRIX_FIRST_FIT);
+	struct matrix *m = matrix_create(6, MATRIX_FIRST_FIT, &policy_gang);
 
 	must(m);
 	for (uint64_t id = 0; id < 3; id++) {
@@ -486,7 +487,7 @@ END_TEST
 
 START_TEST(test_arguments)
 {
-	struct matrix *m = matrix_create(8, MATRIX_BUDDY);
+	struct matrix *m = matrix_create(8, MATRIX_BUDDY, &policy_gang);
 	struct storm_idset s = { 0 };
 
 	must(m);
@@ -507,11 +508,61 @@ START_TEST(test_arguments)
 }
 END_TEST
 
+static uint32_t last_row_choose(const struct policy_rows *r,
+				const struct storm_idset *columns)
+{
+	(void) columns;
+	return r->rows - 1; /* whether it fits or not; the first job has none */
+}
+
+static int youngest_fill(const struct policy_job *a, const struct policy_job *b)
+{
+	return a->id > b->id ? -1 : 1;
+}
+
+/* Another policy's choices count, but for a row where the job does not fit. */
+START_TEST(test_other_policy)
+{
+	const struct policy other = { .choose_row = last_row_choose,
+				      .fill = youngest_fill };
+
+	for (int i = 0; i < 2; i++) {
+		struct matrix *m = matrix_create(4, MATRIX_FIRST_FIT,
+						 i ? &other : &policy_gang);
+
+		must(m);
+		add(m, 1, 0, 1);
+		add(m, 2, 0, 1);
+		add(m, 3, 2, 2); /* into the second row instead of the first */
+		add(m, 4, 0, 3); /* a row of its own */
+		add(m, 5, 2, 2);
+		must(matrix_settle(m) == STORM_OK);
+		ck_assert_uint_eq(matrix_rows(m), 3);
+		for (uint64_t id = 1; id <= 5; id++) {
+			static const uint32_t row[2][6] = {
+				{ 0, 0, 1, 0, 2, 1 }, { 0, 0, 1, 1, 2, 0 }
+			};
+
+			must(storm_idset_has(matrix_slots(m, id), row[i][id]));
+			ck_assert_uint_eq(storm_idset_size(matrix_slots(m, id)),
+					  1);
+		}
+		/* one row more, where columns 2 and 3 are idle */
+		add(m, 6, 0, 1);
+		must(matrix_settle(m) == STORM_OK);
+		ck_assert_uint_eq(matrix_rows(m), 4);
+		must(storm_idset_size(matrix_slots(m, i ? 5 : 3)) == 2);
+		must(storm_idset_size(matrix_slots(m, i ? 3 : 5)) == 1);
+		matrix_destroy(m);
+	}
+}
+END_TEST
+
 /* More than the map can express share a core: those run freely, others do not.
  * */
 START_TEST(test_too_many)
 {
-	struct matrix *m = matrix_create(2, MATRIX_FIRST_FIT);
+	struct matrix *m = matrix_create(2, MATRIX_FIRST_FIT, &policy_gang);
 
 	must(m);
 	for (uint64_t id = 1; id <= MATRIX_ROWS_MAX + 1; id++)
@@ -545,6 +596,7 @@ int main(void)
 	tcase_add_test(t, test_buddy);
 	tcase_add_test(t, test_triangle);
 	tcase_add_test(t, test_arguments);
+	tcase_add_test(t, test_other_policy);
 	tcase_add_test(t, test_too_many);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -202,6 +202,51 @@ START_TEST(test_gang)
 }
 END_TEST
 
+START_TEST(test_policies)
+{
+	static const char clash[] = "LocalPartitions=a,b\n\n"
+				    "PartitionPolicy=c:gang,b:Flexible\n";
+	const struct storm_conf_partition *p;
+	char says[256];
+
+	good("PartitionPolicy=a:Flexible,b:gang,c:local\nQuantum=5\n"
+	     "LocalPartitions=d,c\nPartitionQuantum=a:10\n");
+	p = storm_conf_partition(&conf.gang, "a");
+	must(p && p->turns && p->policy == GANG_POLICY_FLEXIBLE && !p->local);
+	must(p->quantum == 10 * STORM_MS);
+	must(storm_conf_flexible(&conf.gang));
+	p = storm_conf_partition(&conf.gang, "b");
+	must(p && p->turns && p->policy == GANG_POLICY_GANG && !p->local);
+	p = storm_conf_partition(&conf.gang, "c");
+	must(p && p->local && !p->turns);
+	p = storm_conf_partition(&conf.gang, "d");
+	must(p && p->local && !p->turns);
+	good("PartitionPolicy=b:gang,c:local\nLocalPartitions=d\n");
+	must(!storm_conf_flexible(&conf.gang));
+	/* two words for one partition */
+	must(load(clash) == SLURM_ERROR);
+	snprintf(says, sizeof(says),
+		 "%s:3: partition b is local, and has the policy flexible",
+		 path);
+	ck_assert_msg(strstr(why, says) == why, "%s", why);
+	must(load("PartitionPolicy=a:gang,a:local\n") == SLURM_ERROR);
+	must(load("PartitionPolicy=a:local,a:flexible\n") == SLURM_ERROR);
+}
+END_TEST
+
+/* Each policy's word and number. */
+START_TEST(test_policy_names)
+{
+	must(gang_policy_find("GANG") == GANG_POLICY_GANG);
+	must(gang_policy_find("flexible") == GANG_POLICY_FLEXIBLE);
+	must(gang_policy_find("") == GANG_POLICIES);
+	must(gang_policy_find("gangs") == GANG_POLICIES);
+	must(!gang_policy_name(GANG_POLICIES));
+	for (unsigned int i = 0; i < GANG_POLICIES; i++)
+		must(gang_policy_find(gang_policy_name(i)) == i);
+}
+END_TEST
+
 /* The groups of steps are not those of agents. The latter may be where the
  * former would be. */
 START_TEST(test_contexts)
@@ -335,6 +380,12 @@ START_TEST(test_wrong_values)
 		{ "GangDebug", "perhaps" },
 		{ "GangAllow", "memory" },
 		{ "GangAllow", "gpus;licenses" },
+		{ "PartitionPolicy", "flexible" },
+		{ "PartitionPolicy", "a:" },
+		{ "PartitionPolicy", ":gang" },
+		{ "PartitionPolicy", "a:gang,b" },
+		{ "PartitionPolicy", "a:gang,b:implicit" },
+		{ "PartitionPolicy", "a:gang,a:flexible" },
 		{ "LocalPartitions", "a_name_of_more_than_63_letters_that_no_"
 				     "partition_of_any_site_will_have" },
 	};
@@ -732,6 +783,8 @@ int main(void)
 	tcase_add_test(c, test_every_key);
 	tcase_add_test(c, test_rails);
 	tcase_add_test(c, test_gang);
+	tcase_add_test(c, test_policies);
+	tcase_add_test(c, test_policy_names);
 	tcase_add_test(c, test_contexts);
 	tcase_add_test(c, test_wrong_values);
 	tcase_add_test(c, test_line);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -181,6 +182,18 @@ static void checks_preemption(const part_record_t *part)
 	      part->name);
 }
 
+/* Without a hook a node learns by the gang map that a job is suspended, and then
+ * continues its steps.  If Slurm has stopped them already, they run again. */
+static void checks_suspend(void)
+{
+	static const char key[] = "suspend_grace_time=";
+	const char *given = xstrcasestr(COMPAT_SUSPEND_PARAMS, key);
+
+	if (!given || strtoul(given + strlen(key), NULL, 10))
+		return;
+	error("storm: PreemptParameters has suspend_grace_time=0: the node may continue a job that was suspended between its turns; set it to 1 or more");
+}
+
 static void checks_partition(const struct storm_gang_conf *conf,
 			     const part_record_t *part)
 {
@@ -206,6 +219,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 	refusal = checks_refusal();
 	if (refusal)
 		error("storm: %s", refusal);
+	checks_suspend();
 	if (part_list) {
 		it = list_iterator_create(part_list);
 		while ((part = list_next(it)))

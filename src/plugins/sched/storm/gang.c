@@ -182,10 +182,11 @@ static void gang_comment(struct gang *g)
 static void gang_log_zones(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nzones; i++)
-		info("storm: gang scheduling in partition %s: %lu nodes, quantum %g ms",
+		info("storm: gang scheduling in partition %s: %lu nodes, quantum %g ms, policy %s",
 		     s->zones[i].partitions,
 		     (unsigned long) storm_idset_size(&s->zones[i].nodes),
-		     s->zones[i].quantum / 1e6);
+		     s->zones[i].quantum / 1e6,
+		     gang_policy_name(s->zones[i].policy));
 	if (!s->nzones)
 		info("storm: no partition has OverSubscribe=FORCE:M, M > 1: nothing is gang scheduled");
 }

@@ -32,7 +32,8 @@ static bool plan_make_matrices(struct plan *p, const struct snapshot *s,
 
 	p->matrix = xcalloc(s->nzones + 1, sizeof(*p->matrix));
 	for (uint32_t i = 0; i < s->nzones; i++) {
-		p->matrix[i] = matrix_create(s->zones[i].columns, packing);
+		p->matrix[i] = matrix_create(s->zones[i].columns, packing,
+					     policy_of(s->zones[i].policy));
 		good &= p->matrix[i] != NULL;
 	}
 	return good;
@@ -145,6 +146,7 @@ static bool plan_map_zone(const struct plan *p, uint32_t i, struct gang_zone *z)
 	const struct snapshot_zone *s = &p->now.zones[i];
 
 	z->quantum = s->quantum;
+	z->policy = s->policy;
 	z->rows = matrix_shared(p->matrix[i]) ? matrix_cycle(p->matrix[i]) : 1;
 	return !storm_idset_union(&z->nodes, &s->nodes);
 }

@@ -25,7 +25,7 @@ void plan_clear(struct plan *p);
 
 /*
  * Update the plan to the snapshot *s, which it takes over and leaves empty.
- * anew: discard all rows, because the zones or settings have changed.  False:
+ * anew: discard all rows, because zones, policies or settings have changed.  False:
  * out of memory; call it next with anew.
  */
 bool plan_update(struct plan *p, struct snapshot *s, bool anew,

@@ -64,6 +64,7 @@ bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b)
 		return false;
 	for (uint32_t i = 0; i < a->nzones; i++)
 		if (a->zones[i].columns != b->zones[i].columns ||
+		    a->zones[i].policy != b->zones[i].policy ||
 		    !snapshot_same_set(&a->zones[i].nodes, &b->zones[i].nodes))
 			return false;
 	for (uint32_t i = 0; i < a->nnodes; i++)

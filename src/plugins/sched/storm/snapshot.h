@@ -18,7 +18,8 @@
 #define SNAPSHOT_RESUME 2
 
 struct snapshot_zone {
-	uint64_t quantum;	  /* ns */
+	uint64_t quantum; /* ns */
+	enum gang_policy policy;
 	uint32_t columns;	  /* cores of its nodes */
 	struct storm_idset nodes; /* numbers in the domain */
 	char *partitions;	  /* names, for messages */
@@ -60,7 +61,7 @@ void snapshot_clear(struct snapshot *s);
 /* Do both have the same nodes, in the same order? */
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b);
-/* Do both have the same nodes, zones and cores? */
+/* Do both have the same nodes, zones, policies and cores? */
 bool snapshot_same_layout(const struct snapshot *a, const struct snapshot *b);
 
 #endif

@@ -48,6 +48,22 @@ static uint64_t snapshot_quantum(const struct storm_gang_conf *conf,
 	return p && p->quantum ? p->quantum : conf->quantum;
 }
 
+static enum gang_policy snapshot_policy(const struct storm_gang_conf *conf,
+					const char *name)
+{
+	const struct storm_conf_partition *p = storm_conf_partition(conf, name);
+
+	return p && p->turns ? p->policy : GANG_POLICY_GANG;
+}
+
+/* Partitions that overlap and differ: gang is what all of them bear. */
+static void snapshot_join_policy(struct snapshot_zone *z,
+				 enum gang_policy other)
+{
+	if (z->policy != other)
+		z->policy = GANG_POLICY_GANG;
+}
+
 /* The zone of some node of the bitmap, or NOWHERE if none has a zone yet. */
 static uint32_t snapshot_zone_of(const struct making *m, const bitstr_t *nodes,
 				 const uint32_t *zone)
@@ -66,6 +82,7 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 	bitstr_t *nodes = part->node_bitmap;
 	uint32_t mine = snapshot_zone_of(m, nodes, zone);
 	uint64_t quantum = snapshot_quantum(m->conf, part->name);
+	enum gang_policy policy = snapshot_policy(m->conf, part->name);
 	struct snapshot_zone *z;
 
 	if (bit_ffs(nodes) < 0)
@@ -74,6 +91,7 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 		mine = m->s->nzones++;
 		xrecalloc(m->s->zones, m->s->nzones, sizeof(*z));
 		m->s->zones[mine].quantum = quantum;
+		m->s->zones[mine].policy = policy;
 	}
 	z = &m->s->zones[mine];
 	for (int i = 0; i < m->nodes && i < bit_size(nodes); i++) {
@@ -89,8 +107,10 @@ static void snapshot_add_partition(struct making *m, const part_record_t *part,
 				zone[k] = mine;
 		if (m->s->zones[other].quantum < z->quantum)
 			z->quantum = m->s->zones[other].quantum;
+		snapshot_join_policy(z, m->s->zones[other].policy);
 		xstrfmtcat(z->partitions, ",%s", m->s->zones[other].partitions);
 	}
+	snapshot_join_policy(z, policy);
 	/* a zone has the shortest quantum of its partitions */
 	if (quantum < z->quantum)
 		z->quantum = quantum;

@@ -13,11 +13,10 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/sorted.h"
 
-#define NO_ROW UINT32_MAX
-
 /* -------------------------------------------------------- begin and end --- */
 
-struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing)
+struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing,
+			     const struct policy *policy)
 {
 	struct matrix *m = calloc(1, sizeof(*m));
 
@@ -25,6 +24,7 @@ struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing)
 		return NULL;
 	m->columns = columns;
 	m->packing = packing;
+	m->policy = policy;
 	m->cycle = 1;
 	return m;
 }
@@ -46,64 +46,7 @@ void matrix_destroy(struct matrix *m)
 	free(m);
 }
 
-/* ------------------------------------------------------ choice of a row --- */
-
-/* The smallest aligned block of 2^n columns around the set. */
-static uint32_t matrix_buddy_block(const struct storm_idset *s)
-{
-	uint32_t first = s->r[0].first, last = s->r[s->count - 1].last;
-	uint32_t log = 0;
-
-	while (log < 31 && first >> log != last >> log)
-		log++;
-	return log;
-}
-
-/* The binary logarithm of the largest free aligned block around the column,
- * from `log` on; -1: not even that one is free. */
-static int matrix_buddy_free(const struct matrix *m, const uint64_t *row,
-			     uint32_t column, uint32_t log)
-{
-	int best = -1;
-
-	for (; log < 32; log++) {
-		uint64_t first = (uint64_t) (column >> log) << log;
-		uint64_t last = first + (1ULL << log) - 1;
-
-		if (last >= m->columns)
-			last = m->columns - 1;
-		if (!row_range_free(row, (uint32_t) first, (uint32_t) last))
-			break;
-		best = (int) log;
-		if (!first && last == m->columns - 1)
-			break;
-	}
-	return best;
-}
-
-static uint32_t matrix_choose_row(const struct matrix *m,
-				  const struct storm_idset *s)
-{
-	uint32_t log = matrix_buddy_block(s), best = NO_ROW, first = NO_ROW;
-	int least = INT32_MAX;
-
-	for (uint32_t r = 0; r < m->nbusy; r++) {
-		int block;
-
-		if (!row_fits(m->busy[r], s))
-			continue;
-		if (m->packing == MATRIX_FIRST_FIT)
-			return r;
-		if (first == NO_ROW)
-			first = r;
-		block = matrix_buddy_free(m, m->busy[r], s->r[0].first, log);
-		if (block >= 0 && block < least) {
-			least = block;
-			best = r;
-		}
-	}
-	return best != NO_ROW ? best : first;
-}
+/* ----------------------------------------------------------------- jobs --- */
 
 static uint64_t matrix_job_id(const void *job)
 {
@@ -133,6 +76,19 @@ static int matrix_copy_set(struct storm_idset *to,
 	return STORM_OK;
 }
 
+/* A row that the policy may not choose counts as none. */
+static uint32_t matrix_choose_row(const struct matrix *m,
+				  const struct storm_idset *s)
+{
+	const struct policy_rows rows = { .row = m->busy,
+					  .rows = m->nbusy,
+					  .columns = m->columns,
+					  .packing = m->packing };
+	uint32_t row = m->policy->choose_row(&rows, s);
+
+	return row < m->nbusy && row_fits(m->busy[row], s) ? row : m->nbusy;
+}
+
 static int matrix_make_room(struct matrix *m)
 {
 	uint32_t room = m->room ? m->room * 2 : 16;
@@ -160,8 +116,6 @@ int matrix_add(struct matrix *m, uint64_t job,
 	if (at < m->njobs && m->jobs[at].id == job)
 		return STORM_EEXIST;
 	j.row = matrix_choose_row(m, columns);
-	if (j.row == NO_ROW)
-		j.row = m->nbusy;
 	if (matrix_make_room(m) ||
 	    rows_make(&m->busy, &m->nbusy, j.row + 1, m->columns) ||
 	    matrix_copy_set(&j.columns, columns)) {

@@ -41,25 +41,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "policy.h"
 #include "src/libstorm/storm.h"
 
 #define MATRIX_ROWS_MAX 256
 #define MATRIX_CYCLE 60 /* it has many divisors */
 
-/* How a new job's row is chosen among those where its columns are free. */
-enum matrix_packing {
-	MATRIX_FIRST_FIT, /* the first one */
-	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
-	 * block is the smallest aligned block of 2^n columns around it.  Of the
-	 * rows where it is free, take the one that breaks up the smallest free
-	 * block.  If there is none, take the first row where the job fits. */
-	MATRIX_BUDDY
-};
-
 struct matrix;
 
-/* NULL: out of memory. */
-struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing);
+/* The policy is the caller's, and outlives the matrix.  NULL: out of memory. */
+struct matrix *matrix_create(uint32_t columns, enum matrix_packing packing,
+			     const struct policy *policy);
 void matrix_destroy(struct matrix *m); /* NULL is fine */
 
 /*

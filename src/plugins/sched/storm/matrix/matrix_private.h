@@ -22,6 +22,7 @@ struct matrix_job {
 struct matrix {
 	uint32_t columns;
 	enum matrix_packing packing;
+	const struct policy *policy;
 	struct matrix_job *jobs; /* ascending by id */
 	uint32_t njobs, room;
 	uint64_t **busy; /* the rows that jobs have (rows.h) */

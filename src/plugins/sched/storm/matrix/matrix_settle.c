@@ -299,13 +299,22 @@ static uint32_t settle_squeeze(struct settle *s)
 
 /* ------------------------------------------ idle columns, and the cycle --- */
 
-static int settle_by_given(const void *a, const void *b, void *arg)
+static struct policy_job settle_policy_job(const struct settle *s, uint32_t k)
+{
+	return (struct policy_job) { .id = s->m->jobs[s->g[k]].id,
+				     .columns = settle_columns(s, k),
+				     .given = s->given[s->g[k]] };
+}
+
+static int settle_by_policy(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
 	const struct settle *s = arg;
-	uint32_t p = s->given[s->g[x]], q = s->given[s->g[y]];
+	struct policy_job p = settle_policy_job(s, x);
+	struct policy_job q = settle_policy_job(s, y);
+	int first = s->m->policy->fill(&p, &q);
 
-	return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
+	return first ? first : (x < y ? -1 : x > y);
 }
 
 static int settle_give(struct settle *s, uint32_t k, uint32_t row)
@@ -316,8 +325,7 @@ static int settle_give(struct settle *s, uint32_t k, uint32_t row)
 	return storm_idset_add(&s->in[s->g[k]], row, row);
 }
 
-/* Fill one row: first its own jobs, then all that fit, those with the fewest
- * rows first. */
+/* Fill one row: first its own jobs, then all that fit, in the policy's order. */
 static int settle_fill_row(struct settle *s, uint32_t row)
 {
 	int err = STORM_OK;
@@ -327,7 +335,7 @@ static int settle_fill_row(struct settle *s, uint32_t row)
 		if (s->own[s->g[k]] == row)
 			err |= settle_give(s, k, row);
 	}
-	settle_sort(s, settle_by_given);
+	settle_sort(s, settle_by_policy);
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t k = s->order[i];
 

@@ -6,22 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy.h"
 #include "rota.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
 
 #define ALL_TIMES 3 /* how often "everything runs" is strobed */
 #define ALL_EVERY (10 * STORM_MS)
-#define NO_SLOT UINT32_MAX
-
-struct rota_slot {
-	uint64_t given; /* ns, without the present turn */
-	uint64_t last;	/* end of its last turn; 0: none by this map */
-	uint32_t runs;	/* its jobs that run when the map comes */
-};
+#define NO_SLOT POLICY_NONE
 
 struct zone {
-	struct rota_slot *slots;
+	struct policy_slot *slots;
 	uint32_t now; /* whose turn it is; NO_SLOT: none yet */
 	uint64_t since;
 	uint64_t end;	  /* of the quantum */
@@ -123,7 +118,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 /* The slot in which most running jobs continue; NO_SLOT: none runs. */
 static uint32_t rota_slot_to_keep(const struct rota *r, uint32_t zone)
 {
-	const struct rota_slot *slots = r->zones[zone].slots;
+	const struct policy_slot *slots = r->zones[zone].slots;
 	uint32_t most = 0, best = NO_SLOT;
 
 	for (uint32_t s = 0; s < r->map.zones[zone].rows; s++)
@@ -285,6 +280,17 @@ static void rota_turn_ends(struct zone *z, uint64_t now)
 	z->since = now;
 }
 
+static uint32_t rota_next_slot(const struct rota *r, uint32_t i)
+{
+	const struct gang_zone *m = &r->map.zones[i];
+	const struct policy_turn t = { .now = r->zones[i].now,
+				       .longest = r->zones[i].next,
+				       .slot = r->zones[i].slots,
+				       .slots = m->rows };
+
+	return policy_of(m->policy)->next_slot(&t) % m->rows;
+}
+
 /* The next slot begins. */
 static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 {
@@ -292,10 +298,7 @@ static void rota_turn_begins(struct rota *r, uint32_t i, uint64_t now)
 	uint64_t quantum = r->map.zones[i].quantum;
 
 	rota_turn_ends(z, now);
-	if (z->next != NO_SLOT)
-		z->now = z->next;
-	else
-		z->now = (z->now + 1) % r->map.zones[i].rows;
+	z->now = rota_next_slot(r, i);
 	z->next = NO_SLOT;
 	/* quanta that have passed already are skipped */
 	if (now - z->end > quantum) {

@@ -91,13 +91,20 @@ struct agent_flood {
 	size_t sessions;
 };
 
+/* See program/agent_neighbours.c. */
+struct agent_neighbours {
+	uint64_t look_at, fulls, full_at; /* full_at: seen last; 0: it is not */
+	bool looked;
+};
+
 struct agent_count {
 	uint64_t files, files_failed, bytes, launches, launches_failed;
 	uint64_t steps, reports, opens_bad;
 	uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
-	uint64_t pauses;    /* in reading the network */
-	uint64_t gang_fast; /* strobes that the thread took */
+	uint64_t gang_fills; /* steps that filled a turn */
+	uint64_t pauses;     /* in reading the network */
+	uint64_t gang_fast;  /* strobes that the thread took */
 };
 
 struct agent {
@@ -123,6 +130,7 @@ struct agent {
 	struct agent_slurmd slurmd;
 	struct agent_away away;
 	struct agent_flood flood;
+	struct agent_neighbours neighbours;
 	struct agent_count count;
 
 	/* each is private to the part of that name */

@@ -15,7 +15,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <inttypes.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,7 @@ char *context_sign(const struct context *c, const char *cluster,
 	if (o.bad ||
 	    storm_credential_encode(node_uid, buf, (size_t) (o.p - buf), &cred))
 		cred = NULL;
-	OPENSSL_cleanse(buf, sizeof(buf));
+	explicit_bzero(buf, sizeof(buf));
 	return cred;
 }
 
@@ -218,11 +217,11 @@ bool context_verify(const void *bytes, size_t len,
 		snprintf(why, CONTEXT_WHY_MAX, "MUNGE does not vouch for it");
 	} else {
 		good = context_judge(payload, len, uid, &open, e, c, why);
-		OPENSSL_cleanse(payload, len);
+		explicit_bzero(payload, len);
 		free(payload);
 	}
 	if (!good)
-		OPENSSL_cleanse(c, sizeof(*c));
+		explicit_bzero(c, sizeof(*c));
 	return good;
 }
 

@@ -5,7 +5,7 @@
  * n.  Integers in network byte order, then zeroes:
  *
  *	u32 id, u32 job, u32 step, u32 group, u64 parts 0 to 63, u64 parts 64 to
- *	127, u8 closed, u64 serial, u8[32] key, u8[8] of SHA-256 of all this
+ *	127, u8 closed, u64 serial, u8[32] key, u64 checksum of all this
  *
  * A record lies within one page, so a kill never leaves half of one.
  *
@@ -13,27 +13,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/sha.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "context_file.h"
 #include "src/libstorm/wire/wire.h"
+#include "src/storm_common/whole_file.h"
 
 #define RECORD 128
-#define CHECK 8
 #define AT_ONCE 512 /* records that are read with one call */
-#define HEAD "STORM network contexts 1\n"
-
-static void context_file_check(const uint8_t *buf, size_t len,
-			       uint8_t out[CHECK])
-{
-	uint8_t digest[SHA256_DIGEST_LENGTH];
-
-	SHA256(buf, len, digest);
-	memcpy(out, digest, CHECK);
-}
+#define HEAD "STORM network contexts 2\n"
 
 static void context_file_pack(const struct context_lease *l,
 			      uint8_t buf[RECORD])
@@ -50,13 +40,13 @@ static void context_file_pack(const struct context_lease *l,
 	storm_put8(&o, l->closed);
 	storm_put64(&o, l->serial);
 	storm_put(&o, l->key, CONTEXT_KEY_LEN);
-	context_file_check(buf, (size_t) (o.p - buf), o.p);
+	storm_put64(&o, whole_file_sum(buf, (size_t) (o.p - buf)));
 }
 
 static bool context_file_unpack(const uint8_t *buf, struct context_lease *l)
 {
 	struct storm_in i = { buf, buf + RECORD, false };
-	uint8_t check[CHECK];
+	uint64_t sum;
 
 	l->id = storm_get32(&i);
 	l->job = storm_get32(&i);
@@ -67,8 +57,8 @@ static bool context_file_unpack(const uint8_t *buf, struct context_lease *l)
 	l->closed = storm_get8(&i);
 	l->serial = storm_get64(&i);
 	memcpy(l->key, storm_get(&i, CONTEXT_KEY_LEN), CONTEXT_KEY_LEN);
-	context_file_check(buf, (size_t) (i.p - buf), check);
-	return !memcmp(check, i.p, CHECK);
+	sum = whole_file_sum(buf, (size_t) (i.p - buf));
+	return storm_get64(&i) == sum;
 }
 
 static bool context_file_is_empty(const uint8_t *buf)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "freezer_private.h"
 #include "senders.h"
@@ -32,7 +33,7 @@ struct freezer *freezer_open(enum freezer_kind kind, const char *group,
 	f->ops = ops;
 	f->kind = kind;
 	f->root = root;
-	f->dir = f->state = -1;
+	f->dir = f->state = f->idle = -1;
 	err = ops->open(f, group);
 	if (!err)
 		return f;
@@ -46,12 +47,14 @@ void freezer_drop(struct freezer *f)
 	if (!f)
 		return;
 	f->ops->close(f);
+	if (f->idle >= 0)
+		close(f->idle);
 	free(f);
 }
 
 void freezer_close(struct freezer *f)
 {
-	if (f && f->stopped)
+	if (f && freezer_held(f))
 		freezer_continue(f, true);
 	freezer_drop(f);
 }
@@ -64,15 +67,43 @@ int freezer_stop(struct freezer *f, bool again)
 		return 0;
 	/* After a failure some may be stopped: freezer_continue() must act. */
 	f->stopped = true;
+	f->fills = false;
 	return f->ops->stop(f);
 }
 
 int freezer_continue(struct freezer *f, bool again)
 {
-	if (!f->stopped && !again)
+	int err = 0, also;
+
+	if (!freezer_held(f) && !again)
 		return 0;
+	if (f->idle >= 0 && (f->idled || again))
+		err = freezer_set_idle(f, false);
+	f->stopped = f->fills = false;
+	also = f->ops->cont(f);
+	return also ? also : err;
+}
+
+int freezer_fill(struct freezer *f)
+{
+	/* also if it was set: a guard may have taken it back */
+	int err = freezer_set_idle(f, true);
+
+	if (err)
+		return err;
 	f->stopped = false;
+	f->fills = true;
 	return f->ops->cont(f);
+}
+
+bool freezer_can_fill(const struct freezer *f)
+{
+	return f->idle >= 0;
+}
+
+bool freezer_fills(const struct freezer *f)
+{
+	return f->fills;
 }
 
 bool freezer_stopped(const struct freezer *f)

@@ -42,6 +42,10 @@ struct freezer_host {
 	enum freezer_kind kind;
 	char base[PATH_MAX]; /* the groups' parent; "" with signals, and if
 				   Slurm makes the groups */
+	/* Where a step can give way to others (freezer_fill()): below this
+	 * directory, by a group of its name; "": nowhere else than ... */
+	char idle[PATH_MAX];
+	bool idle_job; /* ... by Slurm's v2 group of its job */
 };
 
 /*
@@ -50,6 +54,15 @@ struct freezer_host {
  */
 int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 		      const char *node);
+
+/*
+ * Find where steps of this host can give way: in groups of version 1 of the cpu
+ * controller, below this process's own; in the step's own v2 group; or in Slurm's
+ * for the job.  accounted: Slurm accounts by groups of version 1.  0, or an errno:
+ * nowhere.
+ */
+int freezer_host_find_idle(struct freezer_host *h, const char *node,
+			   bool accounted);
 
 /* Gang scheduling has ended here: remove the directories of
  * freezer_host_find(), if no step is left; base is freezer_host's.
@@ -79,6 +92,10 @@ int freezer_group_beside(const char *own, const char *name,
  */
 int freezer_group_make(const struct freezer_host *h, const char *name,
 		       char group[PATH_MAX]);
+/* The directory whose cpu.idle makes the step give way, which is made if it is
+ * ours; group: of freezer_group_make().  "": there is none. */
+void freezer_idle_make(const struct freezer_host *h, const char *name,
+		       const char *group, char idle[PATH_MAX]);
 /* The calling process joins it, with its future children.  0 or an errno. */
 int freezer_group_enter(const char *group);
 /* 0 or an errno: EBUSY while it has processes. */
@@ -96,6 +113,8 @@ struct freezer *freezer_open(enum freezer_kind kind, const char *group,
 			     pid_t root);
 /* Continue what it has stopped, and free it; NULL is allowed. */
 void freezer_close(struct freezer *f);
+/* By this directory it can fill; "": it cannot.  0 or an errno. */
+int freezer_open_idle(struct freezer *f, const char *idle);
 /* Free it and leave the step as it is. */
 void freezer_drop(struct freezer *f);
 
@@ -106,6 +125,21 @@ void freezer_drop(struct freezer *f);
 int freezer_stop(struct freezer *f, bool again);
 int freezer_continue(struct freezer *f, bool again);
 bool freezer_stopped(const struct freezer *f); /* the last order */
+
+/*
+ * Continue a stopped step, but only while no other group wants the CPU (cpu.idle):
+ * it fills the gaps of those that have it.  freezer_stop() and freezer_continue()
+ * end that.  A step that runs must be stopped first: only so the kernel switches at
+ * once.  0 or an errno.
+ */
+int freezer_fill(struct freezer *f);
+bool freezer_can_fill(const struct freezer *f);
+bool freezer_fills(const struct freezer *f); /* the last order */
+/* Stopped or filling: not as it would be without us. */
+static inline bool freezer_held(const struct freezer *f)
+{
+	return freezer_stopped(f) || freezer_fills(f);
+}
 
 /* Are all processes stopped by now, or gone? */
 bool freezer_settled(struct freezer *f);

@@ -15,8 +15,7 @@
 
 /* ---------------------------------------------------------- by its path --- */
 
-static int freezer_group_write(const char *group, const char *name,
-			       const char *text)
+int freezer_group_write(const char *group, const char *name, const char *text)
 {
 	int dir = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, err;
 

@@ -12,8 +12,6 @@
 
 #include "freezer_private.h"
 
-#define TREE "slurm-storm" /* the parent of all nodes' groups */
-
 /* ----------------------------------------------------------------- names --- */
 
 static const char *const freezer_names[FREEZER_KINDS] = {
@@ -80,22 +78,22 @@ int freezer_base_make(const char *base)
 }
 
 /* Is word in a list with commas? */
-static bool freezer_list_has(const char *list, const char *word)
+bool freezer_list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
 	for (const char *p = list; (p = strstr(p, word)); p += len)
 		if ((p == list || p[-1] == ',') &&
-		    (!p[len] || p[len] == ',' || p[len] == '\n'))
+		    (!p[len] || strchr(",:\n", p[len])))
 			return true;
 	return false;
 }
 
-/* The mount point of groups of that kind; "": not mounted. */
-static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
+void freezer_mount_find(const char *controller, char out[PATH_MAX],
+			char others[1024])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, point[PATH_MAX], type[32], super[1024], *rest;
+	char *line = NULL, point[PATH_MAX], type[32], *rest;
 	size_t room = 0;
 
 	*out = '\0';
@@ -103,12 +101,11 @@ static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
 		rest = strstr(line, " - ");
 		if (!rest ||
 		    sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1 ||
-		    sscanf(rest, " - %31s %*s %1023s", type, super) != 2)
+		    sscanf(rest, " - %31s %*s %1023s", type, others) != 2)
 			continue;
-		if (kind == FREEZER_V2 ?
-			    !strcmp(type, "cgroup2") :
-			    !strcmp(type, "cgroup") &&
-				    freezer_list_has(super, "freezer"))
+		if (controller ? !strcmp(type, "cgroup") &&
+					 freezer_list_has(others, controller) :
+				 !strcmp(type, "cgroup2"))
 			strcpy(out, point);
 	}
 	free(line);
@@ -116,23 +113,52 @@ static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
 		fclose(f);
 }
 
-int freezer_own_group(char out[PATH_MAX])
+/* The mount point of groups of that kind; "": not mounted. */
+static void freezer_mount_of(enum freezer_kind kind, char out[PATH_MAX])
+{
+	char others[1024];
+
+	freezer_mount_find(kind == FREEZER_V2 ? NULL : "freezer", out, others);
+}
+
+/* A line of /proc/self/cgroup: NUMBER:CONTROLLERS:/PATH.  NULL: of others. */
+static const char *freezer_line_path(const char *line, const char *controller)
+{
+	const char *list = strchr(line, ':'), *path;
+
+	path = list ? strchr(list + 1, ':') : NULL;
+	if (!path || path[1] != '/')
+		return NULL;
+	if (controller ? freezer_list_has(list + 1, controller) :
+			 !strncmp(line, "0::", 3))
+		return path + 2;
+	return NULL;
+}
+
+int freezer_own_group_of(const char *controller, char out[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
-	char *line = NULL, point[PATH_MAX];
+	char *line = NULL, point[PATH_MAX], others[1024];
+	const char *path;
 	size_t room = 0;
 	int err = ENOENT;
 
-	freezer_mount_of(FREEZER_V2, point);
+	freezer_mount_find(controller, point, others);
 	while (f && *point && err == ENOENT && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, "0::/", 4))
-			err = freezer_path(out, point, line + 4);
+		path = freezer_line_path(line, controller);
+		if (path)
+			err = freezer_path(out, point, path);
 	}
 	free(line);
 	if (f)
 		fclose(f);
 	return err;
+}
+
+int freezer_own_group(char out[PATH_MAX])
+{
+	return freezer_own_group_of(NULL, out);
 }
 
 /* -------------------------------------------------------------- the host --- */
@@ -146,7 +172,7 @@ static int freezer_host_find_groups(struct freezer_host *h,
 	freezer_mount_of(kind, point);
 	if (!*point)
 		return ENOENT;
-	err = freezer_path(tree, point, TREE);
+	err = freezer_path(tree, point, FREEZER_TREE);
 	if (!err)
 		err = freezer_path(h->base, tree, node);
 	if (!err)
@@ -168,6 +194,8 @@ int freezer_host_find(struct freezer_host *h, enum freezer_kind wish,
 
 	if (!freezer_name_is_plain(node))
 		return EINVAL;
+	h->idle[0] = '\0';
+	h->idle_job = false;
 	if (wish != FREEZER_SIGNALS) {
 		err = freezer_host_find_groups(
 			h, wish == FREEZER_V1 ? FREEZER_V1 : FREEZER_V2, node);
@@ -214,6 +242,7 @@ int freezer_host_borrow(struct freezer_host *h)
 	if (err)
 		return err;
 	h->kind = FREEZER_V2;
-	h->base[0] = '\0';
+	h->base[0] = h->idle[0] = '\0';
+	h->idle_job = false;
 	return 0;
 }

@@ -5,6 +5,7 @@
  *	freezer.c	a step, with any mechanism
  *	freezer_group.c	... by its control group, of either version
  *	freezer_tree.c	... by signals to the tree of its processes
+ *	freezer_idle.c	... gives way to others, by its cpu group
  *	freezer_host.c	where a host has control groups
  *	freezer_helper.c	which processes are Slurm's
  *	freezer_proc.c	processes, from /proc
@@ -19,6 +20,9 @@
 #include "freezer.h"
 
 /* ------------------------------------------------------------------- a step --- */
+
+/* freezer_idle.c: write its cpu.idle.  0 or an errno. */
+int freezer_set_idle(struct freezer *f, bool on);
 
 /* A growing list of processes. */
 struct freezer_pid_list {
@@ -45,6 +49,9 @@ struct freezer {
 	const struct freezer_ops *ops;
 	enum freezer_kind kind;
 	bool stopped;
+	bool fills;
+	bool idled; /* its cpu.idle is 1 */
+	int idle;   /* what is written to; -1 */
 	pid_t root;
 	/* freezer_group.c */
 	int dir;   /* the group; -1 */
@@ -62,17 +69,27 @@ struct freezer_words {
 };
 const struct freezer_words *freezer_words_of(enum freezer_kind kind);
 
+#define FREEZER_TREE "slurm-storm" /* the parent of all nodes' groups */
 /* dir/name; 0 or ENAMETOOLONG. */
 int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
 /* Is it one component of a path, and not ".." or the like? */
 bool freezer_name_is_plain(const char *name);
+/* Write to a group's file.  0 or an errno. */
+int freezer_group_write(const char *group, const char *name, const char *text);
 /* Create it unless it exists.  0 or an errno. */
 int freezer_dir_make(const char *path);
 /* Create the directory of this node's groups, and its parent.  0 or an
  * errno. */
 int freezer_base_make(const char *base);
-/* The directory of this process's own v2 group.  0 or an errno. */
+/* The directory of this process's own v2 group; or that of version 1 with this
+ * controller.  0 or an errno. */
 int freezer_own_group(char out[PATH_MAX]);
+int freezer_own_group_of(const char *controller, char out[PATH_MAX]);
+/* The mount point of the groups of version 1 with this controller, and with which
+ * others; NULL: of those of version 2.  "": not mounted. */
+void freezer_mount_find(const char *controller, char out[PATH_MAX],
+			char others[1024]);
+bool freezer_list_has(const char *list, const char *word);
 
 /* --------------------------------------------------------------- processes --- */
 

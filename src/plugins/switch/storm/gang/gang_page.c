@@ -20,7 +20,7 @@
 #include "src/plugins/switch/storm/local/local.h"
 
 #define PAGE_MAGIC 0x53474147u /* "SGAG" */
-#define PAGE_VERSION 3
+#define PAGE_VERSION 4
 #define PAGE_NEW ".gang"	/* until it is whole */
 #define TRACE_MAGIC 0x53475452u /* "SGTR" */
 #define TRACE_VERSION 1
@@ -283,6 +283,7 @@ const char *gang_why_name(uint32_t why)
 		[GANG_WHY_DEBUGGER] = "debugger",
 		[GANG_WHY_RETURNED] = "returned",
 		[GANG_WHY_SPARE] = "spare",
+		[GANG_WHY_FILLS] = "fills",
 	};
 
 	return why < sizeof(name) / sizeof(*name) ? name[why] : NULL;

@@ -103,6 +103,7 @@ enum gang_why {
 	GANG_WHY_DEBUGGER = 12, /* a debugger traces it */
 	GANG_WHY_RETURNED = 13, /* the agent itself had been stopped */
 	GANG_WHY_SPARE = 14,	/* another job skips its turn (GANG_PAYS) */
+	GANG_WHY_FILLS = 15,	/* it fills the gaps of one that sleeps */
 };
 
 struct gang_event {

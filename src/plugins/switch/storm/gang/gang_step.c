@@ -22,8 +22,8 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/storm_common/whole_file.h"
 
-#define RECORD_MAX (PATH_MAX + 192)
-#define FORMAT "storm step 3"
+#define RECORD_MAX (2 * PATH_MAX + 192)
+#define FORMAT "storm step 4"
 #define SUM_LEN 17	       /* 16 digits and a newline */
 #define MARK_AT sizeof(FORMAT) /* after it and a blank */
 #define HELD ".held."	       /* prefix of a hidden record */
@@ -59,6 +59,16 @@ uint64_t gang_step_started(pid_t pid)
 bool gang_step_alive(const struct gang_step *s)
 {
 	return gang_step_started(s->root) == s->started;
+}
+
+/* A cpu group that is gone, or was never there, is no fault: it does not fill. */
+struct freezer *gang_step_open(const struct gang_step *s)
+{
+	struct freezer *f = freezer_open(s->kind, s->group, s->root);
+
+	if (f)
+		freezer_open_idle(f, s->idle);
+	return f;
 }
 
 int gang_step_dir(const char *rundir, const char *node, bool make,
@@ -114,9 +124,10 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 
 	gang_step_name(s, name);
 	snprintf(text, sizeof(text),
-		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s ", s->marked, s->job,
-		 s->step, s->script, s->root, s->started, freezer_name(s->kind),
-		 *s->group ? s->group : "-");
+		 FORMAT " %u %u %u %u %d %" PRIu64 " %s %s %s ", s->marked,
+		 s->job, s->step, s->script, s->root, s->started,
+		 freezer_name(s->kind), *s->group ? s->group : "-",
+		 *s->idle ? s->idle : "-");
 	len = strlen(text);
 	snprintf(text + len, sizeof(text) - len, "%016" PRIx64 "\n",
 		 gang_step_sum(text, len));
@@ -125,19 +136,20 @@ int gang_step_write(const char *dir, const struct gang_step *s)
 
 static int gang_step_parse(const char *text, struct gang_step *s)
 {
-	char kind[16], group[PATH_MAX], sum[SUM_LEN];
+	char kind[16], group[PATH_MAX], idle[PATH_MAX], sum[SUM_LEN];
 	unsigned int script, marked;
 
 	if (sscanf(text,
 		   FORMAT " %1u %" SCNu32 " %" SCNu32 " %u %d %" SCNu64
-			  " %15s %4095s %16s",
+			  " %15s %4095s %4095s %16s",
 		   &marked, &s->job, &s->step, &script, &s->root, &s->started,
-		   kind, group, sum) != 9)
+		   kind, group, idle, sum) != 10)
 		return EBADMSG;
 	s->kind = freezer_kind_of(kind);
 	s->script = script;
 	s->marked = marked;
 	strcpy(s->group, strcmp(group, "-") ? group : "");
+	strcpy(s->idle, strcmp(idle, "-") ? idle : "");
 	if (s->kind == FREEZER_NONE || s->root <= 1)
 		return EBADMSG;
 	return 0;
@@ -291,7 +303,7 @@ static void gang_step_thaw(void *arg, const char *name,
 	/* With signals a pid may be reused; a group is always the step's. */
 	if (s->kind == FREEZER_SIGNALS && !gang_step_alive(s))
 		return;
-	f = freezer_open(s->kind, s->group, s->root);
+	f = gang_step_open(s);
 	err = f ? freezer_continue(f, true) : errno;
 	freezer_drop(f);
 	if (!err && t->dead)

@@ -36,6 +36,7 @@ struct gang_step {
 	enum freezer_kind kind;
 	bool marked;
 	char group[PATH_MAX]; /* "" with signals */
+	char idle[PATH_MAX];  /* of freezer_idle_make() */
 };
 
 /* The name of the record and of its group. */
@@ -50,6 +51,9 @@ bool gang_step_alive(const struct gang_step *s);
  * errno. */
 int gang_step_dir(const char *rundir, const char *node, bool make,
 		  char out[PATH_MAX]);
+
+/* Open it to stop it and to let it fill.  NULL and errno. */
+struct freezer *gang_step_open(const struct gang_step *s);
 
 /* Write a record, atomically.  0 or an errno. */
 int gang_step_write(const char *dir, const struct gang_step *s);

@@ -56,6 +56,21 @@ static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 	return freezer_host_find(h, wish, a->node);
 }
 
+/* If a partition needs it: where steps can give way.  Without that its policy is
+ * gang's here. */
+static void agent_gang_find_idle(struct agent *a, struct freezer_host *h)
+{
+	int err;
+
+	if (!storm_conf_flexible(&a->conf.gang))
+		return;
+	err = freezer_host_find_idle(
+		h, a->node, xstrstr(slurm_conf.job_acct_gather_type, "cgroup"));
+	if (err)
+		info("gang scheduling: no job fills the gaps of others on this node, PartitionPolicy flexible is as gang: no control group with cpu.idle: %s",
+		     strerror(err));
+}
+
 /* The main loop, which has no real-time priority, must not keep the thread that
  * has one waiting behind a job. */
 static void agent_gang_lock_init(struct agent_gang *g)
@@ -81,8 +96,10 @@ static int agent_gang_begin(struct agent *a)
 		err = agent_gang_find_host(a, &g->host);
 	if (err)
 		goto fail;
+	agent_gang_find_idle(a, &g->host);
 	gang_step_thaw_all(g->dir, true, NULL);
 	agent_gang_groups_clear(g->host.base);
+	agent_gang_groups_clear(g->host.idle);
 	g->page = gang_page_create(NULL, a->node, &g->host, a->conf.gang_debug);
 	g->trace = gang_trace_create(NULL, a->node);
 	if (!g->page || !g->trace || agent_gang_steps_watch(g)) {
@@ -133,6 +150,8 @@ static void agent_gang_clean_up(struct agent *a)
 	/* groups with processes stay; the last step removes them all */
 	agent_gang_groups_clear(page->host.base);
 	freezer_host_remove(page->host.base);
+	agent_gang_groups_clear(page->host.idle);
+	freezer_host_remove(page->host.idle);
 	gang_page_close(page);
 }
 
@@ -216,7 +235,8 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 
 	if (!g)
 		return STORM_NEVER;
-	left = agent_gang_left_try(g, now);
+	left = storm_min(agent_gang_left_try(g, now),
+			 agent_gang_naps_look(g, now));
 	/* a step that stops then wakes this loop */
 	g->look_at = STORM_NEVER;
 	if (!g->page->stopped && !g->traced)

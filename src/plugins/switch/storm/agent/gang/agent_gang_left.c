@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "slurm/slurm.h"
 #include "src/common/xmalloc.h"
@@ -22,12 +23,22 @@ struct gang_left {
 	char *group;
 };
 
-/* Without a base the group is Slurm's. */
+/* A group that is not below a directory of ours is Slurm's. */
+static bool agent_gang_left_is_ours(const struct agent_gang *g,
+				    const char *group)
+{
+	size_t base = strlen(g->host.base), idle = strlen(g->host.idle);
+
+	return (base && !strncmp(group, g->host.base, base)) ||
+	       (idle && !strncmp(group, g->host.idle, idle));
+}
+
 void agent_gang_left_add(struct agent_gang *g, const char *group)
 {
 	struct gang_left *l;
 
-	if (!*g->host.base || freezer_group_remove(group) != EBUSY)
+	if (!agent_gang_left_is_ours(g, group) ||
+	    freezer_group_remove(group) != EBUSY)
 		return;
 	l = xmalloc(sizeof(*l));
 	l->group = xstrdup(group);

@@ -6,6 +6,8 @@
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_left.c	removes the groups of steps that have ended
  *	agent_gang_turns.c	stops and continues steps
+ *	agent_gang_fill.c	lets steps fill the gaps of others
+ *	agent_gang_naps.c	finds who sleeps in its turns
  *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
@@ -29,6 +31,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
+#include "src/plugins/switch/storm/gang/gang_class.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/gang_map.h"
@@ -54,6 +57,12 @@ struct gang_local {	    /* a step on this node */
 	uint32_t share;		 /* of its turns, which it skips: gang_bill.h */
 	bool skips;		 /* pays with this turn */
 	bool fills;		 /* has this turn of one that pays */
+	struct gang_class class; /* does it sleep in its turns? */
+	struct gang_naps *naps;	 /* its threads; NULL: not known */
+	uint64_t naps_at;	 /* when the main loop looked for them */
+	uint64_t turn_at;	 /* when its turn began; 0: not measured */
+	uint64_t turn;		 /* ns; 0: it is not over */
+	bool turn_woke;		 /* it stood before it */
 	struct senders *senders; /* asked whose signals wait */
 	uint64_t asked;		 /* when; as `busy` ends */
 	uint64_t busy;		 /* how long looking at it took the last time */
@@ -75,6 +84,7 @@ struct gang_known { /* a map as received */
 
 struct agent_strobe;
 struct gang_left;
+struct gang_naps;
 
 struct agent_gang {
 	struct agent *a;
@@ -156,6 +166,21 @@ agent_gang_job_in(const struct gang_known *k, uint32_t job_id)
 	return j && agent_gang_is_here(k, j) ? j : NULL;
 }
 
+/* In shorter turns the gaps are as long as what starting and stopping a filler
+ * costs. */
+#define AGENT_GANG_FILL (5 * STORM_MS)
+
+/* Is that the policy of this node's zone, by this map? */
+static inline bool agent_gang_is_flexible(const struct gang_known *k)
+{
+	const struct gang_zone *z = k->there && k->zone < k->map.nzones ?
+					    &k->map.zones[k->zone] :
+					    NULL;
+
+	return z && z->policy == GANG_POLICY_FLEXIBLE &&
+	       z->quantum >= AGENT_GANG_FILL;
+}
+
 /* agent_gang_turns.c: call all of these with the lock, and the next part's,
  * too, unless they say otherwise */
 /* Append an event of step l to the trace; NULL: of the node. */
@@ -197,6 +222,27 @@ void agent_gang_bill_end(uint64_t *mean, uint64_t begun);
 void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l);
 /* A slot begins: find who pays with it, and who has it instead. */
 void agent_gang_bill_slot(struct agent_gang *g);
+
+/* agent_gang_fill.c: with the lock */
+/* True: in this slot steps out of their turn may fill gaps. */
+bool agent_gang_fill_may(const struct agent_gang *g);
+/* The step's own turn begins, just before it continues. */
+void agent_gang_fill_turn(struct gang_local *l);
+/* Its turn is over, it was stopped, and is to fill.  False: it is needed as it is,
+ * to be measured. */
+bool agent_gang_fill_begins(struct gang_local *l);
+/* Note whose turn is over. */
+void agent_gang_fill_turns_over(struct agent_gang *g);
+
+/* agent_gang_naps.c: with the lock, unless they say otherwise */
+/* Measure a turn of a step, of l->turn_at and l->turn: it begins; it is over.  stood:
+ * the step has stood since, and not only been told to. */
+void agent_gang_naps_begin(struct gang_local *l);
+void agent_gang_naps_end(struct gang_local *l, bool stood);
+/* The main loop's, without the lock: find the threads of steps that are to be
+ * measured.  Returns when to look again. */
+uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now);
+void agent_gang_naps_free(struct gang_naps *n); /* NULL is allowed */
 
 /* agent_gang_steps.c: the main loop's, without the lock */
 /* Watch the directory of records; 0, or -1 and errno. */

@@ -55,6 +55,7 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_gang_unlock(g);
 	senders_stop(l->senders);
+	agent_gang_naps_free(l->naps);
 	freezer_drop(l->f);
 	gang_mark_close(l->mark);
 	agent_io_close(&g->a->ios, &l->io);
@@ -67,17 +68,24 @@ static void agent_gang_apply_now(struct agent_gang *g)
 	agent_gang_unlock(g);
 }
 
+/* Forget a step that has ended, and remove its group. */
+static void agent_gang_step_end(struct agent_gang *g, struct gang_local *l)
+{
+	const struct gang_step was = l->step;
+
+	agent_gang_step_forget(g, l);
+	agent_gang_left_add(g, was.group);
+	agent_gang_left_add(g, was.idle);
+}
+
 static void agent_gang_stepd_gone(struct agent *a, struct agent_io *io,
 				  uint32_t events)
 {
 	struct gang_local *l = (struct gang_local *) io;
-	char group[PATH_MAX];
 
 	(void) events;
-	strcpy(group, l->step.group);
 	gang_step_remove(a->gang->dir, l->name);
-	agent_gang_step_forget(a->gang, l);
-	agent_gang_left_add(a->gang, group);
+	agent_gang_step_end(a->gang, l);
 	agent_gang_apply_now(a->gang);
 }
 
@@ -102,7 +110,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	l->starting = s->kind != FREEZER_SIGNALS;
 	l->io.ready = agent_gang_stepd_gone;
 	l->io.release = agent_gang_io_release;
-	l->f = freezer_open(s->kind, s->group, s->root);
+	l->f = gang_step_open(s);
 	l->mark = l->f ? gang_mark_open(g->dir, name) : NULL;
 	l->io.fd = l->mark ? pidfd_open(s->root, 0) : -1;
 	/* check after pidfd_open(): another process may have got the pid */
@@ -118,6 +126,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 		if (l->io.fd >= 0)
 			close(l->io.fd);
 		agent_gang_left_add(g, s->group);
+		agent_gang_left_add(g, s->idle);
 		xfree(l);
 		return;
 	}
@@ -145,13 +154,10 @@ static void agent_gang_step_listed(void *arg, const char *name,
 /* Its slurmstepd has removed the record at its end, or hides it. */
 static void agent_gang_step_unlisted(struct agent_gang *g, struct gang_local *l)
 {
-	bool held = gang_step_held(g->dir, l->name);
-	char group[PATH_MAX];
-
-	strcpy(group, l->step.group);
-	agent_gang_step_forget(g, l);
-	if (!held)
-		agent_gang_left_add(g, group);
+	if (gang_step_held(g->dir, l->name))
+		agent_gang_step_forget(g, l);
+	else
+		agent_gang_step_end(g, l);
 }
 
 void agent_gang_steps_list(struct agent_gang *g)

@@ -85,7 +85,7 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	if (was && !again)
 		return;
 	/* set before the stop: a guard continues only marked steps */
-	if (!was)
+	if (!freezer_held(l->f))
 		g->page->stopped++;
 	gang_mark_set(l->mark, true);
 	begun = agent_gang_bill_begin(l);
@@ -109,7 +109,7 @@ void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 	uint64_t begun;
 	int err;
 
-	if (!freezer_stopped(l->f))
+	if (!freezer_held(l->f))
 		return;
 	begun = agent_gang_bill_begin(l);
 	err = freezer_continue(l->f, false);
@@ -122,12 +122,30 @@ void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 	agent_gang_trace(g, GANG_CONTINUE, l, why, 0);
 }
 
+/* For the guards it is a stopped one. */
+static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
+{
+	int err;
+
+	if (!freezer_stopped(l->f) || !freezer_can_fill(l->f) ||
+	    !agent_gang_fill_begins(l))
+		return;
+	err = freezer_fill(l->f);
+	if (err) {
+		agent_gang_step_failed(l, "let fill gaps", err);
+		return;
+	}
+	g->a->count.gang_fills++;
+	agent_gang_trace(g, GANG_CONTINUE, l, GANG_WHY_FILLS, 0);
+}
+
 void agent_gang_open(struct agent_gang *g, enum gang_why why)
 {
 	bool any = false;
 
 	for (struct gang_local *l = g->steps; l; l = l->next) {
-		any |= freezer_stopped(l->f);
+		l->turn_at = 0;
+		any |= freezer_held(l->f);
 		agent_gang_step_continue(g, l, why);
 	}
 	if (g->now || any) {
@@ -203,11 +221,12 @@ static void agent_gang_slot_begins(struct agent_gang *g)
 					 l->cost / STORM_US);
 }
 
-/* First stop, then continue, so that no two jobs run at once. */
+/* First stop, then continue, so that no two jobs run at once.  A guard that has
+ * continued steps has also ended their filling: `again` stops them. */
 void agent_gang_apply(struct agent_gang *g)
 {
 	uint32_t freed = g->page->freed;
-	bool again = freed != g->freed;
+	bool again = freed != g->freed, flexible, fill;
 	enum gang_why why;
 
 	if (again) {
@@ -217,12 +236,23 @@ void agent_gang_apply(struct agent_gang *g)
 	if (!g->now)
 		return;
 	agent_gang_trace_slot(g);
+	flexible = agent_gang_is_flexible(g->now);
+	fill = flexible && agent_gang_fill_may(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if (!agent_gang_step_runs(g, l))
+		if (!agent_gang_step_runs(g, l) &&
+		    !(fill && freezer_fills(l->f) && !again))
 			agent_gang_step_stop(g, l, again);
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		if ((why = agent_gang_step_runs(g, l)))
+		if ((why = agent_gang_step_runs(g, l))) {
+			if (flexible && why == GANG_WHY_SLOT)
+				agent_gang_fill_turn(l);
 			agent_gang_step_continue(g, l, why);
+		}
+	if (flexible)
+		agent_gang_fill_turns_over(g);
+	for (struct gang_local *l = g->steps; fill && l; l = l->next)
+		if (!agent_gang_step_runs(g, l))
+			agent_gang_step_fill(g, l);
 	g->page->alive = storm_now();
 }
 

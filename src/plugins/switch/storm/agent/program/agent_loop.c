@@ -23,6 +23,7 @@
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
 #include "agent_flood.h"
 #include "agent_loop.h"
+#include "agent_neighbours.h"
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/driver.h"
@@ -91,8 +92,10 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 	uint64_t next = storm_nm_tick(a->nm, now);
 	/* in this order */
 	uint64_t (*const parts[])(struct agent * a, uint64_t now) = {
-		agent_launch_tick, agent_libdir_tick, agent_file_tick,
-		agent_gang_tick,   agent_flood_tick,  agent_loop_orphan_tick,
+		agent_launch_tick,     agent_libdir_tick,
+		agent_file_tick,       agent_gang_tick,
+		agent_flood_tick,      agent_loop_orphan_tick,
+		agent_neighbours_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

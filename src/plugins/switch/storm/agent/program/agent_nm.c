@@ -107,6 +107,7 @@ static const struct storm_nm_ops agent_nm_ops = {
 	.session_open = agent_nm_session_open,
 	.session_close = agent_nm_session_close,
 	.file_begin = agent_file_begin,
+	.file_waits = agent_file_waits,
 	.file_room = agent_file_room,
 	.file_write = agent_file_write,
 	.file_read = agent_file_read,

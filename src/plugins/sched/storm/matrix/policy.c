@@ -1,0 +1,18 @@
+/*
+ * policy.c - the list of policies: see policy.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "policy.h"
+
+/* Flexible coscheduling has gang's rows and slots.  What differs is done by each
+ * node alone (agent_gang_fill.c). */
+static const struct policy *const policies[GANG_POLICIES] = {
+	[GANG_POLICY_GANG] = &policy_gang,
+	[GANG_POLICY_FLEXIBLE] = &policy_gang,
+};
+
+const struct policy *policy_of(enum gang_policy which)
+{
+	return policies[which];
+}

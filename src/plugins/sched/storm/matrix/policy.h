@@ -1,0 +1,83 @@
+/*
+ * policy.h - what the policies of time sharing differ in, as a table of
+ * operations (paper section 2.1: policies as plug-ins of the Machine Manager).
+ * The matrix and the rota ask it three things: a new job's row, which job has
+ * columns that are idle in a slot, and which slot is next.
+ *
+ * A new policy is a file with its table, a line in policy.c, and its word in
+ * src/storm_common/gang_policy.c.  test_gang_mix --policy WORD tries it on a
+ * thousand nodes.  It may take any answer that the comments below allow: matrix
+ * and rota see to it that no two jobs have a column at once.
+ *
+ * Pure, as matrix.h.  The same question has the same answer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_POLICY_H
+#define STORM_POLICY_H
+
+#include <stdint.h>
+
+#include "src/libstorm/storm.h"
+#include "src/storm_common/gang_policy.h"
+
+#define POLICY_NONE UINT32_MAX
+
+/* How a new job's row is chosen among those where its columns are free. */
+enum matrix_packing {
+	MATRIX_FIRST_FIT, /* the first one */
+	/* The paper's buddy tree (by Feitelson and Rudolph).  A job's buddy
+	 * block is the smallest aligned block of 2^n columns around it.  Of the
+	 * rows where it is free, take the one that breaks up the smallest free
+	 * block.  If there is none, take the first row where the job fits. */
+	MATRIX_BUDDY
+};
+
+/* The rows as they are when a job comes (rows.h). */
+struct policy_rows {
+	uint64_t *const *row;
+	uint32_t rows, columns;
+	enum matrix_packing packing;
+};
+
+/* A job that may have idle columns of a row. */
+struct policy_job {
+	uint64_t id;
+	const struct storm_idset *columns;
+	uint32_t given; /* rows of the round that it has by now */
+};
+
+struct policy_slot {
+	uint64_t given; /* ns, without the present turn */
+	uint64_t last;	/* end of its last turn; 0: none by this map */
+	uint32_t runs;	/* its jobs that run when the map comes */
+};
+
+/* A turn that ends. */
+struct policy_turn {
+	uint32_t now; /* whose turn it was; POLICY_NONE: nobody's */
+	/* Just after a change of the map, a slot of the job that has waited
+	 * longest, else POLICY_NONE. */
+	uint32_t longest;
+	const struct policy_slot *slot; /* by number */
+	uint32_t slots;
+};
+
+struct policy {
+	/* The row of a new job: one where all of its columns are free, or
+	 * POLICY_NONE for one more row. */
+	uint32_t (*choose_row)(const struct policy_rows *r,
+			       const struct storm_idset *columns);
+	/* Which of two jobs is asked first whether it fits into what a row has
+	 * idle: below 0 a, above 0 b, 0 the older one. */
+	int (*fill)(const struct policy_job *a, const struct policy_job *b);
+	/* The next slot, below t->slots.  So that no job starves, each comes
+	 * again within a bounded time, and t->longest at once. */
+	uint32_t (*next_slot)(const struct policy_turn *t);
+};
+
+extern const struct policy policy_gang;
+
+const struct policy *policy_of(enum gang_policy which);
+
+#endif
