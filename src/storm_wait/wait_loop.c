@@ -1,0 +1,128 @@
+/*
+ * wait_loop.c - wait as the mode says.
+ *
+ * block is implicit coscheduling's spin-block: who waits longer than a message
+ * takes gives its processor to another job, and the end of the message brings the
+ * ranks together again.  slice is buffered coscheduling's rhythm: messages move
+ * in the first part of a slice, when all ranks look.  Slices are those of the
+ * time of day, which the hosts of a cluster agree on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "wait_loop.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define WAIT_SECOND 1000000000ULL
+#define ARRIVED 20000 /* ns that it takes to find what is here */
+
+static struct wait_mode mode;
+static const char *refusal;
+static _Atomic uint64_t waits, computed, waited;
+
+/* A call of MPI may call MPI once more: the outer one is counted. */
+static __thread struct {
+	int depth;
+	bool sharp;	/* the timer slack is set */
+	uint64_t ended; /* the last wait; 0: none yet */
+} thread;
+
+static uint64_t wait_clock(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t) t.tv_sec * WAIT_SECOND + (uint64_t) t.tv_nsec;
+}
+
+/* A signal ends it early, and the caller tests. */
+static void wait_sleep(uint64_t ns)
+{
+	struct timespec t = { ns / WAIT_SECOND, ns % WAIT_SECOND };
+
+	/* 50 us of slack, which is the rule, are as long as the nap. */
+	if (!thread.sharp) {
+		prctl(PR_SET_TIMERSLACK, 1);
+		thread.sharp = true;
+	}
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+__attribute__((constructor)) static void wait_loop_init(void)
+{
+	if (!wait_mode_parse(getenv(WAIT_MODE_ENV), &mode))
+		mode = (struct wait_mode) { .kind = WAIT_SPIN };
+	/* A posted barrier and one that blocks do not meet, and other parts of
+	 * the step may have been started without the option. */
+	if (mode.kind != WAIT_SPIN && getenv("SLURM_HET_SIZE"))
+		refusal = "the ranks of a heterogeneous job wait as MPI does";
+}
+
+const struct wait_mode *wait_loop_mode(void)
+{
+	return &mode;
+}
+
+bool wait_loop_spins(void)
+{
+	return mode.kind == WAIT_SPIN || refusal;
+}
+
+const char *wait_loop_refusal(void)
+{
+	return refusal;
+}
+
+void wait_begin(struct waiting *w)
+{
+	if (thread.depth++)
+		return;
+	w->begun = wait_clock(CLOCK_MONOTONIC);
+	if (thread.ended)
+		atomic_fetch_add_explicit(&computed, w->begun - thread.ended,
+					  memory_order_relaxed);
+}
+
+static void wait_block(const struct waiting *w)
+{
+	if (wait_clock(CLOCK_MONOTONIC) - w->begun >= mode.first)
+		wait_sleep(mode.second);
+}
+
+/* What has arrived may need some tests until MPI has it.  The sleep is a span of
+ * CLOCK_MONOTONIC, so that a clock that is set back makes it no longer than a
+ * slice. */
+static void wait_slice(const struct waiting *w)
+{
+	uint64_t into = wait_clock(CLOCK_REALTIME) % mode.first;
+
+	if (into >= mode.second &&
+	    wait_clock(CLOCK_MONOTONIC) - w->begun >= ARRIVED)
+		wait_sleep(mode.first - into);
+}
+
+void wait_pause(struct waiting *w)
+{
+	if (mode.kind == WAIT_BLOCK)
+		wait_block(w);
+	else if (mode.kind == WAIT_SLICE)
+		wait_slice(w);
+}
+
+void wait_end(struct waiting *w)
+{
+	if (--thread.depth)
+		return;
+	thread.ended = wait_clock(CLOCK_MONOTONIC);
+	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&waited, thread.ended - w->begun,
+				  memory_order_relaxed);
+}
+
+struct wait_account wait_loop_account(void)
+{
+	return (struct wait_account) { waits, computed, waited };
+}
