@@ -7,6 +7,7 @@
  *	record FILE		the Slurm that a plugin or program of ours was built for
  *	build-id FILE		which build a library is
  *	port NUMBER		who has the agents' port
+ *	neighbours		is the kernel's table of neighbours too small?
  *	hear, shout		multicast: see probe_cast.c
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -19,6 +20,7 @@
 
 #include "probe_cast.h"
 #include "probe_plugin.h"
+#include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/storm_common/conf_read.h"
 
@@ -78,6 +80,19 @@ static int probe_port(const char *number)
 	return 1;
 }
 
+/* How many it has room for.  1: and that was too few. */
+static int probe_neighbours(void)
+{
+	struct storm_neighbours n;
+
+	if (storm_udp_neighbours(&n)) {
+		fprintf(stderr, "%s\n", strerror(errno));
+		return 2;
+	}
+	printf("%u\n", n.most);
+	return storm_udp_neighbours_short(&n);
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -93,6 +108,8 @@ int main(int argc, char **argv)
 		return probe_build_id(argv[2]);
 	if (!strcmp(verb, "port") && argc == 3)
 		return probe_port(argv[2]);
+	if (!strcmp(verb, "neighbours") && argc == 2)
+		return probe_neighbours();
 	if (!strcmp(verb, "hear") && argc == 6)
 		return probe_hear(argv[2], atoi(argv[3]), argv[4],
 				  atoi(argv[5]));

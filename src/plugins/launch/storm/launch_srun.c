@@ -13,14 +13,13 @@
 #include "src/common/xstring.h"
 #include "src/srun/step_ctx.h"
 
-#include "src/libstorm/program/prepare.h"
+#include "launch_module.h"
 #include "launch_srun.h"
-#include "step_launch.h"
 
 static bool serves;
 static const struct launch_srun_signals *forwards;
 
-/* srun's calls, by the linker's --wrap. */
+/* srun's calls and what they would reach, by the linker's --wrap. */
 int srun_calls_launch(slurm_step_ctx_t *ctx,
 		      const slurm_step_launch_params_t *params,
 		      const slurm_step_launch_callbacks_t
@@ -29,12 +28,18 @@ int srun_calls_wait_start(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_start");
 void srun_calls_wait_finish(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_finish");
+int stock_launch(slurm_step_ctx_t *ctx,
+		 const slurm_step_launch_params_t *params,
+		 const slurm_step_launch_callbacks_t
+			 *callbacks) __asm__("__real_slurm_step_launch");
+int stock_wait_start(slurm_step_ctx_t *ctx) __asm__(
+	"__real_slurm_step_launch_wait_start");
+void stock_wait_finish(slurm_step_ctx_t *ctx) __asm__(
+	"__real_slurm_step_launch_wait_finish");
 
 void storm_srun_serve(bool storm)
 {
 	serves = storm;
-	if (storm)
-		storm_prepare();
 }
 
 /* What STORM cannot serve on any of these releases. */
@@ -47,6 +52,12 @@ static const char *launch_srun_refuses(const srun_job_t *job)
 	return NULL;
 }
 
+void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local)
+{
+	if (serves && launch_module_needed(job, opt_local))
+		launch_module_load();
+}
+
 void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start)
 {
@@ -55,19 +66,19 @@ void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 	/* Without an allocation no credential is valid. */
 	if (!serves || opt_local->srun_opt->no_alloc)
 		return;
-	s = launch_step_begin(&job->step_ctx->step_req->step_id, start,
-			      launch_srun_refuses(job));
-	if (!opt_local->srun_opt->bcast_flag)
-		launch_step_open(s, job, opt_local);
+	s = launch_module_begin(job, opt_local, start,
+				launch_srun_refuses(job));
+	if (s && !opt_local->srun_opt->bcast_flag)
+		launch_module_get()->open(s, job, opt_local);
 }
 
 void launch_srun_not_served(const char *option)
 {
 	char *why;
 
-	if (!serves)
+	if (!serves || !launch_module_get())
 		return;
-	why = launch_step_not_served(option);
+	why = launch_module_get()->not_served(option);
 	xfree(why);
 }
 
@@ -76,45 +87,74 @@ void launch_srun_starts(const srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			const slurm_opt_t *opt_local,
 			const struct launch_srun_signals *signals)
 {
-	struct storm_session *s =
-		storm_session_find(&job->step_ctx->step_req->step_id);
+	const struct launch_module *storm = launch_module_used();
+	struct storm_session *s;
 
-	if (s)
-		launch_step_stdio(s, job, cio_fds, opt_local);
+	if (storm) {
+		s = storm->find(&job->step_ctx->step_req->step_id);
+		if (s)
+			storm->stdio(s, job, cio_fds, opt_local);
+	}
 	/* Slurm compares it with its own. */
 	forwards = signals;
 	if (callbacks->step_signal == signals->ours)
 		callbacks->step_signal = signals->stock;
 }
 
+void launch_srun_before_status(void)
+{
+	if (launch_module_used())
+		launch_module_used()->before_status();
+}
+
+void launch_srun_before_signal(int signal)
+{
+	if (launch_module_used())
+		launch_module_used()->before_signal(signal);
+}
+
 int srun_calls_launch(slurm_step_ctx_t *ctx,
 		      const slurm_step_launch_params_t *params,
 		      const slurm_step_launch_callbacks_t *callbacks)
 {
+	const struct launch_module *storm = launch_module_used();
 	slurm_step_launch_callbacks_t ours = *callbacks;
 
 	if (forwards && ours.step_signal == forwards->stock)
 		ours.step_signal = forwards->ours;
-	return storm_step_launch(ctx, params, &ours);
+	return storm ? storm->launch(ctx, params, &ours) :
+		       stock_launch(ctx, params, &ours);
 }
 
 int srun_calls_wait_start(slurm_step_ctx_t *ctx)
 {
-	return storm_step_launch_wait_start(ctx);
+	const struct launch_module *storm = launch_module_used();
+
+	return storm ? storm->wait_start(ctx) : stock_wait_start(ctx);
 }
 
 void srun_calls_wait_finish(slurm_step_ctx_t *ctx)
 {
-	storm_step_launch_wait_finish(ctx);
+	const struct launch_module *storm = launch_module_used();
+
+	if (storm)
+		storm->wait_finish(ctx);
+	else
+		stock_wait_finish(ctx);
 }
 
 /* srun's --bcast.  In place of Slurm's, and from 26.05 on of libslurmfull's. */
 int bcast_file(struct bcast_parameters *params)
 {
-	struct storm_session *s =
-		storm_session_find(&params->selected_step->step_id);
+	const struct launch_module *storm = launch_module_get();
+	struct storm_session *s;
 
-	if (!s || s->fallback)
-		return stock_bcast_file(params);
-	return launch_step_bcast(s, params);
+	if (!storm) {
+		error("storm: cannot send %s: install STORM again, or use --launch=slurm",
+		      params->src_fname);
+		return SLURM_ERROR;
+	}
+	s = storm->find(&params->selected_step->step_id);
+	return s && !s->fallback ? storm->bcast(s, params) :
+				   storm->stock_bcast(params);
 }

@@ -14,11 +14,16 @@
  * Slurm launches. */
 __attribute__((visibility("default"))) void storm_srun_serve(bool storm);
 
+/* srun is about to create a step. */
+void launch_srun_creates(const srun_job_t *job, const slurm_opt_t *opt_local);
 /* srun has created a step; start: ns, storm_now(), before that. */
 void launch_srun_created(const srun_job_t *job, const slurm_opt_t *opt_local,
 			 uint64_t start);
 /* srun has created a step which STORM cannot launch because of this option. */
 void launch_srun_not_served(const char *option);
+/* Before srun prints the tasks' states, or forwards a signal to them. */
+void launch_srun_before_status(void);
+void launch_srun_before_signal(int signal);
 /* What forwards srun's signals: ours, and Slurm's. */
 struct launch_srun_signals {
 	void (*ours)(int signal);

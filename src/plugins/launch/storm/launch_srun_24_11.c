@@ -9,6 +9,7 @@
 #include "src/srun/launch.h"
 #include "src/srun/step_ctx.h"
 
+#include "launch_module.h"
 #include "launch_srun.h"
 
 /* srun's calls and what they would reach, by the linker's --wrap. */
@@ -43,9 +44,12 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      slurm_opt_t *opt_local)
 {
 	uint64_t start = storm_now();
-	int rc = stock_creates_step(job, use_all_cpus, signal_function,
-				    destroy_job, opt_local);
+	int rc;
 
+	launch_srun_creates(job, opt_local);
+	rc = stock_creates_step(job, use_all_cpus, signal_function, destroy_job,
+				opt_local);
+	launch_module_end(); /* srun may fork or exit now */
 	if (!rc)
 		launch_srun_created(job, opt_local, start);
 	return rc;
@@ -63,12 +67,12 @@ int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 
 void srun_prints_status(void)
 {
-	launch_step_before_status();
+	launch_srun_before_status();
 	stock_prints_status();
 }
 
 void srun_forwards_signal(int signal)
 {
-	launch_step_before_signal(signal);
+	launch_srun_before_signal(signal);
 	stock_forwards_signal(signal);
 }

@@ -10,6 +10,7 @@
 #include "src/srun/signals.h"
 #include "src/srun/step_ctx.h"
 
+#include "launch_module.h"
 #include "launch_srun.h"
 
 /* srun's calls and what they would reach, by the linker's --wrap. */
@@ -56,7 +57,11 @@ int srun_creates_step(srun_job_t *job, bool use_all_cpus,
 		      slurm_opt_t *opt_local)
 {
 	uint64_t start = storm_now();
-	int rc = stock_creates_step(job, use_all_cpus, opt_local);
+	int rc;
+
+	launch_srun_creates(job, opt_local);
+	rc = stock_creates_step(job, use_all_cpus, opt_local);
+	launch_module_end(); /* srun may fork or exit now */
 
 	if (rc)
 		return rc;
@@ -80,7 +85,7 @@ static void launch_srun_take_signal(void)
 	noted = srun_destroy_sig;
 	slurm_mutex_unlock(&srun_destroy_sig_lock);
 	if (noted)
-		launch_step_before_signal(SIGKILL);
+		launch_srun_before_signal(SIGKILL);
 }
 
 int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
@@ -96,12 +101,12 @@ int srun_launches_step(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 
 void srun_prints_status(void)
 {
-	launch_step_before_status();
+	launch_srun_before_status();
 	stock_prints_status();
 }
 
 void srun_forwards_signal(int signal)
 {
-	launch_step_before_signal(signal);
+	launch_srun_before_signal(signal);
 	stock_forwards_signal(signal);
 }

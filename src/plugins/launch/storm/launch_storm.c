@@ -19,10 +19,10 @@
 #include "src/common/xstring.h"
 #include "src/srun/libsrun/launch.h"
 
-#include "src/libstorm/program/prepare.h"
+#include "src/libstorm/base/clock.h"
 #include "src/storm_common/slurm_build.h"
+#include "launch_module.h"
 #include "launch_standard.h"
-#include "launch_step.h"
 #include "stock_launch.h"
 
 /* Everything else is built with hidden visibility. */
@@ -59,10 +59,8 @@ static const struct launch_standard *standard;
 int init(void)
 {
 	verbose("%s loaded", plugin_name);
-	if (!slurm_build_refusal()) {
-		storm_prepare();
+	if (!slurm_build_refusal())
 		return SLURM_SUCCESS;
-	}
 	error("storm: %s; " LAUNCH_OTHERWISE, slurm_build_refusal());
 	standard = launch_standard_load();
 	return standard ? SLURM_SUCCESS : SLURM_ERROR;
@@ -71,7 +69,7 @@ int init(void)
 /* A standard plugin stays loaded until srun ends. */
 int fini(void)
 {
-	storm_prepare_end();
+	launch_module_end();
 	return standard ? SLURM_SUCCESS : stock_fini();
 }
 
@@ -100,7 +98,7 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 			     sig_atomic_t *destroy_job, slurm_opt_t *opt_local)
 {
 	srun_opt_t *srun_opt;
-	uint64_t start = storm_now();
+	uint64_t start;
 	struct storm_session *s;
 	int rc;
 
@@ -109,19 +107,25 @@ int launch_p_create_job_step(srun_job_t *job, bool use_all_cpus,
 						 signal_function, destroy_job,
 						 opt_local);
 	srun_opt = opt_local->srun_opt;
+	start = storm_now();
+	if (launch_module_needed(job, opt_local))
+		launch_module_load();
 	rc = stock_create_job_step(job, use_all_cpus, signal_function,
 				   destroy_job, opt_local);
+	launch_module_end(); /* srun may fork or exit now */
 	/* Without an allocation no credential is valid. */
 	if (rc || srun_opt->no_alloc)
 		return rc;
-	s = launch_step_begin(&job->step_ctx->step_req->step_id, start, NULL);
+	s = launch_module_begin(job, opt_local, start, NULL);
+	if (!s)
+		return rc;
 	/* Keep srun from sending the file itself.  Cleared only now, because
 	 * the flag makes srun look for the program's full path. */
 	s->bcast = srun_opt->bcast_flag && !s->fallback;
 	if (s->bcast)
 		srun_opt->bcast_flag = false;
 	else
-		launch_step_open(s, job, opt_local);
+		launch_module_get()->open(s, job, opt_local);
 	return rc;
 }
 
@@ -169,7 +173,7 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	params.dst_fname = launch_bcast_target(opt_local);
 	if (srun_opt->send_libs)
 		params.flags |= BCAST_FLAG_SEND_LIBS;
-	if (launch_step_bcast(s, &params))
+	if (launch_module_get()->bcast(s, &params))
 		fatal("Failed to broadcast '%s'. Step launch aborted.",
 		      params.src_fname);
 	xfree(srun_opt->argv[0]);
@@ -182,15 +186,18 @@ int launch_p_step_launch(srun_job_t *job, slurm_step_io_fds_t *cio_fds,
 			 slurm_step_launch_callbacks_t *step_callbacks,
 			 slurm_opt_t *opt_local)
 {
+	const struct launch_module *storm;
 	struct storm_session *s;
 
 	if (standard)
 		return standard->step_launch(job, cio_fds, global_rc,
 					     step_callbacks, opt_local);
-	s = storm_session_find(&job->step_ctx->step_req->step_id);
-	if (s && s->bcast)
-		launch_bcast(s, job, opt_local);
-	launch_step_stdio(s, job, cio_fds, opt_local);
+	if ((storm = launch_module_used())) {
+		s = storm->find(&job->step_ctx->step_req->step_id);
+		if (s && s->bcast)
+			launch_bcast(s, job, opt_local);
+		storm->stdio(s, job, cio_fds, opt_local);
+	}
 	return stock_step_launch(job, cio_fds, global_rc, step_callbacks,
 				 opt_local);
 }
@@ -215,7 +222,8 @@ void launch_p_print_status(void)
 		standard->print_status();
 		return;
 	}
-	launch_step_before_status();
+	if (launch_module_used())
+		launch_module_used()->before_status();
 	stock_print_status();
 }
 
@@ -225,6 +233,7 @@ void launch_p_fwd_signal(int signal)
 		standard->fwd_signal(signal);
 		return;
 	}
-	launch_step_before_signal(signal);
+	if (launch_module_used())
+		launch_module_used()->before_signal(signal);
 	stock_fwd_signal(signal);
 }

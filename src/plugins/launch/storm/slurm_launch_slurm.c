@@ -1,8 +1,8 @@
 /*
  * slurm_launch_slurm.c - Slurm's own launch/slurm plugin, compiled unmodified
  * from the tree that configure was given, under other names.  launch_storm.c
- * adapts it, and it launches through slurm_step_launch.c.  So users see the
- * messages of stock srun.
+ * adapts it, and it launches through stock_launch.c.  So users see the messages
+ * of stock srun.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -20,7 +20,6 @@
 #include "src/srun/libsrun/launch.h"
 #include "src/srun/libsrun/multi_prog.h"
 
-#include "step_launch.h"
 #include "stock_launch.h"
 
 /* Users see which launch plugin a message is of. */
@@ -58,13 +57,12 @@ int launch_p_step_terminate(void) __asm__("stock_step_terminate");
 void launch_p_print_status(void) __asm__("stock_print_status");
 void launch_p_fwd_signal(int signal) __asm__("stock_fwd_signal");
 
-#define slurm_step_launch storm_step_launch
-#define slurm_step_launch_add storm_step_launch_add
-#define slurm_step_launch_wait_start storm_step_launch_wait_start
-#define slurm_step_launch_wait_finish storm_step_launch_wait_finish
-#define slurm_step_launch_abort storm_step_launch_abort
-#define slurm_step_launch_fwd_signal storm_step_launch_fwd_signal
-#define slurm_step_launch_params_t_init storm_step_launch_params_init
+#define slurm_step_launch stock_calls_launch
+#define slurm_step_launch_add stock_calls_launch_add
+#define slurm_step_launch_wait_start stock_calls_wait_start
+#define slurm_step_launch_wait_finish stock_calls_wait_finish
+#define slurm_step_launch_abort stock_calls_abort
+#define slurm_step_launch_fwd_signal stock_calls_fwd_signal
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"

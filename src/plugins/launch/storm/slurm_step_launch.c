@@ -175,11 +175,6 @@ void storm_step_launch_fwd_signal(slurm_step_ctx_t *ctx, int signo)
 	slurm_step_launch_fwd_signal(ctx, signo);
 }
 
-void storm_step_launch_params_init(slurm_step_launch_params_t *params)
-{
-	slurm_step_launch_params_t_init(params);
-}
-
 void storm_step_started(struct step_launch_state *sls,
 			launch_tasks_response_msg_t *msg)
 {

@@ -9,5 +9,7 @@
 /* Launch this srun's steps by "storm" or "slurm".  In srun, before it asks for
  * an allocation; the last call counts. */
 void spank_launch_by(const char *type);
+/* srun has read all options of a component. */
+void spank_launch_opted(void);
 
 #endif

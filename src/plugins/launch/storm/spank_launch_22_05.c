@@ -18,3 +18,7 @@ void spank_launch_by(const char *type)
 	xfree(slurm_conf.launch_type);
 	slurm_conf.launch_type = xstrdup_printf("launch/%s", type);
 }
+
+void spank_launch_opted(void)
+{
+}

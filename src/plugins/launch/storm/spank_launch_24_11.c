@@ -4,6 +4,11 @@
  * This happens while srun reads its options, before its first message.  Where
  * that srun cannot serve, the site's own goes on, and says why.
  *
+ * Slurm launches a step on one node without a file (launch_module.h).  If that
+ * is what an option seems to ask for, the site's srun goes on until it has read
+ * all options, and it becomes ours only if they ask for more.  Not always so
+ * late: the site's cli_filter plugins would run in both.
+ *
  * Our srun is recognized by a symbol.  A variable of the environment would
  * reach the job.
  *
@@ -21,6 +26,8 @@
 
 #include "slurm/slurm.h"
 #include "slurm/spank.h"
+
+#include "src/common/slurm_opt.h"
 
 #include "spank_launch.h"
 #include "spank_signals.h"
@@ -98,13 +105,57 @@ static void spank_launch_24_11(void)
 		   STORM_SRUN_PATH, strerror(err));
 }
 
+/* --launch=storm was given, and what follows may be for one node. */
+static bool undecided;
+
+static bool spank_launch_is_one(const char *value)
+{
+	return value && !strcmp(value, "1");
+}
+
+/* Does an argument or a variable look like one node or one task? */
+static bool spank_launch_seems_alone(void)
+{
+	static const char *const words[] = { "-N1", "-n1", "--nodes=1",
+					     "--ntasks=1" };
+	static const char *const names[] = { "-N", "-n", "--nodes",
+					     "--ntasks" };
+	bool alone = spank_launch_is_one(getenv("SLURM_JOB_NUM_NODES")) ||
+		     spank_launch_is_one(getenv("SLURM_NTASKS"));
+	char **argv = alone ? NULL : spank_launch_argv();
+
+	for (char **a = argv; a && *a && !alone; a++)
+		for (int i = 0; i < 4; i++)
+			alone |= !strcmp(*a, words[i]) ||
+				 (!strcmp(*a, names[i]) &&
+				  spank_launch_is_one(a[1]));
+	if (argv)
+		free(argv[0]);
+	free(argv);
+	return alone;
+}
+
+/* The same as launch_module_needed(), from the options alone. */
+static bool spank_launch_is_alone(const slurm_opt_t *opt)
+{
+	return opt && opt->srun_opt && !opt->srun_opt->bcast_flag &&
+	       (opt->max_nodes == 1 || (opt->ntasks_set && opt->ntasks == 1));
+}
+
 void spank_launch_by(const char *type)
 {
 	bool storm = !strcmp(type, "storm");
 	void (*serve)(bool) = dlsym(RTLD_DEFAULT, "storm_srun_serve");
 
+	undecided = storm && !serve && spank_launch_seems_alone();
 	if (serve)
 		serve(storm);
-	else if (storm)
+	else if (storm && !undecided)
+		spank_launch_24_11();
+}
+
+void spank_launch_opted(void)
+{
+	if (undecided && !spank_launch_is_alone(dlsym(RTLD_DEFAULT, "opt")))
 		spank_launch_24_11();
 }

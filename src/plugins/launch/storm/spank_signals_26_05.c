@@ -10,9 +10,8 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "spank_signals.h"

@@ -1,7 +1,7 @@
 /*
- * spank_storm.c - the option --launch=storm|slurm of srun, sbatch and salloc;
- * in slurmstepd, the hooks of gang scheduling (step_gang.h); in slurmd, the
- * agent's home (spank_slurmd.h).
+ * spank_storm.c - the options --launch=storm|slurm and --storm-wait=MODE
+ * (spank_wait.h) of srun, sbatch and salloc; in slurmstepd, the hooks of gang
+ * scheduling (step_gang.h); in slurmd, the agent's home (spank_slurmd.h).
  *
  * The user's launcher of the paper (section 2.1) is chosen for each command
  * (spank_launch.h).  sbatch and salloc launch no steps.  They pass the choice to
@@ -25,6 +25,7 @@
 
 #include "spank_launch.h"
 #include "spank_slurmd.h"
+#include "spank_wait.h"
 
 /* slurmstepd's; this plugin is also loaded by programs without it. */
 #pragma weak conf
@@ -44,7 +45,9 @@ const unsigned int spank_plugin_version = 1;
 
 #pragma GCC visibility push(default)
 int slurm_spank_init(spank_t sp, int ac, char **av);
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av);
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av);
+int slurm_spank_task_init(spank_t sp, int ac, char **av);
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
 int slurm_spank_exit(spank_t sp, int ac, char **av);
 int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av);
@@ -178,14 +181,23 @@ int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
-/* ------------------------------------------------------- the option --- */
+/* ------------------------------------------------------- the options --- */
+
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	spank_wait_preload(sp);
+	return ESPANK_SUCCESS;
+}
 
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	const char *type;
+	int rc;
 
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
+		if (!spank_wait_is_valid())
+			return ESPANK_BAD_ARG;
 		/* From sbatch, salloc or the user; the option overrides it. */
 		if (!(type = getenv(LAUNCH_ENV)) || !type[0])
 			break;
@@ -208,5 +220,14 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	default:
 		return ESPANK_SUCCESS;
 	}
-	return spank_option_register(sp, &option);
+	if ((rc = spank_option_register(sp, &option)))
+		return rc;
+	return spank_option_register(sp, &spank_wait_option);
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
+{
+	if (spank_context() == S_CTX_LOCAL)
+		spank_launch_opted();
+	return ESPANK_SUCCESS;
 }

@@ -22,6 +22,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/step_protocol.h"
 #include "step_domain.h"
@@ -158,6 +159,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	dc.job_id = sdc->step_id.job_id;
 	dc.step_id = sdc->step_id.step_id;
 	dc.step_het = sdc->step_id.step_het_comp;
+	dc.last_report = STEP_REPORT_EXITED;
 	dc.on_report = sdc->on_report;
 	dc.on_fault = sdc->on_fault;
 	dc.arg = sdc->arg;
@@ -404,9 +406,23 @@ static bool step_domain_same_fault(const struct storm_fault *a,
 	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE;
 }
 
+/* Is a node silent, and it may be this host that does not reach it? */
+static bool step_domain_no_neighbours(const struct storm_outcome *out,
+				      struct storm_neighbours *n)
+{
+	bool silent = false;
+
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		silent |= out->faults[i].why == STORM_ETIME ||
+			  out->faults[i].why == STORM_ELOST;
+	return silent && !storm_udp_neighbours(n) &&
+	       storm_udp_neighbours_short(n);
+}
+
 char *step_domain_faults(const struct step_domain *sd,
 			 const struct storm_outcome *out)
 {
+	struct storm_neighbours n;
 	char *text = NULL;
 	uint32_t i, j;
 
@@ -448,5 +464,10 @@ char *step_domain_faults(const struct step_domain *sd,
 	if (text && out->nfaults > out->faults_kept)
 		xstrfmtcat(text, "; and %u more",
 			   out->nfaults - out->faults_kept);
+	if (step_domain_no_neighbours(out, &n))
+		xstrfmtcat(
+			text,
+			"; this host's kernel has room for %u neighbours, and needed more: raise net.ipv4.neigh.default.gc_thresh3",
+			n.most);
 	return text;
 }

@@ -20,7 +20,6 @@ int storm_step_launch_wait_start(slurm_step_ctx_t *ctx);
 void storm_step_launch_wait_finish(slurm_step_ctx_t *ctx);
 void storm_step_launch_abort(slurm_step_ctx_t *ctx);
 void storm_step_launch_fwd_signal(slurm_step_ctx_t *ctx, int signo);
-void storm_step_launch_params_init(slurm_step_launch_params_t *params);
 
 /* Pass a report of the nodes to Slurm's handler of this message.  The caller
  * owns msg.  Not in the domain's thread: the handlers may call slurmctld. */

@@ -1,6 +1,7 @@
 /*
  * stock_launch.h - Slurm's own launch plugin under the names that
- * slurm_launch_slurm.c gives it.
+ * slurm_launch_slurm.c gives it, and what it calls in place of Slurm's
+ * step_launch.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -9,6 +10,7 @@
 
 #include <signal.h>
 
+#include "src/api/step_launch.h"
 #include "src/common/slurm_opt.h"
 #include "src/srun/libsrun/launch.h"
 
@@ -27,5 +29,17 @@ int stock_step_wait(srun_job_t *job, bool got_alloc, slurm_opt_t *opt_local);
 int stock_step_terminate(void);
 void stock_print_status(void);
 void stock_fwd_signal(int signal);
+
+/* By STORM if it launches a step of this srun; otherwise Slurm's own. */
+int stock_calls_launch(slurm_step_ctx_t *ctx,
+		       const slurm_step_launch_params_t *params,
+		       const slurm_step_launch_callbacks_t *callbacks);
+int stock_calls_launch_add(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
+			   const slurm_step_launch_params_t *params,
+			   char *node_list);
+int stock_calls_wait_start(slurm_step_ctx_t *ctx);
+void stock_calls_wait_finish(slurm_step_ctx_t *ctx);
+void stock_calls_abort(slurm_step_ctx_t *ctx);
+void stock_calls_fwd_signal(slurm_step_ctx_t *ctx, int signo);
 
 #endif

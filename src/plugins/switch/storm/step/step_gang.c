@@ -25,8 +25,9 @@
 
 static struct {
 	bool on;
-	bool borrowed;		   /* the tasks stay in Slurm's groups */
-	uint32_t unplaced;	   /* then: tasks that are not there yet */
+	bool borrowed;	   /* the tasks stay in Slurm's groups */
+	uint32_t unplaced; /* then: tasks that are not there yet */
+	struct freezer_host host;
 	_Atomic uint32_t *missing; /* tasks that are not there yet: common
 					   to all of them */
 	struct gang_step step;
@@ -64,7 +65,10 @@ static int step_gang_take_place(const struct gang_page *page,
 	gang_step_name(&g.step, name);
 	g.borrowed = page->host.kind == FREEZER_V2 && !*page->host.base;
 	g.unplaced = s->tasks;
-	err = freezer_group_make(&page->host, name, g.step.group);
+	g.host = page->host;
+	err = freezer_group_make(&g.host, name, g.step.group);
+	if (!err)
+		freezer_idle_make(&g.host, name, g.step.group, g.step.idle);
 	if (!err)
 		err = gang_step_dir(NULL, g.node, false, g.dir);
 	return err;
@@ -120,6 +124,8 @@ void step_gang_enter(void)
 	if (!g.on || g.borrowed)
 		return;
 	err = freezer_group_enter(g.step.group);
+	if (!err)
+		err = freezer_group_enter(g.step.idle);
 	if (err) {
 		step_gang_off("a task could not join its control group", err);
 		return;
@@ -133,6 +139,7 @@ static void step_gang_placed(void)
 	/* without them it is stopped all the same */
 	if (freezer_group_beside(SLURMS, TASKS, g.step.group))
 		g.step.kind = FREEZER_SIGNALS;
+	freezer_idle_make(&g.host, TASKS, g.step.group, g.step.idle);
 	step_gang_write();
 }
 
@@ -162,12 +169,12 @@ void step_gang_forked(void)
 static void step_gang_remove_groups(void)
 {
 	struct gang_page *page = gang_page_open(NULL, g.node);
-	char *last = strrchr(g.step.group, '/');
+	bool over = !page && errno == ENOENT;
 
-	if (!page && errno == ENOENT && last) {
-		*last = '\0';
-		freezer_host_remove(g.step.group);
-	}
+	if (over)
+		freezer_host_remove(g.host.base);
+	if (over)
+		freezer_host_remove(g.host.idle);
 	gang_page_close(page);
 }
 
@@ -181,7 +188,8 @@ void step_gang_end(void)
 	gang_step_name(&g.step, name);
 	gang_step_remove(g.dir, name);
 	/* If processes are left, the agent removes it later. */
-	if (!g.borrowed && !freezer_group_remove(g.step.group))
+	if (!g.borrowed && !freezer_group_remove(g.step.group) &&
+	    !freezer_group_remove(g.step.idle))
 		step_gang_remove_groups();
 	g.on = false;
 }

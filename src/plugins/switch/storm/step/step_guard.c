@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,6 +19,7 @@
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/thread.h"
 #include "step_guard.h"
 
 /* slurmd's guard looks more often; this one serves if slurmd does not look at
@@ -216,7 +216,6 @@ static void step_guard_release(void)
 int step_guard_start(const char *rundir, const char *node,
 		     const struct gang_step *step, void (*say)(const char *))
 {
-	sigset_t all, before;
 	int err;
 
 	g.rundir = rundir;
@@ -224,7 +223,7 @@ int step_guard_start(const char *rundir, const char *node,
 	g.step = *step;
 	g.say = say;
 	/* slurmstepd is not always root */
-	g.f = freezer_open(step->kind, step->group, step->root);
+	g.f = gang_step_open(step);
 	g.wake = eventfd(0, EFD_CLOEXEC);
 	if (!g.f || g.wake < 0) {
 		err = errno;
@@ -233,10 +232,7 @@ int step_guard_start(const char *rundir, const char *node,
 	}
 	/* inotify is scarce; without it the thread polls. */
 	g.notify = gang_page_notify(g.rundir, g.node);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&g.thread, NULL, step_guard_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = storm_thread_start(&g.thread, step_guard_thread, NULL);
 	g.running = !err;
 	if (err)
 		step_guard_release();

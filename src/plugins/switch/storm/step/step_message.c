@@ -207,6 +207,8 @@ void step_message_answer(struct step_message *m)
 {
 	m->msg.auth_uid = getuid();
 	m->msg.AUTH_IDS_SET = true;
+	/* sender and receiver are one process */
+	m->msg.flags |= AUTH_NONE;
 	if (step_conn_answer(&m->msg, m->fd) < 0)
 		debug("storm: cannot answer slurmstepd: %m");
 	m->fd = -1;

@@ -32,7 +32,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -49,6 +48,7 @@
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/thread.h"
 #include "step_conn.h"
 #include "step_message.h"
 #include "step_peer.h"
@@ -69,9 +69,10 @@ static struct {
 	slurm_addr_t self, real;
 	struct step_message *messages, **end;
 	const stepd_step_rec_t *job;
-	bool late;     /* the thread's: answers wait */
-	bool lingered; /* srun has all of the output */
-	sem_t drained; /* srun has all earlier messages */
+	uint32_t unended; /* tasks that have started and whose end is to come */
+	bool late;	  /* the thread's: answers wait */
+	bool lingered;	  /* srun has all of the output */
+	sem_t drained;	  /* slurmstepd need not wait here */
 } r = { .agent = -1, .listener = -1, .wake = -1, .diag = -1 };
 
 static struct local_frame frame; /* the thread's, once it runs */
@@ -142,6 +143,14 @@ static uint64_t step_relay_patience(void)
 	return storm_min(slurm_conf.msg_timeout * STORM_SEC / 2, ACK_LIMIT);
 }
 
+static void step_relay_count(const struct step_message *m)
+{
+	if (m->kind == STEP_REPORT_STARTED && !m->code)
+		r.unended += m->n;
+	else if (m->kind == STEP_REPORT_EXITED)
+		r.unended -= storm_min(r.unended, m->n);
+}
+
 static void step_relay_take(int fd)
 {
 	struct step_message *m = step_message_read(fd);
@@ -152,22 +161,24 @@ static void step_relay_take(int fd)
 	}
 	*r.end = m;
 	r.end = &m->next;
-	if (!r.late) {
-		step_message_answer(m);
-	} else if (!r.lingered) {
+	step_relay_count(m);
+	if (r.late && !r.lingered) {
 		/* slurmstepd's stdio has ended before this message, and
 		 * slurmstepd waits for the answer. */
 		step_stdio_linger(r.job);
 		r.lingered = true;
 	}
-	if (!m->kind) {
+	if (m->kind) {
+		m->deadline = storm_now() + step_relay_patience();
+		if (r.agent >= 0 && !step_relay_report(m))
+			step_relay_agent_gone("reports go to srun directly");
+	} else {
 		m->unacked = 1; /* forward it at once */
 		m->deadline = 0;
-		return;
 	}
-	m->deadline = storm_now() + step_relay_patience();
-	if (r.agent >= 0 && !step_relay_report(m))
-		step_relay_agent_gone("reports go to srun directly");
+	/* last, because a credential for the answer takes MUNGE's time */
+	if (!r.late)
+		step_message_answer(m);
 }
 
 /* A reset: a stranger's connection must leave nothing in this kernel. */
@@ -262,6 +273,17 @@ static void step_relay_ended(void)
 	r.late = true;
 }
 
+/*
+ * Is there nothing that slurmstepd must wait for in switch_p_job_postfini?  It
+ * reports the last exits afterwards, and waits for the answer to those.  If it
+ * waited here for what came before, each node would wait until all have
+ * started.
+ */
+static bool step_relay_drained(void)
+{
+	return r.late && (r.unended || !r.messages);
+}
+
 /* Ends with slurmstepd. */
 static void *step_relay_thread(void *arg)
 {
@@ -276,7 +298,7 @@ static void *step_relay_thread(void *arg)
 		};
 
 		step_relay_forward_due();
-		if (r.late && !told && !r.messages) {
+		if (!told && step_relay_drained()) {
 			told = true;
 			sem_post(&r.drained);
 		}
@@ -346,15 +368,7 @@ static void step_relay_close(void)
 
 static bool step_relay_start_thread(void)
 {
-	sigset_t all, old;
-	int rc;
-
-	/* signals are slurmstepd's */
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&r.thread, NULL, step_relay_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !rc;
+	return !storm_thread_start(&r.thread, step_relay_thread, NULL);
 }
 
 void step_relay_start(stepd_step_rec_t *job)

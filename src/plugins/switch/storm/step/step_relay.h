@@ -14,9 +14,10 @@
 void step_relay_start(stepd_step_rec_t *job);
 
 /*
- * In switch_p_job_postfini, when all processes of the step have ended.  Returns
- * when srun has every message so far, by STORM or directly, or cannot be
- * reached.  Later messages of slurmstepd are answered when srun has them.
+ * In switch_p_job_postfini, when all processes of the step have ended.  Later
+ * messages of slurmstepd are answered when srun has them.  If none is to come,
+ * returns when srun has every message so far, by STORM or directly, or cannot be
+ * reached.
  */
 void step_relay_drain(void);
 

@@ -139,10 +139,13 @@ void step_stdio_linger(const stepd_step_rec_t *job)
 	uint64_t limit = storm_now() + STEP_STDIO_WAIT;
 	/* By edges: after the shutdown it is always ready. */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
-	int fd = step_stdio_sruns_socket(job), ep;
+	int fd = step_stdio_sruns_socket(job), ep, one = 1;
 
 	if (fd < 0)
 		return;
+	/* The end of stderr would wait for srun's acknowledgement of the end of
+	 * stdout, which TCP delays by 40 ms. */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	ep = epoll_create1(EPOLL_CLOEXEC);
 	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
 		debug("storm: epoll: %m");

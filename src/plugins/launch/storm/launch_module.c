@@ -1,0 +1,102 @@
+/*
+ * launch_module.c - load STORM's launch when a step needs it: launch_module.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/log.h"
+
+#include "src/libstorm/base/thread.h"
+#include "launch_module.h"
+
+static struct {
+	pthread_t thread;
+	bool loading; /* the thread runs */
+	bool tried;
+	const struct launch_module *loaded; /* NULL: not yet, or it failed */
+	const char *why;		    /* it failed */
+	bool used;
+} module;
+
+bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
+{
+	if (opt_local->srun_opt->bcast_flag)
+		return true;
+	return job->nhosts != 1 && opt_local->max_nodes != 1 &&
+	       !(opt_local->ntasks_set && opt_local->ntasks == 1);
+}
+
+/* It stays loaded: OpenSSL's memory is freed when the process ends. */
+static void *launch_module_thread(void *arg)
+{
+	void *handle = dlopen(STORM_LAUNCH_MODULE, RTLD_NOW | RTLD_LOCAL);
+	const struct launch_module *m =
+		handle ? dlsym(handle, "storm_launch_module") : NULL;
+
+	if (m && strcmp(m->version, PACKAGE_VERSION)) {
+		module.why = "it is of another version of STORM";
+	} else if (m) {
+		module.loaded = m;
+		m->prepare();
+	} else {
+		module.why = dlerror();
+	}
+	return arg;
+}
+
+void launch_module_load(void)
+{
+	if (module.tried)
+		return;
+	module.tried = true;
+	module.loading =
+		!storm_thread_start(&module.thread, launch_module_thread, NULL);
+	if (!module.loading)
+		launch_module_thread(NULL);
+}
+
+void launch_module_end(void)
+{
+	if (module.loading)
+		pthread_join(module.thread, NULL);
+	module.loading = false;
+}
+
+const struct launch_module *launch_module_get(void)
+{
+	launch_module_load();
+	launch_module_end();
+	if (module.why)
+		info("warning: storm: cannot load " STORM_LAUNCH_MODULE
+		     " (%s): install STORM again; " LAUNCH_OTHERWISE,
+		     module.why);
+	module.why = NULL;
+	return module.loaded;
+}
+
+const struct launch_module *launch_module_used(void)
+{
+	return module.used ? module.loaded : NULL;
+}
+
+struct storm_session *launch_module_begin(const srun_job_t *job,
+					  const slurm_opt_t *opt_local,
+					  uint64_t start,
+					  const char *not_served)
+{
+	const slurm_step_layout_t *layout =
+		job->step_ctx->step_resp->step_layout;
+
+	if (layout && layout->node_cnt == 1 && !opt_local->srun_opt->bcast_flag)
+		return NULL;
+	if (!launch_module_get())
+		return NULL;
+	module.used = true;
+	return module.loaded->begin(&job->step_ctx->step_req->step_id, start,
+				    not_served);
+}

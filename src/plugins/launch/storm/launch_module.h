@@ -1,0 +1,70 @@
+/*
+ * launch_module.h - libexec/slurm-storm/launch_module.so: STORM's launch, with
+ * libstorm and OpenSSL inside.  srun loads it when it needs it.
+ *
+ * A step on one node, without a file, has nobody to multicast to.  Slurm
+ * launches it, and srun loads nothing.  For any other step a thread loads the
+ * module while slurmctld creates the step.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LAUNCH_MODULE_H
+#define STORM_LAUNCH_MODULE_H
+
+#include <stdbool.h>
+
+#include "launch_step.h"
+#include "step_launch.h"
+
+/* The functions of launch_step.h, session.h, step_launch.h and bcast.h by these
+ * names. */
+struct launch_module {
+	const char *version; /* PACKAGE_VERSION: of the same installation */
+	void (*prepare)(void);
+	char *(*not_served)(const char *what);
+	struct storm_session *(*begin)(const slurm_step_id_t *step_id,
+				       uint64_t start, const char *not_served);
+	struct storm_session *(*find)(const slurm_step_id_t *step_id);
+	void (*open)(struct storm_session *s, const srun_job_t *job,
+		     const slurm_opt_t *opt_local);
+	int (*bcast)(struct storm_session *s, struct bcast_parameters *params);
+	int (*stock_bcast)(struct bcast_parameters *params);
+	void (*stdio)(struct storm_session *s, const srun_job_t *job,
+		      slurm_step_io_fds_t *cio_fds,
+		      const slurm_opt_t *opt_local);
+	void (*before_status)(void);
+	void (*before_signal)(int signal);
+	int (*launch)(slurm_step_ctx_t *ctx,
+		      const slurm_step_launch_params_t *params,
+		      const slurm_step_launch_callbacks_t *callbacks);
+	int (*launch_add)(slurm_step_ctx_t *ctx, slurm_step_ctx_t *first,
+			  const slurm_step_launch_params_t *params,
+			  char *node_list);
+	int (*wait_start)(slurm_step_ctx_t *ctx);
+	void (*wait_finish)(slurm_step_ctx_t *ctx);
+	void (*abort)(slurm_step_ctx_t *ctx);
+	void (*fwd_signal)(slurm_step_ctx_t *ctx, int signo);
+};
+
+/* What launch_module.so exports. */
+extern const struct launch_module storm_launch_module;
+
+/* May the step have several nodes, or a file?  Before it is created. */
+bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local);
+/* Begin to load it, in a thread.  srun's own thread calls all of these. */
+void launch_module_load(void);
+/* Wait until it is loaded.  NULL: it cannot be loaded, which was logged, and
+ * Slurm launches all steps. */
+const struct launch_module *launch_module_get(void);
+/* It, if a step of this srun began with launch_module_begin(); else NULL. */
+const struct launch_module *launch_module_used(void);
+/* launch_step_begin() in it, for a step that was created.  NULL: Slurm launches
+ * this step. */
+struct storm_session *launch_module_begin(const srun_job_t *job,
+					  const slurm_opt_t *opt_local,
+					  uint64_t start,
+					  const char *not_served);
+/* Wait for the thread: before srun forks, ends, or unloads the plugin. */
+void launch_module_end(void);
+
+#endif
