@@ -7,7 +7,7 @@
  * strobes it at absolute times, with real-time priority where that is allowed.
  * Prints "SENT LATEST LAST", how many and by how many microseconds the latest was
  * late, and the last one.
- * How many have come the agents tell (storm_agent --stats); strobe_bench asks them.
+ * How many have come the agents tell (storm_agent --stats); storm_bench strobe asks them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

@@ -6,13 +6,15 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
 
 import pytest
 
-from harness import TOP, Lab, LabError, until
+from harness import TOP, Lab, LabError, stage_dir, until
+from lab import machine
 
 PROGRAM = str(TOP / "contribs" / "stormlab" / "stormlab")
 
@@ -144,6 +146,39 @@ def test_two_labs_share_nothing(lab, name):
     other.down()
     assert_gone(other, record)
     assert lab.run(["srun", "-N4", "true"]).returncode == 0
+
+
+def thresholds():
+    return [int(pathlib.Path(machine._path(limit)).read_text())
+            for limit in machine.LIMITS]
+
+
+def test_neighbours_of_many_hosts(name):
+    """Two large labs: each adds what it needs, whichever goes first."""
+    one, other = Lab(name), Lab(name + "-2")
+    made = []
+    try:
+        for lab in (one, other):
+            before = thresholds()
+            lab.up(machine.FEW, stock=True)
+            made.append(lab.record["machine"]["more"])
+            assert all(now >= was + made[-1]
+                       for was, now in zip(before, thresholds()))
+        before = thresholds()
+        one.down()
+        assert thresholds() == [was - made[0] for was in before]
+    finally:
+        other.down()
+    assert min(thresholds()) <= min(before) - sum(made)
+
+
+def test_no_room_for_so_many(name):
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", PROGRAM, "up", "300",
+         "--stock", "--name", name], text=True, capture_output=True,
+        timeout=120, check=False)
+    assert done.returncode == 1
+    assert re.search("descriptors.*ulimit", done.stderr), done.stderr
 
 
 def test_up_twice_is_refused(lab):
@@ -442,6 +477,16 @@ def test_agents_are_there_after_up_kill_and_restart(name):
     lab.wait_idle()
     done = lab.run(["srun", "--launch=storm", "-v", "-N3", "hostname"])
     assert sorted(done.stdout.split()) == ["n1", "n2", "n3"]
+
+
+def test_a_copy_of_an_installation_runs_its_own_programs(name, tmp_path):
+    """The plugins know the agent's path by configure's prefix."""
+    copy = tmp_path / "stage"
+    shutil.copytree(stage_dir(), copy, symlinks=True)
+    lab = Lab(name).up(1, stage=str(copy))
+    agent = os.stat(f"/proc/{lab.pids('n1', 'agent')[0]}/exe")
+    mine = os.stat(copy / "libexec/slurm-storm/storm_agent")
+    assert (agent.st_dev, agent.st_ino) == (mine.st_dev, mine.st_ino)
 
 
 @pytest.mark.storm_only

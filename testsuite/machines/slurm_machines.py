@@ -16,7 +16,7 @@ sys.path.insert(0, str(vm.TOP / "contribs" / "stormlab"))
 
 from lab import slurmconf  # noqa: E402
 from lab.cluster import Plan, slurm_plugin_dir  # noqa: E402
-from lab.release import stage_dir  # noqa: E402
+from lab.release import chosen, root_of, stage_dir  # noqa: E402
 
 AGENT = f"{slurmconf.STAGE}/libexec/slurm-storm/storm_agent"
 #: emulation is slow, and other programs may use its processor
@@ -31,6 +31,13 @@ STORM_CONF = [
 ]
 #: as an ordinary user
 AS_USER = "setpriv --reuid 20001 --regid 20001 --clear-groups --inh-caps=-all"
+
+
+def machines_of_release():
+    """What vm.Machines needs so that the machines have the release of Slurm that
+    was asked for."""
+    return {"root": root_of(chosen()) or "/",
+            "visible": [str(vm.TOP), os.path.realpath(stage_dir())]}
 
 
 def write_units(directory):
@@ -53,11 +60,12 @@ class Slurm:
         self.stage = os.path.realpath(stage_dir())
         root = machines.dir / directory
         nodes = f"n[1-{machines.count}]"
+        rootfs = root_of(chosen())
         slurmconf.write_etc(Plan(
             name="machines", dir=str(root), nodes=machines.count, cpus=cpus,
             mtu=1500, switch="storm", stage=self.stage,
-            slurm_plugins=slurm_plugin_dir(), visible=[], cgroups=[],
-            instead={},
+            slurm_plugins=slurm_plugin_dir(rootfs), visible=[], cgroups=[],
+            instead={}, slurm=chosen(), rootfs=rootfs,
             conf=SLURM_CONF + [("NodeName", f"{nodes} CPUs={cpus} "
                                             f"RealMemory={memory} State=UNKNOWN"),
                                ("NodeName", "login NodeAddr=10.77.0.1 CPUs=1 "

@@ -38,10 +38,11 @@ NEEDED = {
     "rdma": "iproute2",
     "unshare": "util-linux",
 }
-#: and where systemd is process 1
+#: where systemd is process 1, in the machine's root file system, and the packages
 NEEDED_BY_SYSTEMD = {
-    "/lib/systemd/systemd": "systemd",
-    "dbus-daemon": "dbus",
+    "lib/systemd/systemd": "systemd",
+    "usr/bin/dbus-daemon": "dbus",
+    "sbin/modprobe": "kmod",
 }
 #: what finds the root file system; all other modules the machine takes from it
 EARLY = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net"]
@@ -88,17 +89,20 @@ class Kernel:
                 and any(self.modules.glob("**/rdma_rxe.ko*")))
 
 
-def check_needed(systemd=False):
-    needed = {**NEEDED, **(NEEDED_BY_SYSTEMD if systemd else {})}
-    missing = {p for c, p in needed.items() if not shutil.which(c)}
+def check_needed(systemd=False, root="/"):
+    missing = {p for c, p in NEEDED.items() if not shutil.which(c)}
+    if systemd:
+        missing |= {p for f, p in NEEDED_BY_SYSTEMD.items()
+                    if not os.path.exists(os.path.join(root, f))}
     # busybox must be the static one: at first there is no library beside it
     if shutil.which("busybox") and b"ld-linux" in pathlib.Path(
             shutil.which("busybox")).read_bytes()[:4096]:
         missing.add("busybox-static")
     if missing:
-        raise Trouble(f"these packages are missing: "
-                      f"{' '.join(sorted(missing))}; 'contribs/prepare "
-                      "machines' as root installs them")
+        raise Trouble("these packages are missing, here or in "
+                      f"{root}: {' '.join(sorted(missing))}; "
+                      "'contribs/prepare machines' as root installs them "
+                      "(for another release of Slurm, with --slurm)")
 
 
 def find_kernel():
@@ -364,11 +368,14 @@ class Machines:
     inside = "/machines"        # the directory, as the machines see it
 
     def __init__(self, count, directory, smp=1, memory=512, mtu=1500,
-                 cwd=None, env=None, systemd=None, rdma=True):
+                 cwd=None, env=None, systemd=None, rdma=True, root="/",
+                 visible=()):
         """systemd: process 1 is systemd, with these words on the kernel's
         command line. units: its directory "units", if it exists at boot, is
-        /etc/systemd/system. rdma: whether there are RDMA devices."""
-        check_needed(systemd is not None)
+        /etc/systemd/system. rdma: whether there are RDMA devices. root: the
+        directory that is the machines' /, read-only; visible: what of this
+        host's own / they see in it, at the same paths."""
+        check_needed(systemd is not None, root)
         self.kernel = find_kernel()
         self.image = prepared(self.kernel)
         self.count, self.smp, self.memory, self.mtu = count, smp, memory, mtu
@@ -378,6 +385,10 @@ class Machines:
             self.words.append(f"tsc_early_khz={khz}")
         if systemd is not None:
             self.words += ["rxe.init=systemd", *systemd]
+        if root != "/":
+            self.words.append(f"rxe.root={root}")
+            self.words += [f"rxe.visible={os.path.realpath(v)}" for v in
+                           (self.kernel.modules, *visible)]
         self.cwd = cwd or os.getcwd()
         self.dir = pathlib.Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)

@@ -14,22 +14,13 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "leave_mpi.h"
+#include "mpi_time.h"
 
 #define UNITS 48000 /* about 100 microseconds */
 
 static volatile double sink;
-
-static long long now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
 
 static void compute(void)
 {
@@ -67,10 +58,7 @@ int main(int argc, char **argv)
 	ends = n > 0 ? calloc(n, sizeof(*ends)) : NULL;
 	if (!ends)
 		MPI_Abort(MPI_COMM_WORLD, 2);
-	while (access(argv[2], F_OK))
-		usleep(1000);
-	MPI_Barrier(MPI_COMM_WORLD);
-	begun = now();
+	begun = begin_with(argv[2]);
 	for (long i = 0; i < n; i++) {
 		compute();
 		MPI_Allreduce(&a, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -4,7 +4,8 @@
  * MPICH 4.0 over UCX (Debian 12's) can hang in MPI_Finalize: a rank that waits in
  * PMI's barrier no longer serves the ranks that still disconnect from it (mended in
  * 4.2, pmodels/mpich pull request 6596).  By stock Slurm two tasks on each of two
- * nodes hang in half of all runs or more, so they leave without it.
+ * nodes hang in half of all runs or more, so they leave without it.  To Open MPI
+ * that would be a crash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -13,13 +14,19 @@
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static inline void leave_mpi(void)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
 	fflush(stdout);
+#ifdef OPEN_MPI
+	MPI_Finalize();
+	exit(0);
+#else
 	_exit(0);
+#endif
 }
 
 #endif

@@ -7,6 +7,7 @@ root, in each hierarchy, is the group TOP/HOST below stormlab's own group, where
 TOP is stormlab.NAME. If slurm.conf names no cgroup plugin, hosts have no groups
 of their own: to move processes between groups is slow.
 """
+import contextlib
 import os
 
 from .sysdep import CLONE_NEWCGROUP, MS_NODEV, MS_NOEXEC, MS_NOSUID, mount, \
@@ -119,3 +120,15 @@ def remove(tops):
                 os.rmdir(path)
             except FileNotFoundError:
                 pass
+
+
+def remove_idle(hosts):
+    """Remove the agents' cpu groups of these hosts, which labs share, unless
+    another lab uses them: its agent makes them again."""
+    for _, kind, controllers, own in hierarchies():
+        if kind != "cgroup" or "cpu" not in controllers.split(","):
+            continue
+        tree = f"{own}/slurm-storm"
+        for path in [*(f"{tree}/{host}" for host in hosts), tree]:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)

@@ -78,6 +78,9 @@ fact all nodes share the machine's. There are three partitions: all (the
 default), short (a time limit of one minute) and shared (up to four jobs on a
 CPU).
 
+With more than 21 nodes, the limits of the kernel's table of neighbours (ARP) are
+raised until 'down'. A node takes about 8 MB, and 13 processes and threads.
+
 If the command fails or is interrupted, it removes the lab.
 """, parents=[releases])
     p.add_argument("nodes", type=_count, metavar="N",

@@ -23,7 +23,8 @@ import time
 import typing
 
 from . import host as hosts
-from . import cgroups, net, release, sanitized, slurmconf, upgrade
+from . import (cgroups, machine, net, release, sanitized, slurmconf,
+               upgrade)
 from .release import top_dir
 from .sysdep import (LabError, boot_id, cpu_ticks, kill_process, parent_of,
                      pids_in_namespace, process_name, start_time, wait_for,
@@ -129,6 +130,20 @@ def check_stage(stage, slurm):
                 f"{stage}/{name} is missing; build the plugins with "
                 "contribs/prepare, give another directory with --plugins or "
                 "STORM_STAGE, or use --stock")
+
+
+def other_prefix(stage):
+    """The plugins know their programs by configure's prefix. If the stage is a
+    copy of an installation that is still there: {its prefix: the copy}."""
+    prefix = None
+    with contextlib.suppress(OSError):
+        with open(f"{stage}/lib/pkgconfig/libstorm.pc", encoding="utf-8") as f:
+            prefix = next((line[len("prefix="):].strip() for line in f
+                           if line.startswith("prefix=")), None)
+    if not prefix or os.path.realpath(prefix) == os.path.realpath(stage) \
+            or not os.path.exists(f"{prefix}/libexec/slurm-storm"):
+        return {}
+    return {prefix: stage}
 
 
 @contextlib.contextmanager
@@ -311,7 +326,7 @@ class Lab:
     # -- up and down -------------------------------------------------------
 
     def up(self, nodes, switch="storm", conf=(), storm_conf=(), cpus=4,
-           mtu=1500, stage=None, stock=False, timeout=120, gang=0,
+           mtu=1500, stage=None, stock=False, timeout=None, gang=0,
            quantum=None, networks=1, slurm=None):
         """Start the lab in a separate stormlab process, because the caller
         may have threads, which do not survive a fork. conf and storm_conf
@@ -334,7 +349,8 @@ class Lab:
             for pair in pairs(given):
                 argv += [option, pair]
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, timeout=timeout,
+                              stdout=subprocess.PIPE,
+                              timeout=timeout or 120 + 2 * nodes,
                               stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             raise LabError(done.stdout.strip())
@@ -342,13 +358,15 @@ class Lab:
         return self
 
     def create(self, nodes, switch, conf, storm_conf, cpus, mtu, stage,
-               timeout=60, gang=0, networks=1, slurm=None):
+               timeout=None, gang=0, networks=1, slurm=None):
         """Start the lab in this process; stage None means Slurm alone. An
         error or a signal removes the lab again. Returns the seconds until
         all nodes were idle."""
+        timeout = timeout or max(60, nodes)
         slurm = release.chosen(slurm)
         rootfs = release.root_of(slurm)
         check_machine(rootfs)
+        machine.check(nodes)
         if stage:
             stage = os.path.realpath(stage)
             check_stage(stage, slurm)
@@ -412,14 +430,21 @@ class Lab:
         slurmconf.write_etc(plan)
         os.mkdir(plan.dir + "/root")
         plan = plan._replace(
-            instead=sanitized.prepare(plan, slurmconf.STAGE))
+            instead=(other_prefix(plan.stage) if plan.stage else {})
+            | sanitized.prepare(plan, slurmconf.STAGE))
         self._record = {
             "name": plan.name, "nodes": plan.nodes, "boot": boot_id(),
             "pids": {}, "switch": plan.switch, "stage": plan.stage,
             "slurm": plan.slurm, "rootfs": plan.rootfs, "upgraded": {},
             "cpus": plan.cpus, "mtu": plan.mtu, "made": time.time(),
-            "cgroups": [], "shape": None, "drop": None, "multicast": True}
+            "cgroups": [], "machine": None, "shape": None, "drop": None,
+            "multicast": True}
         self._save()
+        names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)
+        with no_interrupts():
+            self._record["machine"] = machine.make_room(
+                os.path.dirname(plan.dir), len(names), self._made_by_others)
+            self._save()
         # The agents name the groups that they freeze after the nodes, too.
         by_slurm = cgroups.wanted(plan.conf)
         if by_slurm or plan.gang:
@@ -430,7 +455,6 @@ class Lab:
                         cgroups.freezer_wanted(plan.storm_conf)))
                 self._record["cgroups"] = plan.cgroups
                 self._save()
-        names = [SWITCH, "ctl", "login"] + slurmconf.node_names(plan.nodes)
         ready_r, ready_w = os.pipe()
         go = {}
         try:
@@ -507,6 +531,9 @@ class Lab:
             raise LabError(f"cannot kill {len(stuck)} hosts of lab "
                            f"'{self.name}'; look for processes in state D")
         cgroups.remove(record.get("cgroups", []))
+        cgroups.remove_idle(record["pids"])
+        machine.give_back(os.path.dirname(self.dir), record.get("machine"),
+                          self._made_by_others)
         path = self.dir
         # Outside the hosts' namespaces this directory is empty. rmdir, in
         # contrast to rmtree, cannot delete what a mount shows.
@@ -515,6 +542,12 @@ class Lab:
         shutil.rmtree(path, ignore_errors=False)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(path))
+
+    def _made_by_others(self):
+        """What the other labs of the machine have added to its limits."""
+        records = [lab._load() for lab in all_labs() if lab.name != self.name]
+        return [r.get("machine") for r in records
+                if r and r["boot"] == boot_id()]
 
     # -- use ---------------------------------------------------------------
 

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Measure how long a user waits for an interactive job on a full cluster.
 
@@ -13,21 +12,19 @@ node and of all nodes:
           retries only after a minute.
   alone   OverSubscribe=NO: srun waits until the earlier jobs end, here after
           --length seconds; only their time limit bounds the wait
-
-Prints medians in milliseconds with the spread, of RUNS runs each.
 """
-import argparse
 import os
-import pathlib
-import statistics
-import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "testsuite" / "cluster"))
+from harness import Cluster, until
+from measure import target
+from measure.turns import numbers, words_of
 
-from harness import Cluster, LabError, until  # noqa: E402
-
+HELP = "how long an interactive job waits on a full cluster"
+SOURCE = ""
+CASES = ["idle", "gang", "stock", "alone"]
+QUICK = {"nodes": 1, "runs": 1, "slow_runs": 1, "length": 1,
+         "cases": ["idle", "gang", "alone"]}
 SLICE = 5
 
 
@@ -62,15 +59,32 @@ class Full(Cluster):
         return (max(map(int, done.out.split())) - begun) / 1e6
 
 
-def show(name, nodes, values):
-    values = sorted(values)
-    print(f"{name:6} {nodes:2} nodes  {statistics.median(values):9.1f}  "
-          f"({values[0]:.1f} to {values[-1]:.1f}, {len(values)} runs, load "
-          f"{os.getloadavg()[0]:.1f})", flush=True)
+def options(parser):
+    target.options(parser, site=False)
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--sizes", type=numbers, metavar="LIST",
+                        help="nodes of the interactive job (default: 1 and "
+                        "all)")
+    parser.add_argument("--runs", type=int, default=9, metavar="N",
+                        help="runs of idle and gang (default: 9)")
+    parser.add_argument("--slow-runs", type=int, default=3, metavar="N",
+                        help="runs of stock and alone (default: 3)")
+    parser.add_argument("--quantum", type=float, default=20,
+                        help="quantum of gang in milliseconds (default: 20)")
+    parser.add_argument("--launch", default="storm",
+                        choices=("storm", "slurm"),
+                        help="launcher of the job in idle and gang: STORM or "
+                        "Slurm (default: storm)")
+    parser.add_argument("--length", type=float, default=5,
+                        help="seconds of the earlier jobs in alone "
+                        "(default: 5)")
+    parser.add_argument("--cases", type=words_of(*CASES), default=CASES,
+                        metavar="LIST",
+                        help="of idle,gang,stock,alone (default: all)")
 
 
-def measure(lab, name, args, runs, launch="", fill=None):
-    for nodes in args.sizes or (1, lab.nodes):
+def measure(args, table, lab, case, runs, launch="", fill=None):
+    for nodes in args.sizes or sorted({1, lab.nodes}):
         values = []
         for _ in range(runs):
             if fill:
@@ -80,24 +94,24 @@ def measure(lab, name, args, runs, launch="", fill=None):
             values.append(lab.response(nodes, launch))
             if fill:
                 lab.empty()
-        show(name, nodes, values)
+        table.row((case, nodes), {"wait": values})
 
 
-def by_storm(args):
+def by_storm(args, table):
     lab = Full(args.nodes, "gang", gang=2, quantum=args.quantum)
     try:
         launch = f"--launch={args.launch}"
-        if "idle" in args.which:
-            measure(lab, "idle", args, args.runs, launch)
-        if "gang" in args.which:
+        if "idle" in args.cases:
+            measure(args, table, lab, "idle", args.runs, launch)
+        if "gang" in args.cases:
             lab.fill("spin 100000000")
-            measure(lab, "gang", args, args.runs, launch)
+            measure(args, table, lab, "gang", args.runs, launch)
     finally:
         lab.end_all()
         lab.lab.down()
 
 
-def by_stock(args):
+def by_stock(args, table):
     names = f"n[1-{args.nodes}]" if args.nodes > 1 else "n1"
     lab = Full(args.nodes, "turns", conf=[
         "PreemptMode=GANG", f"SchedulerTimeSlice={SLICE}",
@@ -106,50 +120,27 @@ def by_stock(args):
         "DefMemPerCPU=400 State=UP",
         f"PartitionName=alone Nodes={names} OverSubscribe=NO State=UP"])
     try:
-        if "stock" in args.which:
+        if "stock" in args.cases:
             lab.fill("sleep 100000000")
-            measure(lab, "stock", args, args.slow_runs, "--launch=slurm")
+            measure(args, table, lab, "stock", args.slow_runs,
+                    "--launch=slurm")
             lab.empty()
-        if "alone" in args.which:
+        if "alone" in args.cases:
             lab.partition = "alone"
-            measure(lab, "alone", args, args.slow_runs, "--launch=slurm",
+            measure(args, table, lab, "alone", args.slow_runs,
+                    "--launch=slurm",
                     lambda: lab.fill(f"sleep {args.length}"))
     finally:
         lab.end_all()
         lab.lab.down()
 
 
-def main():
-    p = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    p.add_argument("--nodes", type=int, default=4)
-    p.add_argument("--sizes", type=lambda text: list(map(int,
-                                                         text.split(","))),
-                   help="nodes of the interactive job (default: 1 and all)")
-    p.add_argument("--runs", type=int, default=9,
-                   help="runs of idle and gang (default: 9)")
-    p.add_argument("--slow-runs", type=int, default=3,
-                   help="runs of stock and alone (default: 3)")
-    p.add_argument("--quantum", type=float, default=20,
-                   help="quantum of gang in milliseconds (default: 20)")
-    p.add_argument("--launch", default="storm", choices=("storm", "slurm"),
-                   help="launcher of the job in idle and gang: STORM or "
-                   "Slurm (default: storm)")
-    p.add_argument("--length", type=float, default=5,
-                   help="seconds of the earlier jobs in alone (default: 5)")
-    p.add_argument("which", nargs="*",
-                   help="cases to measure: idle, gang, stock, alone (default: "
-                   "all)")
-    args = p.parse_args()
-    args.which = args.which or ["idle", "gang", "stock", "alone"]
-    try:
-        if {"idle", "gang"} & set(args.which):
-            by_storm(args)
-        if {"stock", "alone"} & set(args.which):
-            by_stock(args)
-    except (LabError, AssertionError) as e:
-        sys.exit(f"gang_response: {e}")
-
-
-if __name__ == "__main__":
-    main()
+def run(args, result):
+    table = result.table(
+        f"an interactive job on {args.nodes} full nodes", by=("case", "nodes"),
+        columns={"wait": "ms"},
+        plot={"x": "case", "y": ["wait"], "log": "y", "points": ["wait"]})
+    if {"idle", "gang"} & set(args.cases):
+        by_storm(args, table)
+    if {"stock", "alone"} & set(args.cases):
+        by_stock(args, table)
