@@ -3,8 +3,8 @@
 happened meanwhile.
 
 	on a node	a job that is stopped has no turn in this slot; a job
-			that runs has one, or the trace gives a reason; jobs of
-			one slot share no core; every slot of a map comes in
+			that runs has one, or fills another's gaps, or the trace
+			gives a reason; jobs of one slot share no core; every slot of a map comes in
 			every round; strobes increase
 	between nodes	one strobe names one slot, and one map is the same
 
@@ -96,7 +96,7 @@ class NodeTrace:
                         f"turn {turn}")
         elif turn is False and not step.script:
             # a turn that is paid with goes to others
-            excused = step.why in REASONS or self.paid or \
+            excused = step.why in (*REASONS, "fills") or self.paid or \
                 step.why == "starting" and step.age < self.grace
             self.expect(excused, e, f"{key} runs out of its turn, slot "
                         f"{self.now}, why {step.why}")
@@ -246,7 +246,8 @@ class NodeTrace:
         if self.named(e) in self.twins:
             return
         step = self.known(e, stands=True)
-        if not self.expect(step and step.stands, e, "goes on, but runs"):
+        held = step and (step.stands or step.why == "fills" != e["why"])
+        if not self.expect(held, e, "goes on, but runs"):
             return
         step.stands = False
         step.why = e["why"]

@@ -110,8 +110,9 @@ def build_programs(to):
     cc("cc", "-shared", "-fPIC", "-Wl,-soname,libgreet.so",
        source / "libgreet.c", "-o", to / "libgreet.so")
     cc("cc", source / "uselib.c", "-L", to, "-lgreet", "-o", to / "uselib")
-    if shutil.which("mpicc"):
-        cc("mpicc", source / "mpi_sum.c", "-o", to / "mpi_sum")
+    # mpicc is Open MPI's where both are installed
+    if mpicc := shutil.which("mpicc.mpich") or shutil.which("mpicc"):
+        cc(mpicc, source / "mpi_sum.c", "-o", to / "mpi_sum")
 
 
 def pad(program, to, size=SIZE):

@@ -29,7 +29,7 @@ def test_whole_environment(cluster):
     """env(1) in a task: the same names and values, except for ids and
     ports."""
     names = []
-    for run in same(cluster, "-N1 -n1 env", only=["code"]):
+    for run in same(cluster, "-N2 -n2 env", only=["code"]):
         names.append({l.split("=", 1)[0] for l in run.out.splitlines()
                       if "=" in l and not l.startswith("STORM_")})
     assert names[0] == names[1]

@@ -39,7 +39,7 @@ def test_exit_code_255(cluster):
 
 
 def test_one_task(cluster):
-    same(cluster, "-N1 -n1 {do} exit 5", code=5)
+    same(cluster, "-N1 -n1 {do} exit 5", code=5, storm=False)
 
 
 @pytest.mark.every_mode

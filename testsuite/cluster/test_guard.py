@@ -40,7 +40,8 @@ def change(stage):
             new.chmod(path.stat().st_mode)
             new.rename(path)
             changed.append(path.name)
-    plugins = {"sched_storm.so", "spank_storm.so", "switch_storm.so"}
+    plugins = {"launch_module.so", "sched_storm.so", "spank_storm.so",
+               "switch_storm.so"}
     if chosen() == MACHINES:
         plugins.add("launch_storm.so")
     assert set(changed) == set(TOOLS) | plugins, changed

@@ -307,7 +307,7 @@ def test_torn_files(gang):
         tear(gang.lab.path(host, path))
     for name in ("libdirs", "steps/9.0.99"):
         with open(gang.lab.path("n2", run + name), "w") as f:
-            f.write("storm step 3 0 9 0 0 99 1 cgroup2 /sys/fs/cgr")
+            f.write("storm step 4 0 9 0 0 99 1 cgroup2 /sys/fs/cgr")
     gang.lab.restart("ctl", "slurmctld")
     gang.lab.restart("n2", "slurmd")
     log = gang.lab.log("ctl", "slurmctld")

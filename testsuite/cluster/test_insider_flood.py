@@ -3,7 +3,7 @@
 agent and of the strober, while two jobs take turns. Strobes are in time, the
 jobs lose little, and other users' steps start.
 
-contribs/bench/flood_bench has the strict figures, for a quiet machine. Here
+contribs/bench/storm_bench flood has the strict figures, for a quiet machine. Here
 limits are generous, as others may use this one.
 """
 import pytest

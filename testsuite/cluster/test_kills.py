@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Daemons are killed or stopped at random moments under gang load. All steps run
 while a daemon is away, and gangs take turns again afterwards. How soon, is a
-figure of contribs/bench/gang_kills, which does this a hundred times.
+figure of contribs/bench/storm_bench kills, which does this a hundred times.
 
 Each process that a daemon of ours starts is killed here: agent and strober, the
 nursery, a child that writes a file; and slurmd and slurmstepd, which have guards.

@@ -85,6 +85,10 @@ def test_builtin_and_warnings():
     gpus = "partition gang shares its cores, and its node n1 has GPUs"
     licenses = "gang shares its cores, and there are licenses (solver:2)"
     killed = "partition all has PreemptMode=SUSPEND"
+    grace = "PreemptParameters has suspend_grace_time=0"
+    # Slurm 22.05 does not know it
+    parameters = "" if chosen() == MACHINES else \
+        "PreemptParameters=suspend_grace_time=0\n"
     gang = "PreemptMode has GANG: Slurm's own gang scheduler would suspend"
     remedies = {
         cores: "use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
@@ -99,6 +103,7 @@ def test_builtin_and_warnings():
         licenses: "name the partition in LocalPartitions, or set "
                   "GangAllow=licenses in storm.conf",
         killed: "use REQUEUE, CANCEL or OFF",
+        grace: "set it to 1 or more",
         gang: "remove GANG from PreemptMode in slurm.conf",
     }
 
@@ -127,11 +132,14 @@ def test_builtin_and_warnings():
              ("RealMemory=1000",
               "RealMemory=1000 MemSpecLimit=100 Gres=nic:1,gpu:1"),
              ("PreemptMode=OFF",
-              "GresTypes=nic,gpu\nPreemptMode=REQUEUE\n"
+              f"GresTypes=nic,gpu\nPreemptMode=REQUEUE\n{parameters}"
               "PreemptType=preempt/partition_prio"),
              ("PartitionName=all", "PartitionName=all PreemptMode=SUSPEND"))
         only(said_anew(made, lambda: made.restart("ctl", "slurmctld"), gpus),
-             memory, gpus, killed)
+             memory, gpus, killed,
+             *([grace] if parameters else []))
+        if parameters:
+            edit(made, "slurm.conf", ("grace_time=0", "grace_time=1"))
         edit(made, "storm.conf", "GangAllow=gpus,licenses")
         only(said_anew(made, read, memory), memory, killed)
         edit(made, "slurm.conf",

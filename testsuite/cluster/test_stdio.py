@@ -28,7 +28,8 @@ def test_stderr_apart_from_stdout(cluster):
 
 
 def test_no_trailing_newline(cluster):
-    same(cluster, ["-N2", "-n1", "printf", "no newline"], code=0)
+    same(cluster, ["-N2", "-n2", "sh", "-c",
+                   "[ $SLURM_PROCID = 1 ] || printf 'no newline'"], code=0)
 
 
 def test_large_output(cluster):
@@ -37,7 +38,7 @@ def test_large_output(cluster):
 
 
 def test_very_long_line(cluster):
-    same(cluster, "-N1 -n1 {do} lines 1 300000", code=0,
+    same(cluster, "-N2 -n2 {do} @0 lines 1 300000", code=0,
          whole=lambda run: len(run.out) == 300001)
 
 
@@ -56,7 +57,7 @@ def test_no_output_is_lost(cluster, end, code):
 
 
 def test_unbuffered(cluster):
-    same(cluster, "-u -N1 -n1 {do} lines 20 60", code=0)
+    same(cluster, "-u -N2 -n2 {do} @0 lines 20 60", code=0)
 
 
 @pytest.mark.every_mode
@@ -219,14 +220,15 @@ def test_output_by_task_cannot_be_made(cluster):
 
 
 def test_output_append(cluster):
-    stock, storm = same(cluster, "--open-mode=append -o f -N1 -n1 {do} say x",
+    stock, storm = same(cluster,
+                        "--open-mode=append -o f -N2 -n2 {do} @0 say x",
                         given={"f": "before\n"}, code=0)
     assert storm.files() == stock.files() == {"f": "before\nx\n"}
 
 
 def test_output_truncate(cluster):
     stock, storm = same(cluster,
-                        "--open-mode=truncate -o f -N1 -n1 {do} say x",
+                        "--open-mode=truncate -o f -N2 -n2 {do} @0 say x",
                         given={"f": "before\n"}, code=0)
     assert storm.files() == stock.files() == {"f": "x\n"}
 

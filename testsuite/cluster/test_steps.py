@@ -320,3 +320,40 @@ def test_het_kill_on_bad_exit(cluster):
              *options, "-N2", "-n2", "{do}", "@3", "exit", "4", "block"],
             label=launch))
     assert runs[0].code == runs[1].code, f"{runs[0]}\n{runs[1]}"
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_slurm_launches_on_one_node(cluster, nodes):
+    """There is nobody to multicast to: srun does not even load STORM's launch.
+    Nothing is wrong, so nothing is said."""
+    run = cluster.run(cluster.srun_argv(f"-N{nodes} -n{nodes} true", "storm"),
+                      env={"LD_DEBUG": "files"})
+    assert run.code == 0, run
+    assert ("/launch_module.so" in run.err) == (nodes > 1), run
+    assert bool(run.timeline) == (nodes > 1), run
+    assert "storm:" not in run.err, run
+
+
+@pytest.mark.every_release
+@pytest.mark.parametrize("args, storms", [
+    ("-n1 hostname", False),
+    ("-N1 -n4 hostname", False),
+    ("-N2 -n2 echo -n1", True),
+    ("-N 1 hostname : -N2 hostname", True),
+    ("-n1 hostname : -n1 hostname", False)])
+@pytest.mark.skipif(chosen() == MACHINES, reason="SKIP: 22.05 has one srun")
+def test_one_node_stays_with_the_sites_srun(cluster, args, storms):
+    """It looks at the options of the step alone, and at all of them."""
+    run = cluster.run(cluster.srun_argv(args, "storm"),
+                      env={"LD_DEBUG": "files"})
+    assert run.code == 0, run
+    begun = re.findall(r"initialize program: (\S*srun)$", run.err, re.M)
+    assert len(begun) == 1 + storms, run
+
+
+def test_storm_sends_a_file_to_one_node(cluster):
+    run = cluster.run(cluster.srun_argv("-N1 -n1 --bcast={dir}/p {big} say hello",
+                                        "storm"))
+    assert (run.code, run.out) == (0, "hello\n"), run
+    assert run.counter("tx_bytes") > 10_000_000, run

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """Two machines with systemd, booted once for each layout of control groups.
+Another release of Slurm comes with another Debian, whose systemd makes version 2.
 
 Environment:
   STORM_STAGE=DIR           where the plugins are                   [_stage]
@@ -17,26 +18,53 @@ sys.path[:0] = [HERE, TESTSUITE] + [os.path.join(TESTSUITE, d)
                                     for d in ("machines", "cluster")]
 pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
+import long_rule  # noqa: E402
 import vm  # noqa: E402
-from long_rule import (  # noqa: E402, F401
-    pytest_collection_modifyitems, pytest_configure)
+from long_rule import pytest_collection_modifyitems  # noqa: E402, F401
 from last_words import pytest_runtest_makereport  # noqa: E402, F401
-from slurm_machines import write_units  # noqa: E402
-from turns import LAYOUTS, NODES, Hosts  # noqa: E402
+from slurm_machines import machines_of_release, write_units  # noqa: E402
+from lab import LabError  # noqa: E402
+from lab.release import MACHINES, RELEASES, chosen  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 
 
-@pytest.fixture(scope="session", params=[
-    "v2", pytest.param("hybrid", marks=pytest.mark.long),
-    pytest.param("v1", marks=pytest.mark.long)])
+def pytest_addoption(parser):
+    parser.addoption("--slurm", metavar="RELEASE", choices=RELEASES,
+                     help="the release of Slurm on the machines: "
+                     + ", ".join(RELEASES) + " (default: $STORM_SLURM, or "
+                     + MACHINES + ")")
+
+
+def pytest_configure(config):
+    # before the tests are imported, some of which differ between releases
+    if config.getoption("slurm"):
+        os.environ["STORM_SLURM"] = config.getoption("slurm")
+    long_rule.pytest_configure(config)
+
+
+def pytest_generate_tests(metafunc):
+    if "hosts" in metafunc.fixturenames:
+        layouts = ["v2"]
+        if chosen() == MACHINES:
+            layouts += [pytest.param(name, marks=pytest.mark.long)
+                        for name in ("hybrid", "v1")]
+        metafunc.parametrize("hosts", layouts, indirect=True,
+                             scope="session")
+
+
+@pytest.fixture(scope="session")
 def hosts(request, tmp_path_factory):
+    from harness import need_records
+    from turns import LAYOUTS, NODES, Hosts
+    need_records()
     layout = LAYOUTS[request.param]
     try:
         machines = vm.Machines(
             NODES, tmp_path_factory.mktemp("hosts"), rdma=False, memory=640,
-            smp=max(1, min(2, CORES // NODES)), systemd=layout.words)
-    except vm.Trouble as e:
+            smp=max(1, min(2, CORES // NODES)), systemd=layout.words,
+            **machines_of_release())
+    except (vm.Trouble, LabError) as e:
         pytest.skip(f"SKIP: {e}")
     os.chmod(machines.dir, 0o755)       # srun is an ordinary user
     write_units(machines.dir)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+"""PartitionPolicy flexible: on each node others fill the gaps of a job that sleeps in
+its turns, and nothing is left behind: no step stands, and none gives way (cpu.idle)
+once it has no reason to.
+"""
+import os
+import pathlib
+import signal
+
+import pytest
+
+from conftest import make, need_cgroup2
+from gang import NODES, Gang
+from harness import until
+
+pytestmark = pytest.mark.storm_only
+
+ENOUGH = 10
+
+
+def cpu_mount():
+    """Where groups of version 1 have the cpu controller."""
+    for line in open("/proc/self/mounts"):
+        _, point, kind, options = line.split()[:4]
+        if kind == "cgroup" and "cpu" in options.split(","):
+            return pathlib.Path(point)
+    return None
+
+
+class Flexible(Gang):
+    def cpu_groups(self, node):
+        """{step: whether it gives way}"""
+        found = {}
+        for path in cpu_mount().rglob(f"slurm-storm/{node}/*/cpu.idle"):
+            try:
+                # other labs have nodes of these names
+                if path.parent.name in self.mine(node):
+                    found[path.parent.name] = path.read_text().strip() == "1"
+            except OSError:     # it has just ended
+                pass
+        return found
+
+    def mine(self, node):
+        return set(self.records(node)) | set(self.groups(node))
+
+    def fills(self, since, job=None):
+        """Whether fillers, of this job, were seen often enough on all nodes."""
+        return all(len([e for e in self.trace(n, since[n])
+                        if e["what"] == "continue" and e["why"] == "fills" and
+                        job in (None, e["job"])]) >= ENOUGH
+                   for n in self.names)
+
+    def wait_for_fillers(self, job=None):
+        since = {n: self.mark(n) for n in self.names}
+        self.until(lambda: self.fills(since, job), "steps that fill gaps", 0.1)
+
+    def all_as_without_us(self, node):
+        """Nothing stands, and nothing gives way."""
+        groups = self.cpu_groups(node)
+        return groups and not any(groups.values()) and not self.stand(node)
+
+
+@pytest.fixture(scope="module")
+def flexible():
+    need_cgroup2()
+    mount = cpu_mount()
+    if not mount or not (mount / "cpu.idle").exists() and \
+            not list(mount.glob("*/cpu.idle")):
+        pytest.skip("SKIP: no groups of version 1 with cpu.idle: use a host "
+                    "with Linux 5.15 that mounts the cpu controller so")
+    c = make("flexible", NODES, kind=Flexible,
+             storm_conf={"PartitionPolicy": "gang:flexible"})
+    yield c
+    c.down()
+
+
+@pytest.fixture(autouse=True)
+def _end(flexible):
+    yield
+    flexible.end_jobs()
+    left = [p for n in flexible.names
+            for p in cpu_mount().rglob(f"slurm-storm/{n}/*")
+            if p.is_dir() and p.name in ours]
+    assert not left, left
+
+
+#: the steps of this test, in all nodes
+ours = set()
+
+
+def sleeper_and_spinner(c):
+    """Returns the second one's job."""
+    c.begin("{do} block")
+    sleeper, = c.until(c.jobs, "the job that sleeps")
+    c.begin("{do} spin 10000000")
+    spinner, = c.until(lambda: set(c.jobs()) - {sleeper}, "the other one")
+    c.wait_for_fillers(spinner)
+    ours.clear()
+    ours.update(*(c.mine(n) for n in c.names))
+    return spinner
+
+
+def test_gaps_are_filled(flexible):
+    """The job that computes runs in the turns of the one that sleeps, giving way;
+    the latter has its turns all the same."""
+    spinner = sleeper_and_spinner(flexible)
+    flexible.alternate()
+    for node in flexible.names:
+        assert len(flexible.cpu_groups(node)) == 2
+        gives_way = [s for s, idle in flexible.cpu_groups(node).items() if idle]
+        assert all(s.startswith(f"{spinner}.") for s in gives_way)
+        assert flexible.agent(node, "gang_fills") >= ENOUGH
+
+
+def test_two_that_compute_fill_nothing(flexible):
+    """From when they are known: both began with some turns asleep, maybe."""
+    for _ in range(2):
+        flexible.begin("{do} spin 10000000")
+    flexible.until(lambda: len(flexible.jobs()) == 2, "two jobs")
+    ours.clear()
+
+    def strict():
+        since = {n: flexible.mark(n) for n in flexible.names}
+        flexible.alternate(since)
+        return not any(e.get("why") == "fills" for n in flexible.names
+                       for e in flexible.trace(n, since[n]))
+
+    flexible.until(strict, "strict turns")
+
+
+def test_agent_killed(flexible):
+    """Its guards take cpu.idle back, and the next agent goes on."""
+    sleeper_and_spinner(flexible)
+    since = flexible.mark("n1")
+    flexible.lab.kill("n1", "agent")
+    flexible.until(lambda: [e for e in flexible.trace("n1", since)
+                            if e["what"] == "begin"], "a new agent")
+    flexible.wait_for_fillers()
+
+
+def test_agent_stopped(flexible):
+    """slurmd's guard lets everything run as without us, while the agent stands."""
+    sleeper_and_spinner(flexible)
+    agents = flexible.lab.pids("n1", "storm_agent")
+    flexible.signal_all("n1", ["storm_agent"], signal.SIGSTOP)
+    try:
+        until(lambda: flexible.all_as_without_us("n1"), "the guard")
+        for _ in range(flexible.looks):
+            assert flexible.all_as_without_us("n1")
+    finally:
+        for pid in agents:
+            os.kill(pid, signal.SIGCONT)
+    flexible.wait_for_fillers()
+
+
+def test_no_strober(flexible):
+    """Without strobes nothing gives way."""
+    sleeper_and_spinner(flexible)
+    flexible.signal_all("ctl", ["storm_strober"], signal.SIGSTOP)
+    try:
+        for node in flexible.names:
+            until(lambda n=node: flexible.all_as_without_us(n), "silence")
+    finally:
+        flexible.signal_all("ctl", ["storm_strober"], signal.SIGCONT)
+    flexible.wait_for_fillers()
+
+
+def test_killed_while_it_fills(flexible):
+    """The step ends at once, and leaves no group."""
+    spinner = sleeper_and_spinner(flexible)
+    flexible.root(f"scancel -s KILL {spinner}")
+    flexible.until(lambda: spinner not in flexible.jobs(), "its end")
+    for node in flexible.names:
+        flexible.until(lambda n=node: len(flexible.groups(n)) == 1,
+                       "its group to go")
+        flexible.until(lambda n=node: flexible.all_as_without_us(n),
+                       "the other one to run")
