@@ -61,7 +61,9 @@ def test_a_step_starts_in_a_flood(lab):
     until(lambda: "a flood of datagrams" in lab.lab.log("n1", "slurmd"),
           "the agent to notice")
     for _ in range(3):
-        run = lab.begin("{do} say x", nodes=1).finish()
+        # with a file, which one node needs STORM for, too
+        run = lab.begin("--bcast=/tmp/say {do} say x",
+                        nodes=1).finish()
         assert run.code == 0 and run.out == "x\n", str(run)
         lab.by_storm(run)
     assert one.running()

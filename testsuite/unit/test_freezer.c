@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/gang/freezer.h"
+#include "src/storm_common/caps.h"
 #include "unit.h"
 
 enum { TASK, CHILD, SESSION, ORPHAN, LATE, PLACES };
@@ -605,6 +606,36 @@ START_TEST(test_groups_are_made_again)
 }
 END_TEST
 
+/* The root group's mode is 0555, and the agent has no capability to ignore it. */
+START_TEST(test_root_group_is_closed)
+{
+	struct freezer_host h;
+	struct stat before, after;
+	char tree[PATH_MAX], *last;
+	int status;
+	pid_t pid;
+
+	if (freezer_host_find(&h, _i, "closed"))
+		return; /* this host has none such */
+	freezer_host_remove(h.base);
+	strcpy(tree, h.base);
+	for (int i = 0; i < 2 && (last = strrchr(tree, '/')); i++)
+		*last = '\0';
+	must(_i == FREEZER_SIGNALS || !stat(tree, &before));
+	pid = fork();
+	if (!pid) {
+		if (caps_keep(0) || freezer_host_find(&h, _i, "closed"))
+			_exit(1);
+		freezer_host_remove(h.base);
+		_exit(*h.base && !access(h.base, F_OK) ? 2 : 0);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	ck_assert_int_eq(status, 0);
+	must(_i == FREEZER_SIGNALS ||
+	     (!stat(tree, &after) && after.st_mode == before.st_mode));
+}
+END_TEST
+
 START_TEST(test_names)
 {
 	struct freezer_host h;
@@ -639,6 +670,7 @@ int main(void)
 	ALL(test_another_continues);
 	ALL(test_a_stopped_group_is_used_again);
 	ALL(test_groups_are_made_again);
+	ALL(test_root_group_is_closed);
 	tcase_add_test(t, test_borrowed);
 	suite_add_tcase(s, t);
 	return unit_has_pidfd() ?

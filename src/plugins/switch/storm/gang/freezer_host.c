@@ -4,9 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +63,39 @@ int freezer_dir_make(const char *path)
 	return mkdir(path, 0755) && errno != EEXIST ? errno : 0;
 }
 
+static int freezer_dir_remove(const char *path)
+{
+	return rmdir(path) ? errno : 0;
+}
+
+/*
+ * Make or remove the parent of all nodes' groups.  The kernel gives the root group
+ * mode 0555, and the agent has dropped CAP_DAC_OVERRIDE, by which root writes
+ * there all the same.  But root owns the group, so it may allow itself to, for a
+ * moment.  The lock keeps two agents from each other's moments.  0 or an errno.
+ */
+static int freezer_tree_change(const char *tree, int (*change)(const char *))
+{
+	char parent[PATH_MAX];
+	struct stat st;
+	int err = change(tree), dir;
+
+	if (err != EACCES)
+		return err;
+	strcpy(parent, tree);
+	*strrchr(parent, '/') = '\0';
+	dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err;
+	if (!flock(dir, LOCK_EX) && !fstat(dir, &st) &&
+	    !fchmod(dir, (st.st_mode & ALLPERMS) | S_IWUSR)) {
+		err = change(tree);
+		fchmod(dir, st.st_mode & ALLPERMS);
+	}
+	close(dir);
+	return err;
+}
+
 /* Retry: another node's last step may remove the empty parent meanwhile. */
 int freezer_base_make(const char *base)
 {
@@ -70,7 +105,7 @@ int freezer_base_make(const char *base)
 	strcpy(tree, base);
 	*strrchr(tree, '/') = '\0';
 	for (int i = 0; i < 3 && err == ENOENT; i++) {
-		err = freezer_dir_make(tree);
+		err = freezer_tree_change(tree, freezer_dir_make);
 		if (!err)
 			err = freezer_dir_make(base);
 	}
@@ -214,7 +249,7 @@ void freezer_host_remove(const char *base)
 	strcpy(tree, base);
 	if (*base && !rmdir(base)) {
 		*strrchr(tree, '/') = '\0';
-		rmdir(tree);
+		freezer_tree_change(tree, freezer_dir_remove);
 	}
 }
 
