@@ -39,9 +39,11 @@ static bool wait_mode_number(const char **at, uint64_t *ns)
 
 bool wait_mode_parse(const char *text, struct wait_mode *m)
 {
-	size_t length = text ? strcspn(text, ":") : 0;
-	size_t kinds = sizeof(wait_modes) / sizeof(*wait_modes), i;
+	size_t kinds = sizeof(wait_modes) / sizeof(*wait_modes), i, length;
 
+	if (!text)
+		return false;
+	length = strcspn(text, ":");
 	for (i = 0; i < kinds; i++)
 		if (length == strlen(wait_modes[i].name) &&
 		    !strncmp(text, wait_modes[i].name, length))

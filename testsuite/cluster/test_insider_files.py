@@ -161,6 +161,8 @@ def test_reserved_blocks(fresh):
         assert run.code != 0, str(run)
         assert "No space left on device" in run.err, str(run)
         assert fresh.listing("n1", "/tmp/small") == []
-        assert fresh.root("stat -f -c '%f %a' /tmp/small", host="n2") == free
+        # once storm_file has closed it
+        until(lambda: fresh.root("stat -f -c '%f %a' /tmp/small",
+                                 host="n2") == free, "its blocks to be free")
     finally:
         fresh.root("umount /tmp/small", host="n2")

@@ -41,6 +41,8 @@ def pytest_configure(config):
     if config.getoption("slurm"):
         os.environ["STORM_SLURM"] = config.getoption("slurm")
     long_rule.pytest_configure(config)
+    # of the cluster's tests, which run here, too
+    config.addinivalue_line("markers", "every_release: there is one here")
 
 
 def pytest_generate_tests(metafunc):
