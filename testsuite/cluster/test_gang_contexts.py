@@ -23,7 +23,8 @@ def gang():
     need_cgroup2()
     c = make("gangcontexts", NODES, kind=Gang, quantum=1)
     subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
-                    HERE.parent / "programs/talk.c", "-o", c.bin / "talk"],
+                    HERE.parent / "programs/talk.c",
+                    HERE.parent / "programs/talk_udp.c", "-o", c.bin / "talk"],
                    check=True)
     yield c
     c.down()

@@ -81,6 +81,11 @@ class Slurm:
         until(lambda: all(c.code == 0 for c in self.stats_commands()),
               "agents")
 
+    def stop(self):
+        """End the daemons, where they are no units."""
+        self.machines.run("for d in slurmd slurmctld storm_agent munged; do "
+                          "pkill -x $d; done || true", timeout=SECONDS)
+
     @staticmethod
     def good(commands):
         for c in commands:

@@ -7,21 +7,20 @@
  * Each sends numbered datagrams to the step's group, with the context's key, at most
  * WINDOW beyond what has come from the other: so no buffer can be full, and whatever
  * is missing was lost.  They end when rank 0 finds the file STOP.  Each prints how
- * many have come.
+ * many have come.  talk_udp.c sends by UDP, talk_rdma.c by RDMA.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "talk.h"
 
 #define WINDOW 8
 #define HELLO_MS 20
@@ -35,15 +34,6 @@ struct word {
 };
 
 static struct word out;
-static struct sockaddr_in group;
-static int fd;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "talk: rank %u: %s: %s\n", out.rank, what,
-		strerror(errno));
-	exit(1);
-}
 
 static const char *given(const char *name)
 {
@@ -56,65 +46,45 @@ static const char *given(const char *name)
 	return value;
 }
 
-/* This host's address: a lab's hosts have no default route. */
+/* A lab's hosts have no default route. */
 static struct in_addr own_address(void)
 {
 	struct addrinfo hints = { .ai_family = AF_INET }, *found;
 	struct in_addr a;
 
 	if (getaddrinfo(given("SLURMD_NODENAME"), NULL, &hints, &found))
-		fail("the node's address");
+		talk_fail("the node's address");
 	a = ((struct sockaddr_in *) found->ai_addr)->sin_addr;
 	freeaddrinfo(found);
 	return a;
 }
 
-static void join(uint16_t port)
+static struct in_addr group_address(void)
 {
-	struct ip_mreq mreq = { .imr_interface = own_address() };
-	int on = 1, off = 0;
+	struct in_addr a;
 
-	group.sin_family = AF_INET;
-	group.sin_port = htons(port);
-	if (!inet_aton(given("STORM_CONTEXT_GROUP"), &group.sin_addr))
-		fail("the group");
-	mreq.imr_multiaddr = group.sin_addr;
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	/* bound to the group, so that no other group's come */
-	if (fd < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(fd, (struct sockaddr *) &group, sizeof(group)) ||
-	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &mreq.imr_interface,
-		       sizeof(mreq.imr_interface)) ||
-	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_LOOP, &off, sizeof(off)) ||
-	    setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &mreq, sizeof(mreq)))
-		fail("socket");
+	if (!inet_aton(given("STORM_CONTEXT_GROUP"), &a))
+		talk_fail("the group's address");
+	return a;
 }
 
 static void say(uint64_t number)
 {
 	out.number = number;
-	if (sendto(fd, &out, sizeof(out), 0, (struct sockaddr *) &group,
-		   sizeof(group)) != sizeof(out))
-		fail("sendto");
+	talk_send(&out, sizeof(out));
 }
 
-/* False: nothing has come in time. */
+/* False: nothing has come in time, but its own maybe. */
 static bool hear(struct word *in)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int rc = poll(&p, 1, HELLO_MS);
-
-	if (rc < 0)
-		fail("poll");
-	if (!rc)
+	if (!talk_receive(in, sizeof(*in), HELLO_MS))
 		return false;
-	if (recv(fd, in, sizeof(*in), 0) != sizeof(*in))
-		fail("recv");
 	if (memcmp(in->key, out.key, sizeof(in->key))) {
 		fprintf(stderr, "talk: another step's datagram\n");
 		exit(3);
 	}
+	if (in->rank == out.rank)
+		return false;
 	if (in->rank != 1 - out.rank) {
 		fprintf(stderr, "talk: a datagram of rank %u\n", in->rank);
 		exit(3);
@@ -146,7 +116,7 @@ int main(int argc, char **argv)
 	}
 	memcpy(out.key, given("STORM_CONTEXT_KEY"), sizeof(out.key));
 	out.rank = (uint32_t) atoi(given("SLURM_PROCID"));
-	join((uint16_t) atoi(argv[1]));
+	talk_open(own_address(), group_address(), (uint16_t) atoi(argv[1]));
 	while (!out.last || !ends) {
 		if (!there)
 			say(0);

@@ -25,10 +25,6 @@ class OverTransport(Slurm):
             "cd /sys/class/infiniband/$RXE_DEV/ports/1/hw_counters && "
             "cat sent_pkts rcvd_pkts")]
 
-    def stop(self):
-        self.machines.run("for d in slurmd slurmctld storm_agent munged; do pkill -x $d; done "
-                          "|| true", timeout=SECONDS)
-
 
 @pytest.fixture(scope="module", params=[
     "verbs", pytest.param("udp", marks=pytest.mark.long)])
