@@ -12,6 +12,15 @@ from lab import slurmconf
 NODES = 2
 
 
+def cpu_mount():
+    """Where groups of version 1 have the cpu controller, or None."""
+    for line in open("/proc/self/mounts"):
+        _, point, kind, options = line.split()[:4]
+        if kind == "cgroup" and "cpu" in options.split(","):
+            return pathlib.Path(point)
+    return None
+
+
 class Gang(Cluster):
     """A lab with a gang partition and no standing job."""
 
@@ -180,6 +189,17 @@ class Gang(Cluster):
                         found.append(str(path.parent.relative_to(top)))
                 except OSError:     # it has just ended
                     pass
+        return found
+
+    def cpu_groups(self, node):
+        """{step: whether it gives way (cpu.idle)}, of all labs on this host"""
+        found = {}
+        for path in cpu_mount().rglob(f"slurm-storm/{node}/*/cpu.idle") \
+                if cpu_mount() else ():
+            try:
+                found[path.parent.name] = path.read_text().strip() == "1"
+            except OSError:     # it has just ended
+                pass
         return found
 
     def stopped_processes(self):

@@ -3,7 +3,7 @@
 
 	each job has ended as it should: all of its tasks have left their mark, or
 	an action on it, or a fault of one of its nodes, explains why not
-	no process is stopped on any node, and nothing is left
+	no process is stopped on any node or gives way, and nothing is left
 	the traces of all nodes keep the rules (gang_rules.py)
 """
 import collections
@@ -398,6 +398,8 @@ class Play:
         for node in c.names:
             self.wait(lambda: not c.groups(node),
                       lambda: f"{node} has {c.groups(node)}")
+            self.wait(lambda: not any(c.cpu_groups(node).values()),
+                      lambda: f"{node}: give way: {c.cpu_groups(node)}")
         self.wait(lambda: not c.stopped_processes(), lambda:
                   f"processes are stopped: {c.stopped_processes()}", 5)
         still = c.frozen()
@@ -465,10 +467,10 @@ def play(cluster, plan):
 
 class Labs:
     """The lab for a seed: the current one, or a new one by make(nodes=, cpus=,
-    gang=, quantum=)."""
+    gang=, quantum=). policy: the gang partition's."""
 
-    def __init__(self, make):
-        self.make = make
+    def __init__(self, make, policy="gang"):
+        self.make, self.policy = make, policy
         self.shape = self.lab = None
 
     def of(self, seed):
@@ -478,7 +480,8 @@ class Labs:
         if not self.lab:
             self.lab = self.make(nodes=shape.nodes, cpus=shape.cpus,
                                  gang=shape.jobs, quantum=shape.quantum,
-                                 conf=[SOON],
+                                 conf=[SOON], storm_conf={
+                                     "PartitionPolicy": f"gang:{self.policy}"},
                                  mode="drop" if shape.lossy else "multicast")
             self.shape = shape
         return self.lab

@@ -4,13 +4,12 @@ its turns, and nothing is left behind: no step stands, and none gives way (cpu.i
 once it has no reason to.
 """
 import os
-import pathlib
 import signal
 
 import pytest
 
 from conftest import make, need_cgroup2
-from gang import NODES, Gang
+from gang import NODES, Gang, cpu_mount
 from harness import until
 
 pytestmark = pytest.mark.storm_only
@@ -18,27 +17,12 @@ pytestmark = pytest.mark.storm_only
 ENOUGH = 10
 
 
-def cpu_mount():
-    """Where groups of version 1 have the cpu controller."""
-    for line in open("/proc/self/mounts"):
-        _, point, kind, options = line.split()[:4]
-        if kind == "cgroup" and "cpu" in options.split(","):
-            return pathlib.Path(point)
-    return None
-
-
 class Flexible(Gang):
     def cpu_groups(self, node):
-        """{step: whether it gives way}"""
-        found = {}
-        for path in cpu_mount().rglob(f"slurm-storm/{node}/*/cpu.idle"):
-            try:
-                # other labs have nodes of these names
-                if path.parent.name in self.mine(node):
-                    found[path.parent.name] = path.read_text().strip() == "1"
-            except OSError:     # it has just ended
-                pass
-        return found
+        # other labs have nodes of these names
+        mine = self.mine(node)
+        return {step: idle for step, idle in super().cpu_groups(node).items()
+                if step in mine}
 
     def mine(self, node):
         return set(self.records(node)) | set(self.groups(node))

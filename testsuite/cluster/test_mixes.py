@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Random mixes of jobs and faults under gang scheduling (mix_plan.py): ten here,
+"""Random mixes of jobs and faults under gang scheduling (mix_plan.py): some here,
 and any number by `testsuite/cluster/mixes --seeds A-B`. Also tests of the rules
 for their traces (gang_rules.py): they must find violations.
 """
@@ -17,25 +17,28 @@ from harness import LONG
 
 pytestmark = pytest.mark.storm_only
 
-SEEDS = range(200 if LONG else 10)
+#: {policy of the gang partition: how many}
+SEEDS = {"gang": 200, "flexible": 200} if LONG else {"gang": 10, "flexible": 4}
 
 
 @pytest.fixture(scope="module")
-def labs():
+def labs(request):
     need_cgroup2()
     labs = mix_play.Labs(lambda nodes, **shape: make(
-        "mixes", nodes, kind=Gang, **shape))
+        "mixes", nodes, kind=Gang, **shape), request.param)
     yield labs
     labs.down()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("labs, seed", [
+    (policy, seed) for policy in SEEDS for seed in range(SEEDS[policy])],
+    indirect=["labs"])
 def test_mix(labs, seed):
     plan = mix_plan.make_plan(seed, mix_plan.shape(seed))
     _, faults, _ = mix_play.play(labs.of(seed), plan)
     assert not faults, "\n".join(
-        [str(plan), *faults, "again: testsuite/cluster/mixes --seeds "
-         f"{seed}"])
+        [str(plan), *faults, "again: testsuite/cluster/mixes --policy "
+         f"{labs.policy} --seeds {seed}"])
 
 
 # -- the rules ------------------------------------------------------------------
