@@ -310,16 +310,25 @@ static struct storm_conf_partition *conf_partition_entry(struct storm_conf *c,
 	return p;
 }
 
-static bool conf_parse_one_quantum(struct storm_conf *c, char *s)
+/* PARTITION:VALUE, which is cut in two.  NULL: it is none, or too much. */
+static struct storm_conf_partition *
+conf_partition_value(struct storm_conf *c, char *s, const char **value)
 {
-	struct storm_conf_partition *p;
 	char *colon = strchr(s, ':');
 
 	if (!colon)
-		return false;
+		return NULL;
 	*colon = '\0';
-	p = conf_partition_entry(c, s);
-	return p && conf_parse_time(colon + 1, &p->quantum) &&
+	*value = colon + 1;
+	return conf_partition_entry(c, s);
+}
+
+static bool conf_parse_one_quantum(struct storm_conf *c, char *s)
+{
+	const char *value;
+	struct storm_conf_partition *p = conf_partition_value(c, s, &value);
+
+	return p && conf_parse_time(value, &p->quantum) &&
 	       p->quantum >= GANG_QUANTUM_MIN && p->quantum <= GANG_QUANTUM_MAX;
 }
 
@@ -345,20 +354,16 @@ static bool conf_parse_local(struct storm_conf *c, void *field, const char *v)
 /* Each partition once: which of two policies would count? */
 static bool conf_parse_one_policy(struct storm_conf *c, char *s)
 {
-	struct storm_conf_partition *p;
-	char *colon = strchr(s, ':');
+	const char *value;
+	struct storm_conf_partition *p = conf_partition_value(c, s, &value);
 
-	if (!colon)
-		return false;
-	*colon = '\0';
-	p = conf_partition_entry(c, s);
 	if (!p || p->turns)
 		return false;
-	if (!strcasecmp(colon + 1, "local")) {
+	if (!strcasecmp(value, "local")) {
 		p->local = true;
 		return true;
 	}
-	p->policy = gang_policy_find(colon + 1);
+	p->policy = gang_policy_find(value);
 	p->turns = p->policy < GANG_POLICIES;
 	return p->turns;
 }

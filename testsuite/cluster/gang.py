@@ -7,16 +7,15 @@ import re
 import gang_rules
 from harness import (
     MACHINES, Cluster, chosen, epilog_ran, need_records, until, write_epilog)
-from lab import slurmconf
+from lab import cgroups, slurmconf
 
 NODES = 2
 
 
 def cpu_mount():
     """Where groups of version 1 have the cpu controller, or None."""
-    for line in open("/proc/self/mounts"):
-        _, point, kind, options = line.split()[:4]
-        if kind == "cgroup" and "cpu" in options.split(","):
+    for point, kind, controllers, _ in cgroups.hierarchies():
+        if kind == "cgroup" and "cpu" in controllers.split(","):
             return pathlib.Path(point)
     return None
 
@@ -194,8 +193,9 @@ class Gang(Cluster):
     def cpu_groups(self, node):
         """{step: whether it gives way (cpu.idle)}, of all labs on this host"""
         found = {}
-        for path in cpu_mount().rglob(f"slurm-storm/{node}/*/cpu.idle") \
-                if cpu_mount() else ():
+        mount = cpu_mount()
+        for path in mount.rglob(f"slurm-storm/{node}/*/cpu.idle") \
+                if mount else ():
             try:
                 found[path.parent.name] = path.read_text().strip() == "1"
             except OSError:     # it has just ended

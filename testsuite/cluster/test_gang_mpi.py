@@ -22,7 +22,7 @@ HPCC = "\n".join(
 def gang():
     need_cgroup2()
     c = make("gangmpi", NODES, kind=Gang, gang=3)
-    c.begin("{do} spin 10000000")   # whoever beside it takes turns with it
+    c.begin("{do} spin 10000000")   # others take turns with it
     c.until(c.jobs, "the job that computes")
     yield c
     c.down()

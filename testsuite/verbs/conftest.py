@@ -21,7 +21,8 @@ sys.path[:0] = [HERE, os.path.join(TESTSUITE, "machines"), TESTSUITE]
 import long_rule  # noqa: E402
 import vm  # noqa: E402
 import alone as alone_module  # noqa: E402
-from transfer import SECONDS, VALGRIND, has_verbs, program, sanitized  # noqa: E402
+from needs import need_verbs  # noqa: E402
+from transfer import SECONDS, VALGRIND, program, sanitized  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 #: no more than there are processors: an emulated one is busy when it polls
@@ -80,9 +81,8 @@ def machines(tmp_path_factory):
 
 @pytest.fixture(params=["udp", "verbs"])
 def transport(request):
-    if request.param == "verbs" and not has_verbs(program("verbs", "across")):
-        pytest.skip("SKIP: libstorm was built without verbs: install "
-                    "libibverbs-dev and librdmacm-dev, and build again")
+    if request.param == "verbs":
+        need_verbs()
     return request.param
 
 

@@ -4,13 +4,12 @@ otherwise than here: a part of the suite in each machine, all at once."""
 import pytest
 
 from alone import CASES, PARTS
-from transfer import VALGRIND, has_verbs, program
+from needs import need_verbs
+from transfer import VALGRIND
 
 
 def built():
-    if not has_verbs(program("unit", "test_conformance")):
-        pytest.skip("SKIP: libstorm was built without verbs: install "
-                    "libibverbs-dev and librdmacm-dev, and build again")
+    need_verbs("unit", "test_conformance")
 
 
 def passed(jobs):

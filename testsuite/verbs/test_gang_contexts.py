@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
+from needs import need_plain_plugins, need_verbs
 from slurm_machines import Slurm, slurmconf
-from transfer import SECONDS, has_verbs, program, sanitized
+from transfer import SECONDS
 from vm import TOP, until
 
 NODES = 2
@@ -19,12 +20,8 @@ STOPS = 2000
 
 @pytest.fixture(scope="module")
 def slurm(machines):
-    if not has_verbs(program("verbs", "across")):
-        pytest.skip("SKIP: libstorm was built without verbs: install "
-                    "libibverbs-dev and librdmacm-dev, and build again")
-    if sanitized(program("verbs", "across")):
-        pytest.skip("SKIP: Slurm's programs take sanitized plugins in the "
-                    "cluster tests alone")
+    need_verbs()
+    need_plain_plugins()
     programs = TOP / "testsuite" / "programs"
     subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror",
                     programs / "talk.c", programs / "talk_rdma.c", "-o",

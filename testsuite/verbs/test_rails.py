@@ -7,7 +7,8 @@ import re
 import pytest
 
 from test_transfer import done
-from transfer import Transfer, counters, has_verbs, program, until
+from needs import need_verbs
+from transfer import Transfer, counters, until
 
 CONTROL, BULK = 0, 1
 SIZE = 4_000_000
@@ -22,9 +23,7 @@ def payload(machines):
 
 def strobed(machines, payload, card, **settings):
     """The transfer, after all strobes have arrived on all nodes in order."""
-    if not has_verbs(program("verbs", "across")):
-        pytest.skip("SKIP: libstorm was built without verbs: install "
-                    "libibverbs-dev and librdmacm-dev, and build again")
+    need_verbs()
     t = done(Transfer(machines, "verbs", strobe_ms=20, **settings), payload)
     return t, len(t.strobes_shown(card))
 
@@ -56,8 +55,7 @@ def test_strobe_rail_that_is_none(machines, payload):
 @pytest.mark.parametrize("where", ["owner", "node"])
 def test_strobe_rail_goes_down(machines, payload, where):
     """In the middle of it: the data rail carries what it would have."""
-    if not has_verbs(program("verbs", "across")):
-        pytest.skip("SKIP: libstorm was built without verbs")
+    need_verbs()
     machine = 0 if where == "owner" else machines.count - 1
     # it takes 8 s: the rail is down for most of it
     t = Transfer(machines, "verbs", strobe_device="rxe1", strobe_ms=50,

@@ -3,8 +3,9 @@
 in storm.conf, as the machines' own counters show."""
 import pytest
 
+from needs import need_plain_plugins, need_verbs
 from slurm_machines import Slurm
-from transfer import SECONDS, has_verbs, program, sanitized
+from transfer import SECONDS
 
 SIZE = 4_000_000
 
@@ -29,12 +30,9 @@ class OverTransport(Slurm):
 @pytest.fixture(scope="module", params=[
     "verbs", pytest.param("udp", marks=pytest.mark.long)])
 def slurm(machines, request):
-    if request.param == "verbs" and not has_verbs(program("verbs", "across")):
-        pytest.skip("SKIP: libstorm was built without verbs: install "
-                    "libibverbs-dev and librdmacm-dev, and build again")
-    if sanitized(program("verbs", "across")):
-        pytest.skip("SKIP: Slurm's programs take sanitized plugins in the "
-                    "cluster tests alone")
+    if request.param == "verbs":
+        need_verbs()
+    need_plain_plugins()
     s = OverTransport(machines, request.param)
     yield s
     s.stop()

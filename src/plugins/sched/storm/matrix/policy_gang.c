@@ -74,7 +74,7 @@ static int policy_gang_fill(const struct policy_job *a,
 	return a->given < b->given ? -1 : a->given > b->given;
 }
 
-/* Round robin; after a change of the map whoever has waited longest. */
+/* Round robin; after a change of the map the slot that has waited longest. */
 static uint32_t policy_gang_next_slot(const struct policy_turn *t)
 {
 	if (t->longest != POLICY_NONE)

@@ -40,11 +40,7 @@ int freezer_group_make(const struct freezer_host *h, const char *name,
 		return 0;
 	if (!freezer_name_is_plain(name))
 		return EINVAL;
-	err = freezer_path(group, h->base, name);
-	if (!err)
-		err = freezer_dir_make(group);
-	if (err == ENOENT && !(err = freezer_base_make(h->base)))
-		err = freezer_dir_make(group);
+	err = freezer_step_make(h->base, name, freezer_base_make, group);
 	if (!err)
 		err = freezer_group_write(group, words->file, words->cont);
 	if (err)

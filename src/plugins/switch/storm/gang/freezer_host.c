@@ -53,6 +53,12 @@ int freezer_path(char out[PATH_MAX], const char *dir, const char *name)
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
+void freezer_parent(char out[PATH_MAX], const char *path)
+{
+	strcpy(out, path);
+	*strrchr(out, '/') = '\0';
+}
+
 bool freezer_name_is_plain(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/');
@@ -82,8 +88,7 @@ static int freezer_tree_change(const char *tree, int (*change)(const char *))
 
 	if (err != EACCES)
 		return err;
-	strcpy(parent, tree);
-	*strrchr(parent, '/') = '\0';
+	freezer_parent(parent, tree);
 	dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return err;
@@ -102,13 +107,24 @@ int freezer_base_make(const char *base)
 	char tree[PATH_MAX];
 	int err = ENOENT;
 
-	strcpy(tree, base);
-	*strrchr(tree, '/') = '\0';
+	freezer_parent(tree, base);
 	for (int i = 0; i < 3 && err == ENOENT; i++) {
 		err = freezer_tree_change(tree, freezer_dir_make);
 		if (!err)
 			err = freezer_dir_make(base);
 	}
+	return err;
+}
+
+int freezer_step_make(const char *base, const char *name,
+		      int (*base_make)(const char *base), char out[PATH_MAX])
+{
+	int err = freezer_path(out, base, name);
+
+	if (!err)
+		err = freezer_dir_make(out);
+	if (err == ENOENT && !(err = base_make(base)))
+		err = freezer_dir_make(out);
 	return err;
 }
 
@@ -246,9 +262,8 @@ void freezer_host_remove(const char *base)
 {
 	char tree[PATH_MAX];
 
-	strcpy(tree, base);
 	if (*base && !rmdir(base)) {
-		*strrchr(tree, '/') = '\0';
+		freezer_parent(tree, base);
 		freezer_tree_change(tree, freezer_dir_remove);
 	}
 }

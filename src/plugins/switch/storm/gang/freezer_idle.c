@@ -45,8 +45,7 @@ static int freezer_idle_base_make(const char *base)
 
 	if (err)
 		return err;
-	strcpy(tree, base);
-	*strrchr(tree, '/') = '\0';
+	freezer_parent(tree, base);
 	freezer_idle_weigh(tree);
 	freezer_idle_weigh(base);
 	return 0;
@@ -82,8 +81,7 @@ static int freezer_idle_find_v2(char base[PATH_MAX], const char *freezers)
 	int err;
 
 	strcpy(base, freezers);
-	strcpy(tree, base);
-	*strrchr(tree, '/') = '\0';
+	freezer_parent(tree, base);
 	err = freezer_group_write(tree, "cgroup.subtree_control", "+cpu");
 	if (!err)
 		err = freezer_group_write(base, "cgroup.subtree_control",
@@ -133,12 +131,8 @@ void freezer_idle_make(const struct freezer_host *h, const char *name,
 	if (h->idle_job && *group) {
 		err = freezer_idle_of_job(group, idle);
 	} else if (*h->idle && freezer_name_is_plain(name)) {
-		err = freezer_path(idle, h->idle, name);
-		if (!err)
-			err = freezer_dir_make(idle);
-		/* the last step of another agent has removed all */
-		if (err == ENOENT && !(err = freezer_idle_base_make(h->idle)))
-			err = freezer_dir_make(idle);
+		err = freezer_step_make(h->idle, name, freezer_idle_base_make,
+					idle);
 		if (!err)
 			err = freezer_group_write(idle, CPU_IDLE, "0");
 		if (!err)

@@ -72,6 +72,8 @@ const struct freezer_words *freezer_words_of(enum freezer_kind kind);
 #define FREEZER_TREE "slurm-storm" /* the parent of all nodes' groups */
 /* dir/name; 0 or ENAMETOOLONG. */
 int freezer_path(char out[PATH_MAX], const char *dir, const char *name);
+/* The directory that holds this absolute path. */
+void freezer_parent(char out[PATH_MAX], const char *path);
 /* Is it one component of a path, and not ".." or the like? */
 bool freezer_name_is_plain(const char *name);
 /* Write to a group's file.  0 or an errno. */
@@ -81,6 +83,10 @@ int freezer_dir_make(const char *path);
 /* Create the directory of this node's groups, and its parent.  0 or an
  * errno. */
 int freezer_base_make(const char *base);
+/* Create a step's directory base/name, after base_make(base) if the last step of
+ * another agent has removed that.  0 or an errno. */
+int freezer_step_make(const char *base, const char *name,
+		      int (*base_make)(const char *base), char out[PATH_MAX]);
 /* The directory of this process's own v2 group; or that of version 1 with this
  * controller.  0 or an errno. */
 int freezer_own_group(char out[PATH_MAX]);

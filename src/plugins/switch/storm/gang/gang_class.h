@@ -1,6 +1,6 @@
 /*
  * gang_class.h - does a step sleep in its turns?  Flexible coscheduling classes
- * jobs by it, on each node alone (paper section 3.2): whoever never sleeps needs
+ * jobs by it, on each node alone (paper section 3.2): one that never sleeps needs
  * its turns for itself; the gaps of one that does can be filled by others.
  *
  * The measure is time asleep, not time on a CPU: foreign load lowers the latter.

@@ -3,10 +3,10 @@
  * steps in their turn leave idle.  Each node decides alone, by who sleeps here
  * (gang_class.h), so it costs no message.
  *
- * Whoever never sleeps has its turns to itself: a switch to another and back takes
- * from it what nobody gives back.  The fillers run only while no process of those in
- * turn wants the CPU (freezer_fill()).  They are stopped first, and those in turn are
- * continued: only so the kernel switches at once.
+ * A step that never sleeps has its turns to itself: a switch to another and back
+ * takes from it what nobody gives back.  The fillers run only while no process of
+ * those in turn wants the CPU (freezer_fill()).  They are stopped first, and those
+ * in turn are continued: only so the kernel switches at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
