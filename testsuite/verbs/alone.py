@@ -75,8 +75,8 @@ def jobs(names):
     """The jobs of these tests, the longest first."""
     made = []
     if (BUILD / "testsuite/verbs/test_verbs").exists():
-        made = [Job(n, (program("verbs", p),)) for n, p in PROGRAMS.items()
-                if n in names]
+        made = [Job(n, ("STORM_TEST_LOG=1", program("verbs", p)))
+                for n, p in PROGRAMS.items() if n in names]
         if "device" in names:
             made.insert(0, device())
     return made + (list(conformance()) if "conformance" in names else [])
