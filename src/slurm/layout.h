@@ -24,6 +24,11 @@ static inline bool layout_fits_part(const part_record_t *part)
 	return xsize((void *) part) == sizeof(*part);
 }
 
+static inline bool layout_fits_qos(const slurmdb_qos_rec_t *qos)
+{
+	return xsize((void *) qos) == sizeof(*qos);
+}
+
 static inline bool layout_fits_step(const step_record_t *step)
 {
 	return xsize((void *) step) == sizeof(*step) &&

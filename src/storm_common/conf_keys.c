@@ -374,6 +374,35 @@ static bool conf_parse_policies(struct storm_conf *c, void *field,
 	return conf_parse_list(c, v, conf_parse_one_policy);
 }
 
+/* QOS:WEIGHT, each QOS once. */
+static bool conf_parse_one_weight(struct storm_conf *c, char *s)
+{
+	struct storm_gang_conf *g = &c->gang;
+	struct storm_conf_qos *q = &g->qos[g->qoses];
+	char *colon = strchr(s, ':'), *end;
+	unsigned long weight;
+
+	if (!colon || colon == s || (size_t) (colon - s) >= sizeof(q->name) ||
+	    g->qoses == STORM_CONF_QOS || !isdigit((unsigned char) colon[1]))
+		return false;
+	*colon = '\0';
+	for (uint32_t i = 0; i < g->qoses; i++)
+		if (!strcasecmp(g->qos[i].name, s))
+			return false;
+	weight = strtoul(colon + 1, &end, 10);
+	if (*end || !weight || weight > STORM_CONF_WEIGHT_MAX)
+		return false;
+	strcpy(q->name, s);
+	q->weight = (uint32_t) weight;
+	g->qoses++;
+	return true;
+}
+
+static bool conf_parse_weights(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_weight);
+}
+
 static bool conf_parse_one_allowed(struct storm_conf *c, char *s)
 {
 	if (!strcasecmp(s, "gpus"))
@@ -489,6 +518,8 @@ static const struct conf_key keys[] = {
 	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible or local"),
 	OTHER("LocalPartitions", gang, conf_parse_local,
 	      "at most 32 names of partitions, separated by commas"),
+	OTHER("QosWeight", gang, conf_parse_weights,
+	      "QOS:WEIGHT, at most 32 of them, separated by commas, each QOS once; each weight 1 to 16"),
 	OTHER("GangAllow", gang, conf_parse_allow,
 	      "gpus, licenses, or both separated by a comma"),
 	OTHER("Freezer", freezer, conf_parse_freezer,

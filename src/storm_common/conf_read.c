@@ -29,6 +29,14 @@ bool storm_conf_flexible(const struct storm_gang_conf *g)
 	return false;
 }
 
+uint32_t storm_conf_weight(const struct storm_gang_conf *g, const char *qos)
+{
+	for (uint32_t i = 0; qos && i < g->qoses; i++)
+		if (!strcasecmp(g->qos[i].name, qos))
+			return g->qos[i].weight;
+	return 1;
+}
+
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name)
 {

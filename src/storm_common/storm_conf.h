@@ -34,6 +34,14 @@ struct storm_conf_partition {
 	enum gang_policy policy;
 };
 
+/* QosWeight: jobs of this QOS have so many turns for each of another's. */
+#define STORM_CONF_QOS 32
+#define STORM_CONF_WEIGHT_MAX 16
+struct storm_conf_qos {
+	char name[64];
+	uint32_t weight;
+};
+
 struct storm_gang_conf {
 	enum storm_base base;
 	enum storm_packing packing;
@@ -42,6 +50,8 @@ struct storm_gang_conf {
 	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];
 	uint32_t partitions;
+	struct storm_conf_qos qos[STORM_CONF_QOS];
+	uint32_t qoses;
 };
 
 /* Network contexts of steps. */
@@ -109,6 +119,10 @@ void storm_conf_default(struct storm_conf *out);
 /* The partition's entry, owned by *g.  NULL: storm.conf does not name it. */
 const struct storm_conf_partition *
 storm_conf_partition(const struct storm_gang_conf *g, const char *name);
+
+/* The weight of a job with this QOS (NULL: it has none): 1 to
+ * STORM_CONF_WEIGHT_MAX. */
+uint32_t storm_conf_weight(const struct storm_gang_conf *g, const char *qos);
 
 /* Is some partition's policy flexible? */
 bool storm_conf_flexible(const struct storm_gang_conf *g);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""With slurmdbd, sacct has the account of a job that took turns: AdminComment.
-The lab has a real slurmdbd and its database, both on ctl."""
+"""With slurmdbd: sacct has the account of a job that took turns (AdminComment), and
+jobs have turns by the weight of their QOS. The lab has a real slurmdbd and its
+database, both on ctl."""
 import os
 import pathlib
 import re
@@ -9,7 +10,7 @@ import shutil
 import pytest
 
 from harness import Lab, need_records, number, until
-from sched_tests import command, running, submit, turns
+from sched_tests import command, edit, field, running, submit, turns
 
 pytestmark = pytest.mark.storm_only
 
@@ -87,46 +88,88 @@ def account(lab):
     return database
 
 
-def test_sacct_has_the_account():
+@pytest.fixture(scope="module")
+def accounted():
     missing = [p for p in ("slurmdbd", "mariadbd")
                if not shutil.which(p, path=PATH)]
     if missing:
         pytest.skip(f"SKIP: no {', '.join(missing)}: apt-get install "
                     "--no-install-recommends slurmdbd mariadb-server-core")
     need_records()
-    lab = Lab(f"sched{os.getpid()}-account")
-    lab.up(2, gang=2, quantum=20, cpus=1)
+    made = Lab(f"sched{os.getpid()}-account")
+    made.up(2, gang=3, quantum=20, cpus=1, storm_conf=["QosWeight=high:3"])
     database = None
     try:
-        database = account(lab)
-        jobs = [submit(lab) for _ in "12"]
-        running(lab, *jobs)
-        turns(lab, "1/2", *jobs)
-
-        def word(job):
-            return re.search(r"storm:turns=\S*,had=([\d.]+)s,\S*", command(
-                lab, "sacct", "-n", "-P", "-X", "-j", job, "-o",
-                "AdminComment"))
-
-        def had(job):
-            found = re.search(r"storm:\S*,had=([\d.]+)s", command(
-                lab, "scontrol", "-o", "show", "job", job))
-            return float(found[1])
-
-        until(lambda: all(had(j) > 0.1 for j in jobs), "time to be had")
-        command(lab, "scontrol", "update", f"JobId={jobs[1]}",
-                "AdminComment=paid")
-        until(lambda: "AdminComment=paid storm:" in command(
-            lab, "scontrol", "-o", "show", "job", jobs[1]),
-            "our word after the administrator's")
-        command(lab, "scancel", *jobs)
-        for job in jobs:
-            until(lambda: word(job), lambda: f"sacct to have {job}'s word: "
-                  + command(lab, "sacct", "-P", "-j", job, "-o", "all"))
-            assert 0.1 < float(word(job)[1]) <= had(job) + 0.1
-        assert "paid storm:" in command(lab, "sacct", "-n", "-P", "-X", "-j",
-                                        jobs[1], "-o", "AdminComment")
+        database = account(made)
+        command(made, "sacctmgr", "-i", "add", "qos", "high")
+        yield made
     finally:
-        lab.down()
+        made.down()
         if database:
             database.wait(60)
+
+
+@pytest.fixture
+def lab(accounted):
+    yield accounted
+    command(accounted, "scancel", "-u", "root")
+    until(lambda: not command(accounted, "squeue", "-h"), "all jobs to end")
+
+
+def had(lab, job):
+    """s, from SystemComment"""
+    found = re.search(r"storm:\S*,had=([\d.]+)s", command(
+        lab, "scontrol", "-o", "show", "job", job))
+    return float(found[1])
+
+
+def test_sacct_has_the_account(lab):
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+
+    def word(job):
+        return re.search(r"storm:turns=\S*,had=([\d.]+)s,\S*", command(
+            lab, "sacct", "-n", "-P", "-X", "-j", job, "-o", "AdminComment"))
+
+    until(lambda: all(had(lab, j) > 0.1 for j in jobs), "time to be had")
+    command(lab, "scontrol", "update", f"JobId={jobs[1]}",
+            "AdminComment=paid")
+    until(lambda: "AdminComment=paid storm:" in command(
+        lab, "scontrol", "-o", "show", "job", jobs[1]),
+        "our word after the administrator's")
+    command(lab, "scancel", *jobs)
+    for job in jobs:
+        until(lambda: word(job), lambda: f"sacct to have {job}'s word: "
+              + command(lab, "sacct", "-P", "-j", job, "-o", "all"))
+        assert 0.1 < float(word(job)[1]) <= had(lab, job) + 0.1
+    assert "paid storm:" in command(lab, "sacct", "-n", "-P", "-X", "-j",
+                                    jobs[1], "-o", "AdminComment")
+
+
+def gained(lab, jobs, least):
+    """What each job has had, in s, until the last of them has had so much."""
+    before = [had(lab, j) for j in jobs]
+    until(lambda: had(lab, jobs[-1]) >= before[-1] + least,
+          f"job {jobs[-1]} to have {least} s")
+    return [had(lab, j) - b for j, b in zip(jobs, before)]
+
+
+def test_turns_by_weight(lab):
+    """Another weight counts after a reconfigure, and no job starts anew."""
+    high, low = submit(lab, "--qos=high"), submit(lab)
+    running(lab, high, low)
+    turns(lab, "3/4", high)
+    turns(lab, "1/4", low)
+    more, less = gained(lab, [high, low], 1)
+    assert 2.5 < more / less < 3.5
+    third = submit(lab, "--qos=high")
+    turns(lab, "3/7", high, third)
+    turns(lab, "1/7", low)
+    edit(lab, "storm.conf", ("high:3", "normal:2,high:1"))
+    command(lab, "scontrol", "reconfigure")
+    turns(lab, "1/4", high, third)
+    turns(lab, "1/2", low)
+    assert all(field(lab, j, "Restarts") == "0" and
+               field(lab, j, "JobState") == "RUNNING"
+               for j in (high, low, third))

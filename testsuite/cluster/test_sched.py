@@ -74,7 +74,9 @@ def test_builtin_and_warnings():
                          # two cores with two threads each
                          "NodeName=n1 CPUs=4 Sockets=1 CoresPerSocket=2 "
                          "ThreadsPerCore=2 RealMemory=1000 State=UNKNOWN"],
-                   storm_conf=["Base=builtin", "Packing=buddy"])
+                   storm_conf=["Base=builtin", "Packing=buddy",
+                               "QosWeight=high:2"])
+    weights = "QosWeight in storm.conf has no effect, as without slurmdbd"
     cores = "does not allocate memory, so jobs can use more"
     memory = "partition gang shares its cores, but without DefMemPerCPU"
     too_much = "partition gang shares its cores, but with DefMemPer%s the " \
@@ -91,6 +93,8 @@ def test_builtin_and_warnings():
         "PreemptParameters=suspend_grace_time=0\n"
     gang = "PreemptMode has GANG: Slurm's own gang scheduler would suspend"
     remedies = {
+        weights: "set AccountingStorageType=accounting_storage/slurmdbd in "
+                 "slurm.conf",
         cores: "use CR_Core_Memory, CR_CPU_Memory or CR_Socket_Memory",
         memory: "set DefMemPerCPU to RealMemory / CPUs / 2 or less",
         per_cpu: "set DefMemPerCPU to 112 or less",
@@ -122,11 +126,12 @@ def test_builtin_and_warnings():
     try:
         log = made.log("ctl", "slurmctld")
         assert "gang scheduling runs sched/builtin" in log
-        only(log, cores, quantum, licenses)
+        only(log, cores, quantum, licenses, weights)
         job = submit(made, nodes=1, line="srun true")
         until(lambda: state(made, job) == "COMPLETED", "the job to end")
         # there is enough memory, but each job gets all of it
-        edit(made, "storm.conf", "GangAllow=licenses", "Quantum=300us")
+        edit(made, "storm.conf", ("QosWeight=high:2\n", ""),
+             "GangAllow=licenses", "Quantum=300us")
         edit(made, "slurm.conf", (" DefMemPerCPU=125", ""),
              ("CR_CPU\n", "CR_CPU_Memory\n"),
              ("RealMemory=1000",

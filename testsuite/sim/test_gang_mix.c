@@ -13,7 +13,8 @@
  * After every change, before time goes on:
  *   - at most one job runs on a core in a slot, and no core is idle in a slot in
  *     which a job could have all of its cores (alternate scheduling);
- *   - every job runs in each round of its group;
+ *   - every job runs in each round of its group, which in every other seed is longer
+ *     by weights (test_matrix.c has what these give);
  *   - rows are no more than the multiprogramming level, unless select itself needs
  *     more, as Slurm has resumed jobs beyond it;
  *   - the map, unpacked from its bytes, equals the matrix for each node;
@@ -57,8 +58,9 @@ struct job {
 	uint64_t had;	 /* ns with its slots, as rota counts */
 	uint64_t waited; /* since its last turn, quanta x 1000 */
 	uint32_t row;	 /* select's */
-	bool mapped;	 /* takes turns, as nodes know it */
-	bool on;	 /* runs at the moment */
+	uint32_t weight;
+	bool mapped; /* takes turns, as nodes know it */
+	bool on;     /* runs at the moment */
 	bool requeued;
 };
 
@@ -95,7 +97,7 @@ static struct {
 	uint64_t trace;	       /* a sum over all maps and strobes */
 	uint64_t turns_waited; /* the longest, in quanta x 1000 */
 	uint64_t most_at_once;
-	uint32_t rows_most;
+	uint32_t rows_most, round_most;
 	uint64_t controller, controller_most, strober, strober_most;
 } w;
 
@@ -450,6 +452,7 @@ static void take_job(struct snapshot_job *s, const struct job *j)
 	s->job_id = j->id;
 	s->gang = j->id;
 	s->zone = j->zone;
+	s->weight = j->weight;
 	must(!storm_idset_union(&s->columns, &j->columns));
 	must(!storm_idset_union(&s->nodes, &j->nodes));
 }
@@ -591,6 +594,8 @@ static void check_rounds(const struct job *j)
 		last = s->r[i].last + 1;
 	}
 	must(matrix_cycle(m) < last + round);
+	if (round > w.round_most)
+		w.round_most = round;
 }
 
 static uint32_t most_load(uint32_t zone)
@@ -703,7 +708,7 @@ static void check(void)
 /* -------------------------------------------------------------- time goes on --- */
 
 /* Each of those that have waited longer has at most one turn before. */
-#define STARVED ((uint64_t) 3 * (w.rows_most + 2) * 1000)
+#define STARVED ((uint64_t) 3 * (w.round_most + 2) * 1000)
 
 /* The jobs that run from now on. */
 static void switch_jobs(void)
@@ -878,6 +883,7 @@ static void make_job(struct job *j, uint32_t i, uint64_t at)
 	if (j->want > nodes)
 		j->want = nodes;
 	j->cores = below(2) ? w.cores : 1 + (uint32_t) below(w.cores);
+	j->weight = w.seed % 2 ? 1 : 1 + i * 7 % 11 % 4;
 	j->left = STORM_MS + below(500 * STORM_MS) +
 		  (below(5) ? 0 : below(10 * STORM_SEC));
 }

@@ -22,10 +22,12 @@ struct model {
 	struct model_job {
 		uint64_t id; /* 0: none */
 		bool suspended;
+		uint32_t weight; /* 0: it was given none */
 		bool col[COLUMNS];
 	} job[JOBS];
 	uint64_t next;
 	bool resumed; /* some core may have more than MPL */
+	bool weights;
 };
 
 static bool runs(const struct model_job *j)
@@ -151,6 +153,54 @@ static void no_starvation(const struct model *w, const struct model_job *j)
 	must(!alone || round == 1);
 }
 
+static uint32_t weight_of(const struct model_job *j)
+{
+	return j->weight ? j->weight : 1;
+}
+
+static uint32_t divisor(uint32_t a, uint32_t b)
+{
+	return b ? divisor(b, a % b) : a;
+}
+
+/* The largest number by which all weights of the job's group can be divided. */
+static uint32_t unit_of_group(const struct model *w, uint32_t job)
+{
+	bool in[JOBS] = { false }, more = true;
+	uint32_t unit = 0;
+
+	in[job] = true;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < JOBS; i++)
+			for (uint32_t k = 0; k < JOBS && !in[i]; k++)
+				if (in[k] && runs(&w->job[i]) &&
+				    share(&w->job[i], &w->job[k]))
+					more = in[i] = true;
+	}
+	for (uint32_t i = 0; i < JOBS; i++)
+		if (in[i])
+			unit = divisor(unit, weight_of(&w->job[i]));
+	return unit;
+}
+
+/* In each round as many slots as its weight says. */
+static void weight_counts(const struct model *w, uint32_t job)
+{
+	const struct model_job *j = &w->job[job];
+	const struct storm_idset *s = matrix_slots(w->m, j->id);
+	uint32_t round = matrix_round(w->m, j->id);
+	uint32_t least = weight_of(j) / unit_of_group(w, job);
+
+	for (uint32_t r = 0; round > 1 && r < matrix_cycle(w->m) / round; r++) {
+		uint32_t n = 0;
+
+		for (uint32_t t = r * round; t < (r + 1) * round; t++)
+			n += storm_idset_has(s, t);
+		must(n >= least);
+	}
+}
+
 static void check(const struct model *w)
 {
 	bool busy[COLUMNS];
@@ -163,6 +213,7 @@ static void check(const struct model *w)
 	for (uint32_t i = 0; i < JOBS; i++) {
 		if (runs(&w->job[i])) {
 			no_starvation(w, &w->job[i]);
+			weight_counts(w, i);
 			n++;
 		} else if (w->job[i].id) {
 			must(!matrix_slots(w->m, w->job[i].id));
@@ -205,6 +256,8 @@ static void start(struct model *w, struct model_job *j)
 
 	columns_of(j, w->columns, &s);
 	must(matrix_add(w->m, j->id, &s) == STORM_OK);
+	if (j->weight)
+		must(matrix_weigh(w->m, j->id, j->weight) == STORM_OK);
 	must(matrix_add(w->m, j->id, &s) == STORM_EEXIST);
 	storm_idset_clear(&s);
 }
@@ -220,6 +273,8 @@ static void submit(struct model *w, struct rnd *r, struct model_job *j)
 	/* ids need not rise: a requeued job keeps its own */
 	j->id = below(r, 2) ? ++w->next : UINT64_MAX - ++w->next;
 	j->suspended = false;
+	/* from the id, not drawn: the jobs are the same without weights */
+	j->weight = w->weights ? 1 + (uint32_t) (j->id * 7 % 11 % 4) : 0;
 	start(w, j);
 }
 
@@ -249,7 +304,8 @@ START_TEST(test_random)
 	struct rnd r = rnd_of(_i);
 	struct model w = { .columns = sizes[below(&r, 7)],
 			   .mpl = 1 + below(&r, 5),
-			   .shape = _i % 3 };
+			   .shape = _i % 3,
+			   .weights = _i / 6 % 2 };
 
 	w.m = matrix_create(w.columns, _i % 2 ? MATRIX_BUDDY : MATRIX_FIRST_FIT,
 			    &policy_gang);
@@ -558,6 +614,105 @@ START_TEST(test_other_policy)
 }
 END_TEST
 
+/* The slots of a cycle, a letter each: whose turn it is on a column. */
+static void turns(struct matrix *m, const uint64_t *ids, const char *letters,
+		  char *out)
+{
+	must(matrix_settle(m) == STORM_OK);
+	for (uint32_t t = 0; t < matrix_cycle(m); t++) {
+		out[t] = '.';
+		for (int i = 0; letters[i]; i++)
+			if (storm_idset_has(matrix_slots(m, ids[i]), t))
+				out[t] = letters[i];
+	}
+	out[matrix_cycle(m)] = '\0';
+}
+
+/* Three turns for one, spread over the round. */
+START_TEST(test_weights)
+{
+	struct matrix *m = matrix_create(4, MATRIX_FIRST_FIT, &policy_gang);
+	const uint64_t ids[] = { 1, 2, 3 }, equal[] = { 1, 3 };
+	char text[MATRIX_ROWS_MAX + 1];
+
+	must(m);
+	must(matrix_weigh(m, 1, 2) == STORM_ENOENT);
+	add(m, 1, 0, 3);
+	must(matrix_weigh(m, 1, 0) == STORM_EINVAL);
+	must(matrix_weigh(m, 1, MATRIX_WEIGHT_MAX + 1) == STORM_EINVAL);
+	must(matrix_weigh(m, 1, 3) == STORM_OK);
+	/* alone it has all turns */
+	turns(m, ids, "A", text);
+	ck_assert_str_eq(text, "A");
+	add(m, 2, 0, 3);
+	turns(m, ids, "AB", text);
+	ck_assert_str_eq(text, "AABA");
+	ck_assert_uint_eq(matrix_round(m, 2), 4);
+	ck_assert_uint_eq(matrix_rows(m), 2);
+	add(m, 3, 0, 3);
+	must(matrix_weigh(m, 3, 2) == STORM_OK);
+	turns(m, ids, "ABC", text);
+	ck_assert_str_eq(text, "ACABCA");
+	/* two of the same weight go round as two of weight 1 */
+	must(matrix_remove(m, 2) == STORM_OK);
+	must(matrix_weigh(m, 3, 3) == STORM_OK);
+	turns(m, equal, "AC", text);
+	ck_assert_str_eq(text, "AC");
+	must(matrix_weigh(m, 1, 1) == STORM_OK);
+	must(matrix_weigh(m, 3, 1) == STORM_OK);
+	turns(m, equal, "AC", text);
+	ck_assert_str_eq(text, "AC");
+	matrix_destroy(m);
+}
+END_TEST
+
+/* A row's heavy job has more slots than the light one beside it.  What these leave
+ * idle goes by weight, too. */
+START_TEST(test_weights_of_idle_columns)
+{
+	static const uint32_t slots[] = { 0, 5, 2, 2, 2, 3 };
+	struct matrix *m = matrix_create(4, MATRIX_FIRST_FIT, &policy_gang);
+
+	must(m);
+	add(m, 1, 0, 1);
+	must(matrix_weigh(m, 1, 4) == STORM_OK);
+	add(m, 2, 2, 3); /* beside 1 */
+	add(m, 3, 0, 2); /* ties all to one group */
+	add(m, 4, 3, 3); /* beside 3 */
+	add(m, 5, 3, 3); /* a row of its own */
+	must(matrix_weigh(m, 5, 2) == STORM_OK);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_round(m, 2), 7);
+	for (uint64_t id = 1; id <= 5; id++)
+		ck_assert_uint_eq(storm_idset_size(matrix_slots(m, id)),
+				  slots[id]);
+	matrix_destroy(m);
+}
+END_TEST
+
+/* Weights that would take more slots than a map has are made smaller. */
+START_TEST(test_weights_beyond_the_map)
+{
+	struct matrix *m = matrix_create(1, MATRIX_FIRST_FIT, &policy_gang);
+
+	must(m);
+	for (uint64_t id = 1; id <= 30; id++) {
+		add(m, id, 0, 0);
+		must(matrix_weigh(m, id, id % 2 ? 16 : 1) == STORM_OK);
+	}
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_round(m, 1), 15 * 16 + 15);
+	add(m, 31, 0, 0);
+	must(matrix_weigh(m, 31, 15) == STORM_OK);
+	must(matrix_settle(m) == STORM_OK);
+	ck_assert_uint_eq(matrix_round(m, 1), 15 * 8 + 15 + 8);
+	ck_assert_uint_eq(matrix_cycle(m), matrix_round(m, 1));
+	ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 1)), 8);
+	ck_assert_uint_eq(storm_idset_size(matrix_slots(m, 2)), 1);
+	matrix_destroy(m);
+}
+END_TEST
+
 /* More than the map can express share a core: those run freely, others do not.
  * */
 START_TEST(test_too_many)
@@ -597,6 +752,9 @@ int main(void)
 	tcase_add_test(t, test_triangle);
 	tcase_add_test(t, test_arguments);
 	tcase_add_test(t, test_other_policy);
+	tcase_add_test(t, test_weights);
+	tcase_add_test(t, test_weights_of_idle_columns);
+	tcase_add_test(t, test_weights_beyond_the_map);
 	tcase_add_test(t, test_too_many);
 	suite_add_tcase(s, t);
 	return unit_main(s);

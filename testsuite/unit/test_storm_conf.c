@@ -234,6 +234,26 @@ START_TEST(test_policies)
 }
 END_TEST
 
+START_TEST(test_weights)
+{
+	char text[1024] = "QosWeight=";
+
+	good("QosWeight=high:3,low:1,most:16\n");
+	must(storm_conf_weight(&conf.gang, "high") == 3);
+	must(storm_conf_weight(&conf.gang, "HIGH") == 3);
+	must(storm_conf_weight(&conf.gang, "low") == 1);
+	must(storm_conf_weight(&conf.gang, "most") == 16);
+	must(storm_conf_weight(&conf.gang, "other") == 1);
+	must(storm_conf_weight(&conf.gang, NULL) == 1);
+	for (int i = 0; i < STORM_CONF_QOS; i++)
+		sprintf(text + strlen(text), "%sq%d:2", i ? "," : "", i);
+	good(text);
+	must(conf.gang.qoses == STORM_CONF_QOS);
+	strcat(text, ",more:2");
+	must(load(text) == SLURM_ERROR);
+}
+END_TEST
+
 /* Each policy's word and number. */
 START_TEST(test_policy_names)
 {
@@ -380,6 +400,18 @@ START_TEST(test_wrong_values)
 		{ "GangDebug", "perhaps" },
 		{ "GangAllow", "memory" },
 		{ "GangAllow", "gpus;licenses" },
+		{ "QosWeight", "high" },
+		{ "QosWeight", "high:" },
+		{ "QosWeight", ":2" },
+		{ "QosWeight", "high:0" },
+		{ "QosWeight", "high:17" },
+		{ "QosWeight", "high:-1" },
+		{ "QosWeight", "high:2x" },
+		{ "QosWeight", "high:2,low" },
+		{ "QosWeight", "high:2,High:3" },
+		{ "QosWeight", "high:99999999999999999999" },
+		{ "QosWeight", "a_name_of_more_than_63_letters_that_no_qos_of_"
+			       "any_site_will_have_in_its_database:2" },
 		{ "PartitionPolicy", "flexible" },
 		{ "PartitionPolicy", "a:" },
 		{ "PartitionPolicy", ":gang" },
@@ -784,6 +816,7 @@ int main(void)
 	tcase_add_test(c, test_rails);
 	tcase_add_test(c, test_gang);
 	tcase_add_test(c, test_policies);
+	tcase_add_test(c, test_weights);
 	tcase_add_test(c, test_policy_names);
 	tcase_add_test(c, test_contexts);
 	tcase_add_test(c, test_wrong_values);

@@ -194,6 +194,15 @@ static void checks_suspend(void)
 	error("storm: PreemptParameters has suspend_grace_time=0: the node may continue a job that was suspended between its turns; set it to 1 or more");
 }
 
+/* Only slurmdbd gives jobs a QOS. */
+static void checks_weights(const struct storm_gang_conf *conf)
+{
+	const char *storage = slurm_conf.accounting_storage_type;
+
+	if (conf->qoses && (!storage || !strstr(storage, "slurmdbd")))
+		error("storm: QosWeight in storm.conf has no effect, as without slurmdbd jobs have no QOS; set AccountingStorageType=accounting_storage/slurmdbd in slurm.conf");
+}
+
 static void checks_partition(const struct storm_gang_conf *conf,
 			     const part_record_t *part)
 {
@@ -220,6 +229,7 @@ void checks_warn(const struct storm_gang_conf *conf)
 	if (refusal)
 		error("storm: %s", refusal);
 	checks_suspend();
+	checks_weights(conf);
 	if (part_list) {
 		it = list_iterator_create(part_list);
 		while ((part = list_next(it)))

@@ -14,6 +14,7 @@
 
 #include "plan.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 
 /* -------------------------------------------------------- into matrices --- */
 
@@ -42,6 +43,7 @@ static bool plan_make_matrices(struct plan *p, const struct snapshot *s,
 /* A gang in a zone: a job, or all components of a heterogeneous job. */
 struct gang_columns {
 	uint64_t gang;
+	uint32_t weight; /* the most of its components' */
 	struct storm_idset columns;
 };
 
@@ -63,6 +65,7 @@ static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 		if (s->jobs[i].zone != zone)
 			continue;
 		all[n].gang = s->jobs[i].gang;
+		all[n].weight = s->jobs[i].weight;
 		storm_idset_union(&all[n++].columns, &s->jobs[i].columns);
 	}
 	qsort(all, n, sizeof(*all), plan_by_gang);
@@ -70,6 +73,8 @@ static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 		if (kept && all[kept - 1].gang == all[i].gang) {
 			storm_idset_union(&all[kept - 1].columns,
 					  &all[i].columns);
+			all[kept - 1].weight =
+				storm_max(all[kept - 1].weight, all[i].weight);
 			storm_idset_clear(&all[i].columns);
 		} else if (kept != i) {
 			all[kept++] = all[i];
@@ -114,6 +119,7 @@ static bool plan_update_zone(struct matrix *m, uint32_t zone,
 
 		if (rc != STORM_EEXIST)
 			err |= rc;
+		matrix_weigh(m, new[i].gang, new[i].weight);
 	}
 	err |= matrix_settle(m);
 	plan_gangs_free(old, nold);

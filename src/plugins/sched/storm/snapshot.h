@@ -37,6 +37,7 @@ struct snapshot_job {
 	uint64_t gang; /* shared by the components of a
 					   heterogeneous job */
 	uint32_t zone;
+	uint32_t weight;	    /* of its turns: matrix.h */
 	struct storm_idset columns; /* of the zone */
 	struct storm_idset nodes;   /* of the domain */
 };

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "slurm/slurm.h"
+#include "src/common/assoc_mgr.h"
 #include "src/common/bitstring.h"
 #include "src/common/job_resources.h"
 #include "src/common/list.h"
@@ -266,6 +267,22 @@ static bool snapshot_takes_turns(const struct making *m,
 	       job->job_resrcs && job->job_resrcs->node_bitmap;
 }
 
+/* Without slurmdbd a job has no QOS. */
+static uint32_t snapshot_weight(const struct making *m, const job_record_t *job)
+{
+	const slurmdb_qos_rec_t *qos = job->qos_ptr;
+	static bool told;
+
+	if (!m->conf->qoses || !qos)
+		return 1;
+	if (layout_fits_qos(qos))
+		return storm_conf_weight(m->conf, qos->name);
+	if (!told)
+		error("storm: QosWeight has no effect: slurmctld's records of QOS have other sizes than in the source that STORM was built with: build it with the source of exactly this Slurm");
+	told = true;
+	return 1;
+}
+
 static int snapshot_by_id(const void *a, const void *b)
 {
 	const struct snapshot_job *x = a, *y = b;
@@ -292,6 +309,7 @@ static void snapshot_take_jobs(struct making *m)
 		j = &m->s->jobs[m->s->njobs++];
 		j->job_id = job->job_id;
 		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
+		j->weight = snapshot_weight(m, job);
 		snapshot_take_columns(m, j, job->job_resrcs,
 				      job->part_ptr->node_bitmap);
 		if (j->columns.count)
@@ -312,16 +330,19 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out)
 				   .job = READ_LOCK,
 				   .node = READ_LOCK,
 				   .part = READ_LOCK };
+	assoc_mgr_lock_t qos_locks = { .qos = READ_LOCK };
 	struct making m = { .conf = conf, .s = out };
 
 	memset(out, 0, sizeof(*out));
 	lock_slurmctld(locks);
+	assoc_mgr_lock(&qos_locks);
 	m.nodes = node_record_count;
 	m.number = xcalloc(m.nodes + 1, sizeof(*m.number));
 	if (part_list && job_list) {
 		snapshot_take_zones(&m);
 		snapshot_take_jobs(&m);
 	}
+	assoc_mgr_unlock(&qos_locks);
 	unlock_slurmctld(locks);
 	xfree(m.number);
 	if (m.failed)

@@ -107,7 +107,7 @@ static int matrix_make_room(struct matrix *m)
 int matrix_add(struct matrix *m, uint64_t job,
 	       const struct storm_idset *columns)
 {
-	struct matrix_job j = { .id = job };
+	struct matrix_job j = { .id = job, .weight = 1 };
 	uint32_t at = matrix_find(m, job);
 
 	if (!columns->count ||
@@ -156,6 +156,19 @@ int matrix_shrink(struct matrix *m, uint64_t job,
 	storm_idset_clear(&j->columns);
 	j->columns = left;
 	m->changed = true;
+	return STORM_OK;
+}
+
+int matrix_weigh(struct matrix *m, uint64_t job, uint32_t weight)
+{
+	struct matrix_job *j = matrix_lookup(m, job);
+
+	if (!weight || weight > MATRIX_WEIGHT_MAX)
+		return STORM_EINVAL;
+	if (!j)
+		return STORM_ENOENT;
+	m->changed |= j->weight != weight;
+	j->weight = weight;
 	return STORM_OK;
 }
 

@@ -11,9 +11,14 @@
  * enough for every group to go round a whole number of times, or, beyond
  * MATRIX_CYCLE slots, nearly so.
  *
+ * A job has a *weight*.  A group's round has as many slots for each row as its
+ * heaviest job has weight, spread over the round.  So of two jobs that share a
+ * column, one of weight 3 has three turns for each turn of one of weight 1.
+ *
  * What holds after matrix_settle():
  *  - in each slot, at most one job runs on a column;
- *  - each job runs in each round of its group, hence in each cycle;
+ *  - each job runs in each round of its group as often as its weight says, hence
+ *    in each cycle;
  *  - no column is idle in a slot in which some job could run on it, with all of
  *    that job's columns (alternate scheduling);
  *  - a group takes as few rows as possible.  No fewer than the most jobs on one
@@ -46,6 +51,7 @@
 
 #define MATRIX_ROWS_MAX 256
 #define MATRIX_CYCLE 60 /* it has many divisors */
+#define MATRIX_WEIGHT_MAX 16
 
 struct matrix;
 
@@ -67,6 +73,10 @@ int matrix_add(struct matrix *m, uint64_t job,
  * an error. */
 int matrix_shrink(struct matrix *m, uint64_t job,
 		  const struct storm_idset *columns);
+
+/* Give a job this weight, 1 to MATRIX_WEIGHT_MAX; a new one has 1.  STORM_OK,
+ * STORM_ENOENT or STORM_EINVAL. */
+int matrix_weigh(struct matrix *m, uint64_t job, uint32_t weight);
 
 /* A job has ended, or was suspended.  STORM_OK or STORM_ENOENT. */
 int matrix_remove(struct matrix *m, uint64_t job);
@@ -99,7 +109,7 @@ static inline bool matrix_shared(const struct matrix *m)
  */
 const struct storm_idset *matrix_slots(const struct matrix *m, uint64_t job);
 
-/* Rows in a round of the job's group; 0: as NULL above. */
+/* Slots in a round of the job's group; 0: as NULL above. */
 uint32_t matrix_round(const struct matrix *m, uint64_t job);
 
 #endif

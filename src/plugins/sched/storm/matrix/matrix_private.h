@@ -16,7 +16,8 @@ struct matrix_job {
 	struct storm_idset columns;
 	struct storm_idset slots; /* of the cycle, when it was settled */
 	uint32_t row;		  /* its own, in its group */
-	uint32_t round;		  /* rows of its group; 0: not settled */
+	uint32_t round;		  /* slots of its group's; 0: not settled */
+	uint32_t weight;
 };
 
 struct matrix {

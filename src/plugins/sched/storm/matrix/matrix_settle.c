@@ -1,6 +1,6 @@
 /*
- * matrix_settle.c - after changes: rows are spared, idle columns filled, and
- * the cycle is made.
+ * matrix_settle.c - after changes: rows are spared, a round is made of them, idle
+ * columns are filled, and the cycle is made.
  *
  * A group that takes more rows than its fullest column has jobs has to spare some,
  * by exchanges between its rows (exchange.c), so that most jobs stay in theirs, or
@@ -42,8 +42,8 @@ struct settle {
 	uint32_t nbusy;
 	/* the result, per job */
 	uint32_t *own, *round, *given;
-	struct storm_idset *in; /* the group's rows that it runs in */
-	uint32_t rows, cycle;
+	struct storm_idset *in; /* the slots of the round that it runs in */
+	uint32_t rows, rounds, cycle; /* most rows, longest round */
 };
 
 static const struct storm_idset *settle_columns(const struct settle *s,
@@ -303,7 +303,8 @@ static struct policy_job settle_policy_job(const struct settle *s, uint32_t k)
 {
 	return (struct policy_job) { .id = s->m->jobs[s->g[k]].id,
 				     .columns = settle_columns(s, k),
-				     .given = s->given[s->g[k]] };
+				     .given = s->given[s->g[k]],
+				     .weight = s->m->jobs[s->g[k]].weight };
 }
 
 static int settle_by_policy(const void *a, const void *b, void *arg)
@@ -317,23 +318,39 @@ static int settle_by_policy(const void *a, const void *b, void *arg)
 	return first ? first : (x < y ? -1 : x > y);
 }
 
-static int settle_give(struct settle *s, uint32_t k, uint32_t row)
+static int settle_give(struct settle *s, uint32_t k, uint32_t slot)
 {
 	settle_flip(s, k, 0);
-	s->row[k] = row;
+	s->row[k] = slot;
 	s->given[s->g[k]]++;
-	return storm_idset_add(&s->in[s->g[k]], row, row);
+	return storm_idset_add(&s->in[s->g[k]], slot, slot);
 }
 
-/* Fill one row: first its own jobs, then all that fit, in the policy's order. */
-static int settle_fill_row(struct settle *s, uint32_t row)
+/* A row in a group's round. */
+struct settle_visits {
+	uint32_t all, had; /* slots: of the round, and up to now */
+	int64_t credit;
+};
+
+/* The job's slots in a round of its row. */
+static uint32_t settle_own_slots(const struct settle *s, uint32_t k,
+				 uint32_t unit)
+{
+	return (s->m->jobs[s->g[k]].weight + unit - 1) / unit;
+}
+
+/* Fill one slot of a row: first its own jobs that have not had all of theirs, then
+ * all that fit, in the policy's order. */
+static int settle_fill_slot(struct settle *s, uint32_t slot, uint32_t row,
+			    uint32_t had, uint32_t unit)
 {
 	int err = STORM_OK;
 
 	for (uint32_t k = 0; k < s->n; k++) {
 		s->row[k] = NO_ROW;
-		if (s->own[s->g[k]] == row)
-			err |= settle_give(s, k, row);
+		if (s->own[s->g[k]] == row &&
+		    had < settle_own_slots(s, k, unit))
+			err |= settle_give(s, k, slot);
 	}
 	settle_sort(s, settle_by_policy);
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -341,25 +358,81 @@ static int settle_fill_row(struct settle *s, uint32_t row)
 
 		if (s->row[k] == NO_ROW &&
 		    row_fits(s->busy[0], settle_columns(s, k)))
-			err |= settle_give(s, k, row);
+			err |= settle_give(s, k, slot);
 	}
 	for (uint32_t k = 0; k < s->n; k++)
-		if (s->row[k] == row)
+		if (s->row[k] == slot)
 			settle_flip(s, k, 0);
 	return err ? STORM_ENOMEM : STORM_OK;
 }
 
-static uint32_t settle_common_multiple(uint32_t a, uint32_t b)
+static uint32_t settle_common_divisor(uint32_t x, uint32_t y)
 {
-	uint32_t x = a, y = b;
-
 	while (y) {
 		uint32_t rest = x % y;
 
 		x = y;
 		y = rest;
 	}
-	return a / x * b;
+	return x;
+}
+
+/* The slots of each row by its heaviest job.  Returns those of the round. */
+static uint32_t settle_count_slots(const struct settle *s, uint32_t rows,
+				   uint32_t unit, struct settle_visits *row)
+{
+	uint32_t round = 0;
+
+	memset(row, 0, rows * sizeof(*row));
+	for (uint32_t k = 0; k < s->n; k++) {
+		struct settle_visits *v = &row[s->own[s->g[k]]];
+
+		if (settle_own_slots(s, k, unit) > v->all)
+			v->all = settle_own_slots(s, k, unit);
+	}
+	for (uint32_t r = 0; r < rows; r++)
+		round += row[r].all;
+	return round;
+}
+
+/* The next row of the round: each gains what it is due, and the one that has gained
+ * most pays for all.  So a row's slots are spread evenly (smooth weighted round
+ * robin). */
+static uint32_t settle_next_row(struct settle_visits *row, uint32_t rows,
+				uint32_t round)
+{
+	uint32_t best = 0;
+
+	for (uint32_t r = 0; r < rows; r++) {
+		row[r].credit += row[r].all;
+		if (row[r].credit > row[best].credit)
+			best = r;
+	}
+	row[best].credit -= round;
+	return best;
+}
+
+/* Make the group's round of its rows: its slots, or 0: out of memory.  Weights that
+ * the map has no room for are made smaller. */
+static uint32_t settle_round(struct settle *s, uint32_t rows)
+{
+	struct settle_visits row[MATRIX_ROWS_MAX];
+	uint32_t unit = 0, round;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		unit = settle_common_divisor(s->m->jobs[s->g[k]].weight, unit);
+	if (rows == 1)
+		unit = MATRIX_WEIGHT_MAX;
+	while ((round = settle_count_slots(s, rows, unit, row)) >
+	       MATRIX_ROWS_MAX)
+		unit *= 2;
+	for (uint32_t t = 0; t < round; t++) {
+		uint32_t r = settle_next_row(row, rows, round);
+
+		if (settle_fill_slot(s, t, r, row[r].had++, unit))
+			return 0;
+	}
+	return round;
 }
 
 /* As s->row has it: how many rows. */
@@ -378,6 +451,7 @@ static uint32_t settle_move_in(struct settle *s)
 static int settle_group(struct settle *s)
 {
 	uint32_t rows = settle_squeeze(s), least = settle_group_load(s);
+	uint32_t round;
 
 	if (rows_make(&s->busy, &s->nbusy, rows, s->m->columns))
 		return STORM_ENOMEM;
@@ -386,19 +460,23 @@ static int settle_group(struct settle *s)
 		rows = settle_move_in(s);
 	if (rows > MATRIX_ROWS_MAX)
 		return STORM_OK;
+	round = settle_round(s, rows);
+	if (!round)
+		return STORM_ENOMEM;
 	for (uint32_t k = 0; k < s->n; k++)
-		s->round[s->g[k]] = rows;
-	for (uint32_t r = 0; r < rows; r++)
-		if (settle_fill_row(s, r))
-			return STORM_ENOMEM;
+		s->round[s->g[k]] = round;
 	if (rows > s->rows)
 		s->rows = rows;
+	if (round > s->rounds)
+		s->rounds = round;
 	if (s->cycle <= MATRIX_CYCLE)
-		s->cycle = settle_common_multiple(s->cycle, rows);
+		s->cycle = s->cycle / settle_common_divisor(s->cycle, round) *
+			   round;
 	return STORM_OK;
 }
 
-/* From the rows of its group that a job runs in, in s->in, to its slots. */
+/* From the slots of its group's round that a job runs in, in s->in, to those of the
+ * cycle. */
 static int settle_unroll(struct settle *s, uint32_t job)
 {
 	struct storm_idset slots = { 0 };
@@ -430,7 +508,7 @@ static int settle_groups(struct settle *s)
 		if (settle_group(s))
 			return STORM_ENOMEM;
 	if (s->cycle > MATRIX_CYCLE)
-		s->cycle = s->rows > MATRIX_CYCLE ? s->rows : MATRIX_CYCLE;
+		s->cycle = s->rounds > MATRIX_CYCLE ? s->rounds : MATRIX_CYCLE;
 	for (uint32_t i = 0; i < s->m->njobs; i++)
 		if (settle_unroll(s, i))
 			return STORM_ENOMEM;

@@ -44,7 +44,8 @@ struct policy_rows {
 struct policy_job {
 	uint64_t id;
 	const struct storm_idset *columns;
-	uint32_t given; /* rows of the round that it has by now */
+	uint32_t given; /* slots of the round that it has by now */
+	uint32_t weight;
 };
 
 struct policy_slot {

@@ -67,11 +67,14 @@ static uint32_t policy_gang_choose_row(const struct policy_rows *r,
 	return best != POLICY_NONE ? best : first;
 }
 
-/* Those with the fewest rows first. */
+/* Those with the fewest slots for their weight first. */
 static int policy_gang_fill(const struct policy_job *a,
 			    const struct policy_job *b)
 {
-	return a->given < b->given ? -1 : a->given > b->given;
+	uint64_t x = (uint64_t) a->given * b->weight;
+	uint64_t y = (uint64_t) b->given * a->weight;
+
+	return x < y ? -1 : x > y;
 }
 
 /* Round robin; after a change of the map the slot that has waited longest. */
