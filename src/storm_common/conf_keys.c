@@ -351,6 +351,20 @@ static bool conf_parse_local(struct storm_conf *c, void *field, const char *v)
 	return conf_parse_list(c, v, conf_parse_one_local);
 }
 
+static bool conf_parse_one_limit(struct storm_conf *c, char *s)
+{
+	struct storm_conf_partition *p = conf_partition_entry(c, s);
+
+	if (p)
+		p->limit_by_turns = true;
+	return p;
+}
+
+static bool conf_parse_limits(struct storm_conf *c, void *field, const char *v)
+{
+	return conf_parse_list(c, v, conf_parse_one_limit);
+}
+
 /* Each partition once: which of two policies would count? */
 static bool conf_parse_one_policy(struct storm_conf *c, char *s)
 {
@@ -517,6 +531,8 @@ static const struct conf_key keys[] = {
 	OTHER("PartitionPolicy", gang, conf_parse_policies,
 	      "PARTITION:POLICY, at most 32 of them, separated by commas, each partition once; each policy gang, flexible or local"),
 	OTHER("LocalPartitions", gang, conf_parse_local,
+	      "at most 32 names of partitions, separated by commas"),
+	OTHER("TimeLimitByTurns", gang, conf_parse_limits,
 	      "at most 32 names of partitions, separated by commas"),
 	OTHER("QosWeight", gang, conf_parse_weights,
 	      "QOS:WEIGHT, at most 32 of them, separated by commas, each QOS once; each weight 1 to 16"),

@@ -30,7 +30,8 @@ struct storm_conf_partition {
 	char name[64];
 	uint64_t quantum; /* ns; 0: not given */
 	bool local;	  /* no gang scheduling, even if jobs share */
-	bool turns;	  /* `policy` is given */
+	bool limit_by_turns;
+	bool turns; /* `policy` is given */
 	enum gang_policy policy;
 };
 

@@ -1244,7 +1244,7 @@ static void conf(void)
 		"ReceiveQueue=64\nStrobeReceiveQueue=32768\nStrobeMTU=2048\n",
 		"Base=builtin\nPacking=buddy\nQuantum=2.5ms\nGangAllow=gpus,"
 		"licenses\nPartitionQuantum=a:100us,b:3s\n"
-		"PartitionPolicy=b:flexible,d:Local\nQosWeight=high:3,low:1\nLocalPartitions=a,c\nFreezer=signals\nGangDebug=no\nAgentCPUs=0,2-3\n",
+		"PartitionPolicy=b:flexible,d:Local\nQosWeight=high:3,low:1\nTimeLimitByTurns=a,b\nLocalPartitions=a,c\nFreezer=signals\nGangDebug=no\nAgentCPUs=0,2-3\n",
 		"ContextCount=1000\nContextGroupBase=239.7.0.0\n",
 		"Port = 80 # as\\\n  it was\n\nWindow=\"64K\"\n",
 	};

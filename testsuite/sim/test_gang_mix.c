@@ -56,6 +56,7 @@ struct job {
 	uint64_t left;			   /* ns that it still has to run */
 	struct storm_idset nodes, columns; /* of the cluster, of the zone */
 	uint64_t had;	 /* ns with its slots, as rota counts */
+	uint64_t stood;	 /* ns out of them, the same */
 	uint64_t waited; /* since its last turn, quanta x 1000 */
 	uint32_t row;	 /* select's */
 	uint32_t weight;
@@ -274,7 +275,7 @@ static void start(struct job *j)
 {
 	j->state = RUNNING;
 	j->waited = 0;
-	j->had = 0;
+	j->had = j->stood = 0;
 	j->mapped = false;
 	occupy(j, 1);
 	w.live[w.nlive++] = j;
@@ -353,7 +354,7 @@ static void resume(struct job *j)
 	j->state = RUNNING;
 	occupy(j, 1);
 	j->waited = 0;
-	j->had = 0;
+	j->had = j->stood = 0;
 }
 
 /* What scontrol update NumNodes does: the last ones are given back. */
@@ -720,7 +721,7 @@ static void switch_jobs(void)
 		if (j->state != RUNNING)
 			continue;
 		if (!g && j->mapped)
-			j->had = 0;
+			j->had = j->stood = 0;
 		j->mapped = g;
 		j->on = !g || !w.frozen[j->zone] ||
 			storm_idset_has(&g->rows, w.slot[j->zone]);
@@ -730,6 +731,7 @@ static void switch_jobs(void)
 static void job_goes(struct job *j, uint64_t ns)
 {
 	if (!j->on) {
+		j->stood += ns;
 		j->waited += ns * 1000 / w.quantum[j->zone];
 		if (j->waited > w.turns_waited)
 			w.turns_waited = j->waited;
@@ -758,6 +760,7 @@ static void check_accounts(void)
 		const struct job *j = &w.job[w.map.jobs[i].job_id - 1];
 
 		must(rota_given(w.rota, i, w.now) == j->had);
+		must(rota_waited(w.rota, i, w.now) == j->stood);
 	}
 }
 

@@ -68,6 +68,7 @@ START_TEST(test_cycle)
 	rota_stats(r, &st);
 	must(st.switches == 12 && !st.repeats && !st.late);
 	must(rota_given(r, 0, START + 120 * MS) == 44 * MS);
+	must(rota_waited(r, 0, START + 120 * MS) == 76 * MS);
 	rota_destroy(r);
 }
 END_TEST

@@ -77,8 +77,10 @@ END_TEST
 START_TEST(test_life)
 {
 	static const uint32_t alone[] = { 5 }, both[] = { 5, 7 };
-	struct strober_given given[2] = { { .job_id = 5, .ns = 100 },
-					  { .job_id = 7, .ns = 40 } };
+	struct strober_given given[2] = {
+		{ .job_id = 5, .ns = 100, .waited = 40 },
+		{ .job_id = 7, .ns = 40, .waited = 100 }
+	};
 	struct shares s = { 0 };
 	struct plan p = { 0 };
 
@@ -93,7 +95,7 @@ START_TEST(test_life)
 
 		must(x->slots == 1 && x->cycle == 2 && x->round == 2);
 		must(x->quantum == 20 * STORM_MS && x->fresh);
-		must(x->had == given[i].ns);
+		must(x->had == given[i].ns && x->waited == given[i].waited);
 	}
 	must(of(&s, 5)->slot != of(&s, 7)->slot);
 	/* 7 is suspended, and then the strober counts from nothing */
@@ -104,10 +106,12 @@ START_TEST(test_life)
 	must(!of(&s, 7)->slots && of(&s, 7)->had == 50);
 	must(!s.node[0].jobs);
 	look(&p, both, 2);
-	given[0].ns = 0;
+	given[0].ns = given[0].waited = 0;
 	given[1].ns = 3;
+	given[1].waited = 2;
 	shares_update(&s, &p, given, 2);
 	must(of(&s, 5)->had == 100 && of(&s, 7)->had == 53);
+	must(of(&s, 5)->waited == 40 && of(&s, 7)->waited == 102);
 	given[1].ns = 10;
 	shares_update(&s, &p, given, 2);
 	must(of(&s, 7)->had == 60);

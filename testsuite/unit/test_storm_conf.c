@@ -234,6 +234,16 @@ START_TEST(test_policies)
 }
 END_TEST
 
+START_TEST(test_limits)
+{
+	good("TimeLimitByTurns=a,b\nPartitionQuantum=a:10\n");
+	must(storm_conf_partition(&conf.gang, "a")->limit_by_turns);
+	must(storm_conf_partition(&conf.gang, "b")->limit_by_turns);
+	good("PartitionQuantum=a:10\n");
+	must(!storm_conf_partition(&conf.gang, "a")->limit_by_turns);
+}
+END_TEST
+
 START_TEST(test_weights)
 {
 	char text[1024] = "QosWeight=";
@@ -816,6 +826,7 @@ int main(void)
 	tcase_add_test(c, test_rails);
 	tcase_add_test(c, test_gang);
 	tcase_add_test(c, test_policies);
+	tcase_add_test(c, test_limits);
 	tcase_add_test(c, test_weights);
 	tcase_add_test(c, test_policy_names);
 	tcase_add_test(c, test_contexts);

@@ -144,10 +144,11 @@ START_TEST(test_what_it_tells)
 	run("exec 1>&0\n"
 	    "p() { printf \"$1\\\\0\\\\0\\\\0\"; }\n"
 	    "z() { head -c $1 /dev/zero; }\n"
-	    "p '\\004'; p '\\120'; z 44; p '\\002'; "
-	    "p '\\005'; z 4; p '\\007'; z 4; p '\\006'; z 4; p '\\010'; z 4\n"
-	    "p '\\004'; p '\\120'; z 44; p '\\002'; "
-	    "p '\\006'; z 4; p '\\011'; z 4; p '\\012'; z 4; p '\\013'; z 4\n"
+	    "j() { p $1; z 4; p $2; z 4; p $3; z 4; }\n"
+	    "p '\\004'; p '\\140'; z 44; p '\\002'; "
+	    "j '\\005' '\\007' '\\001'; j '\\006' '\\010' '\\002'\n"
+	    "p '\\004'; p '\\140'; z 44; p '\\002'; "
+	    "j '\\006' '\\011' '\\003'; j '\\012' '\\013' '\\004'\n"
 	    "p '\\004'; p '\\004'; z 4\n"
 	    "p '\\005'; p '\\020'; p '\\001'; z 4; p '\\015'; z 4\n"
 	    "exec cat >/dev/null");
@@ -159,6 +160,8 @@ START_TEST(test_what_it_tells)
 	must(given[0].job_id == 5 && given[0].ns == 7);
 	must(given[1].job_id == 6 && given[1].ns == 9);
 	must(given[2].job_id == 10 && given[2].ns == 11);
+	must(given[0].waited == 1 && given[1].waited == 3);
+	must(given[2].waited == 4);
 	xfree(given);
 	must(!strober_watch_given(&given) && !given);
 	/* other nodes: no report about these */

@@ -21,6 +21,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "shares.h"
+#include "time_limit.h"
 
 #define TAG "storm:"
 #define OUT_MAX 200 /* characters of a list of nodes */
@@ -106,25 +107,29 @@ static char *comments_job_word(const struct share *s, const char *out)
 	}
 	return xstrdup_printf(
 		TAG
-		"turns=%u/%u,quantum=%gms,had=%.1fs,slot=%u/%u,missed=%lu%s%s",
+		"turns=%u/%u,quantum=%gms,had=%.1fs,waited=%.1fs,slot=%u/%u,missed=%lu%s%s",
 		s->slots / a, s->cycle / a, s->quantum / 1e6, s->had / 1e9,
-		s->slot, s->round, (unsigned long) s->missed,
+		s->waited / 1e9, s->slot, s->round, (unsigned long) s->missed,
 		out ? ",out=" : "", out ? out : "");
 }
 
 /* Continue the account that an earlier slurmctld has written. */
 static void comments_read_back(struct share *s, char *text)
 {
-	char *had, *missed;
+	char *had, *waited, *missed;
 
 	text = comments_is_ours(text);
 	had = xstrstr(text, ",had=");
+	waited = xstrstr(text, ",waited=");
 	missed = xstrstr(text, ",missed=");
 	if (had)
 		s->had_before += (uint64_t) (strtod(had + 5, NULL) * 1e9);
+	if (waited)
+		s->waited_before += (uint64_t) (strtod(waited + 8, NULL) * 1e9);
 	if (missed)
 		s->missed += strtoull(missed + 8, NULL, 10);
 	s->had = s->had_before + s->counted;
+	s->waited = s->waited_before + s->waited_counted;
 	s->fresh = false;
 }
 
@@ -138,6 +143,7 @@ static void comments_put_job(job_record_t *job, const char *word)
 }
 
 static void comments_write_job(const struct shares *all, const struct plan *p,
+			       const struct storm_gang_conf *conf,
 			       struct share *s)
 {
 	job_record_t *job = find_job_record(s->job_id);
@@ -156,6 +162,7 @@ static void comments_write_job(const struct shares *all, const struct plan *p,
 		out = comments_out(all, p, s);
 	word = comments_job_word(s, out);
 	comments_put_job(job, word);
+	time_limit_move(conf, job, s->waited);
 	xfree(word);
 	xfree(out);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
@@ -189,7 +196,8 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 	return s->jobs || s->out;
 }
 
-void shares_write(struct shares *s, const struct plan *p)
+void shares_write(struct shares *s, const struct plan *p,
+		  const struct storm_gang_conf *conf)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK, .node = WRITE_LOCK };
 	bool shown = false, any = s->njobs || s->shown;
@@ -200,7 +208,7 @@ void shares_write(struct shares *s, const struct plan *p)
 		return;
 	lock_slurmctld(locks);
 	for (uint32_t i = 0; i < s->njobs; i++)
-		comments_write_job(s, p, &s->job[i]);
+		comments_write_job(s, p, conf, &s->job[i]);
 	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
 		shown |= comments_write_node(s, p, i);
 	unlock_slurmctld(locks);

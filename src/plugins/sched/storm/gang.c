@@ -171,7 +171,7 @@ static void gang_comment(struct gang *g)
 	missed = xcalloc(g->plan.now.nnodes + 1, sizeof(*missed));
 	if (strober_watch_missed(missed, g->plan.now.nnodes))
 		shares_missed(&g->shares, &g->plan, missed, g->plan.now.nnodes);
-	shares_write(&g->shares, &g->plan);
+	shares_write(&g->shares, &g->plan, &g->conf);
 	shares_forget(&g->shares);
 	xfree(missed);
 	xfree(given);

@@ -91,12 +91,16 @@ static void shares_take_nodes(struct shares *s, const struct plan *p)
 
 /* The strober counts from the time at which a job enters its map.  So its count
  * restarts after a suspend, and with another strober. */
-static void shares_account(struct share *x, uint64_t ns)
+static void shares_account(struct share *x, const struct strober_given *g)
 {
-	if (ns < x->counted)
+	if (g->ns < x->counted) {
 		x->had_before += x->counted;
-	x->counted = ns;
-	x->had = x->had_before + ns;
+		x->waited_before += x->waited_counted;
+	}
+	x->counted = g->ns;
+	x->waited_counted = g->waited;
+	x->had = x->had_before + g->ns;
+	x->waited = x->waited_before + g->waited;
 }
 
 void shares_update(struct shares *s, const struct plan *p,
@@ -113,7 +117,7 @@ void shares_update(struct shares *s, const struct plan *p,
 		struct share *x = shares_lookup(s, given[i].job_id);
 
 		if (x)
-			shares_account(x, given[i].ns);
+			shares_account(x, &given[i]);
 	}
 }
 

@@ -21,10 +21,12 @@ struct share {
 	uint64_t quantum;     /* ns */
 	uint64_t had;	      /* ns that it has run while it shared */
 	uint64_t missed;      /* strobes that its nodes missed meanwhile */
+	uint64_t waited;      /* ns that it has stood out of its turns */
 	/* ns of `had`: before the strober's present count, and that count */
 	uint64_t had_before, counted;
-	bool fresh; /* not written anywhere yet */
-	bool gone;  /* slurmctld has forgotten the job */
+	uint64_t waited_before, waited_counted; /* the same of `waited` */
+	bool fresh;				/* not written anywhere yet */
+	bool gone; /* slurmctld has forgotten the job */
 };
 
 struct node_share {
@@ -63,8 +65,10 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 /* Drop the jobs that slurmctld has forgotten. */
 void shares_forget(struct shares *s);
 
-/* Write all accounts where users read them (comments.c).  Takes slurmctld's job
- * and node write locks for a moment. */
-void shares_write(struct shares *s, const struct plan *p);
+/* Write all accounts where users read them (comments.c), and move the ends of jobs
+ * whose time limit counts turns (time_limit.h).  Takes slurmctld's job and node
+ * write locks for a moment. */
+void shares_write(struct shares *s, const struct plan *p,
+		  const struct storm_gang_conf *conf);
 
 #endif

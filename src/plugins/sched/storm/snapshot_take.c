@@ -1,7 +1,8 @@
 /*
  * snapshot_take.c - take a snapshot: copy gang partitions, their nodes and
  * cores, and the jobs that run there, under slurmctld's read locks.  Only this
- * file, checks.c, comments.c and sched_storm.c depend on slurmctld's internals.
+ * file, checks.c, comments.c, time_limit.c and sched_storm.c depend on slurmctld's
+ * internals.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

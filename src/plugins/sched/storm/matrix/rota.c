@@ -28,6 +28,7 @@ struct zone {
 
 struct rota_history {
 	uint64_t given, last; /* in maps before this one */
+	uint64_t since;	      /* in all maps */
 };
 
 struct rota {
@@ -73,6 +74,11 @@ uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now)
 	if (!rota_shared(r, j->zone) || storm_idset_has(&j->rows, z->now))
 		ns += now - z->since;
 	return ns;
+}
+
+uint64_t rota_waited(const struct rota *r, uint32_t i, uint64_t now)
+{
+	return now - r->jobs[i].since - rota_given(r, i, now);
 }
 
 /* --------------------------------------------- from one map to the next --- */
@@ -136,11 +142,11 @@ static void rota_inherit(struct rota *r, const struct rota *before,
 		uint32_t old =
 			rota_job_index(&before->map, r->map.jobs[i].job_id);
 
-		r->jobs[i].last = now; /* a new job waits from now on */
 		if (old == NO_SLOT)
 			continue;
 		r->jobs[i].given = rota_given(before, old, now);
 		r->jobs[i].last = rota_job_last(before, old, now);
+		r->jobs[i].since = before->jobs[old].since;
 		rota_carry_on(r, before, i, old, now);
 	}
 	r->stats = before->stats;
@@ -224,6 +230,9 @@ struct rota *rota_create(struct gang_map *map, uint64_t digest,
 		return NULL;
 	}
 	memset(map, 0, sizeof(*map));
+	/* a new job waits from now on */
+	for (uint32_t i = 0; i < r->map.njobs; i++)
+		r->jobs[i].last = r->jobs[i].since = now;
 	if (before) {
 		r->paused = before->paused;
 		rota_inherit(r, before, now);

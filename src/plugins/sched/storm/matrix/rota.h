@@ -45,6 +45,9 @@ void rota_continue(struct rota *r, uint64_t now);
 /* The ns that job i of the map has had in its slots, over all maps. */
 uint64_t rota_given(const struct rota *r, uint32_t i, uint64_t now);
 
+/* The ns that it has stood meanwhile, out of its slots. */
+uint64_t rota_waited(const struct rota *r, uint32_t i, uint64_t now);
+
 struct rota_stats {
 	uint64_t switches; /* slots begun */
 	uint64_t repeats;

@@ -363,6 +363,7 @@ struct strober_frame *strobe_clock_report(void)
 		for (uint32_t i = 0; i < m->njobs; i++) {
 			g[i].job_id = m->jobs[i].job_id;
 			g[i].ns = rota_given(clk.rota, i, now);
+			g[i].waited = rota_waited(clk.rota, i, now);
 		}
 		clk.latest = 0;
 	}

@@ -61,7 +61,8 @@ struct strober_report {
 struct strober_given {
 	uint32_t job_id;
 	uint32_t pad;
-	uint64_t ns; /* time that it has had in its slots */
+	uint64_t ns;	 /* time that it has had in its slots */
+	uint64_t waited; /* ns out of them */
 };
 
 struct strober_missed {

@@ -1,0 +1,23 @@
+/*
+ * time_limit.h - a job's time limit counts what it has had of its cores, not what
+ * others had meanwhile (Quadrics paper, section 2), in the partitions of
+ * TimeLimitByTurns.  slurmctld ends a job at its end_time; that moves by the time
+ * that the job has stood out of its turns.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_TIME_LIMIT_H
+#define STORM_TIME_LIMIT_H
+
+#include <stdint.h>
+
+#include "src/slurmctld/slurmctld.h"
+#include "src/storm_common/storm_conf.h"
+
+/* The job has stood for so many ns in all.  Holds slurmctld's job write lock.  Does
+ * nothing in other partitions, and for a job that has no limit, does not run, or is
+ * being preempted. */
+void time_limit_move(const struct storm_gang_conf *conf, job_record_t *job,
+		     uint64_t waited);
+
+#endif
