@@ -14,6 +14,7 @@ import pytest
 
 pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
+from gang import cpu_mount
 from harness import LONG, STOCK, Cluster, LabError
 import long_rule
 from lab.release import MACHINES, RELEASES, chosen, number
@@ -91,6 +92,15 @@ def need_cgroup2():
     """The gang scheduling tests freeze in groups of that kind."""
     if "cgroup2" not in pathlib.Path("/proc/self/mounts").read_text():
         pytest.skip("SKIP: no control groups of version 2 here")
+
+
+def need_cpu_idle():
+    """PartitionPolicy flexible lets groups of version 1 give way in a lab."""
+    mount = cpu_mount()
+    if not mount or not (mount / "cpu.idle").exists() and \
+            not list(mount.glob("*/cpu.idle")):
+        pytest.skip("SKIP: no groups of version 1 with cpu.idle: use a host "
+                    "with Linux 5.15 that mounts the cpu controller so")
 
 
 def make(what, nodes, kind=Cluster, **options):

@@ -190,14 +190,19 @@ class Gang(Cluster):
                     pass
         return found
 
-    def cpu_groups(self, node):
-        """{step: whether it gives way (cpu.idle)}, of all labs on this host"""
-        found = {}
+    def cpu_group_paths(self, node):
+        """{step: its group that can give way (cpu.idle)}, of all labs on this
+        host"""
         mount = cpu_mount()
-        for path in mount.rglob(f"slurm-storm/{node}/*/cpu.idle") \
-                if mount else ():
+        return {p.parent.name: p.parent for p in
+                mount.rglob(f"slurm-storm/{node}/*/cpu.idle")} if mount else {}
+
+    def cpu_groups(self, node):
+        """{step: whether it gives way}, of all labs on this host"""
+        found = {}
+        for name, path in self.cpu_group_paths(node).items():
             try:
-                found[path.parent.name] = path.read_text().strip() == "1"
+                found[name] = (path / "cpu.idle").read_text().strip() == "1"
             except OSError:     # it has just ended
                 pass
         return found

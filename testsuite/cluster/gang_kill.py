@@ -5,6 +5,9 @@ long it takes until everything runs, and until the jobs take turns again.
 Two jobs share a core of each node, so at most one of them may run at a time. When
 both run, everything runs. The test reads cgroup.freeze, which has what the agent
 ordered: no task need run for it, so a busy machine does not falsify the result.
+
+With the policy flexible one of them sleeps, and the other runs in its turns, too, but
+gives way: cpu.idle. Then everything runs when nothing gives way, either.
 """
 
 import os
@@ -37,30 +40,35 @@ class Steps:
     """The orders for the steps of each node, as files that stay open."""
 
     def __init__(self, cluster, nodes):
-        self.fds = {}
+        self.fds, self.idle = {}, {}
         for node in nodes:
             paths = cluster.group_paths(node)
             assert len(paths) == 2, f"{node} has {sorted(paths)}"
             self.fds[node] = [os.open(f"{p}/cgroup.freeze", os.O_RDONLY)
                               for p in paths]
+            idle = cluster.cpu_group_paths(node)
+            self.idle[node] = [os.open(f"{idle[p.name]}/cpu.idle", os.O_RDONLY)
+                               for p in paths if p.name in idle]
 
     def close(self):
-        for fds in self.fds.values():
+        for fds in (*self.fds.values(), *self.idle.values()):
             for fd in fds:
                 os.close(fd)
 
     def all_run(self, node):
         """Whether both run. Looks twice, because the turn may change between
         the looks at one job and the other."""
-        fds = self.fds[node]
+        fds = self.fds[node] + self.idle[node]
         return all(os.pread(fd, 1, 0) == b"0" for fd in fds + fds)
 
     def some_stand(self, node):
         return not self.all_run(node)
 
     def which(self, node):
-        """The job that alone runs there, or None."""
+        """The job that runs there alone, or while the other gives way, or None."""
         run = [os.pread(fd, 1, 0) == b"0" for fd in self.fds[node]]
+        for i, fd in enumerate(self.idle[node]):
+            run[i] &= os.pread(fd, 1, 0) == b"0"
         return run.index(True) if run.count(True) == 1 else None
 
     def take_turns(self, times=4, limit=60):
@@ -109,19 +117,24 @@ def calm():
 class Kills:
     """Runs faults on a Gang cluster. Call begin() before the first one."""
 
-    def __init__(self, cluster, seed, noise=None):
+    def __init__(self, cluster, seed, noise=None, policy="gang"):
         self.c = cluster
+        self.programs = ["spin 100000000",
+                         "block" if policy == "flexible" else "spin 100000000"]
         self.noise = noise      # reset(), worst(): measure the machine's noise
         self.random = random.Random(seed)
 
     def begin(self):
-        """Start two jobs that compute for ever, and wait until slurmctld has
+        """Start two jobs that go on for ever, and wait until slurmctld has
         saved them, because it must find them again."""
         c = self.c
-        for _ in range(2):
-            c.begin("{do} spin 100000000", nodes=c.nodes)
+        for program in self.programs:
+            c.begin("{do} " + program, nodes=c.nodes)
         until(lambda: len(c.jobs()) == 2, "two jobs")
         c.alternate()
+        if "block" in self.programs:
+            until(lambda: all(any(c.cpu_groups(n).values()) for n in c.names),
+                  "one job to fill the other's gaps on all nodes")
         save_jobs(c.lab, c.jobs()[0])
 
     def once(self, kind, sig):

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from conftest import make, need_cgroup2
+from conftest import make, need_cgroup2, need_cpu_idle
 from gang import NODES, Gang, cpu_mount
 from harness import until
 
@@ -47,11 +47,7 @@ class Flexible(Gang):
 @pytest.fixture(scope="module")
 def flexible():
     need_cgroup2()
-    mount = cpu_mount()
-    if not mount or not (mount / "cpu.idle").exists() and \
-            not list(mount.glob("*/cpu.idle")):
-        pytest.skip("SKIP: no groups of version 1 with cpu.idle: use a host "
-                    "with Linux 5.15 that mounts the cpu controller so")
+    need_cpu_idle()
     c = make("flexible", NODES, kind=Flexible,
              storm_conf={"PartitionPolicy": "gang:flexible"})
     yield c

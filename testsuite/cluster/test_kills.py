@@ -13,7 +13,7 @@ import signal
 import pytest
 
 import gang_kill
-from conftest import make, need_cgroup2
+from conftest import make, need_cgroup2, need_cpu_idle
 from gang import Gang
 from harness import LONG, until
 
@@ -22,12 +22,15 @@ pytestmark = pytest.mark.storm_only
 TIMES = 20 if LONG else 1
 
 
-@pytest.fixture(scope="module")
-def kills():
+@pytest.fixture(scope="module", params=["gang", "flexible"])
+def kills(request):
     need_cgroup2()
-    c = make("kills", 2, kind=Gang, quantum=20)
+    if request.param == "flexible":
+        need_cpu_idle()
+    c = make(f"kills{request.param}", 2, kind=Gang, quantum=20,
+             storm_conf={"PartitionPolicy": f"gang:{request.param}"})
     try:
-        k = gang_kill.Kills(c, seed=1)
+        k = gang_kill.Kills(c, seed=1, policy=request.param)
         k.begin()
         yield k
     finally:

@@ -128,6 +128,9 @@ def options(parser):
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--quantum", type=float, default=20,
                         help="quantum in milliseconds (default: 20)")
+    parser.add_argument("--policy", choices=("gang", "flexible"),
+                        default="gang", help="with flexible one of the jobs "
+                        "sleeps, and the other fills its gaps (default: gang)")
     parser.add_argument("--count", type=int, default=100,
                         help="faults of each kind (default: 100)")
     parser.add_argument("--seed", type=int, default=1)
@@ -160,7 +163,8 @@ def measure(args, result, table, lab, kills, kind):
 
 def run(args, result):
     table = result.table(
-        f"after a fault, {args.nodes} nodes, quantum {args.quantum:g} ms",
+        f"after a fault, {args.nodes} nodes, quantum {args.quantum:g} ms, "
+        f"policy {args.policy}",
         by=("fault", "until"),
         columns={**dict.fromkeys(SHARES, "ms"), "n": "", "never": ""},
         plot={"x": "fault", "y": ["p50", "max"], "log": "y",
@@ -170,11 +174,12 @@ def run(args, result):
     lab, children = None, Children()
     try:
         lab = Gang(f"gangkills{os.getpid()}", args.nodes,
-                   quantum=args.quantum)
+                   quantum=args.quantum,
+                   storm_conf={"PartitionPolicy": f"gang:{args.policy}"})
         noise = Noise(children) if args.noise else None
         for _ in range(args.busy):
             children.begin(compute)
-        kills = gang_kill.Kills(lab, args.seed, noise)
+        kills = gang_kill.Kills(lab, args.seed, noise, args.policy)
         kills.begin()
         for kind in args.kinds:
             measure(args, result, table, lab, kills, kind)
