@@ -167,8 +167,12 @@ def test_turns_by_weight(lab):
     third = submit(lab, "--qos=high")
     turns(lab, "3/7", high, third)
     turns(lab, "1/7", low)
-    edit(lab, "storm.conf", ("high:3", "normal:2,high:1"))
+    edit(lab, "storm.conf", ("high:3", "normal:2,high:1,hihg:5"))
     command(lab, "scontrol", "reconfigure")
+    said = "QosWeight in storm.conf names QOS %s, which slurmdbd does not have"
+    until(lambda: said % "hihg" in lab.log("ctl", "slurmctld"),
+          "a word about the QOS that there is not")
+    assert said % "normal" not in lab.log("ctl", "slurmctld")
     turns(lab, "1/4", high, third)
     turns(lab, "1/2", low)
     assert all(field(lab, j, "Restarts") == "0" and

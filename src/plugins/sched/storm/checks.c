@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "slurm/slurm.h"
+#include "src/common/assoc_mgr.h"
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
@@ -22,6 +23,7 @@
 #include "checks.h"
 #include "src/libstorm/base/clock.h"
 #include "src/slurm/compat.h"
+#include "src/slurm/layout.h"
 
 /* What a switch costs for each task of a node, to stop and continue it: see
  * Quantum in storm.conf(5). */
@@ -194,12 +196,36 @@ static void checks_suspend(void)
 	error("storm: PreemptParameters has suspend_grace_time=0: the node may continue a job that was suspended between its turns; set it to 1 or more");
 }
 
+static bool checks_is_qos(const char *name)
+{
+	assoc_mgr_lock_t locks = { .qos = READ_LOCK };
+	const slurmdb_qos_rec_t *qos;
+	list_itr_t *it;
+	bool found = false;
+
+	assoc_mgr_lock(&locks);
+	if (assoc_mgr_qos_list) {
+		it = list_iterator_create(assoc_mgr_qos_list);
+		while (!found && (qos = list_next(it)))
+			found = layout_fits_qos(qos) &&
+				!xstrcasecmp(qos->name, name);
+		list_iterator_destroy(it);
+	}
+	assoc_mgr_unlock(&locks);
+	return found;
+}
+
 /* Only slurmdbd gives jobs a QOS. */
 static void checks_weights(const struct storm_gang_conf *conf)
 {
 	const char *storage = slurm_conf.accounting_storage_type;
+	bool any = storage && strstr(storage, "slurmdbd");
 
-	if (conf->qoses && (!storage || !strstr(storage, "slurmdbd")))
+	for (uint32_t i = 0; any && i < conf->qoses; i++)
+		if (!checks_is_qos(conf->qos[i].name))
+			error("storm: QosWeight in storm.conf names QOS %s, which slurmdbd does not have; correct the name, or add it with sacctmgr",
+			      conf->qos[i].name);
+	if (conf->qoses && !any)
 		error("storm: QosWeight in storm.conf has no effect, as without slurmdbd jobs have no QOS; set AccountingStorageType=accounting_storage/slurmdbd in slurm.conf");
 }
 
