@@ -40,11 +40,12 @@ def moved(lab, job, minutes):
 
 
 def follows(lab, job, minutes):
-    """The end is where the job's account of waiting has it, to a second."""
+    """The end is where the job's account of waiting has it, and a little later, as
+    that account is some seconds old when slurmctld looks at the end."""
     def right():
         before = account(lab, job, "waited")
         late = moved(lab, job, minutes)
-        return 2 <= int(before) <= late <= account(lab, job, "waited")
+        return 2 <= before < late <= account(lab, job, "waited") + 5
 
     until(right, lambda: f"job {job} to end {account(lab, job, 'waited')} s later, "
           f"not {moved(lab, job, minutes)} s")
@@ -89,10 +90,10 @@ def test_end_moves(lab):
 
 @pytest.mark.long
 def test_whole_limit(lab):
-    """Two jobs of a minute: each ends after a minute of turns, as exactly as
-    slurmctld looks at limits, every 30 s."""
+    """Two jobs of a minute: each ends after a minute of turns or a little more, as
+    slurmctld looks at limits every 30 s."""
     jobs = [submit(lab, "-t1") for _ in "12"]
     running(lab, *jobs)
     for job in jobs:
         until(lambda: state(lab, job) == "TIMEOUT", "the limit", timeout=300)
-        assert 59 <= account(lab, job, "had") <= 95
+        assert 60 <= account(lab, job, "had") <= 80

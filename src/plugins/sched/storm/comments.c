@@ -162,7 +162,7 @@ static void comments_write_job(const struct shares *all, const struct plan *p,
 		out = comments_out(all, p, s);
 	word = comments_job_word(s, out);
 	comments_put_job(job, word);
-	time_limit_move(conf, job, s->waited);
+	time_limit_move(conf, job, s->waited, s->slots && s->slots < s->cycle);
 	xfree(word);
 	xfree(out);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);

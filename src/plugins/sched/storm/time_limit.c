@@ -11,6 +11,11 @@
 #include "src/libstorm/base/clock.h"
 #include "time_limit.h"
 
+/* s by which the account of a job that takes turns may be old when slurmctld looks at
+ * its end: the strober reports every second, the end moves every two, and in whole
+ * ones.  So a job rather has a little more than its limit than less. */
+#define ACCOUNT_AGE 4
+
 static bool time_limit_counts_turns(const struct storm_gang_conf *conf,
 				    const job_record_t *job)
 {
@@ -27,14 +32,15 @@ static bool time_limit_counts_turns(const struct storm_gang_conf *conf,
 /* From the start on, so that it survives what resumes a job, and a controller that
  * starts again.  Never back: slurmctld has added the time in which nodes boot. */
 void time_limit_move(const struct storm_gang_conf *conf, job_record_t *job,
-		     uint64_t waited)
+		     uint64_t waited, bool shares)
 {
 	time_t end;
 
 	if (!time_limit_counts_turns(conf, job))
 		return;
 	end = job->start_time + (time_t) job->time_limit * 60 +
-	      job->tot_sus_time + (time_t) (waited / STORM_SEC);
+	      job->tot_sus_time + (time_t) (waited / STORM_SEC) +
+	      (shares ? ACCOUNT_AGE : 0);
 	if (end > job->end_time)
 		job->end_time = job->end_time_exp = end;
 }

@@ -14,10 +14,10 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/storm_common/storm_conf.h"
 
-/* The job has stood for so many ns in all.  Holds slurmctld's job write lock.  Does
- * nothing in other partitions, and for a job that has no limit, does not run, or is
- * being preempted. */
+/* The job has stood for so many ns in all, and takes turns now, or not.  Holds
+ * slurmctld's job write lock.  Does nothing in other partitions, and for a job that
+ * has no limit, does not run, or is being preempted. */
 void time_limit_move(const struct storm_gang_conf *conf, job_record_t *job,
-		     uint64_t waited);
+		     uint64_t waited, bool shares);
 
 #endif
