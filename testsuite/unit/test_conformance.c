@@ -17,6 +17,9 @@
 /* Where a node is to be missed soon; by valgrind there is no time for more. */
 #define HEARTBEAT ((unit_by_valgrind() ? 500 : 50) * STORM_MS)
 
+/* A living node's thread may have to wait so long for a processor. */
+#define DEAD (STORM_SEC * (unit_slower() > 3 ? unit_slower() : 3))
+
 /* Until it holds, or patience is over. */
 #define until(cond)                                       \
 	({                                                \
@@ -531,7 +534,7 @@ START_TEST(test_heartbeat_of_the_dead)
 
 	nodes_seed(_i);
 	set.heartbeat = HEARTBEAT;
-	set.dead_timeout = 1000 * STORM_MS * unit_slower();
+	set.dead_timeout = DEAD;
 	nodes_open();
 	storm_node_destroy(host[dead]);
 	host[dead] = NULL;
@@ -632,8 +635,7 @@ START_TEST(test_node_dies)
 
 	nodes_seed(_i);
 	set.heartbeat = HEARTBEAT;
-	/* so long a living one's thread may have to wait for a processor */
-	set.dead_timeout = STORM_SEC * (unit_slower() > 3 ? unit_slower() : 3);
+	set.dead_timeout = DEAD;
 	conf = (struct storm_domain_conf) {
 		.nodes = list, .count = NODES, .set = set, .on_fault = on_fault
 	};
@@ -783,7 +785,7 @@ static void found(void)
 {
 	joined = UINT32_MAX;
 	set.heartbeat = HEARTBEAT;
-	set.dead_timeout = 1000 * STORM_MS * unit_slower();
+	set.dead_timeout = DEAD;
 	domain = next_owner();
 	for (uint32_t i = 0; i < NODES; i++) {
 		member[i] = storm_node_accept(host[i], true, PATIENCE);
