@@ -8,7 +8,8 @@
  *	each zone: u32 rows, u64 quantum, u8 policy, set of nodes;
  *	each job: u32 job id, u32 zone, set of rows, set of nodes
  *
- * The strobe: u8 format, u8 0, u16 zone, u32 slot, u64 version, u64 digest.
+ * The strobe: u8 format, u8 0, u16 zone, u32 slot, u64 version, u64 digest,
+ * u64 sent, u64 at, u64 next_at, u32 next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -22,7 +23,8 @@
 
 #define MAGIC 0x47414e47u
 #define MAP_FORMAT 2
-#define STROBE_FORMAT 1
+#define STROBE_FORMAT 2
+_Static_assert(GANG_STROBE_LEN <= STORM_STROBE_MAX, "too long");
 #define HEAD 28
 /* the fewest bytes of a zone and of a job: a set has at least one range */
 #define ZONE_MIN (4 + 8 + 1 + 3)
@@ -294,6 +296,10 @@ void gang_strobe_pack(const struct gang_strobe *s, uint8_t out[GANG_STROBE_LEN])
 	storm_put32(&o, s->slot);
 	storm_put64(&o, s->version);
 	storm_put64(&o, s->digest);
+	storm_put64(&o, s->sent);
+	storm_put64(&o, s->at);
+	storm_put64(&o, s->next_at);
+	storm_put32(&o, s->next);
 }
 
 int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len)
@@ -306,10 +312,15 @@ int gang_strobe_unpack(struct gang_strobe *s, const void *buf, size_t len)
 	t.slot = storm_get32(&in);
 	t.version = storm_get64(&in);
 	t.digest = storm_get64(&in);
+	t.sent = storm_get64(&in);
+	t.at = storm_get64(&in);
+	t.next_at = storm_get64(&in);
+	t.next = storm_get32(&in);
 	if (!in.bad && format != STROBE_FORMAT)
 		return STORM_EVERSION;
 	if (!storm_in_done(&in) || zero ||
-	    (t.slot >= GANG_ROWS_MAX && t.slot != GANG_SLOT_ALL))
+	    (t.slot >= GANG_ROWS_MAX && t.slot != GANG_SLOT_ALL) ||
+	    t.next >= GANG_ROWS_MAX || (t.next && !t.next_at))
 		return STORM_EINVAL;
 	*s = t;
 	return STORM_OK;

@@ -98,13 +98,21 @@ uint32_t gang_map_zone(const struct gang_map *m, uint32_t node);
 /* ------------------------------------------------------------- strobes --- */
 
 #define GANG_SLOT_ALL UINT32_MAX /* everything runs */
-#define GANG_STROBE_LEN 24
+#define GANG_STROBE_LEN 52
+#define GANG_LEAD_MAX (10 * STORM_MS)
 
+/* Times are ns of the sender's CLOCK_MONOTONIC.  A node that knows how far its
+ * own is from that (clock_offset.h) acts at the agreed time; others act when
+ * the strobe comes. */
 struct gang_strobe {
 	uint16_t zone;
 	uint32_t slot;	  /* the row whose time it is */
 	uint64_t version; /* of the map that it is by, and its digest */
 	uint64_t digest;
+	uint64_t sent;	  /* when this strobe was sent */
+	uint64_t at;	  /* when the slot begins; 0: at once */
+	uint64_t next_at; /* when the next one does; 0: nothing is planned */
+	uint32_t next;	  /* which one */
 };
 
 void gang_strobe_pack(const struct gang_strobe *s,

@@ -117,6 +117,7 @@ static void strobe(const uint8_t *buf, size_t len)
 	if (gang_strobe_unpack(&s, buf, len))
 		return;
 	must(s.slot < GANG_ROWS_MAX || s.slot == GANG_SLOT_ALL);
+	must(s.next < GANG_ROWS_MAX && (s.next_at || !s.next));
 	must(len == GANG_STROBE_LEN);
 	gang_strobe_pack(&s, again);
 	must(!memcmp(again, buf, len));

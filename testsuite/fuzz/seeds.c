@@ -1262,9 +1262,14 @@ static void conf(void)
 
 static void gang_strobes(void)
 {
-	struct gang_strobe s = {
-		.zone = 1, .slot = 3, .version = 5, .digest = 0xa1a2a3a4a5a6a7a8
-	};
+	struct gang_strobe s = { .zone = 1,
+				 .slot = 3,
+				 .version = 5,
+				 .digest = 0xa1a2a3a4a5a6a7a8,
+				 .sent = 1000 * STORM_SEC,
+				 .at = 1000 * STORM_SEC + 500 * STORM_US,
+				 .next_at = 1000 * STORM_SEC + 10 * STORM_MS,
+				 .next = 2 };
 
 	for (int all = 0; all < 2; all++) {
 		begin();

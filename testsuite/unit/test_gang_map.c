@@ -258,9 +258,14 @@ START_TEST(test_golden)
 			      .nzones = 1,
 			      .jobs = &j,
 			      .njobs = 1 };
-	const struct gang_strobe s = {
-		.zone = 1, .slot = 3, .version = 5, .digest = 0xa1a2a3a4a5a6a7a8
-	};
+	const struct gang_strobe s = { .zone = 1,
+				       .slot = 3,
+				       .version = 5,
+				       .digest = 0xa1a2a3a4a5a6a7a8,
+				       .sent = 0x1112131415161718,
+				       .at = 0x2122232425262728,
+				       .next_at = 0x3132333435363738,
+				       .next = 2 };
 	uint8_t strobe[GANG_STROBE_LEN];
 	void *buf;
 	size_t len;
@@ -290,10 +295,14 @@ START_TEST(test_golden)
 	storm_idset_clear(&j.rows);
 	gang_strobe_pack(&s, strobe);
 	same_hex(strobe, sizeof(strobe),
-		 "01000001"
+		 "02000001"
 		 "00000003"
 		 "0000000000000005"
-		 "a1a2a3a4a5a6a7a8");
+		 "a1a2a3a4a5a6a7a8"
+		 "1112131415161718"
+		 "2122232425262728"
+		 "3132333435363738"
+		 "00000002");
 	ck_assert_uint_eq(gang_map_digest("a", 1), 0xaf63dc4c8601ec8cULL);
 	must(gang_cluster_number("a") != gang_cluster_number("b"));
 	must(gang_cluster_number("") != 0);
@@ -317,9 +326,21 @@ START_TEST(test_strobe)
 	s.slot--;
 	gang_strobe_pack(&s, buf);
 	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_OK);
+	s.next = 1; /* and no time */
+	gang_strobe_pack(&s, buf);
+	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_EINVAL);
+	s.next_at = 1;
+	gang_strobe_pack(&s, buf);
+	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_OK);
+	must(t.next == 1 && t.next_at == 1);
+	s.next = GANG_ROWS_MAX;
+	gang_strobe_pack(&s, buf);
+	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_EINVAL);
+	s.next = 0;
+	gang_strobe_pack(&s, buf);
 	buf[1] = 1;
 	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_EINVAL);
-	buf[0] = 2;
+	buf[0] = 1;
 	must(gang_strobe_unpack(&t, buf, GANG_STROBE_LEN) == STORM_EVERSION);
 }
 END_TEST
