@@ -526,6 +526,7 @@ static const struct conf_key keys[] = {
 	CHOICE("Packing", gang.packing, [PACKING_FIRST_FIT] = "first-fit",
 	       [PACKING_BUDDY] = "buddy"),
 	TIME("Quantum", gang.quantum, GANG_QUANTUM_MIN, GANG_QUANTUM_MAX),
+	TIME("StrobeLead", gang.lead, 0, GANG_LEAD_MAX),
 	OTHER("PartitionQuantum", gang, conf_parse_quanta,
 	      "PARTITION:QUANTUM, at most 32 of them, separated by commas; each quantum as in Quantum, 100us to 600s"),
 	OTHER("PartitionPolicy", gang, conf_parse_policies,

@@ -47,6 +47,9 @@ struct storm_gang_conf {
 	enum storm_base base;
 	enum storm_packing packing;
 	uint64_t quantum; /* ns, for partitions without their own */
+	/* ns from a strobe to the slot that it announces; 0: nodes act when it
+	 * comes */
+	uint64_t lead;
 	/* GangAllow: no warning that jobs hold these between turns */
 	bool allow_gpus, allow_licenses;
 	struct storm_conf_partition partition[STORM_CONF_PARTITIONS];

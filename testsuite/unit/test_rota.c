@@ -63,6 +63,8 @@ START_TEST(test_cycle)
 		must(rota_next(r, now, &s));
 		must(s.slot == n % 3 && !s.zone && s.version == 7);
 		must(s.digest == ~7ULL);
+		must(s.at == START + 10 * MS * n && !s.sent);
+		must(s.next == (n + 1) % 3 && s.next_at == s.at + 10 * MS);
 		must(!rota_next(r, now, &s));
 	}
 	rota_stats(r, &st);
@@ -104,6 +106,12 @@ START_TEST(test_repeats)
 		now = due;
 		must(rota_next(r, now, &s));
 		must(s.slot == (now - START) / (60 * STORM_SEC) % 2);
+		/* a repeat is not the beginning, but plans the same */
+		must((now - START) % (60 * STORM_SEC) ? !s.at : s.at == now);
+		must(s.next == !s.slot);
+		must(s.next_at ==
+		     START + ((now - START) / (60 * STORM_SEC) + 1) * 60 *
+				     STORM_SEC);
 	}
 	rota_destroy(r);
 }
@@ -124,7 +132,7 @@ START_TEST(test_nothing_shared)
 		must(rota_due(r) >= now);
 		now = rota_due(r);
 		must(rota_next(r, now, &s) && s.slot == GANG_SLOT_ALL);
-		must(s.version == 3);
+		must(s.version == 3 && !s.at && !s.next_at);
 		/* a map in between does not make nodes miss it */
 		if (n == 1)
 			r = next_rota(r, 3, 1, 10 * MS, three, 1, now);

@@ -169,6 +169,12 @@ START_TEST(test_gang)
 		good(line);
 		ck_assert_uint_eq(conf.gang.quantum, times[i].ns);
 	}
+	good("StrobeLead=0\n");
+	must(!conf.gang.lead);
+	good("StrobeLead=1.5ms\n");
+	must(conf.gang.lead == 1500 * STORM_US);
+	good("StrobeLead=10\n");
+	must(conf.gang.lead == 10 * STORM_MS);
 	must(!conf.gang.allow_gpus && !conf.gang.allow_licenses);
 	good("GangAllow=Licenses\n");
 	must(!conf.gang.allow_gpus && conf.gang.allow_licenses);
@@ -389,6 +395,8 @@ START_TEST(test_wrong_values)
 		{ "Packing", "first" },
 		{ "Quantum", "0" },
 		{ "Quantum", "99us" },
+		{ "StrobeLead", "10.1ms" },
+		{ "StrobeLead", "-1us" },
 		{ "Quantum", "601s" },
 		{ "Quantum", "5m" },
 		{ "Quantum", "-1" },

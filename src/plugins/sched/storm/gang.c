@@ -318,6 +318,7 @@ int gang_start(const struct storm_gang_conf *conf, void (*up)(void))
 		xfree(g);
 		return SLURM_ERROR;
 	}
+	strober_watch_lead(conf->lead);
 	rc = pthread_create(&t.thread, NULL, gang_thread, g);
 	if (rc) {
 		error("storm: cannot start the gang scheduling thread: %s",
@@ -351,5 +352,7 @@ void gang_reconfig(const struct storm_gang_conf *conf)
 	t.posted = t.check = true;
 	slurm_cond_signal(&t.cond);
 	slurm_mutex_unlock(&t.lock);
+	if (t.running)
+		strober_watch_lead(conf->lead);
 	strober_watch_retry();
 }

@@ -57,6 +57,8 @@ static struct {
 	pthread_mutex_t lock;
 	struct bytes names, map;
 	bool new_names, new_map;
+	uint64_t lead;
+	bool lead_given, new_lead;
 	struct strober_given *given; /* since strober_watch_given() */
 	uint32_t ngiven;
 	struct bytes missed;	/* struct strober_missed */
@@ -112,6 +114,7 @@ static void strober_watch_all_is_new(void)
 	slurm_mutex_lock(&box.lock);
 	box.new_names = box.names.p;
 	box.new_map = box.map.p;
+	box.new_lead = box.lead_given;
 	slurm_mutex_unlock(&box.lock);
 }
 
@@ -209,7 +212,9 @@ static void strober_watch_refill(uint64_t now)
 		strober_watch_append(STROBER_NODES, box.names.p, box.names.len);
 	if (box.new_map)
 		strober_watch_append(STROBER_MAP, box.map.p, box.map.len);
-	box.new_names = box.new_map = false;
+	if (box.new_lead)
+		strober_watch_append(STROBER_LEAD, &box.lead, sizeof(box.lead));
+	box.new_names = box.new_map = box.new_lead = false;
 	slurm_mutex_unlock(&box.lock);
 	if (now >= w.pulse_at) {
 		strober_watch_append(STROBER_PULSE, &now, sizeof(now));
@@ -486,6 +491,16 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 	xfree(box.map.p);
 	box.map = (struct bytes) { map, map_len };
 	box.new_map = true;
+	slurm_mutex_unlock(&box.lock);
+	strober_watch_wake();
+}
+
+void strober_watch_lead(uint64_t lead)
+{
+	slurm_mutex_lock(&box.lock);
+	box.new_lead = !box.lead_given || box.lead != lead;
+	box.lead = lead;
+	box.lead_given = true;
 	slurm_mutex_unlock(&box.lock);
 	strober_watch_wake();
 }

@@ -29,6 +29,9 @@ void strober_watch_retry(void);
 void strober_watch_tell(char *names, size_t names_len, void *map,
 			size_t map_len);
 
+/* Send the strober StrobeLead, in ns.  Any thread, between start and stop. */
+void strober_watch_lead(uint64_t lead);
+
 /* Take each job's account that the strober has reported since the last call,
  * including jobs that have left the map.  *given is ascending by job_id; the
  * caller frees it with xfree().  Returns how many.  Any thread. */

@@ -325,12 +325,17 @@ static void rota_strobe(const struct rota *r, uint32_t zone, uint32_t slot,
 				      .slot = slot,
 				      .version = r->map.version,
 				      .digest = r->digest };
+	if (slot == GANG_SLOT_ALL)
+		return;
+	out->next = rota_next_slot(r, zone);
+	out->next_at = r->zones[zone].end;
 }
 
 bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out)
 {
 	for (uint32_t i = 0; i < r->map.nzones; i++) {
 		struct zone *z = &r->zones[i];
+		bool begins = rota_shared(r, i) && now >= z->end;
 
 		if (rota_zone_due(r, i) > now)
 			continue;
@@ -340,13 +345,15 @@ bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out)
 			rota_strobe(r, i, GANG_SLOT_ALL, out);
 			return true;
 		}
-		if (now >= z->end)
+		if (begins)
 			rota_turn_begins(r, i, now);
 		else if (!z->fresh)
 			r->stats.repeats++;
 		z->fresh = false;
 		z->again = now + gang_repeat(r->map.zones[i].quantum);
 		rota_strobe(r, i, z->now, out);
+		if (begins)
+			out->at = z->end - r->map.zones[i].quantum;
 		return true;
 	}
 	return false;

@@ -35,7 +35,9 @@ const struct gang_map *rota_map(const struct rota *r);
 uint64_t rota_due(const struct rota *r);
 
 /* Get the next strobe that is due; call it until it returns false: none is
- * due. */
+ * due.  out->at: when its slot begins, if it does, else 0.  out->next: the slot
+ * that is planned after that, which a change of the map or a pause may cancel.
+ * out->sent is left 0. */
 bool rota_next(struct rota *r, uint64_t now, struct gang_strobe *out);
 
 /* Strobe that everything runs, until rota_continue(). */

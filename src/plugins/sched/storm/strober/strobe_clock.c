@@ -27,6 +27,7 @@
 #include "strobe_clock.h"
 #include "src/storm_common/proc_state.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 
 #define PRIORITY 20		   /* SCHED_FIFO */
 #define LOOK_EVERY (25 * STORM_MS) /* is slurmctld stopped? */
@@ -40,6 +41,8 @@ static struct {
 	bool running, stop;
 	storm_domain_t *domain; /* NULL: no open domain */
 	struct rota *rota;	/* NULL: no map yet */
+	uint64_t wish, lead;	/* ns: StrobeLead, and what the map allows */
+	uint64_t rota_time;	/* see strobe_rota_time() */
 	uint64_t pulse;		/* slurmctld's last sign of life */
 	bool away;		/* did not run: confirm the domain */
 	bool deaf;		/* the pulse is too old, or slurmctld
@@ -51,16 +54,48 @@ static struct {
 
 /* ---------------------------------------------------------- the thread --- */
 
+/* Locked.  The rota lives by when nodes act.  So its time is ahead, and waits
+ * when the lead becomes shorter: it never goes back. */
+static uint64_t strobe_rota_time(uint64_t now)
+{
+	clk.rota_time = storm_max(clk.rota_time, now + clk.lead);
+	return clk.rota_time;
+}
+
+/* Locked.  When the rota's next strobe is to be sent. */
+static uint64_t strobe_due(void)
+{
+	uint64_t due = rota_due(clk.rota);
+
+	return due == STORM_NEVER ? due : due - storm_min(clk.lead, due);
+}
+
+/* Locked.  Half of a quantum at most, so that no strobe is two slots ahead. */
+static void strobe_set_lead(void)
+{
+	const struct gang_map *m = clk.rota ? rota_map(clk.rota) : NULL;
+
+	clk.lead = storm_min(clk.wish, GANG_LEAD_MAX);
+	for (uint32_t i = 0; m && i < m->nzones; i++)
+		if (m->zones[i].rows > 1)
+			clk.lead = storm_min(clk.lead, m->zones[i].quantum / 2);
+}
+
 /* Locked.  Send all strobes that are due. */
 static void strobe_all_due(uint64_t now)
 {
 	uint8_t body[GANG_STROBE_LEN];
-	uint64_t due = rota_due(clk.rota);
+	uint64_t due = strobe_due();
 	struct gang_strobe g;
 
 	if (due < now && now - due > clk.latest)
 		clk.latest = now - due;
-	while (rota_next(clk.rota, now, &g)) {
+	while (rota_next(clk.rota, strobe_rota_time(now), &g)) {
+		if (!clk.lead)
+			g.at = g.next_at = g.next = 0;
+		/* what it waits for from here on, it waits for in the same way
+		 * for all nodes */
+		g.sent = storm_now();
 		gang_strobe_pack(&g, body);
 		storm_strobe(clk.domain, body, sizeof(body));
 	}
@@ -97,7 +132,7 @@ static void strobe_notice_absence(uint64_t due, uint64_t now)
 		return;
 	info("this process did not run for %.1f s", (now - due) / 1e9);
 	clk.away = true;
-	rota_pause(clk.rota, due);
+	rota_pause(clk.rota, strobe_rota_time(due));
 	clk.wake();
 }
 
@@ -111,10 +146,10 @@ static uint64_t strobe_listen_to_pulse(uint64_t now)
 	if (deaf && !clk.deaf) {
 		info("slurmctld %s: all jobs run",
 		     stopped ? "is stopped" : "sends no sign of life");
-		rota_pause(clk.rota, now);
+		rota_pause(clk.rota, strobe_rota_time(now));
 	} else if (!deaf && clk.deaf) {
 		info("slurmctld is back");
-		rota_continue(clk.rota, now);
+		rota_continue(clk.rota, strobe_rota_time(now));
 	}
 	clk.deaf = deaf;
 	/* the next pulse wakes this thread */
@@ -150,7 +185,7 @@ static void *strobe_thread(void *arg)
 		if (clk.rota && clk.domain && !clk.away) {
 			look = strobe_listen_to_pulse(now);
 			strobe_all_due(now);
-			due = rota_due(clk.rota);
+			due = strobe_due();
 			/* without strobes the pulse does not matter */
 			if (due != STORM_NEVER && look < due)
 				due = look;
@@ -228,7 +263,7 @@ static void strobe_farewell(void)
 
 	pthread_mutex_lock(&clk.lock);
 	if (clk.rota)
-		rota_pause(clk.rota, storm_now());
+		rota_pause(clk.rota, strobe_rota_time(storm_now()));
 	clk.deaf = true;
 	clk.pulse = 0;
 	pthread_cond_signal(&clk.cond);
@@ -279,14 +314,24 @@ int strobe_clock_map(struct gang_map *map, uint64_t digest, uint64_t now)
 	struct rota *r;
 
 	pthread_mutex_lock(&clk.lock);
-	r = rota_create(map, digest, clk.rota, now);
+	r = rota_create(map, digest, clk.rota, strobe_rota_time(now));
 	if (r) {
 		rota_destroy(clk.rota);
 		clk.rota = r;
+		strobe_set_lead();
 		pthread_cond_signal(&clk.cond);
 	}
 	pthread_mutex_unlock(&clk.lock);
 	return r ? 0 : -1;
+}
+
+void strobe_clock_lead(uint64_t ns)
+{
+	pthread_mutex_lock(&clk.lock);
+	clk.wish = ns;
+	strobe_set_lead();
+	pthread_cond_signal(&clk.cond);
+	pthread_mutex_unlock(&clk.lock);
 }
 
 void strobe_clock_pulse(uint64_t when)
@@ -305,7 +350,7 @@ void strobe_clock_resume(uint64_t now)
 	pthread_mutex_lock(&clk.lock);
 	clk.away = false;
 	if (!clk.deaf)
-		rota_continue(clk.rota, now);
+		rota_continue(clk.rota, strobe_rota_time(now));
 	pthread_cond_signal(&clk.cond);
 	pthread_mutex_unlock(&clk.lock);
 }
@@ -339,10 +384,11 @@ struct strober_frame *strobe_clock_report(void)
 	struct strober_given *g;
 	struct rota_stats rs;
 	const struct gang_map *m;
-	uint64_t now = storm_now();
+	uint64_t now;
 	size_t len = 0;
 
 	pthread_mutex_lock(&clk.lock);
+	now = strobe_rota_time(storm_now());
 	if (clk.rota && rota_due(clk.rota) != STORM_NEVER) {
 		m = rota_map(clk.rota);
 		len = sizeof(*f) + sizeof(*st) + m->njobs * sizeof(*g);

@@ -7,6 +7,10 @@
  * everything run.  When the thread finds that it did not run itself, it sends
  * nothing until strobe_clock_resume().
  *
+ * With a lead (StrobeLead) a slot's strobe is sent that long before the slot
+ * begins, and says when that is.  All of the rota's time is so far ahead.  What
+ * is not a new slot counts at once: a repeat, a new map, that everything runs.
+ *
  * Times are ns of CLOCK_MONOTONIC (clock.h).  A process has one clock.  Only
  * the thread that has started it may call these functions, except those marked
  * "any thread".  A call waits at most until the strobes that are due are sent;
@@ -54,6 +58,10 @@ void strobe_clock_close(void);
  * empty.  -1: out of memory, and nothing has changed.
  */
 int strobe_clock_map(struct gang_map *map, uint64_t digest, uint64_t now);
+
+/* Send the strobe of a new slot so many ns before it begins, but at most half
+ * of the shortest quantum; 0: nodes act when it comes. */
+void strobe_clock_lead(uint64_t ns);
 
 /* slurmctld sent a sign of life at that time. */
 void strobe_clock_pulse(uint64_t when);

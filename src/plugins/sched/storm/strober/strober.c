@@ -218,6 +218,16 @@ static void strober_take_pulse(const void *body, size_t len)
 	strobe_clock_pulse(when);
 }
 
+static void strober_take_lead(const void *body, size_t len)
+{
+	uint64_t lead;
+
+	if (len != sizeof(lead))
+		return;
+	memcpy(&lead, body, sizeof(lead));
+	strobe_clock_lead(lead);
+}
+
 static void strober_take(const struct strober_frame *f, const void *body)
 {
 	switch (f->verb) {
@@ -229,6 +239,9 @@ static void strober_take(const struct strober_frame *f, const void *body)
 		break;
 	case STROBER_PULSE:
 		strober_take_pulse(body, f->len);
+		break;
+	case STROBER_LEAD:
+		strober_take_lead(body, f->len);
 		break;
 	default:
 		error("ignoring a frame of unknown type %u from slurmctld",

@@ -37,6 +37,9 @@ enum strober_verb {
 	 * nodes, uint32_t 0, then struct strober_outside for each node that is
 	 * out of gang scheduling. */
 	STROBER_OUTSIDE = 6,
+	/* From the plugin: StrobeLead of storm.conf (uint64_t, ns).  It is 0
+	 * until then. */
+	STROBER_LEAD = 7,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
