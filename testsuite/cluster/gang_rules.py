@@ -6,6 +6,7 @@ happened meanwhile.
 			that runs has one, or fills another's gaps, or the trace
 			gives a reason; jobs of one slot share no core; every slot of a map comes in
 			every round; strobes increase
+			a strobe's plan counts once
 	between nodes	one strobe names one slot, and one map is the same
 
 No rule depends on how long a thing took, with one exception: a step that begins
@@ -44,10 +45,12 @@ class NodeTrace:
         self.twins = {}             # of the same name: {key: how many are left}
         self.now = None             # (version, slot); None: everything runs
         self.last = -1              # strobe
+        self.plan = -1              # the last strobe whose plan counted
         self.paid = set()           # jobs that skip this turn
         self.round = []             # slots of one version in their order
         self.loose = False          # jobs that are stopped: unknown for now
         self.heard = -1             # greatest strobe of the events before this
+        self.planned = False        # the next slot event has no strobe
         self.meant = {}             # strobe: (version, slot)
         self.obeyed = {}            # strobe: time
         self.switches = 0
@@ -114,6 +117,7 @@ class NodeTrace:
         handler = getattr(self, "on_" + e["what"], None)
         if handler:
             handler(e)
+        self.planned = e["what"] == "planned"
         if e["what"] == "open":
             self.now = None
             # Some were continued by others, and are stopped again only in the
@@ -164,18 +168,20 @@ class NodeTrace:
                                     for y in sets[1])
 
     def on_slot(self, e):
-        self.expect(e["strobe"] > self.last, e, f"strobe {e['strobe']} after "
-                    f"{self.last}")
+        if not self.planned:
+            self.expect(e["strobe"] > self.last, e,
+                        f"strobe {e['strobe']} after {self.last}")
         # A job that runs when the map changes continues to the end of its
         # quantum. Then comes the job that has waited longest, and from there
         # on all in order.
         fresh = e["strobe"] >> 32 != self.last >> 32 or self.now is None or \
             self.now[0] != e["version"]
-        self.last = e["strobe"]
         self.paid.clear()
-        self.meant[e["strobe"]] = (e["version"], e["slot"])
-        if e["strobe"] > self.heard:
-            self.obeyed[e["strobe"]] = e["at"]
+        if not self.planned:
+            self.last = e["strobe"]
+            self.meant[e["strobe"]] = (e["version"], e["slot"])
+            if e["strobe"] > self.heard:
+                self.obeyed[e["strobe"]] = e["at"]
         self.switches += 1
         rows = self.rows.get(e["version"], 0)
         self.expect(e["slot"] < rows or not rows, e, "no such slot")
@@ -192,6 +198,11 @@ class NodeTrace:
 
     def on_missed(self, e):
         self.round.clear()
+
+    def on_planned(self, e):
+        """Only a strobe can plan another slot."""
+        self.expect(e["strobe"] > self.plan, e, "two slots by one plan")
+        self.plan = e["strobe"]
 
     def on_step(self, e):
         # A requeued job's earlier step may still exist. The trace does not

@@ -12,6 +12,7 @@
 
 #include "namespace.h"
 #include "src/libstorm/protocol/strobe.h"
+#include "src/libstorm/base/clock.h"
 #include "src/libstorm/transport/udp/udp.h"
 #include "src/libstorm/transport/udp/udp_filter.h"
 #include "src/libstorm/wire/wire.h"
@@ -194,10 +195,15 @@ static void strobe(uint8_t out[LEN + 1])
 static void expect(size_t taken, size_t others)
 {
 	uint8_t buf[STORM_DATAGRAM_MAX];
+	uint64_t at, now;
 	size_t n = 0;
 
-	while (ops->receive(net, buf, sizeof(buf)) >= 0)
+	while (ops->receive(net, buf, sizeof(buf), &at) >= 0) {
 		n++;
+		/* by the kernel's stamp: before it was read */
+		now = storm_now();
+		must(at <= now && now - at < 60 * STORM_SEC);
+	}
 	storm_udp_poll(udp);
 	if (n != taken || polled != others)
 		ck_abort_msg("%zu and %zu datagrams, not %zu and %zu", n,

@@ -47,8 +47,9 @@ struct storm_strobe_ops {
 	void (*steer)(struct storm_net *net,
 		      const struct storm_strobe_match *m);
 	/* In the other thread: receive one, without blocking.  Its length, or
-	 * -1: there is none. */
-	ssize_t (*receive)(struct storm_net *net, void *buf, size_t size);
+	 * -1: there is none.  *at: when this host received it, storm_now(). */
+	ssize_t (*receive)(struct storm_net *net, void *buf, size_t size,
+			   uint64_t *at);
 	/* In the other thread: pass it on. */
 	void (*send)(struct storm_net *net, const struct storm_addr *to,
 		     const void *buf, size_t len);

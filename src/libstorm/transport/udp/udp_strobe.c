@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "udp_filter.h"
 #include "udp_private.h"
 
@@ -236,6 +238,7 @@ static int udp_strobe_open(struct storm_net *net)
 	if (s->fd >= 0 && !udp_strobe_filter_own(u, false) &&
 	    !storm_udp_option(s->fd, SOL_UDP, UDP_GRO, 1) &&
 	    !storm_udp_option(s->fd, IPPROTO_IP, IP_PKTINFO, 1) &&
+	    !storm_udp_option(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) &&
 	    !storm_udp_control(u, s->fd) && !udp_strobe_bind(u, s->fd) &&
 	    !udp_strobe_filter_choice(u, false))
 		return s->fd;
@@ -273,12 +276,39 @@ static int udp_strobe_iface(struct msghdr *msg)
 	return 0;
 }
 
-static ssize_t udp_strobe_receive(struct storm_net *net, void *buf, size_t size)
+/* How old a kernel's stamp may be.  One that is older, or of the future, shows
+ * that the wall clock was set. */
+#define STAMP_MAX STORM_SEC
+
+/* When it came, before this thread was woken up: the kernel's stamp is of the
+ * wall clock, so take its age. */
+static uint64_t udp_strobe_time(struct msghdr *msg)
+{
+	uint64_t now = storm_now(), age;
+	struct timespec stamp, wall;
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET ||
+		    c->cmsg_type != SCM_TIMESTAMPNS)
+			continue;
+		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+		clock_gettime(CLOCK_REALTIME, &wall);
+		age = (uint64_t) (wall.tv_sec - stamp.tv_sec) * STORM_SEC +
+		      (uint64_t) (wall.tv_nsec - stamp.tv_nsec);
+		return age < storm_min(STAMP_MAX, now) ? now - age : now;
+	}
+	return now;
+}
+
+static ssize_t udp_strobe_receive(struct storm_net *net, void *buf, size_t size,
+				  uint64_t *at)
 {
 	struct storm_udp *u = udp_strobe_udp(net);
 	struct udp_strobe *s = u->strobe;
 	union {
 		char bytes[CMSG_SPACE(sizeof(struct in_pktinfo)) +
+			   CMSG_SPACE(sizeof(struct timespec)) +
 			   CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
@@ -299,6 +329,7 @@ static ssize_t udp_strobe_receive(struct storm_net *net, void *buf, size_t size)
 		s->drop.ppm = s->ppm;
 	} while (storm_drop(&s->drop));
 	s->dropped = s->drop.dropped;
+	*at = udp_strobe_time(&msg);
 	return n;
 }
 

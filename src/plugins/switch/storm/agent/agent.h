@@ -102,9 +102,11 @@ struct agent_count {
 	uint64_t steps, reports, opens_bad;
 	uint64_t gang_steps, gang_maps, gang_strobes, gang_missed;
 	uint64_t gang_slots, gang_stops, gang_opened, gang_awake;
-	uint64_t gang_fills; /* steps that filled a turn */
-	uint64_t pauses;     /* in reading the network */
-	uint64_t gang_fast;  /* strobes that the thread took */
+	uint64_t gang_fills;   /* steps that filled a turn */
+	uint64_t gang_agreed;  /* slots that began at the agreed time */
+	uint64_t gang_planned; /* and without a strobe, by the last one's plan */
+	uint64_t pauses;       /* in reading the network */
+	uint64_t gang_fast;    /* strobes that the thread took */
 };
 
 struct agent {

@@ -260,7 +260,7 @@ const char *gang_what_name(uint32_t what)
 		[GANG_CONTINUE] = "continue", [GANG_OPEN] = "open",
 		[GANG_STEP] = "step",	      [GANG_GONE] = "gone",
 		[GANG_MISSED] = "missed",     [GANG_JOB] = "job",
-		[GANG_PAYS] = "pays",
+		[GANG_PAYS] = "pays",	      [GANG_PLANNED] = "planned",
 	};
 
 	return what < sizeof(name) / sizeof(*name) ? name[what] : NULL;

@@ -85,6 +85,8 @@ enum gang_what {
 				   rows below 32, below 64, as bits */
 	GANG_PAYS = 11,	   /* step; it skips this turn; a: how many of 1024;
 				   b: what its switch costs, us */
+	GANG_PLANNED = 12, /* the next slot begins without a strobe, as the last
+			      one has planned */
 };
 
 enum gang_why {

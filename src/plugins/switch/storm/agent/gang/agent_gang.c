@@ -214,6 +214,7 @@ void agent_gang_session_close(struct agent_session *s)
 	agent_gang_maps_end(g);
 	g->number = 0;
 	g->was_away = false;
+	memset(&g->agreed, 0, sizeof(g->agreed));
 	agent_gang_unlock(g);
 }
 

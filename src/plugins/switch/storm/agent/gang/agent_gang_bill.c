@@ -132,7 +132,7 @@ static bool agent_gang_bill_collect(struct agent_gang *g)
 			continue;
 		l->cost = agent_gang_bill_cost(g, l->step.job);
 		l->share = gang_bill_share(l->cost, least, quantum);
-		l->skips = !l->granted && gang_bill_skips(l->share, g->number);
+		l->skips = !l->granted && gang_bill_skips(l->share, g->turn);
 		l->grant_cost /= 2;
 		any |= l->skips;
 	}

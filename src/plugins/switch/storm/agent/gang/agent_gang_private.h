@@ -8,6 +8,7 @@
  *	agent_gang_turns.c	stops and continues steps
  *	agent_gang_fill.c	lets steps fill the gaps of others
  *	agent_gang_naps.c	finds who sleeps in its turns
+ *	agent_gang_agreed.c	begins slots at the agreed time
  *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
+#include "src/plugins/switch/storm/gang/gang_agreed.h"
 #include "src/plugins/switch/storm/gang/gang_class.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
@@ -119,7 +121,9 @@ struct agent_gang {
 	uint64_t told_version; /* last in the trace, as told_slot */
 	uint32_t told_slot;
 	uint64_t number, heard; /* number and time of the last strobe */
-	uint64_t silence;	/* ns after which that strobe expires */
+	uint64_t turn;		/* number of the one by which the slot began */
+	struct gang_agreed agreed; /* which strobe waits for its time */
+	uint64_t silence;	   /* ns after which that strobe expires */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
 	bool was_away;	/* count all strobes since as missed */
@@ -200,9 +204,18 @@ void agent_gang_open(struct agent_gang *g, enum gang_why why);
 void agent_gang_apply(struct agent_gang *g);
 /* True: the job has a step on this node other than its batch script. */
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
-/* Obey a strobe, which is new. */
+/* A strobe, which is new, was received at that time: obey it, now or when its
+ * slot begins. */
 void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
-		     size_t len);
+		     size_t len, uint64_t received);
+/* The map that a strobe names, or NULL. */
+const struct gang_known *agent_gang_map_meant(const struct agent_gang *g,
+					      const struct gang_strobe *s);
+/* False: no slurmd is connected, or it is stopped and cannot guard the steps. */
+bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now);
+/* Begin a slot of that map, or go on with it, by the strobe of this number. */
+void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
+			   uint32_t slot, uint64_t number);
 /* This process was stopped: continue all steps. */
 void agent_gang_return(struct agent_gang *g);
 /* Give the sign of life, and continue all steps if the last strobe has expired
@@ -211,6 +224,14 @@ void agent_gang_return(struct agent_gang *g);
 uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 /* When to check whether slurmd is stopped. */
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
+
+/* agent_gang_agreed.c: with the lock */
+/* When to call agent_gang_agreed_act(); STORM_NEVER: nothing waits. */
+uint64_t agent_gang_agreed_due(const struct agent_gang *g);
+/* The same, less the time that the thread is to be awake before. */
+uint64_t agent_gang_agreed_awake(const struct agent_gang *g);
+/* Act by the strobe that waits, or by the plan, if its time has come. */
+void agent_gang_agreed_act(struct agent_gang *g, uint64_t now);
 
 /* agent_gang_bill.c: with the lock */
 /* Measure a switch by this thread's CPU time: before it, and after it with what the

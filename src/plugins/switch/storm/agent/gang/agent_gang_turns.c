@@ -51,7 +51,8 @@ void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 		.what = what,
 		.a = a,
 		.b = b,
-		.sequence = g->number,
+		/* a strobe that waited may not be the last one any more */
+		.sequence = what == GANG_SLOT ? g->turn : g->number,
 		.slot = g->now ? g->slot : GANG_SLOT_ALL,
 		.version = g->now ? g->now->map.version : 0,
 	};
@@ -153,6 +154,7 @@ void agent_gang_open(struct agent_gang *g, enum gang_why why)
 		agent_gang_trace(g, GANG_OPEN, NULL, why, 0);
 	}
 	g->now = NULL;
+	gang_agreed_cancel(&g->agreed);
 }
 
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job)
@@ -258,8 +260,8 @@ void agent_gang_apply(struct agent_gang *g)
 
 /* --------------------------------------------------------------- strobes --- */
 
-static const struct gang_known *
-agent_gang_map_meant(const struct agent_gang *g, const struct gang_strobe *s)
+const struct gang_known *agent_gang_map_meant(const struct agent_gang *g,
+					      const struct gang_strobe *s)
 {
 	for (int i = 0; i < 2; i++)
 		if (g->known[i].there && g->known[i].digest == s->digest &&
@@ -290,9 +292,7 @@ uint64_t agent_gang_slurmd_due(const struct agent_gang *g)
 	return storm_max(g->page->watched + SLURMD_SIGN, g->slurmd_at);
 }
 
-/* False: no slurmd is connected, or it is stopped and cannot guard the
- * steps. */
-static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
+bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 {
 	if (now >= agent_gang_slurmd_due(g)) {
 		g->slurmd_stands = proc_stopped(g->a->slurmd.pid);
@@ -303,10 +303,24 @@ static bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 	return g->a->slurmd.lifelines && !g->slurmd_stands;
 }
 
-void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
-		     size_t len)
+void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
+			   uint32_t slot, uint64_t number)
 {
-	struct agent *a = g->a;
+	if (g->now != k || g->slot != slot) {
+		g->now = k;
+		g->slot = slot;
+		g->turn = number;
+		g->a->count.gang_slots++;
+		agent_gang_slot_begins(g);
+	}
+	/* before a step stops the guards must watch */
+	gang_page_share(g->page, NULL, g->a->node, g->shared);
+	agent_gang_apply(g);
+}
+
+void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
+		     size_t len, uint64_t received)
+{
 	const struct gang_known *k;
 	struct gang_strobe st;
 	uint64_t limit;
@@ -314,6 +328,7 @@ void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 	if (gang_strobe_unpack(&st, buf, len))
 		return;
 	agent_gang_count_missed(g, number);
+	gang_agreed_clock(&g->agreed, number, &st, received);
 	k = agent_gang_map_meant(g, &st);
 	if (!k) {
 		/* a map without sharing is never sent */
@@ -334,16 +349,9 @@ void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 	limit = gang_silence(k->map.zones[k->zone].quantum);
 	g->silence = limit - WAKE_TIME;
 	g->page->limit = limit - GUARD_TIME;
-	if (g->now != k || g->slot != st.slot) {
-		g->now = k;
-		g->slot = st.slot;
-		a->count.gang_slots++;
-		agent_gang_slot_begins(g);
-	}
-	/* before a step stops the guards must watch */
-	gang_page_share(g->page, NULL, a->node, g->shared);
-	agent_gang_apply(g);
-	agent_poll_expect(a, g->heard, k->map.zones[k->zone].quantum);
+	if (!gang_agreed_hear(&g->agreed, number, &st, received, g->heard))
+		agent_gang_begin_slot(g, k, st.slot, number);
+	agent_poll_expect(g->a, g->heard, k->map.zones[k->zone].quantum);
 }
 
 uint64_t agent_gang_until(struct agent_gang *g, uint64_t now)

@@ -61,7 +61,7 @@ void agent_gang_strobe(struct agent *a, struct agent_session *session,
 	agent_gang_lock(g);
 	is_new = storm_strobes_number(&g->strobe->taker, number);
 	if (is_new && !agent_is_back(a))
-		agent_gang_obey(g, number, buf, len);
+		agent_gang_obey(g, number, buf, len, storm_now());
 	agent_gang_unlock(g);
 	if (!is_new)
 		return;

@@ -133,9 +133,10 @@ static bool agent_strobe_take(struct agent_strobe *s, size_t len)
 /* Receive and take one; false: there is none. */
 static bool agent_strobe_next(struct agent_strobe *s, bool obey)
 {
+	uint64_t at;
 	ssize_t n = s->fd < 0 ? -1 :
 				s->ops->receive(s->a->net.net, s->buf,
-						sizeof(s->buf));
+						sizeof(s->buf), &at);
 	struct agent_gang *g = s->a->gang;
 
 	if (n < 0)
@@ -143,7 +144,7 @@ static bool agent_strobe_next(struct agent_strobe *s, bool obey)
 	agent_gang_lock(g);
 	if (agent_strobe_take(s, n) && obey && !agent_strobe_is_back(s))
 		agent_gang_obey(g, s->strobe.number, s->strobe.body,
-				s->strobe.len);
+				s->strobe.len, at);
 	agent_gang_unlock(g);
 	return true;
 }
@@ -182,10 +183,47 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 		next = agent_gang_until(g, now);
 		if (next != STORM_NEVER && g->page->stopped)
 			next = storm_min(next, agent_gang_slurmd_due(g));
+		next = storm_min(next, agent_gang_agreed_awake(g));
 		next = storm_max(next, 1);
 	}
 	agent_gang_unlock(g);
 	return next;
+}
+
+/* Act by a strobe whose time has come, or is so near that a thread which sleeps
+ * would wake up late. */
+static void agent_strobe_act(struct agent_strobe *s)
+{
+	struct agent_gang *g = s->a->gang;
+	uint64_t due, awake;
+
+	agent_gang_lock(g);
+	due = agent_gang_agreed_due(g);
+	awake = agent_gang_agreed_awake(g);
+	agent_gang_unlock(g);
+	if (storm_now() < awake)
+		return;
+	while (storm_now() < due && !agent_strobe_is_back(s))
+		;
+	agent_gang_lock(g);
+	if (!agent_strobe_is_back(s))
+		agent_gang_agreed_act(g, storm_now());
+	agent_gang_unlock(g);
+}
+
+/* As epoll_wait(), which knows milliseconds only.  Linux before 5.11 has no
+ * other: then this wakes up late. */
+static int agent_strobe_epoll(struct agent_strobe *s, struct epoll_event *ev,
+			      int max, uint64_t ns)
+{
+	const struct timespec t = { .tv_sec = ns / STORM_SEC,
+				    .tv_nsec = ns % STORM_SEC };
+	int n = epoll_pwait2(s->epoll, ev, max, &t, NULL);
+
+	if (n >= 0 || errno != ENOSYS)
+		return n;
+	return epoll_wait(s->epoll, ev, max,
+			  (int) ((ns + STORM_MS - 1) / STORM_MS));
 }
 
 /* Wait until then.  False: interrupted. */
@@ -193,13 +231,11 @@ static bool agent_strobe_wait(struct agent_strobe *s, uint64_t now,
 			      uint64_t next)
 {
 	struct epoll_event ev[3];
-	int ms = -1, n;
+	int n;
 
-	if (next <= now)
-		ms = 0;
-	else if (next - now < 3600 * STORM_SEC)
-		ms = (int) ((next - now + STORM_MS - 1) / STORM_MS);
-	n = epoll_wait(s->epoll, ev, 3, ms);
+	n = agent_strobe_epoll(
+		s, ev, 3,
+		next > now ? storm_min(next - now, 3600 * STORM_SEC) : 0);
 	if (n < 0)
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -228,6 +264,7 @@ static void *agent_strobe_thread(void *arg)
 			a->away.returns++;
 		if (agent_strobe_is_back(s))
 			agent_strobe_read_old(s);
+		agent_strobe_act(s);
 		next = agent_strobe_tick(s, now);
 		if (!next)
 			return NULL;

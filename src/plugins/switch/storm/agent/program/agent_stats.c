@@ -33,7 +33,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
-		 ", " F ", " F ", " F "},\n"
+		 ", " F ", " F ", " F ", " F ", " F "},\n"
 		 " \"nm\": {" F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F ", " F ", " F "},\n"
@@ -44,12 +44,13 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 C(steps), C(reports), C(opens_bad), C(pauses), C(gang_steps),
 		 C(gang_maps), C(gang_strobes), C(gang_missed), C(gang_slots),
 		 C(gang_stops), C(gang_opened), C(gang_awake), C(gang_fast),
-		 C(gang_fills), N(sessions), N(sessions_total), N(rx_datagrams),
-		 N(rx_bytes), N(tx_datagrams), N(tx_bytes), N(data_new),
-		 N(data_dup), N(data_moved), N(data_dropped), N(repaired),
-		 N(nacks_sent), N(nacks_served), N(relayed), N(strobes),
-		 N(bad_seal), N(bad_wire), N(bad_session), N(replayed),
-		 N(fenced), N(opens_refused), net);
+		 C(gang_fills), C(gang_agreed), C(gang_planned), N(sessions),
+		 N(sessions_total), N(rx_datagrams), N(rx_bytes),
+		 N(tx_datagrams), N(tx_bytes), N(data_new), N(data_dup),
+		 N(data_moved), N(data_dropped), N(repaired), N(nacks_sent),
+		 N(nacks_served), N(relayed), N(strobes), N(bad_seal),
+		 N(bad_wire), N(bad_session), N(replayed), N(fenced),
+		 N(opens_refused), net);
 #undef N
 #undef C
 #undef F

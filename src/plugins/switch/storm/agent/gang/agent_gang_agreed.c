@@ -1,0 +1,69 @@
+/*
+ * agent_gang_agreed.c - begins slots at the agreed time (gang_agreed.h), in the
+ * thread that takes strobes.
+ *
+ * The thread sleeps until shortly before, and is awake from then on: to wake up
+ * takes some microseconds, and on a busy machine many more.  Meanwhile it takes
+ * other strobes, and passes them on; one that counts at once cancels what
+ * waits.  So does all that lets everything run.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include "slurm/slurm.h"
+
+#include "agent_gang_private.h"
+#include "src/libstorm/base/minmax.h"
+
+/* A CPU that only the agent has sleeps deeper. */
+#define AWAKE (40 * STORM_US)
+#define AWAKE_OWN_CPU (100 * STORM_US)
+
+uint64_t agent_gang_agreed_due(const struct agent_gang *g)
+{
+	return gang_agreed_due(&g->agreed);
+}
+
+uint64_t agent_gang_agreed_awake(const struct agent_gang *g)
+{
+	uint64_t due = gang_agreed_due(&g->agreed);
+
+	if (due == STORM_NEVER)
+		return due;
+	return due - storm_min(due, g->a->poll ? AWAKE_OWN_CPU : AWAKE);
+}
+
+/* No strobe has come.  A newer map may have other slots. */
+static bool agent_gang_agreed_goes_on(struct agent_gang *g,
+				      const struct gang_known *k)
+{
+	if (!g->now || k != &g->known[0])
+		return false;
+	g->a->count.gang_planned++;
+	agent_gang_trace(g, GANG_PLANNED, NULL, 0, 0);
+	return true;
+}
+
+void agent_gang_agreed_act(struct agent_gang *g, uint64_t now)
+{
+	const struct gang_known *k;
+	struct gang_strobe st;
+	uint64_t number;
+	bool by_plan;
+
+	if (!gang_agreed_take(&g->agreed, now, &st, &number, &by_plan))
+		return;
+	k = agent_gang_map_meant(g, &st);
+	if (!k || st.slot >= k->map.zones[k->zone].rows) {
+		agent_gang_open(g, GANG_WHY_UNKNOWN_MAP);
+		return;
+	}
+	/* without one agent_gang_until() lets everything run */
+	if (!agent_gang_slurmd_is_there(g, now))
+		return;
+	if (by_plan && !agent_gang_agreed_goes_on(g, k))
+		return;
+	g->a->count.gang_agreed++;
+	agent_gang_begin_slot(g, k, st.slot, number);
+}
