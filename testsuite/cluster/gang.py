@@ -6,8 +6,8 @@ import re
 
 import gang_rules
 from harness import (
-    MACHINES, Cluster, chosen, epilog_ran, need_records, until, write_epilog)
-from lab import cgroups, slurmconf
+    Cluster, epilog_ran, need_records, until, write_epilog)
+from lab import cgroups
 
 NODES = 2
 
@@ -223,15 +223,7 @@ class Gang(Cluster):
         return found
 
     def set_quantum(self, ms):
-        pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
-                 if p[0] != "Quantum"]
-        slurmconf.write_storm_conf(self.lab.dir, pairs + [("Quantum", ms)])
-        before = {n: len(self.lab.log(n, "slurmd")) for n in self.names}
-        self.root("scontrol reconfigure")
-        if chosen() != MACHINES:
-            # From 23.11 on these are new slurmds, which replace their agents.
-            for node in self.names:
-                self.lab.wait_attached(node, since=before[node])
+        self.set_key("Quantum", ms)
 
     def end_jobs(self):
         # with their sruns: slurmstepd waits 10 s for one that has ended

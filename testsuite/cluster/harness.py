@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
-from lab import Lab, LabError  # noqa: E402, F401
+from lab import Lab, LabError, slurmconf  # noqa: E402, F401
 from lab.release import (  # noqa: E402, F401
     MACHINES, chosen, number, other_source, root_of, stage_dir)
 from lab.sanitized import runtimes  # noqa: E402
@@ -227,6 +227,18 @@ class Cluster:
         except BaseException:
             self.lab.down()
             raise
+
+    def set_key(self, key, value):
+        """Change a line of storm.conf, and have it read again."""
+        pairs = [p for p in slurmconf.read_storm_conf(self.lab.dir)
+                 if p[0] != key]
+        slurmconf.write_storm_conf(self.lab.dir, pairs + [(key, value)])
+        before = {n: len(self.lab.log(n, "slurmd")) for n in self.names}
+        self.root("scontrol reconfigure")
+        if chosen() != MACHINES:
+            # From 23.11 on these are new slurmds, which replace their agents.
+            for node in self.names:
+                self.lab.wait_attached(node, since=before[node])
 
     def begin_with(self, lab, nodes, mode="multicast"):
         """A lab that has not been started yet."""

@@ -176,7 +176,7 @@ def switch_costs(directory):
 
 class Figures(typing.NamedTuple):
     solo: list          # one more than of gang
-    gang: list
+    gang: dict          # {lead: runs}; None: as it is by default
     local: list
     bare: list
     missed: int
@@ -186,6 +186,7 @@ class Figures(typing.NamedTuple):
 
 def measure(args, nodes, mpl, quantum, program):
     storm_conf = {"AgentCPUs": args.agents} if args.agents else {}
+    leads = args.lead or [None]
     lab = make_lab(args, nodes, mpl, program, quantum=quantum,
                    storm_conf=storm_conf)
     line = f"{program} {PROGRAMS[program] * args.length} {HOME}/go"
@@ -195,11 +196,15 @@ def measure(args, nodes, mpl, quantum, program):
         kept.mkdir()
         kept.chmod(0o777)
         solo = [together(lab, 1, "gang", line)]
-        gang, local, bare, switches, bare_switches = [], [], [], [], []
+        gang, local, bare, bare_switches = {n: [] for n in leads}, [], [], []
+        switches = {n: [] for n in leads}
         for i in range(args.runs):
-            gang.append(together(lab, mpl, "gang", line + ends))
-            if ends:
-                switches += switch_costs(kept)
+            for lead in leads[::-1] if i % 2 else leads:
+                if lead is not None:
+                    lab.set_key("StrobeLead", lead)
+                gang[lead].append(together(lab, mpl, "gang", line + ends))
+                if ends:
+                    switches[lead] += switch_costs(kept)
             if i < args.bare:
                 bare.append(together(lab, mpl, "shared", line + ends, quantum))
                 if ends:
@@ -266,6 +271,10 @@ class Tables:
                 "of the quantum": [s * 1e5 / names[3] for s in seconds]})
 
 
+def turns_name(lead):
+    return "gang" if lead is None else f"lead {lead}"
+
+
 def one(args, tables, program, nodes, mpl, quantum):
     f = measure(args, nodes, mpl, quantum, program)
     alone = between(f.solo)
@@ -273,10 +282,13 @@ def one(args, tables, program, nodes, mpl, quantum):
     if len(f.solo) > 2:
         tables.spans.row((*case, "solo"),
                          {"overhead": noise(f.solo), "solo": alone})
-    tables.span((*case, "gang"), f.gang, alone, solo=alone, missed=f.missed)
+    for lead, runs in f.gang.items():
+        tables.span((*case, turns_name(lead)), runs, alone, solo=alone,
+                    missed=f.missed)
     tables.span((*case, "bare"), f.bare, alone)
     tables.span((*case, "local"), f.local, alone)
-    tables.switch((*case, "gang"), f.switches)
+    for lead, seconds in f.switches.items():
+        tables.switch((*case, turns_name(lead)), seconds)
     tables.switch((*case, "bare"), f.bare_switches)
 
 
@@ -305,6 +317,9 @@ def options(parser):
     build_option(parser)
     parser.add_argument("--agents", metavar="CPUS",
                         help="reserve CPUs for the agents (AgentCPUs)")
+    parser.add_argument("--lead", type=words, metavar="LIST",
+                        help="values of StrobeLead, by turns; a job takes its "
+                        "first seconds to know the clocks: see --length")
     parser.add_argument("--switches", action="store_true",
                         help="measure the cost of a switch (bsp only)")
     parser.add_argument("--stock", action="store_true",
