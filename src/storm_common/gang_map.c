@@ -6,7 +6,7 @@
  *	u32 "GANG", u8 format, u8[3] 0, u64 version, u32 nodes, u32 zones,
  *	u32 jobs;
  *	each zone: u32 rows, u64 quantum, u8 policy, set of nodes;
- *	each job: u32 job id, u32 zone, set of rows, set of nodes
+ *	each job: u32 job id, u32 zone, set of rows (empty: held), set of nodes
  *
  * The strobe: u8 format, u8 0, u16 zone, u32 slot, u64 version, u64 digest,
  * u64 sent, u64 at, u64 next_at, u32 next.
@@ -22,13 +22,13 @@
 #include "src/libstorm/wire/wire.h"
 
 #define MAGIC 0x47414e47u
-#define MAP_FORMAT 2
+#define MAP_FORMAT 3
 #define STROBE_FORMAT 2
 _Static_assert(GANG_STROBE_LEN <= STORM_STROBE_MAX, "too long");
 #define HEAD 28
-/* the fewest bytes of a zone and of a job: a set has at least one range */
+/* the fewest bytes of a zone and of a job: a set of nodes has at least one range */
 #define ZONE_MIN (4 + 8 + 1 + 3)
-#define JOB_MIN (4 + 4 + 3 + 3)
+#define JOB_MIN (4 + 4 + 1 + 3)
 /* the most bytes of a set */
 #define SET_MAX(s) (5 + 10 * (size_t) (s)->count)
 
@@ -83,8 +83,11 @@ static bool gang_map_job_fits(const struct gang_map *m,
 	if (j->zone >= m->nzones)
 		return false;
 	z = &m->zones[j->zone];
-	return gang_map_set_within(&j->rows, z->rows) &&
-	       gang_map_set_within(&j->nodes, m->nodes) &&
+	/* a held job stands by strobes, which there are if there are rows */
+	if (gang_job_held(j) ? z->rows < 2 :
+			       !gang_map_set_within(&j->rows, z->rows))
+		return false;
+	return gang_map_set_within(&j->nodes, m->nodes) &&
 	       storm_idset_covers(&z->nodes, &j->nodes);
 }
 

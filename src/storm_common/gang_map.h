@@ -8,7 +8,8 @@
  * A *zone* is a set of nodes that share a cycle of rows (time slots): the nodes
  * of gang partitions that overlap.  Zones are disjoint, and each has its own
  * quantum and policy.  A job runs in its rows; in all others it is stopped on its nodes.
- * Agents do not touch a job that is not in the map.
+ * A job that is held has no row: it is stopped in each.  Agents do not touch a job
+ * that is not in the map.
  *
  * No Slurm header.  Errors are enum storm_err.
  *
@@ -30,6 +31,9 @@
 /* A node's own variable: the strobes that it has missed since its agent
  * started. */
 #define GANG_VAR_MISSED STORM_VAR_USER
+/* ... and the number of the last strobe after which all steps of held jobs stood
+ * there, by the kernel's word. */
+#define GANG_VAR_HELD (STORM_VAR_USER + 1)
 
 /* The number of the cluster domain, from slurm.conf's ClusterName.  All
  * controllers of the cluster have the same, and its agents recognize it.  Never
@@ -56,9 +60,14 @@ struct gang_zone {
 struct gang_job {
 	uint32_t job_id;
 	uint32_t zone;
-	struct storm_idset rows;  /* never empty */
+	struct storm_idset rows;  /* empty: it is held */
 	struct storm_idset nodes; /* never empty; of the zone */
 };
+
+static inline bool gang_job_held(const struct gang_job *j)
+{
+	return !j->rows.count;
+}
 
 struct gang_map {
 	uint64_t version;

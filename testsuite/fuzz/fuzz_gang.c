@@ -35,7 +35,8 @@ static void must_be_map(const struct gang_map *m)
 		const struct gang_job *j = &m->jobs[i];
 
 		must(gang_map_job(m, j->job_id) == j);
-		must(j->zone < m->nzones && j->rows.count && j->nodes.count);
+		must(j->zone < m->nzones && j->nodes.count);
+		must(!gang_job_held(j) || m->zones[j->zone].rows > 1);
 		must_be_set(&j->rows, m->zones[j->zone].rows - 1);
 		must_be_set(&j->nodes, m->nodes - 1);
 	}

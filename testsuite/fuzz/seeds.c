@@ -1323,6 +1323,14 @@ static void gang(void)
 		name[3] = (char) ('0' + m.njobs);
 		end("gang", name);
 	}
+	m.njobs = 3;
+	storm_idset_clear(&j[1].rows);
+	must(!gang_map_pack(&m, &packed, &len));
+	begin();
+	storm_put8(&o, 0);
+	storm_put(&o, packed, len);
+	free(packed);
+	end("gang", "map-held");
 	gang_strobes();
 	for (size_t i = 0; i < 3; i++) {
 		storm_idset_clear(&j[i].rows);

@@ -1,7 +1,7 @@
 /*
  * test_gang_mix.c - a cluster of a thousand nodes whose jobs take turns, in
- * virtual time and from a seed: arrivals, ends, cancels, suspends, resumes,
- * resizes, nodes that fail and come back, another quantum.  Plan, matrix, map in
+ * virtual time and from a seed: arrivals, ends, cancels, suspends, resumes, holds,
+ * releases, resizes, nodes that fail and come back, another quantum.  Plan, matrix, map in
  * bytes and rota are the product's; select, slurmctld and the nodes are played.
  *
  *   test_gang_mix [--nodes N] [--jobs N] [--policy WORD] [SEED...]
@@ -13,7 +13,8 @@
  * After every change, before time goes on:
  *   - at most one job runs on a core in a slot, and no core is idle in a slot in
  *     which a job could have all of its cores (alternate scheduling);
- *   - every job runs in each round of its group, which in every other seed is longer
+ *   - a job that is held has no slot, and is in the map;
+ *   - every other job runs in each round of its group, which in every other seed is longer
  *     by weights (test_matrix.c has what these give);
  *   - rows are no more than the multiprogramming level, unless select itself needs
  *     more, as Slurm has resumed jobs beyond it;
@@ -62,6 +63,7 @@ struct job {
 	uint32_t weight;
 	bool mapped; /* takes turns, as nodes know it */
 	bool on;     /* runs at the moment */
+	bool held;
 	bool requeued;
 };
 
@@ -94,7 +96,7 @@ static struct {
 	/* of a check */
 	uint64_t **busy;
 	/* what is reported */
-	uint64_t changes, strobes, cancels, suspends, failures, resizes;
+	uint64_t changes, strobes, cancels, suspends, failures, resizes, holds;
 	uint64_t trace;	       /* a sum over all maps and strobes */
 	uint64_t turns_waited; /* the longest, in quanta x 1000 */
 	uint64_t most_at_once;
@@ -277,6 +279,9 @@ static void start(struct job *j)
 	j->waited = 0;
 	j->had = j->stood = 0;
 	j->mapped = false;
+	/* some are held before they start */
+	j->held = !j->requeued && !below(50);
+	w.holds += j->held;
 	occupy(j, 1);
 	w.live[w.nlive++] = j;
 	if (w.nlive > w.most_at_once)
@@ -324,6 +329,13 @@ static bool schedule(void)
 		}
 	}
 	return any;
+}
+
+static void hold(struct job *j)
+{
+	j->held = !j->held;
+	j->waited = 0;
+	w.holds += j->held;
 }
 
 static struct job *any_live(enum state state)
@@ -428,9 +440,11 @@ static void mishap(void)
 	struct job *j = any_live(RUNNING);
 	uint32_t what = (uint32_t) below(100);
 
-	if (what < 30 && j) {
+	if (what < 20 && j) {
 		end(j);
 		w.cancels++;
+	} else if (what < 30 && j) {
+		hold(j);
 	} else if (what < 60 && j) {
 		suspend(j);
 	} else if (what < 80) {
@@ -454,6 +468,7 @@ static void take_job(struct snapshot_job *s, const struct job *j)
 	s->gang = j->id;
 	s->zone = j->zone;
 	s->weight = j->weight;
+	s->held = j->held;
 	must(!storm_idset_union(&s->columns, &j->columns));
 	must(!storm_idset_union(&s->nodes, &j->nodes));
 }
@@ -569,14 +584,14 @@ static void check_slot(uint32_t zone, uint32_t slot)
 	for (uint32_t i = 0; i < w.nlive; i++) {
 		const struct job *j = w.live[i];
 
-		if (j->zone == zone && j->state == RUNNING &&
+		if (j->zone == zone && j->state == RUNNING && !j->held &&
 		    storm_idset_has(slots_of(j), slot))
 			make_busy(j, busy);
 	}
 	for (uint32_t i = 0; i < w.nlive; i++) {
 		const struct job *j = w.live[i];
 
-		if (j->zone == zone && j->state == RUNNING &&
+		if (j->zone == zone && j->state == RUNNING && !j->held &&
 		    !storm_idset_has(slots_of(j), slot))
 			must(any_busy(j, busy));
 	}
@@ -610,6 +625,21 @@ static uint32_t most_load(uint32_t zone)
 	return most;
 }
 
+/* The most jobs that take turns on a core. */
+static uint32_t most_turns(uint32_t zone)
+{
+	uint32_t most;
+
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->held && w.live[i]->state == RUNNING)
+			occupy(w.live[i], -1);
+	most = most_load(zone);
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->held && w.live[i]->state == RUNNING)
+			occupy(w.live[i], 1);
+	return most;
+}
+
 static uint32_t select_needs(uint32_t zone)
 {
 	uint32_t rows = 0;
@@ -625,7 +655,7 @@ static void check_rows(uint32_t zone)
 {
 	const struct matrix *m = w.plan.matrix[zone];
 
-	must(matrix_rows(m) >= most_load(zone));
+	must(matrix_rows(m) >= most_turns(zone));
 	if (matrix_rows(m) > w.rows_most)
 		w.rows_most = matrix_rows(m);
 	must(matrix_rows(m) <= w.mpl || select_needs(zone) > w.mpl);
@@ -635,6 +665,15 @@ static bool same_set(const struct storm_idset *a, const struct storm_idset *b)
 {
 	return a->count == b->count &&
 	       !memcmp(a->r, b->r, a->count * sizeof(*a->r));
+}
+
+static bool any_held(uint32_t zone)
+{
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->zone == zone && w.live[i]->held &&
+		    w.live[i]->state == RUNNING)
+			return true;
+	return false;
 }
 
 /* The nodes' unpacked maps equal the matrix. */
@@ -648,8 +687,10 @@ static void check_map(void)
 
 		must(w.map.zones[z].quantum == w.quantum[z]);
 		must(w.map.zones[z].policy == w.policy);
-		must(w.map.zones[z].rows ==
-		     (matrix_shared(m) ? matrix_cycle(m) : 1));
+		must(w.map.zones[z].rows == (matrix_shared(m) ?
+						     matrix_cycle(m) :
+					     any_held(z) ? 2 :
+							   1));
 	}
 	for (uint32_t i = 0; i < w.nlive; i++) {
 		struct job *j = w.live[i];
@@ -658,6 +699,13 @@ static void check_map(void)
 
 		if (j->state != RUNNING) {
 			must(!g && !slots);
+			continue;
+		}
+		if (j->held) {
+			must(!slots && g && gang_job_held(g));
+			must(g->zone == j->zone);
+			must(same_set(&g->nodes, &j->nodes));
+			n++;
 			continue;
 		}
 		must(!g == (matrix_round(w.plan.matrix[j->zone], j->id) <= 1));
@@ -699,7 +747,7 @@ static void check(void)
 		check_rows(z);
 	}
 	for (uint32_t i = 0; i < w.nlive; i++)
-		if (w.live[i]->state == RUNNING)
+		if (w.live[i]->state == RUNNING && !w.live[i]->held)
 			check_rounds(w.live[i]);
 	check_map();
 	for (int i = 0; i < 4; i++)
@@ -732,13 +780,15 @@ static void job_goes(struct job *j, uint64_t ns)
 {
 	if (!j->on) {
 		j->stood += ns;
+		if (j->held)
+			return;
 		j->waited += ns * 1000 / w.quantum[j->zone];
 		if (j->waited > w.turns_waited)
 			w.turns_waited = j->waited;
 		must(j->waited <= STARVED);
 		return;
 	}
-	must(j->left >= ns);
+	must(j->left >= ns && !j->held);
 	j->left -= ns;
 	j->waited = 0;
 	if (j->mapped)
@@ -829,6 +879,9 @@ static void be_kind(void)
 		w.node[i].back = 0;
 	if (j)
 		resume(j);
+	for (uint32_t i = 0; i < w.nlive; i++)
+		if (w.live[i]->held)
+			hold(w.live[i]);
 }
 
 static void run(void)
@@ -958,10 +1011,10 @@ static uint64_t one(uint64_t seed, uint32_t nodes, uint32_t njobs,
 	fflush(stdout);
 	run();
 	finish();
-	printf("  %u jobs in %.1f s, %lu at once: %lu changes, %lu strobes, %lu cancels, %lu suspends, %lu resizes, %lu nodes failed; most rows %u, longest wait %.1f quanta; trace %016lx\n",
+	printf("  %u jobs in %.1f s, %lu at once: %lu changes, %lu strobes, %lu cancels, %lu suspends, %lu holds, %lu resizes, %lu nodes failed; most rows %u, longest wait %.1f quanta; trace %016lx\n",
 	       w.njobs, w.now / 1e9, w.most_at_once, w.changes, w.strobes,
-	       w.cancels, w.suspends, w.resizes, w.failures, w.rows_most,
-	       w.turns_waited / 1e3, w.trace);
+	       w.cancels, w.suspends, w.holds, w.resizes, w.failures,
+	       w.rows_most, w.turns_waited / 1e3, w.trace);
 	printf("  a change takes slurmctld %.0f us (at most %.0f), the strober %.0f us (at most %.0f)\n",
 	       w.controller / 1e3 / w.changes, w.controller_most / 1e3,
 	       w.strober / 1e3 / w.changes, w.strober_most / 1e3);

@@ -59,14 +59,17 @@ static void random_map(struct gang_map *m, struct rnd *r)
 	for (uint32_t i = 0; i < m->njobs; i++) {
 		struct gang_job *j = &m->jobs[i];
 		uint32_t n = 1 + below(r, 5);
+		bool held;
 
 		j->job_id = id += 1 + below(r, 1000);
 		j->zone = below(r, m->nzones);
+		held = m->zones[j->zone].rows > 1 && !below(r, 4);
 		while (n--) {
 			uint32_t row = below(r, m->zones[j->zone].rows);
 			uint32_t node = 50 * j->zone + below(r, 40);
 
-			add(&j->rows, row, row);
+			if (!held)
+				add(&j->rows, row, row);
 			add(&j->nodes, node, node);
 		}
 	}
@@ -224,9 +227,15 @@ static void descending(struct gang_map *m)
 {
 	m->jobs[1].job_id = 6;
 }
-static void no_rows(struct gang_map *m)
+static void held(struct gang_map *m)
 {
 	storm_idset_clear(&m->jobs[0].rows);
+}
+/* Without strobes nothing would stop it. */
+static void held_alone(struct gang_map *m)
+{
+	held(m);
+	m->zones[0].rows = 1;
 }
 static void nowhere(struct gang_map *m)
 {
@@ -238,10 +247,11 @@ START_TEST(test_bounds)
 	void (*const wrong[])(struct gang_map * m) = {
 		few_nodes,  many_nodes, short_quantum, no_quantum,    many_rows,
 		overlap,    row_beyond, node_beyond,   no_zone,	      twice,
-		descending, no_rows,	nowhere,       strange_policy
+		descending, held_alone, nowhere,       strange_policy
 	};
 
 	ck_assert_int_eq(spoiled(nothing), STORM_OK);
+	ck_assert_int_eq(spoiled(held), STORM_OK);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ck_assert_int_eq(spoiled(wrong[i]), STORM_EINVAL);
 }
@@ -276,7 +286,7 @@ START_TEST(test_golden)
 	must(gang_map_pack(&m, &buf, &len) == STORM_OK);
 	same_hex(buf, len,
 		 "47414e47"
-		 "02000000"
+		 "03000000"
 		 "0000000000000005"
 		 "00000004"
 		 "00000001"

@@ -323,6 +323,56 @@ START_TEST(test_no_starvation)
 }
 END_TEST
 
+/* A job without a row has no turn.  It waits, and the others go on, also if it had
+ * waited longest.  Released, it is next. */
+START_TEST(test_held)
+{
+	struct rota *r = next_rota(NULL, 1, 3, 10 * MS, three, 3, START);
+	uint64_t now = START;
+	struct gang_strobe s;
+	struct gang_map m;
+
+	must(rota_next(r, now, &s) && s.slot == 0);
+	now += 5 * MS;
+	/* job 11, whose turn it is, is held: there is a new slot at once */
+	make_map(&m, 2, 2, 10 * MS, three, 3);
+	storm_idset_clear(&m.jobs[0].rows);
+	must(!gang_map_check(&m));
+	for (int turn = 0; turn < 2; turn++) {
+		struct rota *next = rota_create(&m, ~2ULL, r, now);
+
+		must(next);
+		rota_destroy(r);
+		r = next;
+		must(rota_due(r) == now && rota_next(r, now, &s));
+		must(s.version == 2 && s.slot == 1);
+		now += 10 * MS;
+		must(rota_next(r, now, &s) && !s.slot);
+		now += 10 * MS;
+		must(rota_given(r, 0, now) == 5 * MS);
+		must(rota_waited(r, 0, now) == 20 * MS * ((uint64_t) turn + 1));
+		/* the others have other rows, as with a map that changes */
+		make_map(&m, 2, 2, 10 * MS, three, 3);
+		storm_idset_clear(&m.jobs[0].rows);
+	}
+	gang_map_clear(&m);
+	/* as if nobody had had a turn */
+	rota_pause(r, now);
+	rota_continue(r, now + MS);
+	must(rota_given(r, 0, now + MS) == 6 * MS);
+	now += MS;
+	must(rota_next(r, now, &s));
+	now += 10 * MS;
+	must(rota_next(r, now, &s));
+	now += 10 * MS;
+	r = next_rota(r, 3, 3, 10 * MS, three, 3, now);
+	must(rota_next(r, now, &s) && s.version == 3 && s.slot == 0);
+	must(rota_given(r, 0, now) == 6 * MS);
+	must(rota_waited(r, 0, now) == 60 * MS);
+	rota_destroy(r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rota");
@@ -337,6 +387,7 @@ int main(void)
 	tcase_add_test(t, test_change_in_the_second_slot);
 	tcase_add_test(t, test_pause);
 	tcase_add_test(t, test_permuted);
+	tcase_add_test(t, test_held);
 	tcase_add_loop_test(t, test_no_starvation, 0, unit_runs(40));
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -54,7 +54,8 @@ static int plan_by_gang(const void *a, const void *b)
 	return x->gang < y->gang ? -1 : x->gang > y->gang;
 }
 
-/* The gangs of one zone, ascending; free them with plan_gangs_free(). */
+/* The gangs of one zone that have turns, ascending; free them with
+ * plan_gangs_free(). */
 static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 				       uint32_t *count)
 {
@@ -62,7 +63,7 @@ static struct gang_columns *plan_gangs(const struct snapshot *s, uint32_t zone,
 	uint32_t n = 0, kept = 0;
 
 	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (s->jobs[i].zone != zone)
+		if (s->jobs[i].zone != zone || s->jobs[i].held)
 			continue;
 		all[n].gang = s->jobs[i].gang;
 		all[n].weight = s->jobs[i].weight;
@@ -147,6 +148,9 @@ bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 
 /* ------------------------------------------------------------ into maps --- */
 
+/* Of a zone in which nothing is shared, but a job is held: it has strobes then. */
+#define HELD_ROWS 2
+
 static bool plan_map_zone(const struct plan *p, uint32_t i, struct gang_zone *z)
 {
 	const struct snapshot_zone *s = &p->now.zones[i];
@@ -162,6 +166,8 @@ const struct storm_idset *plan_slots(const struct plan *p,
 {
 	const struct matrix *m = p->matrix[j->zone];
 
+	if (j->held)
+		return NULL;
 	return matrix_round(m, j->gang) > 1 ? matrix_slots(m, j->gang) : NULL;
 }
 
@@ -171,12 +177,14 @@ static bool plan_map_job(const struct plan *p, const struct snapshot_job *s,
 	const struct storm_idset *slots = plan_slots(p, s);
 	struct gang_job *j = &m->jobs[m->njobs];
 
-	if (!slots)
+	if (!slots && !s->held)
 		return true;
 	j->job_id = s->job_id;
 	j->zone = s->zone;
 	m->njobs++;
-	return !storm_idset_union(&j->rows, slots) &&
+	if (s->held && m->zones[s->zone].rows < HELD_ROWS)
+		m->zones[s->zone].rows = HELD_ROWS;
+	return (s->held || !storm_idset_union(&j->rows, slots)) &&
 	       !storm_idset_union(&j->nodes, &s->nodes);
 }
 

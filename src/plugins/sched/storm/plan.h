@@ -31,12 +31,12 @@ void plan_clear(struct plan *p);
 bool plan_update(struct plan *p, struct snapshot *s, bool anew,
 		 enum matrix_packing packing);
 
-/* Make the map for the nodes: the slots of each job that takes turns.  Its
- * version is 0.  The caller frees it with gang_map_clear().  False: out of
+/* Make the map for the nodes: the slots of each job that takes turns, and the jobs
+ * that are held.  Its version is 0.  The caller frees it with gang_map_clear().  False: out of
  * memory, *out is empty. */
 bool plan_map(const struct plan *p, struct gang_map *out);
 
-/* The slots of a job of p->now, owned by the plan.  NULL: the job always
+/* The slots of a job of p->now, owned by the plan.  NULL: it is held, or it always
  * runs. */
 const struct storm_idset *plan_slots(const struct plan *p,
 				     const struct snapshot_job *j);

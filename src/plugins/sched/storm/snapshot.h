@@ -38,6 +38,7 @@ struct snapshot_job {
 					   heterogeneous job */
 	uint32_t zone;
 	uint32_t weight;	    /* of its turns: matrix.h */
+	bool held;		    /* it has none */
 	struct storm_idset columns; /* of the zone */
 	struct storm_idset nodes;   /* of the domain */
 };

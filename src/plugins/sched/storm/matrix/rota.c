@@ -108,7 +108,7 @@ static void rota_carry_on(struct rota *r, const struct rota *before, uint32_t i,
 	uint64_t end = before->zones[before->map.jobs[old].zone].end;
 
 	if (!rota_shared(r, j->zone) || !rota_job_runs(before, old) ||
-	    end <= now)
+	    end <= now || gang_job_held(j))
 		return;
 	for (uint32_t k = 0; k < j->rows.count; k++)
 		for (uint32_t s = j->rows.r[k].first; s <= j->rows.r[k].last;
@@ -161,7 +161,8 @@ static void rota_choose_next(struct rota *r, uint32_t zone)
 	for (uint32_t i = 0; i < r->map.njobs; i++) {
 		const struct gang_job *j = &r->map.jobs[i];
 
-		if (j->zone != zone || r->jobs[i].last >= longest)
+		if (j->zone != zone || r->jobs[i].last >= longest ||
+		    gang_job_held(j))
 			continue;
 		if (z->now != NO_SLOT && storm_idset_has(&j->rows, z->now))
 			continue; /* it runs */

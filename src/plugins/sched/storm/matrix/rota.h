@@ -5,7 +5,9 @@
  *
  * Maps may change more often than a cycle takes.  So that no job starves, the
  * first new slot after a change is that of the job that has waited longest.  A
- * job that runs continues to the end of its quantum.
+ * job that runs continues to the end of its quantum.  A job that is held stands
+ * from the first strobe of its map on, and waits.  When it is released it has waited
+ * longest, mostly.
  *
  * Pure: the caller passes the time (ns of CLOCK_MONOTONIC), and there is no
  * I/O.  Not thread-safe.
