@@ -146,6 +146,20 @@ unsigned int freezer_wants(struct freezer *f)
 	return all;
 }
 
+bool freezer_awaited(struct freezer *f)
+{
+	bool yes = false;
+	pid_t *pids;
+	size_t n;
+
+	if (freezer_pids(f, &pids, &n))
+		return false;
+	for (size_t i = 0; !yes && i < n; i++)
+		yes = freezer_proc_awaited(pids[i]);
+	free(pids);
+	return yes;
+}
+
 struct senders *freezer_senders(struct freezer *f)
 {
 	struct senders *s;

@@ -152,6 +152,9 @@ int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 #define FREEZER_SIGNALLED 0x1u
 #define FREEZER_TRACED 0x2u
 unsigned int freezer_wants(struct freezer *f);
+/* Does a tracer wait for one of its threads to stop, which a frozen one of version 2
+ * does not (PTRACE_ATTACH)? */
+bool freezer_awaited(struct freezer *f);
 /* Begin to ask who sent these signals (senders.h).  NULL and errno. */
 struct senders *freezer_senders(struct freezer *f);
 /* Does one of its processes run Slurm's program of this name, such as "srun"?

@@ -119,5 +119,7 @@ bool freezer_proc_stands(pid_t pid);
 uint64_t freezer_proc_waiting(pid_t pid);
 /* FREEZER_SIGNALLED, FREEZER_TRACED, both or 0. */
 unsigned int freezer_proc_wants(pid_t pid);
+/* Does a tracer wait for one of its threads to stop? */
+bool freezer_proc_awaited(pid_t pid);
 
 #endif

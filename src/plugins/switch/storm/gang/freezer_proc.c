@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,7 +35,7 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid)
 static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
 				 size_t size)
 {
-	char path[64];
+	char path[96];
 	ssize_t n;
 	int fd;
 
@@ -133,14 +134,47 @@ uint64_t freezer_proc_waiting(pid_t pid)
 	return freezer_proc_waiting_in(buf);
 }
 
+static bool freezer_proc_traced_in(const char *status)
+{
+	const char *tracer = strstr(status, "\nTracerPid:\t");
+
+	return tracer && tracer[12] != '0';
+}
+
 unsigned int freezer_proc_wants(pid_t pid)
 {
 	char buf[4096];
-	const char *tracer;
 
 	if (freezer_proc_read(pid, "status", buf, sizeof(buf)) < 0)
 		return 0;
-	tracer = strstr(buf, "\nTracerPid:\t");
 	return (freezer_proc_waiting_in(buf) ? FREEZER_SIGNALLED : 0) |
-	       (tracer && tracer[12] != '0' ? FREEZER_TRACED : 0);
+	       (freezer_proc_traced_in(buf) ? FREEZER_TRACED : 0);
+}
+
+/* A tracer that attaches sends the thread SIGSTOP. */
+static bool freezer_thread_awaited(pid_t pid, const char *thread)
+{
+	char file[64], buf[4096];
+
+	snprintf(file, sizeof(file), "task/%.16s/status", thread);
+	return freezer_proc_read(pid, file, buf, sizeof(buf)) > 0 &&
+	       freezer_proc_traced_in(buf) &&
+	       freezer_proc_mask(buf, "\nSigPnd:\t") & 1ull << (SIGSTOP - 1);
+}
+
+bool freezer_proc_awaited(pid_t pid)
+{
+	char path[32];
+	struct dirent *e;
+	bool yes = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && !yes && (e = readdir(d)))
+		yes = e->d_name[0] != '.' &&
+		      freezer_thread_awaited(pid, e->d_name);
+	if (d)
+		closedir(d);
+	return yes;
 }

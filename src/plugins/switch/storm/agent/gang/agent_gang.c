@@ -238,6 +238,7 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 		return STORM_NEVER;
 	left = storm_min(agent_gang_left_try(g, now),
 			 agent_gang_naps_look(g, now));
+	left = storm_min(left, agent_gang_held_look(g, now));
 	/* a step that stops then wakes this loop */
 	g->look_at = STORM_NEVER;
 	if (!g->page->stopped && !g->traced)

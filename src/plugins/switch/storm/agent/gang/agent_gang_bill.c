@@ -113,7 +113,8 @@ static uint64_t agent_gang_bill_least(const struct agent_gang *g)
 
 	for (const struct gang_local *l = g->steps; l; l = l->next) {
 		cost = agent_gang_bill_cost(g, l->step.job);
-		if (cost && agent_gang_job_in(g->now, l->step.job))
+		if (cost && agent_gang_job_in(g->now, l->step.job) &&
+		    !agent_gang_is_held(g, l))
 			least = storm_min(least, cost);
 	}
 	return least == UINT64_MAX ? 0 : least;
@@ -142,7 +143,7 @@ static bool agent_gang_bill_collect(struct agent_gang *g)
 static bool agent_gang_bill_may_fill(const struct agent_gang *g,
 				     const struct gang_local *l)
 {
-	if (agent_gang_bill_has_slot(g, l) ||
+	if (agent_gang_bill_has_slot(g, l) || agent_gang_is_held(g, l) ||
 	    !agent_gang_job_in(g->now, l->step.job))
 		return false;
 	for (const struct gang_local *o = g->steps; o; o = o->next)

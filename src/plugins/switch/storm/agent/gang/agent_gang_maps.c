@@ -85,6 +85,16 @@ static uint32_t agent_gang_jobs_here(const struct gang_known *k)
 	return n;
 }
 
+/* Does the map hold a job here? */
+static bool agent_gang_holds(const struct gang_known *k)
+{
+	for (uint32_t i = 0; k->there && i < k->map.njobs; i++)
+		if (agent_gang_is_here(k, &k->map.jobs[i]) &&
+		    gang_job_held(&k->map.jobs[i]))
+			return true;
+	return false;
+}
+
 /* Record the map and each job's rows, so that the trace explains the slots. */
 static void agent_gang_trace_map(struct agent_gang *g,
 				 const struct gang_known *k, uint32_t jobs)
@@ -125,7 +135,7 @@ void agent_gang_maps_bind(struct agent_gang *g)
 
 void agent_gang_maps_end(struct agent_gang *g)
 {
-	g->shared = false;
+	g->shared = g->holds = false;
 	agent_gang_realtime(g, false);
 	for (int i = 0; i < 2; i++) {
 		if (g->known[i].there)
@@ -159,6 +169,8 @@ void agent_gang_map(struct agent_gang *g, const void *buf, size_t len)
 	fresh.digest = gang_map_digest(buf, len);
 	fresh.zone = gang_map_zone(&fresh.map, fresh.self);
 	jobs = agent_gang_jobs_here(&fresh);
+	g->holds = agent_gang_holds(&k[0]) || agent_gang_holds(&fresh);
+	g->held_at = 0;
 	agent_gang_lock(g);
 	old = k[1].map;
 	drop = k[1].there;

@@ -6,6 +6,7 @@
  *	agent_gang_steps.c	keeps the list of this node's steps
  *	agent_gang_left.c	removes the groups of steps that have ended
  *	agent_gang_turns.c	stops and continues steps
+ *	agent_gang_held.c	tells the strober that held jobs stand
  *	agent_gang_fill.c	lets steps fill the gaps of others
  *	agent_gang_naps.c	finds who sleeps in its turns
  *	agent_gang_agreed.c	begins slots at the agreed time
@@ -14,7 +15,7 @@
  *	agent_strobe.c		the thread that takes strobes
  *
  * agent_gang.c calls the others.  Of them agent_strobe.c calls all above it but
- * steps.  maps, steps and gate call turns, which calls none of them.
+ * steps and held.  maps, steps, held and gate call turns, which calls none of them.
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
@@ -69,7 +70,10 @@ struct gang_local {	    /* a step on this node */
 	uint64_t asked;		 /* when; as `busy` ends */
 	uint64_t busy;		 /* how long looking at it took the last time */
 	bool granted;		 /* runs for root's signal until its slot */
+	uint64_t granted_until;	 /* of a job that is held */
 	bool traced;		 /* a debugger traces it */
+	bool attaching; /* a debugger waits for it to stop, and its job is held */
+	uint64_t attached; /* when that began */
 	bool has_srun;
 	bool starting; /* not all tasks are past exec */
 	bool listed;   /* found by the listing under way */
@@ -113,6 +117,9 @@ struct agent_gang {
 	bool shared;		    /* in the newest map jobs share */
 	bool realtime, refused;
 	uint64_t told_missed; /* the main loop's */
+	/* agent_gang_held.c: the main loop's */
+	bool holds; /* the newest map, or the one before, holds a job here */
+	uint64_t held_at; /* when to look again */
 	/* agent_gang_turns.c */
 	const struct gang_known *now; /* the last strobe's map; NULL: none,
 					   and everything runs */
@@ -124,6 +131,7 @@ struct agent_gang {
 	uint64_t turn;		/* number of the one by which the slot began */
 	struct gang_agreed agreed; /* which strobe waits for its time */
 	uint64_t silence;	   /* ns after which that strobe expires */
+	uint64_t acted; /* the last strobe by which steps stand or run */
 	uint64_t slurmd_at;
 	bool slurmd_stands;
 	bool was_away;	/* count all strobes since as missed */
@@ -185,6 +193,15 @@ static inline bool agent_gang_is_flexible(const struct gang_known *k)
 	       z->quantum >= AGENT_GANG_FILL;
 }
 
+/* True: its job is held by the last strobe's map, which is there. */
+static inline bool agent_gang_is_held(const struct agent_gang *g,
+				      const struct gang_local *l)
+{
+	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
+
+	return j && gang_job_held(j);
+}
+
 /* agent_gang_turns.c: call all of these with the lock, and the next part's,
  * too, unless they say otherwise */
 /* Append an event of step l to the trace; NULL: of the node. */
@@ -202,6 +219,8 @@ void agent_gang_open(struct agent_gang *g, enum gang_why why);
 /* Stop and continue steps as the last strobe orders.  No-op without a
  * strobe. */
 void agent_gang_apply(struct agent_gang *g);
+/* Why the step runs by the last strobe, which is there; 0: it stands. */
+enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l);
 /* True: the job has a step on this node other than its batch script. */
 bool agent_gang_job_has_steps(const struct agent_gang *g, uint32_t job);
 /* A strobe, which is new, was received at that time: obey it, now or when its
@@ -277,6 +296,11 @@ uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now);
 void agent_gang_steps_end(struct agent_gang *g);
 /* Remove groups below base whose slurmstepd has ended; base may be "". */
 void agent_gang_groups_clear(const char *base);
+
+/* agent_gang_held.c: the main loop's, without the lock */
+/* Publish that held jobs stand here, as this node's variable, for the strober
+ * (src/plugins/sched/storm/strober/held.h).  Returns when to look again. */
+uint64_t agent_gang_held_look(struct agent_gang *g, uint64_t now);
 
 /* agent_gang_left.c: the main loop's, without the lock */
 /* Remove an ended step's group, at once or as soon as no process is in it. */

@@ -34,6 +34,11 @@
 #define LOOK_PART 16		   /* a look may take this part of the time */
 #define LOOK_ANSWER (2 * STORM_MS) /* until senders.h has one */
 #define LOOK_RARELY (1000 * STORM_MS) /* a stopped step's later checks */
+/* So long a held job's step runs to handle a signal. */
+#define HELD_GRANT (100 * STORM_MS)
+/* ... or to stop for a debugger, and how often. */
+#define ATTACH (100 * STORM_MS)
+#define ATTACH_AGAIN (200 * STORM_MS)
 
 /* ----------------------------------------------------------- come and go --- */
 
@@ -250,18 +255,41 @@ static unsigned int agent_gang_step_read(struct agent_gang *g,
 	return wants;
 }
 
+/* Locked.  A task in a frozen group of version 2 does not stop for a debugger that
+ * attaches.  So a held job's step runs until it has, if it does at all. */
+static void agent_gang_step_attach(struct gang_local *l, bool awaited)
+{
+	uint64_t now = storm_now();
+
+	if (!awaited || (l->attaching && now > l->attached + ATTACH)) {
+		l->attaching = false;
+	} else if (now > l->attached + ATTACH_AGAIN) {
+		l->attaching = true;
+		l->attached = now;
+	}
+}
+
 /* Reasons not to stop the step (FREEZER_*), without FREEZER_TRACED if
- * GangDebug=no. */
+ * GangDebug=no.  If its job is held a debugger looks at it as it stands. */
 static unsigned int agent_gang_step_wants(struct agent_gang *g,
 					  struct gang_local *l)
 {
 	unsigned int wants = agent_gang_step_read(g, l);
+	bool held, awaited;
 
-	if (!g->a->conf.gang_debug)
+	agent_gang_lock(g);
+	held = g->now && agent_gang_is_held(g, l);
+	agent_gang_unlock(g);
+	if (!g->a->conf.gang_debug && !held)
 		wants &= ~FREEZER_TRACED;
+	awaited = held && wants & FREEZER_TRACED &&
+		  l->step.kind == FREEZER_V2 && freezer_awaited(l->f);
 	agent_gang_lock(g);
 	l->traced = wants & FREEZER_TRACED;
+	agent_gang_step_attach(l, awaited);
 	agent_gang_unlock(g);
+	if (held)
+		return l->attaching ? wants : wants & ~FREEZER_TRACED;
 	if (l->traced && !l->told_traced)
 		info("gang: a debugger traces step %s, which takes no turns meanwhile (GangDebug in storm.conf)",
 		     l->name);
@@ -277,6 +305,7 @@ static void agent_gang_step_grant(struct agent_gang *g, struct gang_local *l)
 		if (!l->granted)
 			agent_gang_bill_grant(g, l);
 		l->granted = true;
+		l->granted_until = storm_now() + HELD_GRANT;
 		agent_gang_step_continue(g, l, GANG_WHY_SIGNAL);
 	}
 	agent_gang_unlock(g);
@@ -321,7 +350,8 @@ static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
 	unsigned int wants = agent_gang_step_wants(g, l);
 
-	if (wants & FREEZER_SIGNALLED && !(wants & FREEZER_TRACED))
+	/* of one that is traced nobody else can ask who sent it */
+	if (wants & FREEZER_SIGNALLED && !l->traced)
 		agent_gang_step_signalled(g, l);
 	agent_gang_lock(g);
 	if (wants & FREEZER_TRACED)
@@ -341,7 +371,7 @@ static uint64_t agent_gang_step_look_due(const struct agent_gang *g,
 	uint64_t rarely = l->looked + storm_max(LOOK_RARELY, least);
 	uint64_t stands = l->stopped + LOOK_EVERY;
 
-	if (l->senders)
+	if (l->senders || l->attaching)
 		return l->looked + LOOK_ANSWER;
 	if (l->traced ||
 	    (l->step.script && !agent_gang_job_has_steps(g, l->step.job)))

@@ -11,7 +11,9 @@
  * before it continued.
  *
  * A stopped step for which a signal of root's waits, such as scancel's SIGTERM,
- * runs to the end of its next slot, to handle it.
+ * runs to the end of its next slot, to handle it.  A job that is held has none, so its
+ * steps run for a moment.  They also stand while a debugger traces them, but for the
+ * moment in which it attaches: it looks at a job that does not move.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -129,7 +131,7 @@ static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
 	int err;
 
 	if (!freezer_stopped(l->f) || !freezer_can_fill(l->f) ||
-	    !agent_gang_fill_begins(l))
+	    agent_gang_is_held(g, l) || !agent_gang_fill_begins(l))
 		return;
 	err = freezer_fill(l->f);
 	if (err) {
@@ -175,9 +177,7 @@ static bool agent_gang_script_runs(const struct agent_gang *g,
 		       slurm_conf.msg_timeout * STORM_SEC / 4;
 }
 
-/* Why the step runs in this slot; 0: it stops. */
-static enum gang_why agent_gang_step_runs(struct agent_gang *g,
-					  struct gang_local *l)
+enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l)
 {
 	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
 
@@ -187,11 +187,13 @@ static enum gang_why agent_gang_step_runs(struct agent_gang *g,
 		l->granted = false;
 		return GANG_WHY_SLOT;
 	}
+	if (l->granted && gang_job_held(j) && storm_now() >= l->granted_until)
+		l->granted = false;
 	if (l->granted)
 		return GANG_WHY_SIGNAL;
 	if (l->fills)
 		return GANG_WHY_SPARE;
-	if (l->traced)
+	if (l->traced && (l->attaching || !gang_job_held(j)))
 		return GANG_WHY_DEBUGGER;
 	/* Slurm sends no signal to a task before its exec() */
 	if (l->starting && (l->starting = freezer_starting(l->f)))
@@ -242,7 +244,8 @@ void agent_gang_apply(struct agent_gang *g)
 	fill = flexible && agent_gang_fill_may(g);
 	for (struct gang_local *l = g->steps; l; l = l->next)
 		if (!agent_gang_step_runs(g, l) &&
-		    !(fill && freezer_fills(l->f) && !again))
+		    !(fill && freezer_fills(l->f) && !again &&
+		      !agent_gang_is_held(g, l)))
 			agent_gang_step_stop(g, l, again);
 	for (struct gang_local *l = g->steps; l; l = l->next)
 		if ((why = agent_gang_step_runs(g, l))) {
@@ -316,6 +319,7 @@ void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
 	/* before a step stops the guards must watch */
 	gang_page_share(g->page, NULL, g->a->node, g->shared);
 	agent_gang_apply(g);
+	g->acted = number;
 }
 
 void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
