@@ -21,6 +21,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "shares.h"
+#include "src/storm_common/hold_word.h"
 #include "time_limit.h"
 
 #define TAG "storm:"
@@ -62,9 +63,20 @@ static bool comments_put(char **where, const char *word)
 	return true;
 }
 
-/* The job's nodes that are out of gang scheduling (xfree), or NULL. */
-static char *comments_out(const struct shares *all, const struct plan *p,
-			  const struct share *s)
+static bool comments_is_out(const struct node_share *n)
+{
+	return n->out;
+}
+
+static bool comments_is_loose(const struct node_share *n)
+{
+	return n->loose || n->out;
+}
+
+/* Those of the job's nodes that are so (xfree), or NULL. */
+static char *comments_nodes(const struct shares *all, const struct plan *p,
+			    const struct share *s,
+			    bool (*is)(const struct node_share *n))
 {
 	const struct snapshot_job *j = NULL;
 	struct hostlist *hl = NULL;
@@ -79,7 +91,7 @@ static char *comments_out(const struct shares *all, const struct plan *p,
 	for (i = 0; i < j->nodes.count; i++)
 		for (uint32_t n = j->nodes.r[i].first;
 		     n <= j->nodes.r[i].last && n < all->nnodes; n++)
-			if (all->node[n].out) {
+			if (is(&all->node[n])) {
 				if (!hl)
 					hl = hostlist_create(NULL);
 				hostlist_push_host(hl, p->now.nodes[n].name);
@@ -93,6 +105,21 @@ static char *comments_out(const struct shares *all, const struct plan *p,
 	}
 	hostlist_destroy(hl);
 	return text;
+}
+
+/* A held job's, else nothing.  Until the first answer no node is named. */
+static void comments_add_held(const struct shares *all, const struct plan *p,
+			      const struct share *s, char **word)
+{
+	char *loose = NULL;
+
+	if (!s->held)
+		return;
+	if (all->proof >= s->held && !all->mute)
+		loose = comments_nodes(all, p, s, comments_is_loose);
+	xstrfmtcat(*word, ",held=%u/%u%s%s", s->stands, s->nodes,
+		   loose ? ",loose=" : "", loose ? loose : "");
+	xfree(loose);
 }
 
 static char *comments_job_word(const struct share *s, const char *out)
@@ -142,6 +169,21 @@ static void comments_put_job(job_record_t *job, const char *word)
 		comments_put(&job->admin_comment, word);
 }
 
+static void comments_release(job_record_t *job)
+{
+	char *text;
+
+	if (!hold_word_in(job->comment))
+		return;
+	text = hold_word_put(job->comment, false);
+	if (!text)
+		return;
+	xfree(job->comment);
+	job->comment = *text ? xstrdup(text) : NULL;
+	free(text);
+	last_job_update = time(NULL);
+}
+
 static void comments_write_job(const struct shares *all, const struct plan *p,
 			       const struct storm_gang_conf *conf,
 			       struct share *s)
@@ -149,20 +191,24 @@ static void comments_write_job(const struct shares *all, const struct plan *p,
 	job_record_t *job = find_job_record(s->job_id);
 	char *word, *out = NULL;
 
-	/* a requeued job starts a new account */
+	/* a requeued job starts a new account, and is not held */
 	if (!job || IS_JOB_PENDING(job)) {
-		if (job)
+		if (job) {
 			comments_put_job(job, NULL);
+			comments_release(job);
+		}
 		s->gone = true;
 		return;
 	}
 	if (s->fresh)
 		comments_read_back(s, job->system_comment);
 	if (s->slots < s->cycle)
-		out = comments_out(all, p, s);
+		out = comments_nodes(all, p, s, comments_is_out);
 	word = comments_job_word(s, out);
+	comments_add_held(all, p, s, &word);
 	comments_put_job(job, word);
-	time_limit_move(conf, job, s->waited, s->slots && s->slots < s->cycle);
+	time_limit_move(conf, job, s->waited,
+			s->held || (s->slots && s->slots < s->cycle));
 	xfree(word);
 	xfree(out);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);

@@ -69,6 +69,7 @@ struct gang {
 	uint64_t version;
 	uint64_t digest; /* of the last map as version 0 */
 	bool unpackable; /* the failure to pack was logged */
+	bool sent;	 /* the last map is the plan's */
 	struct shares shares;
 	uint64_t comment_at;
 };
@@ -121,9 +122,11 @@ static void gang_send_map(struct gang *g, bool new_nodes)
 	uint64_t digest;
 	void *buf;
 
+	g->sent = false;
 	if (!plan_map(&g->plan, &m))
 		return;
 	buf = gang_pack(g, &m, &len);
+	g->sent = buf;
 	digest = buf ? gang_map_digest(buf, len) : 0;
 	if (buf && (new_nodes || digest != g->digest)) {
 		xfree(buf);
@@ -156,18 +159,39 @@ static bool gang_outside(struct gang *g)
 	return changed;
 }
 
-/* At most every COMMENT, and at once when a node leaves or returns. */
+/* True: other jobs are held than before, or are proven to stand. */
+static bool gang_held(struct gang *g)
+{
+	bool *loose = xcalloc(g->plan.now.nnodes + 1, sizeof(*loose));
+	struct shares_proof proof = { .loose = loose };
+	bool changed;
+
+	strober_watch_held(&proof.force, &proof.proof, loose,
+			   g->plan.now.nnodes);
+	/* a map that was not sent proves nothing */
+	changed = shares_held(&g->shares, &g->plan,
+			      g->sent ? g->version : UINT64_MAX, &proof);
+	xfree(loose);
+	return changed;
+}
+
+/* At most every COMMENT, and at once when a node leaves or returns, or what is known of
+ * a held job changes. */
 static void gang_comment(struct gang *g)
 {
 	struct strober_given *given = NULL;
 	uint64_t now = storm_now(), *missed;
+	bool changed;
 	uint32_t n;
 
-	if (!gang_outside(g) && now < g->comment_at)
+	changed = gang_outside(g);
+	changed |= gang_held(g);
+	if (!changed && now < g->comment_at)
 		return;
 	g->comment_at = now + COMMENT;
 	n = strober_watch_given(&given);
 	shares_update(&g->shares, &g->plan, given, n);
+	gang_held(g); /* with the jobs that are new */
 	missed = xcalloc(g->plan.now.nnodes + 1, sizeof(*missed));
 	if (strober_watch_missed(missed, g->plan.now.nnodes))
 		shares_missed(&g->shares, &g->plan, missed, g->plan.now.nnodes);

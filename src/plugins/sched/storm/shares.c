@@ -62,11 +62,11 @@ static void shares_take_job(struct shares *s, const struct plan *p,
 	const struct storm_idset *slots = plan_slots(p, j);
 	struct share *x = shares_lookup(s, j->job_id);
 
-	if (!x && !slots)
+	if (!x && !slots && !j->held)
 		return;
 	if (!x)
 		x = shares_insert(s, j->job_id);
-	x->slots = slots ? (uint32_t) storm_idset_size(slots) : 1;
+	x->slots = slots ? (uint32_t) storm_idset_size(slots) : !j->held;
 	x->cycle = slots ? matrix_cycle(m) : 1;
 	x->slot = slots ? slots->r[0].first : 0;
 	x->round = slots ? matrix_round(m, j->gang) : 1;
@@ -166,6 +166,83 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 		changed |= !since != !s->node[i].out;
 		s->node[i].out = since;
 	}
+	return changed;
+}
+
+/* On how many of its nodes does the job stand?  A node that is out lets it run. */
+static uint32_t shares_stands(const struct shares *s, const struct share *x,
+			      const struct snapshot_job *j)
+{
+	uint32_t stands = 0;
+
+	if (s->mute || s->proof < x->held)
+		return 0;
+	for (uint32_t i = 0; i < j->nodes.count; i++)
+		for (uint32_t n = j->nodes.r[i].first;
+		     n <= j->nodes.r[i].last && n < s->nnodes; n++)
+			stands += !s->node[n].out && !s->node[n].loose;
+	return stands;
+}
+
+/* It stays held until strobes are by a map that gives it turns again. */
+static bool shares_release(const struct shares *s, struct share *x,
+			   uint64_t version, uint64_t force, bool runs)
+{
+	const struct share was = *x;
+
+	if (!x->released)
+		x->released = version;
+	x->stands = 0;
+	if (!runs || s->mute || force >= x->released)
+		x->held = x->released = 0;
+	return was.held != x->held || was.stands != x->stands;
+}
+
+static bool shares_hold(const struct shares *s, struct share *x,
+			const struct snapshot_job *j, uint64_t version)
+{
+	const struct share was = *x;
+
+	if (!x->held || x->released)
+		x->held = version;
+	x->released = 0;
+	x->nodes = (uint32_t) storm_idset_size(&j->nodes);
+	x->stands = shares_stands(s, x, j);
+	return was.held != x->held || was.stands != x->stands ||
+	       was.nodes != x->nodes;
+}
+
+bool shares_held(struct shares *s, const struct plan *p, uint64_t version,
+		 const struct shares_proof *proof)
+{
+	bool changed = false;
+	uint32_t at = 0;
+
+	s->proof = proof->proof;
+	for (uint32_t i = 0; i < s->nnodes && i < p->now.nnodes; i++)
+		s->node[i].loose = proof->loose[i];
+	/* both are ascending */
+	for (uint32_t i = 0; i < p->now.njobs; i++) {
+		const struct snapshot_job *j = &p->now.jobs[i];
+
+		for (; at < s->njobs && s->job[at].job_id < j->job_id; at++)
+			if (s->job[at].held)
+				changed |= shares_release(s, &s->job[at],
+							  version, proof->force,
+							  false);
+		if (at == s->njobs || s->job[at].job_id != j->job_id)
+			changed |= j->held; /* shares_update() adds it */
+		else if (j->held)
+			changed |= shares_hold(s, &s->job[at], j, version);
+		else if (s->job[at].held)
+			changed |= shares_release(s, &s->job[at], version,
+						  proof->force, true);
+		at += at < s->njobs && s->job[at].job_id == j->job_id;
+	}
+	for (; at < s->njobs; at++)
+		if (s->job[at].held)
+			changed |= shares_release(s, &s->job[at], version,
+						  proof->force, false);
 	return changed;
 }
 

@@ -25,14 +25,20 @@ struct share {
 	/* ns of `had`: before the strober's present count, and that count */
 	uint64_t had_before, counted;
 	uint64_t waited_before, waited_counted; /* the same of `waited` */
-	bool fresh;				/* not written anywhere yet */
-	bool gone; /* slurmctld has forgotten the job */
+	/* It is held, by maps from this version on; 0: it is not, or has been
+	 * released and the strobes are by a later map. */
+	uint64_t held;
+	uint64_t released; /* the first map without it; 0: it is still held */
+	uint32_t stands, nodes; /* proven, of so many */
+	bool fresh;		/* not written anywhere yet */
+	bool gone;		/* slurmctld has forgotten the job */
 };
 
 struct node_share {
 	uint32_t jobs;	 /* that take turns on the node */
 	uint64_t missed; /* strobes since its agent started */
 	bool known;	 /* `missed` has been reported */
+	bool loose;	 /* held jobs are not known to stand there */
 	int64_t out;	 /* out of gang scheduling since (wall clock); 0: not */
 };
 
@@ -41,8 +47,9 @@ struct shares {
 	uint32_t njobs, room;
 	struct node_share *node; /* in the plan's order */
 	uint32_t nnodes;
-	bool shown; /* a node's Extra has our word */
-	bool mute;  /* all nodes are out: there is no strober */
+	bool shown;	/* a node's Extra has our word */
+	bool mute;	/* all nodes are out: there is no strober */
+	uint64_t proof; /* the map that `loose` is about; 0: none */
 };
 
 void shares_clear(struct shares *s);
@@ -61,6 +68,19 @@ void shares_missed(struct shares *s, const struct plan *p,
  * before.  Call it after shares_update(). */
 bool shares_outside(struct shares *s, const struct strober_outside *out,
 		    uint32_t n, bool mute);
+
+/* What the strober knows of held jobs. */
+struct shares_proof {
+	uint64_t force;	   /* the map by which strobes are */
+	uint64_t proof;	   /* that of which it knows; 0: none */
+	const bool *loose; /* by node, as in the plan: not there */
+};
+
+/* Take which jobs are held by the plan, whose map has this version, and where they are
+ * proven to stand.  True: other than before.  Call it after shares_update() and
+ * shares_outside(), and before the jobs are written. */
+bool shares_held(struct shares *s, const struct plan *p, uint64_t version,
+		 const struct shares_proof *proof);
 
 /* Drop the jobs that slurmctld has forgotten. */
 void shares_forget(struct shares *s);

@@ -28,6 +28,7 @@
 
 #include "checks.h"
 #include "snapshot.h"
+#include "src/storm_common/hold_word.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -284,6 +285,17 @@ static uint32_t snapshot_weight(const struct making *m, const job_record_t *job)
 	return 1;
 }
 
+/* All components of a heterogeneous job are one gang, and the first one's Comment
+ * counts. */
+static bool snapshot_is_held(const job_record_t *job)
+{
+	const job_record_t *first = job;
+
+	if (job->het_job_id && job->het_job_id != job->job_id)
+		first = find_job_record(job->het_job_id);
+	return first && hold_word_in(first->comment);
+}
+
 static int snapshot_by_id(const void *a, const void *b)
 {
 	const struct snapshot_job *x = a, *y = b;
@@ -311,6 +323,7 @@ static void snapshot_take_jobs(struct making *m)
 		j->job_id = job->job_id;
 		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
 		j->weight = snapshot_weight(m, job);
+		j->held = snapshot_is_held(job);
 		snapshot_take_columns(m, j, job->job_resrcs,
 				      job->part_ptr->node_bitmap);
 		if (j->columns.count)

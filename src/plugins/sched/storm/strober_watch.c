@@ -64,6 +64,7 @@ static struct {
 	struct bytes missed;	/* struct strober_missed */
 	struct bytes outside;	/* struct strober_outside */
 	uint32_t outside_nodes; /* of the domain that it is about */
+	struct bytes held;	/* struct strober_held and its nodes */
 	uint64_t heard_at;	/* ns; the last STROBER_OUTSIDE */
 	int64_t heard;		/* and by the wall clock */
 } box = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -106,6 +107,13 @@ static int strober_watch_spawn_with(int sock, int log)
 	if (rc)
 		w.pid = 0;
 	return rc;
+}
+
+/* Locked.  What is known of held jobs is void. */
+static void strober_watch_forget_held(void)
+{
+	xfree(box.held.p);
+	box.held.len = 0;
 }
 
 /* A new strober needs everything again. */
@@ -185,6 +193,9 @@ static void strober_watch_bury(void)
 	strober_watch_close(&w.log);
 	strober_watch_close(&w.pidfd);
 	w.pid = 0;
+	slurm_mutex_lock(&box.lock);
+	strober_watch_forget_held();
+	slurm_mutex_unlock(&box.lock);
 	w.have = w.says.len = 0;
 	xfree(w.in);
 	xfree(w.out.p);
@@ -317,6 +328,23 @@ static void strober_watch_take_outside(const char *body, size_t len)
 	slurm_mutex_unlock(&box.lock);
 }
 
+static void strober_watch_take_held(const char *body, size_t len)
+{
+	struct strober_held h;
+
+	if (len < sizeof(h))
+		return;
+	memcpy(&h, body, sizeof(h));
+	if (len - sizeof(h) != (size_t) h.loose * sizeof(uint32_t))
+		return;
+	slurm_mutex_lock(&box.lock);
+	strober_watch_forget_held();
+	box.held.p = xmalloc(len);
+	memcpy(box.held.p, body, len);
+	box.held.len = len;
+	slurm_mutex_unlock(&box.lock);
+}
+
 static void strober_watch_take(const struct strober_frame *f, const char *body)
 {
 	if (f->verb == STROBER_REPORT)
@@ -325,6 +353,8 @@ static void strober_watch_take(const struct strober_frame *f, const char *body)
 		strober_watch_take_missed(body, f->len);
 	else if (f->verb == STROBER_OUTSIDE)
 		strober_watch_take_outside(body, f->len);
+	else if (f->verb == STROBER_HELD)
+		strober_watch_take_held(body, f->len);
 }
 
 /* False: the strober has closed the socket, or sent an invalid frame. */
@@ -469,6 +499,7 @@ void strober_watch_stop(void)
 	xfree(box.map.p);
 	xfree(box.given);
 	xfree(box.missed.p);
+	strober_watch_forget_held();
 	memset(&box.names, 0, sizeof(box.names));
 	memset(&box.map, 0, sizeof(box.map));
 	memset(&box.missed, 0, sizeof(box.missed));
@@ -486,6 +517,7 @@ void strober_watch_tell(char *names, size_t names_len, void *map,
 		/* these counts are by the old nodes' numbers */
 		xfree(box.missed.p);
 		box.missed.len = 0;
+		strober_watch_forget_held();
 		strober_watch_expect();
 	}
 	xfree(box.map.p);
@@ -555,4 +587,25 @@ uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
 	}
 	slurm_mutex_unlock(&box.lock);
 	return n;
+}
+
+void strober_watch_held(uint64_t *force, uint64_t *proof, bool *loose,
+			uint32_t nodes)
+{
+	struct strober_held h = { 0 };
+	uint32_t n;
+
+	slurm_mutex_lock(&box.lock);
+	if (box.held.p && storm_now() <= box.heard_at + MUTE)
+		memcpy(&h, box.held.p, sizeof(h));
+	if (h.nodes != nodes)
+		h = (struct strober_held) { 0 };
+	for (uint32_t i = 0; i < h.loose; i++) {
+		memcpy(&n, box.held.p + sizeof(h) + i * sizeof(n), sizeof(n));
+		if (n < nodes)
+			loose[n] = true;
+	}
+	slurm_mutex_unlock(&box.lock);
+	*force = h.force;
+	*proof = h.proof;
 }

@@ -7,7 +7,9 @@
 #ifndef STORM_STROBER_WATCH_H
 #define STORM_STROBER_WATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/plugins/sched/storm/strober/strober.h"
 
@@ -49,5 +51,13 @@ bool strober_watch_missed(uint64_t *out, uint32_t nodes);
  */
 uint32_t strober_watch_outside(struct strober_outside **out, uint32_t nodes,
 			       bool *mute);
+
+/*
+ * What the strober knows of held jobs (STROBER_HELD), of a domain of so many nodes:
+ * *force and *proof; both 0 if there is no strober, or it is silent.  loose[] is by
+ * node, false at first.  Any thread.
+ */
+void strober_watch_held(uint64_t *force, uint64_t *proof, bool *loose,
+			uint32_t nodes);
 
 #endif

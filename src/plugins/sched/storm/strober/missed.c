@@ -20,49 +20,15 @@
 struct round {
 	uint64_t *count;
 	uint32_t nodes;
-	unsigned int left, asked;
-	missed_ask_fn ask;
-	void *arg;
-	struct storm_idset mute; /* nodes that do not answer */
+	struct questions q;
 };
-
-/* Does the relation hold at all nodes of P?  1 or 0; -1: no node answers, or no
- * questions are left.  Nodes that do not answer leave P. */
-static int missed_is_so(struct round *r, struct storm_idset *P,
-			enum storm_relation rel, uint64_t value)
-{
-	while (P->count && r->left) {
-		struct storm_outcome out = { 0 };
-		struct storm_idset rest = { 0 };
-		enum storm_compare c;
-		uint64_t had = storm_idset_size(P);
-
-		r->left--;
-		r->asked++;
-		c = r->ask(r->arg, P, rel, value, &out);
-		for (uint32_t i = 0; c == STORM_FAILED && i < out.faults_kept;
-		     i++)
-			storm_idset_add(&r->mute, out.faults[i].node,
-					out.faults[i].node);
-		storm_outcome_clear(&out);
-		if (c != STORM_FAILED)
-			return c == STORM_TRUE;
-		if (storm_idset_minus(P, &r->mute, &rest))
-			return -1;
-		storm_idset_clear(P);
-		*P = rest;
-		if (storm_idset_size(P) == had)
-			return -1; /* it failed, and names no node */
-	}
-	return -1;
-}
 
 static int missed_at_least(struct round *r, uint32_t node, uint64_t value)
 {
 	struct storm_idset one = { 0 };
 	int yes = storm_idset_add(&one, node, node) ?
 			  -1 :
-			  missed_is_so(r, &one, STORM_GE, value);
+			  questions_is_so(&r->q, &one, STORM_GE, value);
 
 	storm_idset_clear(&one);
 	return yes;
@@ -98,27 +64,12 @@ static void missed_find_count(struct round *r, uint32_t node)
 		r->count[node] = low;
 }
 
-/* The first half of P, or the second one. */
-static int missed_half(const struct storm_idset *P, bool odd,
-		       struct storm_idset *out)
-{
-	uint64_t size = storm_idset_size(P), n = 0;
-	int err = 0;
-
-	for (uint32_t i = 0; !err && i < P->count; i++)
-		for (uint32_t k = P->r[i].first; !err && k <= P->r[i].last;
-		     k++, n++)
-			if ((n >= (size + 1) / 2) == odd)
-				err = storm_idset_add(out, k, k);
-	return err;
-}
-
 /* Find which nodes of P, whose counts were all `value`, have another count. */
 static void missed_find_changed(struct round *r, struct storm_idset *P,
 				uint64_t value)
 {
 	struct storm_idset part = { 0 };
-	int yes = missed_is_so(r, P, STORM_EQ, value);
+	int yes = questions_is_so(&r->q, P, STORM_EQ, value);
 
 	if (yes)
 		return;
@@ -127,7 +78,7 @@ static void missed_find_changed(struct round *r, struct storm_idset *P,
 		return;
 	}
 	for (int odd = 0; odd < 2; odd++) {
-		if (!missed_half(P, odd, &part))
+		if (!questions_half(P, odd, &part))
 			missed_find_changed(r, &part, value);
 		storm_idset_clear(&part);
 	}
@@ -146,18 +97,17 @@ static int missed_alike(const struct round *r, uint32_t node,
 }
 
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
-			  unsigned int questions, missed_ask_fn ask, void *arg)
+			  unsigned int questions, questions_ask_fn ask,
+			  void *arg)
 {
 	struct round r = { .count = count,
 			   .nodes = nodes,
-			   .left = questions,
-			   .ask = ask,
-			   .arg = arg };
+			   .q = { .ask = ask, .arg = arg, .left = questions } };
 	struct storm_idset seen = { 0 }, some = { 0 }, P = { 0 };
 	uint32_t i = 0;
 	int err = 0;
 
-	for (; !err && i < nodes && r.left; i++) {
+	for (; !err && i < nodes && r.q.left; i++) {
 		uint32_t n = (*first + i) % nodes;
 		uint64_t value = count[n];
 
@@ -167,18 +117,18 @@ unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
 		if (!err)
 			err = storm_idset_union(&seen, &some);
 		if (!err)
-			err = storm_idset_minus(&some, &r.mute, &P);
+			err = storm_idset_minus(&some, &r.q.mute, &P);
 		if (!err)
 			missed_find_changed(&r, &P, value);
 		storm_idset_clear(&some);
 		storm_idset_clear(&P);
 	}
 	/* the next round begins with the node at which the questions ran out */
-	if (!r.left && i)
+	if (!r.q.left && i)
 		*first = (*first + i - 1) % nodes;
 	storm_idset_clear(&seen);
-	storm_idset_clear(&r.mute);
-	return r.asked;
+	storm_idset_clear(&r.q.mute);
+	return r.q.asked;
 }
 
 /* ---------------------------------------------------------- the thread --- */

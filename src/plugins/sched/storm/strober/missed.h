@@ -9,15 +9,7 @@
 #ifndef STORM_MISSED_H
 #define STORM_MISSED_H
 
-#include "src/libstorm/storm.h"
-
-/* Compare the counts of the nodes P with value, as storm_compare_and_write()
- * does; unit tests have their own. */
-typedef enum storm_compare (*missed_ask_fn)(void *arg,
-					    const struct storm_idset *P,
-					    enum storm_relation rel,
-					    uint64_t value,
-					    struct storm_outcome *out);
+#include "questions.h"
 
 /*
  * Update count[] of the nodes 0 to nodes - 1 with at most that many questions.
@@ -26,7 +18,8 @@ typedef enum storm_compare (*missed_ask_fn)(void *arg,
  * the caller keeps it for the next one.  Returns how many questions were asked.
  */
 unsigned int missed_round(uint64_t *count, uint32_t nodes, uint32_t *first,
-			  unsigned int questions, missed_ask_fn ask, void *arg);
+			  unsigned int questions, questions_ask_fn ask,
+			  void *arg);
 
 /* ------------------------------------------------------ the strober's --- */
 

@@ -50,6 +50,7 @@ static struct {
 	bool stopped;		/* slurmctld was, at the last look */
 	uint64_t look_at;
 	uint64_t latest;
+	_Atomic uint64_t number; /* of the last strobe; 0: none yet */
 } clk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---------------------------------------------------------- the thread --- */
@@ -81,6 +82,13 @@ static void strobe_set_lead(void)
 			clk.lead = storm_min(clk.lead, m->zones[i].quantum / 2);
 }
 
+/* 0: it was not sent. */
+static void strobe_sent(uint64_t number)
+{
+	if (number)
+		clk.number = number;
+}
+
 /* Locked.  Send all strobes that are due. */
 static void strobe_all_due(uint64_t now)
 {
@@ -97,7 +105,7 @@ static void strobe_all_due(uint64_t now)
 		 * for all nodes */
 		g.sent = storm_now();
 		gang_strobe_pack(&g, body);
-		storm_strobe(clk.domain, body, sizeof(body));
+		strobe_sent(storm_strobe(clk.domain, body, sizeof(body)));
 	}
 }
 
@@ -304,6 +312,7 @@ void strobe_clock_close(void)
 {
 	pthread_mutex_lock(&clk.lock);
 	clk.domain = NULL;
+	clk.number = 0;
 	rota_destroy(clk.rota);
 	clk.rota = NULL;
 	pthread_mutex_unlock(&clk.lock);
@@ -349,6 +358,7 @@ void strobe_clock_resume(uint64_t now)
 {
 	pthread_mutex_lock(&clk.lock);
 	clk.away = false;
+	clk.number = 0;
 	if (!clk.deaf)
 		rota_continue(clk.rota, strobe_rota_time(now));
 	pthread_cond_signal(&clk.cond);
@@ -365,6 +375,11 @@ bool strobe_clock_is_strobing(void)
 	yes = clk.domain && clk.rota && rota_due(clk.rota) != STORM_NEVER;
 	pthread_mutex_unlock(&clk.lock);
 	return yes;
+}
+
+uint64_t strobe_clock_number(void)
+{
+	return clk.number;
 }
 
 bool strobe_clock_is_away(void)

@@ -69,6 +69,10 @@ void strobe_clock_pulse(uint64_t when);
 /* Are strobes sent?  There are none while no jobs share.  Any thread. */
 bool strobe_clock_is_strobing(void);
 
+/* The number of the last strobe (storm_strobe()); 0: there is none since the domain
+ * was opened, or this process was away.  Any thread; never waits. */
+uint64_t strobe_clock_number(void);
+
 /* Did the thread not run for so long that another strober may own the domain?
  * It then sends nothing until strobe_clock_resume(). */
 bool strobe_clock_is_away(void);

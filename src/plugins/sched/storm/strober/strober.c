@@ -9,6 +9,7 @@
  * 	strober_domain.c	the cluster domain and its epoch
  * 	strober_state.c		the epoch on disk
  * 	missed.c		the thread that finds nodes which missed strobes
+ * 	held.c			the thread that proves that held jobs stand
  * 	outside.c		nodes that are out of gang scheduling
  * 	maps.c			which map goes to the nodes next
  *
@@ -42,6 +43,7 @@
 #include "src/common/xmalloc.h"
 
 #include "src/plugins/sched/storm/matrix/maps.h"
+#include "held.h"
 #include "missed.h"
 #include "outside.h"
 #include "storm_config.h"
@@ -54,6 +56,7 @@
 #include "src/storm_common/slurm_build.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/idset.h"
 
 #define RETRY (100 * STORM_MS) /* after a map did not reach all nodes */
 #define TEST_EVERY (20 * STORM_MS)
@@ -105,18 +108,24 @@ static void strober_send_report(void);
 /* Strobe by this map from now on. */
 static void strober_map_counts(const struct map_bytes *b)
 {
+	struct storm_idset nodes = { 0 };
 	struct gang_map m;
-	uint64_t now = storm_now();
+	uint64_t now = storm_now(), version;
 
 	if (gang_map_unpack(b->buf, b->len, &m)) {
 		error("no memory for a map");
 		return;
 	}
 	strober_send_report(); /* the last one with jobs that have ended */
-	if (strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
+	version = m.version;
+	if (held_nodes(&m, &nodes) ||
+	    strobe_clock_map(&m, gang_map_digest(b->buf, b->len), now)) {
+		storm_idset_clear(&nodes);
 		gang_map_clear(&m);
 		error("no memory for a map");
+		return;
 	}
+	held_map(version, &nodes);
 }
 
 /* Do the nodes need this map?  1 or 0; -1: it is invalid. */
@@ -370,6 +379,31 @@ static void strober_send_outside(void)
 	xfree(f);
 }
 
+/* force: also if nothing is new. */
+static void strober_send_held(bool force)
+{
+	struct strober_held h = { .nodes = strober_domain_count() };
+	struct storm_idset loose = { 0 };
+	struct strober_frame *f;
+	uint32_t *node;
+
+	if (held_get(&h.force, &h.proof, &loose) || force) {
+		h.loose = storm_idset_size(&loose);
+		f = xmalloc(sizeof(*f) + sizeof(h) + h.loose * sizeof(*node));
+		f->verb = STROBER_HELD;
+		f->len = sizeof(h) + h.loose * sizeof(*node);
+		memcpy(f + 1, &h, sizeof(h));
+		node = (void *) ((char *) (f + 1) + sizeof(h));
+		for (uint32_t i = 0; i < loose.count; i++)
+			for (uint32_t n = loose.r[i].first;
+			     n <= loose.r[i].last; n++)
+				*node++ = n;
+		strober_send(f);
+		xfree(f);
+	}
+	storm_idset_clear(&loose);
+}
+
 /* ------------------------------------------------------------ main loop --- */
 
 static void strober_act(uint64_t now)
@@ -387,6 +421,7 @@ static void strober_act(uint64_t now)
 		strober_map_send();
 	if (outside_changed() || now >= s.tell_at)
 		strober_send_outside();
+	strober_send_held(now >= s.tell_at);
 	if (now >= s.tell_at) {
 		strober_send_report();
 		strober_send_missed();

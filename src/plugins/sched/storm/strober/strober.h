@@ -40,6 +40,9 @@ enum strober_verb {
 	/* From the plugin: StrobeLead of storm.conf (uint64_t, ns).  It is 0
 	 * until then. */
 	STROBER_LEAD = 7,
+	/* From the strober, as often: struct strober_held, then uint32_t for
+	 * each node where not all held jobs are known to stand. */
+	STROBER_HELD = 8,
 };
 
 #define STROBER_PULSE_EVERY (100 * STORM_MS)
@@ -78,6 +81,14 @@ struct strober_outside {
 	uint32_t node; /* its number in the domain */
 	uint32_t pad;
 	int64_t since; /* seconds of the wall clock */
+};
+
+struct strober_held {
+	uint64_t force; /* the version of the map by which strobes are; 0: none */
+	uint64_t proof; /* that of the map whose held jobs the nodes are about;
+			   0: nothing is known */
+	uint32_t nodes; /* of the domain */
+	uint32_t loose; /* how many follow, ascending */
 };
 
 /* Exit status: storm.conf or this Slurm is refused, so starting again at once is of no

@@ -18,6 +18,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "held.h"
 #include "missed.h"
 #include "outside.h"
 #include "strobe_clock.h"
@@ -257,6 +258,10 @@ void strober_domain_open(void)
 	err = missed_start(d, dom.nodes, strobe_clock_is_strobing);
 	if (err)
 		error("cannot count missed strobes: %s", strerror(err));
+	err = held_start(d, strobe_clock_number, dom.wake);
+	if (err)
+		error("cannot find out whether held jobs stand: %s",
+		      strerror(err));
 	dom.open = d;
 	strobe_clock_open(d);
 }
@@ -274,11 +279,13 @@ void strober_domain_confirm(void)
 		return;
 	}
 	strobe_clock_resume(now);
+	held_again();
 }
 
 void strober_domain_close(void)
 {
 	strobe_clock_close();
+	held_stop();
 	missed_stop();
 	storm_domain_destroy(dom.open);
 	dom.open = NULL;
