@@ -5,8 +5,9 @@ happened meanwhile.
 	on a node	a job that is stopped has no turn in this slot; a job
 			that runs has one, or fills another's gaps, or the trace
 			gives a reason; jobs of one slot share no core; every slot of a map comes in
-			every round; strobes increase
-			a strobe's plan counts once
+			every round; a job that is held has no slot, and runs
+			only to handle a signal or to stop for a debugger;
+			strobes increase; a strobe's plan counts once
 	between nodes	one strobe names one slot, and one map is the same
 
 No rule depends on how long a thing took, with one exception: a step that begins
@@ -79,6 +80,9 @@ class NodeTrace:
             return None
         return bool(slots >> slot & 1)
 
+    def is_held(self, job):
+        return self.maps[self.now[0]].get(job) == 0
+
     def settled(self, e):
         """Check, before the next strobe, that all jobs are in the state that
         the last strobe ordered."""
@@ -99,8 +103,10 @@ class NodeTrace:
                         f"turn {turn}")
         elif turn is False and not step.script:
             # a turn that is paid with goes to others
-            excused = step.why in (*REASONS, "fills") or self.paid or \
-                step.why == "starting" and step.age < self.grace
+            excused = step.why in REASONS or \
+                step.why == "starting" and step.age < self.grace or \
+                not self.is_held(key[0]) and (
+                    step.why == "fills" or self.paid)
             self.expect(excused, e, f"{key} runs out of its turn, slot "
                         f"{self.now}, why {step.why}")
         if turn is None and not self.is_free(key[0]):
@@ -151,7 +157,8 @@ class NodeTrace:
         if self.newest is None:     # its map was overwritten in the ring
             return
         slots = e["a"] | e["b"] << 32
-        self.expect(slots, e, f"job {e['job']} has no slot")
+        self.expect(slots or self.rows[self.newest] > 1, e,
+                    f"job {e['job']} is held where there are no turns")
         self.expect(not slots >> self.rows[self.newest], e,
                     f"job {e['job']} has slots that there are not")
         others = self.maps[self.newest]
