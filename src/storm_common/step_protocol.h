@@ -48,6 +48,9 @@ enum step_report {
 	/* slurmstepd's MESSAGE_TASK_EXIT: return_code (a wait status);
 	 * task ids of the step */
 	STEP_REPORT_EXITED = 3,
+	/* how long the node's tasks waited for their job's turn, in ms, unless
+	 * that is 0; node numbers of the domain */
+	STEP_REPORT_SLOT = 4,
 };
 
 /* A path that ends in '/' is completed by the agent as Slurm's slurmd does:

@@ -116,11 +116,11 @@ static void spank_log_info(const char *text)
 }
 
 /*
- * Does a debugger start the step?  A debugger stops and continues the tasks
- * itself.  SPANK has no item for a step's flags, but its handle, which begins
- * like this (Slurm's plugstack.c), points to the step.
+ * SPANK has no items for all that is asked here of a step, but its handle, which
+ * begins like this (Slurm's plugstack.c), points to it.  NULL: it does not.
  */
-static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
+static const stepd_step_rec_t *spank_step_of(spank_t sp, uint32_t job_id,
+					     uint32_t step_id)
 {
 	const struct {
 		int magic;
@@ -134,14 +134,15 @@ static bool spank_is_debugged(spank_t sp, uint32_t job_id, uint32_t step_id)
 	    handle->job->step_id.step_id != step_id) {
 		slurm_error(
 			"storm: SPANK's handle has an unknown layout: steps of debuggers cannot be recognized");
-		return false;
+		return NULL;
 	}
-	return handle->job->flags & LAUNCH_PARALLEL_DEBUG;
+	return handle->job;
 }
 
 static void spank_begin_step(spank_t sp)
 {
-	struct step_gang s;
+	const stepd_step_rec_t *step;
+	struct step_gang s = { 0 };
 
 	if (slurm_build_refusal() || !&conf || !conf || !conf->node_name ||
 	    spank_get_item(sp, S_JOB_ID, &s.job) ||
@@ -151,7 +152,13 @@ static void spank_begin_step(spank_t sp)
 		return;
 	s.script = s.step == SLURM_BATCH_SCRIPT ||
 		   s.step == SLURM_INTERACTIVE_STEP;
-	s.debugged = spank_is_debugged(sp, s.job, s.step);
+	step = spank_step_of(sp, s.job, s.step);
+	if (step) {
+		s.het = step->step_id.step_het_comp;
+		s.uid = step->uid;
+		/* a debugger stops and continues the tasks itself */
+		s.debugged = step->flags & LAUNCH_PARALLEL_DEBUG;
+	}
 	step_gang_begin(conf->node_name, &s, spank_log_info);
 }
 
@@ -186,6 +193,7 @@ int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av)
 int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	spank_wait_preload(sp);
+	step_gang_wait();
 	return ESPANK_SUCCESS;
 }
 

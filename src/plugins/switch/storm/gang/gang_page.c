@@ -261,6 +261,7 @@ const char *gang_what_name(uint32_t what)
 		[GANG_STEP] = "step",	      [GANG_GONE] = "gone",
 		[GANG_MISSED] = "missed",     [GANG_JOB] = "job",
 		[GANG_PAYS] = "pays",	      [GANG_PLANNED] = "planned",
+		[GANG_START] = "start",
 	};
 
 	return what < sizeof(name) / sizeof(*name) ? name[what] : NULL;

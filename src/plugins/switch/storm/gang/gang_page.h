@@ -87,6 +87,8 @@ enum gang_what {
 				   b: what its switch costs, us */
 	GANG_PLANNED = 12, /* the next slot begins without a strobe, as the last
 			      one has planned */
+	GANG_START = 13,   /* step; all tasks have waited before exec, and go
+				   on; a: enum gang_why; b: for so long, us */
 };
 
 enum gang_why {
@@ -101,7 +103,8 @@ enum gang_why {
 	GANG_WHY_ALL = 9,	/* the strobe orders it */
 	GANG_WHY_SCRIPT = 10,	/* a step of its job has begun, or it has an
 				   srun */
-	GANG_WHY_STARTING = 11, /* not all of its tasks are past exec */
+	GANG_WHY_STARTING = 11, /* not all of its tasks are past exec, or
+				   wait before it */
 	GANG_WHY_DEBUGGER = 12, /* a debugger traces it */
 	GANG_WHY_RETURNED = 13, /* the agent itself had been stopped */
 	GANG_WHY_SPARE = 14,	/* another job skips its turn (GANG_PAYS) */

@@ -61,6 +61,9 @@ enum local_type {
 	/* slurmd's plugin: {}: does the main loop run?  Answer: {} */
 	LOCAL_PING = 15,
 	LOCAL_PING_IS = 16,
+	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid}, fd: the
+	 * agent's end of its tasks' door (step_door.h); no answer */
+	LOCAL_DOOR = 17,
 };
 
 struct local_frame {

@@ -16,6 +16,7 @@
 
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
+#include "step_door.h"
 #include "step_gang.h"
 #include "step_guard.h"
 
@@ -45,6 +46,7 @@ static void step_gang_off(const char *what, int err)
 		 strerror(err));
 	g.say(text);
 	g.on = false;
+	step_door_open();
 }
 
 /* 0 or an errno. */
@@ -74,10 +76,26 @@ static int step_gang_take_place(const struct gang_page *page,
 	return err;
 }
 
+/* Without one the step's first instructions may fall into another's turn.  A
+ * script is none that others wait for, and its sruns' steps have theirs. */
+static void step_gang_make_door(const struct step_gang *s)
+{
+	const struct step_door_owner owner = {
+		.job = s->job,
+		.step = s->step,
+		.het = s->het,
+		.uid = s->uid,
+	};
+
+	if (!s->script && !s->debugged)
+		step_door_make(NULL, g.node, &owner, s->tasks);
+}
+
 void step_gang_begin(const char *node, const struct step_gang *s,
 		     void (*say)(const char *))
 {
 	struct gang_page *page = gang_page_open(NULL, node);
+	bool sharing;
 	int err;
 
 	g.say = say;
@@ -93,6 +111,7 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 		return;
 	}
 	err = step_gang_take_place(page, s);
+	sharing = page->sharing;
 	gang_page_close(page);
 	g.on = true;
 	if (err) {
@@ -101,10 +120,13 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	}
 	g.missing = mmap(NULL, sizeof(*g.missing), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (g.missing == MAP_FAILED)
+	if (g.missing == MAP_FAILED) {
 		step_gang_off("out of memory", errno);
-	else
-		*g.missing = s->tasks;
+		return;
+	}
+	*g.missing = s->tasks;
+	if (sharing)
+		step_gang_make_door(s);
 }
 
 static void step_gang_write(void)
@@ -134,6 +156,11 @@ void step_gang_enter(void)
 		step_gang_write();
 }
 
+void step_gang_wait(void)
+{
+	step_door_wait();
+}
+
 static void step_gang_placed(void)
 {
 	/* without them it is stopped all the same */
@@ -155,6 +182,7 @@ void step_gang_forked(void)
 			return;
 		step_gang_placed();
 	}
+	step_door_leave();
 	g.guarded = true;
 	err = step_guard_start(NULL, g.node, &g.step, g.say);
 	if (!err)

@@ -15,7 +15,7 @@
 
 /* What SPANK knows of a step. */
 struct step_gang {
-	uint32_t job, step;
+	uint32_t job, step, het, uid;
 	bool script;   /* batch or interactive: sruns may be in it */
 	bool debugged; /* a debugger starts it, and alone stops and
 				   continues its tasks */
@@ -28,6 +28,8 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 /* As root, in each task before exec; after the last one the step is
  * complete. */
 void step_gang_enter(void);
+/* In each task, just before exec: wait for the job's turn (step_door.h). */
+void step_gang_wait(void);
 /* As root, in slurmstepd, for each task: all are forked, and Slurm has put this
  * one into its group.  If Slurm's groups are used, the step is complete after
  * the last task.  Then starts the step's guard (step_guard.h). */

@@ -14,6 +14,7 @@
 
 struct agent;
 struct agent_session;
+struct agent_step;
 struct storm_rx;
 
 /* agent_gang.c */
@@ -31,6 +32,12 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 		      size_t len);
 /* Returns when to call again, or STORM_NEVER. */
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
+
+/* agent_gang_doors.c */
+/* The tasks of a step will wait at this door (step_door.h), which is the
+ * callee's now; root: their slurmstepd. */
+void agent_gang_door(struct agent *a, const struct agent_step *step, pid_t root,
+		     int fd);
 
 /* agent_gang_turns.c */
 /* The last slurmd has closed its connection: continue all steps. */

@@ -4,6 +4,7 @@
  *	agent_gang.c		starts and ends it
  *	agent_gang_maps.c	keeps the maps of turns
  *	agent_gang_steps.c	keeps the list of this node's steps
+ *	agent_gang_doors.c	lets a step's tasks wait for its first turn
  *	agent_gang_left.c	removes the groups of steps that have ended
  *	agent_gang_turns.c	stops and continues steps
  *	agent_gang_held.c	tells the strober that held jobs stand
@@ -15,7 +16,8 @@
  *	agent_strobe.c		the thread that takes strobes
  *
  * agent_gang.c calls the others.  Of them agent_strobe.c calls all above it but
- * steps and held.  maps, steps, held and gate call turns, which calls none of them.
+ * steps, doors and held.  maps, steps, doors, held and gate call turns, which calls
+ * none of them.
  *
  * Two threads use this state: the main loop, and that of agent_strobe.c, which
  * has a real-time priority.  The lock lends its holder that priority.  It is
@@ -33,6 +35,7 @@
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
+#include "src/plugins/switch/storm/agent/agent_session.h"
 #include "src/plugins/switch/storm/gang/gang_agreed.h"
 #include "src/plugins/switch/storm/gang/gang_class.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
@@ -44,6 +47,16 @@
  * wait for this one.  So a step that is stopped for less is not checked: its
  * slot is near, and it handles a signal then. */
 #define AGENT_GANG_LOOK (50 * STORM_MS)
+
+/* Where a step's tasks wait before exec: step_door.h. */
+struct gang_door {
+	struct agent_io io; /* the agent's end */
+	struct gang_door *next;
+	struct agent_step step;
+	pid_t root;
+	uint64_t met;	 /* when all tasks were there; 0: some are not */
+	uint64_t opened; /* 0: it is closed */
+};
 
 struct gang_local {	    /* a step on this node */
 	struct agent_io io; /* pidfd of the slurmstepd */
@@ -75,9 +88,10 @@ struct gang_local {	    /* a step on this node */
 	bool attaching; /* a debugger waits for it to stop, and its job is held */
 	uint64_t attached; /* when that began */
 	bool has_srun;
-	bool starting; /* not all tasks are past exec */
-	bool listed;   /* found by the listing under way */
-	bool told;     /* logged that it cannot be stopped */
+	bool starting; /* not all tasks are past exec, or at the door */
+	struct gang_door *door; /* NULL: there is none */
+	bool listed;		/* found by the listing under way */
+	bool told;		/* logged that it cannot be stopped */
 	bool told_traced;
 };
 
@@ -109,6 +123,8 @@ struct agent_gang {
 	struct gang_local *steps;
 	bool traced;		  /* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
+	/* agent_gang_doors.c */
+	struct gang_door *doors; /* the main loop's */
 	/* agent_gang_left.c */
 	struct gang_left *left; /* groups that could not be removed yet */
 	uint64_t left_at;	/* when to try again */
@@ -211,7 +227,7 @@ void agent_gang_trace(struct agent_gang *g, enum gang_what what,
 void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 			  bool again);
 /* Does nothing if the step is not stopped by us: Slurm may have suspended
- * it. */
+ * it.  Tasks at its door go on. */
 void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 			      enum gang_why why);
 /* Continue all steps; none stops until the next strobe. */
@@ -301,6 +317,12 @@ void agent_gang_groups_clear(const char *base);
 /* Publish that held jobs stand here, as this node's variable, for the strober
  * (src/plugins/sched/storm/strober/held.h).  Returns when to look again. */
 uint64_t agent_gang_held_look(struct agent_gang *g, uint64_t now);
+
+/* agent_gang_doors.c: the main loop's */
+/* With the lock: a new step gets its door. */
+void agent_gang_door_find(struct agent_gang *g, struct gang_local *l);
+/* Open and forget all of them.  Without the lock. */
+void agent_gang_doors_end(struct agent_gang *g);
 
 /* agent_gang_left.c: the main loop's, without the lock */
 /* Remove an ended step's group, at once or as soon as no process is in it. */

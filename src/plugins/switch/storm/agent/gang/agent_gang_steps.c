@@ -141,6 +141,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	g->steps = l;
 	g->a->count.gang_steps++;
 	agent_gang_trace(g, GANG_STEP, l, s->kind, s->script);
+	agent_gang_door_find(g, l);
 	agent_gang_unlock(g);
 }
 

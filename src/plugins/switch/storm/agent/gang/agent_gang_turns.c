@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "slurm/slurm.h"
 #include "src/common/log.h"
@@ -106,14 +107,12 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 	}
 }
 
-void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
-			      enum gang_why why)
+static void agent_gang_step_release(struct agent_gang *g, struct gang_local *l,
+				    enum gang_why why)
 {
 	uint64_t begun;
 	int err;
 
-	if (!freezer_held(l->f))
-		return;
 	begun = agent_gang_bill_begin(l);
 	err = freezer_continue(l->f, false);
 	agent_gang_bill_end(&l->continue_cost, begun);
@@ -123,6 +122,30 @@ void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 		gang_mark_set(l->mark, false);
 	g->page->stopped--;
 	agent_gang_trace(g, GANG_CONTINUE, l, why, 0);
+}
+
+/* Its tasks go on to exec, if all of them wait.  The main loop, which hears of that
+ * by the shut socket, does the rest (agent_gang_doors.c). */
+static void agent_gang_step_start(struct agent_gang *g, struct gang_local *l,
+				  enum gang_why why)
+{
+	struct gang_door *d = l->door;
+
+	if (!d || !d->met || d->opened)
+		return;
+	d->opened = storm_now();
+	agent_gang_trace(g, GANG_START, l, why,
+			 storm_min((d->opened - d->met) / STORM_US,
+				   UINT32_MAX));
+	shutdown(d->io.fd, SHUT_RDWR);
+}
+
+void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
+			      enum gang_why why)
+{
+	if (freezer_held(l->f))
+		agent_gang_step_release(g, l, why);
+	agent_gang_step_start(g, l, why);
 }
 
 /* For the guards it is a stopped one. */
@@ -140,6 +163,7 @@ static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
 	}
 	g->a->count.gang_fills++;
 	agent_gang_trace(g, GANG_CONTINUE, l, GANG_WHY_FILLS, 0);
+	agent_gang_step_start(g, l, GANG_WHY_FILLS);
 }
 
 void agent_gang_open(struct agent_gang *g, enum gang_why why)
@@ -195,7 +219,10 @@ enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l)
 		return GANG_WHY_SPARE;
 	if (l->traced && (l->attaching || !gang_job_held(j)))
 		return GANG_WHY_DEBUGGER;
-	/* Slurm sends no signal to a task before its exec() */
+	/* Slurm may send no signal to a task before its exec(), unless it waits
+	 * at the door (step_door.c) */
+	if (l->door && !l->door->met)
+		return GANG_WHY_STARTING;
 	if (l->starting && (l->starting = freezer_starting(l->f)))
 		return GANG_WHY_STARTING;
 	if (l->step.script && agent_gang_script_runs(g, l))

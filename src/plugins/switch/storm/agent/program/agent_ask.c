@@ -172,9 +172,12 @@ static void agent_ask_print_event(uint64_t i, const struct gang_event *e,
 		printf(", \"job\": %u", e->job);
 	else if (e->job)
 		printf(", \"job\": %u, \"step\": %u", e->job, e->step);
-	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN)
+	if (e->what == GANG_CONTINUE || e->what == GANG_OPEN ||
+	    e->what == GANG_START)
 		printf(", \"why\": \"%s\"", gang_why_name(e->a) ?: "unknown");
-	else
+	if (e->what == GANG_START)
+		printf(", \"b\": %u", e->b);
+	else if (e->what != GANG_CONTINUE && e->what != GANG_OPEN)
 		printf(", \"a\": %u, \"b\": %u", e->a, e->b);
 	puts("}");
 }

@@ -155,6 +155,25 @@ refuse:
 	agent_local_close(a, c);
 }
 
+/* A connection brings one, and ends. */
+static void agent_local_door(struct agent *a, struct agent_conn *c)
+{
+	struct agent_step step;
+	uid_t uid;
+	pid_t pid;
+
+	step.job_id = local_get32(&frame);
+	step.step_id = local_get32(&frame);
+	step.het = local_get32(&frame);
+	step.uid = local_get32(&frame);
+	if (local_end(&frame) && frame.fd >= 0 &&
+	    !local_peer(c->io.fd, &uid, &pid)) {
+		agent_gang_door(a, &step, pid, frame.fd);
+		frame.fd = -1;
+	}
+	agent_local_close(a, c);
+}
+
 static void agent_local_stats(struct agent *a, struct agent_conn *c)
 {
 	static char text[LOCAL_FRAME_MAX / 2];
@@ -245,6 +264,9 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 			break;
 		case LOCAL_PING:
 			agent_local_ping(a, c);
+			break;
+		case LOCAL_DOOR:
+			agent_local_door(a, c);
 			break;
 		default:
 			agent_local_close(a, c);

@@ -1,0 +1,119 @@
+/*
+ * step_door.c - see step_door.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/plugins/switch/storm/local/local.h"
+#include "src/libstorm/base/minmax.h"
+#include "step_door.h"
+
+/* What the waiting task is called in /proc.  proctrack/linuxproc sends no signal
+ * to a process that is called as slurmstepd, and a task may wait for long. */
+#define STEP_DOOR_NAME "storm-waits"
+
+static struct {
+	int fd;			 /* the tasks' end; -1: no door */
+	_Atomic uint32_t *tasks; /* that are not here yet: common to all */
+} d = { .fd = -1 };
+
+/* Give the agent its end.  0 or an errno. */
+static int step_door_give(const char *rundir, const char *node,
+			  const struct step_door_owner *o, int end)
+{
+	struct local_frame *f = malloc(sizeof(*f));
+	int sock = f ? local_connect(rundir, node, NULL) : -1, err = 0;
+
+	if (sock < 0) {
+		err = errno;
+		free(f);
+		return err;
+	}
+	local_begin(f, LOCAL_DOOR);
+	local_put32(f, o->job);
+	local_put32(f, o->step);
+	local_put32(f, o->het);
+	local_put32(f, o->uid);
+	if (local_send(sock, f, end))
+		err = errno;
+	close(sock);
+	free(f);
+	return err;
+}
+
+int step_door_make(const char *rundir, const char *node,
+		   const struct step_door_owner *o, uint32_t tasks)
+{
+	int end[2], err;
+
+	d.tasks = mmap(NULL, sizeof(*d.tasks), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (d.tasks == MAP_FAILED)
+		return errno;
+	*d.tasks = tasks;
+	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) ? errno :
+									0;
+	if (!err) {
+		err = step_door_give(rundir, node, o, end[1]);
+		close(end[1]);
+		d.fd = end[0];
+	}
+	if (err)
+		step_door_leave();
+	return err;
+}
+
+/* The agent shuts its end, or is gone; or another task, whose time is over. */
+static void step_door_await(void)
+{
+	const uint64_t end = storm_now() + STEP_DOOR_LIMIT;
+	struct pollfd p = { .fd = d.fd };
+	uint64_t now;
+
+	while (!(p.revents & POLLHUP) && (now = storm_now()) < end)
+		if (poll(&p, 1, (int) ((end - now) / STORM_MS + 1)) < 0 &&
+		    errno != EINTR)
+			return;
+}
+
+void step_door_wait(void)
+{
+	char name[16] = "";
+
+	if (d.fd < 0)
+		return;
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, STEP_DOOR_NAME);
+	if (!--*d.tasks)
+		send(d.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	step_door_await();
+	step_door_open();
+	prctl(PR_SET_NAME, name);
+}
+
+void step_door_open(void)
+{
+	if (d.fd >= 0)
+		shutdown(d.fd, SHUT_RDWR);
+}
+
+void step_door_leave(void)
+{
+	if (d.fd >= 0)
+		close(d.fd);
+	d.fd = -1;
+	if (d.tasks && d.tasks != MAP_FAILED)
+		munmap(d.tasks, sizeof(*d.tasks));
+	d.tasks = NULL;
+}

@@ -1,0 +1,42 @@
+/*
+ * step_door.h - where a step's tasks wait, just before exec, until their job's
+ * turn begins (paper section 2.2: Node Managers launch a job "when its time slot
+ * arrives").  Without it a task's first instructions could fall into the turn of
+ * another job, because a process that is still slurmstepd is not stopped.
+ *
+ * The door is a pair of sockets.  All tasks inherit one end, and the agent alone
+ * has the other (LOCAL_DOOR).  The last task that comes sends a byte.  From then
+ * on the agent may stop the step, like any other.  It opens the door, by shutting
+ * its end, when the job's turn begins, or at once if there are no turns.  So the
+ * agent's death opens it, too.  After STEP_DOOR_LIMIT tasks go on in any case.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STEP_DOOR_H
+#define STORM_STEP_DOOR_H
+
+#include <stdint.h>
+
+#include "src/libstorm/base/clock.h"
+
+/* Far longer than the agent takes to see that all tasks are there.  The turn
+ * itself may be later: until then the step is stopped, and no time counts. */
+#define STEP_DOOR_LIMIT STORM_SEC
+
+/* A step, as its OPEN names it. */
+struct step_door_owner {
+	uint32_t job, step, het, uid;
+};
+
+/* As root, in slurmstepd, before tasks are forked: so many tasks will wait.
+ * rundir NULL: STORM_RUNDIR.  0 or an errno: nobody waits. */
+int step_door_make(const char *rundir, const char *node,
+		   const struct step_door_owner *o, uint32_t tasks);
+/* In a task, just before exec: wait.  No-op without a door. */
+void step_door_wait(void);
+/* Nobody need wait any more.  No-op without a door. */
+void step_door_open(void);
+/* In slurmstepd, when all tasks are forked: only they keep it. */
+void step_door_leave(void);
+
+#endif
