@@ -228,6 +228,20 @@ void storm_session_delivered(struct storm_session *s,
 	slurm_mutex_unlock(&s->lock);
 }
 
+void storm_session_slot(struct storm_session *s, uint32_t ms)
+{
+	struct storm_span *slot = &s->rec.phase[LAUNCH_PHASE_SLOT];
+	uint64_t now = storm_now(), long_ago = (uint64_t) ms * STORM_MS;
+
+	slurm_mutex_lock(&s->lock);
+	/* such a wait cannot be */
+	if (long_ago < now && long_ago > slot->end - slot->start) {
+		slot->start = now - long_ago;
+		slot->end = now;
+	}
+	slurm_mutex_unlock(&s->lock);
+}
+
 void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 {
 	bool running = false;

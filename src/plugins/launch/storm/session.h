@@ -81,9 +81,11 @@ bool storm_session_gave_up(const struct storm_session *s);
 void storm_session_await_starts(void);
 
 /* Callbacks of the domain's thread: slurmds' answers to the launch message, as
- * agents report them; the loss of a node. */
+ * agents report them; waits for turns; the loss of a node. */
 void storm_session_delivered(struct storm_session *s,
 			     const struct storm_report *r);
+/* On a node tasks have waited for their job's turn until now. */
+void storm_session_slot(struct storm_session *s, uint32_t ms);
 void storm_session_fault(struct storm_session *s, const struct storm_fault *f);
 /* Expect answers of so many nodes; before the launch message is given to
  * libstorm. */

@@ -1,6 +1,8 @@
 /*
  * timeline.c - the phases of a launch (paper section 4.2.1, which separates
- * send and execution times), for -vv and for STORM_TIMELINE.
+ * send and execution times, and has both begin with a time slice), for -vv and for
+ * STORM_TIMELINE.  "slot" is the part of exec and run in which all tasks of a node
+ * waited for their job's turn, on the node where that was longest; null: on none.
  *
  * The JSON object:
  *	command, job, step, step_het (both null if none), nodes, tasks,
@@ -50,6 +52,7 @@ static const char *const phase_name[LAUNCH_PHASES] = {
 	[LAUNCH_PHASE_WRITE] = "write",
 	[LAUNCH_PHASE_VERIFY] = "verify",
 	[LAUNCH_PHASE_EXEC] = "exec",
+	[LAUNCH_PHASE_SLOT] = "slot",
 	[LAUNCH_PHASE_RUN] = "run",
 	[LAUNCH_PHASE_EXIT] = "exit",
 };
