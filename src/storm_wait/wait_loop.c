@@ -5,7 +5,8 @@
  * takes gives its processor to another job, and the end of the message brings the
  * ranks together again.  slice is buffered coscheduling's rhythm: messages move
  * in the first part of a slice, when all ranks look.  Slices are those of the
- * time of day, which the hosts of a cluster agree on.
+ * time of day, which the hosts of a cluster agree on, and not the agent's: where
+ * jobs share without turns, which is where slices help, no strobe is sent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,16 +19,19 @@
 
 #define WAIT_SECOND 1000000000ULL
 #define ARRIVED 20000 /* ns that it takes to find what is here */
+#define RAN 10000000  /* ns between looks at the CPU time: a system call */
 
 static struct wait_mode mode;
 static const char *refusal;
-static _Atomic uint64_t waits, computed, waited;
+static struct wait_slot own, *slot = &own; /* where the task's account is */
+static struct wait_account before;	   /* others of this task had */
 
 /* A call of MPI may call MPI once more: the outer one is counted. */
 static __thread struct {
 	int depth;
-	bool sharp;	/* the timer slack is set */
-	uint64_t ended; /* the last wait; 0: none yet */
+	bool sharp;	      /* the timer slack is set */
+	uint64_t ended;	      /* the last wait; 0: none yet */
+	uint64_t ran, ran_at; /* CPU time, and when it was looked at */
 } thread;
 
 static uint64_t wait_clock(clockid_t clock)
@@ -51,8 +55,23 @@ static void wait_sleep(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
+/* Programs of one task that follow each other go on with its account. */
+static void wait_loop_find_slot(void)
+{
+	const char *task = getenv("SLURM_LOCALID");
+	struct wait_slot *shared =
+		task ? wait_page_map(getenv(WAIT_PAGE_ENV),
+				     (uint32_t) strtoul(task, NULL, 10)) :
+		       NULL;
+
+	if (shared)
+		slot = shared;
+	before = wait_slot_load(slot);
+}
+
 __attribute__((constructor)) static void wait_loop_init(void)
 {
+	wait_loop_find_slot();
 	if (!wait_mode_parse(getenv(WAIT_MODE_ENV), &mode))
 		mode = (struct wait_mode) { .kind = WAIT_SPIN };
 	/* A posted barrier and one that blocks do not meet, and other parts of
@@ -76,14 +95,32 @@ const char *wait_loop_refusal(void)
 	return refusal;
 }
 
+static void wait_loop_add(_Atomic uint64_t *sum, uint64_t n)
+{
+	atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
+}
+
+/* The first look only begins it, as the first wait does. */
+static void wait_loop_add_ran(void)
+{
+	uint64_t ran;
+
+	if (thread.ended < thread.ran_at + RAN)
+		return;
+	ran = wait_clock(CLOCK_THREAD_CPUTIME_ID);
+	if (thread.ran_at)
+		wait_loop_add(&slot->ran, ran - thread.ran);
+	thread.ran = ran;
+	thread.ran_at = thread.ended;
+}
+
 void wait_begin(struct waiting *w)
 {
 	if (thread.depth++)
 		return;
 	w->begun = wait_clock(CLOCK_MONOTONIC);
 	if (thread.ended)
-		atomic_fetch_add_explicit(&computed, w->begun - thread.ended,
-					  memory_order_relaxed);
+		wait_loop_add(&slot->computed, w->begun - thread.ended);
 }
 
 static void wait_block(const struct waiting *w)
@@ -117,12 +154,19 @@ void wait_end(struct waiting *w)
 	if (--thread.depth)
 		return;
 	thread.ended = wait_clock(CLOCK_MONOTONIC);
-	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&waited, thread.ended - w->begun,
-				  memory_order_relaxed);
+	wait_loop_add(&slot->waits, 1);
+	wait_loop_add(&slot->waited, thread.ended - w->begun);
+	wait_loop_add_ran();
 }
 
 struct wait_account wait_loop_account(void)
 {
-	return (struct wait_account) { waits, computed, waited };
+	struct wait_account a = wait_slot_load(slot);
+
+	return (struct wait_account) {
+		a.waits - before.waits,
+		a.computed - before.computed,
+		a.waited - before.waited,
+		a.ran - before.ran,
+	};
 }

@@ -1,6 +1,6 @@
 /*
  * wait_loop.h - one wait of a rank: what happens between two tests, and what it
- * adds to the account.
+ * adds to the process's account, and to the task's (wait_page.h).
  *
  *	wait_begin(&w);
  *	while (!(rc = test(&done)) && !done)
@@ -18,15 +18,10 @@
 #include <stdint.h>
 
 #include "wait_mode.h"
+#include "wait_page.h"
 
 struct waiting {
 	uint64_t begun; /* CLOCK_MONOTONIC, ns */
-};
-
-/* What a process has done since its first wait.  Times are in ns, and those of
- * all threads added up. */
-struct wait_account {
-	uint64_t waits, computed, waited;
 };
 
 /* The process's mode: spin, if the environment says nothing. */
@@ -40,6 +35,7 @@ void wait_begin(struct waiting *w);
 void wait_pause(struct waiting *w);
 void wait_end(struct waiting *w);
 
+/* This process's. */
 struct wait_account wait_loop_account(void);
 
 #endif

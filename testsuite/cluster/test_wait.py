@@ -105,6 +105,33 @@ def test_only_the_tasks_have_it(cluster):
         assert done.code == 0, str(done)
 
 
+def users_of_page(cluster, host):
+    """The names of a host's processes that have the accounts' page open."""
+    text = cluster.root(["sh", "-c", "for p in /proc/[0-9]*; do ls -l $p/fd "
+                         "2>/dev/null | grep -q memfd:storm_wait && "
+                         "cat $p/comm; done; true"], host=host)
+    return sorted(text.split())
+
+
+def test_page(cluster):
+    """The accounts of a step's tasks are in memory that the step alone has, and
+    goes with it."""
+    with_it = cluster.start_srun(
+        "-N1 -n2 -w n1 --storm-wait=spin {do} touch {dir}/up%t wait {dir}/go")
+    without = cluster.start_srun(
+        "-N1 -n1 -w n2 {do} touch {dir}/up0 wait {dir}/go")
+    for step, tasks in (with_it, 2), (without, 1):
+        until(lambda s=step, t=tasks: len(list(s.dir.glob("up*"))) == t,
+              "the tasks")
+    assert users_of_page(cluster, "n1") == ["slurmstepd", "taskdo", "taskdo"]
+    assert users_of_page(cluster, "n2") == []
+    for step in with_it, without:
+        (step.dir / "go").touch()
+        done = step.finish()
+        assert done.code == 0, str(done)
+    until(lambda: users_of_page(cluster, "n1") == [], "the end of the page")
+
+
 def test_own_preload(cluster):
     """What the user preloads stays, behind the library."""
     done = cluster.srun(["-N1", "-n1", "--storm-wait=block", "sh", "-c",

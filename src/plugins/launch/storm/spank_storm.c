@@ -219,6 +219,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 		break;
 	case S_CTX_REMOTE:
 		spank_begin_step(sp);
+		spank_wait_begin(sp);
 		break;
 	case S_CTX_SLURMD:
 		spank_slurmd_begin();

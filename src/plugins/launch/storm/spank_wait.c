@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,14 @@
 
 #include "slurm/slurm.h"
 #include "src/storm_wait/wait_mode.h"
+#include "src/storm_wait/wait_page.h"
 
 #include "spank_wait.h"
 
 #define PRELOAD_ENV "LD_PRELOAD"
+
+static int page = -1;
+
 static void spank_wait_refuse(const char *name, const char *text)
 {
 	slurm_error(
@@ -70,14 +75,45 @@ static bool spank_wait_is_srun_step(spank_t sp)
 	       step <= SLURM_MAX_NORMAL_STEP_ID;
 }
 
+/* Returns false if no library is to be preloaded, or copies the mode to `text`. */
+static bool spank_wait_is_wanted(spank_t sp, char *text, int size)
+{
+	struct wait_mode mode;
+
+	return !spank_getenv(sp, WAIT_MODE_ENV, text, size) &&
+	       wait_mode_parse(text, &mode) && spank_wait_is_srun_step(sp);
+}
+
+void spank_wait_begin(spank_t sp)
+{
+	uint32_t tasks;
+	char text[64];
+
+	if (!spank_wait_is_wanted(sp, text, sizeof(text)) ||
+	    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks))
+		return;
+	page = wait_page_create(tasks);
+	if (page < 0)
+		slurm_debug("storm: no account of how the tasks wait: %m");
+}
+
+/* Only the program gets the descriptor, and what it starts. */
+static void spank_wait_give_page(spank_t sp)
+{
+	char name[64];
+
+	if (page < 0 || !wait_page_name(page, name, sizeof(name)) ||
+	    fcntl(page, F_SETFD, 0))
+		return;
+	spank_setenv(sp, WAIT_PAGE_ENV, name, 1);
+}
+
 void spank_wait_preload(spank_t sp)
 {
 	char text[64], others[4096], all[sizeof(others) + 512];
-	struct wait_mode mode;
 	int rc;
 
-	if (spank_getenv(sp, WAIT_MODE_ENV, text, sizeof(text)) ||
-	    !wait_mode_parse(text, &mode) || !spank_wait_is_srun_step(sp))
+	if (!spank_wait_is_wanted(sp, text, sizeof(text)))
 		return;
 	if (access(STORM_WAIT_PATH, R_OK)) {
 		slurm_error(
@@ -95,4 +131,5 @@ void spank_wait_preload(spank_t sp)
 	snprintf(all, sizeof(all), "%s%s%s", STORM_WAIT_PATH,
 		 rc || !*others ? "" : ":", rc ? "" : others);
 	spank_setenv(sp, PRELOAD_ENV, all, 1);
+	spank_wait_give_page(sp);
 }
