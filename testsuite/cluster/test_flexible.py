@@ -8,9 +8,10 @@ import signal
 
 import pytest
 
+import mpis
 from conftest import make, need_cgroup2, need_cpu_idle
 from gang import NODES, Gang, cpu_mount
-from harness import until
+from harness import sanitized, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -48,7 +49,7 @@ class Flexible(Gang):
 def flexible():
     need_cgroup2()
     need_cpu_idle()
-    c = make("flexible", NODES, kind=Flexible,
+    c = make("flexible", NODES, kind=Flexible, gang=3,
              storm_conf={"PartitionPolicy": "gang:flexible"})
     yield c
     c.down()
@@ -106,6 +107,67 @@ def test_two_that_compute_fill_nothing(flexible):
                        for e in flexible.trace(n, since[n]))
 
     flexible.until(strict, "strict turns")
+
+
+@pytest.fixture
+def sleeper(flexible):
+    flexible.begin("{do} block")
+    return flexible.until(flexible.jobs, "the job that sleeps")[0]
+
+
+def other_job(c, known):
+    """The job that begins now. The groups of all of them are to go."""
+    job, = c.until(lambda: set(c.jobs()) - set(known), "another job")
+    c.until(lambda: all(len(c.records(n)) == len(known) + 1 for n in c.names),
+            "its records")
+    ours.clear()
+    ours.update(*(c.mine(n) for n in c.names))
+    return job
+
+
+@pytest.mark.skipif(sanitized(), reason="SKIP: the programs of MPI are not built "
+                    "with the sanitizers")
+@pytest.mark.parametrize("name", list(mpis.MPIS))
+def test_mpi_leaves_gaps_to_one_that_computes(flexible, sleeper, name):
+    """A program that meets every 100 us fills gaps, until another job could use
+    all of them."""
+    mpis.need(name)
+    mpis.build(name, "bsp.c", flexible.bin / f"bsp.{name}")
+    flexible.begin(f"-n{NODES} {mpis.MPIS[name][1]} --storm-wait=spin "
+                   f"{{bin}}/bsp.{name} 1000000000 {{dir}}/go",
+                   given={"go": ""})
+    mpi = other_job(flexible, [sleeper])
+    flexible.wait_for_fillers(mpi)
+    flexible.begin("{do} spin 10000000")
+    spinner = other_job(flexible, [sleeper, mpi])
+
+    def left():
+        since = {n: flexible.mark(n) for n in flexible.names}
+        flexible.until(lambda: flexible.fills(since, spinner), "its fills", 0.1)
+        return not any(e.get("why") == "fills" and e["job"] == mpi
+                       for n in flexible.names
+                       for e in flexible.trace(n, since[n]))
+
+    flexible.until(left, "gaps that MPI leaves")
+    flexible.root(f"scancel {spinner}")
+    flexible.wait_for_fillers(mpi)
+
+
+def test_forged_account(flexible, sleeper):
+    """A task writes what it likes into its account, cannot change its size, and
+    harms nobody: it fills gaps as before, and the same agents go on."""
+    agents = {n: flexible.lab.pids(n, "storm_agent") for n in flexible.names}
+    forger = flexible.begin(
+        "--storm-wait=spin sh -c 'fd=${STORM_WAIT_PAGE%%:*}; "
+        "true 2>/dev/null >/proc/self/fd/$fd || echo refused; "
+        "head -c 64 /dev/zero | tr \\\\0 \\\\377 >&$fd; exec {do} spin 10000000'")
+    job = other_job(flexible, [sleeper])
+    flexible.wait_for_fillers(job)
+    assert agents == {n: flexible.lab.pids(n, "storm_agent")
+                      for n in flexible.names}
+    flexible.root(f"scancel {job}")
+    done = forger.finish()
+    assert done.out.count("refused") == NODES, str(done)
 
 
 def test_agent_killed(flexible):

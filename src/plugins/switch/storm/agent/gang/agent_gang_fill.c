@@ -8,6 +8,9 @@
  * those in turn wants the CPU (freezer_fill()).  They are stopped first, and those
  * in turn are continued: only so the kernel switches at once.
  *
+ * MPI that spins for peers never sleeps either.  gang_grain.h tells it from a program
+ * that computes, which can use all of a gap: then that one has it alone.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
@@ -35,6 +38,31 @@ bool agent_gang_fill_may(const struct agent_gang *g)
 	return true;
 }
 
+/* It never sleeps, and wants its peers: in a gap of this node it mostly spins. */
+static bool agent_gang_fill_spins(const struct gang_local *l)
+{
+	return l->grain.fine && !l->class.sleeps;
+}
+
+/* The next turn of `l` is to be measured, just as it is. */
+static bool agent_gang_fill_is_probed(const struct gang_local *l)
+{
+	return l->turn_at && l->class.probe;
+}
+
+bool agent_gang_fill_takes(const struct agent_gang *g,
+			   const struct gang_local *l)
+{
+	if (!agent_gang_fill_spins(l))
+		return true;
+	for (const struct gang_local *o = g->steps; o; o = o->next)
+		if (freezer_held(o->f) && freezer_can_fill(o->f) &&
+		    !o->class.sleeps && !agent_gang_fill_spins(o) &&
+		    !agent_gang_fill_is_probed(o))
+			return false;
+	return true;
+}
+
 /* If it has stood since its last turn, what it had then is exact now. */
 void agent_gang_fill_turn(struct gang_local *l)
 {
@@ -47,7 +75,7 @@ void agent_gang_fill_turn(struct gang_local *l)
 
 bool agent_gang_fill_begins(struct gang_local *l)
 {
-	if (l->turn_at && l->class.probe)
+	if (agent_gang_fill_is_probed(l))
 		return false;
 	if (l->turn_at)
 		agent_gang_naps_end(l, false);

@@ -233,6 +233,7 @@ uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now)
 			continue;
 		if (now >= l->naps_at + LOOK) {
 			agent_gang_naps_renew(g, l);
+			agent_gang_waits_look(g, l);
 			l->naps_at = now;
 		}
 		next = storm_min(next, l->naps_at + LOOK);

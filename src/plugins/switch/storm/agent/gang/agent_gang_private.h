@@ -11,6 +11,7 @@
  *	agent_gang_fill.c	lets steps fill the gaps of others
  *	agent_gang_naps.c	finds who sleeps in its turns
  *	agent_gang_agreed.c	begins slots at the agreed time
+ *	agent_gang_waits.c	finds whose ranks meet often
  *	agent_gang_bill.c	finds who pays for switches, with turns
  *	agent_gate.c		what the next one must know
  *	agent_strobe.c		the thread that takes strobes
@@ -38,6 +39,7 @@
 #include "src/plugins/switch/storm/agent/agent_session.h"
 #include "src/plugins/switch/storm/gang/gang_agreed.h"
 #include "src/plugins/switch/storm/gang/gang_class.h"
+#include "src/plugins/switch/storm/gang/gang_grain.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/gang_map.h"
@@ -76,6 +78,8 @@ struct gang_local {	    /* a step on this node */
 	struct gang_class class; /* does it sleep in its turns? */
 	struct gang_naps *naps;	 /* its threads; NULL: not known */
 	uint64_t naps_at;	 /* when the main loop looked for them */
+	struct gang_grain grain; /* do its ranks meet often? */
+	struct gang_waits *page; /* the main loop's; NULL: not looked for */
 	uint64_t turn_at;	 /* when its turn began; 0: not measured */
 	uint64_t turn;		 /* ns; 0: it is not over */
 	bool turn_woke;		 /* it stood before it */
@@ -105,6 +109,7 @@ struct gang_known { /* a map as received */
 struct agent_strobe;
 struct gang_left;
 struct gang_naps;
+struct gang_waits;
 
 struct agent_gang {
 	struct agent *a;
@@ -282,6 +287,9 @@ void agent_gang_bill_slot(struct agent_gang *g);
 /* agent_gang_fill.c: with the lock */
 /* True: in this slot steps out of their turn may fill gaps. */
 bool agent_gang_fill_may(const struct agent_gang *g);
+/* Such a step is to fill them: it computes, or nobody who does wants them. */
+bool agent_gang_fill_takes(const struct agent_gang *g,
+			   const struct gang_local *l);
 /* The step's own turn begins, just before it continues. */
 void agent_gang_fill_turn(struct gang_local *l);
 /* Its turn is over, it was stopped, and is to fill.  False: it is needed as it is,
@@ -299,6 +307,11 @@ void agent_gang_naps_end(struct gang_local *l, bool stood);
  * measured.  Returns when to look again. */
 uint64_t agent_gang_naps_look(struct agent_gang *g, uint64_t now);
 void agent_gang_naps_free(struct gang_naps *n); /* NULL is allowed */
+
+/* agent_gang_waits.c: the main loop's, without the lock */
+/* Read what the step's ranks tell of how they wait. */
+void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l);
+void agent_gang_waits_free(struct gang_waits *w); /* NULL is allowed */
 
 /* agent_gang_steps.c: the main loop's, without the lock */
 /* Watch the directory of records; 0, or -1 and errno. */

@@ -153,6 +153,10 @@ static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
 {
 	int err;
 
+	if (!agent_gang_fill_takes(g, l)) {
+		agent_gang_step_stop(g, l, false);
+		return;
+	}
 	if (!freezer_stopped(l->f) || !freezer_can_fill(l->f) ||
 	    agent_gang_is_held(g, l) || !agent_gang_fill_begins(l))
 		return;
