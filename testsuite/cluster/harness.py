@@ -110,9 +110,9 @@ def build_programs(to):
     cc("cc", "-shared", "-fPIC", "-Wl,-soname,libgreet.so",
        source / "libgreet.c", "-o", to / "libgreet.so")
     cc("cc", source / "uselib.c", "-L", to, "-lgreet", "-o", to / "uselib")
-    # mpicc is Open MPI's where both are installed
-    if mpicc := shutil.which("mpicc.mpich") or shutil.which("mpicc"):
-        cc(mpicc, source / "mpi_sum.c", "-o", to / "mpi_sum")
+    import mpis     # which imports this
+    if name := mpis.first():
+        mpis.build(name, "mpi_sum.c", to / "mpi_sum")
 
 
 def pad(program, to, size=SIZE):

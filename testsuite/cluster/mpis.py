@@ -15,10 +15,28 @@ MPIS = {"mpich": ("libmpich.so.12", "--mpi=pmi2"),
         "openmpi": ("libmpi.so.40", "--mpi=pmix")}
 
 
+def compiler(name, language="cc"):
+    """The path of an MPI's compiler; None: there is none. Debian's have the MPI's
+    name behind theirs, so that both can be installed; others' have not."""
+    if path := shutil.which(f"mpi{language}.{name}"):
+        return path
+    if not (path := shutil.which(f"mpi{language}")):
+        return None
+    says = subprocess.run([path, "--showme:version"], text=True,
+                          capture_output=True, check=False)
+    is_open = says.returncode == 0 and "Open MPI" in says.stdout + says.stderr
+    return path if is_open == (name == "openmpi") else None
+
+
+def first():
+    """MPICH, or Open MPI where that is the only one; None: there is none."""
+    return next((name for name in MPIS if not lacks(name)), None)
+
+
 def lacks(name):
     """What is missing here, or in the root file system of the labs' hosts."""
-    if not shutil.which(f"mpicc.{name}"):
-        return f"no mpicc.{name}; apt-get install lib{name}-dev"
+    if not compiler(name):
+        return f"no compiler of {name}'s; apt-get install lib{name}-dev"
     library = MPIS[name][0]
     root = pathlib.Path(root_of(chosen()) or "/")
     if not list(root.glob(f"usr/lib/*/{library}")):
@@ -31,15 +49,15 @@ def need(name):
         pytest.skip("SKIP: " + reason)
 
 
-def build(name, source, to):
+def build(name, source, to, *flags):
     """Compile a program of testsuite/programs."""
     if source.endswith(".f90"):
         fortran(name, source, to)
         return
     # MPICH's header says that MPI_STATUSES_IGNORE has no room for a status
-    subprocess.run([f"mpicc.{name}", "-std=gnu11", "-O2", "-Wall", "-Wextra",
-                    "-Werror", "-Wno-stringop-overflow", PROGRAMS / source,
-                    "-o", to, "-lm"], check=True)
+    subprocess.run([compiler(name), "-std=gnu11", "-O2", "-Wall", "-Wextra",
+                    "-Werror", "-Wno-stringop-overflow", *flags,
+                    PROGRAMS / source, "-o", to, "-lm"], check=True)
 
 
 def fortran(name, source, to):
@@ -48,8 +66,8 @@ def fortran(name, source, to):
     flags = ["-O2"]
     if name == "openmpi":
         # its compiler says -lmpi only, which may be another one's
-        done = subprocess.run(["mpicc.openmpi", "--showme:libdirs"],
+        done = subprocess.run([compiler(name), "--showme:libdirs"],
                               text=True, capture_output=True, check=True)
         flags += [f"-L{path}" for path in done.stdout.split()]
-    subprocess.run([f"mpifort.{name}", PROGRAMS / source, "-o", to, *flags],
+    subprocess.run([compiler(name, "fort"), PROGRAMS / source, "-o", to, *flags],
                    check=True)

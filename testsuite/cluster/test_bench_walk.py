@@ -2,10 +2,10 @@
 """What test_bench.py does not reach of storm_bench gang: --walk and --figure. The
 results' shape is judged, and no time."""
 import json
-import shutil
 
 import pytest
 
+import mpis
 from conftest import need_cgroup2
 from harness import need_records, sanitized
 from test_bench import check_table, storm_bench
@@ -14,8 +14,8 @@ pytestmark = [
     pytest.mark.storm_only,
     pytest.mark.skipif(sanitized(), reason="SKIP: with the sanitizers nothing "
                        "is measured"),
-    pytest.mark.skipif(not shutil.which("mpicc"), reason="SKIP: no mpicc; "
-                       "apt-get install mpich libmpich-dev")]
+    pytest.mark.skipif(not mpis.first(), reason="SKIP: no MPI; apt-get install "
+                       "mpich libmpich-dev")]
 
 
 def tables(tmp_path, *argv):

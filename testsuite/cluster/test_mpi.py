@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""PMI2 with MPICH, and what a debugger sees (MPIR).
+"""MPICH over PMI2, Open MPI over PMIx, and what a debugger sees (MPIR).
 
 The programs do not call MPI_Finalize; programs/leave_mpi.h has the reason.
 """
@@ -8,38 +8,51 @@ import subprocess
 
 import pytest
 
+import mpis
 from harness import MACHINES, STOCK, chosen, root_of, same, until
 
-mpich = pytest.mark.skipif(not shutil.which("mpicc"),
-                           reason="SKIP: no mpicc; apt-get install mpich "
-                                  "libmpich-dev")
+
+@pytest.fixture
+def mpich(cluster):
+    return program(cluster, "mpich")
 
 
-@mpich
+def program(cluster, name):
+    """A function that makes a command for srun of an MPI, from options and
+    arguments."""
+    mpis.need(name)
+    path = cluster.bin / f"mpi_sum.{name}"
+    if not path.exists():
+        mpis.build(name, "mpi_sum.c", path)
+    return lambda options, arguments="": (
+        f"{mpis.MPIS[name][1]} {options} {{bin}}/{path.name} {arguments}")
+
+
 @pytest.mark.every_mode
-def test_pmi2(cluster):
-    stock, storm = same(cluster, "--mpi=pmi2 -N4 -n8 {bin}/mpi_sum", code=0)
+def test_pmi2(cluster, mpich):
+    stock, storm = same(cluster, mpich("-N4 -n8"), code=0)
     assert "rank 7 of 8 sum 28 token 8" in storm.out
 
 
-@mpich
-def test_pmi2_one_node(cluster):
-    same(cluster, "--mpi=pmi2 -N1 -n4 {bin}/mpi_sum", code=0, storm=False)
+def test_pmi2_one_node(cluster, mpich):
+    same(cluster, mpich("-N1 -n4"), code=0, storm=False)
 
 
-@mpich
-def test_pmi2_abort(cluster):
+def test_pmi2_abort(cluster, mpich):
     """MPI_Abort in one rank ends all."""
-    stock, storm = same(cluster, "--mpi=pmi2 -K -N2 -n4 {bin}/mpi_sum 2 9",
-                        only=["code"])
+    stock, storm = same(cluster, mpich("-K -N2 -n4", "2 9"), only=["code"])
     assert storm.code != 0
 
 
-@mpich
-def test_pmi2_bcast(cluster):
-    same(cluster, "--mpi=pmi2 --bcast=/tmp/mpi -N2 -n4 {bin}/mpi_sum",
-         code=0, between=lambda: cluster.remove("/tmp/mpi"))
+def test_pmi2_bcast(cluster, mpich):
+    same(cluster, mpich("--bcast=/tmp/mpi -N2 -n4"), code=0,
+         between=lambda: cluster.remove("/tmp/mpi"))
     cluster.remove("/tmp/mpi")
+
+
+def test_pmix(cluster):
+    stock, storm = same(cluster, program(cluster, "openmpi")("-N2 -n2"), code=0)
+    assert "rank 1 of 2 sum 1 token 2" in storm.out
 
 
 def table(text):
