@@ -15,6 +15,7 @@
  *	imbalanced	1.5 ms and 0.5 ms of work by turns, then a barrier that spins
  *			for 50 us and blocks
  *	compute		100 us of work
+ *	mpi		the same, then an allreduce, if it is compiled with WORKLOAD_MPI
  *	notebook	20 ms of work, then 480 ms of sleep
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -34,6 +35,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef WORKLOAD_MPI
+#include <mpi.h>
+
+#include "leave_mpi.h"
+#endif
 
 #define RANKS 64
 #define SPIN 50000 /* ns until a barrier blocks */
@@ -96,9 +102,11 @@ static void calibrate(void)
 	unit = unit * 100000 / least;
 }
 
+static bool by_mpi, met_last;
+
 static bool over(void)
 {
-	return now() >= page->end;
+	return by_mpi ? met_last : now() >= page->end;
 }
 
 static bool all_at(uint64_t n)
@@ -139,6 +147,37 @@ static bool barrier(uint64_t n, bool blocks)
 	return true;
 }
 
+#ifdef WORKLOAD_MPI
+static void join_mpi(void)
+{
+	MPI_Init(NULL, NULL);
+}
+
+/* The first rank that is over tells the others, which would wait for it else. */
+static bool meet(void)
+{
+	int mine = now() >= page->end, any;
+
+	MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	return any;
+}
+#else
+static void join_mpi(void)
+{
+	fprintf(stderr, "workload: compiled without MPI\n");
+	exit(2);
+}
+
+static bool meet(void)
+{
+	return true;
+}
+
+static void leave_mpi(void)
+{
+}
+#endif
+
 static uint64_t bursts, bursts_ns;
 
 static void burst(void)
@@ -163,7 +202,9 @@ static void iterate(const char *kind, uint64_t i)
 		burst();
 	} else {
 		work(!blocks ? 100 : (i + rank) % 2 ? 1500 : 500);
-		if (strcmp(kind, "compute") && !barrier(i, blocks))
+		if (by_mpi)
+			met_last = meet();
+		else if (strcmp(kind, "compute") && !barrier(i, blocks))
 			return;
 		if (io && i % 10 == 0)
 			nap(500000);
@@ -216,6 +257,9 @@ int main(int argc, char **argv)
 	if (argc != 4 || ranks > RANKS)
 		return 2;
 	prctl(PR_SET_TIMERSLACK, 1);
+	by_mpi = !strcmp(argv[1], "mpi");
+	if (by_mpi)
+		join_mpi();
 	begin(argv[2], atof(argv[3]));
 	for (uint64_t i = 1; !over(); i++)
 		iterate(argv[1], i);
@@ -225,5 +269,7 @@ int main(int argc, char **argv)
 	if (!rank)
 		printf("%lu %lu\n", (unsigned long) least,
 		       (unsigned long) (bursts ? bursts_ns / bursts : 0));
+	if (by_mpi)
+		leave_mpi();
 	return 0;
 }

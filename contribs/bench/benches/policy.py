@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""Measure what jobs get that share cores by the policies of PartitionPolicy. Two jobs
+"""Measure what jobs get that share cores by the policies of PartitionPolicy. Jobs
 of testsuite/programs/workload.c run on all nodes of a lab, each of which is bound to
 a core. A share is the work of a job as a part of what it does alone; two jobs by
 strict turns have 0.5 each.
@@ -8,9 +8,11 @@ strict turns have 0.5 each.
   io          one spins, and sleeps 0.5 ms of each 1.5 ms; the other computes
   imbalanced  both wait for their slower rank, and block
   spin        both spin in barriers
+  mpi         one meets by MPI every 100 us; one computes; the third is a notebook
+  told        the same; the first has --storm-wait=spin, so nodes know what it does
 
 "burst" is how long a notebook's work takes, as a multiple of that of one alone; it
-does too little in a run to have a share. In each round both jobs run alone, and
+does too little in a run to have a share. In each round the jobs run alone, and
 then together by each policy; the policies' order alternates.
 """
 import contextlib
@@ -20,15 +22,20 @@ import shutil
 import subprocess
 import typing
 
+import mpis
 from harness import TOP, Cluster, until
-from measure import target
+from measure import mpi, target
 from measure.turns import words_of
 
 HELP = "what jobs get by strict turns, and if others fill their gaps"
 SOURCE = "TC'06 3.2"
 QUICK = {"runs": 1, "seconds": 1.5, "cases": ["notebook"], "nodes": 1}
 CASES = {"notebook": ("bsp", "notebook"), "io": ("io", "compute"),
-         "imbalanced": ("imbalanced", "imbalanced"), "spin": ("bsp", "bsp")}
+         "imbalanced": ("imbalanced", "imbalanced"), "spin": ("bsp", "bsp"),
+         "mpi": ("mpi", "compute", "notebook"),
+         "told": ("told", "compute", "notebook")}
+#: kinds of jobs that need MPI, and srun's options for them
+MPI = {"mpi": [], "told": ["--storm-wait=spin"]}
 POLICIES = ("gang", "flexible")
 PAGE = 64 << 10
 
@@ -44,7 +51,7 @@ class Shared(Cluster):
     def __init__(self, args, policy):
         super().__init__(
             f"policy{policy}{os.getpid()}", args.nodes, cpus=1, standing=False,
-            gang=2, quantum=args.quantum,
+            gang=3, quantum=args.quantum,
             storm_conf={"PartitionPolicy": f"gang:{policy}"})
         self.pages = itertools.count()
         self.seconds = args.seconds
@@ -54,9 +61,12 @@ class Shared(Cluster):
         page = self.home / name
         page.write_bytes(bytes(PAGE))
         page.chmod(0o666)
+        words = [] if kind not in MPI else \
+            [mpis.MPIS[mpi.first()][1], *MPI[kind]]
         run = self.start(
-            f"srun -pgang -N{self.nodes} --launch=storm {{bin}}/workload "
-            f"{kind} /home/user/{name} {self.seconds}")
+            ["srun", "-pgang", f"-N{self.nodes}", "--launch=storm", *words,
+             "{bin}/workload", "mpi" if words else kind, f"/home/user/{name}",
+             str(self.seconds)])
         return run, page
 
     def ready(self, page):
@@ -78,6 +88,18 @@ class Shared(Cluster):
         return found
 
 
+def needs_mpi(case):
+    return any(kind in MPI for kind in CASES[case])
+
+
+def compile_to(program, cases):
+    if any(map(needs_mpi, cases)):
+        mpis.build(mpi.first(), "workload.c", program, "-DWORKLOAD_MPI")
+    else:
+        subprocess.run(["cc", "-std=gnu11", "-O2", "-o", program, TOP /
+                        "testsuite/programs/workload.c"], check=True)
+
+
 @contextlib.contextmanager
 def labs(args):
     """{policy: its lab}, with the program."""
@@ -88,22 +110,21 @@ def labs(args):
             stack.callback(lab.down)
             built = lab.bin / "workload"
             if found[args.policies[0]] is lab:
-                subprocess.run(["cc", "-std=gnu11", "-O2", "-o", built, TOP /
-                                "testsuite/programs/workload.c"], check=True)
+                compile_to(built, args.cases)
             else:
                 shutil.copy(found[args.policies[0]].bin / "workload", built)
         yield found
 
 
 def figures(kinds, work, alone):
-    """{column: value} of two jobs that ran together."""
+    """{column: value} of jobs that ran together."""
     share = [w.iterations / a.iterations for kind, w, a in
              zip(kinds, work, alone) if kind != "notebook"]
     found = dict(zip(("first", "second"), share))
     if len(share) == 2:
         found["sum"] = sum(share)
-    else:
-        found["burst"] = work[1].burst / alone[1].burst
+    if "notebook" in kinds:
+        found["burst"] = work[-1].burst / alone[-1].burst
     return found
 
 
@@ -123,8 +144,10 @@ def measure(where, kinds, runs):
 
 def options(parser):
     target.options(parser, site=False)
-    parser.add_argument("--cases", type=words_of(*CASES), default=list(CASES),
-                        metavar="LIST", help=f"of {','.join(CASES)}")
+    usual = [case for case in CASES if not needs_mpi(case)]
+    parser.add_argument("--cases", type=words_of(*CASES), default=usual,
+                        metavar="LIST", help=f"of {','.join(CASES)} "
+                        f"(default: {','.join(usual)})")
     parser.add_argument("--policies", type=words_of(*POLICIES),
                         default=list(POLICIES), metavar="LIST",
                         help=f"of {','.join(POLICIES)}")
@@ -140,7 +163,7 @@ def options(parser):
 
 def run(args, result):
     table = result.table(
-        "shares of two jobs", ("case", "nodes", "policy"),
+        "shares of jobs", ("case", "nodes", "policy"),
         {"first": "", "second": "", "sum": "", "burst": ""},
         plot={"x": "nodes", "y": ["first", "second"], "facets": ["case"]})
     with labs(args) as where:
