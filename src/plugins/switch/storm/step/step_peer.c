@@ -82,19 +82,26 @@ static int step_peer_ask(int diag, const struct sockaddr_in *from,
 	return step_peer_hear(diag, number, out);
 }
 
-/* A descriptor of this process is that socket. */
-static bool step_peer_is_open_here(ino_t inode)
+static bool step_peer_is(int fd, ino_t inode)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *d;
 	struct stat st;
-	bool found = false;
 
-	if (!dir)
-		return false;
+	return !fstat(fd, &st) && S_ISSOCK(st.st_mode) && st.st_ino == inode;
+}
+
+/* A descriptor of this process is that socket: mostly the one before the
+ * connection's, as it was made just before it. */
+static bool step_peer_is_open_here(int conn, ino_t inode)
+{
+	bool found = step_peer_is(conn - 1, inode);
+	struct dirent *d;
+	DIR *dir;
+
+	if (found || !(dir = opendir("/proc/self/fd")))
+		return found;
 	while (!found && (d = readdir(dir)))
-		found = d->d_name[0] != '.' && !fstat(atoi(d->d_name), &st) &&
-			S_ISSOCK(st.st_mode) && st.st_ino == inode;
+		found = d->d_name[0] != '.' &&
+			step_peer_is(atoi(d->d_name), inode);
 	closedir(dir);
 	return found;
 }
@@ -121,12 +128,12 @@ int step_peer_open(const struct sockaddr_in *self)
 }
 
 /* First by the socket's user: only root's is worth the search. */
-bool step_peer_is_self(int diag, const struct sockaddr_in *peer,
+bool step_peer_is_self(int diag, int conn, const struct sockaddr_in *peer,
 		       const struct sockaddr_in *self)
 {
 	struct inet_diag_msg is;
 
 	return !step_peer_ask(diag, peer, self, &is) &&
 	       is.idiag_uid == getuid() &&
-	       step_peer_is_open_here(is.idiag_inode);
+	       step_peer_is_open_here(conn, is.idiag_inode);
 }

@@ -15,8 +15,9 @@
  * listener of this process, to try it with.  -1 and errno: this kernel does not
  * tell. */
 int step_peer_open(const struct sockaddr_in *self);
-/* peer: the other end's address; self: the one that it has connected to. */
-bool step_peer_is_self(int diag, const struct sockaddr_in *peer,
+/* conn: the connection here; peer: the other end's address; self: the one that it
+ * has connected to. */
+bool step_peer_is_self(int diag, int conn, const struct sockaddr_in *peer,
 		       const struct sockaddr_in *self);
 
 #endif

@@ -16,6 +16,10 @@
  * the relay answers a message, for which slurmstepd waits, only when srun has
  * it.
  *
+ * The thread starts with the first task.  Until then slurmstepd changes its user
+ * and groups a dozen times, and glibc interrupts each thread for each of them.
+ * An error before that goes to srun directly.
+ *
  * It accepts only connections whose other end is a socket of this process.  It
  * logs no errors, because slurmstepd prints errors on the user's terminal, and
  * the step is not affected.
@@ -61,6 +65,7 @@
 
 static struct {
 	pthread_t thread;
+	srun_info_t *srun; /* its address is to be replaced; NULL: no more */
 	bool running;
 	int agent; /* -1: gone, everything is forwarded */
 	int listener, wake;
@@ -205,7 +210,7 @@ static void step_relay_accept(void)
 
 		if (fd < 0)
 			return;
-		if (step_peer_is_self(r.diag, &peer,
+		if (step_peer_is_self(r.diag, fd, &peer,
 				      (struct sockaddr_in *) &r.self))
 			step_relay_take(fd);
 		else
@@ -366,9 +371,36 @@ static void step_relay_close(void)
 	}
 }
 
-static bool step_relay_start_thread(void)
+static void step_relay_no_relay(void)
 {
-	return !storm_thread_start(&r.thread, step_relay_thread, NULL);
+	info("storm: no relay, messages go directly to srun: %m");
+	step_relay_close();
+}
+
+/* In slurmstepd, which has forked a task, or something else before it. */
+static void step_relay_forked(void)
+{
+	srun_info_t *srun = r.srun;
+
+	if (!srun)
+		return;
+	r.srun = NULL;
+	errno = storm_thread_start(&r.thread, step_relay_thread, NULL);
+	if (errno) {
+		step_relay_no_relay();
+		return;
+	}
+	r.running = true;
+	r.real = srun->resp_addr;
+	srun->resp_addr = r.self;
+	debug("storm: starts and exits of %ps go through the agent",
+	      &r.job->step_id);
+}
+
+/* In what it has forked, which may fork, too. */
+static void step_relay_in_child(void)
+{
+	r.srun = NULL;
 }
 
 void step_relay_start(stepd_step_rec_t *job)
@@ -391,17 +423,14 @@ void step_relay_start(stepd_step_rec_t *job)
 	r.end = &r.messages;
 	r.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sem_init(&r.drained, 0, 0);
-	if (r.wake < 0 || !step_relay_listen() || !step_relay_start_thread()) {
-		info("storm: no relay, messages go directly to srun: %m");
-		step_relay_close();
-		return;
-	}
-	r.running = true;
 	r.job = job;
-	r.real = srun->resp_addr;
-	srun->resp_addr = r.self;
-	debug("storm: starts and exits of %ps go through the agent",
-	      &job->step_id);
+	r.srun = srun;
+	if (r.wake >= 0 && step_relay_listen() &&
+	    !(errno = pthread_atfork(NULL, step_relay_forked,
+				     step_relay_in_child)))
+		return;
+	r.srun = NULL;
+	step_relay_no_relay();
 }
 
 void step_relay_drain(void)
