@@ -119,8 +119,10 @@ bool storm_worker_add(struct storm_worker *w, struct storm_job *j)
 		*w->todo_end = j;
 		w->todo_end = &j->next;
 		w->waiting++;
-		pthread_cond_signal(&w->cond);
 	}
 	pthread_mutex_unlock(&w->lock);
+	/* not before: the thread would wait for the lock at once */
+	if (ok)
+		pthread_cond_signal(&w->cond);
 	return ok;
 }

@@ -48,10 +48,14 @@ static uint32_t stream_head_unpack(const uint8_t *p)
 
 /* ----------------------------------------------------------------- timer */
 
-static void stream_timer_stop(struct storm_udp *u)
+/* Nothing waits for it: it shall not wake this process. */
+static void stream_timer_rest(struct storm_udp *u)
 {
 	struct itimerspec never = { .it_value.tv_nsec = 0 };
 
+	if (!u->timer_on || u->listener_paused || !TAILQ_EMPTY(&u->in) ||
+	    !TAILQ_EMPTY(&u->out))
+		return;
 	timerfd_settime(u->timer.fd, 0, &never, NULL);
 	u->timer_on = false;
 }
@@ -80,6 +84,7 @@ static void stream_in_free(struct storm_udp *u, struct udp_stream_in *s)
 	}
 	free(s->buf);
 	free(s);
+	stream_timer_rest(u);
 }
 
 /* Close so that the sender sees an error, not a success. */
@@ -193,10 +198,11 @@ static void stream_in_add(struct storm_udp *u, int fd,
 	s->from_port = ntohs(from->sin_port);
 	TAILQ_INSERT_TAIL(&u->in, s, link);
 	u->in_count++;
+	storm_udp_stream_timer_start(u, false);
 	if (storm_udp_watch(u, EPOLL_CTL_ADD, &s->src, EPOLLIN))
 		stream_in_refuse(u, s);
 	else
-		storm_udp_stream_timer_start(u, false);
+		storm_udp_stream_in(u, s); /* often it is all there */
 }
 
 void storm_udp_accept(struct storm_udp *u)
@@ -406,8 +412,7 @@ void storm_udp_stream_timer(struct storm_udp *u)
 	/* it pauses again if nothing has changed */
 	stream_listener_pause(u, false);
 	storm_udp_streams_out_due(u, now);
-	if (TAILQ_EMPTY(&u->in) && TAILQ_EMPTY(&u->out))
-		stream_timer_stop(u);
+	stream_timer_rest(u);
 }
 
 void storm_udp_streams_fini(struct storm_udp *u)

@@ -105,7 +105,23 @@ static void agent_launch_report(struct agent *a, struct agent_launch *l,
 	agent_launch_end(a, l);
 }
 
-/* False: could not begin to connect; retry. */
+/* Write what the socket takes.  0, or an errno: EAGAIN, it takes no more. */
+static int agent_launch_send(struct agent_launch *l)
+{
+	while (l->written < l->len) {
+		ssize_t n = send(l->io.fd, l->msg + l->written,
+				 l->len - l->written, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EINTR ? EAGAIN : errno;
+		l->written += n;
+	}
+	return 0;
+}
+
+/* False: could not begin to connect; retry.  slurmd is on this host, so it is
+ * mostly connected at once, and can be written to.  agent_launch_ready() looks
+ * after all else. */
 static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 {
 	struct sockaddr_storage addr = { 0 };
@@ -135,11 +151,13 @@ static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 		return false;
 	}
 	l->io.fd = fd;
-	if (agent_io_add(&a->ios, &l->io, EPOLLIN | EPOLLOUT)) {
+	if (agent_io_add(&a->ios, &l->io, EPOLLIN)) {
 		close(fd);
 		l->io.fd = -1;
 		return false;
 	}
+	if (agent_launch_send(l))
+		agent_io_change(&a->ios, &l->io, EPOLLIN | EPOLLOUT);
 	return true;
 }
 
@@ -200,20 +218,13 @@ static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 /* False: it has failed, and l is invalid. */
 static bool agent_launch_write(struct agent *a, struct agent_launch *l)
 {
-	while (l->written < l->len) {
-		ssize_t n = send(l->io.fd, l->msg + l->written,
-				 l->len - l->written, MSG_NOSIGNAL);
+	int err = agent_launch_send(l);
 
-		if (n < 0) {
-			if (errno == EAGAIN || errno == EINTR)
-				return true;
-			agent_launch_failed(a, l, errno);
-			return false;
-		}
-		l->written += n;
-	}
-	agent_io_change(&a->ios, &l->io, EPOLLIN);
-	return true;
+	if (!err)
+		agent_io_change(&a->ios, &l->io, EPOLLIN);
+	else if (err != EAGAIN)
+		agent_launch_failed(a, l, err);
+	return !err || err == EAGAIN;
 }
 
 /*

@@ -39,7 +39,7 @@ struct agent_conn {
 	struct agent_conn *next;
 	bool lifeline;			/* of a slurmd */
 	struct agent_session *s;	/* a slurmstepd's, or NULL */
-	struct storm_idset told[KINDS]; /* what it has reported */
+	struct storm_idset told[KINDS]; /* what it has reported, not acked */
 };
 
 static struct local_frame frame; /* large; one thread */
@@ -306,7 +306,26 @@ static void agent_local_accept(struct agent *a, struct agent_io *io,
 		}
 		c->next = a->local.conns;
 		a->local.conns = c;
+		agent_local_ready(a, &c->io, EPOLLIN); /* it asks at once */
 	}
+}
+
+/* These are not told once more. */
+static void agent_local_forget(struct storm_idset *told, const uint32_t *id,
+			       uint32_t n)
+{
+	struct storm_idset acked = { 0 }, rest = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = storm_idset_add(&acked, id[i], id[i]);
+	if (!err && !storm_idset_minus(told, &acked, &rest)) {
+		storm_idset_clear(told);
+		*told = rest;
+	} else {
+		storm_idset_clear(&rest);
+	}
+	storm_idset_clear(&acked);
 }
 
 /* Notify a slurmstepd which of its ids the owner has. */
@@ -332,6 +351,8 @@ static void agent_local_ack(struct agent *a, struct agent_conn *c, uint8_t kind,
 	/* on an error slurmstepd falls back to Slurm's own messages */
 	if (local_send(c->io.fd, &frame, -1))
 		agent_local_close(a, c);
+	else
+		agent_local_forget(told, id, n);
 }
 
 void agent_local_acked(struct agent_session *s, uint8_t kind,
