@@ -11,6 +11,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -205,6 +207,10 @@ void step_message_acked(struct step_message *m, uint8_t kind, uint32_t id)
 
 void step_message_answer(struct step_message *m)
 {
+	const int one = 1;
+
+	/* Slurm writes it in four pieces: slurmstepd shall wake up once */
+	setsockopt(m->fd, IPPROTO_TCP, TCP_CORK, &one, sizeof(one));
 	m->msg.auth_uid = getuid();
 	m->msg.AUTH_IDS_SET = true;
 	/* sender and receiver are one process */

@@ -18,6 +18,7 @@
 #include "step_peer.h"
 
 #define TRIES 3 /* for answers to earlier questions */
+#define NEAR 32 /* descriptors that are looked at before all others */
 
 struct question {
 	struct nlmsghdr head;
@@ -89,14 +90,16 @@ static bool step_peer_is(int fd, ino_t inode)
 	return !fstat(fd, &st) && S_ISSOCK(st.st_mode) && st.st_ino == inode;
 }
 
-/* A descriptor of this process is that socket: mostly the one before the
- * connection's, as it was made just before it. */
+/* A descriptor of this process is that socket.  Mostly it is a little lower than
+ * the connection's, as it was made just before; to list all takes longer. */
 static bool step_peer_is_open_here(int conn, ino_t inode)
 {
-	bool found = step_peer_is(conn - 1, inode);
+	bool found = false;
 	struct dirent *d;
 	DIR *dir;
 
+	for (int fd = conn - 1; fd >= 0 && fd >= conn - NEAR && !found; fd--)
+		found = step_peer_is(fd, inode);
 	if (found || !(dir = opendir("/proc/self/fd")))
 		return found;
 	while (!found && (d = readdir(dir)))

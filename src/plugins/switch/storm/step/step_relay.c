@@ -295,6 +295,7 @@ static void *step_relay_thread(void *arg)
 	bool told = false;
 
 	(void) arg;
+	pthread_setname_np(pthread_self(), "storm_relay");
 	for (;;) {
 		struct pollfd p[3] = {
 			{ .fd = r.listener, .events = POLLIN },
