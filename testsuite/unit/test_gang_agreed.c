@@ -231,6 +231,28 @@ START_TEST(test_new_map_and_strober)
 }
 END_TEST
 
+/* As long before as most wake-ups take, and no longer. */
+START_TEST(test_awake)
+{
+	struct node x = ready(ENOUGH);
+	struct rnd r = rnd_of(1);
+	uint64_t due = gang_agreed_due(&x.g);
+
+	for (int i = 0; i < 2000; i++)
+		gang_agreed_woke(&x.g, 5000 + below(&r, 2000), 40 * STORM_US);
+	must(due - gang_agreed_awake(&x.g) > 6 * STORM_US);
+	must(due - gang_agreed_awake(&x.g) < 10 * STORM_US);
+	for (int i = 0; i < 2000; i++)
+		gang_agreed_woke(&x.g, STORM_MS, 40 * STORM_US);
+	must(due - gang_agreed_awake(&x.g) == 40 * STORM_US);
+	for (int i = 0; i < 2000; i++)
+		gang_agreed_woke(&x.g, below(&r, 1000), 40 * STORM_US);
+	must(due - gang_agreed_awake(&x.g) < 4 * STORM_US);
+	gang_agreed_cancel(&x.g);
+	must(gang_agreed_awake(&x.g) == STORM_NEVER);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gang_agreed");
@@ -245,6 +267,7 @@ int main(void)
 	tcase_add_test(t, test_contradicted);
 	tcase_add_test(t, test_no_plan_of_a_late_one);
 	tcase_add_test(t, test_new_map_and_strober);
+	tcase_add_test(t, test_awake);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -11,6 +11,7 @@
 /* No plan of a strobe that came so late, as the clocks say: they may be wrong,
  * and then this would begin slots too early. */
 #define LATE STORM_MS
+#define MARGIN_STEP 100 /* ns */
 
 void gang_agreed_clock(struct gang_agreed *g, uint64_t number,
 		       const struct gang_strobe *s, uint64_t received)
@@ -92,6 +93,22 @@ uint64_t gang_agreed_due(const struct gang_agreed *g)
 	if (g->wait_at)
 		return g->wait_at;
 	return g->plan_at ? g->plan_at : STORM_NEVER;
+}
+
+uint64_t gang_agreed_awake(const struct gang_agreed *g)
+{
+	uint64_t due = gang_agreed_due(g);
+
+	return due == STORM_NEVER ? due : due - storm_min(due, g->margin);
+}
+
+void gang_agreed_woke(struct gang_agreed *g, uint64_t late, uint64_t max)
+{
+	/* in balance if one of 20 is later than the margin */
+	if (late > g->margin)
+		g->margin = storm_min(g->margin + 19 * MARGIN_STEP, max);
+	else
+		g->margin -= storm_min(g->margin, MARGIN_STEP);
 }
 
 bool gang_agreed_take(struct gang_agreed *g, uint64_t now,

@@ -36,6 +36,7 @@ struct gang_agreed {
 	uint64_t wait_at;	 /* act by it then; 0: that is done */
 	uint64_t plan_at;	 /* begin last.next then; 0: not */
 	bool right;		 /* the last plan was */
+	uint64_t margin;	 /* see gang_agreed_awake() */
 };
 
 /* A strobe was received, by any zone's strobe of its strober: compare the
@@ -54,6 +55,15 @@ bool gang_agreed_hear(struct gang_agreed *g, uint64_t number,
 
 /* When gang_agreed_take() has something; STORM_NEVER: nothing waits. */
 uint64_t gang_agreed_due(const struct gang_agreed *g);
+
+/*
+ * When to be awake for that.  To wake up takes a CPU that runs a job some
+ * microseconds, and an idle one up to a hundred.  But a thread that waits awake
+ * takes the CPU from the job.  So the margin is what 19 of 20 wake-ups take,
+ * `max` at most.  woke: tell how late such a wake-up was.
+ */
+uint64_t gang_agreed_awake(const struct gang_agreed *g);
+void gang_agreed_woke(struct gang_agreed *g, uint64_t late, uint64_t max);
 
 /*
  * Take what is due: the strobe that waited, or what the last one planned.  Of

@@ -14,24 +14,14 @@
 #include "slurm/slurm.h"
 
 #include "agent_gang_private.h"
-#include "src/libstorm/base/minmax.h"
 
 /* A CPU that only the agent has sleeps deeper. */
 #define AWAKE (40 * STORM_US)
 #define AWAKE_OWN_CPU (100 * STORM_US)
 
-uint64_t agent_gang_agreed_due(const struct agent_gang *g)
+void agent_gang_agreed_woke(struct agent_gang *g, uint64_t late)
 {
-	return gang_agreed_due(&g->agreed);
-}
-
-uint64_t agent_gang_agreed_awake(const struct agent_gang *g)
-{
-	uint64_t due = gang_agreed_due(&g->agreed);
-
-	if (due == STORM_NEVER)
-		return due;
-	return due - storm_min(due, g->a->poll ? AWAKE_OWN_CPU : AWAKE);
+	gang_agreed_woke(&g->agreed, late, g->a->poll ? AWAKE_OWN_CPU : AWAKE);
 }
 
 /* No strobe has come.  A newer map may have other slots. */

@@ -266,10 +266,8 @@ uint64_t agent_gang_until(struct agent_gang *g, uint64_t now);
 uint64_t agent_gang_slurmd_due(const struct agent_gang *g);
 
 /* agent_gang_agreed.c: with the lock */
-/* When to call agent_gang_agreed_act(); STORM_NEVER: nothing waits. */
-uint64_t agent_gang_agreed_due(const struct agent_gang *g);
-/* The same, less the time that the thread is to be awake before. */
-uint64_t agent_gang_agreed_awake(const struct agent_gang *g);
+/* The thread has woken up so late for gang_agreed_awake(). */
+void agent_gang_agreed_woke(struct agent_gang *g, uint64_t late);
 /* Act by the strobe that waits, or by the plan, if its time has come. */
 void agent_gang_agreed_act(struct agent_gang *g, uint64_t now);
 

@@ -384,8 +384,9 @@ void agent_gang_obey(struct agent_gang *g, uint64_t number, const void *buf,
 	limit = gang_silence(k->map.zones[k->zone].quantum);
 	g->silence = limit - WAKE_TIME;
 	g->page->limit = limit - GUARD_TIME;
-	if (!gang_agreed_hear(&g->agreed, number, &st, received, g->heard))
-		agent_gang_begin_slot(g, k, st.slot, number);
+	if (gang_agreed_hear(&g->agreed, number, &st, received, g->heard))
+		return; /* the next one will be in time, too */
+	agent_gang_begin_slot(g, k, st.slot, number);
 	agent_poll_expect(g->a, g->heard, k->map.zones[k->zone].quantum);
 }
 

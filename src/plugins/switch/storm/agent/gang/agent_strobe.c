@@ -157,6 +157,37 @@ static void agent_strobe_receive(void *arg)
 		;
 }
 
+/* Act by a strobe whose time has come, or is so near that a thread which sleeps
+ * would wake up late. */
+static void agent_strobe_act(struct agent_strobe *s)
+{
+	struct agent_gang *g = s->a->gang;
+	uint64_t due, awake, now;
+
+	agent_gang_lock(g);
+	now = storm_now();
+	due = gang_agreed_due(&g->agreed);
+	awake = gang_agreed_awake(&g->agreed);
+	if (now >= awake && awake == s->alarm)
+		agent_gang_agreed_woke(g, now - awake);
+	s->alarm = 0;
+	agent_gang_unlock(g);
+	if (now < awake)
+		return;
+	while (storm_now() < due && !agent_strobe_is_back(s))
+		;
+	agent_gang_lock(g);
+	if (!agent_strobe_is_back(s))
+		agent_gang_agreed_act(g, storm_now());
+	agent_gang_unlock(g);
+}
+
+static void agent_strobe_poll(void *arg)
+{
+	agent_strobe_receive(arg);
+	agent_strobe_act(arg);
+}
+
 /* What is in the socket after a stop of this process is old. */
 static void agent_strobe_read_old(struct agent_strobe *s)
 {
@@ -183,32 +214,12 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 		next = agent_gang_until(g, now);
 		if (next != STORM_NEVER && g->page->stopped)
 			next = storm_min(next, agent_gang_slurmd_due(g));
-		next = storm_min(next, agent_gang_agreed_awake(g));
+		s->alarm = gang_agreed_awake(&g->agreed);
+		next = storm_min(next, s->alarm);
 		next = storm_max(next, 1);
 	}
 	agent_gang_unlock(g);
 	return next;
-}
-
-/* Act by a strobe whose time has come, or is so near that a thread which sleeps
- * would wake up late. */
-static void agent_strobe_act(struct agent_strobe *s)
-{
-	struct agent_gang *g = s->a->gang;
-	uint64_t due, awake;
-
-	agent_gang_lock(g);
-	due = agent_gang_agreed_due(g);
-	awake = agent_gang_agreed_awake(g);
-	agent_gang_unlock(g);
-	if (storm_now() < awake)
-		return;
-	while (storm_now() < due && !agent_strobe_is_back(s))
-		;
-	agent_gang_lock(g);
-	if (!agent_strobe_is_back(s))
-		agent_gang_agreed_act(g, storm_now());
-	agent_gang_unlock(g);
 }
 
 /* As epoll_wait(), which knows milliseconds only.  Linux before 5.11 has no
@@ -244,7 +255,7 @@ static bool agent_strobe_wait(struct agent_strobe *s, uint64_t now,
 		else if (ev[i].data.fd == s->fd)
 			agent_strobe_receive(s);
 		else
-			agent_poll_wait(s->a, agent_strobe_receive, s);
+			agent_poll_wait(s->a, agent_strobe_poll, s);
 	}
 	return true;
 }
