@@ -284,21 +284,25 @@ static int udp_strobe_iface(struct msghdr *msg)
  * wall clock, so take its age. */
 static uint64_t udp_strobe_time(struct msghdr *msg)
 {
-	uint64_t now = storm_now(), age;
 	struct timespec stamp, wall;
 	struct cmsghdr *c;
+	uint64_t now, age;
 
 	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET ||
 		    c->cmsg_type != SCM_TIMESTAMPNS)
 			continue;
 		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+		/* In this order: an interrupt in between makes the time too
+		 * late.  Whoever looks for the least delay ignores that; one
+		 * that is too early would count for seconds. */
 		clock_gettime(CLOCK_REALTIME, &wall);
+		now = storm_now();
 		age = (uint64_t) (wall.tv_sec - stamp.tv_sec) * STORM_SEC +
 		      (uint64_t) (wall.tv_nsec - stamp.tv_nsec);
 		return age < storm_min(STAMP_MAX, now) ? now - age : now;
 	}
-	return now;
+	return storm_now();
 }
 
 static ssize_t udp_strobe_receive(struct storm_net *net, void *buf, size_t size,
