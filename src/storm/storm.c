@@ -23,9 +23,9 @@
 #include "slurm/slurm_errno.h"
 #include "src/common/read_config.h"
 
-#include "held_word.h"
 #include "src/libstorm/base/clock.h"
 #include "src/slurm/compat.h"
+#include "src/storm_common/held_word.h"
 #include "src/storm_common/hold_word.h"
 #include "src/storm_common/slurm_build.h"
 #include "storm_config.h"

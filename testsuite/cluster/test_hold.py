@@ -328,7 +328,7 @@ def test_debugger(gang):
     pid, = gang.lab.pids("n1", "taskdo")
     done = subprocess.run(
         ["gdb", "-q", "-batch", "-nx", "-p", str(pid), "-ex", "info threads"],
-        capture_output=True, text=True, timeout=120, check=False)
+        capture_output=True, text=True, timeout=600, check=False)
     assert re.search(r"\* 1 .*taskdo", done.stdout), done
     other = begin(gang)
     proven(gang, job)

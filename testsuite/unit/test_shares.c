@@ -11,6 +11,8 @@
 #include "src/plugins/sched/storm/shares.h"
 #include "unit.h"
 
+static uint32_t held_job;
+
 /* Two nodes of a core each; the jobs given, each on both nodes but 9, which is
  * on the second alone. */
 static void look(struct plan *p, const uint32_t *ids, uint32_t n)
@@ -33,6 +35,7 @@ static void look(struct plan *p, const uint32_t *ids, uint32_t n)
 
 		s.jobs[i].job_id = ids[i];
 		s.jobs[i].gang = ids[i];
+		s.jobs[i].held = ids[i] == held_job;
 		must(!storm_idset_add(&s.jobs[i].nodes, first, 1));
 		must(!storm_idset_add(&s.jobs[i].columns, first, 1));
 	}
@@ -155,6 +158,63 @@ START_TEST(test_missed)
 }
 END_TEST
 
+/* A job is held as long as strobes are by maps that hold it.  It is proven to stand by
+ * the first of these maps or a later one, and not where it may run. */
+START_TEST(test_held)
+{
+	static const uint32_t both[] = { 5, 7 };
+	struct strober_outside out = { .node = 0, .since = 50 };
+	bool loose[2] = { false };
+	struct shares_proof proof = { .force = 9, .proof = 9, .loose = loose };
+	struct shares s = { 0 };
+	struct plan p = { 0 };
+	struct gang_map m;
+
+	held_job = 5;
+	look(&p, both, 2);
+	must(plan_map(&p, &m) && m.njobs == 1 && gang_job_held(&m.jobs[0]));
+	must(m.jobs[0].job_id == 5 && m.zones[0].rows == 2);
+	gang_map_clear(&m);
+	must(shares_held(&s, &p, 10, &proof));
+	shares_update(&s, &p, NULL, 0);
+	must(of(&s, 5) && !of(&s, 5)->slots && !of(&s, 7));
+	must(shares_held(&s, &p, 10, &proof));
+	must(of(&s, 5)->held == 10 && of(&s, 5)->nodes == 2);
+	must(!of(&s, 5)->stands && !shares_held(&s, &p, 10, &proof));
+	proof.proof = 10;
+	must(shares_held(&s, &p, 10, &proof) && of(&s, 5)->stands == 2);
+	/* a later map, which also holds it, is not proven yet */
+	must(!shares_held(&s, &p, 11, &proof) && of(&s, 5)->stands == 2);
+	loose[1] = true;
+	must(shares_held(&s, &p, 11, &proof) && of(&s, 5)->stands == 1);
+	must(shares_outside(&s, &out, 1, false));
+	must(shares_held(&s, &p, 11, &proof) && !of(&s, 5)->stands);
+	loose[1] = false;
+	must(shares_outside(&s, NULL, 0, true));
+	must(!shares_held(&s, &p, 11, &proof) && !of(&s, 5)->stands);
+	must(shares_outside(&s, NULL, 0, false));
+	must(shares_held(&s, &p, 11, &proof) && of(&s, 5)->stands == 2);
+	/* released */
+	held_job = 0;
+	look(&p, both, 2);
+	shares_update(&s, &p, NULL, 0);
+	proof.force = 11;
+	must(shares_held(&s, &p, 12, &proof) && of(&s, 5)->held);
+	must(!of(&s, 5)->stands && !shares_held(&s, &p, 13, &proof));
+	proof.force = 12;
+	must(shares_held(&s, &p, 13, &proof) && !of(&s, 5)->held);
+	/* held again, and gone */
+	held_job = 5;
+	look(&p, both, 2);
+	must(shares_held(&s, &p, 14, &proof) && of(&s, 5)->held == 14);
+	look(&p, both + 1, 1);
+	must(shares_held(&s, &p, 15, &proof) && !of(&s, 5)->held);
+	held_job = 0;
+	shares_clear(&s);
+	plan_clear(&p);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("shares");
@@ -163,6 +223,7 @@ int main(void)
 	tcase_add_test(t, test_life);
 	tcase_add_test(t, test_outside);
 	tcase_add_test(t, test_missed);
+	tcase_add_test(t, test_held);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
