@@ -112,7 +112,8 @@ static int storm_write(const struct job *j, char *comment)
 }
 
 /* Put the word there, or remove it; all else stays. */
-static int storm_put(const struct job *j, const slurm_job_info_t *r, bool hold)
+static int storm_put_word(const struct job *j, const slurm_job_info_t *r,
+			  bool hold)
 {
 	char *comment;
 	int rc;
@@ -155,7 +156,7 @@ static int storm_unheard(const struct job *j, const slurm_job_info_t *r)
 	fprintf(stderr,
 		"storm: job %s cannot be held: partition %s takes no turns; it needs OverSubscribe=FORCE:M in slurm.conf, and a policy other than local in storm.conf\n",
 		j->name, r->partition);
-	storm_put(j, r, false);
+	storm_put_word(j, r, false);
 	return FAILED;
 }
 
@@ -279,7 +280,7 @@ static int storm_order_one(const slurm_job_info_t *r, const struct order *o)
 	int rc;
 
 	storm_name(&j, r);
-	rc = storm_put(&j, r, o->hold);
+	rc = storm_put_word(&j, r, o->hold);
 	if (rc)
 		return storm_refused(j.name, storm_refusal(rc));
 	if (storm_pends(r)) {

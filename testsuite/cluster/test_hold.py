@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """storm hold and storm release: a job without turns, which is proven to stand on
 all of its nodes."""
+import os
 import re
 import signal
-import subprocess
 
 import pytest
 
@@ -321,16 +321,41 @@ def test_array_and_components(gang):
     until(gang.all_run, "both to run")
 
 
+DEBUGGER = """
+import ctypes, os, pathlib, sys
+PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+for proc in pathlib.Path("/proc").glob("[0-9]*"):
+    try:
+        comm, environ = ((proc / f).read_text() for f in ("comm", "environ"))
+    except OSError:     # it has just ended
+        continue
+    if comm == "taskdo\\n" and f"SLURM_JOB_ID={sys.argv[1]}\\0" in environ:
+        pid = int(proc.name)
+        assert not ptrace(PTRACE_ATTACH, pid, 0, 0), os.strerror(ctypes.get_errno())
+        os.waitpid(pid, 0x40000000)
+        print("attached", flush=True)
+        sys.stdin.readline()
+        ptrace(PTRACE_DETACH, pid, 0, 0)
+"""
+
+
 def test_debugger(gang):
-    """It attaches to a task that stands, looks at it, and leaves it so."""
+    """As gdb does, it attaches to a task that stands, looks at it, and leaves it
+    so."""
     job = begin(gang)
     hold(gang, job)
-    pid, = gang.lab.pids("n1", "taskdo")
-    done = subprocess.run(
-        ["gdb", "-q", "-batch", "-nx", "-p", str(pid), "-ex", "info threads"],
-        capture_output=True, text=True, timeout=600, check=False)
-    assert re.search(r"\* 1 .*taskdo", done.stdout), done
+    read, write = os.pipe()
+    debugger = gang.start(["python3", "-c", DEBUGGER, str(job)], user="root",
+                          host="n1", stdin=read)
+    os.close(read)
+    gang.until(lambda: "attached" in debugger.out(), "it to attach")
+    until(lambda: all(map(gang.stand, gang.names)), "all to stand again")
     other = begin(gang)
+    proven(gang, job)
+    stands(gang, job, other)
+    os.close(write)
+    debugger.finish()
     proven(gang, job)
     stands(gang, job, other)
     release(gang, job)
