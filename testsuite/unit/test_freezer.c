@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -397,6 +398,32 @@ START_TEST(test_signals_wait)
 }
 END_TEST
 
+/* A debugger that attaches waits until the process goes on, for a moment. */
+START_TEST(test_attached_while_stopped)
+{
+	pid_t pid;
+	int status;
+
+	if (!begin(FREEZER_V2))
+		return;
+	pid = sh->pid[CHILD];
+	must(stopped(ORPHAN));
+	must(!freezer_awaited(f));
+	must(!ptrace(PTRACE_ATTACH, pid, 0, 0));
+	eventually(freezer_awaited(f));
+	must(all_stand(ORPHAN));
+	must(!waitpid(pid, &status, __WALL | WNOHANG));
+	must(!freezer_continue(f, false));
+	must(waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status));
+	must(!freezer_awaited(f));
+	must(stopped(ORPHAN));
+	must(freezer_wants(f) == FREEZER_TRACED);
+	must(!ptrace(PTRACE_DETACH, pid, 0, 0));
+	must(all_stand(ORPHAN));
+	end();
+}
+END_TEST
+
 START_TEST(test_killed_while_stopped)
 {
 	if (!begin(_i))
@@ -660,6 +687,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_fill);
+	tcase_add_test(t, test_attached_while_stopped);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);
 	ALL(test_who_is_in_it);
