@@ -94,7 +94,8 @@ struct held_work {
 	uint64_t version; /* 0: none */
 	uint64_t number;  /* to ask about; 0: nothing yet */
 	uint64_t since;	  /* when it last was as it should be */
-	uint64_t mark;	  /* the last strobe's number at the last proof */
+	/* the last strobe's number a second ago at least, and a later one */
+	uint64_t mark, newer, newer_at;
 	struct storm_idset nodes;
 };
 
@@ -125,12 +126,16 @@ static bool held_same(const struct storm_idset *a, const struct storm_idset *b)
 	       (!a->count || !memcmp(a->r, b->r, a->count * sizeof(*a->r)));
 }
 
-/* *loose is taken over. */
+/* Takes *loose and leaves it empty, unless the map has changed. */
 static void held_publish(const struct held_work *w, struct storm_idset *loose)
 {
 	bool news;
 
 	pthread_mutex_lock(&g.lock);
+	if (w->turn != g.turn) {
+		pthread_mutex_unlock(&g.lock);
+		return; /* it is void by now */
+	}
 	news = g.proof != w->version || !held_same(&g.loose, loose);
 	g.changed |= news;
 	g.proof = w->version;
@@ -151,6 +156,17 @@ static void held_first(void)
 		g.first = number + 1;
 }
 
+/* What is asked about becomes newer, also while some nodes do not prove it: else
+ * those that did once would be taken to stand for ever. */
+static void held_age(struct held_work *w, uint64_t now)
+{
+	if (w->newer && now < w->newer_at + EVERY)
+		return;
+	w->mark = w->newer;
+	w->newer = g.number();
+	w->newer_at = now;
+}
+
 /* Take the newest map.  False: it cannot be had now. */
 static bool held_renew(struct held_work *w, uint64_t now)
 {
@@ -162,10 +178,11 @@ static bool held_renew(struct held_work *w, uint64_t now)
 		good = !storm_idset_union(&w->nodes, &g.nodes);
 		w->turn = g.turn;
 		w->version = good ? g.version : 0;
-		w->mark = 0;
+		w->mark = w->newer = 0;
 		w->since = now;
 	}
 	held_first();
+	held_age(w, now);
 	w->number = g.first ? storm_max(g.first, w->mark) : 0;
 	pthread_mutex_unlock(&g.lock);
 	return good;
@@ -175,7 +192,7 @@ static bool held_renew(struct held_work *w, uint64_t now)
 static uint64_t held_look(struct held_work *w, uint64_t now)
 {
 	struct storm_idset loose = { 0 };
-	uint64_t number, next;
+	uint64_t next;
 	int err;
 
 	if (!held_renew(w, now))
@@ -186,11 +203,9 @@ static uint64_t held_look(struct held_work *w, uint64_t now)
 	}
 	if (!w->number)
 		return now + SOON;
-	number = g.number();
 	err = held_round(&w->nodes, w->number, 1, held_ask_domain, NULL,
 			 &loose);
 	if (!err && !loose.count) {
-		w->mark = number;
 		w->since = now;
 		held_publish(w, &loose);
 		return now + EVERY;
