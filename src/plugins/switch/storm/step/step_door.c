@@ -19,8 +19,9 @@
 #include "src/libstorm/base/minmax.h"
 #include "step_door.h"
 
-/* What the waiting task is called in /proc.  proctrack/linuxproc sends no signal
- * to a process that is called as slurmstepd, and a task may wait for long. */
+/* What a task is called in /proc from the door to exec.  proctrack/linuxproc sends
+ * no signal to a process that is called as slurmstepd, and the task may stand for
+ * long. */
 #define STEP_DOOR_NAME "storm-waits"
 
 static struct {
@@ -89,17 +90,13 @@ static void step_door_await(void)
 
 void step_door_wait(void)
 {
-	char name[16] = "";
-
 	if (d.fd < 0)
 		return;
-	prctl(PR_GET_NAME, name);
 	prctl(PR_SET_NAME, STEP_DOOR_NAME);
 	if (!--*d.tasks)
 		send(d.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	step_door_await();
 	step_door_open();
-	prctl(PR_SET_NAME, name);
 }
 
 void step_door_open(void)

@@ -81,7 +81,8 @@ static void agent_gang_door_report(struct agent *a, const struct gang_door *d)
 	storm_idset_clear(&ids);
 }
 
-static void agent_gang_door_end(struct agent_gang *g, struct gang_door *d)
+/* It is the caller's alone then. */
+static void agent_gang_door_take_out(struct agent_gang *g, struct gang_door *d)
 {
 	struct gang_local *l = agent_gang_door_step(g, d);
 	struct gang_door **p;
@@ -93,7 +94,6 @@ static void agent_gang_door_end(struct agent_gang *g, struct gang_door *d)
 		;
 	*p = d->next;
 	agent_gang_unlock(g);
-	agent_io_close(&g->a->ios, &d->io);
 }
 
 static void agent_gang_door_ready(struct agent *a, struct agent_io *io,
@@ -113,8 +113,9 @@ static void agent_gang_door_ready(struct agent *a, struct agent_io *io,
 		agent_gang_unlock(g);
 	}
 	if (events & (EPOLLHUP | EPOLLERR)) {
+		agent_gang_door_take_out(g, d);
 		agent_gang_door_report(a, d);
-		agent_gang_door_end(g, d);
+		agent_io_close(&a->ios, io);
 	}
 }
 
@@ -149,6 +150,10 @@ void agent_gang_door(struct agent *a, const struct agent_step *step, pid_t root,
 
 void agent_gang_doors_end(struct agent_gang *g)
 {
-	while (g->doors)
-		agent_gang_door_end(g, g->doors);
+	struct gang_door *d;
+
+	while ((d = g->doors)) {
+		agent_gang_door_take_out(g, d);
+		agent_io_close(&g->a->ios, &d->io);
+	}
 }
