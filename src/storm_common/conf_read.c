@@ -59,7 +59,6 @@ void storm_conf_default(struct storm_conf *out)
 	out->fallback = FALLBACK_WARN;
 	out->agent_linger = 30 * STORM_SEC;
 	out->gang.quantum = 50 * STORM_MS;
-	out->gang.lead = 500 * STORM_US;
 	out->gang_debug = true;
 	out->context.group = CONTEXT_GROUPS;
 	out->context.count = 65536;

@@ -169,7 +169,6 @@ START_TEST(test_gang)
 		good(line);
 		ck_assert_uint_eq(conf.gang.quantum, times[i].ns);
 	}
-	good("StrobeLead=0\n");
 	must(!conf.gang.lead);
 	good("StrobeLead=1.5ms\n");
 	must(conf.gang.lead == 1500 * STORM_US);

@@ -2,8 +2,8 @@
  * agent_gang_agreed.c - begins slots at the agreed time (gang_agreed.h), in the
  * thread that takes strobes.
  *
- * The thread sleeps until shortly before, and is awake from then on: to wake up
- * takes some microseconds, and on a busy machine many more.  Meanwhile it takes
+ * The thread sleeps until then, or with a CPU of its own until shortly before,
+ * and is awake from then on: an idle CPU takes long to wake up.  Meanwhile it takes
  * other strobes, and passes them on; one that counts at once cancels what
  * waits.  So does all that lets everything run.
  *
@@ -15,13 +15,13 @@
 
 #include "agent_gang_private.h"
 
-/* A CPU that only the agent has sleeps deeper. */
-#define AWAKE (40 * STORM_US)
+/* On a CPU that runs jobs waiting awake costs them more than nodes that switch
+ * together give. */
 #define AWAKE_OWN_CPU (100 * STORM_US)
 
 void agent_gang_agreed_woke(struct agent_gang *g, uint64_t late)
 {
-	gang_agreed_woke(&g->agreed, late, g->a->poll ? AWAKE_OWN_CPU : AWAKE);
+	gang_agreed_woke(&g->agreed, late, g->a->poll ? AWAKE_OWN_CPU : 0);
 }
 
 /* No strobe has come.  A newer map may have other slots. */
