@@ -18,7 +18,7 @@ from harness import MACHINES, chosen, stage_dir, until
 pytestmark = pytest.mark.storm_only
 
 MISSES = "STORM was built for that of Slurm"
-TOOLS = ("storm_agent", "storm_strober", "sbcast_storm")
+TOOLS = ("storm_agent", "storm_strober", "sbcast_storm", "storm")
 
 
 def recorded():
@@ -168,7 +168,7 @@ def test_commands(other):
     mine = recorded().decode()
     for where, tool in (("libexec/slurm-storm", "storm_agent"),
                         ("libexec/slurm-storm", "storm_strober"),
-                        ("bin", "sbcast_storm")):
+                        ("bin", "sbcast_storm"), ("bin", "storm")):
         said = other.root([f"/run/stormlab/stage/{where}/{tool}", "--version"])
         assert f"libslurmfull.so {mine[::-1]}\n" in said
         assert f"ANOTHER here: libslurmfull.so {mine}\n" in said
