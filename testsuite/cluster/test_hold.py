@@ -187,10 +187,9 @@ def test_by_comment(gang):
     hold(gang, job)
     gang.start(f"srun --jobid={job} --overlap -N2 -n2 --launch=storm "
                "{do} spin 1000000")
-    until(lambda: len(tasks(gang, job)) == 2 * NODES, "the next step")
-    # the script's group runs, for its srun
+    # its tasks stand before exec; the script's group runs, for its srun
     until(lambda: all(len(gang.stand(n)) >= 2 for n in gang.names),
-          "it to stand")
+          "the next step to stand")
     proven(gang, job)
     other = begin(gang)
     before = tasks(gang, job)
@@ -198,6 +197,7 @@ def test_by_comment(gang):
     assert tasks(gang, job) == before
     gang.root(f"scontrol update jobid={job} comment=")
     until(lambda: not word(gang, job), "the word to be seen")
+    until(lambda: len(tasks(gang, job)) == 2 * NODES, "the tasks of both steps")
     goes_on(gang, job)
 
 
