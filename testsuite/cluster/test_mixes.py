@@ -110,7 +110,7 @@ def put(what, nth, **values):
     (put("slot", 2, strobe=12), "strobe 12 after 12"),
     (put("slot", 2, slot=1), "more often"),
     (put("job", 1, a=1), "share cores and a slot"),
-    (put("job", 1, a=0), "no slot"),
+    (put("job", 1, a=0), "out of its turn"),    # held, and yet it runs
     (put("job", 1, a=4), "slots that there are not"),
     (drop("step", 0), "does not run"),
 ])
