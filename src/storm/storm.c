@@ -4,7 +4,7 @@
  *
  * The order is a word in the job's Comment (hold_word.h), so slurmctld decides who may
  * give it.  sched/storm says in SystemComment where the job is proven to stand, and
- * this program waits for that.  It keeps nothing itself: whoever kills it, the job
+ * this program waits for that.  It keeps nothing itself: if it is killed, the job
  * stays as it was told.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

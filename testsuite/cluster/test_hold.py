@@ -219,7 +219,7 @@ def test_signals(gang):
 
 
 def test_deaths(gang):
-    """Whoever dies, everything runs, and the job stands again with the next one."""
+    """When one dies everything runs, and the job stands again with the next one."""
     job = begin(gang)
     hold(gang, job)
     # the next one comes at once, so look at what the nodes have noted

@@ -294,7 +294,7 @@ static uint64_t udp_strobe_time(struct msghdr *msg)
 			continue;
 		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
 		/* In this order: an interrupt in between makes the time too
-		 * late.  Whoever looks for the least delay ignores that; one
+		 * late.  A search for the least delay ignores that; one
 		 * that is too early would count for seconds. */
 		clock_gettime(CLOCK_REALTIME, &wall);
 		now = storm_now();
