@@ -253,6 +253,28 @@ START_TEST(test_awake)
 }
 END_TEST
 
+/* It came in time, so it is due, however late it is read.  Nobody listens shortly
+ * before that. */
+START_TEST(test_read_when_due)
+{
+	struct node x = ready(ENOUGH);
+	uint64_t due = own(START + ENOUGH * QUANTUM), number;
+	struct gang_strobe out;
+	bool planned;
+
+	x.s = slot_of(ENOUGH, 0);
+	must(!gang_agreed_deaf(&x.g, due - QUANTUM / 2));
+	must(gang_agreed_deaf(&x.g, due - STORM_MS));
+	must(gang_agreed_hear(&x.g, EPOCH + ENOUGH, &x.s, own(x.s.sent),
+			      due + 10 * STORM_US));
+	must(gang_agreed_take(&x.g, due + 10 * STORM_US, &out, &number,
+			      &planned));
+	must(!planned && number == EPOCH + ENOUGH);
+	gang_agreed_cancel(&x.g);
+	must(!gang_agreed_deaf(&x.g, due));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gang_agreed");
@@ -268,6 +290,7 @@ int main(void)
 	tcase_add_test(t, test_no_plan_of_a_late_one);
 	tcase_add_test(t, test_new_map_and_strober);
 	tcase_add_test(t, test_awake);
+	tcase_add_test(t, test_read_when_due);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

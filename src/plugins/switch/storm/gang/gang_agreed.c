@@ -12,6 +12,7 @@
  * and then this would begin slots too early. */
 #define LATE STORM_MS
 #define MARGIN_STEP 100 /* ns */
+#define DEAF (2 * STORM_MS)
 
 void gang_agreed_clock(struct gang_agreed *g, uint64_t number,
 		       const struct gang_strobe *s, uint64_t received)
@@ -58,7 +59,7 @@ static uint64_t gang_agreed_when(const struct gang_agreed *g,
 	    !storm_clock_offset_own(&g->clock, s->at, now, &own))
 		return 0;
 	own = storm_min(own, received + ahead);
-	return own > now ? own : 0;
+	return own > received ? own : 0;
 }
 
 /* When the next slot begins, if this strobe was not late itself; else 0. */
@@ -93,6 +94,13 @@ uint64_t gang_agreed_due(const struct gang_agreed *g)
 	if (g->wait_at)
 		return g->wait_at;
 	return g->plan_at ? g->plan_at : STORM_NEVER;
+}
+
+bool gang_agreed_deaf(const struct gang_agreed *g, uint64_t now)
+{
+	uint64_t due = gang_agreed_due(g);
+
+	return due != STORM_NEVER && due <= now + DEAF;
 }
 
 uint64_t gang_agreed_awake(const struct gang_agreed *g)

@@ -57,6 +57,13 @@ bool gang_agreed_hear(struct gang_agreed *g, uint64_t number,
 uint64_t gang_agreed_due(const struct gang_agreed *g);
 
 /*
+ * That is so near that strobes may stay unread until then, and be heard before it is
+ * taken.  So a short turn wakes the node up once, not for its strobe and again for
+ * its time.  A strobe that counts at once is obeyed late by so much.
+ */
+bool gang_agreed_deaf(const struct gang_agreed *g, uint64_t now);
+
+/*
  * When to be awake for that.  To wake up takes a CPU that runs a job some
  * microseconds, and an idle one up to a hundred.  But a thread that waits awake
  * takes the CPU from the job.  So the margin is what 19 of 20 wake-ups take,

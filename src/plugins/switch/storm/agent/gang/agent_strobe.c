@@ -202,6 +202,13 @@ static void agent_strobe_read_old(struct agent_strobe *s)
 	s->returned = returns;
 }
 
+/* Locked.  Not if others wait for what comes, or if the main loop hears it. */
+static bool agent_strobe_may_be_deaf(const struct agent_strobe *s, uint64_t now)
+{
+	return s->fd >= 0 && !s->muted && !s->strobe.relay &&
+	       gang_agreed_deaf(&s->a->gang->agreed, now);
+}
+
 /* Do what time demands.  Returns when to do so again; 0: end. */
 static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 {
@@ -216,6 +223,7 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 			next = storm_min(next, agent_gang_slurmd_due(g));
 		s->alarm = gang_agreed_awake(&g->agreed);
 		next = storm_min(next, s->alarm);
+		s->deaf = next == s->alarm && agent_strobe_may_be_deaf(s, now);
 		next = storm_max(next, 1);
 	}
 	agent_gang_unlock(g);
@@ -241,9 +249,14 @@ static int agent_strobe_epoll(struct agent_strobe *s, struct epoll_event *ev,
 static bool agent_strobe_wait(struct agent_strobe *s, uint64_t now,
 			      uint64_t next)
 {
+	const struct timespec at = { .tv_sec = next / STORM_SEC,
+				     .tv_nsec = next % STORM_SEC };
 	struct epoll_event ev[3];
 	int n;
 
+	if (s->deaf)
+		return !clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at,
+					NULL);
 	n = agent_strobe_epoll(
 		s, ev, 3,
 		next > now ? storm_min(next - now, 3600 * STORM_SEC) : 0);
@@ -275,6 +288,8 @@ static void *agent_strobe_thread(void *arg)
 			a->away.returns++;
 		if (agent_strobe_is_back(s))
 			agent_strobe_read_old(s);
+		if (s->deaf)
+			agent_strobe_receive(s);
 		agent_strobe_act(s);
 		next = agent_strobe_tick(s, now);
 		if (!next)

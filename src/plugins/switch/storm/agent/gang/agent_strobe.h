@@ -24,6 +24,7 @@ struct agent_strobe {
 	/* the thread's */
 	uint32_t returned; /* as agent_away's */
 	uint64_t alarm;	   /* it sleeps until then, to act; 0: not to act */
+	bool deaf;	   /* and hears nothing meanwhile */
 	uint8_t buf[STORM_DATAGRAM_MAX];
 	struct storm_strobe strobe;
 	uint64_t refused_since;
