@@ -353,6 +353,28 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
+/* What is missing anew is asked for soon, also if it is time meanwhile to ask for
+ * the old once more. */
+START_TEST(test_gap_beside_older_ones)
+{
+	const struct nm_repair *p = begin_with_gap();
+	uint64_t i = 3;
+
+	while (w.now + STORM_MS < p->all_at) {
+		if ((p->all_at - w.now) / STORM_MS % 4 == 1)
+			put_chunk(i++, OWNER);
+		hand_over();
+		wait_ms(1);
+	}
+	must(i > 4 && i + 1 < chunks);
+	put_chunk(i + 1, OWNER);
+	hand_over();
+	wait_ms(6);
+	ck_assert_uint_eq(p->lost, 2);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("data");
@@ -364,6 +386,7 @@ int main(void)
 	tcase_add_loop_test(t, test_not_moved, 0, 16);
 	tcase_add_loop_test(t, test_forging_member, 0, 16);
 	tcase_add_test(t, test_round_trip);
+	tcase_add_test(t, test_gap_beside_older_ones);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -182,10 +182,11 @@ static void nm_repair_ask(struct nm_session *s, uint64_t from, uint64_t below,
 {
 	uint64_t left = NACK_BYTES / s->xfer.map.chunk + 1;
 
-	s->xfer.repair.asked_at = now;
-	for (int i = 0; i < NACK_AT_ONCE; i++)
+	for (int i = 0; i < NACK_AT_ONCE; i++) {
 		if (!nm_repair_ask_some(s, &from, below, &left, now))
 			return;
+		s->xfer.repair.asked_at = now;
+	}
 }
 
 /* No DATA for longer than repairs take here: what the owner has sent is lost, it
@@ -256,6 +257,8 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 							 r->rto * 3 / 2;
 	}
 	r->have = x->map.have;
+	if (below >= x->map.high)
+		r->gap_at = STORM_NEVER;
 	nm_repair_ask(s, 0, below, now);
 	r->all_at = now + r->rto;
 }
@@ -284,9 +287,6 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 		r->all_at = now + NACK_RTO_MIN;
 		r->asked_at = now;
 		r->gap_at = STORM_NEVER;
-	} else if (now >= storm_min(r->all_at, quiet_at)) {
-		nm_repair_ask_again(s, now);
-		r->gap_at = STORM_NEVER;
 	} else if (now >= r->gap_at) {
 		nm_repair_ask(s, r->high, x->map.high, now);
 		r->gap_at = STORM_NEVER;
@@ -294,6 +294,8 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now)
 		if (r->all_at > now + r->rto ||
 		    s->heard.cast.flags & STORM_CAST_CHAIN)
 			r->all_at = now + r->rto;
+	} else if (now >= storm_min(r->all_at, quiet_at)) {
+		nm_repair_ask_again(s, now);
 	}
 	return storm_min(nm_repair_quiet_at(s),
 			 storm_min(r->gap_at, r->all_at));

@@ -264,7 +264,7 @@ uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now)
 {
 	struct owner_repair *r = &o->repair;
 	const struct owner_xfer *x = o->operations.first;
-	bool again = now >= r->again_at, last;
+	bool again = now >= r->again_at, last, sent;
 
 	if (!r->want || x->state == XFER_DECIDED)
 		return STORM_NEVER;
@@ -274,10 +274,10 @@ uint64_t owner_repair_tick(struct storm_owner *o, uint64_t now)
 	if (!again && now < r->at)
 		return storm_min(r->at, r->again_at);
 	last = x->state == XFER_STAGING && !again && r->count <= FEW;
-	r->at = STORM_NEVER;
-	if (!owner_repair_send(o, last, now))
-		r->at = now + STORM_MS;
+	/* what the network has no room for stays due: it goes before new DATA */
+	sent = owner_repair_send(o, last, now);
+	r->at = sent ? STORM_NEVER : now;
 	if (last && r->again_count)
 		r->again_at = storm_min(r->again_at, now + AGAIN_AFTER);
-	return storm_min(r->at, r->again_at);
+	return storm_min(sent ? STORM_NEVER : now + STORM_MS, r->again_at);
 }
