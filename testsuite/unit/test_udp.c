@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <linux/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -858,6 +859,29 @@ START_TEST(test_stream_lost_syn)
 }
 END_TEST
 
+/* Two segments are on their way, so that the kernel soon repeats a lost one. */
+START_TEST(test_stream_segments)
+{
+	struct storm_addr a;
+	int fd = raw_listen(&a), peer;
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+	uint8_t got[16];
+
+	ck_assert_int_eq(stream_to(&a, 3, 4, "open", 4), 0);
+	peer = accept(fd, NULL, NULL);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->off == 8));
+	ck_assert_int_eq(getsockopt(TAILQ_FIRST(&owner.u->out)->src.fd,
+				    IPPROTO_TCP, TCP_INFO, &info, &len),
+			 0);
+	ck_assert_uint_ge(info.tcpi_segs_out, 2 + 2); /* two to connect */
+	ck_assert_int_eq(recv(peer, got, 8, MSG_WAITALL), 8);
+	ck_assert_mem_eq(got + 4, "open", 4);
+	close(peer);
+	close(fd);
+}
+END_TEST
+
 /* Read in part and reset: a failure, although all bytes were written. */
 START_TEST(test_stream_reset)
 {
@@ -1548,6 +1572,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_accept_no_descriptor);
 	tcase_add_test(t, test_stream_timeout);
 	tcase_add_test(t, test_stream_lost_syn);
+	tcase_add_test(t, test_stream_segments);
 	tcase_add_test(t, test_stream_reset);
 	tcase_add_test(t, test_stream_verdict);
 	tcase_add_test(t, test_stream_dropped);

@@ -16,11 +16,11 @@
 #include "udp_private.h"
 
 #define HEAD 4
-#define TIMER_PERIOD 100000000 /* ns */
+#define TIMER_PERIOD (20 * STORM_MS)
 /* The kernel repeats a lost SYN after a second, and no option of a socket makes it
  * hurry.  A new socket sends one at once. */
-#define CONNECT_AGAIN (100 * STORM_MS) /* the second time; then twice as long */
-#define CONNECT_TRIES 5
+#define CONNECT_AGAIN (20 * STORM_MS) /* the second time; then twice as long */
+#define CONNECT_TRIES 7
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
 #define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
@@ -92,6 +92,16 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 fail:
 	s->err = errno;
 	storm_udp_stream_timer_start(u, true);
+}
+
+/* The kernel may know already what this program has not been told. */
+static bool stream_out_is_connected(const struct udp_stream_out *s)
+{
+	struct sockaddr_in peer;
+	socklen_t len = sizeof(peer);
+
+	return s->connected ||
+	       !getpeername(s->src.fd, (struct sockaddr *) &peer, &len);
 }
 
 static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
@@ -270,6 +280,19 @@ int storm_udp_send_stream(struct storm_transport *t,
 	return 0;
 }
 
+/*
+ * The last byte goes by itself.  If a segment is lost that is the only one on its way,
+ * the kernel sends it again after 200 ms.  With two of them it does so after some 10
+ * ms: it sends the last one again, and the peer's answer shows what is missing (RFC
+ * 8985, the tail loss probe, which allows for a delayed answer to a single segment).
+ */
+static size_t stream_out_piece(const struct udp_stream_out *s)
+{
+	size_t left = s->len - s->off;
+
+	return left > 1 ? left - 1 : left;
+}
+
 void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 {
 	socklen_t size = sizeof(int);
@@ -288,7 +311,7 @@ void storm_udp_stream_out(struct storm_udp *u, struct udp_stream_out *s)
 		s->connected = true;
 	}
 	while (s->off < s->len) {
-		r = send(s->src.fd, s->buf + s->off, s->len - s->off,
+		r = send(s->src.fd, s->buf + s->off, stream_out_piece(s),
 			 MSG_NOSIGNAL);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -337,8 +360,8 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
 			stream_out_failed(u, out, ETIMEDOUT);
-		else if (out->src.fd >= 0 && !out->connected &&
-			 out->again_at <= now)
+		else if (out->src.fd >= 0 && out->again_at <= now &&
+			 !stream_out_is_connected(out))
 			stream_out_again(u, out);
 	}
 }
