@@ -3,8 +3,9 @@
  * addresses, and a fault is the last one's.
  *
  * MPICH's call those for C (wait_c.c).  Open MPI's go past them, and its module
- * mpi_f08 calls them by names of its own.  Open MPI's sendrecv_replace spins.  A program that gfortran has compiled has an
- * underscore behind each name, and so have others' programs on Linux.
+ * mpi_f08 calls them by names of its own.  Open MPI's sendrecv_replace spins.  A
+ * program that gfortran has compiled has an underscore behind each name, and so
+ * have others' programs on Linux.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -115,6 +116,7 @@ WAIT_RECEIVED(WAIT_F_RECEIVED)
 	}                                                                      \
 	WAIT_F08(name)
 WAIT_TESTED(WAIT_F_TESTED)
+WAIT_TESTED_ALL(WAIT_F_TESTED)
 
 WAIT_EXPORT void mpi_waitsome_(WAIT_PARAMS_1, wait_word b, int *outcount,
 			       wait_word d, wait_word e, int *fault);

@@ -116,8 +116,6 @@ const struct wait_mpi_kind *wait_mpi_kind(void *caller);
  * before the flag and behind it): the test has a flag more. */
 #define WAIT_TESTED(CALL)                                                    \
 	CALL(Wait, Test, wait, test, (wait_word a), (a), (wait_word b), (b)) \
-	CALL(Waitall, Testall, waitall, testall, (wait_word a, wait_word b), \
-	     (a, b), (wait_word c), (c))                                     \
 	CALL(Waitany, Testany, waitany, testany,                             \
 	     (wait_word a, wait_word b, wait_word c), (a, b, c),             \
 	     (wait_word d), (d))                                             \
@@ -127,6 +125,10 @@ const struct wait_mpi_kind *wait_mpi_kind(void *caller);
 	CALL(Mprobe, Improbe, mprobe, improbe,                               \
 	     (wait_word a, wait_word b, wait_word c), (a, b, c),             \
 	     (wait_word d, wait_word e), (d, e))
+
+#define WAIT_TESTED_ALL(CALL)                                                \
+	CALL(Waitall, Testall, waitall, testall, (wait_word a, wait_word b), \
+	     (a, b), (wait_word c), (c))
 
 /* Open parentheses. */
 #define WAIT_OPEN(...) __VA_ARGS__

@@ -316,6 +316,29 @@ static void persist(void)
 	MPI_Request_free(&r[1]);
 }
 
+/* Not all ranks start them in the same order. */
+static void persist_together(void)
+{
+#if MPI_VERSION >= 4
+	MPI_Request r[3];
+	int news, root = 0, sum = MARK;
+
+	MPI_Bcast_init(&news, 1, MPI_INT, root, WORLD, MPI_INFO_NULL, &r[0]);
+	MPI_Barrier_init(WORLD, MPI_INFO_NULL, &r[1]);
+	MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, WORLD,
+			   MPI_INFO_NULL, &r[2]);
+	for (int i = 0; i < 3; i++) {
+		news = rank == root ? 42 + i : MARK;
+		for (int k = 0; k < 3; k++)
+			MPI_Start(&r[(k + rank) % 3]);
+		MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+		say("persistent, all: %d %d\n", news, sum);
+	}
+	for (int k = 0; k < 3; k++)
+		MPI_Request_free(&r[k]);
+#endif
+}
+
 /* ----------------------------------------------------------- collectives --- */
 
 static void one_to_all(int root)
@@ -577,6 +600,7 @@ static void each_round(void)
 	wait_any();
 	wait_some();
 	persist();
+	persist_together();
 	for (int root = 0; root < ranks; root++)
 		one_to_all(root);
 	all_to_all();
