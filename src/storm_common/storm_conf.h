@@ -70,6 +70,8 @@ struct storm_context_conf {
 struct storm_conf {
 	struct storm_settings set;
 	enum storm_fallback fallback;
+	/* Slurm launches a step without a file on fewer nodes */
+	uint32_t launch_nodes;
 	/* who may open sessions, and from where; "": all */
 	char allow_users[STORM_CONF_ALLOW_MAX];
 	char allow_hosts[STORM_CONF_ALLOW_MAX];

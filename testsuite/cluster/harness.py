@@ -205,6 +205,8 @@ class Cluster:
                  **options):
         self.begin_with(Lab(name), nodes, mode)
         storm_conf = dict(options.pop("storm_conf", {}))
+        # STORM's own launch is tested, also on few nodes
+        storm_conf.setdefault("LaunchNodes", "2")
         if mode == "relay":
             storm_conf["Multicast"] = "no"
         # A busy machine, or the sanitizers, may take longer than the default.

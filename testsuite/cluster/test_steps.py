@@ -336,6 +336,23 @@ def test_slurm_launches_on_one_node(cluster, nodes):
 
 
 @pytest.mark.every_release
+def test_slurm_launches_on_few_nodes(cluster):
+    """LaunchNodes: with fewer nodes and without a file. It says so if asked."""
+    cluster.set_key("LaunchNodes", "3")
+    try:
+        for nodes, more, storms in ((2, "", False), (3, "", True),
+                                    (2, "--bcast={dir}/p", True)):
+            run = cluster.run(
+                cluster.srun_argv(f"-v -N{nodes} -n{nodes} {more} {{big}} say on",
+                                  "storm"), env={"LD_DEBUG": "files"})
+            assert (run.code, run.out) == (0, "on\n" * nodes), run
+            assert ("/launch_module.so" in run.err) == storms, run
+            assert ("LaunchNodes" in run.err) != storms, run
+    finally:
+        cluster.set_key("LaunchNodes", "2")
+
+
+@pytest.mark.every_release
 @pytest.mark.parametrize("args, storms", [
     ("-n1 hostname", False),
     ("-N1 -n4 hostname", False),

@@ -70,7 +70,7 @@ START_TEST(test_defaults)
 	good("# nothing but a comment\n");
 	must(conf.set.port == 8383 && conf.set.multicast && conf.set.ttl == 1);
 	must(conf.set.window == 16 << 20 && conf.set.radix == 8);
-	must(conf.fallback == FALLBACK_WARN);
+	must(conf.fallback == FALLBACK_WARN && conf.launch_nodes == 12);
 	must(conf.agent_linger == 30 * STORM_SEC);
 	must(conf.set.transport == STORM_TRANSPORT_UDP);
 	must(conf.set.transport_fallback && !conf.set.device[0]);
@@ -94,7 +94,9 @@ START_TEST(test_every_key)
 	     "MaxUserSessions=3\nMaxMemory=64M\nMaxUserMemory=8m\n"
 	     "AllowUsers=ann,1042,@staff\nAllowHosts=n[1-4],10.0.0.0/8\n"
 	     "Freezer=Signals\n"
+	     "LaunchNodes=2\n"
 	     "DropPercent=2.5\nDropSeed=18446744073709551615\n");
+	must(conf.launch_nodes == 2);
 	ck_assert_str_eq(conf.set.interface, "eth1");
 	must(conf.set.port == 9000 && !conf.set.multicast);
 	must(!memcmp(conf.set.group.ip, group, 16));
@@ -386,6 +388,7 @@ START_TEST(test_wrong_values)
 		{ "AgentCPUs", "2-" },
 		{ "AgentCPUs", "1,,2" },
 		{ "AgentLinger", "-1" },
+		{ "LaunchNodes", "1" },
 		{ "Freezer", "ice" },
 		{ "DropPercent", "100.1" },
 		{ "DropPercent", "nan" },

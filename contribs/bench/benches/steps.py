@@ -66,7 +66,8 @@ class Steps:
 
     def check(self, argv):
         done = self.where.run(argv)
-        if "storm: launches StepId=" not in done.stderr:
+        if not any(word in done.stderr
+                   for word in ("storm: launches StepId=", "LaunchNodes")):
             raise NotRun("not launched by STORM: " + done.stderr.strip())
         self.checked = True
 

@@ -11,7 +11,10 @@
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/log.h"
 
+#include "src/common/xmalloc.h"
+
 #include "src/libstorm/base/thread.h"
+#include "src/storm_common/storm_conf.h"
 #include "launch_module.h"
 
 static struct {
@@ -23,12 +26,29 @@ static struct {
 	bool used;
 } module;
 
+/* LaunchNodes.  The module tells what is wrong with storm.conf, if it is needed. */
+static uint32_t launch_module_nodes(void)
+{
+	static struct storm_conf conf;
+	char *why = NULL;
+
+	if (!conf.launch_nodes) {
+		storm_conf_default(&conf);
+		storm_conf_load(&conf, &why);
+		xfree(why);
+	}
+	return conf.launch_nodes;
+}
+
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 {
+	int least = (int) launch_module_nodes();
+
 	if (opt_local->srun_opt->bcast_flag)
 		return true;
-	return job->nhosts != 1 && opt_local->max_nodes != 1 &&
-	       !(opt_local->ntasks_set && opt_local->ntasks == 1);
+	return (int) job->nhosts >= least &&
+	       !(opt_local->max_nodes && opt_local->max_nodes < least) &&
+	       !(opt_local->ntasks_set && opt_local->ntasks < least);
 }
 
 /* It stays loaded: OpenSSL's memory is freed when the process ends. */
@@ -92,8 +112,11 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 	const slurm_step_layout_t *layout =
 		job->step_ctx->step_resp->step_layout;
 
-	if (layout && layout->node_cnt == 1 && !opt_local->srun_opt->bcast_flag)
+	if (layout && layout->node_cnt < launch_module_nodes() &&
+	    !opt_local->srun_opt->bcast_flag) {
+		verbose("storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file");
 		return NULL;
+	}
 	if (!launch_module_get())
 		return NULL;
 	module.used = true;

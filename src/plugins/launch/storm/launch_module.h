@@ -2,8 +2,8 @@
  * launch_module.h - libexec/slurm-storm/launch_module.so: STORM's launch, with
  * libstorm and OpenSSL inside.  srun loads it when it needs it.
  *
- * A step on one node, without a file, has nobody to multicast to.  Slurm
- * launches it, and srun loads nothing.  For any other step a thread loads the
+ * A step without a file on few nodes (LaunchNodes) is launched by Slurm, which has
+ * less to do for it, and srun loads nothing.  For any other step a thread loads the
  * module while slurmctld creates the step.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -49,7 +49,7 @@ struct launch_module {
 /* What launch_module.so exports. */
 extern const struct launch_module storm_launch_module;
 
-/* May the step have several nodes, or a file?  Before it is created. */
+/* May the step have LaunchNodes nodes, or a file?  Before it is created. */
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local);
 /* Begin to load it, in a thread.  srun's own thread calls all of these. */
 void launch_module_load(void);

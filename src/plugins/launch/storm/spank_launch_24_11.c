@@ -135,7 +135,7 @@ static bool spank_launch_seems_alone(void)
 	return alone;
 }
 
-/* The same as launch_module_needed(), from the options alone. */
+/* What launch_module_needed() can never need, from the options alone. */
 static bool spank_launch_is_alone(const slurm_opt_t *opt)
 {
 	return opt && opt->srun_opt && !opt->srun_opt->bcast_flag &&
