@@ -22,7 +22,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path[:0] = [str(TOP / "contribs" / "stormlab"), str(HERE.parent)]
 
-from lab import Lab, LabError, slurmconf  # noqa: E402, F401
+import lab as stormlab  # noqa: E402
+from lab import LabError, slurmconf  # noqa: E402, F401
 from lab.release import (  # noqa: E402, F401
     MACHINES, chosen, number, other_source, root_of, stage_dir)
 from lab.sanitized import runtimes  # noqa: E402
@@ -197,6 +198,17 @@ class Started:
                    self.masks)
 
 
+class Lab(stormlab.Lab):
+    """One in which STORM launches on few nodes, too, as that is tested."""
+
+    def up(self, nodes, storm_conf=(), stock=False, **options):
+        pairs = [p.split("=", 1) for p in storm_conf] \
+            if isinstance(storm_conf, (list, tuple)) else storm_conf.items()
+        pairs = {"LaunchNodes": "2", **dict(pairs)}
+        return super().up(nodes, storm_conf={} if stock else pairs,
+                          stock=stock, **options)
+
+
 class Cluster:
     """A lab with a standing job, which has half its CPUs and runs the tests'
     steps. standing=False: without it, for tests of jobs."""
@@ -205,8 +217,6 @@ class Cluster:
                  **options):
         self.begin_with(Lab(name), nodes, mode)
         storm_conf = dict(options.pop("storm_conf", {}))
-        # STORM's own launch is tested, also on few nodes
-        storm_conf.setdefault("LaunchNodes", "2")
         if mode == "relay":
             storm_conf["Multicast"] = "no"
         # A busy machine, or the sanitizers, may take longer than the default.

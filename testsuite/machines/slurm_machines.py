@@ -27,7 +27,7 @@ SLURM_CONF = [
 ]
 STORM_CONF = [
     ("Interface", "eth0"), ("OpenTimeout", "60s"), ("OpTimeout", "120s"),
-    ("DeadTimeout", "60s"), ("MulticastTimeout", "30s"),
+    ("DeadTimeout", "60s"), ("MulticastTimeout", "30s"), ("LaunchNodes", "2"),
 ]
 #: as an ordinary user
 AS_USER = "setpriv --reuid 20001 --regid 20001 --clear-groups --inh-caps=-all"

@@ -52,7 +52,7 @@ def known(hosts):
 
 def launches_by_storm(hosts):
     hosts.serve()
-    done = hosts.srun("--launch=storm", "-vv", "hostname")
+    done = hosts.srun("--launch=storm", "-vv", "--bcast=/tmp/h", "hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"], done
     assert re.search(r"storm: launches StepId=\S+ on 2 nodes, by multicast",
                      done.stderr), done.stderr

@@ -26,15 +26,15 @@ static struct {
 	bool used;
 } module;
 
-/* LaunchNodes.  The module tells what is wrong with storm.conf, if it is needed. */
+/* LaunchNodes.  What is wrong with storm.conf is told by the module. */
 static uint32_t launch_module_nodes(void)
 {
 	static struct storm_conf conf;
 	char *why = NULL;
 
 	if (!conf.launch_nodes) {
-		storm_conf_default(&conf);
-		storm_conf_load(&conf, &why);
+		if (storm_conf_load(&conf, &why))
+			conf.launch_nodes = 2;
 		xfree(why);
 	}
 	return conf.launch_nodes;
