@@ -260,7 +260,7 @@ def test_agent_absent(fresh):
 def test_agent_absent_and_fallback_never(fresh):
     conf = fresh.lab.dir + "/etc/slurm/storm.conf"
     with open(conf, "w") as f:
-        f.write("Fallback=never\n")
+        f.write("Fallback=never\nLaunchNodes=2\n")
     without_agent(fresh.lab, "n3")
     for args in ("--bcast=/tmp/app -N4 -n4 {do} say ran",
                  "-N4 -n4 {do} say ran"):
