@@ -177,14 +177,15 @@ static void put_strange(uint32_t sender)
 	}
 }
 
-static void say_chunk(void)
+/* The owner's state once so many bytes are sent. */
+static void say_sent(uint64_t bytes)
 {
 	struct storm_cast c = { .version = 1,
 				.op = OP,
 				.size = size,
 				.chunk = chunk,
-				.sent = size,
-				.has_digest = true };
+				.sent = bytes,
+				.has_digest = bytes == size };
 	uint8_t body[200];
 	size_t len;
 
@@ -194,6 +195,11 @@ static void say_chunk(void)
 	put_rx(OWNER, STORM_MSG_CAST, OP, body, len);
 	hand_over();
 	must(session->xfer.mapped);
+}
+
+static void say_chunk(void)
+{
+	say_sent(size);
 }
 
 /* From the owner, now and then from the parent, which retransmits. */
@@ -314,14 +320,19 @@ static void wait_ms(uint64_t ms)
 		storm_nm_tick(w.nm, w.now);
 }
 
-/* Chunk 1 of some is missing, and is asked for. */
-static const struct nm_repair *begin_with_gap(void)
+static void begin_with_many(void)
 {
 	begin(1);
 	for (int seed = 2; chunks < 20; seed++) {
 		end();
 		begin(seed);
 	}
+}
+
+/* Chunk 1 of some is missing, and is asked for. */
+static const struct nm_repair *begin_with_gap(void)
+{
+	begin_with_many();
 	say_chunk();
 	put_chunk(0, OWNER);
 	put_chunk(2, OWNER);
@@ -375,6 +386,24 @@ START_TEST(test_gap_beside_older_ones)
 }
 END_TEST
 
+/* The owner falls silent before it says that it has sent so much.  What is missing
+ * is asked for again and again, and no timer is over for good. */
+START_TEST(test_gap_beyond_what_was_said)
+{
+	begin_with_many();
+	say_sent(0);
+	put_chunk(0, OWNER);
+	put_chunk(2, OWNER);
+	hand_over();
+	for (uint64_t over = w.now + 200 * STORM_MS; w.now < over;
+	     w.now += STORM_MS)
+		if (storm_nm_tick(w.nm, w.now) <= w.now)
+			must(storm_nm_tick(w.nm, w.now) > w.now);
+	ck_assert_uint_gt(w.nm->stats.nacks_sent, 3);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("data");
@@ -387,6 +416,7 @@ int main(void)
 	tcase_add_loop_test(t, test_forging_member, 0, 16);
 	tcase_add_test(t, test_round_trip);
 	tcase_add_test(t, test_gap_beside_older_ones);
+	tcase_add_test(t, test_gap_beyond_what_was_said);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

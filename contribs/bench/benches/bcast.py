@@ -9,10 +9,12 @@ Slurm's sbcast, and by other programs, by turns on the same lab.
   uftp          multicast; uftp-aes: encrypted with AES-256-GCM
 
 The time is that of the whole command at the root, until the last node has the
-file. The peers' receivers wait before it begins. "bytes" is what the root sends
-as a multiple of the file. "CPU" is the processor time of all hosts for a byte
-that a node gets (in a lab, of the whole machine). "root" and "node" are the
-memory that the processes there need more meanwhile, in a run of its own.
+file. The peers' receivers wait before it begins, and those of the chain are
+connected. "cast" is the part of sbcast_storm's time from the first byte sent,
+by STORM's timeline. "bytes" is what the root sends as a multiple of the file.
+"CPU" is the processor time of all hosts for a byte that a node gets (in a lab,
+of the whole machine). "root" and "node" are the memory that the processes there
+need more meanwhile, in a run of its own.
 
 With --parts a table shows where the processor time of sbcast_storm and of the
 chain goes, by process and part, from perf's samples in runs of their own. Both
@@ -32,7 +34,7 @@ HELP = "a file to all nodes: sbcast_storm, sbcast, chain, udpcast, uftp"
 SOURCE = ""
 QUICK = {"nodes": [2], "sizes": [1_000_000], "repeat": 1, "links": ["1gbit"],
          "parts": 1}
-COLUMNS = {"time": "ms", "time / ours": "", "goodput": "MB/s", "bytes": "x",
+COLUMNS = {"time": "ms", "cast": "ms", "time / ours": "", "goodput": "MB/s", "bytes": "x",
            "CPU": "ns/B", "root": "MB", "node": "MB"}
 
 
@@ -66,6 +68,7 @@ def begin(broadcast):
         found = {}
         with cost.counted(broadcast.where, found):
             found["time"] = broadcast.once()
+        found["cast"] = broadcast.cast
         broadcast.check()
         broadcast.over()
         return found
@@ -143,6 +146,8 @@ def cells(name, broadcast, runs, ours, args):
     time = pick(runs, "time")
     found = {"time": time, "goodput": [size / ms / 1e3 for ms in time],
              "bytes": [n / size for n in pick(runs, "bytes")]}
+    if broadcast.cast is not None:
+        found["cast"] = pick(runs, "cast")
     if isinstance(ours, list) and name != "sbcast_storm":
         found["time / ours"] = ratio(time, pick(ours, "time"))
     if broadcast.where.lab:

@@ -12,7 +12,7 @@ import time
 
 from .result import NotRun, TOP
 from .settling import settle
-from .storm_step import run_storm
+from .storm_step import run_storm, sent_ms
 
 #: seconds: a peer that is not done then has failed
 LIMIT = 100
@@ -24,6 +24,8 @@ class Broadcast:
     directory is sent, `size` bytes. `rate` is that of a lab's links."""
     #: names whose processor time parts.py tells apart
     processes = ()
+    #: ms of the last run from the first byte sent to the end, if it is known
+    cast = None
 
     def __init__(self, where, job, names, size, rate):
         self.where, self.job, self.names = where, job, names
@@ -57,9 +59,11 @@ class Storm(Broadcast):
                  "storm_nursery", "storm_auth")
 
     def once(self):
-        return run_storm(self.where, ["sbcast_storm", "-f", self.source,
-                                      self.to], self.multicast,
-                         {"SLURM_JOB_ID": self.job})[0]
+        whole, steps = run_storm(
+            self.where, ["sbcast_storm", "-f", self.source, self.to],
+            self.multicast, {"SLURM_JOB_ID": self.job})
+        self.cast = sent_ms(steps[0])
+        return whole
 
 
 class Relayed(Storm):

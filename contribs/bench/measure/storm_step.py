@@ -31,3 +31,10 @@ def cast_ms(step):
     phases = step["phases"]
     return phases["verify"]["start"] + phases["verify"]["ms"] \
         - phases["open"]["start"]
+
+
+def sent_ms(step):
+    """From the first byte given to the network until all nodes have the file."""
+    phases = step["phases"]
+    return phases["verify"]["start"] + phases["verify"]["ms"] \
+        - phases["send"]["start"]

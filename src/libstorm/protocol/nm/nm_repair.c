@@ -232,6 +232,14 @@ static bool nm_repair_looks_first(struct nm_xfer *x, bool quiet, uint64_t now)
 	return true;
 }
 
+/* The chunks that the owner has surely sent: it says how many now and then. */
+static uint64_t nm_repair_sent_chunks(const struct nm_xfer *x)
+{
+	uint64_t said = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
+
+	return storm_max(said, storm_max(x->map.high, x->repair.high));
+}
+
 /* All that is missing, once more; from farther up if it did not help. */
 static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 {
@@ -243,7 +251,7 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 	if (nm_repair_looks_first(x, quiet, now))
 		return;
 	if (nm_repair_is_silent(x, now))
-		below = x->sent / x->map.chunk + (x->sent % x->map.chunk != 0);
+		below = nm_repair_sent_chunks(x);
 	else if (quiet)
 		below = storm_max(below, r->high);
 	else if (below > r->old)
