@@ -5,6 +5,7 @@ misses a strobe begins the next slot by itself, once.
 When each slot began is no matter here (bench strobe). The traces must be right at
 the end of each test, and nothing may stand: the fixture checks it.
 """
+import pathlib
 import signal
 
 import pytest
@@ -126,6 +127,38 @@ def test_agent_stopped(gang):
     gang.until(lambda: [e for e in opened(gang, "n1", since)
                         if e["why"] in ("returned", "freed")], "it to be back")
     gang.alternate()
+
+
+def test_agent_frozen(gang):
+    """Nor after its group was frozen for less than makes it late. In turns of
+    2 ms the thread hears of nothing but time."""
+    gang.set_quantum(2)
+    grows(gang, "gang_agreed", SLOTS)
+    pid, = gang.lab.pids("n1", "agent")
+    top, = (path for path in map(pathlib.Path, gang.lab.record["cgroups"])
+            if (path / "n1/cgroup.freeze").exists())
+    home = top / "frozen"
+    home.mkdir()
+    try:
+        (home / "cgroup.procs").write_text(str(pid))
+        since = gang.mark("n1")
+        for times in range(1, 6):
+            (home / "cgroup.freeze").write_text("1")
+            until(lambda: "frozen 1" in (home / "cgroup.events").read_text(),
+                  "the agent to be frozen", interval=0.001)
+            (home / "cgroup.freeze").write_text("0")
+            gang.until(lambda n=times: len(returns(gang, "n1", since)) >= n,
+                       "it to be back")
+            grows(gang, "gang_agreed", SLOTS)
+        gang.alternate()
+    finally:
+        (top / "n1/cgroup.procs").write_text(str(pid))
+        home.rmdir()
+        gang.set_quantum(10)
+
+
+def returns(gang, node, since):
+    return [e for e in opened(gang, node, since) if e["why"] == "returned"]
 
 
 def grows_on(gang, node, by):

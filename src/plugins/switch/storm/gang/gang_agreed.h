@@ -10,8 +10,9 @@
  * can plan another.  It does so only if the strober kept to its last plan, and
  * if the strobe with this one came in time.
  *
- * Whatever is unknown or late is obeyed at once.  A strobe waits for at most
- * what it was sent ahead, so no wrong estimate delays it longer.
+ * Whatever is unknown or late is obeyed as soon as it is read.  A strobe waits for
+ * at most what it was sent ahead, so no wrong estimate delays it longer.  One that
+ * stays unread because the next slot is near (gang_agreed_deaf()) waits for that.
  *
  * Pure, no Slurm header.  Times are ns of the node's own monotonic clock, but
  * for those in a strobe, which are of the strober's.  The caller has a lock.

@@ -3,9 +3,10 @@
  * thread that takes strobes.
  *
  * The thread sleeps until then, or with a CPU of its own until shortly before,
- * and is awake from then on: an idle CPU takes long to wake up.  Meanwhile it takes
- * other strobes, and passes them on; one that counts at once cancels what
- * waits.  So does all that lets everything run.
+ * and is awake from then on: an idle CPU takes long to wake up.  If the time is
+ * near, it hears nothing else meanwhile (gang_agreed_deaf()).  Else it takes other
+ * strobes, and passes them on; one that counts at once cancels what waits.  So does
+ * all that lets everything run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

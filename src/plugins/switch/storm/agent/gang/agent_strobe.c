@@ -162,17 +162,13 @@ static void agent_strobe_receive(void *arg)
 static void agent_strobe_act(struct agent_strobe *s)
 {
 	struct agent_gang *g = s->a->gang;
-	uint64_t due, awake, now;
+	uint64_t due, awake;
 
 	agent_gang_lock(g);
-	now = storm_now();
 	due = gang_agreed_due(&g->agreed);
 	awake = gang_agreed_awake(&g->agreed);
-	if (now >= awake && awake == s->alarm)
-		agent_gang_agreed_woke(g, now - awake);
-	s->alarm = 0;
 	agent_gang_unlock(g);
-	if (now < awake)
+	if (storm_now() < awake)
 		return;
 	while (storm_now() < due && !agent_strobe_is_back(s))
 		;
@@ -205,8 +201,22 @@ static void agent_strobe_read_old(struct agent_strobe *s)
 /* Locked.  Not if others wait for what comes, or if the main loop hears it. */
 static bool agent_strobe_may_be_deaf(const struct agent_strobe *s, uint64_t now)
 {
-	return s->fd >= 0 && !s->muted && !s->strobe.relay &&
+	return s->steered && !s->muted &&
+	       !(s->strobe.relay && s->taker.gate.children) &&
 	       gang_agreed_deaf(&s->a->gang->agreed, now);
+}
+
+/* It has slept until its alarm.  Before it does anything: how late is it? */
+static void agent_strobe_woke(struct agent_strobe *s)
+{
+	struct agent_gang *g = s->a->gang;
+	uint64_t now = storm_now();
+
+	if (now < s->alarm)
+		return;
+	agent_gang_lock(g);
+	agent_gang_agreed_woke(g, now - s->alarm);
+	agent_gang_unlock(g);
 }
 
 /* Do what time demands.  Returns when to do so again; 0: end. */
@@ -232,36 +242,33 @@ static uint64_t agent_strobe_tick(struct agent_strobe *s, uint64_t now)
 
 /* As epoll_wait(), which knows milliseconds only.  Linux before 5.11 has no
  * other: then this wakes up late. */
-static int agent_strobe_epoll(struct agent_strobe *s, struct epoll_event *ev,
-			      int max, uint64_t ns)
+static int agent_strobe_epoll(int epoll, struct epoll_event *ev, int max,
+			      uint64_t ns)
 {
 	const struct timespec t = { .tv_sec = ns / STORM_SEC,
 				    .tv_nsec = ns % STORM_SEC };
-	int n = epoll_pwait2(s->epoll, ev, max, &t, NULL);
+	int n = epoll_pwait2(epoll, ev, max, &t, NULL);
 
 	if (n >= 0 || errno != ENOSYS)
 		return n;
-	return epoll_wait(s->epoll, ev, max,
+	return epoll_wait(epoll, ev, max,
 			  (int) ((ns + STORM_MS - 1) / STORM_MS));
 }
 
-/* Wait until then.  False: interrupted. */
+/* Wait until then.  False: interrupted.  Deaf it waits for no descriptor, but by
+ * epoll, too: the kernel hides a thaw from those who sleep by clock_nanosleep(). */
 static bool agent_strobe_wait(struct agent_strobe *s, uint64_t now,
 			      uint64_t next)
 {
-	const struct timespec at = { .tv_sec = next / STORM_SEC,
-				     .tv_nsec = next % STORM_SEC };
 	struct epoll_event ev[3];
-	int n;
-
-	if (s->deaf)
-		return !clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at,
-					NULL);
-	n = agent_strobe_epoll(
-		s, ev, 3,
+	int n = agent_strobe_epoll(
+		s->deaf ? s->nap : s->epoll, ev, 3,
 		next > now ? storm_min(next - now, 3600 * STORM_SEC) : 0);
+
 	if (n < 0)
 		return false;
+	if (n == 0)
+		agent_strobe_woke(s);
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.fd == s->wake)
 			agent_strobe_clear(s->wake);
@@ -337,7 +344,8 @@ static int agent_strobe_open(struct agent_strobe *s)
 	g->news->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (g->news->fd < 0 || s->wake < 0 || s->epoll < 0 ||
+	s->nap = epoll_create1(EPOLL_CLOEXEC);
+	if (g->news->fd < 0 || s->wake < 0 || s->epoll < 0 || s->nap < 0 ||
 	    agent_io_add(&a->ios, g->news, EPOLLIN) ||
 	    agent_strobe_watch(s, s->wake) || agent_strobe_watch(s, s->fd))
 		return errno;
@@ -352,6 +360,8 @@ static void agent_strobe_free(struct agent_strobe *s)
 		close(s->wake);
 	if (s->epoll >= 0)
 		close(s->epoll);
+	if (s->nap >= 0)
+		close(s->nap);
 	agent_io_close(&s->a->ios, s->a->gang->news);
 	storm_strobes_close(&s->taker);
 	xfree(s);

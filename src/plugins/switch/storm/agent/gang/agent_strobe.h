@@ -19,11 +19,12 @@ struct agent_strobe {
 	const struct storm_strobe_ops *ops; /* NULL: no socket of its own */
 	int fd;				    /* that socket, or -1 */
 	int epoll, wake;		    /* the thread's */
+	int nap;			    /* an epoll of nothing */
 	bool stop;			    /* with the lock */
 	struct storm_strobes taker;	    /* with the lock */
 	/* the thread's */
 	uint32_t returned; /* as agent_away's */
-	uint64_t alarm;	   /* it sleeps until then, to act; 0: not to act */
+	uint64_t alarm;	   /* it sleeps until then at most, to act */
 	bool deaf;	   /* and hears nothing meanwhile */
 	uint8_t buf[STORM_DATAGRAM_MAX];
 	struct storm_strobe strobe;
@@ -34,7 +35,7 @@ struct agent_strobe {
 	bool muted; /* the main loop must steer anew */
 	/* the main loop's */
 	struct storm_strobe_match match;
-	bool steered;
+	_Atomic bool steered; /* the thread reads it: strobes come to it */
 	uint64_t trust_at;
 };
 
