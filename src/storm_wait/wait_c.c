@@ -141,18 +141,23 @@ WAIT_TESTED(WAIT_C_TESTED)
 
 /* MPICH's MPI_Testall (4.0) takes a collective's persistent request for a failed
  * one.  So each request is looked at by itself, which changes none, and at the end
- * MPI_Waitall has nothing to wait for.  A handle of MPICH is an int. */
+ * MPI_Waitall has nothing to wait for, or reports what is wrong.  A handle of
+ * MPICH is an int. */
 static void wait_c_each(struct waiting *w, int count, const int *requests)
 {
 	int (*look)(wait_word, int *, void *) =
 		WAIT_NEED("PMPI_Request_get_status");
 	union wait_status status;
 
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; requests && i < count; i++) {
 		int done = 0;
 
-		while (!look(requests[i], &done, &status) && !done)
-			wait_pause(w);
+		while (!done) {
+			if (look(requests[i], &done, &status))
+				return;
+			if (!done)
+				wait_pause(w);
+		}
 	}
 }
 

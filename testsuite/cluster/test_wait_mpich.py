@@ -112,3 +112,9 @@ def test_same_verdict(node, suite, part):
           f"all: {', '.join(bad)}; {len(late)} take too long without the library: "
           f"{', '.join(late)}")
     assert (good or ONLY) and not differ, "\n".join(differ)
+
+
+@pytest.mark.skipif(not ONLY, reason="SKIP: STORM_MPICH_ONLY chooses none")
+def test_chosen_are_there(suite):
+    there = {name for part in PARTS for name, *_ in lines(suite, part)}
+    assert not set(ONLY) - there
