@@ -28,7 +28,7 @@ MODES = {"none": [], "block": ["--storm-wait=block"],
          "slice": ["--storm-wait=slice"]}
 RANKS = 4
 TRIES = 3
-SECONDS = 60        # a program that takes longer is killed
+SECONDS = 120       # a program that takes longer is killed
 KILLED = 128 + 9
 ONLY = list(filter(None, os.environ.get("STORM_MPICH_ONLY", "").split(",")))
 GOOD, BAD, LATE = "good", "bad", "late"

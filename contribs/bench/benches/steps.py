@@ -4,7 +4,8 @@ labs of one or more releases of Slurm in the same run.
 
 An allocation of n nodes runs `srun -N n -n n PROGRAM` some times, all with
 --launch=storm or all with --launch=slurm. Its first step and the later ones
-are apart. From Slurm 24.11 on srun executes STORM's own srun; --direct starts
+are apart. Slurm launches steps of fewer nodes than LaunchNodes (12), whatever
+--launch says; with --launch-nodes 2 STORM does. From Slurm 24.11 on srun executes STORM's own srun; --direct starts
 that one as a third contender, and the difference is what execution costs.
 """
 import contextlib
@@ -34,6 +35,9 @@ def options(parser):
                         help="allocations of each contender (default: 10)")
     parser.add_argument("--later", type=int, default=2, metavar="N",
                         help="steps after the first of each (default: 2)")
+    parser.add_argument("--launch-nodes", metavar="N",
+                        help="the labs' LaunchNodes in storm.conf (default: "
+                        "none)")
     parser.add_argument("--direct", action="store_true",
                         help="also start STORM's own srun")
 
@@ -46,8 +50,11 @@ class Steps:
         self.argv = [DIRECT if form == "direct" else "srun",
                      "--launch=" + ("slurm" if form == "stock" else "storm"),
                      f"-N{nodes}", f"-n{nodes}", args.program]
-        # Slurm launches on one node, by either (launch_module.h).
+        # Slurm launches on few nodes, by either (launch_module.h).
         self.checked = form == "stock" or nodes == 1
+        self.words = ["storm: launches StepId="]
+        if not args.launch_nodes:
+            self.words.append("LaunchNodes")
 
     def __call__(self):
         job = self.where.allocate(self.nodes)
@@ -66,8 +73,7 @@ class Steps:
 
     def check(self, argv):
         done = self.where.run(argv)
-        if not any(word in done.stderr
-                   for word in ("storm: launches StepId=", "LaunchNodes")):
+        if not any(word in done.stderr for word in self.words):
             raise NotRun("not launched by STORM: " + done.stderr.strip())
         self.checked = True
 
@@ -100,9 +106,11 @@ def run(args, result):
         ratios=["storm / stock"],
         plot={"x": "nodes", "y": ["storm", "stock"], "log": "x",
               "facets": ["step"]})
+    conf = {"LaunchNodes": args.launch_nodes} if args.launch_nodes else {}
     with contextlib.ExitStack() as labs:
         where = [labs.enter_context(
-            target.open_target(args, result, max(args.nodes), release))
+            target.open_target(args, result, max(args.nodes), release,
+                               storm_conf=conf))
             for release in args.releases or [None]]
         for nodes in args.nodes:
             for one in where:

@@ -4,8 +4,8 @@ task until srun ends.
 
 All tasks end at one time, which they are given, and each says when it did. So
 STORM's detection of termination, its reports' way up the tree and the end of
-the step count, and nothing of the start. The clocks of the nodes must agree;
-those of a lab are one.
+the step count, and nothing of the start. In a lab STORM launches on few nodes,
+too (LaunchNodes). The clocks of the nodes must agree; those of a lab are one.
 """
 import time
 
@@ -70,7 +70,8 @@ def run(args, result):
         "From the last task's end to srun's end", by=("nodes", "tasks"),
         columns={"storm": "ms", "stock": "ms"}, ratios=["storm / stock"],
         plot={"x": "nodes", "y": ["storm", "stock"], "log": "x"})
-    with target.open_target(args, result, max(args.nodes)) as where:
+    with target.open_target(args, result, max(args.nodes),
+                            storm_conf={"LaunchNodes": "2"}) as where:
         for nodes in args.nodes:
             with where.allocation(nodes) as job:
                 found = take_turns({
