@@ -356,17 +356,28 @@ def test_slurm_launches_on_few_nodes(cluster):
 @pytest.mark.parametrize("args, storms", [
     ("-n1 hostname", False),
     ("-N1 -n4 hostname", False),
-    ("-N2 -n2 echo -n1", True),
-    ("-N 1 hostname : -N2 hostname", True),
-    ("-n1 hostname : -n1 hostname", False)])
+    ("-N2 -n2 echo -n1", False),
+    ("-N 2 hostname", False),
+    ("--nodes=1-2 hostname", False),
+    ("-n 2 hostname", False),
+    ("-N3 -n3 echo -n1", True),
+    ("-N2 --bcast={dir}/p {big} say x", True),
+    ("-N 1 hostname : -N3 hostname", True),
+    ("-n1 hostname : -n2 hostname", False)])
 @pytest.mark.skipif(chosen() == MACHINES, reason="SKIP: 22.05 has one srun")
-def test_one_node_stays_with_the_sites_srun(cluster, args, storms):
-    """It looks at the options of the step alone, and at all of them."""
-    run = cluster.run(cluster.srun_argv(args, "storm"),
-                      env={"LD_DEBUG": "files"})
+def test_few_nodes_stay_with_the_sites_srun(cluster, args, storms):
+    """It looks at the options of the step alone, and at all of them. It says so if
+    asked."""
+    cluster.set_key("LaunchNodes", "3")
+    try:
+        run = cluster.run(cluster.srun_argv("-v " + args, "storm"),
+                          env={"LD_DEBUG": "files"})
+    finally:
+        cluster.set_key("LaunchNodes", "2")
     assert run.code == 0, run
     begun = re.findall(r"initialize program: (\S*srun)$", run.err, re.M)
     assert len(begun) == 1 + storms, run
+    assert "LaunchNodes" in run.err or storms, run
 
 
 def test_storm_sends_a_file_to_one_node(cluster):

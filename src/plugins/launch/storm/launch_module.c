@@ -14,7 +14,7 @@
 #include "src/common/xmalloc.h"
 
 #include "src/libstorm/base/thread.h"
-#include "src/storm_common/storm_conf.h"
+#include "launch_few.h"
 #include "launch_module.h"
 
 static struct {
@@ -26,29 +26,11 @@ static struct {
 	bool used;
 } module;
 
-/* LaunchNodes.  What is wrong with storm.conf is told by the module. */
-static uint32_t launch_module_nodes(void)
-{
-	static struct storm_conf conf;
-	char *why = NULL;
-
-	if (!conf.launch_nodes) {
-		if (storm_conf_load(&conf, &why))
-			conf.launch_nodes = 2;
-		xfree(why);
-	}
-	return conf.launch_nodes;
-}
-
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 {
-	int least = (int) launch_module_nodes();
-
-	if (opt_local->srun_opt->bcast_flag)
-		return true;
-	return (int) job->nhosts >= least &&
-	       !(opt_local->max_nodes && opt_local->max_nodes < least) &&
-	       !(opt_local->ntasks_set && opt_local->ntasks < least);
+	return opt_local->srun_opt->bcast_flag ||
+	       (job->nhosts >= launch_few_least() &&
+		!launch_few_surely(opt_local));
 }
 
 /* It stays loaded: OpenSSL's memory is freed when the process ends. */
@@ -112,9 +94,9 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 	const slurm_step_layout_t *layout =
 		job->step_ctx->step_resp->step_layout;
 
-	if (layout && layout->node_cnt < launch_module_nodes() &&
+	if (layout && layout->node_cnt < launch_few_least() &&
 	    !opt_local->srun_opt->bcast_flag) {
-		verbose("storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file");
+		verbose(LAUNCH_FEW_TEXT);
 		return NULL;
 	}
 	if (!launch_module_get())

@@ -11,5 +11,7 @@
 void spank_launch_by(const char *type);
 /* srun has read all options of a component. */
 void spank_launch_opted(void);
+/* Its step is about to be launched; srun logs as its options say. */
+void spank_launch_begins(void);
 
 #endif

@@ -22,3 +22,7 @@ void spank_launch_by(const char *type)
 void spank_launch_opted(void)
 {
 }
+
+void spank_launch_begins(void)
+{
+}

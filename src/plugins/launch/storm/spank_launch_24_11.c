@@ -4,10 +4,10 @@
  * This happens while srun reads its options, before its first message.  Where
  * that srun cannot serve, the site's own goes on, and says why.
  *
- * Slurm launches a step on one node without a file (launch_module.h).  If that
- * is what an option seems to ask for, the site's srun goes on until it has read
- * all options, and it becomes ours only if they ask for more.  Not always so
- * late: the site's cli_filter plugins would run in both.
+ * Slurm launches a step on few nodes without a file (launch_few.h).  If that is
+ * what an option seems to ask for, the site's srun goes on until it has read all
+ * options, and it becomes ours only if they ask for more.  Not always so late: the
+ * site's cli_filter plugins would run in both.
  *
  * Our srun is recognized by a symbol.  A variable of the environment would
  * reach the job.
@@ -29,6 +29,7 @@
 
 #include "src/common/slurm_opt.h"
 
+#include "launch_few.h"
 #include "spank_launch.h"
 #include "spank_signals.h"
 
@@ -105,41 +106,53 @@ static void spank_launch_24_11(void)
 		   STORM_SRUN_PATH, strerror(err));
 }
 
-/* --launch=storm was given, and what follows may be for one node. */
+/* --launch=storm was given, and what follows may be for few nodes. */
 static bool undecided;
 
-static bool spank_launch_is_one(const char *value)
+static bool spank_launch_is_few(const char *value)
 {
-	return value && !strcmp(value, "1");
+	long n = value ? strtol(value, NULL, 10) : 0;
+
+	return n > 0 && n < launch_few_least();
 }
 
-/* Does an argument or a variable look like one node or one task? */
-static bool spank_launch_seems_alone(void)
+/* Of "-N2" the "2"; of "-N" and "2", too. */
+static const char *spank_launch_value(const char *name, char *const *arg)
 {
-	static const char *const words[] = { "-N1", "-n1", "--nodes=1",
-					     "--ntasks=1" };
+	size_t len = strlen(name);
+	bool is_long = name[1] == '-';
+
+	if (strncmp(*arg, name, len))
+		return NULL;
+	if (!(*arg)[len])
+		return arg[1];
+	return is_long ? ((*arg)[len] == '=' ? *arg + len + 1 : NULL) :
+			 *arg + len;
+}
+
+/* Does an argument or a variable look like few nodes or few tasks? */
+static bool spank_launch_seems_few(void)
+{
 	static const char *const names[] = { "-N", "-n", "--nodes",
 					     "--ntasks" };
-	bool alone = spank_launch_is_one(getenv("SLURM_JOB_NUM_NODES")) ||
-		     spank_launch_is_one(getenv("SLURM_NTASKS"));
-	char **argv = alone ? NULL : spank_launch_argv();
+	bool few = spank_launch_is_few(getenv("SLURM_JOB_NUM_NODES")) ||
+		   spank_launch_is_few(getenv("SLURM_NTASKS"));
+	char **argv = few ? NULL : spank_launch_argv();
 
-	for (char **a = argv; a && *a && !alone; a++)
+	for (char **a = argv; a && *a && !few; a++)
 		for (int i = 0; i < 4; i++)
-			alone |= !strcmp(*a, words[i]) ||
-				 (!strcmp(*a, names[i]) &&
-				  spank_launch_is_one(a[1]));
+			few |= spank_launch_is_few(
+				spank_launch_value(names[i], a));
 	if (argv)
 		free(argv[0]);
 	free(argv);
-	return alone;
+	return few;
 }
 
-/* What launch_module_needed() can never need, from the options alone. */
-static bool spank_launch_is_alone(const slurm_opt_t *opt)
+/* Will Slurm launch this component?  Our srun is not needed for that. */
+static bool spank_launch_leaves(const slurm_opt_t *opt)
 {
-	return opt && opt->srun_opt && !opt->srun_opt->bcast_flag &&
-	       (opt->max_nodes == 1 || (opt->ntasks_set && opt->ntasks == 1));
+	return opt && opt->srun_opt && launch_few_surely(opt);
 }
 
 void spank_launch_by(const char *type)
@@ -147,7 +160,7 @@ void spank_launch_by(const char *type)
 	bool storm = !strcmp(type, "storm");
 	void (*serve)(bool) = dlsym(RTLD_DEFAULT, "storm_srun_serve");
 
-	undecided = storm && !serve && spank_launch_seems_alone();
+	undecided = storm && !serve && spank_launch_seems_few();
 	if (serve)
 		serve(storm);
 	else if (storm && !undecided)
@@ -156,6 +169,12 @@ void spank_launch_by(const char *type)
 
 void spank_launch_opted(void)
 {
-	if (undecided && !spank_launch_is_alone(dlsym(RTLD_DEFAULT, "opt")))
+	if (undecided && !spank_launch_leaves(dlsym(RTLD_DEFAULT, "opt")))
 		spank_launch_24_11();
+}
+
+void spank_launch_begins(void)
+{
+	if (undecided)
+		slurm_verbose(LAUNCH_FEW_TEXT);
 }

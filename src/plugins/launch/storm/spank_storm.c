@@ -46,6 +46,7 @@ const unsigned int spank_plugin_version = 1;
 #pragma GCC visibility push(default)
 int slurm_spank_init(spank_t sp, int ac, char **av);
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av);
+int slurm_spank_local_user_init(spank_t sp, int ac, char **av);
 int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av);
 int slurm_spank_task_init(spank_t sp, int ac, char **av);
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av);
@@ -238,5 +239,11 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
 	if (spank_context() == S_CTX_LOCAL)
 		spank_launch_opted();
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
+{
+	spank_launch_begins();
 	return ESPANK_SUCCESS;
 }

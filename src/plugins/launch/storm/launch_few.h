@@ -1,0 +1,25 @@
+/*
+ * launch_few.h - which steps are too small for STORM's launch (LaunchNodes).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_LAUNCH_FEW_H
+#define STORM_LAUNCH_FEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/common/slurm_opt.h"
+
+#define LAUNCH_FEW_TEXT \
+	"storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file"
+
+/* LaunchNodes of storm.conf, which is read once.  2 if anything in it is wrong:
+ * STORM's launch says what. */
+uint32_t launch_few_least(void);
+
+/* Can a step with these options of a component have no file and only fewer nodes
+ * than that?  False: it may have more. */
+bool launch_few_surely(const slurm_opt_t *opt);
+
+#endif
