@@ -237,7 +237,8 @@ static uint64_t read_when(struct node *x, uint64_t came)
 {
 	uint64_t due = gang_agreed_due(&x->g);
 
-	if ((x - nodes) / 16 % 2 || !gang_agreed_deaf(&x->g, own_clock(x, came)))
+	if ((x - nodes) / 16 % 2 ||
+	    !gang_agreed_deaf(&x->g, own_clock(x, came)))
 		return came + (below(&x->r, 50) ? below(&x->r, 20 * STORM_US) :
 						  below(&x->r, STORM_MS));
 	return storm_max(came, true_time(x, due, x->heard));

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "slurm/slurm.h"
+#include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
 #include "src/storm_common/storm_conf.h"
@@ -31,4 +32,9 @@ bool launch_few_surely(const slurm_opt_t *opt)
 	return !opt->srun_opt->bcast_flag &&
 	       ((opt->max_nodes && opt->max_nodes < least) ||
 		(opt->ntasks_set && opt->ntasks < least));
+}
+
+void launch_few_say(void)
+{
+	verbose("storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file");
 }

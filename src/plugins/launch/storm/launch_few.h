@@ -11,9 +11,6 @@
 
 #include "src/common/slurm_opt.h"
 
-#define LAUNCH_FEW_TEXT \
-	"storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file"
-
 /* LaunchNodes of storm.conf, which is read once.  2 if anything in it is wrong:
  * STORM's launch says what. */
 uint32_t launch_few_least(void);
@@ -21,5 +18,8 @@ uint32_t launch_few_least(void);
 /* Can a step with these options of a component have no file and only fewer nodes
  * than that?  False: it may have more. */
 bool launch_few_surely(const slurm_opt_t *opt);
+
+/* At -v: Slurm launches it. */
+void launch_few_say(void);
 
 #endif

@@ -96,7 +96,7 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 
 	if (layout && layout->node_cnt < launch_few_least() &&
 	    !opt_local->srun_opt->bcast_flag) {
-		verbose(LAUNCH_FEW_TEXT);
+		launch_few_say();
 		return NULL;
 	}
 	if (!launch_module_get())

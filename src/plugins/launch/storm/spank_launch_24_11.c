@@ -176,5 +176,5 @@ void spank_launch_opted(void)
 void spank_launch_begins(void)
 {
 	if (undecided)
-		slurm_verbose(LAUNCH_FEW_TEXT);
+		launch_few_say();
 }
