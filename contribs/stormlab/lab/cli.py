@@ -26,7 +26,7 @@ EPILOG = """\
 examples:
   stormlab demo                       prepare, start a lab, compare, clean up
   stormlab up 8                       start a cluster of 8 nodes
-  stormlab run srun --launch=storm -N8 hostname
+  stormlab run srun --launch=storm -N8 --bcast=/tmp/h hostname
   stormlab run --user user bash       log in
   stormlab shape 1gbit                limit all links to 1 Gbit/s
   stormlab drop 5                     every receiver drops 5 % of datagrams
