@@ -245,10 +245,10 @@ class NodeTrace:
             self.twins[key] -= 1
             if not self.twins[key]:
                 del self.twins[key]
-            return
-        step = self.steps.pop(self.named(e), None)
-        self.expect(not step or not step.stands, e,
-                    "is gone, but did not run")
+        else:
+            step = self.steps.pop(key, None)
+            self.expect(not step or not step.stands, e,
+                        "is gone, but did not run")
         if not self.steps:          # slots are not logged now
             self.round.clear()
 

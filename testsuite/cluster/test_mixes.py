@@ -136,6 +136,22 @@ def test_a_turn_that_is_paid_with_goes_to_another():
     assert not faults_of(trace)
 
 
+def test_slots_without_a_step_are_not_in_the_trace():
+    """Also if the last steps there were two of one name."""
+    one, two = {"job": 1, "step": 0}, {"job": 2, "step": 0}
+    known = good()[:1] + good()[3:6]
+    for names in (one,), (one, one):
+        rows = [("step", None, None, {**step, "a": 1, "b": 1})
+                for step in names]
+        rows += [("slot", 11, 0, {}), ("slot", 12, 1, {})]
+        rows += [("gone", 12, 1, step) for step in names]
+        # slot 0 comes meanwhile
+        rows += [("step", 13, 0, {**two, "a": 1, "b": 1}),
+                 ("slot", 14, 1, {}), ("gone", 14, 1, two)]
+        trace = known + events(*rows)
+        assert not faults_of(trace), names
+
+
 def test_a_step_whose_job_was_requeued_has_two_of_its_name():
     trace = good()
     for after, what in ((("step", 0), "step"), (("gone", 0), "gone")):
