@@ -153,8 +153,8 @@ static void wait_c_each(struct waiting *w, int count, const int *requests)
 		int done = 0;
 
 		while (!done) {
-			if (look(requests[i], &done, &status))
-				return;
+			if (look(requests[i], &done, &status) && !done)
+				return; /* a failed request is done */
 			if (!done)
 				wait_pause(w);
 		}

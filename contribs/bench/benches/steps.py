@@ -35,7 +35,7 @@ def options(parser):
                         help="allocations of each contender (default: 10)")
     parser.add_argument("--later", type=int, default=2, metavar="N",
                         help="steps after the first of each (default: 2)")
-    parser.add_argument("--launch-nodes", metavar="N",
+    parser.add_argument("--launch-nodes", metavar="N", type=int, default=0,
                         help="the labs' LaunchNodes in storm.conf (default: "
                         "none)")
     parser.add_argument("--direct", action="store_true",
@@ -53,7 +53,7 @@ class Steps:
         # Slurm launches on few nodes, by either (launch_module.h).
         self.checked = form == "stock" or nodes == 1
         self.words = ["storm: launches StepId="]
-        if not args.launch_nodes:
+        if nodes < args.launch_nodes or not args.launch_nodes:
             self.words.append("LaunchNodes")
 
     def __call__(self):
@@ -106,7 +106,9 @@ def run(args, result):
         ratios=["storm / stock"],
         plot={"x": "nodes", "y": ["storm", "stock"], "log": "x",
               "facets": ["step"]})
-    conf = {"LaunchNodes": args.launch_nodes} if args.launch_nodes else {}
+    if args.site:
+        args.launch_nodes = 0       # the site's storm.conf has it
+    conf = {"LaunchNodes": str(args.launch_nodes)} if args.launch_nodes else {}
     with contextlib.ExitStack() as labs:
         where = [labs.enter_context(
             target.open_target(args, result, max(args.nodes), release,

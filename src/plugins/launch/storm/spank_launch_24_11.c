@@ -130,23 +130,26 @@ static const char *spank_launch_value(const char *name, char *const *arg)
 			 *arg + len;
 }
 
-/* Does an argument or a variable look like few nodes or few tasks? */
+/* Do arguments and variables look like few nodes or few tasks, and no file? */
 static bool spank_launch_seems_few(void)
 {
 	static const char *const names[] = { "-N", "-n", "--nodes",
 					     "--ntasks" };
 	bool few = spank_launch_is_few(getenv("SLURM_JOB_NUM_NODES")) ||
 		   spank_launch_is_few(getenv("SLURM_NTASKS"));
-	char **argv = few ? NULL : spank_launch_argv();
+	bool file = getenv("SLURM_BCAST");
+	char **argv = spank_launch_argv();
 
-	for (char **a = argv; a && *a && !few; a++)
+	for (char **a = argv; a && *a; a++) {
+		file |= !strcmp(*a, "--bcast") || !strncmp(*a, "--bcast=", 8);
 		for (int i = 0; i < 4; i++)
 			few |= spank_launch_is_few(
 				spank_launch_value(names[i], a));
+	}
 	if (argv)
 		free(argv[0]);
 	free(argv);
-	return few;
+	return few && !file;
 }
 
 /* Will Slurm launch this component?  Our srun is not needed for that. */
@@ -169,8 +172,10 @@ void spank_launch_by(const char *type)
 
 void spank_launch_opted(void)
 {
-	if (undecided && !spank_launch_leaves(dlsym(RTLD_DEFAULT, "opt")))
-		spank_launch_24_11();
+	if (!undecided || spank_launch_leaves(dlsym(RTLD_DEFAULT, "opt")))
+		return;
+	undecided = false;
+	spank_launch_24_11();
 }
 
 void spank_launch_begins(void)
