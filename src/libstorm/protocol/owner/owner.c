@@ -129,7 +129,9 @@ static uint64_t owner_tick_xfer(struct storm_owner *o, uint64_t now)
 		       storm_min(next, x->moved_at + o->conf.set.op_timeout);
 }
 
-/* While data flow, the state has how far they are, and answers come unasked. */
+/* While data flow, the state has how far they are, and answers come unasked.  As long
+ * as more nodes answer the others are busy, too, and to be asked keeps all of them
+ * busy.  Where datagrams are lost it may be the question that was. */
 static uint64_t owner_tick_ask(struct storm_owner *o, uint64_t now)
 {
 	const struct owner_xfer *x = o->operations.first;
@@ -145,6 +147,8 @@ static uint64_t owner_tick_ask(struct storm_owner *o, uint64_t now)
 	if (x && x->state == XFER_SENDING && now < x->moved_at + STATE_EVERY) {
 		owner_cast_state(o, 0);
 		o->ask.at = now + STATE_EVERY;
+	} else if (x && !o->send.lossy && now < x->moved_at + o->ask.every) {
+		o->ask.at = x->moved_at + o->ask.every;
 	} else {
 		owner_xfer_ask(o);
 		owner_ask_late(o, now);
