@@ -150,13 +150,13 @@ static void wait_c_each(struct waiting *w, int count, const int *requests)
 	union wait_status status;
 
 	for (int i = 0; requests && i < count; i++) {
-		int done = 0;
+		int done = 0, rc;
 
-		while (!done) {
-			if (look(requests[i], &done, &status) && !done)
-				return; /* a failed request is done */
-			if (!done)
-				wait_pause(w);
+		/* one that has failed is done */
+		while (rc = look(requests[i], &done, &status), !done) {
+			if (rc)
+				return;
+			wait_pause(w);
 		}
 	}
 }

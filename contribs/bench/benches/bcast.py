@@ -34,8 +34,8 @@ HELP = "a file to all nodes: sbcast_storm, sbcast, chain, udpcast, uftp"
 SOURCE = ""
 QUICK = {"nodes": [2], "sizes": [1_000_000], "repeat": 1, "links": ["1gbit"],
          "parts": 1}
-COLUMNS = {"time": "ms", "cast": "ms", "time / ours": "", "goodput": "MB/s", "bytes": "x",
-           "CPU": "ns/B", "root": "MB", "node": "MB"}
+COLUMNS = {"time": "ms", "cast": "ms", "time / ours": "", "goodput": "MB/s",
+           "bytes": "x", "CPU": "ns/B", "root": "MB", "node": "MB"}
 
 
 def options(parser):

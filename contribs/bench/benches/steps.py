@@ -5,8 +5,9 @@ labs of one or more releases of Slurm in the same run.
 An allocation of n nodes runs `srun -N n -n n PROGRAM` some times, all with
 --launch=storm or all with --launch=slurm. Its first step and the later ones
 are apart. Slurm launches steps of fewer nodes than LaunchNodes (12), whatever
---launch says; with --launch-nodes 2 STORM does. From Slurm 24.11 on srun executes STORM's own srun; --direct starts
-that one as a third contender, and the difference is what execution costs.
+--launch says; with --launch-nodes 2 STORM does. From Slurm 24.11 on srun executes
+STORM's own srun for what STORM launches; --direct starts that one as a third
+contender, and the difference is what execution costs.
 """
 import contextlib
 

@@ -141,7 +141,7 @@ static bool spank_launch_seems_few(void)
 	char **argv = spank_launch_argv();
 
 	for (char **a = argv; a && *a; a++) {
-		file |= !strcmp(*a, "--bcast") || !strncmp(*a, "--bcast=", 8);
+		file |= spank_launch_value("--bcast", a) != NULL;
 		for (int i = 0; i < 4; i++)
 			few |= spank_launch_is_few(
 				spank_launch_value(names[i], a));
