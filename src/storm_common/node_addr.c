@@ -7,6 +7,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "src/common/read_config.h"
@@ -14,6 +15,26 @@
 #include "src/common/xmalloc.h"
 
 #include "node_addr.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/thread.h"
+#include "src/slurm/nodes.h"
+
+/* After so many it is known how long one takes: from 20 us, a number, to some ms,
+ * where a server answers.  Then a thread starts for each THREAD_WORTH of what is
+ * left.  Most of them wait, so there may be more than processors. */
+#define LOOKUPS_TIMED 4
+#define THREAD_WORTH (500 * STORM_US)
+#define THREADS_MAX 32
+
+/* What the threads share. */
+struct node_lookup {
+	struct storm_node *nodes;
+	uint32_t count;
+	uint16_t port;
+	atomic_uint next;   /* to look up */
+	atomic_uint failed; /* count: none */
+};
 
 static bool node_addr_convert(const slurm_addr_t *in, struct storm_addr *out)
 {
@@ -33,16 +54,92 @@ static bool node_addr_convert(const slurm_addr_t *in, struct storm_addr *out)
 	return false;
 }
 
-bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
+/* Slurm waits for the name service with slurm.conf locked: one at a time. */
+static bool node_addr_locked(const char *name, slurm_addr_t *addr)
+{
+	return !slurm_conf_get_addr((char *) name, addr, USE_BCAST_NETWORK);
+}
+
+/* What a name service is to be asked for (xfree), or NULL. */
+static char *node_addr_text(const char *name)
+{
+	char *text = slurm_conf_get_bcast_address(name);
+
+	return text ? text : slurm_conf_get_nodeaddr(name);
+}
+
+/* The same.  NULL also if only Slurm can tell: slurm_conf_get_nodeaddr() knows
+ * nodes by the names of their hosts. */
+static char *node_addr_sure_text(const char *name)
+{
+	char *host = slurm_conf_get_hostname(name), *text = NULL;
+
+	if (host && !strcmp(host, name) && !node_is_dynamic(name))
+		text = node_addr_text(name);
+	xfree(host);
+	return text;
+}
+
+static bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 {
 	struct storm_addr a = { .port = port };
-	slurm_addr_t addr;
+	char *text = node_addr_sure_text(name);
+	slurm_addr_t addr = { 0 };
 
-	if (slurm_conf_get_addr((char *) name, &addr, USE_BCAST_NETWORK) ||
-	    !node_addr_convert(&addr, &a))
+	if (text)
+		slurm_set_addr(&addr, port, text);
+	else if (!node_addr_locked(name, &addr))
+		return false;
+	xfree(text);
+	if (!node_addr_convert(&addr, &a))
 		return false;
 	*out = a;
 	return true;
+}
+
+static void node_addr_until(struct node_lookup *l, uint32_t end)
+{
+	uint32_t i;
+
+	while (l->failed == l->count && l->next < end && (i = l->next++) < end)
+		if (!node_addr(l->nodes[i].name, l->port, &l->nodes[i].addr))
+			l->failed = i;
+}
+
+static void *node_addr_rest(void *arg)
+{
+	struct node_lookup *l = arg;
+
+	node_addr_until(l, l->count);
+	return NULL;
+}
+
+/* How many threads beside this one are worth it. */
+static uint32_t node_addr_threads(uint32_t left, uint64_t timed)
+{
+	uint64_t n = left * (timed / LOOKUPS_TIMED) / THREAD_WORTH;
+
+	return (uint32_t) storm_min(storm_min(n, left), THREADS_MAX);
+}
+
+uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port)
+{
+	struct node_lookup l = {
+		.nodes = nodes, .count = count, .port = port, .failed = count
+	};
+	uint32_t first = (uint32_t) storm_min(count, LOOKUPS_TIMED), n = 0,
+		 most;
+	pthread_t thread[THREADS_MAX];
+	uint64_t began = storm_now();
+
+	node_addr_until(&l, first);
+	most = node_addr_threads(count - first, storm_now() - began);
+	while (n < most && !storm_thread_start(&thread[n], node_addr_rest, &l))
+		n++;
+	node_addr_rest(&l);
+	while (n)
+		pthread_join(thread[--n], NULL);
+	return l.failed;
 }
 
 /* A name service may have several, and in another order every time. */
@@ -68,12 +165,9 @@ int host_addrs(const char *host, struct storm_addr *out, int max)
 
 int node_addrs(const char *name, struct storm_addr *out, int max)
 {
-	char *host = slurm_conf_get_bcast_address(name);
-	int n;
+	char *host = node_addr_text(name);
+	int n = host ? host_addrs(host, out, max) : 0;
 
-	if (!host)
-		host = slurm_conf_get_nodeaddr(name);
-	n = host ? host_addrs(host, out, max) : 0;
 	xfree(host);
 	return n ? n : max > 0 && node_addr(name, 0, out);
 }

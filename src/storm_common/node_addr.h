@@ -11,9 +11,11 @@
 
 #include "src/libstorm/storm.h"
 
-/* The node's BcastAddr if it has one, else its NodeAddr.  May wait for a name
- * service.  False: unknown, or neither IPv4 nor IPv6; *out is unchanged. */
-bool node_addr(const char *name, uint16_t port, struct storm_addr *out);
+/* The address of each of these by its name: its BcastAddr if it has one, else its
+ * NodeAddr.  May wait for a name service, and so looks up many side by side.
+ * Returns count; or the index of one that Slurm does not know, or that has
+ * neither IPv4 nor IPv6. */
+uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port);
 
 /* Every address that a name service has for it, at most max; returns how many.  The
  * port is 0.  May wait for a name service. */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """32 nodes: 64 tasks of a program of 12 MB, repeatedly; 50 times each with
 STORM_LONG=1. Also with 5 % of the datagrams dropped at every receiver."""
+import pathlib
+
 import pytest
 
 from harness import LONG, STOCK
@@ -59,3 +61,15 @@ def test_relay_on_32_nodes(big):
     finally:
         big.lab.multicast(True)
         big.remove("/tmp/app")
+
+
+@pytest.mark.storm_only
+def test_names_are_looked_up_side_by_side(big):
+    """A slow name service: srun asks for several nodes at a time. It does so
+    after the first four (node_addr.c)."""
+    slow = pathlib.Path(__file__).with_name("slow_names.py")
+    run = big.run(["unshare", "-m", "python3", str(slow), "--pairs", "4",
+                   "user", "20", *big.srun_argv("-N32 -n32 {do} say fine", "storm")],
+                  user="root")
+    assert run.code == 0 and run.out == "fine\n" * 32, str(run)
+    big.by_storm(run)

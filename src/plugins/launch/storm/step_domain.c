@@ -102,7 +102,8 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 				    const char *nodelist, uint16_t port)
 {
 	struct hostlist *hl = hostlist_create(nodelist);
-	char *name, *why = NULL;
+	uint32_t failed;
+	char *name;
 	int n;
 
 	if (!hl)
@@ -112,22 +113,20 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 	n = hostlist_count(hl);
 	sd->names = xcalloc(n + 1, sizeof(*sd->names));
 	sd->nodes = xcalloc(n + 1, sizeof(*sd->nodes));
-	while (!why && (name = hostlist_shift(hl))) {
-		uint32_t i = sd->count;
+	while ((name = hostlist_shift(hl))) {
+		uint32_t i = sd->count++;
 
-		sd->names[i] = xstrdup(name);
+		sd->nodes[i].name = sd->names[i] = xstrdup(name);
 		free(name);
-		sd->count++;
-		if (!node_addr(sd->names[i], port, &sd->nodes[i].addr))
-			why = xstrdup_printf(
-				"node %s: Slurm has no address for it",
-				sd->names[i]);
-		sd->nodes[i].name = sd->names[i];
 	}
 	hostlist_destroy(hl);
-	if (!why && !sd->count)
-		why = xstrdup("no nodes");
-	return why;
+	if (!sd->count)
+		return xstrdup("no nodes");
+	failed = node_addr_all(sd->nodes, sd->count, port);
+	return failed == sd->count ?
+		       NULL :
+		       xstrdup_printf("node %s: Slurm has no address for it",
+				      sd->names[failed]);
 }
 
 static buf_t *step_domain_pack_authority(sbcast_cred_t *cred)

@@ -211,23 +211,22 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 static struct storm_node *strober_domain_addresses(void)
 {
 	struct storm_node *nodes = xcalloc(dom.nodes + 1, sizeof(*nodes));
+	char *why = NULL;
+	uint32_t failed;
 
-	for (uint32_t i = 0; i < dom.nodes; i++) {
+	for (uint32_t i = 0; i < dom.nodes; i++)
 		nodes[i].name = dom.name[i];
-		if (!node_addr(dom.name[i], dom.set.port, &nodes[i].addr)) {
-			char *why = NULL;
-
-			xstrfmtcat(
-				why,
-				"Slurm has no address for node %s: check NodeAddr in slurm.conf",
-				dom.name[i]);
-			strober_domain_complain(why);
-			xfree(why);
-			xfree(nodes);
-			return NULL;
-		}
-	}
-	return nodes;
+	failed = node_addr_all(nodes, dom.nodes, dom.set.port);
+	if (failed == dom.nodes)
+		return nodes;
+	xstrfmtcat(
+		why,
+		"Slurm has no address for node %s: check NodeAddr in slurm.conf",
+		dom.name[failed]);
+	strober_domain_complain(why);
+	xfree(why);
+	xfree(nodes);
+	return NULL;
 }
 
 uint64_t strober_domain_due(void)
