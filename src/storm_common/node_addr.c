@@ -22,8 +22,9 @@
 
 /* After so many it is known how long one takes: from 20 us, a number, to some ms,
  * where a server answers.  Then a thread starts for each THREAD_WORTH of what is
- * left.  Most of them wait, so there may be more than processors. */
-#define LOOKUPS_TIMED 4
+ * left.  Most of them wait, so there may be more than processors.  The first takes
+ * longer than others, and is not timed. */
+#define LOOKUPS_TIMED 3
 #define THREAD_WORTH (500 * STORM_US)
 #define THREADS_MAX 32
 
@@ -127,11 +128,13 @@ uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port)
 	struct node_lookup l = {
 		.nodes = nodes, .count = count, .port = port, .failed = count
 	};
-	uint32_t first = (uint32_t) storm_min(count, LOOKUPS_TIMED), n = 0,
-		 most;
+	uint32_t first = (uint32_t) storm_min(count, 1 + LOOKUPS_TIMED);
+	uint32_t n = 0, most;
 	pthread_t thread[THREADS_MAX];
-	uint64_t began = storm_now();
+	uint64_t began;
 
+	node_addr_until(&l, 1);
+	began = storm_now();
 	node_addr_until(&l, first);
 	most = node_addr_threads(count - first, storm_now() - began);
 	while (n < most && !storm_thread_start(&thread[n], node_addr_rest, &l))
