@@ -16,9 +16,9 @@
 #define HOLD_WELL (100 * STORM_MS)
 #define RTO_FIRST (50 * STORM_MS)
 #define RTO_MAX (500 * STORM_MS)
-/* The owner's acknowledgement is overdue this long after its own delay
- * (owner_report.c, ACK_DELAY) and a hold on each level of the tree. */
-#define OVERDUE (300 * STORM_MS)
+/* The owner's acknowledgement is overdue this long, and a hold on each level of
+ * the tree, after the report: see owner_report.c, ACK_DELAY_MAX. */
+#define OVERDUE (1200 * STORM_MS)
 
 /* The kinds of which every id expected below and here is known, a bit each. */
 static uint8_t nm_report_complete(const struct nm_session *s)

@@ -113,6 +113,8 @@ struct owner_reports {
 	uint64_t acks_at; /* ACKED is due */
 	uint8_t acks;	  /* its kinds, a bit each */
 	bool acked_once;  /* they are sent once more */
+	uint64_t delay; /* of the next ones, if reports come soon after acked_at */
+	uint64_t acked_at;
 	/* All that is here is acknowledged again at the earliest at again_at;
 	 * the next wait is that long. */
 	uint64_t again_at, again_wait;

@@ -9,7 +9,11 @@
 #include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
-#define ACK_DELAY (100 * STORM_MS) /* of what no node waits for */
+/* Of what not all nodes wait for.  It doubles while reports go on to come: each
+ * acknowledgement wakes up all nodes, and those that start or end tasks are busy.
+ * nm_report.c, OVERDUE, must be longer. */
+#define ACK_DELAY (100 * STORM_MS)
+#define ACK_DELAY_MAX (800 * STORM_MS)
 #define ACK_AGAIN (20 * STORM_MS)
 #define UNACKED_FIRST (50 * STORM_MS)
 #define UNACKED_MAX (1600 * STORM_MS)
@@ -72,10 +76,14 @@ static void owner_report_acks_due(struct storm_owner *o, uint64_t now)
 		r->acks = 0;
 	if (r->acked_once)
 		return;
-	if (owner_report_awaited(o))
+	if (owner_report_awaited(o)) {
 		r->acks_at = now;
-	else if (r->acks && r->acks_at > now + ACK_DELAY)
-		r->acks_at = now + ACK_DELAY;
+	} else if (r->acks && r->acks_at == STORM_NEVER) {
+		if (now > r->acked_at + 2 * r->delay)
+			r->delay = ACK_DELAY;
+		r->acks_at = now + r->delay;
+		r->delay = storm_min(2 * r->delay, ACK_DELAY_MAX);
+	}
 }
 
 void owner_report_part(struct storm_owner *o, struct storm_child *c,
@@ -179,5 +187,6 @@ uint64_t owner_report_tick(struct storm_owner *o, uint64_t now)
 	if (!r->acked_once)
 		r->acks = 0;
 	r->acks_at = r->acked_once ? now + ACK_AGAIN : STORM_NEVER;
+	r->acked_at = now;
 	return r->acks_at;
 }
