@@ -245,6 +245,79 @@ void case_idle(void)
 	idle(false);
 }
 
+static struct storm_sim *calm(uint32_t nodes, struct told *t)
+{
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = nodes,
+				    .mtu = 1472,
+				    .latency = 50 * STORM_US,
+				    .multicast = true };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	sim = begin(&c, t);
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, t) && t->open_ok,
+	      "OPEN failed");
+	storm_sim_run(sim, STORM_SEC, NULL, NULL);
+	return sim;
+}
+
+/* Where nothing is lost a node says twice in a second that it lives: a step may
+ * last for days. */
+void case_quiet(void)
+{
+	const uint64_t seconds = 60;
+	struct told t = { 0 };
+	struct storm_sim *sim = calm(12, &t);
+
+	for (uint32_t i = 0; i < 12; i++) {
+		const struct storm_sim_traffic *n = storm_sim_traffic(sim, i);
+		uint64_t before = n->tx_control.datagrams;
+
+		storm_sim_run(sim, seconds * STORM_SEC, NULL, NULL);
+		n = storm_sim_traffic(sim, i);
+		CHECK(n->tx_control.datagrams - before <= 2 * seconds + 2,
+		      "n%u sent %llu datagrams", i + 1,
+		      (unsigned long long) (n->tx_control.datagrams - before));
+	}
+	CHECK(!t.times && !storm_idset_size(&t.named), "somebody was missed");
+	end(sim, &t);
+}
+
+/* Nodes start one after the other, for three seconds.  The owner acknowledges that
+ * now and then, because each time wakes up all of them. */
+void case_long_start(void)
+{
+	enum { NODES = 100, STARTED = 1, LEAF = NODES - 1 };
+	struct told t = { 0 };
+	struct storm_sim *sim = calm(NODES, &t);
+	uint64_t before = storm_sim_traffic(sim, LEAF)->rx_control.datagrams,
+		 got;
+
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct storm_idset id = { 0 };
+
+		storm_idset_add(&id, i, i);
+		CHECK(!storm_nm_report(storm_sim_nm(sim, i),
+				       storm_sim_session(sim, i), STARTED, 0,
+				       &id, storm_sim_now(sim)),
+		      "n%u", i + 1);
+		storm_idset_clear(&id);
+		storm_sim_called(sim, i);
+		storm_sim_run(sim, 30 * STORM_MS, NULL, NULL);
+	}
+	storm_sim_run(sim, 2 * STORM_SEC, NULL, NULL);
+	got = storm_sim_traffic(sim, LEAF)->rx_control.datagrams - before;
+	/* five heartbeats, and its parent's answer */
+	CHECK(got <= 5 + 1 + 8, "a leaf got %llu datagrams",
+	      (unsigned long long) got);
+	for (uint32_t i = 0; i < NODES; i++)
+		CHECK(storm_idset_has(storm_sim_acked(sim, i, STARTED), i),
+		      "n%u is not acknowledged", i + 1);
+	end(sim, &t);
+}
+
 /* An inner node dies after it has forwarded the OPEN, and another cannot be
  * opened: the nodes below the dead one receive the end by multicast at once. */
 void case_orphaned(void)

@@ -138,6 +138,8 @@ int main(int argc, char **argv)
 		well = one(first, argc > 3);
 	} else {
 		case_idle();
+		case_quiet();
+		case_long_start();
 		case_overdue();
 		case_orphaned();
 		case_two_dead();

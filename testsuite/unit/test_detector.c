@@ -10,7 +10,7 @@
 
 #define DEAD (5 * STORM_SEC)
 #define BEAT STORM_SEC
-#define SIGN storm_sign_every(DEAD, BEAT)
+#define SIGN storm_sign_every(DEAD, BEAT, false)
 
 static bool heard(struct storm_detector *d, uint64_t silence)
 {
@@ -33,10 +33,12 @@ START_TEST(test_thresholds)
 	struct rnd r = rnd_of(_i);
 	uint64_t beat = (10 + below(&r, 60000)) * STORM_MS;
 	uint64_t dead = 2 * beat + below(&r, 600000) * STORM_MS;
-	uint64_t sign = storm_sign_every(dead, beat);
+	uint64_t sign = storm_sign_every(dead, beat, false);
+	uint64_t often = storm_sign_every(dead, beat, true);
 	struct storm_detector d = { 0 };
 
-	must(sign && 2 * sign <= beat && 20 * sign <= dead);
+	must(sign && 2 * sign <= beat && 10 * sign <= dead);
+	must(often && often <= sign && 20 * often <= dead);
 	for (int k = 0; k < 200; k++) {
 		uint64_t p = storm_detector_patience(&d, dead, beat);
 
@@ -117,7 +119,7 @@ START_TEST(test_drift)
 	struct storm_detector d = { 0 };
 	uint64_t every = SIGN;
 
-	while (every < DEAD / 3) {
+	while (every < DEAD / 2) {
 		must(!late(&d, every - every / 100));
 		for (int k = 0; k < 100; k++)
 			heard(&d, every - every / 40 * (k % 3));

@@ -24,8 +24,10 @@ struct storm_detector {
 	bool overdue;
 };
 
-/* The longest interval between two messages of a node, in ns. */
-uint64_t storm_sign_every(uint64_t dead_timeout, uint64_t heartbeat);
+/* The longest interval between two messages of a node, in ns.  lossy: datagrams
+ * are lost. */
+uint64_t storm_sign_every(uint64_t dead_timeout, uint64_t heartbeat,
+			  bool lossy);
 
 /* The silence in ns after which the node is overdue. */
 uint64_t storm_detector_patience(const struct storm_detector *d,

@@ -16,6 +16,7 @@
 #define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
 #define DIRECT_TIME (2 * STORM_SEC) /* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
+#define CALM_AFTER (60 * STORM_SEC) /* since heartbeats were missing */
 
 /* ------------------------------------------------------------ from the owner --- */
 
@@ -388,10 +389,19 @@ static uint64_t nm_owner_silence(const struct nm_session *s)
 	       3 * s->open->heartbeat;
 }
 
+/* How long after the last message to the parent another one is due.  Two missing
+ * heartbeats show that datagrams are lost; what is said here is lost, too. */
+static uint64_t nm_sign_every(struct nm_session *s, uint64_t now)
+{
+	if (now >= s->heard.at + 5 * s->open->heartbeat / 2)
+		s->heard.calm_at = now + CALM_AFTER;
+	return storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
+				now < s->heard.calm_at);
+}
+
 static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 {
-	uint64_t sign_every =
-		storm_sign_every(s->open->dead_timeout, s->open->heartbeat);
+	uint64_t sign_every = nm_sign_every(s, now);
 	uint64_t next = s->heard.at + nm_owner_silence(s), t;
 
 	if (now >= next && !s->open->cluster) {
@@ -413,7 +423,11 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	next = storm_min(next, nm_cluster_tick(s, now));
 	next = storm_min(next, nm_excluded_tick(s, now));
 	next = storm_min(next, nm_children_check(s, now));
-	t = s->member.out_epoch ? STORM_NEVER : s->status.sent_at + sign_every;
+	/* a report is as good a sign of life as a STATUS */
+	t = s->member.out_epoch ?
+		    STORM_NEVER :
+		    storm_max(s->status.sent_at, s->report.sent_at) +
+			    sign_every;
 	if (now >= t) {
 		nm_status_update(s, true, now);
 		t = now + sign_every;

@@ -42,7 +42,7 @@ static bool owner_overdue_settled(const struct storm_owner *o, uint64_t now)
 						       set->dead_timeout,
 						       set->heartbeat) +
 			       2 * storm_sign_every(set->dead_timeout,
-						    set->heartbeat);
+						    set->heartbeat, false);
 }
 
 /* The nodes that are overdue by now: those that subtrees name, and children. */
