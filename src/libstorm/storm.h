@@ -275,7 +275,7 @@ struct storm_domain_conf {
 	size_t authority_len;
 	uint8_t last_report; /* the kind of reports with which the work ends, and
 				for whose acknowledgement nodes wait.  Others are
-				acknowledged with it, or 0.1 s late.  0: each
+				acknowledged with it, or 0.1 to 0.4 s late.  0: each
 				kind as soon as all nodes have reported it */
 	/* Callbacks.  The domain's thread calls them without its lock.  Each
 	 * may be NULL.  They must make no domain call. */
@@ -286,7 +286,7 @@ struct storm_domain_conf {
 	 * A member is overdue: it has been silent for far longer than usual, by
 	 * its own record.  At least four of its status messages are missing,
 	 * and at most three quarters of dead_timeout have passed.  (A member
-	 * sends at least twenty in dead_timeout and two in heartbeat.)  Called
+	 * sends at least ten in dead_timeout and two in heartbeat.)  Called
 	 * once when this begins, and once with back set when it ends.  The node
 	 * stays a member; on_fault reports dead nodes.
 	 */

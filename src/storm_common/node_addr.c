@@ -133,7 +133,7 @@ uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port)
 	pthread_t thread[THREADS_MAX];
 	uint64_t began;
 
-	node_addr_until(&l, 1);
+	node_addr_until(&l, first ? 1 : 0);
 	began = storm_now();
 	node_addr_until(&l, first);
 	most = node_addr_threads(count - first, storm_now() - began);

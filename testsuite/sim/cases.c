@@ -318,6 +318,40 @@ void case_long_start(void)
 	end(sim, &t);
 }
 
+static bool all_told(void *arg)
+{
+	const struct told *t = arg;
+
+	return t->times && storm_idset_size(&t->named);
+}
+
+/* An inner node reports all the time, and one below it dies: that comes up beside
+ * the reports. */
+void case_reporting(void)
+{
+	enum { NODES = 100, PARENT = 1, BELOW = 17, STARTED = 1 };
+	struct told t = { 0 };
+	struct storm_sim *sim = calm(NODES, &t);
+
+	storm_sim_crash(sim, BELOW);
+	for (uint32_t i = 0; i < 35 && !all_told(&t); i++) {
+		struct storm_idset id = { 0 };
+
+		storm_idset_add(&id, i, i);
+		storm_nm_report(storm_sim_nm(sim, PARENT),
+				storm_sim_session(sim, PARENT), STARTED, 1, &id,
+				storm_sim_now(sim));
+		storm_idset_clear(&id);
+		storm_sim_called(sim, PARENT);
+		storm_sim_run(sim, 200 * STORM_MS, all_told, &t);
+	}
+	CHECK(t.times == 1, "n%u is not overdue", BELOW + 1);
+	CHECK(storm_idset_size(&t.named) == 1 &&
+		      storm_idset_has(&t.named, BELOW),
+	      "n%u is not lost", BELOW + 1);
+	end(sim, &t);
+}
+
 /* An inner node dies after it has forwarded the OPEN, and another cannot be
  * opened: the nodes below the dead one receive the end by multicast at once. */
 void case_orphaned(void)

@@ -389,14 +389,25 @@ static uint64_t nm_owner_silence(const struct nm_session *s)
 	       3 * s->open->heartbeat;
 }
 
-/* How long after the last message to the parent another one is due.  Two missing
- * heartbeats show that datagrams are lost; what is said here is lost, too. */
+/* How often the parent is to hear of this node.  Two missing heartbeats show that
+ * datagrams are lost; what is said here may be, too.  Strobes would hide that. */
 static uint64_t nm_sign_every(struct nm_session *s, uint64_t now)
 {
 	if (now >= s->heard.at + 5 * s->open->heartbeat / 2)
 		s->heard.calm_at = now + CALM_AFTER;
 	return storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
-				now < s->heard.calm_at);
+				s->open->cluster || now < s->heard.calm_at);
+}
+
+/* A report is a sign of life, too.  But only a STATUS repeats what may have been
+ * lost, so reports put it off only once. */
+static uint64_t nm_sign_due(const struct nm_session *s, uint64_t every)
+{
+	uint64_t last = storm_max(s->status.sent_at, s->report.sent_at);
+
+	return s->member.out_epoch ?
+		       STORM_NEVER :
+		       storm_min(last + every, s->status.sent_at + 2 * every);
 }
 
 static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
@@ -423,11 +434,7 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 	next = storm_min(next, nm_cluster_tick(s, now));
 	next = storm_min(next, nm_excluded_tick(s, now));
 	next = storm_min(next, nm_children_check(s, now));
-	/* a report is as good a sign of life as a STATUS */
-	t = s->member.out_epoch ?
-		    STORM_NEVER :
-		    storm_max(s->status.sent_at, s->report.sent_at) +
-			    sign_every;
+	t = nm_sign_due(s, sign_every);
 	if (now >= t) {
 		nm_status_update(s, true, now);
 		t = now + sign_every;

@@ -18,7 +18,7 @@
 #define RTO_MAX (500 * STORM_MS)
 /* The owner's acknowledgement is overdue this long, and a hold on each level of
  * the tree, after the report: see owner_report.c, ACK_DELAY_MAX. */
-#define OVERDUE (1200 * STORM_MS)
+#define OVERDUE (700 * STORM_MS)
 
 /* The kinds of which every id expected below and here is known, a bit each. */
 static uint8_t nm_report_complete(const struct nm_session *s)

@@ -13,7 +13,7 @@
  * acknowledgement wakes up all nodes, and those that start or end tasks are busy.
  * nm_report.c, OVERDUE, must be longer. */
 #define ACK_DELAY (100 * STORM_MS)
-#define ACK_DELAY_MAX (800 * STORM_MS)
+#define ACK_DELAY_MAX (400 * STORM_MS)
 #define ACK_AGAIN (20 * STORM_MS)
 #define UNACKED_FIRST (50 * STORM_MS)
 #define UNACKED_MAX (1600 * STORM_MS)
