@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from harness import TOP, Lab, LabError, stage_dir, until
-from lab import machine
+from lab import cgroups, machine
 
 PROGRAM = str(TOP / "contribs" / "stormlab" / "stormlab")
 
@@ -462,6 +462,21 @@ def test_control_groups_of_two_labs(lab, name):
     assert done.returncode == 0 and "/slurm_n2/uid_0/job_" in done.stdout
     mine.down()
     assert_gone(mine, record)
+
+
+def test_down_removes_groups_of_steps(name):
+    """Agents that die with their lab leave them, and the next lab has nodes of
+    the same names."""
+    tops = [pathlib.Path(own) for _, kind, controllers, own
+            in cgroups.hierarchies()
+            if kind == "cgroup" and "cpu" in controllers.split(",")]
+    if not tops:
+        pytest.skip("SKIP: no control groups of version 1 with cpu here")
+    mine = Lab(name).up(2, stock=True)
+    left = tops[0] / "slurm-storm/n2/7.0.1"
+    left.mkdir(parents=True)
+    mine.down()
+    assert not left.exists()
 
 
 @pytest.mark.storm_only

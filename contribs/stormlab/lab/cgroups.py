@@ -123,12 +123,16 @@ def remove(tops):
 
 
 def remove_idle(hosts):
-    """Remove the agents' cpu groups of these hosts, which labs share, unless
-    another lab uses them: its agent makes them again."""
+    """Remove the agents' cpu groups of these hosts, and of steps that they had.
+    Labs share them: those of another lab's steps have processes and stay, and
+    its agent makes the others again."""
     for _, kind, controllers, own in hierarchies():
         if kind != "cgroup" or "cpu" not in controllers.split(","):
             continue
         tree = f"{own}/slurm-storm"
-        for path in [*(f"{tree}/{host}" for host in hosts), tree]:
-            with contextlib.suppress(OSError):
-                os.rmdir(path)
+        for host in hosts:
+            for path, _, _ in os.walk(f"{tree}/{host}", topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+        with contextlib.suppress(OSError):
+            os.rmdir(tree)
