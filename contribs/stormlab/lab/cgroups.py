@@ -112,27 +112,32 @@ def mount_all(mounts, root):
         mount(kind, root + point, kind, flags, controllers or None)
 
 
+def _rmdirs(top, ignored):
+    """Remove a group and those in it, where none of these errors occurs."""
+    for path, _, _ in os.walk(top, topdown=False):
+        with contextlib.suppress(ignored):
+            os.rmdir(path)
+
+
 def remove(tops):
     """Remove the groups. All processes in them must have ended."""
     for top in tops:
-        for path, _, _ in os.walk(top, topdown=False):
-            try:
-                os.rmdir(path)
-            except FileNotFoundError:
-                pass
+        _rmdirs(top, FileNotFoundError)
+
+
+def idle_trees():
+    """Where agents make their cpu groups: one path, or none."""
+    return [f"{own}/slurm-storm" for _, kind, controllers, own
+            in hierarchies()
+            if kind == "cgroup" and "cpu" in controllers.split(",")]
 
 
 def remove_idle(hosts):
     """Remove the agents' cpu groups of these hosts, and of steps that they had.
     Labs share them: those of another lab's steps have processes and stay, and
     its agent makes the others again."""
-    for _, kind, controllers, own in hierarchies():
-        if kind != "cgroup" or "cpu" not in controllers.split(","):
-            continue
-        tree = f"{own}/slurm-storm"
+    for tree in idle_trees():
         for host in hosts:
-            for path, _, _ in os.walk(f"{tree}/{host}", topdown=False):
-                with contextlib.suppress(OSError):
-                    os.rmdir(path)
+            _rmdirs(f"{tree}/{host}", OSError)
         with contextlib.suppress(OSError):
             os.rmdir(tree)
