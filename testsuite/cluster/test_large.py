@@ -69,7 +69,8 @@ def test_names_are_looked_up_side_by_side(big):
     after the first four (node_addr.c)."""
     slow = pathlib.Path(__file__).with_name("slow_names.py")
     run = big.run(["unshare", "-m", "python3", str(slow), "--pairs", "4",
-                   "user", "20", *big.srun_argv("-N32 -n32 {do} say fine", "storm")],
+                   "user", "20",
+                   *big.srun_argv("-N32 -n32 {do} say fine", "storm")],
                   user="root")
     assert run.code == 0 and run.out == "fine\n" * 32, str(run)
     big.by_storm(run)

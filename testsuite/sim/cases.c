@@ -127,6 +127,18 @@ static int open_domain(struct storm_sim *sim)
 	return err;
 }
 
+/* A domain that all nodes have opened. */
+static struct storm_sim *begin_opened(const struct storm_sim_conf *c,
+				      struct told *t)
+{
+	struct storm_sim *sim = begin(c, t);
+
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, t) && t->open_ok,
+	      "OPEN failed");
+	return sim;
+}
+
 static void close_domain(struct storm_sim *sim)
 {
 	storm_owner_close(storm_sim_owner(sim), storm_sim_now(sim));
@@ -155,10 +167,7 @@ static void idle(bool multicast)
 	struct storm_sim *sim;
 
 	storm_settings_default(&c.set);
-	sim = begin(&c, &t);
-	CHECK(!open_domain(sim), "open");
-	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, &t) && t.open_ok,
-	      "OPEN failed");
+	sim = begin_opened(&c, &t);
 	storm_sim_run(sim, 3600 * STORM_SEC, NULL, NULL);
 	CHECK(!storm_idset_size(&t.named), "multicast %d", multicast);
 	for (uint32_t i = 0; i < c.nodes; i++)
@@ -200,10 +209,7 @@ static void overdue(uint32_t node, bool multicast)
 
 	storm_settings_default(&c.set);
 	c.set.radix = 3;
-	sim = begin(&c, &t);
-	CHECK(!open_domain(sim), "open");
-	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, &t) && t.open_ok,
-	      "OPEN failed");
+	sim = begin_opened(&c, &t);
 	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
 	storm_sim_pause(sim, node, STORM_SEC / 2);
 	storm_sim_run(sim, 10 * STORM_SEC, NULL, NULL);
@@ -255,12 +261,24 @@ static struct storm_sim *calm(uint32_t nodes, struct told *t)
 	struct storm_sim *sim;
 
 	storm_settings_default(&c.set);
-	sim = begin(&c, t);
-	CHECK(!open_domain(sim), "open");
-	CHECK(storm_sim_run(sim, 20 * STORM_SEC, is_opened, t) && t->open_ok,
-	      "OPEN failed");
+	sim = begin_opened(&c, t);
 	storm_sim_run(sim, STORM_SEC, NULL, NULL);
 	return sim;
+}
+
+/* The node reports this id by itself. */
+static void report_one(struct storm_sim *sim, uint32_t node, uint8_t kind,
+		       uint32_t code, uint32_t id)
+{
+	struct storm_idset one = { 0 };
+
+	storm_idset_add(&one, id, id);
+	CHECK(!storm_nm_report(storm_sim_nm(sim, node),
+			       storm_sim_session(sim, node), kind, code, &one,
+			       storm_sim_now(sim)),
+	      "n%u", node + 1);
+	storm_idset_clear(&one);
+	storm_sim_called(sim, node);
 }
 
 /* Where nothing is lost a node says twice in a second that it lives: a step may
@@ -296,15 +314,7 @@ void case_long_start(void)
 		 got;
 
 	for (uint32_t i = 0; i < NODES; i++) {
-		struct storm_idset id = { 0 };
-
-		storm_idset_add(&id, i, i);
-		CHECK(!storm_nm_report(storm_sim_nm(sim, i),
-				       storm_sim_session(sim, i), STARTED, 0,
-				       &id, storm_sim_now(sim)),
-		      "n%u", i + 1);
-		storm_idset_clear(&id);
-		storm_sim_called(sim, i);
+		report_one(sim, i, STARTED, 0, i);
 		storm_sim_run(sim, 30 * STORM_MS, NULL, NULL);
 	}
 	storm_sim_run(sim, 2 * STORM_SEC, NULL, NULL);
@@ -335,14 +345,7 @@ void case_reporting(void)
 
 	storm_sim_crash(sim, BELOW);
 	for (uint32_t i = 0; i < 35 && !all_told(&t); i++) {
-		struct storm_idset id = { 0 };
-
-		storm_idset_add(&id, i, i);
-		storm_nm_report(storm_sim_nm(sim, PARENT),
-				storm_sim_session(sim, PARENT), STARTED, 1, &id,
-				storm_sim_now(sim));
-		storm_idset_clear(&id);
-		storm_sim_called(sim, PARENT);
+		report_one(sim, PARENT, STARTED, 1, i);
 		storm_sim_run(sim, 200 * STORM_MS, all_told, &t);
 	}
 	CHECK(t.times == 1, "n%u is not overdue", BELOW + 1);
