@@ -139,9 +139,10 @@ uint64_t whole_file_sum(const void *buf, size_t len)
 	return h;
 }
 
-static void whole_file_head(char *head, const void *buf, size_t len)
+static void whole_file_head(char *head, size_t size, const void *buf,
+			    size_t len)
 {
-	snprintf(head, HEAD_ROOM, HEAD " %08zx %016" PRIx64 "\n", len,
+	snprintf(head, size, HEAD " %08zx %016" PRIx64 "\n", len,
 		 whole_file_sum(buf, len));
 }
 
@@ -153,7 +154,7 @@ int whole_file_save(const char *dir, const char *name, const void *buf,
 
 	if (len > SAVED_MAX)
 		return EFBIG;
-	whole_file_head(head, buf, len);
+	whole_file_head(head, sizeof(head), buf, len);
 	return whole_file_replace(dir, name, v, 2, true);
 }
 
@@ -187,7 +188,7 @@ static char *whole_file_take(const char *path, size_t *len)
 
 int whole_file_load(const char *dir, const char *name, char **buf, size_t *len)
 {
-	char path[PATH_MAX], head[HEAD_LEN + 1], *all;
+	char path[PATH_MAX], head[HEAD_ROOM], *all;
 	int err = whole_file_path(path, dir, "", name);
 	size_t size;
 
@@ -197,7 +198,8 @@ int whole_file_load(const char *dir, const char *name, char **buf, size_t *len)
 	if (!all)
 		return errno;
 	if (size >= HEAD_LEN)
-		whole_file_head(head, all + HEAD_LEN, size - HEAD_LEN);
+		whole_file_head(head, sizeof(head), all + HEAD_LEN,
+				size - HEAD_LEN);
 	if (size < HEAD_LEN || memcmp(all, head, HEAD_LEN)) {
 		free(all);
 		return EBADMSG;
