@@ -106,9 +106,10 @@ def loaded(where, args, job, names, load):
         few = names
         ring = where.inside("ring")
         (where.shared / "ring").write_text("".join(
-            f"{a}) exec {program} talk {b} {getattr(args, 'talk', 0)};;\n"
-            for a, b in zip(names, names[1:] + names[:1])))
-        argv = ["sh", "-c", f"eval \"case $SLURMD_NODENAME in $(cat {ring}) "
-                "esac\""]
+            f"{a} {b}\n" for a, b in zip(names, names[1:] + names[:1])))
+        argv = ["sh", "-c", "while read -r a b; do "
+                "[ \"$a\" != \"$SLURMD_NODENAME\" ] || "
+                f"exec {program} talk \"$b\" {getattr(args, 'talk', 0)}; "
+                f"done <{ring}"]
     with step(where, job, few, argv):
         yield
