@@ -247,8 +247,11 @@ struct storm_domain_conf {
 	struct storm_settings set;	/* copied */
 	struct storm_addr self;		/* owner's address as nodes see it; all
 					   zeroes: the source address of the
-					   route to the first node.  The port
-					   is ignored. */
+					   route to the first node that is not
+					   at a loopback address.  A node that
+					   is at one is told to others with
+					   this address.  The port is
+					   ignored. */
 	uint32_t agent_uid;		/* only this uid may decode OPEN */
 	uint32_t job_id, step_id, step_het; /* passed to the nodes */
 	/*

@@ -18,7 +18,6 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/thread.h"
-#include "src/slurm/nodes.h"
 
 /* After so many it is known how long one takes: from 20 us, a number, to some ms,
  * where a server answers.  Then a thread starts for each THREAD_WORTH of what is
@@ -61,30 +60,19 @@ static bool node_addr_locked(const char *name, slurm_addr_t *addr)
 	return !slurm_conf_get_addr((char *) name, addr, USE_BCAST_NETWORK);
 }
 
-/* What a name service is to be asked for (xfree), or NULL. */
+/* What a name service is to be asked for (xfree).  NULL: only Slurm can tell,
+ * because slurmctld has said where it is. */
 static char *node_addr_text(const char *name)
 {
 	char *text = slurm_conf_get_bcast_address(name);
 
-	return text ? text : slurm_conf_get_nodeaddr(name);
-}
-
-/* The same.  NULL also if only Slurm can tell: slurm_conf_get_nodeaddr() knows
- * nodes by the names of their hosts. */
-static char *node_addr_sure_text(const char *name)
-{
-	char *host = slurm_conf_get_hostname(name), *text = NULL;
-
-	if (host && !strcmp(host, name) && !node_is_dynamic(name))
-		text = node_addr_text(name);
-	xfree(host);
-	return text;
+	return text ? text : slurm_conf_get_address(name);
 }
 
 static bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 {
 	struct storm_addr a = { .port = port };
-	char *text = node_addr_sure_text(name);
+	char *text = node_addr_text(name);
 	slurm_addr_t addr = { 0 };
 
 	if (text)
@@ -169,8 +157,11 @@ int host_addrs(const char *host, struct storm_addr *out, int max)
 int node_addrs(const char *name, struct storm_addr *out, int max)
 {
 	char *host = node_addr_text(name);
-	int n = host ? host_addrs(host, out, max) : 0;
+	int n;
 
+	/* Slurm would ask again for 10 s */
+	n = host ? host_addrs(host, out, max) :
+		   max > 0 && node_addr(name, 0, out);
 	xfree(host);
-	return n ? n : max > 0 && node_addr(name, 0, out);
+	return n;
 }

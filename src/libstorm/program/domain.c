@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "domain_private.h"
 #include "event.h"
@@ -229,10 +230,55 @@ static const struct storm_runner_ops domain_runner_ops = {
 
 /* ------------------------------------------------------------------ domain --- */
 
+/* Many hosts have a loopback address for their own name. */
+static uint32_t domain_first_elsewhere(const struct storm_domain_conf *conf)
+{
+	uint32_t i = 0;
+
+	while (i < conf->count && storm_addr_is_loopback(&conf->nodes[i].addr))
+		i++;
+	return i;
+}
+
+/* A copy of the nodes, for others to reach: what is at a loopback address is on
+ * this host.  Without another host that address will do. */
+static struct storm_node *domain_reachable(const storm_domain_t *d, bool others)
+{
+	size_t size = d->conf.count * sizeof(struct storm_node);
+	struct storm_node *nodes = malloc(size);
+
+	if (!nodes)
+		return NULL;
+	memcpy(nodes, d->conf.nodes, size);
+	for (uint32_t i = 0; others && i < d->conf.count; i++)
+		if (storm_addr_is_loopback(&nodes[i].addr))
+			memcpy(nodes[i].addr.ip, d->self.ip,
+			       sizeof(d->self.ip));
+	return nodes;
+}
+
+static struct storm_owner *domain_owner(storm_domain_t *d, bool others,
+					int *err)
+{
+	struct storm_domain_conf conf = d->conf;
+	struct storm_node *nodes = domain_reachable(d, others);
+	struct storm_owner *o = NULL;
+
+	conf.nodes = nodes;
+	*err = STORM_ENOMEM;
+	if (nodes)
+		o = storm_owner_create(&conf, d->driver->transport(d->net),
+				       &d->self, &domain_owner_ops, d, err);
+	free(nodes);
+	return o;
+}
+
 storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 				    int *err)
 {
 	static const struct storm_addr nowhere;
+	uint32_t peer = domain_first_elsewhere(conf);
+	bool others = peer < conf->count;
 	struct storm_net_handler h = {
 		.datagrams = domain_datagrams,
 		.stream = domain_stream,
@@ -264,15 +310,15 @@ storm_domain_t *storm_domain_create(const struct storm_domain_conf *conf,
 	/* over UDP the strobe rail carries multicasts only, and no file data */
 	if (!conf->cluster && set.transport == STORM_TRANSPORT_UDP)
 		set.strobe_device[0] = '\0';
-	d->net = d->driver->create(&set, STORM_ROLE_OWNER, &conf->nodes[0].addr,
-				   &h, err);
+	d->net = d->driver->create(&set, STORM_ROLE_OWNER,
+				   &conf->nodes[others ? peer : 0].addr, &h,
+				   err);
 	if (!d->net)
 		goto no_net;
 	d->driver->self(d->net, &d->self);
 	if (memcmp(conf->self.ip, nowhere.ip, sizeof(nowhere.ip)))
 		memcpy(d->self.ip, conf->self.ip, sizeof(d->self.ip));
-	d->owner = storm_owner_create(conf, d->driver->transport(d->net),
-				      &d->self, &domain_owner_ops, d, err);
+	d->owner = domain_owner(d, others, err);
 	if (!d->owner)
 		goto no_owner;
 	storm_runner_net(&d->runner, d->net);

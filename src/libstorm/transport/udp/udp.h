@@ -21,8 +21,8 @@ struct storm_udp_stats {
 	uint64_t streams_in, streams_refused;
 };
 
-/* peer: an address whose route determines an owner's interface, if the settings
- * name none; NULL: the default route does.  set and h are copied.  On failure
+/* peer: an address whose route determines the interface, if the settings name
+ * none; NULL: the default route does.  set and h are copied.  On failure
  * NULL and *err (enum storm_err); errno is set, and the reason was logged. */
 struct storm_udp *storm_udp_create(const struct storm_settings *set,
 				   enum storm_role role,
@@ -39,6 +39,10 @@ void storm_udp_destroy(struct storm_udp *u);
  * -EAGAIN.  An owner returns -EAGAIN at once.
  */
 struct storm_transport *storm_udp_transport(struct storm_udp *u);
+
+/* The address of this host from which the route to a peer begins; the peer's own,
+ * if this host has it.  False: there is no route, or it is not IPv4. */
+bool storm_udp_source(const struct storm_addr *peer, struct storm_addr *out);
 
 /* The unicast address and port at which others reach this end. */
 void storm_udp_self(const struct storm_udp *u, struct storm_addr *self);

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "src/libstorm/base/addr.h"
 #include "udp_private.h"
 
 static struct in_addr ifaddr_ipv4(const struct ifaddrs *i)
@@ -110,6 +111,21 @@ static bool iface_route_source(struct in_addr peer, struct in_addr *out)
 	if (ok)
 		*out = sin.sin_addr;
 	return ok;
+}
+
+bool storm_udp_source(const struct storm_addr *peer, struct storm_addr *out)
+{
+	struct in_addr ip;
+
+	if (!storm_addr_is_v4(peer))
+		return false;
+	memcpy(&ip, peer->ip + 12, sizeof(ip));
+	if (!iface_route_source(ip, &ip))
+		return false;
+	*out = *peer;
+	memcpy(out->ip + 12, &ip, sizeof(ip));
+	out->port = 0;
+	return true;
 }
 
 /* The default route with the lowest metric. */

@@ -305,7 +305,8 @@ static int verbs_open_all(struct storm_verbs *v, const struct storm_addr *peer)
 		return rc;
 	storm_verbs_interface_for_device(v);
 	/* an owner uses the rail that leads to its nodes */
-	if (!v->set.interface[0] && (v->set.device[0] || !peer)) {
+	if (!v->set.interface[0] &&
+	    (v->set.device[0] || v->role == STORM_ROLE_NODE)) {
 		rc = storm_verbs_choose(v);
 		if (rc && !v->set.transport_fallback)
 			return rc;

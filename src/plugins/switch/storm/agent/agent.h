@@ -124,6 +124,9 @@ struct agent {
 		struct storm_net *net;
 		struct agent_io io;
 		int port[2]; /* slurmd's UDP and TCP socket, or -1 */
+		/* the interface is on the way to it; has_place: it is known */
+		struct storm_addr place;
+		bool has_place;
 	} net;
 	struct storm_nm *nm;
 	struct agent_answers answers;

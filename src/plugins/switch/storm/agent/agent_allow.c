@@ -7,6 +7,8 @@
 
 #include <arpa/inet.h>
 #include <grp.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "src/common/xmalloc.h"
 
 #include "agent_allow.h"
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/storm_common/node_addr.h"
@@ -116,6 +119,40 @@ static bool allow_net_parse(const char *item, struct allow_net *out)
 	return true;
 }
 
+static void allow_addr_add(const struct storm_addr *a, int bits)
+{
+	struct allow_net *net = &hosts.net[hosts.nets];
+
+	if (hosts.nets == NETS)
+		return;
+	memcpy(net->ip, a->ip, sizeof(net->ip));
+	net->bits = bits;
+	hosts.nets++;
+}
+
+/* A loopback address stands for this host: commands here have any of it, and
+ * the address of an interface. */
+static void allow_this_host(const struct storm_addr *loopback)
+{
+	struct ifaddrs *all, *i;
+
+	allow_addr_add(loopback, V4_BITS + 8);
+	if (getifaddrs(&all))
+		return;
+	for (i = all; i; i = i->ifa_next) {
+		const struct sockaddr_in *sin = (const void *) i->ifa_addr;
+		char text[INET_ADDRSTRLEN];
+		struct storm_addr a;
+
+		if (!sin || sin->sin_family != AF_INET)
+			continue;
+		inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text));
+		if (!storm_addr_set(&a, text, 0))
+			allow_addr_add(&a, 8 * STORM_ADDR_LEN);
+	}
+	freeifaddrs(all);
+}
+
 static void allow_net_add(const char *item)
 {
 	struct storm_log_source from = { 0 };
@@ -134,12 +171,11 @@ static void allow_net_add(const char *item)
 	if (!n)
 		storm_log_from(&from, STORM_LOG_WARN,
 			       "AllowHosts: host %s has no address", item);
-	for (int i = 0; i < n && hosts.nets < NETS; i++) {
-		struct allow_net *net = &hosts.net[hosts.nets++];
-
-		memcpy(net->ip, a[i].ip, sizeof(net->ip));
-		net->bits = 8 * STORM_ADDR_LEN;
-	}
+	for (int i = 0; i < n; i++)
+		if (storm_addr_is_loopback(&a[i]) && storm_addr_is_v4(&a[i]))
+			allow_this_host(&a[i]);
+		else
+			allow_addr_add(&a[i], 8 * STORM_ADDR_LEN);
 }
 
 static void allow_hosts_read(const char *list)

@@ -167,7 +167,8 @@ int agent_nm_start(struct agent *a)
 	struct storm_net *net;
 	int err;
 
-	net = driver->create(&a->conf.set, STORM_ROLE_NODE, NULL, &h, &err);
+	net = driver->create(&a->conf.set, STORM_ROLE_NODE,
+			     a->net.has_place ? &a->net.place : NULL, &h, &err);
 	if (!net) {
 		error("cannot use port %u: %s", a->conf.set.port,
 		      err == STORM_ESYS ? strerror(errno) :

@@ -32,6 +32,7 @@
 #include "agent_local.h"
 #include "agent_loop.h"
 #include "agent_nm.h"
+#include "agent_place.h"
 #include "src/plugins/switch/storm/agent/gang/agent_poll.h"
 #include "src/plugins/switch/storm/agent/agent_nursery.h"
 #include "src/plugins/switch/storm/local/local.h"
@@ -198,6 +199,8 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		a.slurmd.port = slurm_get_port(&addr);
 	storm_agent_limits();
 	storm_agent_inherit(&a, sockets);
+	a.net.has_place = !a.conf.set.interface[0] &&
+			  agent_place_find(node, &a.net.place);
 	if (agent_nursery_start(&a))
 		return AGENT_EXIT_FAILED;
 	agent_poll_start(&a);
