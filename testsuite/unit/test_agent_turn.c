@@ -6,14 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "src/plugins/switch/storm/agent_turn.h"
 #include "unit.h"
 
 static char dir[64];
-static bool no_inotify; /* for what begins from now on */
 
 /* A process in slurmd's place. */
 struct slurmd {
@@ -26,12 +24,6 @@ static void setup(void)
 {
 	strcpy(dir, "/tmp/storm-test-turn-XXXXXX");
 	must(mkdtemp(dir));
-}
-
-static void setup_without_inotify(void)
-{
-	setup();
-	no_inotify = true;
 }
 
 static void teardown(void)
@@ -48,35 +40,17 @@ static void say(int fd, char what)
 		_exit(1);
 }
 
-/* With as few descriptors as the file needs. */
-static void begin_without_inotify(void)
-{
-	struct rlimit was, few;
-	int next = dup(0);
-
-	must(!close(next) && !getrlimit(RLIMIT_NOFILE, &was));
-	few = was;
-	few.rlim_cur = next + 1;
-	must(!setrlimit(RLIMIT_NOFILE, &few));
-	must(!agent_turn_begin(dir, "n1") && agent_turn_fd() == -1);
-	must(!setrlimit(RLIMIT_NOFILE, &was));
-}
-
 static void serve(int news, int wake)
 {
-	if (no_inotify)
-		begin_without_inotify();
-	else if (agent_turn_begin(dir, "n1"))
+	if (agent_turn_begin(dir, "n1"))
 		_exit(1);
 	while (agent_turn_wait(wake)) {
-		struct pollfd p[2] = { { .fd = agent_turn_fd(),
-					 .events = POLLIN },
-				       { .fd = wake, .events = POLLIN } };
+		struct pollfd p = { .fd = wake, .events = POLLIN };
 
 		say(news, 'T');
 		do
-			poll(p, 2, no_inotify ? 20 : -1);
-		while (!p[1].revents && agent_turn_keep());
+			poll(&p, 1, 20);
+		while (!p.revents && agent_turn_keep());
 		say(news, 'L');
 		agent_turn_give();
 	}
@@ -189,23 +163,16 @@ START_TEST(test_chain)
 }
 END_TEST
 
-static void add_case(Suite *s, const char *name, void (*begins)(void))
+int main(void)
 {
-	TCase *c = tcase_create(name);
+	Suite *s = suite_create("agent_turn");
+	TCase *c = tcase_create("turns");
 
-	tcase_add_checked_fixture(c, begins, teardown);
+	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, test_hand_over);
 	tcase_add_test(c, test_new_one_ends);
 	tcase_add_test(c, test_old_one_hangs);
 	tcase_add_test(c, test_chain);
 	suite_add_tcase(s, c);
-}
-
-int main(void)
-{
-	Suite *s = suite_create("agent_turn");
-
-	add_case(s, "with inotify", setup);
-	add_case(s, "without", setup_without_inotify);
 	return unit_main(s);
 }

@@ -2,10 +2,10 @@
  * agent_turn.c - see agent_turn.h.
  *
  * The file "watch" in the node's directory has the pid of the slurmd that asked
- * last; a record lock on it is the turn.  By inotify each slurmd sees that the
- * other has asked, has given the turn away, or has ended.  Where the system has
- * no inotify instance left it looks now and then.  A record lock ends with its
- * process, and a child does not inherit it.
+ * last; a record lock on it is the turn.  Each slurmd looks now and then whether
+ * the other has asked, or has given the turn away: that is rare, and inotify
+ * instances are scarce.  A record lock ends with its process, and a child does not
+ * inherit it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
@@ -26,12 +25,11 @@
 #include "src/plugins/switch/storm/local/local.h"
 
 #define PID_TEXT 12 /* all are of one length */
-#define LOOK 200    /* ms, without inotify */
+#define LOOK 200    /* ms */
 
 static struct {
-	int file;   /* stays open: closing it would end the lock */
-	int events; /* -1: there is no inotify */
-} t = { .file = -1, .events = -1 };
+	int file; /* stays open: closing it would end the lock */
+} t = { .file = -1 };
 
 static void agent_turn_sign(void)
 {
@@ -62,31 +60,11 @@ static int agent_turn_other(void)
 	return p.fd;
 }
 
-static void agent_turn_drain(void)
-{
-	char events[1024];
-
-	while (read(t.events, events, sizeof(events)) > 0)
-		;
-}
-
 static bool agent_turn_lock(short type)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 
 	return !fcntl(t.file, F_SETLK, &lock);
-}
-
-static int agent_turn_watch(const char *path)
-{
-	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-
-	if (fd >= 0 &&
-	    inotify_add_watch(fd, path, IN_MODIFY | IN_CLOSE_WRITE) < 0) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 int agent_turn_begin(const char *rundir, const char *node)
@@ -101,7 +79,6 @@ int agent_turn_begin(const char *rundir, const char *node)
 	t.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (t.file < 0)
 		return errno;
-	t.events = agent_turn_watch(path);
 	agent_turn_sign();
 	return 0;
 }
@@ -110,45 +87,34 @@ void agent_turn_end(void)
 {
 	if (t.file >= 0)
 		close(t.file);
-	if (t.events >= 0)
-		close(t.events);
-	t.file = t.events = -1;
+	t.file = -1;
 }
 
 bool agent_turn_wait(int wake)
 {
 	for (;;) {
-		struct pollfd p[3] = {
+		struct pollfd p[2] = {
 			{ .fd = wake, .events = POLLIN },
-			{ .fd = t.events, .events = POLLIN },
 			{ .fd = agent_turn_other(), .events = POLLIN },
 		};
-		bool mine = p[2].fd < 0 && agent_turn_lock(F_WRLCK);
+		bool mine = p[1].fd < 0 && agent_turn_lock(F_WRLCK);
 
-		poll(p, 3, mine ? 0 : t.events < 0 ? LOOK : -1);
-		if (p[2].fd >= 0)
-			close(p[2].fd);
+		poll(p, 2, mine ? 0 : LOOK);
+		if (p[1].fd >= 0)
+			close(p[1].fd);
 		if (p[0].revents)
 			return false;
 		if (mine) {
 			agent_turn_sign(); /* the one that asked has ended */
 			return true;
 		}
-		agent_turn_drain();
 	}
-}
-
-int agent_turn_fd(void)
-{
-	return t.events;
 }
 
 bool agent_turn_keep(void)
 {
-	int other;
+	int other = agent_turn_other();
 
-	agent_turn_drain();
-	other = agent_turn_other();
 	if (other >= 0)
 		close(other);
 	return other < 0;
@@ -157,7 +123,4 @@ bool agent_turn_keep(void)
 void agent_turn_give(void)
 {
 	agent_turn_lock(F_UNLCK);
-	/* an event for the one that waits */
-	if (pwrite(t.file, "\n", 1, PID_TEXT) != 1)
-		return;
 }

@@ -18,10 +18,8 @@ void agent_turn_end(void);
 /* Wait for the turn.  wake: a descriptor that becomes readable when this is no
  * longer wanted.  False: it is so. */
 bool agent_turn_wait(int wake);
-/* While this process has the turn: readable when it may have lost it.  -1: look
- * by agent_turn_keep() now and then. */
-int agent_turn_fd(void);
-/* False: another slurmd asks. */
+/* While this process has the turn, call it now and then.  False: another slurmd
+ * asks. */
 bool agent_turn_keep(void);
 /* Give it away. */
 void agent_turn_give(void);

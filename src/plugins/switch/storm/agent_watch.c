@@ -102,16 +102,14 @@ static bool agent_watch_read(void)
 /* Wait at most ms for a descriptor.  True: this slurmd must no longer watch. */
 static bool agent_watch_wait(int ms, bool *agent_gone)
 {
-	struct pollfd p[6] = {
+	struct pollfd p[4] = {
 		{ .fd = w.wake, .events = POLLIN },
 		{ .fd = w.log_read, .events = POLLIN },
 		{ .fd = w.pidfd, .events = POLLIN },
 		{ .fd = w.sock, .events = POLLIN },
-		{ .fd = gang_guard_fd(), .events = POLLIN },
-		{ .fd = agent_turn_fd(), .events = POLLIN },
 	};
 
-	if (poll(p, 6, ms) < 0 && errno != EINTR) {
+	if (poll(p, 4, ms) < 0 && errno != EINTR) {
 		error("storm: poll: %m");
 		return true;
 	}
@@ -120,8 +118,7 @@ static bool agent_watch_wait(int ms, bool *agent_gone)
 	if (agent_gone)
 		*agent_gone = p[2].revents ||
 			      (p[3].revents && !agent_watch_read());
-	return p[0].revents ||
-	       ((p[5].revents || p[5].fd < 0) && !agent_turn_keep());
+	return p[0].revents || !agent_turn_keep();
 }
 
 /* ------------------------------------------------------------ start and end --- */

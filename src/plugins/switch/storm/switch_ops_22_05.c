@@ -193,6 +193,8 @@ static void switch_ops_hold(const stepd_step_rec_t *job, bool hold)
 	if (err && err != ENOENT) /* no gang scheduling here */
 		error("storm: cannot update the gang scheduling record of %ps: %s",
 		      &job->step_id, strerror(err));
+	if (!err)
+		gang_step_tell(NULL, conf->node_name);
 }
 
 int switch_p_job_step_pre_suspend(stepd_step_rec_t *job)

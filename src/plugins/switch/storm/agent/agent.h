@@ -69,6 +69,7 @@ struct agent_slurmd {
 	bool own_address; /* it listens on the node's address alone */
 	_Atomic unsigned int lifelines;
 	_Atomic pid_t pid;     /* of the latest slurmd */
+	_Atomic bool look;     /* tell it to look at the page of gang/ */
 	uint64_t orphan_until; /* end then, without a lifeline; or 0 */
 };
 

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include "gang_guard.h"
 #include "gang_page.h"
@@ -29,10 +27,10 @@ static struct {
 	const char *rundir, *node;
 	void (*say)(bool bad, const char *text);
 	struct gang_page *page; /* the agent's; NULL: none known */
+	uint64_t number;	/* of that page */
 	uint64_t freed_at;	/* its sign of life when it was found late */
-	int notify;
 	bool hurries;
-} g = { .notify = -1 };
+} g;
 
 void gang_guard_begin(const char *rundir, const char *node,
 		      void (*say)(bool bad, const char *text))
@@ -81,13 +79,14 @@ static void gang_guard_hurry(bool yes)
 /* False: this node does no gang scheduling. */
 static bool gang_guard_find_page(void)
 {
-	/* First: changes after the page is read must be noticed. */
-	if (g.notify < 0)
-		g.notify = gang_page_notify(g.rundir, g.node);
-	if (gang_page_notified(g.notify) & (IN_MOVED_TO | IN_Q_OVERFLOW)) {
+	uint64_t number = gang_page_number(g.rundir, g.node);
+
+	/* an earlier agent's, or one that was left */
+	if (number != g.number) {
 		gang_page_close(g.page);
 		g.page = NULL;
 	}
+	g.number = number;
 	if (!g.page)
 		g.page = gang_page_open(g.rundir, g.node);
 	return g.page;
@@ -143,17 +142,9 @@ void gang_guard_dead(void)
 		gang_step_thaw_all(dir, true, gang_guard_warn);
 }
 
-int gang_guard_fd(void)
-{
-	return g.notify;
-}
-
 void gang_guard_end(void)
 {
 	gang_page_close(g.page);
 	g.page = NULL;
-	if (g.notify >= 0)
-		close(g.notify);
-	g.notify = -1;
 	gang_guard_hurry(false);
 }

@@ -17,18 +17,15 @@ void gang_guard_begin(const char *rundir, const char *node,
 
 /*
  * If the agent is gone, or late while steps are stopped, continue all of them.
- * Returns the time until the next call, in ms.  While jobs share the node the
- * calling thread has a real-time priority, if the system allows it.
+ * Returns the time until the next call, in ms; earlier if jobs begin to share the
+ * node, which the agent tells (LOCAL_LOOK).  While they do the calling thread has a
+ * real-time priority, if the system allows it.
  */
 int gang_guard_look(bool agent_gone);
 
 /* The agent is dead and there is no other: continue its steps, and clear their
  * marks. */
 void gang_guard_dead(void);
-
-/* A descriptor that is readable when gang_guard_look() is to be called earlier,
- * because jobs begin to share the node.  -1: there is none. */
-int gang_guard_fd(void);
 
 /* Forget the agent.  The next gang_guard_look() finds the next one. */
 void gang_guard_end(void);

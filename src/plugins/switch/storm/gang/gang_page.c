@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,7 +102,7 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	p->started = gang_step_started(p->agent);
 	p->version = PAGE_VERSION;
 	p->magic = PAGE_MAGIC;
-	/* Readers of the old page keep their mapping. */
+	/* Readers of an earlier agent's page keep their mapping. */
 	if (rename(new, path)) {
 		gang_page_close(p);
 		return NULL;
@@ -111,16 +110,18 @@ struct gang_page *gang_page_create(const char *rundir, const char *node,
 	return p;
 }
 
-void gang_page_share(struct gang_page *p, const char *rundir, const char *node,
+bool gang_page_share(struct gang_page *p, const char *rundir, const char *node,
 		     bool sharing)
 {
 	char path[PATH_MAX];
 
 	if (p->sharing == sharing)
-		return;
+		return false;
 	p->sharing = sharing;
+	/* Guards of steps that began under an older version watch the file. */
 	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
 		utimensat(AT_FDCWD, path, NULL, 0);
+	return true;
 }
 
 struct gang_page *gang_page_open(const char *rundir, const char *node)
@@ -142,46 +143,24 @@ void gang_page_close(struct gang_page *p)
 		munmap(p, sizeof(*p));
 }
 
+/* The directory is a tmpfs, where the numbers of files rise. */
+uint64_t gang_page_number(const char *rundir, const char *node)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (gang_file_path(rundir, node, GANG_PAGE_NAME, path) ||
+	    stat(path, &st))
+		return 0;
+	return st.st_ino;
+}
+
 void gang_page_remove(const char *rundir, const char *node)
 {
 	char path[PATH_MAX];
 
 	if (!gang_file_path(rundir, node, GANG_PAGE_NAME, path))
 		unlink(path);
-}
-
-int gang_page_notify(const char *rundir, const char *node)
-{
-	char path[PATH_MAX];
-	int err = gang_file_path(rundir, node, "", path);
-	int fd = err ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-
-	if (fd >= 0 &&
-	    inotify_add_watch(fd, path, IN_MOVED_TO | IN_ATTRIB | IN_DELETE) >=
-		    0)
-		return fd;
-	err = err ? err : errno;
-	if (fd >= 0)
-		close(fd);
-	errno = err;
-	return -1;
-}
-
-uint32_t gang_page_notified(int fd)
-{
-	char buf[4096] __attribute__((aligned(_Alignof(struct inotify_event))));
-	const struct inotify_event *e;
-	uint32_t all = 0;
-	ssize_t n;
-
-	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
-		for (char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
-			e = (const void *) p;
-			if (e->mask & IN_Q_OVERFLOW ||
-			    (e->len && !strcmp(e->name, GANG_PAGE_NAME)))
-				all |= e->mask;
-		}
-	return all;
 }
 
 bool gang_page_late(const struct gang_page *p, uint64_t now)

@@ -9,7 +9,8 @@
  *	STORM_RUNDIR/NODE/trace  a ring of the agent's actions (doc/gang-trace.md)
  *
  * The first exists as long as the node may take part in gang scheduling: new
- * steps look for it.  No Slurm header.
+ * steps look for it.  An agent makes it once in its life, so who has mapped it
+ * need look for another one only when that process has ended.  No Slurm header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -39,28 +40,21 @@ struct gang_page {
 	_Atomic uint32_t freed;	  /* times that a guard continued steps */
 };
 
-/* Create the calling agent's page.  It appears complete, by rename(2), which
- * readers of the directory notice.  NULL and errno. */
+/* Create the calling agent's page.  It appears complete, by rename(2).  NULL and
+ * errno. */
 struct gang_page *gang_page_create(const char *rundir, const char *node,
 				   const struct freezer_host *host, bool debug);
-/* Set whether jobs share the node.  A change notifies those that watch the
- * directory (IN_ATTRIB). */
-void gang_page_share(struct gang_page *p, const char *rundir, const char *node,
+/* Set whether jobs share the node.  True: that is a change. */
+bool gang_page_share(struct gang_page *p, const char *rundir, const char *node,
 		     bool sharing);
 /* Map the agent's page, to read it and to count in `freed`.  NULL and errno
  * (ENOENT: this node does no gang scheduling). */
 struct gang_page *gang_page_open(const char *rundir, const char *node);
 void gang_page_close(struct gang_page *p); /* NULL is allowed */
 void gang_page_remove(const char *rundir, const char *node);
+/* A number that no other page of this node has had; 0: there is no page. */
+uint64_t gang_page_number(const char *rundir, const char *node);
 #define GANG_PAGE_NAME "gang"
-
-/* A non-blocking inotify(7) descriptor that notifies of changes of the page,
- * which the caller closes; -1 and errno. */
-int gang_page_notify(const char *rundir, const char *node);
-/* All changes since the last call: IN_MOVED_TO (there may be a new page),
- * IN_ATTRIB (sharing has changed), IN_DELETE, IN_Q_OVERFLOW (any of them); 0:
- * none.  fd -1 is allowed. */
-uint32_t gang_page_notified(int fd);
 
 /* Is its writer late while steps are stopped?  now: CLOCK_MONOTONIC ns. */
 bool gang_page_late(const struct gang_page *p, uint64_t now);

@@ -67,6 +67,10 @@ unsigned int gang_step_each(const char *dir,
 				      const struct gang_step *s),
 			    void *arg);
 
+/* Tell the agent that records have changed.  One that does not hear it sees so
+ * within a second. */
+void gang_step_tell(const char *rundir, const char *node);
+
 /* Hide a record, or show it again; 0 or an errno, ENOENT: there is none. */
 int gang_step_hold(const char *dir, const char *name, bool hold);
 bool gang_step_held(const char *dir, const char *name);

@@ -271,7 +271,8 @@ int local_listen(const char *rundir, const char *node)
 	return sock;
 }
 
-int local_connect(const char *rundir, const char *node, pid_t *pid)
+static int local_connect_by(int flags, const char *rundir, const char *node,
+			    pid_t *pid)
 {
 	const struct timeval limit = { .tv_sec = 5 };
 	struct sockaddr_un sa;
@@ -281,7 +282,7 @@ int local_connect(const char *rundir, const char *node, pid_t *pid)
 
 	if (local_address(rundir, node, &sa))
 		return -1;
-	sock = local_socket(0);
+	sock = local_socket(flags);
 	if (sock < 0)
 		return -1;
 	/* slurmstepd must not hang if the agent does */
@@ -302,6 +303,23 @@ fail:
 	close(sock);
 	errno = err;
 	return -1;
+}
+
+int local_connect(const char *rundir, const char *node, pid_t *pid)
+{
+	return local_connect_by(0, rundir, node, pid);
+}
+
+int local_tell(const char *rundir, const char *node, struct local_frame *f,
+	       int fd)
+{
+	int sock = local_connect_by(SOCK_NONBLOCK, rundir, node, NULL), err;
+
+	if (sock < 0)
+		return errno;
+	err = local_send(sock, f, fd) ? errno : 0;
+	close(sock);
+	return err;
 }
 
 int local_peer(int sock, uid_t *uid, pid_t *pid)

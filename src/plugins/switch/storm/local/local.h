@@ -64,6 +64,11 @@ enum local_type {
 	/* slurmstepd: {u32 job, u32 step, u32 het component, u32 uid}, fd: the
 	 * agent's end of its tasks' door (step_door.h); no answer */
 	LOCAL_DOOR = 17,
+	/* slurmstepd: {}: the records of steps have changed (gang_step.h); no
+	 * answer */
+	LOCAL_STEPS = 18,
+	/* to slurmd's plugin: {}: look at the page now (gang_page.h) */
+	LOCAL_LOOK = 19,
 };
 
 struct local_frame {
@@ -114,6 +119,11 @@ int local_listen(const char *rundir, const char *node);
  * sends and receives return EAGAIN after 5 s, or -1 and errno.  *pid (may be
  * NULL) is the server's process. */
 int local_connect(const char *rundir, const char *node, pid_t *pid);
+
+/* Send the agent a frame that has no answer, with fd unless that is -1.  Waits for
+ * nothing.  0 or an errno; EAGAIN: the agent does not take connections now. */
+int local_tell(const char *rundir, const char *node, struct local_frame *f,
+	       int fd);
 
 /* The uid and process of the other end: 0, or -1 with errno. */
 int local_peer(int sock, uid_t *uid, pid_t *pid);

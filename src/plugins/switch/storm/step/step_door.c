@@ -34,21 +34,16 @@ static int step_door_give(const char *rundir, const char *node,
 			  const struct step_door_owner *o, int end)
 {
 	struct local_frame *f = malloc(sizeof(*f));
-	int sock = f ? local_connect(rundir, node, NULL) : -1, err = 0;
+	int err;
 
-	if (sock < 0) {
-		err = errno;
-		free(f);
-		return err;
-	}
+	if (!f)
+		return errno;
 	local_begin(f, LOCAL_DOOR);
 	local_put32(f, o->job);
 	local_put32(f, o->step);
 	local_put32(f, o->het);
 	local_put32(f, o->uid);
-	if (local_send(sock, f, end))
-		err = errno;
-	close(sock);
+	err = local_tell(rundir, node, f, end);
 	free(f);
 	return err;
 }

@@ -135,6 +135,8 @@ static void step_gang_write(void)
 
 	if (err)
 		step_gang_off("its record could not be written", err);
+	else
+		gang_step_tell(NULL, g.node);
 }
 
 /* The last task writes the record: slurmstepd cannot know when all tasks are in

@@ -26,7 +26,7 @@
  * all. Looks are rare, because each delays a program that waits for all of its
  * nodes. */
 #define LATE (800 * STORM_MS)
-#define LOOK_AGAIN 1000 /* ms; without inotify */
+#define LOOK_AGAIN 1000 /* ms */
 #define TRY_AGAIN 20	/* ms; slurmstepd is the user for now */
 #define PRIORITY 10	/* of SCHED_FIFO, as slurmd's guard */
 
@@ -37,13 +37,15 @@ static struct {
 	struct gang_step step;
 	struct freezer *f;
 	void (*say)(const char *);
-	int wake, notify;
+	int wake;
 	struct gang_page *page; /* the agent's; NULL: none known */
 	int agent;		/* its pidfd; -1 */
+	pid_t gone;		/* the last one whose end was seen, ... */
+	uint64_t gone_started;	/* ... and when that began */
 	uint64_t freed_at;	/* its sign of life when it was late */
 	uint32_t freed;		/* of the page, as last seen */
 	bool retry;
-} g = { .wake = -1, .notify = -1, .agent = -1 };
+} g = { .wake = -1, .agent = -1 };
 
 /* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?
  * If in doubt, true. */
@@ -82,6 +84,10 @@ static void step_guard_let_go_on(const char *why, bool tell)
 
 static void step_guard_forget_agent(void)
 {
+	if (g.page) {
+		g.gone = g.page->agent;
+		g.gone_started = g.page->started;
+	}
 	gang_page_close(g.page);
 	g.page = NULL;
 	if (g.agent >= 0)
@@ -108,21 +114,19 @@ static void step_guard_find_agent(void)
 	struct gang_page *p = gang_page_open(g.rundir, g.node);
 
 	g.retry = !p && errno == EACCES;
-	if (g.retry)
-		return;
-	if (p && g.page && p->agent == g.page->agent &&
-	    p->started == g.page->started) {
-		gang_page_close(p); /* g.page has its `sharing` */
-		return;
-	}
-	if (g.page && !p)
-		step_guard_let_go_on("has ended gang scheduling", false);
-	step_guard_forget_agent();
 	if (!p)
 		return;
+	if (p->agent == g.gone && p->started == g.gone_started) {
+		gang_page_close(p);
+		return;
+	}
+	g.agent = step_guard_watch(p);
+	if (g.agent < 0 && errno != ESRCH) {
+		gang_page_close(p); /* no descriptor is free: again, later */
+		return;
+	}
 	g.page = p;
 	g.freed = p->freed;
-	g.agent = step_guard_watch(p);
 	if (g.agent < 0) {
 		step_guard_let_go_on("is gone", true);
 		step_guard_forget_agent();
@@ -147,7 +151,7 @@ static void step_guard_look_at_agent(void)
 	g.freed = g.page->freed;
 }
 
-/* How long to wait, in ms; -1: no limit. */
+/* How long to wait, in ms. */
 static int step_guard_wait_time(void)
 {
 	uint64_t now = storm_now(), at;
@@ -155,7 +159,7 @@ static int step_guard_wait_time(void)
 	if (g.retry)
 		return TRY_AGAIN;
 	if (!g.page || !g.page->sharing)
-		return g.notify < 0 ? LOOK_AGAIN : -1;
+		return LOOK_AGAIN;
 	at = step_guard_late_at();
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
 }
@@ -175,13 +179,12 @@ static void *step_guard_thread(void *arg)
 	step_guard_hurry();
 	step_guard_find_agent();
 	for (;;) {
-		struct pollfd p[3] = {
+		struct pollfd p[2] = {
 			{ .fd = g.wake, .events = POLLIN },
 			{ .fd = g.agent, .events = POLLIN },
-			{ .fd = g.notify, .events = POLLIN },
 		};
 
-		if (poll(p, 3, step_guard_wait_time()) < 0 && errno != EINTR)
+		if (poll(p, 2, step_guard_wait_time()) < 0 && errno != EINTR)
 			return NULL;
 		if (p[0].revents)
 			return NULL;
@@ -189,12 +192,8 @@ static void *step_guard_thread(void *arg)
 			step_guard_let_go_on("is gone", true);
 			step_guard_forget_agent();
 		}
-		if (p[2].revents) {
-			if (gang_page_notified(g.notify))
-				step_guard_find_agent();
-		} else if (g.retry || (!g.page && g.notify < 0)) {
+		if (!g.page)
 			step_guard_find_agent();
-		}
 		if (g.page)
 			step_guard_look_at_agent();
 	}
@@ -203,13 +202,12 @@ static void *step_guard_thread(void *arg)
 static void step_guard_release(void)
 {
 	step_guard_forget_agent();
+	g.gone = 0;
 	freezer_drop(g.f);
 	g.f = NULL;
-	if (g.notify >= 0)
-		close(g.notify);
 	if (g.wake >= 0)
 		close(g.wake);
-	g.notify = g.wake = -1;
+	g.wake = -1;
 	g.running = false;
 }
 
@@ -230,8 +228,6 @@ int step_guard_start(const char *rundir, const char *node,
 		step_guard_release();
 		return err;
 	}
-	/* inotify is scarce; without it the thread polls. */
-	g.notify = gang_page_notify(g.rundir, g.node);
 	err = storm_thread_start(&g.thread, step_guard_thread, NULL);
 	g.running = !err;
 	if (err)

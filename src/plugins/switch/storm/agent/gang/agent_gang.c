@@ -102,15 +102,13 @@ static int agent_gang_begin(struct agent *a)
 	agent_gang_groups_clear(g->host.idle);
 	g->page = gang_page_create(NULL, a->node, &g->host, a->conf.gang_debug);
 	g->trace = gang_trace_create(NULL, a->node);
-	if (!g->page || !g->trace || agent_gang_steps_watch(g)) {
+	if (!g->page || !g->trace) {
 		err = errno;
 		goto fail_open;
 	}
 	err = agent_strobe_start(g);
-	if (err) {
-		agent_io_close(&a->ios, g->notify);
+	if (err)
 		goto fail_open;
-	}
 	a->gang = g;
 	agent_gang_lock(g);
 	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
@@ -240,6 +238,7 @@ uint64_t agent_gang_tick(struct agent *a, uint64_t now)
 	left = storm_min(agent_gang_left_try(g, now),
 			 agent_gang_naps_look(g, now));
 	left = storm_min(left, agent_gang_held_look(g, now));
+	left = storm_min(left, agent_gang_steps_relist(g, now));
 	/* a step that stops then wakes this loop */
 	g->look_at = STORM_NEVER;
 	if (!g->page->stopped && !g->traced)

@@ -33,6 +33,9 @@ void agent_gang_event(struct agent_session *s, uint32_t event, const void *buf,
 /* Returns when to call again, or STORM_NEVER. */
 uint64_t agent_gang_tick(struct agent *a, uint64_t now);
 
+/* The records of steps have changed. */
+void agent_gang_steps(struct agent *a);
+
 /* agent_gang_doors.c */
 /* The tasks of a step will wait at this door (step_door.h), which is the
  * callee's now; root: their slurmstepd. */

@@ -49,7 +49,7 @@ static void agent_gang_realtime(struct agent_gang *g, bool on)
 {
 	int err;
 
-	gang_page_share(g->page, NULL, g->a->node, on);
+	agent_gang_share(g, on);
 	if (on == g->realtime)
 		return;
 	g->realtime = on;

@@ -33,6 +33,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/agent/agent.h"
@@ -124,9 +125,12 @@ struct agent_gang {
 	char dir[PATH_MAX];	       /* of the records */
 	struct agent_session *session; /* the cluster domain, or NULL */
 	/* agent_gang_steps.c */
-	struct agent_io *notify; /* inotify of `dir` */
 	struct gang_local *steps;
-	bool traced;		  /* a debugger traces a step */
+	uint64_t list_at;	/* when to look whether records have changed */
+	struct timespec listed; /* their directory's change, when listed last */
+	bool list_again;	/* that may not have been all */
+	bool told_unwatched;	/* logged that a step cannot be watched */
+	bool traced;		/* a debugger traces a step */
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
 	/* agent_gang_doors.c */
 	struct gang_door *doors; /* the main loop's */
@@ -253,6 +257,8 @@ const struct gang_known *agent_gang_map_meant(const struct agent_gang *g,
 					      const struct gang_strobe *s);
 /* False: no slurmd is connected, or it is stopped and cannot guard the steps. */
 bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now);
+/* Tell the guards whether jobs share this node. */
+void agent_gang_share(struct agent_gang *g, bool sharing);
 /* Begin a slot of that map, or go on with it, by the strobe of this number. */
 void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
 			   uint32_t slot, uint64_t number);
@@ -312,14 +318,15 @@ void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l);
 void agent_gang_waits_free(struct gang_waits *w); /* NULL is allowed */
 
 /* agent_gang_steps.c: the main loop's, without the lock */
-/* Watch the directory of records; 0, or -1 and errno. */
-int agent_gang_steps_watch(struct agent_gang *g);
 /* Read the records: add new steps, forget those without one. */
 void agent_gang_steps_list(struct agent_gang *g);
+/* Read them if it is time and something has changed of which nobody has told.
+ * Returns when to look again. */
+uint64_t agent_gang_steps_relist(struct agent_gang *g, uint64_t now);
 /* Look for pending signals, debuggers and srun in stopped steps.  Returns when
  * to look again. */
 uint64_t agent_gang_steps_look(struct agent_gang *g, uint64_t now);
-/* Continue and forget all steps, and end the watch. */
+/* Continue and forget all steps. */
 void agent_gang_steps_end(struct agent_gang *g);
 /* Remove groups below base whose slurmstepd has ended; base may be "". */
 void agent_gang_groups_clear(const char *base);

@@ -16,8 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "slurm/slurm.h"
@@ -25,11 +26,17 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "agent_gang.h"
 #include "agent_gang_private.h"
 #include "src/plugins/switch/storm/gang/senders.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 
+/* slurmstepd tells of its record (LOCAL_STEPS), if the agent takes connections
+ * then.  So look for changes, too.  Two within one tick of the kernel's clock have
+ * one stamp. */
+#define RELIST STORM_SEC
+#define STAMP_TICK (100 * STORM_MS)
 #define LOOK_EVERY AGENT_GANG_LOOK
 #define LOOK_PART 16		   /* a look may take this part of the time */
 #define LOOK_ANSWER (2 * STORM_MS) /* until senders.h has one */
@@ -105,6 +112,27 @@ static struct gang_local *agent_gang_step_find(struct agent_gang *g,
 	return l;
 }
 
+/* It cannot be watched.  If it lives it is tried again. */
+static void agent_gang_step_refused(struct agent_gang *g, struct gang_local *l,
+				    int err)
+{
+	if (!gang_step_alive(&l->step)) {
+		gang_step_remove(g->dir, l->name);
+		agent_gang_left_add(g, l->step.group);
+		agent_gang_left_add(g, l->step.idle);
+	} else {
+		if (!g->told_unwatched)
+			error("gang: cannot watch step %s, which takes no turns until that is possible: %s",
+			      l->name, strerror(err));
+		g->told_unwatched = g->list_again = true;
+	}
+	freezer_close(l->f);
+	gang_mark_close(l->mark);
+	if (l->io.fd >= 0)
+		close(l->io.fd);
+	xfree(l);
+}
+
 static void agent_gang_step_add(struct agent_gang *g, const char *name,
 				const struct gang_step *s)
 {
@@ -122,18 +150,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	/* check after pidfd_open(): another process may have got the pid */
 	if (l->io.fd < 0 || !gang_step_alive(s) ||
 	    agent_io_add(&g->a->ios, &l->io, EPOLLIN)) {
-		if (gang_step_alive(s))
-			error("gang: cannot watch step %s, which takes no turns: %m",
-			      name);
-		else
-			gang_step_remove(g->dir, name);
-		freezer_close(l->f);
-		gang_mark_close(l->mark);
-		if (l->io.fd >= 0)
-			close(l->io.fd);
-		agent_gang_left_add(g, s->group);
-		agent_gang_left_add(g, s->idle);
-		xfree(l);
+		agent_gang_step_refused(g, l, errno);
 		return;
 	}
 	l->has_srun = s->script && freezer_has(l->f, "srun");
@@ -167,10 +184,31 @@ static void agent_gang_step_unlisted(struct agent_gang *g, struct gang_local *l)
 		agent_gang_step_end(g, l);
 }
 
+static struct timespec agent_gang_dir_stamp(const struct agent_gang *g)
+{
+	struct stat st = { 0 };
+
+	stat(g->dir, &st);
+	return st.st_mtim;
+}
+
+/* Is the stamp so new that the next change may have the same? */
+static bool agent_gang_stamp_is_fresh(const struct timespec *stamp)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (now.tv_sec - stamp->tv_sec) * (int64_t) STORM_SEC +
+		       now.tv_nsec - stamp->tv_nsec <
+	       (int64_t) STAMP_TICK;
+}
+
 void agent_gang_steps_list(struct agent_gang *g)
 {
 	struct gang_local *l, *next;
 
+	g->listed = agent_gang_dir_stamp(g);
+	g->list_again = agent_gang_stamp_is_fresh(&g->listed);
 	for (l = g->steps; l; l = l->next)
 		l->listed = false;
 	gang_step_each(g->dir, agent_gang_step_listed, g);
@@ -182,44 +220,30 @@ void agent_gang_steps_list(struct agent_gang *g)
 	agent_gang_apply_now(g);
 }
 
-static void agent_gang_steps_changed(struct agent *a, struct agent_io *io,
-				     uint32_t events)
+void agent_gang_steps(struct agent *a)
 {
-	char buf[4096];
-
-	(void) events;
-	while (read(io->fd, buf, sizeof(buf)) > 0)
-		;
-	agent_gang_steps_list(a->gang);
+	if (a->gang)
+		agent_gang_steps_list(a->gang);
 }
 
-int agent_gang_steps_watch(struct agent_gang *g)
+uint64_t agent_gang_steps_relist(struct agent_gang *g, uint64_t now)
 {
-	struct agent_io *io = xmalloc(sizeof(*io)); /* it outlives g */
-	int err;
+	struct timespec stamp;
 
-	io->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	io->ready = agent_gang_steps_changed;
-	io->release = agent_gang_io_release;
-	if (io->fd >= 0 &&
-	    inotify_add_watch(io->fd, g->dir, IN_MOVED_TO | IN_DELETE) >= 0 &&
-	    !agent_io_add(&g->a->ios, io, EPOLLIN)) {
-		g->notify = io;
-		return 0;
-	}
-	err = errno;
-	if (io->fd >= 0)
-		close(io->fd);
-	xfree(io);
-	errno = err;
-	return -1;
+	if (now < g->list_at)
+		return g->list_at;
+	g->list_at = now + RELIST;
+	stamp = agent_gang_dir_stamp(g);
+	if (g->list_again || stamp.tv_sec != g->listed.tv_sec ||
+	    stamp.tv_nsec != g->listed.tv_nsec)
+		agent_gang_steps_list(g);
+	return g->list_at;
 }
 
 void agent_gang_steps_end(struct agent_gang *g)
 {
 	while (g->steps)
 		agent_gang_step_forget(g, g->steps);
-	agent_io_close(&g->a->ios, g->notify);
 }
 
 void agent_gang_groups_clear(const char *base)

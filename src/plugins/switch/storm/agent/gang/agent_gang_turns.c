@@ -337,6 +337,15 @@ bool agent_gang_slurmd_is_there(struct agent_gang *g, uint64_t now)
 	return g->a->slurmd.lifelines && !g->slurmd_stands;
 }
 
+/* slurmd looks at the page when it is told, so that it guards what stops next. */
+void agent_gang_share(struct agent_gang *g, bool sharing)
+{
+	if (!gang_page_share(g->page, NULL, g->a->node, sharing))
+		return;
+	g->a->slurmd.look = true;
+	agent_gang_news(g);
+}
+
 void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
 			   uint32_t slot, uint64_t number)
 {
@@ -348,7 +357,7 @@ void agent_gang_begin_slot(struct agent_gang *g, const struct gang_known *k,
 		agent_gang_slot_begins(g);
 	}
 	/* before a step stops the guards must watch */
-	gang_page_share(g->page, NULL, g->a->node, g->shared);
+	agent_gang_share(g, g->shared);
 	agent_gang_apply(g);
 	g->acted = number;
 }

@@ -156,6 +156,14 @@ refuse:
 }
 
 /* A connection brings one, and ends. */
+static void agent_local_steps(struct agent *a, struct agent_conn *c)
+{
+	if (local_end(&frame))
+		agent_gang_steps(a);
+	agent_local_close(a, c);
+}
+
+/* As above. */
 static void agent_local_door(struct agent *a, struct agent_conn *c)
 {
 	struct agent_step step;
@@ -267,6 +275,9 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 			break;
 		case LOCAL_DOOR:
 			agent_local_door(a, c);
+			break;
+		case LOCAL_STEPS:
+			agent_local_steps(a, c);
 			break;
 		default:
 			agent_local_close(a, c);
@@ -382,6 +393,26 @@ void agent_local_session_close(struct agent_session *s)
 		if (local_send(c->io.fd, &frame, -1))
 			agent_local_close(s->a, c);
 	}
+}
+
+uint64_t agent_local_tick(struct agent *a, uint64_t now)
+{
+	struct agent_conn *c, *next;
+
+	(void) now;
+	if (!a->slurmd.look)
+		return STORM_NEVER;
+	a->slurmd.look = false;
+	for (c = a->local.conns; c; c = next) {
+		next = c->next;
+		if (!c->lifeline)
+			continue;
+		local_begin(&frame, LOCAL_LOOK);
+		/* one that does not read looks by itself in a while */
+		if (local_send(c->io.fd, &frame, -1) && errno != EAGAIN)
+			agent_local_close(a, c);
+	}
+	return STORM_NEVER;
 }
 
 int agent_local_start(struct agent *a)

@@ -22,6 +22,7 @@
 #include "src/plugins/switch/storm/agent/agent_launch.h"
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
 #include "agent_flood.h"
+#include "agent_local.h"
 #include "agent_loop.h"
 #include "agent_neighbours.h"
 #include "src/storm_common/gang_map.h"
@@ -95,7 +96,7 @@ static uint64_t agent_loop_tick(struct agent *a, uint64_t now)
 		agent_launch_tick,     agent_libdir_tick,
 		agent_file_tick,       agent_gang_tick,
 		agent_flood_tick,      agent_loop_orphan_tick,
-		agent_neighbours_tick,
+		agent_neighbours_tick, agent_local_tick,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
