@@ -518,7 +518,7 @@ static const struct conf_key keys[] = {
 	      "a list of hosts as in slurm.conf, addresses, or networks as in 10.0.0.0/8, separated by commas, at most 1023 characters"),
 	CHOICE("Fallback", fallback, [FALLBACK_WARN] = "warn",
 	       [FALLBACK_NEVER] = "never"),
-	NUMBER("LaunchNodes", launch_nodes, 2, 65536),
+	NUMBER("LaunchNodes", launch_nodes, 1, 65536),
 	OTHER("AgentCPUs", agent_cpus, conf_parse_cpus,
 	      "CPU numbers from 0 to 1023, as in 0,2-3"),
 	TIME("AgentLinger", agent_linger, 0, 3600 * STORM_SEC),

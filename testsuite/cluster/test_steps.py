@@ -254,16 +254,16 @@ def test_verbose_prints_phases(cluster):
 @pytest.mark.storm_only
 def test_verbose_names_the_launcher(cluster):
     """-v: one line tells that STORM launches, and how. Slurm's own messages
-    name the plugin that they are of."""
+    are the same as ever."""
     run = cluster.by_storm(cluster.srun("-v -N4 -n4 {do}"))
     (line,) = re.findall("storm: launches .*", run.err)
     assert re.fullmatch(r"storm: launches StepId=[\d.]+ on 4 nodes, "
                         "(by multicast|along the chain)", line), str(run)
     run = cluster.by_storm(cluster.srun("-vvv -N4 -n4 {do}"))
-    assert "launch/slurm:" not in run.err, str(run)
+    assert "launch/storm" not in run.err, str(run)
     # later releases have no launch plugins
     assert chosen() != MACHINES or \
-        "launch/storm: launch_p_step_launch: " in run.err, str(run)
+        "launch/slurm: launch_p_step_launch: " in run.err, str(run)
 
 
 @pytest.mark.storm_only
@@ -322,34 +322,60 @@ def test_het_kill_on_bad_exit(cluster):
     assert runs[0].code == runs[1].code, f"{runs[0]}\n{runs[1]}"
 
 
+#: To see what is loaded. For a timeline STORM's launch is loaded in any case.
+LOADS = {"LD_DEBUG": "files", "STORM_TIMELINE": ""}
+
+
 @pytest.mark.every_release
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_slurm_launches_on_one_node(cluster, nodes):
     """There is nobody to multicast to: srun does not even load STORM's launch.
     Nothing is wrong, so nothing is said."""
     run = cluster.run(cluster.srun_argv(f"-N{nodes} -n{nodes} true", "storm"),
-                      env={"LD_DEBUG": "files"})
+                      env=LOADS)
     assert run.code == 0, run
     assert ("/launch_module.so" in run.err) == (nodes > 1), run
-    assert bool(run.timeline) == (nodes > 1), run
     assert "storm:" not in run.err, run
 
 
 @pytest.mark.every_release
 def test_slurm_launches_on_few_nodes(cluster):
-    """LaunchNodes: with fewer nodes and without a file. It says so if asked."""
+    """LaunchNodes: with fewer nodes and without a file. It says so if asked, and
+    its timeline is written if that is wanted."""
     cluster.set_key("LaunchNodes", "3")
     try:
         for nodes, more, storms in ((2, "", False), (3, "", True),
                                     (2, "--bcast={dir}/p", True)):
-            run = cluster.run(
-                cluster.srun_argv(f"-v -N{nodes} -n{nodes} {more} {{big}} say on",
-                                  "storm"), env={"LD_DEBUG": "files"})
+            argv = cluster.srun_argv(
+                f"-v -N{nodes} -n{nodes} {more} {{big}} say on", "storm")
+            run = cluster.run(argv)
             assert (run.code, run.out) == (0, "on\n" * nodes), run
+            step, = run.steps
+            assert step["launch"] == ("storm" if storms else "slurm"), run
+            assert step["fallback"] is None and step["nodes"] == nodes, run
+            assert step["phases"]["run"] and step["phases"]["exit"], run
+            assert ("storm: 2 nodes, no file: Slurm launches (LaunchNodes=3)"
+                    in run.err) != storms, run
+            assert ("Slurm launches" in run.err) != storms, run
+            assert "launch/storm" not in run.err, run
+            # without it nothing is loaded
+            run = cluster.run(argv, env=LOADS)
             assert ("/launch_module.so" in run.err) == storms, run
-            assert ("LaunchNodes" in run.err) != storms, run
     finally:
         cluster.set_key("LaunchNodes", "2")
+
+
+@pytest.mark.every_release
+@pytest.mark.storm_only
+def test_launch_on_one_node(cluster):
+    """LaunchNodes=1."""
+    cluster.set_key("LaunchNodes", "1")
+    try:
+        run = cluster.run(cluster.srun_argv("-v -N1 -n3 {do} say on", "storm"))
+    finally:
+        cluster.set_key("LaunchNodes", "2")
+    assert (run.code, run.out) == (0, "on\n" * 3), run
+    assert run.steps[0]["launch"] == "storm", run
 
 
 @pytest.mark.every_release
@@ -370,8 +396,7 @@ def test_few_nodes_stay_with_the_sites_srun(cluster, args, storms):
     asked."""
     cluster.set_key("LaunchNodes", "3")
     try:
-        run = cluster.run(cluster.srun_argv("-v " + args, "storm"),
-                          env={"LD_DEBUG": "files"})
+        run = cluster.run(cluster.srun_argv("-v " + args, "storm"), env=LOADS)
     finally:
         cluster.set_key("LaunchNodes", "2")
     assert run.code == 0, run

@@ -388,7 +388,7 @@ START_TEST(test_wrong_values)
 		{ "AgentCPUs", "2-" },
 		{ "AgentCPUs", "1,,2" },
 		{ "AgentLinger", "-1" },
-		{ "LaunchNodes", "1" },
+		{ "LaunchNodes", "0" },
 		{ "Freezer", "ice" },
 		{ "DropPercent", "100.1" },
 		{ "DropPercent", "nan" },

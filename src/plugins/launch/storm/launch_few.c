@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "slurm/slurm.h"
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
@@ -34,7 +36,26 @@ bool launch_few_surely(const slurm_opt_t *opt)
 		(opt->ntasks_set && opt->ntasks < least));
 }
 
-void launch_few_say(void)
+void launch_few_say(const char *most, uint32_t nodes)
 {
-	verbose("storm: Slurm launches this step, which has fewer nodes than LaunchNodes and no file");
+	verbose("storm: %s%u %s, no file: Slurm launches (LaunchNodes=%u)",
+		most, nodes, nodes == 1 ? "node" : "nodes", launch_few_least());
+}
+
+void launch_few_say_surely(const slurm_opt_t *opt)
+{
+	uint32_t most = UINT32_MAX;
+
+	if (opt->max_nodes)
+		most = (uint32_t) opt->max_nodes;
+	if (opt->ntasks_set && (uint32_t) opt->ntasks < most)
+		most = (uint32_t) opt->ntasks;
+	launch_few_say("at most ", most);
+}
+
+bool launch_few_is_timed(void)
+{
+	const char *path = getenv("STORM_TIMELINE");
+
+	return path && *path;
 }

@@ -19,7 +19,12 @@ uint32_t launch_few_least(void);
  * than that?  False: it may have more. */
 bool launch_few_surely(const slurm_opt_t *opt);
 
-/* At -v: Slurm launches it. */
-void launch_few_say(void);
+/* At -v: Slurm launches it, on so many nodes.  most: "", or "at most ". */
+void launch_few_say(const char *most, uint32_t nodes);
+/* The same for launch_few_surely(), before the step is created. */
+void launch_few_say_surely(const slurm_opt_t *opt);
+
+/* Is its timeline to be written (STORM_TIMELINE)?  STORM's launch does that. */
+bool launch_few_is_timed(void);
 
 #endif

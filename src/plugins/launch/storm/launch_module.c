@@ -28,7 +28,7 @@ static struct {
 
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 {
-	return opt_local->srun_opt->bcast_flag ||
+	return opt_local->srun_opt->bcast_flag || launch_few_is_timed() ||
 	       (job->nhosts >= launch_few_least() &&
 		!launch_few_surely(opt_local));
 }
@@ -94,14 +94,14 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 	const slurm_step_layout_t *layout =
 		job->step_ctx->step_resp->step_layout;
 
-	if (layout && layout->node_cnt < launch_few_least() &&
-	    !opt_local->srun_opt->bcast_flag) {
-		launch_few_say();
-		return NULL;
-	}
-	if (!launch_module_get())
+	bool few = layout && layout->node_cnt < launch_few_least() &&
+		   !opt_local->srun_opt->bcast_flag;
+
+	if (few)
+		launch_few_say("", layout->node_cnt);
+	if ((few && !launch_few_is_timed()) || !launch_module_get())
 		return NULL;
 	module.used = true;
 	return module.loaded->begin(&job->step_ctx->step_req->step_id, start,
-				    not_served);
+				    few ? NULL : not_served, few);
 }

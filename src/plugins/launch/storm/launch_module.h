@@ -23,7 +23,8 @@ struct launch_module {
 	void (*prepare)(void);
 	char *(*not_served)(const char *what);
 	struct storm_session *(*begin)(const slurm_step_id_t *step_id,
-				       uint64_t start, const char *not_served);
+				       uint64_t start, const char *not_served,
+				       bool few);
 	struct storm_session *(*find)(const slurm_step_id_t *step_id);
 	void (*open)(struct storm_session *s, const srun_job_t *job,
 		     const slurm_opt_t *opt_local);
@@ -59,7 +60,7 @@ const struct launch_module *launch_module_get(void);
 /* It, if a step of this srun began with launch_module_begin(); else NULL. */
 const struct launch_module *launch_module_used(void);
 /* launch_step_begin() in it, for a step that was created.  NULL: Slurm launches
- * this step. */
+ * this step, and nothing is to be written of it. */
 struct storm_session *launch_module_begin(const srun_job_t *job,
 					  const slurm_opt_t *opt_local,
 					  uint64_t start,

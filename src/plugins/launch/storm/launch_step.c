@@ -31,10 +31,14 @@ char *launch_step_not_served(const char *what)
 }
 
 struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
-					uint64_t start, const char *not_served)
+					uint64_t start, const char *not_served,
+					bool few)
 {
 	struct storm_session *s = storm_session_create(step_id);
 
+	s->few = few;
+	if (few && !s->fallback)
+		s->fallback = xstrdup("LaunchNodes");
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
 	if (not_served && !s->fallback)

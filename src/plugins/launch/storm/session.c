@@ -261,8 +261,8 @@ void storm_session_fault(struct storm_session *s, const struct storm_fault *f)
 	/* fanout.c logs the nodes that have not answered. */
 	if (running) {
 		text = step_domain_fault(s->domain, f);
-		info("warning: storm: %s; its tasks continue and report directly to srun",
-		     text);
+		info("warning: storm: %s; if that host lives its tasks continue and report directly to srun, else Slurm notices that within SlurmdTimeout (%u s)",
+		     text, slurm_conf.slurmd_timeout);
 		xfree(text);
 	}
 }

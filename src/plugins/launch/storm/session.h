@@ -29,6 +29,7 @@ struct storm_session {
 	bool no_stdio;	   /* -i none -o none -e none */
 	char *libdir;	   /* directory of --send-libs on the nodes */
 	char *fallback;	   /* why Slurm launches it; NULL: STORM does */
+	bool few;	   /* then: it is meant so, and no fallback */
 	bool abort;	   /* the user has cancelled */
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;

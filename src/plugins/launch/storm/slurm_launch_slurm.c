@@ -22,15 +22,6 @@
 
 #include "stock_launch.h"
 
-/* Users see which launch plugin a message is of. */
-#undef format_print
-#define format_print(l, fmt, ...)                                      \
-	do {                                                           \
-		if (get_log_level() >= l)                              \
-			log_var(l, "launch/storm: %s: " fmt, __func__, \
-				##__VA_ARGS__);                        \
-	} while (0)
-
 #define plugin_name stock_plugin_name
 #define plugin_type stock_plugin_type
 #define plugin_version stock_plugin_version

@@ -133,7 +133,7 @@ static void step_log_timeline(struct storm_session *s)
 	}
 	slurm_mutex_unlock(&s->lock);
 	xfree(s->rec.fallback);
-	s->rec.fallback = xstrdup(s->fallback);
+	s->rec.fallback = s->few ? NULL : xstrdup(s->fallback);
 	if (get_log_level() >= LOG_LEVEL_DEBUG &&
 	    (line = storm_record_line(&s->rec))) {
 		info("storm: %ps timeline: %s", &s->step_id, line);

@@ -163,7 +163,8 @@ void spank_launch_by(const char *type)
 	bool storm = !strcmp(type, "storm");
 	void (*serve)(bool) = dlsym(RTLD_DEFAULT, "storm_srun_serve");
 
-	undecided = storm && !serve && spank_launch_seems_few();
+	undecided = storm && !serve && !launch_few_is_timed() &&
+		    spank_launch_seems_few();
 	if (serve)
 		serve(storm);
 	else if (storm && !undecided)
@@ -180,6 +181,8 @@ void spank_launch_opted(void)
 
 void spank_launch_begins(void)
 {
+	const slurm_opt_t *opt = dlsym(RTLD_DEFAULT, "opt");
+
 	if (undecided)
-		launch_few_say();
+		launch_few_say_surely(opt);
 }
