@@ -283,6 +283,7 @@ struct storm_domain_conf {
 	/* Callbacks.  The domain's thread calls them without its lock.  Each
 	 * may be NULL.  They must make no domain call. */
 	void (*on_report)(void *arg, const struct storm_report *r);
+	/* a node has left, or one that has left refuses to return */
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void (*on_joined)(void *arg, uint32_t node); /* node has returned */
 	/*

@@ -36,6 +36,12 @@ static const char *no_gang_lacks(int err)
 	}
 }
 
+bool no_gang_passes(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM ||
+	       err == ENOBUFS || err == EAGAIN;
+}
+
 void no_gang_word(int err, char out[NO_GANG_WORD])
 {
 	const char *lacks = no_gang_lacks(err);

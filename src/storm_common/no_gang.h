@@ -7,9 +7,14 @@
 #ifndef STORM_NO_GANG_H
 #define STORM_NO_GANG_H
 
+#include <stdbool.h>
+
 #define NO_GANG_WORD 32 /* with its NUL */
 
 /* "no-gang(disk)": for the errno of the call that failed. */
 void no_gang_word(int err, char out[NO_GANG_WORD]);
+
+/* May the same call succeed later? */
+bool no_gang_passes(int err);
 
 #endif

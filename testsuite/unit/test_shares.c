@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
+
+#include <errno.h>
+
 #include "slurm/slurm.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
@@ -69,6 +72,10 @@ START_TEST(test_outside)
 	out[0].node = 0;
 	must(shares_outside(&s, out, 1, false));
 	must(s.node[0].out == 50 && !s.node[1].out);
+	/* for another reason than before */
+	out[0].lacks = ENOSPC;
+	must(shares_outside(&s, out, 1, false) && s.node[0].lacks == ENOSPC);
+	must(!shares_outside(&s, out, 1, false));
 	must(shares_outside(&s, out, 1, true));
 	must(shares_outside(&s, NULL, 0, false));
 	must(!s.node[0].out);

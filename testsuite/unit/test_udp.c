@@ -933,12 +933,19 @@ START_TEST(test_stream_verdict)
 	ck_assert_int_eq(owner.failed_why, STORM_EBUSY);
 	ck_assert_int_eq(owner.failed_errno, 0);
 
+	/* with the errno of what it cannot have */
+	agent.verdict = STORM_REFUSAL(STORM_EBUSY, ENOSPC);
+	ck_assert_int_eq(stream_to(&agent.self, 7, 3, "open", 4), 0);
+	ck_assert(until(owner.failures == 3));
+	ck_assert_int_eq(owner.failed_why, STORM_EBUSY);
+	ck_assert_int_eq(owner.failed_errno, ENOSPC);
+
 	agent.verdict = STORM_EAUTH;
 	ck_assert_int_eq(stream_to(&agent.self, 7, 4, "open", 4), 0);
-	ck_assert(until(owner.failures == 3));
+	ck_assert(until(owner.failures == 4));
 	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
 	ck_assert_int_eq(owner.failed_errno, ECONNRESET);
-	ck_assert_uint_eq(stats_of(&agent).streams_refused, 3);
+	ck_assert_uint_eq(stats_of(&agent).streams_refused, 4);
 	ck_assert_uint_eq(agent.u->in_count, 0);
 }
 END_TEST

@@ -311,10 +311,10 @@ static void sim_end_stream(struct storm_transport *t, uint64_t number,
 	sim_stream_free(sim, (uint32_t) number);
 	if (!err || s->forged)
 		return;
-	e.err = err == STORM_EAUTH ? STORM_ELOST : err;
+	e.err = err == STORM_EAUTH ? STORM_ELOST : STORM_REFUSAL_WHY(err);
 	e.sys = err == STORM_EAUTH    ? ECONNRESET :
 		err == STORM_EVERSION ? STORM_WIRE_VERSION + 1 :
-					0;
+					STORM_REFUSAL_SYS(err);
 	e.at = sim->now + storm_sim_latency(sim, ep->index, e.to) +
 	       storm_sim_upto(sim, sim->conf.jitter);
 	storm_sim_push(sim, e);

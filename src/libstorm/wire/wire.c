@@ -279,9 +279,12 @@ bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 		*why = STORM_EVERSION;
 		*sys = version;
 	} else {
-		*why = err < STORM_ERANGE_ ? (enum storm_err) err :
-					     STORM_EINVAL;
-		*sys = 0;
+		*why = STORM_REFUSAL_WHY(err);
+		*sys = STORM_REFUSAL_SYS(err);
+		if (!*why || *why >= STORM_ERANGE_) {
+			*why = STORM_EINVAL;
+			*sys = 0;
+		}
 	}
 	return true;
 }

@@ -65,9 +65,14 @@ int storm_header_unpack(struct storm_header *h, const uint8_t *buf, size_t len);
 /* An agent's answer to an OPEN that it refuses, if the sender is authenticated.
  * The same in all versions. */
 #define STORM_REFUSAL_LEN 8
+/* A reason, and the errno below 256 that is behind it. */
+#define STORM_REFUSAL(why, sys) ((enum storm_err)((why) | (sys) << 8))
+#define STORM_REFUSAL_WHY(refusal) ((enum storm_err)((refusal) &0xff))
+#define STORM_REFUSAL_SYS(refusal) ((int) ((refusal) >> 8 & 0xff))
+/* why: with or without one. */
 void storm_refusal_pack(enum storm_err why, uint8_t out[STORM_REFUSAL_LEN]);
 /* False: this is no refusal of an agent.  *sys: with STORM_EVERSION the agent's
- * version, else 0. */
+ * version, else an errno or 0. */
 bool storm_refusal_unpack(const uint8_t *buf, size_t len, enum storm_err *why,
 			  int *sys);
 

@@ -37,6 +37,9 @@ struct storm_nm_ops {
 	 * believed. */
 	int (*route)(void *host, const char *name,
 		     const struct storm_addr *addr);
+	/* May a session begin here now?  STORM_OK, or a reason, maybe of
+	 * STORM_REFUSAL().  NULL: it may. */
+	int (*ready)(void *host, const struct storm_open_info *info);
 	/* A session begins; *ctx is the host's own, handed back below. */
 	void (*session_open)(void *host, uint64_t session,
 			     const struct storm_open_info *info, void **ctx);

@@ -306,6 +306,16 @@ static int nm_open_check_epoch(struct storm_nm *nm, const struct storm_open *o)
 	return STORM_ESUPERSEDED;
 }
 
+static int nm_host_ready(struct storm_nm *nm, const struct storm_open *o)
+{
+	struct storm_open_info info;
+
+	if (!nm->ops.ready)
+		return STORM_OK;
+	storm_open_info(o, &info);
+	return nm->ops.ready(nm->host, &info);
+}
+
 int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		   int err, uint64_t now)
 {
@@ -332,6 +342,8 @@ int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		err = STORM_EACCES;
 	if (!err)
 		err = nm_open_check_epoch(nm, o);
+	if (!err)
+		err = nm_host_ready(nm, o);
 	if (err)
 		storm_open_free(o);
 	else
@@ -339,5 +351,5 @@ int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 	if (s)
 		nm_session_begin(s, nm_cluster_find(nm, o->cluster), now);
 	nm_stream_end(nm, stream, err);
-	return err;
+	return STORM_REFUSAL_WHY(err);
 }

@@ -154,6 +154,15 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 		owner_superseded(o, now);
 		return;
 	}
+	/* why it does not come back, which may be another reason than before */
+	if (session == o->link.session && owner_is_cluster(o) &&
+	    o->phase == OWNER_OPEN && o->ops.fault &&
+	    !storm_tree_member(&o->tree, node)) {
+		const struct storm_fault f = { node, why, sys };
+
+		o->ops.fault(o->arg, &f);
+		return;
+	}
 	/* heard from: it has taken the OPEN, whatever came of the stream */
 	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
 	    c->heard)

@@ -227,6 +227,7 @@ static int udp_strobe_open(struct storm_net *net)
 {
 	struct storm_udp *u = udp_strobe_udp(net);
 	struct udp_strobe *s = calloc(1, sizeof(*s));
+	int err;
 
 	if (!s)
 		return -1;
@@ -242,10 +243,15 @@ static int udp_strobe_open(struct storm_net *net)
 	    !storm_udp_control(u, s->fd) && !udp_strobe_bind(u, s->fd) &&
 	    !udp_strobe_filter_choice(u, false))
 		return s->fd;
-	storm_log(STORM_LOG_WARN,
-		  "strobes cannot have a socket of their own (%m): they share "
-		  "the sockets of all other datagrams");
+	err = errno;
+	/* the caller may try again when others have given some back */
+	if (err != EMFILE && err != ENFILE && err != ENOMEM && err != ENOBUFS)
+		storm_log(
+			STORM_LOG_WARN,
+			"strobes cannot have a socket of their own (%m): they "
+			"share the sockets of all other datagrams");
 	storm_udp_strobe_close(u);
+	errno = err;
 	return -1;
 }
 

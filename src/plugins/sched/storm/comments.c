@@ -22,6 +22,7 @@
 
 #include "shares.h"
 #include "src/storm_common/hold_word.h"
+#include "src/storm_common/no_gang.h"
 #include "time_limit.h"
 
 #define TAG "storm:"
@@ -221,7 +222,7 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 	const struct node_share *s = &all->node[n];
 	node_record_t *node = find_node_record(p->now.nodes[n].name);
 	uint32_t zone = p->now.nodes[n].zone;
-	char *word = NULL, since[32];
+	char *word = NULL, since[32], lacks[NO_GANG_WORD] = "node-lost";
 
 	if (!node)
 		return false;
@@ -229,8 +230,10 @@ static bool comments_write_node(const struct shares *all, const struct plan *p,
 		time_t out = s->out;
 
 		slurm_make_time_str(&out, since, sizeof(since));
+		if (s->lacks)
+			no_gang_word((int) s->lacks, lacks);
 		xstrfmtcat(word, TAG "out=%s,since=%s",
-			   all->mute ? "no-strober" : "node-lost", since);
+			   all->mute ? "no-strober" : lacks, since);
 	} else if (s->jobs)
 		xstrfmtcat(word, TAG "jobs=%u,slots=%u,quantum=%gms,missed=%lu",
 			   s->jobs, matrix_cycle(p->matrix[zone]),

@@ -159,12 +159,14 @@ bool shares_outside(struct shares *s, const struct strober_outside *out,
 
 	s->mute = mute;
 	for (uint32_t i = 0; i < s->nnodes; i++) {
-		int64_t since = 0;
+		struct strober_outside o = { 0 };
 
 		if (k < n && out[k].node == i)
-			since = out[k++].since;
-		changed |= !since != !s->node[i].out;
-		s->node[i].out = since;
+			o = out[k++];
+		changed |= !o.since != !s->node[i].out ||
+			   o.lacks != s->node[i].lacks;
+		s->node[i].out = o.since;
+		s->node[i].lacks = o.lacks;
 	}
 	return changed;
 }

@@ -40,6 +40,7 @@ struct node_share {
 	bool known;	 /* `missed` has been reported */
 	bool loose;	 /* held jobs are not known to stand there */
 	int64_t out;	 /* out of gang scheduling since (wall clock); 0: not */
+	uint32_t lacks;	 /* then: as in struct strober_outside */
 };
 
 struct shares {

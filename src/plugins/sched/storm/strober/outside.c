@@ -12,6 +12,7 @@
 
 struct outside_node {
 	bool excluded, overdue;
+	int lacks;
 	int64_t since;
 };
 
@@ -46,14 +47,25 @@ static void outside_set(uint32_t node, bool excluded, bool overdue)
 	g.changed |= (n->excluded || n->overdue) != (excluded || overdue);
 	n->excluded = excluded;
 	n->overdue = overdue;
+	if (!excluded)
+		n->lacks = 0;
 }
 
-void outside_excluded(uint32_t node)
+bool outside_excluded(uint32_t node, int lacks)
 {
+	bool news = false;
+
 	pthread_mutex_lock(&g.lock);
-	if (node < g.nodes)
+	if (node < g.nodes) {
+		struct outside_node *n = &g.node[node];
+
+		news = !n->excluded || n->lacks != lacks;
 		outside_set(node, true, false);
+		n->lacks = lacks;
+		g.changed |= news;
+	}
 	pthread_mutex_unlock(&g.lock);
+	return news;
 }
 
 void outside_overdue(uint32_t node, bool back)
@@ -80,7 +92,9 @@ uint32_t outside_get(struct strober_outside *out)
 	for (uint32_t i = 0; i < g.nodes; i++)
 		if (g.node[i].excluded || g.node[i].overdue)
 			out[n++] = (struct strober_outside) {
-				.node = i, .since = g.node[i].since
+				.node = i,
+				.lacks = (uint32_t) g.node[i].lacks,
+				.since = g.node[i].since
 			};
 	pthread_mutex_unlock(&g.lock);
 	return n;

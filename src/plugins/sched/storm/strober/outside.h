@@ -17,8 +17,9 @@
 /* A domain of so many nodes, all of which take part.  Returns 0 or an errno. */
 int outside_begin(uint32_t nodes);
 
-/* The node is excluded.  It is out until it joins. */
-void outside_excluded(uint32_t node);
+/* The node is excluded, or refuses to return.  It is out until it joins.  lacks: the
+ * errno of what its agent cannot have; 0: it does not answer.  True: that is news. */
+bool outside_excluded(uint32_t node, int lacks);
 /* The node has become silent, or is heard again. */
 void outside_overdue(uint32_t node, bool back);
 void outside_joined(uint32_t node);

@@ -78,9 +78,9 @@ struct strober_missed {
 };
 
 struct strober_outside {
-	uint32_t node; /* its number in the domain */
-	uint32_t pad;
-	int64_t since; /* seconds of the wall clock */
+	uint32_t node;	/* its number in the domain */
+	uint32_t lacks; /* the errno of what its agent cannot have; or 0 */
+	int64_t since;	/* seconds of the wall clock */
 };
 
 struct strober_held {

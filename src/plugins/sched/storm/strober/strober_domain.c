@@ -108,14 +108,19 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
+	bool lacks = f->why == STORM_EBUSY && f->sys;
+
 	(void) arg;
-	if (f->node < dom.nodes) {
-		outside_excluded(f->node);
+	if (f->node < dom.nodes &&
+	    outside_excluded(f->node, lacks ? f->sys : 0))
 		info("node %s is excluded from gang scheduling, its jobs run all the time: %s%s%s",
-		     dom.name[f->node], storm_strerror(f->why),
+		     dom.name[f->node],
+		     lacks ? "it lacks what its agent needs for that" :
+			     storm_strerror(f->why),
 		     f->sys ? ": " : "",
-		     f->sys && f->why == STORM_ESYS ? strerror(f->sys) : "");
-	}
+		     lacks || (f->sys && f->why == STORM_ESYS) ?
+			     strerror(f->sys) :
+			     "");
 	dom.wake();
 }
 
@@ -192,7 +197,7 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	for (uint32_t i = 0; i < excluded->count; i++)
 		for (uint32_t k = excluded->r[i].first;
 		     k <= excluded->r[i].last; k++)
-			outside_excluded(k);
+			outside_excluded(k, 0);
 	d = storm_domain_create(&dc, &err);
 	if (!d) {
 		strober_domain_complain(storm_strerror(err));

@@ -115,6 +115,8 @@ struct agent {
 	struct storm_conf conf;
 	char conf_stamp[STORM_CONF_STAMP_MAX];
 
+	int gang_lacks; /* the errno of what gang scheduling needs; or 0 */
+
 	struct agent_ios ios;
 	struct agent_io signal_io;
 	struct agent_worker controller; /* queries slurmctld */

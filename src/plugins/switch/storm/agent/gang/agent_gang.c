@@ -83,8 +83,39 @@ static void agent_gang_lock_init(struct agent_gang *g)
 	pthread_mutexattr_destroy(&attr);
 }
 
-/* Take part: from now on new steps leave records (gang_step.h).  0 or an
- * errno. */
+/* From now on new steps leave records (gang_step.h).  NULL and errno. */
+static struct gang_page *agent_gang_page_make(struct agent *a)
+{
+	static struct freezer_host host; /* large */
+	int err = agent_gang_find_host(a, &host);
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	agent_gang_find_idle(a, &host);
+	agent_gang_groups_clear(host.base);
+	agent_gang_groups_clear(host.idle);
+	return gang_page_create(NULL, a->node, &host, a->conf.gang_debug);
+}
+
+/* It is made once, and stays if the rest fails: so steps can take turns when that no
+ * longer does.  NULL and errno: there is none, also none of an earlier agent. */
+static struct gang_page *agent_gang_page(struct agent *a)
+{
+	static struct gang_page *page;
+	int err;
+
+	if (!page)
+		page = agent_gang_page_make(a);
+	err = errno;
+	if (!page)
+		gang_page_remove(NULL, a->node);
+	errno = err;
+	return page;
+}
+
+/* Take part.  0 or an errno. */
 static int agent_gang_begin(struct agent *a)
 {
 	struct agent_gang *g = xmalloc(sizeof(*g));
@@ -93,22 +124,18 @@ static int agent_gang_begin(struct agent *a)
 	g->a = a;
 	agent_gang_lock_init(g);
 	if (!err)
-		err = agent_gang_find_host(a, &g->host);
-	if (err)
-		goto fail;
-	agent_gang_find_idle(a, &g->host);
-	gang_step_thaw_all(g->dir, true, NULL);
-	agent_gang_groups_clear(g->host.base);
-	agent_gang_groups_clear(g->host.idle);
-	g->page = gang_page_create(NULL, a->node, &g->host, a->conf.gang_debug);
-	g->trace = gang_trace_create(NULL, a->node);
-	if (!g->page || !g->trace) {
+		gang_step_thaw_all(g->dir, true, NULL);
+	errno = err;
+	g->page = err ? NULL : agent_gang_page(a);
+	g->trace = g->page ? gang_trace_create(NULL, a->node) : NULL;
+	if (!g->trace) {
 		err = errno;
-		goto fail_open;
+		goto fail;
 	}
+	g->host = g->page->host;
 	err = agent_strobe_start(g);
 	if (err)
-		goto fail_open;
+		goto fail;
 	a->gang = g;
 	agent_gang_lock(g);
 	agent_gang_trace(g, GANG_BEGIN, NULL, getpid(), 0);
@@ -121,15 +148,10 @@ static int agent_gang_begin(struct agent *a)
 					  "",
 	     g->host.base);
 	return 0;
-fail_open:
-	gang_trace_close(g->trace);
-	gang_page_close(g->page);
-	gang_page_remove(NULL, a->node);
 fail:
+	gang_trace_close(g->trace);
 	pthread_mutex_destroy(&g->lock);
 	xfree(g);
-	error("gang scheduling cannot start, jobs on this node take no turns: %s",
-	      strerror(err));
 	return err;
 }
 
@@ -153,11 +175,23 @@ static void agent_gang_clean_up(struct agent *a)
 	gang_page_close(page);
 }
 
+int agent_gang_ready(struct agent *a)
+{
+	int err = a->gang ? 0 : agent_gang_begin(a);
+
+	if (err && err != a->gang_lacks)
+		error("gang scheduling cannot start, jobs on this node take no turns, trying again: %s",
+		      strerror(err));
+	a->gang_lacks = err;
+	return err;
+}
+
 int agent_gang_start(struct agent *a)
 {
 	if (!xstrcmp(slurm_conf.schedtype, "sched/storm")) {
-		/* if this fails, the node works like one without sched/storm */
-		if (!agent_gang_begin(a))
+		/* if this fails, the node works like one without sched/storm,
+		 * until the strober asks again */
+		if (!agent_gang_ready(a))
 			agent_note_find(a);
 		return 0;
 	}
@@ -182,7 +216,6 @@ void agent_gang_stop(struct agent *a)
 	agent_gang_maps_end(g);
 	agent_gang_unlock(g);
 	agent_strobe_stop(g);
-	gang_page_close(g->page);
 	gang_trace_close(g->trace);
 	pthread_mutex_destroy(&g->lock);
 	a->gang = NULL;
@@ -191,8 +224,6 @@ void agent_gang_stop(struct agent *a)
 
 void agent_gang_session_open(struct agent_session *s)
 {
-	if (!s->a->gang && agent_gang_begin(s->a))
-		return;
 	agent_gang_lock(s->a->gang);
 	s->a->gang->session = s;
 	agent_gang_unlock(s->a->gang);

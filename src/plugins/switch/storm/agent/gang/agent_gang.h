@@ -23,8 +23,10 @@ struct storm_rx;
 int agent_gang_start(struct agent *a);
 /* Continue all steps, and take part no more. */
 void agent_gang_stop(struct agent *a);
-/* The cluster domain's session; begins to take part if agent_gang_start() did
- * not. */
+/* Can this node take part?  If agent_gang_start() could not, try again.  0 or an
+ * errno: what it needs and cannot have. */
+int agent_gang_ready(struct agent *a);
+/* The cluster domain's session; the node is ready. */
 void agent_gang_session_open(struct agent_session *s);
 void agent_gang_session_close(struct agent_session *s);
 /* An event of the cluster domain, with a map in buf. */

@@ -42,6 +42,7 @@
 #include "agent_poll.h"
 #include "agent_strobe.h"
 #include "src/plugins/switch/storm/agent/agent_session.h"
+#include "src/storm_common/no_gang.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
@@ -362,20 +363,26 @@ static void agent_strobe_free(struct agent_strobe *s)
 		close(s->epoll);
 	if (s->nap >= 0)
 		close(s->nap);
-	agent_io_close(&s->a->ios, s->a->gang->news);
+	if (s->a->gang->news)
+		agent_io_close(&s->a->ios, s->a->gang->news);
 	storm_strobes_close(&s->taker);
 	xfree(s);
 }
 
-/* The socket is the network's: it is opened once in the agent's life. */
-static int agent_strobe_socket(struct agent *a)
+/* The socket is the network's: it is opened once in the agent's life.  -1: this
+ * network has none, unless *err is set. */
+static int agent_strobe_socket(struct agent *a, int *err)
 {
 	static int fd = -1;
 	static bool opened;
 
-	if (!opened && a->net.driver->strobe)
-		fd = a->net.driver->strobe->open(a->net.net);
-	opened = true;
+	*err = 0;
+	if (opened || !a->net.driver->strobe)
+		return fd;
+	fd = a->net.driver->strobe->open(a->net.net);
+	if (fd < 0 && no_gang_passes(errno))
+		*err = errno;
+	opened = !*err;
 	return fd;
 }
 
@@ -387,11 +394,13 @@ int agent_strobe_start(struct agent_gang *g)
 	s->a = g->a;
 	s->ops = g->a->net.driver->strobe;
 	s->returned = g->a->away.returns;
-	s->fd = agent_strobe_socket(g->a);
+	s->wake = s->epoll = s->nap = -1;
+	s->fd = agent_strobe_socket(g->a, &err);
 	g->strobe = s;
 	g->thread_takes = s->fd >= 0;
 	g->a->gang = g; /* the thread finds it there */
-	err = agent_strobe_open(s);
+	if (!err)
+		err = agent_strobe_open(s);
 	if (!err)
 		err = pthread_create(&g->thread, NULL, agent_strobe_thread, s);
 	if (!err) {

@@ -29,8 +29,16 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
+#include "src/libstorm/wire/wire.h"
 
 /* --------------------------------------------------------------- sessions --- */
+
+static int agent_nm_ready(void *host, const struct storm_open_info *info)
+{
+	int err = info->cluster ? agent_gang_ready(host) : 0;
+
+	return err ? STORM_REFUSAL(STORM_EBUSY, err & 0xff) : STORM_OK;
+}
 
 static void agent_nm_session_open(void *host, uint64_t session,
 				  const struct storm_open_info *info,
@@ -104,6 +112,7 @@ static bool agent_nm_trusted(void *host, uint32_t uid)
 static const struct storm_nm_ops agent_nm_ops = {
 	.authenticate = agent_auth_open,
 	.route = agent_auth_route,
+	.ready = agent_nm_ready,
 	.session_open = agent_nm_session_open,
 	.session_close = agent_nm_session_close,
 	.file_begin = agent_file_begin,

@@ -13,6 +13,7 @@
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "agent_stats.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
+#include "src/storm_common/no_gang.h"
 #include "src/libstorm/transport/driver.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
@@ -21,7 +22,12 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 	const struct agent_count c = agent_gang_count(a);
 	struct storm_nm_stats n;
 	char net[STORM_NET_COUNTERS_MAX];
+	char word[NO_GANG_WORD], lacks[NO_GANG_WORD + 2] = "null";
 
+	if (a->gang_lacks) {
+		no_gang_word(a->gang_lacks, word);
+		snprintf(lacks, sizeof(lacks), "\"%s\"", word);
+	}
 	storm_nm_stats(a->nm, &n);
 	a->net.driver->counters(a->net.net, net, sizeof(net));
 #define N(field) #field, n.field
@@ -29,7 +35,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 #define F "\"%s\": %" PRIu64
 	snprintf(buf, size,
 		 "{\"node\": \"%s\", \"version\": \"%s\", \"pid\": %d, "
-		 "\"slurmd_attached\": %s,\n"
+		 "\"slurmd_attached\": %s, \"no_gang\": %s,\n"
 		 " \"agent\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
 		 ", " F ", " F "},\n"
 		 " \"gang\": {" F ", " F ", " F ", " F ", " F ", " F ", " F
@@ -39,7 +45,7 @@ void agent_stats(struct agent *a, char *buf, size_t size)
 		 ", " F ", " F ", " F ", " F "},\n"
 		 " %s}\n",
 		 a->node, AGENT_BUILD, getpid(),
-		 a->slurmd.lifelines ? "true" : "false", C(files),
+		 a->slurmd.lifelines ? "true" : "false", lacks, C(files),
 		 C(files_failed), C(bytes), C(launches), C(launches_failed),
 		 C(steps), C(reports), C(opens_bad), C(pauses), C(gang_steps),
 		 C(gang_maps), C(gang_strobes), C(gang_missed), C(gang_slots),
