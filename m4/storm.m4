@@ -216,15 +216,18 @@ AC_DEFUN([STORM_TRY_FLAG], [
 # HARDEN_CFLAGS for what is compiled, HARDEN_LDFLAGS for libraries and plugins,
 # HARDEN_PROGRAM_LDFLAGS for programs.  testsuite/unit/hardening looks at what
 # comes out.  A compiler without a flag builds without it; fortifying needs
-# -O.  Sanitizers see more than these flags do, and some exclude each other.
+# -O, and its level is the builder's if it is given one, as packages are.
+# Sanitizers see more than these flags do, and some exclude each other.
 AC_DEFUN([STORM_CHOOSE_HARDENING], [
 	HARDEN_CFLAGS=
 	HARDEN_LDFLAGS=
 	HARDEN_PROGRAM_LDFLAGS=
 	AS_IF([test "$enable_sanitizers" != yes], [
-		HARDEN_CFLAGS="-U_FORTIFY_SOURCE"
-		STORM_TRY_FLAG([HARDEN_CFLAGS],
-			[-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2])
+		AS_CASE(["$CPPFLAGS $CFLAGS"],
+			[*_FORTIFY_SOURCE=*], [],
+			[HARDEN_CFLAGS="-U_FORTIFY_SOURCE"
+			 STORM_TRY_FLAG([HARDEN_CFLAGS],
+				[-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2])])
 		STORM_TRY_FLAG([HARDEN_CFLAGS], [-fstack-protector-strong])
 		STORM_TRY_FLAG([HARDEN_CFLAGS], [-fcf-protection])
 		# libtool puts -fPIC behind it for libraries
