@@ -7,6 +7,7 @@ namespace, so running them changes nothing in the directory. Nothing is mounted 
 machine's namespace; a host is gone when its first process is killed.
 """
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -52,6 +53,14 @@ NodeName=n1 NodeAddr=10.84.0.11 CPUs=4 RealMemory=1000
 NodeName=n2 NodeAddr=10.84.0.12 CPUs=4 RealMemory=1000
 PartitionName=all Nodes=n1,n2 Default=YES State=UP OverSubscribe=YES
 """
+#: what jobs that take turns need; a job's tasks have all CPUs of both nodes
+GANG_CONF = """\
+SchedulerType=sched/storm
+PreemptMode=OFF
+SelectTypeParameters=CR_CPU_Memory
+PartitionName=gang Nodes=n1,n2 OverSubscribe=FORCE:2 DefMemPerCPU=100
+"""
+AGENT = "/usr/libexec/slurm-storm/storm_agent"
 #: known from 24.05 on
 CGROUP_CONF = "CgroupPlugin=disabled\n"
 
@@ -82,11 +91,14 @@ while True:
 NAMESPACES = ["-m", "-u", "-i", "-n", "-p"]
 
 
-def until(condition, what, timeout=180):
+def until(condition, what, timeout=40):
+    """What the condition returns as soon as it is true; `what` is a text or makes one."""
     limit = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < limit, f"not in {timeout} s: {what}"
+    while not (found := condition()):
+        assert time.monotonic() < limit, \
+            f"not in {timeout} s: {what if isinstance(what, str) else what()}"
         time.sleep(0.05)
+    return found
 
 
 def mirror():
@@ -111,7 +123,7 @@ def root_archive(suite, cache):
             'Acquire::Check-Valid-Until "false"')]
         subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root",
                         "--include=" + ",".join(PACKAGES), *options, suite,
-                        str(new), mirror()], check=True, timeout=1800)
+                        str(new), mirror()], check=True, timeout=400)
         new.rename(path)
     return path
 
@@ -230,16 +242,26 @@ class Hosts(Root):
                         "-batch", "-"], input="\n".join(lines) + "\n", text=True,
                        check=True)
 
-    def run(self, name, argv, user="root", check=True):
-        """Run a command on a host."""
+    def there(self, name, argv, user):
+        """The command line that runs a command on a host."""
         ids = [] if user == "root" else [
             "setpriv", "--init-groups", "--reuid", user, "--regid", user]
+        return ["nsenter", "-t", str(self.inits[name][1]), *NAMESPACES, "-r", "-w",
+                "--", *ids, *argv]
+
+    def run(self, name, argv, user="root", check=True):
+        """Run a command on a host."""
         done = subprocess.run(
-            ["nsenter", "-t", str(self.inits[name][1]), *NAMESPACES, "-r", "-w",
-             "--", *ids, *argv], env=ENV, stdin=subprocess.DEVNULL, text=True,
+            self.there(name, argv, user), env=ENV, stdin=subprocess.DEVNULL, text=True,
             capture_output=True, check=False, timeout=120)
         assert not check or done.returncode == 0, f"{name}: {argv}: {done}"
         return done
+
+    def begin_run(self, name, argv, user="user"):
+        """Start a command on a host; it ends with the host at the latest."""
+        return subprocess.Popen(
+            self.there(name, argv, user), env=ENV, stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def srun(self, *args):
         return self.run("ctl", ["srun", "-D/tmp", "-N2", "-n2", *args], "user",
@@ -249,6 +271,9 @@ class Hosts(Root):
         done = self.run(name, [daemon] + (["-N", name] if daemon == "slurmd"
                                           else []), check=False)
         assert done.returncode == 0, f"{name}: {done}\n{self.log(name, daemon)}"
+
+    def signal(self, name, program, sig="KILL"):
+        self.run(name, ["pkill", f"-{sig}", "-x", program[:15]])
 
     def restart(self, name, daemon):
         pid = self.run(name, ["cat", f"/run/{daemon}.pid"]).stdout.strip()
@@ -275,10 +300,49 @@ class Hosts(Root):
             until(lambda: re.search("serves node|adopted", self.log(node).rsplit(
                 "slurmd started", 1)[1]), f"an agent on {node}")
 
-    def agent(self, name):
-        """The pid of its agent, within the host; None: it has none."""
-        found = self.run(name, ["pgrep", "-ox", "storm_agent"], check=False)
+    def pid(self, name, program):
+        """The pid of a program, within the host; None: it does not run there."""
+        found = self.run(name, ["pgrep", "-ox", program], check=False)
         return found.stdout.strip() or None
+
+    def agent(self, name):
+        return self.pid(name, "storm_agent")
+
+    # -- jobs that take turns -----------------------------------------------
+
+    def configure(self, more="", storm=None):
+        """Write slurm.conf, and storm.conf if there is to be one."""
+        etc = self.root / "etc/slurm"
+        keys = {line.split("=")[0] for line in more.splitlines()} - {"PartitionName"}
+        (etc / "slurm.conf").write_text("".join(
+            line for line in SLURM_CONF.splitlines(True)
+            if line.split("=")[0] not in keys) + more)
+        if storm is None:
+            (etc / "storm.conf").unlink(missing_ok=True)
+        else:
+            (etc / "storm.conf").write_text(storm)
+
+    def trace(self, node, since=0):
+        """What its agent has done to steps that take turns."""
+        done = self.run(node, [AGENT, "--node", node, "--trace", str(since)],
+                        check=False)
+        return [] if done.returncode else [
+            json.loads(line) for line in done.stdout.splitlines()]
+
+    def turns(self, node, since=0):
+        """{job: turns that it got there}"""
+        got = {}
+        for e in self.trace(node, since):
+            if e["what"] == "continue" and e["why"] == "slot":
+                got[e["job"]] = got.get(e["job"], 0) + 1
+        return got
+
+    def alternate(self, *jobs, times=3):
+        """Wait until jobs were stopped and continued on each node."""
+        since = {n: ([{"n": -1}] + self.trace(n))[-1]["n"] + 1 for n in NODES}
+        for node in NODES:
+            until(lambda: all(self.turns(node, since[node]).get(job, 0) >= times
+                              for job in jobs), f"jobs {jobs} to take turns on {node}")
 
     def down(self):
         for process, _ in self.inits.values():

@@ -30,6 +30,8 @@ class Release:
         self.suite = SUITES[name] or \
             platform.freedesktop_os_release()["VERSION_CODENAME"]
         self.option = ["--slurm", name] if SUITES[name] else []
+        self.stage = pathlib.Path(os.environ.get("STORM_STAGE") or
+                                  TOP / ("_stage-" + name if self.option else "_stage"))
         self.debs = pathlib.Path(os.environ.get("STORM_DEBS") or
                                  TOP / ("_debs-" + name if self.option else "_debs"))
 

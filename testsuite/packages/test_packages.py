@@ -6,10 +6,15 @@ import subprocess
 
 import pytest
 
-from bare_hosts import NODES, until
+from bare_hosts import ADDRESS, AGENT, GANG_CONF, NODES, until
 
 NAMES = ("slurm-storm-client", "slurm-storm-node", "slurm-storm-ctld", "libstorm0",
          "libstorm-dev", "stormlab")
+
+
+#: whose logs say how a program of ours ended
+LOGS = ("slurmctld", "slurmd")
+ABORT = re.compile(r"detected \*\*\*|signal (4|6|8|11)\b|SIG(ABRT|SEGV)")
 
 
 def field(deb, name):
@@ -51,7 +56,6 @@ def known(hosts):
 
 
 def launches_by_storm(hosts):
-    hosts.serve()
     done = hosts.srun("--launch=storm", "-vv", "--bcast=/tmp/h", "hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"], done
     assert re.search(r"storm: launches StepId=\S+ on 2 nodes, by multicast",
@@ -59,19 +63,59 @@ def launches_by_storm(hosts):
     assert "falling back" not in done.stderr, done.stderr
 
 
-def test_lintian(release, debs):
-    if not shutil.which("lintian"):
-        pytest.skip("SKIP: install the package lintian")
-    done = subprocess.run(["lintian", *release.debs.glob("*.changes")], text=True,
-                          stdout=subprocess.PIPE, check=False)
-    assert done.returncode == 0 and not done.stdout, done.stdout
-
-
 def test_bare_hosts_launch_by_slurm(hosts):
     done = hosts.srun("hostname")
     assert sorted(done.stdout.split()) == ["n1", "n2"] and not done.stderr, done
     assert "unrecognized option '--launch=storm'" in \
         hosts.srun("--launch=storm", "hostname").stderr
+
+
+def readelf(path, *options):
+    return subprocess.run(["readelf", "-W", *options, path], check=True, text=True,
+                          capture_output=True).stdout
+
+
+def compiled(path):
+    """What the compiler made of a file's functions: {(name, size)}."""
+    found = set()
+    for words in map(str.split, readelf(path, "--syms").splitlines()):
+        if len(words) >= 8 and words[3] == "FUNC" and words[6] != "UND":
+            found.add((words[7], words[2]))
+    return found
+
+
+def imported(path):
+    """Names from other files. The checked functions of FORTIFY_SOURCE are among them."""
+    return {words[7].split("@")[0] for words in map(
+        str.split, readelf(path, "--dyn-syms").splitlines())
+        if len(words) >= 8 and words[6] == "UND"}
+
+
+def test_the_stage_is_the_same(release, tmp_path):
+    """What all other tests test: the same functions of the same size, which call the
+    same. So they are compiled with the same flags, and inlined alike."""
+    if not release.stage.is_dir():
+        pytest.skip(f"SKIP: no {release.stage}: run 'contribs/prepare "
+                    f"{' '.join(['build', *release.option])}'")
+    for deb in release.debs.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
+    ours = {path.name: path for path in tmp_path.rglob("*")
+            if path.is_file() and not path.is_symlink() and path.suffix != ".debug"}
+    compared, differ = [], {}
+    for path in sorted(release.stage.rglob("*")):
+        if path.is_symlink() or not path.is_file() or \
+                path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        package = ours[path.name]
+        digits = re.search(r"Build ID: (\w\w)(\w+)", readelf(package, "-n"))
+        debug = tmp_path / f"usr/lib/debug/.build-id/{digits[1]}/{digits[2]}.debug"
+        compared.append(path.name)
+        other = sorted(compiled(path) ^ compiled(debug)) + \
+            sorted(imported(path) ^ imported(package))
+        if other:
+            differ[path.name] = other
+    assert len(compared) > 8, compared
+    assert not differ
 
 
 def test_another_slurm_is_refused(hosts, debs, tmp_path):
@@ -95,6 +139,7 @@ def test_install(hosts, debs, tmp_path):
         shutil.copy(deb, tmp_path)
     install(hosts, tmp_path)
     hosts.restart_nodes()
+    hosts.serve()
     launches_by_storm(hosts)
     said = hosts.run("ctl", ["sbcast_storm", "--version"]).stdout
     assert "the same here: libslurmfull.so" in said, said
@@ -102,8 +147,145 @@ def test_install(hosts, debs, tmp_path):
         assert list(hosts.root.glob(f"usr/share/man/man?/{page}.gz")), page
 
 
-def test_upgrade(hosts, debs, tmp_path):
-    """A later build of the same version: slurmd's restart replaces the agent."""
+def aborts(hosts):
+    """What the logs say of programs that ended by a signal of their own."""
+    return [f"{name}: {line}" for name in ADDRESS for daemon in LOGS
+            for line in hosts.run(name, ["cat", f"/var/log/slurm/{daemon}.log"],
+                                  check=False).stdout.splitlines()
+            if ABORT.search(line)]
+
+
+@pytest.fixture(autouse=True)
+def nothing_aborts(hosts):
+    yield
+    assert not aborts(hosts)
+
+
+def answers(hosts, node):
+    """Whether its agent does; there is none, as long as one after the other aborts."""
+    assert not aborts(hosts)
+    return hosts.run(node, [AGENT, "--node", node, "--stats"],
+                     check=False).returncode == 0
+
+
+def another_agent(hosts, node, old):
+    until(lambda: hosts.agent(node) not in (None, old) and answers(hosts, node),
+          lambda: f"another agent on {node}; slurmd's log:\n{hosts.log(node)[-3000:]}")
+
+
+def test_libraries(hosts):
+    """What a user's program needs is sent, too; and its agent can start again."""
+    done = hosts.run("ctl", ["salloc", "-Q", "-N2", "sbcast_storm", "-v", "-f",
+                             "--send-libs", "/usr/bin/hostname", "/tmp/libs"], "user")
+    assert "falling back" not in done.stderr, done
+    for node in NODES:
+        old = hosts.agent(node)
+        hosts.signal(node, "storm_agent")
+        another_agent(hosts, node, old)
+    launches_by_storm(hosts)
+
+
+def test_stopped_agent(hosts):
+    """slurmd ends it, and starts another one."""
+    old = hosts.agent("n1")
+    hosts.signal("n1", "storm_agent", "STOP")
+    done = hosts.srun("--launch=storm", "--bcast=/tmp/h", "hostname")
+    assert sorted(done.stdout.split()) == ["n1", "n2"] or "n1" in done.stderr, done
+    another_agent(hosts, "n1", old)
+    launches_by_storm(hosts)
+
+
+def ctl_log(hosts):
+    return hosts.log("ctl", "slurmctld")
+
+
+def jobs(hosts):
+    return [int(word) for word in hosts.run(
+        "ctl", ["squeue", "-h", "-pgang", "-tR", "-o%A"]).stdout.split()]
+
+
+def begin_job(hosts):
+    """A job whose task on each node computes."""
+    before = set(jobs(hosts))
+    run = hosts.begin_run("ctl", ["srun", "-pgang", "-N2", "-n2", "-c4", "-D/tmp",
+                                  "--launch=storm", "--bcast=/tmp/job.%j",
+                                  "/bin/sh", "-c", "while :; do :; done"])
+    job, = until(lambda: set(jobs(hosts)) - before,
+                 lambda: f"a job; slurmctld's log:\n{ctl_log(hosts)[-3000:]}")
+    return job, run
+
+
+def test_wrong_file(hosts):
+    """slurmctld goes on with the last good one, at each start."""
+    hosts.configure(GANG_CONF, "Quantum=50\n")
+    hosts.restart("ctl", "slurmctld")
+    hosts.settle()
+    hosts.configure(GANG_CONF, "Quantum=soon\n")
+    for start in (1, 2):
+        hosts.restart("ctl", "slurmctld")
+        until(lambda: ctl_log(hosts).count("Quantum=soon") >= start or
+              not hosts.pid("ctl", "slurmctld"),
+              lambda: f"a word about it:\n{ctl_log(hosts)[-3000:]}")
+        assert hosts.pid("ctl", "slurmctld"), \
+            f"slurmctld is gone:\n{ctl_log(hosts)[-3000:]}"
+
+
+@pytest.fixture(scope="module")
+def two(hosts):
+    """Jobs that take turns, from here until they are removed."""
+    hosts.configure(GANG_CONF, "Quantum=50\n")
+    hosts.restart("ctl", "slurmctld")
+    hosts.restart_nodes()
+    for node in NODES:
+        until(lambda: answers(hosts, node), f"an agent on {node}")
+    pair = [begin_job(hosts)[0] for _ in range(2)]
+    hosts.alternate(*pair)
+    return pair
+
+
+def shown(hosts, job):
+    """What slurmctld shows of its turns."""
+    return re.findall(r"storm:\S+", hosts.run(
+        "ctl", ["scontrol", "-o", "show", "job", str(job)]).stdout)
+
+
+def test_turns(hosts, two):
+    for job in two:
+        until(lambda: any("turns=1/2" in word for word in shown(hosts, job)),
+              lambda: f"job {job} to have half of the turns, not {shown(hosts, job)}")
+
+
+def test_agent_beside_turns(hosts, two):
+    """It finds what the last one knew, and goes on."""
+    old = hosts.agent("n1")
+    hosts.signal("n1", "storm_agent")
+    another_agent(hosts, "n1", old)
+    hosts.alternate(*two)
+    old = hosts.agent("n2")
+    hosts.signal("n2", "storm_agent", "STOP")
+    another_agent(hosts, "n2", old)
+    hosts.alternate(*two)
+
+
+def test_hold(hosts, two):
+    first, second = two
+    done = hosts.run("ctl", ["storm", "hold", str(first)], "user")
+    assert f"job {first} is held on 2 nodes" in done.stdout + done.stderr, done
+    done = hosts.run("ctl", ["storm", "release", str(first)], "user")
+    assert f"job {first} is released" in done.stdout + done.stderr, done
+    hosts.alternate(first, second)
+
+
+def test_daemons_restart(hosts, two):
+    hosts.restart("ctl", "slurmctld")
+    for node in NODES:
+        hosts.restart(node, "slurmd")
+    hosts.alternate(*two)
+
+
+def test_upgrade(hosts, debs, tmp_path, two):
+    """A later build of the same version: slurmd's restart replaces the agent, while
+    jobs take turns."""
     old = {node: hosts.agent(node) for node in NODES}
     assert all(old.values())
     for deb in debs.values():
@@ -111,11 +293,24 @@ def test_upgrade(hosts, debs, tmp_path):
         renamed(deb, tmp_path, Version=(version, version + "+more"),
                 **{"Depends": (version, version + "+more")})
     install(hosts, tmp_path)
-    hosts.restart_nodes()
+    hosts.restart("ctl", "slurmctld")
     for node in NODES:
-        until(lambda: hosts.agent(node) not in (None, old[node]), "a new agent")
+        hosts.restart(node, "slurmd")
+        another_agent(hosts, node, old[node])
         assert f"replacing the agent (pid {old[node]}): it does not run " \
-            "/usr/libexec/slurm-storm/storm_agent as it is now" in hosts.log(node)
+            f"{AGENT} as it is now" in hosts.log(node)
+    hosts.alternate(*two)
+    assert sorted(jobs(hosts)) == sorted(two)
+
+
+def test_back_to_whole_nodes(hosts, two):
+    hosts.run("ctl", ["scancel", *map(str, two)])
+    until(lambda: not hosts.run("ctl", ["squeue", "-h"]).stdout, "the jobs' end")
+    # agents end sooner than by default once their slurmd has no plugin
+    hosts.configure(storm="AgentLinger=2s\n")
+    hosts.restart("ctl", "slurmctld")
+    hosts.restart_nodes()
+    hosts.serve()
     launches_by_storm(hosts)
 
 
@@ -125,13 +320,15 @@ def test_plugins_alone(hosts):
     assert done.returncode == 0, done.stdout
     hosts.restart_nodes()
     for node in NODES:
-        (line,) = [l for l in hosts.log(node).splitlines()
-                   if "this host has no /usr/libexec/slurm-storm/storm_agent" in l]
+        line, = until(lambda: [l for l in hosts.log(node).splitlines() if
+                               "this host has no " + AGENT in l],
+                      lambda: f"a word about it; slurmd's log:\n{hosts.log(node)[-2000:]}")
         assert "error" not in line
 
 
 def test_removed(hosts):
     """What stays is configuration, which does nothing."""
+    hosts.configure()
     done = apt(hosts, "remove", *known(hosts))
     assert done.returncode == 0, done.stdout
     left = hosts.changes(hosts.before)
