@@ -172,6 +172,50 @@ def test_timer(gang):
                 if e["what"] == "continue" and e["why"] == "signal"]
 
 
+#: What a batch script does to run out of its turn, and the reason in the trace.
+EXCUSES = {
+    "step": ("script", f"srun --overlap -n1 {DO} block &"),
+    # it waits for a job that does not begin
+    "srun": ("script", "env -u SLURM_JOB_ID -u SLURM_JOBID srun -pgang -w n1 "
+             "--begin=now+1hour true &"),
+    "debugger": ("debugger", NEIGHBOUR + " trace &"),
+    # a process of slurmstepd's, as there is one before exec()
+    "starting": ("starting", "sleep 1000 | $(command -v slurmstepd || "
+                 "echo /usr/sbin/slurmstepd) &"),
+}
+
+
+def used(gang, job):
+    """The CPU seconds of a job on n1."""
+    texts = [(p / "cpu.stat").read_text() for p in gang.group_paths("n1")
+             if p.name.startswith(f"{job}.")]
+    return sum(int(t.split()[1]) for t in texts) / 1e6
+
+
+@pytest.mark.parametrize("excuse", EXCUSES)
+def test_computes_out_of_turn(gang, excuse):
+    """A batch script that may run out of its turn has no more for it than its
+    share, with however many processes."""
+    why, line = EXCUSES[excuse]
+    script = line + "\n" + 3 * f"{DO} spin 100000000 &\n" + "wait"
+    victim = begin(gang, DO + " spin 100000000", "user")
+    since = gang.mark("n1")
+    gang.start(["sbatch", "-Q", "-pgang", "-N1", "-n1", "-wn1", "-o/dev/null",
+                "--wrap", script], user="other", cwd="/tmp")
+    bad, = gang.until(lambda: set(gang.jobs()) - {victim}, "the script's job")
+    gang.until(lambda: [e for e in gang.trace("n1", since)
+                        if e["what"] == "continue" and e["why"] == why or
+                        e["what"] == "slot" and why == "starting"],
+               "it to run out of its turn")
+    gang.until(lambda: used(gang, bad) > 1, "it to compute")
+    before = used(gang, victim), used(gang, bad)
+    gang.until(lambda: used(gang, victim) > before[0] + WINDOW / 2,
+               "the victim's part")
+    got, had = used(gang, victim) - before[0], used(gang, bad) - before[1]
+    print(f"{excuse}: victim {got:.2f} s, script {had:.2f} s")
+    assert had < 1.3 * got, (had, got)
+
+
 @pytest.mark.parametrize("sig", ["TERM", "USR1"])
 def test_slurms_signal_beside_a_timer(gang, sig):
     """Slurm's signal reaches the same job at once, in minutes that are not its

@@ -6,6 +6,7 @@
  *				loopback, as fast as it can
  *	neighbour sleepers N	N processes that sleep
  *	neighbour timer		compute, with a timer that is due every 5 ms
+ *	neighbour trace		trace a process that sleeps, for ever
  *
  * It ends with its parent, or by a signal.
  *
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -125,6 +127,24 @@ static void do_timer(void)
 		;
 }
 
+static void do_trace(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (pid < 0 || ptrace(PTRACE_SEIZE, pid, NULL, NULL)) {
+		perror("neighbour: trace");
+		exit(1);
+	}
+	ready();
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "connect"))
@@ -133,6 +153,8 @@ int main(int argc, char **argv)
 		do_sleepers(atoi(argv[2]));
 	else if (argc == 2 && !strcmp(argv[1], "timer"))
 		do_timer();
-	fprintf(stderr, "usage: neighbour connect|sleepers N|timer\n");
+	else if (argc == 2 && !strcmp(argv[1], "trace"))
+		do_trace();
+	fprintf(stderr, "usage: neighbour connect|sleepers N|timer|trace\n");
 	return 2;
 }

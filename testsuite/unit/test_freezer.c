@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/plugins/switch/storm/gang/freezer.h"
@@ -291,6 +292,31 @@ START_TEST(test_stop_and_continue)
 	freezer_close(f);
 	f = NULL;
 	must(all_run(LATE));
+	end();
+}
+END_TEST
+
+/* All that it has used, also what has ended; known with version 2 alone. */
+START_TEST(test_used)
+{
+	uint64_t before, now;
+	volatile int n = 0;
+	pid_t pid;
+
+	if (!begin(_i))
+		return;
+	must(freezer_used(f, &before) == (_i == FREEZER_V2));
+	if (_i == FREEZER_V2) {
+		pid = fork();
+		if (!pid) {
+			must(!freezer_group_enter(group));
+			while (clock() < CLOCKS_PER_SEC / 20)
+				n++;
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+		must(freezer_used(f, &now) && now > before + 40000000);
+	}
 	end();
 }
 END_TEST
@@ -690,6 +716,7 @@ int main(void)
 	tcase_add_test(t, test_attached_while_stopped);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);
+	ALL(test_used);
 	ALL(test_who_is_in_it);
 	ALL(test_srun);
 	ALL(test_others_srun);

@@ -33,7 +33,7 @@ struct freezer *freezer_open(enum freezer_kind kind, const char *group,
 	f->ops = ops;
 	f->kind = kind;
 	f->root = root;
-	f->dir = f->state = f->idle = -1;
+	f->dir = f->state = f->stat = f->idle = -1;
 	err = ops->open(f, group);
 	if (!err)
 		return f;
@@ -114,6 +114,11 @@ bool freezer_stopped(const struct freezer *f)
 bool freezer_settled(struct freezer *f)
 {
 	return f->ops->settled(f);
+}
+
+bool freezer_used(struct freezer *f, uint64_t *ns)
+{
+	return f->ops->used && f->ops->used(f, ns);
 }
 
 /* ---------------------------------------------------------- what is in it --- */

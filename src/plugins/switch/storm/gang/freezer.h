@@ -144,6 +144,10 @@ static inline bool freezer_held(const struct freezer *f)
 /* Are all processes stopped by now, or gone? */
 bool freezer_settled(struct freezer *f);
 
+/* The CPU time that the step has used, in ns, of processes that have ended, too.
+ * False: that is not known, as with other mechanisms than version 2. */
+bool freezer_used(struct freezer *f, uint64_t *ns);
+
 /* The step's processes now; the caller frees *pids.  0 or an errno. */
 int freezer_pids(struct freezer *f, pid_t **pids, size_t *n);
 

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,13 +89,19 @@ static int freezer_group_open(struct freezer *f, const char *group)
 		return errno;
 	f->state = openat(f->dir, freezer_words_of(f->kind)->file,
 			  O_RDWR | O_CLOEXEC);
-	return f->state < 0 ? errno : 0;
+	if (f->state < 0)
+		return errno;
+	if (f->kind == FREEZER_V2)
+		f->stat = openat(f->dir, "cpu.stat", O_RDONLY | O_CLOEXEC);
+	return 0;
 }
 
 static void freezer_group_close(struct freezer *f)
 {
 	if (f->state >= 0)
 		close(f->state);
+	if (f->stat >= 0)
+		close(f->stat);
 	if (f->dir >= 0)
 		close(f->dir);
 }
@@ -139,6 +146,20 @@ static bool freezer_v2_settled(struct freezer *f)
 {
 	return freezer_group_file_has(f, "cgroup.events", "frozen 1") ||
 	       freezer_group_file_has(f, "cgroup.events", "populated 0");
+}
+
+/* Every group of version 2 has this file, whatever its controllers. */
+static bool freezer_v2_used(struct freezer *f, uint64_t *ns)
+{
+	char text[64];
+	ssize_t n = f->stat < 0 ? -1 :
+				  pread(f->stat, text, sizeof(text) - 1, 0);
+
+	text[n < 0 ? 0 : n] = '\0';
+	if (sscanf(text, "usage_usec %" SCNu64, ns) != 1)
+		return false;
+	*ns *= 1000;
+	return true;
 }
 
 /* ---------------------------------------------------------- what is in it --- */
@@ -214,4 +235,5 @@ const struct freezer_ops freezer_v2_ops = {
 	.cont = freezer_group_continue,
 	.settled = freezer_v2_settled,
 	.pids = freezer_group_pids,
+	.used = freezer_v2_used,
 };

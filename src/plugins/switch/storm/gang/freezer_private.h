@@ -39,6 +39,7 @@ struct freezer_ops {
 	int (*cont)(struct freezer *f);
 	bool (*settled)(struct freezer *f);
 	int (*pids)(struct freezer *f, struct freezer_pid_list *out);
+	bool (*used)(struct freezer *f, uint64_t *ns); /* NULL: never known */
 };
 extern const struct freezer_ops freezer_v1_ops, freezer_v2_ops;
 extern const struct freezer_ops freezer_signals_ops;
@@ -56,6 +57,7 @@ struct freezer {
 	/* freezer_group.c */
 	int dir;   /* the group; -1 */
 	int state; /* what is written to; -1 */
+	int stat;  /* its CPU time; -1 */
 	/* freezer_tree.c */
 	struct freezer_member *member;
 	size_t members, room;

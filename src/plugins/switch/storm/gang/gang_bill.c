@@ -26,6 +26,11 @@ bool gang_bill_skips(unsigned int share, uint64_t strobe)
 	return (strobe >> 40) % GANG_BILL_PARTS < share;
 }
 
+uint64_t gang_bill_free(uint64_t quantum)
+{
+	return quantum / 64;
+}
+
 uint64_t gang_bill_mean(uint64_t mean, uint64_t measured)
 {
 	return mean ? (3 * mean + measured) / 4 : measured;

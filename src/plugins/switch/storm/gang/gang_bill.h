@@ -4,6 +4,8 @@
  * switches cost more than theirs pays with turns: it skips as large a part of them
  * as gives the others their time back.
  *
+ * It also pays for what it computes out of its turns.
+ *
  * Which turns these are depends on the strobe's number alone.  So all nodes of a
  * gang skip the same ones, and a node where it costs more skips these and others.
  * No Slurm header, no I/O.
@@ -29,6 +31,10 @@ unsigned int gang_bill_share(uint64_t cost, uint64_t cheapest,
 /* Does a job that skips so many of its turns skip the one that this strobe
  * orders? */
 bool gang_bill_skips(unsigned int share, uint64_t strobe);
+
+/* So much CPU time out of its turns a job has free for each turn, in ns: an srun that
+ * mostly waits costs no turns. */
+uint64_t gang_bill_free(uint64_t quantum);
 
 /* The mean of what was measured, which follows a change within some turns; the
  * first measurement counts in full. */

@@ -56,17 +56,14 @@ static int agent_gang_find_host(struct agent *a, struct freezer_host *h)
 	return freezer_host_find(h, wish, a->node);
 }
 
-/* If a partition needs it: where steps can give way.  Without that its policy is
- * gang's here. */
+/* Where steps can give way.  Without that flexible is as gang here, and a script that
+ * owes turns stands. */
 static void agent_gang_find_idle(struct agent *a, struct freezer_host *h)
 {
-	int err;
-
-	if (!storm_conf_flexible(&a->conf.gang))
-		return;
-	err = freezer_host_find_idle(
+	int err = freezer_host_find_idle(
 		h, a->node, xstrstr(slurm_conf.job_acct_gather_type, "cgroup"));
-	if (err)
+
+	if (err && storm_conf_flexible(&a->conf.gang))
 		info("gang scheduling: no job fills the gaps of others on this node, PartitionPolicy flexible is as gang: no control group with cpu.idle: %s",
 		     strerror(err));
 }

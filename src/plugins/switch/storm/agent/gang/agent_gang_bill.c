@@ -3,6 +3,11 @@
  * A turn that a job skips goes to others: to each that has a slot in common with
  * all that run now, so that they share no core.
  *
+ * What runs out of its turn, as a batch script does beside its srun, takes the turns
+ * of others.  So the CPU time that it uses then is measured, in whole slots, and its
+ * job owes it.  For each quantum of it the job skips a turn.  While it owes a turn, what
+ * runs out of turn has only what nobody else wants.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
@@ -51,9 +56,93 @@ static uint64_t agent_gang_bill_quantum(const struct agent_gang *g)
  * skips about one turn. */
 void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l)
 {
-	if (g->now)
+	uint64_t used;
+
+	if (g->now && !freezer_used(l->f, &used))
 		l->grant_cost += agent_gang_bill_quantum(g);
 }
+
+/* -------------------------------------------------------- out of its turn --- */
+
+static bool agent_gang_bill_has_slot(const struct agent_gang *g,
+				     const struct gang_local *l)
+{
+	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
+
+	return j && storm_idset_has(&j->rows, g->slot);
+}
+
+/* Does it take time from somebody? */
+static bool agent_gang_bill_disturbs(const struct agent_gang *g,
+				     const struct gang_local *l)
+{
+	for (const struct gang_local *o = g->steps; o; o = o->next)
+		if (o->step.job != l->step.job &&
+		    (agent_gang_bill_has_slot(g, o) || o->fills))
+			return true;
+	return false;
+}
+
+void agent_gang_bill_outside(const struct agent_gang *g, struct gang_local *l)
+{
+	if (!l->outside && agent_gang_bill_disturbs(g, l))
+		l->outside = freezer_used(l->f, &l->used);
+}
+
+void agent_gang_bill_open(struct gang_local *l)
+{
+	l->outside = l->gives_way = false;
+}
+
+void agent_gang_bill_leave(struct agent_gang *g, const struct gang_local *l)
+{
+	for (struct gang_local *o = g->steps; o && l->owes; o = o->next) {
+		if (o == l || o->step.job != l->step.job)
+			continue;
+		o->owes += l->owes;
+		return;
+	}
+}
+
+static uint64_t agent_gang_bill_owes(const struct agent_gang *g, uint32_t job)
+{
+	uint64_t owes = 0;
+
+	for (const struct gang_local *l = g->steps; l; l = l->next)
+		if (l->step.job == job)
+			owes += l->owes;
+	return owes;
+}
+
+static void agent_gang_bill_pay(struct agent_gang *g, uint32_t job, uint64_t ns)
+{
+	uint64_t part;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		if (l->step.job != job)
+			continue;
+		part = storm_min(l->owes, ns);
+		l->owes -= part;
+		ns -= part;
+	}
+}
+
+/* Add what the slot that is over brings.  True: there are debts. */
+static bool agent_gang_bill_add(struct agent_gang *g)
+{
+	bool any = false;
+	uint64_t now;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		if (l->outside && freezer_used(l->f, &now))
+			l->owes += now - l->used;
+		l->outside = false;
+		any |= l->owes != 0;
+	}
+	return any;
+}
+
+/* ------------------------------------------------------ what a turn costs --- */
 
 static uint64_t agent_gang_bill_of(const struct gang_local *l)
 {
@@ -80,14 +169,6 @@ static bool agent_gang_bill_is_small(const struct agent_gang *g)
 	for (const struct gang_local *l = g->steps; l; l = l->next)
 		cost += agent_gang_bill_of(l);
 	return !gang_bill_share(cost, 0, agent_gang_bill_quantum(g));
-}
-
-static bool agent_gang_bill_has_slot(const struct agent_gang *g,
-				     const struct gang_local *l)
-{
-	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
-
-	return j && storm_idset_has(&j->rows, g->slot);
 }
 
 /* Steps of jobs that have a slot in common never share a core. */
@@ -140,6 +221,50 @@ static bool agent_gang_bill_collect(struct agent_gang *g)
 	return any;
 }
 
+static bool agent_gang_bill_is_first(const struct agent_gang *g,
+				     const struct gang_local *l)
+{
+	const struct gang_local *o = g->steps;
+
+	while (o->step.job != l->step.job)
+		o = o->next;
+	return o == l;
+}
+
+/* The same of what the job owes: a whole turn, or the part that is free. */
+static bool agent_gang_bill_collect_turn(struct agent_gang *g, uint32_t job)
+{
+	uint64_t quantum = agent_gang_bill_quantum(g);
+	uint64_t owes = agent_gang_bill_owes(g, job);
+	bool skips = false;
+
+	for (struct gang_local *l = g->steps; l && owes >= quantum;
+	     l = l->next) {
+		if (l->step.job != job || l->granted)
+			continue;
+		l->cost = owes;
+		l->share = GANG_BILL_PARTS;
+		l->skips = skips = true;
+	}
+	agent_gang_bill_pay(g, job, skips ? quantum : gang_bill_free(quantum));
+	return skips;
+}
+
+static bool agent_gang_bill_collect_turns(struct agent_gang *g)
+{
+	uint64_t quantum = agent_gang_bill_quantum(g);
+	bool any = false;
+
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		if (agent_gang_bill_has_slot(g, l) &&
+		    agent_gang_bill_is_first(g, l))
+			any |= agent_gang_bill_collect_turn(g, l->step.job);
+	for (struct gang_local *l = g->steps; l; l = l->next)
+		l->gives_way = l->skips ||
+			       agent_gang_bill_owes(g, l->step.job) >= quantum;
+	return any;
+}
+
 static bool agent_gang_bill_may_fill(const struct agent_gang *g,
 				     const struct gang_local *l)
 {
@@ -156,9 +281,15 @@ static bool agent_gang_bill_may_fill(const struct agent_gang *g,
 
 void agent_gang_bill_slot(struct agent_gang *g)
 {
+	bool any = false, debts = agent_gang_bill_add(g);
+
 	for (struct gang_local *l = g->steps; l; l = l->next)
-		l->skips = l->fills = false;
-	if (agent_gang_bill_is_small(g) || !agent_gang_bill_collect(g))
+		l->skips = l->fills = l->gives_way = false;
+	if (!agent_gang_bill_is_small(g))
+		any = agent_gang_bill_collect(g);
+	if (debts)
+		any |= agent_gang_bill_collect_turns(g);
+	if (!any)
 		return;
 	for (struct gang_local *l = g->steps; l; l = l->next)
 		l->fills = agent_gang_bill_may_fill(g, l);

@@ -72,10 +72,14 @@ struct gang_local {	    /* a step on this node */
 	uint64_t stop_cost, continue_cost; /* mean CPU time of this agent */
 	uint32_t stops;			   /* how often it was stopped */
 	uint64_t grant_cost;		   /* for turns that were not its own */
-	uint64_t cost;		 /* of a turn of its job, with what it owes */
-	uint32_t share;		 /* of its turns, which it skips: gang_bill.h */
-	bool skips;		 /* pays with this turn */
-	bool fills;		 /* has this turn of one that pays */
+	bool outside;	/* it has run out of its turn in this slot */
+	uint64_t used;	/* CPU time, as that began */
+	uint64_t owes;	/* CPU time out of its turns, not paid yet */
+	bool gives_way; /* if it runs out of its turn: its job owes a turn */
+	uint64_t cost;	/* of a turn of its job, with what it owes */
+	uint32_t share; /* of its turns, which it skips: gang_bill.h */
+	bool skips;	/* pays with this turn */
+	bool fills;	/* has this turn of one that pays */
 	struct gang_class class; /* does it sleep in its turns? */
 	struct gang_naps *naps;	 /* its threads; NULL: not known */
 	uint64_t naps_at;	 /* when the main loop looked for them */
@@ -93,7 +97,8 @@ struct gang_local {	    /* a step on this node */
 	bool attaching; /* a debugger waits for it to stop, and its job is held */
 	uint64_t attached; /* when that began */
 	bool has_srun;
-	bool starting; /* not all tasks are past exec, or at the door */
+	bool starting;	/* not all tasks are past exec, or at the door */
+	uint64_t began; /* when it was found */
 	struct gang_door *door; /* NULL: there is none */
 	bool listed;		/* found by the listing under way */
 	bool told;		/* logged that it cannot be stopped */
@@ -283,8 +288,15 @@ void agent_gang_agreed_act(struct agent_gang *g, uint64_t now);
  * are, only some are measured. */
 uint64_t agent_gang_bill_begin(const struct gang_local *l);
 void agent_gang_bill_end(uint64_t *mean, uint64_t begun);
-/* A signal of root's has brought it back out of its turn. */
+/* A signal of root's has brought it back out of its turn, and what it uses there
+ * cannot be measured. */
 void agent_gang_bill_grant(const struct agent_gang *g, struct gang_local *l);
+/* It runs out of its turn, from now to the end of this slot. */
+void agent_gang_bill_outside(const struct agent_gang *g, struct gang_local *l);
+/* Everything runs: nothing is out of its turn any more. */
+void agent_gang_bill_open(struct gang_local *l);
+/* The step ends, and another one of its job owes what it does. */
+void agent_gang_bill_leave(struct agent_gang *g, const struct gang_local *l);
 /* A slot begins: find who pays with it, and who has it instead. */
 void agent_gang_bill_slot(struct agent_gang *g);
 

@@ -64,6 +64,7 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 		;
 	*p = l->next;
 	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	agent_gang_bill_leave(g, l);
 	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_gang_unlock(g);
 	senders_stop(l->senders);
@@ -142,6 +143,7 @@ static void agent_gang_step_add(struct agent_gang *g, const char *name,
 	l->step = *s;
 	l->listed = true;
 	l->starting = s->kind != FREEZER_SIGNALS;
+	l->began = storm_now();
 	l->io.ready = agent_gang_stepd_gone;
 	l->io.release = agent_gang_io_release;
 	l->f = gang_step_open(s);

@@ -43,6 +43,8 @@
 #define WAKE_TIME (15 * STORM_MS)
 /* The same for slurmd, which checks our sign of life at intervals. */
 #define GUARD_TIME (35 * STORM_MS)
+/* So long a new step may be before exec(). */
+#define STARTING (5 * STORM_SEC)
 
 /* ----------------------------------------------------------------- trace --- */
 
@@ -149,18 +151,10 @@ void agent_gang_step_continue(struct agent_gang *g, struct gang_local *l,
 }
 
 /* For the guards it is a stopped one. */
-static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
+static void agent_gang_step_fill_now(struct agent_gang *g, struct gang_local *l)
 {
-	int err;
+	int err = freezer_fill(l->f);
 
-	if (!agent_gang_fill_takes(g, l)) {
-		agent_gang_step_stop(g, l, false);
-		return;
-	}
-	if (!freezer_stopped(l->f) || !freezer_can_fill(l->f) ||
-	    agent_gang_is_held(g, l) || !agent_gang_fill_begins(l))
-		return;
-	err = freezer_fill(l->f);
 	if (err) {
 		agent_gang_step_failed(l, "let fill gaps", err);
 		return;
@@ -170,12 +164,25 @@ static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
 	agent_gang_step_start(g, l, GANG_WHY_FILLS);
 }
 
+static void agent_gang_step_fill(struct agent_gang *g, struct gang_local *l)
+{
+	if (!agent_gang_fill_takes(g, l)) {
+		agent_gang_step_stop(g, l, false);
+		return;
+	}
+	if (!freezer_stopped(l->f) || !freezer_can_fill(l->f) ||
+	    agent_gang_is_held(g, l) || !agent_gang_fill_begins(l))
+		return;
+	agent_gang_step_fill_now(g, l);
+}
+
 void agent_gang_open(struct agent_gang *g, enum gang_why why)
 {
 	bool any = false;
 
 	for (struct gang_local *l = g->steps; l; l = l->next) {
 		l->turn_at = 0;
+		agent_gang_bill_open(l);
 		any |= freezer_held(l->f);
 		agent_gang_step_continue(g, l, why);
 	}
@@ -205,6 +212,34 @@ static bool agent_gang_script_runs(const struct agent_gang *g,
 		       slurm_conf.msg_timeout * STORM_SEC / 4;
 }
 
+/* Not for long: its processes may run slurmstepd's program again by themselves. */
+static bool agent_gang_step_is_starting(struct gang_local *l)
+{
+	l->starting = l->starting && storm_now() < l->began + STARTING &&
+		      freezer_starting(l->f);
+	return l->starting;
+}
+
+/* Does it run for this reason, although it has no turn? */
+static bool agent_gang_why_is_outside(enum gang_why why)
+{
+	return why == GANG_WHY_SIGNAL || why == GANG_WHY_DEBUGGER ||
+	       why == GANG_WHY_STARTING || why == GANG_WHY_SCRIPT;
+}
+
+/* It owes a turn: it has only what nobody else wants.  A script that cannot have that
+ * stands; what else there is may have to answer somebody. */
+static bool agent_gang_step_gives_way(const struct agent_gang *g,
+				      const struct gang_local *l,
+				      enum gang_why why)
+{
+	if (!l->gives_way || !agent_gang_why_is_outside(why) ||
+	    why == GANG_WHY_STARTING)
+		return false;
+	return why == GANG_WHY_SCRIPT ||
+	       (freezer_can_fill(l->f) && !agent_gang_is_held(g, l));
+}
+
 enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l)
 {
 	const struct gang_job *j = agent_gang_job_in(g->now, l->step.job);
@@ -227,7 +262,7 @@ enum gang_why agent_gang_step_runs(struct agent_gang *g, struct gang_local *l)
 	 * at the door (step_door.c) */
 	if (l->door && !l->door->met)
 		return GANG_WHY_STARTING;
-	if (l->starting && (l->starting = freezer_starting(l->f)))
+	if (agent_gang_step_is_starting(l))
 		return GANG_WHY_STARTING;
 	if (l->step.script && agent_gang_script_runs(g, l))
 		return GANG_WHY_SCRIPT;
@@ -256,13 +291,65 @@ static void agent_gang_slot_begins(struct agent_gang *g)
 					 l->cost / STORM_US);
 }
 
+static bool agent_gang_step_may_stay(const struct agent_gang *g,
+				     const struct gang_local *l, bool fill,
+				     enum gang_why why)
+{
+	if (!freezer_fills(l->f))
+		return false;
+	return agent_gang_step_gives_way(g, l, why) ||
+	       (fill && !agent_gang_is_held(g, l));
+}
+
+static void agent_gang_stop_all(struct agent_gang *g, bool fill, bool again)
+{
+	enum gang_why why;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		why = agent_gang_step_runs(g, l);
+		if (why && !agent_gang_step_gives_way(g, l, why))
+			continue;
+		if (again || !agent_gang_step_may_stay(g, l, fill, why))
+			agent_gang_step_stop(g, l, again);
+	}
+}
+
+static void agent_gang_continue_all(struct agent_gang *g, bool flexible)
+{
+	enum gang_why why;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		why = agent_gang_step_runs(g, l);
+		if (!why || agent_gang_step_gives_way(g, l, why))
+			continue;
+		if (flexible && why == GANG_WHY_SLOT)
+			agent_gang_fill_turn(l);
+		agent_gang_step_continue(g, l, why);
+		if (agent_gang_why_is_outside(why))
+			agent_gang_bill_outside(g, l);
+	}
+}
+
+static void agent_gang_fill_all(struct agent_gang *g, bool fill)
+{
+	enum gang_why why;
+
+	for (struct gang_local *l = g->steps; l; l = l->next) {
+		why = agent_gang_step_runs(g, l);
+		if (fill && !why)
+			agent_gang_step_fill(g, l);
+		else if (agent_gang_step_gives_way(g, l, why) &&
+			 freezer_stopped(l->f) && freezer_can_fill(l->f))
+			agent_gang_step_fill_now(g, l);
+	}
+}
+
 /* First stop, then continue, so that no two jobs run at once.  A guard that has
  * continued steps has also ended their filling: `again` stops them. */
 void agent_gang_apply(struct agent_gang *g)
 {
 	uint32_t freed = g->page->freed;
 	bool again = freed != g->freed, flexible, fill;
-	enum gang_why why;
 
 	if (again) {
 		g->freed = freed;
@@ -273,22 +360,11 @@ void agent_gang_apply(struct agent_gang *g)
 	agent_gang_trace_slot(g);
 	flexible = agent_gang_is_flexible(g->now);
 	fill = flexible && agent_gang_fill_may(g);
-	for (struct gang_local *l = g->steps; l; l = l->next)
-		if (!agent_gang_step_runs(g, l) &&
-		    !(fill && freezer_fills(l->f) && !again &&
-		      !agent_gang_is_held(g, l)))
-			agent_gang_step_stop(g, l, again);
-	for (struct gang_local *l = g->steps; l; l = l->next)
-		if ((why = agent_gang_step_runs(g, l))) {
-			if (flexible && why == GANG_WHY_SLOT)
-				agent_gang_fill_turn(l);
-			agent_gang_step_continue(g, l, why);
-		}
+	agent_gang_stop_all(g, fill, again);
+	agent_gang_continue_all(g, flexible);
 	if (flexible)
 		agent_gang_fill_turns_over(g);
-	for (struct gang_local *l = g->steps; fill && l; l = l->next)
-		if (!agent_gang_step_runs(g, l))
-			agent_gang_step_fill(g, l);
+	agent_gang_fill_all(g, fill);
 	g->page->alive = storm_now();
 }
 
