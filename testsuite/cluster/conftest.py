@@ -15,7 +15,7 @@ import pytest
 pytest.register_assert_rewrite("gang_tests", "sched_tests")
 
 from gang import cpu_mount
-from harness import LONG, STOCK, Cluster, LabError
+from harness import LONG, STOCK, Cluster, LabError, shown_in_tmp
 import long_rule
 from lab.release import MACHINES, RELEASES, chosen, number
 from last_words import pytest_runtest_makereport  # noqa: F401
@@ -33,7 +33,20 @@ def pytest_addoption(parser):
                      "or every_release")
 
 
+def refuse_a_name_in_tmp():
+    """The checkout and the stage show in the hosts at their own paths. In /tmp they
+    must not have a name that a test writes there."""
+    written = {name for path in pathlib.Path(__file__).parent.glob("*.py")
+               for name in re.findall(r"/tmp/([\w.-]+)", path.read_text())}
+    for path in shown_in_tmp():
+        if path.parts[2] in written:
+            raise pytest.UsageError(
+                f"{path}: tests write /tmp/{path.parts[2]} in the labs' hosts: "
+                "give that directory another name")
+
+
 def pytest_configure(config):
+    refuse_a_name_in_tmp()
     # The labs, which stormlab starts, take it from there.
     if config.getoption("slurm"):
         os.environ["STORM_SLURM"] = config.getoption("slurm")

@@ -97,6 +97,13 @@ def epilog_ran(lab, job, *hosts):
               f"{host}'s epilog of job {job}")
 
 
+def shown_in_tmp():
+    """The sources and the stage, if they are in the machine's /tmp: a lab's hosts
+    show them there."""
+    return [p for p in (TOP, pathlib.Path(stage_dir()))
+            if p.is_relative_to("/tmp")]
+
+
 def build_programs(to):
     """Compile testsuite/programs into the directory `to`."""
     source = HERE.parent / "programs"
@@ -262,9 +269,7 @@ class Cluster:
         self.started = []
         self.repairs = 0
         self.current = "x"
-        #: the sources or the stage are in the machine's /tmp
-        self.shown = {p.parts[2] for p in (TOP, pathlib.Path(stage_dir()))
-                      if p.is_relative_to("/tmp")}
+        self.shown = {p.parts[2] for p in shown_in_tmp()}
 
     def furnish(self):
         """Install the tests' programs in the home directory, which all hosts

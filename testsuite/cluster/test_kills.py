@@ -91,6 +91,6 @@ def test_child_that_writes(fresh):
     assert "n2" in run.err, str(run)
     assert run.code == 0 or "ran" not in run.out, str(run)
     fresh.clean()
-    run = fresh.srun("--bcast=/tmp/new -N4 -n4 {do} say again")
+    run = fresh.srun("--bcast=/tmp/app2 -N4 -n4 {do} say again")
     assert run.code == 0 and run.out == "again\n" * 4, str(run)
     fresh.by_storm(run)

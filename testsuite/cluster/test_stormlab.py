@@ -10,10 +10,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
-from harness import TOP, Lab, LabError, stage_dir, until
+from harness import HERE, TOP, Lab, LabError, stage_dir, until
 from lab import cgroups, machine
 
 PROGRAM = str(TOP / "contribs" / "stormlab" / "stormlab")
@@ -218,6 +219,58 @@ def test_home_is_common_and_tmp_is_not(lab):
                    user="user").returncode == 0
     assert lab.exec("n2", "cat /home/user/common").stdout == "hello\n"
     assert lab.exec("n2", "cat /tmp/own").returncode != 0
+
+
+def test_a_checkout_with_a_tests_name_is_refused():
+    """Hosts show it in their /tmp, where a test writes that name."""
+    def collect(name):
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "--collect-only", "-q",
+             HERE / "test_counting.py"], text=True, capture_output=True,
+            env={**os.environ, "STORM_STAGE": f"/tmp/{name}/_stage"}, check=False)
+
+    done = collect("app")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "/tmp/app/_stage: tests write /tmp/app in" in done.stderr, str(done)
+    assert not collect("new").returncode
+
+
+def devices(of="/dev"):
+    """(file system, node, owner, mode, time of its last change) of each"""
+    found = {}
+    for name in os.listdir(of):
+        st = os.lstat(f"{of}/{name}")
+        found[name] = (st.st_dev, st.st_ino, st.st_uid, st.st_gid, st.st_mode,
+                       st.st_ctime_ns)
+    return found
+
+
+def test_devices_are_not_the_machines(lab):
+    """Whatever a user or root does to a host's."""
+    before = devices()
+    theirs = devices(lab.path("n2", "/dev"))
+    assert not {d[:2] for d in before.values()} & {d[:2] for d in
+                                                   theirs.values()}
+    script = """
+        exec 2>&1
+        [ "$(head -c 4 /dev/zero | wc -c)" = 4 ] || echo zero
+        [ "$(head -c 4 /dev/urandom | wc -c)" = 4 ] || echo urandom
+        (echo x > /dev/full) 2> /dev/null && echo full
+        echo x > /dev/null || echo null
+        echo x > /dev/shm/x && rm /dev/shm/x || echo shm
+        terminal() {
+            script -qec "$*" /dev/null < /dev/null | grep -q ^/dev/pts/ ||
+            echo "$*"
+        }
+        terminal tty
+        terminal srun -w n2 --pty tty
+        salloc -Q -w n2 sbcast -f /etc/hostname /dev/null
+        exit 0"""
+    done = lab.run(["sh", "-c", script], user="user", cwd="/")
+    assert done.returncode == 0 and not done.stdout, str(done)
+    lab.run(["sh", "-c", "chmod 600 /dev/tty; chown 1 /dev/full; "
+             "rm /dev/zero"], host="n2", cwd="/", check=True)
+    assert devices(lab.path("n2", "/dev")) != theirs and devices() == before
 
 
 def test_working_directory(lab, tmp_path):

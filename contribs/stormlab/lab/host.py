@@ -4,9 +4,10 @@
 that pid 1 removes the host: its processes, its mounts and its interface.
 
 The root is a tmpfs, into which the machine's directories are bound. The
-exceptions hold a host's identity or state: /tmp, /run, /home, parts of /etc
-and /var. These each host has for itself. So a lab that uses Slurm's usual
-paths does not change the machine's files.
+exceptions hold a host's identity or state: /tmp, /run, /home, /dev, parts of
+/etc and /var. These each host has for itself. So a lab that uses Slurm's usual
+paths does not change the machine's files. Not even its devices: an owner and a
+mode are of the node that is in /dev, so each host has nodes of its own.
 
 For a release of Slurm that the machine does not have, an overlay on that
 release's root file system takes the place of the machine's directories.
@@ -16,6 +17,7 @@ import resource
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 
 from . import cgroups, net, slurmconf
@@ -30,6 +32,16 @@ SWITCH = "sw"
 #: directories that each host has for itself; the machine's are hidden
 PRIVATE = ("/tmp", "/run", "/home", "/var/tmp", "/var/spool", "/var/log",
            "/var/lib/slurm", "/var/lib/munge", "/etc/munge", "/dev/shm")
+
+#: In a host's /dev, as on the machine; what the machine lacks is left out.
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "fuse",
+           "infiniband")
+
+#: ... and what the kernel's documentation wants there
+LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1",
+         "stderr": "fd/2", "ptmx": "pts/ptmx"}
+
+TTY = 5     # the group of ttys, as distributions number it
 
 DAEMON_ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
@@ -98,7 +110,7 @@ def _bind_machine(root):
             os.symlink(os.readlink(entry.path), inside)
         elif entry.is_dir():
             os.mkdir(inside)
-            if entry.path not in PRIVATE + ("/proc", "/sys"):
+            if entry.path not in PRIVATE + ("/dev", "/proc", "/sys"):
                 _bind(entry.path, inside)
 
 
@@ -111,8 +123,40 @@ def _overlay(lower, scratch):
     upper, work, merged = paths
     mount("overlay", merged, "overlay", 0,
           f"lowerdir={lower},upperdir={upper},workdir={work}")
-    _bind("/dev", merged + "/dev")
     return merged
+
+
+def _make_device(source, target):
+    """One like the machine's, or a directory of such."""
+    st = os.lstat(source)
+    if stat.S_ISDIR(st.st_mode):
+        os.mkdir(target)
+        for name in os.listdir(source):
+            _make_device(f"{source}/{name}", f"{target}/{name}")
+        return
+    if not stat.S_ISCHR(st.st_mode):
+        return
+    try:
+        os.mknod(target, st.st_mode, st.st_rdev)
+    except PermissionError:
+        raise LabError(f"cannot make a device like {source}; a container "
+                       "needs CAP_MKNOD") from None
+    os.chmod(target, stat.S_IMODE(st.st_mode))
+    os.chown(target, st.st_uid, st.st_gid)
+
+
+def _make_dev(dev):
+    """It is a tmpfs that may hold devices, with terminals of its own."""
+    os.makedirs(dev, exist_ok=True)
+    mount("tmpfs", dev, "tmpfs", MS_NOSUID, "mode=755")
+    for name in DEVICES:
+        if os.path.lexists("/dev/" + name):
+            _make_device("/dev/" + name, f"{dev}/{name}")
+    for name, to in LINKS.items():
+        os.symlink(to, f"{dev}/{name}")
+    os.mkdir(dev + "/pts")
+    mount("devpts", dev + "/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+          f"newinstance,ptmxmode=666,mode=620,gid={TTY}")
 
 
 def _build_root(plan, host, groups):
@@ -123,6 +167,7 @@ def _build_root(plan, host, groups):
         root = _overlay(plan.rootfs, root)
     else:
         _bind_machine(root)
+    _make_dev(root + "/dev")
     for path in PRIVATE:
         if path == "/home":
             _bind(plan.dir + "/home", root + path)
