@@ -2,8 +2,8 @@
  * storm.c - storm hold and storm release: take a job's turns from it, and give them
  * back.
  *
- * The order is a word in the job's Comment (hold_word.h), so slurmctld decides who may
- * give it.  sched/storm says in SystemComment where the job is proven to stand, and
+ * The order is a word in the job's Comment or AdminComment (hold_word.h), so slurmctld
+ * decides who may give it.  sched/storm says in SystemComment where the job is proven to stand, and
  * this program waits for that.  It keeps nothing itself: if it is killed, the job
  * stays as it was told.
  *
@@ -83,16 +83,23 @@ static bool storm_pends(const slurm_job_info_t *r)
 	return (r->job_state & JOB_STATE_BASE) == JOB_PENDING;
 }
 
-/* Why slurmctld refuses, with the remedy. */
-static const char *storm_refusal(int rc)
+static bool storm_not_permitted(int rc)
 {
-	if (rc == ESLURM_USER_ID_MISSING || rc == ESLURM_ACCESS_DENIED)
-		return "not permitted: its owner, an operator or root can";
-	return slurm_strerror(rc);
+	return rc == ESLURM_USER_ID_MISSING || rc == ESLURM_ACCESS_DENIED;
 }
 
-/* Write the job's Comment.  0, or one of Slurm's errors. */
-static int storm_write(const struct job *j, char *comment)
+/* Why slurmctld refuses, with the remedy. */
+static const char *storm_refusal(int rc, bool by_admin)
+{
+	if (!storm_not_permitted(rc))
+		return slurm_strerror(rc);
+	return by_admin ?
+		       "an administrator holds it (AdminComment), and can release it" :
+		       "not permitted: its owner, an operator or root can";
+}
+
+/* Write the job's Comment or AdminComment.  0, or one of Slurm's errors. */
+static int storm_write(const struct job *j, char *comment, bool admin)
 {
 	job_array_resp_msg_t *resp = NULL;
 	job_desc_msg_t d;
@@ -102,7 +109,7 @@ static int storm_write(const struct job *j, char *comment)
 	slurm_init_job_desc_msg(&d);
 	strcpy(name, j->name);
 	d.job_id_str = name;
-	d.comment = comment;
+	*(admin ? &d.admin_comment : &d.comment) = comment;
 	rc = slurm_update_job2(&d, &resp) ? errno : 0;
 	for (uint32_t i = 0; resp && !rc && i < resp->job_array_count; i++)
 		rc = (int) resp->error_code[i];
@@ -112,20 +119,46 @@ static int storm_write(const struct job *j, char *comment)
 }
 
 /* Put the word there, or remove it; all else stays. */
-static int storm_put_word(const struct job *j, const slurm_job_info_t *r,
-			  bool hold)
+static int storm_put_word_in(const struct job *j, const slurm_job_info_t *r,
+			     bool hold, bool admin)
 {
+	const char *old = admin ? r->admin_comment : r->comment;
 	char *comment;
 	int rc;
 
-	if (hold_word_in(r->comment) == hold)
+	if (hold_word_in(old) == hold)
 		return 0;
-	comment = hold_word_put(r->comment, hold);
+	comment = hold_word_put(old, hold);
 	if (!comment)
 		return ENOMEM;
-	rc = storm_write(j, comment);
+	rc = storm_write(j, comment, admin);
 	free(comment);
 	return rc;
+}
+
+/* AdminComment is slurmctld's proof that no user did it.  Who may change the job all
+ * the same, as an operator, holds it as its owner would. */
+static int storm_put_hold(const struct job *j, const slurm_job_info_t *r)
+{
+	int rc;
+
+	if (getuid() == r->user_id)
+		return storm_put_word_in(j, r, true, false);
+	rc = storm_put_word_in(j, r, true, true);
+	if (storm_not_permitted(rc))
+		rc = storm_put_word_in(j, r, true, false);
+	return rc;
+}
+
+static int storm_put_word(const struct job *j, const slurm_job_info_t *r,
+			  bool hold)
+{
+	int rc;
+
+	if (hold)
+		return storm_put_hold(j, r);
+	rc = storm_put_word_in(j, r, false, false);
+	return rc ? rc : storm_put_word_in(j, r, false, true);
 }
 
 /* False: there are no turns in this cluster, which is said.  slurmctld itself shows the
@@ -282,7 +315,11 @@ static int storm_order_one(const slurm_job_info_t *r, const struct order *o)
 	storm_name(&j, r);
 	rc = storm_put_word(&j, r, o->hold);
 	if (rc)
-		return storm_refused(j.name, storm_refusal(rc));
+		return storm_refused(
+			j.name,
+			storm_refusal(rc,
+				      !o->hold &&
+					      hold_word_in(r->admin_comment)));
 	if (storm_pends(r)) {
 		printf("storm: job %s is released\n", j.name);
 		return DONE;

@@ -15,12 +15,18 @@ static bool hold_word_blank(char c)
 	return !c || strchr(" \t\n", c);
 }
 
+bool hold_word_at(const char *text)
+{
+	return !strncmp(text, HOLD_WORD, LENGTH) &&
+	       hold_word_blank(text[LENGTH]);
+}
+
 static const char *hold_word_find(const char *text)
 {
 	const char *p = text ? strstr(text, HOLD_WORD) : NULL;
 
-	while (p && ((p != text && !hold_word_blank(p[-1])) ||
-		     !hold_word_blank(p[LENGTH])))
+	while (p &&
+	       ((p != text && !hold_word_blank(p[-1])) || !hold_word_at(p)))
 		p = strstr(p + 1, HOLD_WORD);
 	return p;
 }

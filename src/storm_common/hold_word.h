@@ -1,6 +1,7 @@
 /*
- * hold_word.h - how a user holds a job: a word in the job's Comment, which its owner
- * may change while it runs.  All else in the Comment is the owner's.
+ * hold_word.h - how a job is held: by a word in its Comment, which its owner may
+ * change while it runs; or in its AdminComment, which only administrators may change.
+ * All else there is not ours.
  *
  * No Slurm header.
  *
@@ -12,6 +13,9 @@
 #include <stdbool.h>
 
 #define HOLD_WORD "storm:hold"
+
+/* Does this text begin with the word? */
+bool hold_word_at(const char *text);
 
 /* Is it a word of the text, between blanks?  NULL has none. */
 bool hold_word_in(const char *text);

@@ -139,6 +139,14 @@ def test_sacct_has_the_account(lab):
     until(lambda: "AdminComment=paid storm:" in command(
         lab, "scontrol", "-o", "show", "job", jobs[1]),
         "our word after the administrator's")
+    command(lab, "scontrol", "update", f"JobId={jobs[1]}",
+            "AdminComment=paid storm:hold")
+    until(lambda: re.search("AdminComment=paid storm:hold storm:turns=.*,held=",
+                            command(lab, "scontrol", "-o", "show", "job",
+                                    jobs[1])), "the administrator's hold")
+    command(lab, "storm", "release", jobs[1])
+    until(lambda: "AdminComment=paid storm:turns" in command(
+        lab, "scontrol", "-o", "show", "job", jobs[1]), "the word to be gone")
     command(lab, "scancel", *jobs)
     for job in jobs:
         until(lambda: word(job), lambda: f"sacct to have {job}'s word: "

@@ -88,6 +88,55 @@ def test_end_moves(lab):
     until(stays, "the end to stay where it is")
 
 
+def as_user(lab, *argv):
+    return lab.run([str(a) for a in argv], user="user", cwd="/")
+
+
+def users_job(lab, *options):
+    done = as_user(lab, "sbatch", "--parsable", "-pgang", "-o/dev/null", "-N2",
+                   "-n2", "--mem=100", *options, "--wrap", "srun sleep 600")
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.every_release
+def test_who_holds(lab):
+    """Time in which its owner holds it counts against a job's limit, time in
+    which an administrator does not. A user cannot pretend that."""
+    own, held = users_job(lab, "-t10", "--comment=storm:hold"), \
+        users_job(lab, "-t10")
+    running(lab, own, held)
+    done = as_user(lab, "scontrol", "update", f"JobId={own}",
+                   "AdminComment=storm:hold")
+    assert done.returncode, done.stdout
+    command(lab, "storm", "hold", held)
+    assert "AdminComment=storm:hold" in command(lab, "scontrol", "show", "job",
+                                                held)
+    until(lambda: moved(lab, held, 10) >= 8, "the end of the one to move")
+    assert account(lab, own, "waited") < 1 and not moved(lab, own, 10)
+    done = as_user(lab, "storm", "release", held)
+    assert done.returncode == 1 and "an administrator holds it" in done.stderr
+    command(lab, "storm", "release", held)
+    assert "storm:hold" not in command(lab, "scontrol", "show", "job", held)
+    # an administrator also releases what the owner holds
+    command(lab, "storm", "release", own)
+    turns(lab, "1/2", own, held)
+
+
+@pytest.mark.long
+def test_held_ends(lab):
+    """A job that is held ends at its limit if its owner holds it, and at M times its
+    limit in any case, as slurmctld looks at limits every 30 s."""
+    own, held = users_job(lab, "-t1", "--comment=storm:hold"), \
+        users_job(lab, "-t1")
+    running(lab, own, held)
+    command(lab, "storm", "hold", held)
+    for job, minutes in ((own, 1), (held, 2)):
+        until(lambda: state(lab, job) == "TIMEOUT", "the limit", timeout=300)
+        ran = seconds(lab, job, "EndTime") - seconds(lab, job, "StartTime")
+        assert 60 * minutes <= ran <= 60 * minutes + 45, ran
+
+
 @pytest.mark.long
 def test_whole_limit(lab):
     """Two jobs of a minute: each ends after a minute of turns or a little more, as

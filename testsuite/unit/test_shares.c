@@ -15,6 +15,7 @@
 #include "unit.h"
 
 static uint32_t held_job;
+static bool by_admin;
 
 /* Two nodes of a core each; the jobs given, each on both nodes but 9, which is
  * on the second alone. */
@@ -39,6 +40,7 @@ static void look(struct plan *p, const uint32_t *ids, uint32_t n)
 		s.jobs[i].job_id = ids[i];
 		s.jobs[i].gang = ids[i];
 		s.jobs[i].held = ids[i] == held_job;
+		s.jobs[i].by_admin = s.jobs[i].held && by_admin;
 		must(!storm_idset_add(&s.jobs[i].nodes, first, 1));
 		must(!storm_idset_add(&s.jobs[i].columns, first, 1));
 	}
@@ -222,6 +224,59 @@ START_TEST(test_held)
 }
 END_TEST
 
+/* Its owner's holds are not time that it has waited, however often it is held and
+ * released; an administrator's are. */
+START_TEST(test_who_holds)
+{
+	static const uint32_t both[] = { 5, 7 };
+	bool loose[2] = { false };
+	struct shares_proof proof = { .force = 9, .proof = 9, .loose = loose };
+	struct strober_given given = { .job_id = 5, .ns = 1, .waited = 10 };
+	struct shares s = { 0 };
+	struct plan p = { 0 };
+
+	held_job = 5;
+	look(&p, both, 2);
+	shares_update(&s, &p, &given, 1);
+	must(of(&s, 5)->waited == 0);
+	held_job = 0;
+	look(&p, both, 2);
+	given.waited = 30;
+	shares_update(&s, &p, &given, 1);
+	must(of(&s, 5)->waited == 20);
+	/* held between two accounts alone */
+	held_job = 5;
+	look(&p, both, 2);
+	shares_held(&s, &p, 10, &proof);
+	held_job = 0;
+	look(&p, both, 2);
+	given.waited = 40;
+	shares_update(&s, &p, &given, 1);
+	must(of(&s, 5)->waited == 20);
+	by_admin = true;
+	held_job = 5;
+	look(&p, both, 2);
+	shares_held(&s, &p, 11, &proof);
+	given.waited = 100;
+	shares_update(&s, &p, &given, 1);
+	must(of(&s, 5)->waited == 80);
+	by_admin = false;
+	held_job = 0;
+	shares_clear(&s);
+	plan_clear(&p);
+}
+END_TEST
+
+/* Beside jobs as heavy as itself a job waits for as many turns as there are others. */
+START_TEST(test_wait_most)
+{
+	must(shares_wait_most(600, 3, 1, 1) == 1800);
+	must(shares_wait_most(600, 3, 1, 4) == 7200);
+	must(shares_wait_most(600, 1, 4, 4) == 600);
+	must(shares_wait_most(600, 0, 0, 1) == 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("shares");
@@ -231,6 +286,8 @@ int main(void)
 	tcase_add_test(t, test_outside);
 	tcase_add_test(t, test_missed);
 	tcase_add_test(t, test_held);
+	tcase_add_test(t, test_who_holds);
+	tcase_add_test(t, test_wait_most);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -33,7 +33,7 @@ static char *comments_is_ours(char *text)
 {
 	char *p = xstrstr(text, TAG);
 
-	while (p && p != text && p[-1] != ' ')
+	while (p && ((p != text && p[-1] != ' ') || hold_word_at(p)))
 		p = strstr(p + 1, TAG);
 	return p;
 }
@@ -157,7 +157,7 @@ static void comments_read_back(struct share *s, char *text)
 	if (missed)
 		s->missed += strtoull(missed + 8, NULL, 10);
 	s->had = s->had_before + s->counted;
-	s->waited = s->waited_before + s->waited_counted;
+	s->waited = s->waited_before + s->waited_counted - s->own;
 	s->fresh = false;
 }
 
@@ -170,17 +170,17 @@ static void comments_put_job(job_record_t *job, const char *word)
 		comments_put(&job->admin_comment, word);
 }
 
-static void comments_release(job_record_t *job)
+static void comments_release(char **comment)
 {
 	char *text;
 
-	if (!hold_word_in(job->comment))
+	if (!hold_word_in(*comment))
 		return;
-	text = hold_word_put(job->comment, false);
+	text = hold_word_put(*comment, false);
 	if (!text)
 		return;
-	xfree(job->comment);
-	job->comment = *text ? xstrdup(text) : NULL;
+	xfree(*comment);
+	*comment = *text ? xstrdup(text) : NULL;
 	free(text);
 	last_job_update = time(NULL);
 }
@@ -196,7 +196,8 @@ static void comments_write_job(const struct shares *all, const struct plan *p,
 	if (!job || IS_JOB_PENDING(job)) {
 		if (job) {
 			comments_put_job(job, NULL);
-			comments_release(job);
+			comments_release(&job->comment);
+			comments_release(&job->admin_comment);
 		}
 		s->gone = true;
 		return;
@@ -208,8 +209,7 @@ static void comments_write_job(const struct shares *all, const struct plan *p,
 	word = comments_job_word(s, out);
 	comments_add_held(all, p, s, &word);
 	comments_put_job(job, word);
-	time_limit_move(conf, job, s->waited,
-			s->held || (s->slots && s->slots < s->cycle));
+	time_limit_move(conf, job, s);
 	xfree(word);
 	xfree(out);
 	s->gone = IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);

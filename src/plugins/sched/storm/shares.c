@@ -66,6 +66,8 @@ static void shares_take_job(struct shares *s, const struct plan *p,
 		return;
 	if (!x)
 		x = shares_insert(s, j->job_id);
+	x->weight = j->weight;
+	x->by_owner |= j->held && !j->by_admin;
 	x->slots = slots ? (uint32_t) storm_idset_size(slots) : !j->held;
 	x->cycle = slots ? matrix_cycle(m) : 1;
 	x->slot = slots ? slots->r[0].first : 0;
@@ -96,11 +98,21 @@ static void shares_account(struct share *x, const struct strober_given *g)
 	if (g->ns < x->counted) {
 		x->had_before += x->counted;
 		x->waited_before += x->waited_counted;
+		x->waited_counted = 0;
 	}
+	if (x->by_owner && g->waited > x->waited_counted)
+		x->own += g->waited - x->waited_counted;
+	x->by_owner = false;
 	x->counted = g->ns;
 	x->waited_counted = g->waited;
 	x->had = x->had_before + g->ns;
-	x->waited = x->waited_before + g->waited;
+	x->waited = x->waited_before + g->waited - x->own;
+}
+
+uint64_t shares_wait_most(uint64_t limit, uint32_t others, uint32_t weight,
+			  uint32_t heaviest)
+{
+	return limit * others * heaviest / (weight ? weight : 1);
 }
 
 void shares_update(struct shares *s, const struct plan *p,
@@ -208,6 +220,7 @@ static bool shares_hold(const struct shares *s, struct share *x,
 	if (!x->held || x->released)
 		x->held = version;
 	x->released = 0;
+	x->by_owner |= !j->by_admin;
 	x->nodes = (uint32_t) storm_idset_size(&j->nodes);
 	x->stands = shares_stands(s, x, j);
 	return was.held != x->held || was.stands != x->stands ||

@@ -21,7 +21,10 @@ struct share {
 	uint64_t quantum;     /* ns */
 	uint64_t had;	      /* ns that it has run while it shared */
 	uint64_t missed;      /* strobes that its nodes missed meanwhile */
-	uint64_t waited;      /* ns that it has stood out of its turns */
+	/* ns that it has stood out of its turns, less what its owner has held it */
+	uint64_t waited;
+	uint64_t own;	 /* ns of that */
+	uint32_t weight; /* of its turns */
 	/* ns of `had`: before the strober's present count, and that count */
 	uint64_t had_before, counted;
 	uint64_t waited_before, waited_counted; /* the same of `waited` */
@@ -29,6 +32,7 @@ struct share {
 	 * released and the strobes are by a later map. */
 	uint64_t held;
 	uint64_t released; /* the first map without it; 0: it is still held */
+	bool by_owner; /* it was since the last account, and not by others */
 	uint32_t stands, nodes; /* proven, of so many */
 	bool fresh;		/* not written anywhere yet */
 	bool gone;		/* slurmctld has forgotten the job */
@@ -59,6 +63,11 @@ void shares_clear(struct shares *s);
  * account of n jobs.  That may include jobs which have just left the map. */
 void shares_update(struct shares *s, const struct plan *p,
 		   const struct strober_given *given, uint32_t n);
+
+/* ns that a job with this limit may wait for its turns beside so many others on its
+ * cores, if these are as heavy as any: then it has had its whole limit. */
+uint64_t shares_wait_most(uint64_t limit, uint32_t others, uint32_t weight,
+			  uint32_t heaviest);
 
 /* Add the strobes that each node has missed since its agent started, in the
  * plan's order.  Call it after shares_update(). */

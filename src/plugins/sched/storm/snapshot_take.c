@@ -285,15 +285,16 @@ static uint32_t snapshot_weight(const struct making *m, const job_record_t *job)
 	return 1;
 }
 
-/* All components of a heterogeneous job are one gang, and the first one's Comment
- * counts. */
-static bool snapshot_is_held(const job_record_t *job)
+/* All components of a heterogeneous job are one gang, and what the first one has in
+ * its Comment counts.  AdminComment is slurmctld's own proof that it was no user. */
+static void snapshot_take_hold(struct snapshot_job *j, const job_record_t *job)
 {
 	const job_record_t *first = job;
 
 	if (job->het_job_id && job->het_job_id != job->job_id)
 		first = find_job_record(job->het_job_id);
-	return first && hold_word_in(first->comment);
+	j->by_admin = first && hold_word_in(first->admin_comment);
+	j->held = j->by_admin || (first && hold_word_in(first->comment));
 }
 
 static int snapshot_by_id(const void *a, const void *b)
@@ -323,7 +324,7 @@ static void snapshot_take_jobs(struct making *m)
 		j->job_id = job->job_id;
 		j->gang = job->het_job_id ? job->het_job_id : job->job_id;
 		j->weight = snapshot_weight(m, job);
-		j->held = snapshot_is_held(job);
+		snapshot_take_hold(j, job);
 		snapshot_take_columns(m, j, job->job_resrcs,
 				      job->part_ptr->node_bitmap);
 		if (j->columns.count)

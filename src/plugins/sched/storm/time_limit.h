@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 #include "src/slurmctld/slurmctld.h"
+#include "shares.h"
 #include "src/storm_common/storm_conf.h"
 
-/* The job has stood for so many ns in all, and takes turns now, or not.  Holds
- * slurmctld's job write lock.  Does nothing in other partitions, and for a job that
- * has no limit, does not run, or is being preempted. */
+/* Move the job's end by what its account says, though never further than its turns can
+ * take.  Time in which its owner holds it is not in that; an administrator's is.
+ * Holds slurmctld's job write lock.  Does nothing in other partitions, and for a job
+ * that has no limit, does not run, or is being preempted. */
 void time_limit_move(const struct storm_gang_conf *conf, job_record_t *job,
-		     uint64_t waited, bool shares);
+		     const struct share *s);
 
 #endif
