@@ -3,6 +3,7 @@
 srun on its login host, and same(), which runs one command by stock Slurm and by
 STORM and compares all that a user sees.
 """
+import errno
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import re
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -561,6 +563,31 @@ def flatten(tree, out=None):
         elif isinstance(value, (int, float)):
             out[key] = out.get(key, 0) + value
     return out
+
+
+def acl(path):
+    """The access list of a file, as bytes; b"": it has none."""
+    try:
+        return os.getxattr(path, "system.posix_acl_access")
+    except OSError as e:
+        if e.errno not in (errno.ENODATA, errno.ENOTSUP):
+            raise
+        return b""
+
+
+def project(cluster, listed=False):
+    """/tmp/proj on all nodes: the user's, with the set-group-ID bit and a group
+    of its own; with a default access list that names this group, too."""
+    group = 20077
+    entries = ((1, 7, -1), (4, 7, -1), (8, 7, group), (16, 7, -1), (32, 0, -1))
+    for node in cluster.names:
+        p = cluster.lab.path(node, "/tmp/proj")
+        os.mkdir(p)
+        os.chown(p, 20001, group)
+        os.chmod(p, 0o2770)
+        if listed:
+            os.setxattr(p, "system.posix_acl_default", struct.pack("<I", 2)
+                        + b"".join(struct.pack("<HHi", *e) for e in entries))
 
 
 def same(cluster, args, code=None, storm=True, files=False, only=None,

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from harness import SIZE, STOCK, TIMEOUT, pad, same, until
+from harness import SIZE, STOCK, TIMEOUT, pad, project, same, until
 
 
 @pytest.fixture
@@ -28,6 +28,7 @@ def everywhere(cluster, path, data, mode=0o755, nodes=None):
         st = os.stat(cluster.lab.path(node, path))
         assert stat.S_IMODE(st.st_mode) == mode, f"{node}: {st.st_mode:o}"
         assert st.st_uid == 20001, f"{node}: uid {st.st_uid}"
+        assert st.st_gid == 20001, f"{node}: gid {st.st_gid}"
 
 
 def lost(cluster):
@@ -110,6 +111,23 @@ def test_bcast_keeps_mode_and_times(cluster):
         code=0, between=lambda: cluster.remove("/tmp/app",
                                                cluster.names[:4]))
     assert "mode 0500" in storm.out and "mtime 1100000000" in storm.out
+
+
+def test_bcast_into_a_project(cluster):
+    """A directory that gives files its group: the file has the user's."""
+    def check():
+        everywhere(cluster, "/tmp/proj/app",
+                   (cluster.bin / "taskdo").read_bytes(), mode=0o750)
+        cluster.remove("/tmp/proj/app")
+
+    path = cluster.home / "bin" / "special"
+    pad(cluster.bin / "taskdo", path, (cluster.bin / "taskdo").stat().st_size)
+    os.chmod(path, 0o750)
+    os.chown(path, 20001, 20001)
+    project(cluster)
+    same(cluster, "--bcast=/tmp/proj/app -N8 -n8 {bin}/special say x", code=0,
+         between=check)
+    check()
 
 
 def test_bcast_part_of_the_allocation(cluster):

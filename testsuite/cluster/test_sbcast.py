@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from harness import SIZE, number, until
+from harness import SIZE, acl, number, project, until
 
 pytestmark = pytest.mark.storm_only
 
@@ -41,7 +41,8 @@ def facts(cluster, path="/tmp/out", times=True):
         st = os.lstat(p)
         found[node] = (cluster.file(node, path) if stat.S_ISREG(st.st_mode)
                        else None, oct(st.st_mode), st.st_uid,
-                       int(st.st_mtime) if times else None)
+                       int(st.st_mtime) if times else None, st.st_gid,
+                       acl(p))
     return found
 
 
@@ -129,6 +130,41 @@ def test_force(cluster):
 def test_force_long(cluster):
     both(cluster, "--force {bin}/data /tmp/out", before=occupy(cluster),
          code=0)
+
+
+@pytest.mark.parametrize("option", ["", "-p"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_group_in_a_project(cluster, option, listed):
+    """In a directory that gives files its group, or whose default access list
+    names one, the file is the user's group's, and as readable as stock's."""
+    os.chmod(cluster.home / "bin" / "data", 0o640)
+    both(cluster, option + " {bin}/data /tmp/proj/out", "/tmp/proj/out",
+         before=lambda: project(cluster, listed), code=0, times=bool(option))
+    found = facts(cluster, "/tmp/proj/out")["n1"]
+    assert found[4] == 20001 and bool(found[5]) == listed, found
+
+
+def test_group_in_a_project_of_what_was_there(cluster):
+    """-f: the access list stays that of the file, not the directory's."""
+    def put():
+        project(cluster, True)
+        for node in cluster.names:
+            p = cluster.lab.path(node, "/tmp/proj/out")
+            with open(p, "wb") as f:
+                f.write(b"old")
+            os.removexattr(p, "system.posix_acl_access")
+            os.chown(p, 20001, 20001)
+    both(cluster, "-f {bin}/data /tmp/proj/out", "/tmp/proj/out", before=put,
+         code=0)
+    assert facts(cluster, "/tmp/proj/out")["n1"][5] == b""
+
+
+def test_libraries_in_a_project(cluster):
+    cluster.lab.put(cluster.bin / "libgreet.so", "login", "/tmp/libgreet.so")
+    cluster.root("chmod 755 /tmp/libgreet.so")
+    both(cluster, "--send-libs {bin}/uselib /tmp/proj/out",
+         "/tmp/proj/out_libs/libgreet.so", before=lambda: project(cluster),
+         code=0, env={"LD_LIBRARY_PATH": "/tmp"})
 
 
 def test_force_by_variable(cluster):

@@ -11,11 +11,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "src/libstorm/wire/digest.h"
 #include "staged.h"
 
+#define ACCESS_LIST "system.posix_acl_access"
 #define CATCH_UP (64u << 10) /* read back at a time */
 
 static int staged_fail(enum storm_err err, int *sys, int num)
@@ -298,6 +300,26 @@ static bool staged_is_genuine(struct storm_staged *f, const uint8_t *digest)
 	       !memcmp(own, digest, sizeof(own));
 }
 
+/* A file that is replaced keeps its access list: the directory's default list,
+ * which a new file gets, may name others.  0, or -1 and errno. */
+static int staged_keep_list(const struct storm_staged *f)
+{
+	char path[sizeof(f->name) + 32], list[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", f->dir, f->name);
+	n = lgetxattr(path, ACCESS_LIST, list, sizeof(list));
+	if (n >= 0)
+		return fsetxattr(f->fd, ACCESS_LIST, list, (size_t) n, 0);
+	if (errno == ERANGE)
+		return -1;
+	/* there is none, or no file; else the file system has no lists */
+	return errno == ENODATA && fremovexattr(f->fd, ACCESS_LIST) &&
+			       errno != ENODATA ?
+		       -1 :
+		       0;
+}
+
 int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys)
 {
 	struct timespec t[2] = { { .tv_sec = f->atime },
@@ -311,6 +333,12 @@ int storm_staged_check(struct storm_staged *f, const uint8_t *digest, int *sys)
 		return staged_fail(STORM_EVERIFY, sys, 0);
 	if (f->size && !staged_is_genuine(f, digest))
 		return staged_fail(STORM_EVERIFY, sys, 0);
+	/* in a set-group-ID directory it got the directory's group, which its
+	 * mode is not meant for */
+	if (st.st_gid != getegid() && fchown(f->fd, (uid_t) -1, getegid()))
+		return staged_fail(STORM_ESYS, sys, errno);
+	if (f->flags & STORM_FILE_FORCE && staged_keep_list(f))
+		return staged_fail(STORM_ESYS, sys, errno);
 	/* drop set-id bits, whatever the sender asked for */
 	if (fchmod(f->fd, f->mode & STORM_FILE_MODE))
 		return staged_fail(STORM_ESYS, sys, errno);
