@@ -62,7 +62,9 @@ enum storm_err {
 	STORM_ETOOBIG = 17,  /* the data exceed a limit */
 	STORM_ESUPERSEDED = 18, /* another owner has taken over the domain */
 	STORM_EHUNG = 19,	/* the file system does not answer */
-	STORM_ERANGE_ = 20	/* one past the last error */
+	STORM_ESOURCE = 20, /* the owner cannot read what it sends; an errno, or
+			       0: the file became shorter */
+	STORM_ERANGE_ = 21  /* one past the last error */
 };
 
 /* A static string in lower case; the caller must not free it.  Never NULL: an
@@ -623,8 +625,8 @@ int storm_member_report(storm_member_t *m, uint8_t kind, uint32_t code,
 /*
  * TRANSFER-FILE (Algorithm 6): storm_xfer_and_signal() of the contents of a
  * regular file, up to its current end.  to is usually of kind FILE.  The caller
- * may close fd at once.  The file must not be truncated before the event is
- * destroyed.  NULL as there, with errno 0; or NULL with the errno of the file's
+ * may close fd at once.  A file that cannot be read to that end aborts the
+ * transfer, with a STORM_ESOURCE of STORM_NO_NODE.  NULL as there, with errno 0; or NULL with the errno of the file's
  * error.
  */
 storm_event_t *storm_transfer_file(storm_domain_t *d,

@@ -13,14 +13,12 @@
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
 #include "src/bcast/file_bcast.h"
 #define SLURM_FILE_BCAST_C "src/bcast/file_bcast.c"
-/* Declare, with an attribute, what copies a block; 26.05 has it in a plugin. */
-#define SLURM_FILE_BCAST_COPIES(attribute)                                   \
-	static int _get_block_none(char **buffer, int *orig_len, bool *more, \
-				   bool file_start) attribute;
 #else
 #include "src/common/file_bcast.h"
+#include "src/interfaces/compress.h"
 #define SLURM_FILE_BCAST_C "src/common/file_bcast.c"
-#define SLURM_FILE_BCAST_COPIES(attribute)
+/* A plugin fills a block. */
+#define SLURM_FILE_BCAST_BY_PLUGIN
 #endif
 
 /* How many nodes get the file at once; 0: not chosen. */

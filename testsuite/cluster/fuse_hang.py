@@ -6,7 +6,12 @@
 mounts it on DIR, prints "ready", "hung" at the first WRITE, and "empty" when the
 last file was removed. On a line from its
 standard input it answers all WRITEs from then on, and unmounts at the end of its
-input. Anybody may create files in it, as in /tmp."""
+input. Anybody may create files in it, as in /tmp.
+
+    python3 fuse_hang.py DIR SIZE
+
+has a file "source" of SIZE bytes there, of which the second half cannot be read:
+EIO."""
 import ctypes
 import os
 import select
@@ -18,10 +23,13 @@ import sys
  INIT, ACCESS, CREATE, BATCH_FORGET) = 1, 2, 3, 4, 14, 15, 16, 17, 18, 25, 26, \
      34, 35, 42
 UNLINK, RENAME, INTERRUPT, RENAME2 = 10, 12, 36, 45
-ENOENT, ENOSYS = 2, 38
+ENOENT, EIO, ENOSYS = 2, 5, 38
 
 names = {}      # name: node
 files = {}      # node: [mode, uid, gid, bytes]
+
+
+broken = range(0)   # offsets that cannot be read
 
 
 def attr(node):
@@ -82,7 +90,7 @@ def answer(op, node, uid, gid, body):
         return struct.pack("<QII", 0, 0, 0)
     if op == READ:
         _, off, size = struct.unpack("<QQI", body[:20])
-        return files[node][3][off:off + size]
+        return EIO if off in broken else files[node][3][off:off + size]
     if op == WRITE:
         return write(node, body)
     if op == STATFS:
@@ -108,7 +116,13 @@ def answer(op, node, uid, gid, body):
 
 
 def main():
+    global broken
     where = sys.argv[1]
+    if len(sys.argv) > 2:
+        size = int(sys.argv[2])
+        broken = range(size // 2, size)
+        names[b"source"] = 2
+        files[2] = [stat.S_IFREG | 0o755, 20001, 20001, bytes(size)]
     fuse = os.open("/dev/fuse", os.O_RDWR)
     libc = ctypes.CDLL(None, use_errno=True)
     options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0," \

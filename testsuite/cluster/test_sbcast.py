@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """sbcast_storm beside sbcast: the same options, variables, exit codes, files."""
 import os
+import pathlib
 import pty
 import re
 import select
@@ -9,9 +10,11 @@ import stat
 
 import pytest
 
-from harness import SIZE, acl, number, project, until
+from harness import SIZE, acl, number, pad, project, until
 
 pytestmark = pytest.mark.storm_only
+
+HANG = pathlib.Path(__file__).with_name("fuse_hang.py")
 
 
 @pytest.fixture(autouse=True)
@@ -103,13 +106,15 @@ def test_preserve_long(cluster):
     both(cluster, "--preserve {bin}/data /tmp/out", code=0, times=True)
 
 
-def occupy(cluster, uid=20001, data=b"old"):
+def occupy(cluster, uid=20001, data=b"old", mode=0o644, path="/tmp/out"):
     def put():
         for node in cluster.names:
-            p = cluster.lab.path(node, "/tmp/out")
+            p = cluster.lab.path(node, path)
+            os.makedirs(os.path.dirname(p), exist_ok=True)
             with open(p, "wb") as f:
                 f.write(data)
             os.chown(p, uid, uid)
+            os.chmod(p, mode)
     return put
 
 
@@ -130,6 +135,60 @@ def test_force(cluster):
 def test_force_long(cluster):
     both(cluster, "--force {bin}/data /tmp/out", before=occupy(cluster),
          code=0)
+
+
+def test_force_does_not_take_a_read_only_file(cluster):
+    """Its owner has protected it."""
+    both(cluster, "-f {bin}/data /tmp/out",
+         before=occupy(cluster, mode=0o444), code=13)
+    assert cluster.file("n1", "/tmp/out") == b"old"
+    assert cluster.litter(keep=["out"]) == []
+
+
+def differs(cluster, path, before, reason):
+    """Stock writes into what is there; sbcast_storm refuses, with this reason."""
+    before()
+    run = cluster.run(["sbcast_storm", "-f", "{bin}/data", path],
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code != 0 and f"storm: {path}: nodes n[1-8]: {reason}\n" \
+        in run.err, str(run)
+    return run
+
+
+def test_force_in_a_directory_of_others(cluster):
+    """Without the right to rename there (NOTES of sbcast_storm(1))."""
+    run = differs(cluster, "/tmp/dir/out",
+                  occupy(cluster, path="/tmp/dir/out"), "Permission denied")
+    assert run.code == 13 and cluster.file("n1", "/tmp/dir/out") == b"old"
+
+
+def test_force_onto_a_device(cluster):
+    """Stock writes to it, and changes its owner and mode."""
+    def put():
+        for node in cluster.names:
+            os.mknod(cluster.lab.path(node, "/tmp/null"),
+                     stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    before = os.stat("/dev/null")
+    differs(cluster, "/tmp/null", put, "not a usable destination: "
+            "it is not a regular file")
+    differs(cluster, "/dev/null", lambda: None, "not a usable destination: "
+            "it is not a regular file")
+    assert os.stat("/dev/null")[:6] == before[:6]
+
+
+def test_force_over_a_hard_link(cluster):
+    """Its other names keep what they had (NOTES)."""
+    occupy(cluster)()
+    for node in cluster.names:
+        os.link(cluster.lab.path(node, "/tmp/out"),
+                cluster.lab.path(node, "/tmp/link"))
+    run = cluster.run("sbcast_storm -f {bin}/data /tmp/out",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code == 0, str(run)
+    data = (cluster.home / "bin" / "data").read_bytes()
+    for node in cluster.names:
+        assert cluster.file(node, "/tmp/out") == data
+        assert cluster.file(node, "/tmp/link") == b"old"
 
 
 @pytest.mark.parametrize("option", ["", "-p"])
@@ -253,6 +312,70 @@ def test_help(cluster, option):
         assert words == set(re.findall(r"--[a-z-]+", storm.out)), str(storm)
 
 
+OPTIONS = {
+    "srun": "--bcast=/tmp/out",
+    "fallback": "--send-libs --bcast=/tmp/",
+}
+SOURCES = {
+    "shorter": "it became shorter while it was sent",
+    "broken": "Input/output error",
+}
+
+
+@pytest.mark.parametrize("command", ["sbcast_storm", "srun", "fallback"])
+@pytest.mark.parametrize("fault", SOURCES)
+def test_source_that_cannot_be_read(cluster, command, fault):
+    """It becomes shorter, or its disk fails: an error with its name, no signal,
+    and no node shows it. (Stock's commands die by SIGBUS.)"""
+    if fault == "shorter":
+        source = cluster.home / "bin" / "cut"
+        pad(cluster.bin / "taskdo", source, SIZE)
+        os.chown(source, 20001, 20001)
+        path, disk = f"/home/user/bin/{source.name}", None
+    else:
+        path, disk = "/tmp/disk/source", BrokenDisk(cluster)
+    cluster.lab.shape("100mbit")        # 12 MB take a second
+    try:
+        env = {"SLURM_JOB_ID": str(cluster.job)}
+        one = cluster.start(f"sbcast_storm {path} /tmp/out", env=env) \
+            if command == "sbcast_storm" else \
+            cluster.start_srun(f"{OPTIONS[command]} -N8 -n8 {path} say never")
+        if fault == "shorter":
+            until(lambda: cluster.listing("n8") or not one.running(),
+                  "the broadcast to begin")
+            os.truncate(source, 4096)
+        run = one.finish()
+    finally:
+        cluster.lab.shape(None)
+        if disk:
+            disk.end()
+    assert run.code > 0 and run.out == "", str(run)
+    assert f"error: storm: {path}: {SOURCES[fault]}\n" in run.err, str(run)
+    # Slurm's own broadcast, to which this one falls back, leaves a part
+    assert command == "fallback" or cluster.litter() == []
+
+
+class BrokenDisk:
+    """/tmp/disk on the login host: fuse_hang.py's file of 12 MB, of which one half
+    cannot be read."""
+
+    def __init__(self, cluster):
+        if not os.path.exists("/dev/fuse"):
+            pytest.skip("SKIP: there is no /dev/fuse here")
+        cluster.root("mkdir -p /tmp/disk")
+        r, w = os.pipe()
+        self.to = os.fdopen(w, "w")
+        self.run = cluster.start(["python3", str(HANG), "/tmp/disk",
+                                  str(SIZE)], host="login", user="root",
+                                 cwd="/", label="disk", stdin=os.fdopen(r))
+        until(lambda: "ready" in self.run.out(),
+              lambda: f"the disk: {self.run.out()}{self.run.err()}", 30)
+
+    def end(self):
+        self.to.close()
+        self.run.process.wait(30)
+
+
 def test_relative_destination(cluster):
     """Below the caller's working directory, on every node."""
     both(cluster, "{bin}/data out", code=0, cwd="/tmp")
@@ -260,6 +383,10 @@ def test_relative_destination(cluster):
 
 def test_target_with_slash_at_the_end(cluster):
     stock, storm = both(cluster, "{bin}/data /tmp/", code=1, errors=True)
+
+
+def test_source_is_a_directory(cluster):
+    both(cluster, "/tmp /tmp/out", code=255, errors=True)
 
 
 def test_source_missing(cluster):

@@ -409,6 +409,37 @@ START_TEST(test_transfer_file)
 }
 END_TEST
 
+/* A file that is cut while it is sent aborts the transfer, and ends nothing. */
+START_TEST(test_file_becomes_shorter)
+{
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/copy",
+				   .mode = 0600 };
+	struct storm_outcome out = { 0 };
+	storm_event_t *e;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/original", dir);
+	f = fopen(path, "w+");
+	must(f && !ftruncate(fileno(f), 64 << 20));
+	nodes_open();
+	e = storm_transfer_file(domain, NULL, fileno(f), &to);
+	must(e && !ftruncate(fileno(f), 4096));
+	must(storm_test_event(e, true, PATIENCE, &out));
+	must(out.state == STORM_ABORTED && out.nfaults == 1);
+	must(out.faults[0].node == STORM_NO_NODE && !out.faults[0].sys &&
+	     out.faults[0].why == STORM_ESOURCE);
+	storm_event_destroy(e);
+	storm_outcome_clear(&out);
+	fclose(f);
+	for (uint32_t i = 0; i < NODES; i++) {
+		at(i, "copy", path);
+		must(access(path, F_OK) && errno == ENOENT);
+	}
+}
+END_TEST
+
 static void *announce(void *arg)
 {
 	uint32_t i = (uint32_t) (uintptr_t) arg;
@@ -579,6 +610,7 @@ int main(void)
 	tcase_add_loop_test(t, test_refused, 0, 2);
 	tcase_add_test(t, test_reports);
 	tcase_add_test(t, test_transfer_file);
+	tcase_add_test(t, test_file_becomes_shorter);
 	tcase_add_test(t, test_termination);
 	tcase_add_test(t, test_termination_lost);
 	tcase_add_test(t, test_requests);

@@ -26,6 +26,7 @@ static const char *const text[] = {
 	[STORM_ENOENT] = "no such session, operation or segment",
 	[STORM_ETOOBIG] = "too large",
 	[STORM_ESUPERSEDED] = "another owner has taken over the domain",
+	[STORM_ESOURCE] = "what is sent cannot be read to its end",
 	[STORM_EHUNG] = "the file system does not answer",
 };
 

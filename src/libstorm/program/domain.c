@@ -410,19 +410,24 @@ void storm_domain_self(const storm_domain_t *d, struct storm_addr *self)
 
 /* -------------------------------------------------------------- primitives --- */
 
-storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
-				     const struct storm_idset *P,
-				     const struct storm_target *to,
-				     const void *buf, uint64_t len)
+/* The event takes from->arg, which is its source or NULL. */
+static storm_event_t *domain_xfer(storm_domain_t *d,
+				  const struct storm_idset *P,
+				  const struct storm_target *to,
+				  const struct storm_bytes *from, uint64_t len)
 {
 	storm_event_t *e;
 
 	pthread_mutex_lock(&d->sh->lock);
 	e = storm_event_create(d->sh, len);
-	if (e)
+	if (e) {
 		e->domain = d;
-	if (e && storm_owner_xfer(d->owner, P, to, buf, len, e,
-				  storm_shared_now(d->sh))) {
+		e->source = from->arg;
+	} else {
+		source_destroy(from->arg);
+	}
+	if (e && storm_owner_xfer_from(d->owner, P, to, from, len, e,
+				       storm_shared_now(d->sh))) {
 		storm_event_drop(e);
 		e = NULL;
 	}
@@ -430,6 +435,26 @@ storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
 	if (e)
 		storm_runner_wake(&d->runner);
 	return e;
+}
+
+storm_event_t *storm_xfer_and_signal(storm_domain_t *d,
+				     const struct storm_idset *P,
+				     const struct storm_target *to,
+				     const void *buf, uint64_t len)
+{
+	struct storm_bytes from = { .buf = buf };
+
+	return domain_xfer(d, P, to, &from, len);
+}
+
+storm_event_t *domain_xfer_source(storm_domain_t *d,
+				  const struct storm_idset *P,
+				  const struct storm_target *to,
+				  struct source *source, uint64_t len)
+{
+	struct storm_bytes from = { .at = source_bytes, .arg = source };
+
+	return domain_xfer(d, P, to, &from, len);
 }
 
 void storm_event_destroy(storm_event_t *e)

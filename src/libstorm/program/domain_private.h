@@ -6,6 +6,7 @@
 #ifndef STORM_DOMAIN_PRIVATE_H
 #define STORM_DOMAIN_PRIVATE_H
 
+#include "source.h"
 #include "src/libstorm/storm.h"
 
 /* The code of reports of kind STORM_REPORT_TERMINATED, whose ids are
@@ -22,6 +23,13 @@ int domain_await_announcement(storm_domain_t *d, uint32_t generation,
  * STORM_EINVAL: P names other nodes; STORM_ENOMEM. */
 int domain_nodes(storm_domain_t *d, const struct storm_idset *P,
 		 struct storm_idset *out);
+
+/* storm_xfer_and_signal() of the first len bytes of a file.  The event takes the
+ * source, also if there is none. */
+storm_event_t *domain_xfer_source(storm_domain_t *d,
+				  const struct storm_idset *P,
+				  const struct storm_target *to,
+				  struct source *from, uint64_t len);
 
 /* The counters of its network, as members of a JSON object (driver.h). */
 void domain_counters(storm_domain_t *d, char *buf, size_t size);

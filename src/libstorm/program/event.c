@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "event.h"
 #include "src/libstorm/base/faults.h"
@@ -24,8 +23,7 @@ storm_event_t *storm_event_create(struct storm_shared *sh, uint64_t len)
 void storm_event_free(storm_event_t *e)
 {
 	storm_outcome_clear(&e->out);
-	if (e->map)
-		munmap(e->map, (size_t) e->len);
+	source_destroy(e->source);
 	free(e);
 }
 

@@ -8,6 +8,7 @@
 #define STORM_EVENT_H
 
 #include "runner.h"
+#include "source.h"
 
 struct storm_event {
 	struct storm_shared *sh; /* outlives the domain or node */
@@ -17,7 +18,7 @@ struct storm_event {
 	enum storm_compare result; /* of a node's comparison */
 	struct storm_outcome out;
 	uint64_t len;
-	void *map; /* len bytes to unmap; NULL: none */
+	struct source *source; /* of its bytes; NULL: memory of the caller */
 };
 
 /* Locked.  Create an event; it becomes a user of sh.  NULL: no memory. */

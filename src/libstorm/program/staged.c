@@ -126,12 +126,13 @@ static int staged_check_target(const struct storm_staged *f, int *sys)
 		return staged_fail(STORM_EPATH, sys, ELOOP);
 	if (!S_ISREG(st.st_mode))
 		return staged_fail(STORM_EPATH, sys, ENXIO);
-	/* Another user's file.  Slurm's sbcast needs write permission, so ask
-	 * for it here.  In a sticky directory the rename would fail after the
-	 * decision. */
+	/* Slurm's sbcast needs write permission, so ask for it here. */
+	if (faccessat(f->dir, f->name, W_OK, AT_EACCESS))
+		return staged_fail_path(sys, errno);
+	/* Another user's file: in a sticky directory the rename would fail after
+	 * the decision. */
 	if (st.st_uid != geteuid() &&
-	    (faccessat(f->dir, f->name, W_OK, AT_EACCESS) ||
-	     fstat(f->dir, &parent) ||
+	    (fstat(f->dir, &parent) ||
 	     ((parent.st_mode & S_ISVTX) && parent.st_uid != geteuid() &&
 	      geteuid() != 0)))
 		return staged_fail_path(sys, EACCES);

@@ -44,7 +44,17 @@ int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now)
 {
-	int err = owner_xfer_queue_target(o, P, to, buf, len, token);
+	struct storm_bytes from = { .buf = buf };
+
+	return storm_owner_xfer_from(o, P, to, &from, len, token, now);
+}
+
+int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
+			  const struct storm_target *to,
+			  const struct storm_bytes *from, uint64_t len,
+			  void *token, uint64_t now)
+{
+	int err = owner_xfer_queue_target(o, P, to, from, len, token);
 
 	if (!err)
 		owner_advance_operations(o, now);

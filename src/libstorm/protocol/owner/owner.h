@@ -27,6 +27,15 @@ struct storm_owner_ops {
 	void (*overdue)(void *arg, uint32_t node, bool back);
 };
 
+/* Where the bytes of a transfer are. */
+struct storm_bytes {
+	const uint8_t *buf; /* in memory; NULL: at() has them */
+	/* len bytes from off on, which stay until the next call.  NULL: they
+	 * cannot be had; *sys has an errno, or 0: there are not so many. */
+	const void *(*at)(void *arg, uint64_t off, size_t len, int *sys);
+	void *arg;
+};
+
 /* conf is copied; t must outlive the owner. */
 struct storm_owner *storm_owner_create(const struct storm_domain_conf *conf,
 				       struct storm_transport *t,
@@ -41,8 +50,14 @@ int storm_owner_open(struct storm_owner *o, uint64_t now);
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
+/* ... of bytes that are asked for as they are sent, and again if they are
+ * lost. */
+int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
+			  const struct storm_target *to,
+			  const struct storm_bytes *from, uint64_t len,
+			  void *token, uint64_t now);
 /* The caller does not wait for this transfer any more.  It aborts unless it is
- * decided.  Its buf is not read again, and xfer_done() is not called for it. */
+ * decided.  Its bytes are not read again, and xfer_done() is not called for it. */
 void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now);
 /* Ends with compare_done(token).  An own variable without a write is compared
  * at once or after comparisons of its like; anything else is queued with the

@@ -138,6 +138,7 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 		.to = { .kind = (enum storm_target_kind) STORM_KIND_COMPARE },
 		.cmp = { .var = var, .rel = rel, .value = value },
 	};
+	static const struct storm_bytes none;
 	int err;
 
 	if (o->phase != OWNER_OPEN)
@@ -155,5 +156,5 @@ int owner_compare_queue(struct storm_owner *o, const struct storm_idset *P,
 		b.cmp.writes = true;
 		b.cmp.write = *write;
 	}
-	return owner_xfer_queue(o, &b, NULL, token, owner_compare_ended);
+	return owner_xfer_queue(o, &b, &none, token, owner_compare_ended);
 }

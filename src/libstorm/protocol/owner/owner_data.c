@@ -22,9 +22,32 @@
 #define RATE_LOOK 90e3 /* bytes: the floor sends more */
 #define LOSS_MUCH 0.15
 
-int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
+const uint8_t *owner_data_bytes(struct owner_xfer *x, uint64_t off, size_t len)
 {
-	memcpy(buf, ((struct owner_xfer *) arg)->buf + off, len);
+	const uint8_t *at;
+	int sys = 0;
+
+	if (x->from.buf)
+		return x->from.buf + off;
+	at = x->from.at(x->from.arg, off, len, &sys);
+	if (!at && !x->unreadable) {
+		x->unreadable = true;
+		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ESOURCE, sys);
+	}
+	return at;
+}
+
+/* Bytes of a run of chunks. */
+struct owner_run {
+	const uint8_t *bytes;
+	uint64_t off;
+};
+
+static int owner_data_get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const struct owner_run *run = arg;
+
+	memcpy(buf, run->bytes + (off - run->off), len);
 	return 0;
 }
 
@@ -110,7 +133,8 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 
 	owner_data_pace(o, now);
 	for (int i = 0; i < most && x->sent < x->chunks; i++) {
-		uint64_t last = x->sent + o->data.batch - 1, n, off;
+		uint64_t last = x->sent + o->data.batch - 1, n, end;
+		struct owner_run run = { .off = o->cast.sent };
 		int rc;
 
 		if (last >= x->chunks)
@@ -122,9 +146,14 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 			return STORM_NEVER;
 		if (!owner_data_pay(o, n * o->data.chunk, now))
 			return now + STORM_MS;
+		end = storm_min((last + 1) * o->data.chunk, x->begin.size);
+		run.bytes =
+			owner_data_bytes(x, run.off, (size_t) (end - run.off));
+		if (!run.bytes)
+			return STORM_NEVER;
 		rc = storm_link_send_run(&o->link, flags, x->begin.op,
 					 x->begin.size, o->data.chunk, x->sent,
-					 last, owner_data_get, x, &to);
+					 last, owner_data_get, &run, &to);
 		if (rc == -EAGAIN)
 			return now + STORM_MS;
 		if (!o->tl.first_byte)
@@ -132,12 +161,10 @@ uint64_t owner_data_send(struct storm_owner *o, uint64_t now)
 		o->stats.tx_data += n;
 		x->sent = last + 1;
 		x->moved_at = now;
-		off = o->cast.sent;
-		o->cast.sent = x->sent == x->chunks ? x->begin.size :
-						      x->sent * o->data.chunk;
+		o->cast.sent = end;
 		/* they have just been read: they are in the cache */
-		storm_digest_add(x->digest, x->buf + off,
-				 (size_t) (o->cast.sent - off));
+		storm_digest_add(x->digest, run.bytes,
+				 (size_t) (end - run.off));
 	}
 	return now;
 }

@@ -43,7 +43,8 @@ typedef void (*owner_ended_fn)(struct storm_owner *o, void *token,
 struct owner_xfer {
 	struct owner_xfer *next;
 	struct storm_begin begin;
-	const uint8_t *buf;   /* NULL: forgotten, or of no bytes */
+	struct storm_bytes from;
+	bool unreadable;      /* they could not be had */
 	void *token;	      /* NULL: forgotten */
 	owner_ended_fn ended; /* reports the end, unless it is forgotten */
 	enum xfer_state state;
@@ -381,8 +382,8 @@ void owner_compare_end_all(struct storm_owner *o);
 void owner_data_begin(struct storm_owner *o, uint64_t now);
 /* Send what window, pace and network allow.  Returns when to call again. */
 uint64_t owner_data_send(struct storm_owner *o, uint64_t now);
-/* The bytes of the transfer arg (storm_chunk_fn). */
-int owner_data_get(void *arg, uint64_t off, void *buf, size_t len);
+/* Bytes of this transfer.  NULL: they cannot be had, and it is to be aborted. */
+const uint8_t *owner_data_bytes(struct owner_xfer *x, uint64_t off, size_t len);
 
 /* owner_repair.c */
 /* A node lacks some of what was sent. */
@@ -400,11 +401,13 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 		   struct storm_idset *out);
 /* Queue what b announces (taken over); nothing is begun. */
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, owner_ended_fn ended);
+		     const struct storm_bytes *from, void *token,
+		     owner_ended_fn ended);
 /* ... or a transfer, see storm_owner_xfer(). */
 int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
-			    const struct storm_target *to, const void *buf,
-			    uint64_t len, void *token);
+			    const struct storm_target *to,
+			    const struct storm_bytes *from, uint64_t len,
+			    void *token);
 /* Queue the operation that the previous owner may have left undecided. */
 void owner_xfer_inherit(struct storm_owner *o, uint64_t now);
 /* The sum of the subtrees has changed: the operation under way goes on.  True:

@@ -222,7 +222,19 @@ static void owner_repair_sent(struct storm_owner *o, const uint64_t *pick,
 		o->data.tokens = -(double) OWNER_BURST;
 }
 
-/* All that is wanted.  False: the network takes no more now. */
+/* A chunk that is sent again (storm_chunk_fn). */
+static int owner_repair_get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const uint8_t *at = owner_data_bytes(arg, off, len);
+
+	if (!at)
+		return EIO;
+	memcpy(buf, at, len);
+	return 0;
+}
+
+/* All that is wanted.  False: the network takes no more now, or the bytes cannot
+ * be had. */
 static bool owner_repair_send(struct storm_owner *o, bool once, uint64_t now)
 {
 	struct owner_xfer *x = o->operations.first;
@@ -234,9 +246,10 @@ static bool owner_repair_send(struct storm_owner *o, bool once, uint64_t now)
 		struct storm_addr to = owner_repair_addr(o, who);
 		int rc = storm_link_send_data(&o->link, 0, x->begin.op,
 					      x->begin.size, o->data.chunk,
-					      pick, n, owner_data_get, x, &to);
+					      pick, n, owner_repair_get, x,
+					      &to);
 
-		if (rc == -EAGAIN)
+		if (rc == -EAGAIN || rc > 0)
 			return false;
 		if (!o->tl.repair_first)
 			o->tl.repair_first = now;

@@ -83,6 +83,7 @@ static bool owner_request_queue(struct storm_owner *o, struct owner_request *r,
 	struct storm_begin b;
 	const uint8_t *data;
 	size_t n;
+	struct storm_bytes from = { 0 };
 	enum storm_err err;
 
 	if (storm_request_unpack(&b, &data, &n, body, len, o->conf.count)) {
@@ -100,7 +101,8 @@ static bool owner_request_queue(struct storm_owner *o, struct owner_request *r,
 	memcpy(r->data, data, n);
 	r->busy = true;
 	b.op = 0;
-	err = owner_xfer_queue(o, &b, r->data, r, owner_request_ended);
+	from.buf = r->data;
+	err = owner_xfer_queue(o, &b, &from, r, owner_request_ended);
 	if (err) {
 		r->busy = false;
 		free(r->data);

@@ -27,7 +27,8 @@ int owner_set_copy(const struct storm_owner *o, const struct storm_idset *P,
 }
 
 int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
-		     const void *buf, void *token, owner_ended_fn ended)
+		     const struct storm_bytes *from, void *token,
+		     owner_ended_fn ended)
 {
 	struct owner_xfer *x = calloc(1, sizeof(*x));
 
@@ -39,7 +40,7 @@ int owner_xfer_queue(struct storm_owner *o, struct storm_begin *b,
 		return STORM_ENOMEM;
 	}
 	x->begin = *b;
-	x->buf = buf;
+	x->from = *from;
 	x->token = token;
 	x->ended = ended;
 	*o->operations.tail = x;
@@ -56,8 +57,9 @@ static void owner_xfer_ended(struct storm_owner *o, void *token,
 }
 
 int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
-			    const struct storm_target *to, const void *buf,
-			    uint64_t len, void *token)
+			    const struct storm_target *to,
+			    const struct storm_bytes *from, uint64_t len,
+			    void *token)
 {
 	struct storm_begin b = { .size = len, .to = *to };
 	int err;
@@ -83,7 +85,7 @@ int owner_xfer_queue_target(struct storm_owner *o, const struct storm_idset *P,
 			return STORM_ENOMEM;
 		}
 	}
-	return owner_xfer_queue(o, &b, buf, token, owner_xfer_ended);
+	return owner_xfer_queue(o, &b, from, token, owner_xfer_ended);
 }
 
 /* BEGIN, in as many parts as the path needs. */
@@ -350,7 +352,7 @@ void storm_owner_forget(struct storm_owner *o, void *token, uint64_t now)
 		return;
 	}
 	x->token = NULL;
-	x->buf = NULL;
+	memset(&x->from, 0, sizeof(x->from));
 	if (x->state != XFER_QUEUED && x->state != XFER_DECIDED)
 		owner_xfer_decide(o, STORM_ABORT, now);
 }
@@ -369,10 +371,13 @@ bool owner_xfer_send(struct storm_owner *o, uint64_t *next, uint64_t now)
 	struct owner_xfer *x = o->operations.first;
 
 	*next = STORM_NEVER;
-	if (x->state != XFER_SENDING)
-		return false;
-	*next = owner_data_send(o, now);
-	if (x->sent < x->chunks)
+	if (x->state == XFER_SENDING)
+		*next = owner_data_send(o, now);
+	if (x->unreadable && x->state < XFER_DECIDED) {
+		owner_xfer_decide(o, STORM_ABORT, now);
+		return true;
+	}
+	if (x->state != XFER_SENDING || x->sent < x->chunks)
 		return false;
 	if (x->digest && !storm_digest_end(x->digest, o->cast.digest)) {
 		storm_faults_add(&x->faults, STORM_NO_NODE, STORM_ENOMEM, 0);

@@ -2,11 +2,10 @@
  * bcast.c - send a file to the nodes of a step by XFER-AND-SIGNAL (paper
  * section 2.3: the Machine Manager multicasts the binary in chunks).
  *
- * Slurm's file_bcast.c does everything around the data: it opens and maps the
- * source, asks slurmctld for the credential, finds libraries and prints its
- * messages.  It sends the file in blocks, each by a slurm_send_recv_msgs() that
- * this file replaces.  The first block starts the transfer of the whole mapped
- * file; the blocks between do nothing.  The last one waits for the outcome and
+ * Slurm's file_bcast.c does everything around the data: it opens the source,
+ * asks slurmctld for the credential, finds libraries and prints its messages.  It
+ * sends the file in blocks, each by a slurm_send_recv_msgs() that this file
+ * replaces.  The first block starts the transfer of the whole file; the blocks between do nothing.  The last one waits for the outcome and
  * returns one code for each failed node, as the slurmds do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -31,7 +30,7 @@
 
 #define POLL_NS 100000000 /* how often to check progress and abort */
 
-/* Slurm clears and fills every block, which STORM does not send: at Slurm's
+/* Slurm clears and fills the first block, which STORM does not send: at Slurm's
  * 8 MiB that takes milliseconds.  Still large enough for a fallback to Slurm's
  * own broadcast. */
 #define BLOCK_BYTES (512u << 10)
@@ -50,6 +49,11 @@ static struct {
 bool storm_bcast_told(void)
 {
 	return now.told;
+}
+
+bool storm_bcast_sends(void)
+{
+	return now.event;
 }
 
 void storm_warn_once(const char *why, const char *otherwise)
@@ -182,11 +186,15 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 			return why;
 	}
 	/* Queued before OPEN, so that it travels with OPEN. */
-	now.event = storm_xfer_and_signal(c->domain->d, NULL, &to,
-					  stock_bcast_source(),
-					  stock_bcast_size());
+	errno = 0;
+	now.event =
+		stock_bcast_size() ?
+			storm_transfer_file(c->domain->d, NULL,
+					    stock_bcast_fd(), &to) :
+			storm_xfer_and_signal(c->domain->d, NULL, &to, NULL, 0);
 	if (!now.event)
-		why = xstrdup(storm_strerror(STORM_ECLOSED));
+		why = xstrdup(errno ? strerror(errno) :
+				      storm_strerror(STORM_ECLOSED));
 	else if (fresh)
 		why = step_domain_open(c->domain);
 	if (why && fresh) {
@@ -200,14 +208,27 @@ static char *bcast_start(struct step_cast *c, const char *nodelist,
 	return why;
 }
 
+/* NULL: the source could be read. */
+static const struct storm_fault *
+bcast_source_fault(const struct storm_outcome *out)
+{
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (out->faults[i].why == STORM_ESOURCE)
+			return &out->faults[i];
+	return NULL;
+}
+
 /* Log a transfer that no node has applied. */
 static void bcast_log_failure(const struct step_domain *sd,
 			      const struct storm_outcome *out,
 			      const char *faults)
 {
 	char *nodes = step_domain_all_failed(sd, out, STORM_EEXIST);
+	const struct storm_fault *source = bcast_source_fault(out);
 
-	if (nodes)
+	if (source)
+		stock_bcast_source_error(source->sys);
+	else if (nodes)
 		error("storm: %s exists on %s; use --force to replace it",
 		      now.path, nodes);
 	else
@@ -298,6 +319,8 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 	file_bcast_msg_t *block = msg->data;
 	char *why;
 
+	if (stock_bcast_source_failed())
+		return storm_answer(NULL, nodelist, SLURM_ERROR);
 	if (!c)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (c->abort && *c->abort && !now.event)

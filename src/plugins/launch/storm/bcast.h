@@ -61,11 +61,17 @@ list_t *storm_answer(list_t *list, const char *node, int rc);
  * broadcast.  Pointers stay Slurm's. */
 int stock_bcast_file(struct bcast_parameters *params);
 int stock_bcast_decompress_data(file_bcast_msg_t *req);
-const void *stock_bcast_source(void); /* the mapped file */
+int stock_bcast_fd(void); /* the source; it stays open */
 uint64_t stock_bcast_size(void);
+/* Log that the source cannot be read: an errno, or 0 if it became shorter. */
+void stock_bcast_source_error(int sys);
+/* Was that logged of the block that is to be sent? */
+bool stock_bcast_source_failed(void);
 sbcast_cred_t *stock_bcast_cred(void);
 uint32_t stock_bcast_job(void);
 list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout);
+/* Does STORM send the file that Slurm's code goes through? */
+bool storm_bcast_sends(void);
 /* Has bcast.c logged the failure of the nodes already?  Then Slurm's line for
  * each of them is at -v. */
 bool storm_bcast_told(void);
