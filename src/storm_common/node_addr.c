@@ -36,8 +36,9 @@ struct node_lookup {
 	atomic_uint failed; /* count: none */
 };
 
-static bool node_addr_convert(const slurm_addr_t *in, struct storm_addr *out)
+bool node_addr_of_slurm(const slurm_addr_t *in, struct storm_addr *out)
 {
+	memset(out, 0, sizeof(*out));
 	if (in->ss_family == AF_INET) {
 		const struct sockaddr_in *v4 = (const void *) in;
 
@@ -71,7 +72,7 @@ static char *node_addr_text(const char *name)
 
 static bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 {
-	struct storm_addr a = { .port = port };
+	struct storm_addr a;
 	char *text = node_addr_text(name);
 	slurm_addr_t addr = { 0 };
 
@@ -80,9 +81,10 @@ static bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 	else if (!node_addr_locked(name, &addr))
 		return false;
 	xfree(text);
-	if (!node_addr_convert(&addr, &a))
+	if (!node_addr_of_slurm(&addr, &a))
 		return false;
 	*out = a;
+	out->port = port;
 	return true;
 }
 
@@ -91,7 +93,8 @@ static void node_addr_until(struct node_lookup *l, uint32_t end)
 	uint32_t i;
 
 	while (l->failed == l->count && l->next < end && (i = l->next++) < end)
-		if (!node_addr(l->nodes[i].name, l->port, &l->nodes[i].addr))
+		if (!l->nodes[i].addr.port &&
+		    !node_addr(l->nodes[i].name, l->port, &l->nodes[i].addr))
 			l->failed = i;
 }
 
@@ -147,8 +150,7 @@ int host_addrs(const char *host, struct storm_addr *out, int max)
 		slurm_addr_t addr = { 0 };
 
 		memcpy(&addr, p->ai_addr, p->ai_addrlen);
-		out[n] = (struct storm_addr) { 0 };
-		n += node_addr_convert(&addr, &out[n]);
+		n += node_addr_of_slurm(&addr, &out[n]);
 	}
 	freeaddrinfo(list);
 	return n;

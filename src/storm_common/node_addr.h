@@ -9,10 +9,15 @@
 
 #include <stdbool.h>
 
+#include "slurm/slurm.h"
+
 #include "src/libstorm/storm.h"
 
-/* The address of each of these by its name: its BcastAddr if it has one, else its
- * NodeAddr.  May wait for a name service, and so looks up many side by side.
+/* The port becomes 0.  False: it is neither IPv4 nor IPv6. */
+bool node_addr_of_slurm(const slurm_addr_t *in, struct storm_addr *out);
+
+/* The address of each of these that has none yet (port 0), by its name: its
+ * BcastAddr if it has one, else its NodeAddr.  May wait for a name service, and so looks up many side by side.
  * Returns count; or the index of one that Slurm does not know, or that has
  * neither IPv4 nor IPv6. */
 uint32_t node_addr_all(struct storm_node *nodes, uint32_t count, uint16_t port);

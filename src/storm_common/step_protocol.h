@@ -18,11 +18,18 @@
  * OPEN's authority: {u16 Slurm protocol version, pack_sbcast_cred() with that
  * version}.  Without it a session may launch but send no file.
  *
+ * If slurmctld has said with the job where nodes are, the version has the flag
+ * STEP_AUTHORITY_ADDRS, and there follow {u32 length of the sbcast credential, or
+ * 0; the credential; what slurmctld has signed}.  The latter is {u16 version;}
+ * and on Slurm 22.05 {u32 length of the step's credential without its signature;
+ * slurm_cred_pack()}, on later releases {packstr() of the "net_cred"}.
+ *
  * job_id, step_id and step_het of the domain are those of the step's
  * REQUEST_LAUNCH_TASKS (launch_tasks_request_msg_t.step_id): slurmstepd finds
  * its session by them and by the user's id.
  */
 #define STEP_AUTHORITY_HEAD 2
+#define STEP_AUTHORITY_ADDRS 0x8000
 
 /* remote_event of a memory transfer */
 enum step_event {

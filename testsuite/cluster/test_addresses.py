@@ -3,6 +3,7 @@
 default routes by another network."""
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -10,7 +11,7 @@ from addresses import LOOPBACK, name_is, new_agents, own_names
 from conftest import make, need_cgroup2
 from contexts import SHOW, context
 from gang import Gang
-from harness import need_records, until
+from harness import HERE, need_records, number, until
 from lab.slurmconf import address_of
 
 pytestmark = [pytest.mark.storm_only, pytest.mark.every_release]
@@ -144,3 +145,78 @@ def test_strober_on_a_node():
         c.end_jobs()
     finally:
         c.down()
+
+
+# ------------------------------------------------------------------ cloud ---
+
+#: where n3 really is; slurm.conf and the hosts have another address
+CLOUD = "10.83.1.103"
+
+#: Slurm's
+PROTOCOL = {"22.05": 38 << 8, "24.11": 42 << 8, "26.05": 45 << 8}
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    """n3 is a cloud node, and slurmctld was told its address."""
+    c = make("cloud", 3, standing=False)
+    try:
+        conf = pathlib.Path(c.lab.dir, "etc/slurm/slurm.conf")
+        text = re.sub(
+            r"(?m)^NodeName=n\[1-3\] (.*) State=UNKNOWN$",
+            r"NodeName=n[1-2] \1 State=UNKNOWN" "\n"
+            r"NodeName=n3 \1 State=CLOUD" "\n"
+            "ResumeProgram=/bin/true\nSuspendProgram=/bin/true\n"
+            "SuspendTime=-1\nResumeTimeout=60\nSuspendTimeout=5",
+            conf.read_text())
+        conf.write_text(text)       # in place: the hosts show this very file
+        for line in (f"ip addr del {address_of('n3')}/16 dev eth0",
+                     f"ip addr add {CLOUD}/16 dev eth0",
+                     "ip route replace default via 10.83.0.1"):
+            c.root(line, host="n3")
+        c.lab.restart("ctl", "slurmctld")
+        until(c.lab.node_states, "slurmctld")
+        c.root(f"scontrol update nodename=n3 nodeaddr={CLOUD} nodehostname=n3")
+        new_agents(c, c.names)
+        c.lab.wait_idle()
+        c.job = c.allocate(3, "--ntasks-per-node=4")
+        yield c
+    finally:
+        c.down()
+
+
+def test_user_cannot_say_where_a_node_is(cloud):
+    """Before the first good step. Agents believe slurmctld's signature: the very
+    same with the user's is refused, and the node is named."""
+    liar = cloud.home / "liar.so"
+    subprocess.run(
+        ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared",
+         "-fPIC", f"-DLIAR_VERSION={PROTOCOL[number()]}", "-o", liar,
+         HERE.parent / "programs" / "liar.c"], check=True)
+    run = cloud.srun("-N3 -n3 {do} say x",
+                     prefix="export LD_PRELOAD=/home/user/liar.so")
+    assert "liar: signed" in run.err, str(run)
+    assert "falling back" in run.err, str(run)
+    logs = [cloud.lab.log(n, "slurmd") for n in cloud.names]
+    assert any("that slurmctld has not signed" in log for log in logs), logs
+    assert any(f"gives {CLOUD} port 8383 as the address of node n3" in log
+               for log in logs), logs
+    cloud.clean()
+
+
+def test_cloud_node(cloud):
+    """Agents believe what slurmctld has signed of where nodes are."""
+    for bcast in ("", "--bcast=/tmp/app "):
+        run = cloud.srun(f"{bcast}-N3 -n3 {{big}} say x")
+        assert run.code == 0 and run.out == "x\n" * 3, str(run)
+        cloud.by_storm(run)
+    # from a node, where slurm.conf is all that there is
+    run = cloud.srun("-N3 -n3 {do} say x", host="n1")
+    assert run.code == 0 and run.out == "x\n" * 3, str(run)
+    cloud.by_storm(run)
+    cloud.remove("/tmp/app")
+    aliases = f"n3:[{CLOUD}]:n3"        # as sbatch and salloc set it
+    run = cloud.run("sbcast_storm {big} /tmp/app", env={
+        "SLURM_JOB_ID": str(cloud.job), "SLURM_NODE_ALIASES": aliases})
+    assert run.code == 0, str(run)
+    cloud.by_storm(run, launched=False)

@@ -102,6 +102,5 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 	if ((few && !launch_few_is_timed()) || !launch_module_get())
 		return NULL;
 	module.used = true;
-	return module.loaded->begin(&job->step_ctx->step_req->step_id, start,
-				    few ? NULL : not_served, few);
+	return module.loaded->begin(job, start, few ? NULL : not_served, few);
 }

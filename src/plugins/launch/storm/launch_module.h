@@ -22,9 +22,8 @@ struct launch_module {
 	const char *version; /* PACKAGE_VERSION: of the same installation */
 	void (*prepare)(void);
 	char *(*not_served)(const char *what);
-	struct storm_session *(*begin)(const slurm_step_id_t *step_id,
-				       uint64_t start, const char *not_served,
-				       bool few);
+	struct storm_session *(*begin)(const srun_job_t *job, uint64_t start,
+				       const char *not_served, bool few);
 	struct storm_session *(*find)(const slurm_step_id_t *step_id);
 	void (*open)(struct storm_session *s, const srun_job_t *job,
 		     const slurm_opt_t *opt_local);

@@ -30,15 +30,16 @@ char *launch_step_not_served(const char *what)
 	return why;
 }
 
-struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
-					uint64_t start, const char *not_served,
-					bool few)
+struct storm_session *launch_step_begin(const srun_job_t *job, uint64_t start,
+					const char *not_served, bool few)
 {
-	struct storm_session *s = storm_session_create(step_id);
+	struct storm_session *s =
+		storm_session_create(&job->step_ctx->step_req->step_id);
 
 	s->few = few;
 	if (few && !s->fallback)
 		s->fallback = xstrdup("LaunchNodes");
+	step_addrs_of_step(&s->addrs, job->step_ctx->step_resp);
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].start = start;
 	s->rec.phase[LAUNCH_PHASE_STEP_CREATE].end = storm_now();
 	if (not_served && !s->fallback)

@@ -18,9 +18,8 @@ char *launch_step_not_served(const char *what);
 /* A step was created; start: ns, storm_now(), before that.  not_served: what
  * of it STORM cannot serve, or NULL.  few: Slurm launches it, as launch_few.h
  * says, and its timeline is to be written. */
-struct storm_session *launch_step_begin(const slurm_step_id_t *step_id,
-					uint64_t start, const char *not_served,
-					bool few);
+struct storm_session *launch_step_begin(const srun_job_t *job, uint64_t start,
+					const char *not_served, bool few);
 /* No file will be sent: begin to open the step's domain, while srun prepares
  * the launch.  A failure is found again, and told, at the launch. */
 void launch_step_open(struct storm_session *s, const srun_job_t *job,

@@ -176,6 +176,7 @@ void storm_session_close(struct storm_session *s)
 
 	storm_session_drop_domain(s);
 	storm_record_clear(&s->rec);
+	step_addrs_clear(&s->addrs);
 	xfree(s->libdir);
 	xfree(s->fallback);
 	xfree(s->faults);

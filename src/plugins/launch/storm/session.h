@@ -33,6 +33,7 @@ struct storm_session {
 	bool abort;	   /* the user has cancelled */
 	uint64_t abort_at; /* ns, storm_now() */
 	struct storm_record rec;
+	struct step_addrs addrs;
 
 	struct step_domain *domain;		 /* open, or NULL */
 	struct step_launch_state *sls;		 /* NULL: no launch under way */

@@ -99,7 +99,8 @@ static void step_domain_addr_text(const struct storm_addr *a, char *buf,
 
 /* Fill in names and addresses.  NULL, or the reason (xfree). */
 static char *step_domain_take_nodes(struct step_domain *sd,
-				    const char *nodelist, uint16_t port)
+				    const char *nodelist, uint16_t port,
+				    const struct step_addrs *addrs)
 {
 	struct hostlist *hl = hostlist_create(nodelist);
 	uint32_t failed;
@@ -122,6 +123,7 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 	hostlist_destroy(hl);
 	if (!sd->count)
 		return xstrdup("no nodes");
+	step_addrs_fill(addrs, sd->nodes, sd->count, port);
 	failed = node_addr_all(sd->nodes, sd->count, port);
 	return failed == sd->count ?
 		       NULL :
@@ -129,12 +131,27 @@ static char *step_domain_take_nodes(struct step_domain *sd,
 				      sd->names[failed]);
 }
 
-static buf_t *step_domain_pack_authority(sbcast_cred_t *cred)
+/* NULL: nothing is to be proved.  step_protocol.h has the layout. */
+static buf_t *step_domain_pack_authority(sbcast_cred_t *cred,
+					 const struct step_addrs *addrs)
 {
-	buf_t *buf = init_buf(1024);
+	buf_t *buf, *one;
 
-	pack16(SLURM_PROTOCOL_VERSION, buf);
-	pack_sbcast_cred(cred, buf, SLURM_PROTOCOL_VERSION);
+	if (!cred && !addrs->proof)
+		return NULL;
+	buf = init_buf(1024);
+	one = init_buf(1024);
+	if (cred)
+		pack_sbcast_cred(cred, one, SLURM_PROTOCOL_VERSION);
+	if (addrs->proof) {
+		pack16(SLURM_PROTOCOL_VERSION | STEP_AUTHORITY_ADDRS, buf);
+		pack32(get_buf_offset(one), buf);
+	} else {
+		pack16(SLURM_PROTOCOL_VERSION, buf);
+	}
+	packmem_array(get_buf_data(one), get_buf_offset(one), buf);
+	packmem_array(addrs->proof, addrs->proof_len, buf);
+	free_buf(one);
 	return buf;
 }
 
@@ -143,13 +160,20 @@ struct step_domain *step_domain_create(const char *nodelist,
 				       char **why)
 {
 	struct step_domain *sd = xmalloc(sizeof(*sd));
+	const struct step_addrs *addrs = sdc->addrs;
 	struct storm_domain_conf dc = { 0 };
-	buf_t *authority = NULL;
+	struct step_addrs asked = { 0 };
+	buf_t *authority;
 	char *cause;
 	int err = 0;
 
+	if (!addrs) {
+		step_addrs_of_nodes(&asked, nodelist);
+		addrs = &asked;
+	}
 	sd->nodelist = xstrdup(nodelist);
-	if ((*why = step_domain_take_nodes(sd, nodelist, sdc->set.port)))
+	*why = step_domain_take_nodes(sd, nodelist, sdc->set.port, addrs);
+	if (*why)
 		goto free_sd;
 	dc.nodes = sd->nodes;
 	dc.count = sd->count;
@@ -162,8 +186,8 @@ struct step_domain *step_domain_create(const char *nodelist,
 	dc.on_report = sdc->on_report;
 	dc.on_fault = sdc->on_fault;
 	dc.arg = sdc->arg;
-	if (sdc->sbcast_cred) {
-		authority = step_domain_pack_authority(sdc->sbcast_cred);
+	authority = step_domain_pack_authority(sdc->sbcast_cred, addrs);
+	if (authority) {
 		dc.authority = get_buf_data(authority);
 		dc.authority_len = get_buf_offset(authority);
 	}
@@ -176,12 +200,14 @@ struct step_domain *step_domain_create(const char *nodelist,
 		if (cause)
 			error("storm: %s", cause);
 		xfree(cause);
+		step_addrs_clear(&asked);
 		return sd;
 	}
 	*why = cause ? cause :
 		       xstrdup_printf("cannot create the domain: %s",
 				      storm_strerror(err));
 free_sd:
+	step_addrs_clear(&asked);
 	step_domain_destroy(sd);
 	return NULL;
 }

@@ -10,6 +10,7 @@
 #include "src/slurm/cred.h"
 
 #include "src/storm_common/storm_conf.h"
+#include "step_addrs.h"
 #include "src/libstorm/storm.h"
 
 struct step_domain {
@@ -26,6 +27,8 @@ struct step_domain_conf {
 	struct storm_settings set;
 	slurm_step_id_t step_id;
 	sbcast_cred_t *sbcast_cred; /* NULL: no file can be sent */
+	/* What came with the step.  NULL: there is none, but there is a job. */
+	const struct step_addrs *addrs;
 	void (*on_report)(void *arg, const struct storm_report *r);
 	void (*on_fault)(void *arg, const struct storm_fault *f);
 	void *arg;

@@ -117,46 +117,93 @@ static struct agent_creds *agent_creds_create(const struct agent_cred *arg)
 	return c;
 }
 
-/* The version of Slurm's protocol that the credential is in. */
-static uint16_t agent_auth_version(const struct storm_open_info *info)
-{
-	uint16_t version;
+/* What the authority consists of. */
+struct auth_parts {
+	uint16_t version; /* of Slurm's protocol, of the credential */
+	const char *cred; /* Slurm's, for files */
+	uint32_t cred_len;
+	const char *addrs; /* signed, of where nodes are */
+	uint32_t addrs_len;
+};
 
-	memcpy(&version, info->authority, sizeof(version));
-	return ntohs(version);
+/* False: it is malformed.  Without authority all is 0. */
+static bool agent_auth_parts(const struct storm_open_info *info,
+			     struct auth_parts *out)
+{
+	const char *p = info->authority;
+	size_t len = info->authority_len;
+	uint32_t n;
+
+	memset(out, 0, sizeof(*out));
+	if (!len)
+		return true;
+	if (len <= STEP_AUTHORITY_HEAD)
+		return false;
+	memcpy(&out->version, p, sizeof(out->version));
+	out->version = ntohs(out->version);
+	p += STEP_AUTHORITY_HEAD;
+	len -= STEP_AUTHORITY_HEAD;
+	out->cred = p;
+	out->cred_len = (uint32_t) len;
+	if (!(out->version & STEP_AUTHORITY_ADDRS))
+		return true;
+	out->version &= (uint16_t) ~STEP_AUTHORITY_ADDRS;
+	if (len < sizeof(n))
+		return false;
+	memcpy(&n, p, sizeof(n));
+	out->cred = p + sizeof(n);
+	out->cred_len = ntohl(n);
+	len -= sizeof(n);
+	if (out->cred_len > len)
+		return false;
+	out->addrs = out->cred + out->cred_len;
+	out->addrs_len = (uint32_t) (len - out->cred_len);
+	return true;
 }
 
 /* The content of a signed and unexpired credential.  False: it is none. */
-static bool agent_auth_extract(const struct storm_open_info *info,
+static bool agent_auth_extract(const struct auth_parts *a,
 			       struct agent_cred *out)
 {
-	uint32_t len = info->authority_len - STEP_AUTHORITY_HEAD;
-	char *copy = xmalloc(len);
+	char *copy = xmalloc(a->cred_len);
 
-	memcpy(copy, (const char *) info->authority + STEP_AUTHORITY_HEAD, len);
-	return agent_cred_read(copy, len, agent_auth_version(info), out);
+	memcpy(copy, a->cred, a->cred_len);
+	return agent_cred_read(copy, a->cred_len, a->version, out);
+}
+
+/* Without them the OPEN may be good, too: then slurm.conf knows the nodes. */
+static void agent_auth_take_addrs(const struct storm_open_info *info,
+				  const struct auth_parts *a)
+{
+	struct storm_log_source from = storm_log_uid(info->uid);
+
+	if (a->addrs_len &&
+	    !agent_cred_addrs(a->addrs, a->addrs_len, agent_peers_believe))
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u presented addresses of nodes of job %u that slurmctld has not signed, or which have expired",
+			info->uid, info->job_id);
 }
 
 static int agent_auth_authority(const struct agent *a,
 				const struct storm_open_info *info,
+				const struct auth_parts *parts,
 				struct agent_creds **creds)
 {
 	struct storm_log_source from = storm_log_uid(info->uid);
 	struct agent_cred arg;
 	int err;
 
-	if (!info->authority_len)
+	if (!parts->cred_len)
 		return STORM_OK; /* may launch, may send no file */
-	if (info->authority_len <= STEP_AUTHORITY_HEAD)
-		return STORM_EINVAL;
-	if (agent_auth_version(info) > SLURM_PROTOCOL_VERSION) {
+	if (parts->version > SLURM_PROTOCOL_VERSION) {
 		storm_log_from(
 			&from, STORM_LOG_WARN,
 			"uid %u presented an sbcast credential of a newer Slurm than this node's for job %u: upgrade slurmd here",
 			info->uid, info->job_id);
 		return STORM_EVERSION;
 	}
-	if (!agent_auth_extract(info, &arg)) {
+	if (!agent_auth_extract(parts, &arg)) {
 		storm_log_from(
 			&from, STORM_LOG_ERROR,
 			"uid %u presented an invalid or expired sbcast credential for job %u",
@@ -208,7 +255,7 @@ static int agent_auth_node(const struct agent *a, const struct storm_open *o,
 	agent_auth_text(&addr, text);
 	storm_log_from(
 		&from, STORM_LOG_ERROR,
-		"uid %u gives %s port %u as the address of node %s, slurm.conf and storm.conf here do not",
+		"uid %u gives %s port %u as the address of node %s, slurmctld, slurm.conf and storm.conf do not",
 		o->uid, text, addr.port, name);
 	return STORM_EACCES;
 }
@@ -289,9 +336,12 @@ static int agent_auth_judge(struct auth_job *j)
 {
 	struct storm_log_source from = storm_log_uid(j->open->uid);
 	struct storm_open_info info;
+	struct auth_parts parts;
 	int err;
 
 	storm_open_info(j->open, &info);
+	if (!agent_auth_parts(&info, &parts))
+		return STORM_EINVAL;
 	if (strcmp(info.self_name, j->a->node)) {
 		storm_log_from(
 			&from, STORM_LOG_ERROR,
@@ -307,6 +357,7 @@ static int agent_auth_judge(struct auth_job *j)
 		return STORM_EACCES;
 	}
 	if (!agent_auth_trusts(info.uid)) {
+		agent_auth_take_addrs(&info, &parts);
 		err = agent_auth_owner(j);
 		if (!err)
 			err = agent_auth_allowed(j);
@@ -315,7 +366,7 @@ static int agent_auth_judge(struct auth_job *j)
 		if (err)
 			return err;
 	}
-	return agent_auth_authority(j->a, &info, &j->creds);
+	return agent_auth_authority(j->a, &info, &parts, &j->creds);
 }
 
 static void agent_auth_work(struct storm_job *job)

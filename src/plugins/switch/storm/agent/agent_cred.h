@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libstorm/storm.h"
+
 struct agent_cred {
 	uint32_t job_id, step_id;
 	uid_t uid;
@@ -32,5 +34,12 @@ void agent_cred_stop(void);
 bool agent_cred_read(char *bytes, uint32_t len, uint16_t version,
 		     struct agent_cred *out);
 void agent_cred_free(struct agent_cred *c);
+
+/* What slurmctld has signed of where nodes are (step_protocol.h).  One thread
+ * only.  False: it is not signed by slurmctld, has expired, or is malformed, and
+ * found() was not called. */
+bool agent_cred_addrs(const char *bytes, uint32_t len,
+		      void (*found)(const char *name,
+				    const struct storm_addr *addr));
 
 #endif

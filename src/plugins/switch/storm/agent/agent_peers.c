@@ -1,6 +1,6 @@
 /*
  * agent_peers.c - see agent_peers.h.  A table by name has what was found.  Only
- * names that slurm.conf has get into it.
+ * names that slurm.conf has, or slurmctld, get into it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -24,6 +24,8 @@
 #define BELIEVED (600 * STORM_SEC)
 /* A node that sends from elsewhere is looked up again, but not more often. */
 #define AGAIN (10 * STORM_SEC)
+/* What slurmctld has signed serves a session's later neighbours, too. */
+#define TOLD (86400 * STORM_SEC)
 /* slurm.conf may have changed. */
 #define CONF_AGAIN (60 * STORM_SEC)
 
@@ -32,7 +34,9 @@ struct agent_peer {
 	char *name;
 	struct storm_addr addr[ADDRS];
 	int addrs;
-	uint64_t at; /* it was looked up */
+	uint64_t at;		/* it was looked up; 0: never */
+	struct storm_addr told; /* by slurmctld */
+	uint64_t told_at;	/* 0: never */
 };
 
 static struct {
@@ -68,6 +72,13 @@ static bool peer_has(const struct agent_peer *p, const struct storm_addr *a)
 	return false;
 }
 
+static bool peer_was_told(const struct agent_peer *p,
+			  const struct storm_addr *a, uint64_t now)
+{
+	return p->told_at && now < p->told_at + TOLD &&
+	       !memcmp(p->told.ip, a->ip, sizeof(a->ip));
+}
+
 /* STORM_EBUSY: look it up. */
 static int peers_answer(const char *name, const struct storm_addr *addr,
 			uint64_t now)
@@ -77,27 +88,48 @@ static int peers_answer(const char *name, const struct storm_addr *addr,
 
 	pthread_mutex_lock(&table.lock);
 	p = peers_find(name);
-	if (p && peer_has(p, addr))
+	if (p && peer_was_told(p, addr, now))
+		err = STORM_OK;
+	else if (p && peer_has(p, addr))
 		err = now < p->at + BELIEVED ? STORM_OK : STORM_EBUSY;
-	else if (p)
+	else if (p && p->at)
 		err = now < p->at + AGAIN ? STORM_EACCES : STORM_EBUSY;
 	pthread_mutex_unlock(&table.lock);
 	return err;
 }
 
+/* Locked. */
+static struct agent_peer *peers_entry(const char *name)
+{
+	struct agent_peer *p = peers_find(name), **b = peers_bucket(name);
+
+	if (p)
+		return p;
+	p = xmalloc(sizeof(*p));
+	p->name = xstrdup(name);
+	p->next = *b;
+	*b = p;
+	return p;
+}
+
+void agent_peers_believe(const char *name, const struct storm_addr *addr)
+{
+	struct agent_peer *p;
+
+	pthread_mutex_lock(&table.lock);
+	p = peers_entry(name);
+	p->told = *addr;
+	p->told_at = storm_now();
+	pthread_mutex_unlock(&table.lock);
+}
+
 static void peers_keep(const char *name, const struct storm_addr *addr,
 		       int addrs, uint64_t now)
 {
-	struct agent_peer *p, **b = peers_bucket(name);
+	struct agent_peer *p;
 
 	pthread_mutex_lock(&table.lock);
-	p = peers_find(name);
-	if (!p) {
-		p = xmalloc(sizeof(*p));
-		p->name = xstrdup(name);
-		p->next = *b;
-		*b = p;
-	}
+	p = peers_entry(name);
 	memcpy(p->addr, addr, (size_t) addrs * sizeof(*addr));
 	p->addrs = addrs;
 	p->at = now;

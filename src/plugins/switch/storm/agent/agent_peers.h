@@ -3,8 +3,8 @@
  *
  * An OPEN names nodes and their addresses, and its owner chooses them.  An agent
  * that believed them would send to whatever host a user names.  So it sends only
- * to the address that slurm.conf and the name service have for a node's name, and
- * to the port that storm.conf has.
+ * to the address that slurmctld has signed for a node's name, or that slurm.conf
+ * and the name service have; and to the port that storm.conf has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -12,6 +12,10 @@
 #define STORM_AGENT_PEERS_H
 
 #include "src/libstorm/storm.h"
+
+/* slurmctld has signed that this is the node's address.  Of cloud and dynamic nodes
+ * it alone knows that.  Believed for a day, or until it says otherwise. */
+void agent_peers_believe(const char *name, const struct storm_addr *addr);
 
 /* Is this the address of the node?  STORM_OK, STORM_EACCES: it is another's, or
  * there is no such node.  Any thread.
