@@ -255,10 +255,23 @@ def test_variable(cluster, variable):
          times=key == "SBCAST_PRESERVE")
 
 
-@pytest.mark.parametrize("option", ["-C", "--compress=lz4",
-                                    "--compress=none"])
-def test_compress(cluster, option):
-    both(cluster, option + " {bin}/data /tmp/out", code=0)
+def test_compress_none(cluster):
+    both(cluster, "--compress=none {bin}/data /tmp/out", code=0)
+
+
+NO_COMPRESS = "error: storm: --compress is not supported: "
+
+
+@pytest.mark.parametrize("how", ["-C", "--compress=lz4", "SBCAST_COMPRESS"])
+def test_compress_is_refused(cluster, how):
+    """Not ignored."""
+    env = {"SLURM_JOB_ID": str(cluster.job)}
+    if how == "SBCAST_COMPRESS":
+        env[how], how = "lz4", ""
+    run = cluster.run(f"sbcast_storm {how} {{bin}}/data /tmp/out".split(),
+                      env=env)
+    assert run.code == 1 and NO_COMPRESS in run.err, str(run)
+    assert cluster.litter() == []
 
 
 def test_jobid_option(cluster):
@@ -508,7 +521,7 @@ def test_progress_bar_names_who_stalls_it(cluster, command):
         if not state["stopped"] and re.search(r" [1-9]\d?% of", text):
             cluster.lab.kill("n8", "agent", signal.SIGSTOP)
             state["stopped"] = True
-        if not re.search(r"stands for \d+ s, waiting for n8\x1b", text):
+        if not re.search(r"stalled for \d+ s, waiting for n8\x1b", text):
             return True
         cluster.lab.kill("n8", "agent", signal.SIGCONT)
         state["stopped"] = False
@@ -531,6 +544,16 @@ def test_timeline(cluster):
     step = cluster.by_storm(run, launched=False).steps[0]
     assert step["transfers"][0]["bytes"] == SIZE
     assert step["command"].startswith("sbcast")
+
+
+def test_timeline_that_cannot_be_written(cluster):
+    """The system's reason, on one line."""
+    run = cluster.run("sbcast_storm -f {bin}/data /tmp/out",
+                      env={"SLURM_JOB_ID": str(cluster.job),
+                           "STORM_TIMELINE": "/not/there/t"})
+    assert run.code == 0 and run.err == "sbcast_storm: error: storm: cannot " \
+        "write STORM_TIMELINE=/not/there/t: No such file or directory\n", \
+        str(run)
 
 
 def test_in_a_batch_script(cluster):

@@ -21,6 +21,8 @@
 #include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/macros.h"
+#include "src/common/proc_args.h"
+#include "src/common/read_config.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
@@ -357,11 +359,32 @@ static const char *bcast_not_served(const struct bcast_parameters *params)
 	return NULL;
 }
 
+/* Is this what BcastParameters has for all, in place of a wish of the user's? */
+static bool bcast_compress_is_default(uint16_t type)
+{
+	static const char key[] = "Compression=";
+	const char *at = xstrcasestr(slurm_conf.bcast_parameters, key);
+	char *name;
+	bool same;
+
+	if (!at)
+		return false;
+	name = xstrdup(at + strlen(key));
+	name[strcspn(name, ",")] = '\0';
+	same = parse_compress_type(name) == type;
+	xfree(name);
+	return same;
+}
+
 int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 {
 	const char *what;
 	int rc;
 
+	if (params->compress && !bcast_compress_is_default(params->compress)) {
+		error("storm: --compress is not supported: STORM sends each byte once; send without it (and without SBCAST_COMPRESS, SLURM_COMPRESS), or by Slurm");
+		return 1; /* as for an unknown option */
+	}
 	slurm_mutex_lock(&one_at_a_time);
 	now.cast = c;
 	now.gave_up = now.told = false;
@@ -371,8 +394,6 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->otherwise);
 	}
 	if (!c->fallback) {
-		if (params->compress)
-			verbose("storm: --compress is ignored, the file is sent uncompressed");
 		params->compress = COMPRESS_OFF;
 		params->block_size = MIN(params->block_size, BLOCK_BYTES);
 		if (file_bcast_width(params) > 1)

@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <unistd.h>
+
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
@@ -28,6 +30,10 @@ int srun_calls_wait_start(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_start");
 void srun_calls_wait_finish(slurm_step_ctx_t *ctx) __asm__(
 	"__wrap_slurm_step_launch_wait_finish");
+int srun_sets_multi_name(int ntasks, const char *conf) __asm__(
+	"__wrap_mpir_set_multi_name");
+int stock_sets_multi_name(int ntasks, const char *conf) __asm__(
+	"__real_mpir_set_multi_name");
 int stock_launch(slurm_step_ctx_t *ctx,
 		 const slurm_step_launch_params_t *params,
 		 const slurm_step_launch_callbacks_t
@@ -141,6 +147,13 @@ void srun_calls_wait_finish(slurm_step_ctx_t *ctx)
 		storm->wait_finish(ctx);
 	else
 		stock_wait_finish(ctx);
+}
+
+/* It names the programs for a debugger.  A file that --bcast has sent may be on the
+ * nodes only. */
+int srun_sets_multi_name(int ntasks, const char *conf)
+{
+	return access(conf, R_OK) ? 0 : stock_sets_multi_name(ntasks, conf);
 }
 
 /* srun's --bcast.  In place of Slurm's, and from 26.05 on of libslurmfull's. */

@@ -163,6 +163,7 @@ static void launch_bcast(struct storm_session *s, srun_job_t *job,
 	struct bcast_parameters params = {
 		.block_size = 8 * 1024 * 1024,
 		.exclude = srun_opt->bcast_exclude,
+		.compress = srun_opt->compress,
 		.flags = BCAST_FLAG_FORCE | BCAST_FLAG_PRESERVE,
 		.selected_step = &step,
 	};

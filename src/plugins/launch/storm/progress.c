@@ -67,7 +67,7 @@ void progress_show(struct progress *p, uint64_t done, const char *slow)
 	}
 	rate = done / ((now - p->begun) / 1e9 + 1e-9);
 	if (stands > STANDS)
-		snprintf(rest, sizeof(rest), ", stands for %d s%s%.200s",
+		snprintf(rest, sizeof(rest), ", stalled for %d s%s%.200s",
 			 (int) (stands / STORM_SEC),
 			 slow ? ", waiting for " : "", slow ? slow : "");
 	else if (done)

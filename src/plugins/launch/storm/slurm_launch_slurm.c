@@ -11,6 +11,8 @@
 #define _GNU_SOURCE
 /* Set as for the original: messages begin with the function's name. */
 #define SLURM_PLUGIN_DEBUG
+#include <unistd.h>
+
 #include "src/common/slurm_xlator.h"
 #include "src/common/slurm_opt.h"
 #include "src/common/slurm_resource_info.h"
@@ -48,6 +50,14 @@ int launch_p_step_terminate(void) __asm__("stock_step_terminate");
 void launch_p_print_status(void) __asm__("stock_print_status");
 void launch_p_fwd_signal(int signal) __asm__("stock_fwd_signal");
 
+/* It names the programs for a debugger.  A file that --bcast has sent may be on the
+ * nodes only. */
+static int stock_set_multi_name(int ntasks, const char *conf)
+{
+	return access(conf, R_OK) ? 0 : mpir_set_multi_name(ntasks, conf);
+}
+
+#define mpir_set_multi_name stock_set_multi_name
 #define slurm_step_launch stock_calls_launch
 #define slurm_step_launch_add stock_calls_launch_add
 #define slurm_step_launch_wait_start stock_calls_wait_start

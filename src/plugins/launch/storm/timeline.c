@@ -313,9 +313,11 @@ void storm_record_write(const struct storm_record *rec)
 		o = json_object_new_object();
 		json_object_object_add(o, "steps", json_object_get(steps));
 	}
+	/* the library's own words name its function, and end in a newline */
+	errno = 0;
 	if (json_object_to_file_ext((char *) path, o, JSON_C_TO_STRING_PRETTY))
 		error("storm: cannot write STORM_TIMELINE=%s: %s", path,
-		      json_util_get_last_err());
+		      errno ? strerror(errno) : "out of memory");
 	json_object_put(o);
 	slurm_mutex_unlock(&lock);
 }
