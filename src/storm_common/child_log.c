@@ -29,15 +29,53 @@ void child_log(enum storm_log_level level, const char *msg)
 	}
 }
 
-static void child_log_line(const char *s, const char *name)
+void child_log_start(struct child_log *l)
+{
+	l->before = l->now;
+	l->now.count = 0;
+	l->serves = false;
+}
+
+void child_log_serves(struct child_log *l)
+{
+	l->before.count = l->now.count = 0;
+	l->serves = true;
+}
+
+bool child_log_again(struct child_log *l, const char *text)
+{
+	uint32_t hash = 2166136261; /* FNV-1a */
+
+	if (l->serves)
+		return false;
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (uint8_t) *p) * 16777619;
+	if (l->now.count < sizeof(l->now.hash) / sizeof(l->now.hash[0]))
+		l->now.hash[l->now.count++] = hash;
+	for (unsigned i = 0; i < l->before.count; i++)
+		if (l->before.hash[i] == hash)
+			return true;
+	return false;
+}
+
+static void child_log_error(struct child_log *l, const char *name,
+			    const char *text)
+{
+	if (child_log_again(l, text))
+		verbose("%s: %s", name, text);
+	else
+		error("%s: %s", name, text);
+}
+
+static void child_log_line(struct child_log *l, const char *name)
 {
 	size_t n = strlen(name);
-	const char *text;
+	const char *s = l->line, *text;
 
 	if (!strncmp(s, name, n) && !strncmp(s + n, ": ", 2))
 		s += n + 2;
 	if (!strncmp(s, "error: ", 7) || !strncmp(s, "fatal: ", 7))
-		error("%s: %s", name, s + 7);
+		child_log_error(l, name, s + 7);
 	else if (!strncmp(s, "debug", 5) && (text = strchr(s, ':')))
 		debug("%s: %s", name, text + 1 + strspn(text + 1, " "));
 	else if (*s)
@@ -57,7 +95,7 @@ void child_log_drain(struct child_log *l, int fd, const char *name)
 			}
 			l->line[l->len] = '\0';
 			l->len = 0;
-			child_log_line(l->line, name);
+			child_log_line(l, name);
 		}
 	}
 }

@@ -8,18 +8,33 @@
 #ifndef STORM_CHILD_LOG_H
 #define STORM_CHILD_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/libstorm/storm.h"
 
 /* In the child: log by Slurm's functions; a storm_log_fn. */
 void child_log(enum storm_log_level level, const char *msg);
 
-/* In the daemon: the line of which a part was read; initialize it to zeroes. */
+/* In the daemon: the line of which a part was read, and the errors of this start
+ * of the child and of the one before.  Initialize it to zeroes. */
 struct child_log {
 	char line[1024];
 	size_t len;
+	struct child_errors {
+		uint32_t hash[8];
+		unsigned count;
+	} now, before;
+	bool serves;
 };
+/* The child starts.  An error that the start before had, too, is logged as verbose:
+ * a start that fails again and again is told once. */
+void child_log_start(struct child_log *l);
+/* The child serves: all errors are logged from now on. */
+void child_log_serves(struct child_log *l);
+/* Note the error of this text.  True: the start before had it, too. */
+bool child_log_again(struct child_log *l, const char *text);
 /* Log all lines that can be read from fd, which must not block.  name: the
  * child's program, put in front of each line. */
 void child_log_drain(struct child_log *l, int fd, const char *name);

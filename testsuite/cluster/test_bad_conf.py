@@ -4,6 +4,7 @@ last good file, and its log has the line and the remedy. And keys in
 plugstack.conf."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 
@@ -27,7 +28,7 @@ SAYS = "Radix=1 is invalid, allowed: a number from 2 to 64; "
 def made():
     lab = Lab(f"badconf{os.getpid()}")
     try:
-        lab.up(2, gang=2, quantum=20, cpus=1)
+        lab.up(2, gang=2, quantum=20, cpus=1, conf=["SlurmdDebug=verbose"])
         yield lab
     finally:
         lab.down()
@@ -135,6 +136,24 @@ def test_slurmctld_starts_with_none(lab):
     reconfigure(lab)
     turns(lab, "1/2", *jobs)
     strobed(lab)
+
+
+def test_wrong_interface_is_told_once(lab):
+    """The agent is started again and again; the error is one line."""
+    good, since = read(lab), len(lab.log("n1", "slurmd"))
+    write(lab, good + "Interface=eth9\n")
+    lab.kill("n1", "agent")
+
+    def said(words):
+        return [line for line in lab.log("n1", "slurmd")[since:].splitlines()
+                if re.search(words, line)]
+
+    until(lambda: len(said("ended with status 1")) > 3, "four starts", 60)
+    (line,) = said("error: .*(eth9|port|ended)")
+    assert "storm_agent: there is no interface eth9: correct Interface in " \
+        "storm.conf" in line
+    write(lab, good)
+    logged(lab, "n1", "slurmd", "serves node n1", since)
 
 
 def test_reconfigure_keeps_all(lab):

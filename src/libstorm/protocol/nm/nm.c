@@ -11,6 +11,7 @@
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/step_name.h"
 #include "nm_private.h"
 
 #define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
@@ -22,9 +23,10 @@
 
 static void nm_session_fenced(struct nm_session *s)
 {
-	storm_log(STORM_LOG_WARN,
-		  "step %u.%u: this node was excluded from its domain",
-		  s->open->job_id, s->open->step_id);
+	char step[STORM_STEP_NAME];
+
+	storm_log(STORM_LOG_WARN, "%s: this node was excluded from its domain",
+		  storm_step_name(step, s->open->job_id, s->open->step_id));
 	s->closing = true;
 }
 
@@ -417,10 +419,12 @@ static uint64_t nm_session_tick(struct nm_session *s, uint64_t now)
 
 	if (now >= next && !s->open->cluster) {
 		struct storm_log_source from = storm_log_uid(s->open->uid);
+		char step[STORM_STEP_NAME];
 
 		storm_log_from(&from, STORM_LOG_INFO,
-			       "step %u.%u: its owner is silent, domain closed",
-			       s->open->job_id, s->open->step_id);
+			       "%s: its owner is silent, domain closed",
+			       storm_step_name(step, s->open->job_id,
+					       s->open->step_id));
 		s->closing = true;
 		return now;
 	}

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/step_name.h"
 #include "nm_private.h"
 
 /* Beside this: the host's state of a session, and what malloc() adds. */
@@ -110,13 +111,15 @@ bool nm_memory_fits(const struct nm_session *s, uint64_t bytes)
 void nm_memory_check(struct nm_session *s, uint64_t now)
 {
 	struct storm_log_source from = storm_log_uid(s->open->uid);
+	char step[STORM_STEP_NAME];
 
 	if (s->closing || nm_memory_settle(s))
 		return;
 	storm_log_from(
 		&from, STORM_LOG_WARN,
-		"step %u.%u: its session takes more memory than uid %u may have, it is closed (MaxUserMemory, MaxMemory)",
-		s->open->job_id, s->open->step_id, s->open->uid);
+		"%s: its session takes more memory than uid %u may have, it is closed (MaxUserMemory, MaxMemory)",
+		storm_step_name(step, s->open->job_id, s->open->step_id),
+		s->open->uid);
 	s->fault = STORM_EBUSY;
 	nm_status_update(s, true, now);
 	s->closing = true;

@@ -9,6 +9,7 @@
 
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/step_name.h"
 #include "nm_private.h"
 
 /* How long a part of the whole waits for the rest before it goes up.  What ended
@@ -246,8 +247,11 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		return r->due_at;
 	buf = storm_reports_pack(&r->all, r->complete, &len);
 	if (!buf) {
-		storm_log(STORM_LOG_ERROR, "step %u.%u: reports do not fit",
-			  s->open->job_id, s->open->step_id);
+		char step[STORM_STEP_NAME];
+
+		storm_log(STORM_LOG_ERROR, "%s: reports do not fit",
+			  storm_step_name(step, s->open->job_id,
+					  s->open->step_id));
 		r->hop_acked = r->version;
 		return STORM_NEVER;
 	}

@@ -157,6 +157,7 @@ static int agent_watch_spawn(void)
 		argv[6] = "--sockets";
 		fds.nmore = 2;
 	}
+	child_log_start(&w.log);
 	if (child_spawn(agent_program, argv, conf->conffile, &fds, &w.pid))
 		return SLURM_ERROR;
 	w.child = true;
@@ -286,6 +287,7 @@ static bool agent_watch_adopt(void)
 	}
 	w.started = storm_now();
 	if (agent_watch_hello()) {
+		child_log_serves(&w.log);
 		info("storm: adopted the agent, pid %d", w.pid);
 		return true;
 	}
@@ -302,8 +304,12 @@ static bool agent_watch_greet(bool *end)
 
 	while (!gone && !*end && storm_now() < limit) {
 		w.sock = local_connect(NULL, conf->node_name, NULL);
+		if (w.sock >= 0 && agent_watch_hello()) {
+			child_log_serves(&w.log);
+			return true;
+		}
 		if (w.sock >= 0)
-			return agent_watch_hello();
+			return false;
 		*end = agent_watch_wait(20, &gone);
 	}
 	if (!gone && !*end)
@@ -349,6 +355,21 @@ static void agent_watch_begin_pings(void)
 	w.ping_at = 0;
 }
 
+/* Why it could not start it has said itself. */
+static void agent_watch_ended(pid_t pid, int status)
+{
+	bool told = status == AGENT_EXIT_FAILED && w.log.now.count;
+	char kind[16];
+
+	snprintf(kind, sizeof(kind), "%d", status);
+	if (child_log_again(&w.log, kind) || told)
+		verbose("storm: the agent (pid %d) ended with status %d", pid,
+			status);
+	else
+		error("storm: the agent (pid %d) ended with status %d", pid,
+		      status);
+}
+
 /* Log how the agent has ended, or end it.  Returns its exit status, or -1. */
 static int agent_watch_over(bool silent)
 {
@@ -363,8 +384,7 @@ static int agent_watch_over(bool silent)
 		return agent_watch_kill();
 	status = agent_watch_reap();
 	if (status >= 0 && status < 128)
-		error("storm: the agent (pid %d) ended with status %d", pid,
-		      status);
+		agent_watch_ended(pid, status);
 	else if (status < 0)
 		error("storm: the adopted agent (pid %d) is gone", pid);
 	return status;

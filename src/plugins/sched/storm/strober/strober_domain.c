@@ -109,6 +109,8 @@ static int strober_domain_save(void *arg, uint32_t was, uint32_t epoch,
 static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 {
 	bool lacks = f->why == STORM_EBUSY && f->sys;
+	/* of another version it is that version */
+	int sys = f->why == STORM_EVERSION ? 0 : f->sys;
 
 	(void) arg;
 	if (f->node < dom.nodes &&
@@ -117,10 +119,7 @@ static void strober_domain_on_fault(void *arg, const struct storm_fault *f)
 		     dom.name[f->node],
 		     lacks ? "it lacks what its agent needs for that" :
 			     storm_strerror(f->why),
-		     f->sys ? ": " : "",
-		     lacks || (f->sys && f->why == STORM_ESYS) ?
-			     strerror(f->sys) :
-			     "");
+		     sys ? ": " : "", sys ? strerror(sys) : "");
 	dom.wake();
 }
 

@@ -31,6 +31,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/tree.h"
+#include "src/libstorm/base/step_name.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
 
@@ -386,17 +387,19 @@ static void agent_auth_audit(const struct storm_open_info *info,
 {
 	static const char *const cause = "audit";
 	struct storm_log_source from = storm_log_uid(info->uid);
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN], step[STORM_STEP_NAME], more[40] = "";
 	uint32_t left;
 
 	if (!storm_log_due(cause, &from, AUDITS, storm_now(), &left))
 		return;
 	agent_auth_text(owner, text);
-	storm_log(
-		STORM_LOG_INFO,
-		"audit: OPEN by uid %u at %s for step %u.%u on %u nodes: %s (%u not shown)",
-		info->uid, text, info->job_id, info->step_id, info->count,
-		err ? storm_strerror(err) : "accepted", left);
+	if (left)
+		snprintf(more, sizeof(more), " (%u not shown)", left);
+	storm_log(STORM_LOG_INFO,
+		  "audit: OPEN by uid %u at %s for %s on %u nodes: %s%s",
+		  info->uid, text,
+		  storm_step_name(step, info->job_id, info->step_id),
+		  info->count, err ? storm_strerror(err) : "accepted", more);
 }
 
 static void agent_auth_done(void *host, struct storm_job *job)

@@ -25,6 +25,7 @@
 #include "file_pool.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/step_name.h"
 
 #define POOLS_MAX (24u << 20)	   /* of all pools, beside their first step */
 #define POOLS_USER_MAX (18u << 20) /* ... of one user's */
@@ -118,8 +119,10 @@ static void agent_file_fail_all(struct agent_session *s, int err, int sys)
 
 static void agent_file_child_gone(struct agent_session *s)
 {
-	error("the process that writes files of uid %u, step %u.%u, died",
-	      s->step.uid, s->step.job_id, s->step.step_id);
+	char step[STORM_STEP_NAME];
+
+	error("the process that writes files of uid %u, %s, died", s->step.uid,
+	      storm_step_name(step, s->step.job_id, s->step.step_id));
 	agent_file_fail_all(s, STORM_ESYS, ECHILD);
 }
 

@@ -27,6 +27,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/program/drivers.h"
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/step_name.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
 #include "src/libstorm/wire/wire.h"
@@ -47,12 +48,13 @@ static void agent_nm_session_open(void *host, uint64_t session,
 	struct agent *a = host;
 	struct agent_session *s =
 		agent_session_create(a, session, info, a->auth.admitting);
+	char step[STORM_STEP_NAME];
 
 	a->auth.admitting = NULL;
 	*ctx = s;
-	debug("session %016" PRIx64
-	      " of uid %u for step %u.%u is open, node %u of %u",
-	      session, info->uid, info->job_id, info->step_id, info->self,
+	debug("session %016" PRIx64 " of uid %u for %s is open, node %u of %u",
+	      session, info->uid,
+	      storm_step_name(step, info->job_id, info->step_id), info->self,
 	      info->count);
 	if (s->cluster)
 		agent_gang_session_open(s);
@@ -179,9 +181,10 @@ int agent_nm_start(struct agent *a)
 	net = driver->create(&a->conf.set, STORM_ROLE_NODE,
 			     a->net.has_place ? &a->net.place : NULL, &h, &err);
 	if (!net) {
-		error("cannot use port %u: %s", a->conf.set.port,
-		      err == STORM_ESYS ? strerror(errno) :
-					  storm_strerror(err));
+		/* of a system call the driver has said more */
+		if (err != STORM_ESYS)
+			error("cannot use port %u: %s", a->conf.set.port,
+			      storm_strerror(err));
 		return -1;
 	}
 	a->net.driver = driver;
