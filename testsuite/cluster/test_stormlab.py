@@ -394,7 +394,7 @@ def test_shape(lab):
     try:
         assert 0.55 < seconds_for_a_transfer(lab)       # 0.64 s on the wire
     finally:
-        lab.shape(None)
+        lab.shape("none")       # as "off"
     assert seconds_for_a_transfer(lab) < 0.5
     with pytest.raises(LabError, match="is not a rate"):
         lab.shape("fast")

@@ -150,7 +150,8 @@ Limits what every host sends and what the switch sends to every host (tc's
 tbf). RATE thus holds for each link in each direction. Without a limit the
 machine's CPUs, not the protocol, determine the speed.
 """)
-    p.add_argument("rate", metavar="RATE|off", help="1gbit, 100mbit, ...")
+    p.add_argument("rate", metavar="RATE|off",
+                   help="1gbit, 100mbit, ...; off or none: no limit")
 
     p = add("drop", "drop datagrams at every receiver", """\
 The node agents discard this share of the datagrams that they receive, unread.

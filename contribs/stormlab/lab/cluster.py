@@ -743,7 +743,7 @@ class Lab:
     def shape(self, rate):
         """Limit every link in both directions, for example to '1gbit'; None
         removes the limit."""
-        rate = None if rate in (None, "off") else net.valid_rate(rate)
+        rate = None if rate in (None, "off", "none") else net.valid_rate(rate)
         with self._locked():
             if rate or self.record["shape"]:
                 net.shape(*self._wires(), rate)
