@@ -265,10 +265,16 @@ def test_audit(cluster, insider):
         until(lambda: re.search(line, cluster.lab.log("n3", "slurmd")), line)
 
     audited(rf"audit: OPEN by uid {uid} at {re.escape(own)} for step 1\.0 on "
-            "2 nodes: not allowed")
+            "2 nodes: not allowed\n")
     run = cluster.srun("-N8 -n8 {do} say x")
     cluster.by_storm(run)
-    audited(r"audit: OPEN by uid 20001 at .* on 8 nodes: accepted")
+    audited(r"audit: OPEN by uid 20001 at .* on 8 nodes: accepted\n")
+    run = cluster.run("sbcast_storm -f {do} /tmp/audited",
+                      env={"SLURM_JOB_ID": str(cluster.job)})
+    assert run.code == 0, str(run)
+    cluster.remove("/tmp/audited")
+    audited(rf"audit: OPEN by uid 20001 at \S+ for job {cluster.job} on 8 "
+            "nodes: accepted\n")
 
 
 def test_root_of_a_user_namespace(cluster, insider):

@@ -5,6 +5,7 @@
  */
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/step_name.h"
 #include "unit.h"
 
 #define MINUTE (60 * STORM_SEC)
@@ -89,6 +90,23 @@ START_TEST(test_volume)
 }
 END_TEST
 
+/* Slurm's numbers, as its own commands name them. */
+START_TEST(test_step_names)
+{
+	char t[STORM_STEP_NAME];
+
+	ck_assert_str_eq(storm_step_name(t, 128, 0), "step 128.0");
+	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffff9),
+			 "step 128.4294967289");
+	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffb), "step 128.batch");
+	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffc),
+			 "step 128.extern");
+	ck_assert_str_eq(storm_step_name(t, UINT32_MAX, 0xfffffffa),
+			 "step 4294967295.interactive");
+	ck_assert_str_eq(storm_step_name(t, 128, 0xfffffffe), "job 128");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("log_limit");
@@ -98,6 +116,7 @@ int main(void)
 	tcase_add_test(t, test_several_a_minute);
 	tcase_add_test(t, test_many_sources);
 	tcase_add_test(t, test_volume);
+	tcase_add_test(t, test_step_names);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
