@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "src/libstorm/base/clock.h"
 #include "src/plugins/switch/storm/gang/gang_guard.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/plugins/switch/storm/gang/gang_stand.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/plugins/switch/storm/step/step_guard.h"
 #include "src/storm_common/whole_file.h"
@@ -530,6 +532,162 @@ START_TEST(test_guard_silence)
 }
 END_TEST
 
+/* ------------------------------------------- what cannot be continued --- */
+
+/* A group of plain files: a write to it fails while this process may write none. */
+static struct gang_step group_step(char file[PATH_MAX])
+{
+	struct gang_step s = one(4);
+	FILE *f;
+
+	snprintf(s.group, sizeof(s.group), "%s/group", run);
+	must(!mkdir(s.group, 0755));
+	snprintf(file, PATH_MAX, "%.4000s/cgroup.freeze", s.group);
+	f = fopen(file, "w");
+	must(f && !fclose(f));
+	return s;
+}
+
+static void may_write(bool yes)
+{
+	struct rlimit r;
+
+	signal(SIGXFSZ, SIG_IGN);
+	must(!getrlimit(RLIMIT_FSIZE, &r));
+	r.rlim_cur = yes ? r.rlim_max : 0;
+	must(!setrlimit(RLIMIT_FSIZE, &r));
+}
+
+static bool is_frozen(const char *file)
+{
+	char word = 0;
+	FILE *f = fopen(file, "r");
+
+	must(f && fread(&word, 1, 1, f) == 1 && !fclose(f));
+	return word == '1';
+}
+
+static _Atomic int complained;
+
+static void hears(const char *text)
+{
+	if (strstr(text, "cannot be continued"))
+		complained++;
+	else
+		said++;
+}
+
+static void guard_hears(bool bad, const char *text)
+{
+	must(bad == !!strstr(text, "cannot continue step"));
+	if (bad)
+		complained++;
+	else
+		said++;
+}
+
+/* The step stays the guards' until it is known to run. */
+START_TEST(test_not_continued)
+{
+	struct freezer_host h = { .kind = FREEZER_V2 };
+	struct gang_page *p = gang_page_create(run, "n1", &h, true);
+	char file[PATH_MAX], name[GANG_STEP_NAME];
+	struct gang_step s = group_step(file), read;
+	struct gang_mark *m;
+	struct freezer *f;
+
+	gang_step_name(&s, name);
+	must(p && !gang_step_write(dir, &s));
+	f = gang_step_open(&s);
+	m = gang_mark_open(dir, name);
+	must(f && m && !gang_stand_continue(p, m, f) && !p->stopped);
+	must(!gang_stand_stop(p, m, f, false) && is_frozen(file));
+	must(!gang_stand_stop(p, m, f, true) && p->stopped == 1);
+	may_write(false);
+	must(gang_stand_continue(p, m, f) == EFBIG);
+	must(is_frozen(file) && freezer_stopped(f) && p->stopped == 1);
+	must(!gang_step_read(dir, name, &read) && read.marked);
+	may_write(true);
+	must(!gang_stand_continue(p, m, f) && !is_frozen(file));
+	must(!freezer_held(f) && !p->stopped);
+	must(!gang_step_read(dir, name, &read) && !read.marked);
+	gang_mark_close(m);
+	freezer_close(f);
+	gang_page_close(p);
+}
+END_TEST
+
+/* slurmd's guard tries again, and complains once. */
+START_TEST(test_guard_tries_again)
+{
+	struct freezer_host h = { .kind = FREEZER_V2 };
+	struct gang_page *p = gang_page_create(run, "n1", &h, true);
+	char file[PATH_MAX];
+	struct gang_step s = group_step(file);
+	struct freezer *f;
+
+	s.marked = true;
+	must(p && !gang_step_write(dir, &s));
+	f = gang_step_open(&s);
+	must(f && !freezer_stop(f, false));
+	said = complained = 0;
+	gang_guard_begin(run, "n1", guard_hears);
+	gang_page_share(p, run, "n1", true);
+	p->alive = p->limit = p->stopped = 1;
+	may_write(false);
+	for (uint64_t end = storm_now() + 2500 * STORM_MS; storm_now() < end;
+	     usleep(10000))
+		must(gang_guard_look(false) <= 40);
+	must(complained == 1 && said == 1 && is_frozen(file));
+	may_write(true);
+	for (; is_frozen(file); usleep(10000))
+		gang_guard_look(false);
+	/* and when the agent is dead */
+	must(!freezer_stop(f, true) && is_frozen(file));
+	may_write(false);
+	gang_guard_look(true);
+	gang_guard_dead();
+	must(is_frozen(file));
+	may_write(true);
+	for (; is_frozen(file); usleep(10000))
+		gang_guard_still_dead();
+	freezer_drop(f);
+	gang_guard_end();
+	gang_page_close(p);
+}
+END_TEST
+
+/* So does slurmstepd's, of an agent that is gone. */
+START_TEST(test_step_guard_tries_again)
+{
+	struct gang_page *page = NULL;
+	pid_t agent = begin_agent(storm_now() + 3600 * STORM_SEC, &page);
+	char file[PATH_MAX];
+	struct gang_step s = group_step(file);
+	struct freezer *f;
+
+	s.marked = true;
+	must(!gang_step_write(dir, &s));
+	f = gang_step_open(&s);
+	must(f && !freezer_stop(f, false));
+	said = complained = 0;
+	must(!step_guard_start(run, "n1", &s, hears));
+	await_guard(agent);
+	may_write(false);
+	end(agent);
+	while (!complained)
+		usleep(1000);
+	must(is_frozen(file));
+	may_write(true);
+	while (is_frozen(file))
+		usleep(1000);
+	step_guard_stop();
+	must(complained == 1 && !said);
+	freezer_drop(f);
+	gang_page_close(page);
+}
+END_TEST
+
 /* ---------------------------------------------------- slurmd's guard --- */
 
 static void guard_says(bool bad, const char *text)
@@ -700,6 +858,9 @@ int main(void)
 	tcase_add_test(t, test_guard_death);
 	tcase_add_test(t, test_guard_died_before);
 	tcase_add_test(t, test_guard_silence);
+	tcase_add_test(t, test_not_continued);
+	tcase_add_test(t, test_guard_tries_again);
+	tcase_add_test(t, test_step_guard_tries_again);
 	tcase_add_test(t, test_guard_looks);
 	tcase_add_test(t, test_guard_of_the_next);
 	tcase_add_test(t, test_page);

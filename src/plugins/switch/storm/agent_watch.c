@@ -441,6 +441,7 @@ static void agent_watch_pause(bool *end, int ms)
 	while (!*end && (t = storm_now()) < until) {
 		*end = agent_watch_wait(
 			storm_min((until - t) / STORM_MS + 1, RETRY), NULL);
+		gang_guard_still_dead();
 		storm_conf_stamp(now);
 		if (strcmp(was, now))
 			return;

@@ -79,8 +79,10 @@ int freezer_continue(struct freezer *f, bool again)
 		return 0;
 	if (f->idle >= 0 && (f->idled || again))
 		err = freezer_set_idle(f, false);
-	f->stopped = f->fills = false;
 	also = f->ops->cont(f);
+	/* in a group that is gone nobody stands */
+	if (!also || also == ENODEV)
+		f->stopped = f->fills = false;
 	return also ? also : err;
 }
 
@@ -89,11 +91,13 @@ int freezer_fill(struct freezer *f)
 	/* also if it was set: a guard may have taken it back */
 	int err = freezer_set_idle(f, true);
 
+	if (!err)
+		err = f->ops->cont(f);
 	if (err)
 		return err;
 	f->stopped = false;
 	f->fills = true;
-	return f->ops->cont(f);
+	return 0;
 }
 
 bool freezer_can_fill(const struct freezer *f)

@@ -120,7 +120,8 @@ void freezer_drop(struct freezer *f);
 
 /*
  * Stop; continue.  Does nothing if the step is in that state, unless again is
- * set.  0 or an errno; ENODEV: the step has ended.
+ * set.  0 or an errno; ENODEV: the step has ended.  After any other failure to
+ * continue it counts as stopped, and the next call tries it again.
  */
 int freezer_stop(struct freezer *f, bool again);
 int freezer_continue(struct freezer *f, bool again);

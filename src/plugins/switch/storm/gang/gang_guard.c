@@ -22,6 +22,7 @@
 #define LOOK_FIRST 25 /* no strobe has come yet */
 #define LOOK_MAX 40   /* the agent checks this guard's stamp */
 #define PRIORITY 10   /* of SCHED_FIFO, below the agent's */
+#define TRY_AGAIN STORM_SEC
 
 static struct {
 	const char *rundir, *node;
@@ -29,6 +30,9 @@ static struct {
 	struct gang_page *page; /* the agent's; NULL: none known */
 	uint64_t number;	/* of that page */
 	uint64_t freed_at;	/* its sign of life when it was found late */
+	bool told_failed;	/* that is in the log */
+	bool failed;		/* a step could not be continued */
+	uint64_t again_at;	/* then: when to try again */
 	bool hurries;
 } g;
 
@@ -44,20 +48,39 @@ static void gang_guard_warn(const char *name, int err)
 {
 	char text[256];
 
+	g.failed = true;
+	if (g.told_failed)
+		return;
 	snprintf(text, sizeof(text), "gang: cannot continue step %s: %s", name,
 		 strerror(err));
 	g.say(true, text);
 }
 
+/* Continue all steps.  What fails is told once, until all succeed. */
+static unsigned int gang_guard_thaw(bool dead)
+{
+	char dir[PATH_MAX];
+	unsigned int n = 0;
+
+	g.told_failed = g.failed;
+	g.failed = false;
+	if (!gang_step_dir(g.rundir, g.node, false, dir))
+		n = gang_step_thaw_all(dir, dead, gang_guard_warn);
+	g.again_at = storm_now() + TRY_AGAIN;
+	return n;
+}
+
 static void gang_guard_free_all(const char *why)
 {
-	char dir[PATH_MAX], text[128];
-	unsigned int n = 0;
+	char text[128];
+	bool again = g.failed;
+	unsigned int n;
 
 	/* First: an agent that is only late must learn of it. */
 	g.page->freed++;
-	if (!gang_step_dir(g.rundir, g.node, false, dir))
-		n = gang_step_thaw_all(dir, false, gang_guard_warn);
+	n = gang_guard_thaw(false);
+	if (again)
+		return;
 	snprintf(text, sizeof(text), "gang: the agent %s, %u steps continue",
 		 why, n);
 	g.say(false, text);
@@ -110,6 +133,11 @@ static int gang_guard_wait_time(uint64_t now)
 	return at > LOOK_MAX ? LOOK_MAX : (int) at;
 }
 
+static bool gang_guard_is_due(uint64_t now)
+{
+	return g.failed && now >= g.again_at;
+}
+
 int gang_guard_look(bool agent_gone)
 {
 	uint64_t now;
@@ -127,7 +155,8 @@ int gang_guard_look(bool agent_gone)
 	gang_guard_hurry(g.page->sharing);
 	now = storm_now();
 	g.page->watched = now;
-	if (gang_page_late(g.page, now) && g.page->alive != g.freed_at) {
+	if (gang_page_late(g.page, now) &&
+	    (g.page->alive != g.freed_at || gang_guard_is_due(now))) {
 		g.freed_at = g.page->alive;
 		gang_guard_free_all("does not respond");
 	}
@@ -136,10 +165,13 @@ int gang_guard_look(bool agent_gone)
 
 void gang_guard_dead(void)
 {
-	char dir[PATH_MAX];
+	gang_guard_thaw(true);
+}
 
-	if (!gang_step_dir(g.rundir, g.node, false, dir))
-		gang_step_thaw_all(dir, true, gang_guard_warn);
+void gang_guard_still_dead(void)
+{
+	if (gang_guard_is_due(storm_now()))
+		gang_guard_thaw(true);
 }
 
 void gang_guard_end(void)

@@ -26,6 +26,8 @@ int gang_guard_look(bool agent_gone);
 /* The agent is dead and there is no other: continue its steps, and clear their
  * marks. */
 void gang_guard_dead(void);
+/* There still is none: try again what could not be continued. */
+void gang_guard_still_dead(void);
 
 /* Forget the agent.  The next gang_guard_look() finds the next one. */
 void gang_guard_end(void);

@@ -45,6 +45,7 @@ static struct {
 	uint64_t freed_at;	/* its sign of life when it was late */
 	uint32_t freed;		/* of the page, as last seen */
 	bool retry;
+	bool stuck; /* the step could not be continued */
 } g = { .wake = -1, .agent = -1 };
 
 /* Has gang scheduling stopped the step, and not Slurm, maybe by the same group?
@@ -67,13 +68,17 @@ static void step_guard_let_go_on(const char *why, bool tell)
 	char text[256];
 	int err;
 
-	if (!step_guard_stands_by_us())
+	if (!step_guard_stands_by_us()) {
+		g.stuck = false;
 		return;
+	}
 	/* First: an agent that is only late must learn of it. */
 	if (g.page)
 		g.page->freed++;
 	err = freezer_continue(g.f, true);
-	if (tell || err) {
+	tell |= err && !g.stuck;
+	g.stuck = err && err != ENODEV;
+	if (tell) {
 		snprintf(text, sizeof(text), "gang: the agent %s, %s%s", why,
 			 err ? "but this step cannot be continued: " :
 			       "this step continues",
@@ -127,6 +132,7 @@ static void step_guard_find_agent(void)
 	}
 	g.page = p;
 	g.freed = p->freed;
+	g.stuck = false; /* an agent begins with that */
 	if (g.agent < 0) {
 		step_guard_let_go_on("is gone", true);
 		step_guard_forget_agent();
@@ -143,11 +149,14 @@ static void step_guard_look_at_agent(void)
 	uint64_t alive = g.page->alive, now = storm_now();
 	bool slurmd_did = g.page->freed != g.freed;
 
-	if (!g.page->stopped || now < step_guard_late_at() ||
-	    alive == g.freed_at)
+	if (!g.page->stopped || now < step_guard_late_at()) {
+		g.stuck = false;
+		return;
+	}
+	if (alive == g.freed_at && !g.stuck)
 		return;
 	g.freed_at = alive;
-	step_guard_let_go_on("does not respond", !slurmd_did);
+	step_guard_let_go_on("does not respond", !slurmd_did && !g.stuck);
 	g.freed = g.page->freed;
 }
 
@@ -158,7 +167,7 @@ static int step_guard_wait_time(void)
 
 	if (g.retry)
 		return TRY_AGAIN;
-	if (!g.page || !g.page->sharing)
+	if (!g.page || !g.page->sharing || g.stuck)
 		return LOOK_AGAIN;
 	at = step_guard_late_at();
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
@@ -194,6 +203,8 @@ static void *step_guard_thread(void *arg)
 		}
 		if (!g.page)
 			step_guard_find_agent();
+		if (!g.page && g.stuck)
+			step_guard_let_go_on("is gone", false);
 		if (g.page)
 			step_guard_look_at_agent();
 	}
@@ -203,6 +214,7 @@ static void step_guard_release(void)
 {
 	step_guard_forget_agent();
 	g.gone = 0;
+	g.stuck = false;
 	freezer_drop(g.f);
 	g.f = NULL;
 	if (g.wake >= 0)

@@ -42,6 +42,7 @@
 #include "src/plugins/switch/storm/gang/gang_class.h"
 #include "src/plugins/switch/storm/gang/gang_grain.h"
 #include "src/plugins/switch/storm/gang/gang_page.h"
+#include "src/plugins/switch/storm/gang/gang_stand.h"
 #include "src/plugins/switch/storm/gang/gang_step.h"
 #include "src/storm_common/gang_map.h"
 #include "src/libstorm/base/clock.h"

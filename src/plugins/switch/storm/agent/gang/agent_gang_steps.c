@@ -64,6 +64,9 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 		;
 	*p = l->next;
 	agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	/* its guards have the mark */
+	if (freezer_held(l->f))
+		g->page->stopped--;
 	agent_gang_bill_leave(g, l);
 	agent_gang_trace(g, GANG_GONE, l, 0, 0);
 	agent_gang_unlock(g);
@@ -376,8 +379,14 @@ static void agent_gang_step_hear(struct agent_gang *g, struct gang_local *l,
 /* Continue a stopped step if it has a reason. */
 static void agent_gang_step_look_at(struct agent_gang *g, struct gang_local *l)
 {
-	unsigned int wants = agent_gang_step_wants(g, l);
+	unsigned int wants;
 
+	agent_gang_lock(g);
+	/* no strobe holds, and it could not be continued */
+	if (!g->now)
+		agent_gang_step_continue(g, l, GANG_WHY_NOT_IN_MAP);
+	agent_gang_unlock(g);
+	wants = agent_gang_step_wants(g, l);
 	/* of one that is traced nobody else can ask who sent it */
 	if (wants & FREEZER_SIGNALLED && !l->traced)
 		agent_gang_step_signalled(g, l);

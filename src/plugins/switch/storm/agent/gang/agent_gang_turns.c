@@ -90,12 +90,8 @@ void agent_gang_step_stop(struct agent_gang *g, struct gang_local *l,
 
 	if (was && !again)
 		return;
-	/* set before the stop: a guard continues only marked steps */
-	if (!freezer_held(l->f))
-		g->page->stopped++;
-	gang_mark_set(l->mark, true);
 	begun = agent_gang_bill_begin(l);
-	err = freezer_stop(l->f, again);
+	err = gang_stand_stop(g->page, l->mark, l->f, again);
 	if (err)
 		agent_gang_step_failed(l, "stopped", err);
 	if (!was) {
@@ -116,14 +112,13 @@ static void agent_gang_step_release(struct agent_gang *g, struct gang_local *l,
 	int err;
 
 	begun = agent_gang_bill_begin(l);
-	err = freezer_continue(l->f, false);
+	err = gang_stand_continue(g->page, l->mark, l->f);
 	agent_gang_bill_end(&l->continue_cost, begun);
 	if (err)
 		agent_gang_step_failed(l, "continued", err);
-	else
-		gang_mark_set(l->mark, false);
-	g->page->stopped--;
-	agent_gang_trace(g, GANG_CONTINUE, l, why, 0);
+	/* what still stands is tried again at the next strobe, or look */
+	if (!freezer_held(l->f))
+		agent_gang_trace(g, GANG_CONTINUE, l, why, 0);
 }
 
 /* Its tasks go on to exec, if all of them wait.  The main loop, which hears of that
