@@ -47,6 +47,7 @@ def install(hosts, folder):
     names = sorted(f"/mnt/{p.name}" for p in folder.iterdir())
     done = apt(hosts, "install", *names, shown=folder)
     assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def known(hosts):
@@ -137,7 +138,8 @@ def test_install(hosts, debs, tmp_path):
     """One restart of slurmd, and not a line of configuration."""
     for deb in debs.values():
         shutil.copy(deb, tmp_path)
-    install(hosts, tmp_path)
+    assert "slurm-storm-node: no agent runs on this host until slurmd is " \
+        "restarted" in install(hosts, tmp_path)
     hosts.restart_nodes()
     hosts.serve()
     launches_by_storm(hosts)
