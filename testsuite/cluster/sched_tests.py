@@ -460,46 +460,6 @@ def in_turn(lab, job, host="n2"):
         "out" not in of_job
 
 
-def test_users_are_told_what_a_node_lacks(lab):
-    """An agent that finds no space in /run takes no turns: Extra and the jobs'
-    words say so and why, until there is space."""
-    def resize(size):
-        lab.run(["sh", "-c", f"mount -o remount,size={size} /run"], host="n2",
-                cwd="/", check=True)
-
-    def is_told():
-        # an agent that fails takes its predecessor's page away
-        lab.run(["sh", "-c", "cat /dev/zero >> /run/full"], host="n2", cwd="/")
-        word = told(show(lab, "node", "n2")) or {}
-        return word.get("out") == "no-gang(disk)"
-
-    jobs = [submit(lab) for _ in "12"]
-    running(lab, *jobs)
-    turns(lab, "1/2", *jobs)
-    until(lambda: in_turn(lab, jobs[0]), "the node's turns")
-    # what is there stays, and nothing more has room
-    resize("$(df -k --output=used /run | tail -n 1 | tr -d ' ')k")
-    try:
-        lab.kill("n2", "agent")
-        until(is_told, "words that n2 lacks space")
-        assert told(show(lab, "job", jobs[0]))["out"] == "n2"
-        assert lab.agent_stats("n2")["no_gang"] == "no-gang(disk)"
-        assert "excluded from gang scheduling, its jobs run all the time: it " \
-            "lacks what its agent needs for that: No space left on device" \
-            in lab.log("ctl", "slurmctld")
-        assert lab.log("n2", "slurmd").count(
-            "gang scheduling cannot start, jobs on this node take no turns, "
-            "trying again: No space left on device") == 1
-    finally:
-        lab.run(["rm", "-f", "/run/full"], host="n2", cwd="/")
-        resize("50%")
-    until(lambda: in_turn(lab, jobs[0]), "the words to go")
-    turns(lab, "1/2", *jobs)
-    assert lab.agent_stats("n2")["no_gang"] is None
-    # the steps that began before stand still out of their turns, there too
-    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
-
-
 def test_users_are_told_of_a_node_that_is_out(lab):
     """A node whose agent is stopped, or has ended for good, lets its jobs run
     all the time: Extra and the jobs' words say so until it is back."""

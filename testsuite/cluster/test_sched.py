@@ -4,6 +4,7 @@ refused configurations, take-over, and the way back to stock."""
 import glob
 import os
 import re
+import threading
 
 import pytest
 
@@ -11,8 +12,8 @@ import contexts
 from harness import (MACHINES, Lab, LabError, chosen, need_records, save_jobs,
                      until, write_epilog)
 from sched_tests import *  # noqa: F401, F403
-from sched_tests import (CONF, command, edit, running, standing, state,
-                         strobed, strobes, submit, turns)
+from sched_tests import (CONF, command, edit, in_turn, running, show, standing,
+                         state, strobed, strobes, submit, told, turns)
 
 pytestmark = pytest.mark.storm_only
 
@@ -41,6 +42,64 @@ def lab(shared):
     for partition in ("urgent", "gang"):
         command(shared, "scancel", f"--partition={partition}")
     until(lambda: not command(shared, "squeue", "-h"), "jobs to end")
+
+
+def test_users_are_told_what_a_node_lacks(lab):
+    """An agent that finds no space in /run takes no turns: Extra and the jobs'
+    words say so and why, until there is space."""
+    def resize(size):
+        lab.run(["sh", "-c", f"mount -o remount,size={size} /run"], host="n2",
+                cwd="/", check=True)
+
+    def is_told():
+        # an agent that fails takes its predecessor's page away
+        lab.run(["sh", "-c", "cat /dev/zero >> /run/full"], host="n2", cwd="/")
+        word = told(show(lab, "node", "n2")) or {}
+        return word.get("out") == "no-gang(disk)"
+
+    jobs = [submit(lab) for _ in "12"]
+    running(lab, *jobs)
+    turns(lab, "1/2", *jobs)
+    until(lambda: in_turn(lab, jobs[0]), "the node's turns")
+    # what is there stays, and nothing more has room
+    resize("$(df -k --output=used /run | tail -n 1 | tr -d ' ')k")
+    try:
+        lab.kill("n2", "agent")
+        until(is_told, "words that n2 lacks space")
+        assert told(show(lab, "job", jobs[0]))["out"] == "n2"
+        assert lab.agent_stats("n2")["no_gang"] == "no-gang(disk)"
+        assert "excluded from gang scheduling, its jobs run all the time: it " \
+            "lacks what its agent needs for that: No space left on device" \
+            in lab.log("ctl", "slurmctld")
+        assert lab.log("n2", "slurmd").count(
+            "gang scheduling cannot start, jobs on this node take no turns, "
+            "trying again: No space left on device") == 1
+    finally:
+        lab.run(["rm", "-f", "/run/full"], host="n2", cwd="/")
+        resize("50%")
+    until(lambda: in_turn(lab, jobs[0]), "the words to go")
+    turns(lab, "1/2", *jobs)
+    assert lab.agent_stats("n2")["no_gang"] is None
+    # the steps that began before stand still out of their turns, there too
+    until(lambda: standing(lab, "n2"), "a step of n2 to stand")
+
+
+def test_slurmd_asks_again(lab):
+    """slurmd finds its part of /run unusable. Once it can be used the agent is
+    adopted, without another restart."""
+    at = "/run/slurm-storm/n2/watch"
+    lab.end("n2", "slurmd")
+    lab.run(["sh", "-c", f"rm {at} && mkdir {at}"], host="n2", cwd="/", check=True)
+    before = len(lab.log("n2", "slurmd"))
+    starts = threading.Thread(target=lab.restart, args=("n2", "slurmd"))
+    starts.start()
+    try:
+        until(lambda: f"no agent runs here, trying again: {at}: Is a directory"
+              in lab.log("n2", "slurmd")[before:], "slurmd's words")
+    finally:
+        lab.run(["rmdir", at], host="n2", cwd="/", check=True)
+        starts.join()
+    lab.wait_attached("n2")
 
 
 @pytest.mark.parametrize("what, says", [

@@ -472,10 +472,30 @@ static void agent_watch_serve(void)
 	agent_watch_forget();
 }
 
+/* False: the thread is to end. */
+static bool agent_watch_ask_turn(void)
+{
+	struct pollfd p = { .fd = w.wake, .events = POLLIN };
+	bool told = false;
+	int err;
+
+	while ((err = agent_turn_begin(NULL, conf->node_name))) {
+		if (!told)
+			error("storm: no agent runs here, trying again: %s/%s/watch: %s",
+			      STORM_RUNDIR, conf->node_name, strerror(err));
+		told = true;
+		if (poll(&p, 1, RETRY) == 1)
+			return false;
+	}
+	return true;
+}
+
 static void *agent_watch_thread(void *arg)
 {
+	bool asks = agent_watch_ask_turn();
+
 	(void) arg;
-	while (agent_turn_wait(w.wake)) {
+	while (asks && agent_turn_wait(w.wake)) {
 		agent_watch_serve();
 		agent_turn_give();
 	}
@@ -520,17 +540,9 @@ int agent_watch_start(void)
 		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
-	rc = agent_turn_begin(NULL, conf->node_name);
-	if (rc) {
-		error("storm: no agent runs here: %s/%s/watch: %s",
-		      STORM_RUNDIR, conf->node_name, strerror(rc));
-		agent_watch_close_all();
-		return SLURM_ERROR;
-	}
 	rc = pthread_create(&w.thread, NULL, agent_watch_thread, NULL);
 	if (rc) {
 		error("storm: pthread_create: %s", strerror(rc));
-		agent_turn_end();
 		agent_watch_close_all();
 		return SLURM_ERROR;
 	}
