@@ -4,15 +4,18 @@ foreign sessions change nothing and are counted. A process that joins the group
 can read nothing."""
 import os
 import pathlib
+import re
 
 import pytest
 
-from harness import until
+from harness import TOP, until
 
 pytestmark = pytest.mark.storm_only
 
 #: common to all of the attacker's programs
-HEAD = """\
+HEAD = "VERSION = " + re.search(
+    r"define STORM_WIRE_VERSION (\d+)",
+    (TOP / "src/libstorm/wire/wire.h").read_text())[1] + """
 import os, random, socket, struct, sys, time
 GROUPS = ["239.192.83.%d" % i for i in range(16)]
 def listener():
@@ -54,7 +57,7 @@ for i in range(1500):
     n = r.choice([0, 1, 7, 51, 52, 67, 68, 100, 1400])
     data = bytearray(r.randbytes(n))
     if i % 2 and n > 4:     # a header that looks right
-        data[0:4] = bytes([1, r.randint(1, 6), 0, 0])
+        data[0:4] = bytes([VERSION, r.randint(1, 9), 0, 0])
     everywhere(bytes(data))
     if i % 50 == 0:
         time.sleep(0.002)
@@ -146,9 +149,9 @@ def test_garbage_datagrams(cluster):
     p = attack(cluster, GARBAGE, *addresses(cluster))
     works(cluster)
     assert p.finish().code == 0
+    # some headers look right, and name a session that there is not
     until(lambda: risen(cluster, before, "bad_wire") and
-          risen(cluster, before, "bad_session", "socket_overflows"),
-          "the counters to rise")
+          risen(cluster, before, "bad_session"), "the counters to rise")
     works(cluster)
 
 

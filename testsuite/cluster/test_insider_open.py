@@ -189,8 +189,8 @@ def test_third_host(cluster, insider):
 #: what an attacker without MUNGE's word can send, and one who repeats another's
 DATAGRAMS = HEAD + """\
 def header(kind, session, sender=0xffffffff, flags=0):
-    return struct.pack(">BBHIQI8sQQ", 1, kind, flags, 1, session, sender,
-                       b"\\1" * 8, 0, 1)[:52].ljust(52, b"\\0")
+    return struct.pack(">BBHIQ16sIQQ", VERSION, kind, flags, 1, session,
+                       b"\\1" * 16, sender, 1, 0)
 n = 0
 for kind in range(256):
     for session in (0, 1, int(sys.argv[2], 16)):
@@ -215,9 +215,13 @@ def test_nothing_for_what_nobody_vouches_for(cluster, insider):
     own = address(cluster, "login")
     no_sessions(cluster, cluster.names)
     before = out_datagrams(cluster, "n1")
+    strange = cluster.agent("n1", "bad_session")
     p = cluster.start(["python3", "-c", DATAGRAMS, nodes[0], "1234"],
                       host="ctl", user="other", cwd="/tmp")
     assert "sent" in p.finish().out
+    # all headers were right, but for the sessions
+    until(lambda: cluster.agent("n1", "bad_session") >= strange + 9 * 3 * 3,
+          "them to be read")
     assert out_datagrams(cluster, "n1") == before
     # streams: a refusal has 8 bytes, for a sender that MUNGE knows, alone
     for what, size in (("forged", 0), ("lie", 0), ("other", 8), ("name", 8)):
