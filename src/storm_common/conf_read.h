@@ -3,7 +3,7 @@
  * spank_storm.so as arguments.  All faults are reported, each in a line with its
  * place and its remedy.
  *
- * It needs nothing of Slurm: storm_check runs where Slurm's library does not
+ * It needs nothing of Slurm: storm check runs where Slurm's library does not
  * load.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception

@@ -1,6 +1,6 @@
 /*
  * conf_text.h - texts for the reader of storm.conf.  They are the C library's:
- * storm_check runs where Slurm's library does not load.
+ * storm check runs where Slurm's library does not load.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */

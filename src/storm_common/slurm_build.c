@@ -21,7 +21,7 @@
 #define LIBRARY "libslurmfull.so"
 #define ID_MAX 64 /* bytes; GNU ld's have 20 */
 
-/* In a section of its own, where storm_check finds it in the file. */
+/* In a section of its own, where storm check finds it in the file. */
 #define RECORD __attribute__((used, section(SLURM_BUILD_SECTION)))
 static const char record[] RECORD = STORM_SLURM_REVISION
 	"\n" STORM_SLURM_BUILD_ID;

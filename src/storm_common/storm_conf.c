@@ -58,7 +58,7 @@ static int conf_judge(const struct conf_sources *from, struct storm_conf *out,
 	if (conf_read(from, out, lines, conf_told_fault, &t))
 		return SLURM_SUCCESS;
 	if (t.errors > 1)
-		xstrfmtcat(t.first, " (and %u more: storm_check lists them)",
+		xstrfmtcat(t.first, " (and %u more: storm check lists them)",
 			   t.errors - 1);
 	*error = t.first;
 	return SLURM_ERROR;

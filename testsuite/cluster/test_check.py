@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""storm_check on a lab: it finds nothing missing where all is well, and names each
-fault of a broken set-up, with its remedy, also where no program of Slurm runs."""
+"""storm check on a lab: it finds nothing missing where all is well, and names each
+fault of a broken set-up, with its remedy, also where no program of Slurm runs, and
+nodes are busy or down."""
+import contextlib
 import glob
 import os
 import re
+import shutil
+import signal
 import subprocess
 
 import pytest
 
-from harness import Lab
+from harness import Lab, until
 from lab.release import stage_dir
 
 pytestmark = pytest.mark.storm_only
 
-CHECK = "/run/stormlab/stage/bin/storm_check"
+CHECK = "/run/stormlab/stage/bin/storm"
+WELL = "n[1-3]: TCP port 8383; UDP port 8383 and back, by the group too, " \
+    "packets of 1500 bytes"
 
 
 @pytest.fixture(scope="module")
 def made():
     lab = Lab(f"check{os.getpid()}")
     try:
-        lab.up(2, cpus=4, gang=2)
+        lab.up(3, cpus=4, gang=2)
         yield lab
     finally:
         lab.down()
@@ -62,53 +68,310 @@ def replace(lab, name, old, new):
 
 
 def check(lab, *options, host="n1", code=1, env=None):
-    """Its lines, each with one of the three words in front."""
-    done = lab.run([CHECK, *options], host=host, cwd="/", env=env)
+    """Its lines, each with one of the three words in front; faults come first."""
+    done = lab.run([CHECK, "check", *options], host=host, cwd="/", env=env)
     lines = done.stdout.splitlines()
-    assert done.returncode == code, done.stdout + done.stderr
+    assert code in (None, done.returncode), done.stdout + done.stderr
     assert not done.stderr, done.stderr
     words = [line.split()[0] for line in lines]
     assert set(words) <= {"ok", "missing", "note"}, done.stdout
-    assert ("missing" in words) == (code == 1), done.stdout
+    assert ("missing" in words) == (done.returncode == 1), done.stdout
+    assert "--verbs" in options or \
+        words == sorted(words, key=["missing", "note", "ok"].index), done.stdout
     return lines
 
 
 def only(lines, *parts):
     """The one line that something is missing has these parts."""
-    (line,) = [line for line in lines if line.startswith("missing")]
+    missing = [line for line in lines if line.startswith("missing")]
+    assert len(missing) == 1, missing
+    (line,) = missing
     for part in parts:
         assert part in line, line
 
 
+def asked(lab, nodes="n[1-3]", host="login"):
+    """What is missing of other nodes, by their names."""
+    lines = check(lab, "-q", "-w", nodes, host=host)
+    return dict(line.split(None, 1)[1].split(": ", 1) for line in lines)
+
+
 def test_nothing_is_missing(lab):
-    lines = check(lab, "-w", "n[1-2]", host="login", code=0)
-    for node in lab.nodes:
-        assert f"ok       multicast reaches {node}, with packets of 1500 " \
-            "bytes" in lines
-        assert f"ok       this host takes {node}'s MUNGE credentials" in lines
-        assert f"ok       the clocks of {node} and this host agree" in lines
-        (port,) = [line for line in lines if f" {node}: port 8383" in line]
-        assert "is the agent's" in port
-    assert "ok       SwitchType=switch/storm" in lines
+    """And that is told in few lines."""
+    lines = check(lab, "-w", "n[1-3]", host="login", code=0)
+    assert "ok       " + WELL in lines
+    assert any("SwitchType=switch/storm" in line for line in lines)
+    assert len(lines) <= 12, lines
+    lines = check(lab, host="n1", code=0)
+    assert any("port 8383 is the agent's" in line for line in lines)
+    assert not check(lab, "-q", "-w", "n[1-3]", host="login", code=0)
+    other_name = lab.run([CHECK + "_check", "-q"], host="login", cwd="/")
+    assert other_name.returncode == 0 and not other_name.stdout
+
+
+def test_by_a_job(lab):
+    """All of it on each node, where equal lines are one."""
+    lines = check(lab, "-j", "-w", "n[1-3]", host="login", code=0)
+    assert "ok       n[1-3]: this host takes its MUNGE credentials" in lines
+    assert "ok       n[1-3]: the same storm.conf, as far as it must be" in lines
+    assert any(line.startswith("ok       here and n[1-3]: interface eth0") for
+               line in lines), lines
 
 
 def test_as_a_user(lab):
-    """Who cannot see whose port it is, and may run a job, too."""
-    done = lab.run([CHECK, "-w", "n2"], host="login", cwd="/", user="user")
+    """Who cannot see whose port it is, and may ask agents, too."""
+    done = lab.run([CHECK, "check", "-w", "n[1-3]"], host="login", cwd="/",
+                   user="user")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "multicast reaches n2" in done.stdout
-    done = lab.run([CHECK], host="n1", cwd="/", user="user")
+    assert WELL in done.stdout
+    done = lab.run([CHECK, "check"], host="n1", cwd="/", user="user")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "port 8383 is root's, and an agent runs here" in done.stdout
+    assert "port 8383 is the agent's" in done.stdout
+
+
+def test_busy_down_and_without_slurmctld(lab):
+    """The agents are asked, not Slurm."""
+    job = lab.popen(["srun", "-N3", "--exclusive", "-pdebug", "sleep", "600"],
+                    user="user", stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT)
+    try:
+        set_down(lab, "n2", "down")
+        done = lab.run([CHECK, "check", "-w", "n[1-3]"], host="login", cwd="/")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert WELL in done.stdout
+        assert "note     n2: slurmctld has it as DOWN" in done.stdout
+        lab.end("ctl", "slurmctld")
+        assert "ok       " + WELL in check(lab, "-w", "n[1-3]", host="login",
+                                           code=0)
+    finally:
+        lab.restart("ctl", "slurmctld")
+        set_down(lab, "n2", "resume")
+        job.send_signal(signal.SIGKILL)
+        job.wait(30)
+        lab.run(["scancel", "-u", "user"], cwd="/")
+
+
+def set_down(lab, node, state):
+    done = lab.run(["scontrol", "update", f"node={node}", f"state={state}",
+                    "reason=test"], host="ctl", cwd="/")
+    assert done.returncode == 0, done.stderr
 
 
 def test_it_needs_no_daemon(lab):
+    """slurmd does not run: that is no fault of STORM's. An agent that is not there
+    is one for the hosts that ask it."""
     lab.end("n2", "slurmd")
     lab.end("n2", "agent")
     try:
-        assert "ok       port 8383 is free" in check(lab, host="n2", code=0)
+        assert "ok       port 8383 is free, and no slurmd runs" in \
+            check(lab, host="n2", code=0)
+        assert asked(lab) == {"n2": "no agent runs: restart slurmd"}
     finally:
         lab.restart("n2", "slurmd")
+    lab.wait_agents(["n2"])
+
+
+def test_slurmd_from_before_the_installation(lab):
+    """It runs, and its agent does not."""
+    lab.end("n2", "slurmd")
+    lab.end("n2", "agent")
+    old = lab.popen(["python3", "-c", "import ctypes\n"
+                     "ctypes.CDLL(None).prctl(15, b'slurmd')\n"
+                     "print('ready', flush=True)\ninput()"],
+                    host="n2", cwd="/", stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True)
+    try:
+        assert old.stdout.readline() == "ready\n"
+        only(check(lab, host="n2"), "no agent runs: restart slurmd")
+    finally:
+        old.stdin.close()
+        old.stdout.close()
+        old.wait(30)
+        lab.restart("n2", "slurmd")
+    lab.wait_agents(["n2"])
+
+
+def test_agent_is_stopped(lab):
+    """slurmd would kill it after 5 s, and so is stopped, too."""
+    lab.kill("n2", "slurmd", signal.SIGSTOP)
+    lab.kill("n2", "agent", signal.SIGSTOP)
+    try:
+        only(check(lab, host="n2"), "the agent (process ", "is stopped: 'kill "
+             "-CONT")
+        said = asked(lab)
+        assert list(said) == ["n2"] and \
+            "its agent gives no answer: it is stopped" in said["n2"], said
+    finally:
+        lab.kill("n2", "agent", signal.SIGCONT)
+        lab.kill("n2", "slurmd", signal.SIGCONT)
+    lab.wait_agents(["n2"])
+
+
+@contextlib.contextmanager
+def firewall(lab, host, rules):
+    if not shutil.which("nft"):
+        pytest.skip("nft is missing: install nftables")
+    done = lab.run(["nft", "-f", "-"], host=host, cwd="/", input=f"""
+        table inet check {{ chain c {{ type filter hook input priority 0;
+            {rules}
+        }}
+        }}
+        """)
+    assert done.returncode == 0, done.stderr
+    try:
+        yield
+    finally:
+        lab.run(["nft", "delete", "table", "inet", "check"], host=host, cwd="/")
+
+
+@pytest.mark.parametrize("host, rules, parts", [
+    ("n2", "tcp dport 8383 drop", ("nothing answers on TCP port 8383",)),
+    ("n2", "tcp dport 8383 reject with tcp reset", ("no agent runs",)),
+    ("n2", "udp dport 8383 drop", ("none from here reach its UDP port 8383",)),
+    ("login", "ip saddr 10.0.0.12 udp sport 8383 drop", ("none of its datagrams reach this host", "let UDP")),
+    ("n2", "meta pkttype multicast udp dport 8383 drop",
+     ("no multicast from this host reaches it", "set Multicast=no")),
+    ("n2", "udp dport 8383 meta length > 1000 drop",
+     ("no packets of 1500 bytes", "raise the MTU")),
+], ids=["tcp", "refused", "udp-in", "udp-back", "group", "size"])
+def test_firewall(lab, host, rules, parts):
+    address = lab.run(["getent", "hosts", "n2"], cwd="/").stdout.split()[0]
+    with firewall(lab, host, rules.replace("10.0.0.12", address)):
+        said = asked(lab)
+        assert list(said) == ["n2"], said
+        for part in parts:
+            assert part in said["n2"], said
+
+
+def test_between_nodes(lab):
+    """This host reaches n3, and n1, which passes OPENs on to it, does not."""
+    address = lab.run(["getent", "hosts", "n1"], cwd="/").stdout.split()[0]
+    with firewall(lab, "n3", f"ip saddr {address} tcp dport 8383 drop"):
+        said = asked(lab)
+        assert list(said) == ["n3"], said
+        assert "this host reaches it, and node n1 does not" in said["n3"], said
+
+
+def test_no_such_node(lab):
+    lines = check(lab, "-q", "-w", "n[1-2],nowhere", host="login")
+    only(lines, "nowhere: Slurm has no address for it")
+
+
+def test_clock_of_a_node(lab):
+    """munged there lives in another time, and so does what it signs."""
+    said = with_clock(lab, "n2", -1000)
+    assert list(said) == ["n2"] and \
+        "refuses this host's MUNGE credential" in said["n2"] and \
+        "'date'" in said["n2"], said
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+time_t time(time_t *t)
+{
+	struct timespec now;
+	time_t off;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	off = now.tv_sec + atoi(getenv("CLOCK_OFF"));
+	if (t)
+		*t = off;
+	return off;
+}
+"""
+
+
+def with_clock(lab, node, off):
+    """What asked() says while a node's munged is so many seconds off."""
+    home = lab.dir + "/home"
+    with open(home + "/clock.c", "w") as f:
+        f.write(CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", home + "/clock.so",
+                    home + "/clock.c"], check=True)
+    lab.end(node, "munged")
+    other = lab.run(["sh", "-c", "munged --key-file=/etc/munge/munge.key --force "
+                     "--num-threads=2"], host=node, cwd="/",
+                    env={"LD_PRELOAD": "/home/clock.so", "CLOCK_OFF": str(off)})
+    assert other.returncode == 0, other.stderr
+    try:
+        return asked(lab)
+    finally:
+        lab.run(["munged", "--stop"], host=node, cwd="/")
+        lab.restart(node, "munged")
+
+
+def test_own_name_is_loopback(lab):
+    hosts = lab.path("n1", "/etc/hosts")
+    with open(hosts) as f:
+        good = f.read()
+    with open(hosts, "w") as f:
+        f.write("127.0.1.1 n1\n" + "".join(
+            l + "\n" for l in good.splitlines() if " n1" not in l))
+    try:
+        lines = check(lab, host="n1", code=None)
+        assert any("note     this host's own name n1 is 127.0.1.1" in line
+                   for line in lines), lines
+    finally:
+        with open(hosts, "w") as f:
+            f.write(good)
+
+
+def test_interface_without_the_address(lab):
+    lab.run(["ip", "link", "add", "other0", "type", "veth", "peer",
+             "name", "other1"], host="n1", cwd="/")
+    lab.run(["ip", "addr", "add", "192.0.2.1/24", "dev", "other0"], host="n1",
+            cwd="/")
+    lab.run(["ip", "link", "set", "other0", "up"], host="n1", cwd="/")
+    try:
+        add(lab, "storm.conf", "Interface=other0\nMulticast=no\n")
+        only(check(lab), "Interface=other0 in storm.conf does not have the address "
+             "of node n1", "which eth0 has: set Interface=eth0")
+    finally:
+        lab.run(["ip", "link", "del", "other0"], host="n1", cwd="/")
+
+
+def test_address_of_another_host(lab):
+    with open(etc(lab, "slurm.conf")) as f:
+        text = f.read()
+    write(lab, "slurm.conf", re.sub(r"NodeAddr=\S+ ?", "", text))
+    if "NodeName=n[1-3]" in text:
+        replace(lab, "slurm.conf", "NodeName=n[1-3]",
+                "NodeName=n[1-3] NodeAddr=198.51.100.[1-3]")
+        only(check(lab), "no interface has the address of node n1, 198.51.100.1: "
+             "correct NodeAddr")
+
+
+def test_disk_is_full(lab):
+    lab.disk("n1", "1m", "/full")
+    add(lab, "slurm.conf", "TmpFS=/full\n")
+    only(check(lab), "/full (TmpFS) has ", "make room")
+
+
+def test_no_turns_there(lab):
+    """slurmctld's Extra has the reason; storm check has the remedy."""
+    def is_told():
+        # an agent that fails takes its predecessor's page away
+        lab.run(["sh", "-c", "cat /dev/zero >>/run/full"], host="n2", cwd="/")
+        said = lab.run([CHECK, "check", "-q", "-w", "n2"], host="login", cwd="/")
+        return "n2: it takes no turns (no-gang(disk)): the disk of " \
+            "/run/slurm-storm is full there: make room" in said.stdout
+
+    def resize(size):
+        lab.run(["sh", "-c", f"mount -o remount,size={size} /run"], host="n2",
+                cwd="/", check=True)
+    resize("$(df -k --output=used /run | tail -n 1 | tr -d ' ')k")
+    try:
+        lab.kill("n2", "agent")
+        until(is_told, "the reason in storm check's lines", 60, 0.2)
+        only(check(lab, host="n2"), "/run/slurm-storm (the agent's own files) has ")
+    finally:
+        lab.run(["rm", "-f", "/run/full"], host="n2", cwd="/")
+        resize("50%")
+    until(lambda: not lab.run([CHECK, "check", "-q", "-w", "n2"], host="login",
+                              cwd="/").stdout, "the reason to go", 60, 0.2)
 
 
 @pytest.mark.parametrize("line, parts", [
@@ -128,22 +391,22 @@ def test_storm_conf(lab, line, parts):
 
 
 def test_a_file_before_it_is_installed(lab):
-    """All faults are told. An unknown key is none that counts."""
+    """All faults are told; a key that is not known was meant to be another."""
     lab_file = lab.path("n1", "/home/new.conf")
     with open(lab_file, "w") as f:
         f.write("TTL=9\nQuantun=1\n")
-    (line,) = [line for line in check(lab, "-c", "/home/new.conf", code=0)
+    (line,) = [line for line in check(lab, "-c", "/home/new.conf")
                if "/home/new.conf" in line]
-    assert line == "note     /home/new.conf:2: unknown key 'Quantun' has no " \
+    assert line == "missing  /home/new.conf:2: unknown key 'Quantun' has no " \
         "effect: did you mean Quantum?"
     with open(lab_file, "a") as f:
         f.write("DSCP=64\nPort=0\n")
     lines = [line for line in check(lab, "-c", "/home/new.conf")
              if "/home/new.conf" in line]
-    assert [line.split()[0] for line in lines] == ["note"] + 2 * ["missing"]
+    assert [line.split()[0] for line in lines] == 3 * ["missing"]
     assert "new.conf:3: DSCP=64" in lines[1]
     assert "new.conf:4: Port=0" in lines[2]
-    done = lab.run([CHECK, "-c", "/home/none.conf"], host="n1", cwd="/")
+    done = lab.run([CHECK, "check", "-c", "/home/none.conf"], host="n1", cwd="/")
     assert done.returncode == 2 and "/home/none.conf" in done.stderr
 
 
@@ -162,8 +425,8 @@ def test_wrong_plugin_dir(lab):
          "which is not there: no program of Slurm runs on this host: ",
          "install STORM there, or take it out of PluginDir")
     lines = check(lab, "-w", "n[1-2]", host="login")
-    assert any("scontrol cannot read the list of nodes" in line and
-               "run storm_check on each node by hand" in line
+    assert any("n[1-2]: not asked, as Slurm's programs do not run here" in line
+               and "run storm check on each node by hand" in line
                for line in lines)
 
 
@@ -201,8 +464,8 @@ def test_plugins_of_another_build(lab):
     """The guard would refuse them; this tells before a job does."""
     lines = check(lab, code=0)
     (line,) = [l for l in lines if "libslurmfull.so" in l]
-    library = line.split()[1]
-    assert line == f"ok       {library} is the one that STORM was built for"
+    library = re.search(r"\S+/libslurmfull.so", line)[0]
+    assert line.endswith(f"; {library} is the one that STORM was built for")
     said = lab.run(["/run/stormlab/stage/bin/sbcast_storm", "--version"],
                    host="n1", cwd="/").stdout
     revision, mine = re.search(r"built for Slurm (\S+), libslurmfull.so (\S+)",
@@ -228,7 +491,6 @@ def test_plugstack(lab):
     write(lab, "more.d1", "optional spank_storm.so Radix=99\n")
     lines = check(lab)
     only(lines, "more.d1:1: Radix=99 is invalid")
-    assert any("loads spank_storm.so" in line for line in lines)
 
 
 def test_preempt_mode(lab):
@@ -264,7 +526,7 @@ def test_munged_does_not_run(lab):
 
 
 def test_munge_keys_differ(lab):
-    """Slurm fails there in the same way, so no job can look."""
+    """The agents say no more than that to whom they do not know."""
     path = lab.path("login", "/etc/munge/munge.key")
     with open(path, "rb") as f:
         key = f.read()
@@ -272,10 +534,9 @@ def test_munge_keys_differ(lab):
         f.write(bytes(len(key)))
     lab.restart("login", "munged")
     try:
-        lines = [line for line in check(lab, "-w", "n2", host="login")
-                 if line.startswith("missing")]
-        assert "the job on n2 failed: " in lines[-1], lines
-        assert "compare 'md5sum /etc/munge/munge.key'" in lines[-1], lines
+        said = asked(lab)
+        assert list(said) == ["n[1-3]"], said
+        assert "compare /etc/munge/munge.key" in said["n[1-3]"], said
     finally:
         with open(path, "wb") as f:
             f.write(key)
@@ -286,11 +547,10 @@ def test_no_multicast(lab):
     """In the network, which no host can see by itself."""
     lab.multicast(False)
     try:
-        lines = [line for line in check(lab, "-w", "n[1-2]", host="login")
-                 if line.startswith("missing")]
-        assert sorted(line.split()[7] for line in lines) == ["n1", "n2"]
-        assert all("no multicast from this host reaches" in line and
-                   "set Multicast=no in storm.conf" in line for line in lines)
+        said = asked(lab)
+        assert list(said) == ["n[1-3]"], said
+        assert "no multicast from this host reaches it" in said["n[1-3]"] and \
+            "set Multicast=no in storm.conf" in said["n[1-3]"], said
     finally:
         lab.multicast(True)
 
@@ -299,8 +559,9 @@ def test_storm_confs_differ(lab):
     """-c is for this host alone."""
     with open(lab.dir + "/home/new.conf", "w") as f:
         f.write("GroupBase=239.9.9.9\nMulticast=no\n")
-    lines = [line for line in check(lab, "-w", "n2", "-c", "/home/new.conf",
-                                    host="login") if "storm.conf on n2" in line]
+    lines = [line for line in check(lab, "-j", "-w", "n2", "-c",
+                                    "/home/new.conf", host="login")
+             if "n2: storm.conf gives" in line]
     assert len(lines) == 1 and "GroupBase=239.192.83.0 " in lines[0] and \
         "make them the same" in lines[0], lines
 
@@ -310,5 +571,5 @@ def test_verbs(lab):
     add(lab, "storm.conf", "Transport=verbs\n")
     assert any("no RDMA device" in line for line in check(lab))
     assert any("no RDMA device" in line for line in check(lab, "--verbs"))
-    done = lab.run([CHECK, "-d", "eth0"], host="n1", cwd="/")
+    done = lab.run([CHECK, "check", "-d", "eth0"], host="n1", cwd="/")
     assert done.returncode == 2 and "Usage" in done.stderr

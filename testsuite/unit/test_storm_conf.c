@@ -729,7 +729,7 @@ START_TEST(test_all_faults)
 	ck_assert_str_eq(told, says);
 	must(load("TTL=1000\nRadix 3\n") == SLURM_ERROR);
 	must(strstr(why, ":2: ") &&
-	     strstr(why, " (and 1 more: storm_check lists them)"));
+	     strstr(why, " (and 1 more: storm check lists them)"));
 }
 END_TEST
 

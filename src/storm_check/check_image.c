@@ -1,5 +1,5 @@
 /*
- * probe_plugin.c - see probe_plugin.h.  The file is not loaded: its symbols are
+ * check_image.c - see check_image.h.  The file is not loaded: its symbols are
  * those of a program of Slurm, and its constructors would run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "probe_plugin.h"
+#include "check_image.h"
 #include "src/storm_common/slurm_build.h"
 
 struct image {
@@ -125,7 +125,7 @@ static int image_open(struct image *f, const char *path)
 	return f->at != MAP_FAILED && image_is_elf(f) ? 0 : -1;
 }
 
-int probe_plugin(const char *path)
+int image_plugin_version(const char *path, char *out, size_t size)
 {
 	const uint32_t *version = NULL;
 	struct image f;
@@ -134,19 +134,19 @@ int probe_plugin(const char *path)
 	if (!image_open(&f, path)) {
 		version = image_find(&f, "plugin_version");
 	} else if (errno) {
-		printf("%s\n", strerror(errno));
+		snprintf(out, size, "%s", strerror(errno));
 		return 1;
 	}
 	if (!version) {
-		puts("no plugin of Slurm's for this machine");
+		snprintf(out, size, "no plugin of Slurm's for this machine");
 		return 1;
 	}
 	memcpy(&n, version, sizeof(n)); /* it may be unaligned */
-	printf("%02u.%02u.%u\n", n >> 16, n >> 8 & 0xff, n & 0xff);
+	snprintf(out, size, "%02u.%02u.%u", n >> 16, n >> 8 & 0xff, n & 0xff);
 	return 0;
 }
 
-int probe_record(const char *path)
+int image_record(const char *path, char *revision, char *id, size_t size)
 {
 	const ElfW(Shdr) * s;
 	struct image f;
@@ -158,11 +158,12 @@ int probe_record(const char *path)
 	if (!text || !s->sh_size || text[s->sh_size - 1] ||
 	    !(line = strchr(text, '\n')))
 		return 1;
-	printf("%.*s %s\n", (int) (line - text), text, line + 1);
+	snprintf(revision, size, "%.*s", (int) (line - text), text);
+	snprintf(id, size, "%s", line + 1);
 	return 0;
 }
 
-int probe_build_id(const char *path)
+int image_build_id(const char *path, char *out, size_t size)
 {
 	const size_t before = sizeof(ElfW(Nhdr)) + sizeof(ELF_NOTE_GNU);
 	const ElfW(Shdr) * s;
@@ -176,8 +177,9 @@ int probe_build_id(const char *path)
 	note = image_part(&f, s->sh_offset, sizeof(*note));
 	id = note ? image_part(&f, s->sh_offset + before, note->n_descsz) :
 		    NULL;
-	for (size_t i = 0; id && i < note->n_descsz; i++)
-		printf("%02x", id[i]);
-	puts("");
-	return !id;
+	if (!id || 2 * (size_t) note->n_descsz >= size)
+		return 1;
+	for (size_t i = 0; i < note->n_descsz; i++)
+		snprintf(out + 2 * i, size - 2 * i, "%02x", id[i]);
+	return 0;
 }

@@ -1,0 +1,545 @@
+/*
+ * check_nodes.c - storm_check_nodes, the part of storm check for which Slurm's
+ * library is needed: is this node's address here, and what do the agents of other
+ * nodes answer?
+ *
+ * An agent is asked as any launch asks it: by OPEN, in a domain that has no other
+ * node.  So there is no message beside the protocol's, and nobody learns here what a
+ * user may not.  A transfer that no agent heeds then shows whether packets of full
+ * size arrive.  Last, all that are well are opened in one deep tree, in which agents
+ * connect to each other.
+ *
+ * It prints lines for storm_check: WORD, tab, NODE, tab, TEXT.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "slurm/slurm.h"
+#include "src/common/hostlist.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_defs.h"
+#include "src/common/xmalloc.h"
+
+#include "check_tell.h"
+#include "check_verdict.h"
+#include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
+#include "src/libstorm/base/tree.h"
+#include "src/storm_common/node_addr.h"
+#include "src/storm_common/slurm_build.h"
+#include "src/storm_common/storm_conf.h"
+
+#define AT_ONCE 32	       /* agents that are asked */
+#define ANSWER (3 * STORM_SEC) /* within which one answers OPEN */
+#define ARRIVE (2 * STORM_SEC) /* ... and has all of a transfer */
+#define ALIVE 1000	       /* ms */
+#define CTLD_ANSWER 3	       /* s */
+#define PACKETS 12	       /* of a transfer */
+#define NO_EVENT 0x6b636863u   /* no agent knows it */
+#define DEPTH_RADIX 2
+#define TAG "storm:"
+
+struct check_node {
+	struct storm_node is;
+	char *name;
+	storm_domain_t *d;
+	struct check_answer got;
+	bool well;
+};
+
+static struct storm_conf conf;
+static char *packets;
+static unsigned int mtu;
+
+/* ------------------------------------------------------------------- this host --- */
+
+static bool nodes_addr_v4(const struct storm_addr *a, struct in_addr *out)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	memcpy(out, a->ip + 12, sizeof(*out));
+	return !memcmp(a->ip, mapped, sizeof(mapped));
+}
+
+/* The interface with this address; false: none. */
+static bool nodes_interface_of(const struct in_addr *ip, char name[IF_NAMESIZE])
+{
+	struct ifaddrs *all = NULL;
+	bool found = false;
+
+	if (getifaddrs(&all))
+		return false;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		const struct sockaddr_in *v4 = (const void *) i->ifa_addr;
+
+		if (!v4 || v4->sin_family != AF_INET ||
+		    v4->sin_addr.s_addr != ip->s_addr)
+			continue;
+		snprintf(name, IF_NAMESIZE, "%.*s",
+			 (int) strcspn(i->ifa_name, ":"), i->ifa_name);
+		found = true;
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* Where others look for this node's agent, there it must be. */
+static void nodes_check_here(void)
+{
+	char host[256], text[INET_ADDRSTRLEN], on[IF_NAMESIZE], *dot, *name;
+	struct storm_node me = { 0 };
+	struct in_addr ip;
+
+	if (gethostname(host, sizeof(host)))
+		return;
+	name = slurm_conf_get_nodename(host);
+	dot = strchr(host, '.');
+	if (!name && dot) {
+		*dot = '\0';
+		name = slurm_conf_get_nodename(host);
+	}
+	me.name = name;
+	if (!name || node_addr_all(&me, 1, conf.set.port) != 1 ||
+	    !nodes_addr_v4(&me.addr, &ip))
+		return;
+	inet_ntop(AF_INET, &ip, text, sizeof(text));
+	if (!nodes_interface_of(&ip, on))
+		check_tell(
+			CHECK_MISSING, "",
+			"no interface has the address of node %s, %s: correct NodeAddr or BcastAddr in slurm.conf, or the name service",
+			name, text);
+	else if (!strcmp(on, "lo"))
+		check_tell(
+			CHECK_MISSING, "",
+			"other hosts find node %s at %s, which is this host's own: set NodeAddr in slurm.conf, or correct /etc/hosts",
+			name, text);
+	else if (*conf.set.interface && if_nametoindex(conf.set.interface) &&
+		 strcmp(on, conf.set.interface))
+		check_tell(
+			CHECK_MISSING, "",
+			"Interface=%s in storm.conf does not have the address of node %s, %s, which %s has: set Interface=%s, or correct NodeAddr",
+			conf.set.interface, name, text, on, on);
+	xfree(name);
+}
+
+/* --------------------------------------------------------------------- slurmctld --- */
+
+static node_info_msg_t *ctld_says;
+
+static void *nodes_ask_ctld(void *arg)
+{
+	(void) arg;
+	if (slurm_load_node(0, &ctld_says, SHOW_ALL))
+		ctld_says = NULL;
+	return NULL;
+}
+
+/* Why the strober leaves a node out.  Whether it is lost its own answer shows. */
+static void nodes_tell_out(const char *name, const char *extra)
+{
+	static const struct nodes_lack {
+		const char *word, *what;
+	} lacks[] = {
+		{ "no-gang(descriptors)",
+		  "its agent has no descriptor left: raise LimitNOFILE of slurmd's unit ('systemctl edit slurmd'), or 'sysctl -w fs.file-max=2097152'" },
+		{ "no-gang(threads)",
+		  "its agent may start no thread: raise TasksMax of slurmd's unit, pids.max, or 'sysctl -w kernel.threads-max=512000'" },
+		{ "no-gang(memory)", "its memory is used up: free some" },
+		{ "no-gang(disk)",
+		  "the disk of /run/slurm-storm is full there: make room" },
+		{ "no-gang(groups)",
+		  "it lacks the control groups of Freezer in storm.conf: mount them, or correct Freezer" },
+		{ "no-gang(inotify)",
+		  "root has used up its inotify instances there: 'sysctl -w fs.inotify.max_user_instances=8192', and a file in /etc/sysctl.d" },
+	};
+	const char *out = extra ? strstr(extra, TAG "out=") : NULL;
+	const char *what = "see storm-gang(7), and its agent's log";
+	char word[64];
+
+	if (!out)
+		return;
+	out += strlen(TAG "out=");
+	snprintf(word, sizeof(word), "%.*s", (int) strcspn(out, ", "), out);
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++)
+		if (!strcmp(word, lacks[i].word))
+			what = lacks[i].what;
+	check_tell(strncmp(word, "no-gang", 7) ? CHECK_NOTE : CHECK_MISSING,
+		   name, "it takes no turns (%s): %s", word, what);
+}
+
+static void nodes_tell_ctld(const char *name)
+{
+	for (uint32_t i = 0; ctld_says && i < ctld_says->record_count; i++) {
+		const node_info_t *n = &ctld_says->node_array[i];
+
+		if (!n->name || strcmp(n->name, name))
+			continue;
+		if ((n->node_state & NODE_STATE_BASE) == NODE_STATE_DOWN ||
+		    n->node_state & NODE_STATE_NO_RESPOND)
+			check_tell(CHECK_NOTE, name,
+				   "slurmctld has it as %s: %s",
+				   node_state_string(n->node_state),
+				   n->reason && *n->reason ? n->reason :
+							     "no reason");
+		nodes_tell_out(name, n->extra);
+	}
+}
+
+/* slurmctld may be down: nothing here waits for it. */
+static void nodes_tell_by_ctld(const struct check_node *nodes, uint32_t count,
+			       pthread_t asked, bool started)
+{
+	struct timespec until;
+
+	if (!started)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += CTLD_ANSWER;
+	if (pthread_timedjoin_np(asked, NULL, &until))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		nodes_tell_ctld(nodes[i].name);
+}
+
+/* ------------------------------------------------------------------- one agent --- */
+
+static void nodes_quiet(enum storm_log_level level, const char *msg)
+{
+	if (level == STORM_LOG_ERROR)
+		fprintf(stderr, "%s\n", msg);
+}
+
+static void nodes_open(struct check_node *n, bool multicast)
+{
+	struct storm_domain_conf dc = { .nodes = &n->is, .count = 1 };
+	int err;
+
+	dc.set = conf.set;
+	dc.set.multicast = multicast;
+	dc.set.open_timeout = storm_min(dc.set.open_timeout, ANSWER);
+	dc.set.dead_timeout = storm_min(dc.set.dead_timeout, ANSWER);
+	dc.set.op_timeout = storm_min(dc.set.op_timeout, ARRIVE);
+	dc.set.heartbeat = storm_min(dc.set.heartbeat, dc.set.dead_timeout / 4);
+	dc.agent_uid = slurm_conf.slurmd_user_id;
+	dc.job_id = dc.step_id = dc.step_het = NO_VAL;
+	n->d = storm_domain_create(&dc, &err);
+	if (n->d)
+		err = storm_domain_open(n->d);
+	n->got.why = err;
+}
+
+/*
+ * No answer came.  Is it TCP?  Does its agent run?  It resets at once what cannot be
+ * an OPEN, and sends nothing; one that is stopped leaves that to the kernel, which
+ * connects.
+ */
+static void nodes_ask_why(struct check_node *n)
+{
+	static const uint8_t no_open[4];
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons(n->is.addr.port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	socklen_t len = sizeof(n->got.sys);
+
+	if (fd < 0 || !nodes_addr_v4(&n->is.addr, &to.sin_addr))
+		goto end;
+	n->got.why = STORM_ELOST;
+	n->got.sys = ETIMEDOUT;
+	if (connect(fd, (struct sockaddr *) &to, sizeof(to)) &&
+	    errno != EINPROGRESS) {
+		n->got.sys = errno;
+		goto end;
+	}
+	if (poll(&p, 1, ALIVE) != 1 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &n->got.sys, &len) ||
+	    n->got.sys)
+		goto end;
+	p.events = POLLIN;
+	if (send(fd, no_open, sizeof(no_open), MSG_NOSIGNAL) > 0 &&
+	    poll(&p, 1, ALIVE) == 1)
+		n->got.sys = ECOMM;
+	else
+		n->got.why = STORM_ETIME;
+end:
+	if (fd >= 0)
+		close(fd);
+}
+
+static void nodes_await_open(struct check_node *n)
+{
+	struct storm_outcome out = { 0 };
+
+	if (n->got.why)
+		return;
+	n->got.why = storm_domain_wait_open(n->d, &out);
+	if (out.faults_kept)
+		n->got.sys = out.faults[0].sys;
+	storm_outcome_clear(&out);
+	if (n->got.why == STORM_ETIME ||
+	    (n->got.why == STORM_ELOST &&
+	     (!n->got.sys || n->got.sys == ETIMEDOUT)))
+		nodes_ask_why(n);
+}
+
+/* Did so many bytes arrive?  One packet's are short. */
+static bool nodes_arrives(struct check_node *n, size_t bytes)
+{
+	const struct storm_target to = { .kind = STORM_TARGET_MEMORY,
+					 .remote_event = NO_EVENT };
+	struct storm_outcome out = { 0 };
+	storm_event_t *e =
+		storm_xfer_and_signal(n->d, NULL, &to, packets, bytes);
+	bool done = e && storm_test_event(e, true, storm_now() + ARRIVE, &out);
+
+	done &= out.state == STORM_DONE;
+	if (done)
+		storm_outcome_clear(&out);
+	storm_event_destroy(e);
+	return done;
+}
+
+static void nodes_close(struct check_node *n)
+{
+	storm_domain_destroy(n->d);
+	n->d = NULL;
+}
+
+static void *nodes_try(void *arg)
+{
+	struct check_node *n = arg;
+	struct storm_stats stats;
+	char *text;
+
+	nodes_open(n, false);
+	nodes_await_open(n);
+	if (!n->got.why) {
+		n->got.small = nodes_arrives(n, 64);
+		n->got.large = n->got.small && nodes_arrives(n, PACKETS * mtu);
+	}
+	nodes_close(n);
+	text = check_verdict(&n->got, conf.set.port, mtu);
+	n->well = !text;
+	free(text);
+	if (!n->well || !conf.set.multicast)
+		return NULL;
+	nodes_open(n, true);
+	nodes_await_open(n);
+	if (!n->got.why) {
+		storm_domain_stats(n->d, &stats);
+		n->got.group = stats.multicast;
+		n->got.group_large = stats.multicast &&
+				     nodes_arrives(n, PACKETS * mtu);
+	}
+	nodes_close(n);
+	return NULL;
+}
+
+static void nodes_tell_one(const struct check_node *n)
+{
+	uint16_t port = conf.set.port;
+	char *text = check_verdict(&n->got, port, mtu);
+	char *group = text || !conf.set.multicast ?
+			      NULL :
+			      check_verdict_group(&n->got, port, mtu);
+
+	if (text || group)
+		check_tell(CHECK_MISSING, n->name, "%s", text ? text : group);
+	if (!text)
+		check_tell(
+			CHECK_OK, n->name,
+			"TCP port %u; UDP port %u and back%s, packets of %u bytes",
+			port, port,
+			conf.set.multicast && !group ? ", by the group too" :
+						       "",
+			mtu);
+	free(text);
+	free(group);
+}
+
+/* Side by side, as each may have to be waited for. */
+static void nodes_try_all(struct check_node *nodes, uint32_t count)
+{
+	pthread_t thread[AT_ONCE];
+
+	for (uint32_t at = 0; at < count; at += AT_ONCE) {
+		uint32_t n = storm_min(count - at, AT_ONCE), started = 0;
+
+		for (; started < n &&
+		       !pthread_create(&thread[started], NULL, nodes_try,
+				       &nodes[at + started]);)
+			started++;
+		for (uint32_t i = started; i < n; i++)
+			nodes_try(&nodes[at + i]);
+		while (started)
+			pthread_join(thread[--started], NULL);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		nodes_tell_one(&nodes[i]);
+}
+
+/* ------------------------------------------------------------- among the agents --- */
+
+/* An OPEN of many goes from agent to agent. */
+static void nodes_try_tree(const struct check_node *nodes, uint32_t count)
+{
+	struct storm_node *well = xcalloc(count + 1, sizeof(*well));
+	struct storm_domain_conf dc = { .nodes = well };
+	struct storm_outcome out = { 0 };
+	struct storm_tree tree;
+	storm_domain_t *d;
+	int err;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i].well)
+			well[dc.count++] = nodes[i].is;
+	if (dc.count <= DEPTH_RADIX)
+		goto end;
+	dc.set = conf.set;
+	dc.set.radix = DEPTH_RADIX;
+	dc.set.open_timeout = storm_min(dc.set.open_timeout, ANSWER);
+	dc.agent_uid = slurm_conf.slurmd_user_id;
+	dc.job_id = dc.step_id = dc.step_het = NO_VAL;
+	d = storm_domain_create(&dc, &err);
+	if (!d || storm_domain_open(d) || !storm_domain_wait_open(d, &out)) {
+		storm_domain_destroy(d);
+		goto end;
+	}
+	storm_tree_init(&tree, dc.count, DEPTH_RADIX);
+	for (uint32_t i = 0; i < out.faults_kept; i++) {
+		uint32_t node = out.faults[i].node, up;
+
+		if (node >= dc.count)
+			continue;
+		up = storm_tree_parent(&tree, node);
+		check_tell(
+			CHECK_MISSING, well[node].name,
+			"this host reaches it, and node %s does not (%s): open TCP and UDP port %u between nodes in the firewalls",
+			up < dc.count ? well[up].name : "?",
+			out.faults[i].sys ? strerror(out.faults[i].sys) :
+					    storm_strerror(out.faults[i].why),
+			conf.set.port);
+	}
+	storm_outcome_clear(&out);
+	storm_domain_destroy(d);
+end:
+	xfree(well);
+}
+
+/* ----------------------------------------------------------------------- all --- */
+
+static uint32_t nodes_list(const char *text, struct check_node **out)
+{
+	struct hostlist *hl = hostlist_create(text);
+	struct check_node *nodes;
+	uint32_t n = 0;
+	char *name;
+
+	if (!hl || !hostlist_count(hl)) {
+		check_tell(CHECK_MISSING, "",
+			   "%s is no list of nodes: correct it", text);
+		*out = NULL;
+		return 0;
+	}
+	hostlist_uniq(hl);
+	nodes = xcalloc(hostlist_count(hl), sizeof(*nodes));
+	while ((name = hostlist_shift(hl))) {
+		struct check_node *i = &nodes[n];
+
+		i->is.name = i->name = name;
+		if (node_addr_all(&i->is, 1, conf.set.port) == 1)
+			n++;
+		else
+			check_tell(
+				CHECK_MISSING, name,
+				"Slurm has no address for it: correct the name, or slurm.conf");
+	}
+	hostlist_destroy(hl);
+	*out = nodes;
+	return n;
+}
+
+/* The size of the packets that a launch sends. */
+static unsigned int nodes_mtu(const struct check_node *nodes, uint32_t count)
+{
+	unsigned int size = 1500;
+	char name[IF_NAMESIZE];
+	struct ifreq r = { 0 };
+	struct storm_domain_conf dc = { .nodes = &nodes->is, .count = 1 };
+	struct storm_addr self;
+	struct in_addr ip;
+	storm_domain_t *d;
+	int err, fd;
+
+	if (!count)
+		return size;
+	dc.set = conf.set;
+	d = storm_domain_create(&dc, &err);
+	if (!d)
+		return size;
+	storm_domain_self(d, &self);
+	storm_domain_destroy(d);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (nodes_addr_v4(&self, &ip) && nodes_interface_of(&ip, name)) {
+		memcpy(r.ifr_name, name, sizeof(r.ifr_name));
+		if (fd >= 0 && !ioctl(fd, SIOCGIFMTU, &r))
+			size = (unsigned int) r.ifr_mtu;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (conf.set.mtu)
+		size = storm_min(size, conf.set.mtu);
+	return storm_min(size, 9000u);
+}
+
+static void nodes_check(const char *text)
+{
+	struct check_node *nodes;
+	uint32_t count = nodes_list(text, &nodes);
+	pthread_t asked;
+	bool asks;
+
+	if (!count)
+		return;
+	asks = !pthread_create(&asked, NULL, nodes_ask_ctld, NULL);
+	mtu = nodes_mtu(nodes, count);
+	packets = xmalloc(PACKETS * mtu);
+	nodes_try_all(nodes, count);
+	nodes_try_tree(nodes, count);
+	nodes_tell_by_ctld(nodes, count, asked, asks);
+}
+
+int main(int argc, char **argv)
+{
+	char *why = NULL;
+	int rc;
+
+	if (slurm_build_refusal()) /* storm_check has told it */
+		return 0;
+	slurm_init(NULL);
+	storm_log_set(nodes_quiet);
+	storm_conf_default(&conf);
+	rc = argc > 2 ? storm_conf_load_file(argv[2], &conf, &why) :
+			storm_conf_load(&conf, &why);
+	if (rc) /* storm_check has told what is wrong: these are defaults */
+		xfree(why);
+	nodes_check_here();
+	if (argc > 1 && *argv[1])
+		nodes_check(argv[1]);
+	check_tell_raw(stdout, "");
+	fflush(stdout);
+	_exit(0); /* a thread may still wait for slurmctld */
+}

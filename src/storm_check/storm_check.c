@@ -1,0 +1,253 @@
+/*
+ * storm_check.c - check storm.conf and what STORM needs on this host and between
+ * hosts.  It needs nothing of Slurm, as it looks for what keeps Slurm's programs
+ * from running.  storm_check_nodes, which uses Slurm's library, asks the agents.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check_host.h"
+#include "check_job.h"
+#include "check_plugins.h"
+#include "check_run.h"
+#include "check_slurm.h"
+#include "check_tell.h"
+#include "src/storm_common/conf_read.h"
+
+enum { FINE = 0, LACKS = 1, USAGE = 2 };
+
+static const char usage[] =
+	"Usage: storm check [OPTIONS]\n"
+	"Check storm.conf, and what STORM for Slurm needs on this host.\n"
+	"\n"
+	"  -c, --conf=FILE       storm.conf [beside slurm.conf]\n"
+	"  -w, --nodelist=NODES  ask the agents of these nodes, too, and prove the network\n"
+	"                        from here to them and back, whatever state they are in\n"
+	"  -j, --job             with -w: run the check on these nodes, by a short job\n"
+	"  -q, --quiet           print only what is missing\n"
+	"      --verbs           only what Transport=verbs needs, whatever storm.conf has\n"
+	"  -d, --device=NAME[:PORT], -r, --root=DIR\n"
+	"                        with --verbs: this adapter, and the system below DIR\n"
+	"  -h, --help            print this summary\n"
+	"\n"
+	"Exit status: 0 nothing is missing, 1 something is, 2 it could not check.\n";
+
+struct check_options {
+	const char *conf, *nodes;
+	bool job, quiet, verbs, report, for_verbs;
+};
+
+/* ------------------------------------------------------------------ storm.conf --- */
+
+static bool conf_is_bad;
+
+/* "FILE:LINE: what is allowed" reads as a remedy.  An unknown key has no effect, so
+ * what was meant is not set. */
+static void check_conf_fault(void *arg, enum conf_fault kind, const char *text)
+{
+	const char *allowed = strstr(text, ", allowed: ");
+
+	(void) arg;
+	if (kind == CONF_WARNING && !strstr(text, ": unknown key ")) {
+		check_tell(CHECK_NOTE, "", "%s", text);
+		return;
+	}
+	conf_is_bad = true;
+	if (allowed)
+		check_tell(CHECK_MISSING, "", "%.*s: set %s",
+			   (int) (allowed - text), text,
+			   allowed + strlen(", allowed: "));
+	else if (strstr(text, " found '"))
+		check_tell(CHECK_MISSING, "", "%s: correct the line", text);
+	else
+		check_tell(CHECK_MISSING, "", "%s", text);
+}
+
+/* A value that is not given has its default. */
+static void check_conf_read(const char *given, struct storm_conf *conf)
+{
+	char *beside = given ? NULL : slurm_file_beside("storm.conf");
+	char *plugstack = slurm_plugstack_path();
+	const char *path = given ? given : beside;
+	const struct conf_sources from = {
+		.path = path && !access(path, F_OK) ? path : NULL,
+		.plugstack = plugstack,
+	};
+
+	if (!from.path)
+		check_tell(
+			CHECK_NOTE, "",
+			"%s is not there: every key has its default, which suits a LAN",
+			path ? path : "storm.conf");
+	storm_conf_default(conf);
+	conf_read(&from, conf, NULL, check_conf_fault, NULL);
+	if (from.path && !conf_is_bad)
+		check_tell(CHECK_OK, "", "%s: no fault", path);
+	free(beside);
+	free(plugstack);
+}
+
+/* ---------------------------------------------------------------- other programs --- */
+
+/* check_verbs prints lines as this program does. */
+static void check_verbs_line(char *line)
+{
+	char *text = line + strcspn(line, " ");
+	char word[16];
+
+	snprintf(word, sizeof(word), "%.*s", (int) (text - line), line);
+	text += strspn(text, " ");
+	text[strcspn(text, "\n")] = '\0';
+	if (check_word_of(word) != CHECK_WORDS)
+		check_tell(check_word_of(word), "", "%s", text);
+}
+
+static void check_verbs(const char *conf)
+{
+	const char *argv[] = { PKGLIBEXECDIR "/check_verbs", NULL, NULL };
+	char *option = NULL, *beside = NULL, last[512];
+
+	if (!conf)
+		conf = beside = slurm_file_beside("storm.conf");
+	if (conf && asprintf(&option, "--conf=%s", conf) > 0)
+		argv[1] = option;
+	check_run(argv, check_verbs_line, last, sizeof(last));
+	free(option);
+	free(beside);
+}
+
+static void check_nodes_line(char *line)
+{
+	(void) check_tell_line(line);
+}
+
+/* What Slurm's library is needed for: this node's address, and the agents. */
+static void check_by_slurm(const struct check_options *o, bool slurm_runs)
+{
+	const char *argv[] = { PKGLIBEXECDIR "/storm_check_nodes",
+			       o->nodes ? o->nodes : "", o->conf, NULL };
+	char last[512];
+	int rc;
+
+	if (!slurm_runs) {
+		if (o->nodes)
+			check_tell(
+				CHECK_MISSING, "",
+				"%s: not asked, as Slurm's programs do not run here: mend what is missing, or run storm check on each node by hand",
+				o->nodes);
+		return;
+	}
+	rc = check_run(argv, check_nodes_line, last, sizeof(last));
+	/* a cause may be told already */
+	if (rc && (o->nodes || !check_tell_missing()))
+		check_tell(
+			CHECK_MISSING, "",
+			"Slurm's library does not do here: %s: mend that, or run storm check on each node by hand",
+			*last ? last : "it gives no reason");
+}
+
+/* ---------------------------------------------------------------------- options --- */
+
+static bool check_options_read(struct check_options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "conf", required_argument, NULL, 'c' },
+		{ "nodelist", required_argument, NULL, 'w' },
+		{ "job", no_argument, NULL, 'j' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "verbs", no_argument, NULL, 'V' },
+		{ "report", no_argument, NULL, 'R' }, /* what the job runs */
+		{ "device", required_argument, NULL, 'd' },
+		{ "root", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:w:jqd:r:h", options, NULL)) >= 0)
+		switch (c) {
+		case 'c':
+			o->conf = optarg;
+			break;
+		case 'w':
+			o->nodes = optarg;
+			break;
+		case 'j':
+			o->job = true;
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
+		case 'V':
+			o->verbs = true;
+			break;
+		case 'R':
+			o->report = true;
+			break;
+		case 'd':
+		case 'r':
+			o->for_verbs = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(FINE);
+		default:
+			return false;
+		}
+	return optind == argc && (!o->for_verbs || o->verbs) &&
+	       (!o->job || o->nodes);
+}
+
+/* All options but --verbs are check_verbs' own. */
+static int check_become_verbs(int argc, char **argv)
+{
+	char **to = argv;
+
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--verbs"))
+			*to++ = argv[i];
+	*to = NULL;
+	execv(PKGLIBEXECDIR "/check_verbs", argv);
+	perror("storm check: " PKGLIBEXECDIR "/check_verbs");
+	return USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	static struct storm_conf conf; /* large */
+	struct check_options o = { 0 };
+	bool slurm_runs;
+
+	if (!check_options_read(&o, argc, argv)) {
+		fputs(usage, stderr);
+		return USAGE;
+	}
+	if (o.verbs)
+		return check_become_verbs(argc, argv);
+	if (o.conf && access(o.conf, R_OK)) {
+		fprintf(stderr, "storm check: %s is not there\n", o.conf);
+		return USAGE;
+	}
+	slurm_runs = slurm_file_read();
+	check_conf_read(o.conf, &conf);
+	if (slurm_runs) {
+		slurm_runs = check_plugins();
+		check_types();
+	}
+	check_host(&conf);
+	if (conf.set.transport == STORM_TRANSPORT_VERBS)
+		check_verbs(o.conf);
+	if (o.report) {
+		check_job_report(&conf);
+		return FINE;
+	}
+	check_by_slurm(&o, slurm_runs);
+	if (o.job && slurm_runs)
+		check_job(o.nodes, &conf);
+	return check_tell_all(stdout, o.quiet) ? LACKS : FINE;
+}
