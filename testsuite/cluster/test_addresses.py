@@ -120,21 +120,43 @@ def test_default_route(two, route):
                      host=node)
 
 
-def test_strober_on_a_node():
+#: what slurm.conf needs for cloud nodes
+POWER = "ResumeProgram=/bin/true\nSuspendProgram=/bin/true\n" \
+    "SuspendTime=-1\nResumeTimeout=60\nSuspendTimeout=5\n"
+
+
+def move(c, node, address):
+    """Give a host another address, of which its name tells nothing."""
+    for line in (f"ip addr del {address_of(node)}/16 dev eth0",
+                 f"ip addr add {address}/16 dev eth0",
+                 "ip route replace default via 10.83.0.1"):
+        c.root(line, host=node)
+
+
+#: where n2 is
+MOVED = "10.83.1.102"
+
+
+def test_strober():
     """slurmctld's host is a node, the first one, and its own name is
-    127.0.1.1."""
+    127.0.1.1. Of n2 slurmctld alone knows where it is."""
     need_cgroup2()
     c = make("headnode", 2, kind=Gang)
     try:
         conf = pathlib.Path(c.lab.dir, "etc/slurm/slurm.conf")
         text = conf.read_text()
         one = re.search(r"(?m)^NodeName=n\[1-2\]( .*)$", text)[1]
-        text = text.replace("NodeName=n[", f"NodeName=ctl{one}\nNodeName=n[")
+        text = text.replace(
+            f"NodeName=n[1-2]{one}",
+            f"NodeName=ctl{one}\nNodeName=n1{one}\nNodeName=n2"
+            + one.replace("UNKNOWN", "CLOUD") + "\n" + POWER)
         # in place: the hosts show this very file
         conf.write_text(text.replace("Nodes=n[1-2]", "Nodes=ctl,n[1-2]"))
         own_names(c, ["ctl"], LOOPBACK)
+        move(c, "n2", MOVED)
         for host in ("ctl", "n1", "n2"):
             c.lab.restart(host, "slurmctld" if host == "ctl" else "slurmd")
+        c.root(f"scontrol update nodename=n2 nodeaddr={MOVED} nodehostname=n2")
         c.root("slurmd -N ctl", host="ctl")
         c.names = ["ctl", *c.names]
         c.lab.wait_idle()
@@ -165,15 +187,9 @@ def cloud():
         text = re.sub(
             r"(?m)^NodeName=n\[1-3\] (.*) State=UNKNOWN$",
             r"NodeName=n[1-2] \1 State=UNKNOWN" "\n"
-            r"NodeName=n3 \1 State=CLOUD" "\n"
-            "ResumeProgram=/bin/true\nSuspendProgram=/bin/true\n"
-            "SuspendTime=-1\nResumeTimeout=60\nSuspendTimeout=5",
-            conf.read_text())
+            r"NodeName=n3 \1 State=CLOUD" "\n" + POWER, conf.read_text())
         conf.write_text(text)       # in place: the hosts show this very file
-        for line in (f"ip addr del {address_of('n3')}/16 dev eth0",
-                     f"ip addr add {CLOUD}/16 dev eth0",
-                     "ip route replace default via 10.83.0.1"):
-            c.root(line, host="n3")
+        move(c, "n3", CLOUD)
         c.lab.restart("ctl", "slurmctld")
         until(c.lab.node_states, "slurmctld")
         c.root(f"scontrol update nodename=n3 nodeaddr={CLOUD} nodehostname=n3")

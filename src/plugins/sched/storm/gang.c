@@ -76,20 +76,27 @@ struct gang {
 
 /* ------------------------------------------------------------ into maps --- */
 
+static void gang_add_text(char **buf, size_t *len, const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	xrealloc(*buf, *len + n);
+	memcpy(*buf + *len, text, n);
+	*len += n;
+}
+
 static char *gang_node_names(const struct snapshot *s, size_t *len)
 {
-	char *buf;
+	char *buf = NULL;
 
 	*len = 0;
-	for (uint32_t i = 0; i < s->nnodes; i++)
-		*len += strlen(s->nodes[i].name) + 1;
-	buf = xmalloc(*len + 1);
-	*len = 0;
 	for (uint32_t i = 0; i < s->nnodes; i++) {
-		strcpy(buf + *len, s->nodes[i].name);
-		*len += strlen(s->nodes[i].name) + 1;
+		const struct snapshot_node *n = &s->nodes[i];
+
+		gang_add_text(&buf, len, n->name);
+		gang_add_text(&buf, len, n->place ? n->place : "");
 	}
-	return buf;
+	return buf ? buf : xmalloc(1);
 }
 
 /* The packed map, xmalloc()ed; NULL: it cannot be packed, which is logged

@@ -20,8 +20,10 @@ void snapshot_clear(struct snapshot *s)
 		storm_idset_clear(&s->zones[i].nodes);
 		xfree(s->zones[i].partitions);
 	}
-	for (uint32_t i = 0; i < s->nnodes; i++)
+	for (uint32_t i = 0; i < s->nnodes; i++) {
 		xfree(s->nodes[i].name);
+		xfree(s->nodes[i].place);
+	}
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		storm_idset_clear(&s->jobs[i].columns);
 		storm_idset_clear(&s->jobs[i].nodes);
@@ -43,7 +45,8 @@ bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b)
 	if (a->nnodes != b->nnodes)
 		return false;
 	for (uint32_t i = 0; i < a->nnodes; i++)
-		if (xstrcmp(a->nodes[i].name, b->nodes[i].name))
+		if (xstrcmp(a->nodes[i].name, b->nodes[i].name) ||
+		    xstrcmp(a->nodes[i].place, b->nodes[i].place))
 			return false;
 	return true;
 }

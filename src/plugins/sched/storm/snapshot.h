@@ -27,6 +27,7 @@ struct snapshot_zone {
 
 struct snapshot_node {
 	char *name;
+	char *place; /* where slurmctld finds it: an address or a host's name */
 	uint32_t zone;
 	uint32_t column; /* of its first core */
 	uint32_t cores;
@@ -61,7 +62,7 @@ bool snapshot_take(const struct storm_gang_conf *conf, struct snapshot *out);
 bool snapshot_same_set(const struct storm_idset *a,
 		       const struct storm_idset *b);
 void snapshot_clear(struct snapshot *s);
-/* Do both have the same nodes, in the same order? */
+/* Do both have the same nodes, in the same order and places? */
 bool snapshot_same_nodes(const struct snapshot *a, const struct snapshot *b);
 bool snapshot_same_quanta(const struct snapshot *a, const struct snapshot *b);
 /* Do both have the same nodes, zones, policies and cores? */

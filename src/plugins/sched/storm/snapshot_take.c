@@ -160,6 +160,7 @@ static void snapshot_number_nodes(struct making *m, const uint32_t *zone)
 			continue;
 		z = &s->zones[zone[i]];
 		node->name = xstrdup(n->name);
+		node->place = xstrdup(n->comm_name);
 		node->zone = zone[i];
 		node->column = z->columns;
 		node->cores = n->tot_cores ? n->tot_cores : 1;

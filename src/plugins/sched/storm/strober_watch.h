@@ -24,8 +24,8 @@ void strober_watch_stop(void);
 void strober_watch_retry(void);
 
 /*
- * Send the strober the names of the domain's nodes, each with its NUL, and a
- * packed map of these nodes.  Both are xmalloc()ed and taken over.  names NULL:
+ * Send the strober the names and places of the domain's nodes, each with its NUL,
+ * and a packed map of these nodes.  Both are xmalloc()ed and taken over.  names NULL:
  * the nodes have not changed.  Any thread; never waits for the strober.
  */
 void strober_watch_tell(char *names, size_t names_len, void *map,

@@ -16,8 +16,9 @@
 #include "src/libstorm/base/clock.h"
 
 enum strober_verb {
-	/* From the plugin: the names of the domain's nodes, in its order, each
-	 * with a NUL.  The strober reads slurm.conf again. */
+	/* From the plugin: the domain's nodes in its order, for each its name
+	 * and where slurmctld finds it, with a NUL each.  The strober reads
+	 * slurm.conf again. */
 	STROBER_NODES = 1,
 	/* From the plugin: a map of these nodes (gang_map_pack()). */
 	STROBER_MAP = 2,

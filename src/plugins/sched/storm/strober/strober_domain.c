@@ -34,6 +34,7 @@ static struct {
 	struct storm_settings set;
 	void (*wake)(void);
 	char **name;
+	char **place; /* an address, or a host's name */
 	uint32_t nodes;
 	storm_domain_t *open; /* NULL: not open */
 	uint32_t epoch;	      /* the last one saved */
@@ -53,17 +54,26 @@ void strober_domain_init(const char *state, const struct storm_settings *set,
 
 void strober_domain_nodes(const char *names, size_t len)
 {
-	for (uint32_t i = 0; i < dom.nodes; i++)
+	const char *p = names, *end = names + len;
+
+	for (uint32_t i = 0; i < dom.nodes; i++) {
 		xfree(dom.name[i]);
+		xfree(dom.place[i]);
+	}
 	xfree(dom.name);
+	xfree(dom.place);
 	dom.nodes = 0;
 	dom.open_at = 0;
 	if (!len || names[len - 1])
 		return;
 	slurm_conf_reinit(NULL);
-	for (const char *p = names; p < names + len; p += strlen(p) + 1) {
+	while (p < end) {
 		xrecalloc(dom.name, dom.nodes + 1, sizeof(*dom.name));
-		dom.name[dom.nodes++] = xstrdup(p);
+		xrecalloc(dom.place, dom.nodes + 1, sizeof(*dom.place));
+		dom.name[dom.nodes] = xstrdup(p);
+		p += strlen(p) + 1;
+		dom.place[dom.nodes++] = xstrdup(p < end ? p : "");
+		p += p < end ? strlen(p) + 1 : 0;
 	}
 }
 
@@ -212,14 +222,26 @@ static storm_domain_t *strober_domain_create(const struct storm_node *nodes,
 	return NULL;
 }
 
+/* Where a cloud node is slurmctld alone knows. */
+static void strober_domain_place(struct storm_node *n, const char *place)
+{
+	char *bcast = slurm_conf_get_bcast_address(n->name);
+
+	if (!bcast && storm_addr_set(&n->addr, place, dom.set.port))
+		n->addr.port = 0;
+	xfree(bcast);
+}
+
 static struct storm_node *strober_domain_addresses(void)
 {
 	struct storm_node *nodes = xcalloc(dom.nodes + 1, sizeof(*nodes));
 	char *why = NULL;
 	uint32_t failed;
 
-	for (uint32_t i = 0; i < dom.nodes; i++)
+	for (uint32_t i = 0; i < dom.nodes; i++) {
 		nodes[i].name = dom.name[i];
+		strober_domain_place(&nodes[i], dom.place[i]);
+	}
 	failed = node_addr_all(nodes, dom.nodes, dom.set.port);
 	if (failed == dom.nodes)
 		return nodes;
