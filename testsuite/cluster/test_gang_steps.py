@@ -2,7 +2,9 @@
 """Which processes of a job on a node take turns and which never do. Also a
 partition in which jobs share without turns.
 """
+import os
 import pathlib
+import signal
 
 import pytest
 
@@ -95,6 +97,47 @@ def test_scripts_do_not_in_long_quanta(gang):
         gang.set_quantum(10)
 
 
+def cpu_time(pid):
+    """In ticks."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(stat[11]) + int(stat[12])
+
+
+@pytest.mark.parametrize("leave", ["setsid", "setsid -f", "unshare -Ur setsid -f"])
+def test_another_session_does_not_help(gang, leave):
+    """A process that leaves its session, its parent or its user namespace stands out
+    of its turn as the rest of its step does."""
+    gang.begin(f"sh -c '{leave} {{do}} spin 10000000; exec {{do}} block'", nodes=1)
+    job, = until(gang.jobs, "the job")
+    left, = until(lambda: [p for p in gang.lab.pids("n1", "taskdo")
+                           if os.getsid(p) == p], "its process")
+    gang.begin("{do} spin 10000000", nodes=1)
+    until(lambda: len(gang.jobs()) == 2, "another job")
+    other, = until(lambda: [p for p in gang.lab.pids("n1", "taskdo")
+                            if os.getsid(p) != left and cpu_time(p) > 5],
+                   "its task to compute")
+    gang.set_quantum(4000)
+
+    def stands():
+        return any(still for step, still in gang.groups("n1").items()
+                   if step.startswith(f"{job}."))
+
+    def stood():
+        if not stands():
+            return None
+        beside, before = cpu_time(other), cpu_time(left)
+        until(lambda: cpu_time(other) > beside + 40 or not stands(),
+              "the other one to compute")
+        return stands() and (before, cpu_time(left))
+
+    try:
+        before, after = until(stood, "its turn to be over")
+    finally:
+        gang.set_quantum(10)
+        os.kill(left, signal.SIGKILL)   # Slurm does not find it any more
+    assert after <= before + 1, "it has not stood"
+
+
 def test_group_of_a_process_left_behind(gang):
     """A process that has left its step keeps the step's group until it ends."""
     run = gang.run("srun -pgang -N1 --launch=storm setsid -f sh -c 'exec "
@@ -106,12 +149,6 @@ def test_group_of_a_process_left_behind(gang):
     assert list(gang.groups("n1").values()) == [False]
     (run.dir / "go").touch()
     gang.wait_until_empty()
-
-
-def cpu_time(pid):
-    """In ticks."""
-    stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return int(stat[11]) + int(stat[12])
 
 
 def test_local_partition(gang):

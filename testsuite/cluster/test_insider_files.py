@@ -138,6 +138,26 @@ def test_left_behind(fresh, hang):
           in agent_log(fresh, "n2"), "that the log says so")
 
 
+def test_a_mount_of_its_own(fresh):
+    """In a namespace of its own a user's process has another /tmp. Neither the user's
+    next file nor another user's goes there."""
+    holder = fresh.start_srun(
+        "-N4 -n4 --overlap unshare -Urm sh -c 'mount -t tmpfs mine /tmp && "
+        "touch /tmp/mine && echo ready && exec {do} block'")
+    until(lambda: holder.out().count("ready") == 4 or not holder.running(),
+          "the namespaces")
+    assert holder.running(), holder.err()
+    run = fresh.srun("--overlap --bcast=/tmp/app -N4 -n4 {big} say ran")
+    assert run.code == 0 and run.out == "ran\n" * 4, str(run)
+    fresh.by_storm(run)
+    want = (fresh.bin / "big").read_bytes()
+    for node in fresh.names:
+        assert fresh.file(node, "/tmp/app") == want, node
+        task, = [p for p in fresh.lab.pids(node, "taskdo")]
+        assert os.listdir(f"/proc/{task}/root/tmp") == ["mine"]
+    fresh.remove("/tmp/app")
+
+
 def test_reserved_blocks(fresh):
     """A file that is larger than what users may use of a file system fails:
     blocks reserved for root stay so. (A stock slurmd writes as root, and uses
