@@ -1,6 +1,6 @@
 /*
- * proc_state.c - is a process stopped?  See proc_state.h, and /proc/PID/stat in
- * proc(5).
+ * proc_state.c - is a process stopped, and which program does it run?  See
+ * proc_state.h, and /proc/PID/stat and /proc/PID/exe in proc(5).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "proc_state.h"
@@ -62,4 +63,29 @@ bool proc_stopped(pid_t pid)
 	return strchr("TtZX", f[STATE]) ||
 	       proc_state_has_bit(proc_state_field(f, FLAGS), EXITING) ||
 	       proc_state_has_bit(proc_state_field(f, PENDING), KILLED);
+}
+
+/* A program may be in a user's FUSE or on a server that does not answer any more.
+ * So the kernel must not ask there what the file's attributes are: the number of a
+ * file that is in use does not change. */
+bool proc_program(pid_t pid, struct stat *out)
+{
+	struct statx s;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_UID,
+		  &s))
+		return false;
+	*out = (struct stat) {
+		.st_dev = makedev(s.stx_dev_major, s.stx_dev_minor),
+		.st_ino = s.stx_ino,
+		.st_uid = s.stx_uid,
+	};
+	return true;
+}
+
+bool proc_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }

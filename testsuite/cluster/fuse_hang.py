@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
-"""A file system of one directory that never answers a WRITE, by /dev/fuse.
+"""A file system of one directory that never answers some requests, by /dev/fuse.
 
-    python3 fuse_hang.py DIR
+    python3 fuse_hang.py DIR [root]
 
-mounts it on DIR, prints "ready", "hung" at the first WRITE, and "empty" when the
-last file was removed. On a line from its
-standard input it answers all WRITEs from then on, and unmounts at the end of its
+mounts it on DIR, prints "ready", "hung" at the first request that is not answered,
+and "empty" when the last file was removed. These requests are each WRITE; with
+"root", whatever root wants to know of a file, as if its server had gone after others
+had opened it. On a line from its
+standard input it answers all of them from then on, and unmounts at the end of its
 input. Anybody may create files in it, as in /tmp.
 
     python3 fuse_hang.py DIR SIZE
@@ -115,10 +117,16 @@ def answer(op, node, uid, gid, body):
     return ENOSYS
 
 
+def hangs_at(op, node, uid, *_):
+    if sys.argv[2:] == ["root"]:
+        return uid == 0 and node in files and op in (GETATTR, OPEN, FLUSH)
+    return op == WRITE
+
+
 def main():
     global broken
     where = sys.argv[1]
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 2 and sys.argv[2] != "root":
         size = int(sys.argv[2])
         broken = range(size // 2, size)
         names[b"source"] = 2
@@ -158,7 +166,7 @@ def main():
         request = op, node, uid, gid, data[40:]
         if op in (FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        if op == WRITE and hangs:
+        if hangs and hangs_at(*request):
             if not late:
                 print("hung", flush=True)
             late.append((unique, request))

@@ -38,13 +38,13 @@ def agent_log(cluster, node):
 class Hang:
     """fuse_hang.py in a node, on /tmp/hang, which is a directory like any other elsewhere."""
 
-    def __init__(self, cluster, node):
+    def __init__(self, cluster, node, *what):
         self.cluster, self.node = cluster, node
         for name in cluster.names:
             cluster.root("mkdir -m 1777 /tmp/hang", host=name)
         r, w = os.pipe()
         self.to = os.fdopen(w, "w")
-        self.run = cluster.start(["python3", str(HANG), "/tmp/hang"],
+        self.run = cluster.start(["python3", str(HANG), "/tmp/hang", *what],
                                  host=node, user="root", cwd="/",
                                  label="hang", stdin=os.fdopen(r))
         self.until("ready")

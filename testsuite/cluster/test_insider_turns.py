@@ -15,6 +15,7 @@ import pytest
 from conftest import make, need_cgroup2
 from gang import Gang
 from harness import HERE, Cluster, until
+from test_insider_files import Hang
 
 pytestmark = pytest.mark.storm_only
 
@@ -129,6 +130,31 @@ def test_sleeping_processes(gang):
     # The agent knows its own part of the cost and guesses the processes', which
     # differs by machine. Without the bill it would be below 0.
     assert got - took > 0.6 * fair, said
+
+
+def test_program_on_a_hung_file_system(gang):
+    """A user's file system does not answer root any more. The agent asks it
+    nothing of the programs that run from there, and turns go on."""
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("SKIP: there is no /dev/fuse here")
+    hang = Hang(gang, "n1", "root")
+    try:
+        was = agent(gang)
+        done = gang.run(["install", "-m", "755", DO, "/tmp/hang/prog"],
+                        host="n1", cwd="/tmp")
+        assert done.code == 0, str(done)
+        for _ in range(2):
+            gang.start("sbatch -Q -pgang -N1 -o /dev/null {dir}/script",
+                       cwd="/tmp", given={"script": "#!/bin/sh\n"
+                       "/tmp/hang/prog spin 100000000\n"})
+        gang.until(lambda: len(gang.jobs()) == 2, "two jobs")
+        gang.alternate(times=40)
+        assert "hung" not in hang.run.out(), "root has asked it"
+        assert agent(gang) == was
+    finally:
+        hang.answer()
+        gang.end_jobs()
+        hang.end()
 
 
 def test_sleeping_processes_by_signals():

@@ -62,6 +62,21 @@ START_TEST(test_killed)
 }
 END_TEST
 
+START_TEST(test_program)
+{
+	struct stat ours, its, file;
+	pid_t pid = child("program");
+
+	must(pid > 0 && !stat("/proc/self/exe", &file));
+	must(proc_program(getpid(), &ours) && proc_program(pid, &its));
+	must(proc_same_file(&ours, &file) && proc_same_file(&its, &file));
+	must(ours.st_uid == file.st_uid);
+	must(!stat("/bin/sh", &file) && !proc_same_file(&ours, &file));
+	changes(pid, SIGKILL, 0);
+	must(!proc_program(pid, &its) && !proc_program(2, &its));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("proc_state");
@@ -69,6 +84,7 @@ int main(void)
 
 	tcase_add_loop_test(t, test_stopped, 0, 3);
 	tcase_add_test(t, test_killed);
+	tcase_add_test(t, test_program);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

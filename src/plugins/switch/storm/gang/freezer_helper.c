@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "freezer_private.h"
+#include "src/storm_common/proc_state.h"
 
 #define FILES_MAX 64
 #define PATHS_MAX 64
@@ -130,7 +131,7 @@ bool freezer_helper_runs(pid_t pid, const char *name)
 	struct stat st;
 	bool yes;
 
-	if (!freezer_proc_program(pid, &st) || st.st_uid)
+	if (!proc_program(pid, &st) || st.st_uid)
 		return false;
 	pthread_mutex_lock(&h.lock);
 	freezer_helper_look(false);

@@ -15,8 +15,6 @@
 #ifndef STORM_FREEZER_PRIVATE_H
 #define STORM_FREEZER_PRIVATE_H
 
-#include <sys/stat.h>
-
 #include "freezer.h"
 
 /* ------------------------------------------------------------------- a step --- */
@@ -106,8 +104,6 @@ int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid);
 
 /* Does it run Slurm's program of this name?  (freezer_helper.c) */
 bool freezer_helper_runs(pid_t pid, const char *name);
-/* The file of its program; false: it is gone, or a kernel thread. */
-bool freezer_proc_program(pid_t pid, struct stat *out);
 /* Do they run the same file? */
 bool freezer_proc_same(pid_t a, pid_t b);
 /* Its parent; 0: it is gone. */

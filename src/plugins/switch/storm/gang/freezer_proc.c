@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "freezer_private.h"
+#include "src/storm_common/proc_state.h"
 
 int freezer_pid_list_add(struct freezer_pid_list *p, pid_t pid)
 {
@@ -49,20 +49,12 @@ static ssize_t freezer_proc_read(pid_t pid, const char *file, char *buf,
 	return n;
 }
 
-bool freezer_proc_program(pid_t pid, struct stat *out)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return !stat(path, out);
-}
-
 bool freezer_proc_same(pid_t a, pid_t b)
 {
 	struct stat sa, sb;
 
-	return freezer_proc_program(a, &sa) && freezer_proc_program(b, &sb) &&
-	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return proc_program(a, &sa) && proc_program(b, &sb) &&
+	       proc_same_file(&sa, &sb);
 }
 
 struct freezer_stat {
