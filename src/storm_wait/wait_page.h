@@ -3,8 +3,8 @@
  * how long they wait.  Flexible coscheduling classes MPI by it that spins (paper
  * section 3.2), of which the kernel sees nothing.
  *
- * slurmstepd makes the page, the library in the tasks adds to it, and the agent
- * reads it.  It is memory without a name.  Seals keep its size, so that a user can
+ * slurmstepd makes the page, the library in the tasks adds to it, and the agent,
+ * to which slurmstepd gives it, reads it.  It is memory without a name.  Seals keep its size, so that a user can
  * neither fill a file system nor harm who reads.  What is in it is the user's word.
  * It goes with the processes that have it open.
  *
@@ -18,8 +18,6 @@
 
 /* "FD:INODE" in a task's environment: the descriptor, and what it must be. */
 #define WAIT_PAGE_ENV "STORM_WAIT_PAGE"
-#define WAIT_PAGE_LINK \
-	"/memfd:storm_wait (deleted)" /* what /proc/PID/fd says */
 #define WAIT_PAGE_TASKS 1024 /* at most; of a step with more there is none */
 
 /* Since the first wait.  Times are in ns, and those of all threads added up. */

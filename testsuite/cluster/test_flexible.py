@@ -12,6 +12,7 @@ import mpis
 from conftest import make, need_cgroup2, need_cpu_idle
 from gang import NODES, Gang, cpu_mount
 from harness import sanitized, until
+from test_insider_files import Hang
 
 pytestmark = pytest.mark.storm_only
 
@@ -168,6 +169,63 @@ def test_forged_account(flexible, sleeper):
     flexible.root(f"scancel {job}")
     done = forger.finish()
     assert done.out.count("refused") == NODES, str(done)
+
+
+#: Let / be DIR for this process, in a user namespace of its own.
+ELSEWHERE = """\
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+where, uid, gid = sys.argv[1].encode(), os.getuid(), os.getgid()
+if libc.unshare(0x10020000):            # CLONE_NEWUSER | CLONE_NEWNS
+    sys.exit("SKIP")
+for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"),
+                   ("gid_map", f"0 {gid} 1")):
+    with open(f"/proc/self/{name}", "w") as f:
+        f.write(text)
+assert not libc.mount(None, b"/", None, 0x44000, None)      # private
+assert not libc.mount(where, where, None, 0x5000, None)     # bind
+os.chdir(where)
+assert not libc.syscall(155, b".", b".")                    # pivot_root
+assert not libc.umount2(b".", 2)
+os.chdir("/")
+print("pid", os.getpid(), flush=True)
+time.sleep(1000)
+"""
+
+
+def test_file_that_is_named_as_an_account(flexible, sleeper):
+    """A step's output goes to a user's file system, which root must not wait for.
+    Its name in /proc is that of an account. The agent opens nothing of it."""
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("SKIP: there is no /dev/fuse here")
+    hang = Hang(flexible, "n1", "root")
+    try:
+        other = flexible.start(["python3", "-c", ELSEWHERE, "/tmp/hang"],
+                               host="n1", cwd="/tmp", label="elsewhere")
+        until(lambda: "pid" in other.out() or not other.running(),
+              "another root")
+        if "SKIP" in other.err():
+            pytest.skip("SKIP: users may make no namespaces here")
+        # srun leaves a file with %t in its name to slurmstepd
+        flexible.root(f"ln -s /proc/{other.out().split()[1]}/root /tmp/d0",
+                      host="n1")
+        since = flexible.mark("n1")
+        flexible.begin("--label -wn1 --output='/tmp/d%t/memfd:storm_wait "
+                       "(deleted)' {do} spin 10000000", nodes=1)
+        job, = flexible.until(lambda: set(flexible.jobs()) - {sleeper},
+                              "the job")
+        ours.clear()
+        flexible.until(
+            lambda: ENOUGH < len([e for e in flexible.trace("n1", since)
+                                  if e.get("why") == "fills" and
+                                  e["job"] == job]), "fills", 0.1)
+        assert "hung" not in hang.run.out(), "root has asked it"
+    finally:
+        hang.answer()
+        flexible.end_jobs()
+        other.signal(signal.SIGKILL)
+        flexible.remove("/tmp/d0")
+        hang.end()
 
 
 def test_agent_killed(flexible):

@@ -65,6 +65,12 @@ void agent_gang_door(struct agent *a, const struct agent_step *step, pid_t root,
 	close(fd);
 }
 
+void agent_gang_account(struct agent *a, pid_t root, int fd)
+{
+	must(a && root > 0);
+	close(fd);
+}
+
 void agent_stats(struct agent *a, char *buf, size_t size)
 {
 	must(a);

@@ -448,7 +448,7 @@ START_TEST(test_guard_death)
 	struct gang_step s;
 
 	task = guarded_task(&s);
-	must(!step_guard_start(run, "n1", &s, say));
+	must(!step_guard_start(run, "n1", &s, say, NULL));
 	for (int i = 1; i < 4; i++) {
 		stop(task);
 		end(agent);
@@ -489,7 +489,7 @@ START_TEST(test_guard_died_before)
 
 	end(begin_agent(storm_now(), &page));
 	stop(task);
-	must(!step_guard_start(run, "n1", &s, say));
+	must(!step_guard_start(run, "n1", &s, say, NULL));
 	await_running(task);
 	step_guard_stop();
 	must(said == 1);
@@ -506,7 +506,7 @@ START_TEST(test_guard_silence)
 	struct gang_step s;
 
 	task = guarded_task(&s);
-	must(!step_guard_start(run, "n1", &s, say));
+	must(!step_guard_start(run, "n1", &s, say, NULL));
 	stop(task);
 	gang_page_share(page, run, "n1", true);
 	await_running(task);

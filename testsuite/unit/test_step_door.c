@@ -16,7 +16,7 @@
 
 #define TASKS 3
 
-static const struct step_door_owner owner = {
+static const struct step_owner owner = {
 	.job = 7,
 	.step = 1,
 	.het = 5,

@@ -22,6 +22,7 @@
 #include "src/storm_wait/wait_page.h"
 
 #include "spank_wait.h"
+#include "src/plugins/switch/storm/step/step_gang.h"
 
 #define PRELOAD_ENV "LD_PRELOAD"
 
@@ -95,6 +96,8 @@ void spank_wait_begin(spank_t sp)
 	page = wait_page_create(tasks);
 	if (page < 0)
 		slurm_debug("storm: no account of how the tasks wait: %m");
+	else
+		step_gang_account(page);
 }
 
 /* Only the program gets the descriptor, and what it starts. */

@@ -69,6 +69,9 @@ enum local_type {
 	LOCAL_STEPS = 18,
 	/* to slurmd's plugin: {}: look at the page now (gang_page.h) */
 	LOCAL_LOOK = 19,
+	/* as LOCAL_DOOR, fd: how the step's tasks wait
+	 * (src/storm_wait/wait_page.h) */
+	LOCAL_ACCOUNT = 20,
 };
 
 struct local_frame {

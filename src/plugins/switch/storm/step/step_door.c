@@ -9,13 +9,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/plugins/switch/storm/local/local.h"
 #include "src/libstorm/base/minmax.h"
 #include "step_door.h"
 
@@ -29,27 +27,8 @@ static struct {
 	_Atomic uint32_t *tasks; /* that are not here yet: common to all */
 } d = { .fd = -1 };
 
-/* Give the agent its end.  0 or an errno. */
-static int step_door_give(const char *rundir, const char *node,
-			  const struct step_door_owner *o, int end)
-{
-	struct local_frame *f = malloc(sizeof(*f));
-	int err;
-
-	if (!f)
-		return errno;
-	local_begin(f, LOCAL_DOOR);
-	local_put32(f, o->job);
-	local_put32(f, o->step);
-	local_put32(f, o->het);
-	local_put32(f, o->uid);
-	err = local_tell(rundir, node, f, end);
-	free(f);
-	return err;
-}
-
 int step_door_make(const char *rundir, const char *node,
-		   const struct step_door_owner *o, uint32_t tasks)
+		   const struct step_owner *o, uint32_t tasks)
 {
 	int end[2], err;
 
@@ -61,7 +40,7 @@ int step_door_make(const char *rundir, const char *node,
 	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) ? errno :
 									0;
 	if (!err) {
-		err = step_door_give(rundir, node, o, end[1]);
+		err = step_give(rundir, node, LOCAL_DOOR, o, end[1]);
 		close(end[1]);
 		d.fd = end[0];
 	}

@@ -18,20 +18,16 @@
 #include <stdint.h>
 
 #include "src/libstorm/base/clock.h"
+#include "step_give.h"
 
 /* Far longer than the agent takes to see that all tasks are there.  The turn
  * itself may be later: until then the step is stopped, and no time counts. */
 #define STEP_DOOR_LIMIT STORM_SEC
 
-/* A step, as its OPEN names it. */
-struct step_door_owner {
-	uint32_t job, step, het, uid;
-};
-
 /* As root, in slurmstepd, before tasks are forked: so many tasks will wait.
  * rundir NULL: STORM_RUNDIR.  0 or an errno: nobody waits. */
 int step_door_make(const char *rundir, const char *node,
-		   const struct step_door_owner *o, uint32_t tasks);
+		   const struct step_owner *o, uint32_t tasks);
 /* In a task, just before exec: wait.  No-op without a door. */
 void step_door_wait(void);
 /* Nobody need wait any more.  No-op without a door. */

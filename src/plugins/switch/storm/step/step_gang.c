@@ -32,6 +32,8 @@ static struct {
 	_Atomic uint32_t *missing; /* tasks that are not there yet: common
 					   to all of them */
 	struct gang_step step;
+	struct step_owner owner;
+	int account; /* how its tasks wait; 0: not known */
 	char dir[PATH_MAX], node[NAME_MAX + 1];
 	bool guarded;
 	void (*say)(const char *);
@@ -80,15 +82,8 @@ static int step_gang_take_place(const struct gang_page *page,
  * script is none that others wait for, and its sruns' steps have theirs. */
 static void step_gang_make_door(const struct step_gang *s)
 {
-	const struct step_door_owner owner = {
-		.job = s->job,
-		.step = s->step,
-		.het = s->het,
-		.uid = s->uid,
-	};
-
 	if (!s->script && !s->debugged)
-		step_door_make(NULL, g.node, &owner, s->tasks);
+		step_door_make(NULL, g.node, &g.owner, s->tasks);
 }
 
 void step_gang_begin(const char *node, const struct step_gang *s,
@@ -99,6 +94,12 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 	int err;
 
 	g.say = say;
+	g.owner = (struct step_owner) {
+		.job = s->job,
+		.step = s->step,
+		.het = s->het,
+		.uid = s->uid,
+	};
 	snprintf(g.node, sizeof(g.node), "%s", node);
 	if (!page) {
 		if (errno != ENOENT)
@@ -158,6 +159,18 @@ void step_gang_enter(void)
 		step_gang_write();
 }
 
+void step_gang_account(int fd)
+{
+	g.account = fd;
+}
+
+/* False: try again. */
+static bool step_gang_greet(void)
+{
+	return !g.account ||
+	       !step_give(NULL, g.node, LOCAL_ACCOUNT, &g.owner, g.account);
+}
+
 void step_gang_wait(void)
 {
 	step_door_wait();
@@ -186,7 +199,7 @@ void step_gang_forked(void)
 	}
 	step_door_leave();
 	g.guarded = true;
-	err = step_guard_start(NULL, g.node, &g.step, g.say);
+	err = step_guard_start(NULL, g.node, &g.step, g.say, step_gang_greet);
 	if (!err)
 		return;
 	snprintf(text, sizeof(text),

@@ -28,6 +28,10 @@ void step_gang_begin(const char *node, const struct step_gang *s,
 /* As root, in each task before exec; after the last one the step is
  * complete. */
 void step_gang_enter(void);
+/* As root, before tasks are forked: the account of how they wait
+ * (src/storm_wait/wait_page.h), which stays the caller's.  The node's agent gets it,
+ * and each one that comes after that. */
+void step_gang_account(int fd);
 /* In each task, just before exec: wait for the job's turn (step_door.h). */
 void step_gang_wait(void);
 /* As root, in slurmstepd, for each task: all are forked, and Slurm has put this

@@ -28,6 +28,7 @@
 #define LATE (800 * STORM_MS)
 #define LOOK_AGAIN 1000 /* ms */
 #define TRY_AGAIN 20	/* ms; slurmstepd is the user for now */
+#define GREETINGS 500	/* at most, TRY_AGAIN after the one before */
 #define PRIORITY 10	/* of SCHED_FIFO, as slurmd's guard */
 
 static struct {
@@ -37,6 +38,8 @@ static struct {
 	struct gang_step step;
 	struct freezer *f;
 	void (*say)(const char *);
+	bool (*greet)(void);
+	uint32_t greetings; /* of the new agent, that are left */
 	int wake;
 	struct gang_page *page; /* the agent's; NULL: none known */
 	int agent;		/* its pidfd; -1 */
@@ -95,6 +98,7 @@ static void step_guard_forget_agent(void)
 	}
 	gang_page_close(g.page);
 	g.page = NULL;
+	g.greetings = 0;
 	if (g.agent >= 0)
 		close(g.agent);
 	g.agent = -1;
@@ -133,6 +137,7 @@ static void step_guard_find_agent(void)
 	g.page = p;
 	g.freed = p->freed;
 	g.stuck = false; /* an agent begins with that */
+	g.greetings = g.greet ? GREETINGS : 0;
 	if (g.agent < 0) {
 		step_guard_let_go_on("is gone", true);
 		step_guard_forget_agent();
@@ -165,12 +170,18 @@ static int step_guard_wait_time(void)
 {
 	uint64_t now = storm_now(), at;
 
-	if (g.retry)
+	if (g.retry || g.greetings)
 		return TRY_AGAIN;
 	if (!g.page || !g.page->sharing || g.stuck)
 		return LOOK_AGAIN;
 	at = step_guard_late_at();
 	return at > now ? (at - now) / STORM_MS + 1 : LOOK_AGAIN;
+}
+
+static void step_guard_greet(void)
+{
+	if (g.greetings && (g.greet() || !--g.greetings))
+		g.greetings = 0;
 }
 
 /* The last guard must not wait for processes that compute.  The agent logs a
@@ -187,6 +198,7 @@ static void *step_guard_thread(void *arg)
 	(void) arg;
 	step_guard_hurry();
 	step_guard_find_agent();
+	step_guard_greet();
 	for (;;) {
 		struct pollfd p[2] = {
 			{ .fd = g.wake, .events = POLLIN },
@@ -207,6 +219,7 @@ static void *step_guard_thread(void *arg)
 			step_guard_let_go_on("is gone", false);
 		if (g.page)
 			step_guard_look_at_agent();
+		step_guard_greet();
 	}
 }
 
@@ -224,7 +237,8 @@ static void step_guard_release(void)
 }
 
 int step_guard_start(const char *rundir, const char *node,
-		     const struct gang_step *step, void (*say)(const char *))
+		     const struct gang_step *step, void (*say)(const char *),
+		     bool (*greet)(void))
 {
 	int err;
 
@@ -232,6 +246,7 @@ int step_guard_start(const char *rundir, const char *node,
 	g.node = node;
 	g.step = *step;
 	g.say = say;
+	g.greet = greet;
 	/* slurmstepd is not always root */
 	g.f = gang_step_open(step);
 	g.wake = eventfd(0, EFD_CLOEXEC);

@@ -15,11 +15,13 @@
 
 /*
  * Start it, once, as root and after the step's tasks were forked.  rundir NULL:
- * STORM_RUNDIR.  say(text), called by the thread, logs what was done.  0, or an
- * errno: this guard is missing.
+ * STORM_RUNDIR.  Called by the thread: say(text) logs what was done, and greet(),
+ * which may be NULL, gives a new agent what it must have of the step; false: it
+ * listens not yet.  0, or an errno: this guard is missing.
  */
 int step_guard_start(const char *rundir, const char *node,
-		     const struct gang_step *step, void (*say)(const char *));
+		     const struct gang_step *step, void (*say)(const char *),
+		     bool (*greet)(void));
 /* Stop it, if it runs; the step stays as it is. */
 void step_guard_stop(void);
 

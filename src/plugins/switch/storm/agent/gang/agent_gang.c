@@ -208,6 +208,7 @@ void agent_gang_stop(struct agent *a)
 	agent_gang_unlock(g);
 	agent_gang_doors_end(g);
 	agent_gang_steps_end(g);
+	agent_gang_waits_end(g);
 	agent_gang_left_end(g);
 	agent_gang_lock(g);
 	agent_gang_maps_end(g);

@@ -44,6 +44,11 @@ void agent_gang_steps(struct agent *a);
 void agent_gang_door(struct agent *a, const struct agent_step *step, pid_t root,
 		     int fd);
 
+/* agent_gang_waits.c */
+/* A step's account of how its tasks wait (src/storm_wait/wait_page.h), which is the
+ * callee's now. */
+void agent_gang_account(struct agent *a, pid_t root, int fd);
+
 /* agent_gang_turns.c */
 /* The last slurmd has closed its connection: continue all steps. */
 void agent_gang_no_slurmd(struct agent *a);

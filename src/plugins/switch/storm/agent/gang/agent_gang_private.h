@@ -85,16 +85,16 @@ struct gang_local {	    /* a step on this node */
 	struct gang_naps *naps;	 /* its threads; NULL: not known */
 	uint64_t naps_at;	 /* when the main loop looked for them */
 	struct gang_grain grain; /* do its ranks meet often? */
-	struct gang_waits *page; /* the main loop's; NULL: not looked for */
-	uint64_t turn_at;	 /* when its turn began; 0: not measured */
-	uint64_t turn;		 /* ns; 0: it is not over */
-	bool turn_woke;		 /* it stood before it */
-	struct senders *senders; /* asked whose signals wait */
-	uint64_t asked;		 /* when; as `busy` ends */
-	uint64_t busy;		 /* how long looking at it took the last time */
-	bool granted;		 /* runs for root's signal until its slot */
-	uint64_t granted_until;	 /* of a job that is held */
-	bool traced;		 /* a debugger traces it */
+	struct gang_waits *waits; /* the main loop's; NULL: not known */
+	uint64_t turn_at;	  /* when its turn began; 0: not measured */
+	uint64_t turn;		  /* ns; 0: it is not over */
+	bool turn_woke;		  /* it stood before it */
+	struct senders *senders;  /* asked whose signals wait */
+	uint64_t asked;		  /* when; as `busy` ends */
+	uint64_t busy;		/* how long looking at it took the last time */
+	bool granted;		/* runs for root's signal until its slot */
+	uint64_t granted_until; /* of a job that is held */
+	bool traced;		/* a debugger traces it */
 	bool attaching; /* a debugger waits for it to stop, and its job is held */
 	uint64_t attached; /* when that began */
 	bool has_srun;
@@ -140,6 +140,8 @@ struct agent_gang {
 	_Atomic uint64_t look_at; /* the main loop's next look at them */
 	/* agent_gang_doors.c */
 	struct gang_door *doors; /* the main loop's */
+	/* agent_gang_waits.c */
+	struct gang_waits *accounts; /* of steps without a record yet */
 	/* agent_gang_left.c */
 	struct gang_left *left; /* groups that could not be removed yet */
 	uint64_t left_at;	/* when to try again */
@@ -329,6 +331,8 @@ void agent_gang_naps_free(struct gang_naps *n); /* NULL is allowed */
 /* Read what the step's ranks tell of how they wait. */
 void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l);
 void agent_gang_waits_free(struct gang_waits *w); /* NULL is allowed */
+/* Forget accounts whose steps have not left a record. */
+void agent_gang_waits_end(struct agent_gang *g);
 
 /* agent_gang_steps.c: the main loop's, without the lock */
 /* Read the records: add new steps, forget those without one. */

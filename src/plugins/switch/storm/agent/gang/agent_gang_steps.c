@@ -72,7 +72,7 @@ static void agent_gang_step_forget(struct agent_gang *g, struct gang_local *l)
 	agent_gang_unlock(g);
 	senders_stop(l->senders);
 	agent_gang_naps_free(l->naps);
-	agent_gang_waits_free(l->page);
+	agent_gang_waits_free(l->waits);
 	freezer_drop(l->f);
 	gang_mark_close(l->mark);
 	agent_io_close(&g->a->ios, &l->io);

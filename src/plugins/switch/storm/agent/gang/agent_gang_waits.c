@@ -2,70 +2,100 @@
  * agent_gang_waits.c - reads how a step's ranks wait, which they tell with
  * --storm-wait (wait_page.h).
  *
- * slurmstepd has the page open, and nothing else names it.  The main loop finds it
- * there once, and reads it now and then.  A page cannot shrink, but it is never
- * mapped all the same.
+ * The step's slurmstepd gives the page to each new agent, before or after it leaves
+ * the step's record.  A page cannot shrink, but it is never mapped all the same.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "config.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "slurm/slurm.h"
 #include "src/common/xmalloc.h"
 
+#include "agent_gang.h"
 #include "agent_gang_private.h"
 #include "src/storm_wait/wait_page.h"
 
 struct gang_waits {
-	int fd; /* -1: the step has no page */
+	struct gang_waits *next;
+	int fd;
+	pid_t root; /* its slurmstepd */
+	uint64_t started;
 	struct wait_account last;
 };
 
 void agent_gang_waits_free(struct gang_waits *w)
 {
-	if (w && w->fd >= 0)
+	if (w)
 		close(w->fd);
 	xfree(w);
 }
 
-/* -1: none. */
-static int agent_gang_waits_find(pid_t slurmstepd)
+void agent_gang_waits_end(struct agent_gang *g)
 {
-	char dir[32], path[64], to[64];
-	struct dirent *e;
-	int fd = -1;
-	ssize_t n;
-	DIR *d;
+	struct gang_waits *w;
 
-	snprintf(dir, sizeof(dir), "/proc/%d/fd", slurmstepd);
-	d = opendir(dir);
-	while (d && fd < 0 && (e = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%.16s", dir, e->d_name);
-		n = readlink(path, to, sizeof(to) - 1);
-		to[n < 0 ? 0 : n] = '\0';
-		if (!strcmp(to, WAIT_PAGE_LINK))
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	while ((w = g->accounts)) {
+		g->accounts = w->next;
+		agent_gang_waits_free(w);
 	}
-	if (d)
-		closedir(d);
-	return fd;
+}
+
+/* Steps may end without a record. */
+static void agent_gang_waits_clear(struct agent_gang *g)
+{
+	struct gang_waits **p = &g->accounts, *w;
+
+	while ((w = *p)) {
+		if (gang_step_started(w->root) == w->started) {
+			p = &w->next;
+		} else {
+			*p = w->next;
+			agent_gang_waits_free(w);
+		}
+	}
+}
+
+void agent_gang_account(struct agent *a, pid_t root, int fd)
+{
+	struct agent_gang *g = a->gang;
+	struct gang_waits *w;
+
+	if (!g) {
+		close(fd);
+		return;
+	}
+	agent_gang_waits_clear(g);
+	w = xmalloc(sizeof(*w));
+	w->fd = fd;
+	w->root = root;
+	w->started = gang_step_started(root);
+	w->next = g->accounts;
+	g->accounts = w;
+}
+
+/* NULL: none has come. */
+static struct gang_waits *agent_gang_waits_take(struct agent_gang *g,
+						const struct gang_step *s)
+{
+	struct gang_waits **p = &g->accounts, *w;
+
+	while ((w = *p) && (w->root != s->root || w->started != s->started))
+		p = &w->next;
+	if (w)
+		*p = w->next;
+	return w;
 }
 
 void agent_gang_waits_look(struct agent_gang *g, struct gang_local *l)
 {
-	struct gang_waits *w = l->page;
 	struct wait_account now;
+	struct gang_waits *w;
 
-	if (!w) {
-		w = l->page = xmalloc(sizeof(*w));
-		w->fd = agent_gang_waits_find(l->step.root);
-	}
-	if (w->fd < 0 || !wait_page_sum(w->fd, &now))
+	if (!l->waits)
+		l->waits = agent_gang_waits_take(g, &l->step);
+	w = l->waits;
+	if (!w || !wait_page_sum(w->fd, &now))
 		return;
 	agent_gang_lock(g);
 	if (now.waits != w->last.waits || !freezer_held(l->f))

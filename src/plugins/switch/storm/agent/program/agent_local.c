@@ -163,8 +163,9 @@ static void agent_local_steps(struct agent *a, struct agent_conn *c)
 	agent_local_close(a, c);
 }
 
-/* As above. */
-static void agent_local_door(struct agent *a, struct agent_conn *c)
+/* As above: a descriptor of a step. */
+static void agent_local_given(struct agent *a, struct agent_conn *c,
+			      enum local_type what)
 {
 	struct agent_step step;
 	uid_t uid;
@@ -176,7 +177,10 @@ static void agent_local_door(struct agent *a, struct agent_conn *c)
 	step.uid = local_get32(&frame);
 	if (local_end(&frame) && frame.fd >= 0 &&
 	    !local_peer(c->io.fd, &uid, &pid)) {
-		agent_gang_door(a, &step, pid, frame.fd);
+		if (what == LOCAL_DOOR)
+			agent_gang_door(a, &step, pid, frame.fd);
+		else
+			agent_gang_account(a, pid, frame.fd);
 		frame.fd = -1;
 	}
 	agent_local_close(a, c);
@@ -274,7 +278,8 @@ static void agent_local_ready(struct agent *a, struct agent_io *io,
 			agent_local_ping(a, c);
 			break;
 		case LOCAL_DOOR:
-			agent_local_door(a, c);
+		case LOCAL_ACCOUNT:
+			agent_local_given(a, c, type);
 			break;
 		case LOCAL_STEPS:
 			agent_local_steps(a, c);

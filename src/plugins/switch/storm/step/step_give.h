@@ -1,0 +1,25 @@
+/*
+ * step_give.h - slurmstepd gives the node's agent a descriptor of a step, by the
+ * local socket (local.h): the agent opens nothing by a path that a user may have
+ * made.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
+ */
+#ifndef STORM_STEP_GIVE_H
+#define STORM_STEP_GIVE_H
+
+#include <stdint.h>
+
+#include "src/plugins/switch/storm/local/local.h"
+
+/* A step, as its OPEN names it. */
+struct step_owner {
+	uint32_t job, step, het, uid;
+};
+
+/* As root.  type: LOCAL_DOOR or LOCAL_ACCOUNT.  The caller keeps fd.  rundir NULL:
+ * STORM_RUNDIR.  0 or an errno. */
+int step_give(const char *rundir, const char *node, enum local_type type,
+	      const struct step_owner *o, int fd);
+
+#endif
