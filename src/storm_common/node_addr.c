@@ -15,6 +15,7 @@
 #include "src/common/xmalloc.h"
 
 #include "node_addr.h"
+#include "node_list.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/thread.h"
@@ -62,11 +63,16 @@ static bool node_addr_locked(const char *name, slurm_addr_t *addr)
 }
 
 /* What a name service is to be asked for (xfree).  NULL: only Slurm can tell,
- * because slurmctld has said where it is. */
+ * because slurmctld has said where it is, or this process's slurm.conf is older
+ * than the node. */
 static char *node_addr_text(const char *name)
 {
-	char *text = slurm_conf_get_bcast_address(name);
+	char *text = node_list_address(name);
 
+	if (text && strcmp(text, name))
+		return text;
+	xfree(text);
+	text = slurm_conf_get_bcast_address(name);
 	return text ? text : slurm_conf_get_address(name);
 }
 
@@ -76,10 +82,13 @@ static bool node_addr(const char *name, uint16_t port, struct storm_addr *out)
 	char *text = node_addr_text(name);
 	slurm_addr_t addr = { 0 };
 
+	if (!text && !node_addr_locked(name, &addr)) {
+		text = node_list_address(name);
+		if (!text)
+			return false;
+	}
 	if (text)
 		slurm_set_addr(&addr, port, text);
-	else if (!node_addr_locked(name, &addr))
-		return false;
 	xfree(text);
 	if (!node_addr_of_slurm(&addr, &a))
 		return false;

@@ -14,6 +14,7 @@ from harness import MACHINES, Lab, chosen, until
 from lab.slurmconf import STAGE
 from sched_tests import (KEEPS, command, running, share, stepping, strobed,
                          submit, turns)
+from test_insider_open import build
 
 pytestmark = pytest.mark.storm_only
 
@@ -296,3 +297,41 @@ def test_other_credentials_than_munge(lab):
     finally:
         lab.restart("n1", "munged")
         shutil.rmtree(etc)
+
+
+def address(lab, host):
+    return command(lab, "getent", "hosts", host).split()[0]
+
+
+def test_unfinished_edit_of_slurm_conf(lab, tmp_path):
+    """No agent re-reads slurm.conf because a user names a node that it does not
+    have: a child does, whose death ends nobody. What it reads counts as soon as
+    the line is right."""
+    build(tmp_path / "insider")
+    lab.put(tmp_path / "insider", "login", "/home/insider", 0o755)
+    n1, own = address(lab, "n1"), address(lab, "login")
+    were, since = lab.pids("n1", "agent"), len(lab.log("n1", "slurmd"))
+    old = read(lab, "slurm.conf")
+
+    def unknown():
+        """Open a session with n1 and three nodes of which it has not heard."""
+        done = lab.run(["/home/insider", "unknown", n1, n1, own, "4", "1"],
+                       user="other", cwd="/tmp")
+        assert lab.pids("n1", "agent") == were, done.stdout
+        return int(re.match(r"accepted (\d+)", done.stdout)[1])
+
+    def says():
+        unknown()
+        return "slurm.conf cannot be read again, and the nodes stay" in \
+            lab.log("n1", "slurmd")[since:]
+
+    try:
+        write(lab, old + "NodeName=n7 CPUs=x Wrong\n", "slurm.conf")
+        until(says, "n1's agent to find the line", interval=0.2)
+        last = n1.split(".")[3]
+        more = ",".join(f"{n1[:-len(last)]}{int(last) + i}" for i in (1, 2, 3))
+        write(lab, old + f"NodeName=nosuch[2-4] NodeAddr={more}\n",
+              "slurm.conf")
+        until(unknown, "the new nodes to be known", interval=0.5)
+    finally:
+        write(lab, old, "slurm.conf")

@@ -308,12 +308,49 @@ def falls_back(c, why, **options):
     assert why in run.steps[0]["fallback"], str(run)
 
 
+#: a name service that is silent, on the host's loopback
+SILENCE = """\
+printf 'passwd: files\\ngroup: files\\nhosts: dns\\n' >/tmp/nsswitch
+printf 'nameserver 127.0.0.1\\noptions timeout:15\\n' >/tmp/resolv
+mount --bind /tmp/nsswitch /etc/nsswitch.conf
+mount --bind /tmp/resolv /etc/resolv.conf
+exec python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.1", 53))
+print("ready", flush=True)
+while True:
+    s.recv(512)'
+"""
+
+
+def launches_without_names(c, node):
+    """slurmd listens on the node's address alone, and the name service does not
+    answer: the agent knows the address, and its main loop asks nobody."""
+    # a session without a launch, so that all know all nodes
+    done = c.run("sbcast_storm {big} /tmp/app", env={"SLURM_JOB_ID": "{job}"})
+    assert done.code == 0, str(done)
+    was = agent(c, node)
+    silent = c.start(["sh", "-c", SILENCE], host=node, user="root", cwd="/",
+                     label="silence")
+    until(lambda: "ready" in silent.out(), silent.err)
+    run = c.start_srun("-N4 -n4 {do} say x")
+    until(lambda: run.out() == "x\n" * 4, lambda: f"its output: {run.err()}",
+          14)
+    assert agent(c, node) == was
+    c.agent(node)       # it answers
+    c.root("umount /etc/nsswitch.conf /etc/resolv.conf", host=node)
+    stop(silent)
+    c.by_storm(run.finish())
+
+
 def test_allow_lists():
     """Radix=2, so that nodes vouch for the owner to those below them."""
     c = Cluster(f"test{os.getpid()}-allow", 4,
+                conf={"CommunicationParameters": "NoInAddrAny"},
                 storm_conf={"Radix": "2", "AllowUsers": "root,user,777"})
     try:
         c.current = "allow"
+        launches_without_names(c, "n4")
         run = c.srun("-N4 -n4 {do} say x")
         assert run.out == "x\n" * 4, str(run)
         c.by_storm(run)

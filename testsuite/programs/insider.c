@@ -13,6 +13,7 @@
  *	lie	protocol version 99, with a forged one
  *	name	the OPEN is for node n2, sent to n1
  *	files	with an sbcast credential that is none
+ *	unknown	no node but the first one is in slurm.conf
  * MEMORY: the bytes of a transfer to memory that the OPEN announces.
  *
  * It prints how many OPENs were accepted, how many answered with a refusal, and the
@@ -43,7 +44,8 @@ static struct storm_node *nodes_of(const char *first, uint32_t count)
 		struct in_addr a = { htonl(ip + i) };
 		char name[16];
 
-		snprintf(name, sizeof(name), "n%u", i + 1);
+		snprintf(name, sizeof(name), "%s%u",
+			 i && !strcmp(what, "unknown") ? "nosuch" : "n", i + 1);
 		n[i].name = strdup(name);
 		storm_addr_set(&n[i].addr, inet_ntoa(a), PORT);
 	}

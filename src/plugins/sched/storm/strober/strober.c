@@ -53,6 +53,7 @@
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/gang_map.h"
+#include "src/storm_common/node_list.h"
 #include "src/storm_common/slurm_build.h"
 #include "src/storm_common/storm_conf.h"
 #include "src/libstorm/base/clock.h"
@@ -537,17 +538,20 @@ static int strober_run(void)
 
 static const char usage[] =
 	"Usage: storm_strober --state FILE\n"
+	"       storm_strober --nodes\n"
 	"\n"
 	"The clock of STORM's gang scheduling.  slurmctld runs it, with a socket on its\n"
 	"standard input; it is not meant to be run by hand.\n"
 	"  --state FILE   the file that keeps the cluster domain's epoch\n"
+	"  --nodes        write slurm.conf's nodes, for the strober that runs\n"
 	"  --version      print the version\n";
 
 int main(int argc, char **argv)
 {
-	enum { STATE = 1, VERSION_, HELP };
+	enum { STATE = 1, NODES, VERSION_, HELP };
 	static const struct option options[] = {
 		{ "state", required_argument, NULL, STATE },
+		{ "nodes", no_argument, NULL, NODES },
 		{ "version", no_argument, NULL, VERSION_ },
 		{ "help", no_argument, NULL, HELP },
 		{ 0 }
@@ -559,6 +563,8 @@ int main(int argc, char **argv)
 		case STATE:
 			s.state = optarg;
 			break;
+		case NODES:
+			node_list_run();
 		case VERSION_:
 			printf("storm_strober " STORM_VERSION ", %s\n",
 			       slurm_build_describe());

@@ -26,6 +26,7 @@
 #include "strober_state.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/node_addr.h"
+#include "src/storm_common/node_list.h"
 #include "src/libstorm/base/clock.h"
 
 static struct {
@@ -66,7 +67,7 @@ void strober_domain_nodes(const char *names, size_t len)
 	dom.open_at = 0;
 	if (!len || names[len - 1])
 		return;
-	slurm_conf_reinit(NULL);
+	node_list_renew();
 	while (p < end) {
 		xrecalloc(dom.name, dom.nodes + 1, sizeof(*dom.name));
 		xrecalloc(dom.place, dom.nodes + 1, sizeof(*dom.place));

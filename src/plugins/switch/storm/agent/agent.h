@@ -44,6 +44,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "agent_answer.h"
@@ -66,7 +67,9 @@ struct agent_session;
 /* A connected slurmd is a lifeline: without one the agent ends. */
 struct agent_slurmd {
 	uint16_t port;
-	bool own_address; /* it listens on the node's address alone */
+	bool own_address; /* it listens on the node's address alone ... */
+	struct sockaddr_storage address; /* ... this one, if it is known yet */
+	bool looking;			 /* the name service was asked */
 	_Atomic unsigned int lifelines;
 	_Atomic pid_t pid;     /* of the latest slurmd */
 	_Atomic bool look;     /* tell it to look at the page of gang/ */

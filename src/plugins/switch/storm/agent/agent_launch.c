@@ -119,6 +119,51 @@ static int agent_launch_send(struct agent_launch *l)
 	return 0;
 }
 
+/* With CommunicationParameters=NoInAddrAny.  The name service may block, so a worker
+ * asks it. */
+struct launch_look {
+	struct storm_job job;
+	char *node;
+	slurm_addr_t address;
+	bool found;
+};
+
+static void agent_launch_look_work(struct storm_job *job)
+{
+	struct launch_look *l = (struct launch_look *) job;
+
+	l->found = !slurm_conf_get_addr(l->node, &l->address, 0);
+}
+
+static void agent_launch_look_done(void *host, struct storm_job *job)
+{
+	struct launch_look *l = (struct launch_look *) job;
+	struct agent *a = host;
+
+	a->slurmd.looking = false;
+	if (l->found)
+		a->slurmd.address = l->address;
+	xfree(l->node);
+	xfree(l);
+}
+
+void agent_launch_look(struct agent *a)
+{
+	struct launch_look *l;
+
+	if (!a->slurmd.own_address || a->slurmd.looking)
+		return;
+	l = xmalloc(sizeof(*l));
+	l->job.work = agent_launch_look_work;
+	l->job.done = agent_launch_look_done;
+	l->node = xstrdup(a->node);
+	a->slurmd.looking = storm_worker_add(&a->controller.w, &l->job);
+	if (!a->slurmd.looking) {
+		xfree(l->node);
+		xfree(l);
+	}
+}
+
 /* False: could not begin to connect; retry.  slurmd is on this host, so it is
  * mostly connected at once, and can be written to.  agent_launch_ready() looks
  * after all else. */
@@ -130,8 +175,11 @@ static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 	int fd, one = 1;
 
 	if (a->slurmd.own_address) {
-		if (slurm_conf_get_addr(a->node, &addr, 0))
+		addr = a->slurmd.address;
+		if (addr.ss_family == AF_UNSPEC) {
+			agent_launch_look(a);
 			return false;
+		}
 		if (addr.ss_family == AF_INET6)
 			len = sizeof(struct sockaddr_in6);
 	} else {

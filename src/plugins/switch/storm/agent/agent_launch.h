@@ -15,6 +15,8 @@ struct agent_session;
 /* The session got an event LAUNCH with this message, which is copied. */
 void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		  uint64_t now);
+/* Look up where slurmd listens, if that is the node's address alone. */
+void agent_launch_look(struct agent *a);
 /* Connect, or retry.  Returns when to call again, or STORM_NEVER. */
 uint64_t agent_launch_tick(struct agent *a, uint64_t now);
 /* Abandon the session's launches. */

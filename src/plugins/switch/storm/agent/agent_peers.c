@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "slurm/slurm.h"
-#include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
 #include "agent_peers.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/minmax.h"
 #include "src/storm_common/node_addr.h"
+#include "src/storm_common/node_list.h"
 
 #define BUCKETS 4096
 #define ADDRS 4 /* that a name service has for a name; more are ignored */
@@ -26,8 +27,11 @@
 #define AGAIN (10 * STORM_SEC)
 /* What slurmctld has signed serves a session's later neighbours, too. */
 #define TOLD (86400 * STORM_SEC)
-/* slurm.conf may have changed. */
-#define CONF_AGAIN (60 * STORM_SEC)
+/* slurm.conf may have changed.  It takes at most this part of the time, whatever
+ * names a user sends. */
+#define CONF_AGAIN (5 * STORM_SEC)
+#define CONF_PART 100
+#define CONF_WRONG (20 * STORM_SEC) /* each time adds lines to the log */
 
 struct agent_peer {
 	struct agent_peer *next;
@@ -42,7 +46,7 @@ struct agent_peer {
 static struct {
 	pthread_mutex_t lock;
 	struct agent_peer *bucket[BUCKETS];
-	uint64_t conf_at; /* slurm.conf was read again */
+	uint64_t conf_at; /* when slurm.conf may be read again */
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct agent_peer **peers_bucket(const char *name)
@@ -136,19 +140,19 @@ static void peers_keep(const char *name, const struct storm_addr *addr,
 	pthread_mutex_unlock(&table.lock);
 }
 
-/* Nodes may have been added, or moved, since slurm.conf was read. */
+/* Nodes may have been added, or moved, since slurm.conf was read.  One thread. */
 static bool peers_read_conf(uint64_t now)
 {
-	bool due;
+	uint64_t took;
+	bool good;
 
-	pthread_mutex_lock(&table.lock);
-	due = now >= table.conf_at + CONF_AGAIN;
-	if (due)
-		table.conf_at = now;
-	pthread_mutex_unlock(&table.lock);
-	if (due)
-		slurm_conf_reinit(NULL);
-	return due;
+	if (now < table.conf_at)
+		return false;
+	good = node_list_renew();
+	took = storm_now() - now;
+	table.conf_at = storm_now() + storm_max(good ? CONF_AGAIN : CONF_WRONG,
+						CONF_PART * took);
+	return good;
 }
 
 static int peers_ask(const char *name, const struct storm_addr *addr,

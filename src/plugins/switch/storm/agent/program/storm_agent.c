@@ -28,6 +28,7 @@
 #include "src/plugins/switch/storm/agent/agent_auth.h"
 #include "src/plugins/switch/storm/agent/agent_contract.h"
 #include "src/plugins/switch/storm/agent/gang/agent_gang.h"
+#include "src/plugins/switch/storm/agent/agent_launch.h"
 #include "src/plugins/switch/storm/agent/agent_libdir.h"
 #include "agent_local.h"
 #include "agent_loop.h"
@@ -38,6 +39,7 @@
 #include "src/plugins/switch/storm/local/local.h"
 #include "src/storm_common/caps.h"
 #include "src/storm_common/child_log.h"
+#include "src/storm_common/node_list.h"
 #include "src/storm_common/slurm_build.h"
 #include "src/libstorm/transport/udp/udp_port.h"
 #include "src/libstorm/wire/credential.h"
@@ -95,6 +97,7 @@ static int storm_agent_start(struct agent *a)
 		error("cannot start a thread: %s", strerror(rc));
 		return -1;
 	}
+	agent_launch_look(a);
 	agent_libdir_load(a);
 	if (agent_gang_start(a))
 		return -1;
@@ -179,7 +182,6 @@ static int storm_agent_run(const char *node, uint16_t slurmd_port,
 		return AGENT_EXIT_CONF;
 	}
 	slurm_conf_init(NULL);
-	/* a thread may read slurm.conf again */
 	a.slurmd.own_address =
 		xstrcasestr(slurm_conf.comm_params, "NoInAddrAny");
 	if (a.ios.epoll < 0 || agent_loop_signals(&a)) {
@@ -225,6 +227,7 @@ static const char storm_agent_usage[] =
 	"       storm_agent --version\n"
 	"       storm_agent --node NAME --run [--slurmd-port PORT] [--sockets]\n"
 	"       storm_agent --node NAME --nursery\n"
+	"       storm_agent --nodes\n"
 	"\n"
 	"The node agent of STORM for Slurm.  slurmd runs it (--run).  These options\n"
 	"query a running agent:\n"
@@ -245,6 +248,7 @@ int main(int argc, char **argv)
 		PORT,
 		SOCKETS,
 		NURSERY,
+		NODES,
 		STATS,
 		TRACE,
 		DROP,
@@ -257,6 +261,7 @@ int main(int argc, char **argv)
 		{ "slurmd-port", required_argument, NULL, PORT },
 		{ "sockets", no_argument, NULL, SOCKETS },
 		{ "nursery", no_argument, NULL, NURSERY },
+		{ "nodes", no_argument, NULL, NODES },
 		{ "stats", no_argument, NULL, STATS },
 		{ "trace", no_argument, NULL, TRACE },
 		{ "drop", required_argument, NULL, DROP },
@@ -289,6 +294,8 @@ int main(int argc, char **argv)
 		case TRACE:
 			verb = opt;
 			break;
+		case NODES:
+			node_list_run();
 		case VERSION_:
 			printf("storm_agent " STORM_VERSION ", %s\n",
 			       slurm_build_describe());
