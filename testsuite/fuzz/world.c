@@ -96,6 +96,7 @@ void sealer_make(struct sealer *s, uint32_t sender, uint8_t how,
 	memset(h.incarnation, 1 + life, sizeof(h.incarnation));
 	rx->len = STORM_HEADER_LEN + len + STORM_TAG_LEN;
 	rx->group = how & HOW_GROUP;
+	rx->from = (struct storm_addr) { 0 };
 	rx->buf = malloc(rx->len);
 	must(rx->buf);
 	storm_header_pack(&h, rx->buf);

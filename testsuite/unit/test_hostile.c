@@ -590,6 +590,50 @@ START_TEST(test_repairs_end)
 }
 END_TEST
 
+/* It asks in the name of a node, from elsewhere: that node gets nothing.  The node
+ * itself does. */
+START_TEST(test_repairs_of_its_own)
+{
+	struct storm_begin b = { .op = 1,
+				 .size = 100000,
+				 .to = { .kind = STORM_TARGET_MEMORY } };
+	struct storm_cast c = {
+		.version = 1, .op = 1, .size = 100000, .chunk = 1000
+	};
+	uint8_t body[1400], ask[20];
+	struct storm_out o = { ask, ask + sizeof(ask), false };
+	struct storm_nm_stats st;
+	struct hostile t;
+	uint32_t child;
+
+	begin_above(&t, &b);
+	child = t.open->radix;
+	send_as(&t, NODES, STORM_MSG_CAST, 1, 1, body,
+		storm_cast_pack(&c, body, sizeof(body)));
+	for (uint64_t i = 0; i < 99; i++)
+		say_data(&t, NODES, i * 1000);
+	storm_put32(&o, 1);
+	storm_put64(&o, 0);
+	storm_put64(&o, 9);
+	for (int elsewhere = 1; elsewhere >= 0; elsewhere--) {
+		struct storm_header h = { .type = STORM_MSG_NACK,
+					  .epoch = 1,
+					  .op = 1 };
+		struct storm_rx rx;
+
+		sealer_make(t.w.sealer, child, 0, &h, ask, sizeof(ask), &rx);
+		rx.from = storm_nodes_addr(&t.open->nodes, child);
+		rx.from.ip[15] ^= elsewhere;
+		rx.from.port = 8383;
+		receive(&t, &rx);
+		storm_nm_stats(t.w.nm, &st);
+		ck_assert_uint_eq(st.nacks_served, elsewhere ? 0 : 10);
+	}
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 /* A user that the host does not admit cannot strobe; an admitted one can. */
 START_TEST(test_strobe_refused)
 {
@@ -687,6 +731,7 @@ int main(void)
 	tcase_add_test(t, test_excluded);
 	tcase_add_test(t, test_asked_for_nothing);
 	tcase_add_test(t, test_repairs_end);
+	tcase_add_test(t, test_repairs_of_its_own);
 	tcase_add_test(t, test_strobe_refused);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));

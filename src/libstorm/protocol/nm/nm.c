@@ -288,7 +288,7 @@ static void nm_control_take(struct nm_session *s, const struct storm_header *h,
 		    storm_tree_above(&s->tree.shape, s->self, h->sender)) {
 			/* the host may read back to the room that has the run */
 			nm_data_end(s->nm, now);
-			nm_give_nacked(s, h, p.body, p.len);
+			nm_give_nacked(s, h, &rx->from, p.body, p.len);
 			return;
 		}
 		break;

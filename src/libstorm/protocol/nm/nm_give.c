@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "nm_private.h"
 #include "src/libstorm/base/minmax.h"
@@ -163,8 +164,22 @@ static uint64_t nm_give_credit(const struct nm_session *s)
 	return x->repair.given < most ? most - x->repair.given : 0;
 }
 
+/* A user who owns the session has the key of all its nodes, and can ask in the name
+ * of one from anywhere: it would get what it has not asked for.  So a node is only
+ * given what it asks for from where its OPEN went. */
+static bool nm_give_is_its_own(struct nm_session *s, uint32_t node,
+			       const struct storm_addr *from)
+{
+	struct storm_addr to;
+
+	return s->account.trusted || !from->port ||
+	       (nm_route(s, node, &to) &&
+		!memcmp(to.ip, from->ip, sizeof(to.ip)));
+}
+
 void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
-		    const uint8_t *body, size_t len)
+		    const struct storm_addr *from, const uint8_t *body,
+		    size_t len)
 {
 	const struct nm_xfer *x = &s->xfer;
 	struct storm_in in = { body, body + len, false };
@@ -175,6 +190,10 @@ void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
 	if (h->op != x->op || !x->mapped || (!x->mem && !x->file) ||
 	    x->opening || x->err)
 		return;
+	if (!nm_give_is_its_own(s, h->sender, from)) {
+		s->nm->link_stats.fenced++;
+		return;
+	}
 	left = storm_min(SERVE_BYTES / x->map.chunk, nm_give_credit(s));
 	for (; n && left && more; n--) {
 		uint64_t i = storm_get64(&in), last = storm_get64(&in);

@@ -365,7 +365,8 @@ uint64_t nm_repair_tick(struct nm_session *s, uint64_t now);
 /* nm_give.c */
 /* A node below asks for chunks. */
 void nm_give_nacked(struct nm_session *s, const struct storm_header *h,
-		    const uint8_t *body, size_t len);
+		    const struct storm_addr *from, const uint8_t *body,
+		    size_t len);
 void nm_give_end(struct nm_xfer *x); /* nothing is read any more */
 
 /* nm_data.c */
