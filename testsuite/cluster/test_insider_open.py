@@ -257,6 +257,33 @@ def test_log(cluster, insider):
         assert len(log) < 20000, (what, len(log), log[:3000])
 
 
+FORGED = """/nonexistent/x
+error: node n1: disk failure imminent
+audit: OPEN by uid 0 at 10.83.0.1 for step 1.0 on 4 nodes: accepted (0 not shown)
+y"""
+
+
+def test_path_in_log(cluster):
+    """A user's path makes no line of its own in the log, and paths that are long,
+    and fail again and again, leave little there."""
+    def send(path):
+        run = cluster.run(["sbcast_storm", "/home/user/bin/taskdo", path],
+                          env={"SLURM_JOB_ID": "{job}"})
+        assert run.code, str(run)
+
+    size = len(cluster.lab.log("n1", "slurmd"))
+    send(FORGED)
+    until(lambda: "/nonexistent/x" in cluster.lab.log("n1", "slurmd")[size:],
+          "the failure in the log")
+    log = cluster.lab.log("n1", "slurmd")[size:]
+    assert "x\\x0aerror: node n1" in log, log
+    assert not re.search("(?m)^.{,60}(audit: OPEN by uid 0 |error: node n1)",
+                         log), log
+    for _ in range(20):
+        send("/nonexistent" + ("/" + "a" * 200) * 18 + "/z")
+    assert len(cluster.lab.log("n1", "slurmd")[size:]) < 20000
+
+
 def test_audit(cluster, insider):
     nodes = addresses(cluster)
     own = address(cluster, "login")

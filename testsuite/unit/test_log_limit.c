@@ -5,6 +5,7 @@
  */
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 #include "src/libstorm/base/step_name.h"
 #include "unit.h"
 
@@ -107,6 +108,30 @@ START_TEST(test_step_names)
 }
 END_TEST
 
+/* No line of its own, nothing that a terminal obeys, and an end. */
+START_TEST(test_text_of_others)
+{
+	char path[4096];
+	const char *out;
+
+	ck_assert_str_eq(STORM_SHOWN("/home/ann/my app"), "/home/ann/my app");
+	ck_assert_str_eq(STORM_SHOWN("a\nb\r\033[2J\\n\177\xc3\xa9"),
+			 "a\\x0ab\\x0d\\x1b[2J\\x5cn\\x7f\\xc3\\xa9");
+	ck_assert_str_eq(STORM_SHOWN(NULL), "");
+	memset(path, 'x', sizeof(path));
+	path[STORM_SHOWN_MAX] = 0;
+	ck_assert_str_eq(STORM_SHOWN(path), path);
+	for (int i = 0; i < 5; i++) {
+		path[STORM_SHOWN_MAX - i] = '\n';
+		path[sizeof(path) - 1] = 0;
+		out = STORM_SHOWN(path);
+		must(strlen(out) <= STORM_SHOWN_MAX + 3);
+		must(!strcmp(out + strlen(out) - 3, "...") &&
+		     !strchr(out, '\n'));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("log_limit");
@@ -117,6 +142,7 @@ int main(void)
 	tcase_add_test(t, test_many_sources);
 	tcase_add_test(t, test_volume);
 	tcase_add_test(t, test_step_names);
+	tcase_add_test(t, test_text_of_others);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "udp_port.h"
+#include "src/libstorm/base/shown.h"
 
 /* Below are descriptors that a child's start may overwrite. */
 #define FD_MIN 64
@@ -214,7 +215,7 @@ static bool udp_port_has(const char *pid, unsigned long inode)
 	return has;
 }
 
-/* The user chooses the name, and it goes to a log: only what is printed. */
+/* Its user chooses the name. */
 static void udp_port_command(const char *pid, char *out, size_t size)
 {
 	char path[300];
@@ -230,9 +231,6 @@ static void udp_port_command(const char *pid, char *out, size_t size)
 	if (n && out[n - 1] == '\n')
 		n--;
 	out[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if (!isprint((unsigned char) out[i]))
-			out[i] = '?';
 }
 
 void storm_udp_port_holder(uint16_t number, char *out, size_t size)
@@ -253,7 +251,7 @@ void storm_udp_port_holder(uint16_t number, char *out, size_t size)
 			continue;
 		udp_port_command(e->d_name, command, sizeof(command));
 		snprintf(out, size, "process %s (%s) of uid %u", e->d_name,
-			 command, h.uid);
+			 STORM_SHOWN(command), h.uid);
 		break;
 	}
 	if (d)

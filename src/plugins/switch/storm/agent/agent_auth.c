@@ -30,6 +30,7 @@
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 #include "src/libstorm/base/tree.h"
 #include "src/libstorm/base/step_name.h"
 #include "src/libstorm/protocol/nm/nm.h"
@@ -90,7 +91,7 @@ static int agent_auth_compare(const struct agent *a,
 		storm_log_from(
 			&from, STORM_LOG_ERROR,
 			"the sbcast credential of uid %u is for %s, not for %s",
-			info->uid, arg->nodes, a->node);
+			info->uid, STORM_SHOWN(arg->nodes), a->node);
 		return STORM_EACCES;
 	}
 	return STORM_OK;

@@ -20,6 +20,7 @@
 #include "agent_session.h"
 #include "file_child.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/minmax.h"
 
 #define PATIENCE (10 * STORM_SEC) /* for an answer of the file system */
@@ -65,6 +66,7 @@ static void agent_proc_dead(struct agent *a, struct agent_io *io,
 			    uint32_t events)
 {
 	struct agent_proc *p = (struct agent_proc *) io, **q;
+	const struct storm_log_source from = storm_log_uid(p->uid);
 
 	(void) events;
 	for (q = &a->file.procs; *q != p; q = &(*q)->next)
@@ -75,8 +77,9 @@ static void agent_proc_dead(struct agent *a, struct agent_io *io,
 			s->child->proc = NULL;
 	}
 	if (p->named)
-		info("storm_file process %d of uid %u has ended", p->pid,
-		     p->uid);
+		storm_log_from(&from, STORM_LOG_INFO,
+			       "storm_file process %d of uid %u has ended",
+			       p->pid, p->uid);
 	agent_io_close(&a->ios, io);
 }
 
@@ -103,6 +106,7 @@ static struct agent_proc *agent_proc_watch(struct agent *a, pid_t pid,
 
 static uint64_t agent_proc_tick(struct agent_proc *p, uint64_t now)
 {
+	const struct storm_log_source from = storm_log_uid(p->uid);
 	uint64_t due = p->left_at + LEAVE_TIME;
 
 	if (!p->left_at || p->named)
@@ -116,8 +120,10 @@ static uint64_t agent_proc_tick(struct agent_proc *p, uint64_t now)
 	due = p->killed_at + DIE_TIME;
 	if (now < due)
 		return due;
-	error("storm_file process %d of uid %u does not die: a file system does not answer; it is left behind",
-	      p->pid, p->uid);
+	storm_log_from(
+		&from, STORM_LOG_ERROR,
+		"storm_file process %d of uid %u does not die: a file system does not answer; it is left behind",
+		p->pid, p->uid);
 	p->named = true;
 	return STORM_NEVER;
 }

@@ -25,6 +25,8 @@
 #include "file_pool.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 #include "src/libstorm/base/step_name.h"
 
 #define POOLS_MAX (24u << 20)	   /* of all pools, beside their first step */
@@ -119,19 +121,25 @@ static void agent_file_fail_all(struct agent_session *s, int err, int sys)
 
 static void agent_file_child_gone(struct agent_session *s)
 {
+	const struct storm_log_source from = storm_log_uid(s->step.uid);
 	char step[STORM_STEP_NAME];
 
-	error("the process that writes files of uid %u, %s, died", s->step.uid,
-	      storm_step_name(step, s->step.job_id, s->step.step_id));
+	storm_log_from(&from, STORM_LOG_ERROR,
+		       "the process that writes files of uid %u, %s, died",
+		       s->step.uid,
+		       storm_step_name(step, s->step.job_id, s->step.step_id));
 	agent_file_fail_all(s, STORM_ESYS, ECHILD);
 }
 
 static void agent_file_failed(const struct agent_file *f,
 			      const struct file_reply *rep)
 {
-	info("file %s of uid %u: %s%s%s", f->path, f->s->creds->user.uid,
-	     storm_strerror(rep->err), rep->sys ? ": " : "",
-	     rep->sys ? strerror(rep->sys) : "");
+	const struct storm_log_source from = storm_log_uid(f->s->step.uid);
+
+	storm_log_from(&from, STORM_LOG_INFO, "file %s of uid %u: %s%s%s",
+		       STORM_SHOWN(f->path), f->s->creds->user.uid,
+		       storm_strerror((int) rep->err), rep->sys ? ": " : "",
+		       rep->sys ? strerror(rep->sys) : "");
 }
 
 /* What was read back; the room is free after that. */
@@ -422,9 +430,13 @@ void agent_file_session_close(struct agent_session *s)
 
 static void agent_file_hangs(struct agent_session *s)
 {
+	const struct storm_log_source from = storm_log_uid(s->step.uid);
+
 	for (const struct agent_file *f = s->files; f; f = f->next)
-		error("file %s of uid %u: the file system does not answer, its transfer ends",
-		      f->path, s->creds->user.uid);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"file %s of uid %u: the file system does not answer, its transfer ends",
+			STORM_SHOWN(f->path), s->creds->user.uid);
 	s->a->count.files_failed++;
 	agent_file_fail_all(s, STORM_EHUNG, 0);
 	agent_child_close(s);

@@ -30,6 +30,8 @@
 #include "agent_session.h"
 #include "src/storm_common/step_protocol.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 #include "src/libstorm/base/idset.h"
 #include "src/libstorm/protocol/nm/nm.h"
 
@@ -88,19 +90,23 @@ static void agent_launch_report(struct agent *a, struct agent_launch *l,
 {
 	struct storm_idset ids = { 0 };
 	struct agent_session *s = l->s;
+	const struct storm_log_source from = storm_log_uid(s->step.uid);
 
 	a->count.launches++;
 	if (code) {
 		a->count.launches_failed++;
-		info("launch of step %u.%u by uid %u: %s%s%s", s->step.job_id,
-		     s->step.step_id, s->step.uid, slurm_strerror(code),
-		     text ? ": " : "", text ? text : "");
+		storm_log_from(&from, STORM_LOG_INFO,
+			       "launch of step %u.%u by uid %u: %s%s%s",
+			       s->step.job_id, s->step.step_id, s->step.uid,
+			       slurm_strerror((int) code), text ? ": " : "",
+			       STORM_SHOWN(text));
 	}
 	if (storm_idset_add(&ids, s->self, s->self) ||
 	    storm_nm_report(a->nm, s->id, STEP_REPORT_DELIVERED, code, &ids,
 			    storm_now()))
-		error("cannot report the launch of step %u.%u", s->step.job_id,
-		      s->step.step_id);
+		storm_log_from(&from, STORM_LOG_ERROR,
+			       "cannot report the launch of step %u.%u",
+			       s->step.job_id, s->step.step_id);
 	storm_idset_clear(&ids);
 	agent_launch_end(a, l);
 }
@@ -212,15 +218,22 @@ static bool agent_launch_connect(struct agent *a, struct agent_launch *l)
 static void agent_launch_try(struct agent *a, struct agent_launch *l,
 			     uint64_t now)
 {
+	const struct storm_log_source from = storm_log_uid(l->s->step.uid);
+	const struct storm_log_source all = { 0 };
+
 	if (!l->len) {
-		error("uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
-		      l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
+		storm_log_from(
+			&from, STORM_LOG_ERROR,
+			"uid %u sent an invalid launch message for step %u.%u, or more than it has memory for",
+			l->s->step.uid, l->s->step.job_id, l->s->step.step_id);
 		agent_launch_report(a, l, SLURM_UNEXPECTED_MSG_ERROR, NULL);
 	} else if (agent_launch_connect(a, l)) {
 		l->retry_at = 0;
 	} else if (now >= l->give_up) {
-		error("slurmd did not accept a connection on port %u in %d s",
-		      a->slurmd.port, (int) (SLURMD_WAIT / STORM_SEC));
+		storm_log_from(
+			&all, STORM_LOG_ERROR,
+			"slurmd did not accept a connection on port %u in %d s",
+			a->slurmd.port, (int) (SLURMD_WAIT / STORM_SEC));
 		agent_launch_report(a, l, SLURM_COMMUNICATIONS_CONNECTION_ERROR,
 				    NULL);
 	} else {
@@ -247,15 +260,19 @@ static void agent_launch_again(struct agent *a, struct agent_launch *l)
 static void agent_launch_failed(struct agent *a, struct agent_launch *l,
 				int sys)
 {
+	const struct storm_log_source from = storm_log_uid(l->s->step.uid);
 	uint32_t code = SLURM_COMMUNICATIONS_RECEIVE_ERROR;
 
 	if (!l->written && storm_now() < l->give_up) {
+		agent_launch_look(a); /* its address may have changed */
 		agent_launch_again(a, l);
 		return;
 	}
-	error("slurmd closed the connection in the launch of step %u.%u: %s",
-	      l->s->step.job_id, l->s->step.step_id,
-	      sys ? strerror(sys) : "end of file");
+	storm_log_from(
+		&from, STORM_LOG_ERROR,
+		"slurmd closed the connection in the launch of step %u.%u: %s",
+		l->s->step.job_id, l->s->step.step_id,
+		sys ? strerror(sys) : "end of file");
 	if (!l->written)
 		code = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
 	else if (l->written < l->len)

@@ -35,6 +35,8 @@
 #include "src/slurm/compat.h"
 #include "src/storm_common/whole_file.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
+#include "src/libstorm/base/shown.h"
 
 #define LIST "libdirs"
 /* directories of a user that are remembered; later ones stay */
@@ -228,6 +230,7 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 {
 	struct removal *r = (struct removal *) io;
 	struct agent_libdir *d = r->first;
+	const struct storm_log_source from = storm_log_uid(d->user.uid);
 	struct file_reply rep;
 	int fd, rc = file_child_recv(io->fd, &rep, &fd);
 
@@ -237,11 +240,14 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
 	if (rc < 0 || (rc && rep.verb != FILE_RMDIR))
 		return;
 	if (rc && rep.err)
-		info("cannot remove %s: %s%s%s", d->path,
-		     storm_strerror(rep.err), rep.sys ? ": " : "",
-		     rep.sys ? strerror(rep.sys) : "");
+		storm_log_from(&from, STORM_LOG_INFO,
+			       "cannot remove %s of uid %u: %s%s%s",
+			       STORM_SHOWN(d->path), d->user.uid,
+			       storm_strerror((int) rep.err),
+			       rep.sys ? ": " : "",
+			       rep.sys ? strerror(rep.sys) : "");
 	else if (rc)
-		debug("removed %s", d->path);
+		debug("removed %s", STORM_SHOWN(d->path));
 	r->first = d->next;
 	agent_libdir_free(d);
 	if (!rc || !r->first || agent_libdir_removal_next(r))
@@ -252,6 +258,7 @@ static void agent_libdir_removed(struct agent *a, struct agent_io *io,
  * over the list, whose entries have one user. */
 static void agent_libdir_remove(struct agent *a, struct agent_libdir *first)
 {
+	const struct storm_log_source from = storm_log_uid(first->user.uid);
 	struct removal *r = xmalloc(sizeof(*r));
 
 	r->first = first;
@@ -259,7 +266,9 @@ static void agent_libdir_remove(struct agent *a, struct agent_libdir *first)
 	r->io.release = agent_libdir_removal_release;
 	r->io.fd = file_child_start(a->file.nursery, &first->user);
 	if (r->io.fd < 0 || agent_io_add(&a->ios, &r->io, EPOLLIN)) {
-		error("cannot remove %s: %m", first->path);
+		storm_log_from(&from, STORM_LOG_ERROR,
+			       "cannot remove %s of uid %u: %m",
+			       STORM_SHOWN(first->path), first->user.uid);
 		if (r->io.fd >= 0)
 			close(r->io.fd);
 		agent_libdir_removal_release(&r->io);

@@ -386,11 +386,8 @@ static int file_child_become(const struct file_user *u)
 
 void file_child_run(int sock, const struct file_user *u)
 {
-	if (file_child_become(u)) {
-		fprintf(stderr, "error: cannot become uid %u: %s\n", u->uid,
-			strerror(errno));
-		_exit(1);
-	}
+	if (file_child_become(u))
+		_exit(FILE_EXIT_USER);
 	file_child_serve(sock);
 	_exit(0);
 }

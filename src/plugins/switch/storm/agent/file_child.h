@@ -58,6 +58,10 @@ struct file_span {
 };
 #define FILE_SPANS 64 /* at most in one request */
 
+/* The exit status of a child that could not begin, for the nursery. */
+#define FILE_EXIT_USER 2 /* it cannot become the user */
+#define FILE_EXIT_JOB 3	 /* it cannot join the job's mount namespace */
+
 struct file_request {
 	uint32_t verb;	/* enum file_verb */
 	uint32_t flags; /* STORM_FILE_*; BEGIN only, as size to mode */

@@ -27,6 +27,7 @@
 #include "file_child.h"
 #include "file_nursery.h"
 #include "src/libstorm/base/clock.h"
+#include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/wire/digest.h"
 #include "src/storm_common/caps.h"
 
@@ -82,11 +83,8 @@ file_nursery_be_child(int sock, const struct file_spawn *s, const gid_t *gids)
 	umask(077);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (s->job_id && n.join && n.join(s->job_id, s->uid)) {
-		fprintf(stderr, "error: cannot join job %u's namespace\n",
-			s->job_id);
-		_exit(1);
-	}
+	if (s->job_id && n.join && n.join(s->job_id, s->uid))
+		_exit(FILE_EXIT_JOB);
 	file_child_run(3, &u);
 	_exit(0);
 }
@@ -103,6 +101,30 @@ static void file_nursery_started(int sock, pid_t pid)
 	close(fd);
 }
 
+/* The log gets a line a minute of each user. */
+static void file_nursery_say(const char *what, uid_t uid, const char *why)
+{
+	const struct storm_log_source from = storm_log_uid(uid);
+	uint32_t left;
+
+	if (storm_log_due(what, &from, 1, storm_now(), &left))
+		fprintf(stderr, "%s %u%s%s (%u not shown)\n", what, uid,
+			*why ? ": " : "", why, left);
+}
+
+/* Why a child could not begin. */
+static void file_nursery_tell(uid_t uid, int status)
+{
+	if (!WIFEXITED(status))
+		return;
+	if (WEXITSTATUS(status) == FILE_EXIT_JOB)
+		file_nursery_say(
+			"error: cannot join the namespace of a job of uid", uid,
+			"");
+	if (WEXITSTATUS(status) == FILE_EXIT_USER)
+		file_nursery_say("error: cannot become uid", uid, "");
+}
+
 static void file_nursery_fork(int sock, const struct file_spawn *s,
 			      const gid_t *gids)
 {
@@ -111,8 +133,8 @@ static void file_nursery_fork(int sock, const struct file_spawn *s,
 	if (!pid)
 		file_nursery_be_child(sock, s, gids);
 	if (pid < 0) {
-		fprintf(stderr, "error: cannot fork for uid %u: %s\n", s->uid,
-			strerror(errno));
+		file_nursery_say("error: cannot fork for uid", s->uid,
+				 strerror(errno));
 		return;
 	}
 	file_nursery_started(sock, pid);
@@ -216,13 +238,15 @@ static int file_nursery_kill_late(void)
 static void file_nursery_bury(void)
 {
 	struct signalfd_siginfo si;
+	int status;
 	pid_t pid;
 
 	while (read(n.ends, &si, sizeof(si)) > 0)
 		;
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (int i = 0; i < n.children; i++)
 			if (n.child[i].pid == pid) {
+				file_nursery_tell(n.child[i].uid, status);
 				file_nursery_close(&n.child[i].sock);
 				n.child[i] = n.child[--n.children];
 				break;
