@@ -81,10 +81,10 @@ struct gang_local {	    /* a step on this node */
 	uint32_t share; /* of its turns, which it skips: gang_bill.h */
 	bool skips;	/* pays with this turn */
 	bool fills;	/* has this turn of one that pays */
-	struct gang_class class; /* does it sleep in its turns? */
-	struct gang_naps *naps;	 /* its threads; NULL: not known */
-	uint64_t naps_at;	 /* when the main loop looked for them */
-	struct gang_grain grain; /* do its ranks meet often? */
+	struct gang_class class;  /* does it sleep in its turns? */
+	struct gang_naps *naps;	  /* its threads; NULL: not known */
+	uint64_t naps_at;	  /* when the main loop looked for them */
+	struct gang_grain grain;  /* do its ranks meet often? */
 	struct gang_waits *waits; /* the main loop's; NULL: not known */
 	uint64_t turn_at;	  /* when its turn began; 0: not measured */
 	uint64_t turn;		  /* ns; 0: it is not over */
