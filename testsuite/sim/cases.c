@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -554,5 +555,135 @@ void case_refused(uint64_t seed)
 			      !storm_sim_session(sim, i),
 		      "n%u kept something", i + 1);
 	}
+	end(sim, &t);
+}
+
+/* A path that does not carry datagrams, or not the long ones. */
+struct path {
+	const char *name;
+	bool in, out;
+	size_t above;
+	int sys;
+};
+
+static const struct path paths[] = {
+	{ "none reach it", true, false, 1, ENOLINK },
+	{ "its own do not come", false, true, 1, ECOMM },
+	{ "none pass", true, true, 1, ECOMM },
+	{ "long ones do not reach it", true, false, 1000, EMSGSIZE },
+};
+
+/* The transfer of a file that this node cannot be told of, or cannot answer:
+ * within a second the node and the direction are named, and no node has it. */
+static void cut_path(const struct path *p, uint32_t node, bool multicast)
+{
+	static uint8_t data[100000];
+	struct storm_sim_conf c = { .seed = node + 1,
+				    .nodes = 12,
+				    .mtu = 1472,
+				    .loss_ppm = 10000,
+				    .latency = 50 * STORM_US,
+				    .multicast = multicast };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/app",
+				   .mode = 0755 };
+	struct storm_idset one = { 0 }, all = { 0 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+	const struct storm_fault *f = NULL;
+	/* to ask for what is missing takes longer there */
+	bool chain = p->sys == EMSGSIZE && !multicast;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	sim = begin(&c, &t);
+	storm_idset_add(&one, node, node);
+	storm_idset_add(&all, 0, c.nodes);
+	if (p->in)
+		storm_sim_filter(sim, &all, &one, p->above, 60 * STORM_SEC);
+	if (p->out)
+		storm_sim_filter(sim, &one, &all, p->above, 60 * STORM_SEC);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
+			 &t, storm_sim_now(sim));
+	CHECK(!open_domain(sim), "open");
+	CHECK(storm_sim_run(sim, chain ? 2 * STORM_SEC : STORM_SEC, has_ended,
+			    &t),
+	      "%s: n%u, multicast %d: no end in time", p->name, node + 1,
+	      multicast);
+	CHECK(t.out.state == STORM_ABORTED, "%s: n%u, multicast %d: state %d",
+	      p->name, node + 1, multicast, t.out.state);
+	for (uint32_t i = 0; i < t.out.faults_kept; i++)
+		if (t.out.faults[i].node == node)
+			f = &t.out.faults[i];
+	CHECK(f || (t.out.faults_kept == 0 && storm_idset_has(&t.named, node)),
+	      "%s: n%u is not named", p->name, node + 1);
+	CHECK(storm_idset_size(&t.named) + (p->above > 1) == 1 &&
+		      t.out.faults_kept <= 1,
+	      "%s: others than n%u are named", p->name, node + 1);
+	CHECK((f ? (int) f->why : t.why) ==
+			      (p->above > 1 ? STORM_ETOOBIG : STORM_ELOST) &&
+		      (f ? f->sys : t.sys) == p->sys,
+	      "%s: n%u: why %d, %d", p->name, node + 1,
+	      f ? (int) f->why : t.why, f ? f->sys : t.sys);
+	storm_idset_clear(&one);
+	storm_idset_clear(&all);
+	close_domain(sim);
+	storm_sim_run(sim, 60 * STORM_SEC, NULL, NULL);
+	for (uint32_t i = 0; i < c.nodes; i++) {
+		uint32_t n;
+
+		storm_sim_files(sim, i, &n);
+		CHECK(!n && !storm_sim_temporaries(sim, i) &&
+			      !storm_sim_session(sim, i),
+		      "%s: n%u kept something", p->name, i + 1);
+	}
+	end(sim, &t);
+}
+
+void case_cut_paths(void)
+{
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		for (uint32_t node = 0; node < 12; node++) {
+			cut_path(&paths[i], node, true);
+			cut_path(&paths[i], node, false);
+		}
+}
+
+/* An owner that sends OPEN and nothing more: what comes back to it, and to others
+ * that it has named, is no more than it sent. */
+void case_silent_owner(void)
+{
+	struct storm_sim_conf c = {
+		.seed = 1, .nodes = 3, .mtu = 1472, .latency = 50 * STORM_US
+	};
+	struct storm_idset all = { 0 }, owner = { 0 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+	uint8_t *stream;
+	size_t len;
+
+	storm_settings_default(&c.set);
+	c.set.dead_timeout = c.set.open_timeout = 60 * STORM_SEC;
+	sim = begin(&c, &t);
+	storm_idset_add(&all, 0, c.nodes - 1);
+	storm_idset_add(&owner, c.nodes, c.nodes);
+	storm_sim_filter(sim, &owner, &all, 1, 3600 * STORM_SEC);
+	CHECK(!open_domain(sim), "open");
+	stream = storm_open_stream(storm_sim_owner(sim)->open, 0, &len);
+	CHECK(stream, "no memory");
+	free(stream);
+	storm_sim_run(sim, 20 * STORM_SEC, NULL, NULL);
+	for (uint32_t i = 0; i < c.nodes; i++) {
+		const struct storm_sim_count *n =
+			&storm_sim_traffic(sim, i)->tx_control;
+
+		CHECK(n->datagrams &&
+			      n->bytes + 28 * n->datagrams <= len + 5 * 40,
+		      "n%u: %llu bytes in %llu datagrams, for an OPEN of %zu",
+		      i + 1, (unsigned long long) n->bytes,
+		      (unsigned long long) n->datagrams, len);
+	}
+	storm_idset_clear(&all);
+	storm_idset_clear(&owner);
 	end(sim, &t);
 }

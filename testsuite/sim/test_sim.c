@@ -146,6 +146,8 @@ int main(int argc, char **argv)
 		case_two_dead();
 		case_turn();
 		case_slow_link();
+		case_cut_paths();
+		case_silent_owner();
 		well = share(n, first);
 	}
 	if (!well)

@@ -814,10 +814,37 @@ START_TEST(test_stream_timeout)
 	began = storm_now();
 	ck_assert_int_eq(stream_to(&a, 3, 4, p, UDP_STREAM_MAX), 0);
 	ck_assert(until(owner.failures == 1));
-	ck_assert_int_eq(owner.failed_errno, ETIMEDOUT);
+	ck_assert_int_eq(owner.failed_why, STORM_ETIME);
+	ck_assert_int_eq(owner.failed_errno, 0);
 	ck_assert_uint_ge(storm_now() - began, 300 * STORM_MS);
 	close(fd);
 	free(p);
+}
+END_TEST
+
+/* The peer's queue stays full, as if a firewall drops what comes: all SYNs are in
+ * vain, and this is known long before the time-out. */
+START_TEST(test_stream_no_connection)
+{
+	struct storm_addr a;
+	int fd = raw_listen(&a);
+	uint64_t began;
+
+	ck_assert_int_eq(listen(fd, 0), 0);
+	ck_assert_int_eq(stream_to(&a, 1, 2, "first", 5), 0);
+	ck_assert(until(TAILQ_FIRST(&owner.u->out)->connected));
+	began = storm_now();
+	ck_assert_int_eq(stream_to(&a, 3, 4, "second", 6), 0);
+	ck_assert(owner.t->ops->stream_pending(owner.t, 3, 4));
+	ck_assert(!owner.t->ops->stream_pending(owner.t, 3, 5));
+	ck_assert(until(owner.failures == 1));
+	ck_assert_uint_eq(owner.failed_session, 3);
+	ck_assert_int_eq(owner.failed_why, STORM_ELOST);
+	ck_assert_int_eq(owner.failed_errno, ETIMEDOUT);
+	ck_assert_uint_ge(storm_now() - began, 500 * STORM_MS);
+	ck_assert_uint_lt(storm_now() - began, set.open_timeout);
+	ck_assert(!owner.t->ops->stream_pending(owner.t, 3, 4));
+	close(fd);
 }
 END_TEST
 
@@ -1578,6 +1605,7 @@ static Suite *udp_suite(void)
 	tcase_add_test(t, test_stream_no_descriptor);
 	tcase_add_test(t, test_accept_no_descriptor);
 	tcase_add_test(t, test_stream_timeout);
+	tcase_add_test(t, test_stream_no_connection);
 	tcase_add_test(t, test_stream_lost_syn);
 	tcase_add_test(t, test_stream_segments);
 	tcase_add_test(t, test_stream_reset);

@@ -3,10 +3,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "child.h"
 #include "src/libstorm/base/clock.h"
+
+/* A firewall may let TCP pass and no datagram, or only those of one direction.
+ * All this is less than the second that a user does not mind. */
+#define CUT_TOLD 12		   /* times, in vain: it is not loss */
+#define CUT_AFTER (600 * STORM_MS) /* ... the first of them so long ago */
+#define CUT_HEARD (300 * STORM_MS) /* it has sent something later than that, */
+#define CUT_MORE 3		   /* ... and was told again since */
 
 struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
 				     uint32_t node)
@@ -88,6 +96,7 @@ void storm_child_alive(struct storm_child *c, uint64_t dead_timeout,
 			     heartbeat);
 	c->last_heard = now;
 	c->silent = false;
+	c->told_more = 0;
 }
 
 uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
@@ -108,4 +117,30 @@ void storm_children_asked(struct storm_child *child, uint32_t count,
 	for (uint32_t i = 0; asked && i < count; i++)
 		if (child[i].last_heard < asked)
 			child[i].silent = true;
+}
+
+void storm_child_told(struct storm_child *c, uint64_t now)
+{
+	if (c->status.seen)
+		return;
+	if (!c->told++)
+		c->told_at = now;
+	c->told_more++;
+}
+
+int storm_child_cut(const struct storm_child *c, uint64_t now, uint64_t *next)
+{
+	*next = STORM_NEVER;
+	if (c->status.seen || c->told < CUT_TOLD)
+		return 0;
+	*next = c->told_at + CUT_AFTER;
+	if (now < *next)
+		return 0;
+	*next = STORM_NEVER;
+	if (!c->heard)
+		return ECOMM;
+	return c->last_heard >= c->told_at + CUT_HEARD &&
+			       c->told_more >= CUT_MORE ?
+		       ENOLINK :
+		       0;
 }

@@ -16,6 +16,11 @@ struct storm_child {
 	bool invited; /* OPEN was sent to it */
 	bool silent;  /* was asked, and did not answer */
 	uint64_t last_heard;
+	/* so many states of the owner's went to it, the first one then, and no
+	 * answer of its own shows that one arrived */
+	uint32_t told;
+	uint32_t told_more; /* since it was heard last */
+	uint64_t told_at;
 	struct storm_detector detector;
 	struct storm_status status; /* its latest */
 	struct storm_report_rx rx;
@@ -42,6 +47,14 @@ uint64_t storm_child_check(struct storm_child *c, uint64_t dead_timeout,
  * anything since then is silent. */
 void storm_children_asked(struct storm_child *child, uint32_t count,
 			  uint64_t asked);
+/* It has taken the OPEN, and a state of the owner's is sent to it. */
+void storm_child_told(struct storm_child *c, uint64_t now);
+/*
+ * It has taken the OPEN, by TCP, and datagrams do not pass: an errno for
+ * STORM_ELOST.  ECOMM: its own do not come; ENOLINK: none reach it.  0: no
+ * verdict, look again at *next, or STORM_NEVER.
+ */
+int storm_child_cut(const struct storm_child *c, uint64_t now, uint64_t *next);
 struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
 				     uint32_t node);
 

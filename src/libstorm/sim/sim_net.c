@@ -19,8 +19,8 @@ void storm_sim_loss(struct storm_sim *sim, uint32_t loss_ppm)
 	sim->conf.loss_ppm = loss_ppm;
 }
 
-void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
-		   const struct storm_idset *to, uint64_t ns)
+static void sim_cut_add(struct storm_sim *sim, const struct storm_idset *from,
+			const struct storm_idset *to, size_t above, uint64_t ns)
 {
 	struct cut *c = calloc(1, sizeof(*c));
 
@@ -28,8 +28,21 @@ void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 	    storm_idset_union(&c->to, to))
 		abort();
 	c->until = sim->now + ns;
+	c->above = above;
 	c->next = sim->cuts;
 	sim->cuts = c;
+}
+
+void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
+		   const struct storm_idset *to, uint64_t ns)
+{
+	sim_cut_add(sim, from, to, 0, ns);
+}
+
+void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
+		      const struct storm_idset *to, size_t above, uint64_t ns)
+{
+	sim_cut_add(sim, from, to, above, ns);
 }
 
 static void sim_cut_free(struct cut *c)
@@ -49,7 +62,9 @@ void storm_sim_heal(struct storm_sim *sim)
 	}
 }
 
-static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to)
+/* Of a datagram of len bytes, or of a stream (0). */
+static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to,
+			      size_t len)
 {
 	struct cut **p = &sim->cuts;
 	uint64_t until = 0;
@@ -62,7 +77,8 @@ static uint64_t sim_cut_until(struct storm_sim *sim, uint32_t from, uint32_t to)
 			sim_cut_free(c);
 			continue;
 		}
-		if (c->until > until && storm_idset_has(&c->from, from) &&
+		if (c->until > until && (!c->above || len > c->above) &&
+		    storm_idset_has(&c->from, from) &&
 		    storm_idset_has(&c->to, to))
 			until = c->until;
 		p = &c->next;
@@ -114,7 +130,8 @@ static void sim_net_deliver(struct storm_sim *sim, uint32_t to, bool group,
 {
 	uint64_t late;
 
-	if (sim->cuts && sim_cut_until(sim, f->from, to))
+	if (sim->cuts &&
+	    sim_cut_until(sim, f->from, to, storm_min(f->len, f->seg)))
 		return;
 	mask &= ~sim_net_some(sim, mask, sim->conf.loss_ppm);
 	sim_net_arrives(sim, to, group, f,
@@ -265,11 +282,11 @@ static int sim_stream(struct storm_transport *t, const struct storm_addr *to,
 		.node = node,
 		.from = ep->index,
 	};
-	uint64_t cut = sim_cut_until(sim, ep->index, i);
+	uint64_t cut = sim_cut_until(sim, ep->index, i, 0);
 
 	/* a cut in either direction delays it: TCP retransmits */
-	if (cut < sim_cut_until(sim, i, ep->index))
-		cut = sim_cut_until(sim, i, ep->index);
+	if (cut < sim_cut_until(sim, i, ep->index, 0))
+		cut = sim_cut_until(sim, i, ep->index, 0);
 	if (cut)
 		e.at += cut - sim->now;
 	if (sim->ep[i].down) {
@@ -327,6 +344,20 @@ static bool sim_stream_waits(struct storm_transport *t, uint64_t number)
 	const struct stream *s = &sim->stream[number - 1];
 
 	return !s->over && s->life == sim->ep[s->from].life;
+}
+
+static bool sim_stream_pending(struct storm_transport *t, uint64_t session,
+			       uint32_t node)
+{
+	struct endpoint *ep = (struct endpoint *) t;
+	const struct stream *s;
+
+	for (uint32_t i = ep->streams; i; i = s->next) {
+		s = &ep->sim->stream[i - 1];
+		if (s->session == session && s->node == node)
+			return true;
+	}
+	return false;
 }
 
 static void sim_drop_streams(struct storm_transport *t, uint64_t session)
@@ -387,6 +418,7 @@ const struct storm_transport_ops storm_sim_transport_ops = {
 	.send_stream = sim_stream,
 	.end_stream = sim_end_stream,
 	.stream_waits = sim_stream_waits,
+	.stream_pending = sim_stream_pending,
 	.drop_streams = sim_drop_streams,
 	.mtu = sim_mtu,
 	.room = sim_room,

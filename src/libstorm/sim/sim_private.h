@@ -116,6 +116,7 @@ struct endpoint {
 struct cut {			     /* nothing passes in this direction */
 	struct storm_idset from, to; /* endpoints */
 	uint64_t until;
+	size_t above; /* bytes: only longer datagrams, and no streams; 0: all */
 	struct cut *next;
 };
 

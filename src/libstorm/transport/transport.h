@@ -53,6 +53,10 @@ struct storm_transport_ops {
 	/* The sender's address and port.  NULL, or all zeroes: unknown. */
 	struct storm_addr (*stream_from)(struct storm_transport *t,
 					 uint64_t stream);
+	/* Is the session's OPEN to this node still on its way, or judged there?
+	 * False: accepted, or it has failed.  NULL: not known. */
+	bool (*stream_pending)(struct storm_transport *t, uint64_t session,
+			       uint32_t node);
 	/* Cancel a session's OPENs that are not accepted yet; no failure is
 	 * reported for them. */
 	void (*drop_streams)(struct storm_transport *t, uint64_t session);

@@ -14,6 +14,7 @@
 #include "src/libstorm/base/step_name.h"
 #include "nm_private.h"
 
+#define SIGN_UNHEARD (350 * STORM_MS)
 #define SAID_AGAIN (5 * STORM_MS)   /* a child that old news has missed it */
 #define DIRECT_TIME (2 * STORM_SEC) /* to the owner, past a silent parent */
 #define UNACKED_EVERY (150 * STORM_MS)
@@ -42,6 +43,8 @@ static void nm_asked(struct nm_session *s, bool directly, uint64_t now)
 		return;
 	storm_children_asked(s->tree.child, s->tree.children, a->asked_at);
 	a->asked_at = now;
+	if (!directly)
+		nm_children_tell(s, now);
 }
 
 static void nm_state_take(struct nm_session *s, struct storm_cast *c,
@@ -350,8 +353,10 @@ static uint64_t nm_children_check(struct nm_session *s, uint64_t now)
 	uint64_t due = s->tree.checked_at + s->open->heartbeat;
 	bool deaf = now > s->heard.at + s->open->dead_timeout / 2 &&
 		    now > s->heard.at + 2 * s->open->heartbeat;
-	uint64_t next = STORM_NEVER;
+	uint64_t next;
 
+	if (nm_children_cut(s, &next, now))
+		nm_status_update(s, false, now);
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_child *c = &s->tree.child[i];
 		uint64_t t;
@@ -395,10 +400,14 @@ static uint64_t nm_owner_silence(const struct nm_session *s)
  * datagrams are lost; what is said here may be, too.  Strobes would hide that. */
 static uint64_t nm_sign_every(struct nm_session *s, uint64_t now)
 {
+	uint64_t every;
+
 	if (now >= s->heard.at + 5 * s->open->heartbeat / 2)
 		s->heard.calm_at = now + CALM_AFTER;
-	return storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
-				s->open->cluster || now < s->heard.calm_at);
+	every = storm_sign_every(s->open->dead_timeout, s->open->heartbeat,
+				 s->open->cluster || now < s->heard.calm_at);
+	/* that nothing reaches it, who is above it sees by this */
+	return s->heard.cast.version ? every : storm_min(every, SIGN_UNHEARD);
 }
 
 /* A report is a sign of life, too.  But only a STATUS repeats what may have been

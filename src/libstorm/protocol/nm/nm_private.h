@@ -53,6 +53,8 @@ struct nm_repair {
 	uint64_t asked_at;    /* the last NACK */
 	uint64_t rtt, rto;    /* rtt: smoothed, asked -> repaired */
 	uint32_t tries;	      /* in a row that brought nothing */
+	uint32_t vain;	      /* of these the owner was heard after, */
+	uint64_t vain_at;     /* ... the first of them then */
 	uint64_t silent_have; /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
 	uint64_t given;		 /* chunks, to nodes below */
@@ -215,6 +217,9 @@ struct nm_session {
 	struct storm_account account; /* of the owner's user */
 	uint32_t self;		      /* this node's number in the domain */
 	bool closing;
+	/* bytes of the OPEN; until something of the owner's comes, datagrams of
+	 * no more in all leave for it */
+	size_t open_bytes, unheard_bytes;
 	struct {
 		uint64_t bytes, at; /* it may send now; counted at */
 	} relay;
@@ -235,6 +240,7 @@ struct nm_session {
 struct nm_pending { /* an OPEN that the host authenticates */
 	uint64_t ticket, session;
 	uint64_t stream; /* whose sender waits for the outcome */
+	size_t len;	 /* of the OPEN */
 	struct nm_pending *next;
 };
 
@@ -298,6 +304,11 @@ bool nm_child_lost(struct nm_session *s, uint32_t node, enum storm_err why,
 void nm_children_forget(struct nm_session *s, bool follows);
 /* OPEN goes to every child that has not had it from here. */
 void nm_children_open(struct nm_session *s);
+/* The owner's state goes down to the children. */
+void nm_children_tell(struct nm_session *s, uint64_t now);
+/* Datagrams do not pass between this node and children that have taken the OPEN:
+ * they are lost.  True: there are such; *next: when to look again. */
+bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now);
 int nm_tree_rewire(struct nm_session *s, uint64_t now);
 
 /* nm_admit.c */

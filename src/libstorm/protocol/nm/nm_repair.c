@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
+
 #include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
@@ -15,9 +17,15 @@
 #define NACK_RTO_FIRST (40 * STORM_MS) /* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
 #define NACK_RTO_MAX (400 * STORM_MS)
+#define NACK_RTO_NONE (150 * STORM_MS)
+#define NACK_QUIET_NONE (50 * STORM_MS)
 #define NACK_RANGES 128
-#define NACK_AT_ONCE 4		/* datagrams */
-#define OWNER_NODES 64		/* the owner repairs for no more by itself */
+#define NACK_AT_ONCE 4 /* datagrams */
+#define OWNER_NODES 64 /* the owner repairs for no more by itself */
+/* Of a transfer nothing comes but what is short.  What the owner says arrives, and it
+ * has been asked, too. */
+#define CUT_TRIES 12
+#define CUT_AFTER (500 * STORM_MS)
 #define NACK_BYTES (512u << 10) /* asked for at a time */
 
 /* --------------------------------------------------------- when to ask --- */
@@ -202,6 +210,22 @@ static bool nm_repair_is_silent(const struct nm_xfer *x, uint64_t now)
 	return now >= x->data_at + tail;
 }
 
+/* Of several chunks none has come but the last one, which may be short. */
+static bool nm_repair_has_none(const struct nm_xfer *x)
+{
+	const struct storm_chunkmap *m = &x->map;
+
+	return m->count > 1 &&
+	       (!m->have ||
+		(m->have == 1 && storm_chunkmap_has(m, m->count - 1)));
+}
+
+/* Whether any can come is to be known soon. */
+static uint64_t nm_repair_rto_max(const struct nm_xfer *x)
+{
+	return nm_repair_has_none(x) ? NACK_RTO_NONE : NACK_RTO_MAX;
+}
+
 /* Something that was asked for is missing, and nothing at all comes: there is
  * nothing on its way any more. */
 static uint64_t nm_repair_quiet_at(const struct nm_session *s)
@@ -215,6 +239,8 @@ static uint64_t nm_repair_quiet_at(const struct nm_session *s)
 		return STORM_NEVER;
 	for (uint32_t i = 0; i < r->tries && quiet < r->rto; i++)
 		quiet = quiet * 3 / 2;
+	if (nm_repair_has_none(x))
+		quiet = storm_min(quiet, NACK_QUIET_NONE);
 	return storm_max(x->data_at, r->asked_at) + quiet;
 }
 
@@ -240,6 +266,24 @@ static uint64_t nm_repair_sent_chunks(const struct nm_xfer *x)
 	return storm_max(said, storm_max(x->map.high, x->repair.high));
 }
 
+/* The owner is heard, by short datagrams, and no full one ever came: the path does not
+ * carry them.  It is not loss: all that is missing was asked for again and again. */
+static bool nm_repair_is_cut(struct nm_session *s, uint64_t now)
+{
+	struct nm_repair *r = &s->xfer.repair;
+
+	if (!r->tries || !nm_repair_has_none(&s->xfer)) {
+		r->vain = 0;
+		return false;
+	}
+	/* an owner that does not run answers nothing either */
+	if (s->heard.at < r->asked_at)
+		return false;
+	if (!r->vain++)
+		r->vain_at = now;
+	return r->vain >= CUT_TRIES && now >= r->vain_at + CUT_AFTER;
+}
+
 /* All that is missing, once more; from farther up if it did not help. */
 static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 {
@@ -261,10 +305,15 @@ static void nm_repair_ask_again(struct nm_session *s, uint64_t now)
 		r->tries = 0;
 	} else {
 		r->tries++;
-		r->rto = r->rto * 3 / 2 > NACK_RTO_MAX ? NACK_RTO_MAX :
-							 r->rto * 3 / 2;
+		r->rto = storm_min(r->rto * 3 / 2, nm_repair_rto_max(x));
 	}
 	r->have = x->map.have;
+	if (nm_repair_is_cut(s, now)) {
+		x->err = STORM_ETOOBIG;
+		x->sys = EMSGSIZE;
+		nm_status_update(s, false, now);
+		return;
+	}
 	if (below >= x->map.high)
 		r->gap_at = STORM_NEVER;
 	nm_repair_ask(s, 0, below, now);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "src/libstorm/base/minmax.h"
 #include "nm_private.h"
 
 struct storm_child *nm_child_of(struct nm_session *s, uint32_t node)
@@ -67,6 +68,38 @@ void nm_children_open(struct nm_session *s)
 		if (rc)
 			nm_child_lost(s, c->node, STORM_ELOST, -rc);
 	}
+}
+
+void nm_children_tell(struct nm_session *s, uint64_t now)
+{
+	const struct storm_transport_ops *ops = s->link.t->ops;
+
+	if (s->link.epoch != s->open->epoch || !ops->stream_pending)
+		return;
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
+
+		if (!ops->stream_pending(s->link.t, s->link.session, c->node))
+			storm_child_told(c, now);
+	}
+}
+
+bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now)
+{
+	bool any = false;
+
+	*next = STORM_NEVER;
+	for (uint32_t i = 0; i < s->tree.children; i++) {
+		struct storm_child *c = &s->tree.child[i];
+		uint64_t again;
+		int sys = storm_child_cut(c, now, &again);
+
+		if (nm_child_gone(s, c->node))
+			continue;
+		*next = storm_min(*next, again);
+		any |= sys && nm_child_lost(s, c->node, STORM_ELOST, sys);
+	}
+	return any;
 }
 
 int nm_tree_rewire(struct nm_session *s, uint64_t now)

@@ -181,9 +181,10 @@ static uint64_t owner_tick_beat(struct storm_owner *o, uint64_t now)
 
 static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 {
-	uint64_t next;
+	uint64_t next, cut;
+	bool out = owner_exclude_silent(o, now) || owner_exclude_lost(o, now);
 
-	if (owner_exclude_silent(o, now) || owner_exclude_lost(o, now))
+	if (owner_exclude_cut(o, &cut, now) || out)
 		owner_advance(o, now);
 	o->ticked = now;
 	if (o->phase != OWNER_OPEN)
@@ -193,7 +194,8 @@ static uint64_t owner_tick_open(struct storm_owner *o, uint64_t now)
 		owner_compare_end_all(o);
 		return STORM_NEVER;
 	}
-	next = storm_min(owner_overdue(o, now), owner_announce_again(o, now));
+	next = storm_min(cut, owner_overdue(o, now));
+	next = storm_min(next, owner_announce_again(o, now));
 	if (now < o->members.lost_at) /* more may be lost meanwhile */
 		next = storm_min(next, o->members.lost_at);
 	next = storm_min(next, owner_tick_xfer(o, now));

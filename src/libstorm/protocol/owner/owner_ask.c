@@ -5,11 +5,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
 #include "src/libstorm/base/idset.h"
+#include "src/libstorm/base/minmax.h"
 #include "owner_private.h"
 
 #define ASK_FIRST (50 * STORM_MS) /* until answers were timed */
 #define ASK_MIN (20 * STORM_MS)
 #define ASK_MAX (250 * STORM_MS)
+/* While it is not known yet which nodes datagrams reach (storm_child_cut()). */
+#define ASK_EARLY (40 * STORM_MS)
+#define EARLY STORM_SEC
 #define NEW_AGAIN (4 * STORM_MS)
 
 void owner_ask_soon(struct storm_owner *o, uint64_t now)
@@ -92,6 +96,18 @@ void owner_ask_adopted(struct storm_owner *o)
 			    n);
 }
 
+/* Whether datagrams pass between a child and the owner shows its first answers: one
+ * that has taken the OPEN is told the state. */
+static void owner_ask_tells(const struct storm_owner *o, struct storm_child *c,
+			    uint64_t now)
+{
+	const struct storm_transport_ops *ops = o->t->ops;
+
+	if (o->link.epoch == o->open->epoch && ops->stream_pending &&
+	    !ops->stream_pending(o->t, o->link.session, c->node))
+		storm_child_told(c, now);
+}
+
 /* Only subtrees that have not answered are asked: no news of the others is good
  * news. */
 void owner_ask_late(struct storm_owner *o, uint64_t now)
@@ -99,14 +115,18 @@ void owner_ask_late(struct storm_owner *o, uint64_t now)
 	if (owner_cast_by_group(o))
 		owner_cast_state_whole(o);
 	for (uint32_t i = 0; i < o->children; i++)
-		if (owner_ask_owes(o, &o->child[i]))
+		if (owner_ask_owes(o, &o->child[i])) {
 			storm_children_asked(&o->child[i], 1, o->round.at);
+			owner_ask_tells(o, &o->child[i], now);
+		}
 	owner_cast_state_relay(o, STORM_CAST_ASK, owner_ask_owes);
 	if (o->phase == OWNER_OPEN && owner_round_ask(o, now))
 		owner_ask_adopted(o);
 	o->ask.asked_at = 0; /* what it takes now is not measured */
-	o->ask.every = o->ask.every * 8 / 5 > ASK_MAX ? ASK_MAX :
-							o->ask.every * 8 / 5;
+	if (o->link.epoch == o->open->epoch && now < o->phase_at + EARLY)
+		o->ask.every = ASK_EARLY;
+	else
+		o->ask.every = storm_min(o->ask.every * 8 / 5, ASK_MAX);
 	o->ask.at = now + o->ask.every;
 }
 

@@ -312,6 +312,38 @@ bool owner_exclude_silent(struct storm_owner *o, uint64_t now)
 	return true;
 }
 
+bool owner_find_cut(struct storm_owner *o, uint64_t *next, uint64_t now)
+{
+	bool any = false;
+	uint64_t again;
+
+	*next = STORM_NEVER;
+	for (uint32_t i = 0; i < o->children; i++) {
+		int sys = storm_child_cut(&o->child[i], now, &again);
+
+		*next = storm_min(*next, again);
+		if (sys)
+			storm_faults_add(&o->faults, o->child[i].node,
+					 STORM_ELOST, sys);
+		any |= sys != 0;
+	}
+	return any;
+}
+
+bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now)
+{
+	struct storm_idset out = { 0 };
+
+	if (!owner_find_cut(o, next, now))
+		return false;
+	for (uint32_t i = 0; i < o->faults.count; i++)
+		storm_idset_add(&out, o->faults.f[i].node, o->faults.f[i].node);
+	owner_exclude(o, &out, STORM_ELOST, 0, now);
+	o->faults.count = 0;
+	storm_idset_clear(&out);
+	return true;
+}
+
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now)
 {

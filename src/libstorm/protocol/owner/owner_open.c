@@ -172,9 +172,9 @@ static void owner_open_late(struct storm_owner *o, uint64_t now)
 
 static uint64_t owner_open_tick_opening(struct storm_owner *o, uint64_t now)
 {
-	uint64_t timeout = o->conf.set.open_timeout;
+	uint64_t timeout = o->conf.set.open_timeout, next;
 
-	if (o->faults.count) {
+	if (owner_find_cut(o, &next, now) || o->faults.count) {
 		owner_ask_sum(o);
 		owner_open_advance(o, now);
 	}
@@ -187,7 +187,8 @@ static uint64_t owner_open_tick_opening(struct storm_owner *o, uint64_t now)
 		return now;
 	if (now >= o->ask.at)
 		owner_ask_late(o, now);
-	return storm_min(o->phase_at + timeout, o->ask.at);
+	next = storm_min(next, o->ask.at);
+	return storm_min(o->phase_at + timeout, next);
 }
 
 static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)

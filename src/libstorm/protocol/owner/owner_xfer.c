@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "src/libstorm/base/idset.h"
@@ -215,12 +216,42 @@ static bool owner_xfer_impossible(struct storm_owner *o)
 	return x->faults.count;
 }
 
+static bool owner_xfer_is_cut(const struct storm_fault *f)
+{
+	return f->why == STORM_ETOOBIG && f->sys == EMSGSIZE;
+}
+
+/* Nodes that long datagrams do not reach.  Along the chain those behind such a node
+ * get none either, and may say so first: it is the first that has not come as far as
+ * is asked, or says so. */
+static void owner_xfer_take_cut(struct storm_owner *o)
+{
+	struct owner_xfer *x = o->operations.first;
+	uint32_t first = STORM_NO_NODE;
+
+	for (uint32_t i = 0; i < o->sum.nfaults; i++)
+		if (!owner_xfer_is_cut(&o->sum.faults[i]))
+			continue;
+		else if (o->send.multicast)
+			storm_faults_add(&x->faults, o->sum.faults[i].node,
+					 STORM_ETOOBIG, EMSGSIZE);
+		else
+			first = storm_min(first, o->sum.faults[i].node);
+	if (first == STORM_NO_NODE || x->faults.count)
+		return;
+	if (o->sum.behind.count)
+		first = storm_min(first, o->sum.behind.r[0].first);
+	storm_faults_add(&x->faults, first, STORM_ETOOBIG, EMSGSIZE);
+}
+
 static void owner_xfer_take_faults(struct storm_owner *o)
 {
 	struct owner_xfer *x = o->operations.first;
 
+	owner_xfer_take_cut(o);
 	for (uint32_t i = 0; i < o->sum.nfaults; i++)
-		if (storm_begin_names(&x->begin, o->sum.faults[i].node))
+		if (!owner_xfer_is_cut(&o->sum.faults[i]) &&
+		    storm_begin_names(&x->begin, o->sum.faults[i].node))
 			storm_faults_add(&x->faults, o->sum.faults[i].node,
 					 o->sum.faults[i].why,
 					 o->sum.faults[i].sys);

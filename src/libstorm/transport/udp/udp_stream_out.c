@@ -20,7 +20,7 @@
 /* The kernel repeats a lost SYN after a second, and no option of a socket makes it
  * hurry.  A new socket sends one at once. */
 #define CONNECT_AGAIN (20 * STORM_MS) /* the second time; then twice as long */
-#define CONNECT_TRIES 7
+#define CONNECT_TRIES 5 /* 0.62 s in all: then something is in between */
 /* rcmd(3) uses the same: few daemons have them */
 #define PORT_OF_ROOT_MIN 600
 #define PORTS_OF_ROOT (1024 - PORT_OF_ROOT_MIN)
@@ -74,9 +74,7 @@ static void stream_out_start(struct storm_udp *u, struct udp_stream_out *s)
 
 	u->out_active++;
 	s->src.fd = fd;
-	s->again_at = ++s->tries < CONNECT_TRIES ?
-			      storm_now() + (CONNECT_AGAIN << (s->tries - 1)) :
-			      STORM_NEVER;
+	s->again_at = storm_now() + (CONNECT_AGAIN << s->tries++);
 	if (fd < 0)
 		goto fail;
 	stream_out_bind(u, fd);
@@ -102,13 +100,6 @@ static bool stream_out_is_connected(const struct udp_stream_out *s)
 
 	return s->connected ||
 	       !getpeername(s->src.fd, (struct sockaddr *) &peer, &len);
-}
-
-static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
-{
-	storm_udp_unwatch_close(u, s->src.fd);
-	u->out_active--;
-	stream_out_start(u, s);
 }
 
 static void stream_out_free(struct storm_udp *u, struct udp_stream_out *s)
@@ -349,6 +340,29 @@ void storm_udp_drop_streams(struct storm_transport *t, uint64_t session)
 	}
 }
 
+bool storm_udp_stream_pending(struct storm_transport *t, uint64_t session,
+			      uint32_t node)
+{
+	struct storm_udp *u = (struct storm_udp *) t;
+	const struct udp_stream_out *s;
+
+	TAILQ_FOREACH(s, &u->out, link)
+	if (s->session == session && s->node == node)
+		return true;
+	return false;
+}
+
+static void stream_out_again(struct storm_udp *u, struct udp_stream_out *s)
+{
+	if (s->tries == CONNECT_TRIES) {
+		stream_out_failed(u, s, ETIMEDOUT);
+		return;
+	}
+	storm_udp_unwatch_close(u, s->src.fd);
+	u->out_active--;
+	stream_out_start(u, s);
+}
+
 void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 {
 	struct udp_stream_out *out, *next;
@@ -359,7 +373,7 @@ void storm_udp_streams_out_due(struct storm_udp *u, uint64_t now)
 		if (out->err)
 			stream_out_failed(u, out, out->err);
 		else if (out->deadline <= now)
-			stream_out_failed(u, out, ETIMEDOUT);
+			stream_out_end(u, out, STORM_ETIME, 0);
 		else if (out->src.fd >= 0 && out->again_at <= now &&
 			 !stream_out_is_connected(out))
 			stream_out_again(u, out);
