@@ -186,6 +186,41 @@ def test_third_host(cluster, insider):
     assert f"gives {victim} as its own address" in log
 
 
+SINK = """\
+import socket
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.bind(("", 40000))
+u.settimeout(20)
+print("ready", flush=True)
+n = size = 0
+try:
+    while True:
+        size += 28 + len(u.recv(65536))
+        n += 1
+        print("so far", n, size, flush=True)
+        u.settimeout(4)
+except OSError:
+    print("in all", n, size, flush=True)
+"""
+
+
+def test_silent_owner(cluster, insider):
+    """An owner that sends an OPEN and nothing more gets no more than it sent."""
+    nodes, own = addresses(cluster), address(cluster, "login")
+    no_sessions(cluster, cluster.names)
+    p = cluster.start(["python3", "-c", SINK], host="login", cwd="/tmp",
+                      user="other", label="sink")
+    until(lambda: "ready" in p.out(), lambda: f"the sink: {p.err()}")
+    run = start(cluster, insider, "good", nodes[0], nodes[0], own, 1,
+                1).finish()
+    assert run.out.startswith("accepted 1"), str(run)
+    sent = 5 * 40 + int(re.search(r"sent (\d+) bytes", run.out)[1])
+    until(lambda: "in all" in p.out(), "the agent to be silent")
+    count, size = map(int, p.out().split()[-2:])
+    assert count and size <= sent, f"{size} bytes for {sent}: {p.out()}"
+    p.finish()
+
+
 #: what an attacker without MUNGE's word can send, and one who repeats another's
 DATAGRAMS = HEAD + """\
 def header(kind, session, sender=0xffffffff, flags=0):

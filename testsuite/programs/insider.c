@@ -33,6 +33,7 @@
 
 static const char *what;
 static size_t answered;
+static size_t sent;
 static enum storm_err last;
 
 static struct storm_node *nodes_of(const char *first, uint32_t count)
@@ -93,6 +94,7 @@ static bool offer(const char *to, const uint8_t *stream, size_t len)
 	uint8_t answer[4096];
 	ssize_t n = -1;
 
+	sent += 4 + len;
 	if (!connect(fd, (struct sockaddr *) &sin, sizeof(sin)) &&
 	    send(fd, &head, 4, MSG_NOSIGNAL) == 4 &&
 	    send(fd, stream, len, MSG_NOSIGNAL) == (ssize_t) len)
@@ -132,7 +134,7 @@ int main(int argc, char **argv)
 		free(p);
 		storm_open_free(o);
 	}
-	printf("accepted %d, answers of %zu bytes, last: %s\n", good, answered,
-	       storm_strerror(last));
+	printf("accepted %d, answers of %zu bytes, last: %s\nsent %zu bytes\n",
+	       good, answered, storm_strerror(last), sent);
 	return 0;
 }

@@ -119,6 +119,7 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 	p->ticket = ++nm->tickets;
 	p->session = session;
 	p->stream = stream;
+	p->len = len;
 	p->next = nm->pending;
 	nm->pending = p;
 	if (nm->t->ops->stream_from)
@@ -126,9 +127,9 @@ void storm_nm_stream(struct storm_nm *nm, uint64_t stream, const void *buf,
 	nm->ops.authenticate(nm->host, p->ticket, &from, copy, len);
 }
 
-/* The stream whose OPEN this ticket is for; false: there is none. */
+/* The stream whose OPEN, of *len bytes, this ticket is for; false: there is none. */
 static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
-			   uint64_t *stream)
+			   uint64_t *stream, size_t *len)
 {
 	struct nm_pending **p = &nm->pending, *was;
 
@@ -139,6 +140,7 @@ static bool nm_ticket_take(struct storm_nm *nm, uint64_t ticket,
 		return false;
 	*p = was->next;
 	*stream = was->stream;
+	*len = was->len;
 	free(was);
 	return true;
 }
@@ -321,8 +323,9 @@ int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 {
 	struct nm_session *s = NULL;
 	uint64_t stream;
+	size_t len;
 
-	if (!nm_ticket_take(nm, ticket, &stream)) {
+	if (!nm_ticket_take(nm, ticket, &stream, &len)) {
 		storm_open_free(o);
 		return STORM_ECLOSED;
 	}
@@ -348,8 +351,10 @@ int storm_nm_admit(struct storm_nm *nm, uint64_t ticket, struct storm_open *o,
 		storm_open_free(o);
 	else
 		s = nm_session_create(nm, o, now, &err);
-	if (s)
+	if (s) {
+		s->open_bytes = len;
 		nm_session_begin(s, nm_cluster_find(nm, o->cluster), now);
+	}
 	nm_stream_end(nm, stream, err);
 	return STORM_REFUSAL_WHY(err);
 }

@@ -237,6 +237,24 @@ static bool nm_status_lost(struct nm_session *s, const struct storm_status *st,
 	return false;
 }
 
+/* An OPEN may come from a host that does not know what its users send: as long as
+ * nothing of the owner's follows, it brings no more out than it brought in.  Its TCP
+ * sends at least five packets. */
+#define OPEN_HEADS (5 * 40)
+#define DATAGRAM_HEADS (28 + STORM_HEADER_LEN + STORM_TAG_LEN)
+
+static bool nm_status_pays(struct nm_session *s, size_t len, size_t times)
+{
+	size_t bytes = s->unheard_bytes + times * (DATAGRAM_HEADS + len);
+
+	if (s->heard.cast.version || s->account.trusted)
+		return true;
+	if (bytes > s->open_bytes + OPEN_HEADS)
+		return false;
+	s->unheard_bytes = bytes;
+	return true;
+}
+
 static void nm_status_send(struct nm_session *s, struct storm_status *st,
 			   uint64_t now)
 {
@@ -251,7 +269,7 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 	if (now < s->status.direct_until && s->tree.parent != STORM_NO_NODE &&
 	    nm_route(s, STORM_NO_NODE, &to[nto]))
 		nto++;
-	if (n && nto)
+	if (n && nto && nm_status_pays(s, n, nto))
 		storm_link_send(&s->link, STORM_MSG_STATUS, 0, st->op, body, n,
 				to, nto);
 	s->status.sent_at = now;
