@@ -45,7 +45,9 @@ static struct {
 	storm_event_t *event;
 	char *path;
 	bool gave_up;
-	bool told; /* the failure of the nodes was logged */
+	bool told;  /* the failure of the nodes was logged */
+	bool shown; /* a file is under its name on the nodes */
+	bool again; /* nothing is: Slurm sends all of it, from the start */
 } now;
 
 bool storm_bcast_told(void)
@@ -259,6 +261,37 @@ static void bcast_show(const struct step_cast *c, struct progress *p)
 	xfree(slow);
 }
 
+/* Does STORM's way to the node fail, or STORM there? */
+static bool bcast_is_path(const struct storm_fault *f)
+{
+	return f->why == STORM_ELOST || f->why == STORM_ETIME ||
+	       (f->why == STORM_ETOOBIG && f->sys == EMSGSIZE);
+}
+
+/* It is over without a trace on any node, and for no reason that Slurm's broadcast
+ * would meet as well: nodes that could not be reached, or were lost.  True: Slurm
+ * sends the file, from its beginning.  *why is taken over then. */
+static bool bcast_falls_back(struct step_cast *c,
+			     const struct storm_outcome *out, char **why)
+{
+	if (now.shown || !*why || c->conf->fallback == FALLBACK_NEVER)
+		return false;
+	for (uint32_t i = 0; i < out->faults_kept; i++)
+		if (!bcast_is_path(&out->faults[i]))
+			return false;
+	now.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
+				    &c->fallback);
+	*why = NULL;
+	return true;
+}
+
+static void bcast_drop_domain(struct step_cast *c)
+{
+	storm_record_domain(c->rec, c->domain->d);
+	step_domain_destroy(c->domain);
+	c->domain = NULL;
+}
+
 /* Wait for the outcome; returns the nodes' answers. */
 static list_t *bcast_finish(struct step_cast *c)
 {
@@ -279,9 +312,7 @@ static list_t *bcast_finish(struct step_cast *c)
 			now.event = NULL;
 			list = storm_answer(NULL, c->domain->names[0],
 					    ECANCELED);
-			storm_record_domain(c->rec, c->domain->d);
-			step_domain_destroy(c->domain);
-			c->domain = NULL;
+			bcast_drop_domain(c);
 			return list;
 		}
 	}
@@ -289,6 +320,7 @@ static list_t *bcast_finish(struct step_cast *c)
 	text = step_domain_faults(c->domain, &out);
 	switch (out.state) {
 	case STORM_DONE:
+		now.shown = true;
 		storm_record_transfer(c->rec, now.path, size, c->domain->d);
 		/* Complete on all nodes.  Then some could not rename it, or
 		 * were lost before they reported. */
@@ -299,6 +331,10 @@ static list_t *bcast_finish(struct step_cast *c)
 			      list_create(destroy_data_info);
 		break;
 	case STORM_ABORTED:
+		if (bcast_falls_back(c, &out, &text)) {
+			list = list_create(destroy_data_info);
+			break;
+		}
 		bcast_log_failure(c->domain, &out, text);
 		list = bcast_answers(c->domain, &out);
 		break;
@@ -312,6 +348,8 @@ static list_t *bcast_finish(struct step_cast *c)
 	storm_outcome_clear(&out);
 	storm_event_destroy(now.event);
 	now.event = NULL;
+	if (now.again)
+		bcast_drop_domain(c);
 	return list;
 }
 
@@ -327,6 +365,8 @@ list_t *storm_bcast_send(const char *nodelist, slurm_msg_t *msg, int timeout)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (c->abort && *c->abort && !now.event)
 		return storm_answer(NULL, nodelist, ECANCELED);
+	if (now.again) /* storm_bcast() has Slurm's code begin once more */
+		return list_create(destroy_data_info);
 	if (c->fallback && !now.gave_up)
 		return slurm_send_recv_msgs(nodelist, msg, timeout);
 	if (block->block_no == 1 &&
@@ -378,6 +418,7 @@ static bool bcast_compress_is_default(uint16_t type)
 
 int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 {
+	const struct bcast_parameters asked = *params;
 	const char *what;
 	int rc;
 
@@ -387,7 +428,7 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 	}
 	slurm_mutex_lock(&one_at_a_time);
 	now.cast = c;
-	now.gave_up = now.told = false;
+	now.gave_up = now.told = now.shown = now.again = false;
 	if (!c->fallback && (what = bcast_not_served(params))) {
 		c->fallback = xstrdup(what);
 		verbose("storm: %s is not supported; %s", c->fallback,
@@ -400,6 +441,12 @@ int storm_bcast(struct step_cast *c, struct bcast_parameters *params)
 			c->sdc.set.radix = MIN(file_bcast_width(params), 64);
 	}
 	rc = stock_bcast_file(params);
+	if (now.again) {
+		now.again = false;
+		params->compress = asked.compress;
+		params->block_size = asked.block_size;
+		rc = stock_bcast_file(params);
+	}
 	storm_event_destroy(now.event); /* left if Slurm's code failed */
 	now.event = NULL;
 	xfree(now.path);

@@ -22,6 +22,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/libstorm/base/tree.h"
 #include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/step_protocol.h"
@@ -178,6 +179,7 @@ struct step_domain *step_domain_create(const char *nodelist,
 	dc.nodes = sd->nodes;
 	dc.count = sd->count;
 	dc.set = sdc->set;
+	sd->radix = sdc->set.radix;
 	dc.agent_uid = slurm_conf.slurmd_user_id;
 	dc.job_id = sdc->step_id.job_id;
 	dc.step_id = sdc->step_id.step_id;
@@ -342,13 +344,72 @@ static const char *step_domain_path_text(int sys)
 	}
 }
 
+/* The node at the other end of the path on which it failed; STORM_NO_NODE: this
+ * host. */
+static uint32_t step_domain_above(const struct step_domain *sd, uint32_t node)
+{
+	struct storm_tree tree;
+
+	storm_tree_init(&tree, sd->count, sd->radix);
+	return storm_tree_parent(&tree, node);
+}
+
+/* A path that does not carry what STORM sends (xfree); NULL: another fault.  Most
+ * firewalls say nothing, so the line says where to look. */
+static char *step_domain_path_cause(const struct step_domain *sd,
+				    const struct storm_fault *f)
+{
+	uint32_t above = step_domain_above(sd, f->node);
+	unsigned int port = sd->nodes[f->node].addr.port;
+	struct storm_addr self;
+	char *host, *text;
+
+	storm_domain_self(sd->d, &self);
+	host = above == STORM_NO_NODE ?
+		       xstrdup("this host") :
+		       xstrdup_printf("node %s", sd->names[above]);
+	switch (f->sys) {
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case EACCES:
+		text = xstrdup_printf(
+			"no connection from %s to TCP port %u: %s (is a firewall in between?)",
+			host, port, strerror(f->sys));
+		break;
+	case ECOMM:
+		text = xstrdup_printf(
+			"no datagram comes from there to UDP port %u of %s (is a firewall in between?)",
+			above == STORM_NO_NODE ? self.port :
+						 sd->nodes[above].addr.port,
+			host);
+		break;
+	case ENOLINK:
+		text = xstrdup_printf(
+			"no datagram from %s comes to UDP port %u there (is a firewall in between?)",
+			host, port);
+		break;
+	case EMSGSIZE:
+		text = xstrdup_printf(
+			"only short datagrams come to UDP port %u there (is a smaller MTU or a firewall in between?)",
+			port);
+		break;
+	default:
+		text = NULL;
+	}
+	xfree(host);
+	return text;
+}
+
 /* What went wrong, without the node's name (xfree).  together: other nodes
  * have the same fault, so leave out this node's address. */
 static char *step_domain_cause(const struct step_domain *sd,
 			       const struct storm_fault *f, bool together)
 {
-	char at[INET6_ADDRSTRLEN + 24];
+	char at[INET6_ADDRSTRLEN + 24], *text;
 
+	if ((f->why == STORM_ELOST || f->why == STORM_ETOOBIG) &&
+	    f->node < sd->count && (text = step_domain_path_cause(sd, f)))
+		return text;
 	if (f->why == STORM_ENOAGENT && f->node < sd->count) {
 		step_domain_addr_text(&sd->nodes[f->node].addr, at, sizeof(at));
 		if (together)
@@ -424,11 +485,15 @@ char *step_domain_all_failed(const struct step_domain *sd,
 	return list;
 }
 
-static bool step_domain_same_fault(const struct storm_fault *a,
+static bool step_domain_same_fault(const struct step_domain *sd,
+				   const struct storm_fault *a,
 				   const struct storm_fault *b)
 {
-	return a->why == b->why && a->sys == b->sys &&
-	       a->node != STORM_NO_NODE && b->node != STORM_NO_NODE;
+	return a->why == b->why && a->sys == b->sys && a->node < sd->count &&
+	       b->node < sd->count &&
+	       (a->why != STORM_ELOST || !a->sys ||
+		step_domain_above(sd, a->node) ==
+			step_domain_above(sd, b->node));
 }
 
 /* Is a node silent, and it may be this host that does not reach it? */
@@ -458,7 +523,8 @@ char *step_domain_faults(const struct step_domain *sd,
 
 		/* It is in the text already, with an earlier one. */
 		for (j = 0;
-		     j < i && !step_domain_same_fault(&out->faults[j], f); j++)
+		     j < i && !step_domain_same_fault(sd, &out->faults[j], f);
+		     j++)
 			;
 		if (j < i)
 			continue;
@@ -467,8 +533,8 @@ char *step_domain_faults(const struct step_domain *sd,
 		} else {
 			hl = hostlist_create(NULL);
 			for (j = i; j < out->faults_kept; j++)
-				if (j == i ||
-				    step_domain_same_fault(f, &out->faults[j]))
+				if (j == i || step_domain_same_fault(
+						      sd, f, &out->faults[j]))
 					hostlist_push_host(
 						hl,
 						sd->names[out->faults[j].node]);

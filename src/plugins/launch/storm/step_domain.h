@@ -19,7 +19,8 @@ struct step_domain {
 	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
-	bool opening; /* begun, not awaited */
+	uint32_t radix; /* of the tree that they form */
+	bool opening;	/* begun, not awaited */
 };
 
 /* What a domain needs besides its nodes. */
