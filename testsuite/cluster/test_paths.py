@@ -4,6 +4,7 @@ direction, or an MTU that does not fit. Slurm launches the step, a second later
 than without STORM at the most; one line names the node, the direction, the
 protocol and the port; no node keeps anything."""
 import contextlib
+import os
 import subprocess
 import time
 
@@ -49,6 +50,14 @@ def dropped(lab, host, hook, what):
         nft(lab, host, "delete table inet f")
 
 
+KNOWN = "/tmp/slurm-storm-20001"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known(lab4):
+    lab4.remove(KNOWN, ["login"])
+
+
 @pytest.fixture(scope="module")
 def lab4():
     c = make("paths", 4)
@@ -77,8 +86,8 @@ def test_a_step_falls_back(lab4, path):
     assert "firewall in between?); falling back" in run.err, str(run)
     assert run.err.count("\n") == 1, str(run)
     assert run.steps[0]["fallback"], str(run)
-    # a noisy machine has its share; before it was 5, 13 or 20 s
-    assert took < usual + 2, f"{took:.2f} s, stock takes {usual:.2f} s"
+    # a noisy machine has its share; before it was 5 to 20 s, or the job failed
+    assert took < usual + 4, f"{took:.2f} s, stock takes {usual:.2f} s"
     until(lambda: lab4.litter(keep=["app"]) == [], "a clean /tmp")
     lab4.clean()
 
@@ -89,8 +98,6 @@ def test_without_a_file(lab4):
         run, _ = timed(lab4, "-N4 -n4 {do} say ran")
     assert run.code == 0 and run.out == "ran\n" * 4, str(run)
     assert PATHS["in"][3] in run.err, str(run)
-    run = lab4.srun("-N4 -n4 {do} say ran")
-    lab4.by_storm(run)
 
 
 def test_sbcast_storm(lab4):
@@ -104,3 +111,33 @@ def test_sbcast_storm(lab4):
         assert lab4.file(node, "/tmp/app") == \
             (lab4.bin / "big").read_bytes(), node
     lab4.clean()
+
+
+@pytest.mark.every_release
+def test_a_bad_path_is_remembered(lab4):
+    """The next step does not try it again, and says so; once the node can be
+    reached, one step finds that out, and those after it go by STORM."""
+    args = "-N4 -n4 {do} say ran"
+    with dropped(lab4.lab, *PATHS["in"][:3]):
+        first, second = lab4.srun(args), lab4.srun(args)
+    for run in (first, second):
+        assert run.code == 0 and PATHS["in"][3] in run.err, str(run)
+    assert " s ago; falling back" not in first.err, str(first)
+    assert " s ago; falling back" in second.err, str(second)
+    assert second.steps[0]["counters"]["tx_datagrams"] == 0, str(second)
+    until(lambda: lab4.srun(args).steps[0]["fallback"] is None,
+          "n2 to be forgotten")
+    lab4.by_storm(lab4.srun(args))
+
+
+@pytest.mark.parametrize("owner, mode", [(20002, 0o755), (20001, 0o777)])
+def test_what_others_say_is_bad(lab4, owner, mode):
+    """A directory that another user has made, or can write."""
+    path = lab4.lab.path("login", KNOWN)
+    os.mkdir(path)
+    with open(os.path.join(path, "paths"), "w", encoding="ascii") as f:
+        print(0, f"{int(time.time())} 14 67 8383 n2 -", sep="\n", file=f)
+    for p in (os.path.join(path, "paths"), path):
+        os.chown(p, owner, owner)
+    os.chmod(path, mode)
+    lab4.by_storm(lab4.srun("-N4 -n4 {do} say ran"))

@@ -575,11 +575,12 @@ static const struct path paths[] = {
 
 /* The transfer of a file that this node cannot be told of, or cannot answer:
  * within a second the node and the direction are named, and no node has it. */
-static void cut_path(const struct path *p, uint32_t node, bool multicast)
+static void cut_path(const struct path *p, uint32_t nodes, uint32_t node,
+		     bool multicast)
 {
 	static uint8_t data[100000];
 	struct storm_sim_conf c = { .seed = node + 1,
-				    .nodes = 12,
+				    .nodes = nodes,
 				    .mtu = 1472,
 				    .loss_ppm = 10000,
 				    .latency = 50 * STORM_US,
@@ -592,10 +593,10 @@ static void cut_path(const struct path *p, uint32_t node, bool multicast)
 	struct storm_sim *sim;
 	const struct storm_fault *f = NULL;
 	/* to ask for what is missing takes longer there */
-	bool chain = p->sys == EMSGSIZE && !multicast;
+	bool chain = p->sys == EMSGSIZE && (!multicast || nodes > 64);
 
 	storm_settings_default(&c.set);
-	c.set.radix = 3;
+	c.set.radix = nodes > 12 ? c.set.radix : 3;
 	sim = begin(&c, &t);
 	storm_idset_add(&one, node, node);
 	storm_idset_add(&all, 0, c.nodes);
@@ -643,10 +644,10 @@ static void cut_path(const struct path *p, uint32_t node, bool multicast)
 void case_cut_paths(void)
 {
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		for (uint32_t node = 0; node < 12; node++) {
-			cut_path(&paths[i], node, true);
-			cut_path(&paths[i], node, false);
-		}
+		for (uint32_t node = 0; node < 14; node++)
+			for (int multicast = 0; multicast < 2; multicast++)
+				cut_path(&paths[i], node < 12 ? 12 : 200,
+					 node == 13 ? 199 : node, multicast);
 }
 
 /* An owner that sends OPEN and nothing more: what comes back to it, and to others

@@ -279,6 +279,7 @@ static bool bcast_falls_back(struct step_cast *c,
 	for (uint32_t i = 0; i < out->faults_kept; i++)
 		if (!bcast_is_path(&out->faults[i]))
 			return false;
+	step_domain_keep(c->domain, out);
 	now.again = storm_fall_back(c->conf->fallback, c->otherwise, *why,
 				    &c->fallback);
 	*why = NULL;

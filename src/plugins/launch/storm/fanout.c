@@ -359,6 +359,7 @@ static char *fanout_wait_cast(struct storm_session *s, storm_event_t *event,
 		storm_record_transfer(&s->rec, NULL, len, s->domain->d);
 		break;
 	case STORM_ABORTED:
+		step_domain_keep(s->domain, &out);
 		why = step_domain_faults(s->domain, &out);
 		if (!why)
 			why = xstrdup("the launch message was not delivered");

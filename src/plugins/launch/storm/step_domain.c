@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/common/slurm_xlator.h"
 #include "src/common/hostlist.h"
@@ -26,6 +27,7 @@
 #include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "src/storm_common/node_addr.h"
 #include "src/storm_common/step_protocol.h"
+#include "known_paths.h"
 #include "step_domain.h"
 
 #define NAMES_MAX 100 /* characters of a list of nodes in a bar */
@@ -156,6 +158,109 @@ static buf_t *step_domain_pack_authority(sbcast_cred_t *cred,
 	return buf;
 }
 
+/* The other end of a path, as a file keeps it. */
+static const char *step_domain_from(const struct step_domain *sd,
+				    const struct storm_fault *f)
+{
+	uint32_t above = step_domain_above(sd, f->node);
+
+	return f->why == STORM_ETOOBIG || above == STORM_NO_NODE ?
+		       "-" :
+		       sd->names[above];
+}
+
+/* Is it of the path, and not of what is at its end? */
+static bool step_domain_is_path(const struct storm_fault *f)
+{
+	switch (f->sys) {
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ECOMM:
+	case ENOLINK:
+		return f->why == STORM_ELOST;
+	case EMSGSIZE:
+		return f->why == STORM_ETOOBIG;
+	}
+	return false;
+}
+
+void step_domain_keep(const struct step_domain *sd,
+		      const struct storm_outcome *out)
+{
+	struct known_path *known =
+		xcalloc(out->faults_kept + 1, sizeof(*known));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < out->faults_kept; i++) {
+		const struct storm_fault *f = &out->faults[i];
+		struct known_path *k = &known[n];
+
+		if (f->node >= sd->count || !step_domain_is_path(f))
+			continue;
+		k->since = (long) time(NULL);
+		k->why = (int) f->why;
+		k->sys = f->sys;
+		k->port = sd->nodes[f->node].addr.port;
+		snprintf(k->node, sizeof(k->node), "%s", sd->names[f->node]);
+		snprintf(k->from, sizeof(k->from), "%s",
+			 step_domain_from(sd, f));
+		n++;
+	}
+	known_paths_add(known, n);
+	xfree(known);
+}
+
+/* Is it of a node of the domain, and of the way by which that is reached here? */
+static bool step_domain_applies(const struct step_domain *sd,
+				const struct known_path *k,
+				struct storm_fault *f)
+{
+	*f = (struct storm_fault) { step_domain_find(sd, k->node),
+				    (enum storm_err) k->why, k->sys };
+	return f->node != STORM_NO_NODE && step_domain_is_path(f) &&
+	       k->port == sd->nodes[f->node].addr.port &&
+	       !xstrcmp(k->from, step_domain_from(sd, f));
+}
+
+/* A path that did not work some minutes ago is not tried again here: Slurm serves
+ * the command, and it is tried beside that.  NULL: none is known. */
+static char *step_domain_known(const struct step_domain *sd,
+			       const struct step_domain_conf *sdc)
+{
+	struct storm_domain_conf dc = {
+		.nodes = sd->nodes,
+		.count = sd->count,
+		.set = sdc->set,
+		.agent_uid = slurm_conf.slurmd_user_id,
+		.job_id = sdc->step_id.job_id,
+		.step_id = sdc->step_id.step_id,
+		.step_het = sdc->step_id.step_het_comp,
+	};
+	struct storm_outcome out = { 0 };
+	struct known_path *known;
+	uint32_t n = known_paths_load(&known);
+	char *why = NULL;
+	long ago = 0;
+
+	if (n)
+		out.faults = xcalloc(n, sizeof(*out.faults));
+	for (uint32_t i = 0; i < n; i++) {
+		if (!step_domain_applies(sd, &known[i],
+					 &out.faults[out.faults_kept]))
+			continue;
+		out.faults_kept++;
+		ago = MAX(ago, (long) time(NULL) - known[i].since);
+	}
+	out.nfaults = out.faults_kept;
+	if ((why = step_domain_faults(sd, &out))) {
+		xstrfmtcat(why, ", %ld s ago", ago);
+		known_paths_check(&dc, sd->nodelist);
+	}
+	xfree(out.faults);
+	xfree(known);
+	return why;
+}
+
 struct step_domain *step_domain_create(const char *nodelist,
 				       const struct step_domain_conf *sdc,
 				       char **why)
@@ -176,10 +281,12 @@ struct step_domain *step_domain_create(const char *nodelist,
 	*why = step_domain_take_nodes(sd, nodelist, sdc->set.port, addrs);
 	if (*why)
 		goto free_sd;
+	sd->radix = sdc->set.radix;
+	if ((*why = step_domain_known(sd, sdc)))
+		goto free_sd;
 	dc.nodes = sd->nodes;
 	dc.count = sd->count;
 	dc.set = sdc->set;
-	sd->radix = sdc->set.radix;
 	dc.agent_uid = slurm_conf.slurmd_user_id;
 	dc.job_id = sdc->step_id.job_id;
 	dc.step_id = sdc->step_id.step_id;
@@ -251,6 +358,7 @@ char *step_domain_await(struct step_domain *sd)
 		return NULL;
 	sd->opening = false;
 	if ((err = storm_domain_wait_open(sd->d, &out))) {
+		step_domain_keep(sd, &out);
 		why = step_domain_faults(sd, &out);
 		if (!why)
 			why = step_domain_no_open(err, NULL);
@@ -344,9 +452,7 @@ static const char *step_domain_path_text(int sys)
 	}
 }
 
-/* The node at the other end of the path on which it failed; STORM_NO_NODE: this
- * host. */
-static uint32_t step_domain_above(const struct step_domain *sd, uint32_t node)
+uint32_t step_domain_above(const struct step_domain *sd, uint32_t node)
 {
 	struct storm_tree tree;
 
@@ -361,10 +467,17 @@ static char *step_domain_path_cause(const struct step_domain *sd,
 {
 	uint32_t above = step_domain_above(sd, f->node);
 	unsigned int port = sd->nodes[f->node].addr.port;
-	struct storm_addr self;
-	char *host, *text;
+	struct storm_addr self = { 0 };
+	char *host, *text, own[8] = "...", theirs[8] = "";
 
-	storm_domain_self(sd->d, &self);
+	if (sd->d)
+		storm_domain_self(sd->d, &self);
+	/* each command has a port of its own */
+	if (self.port)
+		snprintf(own, sizeof(own), "%u", self.port);
+	if (above != STORM_NO_NODE)
+		snprintf(theirs, sizeof(theirs), "%u",
+			 sd->nodes[above].addr.port);
 	host = above == STORM_NO_NODE ?
 		       xstrdup("this host") :
 		       xstrdup_printf("node %s", sd->names[above]);
@@ -378,10 +491,8 @@ static char *step_domain_path_cause(const struct step_domain *sd,
 		break;
 	case ECOMM:
 		text = xstrdup_printf(
-			"no datagram comes from there to UDP port %u of %s (is a firewall in between?)",
-			above == STORM_NO_NODE ? self.port :
-						 sd->nodes[above].addr.port,
-			host);
+			"no datagram comes from there to UDP port %s of %s (is a firewall in between?)",
+			above == STORM_NO_NODE ? own : theirs, host);
 		break;
 	case ENOLINK:
 		text = xstrdup_printf(

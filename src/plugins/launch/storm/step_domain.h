@@ -62,6 +62,13 @@ bool step_domain_covers(const struct step_domain *sd, const char *nodelist);
 /* A node's number by its name; STORM_NO_NODE: not in the domain. */
 uint32_t step_domain_find(const struct step_domain *sd, const char *name);
 
+/* The node above it in the tree; STORM_NO_NODE: this host. */
+uint32_t step_domain_above(const struct step_domain *sd, uint32_t node);
+
+/* Keep what the outcome of a transfer says of paths, for later commands. */
+void step_domain_keep(const struct step_domain *sd,
+		      const struct storm_outcome *out);
+
 /* These nodes, "n[1-4]", or how many if that is long (xfree). */
 char *step_domain_names(const struct step_domain *sd,
 			const struct storm_idset *nodes);
