@@ -671,7 +671,7 @@ START_TEST(test_step_guard_tries_again)
 	f = gang_step_open(&s);
 	must(f && !freezer_stop(f, false));
 	said = complained = 0;
-	must(!step_guard_start(run, "n1", &s, hears));
+	must(!step_guard_start(run, "n1", &s, hears, NULL));
 	await_guard(agent);
 	may_write(false);
 	end(agent);
