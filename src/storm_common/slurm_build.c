@@ -19,7 +19,8 @@
 #include "slurm_build.h"
 
 #define LIBRARY "libslurmfull.so"
-#define ID_MAX 64 /* bytes; GNU ld's have 20 */
+#define ID_MAX 64		       /* bytes; GNU ld's have 20 */
+#define BUILD_ID_TEXT (2 * ID_MAX + 1) /* in hex */
 
 /* In a section of its own, where storm check finds it in the file. */
 #define RECORD __attribute__((used, section(SLURM_BUILD_SECTION)))
@@ -34,7 +35,7 @@ static const char *const volatile recorded =
 /* Found once. */
 static struct {
 	pthread_once_t once;
-	char id[2 * ID_MAX + 1]; /* of the library here, in hex */
+	char id[BUILD_ID_TEXT]; /* of the library here */
 	char refusal[512];
 	char described[512];
 } here = { .once = PTHREAD_ONCE_INIT };
@@ -77,7 +78,7 @@ static bool slurm_build_is_library(const char *path)
 /* For dl_iterate_phdr(): writes the build-id of libslurmfull.so. */
 static int slurm_build_look(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	char *out = arg;
+	char(*out)[BUILD_ID_TEXT] = arg;
 
 	(void) size;
 	if (!slurm_build_is_library(info->dlpi_name))
@@ -93,7 +94,8 @@ static int slurm_build_look(struct dl_phdr_info *info, size_t size, void *arg)
 					     p->p_vaddr,
 				     p->p_memsz, p->p_align == 8 ? 8 : 4, &id);
 		for (size_t k = 0; k < n && n <= ID_MAX; k++)
-			sprintf(out + 2 * k, "%02x", id[k]);
+			snprintf(*out + 2 * k, sizeof(*out) - 2 * k, "%02x",
+				 id[k]);
 		if (n)
 			break;
 	}
@@ -111,7 +113,7 @@ static void slurm_build_find(void)
 	const char *built = slurm_build_name(recorded), *is;
 	bool same;
 
-	dl_iterate_phdr(slurm_build_look, here.id);
+	dl_iterate_phdr(slurm_build_look, &here.id);
 	is = slurm_build_name(here.id);
 	/* a library without a build-id is known by its release alone */
 	same = !strcmp(is, built) && slurm_api_version() == SLURM_API_VERSION;

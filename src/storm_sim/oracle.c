@@ -51,6 +51,7 @@ struct judge {
 	const struct history *h;
 	const struct oracle_limits *lim;
 	char *why;
+	size_t room;	     /* of why */
 	size_t at;	     /* the entry being checked */
 	struct op_state *op; /* by op - 1 */
 	struct node_state *node;
@@ -78,11 +79,11 @@ oracle_wrong(struct judge *j, const char *fmt, ...)
 		return; /* only the first one counts */
 	j->ok = false;
 	n = j->at < j->h->count ?
-		    snprintf(j->why, ORACLE_WHY,
+		    snprintf(j->why, j->room,
 			     "%.6f s: ", (double) j->h->e[j->at].at / 1e9) :
-		    snprintf(j->why, ORACLE_WHY, "at the end: ");
+		    snprintf(j->why, j->room, "at the end: ");
 	va_start(ap, fmt);
-	vsnprintf(j->why + n, ORACLE_WHY - (size_t) n, fmt, ap);
+	vsnprintf(j->why + n, j->room - (size_t) n, fmt, ap);
 	va_end(ap);
 }
 
@@ -796,7 +797,9 @@ bool oracle_judge(const struct history *h, const struct oracle_limits *lim,
 		  char why[ORACLE_WHY])
 {
 	size_t cells = (size_t) h->ops * h->nodes;
-	struct judge j = { .h = h, .lim = lim, .why = why, .ok = true };
+	struct judge j = {
+		.h = h, .lim = lim, .why = why, .room = ORACLE_WHY, .ok = true
+	};
 	size_t places = (size_t) h->nodes * h->places;
 	uint64_t *mem = oracle_zeroes(places, sizeof(*mem));
 

@@ -678,7 +678,7 @@ static void run_release(struct run *r)
 bool run_scenario(const struct scenario *s, json_object **figures,
 		  char why[RUN_WHY])
 {
-	struct run run = { .s = s, .why = why }, *r = &run;
+	struct run run = { .s = s, .why = why, .room = RUN_WHY }, *r = &run;
 	uint64_t began = storm_now();
 	bool opened = true;
 

@@ -41,6 +41,7 @@ struct run {
 	bool dying;
 	uint32_t n;
 	char *why;
+	size_t room; /* of why */
 	bool bad;
 	uint64_t random, start;
 	struct action *action; /* a heap */

@@ -19,7 +19,7 @@ void run_violated(struct run *r, const char *fmt, ...)
 		return;
 	r->bad = true;
 	va_start(ap, fmt);
-	vsnprintf(r->why, RUN_WHY, fmt, ap);
+	vsnprintf(r->why, r->room, fmt, ap);
 	va_end(ap);
 }
 

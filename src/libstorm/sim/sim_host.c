@@ -47,17 +47,18 @@ static int sim_cred_encode(uint32_t agent_uid, const void *payload, size_t len,
 			   char **cred)
 {
 	uint8_t proof[PROOF];
+	size_t room = 2 * (len + PROOF) + 1;
 	char *p;
 
 	(void) agent_uid;
-	*cred = p = malloc(2 * (len + PROOF) + 1);
+	*cred = p = malloc(room);
 	if (!p)
 		return STORM_ENOMEM;
 	sim_cred_prove(payload, len, proof);
-	for (size_t i = 0; i < len + PROOF; i++, p += 2)
-		sprintf(p, "%02x",
-			i < len ? ((const uint8_t *) payload)[i] :
-				  proof[i - len]);
+	for (size_t i = 0; i < len + PROOF; i++, p += 2, room -= 2)
+		snprintf(p, room, "%02x",
+			 i < len ? ((const uint8_t *) payload)[i] :
+				   proof[i - len]);
 	return STORM_OK;
 }
 

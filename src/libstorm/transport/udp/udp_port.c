@@ -147,7 +147,7 @@ int storm_udp_port_inherited(int type, uint16_t number)
 		return -1;
 	}
 	for (int n = 0; type == SOCK_DGRAM && n < OLD_MAX; n++)
-		if (recv(fd, &byte, 1, MSG_DONTWAIT | MSG_TRUNC) < 0)
+		if (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC) < 0)
 			break;
 	return fd;
 }

@@ -264,7 +264,7 @@ static ssize_t stream_in_read(struct udp_stream_in *s)
 	ssize_t r;
 
 	if (s->got < HEAD)
-		r = read(s->src.fd, s->head + s->got, HEAD - s->got);
+		r = read(s->src.fd, s->head + s->got, sizeof(s->head) - s->got);
 	else
 		r = read(s->src.fd, s->buf + s->got - HEAD,
 			 s->room - (s->got - HEAD));
@@ -322,7 +322,7 @@ bool storm_udp_stream_waits(struct storm_transport *t, uint64_t stream)
 
 	if (!s)
 		return false;
-	r = recv(s->src.fd, &c, 1, MSG_PEEK);
+	r = recv(s->src.fd, &c, sizeof(c), MSG_PEEK);
 	return r > 0 || (r < 0 && errno == EAGAIN);
 }
 

@@ -49,7 +49,7 @@ static int agent_turn_other(void)
 	char text[PID_TEXT + 1] = "";
 	pid_t pid = 0;
 
-	if (pread(t.file, text, PID_TEXT, 0) == PID_TEXT)
+	if (pread(t.file, text, sizeof(text) - 1, 0) == PID_TEXT)
 		pid = atoi(text);
 	if (pid > 0 && pid != getpid())
 		p.fd = pidfd_open(pid, 0);

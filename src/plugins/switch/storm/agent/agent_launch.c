@@ -51,7 +51,7 @@ struct agent_launch {
 	uint8_t *msg;
 	size_t len, written;
 	uint8_t *answer;
-	size_t have;
+	size_t have, room;
 	uint64_t give_up, retry_at; /* retry_at 0: connected */
 };
 
@@ -353,7 +353,7 @@ static void agent_launch_read(struct agent *a, struct agent_launch *l)
 	uint32_t len, rc;
 	ssize_t n;
 
-	n = recv(l->io.fd, l->answer + l->have, ANSWER_MAX - l->have, 0);
+	n = recv(l->io.fd, l->answer + l->have, l->room - l->have, 0);
 	if (n <= 0) {
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -441,7 +441,8 @@ void agent_launch(struct agent_session *s, const void *buf, size_t len,
 		l->len = len - STEP_LAUNCH_HEAD;
 		l->msg = xmalloc(l->len);
 		memcpy(l->msg, msg, l->len);
-		l->answer = xmalloc(ANSWER_MAX);
+		l->room = ANSWER_MAX;
+		l->answer = xmalloc(l->room);
 	}
 	l->give_up = now + SLURMD_WAIT;
 	/* agent_launch_tick() connects: this is a callback */

@@ -234,6 +234,6 @@ void context_group_text(uint32_t group, char out[CONTEXT_GROUP_TEXT])
 void context_key_text(const uint8_t key[CONTEXT_KEY_LEN],
 		      char out[CONTEXT_KEY_TEXT])
 {
-	for (int n = 0; n < CONTEXT_KEY_LEN; n++)
-		snprintf(out + 2 * n, 3, "%02x", key[n]);
+	for (size_t n = 0; n < CONTEXT_KEY_LEN; n++)
+		snprintf(out + 2 * n, CONTEXT_KEY_TEXT - 2 * n, "%02x", key[n]);
 }

@@ -87,7 +87,8 @@ static bool context_file_head_right(int fd)
 {
 	uint8_t is[RECORD], shall[RECORD] = HEAD;
 
-	return pread(fd, is, RECORD, 0) == RECORD && !memcmp(is, shall, RECORD);
+	return pread(fd, is, sizeof(is), 0) == RECORD &&
+	       !memcmp(is, shall, RECORD);
 }
 
 /* Replace a file of another format: it has no usable lease. */

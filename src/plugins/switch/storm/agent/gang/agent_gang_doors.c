@@ -104,7 +104,7 @@ static void agent_gang_door_ready(struct agent *a, struct agent_io *io,
 	struct gang_local *l;
 	char byte;
 
-	if (!d->met && recv(io->fd, &byte, 1, MSG_DONTWAIT) == 1) {
+	if (!d->met && recv(io->fd, &byte, sizeof(byte), MSG_DONTWAIT) == 1) {
 		l = agent_gang_door_step(g, d);
 		agent_gang_lock(g);
 		d->met = storm_now();
