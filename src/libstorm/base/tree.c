@@ -168,6 +168,18 @@ int storm_tree_subtree(const struct storm_tree *t, uint32_t node,
 	return STORM_OK;
 }
 
+uint32_t storm_tree_near(const struct storm_tree *t, uint32_t node,
+			 uint32_t out[STORM_TREE_NEAR])
+{
+	static const struct storm_idset all;
+
+	out[0] = storm_tree_parent(t, node);
+	out[1] = out[0] == STORM_NO_NODE ? STORM_NO_NODE :
+					   storm_tree_parent(t, out[0]);
+	out[2] = storm_tree_successor(t, node, &all);
+	return 3 + storm_tree_children(t, node, out + 3);
+}
+
 uint32_t storm_tree_successor(const struct storm_tree *t, uint32_t node,
 			      const struct storm_idset *p)
 {

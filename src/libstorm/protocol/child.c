@@ -16,6 +16,19 @@
 #define CUT_HEARD (300 * STORM_MS) /* it has sent something later than that, */
 #define CUT_MORE 3		   /* ... and was told again since */
 
+int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,
+			    int which)
+{
+	uint32_t near[STORM_TREE_NEAR], n;
+
+	if (which < 1 || !storm_tree_member(t, child))
+		return 0;
+	n = storm_tree_near(t, child, near);
+	if ((uint32_t) which > n || near[which - 1] == STORM_NO_NODE)
+		return 0;
+	return (int) near[which - 1] + 1;
+}
+
 struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
 				     uint32_t node)
 {

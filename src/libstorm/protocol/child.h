@@ -55,6 +55,10 @@ void storm_child_told(struct storm_child *c, uint64_t now);
  * verdict, look again at *next, or STORM_NEVER.
  */
 int storm_child_cut(const struct storm_child *c, uint64_t now, uint64_t *next);
+/* A child has refused an OPEN because of the address of one of those near it
+ * (storm_refusal_unpack()): that node's number plus 1, or 0. */
+int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,
+			    int which);
 struct storm_child *storm_child_find(struct storm_child *child, uint32_t count,
 				     uint32_t node);
 

@@ -125,6 +125,8 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 	/* heard from: it has taken the OPEN, whatever came of the stream */
 	if (!c || c->heard || nm_child_gone(s, node))
 		return;
+	if (why == STORM_EACCES)
+		sys = storm_child_disbelieves(&s->tree.shape, node, sys);
 	if (nm_child_lost(s, node, why, sys))
 		nm_status_update(s, false, now);
 }

@@ -167,6 +167,8 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 	if (session != o->link.session || o->phase != OWNER_OPENING || !c ||
 	    c->heard)
 		return;
+	if (why == STORM_EACCES)
+		sys = storm_child_disbelieves(&o->tree, node, sys);
 	storm_faults_add(&o->faults, node, why, sys);
 	/* acted on by the tick: the others' failures come along */
 }

@@ -554,16 +554,43 @@ static char *step_domain_cause(const struct step_domain *sd,
 				      step_domain_path_text(f->sys));
 	if (f->why == STORM_EEXIST)
 		return xstrdup("file exists (use --force to replace it)");
-	if (f->sys)
+	if (f->sys && f->why != STORM_EACCES)
 		return xstrdup_printf("%s: %s", storm_strerror(f->why),
 				      strerror(f->sys));
 	return xstrdup(storm_strerror(f->why));
 }
 
+/* Which node's address it is that others refuse; STORM_NO_NODE: no node's. */
+static uint32_t step_domain_disbelieved(const struct step_domain *sd,
+					const struct storm_fault *f)
+{
+	if (f->why != STORM_EACCES || f->sys < 1 ||
+	    (uint32_t) f->sys > sd->count)
+		return STORM_NO_NODE;
+	return (uint32_t) f->sys - 1;
+}
+
+/* by: the nodes that refuse. */
+static char *step_domain_disbelief(const struct step_domain *sd, uint32_t node,
+				   const char *by)
+{
+	char at[INET6_ADDRSTRLEN + 24];
+
+	step_domain_addr_text(&sd->nodes[node].addr, at, sizeof(at));
+	return xstrdup_printf(
+		"node %s: %s does not find it at %s: slurm.conf (NodeAddr, BcastAddr), storm.conf or the name service there differs from this host's",
+		sd->names[node], by, at);
+}
+
 char *step_domain_fault(const struct step_domain *sd,
 			const struct storm_fault *f)
 {
-	char *what = step_domain_cause(sd, f, false), *text;
+	uint32_t of = step_domain_disbelieved(sd, f);
+	char *what, *text;
+
+	if (of != STORM_NO_NODE && f->node < sd->count)
+		return step_domain_disbelief(sd, of, sd->names[f->node]);
+	what = step_domain_cause(sd, f, false);
 
 	if (f->node < sd->count)
 		text = xstrdup_printf("node %s: %s", sd->names[f->node], what);
@@ -625,7 +652,7 @@ char *step_domain_faults(const struct step_domain *sd,
 {
 	struct storm_neighbours n;
 	char *text = NULL;
-	uint32_t i, j;
+	uint32_t i, j, of;
 
 	for (i = 0; i < out->faults_kept; i++) {
 		const struct storm_fault *f = &out->faults[i];
@@ -651,11 +678,15 @@ char *step_domain_faults(const struct step_domain *sd,
 						sd->names[out->faults[j].node]);
 			hostlist_sort(hl);
 			list = hostlist_ranged_string_xmalloc(hl);
+			of = step_domain_disbelieved(sd, f);
 			what = step_domain_cause(sd, f, hostlist_count(hl) > 1);
-			one = xstrdup_printf("%s %s: %s",
-					     hostlist_count(hl) > 1 ? "nodes" :
-								      "node",
-					     list, what);
+			one = of != STORM_NO_NODE ?
+				      step_domain_disbelief(sd, of, list) :
+				      xstrdup_printf("%s %s: %s",
+						     hostlist_count(hl) > 1 ?
+							     "nodes" :
+							     "node",
+						     list, what);
 			hostlist_destroy(hl);
 			xfree(list);
 			xfree(what);

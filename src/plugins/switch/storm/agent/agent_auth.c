@@ -35,6 +35,7 @@
 #include "src/libstorm/base/step_name.h"
 #include "src/libstorm/protocol/nm/nm.h"
 #include "src/libstorm/wire/open.h"
+#include "src/libstorm/wire/wire.h"
 
 /* At most so many OPENs wait to be checked.  More are refused, so a flood of
  * OPENs cannot exhaust the node's memory. */
@@ -262,26 +263,26 @@ static int agent_auth_node(const struct agent *a, const struct storm_open *o,
 	return STORM_EACCES;
 }
 
-/* Those to which this node sends at first.  Others are looked up when it is to
+/* Those to which this node sends at first; STORM_REFUSAL().  Others are looked up when it is to
  * send to them. */
 static int agent_auth_nodes(const struct agent *a, const struct storm_open *o)
 {
-	uint32_t node[64 + 3], n = 0, up;
+	uint32_t node[STORM_TREE_NEAR + 1], near = 0, n = 0;
 	struct storm_tree t;
 	int err;
 
 	storm_tree_init(&t, o->count, o->radix);
 	err = storm_tree_exclude(&t, &o->excluded);
 	if (!err && storm_tree_member(&t, o->self)) {
-		n = storm_tree_children(&t, o->self, node);
-		node[n++] = up = storm_tree_parent(&t, o->self);
-		if (up != STORM_NO_NODE)
-			node[n++] = storm_tree_parent(&t, up);
+		n = near = storm_tree_near(&t, o->self, node);
 		node[n++] = storm_tree_successor(&t, o->self, &o->begin.p);
 	}
-	for (uint32_t i = 0; !err && i < n; i++)
+	for (uint32_t i = 0; !err && i < n; i++) {
 		if (node[i] != STORM_NO_NODE)
 			err = agent_auth_node(a, o, node[i]);
+		if (err && i < near)
+			err = STORM_REFUSAL(STORM_EACCES, (int) i + 1);
+	}
 	storm_tree_free(&t);
 	return err;
 }
@@ -360,11 +361,12 @@ static int agent_auth_judge(struct auth_job *j)
 	}
 	if (!agent_auth_trusts(info.uid)) {
 		agent_auth_take_addrs(&info, &parts);
-		err = agent_auth_owner(j);
-		if (!err)
-			err = agent_auth_allowed(j);
+		err = agent_auth_allowed(j);
+		/* this one can say which node it is */
 		if (!err)
 			err = agent_auth_nodes(j->a, j->open);
+		if (!err)
+			err = agent_auth_owner(j);
 		if (err)
 			return err;
 	}
