@@ -192,8 +192,10 @@ static int host_interfaces(char name[][IF_NAMESIZE], char *list, size_t size)
 		snprintf(list + strlen(list), size - strlen(list), "%s%s",
 			 *list ? " " : "", i->if_name);
 		if (strcmp(i->if_name, "lo") && strcmp(state, "down") &&
-		    n < INTERFACES)
-			snprintf(name[n++], IF_NAMESIZE, "%s", i->if_name);
+		    n < INTERFACES) {
+			snprintf(name[n], sizeof(name[n]), "%s", i->if_name);
+			n++;
+		}
 	}
 	if_freenameindex(all);
 	return n;

@@ -141,9 +141,11 @@ static void plugins_check_one(const char *name, const char *what)
 			CHECK_MISSING, "",
 			"%s is for Slurm %s, and this is Slurm %s: build and install STORM for %s",
 			path, version, plugins.version, plugins.version);
-	else if (plugins.n < OURS)
-		snprintf(plugins.ours[plugins.n++], sizeof(plugins.ours[0]),
-			 "%s", path);
+	else if (plugins.n < OURS) {
+		snprintf(plugins.ours[plugins.n],
+			 sizeof(plugins.ours[plugins.n]), "%s", path);
+		plugins.n++;
+	}
 }
 
 /* A part that srun --launch=storm needs.  A library need not be executable. */
@@ -160,15 +162,16 @@ static void plugins_check_part(const char *name)
 }
 
 static void plugins_compare_build(const char *path, const char *here,
-				  char *others, char *revision)
+				  char *others, size_t size, char *revision,
+				  size_t room)
 {
 	char built[TEXT], id[TEXT];
 
 	if (image_record(path, built, id, sizeof(id)) || !strcmp(id, here))
 		return;
-	snprintf(others + strlen(others), TOLD_NAMES - strlen(others), "%s%s",
+	snprintf(others + strlen(others), size - strlen(others), "%s%s",
 		 *others ? ", " : "", path);
-	strcpy(revision, built);
+	snprintf(revision, room, "%s", built);
 }
 
 /* Was what is installed built for the libslurmfull.so here?  If not, it leaves
@@ -181,9 +184,12 @@ static void plugins_check_build(void)
 	    image_build_id(library, here, sizeof(here)))
 		return;
 	for (int i = 0; i < plugins.n; i++)
-		plugins_compare_build(plugins.ours[i], here, others, of);
-	plugins_compare_build(PKGLIBEXECDIR "/storm_agent", here, others, of);
-	plugins_compare_build(PKGLIBEXECDIR "/storm_strober", here, others, of);
+		plugins_compare_build(plugins.ours[i], here, others,
+				      sizeof(others), of, sizeof(of));
+	plugins_compare_build(PKGLIBEXECDIR "/storm_agent", here, others,
+			      sizeof(others), of, sizeof(of));
+	plugins_compare_build(PKGLIBEXECDIR "/storm_strober", here, others,
+			      sizeof(others), of, sizeof(of));
 	if (*others)
 		check_tell(
 			CHECK_MISSING, "",
