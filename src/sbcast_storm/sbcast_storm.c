@@ -24,7 +24,7 @@
 
 #include "src/libstorm/program/prepare.h"
 #include "src/plugins/launch/storm/bcast.h"
-#include "src/plugins/launch/storm/known_paths.h"
+#include "src/plugins/launch/storm/known_check.h"
 #include "src/plugins/launch/storm/progress.h"
 #include "src/storm_common/slurm_build.h"
 #include "sbcast_slurm.h"
@@ -72,7 +72,7 @@ static int sbcast_one(void)
 	cast.sdc.step_id.step_het_comp = NO_VAL;
 
 	rc = storm_bcast(&cast, &params);
-	known_paths_check_end();
+	known_check_end();
 	if (cast.domain) {
 		rec.job_id = cast.sdc.step_id.job_id;
 		rec.step_id = cast.sdc.step_id.step_id;

@@ -60,20 +60,6 @@ bool storm_bcast_sends(void)
 	return now.event;
 }
 
-void storm_warn_once(const char *why, const char *otherwise)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool warned;
-
-	slurm_mutex_lock(&lock);
-	if (warned)
-		verbose("storm: %s; %s", why, otherwise);
-	else
-		info("warning: storm: %s; %s", why, otherwise);
-	warned = true;
-	slurm_mutex_unlock(&lock);
-}
-
 bool storm_fall_back(enum storm_fallback policy, const char *otherwise,
 		     char *why, char **kept)
 {

@@ -13,7 +13,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 
 #include "src/common/slurm_xlator.h"
 #include "src/common/hostlist.h"
-#include "src/common/macros.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -33,8 +31,7 @@
 #define NAME "paths"
 #define KNOWN_FOR 180 /* s */
 #define KNOWN_MAX 256
-#define CHECK_EVERY 5		/* s */
-#define CHECK_BYTES (20 * 1024) /* several of the longest datagrams */
+#define CHECK_EVERY 5 /* s */
 
 struct known_list {
 	long checked; /* s, realtime */
@@ -42,21 +39,12 @@ struct known_list {
 	struct known_path k[KNOWN_MAX];
 };
 
-static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-	storm_domain_t *d;
-	storm_event_t *event;
-	char *nodelist;
-} check;
-
-/* False: another user may have written there, or it cannot be made. */
+/* False: there is none, or another user may have written there. */
 static bool known_directory(char *dir, size_t size)
 {
 	struct stat st;
 
 	snprintf(dir, size, "/tmp/slurm-storm-%u", (unsigned int) geteuid());
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return false;
 	return !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
 	       st.st_uid == geteuid() && !(st.st_mode & 077);
 }
@@ -65,7 +53,7 @@ static bool known_line(const char *line, long now, struct known_path *k)
 {
 	return sscanf(line, "%ld %d %d %u %255s %255s", &k->since, &k->why,
 		      &k->sys, &k->port, k->node, k->from) == 6 &&
-	       k->since <= now && now - k->since < KNOWN_FOR &&
+	       k->since >= 0 && k->since <= now && now - k->since < KNOWN_FOR &&
 	       (k->why == STORM_ELOST || k->why == STORM_ETOOBIG);
 }
 
@@ -127,19 +115,42 @@ void known_paths_add(const struct known_path *k, uint32_t count)
 	struct known_list *l;
 	char dir[64];
 
-	if (!count || !known_directory(dir, sizeof(dir)))
+	if (!count)
+		return;
+	snprintf(dir, sizeof(dir), "/tmp/slurm-storm-%u",
+		 (unsigned int) geteuid());
+	(void) mkdir(dir, 0700);
+	if (!known_directory(dir, sizeof(dir)))
 		return;
 	l = known_load(dir);
 	for (uint32_t i = 0; i < count && l->count < KNOWN_MAX; i++)
 		l->k[l->count++] = k[i];
+	l->checked = (long) time(NULL);
 	known_save(dir, l);
 	xfree(l);
 }
 
-/* ------------------------------------------------------------------- check --- */
+/* A clock that was set back makes it due. */
+static bool known_is_due(const struct known_list *l, long now)
+{
+	return now < l->checked || now >= l->checked + CHECK_EVERY;
+}
 
-/* True: it is time for another look, and nobody else takes it. */
-static bool known_check_due(void)
+bool known_paths_certain(void)
+{
+	struct known_list *l;
+	char dir[64];
+	bool certain;
+
+	if (!known_directory(dir, sizeof(dir)))
+		return false;
+	l = known_load(dir);
+	certain = l->count && !known_is_due(l, (long) time(NULL));
+	xfree(l);
+	return certain;
+}
+
+bool known_paths_take_check(void)
 {
 	long now = (long) time(NULL);
 	struct known_list *l;
@@ -149,7 +160,7 @@ static bool known_check_due(void)
 	if (!known_directory(dir, sizeof(dir)))
 		return false;
 	l = known_load(dir);
-	due = now < l->checked || now >= l->checked + CHECK_EVERY;
+	due = known_is_due(l, now);
 	if (due) {
 		l->checked = now;
 		known_save(dir, l);
@@ -158,27 +169,7 @@ static bool known_check_due(void)
 	return due;
 }
 
-void known_paths_check(const struct storm_domain_conf *dc, const char *nodelist)
-{
-	static const uint8_t data[CHECK_BYTES];
-	const struct storm_target to = { .kind = STORM_TARGET_MEMORY };
-	int err;
-
-	slurm_mutex_lock(&known_lock);
-	if (!check.d && known_check_due())
-		check.d = storm_domain_create(dc, &err);
-	if (check.d && !check.event) {
-		/* that all take long datagrams shows only when they come */
-		check.event = storm_xfer_and_signal(check.d, NULL, &to, data,
-						    sizeof(data));
-		check.nodelist = xstrdup(nodelist);
-		storm_domain_open(check.d);
-	}
-	slurm_mutex_unlock(&known_lock);
-}
-
-/* All of these can be reached. */
-static void known_forget(const char *nodelist)
+void known_paths_forget(const char *nodelist)
 {
 	struct hostlist *hl = hostlist_create(nodelist);
 	struct known_list *l;
@@ -197,21 +188,4 @@ static void known_forget(const char *nodelist)
 out:
 	if (hl)
 		hostlist_destroy(hl);
-}
-
-void known_paths_check_end(void)
-{
-	struct storm_outcome out = { 0 };
-
-	slurm_mutex_lock(&known_lock);
-	if (check.event && storm_test_event(check.event, false, 0, &out) &&
-	    out.state == STORM_DONE && !out.nfaults)
-		known_forget(check.nodelist);
-	storm_outcome_clear(&out);
-	storm_event_destroy(check.event);
-	storm_domain_destroy(check.d);
-	xfree(check.nodelist);
-	check.d = NULL;
-	check.event = NULL;
-	slurm_mutex_unlock(&known_lock);
 }

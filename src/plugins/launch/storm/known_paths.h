@@ -22,13 +22,11 @@ struct known_path {
 uint32_t known_paths_load(struct known_path **out);
 void known_paths_add(const struct known_path *k, uint32_t count);
 
-/*
- * While Slurm serves the command: see whether the nodes of dc, in Slurm's list, can
- * be reached again, in a domain of its own, beside all else.  end: forget them if
- * they can; before the command ends.  One at a time in a process.  Any thread.
- */
-void known_paths_check(const struct storm_domain_conf *dc,
-		       const char *nodelist);
-void known_paths_check_end(void);
+/* Is any known, and no check due? */
+bool known_paths_certain(void);
+/* True: it is time for a check, and nobody else takes it. */
+bool known_paths_take_check(void);
+/* All of these, in Slurm's list, can be reached. */
+void known_paths_forget(const char *nodelist);
 
 #endif

@@ -21,7 +21,7 @@
 #include "src/slurm/compat.h"
 
 #include "bcast.h"
-#include "known_paths.h"
+#include "known_check.h"
 #include "session.h"
 
 #define STARTS_WAIT 500000000 /* ns, far longer than starts take */
@@ -176,7 +176,7 @@ void storm_session_close(struct storm_session *s)
 	list_remove_first(sessions, session_is_same, s);
 	slurm_mutex_unlock(&sessions_lock);
 
-	known_paths_check_end();
+	known_check_end();
 	storm_session_drop_domain(s);
 	storm_record_clear(&s->rec);
 	step_addrs_clear(&s->addrs);

@@ -19,8 +19,9 @@ struct step_domain {
 	char **names;	/* by node number; count of them */
 	struct storm_node *nodes;
 	uint32_t count;
-	uint32_t radix; /* of the tree that they form */
-	bool opening;	/* begun, not awaited */
+	uint32_t radix;	   /* of the tree that they form */
+	bool opening;	   /* begun, not awaited */
+	uint16_t own_port; /* of d; 0: not known */
 };
 
 /* What a domain needs besides its nodes. */
@@ -53,6 +54,11 @@ char *step_domain_begin(struct step_domain *sd);
 char *step_domain_await(struct step_domain *sd);
 char *step_domain_open(struct step_domain *sd);
 
+/* Its nodes' names, without addresses; their ports.  NULL, or the reason (xfree). */
+char *step_domain_take_names(struct step_domain *sd, const char *nodelist,
+			     uint16_t port);
+void step_domain_drop_names(struct step_domain *sd);
+
 /* Close and free it.  NULL is allowed. */
 void step_domain_destroy(struct step_domain *sd);
 
@@ -68,6 +74,14 @@ uint32_t step_domain_above(const struct step_domain *sd, uint32_t node);
 /* Keep what the outcome of a transfer says of paths, for later commands. */
 void step_domain_keep(const struct step_domain *sd,
 		      const struct storm_outcome *out);
+
+/* Why Slurm serves a command of these nodes: a path that did not work some minutes
+ * ago, and when that was (xfree).  NULL: none is known. */
+char *step_domain_known(const struct step_domain *sd);
+/* The same of nodes in Slurm's list, without a domain.  NULL, too, if the paths are
+ * to be tried now. */
+char *step_domain_goes_round(const char *nodelist,
+			     const struct storm_settings *set);
 
 /* These nodes, "n[1-4]", or how many if that is long (xfree). */
 char *step_domain_names(const struct step_domain *sd,
