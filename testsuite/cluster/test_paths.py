@@ -5,6 +5,7 @@ than without STORM at the most; one line names the node, the direction, the
 protocol and the port; no node keeps anything."""
 import contextlib
 import os
+import re
 import subprocess
 import time
 
@@ -50,6 +51,7 @@ def dropped(lab, host, hook, what):
         nft(lab, host, "delete table inet f")
 
 
+LOADS = {"LD_DEBUG": "files", "STORM_TIMELINE": ""}
 KNOWN = "/tmp/slurm-storm-20001"
 
 
@@ -118,26 +120,54 @@ def test_a_bad_path_is_remembered(lab4):
     """The next step does not try it again, and says so; once the node can be
     reached, one step finds that out, and those after it go by STORM."""
     args = "-N4 -n4 {do} say ran"
+    argv = lab4.srun_argv(args, "storm")
     with dropped(lab4.lab, *PATHS["in"][:3]):
         first, second = lab4.srun(args), lab4.srun(args)
+        lighter = [lab4.run(argv, env=LOADS) for _ in range(3)]
     for run in (first, second):
         assert run.code == 0 and PATHS["in"][3] in run.err, str(run)
     assert " s ago; falling back" not in first.err, str(first)
     assert " s ago; falling back" in second.err, str(second)
     assert second.steps[0]["counters"]["tx_datagrams"] == 0, str(second)
+    # of those that follow within 5 s none loads what it would not use
+    for run in lighter:
+        said = re.findall(r"warning: storm: .*", run.err)
+        assert (run.code, run.out) == (0, "ran\n" * 4), run
+        assert len(said) == 1 and PATHS["in"][3] in said[0], run
+        assert " s ago; falling back" in said[0], run
+    assert sum("/launch_module.so" in run.err for run in lighter) <= 1, \
+        "\n".join(map(str, lighter))
     until(lambda: lab4.srun(args).steps[0]["fallback"] is None,
           "n2 to be forgotten")
     lab4.by_storm(lab4.srun(args))
 
 
-@pytest.mark.parametrize("owner, mode", [(20002, 0o755), (20001, 0o777)])
-def test_what_others_say_is_bad(lab4, owner, mode):
-    """A directory that another user has made, or can write."""
-    path = lab4.lab.path("login", KNOWN)
+def remember(lab, owner, mode, *lines):
+    path = lab.lab.path("login", KNOWN)
     os.mkdir(path)
     with open(os.path.join(path, "paths"), "w", encoding="ascii") as f:
-        print(0, f"{int(time.time())} 14 67 8383 n2 -", sep="\n", file=f)
+        print(int(time.time()), *lines, sep="\n", end="", file=f)
     for p in (os.path.join(path, "paths"), path):
         os.chown(p, owner, owner)
     os.chmod(path, mode)
+
+
+@pytest.mark.parametrize("owner, mode", [(20002, 0o755), (20001, 0o777)])
+def test_what_others_say_is_bad(lab4, owner, mode):
+    """A directory that another user has made, or can write."""
+    remember(lab4, owner, mode, f"{int(time.time())} 14 67 8383 n2 -")
+    lab4.by_storm(lab4.srun("-N4 -n4 {do} say ran"))
+
+
+def test_what_cannot_be(lab4):
+    """A time that is to come (the clock was set back), none at all, another fault,
+    and the rest of a line."""
+    now = int(time.time())
+    remember(lab4, 20001, 0o700, f"{now + 1000} 14 67 8383 n1 -",
+             f"{-2 ** 63} 14 67 8383 n2 -", f"{now} 99 67 8383 n3 -",
+             f"{now} 14 67 838")
+    argv = lab4.srun_argv("-N4 -n4 {do} say ran", "storm")
+    run = lab4.run(argv, env=LOADS)
+    assert (run.code, run.out) == (0, "ran\n" * 4), run
+    assert "/launch_module.so" in run.err and "storm:" not in run.err, run
     lab4.by_storm(lab4.srun("-N4 -n4 {do} say ran"))

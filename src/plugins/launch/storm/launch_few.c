@@ -11,20 +11,26 @@
 #include "src/common/log.h"
 #include "src/common/xmalloc.h"
 
-#include "src/storm_common/storm_conf.h"
 #include "launch_few.h"
+
+const struct storm_conf *launch_few_conf(void)
+{
+	static struct storm_conf conf;
+	static bool done, wrong;
+	char *why = NULL;
+
+	if (!done)
+		wrong = storm_conf_load(&conf, &why) != SLURM_SUCCESS;
+	done = true;
+	xfree(why);
+	return wrong ? NULL : &conf;
+}
 
 uint32_t launch_few_least(void)
 {
-	static struct storm_conf conf;
-	char *why = NULL;
+	const struct storm_conf *conf = launch_few_conf();
 
-	if (!conf.launch_nodes) {
-		if (storm_conf_load(&conf, &why))
-			conf.launch_nodes = 2;
-		xfree(why);
-	}
-	return conf.launch_nodes;
+	return conf ? conf->launch_nodes : 2;
 }
 
 bool launch_few_surely(const slurm_opt_t *opt)

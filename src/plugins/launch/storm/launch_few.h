@@ -11,8 +11,12 @@
 
 #include "src/common/slurm_opt.h"
 
-/* LaunchNodes of storm.conf, which is read once.  2 if anything in it is wrong:
- * STORM's launch says what. */
+#include "src/storm_common/storm_conf.h"
+
+/* storm.conf, which is read once.  NULL: something in it is wrong, and STORM's
+ * launch says what. */
+const struct storm_conf *launch_few_conf(void);
+/* Its LaunchNodes; 2 if it is wrong. */
 uint32_t launch_few_least(void);
 
 /* Can a step with these options of a component have no file and only fewer nodes

@@ -10,7 +10,7 @@
 
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/log.h"
-
+#include "src/common/slurm_opt.h"
 #include "src/common/xmalloc.h"
 
 #include "src/libstorm/base/thread.h"
@@ -26,11 +26,34 @@ static struct {
 	bool used;
 } module;
 
+/* Why Slurm launches a step without a file on these nodes, as STORM's launch would
+ * find (xfree).  NULL: that is to be seen there. */
+static char *launch_module_spared(const char *nodelist,
+				  const slurm_opt_t *opt_local)
+{
+	const struct storm_conf *conf = launch_few_conf();
+
+	if (!nodelist || !conf || conf->fallback == FALLBACK_NEVER ||
+	    module.used || opt_local->srun_opt->bcast_flag ||
+	    opt_local->srun_opt->pty || launch_few_is_timed())
+		return NULL;
+	return step_domain_goes_round(nodelist, &conf->set);
+}
+
 bool launch_module_needed(const srun_job_t *job, const slurm_opt_t *opt_local)
 {
-	return opt_local->srun_opt->bcast_flag || launch_few_is_timed() ||
-	       (job->nhosts >= launch_few_least() &&
-		!launch_few_surely(opt_local));
+	bool needed;
+	char *why;
+
+	if (opt_local->srun_opt->bcast_flag || launch_few_is_timed())
+		return true;
+	if (job->nhosts < launch_few_least() || launch_few_surely(opt_local))
+		return false;
+	/* the step may have fewer nodes; then it is loaded later */
+	why = launch_module_spared(job->nodelist, opt_local);
+	needed = !why;
+	xfree(why);
+	return needed;
 }
 
 /* It stays loaded: OpenSSL's memory is freed when the process ends. */
@@ -93,12 +116,18 @@ struct storm_session *launch_module_begin(const srun_job_t *job,
 {
 	const slurm_step_layout_t *layout =
 		job->step_ctx->step_resp->step_layout;
-
 	bool few = layout && layout->node_cnt < launch_few_least() &&
 		   !opt_local->srun_opt->bcast_flag;
+	char *why;
 
 	if (few)
 		launch_few_say("", layout->node_cnt);
+	if (!few && layout && !not_served &&
+	    (why = launch_module_spared(layout->node_list, opt_local))) {
+		storm_warn_once(why, LAUNCH_OTHERWISE);
+		xfree(why);
+		return NULL;
+	}
 	if ((few && !launch_few_is_timed()) || !launch_module_get())
 		return NULL;
 	module.used = true;

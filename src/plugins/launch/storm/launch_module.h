@@ -3,7 +3,8 @@
  * libstorm and OpenSSL inside.  srun loads it when it needs it.
  *
  * A step without a file on few nodes (LaunchNodes) is launched by Slurm, which has
- * less to do for it, and srun loads nothing.  For any other step a thread loads the
+ * less to do for it, and srun loads nothing.  Nor does it for a step without a file
+ * of whose nodes one could not be reached shortly before (known_paths.h).  For any other step a thread loads the
  * module while slurmctld creates the step.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
