@@ -134,6 +134,7 @@ static void job_line(char *line)
 
 void check_job(const char *nodes, const struct storm_conf *conf)
 {
+	static const char program[] = PKGLIBEXECDIR "/storm_check";
 	const char *const argv[] = { "timeout",
 				     SECONDS,
 				     "srun",
@@ -149,7 +150,7 @@ void check_job(const char *nodes, const struct storm_conf *conf)
 				     "--kill-on-bad-exit=0",
 				     "-D",
 				     "/",
-				     PKGLIBEXECDIR "/storm_check",
+				     program,
 				     "--report",
 				     NULL };
 	char last[512];

@@ -204,12 +204,12 @@ static void plugins_check_build(void)
 
 static void plugins_check_plugstack(void)
 {
-	char *path = slurm_plugstack_path(), *other = NULL;
+	char *path = slurm_plugstack_path();
 	const char *how = path ? slurm_plugstack_loads(path, "spank_storm.so") :
 				 NULL;
 
 	if (!path)
-		path = other = slurm_file_beside("plugstack.conf");
+		path = slurm_file_beside("plugstack.conf");
 	if (!how)
 		check_tell(
 			CHECK_MISSING, "",

@@ -52,9 +52,9 @@ void launch_p_fwd_signal(int signal) __asm__("stock_fwd_signal");
 
 /* It names the programs for a debugger.  A file that --bcast has sent may be on the
  * nodes only. */
-static int stock_set_multi_name(int ntasks, const char *conf)
+static int stock_set_multi_name(int ntasks, const char *file)
 {
-	return access(conf, R_OK) ? 0 : mpir_set_multi_name(ntasks, conf);
+	return access(file, R_OK) ? 0 : mpir_set_multi_name(ntasks, file);
 }
 
 #define mpir_set_multi_name stock_set_multi_name
