@@ -27,7 +27,8 @@ static void refusal(const uint8_t *data, size_t size)
 		return;
 	must(size == STORM_REFUSAL_LEN);
 	must(why > STORM_OK && why < STORM_ERANGE_);
-	must(sys >= 0 && (why == STORM_EVERSION || !sys));
+	/* a version, or a byte that says more of the reason */
+	must(sys >= 0 && (why == STORM_EVERSION || sys <= UINT8_MAX));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -156,7 +156,7 @@ void storm_owner_stream_failed(struct storm_owner *o, uint64_t session,
 	}
 	/* why it does not come back, which may be another reason than before */
 	if (session == o->link.session && owner_is_cluster(o) &&
-	    o->phase == OWNER_OPEN && o->ops.fault &&
+	    o->phase == OWNER_OPEN && o->ops.fault && node < o->conf.count &&
 	    !storm_tree_member(&o->tree, node)) {
 		const struct storm_fault f = { node, why, sys };
 
