@@ -597,6 +597,9 @@ static void cut_path(const struct path *p, uint32_t nodes, uint32_t node,
 
 	storm_settings_default(&c.set);
 	c.set.radix = nodes > 12 ? c.set.radix : 3;
+	/* a site's that waits long for a slow group */
+	if (multicast)
+		c.set.multicast_timeout = 5 * STORM_SEC;
 	sim = begin(&c, &t);
 	storm_idset_add(&one, node, node);
 	storm_idset_add(&all, 0, c.nodes);

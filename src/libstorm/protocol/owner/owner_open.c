@@ -191,11 +191,17 @@ static uint64_t owner_open_tick_opening(struct storm_owner *o, uint64_t now)
 	return storm_min(o->phase_at + timeout, next);
 }
 
+/* A node that no datagram reaches is excluded once the domain is open: whether the
+ * group reaches it is not awaited. */
 static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 {
-	uint64_t end = o->phase_at + o->conf.set.multicast_timeout;
+	uint64_t end = o->phase_at + o->conf.set.multicast_timeout, next;
+	bool cut = owner_find_cut(o, &next, now);
 
-	if (now >= end) {
+	owner_open_take_faults(o);
+	cut |= o->faults.count > 0;
+	o->faults.count = 0; /* they are found again */
+	if (cut || now >= end) {
 		storm_log(
 			STORM_LOG_INFO,
 			"multicast does not reach all nodes: data go along the chain");
@@ -204,7 +210,8 @@ static uint64_t owner_open_tick_probing(struct storm_owner *o, uint64_t now)
 		owner_ask_late(o, now);
 		o->ask.at = now + PROBE_EVERY;
 	}
-	return storm_min(end, o->ask.at);
+	next = storm_min(next, end);
+	return storm_min(next, o->ask.at);
 }
 
 uint64_t owner_open_tick(struct storm_owner *o, uint64_t now)
