@@ -321,7 +321,7 @@ def test_torn_files(gang):
 
 def test_full_disk(gang):
     """/run has no room: the node does not take turns, and everything else
-    works."""
+    works. The agent tries again."""
     gang.lab.end("n2", "slurmd")
     gang.lab.end("n2", "agent")
     done = gang.lab.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=755", "none",
@@ -329,7 +329,7 @@ def test_full_disk(gang):
     assert done.returncode == 0, done.stderr
     gang.lab.restart("n2", "slurmd")
     assert said(gang, "n2", "gang scheduling cannot start, jobs on this node take "
-                "no turns: No space left on device")
+                "no turns, trying again: No space left on device")
     run = gang.srun("-p gang -N2 -n2 --bcast=/tmp/app {do} say x", alone=True)
     assert run.code == 0 and run.out == "x\n" * 2, str(run)
     gang.by_storm(run)
