@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from harness import Lab, until
+from harness import TOP, Lab, until
 from lab.release import stage_dir
 
 pytestmark = pytest.mark.storm_only
@@ -265,32 +265,10 @@ def test_clock_of_a_node(lab):
         "'date'" in said["n2"], said
 
 
-CLOCK = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <time.h>
-time_t time(time_t *t)
-{
-	struct timespec now;
-	time_t off;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	off = now.tv_sec + atoi(getenv("CLOCK_OFF"));
-	if (t)
-		*t = off;
-	return off;
-}
-"""
-
-
 def with_clock(lab, node, off):
     """What asked() says while a node's munged is so many seconds off."""
-    home = lab.dir + "/home"
-    with open(home + "/clock.c", "w") as f:
-        f.write(CLOCK)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", home + "/clock.so",
-                    home + "/clock.c"], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", lab.dir + "/home/clock.so",
+                    TOP / "testsuite/programs/clock.c"], check=True)
     lab.end(node, "munged")
     other = lab.run(["sh", "-c", "munged --key-file=/etc/munge/munge.key --force "
                      "--num-threads=2"], host=node, cwd="/",
