@@ -162,8 +162,8 @@ static void nodes_tell_out(const char *name, const char *extra)
 		  "the disk of /run/slurm-storm is full there: make room" },
 		{ "no-gang(groups)",
 		  "it lacks the control groups of Freezer in storm.conf: mount them, or correct Freezer" },
-		{ "no-gang(inotify)",
-		  "root has used up its inotify instances there: 'sysctl -w fs.inotify.max_user_instances=8192', and a file in /etc/sysctl.d" },
+		{ "no-gang(rights)",
+		  "its agent may not write in /run/slurm-storm or its control groups: remount them rw there, or correct Freezer" },
 	};
 	const char *out = extra ? strstr(extra, TAG "out=") : NULL;
 	const char *what = "see storm-gang(7), and its agent's log";
@@ -326,6 +326,13 @@ static void *nodes_try(void *arg)
 
 	nodes_open(n, false);
 	nodes_await_open(n);
+	if (n->got.why == STORM_ELOST && n->got.sys == ECONNRESET) {
+		/* refused, or its agent was killed just now: it says that again */
+		nodes_close(n);
+		n->got.sys = 0;
+		nodes_open(n, false);
+		nodes_await_open(n);
+	}
 	if (!n->got.why) {
 		n->got.small = nodes_arrives(n, 64);
 		n->got.large = n->got.small && nodes_arrives(n, PACKETS * mtu);

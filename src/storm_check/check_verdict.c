@@ -35,7 +35,7 @@ static char *verdict_lost(int sys, uint16_t port)
 	case ECONNRESET:
 	case EPIPE:
 		return verdict_text(
-			"its agent refuses this host's MUNGE credential: compare /etc/munge/munge.key and 'date' on both hosts; its agent's log has the reason");
+			"its agent refuses this host's MUNGE credential: compare /etc/munge/munge.key and 'date' on both hosts, and see that munged runs there; its agent's log has the reason");
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return verdict_text("%s: is it up, and are the routes right?",
@@ -77,7 +77,8 @@ char *check_verdict(const struct check_answer *a, uint16_t port,
 			       verdict_text(
 				       "what listens on TCP port %u is no agent: end it, or set another Port in storm.conf on all hosts",
 				       port) :
-			       verdict_text("no agent runs: restart slurmd");
+			       verdict_text(
+				       "no agent runs: restart slurmd, and run storm check there if that does not help");
 	case STORM_EVERSION:
 		return verdict_text(
 			"its agent speaks another version of the protocol (%d, here %d): install the same STORM, then restart slurmd",

@@ -165,7 +165,8 @@ def test_it_needs_no_daemon(lab):
     try:
         assert "ok       port 8383 is free, and no slurmd runs" in \
             check(lab, host="n2", code=0)
-        assert asked(lab) == {"n2": "no agent runs: restart slurmd"}
+        assert asked(lab) == {"n2": "no agent runs: restart slurmd, and run "
+                              "storm check there if that does not help"}
     finally:
         lab.restart("n2", "slurmd")
     lab.wait_agents(["n2"])

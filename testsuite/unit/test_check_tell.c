@@ -103,7 +103,7 @@ START_TEST(test_verdicts)
 	};
 	struct check_answer a = { .why = STORM_ENOAGENT, .sys = ECONNREFUSED };
 
-	must(verdict_has(a, "no agent runs: restart slurmd"));
+	must(verdict_has(a, "restart slurmd, and run storm check there"));
 	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++)
 		must(verdict_has((struct check_answer) { .why = STORM_ELOST,
 							 .sys = lost[i].sys },
