@@ -4,13 +4,17 @@ import os
 import pathlib
 import platform
 import shutil
+import sys
 
 import pytest
 
 from bare_hosts import Hosts, root_archive
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "testsuite"))
 
+from long_rule import (  # noqa: E402, F401
+    pytest_collection_modifyitems, pytest_configure)
 
 #: Debian's releases that have them; None: this machine's
 SUITES = {"22.05": None, "24.11": "trixie", "26.05": "forky"}
