@@ -311,9 +311,9 @@ def installed(hosts, debs, tmp_path_factory):
     hosts.job = int(re.search(r"job allocation (\d+)", said.stderr)[1])
     well(hosts)
     yield hosts
+    hosts.run("ctl", ["scancel", "-u", "user"])
     for run in runs:
-        run.kill()
-        run.communicate()
+        run.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
