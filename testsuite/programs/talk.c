@@ -5,9 +5,14 @@
  *	talk PORT STOP
  *
  * Each sends numbered datagrams to the step's group, with the context's key, at most
- * WINDOW beyond what has come from the other: so no buffer can be full, and whatever
- * is missing was lost.  They end when rank 0 finds the file STOP.  Each prints how
- * many have come.  talk_udp.c sends by UDP, talk_rdma.c by RDMA.
+ * WINDOW beyond what has come from the other.  Each sends only when it has read all
+ * that came.  So no buffer can be full, and whatever is missing was lost.  They end
+ * when rank 0 finds the file STOP.  Each prints how many have come.  talk_udp.c sends
+ * by UDP, talk_rdma.c by RDMA.
+ *
+ * Before it has heard the other, a task says hello every HELLO_MS.  The other may be
+ * stopped then, and its buffers fill with hellos.  It reads them all before it sends
+ * anything, and numbers come only as an answer: they find empty buffers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
  */
@@ -18,13 +23,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "talk.h"
 
 #define WINDOW 8
 #define HELLO_MS 20
-#define PATIENCE (60 * 1000 / HELLO_MS)
+#define PATIENCE_MS (60 * 1000)
 #define LOOK 256 /* for STOP, once in so many */
 
 struct word {
@@ -74,22 +80,31 @@ static void say(uint64_t number)
 	talk_send(&out, sizeof(out));
 }
 
-/* False: nothing has come in time, but its own maybe. */
-static bool hear(struct word *in)
+static int64_t now_ms(void)
 {
-	if (!talk_receive(in, sizeof(*in), HELLO_MS))
-		return false;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+enum heard { NOTHING, OWN, PEER };
+
+static enum heard hear(struct word *in, int ms)
+{
+	if (!talk_receive(in, sizeof(*in), ms))
+		return NOTHING;
 	if (memcmp(in->key, out.key, sizeof(in->key))) {
 		fprintf(stderr, "talk: another step's datagram\n");
 		exit(3);
 	}
 	if (in->rank == out.rank)
-		return false;
+		return OWN;
 	if (in->rank != 1 - out.rank) {
 		fprintf(stderr, "talk: a datagram of rank %u\n", in->rank);
 		exit(3);
 	}
-	return true;
+	return PEER;
 }
 
 static void expect(const struct word *in, uint64_t number)
@@ -101,11 +116,42 @@ static void expect(const struct word *in, uint64_t number)
 	exit(4);
 }
 
+static struct {
+	const char *stop;
+	uint64_t sent, heard;
+	int64_t heard_at, hello_at;
+	bool there, ends; /* the other: it was heard, it has sent its last */
+} t;
+
+static void take(const struct word *in)
+{
+	t.heard_at = now_ms();
+	t.there = true;
+	if (!in->number && !t.heard)
+		return;
+	expect(in, t.heard + 1);
+	t.heard++;
+	t.ends = in->last;
+}
+
+/* All that came was read. */
+static void speak(void)
+{
+	if (!t.there && now_ms() >= t.hello_at) {
+		t.hello_at = now_ms() + HELLO_MS;
+		say(0);
+	}
+	while (t.there && !out.last && t.sent < t.heard + WINDOW) {
+		out.last = out.rank ?
+				   t.ends :
+				   t.sent % LOOK == 0 && !access(t.stop, F_OK);
+		say(++t.sent);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t sent = 0, heard = 0;
-	int silent = 0;
-	bool there = false, ends = false;
+	int wait = 0; /* ms: none until all that came was read */
 	struct word in;
 
 	if (argc != 3 ||
@@ -116,33 +162,25 @@ int main(int argc, char **argv)
 	}
 	memcpy(out.key, given("STORM_CONTEXT_KEY"), sizeof(out.key));
 	out.rank = (uint32_t) atoi(given("SLURM_PROCID"));
+	t.stop = argv[2];
 	talk_open(own_address(), group_address(), (uint16_t) atoi(argv[1]));
-	while (!out.last || !ends) {
-		if (!there)
-			say(0);
-		while (there && !out.last && sent < heard + WINDOW) {
-			out.last = out.rank ? ends :
-					      sent % LOOK == 0 &&
-						      !access(argv[2], F_OK);
-			say(++sent);
-		}
-		if (out.last && ends)
-			break;
-		if (!hear(&in)) {
-			if (++silent < PATIENCE)
-				continue;
-			fprintf(stderr, "talk: rank %u: nothing after %lu\n",
-				out.rank, (unsigned long) heard);
-			return 5;
-		}
-		silent = 0;
-		there = true;
-		if (!in.number && !heard)
+	t.heard_at = now_ms();
+	while (!out.last || !t.ends) {
+		enum heard what = hear(&in, wait);
+
+		wait = 0;
+		if (what == PEER)
+			take(&in);
+		if (what != NOTHING)
 			continue;
-		expect(&in, heard + 1);
-		heard++;
-		ends = in.last;
+		speak();
+		wait = HELLO_MS;
+		if (now_ms() < t.heard_at + PATIENCE_MS)
+			continue;
+		fprintf(stderr, "talk: rank %u: nothing after %lu\n", out.rank,
+			(unsigned long) t.heard);
+		return 5;
 	}
-	printf("rank %u heard %lu\n", out.rank, (unsigned long) heard);
+	printf("rank %u heard %lu\n", out.rank, (unsigned long) t.heard);
 	return 0;
 }
