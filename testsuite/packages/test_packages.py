@@ -92,6 +92,13 @@ def imported(path):
         if len(words) >= 8 and words[6] == "UND"}
 
 
+def images(directory):
+    """The programs and libraries below it: a script can have the name of one."""
+    return [path for path in directory.rglob("*")
+            if path.is_file() and not path.is_symlink()
+            and path.read_bytes()[:4] == b"\x7fELF"]
+
+
 def test_the_stage_is_the_same(release, tmp_path):
     """What all other tests test: the same functions of the same size, which call the
     same. So they are compiled with the same flags, and inlined alike."""
@@ -100,14 +107,13 @@ def test_the_stage_is_the_same(release, tmp_path):
                     f"{' '.join(['build', *release.option])}'")
     for deb in release.debs.glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
-    ours = {path.name: path for path in tmp_path.rglob("*")
-            if path.is_file() and not path.is_symlink() and path.suffix != ".debug"}
+    ours = {path.name: path for path in images(tmp_path) if path.suffix != ".debug"}
     compared, differ = [], {}
-    for path in sorted(release.stage.rglob("*")):
-        if path.is_symlink() or not path.is_file() or \
-                path.read_bytes()[:4] != b"\x7fELF":
+    for path in sorted(images(release.stage)):
+        package = ours.get(path.name)
+        if not package:
+            differ[path.name] = [f"in no package: remove {release.stage} and build again"]
             continue
-        package = ours[path.name]
         digits = re.search(r"Build ID: (\w\w)(\w+)", readelf(package, "-n"))
         debug = tmp_path / f"usr/lib/debug/.build-id/{digits[1]}/{digits[2]}.debug"
         compared.append(path.name)
