@@ -306,7 +306,12 @@ def test_connects_to_the_relay(lab):
     computing does."""
     quiet = seconds(lab)
     honest = beside(lab, DO + " spin 100000000")
+    size = len(lab.lab.log("n1", "slurmd"))
     bad = beside(lab, NEIGHBOUR + " connect")
     said = f"quiet {quiet:.2f} s, beside spin {honest:.2f}, connect {bad:.2f}"
     print(said)
+    log = lab.lab.log("n1", "slurmd")[size:]
+    assert "is not slurmstepd's, closed" in log, log[-2000:]
+    # the relay reads nothing of what a stranger sends
+    assert "cannot parse a message of slurmstepd" not in log, log[-2000:]
     assert bad < 2 * honest + 0.3, said
