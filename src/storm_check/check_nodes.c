@@ -44,7 +44,7 @@
 
 #define AT_ONCE 32	       /* agents that are asked */
 #define ANSWER (3 * STORM_SEC) /* within which one answers OPEN */
-#define ARRIVE (2 * STORM_SEC) /* ... and has all of a transfer */
+#define ARRIVE (2 * STORM_SEC) /* within which an agent has all of a transfer */
 #define ALIVE 1000	       /* ms */
 #define CTLD_ANSWER 3	       /* s */
 #define PACKETS 12	       /* of a transfer */

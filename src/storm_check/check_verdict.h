@@ -14,7 +14,7 @@ struct check_answer {
 	int sys;
 	bool small; /* a short message arrived, and its answer came back */
 	bool large; /* packets of full size arrived, too */
-	bool group; /* ... it heard the group */
+	bool group; /* a message to the group arrived */
 	bool group_large;
 };
 

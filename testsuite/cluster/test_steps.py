@@ -254,7 +254,7 @@ def test_verbose_prints_phases(cluster):
 @pytest.mark.storm_only
 def test_verbose_names_the_launcher(cluster):
     """-v: one line tells that STORM launches, and how. Slurm's own messages
-    are the same as ever."""
+    do not change."""
     run = cluster.by_storm(cluster.srun("-v -N4 -n4 {do}"))
     (line,) = re.findall("storm: launches .*", run.err)
     assert re.fullmatch(r"storm: launches StepId=[\d.]+ on 4 nodes, "

@@ -11,10 +11,10 @@
 
 /* A firewall may let TCP pass and no datagram, or only those of one direction.
  * All this is less than the second that a user does not mind. */
-#define CUT_TOLD 12		   /* times, in vain: it is not loss */
-#define CUT_AFTER (600 * STORM_MS) /* ... the first of them so long ago */
-#define CUT_HEARD (300 * STORM_MS) /* it has sent something later than that, */
-#define CUT_MORE 3		   /* ... and was told again since */
+#define CUT_TOLD 12		   /* states sent in vain: it is not loss */
+#define CUT_AFTER (600 * STORM_MS) /* since the first of these states */
+#define CUT_HEARD (300 * STORM_MS) /* since then, when the child still sends */
+#define CUT_MORE 3		   /* states sent after what the child sent */
 
 int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,
 			    int which)

@@ -143,7 +143,7 @@ void storm_sim_queue(struct storm_sim *sim, uint32_t node, uint64_t until);
  * wait.  The id conf.nodes is the owner. */
 void storm_sim_cut(struct storm_sim *sim, const struct storm_idset *from,
 		   const struct storm_idset *to, uint64_t ns);
-/* ... no datagrams longer than so many bytes; streams pass.  above is not 0. */
+/* Cut off only datagrams longer than `above` bytes, which is not 0; streams pass. */
 void storm_sim_filter(struct storm_sim *sim, const struct storm_idset *from,
 		      const struct storm_idset *to, size_t above, uint64_t ns);
 void storm_sim_heal(struct storm_sim *sim); /* end all cuts */

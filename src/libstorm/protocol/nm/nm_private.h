@@ -53,8 +53,8 @@ struct nm_repair {
 	uint64_t asked_at;    /* the last NACK */
 	uint64_t rtt, rto;    /* rtt: smoothed, asked -> repaired */
 	uint32_t tries;	      /* in a row that brought nothing */
-	uint32_t vain;	      /* of these the owner was heard after, */
-	uint64_t vain_at;     /* ... the first of them then */
+	uint32_t vain;	      /* of these, after which the owner was heard */
+	uint64_t vain_at;     /* when the first of `vain` was */
 	uint64_t silent_have; /* chunks + 1, when silence was seen first */
 	uint64_t repaired, lost; /* chunks, for STATUS */
 	uint64_t given;		 /* chunks, to nodes below */

@@ -50,7 +50,7 @@ int storm_owner_open(struct storm_owner *o, uint64_t now);
 int storm_owner_xfer(struct storm_owner *o, const struct storm_idset *P,
 		     const struct storm_target *to, const void *buf,
 		     uint64_t len, void *token, uint64_t now);
-/* ... of bytes that are asked for as they are sent, and again if they are
+/* The same, of bytes that are asked for as they are sent, and again if they are
  * lost. */
 int storm_owner_xfer_from(struct storm_owner *o, const struct storm_idset *P,
 			  const struct storm_target *to,

@@ -341,7 +341,7 @@ uint64_t owner_announce_again(struct storm_owner *o, uint64_t now);
 /* Children that datagrams do not reach, or from which none come: into the faults of
  * the opening; *next: when to look again. */
 bool owner_find_cut(struct storm_owner *o, uint64_t *next, uint64_t now);
-/* ... and later: exclude them.  True: there are such. */
+/* Find such children of an open domain, and exclude them.  True: there are some. */
 bool owner_exclude_cut(struct storm_owner *o, uint64_t *next, uint64_t now);
 int owner_exclude_one(struct storm_owner *o, uint32_t node, enum storm_err why,
 		      int sys, uint64_t now);

@@ -40,7 +40,7 @@ struct snapshot_job {
 	uint32_t zone;
 	uint32_t weight;	    /* of its turns: matrix.h */
 	bool held;		    /* it has none */
-	bool by_admin;		    /* ... as an administrator has said */
+	bool by_admin;		    /* held: an administrator has said so */
 	struct storm_idset columns; /* of the zone */
 	struct storm_idset nodes;   /* of the domain */
 };

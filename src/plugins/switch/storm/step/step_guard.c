@@ -43,8 +43,8 @@ static struct {
 	int wake;
 	struct gang_page *page; /* the agent's; NULL: none known */
 	int agent;		/* its pidfd; -1 */
-	pid_t gone;		/* the last one whose end was seen, ... */
-	uint64_t gone_started;	/* ... and when that began */
+	pid_t gone;		/* the last agent whose end was seen */
+	uint64_t gone_started;	/* when the agent `gone` began */
 	uint64_t freed_at;	/* its sign of life when it was late */
 	uint32_t freed;		/* of the page, as last seen */
 	bool retry;
