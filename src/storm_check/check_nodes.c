@@ -35,6 +35,7 @@
 
 #include "check_tell.h"
 #include "check_verdict.h"
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/minmax.h"
 #include "src/libstorm/base/tree.h"
@@ -68,10 +69,8 @@ static unsigned int mtu;
 
 static bool nodes_addr_v4(const struct storm_addr *a, struct in_addr *out)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 	memcpy(out, a->ip + 12, sizeof(*out));
-	return !memcmp(a->ip, mapped, sizeof(mapped));
+	return storm_addr_is_v4(a);
 }
 
 /* The interface with this address; false: none. */

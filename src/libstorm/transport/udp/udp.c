@@ -29,6 +29,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "src/libstorm/base/addr.h"
 #include "udp_port.h"
 #include "udp_private.h"
 
@@ -63,17 +64,12 @@ void storm_udp_unwatch_close(struct storm_udp *u, int fd)
 
 static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
 
-bool storm_udp_is_v4(const struct storm_addr *a)
-{
-	return !memcmp(a->ip, v4_prefix, sizeof(v4_prefix));
-}
-
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin)
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (!storm_udp_is_v4(a)) {
+	if (!storm_addr_is_v4(a)) {
 		if (!u->logged_family)
 			storm_log(STORM_LOG_ERROR,
 				  "%s: only IPv4 addresses "

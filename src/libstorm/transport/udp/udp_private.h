@@ -191,7 +191,6 @@ int storm_udp_watch(struct storm_udp *u, int op, struct udp_src *src,
 /* Close a connection.  A child that this process has forked may hold it, too:
  * epoll would report it further, and the peer would not see its end. */
 void storm_udp_unwatch_close(struct storm_udp *u, int fd);
-bool storm_udp_is_v4(const struct storm_addr *a);
 /* False for anything but IPv4; the first time it is logged. */
 bool storm_udp_sockaddr(struct storm_udp *u, const struct storm_addr *a,
 			struct sockaddr_in *sin);

@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/minmax.h"
 #include "udp_private.h"
 
@@ -31,7 +32,7 @@ static int udp_check_settings(const struct storm_settings *set,
 	uint8_t first = set->group.ip[12];
 	char text[INET6_ADDRSTRLEN];
 
-	if (peer && !storm_udp_is_v4(peer)) {
+	if (peer && !storm_addr_is_v4(peer)) {
 		inet_ntop(AF_INET6, peer->ip, text, sizeof(text));
 		storm_log(STORM_LOG_ERROR,
 			  "%s: only IPv4 addresses are "
@@ -60,7 +61,7 @@ static int udp_check_settings(const struct storm_settings *set,
 			  set->groups, GROUPS_MAX);
 		return STORM_EINVAL;
 	}
-	if (!storm_udp_is_v4(&set->group) || first < 224 || first > 239) {
+	if (!storm_addr_is_v4(&set->group) || first < 224 || first > 239) {
 		inet_ntop(AF_INET6, set->group.ip, text, sizeof(text));
 		storm_log(STORM_LOG_ERROR,
 			  "GroupBase %s is not an IPv4 "

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "verbs_private.h"
 
@@ -24,7 +25,6 @@ static int verbs_transport_send(struct storm_transport *t, enum storm_class c,
 				const struct storm_addr *to, const void *buf,
 				size_t len, size_t seg)
 {
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
 	struct storm_verbs *v = (struct storm_verbs *) t;
 	int rc = -EHOSTUNREACH;
 
@@ -32,7 +32,7 @@ static int verbs_transport_send(struct storm_transport *t, enum storm_class c,
 		return -EINVAL;
 	if (len > VERBS_SEND_MAX)
 		return -EMSGSIZE;
-	if (memcmp(to->ip, v4, sizeof(v4)))
+	if (!storm_addr_is_v4(to))
 		return -EAFNOSUPPORT;
 	v->now = storm_now();
 	if (seg > len)

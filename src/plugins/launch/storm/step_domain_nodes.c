@@ -20,6 +20,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/tree.h"
 #include "src/libstorm/transport/udp/udp_neighbours.h"
 #include "known_paths.h"
@@ -63,10 +64,9 @@ void step_domain_drop_names(struct step_domain *sd)
 static void step_domain_addr_text(const struct storm_addr *a, char *buf,
 				  size_t len)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	char ip[INET6_ADDRSTRLEN] = "?";
 
-	if (!memcmp(a->ip, mapped, sizeof(mapped))) {
+	if (storm_addr_is_v4(a)) {
 		inet_ntop(AF_INET, a->ip + 12, ip, sizeof(ip));
 		snprintf(buf, len, "storm port %s:%u", ip, a->port);
 	} else {

@@ -28,6 +28,7 @@
 #include "agent_session.h"
 #include "src/storm_common/gang_map.h"
 #include "src/storm_common/step_protocol.h"
+#include "src/libstorm/base/addr.h"
 #include "src/libstorm/base/clock.h"
 #include "src/libstorm/base/log_limit.h"
 #include "src/libstorm/base/shown.h"
@@ -237,12 +238,10 @@ static bool agent_auth_may_own_cluster(const struct storm_open_info *info)
 static void agent_auth_text(const struct storm_addr *a,
 			    char out[INET6_ADDRSTRLEN])
 {
-	static const uint8_t v4[12] = { [10] = 0xff, 0xff };
-
-	if (memcmp(a->ip, v4, sizeof(v4)))
-		inet_ntop(AF_INET6, a->ip, out, INET6_ADDRSTRLEN);
-	else
+	if (storm_addr_is_v4(a))
 		inet_ntop(AF_INET, a->ip + 12, out, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, a->ip, out, INET6_ADDRSTRLEN);
 }
 
 static int agent_auth_node(const struct agent *a, const struct storm_open *o,
