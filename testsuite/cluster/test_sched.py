@@ -247,9 +247,10 @@ def go(lab):
 
 
 def ours(lab, host):
-    """The state of a node that takes part in gang scheduling."""
+    """The state of a node that takes part in gang scheduling.  Hosts of a lab
+    share the cpu groups of version 1, so only the node's own group counts."""
     return [p for pattern in (f"/run/slurm-storm/{host}/gang",
-                              "/sys/fs/cgroup/**/slurm-storm")
+                              f"/sys/fs/cgroup/**/slurm-storm/{host}")
             for p in glob.glob(lab.path(host, pattern), recursive=True)]
 
 
