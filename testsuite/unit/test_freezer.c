@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -582,6 +583,45 @@ START_TEST(test_fill)
 }
 END_TEST
 
+static void *write_when_told(void *arg)
+{
+	_Atomic int *go = arg;
+
+	while (!*go)
+		;
+	freezer_continue(f, false);
+	return NULL;
+}
+
+/* A step whose group goes while it is continued does not stand.  Each try is a race;
+ * the kernel's rarer answer comes in about one of 800. */
+START_TEST(test_group_goes_meanwhile)
+{
+	_Atomic int go;
+	pthread_t t;
+
+	if (!begin(FREEZER_V2))
+		return;
+	end();
+	for (int i = 0; i < 6000; i++) {
+		must(!freezer_group_make(&host, "1.0.goes", group));
+		f = freezer_open(FREEZER_V2, group, getpid());
+		must(f && !freezer_stop(f, false));
+		go = 0;
+		must(!pthread_create(&t, NULL, write_when_told, &go));
+		go = 1;
+		for (volatile int k = 0; k < i % 300; k++)
+			;
+		must(!freezer_group_remove(group));
+		must(!pthread_join(t, NULL));
+		must(!freezer_held(f));
+		freezer_drop(f);
+		f = NULL;
+	}
+	freezer_host_remove(host.base);
+}
+END_TEST
+
 START_TEST(test_a_stopped_group_is_used_again)
 {
 	char path[PATH_MAX];
@@ -713,6 +753,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_fill);
+	tcase_add_test(t, test_group_goes_meanwhile);
 	tcase_add_test(t, test_attached_while_stopped);
 #define ALL(name) tcase_add_loop_test(t, name, FREEZER_V2, FREEZER_KINDS)
 	ALL(test_stop_and_continue);

@@ -106,9 +106,13 @@ static void freezer_group_close(struct freezer *f)
 		close(f->dir);
 }
 
+/* The kernel says ENODEV of a group that is gone, but ENOENT if it goes during the
+ * write. */
 static int freezer_group_write_state(struct freezer *f, const char *text)
 {
-	return pwrite(f->state, text, strlen(text), 0) < 0 ? errno : 0;
+	if (pwrite(f->state, text, strlen(text), 0) >= 0)
+		return 0;
+	return errno == ENOENT ? ENODEV : errno;
 }
 
 static int freezer_group_stop(struct freezer *f)

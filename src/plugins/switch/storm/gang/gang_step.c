@@ -319,7 +319,7 @@ static void gang_step_thaw(void *arg, const char *name,
 	freezer_drop(f);
 	if (!err && t->dead)
 		gang_mark_clear(t->dir, name);
-	if (err && err != ENOENT && t->warn)
+	if (err && err != ENOENT && err != ENODEV && t->warn)
 		t->warn(name, err);
 }
 
