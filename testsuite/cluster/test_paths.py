@@ -3,17 +3,15 @@
 direction, or an MTU that does not fit. Slurm launches the step, a second later
 than without STORM at the most; one line names the node, the direction, the
 protocol and the port; no node keeps anything."""
-import contextlib
 import os
 import re
-import subprocess
 import time
 
 import pytest
 
 from conftest import make
+from firewall import dropped
 from harness import until
-from lab import net
 
 pytestmark = pytest.mark.storm_only
 
@@ -32,23 +30,6 @@ PATHS = {
     "mtu": ("n2", "input", "udp length > 1300",
             "node n2: only short datagrams come to UDP port 8383 there"),
 }
-
-
-def nft(lab, host, text):
-    done = subprocess.run(net.enter(lab.pid(host), ["nft", "-f", "-"]),
-                          input=text, text=True, capture_output=True,
-                          check=False)
-    assert done.returncode == 0, "nft (package nftables): " + done.stderr
-
-
-@contextlib.contextmanager
-def dropped(lab, host, hook, what):
-    nft(lab, host, f"table inet f {{ chain c {{ type filter hook {hook} "
-        f"priority 0; {what} drop; }}; }}")
-    try:
-        yield
-    finally:
-        nft(lab, host, "delete table inet f")
 
 
 LOADS = {"LD_DEBUG": "files", "STORM_TIMELINE": ""}
