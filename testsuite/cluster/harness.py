@@ -162,10 +162,10 @@ class Run:
                 if p.name not in ("stdout", "stderr", "timeline")
                 and p.is_file()}
 
-    def normal(self):
+    def normal(self, cancelled=False):
         return {"code": self.code,
                 "out": normal.stdout(self.out, self.masks),
-                "err": normal.stderr(self.err, self.masks)}
+                "err": normal.stderr(self.err, self.masks, cancelled)}
 
     def __str__(self):
         return (f"{shlex.join(self.argv)}\n-> {self.code} after "
@@ -374,8 +374,10 @@ class Cluster:
 
     def start_srun(self, args, launch="storm", alone=False, **options):
         """Start srun as a step of the standing job, or with its own
-        allocation."""
-        if not alone and not self.busy():
+        allocation, which begins when no node is completing the last one."""
+        if alone:
+            self.wait_completed()
+        elif not self.busy():
             self.settle()
         return self.start(self.srun_argv(args, launch, alone), label=launch,
                           **options)
@@ -403,6 +405,11 @@ class Cluster:
         if not 0 < nodes < self.nodes:
             return words
         return ["-w", ",".join(self.names[:nodes]), *words]
+
+    def wait_completed(self):
+        """Wait until the jobs that have ended give back their nodes."""
+        until(lambda: not self.root("squeue -h -t CG -o %i").strip(),
+              lambda: "jobs to complete: " + self.root("squeue -t CG"))
 
     def settle(self, limit=2):
         """Wait until earlier steps end. On nodes that are still busy the next
@@ -592,7 +599,7 @@ def project(cluster, listed=False):
 
 def same(cluster, args, code=None, storm=True, files=False, only=None,
          timeout=TIMEOUT, alone=False, between=None, tries=1, whole=None,
-         **options):
+         cancelled=False, **options):
     """Run srun by stock Slurm and by STORM. Both must return the same exit
     status (`code`, if given), stdout and messages. Returns both runs.
 
@@ -604,6 +611,7 @@ def same(cluster, args, code=None, storm=True, files=False, only=None,
              (for `timeout`); not if STORM hangs
     whole    returns whether a run's output is complete; stock may lose output,
              STORM may not
+    cancelled    slurmctld ends the step: see normal.py
     """
     def one(launch, tries):
         for left in reversed(range(tries)):
@@ -628,7 +636,7 @@ def same(cluster, args, code=None, storm=True, files=False, only=None,
         between()
     runs = [stock, one("storm", storm_tries)]
     assert STOCK or not whole or whole(runs[1]), f"output is lost: {runs[1]}"
-    compare(*runs, code=code, files=files, only=only)
+    compare(*runs, code=code, files=files, only=only, cancelled=cancelled)
     if storm:
         cluster.by_storm(runs[1])
     return runs
@@ -642,10 +650,12 @@ def stock_lost_output(run, whole=None):
             or bool(whole) and not whole(run))
 
 
-def compare(stock, storm, code=None, files=False, only=None):
+def compare(stock, storm, code=None, files=False, only=None, cancelled=False):
     if code is not None:
         assert stock.code == code, f"stock itself: {stock}"
-    a, b = stock.normal(), storm.normal()
+    a, b = stock.normal(cancelled), storm.normal(cancelled)
+    if cancelled and "err" in (only or ("err",)):
+        assert normal.ENDED in a["err"], f"nobody ended stock's step: {stock}"
     for what in only or ("code", "out", "err"):
         assert b[what] == a[what], (
             f"{what} differs\n=== stock: {stock}\n=== storm: {storm}")

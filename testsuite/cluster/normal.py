@@ -7,6 +7,16 @@ The number of lines about failed tasks depends on the order of the reports. Stoc
 merges the tasks of a node that end together, STORM those of many nodes. So a line
 "srun: error: n[1-2]: tasks 0-1,3: Killed" counts as one fact for each task and
 one for each node.
+
+A step that slurmctld ends (scancel, or srun asks it to) has its end told in one of
+two ways. slurmctld sends SRUN_JOB_COMPLETE to srun and a signal to the nodes, by
+threads of their own. If srun has the message before the last task's exit, it says
+"Job step aborted" and no more. If the exits are sooner, and a task died of SIGTERM or
+SIGKILL, it says "Force Terminated". If srun itself aborts the step (a signal to
+srun), it says the first in any case, and the second if the exits are sooner. See
+slurm_step_launch_wait_finish() and _job_complete_handler() in Slurm's
+src/api/step_launch.c. With cancelled=True both are the one fact ENDED, which has to
+be there. A step that nobody cancels must not say other things than stock's.
 """
 import os
 import re
@@ -36,6 +46,10 @@ MASKS = [
     (r"\bpid[ =]\d+", "pid P"),
 ]
 
+#: what is said of a step that slurmctld ends
+ENDED = "srun: slurmctld or srun ended the step"
+ENDS = re.compile(r"^srun: (Job step aborted|Force Terminated StepId=)", re.M)
+
 #: from 24.11 on
 LATER_MASKS = [
     # a node's output ends before or after the report of its tasks
@@ -45,6 +59,11 @@ LATER_MASKS = [
 ]
 
 TASKS = re.compile(r"^srun: (error: )?(n[\d\[\],n-]+): tasks? ([\d,-]+): (.*)$")
+
+
+def later():
+    """Whether this is a release after 22.05."""
+    return os.environ.get("STORM_SLURM", "22.05") != "22.05"
 
 
 def ids(text):
@@ -65,10 +84,14 @@ def hosts(text):
     return found
 
 
-def stderr(text, masks=()):
+def stderr(text, masks=(), cancelled=False):
     """The normal form: a sorted list of facts."""
-    later = os.environ.get("STORM_SLURM", "22.05") != "22.05"
-    for pattern, to in (LATER_MASKS if later else []) + MASKS:
+    ended = set()
+    if cancelled:
+        lines = text.splitlines(True)
+        ended = {ENDED for line in lines if ENDS.match(line)}
+        text = "".join(line for line in lines if not ENDS.match(line))
+    for pattern, to in (LATER_MASKS if later() else []) + MASKS:
         text = re.sub(pattern, to, text, flags=re.M)
     for plain, to in masks:
         text = text.replace(plain, to)
@@ -83,7 +106,7 @@ def stderr(text, masks=()):
             merged.add(f"srun: {level or ''}task {task}: {what}")
         for host in hosts(where):
             merged.add(f"srun: {level or ''}on {host}: {what}")
-    return sorted(facts) + sorted(merged)
+    return sorted([*facts, *ended]) + sorted(merged)
 
 
 def stdout(text, masks=()):

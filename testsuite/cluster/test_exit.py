@@ -113,7 +113,7 @@ def test_kill_on_bad_exit_all_good(cluster):
 def test_wait_ends_the_slow(cluster):
     """--wait=1: a second after the first exit the other tasks are killed."""
     stock, storm = same(cluster, "-W1 -N4 -n4 {do} @0-2 block say first",
-                        code=137)
+                        code=137, cancelled=True)
     assert storm.seconds > 0.9
 
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later WITH Slurm OpenSSL exception
 """ctrl-C once and twice, signals to srun, scancel of steps and jobs, signals
 by scancel, time limits."""
+import contextlib
+import glob
 import re
 import signal
 import time
 
 import pytest
 
+import normal
+from firewall import dropped
 from harness import compare, until
 
 ONE_MORE = "interrupt (one more within 1 sec to abort)"
@@ -21,8 +25,31 @@ def all_up(s, tasks):
         raise AssertionError(f"{e}: {s.argv}\n{s.out()}{s.err()}") from None
 
 
+def computes(pid):
+    """Whether a thread of the process runs, or waits for a processor."""
+    for stat in glob.glob(f"/proc/{pid}/task/*/stat"):
+        with contextlib.suppress(OSError), open(stat) as f:
+            if f.read().rsplit(")", 1)[1].split()[0] in "RD":
+                return True
+    return False
+
+
+def told_all(cluster):
+    """Wait until srun knows all starts: its messages about tasks depend on it, in
+    stock, too. It cannot be seen. But while a start is on its way one of these has
+    work to do, or for a moment none, as a datagram is lost."""
+    hosts = {"login": ["srun"],
+             **{n: ["slurmstepd", "storm_agent"] for n in cluster.names}}
+    pids = [p for host, names in hosts.items() for name in names
+            for p in cluster.lab.pids(host, name)]
+    for _ in range(30):
+        until(lambda: not any(map(computes, pids)),
+              "srun, slurmstepds and agents to rest")
+        time.sleep(0.01)
+
+
 def scenario(cluster, args, play, alone=False, storm=True, only=None,
-             **options):
+             cancelled=False, **options):
     """Start, wait until every task has touched up.RANK, play, compare."""
     runs = []
     for launch in ("slurm", "storm"):
@@ -30,15 +57,29 @@ def scenario(cluster, args, play, alone=False, storm=True, only=None,
         words = args.split()
         tasks = int(next(w for w in words if w.startswith("-n"))[2:])
         all_up(s, tasks)
-        # It cannot be seen whether srun has received the last start, and its
-        # messages about tasks depend on it, in stock, too.
-        time.sleep(0.3)
+        told_all(cluster)
         play(s)
         runs.append(s.finish())
-    compare(*runs, only=only)
+    compare(*runs, only=only, cancelled=cancelled)
     if storm:
         cluster.by_storm(runs[1])
     return runs
+
+
+def test_words_for_an_end():
+    """Of a step that is cancelled either is right, but not none; of others each
+    counts."""
+    aborted = ("srun: Job step aborted: Waiting up to 7 seconds for job step to "
+               "finish.\n")
+    forced = "srun: Force Terminated StepId=13.0\n"
+    both, none = aborted + forced, ""
+    said = [normal.stderr(text, cancelled=True)
+            for text in (aborted, forced, both, none)]
+    assert said == [[normal.ENDED]] * 3 + [[]]
+    assert normal.stderr(aborted) == ["srun: Job step aborted"]
+    if normal.later():
+        return
+    assert normal.stderr(forced) == ["srun: Force Terminated StepId=J.S"]
 
 
 def only_step(cluster):
@@ -99,14 +140,18 @@ def test_ctrl_c_twice_tasks_catch_it(cluster):
              play, only=["code", "out"])
 
 
+def aborted_by(cluster, sig):
+    for run in scenario(cluster, "-N4 -n4 {do} touch up.%t block",
+                        lambda s: s.signal(sig), cancelled=True):
+        assert "srun: Job step aborted" in run.err, str(run)
+
+
 def test_sigterm_to_srun(cluster):
-    scenario(cluster, "-N4 -n4 {do} touch up.%t block",
-             lambda s: s.signal(signal.SIGTERM))
+    aborted_by(cluster, signal.SIGTERM)
 
 
 def test_sighup_to_srun(cluster):
-    scenario(cluster, "-N4 -n4 {do} touch up.%t block",
-             lambda s: s.signal(signal.SIGHUP))
+    aborted_by(cluster, signal.SIGHUP)
 
 
 @pytest.mark.parametrize("sig", ["USR1", "USR2"])
@@ -125,7 +170,28 @@ def test_scancel_step(cluster):
     def play(s):
         cluster.root(f"scancel {only_step(cluster)}")
 
-    scenario(cluster, "-N4 -n8 {do} touch up.%t block", play)
+    scenario(cluster, "-N4 -n8 {do} touch up.%t block", play, cancelled=True)
+
+
+@pytest.mark.parametrize("late, says", [
+    (["login"], "Force Terminated"),
+    (["n1", "n2", "n3", "n4"], "Job step aborted")])
+def test_scancel_step_in_either_order(cluster, late, says):
+    """What slurmctld sends to srun, or to the nodes, is lost at first. TCP sends it
+    again a second later, and srun has the exits first, or last."""
+    ctl = cluster.root("getent hosts ctl").split()[0]
+
+    def play(s):
+        with contextlib.ExitStack() as firewalls:
+            for host in late:
+                firewalls.enter_context(dropped(
+                    cluster.lab, host, "input",
+                    f"ip saddr {ctl} tcp flags & (syn | ack) == syn"))
+            cluster.root(f"scancel {only_step(cluster)}")
+            until(lambda: says in s.err(), lambda: f"{says}: {s.err()}")
+
+    for run in scenario(cluster, "-N4 -n4 {do} touch up.%t block", play):
+        assert len(normal.ENDS.findall(run.err)) == 1, str(run)
 
 
 @pytest.mark.parametrize("sig", ["USR1", "INT", "TERM"])
@@ -145,7 +211,7 @@ def test_scancel_kill_step(cluster):
     def play(s):
         cluster.root(f"scancel -s KILL {only_step(cluster)}")
 
-    scenario(cluster, "-N4 -n4 {do} touch up.%t block", play)
+    scenario(cluster, "-N4 -n4 {do} touch up.%t block", play, cancelled=True)
 
 
 def job_named(cluster, name):
@@ -160,9 +226,7 @@ def test_scancel_job(cluster):
         cluster.root(f"scancel {job}")
 
     scenario(cluster, "-J victim -w n1,n2,n3,n4 -N4 -n4 {do} touch up.%t block",
-             play, alone=True)
-    until(lambda: not cluster.root("squeue -h -n victim").strip(),
-          "the jobs to go")
+             play, alone=True, cancelled=True)
 
 
 def test_scancel_signal_to_job(cluster):
@@ -181,7 +245,8 @@ def test_tasks_ignore_sigterm(cluster):
         cluster.root(f"scancel {only_step(cluster)}")
 
     stock, storm = scenario(
-        cluster, "-N2 -n2 {do} ignore 15 touch up.%t block", play)
+        cluster, "-N2 -n2 {do} ignore 15 touch up.%t block", play,
+        cancelled=True)
     assert storm.code == 137
 
 
@@ -262,7 +327,7 @@ def test_ended_at_any_moment_of_the_launch(cluster, sig):
 @pytest.mark.long
 def test_time_limit_of_step(cluster):
     stock, storm = scenario(cluster, "-t1 -N2 -n4 {do} touch up.%t block",
-                            lambda s: None)
+                            lambda s: None, cancelled=True)
     assert "DUE TO TIME LIMIT" in storm.err
 
 
