@@ -46,10 +46,22 @@ def beside_two(gang):
     """Beside two jobs a third has its turns, and no step yet. Returns its id."""
     two_compute(gang)
     job = gang.allocate(NODES, "-pgang")
-    for node in gang.names:
-        until(lambda: {e["job"] for e in gang.trace(node)
-                       if e["what"] == "job"} >= {job}, "the third's turns")
+    has_turns(gang, job)
     return job
+
+
+def has_turns(gang, job):
+    """Wait until strobes name a map with the job on all nodes. A step that begins
+    before that goes on at once."""
+    def named(node):
+        trace = gang.trace(node)
+        maps = [e["version"] for e in trace
+                if e["what"] == "job" and e["job"] == job]
+        return maps and [e for e in trace if e["what"] == "slot" and
+                         e["version"] >= maps[0]]
+
+    for node in gang.names:
+        until(lambda: named(node), f"turns of job {job} on {node}")
 
 
 def of_step(trace, job, step):
@@ -140,11 +152,15 @@ def test_of_script(gang):
     two_compute(gang)
     since = {n: gang.mark(n) for n in gang.names}
     step = f"srun -l -N{NODES} --launch=storm /home/user/bin/taskdo node began"
-    run = gang.run(f"sbatch --parsable -W -pgang -N{NODES} -o /dev/null script",
-                   given={"script": "#!/bin/sh\n" + "".join(
-                       f"{step} >out.{i}\n" for i in range(3))})
+    batch = gang.start(
+        f"sbatch --parsable -W -pgang -N{NODES} -o /dev/null script",
+        given={"script": "#!/bin/sh\nuntil [ -e go ]; do sleep 0.02; done\n" +
+               "".join(f"{step} >out.{i}\n" for i in range(3))})
+    job = int(until(batch.out, batch.err))
+    has_turns(gang, job)
+    (batch.dir / "go").touch()
+    run = batch.finish()
     assert run.code == 0, str(run)
-    job = int(run.out)
     for i in range(3):
         check_step(gang, since, job, i, began((run.dir / f"out.{i}").read_text()))
     for node in gang.names:
