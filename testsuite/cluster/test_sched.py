@@ -110,8 +110,9 @@ def test_slurmd_asks_again(lab):
      "agent runs here"),
 ])
 def test_refused_at_start(what, says):
-    with pytest.raises(LabError, match=says):
+    with pytest.raises(LabError, match=says) as e:
         new_lab("refused", 1, **what)
+    assert "timed out" not in str(e.value)
 
 
 def said_anew(lab, action, last):

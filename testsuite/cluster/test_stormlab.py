@@ -618,6 +618,7 @@ def test_refused_storm_conf_is_told(name):
     done = stormlab("up", 2, "--name", name, "--storm-conf", "Window=foo")
     assert done.returncode == 1
     assert "Window=foo is invalid" in done.stderr
+    assert "timed out" not in done.stderr
     assert not os.path.exists(Lab(name).dir)
 
 

@@ -47,6 +47,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 #: In slurmd's log: the agent that it goes on with.
 AGENT_KEPT = re.compile(r"(?:storm: adopted the agent|"
                         r"storm_agent: version .*), pid (\d+)$", re.M)
+#: An error of the agent's own
+AGENT_ERROR = re.compile(r"\berror: storm_agent: ")
+#: s without an agent: then slurmd does not start the next one at once any more
+AGENT_GONE = 2
 
 
 class Plan(typing.NamedTuple):
@@ -467,7 +471,7 @@ class Lab:
             ready_w = None
             self._conduct(plan, go, ready_r, timeout)
             self.wait_idle(timeout)
-            self.wait_agents()
+            self.wait_agents(since=0)
             for name in names:
                 os.write(go[name], b"r")
         finally:
@@ -693,18 +697,34 @@ class Lab:
                 f"{e}: " + ", ".join(f"{h} is {states[h]}" for h in odd[:8])
                 + f"\n{odd[0]}: " + self._tail(odd[0])) from None
 
-    def wait_agents(self, nodes=None, timeout=60):
+    def wait_agents(self, nodes=None, timeout=60, since=None):
         """Wait until the agents of these nodes (default: all) accept requests.
         A slurmd starts its agent and does not wait for it. Without plugins
-        there is nothing to wait for."""
+        there is nothing to wait for. `since` is a length of slurmd's log: an
+        agent that reports an error after it and ends is not waited for. slurmd
+        starts another, but nobody is there to mend what ended the first."""
         if not self.record["stage"]:
             return
         port = int(dict((k.lower(), v) for k, v in slurmconf.read_storm_conf(
             self.dir)).get("port", slurmconf.STORM_PORT))
         for node in nodes or self.nodes:
+            what = f"{node}: no agent listens on port {port}"
+            ran = time.monotonic()
+
+            def listens():
+                nonlocal ran
+                if net.listening(port, self.pid(node)):
+                    return True
+                if since is None or \
+                        not AGENT_ERROR.search(self.log(node, "slurmd")[since:]) \
+                        or self.pids(node, "agent"):
+                    ran = time.monotonic()
+                elif time.monotonic() > ran + AGENT_GONE:
+                    raise LabError(f"{what}, as it ended with an error")
+                return False
+
             try:
-                wait_for(lambda: net.listening(port, self.pid(node)), timeout,
-                         f"{node}: no agent listens on port {port}", 0.005)
+                wait_for(listens, timeout, what, 0.005)
             except LabError as e:
                 # Read the log now: during the wait it has grown.
                 raise LabError(f"{e}:\n{self._tail(node)}\n"
@@ -896,7 +916,7 @@ class Lab:
             raise LabError(f"{host}: {daemon} exited with "
                            f"{done.returncode}: {done.stdout.strip()}")
         if daemon == "slurmd" and self.record["stage"]:
-            self.wait_agents([host])
+            self.wait_agents([host], since=before)
             self.wait_attached(host, timeout, before)
 
     def upgrade(self, host, to, timeout=60):
