@@ -34,13 +34,12 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/storm_common/child_backoff.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/libstorm/base/clock.h"
 #include "strober_watch.h"
 
-#define BACKOFF_MIN (100 * STORM_MS)
-#define BACKOFF_MAX (60 * STORM_SEC)
 #define LIVED_WELL (60 * STORM_SEC)	/* resets the back-off */
 #define STOP_LIMIT 2000			/* ms */
 #define MUTE (3 * STROBER_REPORT_EVERY) /* no strober that strobes */
@@ -85,7 +84,8 @@ static struct {
 	size_t at;
 	char *in; /* a frame, `have` bytes so far */
 	size_t have;
-	uint64_t started, pulse_at, start_at, backoff;
+	uint64_t started, pulse_at, start_at;
+	struct child_backoff backoff;
 } w = { .wake = -1, .log = -1, .sock = -1, .pidfd = -1 };
 
 /* The strober may take MUTE from now on until it reports. */
@@ -130,7 +130,7 @@ static void strober_watch_spawn(uint64_t now)
 {
 	int pair[2], log[2];
 
-	w.start_at = now + w.backoff;
+	w.start_at = now + w.backoff.next * STORM_MS;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		error("storm: cannot start the strober: socketpair: %m");
 		return;
@@ -170,6 +170,7 @@ static void strober_watch_bury(void)
 {
 	struct pollfd p = { .fd = w.pidfd, .events = POLLIN };
 	siginfo_t si = { 0 };
+	bool refused;
 
 	strober_watch_close(&w.sock);
 	/* it is a child: nothing reuses its pid before waitid() */
@@ -184,12 +185,11 @@ static void strober_watch_bury(void)
 	else if (!w.end)
 		error("storm: the strober (pid %d) ended with status %d", w.pid,
 		      si.si_status);
-	if (storm_now() - w.started > LIVED_WELL)
-		w.backoff = BACKOFF_MIN;
-	if (si.si_code == CLD_EXITED && si.si_status == STROBER_EXIT_CONF)
-		w.backoff = BACKOFF_MAX;
-	w.start_at = storm_now() + w.backoff;
-	w.backoff = w.backoff * 2 > BACKOFF_MAX ? BACKOFF_MAX : w.backoff * 2;
+	refused = si.si_code == CLD_EXITED && si.si_status == STROBER_EXIT_CONF;
+	w.start_at = storm_now() +
+		     child_backoff(&w.backoff, refused,
+				   storm_now() - w.started > LIVED_WELL) *
+			     STORM_MS;
 	strober_watch_close(&w.log);
 	strober_watch_close(&w.pidfd);
 	w.pid = 0;
@@ -423,7 +423,7 @@ static void strober_watch_turn(void)
 		strober_watch_bury();
 	if (__atomic_exchange_n(&w.retry, false, __ATOMIC_ACQ_REL) && !w.pid) {
 		w.start_at = 0;
-		w.backoff = BACKOFF_MIN;
+		w.backoff.next = CHILD_BACKOFF_MIN;
 	}
 	if (!w.pid && !w.end && now >= w.start_at)
 		strober_watch_spawn(now);
@@ -460,7 +460,7 @@ int strober_watch_start(void)
 				 STATE_FILE);
 	w.conf = xstrdup(slurm_conf.slurm_conf);
 	w.end = false;
-	w.backoff = BACKOFF_MIN;
+	w.backoff.next = CHILD_BACKOFF_MIN;
 	strober_watch_expect();
 	w.start_at = 0;
 	rc = pthread_create(&w.thread, NULL, strober_watch_thread, NULL);

@@ -46,6 +46,7 @@
 #include "agent_watch.h"
 #include "src/plugins/switch/storm/gang/gang_guard.h"
 #include "src/plugins/switch/storm/local/local.h"
+#include "src/storm_common/child_backoff.h"
 #include "src/storm_common/child_log.h"
 #include "src/storm_common/child_spawn.h"
 #include "src/storm_common/storm_conf.h"
@@ -55,8 +56,6 @@
 /* slurmd's variable; other programs that load this plugin have none */
 #pragma weak conf
 
-#define BACKOFF_MIN 100 /* ms */
-#define BACKOFF_MAX 60000
 /* after an agent that lived this long the back-off starts over */
 #define LIVED_WELL (5 * STORM_SEC)
 #define START_LIMIT (10 * STORM_SEC)
@@ -391,9 +390,9 @@ static int agent_watch_over(bool silent)
 }
 
 /* Watch the agent until it ends.  Returns ms to wait before the next start. */
-static int agent_watch_live(bool *end, int backoff)
+static uint32_t agent_watch_live(bool *end, struct child_backoff *backoff)
 {
-	bool gone = false, silent = false;
+	bool gone = false, silent = false, well;
 	int status;
 
 	agent_watch_begin_pings();
@@ -404,15 +403,14 @@ static int agent_watch_live(bool *end, int backoff)
 	if (*end)
 		return 0;
 	gang_guard_look(true);
-	if (storm_now() - w.started > LIVED_WELL)
-		backoff = BACKOFF_MIN;
+	well = storm_now() - w.started > LIVED_WELL;
 	status = agent_watch_over(silent);
 	/* one that is left behind does nothing any more, either */
 	if (w.pidfd < 0 || agent_watch_is_dead(w.pidfd, 0))
 		gang_guard_dead();
 	agent_port_rest();
 	agent_watch_forget();
-	return status == AGENT_EXIT_CONF ? BACKOFF_MAX : backoff;
+	return child_backoff(backoff, status == AGENT_EXIT_CONF, well);
 }
 
 /* Adopt an agent, or start one.  False: wait and try again. */
@@ -432,7 +430,7 @@ static bool agent_watch_get(bool *end)
 
 /* Wait before the next start, or until storm.conf changes, which may have been
  * the reason. */
-static void agent_watch_pause(bool *end, int ms)
+static void agent_watch_pause(bool *end, uint32_t ms)
 {
 	char was[STORM_CONF_STAMP_MAX], now[STORM_CONF_STAMP_MAX];
 	uint64_t until = storm_now() + ms * STORM_MS, t;
@@ -451,15 +449,14 @@ static void agent_watch_pause(bool *end, int ms)
 /* Watch, until the thread ends or another slurmd has the turn. */
 static void agent_watch_serve(void)
 {
-	int backoff = BACKOFF_MIN, pause;
+	struct child_backoff backoff = { CHILD_BACKOFF_MIN };
+	uint32_t pause;
 	bool end = false;
 
 	gang_guard_begin(NULL, conf->node_name, agent_watch_log);
 	while (!end) {
 		if (agent_watch_get(&end) && !end) {
-			pause = agent_watch_live(&end, backoff);
-			backoff = pause * 2 > BACKOFF_MAX ? BACKOFF_MAX :
-							    pause * 2;
+			pause = agent_watch_live(&end, &backoff);
 		} else {
 			pause = RETRY;
 		}
