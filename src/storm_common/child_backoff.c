@@ -10,10 +10,13 @@
 
 uint32_t child_backoff(struct child_backoff *b, bool refused, bool well)
 {
-	uint32_t ms = well ? CHILD_BACKOFF_MIN : b->next;
+	uint32_t ms;
 
+	if (refused || well)
+		b->next = CHILD_BACKOFF_MIN;
 	if (refused)
-		ms = CHILD_BACKOFF_MAX;
+		return CHILD_BACKOFF_MAX;
+	ms = b->next;
 	b->next = storm_min(ms * 2, CHILD_BACKOFF_MAX);
 	return ms;
 }

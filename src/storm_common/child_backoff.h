@@ -18,7 +18,8 @@ struct child_backoff {
 };
 
 /* A child has ended: ms to wait before the next start.  refused: by its
- * configuration.  well: it has lived so long that the back-off starts over. */
+ * configuration; the next one may have another.  well: it has lived so long that the
+ * back-off starts over. */
 uint32_t child_backoff(struct child_backoff *b, bool refused, bool well);
 
 #endif
