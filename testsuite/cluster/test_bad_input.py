@@ -2,6 +2,7 @@
 """Bad input. Each gives a clear error that names the node and the reason, and
 the exit code of stock srun, and leaves no partial file on any node."""
 import os
+import pathlib
 import re
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 
 import normal
 from harness import STOCK, TOP, Cluster, until
+from lab.release import stage_dir
 
 
 @pytest.fixture
@@ -290,13 +292,25 @@ def test_interface_that_does_not_exist(fresh):
 
 
 def of_version(tmp_path, version):
-    """STORM's plugins and programs, built with another protocol version."""
-    stage = tmp_path / "stage"
-    subprocess.run(
-        [TOP / "contribs" / "prepare", "build", "--prefix", stage,
-         "--build-dir", tmp_path / "build"], check=True, timeout=600,
-        env={**os.environ, "CPPFLAGS": f"-DSTORM_WIRE_VERSION={version}"})
-    return stage
+    """An agent with another protocol version: what knows the version is compiled
+    again, in a copy of the build that is staged."""
+    stage, build = pathlib.Path(stage_dir()), tmp_path / "build"
+    subprocess.run(["cp", "-a", stage.with_name(
+        stage.name.replace("_stage", "_build")), build], check=True)
+    for path in (TOP / "src" / "libstorm").rglob("*.c"):
+        if "STORM_WIRE_VERSION" in path.read_text():
+            (build / path.relative_to(TOP)).with_suffix(".lo").unlink()
+    # what depends on what; ccache can make these paths relative
+    for path in build.rglob("*.P*o"):
+        path.write_text("")
+    for directory, what in (("libstorm", "all"),
+                            ("plugins/switch/storm", "storm_agent")):
+        subprocess.run(
+            [TOP / "contribs" / "prepare", "run", "--build-dir", build, "--",
+             "make", "-C", build / "src" / directory, what,
+             f"CPPFLAGS=-DSTORM_WIRE_VERSION={version}"],
+            check=True, timeout=600)
+    return build / "src/plugins/switch/storm/storm_agent"
 
 
 def replace_agent(cluster, node, program):
@@ -316,7 +330,7 @@ def replace_agent(cluster, node, program):
 def test_agent_of_another_version(tmp_path):
     """At any place in the tree, srun and sbcast_storm report at once the node,
     both versions and what to do. Then they act as Fallback orders."""
-    theirs = of_version(tmp_path, 3) / "libexec/slurm-storm/storm_agent"
+    theirs = of_version(tmp_path, 3)
     c = Cluster(f"test{os.getpid()}-version", 4, storm_conf={"Radix": "2"})
     try:
         c.current = "version"
