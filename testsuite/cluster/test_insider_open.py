@@ -7,7 +7,6 @@ import pathlib
 import re
 import socket
 import subprocess
-import time
 
 import pytest
 
@@ -279,14 +278,17 @@ except OSError:
 
 
 def test_log(cluster, insider):
-    """3 s of bad OPENs, of each kind: some lines, and a count."""
+    """A thousand OPENs of each kind: some lines, and a count."""
     nodes = addresses(cluster)
     own = address(cluster, "login")
     for what in ("forged", "name", "other", "files", "good"):
-        size = len(cluster.lab.log("n2", "slurmd"))
+        def streams():
+            return cluster.lab.counters("n2")["accepted"]
+
+        size, before = len(cluster.lab.log("n2", "slurmd")), streams()
         flood = start(cluster, insider, what, nodes[1], nodes[0], own, 1,
                       100000)
-        time.sleep(3)
+        until(lambda: streams() >= before + 1000, f"1000 OPENs, {what}")
         stop(flood)
         log = cluster.lab.log("n2", "slurmd")[size:]
         assert len(log) < 20000, (what, len(log), log[:3000])
