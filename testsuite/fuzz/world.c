@@ -25,6 +25,7 @@ ssize_t getrandom(void *buf, size_t len, unsigned int flags)
 }
 
 uint8_t world_payload[STORM_KEY_LEN + 32];
+uint32_t world_uid = 1000;
 
 static int encode(uint32_t uid, const void *payload, size_t len, char **cred)
 {
@@ -43,7 +44,7 @@ static int decode(const char *cred, void **payload, size_t *len, uint32_t *uid,
 		return STORM_EAUTH;
 	*payload = exact(world_payload, sizeof(world_payload));
 	*len = sizeof(world_payload);
-	*uid = *gid = 1000;
+	*uid = *gid = world_uid;
 	return STORM_OK;
 }
 
@@ -212,6 +213,13 @@ static bool net_stream_waits(struct storm_transport *t, uint64_t stream)
 	return stream && !((struct world *) t)->nobody_waits;
 }
 
+static bool net_stream_pending(struct storm_transport *t, uint64_t session,
+			       uint32_t node)
+{
+	must(is_of((struct world *) t, session) && node < WORLD_NODES);
+	return ((struct world *) t)->connecting;
+}
+
 static void net_drop_streams(struct storm_transport *t, uint64_t session)
 {
 	must(is_of((struct world *) t, session));
@@ -229,6 +237,7 @@ static const struct storm_transport_ops net = {
 	.send_stream = net_stream,
 	.end_stream = net_end_stream,
 	.stream_waits = net_stream_waits,
+	.stream_pending = net_stream_pending,
 	.drop_streams = net_drop_streams,
 	.mtu = net_mtu,
 };

@@ -124,6 +124,7 @@ void raw_next(struct storm_in *script, uint64_t session, struct storm_rx *rx);
  * credential holds, the key first. */
 void world_init(void);
 extern uint8_t world_payload[STORM_KEY_LEN + 32];
+extern uint32_t world_uid; /* whom MUNGE vouches for */
 
 /* Every segment is a datagram of this session. */
 void must_be_datagrams(const void *buf, size_t len, size_t seg,
@@ -156,6 +157,7 @@ struct world {
 	enum storm_err verdict; /* on the latest; ERANGE_: none yet */
 	int waiting;		/* ... without a verdict */
 	bool nobody_waits;
+	bool connecting; /* its OPENs to others are on their way */
 	bool writes_fail, no_room, sends_fail, alone, killed, refused;
 	uint8_t room[4 * STORM_DATAGRAM_MAX]; /* for the next run of a file */
 	struct storm_rx rx[WORLD_BATCH];      /* not handed over yet */

@@ -11,6 +11,9 @@
 #include "src/libstorm/wire/status.h"
 #include "unit.h"
 
+#include <errno.h>
+
+#include "src/libstorm/protocol/nm/nm_private.h"
 #include "testsuite/fuzz/world.h"
 
 #define NODES WORLD_NODES
@@ -63,7 +66,9 @@ static struct storm_open *open_random(struct hostile *t)
 	o->epoch = 1;
 	o->count = NODES;
 	for (uint32_t i = 0; i < NODES; i++)
-		list[i] = (struct storm_node) { "n", { .port = 8383 } };
+		list[i] = (struct storm_node) {
+			"n", { .ip[15] = (uint8_t) i, .port = 8383 }
+		};
 	must(!storm_nodes_make(&o->nodes, list, NODES));
 	o->has_begin = below(&t->r, 2);
 	if (o->has_begin) {
@@ -634,6 +639,118 @@ START_TEST(test_repairs_of_its_own)
 }
 END_TEST
 
+/* A user's session in which this node is above all others, and its first child. */
+static uint32_t begin_of(struct hostile *t, uint32_t uid)
+{
+	world_uid = uid;
+	do {
+		owner_goes(t);
+		t->open = open_random(t);
+	} while (t->open->has_begin || t->open->radix != 3);
+	t->version = 0;
+	must(!world_open(&t->w, t->open, 0, STORM_OK));
+	return 3;
+}
+
+static void say_flags(struct hostile *t, uint8_t flags)
+{
+	struct storm_cast c = { .version = ++t->version, .flags = flags };
+	uint8_t body[200];
+
+	send_as(t, NODES, STORM_MSG_CAST, 1, 0, body,
+		storm_cast_pack(&c, body, sizeof(body)));
+	storm_nm_tick(t->w.nm, t->w.now);
+}
+
+/* For so many ms the owner asks, and is relayed. */
+static void asks_for(struct hostile *t, int ms)
+{
+	for (; ms > 0; ms -= 20) {
+		t->w.now += 20 * STORM_MS;
+		say_flags(t, STORM_CAST_ASK);
+	}
+}
+
+static void answers(struct hostile *t, uint32_t child)
+{
+	struct storm_status s = { .version = 1,
+				  .mtu = 1472,
+				  .seen = t->version };
+	uint8_t body[200];
+
+	send_as(t, child, STORM_MSG_STATUS, 1, 0, body,
+		storm_status_pack(&s, body, sizeof(body)));
+}
+
+/* In a session of uid, is the child lost after so many ms? */
+static bool is_lost_to(struct hostile *t, uint32_t uid, int ms)
+{
+	uint32_t child = begin_of(t, uid);
+	bool lost;
+
+	asks_for(t, ms);
+	lost = nm_child_gone(t->w.nm->sessions, child);
+	say_flags(t, STORM_CAST_CLOSING);
+	must(!t->w.nm->sessions);
+	return lost;
+}
+
+/* It knows nothing of the network, and has the session's key: no node answers in it,
+ * for it has each opened before, or answers for them. Only to itself a node is bad
+ * then.  What the kernel says, and what root's sessions show, is so for all; until the
+ * node answers, or minutes have passed. */
+START_TEST(test_says_a_node_is_bad)
+{
+	struct hostile t;
+	uint32_t child;
+
+	begin(&t, 1);
+	ck_assert(!is_lost_to(&t, 1000, 500));
+	ck_assert(is_lost_to(&t, 1000, 700));
+	ck_assert(is_lost_to(&t, 1000, 200)); /* at once */
+	ck_assert(!is_lost_to(&t, 1001, 500));
+	ck_assert(!is_lost_to(&t, 0, 500));
+
+	child = begin_of(&t, 1000);
+	asks_for(&t, 60);
+	answers(&t, child);
+	asks_for(&t, 900);
+	ck_assert(!nm_child_gone(t.w.nm->sessions, child));
+	say_flags(&t, STORM_CAST_CLOSING);
+	ck_assert(!is_lost_to(&t, 1000, 500));
+
+	ck_assert(is_lost_to(&t, 0, 700));
+	ck_assert(is_lost_to(&t, 1001, 200));
+	t.w.now += 181 * STORM_SEC;
+	ck_assert(!is_lost_to(&t, 1001, 500));
+
+	t.w.connecting = true;
+	child = begin_of(&t, 1000);
+	storm_nm_stream_failed(t.w.nm, t.w.session, child, STORM_ELOST,
+			       ETIMEDOUT, t.w.now);
+	say_flags(&t, STORM_CAST_CLOSING);
+	ck_assert(is_lost_to(&t, 1001, 200));
+	ck_assert(is_lost_to(&t, 1001, 200));
+	child = begin_of(&t, 1001);
+	asks_for(&t, 20);
+	answers(&t, child);
+	say_flags(&t, STORM_CAST_CLOSING);
+	ck_assert(!is_lost_to(&t, 1001, 500));
+
+	/* it is refused, by a node that is there */
+	child = begin_of(&t, 1000);
+	storm_nm_stream_failed(t.w.nm, t.w.session, child, STORM_EBUSY, 0,
+			       t.w.now);
+	storm_nm_stream_failed(t.w.nm, t.w.session, child + 1, STORM_ENOAGENT,
+			       ECONNREFUSED, t.w.now);
+	say_flags(&t, STORM_CAST_CLOSING);
+	ck_assert(!is_lost_to(&t, 1001, 500));
+	world_uid = 1000;
+	world_destroy(&t.w);
+	owner_goes(&t);
+}
+END_TEST
+
 /* A user that the host does not admit cannot strobe; an admitted one can. */
 START_TEST(test_strobe_refused)
 {
@@ -732,6 +849,7 @@ int main(void)
 	tcase_add_test(t, test_asked_for_nothing);
 	tcase_add_test(t, test_repairs_end);
 	tcase_add_test(t, test_repairs_of_its_own);
+	tcase_add_test(t, test_says_a_node_is_bad);
 	tcase_add_test(t, test_strobe_refused);
 	tcase_add_test(t, test_cluster_refused);
 	tcase_add_loop_test(t, test_nonsense, 0, unit_runs(40));

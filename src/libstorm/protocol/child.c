@@ -16,6 +16,14 @@
 #define CUT_HEARD (300 * STORM_MS) /* since then, when the child still sends */
 #define CUT_MORE 3		   /* states sent after what the child sent */
 
+static const struct child_cut {
+	uint32_t told;
+	uint64_t after, heard;
+} child_cut[2] = {
+	{ CUT_TOLD, CUT_AFTER, CUT_HEARD },
+	{ CUT_MORE, STORM_CHILD_KNOWN, STORM_CHILD_KNOWN / 2 }, /* known */
+};
+
 int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,
 			    int which)
 {
@@ -141,18 +149,21 @@ void storm_child_told(struct storm_child *c, uint64_t now)
 	c->told_more++;
 }
 
-int storm_child_cut(const struct storm_child *c, uint64_t now, uint64_t *next)
+int storm_child_cut(const struct storm_child *c, bool known, uint64_t now,
+		    uint64_t *next)
 {
+	const struct child_cut *cut = &child_cut[known];
+
 	*next = STORM_NEVER;
-	if (c->status.seen || c->told < CUT_TOLD)
+	if (c->status.seen || c->told < cut->told)
 		return 0;
-	*next = c->told_at + CUT_AFTER;
+	*next = c->told_at + cut->after;
 	if (now < *next)
 		return 0;
 	*next = STORM_NEVER;
 	if (!c->heard)
 		return ECOMM;
-	return c->last_heard >= c->told_at + CUT_HEARD &&
+	return c->last_heard >= c->told_at + cut->heard &&
 			       c->told_more >= CUT_MORE ?
 		       ENOLINK :
 		       0;

@@ -49,12 +49,16 @@ void storm_children_asked(struct storm_child *child, uint32_t count,
 			  uint64_t asked);
 /* It has taken the OPEN, and a state of the owner's is sent to it. */
 void storm_child_told(struct storm_child *c, uint64_t now);
+/* A child that could not be reached shortly before has so long to answer. */
+#define STORM_CHILD_KNOWN (100 * STORM_MS)
 /*
  * It has taken the OPEN, by TCP, and datagrams do not pass: an errno for
  * STORM_ELOST.  ECOMM: its own do not come; ENOLINK: none reach it.  0: no
- * verdict, look again at *next, or STORM_NEVER.
+ * verdict, look again at *next, or STORM_NEVER.  known: so it was shortly before,
+ * and less is enough.
  */
-int storm_child_cut(const struct storm_child *c, uint64_t now, uint64_t *next);
+int storm_child_cut(const struct storm_child *c, bool known, uint64_t now,
+		    uint64_t *next);
 /* A child has refused an OPEN because of the address of one of those near it
  * (storm_refusal_unpack()): that node's number plus 1, or 0. */
 int storm_child_disbelieves(const struct storm_tree *t, uint32_t child,

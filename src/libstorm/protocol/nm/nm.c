@@ -217,6 +217,8 @@ static void nm_child_status(struct nm_session *s, struct storm_child *c,
 		s->nm->link_stats.bad_wire++;
 	if (heard <= 0)
 		return;
+	if (st->seen) /* both ways */
+		nm_known_forget(s, c->node, now);
 	/* The child has missed the owner's state or a part of it: retransmit
 	 * it, hop by hop, until every child has it. */
 	if (st->op < s->xfer.op ||

@@ -5,6 +5,7 @@
  * transfer under way, nm_data.c its data, nm_repair.c what is missing of them,
  * nm_give.c what nodes below miss.  nm_status.c answers the owner,
  * nm_report.c carries reports up, nm_request.c asks the owner for operations.
+ * nm_known.c knows nodes that could not be reached shortly before.
  * nm_excluded.c has the excluded nodes of an epoch, where they come in parts.
  * nm_cluster.c keeps what a cluster domain has from one owner to the next,
  * nm_return.c brings a node back that has died.  Calls go from nm.c down to
@@ -237,6 +238,15 @@ struct nm_session {
 	struct nm_requests request;
 };
 
+/* A node that could not be reached, see nm_known.c. */
+#define NM_KNOWN_MAX 64
+struct nm_known {
+	struct storm_addr addr;
+	uint32_t uid; /* whose session showed it */
+	int sys;      /* why; 0: none */
+	uint64_t at;
+};
+
 struct nm_pending { /* an OPEN that the host authenticates */
 	uint64_t ticket, session;
 	uint64_t stream; /* whose sender waits for the outcome */
@@ -252,6 +262,8 @@ struct storm_nm {
 	struct storm_budget budget;
 	struct nm_session *sessions;
 	struct nm_pending *pending;
+	struct nm_known known[2][NM_KNOWN_MAX]; /* of a user; of all */
+	bool known_any;
 	struct nm_return *back; /* asks for an OPEN; NULL: no need */
 	uint64_t tickets;
 	struct nm_segment {
@@ -310,6 +322,16 @@ void nm_children_tell(struct nm_session *s, uint64_t now);
  * they are lost.  True: there are such; *next: when to look again. */
 bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now);
 int nm_tree_rewire(struct nm_session *s, uint64_t now);
+
+/* nm_known.c */
+/* Is this errno one of a connection that is not made? */
+bool nm_known_connection(int sys);
+/* Why this child could not be reached shortly before, an errno as that of
+ * STORM_ELOST; 0: nothing is known that counts for this session. */
+int nm_known_find(struct nm_session *s, uint32_t node, uint64_t now);
+void nm_known_add(struct nm_session *s, uint32_t node, int sys, uint64_t now);
+/* It can be reached. */
+void nm_known_forget(struct nm_session *s, uint32_t node, uint64_t now);
 
 /* nm_admit.c */
 /* Sessions, and OPENs that are being checked. */

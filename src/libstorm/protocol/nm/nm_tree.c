@@ -84,6 +84,25 @@ void nm_children_tell(struct nm_session *s, uint64_t now)
 	}
 }
 
+/* As storm_child_cut(), and a connection that is known not to be made. */
+static int nm_child_cut(struct nm_session *s, const struct storm_child *c,
+			uint64_t now, uint64_t *next)
+{
+	const struct storm_transport_ops *ops = s->link.t->ops;
+	int known = c->status.seen ? 0 : nm_known_find(s, c->node, now);
+	int sys = storm_child_cut(c, known, now, next);
+	uint64_t at = c->last_heard + STORM_CHILD_KNOWN;
+
+	if (sys && !known)
+		nm_known_add(s, c->node, sys, now);
+	if (sys || c->heard || !nm_known_connection(known) ||
+	    !ops->stream_pending ||
+	    !ops->stream_pending(s->link.t, s->link.session, c->node))
+		return sys;
+	*next = storm_min(*next, now < at ? at : STORM_NEVER);
+	return now < at ? 0 : known;
+}
+
 bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now)
 {
 	bool any = false;
@@ -92,10 +111,11 @@ bool nm_children_cut(struct nm_session *s, uint64_t *next, uint64_t now)
 	for (uint32_t i = 0; i < s->tree.children; i++) {
 		struct storm_child *c = &s->tree.child[i];
 		uint64_t again;
-		int sys = storm_child_cut(c, now, &again);
+		int sys;
 
 		if (nm_child_gone(s, c->node))
 			continue;
+		sys = nm_child_cut(s, c, now, &again);
 		*next = storm_min(*next, again);
 		any |= sys && nm_child_lost(s, c->node, STORM_ELOST, sys);
 	}
@@ -127,6 +147,8 @@ void storm_nm_stream_failed(struct storm_nm *nm, uint64_t session,
 		return;
 	if (why == STORM_EACCES)
 		sys = storm_child_disbelieves(&s->tree.shape, node, sys);
+	if (why == STORM_ELOST && nm_known_connection(sys))
+		nm_known_add(s, node, sys, now);
 	if (nm_child_lost(s, node, why, sys))
 		nm_status_update(s, false, now);
 }

@@ -319,7 +319,7 @@ bool owner_find_cut(struct storm_owner *o, uint64_t *next, uint64_t now)
 
 	*next = STORM_NEVER;
 	for (uint32_t i = 0; i < o->children; i++) {
-		int sys = storm_child_cut(&o->child[i], now, &again);
+		int sys = storm_child_cut(&o->child[i], false, now, &again);
 
 		*next = storm_min(*next, again);
 		if (sys)
