@@ -653,6 +653,52 @@ void case_cut_paths(void)
 					 node == 13 ? 199 : node, multicast);
 }
 
+/* No path takes long datagrams upwards. A file arrives though much of it is lost,
+ * and reports of more than fits a datagram. */
+void case_long_up(void)
+{
+	enum { NODES = 12, EXITED = 1, CODES = 60 };
+	static uint8_t data[2000000];
+	struct storm_sim_conf c = { .seed = 1,
+				    .nodes = NODES,
+				    .mtu = 1472,
+				    .loss_ppm = 100000,
+				    .latency = 50 * STORM_US,
+				    .multicast = true };
+	struct storm_target to = { .kind = STORM_TARGET_FILE,
+				   .path = "/tmp/app",
+				   .mode = 0755 };
+	struct storm_idset up = { 0 }, all = { 0 };
+	struct told t = { 0 };
+	struct storm_sim *sim;
+
+	storm_settings_default(&c.set);
+	c.set.radix = 3;
+	sim = begin_opened(&c, &t);
+	storm_idset_add(&up, 0, NODES - 1);
+	storm_idset_add(&all, 0, NODES);
+	storm_sim_filter(sim, &up, &all, 1200, 3600 * STORM_SEC);
+	storm_owner_xfer(storm_sim_owner(sim), NULL, &to, data, sizeof(data),
+			 &t, storm_sim_now(sim));
+	storm_sim_called(sim, STORM_NO_NODE);
+	CHECK(storm_sim_run(sim, 20 * STORM_SEC, has_ended, &t) &&
+		      t.out.state == STORM_DONE,
+	      "the file: ended %u, state %d", t.ended, t.out.state);
+	for (uint32_t i = 0; i < NODES; i++)
+		for (uint32_t k = 0; k < CODES; k++)
+			report_one(sim, i, EXITED, 1 + i * CODES + k,
+				   2 * (i * CODES + k));
+	storm_sim_run(sim, 20 * STORM_SEC, NULL, NULL);
+	for (uint32_t i = 0; i < NODES; i++)
+		for (uint32_t k = 0; k < CODES; k++)
+			CHECK(storm_idset_has(storm_sim_acked(sim, i, EXITED),
+					      2 * (i * CODES + k)),
+			      "n%u: report %u is not acknowledged", i + 1, k);
+	storm_idset_clear(&up);
+	storm_idset_clear(&all);
+	end(sim, &t);
+}
+
 /* An owner that sends OPEN and nothing more: what comes back to it, and to others
  * that it has named, is no more than it sent. */
 void case_silent_owner(void)

@@ -18,6 +18,7 @@ void case_orphaned(void);	  /* OPEN fails, and a parent dies */
 void case_two_dead(void);	  /* a parent and its child die at once */
 void case_turn(void);		  /* a file waits for others */
 void case_slow_link(void);	  /* much is lost, of datagrams of any size */
+void case_long_up(void);	  /* only short ones come up */
 void case_cut_paths(void);	  /* datagrams do not pass, or long ones */
 void case_silent_owner(void);	  /* an OPEN, and nothing more */
 void case_refused(uint64_t seed); /* one node cannot be opened */

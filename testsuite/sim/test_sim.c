@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 		case_turn();
 		case_slow_link();
 		case_cut_paths();
+		case_long_up();
 		case_silent_owner();
 		well = share(n, first);
 	}

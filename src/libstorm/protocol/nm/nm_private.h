@@ -300,6 +300,15 @@ void nm_send(struct nm_session *s, uint8_t type, uint64_t op, const void *body,
 uint64_t nm_variable(const struct nm_session *s, uint32_t var);
 /* The longest body that all in the domain take. */
 size_t nm_body_max(const struct nm_session *s);
+/* What goes up, again and again until it arrives, is never longer than what every
+ * path carries: only downwards a launch proves that long datagrams pass. */
+#define NM_UP_MAX 1200
+static inline size_t nm_body_up(size_t max)
+{
+	size_t up = storm_body_max(NM_UP_MAX);
+
+	return max < up ? max : up;
+}
 /* May it relay len bytes now? */
 bool nm_relay_pays(struct nm_session *s, size_t len, uint64_t now);
 void nm_said_keep(struct nm_said *said, const struct storm_rx *rx,

@@ -165,7 +165,7 @@ static bool nm_repair_ask_some(struct nm_session *s, uint64_t *from,
 	struct nm_xfer *x = &s->xfer;
 	struct nm_repair *r = &x->repair;
 	struct nm_nack k = { .n = 0 };
-	size_t max = nm_body_max(s);
+	size_t max = nm_body_up(nm_body_max(s));
 	uint64_t first, last;
 
 	k.out = (struct storm_out) { k.body + 4, k.body + sizeof(k.body),

@@ -236,7 +236,7 @@ void nm_report_reset(struct nm_session *s, uint64_t now)
 uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 {
 	struct nm_report *r = &s->report;
-	size_t max = nm_body_max(s) - STORM_REPORT_PART_HEADER;
+	size_t max = nm_body_up(nm_body_max(s)) - STORM_REPORT_PART_HEADER;
 	uint8_t body[STORM_DATAGRAM_MAX], *buf;
 	size_t len = 0;
 	uint32_t parts;
@@ -255,8 +255,6 @@ uint64_t nm_report_tick(struct nm_session *s, uint64_t now)
 		r->hop_acked = r->version;
 		return STORM_NEVER;
 	}
-	if (max > sizeof(body) - STORM_REPORT_PART_HEADER)
-		max = sizeof(body) - STORM_REPORT_PART_HEADER;
 	parts = (uint32_t) (len / max) + (len % max != 0 || !len);
 	for (uint32_t p = 0; p < parts; p++) {
 		size_t off = (size_t) p * max;

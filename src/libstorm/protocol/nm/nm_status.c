@@ -259,7 +259,7 @@ static void nm_status_send(struct nm_session *s, struct storm_status *st,
 			   uint64_t now)
 {
 	uint8_t body[STORM_DATAGRAM_MAX];
-	size_t max = storm_body_max(storm_min(st->mtu, sizeof(body)));
+	size_t max = nm_body_up(storm_body_max(st->mtu));
 	struct storm_addr to[2];
 	size_t n, nto;
 
@@ -311,7 +311,7 @@ void nm_status_join(struct nm_session *s, uint64_t now)
 	/* only a node that knows it is outside can notice that it is in */
 	if (s->member.out_epoch)
 		st.flags |= STORM_STATUS_JOIN;
-	n = storm_status_pack(&st, body, storm_body_max(st.mtu));
+	n = storm_status_pack(&st, body, nm_body_up(storm_body_max(st.mtu)));
 	storm_link_send(&s->link, STORM_MSG_STATUS, 0, 0, body, n,
 			&s->open->owner, 1);
 	storm_status_free(&st);
