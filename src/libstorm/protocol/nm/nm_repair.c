@@ -17,7 +17,7 @@
 #define NACK_RTO_FIRST (40 * STORM_MS) /* until one is measured */
 #define NACK_RTO_MIN (12 * STORM_MS)
 #define NACK_RTO_MAX (400 * STORM_MS)
-#define NACK_RTO_NONE (150 * STORM_MS)
+#define NACK_RTO_NONE (50 * STORM_MS)
 #define NACK_QUIET_NONE (50 * STORM_MS)
 #define NACK_RANGES 128
 #define NACK_AT_ONCE 4 /* datagrams */
